@@ -1,0 +1,9 @@
+module github.com/pcp-go/pcp
+
+go 1.26
+
+require (
+	github.com/google/go-cmp v0.7.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+	pgregory.net/rapid v1.3.0 // indirect
+)

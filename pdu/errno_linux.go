@@ -1,0 +1,14 @@
+package pdu
+
+import "syscall"
+
+// localErrno is the local errno for a Linux number.
+func localErrno(n int) (syscall.Errno, bool) { return syscall.Errno(n), true }
+
+// linuxErrno is the Linux number of a local errno, 0 if there is none.
+func linuxErrno(e syscall.Errno) int32 {
+	if e < syscall.Errno(-ErrGeneric) {
+		return int32(e)
+	}
+	return 0
+}

@@ -1,0 +1,37 @@
+package pdu
+
+import (
+	"strconv"
+	"strings"
+)
+
+// A TextKind says which help text is meant: one of TextOneLine and TextHelp
+// with one of TextPMID and TextInDom. It is PM_TEXT_* of the C library.
+type TextKind int32
+
+const (
+	TextOneLine TextKind = 1
+	TextHelp    TextKind = 2
+	TextPMID    TextKind = 4  // the identifier is a PMID
+	TextInDom   TextKind = 8  // the identifier is an InDom
+	TextDirect  TextKind = 16 // of the client alone, never sent: no one-line text in place of a missing help text
+)
+
+var textKindNames = [...]string{"oneline", "help", "pmid", "indom", "direct"}
+
+// String is the names of the bits, such as "oneline,pmid".
+func (k TextKind) String() string { return bitNames(uint32(k), textKindNames[:]) }
+
+// bitNames joins the names of the bits in v; a bit without a name is a number.
+func bitNames(v uint32, names []string) string {
+	var s []string
+	for i, n := range names {
+		if v&(1<<i) != 0 {
+			s = append(s, n)
+		}
+	}
+	if rest := v >> len(names) << len(names); rest != 0 || v == 0 {
+		s = append(s, "0x"+strconv.FormatUint(uint64(rest), 16))
+	}
+	return strings.Join(s, ",")
+}

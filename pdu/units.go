@@ -1,0 +1,117 @@
+package pdu
+
+// Units are the dimension and scale of a metric, as the wire's word:
+//
+//	bits 31–28  dimension in space     19–16  scale of space, SpaceByte = 0 …
+//	     27–24  dimension in time      15–12  scale of time, nanoseconds = 0 …
+//	     23–20  dimension in count     11–8   power of ten of count
+//	     7–3    extra unit (7.2)       2–0    its scale
+//
+// Dimensions are signed, −8 to 7. The constants have dimension 1 and combine
+// with |, so that units may stand in constant expressions:
+//
+//	const rate = pdu.SpaceKByte | pdu.PerSec // Kbyte / sec
+//
+// It is pmUnits of the C library.
+type Units uint32
+
+const (
+	dimSpace1 Units = 1 << 28
+	dimTime1  Units = 1 << 24
+	dimCount1 Units = 1 << 20
+	perTime   Units = 0xf << 24 // dimension −1 in time
+	perCount  Units = 0xf << 20
+	perSpace  Units = 0xf << 28
+)
+
+// NoUnits are the units of a pure number.
+const NoUnits Units = 0
+
+// Space, dimension 1.
+const (
+	SpaceByte  = dimSpace1 | Units(iota)<<16
+	SpaceKByte // 1024 bytes
+	SpaceMByte
+	SpaceGByte
+	SpaceTByte
+	SpacePByte
+	SpaceEByte
+	SpaceZByte
+	SpaceYByte
+)
+
+// Time, dimension 1.
+const (
+	TimeNSec = dimTime1 | Units(iota)<<12
+	TimeUSec
+	TimeMSec
+	TimeSec
+	TimeMin
+	TimeHour
+)
+
+// Count, dimension 1, of ones.
+const UnitCount = dimCount1
+
+// Per units of time, and per count: dimension −1.
+const (
+	PerNSec = perTime | Units(iota)<<12
+	PerUSec
+	PerMSec
+	PerSec
+	PerMin
+	PerHour
+)
+
+// PerCount is dimension −1 in count.
+const PerCount = perCount
+
+// The extra units of PCP 7.2, each with its scale.
+const (
+	TempCelsius    Units = 1<<3 | 1
+	TempFahrenheit Units = 1<<3 | 2
+	TempKelvin     Units = 1<<3 | 3
+	Volt           Units = 2<<3 | 1
+	MilliVolt      Units = 2<<3 | 2
+	MicroVolt      Units = 2<<3 | 3
+	Amp            Units = 3<<3 | 1
+	MilliAmp       Units = 3<<3 | 2
+	MicroAmp       Units = 3<<3 | 3
+	KiloWatt       Units = 4<<3 | 1
+	Watt           Units = 4<<3 | 2
+	MilliWatt      Units = 4<<3 | 3
+	MicroWatt      Units = 4<<3 | 4
+)
+
+// MakeUnits composes units of the three basic dimensions; every field is
+// masked to its width. The counterpart of PMDA_PMUNITS.
+func MakeUnits(dimSpace, dimTime, dimCount, scaleSpace, scaleTime, scaleCount int) Units {
+	f := func(n, shift int) Units { return Units(n&0xf) << shift }
+	return f(dimSpace, 28) | f(dimTime, 24) | f(dimCount, 20) |
+		f(scaleSpace, 16) | f(scaleTime, 12) | f(scaleCount, 8)
+}
+
+// DimSpace is the dimension in space, −8 to 7.
+func (u Units) DimSpace() int { return int(int32(u) >> 28) }
+
+// DimTime is the dimension in time, −8 to 7.
+func (u Units) DimTime() int { return int(int32(u<<4) >> 28) }
+
+// DimCount is the dimension in count, −8 to 7.
+func (u Units) DimCount() int { return int(int32(u<<8) >> 28) }
+
+// ScaleSpace is the scale of space: 0 byte, 1 KByte, … 8 YByte.
+func (u Units) ScaleSpace() int { return int(u >> 16 & 0xf) }
+
+// ScaleTime is the scale of time: 0 nanosecond … 3 second, 4 minute, 5 hour.
+func (u Units) ScaleTime() int { return int(u >> 12 & 0xf) }
+
+// ScaleCount is the power of ten of count, −8 to 7.
+func (u Units) ScaleCount() int { return int(int32(u<<20) >> 28) }
+
+// Extra is the extra unit of PCP 7.2: 0 none, 1 temperature, 2 voltage, 3
+// current, 4 power.
+func (u Units) Extra() int { return int(int32(u<<24) >> 27) }
+
+// ExtraScale is the scale of the extra unit, 0 to 7; see the constants.
+func (u Units) ExtraScale() int { return int(u & 7) }
