@@ -1,0 +1,90 @@
+package pdu
+
+import (
+	"encoding/binary"
+	"strconv"
+
+	"github.com/pcp-go/pcp/internal/wire"
+)
+
+// An Attribute numbers a property of a client connection.
+type Attribute int32
+
+// The attributes, PCP_ATTR_* of the C library. Agents see username, userid,
+// groupid, processid and container.
+const (
+	AttrNone      Attribute = 0 // SASL data
+	AttrProtocol  Attribute = 1
+	AttrSecure    Attribute = 2
+	AttrCompress  Attribute = 3
+	AttrUserAuth  Attribute = 4
+	AttrUsername  Attribute = 5
+	AttrAuthName  Attribute = 6
+	AttrPassword  Attribute = 7
+	AttrMethod    Attribute = 8
+	AttrRealm     Attribute = 9
+	AttrUnixSock  Attribute = 10
+	AttrUserID    Attribute = 11 // decimal text
+	AttrGroupID   Attribute = 12 // decimal text
+	AttrLocal     Attribute = 13
+	AttrProcessID Attribute = 14 // decimal text
+	AttrContainer Attribute = 15
+	AttrExclusive Attribute = 16 // deprecated
+)
+
+var attrNames = [...]string{"", "protocol", "secure", "compress", "userauth", "username", "authname",
+	"password", "method", "realm", "unixsock", "userid", "groupid", "local", "processid", "container", "exclusive"}
+
+// String is the attribute's name, as __pmAttrKeyStr_r(3) gives it.
+func (a Attribute) String() string {
+	if a > 0 && int(a) < len(attrNames) {
+		return attrNames[a]
+	}
+	return "attribute " + strconv.Itoa(int(a))
+}
+
+const (
+	maxAttrLen = 4096 // of an attribute's value, exclusive
+	maxSASLLen = 2048 // of a SASL payload, exclusive
+)
+
+// An Attr carries an attribute: ATTR, also called AUTH. To an agent the value
+// ends with a NUL, from a client it does not; Value is as on the wire.
+//
+//	12  int32  Attr
+//	16  bytes  Value, to the end, not padded
+type Attr struct {
+	Attr  Attribute
+	Value []byte
+}
+
+// Kind is KindAttr.
+func (Attr) Kind() Kind { return KindAttr }
+
+func (p Attr) tooLong() bool {
+	return len(p.Value) >= maxAttrLen || p.Attr == AttrNone && len(p.Value) >= maxSASLLen
+}
+
+// Append adds the body to b.
+func (p Attr) Append(b []byte) ([]byte, error) {
+	if p.tooLong() {
+		return b, refuse(KindAttr, ErrTooBig, "value too long")
+	}
+	b = binary.BigEndian.AppendUint32(b, uint32(p.Attr))
+	return append(b, p.Value...), nil
+}
+
+// Decode fills p from a body, which Value aliases.
+func (p *Attr) Decode(body []byte) error {
+	c := wire.New(body, HeaderLen)
+	*p = Attr{Attr: Attribute(c.Int32("attribute"))}
+	p.Value = c.Bytes(c.Left(), "value")
+	if p.tooLong() {
+		c.Fail("value", len(p.Value), "%d bytes are too long", len(p.Value))
+	}
+	err := c.Done()
+	if err != nil {
+		*p = Attr{}
+	}
+	return malformedIn(KindAttr, err)
+}

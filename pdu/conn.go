@@ -1,0 +1,283 @@
+package pdu
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+	"sync"
+	"sync/atomic"
+)
+
+// Counters count PDUs by kind. Several connections may share them. Safe for
+// concurrent use.
+type Counters struct {
+	in, out [numKinds]atomic.Uint64
+}
+
+// Count is how many PDUs of a kind came in and went out.
+func (c *Counters) Count(k Kind) (in, out uint64) {
+	if k < kindFirst || k > kindLast {
+		return 0, 0
+	}
+	return c.in[k-kindFirst].Load(), c.out[k-kindFirst].Load()
+}
+
+// Total is how many PDUs came in and went out.
+func (c *Counters) Total() (in, out uint64) {
+	for i := range c.in {
+		in += c.in[i].Load()
+		out += c.out[i].Load()
+	}
+	return in, out
+}
+
+const (
+	// MaxLen is the greatest length of a PDU that anybody sends.
+	MaxLen = math.MaxInt32 - 1024
+
+	inlineLen = 512     // PDUs up to this length need no buffer to be read
+	growLen   = 1 << 16 // what is believed of a length before bytes arrive
+	keepLen   = 1 << 20 // larger buffers are not kept for the next PDU
+)
+
+// A Conn frames PDUs over a stream. It holds no buffer while it waits for the
+// next PDU, so that an idle connection costs little.
+//
+// One goroutine at a time may read, and one may write. The exported fields are
+// set before the first use. Deadlines and closing are the stream's business.
+type Conn struct {
+	// MaxLen is the ceiling on PDUs read; 0 means MaxLen. A longer one is
+	// ErrTooBig, and the stream is out of step.
+	MaxLen int
+	// Counters, if not nil, count what goes through.
+	Counters *Counters
+	// Trace, if not nil, sees every PDU: its header and its body.
+	Trace func(out bool, h Header, body []byte)
+	// Partial, if not nil, is called with true when a PDU has begun to arrive and
+	// the rest has to be waited for, and with false when that wait is over, so
+	// that the owner can limit the wait.
+	Partial func(waiting bool)
+
+	rw    io.ReadWriter
+	r, n  int     // unread bytes are small[r:n]
+	big   *[]byte // holds the current body, if it is not in small
+	out   *[]byte // PDUs not flushed
+	small [inlineLen]byte
+}
+
+// NewConn returns a Conn over a stream.
+func NewConn(rw io.ReadWriter) *Conn { return &Conn{rw: rw} }
+
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+func putBuffer(b *[]byte) {
+	if cap(*b) <= keepLen {
+		*b = (*b)[:0]
+		buffers.Put(b)
+	}
+}
+
+// Read waits for the next PDU. Its body is valid until Read is called again.
+//
+// At the end of the stream between PDUs the error is io.EOF. Any other error
+// means that the stream cannot be used further: io.ErrUnexpectedEOF within a
+// PDU, ErrIPC for a length or kind that cannot be, ErrTooBig above the ceiling
+// (with the Header), or what the stream reported.
+func (c *Conn) Read() (Header, []byte, error) {
+	if c.big != nil {
+		putBuffer(c.big)
+		c.big = nil
+	}
+	waited := false
+	h, body, err := c.read(&waited)
+	if waited && c.Partial != nil {
+		c.Partial(false)
+	}
+	if err != nil {
+		if err != io.EOF {
+			err = &OpError{Op: "read", Kind: h.Kind, Err: err}
+		}
+		return h, nil, err
+	}
+	if c.Counters != nil && h.Kind >= kindFirst && h.Kind <= kindLast {
+		c.Counters.in[h.Kind-kindFirst].Add(1)
+	}
+	if c.Trace != nil {
+		c.Trace(false, h, body)
+	}
+	return h, body, nil
+}
+
+func (c *Conn) read(waited *bool) (Header, []byte, error) {
+	for c.n-c.r < HeaderLen {
+		if err := c.fill(waited); err != nil {
+			return Header{}, nil, err
+		}
+	}
+	p := c.small[c.r:]
+	h := Header{
+		Len:  int(int32(binary.BigEndian.Uint32(p))),
+		Kind: Kind(binary.BigEndian.Uint32(p[4:])),
+		From: int32(binary.BigEndian.Uint32(p[8:])),
+	}
+	limit := c.MaxLen
+	if limit == 0 {
+		limit = MaxLen
+	}
+	switch {
+	case h.Len < HeaderLen:
+		return h, nil, problem{ErrIPC, "length below that of a header"}
+	case h.Kind < 0:
+		return h, nil, problem{ErrIPC, "negative type"}
+	case h.Len > limit:
+		return h, nil, ErrTooBig
+	case h.Len > inlineLen:
+		body, err := c.readBig(h.Len-HeaderLen, waited)
+		return h, body, err
+	}
+	for c.n-c.r < h.Len {
+		if err := c.fill(waited); err != nil {
+			return h, nil, err
+		}
+	}
+	body := c.small[c.r+HeaderLen : c.r+h.Len : c.r+h.Len]
+	c.r += h.Len
+	return h, body, nil
+}
+
+// fill reads more into small.
+func (c *Conn) fill(waited *bool) error {
+	if c.r > 0 {
+		c.n = copy(c.small[:], c.small[c.r:c.n])
+		c.r = 0
+	}
+	if c.n > 0 {
+		c.wait(waited)
+	}
+	n, err := io.ReadAtLeast(c.rw, c.small[c.n:], 1)
+	c.n += n
+	if n > 0 {
+		return nil
+	}
+	if err == io.EOF && c.n > 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+func (c *Conn) wait(waited *bool) {
+	if !*waited && c.Partial != nil {
+		*waited = true
+		c.Partial(true)
+	}
+}
+
+// readBig reads a body that small does not hold, in a buffer that grows as bytes
+// arrive.
+func (c *Conn) readBig(n int, waited *bool) ([]byte, error) {
+	c.big = buffers.Get().(*[]byte)
+	b := append((*c.big)[:0], c.small[c.r+HeaderLen:c.n]...)
+	c.r, c.n = 0, 0
+	for len(b) < n {
+		if cap(b) < n && len(b) == cap(b) || cap(b) == 0 {
+			grown := make([]byte, len(b), min(n, max(2*cap(b), growLen)))
+			copy(grown, b)
+			b = grown
+		}
+		c.wait(waited)
+		m, err := io.ReadFull(c.rw, b[len(b):min(n, cap(b))])
+		b = b[:len(b)+m]
+		*c.big = b
+		if err != nil {
+			if err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, err
+		}
+	}
+	*c.big = b
+	return b, nil
+}
+
+// Buffered reports whether bytes of a further PDU have arrived already.
+func (c *Conn) Buffered() bool { return c.n > c.r }
+
+// Queue encodes a PDU to be sent by the next Flush or Write. If it fails,
+// nothing is queued of it.
+func (c *Conn) Queue(from int32, p PDU) error {
+	if c.out == nil {
+		c.out = buffers.Get().(*[]byte)
+	}
+	start := len(*c.out)
+	b, err := p.Append(append(*c.out, make([]byte, HeaderLen)...))
+	if err == nil && len(b)-start > math.MaxInt32 {
+		err = refuse(p.Kind(), ErrTooBig, "PDU exceeds 2 GiB")
+	}
+	if err != nil {
+		*c.out = b[:start]
+		return err
+	}
+	*c.out = b
+	h := Header{Len: len(b) - start, Kind: p.Kind(), From: from}
+	binary.BigEndian.PutUint32(b[start:], uint32(h.Len))
+	binary.BigEndian.PutUint32(b[start+4:], uint32(h.Kind))
+	binary.BigEndian.PutUint32(b[start+8:], uint32(h.From))
+	if c.Counters != nil && h.Kind >= kindFirst && h.Kind <= kindLast {
+		c.Counters.out[h.Kind-kindFirst].Add(1)
+	}
+	if c.Trace != nil {
+		c.Trace(true, h, b[start+HeaderLen:])
+	}
+	return nil
+}
+
+// Flush sends what is queued in one write.
+func (c *Conn) Flush() error {
+	if c.out == nil {
+		return nil
+	}
+	b := c.out
+	c.out = nil
+	_, err := c.rw.Write(*b)
+	putBuffer(b)
+	if err != nil {
+		return &OpError{Op: "write", Err: err}
+	}
+	return nil
+}
+
+// Write sends a PDU, after what is queued.
+func (c *Conn) Write(from int32, p PDU) error {
+	if err := c.Queue(from, p); err != nil {
+		return err
+	}
+	return c.Flush()
+}
+
+// Upgrade replaces the stream, as when TLS starts in mid-stream: f gets the old
+// one, from which the bytes that Conn has read ahead come first.
+func (c *Conn) Upgrade(f func(io.ReadWriter) io.ReadWriter) {
+	ahead := append([]byte(nil), c.small[c.r:c.n]...)
+	c.r, c.n = 0, 0
+	c.rw = f(&readAhead{ReadWriter: c.rw, ahead: ahead})
+}
+
+// A readAhead gives bytes back to a stream.
+type readAhead struct {
+	io.ReadWriter
+	ahead []byte
+}
+
+func (r *readAhead) Read(p []byte) (int, error) {
+	if len(r.ahead) > 0 {
+		n := copy(p, r.ahead)
+		r.ahead = r.ahead[n:]
+		return n, nil
+	}
+	return r.ReadWriter.Read(p)
+}
+
+// IsProtocol reports whether an error of Read or Decode is the peer's breach of
+// the protocol rather than a failure of the stream.
+func IsProtocol(err error) bool { return errors.Is(err, ErrIPC) || errors.Is(err, ErrTooBig) }

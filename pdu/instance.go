@@ -1,0 +1,112 @@
+package pdu
+
+import (
+	"encoding/binary"
+
+	"github.com/pcp-go/pcp/internal/wire"
+)
+
+// appendPadded adds a string and the padding that fills its last word.
+func appendPadded(b []byte, s string) []byte {
+	b = append(b, s...)
+	return append(b, "~~~"[:wire.Pad4(len(s))-len(s)]...)
+}
+
+// appendString adds a length and a padded string.
+func appendString(b []byte, s string) []byte {
+	b = binary.BigEndian.AppendUint32(b, uint32(len(s)))
+	return appendPadded(b, s)
+}
+
+// An InstanceReq asks about an instance domain: INSTANCE_REQ, answered by
+// InstanceReply. With Inst NoInst and no Name it asks for all instances, with
+// an Inst for its name, with a Name for its id.
+//
+//	12  uint32   InDom
+//	16  8 bytes  zero, a retired timestamp
+//	24  int32    Inst
+//	28  int32    length of Name
+//	32  bytes    Name, padded
+type InstanceReq struct {
+	InDom InDom
+	Inst  InstID
+	Name  string
+}
+
+// Kind is KindInstanceReq.
+func (InstanceReq) Kind() Kind { return KindInstanceReq }
+
+// Append adds the body to b.
+func (p InstanceReq) Append(b []byte) ([]byte, error) {
+	b = binary.BigEndian.AppendUint32(b, uint32(p.InDom))
+	b = binary.BigEndian.AppendUint64(b, 0)
+	b = binary.BigEndian.AppendUint32(b, uint32(p.Inst))
+	return appendString(b, p.Name), nil
+}
+
+// Decode fills p from a body.
+func (p *InstanceReq) Decode(body []byte) error {
+	c := wire.New(body, HeaderLen)
+	*p = InstanceReq{InDom: InDom(c.Uint32("indom"))}
+	c.Skip(8, "timestamp")
+	p.Inst = InstID(c.Int32("inst"))
+	p.Name = readTail(&c, "name")
+	err := c.Done()
+	if err != nil {
+		*p = InstanceReq{}
+	}
+	return malformedIn(KindInstanceReq, err)
+}
+
+// readTail reads a length and the string that ends a PDU; 6.0.3 lets the last
+// padding be missing.
+func readTail(c *wire.Cursor, field string) string {
+	n := int(c.Int32(field))
+	if c.Left() == n {
+		return string(c.Bytes(n, field))
+	}
+	return string(c.Padded(n, field))
+}
+
+// An InstanceReply is INSTANCE. In the answer to a question by id, the entry
+// has the ID NoInst and the name; by name, the id and no name; for all, both.
+//
+//	12  uint32  InDom
+//	16  int32   number
+//	20  …       each: int32 ID · int32 length · name, padded
+type InstanceReply struct {
+	InDom     InDom
+	Instances []Instance
+}
+
+// Kind is KindInstance.
+func (InstanceReply) Kind() Kind { return KindInstance }
+
+// Append adds the body to b.
+func (p InstanceReply) Append(b []byte) ([]byte, error) {
+	b = binary.BigEndian.AppendUint32(b, uint32(p.InDom))
+	b = binary.BigEndian.AppendUint32(b, uint32(len(p.Instances)))
+	for _, i := range p.Instances {
+		b = binary.BigEndian.AppendUint32(b, uint32(i.ID))
+		b = appendString(b, i.Name)
+	}
+	return b, nil
+}
+
+// Decode fills p from a body, reusing its slice.
+func (p *InstanceReply) Decode(body []byte) error {
+	c := wire.New(body, HeaderLen)
+	p.InDom = InDom(c.Uint32("indom"))
+	n := c.Count(8, "numinst")
+	p.Instances = p.Instances[:0]
+	for range n {
+		i := Instance{ID: InstID(c.Int32("inst"))}
+		i.Name = string(c.Padded(int(c.Int32("namelen")), "name"))
+		p.Instances = append(p.Instances, i)
+	}
+	err := c.Done()
+	if err != nil {
+		*p = InstanceReply{}
+	}
+	return malformedIn(KindInstance, err)
+}

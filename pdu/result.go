@@ -1,0 +1,306 @@
+package pdu
+
+import (
+	"encoding/binary"
+	"iter"
+	"math"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/wire"
+)
+
+// A Format is a layout of the part of a result that precedes its value sets.
+type Format uint8
+
+const (
+	FormatLowRes  Format = iota // RESULT: seconds and microseconds
+	FormatHighRes               // HIGHRES_RESULT: seconds and nanoseconds, 64 bits each
+)
+
+// prefix is the length of what precedes the first set, the header included.
+func (f Format) prefix() int {
+	if f == FormatHighRes {
+		return 32
+	}
+	return 24
+}
+
+// Kind is the kind of PDU with the format.
+func (f Format) Kind() Kind {
+	if f == FormatHighRes {
+		return KindHighResResult
+	}
+	return KindResult
+}
+
+// formatOf is the format of a kind of result.
+func formatOf(k Kind) Format {
+	if k == KindHighResResult {
+		return FormatHighRes
+	}
+	return FormatLowRes
+}
+
+// How the values of a set are represented, PM_VAL_* of the C library.
+const (
+	valInsitu = 0 // in the value word
+	valDPtr   = 1 // in a block
+	valSPtr   = 2 // in a block; how the sender kept it is nobody's business
+)
+
+const (
+	setHeadLen   = 8 // PMID and number of values
+	valueLen     = 8 // instance and word
+	blockHeadLen = 4
+	maxBlockLen  = 0xffffff // of a value block with its header
+)
+
+// A Result is values of metrics at one time: encoded bytes with an index. It is
+// what a fetch answers and what a store asks for. RESULT has, after the header,
+//
+//	12  int32  seconds       HIGHRES_RESULT:  12  int32  number of sets
+//	16  int32  microseconds                   16  int64  seconds
+//	20  int32  number of sets                 24  int64  nanoseconds
+//
+// then the sets, uint32 PMID · int32 number of values or an error · and, if
+// there are values, int32 form · each int32 instance · uint32 value or word
+// index of its block from the start of the PDU; then the blocks, uint8 type ·
+// uint24 length with this word · bytes, padded.
+//
+// Decode copies into the Result's own buffer, and reuses it: decoding into a
+// used Result allocates nothing. Decode checks that the sets lie within the
+// bytes; a block is checked when a value is asked for, or by Validate.
+//
+// One goroutine at a time may decode; several may read. It is pmResult and
+// pmHighResResult of the C library.
+type Result struct {
+	Format  Format    // what Decode reads and Append writes
+	Time    time.Time // when; zero if both parts on the wire are
+	Changed Change    // what changed in the collector before; not part of the body
+
+	buf  []byte // the body
+	sets []int32
+}
+
+// Kind is KindResult or KindHighResResult, as r.Format says.
+func (r *Result) Kind() Kind { return r.Format.Kind() }
+
+// Decode fills r from a body of r.Format. The body is copied.
+func (r *Result) Decode(body []byte) error {
+	r.buf = append(r.buf[:0], body...)
+	r.sets = r.sets[:0]
+	r.Changed, r.Time = 0, time.Time{}
+	c := wire.New(r.buf, HeaderLen)
+	n := 0
+	if r.Format == FormatHighRes {
+		n = c.Count(0, "numpmid")
+		sec, nsec := c.Int64("seconds"), c.Int64("nanoseconds")
+		r.Time = stamp(sec, nsec)
+	} else {
+		sec, usec := c.Int32("seconds"), c.Int32("microseconds")
+		n = c.Count(0, "numpmid")
+		r.Time = stamp(int64(sec), int64(usec)*1000)
+	}
+	if n > c.Left()/setHeadLen {
+		c.Fail("numpmid", 0, "%d sets in %d bytes", n, c.Left())
+	}
+	if err := c.Err(); err != nil {
+		return r.fail(err)
+	}
+	return r.index(n)
+}
+
+// stamp is the time of the wire's two parts; zero stays zero.
+func stamp(sec, nsec int64) time.Time {
+	if sec == 0 && nsec == 0 {
+		return time.Time{}
+	}
+	return time.Unix(sec, nsec)
+}
+
+func (r *Result) fail(err error) error {
+	*r = Result{Format: r.Format, buf: r.buf[:0], sets: r.sets[:0]}
+	return malformedIn(r.Kind(), err)
+}
+
+// index finds the n sets.
+func (r *Result) index(n int) error {
+	off := r.Format.prefix() - HeaderLen
+	for range n {
+		if len(r.buf)-off < setHeadLen {
+			return r.fail(&wire.Error{Field: "value set", Offset: off + HeaderLen, Problem: "beyond the end"})
+		}
+		r.sets = append(r.sets, int32(off))
+		v := int32(binary.BigEndian.Uint32(r.buf[off+4:]))
+		off += setHeadLen
+		if v <= 0 {
+			continue
+		}
+		if len(r.buf)-off < 4 || int(v) > (len(r.buf)-off-4)/valueLen {
+			return r.fail(&wire.Error{Field: "numval", Offset: off - 4 + HeaderLen, Problem: "values beyond the end"})
+		}
+		if form := binary.BigEndian.Uint32(r.buf[off:]); form > valSPtr {
+			return r.fail(&wire.Error{Field: "valfmt", Offset: off + HeaderLen, Problem: "unknown form"})
+		}
+		off += 4 + int(v)*valueLen
+	}
+	r.sets = append(r.sets, int32(off)) // where the blocks begin
+	return nil
+}
+
+// Len is the number of sets.
+func (r *Result) Len() int { return max(0, len(r.sets)-1) }
+
+// At is the set at index i, valid until r is filled again.
+func (r *Result) At(i int) ValueSet {
+	off := int(r.sets[i])
+	s := ValueSet{
+		PMID: PMID(binary.BigEndian.Uint32(r.buf[off:])),
+		n:    int32(binary.BigEndian.Uint32(r.buf[off+4:])),
+		buf:  r.buf,
+	}
+	if s.n > 0 {
+		s.form = uint8(binary.BigEndian.Uint32(r.buf[off+8:]))
+		s.off = off + setHeadLen + 4
+	}
+	return s
+}
+
+// All yields the sets in order.
+func (r *Result) All() iter.Seq2[int, ValueSet] {
+	return func(yield func(int, ValueSet) bool) {
+		for i := range r.Len() {
+			if !yield(i, r.At(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Clone returns a Result that shares nothing with r.
+func (r *Result) Clone() *Result {
+	q := *r
+	q.buf = append([]byte(nil), r.buf...)
+	q.sets = append([]int32(nil), r.sets...)
+	return &q
+}
+
+// Validate checks every block, and that sets and blocks fill the PDU without
+// gaps: the whole of what receivers check.
+func (r *Result) Validate() error {
+	if r.Len() == 0 {
+		return r.validateEnd(0, 0, 0)
+	}
+	lowest, total, count := math.MaxInt, 0, 0
+	for i := range r.Len() {
+		s := r.At(i)
+		if s.n <= 0 || s.form == valInsitu {
+			continue
+		}
+		for j := range s.Len() {
+			off, n, ok := s.block(j)
+			if !ok {
+				return malformedIn(r.Kind(), &wire.Error{Field: "value block", Offset: off + HeaderLen, Problem: "outside the PDU"})
+			}
+			lowest = min(lowest, off)
+			total += wire.Pad4(n)
+			count++
+		}
+	}
+	return r.validateEnd(lowest, total, count)
+}
+
+func (r *Result) validateEnd(lowest, total, count int) error {
+	end := r.Format.prefix() - HeaderLen
+	if len(r.sets) > 0 {
+		end = int(r.sets[len(r.sets)-1])
+	}
+	if count > 0 && lowest != end || end+total != len(r.buf) {
+		return malformedIn(r.Kind(), &wire.Error{Field: "value blocks", Offset: end + HeaderLen, Problem: "do not fill the PDU exactly"})
+	}
+	return nil
+}
+
+// Append adds the body to b, in r.Format: the sets and their blocks in order.
+// A value that is malformed is an error.
+func (r *Result) Append(b []byte) ([]byte, error) {
+	w := ResultWriter{Time: r.Time}
+	for _, s := range r.All() {
+		w.Copy(s)
+	}
+	return w.Append(b, r.Format)
+}
+
+// A ValueSet is the values of one metric in a Result, valid as long as that is
+// not filled again. It is pmValueSet of the C library.
+type ValueSet struct {
+	PMID PMID
+
+	n    int32
+	form uint8
+	off  int // of the first value in buf
+	buf  []byte
+}
+
+// Len is the number of values, 0 if there is an error.
+func (s ValueSet) Len() int { return int(max(s.n, 0)) }
+
+// Err is why the metric has no values, an Error; nil if it has some, or if
+// there are none without a reason.
+func (s ValueSet) Err() error {
+	if s.n < 0 {
+		return Error(s.n)
+	}
+	return nil
+}
+
+// Inst is the instance of the value at index i.
+func (s ValueSet) Inst(i int) InstID {
+	return InstID(binary.BigEndian.Uint32(s.buf[s.off+i*valueLen:]))
+}
+
+// Atom is the value at index i of a metric of type t. The type matters for
+// values that travel in place; a block has its own. A value whose block breaks
+// the layout is an Atom of TypeUnknown, for which As gives ErrIPC.
+func (s ValueSet) Atom(i int, t Type) Atom {
+	word := binary.BigEndian.Uint32(s.buf[s.off+i*valueLen+4:])
+	if s.form == valInsitu {
+		return insituAtom(t, word)
+	}
+	off, n, ok := s.block(i)
+	if !ok {
+		return malformedAtom
+	}
+	bt := Type(s.buf[off])
+	if bt == TypeUnknown {
+		bt = t
+	}
+	a, err := blockAtom(bt, s.buf[off+blockHeadLen:off+n:off+n])
+	if err != nil {
+		return malformedAtom
+	}
+	return a
+}
+
+// All yields instance and value of the metric, whose type is t; see Atom.
+func (s ValueSet) All(t Type) iter.Seq2[InstID, Atom] {
+	return func(yield func(InstID, Atom) bool) {
+		for i := range s.Len() {
+			if !yield(s.Inst(i), s.Atom(i, t)) {
+				return
+			}
+		}
+	}
+}
+
+// block finds the block of the value at index i: where it starts in buf and its
+// length with its header.
+func (s ValueSet) block(i int) (off, n int, ok bool) {
+	index := binary.BigEndian.Uint32(s.buf[s.off+i*valueLen+4:])
+	off = int(index)*4 - HeaderLen
+	if off < 0 || off > len(s.buf)-blockHeadLen {
+		return off, 0, false
+	}
+	n = int(binary.BigEndian.Uint32(s.buf[off:]) & maxBlockLen)
+	return off, n, n >= blockHeadLen && wire.Pad4(n) <= len(s.buf)-off
+}

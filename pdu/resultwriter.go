@@ -1,0 +1,353 @@
+package pdu
+
+import (
+	"encoding/binary"
+	"math"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/wire"
+)
+
+// A ResultWriter builds a result: Begin opens the set of a metric, the methods
+// named for types add its values, Fail replaces them with an error. A set left
+// empty means "no values". It keeps sets and blocks apart, since the place of
+// the blocks is known only at the end, and can be read, copied from and written
+// in any Format.
+//
+// What a layout cannot hold fails its set and no other: a value of more than
+// 16 MiB is ErrTooBig, 32-bit integers beside other types are ErrType.
+//
+// The zero value is ready; Reset keeps the memory, so that a used writer
+// allocates nothing. One goroutine at a time.
+type ResultWriter struct {
+	// Time is when, for a client. The zero time is written as zero.
+	Time time.Time
+	// Changed is what an agent tells its collector; it travels in place of Time.
+	Changed Change
+
+	sets   []byte    // closed and open sets as on the wire, block indexes from the start of blocks
+	blocks []byte    // all blocks, padded
+	ends   []setSpan // where the closed sets end
+	open   bool
+	start  setSpan // where the open set begins
+	n      uint32  // its values
+	form   uint32  // and their form
+	bad    Error   // why it failed
+}
+
+// A setSpan is an end of a set in both buffers.
+type setSpan struct{ sets, blocks uint32 }
+
+// Reset empties w for another result.
+func (w *ResultWriter) Reset() {
+	*w = ResultWriter{sets: w.sets[:0], blocks: w.blocks[:0], ends: w.ends[:0]}
+}
+
+// Len is the number of sets begun.
+func (w *ResultWriter) Len() int {
+	if w.open {
+		return len(w.ends) + 1
+	}
+	return len(w.ends)
+}
+
+// Size is the number of bytes that the sets and their blocks take.
+func (w *ResultWriter) Size() int { return len(w.sets) + len(w.blocks) }
+
+// Truncate drops all but the first n sets.
+func (w *ResultWriter) Truncate(n int) {
+	w.close()
+	if n >= len(w.ends) {
+		return
+	}
+	var at setSpan
+	if n > 0 {
+		at = w.ends[n-1]
+	}
+	w.sets, w.blocks, w.ends = w.sets[:at.sets], w.blocks[:at.blocks], w.ends[:n]
+}
+
+// Begin opens the set of a metric and closes the one before.
+func (w *ResultWriter) Begin(id PMID) {
+	w.close()
+	w.open, w.n, w.bad = true, 0, 0
+	w.start = setSpan{uint32(len(w.sets)), uint32(len(w.blocks))}
+	w.sets = binary.BigEndian.AppendUint64(w.sets, uint64(id)<<32)
+}
+
+// Fail makes an error of the open set. Values of the set, earlier and later,
+// are dropped.
+func (w *ResultWriter) Fail(e Error) {
+	if !w.open {
+		return
+	}
+	w.bad = min(e, 0)
+	if w.bad == 0 {
+		w.bad = ErrGeneric
+	}
+}
+
+// close completes the open set.
+func (w *ResultWriter) close() {
+	if !w.open {
+		return
+	}
+	w.open = false
+	n := w.n
+	if w.bad != 0 {
+		n = uint32(w.bad)
+		w.sets = w.sets[:w.start.sets+setHeadLen]
+		w.blocks = w.blocks[:w.start.blocks]
+	}
+	binary.BigEndian.PutUint32(w.sets[w.start.sets+4:], n)
+	w.ends = append(w.ends, setSpan{uint32(len(w.sets)), uint32(len(w.blocks))})
+}
+
+// add adds an instance and a word to the open set.
+func (w *ResultWriter) add(form uint32, inst InstID, word uint32) bool {
+	if w.n == 0 {
+		if !w.open || w.bad != 0 {
+			return false
+		}
+		w.form = form
+		w.sets = binary.BigEndian.AppendUint32(w.sets, form)
+	} else if w.form != form {
+		if !w.mixed(form) {
+			return false
+		}
+	}
+	w.n++
+	w.sets = binary.BigEndian.AppendUint64(w.sets, uint64(uint32(inst))<<32|uint64(word))
+	return true
+}
+
+// mixed reports whether a value of another form may join the open set: both in
+// blocks, that is.
+func (w *ResultWriter) mixed(form uint32) bool {
+	if w.form != valInsitu && form != valInsitu {
+		return true
+	}
+	w.Fail(ErrType)
+	return false
+}
+
+func (w *ResultWriter) index() uint32 { return uint32(len(w.blocks) / 4) }
+
+// Int32 adds a value of Type32. Inst is NoInst for a singular metric.
+func (w *ResultWriter) Int32(inst InstID, v int32) { w.add(valInsitu, inst, uint32(v)) }
+
+// Uint32 adds a value of TypeU32.
+func (w *ResultWriter) Uint32(inst InstID, v uint32) { w.add(valInsitu, inst, v) }
+
+// Int64 adds a value of Type64.
+func (w *ResultWriter) Int64(inst InstID, v int64) { w.eight(Type64, inst, uint64(v)) }
+
+// Uint64 adds a value of TypeU64.
+func (w *ResultWriter) Uint64(inst InstID, v uint64) { w.eight(TypeU64, inst, v) }
+
+// Float64 adds a value of TypeDouble.
+func (w *ResultWriter) Float64(inst InstID, v float64) {
+	w.eight(TypeDouble, inst, math.Float64bits(v))
+}
+
+func (w *ResultWriter) eight(t Type, inst InstID, bits uint64) {
+	if !w.add(valDPtr, inst, w.index()) {
+		return
+	}
+	w.blocks = binary.BigEndian.AppendUint32(w.blocks, uint32(t)<<24|blockHeadLen+8)
+	w.blocks = binary.BigEndian.AppendUint64(w.blocks, bits)
+}
+
+// Float32 adds a value of TypeFloat.
+func (w *ResultWriter) Float32(inst InstID, v float32) {
+	if w.add(valDPtr, inst, w.index()) {
+		w.blocks = binary.BigEndian.AppendUint64(w.blocks,
+			uint64(uint32(TypeFloat)<<24|blockHeadLen+4)<<32|uint64(math.Float32bits(v)))
+	}
+}
+
+// String adds a value of TypeString. The NUL at its end is added.
+func (w *ResultWriter) String(inst InstID, s string) {
+	if len(s)+1+blockHeadLen > maxBlockLen {
+		w.Fail(ErrTooBig)
+		return
+	}
+	if !w.add(valDPtr, inst, w.index()) {
+		return
+	}
+	w.blocks = binary.BigEndian.AppendUint32(w.blocks, uint32(TypeString)<<24|uint32(len(s)+1+blockHeadLen))
+	w.blocks = append(w.blocks, s...)
+	w.blocks = append(w.blocks, 0)
+	w.pad()
+}
+
+// Bytes adds a value of a type that is opaque here: TypeAggregate, or an event
+// array without its block header. A static aggregate or an event array goes out
+// in the form that C agents use for it.
+func (w *ResultWriter) Bytes(t Type, inst InstID, v []byte) {
+	form := uint32(valDPtr)
+	switch t {
+	case TypeAggregate:
+	case TypeAggregateStatic, TypeEvent, TypeHighResEvent:
+		form = valSPtr
+	default:
+		w.Fail(ErrType)
+		return
+	}
+	w.block(form, inst, t, v)
+}
+
+// block adds a value block with any bytes.
+func (w *ResultWriter) block(form uint32, inst InstID, t Type, v []byte) {
+	if len(v)+blockHeadLen > maxBlockLen {
+		w.Fail(ErrTooBig)
+		return
+	}
+	if w.add(form, inst, w.index()) {
+		w.blocks = binary.BigEndian.AppendUint32(w.blocks, uint32(t)<<24|uint32(len(v)+blockHeadLen))
+		w.blocks = append(w.blocks, v...)
+		w.pad()
+	}
+}
+
+func (w *ResultWriter) pad() {
+	n := len(w.blocks)
+	w.blocks = append(w.blocks, "~~~"[:wire.Pad4(n)-n]...)
+}
+
+// Atom adds a value of any type. An Atom of no such type fails the set with
+// ErrType.
+func (w *ResultWriter) Atom(inst InstID, a Atom) {
+	switch a.Type {
+	case Type32, TypeU32:
+		w.add(valInsitu, inst, uint32(a.bits))
+	case Type64, TypeU64, TypeDouble:
+		w.eight(a.Type, inst, a.bits)
+	case TypeFloat:
+		w.Float32(inst, math.Float32frombits(uint32(a.bits)))
+	case TypeString:
+		if len(a.data)+1+blockHeadLen > maxBlockLen {
+			w.Fail(ErrTooBig)
+		} else if w.add(valDPtr, inst, w.index()) {
+			w.blocks = binary.BigEndian.AppendUint32(w.blocks, uint32(TypeString)<<24|uint32(len(a.data)+1+blockHeadLen))
+			w.blocks = append(append(w.blocks, a.data...), 0)
+			w.pad()
+		}
+	default:
+		w.Bytes(a.Type, inst, a.data)
+	}
+}
+
+// Copy adds a set of a decoded result with its values as they are. A set with a
+// malformed block becomes ErrIPC.
+func (w *ResultWriter) Copy(s ValueSet) {
+	w.Begin(s.PMID)
+	if s.n < 0 {
+		w.bad = Error(s.n)
+		return
+	}
+	for i := range s.Len() {
+		if s.form == valInsitu {
+			w.add(valInsitu, s.Inst(i), binary.BigEndian.Uint32(s.buf[s.off+i*valueLen+4:]))
+			continue
+		}
+		off, n, ok := s.block(i)
+		if !ok {
+			w.Fail(ErrIPC)
+			return
+		}
+		w.block(uint32(s.form), s.Inst(i), Type(s.buf[off]), s.buf[off+blockHeadLen:off+n])
+	}
+}
+
+// CopySet adds the set at index i of another writer.
+func (w *ResultWriter) CopySet(from *ResultWriter, i int) {
+	w.close()
+	from.close()
+	var a setSpan
+	if i > 0 {
+		a = from.ends[i-1]
+	}
+	z := from.ends[i]
+	at := len(w.sets)
+	delta := w.index() - a.blocks/4
+	w.sets = append(w.sets, from.sets[a.sets:z.sets]...)
+	if z.blocks != a.blocks {
+		w.blocks = append(w.blocks, from.blocks[a.blocks:z.blocks]...)
+		rebase(w.sets[at:], delta)
+	}
+	w.ends = append(w.ends, setSpan{uint32(len(w.sets)), uint32(len(w.blocks))})
+}
+
+// rebase adds delta to the block index of every value of one set.
+func rebase(set []byte, delta uint32) {
+	for v := set[setHeadLen+4:]; len(v) >= valueLen; v = v[valueLen:] {
+		w := v[4:8]
+		binary.BigEndian.PutUint32(w, binary.BigEndian.Uint32(w)+delta)
+	}
+}
+
+// Append adds the body of a result in a format to b, whose last HeaderLen bytes
+// are the place of the header. What does not fit a PDU is ErrTooBig.
+func (w *ResultWriter) Append(b []byte, f Format) ([]byte, error) {
+	w.close()
+	if w.Size() > math.MaxInt32-f.prefix() {
+		return b, refuse(f.Kind(), ErrTooBig, "result exceeds 2 GiB")
+	}
+	sec, nsec := int64(w.Changed), int64(0)
+	if w.Changed == 0 && !w.Time.IsZero() {
+		sec, nsec = w.Time.Unix(), int64(w.Time.Nanosecond())
+	}
+	if f == FormatHighRes {
+		b = binary.BigEndian.AppendUint32(b, uint32(len(w.ends)))
+		b = binary.BigEndian.AppendUint64(b, uint64(sec))
+		b = binary.BigEndian.AppendUint64(b, uint64(nsec))
+	} else {
+		if sec != int64(int32(sec)) {
+			return b, refuse(f.Kind(), ErrTooBig, "time beyond 32-bit seconds")
+		}
+		b = binary.BigEndian.AppendUint32(b, uint32(sec))
+		b = binary.BigEndian.AppendUint32(b, uint32(nsec/1000))
+		b = binary.BigEndian.AppendUint32(b, uint32(len(w.ends)))
+	}
+	at := len(b)
+	b = append(b, w.sets...)
+	delta := uint32(f.prefix()+len(w.sets)) / 4
+	from := setSpan{}
+	for _, to := range w.ends {
+		if to.blocks != from.blocks {
+			rebase(b[at+int(from.sets):at+int(to.sets)], delta)
+		}
+		from = to
+	}
+	return append(b, w.blocks...), nil
+}
+
+// A resultPDU is a writer as a PDU.
+type resultPDU struct {
+	w *ResultWriter
+	f Format
+}
+
+// PDU is what w has written as a PDU of a format, for Conn.Write. It reads w
+// when it is sent.
+func (w *ResultWriter) PDU(f Format) PDU { return resultPDU{w, f} }
+
+func (p resultPDU) Kind() Kind                      { return p.f.Kind() }
+func (p resultPDU) Append(b []byte) ([]byte, error) { return p.w.Append(b, p.f) }
+
+// insituAtom is the value in a word. Type float is what very old agents send.
+func insituAtom(t Type, word uint32) Atom {
+	switch t {
+	case Type32:
+		return Int32(int32(word))
+	case TypeFloat:
+		return Atom{Type: TypeFloat, bits: uint64(word)}
+	case TypeU32:
+		return Uint32(word)
+	}
+	return malformedAtom
+}
+
+// malformedAtom stands for a value that the layout does not hold.
+var malformedAtom = Atom{Type: TypeUnknown}

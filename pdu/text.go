@@ -1,0 +1,68 @@
+package pdu
+
+import (
+	"encoding/binary"
+
+	"github.com/pcp-go/pcp/internal/wire"
+)
+
+// A TextReq asks for help text: TEXT_REQ, answered by TextReply.
+//
+//	12  uint32  Ident
+//	16  int32   Text
+type TextReq struct {
+	Ident uint32 // a PMID or an InDom, as Text says
+	Text  TextKind
+}
+
+// Kind is KindTextReq.
+func (TextReq) Kind() Kind { return KindTextReq }
+
+// Append adds the body to b. TextDirect is a client's own flag and does not
+// travel.
+func (p TextReq) Append(b []byte) ([]byte, error) {
+	b = binary.BigEndian.AppendUint32(b, p.Ident)
+	return binary.BigEndian.AppendUint32(b, uint32(p.Text&^TextDirect)), nil
+}
+
+// Decode fills p from a body.
+func (p *TextReq) Decode(body []byte) error {
+	c := wire.New(body, HeaderLen)
+	*p = TextReq{Ident: c.Uint32("ident"), Text: TextKind(c.Int32("type"))}
+	err := c.Done()
+	if err != nil {
+		*p = TextReq{}
+	}
+	return malformedIn(KindTextReq, err)
+}
+
+// A TextReply is TEXT. An empty text means that there is none.
+//
+//	12  uint32  Ident: do not rely on it, C agents swap its bytes
+//	16  int32   length
+//	20  bytes   Text, padded
+type TextReply struct {
+	Ident uint32
+	Text  string
+}
+
+// Kind is KindText.
+func (TextReply) Kind() Kind { return KindText }
+
+// Append adds the body to b.
+func (p TextReply) Append(b []byte) ([]byte, error) {
+	b = binary.BigEndian.AppendUint32(b, p.Ident)
+	return appendString(b, p.Text), nil
+}
+
+// Decode fills p from a body.
+func (p *TextReply) Decode(body []byte) error {
+	c := wire.New(body, HeaderLen)
+	*p = TextReply{Ident: c.Uint32("ident")}
+	p.Text = readTail(&c, "text")
+	err := c.Done()
+	if err != nil {
+		*p = TextReply{}
+	}
+	return malformedIn(KindText, err)
+}
