@@ -1,0 +1,47 @@
+package pcptest
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestStartPMCD(t *testing.T) {
+	Need(t, "pmcd", "pminfo")
+	p := StartPMCD(t, Config{Shipped: []string{"pmcd", "sample", "linux", "proc", "mmv", "simple", "trivial", "txmon"}})
+	for _, host := range []string{p.Host(), "unix://" + p.Socket()} {
+		out, errs, status := Run(t, nil, "", "pminfo", "-h", host, "-f", "pmcd.version", "sample.string.hullo", "simple.color",
+			"trivial.time", "txmon.control.level", "hinv.ncpu", "proc.nprocs")
+		if status != 0 || errs != "" {
+			t.Errorf("pminfo -h %s: status %d, stderr %q\n%s", host, status, errs, out)
+		}
+		for _, want := range []string{"hullo world!", `inst [2 or "blue"]`, "trivial.time\n    value "} {
+			if !strings.Contains(out, want) {
+				t.Errorf("pminfo -h %s printed no %q:\n%s", host, want, out)
+			}
+		}
+		// The help text of the built agents is where they look for it.
+		out, errs, status = Run(t, nil, "", "pminfo", "-h", host, "-T", "simple.color", "trivial.time")
+		if status != 0 || errs != "" || !strings.Contains(out, `designated "red"`) {
+			t.Errorf("pminfo -h %s -T: status %d, stderr %q\n%s", host, status, errs, out)
+		}
+	}
+	agents := descendants(p.PID())
+	if len(agents) != 6 {
+		t.Errorf("%d agent processes, want 6", len(agents))
+	}
+	p.Stop()
+	for _, a := range agents {
+		if s, ok := readStat(a.pid); ok && s.start == a.start && s.state != 'Z' {
+			t.Errorf("agent process %d outlived its pmcd", a.pid)
+		}
+	}
+}
+
+func TestStartPMCDAccess(t *testing.T) {
+	Need(t, "pmcd", "pmstore")
+	p := StartPMCD(t, Config{Shipped: []string{"sample"}, Access: `disallow ".*" : store;`})
+	out, errs, status := Run(t, nil, "", "pmstore", "-h", p.Host(), "sample.write_me", "3")
+	if status != 1 || !strings.Contains(out+errs, "No permission") {
+		t.Errorf("pmstore without permission: status %d, stdout %q, stderr %q", status, out, errs)
+	}
+}

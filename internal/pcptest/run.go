@@ -1,0 +1,75 @@
+package pcptest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// runTimeout bounds a command of Run. The slowest one walks every metric of the linux agent.
+const runTimeout = 60 * time.Second
+
+// Run runs a command to its end and returns what it wrote and its exit status. argv[0] is looked up as Need
+// does. env is added to Env. The test fails when the command cannot be started, is killed, or takes over a minute.
+func Run(t testing.TB, env []string, stdin string, argv ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	return RunIn(t, "", env, stdin, argv...)
+}
+
+// RunIn is Run in the directory dir.
+func RunIn(t testing.TB, dir string, env []string, stdin string, argv ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), runTimeout)
+	defer cancel()
+	path := argv[0]
+	if !strings.ContainsRune(path, '/') {
+		path = Tool(t, path)
+	}
+	cmd := exec.CommandContext(ctx, path, argv[1:]...)
+	cmd.Dir = dir
+	cmd.Env = append(Env(), env...)
+	cmd.Stdin = strings.NewReader(stdin)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.WaitDelay = 5 * time.Second // a grandchild may hold the pipes
+	err := cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() >= 0 {
+		return out.String(), errs.String(), exit.ExitCode()
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		t.Fatalf("%s: %v\nstdout: %s\nstderr: %s", strings.Join(argv, " "), err, tail(out.String()), tail(errs.String()))
+	}
+	return out.String(), errs.String(), 0
+}
+
+// Env returns the environment that the kit gives to commands: this process's without PCP's own variables, and
+// with what makes output comparable: no derived metrics, the C locale, UTC.
+func Env() []string {
+	var env []string
+	for _, kv := range os.Environ() {
+		k, _, _ := strings.Cut(kv, "=")
+		if strings.HasPrefix(k, "PCP_") || strings.HasPrefix(k, "PMCD_") || strings.HasPrefix(k, "PMDA_") ||
+			strings.HasPrefix(k, "LC_") || k == "LANG" || k == "TZ" {
+			continue
+		}
+		env = append(env, kv)
+	}
+	return append(env, "PCP_DERIVED_CONFIG=", "LC_ALL=C", "TZ=UTC")
+}
+
+// tail returns the end of a log, for an error message.
+func tail(s string) string {
+	const most = 4000
+	if len(s) > most {
+		return "..." + s[len(s)-most:]
+	}
+	return s
+}
