@@ -27,8 +27,8 @@
 //	})
 //
 // Servers listen on the loopback interface, write only into directories of the test, and have ended, with their
-// agents, when the test has. [BuildAgent] compiles the agents that PCP ships as source, [DBPMDA] runs a script of
-// the dbpmda tool against an agent, and [CompareDBPMDA] the same script against two.
+// agents, when the test has. [BuildAgent] compiles the agents that PCP ships as source, [DBPMDA] runs the dbpmda tool
+// on a script, and [RunScript] does so with the scripts for simple and trivial: C and Go agents must give the same.
 //
 // # Captures
 //

@@ -3,6 +3,8 @@ package pcptest
 import (
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestStartPMCD(t *testing.T) {
@@ -43,5 +45,33 @@ func TestStartPMCDAccess(t *testing.T) {
 	out, errs, status := Run(t, nil, "", "pmstore", "-h", p.Host(), "sample.write_me", "3")
 	if status != 1 || !strings.Contains(out+errs, "No permission") {
 		t.Errorf("pmstore without permission: status %d, stdout %q, stderr %q", status, out, errs)
+	}
+}
+
+// TestRunScript shows that the transcripts of two runs are equal, and that the scripts reach the agents.
+func TestRunScript(t *testing.T) {
+	Need(t, "dbpmda")
+	for name, want := range map[string]string{
+		"simple":  "253.0.1 [0]: 12 -> 300\n253.0.1 [1]: 12 -> 300\n253.0.1 [2]: 12 -> 300\nSending Result...\nError PDU: Bad input to pmstore\n",
+		"trivial": "250.0.0: VALUE -> 1\nSending Result...\nError PDU: No permission to perform requested operation\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			commands := 0
+			for line := range strings.Lines(Script(t, name)) {
+				if !strings.HasPrefix(line, "#") {
+					commands++
+				}
+			}
+			if commands < 45 {
+				t.Errorf("the script has %d commands", commands)
+			}
+			first := RunScript(t, name, "")
+			if diff := cmp.Diff(first, RunScript(t, name, "")); diff != "" {
+				t.Errorf("two runs differ (-first +second):\n%s", diff)
+			}
+			if !strings.Contains(first, want) {
+				t.Errorf("the transcript has no %q:\n%s", want, first)
+			}
+		})
 	}
 }

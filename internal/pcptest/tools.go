@@ -16,10 +16,11 @@ import (
 // servers ("pmcd"), or the path of a file.
 func Need(t testing.TB, tools ...string) {
 	t.Helper()
-	if msg := missing(tools); msg != "" {
-		if os.Getenv("PCP_INTEROP") == "require" {
-			t.Fatal(msg)
-		}
+	switch msg := missing(tools); {
+	case msg == "":
+	case os.Getenv("PCP_INTEROP") == "require":
+		t.Fatal(msg)
+	default:
 		t.Skip(msg)
 	}
 }
