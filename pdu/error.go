@@ -317,19 +317,19 @@ var errorCodes = [...]struct {
 // PCP 1.x, which lay 11345 higher.
 const v1Shift = 11345
 
-// toV1 is the code as the first PDU of a connection carries it.
-func (e Error) toV1() Error {
+// v1 is the code as the first PDU of a connection carries it.
+func (e Error) v1() Error {
 	if e <= ErrGeneric {
 		return e + v1Shift
 	}
 	return e
 }
 
-// fromV1 inverts toV1 for all codes that a PCP 2.x peer sends. A code too low
-// to shift stays at the lowest.
-func (e Error) fromV1() Error {
-	if e <= ErrGeneric+v1Shift {
-		return max(e, math.MinInt32+v1Shift) - v1Shift
+// fromV1 inverts v1 for all codes that a PCP 2.x peer sends. A code too low to
+// shift stays at the lowest.
+func fromV1(code int32) Error {
+	if code <= int32(ErrGeneric)+v1Shift {
+		return Error(max(code, math.MinInt32+v1Shift) - v1Shift)
 	}
-	return e
+	return Error(code)
 }

@@ -1,5 +1,7 @@
 package pdu
 
+import "strconv"
+
 // Units are the dimension and scale of a metric, as the wire's word:
 //
 //	bits 31–28  dimension in space     19–16  scale of space, SpaceByte = 0 …
@@ -22,6 +24,14 @@ const (
 	perTime   Units = 0xf << 24 // dimension −1 in time
 	perCount  Units = 0xf << 20
 	perSpace  Units = 0xf << 28
+)
+
+// The extents of a dimension and of the scales.
+const (
+	minDim        = -8
+	maxDim        = 7
+	maxSpaceScale = 15 // 8 of them have a name
+	maxTimeScale  = 15 // 5 of them have a name
 )
 
 // NoUnits are the units of a pure number.
@@ -83,6 +93,14 @@ const (
 	MicroWatt      Units = 4<<3 | 4
 )
 
+// The kinds of extra unit, as Units.Extra returns them.
+const (
+	ExtraTemperature = 1 + iota
+	ExtraVoltage
+	ExtraCurrent
+	ExtraPower
+)
+
 // MakeUnits composes units of the three basic dimensions; every field is
 // masked to its width. The counterpart of PMDA_PMUNITS.
 func MakeUnits(dimSpace, dimTime, dimCount, scaleSpace, scaleTime, scaleCount int) Units {
@@ -109,9 +127,103 @@ func (u Units) ScaleTime() int { return int(u >> 12 & 0xf) }
 // ScaleCount is the power of ten of count, −8 to 7.
 func (u Units) ScaleCount() int { return int(int32(u<<20) >> 28) }
 
-// Extra is the extra unit of PCP 7.2: 0 none, 1 temperature, 2 voltage, 3
-// current, 4 power.
+// Extra is the kind of the extra unit of PCP 7.2: 0 for none or one of
+// ExtraTemperature to ExtraPower.
 func (u Units) Extra() int { return int(int32(u<<24) >> 27) }
 
 // ExtraScale is the scale of the extra unit, 0 to 7; see the constants.
 func (u Units) ExtraScale() int { return int(u & 7) }
+
+var spaceNames = [...]string{"byte", "Kbyte", "Mbyte", "Gbyte", "Tbyte", "Pbyte", "Ebyte", "Zbyte", "Ybyte"}
+
+var timeNames = [...]string{"nanosec", "microsec", "millisec", "sec", "min", "hour"}
+
+// extraNames are the names of extra units, by kind and scale.
+var extraNames = [...][]string{
+	ExtraTemperature: {1: "temperature (C)", 2: "temperature (F)", 3: "temperature (K)"},
+	ExtraVoltage:     {1: "voltage (V)", 2: "voltage (mV)", 3: "voltage (uV)"},
+	ExtraCurrent:     {1: "current (A)", 2: "current (mA)", 3: "current (uA)"},
+	ExtraPower:       {1: "power (kW)", 2: "power (W)", 3: "power (mW)", 4: "power (uW)"},
+}
+
+// extraName is the name of u's extra unit, "" if it has none or one that this
+// package does not know.
+func (u Units) extraName() string {
+	kind, scale := u.Extra(), u.ExtraScale()
+	if kind <= 0 || kind >= len(extraNames) || scale >= len(extraNames[kind]) {
+		return ""
+	}
+	return extraNames[kind][scale]
+}
+
+// String is the text that pmUnitsStr(3) of PCP 6.0.3 gives: "Kbyte / sec",
+// "count x 10^6", "" for no units. An extra unit comes first.
+func (u Units) String() string {
+	var buf [64]byte
+	return string(u.AppendTo(buf[:0]))
+}
+
+// AppendTo appends String to b.
+func (u Units) AppendTo(b []byte) []byte {
+	start := len(b)
+	b = append(b, u.extraName()...)
+	if u.DimSpace() == 0 && u.DimTime() == 0 && u.DimCount() == 0 {
+		if n := u.ScaleCount(); n != 0 {
+			b = appendScale(separate(b, start), "x 10", n)
+		}
+		return b
+	}
+	b = u.appendWords(b, start, 1)
+	if u.DimSpace() < 0 || u.DimTime() < 0 || u.DimCount() < 0 {
+		b = append(separate(b, start), '/')
+		b = u.appendWords(b, start, -1)
+	}
+	return b
+}
+
+// appendWords appends the units whose dimension has the sign.
+func (u Units) appendWords(b []byte, start, sign int) []byte {
+	if n := sign * u.DimSpace(); n > 0 {
+		b = appendName(separate(b, start), spaceNames[:], "space-", u.ScaleSpace())
+		b = appendPower(b, n)
+	}
+	if n := sign * u.DimTime(); n > 0 {
+		b = appendName(separate(b, start), timeNames[:], "time-", u.ScaleTime())
+		b = appendPower(b, n)
+	}
+	if n := sign * u.DimCount(); n > 0 {
+		b = append(separate(b, start), "count"...)
+		if s := u.ScaleCount(); s != 0 {
+			b = appendScale(b, " x 10", s)
+		}
+		b = appendPower(b, n)
+	}
+	return b
+}
+
+// separate appends a blank unless nothing was written since start.
+func separate(b []byte, start int) []byte {
+	if len(b) > start {
+		b = append(b, ' ')
+	}
+	return b
+}
+
+// appendName appends the name of a scale, or other and its number.
+func appendName(b []byte, names []string, other string, scale int) []byte {
+	if scale < len(names) {
+		return append(b, names[scale]...)
+	}
+	return strconv.AppendInt(append(b, other...), int64(scale), 10)
+}
+
+// appendPower appends an exponent unless it is 1.
+func appendPower(b []byte, n int) []byte {
+	if n != 1 {
+		b = strconv.AppendInt(append(b, '^'), int64(n), 10)
+	}
+	return b
+}
+
+// appendScale appends a power of ten.
+func appendScale(b []byte, ten string, n int) []byte { return appendPower(append(b, ten...), n) }
