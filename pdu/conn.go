@@ -211,11 +211,10 @@ func (c *Conn) Queue(from int32, p PDU) error {
 	}
 	start := len(*c.out)
 	b, err := p.Append(append(*c.out, make([]byte, HeaderLen)...))
-	if err == nil && len(b)-start > math.MaxInt32 {
+	if err == nil && len(b)-start > MaxLen {
 		err = refuse(p.Kind(), ErrTooBig, "PDU exceeds 2 GiB")
 	}
 	if err != nil {
-		*c.out = b[:start]
 		return err
 	}
 	*c.out = b
@@ -239,7 +238,10 @@ func (c *Conn) Flush() error {
 	}
 	b := c.out
 	c.out = nil
-	_, err := c.rw.Write(*b)
+	var err error
+	if len(*b) > 0 { // nothing to say to the stream if all that was queued failed
+		_, err = c.rw.Write(*b)
+	}
 	putBuffer(b)
 	if err != nil {
 		return &OpError{Op: "write", Err: err}
@@ -256,7 +258,8 @@ func (c *Conn) Write(from int32, p PDU) error {
 }
 
 // Upgrade replaces the stream, as when TLS starts in mid-stream: f gets the old
-// one, from which the bytes that Conn has read ahead come first.
+// one, from which the bytes that Conn has read ahead come first. What is queued
+// goes to the new stream.
 func (c *Conn) Upgrade(f func(io.ReadWriter) io.ReadWriter) {
 	ahead := append([]byte(nil), c.small[c.r:c.n]...)
 	c.r, c.n = 0, 0

@@ -15,7 +15,7 @@ import (
 type Creds struct {
 	Version  uint8 // 0: no version credential
 	Features Features
-	Others   []uint32 // credentials of types that nobody knows
+	Others   []uint32 // credentials of types that nobody knows, and of version 0
 }
 
 const (
@@ -34,6 +34,9 @@ func (p Creds) Append(b []byte) ([]byte, error) {
 	}
 	if n < 1 || n > maxCreds {
 		return b, refuse(KindCreds, ErrIPC, "number of credentials not in 1..1024")
+	}
+	if p.Version == 0 && p.Features != 0 {
+		return b, refuse(KindCreds, ErrIPC, "features without a version")
 	}
 	b = binary.BigEndian.AppendUint32(b, uint32(n))
 	if p.Version != 0 {
@@ -56,7 +59,7 @@ func (p *Creds) Decode(body []byte) error {
 	}
 	for range n {
 		w := c.Uint32("credential")
-		if w>>24 != credVersion {
+		if w>>24 != credVersion || uint8(w>>16) == 0 {
 			p.Others = append(p.Others, w)
 			continue
 		}

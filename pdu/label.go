@@ -72,7 +72,7 @@ func (p LabelReply) Append(b []byte) ([]byte, error) {
 		if err := p.Sets[i].validate(); err != nil {
 			return b, &OpError{Op: "encode", Kind: KindLabel, Err: err}
 		}
-		json += labelSetLen + labelLen*len(p.Sets[i].Labels)
+		json += labelSetLen + labelLen*len(p.Sets[i].indexed())
 	}
 	for i := range p.Sets {
 		if json > math.MaxInt32 {
@@ -87,9 +87,17 @@ func (p LabelReply) Append(b []byte) ([]byte, error) {
 	return b, nil
 }
 
+// indexed is what the wire carries of s.Labels: an error has none.
+func (s *LabelSet) indexed() []Label {
+	if s.Err < 0 {
+		return nil
+	}
+	return s.Labels
+}
+
 // append adds all of a set but its text, which will lie at an offset.
 func (s *LabelSet) append(b []byte, json int) []byte {
-	n := Error(len(s.Labels))
+	n := Error(len(s.indexed()))
 	if s.Err < 0 {
 		n = s.Err
 	}
@@ -97,10 +105,7 @@ func (s *LabelSet) append(b []byte, json int) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(n))
 	b = binary.BigEndian.AppendUint32(b, uint32(json))
 	b = binary.BigEndian.AppendUint32(b, uint32(len(s.JSON)))
-	if n < 0 {
-		return b
-	}
-	for _, l := range s.Labels {
+	for _, l := range s.indexed() {
 		b = binary.BigEndian.AppendUint16(b, l.NameOff)
 		b = append(b, l.NameLen, byte(l.Flags))
 		b = binary.BigEndian.AppendUint16(b, l.ValueOff)
@@ -109,7 +114,8 @@ func (s *LabelSet) append(b []byte, json int) []byte {
 	return b
 }
 
-// Decode fills p from a body, which the texts alias.
+// Decode fills p from a body, which the texts alias. Texts that share bytes are
+// refused once they add up to more than the PDU.
 func (p *LabelReply) Decode(body []byte) error {
 	c := wire.New(body, HeaderLen)
 	p.Ident = c.Uint32("ident")
@@ -120,13 +126,15 @@ func (p *LabelReply) Decode(body []byte) error {
 	if n > 0 {
 		p.Sets = make([]LabelSet, n)
 	}
-	end := c.Offset()
+	end, size := 0, 0
 	for i := range p.Sets {
-		end = p.Sets[i].decode(&c, body)
+		end = max(end, p.Sets[i].decode(&c, body))
+		if size += len(p.Sets[i].JSON); size > len(body) {
+			c.Fail("json", 0, "texts overlap")
+			break
+		}
 	}
-	if first := c.Offset(); end < first {
-		end = first
-	}
+	end = max(end, c.Offset())
 	// What is left is the texts, and at most the padding of the last.
 	if len(body)+HeaderLen > wire.Pad4(end) {
 		c.Skip(max(0, end-c.Offset()), "json")
@@ -139,7 +147,8 @@ func (p *LabelReply) Decode(body []byte) error {
 	return malformedIn(KindLabel, err)
 }
 
-// decode reads a set and returns the offset where its text ends.
+// decode reads a set and returns the offset where its text ends, 0 if it has
+// none: what its offset says does not matter then.
 func (s *LabelSet) decode(c *wire.Cursor, body []byte) int {
 	s.Inst = InstID(c.Int32("inst"))
 	n := c.Int32("nlabels")
@@ -151,12 +160,14 @@ func (s *LabelSet) decode(c *wire.Cursor, body []byte) int {
 		c.Fail("nlabels", 12, "%d, limit %d", n, MaxLabels)
 		return 0
 	}
-	if length < 0 || length > MaxLabelJSON || off < HeaderLen+labelSetLen || off-HeaderLen > len(body) || length > len(body)-(off-HeaderLen) {
+	switch at := off - HeaderLen; {
+	case length == 0:
+		off = 0
+	case length < 0 || length > MaxLabelJSON || at < c.Offset()-HeaderLen || at > len(body) || length > len(body)-at:
 		c.Fail("json", 8, "%d bytes at offset %d of a PDU of %d", length, off, len(body)+HeaderLen)
 		return 0
-	}
-	if length > 0 {
-		s.JSON = body[off-HeaderLen : off-HeaderLen+length : off-HeaderLen+length]
+	default:
+		s.JSON = body[at : at+length : at+length]
 	}
 	if int(n)*labelLen > c.Left() {
 		c.Fail("nlabels", 12, "%d labels in %d bytes", n, c.Left())

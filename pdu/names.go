@@ -105,6 +105,7 @@ func (p *NameList) Decode(body []byte) error {
 func (p *NameList) decode(c *wire.Cursor) {
 	size := int(c.Int32("nstrbytes"))
 	statuses := int(c.Int32("numstatus"))
+	spare := p.Statuses[:0]
 	*p = NameList{Names: p.Names[:0]}
 	n := int(c.Int32("numnames"))
 	switch {
@@ -118,7 +119,7 @@ func (p *NameList) decode(c *wire.Cursor) {
 		c.Fail("numstatus", 8, "%d statuses of %d names", statuses, n)
 		return
 	case statuses != 0:
-		p.Statuses = make([]int32, 0, n)
+		p.Statuses = spare
 	}
 	for range n {
 		if statuses != 0 {

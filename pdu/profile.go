@@ -26,9 +26,10 @@ type InDomProfile struct {
 	Insts   []InstID // in ascending order
 }
 
-// For returns the rule for an instance domain.
+// For returns the rule for an instance domain. NoInDom, of a singular metric,
+// has no rule and passes.
 func (p *Profile) For(d InDom) InDomProfile {
-	if p == nil {
+	if p == nil || d == NoInDom {
 		return InDomProfile{InDom: d}
 	}
 	if i, ok := p.find(d); ok {
@@ -224,7 +225,7 @@ func (p *Profile) decode(c *wire.Cursor) {
 	}
 	for i, n := range counts {
 		if int64(n)*4 > int64(c.Left()) || n < 0 {
-			c.Fail("numinst", 0, "%d instances in %d bytes", n, c.Left())
+			c.Fail("instances", 0, "%d instances in %d bytes", n, c.Left())
 			return
 		}
 		if n == 0 {

@@ -3,7 +3,6 @@ package pdu
 import (
 	"encoding/binary"
 	"iter"
-	"math"
 	"time"
 
 	"github.com/pcp-go/pcp/internal/wire"
@@ -102,7 +101,11 @@ func (r *Result) Decode(body []byte) error {
 		r.Time = stamp(int64(sec), int64(usec)*1000)
 	}
 	if n > c.Left()/setHeadLen {
-		c.Fail("numpmid", 0, "%d sets in %d bytes", n, c.Left())
+		back := 4
+		if r.Format == FormatHighRes {
+			back = 20 // its count precedes the time
+		}
+		c.Fail("numpmid", back, "%d sets in %d bytes", n, c.Left())
 	}
 	if err := c.Err(); err != nil {
 		return r.fail(err)
@@ -110,8 +113,12 @@ func (r *Result) Decode(body []byte) error {
 	return r.index(n)
 }
 
-// stamp is the time of the wire's two parts; zero stays zero.
+// stamp is the time of the wire's two parts; zero stays zero. A fraction that
+// is none is left out: a collector forwards stores with a random one.
 func stamp(sec, nsec int64) time.Time {
+	if nsec < 0 || nsec >= int64(time.Second) {
+		nsec = 0
+	}
 	if sec == 0 && nsec == 0 {
 		return time.Time{}
 	}
@@ -186,12 +193,12 @@ func (r *Result) Clone() *Result {
 }
 
 // Validate checks every block, and that sets and blocks fill the PDU without
-// gaps: the whole of what receivers check.
+// gaps, as receivers do. It does not look into event arrays.
 func (r *Result) Validate() error {
-	if r.Len() == 0 {
-		return r.validateEnd(0, 0, 0)
+	if len(r.sets) == 0 {
+		return nil // never decoded
 	}
-	lowest, total, count := math.MaxInt, 0, 0
+	lowest, total := len(r.buf), 0
 	for i := range r.Len() {
 		s := r.At(i)
 		if s.n <= 0 || s.form == valInsitu {
@@ -200,30 +207,24 @@ func (r *Result) Validate() error {
 		for j := range s.Len() {
 			off, n, ok := s.block(j)
 			if !ok {
-				return malformedIn(r.Kind(), &wire.Error{Field: "value block", Offset: off + HeaderLen, Problem: "outside the PDU"})
+				return malformedIn(r.Kind(), &wire.Error{Field: "value block", Offset: s.off + j*valueLen + 4 + HeaderLen, Problem: "outside the PDU"})
 			}
 			lowest = min(lowest, off)
 			total += wire.Pad4(n)
-			count++
 		}
 	}
-	return r.validateEnd(lowest, total, count)
-}
-
-func (r *Result) validateEnd(lowest, total, count int) error {
-	end := r.Format.prefix() - HeaderLen
-	if len(r.sets) > 0 {
-		end = int(r.sets[len(r.sets)-1])
-	}
-	if count > 0 && lowest != end || end+total != len(r.buf) {
+	if end := int(r.sets[len(r.sets)-1]); lowest != end || end+total != len(r.buf) {
 		return malformedIn(r.Kind(), &wire.Error{Field: "value blocks", Offset: end + HeaderLen, Problem: "do not fill the PDU exactly"})
 	}
 	return nil
 }
 
 // Append adds the body to b, in r.Format: the sets and their blocks in order.
-// A value that is malformed is an error.
+// What Validate refuses is an error.
 func (r *Result) Append(b []byte) ([]byte, error) {
+	if err := r.Validate(); err != nil {
+		return b, err
+	}
 	w := ResultWriter{Time: r.Time}
 	for _, s := range r.All() {
 		w.Copy(s)
@@ -297,10 +298,11 @@ func (s ValueSet) All(t Type) iter.Seq2[InstID, Atom] {
 // length with its header.
 func (s ValueSet) block(i int) (off, n int, ok bool) {
 	index := binary.BigEndian.Uint32(s.buf[s.off+i*valueLen+4:])
-	off = int(index)*4 - HeaderLen
-	if off < 0 || off > len(s.buf)-blockHeadLen {
-		return off, 0, false
+	at := int64(index)*4 - HeaderLen
+	if at < 0 || at > int64(len(s.buf)-blockHeadLen) {
+		return 0, 0, false
 	}
+	off = int(at)
 	n = int(binary.BigEndian.Uint32(s.buf[off:]) & maxBlockLen)
 	return off, n, n >= blockHeadLen && wire.Pad4(n) <= len(s.buf)-off
 }

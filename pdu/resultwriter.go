@@ -15,7 +15,9 @@ import (
 // in any Format.
 //
 // What a layout cannot hold fails its set and no other: a value of more than
-// 16 MiB is ErrTooBig, 32-bit integers beside other types are ErrType.
+// 16 MiB and what would carry the whole beyond MaxLen are ErrTooBig, 32-bit
+// integers beside other types are ErrType. A value without an open set is
+// dropped.
 //
 // The zero value is ready; Reset keeps the memory, so that a used writer
 // allocates nothing. One goroutine at a time.
@@ -105,16 +107,17 @@ func (w *ResultWriter) close() {
 
 // add adds an instance and a word to the open set.
 func (w *ResultWriter) add(form uint32, inst InstID, word uint32) bool {
-	if w.n == 0 {
-		if !w.open || w.bad != 0 {
-			return false
-		}
+	switch {
+	case !w.open || w.bad != 0:
+		return false
+	case w.Size() > MaxLen: // one value more is still within a setSpan
+		w.Fail(ErrTooBig)
+		return false
+	case w.n == 0:
 		w.form = form
 		w.sets = binary.BigEndian.AppendUint32(w.sets, form)
-	} else if w.form != form {
-		if !w.mixed(form) {
-			return false
-		}
+	case w.form != form && !w.mixed(form):
+		return false
 	}
 	w.n++
 	w.sets = binary.BigEndian.AppendUint64(w.sets, uint64(uint32(inst))<<32|uint64(word))
@@ -239,20 +242,21 @@ func (w *ResultWriter) Atom(inst InstID, a Atom) {
 }
 
 // Copy adds a set of a decoded result with its values as they are. A set with a
-// malformed block becomes ErrIPC.
+// malformed block, or whose values share one, becomes ErrIPC.
 func (w *ResultWriter) Copy(s ValueSet) {
 	w.Begin(s.PMID)
 	if s.n < 0 {
 		w.bad = Error(s.n)
 		return
 	}
+	left := len(s.buf)
 	for i := range s.Len() {
 		if s.form == valInsitu {
 			w.add(valInsitu, s.Inst(i), binary.BigEndian.Uint32(s.buf[s.off+i*valueLen+4:]))
 			continue
 		}
 		off, n, ok := s.block(i)
-		if !ok {
+		if left -= n; !ok || left < 0 {
 			w.Fail(ErrIPC)
 			return
 		}
@@ -269,6 +273,11 @@ func (w *ResultWriter) CopySet(from *ResultWriter, i int) {
 		a = from.ends[i-1]
 	}
 	z := from.ends[i]
+	if w.Size() > MaxLen-int(z.sets-a.sets)-int(z.blocks-a.blocks) {
+		w.Begin(PMID(binary.BigEndian.Uint32(from.sets[a.sets:])))
+		w.Fail(ErrTooBig)
+		return
+	}
 	at := len(w.sets)
 	delta := w.index() - a.blocks/4
 	w.sets = append(w.sets, from.sets[a.sets:z.sets]...)
@@ -291,7 +300,7 @@ func rebase(set []byte, delta uint32) {
 // are the place of the header. What does not fit a PDU is ErrTooBig.
 func (w *ResultWriter) Append(b []byte, f Format) ([]byte, error) {
 	w.close()
-	if w.Size() > math.MaxInt32-f.prefix() {
+	if w.Size() > MaxLen-f.prefix() {
 		return b, refuse(f.Kind(), ErrTooBig, "result exceeds 2 GiB")
 	}
 	sec, nsec := int64(w.Changed), int64(0)
@@ -323,18 +332,32 @@ func (w *ResultWriter) Append(b []byte, f Format) ([]byte, error) {
 	return append(b, w.blocks...), nil
 }
 
-// A resultPDU is a writer as a PDU.
-type resultPDU struct {
-	w *ResultWriter
-	f Format
-}
+// A writer as a PDU: one type for each format, since a pointer is an interface
+// value without an allocation.
+type (
+	lowResPDU  ResultWriter
+	highResPDU ResultWriter
+)
 
 // PDU is what w has written as a PDU of a format, for Conn.Write. It reads w
 // when it is sent.
-func (w *ResultWriter) PDU(f Format) PDU { return resultPDU{w, f} }
+func (w *ResultWriter) PDU(f Format) PDU {
+	if f == FormatHighRes {
+		return (*highResPDU)(w)
+	}
+	return (*lowResPDU)(w)
+}
 
-func (p resultPDU) Kind() Kind                      { return p.f.Kind() }
-func (p resultPDU) Append(b []byte) ([]byte, error) { return p.w.Append(b, p.f) }
+func (*lowResPDU) Kind() Kind  { return KindResult }
+func (*highResPDU) Kind() Kind { return KindHighResResult }
+
+func (p *lowResPDU) Append(b []byte) ([]byte, error) {
+	return (*ResultWriter)(p).Append(b, FormatLowRes)
+}
+
+func (p *highResPDU) Append(b []byte) ([]byte, error) {
+	return (*ResultWriter)(p).Append(b, FormatHighRes)
+}
 
 // insituAtom is the value in a word. Type float is what very old agents send.
 func insituAtom(t Type, word uint32) Atom {
