@@ -2,6 +2,8 @@ package pcptest
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -61,5 +63,30 @@ func TestParseCaptureErrors(t *testing.T) {
 				t.Errorf("got %v, %v, want an error that starts with %q", got, err, tc.want)
 			}
 		})
+	}
+}
+
+// TestGoldenCaptures reads every golden capture, and keeps them small.
+func TestGoldenCaptures(t *testing.T) {
+	files, err := filepath.Glob("../../pdu/testdata/captures/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no golden captures: %v", err)
+	}
+	var total int64
+	for _, file := range files {
+		pdus, err := ReadCapture(file)
+		if err != nil || len(pdus) == 0 {
+			t.Errorf("%s: %d PDUs, %v", file, len(pdus), err)
+		}
+		st, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if total += st.Size(); st.Size() > 60_000 {
+			t.Errorf("%s has %d bytes, more than 60,000", file, st.Size())
+		}
+	}
+	if total > 1_500_000 {
+		t.Errorf("the golden captures have %d bytes, more than 1,500,000", total)
 	}
 }
