@@ -1,13 +1,23 @@
 package pdu
 
-import "fmt"
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/pcp-go/pcp/internal/jsonb"
+)
 
 // A LabelClass says what a label set is attached to. It is a PM_LABEL_* bit of
 // the C library.
 type LabelClass int32
 
-// The classes, in increasing precedence except that LabelInDom lies below
-// LabelCluster. The comment names the identifier that goes with each.
+// The classes, in increasing precedence. The comment names the identifier that
+// goes with each.
 const (
 	LabelContext   LabelClass = 0x01 // none: 0xffffffff
 	LabelDomain    LabelClass = 0x02 // Domain
@@ -17,6 +27,26 @@ const (
 	LabelInstances LabelClass = 0x20 // InDom, with one set for each instance
 )
 
+// String is the name of the class in messages and dumps of the reference:
+// "context", "domain", "indom", "cluster", "pmid" (LabelItem) or "instances".
+func (c LabelClass) String() string {
+	switch c {
+	case LabelContext:
+		return "context"
+	case LabelDomain:
+		return "domain"
+	case LabelInDom:
+		return "indom"
+	case LabelCluster:
+		return "cluster"
+	case LabelItem:
+		return "pmid"
+	case LabelInstances:
+		return "instances"
+	}
+	return "?"
+}
+
 // LabelFlags are a label's class bits with LabelCompound and LabelOptional.
 type LabelFlags uint8
 
@@ -25,12 +55,15 @@ const (
 	LabelOptional LabelFlags = 0x80 // extrinsic: no part of the identity of what it labels
 )
 
-// Limits of a label set, those of PCP's decoders.
+// Class is the class bit.
+func (f LabelFlags) Class() LabelClass { return LabelClass(f &^ (LabelCompound | LabelOptional)) }
+
+// Limits of a label set, those of PCP's decoders. Nesting is limited too, to 64
+// objects and arrays.
 const (
 	MaxLabels     = 254   // labels in a set
 	MaxLabelJSON  = 65534 // bytes of JSON text
 	MaxLabelName  = 254   // bytes of a name
-	MaxLabelDepth = 64    // of nested objects
 )
 
 // A Label locates one label in the JSON text of its set. It is pmLabel of the C
@@ -50,13 +83,302 @@ type Label struct {
 }
 
 // A LabelSet is the labels of one thing: JSON text and an index of the labels
-// in it, sorted by name. The text may alias the buffer that it was decoded
-// from. It is pmLabelSet of the C library.
+// in it, sorted by full name. The text may alias the buffer that it was decoded
+// from and is read-only. The zero LabelSet is that of instance 0; sets of all
+// classes but LabelInstances have Inst NoInst. It is pmLabelSet of the C
+// library.
+//
+// A label that is an object of its own stands for those within it: the full
+// name of b in {"a":{"b":1}} is "a.b".
 type LabelSet struct {
 	Inst   InstID // NoInst but in sets of LabelInstances
 	Err    Error  // why there are no labels; 0 if there is no reason
-	JSON   []byte // an object
+	JSON   []byte // an object; empty if there are no labels
 	Labels []Label
+}
+
+// A NamedLabel is a label by itself.
+type NamedLabel struct {
+	Name  string // in full, with dots
+	Value string // as JSON: a string has its quotes, a number its digits as they were written
+	Flags LabelFlags
+}
+
+// Text is the value for people: a string without quotes and escapes, all else as
+// in Value.
+func (l NamedLabel) Text() string {
+	var s string
+	if strings.HasPrefix(l.Value, `"`) && json.Unmarshal([]byte(l.Value), &s) == nil {
+		return s
+	}
+	return l.Value
+}
+
+// validLabelName applies the rules for names, which PCP's versions do not share.
+//
+//	                   6.0.3                 7.x
+//	first character    a letter              any of the others
+//	others             letters, digits, "_", and "." in compound names
+//	a bad name         fails the set         drops the label, unless none is left
+//
+// A set that we make keeps to the stricter; a set that a peer made is not
+// judged by its names.
+func validLabelName(name string) bool {
+	if name == "" || len(name) > MaxLabelName || !isLetter(name[0]) {
+		return false
+	}
+	for i := range len(name) {
+		if c := name[i]; !isLetter(c) && !isDigit(c) && c != '_' && (c != '.' || name[i-1] == '.' || i == len(name)-1) {
+			return false
+		}
+	}
+	return true
+}
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+// ParseLabels makes a label set of a class from the text of a JSON object, or
+// from an empty text. Numbers and strings stay as they are written. Inst is
+// NoInst. All labels are optional or none.
+//
+// Full names consist of letters, digits, "_" and single dots between them, and
+// start with a letter. Errors wrap EINVAL for bad JSON, a bad name and a name
+// that stands twice, and E2BIG for what exceeds the limits.
+func ParseLabels(class LabelClass, text string, optional bool) (LabelSet, error) {
+	s := LabelSet{Inst: NoInst}
+	if text == "" {
+		return s, nil
+	}
+	out, err := jsonb.Compact(nil, []byte(text))
+	if err != nil {
+		return LabelSet{}, labelError(err, errInval)
+	}
+	flags := LabelFlags(class)
+	if optional {
+		flags |= LabelOptional
+	}
+	s.JSON = out
+	named, err := s.build(flags)
+	if err != nil {
+		return LabelSet{}, err
+	}
+	for i, l := range named {
+		if i > 0 && named[i-1].clashes(l) {
+			return LabelSet{}, labelError(fmt.Errorf("name %q stands twice", named[i-1].full), errInval)
+		}
+		if !validLabelName(l.full) {
+			return LabelSet{}, labelError(fmt.Errorf("bad name %q", l.full), errInval)
+		}
+		s.Labels = append(s.Labels, l.Label)
+	}
+	if len(named) == 0 {
+		s.JSON = nil
+	}
+	return s, nil
+}
+
+func labelError(err error, code Error) error { return fmt.Errorf("labels: %w: %w", err, code) }
+
+// A namedIndex is a label with its full name.
+type namedIndex struct {
+	Label
+	full string
+}
+
+// clashes reports whether l, which follows n in the order of full names, cannot
+// stand beside it: the same name, or an object of n's name.
+func (n namedIndex) clashes(l namedIndex) bool {
+	if n.full == l.full {
+		return true
+	}
+	return int(l.NameLen) < len(l.full) && int(n.NameLen) == len(n.full) && strings.HasPrefix(l.full, n.full+".")
+}
+
+// build indexes the text, with the flags given and LabelCompound where due.
+func (s *LabelSet) build(flags LabelFlags) ([]namedIndex, error) {
+	if len(s.JSON) > MaxLabelJSON {
+		return nil, labelError(fmt.Errorf("%d bytes of JSON, limit %d", len(s.JSON), MaxLabelJSON), err2Big)
+	}
+	var named []namedIndex
+	var tooBig error
+	err := jsonb.Walk(s.JSON, func(m jsonb.Member) error {
+		switch {
+		case len(m.Path) > MaxLabelName:
+			tooBig = fmt.Errorf("name %.20q… of %d bytes, limit %d", m.Path, len(m.Path), MaxLabelName)
+		case len(named) == MaxLabels:
+			tooBig = fmt.Errorf("more than %d labels", MaxLabels)
+		}
+		if tooBig != nil {
+			return tooBig
+		}
+		l := Label{
+			NameOff: uint16(m.NameOff), NameLen: uint8(m.NameLen), Flags: flags,
+			ValueOff: uint16(m.ValueOff), ValueLen: uint16(m.ValueLen),
+		}
+		if bytes.IndexByte(m.Path, '.') >= 0 {
+			l.Flags |= LabelCompound
+		}
+		named = append(named, namedIndex{l, string(m.Path)})
+		return nil
+	})
+	switch {
+	case tooBig != nil:
+		return nil, labelError(tooBig, err2Big)
+	case err != nil:
+		return nil, labelError(err, errInval)
+	}
+	slices.SortStableFunc(named, func(a, b namedIndex) int { return cmp.Compare(a.full, b.full) })
+	return named, nil
+}
+
+// MakeLabels makes a label set of a class from a Go value that encoding/json
+// makes an object of: a map[string]any, say, or a struct. For errors see
+// ParseLabels.
+func MakeLabels(class LabelClass, labels any, optional bool) (LabelSet, error) {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(labels); err != nil {
+		return LabelSet{}, labelError(err, errInval)
+	}
+	return ParseLabels(class, b.String(), optional)
+}
+
+// All yields the labels in the order of the index. The names of labels in
+// nested objects are found in the text; where text and index of a peer's set
+// disagree, the index's own name counts.
+func (s LabelSet) All() iter.Seq[NamedLabel] {
+	return func(yield func(NamedLabel) bool) {
+		var full map[int]string // by offset of the name
+		for _, l := range s.Labels {
+			if int(l.NameOff)+int(l.NameLen) > len(s.JSON) || int(l.ValueOff)+int(l.ValueLen) > len(s.JSON) {
+				continue // not decoded but made by hand
+			}
+			n := NamedLabel{
+				Name:  string(s.JSON[l.NameOff:][:l.NameLen]),
+				Value: string(s.JSON[l.ValueOff:][:l.ValueLen]),
+				Flags: l.Flags,
+			}
+			if l.Flags&LabelCompound != 0 {
+				if full == nil {
+					full = s.fullNames()
+				}
+				if f, ok := full[int(l.NameOff)]; ok {
+					n.Name = f
+				}
+			}
+			if !yield(n) {
+				return
+			}
+		}
+	}
+}
+
+// fullNames are the full names of the nested labels in the text by offset.
+func (s LabelSet) fullNames() map[int]string {
+	full := make(map[int]string)
+	// A text that is no JSON has the names up to the flaw.
+	_ = jsonb.Walk(s.JSON, func(m jsonb.Member) error {
+		if m.Depth > 1 {
+			full[m.NameOff] = string(m.Path)
+		}
+		return nil
+	})
+	return full
+}
+
+// Lookup is the value of the label with a full name, as JSON.
+func (s LabelSet) Lookup(name string) (value string, ok bool) {
+	for l := range s.All() {
+		if l.Name == name {
+			return l.Value, true
+		}
+	}
+	return "", false
+}
+
+// MergeLabels merges sets, which stand in increasing precedence: of labels with
+// the same full name the last counts, and a label takes the place of one in an
+// earlier set that would enclose it ("a.b" that of "a"). The text of the result
+// has the full names, sorted, and the labels keep their flags. If keep is not
+// nil, only labels for which it is true take part. Inst is the last set's.
+//
+// Errors wrap E2BIG: the result exceeds a limit. The counterpart of
+// pmMergeLabelSets(3), which loses some names that are nested more than once
+// and labels whose names start another's.
+func MergeLabels(keep func(NamedLabel) bool, sets ...LabelSet) (LabelSet, error) {
+	type ranked struct {
+		NamedLabel
+		rank int
+	}
+	var all []ranked
+	merged := LabelSet{Inst: NoInst}
+	for i, s := range sets {
+		merged.Inst = s.Inst
+		for l := range s.All() {
+			if keep == nil || keep(l) {
+				all = append(all, ranked{l, i})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.rank, b.rank))
+	})
+	for i, l := range all {
+		if i+1 < len(all) && all[i+1].Name == l.Name {
+			continue
+		}
+		enclosed := func(m ranked) bool { return m.rank > l.rank && strings.HasPrefix(m.Name, l.Name+".") }
+		if slices.ContainsFunc(all[i+1:], enclosed) {
+			continue
+		}
+		if err := merged.add(l.NamedLabel); err != nil {
+			return LabelSet{}, err
+		}
+	}
+	if len(merged.Labels) > 0 {
+		merged.JSON = append(merged.JSON, '}')
+	}
+	return merged, nil
+}
+
+// add adds a label to a set whose text still lacks its last brace.
+func (s *LabelSet) add(l NamedLabel) error {
+	if len(l.Name) > MaxLabelName {
+		return labelError(fmt.Errorf("name %.20q… of %d bytes, limit %d", l.Name, len(l.Name), MaxLabelName), err2Big)
+	}
+	if l.Value == "" {
+		l.Value = "null"
+	}
+	size := len(s.JSON) + len(l.Name) + len(l.Value) + len(`{"":}`)
+	if len(s.Labels) == MaxLabels || size > MaxLabelJSON {
+		return labelError(fmt.Errorf("more than %d labels or %d bytes of JSON", MaxLabels, MaxLabelJSON), err2Big)
+	}
+	open := byte(',')
+	if len(s.JSON) == 0 {
+		open = '{'
+	}
+	s.JSON = append(s.JSON, open, '"')
+	n := Label{NameOff: uint16(len(s.JSON)), NameLen: uint8(len(l.Name)), Flags: l.Flags &^ LabelCompound}
+	if strings.Contains(l.Name, ".") {
+		n.Flags |= LabelCompound
+	}
+	s.JSON = append(append(s.JSON, l.Name...), '"', ':')
+	n.ValueOff, n.ValueLen = uint16(len(s.JSON)), uint16(len(l.Value))
+	s.JSON = append(s.JSON, l.Value...)
+	s.Labels = append(s.Labels, n)
+	return nil
+}
+
+// String is the text, "{}" if there are no labels, or the error's.
+func (s LabelSet) String() string {
+	switch {
+	case s.Err != 0:
+		return s.Err.Error()
+	case len(s.JSON) == 0:
+		return "{}"
+	}
+	return string(s.JSON)
 }
 
 // validate checks that every label lies inside the text.
