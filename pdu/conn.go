@@ -62,6 +62,7 @@ type Conn struct {
 	rw    io.ReadWriter
 	r, n  int     // unread bytes are small[r:n]
 	big   *[]byte // holds the current body, if it is not in small
+	part  Header  // of the PDU whose body is in big in part; Len is 0 if there is none
 	out   *[]byte // PDUs not flushed
 	small [inlineLen]byte
 }
@@ -80,12 +81,13 @@ func putBuffer(b *[]byte) {
 
 // Read waits for the next PDU. Its body is valid until Read is called again.
 //
-// At the end of the stream between PDUs the error is io.EOF. Any other error
-// means that the stream cannot be used further: io.ErrUnexpectedEOF within a
-// PDU, ErrIPC for a length or kind that cannot be, ErrTooBig above the ceiling
-// (with the Header), or what the stream reported.
+// At the end of the stream between PDUs the error is io.EOF. After a deadline of
+// the stream has passed, Read may be called again and continues where it was.
+// Any other error means that the stream cannot be used further:
+// io.ErrUnexpectedEOF within a PDU, ErrIPC for a length or kind that cannot be,
+// ErrTooBig above the ceiling (with the Header), or what the stream reported.
 func (c *Conn) Read() (Header, []byte, error) {
-	if c.big != nil {
+	if c.big != nil && c.part.Len == 0 {
 		putBuffer(c.big)
 		c.big = nil
 	}
@@ -110,6 +112,10 @@ func (c *Conn) Read() (Header, []byte, error) {
 }
 
 func (c *Conn) read(waited *bool) (Header, []byte, error) {
+	if h := c.part; h.Len != 0 {
+		body, err := c.readBig(h.Len-HeaderLen, waited)
+		return h, body, err
+	}
 	for c.n-c.r < HeaderLen {
 		if err := c.fill(waited); err != nil {
 			return Header{}, nil, err
@@ -133,6 +139,10 @@ func (c *Conn) read(waited *bool) (Header, []byte, error) {
 	case h.Len > limit:
 		return h, nil, ErrTooBig
 	case h.Len > inlineLen:
+		c.part = h
+		c.big = buffers.Get().(*[]byte)
+		*c.big = append((*c.big)[:0], c.small[c.r+HeaderLen:c.n]...)
+		c.r, c.n = 0, 0
 		body, err := c.readBig(h.Len-HeaderLen, waited)
 		return h, body, err
 	}
@@ -173,12 +183,10 @@ func (c *Conn) wait(waited *bool) {
 	}
 }
 
-// readBig reads a body that small does not hold, in a buffer that grows as bytes
-// arrive.
+// readBig reads the rest of the body of c.part, which small does not hold, in a
+// buffer that grows as bytes arrive.
 func (c *Conn) readBig(n int, waited *bool) ([]byte, error) {
-	c.big = buffers.Get().(*[]byte)
-	b := append((*c.big)[:0], c.small[c.r+HeaderLen:c.n]...)
-	c.r, c.n = 0, 0
+	b := *c.big
 	for len(b) < n {
 		if cap(b) < n && len(b) == cap(b) || cap(b) == 0 {
 			grown := make([]byte, len(b), min(n, max(2*cap(b), growLen)))
@@ -197,6 +205,7 @@ func (c *Conn) readBig(n int, waited *bool) ([]byte, error) {
 		}
 	}
 	*c.big = b
+	c.part = Header{}
 	return b, nil
 }
 

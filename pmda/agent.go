@@ -1,0 +1,267 @@
+package pmda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmns"
+)
+
+// An Agent is a Handler made of tables: metrics and instance domains, entered
+// with Register and AddInDom, from which it answers descriptors, names, help
+// texts, labels, instances, profiles and values. Callbacks replace single
+// answers.
+//
+// The exported fields are set before the Agent serves. Metrics and instance
+// domains may be added at any time; clients are told that names have changed.
+// An Agent may be used by several goroutines at once.
+//
+// It answers to pmdaInterface, pmdaDaemon(3), pmdaDSO(3) and pmdaInit(3).
+type Agent struct {
+	// Name is the agent's name, such as "cache"; its metrics are usually called
+	// cache.something.
+	Name string
+	// Domain numbers the agent; see Info.
+	Domain pdu.Domain
+	// DomainLabels is a JSON object with the labels of the domain. Empty means
+	// {"agent":"NAME"}; what is given replaces that.
+	DomainLabels string
+	// ClusterLabels are JSON objects with the labels of clusters.
+	ClusterLabels map[int]string
+	// Callbacks replace the Agent's own answers.
+	Callbacks Callbacks
+	// Logger gets what goes wrong in callbacks; nil discards it.
+	Logger *slog.Logger
+
+	mu      sync.Mutex
+	err     error     // the first registration that failed
+	metrics []*metric // in order of registration
+	indoms  []*InDom
+	groups  []*Group
+	names   map[string]bool
+	ids     map[ItemID]bool
+	next    ItemID
+	served  bool
+	tables  atomic.Pointer[tables] // made of the above when first needed; nil when they have changed
+	changed atomic.Uint32          // pdu.Change bits for the next fetch
+}
+
+// Callbacks replace answers of an Agent, each with the signature of the Handler
+// method of its name; nil means the Agent's own, which a replacement may call
+// through Agent.Default.
+type Callbacks struct {
+	Fetch     func(ctx context.Context, r *Request, ids []pdu.PMID, w *pdu.ResultWriter) error
+	Desc      func(ctx context.Context, r *Request, id pdu.PMID) (pdu.Desc, error)
+	Instances func(ctx context.Context, r *Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error)
+	Text      func(ctx context.Context, r *Request, ident uint32, kind pdu.TextKind) (string, error)
+	Store     func(ctx context.Context, r *Request, values *pdu.Result) error
+	PMID      func(ctx context.Context, r *Request, name string) (pdu.PMID, error)
+	Names     func(ctx context.Context, r *Request, id pdu.PMID) ([]string, error)
+	Children  func(ctx context.Context, r *Request, name string, traverse bool) (pdu.NameList, error)
+	Labels    func(ctx context.Context, r *Request, ident uint32, class pdu.LabelClass) ([]pdu.LabelSet, error)
+	EndClient func(c *Client)
+}
+
+// tables are a state of the registrations that requests can share.
+type tables struct {
+	domain  pdu.Domain
+	metrics []*metric
+	byPMID  map[pdu.PMID]int // index in metrics
+	indoms  map[int]*InDom   // by serial
+	tree    *pmns.Tree
+}
+
+// metric looks a metric up.
+func (t *tables) metric(id pdu.PMID) *metric {
+	if i, ok := t.byPMID[id]; ok {
+		return t.metrics[i]
+	}
+	return nil
+}
+
+// indom looks an instance domain up.
+func (t *tables) indom(d pdu.InDom) *InDom {
+	if d == pdu.NoInDom || d.Domain() != t.domain {
+		return nil
+	}
+	return t.indoms[d.Serial()]
+}
+
+// desc is the descriptor of a metric.
+func (t *tables) desc(m *metric) pdu.Desc {
+	return pdu.Desc{PMID: m.pmid(t.domain), Type: m.typ, InDom: m.indom.id(t.domain), Sem: m.sem, Units: m.units}
+}
+
+// snapshot returns the tables as they are now.
+func (a *Agent) snapshot() *tables {
+	if t := a.tables.Load(); t != nil {
+		return t
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if t := a.tables.Load(); t != nil {
+		return t
+	}
+	t := &tables{
+		domain:  a.Domain,
+		metrics: slices.Clone(a.metrics),
+		byPMID:  make(map[pdu.PMID]int, len(a.metrics)),
+		indoms:  make(map[int]*InDom, len(a.indoms)),
+	}
+	var names pmns.Builder
+	for i, m := range t.metrics {
+		t.byPMID[m.pmid(a.Domain)] = i
+		if err := names.Add(m.name, m.pmid(a.Domain)); err != nil {
+			a.failLocked(fmt.Errorf("pmda: agent %s: name %q: %w", a.Name, m.name, err))
+		}
+	}
+	for _, d := range a.indoms {
+		t.indoms[d.Serial] = d
+	}
+	t.tree = names.Tree()
+	a.served = true
+	a.tables.Store(t)
+	return t
+}
+
+// failLocked remembers the first registration that failed.
+func (a *Agent) failLocked(err error) {
+	if a.err == nil {
+		a.err = err
+	}
+}
+
+// Err is the first error of Register, AddInDom or Attach, or what else keeps the
+// Agent from serving: so a program that ignores their results still fails where
+// it starts to serve.
+func (a *Agent) Err() error {
+	if a.Name == "" {
+		return errors.New("pmda: agent without a Name")
+	}
+	if a.Domain < 0 || a.Domain > pdu.MaxDomain {
+		return fmt.Errorf("pmda: agent %s: domain %d out of range (0..%d)", a.Name, a.Domain, pdu.MaxDomain)
+	}
+	a.snapshot()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.err
+}
+
+// Notify tells all clients, with the next fetch of this agent, that labels
+// (pdu.LabelChange) or names (pdu.NamesChange) have changed. Registrations do so
+// by themselves. The counterpart of pmdaSetFlags(3) with PMDA_EXT_LABEL_CHANGE
+// and PMDA_EXT_NAMES_CHANGE.
+func (a *Agent) Notify(c pdu.Change) {
+	a.changed.Or(uint32(c & (pdu.LabelChange | pdu.NamesChange)))
+}
+
+// Namespace is the names of the agent's metrics; the pointer is the same until
+// they change.
+func (a *Agent) Namespace() *pmns.Tree { return a.snapshot().tree }
+
+// Info is the name and the domain.
+func (a *Agent) Info() Info { return Info{Name: a.Name, Domain: a.Domain} }
+
+// Default is the Agent without its Callbacks: what a replacement calls for what
+// it does not answer itself.
+func (a *Agent) Default() Handler { return defaults{a} }
+
+// defaults answers from the tables.
+type defaults struct{ a *Agent }
+
+func (d defaults) Info() Info { return d.a.Info() }
+
+// Fetch writes the values of metrics.
+func (a *Agent) Fetch(ctx context.Context, r *Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+	if f := a.Callbacks.Fetch; f != nil {
+		return f(ctx, r, ids, w)
+	}
+	return defaults{a}.Fetch(ctx, r, ids, w)
+}
+
+// Desc describes a metric.
+func (a *Agent) Desc(ctx context.Context, r *Request, id pdu.PMID) (pdu.Desc, error) {
+	if f := a.Callbacks.Desc; f != nil {
+		return f(ctx, r, id)
+	}
+	return defaults{a}.Desc(ctx, r, id)
+}
+
+// Instances lists an instance domain or looks an instance up.
+func (a *Agent) Instances(ctx context.Context, r *Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
+	if f := a.Callbacks.Instances; f != nil {
+		return f(ctx, r, d, inst, name)
+	}
+	return defaults{a}.Instances(ctx, r, d, inst, name)
+}
+
+// Text gives help texts.
+func (a *Agent) Text(ctx context.Context, r *Request, ident uint32, kind pdu.TextKind) (string, error) {
+	if f := a.Callbacks.Text; f != nil {
+		return f(ctx, r, ident, kind)
+	}
+	return defaults{a}.Text(ctx, r, ident, kind)
+}
+
+// Store sets values through the Store functions of the metrics.
+func (a *Agent) Store(ctx context.Context, r *Request, values *pdu.Result) error {
+	if f := a.Callbacks.Store; f != nil {
+		return f(ctx, r, values)
+	}
+	return defaults{a}.Store(ctx, r, values)
+}
+
+// PMID finds a name below a dynamic root.
+func (a *Agent) PMID(ctx context.Context, r *Request, name string) (pdu.PMID, error) {
+	if f := a.Callbacks.PMID; f != nil {
+		return f(ctx, r, name)
+	}
+	return defaults{a}.PMID(ctx, r, name)
+}
+
+// Names gives the names of a metric below a dynamic root.
+func (a *Agent) Names(ctx context.Context, r *Request, id pdu.PMID) ([]string, error) {
+	if f := a.Callbacks.Names; f != nil {
+		return f(ctx, r, id)
+	}
+	return defaults{a}.Names(ctx, r, id)
+}
+
+// Children gives the names below a name below a dynamic root.
+func (a *Agent) Children(ctx context.Context, r *Request, name string, traverse bool) (pdu.NameList, error) {
+	if f := a.Callbacks.Children; f != nil {
+		return f(ctx, r, name, traverse)
+	}
+	return defaults{a}.Children(ctx, r, name, traverse)
+}
+
+// Labels gives labels.
+func (a *Agent) Labels(ctx context.Context, r *Request, ident uint32, class pdu.LabelClass) ([]pdu.LabelSet, error) {
+	if f := a.Callbacks.Labels; f != nil {
+		return f(ctx, r, ident, class)
+	}
+	return defaults{a}.Labels(ctx, r, ident, class)
+}
+
+// EndClient tells the callback that a client has gone.
+func (a *Agent) EndClient(c *Client) {
+	if f := a.Callbacks.EndClient; f != nil {
+		f(c)
+	}
+}
+
+func (defaults) EndClient(*Client) {}
+
+// log is the Logger or one that discards.
+func (a *Agent) log() *slog.Logger {
+	if a.Logger != nil {
+		return a.Logger
+	}
+	return slog.New(slog.DiscardHandler)
+}

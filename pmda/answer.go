@@ -1,0 +1,216 @@
+package pmda
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// Desc describes a metric of the table.
+func (d defaults) Desc(_ context.Context, _ *Request, id pdu.PMID) (pdu.Desc, error) {
+	t := d.a.snapshot()
+	m := t.metric(id)
+	if m == nil {
+		return pdu.Desc{}, pdu.ErrPMID
+	}
+	return t.desc(m), nil
+}
+
+// Instances answers from an instance domain of the table. The profile does not
+// matter here.
+func (d defaults) Instances(ctx context.Context, r *Request, id pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
+	in := d.a.snapshot().indom(id)
+	if in == nil {
+		return nil, pdu.ErrInDom
+	}
+	if in.Refresh != nil {
+		if err := in.Refresh(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	if inst == pdu.NoInst && name == "" {
+		return in.Instances(), nil
+	}
+	var i pdu.Instance
+	ok := false
+	switch {
+	case name == "":
+		i, ok = in.byID(inst)
+	case inst == pdu.NoInst:
+		i, ok = in.byName(name)
+	}
+	if !ok {
+		return nil, pdu.ErrInst
+	}
+	return []pdu.Instance{i}, nil
+}
+
+// Text answers from the texts of the tables.
+func (d defaults) Text(_ context.Context, _ *Request, ident uint32, kind pdu.TextKind) (string, error) {
+	t := d.a.snapshot()
+	var line, help string
+	if kind&pdu.TextPMID != 0 {
+		m := t.metric(pdu.PMID(ident))
+		if m == nil {
+			return "", pdu.ErrText
+		}
+		line, help = m.text, m.help
+	} else {
+		in := t.indom(pdu.InDom(ident))
+		if in == nil {
+			return "", pdu.ErrText
+		}
+		line, help = in.Text, in.Help
+	}
+	if kind&pdu.TextOneLine == 0 {
+		line = help
+	}
+	if line == "" {
+		return "", pdu.ErrText
+	}
+	return line, nil
+}
+
+// Store sets values one by one through the Store functions of the metrics, and
+// stops at the first that fails: what came before it stays set.
+func (d defaults) Store(ctx context.Context, r *Request, values *pdu.Result) error {
+	t := d.a.snapshot()
+	for _, s := range values.All() {
+		m := t.metric(s.PMID)
+		switch {
+		case m == nil:
+			return pdu.ErrPMID
+		case m.store == nil:
+			return pdu.ErrPermission
+		}
+		for id, v := range s.All(m.typ) {
+			i := pdu.Instance{ID: pdu.NoInst}
+			if m.indom != nil {
+				var ok bool
+				if i, ok = m.indom.byID(id); !ok {
+					return pdu.ErrInst
+				}
+			}
+			if err := m.store(ctx, r, i, v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// PMID returns pdu.ErrName: the names of the tables are not dynamic.
+func (defaults) PMID(context.Context, *Request, string) (pdu.PMID, error) {
+	return pdu.NoPMID, pdu.ErrName
+}
+
+// Names returns pdu.ErrPMID.
+func (defaults) Names(context.Context, *Request, pdu.PMID) ([]string, error) {
+	return nil, pdu.ErrPMID
+}
+
+// Children returns pdu.ErrName.
+func (defaults) Children(context.Context, *Request, string, bool) (pdu.NameList, error) {
+	return pdu.NameList{}, pdu.ErrName
+}
+
+// Labels answers from the labels of the tables.
+func (d defaults) Labels(ctx context.Context, r *Request, ident uint32, class pdu.LabelClass) ([]pdu.LabelSet, error) {
+	t := d.a.snapshot()
+	switch class {
+	case pdu.LabelContext:
+		return nil, nil
+	case pdu.LabelDomain:
+		if d.a.DomainLabels == "" {
+			return DefaultLabels(d.a.Name)
+		}
+		return d.labels(class, d.a.DomainLabels)
+	case pdu.LabelCluster:
+		return d.labels(class, d.a.ClusterLabels[pdu.PMID(ident).Cluster()])
+	case pdu.LabelItem:
+		if m := t.metric(pdu.PMID(ident)); m != nil {
+			return d.labels(class, m.labels)
+		}
+		return nil, nil
+	case pdu.LabelInDom:
+		if in := t.indom(pdu.InDom(ident)); in != nil {
+			return d.labels(class, in.Labels)
+		}
+		return nil, nil
+	case pdu.LabelInstances:
+		return d.instanceLabels(ctx, r, t.indom(pdu.InDom(ident)))
+	}
+	return nil, pdu.ErrType
+}
+
+// labels makes one set, or none of an empty object.
+func (d defaults) labels(class pdu.LabelClass, json string) ([]pdu.LabelSet, error) {
+	if json == "" {
+		return nil, nil
+	}
+	s, err := pdu.ParseLabels(class, json, false)
+	if err != nil {
+		return nil, err
+	}
+	return []pdu.LabelSet{s}, nil
+}
+
+// instanceLabels makes a set for every instance that the client wants, empty for
+// one without labels.
+func (d defaults) instanceLabels(ctx context.Context, r *Request, in *InDom) ([]pdu.LabelSet, error) {
+	if in == nil {
+		return nil, nil
+	}
+	if in.Refresh != nil {
+		if err := in.Refresh(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	rule := r.Profile.For(in.ID())
+	var sets []pdu.LabelSet
+	for _, i := range in.Instances() {
+		if !rule.Includes(i.ID) {
+			continue
+		}
+		var s pdu.LabelSet
+		if in.InstanceLabels != nil {
+			if json := in.InstanceLabels(i); json != "" {
+				var err error
+				if s, err = pdu.ParseLabels(pdu.LabelInstances, json, false); err != nil {
+					d.a.log().Warn("instance labels are not right", slog.String("indom", in.Name),
+						slog.String("instance", i.Name), slog.Any("err", err))
+					s = pdu.LabelSet{Err: pdu.FromError(err)}
+				}
+			}
+		}
+		s.Inst = i.ID
+		sets = append(sets, s)
+	}
+	return sets, nil
+}
+
+// checkLabels refuses text that is not an object of labels; none is right.
+func checkLabels(json string) error {
+	if json == "" {
+		return nil
+	}
+	if _, err := pdu.ParseLabels(pdu.LabelItem, json, false); err != nil {
+		return fmt.Errorf("labels: %w", err)
+	}
+	return nil
+}
+
+// DefaultLabels is the default label set of an agent's domain, {"agent":"NAME"};
+// of the name a leading "pmda" and a trailing " DSO" are left out, as in the
+// reference.
+func DefaultLabels(name string) ([]pdu.LabelSet, error) {
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "pmda"), " DSO")
+	s, err := pdu.ParseLabels(pdu.LabelDomain, `{"agent":`+pdu.QuoteLabel(name)+`}`, false)
+	if err != nil {
+		return nil, err
+	}
+	return []pdu.LabelSet{s}, nil
+}

@@ -1,0 +1,208 @@
+package pmda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// NoValue is what Value returns when there is no value now. It is no failure:
+// the instance is left out of the result.
+var NoValue = errors.New("no value available")
+
+// An ItemID is the agent's part of a PMID. The zero ItemID takes the next free
+// item of cluster 0 in order of registration; a program whose archives shall
+// stay comparable over releases gives each metric its own with Item.
+type ItemID uint32
+
+const explicitItem ItemID = 1 << 31
+
+// Item is the ItemID of a cluster, 0 to pdu.MaxCluster, and an item, 0 to
+// pdu.MaxItem. The counterpart of PMDA_PMID.
+func Item(cluster, item int) ItemID {
+	if cluster < 0 || cluster > pdu.MaxCluster || item < 0 || item > pdu.MaxItem {
+		return ^ItemID(0)
+	}
+	return explicitItem | ItemID(cluster<<10|item)
+}
+
+// A Metric is what Register enters. Exactly one of Value and Values is set.
+type Metric[T pdu.Scalar] struct {
+	// Name is the full dotted name.
+	Name string
+	// Text is the one-line help text; Help the long one. Empty means none.
+	Text, Help string
+	// ID is the metric's number within the agent; see ItemID.
+	ID ItemID
+	// Type is the type of the values where T does not say it: an event array or a
+	// static aggregate among []byte. Zero means the type of T.
+	Type pdu.Type
+	// Sem is the semantics. Zero means pdu.SemInstant.
+	Sem pdu.Sem
+	// Units are the dimension and scale.
+	Units pdu.Units
+	// InDom is the instance domain; nil for a singular metric.
+	InDom *InDom
+	// Group, if not nil, is refreshed before the values are asked for.
+	Group *Group
+	// Labels is a JSON object with the labels of the metric. Empty means none.
+	Labels string
+
+	// Value gives the value of one instance, of Instance{pdu.NoInst, ""} if the
+	// metric is singular. It is called for the instances that the client wants.
+	// NoValue leaves the instance out; any other error does so too, and is the
+	// metric's error if no instance has a value.
+	Value func(ctx context.Context, r *Request, i pdu.Instance) (T, error)
+	// Values gives the values of all instances at once.
+	Values func(ctx context.Context, r *Request, s *Set[T]) error
+	// Store sets a value; nil means that clients have no permission to.
+	Store func(ctx context.Context, r *Request, i pdu.Instance, v T) error
+}
+
+// A metric is an entry of the table, where the type parameter has ended.
+type metric struct {
+	name, text, help, labels string
+	item                     ItemID
+	typ                      pdu.Type
+	sem                      pdu.Sem
+	units                    pdu.Units
+	indom                    *InDom
+	group                    *Group
+
+	fetch func(ctx context.Context, r *Request, f *metricFetch) error
+	store func(ctx context.Context, r *Request, i pdu.Instance, a pdu.Atom) error // or nil
+}
+
+func (m *metric) pmid(d pdu.Domain) pdu.PMID {
+	return pdu.MakePMID(d, int(m.item>>10&pdu.MaxCluster), int(m.item&pdu.MaxItem))
+}
+
+// Register enters a metric into the tables of an agent. Errors: a name or ID
+// that is in use or malformed, no or two ways to values, an InDom or Group of
+// another agent, labels that are not JSON. The Agent remembers the first error,
+// so that a program may leave it to Main, Serve or a collector to report it.
+func Register[T pdu.Scalar](a *Agent, m Metric[T]) error {
+	e := &metric{
+		name: m.Name, text: m.Text, help: m.Help, labels: m.Labels, item: m.ID,
+		typ: m.Type, sem: m.Sem, units: m.Units, indom: m.InDom, group: m.Group,
+	}
+	ofT := pdu.ScalarType[T]()
+	if e.typ == 0 {
+		e.typ = ofT
+	}
+	if e.sem == 0 {
+		e.sem = pdu.SemInstant
+	}
+	if err := checkType(e.typ, ofT); err != nil {
+		return a.refuse(m.Name, err)
+	}
+	switch {
+	case m.Value != nil && m.Values == nil:
+		e.fetch = fetchEach(m.Value, e.typ)
+	case m.Values != nil && m.Value == nil:
+		e.fetch = fetchAll(m.Values, e.typ)
+	default:
+		return a.refuse(m.Name, errors.New("needs either Value or Values"))
+	}
+	if m.Store != nil {
+		e.store = func(ctx context.Context, r *Request, i pdu.Instance, at pdu.Atom) error {
+			v, err := pdu.As[T](at)
+			if err != nil {
+				return err
+			}
+			return m.Store(ctx, r, i, v)
+		}
+	}
+	return a.enter(e)
+}
+
+// checkType refuses a type that values of T cannot have.
+func checkType(t, ofT pdu.Type) error {
+	bytes := ofT == pdu.TypeAggregate
+	switch t {
+	case ofT:
+		return nil
+	case pdu.TypeAggregateStatic, pdu.TypeEvent, pdu.TypeHighResEvent:
+		if bytes {
+			return nil
+		}
+	}
+	return fmt.Errorf("type %v cannot hold Go values of type %v", t, ofT)
+}
+
+// refuse makes, remembers and returns the error of a registration.
+func (a *Agent) refuse(what string, err error) error {
+	err = fmt.Errorf("pmda: agent %s: register %q: %w", a.Name, what, err)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.failLocked(err)
+	return err
+}
+
+// enter puts a metric into the tables.
+func (a *Agent) enter(m *metric) error {
+	if err := a.tryEnter(m); err != nil {
+		return a.refuse(m.name, err)
+	}
+	return nil
+}
+
+func (a *Agent) tryEnter(m *metric) error {
+	if m.name == "" {
+		return errors.New("no name")
+	}
+	if err := checkLabels(m.labels); err != nil {
+		return err
+	}
+	if m.indom != nil && m.indom.agent != a {
+		return errors.New("its InDom belongs to no or another agent")
+	}
+	if m.group != nil && m.group.agent != a {
+		return errors.New("its Group belongs to another agent")
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.names[m.name] {
+		return errors.New("the name is in use")
+	}
+	if err := a.number(m); err != nil {
+		return err
+	}
+	if a.names == nil {
+		a.names, a.ids = map[string]bool{}, map[ItemID]bool{}
+	}
+	a.names[m.name], a.ids[m.item] = true, true
+	a.metrics = append(a.metrics, m)
+	a.stale()
+	return nil
+}
+
+// number gives a metric its place in the PMID.
+func (a *Agent) number(m *metric) error {
+	if m.item == 0 {
+		for m.item = explicitItem | a.next; a.ids[m.item]; m.item++ {
+		}
+		if m.item&^explicitItem > pdu.MaxItem {
+			return fmt.Errorf("cluster 0 is full: give metrics an ID")
+		}
+		a.next = m.item&^explicitItem + 1
+		return nil
+	}
+	if m.item&explicitItem == 0 || m.item&^explicitItem > pdu.MaxCluster<<10|pdu.MaxItem {
+		return fmt.Errorf("ID out of range (0..%d, 0..%d): make it with Item", pdu.MaxCluster, pdu.MaxItem)
+	}
+	if a.ids[m.item] {
+		return fmt.Errorf("the ID %d.%d is in use", m.item&^explicitItem>>10, m.item&pdu.MaxItem)
+	}
+	return nil
+}
+
+// stale makes the next request see the tables anew. a.mu is held.
+func (a *Agent) stale() {
+	a.tables.Store(nil)
+	if a.served {
+		a.Notify(pdu.NamesChange)
+	}
+}
