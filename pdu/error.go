@@ -191,43 +191,46 @@ func authErrorText(code, sasl int) string {
 	if sasl < -1000 {
 		return "Unknown secure sockets error " + strconv.Itoa(code) + " (" + strconv.Itoa(sasl) + ")"
 	}
-	if -sasl < len(saslTexts) && saslTexts[-sasl] != "" {
-		return "Authentication - " + saslTexts[-sasl]
+	text, ok := saslTexts[-sasl]
+	if !ok {
+		text = "undefined error!"
 	}
-	return "Authentication - undefined error!"
+	return "Authentication - " + text
 }
 
-var saslTexts = [...]string{
-	1:  "generic failure",
-	2:  "no memory available",
-	3:  "overflowed buffer",
-	4:  "no mechanism available",
-	5:  "bad protocol / cancel",
-	6:  "can't request information until later in exchange",
-	7:  "invalid parameter supplied",
-	8:  "transient failure (e.g., weak key)",
-	9:  "integrity check failed",
-	10: "server failed mutual authentication step",
-	11: "mechanism doesn't support requested feature",
-	12: "SASL library is not initialized",
-	13: "authentication failure",
-	14: "authorization failure",
-	15: "mechanism too weak for this user",
-	16: "encryption needed to use mechanism",
-	17: "One time use of a plaintext password will enable requested mechanism for user",
-	18: "passphrase expired, has to be reset",
-	19: "account disabled",
-	20: "user not found",
-	21: "passphrase locked",
-	22: "requested change was not needed",
-	23: "version mismatch with plug-in",
-	24: "remote authentication server unavailable",
-	26: "user exists, but no verifier for user",
-	27: "passphrase is too weak for security policy",
-	28: "user supplied passwords are not permitted",
-	29: "sasl_setpass needs old password in order to perform password change",
-	30: "sasl_setpass can't store a property because of a constraint violation",
-	32: "channel binding failure",
+// saslTexts are the texts of the SASL library by its negated codes.
+var saslTexts = map[int]string{
+	1:   "generic failure",
+	2:   "no memory available",
+	3:   "overflowed buffer",
+	4:   "no mechanism available",
+	5:   "bad protocol / cancel",
+	6:   "can't request information until later in exchange",
+	7:   "invalid parameter supplied",
+	8:   "transient failure (e.g., weak key)",
+	9:   "integrity check failed",
+	10:  "server failed mutual authentication step",
+	11:  "mechanism doesn't support requested feature",
+	12:  "SASL library is not initialized",
+	13:  "authentication failure",
+	14:  "authorization failure",
+	15:  "mechanism too weak for this user",
+	16:  "encryption needed to use mechanism",
+	17:  "One time use of a plaintext password will enable requested mechanism for user",
+	18:  "passphrase expired, has to be reset",
+	19:  "account disabled",
+	20:  "user not found",
+	21:  "passphrase locked",
+	22:  "requested change was not needed",
+	23:  "version mismatch with plug-in",
+	24:  "remote authentication server unavailable",
+	26:  "user exists, but no verifier for user",
+	27:  "passphrase is too weak for security policy",
+	28:  "user supplied passwords are not permitted",
+	29:  "sasl_setpass needs old password in order to perform password change",
+	30:  "sasl_setpass can't store a property because of a constraint violation",
+	32:  "channel binding failure",
+	100: "error when parsing configuration file",
 }
 
 // Unwrap is the local system's errno of the same meaning if e is a negated

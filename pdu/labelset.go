@@ -61,9 +61,9 @@ func (f LabelFlags) Class() LabelClass { return LabelClass(f &^ (LabelCompound |
 // Limits of a label set, those of PCP's decoders. Nesting is limited too, to 64
 // objects and arrays.
 const (
-	MaxLabels     = 254   // labels in a set
-	MaxLabelJSON  = 65534 // bytes of JSON text
-	MaxLabelName  = 254   // bytes of a name
+	MaxLabels    = 254   // labels in a set
+	MaxLabelJSON = 65534 // bytes of JSON text
+	MaxLabelName = 254   // bytes of a name
 )
 
 // A Label locates one label in the JSON text of its set. It is pmLabel of the C
@@ -244,47 +244,50 @@ func MakeLabels(class LabelClass, labels any, optional bool) (LabelSet, error) {
 	return ParseLabels(class, b.String(), optional)
 }
 
-// All yields the labels in the order of the index. The names of labels in
-// nested objects are found in the text; where text and index of a peer's set
-// disagree, the index's own name counts.
+// All yields the labels in the order of the index. Full names and the extent of
+// values come from the text: PCP's C library points beside an array that was
+// written with white space. For a name that the text does not have where the
+// index says, the index counts.
 func (s LabelSet) All() iter.Seq[NamedLabel] {
 	return func(yield func(NamedLabel) bool) {
-		var full map[int]string // by offset of the name
-		for _, l := range s.Labels {
-			if int(l.NameOff)+int(l.NameLen) > len(s.JSON) || int(l.ValueOff)+int(l.ValueLen) > len(s.JSON) {
-				continue // not decoded but made by hand
-			}
-			n := NamedLabel{
-				Name:  string(s.JSON[l.NameOff:][:l.NameLen]),
-				Value: string(s.JSON[l.ValueOff:][:l.ValueLen]),
-				Flags: l.Flags,
-			}
-			if l.Flags&LabelCompound != 0 {
-				if full == nil {
-					full = s.fullNames()
+		members := s.members()
+		for i := range s.Labels {
+			l := &s.Labels[i]
+			m, ok := members[int(l.NameOff)]
+			if !ok {
+				if !l.within(len(s.JSON)) {
+					continue // not decoded but made by hand
 				}
-				if f, ok := full[int(l.NameOff)]; ok {
-					n.Name = f
-				}
+				m.path = string(s.JSON[l.NameOff:][:l.NameLen])
+				m.off, m.len = int(l.ValueOff), int(l.ValueLen)
 			}
-			if !yield(n) {
+			if !yield(NamedLabel{m.path, string(s.JSON[m.off:][:m.len]), l.Flags}) {
 				return
 			}
 		}
 	}
 }
 
-// fullNames are the full names of the nested labels in the text by offset.
-func (s LabelSet) fullNames() map[int]string {
-	full := make(map[int]string)
-	// A text that is no JSON has the names up to the flaw.
-	_ = jsonb.Walk(s.JSON, func(m jsonb.Member) error {
-		if m.Depth > 1 {
-			full[m.NameOff] = string(m.Path)
-		}
+// within reports whether a label lies in a text of n bytes.
+func (l *Label) within(n int) bool {
+	return int(l.NameOff)+int(l.NameLen) <= n && int(l.ValueOff)+int(l.ValueLen) <= n
+}
+
+// A labelMember is a label as the text has it: full name, and where the value is.
+type labelMember struct {
+	path     string
+	off, len int
+}
+
+// members are the labels in the text by the offset of their name, up to the
+// flaw in a text that is no JSON.
+func (s LabelSet) members() map[int]labelMember {
+	m := make(map[int]labelMember, len(s.Labels))
+	_ = jsonb.Walk(s.JSON, func(j jsonb.Member) error {
+		m[j.NameOff] = labelMember{string(j.Path), j.ValueOff, j.ValueLen}
 		return nil
 	})
-	return full
+	return m
 }
 
 // Lookup is the value of the label with a full name, as JSON.
@@ -303,7 +306,8 @@ func (s LabelSet) Lookup(name string) (value string, ok bool) {
 // has the full names, sorted, and the labels keep their flags. If keep is not
 // nil, only labels for which it is true take part. Inst is the last set's.
 //
-// Errors wrap E2BIG: the result exceeds a limit. The counterpart of
+// Errors wrap E2BIG for a result that exceeds a limit, and EINVAL for a label of
+// a peer's that is no JSON. The counterpart of
 // pmMergeLabelSets(3), which loses some names that are nested more than once
 // and labels whose names start another's.
 func MergeLabels(keep func(NamedLabel) bool, sets ...LabelSet) (LabelSet, error) {
@@ -328,8 +332,14 @@ func MergeLabels(keep func(NamedLabel) bool, sets ...LabelSet) (LabelSet, error)
 		if i+1 < len(all) && all[i+1].Name == l.Name {
 			continue
 		}
-		enclosed := func(m ranked) bool { return m.rank > l.rank && strings.HasPrefix(m.Name, l.Name+".") }
-		if slices.ContainsFunc(all[i+1:], enclosed) {
+		enclosed := false
+		for _, m := range all[i+1:] {
+			if !strings.HasPrefix(m.Name, l.Name) {
+				break
+			}
+			enclosed = enclosed || m.rank > l.rank && m.Name[len(l.Name)] == '.'
+		}
+		if enclosed {
 			continue
 		}
 		if err := merged.add(l.NamedLabel); err != nil {
@@ -350,7 +360,14 @@ func (s *LabelSet) add(l NamedLabel) error {
 	if l.Value == "" {
 		l.Value = "null"
 	}
-	size := len(s.JSON) + len(l.Name) + len(l.Value) + len(`{"":}`)
+	if _, err := jsonb.Compact(nil, []byte(`"`+l.Name+`"`)); err != nil {
+		return labelError(fmt.Errorf("name %q: %w", l.Name, err), errInval)
+	}
+	value, err := jsonb.Compact(nil, []byte(l.Value))
+	if err != nil {
+		return labelError(fmt.Errorf("value of %q: %w", l.Name, err), errInval)
+	}
+	size := len(s.JSON) + len(l.Name) + len(value) + len(`{"":}`)
 	if len(s.Labels) == MaxLabels || size > MaxLabelJSON {
 		return labelError(fmt.Errorf("more than %d labels or %d bytes of JSON", MaxLabels, MaxLabelJSON), err2Big)
 	}
@@ -364,8 +381,8 @@ func (s *LabelSet) add(l NamedLabel) error {
 		n.Flags |= LabelCompound
 	}
 	s.JSON = append(append(s.JSON, l.Name...), '"', ':')
-	n.ValueOff, n.ValueLen = uint16(len(s.JSON)), uint16(len(l.Value))
-	s.JSON = append(s.JSON, l.Value...)
+	n.ValueOff, n.ValueLen = uint16(len(s.JSON)), uint16(len(value))
+	s.JSON = append(s.JSON, value...)
 	s.Labels = append(s.Labels, n)
 	return nil
 }
@@ -390,7 +407,7 @@ func (s *LabelSet) validate() error {
 		return fmt.Errorf("label set of instance %d: %d labels, limit %d: %w", s.Inst, len(s.Labels), MaxLabels, ErrIPC)
 	}
 	for i, l := range s.Labels {
-		if int(l.NameOff)+int(l.NameLen) > len(s.JSON) || int(l.ValueOff)+int(l.ValueLen) > len(s.JSON) {
+		if !l.within(len(s.JSON)) {
 			return fmt.Errorf("label set of instance %d: label %d outside its %d bytes of JSON: %w", s.Inst, i, len(s.JSON), ErrIPC)
 		}
 	}

@@ -38,9 +38,6 @@ func (t Type) String() string {
 	return "???"
 }
 
-// insitu reports whether values of the type travel in the value word itself.
-func (t Type) insitu() bool { return t == Type32 || t == TypeU32 }
-
 // size is the number of value bytes of a numeric type, 0 for the others.
 func (t Type) size() int {
 	switch t {
