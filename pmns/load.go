@@ -1,0 +1,154 @@
+package pmns
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// The limits of the reference implementation.
+const (
+	// MaxLine is the longest line in bytes, without its newline, that a name
+	// space file may have after preprocessing.
+	MaxLine = 254
+	// MaxIncludeDepth is how many files may be open at once, the main file
+	// and those that #include nests in it.
+	MaxIncludeDepth = 5
+)
+
+// Limits of our own, far above any real name space, that keep a hostile or
+// endless file from taking all memory or time.
+const (
+	// MaxSourceLine is the longest line in bytes before preprocessing.
+	MaxSourceLine = 1 << 20
+	// MaxSource is the size in bytes of a file with all that it includes.
+	MaxSource = 16 << 20
+	// MaxIncludes is how many times files may be included, at any depth.
+	MaxIncludes = 4096
+)
+
+// A Loader reads name space files. The zero value reads from the file system
+// and allows several names for one PMID, as a collector does by default.
+type Loader struct {
+	// Open opens a file, the main one or an included one, by its name with
+	// slashes. A nil Open opens regular files and character devices of the
+	// file system. With another Open nothing else is read, so that text from
+	// elsewhere can be confined to what Open gives.
+	Open func(name string) (io.ReadCloser, error)
+
+	// Dirs are searched for an included file that cannot be opened under the
+	// name as written, nor in the directory of the main file. After them comes
+	// the pmns directory of $PCP_VAR_DIR (/var/lib/pcp if unset). An absolute
+	// name is not searched.
+	Dirs []string
+
+	// Defines are macros that exist before the first line, by name; the -D of
+	// pmcpp.
+	Defines map[string]string
+
+	// Unique refuses a second name for a PMID, dynamic roots aside: a dupok of
+	// zero in pmLoadASCIINameSpace(3), the -N of pmcd.
+	Unique bool
+}
+
+// Load reads the name space in the named file, or the installed one for "":
+// $PMNS_DEFAULT, or pmns/root in $PCP_VAR_DIR (/var/lib/pcp if unset).
+// Two names for one PMID are allowed.
+//
+// Errors are those of opening and reading the file and *[ParseError]. The
+// counterpart of pmLoadNameSpace(3).
+func Load(name string) (*Tree, error) { return new(Loader).Load(name) }
+
+// Parse reads the name space in r. The name stands in errors, and its directory
+// is searched for included files, which are read from the file system; use a
+// Loader with an Open for text that should not have access to it.
+func Parse(name string, r io.Reader) (*Tree, error) { return new(Loader).Parse(name, r) }
+
+// Load is [Load] with the settings of l. The counterpart of
+// pmLoadASCIINameSpace(3).
+func (l *Loader) Load(name string) (*Tree, error) {
+	if name == "" {
+		name = os.Getenv("PMNS_DEFAULT")
+	}
+	if name == "" {
+		name = path.Join(varDir(), "root")
+	}
+	f, err := l.open(name)
+	if err != nil {
+		return nil, fmt.Errorf("pmns: load name space: %w", err)
+	}
+	defer f.Close()
+	return l.Parse(name, f)
+}
+
+// Parse is [Parse] with the settings of l.
+func (l *Loader) Parse(name string, r io.Reader) (*Tree, error) {
+	src := newPreprocessor(l, name, r)
+	defer src.close()
+	defs, err := parse(src)
+	if err != nil {
+		return nil, err
+	}
+	root, fault := link(defs)
+	if fault == nil && l.Unique {
+		fault = checkUnique(root)
+	}
+	if fault != nil {
+		fault.File = name
+		return nil, fault
+	}
+	return &Tree{root: root}, nil
+}
+
+func (l *Loader) open(name string) (io.ReadCloser, error) {
+	if l.Open != nil {
+		return l.Open(name)
+	}
+	// Opening a FIFO would wait for its writer, so look first.
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if m := info.Mode(); !m.IsRegular() && m&fs.ModeCharDevice == 0 {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	return os.Open(name)
+}
+
+// openInclude tries the places where an included file may be. It returns the
+// name under which it was found.
+func (l *Loader) openInclude(name, mainFile string) (string, io.ReadCloser, error) {
+	f, err := l.open(name)
+	if err == nil || filepath.IsAbs(name) || path.IsAbs(name) {
+		return name, f, err
+	}
+	try := func(dir string) (string, io.ReadCloser, bool) {
+		full := path.Join(dir, name)
+		f, err := l.open(full)
+		return full, f, err == nil
+	}
+	if full, f, ok := try(path.Dir(filepath.ToSlash(mainFile))); ok {
+		return full, f, nil
+	}
+	for _, dir := range l.Dirs {
+		if full, f, ok := try(dir); ok {
+			return full, f, nil
+		}
+	}
+	if full, f, ok := try(varDir()); ok {
+		return full, f, nil
+	}
+	return "", nil, err
+}
+
+// varDir is where name space files are installed.
+func varDir() string {
+	dir := os.Getenv("PCP_VAR_DIR")
+	if dir == "" {
+		dir = "/var/lib/pcp"
+	}
+	return path.Join(filepath.ToSlash(dir), "pmns")
+}

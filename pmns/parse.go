@@ -1,0 +1,263 @@
+package pmns
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A def is one node of a file: a path and what stands between its braces.
+type def struct {
+	path string
+	kids []defKid
+	at   map[string]struct{} // the names of kids, once there are many
+	used bool                // a part of the tree
+}
+
+type defKid struct {
+	name string
+	id   pdu.PMID // NoPMID for a non-leaf
+}
+
+// smallNode is how many children are searched one by one.
+const smallNode = 8
+
+func (d *def) has(name string) bool {
+	if d.at != nil {
+		_, ok := d.at[name]
+		return ok
+	}
+	for i := range d.kids {
+		if d.kids[i].name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *def) add(name string) {
+	d.kids = append(d.kids, defKid{name: name, id: pdu.NoPMID})
+	switch {
+	case d.at != nil:
+		d.at[name] = struct{}{}
+	case len(d.kids) > smallNode:
+		d.at = make(map[string]struct{}, 2*len(d.kids))
+		for i := range d.kids {
+			d.at[d.kids[i].name] = struct{}{}
+		}
+	}
+}
+
+// What the parser waits for.
+type state int
+
+const (
+	outside   state = iota // a path
+	afterPath              // {
+	inside                 // a name or }
+	afterName              // the PMID of that name, or, if it has none, the next name or }
+)
+
+var expected = [...]string{
+	outside:   "Expected NAME or PATH",
+	afterPath: "{ expected",
+	inside:    "Expected NAME or }",
+	afterName: "Expected NAME, PMID or }",
+}
+
+// A parser makes nodes out of words. The end of the input is welcome in any
+// state, as in the reference.
+type parser struct {
+	state state
+	defs  []*def
+	line  []byte // the line being parsed, its white space reduced
+}
+
+func parse(src *preprocessor) ([]*def, error) {
+	var p parser
+	for {
+		at, err := src.next()
+		if err == io.EOF {
+			return p.defs, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		p.line = squeeze(p.line[:0], at.text)
+		if err := p.words(at); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// squeeze appends s to b without leading white space, with runs of it cut to
+// their first character, and with none around colons: "1 : 2 : 3" is one word.
+func squeeze(b []byte, s string) []byte {
+	for i := range len(s) {
+		c := s[i]
+		last := byte(' ')
+		if len(b) > 0 {
+			last = b[len(b)-1]
+		}
+		switch {
+		case isSpace(c) && (isSpace(last) || last == ':'):
+		case c == ':' && len(b) > 0 && isSpace(last):
+			b[len(b)-1] = ':'
+		default:
+			b = append(b, c)
+		}
+	}
+	return b
+}
+
+func (p *parser) words(at place) error {
+	for i := 0; i < len(p.line); {
+		if isSpace(p.line[i]) {
+			i++
+			continue
+		}
+		start := i
+		for i < len(p.line) && !isSpace(p.line[i]) {
+			i++
+		}
+		if msg := p.word(p.line[start:i]); msg != "" {
+			return &ParseError{File: at.file, Line: at.line, Text: string(p.line), Column: start + 1, Msg: msg}
+		}
+	}
+	return nil
+}
+
+// word takes the next word. It returns what is wrong with it, or "".
+func (p *parser) word(w []byte) string {
+	kind := kindOf(w)
+	switch p.state {
+	case outside:
+		if kind == name || kind == dotted {
+			p.defs = append(p.defs, &def{path: string(w)})
+			p.state = afterPath
+			return ""
+		}
+	case afterPath:
+		if kind == open {
+			p.state = inside
+			return ""
+		}
+	case inside, afterName:
+		d := p.defs[len(p.defs)-1]
+		switch {
+		case kind == name:
+			if d.has(string(w)) {
+				return fmt.Sprintf("Duplicate name %q in subtree for %q", w, d.path)
+			}
+			d.add(string(w))
+			p.state = afterName
+			return ""
+		case kind == shut:
+			p.state = outside
+			return ""
+		case kind == number && p.state == afterName:
+			id, msg := parsePMID(string(w))
+			d.kids[len(d.kids)-1].id = id
+			p.state = inside
+			return msg
+		}
+	}
+	// The reference reports a number that is no PMID as such wherever it stands.
+	if kind == number {
+		if _, msg := parsePMID(string(w)); msg != "" {
+			return msg
+		}
+	}
+	return expected[p.state]
+}
+
+type kind int
+
+const (
+	bad    kind = iota
+	open        // {
+	shut        // }
+	name        // a letter, then letters, digits and underscores
+	dotted      // the same with dots
+	number      // digits, stars and up to three colons
+)
+
+func kindOf(w []byte) kind {
+	switch {
+	case len(w) == 1 && w[0] == '{':
+		return open
+	case len(w) == 1 && w[0] == '}':
+		return shut
+	case isLetter(w[0]):
+		k := name
+		for _, c := range w {
+			switch {
+			case c == '.':
+				k = dotted
+			case !isWord(c):
+				return bad
+			}
+		}
+		return k
+	}
+	colons := 0
+	for _, c := range w {
+		switch {
+		case c == ':':
+			colons++
+		case c != '*' && !isDigit(c):
+			return bad
+		}
+	}
+	if colons > 3 {
+		return bad
+	}
+	return number
+}
+
+// parsePMID reads domain:cluster:item, domain:*:* or, as the reference does,
+// the domain alone for the latter. What the reference overlooks behind a
+// complete PMID ("1:2:3:4") is overlooked here.
+func parsePMID(w string) (id pdu.PMID, msg string) {
+	const illegal = "Illegal PMID"
+	domain, rest, ok := leadingInt(w)
+	if !ok {
+		return pdu.NoPMID, illegal
+	}
+	if rest == ":*:*" || !strings.Contains(rest, ":") {
+		if domain > int(pdu.MaxDomain) {
+			return pdu.NoPMID, "Illegal domain field in dynamic PMID"
+		}
+		return pdu.DynamicRoot(pdu.Domain(domain)), ""
+	}
+	var low [2]int
+	for i := range low {
+		if rest, ok = strings.CutPrefix(rest, ":"); !ok {
+			return pdu.NoPMID, illegal
+		}
+		if low[i], rest, ok = leadingInt(rest); !ok {
+			return pdu.NoPMID, illegal
+		}
+	}
+	switch {
+	case domain > int(pdu.MaxDomain):
+		return pdu.NoPMID, "Illegal domain field in PMID"
+	case low[0] > pdu.MaxCluster:
+		return pdu.NoPMID, "Illegal cluster field in PMID"
+	case low[1] > pdu.MaxItem:
+		return pdu.NoPMID, "Illegal item field in PMID"
+	}
+	return pdu.MakePMID(pdu.Domain(domain), low[0], low[1]), ""
+}
+
+// leadingInt reads the digits that s begins with. Numbers beyond any field stay
+// just that, however many digits they have.
+func leadingInt(s string) (n int, rest string, ok bool) {
+	i := 0
+	for ; i < len(s) && isDigit(s[i]); i++ {
+		n = min(10*n+int(s[i]-'0'), 1<<20)
+	}
+	return n, s[i:], i > 0
+}

@@ -1,0 +1,233 @@
+package pmns
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A Tree is a name space. It does not change and is safe for concurrent use.
+// The zero Tree and a nil one hold no names. Do not copy a Tree.
+type Tree struct {
+	root *node // nil if there is none
+
+	once  sync.Once
+	index index
+}
+
+// An index has the names of all leaves but dynamic roots, by PMID and then in
+// the order of the tree. ids and names run in parallel.
+type index struct {
+	ids   []pdu.PMID
+	names []string
+}
+
+// A node is a leaf or a subtree. Its place in the tree is part of it, and it
+// knows no parent, so that trees can share it.
+type node struct {
+	full   string   // the whole name; "" for the root
+	off    int      // where the last component begins in full
+	id     pdu.PMID // NoPMID unless a leaf
+	leaves int      // how many leaves are at and below
+	kids   []*node
+	sorted []*node // kids by name, if they are many
+}
+
+// A Child is what a node has below it.
+type Child struct {
+	Name string // the last component alone
+	Leaf bool   // a metric; a dynamic root is none
+}
+
+var emptyRoot = &node{id: pdu.NoPMID}
+
+// newInner makes a node with children; it keeps kids. The caller sees to it
+// that names are unique and that no child is without leaves.
+func newInner(full string, kids []*node) *node {
+	n := &node{full: full, off: strings.LastIndexByte(full, '.') + 1, id: pdu.NoPMID, kids: kids}
+	for _, k := range kids {
+		n.leaves += k.leaves
+	}
+	if len(kids) > smallNode {
+		n.sorted = slices.SortedFunc(slices.Values(kids), func(a, b *node) int { return cmp.Compare(a.name(), b.name()) })
+	}
+	return n
+}
+
+func (n *node) name() string { return n.full[n.off:] }
+
+func (n *node) isDynamic() bool {
+	_, ok := n.id.IsDynamicRoot()
+	return ok
+}
+
+func (n *node) child(name string) *node {
+	if n.sorted == nil {
+		for _, k := range n.kids {
+			if k.name() == name {
+				return k
+			}
+		}
+		return nil
+	}
+	i, ok := slices.BinarySearchFunc(n.sorted, name, func(k *node, name string) int { return cmp.Compare(k.name(), name) })
+	if !ok {
+		return nil
+	}
+	return n.sorted[i]
+}
+
+func (t *Tree) top() *node {
+	if t == nil || t.root == nil {
+		return emptyRoot
+	}
+	return t.root
+}
+
+// find goes down to the node of that name, or to the dynamic root above it;
+// rest is then what remains of the name. A nil node is no node.
+func (t *Tree) find(name string) (n *node, rest string) {
+	n = t.top()
+	for name != "" {
+		first, below, more := strings.Cut(name, ".")
+		n = n.child(first)
+		switch {
+		case n == nil:
+			return nil, ""
+		case more && n.isDynamic():
+			return n, below + "." // not empty, even for "dyn."
+		case more && below == "":
+			return nil, "" // ends with a dot
+		}
+		name = below
+	}
+	return n, ""
+}
+
+// Lookup returns the PMID of a metric. For a name at or below a dynamic root it
+// returns the PMID of that root, which [pdu.PMID.IsDynamicRoot] tells from a
+// metric's; whether such a name exists only the agent of the root's domain
+// knows.
+//
+// The errors are pdu.ErrNonLeaf for a name that has others below it, and
+// pdu.ErrName for one that is unknown or empty; they come bare, and NoPMID with
+// them. Lookup does not allocate. The counterpart of pmLookupName(3) for one
+// name in a local name space.
+func (t *Tree) Lookup(name string) (pdu.PMID, error) {
+	n, _ := t.find(name)
+	switch {
+	case n == nil || name == "":
+		return pdu.NoPMID, pdu.ErrName
+	case n.id == pdu.NoPMID:
+		return pdu.NoPMID, pdu.ErrNonLeaf
+	}
+	return n.id, nil
+}
+
+// Names returns the names of a PMID in the order of the tree, or nil if it has
+// none here. Dynamic roots are no metrics and have none. The slice must not be
+// changed. The first call on a Tree sorts its names; after that a call costs a
+// binary search. The counterpart of pmNameAll(3).
+func (t *Tree) Names(id pdu.PMID) []string {
+	if t == nil {
+		return nil
+	}
+	t.once.Do(t.buildIndex)
+	lo, ok := slices.BinarySearch(t.index.ids, id)
+	if !ok {
+		return nil
+	}
+	hi := lo + 1
+	for hi < len(t.index.ids) && t.index.ids[hi] == id {
+		hi++
+	}
+	return t.index.names[lo:hi:hi]
+}
+
+func (t *Tree) buildIndex() {
+	type entry struct {
+		id   pdu.PMID
+		name string
+	}
+	entries := make([]entry, 0, t.Len())
+	for name, id := range t.All() {
+		if _, dynamic := id.IsDynamicRoot(); !dynamic {
+			entries = append(entries, entry{id, name})
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(a.id, b.id) })
+	t.index.ids = make([]pdu.PMID, len(entries))
+	t.index.names = make([]string, len(entries))
+	for i, e := range entries {
+		t.index.ids[i], t.index.names[i] = e.id, e.name
+	}
+}
+
+// Children returns what is one level below a name, in the order of the file;
+// "" names the root. There is nothing below a leaf, and nothing that a Tree
+// knows below a dynamic root (ask Lookup first whether an agent is to be asked).
+//
+// The error is pdu.ErrName for a name that the tree does not have. The
+// counterpart of pmGetChildrenStatus(3).
+func (t *Tree) Children(name string) ([]Child, error) {
+	n, rest := t.find(name)
+	if n == nil || rest != "" {
+		return nil, pdu.ErrName
+	}
+	if len(n.kids) == 0 {
+		return nil, nil
+	}
+	children := make([]Child, len(n.kids))
+	for i, k := range n.kids {
+		children[i] = Child{Name: k.name(), Leaf: k.id != pdu.NoPMID && !k.isDynamic()}
+	}
+	return children, nil
+}
+
+// All iterates over all metrics, depth first and children in the order of the
+// file. A dynamic root comes with its own name and PMID.
+func (t *Tree) All() iter.Seq2[string, pdu.PMID] { return t.top().all() }
+
+// Traverse is All for the names at and below one: a leaf or a dynamic root is
+// itself, "" is everything.
+//
+// The error is pdu.ErrName for a name that the tree does not have, one below a
+// dynamic root included. The counterpart of pmTraversePMNS(3).
+func (t *Tree) Traverse(name string) (iter.Seq2[string, pdu.PMID], error) {
+	n, rest := t.find(name)
+	if n == nil || rest != "" {
+		return nil, pdu.ErrName
+	}
+	return n.all(), nil
+}
+
+func (n *node) all() iter.Seq2[string, pdu.PMID] {
+	return func(yield func(string, pdu.PMID) bool) { n.walk(yield) }
+}
+
+func (n *node) walk(yield func(string, pdu.PMID) bool) bool {
+	if n.id != pdu.NoPMID {
+		return yield(n.full, n.id)
+	}
+	for _, k := range n.kids {
+		if !k.walk(yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// Len is the number of names that All gives.
+func (t *Tree) Len() int { return t.top().leaves }
+
+// Equal reports whether two trees have the same names with the same PMIDs in
+// the same order.
+func (t *Tree) Equal(o *Tree) bool { return t.top().equal(o.top()) }
+
+func (n *node) equal(o *node) bool {
+	return n == o || n.id == o.id && n.leaves == o.leaves && n.full == o.full && slices.EqualFunc(n.kids, o.kids, (*node).equal)
+}

@@ -1,0 +1,113 @@
+package pmns
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// WriteTo writes t as a file that a Loader or the C library reads back to the
+// same tree, in the layout of pmnsmerge(1):
+//
+//	root {
+//		cache
+//		log	252:*:*
+//	}
+//
+//	cache {
+//		hits	251:0:0
+//	}
+//
+// A file cannot hold the PMIDs of derived metrics, lines over MaxLine, nor
+// names below one called root; they are errors (pdu.ErrPMNS, and pdu.ErrPMID
+// for the first), and what was written before is then a torso. WriteTo
+// implements io.WriterTo.
+func (t *Tree) WriteTo(w io.Writer) (int64, error) {
+	count := &counter{w: w}
+	p := printer{w: bufio.NewWriter(count)}
+	p.block("root", t.top())
+	if err := p.w.Flush(); p.err == nil && err != nil {
+		p.err = fmt.Errorf("pmns: write name space: %w", err)
+	}
+	return count.n, p.err
+}
+
+// A counter counts what it passes on.
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// A printer writes lines until the first error.
+type printer struct {
+	w   *bufio.Writer
+	buf []byte
+	err error
+}
+
+// block writes the children of n, then the blocks of those that have some.
+func (p *printer) block(path string, n *node) {
+	p.line(path, " {")
+	for _, k := range n.kids {
+		if k.id == pdu.NoPMID {
+			p.line("\t", k.name())
+			continue
+		}
+		id, err := appendPMID(append(p.buf[:0], '\t'), k.id)
+		if err != nil && p.err == nil {
+			p.err = fmt.Errorf("pmns: write %q: %w", k.full, err)
+		}
+		p.buf = id
+		p.line("\t", k.name(), string(id))
+	}
+	p.line("}")
+	for _, k := range n.kids {
+		if k.id != pdu.NoPMID || p.err != nil {
+			continue
+		}
+		if k.full == "root" {
+			p.err = fmt.Errorf("pmns: write %q: a file keeps this name for its top node: %w", k.full, pdu.ErrPMNS)
+			return
+		}
+		p.line()
+		p.block(k.full, k)
+	}
+}
+
+func (p *printer) line(parts ...string) {
+	n := 0
+	for _, s := range parts {
+		n += len(s)
+	}
+	if n > MaxLine && p.err == nil {
+		p.err = fmt.Errorf("pmns: write: line of %d bytes (limit %d) for %.40q...: %w", n, MaxLine, parts[0]+parts[1], pdu.ErrPMNS)
+	}
+	if p.err != nil {
+		return
+	}
+	for _, s := range parts {
+		p.w.WriteString(s) // an error stays and comes with Flush
+	}
+	p.w.WriteByte('\n')
+}
+
+func appendPMID(b []byte, id pdu.PMID) ([]byte, error) {
+	if d, ok := id.IsDynamicRoot(); ok {
+		return append(strconv.AppendInt(b, int64(d), 10), ":*:*"...), nil
+	}
+	if id.Domain() > pdu.MaxDomain {
+		return b, fmt.Errorf("PMID %v of a derived metric: %w", id, pdu.ErrPMID)
+	}
+	b = append(strconv.AppendInt(b, int64(id.Domain()), 10), ':')
+	b = append(strconv.AppendInt(b, int64(id.Cluster()), 10), ':')
+	return strconv.AppendInt(b, int64(id.Item()), 10), nil
+}
