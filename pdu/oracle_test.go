@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -369,7 +370,7 @@ func extractAnswer(e extractInput, otype Type) string {
 // randomLabels is the text of an object that both libraries read alike: one
 // level of nesting, flat arrays without white space, no name
 // twice.
-func randomLabels(r *rand.Rand) string {
+func randomLabels(r *rand.Rand, nested bool) string {
 	values := []string{`1`, `-1.50`, `1e5`, `"x"`, `""`, `"a \"b\" \\ \u00e9"`, `true`, `false`, `null`, `[]`, `[1,2]`, `["a",true]`}
 	names := r.Perm(12)
 	var b strings.Builder
@@ -396,7 +397,7 @@ func randomLabels(r *rand.Rand) string {
 		if i > 0 {
 			b.WriteString(",")
 		}
-		if r.IntN(4) > 0 {
+		if !nested || r.IntN(4) > 0 {
 			pair(name(names[i]), values[r.IntN(len(values))])
 			continue
 		}
@@ -424,7 +425,7 @@ func TestInteropParseLabels(t *testing.T) {
 	}
 	var ask []question
 	for len(ask) < 15000 {
-		if text := randomLabels(r); !losesLabels(t, []string{text}) {
+		if text := randomLabels(r, true); !losesLabels(t, text) {
 			ask = append(ask, question{text, classes[r.IntN(6)], r.IntN(2) == 0})
 		}
 	}
@@ -447,7 +448,8 @@ func TestInteropParseLabels(t *testing.T) {
 		got := strconv.Itoa(int(FromError(err)))
 		if err == nil {
 			got = strconv.Itoa(len(s.Labels))
-	XX " " + hexText(string(s.JSON))
+			if len(s.Labels) > 0 || ask[i].text == "{}" {
+				got += " " + hexText(string(s.JSON))
 			}
 			for _, l := range s.Labels {
 				if v := s.JSON[l.ValueOff:][:l.ValueLen]; string(v) == "{}" {
@@ -467,13 +469,10 @@ func TestInteropMergeLabels(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	var texts [][]string
 	var q []string
-	for len(q) < 5000 {
+	for range 5000 {
 		var set []string
 		for range 1 + r.IntN(4) {
-			set = append(set, randomLabels(r))
-		}
-		if losesLabels(t, set) {
-			continue
+			set = append(set, randomLabels(r, false)) // C mixes nested names up
 		}
 		texts = append(texts, set)
 		var words []string
@@ -503,22 +502,16 @@ func TestInteropMergeLabels(t *testing.T) {
 }
 
 // losesLabels reports whether one name starts another that is nested: C compares
-// such names no further than the shorter goes and then takes them for the same,
-// mostly.
-func losesLabels(t *testing.T, texts []string) bool {
-	var names []string
-	for _, s := range texts {
-		set, err := ParseLabels(LabelContext, s, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for l := range set.All() {
-			names = append(names, l.Name)
-		}
+// such names no further than the shorter goes and takes them for the same.
+func losesLabels(t *testing.T, text string) bool {
+	set, err := ParseLabels(LabelContext, text, false)
+	if err != nil {
+		t.Fatal(err)
 	}
+	names := slices.Collect(set.All())
 	for _, a := range names {
 		for _, b := range names {
-			if a != b && strings.HasPrefix(b, a) && strings.Contains(b, ".") {
+			if a.Name != b.Name && strings.HasPrefix(b.Name, a.Name) && strings.Contains(b.Name, ".") {
 				return true
 			}
 		}
