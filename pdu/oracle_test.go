@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/internal/jsonb"
 )
 
 // oracle asks the C library: one answer for each question. See
@@ -472,7 +474,12 @@ func TestInteropMergeLabels(t *testing.T) {
 	for range 5000 {
 		var set []string
 		for range 1 + r.IntN(4) {
-			set = append(set, randomLabels(r, false)) // C mixes nested names up
+			// C mixes nested names up and refuses some white space.
+			text, err := jsonb.Compact(nil, []byte(randomLabels(r, false)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			set = append(set, string(text))
 		}
 		texts = append(texts, set)
 		var words []string
@@ -481,6 +488,7 @@ func TestInteropMergeLabels(t *testing.T) {
 		}
 		q = append(q, strings.Join(words, " "))
 	}
+	refused := 0
 	for i, want := range oracle(t, "mergelabels", q) {
 		var sets []LabelSet
 		for _, s := range texts[i] {
@@ -495,9 +503,16 @@ func TestInteropMergeLabels(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := strings.Fields(want)
+		if f[0] == "-22" {
+			refused++ // C does, after a value became shorter, and rightly never
+			continue
+		}
 		if diff := cmp.Diff(unhexText(t, f[1]), string(m.JSON)); diff != "" {
 			t.Fatalf("%q (-C +Go)\n%s", texts[i], diff)
 		}
+	}
+	if refused > len(q)/2 {
+		t.Errorf("C refused %d of %d", refused, len(q))
 	}
 }
 
