@@ -228,7 +228,7 @@ func TestCaptures(t *testing.T) {
 				t.Skipf("%s was not recorded from the %s that is installed here", golden, version())
 			}
 			got := s.play(t)
-			if diff := cmp.Diff(outline(want), outline(got)); diff != "" {
+			if diff := cmp.Diff(outline(s, want), outline(s, got)); diff != "" {
 				t.Errorf("the golden capture has another course than a new one (-golden +new):\n%s", diff)
 			}
 		})
@@ -237,10 +237,14 @@ func TestCaptures(t *testing.T) {
 
 func version() string { return "PCP " + Conf("PCP_VERSION") }
 
-// outline lists the sections, directions and types.
-func outline(pdus []PDU) []string {
+// outline lists the sections, directions and types. Left out is what pmcd tells an agent unasked: when it repeats a
+// profile, and whether it notes the end of a client before the next one's first request, differs from run to run.
+func outline(s scene, pdus []PDU) []string {
 	var o []string
 	for _, p := range pdus {
+		if s.pipe != "" && p.Dir == ToServer && (p.Type() == 0x7000 || p.Type() == 0x7002) {
+			continue
+		}
 		o = append(o, fmt.Sprintf("%s: %s %x", p.Section, p.Dir, p.Type()))
 	}
 	return o
