@@ -1,0 +1,175 @@
+package getopt
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// An Option is a line of a program's table. One with a Heading and nothing else starts a part of the usage message.
+type Option struct {
+	Short byte   // its letter; 0 if it has none
+	Long  string // its name; empty if it has none
+	Arg   string // what the usage message calls its argument; empty if it takes none
+	Help  string // what it does; the usage message leaves out an option without
+	// Set takes the option, with its argument if it has one. An error is one of the command line.
+	Set func(value string) error
+
+	Heading string
+}
+
+// ErrUsage is what Set returns if the usage message is all that is wanted.
+var ErrUsage = errors.New("usage")
+
+// Usage is the Set of an option that asks for the usage message.
+func Usage(string) error { return ErrUsage }
+
+// A Set is the options of a program.
+type Set struct {
+	Program  string // its name in messages
+	Synopsis string // what follows its name in the first line of the usage message
+	Options  []Option
+	// InOrder ends the options at the first operand; otherwise options and operands may come mixed. Tools set it if
+	// the environment has POSIXLY_CORRECT.
+	InOrder bool
+}
+
+// Parse takes the options from the arguments, the program's name not among them, in their order, and returns the
+// others. An error neither ends the parse nor keeps other options from being taken. A program prints the errors
+// with Report.
+//
+// "-abc" is "-a -b -c" unless a takes an argument; that of a short option may follow in the same word or be the next.
+// "--name=value" and "--name value" are the same; a long name may be cut as long as only one begins so. "--" ends
+// the options, and "-" is none.
+func (s *Set) Parse(args []string) (operands []string, errs []error) {
+	p := parser{set: s, args: args}
+	for len(p.args) > 0 {
+		word := p.args[0]
+		p.args = p.args[1:]
+		switch {
+		case word == "--":
+			return append(operands, p.args...), p.errs
+		case strings.HasPrefix(word, "--"):
+			p.long(word)
+		case len(word) > 1 && word[0] == '-':
+			p.short(word[1:])
+		case s.InOrder:
+			return append(operands, append([]string{word}, p.args...)...), p.errs
+		default:
+			operands = append(operands, word)
+		}
+	}
+	return operands, p.errs
+}
+
+type parser struct {
+	set  *Set
+	args []string // not yet looked at
+	errs []error
+}
+
+func (p *parser) fail(format string, args ...any) {
+	p.errs = append(p.errs, fmt.Errorf(format, args...))
+}
+
+func (p *parser) take(o *Option, value string) {
+	if o.Set == nil {
+		return
+	}
+	if err := o.Set(value); err != nil {
+		p.errs = append(p.errs, err)
+	}
+}
+
+// next is the word after the current one.
+func (p *parser) next() (value string, ok bool) {
+	if len(p.args) == 0 {
+		return "", false
+	}
+	value = p.args[0]
+	p.args = p.args[1:]
+	return value, true
+}
+
+// short takes a word of letters.
+func (p *parser) short(letters string) {
+	for letters != "" {
+		c := letters[0]
+		letters = letters[1:]
+		o := p.set.letter(c)
+		switch {
+		case o == nil:
+			p.fail("invalid option -- '%c'", c)
+		case o.Arg == "":
+			p.take(o, "")
+		case letters != "":
+			p.take(o, letters)
+			return
+		default:
+			if value, ok := p.next(); ok {
+				p.take(o, value)
+			} else {
+				p.fail("option requires an argument -- '%c'", c)
+			}
+		}
+	}
+}
+
+// long takes a word that starts with two dashes.
+func (p *parser) long(word string) {
+	name, value, given := strings.Cut(word[2:], "=")
+	found := p.set.named(name)
+	switch {
+	case len(found) == 0:
+		p.fail("unrecognized option '%s'", word)
+		return
+	case len(found) > 1:
+		var all strings.Builder
+		for _, o := range found {
+			fmt.Fprintf(&all, " '--%s'", o.Long)
+		}
+		p.fail("option '%s' is ambiguous; possibilities:%s", word, all.String())
+		return
+	}
+	o := found[0]
+	switch {
+	case o.Arg == "" && given:
+		p.fail("option '--%s' doesn't allow an argument", o.Long)
+		return
+	case o.Arg != "" && !given:
+		if value, given = p.next(); !given {
+			p.fail("option '--%s' requires an argument", o.Long)
+			return
+		}
+	}
+	p.take(o, value)
+}
+
+func (s *Set) letter(c byte) *Option {
+	for i := range s.Options {
+		if o := &s.Options[i]; o.Short == c && c != 0 {
+			return o
+		}
+	}
+	return nil
+}
+
+// named returns the option of a name, or those whose names begin so: the first, and then the others from the last
+// on, the order in which getopt_long of PCP 6.0.3's C library lists them.
+func (s *Set) named(name string) []*Option {
+	var found []*Option
+	for i := range s.Options {
+		o := &s.Options[i]
+		switch {
+		case o.Long == "":
+		case o.Long == name:
+			return []*Option{o}
+		case strings.HasPrefix(o.Long, name):
+			found = append(found, o)
+		}
+	}
+	for i, j := 1, len(found)-1; i < j; i, j = i+1, j-1 {
+		found[i], found[j] = found[j], found[i]
+	}
+	return found
+}

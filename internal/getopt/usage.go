@@ -1,0 +1,66 @@
+package getopt
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// helpColumn is where the explanations of the usage message begin.
+const helpColumn = 24
+
+// Report prints the errors of Parse, each with the program's name, and the usage message. It reports whether there
+// were any: if so the program ends, in PCP with exit status 1, also after --help.
+func (s *Set) Report(w io.Writer, errs []error) bool {
+	for _, err := range errs {
+		if !errors.Is(err, ErrUsage) {
+			fmt.Fprintf(w, "%s: %v\n", s.Program, err)
+		}
+	}
+	if len(errs) > 0 {
+		io.WriteString(w, s.Usage())
+	}
+	return len(errs) > 0
+}
+
+// Usage is the usage message.
+func (s *Set) Usage() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Usage: %s %s\n", s.Program, s.Synopsis)
+	for i := range s.Options {
+		o := &s.Options[i]
+		switch {
+		case o.Heading != "":
+			fmt.Fprintf(&b, "\n%s:\n", o.Heading)
+		case o.Help != "":
+			forms := "  " + o.forms()
+			if len(forms) >= helpColumn {
+				fmt.Fprintf(&b, "%s\n%*s%s\n", forms, helpColumn, "", o.Help)
+			} else {
+				fmt.Fprintf(&b, "%-*s%s\n", helpColumn, forms, o.Help)
+			}
+		}
+	}
+	return b.String()
+}
+
+// forms is how the option is written, such as "-d NUM, --domain=NUM".
+func (o *Option) forms() string {
+	var forms []string
+	if o.Short != 0 {
+		f := "-" + string(rune(o.Short))
+		if o.Arg != "" {
+			f += " " + o.Arg
+		}
+		forms = append(forms, f)
+	}
+	if o.Long != "" {
+		f := "--" + o.Long
+		if o.Arg != "" {
+			f += "=" + o.Arg
+		}
+		forms = append(forms, f)
+	}
+	return strings.Join(forms, ", ")
+}
