@@ -1,0 +1,33 @@
+package pmlog
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// debugNames are the debug options of PCP 6.0.3, as pmdbg(1) lists them.
+var debugNames = strings.Fields(`pdu fetch profile value context indom pdubuf log logmeta optfetch af appl0 appl1 appl2
+	pmns libpmda timecontrol pmc derive lock interp config pmapi fault auth discovery attr http desperate deprecated exec
+	labels series libweb alloc services appl3 appl4 appl5 access qa search query compress dev0 dev1 dev2 pmlc appl6 appl7
+	appl8 appl9 tls`)
+
+// ParseDebug splits the argument of -D into names of debug options: names with commas between, in either case, or
+// the sum of bits that older versions had, of which no names are known here. It reports whether pmSetDebug(3) would
+// take it.
+func ParseDebug(spec string) (names []string, ok bool) {
+	if _, err := strconv.Atoi(spec); err == nil {
+		return []string{spec}, true
+	}
+	spec = strings.TrimSuffix(strings.ToLower(spec), ",")
+	if spec == "" {
+		return nil, true
+	}
+	for name := range strings.SplitSeq(spec, ",") {
+		if name != "all" && !slices.Contains(debugNames, name) {
+			return nil, false
+		}
+		names = append(names, name)
+	}
+	return names, true
+}

@@ -1,0 +1,10 @@
+//go:build !unix
+
+package pmlog
+
+import "os"
+
+func takeStderr(f *os.File) error {
+	os.Stderr = f
+	return nil
+}
