@@ -110,3 +110,18 @@ func (p *InstanceReply) Decode(body []byte) error {
 	}
 	return malformedIn(KindInstance, err)
 }
+
+// Answer is the reply to p in the form of the C library, which leaves out what
+// the question has: a single instance comes with its name alone if p asked by
+// id, with its id alone if p asked by name.
+func (p InstanceReq) Answer(found []Instance) InstanceReply {
+	if len(found) == 1 {
+		switch {
+		case p.Inst != NoInst:
+			found = []Instance{{ID: NoInst, Name: found[0].Name}}
+		case p.Name != "":
+			found = []Instance{{ID: found[0].ID}}
+		}
+	}
+	return InstanceReply{InDom: p.InDom, Instances: found}
+}

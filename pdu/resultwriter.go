@@ -265,27 +265,49 @@ func (w *ResultWriter) Copy(s ValueSet) {
 }
 
 // CopySet adds the set at index i of another writer.
-func (w *ResultWriter) CopySet(from *ResultWriter, i int) {
+func (w *ResultWriter) CopySet(from *ResultWriter, i int) { w.CopySets(from, i, i+1) }
+
+// CopySets adds the sets of another writer from index i up to, but not
+// including, j: at once, which is faster than one by one.
+func (w *ResultWriter) CopySets(from *ResultWriter, i, j int) {
 	w.close()
 	from.close()
+	if i >= j {
+		return
+	}
 	var a setSpan
 	if i > 0 {
 		a = from.ends[i-1]
 	}
-	z := from.ends[i]
+	z := from.ends[j-1]
 	if w.Size() > MaxLen-int(z.sets-a.sets)-int(z.blocks-a.blocks) {
-		w.Begin(PMID(binary.BigEndian.Uint32(from.sets[a.sets:])))
-		w.Fail(ErrTooBig)
+		w.copyFitting(from, i, j, a)
 		return
 	}
-	at := len(w.sets)
-	delta := w.index() - a.blocks/4
+	// Differences below zero wrap around, and back when they are added.
+	moved := setSpan{uint32(len(w.sets)) - a.sets, uint32(len(w.blocks)) - a.blocks}
+	delta := w.index() - a.blocks/4 // in words, by itself: a quotient does not wrap back
 	w.sets = append(w.sets, from.sets[a.sets:z.sets]...)
-	if z.blocks != a.blocks {
-		w.blocks = append(w.blocks, from.blocks[a.blocks:z.blocks]...)
-		rebase(w.sets[at:], delta)
+	w.blocks = append(w.blocks, from.blocks[a.blocks:z.blocks]...)
+	for _, e := range from.ends[i:j] {
+		if e.blocks != a.blocks && delta != 0 {
+			rebase(w.sets[a.sets+moved.sets:e.sets+moved.sets], delta)
+		}
+		w.ends = append(w.ends, setSpan{e.sets + moved.sets, e.blocks + moved.blocks})
+		a = e
 	}
-	w.ends = append(w.ends, setSpan{uint32(len(w.sets)), uint32(len(w.blocks))})
+}
+
+// copyFitting copies sets one by one; one that does not fit becomes ErrTooBig.
+func (w *ResultWriter) copyFitting(from *ResultWriter, i, j int, a setSpan) {
+	if j > i+1 {
+		for ; i < j; i++ {
+			w.CopySets(from, i, i+1)
+		}
+		return
+	}
+	w.Begin(PMID(binary.BigEndian.Uint32(from.sets[a.sets:])))
+	w.Fail(ErrTooBig)
 }
 
 // rebase adds delta to the block index of every value of one set.
