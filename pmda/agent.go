@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
+	"maps"
 	"sync"
 	"sync/atomic"
 
@@ -40,14 +40,15 @@ type Agent struct {
 	Logger *slog.Logger
 
 	mu      sync.Mutex
-	err     error     // the first registration that failed
-	metrics []*metric // in order of registration
-	indoms  []*InDom
-	groups  []*Group
-	names   map[string]bool
-	ids     map[ItemID]bool
-	next    ItemID
-	served  bool
+	err     error             // the first registration that failed
+	metrics []*metric         // in order of registration
+	names   pmns.Builder      // of their names, as if in domain 0
+	ids     map[ItemID]string // names by number
+	next    ItemID            // lowest that may be free in cluster 0
+	indoms  map[int]*InDom    // by serial
+	serial  int               // lowest that may be free
+	groups  int
+	last    *tables                // the latest; its names outlive it while they do not change
 	tables  atomic.Pointer[tables] // made of the above when first needed; nil when they have changed
 	changed atomic.Uint32          // pdu.Change bits for the next fetch
 }
@@ -71,23 +72,40 @@ type Callbacks struct {
 // tables are a state of the registrations that requests can share.
 type tables struct {
 	domain  pdu.Domain
-	metrics []*metric
-	byPMID  map[pdu.PMID]int // index in metrics
-	indoms  map[int]*InDom   // by serial
+	metrics [][]*metric    // by cluster and item, as far as there are any
+	indoms  map[int]*InDom // by serial
 	tree    *pmns.Tree
+	names   int // in tree
 }
 
 // metric looks a metric up.
 func (t *tables) metric(id pdu.PMID) *metric {
-	if i, ok := t.byPMID[id]; ok {
-		return t.metrics[i]
+	if uint32(id)>>22 != uint32(t.domain) {
+		return nil
 	}
-	return nil
+	c, i := id.Cluster(), id.Item()
+	if c >= len(t.metrics) || i >= len(t.metrics[c]) {
+		return nil
+	}
+	return t.metrics[c][i]
+}
+
+// add puts a metric in its place.
+func (t *tables) add(m *metric) {
+	id := m.pmid(t.domain)
+	for len(t.metrics) <= id.Cluster() {
+		t.metrics = append(t.metrics, nil)
+	}
+	items := &t.metrics[id.Cluster()]
+	for len(*items) <= id.Item() {
+		*items = append(*items, nil)
+	}
+	(*items)[id.Item()] = m
 }
 
 // indom looks an instance domain up.
 func (t *tables) indom(d pdu.InDom) *InDom {
-	if d == pdu.NoInDom || d.Domain() != t.domain {
+	if uint32(d)>>22 != uint32(t.domain) { // NoInDom too
 		return nil
 	}
 	return t.indoms[d.Serial()]
@@ -100,34 +118,34 @@ func (t *tables) desc(m *metric) pdu.Desc {
 
 // snapshot returns the tables as they are now.
 func (a *Agent) snapshot() *tables {
-	if t := a.tables.Load(); t != nil {
+	if t := a.tables.Load(); t != nil && t.domain == a.Domain {
 		return t
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if t := a.tables.Load(); t != nil {
-		return t
+	t := &tables{domain: a.Domain, indoms: maps.Clone(a.indoms), names: len(a.metrics)}
+	for _, m := range a.metrics {
+		t.add(m)
 	}
-	t := &tables{
-		domain:  a.Domain,
-		metrics: slices.Clone(a.metrics),
-		byPMID:  make(map[pdu.PMID]int, len(a.metrics)),
-		indoms:  make(map[int]*InDom, len(a.indoms)),
+	if l := a.last; l != nil && l.domain == t.domain && l.names == t.names {
+		t.tree = l.tree
+	} else {
+		t.tree = a.treeLocked()
 	}
-	var names pmns.Builder
-	for i, m := range t.metrics {
-		t.byPMID[m.pmid(a.Domain)] = i
-		if err := names.Add(m.name, m.pmid(a.Domain)); err != nil {
-			a.failLocked(fmt.Errorf("pmda: agent %s: name %q: %w", a.Name, m.name, err))
-		}
-	}
-	for _, d := range a.indoms {
-		t.indoms[d.Serial] = d
-	}
-	t.tree = names.Tree()
-	a.served = true
+	a.last = t
 	a.tables.Store(t)
 	return t
+}
+
+// treeLocked makes the name space.
+func (a *Agent) treeLocked() *pmns.Tree {
+	var names pmns.Builder
+	for _, m := range a.metrics {
+		// Register has checked the name; what can be wrong is the Domain, which Err
+		// reports.
+		_ = names.Add(m.name, m.pmid(a.Domain))
+	}
+	return names.Tree()
 }
 
 // failLocked remembers the first registration that failed.
@@ -147,7 +165,14 @@ func (a *Agent) Err() error {
 	if a.Domain < 0 || a.Domain > pdu.MaxDomain {
 		return fmt.Errorf("pmda: agent %s: domain %d out of range (0..%d)", a.Name, a.Domain, pdu.MaxDomain)
 	}
-	a.snapshot()
+	for cluster, json := range a.ClusterLabels {
+		if err := checkLabels(json); err != nil {
+			return fmt.Errorf("pmda: agent %s: cluster %d: %w", a.Name, cluster, err)
+		}
+	}
+	if err := checkLabels(a.DomainLabels); err != nil {
+		return fmt.Errorf("pmda: agent %s: %w", a.Name, err)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.err
@@ -177,12 +202,19 @@ type defaults struct{ a *Agent }
 
 func (d defaults) Info() Info { return d.a.Info() }
 
-// Fetch writes the values of metrics.
+// Fetch writes the values of metrics, and what Notify was told.
 func (a *Agent) Fetch(ctx context.Context, r *Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+	var err error
 	if f := a.Callbacks.Fetch; f != nil {
-		return f(ctx, r, ids, w)
+		err = f(ctx, r, ids, w)
+	} else {
+		err = defaults{a}.Fetch(ctx, r, ids, w)
 	}
-	return defaults{a}.Fetch(ctx, r, ids, w)
+	// What nobody waits for any more does not carry the news.
+	if err == nil && a.changed.Load() != 0 && ctx.Err() == nil {
+		w.Changed |= pdu.Change(a.changed.Swap(0))
+	}
+	return err
 }
 
 // Desc describes a metric.
@@ -257,11 +289,3 @@ func (a *Agent) EndClient(c *Client) {
 }
 
 func (defaults) EndClient(*Client) {}
-
-// log is the Logger or one that discards.
-func (a *Agent) log() *slog.Logger {
-	if a.Logger != nil {
-		return a.Logger
-	}
-	return slog.New(slog.DiscardHandler)
-}

@@ -26,21 +26,19 @@ func (d defaults) Instances(ctx context.Context, r *Request, id pdu.InDom, inst 
 	if in == nil {
 		return nil, pdu.ErrInDom
 	}
-	if in.Refresh != nil {
-		if err := in.Refresh(ctx, r); err != nil {
-			return nil, err
-		}
-	}
-	if inst == pdu.NoInst && name == "" {
-		return in.Instances(), nil
+	insts, err := in.fresh(ctx, r)
+	if err != nil {
+		return nil, err
 	}
 	var i pdu.Instance
-	ok := false
+	ok := false // stays so if both are given
 	switch {
+	case inst == pdu.NoInst && name == "":
+		return insts.list, nil
 	case name == "":
-		i, ok = in.byID(inst)
+		i, ok = insts.id(inst)
 	case inst == pdu.NoInst:
-		i, ok = in.byName(name)
+		i, ok = insts.name(name)
 	}
 	if !ok {
 		return nil, pdu.ErrInst
@@ -86,17 +84,40 @@ func (d defaults) Store(ctx context.Context, r *Request, values *pdu.Result) err
 		case m.store == nil:
 			return pdu.ErrPermission
 		}
-		for id, v := range s.All(m.typ) {
-			i := pdu.Instance{ID: pdu.NoInst}
-			if m.indom != nil {
-				var ok bool
-				if i, ok = m.indom.byID(id); !ok {
-					return pdu.ErrInst
-				}
+		if err := m.storeSet(ctx, r, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *metric) storeSet(ctx context.Context, r *Request, s pdu.ValueSet) error {
+	var insts *instances
+	if m.indom != nil {
+		var err error
+		if insts, err = m.indom.fresh(ctx, r); err != nil {
+			return err
+		}
+	}
+	if m.group != nil {
+		if err := m.group.lock(ctx); err != nil {
+			return err
+		}
+		defer m.group.unlock()
+	}
+	for id, v := range s.All(m.typ) {
+		i := pdu.Instance{ID: pdu.NoInst}
+		if insts != nil {
+			var ok bool
+			if i, ok = insts.id(id); !ok {
+				return pdu.ErrInst
 			}
-			if err := m.store(ctx, r, i, v); err != nil {
-				return err
-			}
+		}
+		if v.Type == pdu.TypeUnknown {
+			return pdu.ErrBadStore // the bytes of the value are malformed
+		}
+		if err := m.store(ctx, r, i, v); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -120,34 +141,34 @@ func (defaults) Children(context.Context, *Request, string, bool) (pdu.NameList,
 // Labels answers from the labels of the tables.
 func (d defaults) Labels(ctx context.Context, r *Request, ident uint32, class pdu.LabelClass) ([]pdu.LabelSet, error) {
 	t := d.a.snapshot()
-	switch class {
+	switch class &^ pdu.LabelClass(pdu.LabelCompound|pdu.LabelOptional) {
 	case pdu.LabelContext:
 		return nil, nil
 	case pdu.LabelDomain:
 		if d.a.DomainLabels == "" {
 			return DefaultLabels(d.a.Name)
 		}
-		return d.labels(class, d.a.DomainLabels)
+		return labels(class, d.a.DomainLabels)
 	case pdu.LabelCluster:
-		return d.labels(class, d.a.ClusterLabels[pdu.PMID(ident).Cluster()])
+		return labels(class, d.a.ClusterLabels[pdu.PMID(ident).Cluster()])
 	case pdu.LabelItem:
 		if m := t.metric(pdu.PMID(ident)); m != nil {
-			return d.labels(class, m.labels)
+			return labels(class, m.labels)
 		}
 		return nil, nil
 	case pdu.LabelInDom:
 		if in := t.indom(pdu.InDom(ident)); in != nil {
-			return d.labels(class, in.Labels)
+			return labels(class, in.Labels)
 		}
 		return nil, nil
 	case pdu.LabelInstances:
-		return d.instanceLabels(ctx, r, t.indom(pdu.InDom(ident)))
+		return d.instanceLabels(ctx, r, t.indom(pdu.InDom(ident)), pdu.InDom(ident))
 	}
 	return nil, pdu.ErrType
 }
 
 // labels makes one set, or none of an empty object.
-func (d defaults) labels(class pdu.LabelClass, json string) ([]pdu.LabelSet, error) {
+func labels(class pdu.LabelClass, json string) ([]pdu.LabelSet, error) {
 	if json == "" {
 		return nil, nil
 	}
@@ -160,36 +181,39 @@ func (d defaults) labels(class pdu.LabelClass, json string) ([]pdu.LabelSet, err
 
 // instanceLabels makes a set for every instance that the client wants, empty for
 // one without labels.
-func (d defaults) instanceLabels(ctx context.Context, r *Request, in *InDom) ([]pdu.LabelSet, error) {
+func (d defaults) instanceLabels(ctx context.Context, r *Request, in *InDom, id pdu.InDom) ([]pdu.LabelSet, error) {
 	if in == nil {
 		return nil, nil
 	}
-	if in.Refresh != nil {
-		if err := in.Refresh(ctx, r); err != nil {
-			return nil, err
-		}
+	insts, err := in.fresh(ctx, r)
+	if err != nil {
+		return nil, err
 	}
-	rule := r.Profile.For(in.ID())
+	rule := r.Profile.For(id)
 	var sets []pdu.LabelSet
-	for _, i := range in.Instances() {
-		if !rule.Includes(i.ID) {
-			continue
+	for _, i := range insts.list {
+		if rule.Includes(i.ID) {
+			sets = append(sets, d.labelsOf(in, i))
 		}
-		var s pdu.LabelSet
-		if in.InstanceLabels != nil {
-			if json := in.InstanceLabels(i); json != "" {
-				var err error
-				if s, err = pdu.ParseLabels(pdu.LabelInstances, json, false); err != nil {
-					d.a.log().Warn("instance labels are not right", slog.String("indom", in.Name),
-						slog.String("instance", i.Name), slog.Any("err", err))
-					s = pdu.LabelSet{Err: pdu.FromError(err)}
-				}
-			}
-		}
-		s.Inst = i.ID
-		sets = append(sets, s)
 	}
 	return sets, nil
+}
+
+// labelsOf makes the set of one instance.
+func (d defaults) labelsOf(in *InDom, i pdu.Instance) pdu.LabelSet {
+	if in.InstanceLabels == nil {
+		return pdu.LabelSet{Inst: i.ID}
+	}
+	s, err := pdu.ParseLabels(pdu.LabelInstances, in.InstanceLabels(i), false)
+	if err != nil {
+		if l := d.a.Logger; l != nil {
+			l.Warn("bad labels of an instance", slog.String("agent", d.a.Name), slog.String("indom", in.Name),
+				slog.String("instance", i.Name), slog.Any("err", err))
+		}
+		s = pdu.LabelSet{Err: pdu.FromError(err)}
+	}
+	s.Inst = i.ID
+	return s
 }
 
 // checkLabels refuses text that is not an object of labels; none is right.
@@ -208,7 +232,7 @@ func checkLabels(json string) error {
 // reference.
 func DefaultLabels(name string) ([]pdu.LabelSet, error) {
 	name = strings.TrimSuffix(strings.TrimPrefix(name, "pmda"), " DSO")
-	s, err := pdu.ParseLabels(pdu.LabelDomain, `{"agent":`+pdu.QuoteLabel(name)+`}`, false)
+	s, err := pdu.MakeLabels(pdu.LabelDomain, map[string]string{"agent": name}, false)
 	if err != nil {
 		return nil, err
 	}

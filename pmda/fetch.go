@@ -5,15 +5,17 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"reflect"
 	"sync"
 
 	"github.com/pcp-go/pcp/pdu"
 )
 
 // A Group refreshes what the values of several metrics come from, once per
-// fetch, before the first of them is asked for. The refresh and the values of a
-// group's metrics run under the group's lock, one fetch at a time, so that they
-// may share buffers.
+// fetch, before the first of them is asked for. The refresh, the values and the
+// stores of a group's metrics run under the group's lock, one request at a time,
+// so that they may share buffers. They must not ask their own agent for metrics
+// of the group: that waits for itself.
 type Group struct {
 	agent   *Agent
 	index   int
@@ -22,12 +24,12 @@ type Group struct {
 }
 
 // Group makes a group. An error of refresh is that of the group's metrics in
-// the fetch.
+// the fetch. A nil refresh makes a group that is just the lock.
 func (a *Agent) Group(refresh func(ctx context.Context, r *Request) error) *Group {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	g := &Group{agent: a, index: len(a.groups), refresh: refresh, turn: make(chan struct{}, 1)}
-	a.groups = append(a.groups, g)
+	g := &Group{agent: a, index: a.groups, refresh: refresh, turn: make(chan struct{}, 1)}
+	a.groups++
 	return g
 }
 
@@ -47,12 +49,20 @@ func (g *Group) lock(ctx context.Context) error {
 
 func (g *Group) unlock() { <-g.turn }
 
+// run refreshes the group, whose lock the caller has.
+func (g *Group) run(ctx context.Context, r *Request) error {
+	if g.refresh == nil {
+		return nil
+	}
+	return g.refresh(ctx, r)
+}
+
 // A fetch is the state of one default Fetch, kept for the next.
 type fetch struct {
 	metrics []*metric
 	groups  []groupState // in the order of their index, which is that of locking
 	indoms  []indomState
-	one     metricFetch
+	one     setBox
 }
 
 type groupState struct {
@@ -66,56 +76,27 @@ type indomState struct {
 	err error
 }
 
-// A metricFetch is what the function of one metric gets.
-type metricFetch struct {
-	w     *pdu.ResultWriter
-	insts []pdu.Instance   // all of the domain; nil if singular
-	rule  pdu.InDomProfile // which of them are wanted
-	n     int              // values written
-	indom *InDom
-}
-
 var fetches = sync.Pool{New: func() any { return new(fetch) }}
 
 // Fetch writes the values of metrics from the tables.
 func (d defaults) Fetch(ctx context.Context, r *Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
-	a := d.a
-	t := a.snapshot()
+	t := d.a.snapshot()
 	f := fetches.Get().(*fetch)
 	defer f.release()
 	for _, id := range ids {
-		m := t.metric(id)
-		f.metrics = append(f.metrics, m)
-		if m == nil {
-			continue
-		}
-		if m.group != nil {
-			f.addGroup(m.group)
-		}
-		if m.indom != nil && m.indom.Refresh != nil {
-			f.addInDom(m.indom)
-		}
+		f.add(t.metric(id))
 	}
-	for i := range f.indoms {
-		f.indoms[i].err = f.indoms[i].d.Refresh(ctx, r)
-	}
-	for i := range f.groups {
-		s := &f.groups[i]
-		if s.err = s.g.lock(ctx); s.err == nil {
-			s.locked = true
-			s.err = s.g.refresh(ctx, r)
-		}
+	if err := f.refresh(ctx, r, d.a); err != nil {
+		return err
 	}
 	for i, id := range ids {
 		w.Begin(id)
-		if m := f.metrics[i]; m == nil {
+		if m := f.metrics[i]; m != nil {
+			f.value(ctx, r, m, t.domain, w)
+			d.a.logValue(id, &f.one.set)
+		} else {
 			w.Fail(pdu.ErrPMID)
-		} else if err := f.value(ctx, r, m, t, w); err != nil {
-			a.logValue(id, err)
 		}
-	}
-	if c := a.changed.Swap(0); c != 0 {
-		w.Changed |= pdu.Change(c)
 	}
 	return nil
 }
@@ -132,6 +113,23 @@ func (f *fetch) release() {
 	clear(f.indoms)
 	*f = fetch{metrics: f.metrics[:0], groups: f.groups[:0], indoms: f.indoms[:0]}
 	fetches.Put(f)
+}
+
+// add notes a metric and what is to be refreshed for it.
+func (f *fetch) add(m *metric) {
+	f.metrics = append(f.metrics, m)
+	if m == nil {
+		return
+	}
+	if m.group != nil {
+		f.addGroup(m.group)
+	}
+	if m.indom != nil && m.indom.Group != nil {
+		f.addGroup(m.indom.Group)
+	}
+	if m.indom != nil && m.indom.Refresh != nil {
+		f.addInDom(m.indom)
+	}
 }
 
 func (f *fetch) addGroup(g *Group) {
@@ -155,153 +153,229 @@ func (f *fetch) addInDom(d *InDom) {
 	f.indoms = append(f.indoms, indomState{d: d})
 }
 
-// ready is what failed before the values of a metric could be asked for.
-func (f *fetch) ready(m *metric) error {
-	for i := range f.groups {
-		if f.groups[i].g == m.group {
-			if err := f.groups[i].err; err != nil {
-				return err
-			}
-			break
+// refresh refreshes the instance domains and the groups, and keeps the groups
+// locked. It fails if ctx ends while it waits for a group.
+func (f *fetch) refresh(ctx context.Context, r *Request, a *Agent) error {
+	for i := range f.indoms {
+		s := &f.indoms[i]
+		if s.err = s.d.Refresh(ctx, r); s.err != nil {
+			a.warn(s.err, "refresh of an instance domain failed", slog.String("indom", s.d.Name))
 		}
 	}
-	for i := range f.indoms {
-		if f.indoms[i].d == m.indom {
-			return f.indoms[i].err
+	for i := range f.groups {
+		s := &f.groups[i]
+		if err := s.g.lock(ctx); err != nil {
+			return err
+		}
+		s.locked = true
+		if s.err = s.g.run(ctx, r); s.err != nil {
+			a.warn(s.err, "refresh of a group failed", slog.Int("group", s.g.index))
 		}
 	}
 	return nil
 }
 
-// value writes the values of one metric. The error is that of the last instance
-// without one, for the log; it is in the result if no instance has a value.
-func (f *fetch) value(ctx context.Context, r *Request, m *metric, t *tables, w *pdu.ResultWriter) error {
-	err := f.ready(m)
-	if err == nil {
-		f.one = metricFetch{w: w}
-		if m.indom != nil {
-			f.one.indom = m.indom
-			f.one.insts = m.indom.Instances()
-			f.one.rule = r.Profile.For(m.indom.id(t.domain))
+// ready is what failed before the values of a metric could be asked for.
+func (f *fetch) ready(m *metric) error {
+	for i := range f.groups {
+		s := &f.groups[i]
+		if s.err != nil && (s.g == m.group || m.indom != nil && s.g == m.indom.Group) {
+			return s.err
 		}
-		err = m.fetch(ctx, r, &f.one)
 	}
-	if err == NoValue {
-		err = nil
+	for i := range f.indoms {
+		if s := &f.indoms[i]; s.err != nil && s.d == m.indom {
+			return s.err
+		}
 	}
-	if err != nil && f.one.n == 0 {
-		w.Fail(pdu.FromError(err))
-	}
-	f.one.n = 0
-	return err
+	return nil
 }
 
-// logValue logs an error that a callback ought not to return.
-func (a *Agent) logValue(id pdu.PMID, err error) {
-	switch pdu.FromError(err) {
+// value writes the values of one metric.
+func (f *fetch) value(ctx context.Context, r *Request, m *metric, domain pdu.Domain, w *pdu.ResultWriter) {
+	s := &f.one.set
+	// The list and the rule stay, unused, if the metric is singular.
+	s.w, s.typ, s.indom, s.n, s.err = w, m.typ, m.indom != nil, 0, nil
+	if err := f.ready(m); err != nil {
+		w.Fail(pdu.FromError(err))
+		return
+	}
+	if s.indom {
+		s.list = m.indom.Instances()
+		s.rule = r.Profile.For(m.indom.id(domain))
+		if len(s.list) == 0 || s.rule.Exclude && len(s.rule.Insts) == 0 {
+			return // as in the reference, nothing is asked for
+		}
+	}
+	err := m.fetch(ctx, r, &f.one)
+	if err != nil && s.n == 0 && !errors.Is(err, NoValue) {
+		w.Fail(pdu.FromError(err))
+	}
+}
+
+// logValue logs an error that a callback ought not to return, the last if there
+// are several.
+func (a *Agent) logValue(id pdu.PMID, s *set) {
+	if s.err == nil || a.Logger == nil {
+		return
+	}
+	switch pdu.FromError(s.err) {
 	case pdu.ErrValue, pdu.ErrAppVersion, pdu.ErrPermission, pdu.ErrAgain, pdu.ErrNYI:
 		return
 	}
-	a.log().Warn("fetch callback failed", slog.String("pmid", id.String()), slog.Any("err", err))
+	a.warn(s.err, "no value", slog.String("metric", id.String()), slog.Int("inst", int(s.errInst)))
 }
 
-// fetchEach asks Value for every instance that is wanted.
-func fetchEach[T pdu.Scalar](value func(context.Context, *Request, pdu.Instance) (T, error), t pdu.Type) func(context.Context, *Request, *metricFetch) error {
-	return func(ctx context.Context, r *Request, f *metricFetch) error {
-		if f.indom == nil {
+func (a *Agent) warn(err error, msg string, at slog.Attr, more ...any) {
+	if a.Logger != nil {
+		a.Logger.Warn(msg, append([]any{slog.String("agent", a.Name), at, slog.Any("err", err)}, more...)...)
+	}
+}
+
+// A set is what the function of one metric works on.
+type set struct {
+	w     *pdu.ResultWriter
+	typ   pdu.Type
+	indom bool             // or singular
+	list  []pdu.Instance   // all of the domain
+	rule  pdu.InDomProfile // which of them are wanted
+	n     int              // values written
+
+	err     error // the last that is to be logged
+	errInst pdu.InstID
+}
+
+// A setBox has the layout of every Set[T], so that one serves for all types and
+// none is allocated.
+type setBox struct{ set set }
+
+// failed notes an error of an instance.
+func (s *set) failed(id pdu.InstID, err error) {
+	if !errors.Is(err, NoValue) {
+		s.err, s.errInst = err, id
+	}
+}
+
+// fetchEach asks Value for every instance that is wanted. The error is that of
+// the last one without a value, as in the reference.
+func fetchEach[T pdu.Scalar](value func(context.Context, *Request, pdu.Instance) (T, error)) func(context.Context, *Request, *setBox) error {
+	return func(ctx context.Context, r *Request, box *setBox) error {
+		s := &box.set
+		if !s.indom {
 			v, err := value(ctx, r, pdu.Instance{ID: pdu.NoInst})
 			if err != nil {
+				s.failed(pdu.NoInst, err)
 				return err
 			}
-			put(f, t, pdu.NoInst, v)
+			put(s, pdu.NoInst, v)
 			return nil
 		}
 		var last error
-		all := f.rule.All()
-		for _, i := range f.insts {
-			if !all && !f.rule.Includes(i.ID) {
+		all := s.rule.All()
+		for _, i := range s.list {
+			if !all && !s.rule.Includes(i.ID) {
 				continue
 			}
 			v, err := value(ctx, r, i)
 			if err != nil {
-				if last == nil || !errors.Is(err, NoValue) {
-					last = err
-				}
+				s.failed(i.ID, err)
+				last = err
 				continue
 			}
-			put(f, t, i.ID, v)
+			put(s, i.ID, v)
 		}
 		return last
 	}
 }
 
-// put writes one value. The cases spare the common types the way through an
-// Atom, which would copy a string.
-func put[T pdu.Scalar](f *metricFetch, t pdu.Type, id pdu.InstID, value T) {
-	f.n++
+// put writes one value. The cases spare the common types the way through
+// reflection.
+func put[T pdu.Scalar](s *set, id pdu.InstID, value T) {
+	s.n++
 	switch v := any(value).(type) {
 	case uint64:
-		f.w.Uint64(id, v)
+		s.w.Uint64(id, v)
 	case int64:
-		f.w.Int64(id, v)
+		s.w.Int64(id, v)
 	case uint32:
-		f.w.Uint32(id, v)
+		s.w.Uint32(id, v)
 	case int32:
-		f.w.Int32(id, v)
+		s.w.Int32(id, v)
 	case float64:
-		f.w.Float64(id, v)
+		s.w.Float64(id, v)
+	case float32:
+		s.w.Float32(id, v)
 	case string:
-		f.w.String(id, v)
+		s.w.String(id, v)
 	case []byte:
-		f.w.Bytes(t, id, v)
+		s.w.Bytes(s.typ, id, v)
 	default:
-		a := pdu.AtomOf(value)
-		a.Type = t
-		f.w.Atom(id, a)
+		putNamed(s, id, value)
 	}
 }
 
 // fetchAll lets Values write what it has.
-func fetchAll[T pdu.Scalar](values func(context.Context, *Request, *Set[T]) error, t pdu.Type) func(context.Context, *Request, *metricFetch) error {
-	sets := sync.Pool{New: func() any { return new(Set[T]) }}
-	return func(ctx context.Context, r *Request, f *metricFetch) error {
-		s := sets.Get().(*Set[T])
-		s.f, s.typ = f, t
-		err := values(ctx, r, s)
-		s.f = nil
-		sets.Put(s)
+func fetchAll[T pdu.Scalar](values func(context.Context, *Request, *Set[T]) error) func(context.Context, *Request, *setBox) error {
+	return func(ctx context.Context, r *Request, box *setBox) error {
+		err := values(ctx, r, (*Set[T])(box))
+		if err != nil {
+			box.set.failed(pdu.NoInst, err)
+		}
 		return err
 	}
 }
 
 // A Set takes the values of a metric for all instances at once. It is valid
-// until Values returns.
-type Set[T pdu.Scalar] struct {
-	f   *metricFetch
-	typ pdu.Type
-}
+// until Values returns, for one goroutine at a time.
+type Set[T pdu.Scalar] struct{ set set }
 
-// Put gives the value of an instance, pdu.NoInst if the metric is singular. That
-// of an instance that the client does not want is dropped.
+// Put gives the value of an instance of the domain, pdu.NoInst if the metric is
+// singular. That of an instance that the client does not want is dropped. Each
+// instance gets at most one value.
 func (s *Set[T]) Put(id pdu.InstID, v T) {
-	if s.f.indom == nil {
+	if !s.set.indom {
 		id = pdu.NoInst
-	} else if !s.f.rule.Includes(id) {
+	} else if !s.set.rule.All() && !s.set.rule.Includes(id) {
 		return
 	}
-	put(s.f, s.typ, id, v)
+	put(&s.set, id, v)
 }
 
 // Wants reports whether the client wants an instance, for values that are dear.
-func (s *Set[T]) Wants(id pdu.InstID) bool { return s.f.indom == nil || s.f.rule.Includes(id) }
+func (s *Set[T]) Wants(id pdu.InstID) bool { return !s.set.indom || s.set.rule.Includes(id) }
 
 // Instances yields the instances that the client wants.
 func (s *Set[T]) Instances() iter.Seq[pdu.Instance] {
 	return func(yield func(pdu.Instance) bool) {
-		for _, i := range s.f.insts {
+		if !s.set.indom {
+			return
+		}
+		for _, i := range s.set.list {
 			if s.Wants(i.ID) && !yield(i) {
 				return
 			}
 		}
+	}
+}
+
+// putNamed writes a value of a named type.
+func putNamed[T pdu.Scalar](s *set, id pdu.InstID, value T) {
+	switch v := reflect.ValueOf(value); v.Kind() {
+	case reflect.Uint64:
+		s.w.Uint64(id, v.Uint())
+	case reflect.Int64:
+		s.w.Int64(id, v.Int())
+	case reflect.Uint32:
+		s.w.Uint32(id, uint32(v.Uint()))
+	case reflect.Int32:
+		s.w.Int32(id, int32(v.Int()))
+	case reflect.Float64:
+		s.w.Float64(id, v.Float())
+	case reflect.Float32:
+		s.w.Float32(id, float32(v.Float()))
+	case reflect.String:
+		s.w.String(id, v.String())
+	default:
+		s.w.Bytes(s.typ, id, v.Bytes())
 	}
 }

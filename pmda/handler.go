@@ -41,7 +41,8 @@ type Handler interface {
 
 	// Instances lists a domain if inst is pdu.NoInst and name empty. With an inst
 	// it gives one Instance with at least the name, with a name one with at least
-	// the ID. Errors: pdu.ErrInDom, pdu.ErrInst.
+	// the ID. The caller does not change the slice. Errors: pdu.ErrInDom;
+	// pdu.ErrInst, also if both inst and name are given.
 	Instances(ctx context.Context, r *Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error)
 
 	// Text gives the help text that kind says, of the PMID or InDom that ident is,
@@ -165,7 +166,8 @@ func (Unimplemented) EndClient(*Client) {}
 // without one has its names in the collector's PMNS file.
 type Namespace interface {
 	// Namespace returns the agent's part of the name space; a new pointer when it has
-	// changed.
+	// changed. It may be called at any time, also while a request is answered, and
+	// does not wait.
 	Namespace() *pmns.Tree
 }
 

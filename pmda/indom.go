@@ -1,9 +1,11 @@
 package pmda
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -27,31 +29,39 @@ type InDom struct {
 	// Labels is a JSON object with the labels of the domain. Empty means none.
 	Labels string
 	// InstanceLabels gives a JSON object with the labels of an instance; nil, or
-	// an empty answer, means none.
+	// an empty answer, means none. It may be called by several goroutines at once.
 	InstanceLabels func(i pdu.Instance) string
 	// Refresh, if not nil, is called before the instances are looked at for a
 	// request: before each fetch of a metric of this domain, once, and before each
 	// question about instances. It may call Set or Update. An error fails the
-	// request, or the metrics of the domain in a fetch.
+	// request, or the metrics of the domain in a fetch. It may be called by
+	// several goroutines at once.
 	Refresh func(ctx context.Context, r *Request) error
+	// Group, if not nil, is refreshed at the same occasions, after Refresh. Where
+	// a group's refresh finds both the instances and their values, it calls
+	// Update, and the domain and its metrics name the group.
+	Group *Group
 
-	agent *Agent
-	insts atomic.Pointer[[]pdu.Instance] // never changed in place
+	agent atomic.Pointer[Agent]
+	insts atomic.Pointer[instances]
 
-	mu   sync.Mutex
-	ids  map[string]pdu.InstID // of all names that Update has seen
-	next pdu.InstID
+	mu      sync.Mutex            // for Set and Update
+	ids     map[string]pdu.InstID // of all names that Update has seen; nil after Set
+	next    int64
+	updated []string // what Update was last given; nil after Set
+}
+
+// instances are a state of an instance domain, which never changes.
+type instances struct {
+	list   []pdu.Instance
+	byID   map[pdu.InstID]int // index in list; nil if the IDs are the indexes
+	byName map[string]int     // by the part of the name up to the first space
 }
 
 // AddInDom enters an instance domain with the next free serial, 0 first, and
 // instances numbered from 0 in the order of their names.
 func (a *Agent) AddInDom(name string, instances ...string) *InDom {
-	d := &InDom{Name: name}
-	a.mu.Lock()
-	for slices.ContainsFunc(a.indoms, func(o *InDom) bool { return o.Serial == d.Serial }) {
-		d.Serial++
-	}
-	a.mu.Unlock()
+	d := &InDom{Name: name, Serial: nextSerial}
 	if err := a.Attach(d); err == nil {
 		if err := d.Update(instances...); err != nil {
 			a.refuse("instance domain "+name, err)
@@ -60,8 +70,11 @@ func (a *Agent) AddInDom(name string, instances ...string) *InDom {
 	return d
 }
 
+// nextSerial asks attach to choose.
+const nextSerial = -1 << 31
+
 // Attach enters an instance domain. Errors: a serial that is in use or out of
-// range, an InDom that another agent has.
+// range, labels that are not JSON, an InDom or Group that another agent has.
 func (a *Agent) Attach(d *InDom) error {
 	if err := a.attach(d); err != nil {
 		return a.refuse("instance domain "+d.Name, err)
@@ -70,25 +83,37 @@ func (a *Agent) Attach(d *InDom) error {
 }
 
 func (a *Agent) attach(d *InDom) error {
-	if d.Serial < 0 || d.Serial > pdu.MaxInDomSerial {
-		return fmt.Errorf("serial %d out of range (0..%d)", d.Serial, pdu.MaxInDomSerial)
-	}
 	if err := checkLabels(d.Labels); err != nil {
 		return err
 	}
+	if d.Group != nil && d.Group.agent != a {
+		return errors.New("its Group belongs to another agent")
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if d.agent != nil {
+	if d.agent.Load() != nil {
 		return errors.New("it is attached already")
 	}
-	for _, o := range a.indoms {
-		if o.Serial == d.Serial {
-			return fmt.Errorf("serial %d is in use by %q", d.Serial, o.Name)
+	if d.Serial == nextSerial {
+		for a.indoms[a.serial] != nil {
+			a.serial++
 		}
+		d.Serial = a.serial
 	}
-	d.agent = a
-	a.indoms = append(a.indoms, d)
-	a.stale()
+	if d.Serial < 0 || d.Serial > pdu.MaxInDomSerial {
+		return fmt.Errorf("serial %d out of range (0..%d)", d.Serial, pdu.MaxInDomSerial)
+	}
+	if o := a.indoms[d.Serial]; o != nil {
+		return fmt.Errorf("serial %d is in use by %q", d.Serial, o.Name)
+	}
+	if !d.agent.CompareAndSwap(nil, a) {
+		return errors.New("it is attached already")
+	}
+	if a.indoms == nil {
+		a.indoms = map[int]*InDom{}
+	}
+	a.indoms[d.Serial] = d
+	a.tables.Store(nil)
 	return nil
 }
 
@@ -100,110 +125,159 @@ func (d *InDom) id(domain pdu.Domain) pdu.InDom {
 	return pdu.MakeInDom(domain, d.Serial)
 }
 
-// ID is the identifier under the agent's present Domain.
-func (d *InDom) ID() pdu.InDom { return d.id(d.agent.Domain) }
+// ID is the identifier under the agent's present Domain, pdu.NoInDom while no
+// agent has d.
+func (d *InDom) ID() pdu.InDom {
+	a := d.agent.Load()
+	if a == nil {
+		return pdu.NoInDom
+	}
+	return d.id(a.Domain)
+}
+
+// fresh refreshes the domain for a request that is no fetch, and returns what it
+// has.
+func (d *InDom) fresh(ctx context.Context, r *Request) (*instances, error) {
+	if d.Refresh != nil {
+		if err := d.Refresh(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	if g := d.Group; g != nil {
+		if err := g.lock(ctx); err != nil {
+			return nil, err
+		}
+		defer g.unlock()
+		if err := g.run(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	return d.state(), nil
+}
+
+var noInstances = new(instances)
+
+func (d *InDom) state() *instances {
+	if s := d.insts.Load(); s != nil {
+		return s
+	}
+	return noInstances
+}
 
 // Instances returns the instances in the order in which clients get them. Do not
 // change the slice.
-func (d *InDom) Instances() []pdu.Instance {
-	if p := d.insts.Load(); p != nil {
-		return *p
-	}
-	return nil
-}
+func (d *InDom) Instances() []pdu.Instance { return d.state().list }
 
-// Set replaces the instances. IDs and names must be unique, names up to the
-// first space; a name must not be empty, an ID not pdu.NoInst. The slice is
-// copied.
+// Set replaces the instances and what Update knows. IDs and names must be
+// unique, names up to the first space; a name must not be empty, an ID not
+// negative. The slice is copied.
 func (d *InDom) Set(instances ...pdu.Instance) error {
-	if err := checkInstances(instances); err != nil {
+	s, err := newInstances(slices.Clone(instances))
+	if err != nil {
 		return fmt.Errorf("instance domain %s: %w", d.Name, err)
 	}
-	insts := slices.Clone(instances)
-	d.insts.Store(&insts)
-	return nil
-}
-
-func checkInstances(instances []pdu.Instance) error {
-	ids := make(map[pdu.InstID]string, len(instances))
-	names := make(map[string]string, len(instances))
-	for _, i := range instances {
-		short, _, _ := strings.Cut(i.Name, " ")
-		if i.Name == "" || i.ID == pdu.NoInst {
-			return fmt.Errorf("instance %d %q: needs a name and an ID other than %d", i.ID, i.Name, pdu.NoInst)
-		}
-		if other, ok := ids[i.ID]; ok {
-			return fmt.Errorf("instances %q and %q have the same ID %d", other, i.Name, i.ID)
-		}
-		if other, ok := names[short]; ok {
-			return fmt.Errorf("instances %q and %q are the same up to the first space", other, i.Name)
-		}
-		ids[i.ID], names[short] = i.Name, i.Name
-	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.insts.Store(s)
+	d.ids, d.updated = nil, nil
 	return nil
 }
 
 // Update replaces the instances by name: a name seen before gets the ID that it
 // had, also after it was gone for a while, a new one the next. Clients get them
-// in ascending order of ID. The counterpart of pmdaCacheStore(3) for all
-// instances at once.
+// in ascending order of ID. All names are remembered until Set. An Update with
+// the names of the one before costs little. The counterpart of
+// pmdaCacheStore(3) for all instances at once.
 func (d *InDom) Update(names ...string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	insts := make([]pdu.Instance, 0, len(names))
-	next := d.next
-	for _, n := range names {
-		id, ok := d.ids[n]
-		if !ok {
-			id = next
-			next++
-		}
-		insts = append(insts, pdu.Instance{ID: id, Name: n})
-	}
-	slices.SortFunc(insts, func(a, b pdu.Instance) int { return int(a.ID) - int(b.ID) })
-	if err := d.Set(insts...); err != nil {
-		return err
+	if d.updated != nil && slices.Equal(names, d.updated) {
+		return nil
 	}
 	if d.ids == nil {
-		d.ids = make(map[string]pdu.InstID, len(names))
+		d.learn()
 	}
-	for _, i := range insts {
+	list := make([]pdu.Instance, len(names))
+	next := d.next
+	for i, n := range names {
+		id, ok := d.ids[n]
+		if !ok {
+			id = pdu.InstID(next)
+			next++
+		}
+		list[i] = pdu.Instance{ID: id, Name: n}
+	}
+	if next > math.MaxInt32+1 {
+		return fmt.Errorf("instance domain %s: no IDs are left for new instances", d.Name)
+	}
+	slices.SortFunc(list, func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
+	s, err := newInstances(list)
+	if err != nil {
+		return fmt.Errorf("instance domain %s: %w", d.Name, err)
+	}
+	for _, i := range list {
 		d.ids[i.Name] = i.ID
 	}
-	d.next = next
+	d.insts.Store(s)
+	d.next, d.updated = next, append(d.updated[:0], names...)
 	return nil
 }
 
-// byID finds an instance.
-func (d *InDom) byID(id pdu.InstID) (pdu.Instance, bool) {
-	insts := d.Instances()
-	// Most domains are numbered from 0 without gaps.
-	if id >= 0 && int(id) < len(insts) && insts[id].ID == id {
-		return insts[id], true
+// learn starts Update's memory with the instances that there are.
+func (d *InDom) learn() {
+	d.ids, d.next = map[string]pdu.InstID{}, 0
+	for _, i := range d.Instances() {
+		d.ids[i.Name] = i.ID
+		d.next = max(d.next, int64(i.ID)+1)
 	}
-	for _, i := range insts {
-		if i.ID == id {
-			return i, true
-		}
-	}
-	return pdu.Instance{}, false
 }
 
-// byName finds an instance by its name, or by the part up to the first space.
-func (d *InDom) byName(name string) (pdu.Instance, bool) {
-	insts := d.Instances()
-	for _, i := range insts {
-		if i.Name == name {
-			return i, true
+// newInstances checks and indexes a list, which it keeps.
+func newInstances(list []pdu.Instance) (*instances, error) {
+	s := &instances{list: list, byName: make(map[string]int, len(list))}
+	for at, i := range list {
+		if i.Name == "" || i.ID < 0 {
+			return nil, fmt.Errorf("instance %d %q: needs a name and an ID of 0 or more", i.ID, i.Name)
+		}
+		short, _, _ := strings.Cut(i.Name, " ")
+		if other, ok := s.byName[short]; ok {
+			return nil, fmt.Errorf("instances %q and %q are the same up to the first space", list[other].Name, i.Name)
+		}
+		s.byName[short] = at
+		if s.byID == nil && int(i.ID) != at {
+			s.byID = make(map[pdu.InstID]int, len(list))
+			for before := range at {
+				s.byID[list[before].ID] = before
+			}
+		}
+		if s.byID != nil {
+			if other, ok := s.byID[i.ID]; ok {
+				return nil, fmt.Errorf("instances %q and %q have the same ID %d", list[other].Name, i.Name, i.ID)
+			}
+			s.byID[i.ID] = at
 		}
 	}
-	if strings.Contains(name, " ") {
+	return s, nil
+}
+
+// id finds an instance by its ID.
+func (s *instances) id(id pdu.InstID) (pdu.Instance, bool) {
+	at, ok := int(id), id >= 0 && int(id) < len(s.list)
+	if s.byID != nil {
+		at, ok = s.byID[id]
+	}
+	if !ok {
 		return pdu.Instance{}, false
 	}
-	for _, i := range insts {
-		if short, _, _ := strings.Cut(i.Name, " "); short == name {
-			return i, true
-		}
+	return s.list[at], true
+}
+
+// name finds an instance by its name, or by the part up to the first space.
+func (s *instances) name(name string) (pdu.Instance, bool) {
+	short, _, _ := strings.Cut(name, " ")
+	at, ok := s.byName[short]
+	if !ok || name != short && name != s.list[at].Name {
+		return pdu.Instance{}, false
 	}
-	return pdu.Instance{}, false
+	return s.list[at], true
 }

@@ -71,7 +71,7 @@ type metric struct {
 	indom                    *InDom
 	group                    *Group
 
-	fetch func(ctx context.Context, r *Request, f *metricFetch) error
+	fetch func(ctx context.Context, r *Request, f *setBox) error
 	store func(ctx context.Context, r *Request, i pdu.Instance, a pdu.Atom) error // or nil
 }
 
@@ -100,9 +100,9 @@ func Register[T pdu.Scalar](a *Agent, m Metric[T]) error {
 	}
 	switch {
 	case m.Value != nil && m.Values == nil:
-		e.fetch = fetchEach(m.Value, e.typ)
+		e.fetch = fetchEach(m.Value)
 	case m.Values != nil && m.Value == nil:
-		e.fetch = fetchAll(m.Values, e.typ)
+		e.fetch = fetchAll(m.Values)
 	default:
 		return a.refuse(m.Name, errors.New("needs either Value or Values"))
 	}
@@ -153,10 +153,15 @@ func (a *Agent) tryEnter(m *metric) error {
 	if m.name == "" {
 		return errors.New("no name")
 	}
+	switch m.sem {
+	case pdu.SemCounter, pdu.SemInstant, pdu.SemDiscrete:
+	default:
+		return fmt.Errorf("no semantics have the number %d", m.sem)
+	}
 	if err := checkLabels(m.labels); err != nil {
 		return err
 	}
-	if m.indom != nil && m.indom.agent != a {
+	if m.indom != nil && m.indom.agent.Load() != a {
 		return errors.New("its InDom belongs to no or another agent")
 	}
 	if m.group != nil && m.group.agent != a {
@@ -164,45 +169,47 @@ func (a *Agent) tryEnter(m *metric) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.names[m.name] {
-		return errors.New("the name is in use")
-	}
-	if err := a.number(m); err != nil {
+	next, err := a.numberLocked(m)
+	if err != nil {
 		return err
 	}
-	if a.names == nil {
-		a.names, a.ids = map[string]bool{}, map[ItemID]bool{}
+	// The PMID of a name does not matter here, but that every name has its own does.
+	if err := a.names.Add(m.name, m.pmid(0)); errors.Is(err, pdu.ErrPMID) {
+		return errors.New("the name is in use")
+	} else if err != nil {
+		return err
 	}
-	a.names[m.name], a.ids[m.item] = true, true
+	if a.ids == nil {
+		a.ids = map[ItemID]string{}
+	}
+	a.ids[m.item], a.next = m.name, next
 	a.metrics = append(a.metrics, m)
-	a.stale()
-	return nil
-}
-
-// number gives a metric its place in the PMID.
-func (a *Agent) number(m *metric) error {
-	if m.item == 0 {
-		for m.item = explicitItem | a.next; a.ids[m.item]; m.item++ {
-		}
-		if m.item&^explicitItem > pdu.MaxItem {
-			return fmt.Errorf("cluster 0 is full: give metrics an ID")
-		}
-		a.next = m.item&^explicitItem + 1
-		return nil
-	}
-	if m.item&explicitItem == 0 || m.item&^explicitItem > pdu.MaxCluster<<10|pdu.MaxItem {
-		return fmt.Errorf("ID out of range (0..%d, 0..%d): make it with Item", pdu.MaxCluster, pdu.MaxItem)
-	}
-	if a.ids[m.item] {
-		return fmt.Errorf("the ID %d.%d is in use", m.item&^explicitItem>>10, m.item&pdu.MaxItem)
-	}
-	return nil
-}
-
-// stale makes the next request see the tables anew. a.mu is held.
-func (a *Agent) stale() {
 	a.tables.Store(nil)
-	if a.served {
+	if a.last != nil { // somebody has seen the names
 		a.Notify(pdu.NamesChange)
 	}
+	return nil
+}
+
+// numberLocked gives a metric its place in the PMID, and returns what comes after
+// all that are in use in cluster 0.
+func (a *Agent) numberLocked(m *metric) (next ItemID, err error) {
+	if m.item == 0 {
+		next = a.next
+		for a.ids[explicitItem|next] != "" {
+			next++
+		}
+		if next > pdu.MaxItem {
+			return 0, fmt.Errorf("cluster 0 is full: give metrics an ID")
+		}
+		m.item = explicitItem | next
+		return next + 1, nil
+	}
+	if m.item&explicitItem == 0 || m.item&^explicitItem > pdu.MaxCluster<<10|pdu.MaxItem {
+		return 0, fmt.Errorf("ID out of range (0..%d, 0..%d): make it with Item", pdu.MaxCluster, pdu.MaxItem)
+	}
+	if other := a.ids[m.item]; other != "" {
+		return 0, fmt.Errorf("the ID %d.%d is in use by %q", m.item&^explicitItem>>10, m.item&pdu.MaxItem, other)
+	}
+	return a.next, nil
 }

@@ -9,23 +9,29 @@ import (
 )
 
 // Serial wraps a Handler that cannot run concurrently: its methods are called
-// one at a time. A request that waits for its turn gives up with
-// pdu.ErrTimeout's cause when ctx ends.
+// one at a time. A request that waits for its turn gives up with the cause of
+// ctx when that ends. EndClient and Attributes never wait: while somebody has
+// the turn they are kept, and the Handler is told before its next request. Info
+// and Namespace are passed on at any time.
 func Serial(h Handler) Handler {
-	s := &serial{Handler: h, turn: make(chan struct{}, 1)}
-	return s
+	return &serial{Handler: h, turn: make(chan struct{}, 1)}
 }
 
 type serial struct {
 	Handler
-	turn chan struct{}
-	gone struct {
-		sync.Mutex
-		clients []*Client // ended while somebody had the turn
-	}
+	turn chan struct{} // its one place is the right to call the Handler
+
+	mu   sync.Mutex
+	news []clientNews // in the order of events
 }
 
-// enter waits for the turn. Clients that ended in the meantime are passed on
+// clientNews is what the Handler is to be told about a client.
+type clientNews struct {
+	c    *Client
+	gone bool // or else it has new attributes
+}
+
+// enter waits for the turn. What happened to clients in the meantime is told
 // first, so that the Handler never sees a request of a later client in the same
 // slot before the end of the earlier.
 func (s *serial) enter(ctx context.Context) error {
@@ -38,40 +44,71 @@ func (s *serial) enter(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
-	s.flush()
+	told := false
+	defer func() {
+		if !told { // the Handler has panicked
+			<-s.turn
+		}
+	}()
+	s.tell()
+	told = true
 	return nil
 }
 
+// leave gives the turn back. News that came too late for whoever had it finds
+// the turn free or is seen here.
 func (s *serial) leave() {
-	s.flush()
 	<-s.turn
-	// One that ended between flush and the release finds the turn free or is
-	// seen by whoever took it.
-	s.tryFlush()
+	s.tellNow()
 }
 
-func (s *serial) flush() {
-	s.gone.Lock()
-	gone := s.gone.clients
-	s.gone.clients = nil
-	s.gone.Unlock()
-	for _, c := range gone {
-		s.Handler.EndClient(c)
+// tellNow tells the Handler what is new, unless somebody has the turn: whoever
+// that is does so on leaving.
+func (s *serial) tellNow() {
+	for s.pending() {
+		select {
+		case s.turn <- struct{}{}:
+			func() {
+				defer func() { <-s.turn }()
+				s.tell()
+			}()
+		default:
+			return
+		}
 	}
 }
 
-func (s *serial) tryFlush() {
-	s.gone.Lock()
-	n := len(s.gone.clients)
-	s.gone.Unlock()
-	if n == 0 {
-		return
+func (s *serial) pending() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.news) > 0
+}
+
+// tell tells the Handler what is new, one after the other so that a panic loses
+// no more than the news it came from. The caller has the turn.
+func (s *serial) tell() {
+	for {
+		s.mu.Lock()
+		if len(s.news) == 0 {
+			s.mu.Unlock()
+			return
+		}
+		n := s.news[0]
+		s.news = s.news[1:]
+		s.mu.Unlock()
+		if n.gone {
+			s.Handler.EndClient(n.c)
+		} else {
+			s.Handler.(Watcher).Attributes(n.c)
+		}
 	}
-	select {
-	case s.turn <- struct{}{}:
-		s.leave()
-	default:
-	}
+}
+
+func (s *serial) add(n clientNews) {
+	s.mu.Lock()
+	s.news = append(s.news, n)
+	s.mu.Unlock()
+	s.tellNow()
 }
 
 func (s *serial) Fetch(ctx context.Context, r *Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
@@ -147,12 +184,7 @@ func (s *serial) Labels(ctx context.Context, r *Request, ident uint32, class pdu
 }
 
 // EndClient never waits: whoever has the turn passes it on.
-func (s *serial) EndClient(c *Client) {
-	s.gone.Lock()
-	s.gone.clients = append(s.gone.clients, c)
-	s.gone.Unlock()
-	s.tryFlush()
-}
+func (s *serial) EndClient(c *Client) { s.add(clientNews{c, true}) }
 
 // Namespace is that of the wrapped Handler, nil if it has none.
 func (s *serial) Namespace() *pmns.Tree {
@@ -162,9 +194,9 @@ func (s *serial) Namespace() *pmns.Tree {
 	return nil
 }
 
-// Attributes tells the wrapped Handler, if it wants to know.
+// Attributes tells the wrapped Handler, if it wants to know, as EndClient does.
 func (s *serial) Attributes(c *Client) {
-	if w, ok := s.Handler.(Watcher); ok {
-		w.Attributes(c)
+	if _, ok := s.Handler.(Watcher); ok {
+		s.add(clientNews{c, false})
 	}
 }
