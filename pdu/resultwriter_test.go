@@ -445,3 +445,28 @@ func TestResultWriterTime(t *testing.T) {
 		})
 	}
 }
+
+// Ranges of sets move as they do one by one, wherever they come from and go to.
+func TestResultWriterCopySets(t *testing.T) {
+	var from pdu.ResultWriter
+	everyType(&from)
+	for i := range 12 {
+		for j := range 12 {
+			var one, many pdu.ResultWriter
+			for _, w := range []*pdu.ResultWriter{&one, &many} {
+				w.Begin(50)
+				for range (i + j) % 3 { // blocks before may be fewer or more than in from
+					w.String(1, strings.Repeat("x", 40*i))
+				}
+			}
+			for k := i; k < j; k++ {
+				one.CopySet(&from, k)
+			}
+			many.CopySets(&from, i, j)
+			finish(t, &many, typesByPMID())
+			if want, got := encode(t, one.PDU(pdu.FormatHighRes)), encode(t, many.PDU(pdu.FormatHighRes)); !bytes.Equal(want, got) {
+				t.Errorf("%d to %d (-one by one +at once):\n%s", i, j, cmp.Diff(want, got))
+			}
+		}
+	}
+}
