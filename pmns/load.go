@@ -62,6 +62,14 @@ type Loader struct {
 // counterpart of pmLoadNameSpace(3).
 func Load(name string) (*Tree, error) { return new(Loader).Load(name) }
 
+// DefaultFile is the file that Load reads for "".
+func DefaultFile() string {
+	if name := os.Getenv("PMNS_DEFAULT"); name != "" {
+		return name
+	}
+	return path.Join(varDir(), "root")
+}
+
 // Parse reads the name space in r. The name stands in errors, and its directory
 // is searched for included files, which are read from the file system; use a
 // Loader with an Open for text that should not have access to it.
@@ -71,10 +79,7 @@ func Parse(name string, r io.Reader) (*Tree, error) { return new(Loader).Parse(n
 // pmLoadASCIINameSpace(3).
 func (l *Loader) Load(name string) (*Tree, error) {
 	if name == "" {
-		name = os.Getenv("PMNS_DEFAULT")
-	}
-	if name == "" {
-		name = path.Join(varDir(), "root")
+		name = DefaultFile()
 	}
 	f, err := l.open(name)
 	if err != nil {
