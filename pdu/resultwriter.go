@@ -396,3 +396,13 @@ func insituAtom(t Type, word uint32) Atom {
 
 // malformedAtom stands for a value that the layout does not hold.
 var malformedAtom = Atom{Type: TypeUnknown}
+
+// Result is what w has written, as a Result of its own memory.
+func (w *ResultWriter) Result() (*Result, error) {
+	r := &Result{Format: FormatHighRes}
+	b, err := w.Append(make([]byte, HeaderLen, HeaderLen+r.Format.prefix()+w.Size()), r.Format)
+	if err != nil {
+		return nil, err
+	}
+	return r, r.Decode(b[HeaderLen:])
+}
