@@ -284,7 +284,9 @@ type labelMember struct {
 func (s LabelSet) members() map[int]labelMember {
 	m := make(map[int]labelMember, len(s.Labels))
 	_ = jsonb.Walk(s.JSON, func(j jsonb.Member) error {
-		m[j.NameOff] = labelMember{string(j.Path), j.ValueOff, j.ValueLen}
+		if len(j.Path) <= MaxLabelName { // no text is worth names of its size squared
+			m[j.NameOff] = labelMember{string(j.Path), j.ValueOff, j.ValueLen}
+		}
 		return nil
 	})
 	return m
