@@ -273,7 +273,7 @@ func (s ValueSet) Atom(i int, t Type) Atom {
 		return malformedAtom
 	}
 	bt := Type(s.buf[off])
-	if bt == TypeUnknown {
+	if bt == TypeUnknown || bt == Type32 { // what agents that leave the type out send
 		bt = t
 	}
 	a, err := blockAtom(bt, s.buf[off+blockHeadLen:off+n:off+n])
