@@ -19,7 +19,7 @@ type TextReq struct {
 func (TextReq) Kind() Kind { return KindTextReq }
 
 // Append adds the body to b. TextDirect is a client's own flag and does not
-// travel.
+// travel; Decode ignores it.
 func (p TextReq) Append(b []byte) ([]byte, error) {
 	b = binary.BigEndian.AppendUint32(b, p.Ident)
 	return binary.BigEndian.AppendUint32(b, uint32(p.Text&^TextDirect)), nil
@@ -28,7 +28,7 @@ func (p TextReq) Append(b []byte) ([]byte, error) {
 // Decode fills p from a body.
 func (p *TextReq) Decode(body []byte) error {
 	c := wire.New(body, HeaderLen)
-	*p = TextReq{Ident: c.Uint32("ident"), Text: TextKind(c.Int32("type"))}
+	*p = TextReq{Ident: c.Uint32("ident"), Text: TextKind(c.Int32("type")) &^ TextDirect}
 	err := c.Done()
 	if err != nil {
 		*p = TextReq{}
