@@ -413,3 +413,28 @@ func TestStatusChange(t *testing.T) {
 		}
 	}
 }
+
+// The forms in which the C library answers questions about instances.
+func TestInstanceAnswer(t *testing.T) {
+	one, two := []pdu.Instance{{ID: 5, Name: "five"}}, []pdu.Instance{{ID: 5, Name: "five"}, {ID: 6, Name: "six"}}
+	tests := []struct {
+		name  string
+		req   pdu.InstanceReq
+		found []pdu.Instance
+		want  []pdu.Instance
+	}{
+		{"by id", pdu.InstanceReq{InDom: 3, Inst: 5}, one, []pdu.Instance{{ID: pdu.NoInst, Name: "five"}}},
+		{"by name", pdu.InstanceReq{InDom: 3, Inst: pdu.NoInst, Name: "five"}, one, []pdu.Instance{{ID: 5}}},
+		{"all, which is one", pdu.InstanceReq{InDom: 3, Inst: pdu.NoInst}, one, one},
+		{"all", pdu.InstanceReq{InDom: 3, Inst: pdu.NoInst}, two, two},
+		{"none", pdu.InstanceReq{InDom: 3, Inst: pdu.NoInst}, nil, nil},
+	}
+	for _, tt := range tests {
+		if diff := cmp.Diff(pdu.InstanceReply{InDom: 3, Instances: tt.want}, tt.req.Answer(tt.found)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+	if one[0].Name != "five" || one[0].ID != 5 {
+		t.Errorf("the list that was found has changed: %v", one)
+	}
+}

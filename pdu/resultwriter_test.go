@@ -470,3 +470,21 @@ func TestResultWriterCopySets(t *testing.T) {
 		}
 	}
 }
+
+// A writer's own Result says what the wire would.
+func TestResultWriterResult(t *testing.T) {
+	w := pdu.ResultWriter{Time: time.Unix(1, 2_000_500)}
+	everyType(&w)
+	got, err := w.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &pdu.Result{Format: pdu.FormatHighRes}
+	must(t, want.Decode(encode(t, w.PDU(pdu.FormatHighRes))))
+	w.Reset()
+	everyType(&w) // the result owns its memory
+	sameResult(t, "a writer's result", want, got)
+	if !got.Time.Equal(time.Unix(1, 2_000_500)) {
+		t.Errorf("time %v", got.Time)
+	}
+}
