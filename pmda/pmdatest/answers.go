@@ -1,0 +1,325 @@
+package pmdatest
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// checkText asks for all help texts.
+func (c *checker) checkText() {
+	for _, m := range c.metrics {
+		c.textsOf(uint32(m.desc.PMID), pdu.TextPMID, m.name)
+	}
+	for _, d := range c.indoms {
+		c.textsOf(uint32(d.id), pdu.TextInDom, "instance domain "+d.id.String())
+	}
+	r := request(0, nil)
+	for _, kind := range []pdu.TextKind{pdu.TextOneLine, pdu.TextHelp} {
+		for _, id := range c.unknownPMIDs() {
+			_, err := c.h.Text(c.ctx, r, uint32(id), kind|pdu.TextPMID)
+			c.wantCode(err, pdu.ErrText, "Text(%v, %v) of an unknown metric", id, kind)
+		}
+		for _, id := range c.unknownInDoms() {
+			_, err := c.h.Text(c.ctx, r, uint32(id), kind|pdu.TextInDom)
+			c.wantCode(err, pdu.ErrText, "Text(%v, %v) of an unknown instance domain", id, kind)
+		}
+	}
+}
+
+// textsOf asks for both texts of one thing.
+func (c *checker) textsOf(ident uint32, of pdu.TextKind, what string) {
+	for _, kind := range []pdu.TextKind{pdu.TextOneLine, pdu.TextHelp} {
+		s, err := c.h.Text(c.ctx, request(0, nil), ident, kind|of)
+		line := kind == pdu.TextOneLine
+		switch {
+		case err != nil && (line && c.texts || pdu.FromError(err) != pdu.ErrText):
+			c.errorf("%s: Text(%v): %s", what, kind, errorText(err))
+		case line && strings.ContainsAny(s, "\n\x00"), strings.Contains(s, "\x00"):
+			c.errorf("%s: Text(%v): %q has characters that it cannot have", what, kind, s)
+		}
+	}
+}
+
+// checkLabels asks for the labels of everything.
+func (c *checker) checkLabels() {
+	c.labels(uint32(c.info.Domain), pdu.LabelDomain, nil)
+	c.labels(0xffffffff, pdu.LabelContext, nil)
+	for _, m := range c.metrics {
+		c.labels(uint32(m.desc.PMID), pdu.LabelCluster, nil)
+		c.labels(uint32(m.desc.PMID), pdu.LabelItem, nil)
+	}
+	for _, d := range c.indoms {
+		c.labels(uint32(d.id), pdu.LabelInDom, nil)
+		c.instanceLabels(d, nil)
+		if len(d.list) > 0 {
+			c.instanceLabels(d, &pdu.Profile{Exclude: true, InDoms: []pdu.InDomProfile{
+				{InDom: d.id, Exclude: true, Insts: []pdu.InstID{d.list[0].ID}}}})
+		}
+	}
+	for _, id := range c.unknownPMIDs()[1:] {
+		_, err := c.h.Labels(c.ctx, request(0, nil), uint32(id), pdu.LabelItem)
+		c.legal(err, "Labels(%v, item) of an unknown metric", id)
+	}
+}
+
+// labels asks for the labels of one thing and checks every set.
+func (c *checker) labels(ident uint32, class pdu.LabelClass, p *pdu.Profile) []pdu.LabelSet {
+	sets, err := c.h.Labels(c.ctx, request(0, p), ident, class)
+	if err != nil {
+		c.errorf("Labels(%#x, class %#x): %s; without labels there is no set", ident, int32(class), errorText(err))
+		return nil
+	}
+	if class != pdu.LabelInstances && len(sets) > 1 {
+		c.errorf("Labels(%#x, class %#x): %d sets, want at most one", ident, int32(class), len(sets))
+	}
+	for _, s := range sets {
+		if class != pdu.LabelInstances && s.Inst != pdu.NoInst {
+			c.errorf("Labels(%#x, class %#x): Inst is %d, want pdu.NoInst", ident, int32(class), s.Inst)
+		}
+		c.checkLabelSet(ident, class, s)
+	}
+	if _, err := (pdu.LabelReply{Ident: ident, Class: class, Sets: sets}).Append(make([]byte, pdu.HeaderLen)); err != nil {
+		c.errorf("Labels(%#x, class %#x): the sets cannot be sent: %v", ident, int32(class), err)
+	}
+	return sets
+}
+
+// checkLabelSet reads the text of a set again and compares.
+func (c *checker) checkLabelSet(ident uint32, class pdu.LabelClass, s pdu.LabelSet) {
+	if s.Err != 0 {
+		if s.Err > 0 || len(s.Labels) > 0 {
+			c.errorf("Labels(%#x, class %#x): a set with error %d and %d labels", ident, int32(class), int32(s.Err), len(s.Labels))
+		}
+		return
+	}
+	want, err := pdu.ParseLabels(class, string(s.JSON), false)
+	if err != nil {
+		c.errorf("Labels(%#x, class %#x): %q: %v", ident, int32(class), s.JSON, err)
+		return
+	}
+	if len(want.Labels) != len(s.Labels) {
+		c.errorf("Labels(%#x, class %#x): %q has %d labels, the index %d", ident, int32(class), s.JSON, len(want.Labels), len(s.Labels))
+		return
+	}
+	for _, l := range s.Labels {
+		const rest = pdu.LabelCompound | pdu.LabelOptional
+		if l.Flags&^rest != pdu.LabelFlags(class) {
+			c.errorf("Labels(%#x, class %#x): %q: a label has flags %#x, want the class", ident, int32(class), s.JSON, uint8(l.Flags))
+		}
+	}
+	for i, l := range want.Labels {
+		if got, want := labelText(s, s.Labels[i]), labelText(want, l); got != want {
+			c.errorf("Labels(%#x, class %#x): label %d of %q in order of names is at %s, the index says %s", ident, int32(class), i, s.JSON, want, got)
+		}
+	}
+}
+
+// labelText is what the index says of a label: the end of its name, and its value.
+func labelText(s pdu.LabelSet, l pdu.Label) string {
+	name, value := int(l.NameOff), int(l.ValueOff)
+	if name+int(l.NameLen) > len(s.JSON) || value+int(l.ValueLen) > len(s.JSON) {
+		return "nothing: it is outside"
+	}
+	return string(s.JSON[name:name+int(l.NameLen)]) + ": " + string(s.JSON[value:value+int(l.ValueLen)])
+}
+
+// instanceLabels asks for the labels of the instances of a domain.
+func (c *checker) instanceLabels(d indom, p *pdu.Profile) {
+	seen := map[pdu.InstID]bool{}
+	for _, s := range c.labels(uint32(d.id), pdu.LabelInstances, p) {
+		switch {
+		case seen[s.Inst]:
+			c.errorf("Labels(%v, instances): two sets of instance %d", d.id, s.Inst)
+		case !c.changing && !d.has(s.Inst):
+			c.errorf("Labels(%v, instances): a set of instance %d, which is not listed", d.id, s.Inst)
+		case !p.Includes(d.id, s.Inst):
+			c.errorf("Labels(%v, instances): a set of instance %d, which the profile excludes", d.id, s.Inst)
+		}
+		seen[s.Inst] = true
+	}
+}
+
+// checkDynamic compares the ways to find names below dynamic roots.
+func (c *checker) checkDynamic() {
+	r := request(0, nil)
+	for name, id := range c.tree.All() {
+		if _, dynamic := id.IsDynamicRoot(); dynamic {
+			c.dynamicRoot(name)
+		}
+	}
+	const name = "no_such.metric.of.pmdatest"
+	_, err := c.h.PMID(c.ctx, r, name)
+	c.wantCode(err, pdu.ErrName, "PMID(%q)", name)
+	for _, traverse := range []bool{false, true} {
+		_, err = c.h.Children(c.ctx, r, name, traverse)
+		c.wantCode(err, pdu.ErrName, "Children(%q, %v)", name, traverse)
+	}
+	for _, id := range c.unknownPMIDs() {
+		_, err = c.h.Names(c.ctx, r, id)
+		c.wantCode(err, pdu.ErrPMID, "Names(%v) of an unknown metric", id)
+	}
+}
+
+func (c *checker) dynamicRoot(root string) {
+	r := request(0, nil)
+	list, err := c.h.Children(c.ctx, r, root, true)
+	if err != nil {
+		c.errorf("Children(%q, traverse): %s, but it is a dynamic root", root, errorText(err))
+		return
+	}
+	for _, name := range list.Names {
+		if name != root && !strings.HasPrefix(name, root+".") {
+			c.errorf("Children(%q, traverse): %q is not below it: names are full", root, name)
+		}
+		id, err := c.h.PMID(c.ctx, r, name)
+		if err != nil {
+			c.errorf("PMID(%q): %s, but Children gives it", name, errorText(err))
+			continue
+		}
+		if names, err := c.h.Names(c.ctx, r, id); err != nil || !slices.Contains(names, name) {
+			c.errorf("Names(%v): %q (%s), want %q among them", id, names, errorText(err), name)
+		}
+	}
+	below, err := c.h.Children(c.ctx, r, root, false)
+	if err != nil {
+		c.errorf("Children(%q): %s", root, errorText(err))
+	}
+	if len(below.Statuses) != len(below.Names) {
+		c.errorf("Children(%q): %d names, %d statuses", root, len(below.Names), len(below.Statuses))
+	}
+	for _, n := range below.Names {
+		full := root + "." + n
+		if strings.Contains(n, ".") || !slices.ContainsFunc(list.Names, func(s string) bool { return s == full || strings.HasPrefix(s, full+".") }) {
+			c.errorf("Children(%q): %q is no component below it", root, n)
+		}
+	}
+}
+
+// checkStore stores what no metric can take.
+func (c *checker) checkStore() {
+	store := func(id pdu.PMID, add func(w *pdu.ResultWriter)) error {
+		var w pdu.ResultWriter
+		w.Begin(id)
+		add(&w)
+		values := c.decode(&w, pdu.FormatLowRes)
+		return c.h.Store(c.ctx, request(0, nil), values)
+	}
+	for _, id := range c.unknownPMIDs() {
+		err := store(id, func(w *pdu.ResultWriter) { w.Uint32(pdu.NoInst, 1) })
+		c.legal(err, "Store of the unknown metric %v", id)
+		if err == nil {
+			c.errorf("Store of the unknown metric %v: no error, want pdu.ErrPMID", id)
+		}
+	}
+	for _, m := range c.metrics {
+		inst := pdu.NoInst
+		for _, d := range c.indoms {
+			if d.id == m.desc.InDom {
+				inst = d.unknown()
+			}
+		}
+		wrong := func(w *pdu.ResultWriter) { w.Bytes(pdu.TypeAggregate, inst, []byte{1, 2, 3}) }
+		if m.desc.Type >= pdu.TypeAggregate {
+			wrong = func(w *pdu.ResultWriter) { w.Uint64(inst, 1) }
+		}
+		err := store(m.desc.PMID, wrong)
+		c.legal(err, "%s: Store of a value of a wrong type", m.name)
+		if err == nil {
+			c.errorf("%s: Store of a value of a wrong type: no error", m.name)
+		}
+	}
+}
+
+// checkRequests uses the memory of one request for the next, which shows a
+// Handler that has kept it.
+func (c *checker) checkRequests() {
+	if len(c.metrics) == 0 {
+		return
+	}
+	ids, r := make([]pdu.PMID, 1), request(0, nil)
+	var w pdu.ResultWriter
+	for _, m := range slices.Concat(c.metrics, c.metrics) {
+		ids[0] = m.desc.PMID
+		w.Reset()
+		if err := c.h.Fetch(c.ctx, r, ids, &w); err != nil {
+			c.errorf("%s: Fetch: %s", m.name, errorText(err))
+			continue
+		}
+		if ids[0] != m.desc.PMID {
+			c.errorf("%s: Fetch: it has changed the list of PMIDs", m.name)
+		}
+		if got := c.decode(&w, pdu.FormatLowRes); got != nil && (got.Len() != 1 || got.At(0).PMID != m.desc.PMID) {
+			c.errorf("%s: Fetch: it answers another request than the last: it has kept the list of PMIDs", m.name)
+		}
+	}
+	if want := *request(0, nil); *r.Client != *want.Client || r.Profile != nil || r.Context != 0 || !r.Deadline.IsZero() {
+		c.errorf("Fetch: it has changed the request: %+v", *r)
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	cancel()
+	w.Reset()
+	if err := c.h.Fetch(ctx, r, ids, &w); err == nil && w.Len() != 1 {
+		c.errorf("Fetch with a context that has ended: neither an error nor an answer")
+	}
+}
+
+// checkClients ends clients that the Handler knows, and others, and goes on.
+func (c *checker) checkClients() {
+	known := pmda.NewClient(0, 1)
+	if w, ok := c.h.(pmda.Watcher); ok {
+		w.Attributes(known)
+	}
+	c.fetch(nil, c.ids())
+	c.h.EndClient(known)
+	c.h.EndClient(known)
+	c.h.EndClient(pmda.NewClient(99, 100))
+	c.fetch(nil, c.ids())
+}
+
+// checkConcurrency asks everything of several goroutines at once.
+func (c *checker) checkConcurrency() {
+	var wg sync.WaitGroup
+	for n := range 4 {
+		wg.Go(func() {
+			c.guard(func() {
+				for range 3 {
+					c.askAll(uint32(n))
+				}
+			})
+		})
+	}
+	wg.Wait()
+}
+
+// askAll asks of everything once, for the race detector to see.
+func (c *checker) askAll(slot uint32) {
+	r := request(slot, nil)
+	ask := func(err error, what string) {
+		if err != nil {
+			c.errorf("%s among concurrent requests: %s", what, errorText(err))
+		}
+	}
+	c.fetch(nil, c.ids())
+	for _, m := range c.metrics {
+		_, err := c.h.Desc(c.ctx, r, m.desc.PMID)
+		ask(err, "Desc")
+		_, err = c.h.Labels(c.ctx, r, uint32(m.desc.PMID), pdu.LabelItem)
+		ask(err, "Labels")
+		_, _ = c.h.Text(c.ctx, r, uint32(m.desc.PMID), pdu.TextOneLine|pdu.TextPMID) // may be missing
+	}
+	for _, d := range c.indoms {
+		_, err := c.h.Instances(c.ctx, r, d.id, pdu.NoInst, "")
+		ask(err, "Instances")
+		_, err = c.h.Labels(c.ctx, r, uint32(d.id), pdu.LabelInstances)
+		ask(err, "Labels")
+	}
+	if n, ok := c.h.(pmda.Namespace); ok {
+		n.Namespace()
+	}
+	c.h.EndClient(r.Client)
+}

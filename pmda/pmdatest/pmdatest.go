@@ -1,0 +1,178 @@
+// Package pmdatest checks that a pmda.Handler keeps the contract that
+// collectors rely on, in the manner of testing/slogtest and testing/fstest:
+//
+//	func TestContract(t *testing.T) {
+//		pmdatest.Run(t, newAgent(), pmdatest.Texts())
+//	}
+//
+// It drives the Handler as a collector does: it goes through the name space,
+// describes and fetches every metric, lists and looks up instances, applies
+// profiles, asks for texts and labels, stores what cannot be stored, and does
+// much of that from several goroutines. Run it under the race detector, too: that
+// also sees a Handler that works on after it has answered.
+package pmdatest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"testing"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmns"
+)
+
+// An Option changes what is expected of a Handler.
+type Option func(*config)
+
+type config struct {
+	tree     *pmns.Tree
+	texts    bool
+	changing bool
+}
+
+// Names gives the names of the metrics of a Handler that is no pmda.Namespace.
+func Names(t *pmns.Tree) Option { return func(c *config) { c.tree = t } }
+
+// Texts expects a one-line help text for every metric and instance domain.
+func Texts() Option { return func(c *config) { c.texts = true } }
+
+// Changing says that instances come and go by themselves, so that two answers
+// in a row may differ: values need not be of instances that were listed before.
+func Changing() Option { return func(c *config) { c.changing = true } }
+
+// A rule is a part of the contract.
+type rule struct {
+	name  string
+	check func(*checker)
+}
+
+// rules come in an order in which each may rely on those before.
+var rules = []rule{
+	{"info", (*checker).checkInfo},
+	{"names", (*checker).checkNames},
+	{"descriptors", (*checker).checkDescs},
+	{"instances", (*checker).checkInstances},
+	{"fetch", (*checker).checkFetch},
+	{"profile", (*checker).checkProfile},
+	{"text", (*checker).checkText},
+	{"labels", (*checker).checkLabels},
+	{"dynamic names", (*checker).checkDynamic},
+	{"store", (*checker).checkStore},
+	{"requests", (*checker).checkRequests},
+	{"clients", (*checker).checkClients},
+	{"concurrency", (*checker).checkConcurrency},
+}
+
+// Run checks h, each part of the contract in a subtest of its own.
+func Run(t *testing.T, h pmda.Handler, opts ...Option) {
+	t.Helper()
+	c := newChecker(t.Context(), h, opts)
+	for _, r := range rules {
+		t.Run(r.name, func(t *testing.T) {
+			for _, err := range c.run(r) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Check checks h as Run does and returns what it found, joined; nil if h keeps
+// the contract.
+func Check(h pmda.Handler, opts ...Option) error {
+	c := newChecker(context.Background(), h, opts)
+	var errs []error
+	for _, r := range rules {
+		for _, err := range c.run(r) {
+			errs = append(errs, fmt.Errorf("%s: %w", r.name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// A checker is one run of the rules.
+type checker struct {
+	config
+	h    pmda.Handler
+	ctx  context.Context
+	info pmda.Info
+
+	metrics []metric // all that have a descriptor
+	indoms  []indom  // all of those
+
+	mu      sync.Mutex
+	errs    []error // of the rule that runs
+	dropped int
+}
+
+// maxErrors of one rule are shown: one mistake often breaks every metric.
+const maxErrors = 12
+
+func newChecker(ctx context.Context, h pmda.Handler, opts []Option) *checker {
+	c := &checker{h: h, ctx: ctx}
+	for _, o := range opts {
+		o(&c.config)
+	}
+	return c
+}
+
+// run applies a rule and returns what it found.
+func (c *checker) run(r rule) []error {
+	c.errs, c.dropped = nil, 0
+	c.guard(func() { r.check(c) })
+	if c.dropped > 0 {
+		c.errs = append(c.errs, fmt.Errorf("and %d more", c.dropped))
+	}
+	return c.errs
+}
+
+// guard runs f and reports a panic.
+func (c *checker) guard(f func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.errorf("panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	f()
+}
+
+// errorf reports a breach of the contract.
+func (c *checker) errorf(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.errs) == maxErrors {
+		c.dropped++
+		return
+	}
+	c.errs = append(c.errs, fmt.Errorf(format, args...))
+}
+
+// wantCode reports an error that does not have the code that it should have.
+func (c *checker) wantCode(err error, want pdu.Error, format string, args ...any) {
+	if got := pdu.FromError(err); got != want {
+		c.errorf("%s: got %s, want error %d (%v)", fmt.Sprintf(format, args...), errorText(err), int32(want), want)
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return "no error"
+	}
+	return fmt.Sprintf("error %d (%v)", int32(pdu.FromError(err)), err)
+}
+
+// legal reports whether an error is one that an agent may return.
+func (c *checker) legal(err error, format string, args ...any) {
+	switch pdu.FromError(err) {
+	case pdu.ErrIPC, pdu.ErrTimeout:
+		c.errorf("%s: %s: a collector takes this for a broken connection to the agent", fmt.Sprintf(format, args...), errorText(err))
+	}
+}
+
+// request is that of a client with a profile.
+func request(slot uint32, p *pdu.Profile) *pmda.Request {
+	return &pmda.Request{Client: pmda.NewClient(slot, uint64(slot)+1), Profile: p}
+}

@@ -1,0 +1,640 @@
+package pmdatest_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdatest"
+	"github.com/pcp-go/pcp/pmns"
+)
+
+const domain = 251
+
+var (
+	hits = pdu.MakePMID(domain, 0, 0)
+	size = pdu.MakePMID(domain, 0, 1)
+)
+
+// newAgent is an agent that keeps the contract: two kinds of metric, an instance
+// domain, texts, labels and a store.
+func newAgent(t testing.TB) *pmda.Agent {
+	t.Helper()
+	a := &pmda.Agent{Name: "cache", Domain: domain, ClusterLabels: map[int]string{1: `{"part":"build"}`}}
+	d := &pmda.InDom{Name: "shard", Text: "Shards", Labels: `{"kind":"shard"}`,
+		InstanceLabels: func(i pdu.Instance) string { return `{"shard":"` + i.Name + `"}` }}
+	errs := []error{
+		a.Attach(d), d.Set(pdu.Instance{ID: 1, Name: "red 1"}, pdu.Instance{ID: 4, Name: "blue 2"}, pdu.Instance{ID: 9, Name: "green"}),
+		pmda.Register(a, pmda.Metric[uint64]{Name: "cache.hits", Text: "Hits", Sem: pdu.SemCounter, InDom: d,
+			Labels: `{"a":{"b":1}}`,
+			Value:  func(_ context.Context, _ *pmda.Request, i pdu.Instance) (uint64, error) { return uint64(i.ID), nil }}),
+		pmda.Register(a, pmda.Metric[int32]{Name: "cache.size", Text: "Size", Help: "Size\nin entries.",
+			Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) { return -1, nil },
+			Store: func(context.Context, *pmda.Request, pdu.Instance, int32) error { return nil }}),
+		pmda.Register(a, pmda.Metric[string]{Name: "cache.version", Text: "Version", ID: pmda.Item(1, 0), Sem: pdu.SemDiscrete,
+			Value: func(context.Context, *pmda.Request, pdu.Instance) (string, error) { return "1.0", nil }}),
+		pmda.Register(a, pmda.Metric[[]byte]{Name: "cache.events", Text: "Events", Type: pdu.TypeEvent, Value: events}),
+		pmda.Register(a, pmda.Metric[[]byte]{Name: "cache.blob", Text: "Blob",
+			Value: func(context.Context, *pmda.Request, pdu.Instance) ([]byte, error) { return []byte("blob"), nil }}),
+		a.Err(),
+	}
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return a
+}
+
+func events(context.Context, *pmda.Request, pdu.Instance) ([]byte, error) {
+	var e pdu.EventBuilder
+	e.Begin(time.Unix(1, 0), 0)
+	e.Param(size, pdu.Int32(3))
+	a, err := e.Atom()
+	return a.Bytes(), err
+}
+
+func TestGoodAgent(t *testing.T) {
+	pmdatest.Run(t, newAgent(t), pmdatest.Texts())
+	if err := pmdatest.Check(newAgent(t), pmdatest.Texts()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSerial(t *testing.T) { pmdatest.Run(t, pmda.Serial(newAgent(t))) }
+
+// TestChanging has an instance domain that is another at every look.
+func TestChanging(t *testing.T) {
+	a := newAgent(t)
+	d := a.AddInDom("job")
+	n := 0
+	step := func(context.Context, *pmda.Request) error {
+		n++
+		return d.Update("job"+string(rune('a'+n%7)), "job"+string(rune('a'+(n+3)%7)))
+	}
+	g := a.Group(step)
+	d.Group = g
+	err := pmda.Register(a, pmda.Metric[int64]{Name: "cache.job", InDom: d, Group: g,
+		Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (int64, error) { return int64(i.ID), nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pmdatest.Run(t, a, pmdatest.Changing())
+}
+
+// dynamic is a Handler whose names are below a dynamic root.
+type dynamic struct {
+	pmda.Handler
+	tree *pmns.Tree // all names
+	// What goes wrong, if not nil.
+	children func(pdu.NameList) pdu.NameList
+}
+
+func newDynamic(t testing.TB) *dynamic {
+	a := newAgent(t)
+	return &dynamic{Handler: a.Default(), tree: a.Namespace()}
+}
+
+// root is the name space with all the names below one root.
+func root(t testing.TB) *pmns.Tree {
+	t.Helper()
+	var b pmns.Builder
+	if err := b.Add("cache", pdu.DynamicRoot(domain)); err != nil {
+		t.Fatal(err)
+	}
+	return b.Tree()
+}
+
+func (d *dynamic) PMID(_ context.Context, _ *pmda.Request, name string) (pdu.PMID, error) {
+	return d.tree.Lookup(name)
+}
+
+func (d *dynamic) Names(_ context.Context, _ *pmda.Request, id pdu.PMID) ([]string, error) {
+	if n := d.tree.Names(id); n != nil {
+		return n, nil
+	}
+	return nil, pdu.ErrPMID
+}
+
+func (d *dynamic) Children(_ context.Context, _ *pmda.Request, name string, traverse bool) (pdu.NameList, error) {
+	var l pdu.NameList
+	if traverse {
+		all, err := d.tree.Traverse(name)
+		if err != nil {
+			return l, err
+		}
+		for n := range all {
+			l.Names = append(l.Names, n)
+		}
+	} else {
+		kids, err := d.tree.Children(name)
+		if err != nil {
+			return l, err
+		}
+		for _, k := range kids {
+			status := pdu.NonLeaf
+			if k.Leaf {
+				status = pdu.Leaf
+			}
+			l.Names, l.Statuses = append(l.Names, k.Name), append(l.Statuses, status)
+		}
+	}
+	if d.children != nil {
+		l = d.children(l)
+	}
+	return l, nil
+}
+
+func TestDynamic(t *testing.T) { pmdatest.Run(t, newDynamic(t), pmdatest.Names(root(t))) }
+
+// brokenInfo and the types below spoil what has no callback.
+type brokenInfo struct {
+	*pmda.Agent
+	infos []pmda.Info
+}
+
+func (b *brokenInfo) Info() pmda.Info {
+	i := b.infos[0]
+	if len(b.infos) > 1 {
+		b.infos = b.infos[1:]
+	}
+	return i
+}
+
+type brokenNames struct {
+	*pmda.Agent
+	tree func() *pmns.Tree
+}
+
+func (b brokenNames) Namespace() *pmns.Tree { return b.tree() }
+
+func tree(t testing.TB, names map[string]pdu.PMID) *pmns.Tree {
+	var b pmns.Builder
+	for n, id := range names {
+		if err := b.Add(n, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.Tree()
+}
+
+// fetchWith replaces what the agent answers to a fetch, set by set.
+func fetchWith(a *pmda.Agent, set func(w *pdu.ResultWriter, id pdu.PMID) bool) pmda.Handler {
+	a.Callbacks.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+		for _, id := range ids {
+			if set(w, id) {
+				continue
+			}
+			if err := a.Default().Fetch(ctx, r, []pdu.PMID{id}, w); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return a
+}
+
+// setOf makes a wrong set of one metric.
+func setOf(which pdu.PMID, add func(w *pdu.ResultWriter)) func(*testing.T, *pmda.Agent) pmda.Handler {
+	return func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+		return fetchWith(a, func(w *pdu.ResultWriter, id pdu.PMID) bool {
+			if id != which {
+				return false
+			}
+			w.Begin(id)
+			add(w)
+			return true
+		})
+	}
+}
+
+// descOf spoils a descriptor.
+func descOf(spoil func(d *pdu.Desc)) func(*testing.T, *pmda.Agent) pmda.Handler {
+	return func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+		a.Callbacks.Desc = func(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
+			d, err := a.Default().Desc(ctx, r, id)
+			if err == nil && id == hits {
+				spoil(&d)
+			}
+			return d, err
+		}
+		return a
+	}
+}
+
+// instances replaces what a question about instances gets.
+func instances(ask func(inst pdu.InstID, name string, l []pdu.Instance, err error) ([]pdu.Instance, error)) func(*testing.T, *pmda.Agent) pmda.Handler {
+	return func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+		a.Callbacks.Instances = func(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
+			l, err := a.Default().Instances(ctx, r, d, inst, name)
+			return ask(inst, name, slices.Clone(l), err)
+		}
+		return a
+	}
+}
+
+func list(l ...pdu.Instance) func(*testing.T, *pmda.Agent) pmda.Handler {
+	return instances(func(inst pdu.InstID, name string, _ []pdu.Instance, err error) ([]pdu.Instance, error) {
+		if inst == pdu.NoInst && name == "" && err == nil {
+			return l, nil
+		}
+		return nil, pdu.ErrInst
+	})
+}
+
+// labels replaces the sets of a class.
+func labels(class pdu.LabelClass, spoil func([]pdu.LabelSet) ([]pdu.LabelSet, error)) func(*testing.T, *pmda.Agent) pmda.Handler {
+	return func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+		a.Callbacks.Labels = func(ctx context.Context, r *pmda.Request, ident uint32, c pdu.LabelClass) ([]pdu.LabelSet, error) {
+			sets, err := a.Default().Labels(ctx, r, ident, c)
+			if c == class {
+				return spoil(sets)
+			}
+			return sets, err
+		}
+		return a
+	}
+}
+
+// children spoils what is below the dynamic root.
+func children(spoil func(pdu.NameList) pdu.NameList) func(*testing.T, *pmda.Agent) pmda.Handler {
+	return func(t *testing.T, _ *pmda.Agent) pmda.Handler {
+		d := newDynamic(t)
+		d.children = spoil
+		return d
+	}
+}
+
+// TestBroken sees every check fail.
+func TestBroken(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		spoil func(t *testing.T, a *pmda.Agent) pmda.Handler
+		want  string
+	}{
+		{"no agent name", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			return &brokenInfo{a, []pmda.Info{{Domain: domain}}}
+		}, "info: Info: no Name"},
+		{"bad domain", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			return &brokenInfo{a, []pmda.Info{{Name: "x", Domain: 511}}}
+		}, "info: Info: Domain 511 out of range (0..510)"},
+		{"info changes", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			return &brokenInfo{a, []pmda.Info{{Name: "x", Domain: domain}, {Name: "y", Domain: domain}}}
+		}, "it must not change"},
+		{"no names", func(_ *testing.T, a *pmda.Agent) pmda.Handler { return a.Default() }, "names: no names"},
+		{"new pointer", func(t *testing.T, a *pmda.Agent) pmda.Handler {
+			return brokenNames{a, func() *pmns.Tree { return tree(t, map[string]pdu.PMID{"cache.hits": hits}) }}
+		}, "names: Namespace: another pointer"},
+		{"foreign PMID", func(t *testing.T, a *pmda.Agent) pmda.Handler {
+			n := tree(t, map[string]pdu.PMID{"cache.x": pdu.MakePMID(7, 0, 0)})
+			return brokenNames{a, func() *pmns.Tree { return n }}
+		}, "names: cache.x: PMID 7.0.0 is not of the agent's domain 251"},
+		{"foreign root", func(t *testing.T, a *pmda.Agent) pmda.Handler {
+			n := tree(t, map[string]pdu.PMID{"cache.x": pdu.DynamicRoot(7)})
+			return brokenNames{a, func() *pmns.Tree { return n }}
+		}, "names: cache.x: PMID 7.*.* is not"},
+
+		{"no descriptor", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			a.Callbacks.Desc = func(context.Context, *pmda.Request, pdu.PMID) (pdu.Desc, error) { return pdu.Desc{}, pdu.ErrPMID }
+			return a
+		}, "descriptors: cache.hits: Desc(251.0.0): error -12358"},
+		{"descriptor of another", descOf(func(d *pdu.Desc) { d.PMID = size }), "descriptors: cache.hits: Desc(251.0.0) is of 251.0.1"},
+		{"bad type", descOf(func(d *pdu.Desc) { d.Type = 77 }), "no metric has type 77"},
+		{"bad semantics", descOf(func(d *pdu.Desc) { d.Sem = 2 }), "no semantics have number 2"},
+		{"bad indom", descOf(func(d *pdu.Desc) { d.InDom = 0 }), "InDom 0.0 is not of the agent's domain 251"},
+		{"descriptor changes", func() func(*testing.T, *pmda.Agent) pmda.Handler {
+			var n atomic.Uint32
+			return descOf(func(d *pdu.Desc) { d.Units = pdu.Units(n.Add(1) << 12) })
+		}(), "then {PMID"},
+		{"any descriptor", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			a.Callbacks.Desc = func(_ context.Context, _ *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
+				return pdu.Desc{PMID: id, InDom: pdu.NoInDom, Sem: pdu.SemInstant}, nil
+			}
+			return a
+		}, "descriptors: Desc(PM_ID_NULL) of an unknown metric: got no error, want error -12358"},
+
+		{"no instances", instances(func(pdu.InstID, string, []pdu.Instance, error) ([]pdu.Instance, error) {
+			return nil, pdu.ErrInDom
+		}), "instances: Instances(251.0): error -12359"},
+		{"nameless instance", list(pdu.Instance{ID: 1}), "needs a name"},
+		{"same id", list(pdu.Instance{ID: 1, Name: "a"}, pdu.Instance{ID: 1, Name: "b"}), `"a" and "b" have the same ID 1`},
+		{"same short name", list(pdu.Instance{ID: 1, Name: "a x"}, pdu.Instance{ID: 2, Name: "a y"}), "are the same up to the first space"},
+		{"id not found", list(pdu.Instance{ID: 1, Name: "a x"}), "Instances(251.0, 1): error -12360"},
+		{"short name not found", instances(func(inst pdu.InstID, name string, l []pdu.Instance, err error) ([]pdu.Instance, error) {
+			if name == "red" {
+				return nil, pdu.ErrInst
+			}
+			return l, err
+		}), `Instances(251.0, "red"): error -12360`},
+		{"wrong name", instances(func(inst pdu.InstID, name string, l []pdu.Instance, err error) ([]pdu.Instance, error) {
+			if inst >= 0 && len(l) == 1 {
+				l[0].Name = "other"
+			}
+			return l, err
+		}), `want one with the name "red 1"`},
+		{"wrong id", instances(func(inst pdu.InstID, name string, l []pdu.Instance, err error) ([]pdu.Instance, error) {
+			if name != "" && len(l) == 1 {
+				l[0].ID++
+			}
+			return l, err
+		}), "want one with the ID 1"},
+		{"finds all ids", instances(func(inst pdu.InstID, name string, l []pdu.Instance, err error) ([]pdu.Instance, error) {
+			return l, nil
+		}), "of an unknown ID: got no error, want error -12360"},
+		{"finds all names", instances(func(inst pdu.InstID, name string, l []pdu.Instance, err error) ([]pdu.Instance, error) {
+			return l, nil
+		}), "of an unknown name: got no error"},
+		{"both", instances(func(inst pdu.InstID, name string, l []pdu.Instance, err error) ([]pdu.Instance, error) {
+			return l, nil
+		}), "with both: got no error"},
+		{"any domain", instances(func(inst pdu.InstID, name string, l []pdu.Instance, err error) ([]pdu.Instance, error) {
+			return l, nil
+		}), "of an unknown domain: got no error, want error -12359"},
+
+		{"fetch fails", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			a.Callbacks.Fetch = func(context.Context, *pmda.Request, []pdu.PMID, *pdu.ResultWriter) error { return pdu.ErrAgain }
+			return a
+		}, "fetch: Fetch of 5 metrics: error -12389"},
+		{"set left out", fetchMissing, "sets: there must be one for each"},
+		{"wrong order", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			a.Callbacks.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+				sorted := slices.Clone(ids)
+				slices.Sort(sorted)
+				return a.Default().Fetch(ctx, r, sorted, w)
+			}
+			return a
+		}, "sets come in the order of the request"},
+		{"list changed", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			a.Callbacks.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+				err := a.Default().Fetch(ctx, r, ids, w)
+				slices.Reverse(ids)
+				return err
+			}
+			return a
+		}, "it has changed the list of PMIDs"},
+		{"profile changed", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			a.Callbacks.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+				err := a.Default().Fetch(ctx, r, ids, w)
+				if r.Profile != nil {
+					r.Profile.Exclude = !r.Profile.Exclude
+				}
+				return err
+			}
+			return a
+		}, "it has changed the profile"},
+		{"request changed", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			a.Callbacks.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+				r.Client.User = "root"
+				return a.Default().Fetch(ctx, r, ids, w)
+			}
+			return a
+		}, "requests: Fetch: it has changed the request"},
+		{"list kept", fetchKept, "it has kept the list of PMIDs"},
+		{"cancelled", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			a.Callbacks.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+				if ctx.Err() != nil {
+					return nil
+				}
+				return a.Default().Fetch(ctx, r, ids, w)
+			}
+			return a
+		}, "neither an error nor an answer"},
+		{"unwritable", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			a.Callbacks.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+				w.Time = time.Unix(1<<40, 0)
+				return a.Default().Fetch(ctx, r, ids, w)
+			}
+			return a
+		}, "the result cannot be sent as RESULT"},
+		{"unknown in fetch", setOf(hits, func(w *pdu.ResultWriter) { w.Fail(pdu.ErrPMID) }), "cache.hits: Fetch: error -12358"},
+		{"IPC in fetch", setOf(hits, func(w *pdu.ResultWriter) { w.Fail(pdu.ErrIPC) }), "takes this for a broken connection"},
+		{"unknown with values", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			return fetchWith(a, func(w *pdu.ResultWriter, id pdu.PMID) bool {
+				if id.Cluster() == pdu.MaxCluster {
+					w.Begin(id)
+					return true
+				}
+				return false
+			})
+		}, "of the unknown metric 251.4095.1023: got no error, want error -12358"},
+		{"two values", setOf(size, func(w *pdu.ResultWriter) { w.Int32(-1, 1); w.Int32(-1, 2) }), "cache.size: Fetch: two values of instance -1"},
+		{"instance of singular", setOf(size, func(w *pdu.ResultWriter) { w.Int32(3, 1) }), "but the metric is singular"},
+		{"unlisted instance", setOf(hits, func(w *pdu.ResultWriter) { w.Uint64(77, 1) }), "instance 77, which Instances(251.0) does not list"},
+		{"profile ignored", setOf(hits, func(w *pdu.ResultWriter) { w.Uint64(1, 1) }), "profile: cache.hits: Fetch: a value of instance 1, which the profile excludes"},
+		{"wrong block type", setOf(hits, func(w *pdu.ResultWriter) { w.Float64(1, 1) }), "has type DOUBLE, the descriptor U64"},
+		{"wrong place", setOf(hits, func(w *pdu.ResultWriter) { w.Uint32(1, 1) }), "is of another type than the descriptor's U64"},
+		{"bad events", setOf(pdu.MakePMID(domain, 0, 2), func(w *pdu.ResultWriter) {
+			w.Bytes(pdu.TypeEvent, -1, []byte{0, 0, 0, 9})
+		}), "cache.events: Fetch: the value of instance -1"},
+		{"values of an unsupported metric", descOf(func(d *pdu.Desc) { d.Type = pdu.TypeNoSupport }), "values of a metric that is not supported"},
+		{"profile on instances", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			a.Callbacks.Instances = func(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
+				l, err := a.Default().Instances(ctx, r, d, inst, name)
+				if r.Profile != nil && err == nil {
+					l = l[:1]
+				}
+				return l, err
+			}
+			return a
+		}, "profile: Instances(251.0) with a profile: 1 of 3"},
+
+		{"no text", text(func(string, error) (string, error) { return "", pdu.ErrText }), "text: cache.hits: Text(oneline): error -12349"},
+		{"text of unknown", text(func(s string, err error) (string, error) { return s, nil }), "of an unknown metric: got no error, want error -12349"},
+		{"text error", text(func(s string, err error) (string, error) { return "", pdu.ErrNYI }), "Text(help): error -21344"},
+		{"two lines", text(func(s string, err error) (string, error) { return s + "\n", err }), "has characters that it cannot have"},
+		{"text of unknown domain", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			a.Callbacks.Text = func(ctx context.Context, r *pmda.Request, ident uint32, k pdu.TextKind) (string, error) {
+				if k&pdu.TextInDom != 0 {
+					return "some", nil
+				}
+				return a.Default().Text(ctx, r, ident, k)
+			}
+			return a
+		}, "of an unknown instance domain: got no error"},
+
+		{"labels fail", labels(pdu.LabelItem, func([]pdu.LabelSet) ([]pdu.LabelSet, error) { return nil, pdu.ErrText }), "labels: Labels(0x3ec00000, class 0x10): error -12349"},
+		{"unknown label IPC", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			a.Callbacks.Labels = func(ctx context.Context, r *pmda.Request, ident uint32, c pdu.LabelClass) ([]pdu.LabelSet, error) {
+				if pdu.PMID(ident).Cluster() == pdu.MaxCluster {
+					return nil, pdu.ErrIPC
+				}
+				return a.Default().Labels(ctx, r, ident, c)
+			}
+			return a
+		}, "Labels(251.4095.1023, item) of an unknown metric: error -12366"},
+		{"two label sets", labels(pdu.LabelDomain, func(s []pdu.LabelSet) ([]pdu.LabelSet, error) { return append(s, s...), nil }), "2 sets, want at most one"},
+		{"label instance", labels(pdu.LabelDomain, func(s []pdu.LabelSet) ([]pdu.LabelSet, error) { s[0].Inst = 0; return s, nil }), "Inst is 0, want pdu.NoInst"},
+		{"unsendable labels", labels(pdu.LabelDomain, func(s []pdu.LabelSet) ([]pdu.LabelSet, error) {
+			s[0].Labels[0].ValueOff = 999
+			return s, nil
+		}), "the sets cannot be sent"},
+		{"label error", labels(pdu.LabelDomain, func(s []pdu.LabelSet) ([]pdu.LabelSet, error) { s[0].Err = 3; return s, nil }), "a set with error 3 and 1 labels"},
+		{"bad JSON", labels(pdu.LabelDomain, func(s []pdu.LabelSet) ([]pdu.LabelSet, error) {
+			s[0].JSON[0] = '['
+			return s, nil
+		}), `labels: Labels(0xfb, class 0x2): "[\"agent`},
+		{"missing index", labels(pdu.LabelDomain, func(s []pdu.LabelSet) ([]pdu.LabelSet, error) { s[0].Labels = nil; return s, nil }), "has 1 labels, the index 0"},
+		{"wrong class", labels(pdu.LabelItem, func(s []pdu.LabelSet) ([]pdu.LabelSet, error) {
+			if len(s) > 0 {
+				s[0].Labels[0].Flags = pdu.LabelFlags(pdu.LabelCluster)
+			}
+			return s, nil
+		}), "a label has flags 0x8, want the class"},
+		{"wrong index", labels(pdu.LabelDomain, func(s []pdu.LabelSet) ([]pdu.LabelSet, error) { s[0].Labels[0].ValueOff--; return s, nil }), "the index says agent: :"},
+		{"labels twice", labels(pdu.LabelInstances, func(s []pdu.LabelSet) ([]pdu.LabelSet, error) { return append(s, s...), nil }), "two sets of instance 1"},
+		{"labels of unlisted", labels(pdu.LabelInstances, func(s []pdu.LabelSet) ([]pdu.LabelSet, error) { s[0].Inst = 77; return s, nil }), "a set of instance 77, which is not listed"},
+		{"labels ignore profile", labels(pdu.LabelInstances, func(s []pdu.LabelSet) ([]pdu.LabelSet, error) { s[0].Inst = 4; return s[:1], nil }), "a set of instance 4, which the profile excludes"},
+
+		{"names of unknown", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			a.Callbacks.Names = func(context.Context, *pmda.Request, pdu.PMID) ([]string, error) { return []string{"x"}, nil }
+			return a
+		}, "dynamic names: Names(PM_ID_NULL) of an unknown metric: got no error"},
+		{"PMID of unknown", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			a.Callbacks.PMID = func(context.Context, *pmda.Request, string) (pdu.PMID, error) { return size, nil }
+			return a
+		}, `PMID("no_such.metric.of.pmdatest"): got no error, want error -12357`},
+		{"children of unknown", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			a.Callbacks.Children = func(context.Context, *pmda.Request, string, bool) (pdu.NameList, error) { return pdu.NameList{}, nil }
+			return a
+		}, `Children("no_such.metric.of.pmdatest", false): got no error`},
+		{"no children", func(t *testing.T, a *pmda.Agent) pmda.Handler {
+			n := root(t)
+			return brokenNames{a, func() *pmns.Tree { return n }}
+		}, `Children("cache", traverse): error -12357`},
+		{"child elsewhere", children(func(l pdu.NameList) pdu.NameList {
+			l.Names[0] = "other." + l.Names[0]
+			return l
+		}), `"other.cache.hits" is not below it`},
+		{"child without PMID", children(func(l pdu.NameList) pdu.NameList {
+			l.Names[0] += ".more"
+			return l
+		}), `PMID("cache.hits.more"): error -12357`},
+		{"child unknown to traversal", children(func(l pdu.NameList) pdu.NameList {
+			if l.Statuses != nil {
+				l.Names[0] = "more"
+			}
+			return l
+		}), `"more" is no component below it`},
+		{"no statuses", children(func(l pdu.NameList) pdu.NameList { l.Statuses = nil; return l }), "5 names, 0 statuses"},
+		{"no names of PMID", func(t *testing.T, _ *pmda.Agent) pmda.Handler { return noNames{newDynamic(t)} }, `Names(251.0.0): [] (error -12358`},
+
+		{"stores all", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			a.Callbacks.Store = func(context.Context, *pmda.Request, *pdu.Result) error { return nil }
+			return a
+		}, "store: Store of the unknown metric PM_ID_NULL: no error"},
+		{"stores any type", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			a.Callbacks.Store = func(context.Context, *pmda.Request, *pdu.Result) error { return nil }
+			return a
+		}, "cache.size: Store of a value of a wrong type: no error"},
+		{"store IPC", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			a.Callbacks.Store = func(context.Context, *pmda.Request, *pdu.Result) error { return pdu.ErrIPC }
+			return a
+		}, "cache.hits: Store of a value of a wrong type: error -12366"},
+		{"store panics", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			a.Callbacks.Store = func(_ context.Context, _ *pmda.Request, v *pdu.Result) error {
+				for _, s := range v.All() {
+					_ = s.Atom(7, pdu.TypeU32)
+				}
+				return pdu.ErrPermission
+			}
+			return a
+		}, "store: panic: "},
+
+		{"end of client", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			var gone sync.Map
+			a.Callbacks.EndClient = func(c *pmda.Client) {
+				if _, again := gone.LoadOrStore(c.Seq, true); again {
+					panic("it has gone")
+				}
+			}
+			return a
+		}, "clients: panic: it has gone"},
+		{"concurrency", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			seen := map[uint32]bool{}
+			for n := range uint32(4) {
+				seen[n] = n != 0
+			}
+			a.Callbacks.Desc = func(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
+				if seen[r.Client.ID] {
+					return pdu.Desc{}, pdu.ErrAgain
+				}
+				return a.Default().Desc(ctx, r, id)
+			}
+			return a
+		}, "concurrency: Desc among concurrent requests: error -12389"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			opts := []pmdatest.Option{pmdatest.Texts()}
+			h := c.spoil(t, newAgent(t))
+			if _, ok := h.(pmda.Namespace); !ok && c.name != "no names" {
+				opts = append(opts, pmdatest.Names(root(t)))
+			}
+			err := pmdatest.Check(h, opts...)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Check:\n%v\nwant among it: %s", err, c.want)
+			}
+		})
+	}
+}
+
+// noNames knows no names of a PMID.
+type noNames struct{ *dynamic }
+
+func (noNames) Names(context.Context, *pmda.Request, pdu.PMID) ([]string, error) {
+	return nil, pdu.ErrPMID
+}
+
+func text(spoil func(string, error) (string, error)) func(*testing.T, *pmda.Agent) pmda.Handler {
+	return func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+		a.Callbacks.Text = func(ctx context.Context, r *pmda.Request, ident uint32, k pdu.TextKind) (string, error) {
+			return spoil(a.Default().Text(ctx, r, ident, k))
+		}
+		return a
+	}
+}
+
+// fetchMissing leaves out what is unknown.
+func fetchMissing(_ *testing.T, a *pmda.Agent) pmda.Handler {
+	a.Callbacks.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+		known := slices.DeleteFunc(slices.Clone(ids), func(id pdu.PMID) bool { return id == pdu.NoPMID })
+		return a.Default().Fetch(ctx, r, known, w)
+	}
+	return a
+}
+
+// fetchKept answers as before if the list is the same as before, by looking at
+// the caller's list of before. It does so with lists of one, for which no rule
+// asks concurrently.
+func fetchKept(_ *testing.T, a *pmda.Agent) pmda.Handler {
+	var kept, copied []pdu.PMID
+	a.Callbacks.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+		if len(ids) != 1 {
+			return a.Default().Fetch(ctx, r, ids, w)
+		}
+		if !slices.Equal(kept, ids) {
+			kept, copied = ids, slices.Clone(ids)
+		}
+		return a.Default().Fetch(ctx, r, copied, w)
+	}
+	return a
+}
+
+// TestManyErrors: one mistake that breaks everything does not flood the report.
+func TestManyErrors(t *testing.T) {
+	err := pmdatest.Check(pmda.Unimplemented{Name: "none", Domain: domain}, pmdatest.Names(func() *pmns.Tree {
+		names := map[string]pdu.PMID{}
+		for i := range 100 {
+			names["n"+string(rune('a'+i/10))+string(rune('a'+i%10))] = pdu.MakePMID(domain, 0, i)
+		}
+		return tree(t, names)
+	}()))
+	if err == nil || !strings.Contains(err.Error(), "and 88 more") || strings.Count(err.Error(), "\n") > 40 {
+		t.Errorf("Check: %v", err)
+	}
+}

@@ -1,0 +1,251 @@
+package pmdatest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// A metric is one that the Handler has described.
+type metric struct {
+	name string
+	desc pdu.Desc
+}
+
+// An indom is an instance domain of a metric, with what the Handler has listed.
+type indom struct {
+	id   pdu.InDom
+	list []pdu.Instance
+	ids  map[pdu.InstID]string
+}
+
+func (d indom) has(id pdu.InstID) bool {
+	_, ok := d.ids[id]
+	return ok
+}
+
+func (c *checker) checkInfo() {
+	c.info = c.h.Info()
+	if c.info.Name == "" {
+		c.errorf("Info: no Name")
+	}
+	if c.info.Domain < 0 || c.info.Domain > pdu.MaxDomain {
+		c.errorf("Info: Domain %d out of range (0..%d)", c.info.Domain, pdu.MaxDomain)
+	}
+	if again := c.h.Info(); again != c.info {
+		c.errorf("Info: %v, then %v: it must not change", c.info, again)
+	}
+}
+
+// checkNames looks at the name space, which the other rules need.
+func (c *checker) checkNames() {
+	if n, ok := c.h.(pmda.Namespace); ok && c.tree == nil {
+		c.tree = n.Namespace()
+		if again := n.Namespace(); again != c.tree {
+			c.errorf("Namespace: another pointer at the second call: collectors merge all names anew each time")
+		}
+	}
+	if c.tree.Len() == 0 {
+		c.errorf("no names: the Handler is no pmda.Namespace or has an empty one; give the names with the option Names")
+	}
+	for name, id := range c.tree.All() {
+		domain := id.Domain()
+		if d, dynamic := id.IsDynamicRoot(); dynamic {
+			domain = d
+		}
+		if domain != c.info.Domain {
+			c.errorf("%s: PMID %v is not of the agent's domain %d", name, id, c.info.Domain)
+		}
+	}
+}
+
+// checkDescs describes every metric, and fills c.metrics and c.indoms.
+func (c *checker) checkDescs() {
+	r := request(0, nil)
+	for name, id := range c.names() {
+		d, err := c.h.Desc(c.ctx, r, id)
+		if err != nil {
+			c.errorf("%s: Desc(%v): %s, but the name is in the name space", name, id, errorText(err))
+			continue
+		}
+		c.checkDesc(name, id, d)
+		if again, err := c.h.Desc(c.ctx, r, id); err != nil || again != d {
+			c.errorf("%s: Desc(%v): %+v, then %+v (%s)", name, id, d, again, errorText(err))
+		}
+		c.metrics = append(c.metrics, metric{name, d})
+		if d.InDom != pdu.NoInDom && !slices.ContainsFunc(c.indoms, func(o indom) bool { return o.id == d.InDom }) {
+			c.indoms = append(c.indoms, indom{id: d.InDom})
+		}
+	}
+	for _, id := range c.unknownPMIDs() {
+		_, err := c.h.Desc(c.ctx, r, id)
+		c.wantCode(err, pdu.ErrPMID, "Desc(%v) of an unknown metric", id)
+	}
+}
+
+func (c *checker) checkDesc(name string, id pdu.PMID, d pdu.Desc) {
+	if d.PMID != id {
+		c.errorf("%s: Desc(%v) is of %v", name, id, d.PMID)
+	}
+	if d.Type != pdu.TypeNoSupport && (d.Type < pdu.Type32 || d.Type > pdu.TypeHighResEvent) {
+		c.errorf("%s: Desc(%v): no metric has type %d (%v)", name, id, int32(d.Type), d.Type)
+	}
+	switch d.Sem {
+	case pdu.SemCounter, pdu.SemInstant, pdu.SemDiscrete:
+	default:
+		c.errorf("%s: Desc(%v): no semantics have number %d", name, id, int32(d.Sem))
+	}
+	if d.InDom != pdu.NoInDom && (uint32(d.InDom)>>31 != 0 || d.InDom.Domain() != c.info.Domain) {
+		c.errorf("%s: Desc(%v): InDom %v is not of the agent's domain %d; a singular metric has pdu.NoInDom", name, id, d.InDom, c.info.Domain)
+	}
+}
+
+// names yields the names of the name space, for a dynamic root those that the
+// Handler gives.
+func (c *checker) names() func(yield func(string, pdu.PMID) bool) {
+	return func(yield func(string, pdu.PMID) bool) {
+		for name, id := range c.tree.All() {
+			if _, dynamic := id.IsDynamicRoot(); !dynamic {
+				if !yield(name, id) {
+					return
+				}
+				continue
+			}
+			list, err := c.h.Children(c.ctx, request(0, nil), name, true)
+			if err != nil {
+				continue // checkDynamic reports it
+			}
+			for _, n := range list.Names {
+				if id, err := c.h.PMID(c.ctx, request(0, nil), n); err == nil && !yield(n, id) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// unknownPMIDs are some that have no name: in the agent's domain, and without a
+// domain.
+func (c *checker) unknownPMIDs() []pdu.PMID {
+	used := map[pdu.PMID]bool{}
+	for _, id := range c.names() {
+		used[id] = true
+	}
+	ids := []pdu.PMID{pdu.NoPMID}
+	for _, cluster := range []int{0, 1, pdu.MaxCluster} {
+		for item := pdu.MaxItem; item >= 0; item-- {
+			if id := pdu.MakePMID(c.info.Domain, cluster, item); !used[id] {
+				ids = append(ids, id)
+				break
+			}
+		}
+	}
+	return ids
+}
+
+// unknownInDoms are some that no metric has.
+func (c *checker) unknownInDoms() []pdu.InDom {
+	ids := []pdu.InDom{pdu.NoInDom}
+	for serial := pdu.MaxInDomSerial; ; serial-- {
+		id := pdu.MakeInDom(c.info.Domain, serial)
+		if !slices.ContainsFunc(c.indoms, func(o indom) bool { return o.id == id }) {
+			return append(ids, id)
+		}
+	}
+}
+
+// checkInstances lists every instance domain, looks the instances up, and fills
+// the lists of c.indoms.
+func (c *checker) checkInstances() {
+	r := request(0, nil)
+	for n := range c.indoms {
+		d := &c.indoms[n]
+		list, err := c.h.Instances(c.ctx, r, d.id, pdu.NoInst, "")
+		if err != nil {
+			c.errorf("Instances(%v): %s, but metrics have that domain", d.id, errorText(err))
+			continue
+		}
+		d.list, d.ids = slices.Clone(list), map[pdu.InstID]string{}
+		c.checkList(*d)
+		for _, i := range d.list {
+			c.lookUp(d.id, i)
+		}
+		c.lookUpUnknown(*d)
+	}
+	for _, id := range c.unknownInDoms() {
+		_, err := c.h.Instances(c.ctx, r, id, pdu.NoInst, "")
+		c.wantCode(err, pdu.ErrInDom, "Instances(%v) of an unknown domain", id)
+	}
+}
+
+// checkList checks names and IDs, and fills d.ids.
+func (c *checker) checkList(d indom) {
+	names := map[string]string{}
+	for _, i := range d.list {
+		short, _, _ := strings.Cut(i.Name, " ")
+		if i.Name == "" || i.ID == pdu.NoInst {
+			c.errorf("Instances(%v): instance %d %q needs a name and an ID other than %d", d.id, i.ID, i.Name, pdu.NoInst)
+		}
+		if other, ok := d.ids[i.ID]; ok {
+			c.errorf("Instances(%v): %q and %q have the same ID %d", d.id, other, i.Name, i.ID)
+		}
+		if other, ok := names[short]; ok {
+			c.errorf("Instances(%v): %q and %q are the same up to the first space", d.id, other, i.Name)
+		}
+		d.ids[i.ID], names[short] = i.Name, i.Name
+	}
+}
+
+// lookUp asks for a listed instance by ID, by name and by the short name.
+func (c *checker) lookUp(id pdu.InDom, i pdu.Instance) {
+	r := request(0, nil)
+	got, err := c.h.Instances(c.ctx, r, id, i.ID, "")
+	switch {
+	case err != nil && c.changing && pdu.FromError(err) == pdu.ErrInst:
+		return // it has gone
+	case err != nil:
+		c.errorf("Instances(%v, %d): %s, but it is listed", id, i.ID, errorText(err))
+	case len(got) != 1 || got[0].Name != i.Name:
+		c.errorf("Instances(%v, %d): got %v, want one with the name %q", id, i.ID, got, i.Name)
+	}
+	short, _, _ := strings.Cut(i.Name, " ")
+	for _, name := range slices.Compact([]string{i.Name, short}) {
+		if name == "" {
+			continue // an empty name asks for the list
+		}
+		got, err := c.h.Instances(c.ctx, r, id, pdu.NoInst, name)
+		switch {
+		case err != nil && c.changing && pdu.FromError(err) == pdu.ErrInst:
+		case err != nil:
+			c.errorf("Instances(%v, %q): %s, but %q is listed", id, name, errorText(err), i.Name)
+		case len(got) != 1 || got[0].ID != i.ID:
+			c.errorf("Instances(%v, %q): got %v, want one with the ID %d", id, name, got, i.ID)
+		}
+	}
+}
+
+// lookUpUnknown asks for instances that are not listed.
+func (c *checker) lookUpUnknown(d indom) {
+	r := request(0, nil)
+	_, err := c.h.Instances(c.ctx, r, d.id, d.unknown(), "")
+	c.wantCode(err, pdu.ErrInst, "Instances(%v, %d) of an unknown ID", d.id, d.unknown())
+	const name = "no such instance of pmdatest"
+	_, err = c.h.Instances(c.ctx, r, d.id, pdu.NoInst, name)
+	c.wantCode(err, pdu.ErrInst, "Instances(%v, %q) of an unknown name", d.id, name)
+	if len(d.list) > 0 {
+		i := d.list[0]
+		_, err = c.h.Instances(c.ctx, r, d.id, i.ID, i.Name)
+		c.wantCode(err, pdu.ErrInst, "Instances(%v, %d, %q) with both", d.id, i.ID, i.Name)
+	}
+}
+
+// unknown is an ID that is not listed.
+func (d indom) unknown() pdu.InstID {
+	id := pdu.InstID(1<<31 - 2)
+	for d.has(id) {
+		id--
+	}
+	return id
+}
