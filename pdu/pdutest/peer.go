@@ -1,0 +1,91 @@
+package pdutest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A TB is what Serve needs of a testing.TB.
+type TB interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Failed() bool
+	Cleanup(func())
+}
+
+// A Peer is the far end of a connection, as the steps of a script see it. One
+// goroutine at a time: that of the script.
+type Peer struct {
+	*pdu.Conn
+	// Stream is what Conn frames, for a step that closes it or wraps it with
+	// Upgrade.
+	Stream net.Conn
+}
+
+// Receive waits for the next PDU and decodes it. The value owns its memory.
+func (p *Peer) Receive() (pdu.Header, pdu.PDU, error) {
+	h, body, err := p.Read()
+	if err != nil {
+		return h, nil, err
+	}
+	v, err := pdu.Decode(h.Kind, bytes.Clone(body))
+	return h, v, err
+}
+
+// A Step is one act of a script. Its error fails the test and ends the script.
+type Step func(p *Peer) error
+
+// errHungUp ends a script that has closed the connection itself.
+var errHungUp = errors.New("hung up")
+
+// Serve runs a script at the far end of a connection and returns the near end.
+// At the end of the test it closes the near end, if the test has not, and waits
+// for the script.
+//
+// The connection is a net.Pipe: nothing is buffered, a write lasts until the
+// other end has read.
+func Serve(t TB, script ...Step) net.Conn {
+	t.Helper()
+	near, far := net.Pipe()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer far.Close()
+		if err := play(far, script); err != nil && !(t.Failed() && errors.Is(err, io.EOF)) {
+			t.Errorf("pdutest: %v", err)
+		}
+	}()
+	t.Cleanup(func() {
+		near.Close()
+		<-done
+	})
+	return near
+}
+
+// play runs a script and waits for the end of the connection.
+func play(far net.Conn, script []Step) error {
+	p := &Peer{Conn: pdu.NewConn(far), Stream: far}
+	for i, step := range script {
+		switch err := step(p); {
+		case errors.Is(err, errHungUp):
+			if i+1 < len(script) {
+				return fmt.Errorf("step %d of %d comes after the end of the connection", i+2, len(script))
+			}
+			return nil
+		case err != nil:
+			return fmt.Errorf("step %d of %d: %w", i+1, len(script), err)
+		}
+	}
+	switch h, got, err := p.Receive(); {
+	case err == nil:
+		return fmt.Errorf("after the last step, unexpected\n%s", lines("+ ", describe(h.From, got)))
+	case err != io.EOF:
+		return fmt.Errorf("after the last step: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package pdutest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// Expect waits for a PDU and wants it to be the one given, byte for byte. Its
+// sender does not matter.
+func Expect(want pdu.PDU) Step {
+	return func(p *Peer) error { return expect(p, nil, want) }
+}
+
+// ExpectFrom is Expect with the sender of the header.
+func ExpectFrom(from int32, want pdu.PDU) Step {
+	return func(p *Peer) error { return expect(p, &from, want) }
+}
+
+func expect(p *Peer, from *int32, want pdu.PDU) error {
+	b, err := want.Append(make([]byte, pdu.HeaderLen))
+	if err != nil {
+		return fmt.Errorf("what is expected cannot be: %w", err)
+	}
+	h, body, err := p.Read()
+	if err != nil {
+		return fmt.Errorf("expected %v: %w", want.Kind(), err)
+	}
+	if h.Kind == want.Kind() && bytes.Equal(body, b[pdu.HeaderLen:]) && (from == nil || *from == h.From) {
+		return nil
+	}
+	sender := h.From
+	if from != nil {
+		sender = *from
+	}
+	return fmt.Errorf("not what was expected (-want +got):\n%s", diff(
+		describeBody(sender, want.Kind(), b[pdu.HeaderLen:]), describeBody(h.From, h.Kind, body)))
+}
+
+// ExpectKind waits for a PDU of a kind, whatever it says.
+func ExpectKind(want pdu.Kind) Step {
+	return func(p *Peer) error {
+		h, got, err := p.Receive()
+		if err != nil {
+			return fmt.Errorf("expected %v: %w", want, err)
+		}
+		if h.Kind != want {
+			return fmt.Errorf("expected %v, got\n%s", want, lines("+ ", describe(h.From, got)))
+		}
+		return nil
+	}
+}
+
+// Send sends PDUs in one write, from 0. A PDU of a ResultWriter is encoded when
+// the step is reached: the test must leave the writer alone until then.
+func Send(pdus ...pdu.PDU) Step { return SendFrom(0, pdus...) }
+
+// SendFrom is Send with the sender of the header: to an agent, the client's
+// slot.
+func SendFrom(from int32, pdus ...pdu.PDU) Step {
+	return func(p *Peer) error {
+		for _, q := range pdus {
+			if err := p.Queue(from, q); err != nil {
+				return err
+			}
+		}
+		return p.Flush()
+	}
+}
+
+// SendBytes sends bytes that need not be a PDU.
+func SendBytes(b []byte) Step {
+	return func(p *Peer) error {
+		_, err := p.Stream.Write(b)
+		return err
+	}
+}
+
+// Handle answers every PDU that arrives with those that f returns, from 0, until
+// the other end closes the connection: the last step of a script. A handler that
+// answers nothing returns nil, as for PROFILE.
+func Handle(f func(h pdu.Header, p pdu.PDU) []pdu.PDU) Step {
+	return func(p *Peer) error {
+		for {
+			h, got, err := p.Receive()
+			switch {
+			case err == io.EOF:
+				return errHungUp
+			case err != nil:
+				return err
+			}
+			if err := SendFrom(0, f(h, got)...)(p); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// Hangup closes the connection: the last step of a script.
+func Hangup() Step {
+	return func(p *Peer) error {
+		if err := p.Stream.Close(); err != nil {
+			return err
+		}
+		return errHungUp
+	}
+}
+
+// CollectorHello is a collector's beginning with a client: it sends the
+// Challenge and wants Creds of the protocol's version.
+func CollectorHello(offered pdu.Features) Step {
+	return func(p *Peer) error {
+		if err := p.Write(0, pdu.Challenge{Version: pdu.ProtocolVersion, Features: offered}); err != nil {
+			return err
+		}
+		h, got, err := p.Receive()
+		if err != nil {
+			return fmt.Errorf("expected %v: %w", pdu.KindCreds, err)
+		}
+		if c, ok := got.(*pdu.Creds); !ok || c.Version != pdu.ProtocolVersion {
+			return fmt.Errorf("expected credentials of version %d, got\n%s", pdu.ProtocolVersion, lines("+ ", describe(h.From, got)))
+		}
+		return nil
+	}
+}
+
+// Refuse is a collector that sends a client away, with a code.
+func Refuse(code pdu.Error) Step {
+	return func(p *Peer) error {
+		return errors.Join(p.Write(0, pdu.Challenge{Code: code}), Hangup()(p))
+	}
+}
+
+// ClientHello is a client's beginning with a collector.
+func ClientHello(want pdu.Features) Step {
+	return func(p *Peer) error { return second(pdu.ClientHello(p.Conn, 1, want)) }
+}
+
+// AgentHello is an agent's beginning with a collector.
+func AgentHello(want pdu.Features) Step {
+	return func(p *Peer) error { return second(pdu.AgentHello(p.Conn, 1, want)) }
+}
+
+// HostHello is a collector's beginning with an agent.
+func HostHello() Step {
+	return func(p *Peer) error { return second(pdu.HostHello(p.Conn, 1)) }
+}
+
+func second(_ pdu.Features, err error) error { return err }
