@@ -1,0 +1,255 @@
+package pmda
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmns"
+)
+
+// An InstallFile is one of the files with which an agent is installed into a
+// PCP.
+type InstallFile struct {
+	Name   string
+	Data   []byte
+	Script bool // to be executable
+}
+
+// InstallFiles makes the files that go with the agent's program, called
+// pmdaNAME, into a directory NAME below PCP_PMDAS_DIR, for its administrator to
+// run the script Install there:
+//
+//	domain.h   the agent's symbol and domain
+//	pmns       the names of its metrics
+//	root       a name space of just these, to check them with
+//	help       the help texts, for newhelp(1)
+//	Install, Remove
+//
+// An agent whose metrics lie below several names has a file pmns.NAME for each
+// further one. Errors: a name that a script could not take, a metric without a
+// dot in its name, and what Err reports.
+func (a *Agent) InstallFiles() ([]InstallFile, error) {
+	if err := a.Err(); err != nil {
+		return nil, err
+	}
+	if strings.ContainsFunc(a.Name, func(r rune) bool { return r != '_' && !isAlnum(r) }) {
+		return nil, fmt.Errorf("pmda: agent %q: to be installed, its name must have letters, digits and underscores alone", a.Name)
+	}
+	top, err := a.Namespace().Children("")
+	if err != nil {
+		return nil, err
+	}
+	if len(top) == 0 {
+		return nil, fmt.Errorf("pmda: agent %s: has no metrics to install", a.Name)
+	}
+	var roots []string
+	for _, c := range top {
+		if c.Leaf {
+			return nil, fmt.Errorf("pmda: agent %s: metric %q cannot be installed: a name needs a dot", a.Name, c.Name)
+		}
+		roots = append(roots, c.Name)
+	}
+	files := []InstallFile{{Name: "domain.h", Data: fmt.Appendf(nil, "#define %s %d\n", a.symbol(), a.Domain)}}
+	root := fmt.Sprintf("#include \"domain.h\"\n\nroot {\n\t%s\n}\n", strings.Join(roots, "\n\t"))
+	for _, r := range roots {
+		name := "pmns"
+		if len(roots) > 1 && r != a.Name {
+			name += "." + r
+		}
+		var b bytes.Buffer
+		if err := a.writeNames(&b, a.Namespace(), r); err != nil {
+			return nil, err
+		}
+		files = append(files, InstallFile{Name: name, Data: b.Bytes()})
+		root += fmt.Sprintf("\n#include %q\n", name)
+	}
+	return append(files,
+		InstallFile{Name: "root", Data: []byte(root)},
+		InstallFile{Name: "help", Data: a.helpSource()},
+		InstallFile{Name: "Install", Data: a.script("pmdaInstall", roots), Script: true},
+		InstallFile{Name: "Remove", Data: a.script("pmdaRemove", roots), Script: true},
+	), nil
+}
+
+func isAlnum(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+}
+
+// symbol stands for the domain until an installation replaces it. PCP's scripts
+// take "PMDA" off its beginning.
+func (a *Agent) symbol() string {
+	s := strings.Map(func(r rune) rune {
+		if isAlnum(r) {
+			return r
+		}
+		return '_'
+	}, strings.ToUpper(a.Name))
+	if t := strings.TrimPrefix(s, "PMDA"); t != "" {
+		s = t
+	}
+	if s[0] <= '9' {
+		s = "_" + s
+	}
+	return s
+}
+
+// writeNames writes the names below one.
+func (a *Agent) writeNames(w io.Writer, t *pmns.Tree, at string) error {
+	below, err := t.Children(at)
+	if err != nil {
+		return err
+	}
+	var inner []string
+	fmt.Fprintf(w, "%s {\n", at)
+	for _, c := range below {
+		full := at + "." + c.Name
+		id, err := t.Lookup(full)
+		switch {
+		case errors.Is(err, pdu.ErrNonLeaf):
+			inner = append(inner, full)
+			fmt.Fprintf(w, "\t%s\n", c.Name)
+		case err != nil:
+			return err
+		case !c.Leaf:
+			fmt.Fprintf(w, "\t%s\t%s:*:*\n", c.Name, a.symbol())
+		default:
+			fmt.Fprintf(w, "\t%s\t%s:%d:%d\n", c.Name, a.symbol(), id.Cluster(), id.Item())
+		}
+	}
+	fmt.Fprint(w, "}\n")
+	for _, full := range inner {
+		fmt.Fprintln(w)
+		if err := a.writeNames(w, t, full); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// helpSource is the texts of instance domains and metrics, in the source form
+// that newhelp(1) compiles.
+func (a *Agent) helpSource() []byte {
+	var b bytes.Buffer
+	r := &Request{Client: NewClient(0, 0)}
+	entry := func(key string, ident uint32, kind pdu.TextKind) {
+		line, err1 := a.Text(context.Background(), r, ident, kind|pdu.TextOneLine)
+		help, err2 := a.Text(context.Background(), r, ident, kind|pdu.TextHelp)
+		if err1 != nil && err2 != nil {
+			return
+		}
+		fmt.Fprintf(&b, "@ %s %s\n", key, strings.ReplaceAll(line, "\n", " "))
+		if help == "" {
+			return
+		}
+		for l := range strings.SplitSeq(help, "\n") {
+			if strings.HasPrefix(l, "#") || strings.HasPrefix(l, "@") {
+				l = " " + l // it would be a comment, or an entry
+			}
+			b.WriteString(l + "\n")
+		}
+	}
+	t := a.snapshot()
+	var serials []int
+	for s := range t.indoms {
+		serials = append(serials, s)
+	}
+	slices.Sort(serials)
+	for _, s := range serials {
+		entry(fmt.Sprintf("%s.%d", a.symbol(), s), uint32(pdu.MakeInDom(a.Domain, s)), pdu.TextInDom)
+	}
+	for name, id := range t.tree.All() {
+		entry(name, uint32(id), pdu.TextPMID)
+	}
+	return b.Bytes()
+}
+
+// script is a script of PCP's kind that does one thing.
+func (a *Agent) script(do string, roots []string) []byte {
+	s := "#!/bin/sh\n" +
+		". $PCP_DIR/etc/pcp.env\n" +
+		". $PCP_SHARE_DIR/lib/pmdaproc.sh\n\n" +
+		"iam=" + a.Name + "\n"
+	if len(roots) != 1 || roots[0] != a.Name {
+		s += "pmns_name=\"" + strings.Join(roots, " ") + "\"\n"
+	}
+	return []byte(s + "\npmdaSetup\n" + do + "\nexit\n")
+}
+
+// export prints or writes the files.
+func (d *Daemon) export(c *command, p process) error {
+	files, err := d.Agent.InstallFiles()
+	if err != nil {
+		return err
+	}
+	if c.print != "" {
+		i := slices.IndexFunc(files, func(f InstallFile) bool { return f.Name == c.print })
+		if i < 0 {
+			var names []string
+			for _, f := range files {
+				names = append(names, f.Name)
+			}
+			return fmt.Errorf("--print %s: there is no such file, only %s", c.print, strings.Join(names, ", "))
+		}
+		_, err := p.stdout.Write(files[i].Data)
+		return err
+	}
+	return d.Agent.install(c.install, files)
+}
+
+// install writes the files, and the program that runs, into a directory.
+func (a *Agent) install(dir string, files []InstallFile) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if filepath.Base(dir) != a.Name {
+		return fmt.Errorf("--install %s: PCP's scripts want the directory to be called %s", dir, a.Name)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, f := range files {
+		mode := os.FileMode(0o644)
+		if f.Script {
+			mode = 0o755
+		}
+		if err := replaceFile(filepath.Join(dir, f.Name), bytes.NewReader(f.Data), mode); err != nil {
+			return err
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	program, err := os.Open(self)
+	if err != nil {
+		return err
+	}
+	defer program.Close()
+	return replaceFile(filepath.Join(dir, "pmda"+a.Name), program, 0o755)
+}
+
+// replaceFile writes a file in one step: a program that runs cannot be written
+// over.
+func replaceFile(path string, r io.Reader, mode os.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".install*")
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, r)
+	if err = errors.Join(err, f.Chmod(mode), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}

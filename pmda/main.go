@@ -1,0 +1,256 @@
+package pmda
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/pcp-go/pcp/internal/getopt"
+	"github.com/pcp-go/pcp/internal/pmlog"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// Main runs an agent as a program of its own, and ends the program: on the
+// pipes that a collector has made standard input and output, or on the socket
+// that an option names. It takes the options that PCP's agents take; --help
+// lists them. The log is the file NAME.log in the working directory unless -l
+// names another, "-" being standard error. It also installs the program into a
+// PCP; see --install.
+//
+// What the agent prints by mistake goes to the log. Started by root, it becomes
+// the user pcp, if there is one, or that of -U. It ends with status 0 when the
+// collector closes the connection or a signal asks it to, and with 1 for a wrong
+// command line or when it cannot serve.
+//
+// It is what a main function around pmdaDaemon(3), pmdaGetOptions(3),
+// pmdaOpenLog(3), pmdaConnect(3) and pmdaMain(3) is in C. A Daemon has choices.
+func Main(a *Agent) { (&Daemon{Agent: a, Log: a.Name + ".log"}).Main() }
+
+// A Daemon is an Agent as a program of its own, as Main runs it. The zero value
+// of all but Agent will do.
+type Daemon struct {
+	Agent *Agent
+	// Handler is what serves, if that is not the Agent itself but Serial of it or
+	// a type that embeds it.
+	Handler Handler
+	// Log is the log file unless -l names one; empty means standard error.
+	Log string
+	// User is the account that an agent which root starts becomes, unless -U names
+	// one; empty means pcp if that exists.
+	User string
+	// PipeOnly leaves out the options for sockets.
+	PipeOnly bool
+	// HelpFile adds the option -h, which names a file with help texts in the form
+	// that newhelp(1) compiles. They replace those of the Agent.
+	HelpFile bool
+	// Options are further options.
+	Options []Option
+	// Operands, if not nil, gets the arguments that are no options.
+	Operands func(args []string) error
+}
+
+// An Option is an option of a Daemon.
+type Option struct {
+	Short byte   // its letter, 0 if it has none
+	Long  string // its name, empty if it has none
+	Arg   string // what the usage message calls its argument; empty if it takes none
+	Help  string // what it does, in a few words
+	// Set takes the option. An error is printed, with the usage message, and ends
+	// the program.
+	Set func(value string) error
+}
+
+// Main runs the Daemon with the program's arguments and standard streams, and
+// ends the program.
+func (d *Daemon) Main() {
+	ctx, stop := untilSignal(context.Background())
+	status := d.run(ctx, process{os.Args, os.Stdin, os.Stdout, os.Stderr, true})
+	stop()
+	os.Exit(status)
+}
+
+// Run is Main inside a program with a life of its own: it returns the exit
+// status, and ends with ctx. args has the program's name first. Standard input
+// and output stay what they are, and so does the user unless -U is given.
+// Streams are closed if they are io.Closers.
+func (d *Daemon) Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return d.run(ctx, process{args, stdin, stdout, stderr, false})
+}
+
+// A process is where a Daemon runs.
+type process struct {
+	args           []string
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	own            bool // nobody else is in it
+}
+
+func (p process) program() string {
+	if len(p.args) == 0 {
+		return "pmda"
+	}
+	return filepath.Base(p.args[0])
+}
+
+// run returns the exit status.
+func (d *Daemon) run(ctx context.Context, p process) int {
+	c, set := d.command(p)
+	operands, errs := set.Parse(p.args[min(1, len(p.args)):])
+	if d.Operands != nil && len(errs) == 0 {
+		if err := d.Operands(operands); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if set.Report(p.stderr, errs) {
+		return 1
+	}
+	log := pmlog.New(p.stderr, p.program(), c.level)
+	if err := d.Agent.Err(); err != nil {
+		log.Log(ctx, pmlog.LevelCritical, err.Error())
+		return 1
+	}
+	if c.print != "" || c.install != "" {
+		if err := d.export(c, p); err != nil {
+			log.Log(ctx, pmlog.LevelCritical, err.Error())
+			return 1
+		}
+		return 0
+	}
+	if f := c.openLog(p); f != nil {
+		defer f.Finish()
+		log = pmlog.New(f, p.program(), c.level)
+	}
+	if d.Agent.Logger == nil {
+		d.Agent.Logger = log
+	}
+	if p.own {
+		slog.SetDefault(log)
+	}
+	if c.helpFile != "" {
+		d.readHelp(c.helpFile, log)
+	}
+	if err := d.serve(ctx, c, p, log); err != nil {
+		log.Log(ctx, pmlog.LevelCritical, err.Error())
+		if errors.Is(err, io.EOF) { // nobody there; that is the usual end
+			return 0
+		}
+		return 1
+	}
+	return 0
+}
+
+// openLog returns the log file, nil if that is standard error.
+func (c *command) openLog(p process) *pmlog.File {
+	if c.log == "-" || c.log == "" && !c.logGiven {
+		return nil
+	}
+	f, err := pmlog.Open(c.log, p.program())
+	if err != nil {
+		// The words of pmOpenLog(3), for those who search logs.
+		io.WriteString(p.stderr, p.program()+": cannot open log \""+c.log+"\" for writing : "+pdu.FromError(err).Error()+"\n")
+		return nil
+	}
+	if p.own {
+		if err := f.TakeStderr(); err != nil {
+			io.WriteString(p.stderr, p.program()+": standard error stays apart from the log: "+err.Error()+"\n")
+		}
+	}
+	return f
+}
+
+// serve connects, gives up privileges, and serves.
+func (d *Daemon) serve(ctx context.Context, c *command, p process, log *slog.Logger) error {
+	ln, err := c.listen(ctx, log)
+	if err != nil {
+		return err
+	}
+	if err := d.switchUser(c, p, log); err != nil {
+		if ln != nil {
+			ln.Close()
+		}
+		return err
+	}
+	var rw io.ReadWriteCloser
+	switch {
+	case ln != nil:
+		rw, err = accept(ctx, ln)
+	case p.own:
+		rw, err = takeStdio()
+	default:
+		rw = duplex{p.stdin, p.stdout}
+	}
+	if err == nil {
+		h := d.Handler
+		if h == nil {
+			h = d.Agent
+		}
+		err = Serve(ctx, h, rw)
+		rw.Close()
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// switchUser becomes the user that the command line or the Daemon names.
+func (d *Daemon) switchUser(c *command, p process, log *slog.Logger) error {
+	switch {
+	case c.user != "":
+		return becomeUser(c.user)
+	case !p.own || os.Geteuid() != 0:
+		return nil
+	case d.User != "":
+		return becomeUser(d.User)
+	}
+	if !userExists(defaultUser) {
+		log.Warn("stays root: there is no user " + defaultUser)
+		return nil
+	}
+	return becomeUser(defaultUser)
+}
+
+// defaultUser is PCP_USER where nobody has changed it.
+const defaultUser = "pcp"
+
+// A duplex is two streams as one.
+type duplex struct {
+	io.Reader
+	io.Writer
+}
+
+// Close closes both.
+func (d duplex) Close() error {
+	var errs [2]error
+	if c, ok := d.Reader.(io.Closer); ok {
+		errs[0] = c.Close()
+	}
+	if c, ok := d.Writer.(io.Closer); ok {
+		errs[1] = c.Close()
+	}
+	return errors.Join(errs[:]...)
+}
+
+// command is what a command line says.
+type command struct {
+	level     slog.Level
+	log       string
+	logGiven  bool
+	user      string
+	helpFile  string
+	transport byte   // 'p', 'i', '6', 'u'; 0 if not given
+	address   string // of a socket
+	print     string
+	install   string
+}
+
+// command makes the option table, which fills what it returns with it.
+func (d *Daemon) command(p process) (*command, *getopt.Set) {
+	c := &command{log: d.Log}
+	set := &getopt.Set{Program: p.program(), Synopsis: "[options]", InOrder: p.own && os.Getenv("POSIXLY_CORRECT") != ""}
+	set.Options = append(append(d.generalOptions(c), c.transportOptions(d.PipeOnly)...), c.exportOptions()...)
+	return c, set
+}

@@ -1,0 +1,146 @@
+//go:build unix
+
+package pmda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"os/user"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// untilSignal ends the context when a signal asks the program to end. A
+// terminal that goes away does not matter to a daemon.
+func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
+	signal.Ignore(syscall.SIGHUP)
+	return signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
+}
+
+// takeStdio takes standard input and output away from the rest of the program:
+// what that prints goes to standard error, and it reads nothing. Reads of a pipe
+// or socket can be interrupted.
+func takeStdio() (io.ReadWriteCloser, error) {
+	if isTerminal(os.Stdin) {
+		return nil, errors.New("standard input is a terminal: an agent is started by a collector or with -i, -u or -6, see --help")
+	}
+	in, err := move(0, "standard input")
+	if err != nil {
+		return nil, err
+	}
+	out, err := move(1, "standard output")
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	rw := duplex{in, out}
+	null, err := os.Open(os.DevNull)
+	if err == nil {
+		err = errors.Join(dup2(int(null.Fd()), 0), dup2(2, 1), null.Close())
+	}
+	if err != nil {
+		rw.Close()
+		return nil, fmt.Errorf("take standard input and output: %w", err)
+	}
+	return rw, nil
+}
+
+// isTerminal reports whether f is a device that is not the empty one.
+func isTerminal(f *os.File) bool {
+	st, err := f.Stat()
+	if err != nil || st.Mode()&fs.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err == nil && !os.SameFile(st, null)
+}
+
+// move makes a file of a descriptor, under another number that child processes
+// do not get.
+func move(fd int, name string) (*os.File, error) {
+	n, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(n, &st); err == nil && (st.Mode&unix.S_IFMT == unix.S_IFIFO || st.Mode&unix.S_IFMT == unix.S_IFSOCK) {
+		// Only then does os.NewFile let the run time poll it.
+		if err := unix.SetNonblock(n, true); err != nil {
+			unix.Close(n)
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return os.NewFile(uintptr(n), name), nil
+}
+
+// restrictSocket lets the collector's account use a socket, and no other.
+func restrictSocket(path string) error {
+	if os.Geteuid() == 0 {
+		if u, err := user.Lookup(defaultUser); err == nil {
+			uid, gid, err := ids(u)
+			if err == nil {
+				err = os.Chown(path, uid, gid)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return os.Chmod(path, 0o660)
+}
+
+func ids(u *user.User) (uid, gid int, err error) {
+	uid, err = strconv.Atoi(u.Uid)
+	gid, gerr := strconv.Atoi(u.Gid)
+	return uid, gid, errors.Join(err, gerr)
+}
+
+func userExists(name string) bool {
+	_, err := user.Lookup(name)
+	return err == nil
+}
+
+// becomeUser gives up the privileges of the present user for those of another,
+// for good.
+func becomeUser(name string) error {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return fmt.Errorf("cannot find the %s user to switch to", name)
+	}
+	uid, gid, err := ids(u)
+	if err != nil {
+		return fmt.Errorf("switch to user %s: %w", name, err)
+	}
+	if uid == os.Getuid() && uid == os.Geteuid() {
+		return nil
+	}
+	var groups []int
+	if have, err := os.Getgroups(); err == nil && len(have) > 0 {
+		names, err := u.GroupIds()
+		if err != nil {
+			return fmt.Errorf("groups of user %s: %w", name, err)
+		}
+		for _, s := range names {
+			if g, err := strconv.Atoi(s); err == nil {
+				groups = append(groups, g)
+			}
+		}
+	}
+	if err := syscall.Setgid(gid); err != nil {
+		return fmt.Errorf("switch to the group of user %s: %w", name, err)
+	}
+	if err := syscall.Setgroups(groups); err != nil {
+		return fmt.Errorf("switch to the groups of user %s: %w", name, err)
+	}
+	if err := syscall.Setuid(uid); err != nil {
+		return fmt.Errorf("switch to user %s: %w", name, err)
+	}
+	return nil
+}
