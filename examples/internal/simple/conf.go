@@ -1,0 +1,80 @@
+package simple
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// maxLine is how much of the file's first line counts.
+const maxLine = 255
+
+// conf is the configuration file.
+type conf struct {
+	path   string
+	mtime  time.Time // of what the instances were made of
+	failed pdu.Error // why the file could not be looked at the last time
+}
+
+// check makes the instances anew if the file has changed. Without it there are none.
+func (c *conf) check(d *pmda.InDom, log *slog.Logger) {
+	st, err := os.Stat(c.path)
+	if err != nil {
+		if code := pdu.FromError(err); code != c.failed { // say it once
+			log.Error("stat failed on " + c.path + ": " + code.Error())
+			c.failed = code
+		}
+		d.Set()
+		c.mtime = time.Time{}
+		return
+	}
+	c.failed = 0
+	if st.ModTime().Equal(c.mtime) {
+		return
+	}
+	c.mtime = st.ModTime()
+	names, err := c.read(log)
+	if err != nil {
+		log.Error("cannot read " + c.path + ": " + err.Error())
+	}
+	if err := d.Update(names...); err != nil {
+		log.Error(err.Error())
+	}
+	if len(names) == 0 {
+		log.Warn(`"timenow" instance domain is empty`)
+	}
+}
+
+// read returns the instances, which have commas between in the file.
+func (c *conf) read(log *slog.Logger) ([]string, error) {
+	f, err := os.Open(c.path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	line, err := bufio.NewReader(io.LimitReader(f, maxLine)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	var names []string
+	for name := range strings.SplitSeq(strings.TrimSuffix(line, "\n"), ",") {
+		switch name {
+		case "sec", "min", "hour":
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		case "":
+		default:
+			log.Warn(`ignoring "` + name + `" in ` + c.path)
+		}
+	}
+	return names, nil
+}

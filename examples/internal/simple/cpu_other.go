@@ -1,0 +1,13 @@
+//go:build !unix
+
+package simple
+
+import (
+	"errors"
+	"time"
+)
+
+// cpuTimes are the processor times of a process.
+type cpuTimes struct{ user, sys time.Duration }
+
+func readCPU() (cpuTimes, error) { return cpuTimes{}, errors.ErrUnsupported }

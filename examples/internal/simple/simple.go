@@ -1,0 +1,129 @@
+// Package simple is an agent that shows most of what agents can do: values that a client can set, two instance
+// domains of which one follows a file, help texts and labels. It serves what the agent of this name that comes with
+// PCP does.
+package simple
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// simple is the state of the agent.
+type simple struct {
+	agent *pmda.Agent
+	conf  conf
+	now   *pmda.InDom
+
+	mu       sync.Mutex // held for a whole request, so that each sees the state that it has made
+	numfetch uint32
+	colors   [3]int32  // by instance
+	clock    time.Time // of the fetch
+	cpu      cpuTimes
+	cpuAt    uint32 // numfetch when they were taken
+}
+
+// New returns the agent. conf is the path of its configuration file, a line such as "sec,min,hour" with the
+// instances of simple.now; it is read again when it has changed.
+func New(conf string) *pmda.Agent {
+	s := &simple{agent: &pmda.Agent{Name: "simple", Domain: 253, DomainLabels: `{"role":"testing"}`}}
+	s.conf.path = conf
+	s.colors = [3]int32{0, 100, 200}
+	s.register()
+	s.agent.Callbacks = pmda.Callbacks{Fetch: s.fetch, Instances: s.instances, Store: s.store}
+	return s.agent
+}
+
+// register enters the tables. The numbers are those of PCP's agent; others could leave them out.
+func (s *simple) register() {
+	a := s.agent
+	color := a.AddInDom("color", "red", "green", "blue")
+	color.Text, color.Help = colorInDomText, colorInDomHelp
+	color.Labels = `{"indom_name":"color","model":"RGB"}`
+
+	s.now = a.AddInDom("time")
+	s.now.Text, s.now.Help = timeInDomText, timeInDomHelp
+	s.now.Labels = `{"indom_name":"time","unitsystem":"SI"}`
+	s.now.InstanceLabels = func(i pdu.Instance) string { return `{"units":"` + i.Name + `"}` }
+
+	pmda.Register(a, pmda.Metric[uint32]{
+		Name: "simple.numfetch", Text: numfetchText, Help: numfetchHelp, ID: pmda.Item(0, 0),
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) { return s.numfetch, nil },
+	})
+	pmda.Register(a, pmda.Metric[int32]{
+		Name: "simple.color", Text: colorText, Help: colorHelp, ID: pmda.Item(0, 1), InDom: color,
+		Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (int32, error) {
+			c := &s.colors[i.ID]
+			*c = (*c + 1) % 256
+			return *c, nil
+		},
+	})
+	pmda.Register(a, pmda.Metric[float64]{
+		Name: "simple.time.user", Text: userText, Help: userHelp, ID: pmda.Item(1, 2), Sem: pdu.SemCounter, Units: pdu.TimeSec,
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (float64, error) {
+			err := s.takeCPU()
+			return s.cpu.user.Seconds(), err
+		},
+	})
+	pmda.Register(a, pmda.Metric[float64]{
+		Name: "simple.time.sys", Text: sysText, Help: sysHelp, ID: pmda.Item(1, 3), Sem: pdu.SemCounter, Units: pdu.TimeSec,
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (float64, error) {
+			err := s.takeCPU()
+			return s.cpu.sys.Seconds(), err
+		},
+	})
+	pmda.Register(a, pmda.Metric[uint32]{
+		Name: "simple.now", Text: nowText, Help: nowHelp, ID: pmda.Item(2, 4), InDom: s.now,
+		Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (uint32, error) { return s.timeOf(i.Name), nil },
+	})
+}
+
+// fetch counts, and lets the tables answer.
+func (s *simple) fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.numfetch++
+	s.conf.check(s.now, s.log())
+	s.clock = time.Now()
+	return s.agent.Default().Fetch(ctx, r, ids, w)
+}
+
+func (s *simple) instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conf.check(s.now, s.log())
+	return s.agent.Default().Instances(ctx, r, d, inst, name)
+}
+
+// takeCPU takes the processor times of this process, once a fetch. Of a count of fetches that a client has set back
+// the times are taken again when it has caught up, as in PCP's agent.
+func (s *simple) takeCPU() (err error) {
+	if s.numfetch > s.cpuAt {
+		if s.cpu, err = readCPU(); err == nil {
+			s.cpuAt = s.numfetch
+		}
+	}
+	return err
+}
+
+// timeOf is the part of the time that an instance of simple.now stands for.
+func (s *simple) timeOf(instance string) uint32 {
+	switch instance {
+	case "sec":
+		return uint32(s.clock.Second())
+	case "min":
+		return uint32(s.clock.Minute())
+	}
+	return uint32(s.clock.Hour())
+}
+
+func (s *simple) log() *slog.Logger {
+	if s.agent.Logger == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return s.agent.Logger
+}

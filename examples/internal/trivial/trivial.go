@@ -1,0 +1,29 @@
+// Package trivial is the least agent that there can be: one metric. It serves what the agent of this name that comes
+// with PCP does.
+package trivial
+
+import (
+	"context"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// New returns the agent.
+func New() *pmda.Agent {
+	a := &pmda.Agent{Name: "trivial", Domain: 250}
+	pmda.Register(a, pmda.Metric[uint64]{
+		Name:  "trivial.time",
+		Text:  "time in seconds since 1 Jan 1970",
+		Help:  "The time in seconds since the epoch (1st of January, 1970).",
+		Sem:   pdu.SemCounter,
+		Units: pdu.TimeSec,
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
+			return uint64(time.Now().Unix()), nil
+		},
+	})
+	// PCP's trivial is of the time before labels. Without this line it would have {"agent":"trivial"}, as agents do.
+	a.Callbacks.Labels = func(context.Context, *pmda.Request, uint32, pdu.LabelClass) ([]pdu.LabelSet, error) { return nil, nil }
+	return a
+}

@@ -1,0 +1,23 @@
+// Simple is an agent that shows most of what agents can do, the counterpart of PCP's pmdasimple: values that a client
+// can set, two instance domains of which one follows a file, help texts and labels. The package examples/internal/simple
+// is the agent; it also runs inside a collector.
+//
+//	go build ./examples/simple
+//	./simple -i 2078                 # wait for a collector
+//	dbpmda                           # or try it by hand: open pipe ./simple
+package main
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+
+	"github.com/pcp-go/pcp/examples/internal/simple"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+func main() {
+	dir := cmp.Or(os.Getenv("PCP_PMDAS_DIR"), "/var/lib/pcp/pmdas")
+	d := pmda.Daemon{Agent: simple.New(filepath.Join(dir, "simple", "simple.conf")), Log: "simple.log"}
+	d.Main()
+}
