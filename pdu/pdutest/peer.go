@@ -56,7 +56,7 @@ func Serve(t TB, script ...Step) net.Conn {
 	go func() {
 		defer close(done)
 		defer far.Close()
-		if err := play(far, script); err != nil && !(t.Failed() && errors.Is(err, io.EOF)) {
+		if err := play(far, script); err != nil && !(t.Failed() && closed(err)) {
 			t.Errorf("pdutest: %v", err)
 		}
 	}()
@@ -89,3 +89,6 @@ func play(far net.Conn, script []Step) error {
 	}
 	return nil
 }
+
+// closed reports whether the near end is gone.
+func closed(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) }

@@ -1,0 +1,113 @@
+// Package pdu is the vocabulary of Performance Co-Pilot: its data model, and the
+// protocol data units in which clients, collectors and agents speak of it.
+//
+// The model is [PMID], [InDom], [InstID], [Type], [Sem], [Units], [Desc], [Atom],
+// [EventArray], [LabelSet], [Profile] and [Error]. The protocol is a struct for
+// each kind of PDU, with Append and Decode, and [Conn], which frames them over any
+// io.ReadWriter; this package knows no network. Here a client asks a collector
+// for the values of one metric:
+//
+//	c := pdu.NewConn(stream) // a net.Conn, say
+//	if _, err := pdu.ClientHello(c, int32(os.Getpid()), 0); err != nil {
+//		return err
+//	}
+//	// The profile is needed before the first fetch, and not answered.
+//	if err := errors.Join(
+//		c.Queue(0, pdu.SetProfile{}),
+//		c.Write(0, pdu.Fetch{PMIDs: []pdu.PMID{desc.PMID}}),
+//	); err != nil {
+//		return err
+//	}
+//	h, body, err := c.Read()
+//	if err != nil {
+//		return err
+//	}
+//	if h.Kind != pdu.KindResult { // an ERROR may come first: see Status.Change
+//		return &pdu.UnexpectedError{Want: pdu.KindResult, Got: h.Kind}
+//	}
+//	var r pdu.Result
+//	if err := r.Decode(body); err != nil {
+//		return err
+//	}
+//	for inst, value := range r.At(0).All(desc.Type) {
+//		fmt.Println(inst, value)
+//	}
+//
+// Programs that only want values are better served by package pmapi; agents by
+// package pmda. Package pdutest plays the other side in tests.
+//
+// # Kinds and structs
+//
+// A PDU is a header of 12 bytes and a body. C is a client, S a collector, A an
+// agent; what does not say otherwise is sent by one side only.
+//
+//	0x7000 ERROR           [Status]         S→C, A→S, S→A; as a collector's first PDU [Challenge]
+//	0x7001 RESULT          [Result]         S→C, A→S values; C→S, S→A a store
+//	0x7002 PROFILE         [SetProfile]     C→S, S→A, not answered
+//	0x7003 FETCH           [Fetch]          C→S, S→A, answered by RESULT
+//	0x7004 DESC_REQ        [DescReq]        C→S, S→A
+//	0x7005 DESC            [DescReply]      S→C, A→S
+//	0x7006 INSTANCE_REQ    [InstanceReq]    C→S, S→A
+//	0x7007 INSTANCE        [InstanceReply]  S→C, A→S
+//	0x7008 TEXT_REQ        [TextReq]        C→S, S→A
+//	0x7009 TEXT            [TextReply]      S→C, A→S
+//	0x700c CREDS           [Creds]          C→S, A→S, S→A
+//	0x700d PMNS_IDS        [PMIDList]       names of a PMID: C→S, S→A; PMIDs of names: S→C, A→S
+//	0x700e PMNS_NAMES      [NameList]       PMIDs of names: C→S, S→A; names: S→C, A→S
+//	0x700f PMNS_CHILD      [ChildReq]       C→S, S→A, answered by PMNS_NAMES
+//	0x7010 PMNS_TRAVERSE   [TraverseReq]    C→S, S→A, answered by PMNS_NAMES
+//	0x7011 ATTR            [Attr]           C→S, S→C in the hello, S→A
+//	0x7012 LABEL_REQ       [LabelReq]       C→S, S→A
+//	0x7013 LABEL           [LabelReply]     S→C, A→S
+//	0x7014 HIGHRES_FETCH   [Fetch]          C→S, answered by HIGHRES_RESULT
+//	0x7015 HIGHRES_RESULT  [Result]         S→C
+//	0x7016 DESC_IDS        [DescsReq]       C→S
+//	0x7017 DESCS           [DescsReply]     S→C
+//
+// Any request may be answered by ERROR instead. There are no request numbers:
+// answers come in the order of the requests.
+//
+// # Versions
+//
+// PCP 6.0.3 and 7.x speak the same protocol but differ in what they put up with.
+// This package accepts what either of them sends and sends what both accept:
+//
+//	                             6.0.3 accepts     7.x accepts         Decode accepts     Append writes
+//	TEXT_REQ, LABEL_REQ          longer ones       exact               exact              exact
+//	DESC_IDS, PMNS_IDS           trailing bytes    exact               exact              exact
+//	INSTANCE_REQ, name           unpadded, longer  padded              padded, unpadded   padded
+//	INSTANCE                     trailing bytes    exact               exact              exact
+//	PMNS_CHILD, PMNS_TRAVERSE    unpadded          unpadded            padded, unpadded   padded
+//	TEXT                         unpadded          padded              padded, unpadded   padded
+//	CREDS without credentials    yes               no                  no                 no
+//	PROFILE, nothing listed      28 bytes          24 or 28 bytes      24 or 28 bytes     28 bytes
+//	PROFILE, trailing bytes      yes               no                  no                 no
+//	PMNS_NAMES, an error code    no                yes                 yes                if Err is set
+//	value block at the very end  yes               no                  no                 no
+//	LABEL, bytes after the texts yes               up to a whole word  up to a whole word none
+//	event arrays                 unchecked         checked             checked by Events  -
+//	length of a PDU              any               below 2³¹-1024      up to MaxLen       up to MaxLen
+//
+// # Memory and concurrency
+//
+// Append adds to the caller's buffer. Decode takes a body, usually from
+// [Conn.Read], where it lives until the next Read; each Decode says what of the
+// value aliases it. Decoding into a used value reuses its slices: numbers and
+// results then allocate nothing, strings are copied. A decoder never panics, and
+// allocates in proportion to the bytes that it was given, whatever counts they
+// hold. Its error is [ErrIPC] wrapped with the field and its offset, and leaves a
+// zero value.
+//
+// Values of this package may be read by several goroutines, and changed by one
+// at a time; what differs says so.
+//
+// # Names in the C library
+//
+// pmResult and pmHighResResult are [Result], pmValueSet is [ValueSet], pmAtomValue
+// is [Atom], pmDesc is [Desc], pmUnits is [Units], pmLabelSet is [LabelSet], and
+// PM_ERR_*, PM_TYPE_*, PM_SEM_*, PM_LABEL_*, PM_TEXT_* and PMCD_* are constants of
+// [Error], [Type], [Sem], [LabelClass], [TextKind] and [Change]. __pmSendX and
+// __pmDecodeX are Append and Decode of the struct of the kind, __pmGetPDU is
+// [Conn.Read], pmExtractValue(3) is [As], pmAddProfile(3) and pmDelProfile(3) are
+// [Profile.Add] and [Profile.Delete].
+package pdu
