@@ -107,7 +107,7 @@ type Unimplemented struct {
 }
 
 // Info is the name and the domain.
-func (u Unimplemented) Info() Info { return Info{Name: u.Name, Domain: u.Domain} }
+func (u Unimplemented) Info() Info { return Info(u) }
 
 // Fetch gives pdu.ErrPMID for every metric.
 func (Unimplemented) Fetch(_ context.Context, _ *Request, ids []pdu.PMID, w *pdu.ResultWriter) error {

@@ -10,6 +10,8 @@ import (
 
 // NoValue is what Value returns when there is no value now. It is no failure:
 // the instance is left out of the result.
+//
+//lint:ignore ST1012 It is an answer like io.EOF, not a failure.
 var NoValue = errors.New("no value available")
 
 // An ItemID is the agent's part of a PMID. The zero ItemID takes the next free

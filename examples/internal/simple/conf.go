@@ -26,6 +26,9 @@ type conf struct {
 
 // check makes the instances anew if the file has changed. Without it there are none.
 func (c *conf) check(d *pmda.InDom, log *slog.Logger) {
+	if c.path == "" {
+		return
+	}
 	st, err := os.Stat(c.path)
 	if err != nil {
 		if code := pdu.FromError(err); code != c.failed { // say it once

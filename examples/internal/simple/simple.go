@@ -28,7 +28,7 @@ type simple struct {
 }
 
 // New returns the agent. conf is the path of its configuration file, a line such as "sec,min,hour" with the
-// instances of simple.now; it is read again when it has changed.
+// instances of simple.now; it is read again when it has changed. An empty path means all three, for ever.
 func New(conf string) *pmda.Agent {
 	s := &simple{agent: &pmda.Agent{Name: "simple", Domain: 253, DomainLabels: `{"role":"testing"}`}}
 	s.conf.path = conf
@@ -46,6 +46,9 @@ func (s *simple) register() {
 	color.Labels = `{"indom_name":"color","model":"RGB"}`
 
 	s.now = a.AddInDom("time")
+	if s.conf.path == "" {
+		s.now.Update("sec", "min", "hour")
+	}
 	s.now.Text, s.now.Help = timeInDomText, timeInDomHelp
 	s.now.Labels = `{"indom_name":"time","unitsystem":"SI"}`
 	s.now.InstanceLabels = func(i pdu.Instance) string { return `{"units":"` + i.Name + `"}` }

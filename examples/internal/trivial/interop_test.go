@@ -1,6 +1,8 @@
 package trivial_test
 
 import (
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,4 +18,35 @@ func TestTranscript(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("transcript (-C +Go):\n%s", diff)
 	}
+}
+
+// TestPMCD compares what clients of a C pmcd see of the agent with what they see of PCP's own.
+func TestPMCD(t *testing.T) {
+	pcptest.Need(t, "pmcd", "pminfo", "pmval", "gcc", "make")
+	want, got := session(t, ""), session(t, pcptest.Build(t, "./examples/trivial"))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("session (-C +Go):\n%s", diff)
+	}
+}
+
+func session(t *testing.T, program string) string {
+	t.Helper()
+	dir, env := pcptest.AgentDir(t, "trivial", program)
+	line := "trivial 250 pipe binary " + filepath.Join(dir, "pmdatrivial") + " -d 250 -l " + filepath.Join(t.TempDir(), "log")
+	pmcd := pcptest.StartPMCD(t, pcptest.Config{Agents: []string{line}, PMNS: pcptest.Names(t, "trivial"), Env: env})
+	var b strings.Builder
+	for _, args := range []string{"pminfo -dmtTl trivial", "pmprobe trivial", "pmstore trivial.time 3"} {
+		argv := strings.Fields(args)
+		out, errs, _ := pcptest.Run(t, nil, "", append([]string{argv[0], "-h", pmcd.Host()}, argv[1:]...)...)
+		b.WriteString(out + errs)
+	}
+	// One second and a bit per second.
+	out, _, _ := pcptest.Run(t, nil, "", "pmval", "-h", pmcd.Host(), "-s", "2", "-t", "1", "trivial.time")
+	for line := range strings.SplitSeq(strings.TrimSpace(out), "\n") {
+		if f := strings.Fields(line); len(f) == 1 && (strings.HasPrefix(f[0], "0.99") || strings.HasPrefix(f[0], "1.0")) {
+			line = "about 1"
+		}
+		b.WriteString(line + "\n")
+	}
+	return strings.ReplaceAll(b.String(), pmcd.Host(), "HOST")
 }

@@ -1,0 +1,45 @@
+// Package pcp is the root of an implementation of Performance Co-Pilot in pure
+// Go. It holds no code: this page is the map of its packages.
+//
+//	pdu             data model and protocol: identifiers, values, labels, PDUs
+//	pdu/pdutest     a scripted peer in memory, for tests
+//	pmns            metric name spaces
+//	pmda            agents: tables, callbacks, Main
+//	pmda/pmdatest   a conformance test for agents
+//	pmda/collector  the collector, to embed or to run (examples/pmcd)
+//
+// # To export metrics
+//
+// An agent is a value: metrics and instance domains in tables, with a function
+// for each value. The same agent runs in a program of its own under pmcd, or in
+// a collector inside your program.
+//
+//	a := &pmda.Agent{Name: "cache", Domain: 400}
+//	pmda.Register(a, pmda.Metric[uint64]{
+//		Name: "cache.hits", Text: "Lookups answered from memory",
+//		Sem: pdu.SemCounter, Units: pdu.UnitCount,
+//		Value: func(ctx context.Context, r *pmda.Request, i pdu.Instance) (uint64, error) {
+//			return hits.Load(), nil
+//		},
+//	})
+//	pmda.Main(a) // under pmcd, over a pipe or a socket
+//
+// # To embed a collector
+//
+// A collector is a value too. It needs no files and no privileges; the listeners
+// are yours.
+//
+//	srv := &collector.Server{Logger: slog.Default()}
+//	srv.Add(a)
+//	err := srv.Serve(ctx, ln) // until ctx ends; then everything has gone
+//
+// # To speak the protocol
+//
+//	c := pdu.NewConn(stream)
+//	offered, err := pdu.ClientHello(c, 0, 0)
+//	err = c.Write(0, pdu.DescReq{PMID: id})
+//	h, body, err := c.Read()
+//
+// Names of the C library stand in the comments of what answers to them, so that
+// a reader of PCP's guides finds pmdaInit or pmGetInDom by a search.
+package pcp

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+)
+
+// start runs the program on a port and a socket of its own; host is for -h.
+func start(t *testing.T, env []string, args ...string) (p *pcptest.Process, host, socket string) {
+	t.Helper()
+	port := pcptest.FreePort(t)
+	socket = filepath.Join(pcptest.ShortDir(t), "pmcd.socket")
+	host = fmt.Sprintf("localhost:%d", port)
+	p = pcptest.Start(t, pcptest.Daemon{
+		Path: pcptest.Build(t, "./examples/pmcd"),
+		Args: append([]string{"-p", strconv.Itoa(port), "-s", socket}, args...),
+		Env:  env, Dir: t.TempDir(), Addr: host, Greets: true,
+	})
+	return p, host, socket
+}
+
+// tool runs a tool of PCP that has to succeed without a word on standard error.
+func tool(t *testing.T, argv ...string) string {
+	t.Helper()
+	out, errs, status := pcptest.Run(t, nil, "", argv...)
+	if status != 0 || errs != "" {
+		t.Fatalf("%s: exit status %d\n%s%s", strings.Join(argv, " "), status, out, errs)
+	}
+	return out
+}
+
+// TestFirstLight looks at the embedded agents with PCP's tools, as the README
+// tells.
+func TestFirstLight(t *testing.T) {
+	pcptest.Need(t, "pminfo", "pmval", "pmprobe", "pmstore")
+	p, host, socket := start(t, nil)
+	out := tool(t, "pminfo", "-h", host, "-f", "simple", "pmcd.version")
+	for _, want := range []string{
+		`inst \[0 or "red"\] value 1\n`, `inst \[1 or "green"\] value 101\n`, `inst \[2 or "blue"\] value 201\n`,
+		`simple.numfetch\n    value 1\n`, `inst \[2 or "hour"\] value \d+\n`, `pmcd.version\n    value "\d+\.\d+\.\d+"\n`,
+	} {
+		if !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("pminfo -f simple does not show %q:\n%s", want, out)
+		}
+	}
+	if out := tool(t, "pmval", "-h", host, "-s", "3", "-t", "0.05", "simple.color"); !strings.Contains(out, "red") || strings.Count(out, "\n") < 9 {
+		t.Errorf("pmval:\n%s", out)
+	}
+	if out := tool(t, "pmprobe", "-h", host, "-v", "simple"); !regexp.MustCompile(`(?m)^simple\.now 3 \d+ \d+ \d+$`).MatchString(out) {
+		t.Errorf("pmprobe -v simple:\n%s", out)
+	}
+	if out := tool(t, "pmstore", "-h", host, "simple.numfetch", "0"); !regexp.MustCompile(`^simple\.numfetch old value=\d+ new value=0\n$`).MatchString(out) {
+		t.Errorf("pmstore:\n%s", out)
+	}
+	if out := tool(t, "pminfo", "-h", "unix://"+socket, "-f", "simple.numfetch"); !strings.Contains(out, "value 1\n") {
+		t.Errorf("pminfo over the unix socket, after the store:\n%s", out)
+	}
+	if !strings.Contains(p.Log(), "try: pminfo -h "+host) {
+		t.Errorf("the first line does not say how to look:\n%s", p.Log())
+	}
+}
+
+// TestEverything asks for all that there is of every metric.
+func TestEverything(t *testing.T) {
+	pcptest.Need(t, "pminfo")
+	_, host, _ := start(t, nil)
+	out := tool(t, "pminfo", "-h", host, "-dmtTlf")
+	if bad := regexp.MustCompile(`(?m)^(Error|.*: Error).*$`).FindAllString(out, -1); bad != nil {
+		t.Errorf("%q", bad)
+	}
+	if n := strings.Count(out, "Data Type:"); n < 100 {
+		t.Errorf("pminfo described %d metrics, want those of pmcd and simple", n)
+	}
+}
+
+// withAgents runs C pmcd and ours with the same shipped agents.
+func withAgents(t *testing.T, agents ...string) (c *pcptest.PMCD, host string) {
+	t.Helper()
+	c = pcptest.StartPMCD(t, pcptest.Config{Shipped: agents})
+	set := pcptest.Agents(t, agents...)
+	dir := t.TempDir()
+	conf, names := filepath.Join(dir, "pmcd.conf"), filepath.Join(dir, "pmns")
+	for path, text := range map[string]string{conf: set.Conf, names: set.PMNS} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, host, _ := start(t, set.Env, "-f", "-l", "-", "-i", "INADDR_LOOPBACK", "-c", conf, "-n", names)
+	for _, a := range agents {
+		if a != "pmcd" && !strings.Contains(p.Log(), "agent started agent="+a) {
+			t.Fatalf("agent %s did not start:\n%s", a, p.Log())
+		}
+	}
+	return c, host
+}
+
+// TestHostsAgents runs C agents under our collector: what the tools show of
+// their metrics is what they show under C pmcd, byte for byte.
+func TestHostsAgents(t *testing.T) {
+	pcptest.Need(t, "pmcd", "pminfo")
+	c, host := withAgents(t, "sample", "linux", "proc")
+	for _, agent := range []struct {
+		name   string
+		labels bool
+	}{{"sample", true}, {"linux", true}, {"proc", false}} {
+		t.Run(agent.name, func(t *testing.T) {
+			names := metricsOf(t, c.Host(), agent.name)
+			compare(t, c.Host(), host, append([]string{"-dmtT"}, names...))
+			if agent.labels {
+				compare(t, c.Host(), host, append([]string{"-l"}, names...))
+			}
+		})
+	}
+}
+
+// domains are the first fields of the PMIDs of the shipped agents.
+var domains = map[string]string{"sample": "29", "linux": "60", "proc": "3"}
+
+// metricsOf lists the metrics of a shipped agent, by their PMIDs.
+func metricsOf(t *testing.T, host, agent string) []string {
+	t.Helper()
+	var names []string
+	for line := range strings.Lines(tool(t, "pminfo", "-h", host, "-m")) {
+		name, id, _ := strings.Cut(strings.TrimSpace(line), " PMID: ")
+		if strings.HasPrefix(id, domains[agent]+".") {
+			names = append(names, name)
+		}
+	}
+	if len(names) < 100 {
+		t.Fatalf("%d metrics of agent %s", len(names), agent)
+	}
+	return names
+}
+
+// compare runs pminfo against both collectors.
+func compare(t *testing.T, want, got string, args []string) {
+	t.Helper()
+	w, wErrs, wStatus := pcptest.Run(t, nil, "", append([]string{"pminfo", "-h", want}, args...)...)
+	g, gErrs, gStatus := pcptest.Run(t, nil, "", append([]string{"pminfo", "-h", got}, args...)...)
+	if wStatus != gStatus {
+		t.Errorf("pminfo %s: exit status %d, want %d", args[0], gStatus, wStatus)
+	}
+	if diff := cmp.Diff(strings.Split(wErrs, "\n"), strings.Split(gErrs, "\n")); diff != "" {
+		t.Errorf("pminfo %s, standard error (-C +Go):\n%s", args[0], diff)
+	}
+	if diff := cmp.Diff(strings.Split(w, "\n"), strings.Split(g, "\n")); diff != "" {
+		t.Errorf("pminfo %s (-C +Go):\n%s", args[0], diff)
+	}
+	if strings.Count(w, "\n") < 100 {
+		t.Errorf("pminfo %s has %d lines under C pmcd", args[0], strings.Count(w, "\n"))
+	}
+}
+
+// TestSampleValues shows values of every type of the C agent sample, and sets
+// some.
+func TestSampleValues(t *testing.T) {
+	pcptest.Need(t, "pmcd", "pminfo", "pmstore")
+	c, host := withAgents(t, "sample")
+	// Constants, aggregates and strings do not depend on when they are asked for.
+	constant := []string{"-f", "sample.long", "sample.ulong", "sample.float.one", "sample.longlong", "sample.ulonglong",
+		"sample.double", "sample.string", "sample.aggregate", "sample.bin", "sample.part_bin", "sample.bad", "sample.hordes",
+		"sample.needprofile", "sample.noinst", "sample.secret", "sample.dupnames.two.long.bin"}
+	compare(t, c.Host(), host, constant)
+	// Events: the same course from the agent's start on, but for the times.
+	stamp := regexp.MustCompile(`\d\d:\d\d:\d\d\.\d+|value \[event record`)
+	for range 4 {
+		w := stamp.ReplaceAllString(tool(t, "pminfo", "-h", c.Host(), "-f", "sample.event.records", "sample.event.highres_records"), "T")
+		g := stamp.ReplaceAllString(tool(t, "pminfo", "-h", host, "-f", "sample.event.records", "sample.event.highres_records"), "T")
+		if diff := cmp.Diff(strings.Split(w, "\n"), strings.Split(g, "\n")); diff != "" {
+			t.Errorf("events (-C +Go):\n%s", diff)
+		}
+	}
+	for _, s := range [][]string{
+		{"sample.write_me", "17"}, {"sample.long.write_me", "-4"}, {"sample.float.write_me", "1.5"},
+		{"sample.longlong.write_me", "123456789012"}, {"sample.double.write_me", "2.25"},
+		{"sample.string.write_me", "hello, agent"}, {"sample.ulonglong.write_me", "18446744073709551615"},
+		{"-i", "bin-300", "sample.bin", "42"}, {"sample.long.one", "7"}, {"sample.bad.unknown", "1"}, {"sample.string.write_me", ""},
+	} {
+		w, wErrs, wStatus := pcptest.Run(t, nil, "", append([]string{"pmstore", "-h", c.Host()}, s...)...)
+		g, gErrs, gStatus := pcptest.Run(t, nil, "", append([]string{"pmstore", "-h", host}, s...)...)
+		if w != g || wErrs != gErrs || wStatus != gStatus {
+			t.Errorf("pmstore %q: %d %q %q, want %d %q %q", s, gStatus, g, gErrs, wStatus, w, wErrs)
+		}
+	}
+	compare(t, c.Host(), host, constant)
+}
+
+// TestStartFails starts the program in vain: one line says what is wrong, where
+// and what to do, and the exit status is that of C pmcd.
+func TestStartFails(t *testing.T) {
+	pcptest.Need(t, "go")
+	_, host, socket := start(t, nil)
+	_, port, _ := strings.Cut(host, ":")
+	dir := pcptest.ShortDir(t)
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, test := range []struct {
+		name string
+		args []string
+		want string // a pattern that the whole of standard error matches
+	}{
+		{"port busy", []string{"-p", port, "-s", dir + "/s"}, `^pmcd: cannot listen on 127\.0\.0\.1:` + port + `: the port is in use, .* -p\n$`},
+		{"socket busy", []string{"-p", "0", "-s", socket}, `^pmcd: cannot listen on ` + socket + `: another pmcd serves it: .* -s\n$`},
+		{"no socket directory", []string{"-p", "0", "-s", "/nonexistent/s"}, `^pmcd: cannot listen on /nonexistent/s: .*no such file or directory\n$`},
+		{"no name space", []string{"-p", "0", "-s", dir + "/s", "-n", "/nonexistent"}, `^pmcd: cannot load the name space: .*/nonexistent.*\npmcd: .* -n\n$`},
+		{"bad name space", []string{"-p", "0", "-s", dir + "/s", "-n", file("pmns", "root {\n\ta 1:2\n}\n")}, `^pmcd: cannot load the name space: \[.*/pmns:2\] Error Parsing ASCII PMNS: `},
+		{"no configuration", []string{"-f", "-l", "-", "-p", "0", "-s", dir + "/s", "-c", "/nonexistent"}, `/nonexistent: no such file or directory\n$`},
+		{"bad configuration", []string{"-f", "-l", "-", "-p", "0", "-s", dir + "/s", "-n", file("good", "root {\n}\n"), "-c", file("conf", "x 600 pipe binary /bin/true\n")}, `pmcd config\[line 1\]: Error: Illegal domain number \(600\)`},
+		{"bad option", []string{"-t", "x"}, `^pmcd: -t requires a positive numeric argument\nUsage: pmcd`},
+		{"operand", []string{"x"}, `^pmcd: .*x.*\nUsage: pmcd`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			out, errs, status := pcptest.Run(t, nil, "", append([]string{pcptest.Build(t, "./examples/pmcd")}, test.args...)...)
+			if status != 1 || out != "" || !regexp.MustCompile(test.want).MatchString(errs) {
+				t.Errorf("exit status %d, want 1; standard output %q; standard error, want %q:\n%s", status, out, test.want, errs)
+			}
+		})
+	}
+}

@@ -1,0 +1,184 @@
+// Pmcd is the performance metrics collector daemon: it hosts agents and answers
+// clients such as pminfo, pmval and pmlogger.
+//
+// Without -c it hosts the agents that are built in, in the foreground, on the
+// loopback interface, and reads nothing of a PCP installation. With -c it runs
+// the agents of a configuration file, as pmcd(1) does.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/pcp-go/pcp/internal/getopt"
+	"github.com/pcp-go/pcp/internal/pcpconf"
+	"github.com/pcp-go/pcp/internal/pmlog"
+	"github.com/pcp-go/pcp/pmda/collector"
+	"github.com/pcp-go/pcp/pmns"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
+
+// run returns the exit status: 1 if the collector did not start.
+func run(args []string, stderr io.Writer) int {
+	o := &options{}
+	set := o.set()
+	operands, errs := set.Parse(args)
+	if len(operands) > 0 {
+		errs = append(errs, fmt.Errorf("unexpected argument %q", operands[0]))
+	}
+	if err := o.fromEnv(); err != nil {
+		errs = append(errs, err)
+	}
+	if set.Report(stderr, errs) {
+		if len(errs) == 1 && errors.Is(errs[0], getopt.ErrUsage) {
+			return 0
+		}
+		return 1
+	}
+	conf, err := pcpconf.Load("")
+	if err != nil {
+		return fail(stderr, err)
+	}
+	if o.verify {
+		return o.check(conf, stderr)
+	}
+	if o.config != "" && !o.foreground {
+		if parent, err := daemonize(); err != nil || parent {
+			return fail(stderr, err)
+		}
+	}
+	return fail(stderr, o.serve(conf, stderr))
+}
+
+func fail(stderr io.Writer, err error) int {
+	if err == nil {
+		return 0
+	}
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		fmt.Fprintf(stderr, "pmcd: %s\n", line)
+	}
+	return 1
+}
+
+// check verifies the configuration.
+func (o *options) check(conf *pcpconf.Conf, stderr io.Writer) int {
+	_, err := collector.LoadConfig(o.configPath(conf))
+	return fail(stderr, err)
+}
+
+func (o *options) configPath(conf *pcpconf.Conf) string {
+	if o.config != "" {
+		return o.config
+	}
+	return conf.Get("PCP_PMCDCONF_PATH")
+}
+
+// serve runs the collector until a signal ends it.
+func (o *options) serve(conf *pcpconf.Conf, stderr io.Writer) (err error) {
+	out := stderr
+	if path := o.logPath(); path != "" {
+		f, err := pmlog.Open(path, "pmcd")
+		if err != nil {
+			return fmt.Errorf("cannot write the log: %w: choose another place with -l", err)
+		}
+		defer f.Finish()
+		if err := f.TakeStderr(); err != nil {
+			return err
+		}
+		out = f
+	}
+	level := slog.LevelInfo
+	if o.debug {
+		level = slog.LevelDebug
+	}
+	srv := &collector.Server{
+		Logger: pmlog.New(out, "pmcd", level), Hostname: o.hostname, Timeout: o.timeout,
+		AgentHelloTimeout: o.hello, MaxPDU: o.maxPDU, NoRestart: o.noRestart, DSO: embedded(conf),
+	}
+	names := &nameFile{path: o.names, loader: pmns.Loader{Unique: o.unique}}
+	if srv.Names, err = names.load(o.config != ""); err != nil {
+		return err
+	}
+	listeners, errs := o.listen(conf)
+	if len(errs) > 0 && (o.config == "" || len(listeners) == 0) {
+		for _, l := range listeners {
+			l.Close()
+		}
+		return errors.Join(errs...)
+	}
+	for _, err := range errs {
+		srv.Logger.Error(err.Error())
+	}
+	if err := o.addAgents(srv, conf); err != nil {
+		srv.Close()
+		return err
+	}
+	look(out, srv, listeners)
+	return o.untilSignal(srv, names, conf, listeners)
+}
+
+func (o *options) logPath() string {
+	switch {
+	case o.log == "-" || o.log == "" && o.config == "":
+		return ""
+	case o.log == "":
+		return "pmcd.log"
+	}
+	return o.log
+}
+
+// untilSignal serves until SIGTERM or SIGINT; SIGHUP reads files anew.
+func (o *options) untilSignal(srv *collector.Server, names *nameFile, conf *pcpconf.Conf, listeners []net.Listener) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
+	reloading := make(chan struct{})
+	go func() {
+		defer close(reloading)
+		for {
+			select {
+			case <-hup:
+				o.reload(srv, names, conf)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	err := srv.Serve(ctx, listeners...)
+	stop()
+	<-reloading
+	return err
+}
+
+// look says how to see something.
+func look(w io.Writer, srv *collector.Server, listeners []net.Listener) {
+	var at []string
+	host := ""
+	for _, l := range listeners {
+		switch a := l.Addr().(type) {
+		case *net.TCPAddr:
+			at = append(at, a.String())
+			if host == "" {
+				host = fmt.Sprintf("localhost:%d", a.Port)
+			}
+		default:
+			at = append(at, "unix:"+a.String())
+			if host == "" {
+				host = "unix:" + a.String()
+			}
+		}
+	}
+	fmt.Fprintf(w, "pmcd: %d agents, on %s; try: pminfo -h %s -f pmcd.version pmcd.agent.name\n",
+		srv.NumAgents(), strings.Join(at, " "), host)
+}

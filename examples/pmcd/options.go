@@ -1,0 +1,140 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/getopt"
+	"github.com/pcp-go/pcp/internal/pmlog"
+)
+
+const defaultPort = "44321"
+
+// options are the command line and the environment.
+type options struct {
+	config     string // -c; empty for the embedded agents alone
+	foreground bool
+	hostname   string
+	interfaces []string
+	log        string
+	maxPDU     int
+	names      string
+	unique     bool
+	ports      []string
+	hello      time.Duration
+	socket     string
+	timeout    time.Duration
+	verify     bool
+	noRestart  bool
+	debug      bool
+}
+
+// addPorts adds a comma list of port numbers.
+func (o *options) addPorts(list, what string) error {
+	for p := range strings.SplitSeq(list, ",") {
+		n, err := strconv.ParseUint(p, 10, 16)
+		if err != nil {
+			return fmt.Errorf("%s requires a positive numeric argument (%s)", what, list)
+		}
+		o.ports = append(o.ports, strconv.FormatUint(n, 10))
+	}
+	return nil
+}
+
+func seconds(v, what string) (time.Duration, error) {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%s requires a positive numeric argument", what)
+	}
+	return time.Duration(n) * time.Second, nil
+}
+
+// set is the table of options.
+func (o *options) set() *getopt.Set {
+	text := func(p *string) func(string) error {
+		return func(v string) error { *p = v; return nil }
+	}
+	yes := func(p *bool) func(string) error {
+		return func(string) error { *p = true; return nil }
+	}
+	return &getopt.Set{Program: "pmcd", Synopsis: "[options]", InOrder: true, Options: []getopt.Option{
+		{Heading: "General options"},
+		{Short: 'n', Long: "namespace", Arg: "FILE", Help: "use an alternative PMNS", Set: text(&o.names)},
+		{Short: 'N', Long: "uniqnames", Arg: "FILE", Help: "like -n but only one name allowed for each PMID",
+			Set: func(v string) error { o.names, o.unique = v, true; return nil }},
+		{Short: 'D', Long: "debug", Arg: "DBG", Set: o.setDebug},
+		{Short: '?', Long: "help", Help: "show this usage message and exit", Set: getopt.Usage},
+		{Heading: "Service options"},
+		{Short: 'A', Help: "disable service advertisement (there is none)", Set: func(string) error { return nil }},
+		{Short: 'f', Long: "foreground", Help: "run in the foreground, as always without -c", Set: yes(&o.foreground)},
+		{Short: 'H', Long: "hostname", Arg: "HOST", Help: "set the hostname to be used for pmcd.hostname metric", Set: text(&o.hostname)},
+		{Heading: "Configuration options"},
+		{Short: 'c', Long: "config", Arg: "PATH", Help: "path to configuration file; without one, the embedded agents alone", Set: text(&o.config)},
+		{Short: 'L', Long: "maxbytes", Arg: "BYTES", Help: "maximum size for PDUs from clients [default 65536]", Set: o.setMaxPDU},
+		{Short: 'q', Arg: "TIME", Help: "PMDA initial negotiation timeout (seconds) [default 3]", Set: o.setHello},
+		{Short: 't', Arg: "TIME", Help: "PMDA response timeout (seconds) [default 5]", Set: o.setTimeout},
+		{Short: 'v', Long: "verify", Help: "check validity of pmcd configuration, then exit", Set: yes(&o.verify)},
+		{Heading: "Connection options"},
+		{Short: 'i', Long: "interface", Arg: "ADDR", Help: "accept connections on this IP address",
+			Set: func(v string) error { o.interfaces = append(o.interfaces, v); return nil }},
+		{Short: 'p', Long: "port", Arg: "N", Help: "accept connections on this port", Set: func(v string) error { return o.addPorts(v, "-p") }},
+		{Short: 's', Long: "socket", Arg: "PATH", Help: "Unix domain socket file [default $PCP_RUN_DIR/pmcd.socket]", Set: text(&o.socket)},
+		{Heading: "Diagnostic options"},
+		{Short: 'l', Long: "log", Arg: "PATH", Help: "redirect diagnostics and trace output", Set: text(&o.log)},
+	}}
+}
+
+func (o *options) setDebug(v string) error {
+	if _, ok := pmlog.ParseDebug(v); !ok {
+		return fmt.Errorf("unrecognized debug options specification (%s)", v)
+	}
+	o.debug = true
+	return nil
+}
+
+func (o *options) setMaxPDU(v string) error {
+	n, err := strconv.ParseInt(v, 10, 32)
+	if err != nil || n <= 0 {
+		return fmt.Errorf("-L requires a positive value")
+	}
+	o.maxPDU = int(n)
+	return nil
+}
+
+func (o *options) setHello(v string) (err error) {
+	if o.hello, err = seconds(v, "-q"); err == nil && o.hello == 0 {
+		err = fmt.Errorf("-q requires a positive numeric argument")
+	}
+	return err
+}
+
+// setTimeout takes 0 for no limit.
+func (o *options) setTimeout(v string) (err error) {
+	if o.timeout, err = seconds(v, "-t"); err == nil && o.timeout == 0 {
+		o.timeout = -1
+	}
+	return err
+}
+
+// fromEnv adds what the environment says.
+func (o *options) fromEnv() error {
+	if v := os.Getenv("PMCD_PORT"); v != "" {
+		if err := o.addPorts(v, "PMCD_PORT"); err != nil {
+			return err
+		}
+	}
+	if n, _ := strconv.Atoi(os.Getenv("PMCD_LOCAL")); n != 0 {
+		o.interfaces = append(o.interfaces, "INADDR_LOOPBACK")
+	}
+	o.noRestart = os.Getenv("PMCD_RESTART_AGENTS") == "0"
+	if o.socket == "" {
+		o.socket = os.Getenv("PMCD_SOCKET")
+	}
+	if len(o.ports) == 0 {
+		o.ports = []string{defaultPort}
+	}
+	return nil
+}

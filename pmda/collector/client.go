@@ -1,0 +1,439 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// offered is what the collector can do beyond the basic protocol.
+const offered = pdu.FeatureLabels | pdu.FeatureHighRes | pdu.FeatureDescs
+
+// askable are the features that a client may ask for in its CREDS at all.
+const askable = pdu.FeatureSecure | pdu.FeatureCompress | pdu.FeatureAuth | pdu.FeatureCredsRequired |
+	pdu.FeatureSecureAck | pdu.FeatureContainer | pdu.FeatureCertRequired
+
+// errNotSupported is -EOPNOTSUPP.
+const errNotSupported pdu.Error = -95
+
+// A client is a connection and the goroutine that serves it.
+type client struct {
+	s     *Server
+	conn  net.Conn
+	pdus  *pdu.Conn
+	since time.Time
+	info  atomic.Pointer[pmda.Client] // nil until it has a slot
+	ctx   context.Context
+	end   context.CancelFunc
+
+	greeted  bool          // its CREDS were accepted
+	denied   atomic.Uint32 // Ops
+	release  []func()      // give its places in access limits back; guarded by mu
+	profiles map[int32]*pdu.Profile
+	seen     seen
+	whoami   atomic.Pointer[string]
+
+	mu       sync.Mutex
+	busy     bool // a request is being answered
+	finished bool // no further request is to be answered
+	cpu      cpuMark
+}
+
+func newClient(s *Server, conn net.Conn) *client {
+	c := &client{s: s, conn: conn, pdus: pdu.NewConn(conn), since: time.Now()}
+	c.ctx, c.end = context.WithCancel(context.Background())
+	c.pdus.MaxLen = s.MaxPDU
+	c.pdus.Counters = &s.counters
+	c.pdus.Partial = c.partial
+	c.pdus.Trace = s.tracePDU(conn, conn)
+	return c
+}
+
+// peer is the process at the other end as far as it is known, -1 where it is
+// not.
+func peer(c net.Conn) (pid, uid, gid int) {
+	if _, ok := c.(inProcess); ok {
+		return os.Getpid(), os.Getuid(), os.Getgid()
+	}
+	return peerOf(c)
+}
+
+// partial limits the wait for the rest of a PDU.
+func (c *client) partial(waiting bool) {
+	if t := c.s.Timeout; !waiting {
+		c.conn.SetReadDeadline(time.Time{})
+	} else if t > 0 {
+		c.conn.SetReadDeadline(time.Now().Add(t))
+	}
+	if !waiting {
+		c.interrupted()
+	}
+}
+
+// interrupted sees to it that a client that is to finish does not wait again.
+func (c *client) interrupted() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.finished && !c.busy {
+		c.conn.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+// finish ends an idle client at once and a busy one after its answer.
+func (c *client) finish() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.finished = true
+	if !c.busy {
+		c.conn.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+// begin marks that a request is being answered; false if none is to be any more.
+func (c *client) begin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.finished {
+		return false
+	}
+	c.busy = true
+	return true
+}
+
+func (c *client) done() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.busy = false
+}
+
+// refuse answers a connection that is not to be served.
+func (c *client) refuse(code pdu.Error, why string) {
+	c.s.Logger.Warn("client refused", slog.Any("addr", c.conn.RemoteAddr()), slog.String("why", why))
+	c.limitWrite()
+	c.pdus.Write(0, pdu.Challenge{Code: code})
+	c.conn.Close()
+	c.end()
+}
+
+func (c *client) limitWrite() {
+	if t := c.s.WriteTimeout; t > 0 {
+		c.conn.SetWriteDeadline(time.Now().Add(t))
+	}
+}
+
+// serve answers a client until it goes, breaks the protocol, or the Server ends.
+func (c *client) serve() {
+	c.s.traceClient(c, true, nil)
+	err := c.converse()
+	c.s.traceFailure(c.conn, err)
+	c.s.traceClient(c, false, err)
+	c.conn.Close()
+	c.end()
+	c.s.leave(c)
+	c.mu.Lock()
+	wanted := c.finished
+	c.mu.Unlock()
+	if err != nil && !wanted {
+		c.s.Logger.Info("client closed", slog.Any("addr", c.conn.RemoteAddr()),
+			slog.Uint64("client", c.info.Load().Seq), slog.Any("err", err))
+	}
+}
+
+// converse returns nil if the client closed the connection between PDUs.
+func (c *client) converse() error {
+	if err := c.admit(); err != nil {
+		if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+			return nil // somebody who looked whether anybody is there
+		}
+		return err
+	}
+	if t := c.s.HelloTimeout; t > 0 {
+		c.conn.SetReadDeadline(time.Now().Add(t))
+	}
+	for {
+		h, body, err := c.pdus.Read()
+		if err == io.EOF || errors.Is(err, syscall.ECONNRESET) {
+			return nil // as C clients go: their sockets linger for no time
+		}
+		if err != nil {
+			return err
+		}
+		if !c.begin() {
+			return errClosed
+		}
+		err = c.handle(h, body)
+		c.done()
+		if err != nil {
+			return err
+		}
+		c.interrupted()
+	}
+}
+
+// admit checks the peer and sends the challenge.
+func (c *client) admit() error {
+	err := c.checkHost()
+	c.limitWrite()
+	if err != nil {
+		c.pdus.Write(0, pdu.Challenge{Code: pdu.FromError(err)})
+		return fmt.Errorf("refused: %w", err)
+	}
+	return c.pdus.Write(0, pdu.Challenge{Version: pdu.ProtocolVersion, Features: offered})
+}
+
+// checkHost asks the access rules about the client's host, and takes a place in
+// their limits. One in this process counts as one on a unix socket.
+func (c *client) checkHost() error {
+	addr := c.conn.RemoteAddr()
+	if _, ok := c.conn.(inProcess); ok {
+		addr = &net.UnixAddr{Net: "unix"}
+	}
+	denied, release, err := c.s.access.Load().CheckHost(addr)
+	c.releasePlaces(release)
+	c.denied.Store(uint32(denied))
+	return err
+}
+
+// checkAccount asks the access rules about the client's user.
+func (c *client) checkAccount() error {
+	info := c.info.Load()
+	denied, release, err := c.s.access.Load().CheckAccount(info.UID, info.GID)
+	c.mu.Lock()
+	c.release = append(c.release, release)
+	c.mu.Unlock()
+	c.denied.Or(uint32(denied))
+	return err
+}
+
+// releasePlaces gives the places in access limits back, for others.
+func (c *client) releasePlaces(others ...func()) {
+	c.mu.Lock()
+	release := c.release
+	c.release = others
+	c.mu.Unlock()
+	for _, f := range release {
+		f()
+	}
+}
+
+// recheck applies new access rules; a client whom they refuse is told and cut
+// off.
+func (c *client) recheck() {
+	err := c.checkHost()
+	if err == nil {
+		err = c.checkAccount()
+	}
+	if err != nil {
+		c.s.Logger.Warn("client refused", slog.Any("addr", c.conn.RemoteAddr()), slog.Any("err", err))
+		c.finish()
+	}
+}
+
+// An operation is how a kind of PDU is answered, and what it takes to be allowed
+// to ask.
+type operation struct {
+	needs  Ops
+	answer func(c *client, h pdu.Header, body []byte) error
+}
+
+var operations = map[pdu.Kind]operation{
+	pdu.KindCreds:        {0, (*client).creds},
+	pdu.KindProfile:      {OpFetch, (*client).profile},
+	pdu.KindFetch:        {OpFetch, (*client).fetch},
+	pdu.KindHighResFetch: {OpFetch, (*client).fetch},
+	pdu.KindResult:       {OpStore, (*client).store},
+	pdu.KindDescReq:      {OpFetch, (*client).desc},
+	pdu.KindDescIDs:      {OpFetch, (*client).descs},
+	pdu.KindInstanceReq:  {OpFetch, (*client).instances},
+	pdu.KindTextReq:      {OpFetch, (*client).text},
+	pdu.KindLabelReq:     {OpFetch, (*client).labels},
+	pdu.KindPMNSNames:    {OpFetch, (*client).lookup},
+	pdu.KindPMNSIDs:      {OpFetch, (*client).reverse},
+	pdu.KindPMNSChild:    {OpFetch, (*client).children},
+	pdu.KindPMNSTraverse: {OpFetch, (*client).traverse},
+}
+
+// errUngreeted ends a connection whose client has not introduced itself.
+var errUngreeted = errors.New("request before credentials")
+
+// handle answers one PDU. An error ends the connection; what merely fails is
+// answered with its code.
+func (c *client) handle(h pdu.Header, body []byte) error {
+	if !c.greeted && h.Kind != pdu.KindCreds {
+		return errUngreeted
+	}
+	op, ok := operations[h.Kind]
+	var err error
+	switch {
+	case !ok:
+		err = pdu.ErrIPC
+	case op.needs&Ops(c.denied.Load()) != 0:
+		err = pdu.ErrPermission
+	default:
+		err = op.answer(c, h, body)
+	}
+	if err == nil {
+		return nil
+	}
+	if w, ok := errors.AsType[*pdu.OpError](err); ok && w.Op == "write" {
+		return err
+	}
+	return c.reply(pdu.Status{Code: pdu.FromError(err)})
+}
+
+// reply sends an answer.
+func (c *client) reply(p pdu.PDU) error {
+	c.limitWrite()
+	return c.pdus.Write(0, p)
+}
+
+// creds takes the client's answer to the challenge, or a later change of it.
+func (c *client) creds(_ pdu.Header, body []byte) error {
+	var p pdu.Creds
+	if err := p.Decode(body); err != nil {
+		return err
+	}
+	if p.Version == 0 {
+		return nil // the next PDU, if not other credentials, ends the connection
+	}
+	if !c.greeted {
+		c.conn.SetReadDeadline(time.Time{})
+		c.interrupted()
+	}
+	c.greeted = true
+	switch {
+	case p.Features&^askable != 0:
+		return pdu.ErrIPC
+	case p.Features&(pdu.FeatureSecure|pdu.FeatureSecureAck) != 0:
+		return pdu.ErrNotConn
+	case p.Features&(pdu.FeatureCompress|pdu.FeatureAuth|pdu.FeatureContainer) != 0:
+		return errNotSupported
+	}
+	if err := c.checkAccount(); err != nil {
+		return err
+	}
+	if info := c.info.Load(); c.known(info) {
+		c.s.announce(info)
+	}
+	return nil
+}
+
+// known reports whether agents may want to hear of the client.
+func (c *client) known(info *pmda.Client) bool { return info.UID >= 0 || info.GID >= 0 }
+
+// profile replaces the profile of a context.
+func (c *client) profile(_ pdu.Header, body []byte) error {
+	var p pdu.SetProfile
+	if err := p.Decode(body); err != nil {
+		return err
+	}
+	if int(p.Context) >= c.s.MaxContexts {
+		return pdu.Error(-11) // EAGAIN
+	}
+	if c.profiles == nil {
+		c.profiles = make(map[int32]*pdu.Profile, 1)
+	}
+	c.profiles[p.Context] = &p.Profile
+	return nil
+}
+
+// request is what agents are told about a question of the client.
+func (c *client) request() *pmda.Request {
+	return &pmda.Request{Client: c.info.Load(), Deadline: c.s.deadline()}
+}
+
+// A clientTable numbers clients: by slots, the lowest free one first, and by a
+// sequence number that never comes again.
+type clientTable struct {
+	slots []*client
+	n     int
+	seq   uint64
+}
+
+func (t *clientTable) len() int { return t.n }
+
+// all yields the clients by slot.
+func (t *clientTable) all() iter.Seq[*client] {
+	return func(yield func(*client) bool) {
+		for _, c := range t.slots {
+			if c != nil && !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+// enter gives a client its numbers.
+func (t *clientTable) enter(c *client) {
+	slot := len(t.slots)
+	if t.n < len(t.slots) {
+		for i, o := range t.slots {
+			if o == nil {
+				slot = i
+				break
+			}
+		}
+		t.slots[slot] = c
+	} else {
+		t.slots = append(t.slots, c)
+	}
+	info := pmda.NewClient(uint32(slot), t.seq)
+	info.PID, info.UID, info.GID = peer(c.conn)
+	c.info.Store(info)
+	t.n++
+	t.seq++
+}
+
+// leave takes a client out. Every agent is told before its slot can be used
+// again.
+func (s *Server) leave(c *client) {
+	info := c.info.Load()
+	for _, a := range s.agents.Load().list {
+		if h := a.current(); h != nil {
+			s.endClient(h, info)
+		}
+	}
+	c.releasePlaces()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clients.slots[info.ID] = nil
+	s.clients.n--
+}
+
+func (s *Server) endClient(h pmda.Handler, info *pmda.Client) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.panicked(h, "end of client", p)
+		}
+	}()
+	h.EndClient(info)
+}
+
+// announce tells all agents that want to know about the client's attributes.
+func (s *Server) announce(info *pmda.Client) {
+	for _, a := range s.agents.Load().list {
+		h := a.current()
+		if w, ok := h.(pmda.Watcher); ok {
+			func() {
+				defer func() {
+					if p := recover(); p != nil {
+						s.panicked(h, "attributes", p)
+					}
+				}()
+				w.Attributes(info)
+			}()
+		}
+	}
+}

@@ -1,0 +1,207 @@
+package collector
+
+import (
+	"bufio"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// ContextLabels are the labels of everything that a collector serves. They come
+// from, in increasing precedence:
+//
+//	Dir, Dir/optional   files, each with a JSON object, in the order of their names
+//	the host            hostname, domainname, machineid or machineid_sha256
+//	the client          container, if it has chosen one; userid and groupid, if known
+//
+// Those of Dir/optional and the user's are optional. The zero value has the
+// host's and the client's and reads no file. The files are read at each request.
+// Safe for concurrent use.
+type ContextLabels struct {
+	// Dir has the label files. Files whose name starts with a dot, and those that
+	// are no labels, are passed over. Empty means none.
+	Dir string
+	// Conf is a file with settings, labels.conf: "machineid_hash = sha256" gives
+	// the hash of the machine's id instead of the id. It need not exist.
+	Conf string
+	// MachineID is the file with the machine's id. Empty, or if it cannot be read,
+	// the id is "localmachine".
+	MachineID string
+	// Hostname is the host's name; nil means os.Hostname.
+	Hostname func() (string, error)
+	// DomainName is the name of the host's NIS domain; nil means the system's.
+	DomainName func() string
+}
+
+// SystemLabels are the labels that pmcd gives, from the directory with PCP's
+// configuration, /etc/pcp, and the file /etc/machine-id.
+func SystemLabels(sysconf string) ContextLabels {
+	return ContextLabels{
+		Dir:       filepath.Join(sysconf, "labels"),
+		Conf:      filepath.Join(sysconf, "labels.conf"),
+		MachineID: "/etc/machine-id",
+	}
+}
+
+// Set is the labels for a client, who may be nil. It fails if Dir cannot be
+// read.
+func (l ContextLabels) Set(c *pmda.Client) (pdu.LabelSet, error) {
+	sets, _, err := l.files()
+	if err != nil {
+		return pdu.LabelSet{}, err
+	}
+	host := l.host()
+	if c != nil && c.Container != "" {
+		host["container"] = c.Container
+	}
+	set, err := pdu.MakeLabels(pdu.LabelContext, host, false)
+	if err != nil {
+		return pdu.LabelSet{}, err
+	}
+	sets = append(sets, set)
+	if c != nil && c.UID >= 0 && c.GID >= 0 {
+		set, err := pdu.ParseLabels(pdu.LabelContext, fmt.Sprintf(`{"groupid":%d,"userid":%d}`, c.GID, c.UID), true)
+		if err != nil {
+			return pdu.LabelSet{}, err
+		}
+		sets = append(sets, set)
+	}
+	return pdu.MergeLabels(nil, sets...)
+}
+
+// Files is the labels from files alone: the metric pmcd.labels, and what a change
+// of labels is a change of. Skipped says why files were passed over.
+func (l ContextLabels) Files() (set pdu.LabelSet, skipped []error, err error) {
+	sets, skipped, err := l.files()
+	if err != nil {
+		return pdu.LabelSet{}, skipped, err
+	}
+	set, err = pdu.MergeLabels(nil, sets...)
+	return set, skipped, err
+}
+
+func (l ContextLabels) files() (sets []pdu.LabelSet, skipped []error, err error) {
+	if l.Dir == "" {
+		return nil, nil, nil
+	}
+	sets, skipped, err = labelDir(l.Dir, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	optional, more, err := labelDir(filepath.Join(l.Dir, "optional"), true)
+	if err != nil {
+		more = append(more, err) // there need not be any
+	}
+	return append(sets, optional...), append(skipped, more...), nil
+}
+
+// labelDir reads the label files in a directory.
+func labelDir(dir string, optional bool) (sets []pdu.LabelSet, skipped []error, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		file := filepath.Join(dir, e.Name())
+		if st, err := os.Stat(file); strings.HasPrefix(e.Name(), ".") || err == nil && !st.Mode().IsRegular() {
+			continue
+		}
+		set, err := labelFile(file, optional)
+		if err != nil {
+			skipped = append(skipped, fmt.Errorf("%s: %w", file, err))
+			continue
+		}
+		sets = append(sets, set)
+	}
+	return sets, skipped, nil
+}
+
+func labelFile(file string, optional bool) (pdu.LabelSet, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return pdu.LabelSet{}, err
+	}
+	defer f.Close()
+	const most = 16 * pdu.MaxLabelJSON // leaves room for white space
+	text, err := io.ReadAll(io.LimitReader(f, most))
+	if err != nil {
+		return pdu.LabelSet{}, err
+	}
+	return pdu.ParseLabels(pdu.LabelContext, string(text), optional)
+}
+
+// host is the labels that say which host this is.
+func (l ContextLabels) host() map[string]string {
+	hostname, domain := l.Hostname, l.DomainName
+	if hostname == nil {
+		hostname = os.Hostname
+	}
+	if domain == nil {
+		domain = domainName
+	}
+	name, err := hostname()
+	if err != nil {
+		name = "localhost"
+	}
+	labels := map[string]string{"hostname": name, "domainname": domain()}
+	if d := labels["domainname"]; d == "" || d == "(none)" {
+		labels["domainname"] = "localdomain"
+	}
+	id := cmp.Or(firstLine(l.MachineID), "localmachine")
+	if l.hashed() {
+		sum := sha256.Sum256([]byte(id))
+		labels["machineid_sha256"] = hex.EncodeToString(sum[:])
+	} else {
+		labels["machineid"] = id
+	}
+	return labels
+}
+
+// hashed reports whether Conf asks for the hash of the machine's id.
+func (l ContextLabels) hashed() (yes bool) {
+	if l.Conf == "" {
+		return false
+	}
+	f, err := os.Open(l.Conf)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	global := true
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		line, _, _ := strings.Cut(lines.Text(), "#")
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") {
+			global = line == "[global]"
+			continue
+		}
+		i := strings.IndexAny(line, "=:")
+		if global && i >= 0 && strings.TrimSpace(line[:i]) == "machineid_hash" {
+			yes = strings.TrimSpace(line[i+1:]) == "sha256"
+		}
+	}
+	return yes
+}
+
+// firstLine is the first line of a file, empty if it cannot be read.
+func firstLine(file string) string {
+	if file == "" {
+		return ""
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Scan()
+	return lines.Text()
+}

@@ -1,0 +1,170 @@
+package collector
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// labelFiles are a directory with files that count and files that do not.
+var labelFiles = map[string]string{
+	"labels/a.json":     `{"role":"test","n":1.50,"sub":{"a":true},"hostname":"x"}`,
+	"labels/b":          `{"role" : "prod", "zed" : "Z"}`,
+	"labels/c":          `{"bad-name":1}`,
+	"labels/d":          `{"group":7`,
+	"labels/e":          ``,
+	"labels/.hidden":    `{"hidden":1}`,
+	"labels/dir/f":      `{"deep":1}`,
+	"labels/optional/o": `{"opt":"yes","zed":"opt"}`,
+	"machine-id":        "0123456789abcdef\nmore\n",
+}
+
+func writeLabelFiles(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, text := range labelFiles {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestContextLabels(t *testing.T) {
+	dir := writeLabelFiles(t)
+	files := ContextLabels{Dir: filepath.Join(dir, "labels"), MachineID: filepath.Join(dir, "machine-id")}
+	client := pmda.NewClient(0, 0)
+	known := &pmda.Client{UID: 5, GID: 6, Container: "box"}
+	failing := func() (string, error) { return "", errors.New("none") }
+	tests := []struct {
+		name   string
+		labels ContextLabels
+		client *pmda.Client
+		want   string
+	}{
+		{"zero", ContextLabels{}, nil, `{"domainname":"dom","hostname":"h","machineid":"localmachine"}`},
+		{"no name", ContextLabels{Hostname: failing}, client, `{"domainname":"dom","hostname":"localhost","machineid":"localmachine"}`},
+		{"client", ContextLabels{}, known, `{"container":"box","domainname":"dom","groupid":6,"hostname":"h","machineid":"localmachine","userid":5}`},
+		{"files", files, client, `{"domainname":"dom","hostname":"h","machineid":"0123456789abcdef","n":1.50,"opt":"yes","role":"prod","sub.a":true,"zed":"opt"}`},
+		{"missing files", ContextLabels{Conf: dir + "/none", MachineID: dir + "/none"}, nil, `{"domainname":"dom","hostname":"h","machineid":"localmachine"}`},
+	}
+	for _, tt := range tests {
+		if tt.labels.Hostname == nil {
+			tt.labels.Hostname = func() (string, error) { return "h", nil }
+		}
+		tt.labels.DomainName = func() string { return "dom" }
+		set, err := tt.labels.Set(tt.client)
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if diff := cmp.Diff(tt.want, set.String()); diff != "" {
+			t.Errorf("%s: (-want +got):\n%s", tt.name, diff)
+		}
+		for l := range set.All() {
+			optional := l.Name == "userid" || l.Name == "groupid" || l.Name == "opt" || l.Name == "zed"
+			if l.Flags.Class() != pdu.LabelContext || l.Flags&pdu.LabelOptional != 0 != optional {
+				t.Errorf("%s: %s has flags %#x", tt.name, l.Name, l.Flags)
+			}
+		}
+	}
+
+	set, skipped, err := files.Files()
+	const want = `{"hostname":"x","n":1.50,"opt":"yes","role":"prod","sub.a":true,"zed":"opt"}`
+	if err != nil || set.String() != want || len(skipped) != 2 || !strings.Contains(skipped[0].Error(), "labels/c: ") {
+		t.Errorf("files: got %v, %v, %v, want %s and two skipped", set, skipped, err, want)
+	}
+	files.Dir = filepath.Join(dir, "none")
+	if _, err := files.Set(client); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without the directory: got %v", err)
+	}
+	if _, _, err := files.Files(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("files without the directory: got %v", err)
+	}
+	files.Dir = filepath.Join(dir, "labels", "dir")
+	if set, skipped, err := files.Files(); err != nil || set.String() != `{"deep":1}` || len(skipped) != 0 {
+		t.Errorf("without optional ones: got %v, %v, %v", set, skipped, err)
+	}
+}
+
+func TestLabelsConf(t *testing.T) {
+	conf := filepath.Join(t.TempDir(), "labels.conf")
+	tests := []struct {
+		text string
+		want bool
+	}{
+		{"", false},
+		{"machineid_hash = sha256", true},
+		{"# machineid_hash = sha256", false},
+		{"[global]\n  machineid_hash:sha256 # why not", true},
+		{"[other]\nmachineid_hash = sha256\n", false},
+		{"[other]\n[global]\nother = 1\nmachineid_hash=sha256", true},
+		{"machineid_hash = sha256\nmachineid_hash = none\n", false},
+	}
+	for _, tt := range tests {
+		if err := os.WriteFile(conf, []byte(tt.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		set, err := ContextLabels{Conf: conf}.Set(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, isPlain := set.Lookup("machineid")
+		hash, isHash := set.Lookup("machineid_sha256")
+		// echo -n localmachine | sha256sum
+		const sum = `"4dcff50158cfda428fa70d2a9b2f88f9376cb8f6159e505c1f0ffc3a5fc4cc8f"`
+		if isHash != tt.want || isPlain == tt.want || isHash && hash != sum || isPlain && plain != `"localmachine"` {
+			t.Errorf("%q: got %v, want a hash: %v", tt.text, set, tt.want)
+		}
+	}
+}
+
+// A client's context labels are those that a C pmcd would give it.
+func TestInteropContextLabels(t *testing.T) {
+	pcptest.Need(t, "pmcd", "pminfo")
+	dir := writeLabelFiles(t)
+	for _, conf := range []string{"", "[global]\nmachineid_hash = sha256\n"} {
+		if err := os.WriteFile(filepath.Join(dir, "labels.conf"), []byte(conf), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd"}, Env: []string{"PCP_SYSCONF_DIR=" + dir}})
+		labels := SystemLabels(dir)
+		for host, client := range map[string]*pmda.Client{
+			pmcd.Host():                nil,
+			"unix://" + pmcd.Socket(): {UID: os.Getuid(), GID: os.Getgid()},
+		} {
+			set, err := labels.Set(client)
+			if err != nil {
+				t.Fatal(err)
+			}
+			agent, _ := pdu.ParseLabels(pdu.LabelDomain, `{"agent":"pmcd"}`, false)
+			if set, err = pdu.MergeLabels(nil, set, agent); err != nil {
+				t.Fatal(err)
+			}
+			out, stderr, _ := pcptest.Run(t, nil, "", "pminfo", "-h", host, "-l", "pmcd.pid")
+			want := "labels " + set.String()
+			if !strings.Contains(out, want+"\n") {
+				t.Errorf("pminfo of %s gives\n%s%s\nwe have\n%s", host, out, stderr, want)
+			}
+		}
+		files, _, err := labels.Files()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, _, _ := pcptest.Run(t, nil, "", "pminfo", "-h", pmcd.Host(), "-f", "pmcd.labels"); !strings.Contains(out, `"`+files.String()+`"`) {
+			t.Errorf("pmcd.labels: got %s, want %v", out, files)
+		}
+	}
+}

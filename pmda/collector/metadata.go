@@ -1,0 +1,134 @@
+package collector
+
+import (
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// desc answers DESC_REQ.
+func (c *client) desc(_ pdu.Header, body []byte) error {
+	var p pdu.DescReq
+	if err := p.Decode(body); err != nil {
+		return err
+	}
+	d, err := c.describe(c.request(), p.PMID)
+	if err != nil {
+		return err
+	}
+	return c.reply(pdu.DescReply{Desc: d})
+}
+
+func (c *client) describe(r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
+	h, err := c.s.ask(id.Domain(), pdu.ErrPMID)
+	if err != nil {
+		return pdu.Desc{}, err
+	}
+	return guard(c.s, h, "desc", func() (pdu.Desc, error) { return h.Desc(c.ctx, r, id) })
+}
+
+// descs answers DESC_IDS: one that fails alone is an error, of several it is a
+// gap.
+func (c *client) descs(_ pdu.Header, body []byte) error {
+	var p pdu.DescsReq
+	if err := p.Decode(body); err != nil {
+		return err
+	}
+	out := pdu.DescsReply{Descs: make([]pdu.Desc, len(p.PMIDs))}
+	for i, id := range p.PMIDs {
+		d, err := c.describe(c.request(), id)
+		if err != nil {
+			if len(p.PMIDs) == 1 {
+				return err
+			}
+			d = pdu.Desc{PMID: pdu.NoPMID}
+		}
+		out.Descs[i] = d
+	}
+	return c.reply(out)
+}
+
+// instances answers INSTANCE_REQ, in the form of the C library: what was given
+// in the question is left out of the answer.
+func (c *client) instances(_ pdu.Header, body []byte) error {
+	var p pdu.InstanceReq
+	if err := p.Decode(body); err != nil {
+		return err
+	}
+	h, err := c.s.ask(p.InDom.Domain(), pdu.ErrInDom)
+	if err != nil {
+		return err
+	}
+	insts, err := guard(c.s, h, "instances", func() ([]pdu.Instance, error) {
+		return h.Instances(c.ctx, c.request(), p.InDom, p.Inst, p.Name)
+	})
+	if err != nil {
+		return err
+	}
+	return c.reply(p.Answer(insts))
+}
+
+// text answers TEXT_REQ.
+func (c *client) text(_ pdu.Header, body []byte) error {
+	var p pdu.TextReq
+	if err := p.Decode(body); err != nil {
+		return err
+	}
+	if p.Text&(pdu.TextPMID|pdu.TextInDom) == 0 {
+		return pdu.ErrPMID
+	}
+	// The domain lies at the same place in both kinds of identifier.
+	h, err := c.s.ask(pdu.PMID(p.Ident).Domain(), pdu.ErrPMID)
+	if err != nil {
+		return err
+	}
+	t, err := guard(c.s, h, "text", func() (string, error) {
+		return h.Text(c.ctx, c.request(), p.Ident, p.Text)
+	})
+	if err != nil {
+		return err
+	}
+	return c.reply(pdu.TextReply{Ident: p.Ident, Text: t})
+}
+
+// labels answers LABEL_REQ.
+func (c *client) labels(_ pdu.Header, body []byte) error {
+	var p pdu.LabelReq
+	if err := p.Decode(body); err != nil {
+		return err
+	}
+	sets, err := c.labelSets(p)
+	if err != nil {
+		return err
+	}
+	if p.Class != pdu.LabelInstances && len(sets) > 1 {
+		sets = sets[:1]
+	}
+	return c.reply(pdu.LabelReply{Ident: p.Ident, Class: p.Class, Sets: sets})
+}
+
+func (c *client) labelSets(p pdu.LabelReq) ([]pdu.LabelSet, error) {
+	var d pdu.Domain
+	var unknown pdu.Error
+	switch p.Class {
+	case pdu.LabelContext:
+		set, err := c.s.Labels.Set(c.info.Load())
+		return []pdu.LabelSet{set}, err
+	case pdu.LabelDomain:
+		d, unknown = pdu.Domain(min(p.Ident, uint32(pdu.DynamicDomain))), pdu.ErrNoAgent
+	case pdu.LabelInDom, pdu.LabelInstances:
+		d, unknown = pdu.InDom(p.Ident).Domain(), pdu.ErrInDom
+	case pdu.LabelCluster, pdu.LabelItem:
+		d, unknown = pdu.PMID(p.Ident).Domain(), pdu.ErrPMID
+	default:
+		return nil, pdu.ErrType
+	}
+	h, err := c.s.ask(d, unknown)
+	if err != nil {
+		return nil, err
+	}
+	r := c.request()
+	r.Profile = c.profiles[r.Context]
+	return guard(c.s, h, "labels", func() ([]pdu.LabelSet, error) {
+		return h.Labels(c.ctx, r, p.Ident, p.Class)
+	})
+}

@@ -1,0 +1,220 @@
+package collector
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmns"
+)
+
+// A nameSpace is the merged names with what they were merged of.
+type nameSpace struct {
+	trees []*pmns.Tree
+	tree  *pmns.Tree
+}
+
+// nameTree is the name space: names from files first, then the agents' in the
+// order of their coming. It is merged anew when one of them has changed.
+func (s *Server) nameTree() *pmns.Tree {
+	have := s.names.Load()
+	trees := make([]*pmns.Tree, 0, 16)
+	if t := s.files.Load(); t != nil {
+		trees = append(trees, t)
+	}
+	for _, a := range s.agents.Load().list {
+		if n, ok := a.current().(pmda.Namespace); ok {
+			if t := n.Namespace(); t != nil {
+				trees = append(trees, t)
+			}
+		}
+	}
+	if have != nil && slices.Equal(have.trees, trees) {
+		return have.tree
+	}
+	tree, conflicts := pmns.Merge(trees...)
+	for _, c := range conflicts {
+		s.Logger.Warn("names conflict", slog.String("conflict", c.String()))
+	}
+	s.names.Store(&nameSpace{trees: trees, tree: tree})
+	return tree
+}
+
+// resolve finds the metric of a name, asking the agent if it is dynamic.
+func (c *client) resolve(ctx context.Context, t *pmns.Tree, r *pmda.Request, name string) (pdu.PMID, error) {
+	id, err := t.Lookup(name)
+	if err != nil {
+		return pdu.NoPMID, err
+	}
+	d, dynamic := id.IsDynamicRoot()
+	if !dynamic {
+		return id, nil
+	}
+	h, err := c.s.ask(d, pdu.ErrNoAgent)
+	if err != nil {
+		return pdu.NoPMID, err
+	}
+	return guard(c.s, h, "pmid", func() (pdu.PMID, error) { return h.PMID(ctx, r, name) })
+}
+
+// lookup answers PMNS_NAMES: the metrics of names.
+func (c *client) lookup(_ pdu.Header, body []byte) error {
+	var p pdu.NameList
+	if err := p.Decode(body); err != nil {
+		return err
+	}
+	if len(p.Names) == 0 {
+		return pdu.ErrTooSmall
+	}
+	tree := c.s.nameTree()
+	out := pdu.PMIDList{PMIDs: make([]pdu.PMID, len(p.Names))}
+	for i, name := range p.Names {
+		id, err := c.resolve(c.ctx, tree, c.request(), name)
+		if err != nil {
+			id = pdu.NoPMID
+			switch code := pdu.FromError(err); {
+			case len(p.Names) == 1:
+				return err
+			case code != pdu.ErrName && code != pdu.ErrNonLeaf && code != pdu.ErrNoAgent:
+				return err
+			}
+		} else {
+			out.Status++
+		}
+		out.PMIDs[i] = id
+	}
+	return c.reply(out)
+}
+
+// reverse answers PMNS_IDS: the names of a metric.
+func (c *client) reverse(_ pdu.Header, body []byte) error {
+	var p pdu.PMIDList
+	if err := p.Decode(body); err != nil {
+		return err
+	}
+	if len(p.PMIDs) != 1 {
+		return pdu.ErrIPC
+	}
+	id := p.PMIDs[0]
+	names := c.s.nameTree().Names(id)
+	if len(names) == 0 {
+		h, err := c.s.ask(id.Domain(), pdu.ErrNoAgent)
+		if err != nil {
+			return err
+		}
+		names, err = guard(c.s, h, "names", func() ([]string, error) { return h.Names(c.ctx, c.request(), id) })
+		if err != nil {
+			return err
+		}
+	}
+	return c.reply(pdu.NameList{Names: names})
+}
+
+// children answers PMNS_CHILD.
+func (c *client) children(_ pdu.Header, body []byte) error {
+	var p pdu.ChildReq
+	if err := p.Decode(body); err != nil {
+		return err
+	}
+	out, err := c.childrenOf(p.Name)
+	if err != nil {
+		return err
+	}
+	if !p.Status {
+		out.Statuses = nil
+	} else if out.Statuses == nil {
+		out.Statuses = make([]int32, len(out.Names)) // what a dynamic subtree does not tell
+	}
+	return c.reply(out)
+}
+
+func (c *client) childrenOf(name string) (pdu.NameList, error) {
+	tree := c.s.nameTree()
+	if id, err := tree.Lookup(name); err == nil {
+		if d, ok := id.IsDynamicRoot(); ok {
+			return c.askChildren(d, name, false)
+		}
+	}
+	kids, err := tree.Children(name)
+	if err != nil {
+		return pdu.NameList{}, err
+	}
+	out := pdu.NameList{Names: make([]string, len(kids)), Statuses: make([]int32, len(kids))}
+	for i, k := range kids {
+		out.Names[i] = k.Name
+		if !k.Leaf {
+			out.Statuses[i] = pdu.NonLeaf
+		}
+	}
+	return out, nil
+}
+
+func (c *client) askChildren(d pdu.Domain, name string, traverse bool) (pdu.NameList, error) {
+	h, err := c.s.ask(d, pdu.ErrNoAgent)
+	if err != nil {
+		return pdu.NameList{}, err
+	}
+	return guard(c.s, h, "children", func() (pdu.NameList, error) {
+		return h.Children(c.ctx, c.request(), name, traverse)
+	})
+}
+
+// traverse answers PMNS_TRAVERSE. A dynamic subtree stands in the place of its
+// root; one whose agent is not there leaves the root's name, and one that is not
+// ready fails the whole.
+func (c *client) traverse(_ pdu.Header, body []byte) error {
+	var p pdu.TraverseReq
+	if err := p.Decode(body); err != nil {
+		return err
+	}
+	names, err := c.leaves(p.Name)
+	if err != nil {
+		return err
+	}
+	return c.reply(pdu.NameList{Names: names})
+}
+
+func (c *client) leaves(name string) ([]string, error) {
+	tree := c.s.nameTree()
+	all, err := tree.Traverse(name)
+	if err != nil {
+		if id, err := tree.Lookup(name); err == nil {
+			if d, ok := id.IsDynamicRoot(); ok {
+				return c.below(d, name)
+			}
+		}
+		return nil, err
+	}
+	var names []string
+	for name, id := range all {
+		d, ok := id.IsDynamicRoot()
+		if !ok {
+			names = append(names, name)
+			continue
+		}
+		more, err := c.askChildren(d, name, true)
+		switch {
+		case pdu.FromError(err) == pdu.ErrAgain:
+			return nil, err
+		case err != nil || len(more.Names) == 0:
+			names = append(names, name)
+		default:
+			names = append(names, more.Names...)
+		}
+	}
+	if len(names) == 0 {
+		return nil, pdu.ErrName
+	}
+	return names, nil
+}
+
+// below gives the names at and below one within a dynamic subtree.
+func (c *client) below(d pdu.Domain, name string) ([]string, error) {
+	more, err := c.askChildren(d, name, true)
+	if err == nil && len(more.Names) == 0 {
+		err = pdu.ErrName
+	}
+	return more.Names, err
+}

@@ -1,0 +1,316 @@
+package collector
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// What the event trace notes, and how: the bits of a tracer's flags.
+const (
+	traceConns      uint32 = 1 << iota // clients and agents, and failures of their connections
+	tracePDUs                          // PDUs
+	traceUnbuffered                    // events are logged at once as well
+	traceDebug                         // PDUs are logged at once, whatever the others say
+)
+
+const (
+	defaultTraceBufs = 20
+	maxTraceBufs     = 1 << 20
+)
+
+// A tracer keeps the last events of a collector for pmcd.control.dumptrace.
+// Safe for concurrent use. While nothing is traced it costs an atomic load for
+// each PDU.
+type tracer struct {
+	flags atomic.Uint32
+
+	mu   sync.Mutex
+	size int
+	ring []traceEvent // of up to size events
+	next int          // where the next goes when the ring is full
+}
+
+type traceEvent struct {
+	at   time.Time
+	text string
+}
+
+// on reports whether any of the flags is set.
+func (t *tracer) on(flags uint32) bool { return t.flags.Load()&flags != 0 }
+
+func (t *tracer) setFlag(flag uint32, on bool) {
+	if on {
+		t.flags.Or(flag)
+	} else {
+		t.flags.And(^flag)
+	}
+}
+
+func (t *tracer) capacity() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.size
+}
+
+// resize empties the trace and sets how many events it holds.
+func (t *tracer) resize(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.size, t.ring, t.next = n, nil, 0
+}
+
+// add notes an event of a kind.
+func (t *tracer) add(log *slog.Logger, kind uint32, text string) {
+	e := traceEvent{time.Now(), text}
+	flags := t.flags.Load()
+	if flags&kind != 0 {
+		t.keep(e)
+	}
+	if flags&kind != 0 && flags&traceUnbuffered != 0 || kind == tracePDUs && flags&traceDebug != 0 {
+		log.Info("->" + e.at.Local().Format(time.TimeOnly) + " " + text)
+	}
+}
+
+func (t *tracer) keep(e traceEvent) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.size == 0:
+	case len(t.ring) < t.size:
+		t.ring = append(t.ring, e)
+	default:
+		t.ring[t.next] = e
+		t.next = (t.next + 1) % t.size
+	}
+}
+
+// take empties the trace and returns what was in it, the oldest first.
+func (t *tracer) take() []traceEvent {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	events := append(t.ring[t.next:len(t.ring):len(t.ring)], t.ring[:t.next]...)
+	t.ring, t.next = nil, 0
+	return events
+}
+
+// dump logs the trace in the layout of pmcd, and empties it.
+func (t *tracer) dump(log *slog.Logger) {
+	events := t.take()
+	var b strings.Builder
+	b.WriteString("\n->PMCD event trace: ")
+	if len(events) == 0 {
+		b.WriteString("<empty>\n")
+	} else {
+		fmt.Fprintf(&b, "starting at %s\n", ctime(events[0].at))
+	}
+	for i, e := range events {
+		when := "         "
+		if i > 0 && e.at.Unix() != events[i-1].at.Unix() {
+			when = e.at.Local().Format(time.TimeOnly) + " "
+		}
+		b.WriteString("->" + when + e.text + "\n")
+	}
+	log.Info(b.String())
+}
+
+// traceClient notes that a client has come, or gone for a reason, nil if it just
+// closed the connection.
+func (s *Server) traceClient(c *client, came bool, err error) {
+	if !s.trace.on(traceConns) {
+		return
+	}
+	info := c.info.Load()
+	if info == nil { // never had a slot
+		return
+	}
+	var text string
+	if came {
+		text = fmt.Sprintf("New client: [%d] addr=%s, fd=%d, seq=%d", info.ID, peerName(c.conn), descriptor(c.conn), info.Seq)
+	} else {
+		text = fmt.Sprintf("End client: [%d] fd=%d%s", info.ID, descriptor(c.conn), traceErr(err))
+	}
+	s.trace.add(s.Logger, traceConns, text)
+}
+
+// traceAgent notes that an agent has come or gone; p is nil if it is in this
+// process. What led to an agent's end is dumped if there is any trace.
+func (s *Server) traceAgent(a *agent, p *process, came bool) {
+	if s.trace.on(traceConns) {
+		where := ", DSO"
+		if p != nil {
+			in, out := p.descriptors()
+			where = fmt.Sprintf(", infd=%d, outfd=%d", in, out)
+		}
+		what := "Drop"
+		if came {
+			what = "Add"
+		}
+		s.trace.add(s.Logger, traceConns, fmt.Sprintf("%s PMDA: domain=%d%s", what, a.domain(), where))
+	}
+	if !came && s.trace.on(traceConns|tracePDUs) {
+		s.trace.dump(s.Logger)
+	}
+}
+
+// traceFailure notes why a connection cannot be used further, if that is the
+// fault of the connection.
+func (s *Server) traceFailure(stream any, err error) {
+	op, ok := errors.AsType[*pdu.OpError](err)
+	if !ok || !s.trace.on(traceConns) {
+		return
+	}
+	fd := descriptor(stream)
+	var text string
+	switch {
+	case op.Op == "write":
+		text = fmt.Sprintf("Send %s PDU failed: fd=%d%s", op.Kind, fd, traceErr(err))
+	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
+		text = fmt.Sprintf("Premature EOF: expecting NO PDU, fd=%d", fd)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		text = fmt.Sprintf("Recv timeout: expecting NO PDU, fd=%d", fd)
+	default:
+		text = fmt.Sprintf("Recv error: expecting NO PDU, fd=%d%s", fd, traceErr(err))
+	}
+	s.trace.add(s.Logger, traceConns, text)
+}
+
+// traceErr is an error as the last part of an event.
+func traceErr(err error) string {
+	if err == nil {
+		return ""
+	}
+	return fmt.Sprintf(", err=%d: %v", int32(pdu.FromError(err)), err)
+}
+
+// tracePDU returns what notes the PDUs of a connection, of which in and out are
+// the two directions.
+func (s *Server) tracePDU(in, out any) func(out bool, h pdu.Header, body []byte) {
+	return func(sent bool, h pdu.Header, body []byte) {
+		if !s.trace.on(tracePDUs | traceDebug) {
+			return
+		}
+		way, stream := "Recv", in
+		if sent {
+			way, stream = "Xmit", out
+		}
+		text := fmt.Sprintf("%s: %s PDU, fd=%d%s", way, h.Kind, descriptor(stream), pduDetail(h.Kind, body))
+		s.trace.add(s.Logger, tracePDUs, text)
+	}
+}
+
+// pduDetail is what a traced PDU is about. It must not keep body.
+func pduDetail(k pdu.Kind, body []byte) string {
+	p, err := pdu.Decode(k, body)
+	if err != nil {
+		return fmt.Sprintf(", err=%d: %v", int32(pdu.FromError(err)), pdu.FromError(err))
+	}
+	switch p := p.(type) {
+	case *pdu.Challenge:
+		return fmt.Sprintf(", err=%d: %v", int32(p.Code), p.Code)
+	case *pdu.Status:
+		return fmt.Sprintf(", err=%d: %v", int32(p.Code), p.Code)
+	case *pdu.DescReq:
+		return fmt.Sprintf(", pmid=%v", p.PMID)
+	case *pdu.DescReply:
+		return fmt.Sprintf(", pmid=%v", p.Desc.PMID)
+	case *pdu.TextReq:
+		return fmt.Sprintf(", id=%#x", p.Ident)
+	case *pdu.TextReply:
+		return fmt.Sprintf(", id=%#x", p.Ident)
+	case *pdu.InstanceReq:
+		return fmt.Sprintf(", indom=%v", p.InDom)
+	case *pdu.InstanceReply:
+		return fmt.Sprintf(", indom=%v", p.InDom)
+	case *pdu.Creds:
+		return ", numcreds=1"
+	}
+	if n, ok := countMetrics(p); ok {
+		return fmt.Sprintf(", numpmid=%d", n)
+	}
+	return ""
+}
+
+// countMetrics is how many metrics a PDU is about, of the kinds where that is
+// several.
+func countMetrics(p pdu.PDU) (int, bool) {
+	switch p := p.(type) {
+	case *pdu.Fetch:
+		return len(p.PMIDs), true
+	case *pdu.Result:
+		return p.Len(), true
+	case *pdu.NameList:
+		return len(p.Names), true
+	case *pdu.PMIDList:
+		return len(p.PMIDs), true
+	case *pdu.DescsReq:
+		return len(p.PMIDs), true
+	case *pdu.DescsReply:
+		return len(p.Descs), true
+	}
+	return 0, false
+}
+
+// logClients logs a table of the clients in the layout of pmcd.
+func (s *Server) logClients() {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n->Current PMCD clients at %s\n", ctime(time.Now()))
+	b.WriteString("     fd  client connection from                    ipc ver  operations denied\n" +
+		"     ==  ========================================  =======  =================\n")
+	for _, c := range s.clientList() {
+		line := fmt.Sprintf("%7d  %-40s  %7d  %s", descriptor(c.conn), peerName(c.conn), pdu.ProtocolVersion, deniedNames(c))
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	s.Logger.Info(b.String())
+}
+
+// peerName is where a client is.
+func peerName(c net.Conn) string {
+	switch a := c.RemoteAddr().(type) {
+	case *net.TCPAddr:
+		return a.IP.String()
+	case *net.UnixAddr:
+		return "unix:"
+	}
+	return "in-process"
+}
+
+// descriptor is the file descriptor of a stream, -1 if there is none.
+func descriptor(stream any) int {
+	c, ok := stream.(syscall.Conn)
+	if !ok {
+		return -1
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return -1
+	}
+	fd := -1
+	raw.Control(func(n uintptr) { fd = int(n) })
+	return fd
+}
+
+// descriptors are those of the connection to an agent, -1 where there is none.
+func (p *process) descriptors() (in, out int) {
+	r, w := directions(p.stream)
+	return descriptor(w), descriptor(r)
+}
+
+// directions are the two sides of a stream to an agent.
+func directions(s pmda.Stream) (r, w any) {
+	if s, ok := s.(*pipes); ok {
+		return s.r, s.w
+	}
+	return s, s
+}

@@ -1,0 +1,11 @@
+//go:build !unix
+
+package collector
+
+import "os"
+
+// exitStatus is how a process ended, in the bits of pmcd.agent.status.
+func exitStatus(p *os.ProcessState) int { return p.ExitCode() & 0xff << statusExitShift }
+
+// temporary reports whether accepting may succeed again.
+func temporary(error) bool { return false }

@@ -1,0 +1,32 @@
+//go:build unix
+
+package collector
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// exitStatus is how a process ended, in the bits of pmcd.agent.status.
+func exitStatus(p *os.ProcessState) int {
+	w, ok := p.Sys().(syscall.WaitStatus)
+	switch {
+	case !ok:
+		return 0
+	case w.Signaled():
+		return int(w.Signal()) << statusSigShift
+	}
+	return w.ExitStatus() & 0xff << statusExitShift
+}
+
+// temporary reports whether accepting may succeed again.
+func temporary(err error) bool {
+	for _, e := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
+		syscall.ECONNABORTED, syscall.EINTR, syscall.EPROTO} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,376 @@
+package collector
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmns"
+)
+
+// Limits and times of a Server whose fields are zero.
+const (
+	DefaultGrace         = 5 * time.Second
+	DefaultTimeout       = pmda.DefaultTimeout
+	DefaultMaxPDU        = 65536
+	DefaultMaxMetrics    = 32768
+	DefaultMaxContexts   = 64
+	DefaultMaxClients    = 65536
+	DefaultHelloTimeout  = 60 * time.Second
+	DefaultWriteTimeout  = 30 * time.Second
+	defaultAgentsTimeout = pmda.DefaultHelloTimeout
+)
+
+// A Server is a collector: it hosts agents and answers clients. Its zero value
+// is ready. Exported fields may be changed until the first method call.
+//
+// It answers to pmcd(1). Safe for concurrent use. Several may run in one
+// process.
+type Server struct {
+	// Logger gets one line for every connection that is refused or broken off and
+	// for every change of an agent's state; nil discards them.
+	Logger *slog.Logger
+
+	// Names are metric names from files, for agents that do not bring their own.
+	// SetNames replaces them while the Server runs.
+	Names *pmns.Tree
+
+	// Hostname is the value of pmcd.hostname; empty means os.Hostname.
+	Hostname string
+
+	// TmpDir is PCP_TMP_DIR, where running loggers (pmlogger) and inference engines
+	// (pmie) leave files that pmcd.pmlogger and pmcd.pmie tell of. RunDir is
+	// PCP_RUN_DIR, where files say which engine is the primary one and whether
+	// pmproxy runs. Where they are empty, nothing is looked for.
+	TmpDir, RunDir string
+
+	// OnReset, if not nil, is what Reset calls in place of Restart.
+	OnReset func()
+
+	// Labels are the context labels. The zero value has the host's name alone.
+	Labels ContextLabels
+
+	// Access says who may do what; nil lets everybody do everything.
+	Access *Access
+
+	// DSO makes the in-process agents that "dso" lines of a configuration name, by
+	// their entry point, such as "simple_init". The domain is that of the line.
+	DSO map[string]func(domain pdu.Domain) (pmda.Handler, error)
+
+	// Timeout limits what an agent may take for an answer, and a client for the
+	// rest of a PDU of which a part has arrived. 0 means DefaultTimeout, less than
+	// 0 no limit.
+	Timeout time.Duration
+	// AgentHelloTimeout limits the wait for the first PDU of an agent that has
+	// been started; 0 means pmda.DefaultHelloTimeout.
+	AgentHelloTimeout time.Duration
+	// HelloTimeout limits the wait for a client's first PDU; 0 means
+	// DefaultHelloTimeout, less than 0 no limit.
+	HelloTimeout time.Duration
+	// WriteTimeout limits the wait for a client to take a reply; 0 means
+	// DefaultWriteTimeout, less than 0 no limit.
+	WriteTimeout time.Duration
+	// Grace is how long requests in progress may take when the Server ends, and
+	// then agents; 0 means DefaultGrace.
+	Grace time.Duration
+	// NoRestart leaves agents that have died dead.
+	NoRestart bool
+
+	// MaxPDU is the greatest length of a PDU accepted from a client; 0 means
+	// DefaultMaxPDU.
+	MaxPDU int
+	// MaxMetrics is the greatest number of metrics in a fetch; 0 means
+	// DefaultMaxMetrics.
+	MaxMetrics int
+	// MaxContexts is the greatest number of contexts of a client; 0 means
+	// DefaultMaxContexts.
+	MaxContexts int
+	// MaxClients is the greatest number of clients; 0 means DefaultMaxClients.
+	MaxClients int
+
+	setup   sync.Once
+	started time.Time
+	agents  atomic.Pointer[agentTable]
+	names   atomic.Pointer[nameSpace]
+	files   atomic.Pointer[pmns.Tree] // the names from files
+	access  atomic.Pointer[Access]
+	changes changes
+	seqnum  atomic.Uint32 // pmcd.seqnum
+	sighups atomic.Uint32 // pmcd.sighups
+	timeout atomic.Int64  // of agents, as pmcd.control.timeout shows and sets it
+
+	counters  pdu.Counters // PDUs of clients and agents
+	trace     tracer
+	resetting resetting
+
+	mu      sync.Mutex // serialises changes of what follows and of agents
+	clients clientTable
+	ended   chan struct{} // closed when the Server ends
+	serving bool
+	wg      sync.WaitGroup // clients
+	agentWG sync.WaitGroup // supervisors of agents
+}
+
+// init completes the Server before its first use.
+func (s *Server) init() {
+	s.setup.Do(func() {
+		s.Grace = cmp.Or(s.Grace, DefaultGrace)
+		s.Timeout = cmp.Or(s.Timeout, DefaultTimeout)
+		s.AgentHelloTimeout = cmp.Or(s.AgentHelloTimeout, defaultAgentsTimeout)
+		s.HelloTimeout = cmp.Or(s.HelloTimeout, DefaultHelloTimeout)
+		s.WriteTimeout = cmp.Or(s.WriteTimeout, DefaultWriteTimeout)
+		s.MaxPDU = cmp.Or(s.MaxPDU, DefaultMaxPDU)
+		s.MaxMetrics = cmp.Or(s.MaxMetrics, DefaultMaxMetrics)
+		s.MaxContexts = cmp.Or(s.MaxContexts, DefaultMaxContexts)
+		s.MaxClients = cmp.Or(s.MaxClients, DefaultMaxClients)
+		if s.Logger == nil {
+			s.Logger = slog.New(slog.DiscardHandler)
+		}
+		s.started = time.Now()
+		s.timeout.Store(int64(s.Timeout))
+		s.seqnum.Store(1)
+		s.files.Store(s.Names)
+		s.access.Store(s.Access)
+		s.agents.Store(&agentTable{})
+		s.ended = make(chan struct{})
+		s.add(&agent{handler: newPMCD(s), kind: KindDSO})
+	})
+}
+
+// Add hosts an agent in this process. Its names, if it is a pmda.Namespace, join
+// the name space. Errors: a domain that is in use or out of range, an agent
+// whose tables are wrong. Clients are told that an agent was added.
+func (s *Server) Add(h pmda.Handler) error {
+	s.init()
+	if c, ok := h.(interface{ Err() error }); ok {
+		if err := c.Err(); err != nil {
+			return err
+		}
+	}
+	return s.add(&agent{handler: h, kind: KindDSO})
+}
+
+// Remove ends the agent of a domain: in this process it is not asked any more,
+// one in another process sees the end of its input and is waited for. Clients
+// are told that an agent has gone.
+func (s *Server) Remove(d pdu.Domain) error {
+	s.init()
+	a := s.agents.Load().get(d)
+	if a == nil || d == pmcdDomain {
+		return fmt.Errorf("collector: no agent of domain %d to remove", d)
+	}
+	s.drop(a)
+	a.stop(s.Grace)
+	return nil
+}
+
+// NumAgents is the number of agents that are connected.
+func (s *Server) NumAgents() int {
+	s.init()
+	n := 0
+	for _, a := range s.agents.Load().list {
+		if a.current() != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// SetNames replaces the names that come from files. Clients are told.
+func (s *Server) SetNames(t *pmns.Tree) {
+	s.init()
+	s.files.Store(t)
+	s.changes.note(pdu.NamesChange)
+}
+
+// Serve accepts clients on the listeners, each a stream listener such as TCP or
+// unix, until ctx ends or all of them fail. It closes them. When ctx has ended,
+// requests in progress are completed within the grace; then clients are cut off
+// and agents ended. Serve returns once, when all that the Server has started has
+// gone: nil if ctx ended it, or an error that names the agents still running.
+//
+// Without listeners it serves clients of DialContext alone. A Server serves
+// once.
+func (s *Server) Serve(ctx context.Context, ln ...net.Listener) error {
+	s.init()
+	s.mu.Lock()
+	again := s.serving
+	s.serving = true
+	s.mu.Unlock()
+	if again {
+		for _, l := range ln {
+			l.Close()
+		}
+		return errors.New("collector: Serve called twice")
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var accepting sync.WaitGroup
+	failed := make(chan error, len(ln))
+	for _, l := range ln {
+		accepting.Go(func() { failed <- s.accept(ctx, l) })
+	}
+	var err error
+	for range ln {
+		if e := <-failed; e != nil && ctx.Err() == nil {
+			err = errors.Join(err, e)
+		}
+	}
+	if len(ln) == 0 {
+		<-ctx.Done()
+	}
+	accepting.Wait()
+	return errors.Join(err, s.Close())
+}
+
+// accept takes clients from a listener until ctx ends. When the process is out
+// of descriptors it waits a little; existing clients go on.
+func (s *Server) accept(ctx context.Context, l net.Listener) error {
+	stop := context.AfterFunc(ctx, func() { l.Close() })
+	defer stop()
+	defer l.Close()
+	var delay time.Duration
+	for {
+		conn, err := l.Accept()
+		if err == nil {
+			delay = 0
+			s.serveConn(conn)
+			continue
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if !temporary(err) {
+			return fmt.Errorf("collector: accept on %v: %w", l.Addr(), err)
+		}
+		if delay == 0 {
+			s.Logger.Warn("cannot accept clients", slog.Any("addr", l.Addr()), slog.Any("err", err))
+		}
+		delay = min(max(2*delay, 5*time.Millisecond), time.Second)
+		select {
+		case <-time.After(delay):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// DialContext connects a client in this process, without a socket: it speaks
+// the protocol at the other end of the returned connection, as over any other.
+// Network and address are ignored.
+func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	s.init()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	near, far := net.Pipe()
+	if !s.serveConn(inProcess{far}) {
+		near.Close()
+		return nil, errClosed
+	}
+	return near, nil
+}
+
+// inProcess is a connection whose client is this process.
+type inProcess struct{ net.Conn }
+
+var errClosed = errors.New("collector: server closed")
+
+// Close ends the Server: no client is accepted any more, idle clients are cut
+// off at once, busy ones when they have their answer or the grace is over; then
+// agents are ended. It returns when all have gone, or after the grace with an
+// error that names the agents still running.
+func (s *Server) Close() error {
+	s.init()
+	s.mu.Lock()
+	select {
+	case <-s.ended:
+		s.mu.Unlock()
+		return nil
+	default:
+	}
+	close(s.ended)
+	clients := slices.Collect(s.clients.all())
+	s.mu.Unlock()
+	for _, c := range clients {
+		c.finish()
+	}
+	if !waitFor(&s.wg, s.Grace) {
+		for _, c := range clients {
+			c.conn.Close()
+		}
+	}
+	var running []error
+	var stopping sync.WaitGroup
+	var mu sync.Mutex
+	for _, a := range s.agents.Load().list {
+		stopping.Go(func() {
+			if err := a.stop(s.Grace); err != nil {
+				mu.Lock()
+				running = append(running, err)
+				mu.Unlock()
+			}
+		})
+	}
+	stopping.Wait()
+	if !waitFor(&s.wg, s.Grace) {
+		running = append(running, errors.New("collector: an agent in this process has not returned from a request"))
+	}
+	s.agentWG.Wait()
+	return errors.Join(running...)
+}
+
+// waitFor waits for a group, but not for ever.
+func waitFor(wg *sync.WaitGroup, limit time.Duration) bool {
+	done := make(chan struct{})
+	go func() {
+		wg.Wait()
+		close(done)
+	}()
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case <-done:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// serveConn starts to serve a connection; false if the Server has ended.
+func (s *Server) serveConn(conn net.Conn) bool {
+	s.init()
+	c := newClient(s, conn)
+	s.mu.Lock()
+	select {
+	case <-s.ended:
+		s.mu.Unlock()
+		conn.Close()
+		return false
+	default:
+	}
+	full := s.clients.len() >= s.MaxClients
+	if !full {
+		s.clients.enter(c)
+	}
+	s.wg.Add(1)
+	s.mu.Unlock()
+	go func() {
+		defer s.wg.Done()
+		if full {
+			c.refuse(pdu.ErrConnLimit, "too many clients")
+			return
+		}
+		c.serve()
+	}()
+	return true
+}

@@ -1,0 +1,49 @@
+package collector
+
+import (
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+const numChanges = 6
+
+// changes counts state changes by kind. A client remembers the counts that it
+// has been told and compares at its next fetch, so that a change costs nothing
+// per client.
+type changes struct {
+	any   atomic.Uint64 // grows with every change
+	kinds [numChanges]atomic.Uint64
+}
+
+// seen is what a client has been told.
+type seen struct {
+	any   uint64
+	kinds [numChanges]uint64
+}
+
+// note records that something has changed.
+func (c *changes) note(what pdu.Change) {
+	for b := uint32(what) & (1<<numChanges - 1); b != 0; b &= b - 1 {
+		c.kinds[bits.TrailingZeros32(b)].Add(1)
+	}
+	c.any.Add(1)
+}
+
+// since returns what has changed since s was last told, and tells it.
+func (c *changes) since(s *seen) pdu.Change {
+	n := c.any.Load()
+	if n == s.any {
+		return 0
+	}
+	s.any = n
+	var what pdu.Change
+	for i := range c.kinds {
+		if k := c.kinds[i].Load(); k != s.kinds[i] {
+			s.kinds[i] = k
+			what |= 1 << i
+		}
+	}
+	return what
+}

@@ -1,0 +1,86 @@
+package collector
+
+import (
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// store answers RESULT from a client: it sets values, domain by domain. What
+// fails in one domain does not keep the others from being set.
+func (c *client) store(_ pdu.Header, body []byte) error {
+	var res pdu.Result
+	if err := res.Decode(body); err != nil {
+		return err
+	}
+	if err := res.Validate(); err != nil {
+		return err
+	}
+	if res.Len() == 0 {
+		return pdu.ErrTooSmall
+	}
+	var order []pdu.Domain
+	parts := map[pdu.Domain]*pdu.ResultWriter{}
+	for _, s := range res.All() {
+		if s.Len() == 0 {
+			return pdu.ErrValue
+		}
+		d := s.PMID.Domain()
+		w := parts[d]
+		if w == nil {
+			w = new(pdu.ResultWriter)
+			parts[d] = w
+			order = append(order, d)
+		}
+		w.Copy(s)
+	}
+	r := c.request()
+	r.Profile = c.profiles[0]
+	var worst pdu.Error
+	for _, d := range order {
+		values := &res
+		if len(order) > 1 {
+			var err error
+			if values, err = parts[d].Result(); err != nil {
+				return err
+			}
+		}
+		worst = worse(worst, pdu.FromError(c.storeTo(r, d, values)))
+	}
+	return c.reply(pdu.Status{Code: worst})
+}
+
+func (c *client) storeTo(r *pmda.Request, d pdu.Domain, values *pdu.Result) error {
+	a := c.s.agents.Load().get(d)
+	if a == nil {
+		return pdu.ErrNoAgent
+	}
+	h := a.current() // fencing does not keep values from being set
+	if h == nil {
+		return pdu.ErrNoAgent
+	}
+	_, err := guard(c.s, h, "store", func() (struct{}, error) { return struct{}{}, h.Store(c.ctx, r, values) })
+	return err
+}
+
+// worse is the code that a client gets for failures in two domains: a broken
+// exchange counts most, then a missing agent, then one that is not ready, then
+// what came last.
+func worse(a, b pdu.Error) pdu.Error {
+	rank := func(e pdu.Error) int {
+		switch e {
+		case 0:
+			return 0
+		case pdu.ErrAgain:
+			return 2
+		case pdu.ErrNoAgent:
+			return 3
+		case pdu.ErrIPC, pdu.ErrTimeout:
+			return 4
+		}
+		return 1
+	}
+	if rank(b) >= rank(a) {
+		return b
+	}
+	return a
+}
