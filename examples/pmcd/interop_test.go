@@ -107,7 +107,7 @@ func withAgents(t *testing.T, agents ...string) (c *pcptest.PMCD, host string) {
 // their metrics is what they show under C pmcd, byte for byte.
 func TestHostsAgents(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo")
-	c, host := withAgents(t, "sample", "linux", "proc")
+	c, host := withAgents(t, "pmcd", "sample", "linux", "proc")
 	for _, agent := range []struct {
 		name   string
 		labels bool
@@ -164,11 +164,18 @@ func compare(t *testing.T, want, got string, args []string) {
 // some.
 func TestSampleValues(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmstore")
-	c, host := withAgents(t, "sample")
+	c, host := withAgents(t, "pmcd", "sample")
 	// Constants, aggregates and strings do not depend on when they are asked for.
-	constant := []string{"-f", "sample.long", "sample.ulong", "sample.float.one", "sample.longlong", "sample.ulonglong",
-		"sample.double", "sample.string", "sample.aggregate", "sample.bin", "sample.part_bin", "sample.bad", "sample.hordes",
-		"sample.needprofile", "sample.noinst", "sample.secret", "sample.dupnames.two.long.bin"}
+	var constant []string
+	for _, kind := range []string{"long", "ulong", "float", "longlong", "ulonglong", "double"} {
+		for _, m := range []string{"one", "ten", "hundred", "million", "bin"} {
+			constant = append(constant, "sample."+kind+"."+m)
+		}
+	}
+	constant = append(constant, "sample.long.write_me", "sample.float.write_me", "sample.longlong.write_me",
+		"sample.double.write_me", "sample.write_me", "sample.string", "sample.aggregate", "sample.bin", "sample.part_bin",
+		"sample.bad", "sample.hordes", "sample.needprofile", "sample.noinst", "sample.secret")
+	constant = append([]string{"-f"}, constant...)
 	compare(t, c.Host(), host, constant)
 	// Events: the same course from the agent's start on, but for the times.
 	stamp := regexp.MustCompile(`\d\d:\d\d:\d\d\.\d+|value \[event record`)
