@@ -1,0 +1,302 @@
+package pmda_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdatest"
+)
+
+func TestText(t *testing.T) {
+	a := &pmda.Agent{Name: "a", Domain: 251}
+	d := &pmda.InDom{Name: "i", Text: "line of domain"}
+	must(t, a.Attach(d))
+	register(t, a, pmda.Metric[int32]{Name: "a.x", Text: "line", Help: "more\nlines", Value: always[int32](1)})
+	register(t, a, pmda.Metric[int32]{Name: "a.y", InDom: d, Help: "only help", Value: always[int32](1)})
+	x, y, in := uint32(pdu.MakePMID(251, 0, 0)), uint32(pdu.MakePMID(251, 0, 1)), uint32(d.ID())
+	for _, c := range []struct {
+		ident uint32
+		kind  pdu.TextKind
+		want  string
+	}{
+		{x, pdu.TextPMID | pdu.TextOneLine, "line"},
+		{x, pdu.TextPMID | pdu.TextHelp, "more\nlines"},
+		{y, pdu.TextPMID | pdu.TextOneLine, ""},
+		{y, pdu.TextPMID | pdu.TextHelp, "only help"},
+		{y + 1, pdu.TextPMID | pdu.TextHelp, ""},
+		{in, pdu.TextInDom | pdu.TextOneLine, "line of domain"},
+		{in, pdu.TextInDom | pdu.TextHelp, ""},
+		{in + 1, pdu.TextInDom | pdu.TextOneLine, ""},
+		{uint32(pdu.NoInDom), pdu.TextInDom | pdu.TextOneLine, ""},
+	} {
+		got, err := a.Text(t.Context(), request(), c.ident, c.kind)
+		if got != c.want || (c.want == "") != errors.Is(err, pdu.ErrText) {
+			t.Errorf("Text(%#x, %v): %q, %v, want %q", c.ident, c.kind, got, err, c.want)
+		}
+	}
+}
+
+// TestStore stores values of right and wrong types into instances that are there
+// and that are not.
+func TestStore(t *testing.T) {
+	a := &pmda.Agent{Name: "a", Domain: 251}
+	d := a.AddInDom("i", "x", "y")
+	var log []string
+	register(t, a, pmda.Metric[int32]{Name: "a.n", InDom: d, Value: always[int32](1),
+		Store: func(_ context.Context, _ *pmda.Request, i pdu.Instance, v int32) error {
+			if v < 0 {
+				return pdu.ErrBadStore
+			}
+			log = append(log, fmt.Sprint(i.Name, "=", v))
+			return nil
+		}})
+	register(t, a, pmda.Metric[Colour]{Name: "a.colour", Value: always(Colour("red")),
+		Store: func(_ context.Context, _ *pmda.Request, i pdu.Instance, v Colour) error {
+			log = append(log, fmt.Sprint(i.ID, "=", v))
+			return nil
+		}})
+	register(t, a, pmda.Metric[int32]{Name: "a.fixed", Value: always[int32](1)})
+	n, colour, fixed := pdu.MakePMID(251, 0, 0), pdu.MakePMID(251, 0, 1), pdu.MakePMID(251, 0, 2)
+	for _, c := range []struct {
+		name string
+		id   pdu.PMID
+		add  func(w *pdu.ResultWriter)
+		err  error
+		want []string
+	}{
+		{"two instances", n, func(w *pdu.ResultWriter) { w.Int32(0, 5); w.Int32(1, 6) }, nil, []string{"x=5", "y=6"}},
+		{"the second is refused", n, func(w *pdu.ResultWriter) { w.Int32(0, 5); w.Int32(1, -6) }, pdu.ErrBadStore, []string{"x=5"}},
+		{"converted", n, func(w *pdu.ResultWriter) { w.Uint64(1, 7) }, nil, []string{"y=7"}},
+		{"truncated", n, func(w *pdu.ResultWriter) { w.Uint64(1, 1<<40) }, pdu.ErrTrunc, nil},
+		{"a string", n, func(w *pdu.ResultWriter) { w.String(1, "7") }, pdu.ErrConv, nil},
+		{"unknown instance", n, func(w *pdu.ResultWriter) { w.Int32(0, 1); w.Int32(2, 1) }, pdu.ErrInst, []string{"x=1"}},
+		{"no instance", n, func(w *pdu.ResultWriter) { w.Int32(-1, 1) }, pdu.ErrInst, nil},
+		{"no values", n, func(*pdu.ResultWriter) {}, nil, nil},
+		{"named type", colour, func(w *pdu.ResultWriter) { w.String(-1, "blue") }, nil, []string{"-1=blue"}},
+		{"instance of a singular metric", colour, func(w *pdu.ResultWriter) { w.String(3, "blue") }, nil, []string{"-1=blue"}},
+		{"number as string", colour, func(w *pdu.ResultWriter) { w.Int64(-1, 1) }, pdu.ErrConv, nil},
+		{"word as string", colour, func(w *pdu.ResultWriter) { w.Int32(-1, 1) }, pdu.ErrBadStore, nil},
+		{"no Store", fixed, func(w *pdu.ResultWriter) { w.Int32(-1, 1) }, pdu.ErrPermission, nil},
+		{"unknown metric", fixed + 1, func(w *pdu.ResultWriter) { w.Int32(-1, 1) }, pdu.ErrPMID, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			log = nil
+			err := a.Store(t.Context(), request(), stored(t, c.id, c.add))
+			if !errors.Is(err, c.err) {
+				t.Errorf("Store: %v, want %v", err, c.err)
+			}
+			if diff := cmp.Diff(c.want, log); diff != "" {
+				t.Errorf("stored (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// labelText is label sets as text.
+func labelText(sets []pdu.LabelSet) string {
+	var s []string
+	for _, l := range sets {
+		text := fmt.Sprintf("%d:%s", l.Inst, l.JSON)
+		if l.Err != 0 {
+			text += fmt.Sprintf(" error %d", int32(l.Err))
+		}
+		for _, i := range l.Labels {
+			text += fmt.Sprintf(" %#x", uint8(i.Flags))
+		}
+		s = append(s, text)
+	}
+	return strings.Join(s, "; ")
+}
+
+func TestLabels(t *testing.T) {
+	var log bytes.Buffer
+	a := &pmda.Agent{Name: "pmdasome DSO", Domain: 251, ClusterLabels: map[int]string{0: `{"cluster": 0}`},
+		Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	d := &pmda.InDom{Name: "i", Labels: `{"of":"domain"}`, InstanceLabels: func(i pdu.Instance) string {
+		switch i.Name {
+		case "none":
+			return ""
+		case "bad":
+			return "{"
+		}
+		return `{"name":"` + i.Name + `"}`
+	}}
+	plain := &pmda.InDom{Name: "plain", Serial: 1}
+	must(t, a.Attach(d), d.Update("x", "none", "bad", "y"), a.Attach(plain), plain.Update("p"))
+	register(t, a, pmda.Metric[int32]{Name: "a.x", InDom: d, Labels: `{"a":{"b":1}}`, Value: always[int32](1)})
+	register(t, a, pmda.Metric[int32]{Name: "a.y", ID: pmda.Item(1, 0), Value: always[int32](1)})
+	x, y := uint32(pdu.MakePMID(251, 0, 0)), uint32(pdu.MakePMID(251, 1, 0))
+	for _, c := range []struct {
+		name  string
+		ident uint32
+		class pdu.LabelClass
+		want  string
+	}{
+		{"context", 0xffffffff, pdu.LabelContext, ""},
+		{"domain", 251, pdu.LabelDomain, `-1:{"agent":"some"} 0x2`},
+		{"flagged domain", 251, pdu.LabelDomain | 0xc0, `-1:{"agent":"some"} 0x2`},
+		{"cluster", x, pdu.LabelCluster, `-1:{"cluster":0} 0x8`},
+		{"no cluster", y, pdu.LabelCluster, ""},
+		{"item", x, pdu.LabelItem, `-1:{"a":{"b":1}} 0x50`},
+		{"no item", y, pdu.LabelItem, ""},
+		{"unknown item", y + 1, pdu.LabelItem, ""},
+		{"indom", uint32(d.ID()), pdu.LabelInDom, `-1:{"of":"domain"} 0x4`},
+		{"no indom", uint32(plain.ID()), pdu.LabelInDom, ""},
+		{"unknown indom", uint32(plain.ID()) + 1, pdu.LabelInDom, ""},
+		{"instances", uint32(d.ID()), pdu.LabelInstances, `0:{"name":"x"} 0x20; 1:; 2: error -22`},
+		{"plain instances", uint32(plain.ID()), pdu.LabelInstances, "0:"},
+		{"unknown instances", uint32(plain.ID()) + 1, pdu.LabelInstances, ""},
+		{"instances of none", uint32(pdu.NoInDom), pdu.LabelInstances, ""},
+	} {
+		r := request()
+		r.Profile = &pdu.Profile{InDoms: []pdu.InDomProfile{{InDom: d.ID(), Insts: []pdu.InstID{3}}}}
+		sets, err := a.Labels(t.Context(), r, c.ident, c.class)
+		if got := labelText(sets); got != c.want || err != nil {
+			t.Errorf("%s: %s (%v), want %s", c.name, got, err, c.want)
+		}
+	}
+	if !strings.Contains(log.String(), `instance=bad`) {
+		t.Errorf("log: %s", log.String())
+	}
+	if _, err := a.Labels(t.Context(), request(), 0, 3); !errors.Is(err, pdu.ErrType) {
+		t.Errorf("two classes: %v", err)
+	}
+	a.DomainLabels = `{"role":"testing"}`
+	if sets, err := a.Labels(t.Context(), request(), 251, pdu.LabelDomain); labelText(sets) != `-1:{"role":"testing"} 0x2` {
+		t.Errorf("DomainLabels: %s (%v)", labelText(sets), err)
+	}
+	a.ClusterLabels[0] = "{" // a program that does not ask Err
+	if _, err := a.Labels(t.Context(), request(), x, pdu.LabelCluster); err == nil {
+		t.Errorf("bad ClusterLabels: no error")
+	}
+	if sets, err := pmda.DefaultLabels("a\"\n"); err != nil || labelText(sets) != `-1:{"agent":"a\"\n"} 0x2` {
+		t.Errorf("DefaultLabels of a name to quote: %s (%v)", labelText(sets), err)
+	}
+}
+
+// TestUnimplemented has nothing to answer.
+func TestUnimplemented(t *testing.T) {
+	u := pmda.Unimplemented{Name: "none", Domain: 251}
+	ctx, r := t.Context(), request()
+	if got := fetched(t, u, r, 1, 2); got != "0.0.1: error -12358\n0.0.2: error -12358\n" {
+		t.Errorf("Fetch: %s", got)
+	}
+	_, desc := u.Desc(ctx, r, 1)
+	_, insts := u.Instances(ctx, r, 1, pdu.NoInst, "")
+	_, text := u.Text(ctx, r, 1, pdu.TextOneLine|pdu.TextPMID)
+	_, pmid := u.PMID(ctx, r, "x")
+	_, names := u.Names(ctx, r, 1)
+	_, children := u.Children(ctx, r, "x", false)
+	got := []error{desc, insts, text, u.Store(ctx, r, new(pdu.Result)), pmid, names, children}
+	want := []error{pdu.ErrPMID, pdu.ErrInDom, pdu.ErrText, pdu.ErrPermission, pdu.ErrName, pdu.ErrPMID, pdu.ErrName}
+	for i := range want {
+		if !errors.Is(got[i], want[i]) {
+			t.Errorf("answer %d: %v, want %v", i, got[i], want[i])
+		}
+	}
+	if sets, err := u.Labels(ctx, r, 251, pdu.LabelDomain); labelText(sets) != `-1:{"agent":"none"} 0x2` {
+		t.Errorf("labels of the domain: %s (%v)", labelText(sets), err)
+	}
+	if sets, err := u.Labels(ctx, r, 1, pdu.LabelItem); sets != nil || err != nil {
+		t.Errorf("labels of an item: %v (%v)", sets, err)
+	}
+	u.EndClient(r.Client)
+}
+
+// TestCallbacks replaces every answer, and calls the Agent's own from there.
+func TestCallbacks(t *testing.T) {
+	a := &pmda.Agent{Name: "a", Domain: 251}
+	d := a.AddInDom("i", "x", "y")
+	d.Text = "domain"
+	register(t, a, pmda.Metric[int32]{Name: "a.x", Text: "text", InDom: d, Labels: `{"l":1}`, Value: always[int32](7),
+		Store: func(context.Context, *pmda.Request, pdu.Instance, int32) error { return nil }})
+	var calls []string
+	called := func(s string) { calls = append(calls, s) }
+	own := a.Default()
+	a.Callbacks = pmda.Callbacks{
+		Fetch: func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+			called("fetch")
+			return own.Fetch(ctx, r, ids, w)
+		},
+		Desc: func(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
+			called("desc")
+			return own.Desc(ctx, r, id)
+		},
+		Instances: func(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
+			called("instances")
+			return own.Instances(ctx, r, d, inst, name)
+		},
+		Text: func(ctx context.Context, r *pmda.Request, ident uint32, kind pdu.TextKind) (string, error) {
+			called("text")
+			return own.Text(ctx, r, ident, kind)
+		},
+		Store: func(ctx context.Context, r *pmda.Request, v *pdu.Result) error {
+			called("store")
+			return own.Store(ctx, r, v)
+		},
+		PMID: func(ctx context.Context, r *pmda.Request, name string) (pdu.PMID, error) {
+			called("pmid")
+			return own.PMID(ctx, r, name)
+		},
+		Names: func(ctx context.Context, r *pmda.Request, id pdu.PMID) ([]string, error) {
+			called("names")
+			return own.Names(ctx, r, id)
+		},
+		Children: func(ctx context.Context, r *pmda.Request, name string, traverse bool) (pdu.NameList, error) {
+			called("children")
+			return own.Children(ctx, r, name, traverse)
+		},
+		Labels: func(ctx context.Context, r *pmda.Request, ident uint32, class pdu.LabelClass) ([]pdu.LabelSet, error) {
+			called("labels")
+			return own.Labels(ctx, r, ident, class)
+		},
+		EndClient: func(c *pmda.Client) { called("end"); own.EndClient(c) },
+	}
+	ctx, r, x := t.Context(), request(), pdu.MakePMID(251, 0, 0)
+	desc, err := a.Desc(ctx, r, x)
+	must(t, err)
+	insts, err := a.Instances(ctx, r, desc.InDom, 1, "")
+	must(t, err)
+	text, err := a.Text(ctx, r, uint32(x), pdu.TextOneLine|pdu.TextPMID)
+	must(t, err)
+	labels, err := a.Labels(ctx, r, uint32(x), pdu.LabelItem)
+	must(t, err, a.Store(ctx, r, stored(t, x, func(w *pdu.ResultWriter) { w.Int32(0, 1) })))
+	var w pdu.ResultWriter
+	must(t, a.Fetch(ctx, r, []pdu.PMID{x}, &w))
+	_, errPMID := a.PMID(ctx, r, "a.x")
+	_, errNames := a.Names(ctx, r, x)
+	_, errChildren := a.Children(ctx, r, "a", false)
+	a.EndClient(r.Client)
+	want := []string{"desc", "instances", "text", "labels", "store", "fetch", "pmid", "names", "children", "end"}
+	if diff := cmp.Diff(want, calls); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+	if desc.PMID != x || len(insts) != 1 || text != "text" || len(labels) != 1 || w.Len() != 1 {
+		t.Errorf("answers: %v %v %q %v, %d sets", desc, insts, text, labels, w.Len())
+	}
+	if !errors.Is(errPMID, pdu.ErrName) || !errors.Is(errNames, pdu.ErrPMID) || !errors.Is(errChildren, pdu.ErrName) {
+		t.Errorf("dynamic names: %v, %v, %v", errPMID, errNames, errChildren)
+	}
+	if own.Info() != a.Info() || a.Info() != (pmda.Info{Name: "a", Domain: 251}) {
+		t.Errorf("Info: %v and %v", own.Info(), a.Info())
+	}
+	a.Callbacks = pmda.Callbacks{}
+	a.EndClient(r.Client)
+	pmdatest.Run(t, a)
+}
+
+// TestConformance holds an Agent with everything to the contract.
+func TestConformance(t *testing.T) {
+	for _, l := range loads(50) {
+		t.Run(l.name, func(t *testing.T) { pmdatest.Run(t, l.make(t)) })
+	}
+}

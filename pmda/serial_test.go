@@ -1,0 +1,238 @@
+package pmda_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmns"
+)
+
+// lonely is a Handler that must not be called concurrently. Every request takes
+// a second.
+type lonely struct {
+	t      *testing.T
+	inside atomic.Int32
+	log    []string // without a lock: the race detector watches
+	end    func(c *pmda.Client)
+	fetch  func()
+}
+
+func (l *lonely) call(what string) error {
+	if n := l.inside.Add(1); n != 1 {
+		l.t.Errorf("%s: %d calls at once", what, n)
+	}
+	l.log = append(l.log, what)
+	time.Sleep(time.Second)
+	l.inside.Add(-1)
+	return nil
+}
+
+func (l *lonely) Info() pmda.Info { return pmda.Info{Name: "lonely", Domain: 251} }
+func (l *lonely) Fetch(context.Context, *pmda.Request, []pdu.PMID, *pdu.ResultWriter) error {
+	if l.fetch != nil {
+		l.fetch()
+	}
+	return l.call("fetch")
+}
+func (l *lonely) Desc(context.Context, *pmda.Request, pdu.PMID) (pdu.Desc, error) {
+	return pdu.Desc{}, l.call("desc")
+}
+func (l *lonely) Instances(context.Context, *pmda.Request, pdu.InDom, pdu.InstID, string) ([]pdu.Instance, error) {
+	return nil, l.call("instances")
+}
+func (l *lonely) Text(context.Context, *pmda.Request, uint32, pdu.TextKind) (string, error) {
+	return "", l.call("text")
+}
+func (l *lonely) Store(context.Context, *pmda.Request, *pdu.Result) error { return l.call("store") }
+func (l *lonely) PMID(context.Context, *pmda.Request, string) (pdu.PMID, error) {
+	return 0, l.call("pmid")
+}
+func (l *lonely) Names(context.Context, *pmda.Request, pdu.PMID) ([]string, error) {
+	return nil, l.call("names")
+}
+func (l *lonely) Children(context.Context, *pmda.Request, string, bool) (pdu.NameList, error) {
+	return pdu.NameList{}, l.call("children")
+}
+func (l *lonely) Labels(context.Context, *pmda.Request, uint32, pdu.LabelClass) ([]pdu.LabelSet, error) {
+	return nil, l.call("labels")
+}
+
+func (l *lonely) EndClient(c *pmda.Client) {
+	if n := l.inside.Load(); n != 0 {
+		l.t.Errorf("EndClient during a call")
+	}
+	l.log = append(l.log, fmt.Sprint("end ", c.Seq))
+	if l.end != nil {
+		l.end(c)
+	}
+}
+
+func (l *lonely) Attributes(c *pmda.Client) {
+	if n := l.inside.Load(); n != 0 {
+		l.t.Errorf("Attributes during a call")
+	}
+	l.log = append(l.log, fmt.Sprint("attributes ", c.Seq))
+}
+
+// ask calls every method of a Handler that has an error, each by its name.
+func ask(ctx context.Context, h pmda.Handler) map[string]func() error {
+	r := request()
+	return map[string]func() error{
+		"fetch":     func() error { return h.Fetch(ctx, r, nil, new(pdu.ResultWriter)) },
+		"desc":      func() error { _, err := h.Desc(ctx, r, 0); return err },
+		"instances": func() error { _, err := h.Instances(ctx, r, 0, pdu.NoInst, ""); return err },
+		"text":      func() error { _, err := h.Text(ctx, r, 0, 0); return err },
+		"store":     func() error { return h.Store(ctx, r, nil) },
+		"pmid":      func() error { _, err := h.PMID(ctx, r, ""); return err },
+		"names":     func() error { _, err := h.Names(ctx, r, 0); return err },
+		"children":  func() error { _, err := h.Children(ctx, r, "", false); return err },
+		"labels":    func() error { _, err := h.Labels(ctx, r, 0, 0); return err },
+	}
+}
+
+func TestSerial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lonely{t: t}
+		h := pmda.Serial(l)
+		if h.Info() != l.Info() {
+			t.Errorf("Info: %v", h.Info())
+		}
+		var wg sync.WaitGroup
+		start := time.Now()
+		for what, f := range ask(t.Context(), h) {
+			wg.Go(func() {
+				if err := f(); err != nil {
+					t.Errorf("%s: %v", what, err)
+				}
+			})
+		}
+		wg.Wait()
+		if d := time.Since(start); d != 9*time.Second {
+			t.Errorf("nine calls took %v", d)
+		}
+		slices.Sort(l.log)
+		want := []string{"children", "desc", "fetch", "instances", "labels", "names", "pmid", "store", "text"}
+		if diff := cmp.Diff(want, l.log); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestSerialCancel: waiting for the turn ends with the context.
+func TestSerialCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lonely{t: t}
+		h := pmda.Serial(l)
+		why := errors.New("nobody waits")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, why)
+		defer cancel()
+		var wg sync.WaitGroup
+		wg.Go(func() { _ = ask(t.Context(), h)["fetch"]() })
+		synctest.Wait()
+		for what, f := range ask(ctx, h) {
+			if err := f(); !errors.Is(err, why) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		wg.Wait()
+		if diff := cmp.Diff([]string{"fetch"}, l.log); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestSerialClients: news of clients never wait, come in order, and before the
+// next request.
+func TestSerialClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lonely{t: t}
+		h := pmda.Serial(l)
+		news := h.(pmda.Watcher)
+		start := time.Now()
+		h.EndClient(pmda.NewClient(0, 1)) // at once
+		if len(l.log) != 1 {
+			t.Errorf("EndClient while nobody has the turn: %v", l.log)
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() { _ = ask(t.Context(), h)["fetch"]() })
+		synctest.Wait()
+		h.EndClient(pmda.NewClient(0, 2))
+		news.Attributes(pmda.NewClient(0, 3))
+		h.EndClient(pmda.NewClient(0, 3))
+		if d := time.Since(start); d != 0 {
+			t.Errorf("news waited for %v", d)
+		}
+		wg.Go(func() { _ = ask(t.Context(), h)["desc"]() })
+		wg.Wait()
+		want := []string{"end 1", "fetch", "end 2", "attributes 3", "end 3", "desc"}
+		if diff := cmp.Diff(want, l.log); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestSerialReentry: a client may end from within the Handler, and a Handler that
+// panics keeps nobody waiting.
+func TestSerialReentry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lonely{t: t}
+		h := pmda.Serial(l)
+		l.end = func(c *pmda.Client) {
+			if c.Seq < 3 {
+				h.EndClient(pmda.NewClient(0, c.Seq+1))
+			}
+		}
+		l.fetch = func() { h.EndClient(pmda.NewClient(0, 1)) }
+		must(t, ask(t.Context(), h)["fetch"]())
+		if diff := cmp.Diff([]string{"fetch", "end 1", "end 2", "end 3"}, l.log); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+		calm := func(what string, f func()) {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", what)
+				}
+			}()
+			f()
+		}
+		l.fetch, l.end = func() { panic("fetch") }, func(*pmda.Client) { panic("end") }
+		calm("fetch", func() { _ = ask(t.Context(), h)["fetch"]() })
+		calm("end", func() { h.EndClient(pmda.NewClient(0, 4)) })
+		l.fetch = nil
+		var wg sync.WaitGroup
+		wg.Go(func() { calm("end on leaving", func() { _ = ask(t.Context(), h)["fetch"]() }) })
+		synctest.Wait()
+		h.EndClient(pmda.NewClient(0, 5))
+		wg.Wait()
+		l.end = nil
+		must(t, ask(t.Context(), h)["desc"]())
+		if last := l.log[len(l.log)-1]; last != "desc" {
+			t.Errorf("afterwards: %v", l.log)
+		}
+	})
+}
+
+// TestSerialNames: what the wrapped Handler does not have is harmless.
+func TestSerialNames(t *testing.T) {
+	a := &pmda.Agent{Name: "a", Domain: 251}
+	register(t, a, pmda.Metric[int32]{Name: "a.x", Value: always[int32](1)})
+	if h := pmda.Serial(a); h.(pmda.Namespace).Namespace() != a.Namespace() {
+		t.Error("Namespace is not that of the Agent")
+	}
+	h := pmda.Serial(pmda.Unimplemented{})
+	if n := h.(pmda.Namespace).Namespace(); n != (*pmns.Tree)(nil) || n.Len() != 0 {
+		t.Errorf("Namespace of a Handler without one: %v", n)
+	}
+	h.(pmda.Watcher).Attributes(pmda.NewClient(0, 1))
+}
