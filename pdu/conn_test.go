@@ -463,3 +463,45 @@ func TestConnPipe(t *testing.T) {
 		t.Errorf("write after the end: %v", err)
 	}
 }
+
+// hesitant reports a time-out before every read of another one.
+type hesitant struct {
+	r     io.Reader
+	ready bool
+}
+
+func (h *hesitant) Read(p []byte) (int, error) {
+	if h.ready = !h.ready; h.ready {
+		return 0, iotest.ErrTimeout
+	}
+	return h.r.Read(p)
+}
+
+// After a deadline has passed, Read continues where it was, wherever that is.
+func TestConnReadContinues(t *testing.T) {
+	wire, want := sizedFrames()
+	for name, reader := range readers {
+		t.Run(name, func(t *testing.T) {
+			c := pdu.NewConn(readWriter{&hesitant{r: reader(bytes.NewReader(wire))}, io.Discard})
+			waiting := false
+			c.Partial = func(w bool) { waiting = w }
+			var got []frame
+			for timeouts := 0; ; {
+				more, err := readAll(c)
+				got = append(got, more...)
+				if waiting {
+					t.Fatal("a wait has not ended")
+				}
+				if err == io.EOF {
+					break
+				}
+				if timeouts++; !errors.Is(err, iotest.ErrTimeout) || timeouts > len(wire)+len(want) {
+					t.Fatalf("error %v, want %v", err, iotest.ErrTimeout)
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -88,7 +88,7 @@ func (r *Result) Kind() Kind { return r.Format.Kind() }
 func (r *Result) Decode(body []byte) error {
 	r.buf = append(r.buf[:0], body...)
 	r.sets = r.sets[:0]
-	r.Changed, r.Time = 0, time.Time{}
+	r.Changed = 0
 	c := wire.New(r.buf, HeaderLen)
 	n := 0
 	if r.Format == FormatHighRes {

@@ -107,9 +107,12 @@ func TestResult(t *testing.T) {
 				t.Error(err)
 			}
 			// a used Result, and a copy of it
-			used.Format = r.Format
+			used.Format, used.Changed = r.Format, pdu.NamesChange
 			if err := used.Decode(unhex(t, tt.wire)[pdu.HeaderLen:]); err != nil {
 				t.Fatal(err)
+			}
+			if used.Changed != 0 {
+				t.Errorf("Changed = %v, of the result before", used.Changed)
 			}
 			c := used.Clone()
 			if err := used.Decode(nil); err == nil {
@@ -164,6 +167,8 @@ func TestResultBlocks(t *testing.T) {
 		{"gap before the first", sets + `00000000 0000000e 00000001 00000010 00000000 06000005 "a~~~" 06000005 "d~~~"`,
 			[2]pdu.Type{pdu.TypeString, pdu.TypeString}, "value blocks at offset 52: do not fill"},
 		{"trailing word", sets + `00000000 0000000d 00000001 0000000f 06000005 "a~~~" 06000005 "d~~~" 00000000`,
+			[2]pdu.Type{pdu.TypeString, pdu.TypeString}, "value blocks at offset 52: do not fill"},
+		{"shared, and a gap that makes up for it", sets + `00000000 0000000f 00000001 0000000f 06000005 "a~~~" 06000005 "d~~~"`,
 			[2]pdu.Type{pdu.TypeString, pdu.TypeString}, "value blocks at offset 52: do not fill"},
 		{"among the sets", sets + `00000000 00000006 00000001 0000000d 06000005 "a~~~"`,
 			[2]pdu.Type{bad, pdu.TypeString}, "value block at offset 40: outside the PDU"},
