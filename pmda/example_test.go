@@ -1,0 +1,260 @@
+package pmda_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdatest"
+)
+
+// show prints what a collector gets from a fetch of all metrics of an agent.
+func show(a *pmda.Agent) {
+	ctx, r := context.Background(), &pmda.Request{Client: pmda.NewClient(0, 1)}
+	for name, id := range a.Namespace().All() {
+		d, err := a.Desc(ctx, r, id)
+		if err != nil {
+			fmt.Println(name, err)
+			continue
+		}
+		var w pdu.ResultWriter
+		b := make([]byte, pdu.HeaderLen)
+		if err = a.Fetch(ctx, r, []pdu.PMID{id}, &w); err == nil {
+			b, err = w.Append(b, pdu.FormatLowRes)
+		}
+		var res pdu.Result
+		if err = errors.Join(err, res.Decode(b[pdu.HeaderLen:])); err != nil {
+			fmt.Println(name, err)
+			continue
+		}
+		fmt.Print(name)
+		if err := res.At(0).Err(); err != nil {
+			fmt.Print(": ", err)
+		}
+		for inst, v := range res.At(0).All(d.Type) {
+			if inst != pdu.NoInst {
+				fmt.Printf(" [%d]", inst)
+			}
+			fmt.Print(" ", v)
+		}
+		fmt.Println()
+	}
+}
+
+// An agent is tables: here of one counter. Main would make a program of it, and a
+// collector in this program would take it as it is.
+func Example() {
+	var hits atomic.Uint64
+	a := &pmda.Agent{Name: "cache", Domain: 400}
+	pmda.Register(a, pmda.Metric[uint64]{
+		Name:  "cache.hits",
+		Text:  "Lookups answered from memory",
+		Sem:   pdu.SemCounter,
+		Units: pdu.UnitCount,
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) { return hits.Load(), nil },
+	})
+	if err := a.Err(); err != nil {
+		fmt.Println(err)
+	}
+	hits.Add(3)
+	show(a)
+	// Output:
+	// cache.hits 3
+}
+
+func ExampleAgent_indom() {
+	a := &pmda.Agent{Name: "cache", Domain: 400}
+	shards := a.AddInDom("shard", "red", "blue")
+	pmda.Register(a, pmda.Metric[float64]{
+		Name:  "cache.load",
+		InDom: shards,
+		Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (float64, error) {
+			if i.Name == "red" {
+				return 0.5, nil
+			}
+			return 0, pmda.NoValue
+		},
+	})
+	show(a)
+	// Output:
+	// cache.load [0] 5.000000e-01
+}
+
+// A mistake need not be handled where it is made: the Agent remembers the first.
+func ExampleRegister() {
+	a := &pmda.Agent{Name: "cache", Domain: 400}
+	size := pmda.Metric[uint32]{
+		Name:  "cache.size",
+		ID:    pmda.Item(1, 0), // 400.1.0
+		Sem:   pdu.SemInstant,
+		Units: pdu.SpaceKByte,
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) { return 64, nil },
+	}
+	pmda.Register(a, size)
+	size.Name = "cache.limit"
+	pmda.Register(a, size)
+	fmt.Println(a.Err())
+	// Output:
+	// pmda: agent cache: register "cache.limit": the ID 1.0 is in use by "cache.size"
+}
+
+// Values gives the values of all instances at once.
+func ExampleMetric_values() {
+	a := &pmda.Agent{Name: "cache", Domain: 400}
+	shards := a.AddInDom("shard", "red", "blue", "green")
+	pmda.Register(a, pmda.Metric[int64]{
+		Name:  "cache.entries",
+		InDom: shards,
+		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[int64]) error {
+			for i := range s.Instances() {
+				s.Put(i.ID, int64(len(i.Name)))
+			}
+			return nil
+		},
+	})
+	show(a)
+	// Output:
+	// cache.entries [0] 3 [1] 4 [2] 5
+}
+
+func ExampleMetric_store() {
+	limit := int32(10)
+	a := &pmda.Agent{Name: "cache", Domain: 400}
+	pmda.Register(a, pmda.Metric[int32]{
+		Name:  "cache.limit",
+		Group: a.Group(nil), // guards limit
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) { return limit, nil },
+		Store: func(_ context.Context, _ *pmda.Request, _ pdu.Instance, v int32) error {
+			if v < 1 {
+				return pdu.ErrBadStore
+			}
+			limit = v
+			return nil
+		},
+	})
+	var w pdu.ResultWriter
+	w.Begin(pdu.MakePMID(400, 0, 0))
+	w.Int32(pdu.NoInst, 20)
+	b, _ := w.Append(make([]byte, pdu.HeaderLen), pdu.FormatLowRes)
+	var values pdu.Result
+	if err := values.Decode(b[pdu.HeaderLen:]); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(a.Store(context.Background(), &pmda.Request{Client: pmda.NewClient(0, 1)}, &values))
+	show(a)
+	// Output:
+	// <nil>
+	// cache.limit 20
+}
+
+// One look at the source gives both the instances and the values of several
+// metrics.
+func ExampleAgent_Group() {
+	type disk struct{ reads, writes uint64 }
+	var disks map[string]disk // guarded by the group
+	look := func() map[string]disk { return map[string]disk{"sda": {10, 20}, "sdb": {1, 2}} }
+
+	a := &pmda.Agent{Name: "disk", Domain: 401}
+	in := &pmda.InDom{Name: "disk"}
+	in.Group = a.Group(func(context.Context, *pmda.Request) error {
+		disks = look()
+		var names []string
+		for n := range disks {
+			names = append(names, n)
+		}
+		slices.Sort(names)
+		return in.Update(names...)
+	})
+	a.Attach(in)
+	pmda.Register(a, pmda.Metric[uint64]{Name: "disk.reads", Sem: pdu.SemCounter, InDom: in,
+		Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (uint64, error) {
+			return disks[i.Name].reads, nil
+		}})
+	pmda.Register(a, pmda.Metric[uint64]{Name: "disk.writes", Sem: pdu.SemCounter, InDom: in,
+		Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (uint64, error) {
+			return disks[i.Name].writes, nil
+		}})
+	show(a)
+	// Output:
+	// disk.reads [0] 10 [1] 1
+	// disk.writes [0] 20 [1] 2
+}
+
+// A name that comes back has the ID that it had.
+func ExampleInDom_Update() {
+	a := &pmda.Agent{Name: "jobs", Domain: 402}
+	jobs := a.AddInDom("job", "backup", "index")
+	for _, now := range [][]string{{"index", "report"}, {"backup", "report"}} {
+		if err := jobs.Update(now...); err != nil {
+			fmt.Println(err)
+		}
+		fmt.Println(jobs.Instances())
+	}
+	// Output:
+	// [{1 index} {2 report}]
+	// [{0 backup} {2 report}]
+}
+
+// uptime is a Handler by hand, of one metric, which counts how often it is asked
+// without a lock.
+type uptime struct {
+	pmda.Unimplemented
+	asked uint32
+}
+
+func (u *uptime) Desc(_ context.Context, _ *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
+	if id != pdu.MakePMID(u.Domain, 0, 0) {
+		return pdu.Desc{}, pdu.ErrPMID
+	}
+	return pdu.Desc{PMID: id, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemCounter}, nil
+}
+
+func (u *uptime) Fetch(_ context.Context, _ *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+	for _, id := range ids {
+		w.Begin(id)
+		if id != pdu.MakePMID(u.Domain, 0, 0) {
+			w.Fail(pdu.ErrPMID)
+			continue
+		}
+		u.asked++
+		w.Uint32(pdu.NoInst, u.asked)
+	}
+	return nil
+}
+
+func ExampleSerial() {
+	h := pmda.Serial(&uptime{Unimplemented: pmda.Unimplemented{Name: "uptime", Domain: 403}})
+	var w pdu.ResultWriter
+	err := h.Fetch(context.Background(), &pmda.Request{Client: pmda.NewClient(0, 1)}, []pdu.PMID{pdu.MakePMID(403, 0, 0)}, &w)
+	fmt.Println(h.Info().Name, w.Len(), err)
+	// pmdatest finds what the Handler does not answer: here, the names.
+	fmt.Println(pmdatest.Check(h))
+	// Output:
+	// uptime 1 <nil>
+	// names: no names: the Handler is no pmda.Namespace or has an empty one; give the names with the option Names
+}
+
+// A callback replaces one kind of answer and leaves the rest to the tables.
+func ExampleAgent_Default() {
+	a := &pmda.Agent{Name: "cache", Domain: 400}
+	pmda.Register(a, pmda.Metric[int32]{Name: "cache.size", Text: "Size",
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) { return 1, nil }})
+	a.Callbacks.Text = func(ctx context.Context, r *pmda.Request, ident uint32, kind pdu.TextKind) (string, error) {
+		s, err := a.Default().Text(ctx, r, ident, kind)
+		if errors.Is(err, pdu.ErrText) && kind&pdu.TextHelp != 0 {
+			return "See https://cache.example/metrics.", nil
+		}
+		return s, err
+	}
+	r := &pmda.Request{Client: pmda.NewClient(0, 1)}
+	for _, kind := range []pdu.TextKind{pdu.TextOneLine, pdu.TextHelp} {
+		fmt.Println(a.Text(context.Background(), r, uint32(pdu.MakePMID(400, 0, 0)), kind|pdu.TextPMID))
+	}
+	// Output:
+	// Size <nil>
+	// See https://cache.example/metrics. <nil>
+}
