@@ -126,6 +126,8 @@ var accessCases = []configCase{
 		differs: "goes on after it"},
 	{name: "open quote alone", text: inAccess("allow .* : all;\n\"x;\n"), want: accessFault("3", "unterminated quoted string"),
 		differs: "succeeds"},
+	{name: "open quote in the header", text: "[ \"\n", want: accessFault("1", "unterminated quoted string"),
+		differs: "adds that it wanted a word"},
 	{name: "end in a list", text: inAccess("allow .* :"), want: accessFault("2", "empty or incomplete permissions list"),
 		differs: "fails without a word"},
 	{name: "end after except", text: inAccess("allow .* : all except"), want: accessFault("2", "empty or incomplete permissions list"),
@@ -370,7 +372,7 @@ func TestAccessLookups(t *testing.T) {
 	}
 
 	l.Hostname = func() (string, error) { return "", errors.New("no name") }
-	if conf, err = l.Parse("f", strings.NewReader(text)); err != nil || asked["localhost"] != 1 {
+	if _, err = l.Parse("f", strings.NewReader(text)); err != nil || asked["localhost"] != 1 {
 		t.Errorf("without a host name: %v, asked for %v", err, asked)
 	}
 	l.LookupHost = func(string) ([]netip.Addr, error) { return nil, errors.New("no hosts") }

@@ -283,6 +283,7 @@ func (p *configParser) file(r io.Reader) {
 			if p.accessHeader() {
 				p.accessSection()
 			}
+			p.scanFault()
 			return
 		}
 		p.agentLine(tok)

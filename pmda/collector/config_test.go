@@ -215,6 +215,10 @@ last 2 pipe binary x`
 	if got, want := conf.Agents[1].Command(), `cmd "x y" #z a\"b`; got != want {
 		t.Errorf("Command: got %s, want %s", got, want)
 	}
+	// A backslash at the end of a line would join the next to it.
+	if got, want := (AgentConfig{Name: "a", Kind: KindPipe, Argv: []string{`x\`}}).String(), `a 0 pipe binary x\ `; got != want {
+		t.Errorf("String: got %q, want %q", got, want)
+	}
 	if got := AgentKind(7).String(); got != "AgentKind(7)" {
 		t.Errorf("String of an unknown kind: got %s", got)
 	}

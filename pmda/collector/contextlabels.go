@@ -5,8 +5,10 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -97,8 +99,8 @@ func (l ContextLabels) files() (sets []pdu.LabelSet, skipped []error, err error)
 		return nil, nil, err
 	}
 	optional, more, err := labelDir(filepath.Join(l.Dir, "optional"), true)
-	if err != nil {
-		more = append(more, err) // there need not be any
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // there need not be any
+		more = append(more, err)
 	}
 	return append(sets, optional...), append(skipped, more...), nil
 }

@@ -142,7 +142,7 @@ func TestInteropContextLabels(t *testing.T) {
 		pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd"}, Env: []string{"PCP_SYSCONF_DIR=" + dir}})
 		labels := SystemLabels(dir)
 		for host, client := range map[string]*pmda.Client{
-			pmcd.Host():                nil,
+			pmcd.Host():               nil,
 			"unix://" + pmcd.Socket(): {UID: os.Getuid(), GID: os.Getgid()},
 		} {
 			set, err := labels.Set(client)
