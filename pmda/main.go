@@ -119,6 +119,10 @@ func (d *Daemon) run(ctx context.Context, p process) int {
 		}
 		return 0
 	}
+	if p.own && (c.transport == 0 || c.transport == 'p') && isTerminal(os.Stdin) {
+		log.Log(ctx, pmlog.LevelCritical, "standard input is a terminal: an agent is started by a collector, or with -i, -u or -6; see --help")
+		return 1
+	}
 	if f := c.openLog(p); f != nil {
 		defer f.Finish()
 		log = pmlog.New(f, p.program(), c.level)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
 	"os/user"
@@ -28,9 +27,6 @@ func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
 // what that prints goes to standard error, and it reads nothing. Reads of a pipe
 // or socket can be interrupted.
 func takeStdio() (io.ReadWriteCloser, error) {
-	if isTerminal(os.Stdin) {
-		return nil, errors.New("standard input is a terminal: an agent is started by a collector or with -i, -u or -6, see --help")
-	}
 	in, err := move(0, "standard input")
 	if err != nil {
 		return nil, err
@@ -50,16 +46,6 @@ func takeStdio() (io.ReadWriteCloser, error) {
 		return nil, fmt.Errorf("take standard input and output: %w", err)
 	}
 	return rw, nil
-}
-
-// isTerminal reports whether f is a device that is not the empty one.
-func isTerminal(f *os.File) bool {
-	st, err := f.Stat()
-	if err != nil || st.Mode()&fs.ModeCharDevice == 0 {
-		return false
-	}
-	null, err := os.Stat(os.DevNull)
-	return err == nil && !os.SameFile(st, null)
 }
 
 // move makes a file of a descriptor, under another number that child processes

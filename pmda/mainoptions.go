@@ -62,9 +62,9 @@ func (c *command) transportOptions(pipeOnly bool) []getopt.Option {
 func (c *command) exportOptions() []getopt.Option {
 	return []getopt.Option{
 		{Heading: "Installation options, for use without a collector"},
-		{Long: "install", Arg: "DIR", Help: "copy this program and what its Install script needs to DIR",
+		{Long: "install", Exact: true, Arg: "DIR", Help: "copy this program and what its Install script needs to DIR",
 			Set: func(v string) error { c.install = v; return nil }},
-		{Long: "print", Arg: "FILE", Help: "print one of the files: pmns, root, help, domain.h, Install, Remove",
+		{Long: "print", Exact: true, Arg: "FILE", Help: "print one of the files: pmns, root, help, domain.h, Install, Remove",
 			Set: func(v string) error {
 				if v == "" {
 					return errors.New("--print requires the name of a file")

@@ -81,3 +81,13 @@ func accept(ctx context.Context, ln net.Listener) (net.Conn, error) {
 	defer ln.Close()
 	return ln.Accept()
 }
+
+// isTerminal reports whether f is a device that is not the empty one.
+func isTerminal(f *os.File) bool {
+	st, err := f.Stat()
+	if err != nil || st.Mode()&fs.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err == nil && !os.SameFile(st, null)
+}

@@ -253,7 +253,7 @@ func TestServeReplies(t *testing.T) {
 		{"text undecodable", raw{pdu.KindTextReq, cut}, &recorder{}, nil, fail(pdu.ErrIPC)},
 		{"store", stored, &recorder{}, []string{"store 251.1.2[7] 8", "store 251.1.2[9] 10"}, fail(0)},
 		{"store refused", stored, &recorder{err: pdu.ErrBadStore}, []string{"store 251.1.2[7] 8", "store 251.1.2[9] 10"}, fail(pdu.ErrBadStore)},
-		{"store without a value", result(t, func(w *pdu.ResultWriter) { w.Begin(id) }), &recorder{}, nil, fail(pdu.ErrBadStore)},
+		{"store without a value", result(t, func(w *pdu.ResultWriter) { w.Begin(id) }), &recorder{}, nil, fail(pdu.ErrValue)},
 		{"store undecodable", raw{pdu.KindResult, cut}, &recorder{}, nil, fail(pdu.ErrIPC)},
 		{"pmid", pdu.NameList{Names: []string{"x.y"}}, &recorder{}, []string{"pmid x.y"}, pdu.PMIDList{PMIDs: []pdu.PMID{pdu.MakePMID(1, 2, 3)}}},
 		{"pmid fails", pdu.NameList{Names: []string{"x.y"}}, &recorder{err: pdu.ErrNonLeaf}, []string{"pmid x.y"}, fail(pdu.ErrNonLeaf)},

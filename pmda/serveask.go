@@ -91,7 +91,7 @@ func (s *session) storeValues(ctx context.Context, from int32, body []byte) (pdu
 	}
 	for _, set := range s.store.All() {
 		if set.Len() == 0 {
-			return nil, pdu.ErrBadStore
+			return nil, pdu.ErrValue
 		}
 	}
 	if err := s.h.Store(ctx, s.request(from), &s.store); err != nil {

@@ -32,6 +32,7 @@ func set(got *[]string) *getopt.Set {
 			{Short: 'I', Long: "fullindom", Help: "print InDom in verbose format"},
 			{Short: 'M', Long: "fullpmid", Help: "print PMID in verbose format"},
 			{Short: 'T', Long: "helptext", Help: "get and display (verbose) help text"},
+			{Long: "fine", Exact: true},
 		},
 	}
 	for i := range s.Options {
@@ -79,6 +80,7 @@ func TestParse(t *testing.T) {
 		{name: "ambiguous", args: "--h --f", errs: []string{
 			"option '--h' is ambiguous; possibilities: '--host' '--helptext' '--help' '--hostzone'",
 			"option '--f' is ambiguous; possibilities: '--fetch' '--fullpmid' '--fullindom' '--fetchall'"}},
+		{name: "exact", args: "--fi --fine --fin", taken: []string{"fine="}, errs: []string{"unrecognized option '--fi'", "unrecognized option '--fin'"}},
 		{name: "refused", args: "-h bad -f", taken: []string{"fetch="}, errs: []string{"host: bad"}},
 		{name: "usage", args: "-? -f", taken: []string{"fetch="}, errs: []string{"usage"}},
 	}

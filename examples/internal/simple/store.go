@@ -8,7 +8,7 @@ import (
 )
 
 // store takes the place of Store functions of the metrics, for the sake of the rules of PCP's agent: a bad value is
-// an error, yet what comes closest to it is set, and values after it may be set too.
+// an error, yet what comes closest to it is set; after an error no colour is set, but the count of fetches is.
 func (s *simple) store(_ context.Context, _ *pmda.Request, values *pdu.Result) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -21,8 +21,8 @@ func (s *simple) store(_ context.Context, _ *pmda.Request, values *pdu.Result) e
 				failed = err
 			}
 		case id.Cluster() == 0 && id.Item() == 1:
-			if err := s.storeColors(set); err != nil {
-				failed = err
+			if failed == nil {
+				failed = s.storeColors(set)
 			}
 		case id.Cluster() == 0:
 			failed = pdu.ErrPMID

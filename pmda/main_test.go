@@ -1,0 +1,558 @@
+package pmda_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// clockAgent is an agent for programs: one metric, one instance domain, texts.
+func clockAgent() *pmda.Agent {
+	a := &pmda.Agent{Name: "clock", Domain: 251}
+	hands := a.AddInDom("hand", "hour", "minute")
+	hands.Text, hands.Help = "hands of the clock", "What turns."
+	pmda.Register(a, pmda.Metric[uint64]{
+		Name: "clock.angle", Text: "where the hands are", Help: "In degrees.", InDom: hands,
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) { return 90, nil },
+	})
+	return a
+}
+
+const clockUsage = `Usage: clock [options]
+
+Options:
+  -d NUM, --domain=NUM  use domain (numeric) for metrics domain of PMDA
+  -l FILE, --log=FILE   write log to FILE rather than using default log name
+  -U USER, --username=USER
+                        run the PMDA using the named user account
+  -?, --help            show this usage message and exit
+`
+
+const socketUsage = `
+Exactly one of the following options may appear:
+  -i PORT, --inet=PORT  pmcd IPv4 connection service name or numeric port
+  -p, --pipe            use a pipe for communication with pmcd
+  -u FILE, --unix=FILE  use a unix domain socket for communication with pmcd
+  -6 PORT, --ipv6=PORT  pmcd IPv6 connection service name or numeric port
+`
+
+const installUsage = `
+Installation options, for use without a collector:
+  --install=DIR         copy this program and what its Install script needs to DIR
+  --print=FILE          print one of the files: pmns, root, help, domain.h, Install, Remove
+`
+
+// TestRunRefuses has what the command line can do wrong. The messages are those
+// of C agents; TestOptionsOfC compares them.
+func TestRunRefuses(t *testing.T) {
+	all := clockUsage + socketUsage + installUsage
+	more := strings.Replace(clockUsage, "  -l FILE", "  -h FILE, --helpfile=FILE\n                        read help texts from FILE\n  -l FILE", 1)
+	more = strings.Replace(more, "  -U USER", "  -n NAME, --name=NAME  call it so\n  -U USER", 1) + installUsage
+	tests := []struct {
+		name   string
+		daemon pmda.Daemon
+		args   string
+		want   string
+	}{
+		{"help", pmda.Daemon{}, "-?", all},
+		{"long help", pmda.Daemon{}, "--help", all},
+		{"pipe only", pmda.Daemon{PipeOnly: true}, "-?", clockUsage + installUsage},
+		{"pipe only, socket", pmda.Daemon{PipeOnly: true}, "-i 3", "clock: invalid option -- 'i'\n" + clockUsage + installUsage},
+		{"more options", pmda.Daemon{PipeOnly: true, HelpFile: true, Options: []pmda.Option{{Short: 'n', Long: "name", Arg: "NAME", Help: "call it so"}}}, "-?", more},
+		{"no help file", pmda.Daemon{}, "-h x", "clock: invalid option -- 'h'\n" + all},
+		{"bad domain", pmda.Daemon{}, "-d 12x", "clock: -d requires numeric domain number\n" + all},
+		{"domain out of range", pmda.Daemon{}, "-d 511", "clock: -d domain 511 out of range (0..510)\n" + all},
+		{"bad debug", pmda.Daemon{}, "-D pdu,nosuch", "clock: unrecognized debug options specification (pdu,nosuch)\n" + all},
+		{"clashes", pmda.Daemon{}, "-p -u x -i 3 -6 4", "clock: -u option clashes with -p option\nclock: -i option clashes with -p option\n" +
+			"clock: -6 option clashes with -p option\n" + all},
+		{"option refuses", pmda.Daemon{Options: []pmda.Option{{Long: "x", Set: func(string) error { return errors.New("not that") }}}}, "--x", "clock: not that\n" + all},
+		{"operands refused", pmda.Daemon{Operands: func(args []string) error { return fmt.Errorf("no place for %q", args) }}, "a -D pdu b",
+			`clock: no place for ["a" "b"]` + "\n" + all},
+		{"print nothing", pmda.Daemon{}, "--print=", "clock: --print requires the name of a file\n" + all},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			d := tt.daemon
+			d.Agent = clockAgent()
+			var out, errs strings.Builder
+			status := d.Run(t.Context(), append([]string{"/x/clock"}, strings.Fields(tt.args)...), strings.NewReader(""), &out, &errs)
+			if status != 1 || out.Len() > 0 {
+				t.Errorf("status %d, output %q", status, &out)
+			}
+			if diff := cmp.Diff(tt.want, errs.String()); diff != "" {
+				t.Errorf("messages (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// line is a log line without what differs from run to run.
+func line(level, text string) string { return "[DATE] clock(PID) " + level + ": " + text + "\n" }
+
+var linePrefix = regexp.MustCompile(`(?m)^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d\] clock\(\d+\)`)
+
+func plainLog(s string) string { return linePrefix.ReplaceAllString(s, "[DATE] clock(PID)") }
+
+// TestRunFails has what goes wrong after the command line.
+func TestRunFails(t *testing.T) {
+	dir := pcptest.ShortDir(t)
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bad := clockAgent()
+	pmda.Register(bad, pmda.Metric[int32]{Name: "clock.angle"})
+	tests := []struct {
+		name   string
+		agent  *pmda.Agent
+		args   string
+		status int
+		want   string // regular expression
+	}{
+		{"registration", bad, "", 1, `Critical: pmda: agent clock: .*`},
+		{"nobody there", clockAgent(), "", 0, `Critical: pmda: version exchange with the collector: .*EOF`},
+		{"unknown user", clockAgent(), "-U no-such-user", 1, `Critical: .*no-such-user.*`},
+		{"unknown service", clockAgent(), "-i no-such-service", 1, `Critical: -i no-such-service: .*`},
+		{"port out of range", clockAgent(), "-6 65536", 1, `Critical: -6 65536: port 65536 out of range \(0..65535\)`},
+		{"socket in the way", clockAgent(), "-u " + file, 1, `Critical: -u .*/file: the file exists and is not a socket`},
+		{"socket nowhere", clockAgent(), "-u " + file + "/x", 1, `Critical: -u: .*`},
+		{"no such file to print", clockAgent(), "--print nosuch", 1,
+			`Critical: --print nosuch: there is no such file, only domain.h, pmns, root, help, Install, Remove`},
+		{"directory of another name", clockAgent(), "--install " + dir, 1, `Critical: --install .*: PCP's scripts want the directory to be called clock`},
+		{"no room to install", clockAgent(), "--install " + file + "/clock", 1, `Critical: mkdir .*`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var out, errs strings.Builder
+			d := pmda.Daemon{Agent: tt.agent}
+			status := d.Run(t.Context(), append([]string{"clock"}, strings.Fields(tt.args)...), strings.NewReader(""), &out, &errs)
+			if status != tt.status {
+				t.Errorf("status %d, want %d", status, tt.status)
+			}
+			re := regexp.MustCompile(`^\[DATE\] clock\(PID\) ` + tt.want + `\n$`)
+			if got := plainLog(errs.String()); !re.MatchString(got) {
+				t.Errorf("messages %q, want %s", got, re)
+			}
+		})
+	}
+}
+
+// running is a Daemon's run.
+type running struct {
+	t      *testing.T
+	cancel context.CancelFunc
+	status chan int
+	stderr logBuffer
+}
+
+// run runs a Daemon with arguments.
+func run(t *testing.T, d *pmda.Daemon, stdin io.Reader, stdout io.Writer, args ...string) *running {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &running{t: t, cancel: cancel, status: make(chan int, 1)}
+	go func() { r.status <- d.Run(ctx, append([]string{"clock"}, args...), stdin, stdout, &r.stderr) }()
+	t.Cleanup(cancel)
+	return r
+}
+
+func (r *running) end(want int) {
+	r.t.Helper()
+	select {
+	case got := <-r.status:
+		if got != want {
+			r.t.Errorf("status %d, want %d; log:\n%s", got, want, r.stderr.take())
+		}
+	case <-time.After(10 * time.Second):
+		r.t.Fatal("Run does not end")
+	}
+}
+
+// hello is a collector's greeting and first request.
+func hello(t *testing.T, rw io.ReadWriter) *peer {
+	t.Helper()
+	p := &peer{t: t, conn: pdu.NewConn(rw)}
+	if _, err := pdu.HostHello(p.conn, 1); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p *peer) domain() pdu.Domain {
+	p.t.Helper()
+	for d := range pdu.MaxDomain {
+		if r, ok := p.ask(0, pdu.DescReq{PMID: pdu.MakePMID(d, 0, 0)}).(*pdu.DescReply); ok {
+			return r.Desc.InDom.Domain()
+		}
+	}
+	return -1
+}
+
+type pipes struct {
+	io.Reader
+	io.Writer
+}
+
+func TestRunPipe(t *testing.T) {
+	in, toAgent := io.Pipe()
+	fromAgent, out := io.Pipe()
+	r := run(t, &pmda.Daemon{Agent: clockAgent()}, in, out, "-p", "-d", "17", "operands", "do not matter")
+	p := hello(t, pipes{fromAgent, toAgent})
+	if d := p.domain(); d != 17 {
+		t.Errorf("the domain is %d", d)
+	}
+	toAgent.Close()
+	r.end(0)
+	if s := r.stderr.take(); s != "" {
+		t.Errorf("log %q", s)
+	}
+}
+
+// A Handler of the program's own answers in place of the Agent.
+type extended struct{ *pmda.Agent }
+
+func (extended) Text(context.Context, *pmda.Request, uint32, pdu.TextKind) (string, error) {
+	return "extended", nil
+}
+
+func TestRunHandler(t *testing.T) {
+	in, toAgent := io.Pipe()
+	fromAgent, out := io.Pipe()
+	a := clockAgent()
+	r := run(t, &pmda.Daemon{Agent: a, Handler: extended{a}}, in, out)
+	p := hello(t, pipes{fromAgent, toAgent})
+	if diff := cmp.Diff(encoded(t, pdu.TextReply{Text: "extended"}), encoded(t, p.ask(0, pdu.TextReq{Text: pdu.TextPMID}))); diff != "" {
+		t.Error(diff)
+	}
+	toAgent.Close()
+	r.end(0)
+}
+
+func TestRunSockets(t *testing.T) {
+	path := filepath.Join(pcptest.ShortDir(t), "s")
+	for range 2 { // the second time it is there already
+		r := run(t, &pmda.Daemon{Agent: clockAgent()}, nil, nil, "-u", path)
+		c := dial(t, "unix", path)
+		st, err := os.Stat(path)
+		if err != nil || st.Mode().Perm() != 0o660 && os.PathSeparator == '/' {
+			t.Errorf("%v, mode %v, want 0660", err, st.Mode())
+		}
+		p := hello(t, c)
+		if d := p.domain(); d != 251 {
+			t.Errorf("the domain is %d", d)
+		}
+		if c2, err := net.Dial("unix", path); err == nil {
+			t.Error("a second collector can connect")
+			c2.Close()
+		}
+		c.Close()
+		r.end(0)
+	}
+	for option, network := range map[string]string{"-i": "tcp4", "-6": "tcp6"} {
+		t.Run(network, func(t *testing.T) {
+			if ln, err := net.Listen(network, "localhost:0"); err != nil {
+				t.Skip(err)
+			} else {
+				ln.Close()
+			}
+			r := run(t, &pmda.Daemon{Agent: clockAgent()}, nil, nil, option, "0")
+			address := r.listens()
+			c := dial(t, network, address)
+			hello(t, c).domain()
+			c.Close()
+			r.end(0)
+		})
+	}
+}
+
+// listens waits for the address in the log.
+func (r *running) listens() string {
+	r.t.Helper()
+	for range 1000 {
+		if _, a, ok := strings.Cut(r.stderr.take(), "Info: listens on "); ok {
+			return strings.TrimSpace(a)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	r.t.Fatal("it does not say where it listens")
+	return ""
+}
+
+// dial connects as soon as there is somebody.
+func dial(t *testing.T, network, address string) net.Conn {
+	t.Helper()
+	var c net.Conn
+	var err error
+	for range 1000 {
+		if c, err = net.Dial(network, address); err == nil {
+			t.Cleanup(func() { c.Close() })
+			return c
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatal(err)
+	return nil
+}
+
+// Wherever it waits, it ends with its context.
+func TestRunCancel(t *testing.T) {
+	path := filepath.Join(pcptest.ShortDir(t), "s")
+	t.Run("accept", func(t *testing.T) {
+		r := run(t, &pmda.Daemon{Agent: clockAgent()}, nil, nil, "-i", "0")
+		r.listens()
+		r.cancel()
+		r.end(0)
+	})
+	t.Run("hello", func(t *testing.T) {
+		r := run(t, &pmda.Daemon{Agent: clockAgent()}, nil, nil, "-u", path)
+		dial(t, "unix", path)
+		r.cancel()
+		r.end(0)
+	})
+	t.Run("serve", func(t *testing.T) {
+		r := run(t, &pmda.Daemon{Agent: clockAgent()}, nil, nil, "-u", path)
+		hello(t, dial(t, "unix", path))
+		r.cancel()
+		r.end(0)
+	})
+}
+
+func TestRunLog(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "clock.log")
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"-Dpdu", "-U", me.Username}, {"-l", path}} {
+		d := pmda.Daemon{Agent: clockAgent(), Log: path}
+		r := run(t, &d, bytes.NewReader(nil), io.Discard, args...)
+		r.end(0)
+		if s := r.stderr.take(); s != "" {
+			t.Errorf("standard error got %q", s)
+		}
+	}
+	date := `\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}`
+	eof := regexp.QuoteMeta(line("Critical", "pmda: version exchange with the collector: pdu: hello: EOF"))
+	for name, text := range map[string]string{
+		path:           eof,
+		path + ".prev": `\[DATE\] clock\(PID\) Debug: PDU out=true type=CREDS from=\d+ len=20\n` + eof,
+	} {
+		b, err := os.ReadFile(name)
+		re := regexp.MustCompile(`^Log for clock on \S+ started ` + date + `\n\n` + text + `\nLog finished ` + date + `\n$`)
+		if got := plainLog(string(b)); err != nil || !re.MatchString(got) {
+			t.Errorf("%s: %v, %q", name, err, got)
+		}
+	}
+	// A log that cannot be is standard error.
+	d := pmda.Daemon{Agent: clockAgent()}
+	r := run(t, &d, bytes.NewReader(nil), io.Discard, "-l", filepath.Join(dir, "no/such"))
+	r.end(0)
+	want := fmt.Sprintf("clock: cannot open log %q for writing : No such file or directory\n", filepath.Join(dir, "no/such"))
+	if got := r.stderr.take(); !strings.HasPrefix(got, want) || !strings.Contains(got, "EOF") {
+		t.Errorf("standard error got %q, want %q first", got, want)
+	}
+}
+
+func TestRunHelpFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "help")
+	source := `# a comment
+text before the first entry
+@ clock.angle  one  line 
+full text
+
+# a comment inside
+second line
+
+
+@ 251.7.8	numeric
+@ CLOCK.0
+only full
+@ 251.9 other domain
+`
+	if err := os.WriteFile(path, []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in, toAgent := io.Pipe()
+	fromAgent, out := io.Pipe()
+	r := run(t, &pmda.Daemon{Agent: clockAgent(), HelpFile: true}, in, out, "-h", path)
+	p := hello(t, pipes{fromAgent, toAgent})
+	id, hands := uint32(pdu.MakePMID(251, 0, 0)), uint32(pdu.MakeInDom(251, 0))
+	tests := []struct {
+		ident uint32
+		kind  pdu.TextKind
+		want  string
+	}{
+		{id, pdu.TextPMID | pdu.TextOneLine, "one  line "},
+		{id, pdu.TextPMID | pdu.TextHelp, "full text\n\nsecond line"},
+		{uint32(pdu.MakePMID(251, 7, 8)), pdu.TextPMID | pdu.TextOneLine, "numeric"},
+		{uint32(pdu.MakePMID(251, 7, 8)), pdu.TextPMID | pdu.TextHelp, ""},
+		{hands, pdu.TextInDom | pdu.TextOneLine, ""},
+		{hands, pdu.TextInDom | pdu.TextHelp, "only full"},
+		{uint32(pdu.MakeInDom(251, 9)), pdu.TextInDom | pdu.TextOneLine, "other domain"},
+		{id, pdu.TextInDom | pdu.TextHelp, "only full"}, // the same number
+		{uint32(pdu.MakePMID(251, 7, 9)), pdu.TextPMID | pdu.TextOneLine, "!"},
+	}
+	for _, tt := range tests {
+		want := encoded(t, pdu.TextReply{Ident: tt.ident, Text: tt.want})
+		if tt.want == "!" {
+			want = pdu.ErrText.Error()
+		}
+		if diff := cmp.Diff(want, encoded(t, p.ask(0, pdu.TextReq{Ident: tt.ident, Text: tt.kind}))); diff != "" {
+			t.Errorf("text %v of %x (-want +got):\n%s", tt.kind, tt.ident, diff)
+		}
+	}
+	toAgent.Close()
+	r.end(0)
+	for text, want := range map[string]string{
+		"":                   `Warning: PMDA clock: Unable to open help text file(s) from "PATH": No such file or directory`,
+		"@ clock.nosuch x\n": `help:1: \"clock.nosuch\" is no metric, PMID or instance domain`,
+	} {
+		os.Remove(path)
+		if text != "" {
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := run(t, &pmda.Daemon{Agent: clockAgent(), HelpFile: true}, bytes.NewReader(nil), io.Discard, "-h", path)
+		r.end(0)
+		if got := strings.ReplaceAll(r.stderr.take(), path, "PATH"); !strings.Contains(strings.ReplaceAll(got, "PATH:1", "help:1"), want) {
+			t.Errorf("log %q, want %q", got, want)
+		}
+	}
+}
+
+// TestOptionsOfC compares what is said about command lines with what PCP's
+// simple says.
+func TestOptionsOfC(t *testing.T) {
+	dir, program := pcptest.BuildAgent(t, "simple")
+	for _, args := range []string{"-?", "--help", "-d", "-d abc", "-d 12x", "-x", "--foo", "--foo=3", "--do", "--in", "--u", "--pi=3", "--help=3",
+		"-p -i 3333", "-i 3333 -u x", "-p -u x -i 3 -6 4", "-D nosuch", "-Dpdu,nosuch,foo", "-h help", "-d abc -i 3 -p --foo", "extra -d abc",
+		"-? -x", "-pd", "-l", "-U"} {
+		argv := strings.Fields(args)
+		out, want, status := pcptest.RunIn(t, t.TempDir(), []string{"PCP_PMDAS_DIR=" + filepath.Dir(dir)}, "", append([]string{program}, argv...)...)
+		var errs strings.Builder
+		d := pmda.Daemon{Agent: &pmda.Agent{Name: "simple", Domain: 253}}
+		got := d.Run(t.Context(), append([]string{"pmdasimple"}, argv...), strings.NewReader(""), io.Discard, &errs)
+		if out != "" || status != got {
+			t.Errorf("%s: status %d, want %d (%q)", args, got, status, out)
+		}
+		if diff := cmp.Diff(want, strings.TrimSuffix(errs.String(), installUsage)); diff != "" {
+			t.Errorf("%s (-C +Go):\n%s", args, diff)
+		}
+	}
+}
+
+// asProcess in the environment makes this test binary an agent.
+const asProcess = "PMDA_TEST_AGENT"
+
+// TestAgentProcess is no test but the agent that TestMainProcess starts.
+func TestAgentProcess(t *testing.T) {
+	if os.Getenv(asProcess) == "" {
+		t.Skip("the process that TestMainProcess starts")
+	}
+	a := clockAgent()
+	a.Callbacks.Desc = func(context.Context, *pmda.Request, pdu.PMID) (pdu.Desc, error) {
+		fmt.Println("printed by mistake")
+		fmt.Fprintln(os.Stderr, "an error")
+		n, err := os.Stdin.Read(make([]byte, 10))
+		fmt.Println("input", n, err)
+		child := exec.Command("echo", "a child")
+		child.Stdout, child.Stderr, child.Stdin = os.Stdout, os.Stderr, os.Stdin
+		return pdu.Desc{}, errors.Join(child.Run(), pdu.ErrPMID)
+	}
+	os.Args = []string{os.Args[0], "-l", os.Getenv(asProcess)}
+	pmda.Main(a)
+}
+
+// startAgent starts this test binary as an agent that logs to a file.
+func startAgent(t *testing.T, log string) (*exec.Cmd, *peer, io.Closer) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "-test.run=^TestAgentProcess$")
+	cmd.Env = append(os.Environ(), asProcess+"="+log)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	return cmd, hello(t, pipes{out, in}), in
+}
+
+// TestMainProcess has what Main does to its process.
+func TestMainProcess(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no signals, and standard input cannot be interrupted")
+	}
+	log := filepath.Join(t.TempDir(), "clock.log")
+	t.Run("end of input", func(t *testing.T) {
+		cmd, p, in := startAgent(t, log)
+		if got := encoded(t, p.ask(0, pdu.DescReq{})); got != pdu.ErrPMID.Error() {
+			t.Errorf("answer %q", got)
+		}
+		if got := encoded(t, p.ask(0, pdu.DescReq{})); got != pdu.ErrPMID.Error() {
+			t.Errorf("second answer %q", got)
+		}
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+		b, err := os.ReadFile(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, text, _ := strings.Cut(string(b), "\n\n")
+		text, _, _ = strings.Cut(text, "\nLog finished")
+		want := strings.Repeat("printed by mistake\nan error\ninput 0 EOF\na child\n", 2)
+		if diff := cmp.Diff(want, text); diff != "" {
+			t.Errorf("log (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("signals", func(t *testing.T) {
+		for _, sig := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
+			cmd, p, _ := startAgent(t, log)
+			if err := cmd.Process.Signal(syscall.SIGHUP); err != nil { // does not matter
+				t.Fatal(err)
+			}
+			p.ask(0, pdu.DescReq{})
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Wait(); err != nil {
+				t.Errorf("%v: %v", sig, err)
+			}
+			if b, err := os.ReadFile(log); err != nil || !bytes.Contains(b, []byte("\nLog finished")) {
+				t.Errorf("%v: %v, log %q", sig, err, b)
+			}
+		}
+	})
+}
