@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -33,16 +34,25 @@ func embedded(conf *pcpconf.Conf) map[string]func(pdu.Domain) (pmda.Handler, err
 }
 
 // addAgents hosts the agents of the configuration file, or the embedded ones.
-func (o *options) addAgents(srv *collector.Server, conf *pcpconf.Conf) error {
+func (o *options) addAgents(srv *collector.Server, conf *pcpconf.Conf, log io.Writer) error {
 	if o.config == "" {
 		return srv.Add(simple.New(""))
 	}
 	srv.Labels = collector.SystemLabels(conf.Get("PCP_SYSCONF_DIR"))
 	cfg, err := collector.LoadConfig(o.config)
-	if err != nil {
+	if cfg == nil || err != nil && len(cfg.Agents) == 0 {
 		return err
 	}
+	if err != nil { // as for pmcd, a bad line does not keep the other agents from starting
+		srv.Logger.Error(err.Error())
+	}
+	for _, w := range cfg.Warnings {
+		srv.Logger.Warn(w.Error())
+	}
 	srv.Access = cfg.Access
+	if err := cfg.Access.WriteTables(log); err != nil {
+		return err
+	}
 	return o.start(srv, cfg.Agents)
 }
 

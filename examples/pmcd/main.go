@@ -104,7 +104,11 @@ func (o *options) serve(conf *pcpconf.Conf, stderr io.Writer) (err error) {
 		Logger: pmlog.New(out, "pmcd", level), Hostname: o.hostname, Timeout: o.timeout,
 		AgentHelloTimeout: o.hello, MaxPDU: o.maxPDU, NoRestart: o.noRestart, DSO: embedded(conf),
 	}
+	if o.config != "" {
+		srv.TmpDir, srv.RunDir = conf.Get("PCP_TMP_DIR"), conf.Get("PCP_RUN_DIR")
+	}
 	names := &nameFile{path: o.names, loader: pmns.Loader{Unique: o.unique}}
+	srv.OnReset = func() { o.reload(srv, names, conf) }
 	if srv.Names, err = names.load(o.config != ""); err != nil {
 		return err
 	}
@@ -118,12 +122,12 @@ func (o *options) serve(conf *pcpconf.Conf, stderr io.Writer) (err error) {
 	for _, err := range errs {
 		srv.Logger.Error(err.Error())
 	}
-	if err := o.addAgents(srv, conf); err != nil {
+	if err := o.addAgents(srv, conf, out); err != nil {
 		srv.Close()
 		return err
 	}
 	look(out, srv, listeners)
-	return o.untilSignal(srv, names, conf, listeners)
+	return untilSignal(srv, listeners)
 }
 
 func (o *options) logPath() string {
@@ -136,8 +140,8 @@ func (o *options) logPath() string {
 	return o.log
 }
 
-// untilSignal serves until SIGTERM or SIGINT; SIGHUP reads files anew.
-func (o *options) untilSignal(srv *collector.Server, names *nameFile, conf *pcpconf.Conf, listeners []net.Listener) error {
+// untilSignal serves until SIGTERM or SIGINT; SIGHUP resets.
+func untilSignal(srv *collector.Server, listeners []net.Listener) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	hup := make(chan os.Signal, 1)
@@ -149,7 +153,7 @@ func (o *options) untilSignal(srv *collector.Server, names *nameFile, conf *pcpc
 		for {
 			select {
 			case <-hup:
-				o.reload(srv, names, conf)
+				srv.Reset()
 			case <-ctx.Done():
 				return
 			}

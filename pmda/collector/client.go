@@ -40,7 +40,8 @@ type client struct {
 
 	greeted  bool          // its CREDS were accepted
 	denied   atomic.Uint32 // Ops
-	release  []func()      // give its places in access limits back; guarded by mu
+	host     admission     // guarded by mu, as the next
+	account  admission
 	profiles map[int32]*pdu.Profile
 	seen     seen
 	whoami   atomic.Pointer[string]
@@ -162,6 +163,7 @@ func (c *client) converse() error {
 	if t := c.s.HelloTimeout; t > 0 {
 		c.conn.SetReadDeadline(time.Now().Add(t))
 	}
+	c.interrupted() // finish may have come before the deadline was set
 	for {
 		h, body, err := c.pdus.Read()
 		if err == io.EOF || errors.Is(err, syscall.ECONNRESET) {
@@ -193,38 +195,44 @@ func (c *client) admit() error {
 	return c.pdus.Write(0, pdu.Challenge{Version: pdu.ProtocolVersion, Features: offered})
 }
 
-// checkHost asks the access rules about the client's host, and takes a place in
-// their limits. One in this process counts as one on a unix socket.
+// An admission is what the access rules say of a client's host or account, and
+// the place in their limits that it takes.
+type admission struct {
+	denied  Ops
+	release func() // nil if it takes none
+}
+
+// checkHost asks the access rules about the client's host. One in this process
+// counts as one on a unix socket.
 func (c *client) checkHost() error {
 	addr := c.conn.RemoteAddr()
 	if _, ok := c.conn.(inProcess); ok {
 		addr = &net.UnixAddr{Net: "unix"}
 	}
+	c.admitted(&c.host, admission{})
 	denied, release, err := c.s.access.Load().CheckHost(addr)
-	c.releasePlaces(release)
-	c.denied.Store(uint32(denied))
+	c.admitted(&c.host, admission{denied, release})
 	return err
 }
 
 // checkAccount asks the access rules about the client's user.
 func (c *client) checkAccount() error {
 	info := c.info.Load()
+	c.admitted(&c.account, admission{denied: OpAll})
 	denied, release, err := c.s.access.Load().CheckAccount(info.UID, info.GID)
-	c.mu.Lock()
-	c.release = append(c.release, release)
-	c.mu.Unlock()
-	c.denied.Or(uint32(denied))
+	c.admitted(&c.account, admission{denied, release})
 	return err
 }
 
-// releasePlaces gives the places in access limits back, for others.
-func (c *client) releasePlaces(others ...func()) {
+// admitted replaces an admission and gives the place of the old one back.
+func (c *client) admitted(which *admission, now admission) {
 	c.mu.Lock()
-	release := c.release
-	c.release = others
+	old := *which
+	*which = now
+	c.denied.Store(uint32(c.host.denied | c.account.denied))
 	c.mu.Unlock()
-	for _, f := range release {
-		f()
+	if old.release != nil {
+		old.release()
 	}
 }
 
@@ -405,7 +413,8 @@ func (s *Server) leave(c *client) {
 			s.endClient(h, info)
 		}
 	}
-	c.releasePlaces()
+	c.admitted(&c.host, admission{})
+	c.admitted(&c.account, admission{})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clients.slots[info.ID] = nil
