@@ -128,7 +128,7 @@ func (p *pmcd) addTraceBufs() {
 		case v < 0:
 			return pdu.ErrSign
 		case v > maxTraceBufs:
-			return pdu.ErrTooBig
+			return pdu.ErrBadStore
 		}
 		t.resize(int(v))
 		return nil

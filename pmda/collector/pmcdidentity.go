@@ -48,7 +48,7 @@ to have open.`,
 		Value: p.openFDs,
 	})
 	p.identity("build", 20, pdu.SemDiscrete, "Build of the collector",
-		"The version of the Go module "+modulePath+" that the collector was built from.", build)
+		"The version of the Go module\n"+modulePath+" that the collector was built from.", build)
 	p.identity("hostname", 21, pdu.SemDiscrete, "Name of the collector's host",
 		"The name that the collector was told to use, or that of the host.", p.s.hostname)
 }

@@ -220,6 +220,9 @@ func pduDetail(k pdu.Kind, body []byte) string {
 	case *pdu.Challenge:
 		return fmt.Sprintf(", err=%d: %v", int32(p.Code), p.Code)
 	case *pdu.Status:
+		if p.Code > 0 {
+			return fmt.Sprintf(", change=%d: %v", int32(p.Code), pdu.Change(p.Code))
+		}
 		return fmt.Sprintf(", err=%d: %v", int32(p.Code), p.Code)
 	case *pdu.DescReq:
 		return fmt.Sprintf(", pmid=%v", p.PMID)
@@ -281,7 +284,7 @@ func peerName(c net.Conn) string {
 	case *net.TCPAddr:
 		return a.IP.String()
 	case *net.UnixAddr:
-		return "unix:"
+		return c.LocalAddr().String() // the peer has no name
 	}
 	return "in-process"
 }
