@@ -1,46 +1,71 @@
 package pmda
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Fetch asks the agent for values.
+// keepResult is how many bytes of a result are kept for the next.
+const keepResult = 1 << 20
+
+// Fetch asks the agent for values. It allocates nothing in steady state.
 func (m *Remote) Fetch(ctx context.Context, r *Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
-	ask := &pdu.Fetch{Context: r.Context, PMIDs: ids}
-	return m.exchange(ctx, r, true, ask, pdu.KindResult, func(body []byte) error {
-		m.result.Format = pdu.FormatLowRes
-		if err := m.result.Decode(body); err != nil {
-			return err
-		}
-		if m.result.Len() != len(ids) {
-			return fmt.Errorf("agent answered %d of %d metrics", m.result.Len(), len(ids))
-		}
-		for i, s := range m.result.All() {
-			if s.PMID != ids[i] {
-				return fmt.Errorf("agent answered metric %v instead of %v", s.PMID, ids[i])
-			}
-			w.Copy(s)
-		}
-		w.Changed |= m.change()
-		return nil
-	})
+	if err := m.enter(ctx, r); err != nil {
+		return err
+	}
+	defer m.leave()
+	m.fetch.Context, m.fetch.PMIDs = r.Context, ids
+	body, err := m.ask(ctx, r, true, &m.fetch, pdu.KindResult)
+	m.fetch.PMIDs = nil // the caller's
+	if err != nil {
+		return err
+	}
+	if err := m.take(body, ids, w); err != nil {
+		return m.lost(err)
+	}
+	if len(body) > keepResult {
+		m.result = pdu.Result{}
+	}
+	return nil
 }
 
-// change is what the agent tells in place of a time.
+// take writes the sets of a result, which answer to ids.
+func (m *Remote) take(body []byte, ids []pdu.PMID, w *pdu.ResultWriter) error {
+	if err := m.result.Decode(body); err != nil {
+		return err
+	}
+	if m.result.Len() != len(ids) {
+		return fmt.Errorf("agent answered %d of %d metrics", m.result.Len(), len(ids))
+	}
+	for i, id := range ids {
+		if got := m.result.At(i).PMID; got != id {
+			return fmt.Errorf("agent answered metric %v instead of %v", got, id)
+		}
+	}
+	for i := range ids {
+		w.Copy(m.result.At(i))
+	}
+	w.Changed |= m.change()
+	return nil
+}
+
+// change is what the agent tells in place of a time. Agents that send a time
+// tell nothing that makes sense; they are logged once.
 func (m *Remote) change() pdu.Change {
 	if m.result.Time.IsZero() {
 		return 0
 	}
-	const allowed = pdu.LabelChange | pdu.NamesChange
 	sec := m.result.Time.Unix()
-	if sec&^int64(allowed) != 0 {
+	if sec&^int64(agentChanges) != 0 && !m.bogus {
+		m.bogus = true
 		m.cfg.Logger.Warn("agent sent a bogus state change", m.attrs(slog.Int64("change", sec))...)
 	}
-	return pdu.Change(sec) & allowed
+	return pdu.Change(sec) & agentChanges
 }
 
 // Desc asks the agent for a descriptor.
@@ -63,18 +88,22 @@ func (m *Remote) Desc(ctx context.Context, r *Request, id pdu.PMID) (pdu.Desc, e
 func (m *Remote) Instances(ctx context.Context, r *Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
 	var p pdu.InstanceReply
 	err := m.exchange(ctx, r, false, pdu.InstanceReq{InDom: d, Inst: inst, Name: name}, pdu.KindInstance, p.Decode)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case inst == pdu.NoInst && name == "":
+		return p.Instances, nil
+	case len(p.Instances) == 0:
+		return nil, pdu.ErrInst
 	}
-	if len(p.Instances) == 1 {
-		switch i := &p.Instances[0]; {
-		case inst != pdu.NoInst && i.ID == pdu.NoInst:
-			i.ID = inst
-		case name != "" && i.Name == "":
-			i.Name = name
-		}
+	one := &p.Instances[0]
+	if one.ID == pdu.NoInst {
+		one.ID = inst
 	}
-	return p.Instances, nil
+	if one.Name == "" {
+		one.Name = name
+	}
+	return p.Instances[:1], nil
 }
 
 // Text asks the agent for help text.
@@ -86,19 +115,38 @@ func (m *Remote) Text(ctx context.Context, r *Request, ident uint32, kind pdu.Te
 
 // Store asks the agent to set values.
 func (m *Remote) Store(ctx context.Context, r *Request, values *pdu.Result) error {
-	return m.exchange(ctx, r, true, values, pdu.KindError, nil)
+	return m.exchange(ctx, r, false, stored{values}, pdu.KindError, func([]byte) error { return nil })
+}
+
+// stored are values in the only format that agents know, without a time.
+type stored struct{ *pdu.Result }
+
+func (stored) Kind() pdu.Kind { return pdu.KindResult }
+
+func (s stored) Append(b []byte) ([]byte, error) {
+	v := *s.Result
+	v.Format, v.Time = pdu.FormatLowRes, time.Time{}
+	return v.Append(b)
 }
 
 // PMID asks the agent for the metric of a name.
 func (m *Remote) PMID(ctx context.Context, r *Request, name string) (pdu.PMID, error) {
 	var p pdu.PMIDList
-	err := m.exchange(ctx, r, false, pdu.NameList{Names: []string{name}}, pdu.KindPMNSIDs, p.Decode)
+	err := m.exchange(ctx, r, false, pdu.NameList{Names: []string{name}}, pdu.KindPMNSIDs, func(body []byte) error {
+		if err := p.Decode(body); err != nil {
+			return err
+		}
+		if p.Status >= 0 && len(p.PMIDs) != 1 {
+			return fmt.Errorf("agent gave %d metrics of one name", len(p.PMIDs))
+		}
+		return nil
+	})
 	switch {
 	case err != nil:
 		return pdu.NoPMID, err
 	case p.Status < 0:
 		return pdu.NoPMID, pdu.Error(p.Status)
-	case len(p.PMIDs) != 1 || p.PMIDs[0] == pdu.NoPMID:
+	case p.PMIDs[0] == pdu.NoPMID:
 		return pdu.NoPMID, pdu.ErrName
 	}
 	return p.PMIDs[0], nil
@@ -107,6 +155,9 @@ func (m *Remote) PMID(ctx context.Context, r *Request, name string) (pdu.PMID, e
 // Names asks the agent for the names of a metric.
 func (m *Remote) Names(ctx context.Context, r *Request, id pdu.PMID) ([]string, error) {
 	p, err := m.names(ctx, r, pdu.PMIDList{PMIDs: []pdu.PMID{id}})
+	if err == nil && len(p.Names) == 0 {
+		err = pdu.ErrPMID
+	}
 	return p.Names, err
 }
 
@@ -122,7 +173,7 @@ func (m *Remote) names(ctx context.Context, r *Request, ask pdu.PDU) (pdu.NameLi
 	var p pdu.NameList
 	err := m.exchange(ctx, r, false, ask, pdu.KindPMNSNames, p.Decode)
 	if err == nil && p.Err < 0 {
-		err = p.Err
+		return pdu.NameList{}, p.Err
 	}
 	return p, err
 }
@@ -132,7 +183,7 @@ func (m *Remote) Labels(ctx context.Context, r *Request, ident uint32, class pdu
 	var p pdu.LabelReply
 	err := m.exchange(ctx, r, true, pdu.LabelReq{Ident: ident, Class: class}, pdu.KindLabel, func(body []byte) error {
 		// The texts alias the body, which another request overwrites.
-		if err := p.Decode(append([]byte(nil), body...)); err != nil {
+		if err := p.Decode(bytes.Clone(body)); err != nil {
 			return err
 		}
 		if p.Ident != ident || p.Class != class {

@@ -1,0 +1,565 @@
+package pmda_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+const timeout = pmda.DefaultTimeout
+
+// took checks how much of synthetic time has passed since begin.
+func took(t *testing.T, begin time.Time, want time.Duration) {
+	t.Helper()
+	if got := time.Since(begin); got != want {
+		t.Errorf("it took %v, want %v", got, want)
+	}
+}
+
+// desc begins a request for a descriptor.
+func desc(t *testing.T, ctx context.Context, m *pmda.Remote, r *pmda.Request) *call[pdu.Desc] {
+	return start(t, func() (pdu.Desc, error) { return m.Desc(ctx, r, testID) })
+}
+
+// serves checks that the agent is asked and answers.
+func serves(t *testing.T, m *pmda.Remote, f *far) {
+	t.Helper()
+	if !m.IsReady() {
+		t.Error("not ready")
+	}
+	c := desc(t, t.Context(), m, asker())
+	f.heard(desc7)
+	f.say(testDesc)
+	if diff := cmp.Diff(testDesc.Desc, c.wants(nil)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// An exchange can end before its answer has come, for several reasons. Then
+// requests are refused until it has come, and it is nobody's.
+func TestRemoteLate(t *testing.T) {
+	cause := errors.New("enough")
+	tests := []struct {
+		name  string
+		cfg   pmda.RemoteConfig
+		after time.Duration // the deadline of the request, 0 for none
+		end   time.Duration // of its context
+		want  error
+		took  time.Duration
+	}{
+		{"time-out", pmda.RemoteConfig{}, 0, 0, pdu.ErrTimeout, timeout},
+		{"own time-out", pmda.RemoteConfig{Timeout: time.Hour}, 0, 0, pdu.ErrTimeout, time.Hour},
+		{"deadline before the time-out", pmda.RemoteConfig{}, time.Second, 0, pdu.ErrTimeout, time.Second},
+		{"deadline after the time-out", pmda.RemoteConfig{}, time.Minute, 0, pdu.ErrTimeout, timeout},
+		{"deadline without a time-out", pmda.RemoteConfig{Timeout: -1}, time.Hour, 0, pdu.ErrTimeout, time.Hour},
+		{"context", pmda.RemoteConfig{}, 0, time.Second, cause, time.Second},
+		{"context without a time-out", pmda.RemoteConfig{Timeout: -1}, 0, time.Hour, cause, time.Hour},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log logBuffer
+				tt.cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+				m, f := connect(t, 0, tt.cfg)
+				ctx, cancel := cancelable(t)
+				for range 2 { // again with the same context while that lives
+					begin, r := time.Now(), asker()
+					if tt.after != 0 {
+						r.Deadline = begin.Add(tt.after)
+					}
+					if tt.end != 0 {
+						time.AfterFunc(tt.end, func() { cancel(cause) })
+					}
+					late := desc(t, ctx, m, r)
+					f.heard(desc7)
+					time.Sleep(time.Millisecond)
+					waiting := desc(t, t.Context(), m, asker())
+					late.wants(tt.want)
+					took(t, begin, tt.took)
+					waiting.wants(pdu.ErrAgain)
+					took(t, begin, tt.took)
+					if !m.IsReady() {
+						t.Error("late is not ready")
+					}
+					time.Sleep(timeout)
+					if _, err := m.Desc(t.Context(), asker(), testID); err != pdu.ErrAgain {
+						t.Errorf("meanwhile %v, want %v", err, pdu.ErrAgain)
+					}
+					f.heard()
+					f.say(pdu.DescReply{Desc: pdu.Desc{PMID: 12345}}) // what nobody looks at any more
+					synctest.Wait()
+					serves(t, m, f)
+					if got := log.take(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "owes an answer") || !strings.Contains(got, "answers again") {
+						t.Errorf("the log has %q", got)
+					}
+					if tt.end != 0 {
+						if _, err := m.Desc(ctx, asker(), testID); err != cause {
+							t.Errorf("a context that has ended: %v", err)
+						}
+						f.heard()
+						ctx, cancel = cancelable(t)
+					}
+				}
+			})
+		})
+	}
+}
+
+func cancelable(t *testing.T) (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	t.Cleanup(func() { cancel(nil) })
+	return ctx, cancel
+}
+
+// What may come for an answer that nobody waits for any more.
+func TestRemoteOwed(t *testing.T) {
+	tests := []struct {
+		name string
+		come func(f *far)
+		dead error // why it was given up; nil if it serves on
+		when time.Duration
+	}{
+		{"answer", func(f *far) { f.say(testDesc) }, nil, 0},
+		{"malformed answer", func(f *far) { f.say(raw{pdu.KindDesc, nil}) }, nil, 0},
+		{"error", func(f *far) { f.say(pdu.Status{Code: pdu.ErrPMID}) }, nil, 0},
+		{"wrong kind", func(f *far) { f.say(pdu.TextReply{}) }, pdu.ErrIPC, 0},
+		{"malformed error", func(f *far) { f.say(raw{pdu.KindError, nil}) }, pdu.ErrIPC, 0},
+		{"no PDU", func(f *far) { f.stream.Write(make([]byte, 12)) }, pdu.ErrIPC, 0},
+		{"ready in place", func(f *far) { f.say(pdu.Status{Code: pdu.ErrPMDAReady}) }, errAny, 0},
+		{"end", func(f *far) { f.stream.Close() }, io.EOF, 0},
+		{"at the last moment", func(f *far) { time.Sleep(10*timeout - time.Nanosecond); f.say(testDesc) }, nil, 10*timeout - 1},
+		{"nothing", func(f *far) { time.Sleep(10 * timeout) }, errAny, 10 * timeout},
+		{"half of it", func(f *far) { f.stream.Write(make([]byte, 11)); time.Sleep(10 * timeout) }, errAny, 10 * timeout},
+		{"not ready, then ready", func(f *far) {
+			f.say(pdu.Status{Code: pdu.ErrPMDANotReady})
+			time.Sleep(100 * timeout)
+			f.say(pdu.Status{Code: pdu.ErrPMDAReady})
+		}, nil, 100 * timeout},
+		{"not ready, then not ready", func(f *far) {
+			f.say(pdu.Status{Code: pdu.ErrPMDANotReady}, pdu.Status{Code: pdu.ErrPMDANotReady})
+		}, errAny, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m, f := connect(t, 0, pmda.RemoteConfig{})
+				c := desc(t, t.Context(), m, asker())
+				f.heard(desc7)
+				c.wants(pdu.ErrTimeout)
+				begin := time.Now()
+				tt.come(f)
+				if tt.dead != nil {
+					<-m.Done()
+					took(t, begin, tt.when)
+					if tt.dead == errAny {
+						tt.dead = nil
+					}
+					wantDead(t, m, tt.dead)
+					return
+				}
+				synctest.Wait()
+				took(t, begin, tt.when)
+				serves(t, m, f)
+			})
+		})
+	}
+}
+
+// errAny stands for any error.
+var errAny = errors.New("any")
+
+// An answer may be cut anywhere by the time-out; the rest is still its own.
+func TestRemoteLateInPieces(t *testing.T) {
+	for _, size := range []int{4, 400, 5_000, 200_000} {
+		answer := encode(t, pdu.TextReply{Text: strings.Repeat("x", size)})
+		for _, cut := range []int{1, 4, 11, 12, 13, 16, 100, 511, 512, 513, 4096, 65_535, 65_549, 131_072, len(answer) - 1} {
+			if cut >= len(answer) {
+				continue
+			}
+			synctest.Test(t, func(t *testing.T) {
+				m, f := connect(t, 0, pmda.RemoteConfig{})
+				text := func() (string, error) { return m.Text(t.Context(), asker(), 1, pdu.TextPMID) }
+				c := start(t, text)
+				f.stream.Write(answer[:cut])
+				c.wants(pdu.ErrTimeout)
+				for rest := answer[cut:]; len(rest) > 0; {
+					n := (len(rest) + 1) / 2
+					time.Sleep(timeout / 4)
+					f.stream.Write(rest[:n])
+					rest = rest[n:]
+				}
+				synctest.Wait()
+				c = start(t, text)
+				f.say(pdu.TextReply{Text: "short"})
+				if got := c.wants(nil); got != "short" {
+					t.Errorf("size %d cut at %d: the next answer is %.20q", size, cut, got)
+				}
+			})
+		}
+	}
+}
+
+// Requests wait for their turn in the order of their coming, and one that does
+// so in vain does not hurt the agent, which never hears of it.
+func TestRemoteQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, f := connect(t, 0, pmda.RemoteConfig{})
+		begin := time.Now()
+		request := func(id uint32, deadline time.Duration) *pmda.Request {
+			return &pmda.Request{Client: pmda.NewClient(id, uint64(id)), Deadline: begin.Add(deadline)}
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		gone := errors.New("gone")
+		first := desc(t, t.Context(), m, request(1, time.Hour))
+		expiring := desc(t, t.Context(), m, request(2, time.Second))
+		canceled := desc(t, ctx, m, request(3, time.Hour))
+		patient := desc(t, t.Context(), m, request(4, time.Hour))
+		last := desc(t, t.Context(), m, request(5, time.Hour))
+		f.heard("1: DESC_REQ{PMID:251.1.2}")
+
+		expiring.wants(pdu.ErrTimeout)
+		took(t, begin, time.Second)
+		cancel(gone)
+		canceled.wants(gone)
+		first.waits()
+		patient.waits()
+		time.Sleep(timeout - 2*time.Second)
+		f.say(testDesc)
+		first.wants(nil)
+		f.heard("4: DESC_REQ{PMID:251.1.2}")
+		last.wants(pdu.ErrTimeout)
+		took(t, begin, timeout) // which limits the wait, too
+		time.Sleep(timeout / 2) // the time-out counts from the turn on
+		f.say(testDesc)
+		patient.wants(nil)
+		f.heard()
+		serves(t, m, f)
+	})
+}
+
+// A deadline may pass at the very moment of the turn.
+func TestRemoteQueueExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, f := connect(t, 0, pmda.RemoteConfig{})
+		for range 50 {
+			first := desc(t, t.Context(), m, asker())
+			f.heard(desc7)
+			r := &pmda.Request{Client: pmda.NewClient(8, 8), Deadline: time.Now().Add(time.Second)}
+			second := desc(t, t.Context(), m, r)
+			time.AfterFunc(time.Second, func() { f.say(testDesc) })
+			first.wants(nil)
+			second.wants(pdu.ErrTimeout)
+			f.heard()
+			if _, err := m.Desc(t.Context(), r, testID); err != pdu.ErrTimeout {
+				t.Errorf("a request that has expired before: %v", err)
+			}
+		}
+		serves(t, m, f)
+	})
+}
+
+// Without a time-out, a request waits.
+func TestRemoteUnlimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, f := connect(t, 0, pmda.RemoteConfig{Timeout: -1})
+		first := desc(t, t.Context(), m, asker())
+		second := desc(t, t.Context(), m, asker())
+		time.Sleep(100 * time.Hour)
+		f.heard(desc7)
+		f.say(testDesc)
+		first.wants(nil)
+		second.waits()
+		f.say(testDesc)
+		second.wants(nil)
+
+		// An owed answer may take as long as it likes, too.
+		r := asker()
+		r.Deadline = time.Now().Add(time.Second)
+		desc(t, t.Context(), m, r).wants(pdu.ErrTimeout)
+		time.Sleep(100 * time.Hour)
+		f.say(testDesc)
+		f.heard(desc7, desc7)
+		serves(t, m, f)
+	})
+}
+
+// A request that is not taken as a whole costs the agent its connection, after
+// a time-out; not sooner, even if the request is in a hurry.
+func TestRemoteWrite(t *testing.T) {
+	tests := []struct {
+		name     string
+		cfg      pmda.RemoteConfig
+		deadline time.Duration
+		took     time.Duration
+	}{
+		{"time-out", pmda.RemoteConfig{}, 0, timeout},
+		{"hurry", pmda.RemoteConfig{}, time.Second, timeout},
+		{"no time-out", pmda.RemoteConfig{Timeout: -1}, time.Second, time.Second},
+	}
+	for _, tt := range tests {
+		for _, taken := range []int{0, 1, 15} {
+			t.Run(tt.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					m, f := connectDeaf(t, 0, tt.cfg)
+					begin, r := time.Now(), asker()
+					if tt.deadline != 0 {
+						r.Deadline = begin.Add(tt.deadline)
+					}
+					c := desc(t, t.Context(), m, r)
+					waiting := desc(t, t.Context(), m, asker())
+					io.ReadFull(f.stream, make([]byte, taken))
+					c.wants(pdu.ErrTimeout)
+					took(t, begin, tt.took)
+					wantDead(t, m, nil)
+					if <-waiting.done; waiting.err != pdu.ErrNoAgent && waiting.err != pdu.ErrTimeout {
+						t.Errorf("who has waited gets %v", waiting.err)
+					}
+				})
+			})
+		}
+	}
+	t.Run("taken late", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			m, f := connectDeaf(t, 0, pmda.RemoteConfig{})
+			begin, r := time.Now(), asker()
+			r.Deadline = begin.Add(time.Second)
+			c := desc(t, t.Context(), m, r)
+			time.Sleep(timeout / 2)
+			if _, _, err := f.conn.Read(); err != nil {
+				t.Fatal(err)
+			}
+			c.wants(pdu.ErrTimeout)
+			took(t, begin, timeout/2)
+			f.say(testDesc)
+			synctest.Wait()
+			c = desc(t, t.Context(), m, asker())
+			if _, _, err := f.conn.Read(); err != nil {
+				t.Fatal(err)
+			}
+			f.say(testDesc)
+			c.wants(nil)
+		})
+	})
+	t.Run("end", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			m, f := connectDeaf(t, 0, pmda.RemoteConfig{})
+			f.stream.Close()
+			desc(t, t.Context(), m, asker()).wants(io.ErrClosedPipe)
+			wantDead(t, m, io.ErrClosedPipe)
+		})
+	})
+}
+
+// An answer that was not asked for is not taken for the next one.
+func TestRemoteUnsolicited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, f := connect(t, 0, pmda.RemoteConfig{})
+		c := desc(t, t.Context(), m, asker())
+		f.say(testDesc, testDesc)
+		c.wants(nil)
+		f.heard(desc7)
+		desc(t, t.Context(), m, asker()).wants(pdu.ErrIPC)
+		f.heard()
+		wantDead(t, m, nil)
+	})
+}
+
+func TestRemoteEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, f := connect(t, 0, pmda.RemoteConfig{})
+		c := desc(t, t.Context(), m, asker())
+		waiting := desc(t, t.Context(), m, asker())
+		f.stream.Close()
+		c.wants(pdu.ErrIPC)
+		waiting.wants(pdu.ErrNoAgent)
+		wantDead(t, m, io.EOF)
+	})
+}
+
+// Close ends everything at once, in every state, and leaves no goroutine, or
+// synctest would complain.
+func TestRemoteClose(t *testing.T) {
+	states := map[string]struct {
+		cfg   pmda.RemoteConfig
+		enter func(t *testing.T, m *pmda.Remote, f *far)
+	}{
+		"ready":     {pmda.RemoteConfig{}, func(*testing.T, *pmda.Remote, *far) {}},
+		"not ready": {pmda.RemoteConfig{NotReady: true}, func(*testing.T, *pmda.Remote, *far) {}},
+		"owing":     {pmda.RemoteConfig{}, func(t *testing.T, m *pmda.Remote, f *far) { desc(t, t.Context(), m, asker()).wants(pdu.ErrTimeout) }},
+		"asked":     {pmda.RemoteConfig{}, func(t *testing.T, m *pmda.Remote, f *far) { desc(t, t.Context(), m, asker()) }},
+		"asked by two": {pmda.RemoteConfig{}, func(t *testing.T, m *pmda.Remote, f *far) {
+			desc(t, t.Context(), m, asker())
+			desc(t, t.Context(), m, asker())
+		}},
+		"dead": {pmda.RemoteConfig{}, func(t *testing.T, m *pmda.Remote, f *far) { f.stream.Close(); m.Desc(t.Context(), asker(), testID) }},
+		"with news": {pmda.RemoteConfig{NotReady: true}, func(t *testing.T, m *pmda.Remote, f *far) {
+			m.Attributes(&pmda.Client{ID: 1, PID: 2})
+			m.EndClient(pmda.NewClient(1, 0))
+		}},
+	}
+	for name, tt := range states {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m, f := connect(t, pdu.FeatureAuth, tt.cfg)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				c := fetch(t, ctx, m, asker()) // leaves something to watch
+				if !tt.cfg.NotReady {
+					f.say(fetchReply(t, 1, testID))
+					c.wants(nil)
+				}
+				tt.enter(t, m, f)
+				asked := start(t, func() (pdu.Desc, error) { return m.Desc(ctx, asker(), testID) })
+				begin := time.Now()
+				done := make(chan error)
+				for range 3 {
+					go func() { done <- m.Close() }()
+				}
+				for range 3 {
+					if err := <-done; err != nil {
+						t.Error(err)
+					}
+				}
+				if <-asked.done; asked.err != pdu.ErrNoAgent && asked.err != pdu.ErrAgain {
+					t.Errorf("a request then gets %v", asked.err)
+				}
+				took(t, begin, 0)
+				wantDead(t, m, nil)
+			})
+		})
+	}
+}
+
+// Close may come in the very moment of a time-out or an answer.
+func TestRemoteCloseRaces(t *testing.T) {
+	for range 200 {
+		synctest.Test(t, func(t *testing.T) {
+			m, f := connect(t, 0, pmda.RemoteConfig{})
+			asked := start(t, func() (pdu.Desc, error) { return m.Desc(t.Context(), asker(), testID) })
+			f.heard(desc7)
+			time.AfterFunc(timeout, func() { m.Close() })
+			time.AfterFunc(timeout, func() { f.conn.Write(0, pdu.Status{Code: pdu.ErrPMDANotReady}) })
+			<-asked.done
+			switch asked.err {
+			case pdu.ErrNoAgent, pdu.ErrTimeout, pdu.ErrAgain:
+			default:
+				t.Errorf("the request gets %v", asked.err)
+			}
+		})
+	}
+}
+
+func TestRemoteNotReady(t *testing.T) {
+	tests := map[string]pmda.RemoteConfig{"from the start": {NotReady: true}, "by its answer": {}}
+	for name, cfg := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var m *pmda.Remote
+				var f *far
+				told, asked := 0, make(chan error, 10)
+				cfg.Ready = func() {
+					told++
+					_, err := m.Desc(t.Context(), asker(), testID)
+					asked <- err
+				}
+				m, f = connect(t, pdu.FeatureAuth, cfg)
+				for range 2 {
+					if !cfg.NotReady || told > 0 {
+						c := desc(t, t.Context(), m, asker())
+						waiting := desc(t, t.Context(), m, asker())
+						f.say(pdu.Status{Code: pdu.ErrPMDANotReady})
+						c.wants(pdu.ErrAgain)
+						waiting.wants(pdu.ErrAgain)
+						f.heard(desc7)
+					}
+					if m.IsReady() {
+						t.Error("ready before it has said so")
+					}
+					time.Sleep(100 * timeout)
+					for _, tt := range methods(t) {
+						if _, err := tt.ask(t.Context(), m, asker()); err != pdu.ErrAgain {
+							t.Errorf("%s: %v, want %v", tt.name, err, pdu.ErrAgain)
+						}
+					}
+					m.Attributes(&pmda.Client{ID: 3, PID: 17, UID: -1, GID: -1})
+					f.heard()
+					before := told
+					f.say(pdu.Status{Code: pdu.ErrPMDAReady})
+					synctest.Wait()
+					f.say(testDesc)
+					if err := <-asked; told != before+1 || err != nil {
+						t.Errorf("Ready was called %d times, and its request got %v", told-before, err)
+					}
+					synctest.Wait()
+					var got []string
+					for len(f.told) > 0 {
+						got = append(got, <-f.told)
+					}
+					if diff := cmp.Diff([]string{`3: processid "17\x00"`, desc7}, got); diff != "" && !cmp.Equal([]string{desc7, `3: processid "17\x00"`}, got) {
+						t.Errorf("when ready, it was told (-want +got):\n%s", diff)
+					}
+					serves(t, m, f)
+				}
+			})
+		})
+	}
+}
+
+// READY alone may come from an agent that is not ready, and only from it.
+func TestRemoteReadyBreaches(t *testing.T) {
+	tests := map[string]struct {
+		say  func(f *far)
+		want error
+	}{
+		"not ready":  {func(f *far) { f.say(pdu.Status{Code: pdu.ErrPMDANotReady}) }, nil},
+		"success":    {func(f *far) { f.say(pdu.Status{}) }, nil},
+		"an answer":  {func(f *far) { f.say(testDesc) }, pdu.ErrIPC},
+		"malformed":  {func(f *far) { f.say(raw{pdu.KindError, nil}) }, nil},
+		"no PDU":     {func(f *far) { f.stream.Write(make([]byte, 12)) }, pdu.ErrIPC},
+		"end":        {func(f *far) { f.stream.Close() }, io.EOF},
+		"end in PDU": {func(f *far) { f.stream.Write(make([]byte, 3)); f.stream.Close() }, io.ErrUnexpectedEOF},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m, f := connect(t, 0, pmda.RemoteConfig{NotReady: true, Ready: func() { t.Error("called Ready") }})
+				tt.say(f)
+				<-m.Done()
+				wantDead(t, m, tt.want)
+			})
+		})
+	}
+	t.Run("ready twice", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			m, f := connect(t, 0, pmda.RemoteConfig{NotReady: true})
+			f.say(pdu.Status{Code: pdu.ErrPMDAReady}, pdu.Status{Code: pdu.ErrPMDAReady})
+			synctest.Wait()
+			desc(t, t.Context(), m, asker()).wants(pdu.ErrIPC)
+			wantDead(t, m, nil)
+		})
+	})
+}
+
+// A stream that fails in its own way.
+type failing struct{ net.Conn }
+
+func (failing) Write([]byte) (int, error) { return 0, errAny }
+
+func TestRemoteHelloWriteFails(t *testing.T) {
+	ours, theirs := net.Pipe()
+	go theirs.Write(encode(t, pdu.Creds{Version: 2}))
+	if _, err := pmda.NewRemote(pmda.Info{}, failing{ours}, pmda.RemoteConfig{}); !errors.Is(err, errAny) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,270 @@
+package pmda
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A profileID says which profile an agent was told last. The pointer keeps the
+// profile, so that no other has its address.
+type profileID struct {
+	sent    bool
+	seq     uint64
+	context int32
+	profile *pdu.Profile
+}
+
+// exchange asks and hands the body of the answer to decode, whose error is the
+// agent's breach of the protocol. With profile, the agent is told the client's
+// profile before, unless it is the last that it was told.
+func (m *Remote) exchange(ctx context.Context, r *Request, profile bool, p pdu.PDU, want pdu.Kind, decode func(body []byte) error) error {
+	if err := m.enter(ctx, r); err != nil {
+		return err
+	}
+	defer m.leave()
+	body, err := m.ask(ctx, r, profile, p, want)
+	if err != nil {
+		return err
+	}
+	if err := decode(body); err != nil {
+		return m.lost(err)
+	}
+	return nil
+}
+
+// enter waits for the turn.
+func (m *Remote) enter(ctx context.Context, r *Request) error {
+	if err := m.refuses(); err != nil {
+		return err
+	}
+	select {
+	case m.turn <- struct{}{}:
+	default:
+		if err := m.wait(ctx, m.limit(r.Deadline)); err != nil {
+			return err
+		}
+	}
+	err := m.refuses()
+	switch {
+	case err != nil:
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case !r.Deadline.IsZero() && !time.Now().Before(r.Deadline):
+		err = pdu.ErrTimeout
+	case m.conn.Buffered():
+		err = m.lost(errors.New("agent sent something that it was not asked for"))
+	}
+	if err != nil {
+		m.leave()
+	}
+	return err
+}
+
+// leave gives the turn back.
+func (m *Remote) leave() { <-m.turn }
+
+func (m *Remote) wait(ctx context.Context, limit time.Time) error {
+	var expired <-chan time.Time
+	if !limit.IsZero() {
+		t := time.NewTimer(time.Until(limit))
+		defer t.Stop()
+		expired = t.C
+	}
+	select {
+	case m.turn <- struct{}{}:
+		return nil
+	case <-expired:
+		return pdu.ErrTimeout
+	case <-m.done:
+		return pdu.ErrNoAgent
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// limit is when an exchange that begins now has to end.
+func (m *Remote) limit(deadline time.Time) time.Time {
+	if m.cfg.Timeout < 0 {
+		return deadline
+	}
+	l := time.Now().Add(m.cfg.Timeout)
+	if !deadline.IsZero() && deadline.Before(l) {
+		return deadline
+	}
+	return l
+}
+
+// ask sends a request and reads the answer, of which it returns the body, nil
+// for a success in an ERROR PDU. The caller has the turn.
+func (m *Remote) ask(ctx context.Context, r *Request, profile bool, p pdu.PDU, want pdu.Kind) ([]byte, error) {
+	limit := m.limit(r.Deadline)
+	if err := m.send(r, profile, p); err != nil {
+		return nil, err
+	}
+	m.beginReading(ctx, limit)
+	h, body, err := m.conn.Read()
+	m.endReading()
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		m.cfg.Logger.Warn("agent owes an answer", m.attrs(slog.String("type", want.String()))...)
+		if !m.become(owing, func() { m.drain(want) }) {
+			return nil, pdu.ErrNoAgent
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, pdu.ErrTimeout
+	}
+	if err != nil {
+		return nil, m.lost(err)
+	}
+	body, err = m.answer(h, body, want)
+	if err == pdu.ErrPMDANotReady {
+		err = pdu.ErrAgain
+	}
+	return body, err
+}
+
+// send writes a request, and before it what the agent has to know.
+func (m *Remote) send(r *Request, profile bool, p pdu.PDU) error {
+	m.queueNews(r.Client)
+	var err error
+	if profile {
+		err = m.queueProfile(r)
+	}
+	if err == nil {
+		err = m.conn.Queue(int32(r.Client.ID), p)
+	}
+	if err := m.flush(r.Deadline); err != nil { // the rest, if the request cannot be encoded
+		return err
+	}
+	return err
+}
+
+// queueProfile encodes the client's profile if the agent has another.
+func (m *Remote) queueProfile(r *Request) error {
+	id := profileID{true, r.Client.Seq, r.Context, r.Profile}
+	if m.last == id {
+		return nil
+	}
+	p := pdu.SetProfile{Context: r.Context}
+	if r.Profile != nil {
+		p.Profile = *r.Profile
+	}
+	if err := m.conn.Queue(int32(r.Client.ID), p); err != nil {
+		return err
+	}
+	m.last = id
+	return nil
+}
+
+// flush sends what is queued. The agent gets a whole time-out to take it,
+// however little the request has left: what was written in part cannot be taken
+// back, so that a failure ends the connection.
+func (m *Remote) flush(deadline time.Time) error {
+	limit := m.limit(time.Time{})
+	if limit.IsZero() {
+		limit = deadline
+	}
+	m.stream.SetWriteDeadline(limit)
+	err := m.conn.Flush()
+	switch {
+	case err == nil:
+		return nil
+	case !m.die(err):
+		return pdu.ErrNoAgent
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return pdu.ErrTimeout
+	}
+	return err
+}
+
+// answer looks at a PDU that came as an answer, and returns its body or its
+// error; pdu.ErrPMDANotReady says that the state is so now. What breaks the
+// protocol ends the connection.
+func (m *Remote) answer(h pdu.Header, body []byte, want pdu.Kind) ([]byte, error) {
+	if h.Kind != pdu.KindError {
+		if h.Kind != want {
+			return nil, m.lost(&pdu.UnexpectedError{Want: want, Got: h.Kind})
+		}
+		return body, nil
+	}
+	var s pdu.Status
+	if err := s.Decode(body); err != nil {
+		return nil, m.lost(err)
+	}
+	switch {
+	case s.Code == pdu.ErrPMDANotReady:
+		if !m.become(notReady, m.awaitReady) {
+			return nil, pdu.ErrNoAgent
+		}
+		m.cfg.Logger.Info("agent is not ready", m.attrs()...)
+	case s.Code == pdu.ErrPMDAReady:
+		return nil, m.lost(errors.New("agent that is ready said so in place of an answer"))
+	case s.Code == 0 && want == pdu.KindError:
+		return nil, nil
+	case s.Code >= 0:
+		return nil, pdu.ErrGeneric
+	}
+	return nil, s.Code
+}
+
+// A watch makes the end of a request's context end its wait for the answer. It
+// stays for the next exchange, which usually has the same context, since to set
+// one up costs more than all else here. Remote.mu guards it.
+type watch struct {
+	asking  <-chan struct{} // the end of the request that waits; nil if none does
+	watched <-chan struct{} // the end that stop stops to watch
+	stop    func() bool     // or nil
+}
+
+func (w *watch) forget() {
+	if w.stop != nil {
+		w.stop()
+	}
+	w.watched, w.stop = nil, nil
+}
+
+// longAgo is a deadline that makes a read return.
+var longAgo = time.Unix(1, 0)
+
+// beginReading lets the next read end at limit or with ctx.
+func (m *Remote) beginReading(ctx context.Context, limit time.Time) {
+	end := ctx.Done()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if end != m.reader.watched && m.state != dead {
+		m.reader.forget()
+		if end != nil {
+			m.reader.watched = end
+			m.reader.stop = context.AfterFunc(ctx, func() { m.interrupt(end) })
+		}
+	}
+	m.reader.asking = end
+	if ctx.Err() != nil {
+		limit = longAgo
+	}
+	m.stream.SetReadDeadline(limit)
+}
+
+func (m *Remote) endReading() {
+	m.mu.Lock()
+	m.reader.asking = nil
+	m.mu.Unlock()
+}
+
+// interrupt ends the wait of the request whose context has ended, if it waits.
+func (m *Remote) interrupt(end <-chan struct{}) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.reader.asking == end {
+		m.stream.SetReadDeadline(longAgo)
+	}
+	if m.reader.watched == end {
+		m.reader.forget()
+	}
+}
