@@ -49,6 +49,9 @@ func (s *simple) register() {
 	if s.conf.path == "" {
 		s.now.Update("sec", "min", "hour")
 	}
+	if s.conf.path == "" {
+		s.now.Update("sec", "min", "hour")
+	}
 	s.now.Text, s.now.Help = timeInDomText, timeInDomHelp
 	s.now.Labels = `{"indom_name":"time","unitsystem":"SI"}`
 	s.now.InstanceLabels = func(i pdu.Instance) string { return `{"units":"` + i.Name + `"}` }

@@ -219,11 +219,7 @@ func plain(log, conf string) string {
 }
 
 func TestNow(t *testing.T) {
-	conf := filepath.Join(t.TempDir(), "simple.conf")
-	if err := os.WriteFile(conf, []byte("sec,min,hour"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	a := newAgent(t, conf)
+	a := newAgent(t, "")
 	clock := func(at time.Time) []string {
 		return []string{fmt.Sprint(at.Second()), fmt.Sprint(at.Minute()), fmt.Sprint(at.Hour())}
 	}

@@ -1,9 +1,11 @@
 package trivial_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -22,7 +24,7 @@ func TestTranscript(t *testing.T) {
 
 // TestPMCD compares what clients of a C pmcd see of the agent with what they see of PCP's own.
 func TestPMCD(t *testing.T) {
-	pcptest.Need(t, "pmcd", "pminfo", "pmval", "gcc", "make")
+	pcptest.Need(t, "pmcd", "pminfo", "pmprobe", "pmstore", "gcc", "make")
 	want, got := session(t, ""), session(t, pcptest.Build(t, "./examples/trivial"))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("session (-C +Go):\n%s", diff)
@@ -40,13 +42,11 @@ func session(t *testing.T, program string) string {
 		out, errs, _ := pcptest.Run(t, nil, "", append([]string{argv[0], "-h", pmcd.Host()}, argv[1:]...)...)
 		b.WriteString(out + errs)
 	}
-	// One second and a bit per second.
-	out, _, _ := pcptest.Run(t, nil, "", "pmval", "-h", pmcd.Host(), "-s", "2", "-t", "1", "trivial.time")
-	for line := range strings.SplitSeq(strings.TrimSpace(out), "\n") {
-		if f := strings.Fields(line); len(f) == 1 && (strings.HasPrefix(f[0], "0.99") || strings.HasPrefix(f[0], "1.0")) {
-			line = "about 1"
-		}
-		b.WriteString(line + "\n")
+	before := time.Now().Unix()
+	out, _, _ := pcptest.Run(t, nil, "", "pmprobe", "-h", pmcd.Host(), "-v", "trivial.time")
+	var now int64
+	if _, err := fmt.Sscanf(out, "trivial.time 1 %d", &now); err != nil || now < before || now > time.Now().Unix() {
+		t.Errorf("pmprobe printed %q at %d", out, before)
 	}
 	return strings.ReplaceAll(b.String(), pmcd.Host(), "HOST")
 }
