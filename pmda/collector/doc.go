@@ -39,5 +39,5 @@
 //	pmcd.conf                   ParseConfig, Config
 //	[access]                    Access
 //	PMCD_ADD_AGENT, …           pdu.AddAgent, …, sent ahead of the next fetch
-//	SIGHUP                      Configure, Restart, SetNames
+//	SIGHUP                      Reset, Configure, Restart, SetNames
 package collector
