@@ -43,6 +43,10 @@ type Daemon struct {
 	User string
 	// PipeOnly leaves out the options for sockets.
 	PipeOnly bool
+	// Help is a file with help texts, in the form that newhelp(1) compiles, which
+	// replace those of the Agent if it exists; an installation may have words of its
+	// own. -h names another.
+	Help string
 	// HelpFile adds the option -h, which names a file with help texts in the form
 	// that newhelp(1) compiles. They replace those of the Agent.
 	HelpFile bool
@@ -132,6 +136,9 @@ func (d *Daemon) run(ctx context.Context, p process) int {
 	}
 	if p.own {
 		slog.SetDefault(log)
+	}
+	if c.helpFile == "" && isFile(d.Help) {
+		c.helpFile = d.Help
 	}
 	if c.helpFile != "" {
 		d.readHelp(c.helpFile, log)

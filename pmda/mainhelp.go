@@ -37,6 +37,11 @@ func (d *Daemon) readHelp(path string, log *slog.Logger) {
 	}
 }
 
+func isFile(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.Mode().IsRegular()
+}
+
 type helpKey struct {
 	ident uint32
 	indom bool

@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	dir := cmp.Or(os.Getenv("PCP_PMDAS_DIR"), "/var/lib/pcp/pmdas")
-	d := pmda.Daemon{Agent: simple.New(filepath.Join(dir, "simple", "simple.conf")), Log: "simple.log"}
+	dir := filepath.Join(cmp.Or(os.Getenv("PCP_PMDAS_DIR"), "/var/lib/pcp/pmdas"), "simple")
+	d := pmda.Daemon{Agent: simple.New(filepath.Join(dir, "simple.conf")), Log: "simple.log", Help: filepath.Join(dir, "help")}
 	d.Main()
 }

@@ -5,11 +5,16 @@
 package main
 
 import (
+	"cmp"
+	"os"
+	"path/filepath"
+
 	"github.com/pcp-go/pcp/examples/internal/trivial"
 	"github.com/pcp-go/pcp/pmda"
 )
 
 func main() {
-	d := pmda.Daemon{Agent: trivial.New(), Log: "trivial.log", PipeOnly: true}
+	dir := cmp.Or(os.Getenv("PCP_PMDAS_DIR"), "/var/lib/pcp/pmdas")
+	d := pmda.Daemon{Agent: trivial.New(), Log: "trivial.log", PipeOnly: true, Help: filepath.Join(dir, "trivial", "help")}
 	d.Main()
 }

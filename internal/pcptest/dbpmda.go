@@ -115,7 +115,7 @@ func AgentDir(t testing.TB, name, program string) (dir string, env []string) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range []string{"root", "pmns", "domain.h", "help.dir", "help.pag", "simple.conf"} {
+	for _, file := range []string{"root", "pmns", "domain.h", "help", "help.dir", "help.pag", "simple.conf"} {
 		b, err := os.ReadFile(filepath.Join(built, file))
 		if os.IsNotExist(err) {
 			continue // trivial has no configuration

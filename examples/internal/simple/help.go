@@ -1,58 +1,42 @@
 package simple
 
-// The help texts are word for word those that clients know of PCP's agent.
+// The texts are ours. The program examples/simple reads those of an installed
+// PCP in their place, if there are any.
 const (
-	colorInDomText = `Instance domain "colour" for simple PMDA`
-	colorInDomHelp = `Universally 3 instances, "red" (0), "green" (1) and "blue" (3).`
+	colorInDomText = "Three colours"
+	colorInDomHelp = `The instances red, green and blue, numbered 0, 1 and 2. They never change.`
 
-	timeInDomText = `Dynamic instance domain "time" for simple PMDA`
-	timeInDomHelp = `An instance domain which is computed on-the-fly for exporting current time
-information.  Refer to the help text for simple.now for a more complete
-explanation.`
+	timeInDomText = "Parts of the time of day"
+	timeInDomHelp = `Any of the instances sec, min and hour, as the configuration file lists
+them. The agent looks at the file again when it has changed.`
 
-	numfetchText = "Number of pmFetch operations."
-	numfetchHelp = `The cumulative number of pmFetch operations directed to the "simple"
-PMDA.
+	numfetchText = "Fetches that the agent has answered"
+	numfetchHelp = `Counts the fetches since the agent started. A client may store another
+value, from which the count goes on; one below zero is refused and sets it
+to zero.`
 
-This counter may be modified with pmstore(1).`
+	colorText = "A saw-tooth for each colour"
+	colorHelp = `Each read of an instance adds one to its value, and 255 is followed by 0.
+They start at 0 (red), 100 (green) and 200 (blue). A client may store a
+value from 0 to 255; what lies outside is refused and sets the nearest
+value that is allowed.`
 
-	colorText = "Metrics which increment with each fetch"
-	colorHelp = `This metric has 3 instances, designated "red", "green" and "blue".
+	userText = "User-mode processor time of the agent"
+	userHelp = `Seconds that processors have spent in the agent's own code. Taken anew at
+each fetch that makes simple.numfetch grow beyond its highest value so far.`
 
-The value of the metric is monotonic increasing in the range 0 to
-255, then back to 0.  The different instances have different starting
-values, namely 0 (red), 100 (green) and 200 (blue).
+	sysText = "System-mode processor time of the agent"
+	sysHelp = `Seconds that processors have spent in the kernel on behalf of the agent.
+Taken anew at each fetch that makes simple.numfetch grow beyond its highest
+value so far.`
 
-The metric values my be altered using pmstore(1).`
+	nowText = "Parts of the local time of day"
+	nowHelp = `The seconds, minutes and hours of the local time at the fetch: one value
+for each of the instances sec, min and hour that the configuration file
+lists, such as
 
-	userText = "Time agent has spent executing user code"
-	userHelp = `The time in seconds that the CPU has spent executing user code for the
-agent.`
+    sec,min,hour
 
-	sysText = "Time agent has spent executing system code"
-	sysHelp = `The time in seconds that the CPU has spent executing system code for
-the agent.`
-
-	nowText = "Time of day with a configurable instance domain"
-	nowHelp = `The value reflects the current time of day through a dynamically
-reconfigurable instance domain.  On each metric value fetch request,
-the agent checks to see whether the configuration file in
-$PCP_PMDAS_DIR/simple/simple.conf has been modified - if it has then
-the file is re-parsed and the instance domain for this metric is again
-constructed according to its contents.
-
-This configuration file contains a single line of comma-separated time
-tokens from this set:
-  "sec"  (seconds after the minute),
-  "min"  (minutes after the hour),
-  "hour" (hour since midnight).
-
-An example configuration file could be:  sec,min,hour
-and in this case the simple.now metric would export values
-for the three instances "sec", "min" and "hour" corresponding
-respectively to the components seconds, minutes and hours of the
-current time of day.
-
-The instance domain reflects each token present in the file, and the
-values reflect the time at which the PMDA processes the fetch.`
+The file is simple.conf in the agent's directory. Its first line counts;
+words other than those three are passed over with a warning in the log.`
 )

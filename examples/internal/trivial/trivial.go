@@ -15,8 +15,8 @@ func New() *pmda.Agent {
 	a := &pmda.Agent{Name: "trivial", Domain: 250}
 	pmda.Register(a, pmda.Metric[uint64]{
 		Name:  "trivial.time",
-		Text:  "time in seconds since 1 Jan 1970",
-		Help:  "The time in seconds since the epoch (1st of January, 1970).",
+		Text:  "Unix time",
+		Help:  "Seconds since the year 1970 began, in UTC, as the agent's clock has it.",
 		Sem:   pdu.SemCounter,
 		Units: pdu.TimeSec,
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
