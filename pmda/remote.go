@@ -128,7 +128,7 @@ func NewRemote(info Info, s Stream, cfg RemoteConfig) (*Remote, error) {
 		turn: make(chan struct{}, 1), done: make(chan struct{}),
 		slots: map[uint32]slot{}, news: map[uint32]news{},
 	}
-	m.conn.Counters = cfg.Counters
+	m.conn.Counters, m.conn.Trace = cfg.Counters, cfg.Trace
 	if err := m.hello(); err != nil {
 		s.Close()
 		if errors.Is(err, os.ErrDeadlineExceeded) {

@@ -116,8 +116,8 @@ func (s *Server) greet(a *agent) {
 		}
 	}
 	s.traceAgent(a, a.remote.Load(), true)
+	s.seqnum.Add(1)
 	if a.domain() != pmcdDomain {
-		s.seqnum.Add(1)
 		s.changes.note(pdu.AddAgent)
 	}
 }

@@ -2,6 +2,7 @@ package collector
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pmns"
 )
 
 // serveForTools serves on the loopback interface and on a unix socket until the
@@ -123,7 +125,7 @@ func TestPMCDStoreInteropTCP(t *testing.T) {
 	const denied = "pmStore: No permission to perform requested operation"
 	for metric, want := range map[string]string{
 		"pmcd.control.timeout": denied, "pmcd.control.sighup": denied, "pmcd.agent.fenced": denied,
-		"pmcd.seqnum": "old value=1 new value=1", "pmcd.client.whoami": `old value="" new value="1"`, "pmcd.version": "Unknown or illegal metric identifier",
+		"pmcd.seqnum": "old value=2 new value=1", "pmcd.client.whoami": `old value="" new value="1"`, "pmcd.version": "Unknown or illegal metric identifier",
 	} {
 		out, errs, _ := pcptest.Run(t, nil, "", "pmstore", "-h", host, metric, "1")
 		if !strings.Contains(out+errs, want) {
@@ -170,4 +172,75 @@ func TestPMCDRecordersInterop(t *testing.T) {
 	})
 	sameOutput(t, pmcd.Host(), host, nil, "pminfo", "-f", "pmcd.pmie", "pmcd.pmlogger")
 	sameOutput(t, pmcd.Host(), host, nil, "pmprobe", "-I", "pmcd.pmie", "pmcd.pmlogger")
+}
+
+// What becomes of an agent in another process is shown as the C collector shows
+// it, and the trace tells of it.
+func TestPMCDAgentInterop(t *testing.T) {
+	pcptest.Need(t, "pmcd", "pminfo")
+	set := pcptest.Agents(t, "sample")
+	for _, kv := range set.Env {
+		k, v, _ := strings.Cut(kv, "=")
+		t.Setenv(k, v)
+	}
+	names, err := pmns.Parse("names", strings.NewReader(set.PMNS))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf, err := ParseConfig("conf", strings.NewReader(set.Conf))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}, Env: []string{"PMCD_RESTART_AGENTS=0"}})
+	b := newBench(t, &Server{Names: names, NoRestart: true})
+	host, _ := serveForTools(t, b.Server)
+	b.store("control.tracebufs", 1000)
+	b.store("control.traceconn", 1)
+	if err := b.Configure(conf); err != nil {
+		t.Fatal(err)
+	}
+	b.store("control.tracepdu", 1)
+	// The C collector learns of the end from a request that fails, status 8; ours
+	// sees the process exit, 2.
+	edit := func(s string) string { return strings.Replace(s, fmt.Sprint(9<<16|8), fmt.Sprint(9<<16|2), 1) }
+	compare := func(args ...string) {
+		t.Helper()
+		sameOutput(t, pmcd.Host(), host, edit, "pminfo", args...)
+	}
+	compare("-f", "pmcd.agent", "pmcd.numagents", "pmcd.seqnum", "sample.long.one")
+
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", pmcd.PID()))
+	var child int
+	if _, err2 := fmt.Sscan(string(children), &child); err != nil || err2 != nil {
+		t.Skipf("cannot tell which process is the agent of the C collector: %v, %v", err, err2)
+	}
+	process := b.agents.Load().get(29).remote.Load()
+	for _, pid := range []int{child, process.cmd.Process.Pid} {
+		if p, err := os.FindProcess(pid); err != nil || p.Kill() != nil {
+			t.Fatalf("cannot kill process %d: %v", pid, err)
+		}
+	}
+	for _, h := range []string{pmcd.Host(), host} {
+		eventually(t, "notice of the agent's end by "+h, func() bool {
+			pcptest.Run(t, nil, "", "pminfo", "-h", h, "-f", "sample.long.one")
+			out, _, _ := pcptest.Run(t, nil, "", "pminfo", "-h", h, "-f", "pmcd.numagents")
+			return strings.HasSuffix(strings.TrimSpace(out), "value 1")
+		})
+	}
+	compare("-f", "pmcd.agent", "pmcd.numagents", "pmcd.seqnum")
+	var trace string
+	eventually(t, "dump of the trace", func() bool {
+		trace += untimed(strings.Join(b.log.take(), "\n"))
+		return strings.Contains(trace, "event trace: starting")
+	})
+	for _, want := range []string{
+		`->         Add PMDA: domain=29, infd=\d+, outfd=\d+\n`,
+		`->         Xmit: FETCH PDU, fd=\d+, numpmid=1\n`,
+		`->         Recv: RESULT PDU, fd=\d+, numpmid=1\n`,
+		`->         Drop PMDA: domain=29, infd=\d+, outfd=\d+\n`,
+	} {
+		if !regexp.MustCompile(want).MatchString(trace) {
+			t.Errorf("no %q in the trace:\n%s", want, trace)
+		}
+	}
 }

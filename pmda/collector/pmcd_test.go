@@ -248,7 +248,7 @@ func TestPMCDIdentity(t *testing.T) {
 	b.want("pid", fmt.Sprint(os.Getpid()))
 	b.want("services", "pmcd")
 	b.want("labels", "")
-	b.want("seqnum", "1")
+	b.want("seqnum", "2")
 	b.want("sighups", "0")
 	b.want("timezone", posixZone(time.Now()))
 	if host, err := os.Hostname(); err == nil {
@@ -292,7 +292,7 @@ func TestPMCDAgents(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b.want("seqnum", "4")
+	b.want("seqnum", "5")
 	b.want("numagents", "4")
 	b.want("agent.name", "pmcd pmcd", "aardvark aardvark", "zebra zebra", "zebra.251 zebra")
 	b.want("agent.type", "pmcd 0", "aardvark 0", "zebra 0", "zebra.251 0")
@@ -382,7 +382,7 @@ func TestPMCDStore(t *testing.T) {
 		{"control.dumptrace", 5, nil, []string{"0"}},
 		{"control.dumpconn", 5, nil, []string{"0"}},
 		{"control.sighup", 5, nil, []string{"0"}},
-		{"seqnum", 77, nil, []string{"2"}},
+		{"seqnum", 77, nil, []string{"3"}},
 		{"numagents", 77, pdu.ErrPMID, []string{"1"}},
 		{"version", "x", pdu.ErrPMID, []string{"6.0.3"}},
 		{"agent.name", assignment{2, "x"}, pdu.ErrPMID, []string{"pmcd pmcd"}},
@@ -420,7 +420,7 @@ func TestPMCDStoreUID(t *testing.T) {
 			}
 		}
 		b.want("control.timeout", "5")
-		b.want("seqnum", "2")
+		b.want("seqnum", "3")
 	}
 }
 

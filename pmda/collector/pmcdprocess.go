@@ -113,9 +113,10 @@ func (p *pmcd) addProcess() {
 	register(p, pmda.Metric[uint32]{
 		Name: "pmcd.seqnum", ID: pmda.Item(0, 24), Sem: pdu.SemDiscrete,
 		Text: "Configuration number",
-		Help: `1 at first; it grows by one when an agent starts, and when any value is
-stored here. A client that sees it change does well to look again at what
-metrics there are. Everybody who may store may store here.`,
+		Help: `2 at first, after the start of this agent; it grows by one when another
+agent starts, and when any value is stored here. A client that sees it change
+does well to look again at what metrics there are. Everybody who may store may
+store here.`,
 		Value: always(p.s.seqnum.Load),
 	})
 	p.storable(0, 24, setter{open: true, set: setEach(func(pdu.InstID, uint32) error {
