@@ -22,7 +22,8 @@
 // client's profile, instances, help texts, labels, stores. What cannot be told
 // by a table is said by one of its [Callbacks], which may leave the rest to
 // [Agent.Default]. The results of Register and AddInDom may be ignored:
-// [Agent.Err] has the first failure, and nothing serves an agent with one.
+// [Agent.Err] has the first failure, for which Main and a collector refuse the
+// agent.
 //
 // # A program of its own, or a part of one
 //

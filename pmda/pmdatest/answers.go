@@ -24,10 +24,9 @@ func (c *checker) checkText() {
 			_, err := c.h.Text(c.ctx, r, uint32(id), kind|pdu.TextPMID)
 			c.wantCode(err, pdu.ErrText, "Text(%v, %v) of an unknown metric", id, kind)
 		}
-		for _, id := range c.unknownInDoms() {
-			_, err := c.h.Text(c.ctx, r, uint32(id), kind|pdu.TextInDom)
-			c.wantCode(err, pdu.ErrText, "Text(%v, %v) of an unknown instance domain", id, kind)
-		}
+		id := c.unknownInDom()
+		_, err := c.h.Text(c.ctx, r, uint32(id), kind|pdu.TextInDom)
+		c.wantCode(err, pdu.ErrText, "Text(%v, %v) of an unknown instance domain", id, kind)
 	}
 }
 
@@ -61,7 +60,7 @@ func (c *checker) checkLabels() {
 				{InDom: d.id, Exclude: true, Insts: []pdu.InstID{d.list[0].ID}}}})
 		}
 	}
-	for _, id := range c.unknownPMIDs()[1:] {
+	for _, id := range c.unknownPMIDs() {
 		_, err := c.h.Labels(c.ctx, request(0, nil), uint32(id), pdu.LabelItem)
 		c.legal(err, "Labels(%v, item) of an unknown metric", id)
 	}

@@ -317,7 +317,7 @@ func TestBroken(t *testing.T) {
 				return pdu.Desc{PMID: id, InDom: pdu.NoInDom, Sem: pdu.SemInstant}, nil
 			}
 			return a
-		}, "descriptors: Desc(PM_ID_NULL) of an unknown metric: got no error, want error -12358"},
+		}, "descriptors: Desc(251.0.1023) of an unknown metric: got no error, want error -12358"},
 
 		{"no instances", instances(func(pdu.InstID, string, []pdu.Instance, error) ([]pdu.Instance, error) {
 			return nil, pdu.ErrInDom
@@ -494,7 +494,7 @@ func TestBroken(t *testing.T) {
 		{"names of unknown", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
 			a.Callbacks.Names = func(context.Context, *pmda.Request, pdu.PMID) ([]string, error) { return []string{"x"}, nil }
 			return a
-		}, "dynamic names: Names(PM_ID_NULL) of an unknown metric: got no error"},
+		}, "dynamic names: Names(251.0.1023) of an unknown metric: got no error"},
 		{"PMID of unknown", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
 			a.Callbacks.PMID = func(context.Context, *pmda.Request, string) (pdu.PMID, error) { return size, nil }
 			return a
@@ -527,7 +527,7 @@ func TestBroken(t *testing.T) {
 		{"stores all", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
 			a.Callbacks.Store = func(context.Context, *pmda.Request, *pdu.Result) error { return nil }
 			return a
-		}, "store: Store of the unknown metric PM_ID_NULL: no error"},
+		}, "store: Store of the unknown metric 251.0.1023: no error"},
 		{"stores any type", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
 			a.Callbacks.Store = func(context.Context, *pmda.Request, *pdu.Result) error { return nil }
 			return a
@@ -602,7 +602,7 @@ func text(spoil func(string, error) (string, error)) func(*testing.T, *pmda.Agen
 // fetchMissing leaves out what is unknown.
 func fetchMissing(_ *testing.T, a *pmda.Agent) pmda.Handler {
 	a.Callbacks.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
-		known := slices.DeleteFunc(slices.Clone(ids), func(id pdu.PMID) bool { return id == pdu.NoPMID })
+		known := slices.DeleteFunc(slices.Clone(ids), func(id pdu.PMID) bool { return id.Item() == pdu.MaxItem })
 		return a.Default().Fetch(ctx, r, known, w)
 	}
 	return a
