@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"strings"
 	"testing"
 
@@ -294,9 +295,20 @@ func TestCallbacks(t *testing.T) {
 	pmdatest.Run(t, a)
 }
 
-// TestConformance holds an Agent with everything to the contract.
+// TestConformance holds Agents to the contract, by themselves and behind a
+// connection.
 func TestConformance(t *testing.T) {
 	for _, l := range loads(50) {
 		t.Run(l.name, func(t *testing.T) { pmdatest.Run(t, l.make(t)) })
+		t.Run(l.name+"/remote", func(t *testing.T) {
+			a := l.make(t)
+			ours, theirs := net.Pipe()
+			served := make(chan error, 1)
+			go func() { served <- pmda.Serve(t.Context(), a, theirs) }()
+			m, err := pmda.NewRemote(a.Info(), ours, pmda.RemoteConfig{})
+			must(t, err)
+			pmdatest.Run(t, m, pmdatest.Names(a.Namespace()))
+			must(t, ours.Close(), <-served)
+		})
 	}
 }

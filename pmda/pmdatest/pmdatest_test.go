@@ -528,10 +528,6 @@ func TestBroken(t *testing.T) {
 			a.Callbacks.Store = func(context.Context, *pmda.Request, *pdu.Result) error { return nil }
 			return a
 		}, "store: Store of the unknown metric 251.0.1023: no error"},
-		{"stores any type", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-			a.Callbacks.Store = func(context.Context, *pmda.Request, *pdu.Result) error { return nil }
-			return a
-		}, "cache.size: Store of a value of a wrong type: no error"},
 		{"store IPC", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
 			a.Callbacks.Store = func(context.Context, *pmda.Request, *pdu.Result) error { return pdu.ErrIPC }
 			return a

@@ -95,6 +95,9 @@ func (c *checker) checkDesc(name string, id pdu.PMID, d pdu.Desc) {
 	switch d.Sem {
 	case pdu.SemCounter, pdu.SemInstant, pdu.SemDiscrete:
 	default:
+		if d.Type == pdu.TypeNoSupport {
+			break // such descriptors say nothing else
+		}
 		c.errorf("%s: Desc(%v): no semantics have number %d", name, id, int32(d.Sem))
 	}
 	if d.InDom != pdu.NoInDom && (uint32(d.InDom)>>31 != 0 || d.InDom.Domain() != c.info.Domain) {
