@@ -551,6 +551,145 @@ func TestRemoteReadyBreaches(t *testing.T) {
 	})
 }
 
+// The context of a request counts while it waits for its answer, not later.
+func TestRemoteContextEndsLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, f := connect(t, 0, pmda.RemoteConfig{})
+		ctx, cancel := context.WithCancel(t.Context())
+		desc(t, ctx, m, asker()).wants(pdu.ErrTimeout)
+		cancel() // while it owes the answer
+		synctest.Wait()
+		f.say(testDesc)
+		f.heard(desc7)
+		serves(t, m, f)
+
+		ctx, cancel = context.WithCancel(t.Context())
+		c := desc(t, ctx, m, asker())
+		f.say(pdu.Status{Code: pdu.ErrPMDANotReady})
+		c.wants(pdu.ErrAgain)
+		cancel()
+		synctest.Wait()
+		f.say(pdu.Status{Code: pdu.ErrPMDAReady})
+		f.heard(desc7)
+		serves(t, m, f)
+
+		ctx, cancel = context.WithCancel(t.Context())
+		c = desc(t, ctx, m, asker())
+		f.say(testDesc)
+		c.wants(nil)
+		c = desc(t, t.Context(), m, asker())
+		cancel() // somebody else's
+		c.waits()
+		f.say(testDesc)
+		c.wants(nil)
+	})
+}
+
+// A context that ends while a request is written ends it then.
+func TestRemoteContextEndsInWrite(t *testing.T) {
+	for _, before := range []bool{false, true} { // whether it was seen before
+		synctest.Test(t, func(t *testing.T) {
+			m, f := connectDeaf(t, 0, pmda.RemoteConfig{})
+			ctx, cancel := context.WithCancel(t.Context())
+			take := func() {
+				if _, _, err := f.conn.Read(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if before {
+				c := desc(t, ctx, m, asker())
+				take()
+				f.say(testDesc)
+				c.wants(nil)
+			}
+			begin := time.Now()
+			c := desc(t, ctx, m, asker())
+			cancel()
+			c.waits()
+			take()
+			c.wants(context.Canceled)
+			took(t, begin, 0)
+			f.say(testDesc)
+		})
+	}
+}
+
+// A counting context knows who watches it.
+type counting struct {
+	context.Context
+	end      chan struct{}
+	watchers int
+}
+
+func (c *counting) Done() <-chan struct{} { return c.end }
+
+func (c *counting) AfterFunc(func()) func() bool {
+	c.watchers++
+	return func() bool { c.watchers--; return true }
+}
+
+// A Remote watches the context of the latest request alone, and none in the end.
+func TestRemoteWatchesOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, f := connect(t, 0, pmda.RemoteConfig{})
+		a := &counting{Context: t.Context(), end: make(chan struct{})}
+		b := &counting{Context: t.Context(), end: make(chan struct{})}
+		for i, ctx := range []*counting{a, a, b, b, a, b} {
+			c := desc(t, ctx, m, asker())
+			f.say(testDesc)
+			c.wants(nil)
+			if a.watchers+b.watchers != 1 || ctx.watchers != 1 {
+				t.Errorf("request %d: %d and %d watchers", i, a.watchers, b.watchers)
+			}
+		}
+		m.Close()
+		if a.watchers+b.watchers != 0 {
+			t.Errorf("after Close: %d and %d watchers", a.watchers, b.watchers)
+		}
+	})
+}
+
+// Close waits for what is under way.
+func TestRemoteCloseWaits(t *testing.T) {
+	t.Run("for Ready", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			m, f := connect(t, 0, pmda.RemoteConfig{NotReady: true, Ready: func() { time.Sleep(time.Hour) }})
+			f.say(pdu.Status{Code: pdu.ErrPMDAReady})
+			synctest.Wait()
+			begin := time.Now()
+			m.Close()
+			took(t, begin, time.Hour)
+		})
+	})
+	t.Run("for the stream", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			ours, theirs := net.Pipe()
+			go func() {
+				theirs.Write(encode(t, pdu.Creds{Version: 2}))
+				pdu.NewConn(theirs).Read()
+				theirs.Close()
+			}()
+			m, err := pmda.NewRemote(pmda.Info{}, sluggish{ours}, pmda.RemoteConfig{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			begin := time.Now()
+			c := desc(t, t.Context(), m, asker())
+			m.Close()
+			took(t, begin, time.Hour)
+			<-c.done
+		})
+	})
+}
+
+// A sluggish stream takes its time to close.
+type sluggish struct{ net.Conn }
+
+func (s sluggish) Close() error {
+	time.Sleep(time.Hour)
+	return s.Conn.Close()
+}
+
 // A stream that fails in its own way.
 type failing struct{ net.Conn }
 

@@ -116,11 +116,7 @@ func (m *Remote) startTelling() {
 // agent is not ready or late it waits to be started again.
 func (m *Remote) tell() {
 	for m.goOnTelling() {
-		select {
-		case m.turn <- struct{}{}:
-		case <-m.done:
-			return
-		}
+		m.turn <- struct{}{} // at the end, too, everybody leaves
 		if m.refuses() == nil {
 			m.queueNews(nil)
 			m.flush(time.Time{})
@@ -139,17 +135,9 @@ func (m *Remote) goOnTelling() bool {
 // queueNews encodes the news, before a request of c if it is not nil. The caller
 // has the turn.
 func (m *Remote) queueNews(c *Client) {
-	m.mu.Lock()
-	if c != nil {
-		m.occupy(c)
-	}
-	pending := m.news
-	if len(pending) > 0 {
-		m.news = map[uint32]news{}
-	}
-	m.mu.Unlock()
-	if len(pending) == 0 {
-		return
+	pending := m.takeNews(c)
+	if pending == nil {
+		return // without what follows, which allocates
 	}
 	for _, id := range slices.Sorted(maps.Keys(pending)) {
 		n := pending[id]
@@ -160,4 +148,19 @@ func (m *Remote) queueNews(c *Client) {
 			m.conn.Queue(int32(id), a)
 		}
 	}
+}
+
+// takeNews takes all news, nil if there is none.
+func (m *Remote) takeNews(c *Client) map[uint32]news {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c != nil {
+		m.occupy(c)
+	}
+	if len(m.news) == 0 {
+		return nil
+	}
+	pending := m.news
+	m.news = map[uint32]news{}
+	return pending
 }

@@ -232,7 +232,8 @@ func (w *watch) forget() {
 // longAgo is a deadline that makes a read return.
 var longAgo = time.Unix(1, 0)
 
-// beginReading lets the next read end at limit or with ctx.
+// beginReading lets the next read end at limit or with ctx. If ctx has ended,
+// interrupt comes: it is on its way, or was here and has forgotten ctx.
 func (m *Remote) beginReading(ctx context.Context, limit time.Time) {
 	end := ctx.Done()
 	m.mu.Lock()
@@ -245,9 +246,6 @@ func (m *Remote) beginReading(ctx context.Context, limit time.Time) {
 		}
 	}
 	m.reader.asking = end
-	if ctx.Err() != nil {
-		limit = longAgo
-	}
 	m.stream.SetReadDeadline(limit)
 }
 
