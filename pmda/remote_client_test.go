@@ -189,9 +189,9 @@ func TestRemoteClientsDoNotWait(t *testing.T) {
 		for i := range uint64(1000) {
 			m.Attributes(person(uint32(i), i))
 			m.EndClient(person(uint32(i), i))
+			synctest.Wait()
 		}
 		took(t, begin, 0)
-		synctest.Wait()
 		if n := runtime.NumGoroutine(); n > 500 {
 			t.Errorf("%d goroutines", n)
 		}

@@ -351,6 +351,14 @@ func TestRemoteWrite(t *testing.T) {
 			c.wants(nil)
 		})
 	})
+	t.Run("close", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			m, _ := connectDeaf(t, 0, pmda.RemoteConfig{})
+			c := desc(t, t.Context(), m, asker())
+			m.Close()
+			c.wants(pdu.ErrNoAgent)
+		})
+	})
 	t.Run("end", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m, f := connectDeaf(t, 0, pmda.RemoteConfig{})

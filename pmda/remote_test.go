@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -299,7 +300,10 @@ func TestRemoteMethods(t *testing.T) {
 					f.say(pdu.Status{Code: code})
 					c.wants(want)
 				}
-				if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" { // it stays what it was
+				long := start(t, func() (string, error) { return m.Text(t.Context(), asker(), 1, pdu.TextPMID) })
+				f.say(pdu.TextReply{Text: strings.Repeat("x", 400)})
+				long.wants(nil)
+				if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" { // it is still what it was
 					t.Errorf("answer (-want +got):\n%s", diff)
 				}
 				if err := m.Err(); err != nil {
@@ -681,6 +685,48 @@ func BenchmarkRemoteFetch(b *testing.B) {
 			}
 		})
 	}
+}
+
+// A large result is not kept for the next.
+func TestRemoteForgetsLargeResults(t *testing.T) {
+	const size = 8 << 20
+	var w pdu.ResultWriter
+	w.Begin(testID)
+	w.String(pdu.NoInst, strings.Repeat("x", size))
+	large := encode(t, w.PDU(pdu.FormatLowRes))
+	m, f := connectDeaf(t, 0, pmda.RemoteConfig{})
+	answer := func(b []byte) {
+		for range 2 {
+			if h, _, err := f.conn.Read(); err != nil || h.Kind == pdu.KindFetch {
+				break
+			}
+		}
+		f.stream.Write(b)
+	}
+	small := encode(t, fetchReply(t, 1, testID))
+	heap := func() int {
+		var s runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&s)
+		return int(s.HeapAlloc)
+	}
+	before := heap()
+	for i, b := range [][]byte{large, small} {
+		go answer(b)
+		var w pdu.ResultWriter
+		if err := m.Fetch(t.Context(), asker(), []pdu.PMID{testID}, &w); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.Size() > size; got != (i == 0) {
+			t.Errorf("result %d has %d bytes", i, w.Size())
+		}
+	}
+	if kept := heap() - before; kept > size/2 {
+		t.Errorf("%d bytes kept", kept)
+	}
+	runtime.KeepAlive(m)
+	runtime.KeepAlive(large)
 }
 
 // A fetch over pipes allocates nothing, on either side.
