@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -75,12 +76,13 @@ type RemoteConfig struct {
 //
 // Safe for concurrent use.
 type Remote struct {
-	info   Info
-	cfg    RemoteConfig
-	stream Stream
-	conn   *pdu.Conn
-	wants  pdu.Features // what the agent asked for in its hello
-	done   chan struct{}
+	info    Info
+	cfg     RemoteConfig
+	stream  Stream
+	conn    *pdu.Conn
+	timeout atomic.Int64 // a time.Duration; less than 0 is no limit
+	wants   pdu.Features // what the agent asked for in its hello
+	done    chan struct{}
 
 	// turn has one place: whoever has filled it may use conn and what follows,
 	// provided that the state is ready. In the other states only one goroutine
@@ -114,9 +116,6 @@ const (
 // and answers it. On failure the stream is closed; the error is pdu.ErrTimeout
 // if the hello did not come in time.
 func NewRemote(info Info, s Stream, cfg RemoteConfig) (*Remote, error) {
-	if cfg.Timeout == 0 {
-		cfg.Timeout = DefaultTimeout
-	}
 	if cfg.HelloTimeout == 0 {
 		cfg.HelloTimeout = DefaultHelloTimeout
 	}
@@ -129,6 +128,7 @@ func NewRemote(info Info, s Stream, cfg RemoteConfig) (*Remote, error) {
 		slots: map[uint32]slot{}, news: map[uint32]news{},
 	}
 	m.conn.Counters, m.conn.Trace = cfg.Counters, cfg.Trace
+	m.SetTimeout(cfg.Timeout)
 	if err := m.hello(); err != nil {
 		s.Close()
 		if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -140,6 +140,15 @@ func NewRemote(info Info, s Stream, cfg RemoteConfig) (*Remote, error) {
 		m.become(notReady, m.awaitReady)
 	}
 	return m, nil
+}
+
+// SetTimeout changes the Timeout of the configuration for exchanges to come; 0
+// and less mean the same as there.
+func (m *Remote) SetTimeout(d time.Duration) {
+	if d == 0 {
+		d = DefaultTimeout
+	}
+	m.timeout.Store(int64(d))
 }
 
 func (m *Remote) hello() (err error) {
@@ -240,8 +249,8 @@ func (m *Remote) become(s remoteState, run func()) bool {
 // drain reads the answer that nobody waits for any more.
 func (m *Remote) drain(want pdu.Kind) {
 	var limit time.Time
-	if m.cfg.Timeout > 0 {
-		limit = time.Now().Add(owedTimeouts * m.cfg.Timeout)
+	if t := time.Duration(m.timeout.Load()); t > 0 {
+		limit = time.Now().Add(owedTimeouts * t)
 	}
 	m.stream.SetReadDeadline(limit)
 	h, body, err := m.conn.Read()

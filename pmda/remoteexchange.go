@@ -89,10 +89,11 @@ func (m *Remote) wait(ctx context.Context, limit time.Time) error {
 
 // limit is when an exchange that begins now has to end.
 func (m *Remote) limit(deadline time.Time) time.Time {
-	if m.cfg.Timeout < 0 {
+	t := time.Duration(m.timeout.Load())
+	if t < 0 {
 		return deadline
 	}
-	l := time.Now().Add(m.cfg.Timeout)
+	l := time.Now().Add(t)
 	if !deadline.IsZero() && deadline.Before(l) {
 		return deadline
 	}

@@ -179,6 +179,25 @@ func (s *Server) deadline() time.Time {
 	return time.Now().Add(t)
 }
 
+// setTimeout changes what an agent may take for an answer; 0 and less are no
+// limit.
+func (s *Server) setTimeout(d time.Duration) {
+	s.timeout.Store(int64(d))
+	for _, a := range s.agents.Load().list {
+		if p := a.remote.Load(); p != nil {
+			p.SetTimeout(s.remoteTimeout())
+		}
+	}
+}
+
+// remoteTimeout is the same in the terms of a Remote.
+func (s *Server) remoteTimeout() time.Duration {
+	if t := time.Duration(s.timeout.Load()); t > 0 {
+		return t
+	}
+	return -1
+}
+
 // fetchFrom writes one set per PMID of an agent, whatever the agent does.
 func (s *Server) fetchFrom(ctx context.Context, a *agent, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) {
 	err := s.tryFetch(ctx, a, r, ids, w)

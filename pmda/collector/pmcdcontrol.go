@@ -68,7 +68,7 @@ func (p *pmcd) addTimeout() {
 		if v > math.MaxInt32 {
 			return pdu.ErrSign
 		}
-		p.s.timeout.Store(int64(v) * int64(time.Second))
+		p.s.setTimeout(time.Duration(v) * time.Second)
 		return nil
 	})})
 }

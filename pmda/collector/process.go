@@ -196,7 +196,7 @@ func (s *Server) spawn(a *agent) (*process, error) {
 	if err == nil {
 		p.stream = stream
 		p.Remote, err = pmda.NewRemote(pmda.Info{Name: a.conf.Name, Domain: a.conf.Domain}, stream, pmda.RemoteConfig{
-			Timeout: s.Timeout, HelloTimeout: s.AgentHelloTimeout, NotReady: a.conf.NotReady,
+			Timeout: s.remoteTimeout(), HelloTimeout: s.AgentHelloTimeout, NotReady: a.conf.NotReady,
 			Counters: &s.counters, Logger: s.Logger, Trace: s.tracePDU(directions(stream)),
 			Ready: func() { s.changes.note(pdu.NamesChange) },
 		})
