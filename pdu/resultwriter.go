@@ -1,6 +1,7 @@
 package pdu
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"time"
@@ -27,6 +28,10 @@ type ResultWriter struct {
 	// Changed is what an agent tells its collector; it travels in place of Time.
 	Changed Change
 
+	// Limit, if not 0, is the Size above which sets that have values are ErrTooBig.
+	// Reset forgets it.
+	Limit int
+
 	sets   []byte    // closed and open sets as on the wire, block indexes from the start of blocks
 	blocks []byte    // all blocks, padded
 	ends   []setSpan // where the closed sets end
@@ -43,6 +48,22 @@ type setSpan struct{ sets, blocks uint32 }
 // Reset empties w for another result.
 func (w *ResultWriter) Reset() {
 	*w = ResultWriter{sets: w.sets[:0], blocks: w.blocks[:0], ends: w.ends[:0]}
+}
+
+// Holds reports whether the sets are those of ids, in order.
+func (w *ResultWriter) Holds(ids []PMID) bool {
+	w.close()
+	if len(w.ends) != len(ids) {
+		return false
+	}
+	at := uint32(0)
+	for i, e := range w.ends {
+		if PMID(binary.BigEndian.Uint32(w.sets[at:])) != ids[i] {
+			return false
+		}
+		at = e.sets
+	}
+	return true
 }
 
 // Len is the number of sets begun.
@@ -110,7 +131,7 @@ func (w *ResultWriter) add(form uint32, inst InstID, word uint32) bool {
 	switch {
 	case !w.open || w.bad != 0:
 		return false
-	case w.Size() > MaxLen: // one value more is still within a setSpan
+	case w.Size() > cmp.Or(w.Limit, MaxLen): // one value more is still within a setSpan
 		w.Fail(ErrTooBig)
 		return false
 	case w.n == 0:

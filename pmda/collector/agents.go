@@ -1,10 +1,7 @@
 package collector
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -30,6 +27,7 @@ type agent struct {
 	done   chan struct{} // closed when the supervisor has ended; nil without one
 	quit   chan struct{} // closed to end the supervisor
 	once   sync.Once     // closes quit
+	calls  calls         // of an agent in this process
 }
 
 // name is the label of the agent.
@@ -98,6 +96,9 @@ func (s *Server) add(a *agent) error {
 	if other := t.get(d); other != nil {
 		return fmt.Errorf("collector: agent %q: domain %d is that of agent %q", a.name(), d, other.name())
 	}
+	if a.calls.turns == nil {
+		a.calls.turns = make(chan struct{}, s.AgentCalls)
+	}
 	s.agents.Store(t.with(a))
 	if a.handler != nil {
 		s.greet(a)
@@ -131,16 +132,16 @@ func (s *Server) drop(a *agent) {
 	s.changes.note(pdu.DropAgent)
 }
 
-// ask finds the Handler of a domain for one request. unknown is the error if no
-// such agent is configured.
-func (s *Server) ask(d pdu.Domain, unknown pdu.Error) (pmda.Handler, error) {
-	a := s.agents.Load().get(d)
-	if a == nil {
-		return nil, unknown
+// find finds the agent of a domain. unknown is the error if no such agent is
+// configured.
+func (s *Server) find(d pdu.Domain, unknown pdu.Error) (*agent, error) {
+	if a := s.agents.Load().get(d); a != nil {
+		return a, nil
 	}
-	return a.ask()
+	return nil, unknown
 }
 
+// ask is the Handler for one request, or why there is none.
 func (a *agent) ask() (pmda.Handler, error) {
 	if a.fenced.Load() {
 		return nil, pdu.ErrPMDAFenced
@@ -150,23 +151,6 @@ func (a *agent) ask() (pmda.Handler, error) {
 		return nil, pdu.ErrNoAgent
 	}
 	return h, nil
-}
-
-// guard runs a call of an agent's method and makes an error of a panic.
-func guard[T any](s *Server, h pmda.Handler, what string, call func() (T, error)) (v T, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.panicked(h, what, p)
-			err = pdu.ErrGeneric
-		}
-	}()
-	return call()
-}
-
-func (s *Server) panicked(h pmda.Handler, what string, p any) {
-	i := h.Info()
-	s.Logger.Error("agent panicked", slog.String("agent", i.Name), slog.Int("domain", int(i.Domain)),
-		slog.String("request", what), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 }
 
 // deadline is when the answer to a request that begins now is no longer waited
@@ -196,40 +180,4 @@ func (s *Server) remoteTimeout() time.Duration {
 		return t
 	}
 	return -1
-}
-
-// fetchFrom writes one set per PMID of an agent, whatever the agent does.
-func (s *Server) fetchFrom(ctx context.Context, a *agent, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) {
-	err := s.tryFetch(ctx, a, r, ids, w)
-	if err == nil && w.Len() == len(ids) {
-		return
-	}
-	code := pdu.ErrPMID // a wrong number of sets
-	if err != nil {
-		code = pdu.FromError(err)
-	}
-	changed := w.Changed
-	w.Reset()
-	w.Changed = changed
-	for _, id := range ids {
-		w.Begin(id)
-		w.Fail(code)
-	}
-}
-
-func (s *Server) tryFetch(ctx context.Context, a *agent, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) (err error) {
-	if a == nil {
-		return pdu.ErrNoAgent
-	}
-	h, err := a.ask()
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			s.panicked(h, "fetch", p)
-			err = pdu.ErrGeneric
-		}
-	}()
-	return h.Fetch(ctx, r, ids, w)
 }

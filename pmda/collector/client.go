@@ -46,6 +46,14 @@ type client struct {
 	seen     seen
 	whoami   atomic.Pointer[string]
 
+	// The call of an agent that is in progress; see call.go.
+	inCall   atomic.Int64 // its number, which is when it began; 0 if there is none
+	last     int64        // the number of the latest
+	asked    int64        // when its request came, on Server.clock
+	deadline time.Time    // when nobody waits for the answer any more
+	callee   *agent
+	current  *exchange // the fetch that it is part of, nil for other requests
+
 	mu       sync.Mutex
 	busy     bool // a request is being answered
 	finished bool // no further request is to be answered
@@ -135,9 +143,17 @@ func (c *client) limitWrite() {
 }
 
 // serve answers a client until it goes, breaks the protocol, or the Server ends.
+// A goroutine that loses the client to another leaves all the rest to that.
 func (c *client) serve() {
 	c.s.traceClient(c, true, nil)
-	err := c.converse()
+	c.conclude(c.converse())
+}
+
+// conclude takes leave of a client, unless it is another goroutine's.
+func (c *client) conclude(err error) {
+	if err == errLost {
+		return
+	}
 	c.s.traceFailure(c.conn, err)
 	c.s.traceClient(c, false, err)
 	c.conn.Close()
@@ -164,6 +180,11 @@ func (c *client) converse() error {
 		c.conn.SetReadDeadline(time.Now().Add(t))
 	}
 	c.interrupted() // finish may have come before the deadline was set
+	return c.loop()
+}
+
+// loop answers requests.
+func (c *client) loop() error {
 	for {
 		h, body, err := c.pdus.Read()
 		if err == io.EOF || errors.Is(err, syscall.ECONNRESET) {
@@ -175,13 +196,27 @@ func (c *client) converse() error {
 		if !c.begin() {
 			return errClosed
 		}
-		err = c.handle(h, body)
-		c.done()
-		if err != nil {
+		if err := c.settle(c.handle(h, body)); err != nil {
 			return err
 		}
-		c.interrupted()
 	}
+}
+
+// settle ends a request: what merely failed is answered with its code. An error
+// ends the connection.
+func (c *client) settle(err error) error {
+	switch {
+	case err == errLost:
+		return err
+	case err == nil || err == errUngreeted:
+	default:
+		if w, ok := errors.AsType[*pdu.OpError](err); !ok || w.Op != "write" {
+			err = c.reply(pdu.Status{Code: pdu.FromError(err)})
+		}
+	}
+	c.done()
+	c.interrupted()
+	return err
 }
 
 // admit checks the peer and sends the challenge.
@@ -276,29 +311,19 @@ var operations = map[pdu.Kind]operation{
 // errUngreeted ends a connection whose client has not introduced itself.
 var errUngreeted = errors.New("request before credentials")
 
-// handle answers one PDU. An error ends the connection; what merely fails is
-// answered with its code.
+// handle answers one PDU, or returns why not.
 func (c *client) handle(h pdu.Header, body []byte) error {
 	if !c.greeted && h.Kind != pdu.KindCreds {
 		return errUngreeted
 	}
 	op, ok := operations[h.Kind]
-	var err error
 	switch {
 	case !ok:
-		err = pdu.ErrIPC
+		return pdu.ErrIPC
 	case op.needs&Ops(c.denied.Load()) != 0:
-		err = pdu.ErrPermission
-	default:
-		err = op.answer(c, h, body)
+		return pdu.ErrPermission
 	}
-	if err == nil {
-		return nil
-	}
-	if w, ok := errors.AsType[*pdu.OpError](err); ok && w.Op == "write" {
-		return err
-	}
-	return c.reply(pdu.Status{Code: pdu.FromError(err)})
+	return op.answer(c, h, body)
 }
 
 // reply sends an answer.
@@ -359,7 +384,8 @@ func (c *client) profile(_ pdu.Header, body []byte) error {
 
 // request is what agents are told about a question of the client.
 func (c *client) request() *pmda.Request {
-	return &pmda.Request{Client: c.info.Load(), Deadline: c.s.deadline()}
+	c.deadline = c.s.deadline()
+	return &pmda.Request{Client: c.info.Load(), Deadline: c.deadline}
 }
 
 // A clientTable numbers clients: by slots, the lowest free one first, and by a
@@ -424,7 +450,7 @@ func (s *Server) leave(c *client) {
 func (s *Server) endClient(h pmda.Handler, info *pmda.Client) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.panicked(h, "end of client", p)
+			s.panicked(nil, h, "end of client", p)
 		}
 	}()
 	h.EndClient(info)
@@ -438,7 +464,7 @@ func (s *Server) announce(info *pmda.Client) {
 			func() {
 				defer func() {
 					if p := recover(); p != nil {
-						s.panicked(h, "attributes", p)
+						s.panicked(nil, h, "attributes", p)
 					}
 				}()
 				w.Attributes(info)

@@ -1,7 +1,11 @@
 package collector
 
 import (
+	"context"
+	"log/slog"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -12,18 +16,32 @@ import (
 type exchange struct {
 	ask   pdu.Fetch
 	req   pmda.Request
-	parts []part
-	next  []int // which part has the answer, in the order of the client's PMIDs
+	parts []*part // one for each agent
+	spare []*part // of earlier fetches
+	next  []int   // which part has the answer, in the order of the client's PMIDs
+	at    int     // the part that is asked on the client's goroutine
 	out   pdu.ResultWriter
 }
 
 // A part is what one agent is asked in a fetch, and its answer.
 type part struct {
 	domain pdu.Domain
+	agent  *agent // nil if there is none
 	ids    []pdu.PMID
 	w      pdu.ResultWriter
 	taken  int // sets merged
+
+	// Of a part that is asked on a goroutine of its own:
+	done  chan struct{} // closed when the answer is there; nil for the others
+	state atomic.Int32  // who was first
 }
+
+// The states of a part that is asked on a goroutine of its own.
+const (
+	asking int32 = iota
+	answered
+	abandoned // at the deadline; the part belongs to its goroutine
+)
 
 var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 
@@ -34,14 +52,24 @@ const (
 	keepBytes   = 1 << 20
 )
 
+// latePart is how long agents that could not be asked in time, because of
+// another one of the same fetch, may take.
+const latePart = 50 * time.Millisecond
+
 func (x *exchange) release() {
 	size := x.out.Size()
-	for i := range x.parts {
-		size += x.parts[i].w.Size()
+	for _, p := range x.parts {
+		size += p.w.Size()
 	}
 	if size > keepBytes || cap(x.ask.PMIDs) > keepMetrics {
 		return
 	}
+	for _, p := range x.parts {
+		p.agent, p.done = nil, nil
+	}
+	x.spare = append(x.spare, x.parts...)
+	clear(x.parts)
+	x.parts = x.parts[:0]
 	x.req = pmda.Request{}
 	exchanges.Put(x)
 }
@@ -49,7 +77,21 @@ func (x *exchange) release() {
 // fetch answers FETCH and HIGHRES_FETCH.
 func (c *client) fetch(h pdu.Header, body []byte) error {
 	x := exchanges.Get().(*exchange)
-	defer x.release()
+	if err := c.prepare(x, h, body); err != nil {
+		x.release()
+		return err
+	}
+	c.asked = int64(c.s.clock())
+	for _, p := range x.parts {
+		if p.agent != nil && (p.agent.handler == nil || len(x.parts) > 1 && p.agent.calls.took.Load() > int64(slowCall)) {
+			c.askAside(x, p)
+		}
+	}
+	return c.complete(x)
+}
+
+// prepare decodes a request and sorts it by agents.
+func (c *client) prepare(x *exchange, h pdu.Header, body []byte) error {
 	x.ask.HighRes = h.Kind == pdu.KindHighResFetch
 	if err := x.ask.Decode(body); err != nil {
 		return err
@@ -61,8 +103,69 @@ func (c *client) fetch(h pdu.Header, body []byte) error {
 	case len(x.ask.PMIDs) > c.s.MaxMetrics:
 		return pdu.ErrTooBig
 	}
-	x.req = pmda.Request{Client: c.info.Load(), Context: x.ask.Context, Profile: profile, Deadline: c.s.deadline()}
-	w := c.collect(x)
+	c.deadline = c.s.deadline()
+	x.req = pmda.Request{Client: c.info.Load(), Context: x.ask.Context, Profile: profile, Deadline: c.deadline}
+	x.split(c.s)
+	return nil
+}
+
+// split sorts the PMIDs by domain.
+func (x *exchange) split(s *Server) {
+	agents := s.agents.Load()
+	x.next, x.at = x.next[:0], 0
+	for _, id := range x.ask.PMIDs {
+		d := id.Domain()
+		at := len(x.parts) - 1
+		for at >= 0 && x.parts[at].domain != d {
+			at--
+		}
+		if at < 0 {
+			at = len(x.parts)
+			p := x.newPart()
+			p.domain, p.agent = d, agents.get(d)
+			p.w.Limit = s.MaxReply
+		}
+		x.parts[at].ids = append(x.parts[at].ids, id)
+		x.next = append(x.next, at)
+	}
+}
+
+func (x *exchange) newPart() *part {
+	var p *part
+	if n := len(x.spare); n > 0 {
+		p, x.spare = x.spare[n-1], x.spare[:n-1]
+		p.ids, p.taken = p.ids[:0], 0
+		p.w.Reset()
+	} else {
+		p = new(part)
+	}
+	x.parts = append(x.parts, p)
+	return p
+}
+
+// complete asks the agents that have not been asked yet, waits for the others,
+// and sends the result.
+func (c *client) complete(x *exchange) error {
+	c.current = x
+	for ; x.at < len(x.parts); x.at++ {
+		p := x.parts[x.at]
+		if p.done != nil {
+			continue
+		}
+		err := c.ask(p, &x.req)
+		if err == errLost {
+			return err
+		}
+		p.settle(err)
+	}
+	c.current = nil
+	for i, p := range x.parts {
+		if p.done != nil && !c.await(p) {
+			x.parts[i] = p.overdue()
+		}
+	}
+	defer x.release()
+	w := x.merge()
 	if w.Changed != 0 {
 		c.s.changes.note(w.Changed)
 		w.Changed = 0
@@ -71,8 +174,162 @@ func (c *client) fetch(h pdu.Header, body []byte) error {
 	return c.sendResult(w, x.ask.HighRes)
 }
 
-// sendResult sends what has changed, and the result.
+// ask asks one agent on the client's goroutine.
+func (c *client) ask(p *part, r *pmda.Request) error {
+	if p.agent == nil {
+		return pdu.ErrNoAgent
+	}
+	h, err := p.agent.ask()
+	if err != nil {
+		return err
+	}
+	var failed error
+	if err := c.call(p.agent, h, "fetch", func() { failed = h.Fetch(c.ctx, r, p.ids, &p.w) }); err != nil {
+		return err
+	}
+	return failed
+}
+
+// askAside asks one agent on a goroutine of its own.
+func (c *client) askAside(x *exchange, p *part) {
+	p.done = make(chan struct{})
+	p.state.Store(asking)
+	s, ctx, r, a, deadline := c.s, c.ctx, &x.req, p.agent, c.deadline
+	s.wg.Go(func() {
+		p.settle(s.askApart(ctx, a, r, p, deadline))
+		if !p.state.CompareAndSwap(asking, answered) {
+			a.calls.stuck.Add(-1)
+			s.Logger.Info("agent returned from an overdue request", a.attrs(slog.String("request", "fetch"))...)
+		}
+		close(p.done)
+	})
+}
+
+func (s *Server) askApart(ctx context.Context, a *agent, r *pmda.Request, p *part, deadline time.Time) error {
+	h, err := a.ask()
+	if err != nil {
+		return err
+	}
+	if a.handler != nil {
+		if err := s.enter(ctx, a, deadline); err != nil {
+			return err
+		}
+		defer func(began time.Duration) {
+			a.calls.took.Store(int64(s.clock() - began))
+			<-a.calls.turns
+		}(s.clock())
+	}
+	var failed error
+	if err := s.protect(a, h, "fetch", func() { failed = h.Fetch(ctx, r, p.ids, &p.w) }); err != nil {
+		return err
+	}
+	return failed
+}
+
+// await waits for a part that is asked on a goroutine of its own; false if the
+// deadline comes first. A Remote keeps the deadline itself.
+func (c *client) await(p *part) bool {
+	if p.agent.handler == nil || c.deadline.IsZero() {
+		<-p.done
+		return true
+	}
+	t := time.NewTimer(time.Until(c.deadline))
+	defer t.Stop()
+	select {
+	case <-p.done:
+		return true
+	case <-t.C:
+	}
+	if !p.state.CompareAndSwap(asking, abandoned) {
+		return true
+	}
+	c.s.timedOut(c, p.agent)
+	return false
+}
+
+// overdue is an answer in the place of one that did not come.
+func (p *part) overdue() *part {
+	q := &part{domain: p.domain, agent: p.agent, ids: slices.Clone(p.ids)}
+	q.settle(pdu.ErrTimeout)
+	return q
+}
+
+// settle completes the answer of an agent: one set per PMID, whatever the agent
+// has done.
+func (p *part) settle(err error) {
+	if err == nil && p.w.Holds(p.ids) {
+		return
+	}
+	code := pdu.ErrPMID // other sets than asked for
+	if err != nil {
+		code = pdu.FromError(err)
+	}
+	changed := p.w.Changed
+	p.w.Reset()
+	p.w.Changed = changed
+	for _, id := range p.ids {
+		p.w.Begin(id)
+		p.w.Fail(code)
+	}
+}
+
+// inherit is what a goroutine that takes over goes on with: the answers that are
+// there, a time-out for the agent that is overdue, and the agents that have not
+// been asked, who get little time.
+func (c *client) inherit(x *exchange) *exchange {
+	y := &exchange{req: x.req, parts: slices.Clone(x.parts), next: slices.Clone(x.next), at: len(x.parts)}
+	y.ask = pdu.Fetch{HighRes: x.ask.HighRes, Context: x.ask.Context, PMIDs: slices.Clone(x.ask.PMIDs)}
+	y.parts[x.at] = x.parts[x.at].overdue()
+	c.deadline = time.Now().Add(latePart)
+	y.req.Deadline = c.deadline
+	for _, p := range y.parts[x.at+1:] {
+		switch {
+		case p.done != nil:
+		case p.agent == nil:
+			p.settle(pdu.ErrNoAgent)
+		default:
+			c.askAside(y, p)
+		}
+	}
+	return y
+}
+
+// merge puts the parts together in the client's order. That of one agent alone
+// is the result.
+func (x *exchange) merge() *pdu.ResultWriter {
+	if len(x.parts) == 1 {
+		return &x.parts[0].w
+	}
+	x.out.Reset()
+	for i := 0; i < len(x.next); {
+		at, n := x.next[i], 1
+		for i+n < len(x.next) && x.next[i+n] == at {
+			n++
+		}
+		p := x.parts[at]
+		x.out.CopySets(&p.w, p.taken, p.taken+n)
+		p.taken += n
+		i += n
+	}
+	for _, p := range x.parts {
+		x.out.Changed |= p.w.Changed
+	}
+	return &x.out
+}
+
+// sendResult sends what has changed, and the result. Large results in memory at
+// one time are limited: one too many has to be asked for again.
 func (c *client) sendResult(w *pdu.ResultWriter, highRes bool) error {
+	size := int64(w.Size())
+	if size > int64(c.s.MaxReply) {
+		return pdu.ErrTooBig
+	}
+	if size > keepBytes {
+		defer c.s.flight.Add(-size)
+		if c.s.flight.Add(size) > int64(c.s.MaxInFlight) {
+			return pdu.ErrAgain
+		}
+	}
 	if ch := c.s.changes.since(&c.seen); ch != 0 {
 		if err := c.pdus.Queue(0, pdu.Status{Code: pdu.Error(ch)}); err != nil {
 			return err
@@ -83,89 +340,4 @@ func (c *client) sendResult(w *pdu.ResultWriter, highRes bool) error {
 		f = pdu.FormatHighRes
 	}
 	return c.reply(w.PDU(f))
-}
-
-// collect asks the agents. The answer of one agent alone needs no merging.
-func (c *client) collect(x *exchange) *pdu.ResultWriter {
-	agents := c.s.agents.Load()
-	ids := x.ask.PMIDs
-	if d := ids[0].Domain(); oneDomain(ids, d) {
-		x.out.Reset()
-		c.s.fetchFrom(c.ctx, agents.get(d), &x.req, ids, &x.out)
-		return &x.out
-	}
-	x.split()
-	var wg sync.WaitGroup
-	for i := range x.parts {
-		p := &x.parts[i]
-		a := agents.get(p.domain)
-		if a != nil && a.handler == nil {
-			wg.Go(func() { c.s.fetchFrom(c.ctx, a, &x.req, p.ids, &p.w) })
-		}
-	}
-	for i := range x.parts {
-		p := &x.parts[i]
-		if a := agents.get(p.domain); a == nil || a.handler != nil {
-			c.s.fetchFrom(c.ctx, a, &x.req, p.ids, &p.w)
-		}
-	}
-	wg.Wait()
-	return x.merge()
-}
-
-func oneDomain(ids []pdu.PMID, d pdu.Domain) bool {
-	for _, id := range ids {
-		if id.Domain() != d {
-			return false
-		}
-	}
-	return true
-}
-
-// split sorts the PMIDs by domain.
-func (x *exchange) split() {
-	x.next = x.next[:0]
-	used := x.parts[:0]
-	for _, id := range x.ask.PMIDs {
-		d, at := id.Domain(), -1
-		for i := range used {
-			if used[i].domain == d {
-				at = i
-				break
-			}
-		}
-		if at < 0 {
-			at = len(used)
-			if at < cap(used) {
-				used = used[:at+1] // with its memory
-			} else {
-				used = append(used, part{})
-			}
-			p := &used[at]
-			p.domain, p.ids, p.taken = d, p.ids[:0], 0
-			p.w.Reset()
-		}
-		used[at].ids = append(used[at].ids, id)
-		x.next = append(x.next, at)
-	}
-	x.parts = used
-}
-
-// merge puts the parts together in the client's order.
-func (x *exchange) merge() *pdu.ResultWriter {
-	x.out.Reset()
-	for i := 0; i < len(x.next); {
-		at, n := x.next[i], 1
-		for i+n < len(x.next) && x.next[i+n] == at {
-			n++
-		}
-		p := &x.parts[at]
-		x.out.CopySets(&p.w, p.taken, p.taken+n)
-		p.taken += n
-		i += n
-	}
-	for i := range x.parts {
-		x.out.Changed |= x.parts[i].w.Changed
-	}
-	return &x.out
 }

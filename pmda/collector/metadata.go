@@ -19,11 +19,11 @@ func (c *client) desc(_ pdu.Header, body []byte) error {
 }
 
 func (c *client) describe(r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
-	h, err := c.s.ask(id.Domain(), pdu.ErrPMID)
+	a, err := c.s.find(id.Domain(), pdu.ErrPMID)
 	if err != nil {
 		return pdu.Desc{}, err
 	}
-	return guard(c.s, h, "desc", func() (pdu.Desc, error) { return h.Desc(c.ctx, r, id) })
+	return guard(c, a, "desc", func(h pmda.Handler) (pdu.Desc, error) { return h.Desc(c.ctx, r, id) })
 }
 
 // descs answers DESC_IDS: one that fails alone is an error, of several it is a
@@ -37,7 +37,7 @@ func (c *client) descs(_ pdu.Header, body []byte) error {
 	for i, id := range p.PMIDs {
 		d, err := c.describe(c.request(), id)
 		if err != nil {
-			if len(p.PMIDs) == 1 {
+			if len(p.PMIDs) == 1 || err == errLost {
 				return err
 			}
 			d = pdu.Desc{PMID: pdu.NoPMID}
@@ -54,12 +54,13 @@ func (c *client) instances(_ pdu.Header, body []byte) error {
 	if err := p.Decode(body); err != nil {
 		return err
 	}
-	h, err := c.s.ask(p.InDom.Domain(), pdu.ErrInDom)
+	a, err := c.s.find(p.InDom.Domain(), pdu.ErrInDom)
 	if err != nil {
 		return err
 	}
-	insts, err := guard(c.s, h, "instances", func() ([]pdu.Instance, error) {
-		return h.Instances(c.ctx, c.request(), p.InDom, p.Inst, p.Name)
+	r := c.request()
+	insts, err := guard(c, a, "instances", func(h pmda.Handler) ([]pdu.Instance, error) {
+		return h.Instances(c.ctx, r, p.InDom, p.Inst, p.Name)
 	})
 	if err != nil {
 		return err
@@ -77,12 +78,13 @@ func (c *client) text(_ pdu.Header, body []byte) error {
 		return pdu.ErrPMID
 	}
 	// The domain lies at the same place in both kinds of identifier.
-	h, err := c.s.ask(pdu.PMID(p.Ident).Domain(), pdu.ErrPMID)
+	a, err := c.s.find(pdu.PMID(p.Ident).Domain(), pdu.ErrPMID)
 	if err != nil {
 		return err
 	}
-	t, err := guard(c.s, h, "text", func() (string, error) {
-		return h.Text(c.ctx, c.request(), p.Ident, p.Text)
+	r := c.request()
+	t, err := guard(c, a, "text", func(h pmda.Handler) (string, error) {
+		return h.Text(c.ctx, r, p.Ident, p.Text)
 	})
 	if err != nil {
 		return err
@@ -122,13 +124,13 @@ func (c *client) labelSets(p pdu.LabelReq) ([]pdu.LabelSet, error) {
 	default:
 		return nil, pdu.ErrType
 	}
-	h, err := c.s.ask(d, unknown)
+	a, err := c.s.find(d, unknown)
 	if err != nil {
 		return nil, err
 	}
 	r := c.request()
 	r.Profile = c.profiles[r.Context]
-	return guard(c.s, h, "labels", func() ([]pdu.LabelSet, error) {
+	return guard(c, a, "labels", func(h pmda.Handler) ([]pdu.LabelSet, error) {
 		return h.Labels(c.ctx, r, p.Ident, p.Class)
 	})
 }

@@ -52,11 +52,11 @@ func (c *client) resolve(ctx context.Context, t *pmns.Tree, r *pmda.Request, nam
 	if !dynamic {
 		return id, nil
 	}
-	h, err := c.s.ask(d, pdu.ErrNoAgent)
+	a, err := c.s.find(d, pdu.ErrNoAgent)
 	if err != nil {
 		return pdu.NoPMID, err
 	}
-	return guard(c.s, h, "pmid", func() (pdu.PMID, error) { return h.PMID(ctx, r, name) })
+	return guard(c, a, "pmid", func(h pmda.Handler) (pdu.PMID, error) { return h.PMID(ctx, r, name) })
 }
 
 // lookup answers PMNS_NAMES: the metrics of names.
@@ -75,7 +75,7 @@ func (c *client) lookup(_ pdu.Header, body []byte) error {
 		if err != nil {
 			id = pdu.NoPMID
 			switch code := pdu.FromError(err); {
-			case len(p.Names) == 1:
+			case len(p.Names) == 1 || err == errLost:
 				return err
 			case code != pdu.ErrName && code != pdu.ErrNonLeaf && code != pdu.ErrNoAgent:
 				return err
@@ -100,11 +100,12 @@ func (c *client) reverse(_ pdu.Header, body []byte) error {
 	id := p.PMIDs[0]
 	names := c.s.nameTree().Names(id)
 	if len(names) == 0 {
-		h, err := c.s.ask(id.Domain(), pdu.ErrNoAgent)
+		a, err := c.s.find(id.Domain(), pdu.ErrNoAgent)
 		if err != nil {
 			return err
 		}
-		names, err = guard(c.s, h, "names", func() ([]string, error) { return h.Names(c.ctx, c.request(), id) })
+		r := c.request()
+		names, err = guard(c, a, "names", func(h pmda.Handler) ([]string, error) { return h.Names(c.ctx, r, id) })
 		if err != nil {
 			return err
 		}
@@ -152,12 +153,13 @@ func (c *client) childrenOf(name string) (pdu.NameList, error) {
 }
 
 func (c *client) askChildren(d pdu.Domain, name string, traverse bool) (pdu.NameList, error) {
-	h, err := c.s.ask(d, pdu.ErrNoAgent)
+	a, err := c.s.find(d, pdu.ErrNoAgent)
 	if err != nil {
 		return pdu.NameList{}, err
 	}
-	return guard(c.s, h, "children", func() (pdu.NameList, error) {
-		return h.Children(c.ctx, c.request(), name, traverse)
+	r := c.request()
+	return guard(c, a, "children", func(h pmda.Handler) (pdu.NameList, error) {
+		return h.Children(c.ctx, r, name, traverse)
 	})
 }
 
@@ -196,7 +198,7 @@ func (c *client) leaves(name string) ([]string, error) {
 		}
 		more, err := c.askChildren(d, name, true)
 		switch {
-		case pdu.FromError(err) == pdu.ErrAgain:
+		case err == errLost || pdu.FromError(err) == pdu.ErrAgain:
 			return nil, err
 		case err != nil || len(more.Names) == 0:
 			names = append(names, name)

@@ -337,7 +337,7 @@ func TestPMCDFence(t *testing.T) {
 		b.want("agent.fenced", s.want...)
 	}
 	b.store("agent.fenced", 1)
-	if _, err := b.ask(7, pdu.ErrPMID); err != pdu.ErrPMDAFenced {
+	if _, err := b.agents.Load().get(7).ask(); err != pdu.ErrPMDAFenced {
 		t.Errorf("a fenced agent is asked: %v", err)
 	}
 }

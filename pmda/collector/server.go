@@ -25,6 +25,9 @@ const (
 	DefaultMaxMetrics    = 32768
 	DefaultMaxContexts   = 64
 	DefaultMaxClients    = 65536
+	DefaultMaxReply      = 64 << 20
+	DefaultMaxInFlight   = 512 << 20
+	DefaultAgentCalls    = 4
 	DefaultHelloTimeout  = 60 * time.Second
 	DefaultWriteTimeout  = 30 * time.Second
 	defaultAgentsTimeout = pmda.DefaultHelloTimeout
@@ -96,6 +99,17 @@ type Server struct {
 	MaxContexts int
 	// MaxClients is the greatest number of clients; 0 means DefaultMaxClients.
 	MaxClients int
+	// MaxReply is the greatest size of a fetch's result, and of that of one agent
+	// in it: what goes beyond is pdu.ErrTooBig. 0 means DefaultMaxReply.
+	MaxReply int
+	// MaxInFlight is the greatest size of all large results that are being sent at
+	// one time: a client whose result goes beyond gets pdu.ErrAgain. 0 means
+	// DefaultMaxInFlight.
+	MaxInFlight int
+	// AgentCalls is how many calls of one agent in this process may be in progress
+	// at one time; others wait for their turn. It is also how many may be stuck
+	// before the agent is fenced. 0 means DefaultAgentCalls.
+	AgentCalls int
 
 	setup   sync.Once
 	started time.Time
@@ -112,12 +126,16 @@ type Server struct {
 	trace     tracer
 	resetting resetting
 
-	mu      sync.Mutex // serialises changes of what follows and of agents
-	clients clientTable
-	ended   chan struct{} // closed when the Server ends
-	serving bool
-	wg      sync.WaitGroup // clients
-	agentWG sync.WaitGroup // supervisors of agents
+	mu       sync.Mutex // serialises changes of what follows and of agents
+	clients  clientTable
+	ended    chan struct{} // closed when the Server ends
+	flight   atomic.Int64  // bytes of large results that are being sent
+	watching sync.Once     // starts the watchdog, or does without
+	watched  chan struct{} // closed when it has ended
+	unwatch  chan struct{} // closed to end it
+	serving  bool
+	wg       sync.WaitGroup // clients
+	agentWG  sync.WaitGroup // supervisors of agents
 }
 
 // init completes the Server before its first use.
@@ -132,6 +150,9 @@ func (s *Server) init() {
 		s.MaxMetrics = cmp.Or(s.MaxMetrics, DefaultMaxMetrics)
 		s.MaxContexts = cmp.Or(s.MaxContexts, DefaultMaxContexts)
 		s.MaxClients = cmp.Or(s.MaxClients, DefaultMaxClients)
+		s.MaxReply = cmp.Or(s.MaxReply, DefaultMaxReply)
+		s.MaxInFlight = cmp.Or(s.MaxInFlight, DefaultMaxInFlight)
+		s.AgentCalls = cmp.Or(s.AgentCalls, DefaultAgentCalls)
 		if s.Logger == nil {
 			s.Logger = slog.New(slog.DiscardHandler)
 		}
@@ -142,6 +163,7 @@ func (s *Server) init() {
 		s.access.Store(s.Access)
 		s.agents.Store(&agentTable{})
 		s.ended = make(chan struct{})
+		s.watched, s.unwatch = make(chan struct{}), make(chan struct{})
 		s.add(&agent{handler: newPMCD(s), kind: KindDSO})
 	})
 }
@@ -323,10 +345,27 @@ func (s *Server) Close() error {
 	}
 	stopping.Wait()
 	if !waitFor(&s.wg, s.Grace) {
-		running = append(running, errors.New("collector: an agent in this process has not returned from a request"))
+		running = append(running, s.stuckAgents()...)
 	}
 	s.agentWG.Wait()
+	s.watching.Do(func() { close(s.watched) })
+	close(s.unwatch)
+	<-s.watched
 	return errors.Join(running...)
+}
+
+// stuckAgents names the agents in this process that have not returned.
+func (s *Server) stuckAgents() []error {
+	var errs []error
+	for _, a := range s.agents.Load().list {
+		if n := len(a.calls.turns); n > 0 {
+			errs = append(errs, fmt.Errorf("collector: agent %q in this process has not returned from %d requests", a.name(), n))
+		}
+	}
+	if errs == nil {
+		errs = append(errs, errors.New("collector: a client does not end"))
+	}
+	return errs
 }
 
 // waitFor waits for a group, but not for ever.
@@ -350,6 +389,7 @@ func waitFor(wg *sync.WaitGroup, limit time.Duration) bool {
 func (s *Server) serveConn(conn net.Conn) bool {
 	s.init()
 	c := newClient(s, conn)
+	s.watching.Do(func() { go s.watch() })
 	s.mu.Lock()
 	select {
 	case <-s.ended:

@@ -44,7 +44,11 @@ func (c *client) store(_ pdu.Header, body []byte) error {
 				return err
 			}
 		}
-		worst = worse(worst, pdu.FromError(c.storeTo(r, d, values)))
+		err := c.storeTo(r, d, values)
+		if err == errLost {
+			return err
+		}
+		worst = worse(worst, pdu.FromError(err))
 	}
 	return c.reply(pdu.Status{Code: worst})
 }
@@ -58,7 +62,9 @@ func (c *client) storeTo(r *pmda.Request, d pdu.Domain, values *pdu.Result) erro
 	if h == nil {
 		return pdu.ErrNoAgent
 	}
-	_, err := guard(c.s, h, "store", func() (struct{}, error) { return struct{}{}, h.Store(c.ctx, r, values) })
+	_, err := guardOf(c, a, h, "store", func(h pmda.Handler) (struct{}, error) {
+		return struct{}{}, h.Store(c.ctx, r, values)
+	})
 	return err
 }
 

@@ -1,0 +1,213 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// Agents in this process are called on the goroutine of the client that asks,
+// since a hand-over costs more than most answers. What if an agent does not
+// return? The watchdog takes the client over: by a compare-and-swap of
+// client.inCall another goroutine gets the client, answers for the agent with a
+// time-out, and serves on; the stuck one discards its work when it returns, and
+// ends. What the agent was given belongs to the call until then.
+
+// slowCall is how long the latest call of an agent may have taken for the next
+// to run on the client's goroutine; above, the agents of one fetch overlap.
+const slowCall = time.Millisecond
+
+// panicPause is how long an agent that has panicked is fenced, so that one that
+// always does so cannot fill the log.
+const panicPause = time.Second
+
+// errLost is what unwinds a goroutine that has lost its client.
+var errLost = errors.New("collector: the call was taken over")
+
+// calls are what is known of the calls of an agent in this process.
+type calls struct {
+	turns  chan struct{} // holds one for each call in progress
+	stuck  atomic.Int32  // calls in progress that were taken over
+	took   atomic.Int64  // nanoseconds of the latest call
+	paused atomic.Int64  // until when it is fenced after a panic, nanoseconds since the Server began
+}
+
+// enter waits for a turn with the agent; of too many calls at once those that
+// are over the number wait, and give up at the deadline. When all turns are held
+// by calls that do not return, the agent is fenced until one does.
+func (s *Server) enter(ctx context.Context, a *agent, deadline time.Time) error {
+	if p := a.calls.paused.Load(); p != 0 && int64(s.clock()) < p {
+		return pdu.ErrPMDAFenced
+	}
+	select {
+	case a.calls.turns <- struct{}{}:
+		return nil
+	default:
+	}
+	if int(a.calls.stuck.Load()) >= cap(a.calls.turns) {
+		return pdu.ErrPMDAFenced
+	}
+	var expired <-chan time.Time
+	if !deadline.IsZero() {
+		t := time.NewTimer(time.Until(deadline))
+		defer t.Stop()
+		expired = t.C
+	}
+	select {
+	case a.calls.turns <- struct{}{}:
+		return nil
+	case <-expired:
+		return pdu.ErrTimeout
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// clock is the time since the Server began; never 0.
+func (s *Server) clock() time.Duration { return time.Since(s.started) + 1 }
+
+// call runs f, a call of an agent's method, for the client. The error is errLost
+// if the client was taken over meanwhile: the caller must unwind and touch
+// nothing that is the client's.
+func (c *client) call(a *agent, h pmda.Handler, what string, f func()) error {
+	if a.handler == nil {
+		return c.s.protect(a, h, what, f) // a Remote keeps its deadlines
+	}
+	if err := c.s.enter(c.ctx, a, c.deadline); err != nil {
+		return err
+	}
+	// No two calls of a client have the same number, so that the swap cannot mix
+	// them up.
+	now := int64(c.s.clock())
+	began := max(c.asked, c.last+1)
+	c.last, c.callee = began, a
+	c.inCall.Store(began)
+	err := c.s.protect(a, h, what, f)
+	took := int64(c.s.clock()) - now
+	a.calls.took.Store(took)
+	mine := c.inCall.CompareAndSwap(began, 0)
+	if !mine {
+		a.calls.stuck.Add(-1)
+		c.s.Logger.Info("agent returned from an overdue request", a.attrs(slog.String("request", what), slog.Duration("after", time.Duration(took)))...)
+	}
+	<-a.calls.turns
+	if !mine {
+		return errLost
+	}
+	return err
+}
+
+// protect runs a call of an agent's method and makes an error of a panic.
+func (s *Server) protect(a *agent, h pmda.Handler, what string, f func()) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.panicked(a, h, what, p)
+			err = pdu.ErrGeneric
+		}
+	}()
+	f()
+	return nil
+}
+
+// panicked logs a panic of an agent, and fences it for a while.
+func (s *Server) panicked(a *agent, h pmda.Handler, what string, p any) {
+	if a != nil {
+		a.calls.paused.Store(int64(s.clock() + panicPause))
+	}
+	i := h.Info()
+	s.Logger.Error("agent panicked", slog.String("agent", i.Name), slog.Int("domain", int(i.Domain)),
+		slog.String("request", what), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+}
+
+// guard asks an agent for something other than values.
+func guard[T any](c *client, a *agent, what string, ask func(h pmda.Handler) (T, error)) (T, error) {
+	h, err := a.ask()
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return guardOf(c, a, h, what, ask)
+}
+
+// guardOf is guard with a Handler that the caller has found.
+func guardOf[T any](c *client, a *agent, h pmda.Handler, what string, ask func(h pmda.Handler) (T, error)) (T, error) {
+	// What the call writes to is its own, so that a call that is lost writes to
+	// nothing that anybody reads.
+	var got struct {
+		v   T
+		err error
+	}
+	c.asked = int64(c.s.clock())
+	if err := c.call(a, h, what, func() { got.v, got.err = ask(h) }); err != nil {
+		var none T
+		return none, err
+	}
+	return got.v, got.err
+}
+
+// watch takes over calls that are overdue, until all clients have gone.
+func (s *Server) watch() {
+	defer close(s.watched)
+	tick := time.NewTicker(min(max(s.Timeout/50, 2*time.Millisecond), 50*time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-s.unwatch:
+			return
+		}
+		limit := s.timeout.Load()
+		if limit <= 0 {
+			continue
+		}
+		overdue := int64(s.clock()) - limit
+		s.mu.Lock()
+		for c := range s.clients.all() {
+			if began := c.inCall.Load(); began != 0 && began < overdue {
+				s.takeOver(c, began)
+			}
+		}
+		s.mu.Unlock()
+	}
+}
+
+// takeOver gives a client to another goroutine, unless the call has returned.
+func (s *Server) takeOver(c *client, began int64) {
+	if !c.inCall.CompareAndSwap(began, 0) {
+		return
+	}
+	a, x := c.callee, c.current // from here on the other goroutine leaves them alone
+	s.timedOut(c, a)
+	s.wg.Go(func() { c.resume(x) })
+}
+
+// timedOut counts a call that does not return.
+func (s *Server) timedOut(c *client, a *agent) {
+	client := slog.Uint64("client", c.info.Load().Seq)
+	if n := a.calls.stuck.Add(1); int(n) == cap(a.calls.turns) {
+		s.Logger.Error("agent timed out; it is fenced until a call returns", a.attrs(client, slog.Int("calls", int(n)))...)
+	} else {
+		s.Logger.Warn("agent timed out", a.attrs(client)...)
+	}
+}
+
+// resume serves a client on from a request whose agent is overdue: a fetch goes
+// on with the other agents, anything else fails.
+func (c *client) resume(x *exchange) {
+	var err error
+	if x != nil {
+		err = c.complete(c.inherit(x))
+	} else {
+		err = pdu.ErrTimeout
+	}
+	if err = c.settle(err); err == nil {
+		err = c.loop()
+	}
+	c.conclude(err)
+}

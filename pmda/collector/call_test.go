@@ -1,0 +1,249 @@
+package collector
+
+import (
+	"context"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// gated has a metric whose value waits for the gate to open.
+func gated(d pdu.Domain, name string, gate <-chan struct{}) *pmda.Agent {
+	a := &pmda.Agent{Name: name, Domain: d}
+	wait := func(v uint64) func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
+		return func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
+			if v == 1 && gate != nil {
+				<-gate
+			}
+			return v, nil
+		}
+	}
+	pmda.Register(a, pmda.Metric[uint64]{Name: name + ".slow", ID: pmda.Item(0, 1), Value: wait(1)})
+	pmda.Register(a, pmda.Metric[uint64]{Name: name + ".fast", ID: pmda.Item(0, 2), Value: wait(2)})
+	a.Callbacks.Desc = func(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
+		if id.Item() == 1 && gate != nil {
+			<-gate
+		}
+		return a.Default().Desc(ctx, r, id)
+	}
+	return a
+}
+
+// A caller is the client's end of a connection.
+type caller struct {
+	t    *testing.T
+	net  net.Conn
+	conn *pdu.Conn
+}
+
+func call(t *testing.T, s *Server) *caller {
+	t.Helper()
+	n, err := s.DialContext(t.Context(), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &caller{t, n, pdu.NewConn(n)}
+	if _, err := pdu.ClientHello(c.conn, 1, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.conn.Write(0, pdu.SetProfile{}); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// fetch returns the code of each metric, 0 for one with a value.
+func (c *caller) fetch(ids ...pdu.PMID) []pdu.Error {
+	c.t.Helper()
+	if err := c.conn.Write(0, pdu.Fetch{PMIDs: ids}); err != nil {
+		c.t.Fatal(err)
+	}
+	for {
+		h, body, err := c.conn.Read()
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if h.Kind == pdu.KindError {
+			var s pdu.Status
+			if err := s.Decode(body); err != nil || s.Code <= 0 {
+				c.t.Fatal(s.Code, err)
+			}
+			continue
+		}
+		var res pdu.Result
+		if err := res.Decode(body); err != nil {
+			c.t.Fatal(err)
+		}
+		var codes []pdu.Error
+		for _, s := range res.All() {
+			code := pdu.FromError(s.Err())
+			if code == 0 && s.Len() != 1 {
+				c.t.Fatalf("%v has %d values", s.PMID, s.Len())
+			}
+			if code == 0 {
+				if v, err := pdu.As[uint64](s.Atom(0, pdu.TypeU64)); err != nil || int(v) != max(s.PMID.Item(), 1) {
+					c.t.Errorf("%v has the value %d, %v", s.PMID, v, err)
+				}
+			}
+			codes = append(codes, code)
+		}
+		return codes
+	}
+}
+
+func pmid(d pdu.Domain, item int) pdu.PMID { return pdu.MakePMID(d, 0, item) }
+
+func equal(t *testing.T, what string, got []pdu.Error, want ...pdu.Error) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %v, want %v", what, got, want)
+	}
+	for i := range got {
+		if got[i] != want[i] {
+			t.Fatalf("%s: %v, want %v", what, got, want)
+		}
+	}
+}
+
+// TestTakeOver blocks an agent for 20 s: its clients get their answers in time,
+// the others do not notice, and it recovers by itself.
+func TestTakeOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		s := &Server{Timeout: time.Second}
+		for _, a := range []*pmda.Agent{gated(100, "stuck", gate), gated(101, "other", nil)} {
+			if err := s.Add(a); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c, quiet := call(t, s), call(t, s)
+		begin := time.Now()
+		equal(t, "mixed", c.fetch(pmid(100, 1), pmid(101, 2), pmid(100, 2), pmid(101, 1)),
+			pdu.ErrTimeout, 0, pdu.ErrTimeout, 0)
+		if took := time.Since(begin); took < time.Second || took > 1100*time.Millisecond {
+			t.Errorf("the answer took %v", took)
+		}
+		begin = time.Now()
+		equal(t, "the client goes on", c.fetch(pmid(101, 1)), 0)
+		equal(t, "another client", quiet.fetch(pmid(101, 1), pmid(100, 2)), 0, 0)
+		if took := time.Since(begin); took > time.Millisecond {
+			t.Errorf("others waited %v", took)
+		}
+
+		// Other requests than fetches are taken over too.
+		begin = time.Now()
+		if err := c.conn.Write(0, pdu.DescReq{PMID: pmid(100, 1)}); err != nil {
+			t.Fatal(err)
+		}
+		_, body, err := c.conn.Read()
+		var st pdu.Status
+		if err != nil || st.Decode(body) != nil || st.Code != pdu.ErrTimeout {
+			t.Fatalf("desc: %v %v", st, err)
+		}
+		if took := time.Since(begin); took > 1100*time.Millisecond {
+			t.Errorf("the descriptor took %v", took)
+		}
+
+		// Two more, and the agent has no turns left: it is fenced at once.
+		var wg sync.WaitGroup
+		for range 2 {
+			c := call(t, s)
+			wg.Go(func() { equal(t, "stuck", c.fetch(pmid(100, 1)), pdu.ErrTimeout) })
+		}
+		wg.Wait()
+		begin = time.Now()
+		equal(t, "fenced", c.fetch(pmid(100, 2), pmid(101, 2)), pdu.ErrPMDAFenced, 0)
+		if took := time.Since(begin); took > time.Millisecond {
+			t.Errorf("the fenced agent took %v", took)
+		}
+		time.Sleep(20 * time.Second)
+		close(gate)
+		synctest.Wait()
+		equal(t, "recovered", c.fetch(pmid(100, 1), pmid(100, 2), pmid(101, 2)), 0, 0, 0)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestWaitForTurn lets more clients ask at once than an agent may be called by:
+// those over the number wait, and give up at the deadline.
+func TestWaitForTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		s := &Server{Timeout: time.Second, AgentCalls: 1}
+		if err := s.Add(gated(100, "stuck", gate)); err != nil {
+			t.Fatal(err)
+		}
+		first, second, third := call(t, s), call(t, s), call(t, s)
+		var wg sync.WaitGroup
+		wg.Go(func() { equal(t, "first", first.fetch(pmid(100, 1)), pdu.ErrTimeout) })
+		synctest.Wait()
+		wg.Go(func() { equal(t, "second", second.fetch(pmid(100, 2)), pdu.ErrTimeout) })
+		wg.Wait()
+		equal(t, "third", third.fetch(pmid(100, 2)), pdu.ErrPMDAFenced)
+		close(gate)
+		synctest.Wait()
+		equal(t, "third, later", third.fetch(pmid(100, 2)), 0)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestSlowOverlap asks two agents that take half a second each: at first one
+// after the other, then, since they are known to be slow, at the same time.
+func TestSlowOverlap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Server{Timeout: 5 * time.Second}
+		for d := range pdu.Domain(3) {
+			a := &pmda.Agent{Name: "slow", Domain: 100 + d}
+			pmda.Register(a, pmda.Metric[uint64]{Name: "slow.m", Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
+				time.Sleep(500 * time.Millisecond)
+				return 1, nil
+			}})
+			if err := s.Add(a); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c := call(t, s)
+		for i, want := range []time.Duration{1500 * time.Millisecond, 500 * time.Millisecond} {
+			begin := time.Now()
+			equal(t, "slow", c.fetch(pmid(100, 0), pmid(101, 0), pmid(102, 0)), 0, 0, 0)
+			if took := time.Since(begin); took != want {
+				t.Errorf("fetch %d took %v, want %v", i, took, want)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestPanic has an agent panic: the client gets an error, the log a line, and
+// the agent is fenced for a moment.
+func TestPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Server{Timeout: time.Second}
+		a := &pmda.Agent{Name: "mad", Domain: 100}
+		pmda.Register(a, pmda.Metric[uint64]{Name: "mad.m", Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
+			panic("mad")
+		}})
+		if err := s.Add(a); err != nil {
+			t.Fatal(err)
+		}
+		c := call(t, s)
+		equal(t, "panic", c.fetch(pmid(100, 0)), pdu.ErrGeneric)
+		equal(t, "fenced", c.fetch(pmid(100, 0)), pdu.ErrPMDAFenced)
+		time.Sleep(panicPause)
+		equal(t, "again", c.fetch(pmid(100, 0)), pdu.ErrGeneric)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
