@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -24,10 +25,15 @@ type agent struct {
 	remote atomic.Pointer[process] // a started agent; nil while there is none
 	status atomic.Int32            // pmcd.agent.status
 	fenced atomic.Bool
-	done   chan struct{} // closed when the supervisor has ended; nil without one
-	quit   chan struct{} // closed to end the supervisor
-	once   sync.Once     // closes quit
-	calls  calls         // of an agent in this process
+	calls  calls // of an agent in this process
+
+	// Of an agent in another process:
+	ctx      context.Context // ends when the agent is to stop
+	cancel   context.CancelFunc
+	starting sync.Mutex    // one start at a time
+	started  chan struct{} // has room to tell the supervisor of a start
+	done     chan struct{} // closed when the supervisor has ended
+	err      error         // a process that does not end; set before done is closed
 }
 
 // name is the label of the agent.
@@ -84,7 +90,8 @@ func (t *agentTable) without(a *agent) *agentTable {
 	return n
 }
 
-// add enters an agent into the table.
+// add enters an agent into the table, with a supervisor if it is one in another
+// process.
 func (s *Server) add(a *agent) error {
 	d := a.domain()
 	if d < 0 || d > pdu.MaxDomain {
@@ -92,6 +99,9 @@ func (s *Server) add(a *agent) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.hasEnded() {
+		return errClosed
+	}
 	t := s.agents.Load()
 	if other := t.get(d); other != nil {
 		return fmt.Errorf("collector: agent %q: domain %d is that of agent %q", a.name(), d, other.name())
@@ -102,6 +112,8 @@ func (s *Server) add(a *agent) error {
 	s.agents.Store(t.with(a))
 	if a.handler != nil {
 		s.greet(a)
+	} else {
+		s.agentWG.Go(func() { s.supervise(a) })
 	}
 	return nil
 }
@@ -109,11 +121,9 @@ func (s *Server) add(a *agent) error {
 // greet tells everybody that an agent has come, and the agent who is there. s.mu
 // is held.
 func (s *Server) greet(a *agent) {
-	if w, ok := a.current().(pmda.Watcher); ok {
-		for c := range s.clients.all() {
-			if info := c.info.Load(); info != nil && c.known(info) {
-				w.Attributes(info)
-			}
+	for c := range s.clients.all() {
+		if info := c.info.Load(); c.known(info) {
+			s.tellAttributes(a.current(), info)
 		}
 	}
 	s.traceAgent(a, a.remote.Load(), true)
@@ -123,13 +133,20 @@ func (s *Server) greet(a *agent) {
 	}
 }
 
-// drop takes an agent out of the table.
-func (s *Server) drop(a *agent) {
-	s.traceAgent(a, a.remote.Load(), false)
+// drop takes an agent out of the table; false if somebody else was faster.
+func (s *Server) drop(a *agent) bool {
 	s.mu.Lock()
-	s.agents.Store(s.agents.Load().without(a))
+	t := s.agents.Load()
+	mine := t.get(a.domain()) == a
+	if mine {
+		s.agents.Store(t.without(a))
+	}
 	s.mu.Unlock()
-	s.changes.note(pdu.DropAgent)
+	if mine {
+		s.traceAgent(a, a.remote.Load(), false)
+		s.changes.note(pdu.DropAgent)
+	}
+	return mine
 }
 
 // find finds the agent of a domain. unknown is the error if no such agent is
@@ -151,6 +168,15 @@ func (a *agent) ask() (pmda.Handler, error) {
 		return nil, pdu.ErrNoAgent
 	}
 	return h, nil
+}
+
+// failure is the code that a client sees of an agent's or our own error: never
+// one that it would take for a success or a state change.
+func failure(err error) pdu.Error {
+	if code := pdu.FromError(err); code < 0 {
+		return code
+	}
+	return pdu.ErrGeneric
 }
 
 // deadline is when the answer to a request that begins now is no longer waited

@@ -148,7 +148,11 @@ func guardOf[T any](c *client, a *agent, h pmda.Handler, what string, ask func(h
 		var none T
 		return none, err
 	}
-	return got.v, got.err
+	if got.err != nil {
+		// A code, so that an agent's broken connection is not taken for the client's.
+		return got.v, failure(got.err)
+	}
+	return got.v, nil
 }
 
 // watch takes over calls that are overdue, until all clients have gone.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"log/slog"
 	"net"
 	"os"
@@ -25,8 +24,11 @@ const offered = pdu.FeatureLabels | pdu.FeatureHighRes | pdu.FeatureDescs
 const askable = pdu.FeatureSecure | pdu.FeatureCompress | pdu.FeatureAuth | pdu.FeatureCredsRequired |
 	pdu.FeatureSecureAck | pdu.FeatureContainer | pdu.FeatureCertRequired
 
-// errNotSupported is -EOPNOTSUPP.
-const errNotSupported pdu.Error = -95
+// Negated numbers of Linux.
+const (
+	errTryAgain     pdu.Error = -11 // EAGAIN
+	errNotSupported pdu.Error = -95 // EOPNOTSUPP
+)
 
 // A client is a connection and the goroutine that serves it.
 type client struct {
@@ -38,10 +40,11 @@ type client struct {
 	ctx   context.Context
 	end   context.CancelFunc
 
-	greeted  bool          // its CREDS were accepted
+	greeted  bool      // its CREDS have come
+	helloBy  time.Time // when they have to; zero for no limit
+	writeBy  time.Time // the deadline for writing
+	admitted admission
 	denied   atomic.Uint32 // Ops
-	host     admission     // guarded by mu, as the next
-	account  admission
 	profiles map[int32]*pdu.Profile
 	seen     seen
 	whoami   atomic.Pointer[string]
@@ -55,9 +58,12 @@ type client struct {
 	current  *exchange // the fetch that it is part of, nil for other requests
 
 	mu       sync.Mutex
-	busy     bool // a request is being answered
-	finished bool // no further request is to be answered
+	busy     bool      // a request is being answered
+	finished bool      // no further request is to be answered
+	farewell pdu.Error // what to say at the end, if it is not 0
 	cpu      cpuMark
+
+	leaving bool // agents are being told that it has gone; guarded by Server.mu
 }
 
 func newClient(s *Server, conn net.Conn) *client {
@@ -67,6 +73,7 @@ func newClient(s *Server, conn net.Conn) *client {
 	c.pdus.Counters = &s.counters
 	c.pdus.Partial = c.partial
 	c.pdus.Trace = s.tracePDU(conn, conn)
+	s.changes.since(&c.seen) // what was before it came is no news
 	return c
 }
 
@@ -81,32 +88,42 @@ func peer(c net.Conn) (pid, uid, gid int) {
 
 // partial limits the wait for the rest of a PDU.
 func (c *client) partial(waiting bool) {
-	if t := c.s.Timeout; !waiting {
-		c.conn.SetReadDeadline(time.Time{})
-	} else if t > 0 {
-		c.conn.SetReadDeadline(time.Now().Add(t))
-	}
-	if !waiting {
-		c.interrupted()
+	if t := c.s.Timeout; waiting && t > 0 {
+		c.readBy(time.Now().Add(t))
+	} else {
+		c.readBy(time.Time{})
 	}
 }
 
-// interrupted sees to it that a client that is to finish does not wait again.
-func (c *client) interrupted() {
+// longAgo is a deadline that makes reads fail.
+var longAgo = time.Unix(1, 0)
+
+// readBy limits the next wait: zero for no limit but those that the client has
+// anyway, for its credentials and when it is to finish.
+func (c *client) readBy(limit time.Time) {
+	if !c.greeted && !c.helloBy.IsZero() && (limit.IsZero() || c.helloBy.Before(limit)) {
+		limit = c.helloBy
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.finished && !c.busy {
-		c.conn.SetReadDeadline(time.Unix(1, 0))
+	if c.finished {
+		limit = longAgo
 	}
+	c.conn.SetReadDeadline(limit)
 }
 
 // finish ends an idle client at once and a busy one after its answer.
-func (c *client) finish() {
+func (c *client) finish() { c.dismiss(0) }
+
+// dismiss is finish for a client that is told why, unless that is 0.
+func (c *client) dismiss(why pdu.Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.finished = true
+	if !c.finished {
+		c.finished, c.farewell = true, why
+	}
 	if !c.busy {
-		c.conn.SetReadDeadline(time.Unix(1, 0))
+		c.conn.SetReadDeadline(longAgo)
 	}
 }
 
@@ -114,31 +131,52 @@ func (c *client) finish() {
 func (c *client) begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.finished {
-		return false
-	}
-	c.busy = true
-	return true
+	c.busy = !c.finished
+	return c.busy
 }
 
 func (c *client) done() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.busy = false
+	if c.finished {
+		c.conn.SetReadDeadline(longAgo)
+	}
+}
+
+// sayFarewell tells a client that is to finish why, and reports whether it was to.
+func (c *client) sayFarewell() bool {
+	c.mu.Lock()
+	finished, why := c.finished, c.farewell
+	c.mu.Unlock()
+	if finished && why != 0 {
+		c.reply(pdu.Status{Code: why})
+	}
+	return finished
 }
 
 // refuse answers a connection that is not to be served.
 func (c *client) refuse(code pdu.Error, why string) {
-	c.s.Logger.Warn("client refused", slog.Any("addr", c.conn.RemoteAddr()), slog.String("why", why))
-	c.limitWrite()
+	c.s.Logger.Warn("client refused", slog.Any("addr", c.conn.RemoteAddr()), slog.String("err", why))
+	c.conn.SetWriteDeadline(time.Now().Add(refuseDelay))
 	c.pdus.Write(0, pdu.Challenge{Code: code})
 	c.conn.Close()
 	c.end()
 }
 
+// refuseDelay is how long a client that is not to be served may take to hear so.
+const refuseDelay = time.Second
+
+// limitWrite gives the client WriteTimeout for what is written next, and up to a
+// quarter more: to set a deadline costs more than to look at the clock.
 func (c *client) limitWrite() {
-	if t := c.s.WriteTimeout; t > 0 {
-		c.conn.SetWriteDeadline(time.Now().Add(t))
+	t := c.s.WriteTimeout
+	if t <= 0 {
+		return
+	}
+	if least := time.Now().Add(t); c.writeBy.Before(least) {
+		c.writeBy = least.Add(t / 4)
+		c.conn.SetWriteDeadline(c.writeBy)
 	}
 }
 
@@ -154,14 +192,12 @@ func (c *client) conclude(err error) {
 	if err == errLost {
 		return
 	}
+	wanted := c.sayFarewell()
 	c.s.traceFailure(c.conn, err)
 	c.s.traceClient(c, false, err)
 	c.conn.Close()
 	c.end()
 	c.s.leave(c)
-	c.mu.Lock()
-	wanted := c.finished
-	c.mu.Unlock()
 	if err != nil && !wanted {
 		c.s.Logger.Info("client closed", slog.Any("addr", c.conn.RemoteAddr()),
 			slog.Uint64("client", c.info.Load().Seq), slog.Any("err", err))
@@ -171,15 +207,15 @@ func (c *client) conclude(err error) {
 // converse returns nil if the client closed the connection between PDUs.
 func (c *client) converse() error {
 	if err := c.admit(); err != nil {
-		if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+		if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.ErrClosedPipe) {
 			return nil // somebody who looked whether anybody is there
 		}
 		return err
 	}
 	if t := c.s.HelloTimeout; t > 0 {
-		c.conn.SetReadDeadline(time.Now().Add(t))
+		c.helloBy = time.Now().Add(t)
 	}
-	c.interrupted() // finish may have come before the deadline was set
+	c.readBy(time.Time{}) // also if finish has come already
 	return c.loop()
 }
 
@@ -211,11 +247,10 @@ func (c *client) settle(err error) error {
 	case err == nil || err == errUngreeted:
 	default:
 		if w, ok := errors.AsType[*pdu.OpError](err); !ok || w.Op != "write" {
-			err = c.reply(pdu.Status{Code: pdu.FromError(err)})
+			err = c.reply(pdu.Status{Code: failure(err)})
 		}
 	}
 	c.done()
-	c.interrupted()
 	return err
 }
 
@@ -228,60 +263,6 @@ func (c *client) admit() error {
 		return fmt.Errorf("refused: %w", err)
 	}
 	return c.pdus.Write(0, pdu.Challenge{Version: pdu.ProtocolVersion, Features: offered})
-}
-
-// An admission is what the access rules say of a client's host or account, and
-// the place in their limits that it takes.
-type admission struct {
-	denied  Ops
-	release func() // nil if it takes none
-}
-
-// checkHost asks the access rules about the client's host. One in this process
-// counts as one on a unix socket.
-func (c *client) checkHost() error {
-	addr := c.conn.RemoteAddr()
-	if _, ok := c.conn.(inProcess); ok {
-		addr = &net.UnixAddr{Net: "unix"}
-	}
-	c.admitted(&c.host, admission{})
-	denied, release, err := c.s.access.Load().CheckHost(addr)
-	c.admitted(&c.host, admission{denied, release})
-	return err
-}
-
-// checkAccount asks the access rules about the client's user.
-func (c *client) checkAccount() error {
-	info := c.info.Load()
-	c.admitted(&c.account, admission{denied: OpAll})
-	denied, release, err := c.s.access.Load().CheckAccount(info.UID, info.GID)
-	c.admitted(&c.account, admission{denied, release})
-	return err
-}
-
-// admitted replaces an admission and gives the place of the old one back.
-func (c *client) admitted(which *admission, now admission) {
-	c.mu.Lock()
-	old := *which
-	*which = now
-	c.denied.Store(uint32(c.host.denied | c.account.denied))
-	c.mu.Unlock()
-	if old.release != nil {
-		old.release()
-	}
-}
-
-// recheck applies new access rules; a client whom they refuse is told and cut
-// off.
-func (c *client) recheck() {
-	err := c.checkHost()
-	if err == nil {
-		err = c.checkAccount()
-	}
-	if err != nil {
-		c.s.Logger.Warn("client refused", slog.Any("addr", c.conn.RemoteAddr()), slog.Any("err", err))
-		c.finish()
-	}
 }
 
 // An operation is how a kind of PDU is answered, and what it takes to be allowed
@@ -342,29 +323,28 @@ func (c *client) creds(_ pdu.Header, body []byte) error {
 		return nil // the next PDU, if not other credentials, ends the connection
 	}
 	if !c.greeted {
-		c.conn.SetReadDeadline(time.Time{})
-		c.interrupted()
+		c.greeted = true
+		c.readBy(time.Time{})
 	}
-	c.greeted = true
+	// First, so that no other error lets the client by the rules.
+	err := c.checkAccount()
+	info := c.info.Load()
 	switch {
 	case p.Features&^askable != 0:
 		return pdu.ErrIPC
 	case p.Features&(pdu.FeatureSecure|pdu.FeatureSecureAck) != 0:
 		return pdu.ErrNotConn
-	case p.Features&(pdu.FeatureCompress|pdu.FeatureAuth|pdu.FeatureContainer) != 0:
+	case p.Features&(pdu.FeatureCompress|pdu.FeatureAuth|pdu.FeatureContainer) != 0,
+		p.Features&pdu.FeatureCredsRequired != 0 && info.UID < 0:
 		return errNotSupported
-	}
-	if err := c.checkAccount(); err != nil {
+	case err != nil:
 		return err
 	}
-	if info := c.info.Load(); c.known(info) {
+	if c.known(info) {
 		c.s.announce(info)
 	}
 	return nil
 }
-
-// known reports whether agents may want to hear of the client.
-func (c *client) known(info *pmda.Client) bool { return info.UID >= 0 || info.GID >= 0 }
 
 // profile replaces the profile of a context.
 func (c *client) profile(_ pdu.Header, body []byte) error {
@@ -373,7 +353,7 @@ func (c *client) profile(_ pdu.Header, body []byte) error {
 		return err
 	}
 	if int(p.Context) >= c.s.MaxContexts {
-		return pdu.Error(-11) // EAGAIN
+		return errTryAgain
 	}
 	if c.profiles == nil {
 		c.profiles = make(map[int32]*pdu.Profile, 1)
@@ -386,89 +366,4 @@ func (c *client) profile(_ pdu.Header, body []byte) error {
 func (c *client) request() *pmda.Request {
 	c.deadline = c.s.deadline()
 	return &pmda.Request{Client: c.info.Load(), Deadline: c.deadline}
-}
-
-// A clientTable numbers clients: by slots, the lowest free one first, and by a
-// sequence number that never comes again.
-type clientTable struct {
-	slots []*client
-	n     int
-	seq   uint64
-}
-
-func (t *clientTable) len() int { return t.n }
-
-// all yields the clients by slot.
-func (t *clientTable) all() iter.Seq[*client] {
-	return func(yield func(*client) bool) {
-		for _, c := range t.slots {
-			if c != nil && !yield(c) {
-				return
-			}
-		}
-	}
-}
-
-// enter gives a client its numbers.
-func (t *clientTable) enter(c *client) {
-	slot := len(t.slots)
-	if t.n < len(t.slots) {
-		for i, o := range t.slots {
-			if o == nil {
-				slot = i
-				break
-			}
-		}
-		t.slots[slot] = c
-	} else {
-		t.slots = append(t.slots, c)
-	}
-	info := pmda.NewClient(uint32(slot), t.seq)
-	info.PID, info.UID, info.GID = peer(c.conn)
-	c.info.Store(info)
-	t.n++
-	t.seq++
-}
-
-// leave takes a client out. Every agent is told before its slot can be used
-// again.
-func (s *Server) leave(c *client) {
-	info := c.info.Load()
-	for _, a := range s.agents.Load().list {
-		if h := a.current(); h != nil {
-			s.endClient(h, info)
-		}
-	}
-	c.admitted(&c.host, admission{})
-	c.admitted(&c.account, admission{})
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.clients.slots[info.ID] = nil
-	s.clients.n--
-}
-
-func (s *Server) endClient(h pmda.Handler, info *pmda.Client) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.panicked(nil, h, "end of client", p)
-		}
-	}()
-	h.EndClient(info)
-}
-
-// announce tells all agents that want to know about the client's attributes.
-func (s *Server) announce(info *pmda.Client) {
-	for _, a := range s.agents.Load().list {
-		h := a.current()
-		if w, ok := h.(pmda.Watcher); ok {
-			func() {
-				defer func() {
-					if p := recover(); p != nil {
-						s.panicked(nil, h, "attributes", p)
-					}
-				}()
-				w.Attributes(info)
-			}()
-		}
-	}
 }

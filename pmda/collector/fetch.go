@@ -166,10 +166,10 @@ func (c *client) complete(x *exchange) error {
 	}
 	defer x.release()
 	w := x.merge()
-	if w.Changed != 0 {
-		c.s.changes.note(w.Changed)
-		w.Changed = 0
+	if ch := w.Changed & (pdu.LabelChange | pdu.NamesChange); ch != 0 {
+		c.s.changes.note(ch) // the rest is not for agents to say
 	}
+	w.Changed = 0
 	w.Time = time.Now()
 	return c.sendResult(w, x.ask.HighRes)
 }

@@ -62,6 +62,13 @@ func (c *client) instances(_ pdu.Header, body []byte) error {
 	insts, err := guard(c, a, "instances", func(h pmda.Handler) ([]pdu.Instance, error) {
 		return h.Instances(c.ctx, r, p.InDom, p.Inst, p.Name)
 	})
+	if one := p.Inst != pdu.NoInst || p.Name != ""; err == nil && one {
+		if len(insts) == 0 {
+			err = pdu.ErrInst
+		} else {
+			insts = insts[:1]
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -19,19 +19,13 @@ type nameSpace struct {
 // nameTree is the name space: names from files first, then the agents' in the
 // order of their coming. It is merged anew when one of them has changed.
 func (s *Server) nameTree() *pmns.Tree {
-	have := s.names.Load()
-	trees := make([]*pmns.Tree, 0, 16)
-	if t := s.files.Load(); t != nil {
-		trees = append(trees, t)
+	if have := s.names.Load(); have != nil && slices.Equal(have.trees, s.nameTrees()) {
+		return have.tree
 	}
-	for _, a := range s.agents.Load().list {
-		if n, ok := a.current().(pmda.Namespace); ok {
-			if t := n.Namespace(); t != nil {
-				trees = append(trees, t)
-			}
-		}
-	}
-	if have != nil && slices.Equal(have.trees, trees) {
+	s.merging.Lock() // for one to merge what all need
+	defer s.merging.Unlock()
+	trees := s.nameTrees()
+	if have := s.names.Load(); have != nil && slices.Equal(have.trees, trees) {
 		return have.tree
 	}
 	tree, conflicts := pmns.Merge(trees...)
@@ -40,6 +34,27 @@ func (s *Server) nameTree() *pmns.Tree {
 	}
 	s.names.Store(&nameSpace{trees: trees, tree: tree})
 	return tree
+}
+
+// nameTrees are what the name space consists of now.
+func (s *Server) nameTrees() []*pmns.Tree {
+	trees := make([]*pmns.Tree, 0, 16)
+	if t := s.files.Load(); t != nil {
+		trees = append(trees, t)
+	}
+	for _, a := range s.agents.Load().list {
+		h := a.current()
+		n, ok := h.(pmda.Namespace)
+		if !ok {
+			continue
+		}
+		var t *pmns.Tree
+		s.protect(a, h, "name space", func() { t = n.Namespace() })
+		if t != nil {
+			trees = append(trees, t)
+		}
+	}
+	return trees
 }
 
 // resolve finds the metric of a name, asking the agent if it is dynamic.
@@ -106,6 +121,9 @@ func (c *client) reverse(_ pdu.Header, body []byte) error {
 		}
 		r := c.request()
 		names, err = guard(c, a, "names", func(h pmda.Handler) ([]string, error) { return h.Names(c.ctx, r, id) })
+		if err == nil && len(names) == 0 {
+			err = pdu.ErrPMID
+		}
 		if err != nil {
 			return err
 		}
@@ -159,7 +177,11 @@ func (c *client) askChildren(d pdu.Domain, name string, traverse bool) (pdu.Name
 	}
 	r := c.request()
 	return guard(c, a, "children", func(h pmda.Handler) (pdu.NameList, error) {
-		return h.Children(c.ctx, r, name, traverse)
+		l, err := h.Children(c.ctx, r, name, traverse)
+		if err == nil && l.Err < 0 {
+			err = l.Err
+		}
+		return l, err
 	})
 }
 

@@ -168,7 +168,6 @@ func TestTraceOfConnections(t *testing.T) {
 		"->         Recv: CREDS PDU, fd=-1, numcreds=1",
 		"->         Recv: PROFILE PDU, fd=-1",
 		"->         Recv: FETCH PDU, fd=-1, numpmid=2",
-		"->         Xmit: ERROR PDU, fd=-1, change=1: add agent",
 		"->         Xmit: RESULT PDU, fd=-1, numpmid=2",
 		"->         Recv: RESULT PDU, fd=-1, numpmid=1",
 		"->         Xmit: ERROR PDU, fd=-1, err=0: No error",

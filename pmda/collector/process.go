@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -45,6 +46,9 @@ type process struct {
 	cmd    *exec.Cmd     // nil for a socket agent that runs already
 	exited chan struct{} // closed when cmd has been reaped
 	stream pmda.Stream   // what Remote speaks over
+	socket string        // a file to remove when cmd has ended, or empty
+
+	signalled bool // cmd did not end by itself; for who reaps it
 }
 
 // Start hosts the agent of a configuration line: a "dso" line makes one in this
@@ -57,19 +61,13 @@ func (s *Server) Start(conf AgentConfig) error {
 	if conf.Kind == KindDSO {
 		return s.startDSO(conf)
 	}
-	a := &agent{kind: conf.Kind, conf: conf, done: make(chan struct{}), quit: make(chan struct{})}
+	a := &agent{kind: conf.Kind, conf: conf, started: make(chan struct{}, 1), done: make(chan struct{})}
+	a.ctx, a.cancel = context.WithCancel(context.Background())
 	if err := s.add(a); err != nil {
+		a.cancel()
 		return err
 	}
-	err := s.launch(a)
-	if err != nil {
-		a.status.Store(statusNotStart)
-		s.Logger.Error("agent not started", a.attrs(slog.Any("err", err))...)
-	}
-	s.agentWG.Go(func() {
-		defer close(a.done)
-		s.supervise(a)
-	})
+	_, err := s.launch(a)
 	return err
 }
 
@@ -98,11 +96,7 @@ func (s *Server) Restart() []string {
 			continue
 		}
 		names = append(names, a.name())
-		if err := s.launch(a); err != nil {
-			s.Logger.Error("agent not started", a.attrs(slog.Any("err", err))...)
-			continue
-		}
-		s.changes.note(pdu.RestartAgent)
+		s.relaunch(a)
 	}
 	return names
 }
@@ -114,6 +108,8 @@ func (s *Server) Restart() []string {
 // new rules. The error joins those of agents that did not start.
 func (s *Server) Configure(cfg *Config) error {
 	s.init()
+	s.configuring.Lock()
+	defer s.configuring.Unlock()
 	s.access.Store(cfg.Access)
 	s.mu.Lock()
 	clients := slices.Collect(s.clients.all())
@@ -132,12 +128,12 @@ func (s *Server) Configure(cfg *Config) error {
 		}
 	}
 	for _, a := range s.agents.Load().list {
-		if !keep[a] && a.conf.Name != "" {
-			s.drop(a)
-			if err := a.stop(s.Grace); err != nil {
-				s.Logger.Error("agent", slog.Any("err", err))
+		if !keep[a] && a.conf.Name != "" && s.drop(a) {
+			attrs := a.attrs()
+			if err := a.stop(); err != nil {
+				attrs = append(attrs, slog.Any("err", err))
 			}
-			s.Logger.Info("agent unconfigured", a.attrs()...)
+			s.Logger.Info("agent unconfigured", attrs...)
 		}
 	}
 	s.Restart()
@@ -152,60 +148,112 @@ func (a *agent) attrs(more ...any) []any {
 	return append([]any{slog.String("agent", a.name()), slog.Int("domain", int(a.domain()))}, more...)
 }
 
-// launch starts an agent and makes it known.
-func (s *Server) launch(a *agent) error {
-	p, err := s.spawn(a)
-	if err != nil {
-		return err
+// launch starts an agent that does not run, and makes it known. It reports
+// whether it has; if not, and there is no error, somebody else was faster.
+func (s *Server) launch(a *agent) (started bool, err error) {
+	a.starting.Lock()
+	defer a.starting.Unlock()
+	if a.remote.Load() != nil {
+		return false, nil
 	}
+	if !s.work() {
+		return false, errClosed
+	}
+	defer s.agentWG.Done()
+	p, err := s.spawn(a)
+	if err == nil && !s.install(a, p) {
+		err = errors.Join(errClosed, p.end(reapDelay))
+	}
+	switch {
+	case a.ctx.Err() != nil: // it has been removed meanwhile
+		return false, errClosed
+	case err != nil:
+		a.status.Store(statusNotStart)
+		s.Logger.Error("agent not started", a.attrs(slog.Any("err", err))...)
+		return false, err
+	}
+	return true, nil
+}
+
+// relaunch is launch for an agent that has run before, or could not be started.
+func (s *Server) relaunch(a *agent) {
+	if started, _ := s.launch(a); started {
+		s.changes.note(pdu.RestartAgent)
+	}
+}
+
+// work notes that something about agents begins for which Close has to wait;
+// false if the Server has ended. It is over with agentWG.Done.
+func (s *Server) work() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	select {
-	case <-s.ended:
-		s.end(a, p, s.Grace)
-		return errClosed
-	default:
+	if s.hasEnded() {
+		return false
+	}
+	s.agentWG.Add(1)
+	return true
+}
+
+// install gives a process its place; false if the agent is to stop.
+func (s *Server) install(a *agent, p *process) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a.ctx.Err() != nil {
+		return false
 	}
 	a.status.Store(0)
 	a.fenced.Store(false)
-	if !a.remote.CompareAndSwap(nil, p) {
-		s.end(a, p, s.Grace)
-		return nil
-	}
+	s.Logger.Info("agent started", a.attrs()...) // before anybody can log its death
+	a.remote.Store(p)
 	s.greet(a)
-	s.Logger.Info("agent started", a.attrs()...)
-	return nil
+	select {
+	case a.started <- struct{}{}:
+	default: // the supervisor has yet to hear of an earlier one
+	}
+	return true
 }
 
-// spawn runs the command of an agent, or connects to its socket, or both.
+// spawn runs the command of an agent, or connects to its socket, or both. It
+// gives up when the agent is to stop.
 func (s *Server) spawn(a *agent) (*process, error) {
 	p := &process{exited: make(chan struct{})}
-	var stream pmda.Stream
-	var err error
-	switch {
-	case a.kind == KindPipe:
-		stream, err = p.pipe(a.conf.Argv)
-	default:
-		if len(a.conf.Argv) > 0 {
-			if err := p.start(a.conf.Argv, nil, os.Stderr); err != nil {
-				return nil, err
-			}
-		}
-		stream, err = p.dial(a.conf)
-	}
+	stream, err := p.connect(a)
 	if err == nil {
 		p.stream = stream
+		stop := context.AfterFunc(a.ctx, func() { stream.Close() })
 		p.Remote, err = pmda.NewRemote(pmda.Info{Name: a.conf.Name, Domain: a.conf.Domain}, stream, pmda.RemoteConfig{
 			Timeout: s.remoteTimeout(), HelloTimeout: s.AgentHelloTimeout, NotReady: a.conf.NotReady,
 			Counters: &s.counters, Logger: s.Logger, Trace: s.tracePDU(directions(stream)),
 			Ready: func() { s.changes.note(pdu.NamesChange) },
 		})
+		stop()
 	}
-	if err != nil {
-		p.reap(reapDelay)
-		return nil, err
+	if err == nil {
+		return p, nil
 	}
-	return p, nil
+	if e := p.reap(reapDelay); e != nil {
+		return nil, errors.Join(err, e)
+	}
+	if p.cmd != nil && !p.signalled {
+		err = fmt.Errorf("%w (its process: %v)", err, p.cmd.ProcessState)
+	}
+	return nil, err
+}
+
+// connect makes the stream to an agent.
+func (p *process) connect(a *agent) (pmda.Stream, error) {
+	if a.kind == KindPipe {
+		return p.pipe(a.conf.Argv)
+	}
+	if len(a.conf.Argv) > 0 {
+		if err := p.start(a.conf.Argv, nil, os.Stderr); err != nil {
+			return nil, err
+		}
+		if a.conf.Network == "unix" {
+			p.socket = a.conf.Address
+		}
+	}
+	return p.dial(a.ctx, a.conf)
 }
 
 // pipe runs a command whose standard input and output are the connection.
@@ -251,7 +299,7 @@ func (p *process) start(argv []string, in, out *os.File) error {
 
 // dial connects to a socket agent; one that was just started gets time to
 // listen.
-func (p *process) dial(conf AgentConfig) (pmda.Stream, error) {
+func (p *process) dial(ctx context.Context, conf AgentConfig) (pmda.Stream, error) {
 	network, addr := "unix", conf.Address
 	switch conf.Network {
 	case "inet":
@@ -259,7 +307,7 @@ func (p *process) dial(conf AgentConfig) (pmda.Stream, error) {
 	case "ipv6":
 		network, addr = "tcp6", net.JoinHostPort("localhost", conf.Address)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), listenDelay)
+	ctx, cancel := context.WithTimeout(ctx, listenDelay)
 	defer cancel()
 	for {
 		c, err := new(net.Dialer).DialContext(ctx, network, addr)
@@ -271,7 +319,7 @@ func (p *process) dial(conf AgentConfig) (pmda.Stream, error) {
 		}
 		select {
 		case <-p.exited:
-			return nil, fmt.Errorf("%w (its process has exited: %v)", err, p.cmd.ProcessState)
+			return nil, err
 		case <-ctx.Done():
 			return nil, err
 		case <-time.After(20 * time.Millisecond):
@@ -288,6 +336,12 @@ func (p *pipes) SetReadDeadline(t time.Time) error  { return p.r.SetReadDeadline
 func (p *pipes) SetWriteDeadline(t time.Time) error { return p.w.SetWriteDeadline(t) }
 func (p *pipes) Close() error                       { return errors.Join(p.w.Close(), p.r.Close()) }
 
+// end ends the connection to an agent, and its process.
+func (p *process) end(patience time.Duration) error {
+	p.Close()
+	return p.reap(patience)
+}
+
 // reap waits for a child to exit, which the end of its input ought to make it
 // do, and makes it.
 func (p *process) reap(patience time.Duration) error {
@@ -295,13 +349,19 @@ func (p *process) reap(patience time.Duration) error {
 		return nil
 	}
 	for _, sig := range []os.Signal{nil, syscall.SIGTERM, os.Kill} {
-		if sig != nil && p.cmd.Process.Signal(sig) != nil {
-			p.cmd.Process.Kill() // a system that knows no SIGTERM
+		if sig != nil {
+			p.signalled = true
+			if p.cmd.Process.Signal(sig) != nil {
+				p.cmd.Process.Kill() // a system that knows no SIGTERM
+			}
 		}
 		t := time.NewTimer(patience)
 		select {
 		case <-p.exited:
 			t.Stop()
+			if p.socket != "" {
+				os.Remove(p.socket) // or the next one could not listen there
+			}
 			return nil
 		case <-t.C:
 		}
@@ -309,104 +369,112 @@ func (p *process) reap(patience time.Duration) error {
 	return fmt.Errorf("process %d does not end", p.cmd.Process.Pid)
 }
 
-// supervise starts an agent again when it has died, until the agent is to stop.
+// supervise starts an agent again when it has died, until the agent is to stop,
+// and then ends it.
 func (s *Server) supervise(a *agent) {
+	defer close(a.done)
 	var last time.Time // of the latest restart
-	for {
-		p := a.remote.Load()
-		if p == nil {
-			// Not started: somebody may call Restart.
-			if !a.pause(restartDelay) {
-				return
+	died := false
+	for a.ctx.Err() == nil {
+		if p := a.remote.Load(); p != nil {
+			if a.attend(p) {
+				s.bury(a, p)
+				died = true
 			}
 			continue
 		}
+		var again <-chan time.Time // never, if it could not be started in the first place
+		if died && !s.NoRestart {
+			again = time.After(time.Until(last.Add(s.restartDelay)))
+		}
 		select {
-		case <-p.Done():
-		case <-p.exited:
-		case <-a.quit:
-			return
+		case <-a.ctx.Done():
+		case <-a.started: // by Start or Restart
+		case <-again:
+			last = time.Now()
+			s.relaunch(a)
 		}
-		s.bury(a, p)
-		if s.NoRestart {
-			continue
-		}
-		if !a.pause(time.Until(last.Add(restartDelay))) {
-			return
-		}
-		last = time.Now()
-		if err := s.launch(a); err != nil {
-			s.Logger.Error("agent not restarted", a.attrs(slog.Any("err", err))...)
-			continue
-		}
-		s.changes.note(pdu.RestartAgent)
 	}
+	a.err = s.retire(a)
 }
 
-// pause waits; false if the agent is to stop.
-func (a *agent) pause(d time.Duration) bool {
-	t := time.NewTimer(max(d, 0))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-a.quit:
-		return false
+// attend waits for the end of a process; false if the agent is to stop before. A
+// process with a socket that exits in good order has gone into the background:
+// its connection tells.
+func (a *agent) attend(p *process) bool {
+	exited := p.exited
+	for {
+		select {
+		case <-p.Done():
+			return true
+		case <-exited:
+			if a.kind == KindPipe || !p.cmd.ProcessState.Success() {
+				return true
+			}
+			exited = nil
+		case <-a.ctx.Done():
+			return false
+		}
 	}
 }
 
 // bury takes leave of an agent that has died.
 func (s *Server) bury(a *agent, p *process) {
-	status := statusProtocol
-	select {
-	case <-p.exited:
-		status = statusExited
-	default:
-	}
-	err := p.Err()
-	s.traceFailure(p.stream, err)
+	why := p.Err()
+	s.traceFailure(p.stream, why)
 	s.traceAgent(a, p, false)
-	p.Close()
-	if e := p.reap(reapDelay); e != nil {
-		s.Logger.Error("agent", a.attrs(slog.Any("err", e))...)
-	}
-	what := "closed the connection"
-	if p.cmd != nil && p.cmd.ProcessState != nil {
-		what = p.cmd.ProcessState.String()
+	err := p.end(reapDelay)
+	attrs := a.attrs()
+	status := statusProtocol
+	switch {
+	case p.cmd == nil || err != nil:
+	case !p.signalled && (why == nil || hungUp(why)):
+		status = statusExited
+		why = nil // which goes without saying
+		fallthrough
+	default:
 		status |= exitStatus(p.cmd.ProcessState)
+		attrs = append(attrs, slog.String("process", p.cmd.ProcessState.String()))
+	}
+	if errors.Is(why, io.EOF) {
+		why = errors.New("it closed the connection")
+	}
+	if err = errors.Join(why, err); err != nil {
+		attrs = append(attrs, slog.Any("err", err))
 	}
 	a.status.Store(int32(status))
-	if a.remote.CompareAndSwap(p, nil) {
-		s.changes.note(pdu.DropAgent)
-	}
-	s.Logger.Error("agent died", a.attrs(slog.String("process", what), slog.Any("err", err))...)
+	a.remote.Store(nil)
+	s.changes.note(pdu.DropAgent)
+	s.Logger.Error("agent died", attrs...)
 }
 
-// stop ends an agent in another process. It returns when the process has gone,
-// or an error if it does not go.
-func (a *agent) stop(grace time.Duration) error {
-	if a.quit == nil {
-		return nil
-	}
-	a.once.Do(func() { close(a.quit) })
-	<-a.done
+// hungUp reports whether a connection has failed because the other end has gone.
+func hungUp(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
+}
+
+// retire ends the process of an agent that is to stop, if it has one.
+func (s *Server) retire(a *agent) error {
+	s.mu.Lock() // after install
 	p := a.remote.Swap(nil)
+	s.mu.Unlock()
 	if p == nil {
 		return nil
 	}
-	p.Close()
-	if err := p.reap(grace / 3); err != nil {
+	if err := p.end(s.Grace / 3); err != nil {
 		return fmt.Errorf("collector: agent %q: %w", a.name(), err)
 	}
 	return nil
 }
 
-// end ends a process that has no place in the table.
-func (s *Server) end(a *agent, p *process, grace time.Duration) {
-	s.agentWG.Go(func() {
-		p.Close()
-		if err := p.reap(grace / 3); err != nil {
-			s.Logger.Error("agent", a.attrs(slog.Any("err", err))...)
-		}
-	})
+// stop ends an agent in another process. It returns when the process has gone,
+// or an error if it does not go.
+func (a *agent) stop() error {
+	if a.cancel == nil {
+		return nil
+	}
+	a.cancel()
+	<-a.done
+	return a.err
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -126,6 +125,10 @@ type Server struct {
 	trace     tracer
 	resetting resetting
 
+	restartDelay time.Duration // the least time between two restarts of an agent
+	configuring  sync.Mutex    // one Configure at a time
+	merging      sync.Mutex    // one merge of names at a time
+
 	mu       sync.Mutex // serialises changes of what follows and of agents
 	clients  clientTable
 	ended    chan struct{} // closed when the Server ends
@@ -135,7 +138,9 @@ type Server struct {
 	unwatch  chan struct{} // closed to end it
 	serving  bool
 	wg       sync.WaitGroup // clients
-	agentWG  sync.WaitGroup // supervisors of agents
+	agentWG  sync.WaitGroup // supervisors and starts of agents
+	closing  sync.Once
+	closeErr error
 }
 
 // init completes the Server before its first use.
@@ -150,6 +155,7 @@ func (s *Server) init() {
 		s.MaxMetrics = cmp.Or(s.MaxMetrics, DefaultMaxMetrics)
 		s.MaxContexts = cmp.Or(s.MaxContexts, DefaultMaxContexts)
 		s.MaxClients = cmp.Or(s.MaxClients, DefaultMaxClients)
+		s.restartDelay = cmp.Or(s.restartDelay, restartDelay)
 		s.MaxReply = cmp.Or(s.MaxReply, DefaultMaxReply)
 		s.MaxInFlight = cmp.Or(s.MaxInFlight, DefaultMaxInFlight)
 		s.AgentCalls = cmp.Or(s.AgentCalls, DefaultAgentCalls)
@@ -182,17 +188,15 @@ func (s *Server) Add(h pmda.Handler) error {
 }
 
 // Remove ends the agent of a domain: in this process it is not asked any more,
-// one in another process sees the end of its input and is waited for. Clients
-// are told that an agent has gone.
+// one in another process sees the end of its input and is waited for; the error
+// says if it does not end. Clients are told that an agent has gone.
 func (s *Server) Remove(d pdu.Domain) error {
 	s.init()
 	a := s.agents.Load().get(d)
-	if a == nil || d == pmcdDomain {
+	if a == nil || d == pmcdDomain || !s.drop(a) {
 		return fmt.Errorf("collector: no agent of domain %d to remove", d)
 	}
-	s.drop(a)
-	a.stop(s.Grace)
-	return nil
+	return a.stop()
 }
 
 // NumAgents is the number of agents that are connected.
@@ -215,10 +219,10 @@ func (s *Server) SetNames(t *pmns.Tree) {
 }
 
 // Serve accepts clients on the listeners, each a stream listener such as TCP or
-// unix, until ctx ends or all of them fail. It closes them. When ctx has ended,
-// requests in progress are completed within the grace; then clients are cut off
-// and agents ended. Serve returns once, when all that the Server has started has
-// gone: nil if ctx ended it, or an error that names the agents still running.
+// unix, until ctx ends, Close is called, or all of them fail. It closes them. Then
+// requests in progress are completed within the grace, clients cut off and agents
+// ended. Serve returns once, when all that the Server has started has gone: nil if
+// ctx or Close ended it, or an error that names the agents still running.
 //
 // Without listeners it serves clients of DialContext alone. A Server serves
 // once.
@@ -234,23 +238,32 @@ func (s *Server) Serve(ctx context.Context, ln ...net.Listener) error {
 		}
 		return errors.New("collector: Serve called twice")
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var accepting sync.WaitGroup
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var closed sync.WaitGroup
+	closed.Go(func() {
+		select {
+		case <-s.ended:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
 	failed := make(chan error, len(ln))
 	for _, l := range ln {
-		accepting.Go(func() { failed <- s.accept(ctx, l) })
+		go func() { failed <- s.accept(ctx, l) }()
 	}
 	var err error
 	for range ln {
-		if e := <-failed; e != nil && ctx.Err() == nil {
+		if e := <-failed; e != nil {
+			s.Logger.Error("no longer accepting clients", slog.Any("err", e))
 			err = errors.Join(err, e)
 		}
 	}
 	if len(ln) == 0 {
 		<-ctx.Done()
 	}
-	accepting.Wait()
+	cancel()
+	closed.Wait()
 	return errors.Join(err, s.Close())
 }
 
@@ -261,6 +274,7 @@ func (s *Server) accept(ctx context.Context, l net.Listener) error {
 	defer stop()
 	defer l.Close()
 	var delay time.Duration
+	var told time.Time
 	for {
 		conn, err := l.Accept()
 		if err == nil {
@@ -274,7 +288,8 @@ func (s *Server) accept(ctx context.Context, l net.Listener) error {
 		if !temporary(err) {
 			return fmt.Errorf("collector: accept on %v: %w", l.Addr(), err)
 		}
-		if delay == 0 {
+		if now := time.Now(); now.Sub(told) >= time.Minute {
+			told = now
 			s.Logger.Warn("cannot accept clients", slog.Any("addr", l.Addr()), slog.Any("err", err))
 		}
 		delay = min(max(2*delay, 5*time.Millisecond), time.Second)
@@ -310,48 +325,53 @@ var errClosed = errors.New("collector: server closed")
 // Close ends the Server: no client is accepted any more, idle clients are cut
 // off at once, busy ones when they have their answer or the grace is over; then
 // agents are ended. It returns when all have gone, or after the grace with an
-// error that names the agents still running.
+// error that names the agents still running. Called again, it does the same.
 func (s *Server) Close() error {
 	s.init()
+	s.closing.Do(func() { s.closeErr = s.close() })
+	return s.closeErr
+}
+
+func (s *Server) close() error {
 	s.mu.Lock()
-	select {
-	case <-s.ended:
-		s.mu.Unlock()
-		return nil
-	default:
-	}
 	close(s.ended)
-	clients := slices.Collect(s.clients.all())
 	s.mu.Unlock()
+	clients := s.clientList()
 	for _, c := range clients {
 		c.finish()
 	}
 	if !waitFor(&s.wg, s.Grace) {
 		for _, c := range clients {
+			c.end() // also for the agents that it waits for
 			c.conn.Close()
 		}
 	}
-	var running []error
+	agents := s.agents.Load().list
+	errs := make([]error, len(agents))
 	var stopping sync.WaitGroup
-	var mu sync.Mutex
-	for _, a := range s.agents.Load().list {
-		stopping.Go(func() {
-			if err := a.stop(s.Grace); err != nil {
-				mu.Lock()
-				running = append(running, err)
-				mu.Unlock()
-			}
-		})
+	for i, a := range agents {
+		stopping.Go(func() { errs[i] = a.stop() })
 	}
 	stopping.Wait()
-	if !waitFor(&s.wg, s.Grace) {
-		running = append(running, s.stuckAgents()...)
+	if !waitFor(&s.wg, min(s.Grace, reapDelay)) {
+		errs = append(errs, s.stuckAgents()...)
 	}
 	s.agentWG.Wait()
 	s.watching.Do(func() { close(s.watched) })
 	close(s.unwatch)
 	<-s.watched
-	return errors.Join(running...)
+	return errors.Join(errs...)
+}
+
+// hasEnded reports whether the Server has ended. s.mu is held by whoever starts
+// something that Close waits for.
+func (s *Server) hasEnded() bool {
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // stuckAgents names the agents in this process that have not returned.
@@ -391,12 +411,10 @@ func (s *Server) serveConn(conn net.Conn) bool {
 	c := newClient(s, conn)
 	s.watching.Do(func() { go s.watch() })
 	s.mu.Lock()
-	select {
-	case <-s.ended:
+	if s.hasEnded() {
 		s.mu.Unlock()
 		conn.Close()
 		return false
-	default:
 	}
 	full := s.clients.len() >= s.MaxClients
 	if !full {
