@@ -259,6 +259,7 @@ func (s *set) failed(id pdu.InstID, err error) {
 // fetchEach asks Value for every instance that is wanted. The error is that of
 // the last one without a value, as in the reference.
 func fetchEach[T pdu.Scalar](value func(context.Context, *Request, pdu.Instance) (T, error)) func(context.Context, *Request, *setBox) error {
+	write := writerOf[T]()
 	return func(ctx context.Context, r *Request, box *setBox) error {
 		s := &box.set
 		if !s.indom {
@@ -282,10 +283,30 @@ func fetchEach[T pdu.Scalar](value func(context.Context, *Request, pdu.Instance)
 				last = err
 				continue
 			}
-			put(s, i.ID, v)
+			if write == nil {
+				put(s, i.ID, v)
+				continue
+			}
+			s.n++
+			write(s.w, i.ID, v)
 		}
 		return last
 	}
+}
+
+// writerOf is the method of a writer for values of T, found once for all: a call
+// of it takes less than the choice that put makes for each value. It is nil if
+// there is none.
+func writerOf[T pdu.Scalar]() func(*pdu.ResultWriter, pdu.InstID, T) {
+	for _, f := range []any{
+		(*pdu.ResultWriter).Uint64, (*pdu.ResultWriter).Int64, (*pdu.ResultWriter).Uint32, (*pdu.ResultWriter).Int32,
+		(*pdu.ResultWriter).Float64, (*pdu.ResultWriter).Float32, (*pdu.ResultWriter).String,
+	} {
+		if f, ok := f.(func(*pdu.ResultWriter, pdu.InstID, T)); ok {
+			return f
+		}
+	}
+	return nil
 }
 
 // put writes one value. The cases spare the common types the way through
