@@ -181,12 +181,12 @@ func failure(err error) pdu.Error {
 
 // deadline is when the answer to a request that begins now is no longer waited
 // for.
-func (s *Server) deadline() time.Time {
+func (s *Server) deadline(now time.Time) time.Time {
 	t := time.Duration(s.timeout.Load())
 	if t <= 0 {
 		return time.Time{}
 	}
-	return time.Now().Add(t)
+	return now.Add(t)
 }
 
 // setTimeout changes what an agent may take for an answer; 0 and less are no

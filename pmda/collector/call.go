@@ -42,7 +42,7 @@ type calls struct {
 // are over the number wait, and give up at the deadline. When all turns are held
 // by calls that do not return, the agent is fenced until one does.
 func (s *Server) enter(ctx context.Context, a *agent, deadline time.Time) error {
-	if p := a.calls.paused.Load(); p != 0 && int64(s.clock()) < p {
+	if p := a.calls.paused.Load(); p != 0 && s.clock() < p {
 		return pdu.ErrPMDAFenced
 	}
 	select {
@@ -69,8 +69,11 @@ func (s *Server) enter(ctx context.Context, a *agent, deadline time.Time) error 
 	}
 }
 
-// clock is the time since the Server began; never 0.
-func (s *Server) clock() time.Duration { return time.Since(s.started) + 1 }
+// since is when t is, in nanoseconds since the Server began; never 0.
+func (s *Server) since(t time.Time) int64 { return int64(t.Sub(s.started)) + 1 }
+
+// clock is the present time in the same terms.
+func (s *Server) clock() int64 { return s.since(time.Now()) }
 
 // call runs f, a call of an agent's method, for the client. The error is errLost
 // if the client was taken over meanwhile: the caller must unwind and touch
@@ -84,22 +87,24 @@ func (c *client) call(a *agent, h pmda.Handler, what string, f func()) error {
 	}
 	// No two calls of a client have the same number, so that the swap cannot mix
 	// them up.
-	now := int64(c.s.clock())
 	began := max(c.asked, c.last+1)
 	c.last, c.callee = began, a
+	start := c.now
 	c.inCall.Store(began)
 	err := c.s.protect(a, h, what, f)
-	took := int64(c.s.clock()) - now
-	a.calls.took.Store(took)
+	end := time.Now()
+	took := end.Sub(start)
+	a.calls.took.Store(int64(took))
 	mine := c.inCall.CompareAndSwap(began, 0)
 	if !mine {
 		a.calls.stuck.Add(-1)
-		c.s.Logger.Info("agent returned from an overdue request", a.attrs(slog.String("request", what), slog.Duration("after", time.Duration(took)))...)
+		c.s.Logger.Info("agent returned from an overdue request", a.attrs(slog.String("request", what), slog.Duration("after", took))...)
 	}
 	<-a.calls.turns
 	if !mine {
 		return errLost
 	}
+	c.now = end
 	return err
 }
 
@@ -118,7 +123,7 @@ func (s *Server) protect(a *agent, h pmda.Handler, what string, f func()) (err e
 // panicked logs a panic of an agent, and fences it for a while.
 func (s *Server) panicked(a *agent, h pmda.Handler, what string, p any) {
 	if a != nil {
-		a.calls.paused.Store(int64(s.clock() + panicPause))
+		a.calls.paused.Store(s.clock() + int64(panicPause))
 	}
 	i := h.Info()
 	s.Logger.Error("agent panicked", slog.String("agent", i.Name), slog.Int("domain", int(i.Domain)),
@@ -143,7 +148,6 @@ func guardOf[T any](c *client, a *agent, h pmda.Handler, what string, ask func(h
 		v   T
 		err error
 	}
-	c.asked = int64(c.s.clock())
 	if err := c.call(a, h, what, func() { got.v, got.err = ask(h) }); err != nil {
 		var none T
 		return none, err
@@ -170,7 +174,7 @@ func (s *Server) watch() {
 		if limit <= 0 {
 			continue
 		}
-		overdue := int64(s.clock()) - limit
+		overdue := s.clock() - limit
 		s.mu.Lock()
 		for c := range s.clients.all() {
 			if began := c.inCall.Load(); began != 0 && began < overdue {
@@ -204,6 +208,7 @@ func (s *Server) timedOut(c *client, a *agent) {
 // resume serves a client on from a request whose agent is overdue: a fetch goes
 // on with the other agents, anything else fails.
 func (c *client) resume(x *exchange) {
+	c.now = time.Now()
 	var err error
 	if x != nil {
 		err = c.complete(c.inherit(x))

@@ -52,7 +52,8 @@ type client struct {
 	// The call of an agent that is in progress; see call.go.
 	inCall   atomic.Int64 // its number, which is when it began; 0 if there is none
 	last     int64        // the number of the latest
-	asked    int64        // when its request came, on Server.clock
+	now      time.Time    // the latest that was looked at for the request
+	asked    int64        // when its request came, on Server.clock; 0 if no agent was asked yet
 	deadline time.Time    // when nobody waits for the answer any more
 	callee   *agent
 	current  *exchange // the fetch that it is part of, nil for other requests
@@ -67,7 +68,8 @@ type client struct {
 }
 
 func newClient(s *Server, conn net.Conn) *client {
-	c := &client{s: s, conn: conn, pdus: pdu.NewConn(conn), since: time.Now()}
+	now := time.Now()
+	c := &client{s: s, conn: conn, pdus: pdu.NewConn(conn), since: now, now: now}
 	c.ctx, c.end = context.WithCancel(context.Background())
 	c.pdus.MaxLen = s.MaxPDU
 	c.pdus.Counters = &s.counters
@@ -168,13 +170,13 @@ func (c *client) refuse(code pdu.Error, why string) {
 const refuseDelay = time.Second
 
 // limitWrite gives the client WriteTimeout for what is written next, and up to a
-// quarter more: to set a deadline costs more than to look at the clock.
+// quarter more: to set a deadline costs more than to compare.
 func (c *client) limitWrite() {
 	t := c.s.WriteTimeout
 	if t <= 0 {
 		return
 	}
-	if least := time.Now().Add(t); c.writeBy.Before(least) {
+	if least := c.now.Add(t); c.writeBy.Before(least) {
 		c.writeBy = least.Add(t / 4)
 		c.conn.SetWriteDeadline(c.writeBy)
 	}
@@ -294,6 +296,8 @@ var errUngreeted = errors.New("request before credentials")
 
 // handle answers one PDU, or returns why not.
 func (c *client) handle(h pdu.Header, body []byte) error {
+	c.now = time.Now()
+	c.asked = 0
 	if !c.greeted && h.Kind != pdu.KindCreds {
 		return errUngreeted
 	}
@@ -363,7 +367,11 @@ func (c *client) profile(_ pdu.Header, body []byte) error {
 }
 
 // request is what agents are told about a question of the client.
+//
+// All that one question of the client asks of agents has one deadline.
 func (c *client) request() *pmda.Request {
-	c.deadline = c.s.deadline()
+	if c.asked == 0 {
+		c.asked, c.deadline = c.s.since(c.now), c.s.deadline(c.now)
+	}
 	return &pmda.Request{Client: c.info.Load(), Deadline: c.deadline}
 }

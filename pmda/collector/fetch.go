@@ -81,7 +81,7 @@ func (c *client) fetch(h pdu.Header, body []byte) error {
 		x.release()
 		return err
 	}
-	c.asked = int64(c.s.clock())
+	c.asked = c.s.since(c.now)
 	for _, p := range x.parts {
 		if p.agent != nil && (p.agent.handler == nil || len(x.parts) > 1 && p.agent.calls.took.Load() > int64(slowCall)) {
 			c.askAside(x, p)
@@ -103,7 +103,7 @@ func (c *client) prepare(x *exchange, h pdu.Header, body []byte) error {
 	case len(x.ask.PMIDs) > c.s.MaxMetrics:
 		return pdu.ErrTooBig
 	}
-	c.deadline = c.s.deadline()
+	c.deadline = c.s.deadline(c.now)
 	x.req = pmda.Request{Client: c.info.Load(), Context: x.ask.Context, Profile: profile, Deadline: c.deadline}
 	x.split(c.s)
 	return nil
@@ -159,10 +159,18 @@ func (c *client) complete(x *exchange) error {
 		p.settle(err)
 	}
 	c.current = nil
+	waited := false
 	for i, p := range x.parts {
-		if p.done != nil && !c.await(p) {
+		if p.done == nil {
+			continue
+		}
+		waited = true
+		if !c.await(p) {
 			x.parts[i] = p.overdue()
 		}
+	}
+	if waited {
+		c.now = time.Now()
 	}
 	defer x.release()
 	w := x.merge()
@@ -170,7 +178,7 @@ func (c *client) complete(x *exchange) error {
 		c.s.changes.note(ch) // the rest is not for agents to say
 	}
 	w.Changed = 0
-	w.Time = time.Now()
+	w.Time = c.now
 	return c.sendResult(w, x.ask.HighRes)
 }
 
@@ -214,8 +222,8 @@ func (s *Server) askApart(ctx context.Context, a *agent, r *pmda.Request, p *par
 		if err := s.enter(ctx, a, deadline); err != nil {
 			return err
 		}
-		defer func(began time.Duration) {
-			a.calls.took.Store(int64(s.clock() - began))
+		defer func(began int64) {
+			a.calls.took.Store(s.clock() - began)
 			<-a.calls.turns
 		}(s.clock())
 	}
@@ -280,7 +288,7 @@ func (c *client) inherit(x *exchange) *exchange {
 	y := &exchange{req: x.req, parts: slices.Clone(x.parts), next: slices.Clone(x.next), at: len(x.parts)}
 	y.ask = pdu.Fetch{HighRes: x.ask.HighRes, Context: x.ask.Context, PMIDs: slices.Clone(x.ask.PMIDs)}
 	y.parts[x.at] = x.parts[x.at].overdue()
-	c.deadline = time.Now().Add(latePart)
+	c.deadline = c.now.Add(latePart)
 	y.req.Deadline = c.deadline
 	for _, p := range y.parts[x.at+1:] {
 		switch {
