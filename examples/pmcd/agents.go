@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -33,42 +32,42 @@ func embedded(conf *pcpconf.Conf) map[string]func(pdu.Domain) (pmda.Handler, err
 	}
 }
 
-// addAgents hosts the agents of the configuration file, or the embedded ones.
-func (o *options) addAgents(srv *collector.Server, conf *pcpconf.Conf, log io.Writer) error {
+// load reads the configuration file. As for pmcd, a bad line does not keep the
+// other agents from starting, but there has to be one.
+func (o *options) load() error {
 	if o.config == "" {
-		return srv.Add(simple.New(""))
+		return nil
 	}
-	srv.Labels = collector.SystemLabels(conf.Get("PCP_SYSCONF_DIR"))
 	cfg, err := collector.LoadConfig(o.config)
-	if cfg == nil || err != nil && len(cfg.Agents) == 0 {
+	switch {
+	case cfg == nil || err != nil && len(cfg.Agents) == 0:
 		return err
+	case len(cfg.Agents) == 0:
+		return fmt.Errorf("no PMDAs found in the configuration file %q: add lines of agents, or run without -c", o.config)
 	}
-	if err != nil { // as for pmcd, a bad line does not keep the other agents from starting
-		srv.Logger.Error(err.Error())
+	o.cfg = cfg
+	if err != nil {
+		o.complaints = append(o.complaints, err.Error())
 	}
 	for _, w := range cfg.Warnings {
-		srv.Logger.Warn(w.Error())
+		o.complaints = append(o.complaints, w.Error())
 	}
-	srv.Access = cfg.Access
-	if err := cfg.Access.WriteTables(log); err != nil {
-		return err
-	}
-	return o.start(srv, cfg.Agents)
+	return nil
 }
 
-// start starts agents; one that does not start is logged and leaves the others
-// alone, but there has to be one.
-func (o *options) start(srv *collector.Server, agents []collector.AgentConfig) error {
-	for _, a := range agents {
+// addAgents hosts the agents of the configuration file, or the embedded ones.
+// One that does not start is logged and leaves the others alone.
+func (o *options) addAgents(srv *collector.Server) error {
+	if o.cfg == nil {
+		return srv.Add(simple.New(""))
+	}
+	for _, a := range o.cfg.Agents {
 		if a.Kind == collector.KindDSO && a.Entry == "pmcd_init" {
 			continue // it is built in
 		}
 		if err := srv.Start(a); err != nil && a.Kind == collector.KindDSO {
 			srv.Logger.Error("agent not started", slog.Any("err", err))
 		}
-	}
-	if len(agents) == 0 {
-		return fmt.Errorf("no PMDAs found in the configuration file %q: add lines of agents, or run without -c", o.config)
 	}
 	return nil
 }

@@ -225,6 +225,7 @@ func TestStartFails(t *testing.T) {
 		{"no socket directory", []string{"-p", "0", "-s", "/nonexistent/s"}, `^pmcd: cannot listen on /nonexistent/s: .*no such file or directory\n$`},
 		{"no name space", []string{"-p", "0", "-s", dir + "/s", "-n", "/nonexistent"}, `^pmcd: cannot load the name space: .*/nonexistent.*\npmcd: .* -n\n$`},
 		{"bad name space", []string{"-p", "0", "-s", dir + "/s", "-n", file("pmns", "root {\n\ta 1:2\n}\n")}, `^pmcd: cannot load the name space: \[.*/pmns:2\] Error Parsing ASCII PMNS: `},
+		{"no configuration, in the background", []string{"-p", "0", "-s", dir + "/s", "-c", "/nonexistent"}, `/nonexistent: no such file or directory\n$`},
 		{"no configuration", []string{"-f", "-l", "-", "-p", "0", "-s", dir + "/s", "-c", "/nonexistent"}, `/nonexistent: no such file or directory\n$`},
 		{"bad configuration", []string{"-f", "-l", "-", "-p", "0", "-s", dir + "/s", "-n", file("good", "root {\n}\n"), "-c", file("conf", "x 600 pipe binary /bin/true\n")}, `pmcd config\[line 1\]: Error: Illegal domain number \(600\)`},
 		{"bad option", []string{"-t", "x"}, `^pmcd: -t requires a positive numeric argument\nUsage: pmcd`},

@@ -51,6 +51,10 @@ func run(args []string, stderr io.Writer) int {
 	if o.verify {
 		return o.check(conf, stderr)
 	}
+	// What can be said on the terminal is said before the terminal is left.
+	if err := o.load(); err != nil {
+		return fail(stderr, err)
+	}
 	if o.config != "" && !o.foreground {
 		if parent, err := daemonize(); err != nil || parent {
 			return fail(stderr, err)
@@ -104,8 +108,10 @@ func (o *options) serve(conf *pcpconf.Conf, stderr io.Writer) (err error) {
 		Logger: pmlog.New(out, "pmcd", level), Hostname: o.hostname, Timeout: o.timeout,
 		AgentHelloTimeout: o.hello, MaxPDU: o.maxPDU, NoRestart: o.noRestart, DSO: embedded(conf),
 	}
-	if o.config != "" {
+	if o.cfg != nil {
 		srv.TmpDir, srv.RunDir = conf.Get("PCP_TMP_DIR"), conf.Get("PCP_RUN_DIR")
+		srv.Labels = collector.SystemLabels(conf.Get("PCP_SYSCONF_DIR"))
+		srv.Access = o.cfg.Access
 	}
 	names := &nameFile{path: o.names, loader: pmns.Loader{Unique: o.unique}}
 	srv.OnReset = func() { o.reload(srv, names, conf) }
@@ -122,9 +128,14 @@ func (o *options) serve(conf *pcpconf.Conf, stderr io.Writer) (err error) {
 	for _, err := range errs {
 		srv.Logger.Error(err.Error())
 	}
-	if err := o.addAgents(srv, conf, out); err != nil {
-		srv.Close()
+	for _, c := range o.complaints {
+		srv.Logger.Error(c)
+	}
+	if err := o.addAgents(srv); err != nil {
 		return err
+	}
+	if o.cfg != nil {
+		o.cfg.Access.WriteTables(out)
 	}
 	look(out, srv, listeners)
 	return untilSignal(srv, listeners)

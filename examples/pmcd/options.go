@@ -9,6 +9,7 @@ import (
 
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/internal/pmlog"
+	"github.com/pcp-go/pcp/pmda/collector"
 )
 
 const defaultPort = "44321"
@@ -30,6 +31,9 @@ type options struct {
 	verify     bool
 	noRestart  bool
 	debug      bool
+
+	cfg        *collector.Config // of -c
+	complaints []string          // about it
 }
 
 // addPorts adds a comma list of port numbers.

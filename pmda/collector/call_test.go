@@ -2,6 +2,7 @@ package collector
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"sync"
 	"testing"
@@ -202,8 +203,8 @@ func TestSlowOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Server{Timeout: 5 * time.Second}
 		for d := range pdu.Domain(3) {
-			a := &pmda.Agent{Name: "slow", Domain: 100 + d}
-			pmda.Register(a, pmda.Metric[uint64]{Name: "slow.m", Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
+			a := &pmda.Agent{Name: fmt.Sprint("slow", d), Domain: 100 + d}
+			pmda.Register(a, pmda.Metric[uint64]{Name: a.Name + ".m", Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
 				time.Sleep(500 * time.Millisecond)
 				return 1, nil
 			}})

@@ -80,10 +80,7 @@ func (s *Server) startDSO(conf AgentConfig) error {
 	if err != nil {
 		return fmt.Errorf("collector: agent %q: %w", conf.Name, err)
 	}
-	if c, ok := h.(interface{ Err() error }); ok && c.Err() != nil {
-		return c.Err()
-	}
-	return s.add(&agent{handler: h, kind: KindDSO, conf: conf})
+	return s.addHandler(h, conf)
 }
 
 // Restart starts those agents again that have died or could not be started, as

@@ -175,16 +175,29 @@ func (s *Server) init() {
 }
 
 // Add hosts an agent in this process. Its names, if it is a pmda.Namespace, join
-// the name space. Errors: a domain that is in use or out of range, an agent
-// whose tables are wrong. Clients are told that an agent was added.
-func (s *Server) Add(h pmda.Handler) error {
+// the name space. An agent that wants one gets the Server's Logger. Errors: a
+// domain that is in use or out of range, an agent whose tables are wrong, the
+// name of a metric that another agent has. Clients are told that an agent was
+// added.
+func (s *Server) Add(h pmda.Handler) error { return s.addHandler(h, AgentConfig{}) }
+
+// addHandler is Add with the configuration line that asked for the agent.
+func (s *Server) addHandler(h pmda.Handler, conf AgentConfig) error {
 	s.init()
 	if c, ok := h.(interface{ Err() error }); ok {
 		if err := c.Err(); err != nil {
 			return err
 		}
 	}
-	return s.add(&agent{handler: h, kind: KindDSO})
+	if l, ok := h.(interface{ DefaultLogger(*slog.Logger) }); ok {
+		l.DefaultLogger(s.Logger)
+	}
+	if n, ok := h.(pmda.Namespace); ok {
+		if _, conflicts := pmns.Merge(s.nameTree(), n.Namespace()); len(conflicts) > 0 {
+			return fmt.Errorf("collector: agent %q: a name is in use: %v", h.Info().Name, conflicts[0])
+		}
+	}
+	return s.add(&agent{handler: h, kind: KindDSO, conf: conf})
 }
 
 // Remove ends the agent of a domain: in this process it is not asked any more,
