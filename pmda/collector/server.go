@@ -209,7 +209,9 @@ func (s *Server) Remove(d pdu.Domain) error {
 	if a == nil || d == pmcdDomain || !s.drop(a) {
 		return fmt.Errorf("collector: no agent of domain %d to remove", d)
 	}
-	return a.stop()
+	err := a.stop()
+	s.Logger.Info("agent removed", a.attrs()...)
+	return err
 }
 
 // NumAgents is the number of agents that are connected.
