@@ -112,14 +112,14 @@ func (c *chaos) excused(code pdu.Error, domains ...pdu.Domain) bool {
 	if c.anyMoody(domains) {
 		return slices.Contains(troubles, code)
 	}
-	return code == pdu.ErrTimeout && c.standstill(time.Now().Add(-c.timeout))
+	return code == pdu.ErrTimeout && c.standstill(time.Now().Add(-c.timeout), c.timeout/2)
 }
 
-// standstill reports whether the machine has stood still since some time: then
-// an agent in good health may be too late, and a client have taken too long for
-// the rest of a PDU.
-func (c *chaos) standstill(since time.Time) bool {
-	still := c.metronome.slack(since, time.Now()) > c.timeout/2
+// standstill reports whether the machine has stood still, for more than a limit,
+// since some time: then an agent in good health may be too late, and a client
+// have taken too long for the rest of a PDU.
+func (c *chaos) standstill(since time.Time, limit time.Duration) bool {
+	still := c.metronome.slack(since, time.Now()) > limit
 	if still {
 		c.count("excused, since the machine stood still", 1)
 		c.mu.Lock()

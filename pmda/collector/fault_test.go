@@ -1,0 +1,440 @@
+//go:build unix
+
+package collector
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// A guest is a client whose questions all succeed in getting an answer.
+type guest struct {
+	t    *testing.T
+	net  net.Conn
+	conn *pdu.Conn
+}
+
+// newGuest introduces a client and selects all instances.
+func newGuest(t *testing.T, n net.Conn) *guest {
+	t.Helper()
+	g := &guest{t, n, pdu.NewConn(n)}
+	if _, err := pdu.ClientHello(g.conn, 1, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.conn.Write(1, pdu.SetProfile{}); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func visit(t *testing.T, s *Server) *guest {
+	t.Helper()
+	n, err := s.DialContext(t.Context(), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.Close() })
+	return newGuest(t, n)
+}
+
+// ask sends a request and gives the answer, without what it says has changed
+// before.
+func (g *guest) ask(p pdu.PDU) (pdu.Kind, []byte) {
+	g.t.Helper()
+	if err := g.conn.Write(1, p); err != nil {
+		g.t.Fatal(err)
+	}
+	return g.read()
+}
+
+func (g *guest) read() (pdu.Kind, []byte) {
+	g.t.Helper()
+	for {
+		h, body, err := g.conn.Read()
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		var s pdu.Status
+		if h.Kind != pdu.KindError || s.Decode(body) != nil || s.Code <= 0 {
+			return h.Kind, body
+		}
+	}
+}
+
+// code is the error that answers a request, 0 if it succeeds.
+func (g *guest) code(p pdu.PDU) pdu.Error {
+	g.t.Helper()
+	kind, body := g.ask(p)
+	var s pdu.Status
+	if kind == pdu.KindError {
+		if err := s.Decode(body); err != nil {
+			g.t.Fatal(err)
+		}
+	}
+	return s.Code
+}
+
+// fetch gives the error of each metric, 0 for one whose values are true.
+func (g *guest) fetch(ids ...pdu.PMID) []pdu.Error {
+	g.t.Helper()
+	kind, body := g.ask(pdu.Fetch{PMIDs: ids})
+	var res pdu.Result
+	if err := res.Decode(body); kind != pdu.KindResult || err != nil || res.Len() != len(ids) {
+		g.t.Fatalf("%v answered fetch: %v", kind, err)
+	}
+	codes := make([]pdu.Error, len(ids))
+	for i, s := range res.All() {
+		codes[i] = pdu.FromError(s.Err())
+		d := truthDesc(ids[i])
+		if s.PMID != ids[i] || codes[i] == 0 && s.Len() != len(truthInsts(d.InDom, nil)) {
+			g.t.Errorf("%v answered by %v with %d values", ids[i], s.PMID, s.Len())
+		}
+		for inst, a := range s.All(d.Type) {
+			if !a.Equal(truthAtom(s.PMID, inst)) {
+				g.t.Errorf("%v instance %d: %v", s.PMID, inst, a)
+			}
+		}
+	}
+	return codes
+}
+
+// oneOfEach is a request of every kind that an agent answers, but fetch.
+func oneOfEach(d pdu.Domain) []pdu.PDU {
+	id, indom := pdu.MakePMID(d, 0, 12), pdu.MakeInDom(d, 0)
+	var w pdu.ResultWriter
+	w.Begin(id)
+	w.Atom(7, truthAtom(id, 7))
+	dynamic := fmt.Sprintf("dynamic%d", d)
+	return []pdu.PDU{
+		pdu.DescReq{PMID: id},
+		pdu.DescsReq{PMIDs: []pdu.PMID{id}},
+		pdu.DescsReq{PMIDs: []pdu.PMID{id, id + 1, id + 2}},
+		pdu.InstanceReq{InDom: indom, Inst: pdu.NoInst},
+		pdu.TextReq{Ident: uint32(id), Text: pdu.TextPMID | pdu.TextHelp},
+		pdu.LabelReq{Ident: uint32(id), Class: pdu.LabelItem},
+		pdu.LabelReq{Ident: uint32(indom), Class: pdu.LabelInstances},
+		w.PDU(pdu.FormatLowRes),
+		pdu.NameList{Names: []string{dynamic + ".x9"}},
+		pdu.NameList{Names: []string{dynamic + ".x9", dynamic + ".x10"}},
+		pdu.PMIDList{PMIDs: []pdu.PMID{id}},
+		pdu.ChildReq{Name: dynamic},
+		pdu.TraverseReq{Name: dynamic},
+	}
+}
+
+// TestEveryRequestInTime blocks an agent for 20 s under a time-out of 1 s: each
+// kind of request gets its answer in time, and what the agent says in the end
+// harms nobody.
+func TestEveryRequestInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		stuck := &moody{
+			oracle:  newOracle(20),
+			trouble: func(string) error { <-gate; return nil },
+			lie:     func(*pmda.Request, []pdu.PMID, *pdu.ResultWriter) bool { return false },
+		}
+		log := newMessages()
+		requests := oneOfEach(20)
+		s := &Server{Timeout: time.Second, AgentCalls: len(requests) + 2, Logger: slog.New(log)}
+		for _, h := range []pmda.Handler{stuck, newOracle(10)} {
+			if err := s.Add(h); err != nil {
+				t.Fatal(err)
+			}
+		}
+		g, quiet := visit(t, s), visit(t, s)
+		inTime := func(what any, begin time.Time) {
+			t.Helper()
+			if took := time.Since(begin); took < time.Second || took > 1100*time.Millisecond {
+				t.Errorf("%#v took %v", what, took)
+			}
+		}
+		for _, p := range requests {
+			begin := time.Now()
+			if got := g.code(p); got != pdu.ErrTimeout {
+				t.Errorf("%#v: %v", p, got)
+			}
+			inTime(p, begin)
+			if diff := cmp.Diff([]pdu.Error{0}, quiet.fetch(pdu.MakePMID(10, 0, 2))); diff != "" {
+				t.Errorf("another agent (-want +got):\n%s", diff)
+			}
+		}
+		begin := time.Now()
+		got := g.fetch(pdu.MakePMID(10, 0, 0), pdu.MakePMID(20, 0, 0), pdu.MakePMID(10, 0, 2), pdu.MakePMID(20, 0, 2))
+		if diff := cmp.Diff([]pdu.Error{0, pdu.ErrTimeout, 0, pdu.ErrTimeout}, got); diff != "" {
+			t.Errorf("mixed fetch (-want +got):\n%s", diff)
+		}
+		inTime("mixed fetch", begin)
+
+		time.Sleep(20 * time.Second)
+		close(gate)
+		// While the late answers come in, others use the memory.
+		for range 50 {
+			g.fetch(pdu.MakePMID(10, 0, 2), pdu.MakePMID(20, 0, 2), pdu.MakePMID(10, 0, 0))
+		}
+		synctest.Wait()
+		for _, p := range requests {
+			want := pdu.Error(0)
+			if p.Kind() == pdu.KindResult {
+				want = truthStore(pdu.MakePMID(20, 0, 12), []pdu.InstID{7})
+			}
+			if got := g.code(p); got != want {
+				t.Errorf("after the end of the trouble: %#v: %v", p, got)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		counts := map[string]int{}
+		for _, m := range log.take() {
+			counts[m]++
+		}
+		// A request for several things asks for one at a time, until one is overdue.
+		n := len(requests) + 1
+		if diff := cmp.Diff(map[string]int{"agent timed out": n, "agent returned from an overdue request": n}, counts); diff != "" {
+			t.Errorf("log (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestStoppedAgent stops the process of an agent for a while, under a time-out
+// of 1 s. PCP_CHAOS of at least 30 s makes that while 20 s.
+func TestStoppedAgent(t *testing.T) {
+	pause := 2500 * time.Millisecond
+	if d, err := time.ParseDuration(os.Getenv("PCP_CHAOS")); err == nil && d >= 30*time.Second {
+		pause = 20 * time.Second
+	}
+	log := newMessages()
+	s := &Server{Timeout: time.Second, Logger: slog.New(log), Names: (&chaos{ruffians: []pdu.Domain{30}, healthy: []pdu.Domain{31}}).pipeNames()}
+	defer s.Close()
+	if err := s.Add(newOracle(10)); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []pdu.Domain{30, 31} {
+		if err := s.Start(agentLine(d, time.Second, 1, true)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := s.agents.Load().get(30).remote.Load()
+	g, quiet := visit(t, s), visit(t, s)
+	mine, inside, outside := pdu.MakePMID(30, 0, 0), pdu.MakePMID(10, 0, 0), pdu.MakePMID(31, 0, 0)
+	fine := []pdu.Error{0, 0, 0}
+	if diff := cmp.Diff(fine, g.fetch(mine, inside, outside)); diff != "" {
+		t.Fatalf("at first (-want +got):\n%s", diff)
+	}
+	beat := new(metronome)
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { beat.run(ctx) })
+	defer wg.Wait()
+	defer cancel()
+	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	stopped := time.Now()
+	wg.Go(func() {
+		for time.Since(stopped) < pause {
+			begin := time.Now()
+			quiet.fetch(inside, outside)
+			if took := time.Since(begin); took > 100*time.Millisecond+beat.slack(begin, time.Now()) {
+				t.Errorf("agents in good health took %v", took)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
+	for first := true; time.Since(stopped) < pause; first = false {
+		begin := time.Now()
+		want, limit := []pdu.Error{0, pdu.ErrAgain, 0}, 100*time.Millisecond
+		if first {
+			want[1], limit = pdu.ErrTimeout, s.Timeout+100*time.Millisecond
+		}
+		if diff := cmp.Diff(want, g.fetch(inside, mine, outside)); diff != "" {
+			t.Fatalf("%v after the stop (-want +got):\n%s", time.Since(stopped), diff)
+		}
+		if took := time.Since(begin); took > limit+beat.slack(begin, time.Now()) {
+			t.Errorf("the answer took %v", took)
+		}
+		if got := g.code(pdu.DescReq{PMID: mine}); got != pdu.ErrAgain {
+			t.Errorf("desc: %v", got)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "values of the agent that goes on", func() bool {
+		return slices.Equal(g.fetch(mine, inside, outside), fine)
+	})
+	if got := s.agents.Load().get(30).remote.Load(); got != p {
+		t.Error("the agent was started again")
+	}
+	want := []string{"agent started", "agent started", "agent owes an answer", "agent answers again"}
+	if diff := cmp.Diff(want, log.take()); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
+	}
+}
+
+// TestChaosServer is no test but a collector as a program, for TestTerm.
+func TestChaosServer(t *testing.T) {
+	if flag.Arg(0) != "server" {
+		t.Skip("runs as a program of another test")
+	}
+	os.Exit(chaosServer(flag.Arg(1)))
+}
+
+func chaosServer(socket string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	slow := &moody{oracle: newOracle(20), lie: func(*pmda.Request, []pdu.PMID, *pdu.ResultWriter) bool { return false }}
+	slow.trouble = func(string) error { time.Sleep(500 * time.Millisecond); return nil }
+	srv := &Server{Timeout: time.Second, Grace: termGrace, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
+	pids := []string{}
+	err := errors.Join(srv.Add(newOracle(10)), srv.Add(slow))
+	for _, d := range []pdu.Domain{30, 31, 32} {
+		err = errors.Join(err, srv.Start(agentLine(d, time.Second, 1, true)))
+		if a := srv.agents.Load().get(d); err == nil {
+			pids = append(pids, strconv.Itoa(a.remote.Load().cmd.Process.Pid))
+		}
+	}
+	unix, e := net.Listen("unix", socket)
+	tcp, e2 := net.Listen("tcp", "127.0.0.1:0")
+	if err = errors.Join(err, e, e2); err == nil {
+		fmt.Println(tcp.Addr(), strings.Join(pids, " "))
+		err = srv.Serve(ctx, unix, tcp)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+const termGrace = 3 * time.Second
+
+// TestTerm ends a collector with a signal while clients ask and one of its
+// agents is stopped: it ends in time, and leaves neither agents nor a socket.
+func TestTerm(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "socket")
+	var complaints strings.Builder
+	cmd := exec.Command(os.Args[0], "-test.run=^TestChaosServer$", "server", socket)
+	cmd.Stderr = &complaints
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		cmd.Process.Kill()
+		t.Fatalf("the collector does not start: %v\n%s", errors.Join(err, cmd.Wait()), &complaints)
+	}
+	go func() { ended <- cmd.Wait() }()
+	defer cmd.Process.Kill()
+	words := strings.Fields(line)
+	var agents []int
+	for _, w := range words[1:] {
+		pid, err := strconv.Atoi(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		agents = append(agents, pid)
+	}
+	if len(agents) != 3 {
+		t.Fatalf("no agents: %q", line)
+	}
+	var load sync.WaitGroup
+	var answers atomic.Int64
+	for i := range 20 {
+		network, addr := "tcp", words[0]
+		if i%2 == 0 {
+			network, addr = "unix", socket
+		}
+		n, err := net.Dial(network, addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer n.Close()
+		g := newGuest(t, n)
+		load.Go(func() { answers.Add(g.askUntilCutOff(pdu.Domain([]int{10, 20, 30, 31, 32}[i%5]))) })
+	}
+	time.Sleep(300 * time.Millisecond)
+	if err := syscall.Kill(agents[0], syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(200 * time.Millisecond)
+	start := time.Now()
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	// The grace is for clients, then for agents.
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Errorf("the collector ended with %v:\n%s", err, &complaints)
+		}
+	case <-time.After(2*termGrace + time.Second):
+		t.Fatalf("the collector is still there %v after the signal", time.Since(start))
+	}
+	t.Logf("ended after %v, %d answers", time.Since(start), answers.Load())
+	load.Wait()
+	if answers.Load() == 0 {
+		t.Error("there was no load")
+	}
+	for _, pid := range agents {
+		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+			t.Errorf("agent %d is still there: %v", pid, err)
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+	if _, err := os.Stat(socket); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the socket is still there: %v", err)
+	}
+}
+
+// askUntilCutOff counts answers until the collector ends the conversation, which
+// it does between answers.
+func (g *guest) askUntilCutOff(d pdu.Domain) (n int64) {
+	for {
+		err := g.conn.Write(1, pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(d, 0, 0)}})
+		var h pdu.Header
+		if err == nil {
+			h, _, err = g.conn.Read()
+		}
+		switch {
+		case err == io.EOF || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET):
+			return n
+		case err != nil:
+			g.t.Errorf("conversation of domain %d ended with %v", d, err)
+			return n
+		case h.Kind == pdu.KindResult:
+			n++
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
