@@ -1,0 +1,409 @@
+//go:build unix
+
+package collector
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"net"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// Hostile input is of the classes that PCP's advisories are about. Each must
+// cost the sender an error or the connection, the collector next to nothing,
+// and others nothing at all.
+
+// raw makes a PDU of words and of strings, which are not padded.
+func raw(kind pdu.Kind, parts ...any) []byte {
+	b := make([]byte, pdu.HeaderLen)
+	for _, p := range parts {
+		switch p := p.(type) {
+		case int:
+			b = binary.BigEndian.AppendUint32(b, uint32(p))
+		case string:
+			b = append(b, p...)
+		}
+	}
+	return putHeader(b, kind)
+}
+
+// hostileCost is how many bytes the collector, and the test, may allocate for a
+// hostile PDU: its own buffers, and nothing that a count of millions asks for.
+const hostileCost = 4 << 20
+
+// besieged runs an attack on a collector, and wants bystanders served and memory
+// saved.
+func besieged(t *testing.T, s *Server, attack func(g *guest)) {
+	t.Helper()
+	if err := s.Add(newOracle(10)); err != nil {
+		t.Fatal(err)
+	}
+	bystander, g := visit(t, s), visit(t, s)
+	ids := []pdu.PMID{pdu.MakePMID(10, 0, 0), pdu.MakePMID(10, 0, 2)}
+	bystander.fetch(ids...)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	attack(g)
+	runtime.ReadMemStats(&after)
+	if cost := after.TotalAlloc - before.TotalAlloc; cost > hostileCost {
+		t.Errorf("%d bytes were allocated", cost)
+	}
+	if diff := cmp.Diff([]pdu.Error{0, 0}, bystander.fetch(ids...)); diff != "" {
+		t.Errorf("bystander (-want +got):\n%s", diff)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// send sends bytes as they are.
+func (g *guest) send(b []byte) {
+	g.net.SetDeadline(time.Now().Add(patience))
+	if _, err := g.net.Write(b); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+func TestHostileLength(t *testing.T) {
+	for _, length := range []uint32{1<<31 - 1, 1<<31 - 16, 1 << 31, 1<<32 - 1, 1<<32 - 16, 0, 11, DefaultMaxPDU + 1} {
+		t.Run(fmt.Sprintf("%#x", length), func(t *testing.T) {
+			log := newMessages()
+			besieged(t, &Server{Logger: slog.New(log)}, func(g *guest) {
+				b := raw(pdu.KindFetch)
+				binary.BigEndian.PutUint32(b, length)
+				g.send(b)
+				if _, body, err := g.conn.Read(); err == nil {
+					g.code(pdu.DescReq{PMID: 1}) // at most an error, then the end
+					t.Errorf("not cut off, but answered %x", body)
+				}
+			})
+			if diff := cmp.Diff([]string{"client closed"}, log.take()); diff != "" {
+				t.Errorf("log (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+const (
+	hostileHigh = math.MaxInt32
+	hostileWrap = 1 << 30 // times four it is nothing
+)
+
+// malformed are requests that have to be answered with pdu.ErrIPC, for a client
+// that goes on.
+type malformed map[string][]byte
+
+func (m malformed) run(t *testing.T) {
+	for name, b := range m {
+		t.Run(name, func(t *testing.T) {
+			besieged(t, &Server{}, func(g *guest) {
+				g.send(b)
+				kind, body := g.read()
+				var s pdu.Status
+				if kind != pdu.KindError || s.Decode(body) != nil || s.Code != pdu.ErrIPC {
+					t.Errorf("answered by %v %x", kind, body)
+				}
+				if diff := cmp.Diff([]pdu.Error{0}, g.fetch(pdu.MakePMID(10, 0, 0))); diff != "" {
+					t.Errorf("afterwards (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func TestHostileCounts(t *testing.T) {
+	id := int(pdu.MakePMID(10, 0, 0))
+	m := malformed{}
+	for _, n := range []int{hostileHigh, hostileWrap, -1, math.MinInt32, 5} {
+		add := func(name string, kind pdu.Kind, parts ...any) { m[fmt.Sprintf("%s=%d", name, n)] = raw(kind, parts...) }
+		add("fetch", pdu.KindFetch, 0, 0, 0, n, id)
+		add("highres", pdu.KindHighResFetch, 0, 0, 0, n, id)
+		add("profile entries", pdu.KindProfile, 0, 0, n, 0)
+		add("profile instances", pdu.KindProfile, 0, 0, 1, 0, int(pdu.MakeInDom(10, 0)), 1, n, 0, 1)
+		add("descs", pdu.KindDescIDs, -1, n, id)
+		add("names", pdu.KindPMNSNames, 2, 0, n, 1, "a\x00\x00\x00")
+		add("statuses", pdu.KindPMNSNames, 2, n, 1, 1, "a\x00\x00\x00")
+		add("name", pdu.KindPMNSNames, 2, 0, 1, n, "a\x00\x00\x00")
+		add("pmids", pdu.KindPMNSIDs, 0, n, id)
+		add("instance name", pdu.KindInstanceReq, int(pdu.MakeInDom(10, 0)), 0, 0, -1, n, "a\x00\x00\x00")
+		add("child name", pdu.KindPMNSChild, 0, n, "a\x00\x00\x00")
+		add("traverse name", pdu.KindPMNSTraverse, 0, n, "a\x00\x00\x00")
+		add("sets", pdu.KindResult, 0, 0, n, id, 1, 0, -1, 7)
+		if n > 0 { // below, it is an error code
+			add("values", pdu.KindResult, 0, 0, 1, id, n, 0, -1, 7)
+		}
+		add("credentials", pdu.KindCreds, n, 0x01020000)
+		add("block", pdu.KindResult, 0, 0, 1, id, 1, 1, -1, n+100, 0x03<<24|12, 0, 7) // a word index
+	}
+	m["block length"] = raw(pdu.KindResult, 0, 0, 1, id, 1, 1, -1, 11, 0x03<<24|0xffffff, 0, 7)
+	m["block of nothing"] = raw(pdu.KindResult, 0, 0, 1, id, 1, 1, -1, 11, 0x03<<24|0, 0, 7)
+	m.run(t)
+}
+
+func TestHostilePadding(t *testing.T) {
+	m := malformed{}
+	for length := 1; length <= 9; length++ {
+		for _, room := range []int{0, length / 2, length - 1} {
+			name := string(make([]byte, room))
+			add := func(what string, kind pdu.Kind, parts ...any) {
+				m[fmt.Sprintf("%s of %d in %d", what, length, room)] = raw(kind, parts...)
+			}
+			add("instance", pdu.KindInstanceReq, int(pdu.MakeInDom(10, 0)), 0, 0, -1, length, name)
+			add("child", pdu.KindPMNSChild, 0, length, name)
+			add("traverse", pdu.KindPMNSTraverse, 0, length, name)
+			add("names", pdu.KindPMNSNames, length+1, 0, 1, length, name)
+		}
+	}
+	m.run(t)
+}
+
+func TestHostileContexts(t *testing.T) {
+	s := &Server{}
+	besieged(t, s, func(g *guest) {
+		var p pdu.SetProfile
+		for p.Context = 0; p.Context < DefaultMaxContexts; p.Context++ {
+			if err := g.conn.Write(1, p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, p.Context = range []int32{DefaultMaxContexts, 1000, 1 << 20, math.MaxInt32} {
+			if got := g.code(p); got != -11 { // EAGAIN
+				t.Errorf("context %d: %v", p.Context, got)
+			}
+		}
+		if got := g.code(pdu.Fetch{Context: math.MaxInt32, PMIDs: []pdu.PMID{1}}); got != pdu.ErrNoProfile {
+			t.Errorf("fetch: %v", got)
+		}
+		g.send(raw(pdu.KindProfile, -1, 0, 0, 0))
+		if kind, _ := g.read(); kind != pdu.KindError {
+			t.Errorf("negative context answered by %v", kind)
+		}
+		for c := range s.clients.all() {
+			if n := len(c.profiles); n > DefaultMaxContexts {
+				t.Errorf("%d profiles are kept", n)
+			}
+		}
+	})
+}
+
+func TestHostilePMIDs(t *testing.T) {
+	many := make([]pdu.PMID, 16000) // as many as a PDU may have
+	for i := range many {
+		many[i] = pdu.MakePMID(10, 0, 2)
+	}
+	t.Run("more than allowed", func(t *testing.T) {
+		besieged(t, &Server{MaxMetrics: 1000}, func(g *guest) {
+			if got := g.code(pdu.Fetch{PMIDs: many[:1001]}); got != pdu.ErrTooBig {
+				t.Error(got)
+			}
+		})
+	})
+	t.Run("a reply larger than allowed", func(t *testing.T) {
+		besieged(t, &Server{MaxReply: 64 << 10}, func(g *guest) {
+			if got := g.code(pdu.Fetch{PMIDs: many[:4000]}); got != pdu.ErrTooBig {
+				t.Error(got)
+			}
+			if diff := cmp.Diff([]pdu.Error{0}, g.fetch(many[0])); diff != "" {
+				t.Errorf("afterwards (-want +got):\n%s", diff)
+			}
+		})
+	})
+}
+
+// A readingOracle looks into the events that it is given.
+type readingOracle struct {
+	*oracle
+	err error
+}
+
+func (o *readingOracle) Store(_ context.Context, _ *pmda.Request, values *pdu.Result) error {
+	for _, a := range values.At(0).All(pdu.TypeEvent) {
+		_, o.err = a.Events()
+	}
+	return nil
+}
+
+func TestHostileEventCounts(t *testing.T) {
+	for _, n := range []int{hostileHigh, hostileWrap, -1, math.MinInt32, 2} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			s, o := &Server{}, &readingOracle{oracle: newOracle(11)}
+			if err := s.Add(o); err != nil {
+				t.Fatal(err)
+			}
+			besieged(t, s, func(g *guest) {
+				id := int(pdu.MakePMID(11, 0, 0))
+				records := raw(pdu.KindResult, 0, 0, 1, id, 1, 1, -1, 11, int(pdu.TypeEvent)<<24|28, n, 1, 2, 1, 0, 0)
+				g.send(records)
+				g.read()
+				if pdu.FromError(o.err) != pdu.ErrIPC {
+					t.Errorf("%d records: %v", n, o.err)
+				}
+				parameters := raw(pdu.KindResult, 0, 0, 1, id, 1, 1, -1, 11, int(pdu.TypeEvent)<<24|24, 1, 1, 2, 1, n)
+				g.send(parameters)
+				g.read()
+				if pdu.FromError(o.err) != pdu.ErrIPC {
+					t.Errorf("%d parameters: %v", n, o.err)
+				}
+			})
+		})
+	}
+}
+
+// TestHostileLabels and what follows have an agent as the enemy: it says what no
+// agent says, and is given up.
+func TestHostileLabels(t *testing.T) {
+	id := int(pdu.MakePMID(30, 0, 0))
+	ask := pdu.LabelReq{Ident: uint32(id), Class: pdu.LabelItem}
+	class := int(pdu.LabelItem)
+	text := `{"a":1}`
+	sets := map[string][]byte{}
+	for _, n := range []int{-1, math.MinInt32, hostileHigh, hostileWrap, 4} {
+		sets[fmt.Sprintf("offset=%d", n)] = raw(pdu.KindLabel, id, class, 0, 1, -1, 1, n, len(text), 0, 0, text)
+		sets[fmt.Sprintf("length=%d", n+4)] = raw(pdu.KindLabel, id, class, 0, 1, -1, 1, 52, n+4, 0, 0, text)
+		sets[fmt.Sprintf("labels=%d", n)] = raw(pdu.KindLabel, id, class, 0, 1, -1, max(n, 4), 52, len(text), 0, 0, text)
+		sets[fmt.Sprintf("sets=%d", n)] = raw(pdu.KindLabel, id, class, 0, n, -1, 1, 52, len(text), 0, 0, text)
+	}
+	sets["name beyond the text"] = raw(pdu.KindLabel, id, class, 0, 1, -1, 1, 52, len(text), 0xffff<<16|0xff00, 0xffff<<16|0xffff, text)
+	for name, b := range sets {
+		t.Run(name, func(t *testing.T) { hostileAgent(t, ask, b) })
+	}
+}
+
+func TestHostileAgents(t *testing.T) {
+	id := int(pdu.MakePMID(30, 0, 0))
+	fetch := pdu.Fetch{PMIDs: []pdu.PMID{pdu.PMID(id)}}
+	indom := pdu.MakeInDom(30, 0)
+	instances := pdu.InstanceReq{InDom: indom, Inst: pdu.NoInst}
+	text := pdu.TextReq{Ident: uint32(id), Text: pdu.TextPMID | pdu.TextOneLine}
+	type exchange struct {
+		ask    pdu.PDU
+		answer []byte
+	}
+	answers := map[string]exchange{}
+	for _, n := range []int{-1, math.MinInt32, hostileHigh, hostileWrap, 100} {
+		add := func(what string, ask pdu.PDU, kind pdu.Kind, parts ...any) {
+			answers[fmt.Sprintf("%s=%d", what, n)] = exchange{ask, raw(kind, parts...)}
+		}
+		add("sets", fetch, pdu.KindResult, 0, 0, n, id, 1, 0, -1, 7)
+		if n > 0 {
+			add("values", fetch, pdu.KindResult, 0, 0, 1, id, n, 0, -1, 7)
+		}
+		add("instances", instances, pdu.KindInstance, int(indom), n, 0, 1, "a\x00\x00\x00")
+		add("instance name", instances, pdu.KindInstance, int(indom), 1, 0, n, "a\x00\x00\x00")
+		add("text", text, pdu.KindText, id, n, "a\x00\x00\x00")
+	}
+	for _, length := range []uint32{1 << 31, 1<<32 - 1, 3} {
+		b := raw(pdu.KindResult, 0, 0, 1)
+		binary.BigEndian.PutUint32(b, length)
+		answers[fmt.Sprintf("length=%#x", length)] = exchange{fetch, b}
+	}
+	for name, e := range answers {
+		t.Run(name, func(t *testing.T) { hostileAgent(t, e.ask, e.answer) })
+	}
+}
+
+// hostileAgent has an agent answer a request with some bytes. It is given up;
+// its client gets pdu.ErrIPC, and then pdu.ErrNoAgent.
+func hostileAgent(t *testing.T, ask pdu.PDU, answer []byte) {
+	t.Helper()
+	near, far := net.Pipe()
+	said := make(chan error, 1)
+	go func() {
+		c := pdu.NewConn(far)
+		_, err := pdu.AgentHello(c, int32(os.Getpid()), 0)
+		for err == nil {
+			var h pdu.Header
+			if h, _, err = c.Read(); err == nil && h.Kind == ask.Kind() {
+				_, err = far.Write(answer)
+				break
+			}
+		}
+		c.Read() // until the collector closes the connection
+		said <- err
+	}()
+	m, err := pmda.NewRemote(pmda.Info{Name: "enemy", Domain: 30}, near, pmda.RemoteConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{}
+	if err := s.Add(m); err != nil {
+		t.Fatal(err)
+	}
+	besieged(t, s, func(g *guest) {
+		g.net.SetDeadline(time.Now().Add(patience))
+		for _, want := range []pdu.Error{pdu.ErrIPC, pdu.ErrNoAgent} {
+			kind, body := g.ask(ask)
+			var st pdu.Status
+			var res pdu.Result
+			switch {
+			case kind == pdu.KindError && st.Decode(body) == nil:
+			case kind == pdu.KindResult && res.Decode(body) == nil && res.Len() == 1:
+				st.Code = pdu.FromError(res.At(0).Err())
+			}
+			if st.Code != want {
+				t.Errorf("answered by %v %v, want %v", kind, st.Code, want)
+			}
+		}
+	})
+	m.Close()
+	if err := <-said; err != nil {
+		t.Logf("the agent: %v", err)
+	}
+}
+
+func TestHostileAttributes(t *testing.T) {
+	for _, evil := range []string{
+		`","userid":0,"x":"`, `\`, `\"`, "\x00", "a\nb", "\u2028", "\xff\xfe", `{"container":1}`, `</script>`,
+	} {
+		t.Run(fmt.Sprintf("%q", evil), func(t *testing.T) {
+			s := &Server{Labels: ContextLabels{Hostname: func() (string, error) { return evil, nil }}}
+			besieged(t, s, func(g *guest) {
+				var id pdu.PMIDList
+				kind, body := g.ask(pdu.NameList{Names: []string{"pmcd.client.container"}})
+				if err := id.Decode(body); err != nil || kind != pdu.KindPMNSIDs {
+					t.Fatal(kind, err)
+				}
+				var w pdu.ResultWriter
+				w.Begin(id.PMIDs[0])
+				w.String(0, evil)
+				stored := g.code(w.PDU(pdu.FormatLowRes))
+				kind, body = g.ask(pdu.LabelReq{Class: pdu.LabelContext})
+				var p pdu.LabelReply
+				if err := p.Decode(body); err != nil || kind != pdu.KindLabel || len(p.Sets) != 1 {
+					t.Fatalf("labels: %v %v", kind, err)
+				}
+				var labels map[string]any
+				if err := json.Unmarshal(p.Sets[0].JSON, &labels); err != nil {
+					t.Fatalf("%q: %v", p.Sets[0].JSON, err)
+				}
+				if uid, ok := labels["userid"].(float64); ok && int(uid) != os.Getuid() {
+					t.Errorf("userid is %v", uid)
+				}
+				if len(labels) > 7 || labels["x"] != nil {
+					t.Errorf("labels were smuggled in: %s", p.Sets[0].JSON)
+				}
+				// JSON has no bytes that are no text.
+				quoted, _ := json.Marshal(evil)
+				var want any
+				if err := json.Unmarshal(quoted, &want); err != nil {
+					t.Fatal(err)
+				}
+				if got := labels["container"]; stored == 0 && got != want {
+					t.Errorf("container is %q, want %q", got, want)
+				}
+			})
+		})
+	}
+}
