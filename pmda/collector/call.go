@@ -80,7 +80,9 @@ func (s *Server) clock() int64 { return s.since(time.Now()) }
 // nothing that is the client's.
 func (c *client) call(a *agent, h pmda.Handler, what string, f func()) error {
 	if a.handler == nil {
-		return c.s.protect(a, h, what, f) // a Remote keeps its deadlines
+		err := c.s.protect(a, h, what, f) // a Remote keeps its deadlines
+		c.now = time.Now()
+		return err
 	}
 	if err := c.s.enter(c.ctx, a, c.deadline); err != nil {
 		return err

@@ -82,12 +82,27 @@ func (c *client) fetch(h pdu.Header, body []byte) error {
 		return err
 	}
 	c.asked = c.s.since(c.now)
-	for _, p := range x.parts {
-		if p.agent != nil && (p.agent.handler == nil || len(x.parts) > 1 && p.agent.calls.took.Load() > int64(slowCall)) {
-			c.askAside(x, p)
-		}
-	}
+	c.overlap(x)
 	return c.complete(x)
+}
+
+// overlap asks the agents that take time on goroutines of their own, all but the
+// last of them: the client's would only wait for it.
+func (c *client) overlap(x *exchange) {
+	var last *part
+	for _, p := range x.parts {
+		if p.agent == nil || p.agent.handler != nil && p.agent.calls.took.Load() <= int64(slowCall) {
+			continue
+		}
+		if last != nil {
+			c.askAside(x, last)
+		}
+		last = p
+	}
+	// An agent that is asked on the client's goroutine holds up those after it.
+	if last != nil && last != x.parts[len(x.parts)-1] {
+		c.askAside(x, last)
+	}
 }
 
 // prepare decodes a request and sorts it by agents.
