@@ -152,6 +152,7 @@ func (c *client) sayFarewell() bool {
 	finished, why := c.finished, c.farewell
 	c.mu.Unlock()
 	if finished && why != 0 {
+		c.now = time.Now()
 		c.reply(pdu.Status{Code: why})
 	}
 	return finished
@@ -336,7 +337,7 @@ func (c *client) creds(_ pdu.Header, body []byte) error {
 	switch {
 	case p.Features&^askable != 0:
 		return pdu.ErrIPC
-	case p.Features&(pdu.FeatureSecure|pdu.FeatureSecureAck) != 0:
+	case p.Features&pdu.FeatureSecure != 0:
 		return pdu.ErrNotConn
 	case p.Features&(pdu.FeatureCompress|pdu.FeatureAuth|pdu.FeatureContainer) != 0,
 		p.Features&pdu.FeatureCredsRequired != 0 && info.UID < 0:

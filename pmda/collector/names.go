@@ -113,6 +113,9 @@ func (c *client) reverse(_ pdu.Header, body []byte) error {
 		return pdu.ErrIPC
 	}
 	id := p.PMIDs[0]
+	if _, root := id.IsDynamicRoot(); root {
+		return pdu.ErrNoAgent // the root is no metric
+	}
 	names := c.s.nameTree().Names(id)
 	if len(names) == 0 {
 		a, err := c.s.find(id.Domain(), pdu.ErrNoAgent)
@@ -237,8 +240,11 @@ func (c *client) leaves(name string) ([]string, error) {
 // below gives the names at and below one within a dynamic subtree.
 func (c *client) below(d pdu.Domain, name string) ([]string, error) {
 	more, err := c.askChildren(d, name, true)
-	if err == nil && len(more.Names) == 0 {
-		err = pdu.ErrName
+	switch {
+	case err == nil && len(more.Names) > 0:
+		return more.Names, nil
+	case err == errLost || err == pdu.ErrAgain || err == pdu.ErrTimeout:
+		return nil, err
 	}
-	return more.Names, err
+	return nil, pdu.ErrName // whatever the agent says, as C pmcd
 }

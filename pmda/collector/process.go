@@ -440,9 +440,9 @@ func (s *Server) bury(a *agent, p *process) {
 		attrs = append(attrs, slog.Any("err", err))
 	}
 	a.status.Store(int32(status))
+	s.Logger.Error("agent died", attrs...) // before anybody can log its next start
 	a.remote.Store(nil)
 	s.changes.note(pdu.DropAgent)
-	s.Logger.Error("agent died", attrs...)
 }
 
 // hungUp reports whether a connection has failed because the other end has gone.

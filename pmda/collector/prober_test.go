@@ -1,0 +1,325 @@
+package collector
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmns"
+)
+
+// A prober is a client of the collector under test.
+type prober struct {
+	t    testing.TB
+	net  net.Conn
+	conn *pdu.Conn
+}
+
+// connect is a client in this process that has said nothing yet.
+func connect(t testing.TB, s *Server) *prober {
+	t.Helper()
+	n, err := s.DialContext(context.Background(), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newProber(t, n)
+}
+
+func newProber(t testing.TB, n net.Conn) *prober {
+	n.SetDeadline(time.Now().Add(20 * time.Second)) // a test that waits for ever says nothing
+	t.Cleanup(func() { n.Close() })
+	return &prober{t: t, net: n, conn: pdu.NewConn(n)}
+}
+
+// welcome is a client in this process that has introduced itself and wants all
+// instances in its context 0.
+func welcome(t testing.TB, s *Server) *prober {
+	t.Helper()
+	return connect(t, s).greet()
+}
+
+func (g *prober) greet() *prober {
+	g.t.Helper()
+	if _, err := pdu.ClientHello(g.conn, 1, 0); err != nil {
+		g.t.Fatal(err)
+	}
+	g.say(pdu.SetProfile{})
+	return g
+}
+
+// say sends what is not answered.
+func (g *prober) say(pdus ...pdu.PDU) {
+	g.t.Helper()
+	for _, p := range pdus {
+		if err := g.conn.Queue(0, p); err != nil {
+			g.t.Fatal(err)
+		}
+	}
+	if err := g.conn.Flush(); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// hear is the next PDU that comes, as described by describe.
+func (g *prober) hear() string {
+	g.t.Helper()
+	h, body, err := g.conn.Read()
+	if err != nil {
+		g.t.Fatalf("read: %v", err)
+	}
+	p, err := pdu.Decode(h.Kind, bytes.Clone(body))
+	if err != nil {
+		g.t.Fatalf("decode %v: %v", h.Kind, err)
+	}
+	return describe(p)
+}
+
+// ask is say and hear.
+func (g *prober) ask(p pdu.PDU) string {
+	g.t.Helper()
+	g.say(p)
+	return g.hear()
+}
+
+// end waits until the collector closes the connection, and returns what came
+// before.
+func (g *prober) end() string {
+	g.t.Helper()
+	var said []string
+	for {
+		h, body, err := g.conn.Read()
+		if err != nil {
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				g.t.Fatal("the connection stays open")
+			}
+			return strings.Join(said, "\n")
+		}
+		p, err := pdu.Decode(h.Kind, bytes.Clone(body))
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		said = append(said, describe(p))
+	}
+}
+
+// describe is a PDU in short: an error's text, the values of a result, or all
+// fields.
+func describe(p pdu.PDU) string {
+	switch p := p.(type) {
+	case *pdu.Status:
+		switch {
+		case p.Code > 0:
+			return "change: " + p.Change().String()
+		case p.Code == 0:
+			return "success"
+		}
+		return "error: " + p.Code.Error()
+	case *pdu.Challenge:
+		if p.Code != 0 {
+			return "refused: " + p.Code.Error()
+		}
+		return fmt.Sprintf("challenge %#x", int(p.Features))
+	case *pdu.Result:
+		var sets []string
+		for _, s := range p.All() {
+			var values []string
+			if err := s.Err(); err != nil {
+				values = append(values, err.Error())
+			}
+			for i, a := range s.All(pdu.TypeU32) {
+				values = append(values, fmt.Sprintf("%d=%v", i, a))
+			}
+			sets = append(sets, fmt.Sprintf("%v %s", s.PMID, strings.Join(values, ",")))
+		}
+		return p.Kind().String() + " " + strings.Join(sets, "; ")
+	case *pdu.LabelReply:
+		text := fmt.Sprintf("labels of %#x", p.Ident)
+		for _, s := range p.Sets {
+			text += fmt.Sprintf(" %d%s", s.Inst, s.JSON)
+		}
+		return text
+	}
+	return strings.TrimPrefix(fmt.Sprintf("%+v", p), "&")
+}
+
+// A fake is an agent whose every method answers with something simple, or does
+// what failing says instead.
+type fake struct {
+	name    string
+	domain  pdu.Domain
+	failing func() error // an error, nil to succeed; may panic
+	fetched func(r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error
+	names   *pmns.Tree
+
+	mu     sync.Mutex
+	asked  []string // requests, and ends of clients
+	stored []string
+	ended  []uint64
+}
+
+func (f *fake) fail(what string) error {
+	f.mu.Lock()
+	f.asked = append(f.asked, what)
+	f.mu.Unlock()
+	if f.failing != nil {
+		return f.failing()
+	}
+	return nil
+}
+
+func (f *fake) Info() pmda.Info { return pmda.Info{Name: f.name, Domain: f.domain} }
+
+func (f *fake) Namespace() *pmns.Tree { return f.names }
+
+// Fetch gives every metric its item as value.
+func (f *fake) Fetch(_ context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+	if err := f.fail("fetch"); err != nil {
+		return err
+	}
+	if f.fetched != nil {
+		return f.fetched(r, ids, w)
+	}
+	for _, id := range ids {
+		w.Begin(id)
+		w.Uint32(pdu.NoInst, uint32(id.Item()))
+	}
+	return nil
+}
+
+func (f *fake) Desc(_ context.Context, _ *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
+	return pdu.Desc{PMID: id, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemInstant}, f.fail("desc")
+}
+
+func (f *fake) Instances(_ context.Context, _ *pmda.Request, _ pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
+	all := []pdu.Instance{{ID: 1, Name: "one"}, {ID: 2, Name: "two"}}
+	switch {
+	case inst == 9:
+		all = nil
+	case inst != pdu.NoInst || name != "":
+		all = all[:1]
+	}
+	return all, f.fail("instances")
+}
+
+func (f *fake) Text(_ context.Context, _ *pmda.Request, ident uint32, kind pdu.TextKind) (string, error) {
+	return fmt.Sprintf("text %d", kind), f.fail("text")
+}
+
+func (f *fake) Store(_ context.Context, _ *pmda.Request, values *pdu.Result) error {
+	if err := f.fail("store"); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stored = append(f.stored, describe(values))
+	return nil
+}
+
+func (f *fake) PMID(_ context.Context, _ *pmda.Request, name string) (pdu.PMID, error) {
+	return pdu.MakePMID(f.domain, 1, len(name)), f.fail("pmid")
+}
+
+func (f *fake) Names(context.Context, *pmda.Request, pdu.PMID) ([]string, error) {
+	return []string{f.name + ".dynamic.reverse"}, f.fail("names")
+}
+
+func (f *fake) Children(_ context.Context, _ *pmda.Request, name string, traverse bool) (pdu.NameList, error) {
+	if traverse {
+		return pdu.NameList{Names: []string{name + ".a", name + ".b"}}, f.fail("traverse")
+	}
+	return pdu.NameList{Names: []string{"a", "b"}, Statuses: []int32{0, 1}}, f.fail("children")
+}
+
+func (f *fake) Labels(_ context.Context, _ *pmda.Request, _ uint32, class pdu.LabelClass) ([]pdu.LabelSet, error) {
+	set, err := pdu.ParseLabels(class, fmt.Sprintf(`{"class":%d}`, class), false)
+	if err != nil {
+		return nil, err
+	}
+	one, two := set, set
+	one.Inst, two.Inst = 1, 2
+	return []pdu.LabelSet{one, two}, f.fail("labels")
+}
+
+func (f *fake) EndClient(c *pmda.Client) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ended = append(f.ended, c.Seq)
+}
+
+// storing is a store of values into metrics.
+func storing(ids ...pdu.PMID) pdu.PDU {
+	var w pdu.ResultWriter
+	for _, id := range ids {
+		w.Begin(id)
+		w.Uint32(pdu.NoInst, 7)
+	}
+	return w.PDU(pdu.FormatLowRes)
+}
+
+// serving runs a Server with a listener on the loopback interface until the
+// test ends.
+func serving(t testing.TB, s *Server) (addr string) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx, ln) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return ln.Addr().String()
+}
+
+// overTCP is a client that has said nothing yet.
+func overTCP(t testing.TB, addr string) *prober {
+	t.Helper()
+	n, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newProber(t, n)
+}
+
+// closed closes a Server at the end of a test.
+func closed(t testing.TB, s *Server) *Server {
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// add adds agents.
+func add(t testing.TB, s *Server, agents ...pmda.Handler) {
+	t.Helper()
+	for _, a := range agents {
+		if err := s.Add(a); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// raw sends bytes that need not be a PDU.
+func (g *prober) raw(b []byte) {
+	g.t.Helper()
+	if _, err := g.net.Write(b); err != nil && !errors.Is(err, io.ErrClosedPipe) {
+		g.t.Logf("write: %v", err) // the collector may have had enough
+	}
+}

@@ -1,0 +1,239 @@
+package collector
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmns"
+)
+
+// Domains of the agents in the tests of requests.
+const (
+	wellDomain    = 10 // answers
+	unknownDomain = 11 // nobody's
+	deadDomain    = 12 // configured, but could not be started
+	fencedDomain  = 13
+	failDomain    = 14 // fails with an error of its own
+	panicDomain   = 15
+	brokenDomain  = 16 // fails as one does whose connection breaks
+	lateDomain    = 17 // not ready
+	wrongDomain   = 18 // fails with a code that is none
+)
+
+// requestNames has a dynamic subtree and a metric for each domain.
+const requestNames = `
+root { well gone dead fenced fail panics broken late wrong }
+well { m 10:0:1 m2 10:0:1 sub dynamic 10:*:* }
+well.sub { x 10:0:2 }
+gone { m 11:0:1 dynamic 11:*:* }
+dead { m 12:0:1 dynamic 12:*:* }
+fenced { m 13:0:1 dynamic 13:*:* }
+fail { m 14:0:1 dynamic 14:*:* }
+panics { m 15:0:1 dynamic 15:*:* }
+broken { m 16:0:1 dynamic 16:*:* }
+late { m 17:0:1 dynamic 17:*:* }
+wrong { m 18:0:1 dynamic 18:*:* }
+`
+
+var requestDomains = map[pdu.Domain]string{
+	wellDomain: "well", unknownDomain: "gone", deadDomain: "dead", fencedDomain: "fenced", failDomain: "fail",
+	panicDomain: "panics", brokenDomain: "broken", lateDomain: "late", wrongDomain: "wrong",
+}
+
+// hostAll is a Server with an agent of every kind.
+func hostAll(t *testing.T) *Server {
+	t.Helper()
+	tree, err := pmns.Parse("names", strings.NewReader(requestNames))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := closed(t, &Server{Names: tree, NoRestart: true, Logger: slog.New(newMessages())})
+	for d, failing := range map[pdu.Domain]func() error{
+		wellDomain:   nil,
+		fencedDomain: nil,
+		failDomain:   func() error { return pdu.ErrAppVersion },
+		panicDomain:  func() error { panic("on purpose") },
+		brokenDomain: func() error { return &pdu.OpError{Op: "write", Err: syscall.EPIPE} },
+		lateDomain:   func() error { return pdu.ErrAgain },
+		wrongDomain:  func() error { return pdu.Error(5) },
+	} {
+		add(t, s, &fake{name: requestDomains[d], domain: d, failing: failing})
+	}
+	s.agents.Load().get(fencedDomain).fence(true)
+	if s.Start(AgentConfig{Name: "dead", Domain: deadDomain, Kind: KindPipe, Argv: []string{"/nonexistent/agent"}}) == nil {
+		t.Fatal("an agent that does not exist was started")
+	}
+	return s
+}
+
+// Every kind of request to every kind of agent: what C pmcd answers.
+func TestRequests(t *testing.T) {
+	s := hostAll(t)
+	pmid := func(d pdu.Domain) pdu.PMID { return pdu.MakePMID(d, 0, 1) }
+	indom := func(d pdu.Domain) pdu.InDom { return pdu.MakeInDom(d, 3) }
+	label := func(class pdu.LabelClass, ident func(d pdu.Domain) uint32) func(pdu.Domain) pdu.PDU {
+		return func(d pdu.Domain) pdu.PDU { return pdu.LabelReq{Ident: ident(d), Class: class} }
+	}
+	pmidIdent := func(d pdu.Domain) uint32 { return uint32(pmid(d)) }
+	indomIdent := func(d pdu.Domain) uint32 { return uint32(indom(d)) }
+	// What differs between requests: a success, and the error for a domain without
+	// an agent.
+	fail := func(e pdu.Error) string { return "error: " + e.Error() }
+	for _, test := range []struct {
+		name    string
+		ask     func(d pdu.Domain) pdu.PDU
+		want    string
+		unknown pdu.Error
+	}{
+		{"DESC_REQ", func(d pdu.Domain) pdu.PDU { return pdu.DescReq{PMID: pmid(d)} },
+			"{Desc:{PMID:10.0.1 Type:U32 InDom:PM_INDOM_NULL Sem:instant Units:}}", pdu.ErrPMID},
+		{"DESC_IDS", func(d pdu.Domain) pdu.PDU { return pdu.DescsReq{PMIDs: []pdu.PMID{pmid(d)}} },
+			"{Descs:[{PMID:10.0.1 Type:U32 InDom:PM_INDOM_NULL Sem:instant Units:}]}", pdu.ErrPMID},
+		{"INSTANCE_REQ", func(d pdu.Domain) pdu.PDU { return pdu.InstanceReq{InDom: indom(d), Inst: pdu.NoInst} },
+			"{InDom:10.3 Instances:[{ID:1 Name:one} {ID:2 Name:two}]}", pdu.ErrInDom},
+		{"INSTANCE_REQ by id", func(d pdu.Domain) pdu.PDU { return pdu.InstanceReq{InDom: indom(d), Inst: 1} },
+			"{InDom:10.3 Instances:[{ID:-1 Name:one}]}", pdu.ErrInDom},
+		{"INSTANCE_REQ by name", func(d pdu.Domain) pdu.PDU {
+			return pdu.InstanceReq{InDom: indom(d), Inst: pdu.NoInst, Name: "one"}
+		}, "{InDom:10.3 Instances:[{ID:1 Name:}]}", pdu.ErrInDom},
+		{"TEXT_REQ", func(d pdu.Domain) pdu.PDU {
+			return pdu.TextReq{Ident: pmidIdent(d), Text: pdu.TextPMID | pdu.TextOneLine}
+		}, fmt.Sprintf("{Ident:%d Text:text 5}", pmidIdent(wellDomain)), pdu.ErrPMID},
+		{"TEXT_REQ of an instance domain", func(d pdu.Domain) pdu.PDU {
+			return pdu.TextReq{Ident: indomIdent(d), Text: pdu.TextInDom | pdu.TextHelp}
+		}, fmt.Sprintf("{Ident:%d Text:text 10}", indomIdent(wellDomain)), pdu.ErrPMID},
+		{"LABEL_REQ domain", label(pdu.LabelDomain, func(d pdu.Domain) uint32 { return uint32(d) }),
+			`labels of 0xa 1{"class":2}`, pdu.ErrNoAgent},
+		{"LABEL_REQ indom", label(pdu.LabelInDom, indomIdent), `labels of 0x2800003 1{"class":4}`, pdu.ErrInDom},
+		{"LABEL_REQ cluster", label(pdu.LabelCluster, pmidIdent), `labels of 0x2800001 1{"class":8}`, pdu.ErrPMID},
+		{"LABEL_REQ item", label(pdu.LabelItem, pmidIdent), `labels of 0x2800001 1{"class":16}`, pdu.ErrPMID},
+		{"LABEL_REQ instances", label(pdu.LabelInstances, indomIdent), `labels of 0x2800003 1{"class":32} 2{"class":32}`, pdu.ErrInDom},
+		{"PMNS_NAMES", func(d pdu.Domain) pdu.PDU {
+			return pdu.NameList{Names: []string{requestDomains[d] + ".dynamic.x"}}
+		}, "{Status:1 PMIDs:[10.1.14]}", pdu.ErrNoAgent},
+		{"PMNS_IDS", func(d pdu.Domain) pdu.PDU { return pdu.PMIDList{PMIDs: []pdu.PMID{pdu.MakePMID(d, 9, 9)}} },
+			"{Names:[well.dynamic.reverse] Statuses:[] Err:No error}", pdu.ErrNoAgent},
+		{"PMNS_CHILD", func(d pdu.Domain) pdu.PDU { return pdu.ChildReq{Name: requestDomains[d] + ".dynamic.x"} },
+			"{Names:[a b] Statuses:[] Err:No error}", pdu.ErrNoAgent},
+		{"PMNS_CHILD with status", func(d pdu.Domain) pdu.PDU {
+			return pdu.ChildReq{Name: requestDomains[d] + ".dynamic", Status: true}
+		}, "{Names:[a b] Statuses:[0 1] Err:No error}", pdu.ErrNoAgent},
+		{"PMNS_TRAVERSE", func(d pdu.Domain) pdu.PDU { return pdu.TraverseReq{Name: requestDomains[d] + ".dynamic.x"} },
+			"{Names:[well.dynamic.x.a well.dynamic.x.b] Statuses:[] Err:No error}", pdu.ErrName},
+		{"RESULT", func(d pdu.Domain) pdu.PDU { return storing(pmid(d)) }, "success", pdu.ErrNoAgent},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			g := welcome(t, s)
+			got := map[string]string{}
+			for d, name := range requestDomains {
+				got[name] = g.ask(test.ask(d))
+				s.agents.Load().get(panicDomain).calls.paused.Store(0)
+			}
+			want := map[string]string{
+				"well":   test.want,
+				"gone":   fail(test.unknown),
+				"dead":   fail(pdu.ErrNoAgent),
+				"fenced": fail(pdu.ErrPMDAFenced),
+				"fail":   fail(pdu.ErrAppVersion),
+				"panics": fail(pdu.ErrGeneric),
+				"broken": fail(pdu.Error(-32)),
+				"late":   fail(pdu.ErrAgain),
+				"wrong":  fail(pdu.ErrGeneric),
+			}
+			switch test.name {
+			case "RESULT":
+				want["fenced"] = "success" // a fence does not keep values from being set
+			case "PMNS_TRAVERSE":
+				for name := range want { // whatever goes wrong
+					if name != "well" && name != "late" {
+						want[name] = fail(pdu.ErrName)
+					}
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Requests that no agent is asked about, and those that mix.
+func TestRequestsDirect(t *testing.T) {
+	s := hostAll(t)
+	g := welcome(t, s)
+	id := pdu.MakePMID(wellDomain, 0, 1)
+	gone := pdu.MakePMID(unknownDomain, 0, 1)
+	fail := func(e pdu.Error) string { return "error: " + e.Error() }
+	ids := func(ids ...pdu.PMID) []pdu.PMID { return ids }
+	for _, test := range []struct {
+		name string
+		ask  pdu.PDU
+		want string
+	}{
+		{"several descriptors", pdu.DescsReq{PMIDs: ids(id, gone, pdu.MakePMID(failDomain, 0, 1))},
+			"{Descs:[{PMID:10.0.1 Type:U32 InDom:PM_INDOM_NULL Sem:instant Units:}" +
+				" {PMID:PM_ID_NULL Type:32 InDom:0.0 Sem:??? Units:} {PMID:PM_ID_NULL Type:32 InDom:0.0 Sem:??? Units:}]}"},
+		{"an instance that is not there", pdu.InstanceReq{InDom: pdu.MakeInDom(wellDomain, 3), Inst: 9}, fail(pdu.ErrInst)},
+		{"no instance domain", pdu.InstanceReq{InDom: pdu.NoInDom, Inst: pdu.NoInst}, fail(pdu.ErrInDom)},
+		{"text of nothing", pdu.TextReq{Ident: uint32(id), Text: pdu.TextHelp}, fail(pdu.ErrPMID)},
+		{"two label classes", pdu.LabelReq{Ident: uint32(id), Class: pdu.LabelItem | pdu.LabelCluster}, fail(pdu.ErrType)},
+		{"labels of a domain out of range", pdu.LabelReq{Ident: 1 << 31, Class: pdu.LabelDomain}, fail(pdu.ErrNoAgent)},
+		{"a name", pdu.NameList{Names: []string{"well.sub.x"}}, "{Status:1 PMIDs:[10.0.2]}"},
+		{"names", pdu.NameList{Names: []string{"well.m", "nothing", "well", "gone.dynamic.x", "well.dynamic.y"}},
+			"{Status:2 PMIDs:[10.0.1 PM_ID_NULL PM_ID_NULL PM_ID_NULL 10.1.14]}"},
+		{"names of which one is not ready", pdu.NameList{Names: []string{"well.m", "late.dynamic.x"}}, fail(pdu.ErrAgain)},
+		{"names of which one is fenced", pdu.NameList{Names: []string{"well.m", "fenced.dynamic.x"}}, fail(pdu.ErrPMDAFenced)},
+		{"an unknown name", pdu.NameList{Names: []string{"well.nothing"}}, fail(pdu.ErrName)},
+		{"an inner name", pdu.NameList{Names: []string{"well.sub"}}, fail(pdu.ErrNonLeaf)},
+		{"no names", pdu.NameList{}, fail(pdu.ErrTooSmall)},
+		{"names of a metric", pdu.PMIDList{PMIDs: ids(id)}, "{Names:[well.m well.m2] Statuses:[] Err:No error}"},
+		{"names of two metrics", pdu.PMIDList{PMIDs: ids(id, id)}, fail(pdu.ErrIPC)},
+		{"names of a derived metric", pdu.PMIDList{PMIDs: ids(pdu.MakePMID(511, 0, 1))}, fail(pdu.ErrNoAgent)},
+		{"names of a dynamic root", pdu.PMIDList{PMIDs: ids(pdu.MakePMID(511, wellDomain, 0))}, fail(pdu.ErrNoAgent)},
+		{"children", pdu.ChildReq{Name: "well"}, "{Names:[m m2 sub dynamic] Statuses:[] Err:No error}"},
+		{"children with status", pdu.ChildReq{Name: "well", Status: true},
+			"{Names:[m m2 sub dynamic] Statuses:[0 0 1 1] Err:No error}"},
+		{"children of a leaf", pdu.ChildReq{Name: "well.m"}, "{Names:[] Statuses:[] Err:No error}"},
+		{"children of nothing", pdu.ChildReq{Name: "well.nothing"}, fail(pdu.ErrName)},
+		{"traverse", pdu.TraverseReq{Name: "well"},
+			"{Names:[well.m well.m2 well.sub.x well.dynamic.a well.dynamic.b] Statuses:[] Err:No error}"},
+		{"traverse a leaf", pdu.TraverseReq{Name: "well.m"}, "{Names:[well.m] Statuses:[] Err:No error}"},
+		{"traverse nothing", pdu.TraverseReq{Name: "nothing"}, fail(pdu.ErrName)},
+		{"traverse with a dead agent", pdu.TraverseReq{Name: "dead"}, "{Names:[dead.m dead.dynamic] Statuses:[] Err:No error}"},
+		{"traverse with a fenced agent", pdu.TraverseReq{Name: "fenced"}, "{Names:[fenced.m fenced.dynamic] Statuses:[] Err:No error}"},
+		{"traverse with no agent", pdu.TraverseReq{Name: "gone"}, "{Names:[gone.m gone.dynamic] Statuses:[] Err:No error}"},
+		{"traverse with a failing agent", pdu.TraverseReq{Name: "fail"}, "{Names:[fail.m fail.dynamic] Statuses:[] Err:No error}"},
+		{"traverse with an agent that is not ready", pdu.TraverseReq{}, fail(pdu.ErrAgain)},
+		{"store to a dead agent and a good one", storing(pdu.MakePMID(deadDomain, 0, 1), id), fail(pdu.ErrNoAgent)},
+		{"store to an agent that is not ready and no agent", storing(pdu.MakePMID(lateDomain, 0, 1), gone, id), fail(pdu.ErrNoAgent)},
+		{"store to an agent that is not ready and one that fails", storing(pdu.MakePMID(lateDomain, 0, 1), pdu.MakePMID(failDomain, 0, 1)),
+			fail(pdu.ErrAgain)},
+		{"store to a failing agent and a good one", storing(pdu.MakePMID(failDomain, 0, 1), id, pdu.MakePMID(failDomain, 0, 2)),
+			fail(pdu.ErrAppVersion)},
+		{"store nothing", storing(), fail(pdu.ErrTooSmall)},
+		{"an answer in place of a request", pdu.DescReply{}, fail(pdu.ErrIPC)},
+		{"an attribute", pdu.Attr{Attr: pdu.AttrContainer, Value: []byte("x")}, fail(pdu.ErrIPC)},
+		{"an error", pdu.Status{Code: pdu.ErrNotConn}, fail(pdu.ErrIPC)},
+		{"still there", pdu.NameList{Names: []string{"well.m"}}, "{Status:1 PMIDs:[10.0.1]}"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := g.ask(test.ask); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+	want := []string{"RESULT 10.0.1 -1=7", "RESULT 10.0.1 -1=7", "RESULT 10.0.1 -1=7"}
+	var got []string
+	for _, text := range s.agents.Load().get(wellDomain).handler.(*fake).stored {
+		got = append(got, strings.Replace(text, "HIGHRES_RESULT", "RESULT", 1))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("stored in spite of failures elsewhere (-want +got):\n%s", diff)
+	}
+}
