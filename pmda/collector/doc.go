@@ -21,17 +21,60 @@
 // about the collector itself, is always there.
 //
 // Requests of different clients run at the same time, also in one agent; wrap an
-// agent that cannot have that with pmda.Serial. A panic of an agent is logged
-// and answered with an error; the collector goes on.
+// agent that cannot have that with pmda.Serial.
 //
-// # Clients
+// # What an embedder can rely on: isolation
 //
-// Each has a goroutine and gets its answers in the order of its requests. What a
-// client sends is checked before it is believed, and limited: see the Max fields
-// and the time-outs of Server. A client that breaks the framing is cut off; a
-// request that is malformed, unknown or not allowed is answered with an error and
-// does no harm to anybody else. DialContext gives a client in this process a
-// connection without a socket.
+// Nobody stops it for anybody else.
+//
+//   - Each client has a goroutine and gets its answers in the order of its
+//     requests. One that sends half a request, or does not read its replies, waits
+//     alone, and is cut off in the end.
+//   - An agent in this process is called on the goroutine of the client that
+//     asks. If a call takes longer than Server.Timeout, the client gets
+//     pdu.ErrTimeout for that agent's metrics, those of the others as ever, and is
+//     served on; what the call returns later is thrown away. At most AgentCalls
+//     calls of an agent run at one time; when all of them are overdue the agent is
+//     fenced, pdu.ErrPMDAFenced at once, until one returns. Agents that take more
+//     than a millisecond are asked side by side.
+//   - A panic of an agent is answered with an error, and the agent is fenced for a
+//     second.
+//   - An agent in another process that does not answer in time owes the answer;
+//     until it has come, clients get pdu.ErrAgain. It is ended and started again
+//     only when it breaks the protocol or stays silent for ten time-outs. See
+//     pmda.Remote.
+//   - What a client sends is checked before it is believed. A client that breaks
+//     the framing is cut off; a request that is malformed, unknown or not allowed
+//     is answered with an error.
+//
+// # Limits
+//
+//	Timeout            5 s      an agent's answer; the rest of a client's PDU
+//	HelloTimeout       60 s     a client's first PDU
+//	AgentHelloTimeout  3 s      an agent's first PDU
+//	WriteTimeout       30 s     for a client to take a reply
+//	Grace              5 s      for requests in progress at the end, then for agents
+//	MaxPDU             64 KiB   a client's PDU
+//	MaxMetrics         32768    metrics of a fetch
+//	MaxContexts        64       contexts of a client
+//	MaxClients         65536    clients
+//	MaxReply           64 MiB   a fetch's result: pdu.ErrTooBig
+//	MaxInFlight        512 MiB  large results that are being sent: pdu.ErrAgain
+//	AgentCalls         4        calls of one agent in this process at a time
+//
+// A process that is out of descriptors goes on serving the clients it has, and
+// accepts others when it can again.
+//
+// # What is logged
+//
+// One line for each connection that is refused or broken off, with the reason,
+// and for each change of an agent's state: started, died, timed out, fenced,
+// answering again, not ready and ready, restarted, removed. A client that comes
+// and goes as it should is not logged, nor is any request.
+//
+// # Clients in this process
+//
+// DialContext gives a client in this process a connection without a socket.
 //
 // # The C names
 //
@@ -39,5 +82,5 @@
 //	pmcd.conf                   ParseConfig, Config
 //	[access]                    Access
 //	PMCD_ADD_AGENT, …           pdu.AddAgent, …, sent ahead of the next fetch
-//	SIGHUP                      Reset, Configure, Restart, SetNames
+//	SIGHUP                      Configure, Restart, SetNames
 package collector
