@@ -36,8 +36,12 @@ type Agent struct {
 	ClusterLabels map[int]string
 	// Callbacks replace the Agent's own answers.
 	Callbacks Callbacks
-	// Logger gets what goes wrong in callbacks; nil discards it.
+	// Logger gets what goes wrong in callbacks. Nil means that of what serves the
+	// Agent, Main's log or a collector's Logger, or else nothing: see DefaultLogger.
+	// Leave it nil under Main.
 	Logger *slog.Logger
+
+	log atomic.Pointer[slog.Logger] // DefaultLogger's, or nil
 
 	mu      sync.Mutex
 	err     error             // the first registration that failed
@@ -185,6 +189,24 @@ func (a *Agent) Err() error {
 func (a *Agent) Notify(c pdu.Change) {
 	a.changed.Or(uint32(c & (pdu.LabelChange | pdu.NamesChange)))
 }
+
+// DefaultLogger sets the log of an Agent whose Logger is nil. What serves an Agent
+// calls it, also while something else serves that already; the last call counts.
+func (a *Agent) DefaultLogger(l *slog.Logger) { a.log.Store(l) }
+
+// Log is where the Agent logs: its Logger, or else what DefaultLogger was given,
+// or else one that discards everything. It is never nil.
+func (a *Agent) Log() *slog.Logger {
+	if a.Logger != nil {
+		return a.Logger
+	}
+	if l := a.log.Load(); l != nil {
+		return l
+	}
+	return discard
+}
+
+var discard = slog.New(slog.DiscardHandler)
 
 // Namespace is the names of the agent's metrics; the pointer is the same until
 // they change.

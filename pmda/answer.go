@@ -206,10 +206,7 @@ func (d defaults) labelsOf(in *InDom, i pdu.Instance) pdu.LabelSet {
 	}
 	s, err := pdu.ParseLabels(pdu.LabelInstances, in.InstanceLabels(i), false)
 	if err != nil {
-		if l := d.a.Logger; l != nil {
-			l.Warn("bad labels of an instance", slog.String("agent", d.a.Name), slog.String("indom", in.Name),
-				slog.String("instance", i.Name), slog.Any("err", err))
-		}
+		d.a.warn(err, "bad labels of an instance", slog.String("indom", in.Name), slog.String("instance", i.Name))
 		s = pdu.LabelSet{Err: pdu.FromError(err)}
 	}
 	s.Inst = i.ID

@@ -216,7 +216,7 @@ func (f *fetch) value(ctx context.Context, r *Request, m *metric, domain pdu.Dom
 // logValue logs an error that a callback ought not to return, the last if there
 // are several.
 func (a *Agent) logValue(id pdu.PMID, s *set) {
-	if s.err == nil || a.Logger == nil {
+	if s.err == nil {
 		return
 	}
 	switch pdu.FromError(s.err) {
@@ -226,10 +226,9 @@ func (a *Agent) logValue(id pdu.PMID, s *set) {
 	a.warn(s.err, "no value", slog.String("metric", id.String()), slog.Int("inst", int(s.errInst)))
 }
 
-func (a *Agent) warn(err error, msg string, at slog.Attr, more ...any) {
-	if a.Logger != nil {
-		a.Logger.Warn(msg, append([]any{slog.String("agent", a.Name), at, slog.Any("err", err)}, more...)...)
-	}
+func (a *Agent) warn(err error, msg string, at ...slog.Attr) {
+	at = append(append([]slog.Attr{slog.String("agent", a.Name)}, at...), slog.Any("err", err))
+	a.Log().LogAttrs(context.Background(), slog.LevelWarn, msg, at...)
 }
 
 // A set is what the function of one metric works on.

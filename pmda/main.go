@@ -131,9 +131,7 @@ func (d *Daemon) run(ctx context.Context, p process) int {
 		defer f.Finish()
 		log = pmlog.New(f, p.program(), c.level)
 	}
-	if d.Agent.Logger == nil {
-		d.Agent.Logger = log
-	}
+	d.Agent.DefaultLogger(log)
 	if p.own {
 		slog.SetDefault(log)
 	}

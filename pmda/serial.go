@@ -2,6 +2,7 @@ package pmda
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -192,6 +193,13 @@ func (s *serial) Namespace() *pmns.Tree {
 		return n.Namespace()
 	}
 	return nil
+}
+
+// DefaultLogger is passed on, if the wrapped Handler takes it.
+func (s *serial) DefaultLogger(l *slog.Logger) {
+	if h, ok := s.Handler.(interface{ DefaultLogger(*slog.Logger) }); ok {
+		h.DefaultLogger(l)
+	}
 }
 
 // Attributes tells the wrapped Handler, if it wants to know, as EndClient does.

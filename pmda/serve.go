@@ -26,8 +26,8 @@ import (
 //
 // A panic of h is logged, answered with pdu.ErrGeneric, and survived. Codes that
 // would cost the agent its connection, pdu.ErrIPC and pdu.ErrTimeout, are
-// answered as pdu.ErrGeneric. The log is that of an Agent, slog.Default for
-// other Handlers. A fetch allocates nothing beyond what h does.
+// answered as pdu.ErrGeneric. The log is what the method
+// Log of an Agent gives, slog.Default for Handlers without one. A fetch allocates nothing beyond what h does.
 //
 // It is __pmdaSetupPDU and pmdaMain(3) of the C library. A request that fails
 // the C library's check callback is answered even where nobody waits for an
@@ -102,17 +102,12 @@ func loggerOf(h Handler) *slog.Logger {
 	switch a := h.(type) {
 	case *serial:
 		return loggerOf(a.Handler)
-	case interface{ logger() *slog.Logger }:
-		return a.logger()
+	case interface{ Log() *slog.Logger }:
+		if l := a.Log(); l != nil {
+			return l
+		}
 	}
 	return slog.Default()
-}
-
-func (a *Agent) logger() *slog.Logger {
-	if a.Logger == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return a.Logger
 }
 
 func (s *session) run(ctx context.Context) error {

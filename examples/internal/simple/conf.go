@@ -29,9 +29,6 @@ func (c *conf) check(d *pmda.InDom, log *slog.Logger) {
 	if c.path == "" {
 		return
 	}
-	if c.path == "" {
-		return
-	}
 	st, err := os.Stat(c.path)
 	if err != nil {
 		if code := pdu.FromError(err); code != c.failed { // say it once

@@ -5,7 +5,6 @@ package simple
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -46,9 +45,6 @@ func (s *simple) register() {
 	color.Labels = `{"indom_name":"color","model":"RGB"}`
 
 	s.now = a.AddInDom("time")
-	if s.conf.path == "" {
-		s.now.Update("sec", "min", "hour")
-	}
 	if s.conf.path == "" {
 		s.now.Update("sec", "min", "hour")
 	}
@@ -93,7 +89,7 @@ func (s *simple) fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.numfetch++
-	s.conf.check(s.now, s.log())
+	s.conf.check(s.now, s.agent.Log())
 	s.clock = time.Now()
 	return s.agent.Default().Fetch(ctx, r, ids, w)
 }
@@ -101,7 +97,7 @@ func (s *simple) fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *
 func (s *simple) instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.conf.check(s.now, s.log())
+	s.conf.check(s.now, s.agent.Log())
 	return s.agent.Default().Instances(ctx, r, d, inst, name)
 }
 
@@ -125,11 +121,4 @@ func (s *simple) timeOf(instance string) uint32 {
 		return uint32(s.clock.Minute())
 	}
 	return uint32(s.clock.Hour())
-}
-
-func (s *simple) log() *slog.Logger {
-	if s.agent.Logger == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return s.agent.Logger
 }
