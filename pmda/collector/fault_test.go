@@ -228,7 +228,7 @@ func TestStoppedAgent(t *testing.T) {
 		pause = 20 * time.Second
 	}
 	log := newMessages()
-	s := &Server{Timeout: time.Second, Logger: slog.New(log), Names: (&chaos{ruffians: []pdu.Domain{30}, healthy: []pdu.Domain{31}}).pipeNames()}
+	s := &Server{Timeout: time.Second, Logger: slog.New(log), Names: (&chaos{ruffians: []pdu.Domain{30}, outside: 31}).pipeNames()}
 	defer s.Close()
 	if err := s.Add(newOracle(10)); err != nil {
 		t.Fatal(err)
