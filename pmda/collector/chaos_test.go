@@ -169,7 +169,7 @@ func (c *chaos) expectLines(addr string, least, most int) {
 // machine, not the collector, made everybody wait.
 type metronome struct {
 	mu    sync.Mutex
-	beats []beat // the latest, in a ring
+	beats [8192]beat // the latest, in a ring
 	next  int
 }
 
@@ -181,7 +181,6 @@ type beat struct {
 const metronomeBeat = 5 * time.Millisecond
 
 func (m *metronome) run(ctx context.Context) {
-	m.beats = make([]beat, 8192)
 	for ctx.Err() == nil {
 		due := time.Now().Add(metronomeBeat)
 		time.Sleep(metronomeBeat)
@@ -202,7 +201,7 @@ func (m *metronome) slack(start, end time.Time) time.Duration {
 	defer m.mu.Unlock()
 	var worst time.Duration
 	var last time.Time
-	for _, b := range m.beats {
+	for _, b := range &m.beats {
 		if b.at.After(last) {
 			last = b.at
 		}
