@@ -306,6 +306,7 @@ func (p *process) dial(ctx context.Context, conf AgentConfig) (pmda.Stream, erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, listenDelay)
 	defer cancel()
+	exited := p.exited
 	for {
 		c, err := new(net.Dialer).DialContext(ctx, network, addr)
 		if err == nil {
@@ -315,8 +316,11 @@ func (p *process) dial(ctx context.Context, conf AgentConfig) (pmda.Stream, erro
 			return nil, err
 		}
 		select {
-		case <-p.exited:
-			return nil, err
+		case <-exited:
+			if !p.cmd.ProcessState.Success() {
+				return nil, err
+			}
+			exited = nil // it has gone into the background
 		case <-ctx.Done():
 			return nil, err
 		case <-time.After(20 * time.Millisecond):
@@ -433,7 +437,7 @@ func (s *Server) bury(a *agent, p *process) {
 		status |= exitStatus(p.cmd.ProcessState)
 		attrs = append(attrs, slog.String("process", p.cmd.ProcessState.String()))
 	}
-	if errors.Is(why, io.EOF) {
+	if why != nil && hungUp(why) {
 		why = errors.New("it closed the connection")
 	}
 	if err = errors.Join(why, err); err != nil {

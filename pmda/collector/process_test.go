@@ -1,5 +1,550 @@
+//go:build unix
+
 package collector
 
-const moodEnv = "PCP_COLLECTOR_TEST_MOOD"
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
 
-func runMood(string) int { return 0 }
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// moodLine is the configuration of a pipe agent with a mood.
+func moodLine(mood string) AgentConfig {
+	return AgentConfig{Name: "moody", Domain: moodDomain, Kind: KindPipe, Argv: moodArgv(mood)}
+}
+
+func moodArgv(mood string) []string {
+	return []string{"/usr/bin/env", moodEnv + "=" + mood, os.Args[0]}
+}
+
+// A journal keeps the lines of a log, without their times.
+type journal struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func newJournal() (*journal, *slog.Logger) {
+	j := new(journal)
+	return j, slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+}
+
+func (j *journal) Write(b []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.buf.Write(b)
+}
+
+// lines are those about agents.
+func (j *journal) lines() (lines []string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for line := range strings.Lines(j.buf.String()) {
+		if strings.Contains(line, "agent=") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
+}
+
+var moodMetric = pdu.MakePMID(moodDomain, 0, 1)
+
+const (
+	moodValue   = "RESULT 30.0.1 -1=1"
+	moodStarted = `level=INFO msg="agent started" agent=moody domain=30`
+)
+
+// fetchMood is the answer for the moody agent, and what was told before.
+func (g *prober) fetchMood() string {
+	g.t.Helper()
+	text := g.ask(pdu.Fetch{PMIDs: []pdu.PMID{moodMetric}})
+	if strings.HasPrefix(text, "change: ") {
+		text += " / " + g.hear()
+	}
+	return text
+}
+
+// errorOf is a set with an error in the words of describe.
+func errorOf(e pdu.Error) string { return "RESULT 30.0.1 " + e.Error() }
+
+// agentStatus is pmcd.agent.status of the moody agent.
+func agentStatus(s *Server) int { return int(s.agents.Load().get(moodDomain).state()) }
+
+// Agents that cannot be started: an error, a line in the log, a status, and
+// nothing left of the process.
+func TestAgentNotStarted(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		conf AgentConfig
+		want string // what the error says
+	}{
+		{"no such program", AgentConfig{Kind: KindPipe, Argv: []string{"/nonexistent"}}, "fork/exec /nonexistent: no such file or directory"},
+		{"exits", moodLine("fails at start"),
+			`pmda: version exchange with agent "moody": pdu: hello: EOF (its process: exit status 3)`},
+		{"says nothing", moodLine("mute"),
+			`pmda: version exchange with agent "moody": Timeout waiting for a response from PMCD (its process: exit status 4)`},
+		{"says nothing and stays", moodLine("mute and stubborn"),
+			`pmda: version exchange with agent "moody": Timeout waiting for a response from PMCD`},
+		{"garbage", moodLine("garbage at start"),
+			`pmda: version exchange with agent "moody": pdu: read TYPE-544434464?: PDU exceeds the ceiling`},
+		{"no socket", AgentConfig{Kind: KindSocket, Network: "unix", Address: "/nonexistent/socket"},
+			"dial unix /nonexistent/socket: connect: no such file or directory"},
+		{"socket of a program that exits", AgentConfig{Kind: KindSocket, Network: "unix", Address: "/nonexistent/socket", Argv: moodArgv("fails at start")},
+			"dial unix /nonexistent/socket: connect: no such file or directory (its process: exit status 3)"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			j, log := newJournal()
+			s := closed(t, &Server{Logger: log, AgentHelloTimeout: 300 * time.Millisecond})
+			test.conf.Name, test.conf.Domain = "moody", moodDomain
+			err := s.Start(test.conf)
+			if err == nil {
+				t.Fatal("started")
+			}
+			if test.name == "garbage" { // the texts of framing are not ours
+				test.want = err.Error()
+			}
+			if err.Error() != test.want {
+				t.Errorf("error %q,\nwant  %q", err, test.want)
+			}
+			var line bytes.Buffer
+			slog.New(slog.NewTextHandler(&line, nil)).Error("", slog.Any("err", err))
+			_, quoted, _ := strings.Cut(strings.TrimSpace(line.String()), " err=")
+			want := []string{`level=ERROR msg="agent not started" agent=moody domain=30 err=` + quoted}
+			if diff := cmp.Diff(want, j.lines()); diff != "" {
+				t.Errorf("log (-want +got):\n%s", diff)
+			}
+			if got := agentStatus(s); got != statusNotStart {
+				t.Errorf("status %d", got)
+			}
+			if got := welcome(t, s).fetchMood(); got != errorOf(pdu.ErrNoAgent) {
+				t.Errorf("fetch: %s", got)
+			}
+		})
+	}
+}
+
+// Agents that fail in a request: what the client gets then and later, the
+// status and the lines in the log.
+func TestAgentFails(t *testing.T) {
+	gone := errorOf(pdu.ErrNoAgent)
+	for _, test := range []struct {
+		mood   string
+		first  string
+		status int
+		line   string
+	}{
+		{"exits", errorOf(pdu.ErrIPC), statusExited | 7<<8, `process="exit status 7"`},
+		{"killed", errorOf(pdu.ErrIPC), statusExited | 9<<16, `process="signal: killed"`},
+		{"hangs up", errorOf(pdu.ErrIPC), statusProtocol | 9<<16, `process="signal: killed" err="it closed the connection"`},
+		{"wrong type", errorOf(pdu.ErrIPC), statusProtocol, `process="exit status 0" err="expected RESULT, got TEXT: IPC protocol failure"`},
+		{"wrong count", errorOf(pdu.ErrIPC), statusProtocol, `process="exit status 0" err="agent answered 2 of 1 metrics"`},
+		{"wrong metric", errorOf(pdu.ErrIPC), statusProtocol, `process="exit status 0" err="agent answered metric 30.0.9 instead of 30.0.1"`},
+		{"garbage", errorOf(pdu.ErrIPC), statusProtocol, `process="exit status 0" err="pdu: read TYPE-774778414?: length below that of a header: IPC protocol failure"`},
+	} {
+		t.Run(test.mood, func(t *testing.T) {
+			t.Parallel()
+			j, log := newJournal()
+			s := closed(t, &Server{Logger: log, NoRestart: true})
+			g := welcome(t, s)
+			if err := s.Start(moodLine(test.mood)); err != nil {
+				t.Fatal(err)
+			}
+			if got := g.fetchMood(); !strings.HasSuffix(got, test.first) {
+				t.Errorf("first fetch: %s, want %s", got, test.first)
+			}
+			eventually(t, "end", func() bool { return s.NumAgents() == 1 })
+			if got := agentStatus(s); got != test.status {
+				t.Errorf("status %#x, want %#x", got, test.status)
+			}
+			if got := g.fetchMood(); !strings.HasSuffix(got, gone) {
+				t.Errorf("later: %s", got)
+			}
+			want := []string{moodStarted, `level=ERROR msg="agent died" agent=moody domain=30 ` + test.line}
+			if diff := cmp.Diff(want, j.lines()); diff != "" {
+				t.Errorf("log (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// An agent that is late owes an answer, and then serves on.
+func TestAgentLate(t *testing.T) {
+	j, log := newJournal()
+	s := closed(t, &Server{Logger: log, Timeout: 100 * time.Millisecond})
+	if err := s.Start(moodLine("late")); err != nil {
+		t.Fatal(err)
+	}
+	g := welcome(t, s)
+	if got := g.fetchMood(); got != errorOf(pdu.ErrTimeout) {
+		t.Errorf("late: %s", got)
+	}
+	if got := g.fetchMood(); got != errorOf(pdu.ErrAgain) {
+		t.Errorf("owing: %s", got)
+	}
+	eventually(t, "recovery", func() bool { return g.fetchMood() == moodValue })
+	if got := agentStatus(s); got != 0 {
+		t.Errorf("status %d", got)
+	}
+	want := []string{moodStarted, `level=WARN msg="agent owes an answer" agent=moody domain=30 type=RESULT`,
+		`level=INFO msg="agent answers again" agent=moody domain=30`}
+	if diff := cmp.Diff(want, j.lines()); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
+	}
+}
+
+// A dead agent is started again at once, but not again before the delay is over;
+// clients are told each time.
+func TestAgentRestarts(t *testing.T) {
+	j, log := newJournal()
+	s := closed(t, &Server{Logger: log, restartDelay: 700 * time.Millisecond})
+	if err := s.Start(moodLine("exits")); err != nil {
+		t.Fatal(err)
+	}
+	a := s.agents.Load().get(moodDomain)
+	g := welcome(t, s)
+	var starts []time.Time
+	for range 3 {
+		old := a.remote.Load()
+		g.fetchMood()
+		eventually(t, "restart", func() bool { p := a.remote.Load(); return p != nil && p != old })
+		starts = append(starts, time.Now())
+	}
+	for i := range starts[1:] {
+		if d := starts[i+1].Sub(starts[i]); d < 650*time.Millisecond {
+			t.Errorf("restarted %v after the time before", d)
+		}
+	}
+	if got, want := g.ask(pdu.Fetch{PMIDs: []pdu.PMID{moodMetric}}), "change: add agent,restart agent,drop agent"; got != want {
+		t.Errorf("told %q", got)
+	}
+	g.hear()
+	if n := len(j.lines()); n < 7 {
+		t.Errorf("%d lines in the log:\n%s", n, strings.Join(j.lines(), "\n"))
+	}
+}
+
+// Restart starts what was not there; its death is noticed as any other's.
+func TestRestart(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "agent")
+	j, log := newJournal()
+	s := closed(t, &Server{Logger: log})
+	conf := moodLine("good")
+	conf.Argv = append([]string{program}, conf.Argv...)
+	if s.Start(conf) == nil {
+		t.Fatal("started")
+	}
+	if diff := cmp.Diff([]string{"moody"}, s.Restart()); diff != "" {
+		t.Error(diff)
+	}
+	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec \"$@\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	g := welcome(t, s)
+	if got := g.fetchMood(); got != errorOf(pdu.ErrNoAgent) {
+		t.Errorf("before: %s", got)
+	}
+	var both sync.WaitGroup // which must not start two
+	both.Go(func() { s.Restart() })
+	both.Go(func() { s.Restart() })
+	both.Wait()
+	if got, want := g.fetchMood(), "change: add agent,restart agent / "+moodValue; got != want {
+		t.Errorf("after: %s", got)
+	}
+	if got := s.Restart(); got != nil {
+		t.Errorf("restarted %v again", got)
+	}
+	old := s.agents.Load().get(moodDomain).remote.Load()
+	old.cmd.Process.Kill()
+	eventually(t, "restart", func() bool {
+		p := s.agents.Load().get(moodDomain).remote.Load()
+		return p != nil && p != old
+	})
+	lines := j.lines()
+	want := []string{moodStarted, `level=ERROR msg="agent died" agent=moody domain=30 process="signal: killed"`, moodStarted}
+	if diff := cmp.Diff(want, lines[max(0, len(lines)-3):]); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
+	}
+}
+
+// An agent that ignores the end of its input and SIGTERM is killed; its end is
+// waited for.
+func TestStubbornAgent(t *testing.T) {
+	s := closed(t, &Server{Grace: 300 * time.Millisecond})
+	if err := s.Start(moodLine("stubborn")); err != nil {
+		t.Fatal(err)
+	}
+	p := s.agents.Load().get(moodDomain).remote.Load()
+	began := time.Now()
+	if err := s.Remove(moodDomain); err != nil {
+		t.Error(err)
+	}
+	select {
+	case <-p.exited:
+	default:
+		t.Error("Remove has not waited")
+	}
+	if d := time.Since(began); d < 200*time.Millisecond || d > 2*time.Second {
+		t.Errorf("took %v", d)
+	}
+	if err := s.Remove(moodDomain); err == nil {
+		t.Error("removed twice")
+	}
+	if err := s.Remove(pmcdDomain); err == nil {
+		t.Error("removed the collector's own agent")
+	}
+}
+
+// A start that is in progress does not hold up the end.
+func TestCloseWhileStarting(t *testing.T) {
+	s := &Server{AgentHelloTimeout: time.Minute}
+	started := make(chan error, 1)
+	go func() { started <- s.Start(moodLine("mute")) }()
+	eventually(t, "entry", func() bool { s.init(); return s.agents.Load().get(moodDomain) != nil })
+	time.Sleep(50 * time.Millisecond)
+	began := time.Now()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-started; err != errClosed {
+		t.Errorf("start: %v", err)
+	}
+	if d := time.Since(began); d > 3*time.Second {
+		t.Errorf("took %v", d)
+	}
+	if err := s.Start(moodLine("good")); err != errClosed {
+		t.Errorf("start after the end: %v", err)
+	}
+	if err := s.Add(fakeAgent("late", 9)); err != errClosed {
+		t.Errorf("add after the end: %v", err)
+	}
+	if got := s.Restart(); len(got) > 0 && s.agents.Load().get(moodDomain).remote.Load() != nil {
+		t.Error("restarted after the end")
+	}
+}
+
+// Agents with sockets, of every network, started by the collector or running
+// already.
+func TestSocketAgents(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	port := freePort(t)
+	for _, test := range []struct {
+		name, mood, network, addr string
+		running                   bool
+	}{
+		{"unix", "listens=unix:" + path, "unix", path, false},
+		{"unix, running", "", "unix", path + "2", true},
+		{"inet", "listens=tcp4:localhost:" + port, "inet", port, false},
+		{"inet, running", "", "inet", "", true},
+		{"unix, in the background", "goes into the background=unix:" + path, "unix", path, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			j, log := newJournal()
+			s := closed(t, &Server{Logger: log, NoRestart: true})
+			conf := AgentConfig{Name: "moody", Domain: moodDomain, Kind: KindSocket, Network: test.network, Address: test.addr}
+			hangUp := func() {}
+			if test.running {
+				network := map[string]string{"unix": "unix", "inet": "tcp4"}[test.network]
+				addr := test.addr
+				if addr == "" {
+					addr = "localhost:0"
+				}
+				ln, err := net.Listen(network, addr)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if a, ok := ln.Addr().(*net.TCPAddr); ok {
+					_, conf.Address, _ = net.SplitHostPort(a.String())
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				hangUp = cancel
+				var agent sync.WaitGroup
+				agent.Go(func() {
+					if conn, err := ln.Accept(); err == nil {
+						pmda.Serve(ctx, &fake{name: "moody", domain: moodDomain}, conn)
+						conn.Close()
+					}
+				})
+				t.Cleanup(func() { cancel(); ln.Close(); agent.Wait() })
+			} else {
+				conf.Argv = moodArgv(test.mood)
+			}
+			if err := s.Start(conf); err != nil {
+				t.Fatal(err)
+			}
+			g := welcome(t, s)
+			p := s.agents.Load().get(moodDomain).remote.Load()
+			background := strings.HasPrefix(test.mood, "goes")
+			if background {
+				<-p.exited
+				time.Sleep(50 * time.Millisecond)
+			}
+			if got := g.fetchMood(); got != moodValue {
+				t.Fatal(got)
+			}
+			if background {
+				return // it ends when the collector hangs up
+			}
+			line := ` err="it closed the connection"`
+			if p.cmd != nil {
+				p.cmd.Process.Kill()
+				line = ` process="signal: killed"`
+			} else {
+				hangUp()
+				g.fetchMood() // an agent's end shows when it is asked
+			}
+			eventually(t, "end", func() bool { return s.NumAgents() == 1 })
+			want := []string{moodStarted, `level=ERROR msg="agent died" agent=moody domain=30` + line}
+			if diff := cmp.Diff(want, j.lines()); diff != "" {
+				t.Errorf("log (-want +got):\n%s", diff)
+			}
+			if p.cmd != nil && test.network == "unix" {
+				if _, err := os.Stat(path); !os.IsNotExist(err) {
+					t.Errorf("socket file: %v", err)
+				}
+			}
+		})
+	}
+}
+
+func freePort(t *testing.T) string {
+	ln, err := net.Listen("tcp4", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	_, port, _ := net.SplitHostPort(ln.Addr().String())
+	return port
+}
+
+// Configure keeps what is the same, ends what has gone or changed, starts what
+// is new or dead, and leaves agents in this process alone.
+func TestConfigure(t *testing.T) {
+	line := func(name string, d pdu.Domain, mood string) AgentConfig {
+		return AgentConfig{Name: name, Domain: d, Kind: KindPipe, Argv: moodArgv(mood)}
+	}
+	j, log := newJournal()
+	s := closed(t, &Server{Logger: log, NoRestart: true, DSO: map[string]func(pdu.Domain) (pmda.Handler, error){
+		"inner_init": func(d pdu.Domain) (pmda.Handler, error) { return &fake{name: "inner", domain: d}, nil },
+	}})
+	add(t, s, &fake{name: "added", domain: 40})
+	dso := AgentConfig{Name: "inner", Domain: 35, Kind: KindDSO, Entry: "inner_init"}
+	pids := func() map[pdu.Domain]int {
+		pids := map[pdu.Domain]int{}
+		for _, a := range s.agents.Load().list {
+			if p := a.remote.Load(); p != nil {
+				pids[a.domain()] = p.cmd.Process.Pid
+			} else if a.handler != nil {
+				pids[a.domain()] = 0
+			}
+		}
+		return pids
+	}
+	if err := s.Configure(&Config{Agents: []AgentConfig{line("same", 30, "good"), line("changes", 31, "good"), line("goes", 32, "good"),
+		line("dies", 33, "good"), dso}}); err != nil {
+		t.Fatal(err)
+	}
+	before := pids()
+	g := welcome(t, s)
+	s.agents.Load().get(33).remote.Load().cmd.Process.Kill()
+	eventually(t, "death", func() bool { return s.agents.Load().get(33).remote.Load() == nil })
+	err := s.Configure(&Config{Agents: []AgentConfig{line("same", 30, "good"), line("changes", 31, "late"), line("dies", 33, "good"),
+		line("new", 34, "good"), line("clashes", 40, "good"), {Name: "unknown", Domain: 41, Kind: KindDSO, Entry: "nobody_init"}}})
+	const want = `collector: agent "clashes": domain 40 is that of agent "added"` + "\n" +
+		`collector: agent "unknown": no agent in this program answers to the entry point "nobody_init"`
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v\nwant  %v", err, want)
+	}
+	after := pids()
+	if before[30] != after[30] {
+		t.Error("an agent that is the same was started again")
+	}
+	for _, d := range []pdu.Domain{31, 33} {
+		if before[d] == after[d] || after[d] == 0 {
+			t.Errorf("agent of domain %d: process %d, then %d", d, before[d], after[d])
+		}
+	}
+	var domains []pdu.Domain
+	for d := range pdu.Domain(50) {
+		if _, ok := after[d]; ok {
+			domains = append(domains, d)
+		}
+	}
+	if diff := cmp.Diff([]pdu.Domain{2, 30, 31, 33, 34, 40}, domains); diff != "" {
+		t.Errorf("agents (-want +got):\n%s", diff)
+	}
+	if got, want := g.fetchMood(), "change: add agent,restart agent,drop agent / "+moodValue; got != want {
+		t.Errorf("told %s", got)
+	}
+	var unconfigured int
+	for _, l := range j.lines() {
+		if strings.Contains(l, `msg="agent unconfigured"`) {
+			unconfigured++
+		}
+	}
+	if unconfigured != 3 {
+		t.Errorf("%d agents unconfigured:\n%s", unconfigured, strings.Join(j.lines(), "\n"))
+	}
+}
+
+// Everything that changes agents at once, beside clients who ask: nothing is
+// lost, deadlocks or stays.
+func TestChangesAtOnce(t *testing.T) {
+	s := &Server{restartDelay: 10 * time.Millisecond, Grace: 2 * time.Second}
+	good := moodLine("good")
+	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+	defer cancel()
+	var all sync.WaitGroup
+	loop := func(f func()) {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				f()
+			}
+		})
+	}
+	loop(func() { s.Configure(&Config{Agents: []AgentConfig{good}}) })
+	loop(func() { s.Configure(&Config{}) })
+	loop(func() { s.Restart(); time.Sleep(time.Millisecond) })
+	loop(func() { s.Remove(moodDomain); s.Start(good) })
+	loop(func() {
+		if a := s.agents.Load().get(moodDomain); a != nil {
+			if p := a.remote.Load(); p != nil {
+				p.cmd.Process.Kill()
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	})
+	for range 4 {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				g := welcome(t, s)
+				for range 10 {
+					g.fetchMood()
+				}
+				g.net.Close()
+			}
+		})
+	}
+	s.init()
+	all.Wait()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
