@@ -86,12 +86,19 @@ func (c *client) fetch(h pdu.Header, body []byte) error {
 	return c.complete(x)
 }
 
-// overlap asks the agents that take time on goroutines of their own, all but the
-// last of them: the client's would only wait for it.
+// overlap asks the agents that take time on goroutines of their own. The last of
+// them is asked on the client's, which would only wait for it, but not if other
+// agents are, too: the one that comes first would hold up the others and, if it
+// does not return, take their time.
 func (c *client) overlap(x *exchange) {
 	var last *part
+	others := false
 	for _, p := range x.parts {
-		if p.agent == nil || p.agent.handler != nil && p.agent.calls.took.Load() <= int64(slowCall) {
+		if p.agent == nil {
+			continue
+		}
+		if p.agent.handler != nil && p.agent.calls.took.Load() <= int64(slowCall) {
+			others = true
 			continue
 		}
 		if last != nil {
@@ -99,8 +106,7 @@ func (c *client) overlap(x *exchange) {
 		}
 		last = p
 	}
-	// An agent that is asked on the client's goroutine holds up those after it.
-	if last != nil && last != x.parts[len(x.parts)-1] {
+	if last != nil && others {
 		c.askAside(x, last)
 	}
 }
