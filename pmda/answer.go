@@ -84,14 +84,14 @@ func (d defaults) Store(ctx context.Context, r *Request, values *pdu.Result) err
 		case m.store == nil:
 			return pdu.ErrPermission
 		}
-		if err := m.storeSet(ctx, r, s); err != nil {
+		if err := m.storeSet(ctx, r, d.a, s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *metric) storeSet(ctx context.Context, r *Request, s pdu.ValueSet) error {
+func (m *metric) storeSet(ctx context.Context, r *Request, a *Agent, s pdu.ValueSet) error {
 	var insts *instances
 	if m.indom != nil {
 		var err error
@@ -116,11 +116,23 @@ func (m *metric) storeSet(ctx context.Context, r *Request, s pdu.ValueSet) error
 		if v.Type == pdu.TypeUnknown {
 			return pdu.ErrBadStore // the bytes of the value are malformed
 		}
-		if err := m.store(ctx, r, i, v); err != nil {
-			return err
+		if err := m.storeValue(ctx, r, a, i, v); err != nil {
+			return a.logStore(m, i, err)
 		}
+		m.storeTrouble.over()
 	}
 	return nil
+}
+
+// storeValue calls the Store function, whose panic is an error.
+func (m *metric) storeValue(ctx context.Context, r *Request, a *Agent, i pdu.Instance, v pdu.Atom) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			a.panicked(m, "Store", p)
+			err = reported{pdu.ErrGeneric}
+		}
+	}()
+	return m.store(ctx, r, i, v)
 }
 
 // PMID returns pdu.ErrName: the names of the tables are not dynamic.
@@ -206,7 +218,9 @@ func (d defaults) labelsOf(in *InDom, i pdu.Instance) pdu.LabelSet {
 	}
 	s, err := pdu.ParseLabels(pdu.LabelInstances, in.InstanceLabels(i), false)
 	if err != nil {
-		d.a.warn(err, "bad labels of an instance", slog.String("indom", in.Name), slog.String("instance", i.Name))
+		if !in.labelsWrong.Swap(true) { // many instances are likely to have the same fault
+			d.a.warn(err, "bad labels of an instance", slog.String("indom", in.Name), slog.String("instance", i.Name))
+		}
 		s = pdu.LabelSet{Err: pdu.FromError(err)}
 	}
 	s.Inst = i.ID

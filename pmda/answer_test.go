@@ -165,7 +165,10 @@ func TestLabels(t *testing.T) {
 			t.Errorf("%s: %s (%v), want %s", c.name, got, err, c.want)
 		}
 	}
-	if !strings.Contains(log.String(), `instance=bad`) {
+	if _, err := a.Labels(t.Context(), request(), uint32(d.ID()), pdu.LabelInstances); err != nil { // once more
+		t.Error(err)
+	}
+	if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), `instance=bad`) {
 		t.Errorf("log: %s", log.String())
 	}
 	if _, err := a.Labels(t.Context(), request(), 0, 3); !errors.Is(err, pdu.ErrType) {

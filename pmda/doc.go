@@ -45,7 +45,8 @@
 // [NoValue] if there is nothing now. Any other error leaves out the instance too,
 // and is what the client sees where no instance has a value: a [pdu.Error] such
 // as pdu.ErrAgain or pdu.ErrAppVersion as it is, an errno as its number. Other
-// errors go to the Logger. An event array is a []byte, with Type set and
+// errors go to the Logger, once for as long as they stay the same. A panic fails
+// its own metric and is logged likewise. An event array is a []byte, with Type set and
 // pdu.EventBuilder to make it.
 //
 // # Instances that come and go

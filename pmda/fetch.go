@@ -21,6 +21,7 @@ type Group struct {
 	index   int
 	refresh func(context.Context, *Request) error
 	turn    chan struct{} // its one place is the lock: waiting for it can be cancelled
+	trouble trouble       // of refresh
 }
 
 // Group makes a group. An error of refresh is that of the group's metrics in
@@ -89,16 +90,32 @@ func (d defaults) Fetch(ctx context.Context, r *Request, ids []pdu.PMID, w *pdu.
 	if err := f.refresh(ctx, r, d.a); err != nil {
 		return err
 	}
-	for i, id := range ids {
-		w.Begin(id)
-		if m := f.metrics[i]; m != nil {
-			f.value(ctx, r, m, t.domain, w)
-			d.a.logValue(id, &f.one.set)
+	for next := 0; next < len(ids); {
+		next = f.values(ctx, r, d.a, t.domain, ids, next, w)
+	}
+	return nil
+}
+
+// values writes the values of the metrics from one on, and returns where to go on:
+// after the last, or after one that has panicked.
+func (f *fetch) values(ctx context.Context, r *Request, a *Agent, domain pdu.Domain, ids []pdu.PMID, from int, w *pdu.ResultWriter) (next int) {
+	at := from
+	defer func() {
+		if p := recover(); p != nil {
+			w.Fail(pdu.ErrGeneric)
+			a.panicked(f.metrics[at], "Value", p)
+			next = at + 1
+		}
+	}()
+	for ; at < len(ids); at++ {
+		w.Begin(ids[at])
+		if m := f.metrics[at]; m != nil {
+			f.value(ctx, r, a, m, domain, w)
 		} else {
 			w.Fail(pdu.ErrPMID)
 		}
 	}
-	return nil
+	return at
 }
 
 // release unlocks the groups, also when a callback panics.
@@ -158,9 +175,8 @@ func (f *fetch) addInDom(d *InDom) {
 func (f *fetch) refresh(ctx context.Context, r *Request, a *Agent) error {
 	for i := range f.indoms {
 		s := &f.indoms[i]
-		if s.err = s.d.Refresh(ctx, r); s.err != nil {
-			a.warn(s.err, "refresh of an instance domain failed", slog.String("indom", s.d.Name))
-		}
+		s.err = s.d.Refresh(ctx, r)
+		a.refreshed(&s.d.trouble, s.err, "refresh of an instance domain failed", slog.String("indom", s.d.Name))
 	}
 	for i := range f.groups {
 		s := &f.groups[i]
@@ -168,11 +184,21 @@ func (f *fetch) refresh(ctx context.Context, r *Request, a *Agent) error {
 			return err
 		}
 		s.locked = true
-		if s.err = s.g.run(ctx, r); s.err != nil {
-			a.warn(s.err, "refresh of a group failed", slog.Int("group", s.g.index))
+		if s.err = s.g.run(ctx, r); s.err != nil || s.g.trouble.last.Load() != nil {
+			a.refreshed(&s.g.trouble, s.err, "refresh of a group failed", slog.String("metric", f.nameOf(s.g)))
 		}
 	}
 	return nil
+}
+
+// nameOf is the first metric that a group is refreshed for: a group has no name.
+func (f *fetch) nameOf(g *Group) string {
+	for _, m := range f.metrics {
+		if m != nil && (m.group == g || m.indom != nil && m.indom.Group == g) {
+			return m.name
+		}
+	}
+	return ""
 }
 
 // ready is what failed before the values of a metric could be asked for.
@@ -192,7 +218,7 @@ func (f *fetch) ready(m *metric) error {
 }
 
 // value writes the values of one metric.
-func (f *fetch) value(ctx context.Context, r *Request, m *metric, domain pdu.Domain, w *pdu.ResultWriter) {
+func (f *fetch) value(ctx context.Context, r *Request, a *Agent, m *metric, domain pdu.Domain, w *pdu.ResultWriter) {
 	s := &f.one.set
 	// The list and the rule stay, unused, if the metric is singular.
 	s.w, s.typ, s.indom, s.n, s.err = w, m.typ, m.indom != nil, 0, nil
@@ -211,24 +237,11 @@ func (f *fetch) value(ctx context.Context, r *Request, m *metric, domain pdu.Dom
 	if err != nil && s.n == 0 && !errors.Is(err, NoValue) {
 		w.Fail(pdu.FromError(err))
 	}
-}
-
-// logValue logs an error that a callback ought not to return, the last if there
-// are several.
-func (a *Agent) logValue(id pdu.PMID, s *set) {
-	if s.err == nil {
-		return
+	if s.err != nil {
+		a.logValue(m, s)
+	} else if !s.indom || s.rule.All() { // what was left out may be in trouble still
+		m.trouble.over()
 	}
-	switch pdu.FromError(s.err) {
-	case pdu.ErrValue, pdu.ErrAppVersion, pdu.ErrPermission, pdu.ErrAgain, pdu.ErrNYI:
-		return
-	}
-	a.warn(s.err, "no value", slog.String("metric", id.String()), slog.Int("inst", int(s.errInst)))
-}
-
-func (a *Agent) warn(err error, msg string, at ...slog.Attr) {
-	at = append(append([]slog.Attr{slog.String("agent", a.Name)}, at...), slog.Any("err", err))
-	a.Log().LogAttrs(context.Background(), slog.LevelWarn, msg, at...)
 }
 
 // A set is what the function of one metric works on.

@@ -33,7 +33,7 @@ func TestFetchErrors(t *testing.T) {
 	}{
 		{"values", []error{nil, nil}, " 0=0 1=1", ""},
 		{"one without", []error{nil, pmda.NoValue, nil}, " 0=0 2=2", ""},
-		{"one fails", []error{pdu.ErrInst, nil}, " 1=1", "inst=0"},
+		{"one fails", []error{pdu.ErrInst, nil}, " 1=1", "metric=a.x instance=i0"},
 		{"all without", []error{pmda.NoValue, pmda.NoValue}, "", ""},
 		{"wrapped", []error{fmt.Errorf("now: %w", pmda.NoValue)}, "", ""},
 		{"the last fails", []error{pmda.NoValue, pdu.ErrAgain}, " error -12389", ""},
@@ -492,37 +492,58 @@ func TestGroupInDom(t *testing.T) {
 	}
 }
 
-// TestPanic: a callback that panics leaves nothing locked.
+// TestPanic: a function of a metric that panics fails that metric and no other,
+// and leaves nothing locked.
 func TestPanic(t *testing.T) {
-	a := &pmda.Agent{Name: "a", Domain: 251}
+	var log bytes.Buffer
+	a := &pmda.Agent{Name: "a", Domain: 251, Logger: logLines(&log)}
 	broken := true
 	g := a.Group(nil)
-	register(t, a, pmda.Metric[int32]{Name: "a.x", Group: g,
+	register(t, a, pmda.Metric[int32]{Name: "a.first", Group: g, Value: always[int32](1)})
+	register(t, a, pmda.Metric[int32]{Name: "a.value", Group: g,
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) {
 			if broken {
-				panic("broken")
+				panic("oh")
 			}
 			return 1, nil
 		},
-		Store: func(context.Context, *pmda.Request, pdu.Instance, int32) error { panic("broken") }})
-	x := pdu.MakePMID(251, 0, 0)
-	calm := func(f func()) {
-		defer func() {
-			if recover() == nil {
-				t.Error("no panic")
-			}
-		}()
-		f()
+		Store: func(context.Context, *pmda.Request, pdu.Instance, int32) error { panic("no") }})
+	register(t, a, pmda.Metric[int32]{Name: "a.values", InDom: a.AddInDom("i", "x"), Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[int32]) error {
+		s.Put(0, 1)
+		if broken {
+			panic("ah")
+		}
+		return nil
+	}})
+	register(t, a, pmda.Metric[int32]{Name: "a.last", Group: g, Value: always[int32](1)})
+	var ids []pdu.PMID
+	for i := range 4 {
+		ids = append(ids, pdu.MakePMID(251, 0, i))
 	}
-	a.Notify(pdu.LabelChange)
-	calm(func() { fetched(t, a, request(), x) })
-	calm(func() {
-		_ = a.Store(t.Context(), request(), stored(t, x, func(w *pdu.ResultWriter) { w.Int32(-1, 1) }))
-	})
+	const bad = "251.0.0: -1=1\n251.0.1: error -12345\n251.0.2: error -12345\n251.0.3: -1=1\n"
+	const good = "251.0.0: -1=1\n251.0.1: -1=1\n251.0.2: 0=1\n251.0.3: -1=1\n"
+	for range 2 {
+		if got := fetched(t, a, request(), ids...); got != bad {
+			t.Errorf("fetch:\n%swant:\n%s", got, bad)
+		}
+	}
+	if got := fetched(t, a, request(), ids[1]); got != "251.0.1: error -12345\n" { // the last of a fetch
+		t.Errorf("fetch: %s", got)
+	}
+	err := a.Store(t.Context(), request(), stored(t, ids[1], func(w *pdu.ResultWriter) { w.Int32(-1, 1) }))
+	if pdu.FromError(err) != pdu.ErrGeneric {
+		t.Errorf("Store: %v", err)
+	}
 	broken = false
-	var w pdu.ResultWriter
-	if must(t, a.Fetch(t.Context(), request(), []pdu.PMID{x}, &w)); w.Changed != pdu.LabelChange {
-		t.Errorf("the news got lost: %v", w.Changed)
+	if got := fetched(t, a, request(), ids...); got != good {
+		t.Errorf("fetch:\n%swant:\n%s", got, good)
+	}
+	want := `level=ERROR msg="agent panicked" agent=a metric=a.value function=Value panic=oh
+level=ERROR msg="agent panicked" agent=a metric=a.values function=Value panic=ah
+level=ERROR msg="agent panicked" agent=a metric=a.value function=Store panic=no
+`
+	if diff := cmp.Diff(want, log.String()); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
 	}
 }
 

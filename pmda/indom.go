@@ -45,6 +45,9 @@ type InDom struct {
 	agent atomic.Pointer[Agent]
 	insts atomic.Pointer[instances]
 
+	trouble     trouble // of Refresh
+	labelsWrong atomic.Bool
+
 	mu      sync.Mutex            // for Set and Update
 	ids     map[string]pdu.InstID // of all names that Update has seen; nil after Set
 	next    int64

@@ -75,6 +75,8 @@ type metric struct {
 
 	fetch func(ctx context.Context, r *Request, f *setBox) error
 	store func(ctx context.Context, r *Request, i pdu.Instance, a pdu.Atom) error // or nil
+
+	trouble, storeTrouble trouble
 }
 
 func (m *metric) pmid(d pdu.Domain) pdu.PMID {

@@ -244,6 +244,8 @@ func (s *session) refusal(request pdu.Kind, err error) error {
 	if code < 0 && code != pdu.ErrIPC && code != pdu.ErrTimeout && code != pdu.ErrGeneric {
 		return code
 	}
-	s.log.Error("agent failed a request", slog.String("request", request.String()), slog.Any("err", err))
+	if _, ok := errors.AsType[reported](err); !ok {
+		s.log.Error("agent failed a request", slog.String("request", request.String()), slog.Any("err", err))
+	}
 	return pdu.ErrGeneric
 }

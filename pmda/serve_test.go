@@ -547,6 +547,8 @@ func TestServeAgentLog(t *testing.T) {
 	var b logBuffer
 	a := &pmda.Agent{Name: "x", Domain: 1, Logger: slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	a.Callbacks.Desc = func(context.Context, *pmda.Request, pdu.PMID) (pdu.Desc, error) { panic("oh no") }
+	register(t, a, pmda.Metric[int32]{Name: "x.limit", Value: always[int32](1),
+		Store: func(_ context.Context, _ *pmda.Request, _ pdu.Instance, v int32) error { return fmt.Errorf("store %d", v) }})
 	for _, h := range []pmda.Handler{a, pmda.Serial(a), struct{ *pmda.Agent }{a}} {
 		p := serve(t.Context(), t, h)
 		p.ask(0, pdu.DescReq{})
@@ -554,6 +556,12 @@ func TestServeAgentLog(t *testing.T) {
 		if got := b.take(); !strings.Contains(got, "oh no") || !strings.Contains(got, "type=DESC_REQ") {
 			t.Errorf("the agent's log has %q", got)
 		}
+	}
+	p := serve(t.Context(), t, a)
+	p.ask(0, stored(t, pdu.MakePMID(1, 0, 0), func(w *pdu.ResultWriter) { w.Int32(-1, 7) }))
+	p.end()
+	if got := b.take(); strings.Count(got, `"store 7"`) != 1 || !strings.Contains(got, `metric=x.limit err="store 7"`) {
+		t.Errorf("the log of a store is %q", got)
 	}
 }
 

@@ -232,9 +232,8 @@ func TestPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Server{Timeout: time.Second}
 		a := &pmda.Agent{Name: "mad", Domain: 100}
-		pmda.Register(a, pmda.Metric[uint64]{Name: "mad.m", Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
-			panic("mad")
-		}})
+		// In a Value it would be the metric's failure alone.
+		a.Callbacks.Fetch = func(context.Context, *pmda.Request, []pdu.PMID, *pdu.ResultWriter) error { panic("mad") }
 		if err := s.Add(a); err != nil {
 			t.Fatal(err)
 		}
