@@ -548,7 +548,9 @@ func TestServeAgentLog(t *testing.T) {
 	a := &pmda.Agent{Name: "x", Domain: 1, Logger: slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	a.Callbacks.Desc = func(context.Context, *pmda.Request, pdu.PMID) (pdu.Desc, error) { panic("oh no") }
 	register(t, a, pmda.Metric[int32]{Name: "x.limit", Value: always[int32](1),
-		Store: func(_ context.Context, _ *pmda.Request, _ pdu.Instance, v int32) error { return fmt.Errorf("store %d", v) }})
+		Store: func(_ context.Context, _ *pmda.Request, _ pdu.Instance, v int32) error {
+			return fmt.Errorf("store %d", v)
+		}})
 	for _, h := range []pmda.Handler{a, pmda.Serial(a), struct{ *pmda.Agent }{a}} {
 		p := serve(t.Context(), t, h)
 		p.ask(0, pdu.DescReq{})
