@@ -83,7 +83,7 @@ func (c *chaos) anyMoody(ds []pdu.Domain) bool { return slices.ContainsFunc(ds, 
 // moody reports whether something may be wrong with an agent. One in another
 // process is late, and then owes an answer, also if the machine stands still.
 func (c *chaos) moody(d pdu.Domain) bool {
-	return !slices.Contains(c.healthy, d) || d == c.outside && c.standstill(time.Now().Add(-3*c.timeout), c.timeout/2)
+	return !slices.Contains(c.healthy, d) || d == c.outside && c.standstill(time.Now().Add(-3*c.timeout), c.timeout/6)
 }
 
 // distant reports whether others have a share in how soon an agent answers.
@@ -538,5 +538,10 @@ func (before stock) compare(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	buf := make([]byte, 1<<20)
+	dir, _ := os.ReadDir("/proc/self/fd")
+	for _, f := range dir {
+		to, _ := os.Readlink(filepath.Join("/proc/self/fd", f.Name()))
+		t.Logf("descriptor %s is %s", f.Name(), to)
+	}
 	t.Errorf("before: %+v\nafter: %+v\n%s", before, now, buf[:runtime.Stack(buf, now.goroutines > before.goroutines)])
 }

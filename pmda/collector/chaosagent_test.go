@@ -323,7 +323,7 @@ func (d *dice) n(n int) int {
 func (d *dice) upTo(t time.Duration) time.Duration { return time.Duration(d.n(int(t))) }
 
 // lieInsts is how many instances a lying agent has.
-const lieInsts = 100000
+const lieInsts = 20000
 
 // lieAtom stands where a number is promised.
 func lieAtom(id pdu.PMID, inst pdu.InstID) pdu.Atom {
