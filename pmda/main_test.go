@@ -283,6 +283,31 @@ func TestRunSockets(t *testing.T) {
 	}
 }
 
+// TestRunSocketInUse lets an agent find another that waits at its socket: it
+// gives way, and the other does not notice.
+func TestRunSocketInUse(t *testing.T) {
+	path := filepath.Join(pcptest.ShortDir(t), "s")
+	first := run(t, &pmda.Daemon{Agent: clockAgent()}, nil, nil, "-u", path)
+	for range 1000 {
+		if _, err := os.Stat(path); err == nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	var errs strings.Builder
+	second := pmda.Daemon{Agent: clockAgent()}
+	if status := second.Run(t.Context(), []string{"clock", "-u", path}, nil, nil, &errs); status != 1 ||
+		!strings.Contains(errs.String(), "Critical: -u "+path+": another program listens on the socket: end it, or give this one another name") {
+		t.Errorf("status %d, %s", status, &errs)
+	}
+	c := dial(t, "unix", path)
+	if d := hello(t, c).domain(); d != 251 {
+		t.Errorf("the domain is %d", d)
+	}
+	c.Close()
+	first.end(0)
+}
+
 // listens waits for the address in the log.
 func (r *running) listens() string {
 	r.t.Helper()

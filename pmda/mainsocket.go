@@ -2,12 +2,14 @@ package pmda
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
 	"os"
 	"strconv"
+	"syscall"
 )
 
 // listen opens the socket that the collector will connect to; there is none if
@@ -49,13 +51,16 @@ func lookupPort(ctx context.Context, s string) (int, error) {
 	return net.DefaultResolver.LookupPort(ctx, "tcp", s)
 }
 
-// listenUnix replaces a socket that is there already. Its own stays when the
+// listenUnix replaces a socket that nobody listens on. Its own stays when the
 // agent has ended, as with C agents: a collector that starts the agent again
 // may look for it early.
 func listenUnix(ctx context.Context, path string, log *slog.Logger) (net.Listener, error) {
 	if st, err := os.Lstat(path); err == nil {
 		if st.Mode()&fs.ModeSocket == 0 {
 			return nil, fmt.Errorf("-u %s: the file exists and is not a socket", path)
+		}
+		if inUse(path) {
+			return nil, fmt.Errorf("-u %s: another program listens on the socket: end it, or give this one another name", path)
 		}
 		log.Warn("replaces the socket " + path)
 		if err := os.Remove(path); err != nil {
@@ -72,6 +77,18 @@ func listenUnix(ctx context.Context, path string, log *slog.Logger) (net.Listene
 		return nil, fmt.Errorf("-u: %w", err)
 	}
 	return ln, nil
+}
+
+// inUse reports whether a program listens on a socket. To connect would end an
+// agent, which serves whoever comes first. Datagrams are refused by all: with
+// EPROTOTYPE where there is a listener, with ECONNREFUSED where there is none.
+func inUse(path string) bool {
+	c, err := net.Dial("unixgram", path)
+	if err == nil {
+		c.Close()
+		return true
+	}
+	return errors.Is(err, syscall.EPROTOTYPE)
 }
 
 // accept waits for the collector; nobody else is let in after it.
