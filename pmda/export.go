@@ -201,7 +201,11 @@ func (d *Daemon) export(c *command, p process) error {
 		_, err := p.stdout.Write(files[i].Data)
 		return err
 	}
-	return d.Agent.install(c.install, files)
+	if err := d.Agent.install(c.install, files); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "Installed in %s. Next, as root: cd %[1]s && ./Install\n", c.install)
+	return err
 }
 
 // install writes the files, and the program that runs, into a directory.

@@ -151,8 +151,12 @@ func install(t *testing.T, a *pmda.Agent) (dir string) {
 	var errs strings.Builder
 	d := pmda.Daemon{Agent: a}
 	for range 2 { // again over the first
-		if status := d.Run(t.Context(), []string{"x", "--install=" + dir}, nil, nil, &errs); status != 0 {
+		var out strings.Builder
+		if status := d.Run(t.Context(), []string{"x", "--install=" + dir}, nil, &out, &errs); status != 0 {
 			t.Fatalf("status %d, %s", status, &errs)
+		}
+		if want := "Installed in " + dir + ". Next, as root: cd " + dir + " && ./Install\n"; out.String() != want {
+			t.Errorf("printed %q, want %q", &out, want)
 		}
 	}
 	return dir
