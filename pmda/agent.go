@@ -27,7 +27,8 @@ type Agent struct {
 	// Name is the agent's name, such as "cache"; its metrics are usually called
 	// cache.something.
 	Name string
-	// Domain numbers the agent; see Info.
+	// Domain numbers the agent, 1 to pdu.MaxDomain; 385 to 510 are free for agents
+	// of one's own. No two agents of a collector have the same.
 	Domain pdu.Domain
 	// DomainLabels is a JSON object with the labels of the domain. Empty means
 	// {"agent":"NAME"}; what is given replaces that.
@@ -166,15 +167,19 @@ func (a *Agent) Err() error {
 	if a.Name == "" {
 		return errors.New("pmda: agent without a Name")
 	}
+	const free = "385 to 510 are free for agents of one's own"
+	if a.Domain == 0 {
+		return fmt.Errorf("pmda: agent %s: needs a Domain: %s", a.Name, free)
+	}
 	if a.Domain < 0 || a.Domain > pdu.MaxDomain {
-		return fmt.Errorf("pmda: agent %s: domain %d out of range (0..%d)", a.Name, a.Domain, pdu.MaxDomain)
+		return fmt.Errorf("pmda: agent %s: Domain %d out of range (1..%d): %s", a.Name, a.Domain, pdu.MaxDomain, free)
 	}
 	for cluster, json := range a.ClusterLabels {
-		if err := checkLabels(json); err != nil {
-			return fmt.Errorf("pmda: agent %s: cluster %d: %w", a.Name, cluster, err)
+		if err := checkLabels(fmt.Sprintf("ClusterLabels[%d]", cluster), json); err != nil {
+			return fmt.Errorf("pmda: agent %s: %w", a.Name, err)
 		}
 	}
-	if err := checkLabels(a.DomainLabels); err != nil {
+	if err := checkLabels("DomainLabels", a.DomainLabels); err != nil {
 		return fmt.Errorf("pmda: agent %s: %w", a.Name, err)
 	}
 	a.mu.Lock()
@@ -209,7 +214,8 @@ func (a *Agent) Log() *slog.Logger {
 var discard = slog.New(slog.DiscardHandler)
 
 // Namespace is the names of the agent's metrics; the pointer is the same until
-// they change.
+// they change. Its Lookup gives the PMID of a name, such as that of an event's
+// parameter.
 func (a *Agent) Namespace() *pmns.Tree { return a.snapshot().tree }
 
 // Info is the name and the domain.

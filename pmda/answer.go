@@ -216,10 +216,11 @@ func (d defaults) labelsOf(in *InDom, i pdu.Instance) pdu.LabelSet {
 	if in.InstanceLabels == nil {
 		return pdu.LabelSet{Inst: i.ID}
 	}
-	s, err := pdu.ParseLabels(pdu.LabelInstances, in.InstanceLabels(i), false)
+	text := in.InstanceLabels(i)
+	s, err := pdu.ParseLabels(pdu.LabelInstances, text, false)
 	if err != nil {
 		if !in.labelsWrong.Swap(true) { // many instances are likely to have the same fault
-			d.a.warn(err, "bad labels of an instance", slog.String("indom", in.Name), slog.String("instance", i.Name))
+			d.a.warn(err, "bad labels of an instance", slog.String("indom", in.Name), slog.String("instance", i.Name), slog.String("labels", excerpt(text)))
 		}
 		s = pdu.LabelSet{Err: pdu.FromError(err)}
 	}
@@ -228,14 +229,35 @@ func (d defaults) labelsOf(in *InDom, i pdu.Instance) pdu.LabelSet {
 }
 
 // checkLabels refuses text that is not an object of labels; none is right.
-func checkLabels(json string) error {
-	if json == "" {
-		return nil
-	}
+func checkLabels(field, json string) error {
 	if _, err := pdu.ParseLabels(pdu.LabelItem, json, false); err != nil {
-		return fmt.Errorf("labels: %w", err)
+		return fmt.Errorf("%s %s: %w", field, excerpt(json), err)
 	}
 	return nil
+}
+
+// excerpt quotes the beginning of a text.
+func excerpt(s string) string {
+	const most = 60
+	if len(s) <= most {
+		return fmt.Sprintf("%#q", s)
+	}
+	return fmt.Sprintf("%#q...", strings.ToValidUTF8(s[:most], ""))
+}
+
+// LabelJSON is labels as the text that DomainLabels, Labels and InstanceLabels
+// take, with quotes and escapes where they are due. The values are whatever
+// encoding/json makes text of. Of labels that cannot be, such as one with a bad
+// name, it is a text that is refused where it is used, and says why.
+func LabelJSON(labels map[string]any) string {
+	if len(labels) == 0 {
+		return ""
+	}
+	s, err := pdu.MakeLabels(pdu.LabelItem, labels, false)
+	if err != nil {
+		return err.Error()
+	}
+	return string(s.JSON)
 }
 
 // DefaultLabels is the default label set of an agent's domain, {"agent":"NAME"};

@@ -168,7 +168,7 @@ func TestLabels(t *testing.T) {
 	if _, err := a.Labels(t.Context(), request(), uint32(d.ID()), pdu.LabelInstances); err != nil { // once more
 		t.Error(err)
 	}
-	if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), `instance=bad`) {
+	if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "instance=bad labels=`{`") {
 		t.Errorf("log: %s", log.String())
 	}
 	if _, err := a.Labels(t.Context(), request(), 0, 3); !errors.Is(err, pdu.ErrType) {
@@ -313,5 +313,27 @@ func TestConformance(t *testing.T) {
 			pmdatest.Run(t, m, pmdatest.Names(a.Namespace()))
 			must(t, ours.Close(), <-served)
 		})
+	}
+}
+
+func TestLabelJSON(t *testing.T) {
+	for _, tt := range []struct {
+		labels map[string]any
+		want   string
+		err    string
+	}{
+		{nil, "", ""},
+		{map[string]any{"path": `C:\"<x>"`, "n": 1, "on": true, "a": map[string]int{"b": 2}}, `{"a":{"b":2},"n":1,"on":true,"path":"C:\\\"<x>\""}`, ""},
+		{map[string]any{"7": 1}, `labels: bad name "7": Invalid argument`, `bad name "7"`},
+		{map[string]any{"f": func() {}}, "labels: json: unsupported type: func(): Invalid argument", "unsupported type: func()"},
+	} {
+		got := pmda.LabelJSON(tt.labels)
+		if got != tt.want {
+			t.Errorf("%v: %s, want %s", tt.labels, got, tt.want)
+		}
+		err := (&pmda.Agent{Name: "a", Domain: 251, DomainLabels: got}).Err()
+		if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("%v: Err: %v, want %q in it", tt.labels, err, tt.err)
+		}
 	}
 }

@@ -29,7 +29,8 @@ type InDom struct {
 	// Labels is a JSON object with the labels of the domain. Empty means none.
 	Labels string
 	// InstanceLabels gives a JSON object with the labels of an instance; nil, or
-	// an empty answer, means none. It may be called by several goroutines at once.
+	// an empty answer, means none. LabelJSON makes one of a map. It may be called by
+	// several goroutines at once.
 	InstanceLabels func(i pdu.Instance) string
 	// Refresh, if not nil, is called before the instances are looked at for a
 	// request: before each fetch of a metric of this domain, once, and before each
@@ -66,8 +67,8 @@ type instances struct {
 func (a *Agent) AddInDom(name string, instances ...string) *InDom {
 	d := &InDom{Name: name, Serial: nextSerial}
 	if err := a.Attach(d); err == nil {
-		if err := d.Update(instances...); err != nil {
-			a.refuse("instance domain "+name, err)
+		if err := d.update(instances); err != nil {
+			a.refuse(fmt.Sprintf("instance domain %q", name), err)
 		}
 	}
 	return d
@@ -80,17 +81,17 @@ const nextSerial = -1 << 31
 // range, labels that are not JSON, an InDom or Group that another agent has.
 func (a *Agent) Attach(d *InDom) error {
 	if err := a.attach(d); err != nil {
-		return a.refuse("instance domain "+d.Name, err)
+		return a.refuse(fmt.Sprintf("instance domain %q", d.Name), err)
 	}
 	return nil
 }
 
 func (a *Agent) attach(d *InDom) error {
-	if err := checkLabels(d.Labels); err != nil {
+	if err := checkLabels("Labels", d.Labels); err != nil {
 		return err
 	}
 	if d.Group != nil && d.Group.agent != a {
-		return errors.New("its Group belongs to another agent")
+		return fmt.Errorf("its Group belongs to agent %s", d.Group.agent.Name)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -177,7 +178,7 @@ func (d *InDom) Instances() []pdu.Instance { return d.state().list }
 func (d *InDom) Set(instances ...pdu.Instance) error {
 	s, err := newInstances(slices.Clone(instances))
 	if err != nil {
-		return fmt.Errorf("instance domain %s: %w", d.Name, err)
+		return fmt.Errorf("instance domain %q: %w", d.Name, err)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -192,6 +193,13 @@ func (d *InDom) Set(instances ...pdu.Instance) error {
 // the names of the one before costs little. The counterpart of
 // pmdaCacheStore(3) for all instances at once.
 func (d *InDom) Update(names ...string) error {
+	if err := d.update(names); err != nil {
+		return fmt.Errorf("instance domain %q: %w", d.Name, err)
+	}
+	return nil
+}
+
+func (d *InDom) update(names []string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.updated != nil && slices.Equal(names, d.updated) {
@@ -211,12 +219,12 @@ func (d *InDom) Update(names ...string) error {
 		list[i] = pdu.Instance{ID: id, Name: n}
 	}
 	if next > math.MaxInt32+1 {
-		return fmt.Errorf("instance domain %s: no IDs are left for new instances", d.Name)
+		return errors.New("no IDs are left for new instances")
 	}
 	slices.SortFunc(list, func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
 	s, err := newInstances(list)
 	if err != nil {
-		return fmt.Errorf("instance domain %s: %w", d.Name, err)
+		return err
 	}
 	for _, i := range list {
 		d.ids[i.Name] = i.ID
@@ -243,7 +251,9 @@ func newInstances(list []pdu.Instance) (*instances, error) {
 			return nil, fmt.Errorf("instance %d %q: needs a name and an ID of 0 or more", i.ID, i.Name)
 		}
 		short, _, _ := strings.Cut(i.Name, " ")
-		if other, ok := s.byName[short]; ok {
+		if other, ok := s.byName[short]; ok && list[other].Name == i.Name {
+			return nil, fmt.Errorf("instance %q is given twice", i.Name)
+		} else if ok {
 			return nil, fmt.Errorf("instances %q and %q are the same up to the first space", list[other].Name, i.Name)
 		}
 		s.byName[short] = at

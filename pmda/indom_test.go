@@ -30,13 +30,13 @@ func TestSetErrors(t *testing.T) {
 		{"no ID", []pdu.Instance{{ID: pdu.NoInst, Name: "x"}}, `instance -1 "x": needs`},
 		{"same ID", []pdu.Instance{{ID: 0, Name: "w"}, {ID: 3, Name: "x"}, {ID: 3, Name: "y"}}, `"x" and "y" have the same ID 3`},
 		{"same ID as the first", []pdu.Instance{{ID: 0, Name: "w"}, {ID: 0, Name: "x"}}, `"w" and "x" have the same ID 0`},
-		{"same name", []pdu.Instance{{ID: 0, Name: "x"}, {ID: 1, Name: "x"}}, `"x" and "x" are the same up to the first space`},
+		{"same name", []pdu.Instance{{ID: 0, Name: "x"}, {ID: 1, Name: "x"}}, `instance "x" is given twice`},
 		{"same short name", []pdu.Instance{{ID: 0, Name: "x 1"}, {ID: 1, Name: "x"}}, `"x 1" and "x" are the same up to the first space`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := &pmda.Agent{Name: "a", Domain: 251}
 			d := a.AddInDom("disk", "old")
-			if err := d.Set(c.insts...); err == nil || !strings.HasPrefix(err.Error(), "instance domain disk: ") || !strings.Contains(err.Error(), c.want) {
+			if err := d.Set(c.insts...); err == nil || !strings.HasPrefix(err.Error(), `instance domain "disk": `) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Set: %v, want %q in it", err, c.want)
 			}
 			if diff := gocmp.Diff([]pdu.Instance{{ID: 0, Name: "old"}}, d.Instances()); diff != "" {
@@ -60,7 +60,7 @@ func TestUpdateSteps(t *testing.T) {
 		{func() error { return d.Update("b", "a") }, insts(pdu.Instance{ID: 0, Name: "b"}, pdu.Instance{ID: 1, Name: "a"}), ""},
 		{func() error { return d.Update("a", "b") }, insts(pdu.Instance{ID: 0, Name: "b"}, pdu.Instance{ID: 1, Name: "a"}), ""},
 		{func() error { return d.Update("c", "a") }, insts(pdu.Instance{ID: 1, Name: "a"}, pdu.Instance{ID: 2, Name: "c"}), ""},
-		{func() error { return d.Update("d", "d") }, insts(pdu.Instance{ID: 1, Name: "a"}, pdu.Instance{ID: 2, Name: "c"}), "same"},
+		{func() error { return d.Update("d", "d") }, insts(pdu.Instance{ID: 1, Name: "a"}, pdu.Instance{ID: 2, Name: "c"}), `instance domain "i": instance "d" is given twice`},
 		{func() error { return d.Update("") }, insts(pdu.Instance{ID: 1, Name: "a"}, pdu.Instance{ID: 2, Name: "c"}), "needs a name"},
 		{func() error { return d.Update("e", "b") }, insts(pdu.Instance{ID: 0, Name: "b"}, pdu.Instance{ID: 3, Name: "e"}), ""},
 		{func() error { return d.Update() }, nil, ""},

@@ -49,7 +49,8 @@ type Metric[T pdu.Scalar] struct {
 	InDom *InDom
 	// Group, if not nil, is refreshed before the values are asked for.
 	Group *Group
-	// Labels is a JSON object with the labels of the metric. Empty means none.
+	// Labels is a JSON object with the labels of the metric; see LabelJSON. Empty
+	// means none.
 	Labels string
 
 	// Value gives the value of one instance, of Instance{pdu.NoInst, ""} if the
@@ -100,15 +101,17 @@ func Register[T pdu.Scalar](a *Agent, m Metric[T]) error {
 		e.sem = pdu.SemInstant
 	}
 	if err := checkType(e.typ, ofT); err != nil {
-		return a.refuse(m.Name, err)
+		return a.refuseMetric(m.Name, err)
 	}
 	switch {
 	case m.Value != nil && m.Values == nil:
 		e.fetch = fetchEach(m.Value)
 	case m.Values != nil && m.Value == nil:
 		e.fetch = fetchAll(m.Values)
+	case m.Value == nil:
+		return a.refuseMetric(m.Name, errors.New("has no values: set Value or Values"))
 	default:
-		return a.refuse(m.Name, errors.New("needs either Value or Values"))
+		return a.refuseMetric(m.Name, errors.New("has both Value and Values: set one of them"))
 	}
 	if m.Store != nil {
 		e.store = func(ctx context.Context, r *Request, i pdu.Instance, at pdu.Atom) error {
@@ -136,9 +139,13 @@ func checkType(t, ofT pdu.Type) error {
 	return fmt.Errorf("type %v cannot hold Go values of type %v", t, ofT)
 }
 
+func (a *Agent) refuseMetric(name string, err error) error {
+	return a.refuse(fmt.Sprintf("register %q", name), err)
+}
+
 // refuse makes, remembers and returns the error of a registration.
 func (a *Agent) refuse(what string, err error) error {
-	err = fmt.Errorf("pmda: agent %s: register %q: %w", a.Name, what, err)
+	err = fmt.Errorf("pmda: agent %s: %s: %w", a.Name, what, err)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.failLocked(err)
@@ -148,7 +155,7 @@ func (a *Agent) refuse(what string, err error) error {
 // enter puts a metric into the tables.
 func (a *Agent) enter(m *metric) error {
 	if err := a.tryEnter(m); err != nil {
-		return a.refuse(m.name, err)
+		return a.refuseMetric(m.name, err)
 	}
 	return nil
 }
@@ -162,14 +169,20 @@ func (a *Agent) tryEnter(m *metric) error {
 	default:
 		return fmt.Errorf("no semantics have the number %d", m.sem)
 	}
-	if err := checkLabels(m.labels); err != nil {
+	if err := checkLabels("Labels", m.labels); err != nil {
 		return err
 	}
-	if m.indom != nil && m.indom.agent.Load() != a {
-		return errors.New("its InDom belongs to no or another agent")
+	if m.indom != nil {
+		switch o := m.indom.agent.Load(); o {
+		case a:
+		case nil:
+			return errors.New("its InDom belongs to no agent: make it with AddInDom or Attach it")
+		default:
+			return fmt.Errorf("its InDom belongs to agent %s", o.Name)
+		}
 	}
 	if m.group != nil && m.group.agent != a {
-		return errors.New("its Group belongs to another agent")
+		return fmt.Errorf("its Group belongs to agent %s", m.group.agent.Name)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

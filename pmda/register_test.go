@@ -70,10 +70,10 @@ func TestRegisterErrors(t *testing.T) {
 		{"name in use", func(m *pmda.Metric[uint32]) { m.Name = "a.used" }, `register "a.used": the name is in use`},
 		{"below a metric", func(m *pmda.Metric[uint32]) { m.Name = "a.used.x" }, `"a.used" is a metric`},
 		{"above a metric", func(m *pmda.Metric[uint32]) { m.Name = "a" }, `there are names below it`},
-		{"no values", func(m *pmda.Metric[uint32]) { m.Value = nil }, "needs either Value or Values"},
+		{"no values", func(m *pmda.Metric[uint32]) { m.Value = nil }, `register "a.b": has no values: set Value or Values`},
 		{"two kinds of values", func(m *pmda.Metric[uint32]) {
 			m.Values = func(context.Context, *pmda.Request, *pmda.Set[uint32]) error { return nil }
-		}, "needs either Value or Values"},
+		}, `register "a.b": has both Value and Values: set one of them`},
 		{"ID in use", func(m *pmda.Metric[uint32]) { m.ID = pmda.Item(0, 0) }, `the ID 0.0 is in use by "a.used"`},
 		{"ID out of range", func(m *pmda.Metric[uint32]) { m.ID = pmda.Item(0, 1024) }, "make it with Item"},
 		{"cluster out of range", func(m *pmda.Metric[uint32]) { m.ID = pmda.Item(4096, 0) }, "make it with Item"},
@@ -82,10 +82,10 @@ func TestRegisterErrors(t *testing.T) {
 		{"other type", func(m *pmda.Metric[uint32]) { m.Type = pdu.TypeDouble }, "type DOUBLE cannot hold Go values of type U32"},
 		{"events of numbers", func(m *pmda.Metric[uint32]) { m.Type = pdu.TypeEvent }, "type EVENT cannot hold"},
 		{"bad semantics", func(m *pmda.Metric[uint32]) { m.Sem = 2 }, "no semantics have the number 2"},
-		{"bad labels", func(m *pmda.Metric[uint32]) { m.Labels = "{" }, "labels: "},
-		{"free InDom", func(m *pmda.Metric[uint32]) { m.InDom = &pmda.InDom{} }, "its InDom belongs to no or another agent"},
-		{"foreign InDom", func(m *pmda.Metric[uint32]) { m.InDom = foreign }, "its InDom belongs to no or another agent"},
-		{"foreign Group", func(m *pmda.Metric[uint32]) { m.Group = foreignGroup }, "its Group belongs to another agent"},
+		{"bad labels", func(m *pmda.Metric[uint32]) { m.Labels = "{" }, "Labels `{`: labels: "},
+		{"free InDom", func(m *pmda.Metric[uint32]) { m.InDom = &pmda.InDom{} }, "its InDom belongs to no agent: make it with AddInDom or Attach it"},
+		{"foreign InDom", func(m *pmda.Metric[uint32]) { m.InDom = foreign }, "its InDom belongs to agent other"},
+		{"foreign Group", func(m *pmda.Metric[uint32]) { m.Group = foreignGroup }, "its Group belongs to agent other"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := &pmda.Agent{Name: "a", Domain: 251}
@@ -120,12 +120,12 @@ func TestAttachErrors(t *testing.T) {
 		d    *pmda.InDom
 		want string
 	}{
-		{"serial in use", &pmda.InDom{Name: "x"}, `register "instance domain x": serial 0 is in use by "first"`},
+		{"serial in use", &pmda.InDom{Name: "x"}, `pmda: agent a: instance domain "x": serial 0 is in use by "first"`},
 		{"negative", &pmda.InDom{Name: "x", Serial: -1}, "serial -1 out of range (0..4194303)"},
 		{"too high", &pmda.InDom{Name: "x", Serial: 1 << 22}, "serial 4194304 out of range"},
-		{"labels", &pmda.InDom{Name: "x", Serial: 1, Labels: "[]"}, "labels: "},
+		{"labels", &pmda.InDom{Name: "x", Serial: 1, Labels: "[]"}, "Labels `[]`: labels: "},
 		{"attached", foreign, "it is attached already"},
-		{"foreign Group", &pmda.InDom{Name: "x", Serial: 1, Group: foreignGroup}, "its Group belongs to another agent"},
+		{"foreign Group", &pmda.InDom{Name: "x", Serial: 1, Group: foreignGroup}, "its Group belongs to agent other"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := &pmda.Agent{Name: "a", Domain: 251}
@@ -138,19 +138,20 @@ func TestAttachErrors(t *testing.T) {
 	}
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	a.AddInDom("twins", "x 1", "x 2")
-	if err := a.Err(); err == nil || !strings.Contains(err.Error(), `"x 1" and "x 2" are the same up to the first space`) {
+	if err := a.Err(); err == nil || !strings.Contains(err.Error(), `agent a: instance domain "twins": instances "x 1" and "x 2" are the same up to the first space`) {
 		t.Errorf("AddInDom with twins: %v", err)
 	}
 }
 
 func TestAgentErr(t *testing.T) {
 	for want, a := range map[string]*pmda.Agent{
-		"pmda: agent without a Name":                       {Domain: 1},
-		"pmda: agent a: domain 511 out of range (0..510)":  {Name: "a", Domain: 511},
-		"pmda: agent a: domain -1 out of range (0..510)":   {Name: "a", Domain: -1},
-		"pmda: agent a: labels: ":                          {Name: "a", Domain: 1, DomainLabels: "{"},
-		"pmda: agent a: cluster 3: labels: ":               {Name: "a", Domain: 1, ClusterLabels: map[int]string{3: "{"}},
-		"pmda: agent a: register \"\": needs either Value": {Name: "a", Domain: 1},
+		"pmda: agent without a Name": {Domain: 1},
+		"pmda: agent a: needs a Domain: 385 to 510 are free for agents of one's own":                   {Name: "a"},
+		"pmda: agent a: Domain 511 out of range (1..510): 385 to 510 are free for agents of one's own": {Name: "a", Domain: 511},
+		"pmda: agent a: Domain -1 out of range (1..510): 385":                                          {Name: "a", Domain: -1},
+		"pmda: agent a: DomainLabels `{`: labels: ":                                                    {Name: "a", Domain: 1, DomainLabels: "{"},
+		"pmda: agent a: ClusterLabels[3] \"`" + strings.Repeat("x", 59) + "\"...: labels: ":            {Name: "a", Domain: 1, ClusterLabels: map[int]string{3: "`" + strings.Repeat("x", 70)}},
+		"pmda: agent a: register \"\": has no values":                                                  {Name: "a", Domain: 1},
 	} {
 		if strings.Contains(want, "register") {
 			_ = pmda.Register(a, pmda.Metric[int32]{})
