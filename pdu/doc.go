@@ -33,8 +33,8 @@
 //		fmt.Println(inst, value)
 //	}
 //
-// Programs that only want values are better served by package pmapi; agents by
-// package pmda. Package pdutest plays the other side in tests.
+// Agents are better served by package pmda. Package pdutest plays the other side
+// in tests.
 //
 // # Kinds and structs
 //

@@ -10,10 +10,10 @@ import (
 )
 
 // An EventBuilder makes values of TypeEvent, or of TypeHighResEvent if HighRes
-// is set: Begin starts a record, Param adds to it, Atom is the value. The first
-// failure sticks and Atom reports it. The zero value is ready for use; a used
-// one allocates nothing after Reset unless its arrays grow. One goroutine at a
-// time.
+// is set: Begin starts a record, Param adds to it, Atom is the value, whose Bytes
+// an agent's metric of []byte gives. The first failure sticks and Atom reports it.
+// The zero value is ready for use; a used one allocates nothing after Reset unless
+// its arrays grow. One goroutine at a time.
 type EventBuilder struct {
 	HighRes bool // set before the first record
 

@@ -47,7 +47,7 @@
 // as pdu.ErrAgain or pdu.ErrAppVersion as it is, an errno as its number. Other
 // errors go to the Logger, once for as long as they stay the same. A panic fails
 // its own metric and is logged likewise. An event array is a []byte, with Type set and
-// pdu.EventBuilder to make it.
+// pdu.EventBuilder to make it; [Agent.Namespace] has the PMIDs of its parameters.
 //
 // # Instances that come and go
 //

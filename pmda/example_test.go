@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
@@ -149,6 +150,33 @@ func ExampleMetric_store() {
 	// Output:
 	// <nil>
 	// cache.limit 20
+}
+
+// A metric of events has values of []byte, its parameters are metrics too, mostly
+// without a value of their own.
+func ExampleMetric_events() {
+	a := &pmda.Agent{Name: "log", Domain: 404}
+	pmda.Register(a, pmda.Metric[string]{Name: "log.param.message",
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (string, error) { return "", pmda.NoValue }})
+	message, err := a.Namespace().Lookup("log.param.message")
+	if err != nil {
+		fmt.Println(err)
+	}
+	pmda.Register(a, pmda.Metric[[]byte]{
+		Name: "log.records",
+		Type: pdu.TypeEvent,
+		Value: func(context.Context, *pmda.Request, pdu.Instance) ([]byte, error) {
+			var b pdu.EventBuilder
+			b.Begin(time.Unix(1700000000, 0), pdu.EventPoint)
+			b.Param(message, pdu.String("disk full"))
+			v, err := b.Atom()
+			return v.Bytes(), err
+		},
+	})
+	show(a)
+	// Output:
+	// log.param.message
+	// log.records [1 event record]
 }
 
 // One look at the source gives both the instances and the values of several

@@ -17,8 +17,9 @@ import (
 // pipes that a collector has made standard input and output, or on the socket
 // that an option names. It takes the options that PCP's agents take; --help
 // lists them. The log is the file NAME.log in the working directory unless -l
-// names another, "-" being standard error. It also installs the program into a
-// PCP; see --install.
+// names another, "-" being standard error; leave a.Logger nil to have what goes
+// wrong in callbacks there too. It also installs the program into a PCP; see
+// --install.
 //
 // What the agent prints by mistake goes to the log. Started by root, it becomes
 // the user pcp, if there is one, or that of -U. It ends with status 0 when the
@@ -43,16 +44,17 @@ type Daemon struct {
 	User string
 	// PipeOnly leaves out the options for sockets.
 	PipeOnly bool
-	// Help is a file with help texts, in the form that newhelp(1) compiles, which
-	// replace those of the Agent if it exists; an installation may have words of its
-	// own. -h names another.
+	// Help names a file with help texts, in the form that newhelp(1) compiles, which
+	// replace those of the Agent: an installation may have words of its own. There
+	// need not be such a file, and empty means none.
 	Help string
-	// HelpFile adds the option -h, which names a file with help texts in the form
-	// that newhelp(1) compiles. They replace those of the Agent.
+	// HelpFile says that there is an option -h, which names the file to use instead
+	// of Help.
 	HelpFile bool
 	// Options are further options.
 	Options []Option
-	// Operands, if not nil, gets the arguments that are no options.
+	// Operands, if not nil, gets the arguments that are no options; else they are
+	// passed over, as C agents do.
 	Operands func(args []string) error
 }
 
