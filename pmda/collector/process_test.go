@@ -231,7 +231,9 @@ func TestAgentRestarts(t *testing.T) {
 			t.Errorf("restarted %v after the time before", d)
 		}
 	}
-	if got, want := g.ask(pdu.Fetch{PMIDs: []pdu.PMID{moodMetric}}), "change: add agent,restart agent,drop agent"; got != want {
+	// The last death may have been told with the answer of the fetch that was its
+	// cause.
+	if got := g.ask(pdu.Fetch{PMIDs: []pdu.PMID{moodMetric}}); got != "change: add agent,restart agent,drop agent" && got != "change: add agent,restart agent" {
 		t.Errorf("told %q", got)
 	}
 	g.hear()
