@@ -27,6 +27,7 @@ type Stream interface {
 const (
 	DefaultTimeout      = 5 * time.Second
 	DefaultHelloTimeout = 3 * time.Second
+	DefaultPatience     = 30 * time.Second
 )
 
 // owedTimeouts is how many time-outs an agent gets for an answer that nobody
@@ -38,6 +39,10 @@ type RemoteConfig struct {
 	// Timeout limits an exchange, from its turn on, and the wait for the turn; 0
 	// means DefaultTimeout, less than 0 no limit.
 	Timeout time.Duration
+	// Patience is the least time that an agent gets for an answer that nobody waits
+	// for any more, if ten times Timeout is less; 0 means DefaultPatience, less
+	// than 0 nothing.
+	Patience time.Duration
 	// HelloTimeout limits the wait for the agent's first PDU; 0 means
 	// DefaultHelloTimeout.
 	HelloTimeout time.Duration
@@ -70,9 +75,9 @@ type RemoteConfig struct {
 // The connection is given up when it fails, when the agent has not taken a whole
 // request within a time-out, when it sends what it was not asked for (an answer
 // of the wrong kind, malformed, or about something else: pdu.ErrIPC), or when an
-// owed answer does not come within ten time-outs. From then on everything fails
-// with pdu.ErrNoAgent, and Done is closed. Whether an agent has ended shows when
-// it is asked something.
+// owed answer does not come within ten time-outs, at least Patience. From then
+// on everything fails with pdu.ErrNoAgent, and Done is closed. Whether an agent
+// has ended shows when it is asked something.
 //
 // Safe for concurrent use.
 type Remote struct {
@@ -116,6 +121,9 @@ const (
 // and answers it. On failure the stream is closed; the error is pdu.ErrTimeout
 // if the hello did not come in time.
 func NewRemote(info Info, s Stream, cfg RemoteConfig) (*Remote, error) {
+	if cfg.Patience == 0 {
+		cfg.Patience = DefaultPatience
+	}
 	if cfg.HelloTimeout == 0 {
 		cfg.HelloTimeout = DefaultHelloTimeout
 	}
@@ -171,6 +179,9 @@ func (m *Remote) Err() error {
 	defer m.mu.Unlock()
 	return m.err
 }
+
+// Busy reports whether the agent is being asked something, or owes an answer.
+func (m *Remote) Busy() bool { return len(m.turn) > 0 }
 
 // IsReady reports whether the agent answers requests: it is connected and has
 // not said that it is not ready.
@@ -250,7 +261,7 @@ func (m *Remote) become(s remoteState, run func()) bool {
 func (m *Remote) drain(want pdu.Kind) {
 	var limit time.Time
 	if t := time.Duration(m.timeout.Load()); t > 0 {
-		limit = time.Now().Add(owedTimeouts * t)
+		limit = time.Now().Add(max(owedTimeouts*t, m.cfg.Patience))
 	}
 	m.stream.SetReadDeadline(limit)
 	h, body, err := m.conn.Read()

@@ -25,8 +25,8 @@ const restartDelay = time.Minute
 // itself, and then after a signal.
 const reapDelay = time.Second
 
-// hangUpDelay is how long the connection to an agent may outlive its process.
-const hangUpDelay = 50 * time.Millisecond
+// hangUpDelay is how long a request may outlive the process of its agent.
+const hangUpDelay = 100 * time.Millisecond
 
 // listenDelay is how long an agent that the collector has started may take to
 // listen on its socket.
@@ -413,10 +413,11 @@ func (a *agent) attend(p *process) bool {
 			return true
 		case <-exited:
 			if a.kind == KindPipe || !p.cmd.ProcessState.Success() {
-				// A request in progress sees the end itself, and fails with what that is.
-				select {
-				case <-p.Done():
-				case <-time.After(hangUpDelay):
+				if p.Busy() { // the request sees the end itself, and fails with what that is
+					select {
+					case <-p.Done():
+					case <-time.After(hangUpDelay):
+					}
 				}
 				return true
 			}
