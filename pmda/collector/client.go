@@ -152,8 +152,8 @@ func (c *client) sayFarewell() bool {
 	finished, why := c.finished, c.farewell
 	c.mu.Unlock()
 	if finished && why != 0 {
-		c.now = time.Now()
-		c.reply(pdu.Status{Code: why})
+		c.conn.SetWriteDeadline(time.Now().Add(refuseDelay))
+		c.pdus.Write(0, pdu.Status{Code: why})
 	}
 	return finished
 }

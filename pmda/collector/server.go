@@ -139,8 +139,8 @@ type Server struct {
 	serving  bool
 	wg       sync.WaitGroup // clients
 	agentWG  sync.WaitGroup // supervisors and starts of agents
-	closing  sync.Once
-	closeErr error
+	closed   chan struct{}  // closed when all have gone
+	closeErr error          // set before closed is closed
 }
 
 // init completes the Server before its first use.
@@ -168,7 +168,7 @@ func (s *Server) init() {
 		s.files.Store(s.Names)
 		s.access.Store(s.Access)
 		s.agents.Store(&agentTable{})
-		s.ended = make(chan struct{})
+		s.ended, s.closed = make(chan struct{}), make(chan struct{})
 		s.watched, s.unwatch = make(chan struct{}), make(chan struct{})
 		s.add(&agent{handler: newPMCD(s), kind: KindDSO})
 	})
@@ -343,14 +343,21 @@ var errClosed = errors.New("collector: server closed")
 // error that names the agents still running. Called again, it does the same.
 func (s *Server) Close() error {
 	s.init()
-	s.closing.Do(func() { s.closeErr = s.close() })
+	s.mu.Lock()
+	first := !s.hasEnded()
+	if first {
+		close(s.ended)
+	}
+	s.mu.Unlock()
+	if first {
+		s.closeErr = s.close()
+		close(s.closed)
+	}
+	<-s.closed
 	return s.closeErr
 }
 
 func (s *Server) close() error {
-	s.mu.Lock()
-	close(s.ended)
-	s.mu.Unlock()
 	clients := s.clientList()
 	for _, c := range clients {
 		c.finish()

@@ -1,0 +1,849 @@
+package collector
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// helloPDU is what a client that wants nothing special answers to the challenge.
+var helloPDU = pdu.Creds{Version: pdu.ProtocolVersion}
+
+// CREDS in every form, and what a request after it gets: as from C pmcd.
+func TestCreds(t *testing.T) {
+	s := closed(t, &Server{})
+	add(t, s, &fake{name: "a", domain: 10})
+	desc := pdu.DescReq{PMID: pdu.MakePMID(10, 0, 1)}
+	const described = "{Desc:{PMID:10.0.1 Type:U32 InDom:PM_INDOM_NULL Sem:instant Units:}}"
+	fail := func(e pdu.Error) string { return "error: " + e.Error() + "\n" }
+	creds := func(f pdu.Features) pdu.PDU { return pdu.Creds{Version: 2, Features: f} }
+	for _, test := range []struct {
+		name string
+		say  []pdu.PDU
+		want string
+	}{
+		{"plain", []pdu.PDU{helloPDU}, described},
+		{"an older version", []pdu.PDU{pdu.Creds{Version: 1}}, described},
+		{"no version", []pdu.PDU{pdu.Creds{Others: []uint32{5 << 24}}}, ""},
+		{"no version, then one", []pdu.PDU{pdu.Creds{Others: []uint32{5 << 24}}, helloPDU}, described},
+		{"nothing", nil, ""},
+		{"twice", []pdu.PDU{helloPDU, helloPDU}, described},
+		{"unknown feature", []pdu.PDU{creds(0x20)}, fail(pdu.ErrIPC) + described},
+		{"a feature that is not to be asked for", []pdu.PDU{creds(pdu.FeatureLabels)}, fail(pdu.ErrIPC) + described},
+		{"TLS", []pdu.PDU{creds(pdu.FeatureSecure)}, fail(pdu.ErrNotConn) + described},
+		{"TLS acknowledgement", []pdu.PDU{creds(pdu.FeatureSecureAck)}, described},
+		{"compression", []pdu.PDU{creds(pdu.FeatureCompress)}, fail(errNotSupported) + described},
+		{"SASL", []pdu.PDU{creds(pdu.FeatureAuth)}, fail(errNotSupported) + described},
+		{"container", []pdu.PDU{creds(pdu.FeatureContainer)}, fail(errNotSupported) + described},
+		{"credentials of a known user", []pdu.PDU{creds(pdu.FeatureCredsRequired)}, described},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			g := connect(t, s)
+			if got, want := g.hear(), "challenge 0xe00"; got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+			done := make(chan string)
+			go func() { done <- g.end() }()
+			for _, p := range append(test.say, desc) {
+				g.conn.Write(0, p) // the collector may have closed the connection
+			}
+			if test.want != "" {
+				// A request without an answer that shows the end of those before it.
+				g.conn.Write(0, pdu.SetProfile{})
+				g.raw(make([]byte, 12))
+			}
+			if got := <-done; got != test.want {
+				t.Errorf("got  %q\nwant %q", got, test.want)
+			}
+		})
+	}
+}
+
+// Requests and their answers go on in the order of the requests, however they
+// are cut; what cannot be a PDU ends the connection, and nobody else's.
+func TestFraming(t *testing.T) {
+	s := &Server{MaxPDU: 100}
+	add(t, s, &fake{name: "a", domain: 10})
+	addr := serving(t, s)
+	other := overTCP(t, addr).greet()
+	desc := func(item int) pdu.DescReq { return pdu.DescReq{PMID: pdu.MakePMID(10, 0, item)} }
+	head := func(n int, k pdu.Kind) []byte {
+		b := binary.BigEndian.AppendUint32(nil, uint32(n))
+		return append(binary.BigEndian.AppendUint32(b, uint32(k)), 0, 0, 0, 0)
+	}
+	t.Run("pipelined", func(t *testing.T) {
+		g := overTCP(t, addr).greet()
+		var all []byte
+		for i := range 50 {
+			all = append(all, head(16, pdu.KindDescReq)...)
+			all = binary.BigEndian.AppendUint32(all, uint32(desc(i).PMID))
+		}
+		for len(all) > 0 {
+			n := min(7, len(all))
+			g.raw(all[:n])
+			all = all[n:]
+		}
+		for i := range 50 {
+			if got, want := g.hear(), fmt.Sprintf("{Desc:{PMID:10.0.%d ", i); !strings.HasPrefix(got, want) {
+				t.Fatalf("%s, want %s", got, want)
+			}
+		}
+	})
+	t.Run("unknown kinds", func(t *testing.T) {
+		g := overTCP(t, addr).greet()
+		for _, k := range []pdu.Kind{0, 1, 0x6fff, 0x700a, 0x700b, 0x7018, 0x7fffffff} {
+			g.raw(head(12, k))
+			if got, want := g.hear(), "error: "+pdu.ErrIPC.Error(); got != want {
+				t.Errorf("kind %#x: %s", int(k), got)
+			}
+		}
+		if got := g.ask(desc(1)); !strings.HasPrefix(got, "{Desc:") {
+			t.Errorf("afterwards: %s", got)
+		}
+	})
+	for name, b := range map[string][]byte{
+		"short":            head(11, pdu.KindDescReq),
+		"zero":             head(0, pdu.KindDescReq),
+		"negative":         head(-1, pdu.KindDescReq),
+		"nearly 2 GiB":     head(1<<31-1, pdu.KindDescReq),
+		"above the limit":  append(head(101, pdu.KindDescReq), make([]byte, 89)...),
+		"negative kind":    head(12, -1),
+		"http":             []byte("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"),
+		"end within a PDU": head(16, pdu.KindDescReq),
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := overTCP(t, addr).greet()
+			g.raw(b)
+			if strings.HasPrefix(name, "end") {
+				g.net.(*net.TCPConn).CloseWrite()
+			}
+			if got := g.end(); got != "" {
+				t.Errorf("answered %s", got)
+			}
+			if got := other.ask(desc(1)); !strings.HasPrefix(got, "{Desc:") {
+				t.Errorf("another client: %s", got)
+			}
+		})
+	}
+}
+
+// Who says nothing, or half of something, is cut off in time; who is idle is not.
+func TestClientTimeouts(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		act   func(g *prober)
+		after time.Duration // 0 for never
+		line  bool
+	}{
+		{"no hello", func(g *prober) { g.hear() }, 60 * time.Second, true},
+		{"half a hello", func(g *prober) { g.hear(); g.raw([]byte{0, 0, 0, 20, 0}) }, 5 * time.Second, true},
+		{"half a request", func(g *prober) { g.greet(); g.raw([]byte{0}) }, 5 * time.Second, true},
+		{"drop by drop", func(g *prober) {
+			g.greet()
+			go func() {
+				for range 15 {
+					g.raw([]byte{0, 0, 0, 16, 0, 0, 0x70, 4}[:1])
+					time.Sleep(time.Second)
+				}
+			}()
+		}, 5 * time.Second, true},
+		{"half a large request", func(g *prober) {
+			g.greet()
+			g.raw(append([]byte{0, 0, 0xff, 0, 0, 0, 0x70, 3, 0, 0, 0, 0}, make([]byte, 2000)...))
+		}, 5 * time.Second, true},
+		{"credentials without a version, late", func(g *prober) {
+			g.hear()
+			g.say(pdu.Creds{Others: []uint32{5 << 24}})
+		}, 60 * time.Second, true},
+		{"does not read", func(g *prober) {
+			g.greet()
+			g.say(pdu.DescReq{PMID: pdu.MakePMID(2, 0, 7)})
+		}, 30 * time.Second, true},
+		{"idle", func(g *prober) { g.greet() }, 0, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log := newMessages()
+				s := closed(t, &Server{Logger: slog.New(log)})
+				g := connect(t, s)
+				g.net.SetDeadline(time.Time{})
+				test.act(g)
+				began := time.Now()
+				synctest.Wait()
+				n := len(s.clientList())
+				if n != 1 {
+					t.Fatalf("%d clients", n)
+				}
+				for range 600 {
+					time.Sleep(time.Second / 5)
+					synctest.Wait()
+					if len(s.clientList()) == 0 {
+						break
+					}
+				}
+				took := time.Since(began)
+				switch {
+				case test.after == 0 && took < 100*time.Second:
+					t.Errorf("cut off after %v", took)
+				case test.after > 0 && (took < test.after || took > test.after*5/4+time.Second):
+					t.Errorf("cut off after %v, want %v", took, test.after)
+				}
+				want := []string(nil)
+				if test.line {
+					want = []string{"client closed"}
+				}
+				if diff := cmp.Diff(want, log.take()); diff != "" {
+					t.Errorf("log (-want +got):\n%s", diff)
+				}
+				g.net.Close()
+				time.Sleep(20 * time.Second) // for who drops
+			})
+		})
+	}
+}
+
+// More clients than allowed are told so.
+func TestMaxClients(t *testing.T) {
+	s := closed(t, &Server{MaxClients: 2})
+	first := welcome(t, s)
+	welcome(t, s)
+	third := connect(t, s)
+	if got, want := third.end(), "refused: "+pdu.ErrConnLimit.Error(); got != want {
+		t.Errorf("third: %s", got)
+	}
+	first.net.Close()
+	eventually(t, "room", func() bool { return len(s.clientList()) == 1 })
+	eventually(t, "slot", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.clients.len() == 1 })
+	if got := welcome(t, s).ask(pdu.ChildReq{Name: "nothing"}); got != "error: "+pdu.ErrName.Error() {
+		t.Errorf("after one has gone: %s", got)
+	}
+}
+
+// A slot is used again only when every agent knows that the client before has
+// gone; every client is told of once.
+func TestEndOfClients(t *testing.T) {
+	s := closed(t, &Server{})
+	slow := &slowEnd{fake: fake{name: "slow", domain: 10}, enter: make(chan uint64), leave: make(chan struct{})}
+	quick := &fake{name: "quick", domain: 11}
+	add(t, s, quick, slow, panicking{fakeAgent("panicking", 12)})
+	a := welcome(t, s)
+	a.net.Close()
+	if got := <-slow.enter; got != 0 {
+		t.Errorf("client %d has gone", got)
+	}
+	if n := len(s.clientList()); n != 0 {
+		t.Errorf("%d clients", n)
+	}
+	b := welcome(t, s)
+	if c := s.clientList()[0].info.Load(); c.ID != 1 || c.Seq != 1 {
+		t.Errorf("slot %d, number %d of a client that came before the end of another was told", c.ID, c.Seq)
+	}
+	slow.leave <- struct{}{}
+	eventually(t, "free slot", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.clients.slots[0] == nil })
+	c := welcome(t, s)
+	if got := s.clientOf(pmda.NewClient(0, 2)); got == nil {
+		t.Error("the lowest slot is not used again")
+	}
+	for i, g := range []*prober{b, c} {
+		g.net.Close()
+		if got := <-slow.enter; got != uint64(i+1) {
+			t.Errorf("client %d has gone", got)
+		}
+		slow.leave <- struct{}{}
+	}
+	eventually(t, "ends", func() bool { quick.mu.Lock(); defer quick.mu.Unlock(); return len(quick.ended) == 3 })
+	if diff := cmp.Diff([]uint64{0, 1, 2}, quick.ended); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A slowEnd takes its time with the ends of clients.
+type slowEnd struct {
+	fake
+	enter chan uint64
+	leave chan struct{}
+}
+
+func (s *slowEnd) EndClient(c *pmda.Client) {
+	s.enter <- c.Seq
+	<-s.leave
+}
+
+// panicking panics where no answer is wanted.
+type panicking struct{ pmda.Unimplemented }
+
+func (panicking) EndClient(*pmda.Client)  { panic("end of client") }
+func (panicking) Attributes(*pmda.Client) { panic("attributes") }
+
+// What has changed is told to each client once, with its next fetch, and to no
+// client that came later.
+func TestStateChanges(t *testing.T) {
+	s := closed(t, &Server{})
+	changing := &fake{name: "a", domain: 10}
+	var changed pdu.Change
+	changing.fetched = func(_ *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+		w.Changed, changed = changed, 0
+		for _, id := range ids {
+			w.Begin(id)
+		}
+		return nil
+	}
+	add(t, s, changing)
+	fetch := pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(10, 0, 1)}}
+	other := pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(11, 0, 1)}}
+	a, b := welcome(t, s), welcome(t, s)
+	want := func(g *prober, p pdu.PDU, change string) {
+		t.Helper()
+		got := g.ask(p)
+		if text, ok := strings.CutPrefix(got, "change: "); ok {
+			got = text
+			g.hear()
+		} else {
+			got = ""
+		}
+		if got != change {
+			t.Errorf("told %q, want %q", got, change)
+		}
+	}
+	want(a, fetch, "")
+	add(t, s, fakeAgent("b", 11))
+	want(a, fetch, "add agent")
+	want(a, fetch, "")
+	if err := s.Remove(11); err != nil {
+		t.Fatal(err)
+	}
+	s.SetNames(nil)
+	want(a, other, "drop agent,names")
+	want(b, other, "add agent,drop agent,names")
+	changed = pdu.LabelChange | pdu.AddAgent | 1<<20
+	want(a, fetch, "labels")
+	want(a, fetch, "")
+	want(b, other, "labels")
+	changed = pdu.NamesChange
+	want(b, pdu.Fetch{PMIDs: append(other.PMIDs, fetch.PMIDs...)}, "names")
+	want(a, fetch, "names")
+	want(welcome(t, s), fetch, "")
+	if got := a.ask(pdu.DescReq{PMID: pdu.MakePMID(11, 0, 1)}); got != "error: "+pdu.ErrPMID.Error() {
+		t.Errorf("an agent that was removed: %s", got)
+	}
+}
+
+// watching wants to know who its clients are.
+type watching struct {
+	fake
+	users chan int
+}
+
+func (w *watching) Attributes(c *pmda.Client) { w.users <- c.UID }
+
+// An agent is told the attributes of clients that come and of those who are
+// there when it comes; a client in this process is this process's user.
+func TestAttributes(t *testing.T) {
+	s := closed(t, &Server{})
+	uid := syscall.Getuid()
+	if runtime.GOOS == "windows" {
+		t.Skip("users have no numbers")
+	}
+	before := &watching{fake{name: "before", domain: 10}, make(chan int, 9)}
+	add(t, s, panicking{fakeAgent("panicking", 12)}, before)
+	welcome(t, s)
+	if got := <-before.users; got != uid {
+		t.Errorf("user %d", got)
+	}
+	after := &watching{fake{name: "after", domain: 11}, make(chan int, 9)}
+	add(t, s, after)
+	if got := <-after.users; got != uid {
+		t.Errorf("user %d", got)
+	}
+}
+
+// rules is an access section.
+func rules(t *testing.T, text string) *Access {
+	t.Helper()
+	conf, err := ParseConfig("rules", strings.NewReader("[access]\n"+text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conf.Access
+}
+
+// everyRequest is one request of each kind that needs a permission, fetching
+// ones before the store.
+func everyRequest() []pdu.PDU {
+	id := pdu.MakePMID(10, 0, 1)
+	return []pdu.PDU{
+		pdu.SetProfile{}, pdu.Fetch{PMIDs: []pdu.PMID{id}}, pdu.Fetch{PMIDs: []pdu.PMID{id}, HighRes: true},
+		pdu.DescReq{PMID: id}, pdu.DescsReq{PMIDs: []pdu.PMID{id}}, pdu.InstanceReq{InDom: pdu.MakeInDom(10, 1), Inst: pdu.NoInst},
+		pdu.TextReq{Ident: uint32(id), Text: pdu.TextPMID}, pdu.LabelReq{Ident: uint32(id), Class: pdu.LabelItem},
+		pdu.NameList{Names: []string{"x"}}, pdu.PMIDList{PMIDs: []pdu.PMID{id}}, pdu.ChildReq{}, pdu.TraverseReq{},
+		storing(id),
+	}
+}
+
+// Denied operations fail, each of them; the connection stays.
+func TestDenied(t *testing.T) {
+	denied := "error: " + pdu.ErrPermission.Error()
+	for _, test := range []struct {
+		rules        string
+		fetch, store bool
+	}{
+		{`disallow "unix:": fetch;`, false, true},
+		{`disallow "unix:": store;`, true, false},
+		{`allow "unix:": all;`, true, true},
+		{`disallow .*: all;`, true, true},
+	} {
+		t.Run(test.rules, func(t *testing.T) {
+			s := closed(t, &Server{Access: rules(t, test.rules)})
+			add(t, s, &fake{name: "a", domain: 10})
+			g := connect(t, s)
+			g.hear()
+			g.say(helloPDU)
+			all := everyRequest()
+			for i, p := range all {
+				may := test.fetch
+				if i == len(all)-1 {
+					may = test.store
+				}
+				if p.Kind() == pdu.KindProfile && may {
+					g.say(p) // silence
+					continue
+				}
+				if got := g.ask(p); (got != denied) != may {
+					t.Errorf("%v: %s", p.Kind(), got)
+				}
+			}
+		})
+	}
+	t.Run("at the door", func(t *testing.T) {
+		s := closed(t, &Server{Access: rules(t, `disallow "unix:": all;`)})
+		if got, want := connect(t, s).end(), "refused: "+pdu.ErrPermission.Error(); got != want {
+			t.Error(got)
+		}
+	})
+	t.Run("limit", func(t *testing.T) {
+		s := closed(t, &Server{Access: rules(t, `allow "unix:": maximum 1 connections;`)})
+		first := welcome(t, s)
+		if got, want := connect(t, s).end(), "refused: "+pdu.ErrConnLimit.Error(); got != want {
+			t.Error(got)
+		}
+		first.net.Close()
+		eventually(t, "room", func() bool { return len(s.clientList()) == 0 })
+		welcome(t, s).ask(pdu.ChildReq{})
+	})
+}
+
+// A client of no known user gets nothing where there are rules for users,
+// whatever it asks for in its CREDS: C pmcd goes on serving it.
+func TestUnknownUser(t *testing.T) {
+	s := &Server{Access: rules(t, "allow user *: all;")}
+	add(t, s, &fake{name: "a", domain: 10})
+	addr := serving(t, s)
+	for _, f := range []pdu.Features{0, pdu.FeatureSecure, pdu.FeatureAuth, pdu.FeatureContainer, 0x20, pdu.FeatureCredsRequired} {
+		g := overTCP(t, addr)
+		g.hear()
+		if got := g.ask(pdu.Creds{Version: 2, Features: f}); !strings.HasPrefix(got, "error: ") {
+			t.Errorf("features %#x: %s", int(f), got)
+		}
+		for _, p := range everyRequest() {
+			if got, want := g.ask(p), "error: "+pdu.ErrPermission.Error(); got != want {
+				t.Errorf("features %#x: %v: %s", int(f), p.Kind(), got)
+			}
+		}
+	}
+	if runtime.GOOS == "windows" {
+		return
+	}
+	if got := welcome(t, s).ask(pdu.ChildReq{Name: "nothing"}); got != "error: "+pdu.ErrName.Error() {
+		t.Errorf("a user that is known: %s", got)
+	}
+}
+
+// New rules hold at once for clients that are there: who may do nothing any more
+// is told and cut off, a place that was taken under the old rules is free.
+func TestNewRules(t *testing.T) {
+	s := closed(t, &Server{})
+	add(t, s, &fake{name: "a", domain: 10})
+	configure := func(text string) {
+		t.Helper()
+		if err := s.Configure(&Config{Access: rules(t, text)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g := welcome(t, s)
+	desc := pdu.DescReq{PMID: pdu.MakePMID(10, 0, 1)}
+	denied := "error: " + pdu.ErrPermission.Error()
+	configure(`disallow "unix:": fetch;`)
+	if got := g.ask(desc); got != denied {
+		t.Errorf("fetch denied: %s", got)
+	}
+	configure(`allow "unix:": all, maximum 1 connections;`)
+	if got := g.ask(desc); got == denied {
+		t.Errorf("fetch allowed again: %s", got)
+	}
+	configure(`allow "unix:": all, maximum 2 connections;`)
+	h := welcome(t, s)
+	h.ask(desc)
+	g.net.Close()
+	eventually(t, "end", func() bool { return len(s.clientList()) == 1 })
+	other := welcome(t, s)
+	other.ask(desc)
+	configure(`disallow "unix:": all;`)
+	if got := other.end(); got != denied {
+		t.Errorf("cut off with %q", got)
+	}
+	if got := h.end(); got != denied {
+		t.Errorf("cut off with %q", got)
+	}
+	eventually(t, "end", func() bool { return len(s.clientList()) == 0 })
+	configure(`allow "unix:": all, maximum 1 connections;`)
+	welcome(t, s).ask(desc) // all places are free
+}
+
+// Many clients at once, each with its own contexts and profiles.
+func TestManyClients(t *testing.T) {
+	s := &Server{}
+	for d := range pdu.Domain(3) {
+		f := &fake{name: fmt.Sprint("a", d), domain: 10 + d}
+		f.fetched = func(r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+			// The value tells of the profile.
+			insts := r.Profile.For(pdu.MakeInDom(1, 1)).Insts
+			for _, id := range ids {
+				w.Begin(id)
+				w.Uint32(pdu.InstID(r.Context), uint32(insts[0]))
+			}
+			return nil
+		}
+		add(t, s, f)
+	}
+	addr := serving(t, s)
+	var all sync.WaitGroup
+	for i := range 200 {
+		all.Go(func() {
+			var g *prober
+			if i%2 == 0 {
+				g = overTCP(t, addr).greet()
+			} else {
+				g = welcome(t, s)
+			}
+			for ctx := range 3 {
+				p := pdu.Profile{}
+				p.Add(pdu.MakeInDom(1, 1), pdu.InstID(1000*i+ctx))
+				g.say(pdu.SetProfile{Context: int32(ctx), Profile: p})
+			}
+			for n := range 20 {
+				ctx := n % 3
+				v := fmt.Sprintf(" %d=%d", ctx, 1000*i+ctx)
+				want := "RESULT 10.0.1" + v + "; 11.0.1" + v + "; 10.0.2" + v + "; 12.0.1" + v + "; 13.0.1 " + pdu.ErrNoAgent.Error() + "; 10.0.1" + v
+				if got := g.ask(pdu.Fetch{Context: int32(ctx), PMIDs: []pdu.PMID{pdu.MakePMID(10, 0, 1), pdu.MakePMID(11, 0, 1),
+					pdu.MakePMID(10, 0, 2), pdu.MakePMID(12, 0, 1), pdu.MakePMID(13, 0, 1), pdu.MakePMID(10, 0, 1)}}); got != want {
+					t.Errorf("client %d: got  %s\nwant %s", i, got, want)
+					return
+				}
+			}
+			g.net.Close()
+		})
+	}
+	all.Wait()
+	eventually(t, "ends", func() bool { return len(s.clientList()) == 0 })
+}
+
+// Fetches that fail as a whole, and the formats of those that do not.
+func TestFetch(t *testing.T) {
+	s := closed(t, &Server{MaxMetrics: 3})
+	lacking := &fake{name: "lacking", domain: 12}
+	lacking.fetched = func(_ *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+		w.Begin(ids[0])
+		return nil
+	}
+	add(t, s, &fake{name: "a", domain: 10}, &fake{name: "b", domain: 11}, lacking,
+		&fake{name: "failing", domain: 13, failing: func() error { return pdu.ErrAppVersion }},
+		&fake{name: "panicking", domain: 14, failing: func() error { panic("on purpose") }})
+	ids := func(ds ...pdu.Domain) (ids []pdu.PMID) {
+		for i, d := range ds {
+			ids = append(ids, pdu.MakePMID(d, 0, i))
+		}
+		return ids
+	}
+	g := welcome(t, s)
+	for _, test := range []struct {
+		name string
+		ask  pdu.Fetch
+		want string
+	}{
+		{"one", pdu.Fetch{PMIDs: ids(10)}, "RESULT 10.0.0 -1=0"},
+		{"high resolution", pdu.Fetch{PMIDs: ids(10), HighRes: true}, "HIGHRES_RESULT 10.0.0 -1=0"},
+		{"no profile", pdu.Fetch{Context: 1, PMIDs: ids(10)}, "error: " + pdu.ErrNoProfile.Error()},
+		{"negative context", pdu.Fetch{Context: -1, PMIDs: ids(10)}, "error: " + pdu.ErrNoProfile.Error()},
+		{"too many", pdu.Fetch{PMIDs: ids(10, 10, 10, 10)}, "error: " + pdu.ErrTooBig.Error()},
+		{"domains in turn", pdu.Fetch{PMIDs: ids(10, 11, 10)}, "RESULT 10.0.0 -1=0; 11.0.1 -1=1; 10.0.2 -1=2"},
+		{"the same", pdu.Fetch{PMIDs: append(ids(10), ids(10)...)}, "RESULT 10.0.0 -1=0; 10.0.0 -1=0"},
+		{"wrong number of sets", pdu.Fetch{PMIDs: ids(12, 10, 12)},
+			"RESULT 12.0.0 " + pdu.ErrPMID.Error() + "; 10.0.1 -1=1; 12.0.2 " + pdu.ErrPMID.Error()},
+		{"failing", pdu.Fetch{PMIDs: ids(13, 10)}, "RESULT 13.0.0 " + pdu.ErrAppVersion.Error() + "; 10.0.1 -1=1"},
+		{"panicking", pdu.Fetch{PMIDs: ids(14, 10)}, "RESULT 14.0.0 " + pdu.ErrGeneric.Error() + "; 10.0.1 -1=1"},
+		{"nobody's", pdu.Fetch{PMIDs: ids(10, 99, 511)}, "RESULT 10.0.0 -1=0; 99.0.1 " + pdu.ErrNoAgent.Error() + "; 511.0.2 " + pdu.ErrNoAgent.Error()},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := g.ask(test.ask); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+	if got, want := g.ask(pdu.SetProfile{Context: 64}), "error: "+errTryAgain.Error(); got != want {
+		t.Errorf("context 64: %s", got)
+	}
+	g.say(pdu.SetProfile{Context: 63})
+	if got := g.ask(pdu.Fetch{Context: 63, PMIDs: ids(10)}); got != "RESULT 10.0.0 -1=0" {
+		t.Errorf("context 63: %s", got)
+	}
+	s.agents.Load().get(10).fence(true)
+	if got := g.ask(pdu.Fetch{PMIDs: ids(10, 11)}); got != "RESULT 10.0.0 "+pdu.ErrPMDAFenced.Error()+"; 11.0.1 -1=1" {
+		t.Errorf("fenced: %s", got)
+	}
+}
+
+// The end of a Server: idle clients at once, busy ones with their answer.
+func TestClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Server{}
+		gate := make(chan struct{})
+		busy := &fake{name: "busy", domain: 10, failing: func() error { <-gate; return nil }}
+		add(t, s, busy)
+		idle, asking := welcome(t, s), welcome(t, s)
+		half := welcome(t, s)
+		half.raw([]byte{0, 0, 0})
+		new := connect(t, s)
+		new.hear()
+		asking.say(pdu.DescReq{PMID: pdu.MakePMID(10, 0, 1)})
+		synctest.Wait()
+		began := time.Now()
+		var closers sync.WaitGroup
+		for range 2 {
+			closers.Go(func() {
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		for _, g := range []*prober{idle, half, new} {
+			g.end()
+		}
+		if d := time.Since(began); d != 0 {
+			t.Errorf("idle clients are cut off after %v", d)
+		}
+		if _, err := s.DialContext(t.Context(), "", ""); err != errClosed {
+			t.Errorf("dial: %v", err)
+		}
+		time.Sleep(time.Second)
+		close(gate)
+		if got := asking.end(); !strings.HasPrefix(got, "{Desc:") {
+			t.Errorf("busy client: %s", got)
+		}
+		closers.Wait()
+		if d := time.Since(began); d != time.Second {
+			t.Errorf("took %v", d)
+		}
+	})
+}
+
+// An agent that does not return does not keep the Server from ending; the error
+// names it. One that heeds its context returns when clients are cut off.
+func TestCloseStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Server{Timeout: -1}
+		gate := make(chan struct{})
+		stuck := &fake{name: "stuck", domain: 10, failing: func() error { <-gate; return nil }}
+		heeding := &heeding{fakeAgent("heeding", 11)}
+		add(t, s, stuck, heeding)
+		a, b := welcome(t, s), welcome(t, s)
+		a.say(pdu.DescReq{PMID: pdu.MakePMID(10, 0, 1)})
+		b.say(pdu.DescReq{PMID: pdu.MakePMID(11, 0, 1)})
+		c := welcome(t, s)
+		c.say(pdu.ChildReq{Name: ""}) // and never reads the answer
+		synctest.Wait()
+		began := time.Now()
+		err := s.Close()
+		const want = `collector: agent "stuck" in this process has not returned from 1 requests`
+		if err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+		if again := s.Close(); again == nil || again.Error() != want {
+			t.Errorf("again: %v", again)
+		}
+		if d := time.Since(began); d < DefaultGrace || d > DefaultGrace+2*time.Second {
+			t.Errorf("took %v", d)
+		}
+		close(gate)
+		synctest.Wait()
+	})
+}
+
+// heeding answers nothing until its context ends.
+type heeding struct{ pmda.Unimplemented }
+
+func (heeding) Desc(ctx context.Context, _ *pmda.Request, _ pdu.PMID) (pdu.Desc, error) {
+	<-ctx.Done()
+	return pdu.Desc{}, context.Cause(ctx)
+}
+
+// A fakeListener accepts what a test tells it.
+type fakeListener struct {
+	accepts chan any // net.Conn or error
+	once    sync.Once
+	closed  chan struct{}
+}
+
+func newFakeListener() *fakeListener {
+	return &fakeListener{accepts: make(chan any), closed: make(chan struct{})}
+}
+
+func (l *fakeListener) Accept() (net.Conn, error) {
+	select {
+	case a := <-l.accepts:
+		if err, ok := a.(error); ok {
+			return nil, err
+		}
+		return a.(net.Conn), nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *fakeListener) Close() error   { l.once.Do(func() { close(l.closed) }); return nil }
+func (l *fakeListener) Addr() net.Addr { return &net.UnixAddr{Name: "fake", Net: "unix"} }
+
+// A process that is out of descriptors goes on with the clients it has, says so
+// once a minute, and accepts again later.
+func TestAcceptBackOff(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("errors of accept do not pass there")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		log := newMessages()
+		s := &Server{Logger: slog.New(log)}
+		l := newFakeListener()
+		ctx, cancel := context.WithCancel(t.Context())
+		served := make(chan error)
+		go func() { served <- s.Serve(ctx, l) }()
+		began := time.Now()
+		for range 20 {
+			l.accepts <- &net.OpError{Op: "accept", Err: syscall.EMFILE}
+		}
+		if d := time.Since(began); d < 5*time.Second || d > 20*time.Second {
+			t.Errorf("20 failures took %v", d)
+		}
+		near, far := net.Pipe()
+		l.accepts <- far
+		newProber(t, near).greet().ask(pdu.ChildReq{})
+		if diff := cmp.Diff([]string{"cannot accept clients"}, log.take()); diff != "" {
+			t.Errorf("log (-want +got):\n%s", diff)
+		}
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Serve ends when all listeners have failed, with ctx, or by Close, and only
+// once.
+func TestServe(t *testing.T) {
+	broken := errors.New("broken")
+	t.Run("failures", func(t *testing.T) {
+		log := newMessages()
+		s := &Server{Logger: slog.New(log)}
+		a, b := newFakeListener(), newFakeListener()
+		served := make(chan error)
+		go func() { served <- s.Serve(t.Context(), a, b) }()
+		a.accepts <- broken
+		eventually(t, "line in the log", func() bool {
+			return cmp.Diff([]string{"no longer accepting clients"}, log.take()) == ""
+		})
+		near, far := net.Pipe()
+		b.accepts <- far
+		newProber(t, near).greet().ask(pdu.ChildReq{})
+		b.accepts <- broken
+		err := <-served
+		const want = "collector: accept on fake: broken"
+		if !errors.Is(err, broken) || err.Error() != want+"\n"+want {
+			t.Errorf("error %v", err)
+		}
+		l := newFakeListener()
+		if err := s.Serve(t.Context(), l); err == nil {
+			t.Error("served twice")
+		}
+		<-l.closed
+	})
+	for _, n := range []int{0, 1} {
+		t.Run(fmt.Sprintf("close with %d listeners", n), func(t *testing.T) {
+			s := &Server{}
+			served := make(chan error)
+			var ln []net.Listener
+			for range n {
+				ln = append(ln, newFakeListener())
+			}
+			go func() { served <- s.Serve(context.Background(), ln...) }()
+			welcome(t, s)
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			if err := <-served; err != nil {
+				t.Error(err)
+			}
+			for _, l := range ln {
+				<-l.(*fakeListener).closed
+			}
+		})
+	}
+	t.Run("after Close", func(t *testing.T) {
+		s := &Server{}
+		s.Close()
+		if err := s.Serve(context.Background(), newFakeListener()); err != nil {
+			t.Error(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if _, err := s.DialContext(ctx, "", ""); err != context.Canceled {
+			t.Errorf("dial: %v", err)
+		}
+	})
+	t.Run("somebody who only looks", func(t *testing.T) {
+		log := newMessages()
+		s := &Server{Logger: slog.New(log)}
+		addr := serving(t, s)
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.ReadFull(c, make([]byte, 20))
+		c.Close()
+		connect(t, s).net.Close()
+		eventually(t, "ends", func() bool { return s.counted() == 2 && len(s.clientList()) == 0 })
+		if lines := log.take(); lines != nil {
+			t.Errorf("logged %q", lines)
+		}
+	})
+}
+
+// counted is how many clients have come.
+func (s *Server) counted() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return int(s.clients.seq)
+}
