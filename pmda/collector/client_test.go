@@ -488,6 +488,7 @@ func TestNewRules(t *testing.T) {
 	g := welcome(t, s)
 	desc := pdu.DescReq{PMID: pdu.MakePMID(10, 0, 1)}
 	denied := "error: " + pdu.ErrPermission.Error()
+	g.ask(desc) // its profile has been taken
 	configure(`disallow "unix:": fetch;`)
 	if got := g.ask(desc); got != denied {
 		t.Errorf("fetch denied: %s", got)
