@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 )
 
-// TestMain fails the package if a test leaves a goroutine of the collector. As a
-// program that a Server under test has started, it is an agent.
+// TestMain fails the package if a test leaves a goroutine of the collector, or a
+// process that nobody has waited for. As a program that a Server under test has started, it is an agent.
 func TestMain(m *testing.M) {
 	if mood := os.Getenv(moodEnv); mood != "" {
 		os.Exit(runMood(mood))
@@ -23,7 +25,22 @@ func TestMain(m *testing.M) {
 		fmt.Fprintf(os.Stderr, "goroutines left behind:\n%s\n", left)
 		status = 1
 	}
+	if left := leftChildren(); left != "" && status == 0 {
+		fmt.Fprintf(os.Stderr, "processes left behind: %s\n", left)
+		status = 1
+	}
 	os.Exit(status)
+}
+
+// leftChildren are the children of this process, where the system lists them.
+func leftChildren() string {
+	var left []string
+	lists, _ := filepath.Glob("/proc/self/task/*/children")
+	for _, list := range lists {
+		b, _ := os.ReadFile(list)
+		left = append(left, strings.Fields(string(b))...)
+	}
+	return strings.Join(left, " ")
 }
 
 // leftGoroutines gives the stacks of those that run code of this module, but for

@@ -514,6 +514,7 @@ func TestConfigure(t *testing.T) {
 // lost, deadlocks or stays.
 func TestChangesAtOnce(t *testing.T) {
 	s := &Server{restartDelay: 10 * time.Millisecond, Grace: 2 * time.Second}
+	s.init() // the tests look inside
 	good := moodLine("good")
 	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 	defer cancel()
@@ -548,7 +549,6 @@ func TestChangesAtOnce(t *testing.T) {
 			}
 		})
 	}
-	s.init()
 	all.Wait()
 	if err := s.Close(); err != nil {
 		t.Error(err)

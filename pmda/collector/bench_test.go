@@ -1,0 +1,102 @@
+package collector
+
+import (
+	"fmt"
+	"net"
+	"testing"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// benchAgent has a metric without instances, and one with n.
+func benchAgent(b *testing.B, d pdu.Domain, n int) *pmda.Agent {
+	b.Helper()
+	a := &pmda.Agent{Name: fmt.Sprint("bench", d), Domain: d}
+	many := &pmda.InDom{Serial: 1, Name: "many"}
+	insts := make([]pdu.Instance, n)
+	for i := range insts {
+		insts[i] = pdu.Instance{ID: pdu.InstID(i), Name: fmt.Sprint("inst", i)}
+	}
+	if err := a.Attach(many); err != nil {
+		b.Fatal(err)
+	}
+	if err := many.Set(insts...); err != nil {
+		b.Fatal(err)
+	}
+	value := func(v *uint64) func() uint64 { return func() uint64 { *v++; return *v } }(new(uint64))
+	if err := pmda.Register(a, pmda.Metric[uint64]{Name: a.Name + ".one", ID: pmda.Item(0, 0), Value: always(value)}); err != nil {
+		b.Fatal(err)
+	}
+	if err := pmda.Register(a, pmda.Metric[uint64]{Name: a.Name + ".many", ID: pmda.Item(0, 1), InDom: many, Value: always(value)}); err != nil {
+		b.Fatal(err)
+	}
+	return a
+}
+
+// BenchmarkFetch is a fetch end to end, by a client that does as little as it
+// can: one value, 1,000 of one metric, and values of two agents.
+func BenchmarkFetch(b *testing.B) {
+	s := &Server{}
+	add(b, s, benchAgent(b, 10, 1000), benchAgent(b, 11, 1))
+	addr := serving(b, s)
+	connections := []struct {
+		name string
+		dial func() (net.Conn, error)
+	}{
+		{"tcp", func() (net.Conn, error) { return net.Dial("tcp", addr) }},
+		{"memory", func() (net.Conn, error) { return s.DialContext(b.Context(), "", "") }},
+	}
+	one, many, other := pdu.MakePMID(10, 0, 0), pdu.MakePMID(10, 0, 1), pdu.MakePMID(11, 0, 0)
+	for _, c := range connections {
+		for _, load := range []struct {
+			name string
+			ids  []pdu.PMID
+		}{
+			{"values=1", []pdu.PMID{one}},
+			{"values=1000", []pdu.PMID{many}},
+			{"agents=2", []pdu.PMID{one, other}},
+		} {
+			b.Run(fmt.Sprintf("via=%s/%s", c.name, load.name), func(b *testing.B) {
+				n, err := c.dial()
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer n.Close()
+				conn := pdu.NewConn(n)
+				if _, err := pdu.ClientHello(conn, 1, 0); err != nil {
+					b.Fatal(err)
+				}
+				if err := conn.Queue(0, pdu.SetProfile{}); err != nil {
+					b.Fatal(err)
+				}
+				ask := &pdu.Fetch{PMIDs: load.ids, HighRes: true}
+				b.ReportAllocs()
+				for b.Loop() {
+					if err := conn.Write(0, ask); err != nil {
+						b.Fatal(err)
+					}
+					if h, _, err := conn.Read(); err != nil || h.Kind != pdu.KindHighResResult {
+						b.Fatal(h.Kind, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkDesc is a request other than a fetch.
+func BenchmarkDesc(b *testing.B) {
+	s := &Server{}
+	add(b, s, benchAgent(b, 10, 1))
+	g := welcome(b, s)
+	defer s.Close()
+	ask := pdu.DescReq{PMID: pdu.MakePMID(10, 0, 0)}
+	b.ReportAllocs()
+	for b.Loop() {
+		g.say(ask)
+		if _, _, err := g.conn.Read(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
