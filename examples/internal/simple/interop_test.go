@@ -28,7 +28,7 @@ func TestPMCD(t *testing.T) {
 	program := pcptest.Build(t, "./examples/simple")
 	want := session(t, "", "pipe binary PROGRAM")
 	if !strings.Contains(want, `inst [2 or "blue"] value 202`) || !strings.Contains(want, "Bad input to pmstore") {
-		t.Fatalf("the session with PCP's agent went wrong:\n%s", want)
+		t.Fatalf("what the tools say of PCP's agent is not as ever:\n%s", want)
 	}
 	socket := filepath.Join(pcptest.ShortDir(t), "s")
 	port := pcptest.FreePort(t)
