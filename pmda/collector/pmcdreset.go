@@ -18,9 +18,13 @@ type resetting struct {
 // another waits is the same one.
 func (s *Server) Reset() {
 	s.init()
-	if s.resetting.waiting.Swap(true) {
-		return
+	if !s.resetting.waiting.Swap(true) {
+		s.reset()
 	}
+}
+
+// reset is Reset for whoever has set waiting.
+func (s *Server) reset() {
 	s.resetting.mu.Lock()
 	defer s.resetting.mu.Unlock()
 	s.resetting.waiting.Store(false)
@@ -38,9 +42,7 @@ func (s *Server) resetByStore() {
 	s.Logger.Info("pmcd reset via pmcd.control.sighup")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	select {
-	case <-s.ended:
-	default:
-		s.agentWG.Go(s.Reset)
+	if !s.hasEnded() && !s.resetting.waiting.Swap(true) {
+		s.agentWG.Go(s.reset)
 	}
 }

@@ -150,8 +150,7 @@ func (s *Server) traceAgent(a *agent, p *process, came bool) {
 	if s.trace.on(traceConns) {
 		where := ", DSO"
 		if p != nil {
-			in, out := p.descriptors()
-			where = fmt.Sprintf(", infd=%d, outfd=%d", in, out)
+			where = fmt.Sprintf(", infd=%d, outfd=%d", p.in, p.out)
 		}
 		what := "Drop"
 		if came {

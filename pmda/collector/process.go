@@ -46,10 +46,11 @@ const (
 // collector has started it.
 type process struct {
 	*pmda.Remote
-	cmd    *exec.Cmd     // nil for a socket agent that runs already
-	exited chan struct{} // closed when cmd has been reaped
-	stream pmda.Stream   // what Remote speaks over
-	socket string        // a file to remove when cmd has ended, or empty
+	cmd     *exec.Cmd     // nil for a socket agent that runs already
+	exited  chan struct{} // closed when cmd has been reaped
+	stream  pmda.Stream   // what Remote speaks over
+	socket  string        // a file to remove when cmd has ended, or empty
+	in, out int           // descriptors of stream while it was open, for the trace
 
 	signalled bool // cmd did not end by itself; for who reaps it
 }
@@ -229,6 +230,7 @@ func (s *Server) spawn(a *agent) (*process, error) {
 		stop()
 	}
 	if err == nil {
+		p.in, p.out = p.descriptors()
 		return p, nil
 	}
 	if e := p.reap(reapDelay); e != nil {
