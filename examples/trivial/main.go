@@ -1,4 +1,5 @@
-// Trivial is an agent with one metric, the counterpart of PCP's pmdatrivial.
+// Trivial is an agent with one metric, the counterpart of PCP's pmdatrivial, which knows pipes alone: this one has the
+// options for sockets too.
 //
 //	go build ./examples/trivial
 //	sudo ./trivial --install /var/lib/pcp/pmdas/trivial && cd /var/lib/pcp/pmdas/trivial && sudo ./Install
@@ -15,6 +16,6 @@ import (
 
 func main() {
 	dir := cmp.Or(os.Getenv("PCP_PMDAS_DIR"), "/var/lib/pcp/pmdas")
-	d := pmda.Daemon{Agent: trivial.New(), Log: "trivial.log", PipeOnly: true, Help: filepath.Join(dir, "trivial", "help")}
+	d := pmda.Daemon{Agent: trivial.New(), Log: "trivial.log", Help: filepath.Join(dir, "trivial", "help")}
 	d.Main()
 }

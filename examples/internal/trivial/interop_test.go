@@ -22,19 +22,32 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-// TestPMCD compares what clients of a C pmcd see of the agent with what they see of PCP's own.
+// TestPMCD compares what clients of a C pmcd see of the agent, on every kind of connection, with what they see of
+// PCP's own, which has pipes alone.
 func TestPMCD(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmprobe", "pmstore", "gcc", "make")
-	want, got := session(t, ""), session(t, pcptest.Build(t, "./examples/trivial"))
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("session (-C +Go):\n%s", diff)
+	program := pcptest.Build(t, "./examples/trivial")
+	want := session(t, "", "pipe binary PROGRAM")
+	for name, line := range map[string]string{
+		"pipe": "pipe binary PROGRAM",
+		"unix": fmt.Sprintf("socket unix %s PROGRAM -u %[1]s", filepath.Join(pcptest.ShortDir(t), "s")),
+		"inet": fmt.Sprintf("socket inet %d PROGRAM -i %[1]d", pcptest.FreePort(t)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(want, session(t, program, line)); diff != "" {
+				t.Errorf("what the tools print (-C +Go):\n%s", diff)
+			}
+		})
 	}
 }
 
-func session(t *testing.T, program string) string {
+// session is what some commands print about the agent under a pmcd. line is the rest of its line in pmcd.conf. An
+// empty program means the C agent.
+func session(t *testing.T, program, line string) string {
 	t.Helper()
 	dir, env := pcptest.AgentDir(t, "trivial", program)
-	line := "trivial 250 pipe binary " + filepath.Join(dir, "pmdatrivial") + " -d 250 -l " + filepath.Join(t.TempDir(), "log")
+	line = strings.Replace(line, "PROGRAM", filepath.Join(dir, "pmdatrivial"), 1)
+	line = "trivial 250 " + line + " -d 250 -l " + filepath.Join(t.TempDir(), "log")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Agents: []string{line}, PMNS: pcptest.Names(t, "trivial"), Env: env})
 	var b strings.Builder
 	for _, args := range []string{"pminfo -dmtTl trivial", "pmprobe trivial", "pmstore trivial.time 3"} {
