@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"encoding/binary"
 	"bytes"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -171,15 +173,28 @@ func tryAccess(t *testing.T, a *Access, host, network, addr string, id int) {
 	if err != nil {
 		return
 	}
-	c, err := net.Dial(network, addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if _, err := io.ReadFull(c, make([]byte, pdu.HeaderLen)); err != nil { // it has been counted
-		t.Fatal(err)
-	}
+	defer hold(t, network, addr).Close()
 	expect("another")
+}
+
+// hold connects a client that stays. pmcd may refuse it at first: it may not have
+// noticed yet that the one before has gone.
+func hold(t *testing.T, network, addr string) net.Conn {
+	t.Helper()
+	for range 100 {
+		c, err := net.Dial(network, addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		challenge := make([]byte, pdu.HeaderLen+8)
+		if _, err := io.ReadFull(c, challenge); err == nil && binary.BigEndian.Uint32(challenge[pdu.HeaderLen:]) == 0 {
+			return c // it has been counted
+		}
+		c.Close()
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatalf("pmcd refuses every client on %s", addr)
+	return nil
 }
 
 // may tries what a new client may do. To store it takes fetching, too.
