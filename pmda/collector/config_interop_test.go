@@ -1,8 +1,8 @@
 package collector
 
 import (
-	"encoding/binary"
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
