@@ -4,6 +4,7 @@ package collector
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -15,6 +16,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -253,6 +255,12 @@ func TestStoppedAgent(t *testing.T) {
 	defer cancel()
 	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
+	}
+	if stat := fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid); runtime.GOOS == "linux" {
+		eventually(t, "stop", func() bool {
+			b, err := os.ReadFile(stat)
+			return err == nil && bytes.Contains(b, []byte(") T "))
+		})
 	}
 	stopped := time.Now()
 	wg.Go(func() {
