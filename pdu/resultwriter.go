@@ -39,6 +39,7 @@ type ResultWriter struct {
 	start  setSpan // where the open set begins
 	n      uint32  // its values
 	form   uint32  // and their form
+	below  int     // the Size below which it takes more of them; 0 if it has none or takes none
 	bad    Error   // why it failed
 }
 
@@ -93,7 +94,7 @@ func (w *ResultWriter) Truncate(n int) {
 // Begin opens the set of a metric and closes the one before.
 func (w *ResultWriter) Begin(id PMID) {
 	w.close()
-	w.open, w.n, w.bad = true, 0, 0
+	w.open, w.n, w.below, w.bad = true, 0, 0, 0
 	w.start = setSpan{uint32(len(w.sets)), uint32(len(w.blocks))}
 	w.sets = binary.BigEndian.AppendUint64(w.sets, uint64(id)<<32)
 }
@@ -104,6 +105,7 @@ func (w *ResultWriter) Fail(e Error) {
 	if !w.open {
 		return
 	}
+	w.below = 0
 	w.bad = min(e, 0)
 	if w.bad == 0 {
 		w.bad = ErrGeneric
@@ -117,6 +119,7 @@ func (w *ResultWriter) close() {
 	}
 	w.open = false
 	n := w.n
+	w.below = 0
 	if w.bad != 0 {
 		n = uint32(w.bad)
 		w.sets = w.sets[:w.start.sets+setHeadLen]
@@ -126,23 +129,37 @@ func (w *ResultWriter) close() {
 	w.ends = append(w.ends, setSpan{uint32(len(w.sets)), uint32(len(w.blocks))})
 }
 
-// add adds an instance and a word to the open set.
+// add adds an instance and a word to the open set, unless it takes no more.
 func (w *ResultWriter) add(form uint32, inst InstID, word uint32) bool {
-	switch {
-	case !w.open || w.bad != 0:
-		return false
-	case w.Size() > cmp.Or(w.Limit, MaxLen): // one value more is still within a setSpan
-		w.Fail(ErrTooBig)
-		return false
-	case w.n == 0:
-		w.form = form
-		w.sets = binary.BigEndian.AppendUint32(w.sets, form)
-	case w.form != form && !w.mixed(form):
+	if !w.takes(form) {
 		return false
 	}
 	w.n++
 	w.sets = binary.BigEndian.AppendUint64(w.sets, uint64(uint32(inst))<<32|uint64(word))
 	return true
+}
+
+// takes reports whether a value of a form may join the open set. What matters for
+// all values but the first is small enough to be inlined.
+func (w *ResultWriter) takes(form uint32) bool {
+	return w.form == form && w.Size() < w.below || w.admits(form)
+}
+
+// admits is the rest of takes.
+func (w *ResultWriter) admits(form uint32) bool {
+	limit := cmp.Or(w.Limit, MaxLen) // one value more is still within a setSpan
+	switch {
+	case !w.open || w.bad != 0:
+		return false
+	case w.Size() > limit:
+		w.Fail(ErrTooBig)
+		return false
+	case w.n == 0:
+		w.form, w.below = form, limit+1
+		w.sets = binary.BigEndian.AppendUint32(w.sets, form)
+		return true
+	}
+	return w.mixed(form)
 }
 
 // mixed reports whether a value of another form may join the open set: both in
@@ -175,11 +192,14 @@ func (w *ResultWriter) Float64(inst InstID, v float64) {
 }
 
 func (w *ResultWriter) eight(t Type, inst InstID, bits uint64) {
-	if !w.add(valDPtr, inst, w.index()) {
+	if !w.takes(valDPtr) {
 		return
 	}
-	w.blocks = binary.BigEndian.AppendUint32(w.blocks, uint32(t)<<24|blockHeadLen+8)
-	w.blocks = binary.BigEndian.AppendUint64(w.blocks, bits)
+	w.n++
+	b := w.blocks
+	w.sets = binary.BigEndian.AppendUint64(w.sets, uint64(uint32(inst))<<32|uint64(len(b)/4))
+	b = binary.BigEndian.AppendUint32(b, uint32(t)<<24|blockHeadLen+8)
+	w.blocks = binary.BigEndian.AppendUint64(b, bits)
 }
 
 // Float32 adds a value of TypeFloat.

@@ -285,11 +285,13 @@ func fetchEach[T pdu.Scalar](value func(context.Context, *Request, pdu.Instance)
 		}
 		var last error
 		all := s.rule.All()
-		for _, i := range s.list {
+		w := s.w
+		for k := range s.list {
+			i := &s.list[k]
 			if !all && !s.rule.Includes(i.ID) {
 				continue
 			}
-			v, err := value(ctx, r, i)
+			v, err := value(ctx, r, *i)
 			if err != nil {
 				s.failed(i.ID, err)
 				last = err
@@ -300,7 +302,7 @@ func fetchEach[T pdu.Scalar](value func(context.Context, *Request, pdu.Instance)
 				continue
 			}
 			s.n++
-			write(s.w, i.ID, v)
+			write(w, i.ID, v)
 		}
 		return last
 	}

@@ -193,6 +193,7 @@ func (s *Server) deadline(now time.Time) time.Time {
 // limit.
 func (s *Server) setTimeout(d time.Duration) {
 	s.timeout.Store(int64(d))
+	s.hurryWatch()
 	for _, a := range s.agents.Load().list {
 		if p := a.remote.Load(); p != nil {
 			p.SetTimeout(s.remoteTimeout())

@@ -41,17 +41,17 @@ type calls struct {
 // enter waits for a turn with the agent; of too many calls at once those that
 // are over the number wait, and give up at the deadline. When all turns are held
 // by calls that do not return, the agent is fenced until one does.
-func (s *Server) enter(ctx context.Context, a *agent, deadline time.Time) error {
+func (s *Server) enter(ctx context.Context, a *agent, deadline time.Time) (waited bool, err error) {
 	if p := a.calls.paused.Load(); p != 0 && s.clock() < p {
-		return pdu.ErrPMDAFenced
+		return false, pdu.ErrPMDAFenced
 	}
 	select {
 	case a.calls.turns <- struct{}{}:
-		return nil
+		return false, nil
 	default:
 	}
 	if int(a.calls.stuck.Load()) >= cap(a.calls.turns) {
-		return pdu.ErrPMDAFenced
+		return false, pdu.ErrPMDAFenced
 	}
 	var expired <-chan time.Time
 	if !deadline.IsZero() {
@@ -61,11 +61,11 @@ func (s *Server) enter(ctx context.Context, a *agent, deadline time.Time) error 
 	}
 	select {
 	case a.calls.turns <- struct{}{}:
-		return nil
+		return true, nil
 	case <-expired:
-		return pdu.ErrTimeout
+		return true, pdu.ErrTimeout
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return true, context.Cause(ctx)
 	}
 }
 
@@ -84,8 +84,10 @@ func (c *client) call(a *agent, h pmda.Handler, what string, f func()) error {
 		c.now = time.Now()
 		return err
 	}
-	if err := c.s.enter(c.ctx, a, c.deadline); err != nil {
+	if waited, err := c.s.enter(c.ctx, a, c.deadline); err != nil {
 		return err
+	} else if waited {
+		c.now = time.Now()
 	}
 	// No two calls of a client have the same number, so that the swap cannot mix
 	// them up.
@@ -93,6 +95,9 @@ func (c *client) call(a *agent, h pmda.Handler, what string, f func()) error {
 	c.last, c.callee = began, a
 	start := c.now
 	c.inCall.Store(began)
+	if c.s.since(start)-c.asked > int64(lateCall) {
+		c.s.hurryWatch()
+	}
 	err := c.s.protect(a, h, what, f)
 	end := time.Now()
 	took := end.Sub(start)
@@ -161,29 +166,54 @@ func guardOf[T any](c *client, a *agent, h pmda.Handler, what string, ask func(h
 	return got.v, nil
 }
 
-// watch takes over calls that are overdue, until all clients have gone.
+// watch takes over calls that are overdue, until all clients have gone. It looks
+// when the oldest call in progress will be overdue: those to come are later.
 func (s *Server) watch() {
 	defer close(s.watched)
-	tick := time.NewTicker(min(max(s.Timeout/50, 2*time.Millisecond), 50*time.Millisecond))
-	defer tick.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
 		select {
-		case <-tick.C:
+		case <-timer.C:
+		case <-s.hurry:
 		case <-s.unwatch:
 			return
 		}
-		limit := s.timeout.Load()
-		if limit <= 0 {
-			continue
+		if limit := s.timeout.Load(); limit > 0 {
+			timer.Reset(time.Duration(s.takeOverdue(limit)))
 		}
-		overdue := s.clock() - limit
-		s.mu.Lock()
-		for c := range s.clients.all() {
-			if began := c.inCall.Load(); began != 0 && began < overdue {
-				s.takeOver(c, began)
-			}
+	}
+}
+
+// takeOverdue takes over calls that have taken limit, and returns how long it is
+// until others may have.
+func (s *Server) takeOverdue(limit int64) (wait int64) {
+	now := s.clock()
+	oldest := now
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.clients.all() {
+		switch began := c.inCall.Load(); {
+		case began == 0:
+		case began <= now-limit:
+			s.takeOver(c, began)
+		default:
+			oldest = min(oldest, began)
 		}
-		s.mu.Unlock()
+	}
+	return oldest + limit - s.clock()
+}
+
+// lateCall is how long a request may have been in progress when an agent is called
+// for it, for the watchdog to look at the right time all the same, or a little
+// later.
+const lateCall = 10 * time.Millisecond
+
+// hurryWatch makes the watchdog look now: a call is due sooner than it thinks.
+func (s *Server) hurryWatch() {
+	select {
+	case s.hurry <- struct{}{}:
+	default:
 	}
 }
 

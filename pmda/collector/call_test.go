@@ -172,6 +172,47 @@ func TestTakeOver(t *testing.T) {
 	})
 }
 
+// TestTakeOverOnTime has the watchdog look when a call is due: of a client that
+// has waited for its turn, and with a time-out that is lowered during the call.
+func TestTakeOverOnTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := []time.Duration{70 * time.Second, 100 * time.Second, 10 * time.Second}
+		s := &Server{Timeout: time.Minute, AgentCalls: 1}
+		a := &pmda.Agent{Name: "tired", Domain: 100}
+		pmda.Register(a, pmda.Metric[uint64]{Name: "tired.m", Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
+			took := calls[0]
+			calls = calls[1:]
+			time.Sleep(took)
+			return 1, nil
+		}})
+		if err := s.Add(a); err != nil {
+			t.Fatal(err)
+		}
+		late := func(c *caller, want time.Duration) {
+			begin := time.Now()
+			equal(t, "late", c.fetch(pmid(100, 0)), pdu.ErrTimeout)
+			if took := time.Since(begin).Truncate(time.Microsecond); took != want {
+				t.Errorf("the answer took %v, want %v", took, want)
+			}
+		}
+		first, second := call(t, s), call(t, s)
+		var wg sync.WaitGroup
+		wg.Go(func() { late(first, time.Minute) })
+		time.Sleep(50 * time.Second)
+		wg.Go(func() { late(second, time.Minute) }) // waits 20 s, in which the first is taken over
+		wg.Wait()
+		time.Sleep(2 * time.Minute)
+		wg.Go(func() { late(first, 3*time.Second) })
+		time.Sleep(2 * time.Second)
+		s.setTimeout(3 * time.Second)
+		wg.Wait()
+		time.Sleep(time.Minute)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestWaitForTurn lets more clients ask at once than an agent may be called by:
 // those over the number wait, and give up at the deadline.
 func TestWaitForTurn(t *testing.T) {

@@ -240,7 +240,7 @@ func (s *Server) askApart(ctx context.Context, a *agent, r *pmda.Request, p *par
 		return err
 	}
 	if a.handler != nil {
-		if err := s.enter(ctx, a, deadline); err != nil {
+		if _, err := s.enter(ctx, a, deadline); err != nil {
 			return err
 		}
 		defer func(began int64) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -132,10 +133,13 @@ type Server struct {
 	mu       sync.Mutex // serialises changes of what follows and of agents
 	clients  clientTable
 	ended    chan struct{} // closed when the Server ends
+	chatting atomic.Int32  // clients that chat
+	few      int32         // how many of these are few
 	flight   atomic.Int64  // bytes of large results that are being sent
 	watching sync.Once     // starts the watchdog, or does without
 	watched  chan struct{} // closed when it has ended
 	unwatch  chan struct{} // closed to end it
+	hurry    chan struct{} // has room to make it look at once
 	serving  bool
 	wg       sync.WaitGroup // clients
 	agentWG  sync.WaitGroup // supervisors and starts of agents
@@ -170,6 +174,8 @@ func (s *Server) init() {
 		s.agents.Store(&agentTable{})
 		s.ended, s.closed = make(chan struct{}), make(chan struct{})
 		s.watched, s.unwatch = make(chan struct{}), make(chan struct{})
+		s.hurry = make(chan struct{}, 1)
+		s.few = 4 * int32(runtime.GOMAXPROCS(0))
 		s.add(&agent{handler: newPMCD(s), kind: KindDSO})
 	})
 }
