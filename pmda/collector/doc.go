@@ -63,8 +63,8 @@
 //	MaxInFlight        512 MiB  large results that are being sent: pdu.ErrAgain
 //	AgentCalls         4        calls of one agent in this process at a time
 //
-// A process that is out of descriptors goes on serving the clients it has, and
-// accepts others when it can again.
+// A process that is out of descriptors goes on serving the clients it has, refuses
+// others with pdu.ErrConnLimit, and accepts them when it can again.
 //
 // # What is logged
 //

@@ -3,25 +3,15 @@
 package collector
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"os"
-	"os/exec"
-	"os/signal"
-	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -302,147 +292,5 @@ func TestStoppedAgent(t *testing.T) {
 	want := []string{"agent started", "agent started", "agent owes an answer", "agent answers again"}
 	if diff := cmp.Diff(want, log.take()); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
-	}
-}
-
-// TestChaosServer is no test but a collector as a program, for TestTerm.
-func TestChaosServer(t *testing.T) {
-	if flag.Arg(0) != "server" {
-		t.Skip("runs as a program of another test")
-	}
-	os.Exit(chaosServer(flag.Arg(1)))
-}
-
-func chaosServer(socket string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	defer stop()
-	slow := &moody{oracle: newOracle(20), lie: func(*pmda.Request, []pdu.PMID, *pdu.ResultWriter) bool { return false }}
-	slow.trouble = func(string) error { time.Sleep(500 * time.Millisecond); return nil }
-	srv := &Server{Timeout: time.Second, Grace: termGrace, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
-	pids := []string{}
-	err := errors.Join(srv.Add(newOracle(10)), srv.Add(slow))
-	for _, d := range []pdu.Domain{30, 31, 32} {
-		err = errors.Join(err, srv.Start(agentLine(d, time.Second, 1, true)))
-		if a := srv.agents.Load().get(d); err == nil {
-			pids = append(pids, strconv.Itoa(a.remote.Load().cmd.Process.Pid))
-		}
-	}
-	unix, e := net.Listen("unix", socket)
-	tcp, e2 := net.Listen("tcp", "127.0.0.1:0")
-	if err = errors.Join(err, e, e2); err == nil {
-		fmt.Println(tcp.Addr(), strings.Join(pids, " "))
-		err = srv.Serve(ctx, unix, tcp)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
-}
-
-const termGrace = 3 * time.Second
-
-// TestTerm ends a collector with a signal while clients ask and one of its
-// agents is stopped: it ends in time, and leaves neither agents nor a socket.
-func TestTerm(t *testing.T) {
-	socket := filepath.Join(t.TempDir(), "socket")
-	var complaints strings.Builder
-	cmd := exec.Command(os.Args[0], "-test.run=^TestChaosServer$", "server", socket)
-	cmd.Stderr = &complaints
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		cmd.Process.Kill()
-		t.Fatalf("the collector does not start: %v\n%s", errors.Join(err, cmd.Wait()), &complaints)
-	}
-	go func() { ended <- cmd.Wait() }()
-	defer cmd.Process.Kill()
-	words := strings.Fields(line)
-	var agents []int
-	for _, w := range words[1:] {
-		pid, err := strconv.Atoi(w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		agents = append(agents, pid)
-	}
-	if len(agents) != 3 {
-		t.Fatalf("no agents: %q", line)
-	}
-	var load sync.WaitGroup
-	var answers atomic.Int64
-	for i := range 20 {
-		network, addr := "tcp", words[0]
-		if i%2 == 0 {
-			network, addr = "unix", socket
-		}
-		n, err := net.Dial(network, addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer n.Close()
-		g := newGuest(t, n)
-		load.Go(func() { answers.Add(g.askUntilCutOff(pdu.Domain([]int{10, 20, 30, 31, 32}[i%5]))) })
-	}
-	time.Sleep(300 * time.Millisecond)
-	if err := syscall.Kill(agents[0], syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(200 * time.Millisecond)
-	start := time.Now()
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	// The grace is for clients, then for agents.
-	select {
-	case err := <-ended:
-		if err != nil {
-			t.Errorf("the collector ended with %v:\n%s", err, &complaints)
-		}
-	case <-time.After(2*termGrace + time.Second):
-		t.Fatalf("the collector is still there %v after the signal", time.Since(start))
-	}
-	t.Logf("ended after %v, %d answers", time.Since(start), answers.Load())
-	load.Wait()
-	if answers.Load() == 0 {
-		t.Error("there was no load")
-	}
-	for _, pid := range agents {
-		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
-			t.Errorf("agent %d is still there: %v", pid, err)
-			syscall.Kill(pid, syscall.SIGKILL)
-		}
-	}
-	if _, err := os.Stat(socket); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the socket is still there: %v", err)
-	}
-}
-
-// askUntilCutOff counts answers until the collector ends the conversation, which
-// it does between answers.
-func (g *guest) askUntilCutOff(d pdu.Domain) (n int64) {
-	for {
-		err := g.conn.Write(1, pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(d, 0, 0)}})
-		var h pdu.Header
-		if err == nil {
-			h, _, err = g.conn.Read()
-		}
-		switch {
-		case err == io.EOF || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET):
-			return n
-		case err != nil:
-			g.t.Errorf("conversation of domain %d ended with %v", d, err)
-			return n
-		case h.Kind == pdu.KindResult:
-			n++
-		}
-		time.Sleep(time.Millisecond)
 	}
 }

@@ -9,3 +9,6 @@ func exitStatus(p *os.ProcessState) int { return p.ExitCode() & 0xff << statusEx
 
 // temporary reports whether accepting may succeed again.
 func temporary(error) bool { return false }
+
+// outOfDescriptors reports whether accepting failed for want of descriptors.
+func outOfDescriptors(error) bool { return false }

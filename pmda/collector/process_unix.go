@@ -20,6 +20,11 @@ func exitStatus(p *os.ProcessState) int {
 	return w.ExitStatus() & 0xff << statusExitShift
 }
 
+// outOfDescriptors reports whether accepting failed for want of descriptors.
+func outOfDescriptors(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+}
+
 // temporary reports whether accepting may succeed again.
 func temporary(err error) bool {
 	for _, e := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,

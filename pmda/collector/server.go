@@ -135,6 +135,7 @@ type Server struct {
 	ended    chan struct{} // closed when the Server ends
 	chatting atomic.Int32  // clients that chat
 	few      int32         // how many of these are few
+	spare    spare
 	flight   atomic.Int64  // bytes of large results that are being sent
 	watching sync.Once     // starts the watchdog, or does without
 	watched  chan struct{} // closed when it has ended
@@ -288,40 +289,6 @@ func (s *Server) Serve(ctx context.Context, ln ...net.Listener) error {
 	return errors.Join(err, s.Close())
 }
 
-// accept takes clients from a listener until ctx ends. When the process is out
-// of descriptors it waits a little; existing clients go on.
-func (s *Server) accept(ctx context.Context, l net.Listener) error {
-	stop := context.AfterFunc(ctx, func() { l.Close() })
-	defer stop()
-	defer l.Close()
-	var delay time.Duration
-	var told time.Time
-	for {
-		conn, err := l.Accept()
-		if err == nil {
-			delay = 0
-			s.serveConn(conn)
-			continue
-		}
-		if ctx.Err() != nil {
-			return nil
-		}
-		if !temporary(err) {
-			return fmt.Errorf("collector: accept on %v: %w", l.Addr(), err)
-		}
-		if now := time.Now(); now.Sub(told) >= time.Minute {
-			told = now
-			s.Logger.Warn("cannot accept clients", slog.Any("addr", l.Addr()), slog.Any("err", err))
-		}
-		delay = min(max(2*delay, 5*time.Millisecond), time.Second)
-		select {
-		case <-time.After(delay):
-		case <-ctx.Done():
-			return nil
-		}
-	}
-}
-
 // DialContext connects a client in this process, without a socket: it speaks
 // the protocol at the other end of the returned connection, as over any other.
 // Network and address are ignored.
@@ -431,32 +398,4 @@ func waitFor(wg *sync.WaitGroup, limit time.Duration) bool {
 	case <-t.C:
 		return false
 	}
-}
-
-// serveConn starts to serve a connection; false if the Server has ended.
-func (s *Server) serveConn(conn net.Conn) bool {
-	s.init()
-	c := newClient(s, conn)
-	s.watching.Do(func() { go s.watch() })
-	s.mu.Lock()
-	if s.hasEnded() {
-		s.mu.Unlock()
-		conn.Close()
-		return false
-	}
-	full := s.clients.len() >= s.MaxClients
-	if !full {
-		s.clients.enter(c)
-	}
-	s.wg.Add(1)
-	s.mu.Unlock()
-	go func() {
-		defer s.wg.Done()
-		if full {
-			c.refuse(pdu.ErrConnLimit, "too many clients")
-			return
-		}
-		c.serve()
-	}()
-	return true
 }
