@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/cutoff"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -88,6 +89,7 @@ type Remote struct {
 	timeout atomic.Int64 // a time.Duration; less than 0 is no limit
 	wants   pdu.Features // what the agent asked for in its hello
 	done    chan struct{}
+	reading cutoff.Watch
 
 	// turn has one place: whoever has filled it may use conn and what follows,
 	// provided that the state is ready. In the other states only one goroutine
@@ -105,7 +107,6 @@ type Remote struct {
 	slots   map[uint32]slot // what the agent knows of them
 	news    map[uint32]news // what it is to be told before the next request
 	telling bool            // a goroutine does so
-	reader  watch
 }
 
 type remoteState int
@@ -135,6 +136,7 @@ func NewRemote(info Info, s Stream, cfg RemoteConfig) (*Remote, error) {
 		turn: make(chan struct{}, 1), done: make(chan struct{}),
 		slots: map[uint32]slot{}, news: map[uint32]news{},
 	}
+	m.reading.Set = s.SetReadDeadline
 	m.conn.Counters, m.conn.Trace = cfg.Counters, cfg.Trace
 	m.SetTimeout(cfg.Timeout)
 	if err := m.hello(); err != nil {
@@ -212,8 +214,8 @@ func (m *Remote) die(err error) bool {
 	}
 	m.state, m.err = dead, err
 	m.slots, m.news = nil, nil
-	m.reader.forget()
 	m.mu.Unlock()
+	m.reading.Close()
 	m.stream.Close()
 	close(m.done)
 	return true

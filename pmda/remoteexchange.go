@@ -107,9 +107,9 @@ func (m *Remote) ask(ctx context.Context, r *Request, profile bool, p pdu.PDU, w
 	if err := m.send(r, profile, p); err != nil {
 		return nil, err
 	}
-	m.beginReading(ctx, limit)
+	m.reading.Begin(ctx, limit)
 	h, body, err := m.conn.Read()
-	m.endReading()
+	m.reading.End()
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		m.cfg.Logger.Warn("agent owes an answer", m.attrs(slog.String("type", want.String()))...)
 		if !m.become(owing, func() { m.drain(want) }) {
@@ -212,58 +212,4 @@ func (m *Remote) answer(h pdu.Header, body []byte, want pdu.Kind) ([]byte, error
 		return nil, pdu.ErrGeneric
 	}
 	return nil, s.Code
-}
-
-// A watch makes the end of a request's context end its wait for the answer. It
-// stays for the next exchange, which usually has the same context, since to set
-// one up costs more than all else here. Remote.mu guards it.
-type watch struct {
-	asking  <-chan struct{} // the end of the request that waits; nil if none does
-	watched <-chan struct{} // the end that stop stops to watch
-	stop    func() bool     // or nil
-}
-
-func (w *watch) forget() {
-	if w.stop != nil {
-		w.stop()
-	}
-	w.watched, w.stop = nil, nil
-}
-
-// longAgo is a deadline that makes a read return.
-var longAgo = time.Unix(1, 0)
-
-// beginReading lets the next read end at limit or with ctx. If ctx has ended,
-// interrupt comes: it is on its way, or was here and has forgotten ctx.
-func (m *Remote) beginReading(ctx context.Context, limit time.Time) {
-	end := ctx.Done()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if end != m.reader.watched && m.state != dead {
-		m.reader.forget()
-		if end != nil {
-			m.reader.watched = end
-			m.reader.stop = context.AfterFunc(ctx, func() { m.interrupt(end) })
-		}
-	}
-	m.reader.asking = end
-	m.stream.SetReadDeadline(limit)
-}
-
-func (m *Remote) endReading() {
-	m.mu.Lock()
-	m.reader.asking = nil
-	m.mu.Unlock()
-}
-
-// interrupt ends the wait of the request whose context has ended, if it waits.
-func (m *Remote) interrupt(end <-chan struct{}) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.reader.asking == end {
-		m.stream.SetReadDeadline(longAgo)
-	}
-	if m.reader.watched == end {
-		m.reader.forget()
-	}
 }
