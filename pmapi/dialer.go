@@ -1,0 +1,138 @@
+package pmapi
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmns"
+)
+
+// Defaults of a Dialer whose fields are zero.
+const (
+	DefaultPort           = 44321
+	DefaultSocket         = "/run/pcp/pmcd.socket"
+	DefaultConnectTimeout = 5 * time.Second
+	DefaultRequestTimeout = 10 * time.Second
+	DefaultMaxReply       = 128 << 20
+)
+
+var defaultBackoff = []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second}
+
+// A Dialer says how to connect. Its zero value is ready. It may be used by several
+// goroutines, but not be changed meanwhile.
+type Dialer struct {
+	// ConnectTimeout limits a connection with its handshake; 0 means
+	// DefaultConnectTimeout, less than 0 no limit.
+	ConnectTimeout time.Duration
+	// RequestTimeout limits the wait for an answer, from the turn of the request
+	// on; 0 means DefaultRequestTimeout, less than 0 no limit.
+	RequestTimeout time.Duration
+	// Backoff is how long Reconnect does not try again after failures in a row; the
+	// last counts for all later ones. Nil means 5, 10, 20, 40 and 80 seconds.
+	Backoff []time.Duration
+	// Ports are tried, in order, where a host is named without any; nil means
+	// DefaultPort.
+	Ports []int
+	// Socket is the unix socket of "unix:" and "local:"; empty means DefaultSocket.
+	Socket string
+	// Names, if not nil, are the names of metrics, in place of the collector's.
+	Names *pmns.Tree
+	// MaxReply is the greatest length of an answer that is accepted; 0 means
+	// DefaultMaxReply. A longer one costs the connection.
+	MaxReply int
+	// Survive makes contexts that connect again by themselves; see Gap.
+	Survive bool
+	// Logger gets a line when a context that survives loses its connection and when
+	// it has another; nil discards them.
+	Logger *slog.Logger
+	// DialContext makes connections; nil means that of a net.Dialer.
+	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	unsupported string // what the environment asks for and is not there
+}
+
+// An opener opens the connection of a context anew.
+type opener func(ctx context.Context) (*link, error)
+
+// complete is d with all defaults.
+func (d *Dialer) complete() Dialer {
+	n := *d
+	n.ConnectTimeout = cmp.Or(n.ConnectTimeout, DefaultConnectTimeout)
+	n.RequestTimeout = cmp.Or(n.RequestTimeout, DefaultRequestTimeout)
+	n.Socket = cmp.Or(n.Socket, DefaultSocket)
+	n.MaxReply = cmp.Or(n.MaxReply, DefaultMaxReply)
+	if n.Backoff == nil {
+		n.Backoff = defaultBackoff
+	}
+	if n.Ports == nil {
+		n.Ports = []int{DefaultPort}
+	}
+	n.Backoff, n.Ports = slices.Clone(n.Backoff), slices.Clone(n.Ports)
+	if n.Logger == nil {
+		n.Logger = slog.New(slog.DiscardHandler)
+	}
+	if n.DialContext == nil {
+		n.DialContext = new(net.Dialer).DialContext
+	}
+	return n
+}
+
+// A DialContexter gives connections to a collector in this process: a
+// collector.Server is one.
+type DialContexter interface {
+	DialContext(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// Local opens a context on a collector in this process, without a socket, under
+// the defaults of a Dialer. There is no counterpart in the C library, whose local
+// contexts load agents into the client.
+func Local(ctx context.Context, srv DialContexter) (*Context, error) {
+	return new(Dialer).Local(ctx, srv)
+}
+
+// Local opens a context on a collector in this process.
+func (d *Dialer) Local(ctx context.Context, srv DialContexter) (*Context, error) {
+	n := d.complete()
+	n.DialContext = srv.DialContext
+	return n.newContext(ctx, "local", func(ctx context.Context) (*link, error) {
+		return n.connect(ctx, "pipe", "local", 0)
+	})
+}
+
+// newContext opens a context. n is complete.
+func (n Dialer) newContext(ctx context.Context, name string, open opener) (*Context, error) {
+	c := &Context{
+		dialer: n, open: open, name: name, local: n.Names,
+		turn: make(chan struct{}, 1), profile: new(pdu.Profile),
+	}
+	if n.Survive {
+		c.handed = new(handed)
+	}
+	l, err := open(ctx)
+	if err != nil {
+		return nil, c.fail("dial", "", err)
+	}
+	c.link = l
+	return c, nil
+}
+
+// connect makes one connection and greets the collector.
+func (n Dialer) connect(ctx context.Context, network, addr string, want pdu.Features) (*link, error) {
+	limit := deadline(ctx, n.ConnectTimeout)
+	dialing := ctx
+	if !limit.IsZero() {
+		var cancel context.CancelFunc
+		dialing, cancel = context.WithDeadlineCause(ctx, limit, pdu.ErrTimeout)
+		defer cancel()
+	}
+	conn, err := n.DialContext(dialing, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return newLink(ctx, conn, limit, n.MaxReply, want)
+}

@@ -1,0 +1,111 @@
+package pmapi
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/pcpconf"
+)
+
+// FromEnv is a Dialer as the environment says, and /etc/pcp.conf for the place of
+// the socket:
+//
+//	PMCD_CONNECT_TIMEOUT     ConnectTimeout, in seconds; 0 means no limit
+//	PMCD_REQUEST_TIMEOUT     RequestTimeout, likewise
+//	PMCD_RECONNECT_TIMEOUT   Backoff, in seconds, separated by commas
+//	PMCD_PORT                Ports, separated by commas
+//	PMCD_SOCKET              Socket
+//	PCP_SECURE_SOCKETS       contexts fail with errors.ErrUnsupported, unless it is "relaxed"
+//	PCP_CONTAINER            likewise, always
+//
+// A setting that makes no sense is left out; the error tells of all such, and the
+// Dialer is good all the same. The C library reads the same variables.
+func FromEnv() (*Dialer, error) {
+	d := new(Dialer)
+	var errs []error
+	ignored := func(name, value string) {
+		errs = append(errs, fmt.Errorf("ignored bad %s = '%s'", name, value))
+	}
+	for name, to := range map[string]*time.Duration{
+		"PMCD_CONNECT_TIMEOUT": &d.ConnectTimeout, "PMCD_REQUEST_TIMEOUT": &d.RequestTimeout,
+	} {
+		if v := os.Getenv(name); v != "" {
+			if t, ok := parseSeconds(v); ok {
+				*to = t
+			} else {
+				ignored(name, v)
+			}
+		}
+	}
+	if v := os.Getenv("PMCD_RECONNECT_TIMEOUT"); v != "" {
+		for _, n := range parsePositive(v, math.MaxInt32) {
+			d.Backoff = append(d.Backoff, time.Duration(n)*time.Second)
+		}
+		if d.Backoff == nil {
+			ignored("PMCD_RECONNECT_TIMEOUT", v)
+		}
+	}
+	if v := os.Getenv("PMCD_PORT"); v != "" {
+		if d.Ports = parsePositive(v, math.MaxUint16); d.Ports == nil {
+			ignored("PMCD_PORT", v)
+		}
+	}
+	var err error
+	if d.Socket, err = socketPath(); err != nil {
+		errs = append(errs, err)
+	}
+	switch v, set := os.LookupEnv("PCP_SECURE_SOCKETS"); {
+	case set && (v == "" || v == "1" || v == "enforce"):
+		d.unsupported = "encryption (PCP_SECURE_SOCKETS)"
+	case set && v != "relaxed":
+		ignored("PCP_SECURE_SOCKETS", v)
+	}
+	if os.Getenv("PCP_CONTAINER") != "" {
+		d.unsupported = "containers (PCP_CONTAINER)"
+	}
+	return d, errors.Join(errs...)
+}
+
+// parseSeconds reads a time-out: a number of seconds, 0 for none.
+func parseSeconds(text string) (time.Duration, bool) {
+	f, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil || !(f >= 0):
+		return 0, false
+	case f == 0 || f > math.MaxInt64/1e9:
+		return -1, true
+	}
+	return time.Duration(f * float64(time.Second)), true
+}
+
+// parsePositive reads numbers from 1 to most, separated by commas; nil if one is
+// none.
+func parsePositive(text string, most int) []int {
+	var list []int
+	for part := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 1 || n > most {
+			return nil
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// socketPath is where the collector of this computer listens.
+func socketPath() (string, error) {
+	if v := os.Getenv("PMCD_SOCKET"); v != "" {
+		return v, nil
+	}
+	conf, err := pcpconf.Load("")
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(conf.Get("PCP_RUN_DIR"), "pmcd.socket"), nil
+}

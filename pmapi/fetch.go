@@ -1,0 +1,155 @@
+package pmapi
+
+import (
+	"context"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// Fetch asks for the values of metrics under the profile: r gets one set for each,
+// in their order; a metric that fails alone has its error in its set. r.Time is
+// the collector's clock, with nanoseconds where the collector has them; r.Changed
+// are the changes in the collector since the fetch before. r owns its memory, which
+// is reused: into a used Result, Fetch allocates nothing. On an error r is empty.
+//
+// Errors: pdu.ErrTooSmall without metrics; a *Gap from a context that survives.
+// The counterpart of pmFetch(3) and pmFetchHighRes(3).
+func (c *Context) Fetch(ctx context.Context, ids []pdu.PMID, r *pdu.Result) error {
+	if err := c.fetch(ctx, ids, r); err != nil {
+		*r = emptied(r)
+		return c.fail("fetch", "", err)
+	}
+	return nil
+}
+
+// emptied keeps the memory of a Result.
+func emptied(r *pdu.Result) pdu.Result {
+	r.Format = pdu.FormatHighRes
+	// No sets at no time: it cannot fail.
+	_ = r.Decode(noSets[:])
+	return *r
+}
+
+var noSets [20]byte
+
+func (c *Context) fetch(ctx context.Context, ids []pdu.PMID, r *pdu.Result) error {
+	if len(ids) == 0 {
+		return pdu.ErrTooSmall
+	}
+	l, err := c.begin(ctx)
+	if err != nil {
+		return err
+	}
+	if gap := c.handed.takeGap(); gap != nil {
+		return c.end(ctx, l, gap)
+	}
+	return c.end(ctx, l, l.fetchValues(ids, c.currentProfile(), r))
+}
+
+// fetchValues tells the profile and asks for values, in one write.
+func (l *link) fetchValues(ids []pdu.PMID, profile *pdu.Profile, r *pdu.Result) error {
+	if err := l.tellProfile(profile); err != nil {
+		return err
+	}
+	l.fetch = pdu.Fetch{HighRes: l.features&pdu.FeatureHighRes != 0, PMIDs: ids}
+	r.Format = pdu.FormatLowRes
+	if l.fetch.HighRes {
+		r.Format = pdu.FormatHighRes
+	}
+	body, err := l.ask(&l.fetch, r.Kind())
+	l.fetch.PMIDs = nil // the caller's
+	if err != nil {
+		return err
+	}
+	if err := r.Decode(body); err != nil {
+		return err
+	}
+	if !holds(r, ids) {
+		return lostError{pdu.ErrIPC} // the values of another request
+	}
+	r.Changed, l.news = l.news, 0
+	return nil
+}
+
+// holds reports whether the sets are those of ids, in order.
+func holds(r *pdu.Result, ids []pdu.PMID) bool {
+	if r.Len() != len(ids) {
+		return false
+	}
+	for i, id := range ids {
+		if r.At(i).PMID != id {
+			return false
+		}
+	}
+	return true
+}
+
+// Store sets values, all in one request: of each metric at least one, or it is
+// pdu.ErrValue; without metrics it is pdu.ErrTooSmall. A pdu.ResultWriter makes a
+// Result. What fails in one agent does not keep others from storing; the error is
+// pdu.ErrPermission, pdu.ErrBadStore or another code of an agent that failed. The
+// counterpart of pmStore(3).
+func (c *Context) Store(ctx context.Context, r *pdu.Result) error {
+	return c.fail("store", "", c.store(ctx, r))
+}
+
+func (c *Context) store(ctx context.Context, r *pdu.Result) error {
+	if r.Len() == 0 {
+		return pdu.ErrTooSmall
+	}
+	for _, s := range r.All() {
+		if s.Len() == 0 {
+			return pdu.ErrValue
+		}
+	}
+	low := *r
+	low.Format = pdu.FormatLowRes // the only one that collectors take
+	return c.exchange(ctx, &low, pdu.KindError, nil)
+}
+
+// Profile returns the profile, which says what instances fetches return. It must
+// not be changed.
+func (c *Context) Profile() *pdu.Profile { return c.currentProfile() }
+
+// SetProfile replaces the profile, also for requests in progress that have not
+// begun yet; nil means all instances. The context keeps a copy.
+func (c *Context) SetProfile(p *pdu.Profile) {
+	if p == nil {
+		p = new(pdu.Profile)
+	}
+	p = p.Clone()
+	c.mu.Lock()
+	c.profile = p
+	c.mu.Unlock()
+}
+
+// AddProfile adds instances of a domain to those that are wanted: all without any
+// named, and all of all domains for pdu.NoInDom. Instances named for pdu.NoInDom
+// are pdu.ErrProfileSpec. The counterpart of pmAddProfile(3).
+func (c *Context) AddProfile(d pdu.InDom, insts ...pdu.InstID) error {
+	return c.changeProfile(func(p *pdu.Profile) error { return p.Add(d, insts...) })
+}
+
+// DelProfile takes instances of a domain away from those that are wanted: all
+// without any named, and all of all domains for pdu.NoInDom. For a domain that was
+// not named before, it leaves none. The counterpart of pmDelProfile(3).
+func (c *Context) DelProfile(d pdu.InDom, insts ...pdu.InstID) error {
+	return c.changeProfile(func(p *pdu.Profile) error { return p.Delete(d, insts...) })
+}
+
+func (c *Context) changeProfile(change func(*pdu.Profile) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.profile.Clone()
+	if err := change(p); err != nil {
+		return c.fail("profile", "", err)
+	}
+	c.profile = p
+	return nil
+}
+
+func (c *Context) currentProfile() *pdu.Profile {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.profile
+}
