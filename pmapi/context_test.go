@@ -31,7 +31,9 @@ func colours(t testing.TB) *pmda.Agent {
 		}),
 		pmda.Register(a, pmda.Metric[float64]{
 			Name: "paint.left", Text: "Paint left", InDom: colour,
-			Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (float64, error) { return float64(i.ID) / 2, nil },
+			Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (float64, error) {
+				return float64(i.ID) / 2, nil
+			},
 		}),
 		pmda.Register(a, pmda.Metric[int32]{
 			Name:  "paint.depth",
