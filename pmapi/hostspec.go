@@ -1,0 +1,324 @@
+package pmapi
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A Protocol is how to reach a collector.
+type Protocol int
+
+// The protocols of host specifications.
+const (
+	ProtocolPCP   Protocol = iota // TCP: "pcp:", or no prefix
+	ProtocolPCPS                  // TCP with TLS: "pcps:"
+	ProtocolUnix                  // a unix socket: "unix:"
+	ProtocolLocal                 // a unix socket, or TCP on localhost where that fails: "local:"
+)
+
+var protocolNames = [...]string{"pcp", "pcps", "unix", "local"}
+
+// String is the protocol's prefix without the colon.
+func (p Protocol) String() string {
+	if p < 0 || int(p) >= len(protocolNames) {
+		return "Protocol(" + strconv.Itoa(int(p)) + ")"
+	}
+	return protocolNames[p]
+}
+
+// A HostSpec says where a collector is and how to introduce oneself there.
+type HostSpec struct {
+	Protocol Protocol
+	// Host is the collector's, of ProtocolPCP and ProtocolPCPS. An empty name
+	// stands for none, which is no source of metrics.
+	Host HostPort
+	// Proxies are what lies between, the nearest last as in the text.
+	Proxies []HostPort
+	// Path is the socket of ProtocolUnix and ProtocolLocal. It begins with a
+	// slash; empty stands for the default.
+	Path string
+	// Attrs are in the order of the text, under their canonical names. Of
+	// several with one name the last counts.
+	Attrs []HostAttr
+}
+
+// A HostPort is a host with the ports to try there in their order; none stands
+// for the default.
+type HostPort struct {
+	Name  string // or an address, without the brackets of the text
+	Ports []int
+}
+
+// A HostAttr is an attribute of a connection. Name is one of compress,
+// userauth, username, password, realm, method, unixsock, local, userid,
+// groupid, processid, secure, container and exclusive.
+type HostAttr struct{ Name, Value string }
+
+// hostAttrNames maps what a specification may call an attribute.
+var hostAttrNames = map[string]string{
+	"compress": "compress",
+	"userauth": "userauth", "authorise": "userauth", "authorize": "userauth",
+	"user": "username", "username": "username",
+	"pass": "password", "password": "password",
+	"realm":  "realm",
+	"method": "method", "authmeth": "method",
+	"unix": "unixsock", "unixsock": "unixsock",
+	"local": "local",
+	"uid":   "userid", "userid": "userid",
+	"gid": "groupid", "groupid": "groupid",
+	"pid": "processid", "processid": "processid",
+	"secure":    "secure",
+	"container": "container",
+	"exclusive": "exclusive",
+}
+
+// Attr is the value of an attribute and whether it was given: "secure" and
+// "secure=" both give an empty one.
+func (h HostSpec) Attr(name string) (value string, ok bool) {
+	for _, a := range slices.Backward(h.Attrs) {
+		if a.Name == name {
+			return a.Value, true
+		}
+	}
+	return "", false
+}
+
+// ParseHost parses where a collector is, as tools take it after -h:
+//
+//	spec  = [prefix] (host [ports] {'@' host [ports]} | path) ['?' attrs]
+//	ports = ':' number {',' number}
+//	attrs = name ['=' value] {'&' name ['=' value]}
+//
+// A prefix is "pcp:", "pcps:", "unix:" or "local:" and any number of slashes;
+// the last two are followed by a path. A host in brackets may hold any
+// character but ']'. What follows a slash after the host or within the
+// attributes does not matter. Values are decoded as in URLs; unknown attributes
+// are passed over.
+//
+//	web1                         the default port of host web1
+//	[fe80::1]:44321,44322        two ports of an address
+//	web1:44321@proxy:44322       through a proxy
+//	unix:///run/pcp/pmcd.socket  a unix socket
+//	pcps://web1?container=db     with TLS, for metrics of a container
+//
+// A text without a host and ports is none of these errors: Host.Name is empty,
+// and to connect there is [pdu.ErrNotHost].
+//
+// The error's text has the three lines that pmNewContext(3) prints: that it is
+// a host specification, the text, and a caret with the complaint. It wraps
+// pdu.ErrGeneric. A value that cannot be decoded is an error of one line that
+// wraps EINVAL. Errors here, and none in the C library, are an empty name in
+// brackets or after '@', and a port above 65535. The counterpart of
+// __pmParseHostAttrsSpec, for the argument of pmNewContext(3).
+func ParseHost(spec string) (HostSpec, error) {
+	p := hostSpecParser{text: spec}
+	h, err := p.parse()
+	if err != nil {
+		return HostSpec{}, err
+	}
+	return h, nil
+}
+
+const badHostSpec = "pmNewContext: bad host specification"
+
+type hostSpecParser struct {
+	text string
+	pos  int
+}
+
+func (p *hostSpecParser) fail(msg string) error {
+	return &specError{head: badHostSpec, text: p.text, pos: p.pos, msg: msg}
+}
+
+func (p *hostSpecParser) at() byte {
+	if p.pos < len(p.text) {
+		return p.text[p.pos]
+	}
+	return 0
+}
+
+// until passes what comes before one of the characters or the end.
+func (p *hostSpecParser) until(chars string) string {
+	rest := p.text[p.pos:]
+	if i := strings.IndexAny(rest, chars); i >= 0 {
+		rest = rest[:i]
+	}
+	p.pos += len(rest)
+	return rest
+}
+
+func (p *hostSpecParser) parse() (h HostSpec, err error) {
+	h.Protocol = p.protocol()
+	if h.Protocol == ProtocolUnix || h.Protocol == ProtocolLocal {
+		if path := p.until(":?"); path != "" {
+			h.Path = "/" + path
+		}
+	} else if err := p.hosts(&h); err != nil {
+		return h, err
+	}
+	switch {
+	case p.pos == len(p.text), p.at() == '/':
+		return h, nil
+	case p.at() != '?':
+		return h, p.fail("unexpected terminal character")
+	}
+	p.pos++
+	h.Attrs, err = p.attrs()
+	return h, err
+}
+
+func (p *hostSpecParser) protocol() Protocol {
+	for i, name := range protocolNames {
+		if strings.HasPrefix(p.text, name+":") {
+			p.pos = len(name) + 1
+			for p.at() == '/' {
+				p.pos++
+			}
+			return Protocol(i)
+		}
+	}
+	return ProtocolPCP
+}
+
+// hosts passes the collector's and the proxies.
+func (p *hostSpecParser) hosts(h *HostSpec) (err error) {
+	if p.pos == len(p.text) || p.at() == '?' || p.at() == '/' {
+		return nil
+	}
+	if h.Host, err = p.host(); err != nil {
+		return err
+	}
+	for p.at() == '@' {
+		p.pos++
+		proxy, err := p.host()
+		if err != nil {
+			return err
+		}
+		h.Proxies = append(h.Proxies, proxy)
+	}
+	return nil
+}
+
+func (p *hostSpecParser) host() (h HostPort, err error) {
+	start := p.pos
+	if p.at() == '[' {
+		p.pos++
+		start = p.pos
+		h.Name = p.until("]")
+		if p.pos == len(p.text) {
+			return h, p.fail("missing closing ']' for host spec")
+		}
+		if h.Name != "" {
+			p.pos++
+			if p.pos < len(p.text) && strings.IndexByte(":@/?", p.at()) < 0 {
+				return h, p.fail("extra characters after host spec")
+			}
+		}
+	} else {
+		h.Name = p.until(":@/?")
+	}
+	if h.Name == "" {
+		p.pos = start
+		return h, p.fail("unexpected terminal character")
+	}
+	if p.at() == ':' {
+		h.Ports, err = p.ports()
+	}
+	return h, err
+}
+
+// ports passes a list of ports, each with the colon or comma before it.
+func (p *hostSpecParser) ports() (ports []int, err error) {
+	for p.at() == ':' && ports == nil || p.at() == ',' {
+		p.pos++
+		start := p.pos
+		digits := p.until(",@/?")
+		i := 0
+		for i < len(digits) && digits[i] >= '0' && digits[i] <= '9' {
+			i++
+		}
+		p.pos = start + i
+		switch {
+		case digits == "":
+			return nil, p.fail("missing port")
+		case i < len(digits):
+			return nil, p.fail("non-numeric port")
+		}
+		n, err := strconv.ParseUint(digits, 10, 16)
+		if err != nil {
+			p.pos = start
+			return nil, p.fail("port out of range")
+		}
+		ports = append(ports, int(n))
+	}
+	return ports, nil
+}
+
+// attrs passes what follows the question mark.
+func (p *hostSpecParser) attrs() (attrs []HostAttr, err error) {
+	for item := range strings.SplitSeq(p.until("/"), "&") {
+		name, value := item, ""
+		if i := strings.LastIndexByte(item, '='); i >= 0 {
+			name, value = item[:i], item[i+1:]
+		}
+		canonical, ok := hostAttrNames[name]
+		if !ok {
+			continue
+		}
+		decoded, err := url.QueryUnescape(value)
+		if err != nil || strings.IndexByte(decoded, 0) >= 0 {
+			return nil, fmt.Errorf("%s: %q: %s=%s: %w", badHostSpec, p.text, name, value, errInvalid)
+		}
+		attrs = append(attrs, HostAttr{canonical, decoded})
+	}
+	return attrs, nil
+}
+
+// errInvalid is EINVAL.
+const errInvalid pdu.Error = -22
+
+// String is a specification that ParseHost turns into h again, if it came
+// from there.
+func (h HostSpec) String() string {
+	var b strings.Builder
+	if h.Protocol != ProtocolPCP {
+		b.WriteString(h.Protocol.String() + "://")
+	}
+	if h.Protocol == ProtocolUnix || h.Protocol == ProtocolLocal {
+		b.WriteString(strings.TrimPrefix(h.Path, "/"))
+	} else if h.Host.Name != "" {
+		b.WriteString(h.Host.String())
+		for _, proxy := range h.Proxies {
+			b.WriteString("@" + proxy.String())
+		}
+	}
+	for i, a := range h.Attrs {
+		b.WriteByte("?&"[min(i, 1)])
+		b.WriteString(a.Name)
+		if a.Value != "" {
+			b.WriteString("=" + url.QueryEscape(a.Value))
+		}
+	}
+	return b.String()
+}
+
+// String is the host and its ports as ParseHost takes them.
+func (h HostPort) String() string {
+	var b strings.Builder
+	// The last of these would be taken for a protocol.
+	if strings.ContainsAny(h.Name, ":@/?") || strings.HasPrefix(h.Name, "[") || slices.Contains(protocolNames[:], h.Name) {
+		b.WriteString("[" + h.Name + "]")
+	} else {
+		b.WriteString(h.Name)
+	}
+	for i, port := range h.Ports {
+		b.WriteByte(":,"[min(i, 1)])
+		b.WriteString(strconv.Itoa(port))
+	}
+	return b.String()
+}

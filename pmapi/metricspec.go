@@ -1,0 +1,232 @@
+package pmapi
+
+import "strings"
+
+// SourceKind says where metrics come from.
+type SourceKind int
+
+// The kinds of sources, by the numbers that pmParseMetricSpec(3) has for them.
+const (
+	SourceHost    SourceKind = iota // a collector
+	SourceArchive                   // an archive
+	SourceLocal                     // agents loaded into the process
+)
+
+// A MetricSpec names instances of a metric of a source: what tools take as an
+// operand.
+type MetricSpec struct {
+	Kind   SourceKind
+	Source string // a host specification, the name of an archive, or "@" for SourceLocal; the default's may be empty
+	Metric string
+	// Instances are names of instances; none stands for all.
+	Instances []string
+}
+
+// ParseMetricSpec parses
+//
+//	[source] metric [ '[' [instance [[','] instance]…] ']' ]
+//
+// where source is "host:", "archive/", or "@:" for a local context. The kind
+// and the source given are those of a text without one. The source ends at the
+// last ':' or '/' before the first '[', and so an address in brackets cannot
+// be one, and "pcp://host/m" is a metric of an archive.
+//
+//	kernel.all.load               all instances
+//	kernel.all.load[1,5]          instances "1" and "5"; a blank would do for the comma
+//	kernel.all.load["1 minute"]   instance "1 minute"
+//	web1:44321:kernel.all.load    of the collector on web1
+//
+// A backslash takes the next character as it is. Blanks around the parts do
+// not matter.
+//
+// The error's text is that of the C library without its last newline: the
+// specification and, on a line below, a caret with the complaint. It wraps
+// pdu.ErrGeneric. The counterpart of pmParseMetricSpec(3).
+func ParseMetricSpec(text string, kind SourceKind, source string) (MetricSpec, error) {
+	p := metricSpecParser{text: text}
+	s, err := p.parse(MetricSpec{Kind: kind, Source: source})
+	if err != nil {
+		return MetricSpec{}, err
+	}
+	return s, nil
+}
+
+type metricSpecParser struct {
+	text string
+	pos  int
+}
+
+func (p *metricSpecParser) fail(msg string) error {
+	return &specError{text: p.text, pos: p.pos, msg: msg}
+}
+
+// at is the character at the position, 0 at the end.
+func (p *metricSpecParser) at() byte {
+	if p.pos < len(p.text) {
+		return p.text[p.pos]
+	}
+	return 0
+}
+
+func (p *metricSpecParser) blanks() {
+	for p.pos < len(p.text) && isBlank(p.text[p.pos]) {
+		p.pos++
+	}
+}
+
+// step passes one character, or two if the first is a backslash.
+func (p *metricSpecParser) step() {
+	if p.text[p.pos] == '\\' && p.pos+1 < len(p.text) {
+		p.pos++
+	}
+	p.pos++
+}
+
+func (p *metricSpecParser) parse(s MetricSpec) (MetricSpec, error) {
+	if err := p.source(&s); err != nil {
+		return s, err
+	}
+	if err := p.metric(&s); err != nil {
+		return s, err
+	}
+	p.blanks()
+	if p.at() != '[' {
+		return s, p.end()
+	}
+	return s, p.instances(&s)
+}
+
+// end is an error unless only blanks are left.
+func (p *metricSpecParser) end() error {
+	p.blanks()
+	if p.pos < len(p.text) {
+		return p.fail("unexpected extra characters")
+	}
+	return nil
+}
+
+func (p *metricSpecParser) source(s *MetricSpec) error {
+	p.blanks()
+	head := p.text
+	if i := strings.IndexByte(head, '['); i >= 0 {
+		head = head[:i]
+	}
+	end := strings.LastIndexAny(head, ":/")
+	if end < 0 {
+		return nil
+	}
+	archive := head[end] == '/'
+	name := head[p.pos:end]
+	for len(name) > 0 && isBlank(name[len(name)-1]) {
+		name = name[:len(name)-1]
+	}
+	switch {
+	case name == "" && archive:
+		return p.fail("archive name expected")
+	case name == "":
+		return p.fail("host name expected")
+	case archive:
+		s.Kind = SourceArchive
+	case name == "@":
+		s.Kind = SourceLocal
+	default:
+		s.Kind = SourceHost
+	}
+	s.Source = unescape(name)
+	p.pos = end + 1
+	return nil
+}
+
+func (p *metricSpecParser) metric(s *MetricSpec) error {
+	p.blanks()
+	start := p.pos
+	for p.pos < len(p.text) && !isBlank(p.text[p.pos]) && strings.IndexByte(",[]", p.text[p.pos]) < 0 {
+		p.step()
+	}
+	switch c := p.at(); {
+	case c == ',' || c == ']':
+		return p.fail("unexpected character in metric name")
+	case p.pos == start:
+		return p.fail("performance metric name expected")
+	}
+	s.Metric = unescape(p.text[start:p.pos])
+	return nil
+}
+
+// instances passes the list in brackets. Where it ends is found first, and
+// then the names in it, with less strict rules for quotes: they stand within a
+// name, unless it begins with one.
+func (p *metricSpecParser) instances(s *MetricSpec) error {
+	p.pos++
+	list := *p
+	quoted := false
+	for p.pos < len(p.text) && (quoted || p.text[p.pos] != ']') {
+		if p.text[p.pos] == '"' {
+			quoted = !quoted
+		}
+		p.step()
+	}
+	switch {
+	case p.pos < len(p.text):
+	case quoted:
+		return p.fail(`closing " and ] expected`)
+	default:
+		return p.fail("closing ] expected")
+	}
+	list.text = p.text[:p.pos]
+	p.pos++
+	if err := p.end(); err != nil {
+		return err
+	}
+	list.blanks()
+	for list.pos < len(list.text) {
+		name, ok := list.instance()
+		if !ok {
+			return (&metricSpecParser{p.text, list.pos}).fail(`closing " expected (pmParseMetricSpec botch?)`)
+		}
+		s.Instances = append(s.Instances, name)
+		for list.pos < len(list.text) && (isBlank(list.text[list.pos]) || list.text[list.pos] == ',') {
+			list.pos++
+		}
+	}
+	return nil
+}
+
+// instance passes a name. It reports false if that begins with a quote and
+// does not end with one.
+func (p *metricSpecParser) instance() (name string, ok bool) {
+	if p.at() == '"' {
+		p.pos++
+		start := p.pos
+		for p.pos < len(p.text) && p.text[p.pos] != '"' {
+			p.step()
+		}
+		if p.pos == len(p.text) {
+			return "", false
+		}
+		p.pos++
+		return unescape(p.text[start : p.pos-1]), true
+	}
+	start := p.pos
+	for p.pos < len(p.text) && !isBlank(p.text[p.pos]) && p.text[p.pos] != ',' {
+		p.step()
+	}
+	return unescape(p.text[start:p.pos]), true
+}
+
+func isBlank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
+
+// unescape drops each backslash that something follows.
+func unescape(s string) string {
+	if strings.IndexByte(s, '\\') < 0 {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			i++
+		}
+		b = append(b, s[i])
+	}
+	return string(b)
+}

@@ -1,0 +1,408 @@
+package pmapi_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// metricSpecs are texts with what they are, or with the text of the error.
+var metricSpecs = []struct {
+	text string
+	want pmapi.MetricSpec
+	err  string
+}{
+	{text: " m ", want: pmapi.MetricSpec{Source: "default", Metric: "m"}},
+	{text: "m(n)%\"", want: pmapi.MetricSpec{Source: "default", Metric: `m(n)%"`}},
+	{text: "load[1 minute]", want: pmapi.MetricSpec{Source: "default", Metric: "load", Instances: []string{"1", "minute"}}},
+	{text: `load ["1 minute","5 minute"] `, want: pmapi.MetricSpec{Source: "default", Metric: "load", Instances: []string{"1 minute", "5 minute"}}},
+	{text: "m[a,b c]", want: pmapi.MetricSpec{Source: "default", Metric: "m", Instances: []string{"a", "b", "c"}}},
+	{text: "m[ ]", want: pmapi.MetricSpec{Source: "default", Metric: "m"}},
+	{text: "m[,a]", want: pmapi.MetricSpec{Source: "default", Metric: "m", Instances: []string{"", "a"}}},
+	{text: "m[a,,b,]", want: pmapi.MetricSpec{Source: "default", Metric: "m", Instances: []string{"a", "b"}}},
+	{text: `m[""a]`, want: pmapi.MetricSpec{Source: "default", Metric: "m", Instances: []string{"", "a"}}},
+	{text: `m[a\,b \] "c\"d"]`, want: pmapi.MetricSpec{Source: "default", Metric: "m", Instances: []string{"a,b", "]", `c"d`}}},
+	{text: `m["a]"]`, want: pmapi.MetricSpec{Source: "default", Metric: "m", Instances: []string{"a]"}}},
+	{text: `m[a"]"b c"d]`, err: "m[a\"]\"b c\"d]\n            ^ -- closing \" and ] expected"},
+	{text: `m[a"b c"d]`, want: pmapi.MetricSpec{Source: "default", Metric: "m", Instances: []string{`a"b`, `c"d`}}},
+	{text: "m[a:b/c]", want: pmapi.MetricSpec{Source: "default", Metric: "m", Instances: []string{"a:b/c"}}},
+	{text: " web1 : m ", want: pmapi.MetricSpec{Source: "web1", Metric: "m"}},
+	{text: "web1:44321@proxy:m", want: pmapi.MetricSpec{Source: "web1:44321@proxy", Metric: "m"}},
+	{text: "/tmp/foo/m[1]", want: pmapi.MetricSpec{Kind: pmapi.SourceArchive, Source: "/tmp/foo", Metric: "m", Instances: []string{"1"}}},
+	{text: "pcp://host/m", want: pmapi.MetricSpec{Kind: pmapi.SourceArchive, Source: "pcp://host", Metric: "m"}},
+	{text: " @ : m", want: pmapi.MetricSpec{Kind: pmapi.SourceLocal, Source: "@", Metric: "m"}},
+	{text: "@/m", want: pmapi.MetricSpec{Kind: pmapi.SourceArchive, Source: "@", Metric: "m"}},
+	{text: `\@:m`, want: pmapi.MetricSpec{Source: "@", Metric: "m"}},
+	{text: `a\:b\/c:m\,n`, want: pmapi.MetricSpec{Source: "a:b/c", Metric: "m,n"}},
+	{text: `a\ :m\`, want: pmapi.MetricSpec{Source: `a\`, Metric: `m\`}},
+	{text: "", err: "\n^ -- performance metric name expected"},
+	{text: "host:", err: "host:\n     ^ -- performance metric name expected"},
+	{text: "[::1]:m", err: "[::1]:m\n^ -- performance metric name expected"},
+	{text: " :m", err: " :m\n ^ -- host name expected"},
+	{text: "/m", err: "/m\n^ -- archive name expected"},
+	{text: "met,ric", err: "met,ric\n   ^ -- unexpected character in metric name"},
+	{text: "m]", err: "m]\n ^ -- unexpected character in metric name"},
+	{text: "m n", err: "m n\n  ^ -- unexpected extra characters"},
+	{text: "m\té\tn", err: "m\té\tn\n \t^ -- unexpected extra characters"},
+	{text: "m[a] n", err: "m[a] n\n     ^ -- unexpected extra characters"},
+	{text: "m[a", err: "m[a\n   ^ -- closing ] expected"},
+	{text: `m["a`, err: "m[\"a\n    ^ -- closing \" and ] expected"},
+	{text: `m[x" "y]`, err: "m[x\" \"y]\n       ^ -- closing \" expected (pmParseMetricSpec botch?)"},
+	{text: `é]`, err: "é]\né^ -- unexpected character in metric name"},
+}
+
+func TestParseMetricSpec(t *testing.T) {
+	for _, tt := range metricSpecs {
+		got, err := pmapi.ParseMetricSpec(tt.text, pmapi.SourceHost, "default")
+		checkSpec(t, tt.text, tt.want, got, tt.err, err)
+	}
+	got, err := pmapi.ParseMetricSpec("m", pmapi.SourceArchive, "a")
+	checkSpec(t, "m", pmapi.MetricSpec{Kind: pmapi.SourceArchive, Source: "a", Metric: "m"}, got, "", err)
+}
+
+func checkSpec(t *testing.T, text string, want, got any, wantErr string, err error) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%q (-want +got):\n%s", text, diff)
+	}
+	gotErr := ""
+	if err != nil {
+		gotErr = err.Error()
+		if !errors.Is(err, pdu.ErrGeneric) && !errors.Is(err, pdu.Error(-22)) {
+			t.Errorf("%q: error %v wraps neither ErrGeneric nor EINVAL", text, err)
+		}
+	}
+	if diff := cmp.Diff(wantErr, gotErr); diff != "" {
+		t.Errorf("%q: error (-want +got):\n%s", text, diff)
+	}
+}
+
+// hostSpecs are texts with what they are, or with the text of the error after the first line.
+var hostSpecs = []struct {
+	text string
+	want pmapi.HostSpec
+	err  string
+}{
+	{text: ""},
+	{text: "pcp://"},
+	{text: "?secure", want: pmapi.HostSpec{Attrs: []pmapi.HostAttr{{"secure", ""}}}},
+	{text: "web1", want: at("web1")},
+	{text: "pcp:web1/foo", want: at("web1")},
+	{text: "pcp", want: at("pcp")},
+	{text: "[pcp]:1", want: at("pcp", 1)},
+	{text: "web1:1,02,65535", want: at("web1", 1, 2, 65535)},
+	{text: "[::1]", want: at("::1")},
+	{text: "[fe80::1%eth0]:44321", want: at("fe80::1%eth0", 44321)},
+	{text: "[a b@/?]/x", want: at("a b@/?")},
+	{text: "[[]", want: at("[")},
+	{text: "web1:1@p@[::2]:3,4", want: pmapi.HostSpec{
+		Host:    pmapi.HostPort{Name: "web1", Ports: []int{1}},
+		Proxies: []pmapi.HostPort{{Name: "p"}, {Name: "::2", Ports: []int{3, 4}}},
+	}},
+	{text: "pcps:web1?secure=relaxed&user=a+b&pass=%41%2b&&nosuch=1&container=c=d&container/x=y", want: pmapi.HostSpec{
+		Protocol: pmapi.ProtocolPCPS, Host: pmapi.HostPort{Name: "web1"},
+		Attrs: []pmapi.HostAttr{{"secure", "relaxed"}, {"username", "a b"}, {"password", "A+"}, {"container", ""}},
+	}},
+	{text: "unix:", want: pmapi.HostSpec{Protocol: pmapi.ProtocolUnix}},
+	{text: "unix:///run/x y@z?container=c", want: pmapi.HostSpec{
+		Protocol: pmapi.ProtocolUnix, Path: "/run/x y@z", Attrs: []pmapi.HostAttr{{"container", "c"}},
+	}},
+	{text: "local:s", want: pmapi.HostSpec{Protocol: pmapi.ProtocolLocal, Path: "/s"}},
+	{text: "web1:", err: "web1:\n     ^ -- missing port"},
+	{text: "web1:1,", err: "web1:1,\n       ^ -- missing port"},
+	{text: "http://a", err: "http://a\n     ^ -- missing port"},
+	{text: "web1:1x", err: "web1:1x\n      ^ -- non-numeric port"},
+	{text: "web1::1", err: "web1::1\n     ^ -- non-numeric port"},
+	{text: "\té:x", err: "\té:x\n\té ^ -- non-numeric port"},
+	{text: "web1:1,65536", err: "web1:1,65536\n       ^ -- port out of range"},
+	{text: ":1", err: ":1\n^ -- unexpected terminal character"},
+	{text: "pcp://@b", err: "pcp://@b\n      ^ -- unexpected terminal character"},
+	{text: "a@", err: "a@\n  ^ -- unexpected terminal character"},
+	{text: "[]", err: "[]\n ^ -- unexpected terminal character"},
+	{text: "unix:///run/x:1", err: "unix:///run/x:1\n             ^ -- unexpected terminal character"},
+	{text: "[a", err: "[a\n  ^ -- missing closing ']' for host spec"},
+	{text: "[a]b", err: "[a]b\n   ^ -- extra characters after host spec"},
+}
+
+func at(name string, ports ...int) pmapi.HostSpec {
+	return pmapi.HostSpec{Host: pmapi.HostPort{Name: name, Ports: ports}}
+}
+
+func TestParseHost(t *testing.T) {
+	for _, tt := range hostSpecs {
+		got, err := pmapi.ParseHost(tt.text)
+		want := tt.err
+		if want != "" {
+			want = "pmNewContext: bad host specification\n" + want
+		}
+		checkSpec(t, tt.text, tt.want, got, want, err)
+	}
+	for _, value := range []string{"%", "%4", "%zz", "a%00b"} {
+		spec := "a?container=" + value
+		_, err := pmapi.ParseHost(spec)
+		want := "pmNewContext: bad host specification: " + strconv.Quote(spec) + ": container=" + value + ": Invalid argument"
+		checkSpec(t, spec, nil, nil, want, err)
+	}
+}
+
+func TestHostSpecAttr(t *testing.T) {
+	h, err := pmapi.ParseHost("a?container=b&container=c&secure")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"container": "c", "secure": "", "realm": "none"} {
+		got, ok := h.Attr(name)
+		if !ok {
+			got = "none"
+		}
+		if got != want {
+			t.Errorf("Attr(%q): got %q, want %q", name, got, want)
+		}
+	}
+}
+
+// drawHost draws what ParseHost can give.
+func drawHost(t *rapid.T) pmapi.HostSpec {
+	names := rapid.OneOf(
+		rapid.SampledFrom([]string{"pcp", "pcps", "unix", "local", "web1.example.com", "::1"}),
+		rapid.StringMatching(`[^]\[:@/?][^]:@/?]*`),
+		rapid.StringMatching(`[^]]+`),
+		rapid.StringMatching(`[^\[:@/?][^:@/?]*`),
+		rapid.StringMatching(`\[[^]]*`),
+	)
+	host := func(what string) pmapi.HostPort {
+		h := pmapi.HostPort{Name: names.Draw(t, what)}
+		for range rapid.IntRange(0, 3).Draw(t, "ports") {
+			h.Ports = append(h.Ports, rapid.IntRange(0, 65535).Draw(t, "port"))
+		}
+		return h
+	}
+	h := pmapi.HostSpec{Protocol: pmapi.Protocol(rapid.IntRange(0, 3).Draw(t, "protocol"))}
+	switch {
+	case h.Protocol >= pmapi.ProtocolUnix:
+		h.Path = rapid.StringMatching(`(/[^/:?][^:?]*)?`).Draw(t, "path")
+	case rapid.Bool().Draw(t, "named"):
+		h.Host = host("host")
+		for range rapid.IntRange(0, 2).Draw(t, "proxies") {
+			h.Proxies = append(h.Proxies, host("proxy"))
+		}
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "attrs") {
+		h.Attrs = append(h.Attrs, pmapi.HostAttr{
+			Name:  rapid.SampledFrom([]string{"compress", "username", "secure", "container", "unixsock", "processid"}).Draw(t, "name"),
+			Value: rapid.StringMatching("[^\x00]*").Draw(t, "value"),
+		})
+	}
+	return h
+}
+
+func TestHostSpecString(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := drawHost(t)
+		got, err := pmapi.ParseHost(want.String())
+		if err != nil {
+			t.Fatalf("%+v is %q: %v", want, want, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("%q (-want +got):\n%s", want, diff)
+		}
+	})
+}
+
+// FuzzSpecs gives a text to both parsers. An error leaves nothing behind and quotes the text; what a host
+// specification prints gives the same again.
+func FuzzSpecs(f *testing.F) {
+	for _, s := range metricSpecs {
+		f.Add(s.text)
+	}
+	for _, s := range hostSpecs {
+		f.Add(s.text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		m, err := pmapi.ParseMetricSpec(text, pmapi.SourceHost, "h")
+		switch {
+		case err != nil && (!cmp.Equal(m, pmapi.MetricSpec{}) || !strings.HasPrefix(err.Error(), text+"\n")):
+			t.Errorf("metric %q: got %+v and error %q", text, m, err)
+		case err == nil && (m.Metric == "" || m.Source == ""):
+			t.Errorf("metric %q: got %+v", text, m)
+		}
+		h, err := pmapi.ParseHost(text)
+		if err != nil {
+			if !cmp.Equal(h, pmapi.HostSpec{}) || !strings.HasPrefix(err.Error(), "pmNewContext: bad host specification") {
+				t.Errorf("host %q: got %+v and error %q", text, h, err)
+			}
+			return
+		}
+		again, err := pmapi.ParseHost(h.String())
+		if diff := cmp.Diff(h, again); diff != "" || err != nil {
+			t.Errorf("host %q, printed as %q: %v (-want +got):\n%s", text, h, err, diff)
+		}
+	})
+}
+
+// askLibrary asks the C library about specifications; see testdata/specs.c.
+func askLibrary(t *testing.T, kind string, texts []string) []string {
+	t.Helper()
+	pcptest.Need(t, "gcc", "/usr/include/pcp/pmapi.h")
+	program := filepath.Join(t.TempDir(), "specs")
+	if out, err := exec.Command("gcc", "-o", program, filepath.Join("testdata", "specs.c"), "-lpcp").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cmd := exec.Command(program, kind)
+	cmd.Env = append(pcptest.Env(), "PMCD_SOCKET=/default")
+	cmd.Stdin = strings.NewReader(strings.Join(texts, "\n") + "\n")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	if len(answers) != len(texts) {
+		t.Fatalf("%d answers for %d texts", len(answers), len(texts))
+	}
+	return answers
+}
+
+// randomTexts draws texts of characters that mean something.
+func randomTexts(n int, seed uint64, alphabet string) []string {
+	r := rand.New(rand.NewPCG(seed, 0))
+	texts := make([]string, n)
+	for i := range texts {
+		b := make([]byte, r.IntN(12))
+		for j := range b {
+			b[j] = alphabet[r.IntN(len(alphabet))]
+		}
+		texts[i] = string(b)
+	}
+	return texts
+}
+
+// fields is an answer in the form that specs.c prints.
+type fields []string
+
+func (f *fields) add(name, value string) {
+	*f = append(*f, "\001"+name+"="+strings.ReplaceAll(value, "\n", "\002"))
+}
+
+func TestInteropMetricSpec(t *testing.T) {
+	texts := slices.Concat(randomTexts(20000, 1, `aab:/[]", \@`+"\t"), randomTexts(20000, 2, `a["], \`))
+	for _, s := range metricSpecs {
+		texts = append(texts, s.text)
+	}
+	for i, want := range askLibrary(t, "metric", texts) {
+		var got fields
+		if s, err := pmapi.ParseMetricSpec(texts[i], pmapi.SourceHost, "default"); err != nil {
+			got.add("error", err.Error()+"\n")
+		} else {
+			got.add("kind", strconv.Itoa(int(s.Kind)))
+			got.add("source", s.Source)
+			got.add("metric", s.Metric)
+			for _, inst := range s.Instances {
+				got.add("instance", inst)
+			}
+		}
+		if g := strings.Join(got, ""); g != want {
+			t.Errorf("%q: got %q, C has %q", texts[i], g, want)
+		}
+	}
+}
+
+// TestInteropHost passes over what ParseHost refuses on purpose, and paths of one character before a question mark,
+// which the library takes for none.
+func TestInteropHost(t *testing.T) {
+	texts := randomTexts(20000, 3, "aab:::1,@@[]/?=&")
+	for i, s := range randomTexts(20000, 4, "ab:1,@?/=&%4") {
+		texts = append(texts, []string{"pcp:", "unix://a", "local:", "a?", "a?user=", "a:1?container=", "pcps:a?secure&pass="}[i%7]+s)
+	}
+	for _, s := range hostSpecs {
+		texts = append(texts, s.text)
+	}
+	stricter := 0
+	for i, want := range askLibrary(t, "host", texts) {
+		text := texts[i]
+		h, err := pmapi.ParseHost(text)
+		if refusedHere(text, err) || len(h.Path) == 2 && strings.ContainsRune(text, '?') {
+			stricter++
+			continue
+		}
+		wanted := strings.Split(want, "\001")
+		slices.Sort(wanted)
+		got := hostFields(text, h, err)
+		slices.Sort(got)
+		if w, g := strings.Join(wanted, "\001"), strings.Join(got, ""); g != w {
+			t.Errorf("%q: got %q, C has %q", text, g, w)
+		}
+	}
+	if stricter > len(texts)/4 {
+		t.Errorf("%d of %d texts not compared", stricter, len(texts))
+	}
+}
+
+// refusedHere reports whether an error is one of those that ParseHost's doc says the library has not: an empty name in
+// brackets or of a proxy, and a port too great.
+func refusedHere(text string, err error) bool {
+	if err == nil {
+		return false
+	}
+	lines := strings.Split(err.Error(), "\n")
+	if len(lines) != 3 {
+		return strings.Contains(text, "%00")
+	}
+	before := text[:strings.LastIndex(lines[2], "^")]
+	return strings.HasSuffix(err.Error(), "port out of range") || strings.HasSuffix(err.Error(), "unexpected terminal character") &&
+		(strings.HasSuffix(before, "[") || strings.HasSuffix(before, "@"))
+}
+
+// hostFields is what specs.c prints: the protocol as an attribute, and a path as a host.
+func hostFields(text string, h pmapi.HostSpec, err error) fields {
+	var f fields
+	if err != nil {
+		msg := "Invalid argument"
+		if _, below, ok := strings.Cut(err.Error(), "\n"); ok {
+			msg = below + "\n"
+		}
+		f.add("error", msg)
+		return f
+	}
+	switch {
+	case h.Protocol == pmapi.ProtocolUnix:
+		f.add("unixsock", "unix")
+	case h.Protocol == pmapi.ProtocolLocal:
+		f.add("local", "local")
+	case h.Protocol == pmapi.ProtocolPCPS, strings.HasPrefix(text, "pcp:"):
+		f.add("protocol", h.Protocol.String())
+	}
+	all := append([]pmapi.HostPort{h.Host}, h.Proxies...)
+	if h.Protocol >= pmapi.ProtocolUnix {
+		all = []pmapi.HostPort{{Name: h.Path}}
+		if h.Path == "" {
+			all[0].Name = "/default"
+		}
+	}
+	for _, hp := range all {
+		if hp.Name == "" {
+			continue
+		}
+		f.add("host", hp.Name)
+		for _, port := range hp.Ports {
+			f.add("port", strconv.Itoa(port))
+		}
+	}
+	for _, a := range h.Attrs {
+		f.add(a.Name, a.Value)
+	}
+	return f
+}
