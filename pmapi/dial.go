@@ -1,10 +1,12 @@
 package pmapi
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 
@@ -15,54 +17,213 @@ import (
 // Dialer.Dial. The counterpart of pmNewContext(3).
 func Dial(ctx context.Context, spec string) (*Context, error) { return new(Dialer).Dial(ctx, spec) }
 
-// errNoHost is EHOSTUNREACH in Linux's numbers.
-const errNoHost pdu.Error = -113
+// Numbers of Linux.
+const (
+	errNoHost       pdu.Error = -113 // EHOSTUNREACH
+	errNotSupported pdu.Error = -95  // EOPNOTSUPP, which is errors.ErrUnsupported
+)
 
-// Dial opens a context on the collector that a host specification names:
-// "web1.example.com", "web1:44321,4321", "[::1]", "unix:", "unix:///run/x.socket",
-// "local:", which is the socket or else TCP on this computer.
+// Dial opens a context on the collector that a host specification names (see
+// ParseHost): "web1.example.com", "web1:44321,4321", "[::1]", "web1@proxy",
+// "unix:", "unix:///run/x.socket", or "local:", which is the socket or else TCP on
+// this computer. Ports are tried in their order.
 //
-// Errors: pdu.ErrNotHost for an empty specification, one that tells where a
-// specification is malformed, errors.ErrUnsupported for encryption, authentication,
-// containers and proxies, EHOSTUNREACH (syscall.EHOSTUNREACH) for a host that has no
-// address, pdu.ErrPermission or pdu.ErrConnLimit if the collector refuses, or what
-// the network reports.
+// Errors: pdu.ErrNotHost for an empty specification, one that shows where a
+// specification is malformed, errors.ErrUnsupported for encryption,
+// authentication, compression and containers, EHOSTUNREACH
+// (syscall.EHOSTUNREACH) for a host without an address, ETIMEDOUT, pdu.ErrTimeout
+// for a collector that does not greet in time, pdu.ErrPermission or
+// pdu.ErrConnLimit if it refuses, or what the network reports.
 func (d *Dialer) Dial(ctx context.Context, spec string) (*Context, error) {
 	n := d.complete()
-	open, name, err := n.opener(spec)
+	h, err := ParseHost(spec)
+	var open opener
+	if err == nil {
+		open, err = n.opener(h)
+	}
 	if err != nil {
 		return nil, &OpError{Op: "dial", Host: spec, Err: err}
+	}
+	name := h.Host.Name
+	switch {
+	case h.Protocol == ProtocolUnix && h.Path == "":
+		name = n.Socket
+	case h.Protocol == ProtocolUnix:
+		name = h.Path
+	case h.Protocol == ProtocolLocal:
+		name = "localhost"
 	}
 	return n.newContext(ctx, name, open)
 }
 
-// tcp opens a connection to the first port of a host that takes one.
-func (n Dialer) tcp(host string, ports []int, want pdu.Features) opener {
+// unsupportedAttrs are what a specification may ask for and is not there.
+var unsupportedAttrs = map[string]string{
+	"secure": "encryption", "compress": "compression", "container": "containers",
+	"userauth": "authentication", "username": "authentication", "password": "authentication",
+	"realm": "authentication", "method": "authentication",
+}
+
+// opener is how to connect to what a specification names.
+func (n Dialer) opener(h HostSpec) (opener, error) {
+	missing := n.unsupported
+	for _, a := range h.Attrs {
+		if what := unsupportedAttrs[a.Name]; what != "" {
+			missing = what
+		}
+	}
+	if h.Protocol == ProtocolPCPS {
+		missing = "encryption"
+	}
+	if missing != "" {
+		return nil, fmt.Errorf("%w: there is no %s yet", errNotSupported, missing)
+	}
+	path := h.Path
+	if path == "" {
+		path = n.Socket
+	}
+	socket := func(ctx context.Context) (*link, error) { return n.connect(ctx, "unix", path) }
+	switch {
+	case h.Protocol == ProtocolUnix:
+		return socket, nil
+	case h.Protocol == ProtocolLocal:
+		tcp := n.tcp(HostPort{Name: "localhost"}, nil)
+		return func(ctx context.Context) (*link, error) {
+			if l, err := socket(ctx); err == nil || ctx.Err() != nil {
+				return l, err
+			}
+			return tcp(ctx)
+		}, nil
+	case h.Host.Name == "":
+		return nil, pdu.ErrNotHost
+	}
+	proxies := h.Proxies
+	if len(proxies) == 0 && n.Proxy.Name != "" {
+		proxies = []HostPort{n.Proxy}
+	}
+	return n.tcp(h.Host, proxies), nil
+}
+
+// tcp opens a connection to the first port of a host that takes one, through the
+// nearest of proxies, if there are any. That one has to know of the others.
+func (n Dialer) tcp(host HostPort, proxies []HostPort) opener {
+	ports := host.Ports
+	if len(ports) == 0 {
+		ports = n.Ports
+	}
 	return func(ctx context.Context) (l *link, err error) {
 		for _, port := range ports {
-			if l, err = n.connect(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)), want); err == nil || ctx.Err() != nil {
+			if len(proxies) > 0 {
+				l, err = n.through(proxies[0]).connect(ctx, host.Name, strconv.Itoa(port))
+			} else {
+				l, err = n.connect(ctx, "tcp", net.JoinHostPort(host.Name, strconv.Itoa(port)))
+			}
+			if err == nil || ctx.Err() != nil {
 				break
 			}
-		}
-		if dns, ok := errors.AsType[*net.DNSError](err); ok {
-			err = fmt.Errorf("%w: %w", errNoHost, dns)
 		}
 		return l, err
 	}
 }
 
-// opener is how to connect to what a specification names, and its name.
-func (n Dialer) opener(spec string) (opener, string, error) {
-	host, port, err := net.SplitHostPort(spec)
+// dialError gives errors of the network the numbers of the C library.
+func dialError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if dns, ok := errors.AsType[*net.DNSError](err); ok && !dns.IsTimeout {
+		return fmt.Errorf("%w: %w", errNoHost, err)
+	}
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+		return fmt.Errorf("%w: %w", errTimedOut, err)
+	}
+	return err
+}
+
+// connect makes one connection and greets the collector.
+func (n Dialer) connect(ctx context.Context, network, addr string) (*link, error) {
+	limit := deadline(ctx, n.ConnectTimeout)
+	dialing := ctx
+	if !limit.IsZero() {
+		var cancel context.CancelFunc
+		dialing, cancel = context.WithDeadline(ctx, limit)
+		defer cancel()
+	}
+	conn, err := n.DialContext(dialing, network, addr)
 	if err != nil {
-		host, port = spec, strconv.Itoa(DefaultPort)
+		return nil, dialError(ctx, err)
 	}
-	if path, ok := strings.CutPrefix(spec, "unix://"); ok {
-		return func(ctx context.Context) (*link, error) { return n.connect(ctx, "unix", path, 0) }, path, nil
+	l, err := newLink(ctx, conn, limit, n.MaxReply)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, pdu.ErrTimeout
 	}
-	p, err := strconv.Atoi(port)
+	return l, err
+}
+
+// A proxied connects through a pmproxy.
+type proxied struct {
+	Dialer
+	proxy string
+}
+
+func (n Dialer) through(proxy HostPort) proxied {
+	port := DefaultProxyPort
+	if len(proxy.Ports) > 0 {
+		port = proxy.Ports[0]
+	}
+	return proxied{n, net.JoinHostPort(proxy.Name, strconv.Itoa(port))}
+}
+
+// connect asks the proxy for a connection, which is then as one to the collector.
+func (p proxied) connect(ctx context.Context, host, port string) (*link, error) {
+	n := p.Dialer
+	n.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		conn, err := p.DialContext(ctx, "tcp", p.proxy)
+		if err != nil {
+			return nil, err
+		}
+		stop := context.AfterFunc(ctx, func() { conn.Close() })
+		err = greetProxy(conn, host, port)
+		if !stop() && err == nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			conn.Close()
+			return nil, fmt.Errorf("proxy %s: %w", p.proxy, err)
+		}
+		return conn, nil
+	}
+	return n.connect(ctx, "tcp", "")
+}
+
+// greetProxy tells a pmproxy where to connect to. Its greeting is read byte by
+// byte, since what follows it is the collector's.
+func greetProxy(conn net.Conn, host, port string) error {
+	if _, err := conn.Write([]byte("pmproxy-client 1\n")); err != nil {
+		return err
+	}
+	line, err := bufio.NewReaderSize(&oneByte{conn, 64}, 16).ReadString('\n')
 	if err != nil {
-		return nil, "", err
+		return err
 	}
-	return n.tcp(host, []int{p}, 0), host, nil
+	if strings.TrimSuffix(line, "\n") != "pmproxy-server 1" {
+		return fmt.Errorf("%w: no pmproxy, it said %q", pdu.ErrIPC, line)
+	}
+	_, err = conn.Write([]byte(host + " " + port + "\n"))
+	return err
+}
+
+// oneByte reads byte by byte, up to a limit.
+type oneByte struct {
+	conn net.Conn
+	left int
+}
+
+func (o *oneByte) Read(b []byte) (int, error) {
+	if o.left--; o.left < 0 {
+		return 0, fmt.Errorf("%w: no pmproxy, it said too much", pdu.ErrIPC)
+	}
+	return o.conn.Read(b[:1])
 }

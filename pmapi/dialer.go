@@ -15,6 +15,7 @@ import (
 // Defaults of a Dialer whose fields are zero.
 const (
 	DefaultPort           = 44321
+	DefaultProxyPort      = 44322
 	DefaultSocket         = "/run/pcp/pmcd.socket"
 	DefaultConnectTimeout = 5 * time.Second
 	DefaultRequestTimeout = 10 * time.Second
@@ -38,6 +39,9 @@ type Dialer struct {
 	// Ports are tried, in order, where a host is named without any; nil means
 	// DefaultPort.
 	Ports []int
+	// Proxy is the pmproxy to go through where a host is named without one; an empty
+	// name means none.
+	Proxy HostPort
 	// Socket is the unix socket of "unix:" and "local:"; empty means DefaultSocket.
 	Socket string
 	// Names, if not nil, are the names of metrics, in place of the collector's.
@@ -100,7 +104,7 @@ func (d *Dialer) Local(ctx context.Context, srv DialContexter) (*Context, error)
 	n := d.complete()
 	n.DialContext = srv.DialContext
 	return n.newContext(ctx, "local", func(ctx context.Context) (*link, error) {
-		return n.connect(ctx, "pipe", "local", 0)
+		return n.connect(ctx, "pipe", "local")
 	})
 }
 
@@ -119,20 +123,4 @@ func (n Dialer) newContext(ctx context.Context, name string, open opener) (*Cont
 	}
 	c.link = l
 	return c, nil
-}
-
-// connect makes one connection and greets the collector.
-func (n Dialer) connect(ctx context.Context, network, addr string, want pdu.Features) (*link, error) {
-	limit := deadline(ctx, n.ConnectTimeout)
-	dialing := ctx
-	if !limit.IsZero() {
-		var cancel context.CancelFunc
-		dialing, cancel = context.WithDeadlineCause(ctx, limit, pdu.ErrTimeout)
-		defer cancel()
-	}
-	conn, err := n.DialContext(dialing, network, addr)
-	if err != nil {
-		return nil, err
-	}
-	return newLink(ctx, conn, limit, n.MaxReply, want)
 }

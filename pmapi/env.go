@@ -21,6 +21,8 @@ import (
 //	PMCD_RECONNECT_TIMEOUT   Backoff, in seconds, separated by commas
 //	PMCD_PORT                Ports, separated by commas
 //	PMCD_SOCKET              Socket
+//	PMPROXY_HOST             Proxy
+//	PMPROXY_PORT             its port, for the first of several
 //	PCP_SECURE_SOCKETS       contexts fail with errors.ErrUnsupported, unless it is "relaxed"
 //	PCP_CONTAINER            likewise, always
 //
@@ -54,6 +56,12 @@ func FromEnv() (*Dialer, error) {
 	if v := os.Getenv("PMCD_PORT"); v != "" {
 		if d.Ports = parsePositive(v, math.MaxUint16); d.Ports == nil {
 			ignored("PMCD_PORT", v)
+		}
+	}
+	d.Proxy.Name = os.Getenv("PMPROXY_HOST")
+	if v := os.Getenv("PMPROXY_PORT"); v != "" {
+		if d.Proxy.Ports = parsePositive(v, math.MaxUint16); d.Proxy.Ports == nil {
+			ignored("PMPROXY_PORT", v)
 		}
 	}
 	var err error

@@ -32,14 +32,14 @@ type link struct {
 
 // newLink speaks first with the collector at the other end of a connection, which
 // it closes if that fails.
-func newLink(ctx context.Context, conn net.Conn, limit time.Time, maxReply int, features pdu.Features) (*link, error) {
+func newLink(ctx context.Context, conn net.Conn, limit time.Time, maxReply int) (*link, error) {
 	l := &link{conn: conn, pdus: pdu.NewConn(conn), pid: int32(os.Getpid())}
 	l.waiting.Set = conn.SetDeadline
 	l.pdus.MaxLen = maxReply
 	l.waiting.Begin(ctx, limit)
 	defer l.waiting.End()
 	var err error
-	if l.features, err = pdu.ClientHello(l.pdus, l.pid, features); err != nil {
+	if l.features, err = pdu.ClientHello(l.pdus, l.pid, 0); err != nil {
 		l.close()
 		return nil, err
 	}
