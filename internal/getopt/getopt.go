@@ -12,6 +12,7 @@ type Option struct {
 	Long  string // its name; empty if it has none
 	Arg   string // what the usage message calls its argument; empty if it takes none
 	Help  string // what it does; the usage message leaves out an option without
+	Forms string // how the usage message writes it, if not as its letter, name and argument say
 	Exact bool   // its name cannot be cut, so that an option of ours does not change what those of PCP's tool can be cut to
 	// Set takes the option, with its argument if it has one. An error is one of the command line.
 	Set func(value string) error

@@ -1,0 +1,57 @@
+package tool
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+func (c *Command) setInterval(v string) error {
+	d, err := parseInterval(v)
+	if err != nil {
+		function := "pmParseInterval"
+		if c.HighRes {
+			function = "pmParseHighResInterval"
+		}
+		return fmt.Errorf("-t argument not in %s(3) format:\n%w\n", function, err)
+	}
+	c.Interval = d
+	return nil
+}
+
+func (c *Command) setFinish(v string) error {
+	c.finish, c.finishSet = v, true
+	return nil
+}
+
+// window finds the end of a time window that begins now and has no end. Of what pmParseTimeWindow(3) takes for one, this
+// is an interval from its beginning, or before now after a minus sign.
+func (c *Command) window(now time.Time) error {
+	if !c.finishSet {
+		return nil
+	}
+	text := strings.TrimLeft(c.finish, blanks)
+	if strings.HasPrefix(text, "@") {
+		return fmt.Errorf("-T with a time of day is not supported by this version")
+	}
+	text = strings.TrimPrefix(text, "+")
+	interval, before := strings.CutPrefix(text, "-")
+	if strings.Trim(interval, blanks) == "" {
+		c.End = now
+		return nil
+	}
+	d, err := parseInterval(interval)
+	switch {
+	case err != nil && before:
+		return fmt.Errorf("invalid time window.\n%s\n^ -- unexpected value\n", text)
+	case err != nil:
+		return fmt.Errorf("invalid time window.\n%w\n", err)
+	case before:
+		d = -d
+	}
+	c.End = now.Add(d)
+	return nil
+}
+
+// blanks are those of isspace(3).
+const blanks = " \t\n\v\f\r"
