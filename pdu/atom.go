@@ -3,10 +3,12 @@ package pdu
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
+
+	"github.com/pcp-go/pcp/internal/cnum"
 )
 
 // An Atom is one value with its type. Numbers are held in place; the bytes of
@@ -44,8 +46,8 @@ func String(s string) Atom { return Atom{Type: TypeString, data: []byte(s)} }
 // Aggregate is an atom of TypeAggregate that aliases b.
 func Aggregate(b []byte) Atom { return Atom{Type: TypeAggregate, data: b} }
 
-// Bytes are the value bytes of a string (without its NUL), an aggregate or an
-// event array (without its block header); nil for numbers.
+// Bytes are the value bytes of a string (all but a NUL at the end), an aggregate
+// or an event array (without its block header); nil for numbers.
 func (a Atom) Bytes() []byte { return a.data }
 
 // Equal reports whether a and b have the same type and the same bits: not a
@@ -98,51 +100,73 @@ func (a Atom) appendValue(b []byte) []byte {
 // `1.500000e+00`, `"text"`, `[type=AGGREGATE len=4] 00000000`. Long values are
 // cut.
 func (a Atom) String() string {
+	var buf [64]byte
+	return string(a.AppendTo(buf[:0]))
+}
+
+// AppendTo appends String to b.
+func (a Atom) AppendTo(b []byte) []byte {
 	switch a.Type {
 	case Type32, Type64:
-		return strconv.FormatInt(int64(a.bits), 10)
+		return strconv.AppendInt(b, int64(a.bits), 10)
 	case TypeU32, TypeU64:
-		return strconv.FormatUint(a.bits, 10)
+		return strconv.AppendUint(b, a.bits, 10)
 	case TypeFloat, TypeDouble:
-		return realText(a.real())
+		return cnum.AppendE(b, a.real(), 6)
 	case TypeString:
-		if len(a.data) >= 38 {
-			return `"` + string(a.data[:34]) + `..."`
+		b = append(b, '"')
+		if s := a.text(); len(s) < 38 {
+			b = append(b, s...)
+		} else {
+			b = append(append(b, s[:34]...), "..."...)
 		}
-		return `"` + string(a.data) + `"`
+		return append(b, '"')
 	case TypeAggregate, TypeAggregateStatic:
-		return aggregateText(a.Type, a.data)
+		return a.appendAggregate(b)
 	case TypeEvent, TypeHighResEvent:
-		if len(a.data) < 4 {
-			return "[malformed event array]"
-		}
-		n := int32(binary.BigEndian.Uint32(a.data))
-		if n == 1 {
-			return "[1 event record]"
-		}
-		return fmt.Sprintf("[%d event records]", n)
+		return a.appendEvents(b)
+	case TypeNoSupport:
+		return append(b, "Error: unexpected type: Not Supported"...)
+	case TypeUnknown:
+		return append(b, "Error: unexpected type: Unknown"...)
 	}
-	return "[no value of type " + a.Type.String() + "]"
+	return strconv.AppendInt(append(b, "Error: unexpected type: Illegal type="...), int64(a.Type), 10)
 }
 
-// realText is C's %e.
-func realText(f float64) string {
-	s := strings.ToLower(strconv.FormatFloat(f, 'e', 6, 64))
-	return strings.TrimPrefix(s, "+")
+// text is a string's bytes up to the first NUL, which ends it for a C program.
+func (a Atom) text() []byte {
+	if i := bytes.IndexByte(a.data, 0); i >= 0 {
+		return a.data[:i]
+	}
+	return a.data
 }
 
-// aggregateText shows the first 12 bytes.
-func aggregateText(t Type, data []byte) string {
-	var s strings.Builder
-	fmt.Fprintf(&s, "[type=%v len=%d]", t, len(data))
-	for i, b := range data[:min(len(data), 12)] {
+// appendAggregate shows the first 12 bytes.
+func (a Atom) appendAggregate(b []byte) []byte {
+	b = append(append(b, "[type="...), a.Type.String()...)
+	b = strconv.AppendInt(append(b, " len="...), int64(len(a.data)), 10)
+	b = append(b, ']')
+	for i := range min(len(a.data), 12) {
 		if i%4 == 0 {
-			s.WriteByte(' ')
+			b = append(b, ' ')
 		}
-		fmt.Fprintf(&s, "%02x", b)
+		b = hex.AppendEncode(b, a.data[i:i+1])
 	}
-	if len(data) > 12 {
-		s.WriteString(" ...")
+	if len(a.data) > 12 {
+		b = append(b, " ..."...)
 	}
-	return s.String()
+	return b
+}
+
+// appendEvents says how many events there are.
+func (a Atom) appendEvents(b []byte) []byte {
+	if len(a.data) < 4 {
+		return append(b, "[malformed event array]"...)
+	}
+	n := int32(binary.BigEndian.Uint32(a.data))
+	b = strconv.AppendInt(append(b, '['), int64(n), 10)
+	if n == 1 {
+		return append(b, " event record]"...)
+	}
+	return append(b, " event records]"...)
 }

@@ -35,7 +35,11 @@ func TestAtomString(t *testing.T) {
 		{Atom{Type: TypeEvent, data: []byte{0, 0, 0, 1}}, "[1 event record]"},
 		{Atom{Type: TypeHighResEvent, data: []byte{0, 0, 0, 2}}, "[2 event records]"},
 		{Atom{Type: TypeEvent}, "[malformed event array]"},
-		{Atom{Type: TypeUnknown}, "[no value of type UNKNOWN]"},
+		{Atom{Type: TypeUnknown}, "Error: unexpected type: Unknown"},
+		{Atom{Type: TypeNoSupport}, "Error: unexpected type: Not Supported"},
+		{Atom{Type: 11}, "Error: unexpected type: Illegal type=11"},
+		{Float64(math.Copysign(math.NaN(), -1)), "-nan"},
+		{String("cut\x00off"), `"cut"`},
 	} {
 		if got := tt.a.String(); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)

@@ -86,8 +86,8 @@ func AtomOf[T Scalar](v T) Atom {
 // Every number converts to float32 and float64, in the worst case to an
 // infinity or with less precision. Fractions are dropped toward zero; a
 // negative fraction is a negative number all the same, and not a number is
-// ErrTrunc. Strings convert to strings alone, aggregates to byte slices alone;
-// the bytes alias a's, as a string does not. Errors are ErrTrunc, ErrSign,
+// ErrTrunc. Strings convert to strings alone, up to the first NUL, aggregates to
+// byte slices alone; the bytes alias a's, as a string does not. Errors are ErrTrunc, ErrSign,
 // ErrConv for what cannot convert, and ErrIPC for a value that arrived
 // malformed.
 //
@@ -301,7 +301,7 @@ func (a Atom) float64() (float64, error) {
 
 func (a Atom) string() (string, error) {
 	if a.Type == TypeString {
-		return string(a.data), nil
+		return string(a.text()), nil
 	}
 	return "", a.unconvertible()
 }

@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,39 +15,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/internal/jsonb"
+	"github.com/pcp-go/pcp/internal/pcptest"
 )
-
-// oracle asks the C library: one answer for each question. See
-// testdata/oracle.c for the subjects.
-func oracle(t *testing.T, subject string, questions []string) []string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "oracle")
-	out, err := exec.Command("gcc", "-o", program, filepath.Join("testdata", "oracle.c"), "-lpcp").CombinedOutput()
-	if err != nil {
-		give := t.Skipf
-		if os.Getenv("PCP_INTEROP") == "require" {
-			give = t.Fatalf
-		}
-		give("needs gcc and PCP's headers (install gcc libpcp3-dev): %v %s", err, out)
-	}
-	cmd := exec.Command(program, subject)
-	cmd.Stdin = strings.NewReader(strings.Join(questions, "\n") + "\n")
-	text, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("oracle %s: %v", subject, err)
-	}
-	answers := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
-	if len(answers) != len(questions) {
-		t.Fatalf("oracle %s: %d answers to %d questions", subject, len(answers), len(questions))
-	}
-	return answers
-}
 
 // agree asks the oracle and compares our answers.
 func agree(t *testing.T, subject string, questions []string, ours func(string) string) {
 	t.Helper()
 	wrong := 0
-	for i, want := range oracle(t, subject, questions) {
+	for i, want := range pcptest.Oracle(t, subject, questions) {
 		if got := ours(questions[i]); got != want && wrong < 20 {
 			wrong++
 			t.Errorf("%s %s: got %q, C has %q", subject, questions[i], got, want)
@@ -195,9 +167,9 @@ func TestInteropParseUnits(t *testing.T) {
 		q = append(q, hexText(b.String()))
 	}
 	q = append(q, "-", hexText("time-6"), hexText("TIME-15/count"), hexText("time-16"), hexText("time-07"), hexText("/"), hexText("//"), hexText("sec\xa0"))
-	agree2 := oracle(t, "parseunits", q)
+	answers := pcptest.Oracle(t, "parseunits", q)
 	wrong := 0
-	for i, answer := range agree2 {
+	for i, answer := range answers {
 		f := strings.SplitN(answer, " ", 4)
 		mult, err := strconv.ParseFloat(strings.Replace(f[2], "-nan", "nan", 1), 64)
 		if err != nil {
@@ -245,7 +217,7 @@ func TestInteropExtract(t *testing.T) {
 		t.Fatalf("only %d questions", len(q))
 	}
 	wrong := 0
-	for i, want := range oracle(t, "extract", q) {
+	for i, want := range pcptest.Oracle(t, "extract", q) {
 		if got := extractAnswer(in[i], out[i]); got != want && wrong < 20 {
 			wrong++
 			t.Errorf("%s: got %s, C has %s", q[i], got, want)
@@ -310,7 +282,7 @@ func randomInput(r *rand.Rand) extractInput {
 		e.machine = binary.NativeEndian.AppendUint64(nil, math.Float64bits(f))
 	default:
 		for range r.IntN(20) {
-			e.wire = append(e.wire, byte(1+r.IntN(255)))
+			e.wire = append(e.wire, byte(r.IntN(256)>>(4*r.IntN(3))))
 		}
 		if t == TypeString {
 			e.wire = append(e.wire, 0)
@@ -367,6 +339,41 @@ func extractAnswer(e extractInput, otype Type) string {
 		return strconv.Itoa(int(FromError(err)))
 	}
 	return "0 " + hexText(string(value))
+}
+
+func TestInteropSortInstances(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	var q []string
+	for range 2000 {
+		seen := map[int32]bool{}
+		var words []string
+		for range 1 + r.IntN(50) {
+			// C subtracts instances to compare them, which overflows beyond 30 bits.
+			if n := int32(r.Uint32()) >> (1 + r.IntN(31)); !seen[n] {
+				seen[n] = true
+				words = append(words, strconv.Itoa(int(n)))
+			}
+		}
+		q = append(q, strings.Join(words, " "))
+	}
+	agree(t, "sort", q, func(s string) string {
+		var w ResultWriter
+		w.Begin(1)
+		for f := range strings.FieldsSeq(s) {
+			n, _ := strconv.Atoi(f)
+			w.Uint32(InstID(n), 0)
+		}
+		r, err := w.Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.SortInstances()
+		var words []string
+		for inst := range r.At(0).All(TypeU32) {
+			words = append(words, strconv.Itoa(int(inst)))
+		}
+		return strings.Join(words, " ")
+	})
 }
 
 // randomLabels is the text of an object that both libraries read alike: one
@@ -445,7 +452,7 @@ func TestInteropParseLabels(t *testing.T) {
 		q = append(q, fmt.Sprintf("%d %s", flags, hexText(a.text)))
 	}
 	wrong := 0
-	for i, want := range oracle(t, "addlabels", q) {
+	for i, want := range pcptest.Oracle(t, "addlabels", q) {
 		s, err := ParseLabels(ask[i].class, ask[i].text, ask[i].optional)
 		got := strconv.Itoa(int(FromError(err)))
 		if err == nil {
@@ -489,7 +496,7 @@ func TestInteropMergeLabels(t *testing.T) {
 		q = append(q, strings.Join(words, " "))
 	}
 	refused := 0
-	for i, want := range oracle(t, "mergelabels", q) {
+	for i, want := range pcptest.Oracle(t, "mergelabels", q) {
 		var sets []LabelSet
 		for _, s := range texts[i] {
 			set, err := ParseLabels(LabelContext, s, false)

@@ -77,8 +77,9 @@ type Result struct {
 	Time    time.Time // when; zero if both parts on the wire are
 	Changed Change    // what changed in the collector before; not part of the body
 
-	buf  []byte // the body
-	sets []int32
+	buf   []byte // the body
+	sets  []int32
+	order []uint64 // scratch of SortInstances
 }
 
 // Kind is KindResult or KindHighResResult, as r.Format says.
@@ -126,7 +127,7 @@ func stamp(sec, nsec int64) time.Time {
 }
 
 func (r *Result) fail(err error) error {
-	*r = Result{Format: r.Format, buf: r.buf[:0], sets: r.sets[:0]}
+	*r = Result{Format: r.Format, buf: r.buf[:0], sets: r.sets[:0], order: r.order}
 	return malformedIn(r.Kind(), err)
 }
 
@@ -189,6 +190,7 @@ func (r *Result) Clone() *Result {
 	q := *r
 	q.buf = append([]byte(nil), r.buf...)
 	q.sets = append([]int32(nil), r.sets...)
+	q.order = nil
 	return &q
 }
 

@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+
+	"github.com/pcp-go/pcp/internal/cnum"
 )
 
 // ParseUnits parses what Units.String prints and more: words for units, each
@@ -71,8 +73,7 @@ type unitsSide struct {
 
 type unitsParser struct{ rest string }
 
-// blank are the white-space characters of C's isspace(3).
-const blank = " \t\n\v\f\r"
+const blank = cnum.Blanks
 
 func (p *unitsParser) parse() (Units, float64, error) {
 	dividend, err := p.side()
@@ -114,47 +115,13 @@ func (p *unitsParser) side() (unitsSide, error) {
 
 // number multiplies the side by the number at the start of the rest.
 func (p *unitsParser) number(s *unitsSide) error {
-	text := floatPrefix(p.rest)
-	if text == "" {
+	v, n, err := cnum.Scan(p.rest)
+	if n == 0 || err != nil {
 		return errUnitsNumber
 	}
-	p.rest = p.rest[len(text):]
-	hex := len(text) > 1 && strings.ContainsAny(text, "xX")
-	if i := strings.IndexByte(text, '('); i >= 0 {
-		text = text[:i] // the payload of a NaN
-	}
-	sign := 1.0
-	if t, ok := strings.CutPrefix(text, "-"); ok {
-		text, sign = t, -1
-	}
-	if hex && !strings.ContainsAny(text, "pP") {
-		text += "p0"
-	}
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return errUnitsNumber
-	}
-	// strtod(3) calls a result below the normal range an error, unless it is
-	// exact, which of the decimal texts only zeroes are.
-	if v < 0x1p-1022 && (v != 0 || nonzero(text)) && !(hex && v != 0) {
-		return errUnitsNumber
-	}
-	s.num *= sign * v
+	p.rest = p.rest[n:]
+	s.num *= v
 	return nil
-}
-
-// nonzero reports whether a number without sign has a digit other than 0 in
-// its mantissa.
-func nonzero(text string) bool {
-	hex := strings.HasPrefix(strings.ToLower(text), "0x")
-	exp, digits := "eE", "123456789"
-	if hex {
-		text, exp, digits = text[2:], "pP", "123456789abcdefABCDEF"
-	}
-	if i := strings.IndexAny(text, exp); i >= 0 {
-		text = text[:i]
-	}
-	return strings.ContainsAny(text, digits)
 }
 
 // unit adds the unit at the start of the rest to the side.
@@ -348,85 +315,3 @@ func makeUnitWords() map[string]baseUnit {
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
-
-// floatPrefix is the longest beginning of s that strtod(3) takes for a number,
-// "" if there is none. s starts with a digit, "." or "-".
-func floatPrefix(s string) string {
-	i := 0
-	if s[0] == '-' {
-		i = 1
-	}
-	if t := strings.ToLower(s[i:min(len(s), i+8)]); strings.HasPrefix(t, "infinity") {
-		return s[:i+8]
-	} else if strings.HasPrefix(t, "inf") {
-		return s[:i+3]
-	} else if strings.HasPrefix(t, "nan") {
-		return s[:i+3+nanPayload(s[i+3:])]
-	}
-	if n := mantissa(s[min(len(s), i+2):], isHexDigit); n > 0 && (s[i:i+2] == "0x" || s[i:i+2] == "0X") {
-		i += 2 + n
-		return s[:i+exponentPart(s[i:], 'p')]
-	}
-	n := mantissa(s[i:], isDigit)
-	if n == 0 {
-		return ""
-	}
-	i += n
-	return s[:i+exponentPart(s[i:], 'e')]
-}
-
-func isHexDigit(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
-
-// mantissa is the length of the digits with at most one point at the start of
-// s, 0 if there is no digit.
-func mantissa(s string, digit func(byte) bool) int {
-	n, digits, point := 0, 0, false
-	for ; n < len(s); n++ {
-		if digit(s[n]) {
-			digits++
-		} else if s[n] == '.' && !point {
-			point = true
-		} else {
-			break
-		}
-	}
-	if digits == 0 {
-		return 0
-	}
-	return n
-}
-
-// exponentPart is the length of a complete exponent at the start of s.
-func exponentPart(s string, mark byte) int {
-	if s == "" || s[0]|0x20 != mark {
-		return 0
-	}
-	n := 1
-	if n < len(s) && (s[n] == '+' || s[n] == '-') {
-		n++
-	}
-	start := n
-	for n < len(s) && isDigit(s[n]) {
-		n++
-	}
-	if n == start {
-		return 0
-	}
-	return n
-}
-
-// nanPayload is the length of a bracketed word at the start of s.
-func nanPayload(s string) int {
-	if s == "" || s[0] != '(' {
-		return 0
-	}
-	for i := 1; i < len(s); i++ {
-		if s[i] == ')' {
-			return i + 1
-		}
-		if !isDigit(s[i]) && s[i] != '_' && (s[i]|0x20 < 'a' || s[i]|0x20 > 'z') {
-			break
-		}
-	}
-	return 0
-}

@@ -12,6 +12,8 @@
 //
 // Commands see no derived metrics, the C locale and UTC, so that their output is the same everywhere.
 //
+// [Oracle] asks the C library itself, many questions at once.
+//
 // # Servers
 //
 // [StartPMCD] runs a private C pmcd with the shipped agents, others, or both. [Build] builds one of our programs
