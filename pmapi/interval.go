@@ -1,0 +1,143 @@
+package pmapi
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/cnum"
+)
+
+// ParseInterval adds up numbers with units, in which blanks do not matter:
+//
+//	"2"   "0.5 sec"   "10 msec 5"   "1 hour 30 min"   "1min30"   "2.5days"
+//
+// Numbers are those of strtod(3), hexadecimal ones too, not below 0. The units
+// are, in any case and with one "s" behind or without,
+//
+//	nanosecond, nsec · microsecond, usec · millisecond, msec · second, sec, s ·
+//	minute, min, m · hour, hr, h · day, d
+//
+// so that "2ms" is two minutes. A number without a unit counts seconds. Blanks
+// alone are 0.
+//
+// The text of an error is the reference's two lines: s, and below it a caret
+// where it goes wrong. The counterpart of pmParseInterval(3) and
+// pmParseHighResInterval(3), which also take NaN, as an interval below 0, and
+// intervals beyond the 292 years of a time.Duration.
+func ParseInterval(s string) (time.Duration, error) {
+	if s == "" {
+		return 0, &intervalError{problem: "Null or empty specification"}
+	}
+	p := intervalParser{text: s}
+	sum, d := 0.0, time.Duration(0)
+	for p.blanks(); p.at < len(s); p.blanks() {
+		at := p.at
+		v, n, _ := cnum.Scan(s[at:])
+		if n == 0 || !(v >= 0 && v <= 1<<63) {
+			return 0, p.unexpected(at)
+		}
+		p.at += n
+		p.blanks()
+		unit, ok := p.unit()
+		if !ok {
+			return 0, p.unexpected(p.at)
+		}
+		sum += v * unit.times / unit.parts
+		if d, ok = duration(sum); !ok {
+			return 0, &intervalError{s, at, tooLong}
+		}
+	}
+	return d, nil
+}
+
+// duration is a number of seconds, to the nearest nanosecond.
+func duration(sec float64) (time.Duration, bool) {
+	whole, fraction := math.Modf(sec)
+	if whole > math.MaxInt64/1e9 {
+		return 0, false
+	}
+	d := time.Duration(whole)*time.Second + time.Duration(nanoseconds(fraction))
+	return d, d >= 0
+}
+
+// nanoseconds rounds a part of a second, halves upwards. What a multiplication
+// loses counts: half a nanosecond in decimal is often less in binary.
+func nanoseconds(fraction float64) float64 {
+	product := fraction * 1e9
+	lost := math.FMA(fraction, 1e9, -product)
+	whole, rest := math.Modf(product)
+	if rest > 0.5 || rest == 0.5 && lost >= 0 {
+		whole++
+	}
+	return whole
+}
+
+const tooLong = "more than 292 years" // ours
+
+// An intervalError says what is wrong with an interval, in the reference's
+// words.
+type intervalError struct {
+	text    string
+	at      int
+	problem string
+}
+
+func (e *intervalError) Error() string {
+	under := []byte(e.text[:e.at])
+	for i, c := range under {
+		if strings.IndexByte(cnum.Blanks, c) < 0 {
+			under[i] = ' ' // a tab stays one, so that the caret is in its column
+		}
+	}
+	return e.text + "\n" + string(under) + "^ -- " + e.problem
+}
+
+type intervalParser struct {
+	text string
+	at   int
+}
+
+func (p *intervalParser) unexpected(at int) error {
+	return &intervalError{p.text, at, "unexpected value"}
+}
+
+func (p *intervalParser) blanks() {
+	rest := p.text[p.at:]
+	p.at += len(rest) - len(strings.TrimLeft(rest, cnum.Blanks))
+}
+
+// unit takes a unit, which is the second if there is none.
+func (p *intervalParser) unit() (intervalUnit, bool) {
+	rest, n := p.text[p.at:], 0
+	for n < len(rest) && (rest[n]|0x20 >= 'a' && rest[n]|0x20 <= 'z') {
+		n++
+	}
+	if n == 0 {
+		return intervalUnit{times: 1, parts: 1}, true
+	}
+	word := rest[:n]
+	if n > 1 && word[n-1]|0x20 == 's' {
+		word = word[:n-1]
+	}
+	for _, u := range intervalUnits {
+		if strings.EqualFold(word, u.name) {
+			p.at += n
+			return u, true
+		}
+	}
+	return intervalUnit{}, false
+}
+
+// An intervalUnit is times or one of so many parts of a second: 1e-6 would
+// round where the reference, which divides, does not.
+type intervalUnit struct {
+	name         string
+	times, parts float64
+}
+
+var intervalUnits = [...]intervalUnit{
+	{"nanosecond", 1, 1e9}, {"microsecond", 1, 1e6}, {"millisecond", 1, 1e3}, {"second", 1, 1}, {"minute", 60, 1}, {"hour", 3600, 1}, {"day", 86400, 1},
+	{"nsec", 1, 1e9}, {"usec", 1, 1e6}, {"msec", 1, 1e3}, {"sec", 1, 1}, {"min", 60, 1}, {"hr", 3600, 1},
+	{"s", 1, 1}, {"m", 60, 1}, {"h", 3600, 1}, {"d", 86400, 1},
+}

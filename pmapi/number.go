@@ -1,0 +1,47 @@
+package pmapi
+
+import (
+	"math"
+
+	"github.com/pcp-go/pcp/internal/cnum"
+)
+
+// NumberStr is v in 7 characters, for columns: two decimals and a blank or one
+// of K, M, G and T, for thousands. "  1.00K", "-99.99 ", " inf?  " for what has
+// no place, and "  0.00 " for not a number too. The counterpart of
+// pmNumberStr(3).
+func NumberStr(v float64) string {
+	var buf [8]byte
+	return string(AppendNumber(buf[:0], v))
+}
+
+// The magnitudes in thousands where 999.99 and -99.99 end, with what a number
+// below is divided by. The one next to it would print with a digit too many.
+var numberScales = [...]struct {
+	above, below, div float64
+	suffix            byte
+}{
+	{999.995, -99.995, 1, ' '},
+	{999995, -99995, 1e3, 'K'},
+	{999995e3, -99995e3, 1e6, 'M'},
+	{999995e6, -99995e6, 1e9, 'G'},
+	{999995e9, -99995e9, 1e12, 'T'},
+}
+
+// AppendNumber appends NumberStr to b.
+func AppendNumber(b []byte, v float64) []byte {
+	if math.IsNaN(v) || v > -0.005 && v < 0.005 {
+		return append(b, "  0.00 "...) // never -0.00
+	}
+	for _, s := range numberScales {
+		if v < s.above && v > s.below {
+			start := len(b)
+			b = cnum.Pad(cnum.AppendF(b, v/s.div, 2), start, 6)
+			return append(b, s.suffix)
+		}
+	}
+	if v < 0 {
+		return append(b, "-inf?  "...)
+	}
+	return append(b, " inf?  "...)
+}

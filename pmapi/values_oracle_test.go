@@ -1,0 +1,637 @@
+package pmapi
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// The functions of this package that have a counterpart which computes are
+// compared with it on random values here, and those of package pdu there. Where
+// the answers differ on purpose the test says why and what ours is.
+
+// compare asks the oracle questions and reports answers unlike ours.
+func compare(t *testing.T, subject string, questions []string, ours func(i int) string) {
+	t.Helper()
+	wrong := 0
+	for i, want := range pcptest.Oracle(t, subject, questions) {
+		if got := ours(i); got != want {
+			if wrong++; wrong <= 10 {
+				t.Errorf("%s %s: got %q, C has %q", subject, questions[i], unhexText(got), unhexText(want))
+			}
+		}
+	}
+	t.Logf("%s: %d questions, %d answers differ", subject, len(questions), wrong)
+}
+
+func hexText[T string | []byte](s T) string {
+	if len(s) == 0 {
+		return "-"
+	}
+	return hex.EncodeToString([]byte(s))
+}
+
+// unhexText is the text for people: what was hexadecimal is so no more.
+func unhexText(s string) string {
+	if b, err := hex.DecodeString(s); err == nil {
+		return string(b)
+	}
+	return s
+}
+
+// randomInteger is one of any size, and often near a limit.
+func randomInteger(r *rand.Rand) uint64 {
+	near := uint64(r.IntN(5)) - 2
+	switch r.IntN(5) {
+	case 0:
+		return r.Uint64() >> r.IntN(64)
+	case 1:
+		return uint64(int64(int32(r.Uint32())))
+	case 2:
+		return near
+	case 3:
+		return 1<<r.IntN(64) + near
+	}
+	return -(1 << r.IntN(64)) + near
+}
+
+// textLimits are where the texts of numbers change their form.
+var textLimits = []float64{0.005, 99.995, 999.995, 99995, 999995, 99995e3, 999995e3, 99995e6, 999995e6, 99995e9, 999995e9, 1e-4, 1e-5, 1e8, 1e7, 1e16, 1e15, 0.1, 0.5, 1}
+
+// randomFloat is one of any size, and often where forms change.
+func randomFloat(r *rand.Rand) float64 {
+	sign := float64(1 - 2*r.IntN(2))
+	switch r.IntN(8) {
+	case 0:
+		return math.Float64frombits(r.Uint64())
+	case 1:
+		v := textLimits[r.IntN(len(textLimits))]
+		for range r.IntN(4) {
+			v = math.Nextafter(v, sign*math.Inf(1))
+		}
+		return sign * v
+	case 2:
+		return float64(int64(randomInteger(r))) / float64(int64(1)<<r.IntN(20))
+	case 3:
+		return sign * []float64{0, math.Inf(1), math.NaN(), math.MaxFloat64, math.SmallestNonzeroFloat64, 0x1p-1022, math.MaxFloat32, math.SmallestNonzeroFloat32}[r.IntN(8)]
+	case 4:
+		return math.Copysign(math.NaN(), sign)
+	case 5:
+		return sign * math.Pow(10, float64(r.IntN(40)-20)) * float64(r.IntN(1000)) / 10
+	case 6:
+		return float64(float32(sign * math.Exp(100*(r.Float64()-0.5))))
+	}
+	return sign * r.Float64() * math.Pow(10, float64(r.IntN(20)))
+}
+
+// randomBytes are any, or printable ones, of every length up to most.
+func randomBytes(r *rand.Rand, most int) []byte {
+	b := make([]byte, r.IntN(most+1))
+	if r.IntN(4) == 0 {
+		b = make([]byte, 4+4*r.IntN(2))
+	}
+	printable := r.IntN(2) == 0
+	for i := range b {
+		if b[i] = byte(r.Uint32()); printable {
+			b[i] = ' ' + b[i]%95
+		}
+	}
+	return b
+}
+
+// A value is an atom with the bytes that a C program has for it.
+type value struct {
+	pdu.Atom
+	machine []byte
+}
+
+func (v value) inPlace() bool { return v.Type == pdu.Type32 || v.Type == pdu.TypeU32 }
+
+// randomValue is one of any type but those of events.
+func randomValue(r *rand.Rand) value {
+	n, f, b := randomInteger(r), randomFloat(r), randomBytes(r, 50)
+	word, long := binary.NativeEndian.AppendUint32, binary.NativeEndian.AppendUint64
+	switch r.IntN(8) {
+	case 0:
+		return value{pdu.Int32(int32(n)), word(nil, uint32(n))}
+	case 1:
+		return value{pdu.Uint32(uint32(n)), word(nil, uint32(n))}
+	case 2:
+		return value{pdu.Int64(int64(n)), long(nil, n)}
+	case 3:
+		return value{pdu.Uint64(n), long(nil, n)}
+	case 4:
+		f := float32(f)
+		return value{pdu.Float32(f), word(nil, math.Float32bits(f))}
+	case 5:
+		return value{pdu.Float64(f), long(nil, math.Float64bits(f))}
+	case 6:
+		return value{pdu.String(string(b)), append(b, 0)}
+	}
+	return value{pdu.Aggregate(b), b}
+}
+
+func TestInteropAtomStr(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	var values []value
+	var q []string
+	for range 30000 {
+		v := randomValue(r)
+		values = append(values, v)
+		q = append(q, fmt.Sprintf("%d %s", v.Type, hexText(v.machine)))
+	}
+	for range 2000 {
+		v := randomEvents(r)
+		values = append(values, v.value)
+		q = append(q, fmt.Sprintf("%d %s", v.Type, hexText(v.machine)))
+	}
+	compare(t, "atomstr", q, func(i int) string { return hexText(AtomStr(values[i].Atom)) })
+}
+
+func randomWidth(r *rand.Rand) int { return []int{0, 1, 2, 3, 5, 12, 25, -1, -8, -30}[r.IntN(10)] }
+
+// The oracle's times are in UTC.
+func utc(width int) ValueFormat { return ValueFormat{Width: width, Location: time.UTC} }
+
+func TestInteropValueFormat(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	var values []value
+	var widths []int
+	var q []string
+	ask := func(v value, valfmt int) {
+		width := randomWidth(r)
+		values, widths = append(values, v), append(widths, width)
+		q = append(q, fmt.Sprintf("%d %d %d %d %s", valfmt, v.Type, v.Type, width, hexText(v.machine)))
+	}
+	for range 60000 {
+		if v := randomValue(r); v.inPlace() {
+			ask(v, 0)
+		} else {
+			ask(v, 1)
+		}
+	}
+	for range 3000 {
+		// C does not step over missed records: the second one on counts what the
+		// first does, and the last time is that of the first.
+		if v := randomEvents(r); v.missed == 0 {
+			ask(v.value, 1)
+		}
+	}
+	if len(q) < 61000 {
+		t.Fatalf("only %d questions", len(q))
+	}
+	compare(t, "print", q, func(i int) string {
+		return hexText(utc(widths[i]).Append(nil, values[i].Atom))
+	})
+}
+
+func TestInteropAppendWord(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	var words []uint32
+	var widths []int
+	var q []string
+	for range 5000 {
+		n, width := uint32(randomInteger(r)), randomWidth(r)
+		if r.IntN(2) == 0 {
+			n = math.Float32bits(float32(randomFloat(r)))
+		}
+		words, widths = append(words, n), append(widths, width)
+		q = append(q, fmt.Sprintf("0 %d 0 %d %s", pdu.TypeUnknown, width, hexText(binary.NativeEndian.AppendUint32(nil, n))))
+	}
+	compare(t, "print", q, func(i int) string { return hexText(utc(widths[i]).AppendWord(nil, words[i])) })
+}
+
+func TestInteropNumberStr(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	var values []float64
+	var q []string
+	for range 50000 {
+		v := randomFloat(r)
+		values = append(values, v)
+		q = append(q, strconv.FormatUint(math.Float64bits(v), 16))
+	}
+	compare(t, "number", q, func(i int) string { return NumberStr(values[i]) })
+}
+
+func TestInteropParseInterval(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	pick := func(s ...string) string { return s[r.IntN(len(s))] }
+	number := func() string {
+		switch r.IntN(5) {
+		case 4:
+			return fmt.Sprintf("%d.%d5e-%d", r.IntN(1000), r.IntN(100000), r.IntN(10))
+		case 0:
+			return pick("0", "-0", "1", "+1", "-1", ".5", "5.", ".", "1e3", "1E-3", "1e", "1e+", "0x10", "0x1.8p3", "0x", "inf", "1e400", "1e-400", "07", "1_0", "1.2.3", "-", "1e18", "9e18", "1e19", "nanosec")
+		case 1:
+			return strconv.Itoa(r.IntN(1000))
+		case 2:
+			return strconv.FormatFloat(math.Exp(40*(r.Float64()-0.5)), 'g', 1+r.IntN(17), 64)
+		}
+		return strconv.FormatFloat(r.Float64()*1000, 'f', r.IntN(12), 64)
+	}
+	var texts, q []string
+	for range 50000 {
+		var b strings.Builder
+		for range r.IntN(5) {
+			b.WriteString(pick("", "", " ", "\t", "\n ", "\v\f\r"))
+			if r.IntN(30) > 0 {
+				b.WriteString(number())
+			}
+			b.WriteString(pick("", "", " ", "\t"))
+			if r.IntN(4) > 0 {
+				b.WriteString(pick("nanosecond", "microsecond", "millisecond", "second", "minute", "hour", "day", "usec", "nsec", "msec", "sec", "min", "hr", "s", "m", "h", "d",
+					"SEC", "Min", "mS", "ms", "ns", "secon", "x", "week", "usecond", "s_", "\xc5\xbf"))
+				b.WriteString(pick("", "", "s", "S", "ss"))
+			}
+			b.WriteString(pick("", "", " ", " ", ",", "-"))
+		}
+		texts = append(texts, b.String())
+		q = append(q, hexText(b.String()))
+	}
+	wrong, own := 0, 0
+	for i, want := range pcptest.Oracle(t, "interval", q) {
+		f := strings.Fields(want)
+		sec, _ := strconv.ParseInt(f[1], 10, 64)
+		nsec, _ := strconv.ParseInt(f[2], 10, 64)
+		d, err := ParseInterval(texts[i])
+		if e, ok := errors.AsType[*intervalError](err); ok && e.own() {
+			own++
+			continue
+		}
+		got := "0 " + (time.Duration(sec)*time.Second + time.Duration(nsec) - d).String()
+		want = "0 0s"
+		if f[0] != "0" {
+			want = "-1 " + unhexText(f[3])
+		}
+		if err != nil {
+			got = "-1 " + err.Error() + "\n"
+		}
+		if got != want {
+			if wrong++; wrong <= 10 {
+				t.Errorf("%q is %v: got %q, C has %q", texts[i], d, got, want)
+			}
+		}
+	}
+	t.Logf("interval: %d questions, %d refused on purpose, %d answers differ", len(q), own, wrong)
+	if own > len(q)/10 {
+		t.Errorf("%d of %d refused on purpose", own, len(q))
+	}
+}
+
+// own reports whether C takes what is refused here: what a time.Duration cannot
+// hold, up to overflow of C's own integers, and NaN, as which C also reads the
+// beginning of "nanosecond".
+func (e *intervalError) own() bool {
+	rest := strings.TrimLeft(e.text[e.at:], "+-")
+	return e.problem == tooLong || len(rest) >= 3 && strings.EqualFold(rest[:3], "nan")
+}
+
+// randomUnits are two units, alike but for their scales in most cases.
+func randomUnits(r *rand.Rand) (from, to pdu.Units) {
+	dim := func() int { return []int{0, 0, 0, 1, 1, 1, -1, -1, 2, -2, r.IntN(16) - 8}[r.IntN(11)] }
+	scales := func(space, time, count int) pdu.Units {
+		most := 1 + r.IntN(2)*r.IntN(2)*9 // a few beyond those that exist
+		return pdu.MakeUnits(space, time, count, r.IntN(7+9*(most/10)), r.IntN(6+10*(most/10)), r.IntN(16)-8)
+	}
+	space, time, count := dim(), dim(), dim()
+	from, to = scales(space, time, count), scales(space, time, count)
+	if r.IntN(10) == 0 {
+		to = scales(dim(), dim(), dim())
+	}
+	return from, to
+}
+
+// factors are what pmConvScale multiplies with and divides by, if its integers
+// could hold them: by way of megabytes, seconds and ones.
+func factors(from, to pdu.Units) (mult, div *big.Int) {
+	mult, div = big.NewInt(1), big.NewInt(1)
+	step := func(dim int, from, to, middle *big.Int) {
+		up, down := big.NewInt(1), big.NewInt(1)
+		one := func(up, down, n *big.Int) {
+			if n.Cmp(middle) < 0 {
+				down.Mul(down, new(big.Int).Div(middle, n))
+			} else {
+				up.Mul(up, new(big.Int).Div(n, middle))
+			}
+		}
+		one(up, down, from)
+		one(down, up, to)
+		if dim < 0 {
+			up, down = down, up
+		}
+		for range max(dim, -dim) {
+			mult.Mul(mult, up)
+			div.Mul(div, down)
+		}
+	}
+	power := func(base, n int) *big.Int {
+		return new(big.Int).Exp(big.NewInt(int64(base)), big.NewInt(int64(n)), nil)
+	}
+	times := [...]int64{1, 1e3, 1e6, 1e9, 60e9, 3600e9}
+	step(from.DimSpace(), power(1024, from.ScaleSpace()), power(1024, to.ScaleSpace()), power(1024, 2))
+	if from.DimTime() != 0 {
+		step(from.DimTime(), big.NewInt(times[from.ScaleTime()]), big.NewInt(times[to.ScaleTime()]), big.NewInt(1e9))
+	}
+	count := from.DimCount()
+	if count == 0 && from.DimSpace() == 0 && from.DimTime() == 0 {
+		count = 1
+	}
+	step(count, power(10, from.ScaleCount()+8), power(10, to.ScaleCount()+8), power(10, 8))
+	return mult, div
+}
+
+// ownScale is the answer where C's arithmetic overflows, "" where it does not.
+func ownScale(a pdu.Atom, from, to pdu.Units) string {
+	mult, div := factors(from, to)
+	beyond := mult.BitLen() > 63 || div.BitLen() > 63
+	q, rest := new(big.Int).QuoRem(mult, div, new(big.Int))
+	if rest.Sign() == 0 && !beyond {
+		mult, div = q, big.NewInt(1)
+	}
+	ratio, _ := new(big.Rat).SetFrac(mult, div).Float64()
+	switch a.Type {
+	case pdu.TypeFloat, pdu.TypeDouble:
+		if !beyond {
+			return ""
+		}
+		v, _ := pdu.As[float64](a)
+		b, _ := rounded(a.Type, v*ratio)
+		return "close to " + b.String()
+	}
+	n := new(big.Int)
+	limit := 63
+	if a.Type == pdu.TypeU64 {
+		limit = 64
+	}
+	if a.Type == pdu.Type32 || a.Type == pdu.Type64 {
+		v, _ := pdu.As[int64](a)
+		n.SetInt64(v)
+	} else {
+		v, _ := pdu.As[uint64](a)
+		n.SetUint64(v)
+	}
+	if beyond {
+		v, _ := new(big.Float).SetInt(n).Float64()
+		b, err := rounded(a.Type, v*ratio)
+		if err != nil {
+			return err.Error()
+		}
+		return "close to " + b.String()
+	}
+	n.Add(n.Mul(n, mult), new(big.Int).Rsh(div, 1))
+	if n.BitLen() <= limit && (limit == 64 || n.IsInt64()) {
+		return ""
+	}
+	if div.IsInt64() && div.Int64() == 1 {
+		return "" // only the low bits count, which C has too
+	}
+	n.Quo(n, div)
+	low := new(big.Int).And(n, new(big.Int).SetUint64(math.MaxUint64)).Uint64()
+	switch a.Type {
+	case pdu.Type32:
+		return pdu.Int32(int32(low)).String()
+	case pdu.TypeU32:
+		return pdu.Uint32(uint32(low)).String()
+	case pdu.Type64:
+		return pdu.Int64(int64(low)).String()
+	}
+	return pdu.Uint64(low).String()
+}
+
+// nearly compares texts of numbers, of which the second may say "close to".
+func nearly(got, want string) bool {
+	text, about := strings.CutPrefix(want, "close to ")
+	if !about || got == text {
+		return got == text
+	}
+	a, err := strconv.ParseFloat(got, 64)
+	b, err2 := strconv.ParseFloat(text, 64)
+	return err == nil && err2 == nil && math.Abs(a-b) <= 1+1e-5*math.Abs(b)
+}
+
+func TestInteropConvScale(t *testing.T) {
+	type question struct {
+		a        pdu.Atom
+		from, to pdu.Units
+	}
+	r := rand.New(rand.NewPCG(6, 6))
+	var ask []question
+	var q []string
+	for range 100000 {
+		v := randomValue(r)
+		from, to := randomUnits(r)
+		ask = append(ask, question{v.Atom, from, to})
+		bits := append(append([]byte(nil), v.machine...), make([]byte, 8)...)
+		q = append(q, fmt.Sprintf("%d %08x %08x %x", v.Type, uint32(from), uint32(to), binary.NativeEndian.Uint64(bits)))
+	}
+	wrong, own := 0, 0
+	report := func(i int, got, want string) {
+		if wrong++; wrong <= 10 {
+			t.Errorf("%v from %q to %q: got %s, want %s", ask[i].a, ask[i].from, ask[i].to, got, want)
+		}
+	}
+	for i, want := range pcptest.Oracle(t, "convscale", q) {
+		a, from, to := ask[i].a, ask[i].from, ask[i].to
+		got, err := ConvScale(a, from, to)
+		if err == nil || err == pdu.ErrSign || err == pdu.ErrTrunc {
+			text := got.String()
+			if err != nil {
+				text = err.Error()
+			}
+			if better := ownScale(a, from, to); better != "" {
+				if own++; !nearly(text, better) {
+					report(i, text, better)
+				}
+				continue
+			}
+		}
+		if want == "crash" && err == pdu.ErrConv {
+			own++ // C divides by what overflowed to 0 before it looks at the type
+			continue
+		}
+		if text := scaleAnswer(got, err); text != want {
+			report(i, text, want)
+		}
+	}
+	t.Logf("convscale: %d questions, %d beyond C's integers, %d answers differ", len(q), own, wrong)
+	if own > len(q)/2 {
+		t.Errorf("%d of %d beyond C's integers", own, len(q))
+	}
+}
+
+// scaleAnswer is what the oracle prints.
+func scaleAnswer(a pdu.Atom, err error) string {
+	if err != nil {
+		return fmt.Sprintf("%d 0", pdu.FromError(err))
+	}
+	var bits uint64
+	switch a.Type {
+	case pdu.Type32:
+		v, _ := pdu.As[int32](a)
+		bits = uint64(uint32(v))
+	case pdu.Type64:
+		v, _ := pdu.As[int64](a)
+		bits = uint64(v)
+	case pdu.TypeFloat:
+		v, _ := pdu.As[float32](a)
+		bits = uint64(math.Float32bits(v))
+	case pdu.TypeDouble:
+		v, _ := pdu.As[float64](a)
+		bits = math.Float64bits(v)
+	default:
+		bits, _ = pdu.As[uint64](a)
+	}
+	return fmt.Sprintf("0 %x", bits)
+}
+
+// An events is a value of events with what pmUnpackEventRecords makes of it.
+type events struct {
+	value
+	missed   int
+	unpacked string
+}
+
+// randomEvents is an event array without flaws.
+func randomEvents(r *rand.Rand) events {
+	order := binary.NativeEndian
+	b := pdu.EventBuilder{HighRes: r.IntN(2) == 0}
+	var e events
+	n, records, out := 0, []byte(nil), ""
+	for range r.IntN(6) {
+		n++
+		sec, nsec := int64(r.Int32()), int64(r.IntN(1e9))
+		if r.IntN(10) == 0 {
+			sec, nsec = 0, 0
+		}
+		if b.HighRes {
+			records = order.AppendUint64(order.AppendUint64(records, uint64(sec)), uint64(nsec))
+			out += fmt.Sprintf(" @%d.%09d", sec, nsec)
+		} else {
+			nsec = nsec / 1000 * 1000
+			records = order.AppendUint32(order.AppendUint32(records, uint32(sec)), uint32(nsec/1000))
+			out += fmt.Sprintf(" @%d.%06d", sec, nsec/1000)
+		}
+		at := time.Unix(sec, nsec)
+		if r.IntN(6) == 0 {
+			missed := r.IntN(1000)
+			e.missed++
+			b.Missed(at, missed)
+			records = order.AppendUint32(order.AppendUint32(records, uint32(pdu.EventMissed)), uint32(missed))
+			out += fmt.Sprintf(" 7fc00001,-1=%s 7fc00002,-1=%s", nativeHex(uint32(pdu.EventMissed)), nativeHex(uint32(missed)))
+			continue
+		}
+		flags, params := r.Uint32()&0x1f, r.IntN(4)
+		b.Begin(at, pdu.EventFlags(flags))
+		records = order.AppendUint32(order.AppendUint32(records, flags), uint32(params))
+		if flags != 0 {
+			out += " 7fc00001,-1=" + nativeHex(flags)
+		}
+		for range params {
+			id, v := r.Uint32(), randomValue(r)
+			if v.Type == pdu.TypeString { // EventBuilder writes no NUL behind it
+				v.machine = bytes.TrimRight(v.Bytes(), "\x00")
+				v.Atom = pdu.String(string(v.machine))
+			}
+			b.Param(pdu.PMID(id), v.Atom)
+			records = order.AppendUint32(order.AppendUint32(records, id), uint32(v.Type)<<24|uint32(len(v.machine)+4))
+			records = append(records, v.machine...)
+			for len(records)%4 != 0 {
+				records = append(records, 0)
+			}
+			out += fmt.Sprintf(" %08x,-1=", id)
+			if !v.inPlace() {
+				out += fmt.Sprintf("%d:", v.Type)
+			}
+			out += hexText(v.machine)
+		}
+	}
+	a, err := b.Atom()
+	if err != nil {
+		panic(err)
+	}
+	e.value = value{a, append(order.AppendUint32(nil, uint32(n)), records...)}
+	e.unpacked = strconv.Itoa(n) + out
+	return e
+}
+
+func nativeHex(v uint32) string { return hexText(binary.NativeEndian.AppendUint32(nil, v)) }
+
+// unpack is what the oracle prints of an event array.
+func unpack(a pdu.Atom) string {
+	array, err := a.Events()
+	if err != nil {
+		return strconv.Itoa(int(pdu.FromError(err)))
+	}
+	out := strconv.Itoa(array.Len())
+	for r := range array.All() {
+		at := r.Time
+		if at.IsZero() {
+			at = time.Unix(0, 0)
+		}
+		if out += fmt.Sprintf(" @%d.", at.Unix()); a.Type == pdu.TypeHighResEvent {
+			out += fmt.Sprintf("%09d", at.Nanosecond())
+		} else {
+			out += fmt.Sprintf("%06d", at.Nanosecond()/1000)
+		}
+		for id, v := range EventValues(r) {
+			out += fmt.Sprintf(" %08x,-1=", uint32(id))
+			switch b := v.Bytes(); v.Type {
+			case pdu.Type32, pdu.TypeU32:
+				n, _ := pdu.As[int64](v)
+				out += nativeHex(uint32(n))
+			case pdu.TypeFloat:
+				f, _ := pdu.As[float32](v)
+				out += fmt.Sprintf("%d:%s", v.Type, nativeHex(math.Float32bits(f)))
+			case pdu.Type64, pdu.TypeU64, pdu.TypeDouble:
+				out += fmt.Sprintf("%d:%s", v.Type, hexText(nativeLong(v)))
+			default:
+				out += fmt.Sprintf("%d:%s", v.Type, hexText(b))
+			}
+		}
+	}
+	return out
+}
+
+func nativeLong(a pdu.Atom) []byte {
+	var bits uint64
+	switch a.Type {
+	case pdu.Type64:
+		v, _ := pdu.As[int64](a)
+		bits = uint64(v)
+	case pdu.TypeU64:
+		bits, _ = pdu.As[uint64](a)
+	default:
+		v, _ := pdu.As[float64](a)
+		bits = math.Float64bits(v)
+	}
+	return binary.NativeEndian.AppendUint64(nil, bits)
+}
+
+func TestInteropEventValues(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	var all []events
+	var q []string
+	for range 10000 {
+		e := randomEvents(r)
+		all = append(all, e)
+		q = append(q, fmt.Sprintf("%d %s", e.Type, hexText(e.machine)))
+	}
+	compare(t, "events", q, func(i int) string {
+		if got := unpack(all[i].Atom); got != all[i].unpacked {
+			t.Errorf("got %s, want %s", got, all[i].unpacked)
+		}
+		return all[i].unpacked
+	})
+}
