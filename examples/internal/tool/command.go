@@ -84,6 +84,11 @@ func (c *Command) set() *getopt.Set {
 	return &getopt.Set{Program: c.Name, Synopsis: c.Synopsis, Options: c.Options}
 }
 
+// A complaint is an error in the words, capitals and newlines of PCP's tools.
+type complaint string
+
+func (c complaint) Error() string { return string(c) }
+
 // A notice is an error that is no complaint about the command line. It is printed as it stands.
 type notice struct{ text string }
 

@@ -15,9 +15,16 @@ import (
 // defaultHost is where a tool looks that is not told a host.
 const defaultHost = "local:"
 
-// Dial opens the context on the host that the options name, under what the environment says. It ends the program if that
-// fails.
-func (c *Command) Dial(ctx context.Context) *pmapi.Context {
+// Source is the specification of the host to ask: that of -h, or the default.
+func (c *Command) Source() string {
+	if c.HostSet {
+		return c.Host
+	}
+	return defaultHost
+}
+
+// Dial opens a context on a host, usually Source, under what the environment says. It ends the program if that fails.
+func (c *Command) Dial(ctx context.Context, host string) *pmapi.Context {
 	d, err := pmapi.FromEnv()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", c.Name, err)
@@ -25,10 +32,6 @@ func (c *Command) Dial(ctx context.Context) *pmapi.Context {
 	d.Names = c.Names
 	if len(c.Debug) > 0 {
 		d.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	}
-	host := c.Host
-	if !c.HostSet {
-		host = defaultHost
 	}
 	pc, err := d.Dial(ctx, host)
 	if err == nil {
@@ -74,7 +77,7 @@ func (c *Command) start(ctx context.Context, src source, out io.Writer, now time
 	case c.HostZone:
 		tz, err := hostZone(ctx, src)
 		if err != nil {
-			return fmt.Errorf("Cannot set context timezone: %w", err)
+			return complaint("Cannot set context timezone: " + err.Error())
 		}
 		c.Location = newZone(tz)
 		c.note(out, "local timezone of host \""+src.HostName(ctx)+"\"")

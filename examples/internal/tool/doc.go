@@ -13,7 +13,7 @@
 //				Set: tool.Number(&batch, 1, "-b requires numeric argument")},
 //		})
 //	metrics := c.Parse(os.Args[1:])
-//	pc := c.Dial(ctx)
+//	pc := c.Dial(ctx, c.Source())
 //	c.Start(ctx, pc)
 //
 // Parse, Dial and Start end the program where a tool of PCP ends, with its message and exit status.

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -13,7 +14,7 @@ func (c *Command) setInterval(v string) error {
 		if c.HighRes {
 			function = "pmParseHighResInterval"
 		}
-		return fmt.Errorf("-t argument not in %s(3) format:\n%w\n", function, err)
+		return complaint(fmt.Sprintf("-t argument not in %s(3) format:\n%v\n", function, err))
 	}
 	c.Interval = d
 	return nil
@@ -32,7 +33,7 @@ func (c *Command) window(now time.Time) error {
 	}
 	text := strings.TrimLeft(c.finish, blanks)
 	if strings.HasPrefix(text, "@") {
-		return fmt.Errorf("-T with a time of day is not supported by this version")
+		return errors.New("-T with a time of day is not supported by this version")
 	}
 	text = strings.TrimPrefix(text, "+")
 	interval, before := strings.CutPrefix(text, "-")
@@ -43,9 +44,9 @@ func (c *Command) window(now time.Time) error {
 	d, err := parseInterval(interval)
 	switch {
 	case err != nil && before:
-		return fmt.Errorf("invalid time window.\n%s\n^ -- unexpected value\n", text)
+		return complaint("invalid time window.\n" + text + "\n^ -- unexpected value\n")
 	case err != nil:
-		return fmt.Errorf("invalid time window.\n%w\n", err)
+		return complaint("invalid time window.\n" + err.Error() + "\n")
 	case before:
 		d = -d
 	}
