@@ -79,12 +79,13 @@ func (s *Server) clock() int64 { return s.since(time.Now()) }
 // if the client was taken over meanwhile: the caller must unwind and touch
 // nothing that is the client's.
 func (c *client) call(a *agent, h pmda.Handler, what string, f func()) error {
+	s := c.s
 	if a.handler == nil {
-		err := c.s.protect(a, h, what, f) // a Remote keeps its deadlines
+		err := s.protect(a, h, what, f) // a Remote keeps its deadlines
 		c.now = time.Now()
 		return err
 	}
-	if waited, err := c.s.enter(c.ctx, a, c.deadline); err != nil {
+	if waited, err := s.enter(c.ctx, a, c.deadline); err != nil {
 		return err
 	} else if waited {
 		c.now = time.Now()
@@ -94,18 +95,19 @@ func (c *client) call(a *agent, h pmda.Handler, what string, f func()) error {
 	began := max(c.asked, c.last+1)
 	c.last, c.callee = began, a
 	start := c.now
-	c.inCall.Store(began)
-	if c.s.since(start)-c.asked > int64(lateCall) {
-		c.s.hurryWatch()
+	late := s.since(start)-c.asked > int64(lateCall)
+	c.inCall.Store(began) // from here on the client may be another goroutine's
+	if late {
+		s.hurryWatch()
 	}
-	err := c.s.protect(a, h, what, f)
+	err := s.protect(a, h, what, f)
 	end := time.Now()
 	took := end.Sub(start)
 	a.calls.took.Store(int64(took))
 	mine := c.inCall.CompareAndSwap(began, 0)
 	if !mine {
 		a.calls.stuck.Add(-1)
-		c.s.Logger.Info("agent returned from an overdue request", a.attrs(slog.String("request", what), slog.Duration("after", took))...)
+		s.Logger.Info("agent returned from an overdue request", a.attrs(slog.String("request", what), slog.Duration("after", took))...)
 	}
 	<-a.calls.turns
 	if !mine {
