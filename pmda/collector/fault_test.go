@@ -212,6 +212,31 @@ func TestEveryRequestInTime(t *testing.T) {
 	})
 }
 
+// waits are how long answers took. A machine under load makes some of them late; a
+// collector that lets one agent hold up others makes all so, and by the time-out.
+type waits struct {
+	n, late int
+	worst   time.Duration // beyond the limit and the slack
+}
+
+func (w *waits) add(begin time.Time, limit time.Duration, beat *metronome) {
+	now := time.Now()
+	over := now.Sub(begin) - limit - beat.slack(begin, now)
+	w.n++
+	if over > 0 {
+		w.late++
+		w.worst = max(w.worst, over)
+	}
+}
+
+func (w *waits) judge(t *testing.T, what string, most time.Duration) {
+	t.Helper()
+	t.Logf("%s: %d, %d late, the worst by %v", what, w.n, w.late, w.worst)
+	if w.n == 0 || w.late > 1+w.n/20 || w.worst > most {
+		t.Errorf("%s: %d of %d were late, the worst by %v", what, w.late, w.n, w.worst)
+	}
+}
+
 // TestStoppedAgent stops the process of an agent for a while, under a time-out
 // of 1 s. PCP_CHAOS of at least 30 s makes that while 20 s.
 func TestStoppedAgent(t *testing.T) {
@@ -253,13 +278,12 @@ func TestStoppedAgent(t *testing.T) {
 		})
 	}
 	stopped := time.Now()
+	var mineWaits, quietWaits waits
 	wg.Go(func() {
 		for time.Since(stopped) < pause {
 			begin := time.Now()
 			quiet.fetch(inside, outside)
-			if took := time.Since(begin); took > 100*time.Millisecond+beat.slack(begin, time.Now()) {
-				t.Errorf("agents in good health took %v", took)
-			}
+			quietWaits.add(begin, 100*time.Millisecond, beat)
 			time.Sleep(20 * time.Millisecond)
 		}
 	})
@@ -272,9 +296,7 @@ func TestStoppedAgent(t *testing.T) {
 		if diff := cmp.Diff(want, g.fetch(inside, mine, outside)); diff != "" {
 			t.Fatalf("%v after the stop (-want +got):\n%s", time.Since(stopped), diff)
 		}
-		if took := time.Since(begin); took > limit+beat.slack(begin, time.Now()) {
-			t.Errorf("the answer took %v", took)
-		}
+		mineWaits.add(begin, limit, beat)
 		if got := g.code(pdu.DescReq{PMID: mine}); got != pdu.ErrAgain {
 			t.Errorf("desc: %v", got)
 		}
@@ -286,6 +308,10 @@ func TestStoppedAgent(t *testing.T) {
 	eventually(t, "values of the agent that goes on", func() bool {
 		return slices.Equal(g.fetch(mine, inside, outside), fine)
 	})
+	cancel()
+	wg.Wait()
+	mineWaits.judge(t, "answers for the stopped agent", s.Timeout/2)
+	quietWaits.judge(t, "answers of agents in good health", s.Timeout/2)
 	if got := s.agents.Load().get(30).remote.Load(); got != p {
 		t.Error("the agent was started again")
 	}
