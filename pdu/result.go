@@ -263,8 +263,8 @@ func (s ValueSet) Inst(i int) InstID {
 }
 
 // Atom is the value at index i of a metric of type t. The type matters for
-// values that travel in place; a block has its own. A value whose block breaks
-// the layout is an Atom of TypeUnknown, for which As gives ErrIPC.
+// values that travel in place, which with TypeUnknown are read as Type32; a
+// block has its own. A value whose block breaks the layout is an Atom of TypeUnknown, for which As gives ErrIPC.
 func (s ValueSet) Atom(i int, t Type) Atom {
 	word := binary.BigEndian.Uint32(s.buf[s.off+i*valueLen+4:])
 	if s.form == valInsitu {

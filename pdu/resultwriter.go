@@ -425,7 +425,7 @@ func (p *highResPDU) Append(b []byte) ([]byte, error) {
 // insituAtom is the value in a word. Type float is what very old agents send.
 func insituAtom(t Type, word uint32) Atom {
 	switch t {
-	case Type32:
+	case Type32, TypeUnknown:
 		return Int32(int32(word))
 	case TypeFloat:
 		return Atom{Type: TypeFloat, bits: uint64(word)}

@@ -90,9 +90,10 @@ func digits(t pdu.Type) int {
 	return 16
 }
 
-// AppendWord appends a value that travelled in place and whose type is not
-// known: as an unsigned integer, as a float unless it is none, and in
-// hexadecimal. It is pmPrintValue(3) for PM_TYPE_UNKNOWN.
+// AppendWord appends a value that travelled in place while its metric's type is
+// not known (as pdu.Type32 it is what pdu.ValueSet's Atom takes it for): as an
+// unsigned integer, as a float unless it is none, and in hexadecimal. It is
+// pmPrintValue(3) for PM_TYPE_UNKNOWN; a block has a type to print it by.
 func (f ValueFormat) AppendWord(b []byte, word uint32) []byte {
 	start := len(b)
 	b = f.pad(strconv.AppendUint(b, uint64(word), 10), start)

@@ -15,8 +15,8 @@ import (
 // Errors are ErrConv for units of different dimensions and for a value that is
 // no number, and ErrUnit for a scale above exabytes or hours and for one that
 // is not known. The extra units of PCP 7.2 convert too. Temperatures differ by
-// more than a factor: they convert only where nothing else is in the units
-// (else ErrConv), with ErrSign or ErrTrunc where the type cannot hold the
+// more than a factor: their scale changes only where nothing else is in the
+// units (else ErrConv), with ErrSign or ErrTrunc where the type cannot hold the
 // result.
 //
 // The counterpart of pmConvScale(3). That one computes in 64 bits and gives
@@ -24,7 +24,7 @@ import (
 // 128 bits for the product, and where the factor itself exceeds 63 it computes
 // with floats, with ErrSign and ErrTrunc as above.
 func ConvScale(a pdu.Atom, from, to pdu.Units) (pdu.Atom, error) {
-	if from.Extra() == pdu.ExtraTemperature && from != to {
+	if from.Extra() == pdu.ExtraTemperature && from.ExtraScale() != to.ExtraScale() {
 		return convTemperature(a, from, to)
 	}
 	from, to = counted(from), counted(to)
@@ -232,7 +232,7 @@ func convTemperature(a pdu.Atom, from, to pdu.Units) (pdu.Atom, error) {
 	switch to.ExtraScale() {
 	case pdu.TempCelsius.ExtraScale():
 	case pdu.TempFahrenheit.ExtraScale():
-		v = float64(v*9/5) + 32
+		v = v*9/5 + 32
 	case pdu.TempKelvin.ExtraScale():
 		v += 273.15
 	default:

@@ -1,0 +1,80 @@
+package pmapi
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A pair is a metric and its value.
+type pair struct {
+	PMID  pdu.PMID
+	Value pdu.Atom
+}
+
+func TestEventValues(t *testing.T) {
+	a := eventsOf(t, true, func(b *pdu.EventBuilder) {
+		b.Begin(morning(1, 2, 3, 4), pdu.EventStart|pdu.EventID)
+		b.Param(5, pdu.String("id"))
+		b.Param(6, pdu.Uint64(7))
+		b.Begin(morning(1, 2, 4, 0), 0)
+		b.Begin(morning(1, 2, 5, 0), 0)
+		b.Param(5, pdu.Float64(0.5))
+		b.Missed(morning(1, 2, 6, 0), 3)
+	})
+	array, err := a.Events()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]pair{
+		{{EventFlagsPMID, pdu.Uint32(0xa)}, {5, pdu.String("id")}, {6, pdu.Uint64(7)}},
+		nil,
+		{{5, pdu.Float64(0.5)}},
+		{{EventFlagsPMID, pdu.Uint32(0x80000000)}, {EventMissedPMID, pdu.Uint32(3)}},
+	}
+	var got [][]pair
+	for r := range array.All() {
+		var values []pair
+		for id, v := range EventValues(r) {
+			values = append(values, pair{id, v})
+		}
+		got = append(got, values)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestEventValuesBreak leaves the loop at every place.
+func TestEventValuesBreak(t *testing.T) {
+	a := eventsOf(t, false, func(b *pdu.EventBuilder) {
+		b.Begin(morning(1, 2, 3, 0), pdu.EventPoint)
+		b.Param(5, pdu.Int32(1))
+		b.Missed(morning(1, 2, 4, 0), 3)
+	})
+	array, err := a.Events()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r := range array.All() {
+		for most := 1; most <= 2; most++ {
+			n := 0
+			for range EventValues(r) {
+				if n++; n == most {
+					break
+				}
+			}
+			if n != most {
+				t.Errorf("flags %v: left after %d, want %d", r.Flags, n, most)
+			}
+		}
+	}
+}
+
+func TestEventPMIDs(t *testing.T) {
+	if EventFlagsPMID.String() != "511.0.1" || EventMissedPMID.String() != "511.0.2" {
+		t.Errorf("%v, %v", EventFlagsPMID, EventMissedPMID)
+	}
+}
