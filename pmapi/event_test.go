@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A pair is a metric and its value.
-type pair struct {
+// A metricValue is a metric and its value.
+type metricValue struct {
 	PMID  pdu.PMID
 	Value pdu.Atom
 }
@@ -28,17 +28,17 @@ func TestEventValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := [][]pair{
+	want := [][]metricValue{
 		{{EventFlagsPMID, pdu.Uint32(0xa)}, {5, pdu.String("id")}, {6, pdu.Uint64(7)}},
 		nil,
 		{{5, pdu.Float64(0.5)}},
 		{{EventFlagsPMID, pdu.Uint32(0x80000000)}, {EventMissedPMID, pdu.Uint32(3)}},
 	}
-	var got [][]pair
+	var got [][]metricValue
 	for r := range array.All() {
-		var values []pair
+		var values []metricValue
 		for id, v := range EventValues(r) {
-			values = append(values, pair{id, v})
+			values = append(values, metricValue{id, v})
 		}
 		got = append(got, values)
 	}

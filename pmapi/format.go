@@ -70,7 +70,7 @@ func (f ValueFormat) Append(b []byte, a pdu.Atom) []byte {
 		b = a.AppendTo(b)
 	case pdu.TypeFloat, pdu.TypeDouble:
 		v, _ := pdu.As[float64](a)
-		b = cnum.AppendG(b, v, digits(a.Type))
+		b = cnum.AppendG(b, v, realDigits(a.Type))
 	case pdu.TypeString:
 		return f.appendString(b, a.Bytes())
 	case pdu.TypeAggregate, pdu.TypeAggregateStatic:
@@ -83,7 +83,7 @@ func (f ValueFormat) Append(b []byte, a pdu.Atom) []byte {
 	return cnum.Pad(b, start, f.Width)
 }
 
-func digits(t pdu.Type) int {
+func realDigits(t pdu.Type) int {
 	if t == pdu.TypeFloat {
 		return 8
 	}

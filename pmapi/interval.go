@@ -44,15 +44,15 @@ func ParseInterval(s string) (time.Duration, error) {
 			return 0, p.unexpected(p.at)
 		}
 		sum += v * unit.times / unit.parts
-		if d, ok = duration(sum); !ok {
+		if d, ok = secondsDuration(sum); !ok {
 			return 0, &intervalError{s, at, tooLong}
 		}
 	}
 	return d, nil
 }
 
-// duration is a number of seconds, to the nearest nanosecond.
-func duration(sec float64) (time.Duration, bool) {
+// secondsDuration is a number of seconds, to the nearest nanosecond.
+func secondsDuration(sec float64) (time.Duration, bool) {
 	whole, fraction := math.Modf(sec)
 	if whole > math.MaxInt64/1e9 {
 		return 0, false

@@ -31,7 +31,7 @@ func ConvScale(a pdu.Atom, from, to pdu.Units) (pdu.Atom, error) {
 	if from.DimSpace() != to.DimSpace() || from.DimTime() != to.DimTime() || from.DimCount() != to.DimCount() || from.Extra() != to.Extra() {
 		return pdu.Atom{}, pdu.ErrConv
 	}
-	r := ratio{mult: 1, div: 1, factor: 1}
+	r := scaleRatio{mult: 1, div: 1, factor: 1}
 	known := r.scale(from.DimSpace(), spaceScales[:], from.ScaleSpace(), to.ScaleSpace()) &&
 		r.scale(from.DimTime(), timeScales[:], from.ScaleTime(), to.ScaleTime()) &&
 		r.scale(from.DimCount(), countScales[:], from.ScaleCount()+8, to.ScaleCount()+8) &&
@@ -53,18 +53,17 @@ func counted(u pdu.Units) pdu.Units {
 	return u
 }
 
-// A scale is times/parts of a scale in the middle of its dimension. Going by
+// A unitScale is times/parts of a scale in the middle of its dimension. Going by
 // that one as the reference does matters: by half of the divisor, in lowest
 // terms or not, are integers rounded.
-type scale struct{ times, parts uint64 }
+type unitScale struct{ times, parts uint64 }
 
 var (
-	spaceScales = [...]scale{{1, 1 << 20}, {1, 1 << 10}, {1, 1}, {1 << 10, 1}, {1 << 20, 1}, {1 << 30, 1}, {1 << 40, 1}}
-	timeScales  = [...]scale{{1, 1e9}, {1, 1e6}, {1, 1e3}, {1, 1}, {60, 1}, {3600, 1}}
-	countScales = [...]scale{{1, 1e8}, {1, 1e7}, {1, 1e6}, {1, 1e5}, {1, 1e4}, {1, 1e3}, {1, 1e2}, {1, 1e1}, {1, 1},
+	spaceScales = [...]unitScale{{1, 1 << 20}, {1, 1 << 10}, {1, 1}, {1 << 10, 1}, {1 << 20, 1}, {1 << 30, 1}, {1 << 40, 1}}
+	timeScales  = [...]unitScale{{1, 1e9}, {1, 1e6}, {1, 1e3}, {1, 1}, {60, 1}, {3600, 1}}
+	countScales = [...]unitScale{{1, 1e8}, {1, 1e7}, {1, 1e6}, {1, 1e5}, {1, 1e4}, {1, 1e3}, {1, 1e2}, {1, 1e1}, {1, 1},
 		{1e1, 1}, {1e2, 1}, {1e3, 1}, {1e4, 1}, {1e5, 1}, {1e6, 1}, {1e7, 1}}
-	extraScales = [...][]scale{
-		0:                    {{1, 1}},
+	extraScales = [...][]unitScale{
 		pdu.ExtraTemperature: {1: {1, 1}, 2: {1, 1}, 3: {1, 1}},
 		pdu.ExtraVoltage:     {1: {1, 1}, 2: {1, 1e3}, 3: {1, 1e6}},
 		pdu.ExtraCurrent:     {1: {1, 1}, 2: {1, 1e3}, 3: {1, 1e6}},
@@ -72,17 +71,17 @@ var (
 	}
 )
 
-// A ratio is what a number is multiplied with.
-type ratio struct {
+// A scaleRatio is what a number is multiplied with.
+type scaleRatio struct {
 	mult, div uint64  // below 2^63; 0 if they would not be
 	factor    float64 // the quotient, for then
 }
 
-func (r *ratio) exact() bool { return r.mult != 0 && r.div != 0 }
+func (r *scaleRatio) exact() bool { return r.mult != 0 && r.div != 0 }
 
 // scale multiplies r with the ratio of two scales to the power of a dimension.
 // It reports whether both are known.
-func (r *ratio) scale(dim int, scales []scale, from, to int) bool {
+func (r *scaleRatio) scale(dim int, scales []unitScale, from, to int) bool {
 	if dim == 0 {
 		return true
 	}
@@ -94,20 +93,23 @@ func (r *ratio) scale(dim int, scales []scale, from, to int) bool {
 		mult, div = div, mult
 	}
 	for range max(dim, -dim) {
-		r.mult, r.div = product(r.mult, mult), product(r.div, div)
+		r.mult, r.div = product63(r.mult, mult), product63(r.div, div)
 		r.factor *= float64(mult) / float64(div)
 	}
 	return true
 }
 
 // extra is scale for the extra units, which are of the same kind.
-func (r *ratio) extra(from, to pdu.Units) bool {
+func (r *scaleRatio) extra(from, to pdu.Units) bool {
 	kind := from.Extra()
-	return kind >= 0 && kind < len(extraScales) && r.scale(1, extraScales[kind], from.ExtraScale(), to.ExtraScale())
+	if kind == 0 {
+		return true
+	}
+	return kind > 0 && kind < len(extraScales) && r.scale(1, extraScales[kind], from.ExtraScale(), to.ExtraScale())
 }
 
-// product is 0 once it exceeds 63 bits.
-func product(a, b uint64) uint64 {
+// product63 is 0 once it exceeds 63 bits.
+func product63(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a, b)
 	if hi != 0 || lo > math.MaxInt64 {
 		return 0
@@ -116,7 +118,7 @@ func product(a, b uint64) uint64 {
 }
 
 // convert multiplies a number.
-func (r *ratio) convert(a pdu.Atom) (pdu.Atom, error) {
+func (r *scaleRatio) convert(a pdu.Atom) (pdu.Atom, error) {
 	switch a.Type {
 	case pdu.TypeFloat, pdu.TypeDouble:
 		return r.float(a)
@@ -129,7 +131,7 @@ func (r *ratio) convert(a pdu.Atom) (pdu.Atom, error) {
 		if err != nil {
 			return pdu.Atom{}, err
 		}
-		return rounded(a.Type, v*r.factor)
+		return roundedAtom(a.Type, v*r.factor)
 	}
 	if a.Type == pdu.TypeU32 || a.Type == pdu.TypeU64 {
 		v, err := pdu.As[uint64](a)
@@ -146,7 +148,7 @@ func (r *ratio) convert(a pdu.Atom) (pdu.Atom, error) {
 }
 
 // float multiplies in the precision of the type.
-func (r *ratio) float(a pdu.Atom) (pdu.Atom, error) {
+func (r *scaleRatio) float(a pdu.Atom) (pdu.Atom, error) {
 	if a.Type == pdu.TypeDouble {
 		v, err := pdu.As[float64](a)
 		if r.exact() {
@@ -162,7 +164,7 @@ func (r *ratio) float(a pdu.Atom) (pdu.Atom, error) {
 }
 
 // unsigned is (v × mult + div/2) / div, its low 64 bits.
-func (r *ratio) unsigned(v uint64) uint64 {
+func (r *scaleRatio) unsigned(v uint64) uint64 {
 	hi, lo := bits.Mul64(v, r.mult)
 	lo, carry := bits.Add64(lo, r.div/2, 0)
 	q, _ := bits.Div64((hi+carry)%r.div, lo, r.div)
@@ -171,7 +173,7 @@ func (r *ratio) unsigned(v uint64) uint64 {
 
 // signed is unsigned for numbers below 0 too. As in C the quotient is cut
 // towards 0: -1.5 becomes -1.
-func (r *ratio) signed(v int64) int64 {
+func (r *scaleRatio) signed(v int64) int64 {
 	if v >= 0 {
 		return int64(r.unsigned(uint64(v)))
 	}
@@ -185,8 +187,8 @@ func (r *ratio) signed(v int64) int64 {
 	return -int64(q)
 }
 
-// rounded is v as a number of a type.
-func rounded(t pdu.Type, v float64) (pdu.Atom, error) {
+// roundedAtom is v as a number of a type.
+func roundedAtom(t pdu.Type, v float64) (pdu.Atom, error) {
 	switch t {
 	case pdu.Type32:
 		return atomAs[int32](math.Round(v))
@@ -238,5 +240,5 @@ func convTemperature(a pdu.Atom, from, to pdu.Units) (pdu.Atom, error) {
 	default:
 		return pdu.Atom{}, pdu.ErrUnit
 	}
-	return rounded(a.Type, v)
+	return roundedAtom(a.Type, v)
 }

@@ -84,6 +84,7 @@ func TestConvScale(t *testing.T) {
 		{f64(5), pdu.TempCelsius, 1<<3 | 7, none, pdu.ErrUnit},
 		{f64(5), 1<<3 | 7, pdu.TempCelsius, none, pdu.ErrUnit},
 		{f64(5), 2 << 3, 2 << 3, none, pdu.ErrUnit},
+		{u32(5), kb | 3, b | 4, u32(5120), nil}, // a scale of no extra unit
 		{f64(5), 9<<3 | 1, 9<<3 | 1, none, pdu.ErrUnit},
 		{f64(5), 0x1f << 3, 0x1f << 3, none, pdu.ErrUnit},
 		{pdu.String("5"), pdu.TempCelsius, pdu.TempKelvin, none, pdu.ErrConv},

@@ -22,8 +22,8 @@ import (
 // compared with it on random values here, and those of package pdu there. Where
 // the answers differ on purpose the test says why and what ours is.
 
-// compare asks the oracle questions and reports answers unlike ours.
-func compare(t *testing.T, subject string, questions []string, ours func(i int) string) {
+// compareAnswers asks the oracle questions and reports answers unlike ours.
+func compareAnswers(t *testing.T, subject string, questions []string, ours func(i int) string) {
 	t.Helper()
 	wrong := 0
 	for i, want := range pcptest.Oracle(t, subject, questions) {
@@ -111,41 +111,41 @@ func randomBytes(r *rand.Rand, most int) []byte {
 	return b
 }
 
-// A value is an atom with the bytes that a C program has for it.
-type value struct {
+// An oracleValue is an atom with the bytes that a C program has for it.
+type oracleValue struct {
 	pdu.Atom
 	machine []byte
 }
 
-func (v value) inPlace() bool { return v.Type == pdu.Type32 || v.Type == pdu.TypeU32 }
+func (v oracleValue) inPlace() bool { return v.Type == pdu.Type32 || v.Type == pdu.TypeU32 }
 
 // randomValue is one of any type but those of events.
-func randomValue(r *rand.Rand) value {
+func randomValue(r *rand.Rand) oracleValue {
 	n, f, b := randomInteger(r), randomFloat(r), randomBytes(r, 50)
 	word, long := binary.NativeEndian.AppendUint32, binary.NativeEndian.AppendUint64
 	switch r.IntN(8) {
 	case 0:
-		return value{pdu.Int32(int32(n)), word(nil, uint32(n))}
+		return oracleValue{pdu.Int32(int32(n)), word(nil, uint32(n))}
 	case 1:
-		return value{pdu.Uint32(uint32(n)), word(nil, uint32(n))}
+		return oracleValue{pdu.Uint32(uint32(n)), word(nil, uint32(n))}
 	case 2:
-		return value{pdu.Int64(int64(n)), long(nil, n)}
+		return oracleValue{pdu.Int64(int64(n)), long(nil, n)}
 	case 3:
-		return value{pdu.Uint64(n), long(nil, n)}
+		return oracleValue{pdu.Uint64(n), long(nil, n)}
 	case 4:
 		f := float32(f)
-		return value{pdu.Float32(f), word(nil, math.Float32bits(f))}
+		return oracleValue{pdu.Float32(f), word(nil, math.Float32bits(f))}
 	case 5:
-		return value{pdu.Float64(f), long(nil, math.Float64bits(f))}
+		return oracleValue{pdu.Float64(f), long(nil, math.Float64bits(f))}
 	case 6:
-		return value{pdu.String(string(b)), append(b, 0)}
+		return oracleValue{pdu.String(string(b)), append(b, 0)}
 	}
-	return value{pdu.Aggregate(b), b}
+	return oracleValue{pdu.Aggregate(b), b}
 }
 
 func TestInteropAtomStr(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	var values []value
+	var values []oracleValue
 	var q []string
 	for range 30000 {
 		v := randomValue(r)
@@ -154,23 +154,23 @@ func TestInteropAtomStr(t *testing.T) {
 	}
 	for range 2000 {
 		v := randomEvents(r)
-		values = append(values, v.value)
+		values = append(values, v.oracleValue)
 		q = append(q, fmt.Sprintf("%d %s", v.Type, hexText(v.machine)))
 	}
-	compare(t, "atomstr", q, func(i int) string { return hexText(AtomStr(values[i].Atom)) })
+	compareAnswers(t, "atomstr", q, func(i int) string { return hexText(AtomStr(values[i].Atom)) })
 }
 
 func randomWidth(r *rand.Rand) int { return []int{0, 1, 2, 3, 5, 12, 25, -1, -8, -30}[r.IntN(10)] }
 
 // The oracle's times are in UTC.
-func utc(width int) ValueFormat { return ValueFormat{Width: width, Location: time.UTC} }
+func inUTC(width int) ValueFormat { return ValueFormat{Width: width, Location: time.UTC} }
 
 func TestInteropValueFormat(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
-	var values []value
+	var values []oracleValue
 	var widths []int
 	var q []string
-	ask := func(v value, valfmt int) {
+	ask := func(v oracleValue, valfmt int) {
 		width := randomWidth(r)
 		values, widths = append(values, v), append(widths, width)
 		q = append(q, fmt.Sprintf("%d %d %d %d %s", valfmt, v.Type, v.Type, width, hexText(v.machine)))
@@ -186,14 +186,14 @@ func TestInteropValueFormat(t *testing.T) {
 		// C does not step over missed records: the second one on counts what the
 		// first does, and the last time is that of the first.
 		if v := randomEvents(r); v.missed == 0 {
-			ask(v.value, 1)
+			ask(v.oracleValue, 1)
 		}
 	}
 	if len(q) < 61000 {
 		t.Fatalf("only %d questions", len(q))
 	}
-	compare(t, "print", q, func(i int) string {
-		return hexText(utc(widths[i]).Append(nil, values[i].Atom))
+	compareAnswers(t, "print", q, func(i int) string {
+		return hexText(inUTC(widths[i]).Append(nil, values[i].Atom))
 	})
 }
 
@@ -210,7 +210,7 @@ func TestInteropAppendWord(t *testing.T) {
 		words, widths = append(words, n), append(widths, width)
 		q = append(q, fmt.Sprintf("0 %d 0 %d %s", pdu.TypeUnknown, width, hexText(binary.NativeEndian.AppendUint32(nil, n))))
 	}
-	compare(t, "print", q, func(i int) string { return hexText(utc(widths[i]).AppendWord(nil, words[i])) })
+	compareAnswers(t, "print", q, func(i int) string { return hexText(inUTC(widths[i]).AppendWord(nil, words[i])) })
 }
 
 func TestInteropNumberStr(t *testing.T) {
@@ -222,7 +222,7 @@ func TestInteropNumberStr(t *testing.T) {
 		values = append(values, v)
 		q = append(q, strconv.FormatUint(math.Float64bits(v), 16))
 	}
-	compare(t, "number", q, func(i int) string { return NumberStr(values[i]) })
+	compareAnswers(t, "number", q, func(i int) string { return NumberStr(values[i]) })
 }
 
 func TestInteropParseInterval(t *testing.T) {
@@ -313,9 +313,9 @@ func randomUnits(r *rand.Rand) (from, to pdu.Units) {
 	return from, to
 }
 
-// factors are what pmConvScale multiplies with and divides by, if its integers
+// scaleFactors are what pmConvScale multiplies with and divides by, if its integers
 // could hold them: by way of megabytes, seconds and ones.
-func factors(from, to pdu.Units) (mult, div *big.Int) {
+func scaleFactors(from, to pdu.Units) (mult, div *big.Int) {
 	mult, div = big.NewInt(1), big.NewInt(1)
 	step := func(dim int, from, to, middle *big.Int) {
 		up, down := big.NewInt(1), big.NewInt(1)
@@ -354,7 +354,7 @@ func factors(from, to pdu.Units) (mult, div *big.Int) {
 
 // ownScale is the answer where C's arithmetic overflows, "" where it does not.
 func ownScale(a pdu.Atom, from, to pdu.Units) string {
-	mult, div := factors(from, to)
+	mult, div := scaleFactors(from, to)
 	beyond := mult.BitLen() > 63 || div.BitLen() > 63
 	q, rest := new(big.Int).QuoRem(mult, div, new(big.Int))
 	if rest.Sign() == 0 && !beyond {
@@ -367,7 +367,7 @@ func ownScale(a pdu.Atom, from, to pdu.Units) string {
 			return ""
 		}
 		v, _ := pdu.As[float64](a)
-		b, _ := rounded(a.Type, v*ratio)
+		b, _ := roundedAtom(a.Type, v*ratio)
 		return "close to " + b.String()
 	}
 	n := new(big.Int)
@@ -384,7 +384,7 @@ func ownScale(a pdu.Atom, from, to pdu.Units) string {
 	}
 	if beyond {
 		v, _ := new(big.Float).SetInt(n).Float64()
-		b, err := rounded(a.Type, v*ratio)
+		b, err := roundedAtom(a.Type, v*ratio)
 		if err != nil {
 			return err.Error()
 		}
@@ -496,18 +496,18 @@ func scaleAnswer(a pdu.Atom, err error) string {
 	return fmt.Sprintf("0 %x", bits)
 }
 
-// An events is a value of events with what pmUnpackEventRecords makes of it.
-type events struct {
-	value
+// An oracleEvents is a value of events with what pmUnpackEventRecords makes of it.
+type oracleEvents struct {
+	oracleValue
 	missed   int
 	unpacked string
 }
 
 // randomEvents is an event array without flaws.
-func randomEvents(r *rand.Rand) events {
+func randomEvents(r *rand.Rand) oracleEvents {
 	order := binary.NativeEndian
 	b := pdu.EventBuilder{HighRes: r.IntN(2) == 0}
-	var e events
+	var e oracleEvents
 	n, records, out := 0, []byte(nil), ""
 	for range r.IntN(6) {
 		n++
@@ -561,7 +561,7 @@ func randomEvents(r *rand.Rand) events {
 	if err != nil {
 		panic(err)
 	}
-	e.value = value{a, append(order.AppendUint32(nil, uint32(n)), records...)}
+	e.oracleValue = oracleValue{a, append(order.AppendUint32(nil, uint32(n)), records...)}
 	e.unpacked = strconv.Itoa(n) + out
 	return e
 }
@@ -621,14 +621,14 @@ func nativeLong(a pdu.Atom) []byte {
 
 func TestInteropEventValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
-	var all []events
+	var all []oracleEvents
 	var q []string
 	for range 10000 {
 		e := randomEvents(r)
 		all = append(all, e)
 		q = append(q, fmt.Sprintf("%d %s", e.Type, hexText(e.machine)))
 	}
-	compare(t, "events", q, func(i int) string {
+	compareAnswers(t, "events", q, func(i int) string {
 		if got := unpack(all[i].Atom); got != all[i].unpacked {
 			t.Errorf("got %s, want %s", got, all[i].unpacked)
 		}
