@@ -27,7 +27,7 @@ import (
 // intervals beyond the 292 years of a time.Duration.
 func ParseInterval(s string) (time.Duration, error) {
 	if s == "" {
-		return 0, &intervalError{problem: "Null or empty specification"}
+		return 0, &specError{msg: "Null or empty specification"}
 	}
 	p := intervalParser{text: s}
 	sum, d := 0.0, time.Duration(0)
@@ -45,7 +45,7 @@ func ParseInterval(s string) (time.Duration, error) {
 		}
 		sum += v * unit.times / unit.parts
 		if d, ok = secondsDuration(sum); !ok {
-			return 0, &intervalError{s, at, tooLong}
+			return 0, &specError{text: s, pos: at, msg: tooLong}
 		}
 	}
 	return d, nil
@@ -75,31 +75,13 @@ func nanoseconds(fraction float64) float64 {
 
 const tooLong = "more than 292 years" // ours
 
-// An intervalError says what is wrong with an interval, in the reference's
-// words.
-type intervalError struct {
-	text    string
-	at      int
-	problem string
-}
-
-func (e *intervalError) Error() string {
-	under := []byte(e.text[:e.at])
-	for i, c := range under {
-		if strings.IndexByte(cnum.Blanks, c) < 0 {
-			under[i] = ' ' // a tab stays one, so that the caret is in its column
-		}
-	}
-	return e.text + "\n" + string(under) + "^ -- " + e.problem
-}
-
 type intervalParser struct {
 	text string
 	at   int
 }
 
 func (p *intervalParser) unexpected(at int) error {
-	return &intervalError{p.text, at, "unexpected value"}
+	return &specError{text: p.text, pos: at, msg: "unexpected value"}
 }
 
 func (p *intervalParser) blanks() {

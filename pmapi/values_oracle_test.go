@@ -266,7 +266,7 @@ func TestInteropParseInterval(t *testing.T) {
 		sec, _ := strconv.ParseInt(f[1], 10, 64)
 		nsec, _ := strconv.ParseInt(f[2], 10, 64)
 		d, err := ParseInterval(texts[i])
-		if e, ok := errors.AsType[*intervalError](err); ok && e.own() {
+		if e, ok := errors.AsType[*specError](err); ok && ownRefusal(e) {
 			own++
 			continue
 		}
@@ -290,12 +290,12 @@ func TestInteropParseInterval(t *testing.T) {
 	}
 }
 
-// own reports whether C takes what is refused here: what a time.Duration cannot
+// ownRefusal reports whether C takes what is refused here: what a time.Duration cannot
 // hold, up to overflow of C's own integers, and NaN, as which C also reads the
 // beginning of "nanosecond".
-func (e *intervalError) own() bool {
-	rest := strings.TrimLeft(e.text[e.at:], "+-")
-	return e.problem == tooLong || len(rest) >= 3 && strings.EqualFold(rest[:3], "nan")
+func ownRefusal(e *specError) bool {
+	rest := strings.TrimLeft(e.text[e.pos:], "+-")
+	return e.msg == tooLong || len(rest) >= 3 && strings.EqualFold(rest[:3], "nan")
 }
 
 // randomUnits are two units, alike but for their scales in most cases.
