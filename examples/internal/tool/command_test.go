@@ -93,6 +93,7 @@ pmval -s 99999999999999999999 x
 pmval -t foo x
 pmval -t -1 x
 pmval --interval= x
+pmval --interval=1.5foo x
 pmval -w 0 x
 pmval -w foo -f -1 -w 0x10 x
 pmval -g -p 3 x

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/pcp-go/pcp/pmapi"
 )
 
 func (c *Command) setInterval(v string) error {
-	d, err := parseInterval(v)
+	d, err := pmapi.ParseInterval(v)
 	if err != nil {
 		function := "pmParseInterval"
 		if c.HighRes {
@@ -41,7 +43,7 @@ func (c *Command) window(now time.Time) error {
 		c.End = now
 		return nil
 	}
-	d, err := parseInterval(interval)
+	d, err := pmapi.ParseInterval(interval)
 	switch {
 	case err != nil && before:
 		return complaint("invalid time window.\n" + text + "\n^ -- unexpected value\n")

@@ -266,6 +266,62 @@ static void events(char *l)
 	putchar('\n');
 }
 
+/* field prints a part of what was parsed. */
+static void field(const char *name, const char *value)
+{
+	printf(" %s=", name);
+	hex(value, value ? strlen(value) : 0);
+}
+
+/* metricspec: text → fields */
+static void metricspec(char *l)
+{
+	pmMetricSpec *spec;
+	char *error;
+
+	if (pmParseMetricSpec(unhex(l, NULL), 0, "default", &spec, &error) < 0)
+		field("error", error);
+	else {
+		printf(" kind=%d", spec->isarch);
+		field("source", spec->source);
+		field("metric", spec->metric);
+		for (int i = 0; i < spec->ninst; i++)
+			field("instance", spec->inst[i]);
+	}
+	putchar('\n');
+}
+
+/* What PCP 6.0.3 has on a 64-bit system: the library exports these, but their header is not installed. */
+struct hostspec { char *name; int *ports, nports; };
+struct attrnode { struct attrnode *next; unsigned int key; char *value; };
+struct attrtable { int nodes, size; struct attrnode **chains; void *more[8]; };
+extern int __pmParseHostAttrsSpec(const char *, struct hostspec **, int *, struct attrtable *, char **);
+extern int __pmAttrKeyStr_r(unsigned int, char *, size_t);
+
+/* hostspec: text → fields, the attributes in any order */
+static void hostspec(char *l)
+{
+	struct hostspec *hosts;
+	struct attrtable attrs = { 0 };
+	char *error, name[64];
+	int count = 0;
+	int sts = __pmParseHostAttrsSpec(unhex(l, NULL), &hosts, &count, &attrs, &error);
+
+	if (sts < 0)
+		field("error", sts == PM_ERR_GENERIC ? error : pmErrStr(sts));
+	for (int i = 0; sts >= 0 && i < count; i++) {
+		field("host", hosts[i].name);
+		for (int j = 0; j < hosts[i].nports; j++)
+			printf(" port=%d", hosts[i].ports[j]);
+	}
+	for (int i = 0; sts >= 0 && i < attrs.size; i++)
+		for (struct attrnode *n = attrs.chains[i]; n; n = n->next) {
+			__pmAttrKeyStr_r(n->key, name, sizeof name);
+			field(name, n->value);
+		}
+	putchar('\n');
+}
+
 int main(int argc, char **argv)
 {
 	static char line[1 << 19], out[512];
@@ -311,6 +367,10 @@ int main(int argc, char **argv)
 			interval(line);
 		else if (!strcmp(what, "convscale"))
 			convscale(line);
+		else if (!strcmp(what, "metricspec"))
+			metricspec(line);
+		else if (!strcmp(what, "hostspec"))
+			hostspec(line);
 		else if (!strcmp(what, "sort"))
 			sort(line);
 		else if (!strcmp(what, "events"))
