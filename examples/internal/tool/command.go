@@ -43,6 +43,7 @@ type Command struct {
 	usage    bool // an error is one of usage
 	failed   bool // one is not, and so the usage message would not help
 	exit     bool // all is said: -V
+	loaded   bool // a name space was, if only to be found wrong
 	archives int
 	origin   bool // an option of the time window that needs an archive
 	local    bool

@@ -127,6 +127,8 @@ pminfo -?
 pminfo -z x
 pminfo -z -? -y
 pminfo -z -Z UTC -n /nosuch
+pminfo -Z UTC -z -n /nosuch
+pminfo -Z UTC -z
 pminfo -y -V
 pminfo -V -V
 pminfo -N /nosuch -n /nosuch2

@@ -170,15 +170,22 @@ func (c *Command) setNamespace(v string) error { return c.loadNames(v, false) }
 func (c *Command) setUniqnames(v string) error { return c.loadNames(v, true) }
 
 // loadNames reads a name space file. That it cannot is no fault of the command line's.
-func (c *Command) loadNames(file string, unique bool) (err error) {
-	var report string
-	if c.Names != nil {
-		err = pdu.ErrDupPMNS
-	} else if c.Names, err = readNames(file, unique); err == nil {
+func (c *Command) loadNames(file string, unique bool) error {
+	report, err := "", error(pdu.ErrDupPMNS)
+	if !c.loaded {
+		c.Names, err = readNames(file, unique)
+	}
+	if err == nil {
+		c.loaded = true
 		return nil
-	} else if p, ok := errors.AsType[*pmns.ParseError](err); ok {
+	}
+	if p, ok := errors.AsType[*pmns.ParseError](err); ok {
 		report = p.Error() + "\n"
-	} else {
+		c.loaded = p.Line == 0 // the C library keeps what it could read
+		if strings.HasPrefix(p.Msg, "Duplicate metric id") {
+			report += "\n"
+		}
+	} else if !c.loaded {
 		report = fmt.Sprintf("Error Parsing ASCII PMNS: Cannot open \"%s\"\n", file)
 	}
 	c.failed = true
@@ -202,21 +209,22 @@ func (c *Command) setSamples(v string) error {
 }
 
 func (c *Command) setZone(v string) error {
+	if c.HostZone {
+		return errZones
+	}
 	c.Zone, c.ZoneSet = v, true
-	return c.zones()
+	return nil
 }
 
 func (c *Command) setHostZone(string) error {
-	c.HostZone = true
-	return c.zones()
-}
-
-func (c *Command) zones() error {
-	if c.ZoneSet && c.HostZone {
-		return errors.New("at most one of -Z and -z allowed")
+	if c.ZoneSet {
+		return errZones
 	}
+	c.HostZone = true
 	return nil
 }
+
+var errZones = errors.New("at most one of -Z and -z allowed")
 
 func (c *Command) setVersion(string) error {
 	c.exit = true
