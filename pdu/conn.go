@@ -240,21 +240,24 @@ func (c *Conn) Queue(from int32, p PDU) error {
 	return nil
 }
 
-// Flush sends what is queued in one write.
+// Flush sends what is queued in one write. After a deadline of the stream has
+// passed, Flush may be called again and continues where it was; what is queued
+// meanwhile comes after that.
 func (c *Conn) Flush() error {
 	if c.out == nil {
 		return nil
 	}
-	b := c.out
-	c.out = nil
+	b, n := *c.out, 0
 	var err error
-	if len(*b) > 0 { // nothing to say to the stream if all that was queued failed
-		_, err = c.rw.Write(*b)
+	if len(b) > 0 { // nothing to say to the stream if all that was queued failed
+		n, err = c.rw.Write(b)
 	}
-	putBuffer(b)
 	if err != nil {
+		*c.out = append(b[:0], b[n:]...)
 		return &OpError{Op: "write", Err: err}
 	}
+	putBuffer(c.out)
+	c.out = nil
 	return nil
 }
 

@@ -18,10 +18,13 @@ import (
 // It is safe for concurrent use: requests take turns on its connection, in no
 // particular order. A request that ends early, by its context.Context or the
 // Dialer's RequestTimeout, leaves an answer that the next request reads and throws
-// away, so that no answer is ever taken for that of another request.
+// away, so that no answer is ever taken for that of another request. What it asked
+// for may be done all the same, once the collector comes to it.
 //
-// When the connection breaks, every request fails with pdu.ErrIPC until Reconnect
-// or, with Dialer.Survive, by itself.
+// An answer that is malformed, or about something else, is pdu.ErrIPC, of that
+// request alone. When the connection breaks, or the collector answers what nobody
+// asked, every request fails with pdu.ErrIPC until Reconnect or, with
+// Dialer.Survive, by itself.
 //
 // It is a PMAPI context of the C library. There is no current context.
 type Context struct {
@@ -30,14 +33,14 @@ type Context struct {
 	name   string // for errors
 	local  *pmns.Tree
 
-	turn chan struct{} // filled by whoever uses what follows
-
+	turn    chan struct{} // filled by whoever uses backoff, handed and the link
 	backoff backoff
 	handed  *handed // what a context that survives has handed out, or nil
 
 	mu      sync.Mutex
 	link    *link // nil when there is none
 	lost    error // why
+	dialing context.CancelFunc
 	closed  bool
 	profile *pdu.Profile // never changed, but replaced
 }
@@ -46,13 +49,22 @@ type Context struct {
 // pdu.ErrNoContext, as do later ones. The counterpart of pmDestroyContext(3).
 func (c *Context) Close() error {
 	c.mu.Lock()
-	l := c.link
+	l, dialing := c.link, c.dialing
 	c.closed, c.link = true, nil
 	c.mu.Unlock()
+	if dialing != nil {
+		dialing()
+	}
 	if l != nil {
 		l.close()
 	}
 	return nil
+}
+
+func (c *Context) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
 }
 
 // fail wraps an error; nil stays nil.
@@ -63,24 +75,31 @@ func (c *Context) fail(op, about string, err error) error {
 	return &OpError{Op: op, Host: c.name, Metric: about, Err: err}
 }
 
+// takeTurn waits for the turn, which <-c.turn gives back.
+func (c *Context) takeTurn(ctx context.Context) error {
+	if ctx.Err() != nil { // or else the choice is open
+		return context.Cause(ctx)
+	}
+	select {
+	case c.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // begin takes the turn for a request, which ends with end. The link then has no
 // answers on their way.
 func (c *Context) begin(ctx context.Context) (*link, error) {
-	select {
-	case c.turn <- struct{}{}:
-	default:
-		select {
-		case c.turn <- struct{}{}:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
+	if err := c.takeTurn(ctx); err != nil {
+		return nil, err
 	}
 	l, err := c.connected(ctx)
 	if err != nil {
 		<-c.turn
 		return nil, err
 	}
-	l.waiting.Begin(ctx, deadline(ctx, c.dialer.RequestTimeout))
+	l.begin(ctx, deadline(ctx, c.dialer.RequestTimeout))
 	if err := l.drain(); err != nil {
 		return nil, c.end(ctx, l, err)
 	}
@@ -89,34 +108,53 @@ func (c *Context) begin(ctx context.Context) (*link, error) {
 
 // end ends a request and translates its error.
 func (c *Context) end(ctx context.Context, l *link, err error) error {
+	l.waiting.End()
 	if err != nil {
 		err = c.settle(ctx, l, err)
 	}
-	l.waiting.End()
 	<-c.turn
 	return err
 }
 
+// settle translates the error of a request, and gives up a connection that cannot
+// be used further.
 func (c *Context) settle(ctx context.Context, l *link, err error) error {
-	if _, broken := errors.AsType[lostError](err); broken {
-		c.lose(l, err)
+	why := l.ended(ctx, err)
+	if lost, ok := errors.AsType[lostError](why); ok {
+		c.lose(l, lost)
 	}
-	c.mu.Lock()
-	closed := c.closed
-	c.mu.Unlock()
-	switch {
-	case closed:
+	if c.isClosed() {
 		return pdu.ErrNoContext
-	case !errors.Is(err, os.ErrDeadlineExceeded):
-		return err
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
 	}
-	return pdu.ErrTimeout
+	return why
+}
+
+// ended translates the error of a deadline: into that of ctx, or that of the
+// link's limit. Any other deadline is not ours, and the stream is no good.
+func (l *link) ended(ctx context.Context, err error) error {
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return err
+	}
+	switch {
+	case hasEnded(ctx):
+		return context.Cause(ctx)
+	case !l.limit.IsZero() && !time.Now().Before(l.limit):
+		return pdu.ErrTimeout
+	}
+	return lostError{err}
+}
+
+// hasEnded reports whether ctx has ended. A stream may see its deadline pass a
+// moment before.
+func hasEnded(ctx context.Context) bool {
+	if d, ok := ctx.Deadline(); ok && !time.Now().Before(d) {
+		<-ctx.Done()
+	}
+	return ctx.Err() != nil
 }
 
 // lose gives up a connection that has broken.
-func (c *Context) lose(l *link, why error) {
+func (c *Context) lose(l *link, why lostError) {
 	l.close()
 	c.mu.Lock()
 	mine := c.link == l
@@ -140,10 +178,14 @@ func (c *Context) connected(ctx context.Context) (*link, error) {
 		return nil, pdu.ErrNoContext
 	case l != nil:
 		return l, nil
-	case c.dialer.Survive:
-		return c.revive(ctx)
+	case c.handed == nil:
+		return nil, lost
 	}
-	return nil, lost
+	l, err := c.replace(ctx, nil)
+	if _, failed := err.(unreachable); failed {
+		err = lostError{err}
+	}
+	return l, err
 }
 
 // deadline is when what begins now has to end: zero for never.
@@ -162,8 +204,8 @@ func deadline(ctx context.Context, limit time.Duration) time.Time {
 type decoder interface{ Decode(body []byte) error }
 
 // exchange asks one question. The answer is of the wanted kind, and decoded into
-// to.
-func (c *Context) exchange(ctx context.Context, ask pdu.PDU, want pdu.Kind, to decoder) error {
+// to; then kept is called, before anybody else has the turn. Both may be nil.
+func (c *Context) exchange(ctx context.Context, ask pdu.PDU, want pdu.Kind, to decoder, kept func()) error {
 	l, err := c.begin(ctx)
 	if err != nil {
 		return err
@@ -171,6 +213,9 @@ func (c *Context) exchange(ctx context.Context, ask pdu.PDU, want pdu.Kind, to d
 	body, err := l.ask(ask, want)
 	if err == nil && to != nil {
 		err = to.Decode(body)
+	}
+	if err == nil && kept != nil {
+		kept()
 	}
 	return c.end(ctx, l, err)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strconv"
 	"strings"
 
@@ -126,40 +125,35 @@ func (n Dialer) tcp(host HostPort, proxies []HostPort) opener {
 }
 
 // dialError gives errors of the network the numbers of the C library.
-func dialError(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
+func dialError(err error) error {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok && !dns.IsTimeout {
 		return fmt.Errorf("%w: %w", errNoHost, err)
-	}
-	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
-		return fmt.Errorf("%w: %w", errTimedOut, err)
 	}
 	return err
 }
 
 // connect makes one connection and greets the collector.
 func (n Dialer) connect(ctx context.Context, network, addr string) (*link, error) {
-	limit := deadline(ctx, n.ConnectTimeout)
 	dialing := ctx
-	if !limit.IsZero() {
+	if n.ConnectTimeout > 0 {
 		var cancel context.CancelFunc
-		dialing, cancel = context.WithDeadline(ctx, limit)
+		dialing, cancel = context.WithTimeout(ctx, n.ConnectTimeout)
 		defer cancel()
 	}
 	conn, err := n.DialContext(dialing, network, addr)
-	if err != nil {
-		return nil, dialError(ctx, err)
+	var l *link
+	if err == nil {
+		l, err = newLink(dialing, conn, n.MaxReply)
 	}
-	l, err := newLink(ctx, conn, limit, n.MaxReply)
 	switch {
-	case err != nil && ctx.Err() != nil:
+	case err == nil:
+		return l, nil
+	case hasEnded(ctx):
 		return nil, context.Cause(ctx)
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, pdu.ErrTimeout
+	case hasEnded(dialing):
+		return nil, fmt.Errorf("%w: %w", pdu.ErrTimeout, err)
 	}
-	return l, err
+	return nil, dialError(err)
 }
 
 // A proxied connects through a pmproxy.

@@ -36,7 +36,7 @@ type Dialer struct {
 	// Backoff is how long Reconnect does not try again after failures in a row; the
 	// last counts for all later ones. Nil means 5, 10, 20, 40 and 80 seconds.
 	Backoff []time.Duration
-	// Ports are tried, in order, where a host is named without any; nil means
+	// Ports are tried, in order, where a host is named without any; none means
 	// DefaultPort.
 	Ports []int
 	// Proxy is the pmproxy to go through where a host is named without one; an empty
@@ -73,7 +73,7 @@ func (d *Dialer) complete() Dialer {
 	if n.Backoff == nil {
 		n.Backoff = defaultBackoff
 	}
-	if n.Ports == nil {
+	if len(n.Ports) == 0 {
 		n.Ports = []int{DefaultPort}
 	}
 	n.Backoff, n.Ports = slices.Clone(n.Backoff), slices.Clone(n.Ports)
@@ -115,7 +115,7 @@ func (n Dialer) newContext(ctx context.Context, name string, open opener) (*Cont
 		turn: make(chan struct{}, 1), profile: new(pdu.Profile),
 	}
 	if n.Survive {
-		c.handed = new(handed)
+		c.handed = newHanded()
 	}
 	l, err := open(ctx)
 	if err != nil {

@@ -34,9 +34,7 @@ func FromEnv() (*Dialer, error) {
 	ignored := func(name, value string) {
 		errs = append(errs, fmt.Errorf("ignored bad %s = '%s'", name, value))
 	}
-	for name, to := range map[string]*time.Duration{
-		"PMCD_CONNECT_TIMEOUT": &d.ConnectTimeout, "PMCD_REQUEST_TIMEOUT": &d.RequestTimeout,
-	} {
+	seconds := func(name string, to *time.Duration) {
 		if v := os.Getenv(name); v != "" {
 			if t, ok := parseSeconds(v); ok {
 				*to = t
@@ -45,6 +43,8 @@ func FromEnv() (*Dialer, error) {
 			}
 		}
 	}
+	seconds("PMCD_CONNECT_TIMEOUT", &d.ConnectTimeout)
+	seconds("PMCD_REQUEST_TIMEOUT", &d.RequestTimeout)
 	if v := os.Getenv("PMCD_RECONNECT_TIMEOUT"); v != "" {
 		for _, n := range parsePositive(v, math.MaxInt32) {
 			d.Backoff = append(d.Backoff, time.Duration(n)*time.Second)
@@ -89,7 +89,7 @@ func parseSeconds(text string) (time.Duration, bool) {
 	case f == 0 || f > math.MaxInt64/1e9:
 		return -1, true
 	}
-	return time.Duration(f * float64(time.Second)), true
+	return max(time.Duration(f*float64(time.Second)), 1), true
 }
 
 // parsePositive reads numbers from 1 to most, separated by commas; nil if one is

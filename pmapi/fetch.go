@@ -2,6 +2,7 @@ package pmapi
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -15,23 +16,22 @@ import (
 // Errors: pdu.ErrTooSmall without metrics; a *Gap from a context that survives.
 // The counterpart of pmFetch(3) and pmFetchHighRes(3).
 func (c *Context) Fetch(ctx context.Context, ids []pdu.PMID, r *pdu.Result) error {
-	if err := c.fetch(ctx, ids, r); err != nil {
-		*r = emptied(r)
-		return c.fail("fetch", "", err)
+	err := c.fetch(ctx, ids, r)
+	if err != nil {
+		empty(r)
 	}
-	return nil
+	return c.fail("fetch", "", err)
 }
 
-// emptied keeps the memory of a Result.
-func emptied(r *pdu.Result) pdu.Result {
+// empty leaves a Result its memory alone.
+func empty(r *pdu.Result) {
 	r.Format = pdu.FormatHighRes
-	// No sets at no time: it cannot fail.
-	_ = r.Decode(noSets[:])
-	return *r
+	_ = r.Decode(noSets[:]) // no sets at no time: it cannot fail
 }
 
 var noSets [20]byte
 
+// fetch fetches values, unless there is a gap to be told of first.
 func (c *Context) fetch(ctx context.Context, ids []pdu.PMID, r *pdu.Result) error {
 	if len(ids) == 0 {
 		return pdu.ErrTooSmall
@@ -64,24 +64,25 @@ func (l *link) fetchValues(ids []pdu.PMID, profile *pdu.Profile, r *pdu.Result) 
 	if err := r.Decode(body); err != nil {
 		return err
 	}
-	if !holds(r, ids) {
-		return lostError{pdu.ErrIPC} // the values of another request
+	if err := holds(r, ids); err != nil {
+		return err
 	}
 	r.Changed, l.news = l.news, 0
 	return nil
 }
 
-// holds reports whether the sets are those of ids, in order.
-func holds(r *pdu.Result, ids []pdu.PMID) bool {
+// holds wants the sets to be those of ids, in order. The C pmcd counts what agents
+// say, but does not look at it.
+func holds(r *pdu.Result, ids []pdu.PMID) error {
 	if r.Len() != len(ids) {
-		return false
+		return lostError{fmt.Errorf("values of %d metrics in place of %d", r.Len(), len(ids))}
 	}
 	for i, id := range ids {
-		if r.At(i).PMID != id {
-			return false
+		if is := r.At(i).PMID; is != id {
+			return fmt.Errorf("values of %v in place of %v: %w", is, id, pdu.ErrIPC)
 		}
 	}
-	return true
+	return nil
 }
 
 // Store sets values, all in one request: of each metric at least one, or it is
@@ -104,7 +105,7 @@ func (c *Context) store(ctx context.Context, r *pdu.Result) error {
 	}
 	low := *r
 	low.Format = pdu.FormatLowRes // the only one that collectors take
-	return c.exchange(ctx, &low, pdu.KindError, nil)
+	return c.exchange(ctx, &low, pdu.KindError, nil, nil)
 }
 
 // Profile returns the profile, which says what instances fetches return. It must

@@ -24,13 +24,20 @@ func (c *Context) HostName(ctx context.Context) string {
 	return c.name
 }
 
+// pmcdHostname asks the collector. Neither a gap nor changes in the collector are
+// for this fetch: they wait for the next of the user.
 func (c *Context) pmcdHostname(ctx context.Context) (string, error) {
-	ids, _, err := c.lookup(ctx, []string{"pmcd.hostname"})
+	l, err := c.begin(ctx)
 	if err != nil {
 		return "", err
 	}
 	var r pdu.Result
-	if err := c.fetch(ctx, ids, &r); err != nil {
+	ids, _, err := l.lookup([]string{"pmcd.hostname"})
+	if err == nil {
+		err = l.fetchValues(ids, c.currentProfile(), &r)
+		l.news |= r.Changed
+	}
+	if err = c.end(ctx, l, err); err != nil {
 		return "", err
 	}
 	if r.At(0).Len() != 1 {

@@ -15,12 +15,13 @@ import (
 // it; close may be called by anybody.
 //
 // Answers come in the order of the requests and have no numbers. A request that
-// ended early leaves its answer owed: the next one reads that, and throws it away,
-// before it asks.
+// ended early leaves its answer owed: the next one sends what is left of it, reads
+// the answer, and throws it away, before it asks.
 type link struct {
 	conn     net.Conn
 	pdus     *pdu.Conn
 	waiting  cutoff.Watch
+	limit    time.Time // of the present wait
 	features pdu.Features
 	pid      int32
 
@@ -32,11 +33,11 @@ type link struct {
 
 // newLink speaks first with the collector at the other end of a connection, which
 // it closes if that fails.
-func newLink(ctx context.Context, conn net.Conn, limit time.Time, maxReply int) (*link, error) {
+func newLink(ctx context.Context, conn net.Conn, maxReply int) (*link, error) {
 	l := &link{conn: conn, pdus: pdu.NewConn(conn), pid: int32(os.Getpid())}
 	l.waiting.Set = conn.SetDeadline
 	l.pdus.MaxLen = maxReply
-	l.waiting.Begin(ctx, limit)
+	l.begin(ctx, time.Time{})
 	defer l.waiting.End()
 	var err error
 	if l.features, err = pdu.ClientHello(l.pdus, l.pid, 0); err != nil {
@@ -51,6 +52,12 @@ func (l *link) close() {
 	l.conn.Close()
 }
 
+// begin lets what follows end at a limit, or with ctx.
+func (l *link) begin(ctx context.Context, limit time.Time) {
+	l.limit = limit
+	l.waiting.Begin(ctx, limit)
+}
+
 // queue adds a request to those that send sends. A request that cannot be
 // encoded is not sent.
 func (l *link) queue(p pdu.PDU) error {
@@ -61,22 +68,53 @@ func (l *link) queue(p pdu.PDU) error {
 	return nil
 }
 
-// send sends what is queued.
-func (l *link) send() error {
-	if err := l.pdus.Flush(); err != nil {
-		return lostError{err}
+// send sends what is queued. What it leaves at a deadline goes with the next.
+func (l *link) send() error { return broken(l.pdus.Flush()) }
+
+// broken marks an error of the stream: one after which it cannot be used. That is
+// any but a deadline.
+func broken(err error) error {
+	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		return err
 	}
-	return nil
+	return lostError{err}
+}
+
+// exchange sends what is queued and has the answers read, all of them unless
+// there is an error of the stream. Several requests are sent while answers are
+// read: there may be more of them than fits between the two ends.
+func (l *link) exchange(read func() error) error {
+	if l.owed < 2 {
+		if err := l.send(); err != nil {
+			return err
+		}
+		return read()
+	}
+	sent := make(chan error, 1)
+	go func() { sent <- l.send() }()
+	err := read()
+	if _, lost := errors.AsType[lostError](err); lost {
+		l.close() // which ends the sending too
+	}
+	if unsent := <-sent; err == nil {
+		err = unsent
+	}
+	return err
 }
 
 // drain reads the answers to requests that ended early.
 func (l *link) drain() error {
-	for l.owed > 0 {
-		if _, _, err := l.read(); err != nil {
-			return err
-		}
+	if l.owed == 0 {
+		return nil
 	}
-	return nil
+	return l.exchange(func() error {
+		for l.owed > 0 {
+			if _, _, err := l.read(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // read reads the next answer. What the collector tells of changes before it is
@@ -85,10 +123,7 @@ func (l *link) read() (pdu.Header, []byte, error) {
 	for {
 		h, body, err := l.pdus.Read()
 		if err != nil {
-			if errors.Is(err, os.ErrDeadlineExceeded) {
-				return h, nil, err
-			}
-			return h, nil, lostError{err}
+			return h, nil, broken(err)
 		}
 		if h.Kind == pdu.KindError {
 			var s pdu.Status
@@ -110,10 +145,10 @@ func (l *link) read() (pdu.Header, []byte, error) {
 // another kind belongs to no request of ours: the connection is lost.
 func (l *link) answer(want pdu.Kind) ([]byte, error) {
 	h, body, err := l.read()
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case h.Kind == pdu.KindError:
+	}
+	if h.Kind == pdu.KindError {
 		var s pdu.Status
 		if err := s.Decode(body); err != nil {
 			return nil, lostError{err}
@@ -121,13 +156,34 @@ func (l *link) answer(want pdu.Kind) ([]byte, error) {
 		if s.Code < 0 {
 			return nil, s.Code
 		}
-		if want != pdu.KindError {
-			return nil, lostError{&pdu.UnexpectedError{Want: want, Got: h.Kind}}
-		}
-	case h.Kind != want:
+	}
+	if h.Kind != want {
 		return nil, lostError{&pdu.UnexpectedError{Want: want, Got: h.Kind}}
 	}
 	return body, nil
+}
+
+// answers sends what is queued, n requests, and hands each answer of the wanted
+// kind, or the code in its place, to take. It returns the last error of take, or
+// one of the stream.
+func (l *link) answers(n int, want pdu.Kind, take func(i int, body []byte, err error) error) error {
+	var failed error
+	err := l.exchange(func() error {
+		for i := range n {
+			body, err := l.answer(want)
+			if _, said := err.(pdu.Error); err != nil && !said {
+				return err
+			}
+			if err := take(i, body, err); err != nil {
+				failed = err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return failed
 }
 
 // ask sends one request and reads its answer.

@@ -2,7 +2,8 @@ package pmapi
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -11,114 +12,115 @@ import (
 // Desc describes a metric. Errors: pdu.ErrPMID, also for a domain that nobody
 // serves. The counterpart of pmLookupDesc(3).
 func (c *Context) Desc(ctx context.Context, id pdu.PMID) (pdu.Desc, error) {
-	var p pdu.DescReply
-	err := c.exchange(ctx, pdu.DescReq{PMID: id}, pdu.KindDesc, &p)
-	if err == nil && p.Desc.PMID != id {
-		err = pdu.ErrIPC
+	descs, err := c.Descs(ctx, []pdu.PMID{id})
+	if len(descs) == 0 {
+		return noDesc, err
 	}
-	if err != nil {
-		return pdu.Desc{PMID: pdu.NoPMID}, c.fail("describe", id.String(), err)
-	}
-	if c.handed != nil {
-		c.handed.descs([]pdu.Desc{p.Desc})
-	}
-	return p.Desc, nil
+	return descs[0], err
 }
 
-// descsAtOnce is how many metrics are described by one PDU.
-const descsAtOnce = 4096
+// noDesc stands where there is no descriptor.
+var noDesc = pdu.Desc{PMID: pdu.NoPMID}
 
-// Descs describes metrics, in one exchange where the collector knows how to: one
-// descriptor for each, in their order. One whose PMID is pdu.NoPMID stands where
-// there is none, and then there is an error too, about the first such metric.
-// Without metrics it is pdu.ErrTooSmall. The counterpart of pmLookupDescs(3), where
-// metrics of which some are unknown are no error.
+// Descs describes metrics, in one exchange: one descriptor for each, in their
+// order. One whose PMID is pdu.NoPMID stands where there is none, and then there is
+// an error too, about the first such metric. Without metrics it is pdu.ErrTooSmall.
+// The counterpart of pmLookupDescs(3), where metrics of which some are unknown are
+// no error.
 func (c *Context) Descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc, error) {
 	if len(ids) == 0 {
 		return nil, c.fail("describe", "", pdu.ErrTooSmall)
 	}
-	descs := make([]pdu.Desc, len(ids))
 	l, err := c.begin(ctx)
+	var descs []pdu.Desc
+	var codes []pdu.Error
 	if err == nil {
-		for at := 0; at < len(ids) && err == nil; at += descsAtOnce {
-			end := min(at+descsAtOnce, len(ids))
-			err = l.descs(ids[at:end], descs[at:end])
+		if descs, codes, err = l.descs(ids); err == nil {
+			c.handed.addDescs(descs)
 		}
 		err = c.end(ctx, l, err)
 	}
 	if err != nil {
 		return nil, c.fail("describe", ids[0].String(), err)
 	}
-	if c.handed != nil {
-		c.handed.descs(descs)
-	}
 	for i, d := range descs {
 		if d.PMID == pdu.NoPMID {
-			return descs, c.fail("describe", ids[i].String(), pdu.ErrPMID)
+			return descs, c.fail("describe", ids[i].String(), codes[i])
 		}
 	}
 	return descs, nil
 }
 
-// descs describes metrics, which are not too many for one PDU.
-func (l *link) descs(ids []pdu.PMID, descs []pdu.Desc) error {
-	if l.features&pdu.FeatureDescs == 0 {
-		return l.descsOneByOne(ids, descs)
+// descsAtOnce is how many metrics one request describes, of a collector that
+// describes several.
+const descsAtOnce = 4096
+
+// descs describes metrics. A code is why there is no descriptor.
+func (l *link) descs(ids []pdu.PMID) ([]pdu.Desc, []pdu.Error, error) {
+	descs, codes := make([]pdu.Desc, len(ids)), make([]pdu.Error, len(ids))
+	step, want := descsAtOnce, pdu.KindDescs
+	if len(ids) == 1 || l.features&pdu.FeatureDescs == 0 {
+		step, want = 1, pdu.KindDesc
 	}
-	var p pdu.DescsReply
-	body, err := l.ask(pdu.DescsReq{PMIDs: ids}, pdu.KindDescs)
-	if err == nil {
-		err = p.Decode(body)
-	}
-	if err == pdu.ErrPMID { // of one alone, say
-		for i := range descs {
-			descs[i] = pdu.Desc{PMID: pdu.NoPMID}
+	n := 0
+	for some := range slices.Chunk(ids, step) {
+		ask := pdu.PDU(pdu.DescsReq{PMIDs: some})
+		if want == pdu.KindDesc {
+			ask = pdu.DescReq{PMID: some[0]}
 		}
-		return nil
+		if err := l.queue(ask); err != nil {
+			return nil, nil, err
+		}
+		n++
 	}
-	if err != nil {
+	err := l.answers(n, want, func(i int, body []byte, err error) error {
+		at := i * step
+		end := min(at+step, len(ids))
+		return takeDescs(want, body, err, ids[at:end], descs[at:end], codes[at:end])
+	})
+	return descs, codes, err
+}
+
+// takeDescs takes the answer to one request for descriptors: a code is about all of
+// them.
+func takeDescs(kind pdu.Kind, body []byte, err error, ids []pdu.PMID, descs []pdu.Desc, codes []pdu.Error) error {
+	code, said := err.(pdu.Error)
+	if err == nil {
+		err = decodeDescs(kind, body, descs)
+	}
+	if err != nil && !said {
 		return err
 	}
-	if len(p.Descs) != len(ids) {
-		return pdu.ErrIPC
-	}
-	copy(descs, p.Descs)
 	for i, d := range descs {
-		if d.PMID != ids[i] {
-			descs[i] = pdu.Desc{PMID: pdu.NoPMID}
+		switch {
+		case said:
+			codes[i] = code
+		case d.PMID == pdu.NoPMID:
+			codes[i] = pdu.ErrPMID
+		case d.PMID != ids[i]:
+			codes[i] = pdu.ErrIPC
+		default:
+			continue
 		}
+		descs[i] = noDesc
 	}
 	return nil
 }
 
-// descsFlight is how many requests for one descriptor are on their way at once.
-const descsFlight = 256
-
-// descsOneByOne asks a collector that describes one metric at a time.
-func (l *link) descsOneByOne(ids []pdu.PMID, descs []pdu.Desc) error {
-	for at := 0; at < len(ids); at += descsFlight {
-		end := min(at+descsFlight, len(ids))
-		for _, id := range ids[at:end] {
-			if err := l.queue(pdu.DescReq{PMID: id}); err != nil {
-				return err
-			}
-		}
-		if err := l.send(); err != nil {
-			return err
-		}
-		for i := at; i < end; i++ {
-			var p pdu.DescReply
-			body, err := l.answer(pdu.KindDesc)
-			if err == nil {
-				err = p.Decode(body)
-			}
-			if _, said := err.(pdu.Error); err != nil && !said {
-				return err
-			}
-			if descs[i] = p.Desc; err != nil || p.Desc.PMID != ids[i] {
-				descs[i] = pdu.Desc{PMID: pdu.NoPMID}
-			}
-		}
+// decodeDescs decodes an answer that has as many descriptors as descs has room for.
+func decodeDescs(kind pdu.Kind, body []byte, descs []pdu.Desc) error {
+	if kind == pdu.KindDesc {
+		var p pdu.DescReply
+		err := p.Decode(body)
+		descs[0] = p.Desc
+		return err
+	}
+	var p pdu.DescsReply
+	if err := p.Decode(body); err != nil {
+		return err
+	}
+	if copy(descs, p.Descs); len(p.Descs) != len(descs) {
+		return fmt.Errorf("%d descriptors of %d metrics: %w", len(p.Descs), len(descs), pdu.ErrIPC)
 	}
 	return nil
 }
@@ -130,22 +132,41 @@ func (c *Context) Instances(ctx context.Context, d pdu.InDom) ([]pdu.Instance, e
 	if err != nil {
 		return nil, c.fail("instances", d.String(), err)
 	}
-	if c.handed != nil {
-		c.handed.instances(d, p.Instances)
-	}
 	return p.Instances, nil
 }
 
-func (c *Context) instances(ctx context.Context, ask pdu.InstanceReq) (pdu.InstanceReply, error) {
-	var p pdu.InstanceReply
+func (c *Context) instances(ctx context.Context, ask pdu.InstanceReq) (instanceReply, error) {
+	p := instanceReply{of: ask}
 	if ask.InDom == pdu.NoInDom {
 		return p, pdu.ErrInDom
 	}
-	err := c.exchange(ctx, ask, pdu.KindInstance, &p)
-	if err == nil && p.InDom != ask.InDom {
-		err = pdu.ErrIPC
-	}
+	err := c.exchange(ctx, ask, pdu.KindInstance, &p, func() {
+		if p.all() {
+			c.handed.addInstances(ask.InDom, p.Instances)
+		}
+	})
 	return p, err
+}
+
+// An instanceReply is the answer to a question, of all instances or of one.
+type instanceReply struct {
+	pdu.InstanceReply
+	of pdu.InstanceReq
+}
+
+func (p *instanceReply) all() bool { return p.of.Inst == pdu.NoInst && p.of.Name == "" }
+
+func (p *instanceReply) Decode(body []byte) error {
+	if err := p.InstanceReply.Decode(body); err != nil {
+		return err
+	}
+	switch {
+	case p.InDom != p.of.InDom:
+		return fmt.Errorf("instances of %v in place of %v: %w", p.InDom, p.of.InDom, pdu.ErrIPC)
+	case !p.all() && len(p.Instances) != 1:
+		return fmt.Errorf("%d instances in place of one: %w", len(p.Instances), pdu.ErrIPC)
+	}
+	return nil
 }
 
 // InstID is the number of an instance. The name is the whole name of the
@@ -156,9 +177,6 @@ func (c *Context) InstID(ctx context.Context, d pdu.InDom, name string) (pdu.Ins
 	if err == nil && name == "" {
 		err = pdu.ErrInst // the question was for all
 	}
-	if err == nil && len(p.Instances) != 1 {
-		err = pdu.ErrIPC
-	}
 	if err != nil {
 		return 0, c.fail("instance", name, err)
 	}
@@ -168,13 +186,10 @@ func (c *Context) InstID(ctx context.Context, d pdu.InDom, name string) (pdu.Ins
 // InstName is the name of an instance. Errors: pdu.ErrInst, pdu.ErrInDom. The
 // counterpart of pmNameInDom(3).
 func (c *Context) InstName(ctx context.Context, d pdu.InDom, id pdu.InstID) (string, error) {
-	var p pdu.InstanceReply
+	var p instanceReply
 	err := error(pdu.ErrInst)
 	if id != pdu.NoInst {
 		p, err = c.instances(ctx, pdu.InstanceReq{InDom: d, Inst: id})
-	}
-	if err == nil && len(p.Instances) != 1 {
-		err = pdu.ErrIPC
 	}
 	if err != nil {
 		return "", c.fail("instance", strconv.Itoa(int(id)), err)
@@ -184,30 +199,32 @@ func (c *Context) InstName(ctx context.Context, d pdu.InDom, id pdu.InstID) (str
 
 // Text is the help text of a metric: pdu.TextOneLine or pdu.TextHelp. Where there
 // is no long text, the short one takes its place, unless pdu.TextDirect is set.
-// Errors: pdu.ErrText, pdu.ErrPMID. The counterpart of pmLookupText(3).
+// Errors: pdu.ErrText, pdu.ErrPMID; pdu.ErrArg for another kind. The counterpart of
+// pmLookupText(3).
 func (c *Context) Text(ctx context.Context, id pdu.PMID, kind pdu.TextKind) (string, error) {
-	text, err := c.text(ctx, uint32(id), kind|pdu.TextPMID)
+	text, err := c.text(ctx, uint32(id), pdu.TextPMID, kind)
 	return text, c.fail("text", id.String(), err)
 }
 
 // InDomText is the help text of an instance domain, as Text is that of a metric.
 // The counterpart of pmLookupInDomText(3).
 func (c *Context) InDomText(ctx context.Context, d pdu.InDom, kind pdu.TextKind) (string, error) {
-	text, err := c.text(ctx, uint32(d), kind|pdu.TextInDom)
+	text, err := c.text(ctx, uint32(d), pdu.TextInDom, kind)
 	return text, c.fail("text", d.String(), err)
 }
 
-func (c *Context) text(ctx context.Context, ident uint32, kind pdu.TextKind) (string, error) {
+func (c *Context) text(ctx context.Context, ident uint32, of, kind pdu.TextKind) (string, error) {
+	which := kind &^ pdu.TextDirect
+	if which != pdu.TextOneLine && which != pdu.TextHelp {
+		return "", pdu.ErrArg
+	}
 	var p pdu.TextReply // its Ident is in anybody's byte order
-	err := c.exchange(ctx, pdu.TextReq{Ident: ident, Text: kind &^ pdu.TextDirect}, pdu.KindText, &p)
-	if err == nil && p.Text != "" {
-		return p.Text, nil
-	}
-	if _, code := errors.AsType[pdu.Error](err); kind&pdu.TextHelp != 0 && kind&pdu.TextDirect == 0 && (err == nil || code) {
-		return c.text(ctx, ident, kind&^pdu.TextHelp|pdu.TextOneLine)
-	}
-	if err == nil {
+	err := c.exchange(ctx, pdu.TextReq{Ident: ident, Text: which | of}, pdu.KindText, &p, nil)
+	if err == nil && p.Text == "" {
 		err = pdu.ErrText
 	}
-	return "", err
+	if err == error(pdu.ErrText) && kind == pdu.TextHelp {
+		return c.text(ctx, ident, of, pdu.TextOneLine)
+	}
+	return p.Text, err
 }

@@ -1,7 +1,10 @@
 package pmapi
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -25,16 +28,12 @@ func (c *Context) NamesLocation() Location {
 	return RemoteNames
 }
 
-// The limits of one request for PMIDs of names, and how many such requests are on
-// their way at one time: so many that their answers fit into any socket's buffers.
-const (
-	maxNamesLen    = 63 << 10
-	maxNamesFlight = 16
-)
+// maxNamesLen is how long one request for PMIDs of names gets.
+const maxNamesLen = 63 << 10
 
-// Lookup finds the metrics of names, all in one round trip: one PMID for each
-// name, in their order. pdu.NoPMID stands where there is none, and then there is
-// an error too, about the first such name: pdu.ErrName for one that is unknown,
+// Lookup finds the metrics of names, all in one exchange: one PMID for each name,
+// in their order. pdu.NoPMID stands where there is none, and then there is an error
+// too, about the first such name: pdu.ErrName for one that is unknown,
 // pdu.ErrNonLeaf for one that has others below it. Without names it is
 // pdu.ErrTooSmall. The counterpart of pmLookupName(3), where several names of
 // which some are unknown are no error.
@@ -46,102 +45,88 @@ func (c *Context) Lookup(ctx context.Context, names ...string) ([]pdu.PMID, erro
 	if err != nil {
 		return nil, c.fail("lookup", names[0], err)
 	}
-	for i, id := range ids {
-		if id != pdu.NoPMID {
-			continue
-		}
-		if codes[i] == 0 { // only a question about one name tells why
-			if _, codes1, err := c.lookup(ctx, names[i:i+1]); err == nil {
-				codes[i] = codes1[0]
-			}
-		}
-		if codes[i] == 0 {
-			codes[i] = pdu.ErrName
-		}
-		return ids, c.fail("lookup", names[i], codes[i])
+	i := slices.Index(ids, pdu.NoPMID)
+	if i < 0 {
+		return ids, nil
 	}
-	if c.handed != nil {
-		c.handed.names(names, ids)
+	if codes[i] == 0 { // only a question about one name tells why
+		if _, why, err := c.lookup(ctx, names[i:i+1]); err == nil {
+			codes[i] = why[0]
+		}
 	}
-	return ids, nil
+	return ids, c.fail("lookup", names[i], cmp.Or(codes[i], pdu.ErrName))
 }
 
 // lookup finds PMIDs. A code is why there is none, or 0 if that is not known.
 func (c *Context) lookup(ctx context.Context, names []string) ([]pdu.PMID, []pdu.Error, error) {
-	ids, codes := make([]pdu.PMID, len(names)), make([]pdu.Error, len(names))
 	if c.local != nil {
-		for i, name := range names {
-			var err error
-			if ids[i], err = c.local.Lookup(name); err != nil {
-				ids[i], codes[i] = pdu.NoPMID, pdu.FromError(err)
-			}
-		}
+		ids, codes := c.lookupLocal(names)
 		return ids, codes, nil
 	}
 	l, err := c.begin(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	for at := 0; at < len(names) && err == nil; {
-		at, err = l.lookup(names, at, ids, codes)
+	ids, codes, err := l.lookup(names)
+	if err == nil {
+		c.handed.addNames(names, ids)
 	}
 	return ids, codes, c.end(ctx, l, err)
 }
 
-// lookup asks for the PMIDs of names from one on, in as many requests as may be
-// on their way, and returns where to go on.
-func (l *link) lookup(names []string, at int, ids []pdu.PMID, codes []pdu.Error) (int, error) {
-	var sent [maxNamesFlight]int // how many names each request has
-	n, next := 0, at
-	for n < maxNamesFlight && next < len(names) {
-		size, end := 0, next
-		for end < len(names) && (end == next || size+len(names[end])+8 <= maxNamesLen) {
+func (c *Context) lookupLocal(names []string) ([]pdu.PMID, []pdu.Error) {
+	ids, codes := make([]pdu.PMID, len(names)), make([]pdu.Error, len(names))
+	for i, name := range names {
+		var err error
+		if ids[i], err = c.local.Lookup(name); err != nil {
+			ids[i], codes[i] = pdu.NoPMID, pdu.FromError(err)
+		}
+	}
+	return ids, codes
+}
+
+// lookup asks for the PMIDs of names, in as many requests as they need.
+func (l *link) lookup(names []string) ([]pdu.PMID, []pdu.Error, error) {
+	ids, codes := make([]pdu.PMID, len(names)), make([]pdu.Error, len(names))
+	var ends []int // of the names of each request
+	for at := 0; at < len(names); {
+		end, size := at, 0
+		for end < len(names) && (end == at || size+len(names[end])+8 <= maxNamesLen) {
 			size += len(names[end]) + 8
 			end++
 		}
-		if err := l.queue(pdu.NameList{Names: names[next:end]}); err != nil {
-			return next, err // that of a name that no PDU holds; those before are answered to the next request
+		if err := l.queue(pdu.NameList{Names: names[at:end]}); err != nil {
+			return nil, nil, err
 		}
-		sent[n], next = end-next, end
-		n++
+		ends, at = append(ends, end), end
 	}
-	if err := l.send(); err != nil {
-		return next, err
-	}
-	var worst error
-	for _, k := range sent[:n] {
-		if err := l.pmids(ids[at:at+k], codes[at:at+k]); err != nil {
-			if _, said := err.(pdu.Error); !said {
-				return next, err
-			}
-			worst = err
-		}
-		at += k
-	}
-	return next, worst
+	at := 0
+	err := l.answers(len(ends), pdu.KindPMNSIDs, func(i int, body []byte, err error) error {
+		from := at
+		at = ends[i]
+		return takeIDs(body, err, ids[from:at], codes[from:at])
+	})
+	return ids, codes, err
 }
 
-// pmids reads the answer to one request for PMIDs.
-func (l *link) pmids(ids []pdu.PMID, codes []pdu.Error) error {
+// takeIDs takes the answer to one request for PMIDs: a code is about all of them.
+func takeIDs(body []byte, err error, ids []pdu.PMID, codes []pdu.Error) error {
 	var p pdu.PMIDList
-	body, err := l.answer(pdu.KindPMNSIDs)
-	if err == nil {
-		err = p.Decode(body)
-	}
-	if code, said := err.(pdu.Error); said && (code == pdu.ErrName || code == pdu.ErrNonLeaf || len(ids) == 1) {
+	code, said := err.(pdu.Error)
+	switch {
+	case said:
 		for i := range ids {
 			ids[i], codes[i] = pdu.NoPMID, code
 		}
 		return nil
+	case err == nil:
+		err = p.Decode(body)
 	}
-	if err != nil {
-		return err
-	}
-	if len(p.PMIDs) != len(ids) {
-		return pdu.ErrIPC
+	if err == nil && len(p.PMIDs) != len(ids) {
+		err = fmt.Errorf("%d PMIDs of %d names: %w", len(p.PMIDs), len(ids), pdu.ErrIPC)
 	}
 	copy(ids, p.PMIDs)
-	return nil
+	return err
 }
 
 // Name is the name of a metric, or one of them. Errors: pdu.ErrPMID, and
@@ -163,24 +148,30 @@ func (c *Context) Names(ctx context.Context, id pdu.PMID) ([]string, error) {
 		}
 		return nil, c.fail("name", id.String(), pdu.ErrPMID)
 	}
-	p, err := c.names(ctx, pdu.PMIDList{PMIDs: []pdu.PMID{id}})
+	var p nameList
+	err := c.exchange(ctx, pdu.PMIDList{PMIDs: []pdu.PMID{id}}, pdu.KindPMNSNames, &p, func() {
+		c.handed.addNames(p.Names, slices.Repeat([]pdu.PMID{id}, len(p.Names)))
+	})
 	if err == nil && len(p.Names) == 0 {
 		err = pdu.ErrPMID
 	}
-	return p.Names, c.fail("name", id.String(), err)
+	if err != nil {
+		return nil, c.fail("name", id.String(), err)
+	}
+	return p.Names, nil
 }
 
-// names asks a question that is answered by names.
-func (c *Context) names(ctx context.Context, ask pdu.PDU) (pdu.NameList, error) {
-	var p pdu.NameList
-	err := c.exchange(ctx, ask, pdu.KindPMNSNames, &p)
-	if err == nil && p.Err < 0 {
-		err = p.Err
+// A nameList is an answer that has names, or a code instead.
+type nameList struct{ pdu.NameList }
+
+func (p *nameList) Decode(body []byte) error {
+	if err := p.NameList.Decode(body); err != nil {
+		return err
 	}
-	if err != nil {
-		return pdu.NameList{}, err
+	if p.Err < 0 {
+		return p.Err
 	}
-	return p, nil
+	return nil
 }
 
 // A Child is what a name has directly below it.
@@ -201,9 +192,10 @@ func (c *Context) Children(ctx context.Context, name string) ([]Child, error) {
 		}
 		return children, c.fail("children", name, err)
 	}
-	p, err := c.names(ctx, pdu.ChildReq{Name: name, Status: true})
+	var p nameList
+	err := c.exchange(ctx, pdu.ChildReq{Name: name, Status: true}, pdu.KindPMNSNames, &p, nil)
 	if err == nil && len(p.Statuses) != len(p.Names) {
-		err = pdu.ErrIPC
+		err = fmt.Errorf("children without a status: %w", pdu.ErrIPC)
 	}
 	if err != nil {
 		return nil, c.fail("children", name, err)
@@ -219,7 +211,8 @@ func (c *Context) Children(ctx context.Context, name string) ([]Child, error) {
 // counterpart of pmTraversePMNS(3).
 func (c *Context) Traverse(ctx context.Context, name string) ([]string, error) {
 	if c.local == nil {
-		p, err := c.names(ctx, pdu.TraverseReq{Name: name})
+		var p nameList
+		err := c.exchange(ctx, pdu.TraverseReq{Name: name}, pdu.KindPMNSNames, &p, nil)
 		return p.Names, c.fail("traverse", name, err)
 	}
 	all, err := c.local.Traverse(name)

@@ -2,6 +2,8 @@ package pmapi
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -32,44 +34,66 @@ func (b *backoff) failed(delays []time.Duration, cause error) {
 	b.failures++
 }
 
-// Reconnect connects anew, also if the connection has not broken. The profile is
-// kept. After a failure it does not try again for a while (Dialer.Backoff), and
-// fails at once: both are ETIMEDOUT (syscall.ETIMEDOUT), with the cause of the
-// failure. The counterpart of pmReconnectContext(3).
+// Reconnect connects anew, also if the connection has not broken; that is kept if
+// it fails. The profile is kept too. After a failure it does not try again for a
+// while (Dialer.Backoff), and fails at once: both are ETIMEDOUT
+// (syscall.ETIMEDOUT), with the cause of the failure. A context that survives has a
+// Gap then. The counterpart of pmReconnectContext(3).
 func (c *Context) Reconnect(ctx context.Context) error {
-	select {
-	case c.turn <- struct{}{}:
-	case <-ctx.Done():
-		return c.fail("reconnect", "", context.Cause(ctx))
+	if err := c.takeTurn(ctx); err != nil {
+		return c.fail("reconnect", "", err)
 	}
 	defer func() { <-c.turn }()
 	c.mu.Lock()
-	closed, old := c.closed, c.link
+	old := c.link
 	c.mu.Unlock()
-	if closed {
-		return c.fail("reconnect", "", pdu.ErrNoContext)
-	}
-	if _, err := c.replace(ctx, old); err != nil {
-		return c.fail("reconnect", "", err)
-	}
-	return nil
+	_, err := c.replace(ctx, old)
+	return c.fail("reconnect", "", err)
 }
 
+var errAsked = errors.New("a new connection was asked for")
+
 // replace opens a connection in the place of an old one, or of none, unless it is
-// too early to try again. The caller has the turn.
+// too early to try again. The caller has the turn. Errors: pdu.ErrNoContext, that
+// of ctx, or an unreachable.
 func (c *Context) replace(ctx context.Context, old *link) (*link, error) {
+	dialing, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c.mu.Lock()
+	closed := c.closed
+	c.dialing = cancel
+	c.mu.Unlock()
+	if closed {
+		return nil, pdu.ErrNoContext
+	}
 	if time.Now().Before(c.backoff.until) {
 		return nil, unreachable{c.backoff.cause}
 	}
-	l, err := c.open(ctx)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case err != nil:
-		c.backoff.failed(c.dialer.Backoff, err)
-		return nil, unreachable{err}
+	l, err := c.open(dialing)
+	var h *handed
+	if err == nil && c.handed != nil {
+		h, err = c.check(dialing, l)
 	}
-	c.backoff = backoff{}
+	switch {
+	case c.isClosed():
+		err = pdu.ErrNoContext
+	case err == nil:
+		return l, c.install(l, old, h)
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	default:
+		c.backoff.failed(c.dialer.Backoff, err)
+		err = unreachable{err}
+	}
+	if l != nil {
+		l.close()
+	}
+	return nil, err
+}
+
+// install puts a connection in the place of an old one. h is what there is on it
+// of what was handed out.
+func (c *Context) install(l, old *link, h *handed) error {
 	c.mu.Lock()
 	closed := c.closed
 	if !closed {
@@ -78,28 +102,38 @@ func (c *Context) replace(ctx context.Context, old *link) (*link, error) {
 	c.mu.Unlock()
 	if closed {
 		l.close()
-		return nil, pdu.ErrNoContext
+		return pdu.ErrNoContext
 	}
+	c.backoff, c.handed = backoff{}, h
 	if old != nil {
-		l.news |= old.news
 		old.close()
 	}
-	return l, nil
+	if h != nil {
+		c.dialer.Logger.Info("connected again", slog.String("host", c.name), slog.String("gap", h.gap.Error()))
+	}
+	return nil
 }
 
 // Dup opens another context on the same source, with the same profile and a
-// connection of its own. The counterpart of pmDupContext(3).
+// connection of its own. Of a context that survives it takes over what is looked
+// at after a Gap. The counterpart of pmDupContext(3).
 func (c *Context) Dup(ctx context.Context) (*Context, error) {
-	c.mu.Lock()
-	closed, profile := c.closed, c.profile
-	c.mu.Unlock()
-	if closed {
+	if c.isClosed() {
 		return nil, c.fail("dup", "", pdu.ErrNoContext)
 	}
 	d, err := c.dialer.newContext(ctx, c.name, c.open)
 	if err != nil {
 		return nil, err
 	}
-	d.profile = profile
+	d.profile = c.currentProfile()
+	if c.dialer.Survive {
+		if err := c.takeTurn(ctx); err != nil {
+			d.Close()
+			return nil, c.fail("dup", "", err)
+		}
+		d.handed = c.handed.clone()
+		d.handed.gap, d.handed.lostAt, d.handed.cause = nil, time.Time{}, nil
+		<-c.turn
+	}
 	return d, nil
 }

@@ -3,124 +3,61 @@ package pmapi
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Gap is a time in which a context that survives (Dialer.Survive) had no
-// connection, and what has changed in it of what the context had handed out. Such
-// a context connects again by itself, when it is asked something and not more
-// often than Dialer.Backoff says; it tells its profile anew, and looks again at all
-// names, descriptors and instance domains that it has given. Requests that come
-// while there is no connection fail as those of other contexts do.
-//
-// The first Fetch on the new connection fails with the Gap, so that values before
-// and after it are not taken for neighbours; the next goes on.
-type Gap struct {
-	Lost, Back time.Time // by this computer's clock
-	Cause      error     // why the connection was lost
-
-	Names   []NameChange   // by name
-	Descs   []DescChange   // by PMID
-	InDoms  []InDomChange  // by instance domain
-	Missing []MissingCheck // what could not be looked at
-}
-
-// A NameChange is a name that stands for another metric now, pdu.NoPMID if for
-// none.
-type NameChange struct {
-	Name    string
-	Was, Is pdu.PMID
-}
-
-// A DescChange is a metric that is described otherwise now; Is.PMID is pdu.NoPMID
-// if it is no more.
-type DescChange struct{ Was, Is pdu.Desc }
-
-// An InDomChange is an instance domain with other instances now.
-type InDomChange struct {
-	InDom   pdu.InDom
-	Was, Is []pdu.Instance // by number
-}
-
-// A MissingCheck is something that the new collector did not tell.
-type MissingCheck struct {
-	What string
-	Err  error
-}
-
-// Changed reports whether anything that the context had handed out is not as it
-// was, or could not be looked at.
-func (g *Gap) Changed() bool { return len(g.Names)+len(g.Descs)+len(g.InDoms)+len(g.Missing) > 0 }
-
-func (g *Gap) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "no connection for %v (%v)", g.Back.Sub(g.Lost).Round(time.Millisecond), g.Cause)
-	for _, part := range []struct {
-		n    int
-		what string
-	}{
-		{len(g.Names), "names"}, {len(g.Descs), "descriptors"}, {len(g.InDoms), "instance domains"},
-	} {
-		if part.n > 0 {
-			fmt.Fprintf(&b, ", %d %s changed", part.n, part.what)
-		}
-	}
-	if len(g.Missing) > 0 {
-		fmt.Fprintf(&b, ", %d could not be looked at", len(g.Missing))
-	}
-	return b.String()
-}
-
-// handed is what a context that survives has handed out. A nil one holds nothing.
+// handed is what a context that survives has handed out, and how it was then or at
+// the latest gap. Whoever has the context's turn may use it. A nil one holds
+// nothing.
 type handed struct {
-	mu     sync.Mutex
-	byName map[string]pdu.PMID
-	desc   map[pdu.PMID]pdu.Desc
-	insts  map[pdu.InDom][]pdu.Instance
-	gap    *Gap // to be reported
+	ids    map[string]pdu.PMID // pdu.NoPMID: no more
+	descs  map[pdu.PMID]pdu.Desc
+	insts  map[pdu.InDom][]pdu.Instance // by number
+	gap    *Gap                         // to be reported
 	lostAt time.Time
 	cause  error
 }
 
-func (h *handed) names(names []string, ids []pdu.PMID) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.byName == nil {
-		h.byName = map[string]pdu.PMID{}
-	}
-	for i, n := range names {
-		h.byName[n] = ids[i]
-	}
+func newHanded() *handed {
+	return &handed{ids: map[string]pdu.PMID{}, descs: map[pdu.PMID]pdu.Desc{}, insts: map[pdu.InDom][]pdu.Instance{}}
 }
 
-func (h *handed) descs(descs []pdu.Desc) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.desc == nil {
-		h.desc = map[pdu.PMID]pdu.Desc{}
+func (h *handed) clone() *handed {
+	n := *h
+	n.ids, n.descs, n.insts = maps.Clone(h.ids), maps.Clone(h.descs), maps.Clone(h.insts)
+	return &n
+}
+
+func (h *handed) addNames(names []string, ids []pdu.PMID) {
+	if h == nil {
+		return
 	}
-	for _, d := range descs {
-		if d.PMID != pdu.NoPMID {
-			h.desc[d.PMID] = d
+	for i, n := range names {
+		if ids[i] != pdu.NoPMID {
+			h.ids[n] = ids[i]
 		}
 	}
 }
 
-func (h *handed) instances(d pdu.InDom, list []pdu.Instance) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.insts == nil {
-		h.insts = map[pdu.InDom][]pdu.Instance{}
+func (h *handed) addDescs(descs []pdu.Desc) {
+	if h == nil {
+		return
 	}
-	h.insts[d] = sorted(list)
+	for _, d := range descs {
+		if d.PMID != pdu.NoPMID {
+			h.descs[d.PMID] = d
+		}
+	}
+}
+
+func (h *handed) addInstances(d pdu.InDom, list []pdu.Instance) {
+	if h != nil {
+		h.insts[d] = sorted(list)
+	}
 }
 
 // sorted is a copy of instances by number.
@@ -132,11 +69,6 @@ func sorted(list []pdu.Instance) []pdu.Instance {
 
 // lost notes when and why the connection was lost, the first time.
 func (h *handed) lost(cause error) {
-	if h == nil {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	if h.lostAt.IsZero() {
 		h.lostAt, h.cause = time.Now(), cause
 	}
@@ -147,120 +79,113 @@ func (h *handed) takeGap() *Gap {
 	if h == nil {
 		return nil
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	g := h.gap
 	h.gap = nil
 	return g
 }
 
-// revive connects again, and looks at what has changed. The caller has the turn.
-func (c *Context) revive(ctx context.Context) (*link, error) {
-	l, err := c.replace(ctx, nil)
-	if err != nil {
-		return nil, lostError{err}
+// note takes a gap for the present state.
+func (h *handed) note(g *Gap) {
+	for _, c := range g.Names {
+		h.ids[c.Name] = c.Is
 	}
-	l.waiting.Begin(ctx, deadline(ctx, c.dialer.RequestTimeout))
-	defer l.waiting.End()
-	gap, err := c.handed.compare(l, c.local == nil)
-	if err != nil {
-		return nil, c.settle(ctx, l, lostError{err})
+	for _, c := range g.Descs {
+		h.descs[c.pmid()] = c.Is
 	}
-	c.dialer.Logger.Info("connected again", slog.String("host", c.name), slog.String("gap", gap.Error()))
-	return l, nil
+	for _, c := range g.InDoms {
+		h.insts[c.InDom] = slices.Clone(c.Is) // the caller may change the other
+	}
+	h.gap, h.lostAt, h.cause = g, time.Time{}, nil
 }
 
-// compare asks for all that was handed out, and notes the gap. What an earlier gap
-// has not reported yet is part of this one. An error is one of the connection.
-func (h *handed) compare(l *link, remoteNames bool) (*Gap, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	g := &Gap{Lost: h.lostAt, Cause: h.cause}
-	if h.gap != nil {
-		*g = *h.gap
+// recall goes back before the gap that has not been reported yet, which becomes
+// part of the next.
+func (h *handed) recall() {
+	for _, c := range h.gap.Names {
+		h.ids[c.Name] = c.Was
 	}
-	if remoteNames {
-		if err := h.compareNames(l, g); err != nil {
-			return nil, err
+	for _, c := range h.gap.Descs {
+		h.descs[c.pmid()] = c.Was
+	}
+	for _, c := range h.gap.InDoms {
+		h.insts[c.InDom] = c.Was
+	}
+	h.lostAt, h.cause = h.gap.Lost, h.gap.Cause
+}
+
+// check asks on a new connection for all that was handed out, and returns how that
+// is now, with the gap. An error is one of the connection. The caller has the turn.
+func (c *Context) check(ctx context.Context, l *link) (*handed, error) {
+	h := c.handed.clone()
+	if h.gap != nil {
+		h.recall()
+	}
+	h.lost(errAsked) // if it was not
+	g := &Gap{Lost: h.lostAt, Cause: h.cause}
+	l.begin(ctx, deadline(ctx, c.dialer.RequestTimeout))
+	defer l.waiting.End()
+	for _, compare := range []func(*link, *Gap) error{h.compareNames, h.compareDescs, h.compareInDoms} {
+		if err := compare(l, g); err != nil {
+			return nil, l.ended(ctx, err)
 		}
 	}
-	if err := h.compareDescs(l, g); err != nil {
-		return nil, err
-	}
-	if err := h.compareInDoms(l, g); err != nil {
-		return nil, err
-	}
 	g.Back = time.Now()
-	h.gap, h.lostAt, h.cause = g, time.Time{}, nil
-	return g, nil
+	h.note(g)
+	return h, nil
 }
 
 func (h *handed) compareNames(l *link, g *Gap) error {
-	names := slices.Sorted(maps.Keys(h.byName))
-	ids, codes := make([]pdu.PMID, len(names)), make([]pdu.Error, len(names))
-	for at := 0; at < len(names); {
-		var err error
-		if at, err = l.lookup(names, at, ids, codes); err != nil {
-			return g.missing("names", err)
-		}
+	names := slices.Sorted(maps.Keys(h.ids))
+	ids, codes, err := l.lookup(names)
+	if err != nil {
+		return err
 	}
 	for i, n := range names {
-		if was := h.byName[n]; was != ids[i] {
+		switch was := h.ids[n]; {
+		case codes[i] != 0 && codes[i] != pdu.ErrName && codes[i] != pdu.ErrNonLeaf:
+			g.missing("name "+n, codes[i])
+		case was != ids[i]:
 			g.Names = append(g.Names, NameChange{n, was, ids[i]})
-			h.byName[n] = ids[i]
 		}
 	}
 	return nil
 }
 
 func (h *handed) compareDescs(l *link, g *Gap) error {
-	ids := slices.Sorted(maps.Keys(h.desc))
-	descs := make([]pdu.Desc, len(ids))
-	for at := 0; at < len(ids); at += descsAtOnce {
-		end := min(at+descsAtOnce, len(ids))
-		if err := l.descs(ids[at:end], descs[at:end]); err != nil {
-			return g.missing("descriptors", err)
-		}
+	ids := slices.Sorted(maps.Keys(h.descs))
+	descs, codes, err := l.descs(ids)
+	if err != nil {
+		return err
 	}
 	for i, id := range ids {
-		if was := h.desc[id]; was != descs[i] {
+		switch was := h.descs[id]; {
+		case codes[i] != 0 && codes[i] != pdu.ErrPMID && codes[i] != pdu.ErrNoAgent:
+			g.missing("descriptor of "+id.String(), codes[i])
+		case was != descs[i]:
 			g.Descs = append(g.Descs, DescChange{was, descs[i]})
-			if h.desc[id] = descs[i]; descs[i].PMID == pdu.NoPMID {
-				delete(h.desc, id)
-			}
 		}
 	}
 	return nil
 }
 
 func (h *handed) compareInDoms(l *link, g *Gap) error {
-	for _, d := range slices.Sorted(maps.Keys(h.insts)) {
-		var p pdu.InstanceReply
-		body, err := l.ask(pdu.InstanceReq{InDom: d, Inst: pdu.NoInst}, pdu.KindInstance)
+	domains := slices.Sorted(maps.Keys(h.insts))
+	for _, d := range domains {
+		if err := l.queue(pdu.InstanceReq{InDom: d, Inst: pdu.NoInst}); err != nil {
+			return err
+		}
+	}
+	return l.answers(len(domains), pdu.KindInstance, func(i int, body []byte, err error) error {
+		p := instanceReply{of: pdu.InstanceReq{InDom: domains[i], Inst: pdu.NoInst}}
 		if err == nil {
 			err = p.Decode(body)
 		}
-		if err != nil && err != error(pdu.ErrInDom) {
-			if err := g.missing("instances of "+d.String(), err); err != nil {
-				return err
-			}
-			continue
+		switch was, is := h.insts[domains[i]], sorted(p.Instances); {
+		case err != nil && err != error(pdu.ErrInDom) && err != error(pdu.ErrNoAgent):
+			g.missing("instances of "+domains[i].String(), err)
+		case !slices.Equal(was, is):
+			g.InDoms = append(g.InDoms, InDomChange{domains[i], was, is})
 		}
-		is := sorted(p.Instances)
-		if was := h.insts[d]; !slices.Equal(was, is) {
-			g.InDoms = append(g.InDoms, InDomChange{d, was, is})
-			h.insts[d] = is
-		}
-	}
-	return nil
-}
-
-// missing notes what the collector has refused to tell; any other error is that of
-// the connection.
-func (g *Gap) missing(what string, err error) error {
-	if _, said := err.(pdu.Error); !said {
-		return err
-	}
-	g.Missing = append(g.Missing, MissingCheck{what, err})
-	return nil
+		return nil
+	})
 }
