@@ -252,12 +252,18 @@ func (c *Conn) Flush() error {
 	if len(b) > 0 { // nothing to say to the stream if all that was queued failed
 		n, err = c.rw.Write(b)
 	}
-	if err != nil {
+	if timeout, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err); ok && timeout.Timeout() {
 		*c.out = append(b[:0], b[n:]...)
+	} else {
+		putBuffer(c.out)
+		c.out = nil
+	}
+	if err != nil {
 		return &OpError{Op: "write", Err: err}
 	}
-	putBuffer(c.out)
-	c.out = nil
 	return nil
 }
 

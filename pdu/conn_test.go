@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"runtime"
 	"sync"
 	"testing"
@@ -308,6 +309,49 @@ func TestConnWriteError(t *testing.T) {
 	}
 	if err := c.Flush(); err != nil {
 		t.Errorf("what could not be written is kept: %v", err)
+	}
+}
+
+// slowWriter takes some bytes of each write, and then its deadline has passed.
+type slowWriter struct {
+	bytes.Buffer
+	takes []int
+}
+
+func (w *slowWriter) Write(b []byte) (int, error) {
+	if len(w.takes) == 0 {
+		return w.Buffer.Write(b)
+	}
+	n := min(w.takes[0], len(b))
+	w.takes = w.takes[1:]
+	w.Buffer.Write(b[:n])
+	return n, os.ErrDeadlineExceeded
+}
+
+// After a deadline has passed, Flush continues where it was, with what was queued
+// meanwhile behind it.
+func TestConnFlushContinues(t *testing.T) {
+	first, second := pdu.DescReq{PMID: 1}, pdu.TextReq{Ident: 2, Text: 3}
+	var want bytes.Buffer
+	all := pdu.NewConn(readWriter{nil, &want})
+	must(t, all.Write(7, first))
+	must(t, all.Write(8, second))
+	for n := range 16 { // of the first
+		w := &slowWriter{takes: []int{n, 0, 1, 3}}
+		c := pdu.NewConn(readWriter{nil, w})
+		must(t, c.Queue(7, first))
+		timeouts := 0
+		for err := c.Flush(); err != nil; err = c.Flush() {
+			if timeouts++; !errors.Is(err, os.ErrDeadlineExceeded) || timeouts > 4 {
+				t.Fatal(err)
+			}
+			if timeouts == 1 {
+				must(t, c.Queue(8, second))
+			}
+		}
+		if diff := cmp.Diff(want.Bytes(), w.Bytes()); diff != "" || timeouts != 4 {
+			t.Errorf("after %d bytes, %d time-outs (-want +got):\n%s", n, timeouts, diff)
+		}
 	}
 }
 

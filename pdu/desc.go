@@ -2,6 +2,7 @@ package pdu
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/pcp-go/pcp/internal/wire"
 )
@@ -143,7 +144,7 @@ func (p DescsReply) Append(b []byte) ([]byte, error) {
 func (p *DescsReply) Decode(body []byte) error {
 	c := wire.New(body, HeaderLen)
 	n := c.Count(descLen, "numdescs")
-	p.Descs = p.Descs[:0]
+	p.Descs = slices.Grow(p.Descs[:0], n)
 	for range n {
 		p.Descs = append(p.Descs, readDesc(&c))
 	}
@@ -170,7 +171,7 @@ func readPMIDs(c *wire.Cursor, ids []PMID, least int) []PMID {
 		c.Fail("number of PMIDs", 4, "%d, want at least %d", n, least)
 	}
 	b := c.Bytes(4*n, "PMIDs")
-	ids = ids[:0]
+	ids = slices.Grow(ids[:0], n)
 	for ; len(b) >= 4; b = b[4:] {
 		ids = append(ids, PMID(binary.BigEndian.Uint32(b)))
 	}

@@ -2,6 +2,7 @@ package pdu
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/pcp-go/pcp/internal/wire"
 )
@@ -98,7 +99,7 @@ func (p *InstanceReply) Decode(body []byte) error {
 	c := wire.New(body, HeaderLen)
 	p.InDom = InDom(c.Uint32("indom"))
 	n := c.Count(8, "numinst")
-	p.Instances = p.Instances[:0]
+	p.Instances = slices.Grow(p.Instances[:0], n)
 	for range n {
 		i := Instance{ID: InstID(c.Int32("inst"))}
 		i.Name = string(c.Padded(int(c.Int32("namelen")), "name"))

@@ -3,6 +3,7 @@ package pdu
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/pcp-go/pcp/internal/wire"
 )
@@ -119,8 +120,9 @@ func (p *NameList) decode(c *wire.Cursor) {
 		c.Fail("numstatus", 8, "%d statuses of %d names", statuses, n)
 		return
 	case statuses != 0:
-		p.Statuses = spare
+		p.Statuses = slices.Grow(spare, n)
 	}
+	p.Names = slices.Grow(p.Names, n)
 	for range n {
 		if statuses != 0 {
 			p.Statuses = append(p.Statuses, c.Int32("status"))

@@ -67,11 +67,11 @@ func (g *Gap) Error() string {
 		{len(g.Names), "names"}, {len(g.Descs), "descriptors"}, {len(g.InDoms), "instance domains"},
 	} {
 		if part.n > 0 {
-			fmt.Fprintf(&b, ", %d %s changed", part.n, part.what)
+			fmt.Fprintf(&b, ", %s changed: %d", part.what, part.n)
 		}
 	}
 	if len(g.Missing) > 0 {
-		fmt.Fprintf(&b, ", %d could not be looked at", len(g.Missing))
+		fmt.Fprintf(&b, ", not looked at: %d", len(g.Missing))
 	}
 	return b.String()
 }

@@ -33,6 +33,9 @@ func (c *Context) pmcdHostname(ctx context.Context) (string, error) {
 	}
 	var r pdu.Result
 	ids, _, err := l.lookup([]string{"pmcd.hostname"})
+	if err == nil && ids[0] == pdu.NoPMID {
+		err = pdu.ErrName
+	}
 	if err == nil {
 		err = l.fetchValues(ids, c.currentProfile(), &r)
 		l.news |= r.Changed

@@ -2,6 +2,7 @@ package pmapi
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -94,7 +95,9 @@ func (c *Context) labelSets(ctx context.Context, ident uint32, class pdu.LabelCl
 	switch {
 	case err != nil:
 	case p.Ident != ident || p.Class != class:
-		err = pdu.ErrIPC
+		err = fmt.Errorf("labels of %v %#x in place of %v %#x: %w", p.Class, p.Ident, class, ident, pdu.ErrIPC)
+	case class != pdu.LabelInstances && len(p.Sets) > 1:
+		err = fmt.Errorf("%d sets of labels of one thing: %w", len(p.Sets), pdu.ErrIPC)
 	case class != pdu.LabelInstances && len(p.Sets) == 1 && p.Sets[0].Err != 0:
 		err = p.Sets[0].Err
 	}
