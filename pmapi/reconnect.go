@@ -106,6 +106,7 @@ func (c *Context) install(l, old *link, h *handed) error {
 	}
 	c.backoff, c.handed = backoff{}, h
 	if old != nil {
+		l.news = old.news // nobody has heard of them
 		old.close()
 	}
 	if h != nil {

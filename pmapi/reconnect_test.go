@@ -1,0 +1,281 @@
+package pmapi_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pdu/pdutest"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// A host is where a collector may be, or not.
+type host struct {
+	t testing.TB
+
+	mu    sync.Mutex
+	up    dialFunc // nil: connections are refused
+	dials []time.Time
+	conns []net.Conn
+}
+
+// newHost has a collector that plays f.
+func newHost(t testing.TB, f func(p *pdutest.Peer)) *host {
+	h := &host{t: t}
+	h.start(f)
+	return h
+}
+
+func (h *host) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.dials = append(h.dials, time.Now())
+	if h.up == nil {
+		return nil, syscall.ECONNREFUSED
+	}
+	conn, err := h.up(ctx, network, addr)
+	if err == nil {
+		h.conns = append(h.conns, conn)
+	}
+	return conn, err
+}
+
+// start lets connections succeed.
+func (h *host) start(f func(p *pdutest.Peer)) { h.serve(serve(h.t, f)) }
+
+func (h *host) serve(up dialFunc) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.up = up
+}
+
+// kill breaks the connections there are, and refuses others.
+func (h *host) kill() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.up = nil
+	for _, c := range h.conns {
+		c.Close()
+	}
+	h.conns = nil
+}
+
+// tried is how many connections have been asked for since the last call.
+func (h *host) tried() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := len(h.dials)
+	h.dials = nil
+	return n
+}
+
+// Once the connection is lost, all that needs it fails with ErrIPC, and with why,
+// until Reconnect; then all works again.
+func TestLoss(t *testing.T) {
+	ctx := t.Context()
+	for _, q := range questions {
+		h := newHost(t, answering(allFeatures, echo))
+		c, err := pmapi.Local(ctx, h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(c.AddProfile(4, 5), q.ask(ctx, c, 7)); err != nil {
+			t.Fatal(q.name, err)
+		}
+		h.kill()
+		for _, other := range questions {
+			err := other.ask(ctx, c, 7)
+			if other.name == "HostName" && err != nil || other.name != "HostName" && !errors.Is(err, pdu.ErrIPC) {
+				t.Errorf("%s after %s: %v", other.name, q.name, err)
+			}
+			if other.name != "HostName" && !strings.Contains(err.Error(), "closed") {
+				t.Errorf("%s does not say why: %v", other.name, err)
+			}
+		}
+		if got := c.NamesLocation(); got != pmapi.RemoteNames {
+			t.Error(got)
+		}
+		if err := c.Reconnect(ctx); !errors.Is(err, pdu.Error(-110)) || !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Error(err)
+		}
+		c.Close()
+	}
+}
+
+// The counterpart of what pmReconnectContext does with its back-off.
+func TestReconnectBackoff(t *testing.T) {
+	s := time.Second
+	for name, tt := range map[string]struct {
+		backoff []time.Duration
+		want    []time.Duration // between the attempts of who tries all the time
+	}{
+		"as C":    {nil, []time.Duration{5 * s, 10 * s, 20 * s, 40 * s, 80 * s, 80 * s, 80 * s}},
+		"one":     {[]time.Duration{3 * s}, []time.Duration{3 * s, 3 * s, 3 * s}},
+		"falling": {[]time.Duration{9 * s, s}, []time.Duration{9 * s, s, s, s}},
+		"none":    {[]time.Duration{}, []time.Duration{s / 4, s / 4, s / 4}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHost(t, answering(allFeatures, echo))
+				d := pmapi.Dialer{Backoff: tt.backoff}
+				c, err := d.Local(t.Context(), h)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				for range 2 { // a success begins anew
+					h.kill()
+					h.tried()
+					for len(h.dials) <= len(tt.want) {
+						err := c.Reconnect(t.Context())
+						if !errors.Is(err, syscall.ETIMEDOUT) || !errors.Is(err, syscall.ECONNREFUSED) || pdu.FromError(err) != -110 {
+							t.Fatal(err)
+						}
+						time.Sleep(s / 4)
+					}
+					var got []time.Duration
+					for i, at := range h.dials[1:] {
+						got = append(got, at.Sub(h.dials[i]))
+					}
+					if diff := cmp.Diff(tt.want, got); diff != "" {
+						t.Errorf("(-want +got):\n%s", diff)
+					}
+					h.start(answering(allFeatures, echo))
+					time.Sleep(100 * s)
+					if err := c.Reconnect(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					if err := ask("Fetch").ask(t.Context(), c, 7); err != nil {
+						t.Fatal(err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// An attempt that its caller ends is none, and a Reconnect that fails costs nothing.
+func TestReconnectKeeps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, answering(allFeatures, echo))
+		c, err := pmapi.Local(t.Context(), h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		good := h.up
+		h.serve(func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		for range 3 {
+			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errTired)
+			if err := c.Reconnect(ctx); !errors.Is(err, errTired) || errors.Is(err, syscall.ETIMEDOUT) {
+				t.Error(err)
+			}
+			cancel()
+		}
+		start := time.Now()
+		if err := c.Reconnect(t.Context()); !errors.Is(err, syscall.ETIMEDOUT) || !errors.Is(err, pdu.ErrTimeout) || time.Since(start) != pmapi.DefaultConnectTimeout {
+			t.Error(err, time.Since(start))
+		}
+		if n := h.tried(); n != 5 {
+			t.Errorf("%d connections asked for", n)
+		}
+		if err := ask("Desc").ask(t.Context(), c, 7); err != nil {
+			t.Errorf("the connection there was is gone: %v", err)
+		}
+		h.serve(good)
+		time.Sleep(5 * time.Second)
+		if err := errors.Join(c.Reconnect(t.Context()), ask("Desc").ask(t.Context(), c, 7)); err != nil {
+			t.Error(err)
+		}
+		if n := h.tried(); n != 1 {
+			t.Errorf("%d connections asked for", n)
+		}
+	})
+}
+
+// Close ends what is in progress, whatever that waits for.
+func TestCloseEnds(t *testing.T) {
+	ctx := context.Background()
+	never := func(testing.TB) dialFunc {
+		return func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		}
+	}
+	silent := func(t testing.TB) dialFunc { return serve(t, func(p *pdutest.Peer) { _, _, _ = p.Read() }) }
+	forever := pmapi.Dialer{ConnectTimeout: -1, RequestTimeout: -1}
+	surviving := forever
+	surviving.Survive = true
+	for name, tt := range map[string]struct {
+		dial pmapi.Dialer
+		then func(testing.TB) dialFunc
+		ask  func(c *pmapi.Context) error
+	}{
+		"an answer":       {forever, nil, func(c *pmapi.Context) error { return ask("Text").ask(ctx, c, 7) }},
+		"a turn":          {forever, nil, func(c *pmapi.Context) error { return ask("Fetch").ask(ctx, c, 7) }},
+		"a connection":    {forever, never, func(c *pmapi.Context) error { return c.Reconnect(ctx) }},
+		"a hello":         {forever, silent, func(c *pmapi.Context) error { return c.Reconnect(ctx) }},
+		"to survive":      {surviving, never, func(c *pmapi.Context) error { return c.Reconnect(ctx) }},
+		"to be told more": {surviving, nil, func(c *pmapi.Context) error { return c.Reconnect(ctx) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				asked := 0
+				h := newHost(t, answering(allFeatures, func(hd pdu.Header, p pdu.PDU) []byte {
+					if asked++; asked == 1 {
+						return echo(hd, p)
+					}
+					time.Sleep(time.Hour)
+					return nil
+				}))
+				c, err := tt.dial.Local(t.Context(), h)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := ask("Desc").ask(t.Context(), c, 7); err != nil {
+					t.Fatal(err)
+				}
+				if tt.then != nil {
+					h.serve(tt.then(t))
+				}
+				var all sync.WaitGroup
+				for range 3 {
+					all.Go(func() {
+						if err := tt.ask(c); !errors.Is(err, pdu.ErrNoContext) || pdu.FromError(err) != pdu.ErrNoContext {
+							t.Error(err)
+						}
+					})
+				}
+				time.Sleep(time.Second)
+				start := time.Now()
+				if err := errors.Join(c.Close(), c.Close()); err != nil {
+					t.Error(err)
+				}
+				if all.Wait(); time.Since(start) != 0 {
+					t.Errorf("took %v", time.Since(start))
+				}
+				for _, q := range questions {
+					if err := q.ask(t.Context(), c, 7); q.name != "HostName" && !errors.Is(err, pdu.ErrNoContext) {
+						t.Error(q.name, err)
+					}
+				}
+				_, err = c.Dup(t.Context())
+				if !errors.Is(err, pdu.ErrNoContext) || !errors.Is(c.Reconnect(t.Context()), pdu.ErrNoContext) {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
