@@ -56,10 +56,11 @@ func TestStart(t *testing.T) {
 		{name: "host without zone", args: "-z", err: "Cannot set context timezone: Missing metric value(s)"},
 		{name: "finish", args: "-T 90sec", clock: "22:00", end: 90 * time.Second},
 		{name: "plus", args: "-T +2", clock: "22:00", end: 2 * time.Second},
-		{name: "minus", args: "-T -2", clock: "22:00", end: -2 * time.Second},
+		{name: "minus", args: "-T -2sec", clock: "22:00", end: -2 * time.Second},
 		{name: "empty", args: "--finish=", clock: "22:00", end: 0},
 		{name: "sign", args: "-T +", clock: "22:00", end: 0},
 		{name: "bad finish", args: "-T +foo", err: "invalid time window.\nfoo\n^ -- unexpected value\n"},
+		{name: "before without a unit", args: "-T -2", err: "invalid time window.\n-2\n^ -- unexpected value\n"},
 		{name: "bad before", args: "-T -foo", err: "invalid time window.\n-foo\n^ -- unexpected value\n"},
 		{name: "time of day", args: "-T @10:00", err: "-T with a time of day is not supported by this version"},
 	}

@@ -45,7 +45,7 @@ func (c *Command) window(now time.Time) error {
 	}
 	d, err := pmapi.ParseInterval(interval)
 	switch {
-	case err != nil && before:
+	case before && (err != nil || strings.Trim(interval, blanks+"0123456789.") == ""): // it wants a unit
 		return complaint("invalid time window.\n" + text + "\n^ -- unexpected value\n")
 	case err != nil:
 		return complaint("invalid time window.\n" + err.Error() + "\n")
