@@ -35,7 +35,7 @@ func (c *Context) Descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc, error)
 	var descs []pdu.Desc
 	var codes []pdu.Error
 	if err == nil {
-		if descs, codes, err = l.descs(ids); err == nil {
+		if descs, codes, err = l.descs(ids, descsAtOnce); err == nil {
 			c.handed.addDescs(descs)
 		}
 		err = c.end(ctx, l, err)
@@ -55,11 +55,13 @@ func (c *Context) Descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc, error)
 // describes several.
 const descsAtOnce = 4096
 
-// descs describes metrics. A code is why there is no descriptor.
-func (l *link) descs(ids []pdu.PMID) ([]pdu.Desc, []pdu.Error, error) {
+// descs describes metrics, as many at once as the collector can, but at most step.
+// A code is why there is no descriptor; only a question about one metric tells more
+// than pdu.ErrPMID.
+func (l *link) descs(ids []pdu.PMID, step int) ([]pdu.Desc, []pdu.Error, error) {
 	descs, codes := make([]pdu.Desc, len(ids)), make([]pdu.Error, len(ids))
-	step, want := descsAtOnce, pdu.KindDescs
-	if len(ids) == 1 || l.features&pdu.FeatureDescs == 0 {
+	want := pdu.KindDescs
+	if step == 1 || len(ids) == 1 || l.features&pdu.FeatureDescs == 0 {
 		step, want = 1, pdu.KindDesc
 	}
 	n := 0

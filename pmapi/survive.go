@@ -153,7 +153,7 @@ func (h *handed) compareNames(l *link, g *Gap) error {
 
 func (h *handed) compareDescs(l *link, g *Gap) error {
 	ids := slices.Sorted(maps.Keys(h.descs))
-	descs, codes, err := l.descs(ids)
+	descs, codes, err := l.descs(ids, 1)
 	if err != nil {
 		return err
 	}

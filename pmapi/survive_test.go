@@ -1,0 +1,671 @@
+package pmapi_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pdu/pdutest"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// A world is what a collector knows.
+type world struct {
+	names map[string]pdu.PMID
+	descs map[pdu.PMID]pdu.Desc
+	insts map[pdu.InDom][]pdu.Instance
+	sick  map[pdu.Domain]bool // domains whose agents are busy
+}
+
+func newWorld() *world {
+	return &world{map[string]pdu.PMID{}, map[pdu.PMID]pdu.Desc{}, map[pdu.InDom][]pdu.Instance{}, map[pdu.Domain]bool{}}
+}
+
+// answer answers as pmcd does.
+func (w *world) answer(features pdu.Features) func(h pdu.Header, p pdu.PDU) []byte {
+	desc := func(id pdu.PMID) (pdu.Desc, pdu.Error) {
+		d, ok := w.descs[id]
+		switch {
+		case w.sick[id.Domain()]:
+			return pdu.Desc{PMID: pdu.NoPMID}, pdu.ErrAgain
+		case !ok:
+			return pdu.Desc{PMID: pdu.NoPMID}, pdu.ErrPMID
+		}
+		return d, 0
+	}
+	return func(h pdu.Header, p pdu.PDU) []byte {
+		switch p := p.(type) {
+		case *pdu.NameList:
+			var r pdu.PMIDList
+			for _, n := range p.Names {
+				id, ok := w.names[n]
+				if !ok {
+					id = pdu.NoPMID
+				}
+				r.PMIDs = append(r.PMIDs, id)
+			}
+			if len(r.PMIDs) == 1 && r.PMIDs[0] == pdu.NoPMID {
+				return frame(pdu.Status{Code: pdu.ErrName})
+			}
+			return frame(r)
+		case *pdu.PMIDList:
+			var r pdu.NameList
+			for _, n := range slices.Sorted(maps.Keys(w.names)) {
+				if w.names[n] == p.PMIDs[0] {
+					r.Names = append(r.Names, n)
+				}
+			}
+			if len(r.Names) == 0 {
+				return frame(pdu.Status{Code: pdu.ErrPMID})
+			}
+			return frame(r)
+		case *pdu.DescReq:
+			if d, code := desc(p.PMID); code == 0 {
+				return frame(pdu.DescReply{Desc: d})
+			} else {
+				return frame(pdu.Status{Code: code})
+			}
+		case *pdu.DescsReq:
+			var r pdu.DescsReply
+			for _, id := range p.PMIDs {
+				d, _ := desc(id)
+				r.Descs = append(r.Descs, d)
+			}
+			return frame(r)
+		case *pdu.InstanceReq:
+			list, ok := w.insts[p.InDom]
+			switch {
+			case w.sick[p.InDom.Domain()]:
+				return frame(pdu.Status{Code: pdu.ErrAgain})
+			case !ok:
+				return frame(pdu.Status{Code: pdu.ErrInDom})
+			}
+			return frame(pdu.InstanceReply{InDom: p.InDom, Instances: list})
+		}
+		return echo(h, p)
+	}
+}
+
+// handedOut is what a context has handed out.
+type handedOut struct {
+	names map[string]pdu.PMID
+	descs map[pdu.PMID]pdu.Desc
+	insts map[pdu.InDom][]pdu.Instance
+}
+
+// A survivor is a model of a context that survives.
+type survivor struct {
+	features  pdu.Features
+	w         *world
+	told, now handedOut  // what its user knows, and what was so when it was last looked at
+	pending   *pmapi.Gap // to be told
+	dead      bool       // the connection, but it is not known
+	host      *host
+	c         *pmapi.Context
+}
+
+// revive looks at everything on a new connection.
+func (s *survivor) revive() {
+	g := new(pmapi.Gap)
+	for _, n := range slices.Sorted(maps.Keys(s.told.names)) {
+		is, ok := s.w.names[n]
+		if !ok {
+			is = pdu.NoPMID
+		}
+		if was := s.told.names[n]; was != is {
+			g.Names = append(g.Names, pmapi.NameChange{Name: n, Was: was, Is: is})
+		}
+		s.now.names[n] = is
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.told.descs)) {
+		was, sick := s.told.descs[id], s.w.sick[id.Domain()]
+		is, ok := s.w.descs[id]
+		if !ok {
+			is = pdu.Desc{PMID: pdu.NoPMID}
+		}
+		if sick {
+			g.Missing = append(g.Missing, pmapi.MissingCheck{What: "descriptor of " + id.String(), Err: pdu.ErrAgain})
+			is = was
+		}
+		if was != is {
+			g.Descs = append(g.Descs, pmapi.DescChange{Was: was, Is: is})
+		}
+		s.now.descs[id] = is
+	}
+	for _, d := range slices.Sorted(maps.Keys(s.told.insts)) {
+		was, is := s.told.insts[d], byNumber(s.w.insts[d])
+		if s.w.sick[d.Domain()] {
+			g.Missing = append(g.Missing, pmapi.MissingCheck{What: "instances of " + d.String(), Err: pdu.ErrAgain})
+			is = was
+		}
+		if !slices.Equal(was, is) {
+			g.InDoms = append(g.InDoms, pmapi.InDomChange{InDom: d, Was: was, Is: is})
+		}
+		s.now.insts[d] = is
+	}
+	s.pending, s.dead = g, false
+}
+
+// The three note what was handed out. What a gap that is still to be told says of it
+// counts.
+func (s *survivor) handName(n string, id pdu.PMID) {
+	if s.pending == nil || !slices.ContainsFunc(s.pending.Names, func(c pmapi.NameChange) bool { return c.Name == n }) {
+		s.told.names[n] = id
+	}
+	s.now.names[n] = id
+}
+
+func (s *survivor) handDesc(d pdu.Desc) {
+	if s.pending == nil || !slices.ContainsFunc(s.pending.Descs, func(c pmapi.DescChange) bool { return c.Was.PMID == d.PMID || c.Is.PMID == d.PMID }) {
+		s.told.descs[d.PMID] = d
+	}
+	s.now.descs[d.PMID] = d
+}
+
+func (s *survivor) handInDom(d pdu.InDom, list []pdu.Instance) {
+	if s.pending == nil || !slices.ContainsFunc(s.pending.InDoms, func(c pmapi.InDomChange) bool { return c.InDom == d }) {
+		s.told.insts[d] = list
+	}
+	s.now.insts[d] = list
+}
+
+func byNumber(list []pdu.Instance) []pdu.Instance {
+	return slices.SortedFunc(slices.Values(list), func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// sameGap compares all but times and cause, which it looks at on its own.
+func sameGap(want, got *pmapi.Gap) string {
+	type plain pmapi.Gap // is no error
+	g := plain(*got)
+	g.Lost, g.Back, g.Cause = time.Time{}, time.Time{}, nil
+	diff := gocmp.Diff(plain(*want), g, gocmp.Transformer("error", func(e error) string { return fmt.Sprint(e) }),
+		gocmp.Transformer("instances", func(l []pdu.Instance) string { return fmt.Sprint(l) }))
+	if got.Cause == nil || got.Lost.IsZero() || got.Back.Before(got.Lost) {
+		diff += fmt.Sprintf("lost at %v, back at %v: %v", got.Lost, got.Back, got.Cause)
+	}
+	return diff
+}
+
+// An event is what happens in a life of a survivor: one of the world, or of its own.
+type event struct {
+	Kind, Name, Item, Value int
+	Many                    []int
+}
+
+const kinds = 13 // of events
+
+func (s *survivor) restart() {
+	s.host.kill()
+	s.host.start(answering(s.features, s.w.answer(s.features)))
+	s.dead = true
+}
+
+// live lets an event happen and returns what should not be.
+func (s *survivor) live(ctx context.Context, e event) error {
+	name, id := fmt.Sprint("n.", e.Name), pdu.MakePMID(pdu.Domain(40+e.Item%2), 0, e.Item)
+	d := pdu.MakeInDom(pdu.Domain(40+e.Item%2), e.Item)
+	switch e.Kind {
+	case 0:
+		s.w.names[name] = id
+	case 1:
+		delete(s.w.names, name)
+	case 2:
+		s.w.descs[id] = pdu.Desc{PMID: id, Type: pdu.Type(e.Value % 3), InDom: pdu.NoInDom, Sem: pdu.SemInstant, Units: pdu.Units(e.Value)}
+	case 3:
+		delete(s.w.descs, id)
+	case 4:
+		var list []pdu.Instance
+		for i, v := range e.Many {
+			list = append(list, pdu.Instance{ID: pdu.InstID(10 - i), Name: fmt.Sprint("i", v)})
+		}
+		s.w.insts[d] = list
+	case 5:
+		delete(s.w.insts, d)
+		s.w.sick[id.Domain()] = !s.w.sick[id.Domain()]
+	case 6:
+		s.restart()
+	default:
+		return s.ask(ctx, e, name, id, d)
+	}
+	return nil
+}
+
+// ask asks about names, descriptors or instances, or fetches.
+func (s *survivor) ask(ctx context.Context, e event, name string, id pdu.PMID, d pdu.InDom) error {
+	var err error
+	hand := func() {}
+	switch e.Kind {
+	case 7:
+		names := []string{name}
+		for _, n := range e.Many {
+			names = append(names, fmt.Sprint("n.", n))
+		}
+		_, err = s.c.Lookup(ctx, names...)
+		hand = func() {
+			for _, n := range names {
+				if id, ok := s.w.names[n]; ok {
+					s.handName(n, id)
+				}
+			}
+		}
+	case 8:
+		_, err = s.c.Names(ctx, id)
+		hand = func() {
+			for n, of := range s.w.names {
+				if of == id {
+					s.handName(n, id)
+				}
+			}
+		}
+	case 9:
+		ids := []pdu.PMID{id, pdu.MakePMID(41, 0, e.Value)}[:1+e.Name%2]
+		_, err = s.c.Descs(ctx, ids)
+		hand = func() {
+			for _, id := range ids {
+				if d, ok := s.w.descs[id]; ok && !s.w.sick[id.Domain()] {
+					s.handDesc(d)
+				}
+			}
+		}
+	case 10:
+		list, ok := s.w.insts[d]
+		_, err = s.c.Instances(ctx, d)
+		hand = func() {
+			if ok && !s.w.sick[d.Domain()] {
+				s.handInDom(d, byNumber(list))
+			}
+		}
+	case 11:
+		s.c.HostName(ctx) // does not take the gap
+		if s.host.tried() > 0 {
+			s.revive()
+		}
+		s.dead = false // or it is known now
+		return nil
+	case 12:
+		return s.fetch(ctx)
+	}
+	if s.host.tried() > 0 {
+		s.revive()
+	}
+	switch {
+	case s.dead && errors.Is(err, pdu.ErrIPC):
+		s.dead = false // it is known now
+	case s.dead:
+		return fmt.Errorf("%v of a dead connection", err)
+	case err == nil, errors.Is(err, pdu.ErrName), errors.Is(err, pdu.ErrPMID), errors.Is(err, pdu.ErrInDom), errors.Is(err, pdu.ErrAgain):
+		hand()
+	default:
+		return err
+	}
+	return nil
+}
+
+func (s *survivor) fetch(ctx context.Context) error {
+	var r pdu.Result
+	err := s.c.Fetch(ctx, []pdu.PMID{9}, &r)
+	if s.host.tried() > 0 {
+		s.revive()
+	}
+	gap, ok := errors.AsType[*pmapi.Gap](err)
+	switch {
+	case s.pending != nil && !ok:
+		return fmt.Errorf("%v in place of a gap", err)
+	case s.pending != nil:
+		if diff := sameGap(s.pending, gap); diff != "" {
+			return fmt.Errorf("gap (-want +got):\n%s", diff)
+		}
+		s.told = handedOut{maps.Clone(s.now.names), maps.Clone(s.now.descs), maps.Clone(s.now.insts)}
+		s.pending = nil
+	case s.dead && errors.Is(err, pdu.ErrIPC):
+		s.dead = false // it is known now
+	case s.dead || err != nil:
+		return fmt.Errorf("dead %v, but %w", s.dead, err)
+	}
+	return nil
+}
+
+// Whatever changes while a collector is away, once or several times, the next Fetch
+// tells it, precisely and once.
+func TestGapModel(t *testing.T) {
+	upTo := func(n int) *rapid.Generator[int] {
+		return rapid.SampledFrom([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}[:n])
+	}
+	events := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) event {
+		return event{
+			Kind: upTo(kinds).Draw(t, "kind"), Name: upTo(4).Draw(t, "name"), Item: upTo(4).Draw(t, "item"), Value: upTo(4).Draw(t, "value"),
+			Many: rapid.SliceOfN(upTo(4), 0, 3).Draw(t, "many"),
+		}
+	}), 40, 100)
+	rapid.Check(t, func(rt *rapid.T) {
+		features := rapid.SampledFrom([]pdu.Features{allFeatures, pdu.FeatureHighRes}).Draw(rt, "features")
+		life := events.Draw(rt, "events")
+		var failure error
+		synctest.Test(t, func(t *testing.T) { failure = survive(t, features, life) })
+		if failure != nil {
+			rt.Error(failure)
+		}
+	})
+}
+
+func survive(t *testing.T, features pdu.Features, life []event) error {
+	nothing := func() handedOut {
+		return handedOut{map[string]pdu.PMID{}, map[pdu.PMID]pdu.Desc{}, map[pdu.InDom][]pdu.Instance{}}
+	}
+	s := &survivor{features: features, w: newWorld(), told: nothing(), now: nothing()}
+	s.host = newHost(t, answering(features, s.w.answer(features)))
+	d := pmapi.Dialer{Survive: true}
+	var err error
+	if s.c, err = d.Local(t.Context(), s.host); err != nil {
+		return err
+	}
+	defer s.c.Close()
+	s.host.tried()
+	fetch := event{Kind: 12}
+	for i, e := range append(life, event{Kind: 6}, fetch, fetch, fetch) {
+		if err := s.live(t.Context(), e); err != nil {
+			return fmt.Errorf("event %d, %+v: %w", i, e, err)
+		}
+	}
+	if s.dead || s.pending != nil {
+		return errors.New("the end is not as it should be")
+	}
+	return nil
+}
+
+// A check that the collector does not live through is made again, whole, and not
+// sooner than the back-off allows.
+func TestGapAfterTroubles(t *testing.T) {
+	for lives := range 3 { // for how many answers the new collector lives at first: of names, descriptors, instances
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld()
+			w.names["a"], w.names["b"] = 1, 2
+			w.descs[1] = pdu.Desc{PMID: 1}
+			w.insts[5] = []pdu.Instance{{ID: 1, Name: "x"}}
+			h := newHost(t, answering(allFeatures, w.answer(allFeatures)))
+			d := pmapi.Dialer{Survive: true, Backoff: []time.Duration{5 * time.Second, 10 * time.Second}}
+			c, err := d.Local(t.Context(), h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			_, err1 := c.Lookup(t.Context(), "a", "b")
+			_, err2 := c.Desc(t.Context(), 1)
+			_, err3 := c.Instances(t.Context(), 5)
+			if err := errors.Join(err1, err2, err3); err != nil {
+				t.Fatal(err)
+			}
+			h.kill()
+			w.names["b"] = 3
+			delete(w.descs, 1)
+			w.insts[5] = nil
+			h.start(func(p *pdutest.Peer) {
+				answers := 0
+				answering(allFeatures, func(hd pdu.Header, q pdu.PDU) []byte {
+					if answers++; answers > lives {
+						return nil
+					}
+					return w.answer(allFeatures)(hd, q)
+				})(p)
+			})
+			h.tried()
+			var r pdu.Result
+			start := time.Now()
+			for range 30 {
+				if err := c.Fetch(t.Context(), []pdu.PMID{1}, &r); !errors.Is(err, pdu.ErrIPC) {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+			}
+			var attempts []time.Duration
+			for _, at := range h.dials {
+				attempts = append(attempts, at.Sub(start))
+			}
+			if diff := gocmp.Diff([]time.Duration{1 * time.Second, 6 * time.Second, 16 * time.Second, 26 * time.Second}, attempts); diff != "" {
+				t.Errorf("after %d answers: attempts (-want +got):\n%s", lives, diff)
+			}
+			h.start(answering(allFeatures, w.answer(allFeatures)))
+			time.Sleep(10 * time.Second)
+			gap, ok := errors.AsType[*pmapi.Gap](c.Fetch(t.Context(), []pdu.PMID{1}, &r))
+			if !ok {
+				t.Fatal("no gap")
+			}
+			want := &pmapi.Gap{
+				Names:  []pmapi.NameChange{{Name: "b", Was: 2, Is: 3}},
+				Descs:  []pmapi.DescChange{{Was: pdu.Desc{PMID: 1}, Is: pdu.Desc{PMID: pdu.NoPMID}}},
+				InDoms: []pmapi.InDomChange{{InDom: 5, Was: []pdu.Instance{{ID: 1, Name: "x"}}}},
+			}
+			if diff := sameGap(want, gap); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if gap.Lost != start || gap.Back != start.Add(40*time.Second) {
+				t.Errorf("from %v to %v, want from %v for 40 s", gap.Lost, gap.Back, start)
+			}
+			if err := c.Fetch(t.Context(), []pdu.PMID{1}, &r); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Who polls a context that survives, while it is lost, finds it again by itself, and
+// no sooner than its back-off allows.
+func TestSurviveBackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, answering(allFeatures, echo))
+		d := pmapi.Dialer{Survive: true}
+		c, err := d.Local(t.Context(), h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		h.kill()
+		h.tried()
+		start := time.Now()
+		for time.Since(start) < 200*time.Second {
+			if err := ask("Fetch").ask(t.Context(), c, 7); pdu.FromError(err) != pdu.ErrIPC {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+		}
+		var attempts []time.Duration
+		for _, at := range h.dials {
+			attempts = append(attempts, at.Sub(start)/time.Second)
+		}
+		if diff := gocmp.Diff([]time.Duration{1, 6, 16, 36, 76, 156}, attempts); diff != "" {
+			t.Errorf("attempts after so many seconds (-want +got):\n%s", diff)
+		}
+		h.start(answering(allFeatures, echo))
+		time.Sleep(40 * time.Second)
+		var r pdu.Result
+		gap, ok := errors.AsType[*pmapi.Gap](c.Fetch(t.Context(), []pdu.PMID{7}, &r))
+		if !ok || gap.Changed() || gap.Lost != start || gap.Back.Sub(start) != 240*time.Second {
+			t.Errorf("gap %v", gap)
+		}
+		if err := ask("Fetch").ask(t.Context(), c, 7); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Of many who fetch, one is told of a gap.
+func TestGapIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, answering(allFeatures, echo))
+		d := pmapi.Dialer{Survive: true}
+		c, err := d.Local(t.Context(), h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		gaps := make(chan *pmapi.Gap, 1000)
+		ctx, stop := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for who := range 8 {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					err := ask("Fetch").ask(ctx, c, uint32(100*(who+1)))
+					if gap, ok := errors.AsType[*pmapi.Gap](err); ok {
+						gaps <- gap
+					} else if err != nil && !errors.Is(err, pdu.ErrIPC) && ctx.Err() == nil {
+						t.Error(err)
+					}
+					time.Sleep(time.Duration(who+1) * time.Millisecond)
+				}
+			})
+		}
+		const kills = 10
+		for range kills {
+			time.Sleep(100 * time.Millisecond)
+			h.kill()
+			h.start(answering(allFeatures, echo))
+		}
+		time.Sleep(100 * time.Millisecond)
+		stop()
+		all.Wait()
+		if len(gaps) != kills {
+			t.Errorf("%d gaps told, want %d", len(gaps), kills)
+		}
+	})
+}
+
+// The profile is told on the new connection, before its first fetch.
+func TestSurviveProfile(t *testing.T) {
+	want := pdu.Profile{InDoms: []pdu.InDomProfile{{InDom: 5, Exclude: true, Insts: []pdu.InstID{3, 4}}}}
+	var told []pdu.Profile
+	f := answering(allFeatures, func(h pdu.Header, p pdu.PDU) []byte {
+		switch p := p.(type) {
+		case *pdu.SetProfile:
+			told = append(told, p.Profile)
+		case *pdu.Fetch:
+			if len(told) == 0 {
+				return nil // as pmcd would say ErrNoProfile
+			}
+		}
+		return echo(h, p)
+	})
+	h := newHost(t, f)
+	d := pmapi.Dialer{Survive: true}
+	c, err := d.Local(t.Context(), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := errors.Join(c.AddProfile(5, 4, 3), ask("Fetch").ask(t.Context(), c, 7), ask("Fetch").ask(t.Context(), c, 7)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if diff := gocmp.Diff([]pdu.Profile{want}, told); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		told = nil
+		h.kill()
+		h.start(f)
+		for ask("Fetch").ask(t.Context(), c, 7) != nil { // of the loss, of the gap
+			if len(told) > 0 {
+				t.Fatal("told too soon")
+			}
+		}
+	}
+}
+
+// Reconnect of a context that survives is a gap too, and one that fails none.
+func TestReconnectIsGap(t *testing.T) {
+	w := newWorld()
+	w.names["a"] = 1
+	h := newHost(t, answering(allFeatures, w.answer(allFeatures)))
+	d := pmapi.Dialer{Survive: true, Backoff: []time.Duration{}}
+	c, err := d.Local(t.Context(), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Lookup(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	twin, err := c.Dup(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer twin.Close()
+	good := h.up
+	h.serve(nil)
+	if err := c.Reconnect(t.Context()); err == nil {
+		t.Error("connected to nobody")
+	}
+	if err := ask("Fetch").ask(t.Context(), c, 7); err != nil {
+		t.Error(err)
+	}
+	h.serve(good)
+	w.names["a"] = 2
+	for _, c := range []*pmapi.Context{c, twin} {
+		if err := c.Reconnect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		gap, ok := errors.AsType[*pmapi.Gap](ask("Fetch").ask(t.Context(), c, 7))
+		if !ok {
+			t.Fatal("no gap")
+		}
+		if diff := sameGap(&pmapi.Gap{Names: []pmapi.NameChange{{Name: "a", Was: 1, Is: 2}}}, gap); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if err := ask("Fetch").ask(t.Context(), c, 7); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A context that survives keeps what it has handed out, each thing once.
+func TestSurviveMemory(t *testing.T) {
+	const n = 10_000
+	names, ids := make([]string, n), make([]pdu.PMID, n)
+	for i := range names {
+		ids[i] = pdu.PMID(i)
+		names[i] = echoName(ids[i])
+	}
+	d := pmapi.Dialer{Survive: true}
+	c := open(t, d, answering(allFeatures, echo))
+	ask := func() {
+		_, err1 := c.Lookup(t.Context(), names...)
+		_, err2 := c.Descs(t.Context(), ids)
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := heap()
+	ask()
+	once := heap() - before
+	for range 10 {
+		ask()
+	}
+	if again := heap() - before; again > once+once/4 {
+		t.Errorf("%d bytes for what was handed out once, %d for ten times", once, again)
+	}
+	if each := once / n; each > 200 {
+		t.Errorf("%d bytes for a name and its descriptor", each)
+	} else {
+		t.Logf("%d bytes for a name and its descriptor", each)
+	}
+	runtime.KeepAlive(c)
+}
+
+// heap is what is alive.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
