@@ -82,7 +82,7 @@ func FromEnv() (*Dialer, error) {
 
 // parseSeconds reads a time-out: a number of seconds, 0 for none.
 func parseSeconds(text string) (time.Duration, bool) {
-	f, err := strconv.ParseFloat(text, 64)
+	f, err := strconv.ParseFloat(strings.TrimLeft(text, " \t"), 64)
 	switch {
 	case err != nil || !(f >= 0):
 		return 0, false
@@ -93,11 +93,11 @@ func parseSeconds(text string) (time.Duration, bool) {
 }
 
 // parsePositive reads numbers from 1 to most, separated by commas; nil if one is
-// none.
+// none. As in the C library, blanks may precede a number, and a comma may be last.
 func parsePositive(text string, most int) []int {
 	var list []int
-	for part := range strings.SplitSeq(text, ",") {
-		n, err := strconv.Atoi(part)
+	for part := range strings.SplitSeq(strings.TrimSuffix(text, ","), ",") {
+		n, err := strconv.Atoi(strings.TrimLeft(part, " \t"))
 		if err != nil || n < 1 || n > most {
 			return nil
 		}
