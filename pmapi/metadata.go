@@ -162,10 +162,8 @@ func (p *instanceReply) Decode(body []byte) error {
 	if err := p.InstanceReply.Decode(body); err != nil {
 		return err
 	}
-	switch {
-	case p.InDom != p.of.InDom:
-		return fmt.Errorf("instances of %v in place of %v: %w", p.InDom, p.of.InDom, pdu.ErrIPC)
-	case !p.all() && len(p.Instances) != 1:
+	// Its InDom says nothing: agents within the C pmcd leave it unset.
+	if !p.all() && len(p.Instances) != 1 {
 		return fmt.Errorf("%d instances in place of one: %w", len(p.Instances), pdu.ErrIPC)
 	}
 	return nil
