@@ -34,6 +34,7 @@ type Command struct {
 	Debug    []string      // names of -D
 
 	Location *time.Location // set by Start: the zone in which the tool prints times
+	Begin    time.Time      // set by Start: now
 	End      time.Time      // set by Start: when -T ends the tool, zero without
 
 	finish    string // of -T

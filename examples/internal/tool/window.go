@@ -30,6 +30,7 @@ func (c *Command) setFinish(v string) error {
 // window finds the end of a time window that begins now and has no end. Of what pmParseTimeWindow(3) takes for one, this
 // is an interval from its beginning, or before now after a minus sign.
 func (c *Command) window(now time.Time) error {
+	c.Begin = now
 	if !c.finishSet {
 		return nil
 	}
