@@ -1,6 +1,6 @@
 // Package stage is a collector for tests of tools: its clock, its instances and
 // its values are a script, the same for every client from its first fetch on, so
-// that what two tools print of it can be compared byte for byte.
+// that what two tools print of it can be compared byte for byte. A Suite does so.
 package stage
 
 import (

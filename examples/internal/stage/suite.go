@@ -1,0 +1,113 @@
+package stage
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+)
+
+// A Case is a run of a tool before a play.
+type Case struct {
+	Title string // in the golden file; empty for the arguments
+	Play  Play
+	Env   []string
+	Args  []string // after -h and the play's address
+}
+
+func (c Case) title() string {
+	if c.Title != "" {
+		return c.Title
+	}
+	return strings.Join(c.Args, " ")
+}
+
+// A Suite compares a tool of ours with the one of the real PCP that has its name. What that prints is in a golden file:
+//
+//	$ TITLE
+//	1 a line on standard output|
+//	2 a line on standard error|
+//	= exit status
+type Suite struct {
+	Tool    string
+	Golden  string
+	Cases   []Case
+	Differs map[string]string // titles of cases in which ours differs on purpose, and why
+}
+
+// Test compares what ours prints with the golden file.
+func (s *Suite) Test(t *testing.T) {
+	want, got := s.read(t), s.run(t, pcptest.Build(t, "./examples/"+s.Tool))
+	for _, c := range s.Cases {
+		title := c.title()
+		diff, why := cmp.Diff(want[title], got[title]), s.Differs[title]
+		switch {
+		case why == "" && diff != "":
+			t.Errorf("%s %s (-PCP +ours):\n%s", s.Tool, title, diff)
+		case why != "" && diff == "":
+			t.Errorf("%s %s: no longer differs: %s", s.Tool, title, why)
+		}
+	}
+	if len(want) != len(s.Cases) {
+		t.Errorf("%d cases, but %d in %s: record it anew", len(s.Cases), len(want), s.Golden)
+	}
+}
+
+// TestInterop checks that the golden file has what the installed tool prints, or with update makes it so.
+func (s *Suite) TestInterop(t *testing.T, update bool) {
+	pcptest.Need(t, s.Tool)
+	got := s.run(t, s.Tool)
+	if update {
+		var b strings.Builder
+		for _, c := range s.Cases {
+			b.WriteString("$ " + c.title() + "\n" + got[c.title()])
+		}
+		if err := os.WriteFile(s.Golden, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(s.read(t), got); diff != "" {
+		t.Errorf("(-%s +%s):\n%s", s.Golden, s.Tool, diff)
+	}
+}
+
+// run is what a program prints, by the titles of the cases.
+func (s *Suite) run(t *testing.T, program string) map[string]string {
+	t.Helper()
+	got := map[string]string{}
+	for _, c := range s.Cases {
+		if _, twice := got[c.title()]; twice {
+			t.Fatalf("two cases %q", c.title())
+		}
+		argv := append([]string{program, "-h", Start(t, c.Play)}, c.Args...)
+		stdout, stderr, status := pcptest.Run(t, c.Env, "", argv...)
+		var b strings.Builder
+		for i, text := range []string{stdout, stderr} {
+			for l := range strings.Lines(text) {
+				fmt.Fprintf(&b, "%d %s|\n", i+1, strings.TrimSuffix(l, "\n"))
+			}
+		}
+		fmt.Fprintf(&b, "= %d\n", status)
+		got[c.title()] = b.String()
+	}
+	return got
+}
+
+func (s *Suite) read(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(s.Golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for part := range strings.SplitSeq("\n"+string(text), "\n$ ") {
+		if title, printed, ok := strings.Cut(part, "\n"); ok {
+			want[title] = strings.TrimSuffix(printed, "\n") + "\n"
+		}
+	}
+	return want
+}
