@@ -69,7 +69,7 @@ func main() {
 	pc := c.Dial(ctx, spec.Source)
 	defer pc.Close()
 	c.Start(ctx, pc)
-	m := c.find(ctx, pc, spec.Metric)
+	m := c.find(ctx, pc, spec)
 	if c.filter != nil {
 		c.store(ctx, m)
 	}
@@ -98,9 +98,6 @@ func (c *command) metric(operands []string) pmapi.MetricSpec {
 	case c.delay:
 		c.Usage("pmval: delay can only be used with archives\n")
 	}
-	if len(spec.Instances) > 0 {
-		c.instances = spec.Instances
-	}
 	return spec
 }
 
@@ -115,7 +112,7 @@ func (c *command) printer(ctx context.Context, m *metric) *printer {
 		p.interval = defaultInterval
 	}
 	if p.samples < 0 && !c.End.IsZero() {
-		p.samples = max(0, int(c.End.Sub(c.Begin)/p.interval)+1)
+		p.samples = max(0, int(c.End.Sub(c.Begin).Seconds()/p.interval.Seconds()+1))
 	}
 	_, p.wrap = os.LookupEnv("PCP_COUNTER_WRAP")
 	return p

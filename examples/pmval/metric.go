@@ -22,19 +22,23 @@ type metric struct {
 }
 
 // find looks up the metric and its instances. It ends the program if that fails.
-func (c *command) find(ctx context.Context, pc *pmapi.Context, name string) *metric {
-	m := &metric{pc: pc, name: name}
-	ids, err := pc.Lookup(ctx, name)
+func (c *command) find(ctx context.Context, pc *pmapi.Context, spec pmapi.MetricSpec) *metric {
+	m := &metric{pc: pc, name: spec.Metric}
+	ids, err := pc.Lookup(ctx, m.name)
 	if err != nil {
-		c.Fatal("pmLookupName(%s): %s", name, tool.Reason(err))
+		c.Fatal("pmLookupName(%s): %s", m.name, tool.Reason(err))
 	}
 	if m.desc, err = pc.Desc(ctx, ids[0]); err != nil {
 		c.Fatal("pmLookupDesc: %s", tool.Reason(err))
 	}
 	switch {
-	case m.desc.InDom == pdu.NoInDom:
+	case m.desc.InDom == pdu.NoInDom && len(spec.Instances) > 0:
+		c.Fatal("%s: singular metrics do not have instances", m.name)
+	case m.desc.InDom == pdu.NoInDom: // whatever -i says
+	case len(spec.Instances) > 0:
+		c.choose(ctx, m, spec.Instances)
 	case c.instances != nil:
-		c.choose(ctx, m)
+		c.choose(ctx, m, c.instances)
 	default:
 		if err := m.lookAgain(ctx); err != nil {
 			c.Fatal("%v", err)
@@ -45,9 +49,9 @@ func (c *command) find(ctx context.Context, pc *pmapi.Context, name string) *met
 
 // choose makes columns of the instances that were named, and has only their values fetched. They are labelled as they
 // were named. An empty list makes no column.
-func (c *command) choose(ctx context.Context, m *metric) {
+func (c *command) choose(ctx context.Context, m *metric, names []string) {
 	m.chosen = true
-	for _, name := range c.instances {
+	for _, name := range names {
 		id, err := m.pc.InstID(ctx, m.desc.InDom, name)
 		if err != nil {
 			c.Fatal("instance %s not available", name)

@@ -41,7 +41,7 @@ func (c *Command) window(now time.Time) error {
 	text = strings.TrimPrefix(text, "+")
 	interval, before := strings.CutPrefix(text, "-")
 	if strings.Trim(interval, blanks) == "" {
-		c.End = now
+		c.End = now.Add(-1) // so that nothing is left, not even a first sample
 		return nil
 	}
 	d, err := pmapi.ParseInterval(interval)
