@@ -74,7 +74,7 @@ func (p *printer) header() {
 	} else {
 		fmt.Fprintf(p.out, "samples:   %d\n", p.samples)
 	}
-	if p.samples < 0 || p.samples > 1 {
+	if p.samples > 1 {
 		fmt.Fprintf(p.out, "interval:  %.2f sec\n", p.interval.Seconds())
 	}
 	p.out.Flush()

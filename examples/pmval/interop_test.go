@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/examples/internal/stage"
+	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A result is what a run leaves behind.
+type result struct {
+	Stdout, Stderr string
+	Status         int
+}
+
+func run(t *testing.T, program string, args ...string) result {
+	t.Helper()
+	stdout, stderr, status := pcptest.Run(t, nil, "", append([]string{program}, args...)...)
+	return result{stdout, stderr, status}
+}
+
+// TestInteropConstant compares what does not move with what the real pmval prints, byte for byte.
+func TestInteropConstant(t *testing.T) {
+	pcptest.Need(t, "pmval", "pmcd")
+	ours := pcptest.Build(t, "./examples/pmval")
+	host := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample", "linux"}}).Host()
+	for line := range strings.Lines(strings.TrimSpace(`
+sample.long.bin_ctr
+sample.ulong.bin_ctr -r
+sample.longlong.bin_ctr -w 9
+sample.double.bin_ctr -w 3
+sample.float.bin_ctr -f 2
+sample.float.bin -f 1 -w 3
+sample.bogus_bin
+sample.part_bin -i bin-100,bin-200
+sample.needprofile
+sample.bad.fetch.again
+sample.hordes.one
+sample.darkness
+sample.lights
+sample.dynamic.counter
+sample.not_ready
+sample.scale_step.none_up -s 1
+sample.long.write_me -x 0x11
+sample.ulonglong.write_me -x -1
+sample.string.write_me -x nothing
+sample.bin -x 17
+sample.bin -x 100 -i bin-100,bin-200
+sample.seconds -x 3
+sample.long.one -z
+sample.event.no_indom_records -s 0 -z
+hinv.ncpu
+kernel.uname.sysname
+pmcd.agent.status
+pmcd.numagents -r
+`)) {
+		args := append([]string{"-h", host, "-t", "10msec", "-s", "3"}, strings.Fields(line)...)
+		if diff := cmp.Diff(run(t, "pmval", args...), run(t, ours, args...)); diff != "" {
+			t.Errorf("pmval %s (-PCP +ours):\n%s", line, diff)
+		}
+	}
+}
+
+// TestInteropMoving compares the layout of what moves.
+func TestInteropMoving(t *testing.T) {
+	pcptest.Need(t, "pmval", "pmcd")
+	ours := pcptest.Build(t, "./examples/pmval")
+	host := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample", "linux"}}).Host()
+	number := regexp.MustCompile(` *[-+]?\d[\d.]*(E[-+]\d+)? *`)
+	for line := range strings.Lines(strings.TrimSpace(`
+kernel.all.load
+kernel.all.load[1,15] -f 3
+kernel.all.pswitch
+kernel.percpu.cpu.user -f 2
+kernel.percpu.cpu.user -r
+kernel.all.uptime
+mem.util.free -X
+disk.all.total -w 30
+sample.milliseconds
+sample.drift
+sample.colour
+sample.proc.exec -i init -s 1
+sample.event.records -Z CET-1
+sample.event.highres_records -z
+`)) {
+		args := append([]string{"-h", host, "-t", "50msec", "-s", "3"}, strings.Fields(line)...)
+		layout := func(program string) result {
+			if strings.Contains(line, "event") {
+				run(t, "pmstore", "-h", host, "sample.event.reset", "0")
+				run(t, "pmstore", "-h", host, "sample.event.reset_highres", "0")
+			}
+			r := run(t, program, args...)
+			head, rows, _ := strings.Cut(r.Stdout, "interval:")
+			r.Stdout = head + number.ReplaceAllString(rows, "N")
+			return r
+		}
+		if diff := cmp.Diff(layout("pmval"), layout(ours)); diff != "" {
+			t.Errorf("pmval %s (-PCP +ours):\n%s", line, diff)
+		}
+	}
+}
+
+// TestInteropLoss ends pmcd while programs look at it.
+func TestInteropLoss(t *testing.T) {
+	pcptest.Need(t, "pmval", "pmcd")
+	for _, metric := range []string{"sample.long.one", "sample.long.bin", "sample.long.bin_ctr"} {
+		t.Run(metric, func(t *testing.T) {
+			want := lose(t, pcptest.Tool(t, "pmval"), metric)
+			got := lose(t, pcptest.Build(t, "./examples/pmval"), metric)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-PCP +ours):\n%s", diff)
+			}
+			if want.Status != 1 || !strings.Contains(want.Stderr, "IPC protocol failure") {
+				t.Errorf("pmval did not lose its pmcd: %+v", want)
+			}
+		})
+	}
+}
+
+// lose runs a program until there are some rows, and ends its pmcd. Of equal rows one is left.
+func lose(t *testing.T, program, metric string) result {
+	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"sample"}})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "-h", pmcd.Host(), "-t", "20msec", metric)
+	cmd.Env = pcptest.Env()
+	out, errs := &lines{}, &lines{}
+	cmd.Stdout, cmd.Stderr = out, errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for out.count() < 12 && ctx.Err() == nil {
+		time.Sleep(10 * time.Millisecond)
+	}
+	pmcd.Stop()
+	err := cmd.Wait()
+	if ctx.Err() != nil {
+		t.Fatalf("%s did not end: %v", program, err)
+	}
+	var distinct []string
+	for l := range strings.Lines(out.String()) {
+		if len(distinct) == 0 || distinct[len(distinct)-1] != l {
+			distinct = append(distinct, l)
+		}
+	}
+	return result{strings.Join(distinct, ""), errs.String(), cmd.ProcessState.ExitCode()}
+}
+
+// lines are what a program writes.
+type lines struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(b)
+}
+
+func (l *lines) count() int { return strings.Count(l.String(), "\n") }
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+// TestPace has a slow collector: samples are taken at the interval all the same.
+func TestPace(t *testing.T) {
+	const interval, delay, n = 100 * time.Millisecond, 60 * time.Millisecond, 10
+	var mu sync.Mutex
+	var times []time.Time
+	p := stage.Play{Metrics: []stage.Metric{{Name: "slow", Desc: pdu.Desc{PMID: pdu.MakePMID(400, 0, 0), Type: pdu.Type32, Sem: pdu.SemInstant, InDom: pdu.NoInDom},
+		Values: func(_ int, w *pdu.ResultWriter) {
+			mu.Lock()
+			times = append(times, time.Now())
+			mu.Unlock()
+			time.Sleep(delay)
+			w.Int32(pdu.NoInst, 1)
+		}}}}
+	started := time.Now()
+	r := run(t, pcptest.Build(t, "./examples/pmval"), "-h", stage.Start(t, p), "-t", fmt.Sprint(interval.Seconds()), "-s", fmt.Sprint(n), "slow")
+	if r.Status != 0 || strings.Count(r.Stdout, "\n          1") != n || len(times) != n {
+		t.Fatalf("%d fetches: %+v", len(times), r)
+	}
+	if took := times[n-1].Sub(times[0]); took < (n-1)*interval-delay || took > (n-1)*interval+(n-1)*delay/2 {
+		t.Errorf("%d samples took %v, want %v", n, took, (n-1)*interval)
+	}
+	if first := times[0].Sub(started); first > interval*8 {
+		t.Errorf("the first came after %v", first)
+	}
+}
