@@ -14,7 +14,10 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-const defaultInterval = time.Second
+const (
+	defaultInterval = time.Second
+	maxWidth        = 1 << 20 // of a column; nobody wants one of gigabytes
+)
 
 // A command is the command line.
 type command struct {
@@ -108,6 +111,7 @@ func (c *command) printer(ctx context.Context, m *metric) *printer {
 		style: c.style, rates: m.desc.Sem == pdu.SemCounter && !c.raw,
 		host: m.pc.HostName(ctx), zone: c.Location, noted: c.ZoneSet || c.HostZone, samples: c.Samples, interval: c.Interval, end: c.End,
 	}
+	p.style.width = min(p.style.width, maxWidth)
 	if p.interval == 0 {
 		p.interval = defaultInterval
 	}

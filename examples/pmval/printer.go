@@ -136,8 +136,12 @@ func (p *printer) labels() {
 	p.buf = b
 }
 
-// row prints values, one for each column, of which cell says what they are, and below it those without a column.
-func (p *printer) row(set pdu.ValueSet, cell func(b []byte, i, width int) ([]byte, bool)) {
+// A cell appends what there is to say about the value at an index of a set, in a field of a width. It reports false if
+// that is nothing.
+type cell func(b []byte, i, width int) ([]byte, bool)
+
+// row prints a cell for each column, and below them those without a column.
+func (p *printer) row(set pdu.ValueSet, cell cell) {
 	b := p.buf[:0]
 	missing := func() { b = cnum.Pad(append(b, '?'), len(b), p.style.width) }
 	ok := false
@@ -169,7 +173,7 @@ func (p *printer) row(set pdu.ValueSet, cell func(b []byte, i, width int) ([]byt
 }
 
 // warn tells of values that have no column.
-func (p *printer) warn(b []byte, set pdu.ValueSet, cell func(b []byte, i, width int) ([]byte, bool)) []byte {
+func (p *printer) warn(b []byte, set pdu.ValueSet, cell cell) []byte {
 	if p.chosen {
 		return b
 	}
