@@ -111,6 +111,17 @@ sample.event.highres_records -z
 	}
 }
 
+// TestInteropIdentity has a collector tell who asks.
+func TestInteropIdentity(t *testing.T) {
+	pcptest.Need(t, "pmcd")
+	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd"}})
+	ours := pcptest.Build(t, "./examples/pmval")
+	r := run(t, ours, "-h", pmcd.Host(), "-s", "1", "pmcd.client.whoami")
+	if want := ") " + ours + " -h " + pmcd.Host() + " -s 1 pmcd.client.whoami\""; !strings.Contains(r.Stdout, want) {
+		t.Errorf("no %s in %+v", want, r)
+	}
+}
+
 // TestInteropLoss ends pmcd while programs look at it.
 func TestInteropLoss(t *testing.T) {
 	pcptest.Need(t, "pmval", "pmcd")

@@ -71,6 +71,7 @@ func main() {
 	spec := c.metric(c.Parse(os.Args[1:]))
 	pc := c.Dial(ctx, spec.Source)
 	defer pc.Close()
+	identify(ctx, pc)
 	c.Start(ctx, pc)
 	m := c.find(ctx, pc, spec)
 	if c.filter != nil {
