@@ -80,7 +80,7 @@ func cpus(steps ...int64) values {
 }
 
 func suite() *stage.Suite {
-	s := &stage.Suite{Tool: "pmclient", Golden: "testdata/stage.txt", Differs: map[string]string{
+	s := &stage.Suite{Tool: "pmclient", Golden: "testdata/stage", Differs: map[string]string{
 		"an error of mem.freemem": "the real one does not need the value before, but asks for it",
 		"without all but one":     "the real one writes the first of the messages to standard output",
 	}}

@@ -15,7 +15,7 @@ import (
 var update = flag.Bool("update", false, "record what the real pmval prints")
 
 func suite(t *testing.T) *stage.Suite {
-	s := &stage.Suite{Tool: "pmval", Golden: "testdata/stage.txt", Differs: map[string]string{
+	s := &stage.Suite{Tool: "pmval", Golden: "testdata/stage", Differs: map[string]string{
 		"-s 12 c.string":      "the real one names a function of its own",
 		"-s 1 -x 5 v.i.empty": "the real one sends what has no values",
 	}}

@@ -1,8 +1,10 @@
 package stage
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -26,7 +28,7 @@ func (c Case) title() string {
 	return strings.Join(c.Args, " ")
 }
 
-// A Suite compares a tool of ours with the one of the real PCP that has its name. What that prints is in a golden file:
+// A Suite compares a tool of ours with the one of the real PCP that has its name. What that prints is in golden files:
 //
 //	$ TITLE
 //	1 a line on standard output|
@@ -34,7 +36,7 @@ func (c Case) title() string {
 //	= exit status
 type Suite struct {
 	Tool    string
-	Golden  string
+	Golden  string // a directory: files may not be large
 	Cases   []Case
 	Differs map[string]string // titles of cases in which ours differs on purpose, and why
 }
@@ -62,13 +64,7 @@ func (s *Suite) TestInterop(t *testing.T, update bool) {
 	pcptest.Need(t, s.Tool)
 	got := s.run(t, s.Tool)
 	if update {
-		var b strings.Builder
-		for _, c := range s.Cases {
-			b.WriteString("$ " + c.title() + "\n" + got[c.title()])
-		}
-		if err := os.WriteFile(s.Golden, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		s.write(t, got)
 	}
 	if diff := cmp.Diff(s.read(t), got); diff != "" {
 		t.Errorf("(-%s +%s):\n%s", s.Golden, s.Tool, diff)
@@ -97,16 +93,49 @@ func (s *Suite) run(t *testing.T, program string) map[string]string {
 	return got
 }
 
+// largeGolden is how many bytes of a golden file are enough.
+const largeGolden = 64 << 10
+
+// write records what was printed, in the place of all golden files.
+func (s *Suite) write(t *testing.T, printed map[string]string) {
+	t.Helper()
+	if err := errors.Join(os.RemoveAll(s.Golden), os.MkdirAll(s.Golden, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	files := 0
+	flush := func() {
+		if err := os.WriteFile(filepath.Join(s.Golden, fmt.Sprintf("%02d.txt", files)), []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		b.Reset()
+		files++
+	}
+	for _, c := range s.Cases {
+		b.WriteString("$ " + c.title() + "\n" + printed[c.title()])
+		if b.Len() > largeGolden {
+			flush()
+		}
+	}
+	flush()
+}
+
 func (s *Suite) read(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile(s.Golden)
+	files, err := filepath.Glob(filepath.Join(s.Golden, "*.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{}
-	for part := range strings.SplitSeq("\n"+string(text), "\n$ ") {
-		if title, printed, ok := strings.Cut(part, "\n"); ok {
-			want[title] = strings.TrimSuffix(printed, "\n") + "\n"
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for part := range strings.SplitSeq("\n"+string(text), "\n$ ") {
+			if title, printed, ok := strings.Cut(part, "\n"); ok && title != "" {
+				want[title] = strings.TrimSuffix(printed, "\n") + "\n"
+			}
 		}
 	}
 	return want
