@@ -72,7 +72,7 @@ func readTail(c *wire.Cursor, field string) string {
 // An InstanceReply is INSTANCE. In the answer to a question by id, the entry
 // has the ID NoInst and the name; by name, the id and no name; for all, both.
 //
-//	12  uint32  InDom
+//	12  uint32  InDom: do not rely on it, agents within the C pmcd leave it unset
 //	16  int32   number
 //	20  …       each: int32 ID · int32 length · name, padded
 type InstanceReply struct {

@@ -15,7 +15,7 @@ import (
 // PMIDs of names (Lookup, Names), descriptors (Desc, Descs) and instance domains
 // (Instances) that it has given, which it keeps for that as long as it lives.
 // Requests that come while there is no connection fail as those of other contexts
-// do.
+// do. To connect again and to look takes of the time of the request that does it.
 //
 // The first Fetch on the new connection fails with the Gap, so that values before
 // and after it are not taken for neighbours; the next goes on. Gaps without a Fetch
