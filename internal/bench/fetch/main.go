@@ -99,7 +99,8 @@ func (l *load) run(ctx context.Context, list, prefix string, n int) error {
 	stop.Store(true)
 	elapsed, server := time.Since(start), serverCPU(l.pid)-before
 	done.Wait()
-	l.print(workers, int(failed.Load()), elapsed, server)
+	own := ownCPU() // what follows is not the client's
+	l.print(workers, int(failed.Load()), elapsed, own, server)
 	return nil
 }
 
@@ -138,7 +139,7 @@ func (w *worker) work(ctx context.Context, c *pmapi.Context, ids []pdu.PMID, sto
 	}
 }
 
-func (l *load) print(workers []worker, failed int, elapsed, server time.Duration) {
+func (l *load) print(workers []worker, failed int, elapsed, own, server time.Duration) {
 	var all []time.Duration
 	values, errors := 0, 0
 	for _, w := range workers {
@@ -154,7 +155,7 @@ func (l *load) print(workers []worker, failed int, elapsed, server time.Duration
 	fetches := float64(len(all))
 	fmt.Printf("bench=fetch label=%s conns=%d failed=%d metrics=%d values=%d rate=%.0f p50_us=%.1f p99_us=%.1f max_us=%.0f cli_us=%.1f errors=%d",
 		l.label, len(workers), failed, len(l.ids), values, fetches/elapsed.Seconds(),
-		us(all[len(all)/2]), us(all[len(all)*99/100]), us(all[len(all)-1]), us(ownCPU())/fetches, errors)
+		us(all[len(all)/2]), us(all[len(all)*99/100]), us(all[len(all)-1]), us(own)/fetches, errors)
 	if l.pid != 0 {
 		fmt.Printf(" srv_us=%.1f", us(server)/fetches)
 	}
