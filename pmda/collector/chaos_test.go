@@ -165,56 +165,6 @@ func (c *chaos) expectLines(addr string, least, most int) {
 	c.lines[addr] = [2]int{l[0] + least, l[1] + most}
 }
 
-// A metronome beats every few milliseconds and notes how late it was: what the
-// machine, not the collector, made everybody wait.
-type metronome struct {
-	mu    sync.Mutex
-	beats [8192]beat // the latest, in a ring
-	next  int
-}
-
-type beat struct {
-	at   time.Time
-	late time.Duration
-}
-
-const metronomeBeat = 5 * time.Millisecond
-
-func (m *metronome) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		due := time.Now().Add(metronomeBeat)
-		time.Sleep(metronomeBeat)
-		now := time.Now()
-		m.mu.Lock()
-		m.beats[m.next%len(m.beats)] = beat{now, now.Sub(due)}
-		m.next++
-		m.mu.Unlock()
-	}
-}
-
-// slack is the allowance for an answer that was waited for from start to end.
-// Between the request and the answer some half a dozen goroutines and processes
-// have to be scheduled one after the other, each of which may be as late as the
-// latest beat of that time. A beat that is due, but has not come, counts as well.
-func (m *metronome) slack(start, end time.Time) time.Duration {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var worst time.Duration
-	var last time.Time
-	for _, b := range &m.beats {
-		if b.at.After(last) {
-			last = b.at
-		}
-		if !b.at.Before(start) && b.at.Add(-b.late).Before(end) {
-			worst = max(worst, b.late)
-		}
-	}
-	if !last.IsZero() {
-		worst = max(worst, end.Sub(last)-metronomeBeat)
-	}
-	return 6 * worst
-}
-
 // A chaosLog keeps what matters of the log.
 type chaosLog struct {
 	slog.Handler
@@ -298,7 +248,7 @@ func runChaos(t *testing.T, duration time.Duration, seed uint64) *chaos {
 	defer cancel()
 	c := &chaos{
 		t: t, seed: seed, ctx: ctx, timeout: chaosTimeout, think: chaosThink, luck: newDice(seed, 0),
-		metronome: new(metronome), log: newChaosLog(), counts: map[string]int{}, lines: map[string][2]int{},
+		metronome: newMetronome(), log: newChaosLog(), counts: map[string]int{}, lines: map[string][2]int{},
 		healthy: []pdu.Domain{10, 11, 12}, outside: 12, hotheads: []pdu.Domain{20, 21, 22}, ruffians: []pdu.Domain{30, 31, 32},
 	}
 	c.domains = slices.Concat(c.healthy, c.hotheads, c.ruffians)

@@ -262,7 +262,7 @@ func TestStoppedAgent(t *testing.T) {
 	if diff := cmp.Diff(fine, g.fetch(mine, inside, outside)); diff != "" {
 		t.Fatalf("at first (-want +got):\n%s", diff)
 	}
-	beat := new(metronome)
+	beat := newMetronome()
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { beat.run(ctx) })
