@@ -59,10 +59,15 @@ func (h *host) serve(up dialFunc) {
 }
 
 // kill breaks the connections there are, and refuses others.
-func (h *host) kill() {
+func (h *host) kill() { h.replace(nil) }
+
+// restart breaks the connections there are, and lets others succeed.
+func (h *host) restart(f func(p *pdutest.Peer)) { h.replace(serve(h.t, f)) }
+
+func (h *host) replace(up dialFunc) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.up = nil
+	h.up = up
 	for _, c := range h.conns {
 		c.Close()
 	}

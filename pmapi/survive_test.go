@@ -207,8 +207,7 @@ type event struct {
 const kinds = 13 // of events
 
 func (s *survivor) restart() {
-	s.host.kill()
-	s.host.start(answering(s.features, s.w.answer(s.features)))
+	s.host.restart(answering(s.features, s.w.answer(s.features)))
 	s.dead = true
 }
 
@@ -529,8 +528,7 @@ func TestGapIsToldOnce(t *testing.T) {
 		const kills = 10
 		for range kills {
 			time.Sleep(100 * time.Millisecond)
-			h.kill()
-			h.start(answering(allFeatures, echo))
+			h.restart(answering(allFeatures, echo))
 		}
 		time.Sleep(100 * time.Millisecond)
 		stop()
@@ -571,8 +569,7 @@ func TestSurviveProfile(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		told = nil
-		h.kill()
-		h.start(f)
+		h.restart(f)
 		for ask("Fetch").ask(t.Context(), c, 7) != nil { // of the loss, of the gap
 			if len(told) > 0 {
 				t.Fatal("told too soon")
