@@ -266,19 +266,31 @@ func (s ValueSet) Inst(i int) InstID {
 // values that travel in place, which with TypeUnknown are read as Type32; a
 // block has its own. A value whose block breaks the layout is an Atom of TypeUnknown, for which As gives ErrIPC.
 func (s ValueSet) Atom(i int, t Type) Atom {
-	word := binary.BigEndian.Uint32(s.buf[s.off+i*valueLen+4:])
-	if s.form == valInsitu {
+	return atomAt(s.buf, s.form, binary.BigEndian.Uint32(s.buf[s.off+i*valueLen+4:]), t)
+}
+
+// atomAt is the value of type t whose word it is given.
+func atomAt(buf []byte, form uint8, word uint32, t Type) Atom {
+	if form == valInsitu {
 		return insituAtom(t, word)
 	}
-	off, n, ok := s.block(i)
+	const eight = blockHeadLen + 8
+	if at := int64(word)*4 - HeaderLen; at >= 0 && at+eight <= int64(len(buf)) {
+		b := (*[eight]byte)(buf[at:])
+		head := binary.BigEndian.Uint32(b[:])
+		if bt := Type(head >> 24); head&maxBlockLen == eight && (bt == TypeU64 || bt == Type64 || bt == TypeDouble) {
+			return Atom{Type: bt, bits: binary.BigEndian.Uint64(b[blockHeadLen:])}
+		}
+	}
+	off, n, ok := blockAt(buf, word)
 	if !ok {
 		return malformedAtom
 	}
-	bt := Type(s.buf[off])
+	bt := Type(buf[off])
 	if bt == TypeUnknown || bt == Type32 { // what agents that leave the type out send
 		bt = t
 	}
-	a, err := blockAtom(bt, s.buf[off+blockHeadLen:off+n:off+n])
+	a, err := blockAtom(bt, buf[off+blockHeadLen:off+n:off+n])
 	if err != nil {
 		return malformedAtom
 	}
@@ -299,12 +311,15 @@ func (s ValueSet) All(t Type) iter.Seq2[InstID, Atom] {
 // block finds the block of the value at index i: where it starts in buf and its
 // length with its header.
 func (s ValueSet) block(i int) (off, n int, ok bool) {
-	index := binary.BigEndian.Uint32(s.buf[s.off+i*valueLen+4:])
+	return blockAt(s.buf, binary.BigEndian.Uint32(s.buf[s.off+i*valueLen+4:]))
+}
+
+func blockAt(buf []byte, index uint32) (off, n int, ok bool) {
 	at := int64(index)*4 - HeaderLen
-	if at < 0 || at > int64(len(s.buf)-blockHeadLen) {
+	if at < 0 || at > int64(len(buf)-blockHeadLen) {
 		return 0, 0, false
 	}
 	off = int(at)
-	n = int(binary.BigEndian.Uint32(s.buf[off:]) & maxBlockLen)
-	return off, n, n >= blockHeadLen && wire.Pad4(n) <= len(s.buf)-off
+	n = int(binary.BigEndian.Uint32(buf[off:]) & maxBlockLen)
+	return off, n, n >= blockHeadLen && wire.Pad4(n) <= len(buf)-off
 }

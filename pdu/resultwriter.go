@@ -424,15 +424,15 @@ func (p *highResPDU) Append(b []byte) ([]byte, error) {
 
 // insituAtom is the value in a word. Type float is what very old agents send.
 func insituAtom(t Type, word uint32) Atom {
+	bits := uint64(word)
 	switch t {
+	case TypeU32, TypeFloat:
 	case Type32, TypeUnknown:
-		return Int32(int32(word))
-	case TypeFloat:
-		return Atom{Type: TypeFloat, bits: uint64(word)}
-	case TypeU32:
-		return Uint32(word)
+		t, bits = Type32, uint64(int64(int32(word)))
+	default:
+		t, bits = TypeUnknown, 0
 	}
-	return malformedAtom
+	return Atom{Type: t, bits: bits}
 }
 
 // malformedAtom stands for a value that the layout does not hold.
