@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -35,7 +36,8 @@ type Context struct {
 
 	turn    chan struct{} // filled by whoever uses backoff, handed and the link
 	backoff backoff
-	handed  *handed // what a context that survives has handed out, or nil
+	handed  *handed       // what a context that survives has handed out, or nil
+	renames atomic.Uint64 // how often a fetch told that names may stand for other metrics
 
 	mu      sync.Mutex
 	link    *link // nil when there is none

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmns"
 )
 
@@ -112,7 +111,7 @@ func (d *Dialer) Local(ctx context.Context, srv DialContexter) (*Context, error)
 func (n Dialer) newContext(ctx context.Context, name string, open opener) (*Context, error) {
 	c := &Context{
 		dialer: n, open: open, name: name, local: n.Names,
-		turn: make(chan struct{}, 1), profile: new(pdu.Profile),
+		turn: make(chan struct{}, 1), profile: everything,
 	}
 	if n.Survive {
 		c.handed = newHanded()

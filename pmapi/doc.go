@@ -61,4 +61,8 @@
 //	pmFetch, pmFetchHighRes                Context.Fetch
 //	pmStore                                Context.Store
 //	pmExtractValue, pmMergeLabelSets       pdu.As, pdu.MergeLabels
+//	pmCreateFetchGroup, pmClearFetchGroup  Context.Group
+//	pmExtendFetchGroup_item, …_indom       Add, AddSet
+//	pmExtendFetchGroup_event               AddEvents
+//	pmFetchGroup, …_timestamp              Group.Fetch, Group.Every
 package pmapi

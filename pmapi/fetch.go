@@ -43,7 +43,18 @@ func (c *Context) fetch(ctx context.Context, ids []pdu.PMID, r *pdu.Result) erro
 	if gap := c.handed.takeGap(); gap != nil {
 		return c.end(ctx, l, gap)
 	}
-	return c.end(ctx, l, l.fetchValues(ids, c.currentProfile(), r))
+	return c.end(ctx, l, c.fetchOn(l, ids, c.currentProfile(), r))
+}
+
+// fetchOn fetches, and counts what is told of changes.
+func (c *Context) fetchOn(l *link, ids []pdu.PMID, profile *pdu.Profile, r *pdu.Result) error {
+	if err := l.fetchValues(ids, profile, r); err != nil {
+		return err
+	}
+	if r.Changed&renaming != 0 {
+		c.renames.Add(1)
+	}
+	return nil
 }
 
 // fetchValues tells the profile and asks for values, in one write.
@@ -108,6 +119,10 @@ func (c *Context) store(ctx context.Context, r *pdu.Result) error {
 	return c.exchange(ctx, &low, pdu.KindError, nil, nil)
 }
 
+// everything is a profile with all instances. It is one value, so that contexts and
+// groups that want all do not tell it to the collector in turns.
+var everything = new(pdu.Profile)
+
 // Profile returns the profile, which says what instances fetches return. It must
 // not be changed.
 func (c *Context) Profile() *pdu.Profile { return c.currentProfile() }
@@ -116,9 +131,10 @@ func (c *Context) Profile() *pdu.Profile { return c.currentProfile() }
 // begun yet; nil means all instances. The context keeps a copy.
 func (c *Context) SetProfile(p *pdu.Profile) {
 	if p == nil {
-		p = new(pdu.Profile)
+		p = everything
+	} else {
+		p = p.Clone()
 	}
-	p = p.Clone()
 	c.mu.Lock()
 	c.profile = p
 	c.mu.Unlock()

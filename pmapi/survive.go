@@ -18,6 +18,7 @@ type handed struct {
 	descs  map[pdu.PMID]pdu.Desc
 	insts  map[pdu.InDom][]pdu.Instance // by number
 	gap    *Gap                         // to be reported
+	latest *Gap                         // the same, reported or not
 	lostAt time.Time
 	cause  error
 }
@@ -95,7 +96,7 @@ func (h *handed) note(g *Gap) {
 	for _, c := range g.InDoms {
 		h.insts[c.InDom] = slices.Clone(c.Is) // the caller may change the other
 	}
-	h.gap, h.lostAt, h.cause = g, time.Time{}, nil
+	h.gap, h.latest, h.lostAt, h.cause = g, g, time.Time{}, nil
 }
 
 // recall goes back before the gap that has not been reported yet, which becomes

@@ -1,0 +1,173 @@
+package pmapi_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector"
+)
+
+// clockwork is a group of a metric whose fetches take as long as a test says, one
+// after the other, then nothing.
+func clockwork(t *testing.T, d pmapi.Dialer, takes ...time.Duration) *pmapi.Group {
+	t.Helper()
+	a := &pmda.Agent{Name: "clock", Domain: 402}
+	pmda.Register(a, pmda.Metric[uint32]{Name: "clock.fetches", Value: func(ctx context.Context, _ *pmda.Request, _ pdu.Instance) (uint32, error) {
+		if len(takes) > 0 {
+			take := takes[0]
+			takes = takes[1:]
+			select {
+			case <-time.After(take):
+			case <-ctx.Done():
+			}
+		}
+		return 1, nil
+	}})
+	srv := &collector.Server{Timeout: -1}
+	if err := srv.Add(a); err != nil {
+		t.Fatal(err)
+	}
+	c, err := d.Local(t.Context(), srv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Close()
+		if err := srv.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	g := c.Group()
+	pmapi.Add[uint32](g, "clock.fetches")
+	return g
+}
+
+// Fetches are at multiples of the interval, and those that are missed are left out.
+func TestEvery(t *testing.T) {
+	const s = time.Second
+	for _, tt := range []struct {
+		name     string
+		interval time.Duration
+		fetches  []time.Duration // how long they take
+		body     []time.Duration // how long the caller takes with each
+		want     []time.Duration // when the values are there
+	}{
+		{"at once", s, nil, []time.Duration{0, 0, 0}, []time.Duration{0, s, 2 * s}},
+		{"without drift", s, []time.Duration{s / 4, s / 2, s / 8}, []time.Duration{s / 4, s / 2, s / 2, 0},
+			[]time.Duration{s / 4, s + s/2, 2*s + s/8, 3 * s}},
+		{"a long fetch", s, []time.Duration{0, 5 * s / 2}, []time.Duration{0, 0, 0, 0},
+			[]time.Duration{0, s + 5*s/2, 4 * s, 5 * s}},
+		{"a long body", s, nil, []time.Duration{0, 3*s + 1, 0, 0}, []time.Duration{0, s, 5 * s, 6 * s}},
+		{"just in time", s, []time.Duration{s}, []time.Duration{0, s, s}, []time.Duration{s, s, 2 * s}},
+		{"without a pause", 0, []time.Duration{1, 2, 3}, []time.Duration{0, 5, 0}, []time.Duration{1, 3, 11}},
+		{"an interval that cannot be", -s, []time.Duration{1, 2, 3}, []time.Duration{0, 5, 0}, []time.Duration{1, 3, 11}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := clockwork(t, pmapi.Dialer{}, tt.fetches...)
+				began := time.Now()
+				var got []time.Duration
+				for now, err := range g.Every(t.Context(), tt.interval) {
+					if err != nil || now.After(time.Now()) || now.Before(began) {
+						t.Fatal(now, err)
+					}
+					got = append(got, time.Since(began))
+					time.Sleep(tt.body[len(got)-1])
+					if len(got) == len(tt.body) {
+						break
+					}
+				}
+				if diff := cmp.Diff(tt.want, got); diff != "" {
+					t.Errorf("when (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// The end of ctx is the end of the loop, in a pause and in a fetch, and no error.
+func TestEveryEnds(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		after time.Duration
+		want  int
+	}{{"before", 0, 0}, {"in a pause", 2500 * time.Millisecond, 3}, {"in a fetch", 4500 * time.Millisecond, 4}} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := clockwork(t, pmapi.Dialer{}, 0, 0, 0, 0, time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), tt.after)
+				defer cancel()
+				began, n := time.Now(), 0
+				for _, err := range g.Every(ctx, time.Second) {
+					if n++; err != nil {
+						t.Error(err)
+					}
+				}
+				if d := time.Since(began); n != tt.want || d != tt.after {
+					t.Errorf("%d fetches, in %v; want %d in %v", n, d, tt.want, tt.after)
+				}
+			})
+		})
+	}
+}
+
+// An error is yielded, and the loop goes on.
+func TestEveryFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := clockwork(t, pmapi.Dialer{RequestTimeout: time.Second}, 0, 3*time.Second/2)
+		pmapi.Add[uint32](g, "clock.nothing")
+		var errs []error
+		began := time.Now()
+		for _, err := range g.Every(t.Context(), 3*time.Second) {
+			if errs = append(errs, err); len(errs) == 4 {
+				break
+			}
+		}
+		codes := []pdu.Error{pdu.ErrName, 0, pdu.ErrTimeout, 0}
+		if !slices.EqualFunc(errs, codes, func(err error, code pdu.Error) bool { return pdu.FromError(err) == code }) {
+			t.Errorf("errors %v, want %v", errs, codes)
+		}
+		if d := time.Since(began); d != 9*time.Second {
+			t.Errorf("took %v", d)
+		}
+	})
+}
+
+// A gap is yielded too.
+func TestEveryGap(t *testing.T) {
+	s := newStage(t, pmapi.Dialer{Survive: true, Backoff: []time.Duration{0}})
+	g := s.c.Group()
+	size := pmapi.Add[uint64](g, "size", pmapi.Scale("instant"))
+	var gaps, broken, good int
+	n := 0
+	for _, err := range g.Every(t.Context(), time.Millisecond) {
+		var gap *pmapi.Gap
+		switch {
+		case errors.As(err, &gap):
+			gaps++
+		case err != nil:
+			broken++
+		default:
+			is(t, size, 1<<20, 0)
+			good++
+		}
+		if n++; n == 2 {
+			s.cut()
+		}
+		if n == 6 {
+			break
+		}
+	}
+	if gaps != 1 || broken != 1 || good != 4 {
+		t.Errorf("%d gaps, %d errors, %d good", gaps, broken, good)
+	}
+}

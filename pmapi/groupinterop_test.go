@@ -1,0 +1,613 @@
+package pmapi_test
+
+import (
+	"bufio"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// A wanted is an item, a set or the events of a group, ours and the C library's.
+// "-" is no instance and no scale.
+type wanted struct {
+	kind, metric, inst, field, scale string
+	typ                              pdu.Type
+}
+
+func (w wanted) String() string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s[%s] %s %q %v", w.kind, w.metric, w.inst, w.field, w.scale, w.typ))
+}
+
+// A filled is what one of them was given. Of what has an error, there is no value.
+type filled struct {
+	Status pdu.Error
+	Rows   []filledRow
+}
+
+type filledRow struct {
+	Status pdu.Error
+	Inst   int
+	Name   string
+	Time   string
+	Value  shown
+}
+
+// A shown is a number, a text, bytes or nil.
+type shown struct{ V any }
+
+// A cGroup is a fetch group of the C library, in a process of its own.
+type cGroup struct {
+	t      *testing.T
+	say    *bufio.Writer
+	hear   *bufio.Scanner
+	items  []wanted
+	refuse map[wanted]pdu.Error
+}
+
+func newCGroup(t *testing.T, host string, env ...string) *cGroup {
+	t.Helper()
+	pcptest.Need(t, "gcc", "/usr/include/pcp/pmapi.h")
+	program := filepath.Join(t.TempDir(), "fetchgroup")
+	if _, errs, status := pcptest.Run(t, nil, "", "gcc", "-Wall", "-o", program, filepath.Join("testdata", "fetchgroup.c"), "-lpcp"); status != 0 {
+		t.Fatal(errs)
+	}
+	cmd := exec.Command(program, host)
+	cmd.Env = append(pcptest.Env(), env...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		cmd.Wait()
+	})
+	g := &cGroup{t: t, say: bufio.NewWriter(in), hear: bufio.NewScanner(out), refuse: map[wanted]pdu.Error{}}
+	g.hear.Buffer(nil, 1<<20)
+	return g
+}
+
+func (g *cGroup) ask(fields ...string) []string {
+	g.t.Helper()
+	fmt.Fprintln(g.say, strings.Join(fields, "\t"))
+	g.say.Flush()
+	return g.line()
+}
+
+func (g *cGroup) line() []string {
+	g.t.Helper()
+	if !g.hear.Scan() {
+		g.t.Fatalf("the C program has ended: %v", g.hear.Err())
+	}
+	return strings.Split(g.hear.Text(), "\t")
+}
+
+func (g *cGroup) status(text string) pdu.Error {
+	g.t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return pdu.Error(n)
+}
+
+// add enters an item, or says why not.
+func (g *cGroup) add(w wanted) pdu.Error {
+	g.t.Helper()
+	fields := []string{w.kind, w.metric}
+	switch w.kind {
+	case "item":
+		fields = append(fields, w.inst)
+	case "event":
+		fields = append(fields, w.inst, w.field)
+	}
+	fields = append(fields, w.scale, strconv.Itoa(int(w.typ)))
+	code := g.status(g.ask(fields...)[0])
+	if code == 0 {
+		g.items = append(g.items, w)
+	}
+	return code
+}
+
+// fetch fetches, and returns what the items were given.
+func (g *cGroup) fetch() (pdu.Error, map[wanted]filled) {
+	g.t.Helper()
+	status := g.status(g.ask("fetch")[0])
+	all := map[wanted]filled{}
+	for _, w := range g.items {
+		f := g.line()
+		got := filled{Status: g.status(f[1])}
+		if w.kind == "item" {
+			got = filled{Rows: []filledRow{{Status: got.Status, Value: shown{g.value(w.typ, f[2])}}}}
+		} else {
+			n, err := strconv.Atoi(f[2])
+			if err != nil {
+				g.t.Fatal(err)
+			}
+			for range n {
+				got.Rows = append(got.Rows, g.row(w))
+			}
+		}
+		for i, r := range got.Rows {
+			if r.Status != 0 {
+				got.Rows[i].Value, got.Rows[i].Time = shown{}, ""
+			}
+		}
+		if got.Status != 0 {
+			got.Rows = nil
+		}
+		all[w] = got
+	}
+	if f := g.line(); f[0] != "." {
+		g.t.Fatalf("unexpected %q", f)
+	}
+	return status, all
+}
+
+func (g *cGroup) row(w wanted) filledRow {
+	g.t.Helper()
+	f := g.line()
+	r := filledRow{Status: g.status(f[0])}
+	if w.kind == "set" {
+		r.Inst = int(g.status(f[1]))
+		if f[2] != "-" {
+			r.Name = g.text(f[2])
+		}
+		r.Value = shown{g.value(w.typ, f[3])}
+		return r
+	}
+	r.Time, r.Value = f[1], shown{g.value(w.typ, f[2])}
+	return r
+}
+
+func (g *cGroup) text(s string) string {
+	g.t.Helper()
+	b, err := hex.DecodeString(strings.TrimPrefix(s, "="))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return string(b)
+}
+
+// value is what C has printed, as Go has it.
+func (g *cGroup) value(typ pdu.Type, s string) (v any) {
+	g.t.Helper()
+	var err error
+	switch typ {
+	case pdu.TypeString:
+		if s == "-" {
+			return nil
+		}
+		return g.text(s)
+	case pdu.TypeFloat, pdu.TypeDouble:
+		v, err = strconv.ParseFloat(strings.TrimPrefix(s, "-nan"), 64)
+		if s == "-nan" {
+			v, err = nil, nil // where there is none
+		}
+	case pdu.TypeU64:
+		v, err = strconv.ParseUint(s, 10, 64)
+	default:
+		v, err = strconv.ParseInt(s, 10, 64)
+	}
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return v
+}
+
+// enter enters an item into a group of ours, and returns what tells what it was
+// given.
+func enter(g *pmapi.Group, w wanted, opts ...pmapi.ItemOption) func() filled {
+	if w.inst != "-" {
+		opts = append(opts, pmapi.Instance(w.inst))
+	}
+	if w.scale != "-" {
+		opts = append(opts, pmapi.Scale(w.scale))
+	}
+	switch w.typ {
+	case pdu.Type32:
+		return enterAs(g, w, opts, func(v int32) any { return int64(v) })
+	case pdu.TypeU32:
+		return enterAs(g, w, opts, func(v uint32) any { return int64(v) })
+	case pdu.Type64:
+		return enterAs(g, w, opts, func(v int64) any { return v })
+	case pdu.TypeU64:
+		return enterAs(g, w, opts, func(v uint64) any { return v })
+	case pdu.TypeFloat:
+		return enterAs(g, w, opts, func(v float32) any { return float64(v) })
+	case pdu.TypeDouble:
+		return enterAs(g, w, opts, func(v float64) any { return v })
+	case pdu.TypeString:
+		return enterAs(g, w, opts, func(v string) any { return v })
+	}
+	return enterAs(g, w, opts, func(v []byte) any { return v })
+}
+
+func enterAs[T pdu.Scalar](g *pmapi.Group, w wanted, opts []pmapi.ItemOption, show func(T) any) func() filled {
+	row := func(r filledRow, v T, err error) filledRow {
+		if r.Status = pdu.FromError(err); err != nil {
+			r.Time = "" // C has none
+			return r
+		}
+		r.Value = shown{show(v)}
+		return r
+	}
+	switch w.kind {
+	case "item":
+		i := pmapi.Add[T](g, w.metric, opts...)
+		return func() filled {
+			v, err := i.Value()
+			return filled{Rows: []filledRow{row(filledRow{}, v, err)}}
+		}
+	case "set":
+		s := pmapi.AddSet[T](g, w.metric, opts...)
+		return func() filled {
+			f := filled{Status: pdu.FromError(s.Err())}
+			for i := range s.Len() {
+				inst, v, err := s.At(i)
+				f.Rows = append(f.Rows, row(filledRow{Inst: int(inst.ID), Name: inst.Name}, v, err))
+			}
+			return f
+		}
+	}
+	e := pmapi.AddEvents[T](g, w.metric, w.field, opts...)
+	return func() filled {
+		f := filled{Status: pdu.FromError(e.Err())}
+		for i := range e.Len() {
+			at, v, err := e.At(i)
+			f.Rows = append(f.Rows, row(filledRow{Time: fmt.Sprintf("%d.%09d", at.Unix(), at.Nanosecond())}, v, err))
+		}
+		return f
+	}
+}
+
+// compare wants what ours were given to be what C's were. rough says that values
+// may differ: they are then compared by their presence.
+func compare(t *testing.T, round string, w wanted, want, got filled, rough bool) {
+	t.Helper()
+	if rough {
+		for _, rows := range [][]filledRow{want.Rows, got.Rows} {
+			for i := range rows {
+				rows[i].Value = shown{}
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: %v (-C +ours):\n%s", round, w, diff)
+	}
+}
+
+// Equal compares numbers, in texts too, by all but their last digit.
+func (s shown) Equal(other shown) bool {
+	number := func(v any) (float64, bool) {
+		switch v := v.(type) {
+		case float64:
+			return v, true
+		case string:
+			f, err := strconv.ParseFloat(v, 64)
+			return f, err == nil && strings.Contains(v, "e")
+		}
+		return 0, false
+	}
+	x, ok := number(s.V)
+	y, also := number(other.V)
+	if !ok || !also || math.IsNaN(x) || math.IsInf(x, 0) {
+		return cmp.Equal(s.V, other.V, cmpopts.EquateNaNs())
+	}
+	return math.Abs(x-y) <= 1e-14*math.Max(math.Abs(x), math.Abs(y))
+}
+
+// A comparison is a group of ours and one of C's with the same items.
+type comparison struct {
+	c      *cGroup
+	g      *pmapi.Group
+	ours   map[wanted]func() filled
+	refuse map[wanted]pdu.Error
+}
+
+func newComparison(t *testing.T, host string, pc *pmapi.Context, env ...string) *comparison {
+	t.Helper()
+	return &comparison{newCGroup(t, host, env...), pc.Group(), map[wanted]func() filled{}, map[wanted]pdu.Error{}}
+}
+
+func (c *comparison) add(w wanted, opts ...pmapi.ItemOption) {
+	c.c.t.Helper()
+	if c.ours[w] != nil {
+		return
+	}
+	if code := c.c.add(w); code != 0 {
+		c.refuse[w] = code
+	}
+	c.ours[w] = enter(c.g, w, opts...)
+}
+
+func never(wanted) bool { return false }
+
+// fetch fetches both, and compares. Values that are rough need only be there. alter
+// changes what C says to what is meant to be different.
+func (c *comparison) fetch(round string, rough func(wanted) bool, alter func(w wanted, want *filled, got filled)) {
+	t := c.c.t
+	t.Helper()
+	status, theirs := c.c.fetch()
+	_, err := c.g.Fetch(t.Context())
+	if status < 0 || err != nil {
+		t.Fatalf("%s: C %v, ours %v", round, status, err)
+	}
+	for w, show := range c.ours {
+		want, got := theirs[w], show()
+		if code := c.refuse[w]; code != 0 {
+			if want.Status = code; w.kind == "item" {
+				want = filled{Rows: []filledRow{{Status: code}}}
+			}
+		}
+		if alter != nil {
+			alter(w, &want, got)
+		}
+		compare(t, round, w, want, got, rough(w))
+	}
+}
+
+// Scales and types of metrics of all kinds, at times that are the same for both.
+func TestInteropGroupScales(t *testing.T) {
+	s := newScripted(t)
+	metrics := []struct {
+		name   string
+		sem    pdu.Sem
+		units  pdu.Units
+		values [3]pdu.Atom
+	}{
+		{"c32", pdu.SemCounter, pdu.UnitCount, [3]pdu.Atom{pdu.Uint32(100), pdu.Uint32(4000000000), pdu.Uint32(3999999999)}},
+		{"cs32", pdu.SemCounter, pdu.UnitCount, [3]pdu.Atom{pdu.Int32(-100), pdu.Int32(2000000000), pdu.Int32(-2000000000)}},
+		{"c64", pdu.SemCounter, pdu.SpaceKByte, [3]pdu.Atom{pdu.Uint64(1 << 40), pdu.Uint64(1<<40 + 12345), pdu.Uint64(1 << 50)}},
+		{"cms", pdu.SemCounter, pdu.TimeMSec, [3]pdu.Atom{pdu.Float64(12.5), pdu.Float64(700.25), pdu.Float64(700.25)}},
+		{"kbytes_per_ms", pdu.SemCounter, pdu.SpaceKByte | pdu.PerMSec, [3]pdu.Atom{pdu.Float64(12.5), pdu.Float64(700.25), pdu.Float64(1e6)}},
+		{"odd", pdu.SemCounter, pdu.MakeUnits(2, 2, 1, 1, 4, 3), [3]pdu.Atom{pdu.Float32(12.5), pdu.Float32(700.25), pdu.Float32(-1)}},
+		{"negative", pdu.SemInstant, pdu.SpaceByte, [3]pdu.Atom{pdu.Float64(-12.5), pdu.Float64(-1e10), pdu.Float64(-0.5)}},
+		{"big", pdu.SemInstant, pdu.SpaceByte, [3]pdu.Atom{pdu.Float64(1e300), pdu.Float64(-1e300), pdu.Float64(math.Inf(1))}},
+		{"i64", pdu.SemInstant, pdu.NoUnits, [3]pdu.Atom{pdu.Int64(-5000000000), pdu.Int64(5000000000), pdu.Int64(1 << 40)}},
+		{"u64", pdu.SemInstant, pdu.SpaceMByte, [3]pdu.Atom{pdu.Uint64(1<<63 + 5), pdu.Uint64(1<<64 - 1), pdu.Uint64(3)}},
+		{"f32", pdu.SemDiscrete, pdu.UnitCount, [3]pdu.Atom{pdu.Float32(0.1), pdu.Float32(3.99), pdu.Float32(1e20)}},
+		{"text", pdu.SemInstant, pdu.NoUnits, [3]pdu.Atom{pdu.String("12"), pdu.String("15"), pdu.String("6.0.3")}},
+		{"ctext", pdu.SemCounter, pdu.UnitCount, [3]pdu.Atom{pdu.String("12"), pdu.String("15.5"), pdu.String("+16")}},
+		{"data", pdu.SemInstant, pdu.UnitCount, [3]pdu.Atom{pdu.Aggregate([]byte{1}), pdu.Aggregate([]byte{2}), pdu.Aggregate([]byte{3})}},
+	}
+	var entered []*scriptedMetric
+	for _, m := range metrics {
+		entered = append(entered, s.add(m.name, pdu.Desc{Type: m.values[0].Type, Sem: m.sem, Units: m.units, InDom: pdu.NoInDom}))
+	}
+	c := newComparison(t, s.listen(t), s.context(t, pmapi.Dialer{}))
+	for _, m := range metrics {
+		for typ := range pdu.TypeString + 1 {
+			for _, scale := range []string{
+				"-", "", "rate", "instant", "count", "count/s", "count/min", "KB", "MB/hour", "byte/s", "byte/s/s", "byte/s^2", "s",
+				"s/100s", "12 ms / s", "nonsense", "byte^2 s count", "byte^2 min^2 count", "byte^2 count sec^2",
+				"byte^2 count x 10^2 sec", "count x 10^3", "1.5", "kb/sec/count",
+			} {
+				c.add(wanted{"item", m.name, "-", "", scale, typ})
+			}
+		}
+	}
+	t.Logf("%d combinations, of which C refuses %d", len(c.ours), len(c.refuse))
+	// A group of ours tells once of all that it does not resolve.
+	if _, err := c.g.Fetch(t.Context()); !errors.Is(err, pdu.ErrConv) || !errors.Is(err, pdu.ErrType) {
+		t.Error(err)
+	}
+	for round := range 3 {
+		for i, m := range metrics {
+			s.put(entered[i], m.values[round])
+		}
+		c.fetch(strconv.Itoa(round), never, nil)
+		s.later(2500 * time.Millisecond)
+	}
+}
+
+// events makes an array: of nothing for pdu.NoPMID.
+func events(t *testing.T, highRes bool, id pdu.PMID) pdu.Atom {
+	t.Helper()
+	b := pdu.EventBuilder{HighRes: highRes}
+	if id != pdu.NoPMID {
+		b.Begin(time.Unix(1e9, 7000), pdu.EventStart|pdu.EventID)
+		b.Param(id, pdu.Uint32(1<<31))
+		b.Param(pdu.MakePMID(400, 9, 9), pdu.Uint32(1))
+		b.Param(id, pdu.Uint32(1536))
+		b.Missed(time.Unix(1e9, 8000), 3)
+		b.Begin(time.Unix(1e9+1, 0), 0)
+		b.Param(id, pdu.Uint32(7))
+	}
+	a, err := b.Atom()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// Instances that come and go, counters that wrap, discrete metrics and errors, over
+// time.
+func TestInteropGroupTime(t *testing.T) {
+	for _, wrap := range []bool{false, true} {
+		t.Run(fmt.Sprintf("wrap=%v", wrap), func(t *testing.T) {
+			s := newStage(t, pmapi.Dialer{})
+			double := s.add("double", pdu.Desc{Type: pdu.TypeDouble, Sem: pdu.SemCounter, InDom: pdu.NoInDom})
+			signed := s.add("signed", pdu.Desc{Type: pdu.Type32, Sem: pdu.SemCounter, InDom: pdu.NoInDom})
+			field := s.add("field", pdu.Desc{Type: pdu.TypeU32, Sem: pdu.SemCounter, Units: pdu.SpaceByte, InDom: pdu.NoInDom})
+			single := s.add("single", pdu.Desc{Type: pdu.TypeEvent, InDom: pdu.NoInDom})
+			queue := s.add("queue", pdu.Desc{Type: pdu.TypeHighResEvent, InDom: disks})
+			var env []string
+			var opts []pmapi.ItemOption
+			if wrap {
+				env, opts = []string{"PCP_COUNTER_WRAP=1"}, []pmapi.ItemOption{pmapi.CounterWrap()}
+			}
+			c := newComparison(t, s.listen(t), s.c, env...)
+			for typ := range pdu.TypeString + 1 {
+				for _, m := range []string{"size", "state", "double", "signed"} {
+					c.add(wanted{"item", m, "-", "", "-", typ}, opts...)
+					c.add(wanted{"set", m, "-", "", "-", typ}, opts...)
+				}
+				for _, f := range []string{"field", "event.flags", "event.missed", "single", "nothing"} {
+					for _, scale := range []string{"-", "instant", "rate", "Kbyte", "byte/s", ""} {
+						c.add(wanted{"event", "single", "-", f, scale, typ}, opts...)
+						c.add(wanted{"event", "queue", "sda", f, scale, typ}, opts...)
+					}
+				}
+				c.add(wanted{"event", "queue", "-", "field", "-", typ})
+				c.add(wanted{"event", "queue", "sdz", "field", "-", typ})
+				c.add(wanted{"event", "single", "sda", "field", "-", typ})
+				c.add(wanted{"event", "size", "-", "field", "-", typ})
+				for _, m := range []string{"disk.reads", "disk.temp"} {
+					c.add(wanted{"set", m, "-", "", "-", typ}, opts...)
+					c.add(wanted{"set", m, "-", "", "rate", typ}, opts...)
+					for _, i := range []string{"-", "sda", "sdb solid", "sdz"} {
+						c.add(wanted{"item", m, i, "", "-", typ}, opts...)
+					}
+				}
+			}
+			s.put(double, pdu.Float64(100))
+			s.put(signed, pdu.Int32(math.MaxInt32))
+			const low, high = false, true
+			s.put(single, events(t, low, field.PMID))
+			s.put(queue, events(t, high, field.PMID), events(t, high, pdu.NoPMID))
+			if _, err := c.g.Fetch(t.Context()); !errors.Is(err, pdu.ErrInst) || !errors.Is(err, pdu.ErrInDom) {
+				t.Error(err)
+			}
+			c.fetch("first", never, nil)
+			for _, step := range []struct {
+				name string
+				set  func()
+			}{
+				{"more", func() {
+					s.put(single, events(t, low, pdu.NoPMID))
+					s.put(queue, events(t, high, pdu.NoPMID), events(t, high, pdu.NoPMID))
+					s.put(s.size, pdu.Uint64(3<<20))
+					s.values(s.reads, inst(2, pdu.Uint32(31)), inst(0, pdu.Uint32(14)), inst(1, pdu.Uint32(29)))
+				}},
+				{"less", func() {
+					s.put(single)
+					s.values(queue, inst(1, events(t, high, pdu.NoPMID)))
+					s.put(s.size, pdu.Uint64(1<<20))
+					s.put(double, pdu.Float64(99))
+					s.put(signed, pdu.Int32(math.MinInt32))
+					s.put(s.reads, pdu.Uint32(4), pdu.Uint32(30), pdu.Uint32(31))
+				}},
+				{"fewer", func() {
+					s.change(func() { queue.Err, single.Err = pdu.ErrNoAgent, pdu.ErrNoAgent })
+					s.put(s.state)
+					s.values(s.reads, inst(1, pdu.Uint32(32)))
+					s.values(s.temp, inst(0, pdu.Float64(7)), inst(2, pdu.Float64(9)))
+				}},
+				{"back", func() {
+					s.put(s.reads, pdu.Uint32(40), pdu.Uint32(40), pdu.Uint32(40))
+					s.put(s.temp, pdu.Float64(1), pdu.Float64(2), pdu.Float64(3))
+				}},
+				{"error", func() {
+					s.put(s.state, pdu.String("77"))
+					s.change(func() { s.size.Err, s.reads.Err = pdu.ErrAppVersion, pdu.ErrNoAgent })
+				}},
+				{"none", func() {
+					s.put(s.size)
+					s.put(s.reads)
+				}},
+				{"again", func() {
+					s.put(s.size, pdu.Uint64(2<<20))
+					s.put(s.reads, pdu.Uint32(50), pdu.Uint32(50), pdu.Uint32(50))
+				}},
+				{"and again", func() {}},
+			} {
+				s.later(4 * time.Second)
+				step.set()
+				c.fetch(step.name, never, func(w wanted, want *filled, got filled) {
+					// C wraps no floating point counters, but gives negative rates.
+					if wrap && (w.metric == "double" && step.name == "less" || w.metric == "disk.temp" && w.scale == "rate" && step.name == "back") {
+						for i, r := range want.Rows {
+							if r.Status == 0 || r.Status == pdu.ErrSign {
+								want.Rows[i] = filledRow{Status: pdu.ErrValue, Inst: r.Inst, Name: r.Name}
+							}
+						}
+					}
+					// To keep a value takes one.
+					if w.kind == "item" && w.metric == "state" && want.Rows[0].Status == pdu.ErrType && (step.name == "fewer" || step.name == "back") {
+						want.Rows[0].Status = pdu.ErrValue
+					}
+					// Where there was nothing before, C tells what was wrong then, ours
+					// that another sample is needed.
+					for i, r := range want.Rows {
+						if (step.name == "back" || step.name == "again") && i < len(got.Rows) && got.Rows[i].Status == pdu.ErrAgain &&
+							(r.Status == pdu.ErrValue || r.Status == pdu.ErrNoAgent || r.Status == pdu.ErrAppVersion) {
+							want.Rows[i].Status = pdu.ErrAgain
+						}
+					}
+				})
+			}
+		})
+	}
+}
+
+// The metrics of the sample agent under a C pmcd.
+func TestInteropGroupSample(t *testing.T) {
+	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
+	pc, err := pmapi.Dial(t.Context(), pmcd.Host())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pc.Close()
+	names, err := pc.Traverse(t.Context(), "sample")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names = append(names, "pmcd.version", "sample", "sample.long", "no.such.metric")
+	c := newComparison(t, pmcd.Host(), pc)
+	for _, name := range names {
+		if unequal.MatchString(name) {
+			continue
+		}
+		for _, typ := range []pdu.Type{pdu.Type32, pdu.TypeU64, pdu.TypeDouble, pdu.TypeString} {
+			for _, scale := range []string{"-", "instant", "rate", "", "Mbyte", "count / min", "hour"} {
+				c.add(wanted{"set", name, "-", "", scale, typ})
+				c.add(wanted{"item", name, "-", "", scale, typ})
+			}
+			for _, i := range []string{"bin-500", "red", "yellow or what"} {
+				c.add(wanted{"item", name, i, "", "-", typ})
+			}
+			c.add(wanted{"event", name, "bogus", "sample.event.param_string", "-", typ})
+		}
+	}
+	t.Logf("%d combinations, of which C refuses %d", len(c.ours), len(c.refuse))
+	if len(c.ours)-len(c.refuse) < 1000 {
+		t.Error("too few")
+	}
+	if _, err := c.g.Fetch(t.Context()); err == nil {
+		t.Error("no error of what is refused")
+	}
+	for _, round := range []string{"first", "second", "third"} {
+		c.fetch(round, func(w wanted) bool { return moving.MatchString(w.metric) || w.scale == "rate" }, nil)
+		time.Sleep(20 * time.Millisecond) // by the sample agent's clock
+	}
+}
+
+var (
+	// What changes with each request or with each client, and an empty text, which
+	// is the number 0 in C.
+	unequal = regexp.MustCompile(`^sample\.(mirage|.*wrap|string\.null|.*pdu|not_ready|error_c|percontext|dodgey|updown|hordes|event\.(highres_)?records|event\.no|ghosts|controller|noinst|scramble|k?byte_rate|drift|proc|step$|rapid|scale_step)`)
+	// What changes with time.
+	moving = regexp.MustCompile(`^sample\.(dupnames\.[a-z]*\.)?(.*seconds|.*ctr|needprofile|load|sysinfo|magnitude|ulonglong\.bin|many|const|negative|darkness|colour)`)
+)

@@ -1,0 +1,200 @@
+package pmapi
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A converter makes Go values of the values of a metric.
+type converter[T pdu.Scalar] struct {
+	conversion
+	rater
+	to   pdu.Type // that T holds
+	text []byte   // scratch
+}
+
+// accept says what is to be done to a metric's values. Errors: pdu.ErrType for what
+// has no numbers or texts, or bytes if T wants them, and pdu.ErrConv.
+func (c *converter[T]) accept(d pdu.Desc, o *itemOptions) error {
+	c.to = pdu.ScalarType[T]()
+	aggregate := d.Type == pdu.TypeAggregate || d.Type == pdu.TypeAggregateStatic
+	if aggregate != (c.to == pdu.TypeAggregate) || !aggregate && (d.Type < 0 || d.Type > pdu.TypeString) {
+		return pdu.ErrType
+	}
+	var err error
+	if c.conversion, err = conversionOf(d, o); err != nil {
+		return err
+	}
+	if aggregate && (c.conversion.rate || c.scaled) {
+		return pdu.ErrConv
+	}
+	c.rater = raterOf(d.Type, o)
+	return nil
+}
+
+// convert converts a value into *to. last is the sample before, which it replaces,
+// and since the time between them: for rates.
+func (c *converter[T]) convert(to *T, a pdu.Atom, last *sample, since time.Duration) pdu.Error {
+	if !c.conversion.rate && !c.scaled {
+		return c.set(to, a)
+	}
+	if a.Type == pdu.TypeString {
+		var err error
+		if a, err = parseNumber(a, pdu.TypeDouble); err != nil {
+			last.ok = false
+			return pdu.FromError(err)
+		}
+	}
+	var x float64
+	if !c.conversion.rate {
+		var err error
+		if x, err = pdu.As[float64](a); err != nil {
+			return pdu.FromError(err)
+		}
+	} else {
+		was := *last
+		var err error
+		if *last, err = c.sample(a); err != nil {
+			return pdu.FromError(err)
+		}
+		var code pdu.Error
+		if x, code = c.rater.rate(was, *last, since); code != 0 {
+			return code
+		}
+	}
+	x = c.apply(x)
+	if c.to == pdu.TypeFloat && math.Abs(x) > math.MaxFloat32 || c.to == pdu.Type64 && x < math.MinInt64 {
+		return pdu.ErrTrunc // pdu.As takes these
+	}
+	if p, ok := any(to).(*float64); ok { // most are; the same, but faster
+		*p = x
+		return 0
+	}
+	return c.set(to, pdu.Float64(x))
+}
+
+// set converts a value as it is. Texts and bytes that are what they were stay the
+// same memory.
+func (c *converter[T]) set(to *T, a pdu.Atom) pdu.Error {
+	var err error
+	switch c.to {
+	case pdu.TypeString:
+		if c.text, err = appendText(c.text[:0], a); err == nil {
+			setText(to, c.text)
+		}
+	case pdu.TypeAggregate:
+		var b []byte
+		if b, err = pdu.As[[]byte](a); err == nil {
+			setBytes(to, b)
+		}
+	default:
+		if a.Type == pdu.TypeString {
+			a, err = parseNumber(a, c.to)
+		}
+		if err == nil {
+			var v T
+			if v, err = pdu.As[T](a); err == nil {
+				*to = v
+				return 0
+			}
+		}
+	}
+	return pdu.FromError(err)
+}
+
+// appendText appends the text of a value, as the C library's fetch groups print it.
+func appendText(b []byte, a pdu.Atom) ([]byte, error) {
+	switch a.Type {
+	case pdu.Type32, pdu.Type64:
+		v, err := pdu.As[int64](a)
+		return strconv.AppendInt(b, v, 10), err
+	case pdu.TypeU32, pdu.TypeU64:
+		v, err := pdu.As[uint64](a)
+		return strconv.AppendUint(b, v, 10), err
+	case pdu.TypeFloat:
+		v, err := pdu.As[float64](a)
+		return cnum.AppendE(b, v, 9), err
+	case pdu.TypeDouble:
+		v, err := pdu.As[float64](a)
+		return cnum.AppendE(b, v, 17), err
+	case pdu.TypeString:
+		return append(b, text(a)...), nil
+	}
+	_, err := pdu.As[string](a)
+	return b, err
+}
+
+// text is a string's bytes up to the first NUL, which ends it for a C program.
+func text(a pdu.Atom) []byte {
+	before, _, _ := bytes.Cut(a.Bytes(), []byte{0})
+	return before
+}
+
+// parseNumber is the number that a text is in whole, but for blanks before it: for
+// an integer decimal or hexadecimal, for others as strtod(3) takes it. Errors:
+// pdu.ErrType, and pdu.ErrTrunc for one that is out of every range.
+func parseNumber(a pdu.Atom, to pdu.Type) (pdu.Atom, error) {
+	s := string(text(a))
+	if to == pdu.TypeFloat || to == pdu.TypeDouble {
+		v, n, err := cnum.Scan(s)
+		if n == 0 || n < len(s) {
+			return pdu.Atom{}, pdu.ErrType
+		}
+		if err != nil {
+			return pdu.Atom{}, pdu.ErrTrunc
+		}
+		return pdu.Float64(v), nil
+	}
+	digits, base := strings.TrimLeft(s, cnum.Blanks), 10
+	negative := strings.HasPrefix(digits, "-")
+	if negative || strings.HasPrefix(digits, "+") {
+		digits = digits[1:]
+	}
+	if len(digits) > 2 && strings.EqualFold(digits[:2], "0x") {
+		digits, base = digits[2:], 16
+	}
+	v, err := strconv.ParseUint(digits, base, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange) || negative && v > 1<<63:
+		return pdu.Atom{}, pdu.ErrTrunc
+	case err != nil:
+		return pdu.Atom{}, pdu.ErrType
+	case negative:
+		return pdu.Int64(-int64(v)), nil
+	}
+	return pdu.Uint64(v), nil
+}
+
+// setText sets a string, of a type that may have a name.
+func setText[T any](to *T, b []byte) {
+	if p, ok := any(to).(*string); ok {
+		if *p != string(b) {
+			*p = string(b)
+		}
+		return
+	}
+	if v := reflect.ValueOf(to).Elem(); v.String() != string(b) {
+		v.SetString(string(b))
+	}
+}
+
+// setBytes sets bytes, of a type that may have a name.
+func setBytes[T any](to *T, b []byte) {
+	if p, ok := any(to).(*[]byte); ok {
+		if !bytes.Equal(*p, b) {
+			*p = bytes.Clone(b)
+		}
+		return
+	}
+	if v := reflect.ValueOf(to).Elem(); !bytes.Equal(v.Bytes(), b) {
+		v.SetBytes(bytes.Clone(b))
+	}
+}
