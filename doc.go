@@ -4,9 +4,31 @@
 //	pdu             data model and protocol: identifiers, values, labels, PDUs
 //	pdu/pdutest     a scripted peer in memory, for tests
 //	pmns            metric name spaces
+//	pmapi           clients: contexts, fetch groups, values and units
 //	pmda            agents: tables, callbacks, Main
 //	pmda/pmdatest   a conformance test for agents
 //	pmda/collector  the collector, to embed or to run (examples/pmcd)
+//
+// # To look at metrics
+//
+// A context is a connection to a collector, in another process or in this one. A
+// group fetches metrics together and makes rates of counters.
+//
+//	c, err := pmapi.Dial(ctx, "web1.example.com")
+//	g := c.Group()
+//	load := pmapi.Add[float64](g, "kernel.all.load", pmapi.Instance("1 minute"))
+//	read := pmapi.AddSet[float64](g, "disk.dev.read_bytes", pmapi.Scale("Mbyte/second"))
+//	for now, err := range g.Every(ctx, time.Second) {
+//		if err != nil {
+//			break
+//		}
+//		if l, err := load.Value(); err == nil {
+//			fmt.Println(now, "load", l)
+//		}
+//		for disk, mbps := range read.All() {
+//			fmt.Println(now, disk.Name, mbps, "MB/s")
+//		}
+//	}
 //
 // # To export metrics
 //
