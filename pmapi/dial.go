@@ -143,7 +143,7 @@ func (n Dialer) connect(ctx context.Context, network, addr string) (*link, error
 	conn, err := n.DialContext(dialing, network, addr)
 	var l *link
 	if err == nil {
-		l, err = newLink(dialing, conn, n.MaxReply)
+		l, err = newLink(dialing, conn, n)
 	}
 	switch {
 	case err == nil:

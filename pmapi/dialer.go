@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmns"
 )
 
@@ -50,6 +51,8 @@ type Dialer struct {
 	MaxReply int
 	// Survive makes contexts that connect again by themselves; see Gap.
 	Survive bool
+	// Counters, if not nil, count the PDUs of all connections.
+	Counters *pdu.Counters
 	// Logger gets a line when a context that survives loses its connection and when
 	// it has another; nil discards them.
 	Logger *slog.Logger

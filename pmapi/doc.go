@@ -60,6 +60,7 @@
 //	pmAddProfile, pmDelProfile             Context.AddProfile, Context.DelProfile
 //	pmFetch, pmFetchHighRes                Context.Fetch
 //	pmStore                                Context.Store
+//	event.flags, event.missed              EventFlagsPMID, EventMissedPMID: every context has them
 //	pmExtractValue, pmMergeLabelSets       pdu.As, pdu.MergeLabels
 //	pmCreateFetchGroup, pmClearFetchGroup  Context.Group
 //	pmExtendFetchGroup_item, …_indom       Add, AddSet

@@ -17,6 +17,9 @@ import (
 // The counterpart of pmFetch(3) and pmFetchHighRes(3).
 func (c *Context) Fetch(ctx context.Context, ids []pdu.PMID, r *pdu.Result) error {
 	err := c.fetch(ctx, ids, r)
+	if err == nil && hasEvents(ids) {
+		err = withoutEvents(r)
+	}
 	if err != nil {
 		empty(r)
 	}

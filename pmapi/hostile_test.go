@@ -112,7 +112,6 @@ func TestHostileAnswers(t *testing.T) {
 		{"two instances", "InstName", frame(pdu.InstanceReply{InDom: 7, Instances: make([]pdu.Instance, 2)}), pdu.ErrIPC, false},
 		{"text beyond the end", "InDomText", raw(pdu.KindText, n, 1<<20), pdu.ErrIPC, false},
 		{"text of negative length", "InDomText", raw(pdu.KindText, n, 1<<31), pdu.ErrIPC, false},
-		{"no text", "InDomText", frame(pdu.TextReply{}), pdu.ErrText, false},
 		{"labels of another class", "InDomLabels", frame(pdu.LabelReply{Ident: n, Class: pdu.LabelItem}), pdu.ErrIPC, false},
 		{"labels of another domain", "InDomLabels", frame(pdu.LabelReply{Ident: n + 1, Class: pdu.LabelInDom}), pdu.ErrIPC, false},
 		{"two label sets", "InDomLabels", frame(pdu.LabelReply{Ident: n, Class: pdu.LabelInDom, Sets: make([]pdu.LabelSet, 2)}), pdu.ErrIPC, false},

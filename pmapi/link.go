@@ -32,11 +32,11 @@ type link struct {
 }
 
 // newLink speaks first with the collector at the other end of a connection, which
-// it closes if that fails.
-func newLink(ctx context.Context, conn net.Conn, maxReply int) (*link, error) {
+// it closes if that fails. n is complete.
+func newLink(ctx context.Context, conn net.Conn, n Dialer) (*link, error) {
 	l := &link{conn: conn, pdus: pdu.NewConn(conn), pid: int32(os.Getpid())}
 	l.waiting.Set = conn.SetDeadline
-	l.pdus.MaxLen = maxReply
+	l.pdus.MaxLen, l.pdus.Counters = n.MaxReply, n.Counters
 	l.begin(ctx, time.Time{})
 	defer l.waiting.End()
 	var err error

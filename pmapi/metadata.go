@@ -43,6 +43,7 @@ func (c *Context) Descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc, error)
 	if err != nil {
 		return nil, c.fail("describe", ids[0].String(), err)
 	}
+	describeEvents(ids, descs)
 	for i, d := range descs {
 		if d.PMID == pdu.NoPMID {
 			return descs, c.fail("describe", ids[i].String(), codes[i])
@@ -202,6 +203,9 @@ func (c *Context) InstName(ctx context.Context, d pdu.InDom, id pdu.InstID) (str
 // Errors: pdu.ErrText, pdu.ErrPMID; pdu.ErrArg for another kind. The counterpart of
 // pmLookupText(3).
 func (c *Context) Text(ctx context.Context, id pdu.PMID, kind pdu.TextKind) (string, error) {
+	if m := eventMetricOf(id); m != nil {
+		return m.text(kind), nil
+	}
 	text, err := c.text(ctx, uint32(id), pdu.TextPMID, kind)
 	return text, c.fail("text", id.String(), err)
 }
@@ -213,6 +217,13 @@ func (c *Context) InDomText(ctx context.Context, d pdu.InDom, kind pdu.TextKind)
 	return text, c.fail("text", d.String(), err)
 }
 
+// noText reports whether a collector has said that there is no text, for whatever
+// reason: another text may do.
+func noText(text string, err error) bool {
+	_, said := err.(pdu.Error)
+	return said || err == nil && text == ""
+}
+
 func (c *Context) text(ctx context.Context, ident uint32, of, kind pdu.TextKind) (string, error) {
 	which := kind &^ pdu.TextDirect
 	if which != pdu.TextOneLine && which != pdu.TextHelp {
@@ -220,10 +231,7 @@ func (c *Context) text(ctx context.Context, ident uint32, of, kind pdu.TextKind)
 	}
 	var p pdu.TextReply // its Ident is in anybody's byte order
 	err := c.exchange(ctx, pdu.TextReq{Ident: ident, Text: which | of}, pdu.KindText, &p, nil)
-	if err == nil && p.Text == "" {
-		err = pdu.ErrText
-	}
-	if err == error(pdu.ErrText) && kind == pdu.TextHelp {
+	if noText(p.Text, err) && kind == pdu.TextHelp {
 		return c.text(ctx, ident, of, pdu.TextOneLine)
 	}
 	return p.Text, err

@@ -45,6 +45,7 @@ func (c *Context) Lookup(ctx context.Context, names ...string) ([]pdu.PMID, erro
 	if err != nil {
 		return nil, c.fail("lookup", names[0], err)
 	}
+	lookupEvents(names, ids)
 	i := slices.Index(ids, pdu.NoPMID)
 	if i < 0 {
 		return ids, nil
@@ -142,6 +143,9 @@ func (c *Context) Name(ctx context.Context, id pdu.PMID) (string, error) {
 // Names are all names of a metric, at least one. Errors as those of Name. The
 // counterpart of pmNameAll(3).
 func (c *Context) Names(ctx context.Context, id pdu.PMID) ([]string, error) {
+	if m := eventMetricOf(id); m != nil {
+		return []string{m.name}, nil
+	}
 	if c.local != nil {
 		if names := c.local.Names(id); len(names) > 0 {
 			return names, nil
@@ -190,6 +194,7 @@ func (c *Context) Children(ctx context.Context, name string) ([]Child, error) {
 		for _, e := range list {
 			children = append(children, Child(e))
 		}
+		children, err = eventChildren(name, children, err)
 		return children, c.fail("children", name, err)
 	}
 	var p nameList
@@ -197,13 +202,13 @@ func (c *Context) Children(ctx context.Context, name string) ([]Child, error) {
 	if err == nil && len(p.Statuses) != len(p.Names) {
 		err = fmt.Errorf("children without a status: %w", pdu.ErrIPC)
 	}
-	if err != nil {
-		return nil, c.fail("children", name, err)
+	if err == nil {
+		for i, n := range p.Names {
+			children = append(children, Child{Name: n, Leaf: p.Statuses[i] == pdu.Leaf})
+		}
 	}
-	for i, n := range p.Names {
-		children = append(children, Child{Name: n, Leaf: p.Statuses[i] == pdu.Leaf})
-	}
-	return children, nil
+	children, err = eventChildren(name, children, err)
+	return children, c.fail("children", name, err)
 }
 
 // Traverse are the names of all metrics at and below a name, "" for all there
@@ -213,15 +218,16 @@ func (c *Context) Traverse(ctx context.Context, name string) ([]string, error) {
 	if c.local == nil {
 		var p nameList
 		err := c.exchange(ctx, pdu.TraverseReq{Name: name}, pdu.KindPMNSNames, &p, nil)
-		return p.Names, c.fail("traverse", name, err)
-	}
-	all, err := c.local.Traverse(name)
-	if err != nil {
-		return nil, c.fail("traverse", name, err)
+		names, err := traverseEvents(name, p.Names, err)
+		return names, c.fail("traverse", name, err)
 	}
 	var names []string
-	for n := range all {
-		names = append(names, n)
+	all, err := c.local.Traverse(name)
+	if err == nil {
+		for n := range all {
+			names = append(names, n)
+		}
 	}
-	return names, nil
+	names, err = traverseEvents(name, names, err)
+	return names, c.fail("traverse", name, err)
 }
