@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/internal/getopt"
+	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmns"
 )
 
 // Version is that of the PCP whose tools these are like.
 const Version = "6.0.3"
 
-// A Command is a tool's command line. The fields up to HighRes say what the tool takes, and Parse fills the others in.
+// A Command is a tool's command line. The fields up to Counters say what the tool takes, and Parse fills the others in.
 type Command struct {
 	Name     string // in messages
 	Synopsis string // what follows the name in the first line of the usage message
@@ -22,6 +23,8 @@ type Command struct {
 	ZoneNote bool // -z and -Z are said on standard output
 	LateHost bool // the source may come after the options, so that -z needs none
 	HighRes  bool // complaints about -t name pmParseHighResInterval(3)
+
+	Counters *pdu.Counters // if not nil, count the PDUs of Dial's contexts
 
 	Host     string        // of -h, empty without
 	HostSet  bool          // there was one

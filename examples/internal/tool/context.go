@@ -29,7 +29,7 @@ func (c *Command) Dial(ctx context.Context, host string) *pmapi.Context {
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", c.Name, err)
 	}
-	d.Names = c.Names
+	d.Names, d.Counters = c.Names, c.Counters
 	if len(c.Debug) > 0 {
 		d.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}

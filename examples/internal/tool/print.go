@@ -1,0 +1,74 @@
+package tool
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// AppendValue appends the value at index i of a set of a metric of type t, as pmPrintValue(3) prints it: what is not of
+// that type is a word of unknown type if it travels in place, and bytes otherwise.
+func AppendValue(b []byte, f pmapi.ValueFormat, s pdu.ValueSet, i int, t pdu.Type) []byte {
+	a := s.Atom(i, t)
+	if a.Type == t {
+		return f.Append(b, a)
+	}
+	// A value in place is of any type that it is asked for.
+	if word, err := pdu.As[uint32](s.Atom(i, pdu.TypeU32)); err == nil && s.Atom(i, pdu.Type32).Type != s.Atom(i, pdu.TypeU32).Type {
+		return f.AppendWord(b, word)
+	}
+	if a.Type == pdu.TypeString {
+		a = pdu.Aggregate(append(slices.Clip(a.Bytes()), 0)) // as on the wire
+	}
+	return f.Append(b, asBytes(a))
+}
+
+// AppendParameter appends a parameter of an event record whose metric is of type t, as AppendValue appends values.
+// Integers of 32 bits are in place.
+func AppendParameter(b []byte, f pmapi.ValueFormat, a pdu.Atom, t pdu.Type) []byte {
+	if a.Type == t {
+		return f.Append(b, a)
+	}
+	if a.Type != pdu.Type32 && a.Type != pdu.TypeU32 {
+		return f.Append(b, asBytes(a))
+	}
+	v, _ := pdu.As[int64](a)
+	switch word := uint32(v); t {
+	case pdu.Type32:
+		return f.Append(b, pdu.Int32(int32(word)))
+	case pdu.TypeU32:
+		return f.Append(b, pdu.Uint32(word))
+	case pdu.TypeFloat:
+		return f.Append(b, pdu.Float32(math.Float32frombits(word)))
+	default:
+		return f.AppendWord(b, word)
+	}
+}
+
+// asBytes is a value as an aggregate of its bytes in this machine's order. A malformed one stays what it is.
+func asBytes(a pdu.Atom) pdu.Atom {
+	order := binary.NativeEndian
+	switch a.Type {
+	case pdu.Type32, pdu.TypeU32:
+		v, _ := pdu.As[int64](a)
+		return pdu.Aggregate(order.AppendUint32(nil, uint32(v)))
+	case pdu.Type64:
+		v, _ := pdu.As[int64](a)
+		return pdu.Aggregate(order.AppendUint64(nil, uint64(v)))
+	case pdu.TypeU64:
+		v, _ := pdu.As[uint64](a)
+		return pdu.Aggregate(order.AppendUint64(nil, v))
+	case pdu.TypeFloat:
+		v, _ := pdu.As[float32](a)
+		return pdu.Aggregate(order.AppendUint32(nil, math.Float32bits(v)))
+	case pdu.TypeDouble:
+		v, _ := pdu.As[float64](a)
+		return pdu.Aggregate(order.AppendUint64(nil, math.Float64bits(v)))
+	case pdu.TypeString, pdu.TypeAggregate, pdu.TypeAggregateStatic:
+		return pdu.Aggregate(a.Bytes())
+	}
+	return a
+}
