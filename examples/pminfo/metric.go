@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/pcp-go/pcp/examples/internal/tool"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// A printer prints metrics.
+type printer struct {
+	*show
+	ctx    context.Context
+	pc     *pmapi.Context
+	out    *bufio.Writer
+	format pmapi.ValueFormat
+
+	names      []string // of the metrics of the next batch
+	cache      labelCache
+	parameters map[pdu.PMID]*parameter
+}
+
+func (p *printer) printf(format string, args ...any) { fmt.Fprintf(p.out, format, args...) }
+
+// metric prints the metric at index i of a batch.
+func (p *printer) metric(name string, b *batch, i int) {
+	var desc pdu.Desc
+	if p.needsDesc() {
+		if err := b.descErrs[i]; err != nil {
+			p.printf("%s: pmLookupDesc: %s\n", name, tool.Reason(err))
+			return
+		}
+		desc = b.descs[i]
+	}
+	if p.verify {
+		p.check(name, desc, b.values.At(i))
+		return
+	}
+	if p.descs || p.values || p.labels || p.help {
+		p.printf("\n")
+	}
+	var values pdu.ValueSet
+	if p.values {
+		values = b.values.At(i)
+	}
+	if p.fetchAll && values.Err() == error(pdu.ErrProfile) {
+		var r pdu.Result
+		if problem := p.fetchListed(desc, &r); problem != "" {
+			p.printf("%s: %s\n", name, problem)
+			return
+		}
+		values = r.At(0)
+	}
+	p.printf("%s", name)
+	if p.pmid {
+		p.printf(" PMID: %v", b.ids[i])
+		if p.fullPMID {
+			p.printf(" = %d = 0x%x", uint32(b.ids[i]), uint32(b.ids[i]))
+		}
+	}
+	if p.oneLine {
+		p.printOneLine(b.oneLines[i].Text, b.oneLines[i].Err, p.fullPMID)
+	}
+	p.printf("\n")
+	if p.descs {
+		p.printDesc(desc)
+	}
+	var labels pdu.LabelSet
+	if p.series || p.labels {
+		labels = merge(p.metricLabels(desc, b.labels[i]))
+	}
+	if p.series {
+		p.printSeries(name, desc, labels)
+	}
+	if p.labels {
+		p.printf("    labels %v\n", labels)
+	}
+	if p.help {
+		p.printHelp(b.helps[i].Text, b.helps[i].Err)
+	}
+	if p.values {
+		p.printValues(b, desc, values)
+	}
+	if p.series || p.labels {
+		p.printInstances(b, desc, labels)
+	}
+}
+
+// check says what is wrong with a metric.
+func (p *printer) check(name string, d pdu.Desc, s pdu.ValueSet) {
+	switch {
+	case d.Type == pdu.TypeNoSupport:
+		p.printf("%s: Not Supported\n", name)
+	case s.Err() != nil:
+		p.printf("%s: %v\n", name, s.Err())
+	case s.Len() == 0:
+		p.printf("%s: No value(s) available\n", name)
+	}
+}
+
+// inDom prints an instance domain.
+func (p *printer) inDom(d pdu.InDom) {
+	if p.verify {
+		return // there is nothing to verify
+	}
+	p.printf("\n")
+	p.printInDom(d)
+	if p.oneLine {
+		text, err := p.pc.InDomText(p.ctx, d, pdu.TextOneLine)
+		p.printOneLine(text, err, p.fullInDom)
+	}
+	p.printf("\n")
+	if p.labels {
+		p.printf("    labels %v\n", merge(p.inDomLabels(d.Domain(), d)))
+	}
+	if p.help {
+		text, err := p.pc.InDomText(p.ctx, d, pdu.TextHelp)
+		p.printHelp(text, err)
+	}
+}
+
+func (p *printer) printInDom(d pdu.InDom) {
+	p.printf("InDom: %v", d)
+	if p.fullInDom {
+		p.printf(" = %d =", uint32(d))
+	}
+	p.printf(" 0x%x", uint32(d))
+}
+
+// printOneLine prints a short help text, on a line of its own if it is to be below what has been printed.
+func (p *printer) printOneLine(text string, err error, below bool) {
+	switch {
+	case err != nil:
+		p.printf(" One-line Help: Error: %s", tool.Reason(err))
+	case below:
+		p.printf("\n    [%s]", text)
+	default:
+		p.printf(" [%s]", text)
+	}
+}
+
+func (p *printer) printHelp(text string, err error) {
+	switch {
+	case err != nil:
+		p.printf("Full Help: Error: %s\n", tool.Reason(err))
+	case text == "":
+		p.printf("Help: <empty entry>\n")
+	default:
+		p.printf("Help:\n%s\n", strings.TrimRight(text, "\n"))
+	}
+}
+
+var typeNames = map[pdu.Type]string{
+	pdu.TypeNoSupport: "Not Supported",
+	pdu.Type32:        "32-bit int", pdu.TypeU32: "32-bit unsigned int",
+	pdu.Type64: "64-bit int", pdu.TypeU64: "64-bit unsigned int",
+	pdu.TypeFloat: "float", pdu.TypeDouble: "double", pdu.TypeString: "string",
+	pdu.TypeAggregate: "aggregate", pdu.TypeAggregateStatic: "static aggregate",
+	pdu.TypeEvent: "event record array", pdu.TypeHighResEvent: "highres event record array",
+}
+
+func (p *printer) printDesc(d pdu.Desc) {
+	typ, ok := typeNames[d.Type]
+	if !ok {
+		typ = fmt.Sprintf("??? (%d)", d.Type)
+	}
+	p.printf("    Data Type: %s  ", typ)
+	p.printInDom(d.InDom)
+	p.printf("\n    Semantics: %v", d.Sem)
+	if d.Sem.String() == "???" {
+		p.printf(" (%d)", d.Sem)
+	}
+	units := d.Units.String()
+	if units == "" {
+		units = "none"
+	}
+	p.printf("  Units: %s\n", units)
+}

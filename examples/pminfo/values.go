@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/examples/internal/tool"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+func (p *printer) printValues(b *batch, d pdu.Desc, s pdu.ValueSet) {
+	switch {
+	case s.Err() != nil:
+		p.printf("Error: %v\n", s.Err())
+		return
+	case s.Len() == 0:
+		p.printf("No value(s) available!\n")
+		return
+	}
+	for i := range s.Len() {
+		if !p.printInst(b, d.InDom, s.Inst(i)) {
+			continue
+		}
+		p.printf("value %s\n", tool.AppendValue(nil, p.format, s, i, d.Type))
+		if p.unpacked && (d.Type == pdu.TypeEvent || d.Type == pdu.TypeHighResEvent) {
+			p.printEvents(b, s.Atom(i, d.Type))
+		}
+	}
+}
+
+// printInst prints what comes before the value of an instance. It reports whether the value is to be printed.
+func (p *printer) printInst(b *batch, d pdu.InDom, inst pdu.InstID) bool {
+	if d == pdu.NoInDom {
+		p.printf("    ")
+		return true
+	}
+	name, known := p.instances(b, d).names[inst]
+	switch {
+	case known:
+		p.printf("    inst [%d or \"%s\"] ", inst, name)
+	case p.fetchAll:
+		p.printf("    inst [%d \"DISAPPEARED\"]\n", inst)
+		return false
+	default:
+		p.printf("pmNameIndom: indom=%v inst=%d: %v\n    inst [%d] ", d, inst, pdu.ErrInst, inst)
+	}
+	return true
+}
+
+// printEvents prints the records of an event array.
+func (p *printer) printEvents(b *batch, a pdu.Atom) {
+	events, err := a.Events()
+	if err != nil {
+		fn := "pmUnpackEventRecords"
+		if a.Type == pdu.TypeHighResEvent {
+			fn = "pmUnpackHighResEventRecords"
+		}
+		fmt.Fprintf(os.Stderr, "pminfo: %s: %s\n", fn, tool.Reason(err))
+		return
+	}
+	layout := "15:04:05.000"
+	if a.Type == pdu.TypeHighResEvent {
+		layout = "15:04:05.000000000"
+	}
+	n := 0
+	for r := range events.All() {
+		at := r.Time
+		if at.IsZero() { // what a record says whose time is 0
+			at = time.Unix(0, 0)
+		}
+		p.printf("    --- event record [%d] timestamp %s", n, at.In(p.format.Location).Format(layout))
+		n++
+		if r.Flags != 0 {
+			p.printf(" flags 0x%x (%v)", uint32(r.Flags), r.Flags)
+		}
+		p.printf(" ---\n")
+		switch {
+		case r.Flags == pdu.EventMissed:
+			p.printf("        ==> %d missed event records\n", r.Missed)
+		case r.Flags == 0 && r.Len() == 0:
+			p.printf("\tNo parameters\n")
+		}
+		for id, v := range r.All() {
+			p.printParameter(b, id, v)
+		}
+	}
+}
+
+// printParameter prints a parameter of an event record.
+func (p *printer) printParameter(b *batch, id pdu.PMID, a pdu.Atom) {
+	m := p.parameter(id)
+	if m.names == nil {
+		p.printf("\tPMID: %v\n", id)
+	} else {
+		p.printf("    %s (%v)\n", strings.Join(m.names, " or "), id)
+	}
+	if m.err != nil {
+		p.printf("\tpmLookupDesc: %s\n", tool.Reason(m.err))
+		return
+	}
+	p.printf("    ")
+	if p.printInst(b, m.desc.InDom, pdu.NoInst) {
+		p.printf("value %s\n", tool.AppendParameter(nil, p.format, a, m.desc.Type))
+	}
+}
+
+// A parameter is a metric of event records. It has no names if nobody knows them.
+type parameter struct {
+	names []string
+	desc  pdu.Desc
+	err   error // why there is no descriptor
+}
+
+// parameter asks for a metric of event records, once.
+func (p *printer) parameter(id pdu.PMID) *parameter {
+	if m := p.parameters[id]; m != nil {
+		return m
+	}
+	m := new(parameter)
+	m.names, _ = p.pc.Names(p.ctx, id)
+	m.desc, m.err = p.pc.Desc(p.ctx, id)
+	if p.parameters == nil {
+		p.parameters = map[pdu.PMID]*parameter{}
+	}
+	p.parameters[id] = m
+	return m
+}
