@@ -118,7 +118,7 @@ func (p *printer) argument(arg string) error {
 	if err != nil {
 		return err
 	}
-	// A PMID's first name may stand for others below it, too.
+	// Of a PMID's names the first stands for it, as if it were the argument.
 	below, err := p.pc.Traverse(p.ctx, names[0])
 	if err != nil {
 		return err

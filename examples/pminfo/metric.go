@@ -55,17 +55,7 @@ func (p *printer) metric(name string, b *batch, i int) {
 		}
 		values = r.At(0)
 	}
-	p.printf("%s", name)
-	if p.pmid {
-		p.printf(" PMID: %v", b.ids[i])
-		if p.fullPMID {
-			p.printf(" = %d = 0x%x", uint32(b.ids[i]), uint32(b.ids[i]))
-		}
-	}
-	if p.oneLine {
-		p.printOneLine(b.oneLines[i].Text, b.oneLines[i].Err, p.fullPMID)
-	}
-	p.printf("\n")
+	p.printHead(name, b, i)
 	if p.descs {
 		p.printDesc(desc)
 	}
@@ -88,6 +78,21 @@ func (p *printer) metric(name string, b *batch, i int) {
 	if p.series || p.labels {
 		p.printInstances(b, desc, labels)
 	}
+}
+
+// printHead prints the line with the name.
+func (p *printer) printHead(name string, b *batch, i int) {
+	p.printf("%s", name)
+	if p.pmid {
+		p.printf(" PMID: %v", b.ids[i])
+		if p.fullPMID {
+			p.printf(" = %d = 0x%x", uint32(b.ids[i]), uint32(b.ids[i]))
+		}
+	}
+	if p.oneLine {
+		p.printOneLine(b.oneLines[i].Text, b.oneLines[i].Err, p.fullPMID)
+	}
+	p.printf("\n")
 }
 
 // check says what is wrong with a metric.
