@@ -1,0 +1,169 @@
+package pmapi_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmda/collector"
+)
+
+// listening is a collector on TCP and on a unix socket, until the test ends.
+func listening(t *testing.T) (port, socket string) {
+	t.Helper()
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket = filepath.Join(t.TempDir(), "s")
+	unix, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Skip("no unix sockets: ", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error)
+	go func() { served <- new(collector.Server).Serve(ctx, tcp, unix) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	_, port, _ = net.SplitHostPort(tcp.Addr().String())
+	return port, socket
+}
+
+// closedPort is a port that nobody listens on.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	_, port, _ := net.SplitHostPort(ln.Addr().String())
+	return port
+}
+
+// proxy is a pmproxy that greets with a line, and connects to what it is asked
+// for, if to is true. The function returns what it was asked.
+func proxy(t *testing.T, greeting string, to bool) (port string, asked func() []string) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var lines []string
+	var all sync.WaitGroup
+	serve := func(c net.Conn) {
+		defer c.Close()
+		c.SetDeadline(time.Now().Add(10 * time.Second))
+		r := bufio.NewReader(c)
+		hello, _ := r.ReadString('\n')
+		io.WriteString(c, greeting)
+		target, err := r.ReadString('\n')
+		mu.Lock()
+		lines = append(lines, hello+target)
+		mu.Unlock()
+		if err != nil || !to {
+			return
+		}
+		s, err := net.Dial("tcp", strings.ReplaceAll(strings.TrimSpace(target), " ", ":"))
+		if err != nil {
+			return
+		}
+		defer s.Close()
+		all.Go(func() { io.Copy(c, s); c.Close() })
+		io.Copy(s, r)
+	}
+	all.Go(func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() { serve(c) })
+		}
+	})
+	t.Cleanup(func() { ln.Close(); all.Wait() })
+	_, port, _ = net.SplitHostPort(ln.Addr().String())
+	return port, func() []string { mu.Lock(); defer mu.Unlock(); return lines }
+}
+
+// TestDial opens contexts as specifications say.
+func TestDial(t *testing.T) {
+	port, socket := listening(t)
+	closed := closedPort(t)
+	via, asked := proxy(t, "pmproxy-server 1\n", true)
+	impostor, _ := proxy(t, "HTTP/1.1 400 Bad Request\r\n", false)
+	chatterer, _ := proxy(t, strings.Repeat("x", 1000), false)
+	number := func(port string) (n int) { fmt.Sscan(port, &n); return n }
+	d := &pmapi.Dialer{Ports: []int{number(closed), number(port)}, Socket: socket, ConnectTimeout: 5 * time.Second}
+	noSocket := *d
+	noSocket.Socket += "-not"
+	throughProxy := *d
+	throughProxy.Proxy = pmapi.HostPort{Name: "127.0.0.1", Ports: []int{number(via)}}
+	throughProxy.Ports = []int{number(port)}
+	for _, tt := range []struct {
+		spec   string
+		dialer *pmapi.Dialer
+		want   error  // nil: it opens
+		text   string // part of the error's
+	}{
+		{"127.0.0.1:" + port, d, nil, ""},
+		{"127.0.0.1", d, nil, ""}, // the second of the Dialer's ports
+		{"127.0.0.1:" + closed + "," + port, d, nil, ""},
+		{"pcp://127.0.0.1:" + port + "/rest", d, nil, ""},
+		{"unix:", d, nil, ""},
+		{"unix://" + socket, d, nil, ""},
+		{"local:", d, nil, ""},
+		{"local:", &noSocket, nil, ""}, // TCP in its place
+		{"127.0.0.1:" + port + "@127.0.0.1:" + via, d, nil, ""},
+		{"127.0.0.1", &throughProxy, nil, ""},
+		{"127.0.0.1:" + closed, d, pdu.Error(-111), "connection refused"},
+		{"unix:", &noSocket, pdu.Error(-2), "no such file"},
+		{"127.0.0.1:" + port + "@127.0.0.1:" + impostor, d, pdu.ErrIPC, `no pmproxy, it said "HTTP/1.1 400 Bad Request`},
+		{"127.0.0.1:" + port + "@127.0.0.1:" + chatterer, d, pdu.ErrIPC, "it said too much"},
+		{"127.0.0.1:" + closed + "@127.0.0.1:" + via, d, pdu.ErrIPC, ""},
+		{"", d, pdu.ErrNotHost, ""},
+		{"127.0.0.1:x", d, pdu.ErrGeneric, "non-numeric port"},
+		{"pcps://127.0.0.1", d, errors.ErrUnsupported, "no encryption"},
+		{"127.0.0.1?secure=relaxed", d, errors.ErrUnsupported, "no encryption"},
+		{"127.0.0.1?compress", d, errors.ErrUnsupported, "no compression"},
+		{"127.0.0.1?container=web", d, errors.ErrUnsupported, "no containers"},
+		{"127.0.0.1?user=me&pass=it", d, errors.ErrUnsupported, "no authentication"},
+	} {
+		c, err := tt.dialer.Dial(t.Context(), tt.spec)
+		if c != nil {
+			if name, err := c.Lookup(t.Context(), "pmcd.version"); err != nil {
+				t.Errorf("%s: %v %v", tt.spec, name, err)
+			}
+			c.Close()
+		}
+		switch {
+		case tt.want == nil && err != nil, tt.want != nil && err == nil:
+			t.Errorf("%s: %v, want %v", tt.spec, err, tt.want)
+		case err == nil:
+		case !errors.Is(err, tt.want) && pdu.FromError(err) != tt.want:
+			t.Errorf("%s: %v is code %d, want %v", tt.spec, err, pdu.FromError(err), tt.want)
+		case !strings.Contains(err.Error(), tt.text):
+			t.Errorf("%s: %v, want %q in it", tt.spec, err, tt.text)
+		}
+	}
+	for i, want := range []string{port, port, closed} {
+		if got := asked()[i]; got != "pmproxy-client 1\n127.0.0.1 "+want+"\n" {
+			t.Errorf("the proxy was asked %q", got)
+		}
+	}
+}
