@@ -40,7 +40,8 @@ type calls struct {
 
 // enter waits for a turn with the agent; of too many calls at once those that
 // are over the number wait, and give up at the deadline. When all turns are held
-// by calls that do not return, the agent is fenced until one does.
+// by calls that do not return, the agent is fenced until one does. It reports
+// whether it has waited: then the caller's idea of the time is old.
 func (s *Server) enter(ctx context.Context, a *agent, deadline time.Time) (waited bool, err error) {
 	if p := a.calls.paused.Load(); p != 0 && s.clock() < p {
 		return false, pdu.ErrPMDAFenced
