@@ -267,6 +267,57 @@ func TestSlowOverlap(t *testing.T) {
 	})
 }
 
+// TestAbandoned: a call that is given up at the deadline keeps its request, though
+// the exchange it came with serves other fetches meanwhile.
+func TestAbandoned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		var asked, later pmda.Request
+		slow := &pmda.Agent{Name: "slow", Domain: 100}
+		pmda.Register(slow, pmda.Metric[uint64]{Name: "slow.value", ID: pmda.Item(0, 1),
+			Value: func(_ context.Context, r *pmda.Request, _ pdu.Instance) (uint64, error) {
+				asked = *r
+				<-gate
+				later = *r
+				return 1, nil
+			}})
+		s := &Server{Timeout: time.Second}
+		for _, a := range []*pmda.Agent{slow, gated(101, "fast", nil)} {
+			if err := s.Add(a); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.agents.Load().get(100).calls.took.Store(int64(time.Second)) // known to take time
+		c := call(t, s)
+		equal(t, "given up", c.fetch(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0)
+		for range 10 {
+			equal(t, "others", c.fetch(pmid(101, 1)), 0)
+		}
+		close(gate)
+		synctest.Wait()
+		if asked.Client == nil || asked.Deadline.IsZero() || later != asked {
+			t.Errorf("the request was %+v and became %+v", asked, later)
+		}
+		c.net.Close()
+		s.Close()
+	})
+}
+
+// TestAwaitClash: when an answer and its deadline come at the same time, the part
+// is not used again before its goroutine has let go of it.
+func TestAwaitClash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &client{deadline: time.Now().Add(time.Second)}
+		p := &part{agent: &agent{handler: &pmda.Agent{}}, done: make(chan struct{})}
+		time.AfterFunc(time.Second-1, func() { p.state.Store(answered) })
+		time.AfterFunc(2*time.Second, func() { close(p.done) })
+		begin := time.Now()
+		if !c.await(p) || time.Since(begin) < 2*time.Second {
+			t.Errorf("had the part after %v", time.Since(begin))
+		}
+	})
+}
+
 // TestPanic has an agent panic: the client gets an error, the log a line, and
 // the agent is fenced for a moment.
 func TestPanic(t *testing.T) {

@@ -223,9 +223,10 @@ func (c *client) ask(p *part, r *pmda.Request) error {
 func (c *client) askAside(x *exchange, p *part) {
 	p.done = make(chan struct{})
 	p.state.Store(asking)
-	s, ctx, r, a, deadline := c.s, c.ctx, &x.req, p.agent, c.deadline
+	s, ctx, a, deadline := c.s, c.ctx, p.agent, c.deadline
+	req := x.req // the call may outlive the exchange
 	s.wg.Go(func() {
-		p.settle(s.askApart(ctx, a, r, p, deadline))
+		p.settle(s.askApart(ctx, a, &req, p, deadline))
 		if !p.state.CompareAndSwap(asking, answered) {
 			a.calls.stuck.Add(-1)
 			s.Logger.Info("agent returned from an overdue request", a.attrs(slog.String("request", "fetch"))...)
@@ -270,6 +271,7 @@ func (c *client) await(p *part) bool {
 	case <-t.C:
 	}
 	if !p.state.CompareAndSwap(asking, abandoned) {
+		<-p.done // the goroutine is about to let go of the part
 		return true
 	}
 	c.s.timedOut(c, p.agent)
