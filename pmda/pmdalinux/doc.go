@@ -1,0 +1,23 @@
+// Package pmdalinux is an agent that exports what a Linux kernel tells: processors,
+// memory, disks, network interfaces, file systems. Its metrics have the names,
+// PMIDs, types, semantics, units and instances of PCP's own Linux agent, so that
+// the tools that know those need not know which of the two they ask.
+//
+//	linux, err := pmdalinux.New(pmdalinux.Options{})
+//	if err != nil {
+//		return err // errors.ErrUnsupported: this is no Linux
+//	}
+//	err = server.Add(linux)
+//
+// # How it reads
+//
+// The files below /proc and /sys are read when a metric that comes from them is
+// asked for, each once per fetch, into memory that is kept: a fetch allocates
+// nothing as long as no device comes or goes. What a kernel does not have is
+// absent: its metrics have no value, or the error of the C agent. So is what
+// cannot be understood, in a file whose other lines serve all the same.
+//
+// # The C names
+//
+// It is pmdalinux(1), and takes its place: see the program in examples/pmdalinux.
+package pmdalinux

@@ -1,0 +1,59 @@
+package pmdalinux
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// maxFile is how long a file may be. The longest known is /proc/interrupts on
+// more than a thousand processors, with some megabytes.
+const maxFile = 64 << 20
+
+// A file is read whole, again and again, into the same memory. It stays open:
+// reading from its begin makes the kernel write it anew.
+type file struct {
+	path string
+	f    *os.File
+	buf  []byte
+}
+
+// read returns what the file has now, valid until the next read.
+func (f *file) read() ([]byte, error) {
+	if f.f == nil {
+		var err error
+		if f.f, err = os.Open(f.path); err != nil {
+			return nil, err
+		}
+	}
+	if f.buf == nil {
+		f.buf = make([]byte, 4<<10)
+	}
+	for n := 0; ; {
+		m, err := f.f.ReadAt(f.buf[n:], int64(n))
+		n += m
+		switch {
+		case err == io.EOF:
+			return f.buf[:n], nil
+		case err != nil:
+			f.f.Close()
+			f.f = nil
+			return nil, err
+		case n >= maxFile:
+			return nil, fmt.Errorf("%s has more than %d bytes", f.path, maxFile)
+		}
+		f.buf = append(f.buf, make([]byte, len(f.buf))...)
+	}
+}
+
+// absent makes of the absence of a file that of the metrics in it.
+func absent(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return pdu.ErrAppVersion
+	}
+	return err
+}

@@ -1,0 +1,59 @@
+package pmdalinux
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+)
+
+// cutLine returns the first line and what follows it.
+func cutLine(text []byte) (line, rest []byte) {
+	line, rest, _ = bytes.Cut(text, []byte("\n"))
+	return line, rest
+}
+
+// cutField returns the first of the fields, which blanks and tabs separate, and
+// what follows it. There is none if it is empty.
+func cutField(line []byte) (field, rest []byte) {
+	from := 0
+	for from < len(line) && (line[from] == ' ' || line[from] == '\t') {
+		from++
+	}
+	to := from
+	for to < len(line) && line[to] != ' ' && line[to] != '\t' {
+		to++
+	}
+	return line[from:to], line[to:]
+}
+
+// cutUint is cutField for a decimal number. What is no number or does not fit is
+// not ok.
+func cutUint(line []byte) (v uint64, rest []byte, ok bool) {
+	field, rest := cutField(line)
+	v, ok = parseUint(field)
+	return v, rest, ok
+}
+
+// parseUint reads a decimal number.
+func parseUint(field []byte) (v uint64, ok bool) {
+	for _, c := range field {
+		d := uint64(c - '0')
+		if d > 9 || v > (1<<64-1-d)/10 {
+			return 0, false
+		}
+		v = v*10 + d
+	}
+	return v, len(field) > 0
+}
+
+// parseFloat reads a number with a fraction.
+func parseFloat(field []byte) (v float64, ok bool) {
+	v, err := strconv.ParseFloat(string(field), 64)
+	return v, err == nil
+}
+
+// parseUint32 is parseUint for what has to fit 32 bits.
+func parseUint32(field []byte) (uint32, bool) {
+	v, ok := parseUint(field)
+	return uint32(v), ok && v <= math.MaxUint32
+}

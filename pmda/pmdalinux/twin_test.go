@@ -1,0 +1,367 @@
+package pmdalinux_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmda/collector"
+	"github.com/pcp-go/pcp/pmda/pmdalinux"
+)
+
+// A side is one of the two agents that are compared, behind its collector.
+type side struct {
+	*pmapi.Context
+	t testing.TB
+}
+
+// ours is our agent on a root directory.
+func ours(t testing.TB, root string) side {
+	t.Helper()
+	a, err := pmdalinux.New(pmdalinux.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &collector.Server{}
+	if err := s.Add(a); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	c, err := pmapi.Local(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return side{c, t}
+}
+
+// theirs is the C agent on a root directory, behind a C pmcd.
+func theirs(t testing.TB, root string, env ...string) side {
+	t.Helper()
+	if root != "" {
+		env = append(env, "LINUX_STATSPATH="+root)
+	}
+	p := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"linux"}, Env: env})
+	c, err := pmapi.Dial(t.Context(), p.Host())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return side{c, t}
+}
+
+// A picture is what an agent says of some metrics at one time.
+type picture struct {
+	descs  map[string]pdu.Desc
+	errors map[string]pdu.Error
+	values map[string]map[string]pdu.Atom // by metric and instance
+	insts  map[string]string              // the instances, in the order of the values
+}
+
+// look takes a picture of metrics.
+func (s side) look(names []string) picture {
+	s.t.Helper()
+	ctx := s.t.Context()
+	p := picture{descs: map[string]pdu.Desc{}, errors: map[string]pdu.Error{}, values: map[string]map[string]pdu.Atom{}, insts: map[string]string{}}
+	ids, err := s.Lookup(ctx, names...)
+	if err != nil && len(ids) != len(names) {
+		s.t.Fatal(err)
+	}
+	descs, err := s.Descs(ctx, ids)
+	if err != nil && len(descs) != len(ids) {
+		s.t.Fatal(err)
+	}
+	indoms := map[pdu.InDom]map[pdu.InstID]string{}
+	for i, name := range names {
+		p.descs[name] = descs[i]
+	}
+	var r pdu.Result
+	if err := s.Fetch(ctx, ids, &r); err != nil {
+		s.t.Fatal(err)
+	}
+	for i, set := range r.All() {
+		d, name := descs[i], names[i]
+		if err := set.Err(); err != nil {
+			p.errors[name] = pdu.FromError(err)
+			continue
+		}
+		p.values[name] = map[string]pdu.Atom{}
+		var order []string
+		for id, a := range set.All(d.Type) {
+			at := ""
+			if d.InDom != pdu.NoInDom {
+				at = s.instance(ctx, indoms, d.InDom, id)
+			}
+			order = append(order, at)
+			p.values[name][at] = a
+		}
+		p.insts[name] = strings.Join(order, "\n")
+	}
+	return p
+}
+
+// instance names an instance with its ID.
+func (s side) instance(ctx context.Context, known map[pdu.InDom]map[pdu.InstID]string, d pdu.InDom, id pdu.InstID) string {
+	if known[d] == nil {
+		known[d] = map[pdu.InstID]string{}
+		list, err := s.Instances(ctx, d)
+		if err != nil {
+			s.t.Error(d, err)
+		}
+		for _, i := range list {
+			known[d][i.ID] = i.Name
+		}
+	}
+	return fmt.Sprintf("%d %q", id, known[d][id])
+}
+
+// number is a value to calculate with; false for one that is none.
+func number(a pdu.Atom) (float64, bool) {
+	v, err := pdu.As[float64](a)
+	return v, err == nil && a.Type != pdu.TypeString
+}
+
+// text is a value to read, and to tell from others.
+func text(a pdu.Atom) string {
+	switch a.Type {
+	case pdu.TypeString:
+		return as[string](a)
+	case pdu.TypeFloat:
+		return as[float32](a)
+	case pdu.TypeDouble:
+		return as[float64](a)
+	case pdu.TypeU32, pdu.TypeU64:
+		return as[uint64](a)
+	}
+	return as[int64](a)
+}
+
+func as[T pdu.Scalar](a pdu.Atom) string {
+	v, err := pdu.As[T](a)
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprint(v)
+}
+
+// differences compares a picture of ours with two of theirs, the one before and
+// the one after. Of two equal ones everything has to be the same; a counter has to
+// be between two that differ, and another number nearby.
+func differences(names []string, before, our, after picture) []string {
+	var all []string
+	say := func(name, format string, args ...any) { all = append(all, name+": "+fmt.Sprintf(format, args...)) }
+	for _, name := range names {
+		if before.descs[name] != our.descs[name] {
+			say(name, "is %+v, want %+v", our.descs[name], before.descs[name])
+		}
+		if our.errors[name] == pdu.ErrAppVersion && before.nothing(name) {
+			continue // the C agent makes zeros of files that are not there
+		}
+		if before.errors[name] != our.errors[name] {
+			say(name, "has the error %v, want %v", our.errors[name], before.errors[name])
+			continue
+		}
+		if before.insts[name] != after.insts[name] {
+			continue // they come and go
+		}
+		if our.insts[name] != before.insts[name] {
+			say(name, "has the instances\n%s\nwant\n%s", our.insts[name], before.insts[name])
+			continue
+		}
+		for _, inst := range slices.Sorted(maps.Keys(our.values[name])) {
+			a, b, v := before.values[name][inst], after.values[name][inst], our.values[name][inst]
+			if !near(our.descs[name].Sem, a, v, b) {
+				say(name, "[%s] is %s, want %s to %s", inst, text(v), text(a), text(b))
+			}
+		}
+	}
+	return all
+}
+
+// nothing is whether the picture has only errors or zeros for a metric.
+func (p picture) nothing(name string) bool {
+	for _, a := range p.values[name] {
+		if s := text(a); s != "0" && s != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// String is the values of metrics, a line for each: with its error, its value, or
+// its instances and their values.
+func (p picture) String() string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(p.descs)) {
+		b.WriteString(name)
+		if err := p.errors[name]; err != 0 {
+			fmt.Fprintf(&b, ": %v", err)
+		}
+		if len(p.values[name]) > 0 {
+			for inst := range strings.SplitSeq(p.insts[name], "\n") {
+				fmt.Fprintf(&b, " %s", strings.TrimSpace(inst+" "+text(p.values[name][inst])))
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// files are a small tree: texts by their names.
+type files map[string]string
+
+// show is what our agent says of metrics on a tree.
+func (f files) show(t testing.TB, names ...string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range f {
+		write(t, root, name, text)
+	}
+	return ours(t, root).look(names).String()
+}
+
+// near is whether v, taken between a and b, is what those say.
+func near(sem pdu.Sem, a, v, b pdu.Atom) bool {
+	if text(v) == text(a) || text(v) == text(b) {
+		return true
+	}
+	x, ok1 := number(a)
+	y, ok2 := number(v)
+	z, ok3 := number(b)
+	if !ok1 || !ok2 || !ok3 || text(a) == text(b) && sem != pdu.SemInstant {
+		return false
+	}
+	if sem == pdu.SemCounter {
+		return x <= y && y <= z || z < x // it has wrapped
+	}
+	// What it was in between nobody knows; not elsewhere altogether.
+	room := 0.05*max(math.Abs(x), math.Abs(z)) + 2*math.Abs(z-x) + 8
+	return y >= min(x, z)-room && y <= max(x, z)+room
+}
+
+// both are the metrics that both sides have.
+func both(t *testing.T, our, their side) []string {
+	t.Helper()
+	names, err := our.Traverse(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := their.Traverse(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return strings.HasPrefix(n, "pmcd.") })
+	if i := slices.IndexFunc(names, func(n string) bool { return !slices.Contains(all, n) }); i >= 0 {
+		t.Errorf("the C agent has no %s", names[i])
+	}
+	return names
+}
+
+// TestTwin compares all our metrics with those of the C agent, on this machine.
+func TestTwin(t *testing.T) {
+	their, our := theirs(t, ""), ours(t, "")
+	names := both(t, our, their)
+	var diff []string
+	for range 3 { // what changes between two looks may need another
+		before := their.look(names)
+		now := our.look(names)
+		if diff = differences(names, before, now, their.look(names)); diff == nil {
+			break
+		}
+	}
+	for _, d := range diff {
+		t.Error(d)
+	}
+}
+
+// trees are copies of /proc and /sys of other machines, that PCP's own tests have.
+const trees = "/var/lib/pcp/testsuite/linux/*.tgz"
+
+// TestTrees compares all our metrics with those of the C agent, on the copies of
+// other machines' files.
+func TestTrees(t *testing.T) {
+	pcptest.Need(t, "pmcd", "tar")
+	list, err := filepath.Glob(trees)
+	if err != nil || len(list) == 0 {
+		pcptest.Need(t, trees)
+	}
+	for _, tree := range list {
+		name := strings.TrimSuffix(filepath.Base(tree), ".tgz")
+		subject, _, _ := strings.Cut(name, "-")
+		if slices.Contains([]string{"cgroups", "containers", "procpid", "proc", "vdo", "zfs", "fchost", "nfsrpc"}, subject) {
+			continue // of other agents, or of metrics that we do not have
+		}
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			if out, err := exec.Command("tar", "-C", root, "-xzf", tree).CombinedOutput(); err != nil {
+				t.Fatal(err, string(out))
+			}
+			// Some have a directory of their own above proc and sys.
+			if inner, _ := filepath.Glob(filepath.Join(root, "*", "proc")); len(inner) == 1 {
+				root = filepath.Dir(inner[0])
+			}
+			sameOnTree(t, root)
+		})
+	}
+}
+
+// sameOnTree compares the two agents on a tree that does not change.
+func sameOnTree(t *testing.T, root string) {
+	t.Helper()
+	their, our := theirs(t, root), ours(t, root)
+	names := slices.DeleteFunc(both(t, our, their), func(n string) bool { return live[n] != "" })
+	want := their.look(names)
+	for _, d := range differences(names, want, our.look(names), want) {
+		t.Error(d)
+	}
+}
+
+// live are metrics that come from system calls, not from a tree, with the reason.
+var live = map[string]string{}
+
+// TestHelp: every metric and instance domain has a help text of its own.
+func TestHelp(t *testing.T) {
+	our := ours(t, t.TempDir())
+	names, err := our.Traverse(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := our.Lookup(t.Context(), names...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{}
+	for i, id := range ids {
+		s, err := our.Text(t.Context(), id, pdu.TextOneLine)
+		if id.Domain() != pmdalinux.Domain {
+			continue
+		}
+		if other := texts[s]; err != nil || s == "" || other != "" {
+			t.Errorf("%s has the help text %q (%v), as has %q", names[i], s, err, other)
+		}
+		texts[s] = names[i]
+	}
+	if len(texts) < 4 {
+		t.Errorf("only %d metrics have help texts", len(texts))
+	}
+}
+
+// write makes a file of a tree.
+func write(t testing.TB, root, name, text string) {
+	t.Helper()
+	path := filepath.Join(root, filepath.FromSlash(name))
+	if err := cmp.Or(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+}
