@@ -31,6 +31,12 @@ func New(o Options) (*pmda.Agent, error) {
 	l := &linux{Agent: &pmda.Agent{Name: "linux", Domain: Domain}, root: o.Root}
 	for _, add := range []func(){
 		l.addLoad,
+		l.addProcessors,
+		l.addInterrupts,
+		l.addMemory,
+		l.addDisks,
+		l.addFilesystems,
+		l.addInterfaces,
 	} {
 		add()
 	}

@@ -328,7 +328,13 @@ func sameOnTree(t *testing.T, root string) {
 }
 
 // live are metrics that come from system calls, not from a tree, with the reason.
-var live = map[string]string{}
+var live = func() map[string]string {
+	all := map[string]string{}
+	for _, some := range []map[string]string{liveProcessors, liveInterrupts, liveMemory, liveDisks, liveFilesystems, liveInterfaces} {
+		maps.Copy(all, some)
+	}
+	return all
+}()
 
 // TestHelp: every metric and instance domain has a help text of its own.
 func TestHelp(t *testing.T) {

@@ -1,0 +1,4 @@
+package pmdalinux
+
+// addInterrupts adds the metrics of interrupts, soft interrupts, pressure, users.
+func (l *linux) addInterrupts() {}
