@@ -42,7 +42,7 @@ const (
 )
 
 // A Conn frames PDUs over a stream. It holds no buffer while it waits for the
-// next PDU, so that an idle connection costs little.
+// next PDU, so that an idle connection costs little; see Eager.
 //
 // One goroutine at a time may read, and one may write. The exported fields are
 // set before the first use. Deadlines and closing are the stream's business.
@@ -50,6 +50,10 @@ type Conn struct {
 	// MaxLen is the ceiling on PDUs read; 0 means MaxLen. A longer one is
 	// ErrTooBig, and the stream is out of step.
 	MaxLen int
+	// Eager is for those who read only what they wait for, as answers: a buffer
+	// that would hold a PDU as long as the last one is there before it comes, so
+	// that one read of the stream gets it whole.
+	Eager bool
 	// Counters, if not nil, count what goes through.
 	Counters *Counters
 	// Trace, if not nil, sees every PDU: its header and its body.
@@ -60,9 +64,9 @@ type Conn struct {
 	Partial func(waiting bool)
 
 	rw    io.ReadWriter
-	r, n  int     // unread bytes are small[r:n]
-	big   *[]byte // holds the current body, if it is not in small
-	part  Header  // of the PDU whose body is in big in part; Len is 0 if there is none
+	r, n  int     // unread bytes are in()[r:n]
+	big   *[]byte // what is read into instead of small, in its whole capacity
+	last  int     // length of the last PDU
 	out   *[]byte // PDUs not flushed
 	small [inlineLen]byte
 }
@@ -87,10 +91,7 @@ func putBuffer(b *[]byte) {
 // io.ErrUnexpectedEOF within a PDU, ErrIPC for a length or kind that cannot be,
 // ErrTooBig above the ceiling (with the Header), or what the stream reported.
 func (c *Conn) Read() (Header, []byte, error) {
-	if c.big != nil && c.part.Len == 0 {
-		putBuffer(c.big)
-		c.big = nil
-	}
+	c.tidy()
 	waited := false
 	h, body, err := c.read(&waited)
 	if waited && c.Partial != nil {
@@ -112,16 +113,12 @@ func (c *Conn) Read() (Header, []byte, error) {
 }
 
 func (c *Conn) read(waited *bool) (Header, []byte, error) {
-	if h := c.part; h.Len != 0 {
-		body, err := c.readBig(h.Len-HeaderLen, waited)
-		return h, body, err
-	}
 	for c.n-c.r < HeaderLen {
-		if err := c.fill(waited); err != nil {
+		if err := c.fill(HeaderLen, waited); err != nil {
 			return Header{}, nil, err
 		}
 	}
-	p := c.small[c.r:]
+	p := c.in()[c.r:]
 	h := Header{
 		Len:  int(int32(binary.BigEndian.Uint32(p))),
 		Kind: Kind(binary.BigEndian.Uint32(p[4:])),
@@ -138,42 +135,80 @@ func (c *Conn) read(waited *bool) (Header, []byte, error) {
 		return h, nil, problem{ErrIPC, "negative type"}
 	case h.Len > limit:
 		return h, nil, ErrTooBig
-	case h.Len > inlineLen:
-		c.part = h
-		c.big = buffers.Get().(*[]byte)
-		*c.big = append((*c.big)[:0], c.small[c.r+HeaderLen:c.n]...)
-		c.r, c.n = 0, 0
-		body, err := c.readBig(h.Len-HeaderLen, waited)
-		return h, body, err
 	}
 	for c.n-c.r < h.Len {
-		if err := c.fill(waited); err != nil {
+		if err := c.fill(h.Len, waited); err != nil {
 			return h, nil, err
 		}
 	}
-	body := c.small[c.r+HeaderLen : c.r+h.Len : c.r+h.Len]
+	body := c.in()[c.r+HeaderLen : c.r+h.Len : c.r+h.Len]
 	c.r += h.Len
+	c.last = h.Len
 	return h, body, nil
 }
 
-// fill reads more into small.
-func (c *Conn) fill(waited *bool) error {
-	if c.r > 0 {
-		c.n = copy(c.small[:], c.small[c.r:c.n])
+// in is what is read into.
+func (c *Conn) in() []byte {
+	if c.big != nil {
+		return *c.big
+	}
+	return c.small[:]
+}
+
+// tidy lets go of what has been read, and of a buffer that is not needed for the
+// rest.
+func (c *Conn) tidy() {
+	if c.big != nil && c.n-c.r <= inlineLen {
+		c.n = copy(c.small[:], (*c.big)[c.r:c.n])
 		c.r = 0
+		putBuffer(c.big)
+		c.big = nil
 	}
-	if c.n > 0 {
+	if c.r == c.n {
+		c.r, c.n = 0, 0
+	}
+}
+
+// fill reads more of a PDU that is need bytes long, as far as is known.
+func (c *Conn) fill(need int, waited *bool) error {
+	if c.n > c.r {
 		c.wait(waited)
+	} else if c.Eager && c.last > inlineLen {
+		need = max(need, min(c.last+inlineLen, keepLen)) // and a small one before it
 	}
-	n, err := io.ReadAtLeast(c.rw, c.small[c.n:], 1)
+	c.makeRoom(need)
+	n, err := io.ReadAtLeast(c.rw, c.in()[c.n:], 1)
 	c.n += n
 	if n > 0 {
 		return nil
 	}
-	if err == io.EOF && c.n > 0 {
+	if err == io.EOF && c.n > c.r {
 		err = io.ErrUnexpectedEOF
 	}
 	return err
+}
+
+// makeRoom makes place for a PDU, in a buffer that grows as bytes arrive.
+func (c *Conn) makeRoom(need int) {
+	in := c.in()
+	if c.r+need <= len(in) {
+		return
+	}
+	if need > len(in) && (c.big == nil || c.n == len(in)) {
+		grown := buffers.Get().(*[]byte)
+		if size := min(need, max(2*len(in), growLen)); cap(*grown) < size {
+			*grown = make([]byte, size)
+		}
+		*grown = (*grown)[:cap(*grown)]
+		c.n = copy(*grown, in[c.r:c.n])
+		if c.big != nil {
+			putBuffer(c.big)
+		}
+		c.big = grown
+	} else {
+		c.n = copy(in, in[c.r:c.n])
+	}
+	c.r = 0
 }
 
 func (c *Conn) wait(waited *bool) {
@@ -181,32 +216,6 @@ func (c *Conn) wait(waited *bool) {
 		*waited = true
 		c.Partial(true)
 	}
-}
-
-// readBig reads the rest of the body of c.part, which small does not hold, in a
-// buffer that grows as bytes arrive.
-func (c *Conn) readBig(n int, waited *bool) ([]byte, error) {
-	b := *c.big
-	for len(b) < n {
-		if cap(b) < n && len(b) == cap(b) || cap(b) == 0 {
-			grown := make([]byte, len(b), min(n, max(2*cap(b), growLen)))
-			copy(grown, b)
-			b = grown
-		}
-		c.wait(waited)
-		m, err := io.ReadFull(c.rw, b[len(b):min(n, cap(b))])
-		b = b[:len(b)+m]
-		*c.big = b
-		if err != nil {
-			if err == io.EOF {
-				err = io.ErrUnexpectedEOF
-			}
-			return nil, err
-		}
-	}
-	*c.big = b
-	c.part = Header{}
-	return b, nil
 }
 
 // Buffered reports whether bytes of a further PDU have arrived already.
@@ -279,8 +288,9 @@ func (c *Conn) Write(from int32, p PDU) error {
 // one, from which the bytes that Conn has read ahead come first. What is queued
 // goes to the new stream.
 func (c *Conn) Upgrade(f func(io.ReadWriter) io.ReadWriter) {
-	ahead := append([]byte(nil), c.small[c.r:c.n]...)
-	c.r, c.n = 0, 0
+	ahead := append([]byte(nil), c.in()[c.r:c.n]...)
+	c.r = c.n
+	c.tidy()
 	c.rw = f(&readAhead{ReadWriter: c.rw, ahead: ahead})
 }
 

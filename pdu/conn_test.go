@@ -69,30 +69,35 @@ var readers = map[string]func(io.Reader) io.Reader{
 func TestConnRead(t *testing.T) {
 	wire, want := sizedFrames()
 	for name, reader := range readers {
-		t.Run(name, func(t *testing.T) {
-			partial := 0
-			c := pdu.NewConn(readWriter{reader(bytes.NewReader(wire)), io.Discard})
-			c.Partial = func(waiting bool) {
-				if waiting {
-					partial++
-				} else {
-					partial--
-				}
-				if partial < 0 || partial > 1 {
-					t.Errorf("Partial(%v) out of turn", waiting)
-				}
-			}
-			got, err := readAll(c)
-			if err != io.EOF {
-				t.Errorf("error %v, want io.EOF as it is", err)
-			}
-			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			if partial != 0 {
-				t.Errorf("Partial is not over")
-			}
-		})
+		for _, eager := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", eager ", eager), func(t *testing.T) { testConnRead(t, reader(bytes.NewReader(wire)), eager, want) })
+		}
+	}
+}
+
+func testConnRead(t *testing.T, in io.Reader, eager bool, want []frame) {
+	partial := 0
+	c := pdu.NewConn(readWriter{in, io.Discard})
+	c.Eager = eager
+	c.Partial = func(waiting bool) {
+		if waiting {
+			partial++
+		} else {
+			partial--
+		}
+		if partial < 0 || partial > 1 {
+			t.Errorf("Partial(%v) out of turn", waiting)
+		}
+	}
+	got, err := readAll(c)
+	if err != io.EOF {
+		t.Errorf("error %v, want io.EOF as it is", err)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if partial != 0 {
+		t.Errorf("Partial is not over")
 	}
 }
 
@@ -211,6 +216,50 @@ func allocated(f func()) uint64 {
 	f()
 	runtime.ReadMemStats(&after)
 	return after.TotalAlloc - before.TotalAlloc
+}
+
+// countReader counts reads.
+type countReader struct {
+	io.Reader
+	n int
+}
+
+func (r *countReader) Read(p []byte) (int, error) { r.n++; return r.Reader.Read(p) }
+
+// An eager reader gets a large PDU, and one before it, by one read once it knows
+// how large they are.
+func TestConnEager(t *testing.T) {
+	large := append(unhex(t, `00004e20 00007011 00000000 00000000`), make([]byte, 20000-16)...)
+	small := unhex(t, `00000010 00007000 00000000 00000000`)
+	for _, tt := range []struct {
+		name    string
+		eager   bool
+		reads   []int // of each arrival
+		arrival [][]byte
+	}{
+		{"not eager", false, []int{2, 2, 1}, [][]byte{large, large, small}},
+		{"eager", true, []int{2, 1, 1, 1, 2}, [][]byte{large, large, small, small, large}},
+		{"two at once", true, []int{2, 1}, [][]byte{large, append(bytes.Clone(small), large...)}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := new(countReader)
+			c := pdu.NewConn(readWriter{in, io.Discard})
+			c.Eager = tt.eager
+			for i, b := range tt.arrival {
+				in.n, in.Reader = 0, bytes.NewReader(b)
+				for left := len(b); left > 0; {
+					h, body, err := c.Read()
+					if err != nil || len(body) != h.Len-pdu.HeaderLen {
+						t.Fatal(h, len(body), err)
+					}
+					left -= h.Len
+				}
+				if in.n != tt.reads[i] {
+					t.Errorf("arrival %d took %d reads, want %d", i, in.n, tt.reads[i])
+				}
+			}
+		})
+	}
 }
 
 // A connection that waits for the next PDU holds no buffer for it.

@@ -36,7 +36,7 @@ type link struct {
 func newLink(ctx context.Context, conn net.Conn, n Dialer) (*link, error) {
 	l := &link{conn: conn, pdus: pdu.NewConn(conn), pid: int32(os.Getpid())}
 	l.waiting.Set = conn.SetDeadline
-	l.pdus.MaxLen, l.pdus.Counters = n.MaxReply, n.Counters
+	l.pdus.MaxLen, l.pdus.Counters, l.pdus.Eager = n.MaxReply, n.Counters, true
 	l.begin(ctx, time.Time{})
 	defer l.waiting.End()
 	var err error

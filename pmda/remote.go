@@ -137,7 +137,7 @@ func NewRemote(info Info, s Stream, cfg RemoteConfig) (*Remote, error) {
 		slots: map[uint32]slot{}, news: map[uint32]news{},
 	}
 	m.reading.Set = s.SetReadDeadline
-	m.conn.Counters, m.conn.Trace = cfg.Counters, cfg.Trace
+	m.conn.Counters, m.conn.Trace, m.conn.Eager = cfg.Counters, cfg.Trace, true
 	m.SetTimeout(cfg.Timeout)
 	if err := m.hello(); err != nil {
 		s.Close()
