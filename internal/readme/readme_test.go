@@ -11,53 +11,6 @@ import (
 	"testing"
 )
 
-var goBlock = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
-
-// TestPrograms builds every Go program of the README, each in a module of its
-// own, as a reader would.
-func TestPrograms(t *testing.T) {
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	programs := goBlock.FindAllStringSubmatch(string(text), -1)
-	if len(programs) < 2 {
-		t.Fatalf("found %d programs in the README, want at least 2", len(programs))
-	}
-	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	requires := strings.ReplaceAll(string(mod), "module github.com/pcp-go/pcp", "module example.com/reader")
-	for _, p := range programs {
-		dir := t.TempDir()
-		files := map[string]string{
-			"main.go": p[1],
-			"go.sum":  string(sums),
-			"go.mod":  requires + "\nrequire github.com/pcp-go/pcp v0.0.0\nreplace github.com/pcp-go/pcp => " + root + "\n",
-		}
-		for name, content := range files {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		cmd := exec.Command("go", "vet", "-mod=mod", ".")
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GOFLAGS=", "GOPROXY=off")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("a program of the README does not build: %v\n%s\n%s", err, out, p[1])
-		}
-	}
-}
-
 // TestFragments type-checks the indented fragments of the root package comment:
 // each is the body of a function, with the variables that it speaks of declared.
 func TestFragments(t *testing.T) {

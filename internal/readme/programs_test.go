@@ -1,0 +1,201 @@
+package readme
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmda/collector"
+)
+
+var goBlock = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
+
+// TestPrograms builds every Go program of the README, each in a module of its
+// own, as a reader would, and runs it for what it is.
+func TestPrograms(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for i, p := range goBlock.FindAllStringSubmatch(string(text), -1) {
+		kind, run := "monitor", runMonitor
+		switch src := p[1]; {
+		case strings.Contains(src, "collector.Server"):
+			kind, run = "collector", runCollector
+		case strings.Contains(src, "pmda.Main("):
+			kind, run = "agent", runAgent
+		}
+		seen[kind]++
+		t.Run(fmt.Sprint(i+1, " ", kind), func(t *testing.T) { run(t, p[1]) })
+	}
+	if seen["monitor"] == 0 || seen["agent"] == 0 || seen["collector"] == 0 {
+		t.Errorf("the README has programs for %v, want some for a monitor, an agent and a collector", seen)
+	}
+}
+
+// build makes a program, in a module of its own that uses this one.
+func build(t *testing.T, src string) (program string) {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"main.go": src,
+		"go.sum":  string(sums),
+		"go.mod": strings.ReplaceAll(string(mod), "module github.com/pcp-go/pcp", "module example.com/reader") +
+			"\nrequire github.com/pcp-go/pcp v0.0.0\nreplace github.com/pcp-go/pcp => " + root + "\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program = filepath.Join(dir, "reader")
+	for _, args := range [][]string{{"vet", "-mod=mod", "."}, {"build", "-mod=mod", "-o", program, "."}} {
+		cmd := exec.Command("go", args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GOFLAGS=", "GOPROXY=off")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("go %s: %v\n%s\n%s", args[0], err, out, src)
+		}
+	}
+	return program
+}
+
+// somewhere replaces the address in a program by one with a free port.
+func somewhere(t *testing.T, src string) (there, addr string) {
+	t.Helper()
+	addr = fmt.Sprintf("localhost:%d", pcptest.FreePort(t))
+	there = regexp.MustCompile(`"localhost(:\d+)?"`).ReplaceAllLiteralString(src, `"`+addr+`"`)
+	if there == src {
+		t.Fatalf("no address in the program:\n%s", src)
+	}
+	return there, addr
+}
+
+// runMonitor runs a program that prints what examples/pmcd has.
+func runMonitor(t *testing.T, src string) {
+	if runtime.GOOS != "linux" && strings.Contains(src, "kernel.") {
+		t.Skip("it wants what a Linux kernel tells")
+	}
+	src, addr := somewhere(t, src)
+	_, port, _ := strings.Cut(addr, ":")
+	pcptest.Start(t, pcptest.Daemon{Path: pcptest.Build(t, "./examples/pmcd"), Args: []string{"-p", port, "-s", filepath.Join(pcptest.ShortDir(t), "s")},
+		Dir: t.TempDir(), Addr: addr, Greets: true})
+	p := pcptest.Start(t, pcptest.Daemon{Path: build(t, src)})
+	want := regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d .*\d`)
+	within(t, "two samples", func() error {
+		if n := len(want.FindAllString(p.Log(), -1)); n < 2 {
+			return fmt.Errorf("%d samples:\n%s", n, p.Log())
+		}
+		return nil
+	})
+	if bad := regexp.MustCompile(`(?i)error|unknown|panic`).FindString(p.Log()); bad != "" {
+		t.Errorf("it prints %q:\n%s", bad, p.Log())
+	}
+}
+
+// runAgent runs an agent as pmcd does.
+func runAgent(t *testing.T, src string) {
+	program := build(t, src)
+	s := &collector.Server{}
+	t.Cleanup(func() { s.Close() })
+	domain := regexp.MustCompile(`Domain: +(\d+)`).FindStringSubmatch(src)
+	if domain == nil {
+		t.Fatal("no domain")
+	}
+	conf := filepath.Join(t.TempDir(), "pmcd.conf")
+	if err := os.WriteFile(conf, []byte("cache "+domain[1]+" pipe binary "+program+" -d "+domain[1]+" -l "+program+".log\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := collector.LoadConfig(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(cfg.Agents[0]); err != nil {
+		t.Fatal(err)
+	}
+	c, err := pmapi.Local(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var d pdu.Domain
+	fmt.Sscan(domain[1], &d)
+	// Names are of pmcd's own files here: ask for the PMID.
+	within(t, "a value", func() error { return hasValue(t, c, pdu.MakePMID(d, 0, 0)) })
+}
+
+// runCollector runs a program with a collector, and looks at all that it has.
+func runCollector(t *testing.T, src string) {
+	src, addr := somewhere(t, src)
+	pcptest.Start(t, pcptest.Daemon{Path: build(t, src), Addr: addr, Greets: true})
+	c, err := pmapi.Dial(t.Context(), addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	names, err := c.Traverse(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := 0
+	for _, name := range names {
+		if strings.HasPrefix(name, "pmcd.") {
+			continue
+		}
+		ids, err := c.Lookup(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if hasValue(t, c, ids[0]) == nil {
+			own++
+		}
+	}
+	if own == 0 {
+		t.Errorf("no metric of its own has a value, of %d names", len(names))
+	}
+}
+
+// hasValue fetches a metric.
+func hasValue(t *testing.T, c *pmapi.Context, id pdu.PMID) error {
+	var r pdu.Result
+	if err := c.Fetch(t.Context(), []pdu.PMID{id}, &r); err != nil {
+		return err
+	}
+	if s := r.At(0); s.Err() != nil || s.Len() == 0 {
+		return fmt.Errorf("%v has %d values: %w", id, s.Len(), s.Err())
+	}
+	return nil
+}
+
+// within waits for something to come true.
+func within(t *testing.T, what string, is func() error) {
+	t.Helper()
+	var err error
+	for begin := time.Now(); time.Since(begin) < 30*time.Second; time.Sleep(50 * time.Millisecond) {
+		if err = is(); err == nil {
+			return
+		}
+	}
+	t.Errorf("%s: %v", what, err)
+}
