@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/internal/cutoff"
+	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -34,7 +35,7 @@ type link struct {
 // newLink speaks first with the collector at the other end of a connection, which
 // it closes if that fails. n is complete.
 func newLink(ctx context.Context, conn net.Conn, n Dialer) (*link, error) {
-	l := &link{conn: conn, pdus: pdu.NewConn(conn), pid: int32(os.Getpid())}
+	l := &link{conn: conn, pdus: pdu.NewConn(rawconn.New(conn)), pid: int32(os.Getpid())}
 	l.waiting.Set = conn.SetDeadline
 	l.pdus.MaxLen, l.pdus.Counters, l.pdus.Eager = n.MaxReply, n.Counters, true
 	l.begin(ctx, time.Time{})

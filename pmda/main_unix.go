@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/pcp-go/pcp/internal/rawconn"
 	"golang.org/x/sys/unix"
 )
 
@@ -36,7 +37,7 @@ func takeStdio() (io.ReadWriteCloser, error) {
 		in.Close()
 		return nil, err
 	}
-	rw := duplex{in, out}
+	rw := duplex{rawconn.New(in), rawconn.New(out)}
 	null, err := os.Open(os.DevNull)
 	if err == nil {
 		err = errors.Join(dup2(int(null.Fd()), 0), dup2(2, 1), null.Close())

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/internal/cutoff"
+	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -132,7 +133,7 @@ func NewRemote(info Info, s Stream, cfg RemoteConfig) (*Remote, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	m := &Remote{
-		info: info, cfg: cfg, stream: s, conn: pdu.NewConn(s),
+		info: info, cfg: cfg, stream: s, conn: pdu.NewConn(rawconn.New(s)),
 		turn: make(chan struct{}, 1), done: make(chan struct{}),
 		slots: map[uint32]slot{}, news: map[uint32]news{},
 	}

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -78,7 +79,7 @@ type session struct {
 }
 
 func newSession(h Handler, rw io.ReadWriter) *session {
-	s := &session{h: h, watcher: watcherOf(h), log: loggerOf(h), conn: pdu.NewConn(rw), clients: map[int32]*Client{}}
+	s := &session{h: h, watcher: watcherOf(h), log: loggerOf(h), conn: pdu.NewConn(rawconn.New(rw)), clients: map[int32]*Client{}}
 	if s.log.Enabled(context.Background(), slog.LevelDebug) {
 		s.conn.Trace = func(out bool, h pdu.Header, _ []byte) {
 			s.log.Debug("PDU", slog.Bool("out", out), slog.String("type", h.Kind.String()), slog.Int("from", int(h.From)), slog.Int("len", h.Len))

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 )
@@ -72,7 +73,7 @@ type client struct {
 
 func newClient(s *Server, conn net.Conn) *client {
 	now := time.Now()
-	c := &client{s: s, conn: conn, pdus: pdu.NewConn(conn), since: now, now: now}
+	c := &client{s: s, conn: conn, pdus: pdu.NewConn(rawconn.New(conn)), since: now, now: now}
 	c.ctx, c.end = context.WithCancel(context.Background())
 	c.pdus.MaxLen = s.MaxPDU
 	c.pdus.Counters = &s.counters

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 )
@@ -278,7 +279,7 @@ func (p *process) pipe(argv []string) (pmda.Stream, error) {
 		fromAgent.Close()
 		return nil, err
 	}
-	return &pipes{r: fromAgent, w: toAgent}, nil
+	return &pipes{Reader: rawconn.New(fromAgent), Writer: rawconn.New(toAgent), r: fromAgent, w: toAgent}, nil
 }
 
 // start runs a command and waits for its end in the background.
@@ -334,10 +335,12 @@ func (p *process) dial(ctx context.Context, conf AgentConfig) (pmda.Stream, erro
 }
 
 // pipes are a connection over two pipes.
-type pipes struct{ r, w *os.File }
+type pipes struct {
+	io.Reader // r
+	io.Writer // w
+	r, w      *os.File
+}
 
-func (p *pipes) Read(b []byte) (int, error)         { return p.r.Read(b) }
-func (p *pipes) Write(b []byte) (int, error)        { return p.w.Write(b) }
 func (p *pipes) SetReadDeadline(t time.Time) error  { return p.r.SetReadDeadline(t) }
 func (p *pipes) SetWriteDeadline(t time.Time) error { return p.w.SetWriteDeadline(t) }
 func (p *pipes) Close() error                       { return errors.Join(p.w.Close(), p.r.Close()) }

@@ -1,0 +1,152 @@
+package rawconn
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+type stream struct {
+	rw  io.ReadWriter
+	raw syscall.RawConn
+	in  half
+	out half
+}
+
+// A half is one direction. Its function is made once, and told by fields what to
+// do, so that a call allocates nothing.
+type half struct {
+	try  func(fd uintptr) bool
+	b    []byte
+	n    int // bytes of b that are done
+	fail syscall.Errno
+}
+
+func newStream(rw io.ReadWriter) io.ReadWriter {
+	// Other types may have a meaning of their own for Read and Write, though they
+	// have a socket inside.
+	switch rw.(type) {
+	case *net.TCPConn, *net.UnixConn, *os.File:
+	default:
+		return rw
+	}
+	raw, err := rw.(syscall.Conn).SyscallConn()
+	if err != nil || blocks(raw) {
+		return rw
+	}
+	s := &stream{rw: rw, raw: raw}
+	s.in.try, s.out.try = s.tryRead, s.tryWrite
+	return s
+}
+
+// blocks is whether calls may block, or nobody knows.
+func blocks(raw syscall.RawConn) bool {
+	flags := 0
+	var failed error
+	err := raw.Control(func(fd uintptr) { flags, failed = unix.FcntlInt(fd, unix.F_GETFL, 0) })
+	return errors.Join(err, failed) != nil || flags&unix.O_NONBLOCK == 0
+}
+
+// Read reads what there is.
+func (s *stream) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	n, err := s.in.run(p, s.raw.Read)
+	switch {
+	case err != nil:
+		return n, s.wrap("read", err)
+	case n == 0:
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// Write writes all of p.
+func (s *stream) Write(p []byte) (int, error) {
+	n, err := s.out.run(p, s.raw.Write)
+	return n, s.wrap("write", err)
+}
+
+// Close closes what is below.
+func (s *stream) Close() error { return s.rw.(io.Closer).Close() }
+
+// run does one direction's work, as often as it takes.
+func (h *half) run(p []byte, as func(func(uintptr) bool) error) (int, error) {
+	h.b, h.n, h.fail = p, 0, 0
+	err := as(h.try)
+	h.b = nil
+	if err == nil && h.fail != 0 {
+		err = h.fail
+	}
+	return h.n, err
+}
+
+// tryRead is false if there is nothing to read.
+func (s *stream) tryRead(fd uintptr) bool {
+	return !s.in.call(syscall.SYS_READ, fd)
+}
+
+// tryWrite is false if not all can be written now.
+func (s *stream) tryWrite(fd uintptr) bool {
+	for s.out.n < len(s.out.b) && s.out.fail == 0 {
+		if s.out.call(syscall.SYS_WRITE, fd) {
+			return false
+		}
+	}
+	return true
+}
+
+// call makes a system call on the rest of the bytes; again if it would block.
+func (h *half) call(trap, fd uintptr) (again bool) {
+	rest := h.b[h.n:]
+	for {
+		n, _, e := syscall.RawSyscall(trap, fd, uintptr(unsafe.Pointer(unsafe.SliceData(rest))), uintptr(len(rest)))
+		switch e {
+		case 0:
+			h.n += int(n)
+			return false
+		case syscall.EINTR:
+		case syscall.EAGAIN:
+			return true
+		default:
+			h.fail = e
+			return false
+		}
+	}
+}
+
+// wrap makes the error that the stream below would have returned.
+func (s *stream) wrap(op string, err error) error {
+	e, failed := err.(syscall.Errno)
+	switch rw := s.rw.(type) {
+	case *os.File:
+		switch {
+		case err == nil || failed:
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			err = os.ErrDeadlineExceeded
+		case err.Error() == "use of closed file": // the run time's own
+			err = os.ErrClosed
+		}
+		if err != nil {
+			return &fs.PathError{Op: op, Path: rw.Name(), Err: err}
+		}
+	case net.Conn:
+		if failed {
+			err = os.NewSyscallError(op, e)
+		} else if o, ok := errors.AsType[*net.OpError](err); ok { // the Op is raw-read
+			err = o.Err
+		}
+		if err != nil {
+			c := rw
+			return &net.OpError{Op: op, Net: c.LocalAddr().Network(), Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
+		}
+	}
+	return nil
+}
