@@ -1,4 +1,116 @@
 package pmdalinux
 
-// addDisks adds the metrics of disks and partitions.
-func (l *linux) addDisks() {}
+import (
+	"cmp"
+	"context"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// disks are the block devices, by class.
+type disks struct {
+	l        *linux
+	group    *pmda.Group
+	class    [zram + 1]rows[disk]
+	maps     mappedNames
+	links    arrayLinks
+	complete bool // the last reading understood all lines
+}
+
+// addDisks adds the metrics of /proc/diskstats, and what belongs to its devices.
+func (l *linux) addDisks() {
+	d := &disks{l: l, links: arrayLinks{dir: l.path("dev/md")}}
+	d.group = l.source("proc/diskstats", d.parse)
+	for _, c := range diskClasses {
+		r := &d.class[c.class]
+		r.indom = &pmda.InDom{Serial: c.serial, Name: c.name, Text: c.text, Group: d.group}
+		if c.label != "" {
+			r.indom.Labels = pmda.LabelJSON(map[string]any{"device_type": "block", "indom_name": c.label})
+			r.indom.InstanceLabels = deviceName
+		}
+		l.Attach(r.indom)
+		for _, m := range diskMetrics {
+			item, wide := c.item(m)
+			if wide {
+				addToEach[uint64](l.Agent, m, c, item, r)
+			} else {
+				addToEach[uint32](l.Agent, m, c, item, r)
+			}
+		}
+	}
+	d.addAll()
+	d.addSizes()
+	d.addNames()
+	d.addScheduler()
+}
+
+// deviceName are the labels of a device.
+func deviceName(i pdu.Instance) string { return pmda.LabelJSON(map[string]any{"device_name": i.Name}) }
+
+// parse reads /proc/diskstats.
+func (d *disks) parse(text []byte) error {
+	for c := wholeDisk; c <= zram; c++ {
+		d.class[c].begin()
+	}
+	d.maps.begin()
+	d.links.begin()
+	d.complete = eachDisk(text, d.line)
+	var err error
+	for c := wholeDisk; c <= zram; c++ {
+		err = cmp.Or(err, d.class[c].end())
+	}
+	return err
+}
+
+// line takes a line in.
+func (d *disks) line(kernel, fields []byte) {
+	class := classOf(kernel)
+	name := kernel
+	switch class {
+	case noDisk:
+		return
+	case mapped:
+		var ok bool
+		if name, ok = d.maps.name(d.l, kernel); !ok {
+			return // not of use without
+		}
+	case array:
+		name = d.links.name(kernel)
+	}
+	r := &d.class[class]
+	if !r.row(name).take(kernel, fields) {
+		r.drop()
+		d.complete = false
+	}
+}
+
+// take fills in what a line has. It is false if that is nothing.
+func (d *disk) take(kernel, fields []byte) bool {
+	if d.kernel != string(kernel) {
+		*d = disk{kernel: string(kernel)}
+	}
+	d.parse(fields)
+	return d.have != 0
+}
+
+// addAll adds the metrics of all disks together.
+func (d *disks) addAll() {
+	for _, m := range diskMetrics {
+		if m.narrowAll {
+			addToAll[uint32](d, m)
+		} else {
+			addToAll[uint64](d, m)
+		}
+	}
+	pmda.Register(d.l.Agent, pmda.Metric[uint32]{
+		Name: "hinv.ndisk", ID: pmda.Item(0, 33), Sem: pdu.SemDiscrete, Group: d.group,
+		Text: "Disks that there are, partitions and devices made of others not counted",
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
+			if !d.complete {
+				return 0, pmda.NoValue
+			}
+			return uint32(len(d.class[wholeDisk].ids)), nil
+		},
+	})
+}

@@ -52,6 +52,7 @@ func theirs(t testing.TB, root string, env ...string) side {
 	if root != "" {
 		env = append(env, "LINUX_STATSPATH="+root)
 	}
+	env = append(env, "PCP_VAR_DIR="+t.TempDir()) // it has no IDs of instances from other tests there
 	p := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"linux"}, Env: env})
 	c, err := pmapi.Dial(t.Context(), p.Host())
 	if err != nil {
@@ -218,17 +219,27 @@ func (p picture) String() string {
 	return b.String()
 }
 
-// files are a small tree: texts by their names.
+// files are a small tree: texts by their names. One that begins with -> is a link.
 type files map[string]string
+
+// write makes a directory of it.
+func (f files) write(t testing.TB) (root string) {
+	t.Helper()
+	root = t.TempDir()
+	for name, text := range f {
+		if target, is := strings.CutPrefix(text, "->"); is {
+			link(t, root, name, target)
+		} else {
+			write(t, root, name, text)
+		}
+	}
+	return root
+}
 
 // show is what our agent says of metrics on a tree.
 func (f files) show(t testing.TB, names ...string) string {
 	t.Helper()
-	root := t.TempDir()
-	for name, text := range f {
-		write(t, root, name, text)
-	}
-	return ours(t, root).look(names).String()
+	return ours(t, f.write(t)).look(names).String()
 }
 
 // near is whether v, taken between a and b, is what those say.
@@ -368,6 +379,15 @@ func write(t testing.TB, root, name, text string) {
 	t.Helper()
 	path := filepath.Join(root, filepath.FromSlash(name))
 	if err := cmp.Or(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// link makes a symbolic link of a tree.
+func link(t testing.TB, root, name, target string) {
+	t.Helper()
+	path := filepath.Join(root, filepath.FromSlash(name))
+	if err := cmp.Or(os.MkdirAll(filepath.Dir(path), 0o777), os.Symlink(target, path)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,0 +1,172 @@
+package pmdalinux
+
+import (
+	"bytes"
+	"math"
+	"strings"
+)
+
+// The fields of a line of /proc/diskstats behind the name. A sector has 512 bytes.
+const (
+	diskReads       = iota
+	diskReadMerges  // reads that others took along
+	diskReadSectors //
+	diskReadTime    // milliseconds, as are all times
+	diskWrites
+	diskWriteMerges
+	diskWriteSectors
+	diskWriteTime
+	diskInFlight
+	diskBusyTime
+	diskQueueTime
+	diskDiscards // since Linux 4.18
+	diskDiscardMerges
+	diskDiscardSectors
+	diskDiscardTime
+	diskFlushes // since Linux 5.5
+	diskFlushTime
+	diskFields
+)
+
+// narrow are the fields that the kernel writes with 32 bits.
+const narrow = 1<<diskReadTime | 1<<diskWriteTime | 1<<diskInFlight | 1<<diskBusyTime | 1<<diskQueueTime | 1<<diskDiscardTime | 1<<diskFlushTime
+
+// A disk is a block device of any class: what /proc/diskstats tells, and where to
+// find more.
+type disk struct {
+	kernel string // its name in /proc and /sys
+	field  [diskFields]uint64
+	have   uint32 // a bit for each field that is there
+
+	wwid      wwid
+	scheduler scheduler
+}
+
+// has reports whether some fields are there.
+func (d *disk) has(fields uint32) bool { return d.have&fields == fields }
+
+// parse reads the fields. There are 11 of them, 15, or 17, or four of a partition
+// under Linux 2.6.
+func (d *disk) parse(fields []byte) {
+	d.have = 0
+	n := 0
+	for ; n < diskFields; n++ {
+		var field []byte
+		if field, fields = cutField(fields); len(field) == 0 {
+			break
+		}
+		v, ok := parseUint(field)
+		d.field[n] = v
+		if ok && (v <= math.MaxUint32 || narrow>>n&1 == 0) {
+			d.have |= 1 << n
+		}
+	}
+	switch {
+	case n < 4:
+		d.have = 0
+	case n == 4 && d.have == 0xf:
+		d.field[diskReadSectors], d.field[diskWrites], d.field[diskWriteSectors] = d.field[1], d.field[2], d.field[3]
+		d.have = 1<<diskReads | 1<<diskReadSectors | 1<<diskWrites | 1<<diskWriteSectors
+	case n == 4:
+		d.have = 0
+	}
+}
+
+// A diskClass is what a block device is listed as.
+type diskClass int
+
+const (
+	noDisk diskClass = iota
+	wholeDisk
+	partition
+	mapped // by the device mapper
+	array  // of the driver for multiple devices
+	zram
+)
+
+// classOf tells the class from the kernel's name, as the C agent does.
+func classOf(name []byte) diskClass {
+	digits := len(bytes.TrimRight(name, "0123456789"))
+	numbered := digits < len(name)
+	has := func(prefix string) bool { return bytes.HasPrefix(name, []byte(prefix)) }
+	switch {
+	case has("loop"), has("ram"), has("sr") && len(name) > 2 && isDigit(name[2]):
+		return noDisk
+	case has("dm-"):
+		return mapped
+	case has("md"):
+		return array
+	case has("zram"):
+		return zram
+	case bytes.IndexByte(name, '/') >= 0: // cciss/c0d0p1 is a partition
+		if numbered && name[digits-1] != 'p' {
+			return wholeDisk
+		}
+		return partition
+	case has("mmcblk"), has("nvme"), has("rbd"), has("nbd"):
+		return partitionAfterP(name, digits)
+	case numbered:
+		return partition
+	}
+	return wholeDisk
+}
+
+// partitionAfterP is for the disks whose names end with a number, so that those of
+// their partitions have a p in between. Digits is where the last number begins.
+func partitionAfterP(name []byte, digits int) diskClass {
+	if digits < len(name) && name[digits-1] == 'p' {
+		return partition
+	}
+	return wholeDisk
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// eachDisk calls what for the lines of /proc/diskstats: the name, and the fields
+// behind it. It reports whether all lines could be understood, including that
+// nothing is missing at the end.
+func eachDisk(text []byte, what func(name, fields []byte)) (all bool) {
+	understood := true
+	whole := eachLine(text, func(line []byte) {
+		_, rest, ok1 := cutUint(line)
+		_, rest, ok2 := cutUint(rest)
+		if name, fields := cutField(rest); ok1 && ok2 && goodName(name) {
+			what(name, fields)
+		} else {
+			understood = false
+		}
+	})
+	return whole && understood
+}
+
+// eachLine calls what for the lines that are whole. It reports whether all are:
+// one without an end has been cut off.
+func eachLine(text []byte, what func(line []byte)) (whole bool) {
+	for len(text) > 0 {
+		line, rest, whole := bytes.Cut(text, []byte("\n"))
+		if !whole {
+			return false
+		}
+		what(line)
+		text = rest
+	}
+	return true
+}
+
+// goodName reports whether a name is fit for an instance: not empty, nothing but
+// printable characters, of a sensible length.
+func goodName(name []byte) bool {
+	for _, c := range name {
+		if c < ' ' || c == 0x7f {
+			return false
+		}
+	}
+	return 0 < len(name) && len(name) <= maxName
+}
+
+// maxName is how long the name of a device may be. The longest are those that the
+// device mapper takes, with 127 bytes.
+const maxName = 255
+
+// sysName is the name of a device in /sys.
+func sysName(kernel string) string { return strings.ReplaceAll(kernel, "/", "!") }

@@ -1,0 +1,79 @@
+package pmdalinux
+
+import (
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// sizes are what /proc/partitions tells: kilobytes, by the kernel's names.
+type sizes struct {
+	names []string
+	kb    []uint64
+	have  []bool
+	index map[string]int
+}
+
+// addSizes adds the capacities of devices.
+func (d *disks) addSizes() {
+	s := new(sizes)
+	g := d.l.source("proc/partitions", s.parse)
+	for _, c := range diskClasses {
+		item := map[diskClass]int{wholeDisk: 87, partition: 16, mapped: 17, array: 17}[c.class]
+		if item == 0 {
+			continue
+		}
+		r := &d.class[c.class]
+		pmda.Register(d.l.Agent, pmda.Metric[uint64]{
+			Name: c.prefix + "capacity", ID: pmda.Item(c.cluster, item), InDom: r.indom, Group: g,
+			Sem: pdu.SemDiscrete, Units: pdu.SpaceKByte, Text: "The size, " + c.each,
+			Values: column(r, func(d *disk) (uint64, bool) { return s.of(d.kernel) }),
+		})
+	}
+}
+
+// of is the size of a device.
+func (s *sizes) of(kernel string) (kb uint64, ok bool) {
+	at, ok := s.index[kernel]
+	if !ok {
+		return 0, false
+	}
+	return s.kb[at], s.have[at]
+}
+
+// parse reads lines such as " 8 1 1048576 sda1". The first is a heading.
+func (s *sizes) parse(text []byte) error {
+	n, same := 0, true
+	eachPartition(text, func(name []byte, kb uint64, ok bool) {
+		if n == len(s.names) {
+			s.names, s.kb, s.have = append(s.names, string(name)), append(s.kb, 0), append(s.have, false)
+			same = false
+		} else if s.names[n] != string(name) {
+			s.names[n] = string(name)
+			same = false
+		}
+		s.kb[n], s.have[n] = kb, ok
+		n++
+	})
+	if same && n == len(s.names) {
+		return nil
+	}
+	s.names, s.kb, s.have = s.names[:n], s.kb[:n], s.have[:n]
+	s.index = make(map[string]int, n)
+	for at, name := range s.names {
+		s.index[name] = at
+	}
+	return nil
+}
+
+// eachPartition calls what for the whole lines that have a name.
+func eachPartition(text []byte, what func(name []byte, kb uint64, ok bool)) {
+	eachLine(text, func(line []byte) {
+		_, rest, ok1 := cutUint(line)
+		_, rest, ok2 := cutUint(rest)
+		field, rest := cutField(rest)
+		kb, ok := parseUint(field)
+		if name, _ := cutField(rest); ok1 && ok2 && goodName(name) {
+			what(name, kb, ok)
+		}
+	})
+}
