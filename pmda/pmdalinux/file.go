@@ -24,11 +24,8 @@ type file struct {
 
 // read returns what the file has now, valid until the next read.
 func (f *file) read() ([]byte, error) {
-	if f.f == nil {
-		var err error
-		if f.f, err = os.Open(f.path); err != nil {
-			return nil, err
-		}
+	if err := f.open(); err != nil {
+		return nil, err
 	}
 	if f.buf == nil {
 		f.buf = make([]byte, 4<<10)
@@ -48,6 +45,14 @@ func (f *file) read() ([]byte, error) {
 		}
 		f.buf = append(f.buf, make([]byte, len(f.buf))...)
 	}
+}
+
+// open opens the file if it is not.
+func (f *file) open() (err error) {
+	if f.f == nil {
+		f.f, err = os.Open(f.path)
+	}
+	return err
 }
 
 // absent makes of the absence of a file that of the metrics in it.
