@@ -141,7 +141,7 @@ func addToEach[T uint32 | uint64](a *pmda.Agent, m diskMetric, c classInfo, item
 		Name: c.prefix + m.name, ID: pmda.Item(c.cluster, item), InDom: r.indom, Sem: m.semantics(), Units: m.units,
 		Text: m.text + ", " + c.each, Help: m.help,
 		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[T]) error {
-			return putColumn(r, s, func(d *disk) (T, bool) {
+			return putColumn(r, s, pdu.ErrAppVersion, func(d *disk) (T, bool) { // the kernel is too old
 				v, ok := m.of(d)
 				return T(v), ok
 			})
@@ -149,20 +149,18 @@ func addToEach[T uint32 | uint64](a *pmda.Agent, m diskMetric, c classInfo, item
 	})
 }
 
-// putColumn puts a column of rows. The error is pdu.ErrAppVersion if no row has it:
-// the kernel is too old.
-func putColumn[R any, T pdu.Scalar](r *rows[R], s *pmda.Set[T], of func(*R) (T, bool)) error {
-	any := false
+// putColumn puts a column of rows. None is the error if no row that the client
+// wants has it.
+func putColumn[R any, T pdu.Scalar](r *rows[R], s *pmda.Set[T], none error, of func(*R) (T, bool)) error {
 	for _, at := range r.order {
-		if v, ok := of(&r.vals[at]); ok {
-			any = true
-			s.Put(r.ids[at], v)
+		if id := r.ids[at]; s.Wants(id) {
+			if v, ok := of(&r.vals[at]); ok {
+				s.Put(id, v)
+				none = nil
+			}
 		}
 	}
-	if !any {
-		return pdu.ErrAppVersion
-	}
-	return nil
+	return none
 }
 
 // addToAll adds a metric of all disks together.

@@ -1,4 +1,243 @@
 package pmdalinux
 
+import (
+	"bytes"
+	"context"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// A usage is what a file system says of itself: statfs(2).
+type usage struct {
+	blockSize, blocks, free, avail uint64 // avail is free to everybody
+	files, freeFiles               uint64
+}
+
+// A mount is a mounted file system.
+type mount struct {
+	raw      string // the directory as /proc/self/mounts has it
+	dir      string // as it is
+	path     []byte // where that is, with a NUL behind
+	readOnly bool
+	use      usage
+	asked    uint64 // the reading that use is of
+	ok       bool   // it answered
+}
+
+// mounts are the mounted file systems of a kind. Each kind has a group of its
+// own: a file system that does not answer keeps those waiting who ask for its
+// kind, not those who ask for another, nor how many there are.
+type mounts struct {
+	l       *linux
+	rows    rows[mount]
+	wanted  func(device, dir, kind []byte) bool
+	name    func(device, dir []byte) []byte
+	reading uint64
+	whole   bool
+}
+
 // addFilesystems adds the metrics of file systems.
-func (l *linux) addFilesystems() {}
+func (l *linux) addFilesystems() {
+	disk := &mounts{l: l, wanted: onDisk, name: func(device, _ []byte) []byte { return device }}
+	disk.add("filesys.", 5, &pmda.InDom{Serial: 5, Name: "file system", Text: "File systems on disks that are mounted, by device"},
+		"of each file system", true)
+	tmp := &mounts{l: l, wanted: inMemory, name: func(_, dir []byte) []byte { return dir }}
+	tmp.add("tmpfs.", 34, &pmda.InDom{Serial: 18, Name: "tmpfs", Text: "File systems in memory (tmpfs), by the directory that they are mounted on"},
+		"of each tmpfs", false)
+
+	count := &mounts{l: l, wanted: onDisk, name: disk.name, rows: rows[mount]{indom: new(pmda.InDom)}}
+	pmda.Register(l.Agent, pmda.Metric[uint32]{
+		Name: "hinv.nfilesys", ID: pmda.Item(5, 0), Sem: pdu.SemDiscrete, Units: pdu.UnitCount,
+		Group: l.source("proc/self/mounts", count.parse),
+		Text:  "File systems on disks that are mounted, each counted once",
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
+			if !count.whole {
+				return 0, pmda.NoValue
+			}
+			return uint32(count.rows.n), nil
+		},
+	})
+}
+
+// add adds the metrics of a kind of file systems.
+func (m *mounts) add(prefix string, cluster int, indom *pmda.InDom, of string, disk bool) {
+	indom.Group = m.l.source("proc/self/mounts", m.parse)
+	m.rows.indom = indom
+	m.l.Attach(indom)
+	space := func(name string, item int, sem pdu.Sem, text string, kb func(*usage) uint64) {
+		addUsage(m, pmda.Metric[uint64]{Name: prefix + name, ID: pmda.Item(cluster, item), Sem: sem, Units: pdu.SpaceKByte, Text: text + ", " + of},
+			func(u *usage) uint64 { return u.kb(kb(u)) })
+	}
+	count := func(name string, item int, sem pdu.Sem, units pdu.Units, text string, n func(*usage) uint64) {
+		addUsage(m, pmda.Metric[uint32]{Name: prefix + name, ID: pmda.Item(cluster, item), Sem: sem, Units: units, Text: text + ", " + of},
+			func(u *usage) uint32 { return uint32(n(u)) })
+	}
+	space("capacity", 1, pdu.SemDiscrete, "The size", func(u *usage) uint64 { return u.blocks })
+	space("used", 2, pdu.SemInstant, "Space in use", func(u *usage) uint64 { return u.blocks - u.free })
+	space("free", 3, pdu.SemInstant, "Space not in use", func(u *usage) uint64 { return u.free })
+	count("maxfiles", 4, pdu.SemDiscrete, 0, "Inodes that there are room for", func(u *usage) uint64 { return u.files })
+	count("usedfiles", 5, pdu.SemInstant, 0, "Inodes in use", func(u *usage) uint64 { return u.files - u.freeFiles })
+	count("freefiles", 6, pdu.SemInstant, 0, "Inodes not in use", func(u *usage) uint64 { return u.freeFiles })
+	full := 8
+	if !disk {
+		full = 7
+	}
+	addUsage(m, pmda.Metric[float64]{Name: prefix + "full", ID: pmda.Item(cluster, full), Text: "Percentage in use of what is not set aside, " + of}, (*usage).full)
+	if disk {
+		count("blocksize", 9, pdu.SemInstant, pdu.SpaceByte, "The size of a block", func(u *usage) uint64 { return u.blockSize })
+		space("avail", 10, pdu.SemInstant, "Space not in use that everybody may take", func(u *usage) uint64 { return u.avail })
+		m.addPlaces()
+	}
+}
+
+// addPlaces adds how file systems are mounted.
+func (m *mounts) addPlaces() {
+	addMounted(m, pmda.Metric[string]{Name: "filesys.mountdir", ID: pmda.Item(5, 7), Sem: pdu.SemDiscrete,
+		Text: "The directory that each file system is mounted on"}, func(f *mount) string { return f.dir })
+	addMounted(m, pmda.Metric[uint32]{Name: "filesys.readonly", ID: pmda.Item(5, 11),
+		Text: "1 for a file system that is mounted to be read only, else 0"}, func(f *mount) uint32 {
+		if f.readOnly {
+			return 1
+		}
+		return 0
+	})
+}
+
+// addUsage adds a metric of what file systems say.
+func addUsage[T uint32 | uint64 | float64](m *mounts, t pmda.Metric[T], of func(*usage) T) {
+	addMounted(m, t, func(f *mount) T { return of(&f.use) })
+}
+
+// addMounted adds a metric of the file systems that answer; those that are asked
+// for are asked. The error is pdu.ErrInst if none does.
+func addMounted[T pdu.Scalar](m *mounts, t pmda.Metric[T], of func(*mount) T) {
+	t.InDom = m.rows.indom
+	t.Values = func(_ context.Context, _ *pmda.Request, s *pmda.Set[T]) error {
+		return putColumn(&m.rows, s, pdu.ErrInst, func(f *mount) (T, bool) {
+			if f.asked != m.reading {
+				f.ok = f.use.ask(f.path) == nil
+				f.asked = m.reading
+			}
+			return of(f), f.ok
+		})
+	}
+	pmda.Register(m.l.Agent, t)
+}
+
+// kb is so many blocks in kilobytes.
+func (u *usage) kb(blocks uint64) uint64 {
+	if u.blockSize%1024 == 0 {
+		return blocks * (u.blockSize / 1024)
+	}
+	return blocks * u.blockSize / 1024
+}
+
+// full is the percentage in use, as df(1) counts. An empty one is not full.
+func (u *usage) full() float64 {
+	used := u.blocks - u.free
+	if used+u.avail == 0 {
+		return 0
+	}
+	return 100 * float64(used) / float64(used+u.avail)
+}
+
+// onDisk reports whether a file system is one that is listed: that of a device,
+// or of the root directory. Those of other machines are not: they may not answer.
+func onDisk(device, dir, kind []byte) bool {
+	switch string(kind) {
+	case "proc", "nfs", "devfs", "devpts", "devtmpfs", "cgroup", "sysfs", "squashfs", "autofs", "selinuxfs", "securityfs", "configfs", "tmpfs":
+		return false
+	}
+	return bytes.HasPrefix(device, []byte("/dev")) || string(dir) == "/"
+}
+
+func inMemory(_, _, kind []byte) bool { return string(kind) == "tmpfs" }
+
+// parse reads lines such as "/dev/sda1 /boot ext4 rw,relatime 0 0". What is
+// mounted twice counts once, as it was first.
+func (m *mounts) parse(text []byte) error {
+	m.reading++
+	m.rows.begin()
+	m.whole = eachLine(text, func(line []byte) {
+		device, rest := cutField(line)
+		dir, rest := cutField(rest)
+		kind, rest := cutField(rest)
+		options, _ := cutField(rest)
+		if len(options) == 0 || !m.wanted(device, dir, kind) || !goodPath(dir) {
+			return
+		}
+		if name := m.name(device, dir); goodPath(name) && !m.rows.listed(name) {
+			m.rows.row(name).take(m.l, dir, options)
+		}
+	})
+	return m.rows.end()
+}
+
+// listed reports whether a name has been given to a row in this reading. What had
+// the next place in the reading before has not: rows differ.
+func (r *rows[T]) listed(name []byte) bool {
+	if r.n < len(r.names) && r.names[r.n] == string(name) {
+		return false
+	}
+	for _, other := range r.names[:r.n] {
+		if other == string(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// take fills in where and how a file system is mounted.
+func (f *mount) take(l *linux, dir, options []byte) {
+	if f.raw != string(dir) {
+		*f = mount{raw: string(dir), dir: unescape(string(dir))}
+		f.path = append([]byte(l.path(f.dir)), 0)
+	}
+	f.readOnly = false
+	for len(options) > 0 {
+		var o []byte
+		o, options, _ = bytes.Cut(options, []byte(","))
+		f.readOnly = f.readOnly || string(o) == "ro"
+	}
+}
+
+// goodPath reports whether a device or directory is fit for an instance.
+func goodPath(name []byte) bool {
+	return 0 < len(name) && len(name) <= maxPath && bytes.IndexByte(name, 0) < 0
+}
+
+// maxPath is how long a path may be.
+const maxPath = 4096
+
+// unescape makes a path of what the kernel writes, with \040 for a space.
+func unescape(dir string) string {
+	if !strings.Contains(dir, `\`) {
+		return dir
+	}
+	var b strings.Builder
+	for i := 0; i < len(dir); i++ {
+		if c, ok := octal(dir[i:]); ok {
+			b.WriteByte(c)
+			i += len(`\040`) - 1
+		} else {
+			b.WriteByte(dir[i])
+		}
+	}
+	return b.String()
+}
+
+// octal reads a character such as \040. There are no NULs in paths.
+func octal(s string) (c byte, ok bool) {
+	if len(s) < 4 || s[0] != '\\' || s[1] < '0' || s[1] > '3' {
+		return 0, false
+	}
+	for _, d := range []byte(s[1:4]) {
+		if d < '0' || d > '7' {
+			return 0, false
+		}
+		c = c<<3 | (d - '0')
+	}
+	return c, c != 0
+}
