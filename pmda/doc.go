@@ -99,7 +99,7 @@
 //	PMDA_PMID, pmdaSetFetchCallBack        Item, Metric.Value
 //	pmdaIndom, pmdaInstid                  InDom, pdu.Instance
 //	pmdaCacheStore, pmdaCacheLookup,
-//	pmdaCacheOp                            InDom.Update, InDom.Set
+//	pmdaCacheOp                            InDom.Update, InDom.Set, InDom.File
 //	pmdaProfile, pmdaFetch, pmdaDesc,
 //	pmdaInstance, pmdaText, pmdaStore,
 //	pmdaPMID, pmdaName, pmdaChildren,

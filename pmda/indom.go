@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -42,17 +41,29 @@ type InDom struct {
 	// a group's refresh finds both the instances and their values, it calls
 	// Update, and the domain and its metrics name the group.
 	Group *Group
+	// File, if not empty, is where Update keeps the IDs of the names that it has seen,
+	// so that they are the same when the agent runs again: a file of the C library's
+	// cache of instances, such as /var/lib/pcp/config/pmda/60.1, which it may share
+	// with a C agent that does not run at the same time. It is read before the first
+	// Update, and replaced when there is a new name. What is wrong with it is logged,
+	// and does not hinder Update; a file that is no such file is left alone. Names
+	// that the format cannot hold, longer than 959 bytes or beginning with a blank or
+	// bracket, are not kept. The counterpart of the operations LOAD and SAVE of
+	// pmdaCacheOp(3).
+	File string
 
 	agent atomic.Pointer[Agent]
 	insts atomic.Pointer[instances]
 
 	trouble     trouble // of Refresh
+	fileTrouble trouble
 	labelsWrong atomic.Bool
 
 	mu      sync.Mutex            // for Set and Update
 	ids     map[string]pdu.InstID // of all names that Update has seen; nil after Set
 	next    int64
 	updated []string // what Update was last given; nil after Set
+	file    *instanceFile
 }
 
 // instances are a state of an instance domain, which never changes.
@@ -189,8 +200,8 @@ func (d *InDom) Set(instances ...pdu.Instance) error {
 
 // Update replaces the instances by name: a name seen before gets the ID that it
 // had, also after it was gone for a while, a new one the next. Clients get them
-// in ascending order of ID. All names are remembered until Set. An Update with
-// the names of the one before costs little. The counterpart of
+// in ascending order of ID. All names are remembered until Set, and beyond in the
+// File. An Update with the names of the one before costs little. The counterpart of
 // pmdaCacheStore(3) for all instances at once.
 func (d *InDom) Update(names ...string) error {
 	if err := d.update(names); err != nil {
@@ -209,17 +220,17 @@ func (d *InDom) update(names []string) error {
 		d.learn()
 	}
 	list := make([]pdu.Instance, len(names))
-	next := d.next
+	free, isNew := freeIDs{d: d, next: d.next}, false
 	for i, n := range names {
 		id, ok := d.ids[n]
 		if !ok {
-			id = pdu.InstID(next)
-			next++
+			var err error
+			if id, err = free.take(); err != nil {
+				return err
+			}
+			isNew = true
 		}
 		list[i] = pdu.Instance{ID: id, Name: n}
-	}
-	if next > math.MaxInt32+1 {
-		return errors.New("no IDs are left for new instances")
 	}
 	slices.SortFunc(list, func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
 	s, err := newInstances(list)
@@ -230,7 +241,10 @@ func (d *InDom) update(names []string) error {
 		d.ids[i.Name] = i.ID
 	}
 	d.insts.Store(s)
-	d.next, d.updated = next, append(d.updated[:0], names...)
+	d.next, d.updated = free.next, append(d.updated[:0], names...)
+	if isNew && d.file != nil {
+		d.save(names)
+	}
 	return nil
 }
 
@@ -240,6 +254,9 @@ func (d *InDom) learn() {
 	for _, i := range d.Instances() {
 		d.ids[i.Name] = i.ID
 		d.next = max(d.next, int64(i.ID)+1)
+	}
+	if d.File != "" {
+		d.load()
 	}
 }
 
