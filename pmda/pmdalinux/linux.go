@@ -3,8 +3,10 @@ package pmdalinux
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
@@ -17,6 +19,11 @@ const Domain pdu.Domain = 60
 type Options struct {
 	// Root is the directory that has proc and sys in it. Empty means "/".
 	Root string
+	// StateDir is the directory in which the IDs of disks, interfaces and the like
+	// are kept, so that they are the same when the agent runs again: in files such as
+	// 60.1, as the C agent has them in /var/lib/pcp/config/pmda. Empty means that
+	// nothing is kept.
+	StateDir string
 }
 
 // New makes the agent. The error is errors.ErrUnsupported on systems other than
@@ -28,7 +35,7 @@ func New(o Options) (*pmda.Agent, error) {
 		}
 		o.Root = "/"
 	}
-	l := &linux{Agent: &pmda.Agent{Name: "linux", Domain: Domain}, root: o.Root}
+	l := &linux{Agent: &pmda.Agent{Name: "linux", Domain: Domain}, root: o.Root, stateDir: o.StateDir}
 	for _, add := range []func(){
 		l.addLoad,
 		l.addProcessors,
@@ -46,7 +53,18 @@ func New(o Options) (*pmda.Agent, error) {
 // linux is an agent in the making.
 type linux struct {
 	*pmda.Agent
-	root string
+	root, stateDir string
+}
+
+// keptIDs are the serials of the instance domains whose IDs the C agent keeps.
+var keptIDs = []int{1, 3, 4, 10, 11, 17, 24, 25, 28, 32, 36, 38, 40, 41, 42}
+
+// Attach is that of the agent, for a domain whose IDs may have to be kept.
+func (l *linux) Attach(d *pmda.InDom) error {
+	if l.stateDir != "" && slices.Contains(keptIDs, d.Serial) {
+		d.File = filepath.Join(l.stateDir, fmt.Sprintf("%d.%d", Domain, d.Serial))
+	}
+	return l.Agent.Attach(d)
 }
 
 // path is where a file is that other systems have at "/"+name.

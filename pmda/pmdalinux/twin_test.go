@@ -52,7 +52,7 @@ func theirs(t testing.TB, root string, env ...string) side {
 	if root != "" {
 		env = append(env, "LINUX_STATSPATH="+root)
 	}
-	env = append(env, "PCP_VAR_DIR="+t.TempDir()) // it has no IDs of instances from other tests there
+	env = append([]string{"PCP_VAR_DIR=" + t.TempDir()}, env...) // it has no IDs of instances from other tests there
 	p := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"linux"}, Env: env})
 	c, err := pmapi.Dial(t.Context(), p.Host())
 	if err != nil {
