@@ -160,19 +160,28 @@ func inMemory(_, _, kind []byte) bool { return string(kind) == "tmpfs" }
 func (m *mounts) parse(text []byte) error {
 	m.reading++
 	m.rows.begin()
+	understood := true
 	m.whole = eachLine(text, func(line []byte) {
-		device, rest := cutField(line)
-		dir, rest := cutField(rest)
-		kind, rest := cutField(rest)
-		options, _ := cutField(rest)
-		if len(options) == 0 || !m.wanted(device, dir, kind) || !goodPath(dir) {
-			return
-		}
-		if name := m.name(device, dir); goodPath(name) && !m.rows.listed(name) {
-			m.rows.row(name).take(m.l, dir, options)
-		}
-	})
+		understood = m.line(line) && understood
+	}) && understood
 	return m.rows.end()
+}
+
+// line takes a line in. It is false if that makes no sense.
+func (m *mounts) line(line []byte) bool {
+	device, rest := cutField(line)
+	dir, rest := cutField(rest)
+	kind, rest := cutField(rest)
+	options, rest := cutField(rest)
+	_, rest, ok1 := cutUint(rest)
+	_, _, ok2 := cutUint(rest)
+	if !ok1 || !ok2 || !goodPath(device) || !goodPath(dir) {
+		return false
+	}
+	if name := m.name(device, dir); m.wanted(device, dir, kind) && !m.rows.listed(name) {
+		m.rows.row(name).take(m.l, dir, options)
+	}
+	return true
 }
 
 // listed reports whether a name has been given to a row in this reading. What had

@@ -29,7 +29,7 @@ func TestFilesystems(t *testing.T) {
 		name, mounts, want string
 	}{
 		{"no file", "", "filesys.mountdir: " + none + "\nfilesys.readonly: " + none + "\nhinv.nfilesys: " + none + "\n"},
-		{"nothing mounted", "\n", "filesys.mountdir\nfilesys.readonly\nhinv.nfilesys 0\n"},
+		{"nothing mounted", "proc /proc proc rw 0 0\n", "filesys.mountdir\nfilesys.readonly\nhinv.nfilesys 0\n"},
 		{"kinds", `rootfs / rootfs rw 0 0
 proc /mnt proc rw 0 0
 /dev/sda1 /mnt ext4 ro,relatime 0 0

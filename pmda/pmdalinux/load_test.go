@@ -28,6 +28,7 @@ kernel.all.runnable 3
 		{"no file", files{}, failed(none)},
 		{"empty", files{"proc/loadavg": ""}, failed(bad)},
 		{"truncated", files{"proc/loadavg": "0.83 1.22"}, failed(bad)},
+		{"cut off", files{"proc/loadavg": "0.83 1.22 1.44 3/109 51"}, failed(bad)},
 		{"no threads", files{"proc/loadavg": "0.83 1.22 1.44\n"}, failed(bad)},
 		{"huge", files{"proc/loadavg": "0.83 1.22 1.44 3/109 99999999999\n"}, failed(bad)},
 		{"words", files{"proc/loadavg": "a b c d e\n"}, failed(bad)},

@@ -1,0 +1,263 @@
+package pmdalinux_test
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux"
+)
+
+// A fetcher fetches all metrics of an agent on a tree, without a collector.
+type fetcher struct {
+	t     testing.TB
+	names []string
+	ids   []pdu.PMID
+}
+
+func newFetcher(t testing.TB, names []string, from side) *fetcher {
+	t.Helper()
+	ids, err := from.Lookup(t.Context(), names...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &fetcher{t, names, ids}
+}
+
+// fetch asks a new agent. A panic of the agent is a failure, also one that the
+// agent has caught.
+func (f *fetcher) fetch(root string) *pmda.Agent {
+	f.t.Helper()
+	a, err := pmdalinux.New(pmdalinux.Options{Root: root})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	var log bytes.Buffer
+	a.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	var w pdu.ResultWriter
+	if err := a.Fetch(f.t.Context(), &pmda.Request{Client: &pmda.Client{}, Profile: new(pdu.Profile)}, f.ids, &w); err != nil {
+		f.t.Fatal(err)
+	}
+	if !w.Holds(f.ids) {
+		f.t.Fatalf("the answer has %d sets, not one for each of %d metrics", w.Len(), len(f.ids))
+	}
+	if s := log.String(); strings.Contains(s, "panic") {
+		f.t.Fatal(s)
+	}
+	return a
+}
+
+// all are the names of all our metrics.
+func all(t testing.TB, our side) []string {
+	t.Helper()
+	names, err := our.Traverse(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(names, func(n string) bool { return strings.HasPrefix(n, "pmcd.") })
+}
+
+// record copies what the agent reads of this machine. It keeps files open, which
+// shows which they are.
+func record(t testing.TB) files {
+	t.Helper()
+	our := ours(t, "/")
+	newFetcher(t, all(t, our), our).fetch("/")
+	tree := files{}
+	fds, err := filepath.Glob("/proc/self/fd/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	self := fmt.Sprintf("/proc/%d/", os.Getpid())
+	for _, fd := range fds {
+		path, err := os.Readlink(fd)
+		if err != nil || !strings.HasPrefix(path, "/proc/") && !strings.HasPrefix(path, "/sys/") {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(path, self+"net/"); ok {
+			path = "/proc/net/" + rest
+		} else if rest, ok := strings.CutPrefix(path, self); ok {
+			path = "/proc/self/" + rest
+		}
+		tree[path[1:]] = string(text)
+	}
+	if len(tree) < 3 {
+		t.Skip("the agent reads nothing here")
+	}
+	links(tree)
+	return tree
+}
+
+// links adds the links in /sys by which recorded files are found.
+func links(tree files) {
+	all, _ := filepath.Glob("/sys/class/*/*")
+	disks, _ := filepath.Glob("/sys/block/*")
+	for _, path := range append(all, disks...) {
+		target, err1 := os.Readlink(path)
+		real, err2 := filepath.EvalSymlinks(path)
+		if err1 != nil || err2 != nil {
+			continue
+		}
+		for name := range tree {
+			if strings.HasPrefix("/"+name, real+"/") {
+				tree[path[1:]] = "->" + target
+				break
+			}
+		}
+	}
+}
+
+// texts are the names of the files of a tree that are no links, in order.
+func (f files) texts() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(f)), func(n string) bool { return strings.HasPrefix(f[n], "->") })
+}
+
+var numbers = regexp.MustCompile(`(?m)(^|[ \t])[0-9]+($|[ \t])`)
+
+// damages are what may befall a text. The empty answer stands for a directory.
+var damages = []struct {
+	name string
+	do   func(text string) string
+}{
+	{"empty", func(string) string { return "" }},
+	{"cut after a quarter", func(s string) string { return cut(s, len(s)/4) }},
+	{"cut in the middle", func(s string) string { return cut(s, len(s)/2) }},
+	{"cut after three quarters", func(s string) string { return cut(s, len(s)*3/4) }},
+	{"cut before the last character", func(s string) string { return cut(s, len(s)-2) }},
+	{"huge numbers", func(s string) string { return replaceNumbers(s, "99999999999999999999999") }},
+	{"negative numbers", func(s string) string { return replaceNumbers(s, "-7") }},
+	{"words", func(s string) string { return replaceNumbers(s, "seven") }},
+	{"NULs for numbers", func(s string) string { return replaceNumbers(s, "\x00") }},
+	{"only NULs", func(s string) string { return strings.Repeat("\x00", len(s)) }},
+	{"one long line", func(s string) string { return strings.ReplaceAll(s, "\n", " ") + strings.Repeat("x", 100_000) }},
+	{"Latin", func(string) string { return "Lorem ipsum dolor sit amet\nconsetetur 1 2 sadipscing\n" }},
+}
+
+// cut ends a text, not at the end of a line: that it is not all would not show.
+func cut(s string, at int) string {
+	for at = max(at, 0); at > 0 && s[at-1] == '\n'; {
+		at--
+	}
+	return s[:at]
+}
+
+func replaceNumbers(s, by string) string {
+	for range 2 { // neighbours share the blank between them
+		s = numbers.ReplaceAllString(s, "${1}"+by+"${2}")
+	}
+	return s
+}
+
+// listsMayEnd are metrics that count or add up what is in a file: that it has
+// nothing in it is no damage.
+var listsMayEnd = regexp.MustCompile(`^(disk\.all\.|hinv\.ndisk$|hinv\.nfilesys$)`)
+
+// TestHostile damages each file that the agent reads. All values are those of
+// undamaged fields, or absent.
+func TestHostile(t *testing.T) {
+	tree := record(t)
+	root := tree.write(t)
+	our := ours(t, root)
+	names := slices.DeleteFunc(all(t, our), func(n string) bool { return live[n] != "" })
+	good := our.look(names)
+	f := newFetcher(t, all(t, our), our)
+	for _, name := range tree.texts() {
+		path := filepath.Join(root, name)
+		for _, d := range damages {
+			bad := d.do(tree[name])
+			write(t, root, name, bad)
+			f.fetch(root)
+			for _, w := range wrong(good, ours(t, root).look(names), bad == "") {
+				t.Errorf("%s, %s: %s", name, d.name, w)
+			}
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(path, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range wrong(good, ours(t, root).look(names), false) {
+			t.Errorf("%s, a directory: %s", name, w)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		write(t, root, name, tree[name])
+	}
+}
+
+// wrong lists the values that are not in the good picture. Instances are compared
+// by name: IDs depend on which are there.
+func wrong(good, now picture, empty bool) []string {
+	var list []string
+	for name, values := range now.values {
+		known := map[string]string{}
+		for inst, v := range good.values[name] {
+			known[instName(inst)] = text(v)
+		}
+		for inst, v := range values {
+			if want, ok := known[instName(inst)]; text(v) == "unknown" || ok && want == text(v) || empty && text(v) == "0" && listsMayEnd.MatchString(name) {
+				continue
+			}
+			list = append(list, fmt.Sprintf("%s[%s] is %.100s, want %.100s", name, inst, text(v), known[instName(inst)]))
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func instName(inst string) string {
+	_, name, _ := strings.Cut(inst, " ")
+	return name
+}
+
+// FuzzTree gives the agent any text in any of its files. Nothing panics, all
+// metrics have an answer, and the memory used is in proportion.
+func FuzzTree(f *testing.F) {
+	tree := record(f)
+	for name, text := range map[string]string{ // which this machine may not have
+		"proc/scsi/scsi":          "Attached devices:\nHost: scsi0 Channel: 00 Id: 00 Lun: 00\n  Vendor: ATA Model: x Rev: y\n  Type:   Direct-Access ANSI SCSI revision: 05\n",
+		"sys/block/dm-0/dm/name":  "vg-root\n",
+		"sys/block/sda/wwid":      "naa.5000c5\n",
+		"proc/self/mounts":        "/dev/sda1 / ext4 rw,relatime 0 0\ntmpfs /run tmpfs rw 0 0\n",
+		"proc/diskstats":          " 8 0 sda" + fifteen + " 253 0 dm-0" + fifteen + " 9 0 md0" + eleven + " 8 1 sda1 1 2 3 4\n",
+		"sys/block/zram0/mm_stat": "1 2 3 4 5 6 7 8\n",
+	} {
+		tree[name] = text
+	}
+	names := tree.texts()
+	for i, name := range names {
+		f.Add(uint16(i), []byte(tree[name]))
+		f.Add(uint16(i), []byte(replaceNumbers(tree[name], "99999999999999999999999")))
+	}
+	root := tree.write(f)
+	our := ours(f, root)
+	metrics := all(f, our)
+	f.Fuzz(func(t *testing.T, i uint16, text []byte) {
+		name := names[int(i)%len(names)]
+		write(t, root, name, string(text))
+		defer write(t, root, name, tree[name])
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		newFetcher(t, metrics, our).fetch(root)
+		runtime.ReadMemStats(&after)
+		if used, limit := after.TotalAlloc-before.TotalAlloc, uint64(16<<20+1000*len(text)); used > limit {
+			t.Errorf("%d bytes were allocated for a text of %d", used, len(text))
+		}
+	})
+}
