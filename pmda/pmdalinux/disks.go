@@ -40,9 +40,10 @@ func (l *linux) addDisks() {
 		}
 	}
 	d.addAll()
-	d.addSizes()
 	d.addNames()
 	d.addScheduler()
+	l.addPaths(d.addSizes())
+	l.addSCSI()
 }
 
 // deviceName are the labels of a device.

@@ -206,13 +206,14 @@ func manyDisks(t testing.TB, n int) string {
 		fmt.Fprintf(&stats, "%4d %7d md%d%s", 9, i, i, fifteen)
 		tree[fmt.Sprintf("dev/md/home%d", i)] = fmt.Sprintf("->../md%d", i)
 	}
+	tree["sys/block/sdaaa/device/wwid"], tree["sys/block/sdaab/device/wwid"] = "naa.5\n", "naa.5\n"
 	tree["proc/diskstats"], tree["proc/partitions"] = stats.String(), parts.String()
 	return tree.write(t)
 }
 
 // TestDisksAllocate: a fetch allocates nothing.
 func TestDisksAllocate(t *testing.T) {
-	fetch := steady(t, manyDisks(t, 20), "disk", "zram", "hinv.ndisk", "hinv.map.dmname", "hinv.map.mdname", "hinv.map.scsi_id")
+	fetch := steady(t, manyDisks(t, 20), "disk", "zram", "hinv.ndisk", "hinv.map.dmname", "hinv.map.mdname", "hinv.map.scsi_id", "hinv.ntape", "hinv.nfchost")
 	if n := testing.AllocsPerRun(100, fetch); n != 0 {
 		t.Errorf("a fetch allocates %v times", n)
 	}

@@ -13,8 +13,9 @@ type sizes struct {
 	index map[string]int
 }
 
-// addSizes adds the capacities of devices.
-func (d *disks) addSizes() {
+// addSizes adds the capacities of devices. It returns where they are, and what
+// reads them.
+func (d *disks) addSizes() (*sizes, *pmda.Group) {
 	s := new(sizes)
 	g := d.l.source("proc/partitions", s.parse)
 	for _, c := range diskClasses {
@@ -29,6 +30,7 @@ func (d *disks) addSizes() {
 			Values: column(r, func(d *disk) (uint64, bool) { return s.of(d.kernel) }),
 		})
 	}
+	return s, g
 }
 
 // of is the size of a device.

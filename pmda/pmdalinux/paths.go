@@ -1,0 +1,163 @@
+package pmdalinux
+
+import (
+	"context"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// paths are the disks by their world-wide identifiers. One that is reached by
+// several paths shows as so many disks, which are added up here.
+type paths struct {
+	l     *linux
+	disks []pathDisk // in the order of /proc/diskstats
+	n     int        // of this reading so far
+	same  bool       // as in the reading before, so far
+	group []pathGroup
+	rows  rows[*pathGroup]
+	sizes *sizes
+}
+
+type pathDisk struct {
+	disk
+	id string
+}
+
+// A pathGroup is a disk.
+type pathGroup struct {
+	p     *paths
+	id    []byte
+	at    []int  // its paths
+	names string // of those
+}
+
+// addPaths adds the metrics of disks by identifier. G reads the sizes.
+func (l *linux) addPaths(s *sizes, g *pmda.Group) {
+	p := &paths{l: l, sizes: s}
+	p.rows.indom = &pmda.InDom{Serial: 42, Name: "disk identifier",
+		Text:  "Disks, by their world-wide identifiers, whatever number of paths leads to them",
+		Group: l.source("proc/diskstats", p.parse)}
+	l.Attach(p.rows.indom)
+	for _, m := range diskMetrics {
+		if m.narrow && m.a != diskInFlight {
+			addToPaths[uint32](p, m)
+		} else {
+			addToPaths[uint64](p, m)
+		}
+	}
+	pmda.Register(l.Agent, pmda.Metric[uint64]{
+		Name: "disk.wwid.capacity", ID: pmda.Item(92, 87), InDom: p.rows.indom, Group: g,
+		Sem: pdu.SemDiscrete, Units: pdu.SpaceKByte, Text: "The sizes of all paths to each disk, added up",
+		Values: column(&p.rows, func(g **pathGroup) (uint64, bool) { return (*g).capacity() }),
+	})
+	addPathText(p, "scheduler", 59, "What decides on the order of the requests on the last path to each disk",
+		func(g *pathGroup) (string, bool) {
+			d := &p.disks[g.at[len(g.at)-1]]
+			return d.scheduler.name(l, d.kernel)
+		})
+	addPathText(p, "scsi_paths", 3, "The disks that are the paths to each disk, by the names that the kernel gives them",
+		func(g *pathGroup) (string, bool) { return g.names, true })
+}
+
+// addToPaths adds a metric of /proc/diskstats.
+func addToPaths[T uint32 | uint64](p *paths, m diskMetric) {
+	pmda.Register(p.l.Agent, pmda.Metric[T]{
+		Name: "disk.wwid." + m.name, ID: pmda.Item(92, m.disk), InDom: p.rows.indom, Sem: m.semantics(), Units: m.units,
+		Text: m.text + ", of all paths to each disk", Help: m.help,
+		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[T]) error {
+			return putColumn(&p.rows, s, pdu.ErrAppVersion, func(g **pathGroup) (sum T, ok bool) {
+				for _, at := range (*g).at {
+					v, ok := m.of(&p.disks[at].disk)
+					if !ok {
+						return 0, false
+					}
+					sum += T(v)
+				}
+				return sum, true
+			})
+		},
+	})
+}
+
+// addPathText adds a metric that is a text.
+func addPathText(p *paths, name string, item int, text string, of func(*pathGroup) (string, bool)) {
+	pmda.Register(p.l.Agent, pmda.Metric[string]{
+		Name: "disk.wwid." + name, ID: pmda.Item(92, item), InDom: p.rows.indom, Sem: pdu.SemDiscrete, Text: text,
+		Values: column(&p.rows, func(g **pathGroup) (string, bool) { return of(*g) }),
+	})
+}
+
+// capacity adds up the sizes of the paths, if all are known.
+func (g *pathGroup) capacity() (sum uint64, ok bool) {
+	for _, at := range g.at {
+		kb, ok := g.p.sizes.of(g.p.disks[at].kernel)
+		if !ok {
+			return 0, false
+		}
+		sum += kb
+	}
+	return sum, true
+}
+
+// parse reads /proc/diskstats.
+func (p *paths) parse(text []byte) error {
+	p.n, p.same = 0, true
+	eachDisk(text, p.line)
+	if p.n < len(p.disks) {
+		p.disks, p.same = p.disks[:p.n], false
+	}
+	if !p.same {
+		p.regroup()
+	}
+	p.rows.begin()
+	for i := range p.group {
+		*p.rows.row(p.group[i].id) = &p.group[i]
+	}
+	return p.rows.end()
+}
+
+// line takes a line in.
+func (p *paths) line(kernel, fields []byte) {
+	if classOf(kernel) != wholeDisk {
+		return
+	}
+	if p.n == len(p.disks) {
+		p.disks = append(p.disks, pathDisk{})
+	}
+	d := &p.disks[p.n]
+	p.n++
+	before := d.kernel
+	d.take(kernel, fields)
+	id, _ := d.wwid.id(p.l, d.kernel)
+	if id == unknown {
+		id = ""
+	}
+	p.same = p.same && id == d.id && before == d.kernel
+	d.id = id
+}
+
+// regroup finds out anew which paths lead where.
+func (p *paths) regroup() {
+	p.group = nil
+	index := map[string]int{}
+	for at, d := range p.disks {
+		if d.id == "" {
+			continue
+		}
+		i, ok := index[short(d.id)]
+		if !ok {
+			i = len(p.group)
+			index[short(d.id)] = i
+			p.group = append(p.group, pathGroup{p: p, id: []byte(d.id)})
+		}
+		g := &p.group[i]
+		if string(g.id) != d.id {
+			continue // as an instance, it could not be told from that one
+		}
+		if g.at = append(g.at, at); g.names != "" {
+			g.names += " "
+		}
+		g.names += d.kernel
+	}
+}
