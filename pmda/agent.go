@@ -47,6 +47,7 @@ type Agent struct {
 	mu      sync.Mutex
 	err     error             // the first registration that failed
 	metrics []*metric         // in order of registration
+	roots   []string          // of AddDynamic
 	names   pmns.Builder      // of their names, as if in domain 0
 	ids     map[ItemID]string // names by number
 	next    ItemID            // lowest that may be free in cluster 0
@@ -128,7 +129,7 @@ func (a *Agent) snapshot() *tables {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	t := &tables{domain: a.Domain, indoms: maps.Clone(a.indoms), names: len(a.metrics)}
+	t := &tables{domain: a.Domain, indoms: maps.Clone(a.indoms), names: len(a.metrics) + len(a.roots)}
 	for _, m := range a.metrics {
 		t.add(m)
 	}
@@ -149,6 +150,9 @@ func (a *Agent) treeLocked() *pmns.Tree {
 		// Register has checked the name; what can be wrong is the Domain, which Err
 		// reports.
 		_ = names.Add(m.name, m.pmid(a.Domain))
+	}
+	for _, root := range a.roots {
+		_ = names.Add(root, pdu.DynamicRoot(a.Domain)) // so has AddDynamic
 	}
 	return names.Tree()
 }

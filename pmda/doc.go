@@ -76,6 +76,11 @@
 // client's. Labels are JSON objects: of the agent (DomainLabels), its clusters,
 // instance domains, metrics and instances. Call [Agent.Notify] when they change.
 //
+// # Names below a dynamic root
+//
+// Where an agent finds out itself what metrics there are, [Agent.AddDynamic]
+// names a subtree of which collectors ask it, and [Callbacks] answer.
+//
 // # Concurrency
 //
 // Handlers are called concurrently, like those of net/http: guard what callbacks

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -203,6 +204,36 @@ func (a *Agent) tryEnter(m *metric) error {
 	a.metrics = append(a.metrics, m)
 	a.tables.Store(nil)
 	if a.last != nil { // somebody has seen the names
+		a.Notify(pdu.NamesChange)
+	}
+	return nil
+}
+
+// AddDynamic enters a dynamic root: a name of which, and of all below it,
+// collectors ask the agent. Callbacks.PMID, Names and Children answer; the
+// metrics are in no table, so that Desc, Fetch and Text have to know them too.
+// Errors: a name that is in use or malformed. It is "*:*" in a PMNS file.
+func (a *Agent) AddDynamic(root string) error {
+	if err := a.tryDynamic(root); err != nil {
+		return a.refuse(fmt.Sprintf("dynamic root %q", root), err)
+	}
+	return nil
+}
+
+func (a *Agent) tryDynamic(root string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if slices.Contains(a.roots, root) {
+		return errors.New("it has been added already")
+	}
+	if err := a.names.Add(root, pdu.DynamicRoot(0)); errors.Is(err, pdu.ErrPMID) {
+		return errors.New("the name is in use")
+	} else if err != nil {
+		return err
+	}
+	a.roots = append(a.roots, root)
+	a.tables.Store(nil)
+	if a.last != nil {
 		a.Notify(pdu.NamesChange)
 	}
 	return nil

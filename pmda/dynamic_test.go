@@ -1,0 +1,114 @@
+package pmda_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdatest"
+)
+
+// dynamicAgent has one metric in its tables, and one that its callbacks know.
+func dynamicAgent() *pmda.Agent {
+	a := &pmda.Agent{Name: "found", Domain: 251}
+	pmda.Register(a, pmda.Metric[uint64]{Name: "found.all", Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) { return 1, nil }})
+	const name = "found.by.chance"
+	x := pdu.MakePMID(251, 7, 1)
+	a.Callbacks = pmda.Callbacks{
+		PMID: func(_ context.Context, _ *pmda.Request, n string) (pdu.PMID, error) {
+			if n != name {
+				return pdu.NoPMID, pdu.ErrName
+			}
+			return x, nil
+		},
+		Names: func(_ context.Context, _ *pmda.Request, id pdu.PMID) ([]string, error) {
+			if id != x {
+				return nil, pdu.ErrPMID
+			}
+			return []string{name}, nil
+		},
+		Children: func(_ context.Context, _ *pmda.Request, n string, traverse bool) (pdu.NameList, error) {
+			switch {
+			case n != "found.by":
+				return pdu.NameList{}, pdu.ErrName
+			case traverse:
+				return pdu.NameList{Names: []string{name}}, nil
+			}
+			return pdu.NameList{Names: []string{"chance"}, Statuses: []int32{0}}, nil
+		},
+		Desc: func(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
+			if id == x {
+				return pdu.Desc{PMID: x, Type: pdu.Type32, InDom: pdu.NoInDom, Sem: pdu.SemInstant}, nil
+			}
+			return a.Default().Desc(ctx, r, id)
+		},
+		Fetch: func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+			for i, id := range ids {
+				if id == x {
+					w.Begin(x)
+					w.Int32(pdu.NoInst, 5)
+				} else if err := a.Default().Fetch(ctx, r, ids[i:i+1], w); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	return a
+}
+
+func TestDynamicRoot(t *testing.T) {
+	a := dynamicAgent()
+	before := a.Namespace()
+	must(t, a.AddDynamic("found.by"))
+	var got []string
+	for name, id := range a.Namespace().All() {
+		got = append(got, name+" "+id.String())
+	}
+	if diff := cmp.Diff([]string{"found.all 251.0.0", "found.by 251.*.*"}, got); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+	if before == a.Namespace() {
+		t.Error("the name space is the one before")
+	}
+	var w pdu.ResultWriter
+	must(t, a.Fetch(t.Context(), request(), []pdu.PMID{pdu.MakePMID(251, 0, 0)}, &w))
+	if w.Changed != pdu.NamesChange {
+		t.Errorf("the fetch tells of %v, want NamesChange", w.Changed)
+	}
+	files, err := a.InstallFiles()
+	must(t, err)
+	if i := slices.IndexFunc(files, func(f pmda.InstallFile) bool { return f.Name == "pmns" }); i < 0 || !strings.Contains(string(files[i].Data), "by\tFOUND:*:*") {
+		t.Errorf("the name space to install lacks the root: %v", files)
+	}
+	pmdatest.Run(t, a)
+}
+
+func TestDynamicRootRefused(t *testing.T) {
+	for _, c := range []struct{ root, want string }{
+		{"found.by", "it has been added already"},
+		{"found.all", "the name is in use"},
+		{"found", "there are names below it"},
+		{"found.all.x", "is a metric"},
+		{"found.by.x", "is a metric"},
+		{"", "its last component is empty"},
+		{"found.7", "letters, digits and underscores"},
+	} {
+		a := dynamicAgent()
+		must(t, a.AddDynamic("found.by"))
+		err := a.AddDynamic(c.root)
+		if err == nil || !strings.Contains(err.Error(), c.want) || a.Err() == nil {
+			t.Errorf("%q: %v (Err: %v), want %q", c.root, err, a.Err(), c.want)
+		}
+	}
+	a := dynamicAgent()
+	must(t, a.AddDynamic("found.by"))
+	if err := pmda.Register(a, pmda.Metric[uint64]{Name: "found.by.chance", Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) { return 1, nil }}); err == nil {
+		t.Error("a metric below a dynamic root is taken")
+	}
+}
