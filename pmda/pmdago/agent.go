@@ -1,0 +1,194 @@
+package pmdago
+
+import (
+	"context"
+	"runtime/metrics"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// Domain is the number of the agent unless Options has another. PCP leaves 385 to
+// 510 to agents of one's own; this one is seldom taken by those who begin to count
+// at either end.
+const Domain pdu.Domain = 490
+
+// Prefix is where the names of the metrics begin unless Options has another.
+const Prefix = "go"
+
+// The clusters of the PMIDs. Those up to clusterOfNew are of runtime/metrics,
+// whose items are those of known; names that are not in known have the same
+// clusters once more from clusterOfNew on, and items that may change with the
+// release of Go.
+const (
+	clusterValue = iota
+	clusterBuckets
+	clusterCount
+	clusterQuantiles
+	clusterRecent
+	clusterOfNew
+)
+
+const (
+	clusterGodebug = 2*clusterOfNew + iota
+	clusterProgram
+	clusterBuild
+	clusterProcess
+	numClusters
+)
+
+// The serials of the instance domains. That of a histogram is its item above
+// serialOfKnown or serialOfNew.
+const (
+	serialQuantiles = 1 + iota
+	serialGodebug
+	serialSettings
+	serialOfKnown = 1024
+	serialOfNew   = 2048
+)
+
+// Options say what an agent exports and as what. The zero Options will do.
+type Options struct {
+	// Domain is the number of the agent. Zero means the constant Domain. Two agents
+	// of one collector, such as two services behind one pmcd, need different ones.
+	Domain pdu.Domain
+	// Prefix is the name below which the metrics are, such as "shop.go". Empty
+	// means the constant Prefix.
+	Prefix string
+	// CommandLine exports the arguments of the program, which every client can then
+	// read. False leaves them out, since there may be secrets among them.
+	CommandLine bool
+}
+
+// New makes the agent. What is wrong with the options its Err tells, and
+// whatever is to serve it.
+func New(o Options) *pmda.Agent {
+	return newAgent(o, metrics.All(), time.Now).Agent
+}
+
+// newAgent makes an agent of the metrics that a runtime has.
+func newAgent(o Options, all []metrics.Description, now func() time.Time) *agent {
+	if o.Domain == 0 {
+		o.Domain = Domain
+	}
+	if o.Prefix == "" {
+		o.Prefix = Prefix
+	}
+	a := &agent{
+		Agent:      &pmda.Agent{Name: strings.ReplaceAll(o.Prefix, ".", "_"), Domain: o.Domain},
+		prefix:     o.Prefix,
+		now:        now,
+		turn:       make(chan struct{}, 1),
+		histograms: map[int]*histogram{},
+	}
+	a.Callbacks.Fetch = a.fetch
+	a.Callbacks.Instances = a.instances
+	a.addRuntime(all)
+	a.addProgram()
+	a.addBuild()
+	a.addProcess(o.CommandLine)
+	return a
+}
+
+// An agent is a pmda.Agent that reads what a fetch asks for before the fetch
+// looks at it.
+type agent struct {
+	*pmda.Agent
+	prefix    string
+	now       func() time.Time
+	quantiles *pmda.InDom
+
+	// turn has a place for the one who reads. What is below belongs to it.
+	turn       chan struct{}
+	readings   [numClusters][]*reading // by item
+	godebug    []*reading
+	histograms map[int]*histogram // by serial
+	asked      []*reading
+	samples    []metrics.Sample // of asked
+}
+
+// A reading is one metric of the runtime, as it was last read.
+type reading struct {
+	sample metrics.Sample // its histogram is used again and again
+	asked  bool           // by the fetch that is at work
+	hist   *histogram     // or nil
+}
+
+// lock waits for the turn.
+func (a *agent) lock(ctx context.Context) error {
+	select {
+	case a.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case a.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (a *agent) unlock() { <-a.turn }
+
+// fetch reads the metrics of the runtime that are asked for, all at one time and
+// each once, and has the tables answer.
+func (a *agent) fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+	if err := a.lock(ctx); err != nil {
+		return err
+	}
+	defer a.unlock()
+	for _, id := range ids {
+		c, i := id.Cluster(), id.Item()
+		switch {
+		case c == clusterGodebug:
+			a.ask(a.godebug...)
+		case c < numClusters && i < len(a.readings[c]):
+			a.ask(a.readings[c][i])
+		}
+	}
+	a.read()
+	return a.Default().Fetch(ctx, r, ids, w)
+}
+
+// ask notes what is to be read.
+func (a *agent) ask(readings ...*reading) {
+	for _, rd := range readings {
+		if rd == nil || rd.asked {
+			continue
+		}
+		rd.asked = true
+		a.asked = append(a.asked, rd)
+		a.samples = append(a.samples, rd.sample)
+	}
+}
+
+// read reads what was asked for.
+func (a *agent) read() {
+	if len(a.asked) == 0 {
+		return
+	}
+	metrics.Read(a.samples)
+	for i, rd := range a.asked {
+		rd.sample, rd.asked = a.samples[i], false
+		if rd.hist != nil {
+			rd.hist.list()
+		}
+	}
+	a.asked, a.samples = a.asked[:0], a.samples[:0]
+}
+
+// instances looks at a histogram before it is asked which buckets it has.
+func (a *agent) instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
+	if h := a.histograms[d.Serial()]; h != nil {
+		if err := a.lock(ctx); err != nil {
+			return nil, err
+		}
+		a.ask(h.reading)
+		a.read()
+		a.unlock()
+	}
+	return a.Default().Instances(ctx, r, d, inst, name)
+}

@@ -1,0 +1,172 @@
+package pmdago
+
+import (
+	"context"
+	"math"
+	"runtime/metrics"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// A histogram is one of the runtime, whose buckets that have counted anything are
+// instances. Their IDs are their places among all buckets, the limits of which
+// never change while the process lives.
+type histogram struct {
+	reading *reading
+	seconds bool      // what it counts
+	limits  []float64 // of the buckets, one more than there are
+	indom   pmda.InDom
+	listed  int // buckets that are instances
+	recent  window
+}
+
+// value is what was last read, nil if that is no histogram.
+func (h *histogram) value() *metrics.Float64Histogram {
+	if v := h.reading.sample.Value; v.Kind() == metrics.KindFloat64Histogram {
+		return v.Float64Histogram()
+	}
+	return nil
+}
+
+// list makes instances of the buckets that have come to count.
+func (h *histogram) list() {
+	v := h.value()
+	if v == nil {
+		return
+	}
+	n := 0
+	for _, c := range v.Counts {
+		if c > 0 {
+			n++
+		}
+	}
+	if n == h.listed {
+		return
+	}
+	insts := make([]pdu.Instance, 0, n)
+	for i, c := range v.Counts {
+		if c > 0 {
+			insts = append(insts, pdu.Instance{ID: pdu.InstID(i), Name: h.limit(v.Buckets[i]) + "-" + h.limit(v.Buckets[i+1])})
+		}
+	}
+	if h.indom.Set(insts...) == nil { // limits ascend
+		h.listed = n
+	}
+}
+
+// limit is a limit of a bucket as part of its name.
+func (h *histogram) limit(v float64) string {
+	switch {
+	case math.IsInf(v, 1):
+		return "inf"
+	case math.IsInf(v, -1):
+		return "-inf"
+	}
+	// The runtime has limits in nanoseconds.
+	if ns := math.Round(v * 1e9); h.seconds && math.Abs(ns) < 1<<62 && math.Abs(ns-v*1e9) <= 1e-9*math.Abs(ns) {
+		return strings.Replace(time.Duration(ns).String(), "µ", "u", 1)
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// labels are the limits of a bucket. One that is infinite has no label: JSON knows
+// no such number.
+func (h *histogram) labels(i pdu.Instance) string {
+	lower, upper := h.limits[i.ID], h.limits[i.ID+1]
+	all := map[string]any{}
+	if !math.IsInf(lower, 0) {
+		all["ge"] = lower
+	}
+	if !math.IsInf(upper, 0) {
+		all["lt"] = upper
+	}
+	return pmda.LabelJSON(all)
+}
+
+// addHistogram enters the metrics that are made of a histogram.
+func (a *agent) addHistogram(rd *reading, d metrics.Description, at place) {
+	h := &histogram{reading: rd, seconds: unitsOf(d.Name) == pdu.TimeSec}
+	rd.hist = h
+	a.ask(rd)
+	a.read()
+	if v := h.value(); v != nil {
+		h.limits = v.Buckets
+	}
+	a.histograms[at.serial] = h
+	name, line := a.name(d.Name), sentence(d.Description)
+	h.indom.Name, h.indom.Serial = "bucket", at.serial
+	h.indom.Text = "Buckets of " + name
+	h.indom.Help = "Buckets that have counted something, from the lower limit up to, but not including,\nthe upper one. The labels ge and lt have the limits as numbers."
+	h.indom.InstanceLabels = h.labels
+	a.Attach(&h.indom)
+	pmda.Register(a.Agent, pmda.Metric[uint64]{
+		Name: name + ".buckets", Text: line + ": counts by bucket", Help: d.Description,
+		ID: a.file(rd, at, clusterBuckets), Sem: semOf(d), Units: pdu.UnitCount, InDom: &h.indom, Values: h.buckets,
+	})
+	pmda.Register(a.Agent, pmda.Metric[uint64]{
+		Name: name + ".count", Text: line + ": count of all", Help: d.Description,
+		ID: a.file(rd, at, clusterCount), Sem: semOf(d), Units: pdu.UnitCount, Value: h.count,
+	})
+	pmda.Register(a.Agent, pmda.Metric[float64]{
+		Name: name + ".quantiles", Text: line + ": quantiles since the start", Help: d.Description + sinceStart,
+		ID: a.file(rd, at, clusterQuantiles), Units: unitsOf(d.Name), InDom: a.quantiles,
+		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[float64]) error {
+			if v := h.value(); v != nil {
+				putQuantiles(s, v, nil)
+			}
+			return nil
+		},
+	})
+	pmda.Register(a.Agent, pmda.Metric[float64]{
+		Name: name + ".recent", Text: line + ": quantiles of the last minute", Help: d.Description + sinceMinute,
+		ID: a.file(rd, at, clusterRecent), Units: unitsOf(d.Name), InDom: a.quantiles,
+		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[float64]) error {
+			if v := h.value(); v != nil {
+				putQuantiles(s, v, h.recent.since(a.now(), v.Counts))
+			}
+			return nil
+		},
+	})
+}
+
+const (
+	sinceStart = `
+
+Quantiles of all that was counted since the process began. They are as exact as
+the buckets: a value is the upper limit of the bucket that the quantile is in,
+and so never too low; of the last bucket, which has none, it is the lower limit.`
+	sinceMinute = `
+
+Quantiles of what was counted lately: since the newest look at this metric, by
+whichever client, that is a minute old. Without such a look it is the oldest, or
+the start of the process if there is none. Values are as those of quantiles.`
+)
+
+// buckets gives the counts.
+func (h *histogram) buckets(_ context.Context, _ *pmda.Request, s *pmda.Set[uint64]) error {
+	if v := h.value(); v != nil {
+		for i, c := range v.Counts {
+			if c > 0 {
+				s.Put(pdu.InstID(i), c)
+			}
+		}
+	}
+	return nil
+}
+
+// count gives the sum of all counts.
+func (h *histogram) count(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
+	v := h.value()
+	if v == nil {
+		return 0, pmda.NoValue
+	}
+	var n uint64
+	for _, c := range v.Counts {
+		n += c
+	}
+	return n, nil
+}

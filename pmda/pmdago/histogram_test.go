@@ -1,0 +1,187 @@
+package pmdago
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"runtime/metrics"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+func TestLimits(t *testing.T) {
+	for _, c := range []struct {
+		v       float64
+		seconds bool
+		want    string
+	}{
+		{math.Inf(1), true, "inf"},
+		{math.Inf(-1), false, "-inf"},
+		{0, true, "0s"},
+		{6.4e-08, true, "64ns"},
+		{1.024e-06, true, "1.024us"},
+		{0.003145728, true, "3.145728ms"},
+		{123145.302310912, true, "34h12m25.302310912s"},
+		{1e-12, true, "1e-12"},
+		{1e300, true, "1e+300"},
+		{48, false, "48"},
+		{32769, false, "32769"},
+		{0.5, false, "0.5"},
+	} {
+		h := histogram{seconds: c.seconds}
+		if got := h.limit(c.v); got != c.want {
+			t.Errorf("limit of %g is %s, want %s", c.v, got, c.want)
+		}
+	}
+}
+
+// All buckets of this runtime have different names.
+func TestBucketNames(t *testing.T) {
+	for _, d := range metrics.All() {
+		if d.Kind != metrics.KindFloat64Histogram {
+			continue
+		}
+		s := []metrics.Sample{{Name: d.Name}}
+		metrics.Read(s)
+		v := s[0].Value.Float64Histogram()
+		h := histogram{seconds: unitsOf(d.Name) == pdu.TimeSec}
+		seen := map[string]bool{}
+		for _, l := range v.Buckets {
+			if name := h.limit(l); seen[name] {
+				t.Errorf("%s: %s twice", d.Name, name)
+			} else {
+				seen[name] = true
+			}
+		}
+	}
+}
+
+// collect gives what Values puts into a set.
+func collect(t testing.TB, values func(s *pmda.Set[float64])) map[string]float64 {
+	t.Helper()
+	a := &pmda.Agent{Name: "x", Domain: 251}
+	var list []string
+	for _, q := range quantiles {
+		list = append(list, q.name)
+	}
+	pmda.Register(a, pmda.Metric[float64]{Name: "x.x", InDom: a.AddInDom("q", list...), Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[float64]) error {
+		values(s)
+		return nil
+	}})
+	got := map[string]float64{}
+	atoms, err := fetch(t, a, "x.x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range atoms {
+		got[quantiles[i].name], _ = pdu.As[float64](v)
+	}
+	return got
+}
+
+func TestQuantiles(t *testing.T) {
+	inf := math.Inf(1)
+	for _, c := range []struct {
+		name           string
+		limits         []float64
+		before, counts []uint64
+		want           map[string]float64
+	}{
+		{"nothing", []float64{0, 1, 2}, nil, []uint64{0, 0}, map[string]float64{}},
+		{"nothing lately", []float64{0, 1, 2}, []uint64{5, 7}, []uint64{5, 7}, map[string]float64{}},
+		{"one", []float64{0, 1, 2}, nil, []uint64{0, 1}, map[string]float64{"p50": 2, "p90": 2, "p99": 2, "max": 2}},
+		{"two", []float64{0, 1, 2}, nil, []uint64{1, 1}, map[string]float64{"p50": 1, "p90": 2, "p99": 2, "max": 2}},
+		{"hundred", []float64{0, 1, 2, 3, 4}, nil, []uint64{50, 40, 9, 1}, map[string]float64{"p50": 1, "p90": 2, "p99": 3, "max": 4}},
+		{"lately", []float64{0, 1, 2, 3}, []uint64{1000, 0, 0}, []uint64{1000, 1, 1}, map[string]float64{"p50": 2, "p90": 3, "p99": 3, "max": 3}},
+		{"no limits", []float64{-inf, 0, inf}, nil, []uint64{1, 1}, map[string]float64{"p50": 0, "p90": 0, "p99": 0, "max": 0}},
+		{"huge", []float64{0, 1, 2}, nil, []uint64{1 << 62, 1}, map[string]float64{"p50": 1, "p90": 1, "p99": 1, "max": 2}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := &metrics.Float64Histogram{Counts: c.counts, Buckets: c.limits}
+			got := collect(t, func(s *pmda.Set[float64]) { putQuantiles(s, h, c.before) })
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A window begins with the newest look that is a minute old, the oldest if none
+// is, or the start of the process.
+func TestWindow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var w window
+		var kept []look // all of them, as since keeps them
+		now := time.Unix(1000, 0)
+		for i := range 60 {
+			now = now.Add(time.Duration(rapid.IntRange(0, 100_000).Draw(t, "step")) * time.Millisecond)
+			counts := []uint64{uint64(i)}
+			var want []uint64
+			for n, l := range kept {
+				if n == 0 || now.Sub(l.at) >= 55*time.Second {
+					want = l.counts
+				}
+			}
+			// Only as many as a window keeps can be the oldest of it.
+			if len(kept) == 0 || now.Sub(kept[len(kept)-1].at) >= 10*time.Second {
+				kept = append(kept, look{now, counts})
+				kept = kept[max(0, len(kept)-8):]
+			}
+			if diff := cmp.Diff(want, w.since(now, counts)); diff != "" {
+				t.Fatalf("look %d (-want +got):\n%s", i, diff)
+			}
+		}
+	})
+}
+
+// Buckets that count become instances, and stay what they are.
+func TestBuckets(t *testing.T) {
+	const name = "go.sched.pauses.total.gc_seconds"
+	a := newAgent(Options{}, metrics.All(), time.Now)
+	runtime.GC()
+	d := a.histograms[serialOfKnown+62]
+	list, err := a.Callbacks.Instances(t.Context(), request(), d.indom.ID(), pdu.NoInst, "")
+	if err != nil || len(list) == 0 {
+		t.Fatalf("%v, %v", list, err)
+	}
+	values, err := fetch(t, a.Agent, name+".buckets")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range list {
+		if n, err := pdu.As[uint64](values[i.ID]); err != nil || n == 0 {
+			t.Errorf("%v: %d, %v", i, n, err)
+		}
+	}
+	sets, err := a.Labels(t.Context(), request(), uint32(d.indom.ID()), pdu.LabelInstances)
+	if err != nil || len(sets) < len(list) || len(sets[0].Labels) != 2 {
+		t.Errorf("labels: %v, %v", sets, err)
+	}
+	before := one[uint64](t, a.Agent, name+".count")
+	runtime.GC()
+	if after := one[uint64](t, a.Agent, name+".count"); after < before+2 {
+		t.Errorf("count %d, then %d: a collection pauses twice", before, after)
+	}
+	for _, q := range []string{".quantiles", ".recent"} {
+		if v, err := fetch(t, a.Agent, name+q); err != nil || len(v) != 4 {
+			t.Errorf("%s: %v, %v", q, v, err)
+		}
+	}
+}
+
+func TestBucketLabels(t *testing.T) {
+	h := histogram{limits: []float64{math.Inf(-1), 0, 6.4e-08, math.Inf(1)}}
+	var got []string
+	for i := range 3 {
+		got = append(got, h.labels(pdu.Instance{ID: pdu.InstID(i)}))
+	}
+	if diff := cmp.Diff([]string{`{"lt":0}`, `{"ge":0,"lt":6.4e-8}`, `{"ge":6.4e-8}`}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

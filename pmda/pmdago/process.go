@@ -1,0 +1,74 @@
+package pmdago
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// The items of the metrics of the process.
+const (
+	itemPID = iota
+	itemProgram
+	itemCommandLine
+	itemStart
+	itemUptime
+	itemUserTime
+	itemSystemTime
+	itemResident
+	itemVirtual
+	itemMaxResident
+	itemOpenFiles
+	itemMaxFiles
+)
+
+// addProcess enters what the system knows of the process. What it does not tell
+// is absent, the metric included.
+func (a *agent) addProcess(commandLine bool) {
+	pid := uint32(os.Getpid())
+	addProcess(a, itemPID, "pid", "Number of the process", pdu.SemDiscrete, pdu.NoUnits, func() (uint32, error) { return pid, nil })
+	a.addText("process.program", "Name of the program's file", pmda.Item(clusterProcess, itemProgram), programName())
+	if commandLine {
+		a.addText("process.cmdline", "The program and its arguments", pmda.Item(clusterProcess, itemCommandLine), strings.Join(os.Args, " "))
+	}
+	if began, err := startTime(); err == nil {
+		addProcess(a, itemStart, "start", "Time at which the process began, since 1970", pdu.SemDiscrete, pdu.TimeSec,
+			func() (float64, error) { return float64(began.UnixMilli()) / 1000, nil })
+		addProcess(a, itemUptime, "uptime", "Time since the process began", pdu.SemInstant, pdu.TimeSec,
+			func() (float64, error) { return a.now().Sub(began).Seconds(), nil })
+	}
+	addProcess(a, itemUserTime, "cpu.user", "Processor time in the program's own code", pdu.SemCounter, pdu.TimeUSec, func() (uint64, error) {
+		user, _, err := processorTime()
+		return uint64(user.Microseconds()), err
+	})
+	addProcess(a, itemSystemTime, "cpu.sys", "Processor time in the system", pdu.SemCounter, pdu.TimeUSec, func() (uint64, error) {
+		_, system, err := processorTime()
+		return uint64(system.Microseconds()), err
+	})
+	addProcess(a, itemResident, "memory.rss", "Memory that is resident", pdu.SemInstant, pdu.SpaceByte, func() (uint64, error) {
+		rss, _, err := memory()
+		return rss, err
+	})
+	addProcess(a, itemVirtual, "memory.virtual", "Address space in use", pdu.SemInstant, pdu.SpaceByte, func() (uint64, error) {
+		_, size, err := memory()
+		return size, err
+	})
+	addProcess(a, itemMaxResident, "memory.maxrss", "The most memory that was ever resident", pdu.SemInstant, pdu.SpaceByte, maxResident)
+	addProcess(a, itemOpenFiles, "fd.open", "Open descriptors", pdu.SemInstant, pdu.UnitCount, openFiles)
+	addProcess(a, itemMaxFiles, "fd.limit", "Descriptors that the process may have open", pdu.SemInstant, pdu.UnitCount, maxFiles)
+}
+
+// addProcess enters a metric, unless the system lacks what it is about.
+func addProcess[T pdu.Scalar](a *agent, item int, name, text string, sem pdu.Sem, units pdu.Units, value func() (T, error)) {
+	if _, err := value(); errors.Is(err, errors.ErrUnsupported) {
+		return
+	}
+	pmda.Register(a.Agent, pmda.Metric[T]{
+		Name: a.prefix + ".process." + name, Text: text, ID: pmda.Item(clusterProcess, item), Sem: sem, Units: units,
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (T, error) { return value() },
+	})
+}

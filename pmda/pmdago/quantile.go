@@ -1,0 +1,117 @@
+package pmdago
+
+import (
+	"math"
+	"runtime/metrics"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// quantiles are the instances of the metrics with quantiles, whose IDs are the
+// places here.
+var quantiles = [...]struct {
+	name  string
+	share float64
+}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"max", 1}}
+
+func (a *agent) addQuantiles() {
+	a.quantiles = &pmda.InDom{
+		Name: "quantile", Serial: serialQuantiles, Text: "Quantiles of a distribution",
+		Help: "The values that 50, 90, 99 and 100 of 100 do not exceed.",
+	}
+	a.Attach(a.quantiles)
+	var list []pdu.Instance
+	for i, q := range quantiles {
+		list = append(list, pdu.Instance{ID: pdu.InstID(i), Name: q.name})
+	}
+	a.quantiles.Set(list...)
+}
+
+// putQuantiles gives the quantiles of what was counted since there were the
+// counts before; nil means since the start. Of nothing there are none.
+func putQuantiles(s *pmda.Set[float64], h *metrics.Float64Histogram, before []uint64) {
+	counted := func(i int) uint64 {
+		if i < len(before) && before[i] <= h.Counts[i] {
+			return h.Counts[i] - before[i]
+		}
+		return h.Counts[i]
+	}
+	var total uint64
+	for i := range h.Counts {
+		total += counted(i)
+	}
+	if total == 0 {
+		return
+	}
+	var sum uint64
+	next := 0
+	for i := range h.Counts {
+		sum += counted(i)
+		for next < len(quantiles) && sum >= rank(quantiles[next].share, total) {
+			s.Put(pdu.InstID(next), highest(h, i))
+			next++
+		}
+	}
+}
+
+// rank is how many of a total do not exceed the quantile, at least one.
+func rank(share float64, total uint64) uint64 {
+	if share == 1 {
+		return total
+	}
+	return max(1, uint64(math.Ceil(share*float64(total))))
+}
+
+// highest is what the values in a bucket stay below, as far as is known.
+func highest(h *metrics.Float64Histogram, bucket int) float64 {
+	if upper := h.Buckets[bucket+1]; !math.IsInf(upper, 1) {
+		return upper
+	}
+	return h.Buckets[bucket]
+}
+
+const (
+	windowLength = time.Minute
+	windowStep   = 10 * time.Second // between two looks that are kept
+)
+
+// A window keeps counts of some earlier looks: as many as it takes for one of
+// them to be windowLength old, if there are looks all the time.
+type window struct {
+	looks []look // oldest first
+}
+
+type look struct {
+	at     time.Time
+	counts []uint64
+}
+
+// since is the counts with which the window begins, nil for the start of the
+// process. It keeps the present ones for later, and is valid until the next call.
+func (w *window) since(now time.Time, counts []uint64) []uint64 {
+	var before []uint64
+	for i, l := range w.looks {
+		// A client that looks once a minute may be a little early.
+		if i == 0 || now.Sub(l.at) >= windowLength-windowStep/2 {
+			before = l.counts
+		}
+	}
+	if n := len(w.looks); n == 0 || now.Sub(w.looks[n-1].at) >= windowStep {
+		w.keep(now, counts)
+	}
+	return before
+}
+
+// keep adds a look, in the memory of the oldest if there are enough: then the one
+// after that is older than windowLength too, and since has not chosen the oldest.
+func (w *window) keep(now time.Time, counts []uint64) {
+	const most = int(windowLength/windowStep) + 2
+	var l look
+	if len(w.looks) == most {
+		l = w.looks[0]
+		w.looks = append(w.looks[:0], w.looks[1:]...)
+	}
+	w.looks = append(w.looks, look{now, append(l.counts[:0], counts...)})
+}

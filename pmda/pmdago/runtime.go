@@ -1,0 +1,198 @@
+package pmdago
+
+import (
+	"context"
+	"hash/fnv"
+	"log/slog"
+	"runtime/metrics"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmns"
+)
+
+// godebugNames is where the runtime counts what settings of GODEBUG have done.
+const godebugNames = "/godebug/non-default-behavior/"
+
+// addRuntime enters the metrics of runtime/metrics.
+func (a *agent) addRuntime(all []metrics.Description) {
+	a.addQuantiles()
+	items := make(map[string]int, len(known))
+	for i, name := range known {
+		items[name] = i
+	}
+	var names pmns.Builder // of known ones, with which those of a newer Go must not collide
+	var godebug, others []metrics.Description
+	for _, d := range all {
+		item, ok := items[d.Name]
+		switch {
+		case strings.HasPrefix(d.Name, godebugNames):
+			godebug = append(godebug, d)
+		case ok:
+			_ = names.Add(a.name(d.Name), pdu.MakePMID(0, 0, item)) // Register tells what is wrong
+			a.addReading(d, place{item: item, serial: serialOfKnown + item})
+		default:
+			others = append(others, d)
+		}
+	}
+	for i, d := range others {
+		err := names.Add(a.name(d.Name), pdu.MakePMID(0, 1, i))
+		if i > pdu.MaxItem || err != nil {
+			a.Log().Warn("a metric of the runtime is left out", slog.String("name", d.Name), slog.Any("error", err))
+			continue
+		}
+		a.addReading(d, place{cluster: clusterOfNew, item: i, serial: serialOfNew + i})
+	}
+	a.addGodebug(godebug)
+}
+
+// name is the name of a metric of the runtime: its path with dots, a "_" and its
+// unit, /gc/heap/allocs:bytes being go.gc.heap.allocs_bytes. What a name cannot
+// have becomes "_".
+func (a *agent) name(name string) string {
+	path, unit, _ := strings.Cut(strings.TrimPrefix(name, "/"), ":")
+	full := a.prefix
+	for part := range strings.SplitSeq(path, "/") {
+		if part == "" || !isLetter(part[0]) {
+			part = "x" + part
+		}
+		full += "." + strings.Map(wordRune, part)
+	}
+	return full + "_" + strings.Map(wordRune, unit)
+}
+
+func wordRune(r rune) rune {
+	if r < 0x80 && isLetter(byte(r)) || '0' <= r && r <= '9' {
+		return r
+	}
+	return '_'
+}
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+// A place is where a metric of the runtime stands in the tables.
+type place struct {
+	cluster, item int // above that of each kind, such as clusterBuckets
+	serial        int // of the instance domain, for a histogram
+}
+
+// addReading enters a metric of the runtime.
+func (a *agent) addReading(d metrics.Description, at place) {
+	rd := &reading{sample: metrics.Sample{Name: d.Name}}
+	switch d.Kind {
+	case metrics.KindUint64:
+		register(a, rd, d, at, func(v metrics.Value) uint64 { return v.Uint64() })
+	case metrics.KindFloat64:
+		register(a, rd, d, at, func(v metrics.Value) float64 { return v.Float64() })
+	case metrics.KindFloat64Histogram:
+		a.addHistogram(rd, d, at)
+	default: // of a newer Go, as runtime/metrics says
+		a.Log().Warn("a metric of the runtime is left out: its kind is unknown", slog.String("name", d.Name), slog.Int("kind", int(d.Kind)))
+	}
+}
+
+// register enters a metric with one value, which get takes out of what was read.
+func register[T pdu.Scalar](a *agent, rd *reading, d metrics.Description, at place, get func(metrics.Value) T) {
+	id := a.file(rd, at, clusterValue)
+	pmda.Register(a.Agent, pmda.Metric[T]{
+		Name: a.name(d.Name), Text: sentence(d.Description), Help: d.Description, ID: id, Sem: semOf(d), Units: unitsOf(d.Name),
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (T, error) {
+			if v := rd.sample.Value; v.Kind() == d.Kind {
+				return get(v), nil
+			}
+			var none T
+			return none, pmda.NoValue
+		},
+	})
+}
+
+// file notes that the metric of a cluster needs a reading.
+func (a *agent) file(rd *reading, at place, cluster int) pmda.ItemID {
+	cluster += at.cluster
+	list := &a.readings[cluster]
+	if more := at.item + 1 - len(*list); more > 0 {
+		*list = append(*list, make([]*reading, more)...)
+	}
+	(*list)[at.item] = rd
+	return pmda.Item(cluster, at.item)
+}
+
+func semOf(d metrics.Description) pdu.Sem {
+	if d.Cumulative {
+		return pdu.SemCounter
+	}
+	return pdu.SemInstant
+}
+
+// unitsOf is the units of a metric of the runtime. Most units there name what is
+// counted.
+func unitsOf(name string) pdu.Units {
+	_, unit, _ := strings.Cut(name, ":")
+	switch unit {
+	case "bytes":
+		return pdu.SpaceByte
+	case "seconds", "cpu-seconds":
+		return pdu.TimeSec
+	case "percent", "":
+		return pdu.NoUnits
+	}
+	if strings.ContainsAny(unit, "*/") { // a product or quotient of a newer Go
+		return pdu.NoUnits
+	}
+	return pdu.UnitCount
+}
+
+// sentence is the first of a description, without its full stop.
+func sentence(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	s, _, _ = strings.Cut(s, ". ")
+	return strings.TrimSuffix(s, ".")
+}
+
+// addGodebug makes one metric of the counts of all settings: there are some more
+// with each release of Go, and others go.
+func (a *agent) addGodebug(all []metrics.Description) {
+	d := &pmda.InDom{
+		Name: "setting", Serial: serialGodebug,
+		Text: "Settings of GODEBUG",
+		Help: "Settings of GODEBUG that make the runtime or the standard library behave as in\nan older release of Go.",
+	}
+	a.Attach(d)
+	taken := map[pdu.InstID]bool{}
+	var list []pdu.Instance
+	for _, m := range all {
+		name, _, _ := strings.Cut(m.Name[len(godebugNames):], ":")
+		if m.Kind != metrics.KindUint64 || name == "" || strings.Contains(name, " ") {
+			continue
+		}
+		list = append(list, pdu.Instance{ID: settingID(name, taken), Name: name})
+		a.godebug = append(a.godebug, &reading{sample: metrics.Sample{Name: m.Name}})
+	}
+	d.Set(list...) // names of settings are unique
+	pmda.Register(a.Agent, pmda.Metric[uint64]{
+		Name: a.prefix + ".godebug.non_default_behavior", ID: pmda.Item(clusterGodebug, 0), Sem: pdu.SemCounter, Units: pdu.UnitCount, InDom: d,
+		Text: "How often a setting of GODEBUG made a difference",
+		Help: "The number of non-default behaviors that were executed due to a non-default\nsetting of GODEBUG.",
+		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[uint64]) error {
+			for i, rd := range a.godebug {
+				if rd.sample.Value.Kind() == metrics.KindUint64 {
+					s.Put(list[i].ID, rd.sample.Value.Uint64())
+				}
+			}
+			return nil
+		},
+	})
+}
+
+// settingID numbers a setting by its name, for it to be the same in all releases.
+func settingID(name string, taken map[pdu.InstID]bool) pdu.InstID {
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	id := pdu.InstID(h.Sum32() >> 1)
+	for taken[id] {
+		id = (id + 1) & (1<<31 - 1)
+	}
+	taken[id] = true
+	return id
+}
