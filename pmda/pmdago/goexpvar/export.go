@@ -1,0 +1,291 @@
+package goexpvar
+
+import (
+	"context"
+	"expvar"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// The limits; see the comment of the package.
+const (
+	CallTimeout    = 100 * time.Millisecond
+	MaxText        = 1 << 20
+	MaxDepth       = 8
+	MaxName        = 200
+	MaxString      = 4096
+	MaxInstances   = 4096
+	MaxPerVariable = 1024
+	MaxMetrics     = 4096
+)
+
+// What this package takes of the numbers of an agent.
+const (
+	FirstCluster = 4000
+	FirstSerial  = 1 << 20
+
+	perCluster = pdu.MaxItem + 1
+	clusters   = MaxMetrics / perCluster
+)
+
+// Add makes an agent export the variables of expvar below root, such as
+// "go.expvar". It wraps the agent's Callbacks: set others before, and call Add
+// before the agent serves. Errors: a root that is in use or malformed. The
+// agent's Err has them too.
+func Add(a *pmda.Agent, root string) error {
+	return add(a, root, expvar.Do).err
+}
+
+// add exports the variables that do yields, as expvar.Do does.
+func add(a *pmda.Agent, root string, do func(func(expvar.KeyValue))) *exporter {
+	e := &exporter{
+		agent: a, root: root, do: do, next: a.Callbacks, timeout: CallTimeout,
+		turn:   make(chan struct{}, 1),
+		tops:   map[string]*variable{},
+		byName: map[string]*metric{},
+		known:  map[metricKey]*metric{},
+		calls:  map[string]*call{},
+		said:   map[string]bool{},
+	}
+	e.collect = func(kv expvar.KeyValue) {
+		if kv.Key != "memstats" && kv.Key != "cmdline" && kv.Value != nil {
+			e.vars = append(e.vars, kv)
+		}
+	}
+	e.collectEntry = func(kv expvar.KeyValue) {
+		if e.room--; e.room >= 0 && kv.Value != nil {
+			e.entries = append(e.entries, kv)
+		}
+	}
+	if e.err = a.AddDynamic(root); e.err != nil {
+		return e
+	}
+	c := &a.Callbacks
+	c.Fetch, c.Desc, c.Text, c.Store = e.fetch, e.desc, e.text, e.store
+	c.PMID, c.Names, c.Children = e.pmid, e.names, e.children
+	return e
+}
+
+// An exporter is what Add adds to an agent.
+type exporter struct {
+	agent   *pmda.Agent
+	root    string
+	do      func(func(expvar.KeyValue))
+	collect func(expvar.KeyValue)
+	next    pmda.Callbacks // the agent's before
+	timeout time.Duration
+	err     error // of Add
+
+	// turn has a place for the one who looks at variables. What is below belongs
+	// to it.
+	turn       chan struct{}
+	vars       []expvar.KeyValue // at the last list
+	listed     bool              // there was one
+	keysListed []string
+	tops       map[string]*variable // by key; all that there ever were
+	order      []*variable          // those that have a name now, by key
+	byName     map[string]*metric   // those that are there
+	known      map[metricKey]*metric
+	calls      map[string]*call // that have not returned, by path
+	said       map[string]bool  // what was logged
+
+	// Of one look.
+	found        []*metric
+	entries      []expvar.KeyValue // of the Maps that are being flattened
+	room         int               // for entries of the innermost
+	collectEntry func(expvar.KeyValue)
+	keys         []string
+
+	table sync.RWMutex // for metrics
+	// metrics are all that there ever were, by number. What is in one of them and
+	// is not said to be otherwise never changes.
+	metrics []*metric
+}
+
+// lock waits for the turn.
+func (e *exporter) lock(ctx context.Context) error {
+	select {
+	case e.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (e *exporter) unlock() { <-e.turn }
+
+// owns reports whether a PMID is of a cluster of this package.
+func owns(id pdu.PMID) bool {
+	return id.Cluster() >= FirstCluster && id.Cluster() < FirstCluster+clusters
+}
+
+// metric finds one by its PMID.
+func (e *exporter) metric(id pdu.PMID) *metric {
+	if !owns(id) || id.Domain() != e.agent.Domain {
+		return nil
+	}
+	e.table.RLock()
+	defer e.table.RUnlock()
+	if n := (id.Cluster()-FirstCluster)*perCluster + id.Item(); n < len(e.metrics) {
+		return e.metrics[n]
+	}
+	return nil
+}
+
+func (e *exporter) desc(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
+	if m := e.metric(id); m != nil {
+		return pdu.Desc{PMID: id, Type: m.kind.typ(), InDom: m.indomID(), Sem: m.kind.sem()}, nil
+	}
+	if f := e.next.Desc; f != nil {
+		return f(ctx, r, id)
+	}
+	return e.agent.Default().Desc(ctx, r, id)
+}
+
+func (e *exporter) text(ctx context.Context, r *pmda.Request, ident uint32, kind pdu.TextKind) (string, error) {
+	if m := e.metric(pdu.PMID(ident)); m != nil && kind&pdu.TextPMID != 0 {
+		if kind&pdu.TextOneLine != 0 {
+			return "Variable of expvar", nil
+		}
+		return m.help, nil
+	}
+	if f := e.next.Text; f != nil {
+		return f(ctx, r, ident, kind)
+	}
+	return e.agent.Default().Text(ctx, r, ident, kind)
+}
+
+func (e *exporter) store(ctx context.Context, r *pmda.Request, values *pdu.Result) error {
+	for _, s := range values.All() {
+		if e.metric(s.PMID) != nil {
+			return pdu.ErrPermission
+		}
+	}
+	if f := e.next.Store; f != nil {
+		return f(ctx, r, values)
+	}
+	return e.agent.Default().Store(ctx, r, values)
+}
+
+// below is the part of a name below the root; false if it is not there.
+func (e *exporter) below(name string) (string, bool) {
+	if name == e.root {
+		return "", true
+	}
+	rest, ok := strings.CutPrefix(name, e.root)
+	return strings.TrimPrefix(rest, "."), ok && rest[0] == '.'
+}
+
+// pmid finds a metric, with a look at its variable if it is new.
+func (e *exporter) pmid(ctx context.Context, r *pmda.Request, name string) (pdu.PMID, error) {
+	rest, ok := e.below(name)
+	if !ok {
+		if f := e.next.PMID; f != nil {
+			return f(ctx, r, name)
+		}
+		return e.agent.Default().PMID(ctx, r, name)
+	}
+	if err := e.lock(ctx); err != nil {
+		return pdu.NoPMID, err
+	}
+	defer e.unlock()
+	if e.byName[name] == nil {
+		e.list()
+		component, _, _ := strings.Cut(rest, ".")
+		for _, v := range e.order {
+			if v.component == component {
+				e.look(ctx, v)
+			} else if rest == "" {
+				return pdu.NoPMID, pdu.ErrNonLeaf
+			}
+		}
+	}
+	if m := e.byName[name]; m != nil {
+		return m.pmid(e.agent.Domain), nil
+	}
+	for other := range e.byName {
+		if strings.HasPrefix(other, name+".") {
+			return pdu.NoPMID, pdu.ErrNonLeaf
+		}
+	}
+	return pdu.NoPMID, pdu.ErrName
+}
+
+func (e *exporter) names(ctx context.Context, r *pmda.Request, id pdu.PMID) ([]string, error) {
+	m := e.metric(id)
+	if m == nil {
+		if f := e.next.Names; f != nil {
+			return f(ctx, r, id)
+		}
+		return e.agent.Default().Names(ctx, r, id)
+	}
+	if err := e.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer e.unlock()
+	if e.byName[m.name] != m {
+		return nil, pdu.ErrPMID
+	}
+	return []string{m.name}, nil
+}
+
+// children looks at the variables that a name is of or above.
+func (e *exporter) children(ctx context.Context, r *pmda.Request, name string, traverse bool) (pdu.NameList, error) {
+	rest, ok := e.below(name)
+	if !ok {
+		if f := e.next.Children; f != nil {
+			return f(ctx, r, name, traverse)
+		}
+		return e.agent.Default().Children(ctx, r, name, traverse)
+	}
+	if err := e.lock(ctx); err != nil {
+		return pdu.NameList{}, err
+	}
+	defer e.unlock()
+	e.list()
+	component, _, _ := strings.Cut(rest, ".")
+	var all []string
+	for _, v := range e.order {
+		if component != "" && v.component != component {
+			continue
+		}
+		e.look(ctx, v)
+		for _, m := range v.metrics {
+			if rest == "" || m.name == name || strings.HasPrefix(m.name, name+".") {
+				all = append(all, m.name)
+			}
+		}
+	}
+	if len(all) == 0 && rest != "" {
+		return pdu.NameList{}, pdu.ErrName
+	}
+	if traverse {
+		return pdu.NameList{Names: all}, nil
+	}
+	return nextLevel(all, name), nil
+}
+
+// nextLevel is the components below a name, of full names that are in the order of
+// a tree.
+func nextLevel(all []string, name string) pdu.NameList {
+	out := pdu.NameList{Names: []string{}, Statuses: []int32{}}
+	for _, full := range all {
+		if full == name {
+			continue // a leaf has none
+		}
+		component, _, inner := strings.Cut(full[len(name)+1:], ".")
+		if n := len(out.Names); n > 0 && out.Names[n-1] == component {
+			continue
+		}
+		status := int32(0)
+		if inner {
+			status = pdu.NonLeaf
+		}
+		out.Names, out.Statuses = append(out.Names, component), append(out.Statuses, status)
+	}
+	return out
+}

@@ -1,0 +1,117 @@
+package goexpvar
+
+import (
+	"context"
+	"sync"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// A split is a fetch of which this package answers a part.
+type split struct {
+	mine   []*metric // by the index of the PMID; nil if it is another's
+	others []pdu.PMID
+	w      pdu.ResultWriter // of others
+}
+
+var splits = sync.Pool{New: func() any { return new(split) }}
+
+func (e *exporter) fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+	s := splits.Get().(*split)
+	defer s.release()
+	for _, id := range ids {
+		m := e.metric(id)
+		s.mine = append(s.mine, m)
+		if m == nil {
+			s.others = append(s.others, id)
+		}
+	}
+	if len(s.others) == len(ids) {
+		return e.fetchOthers(ctx, r, ids, w)
+	}
+	if len(s.others) > 0 {
+		s.w.Limit = w.Limit
+		if err := e.fetchOthers(ctx, r, s.others, &s.w); err != nil {
+			return err
+		}
+		w.Changed |= s.w.Changed
+	}
+	if err := e.lock(ctx); err != nil {
+		return err
+	}
+	defer e.unlock()
+	e.lookAt(ctx, s.mine)
+	other := 0
+	for i, m := range s.mine {
+		if m == nil {
+			w.CopySet(&s.w, other)
+			other++
+			continue
+		}
+		w.Begin(ids[i])
+		m.write(w, r.Profile)
+	}
+	return nil
+}
+
+func (s *split) release() {
+	clear(s.mine)
+	s.mine, s.others = s.mine[:0], s.others[:0]
+	s.w.Reset()
+	splits.Put(s)
+}
+
+func (e *exporter) fetchOthers(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+	if f := e.next.Fetch; f != nil {
+		return f(ctx, r, ids, w)
+	}
+	return e.agent.Default().Fetch(ctx, r, ids, w)
+}
+
+// lookAt looks at the variables of metrics, once at each.
+func (e *exporter) lookAt(ctx context.Context, metrics []*metric) {
+	e.list()
+	for _, m := range metrics {
+		if m != nil && !m.top.seen {
+			m.top.seen = true
+			e.look(ctx, m.top)
+		}
+	}
+	for _, m := range metrics {
+		if m != nil {
+			m.top.seen = false
+		}
+	}
+}
+
+// write writes the values that the last look has found.
+func (m *metric) write(w *pdu.ResultWriter, p *pdu.Profile) {
+	switch v := &m.values; {
+	case v.err != nil:
+		w.Fail(pdu.FromError(v.err))
+	case !v.ok:
+	case m.kind == kindInt:
+		w.Int64(pdu.NoInst, v.i)
+	case m.kind == kindFloat:
+		w.Float64(pdu.NoInst, v.f)
+	case m.kind == kindString:
+		w.String(pdu.NoInst, v.s)
+	case m.kind == kindBool:
+		w.Uint32(pdu.NoInst, uint32(v.i))
+	default:
+		m.writeInstances(w, p.For(m.indomID()))
+	}
+}
+
+func (m *metric) writeInstances(w *pdu.ResultWriter, rule pdu.InDomProfile) {
+	for _, v := range m.values.insts {
+		switch {
+		case !rule.Includes(v.id):
+		case m.kind == kindInts:
+			w.Int64(v.id, v.i)
+		default:
+			w.Float64(v.id, v.f)
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package goexpvar
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"expvar"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// values are those of a metric.
+type values struct {
+	ok    bool // there is one
+	err   error
+	i     int64 // of kindBool too
+	f     float64
+	s     string
+	insts []instanceValue
+}
+
+type instanceValue struct {
+	id pdu.InstID
+	i  int64
+	f  float64
+}
+
+// clear forgets the values but not the memory.
+func (v *values) clear() { *v = values{insts: v.insts[:0]} }
+
+// put notes a value.
+func (e *exporter) put(v *variable, name, path string, k kind, val values) {
+	m := e.metricOf(v, name, path, k)
+	if m == nil {
+		return
+	}
+	val.insts = m.values.insts
+	m.values, m.top = val, v
+	e.found = append(e.found, m)
+}
+
+// putString notes a string, unless PCP cannot have it.
+func (e *exporter) putString(v *variable, name, path, s string) {
+	if len(s) > MaxString || strings.Contains(s, "\x00") {
+		e.leaveOut(path, "the string is too long, or has a zero byte")
+		e.put(v, name, path, kindString, values{})
+		return
+	}
+	e.put(v, name, path, kindString, values{ok: true, s: s})
+}
+
+// flatten makes metrics of a variable, or of an entry of a Map. The path tells
+// people and calls which.
+func (e *exporter) flatten(ctx context.Context, v *variable, name, path string, x expvar.Var, depth int) {
+	switch x := x.(type) {
+	case nil:
+	case *expvar.Int:
+		e.put(v, name, path, kindInt, values{ok: true, i: x.Value()})
+	case *expvar.Float:
+		f := x.Value()
+		e.put(v, name, path, kindFloat, values{ok: !math.IsNaN(f), f: f})
+	case *expvar.String:
+		e.putString(v, name, path, x.Value())
+	case *expvar.Map:
+		e.flattenMap(ctx, v, name, path, x, depth)
+	default:
+		text, err := e.textOf(ctx, path, x)
+		var doc any
+		if err == nil {
+			doc, err = parse(text)
+		}
+		if err != nil {
+			e.fail(v, name, path, err)
+			return
+		}
+		e.flattenJSON(v, name, path, doc, depth)
+	}
+}
+
+// flattenMap makes a metric with instances of a Map, or a level of names.
+func (e *exporter) flattenMap(ctx context.Context, v *variable, name, path string, x *expvar.Map, depth int) {
+	from := len(e.entries)
+	e.room = MaxInstances
+	x.Do(e.collectEntry)
+	entries := e.entries[from:]
+	if e.room < 0 {
+		e.leaveOut(path, "there are too many keys")
+	}
+	numbers, k := 0, kindInts
+	for _, kv := range entries {
+		switch kv.Value.(type) {
+		case *expvar.Float:
+			k = kindFloats
+			numbers++
+		case *expvar.Int:
+			numbers++
+		}
+	}
+	switch {
+	case len(entries) == 0:
+	case numbers == len(entries):
+		e.putInstances(v, name, path, k, entries)
+	default:
+		l := e.level(path, depth)
+		for _, kv := range entries {
+			if c, ok := l.component(kv.Key); ok {
+				e.flatten(ctx, v, name+"."+c, path+"\x00"+kv.Key, kv.Value, depth+1)
+			}
+		}
+	}
+	e.entries = e.entries[:from]
+}
+
+// putInstances notes the numbers in a Map.
+func (e *exporter) putInstances(v *variable, name, path string, k kind, entries []expvar.KeyValue) {
+	m := e.metricOf(v, name, path, k)
+	if m == nil {
+		return
+	}
+	m.values.clear()
+	m.values.ok, m.top = true, v
+	e.keys = e.keys[:0]
+	for _, kv := range entries {
+		id, ok := e.instance(m, kv.Key)
+		if !ok {
+			continue
+		}
+		e.keys = append(e.keys, kv.Key)
+		val := instanceValue{id: id}
+		switch x := kv.Value.(type) {
+		case *expvar.Int:
+			val.i = x.Value()
+			val.f = float64(val.i)
+		case *expvar.Float:
+			val.f = x.Value()
+		}
+		if !math.IsNaN(val.f) {
+			m.values.insts = append(m.values.insts, val)
+		}
+	}
+	slices.SortFunc(m.values.insts, func(a, b instanceValue) int { return cmp.Compare(a.id, b.id) })
+	e.setInstances(m, e.keys)
+	e.found = append(e.found, m)
+}
+
+// parse reads a text, all of it.
+func parse(text string) (any, error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber() // one that is out of range shall not spoil the rest
+	var doc any
+	if err := d.Decode(&doc); err != nil {
+		return nil, errText
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errText
+	}
+	return doc, nil
+}
+
+// flattenJSON makes metrics of a document.
+func (e *exporter) flattenJSON(v *variable, name, path string, doc any, depth int) {
+	switch x := doc.(type) {
+	case nil:
+	case bool:
+		val := values{ok: true}
+		if x {
+			val.i = 1
+		}
+		e.put(v, name, path, kindBool, val)
+	case json.Number:
+		f, err := x.Float64()
+		if err != nil {
+			e.leaveOut(path, "the number is out of range")
+		}
+		e.put(v, name, path, kindFloat, values{ok: err == nil, f: f})
+	case string:
+		e.putString(v, name, path, x)
+	case map[string]any:
+		l := e.level(path, depth)
+		for _, key := range slices.Sorted(maps.Keys(x)) {
+			if c, ok := l.component(key); ok {
+				e.flattenJSON(v, name+"."+c, path+"\x00"+key, x[key], depth+1)
+			}
+		}
+	default:
+		e.leaveOut(path, "it is an array")
+	}
+}
+
+// A level makes the components of names at one level.
+type level struct {
+	e     *exporter
+	path  string
+	deep  bool
+	taken map[string]bool
+}
+
+func (e *exporter) level(path string, depth int) *level {
+	return &level{e, path, depth >= MaxDepth, map[string]bool{}}
+}
+
+// component is the one for a key; false if there is none.
+func (l *level) component(key string) (string, bool) {
+	c := component(key)
+	switch {
+	case l.deep:
+		l.e.leaveOut(l.path, "what is in it is too deep")
+		return "", false
+	case l.taken[c]:
+		l.e.leaveOut(l.path+"\x00"+key, "its name is that of another one")
+		return "", false
+	}
+	l.taken[c] = true
+	return c, true
+}

@@ -1,0 +1,309 @@
+package goexpvar
+
+import (
+	"context"
+	"encoding/json"
+	"expvar"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/pmdatest"
+)
+
+// TestHang: a variable that does not answer is waited for once, and leaves the
+// others alone.
+func TestHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var hang chan struct{} // nil while it answers
+		var mu sync.Mutex
+		var calls atomic.Int32
+		b := newBench(t, map[string]expvar.Var{"ok": integer(1), "f": expvar.Func(func() any {
+			calls.Add(1)
+			mu.Lock()
+			c := hang
+			mu.Unlock()
+			if c != nil {
+				<-c
+			}
+			return 5
+		})})
+		stop := make(chan struct{})
+		ok, f := b.id("x.vars.ok"), b.id("x.vars.f")
+		mu.Lock()
+		hang = stop
+		mu.Unlock()
+		look := func(wait time.Duration, want string) {
+			t.Helper()
+			before := time.Now()
+			r, changed := b.fetch(ok, f)
+			if d := time.Since(before); d != wait {
+				t.Errorf("the fetch took %v, want %v", d, wait)
+			}
+			got := ""
+			for _, v := range r.At(1).All(pdu.TypeDouble) {
+				got += plain(v)
+			}
+			if err := r.At(1).Err(); err != nil {
+				got = err.Error()
+			}
+			if got != want || r.At(0).Len() != 1 || changed {
+				t.Errorf("got %s, want %s; %d of the other; names change: %v", got, want, r.At(0).Len(), changed)
+			}
+		}
+		look(CallTimeout, pdu.ErrAgain.Error())
+		n := calls.Load()
+		for range 3 {
+			look(0, pdu.ErrAgain.Error())
+		}
+		if calls.Load() != n {
+			t.Error("it is called again before it has returned")
+		}
+		if got := strings.Join(b.all(), " "); got != "x.vars.f x.vars.ok" {
+			t.Errorf("names while it hangs: %s", got)
+		}
+		mu.Lock()
+		hang = nil
+		mu.Unlock()
+		close(stop)
+		synctest.Wait()
+		look(0, "5")
+	})
+}
+
+// A fetch that is given up does not wait for a variable.
+func TestHangCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stop := make(chan struct{})
+		defer close(stop)
+		b := newBench(t, map[string]expvar.Var{"f": expvar.Func(func() any { <-stop; return 5 }), "g": expvar.Func(func() any { <-stop; return 5 })})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		before := time.Now()
+		list, err := b.agent.Children(ctx, request(), "x.vars", true)
+		if d := time.Since(before); d != time.Millisecond || err != nil || len(list.Names) != 0 {
+			t.Errorf("%v, %v after %v", list, err, d)
+		}
+		b.turn <- struct{}{}
+		for name, err := range map[string]error{
+			"Children": func() error { _, err := b.agent.Children(ctx, request(), "x.vars", true); return err }(),
+			"PMID":     func() error { _, err := b.agent.PMID(ctx, request(), "x.vars.f"); return err }(),
+		} {
+			if err != context.DeadlineExceeded {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		b.unlock()
+	})
+}
+
+// TestPanicsLater: one that panics keeps its metrics, with an error.
+func TestPanicsLater(t *testing.T) {
+	bad := false
+	b := newBench(t, map[string]expvar.Var{"m": mapOf("f", expvar.Func(func() any {
+		if bad {
+			panic("now")
+		}
+		return map[string]int{"a": 1}
+	}), "s", str("x"))})
+	a, s := b.id("x.vars.m.f.a"), b.id("x.vars.m.s")
+	bad = true
+	for range 2 {
+		if got, other := b.show(a), b.show(s); got != "DOUBLE: "+pdu.ErrGeneric.Error() || other != "STRING x" {
+			t.Errorf("%s; %s", got, other)
+		}
+	}
+	if n := strings.Count(b.log.String(), "panic"); n != 1 {
+		t.Errorf("logged %d times: %s", n, b.log)
+	}
+	bad = false
+	if got := b.show(a); got != "DOUBLE 1" {
+		t.Error(got)
+	}
+}
+
+// nested is a document of so many objects in each other.
+func nested(depth int) text {
+	return text(strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth))
+}
+
+func TestDepth(t *testing.T) {
+	loop := new(expvar.Map)
+	loop.Set("again", loop)
+	loop.Set("n", integer(1))
+	b := newBench(t, map[string]expvar.Var{"deepest": nested(MaxDepth), "deeper": nested(MaxDepth + 1), "abyss": nested(100_000), "loop": loop})
+	got := b.all()
+	deepest, loops := 0, 0
+	for _, name := range got {
+		switch {
+		case strings.HasPrefix(name, "x.vars.deepest."):
+			deepest++
+		case strings.HasPrefix(name, "x.vars.loop"):
+			loops++
+		default:
+			t.Errorf("%s is exported", name)
+		}
+	}
+	if deepest != 1 || loops != MaxDepth {
+		t.Errorf("%d and %d metrics, want 1 and %d: %v", deepest, loops, MaxDepth, got)
+	}
+}
+
+// object is a document with so many numbers.
+func object(from, n int) text {
+	doc := map[string]int{}
+	for i := range n {
+		doc[fmt.Sprintf("n%05d", from+i)] = i
+	}
+	s, _ := json.Marshal(doc)
+	return text(s)
+}
+
+// TestMany: a variable cannot have more than its share of the metrics, also if
+// its names change all the time, and all together have no more than there are.
+func TestMany(t *testing.T) {
+	b := newBench(t, map[string]expvar.Var{"a": object(0, 5000), "b": integer(1)})
+	if n := len(b.all()); n != MaxPerVariable+1 {
+		t.Errorf("%d names, want %d", n, MaxPerVariable+1)
+	}
+	b.set("a", object(10_000, 100))
+	if n := len(b.all()); n != 1 {
+		t.Errorf("%d names, want that of the other variable alone", n)
+	}
+	b.set("a", object(0, 10))
+	if n := len(b.all()); n != 11 {
+		t.Errorf("%d names, want 11", n)
+	}
+	for i := range 5 {
+		b.set(fmt.Sprintf("c%d", i), object(0, 1000))
+	}
+	if n := len(b.all()); n > MaxMetrics || len(b.metrics) != MaxMetrics {
+		t.Errorf("%d names, %d metrics ever, want %d", n, len(b.metrics), MaxMetrics)
+	}
+	var last pdu.PMID
+	for _, name := range b.all() {
+		last = max(last, b.id(name))
+	}
+	if last != pdu.MakePMID(251, FirstCluster+clusters-1, pdu.MaxItem) {
+		t.Errorf("the last PMID is %v", last)
+	}
+	if got := b.show(last); got != "DOUBLE 70" {
+		t.Errorf("the last metric: %s", got)
+	}
+}
+
+// TestManyKeys: a Map has so many instances and no more, ever.
+func TestManyKeys(t *testing.T) {
+	m := new(expvar.Map)
+	for i := range MaxInstances + 10 {
+		m.Add(fmt.Sprintf("k%06d", i), 1)
+	}
+	b := newBench(t, map[string]expvar.Var{"m": m})
+	id := b.id("x.vars.m")
+	count := func() int {
+		r, _ := b.fetch(id)
+		return r.At(0).Len()
+	}
+	if n := count(); n != MaxInstances {
+		t.Errorf("%d instances, want %d", n, MaxInstances)
+	}
+	m.Init()
+	m.Add("k000003", 1)
+	m.Add("another", 1)
+	if n := count(); n != 1 {
+		t.Errorf("%d instances, want the one that was there before", n)
+	}
+}
+
+// TestLogEnds: what is new all the time is not logged all the time.
+func TestLogEnds(t *testing.T) {
+	b := newBench(t, nil)
+	for i := range 3000 {
+		b.leaveOut(fmt.Sprint(i), "of the test")
+	}
+	if n := strings.Count(b.log.String(), "\n"); n != 1000 {
+		t.Errorf("%d lines", n)
+	}
+}
+
+// document draws something that encoding/json can write, with the odd key.
+func document(depth int) *rapid.Generator[any] {
+	scalar := rapid.OneOf(rapid.Float64().AsAny(), rapid.Bool().AsAny(), rapid.String().AsAny(), rapid.Just[any](nil))
+	if depth == 0 {
+		return scalar
+	}
+	inner := document(depth - 1)
+	return rapid.OneOf(scalar, rapid.MapOfN(rapid.String(), inner, 0, 4).AsAny(), rapid.SliceOfN(inner, 0, 2).AsAny())
+}
+
+// TestAnyVariable: whatever is published, and whatever becomes of it, the agent
+// keeps the contract.
+func TestAnyVariable(t *testing.T) {
+	variable := rapid.Custom(func(t *rapid.T) expvar.Var {
+		switch rapid.IntRange(0, 4).Draw(t, "type") {
+		case 0:
+			return integer(rapid.Int64().Draw(t, "int"))
+		case 1:
+			return text(rapid.String().Draw(t, "text"))
+		case 2:
+			m := new(expvar.Map)
+			for _, key := range rapid.SliceOfN(rapid.String(), 0, 5).Draw(t, "keys") {
+				m.Set(key, rapid.SampledFrom([]expvar.Var{integer(1), float(0.5), str("x"), text("{}"), nested(2)}).Draw(t, "entry"))
+			}
+			return m
+		}
+		s, err := json.Marshal(document(3).Draw(t, "document"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text(s)
+	})
+	rapid.Check(t, func(rt *rapid.T) {
+		b := newBench(t, map[string]expvar.Var{})
+		keys := rapid.SliceOfN(rapid.String(), 1, 4).Draw(rt, "keys")
+		for range 3 {
+			b.set(rapid.SampledFrom(keys).Draw(rt, "key"), variable.Draw(rt, "variable"))
+			if err := pmdatest.Check(b.agent, pmdatest.Texts()); err != nil {
+				rt.Fatal(err)
+			}
+		}
+	})
+}
+
+// TestConcurrent changes variables while clients look.
+func TestConcurrent(t *testing.T) {
+	m := new(expvar.Map)
+	b := newBench(t, map[string]expvar.Var{"m": m, "n": integer(1)})
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	wg.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			m.Add(fmt.Sprintf("k%d", i%50), 1)
+			m.Delete(fmt.Sprintf("k%d", (i+25)%50))
+			b.set("doc", object(i%10, 5))
+			time.Sleep(10 * time.Microsecond)
+		}
+	})
+	err := pmdatest.Check(b.agent, pmdatest.Changing())
+	close(stop)
+	wg.Wait()
+	// What comes and goes between two questions may be unknown at the second.
+	if err != nil && strings.Contains(err.Error(), "panic") {
+		t.Error(err)
+	}
+	if err := pmdatest.Check(b.agent, pmdatest.Texts()); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}

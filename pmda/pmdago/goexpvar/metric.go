@@ -1,0 +1,204 @@
+package goexpvar
+
+import (
+	"cmp"
+	"context"
+	"expvar"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// A kind is what a metric's values are.
+type kind int
+
+const (
+	kindInt kind = iota
+	kindFloat
+	kindString
+	kindBool
+	kindInts   // by instance
+	kindFloats // by instance
+)
+
+func (k kind) typ() pdu.Type {
+	return [...]pdu.Type{pdu.Type64, pdu.TypeDouble, pdu.TypeString, pdu.TypeU32, pdu.Type64, pdu.TypeDouble}[k]
+}
+
+func (k kind) sem() pdu.Sem {
+	if k == kindString {
+		return pdu.SemDiscrete
+	}
+	return pdu.SemInstant
+}
+
+// A metric is one that there is, or was. All but what is said to belong to the
+// turn never changes.
+type metric struct {
+	name   string
+	kind   kind
+	number int
+	help   string
+	indom  *pmda.InDom // of kindInts and kindFloats
+
+	// What follows belongs to the turn.
+	top    *variable // whose it was at the last look
+	values values
+
+	// Of the instance domain.
+	ids   map[string]pdu.Instance // by key, of all that there ever were
+	taken map[string]bool         // names of instances
+	keys  []string                // of the instances that there are
+}
+
+// A metricKey tells metrics apart.
+type metricKey struct {
+	name string
+	kind kind
+}
+
+func (m *metric) pmid(d pdu.Domain) pdu.PMID {
+	return pdu.MakePMID(d, FirstCluster+m.number/perCluster, m.number%perCluster)
+}
+
+func (m *metric) indomID() pdu.InDom {
+	if m.indom == nil {
+		return pdu.NoInDom
+	}
+	return m.indom.ID()
+}
+
+// A variable is a published one.
+type variable struct {
+	key       string
+	component string     // of its name
+	name      string     // in full
+	value     expvar.Var // nil while there is none
+	metrics   []*metric  // that there are of it, in the order of names
+	ever      int        // metrics that there were
+	looked    bool
+
+	seen bool // by the fetch that is at work
+}
+
+// metricOf finds the metric for a value, or makes it; nil if that exceeds a limit.
+func (e *exporter) metricOf(v *variable, name, what string, k kind) *metric {
+	if m := e.known[metricKey{name, k}]; m != nil {
+		return m
+	}
+	switch {
+	case len(name) > MaxName:
+		e.leaveOut(what, "its name is too long")
+		return nil
+	case v.ever == MaxPerVariable, len(e.metrics) == MaxMetrics:
+		e.leaveOut(v.key, "there are too many metrics")
+		return nil
+	}
+	m := &metric{name: name, kind: k, number: len(e.metrics), top: v}
+	m.help = fmt.Sprintf("The value of the expvar variable %s.", printable(strings.ReplaceAll(what, "\x00", ".")))
+	if k == kindInts || k == kindFloats {
+		m.ids, m.taken = map[string]pdu.Instance{}, map[string]bool{}
+		m.indom = &pmda.InDom{
+			Name: "key", Serial: FirstSerial + m.number, Text: "Keys of " + name,
+			Help:    m.help + " Spaces, and what\ncannot be printed, are underscores.",
+			Refresh: func(ctx context.Context, _ *pmda.Request) error { return e.refresh(ctx, m) },
+		}
+		if err := e.agent.Attach(m.indom); err != nil {
+			e.leaveOut(what, err.Error())
+			return nil
+		}
+	}
+	v.ever++
+	e.known[metricKey{name, k}] = m
+	e.table.Lock()
+	e.metrics = append(e.metrics, m)
+	e.table.Unlock()
+	return m
+}
+
+// refresh looks at the variable of a metric before its instances are listed.
+func (e *exporter) refresh(ctx context.Context, m *metric) error {
+	if err := e.lock(ctx); err != nil {
+		return err
+	}
+	defer e.unlock()
+	e.list()
+	e.look(ctx, m.top)
+	return nil
+}
+
+// instance is that of a key; false if it is left out.
+func (e *exporter) instance(m *metric, key string) (pdu.InstID, bool) {
+	if i, ok := m.ids[key]; ok {
+		return i.ID, i.ID != pdu.NoInst
+	}
+	if len(m.ids) >= MaxInstances {
+		e.leaveOut(m.name, "there are too many keys")
+		return 0, false
+	}
+	i := pdu.Instance{ID: pdu.InstID(len(m.ids)), Name: printable(key)}
+	if len(i.Name) > MaxName || m.taken[i.Name] {
+		e.leaveOut(m.name+"["+i.Name+"]", "the name of the instance is too long, or that of another one")
+		i.ID = pdu.NoInst
+	} else {
+		m.taken[i.Name] = true
+	}
+	m.ids[key] = i
+	return i.ID, i.ID != pdu.NoInst
+}
+
+// printable is a key as the name of an instance.
+func printable(key string) string {
+	s := strings.Map(func(r rune) rune {
+		if r == ' ' || r == unicode.ReplacementChar || !unicode.IsPrint(r) {
+			return '_'
+		}
+		return r
+	}, key)
+	return cmp.Or(s, "_")
+}
+
+// setInstances says which instances there are now.
+func (e *exporter) setInstances(m *metric, keys []string) {
+	if slices.Equal(keys, m.keys) {
+		return
+	}
+	m.keys = append(m.keys[:0], keys...)
+	list := make([]pdu.Instance, len(keys))
+	for n, key := range keys {
+		list[n] = m.ids[key]
+	}
+	slices.SortFunc(list, func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
+	if err := m.indom.Set(list...); err != nil {
+		e.leaveOut(m.name, err.Error())
+	}
+}
+
+// leaveOut logs, once, that something is not exported.
+func (e *exporter) leaveOut(what, why string) {
+	what = strings.ReplaceAll(what, "\x00", ".")
+	const most = 1000 // of what changes all the time there would be no end
+	if text := what + "\x00" + why; !e.said[text] && len(e.said) < most {
+		e.said[text] = true
+		e.agent.Log().Warn("a variable of expvar is left out", slog.String("variable", printable(what)), slog.String("reason", why))
+	}
+}
+
+// component is a key as a part of a name.
+func component(key string) string {
+	s := strings.Map(func(r rune) rune {
+		if 'a' <= r|0x20 && r|0x20 <= 'z' && r < 0x80 || '0' <= r && r <= '9' || r == '_' {
+			return r
+		}
+		return '_'
+	}, key)
+	if s == "" || s[0] == '_' || s[0] <= '9' {
+		s = "x" + s
+	}
+	return s
+}

@@ -1,0 +1,128 @@
+package pmdago_test
+
+import (
+	"context"
+	"expvar"
+	"net"
+	"os"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pmda/collector"
+	"github.com/pcp-go/pcp/pmda/pmdago"
+	"github.com/pcp-go/pcp/pmda/pmdago/goexpvar"
+)
+
+// serve has tools look at this process, and returns what they take after -h.
+func serve(t *testing.T) string {
+	t.Helper()
+	a := pmdago.New(pmdago.Options{CommandLine: true})
+	if err := goexpvar.Add(a, "go.expvar"); err != nil {
+		t.Fatal(err)
+	}
+	s := &collector.Server{}
+	if err := s.Add(a); err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- s.Serve(ctx, ln) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return "localhost:" + ln.Addr().String()[len("127.0.0.1:"):]
+}
+
+// run runs a tool, which has to do well.
+func run(t *testing.T, argv ...string) string {
+	t.Helper()
+	// pmrep is a program for the system's own Python.
+	out, errs, status := pcptest.Run(t, []string{"PATH=/usr/bin:/bin:" + os.Getenv("PATH")}, "", argv...)
+	if status != 0 || errs != "" {
+		t.Errorf("%q: status %d\n%s%s", argv, status, out, errs)
+	}
+	return out
+}
+
+// lacks are what tools say of an agent that breaks its contract.
+var lacks = regexp.MustCompile(`(?m)^.*(Error|Unknown|Missing|missing|Bogus|One-line Help: Error).*$`)
+
+// TestTools looks with the real tools at everything.
+func TestTools(t *testing.T) {
+	pcptest.Need(t, "pminfo", "pmval", "pmprobe")
+	n := expvar.NewInt("interop.number")
+	n.Set(42)
+	m := expvar.NewMap("interop map")
+	m.Add("GET /", 3)
+	m.Add("POST /", 4)
+	expvar.Publish("interop.doc", expvar.Func(func() any { return map[string]any{"a": 1.5, "b": map[string]any{"c": "text"}} }))
+	runtime.GC()
+	host := serve(t)
+	all := run(t, "pminfo", "-h", host, "-dmtTlf", "go")
+	for _, line := range lacks.FindAllString(all, -1) {
+		if !strings.Contains(line, "No value(s)") && !strings.Contains(line, "non_default_behavior") {
+			t.Errorf("pminfo: %s", line)
+		}
+	}
+	for _, want := range []string{"go.gc.heap.allocs_bytes PMID: 490.0.22", `inst [0 or "p50"]`, `labels {`, `"ge":`, "go.expvar.interop_number PMID", `or "GET_/"] value 3`, "go.expvar.interop_doc.b.c"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("pminfo does not say %s", want)
+		}
+	}
+	if out := run(t, "pmval", "-h", host, "-s", "2", "-t", "0.1", "go.goroutines"); !regexp.MustCompile(`(?m)^\s+\d+\s*$`).MatchString(out) {
+		t.Errorf("pmval: %s", out)
+	}
+	if out := run(t, "pmval", "-h", host, "-s", "1", "go.expvar.interop_number"); !strings.Contains(out, "42") {
+		t.Errorf("pmval: %s", out)
+	}
+	for _, name := range []string{"go.gc.heap.allocs_by_size_bytes.buckets", "go.sched.latencies_seconds.recent", "go.expvar.interop_map", "go.build.setting"} {
+		run(t, "pmval", "-h", host, "-s", "1", "-t", "0.1", name)
+	}
+	// A name that comes while a client is there, and an instance.
+	if out := run(t, "pmprobe", "-h", host, "-I", "go.expvar.interop_map"); !strings.Contains(out, `"GET_/" "POST_/"`) {
+		t.Errorf("pmprobe: %s", out)
+	}
+	expvar.NewString("interop.later").Set("here")
+	if out := run(t, "pminfo", "-h", host, "-f", "go.expvar.interop_later"); !strings.Contains(out, `value "here"`) {
+		t.Errorf("pminfo: %s", out)
+	}
+}
+
+// TestReport has pmrep report a distribution.
+func TestReport(t *testing.T) {
+	pcptest.Need(t, "pmrep")
+	runtime.GC()
+	host := serve(t)
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() { // something to count
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}()
+	out := run(t, "pmrep", "-h", host, "-s", "3", "-t", "0.2", "go.sched.latencies_seconds.quantiles", "go.gc.heap.allocs_by_size_bytes.buckets")
+	for _, want := range []string{"p99", "count/s"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("pmrep does not say %s:\n%s", want, out)
+		}
+	}
+	out = run(t, "pmrep", "-h", host, "-s", "2", "-t", "0.2", "-o", "csv", "-i", "p50,max", "go.sched.latencies_seconds.recent")
+	if !regexp.MustCompile(`"go\.sched\.latencies_seconds\.recent-p50","go\.sched\.latencies_seconds\.recent-max"`).MatchString(out) {
+		t.Errorf("pmrep: %s", out)
+	}
+}
