@@ -2,6 +2,7 @@ package pmdago
 
 import (
 	"context"
+	"log/slog"
 	"runtime/metrics"
 	"strings"
 	"time"
@@ -60,6 +61,9 @@ type Options struct {
 	// CommandLine exports the arguments of the program, which every client can then
 	// read. False leaves them out, since there may be secrets among them.
 	CommandLine bool
+	// Logger gets what is left out, and what the agent logs later. Nil discards the
+	// former, and has the latter where pmda.Agent says.
+	Logger *slog.Logger
 }
 
 // New makes the agent. What is wrong with the options its Err tells, and
@@ -77,7 +81,7 @@ func newAgent(o Options, all []metrics.Description, now func() time.Time) *agent
 		o.Prefix = Prefix
 	}
 	a := &agent{
-		Agent:      &pmda.Agent{Name: strings.ReplaceAll(o.Prefix, ".", "_"), Domain: o.Domain},
+		Agent:      &pmda.Agent{Name: strings.ReplaceAll(o.Prefix, ".", "_"), Domain: o.Domain, Logger: o.Logger},
 		prefix:     o.Prefix,
 		now:        now,
 		turn:       make(chan struct{}, 1),

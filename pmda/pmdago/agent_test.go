@@ -3,7 +3,9 @@ package pmdago
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
+	"math"
 	"os"
 	"runtime"
 	"runtime/metrics"
@@ -166,7 +168,7 @@ func TestDescs(t *testing.T) {
 		"go.gc.gogc_percent":                       {Type: pdu.TypeU64, Sem: pdu.SemInstant, InDom: pdu.NoInDom},
 		"go.cpu.classes.user_cpu_seconds":          {Type: pdu.TypeDouble, Sem: pdu.SemCounter, Units: pdu.TimeSec, InDom: pdu.NoInDom},
 		"go.sched.latencies_seconds.buckets":       {Type: pdu.TypeU64, Sem: pdu.SemCounter, Units: pdu.UnitCount, InDom: pdu.MakeInDom(490, 1024+59)},
-		"go.sched.latencies_seconds.recent":        {Type: pdu.TypeDouble, Sem: pdu.SemInstant, Units: pdu.TimeSec, InDom: pdu.MakeInDom(490, 1)},
+		"go.sched.latencies_seconds.recent":        {Type: pdu.TypeDouble, Sem: pdu.SemInstant, Units: pdu.TimeUSec, InDom: pdu.MakeInDom(490, 1)},
 		"go.gc.heap.frees_by_size_bytes.quantiles": {Type: pdu.TypeDouble, Sem: pdu.SemInstant, Units: pdu.SpaceByte, InDom: pdu.MakeInDom(490, 1)},
 	} {
 		id, err := a.Namespace().Lookup(name)
@@ -224,7 +226,8 @@ func TestNewer(t *testing.T) {
 		metrics.Description{Name: "/gc/heap/allocs_bytes/x:bytes", Kind: metrics.KindUint64}, // below a metric
 		metrics.Description{Name: godebugNames + "something:events", Kind: metrics.KindUint64},
 	)
-	a := newAgent(Options{}, all, time.Now)
+	var log strings.Builder
+	a := newAgent(Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, all, time.Now)
 	if err := a.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -244,6 +247,11 @@ func TestNewer(t *testing.T) {
 	}
 	if _, err := a.Namespace().Lookup("go.a.odd_yaks"); err == nil {
 		t.Error("a metric of an unknown kind is exported")
+	}
+	for _, left := range []string{"/a/odd:yaks", "/gc_heap/x:bytes", "/gc/heap/allocs_bytes/x:bytes"} {
+		if !strings.Contains(log.String(), "name="+left+" ") {
+			t.Errorf("nothing is said of %s, which is left out: %s", left, log.String())
+		}
 	}
 	pmdatest.Run(t, a, pmdatest.Changing())
 }
@@ -284,12 +292,15 @@ func TestFetchAllocs(t *testing.T) {
 			var w pdu.ResultWriter
 			r, ctx := request(), t.Context()
 			runtime.GC()
-			n := testing.AllocsPerRun(100, func() {
-				w.Reset()
-				if err := a.Fetch(ctx, r, ids, &w); err != nil {
-					t.Fatal(err)
-				}
-			})
+			n := math.Inf(1)
+			for range 5 { // a bucket that comes to count is a new instance
+				n = min(n, testing.AllocsPerRun(100, func() {
+					w.Reset()
+					if err := a.Fetch(ctx, r, ids, &w); err != nil {
+						t.Fatal(err)
+					}
+				}))
+			}
 			if n > l.allocs && !raceEnabled {
 				t.Errorf("%v allocations per fetch, want at most %v", n, l.allocs)
 			}

@@ -47,9 +47,13 @@ func (h *histogram) list() {
 	if n == h.listed {
 		return
 	}
-	insts := make([]pdu.Instance, 0, n)
+	insts, before := make([]pdu.Instance, 0, n), h.indom.Instances()
 	for i, c := range v.Counts {
-		if c > 0 {
+		switch {
+		case c == 0:
+		case len(before) > 0 && before[0].ID == pdu.InstID(i): // it has its name
+			insts, before = append(insts, before[0]), before[1:]
+		default:
 			insts = append(insts, pdu.Instance{ID: pdu.InstID(i), Name: h.limit(v.Buckets[i]) + "-" + h.limit(v.Buckets[i+1])})
 		}
 	}
@@ -97,6 +101,10 @@ func (a *agent) addHistogram(rd *reading, d metrics.Description, at place) {
 		h.limits = v.Buckets
 	}
 	a.histograms[at.serial] = h
+	units := unitsOf(d.Name)
+	if h.seconds {
+		units = pdu.TimeUSec
+	}
 	name, line := a.name(d.Name), sentence(d.Description)
 	h.indom.Name, h.indom.Serial = "bucket", at.serial
 	h.indom.Text = "Buckets of " + name
@@ -113,20 +121,20 @@ func (a *agent) addHistogram(rd *reading, d metrics.Description, at place) {
 	})
 	pmda.Register(a.Agent, pmda.Metric[float64]{
 		Name: name + ".quantiles", Text: line + ": quantiles since the start", Help: d.Description + sinceStart,
-		ID: a.file(rd, at, clusterQuantiles), Units: unitsOf(d.Name), InDom: a.quantiles,
+		ID: a.file(rd, at, clusterQuantiles), Units: units, InDom: a.quantiles,
 		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[float64]) error {
 			if v := h.value(); v != nil {
-				putQuantiles(s, v, nil)
+				putQuantiles(s, v, nil, h.seconds)
 			}
 			return nil
 		},
 	})
 	pmda.Register(a.Agent, pmda.Metric[float64]{
 		Name: name + ".recent", Text: line + ": quantiles of the last minute", Help: d.Description + sinceMinute,
-		ID: a.file(rd, at, clusterRecent), Units: unitsOf(d.Name), InDom: a.quantiles,
+		ID: a.file(rd, at, clusterRecent), Units: units, InDom: a.quantiles,
 		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[float64]) error {
 			if v := h.value(); v != nil {
-				putQuantiles(s, v, h.recent.since(a.now(), v.Counts))
+				putQuantiles(s, v, h.recent.since(a.now(), v.Counts), h.seconds)
 			}
 			return nil
 		},

@@ -104,11 +104,20 @@ func TestQuantiles(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := &metrics.Float64Histogram{Counts: c.counts, Buckets: c.limits}
-			got := collect(t, func(s *pmda.Set[float64]) { putQuantiles(s, h, c.before) })
+			got := collect(t, func(s *pmda.Set[float64]) { putQuantiles(s, h, c.before, false) })
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Times are in microseconds.
+func TestQuantilesOfTimes(t *testing.T) {
+	h := &metrics.Float64Histogram{Counts: []uint64{1, 1}, Buckets: []float64{math.Inf(-1), 6.4e-08, 1.024e-05}}
+	got := collect(t, func(s *pmda.Set[float64]) { putQuantiles(s, h, nil, true) })
+	if diff := cmp.Diff(map[string]float64{"p50": 0.064, "p90": 10.24, "p99": 10.24, "max": 10.24}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

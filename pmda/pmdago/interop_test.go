@@ -3,11 +3,13 @@ package pmdago_test
 import (
 	"context"
 	"expvar"
+	"fmt"
 	"net"
 	"os"
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -58,15 +60,20 @@ func run(t *testing.T, argv ...string) string {
 // lacks are what tools say of an agent that breaks its contract.
 var lacks = regexp.MustCompile(`(?m)^.*(Error|Unknown|Missing|missing|Bogus|One-line Help: Error).*$`)
 
-// TestTools looks with the real tools at everything.
-func TestTools(t *testing.T) {
-	pcptest.Need(t, "pminfo", "pmval", "pmprobe")
+// publish is done once: expvar takes no variable back.
+var publish = sync.OnceFunc(func() {
 	n := expvar.NewInt("interop.number")
 	n.Set(42)
 	m := expvar.NewMap("interop map")
 	m.Add("GET /", 3)
 	m.Add("POST /", 4)
 	expvar.Publish("interop.doc", expvar.Func(func() any { return map[string]any{"a": 1.5, "b": map[string]any{"c": "text"}} }))
+})
+
+// TestTools looks with the real tools at everything.
+func TestTools(t *testing.T) {
+	pcptest.Need(t, "pminfo", "pmval", "pmprobe")
+	publish()
 	runtime.GC()
 	host := serve(t)
 	all := run(t, "pminfo", "-h", host, "-dmtTlf", "go")
@@ -93,8 +100,9 @@ func TestTools(t *testing.T) {
 	if out := run(t, "pmprobe", "-h", host, "-I", "go.expvar.interop_map"); !strings.Contains(out, `"GET_/" "POST_/"`) {
 		t.Errorf("pmprobe: %s", out)
 	}
-	expvar.NewString("interop.later").Set("here")
-	if out := run(t, "pminfo", "-h", host, "-f", "go.expvar.interop_later"); !strings.Contains(out, `value "here"`) {
+	later := fmt.Sprintf("interop_later_%d", time.Now().UnixNano())
+	expvar.NewString(later).Set("here")
+	if out := run(t, "pminfo", "-h", host, "-f", "go.expvar."+later); !strings.Contains(out, `value "here"`) {
 		t.Errorf("pminfo: %s", out)
 	}
 }

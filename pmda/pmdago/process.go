@@ -49,14 +49,7 @@ func (a *agent) addProcess(commandLine bool) {
 		_, system, err := processorTime()
 		return uint64(system.Microseconds()), err
 	})
-	addProcess(a, itemResident, "memory.rss", "Memory that is resident", pdu.SemInstant, pdu.SpaceByte, func() (uint64, error) {
-		rss, _, err := memory()
-		return rss, err
-	})
-	addProcess(a, itemVirtual, "memory.virtual", "Address space in use", pdu.SemInstant, pdu.SpaceByte, func() (uint64, error) {
-		_, size, err := memory()
-		return size, err
-	})
+	a.addMemory()
 	addProcess(a, itemMaxResident, "memory.maxrss", "The most memory that was ever resident", pdu.SemInstant, pdu.SpaceByte, maxResident)
 	addProcess(a, itemOpenFiles, "fd.open", "Open descriptors", pdu.SemInstant, pdu.UnitCount, openFiles)
 	addProcess(a, itemMaxFiles, "fd.limit", "Descriptors that the process may have open", pdu.SemInstant, pdu.UnitCount, maxFiles)
@@ -71,4 +64,29 @@ func addProcess[T pdu.Scalar](a *agent, item int, name, text string, sem pdu.Sem
 		Name: a.prefix + ".process." + name, Text: text, ID: pmda.Item(clusterProcess, item), Sem: sem, Units: units,
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (T, error) { return value() },
 	})
+}
+
+// addMemory enters what one look at a file gives.
+func (a *agent) addMemory() {
+	if _, _, err := memory(); errors.Is(err, errors.ErrUnsupported) {
+		return
+	}
+	var resident, size uint64
+	look := a.Group(func(context.Context, *pmda.Request) (err error) {
+		resident, size, err = memory()
+		return err
+	})
+	for _, m := range []struct {
+		item       int
+		name, text string
+		value      *uint64
+	}{
+		{itemResident, "rss", "Memory that is resident", &resident},
+		{itemVirtual, "virtual", "Address space in use", &size},
+	} {
+		pmda.Register(a.Agent, pmda.Metric[uint64]{
+			Name: a.prefix + ".process.memory." + m.name, Text: m.text, ID: pmda.Item(clusterProcess, m.item), Units: pdu.SpaceByte, Group: look,
+			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) { return *m.value, nil },
+		})
+	}
 }

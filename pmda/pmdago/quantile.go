@@ -30,8 +30,9 @@ func (a *agent) addQuantiles() {
 }
 
 // putQuantiles gives the quantiles of what was counted since there were the
-// counts before; nil means since the start. Of nothing there are none.
-func putQuantiles(s *pmda.Set[float64], h *metrics.Float64Histogram, before []uint64) {
+// counts before; nil means since the start. Of nothing there are none. Seconds
+// become microseconds: tools show three decimals, which is nothing of a pause.
+func putQuantiles(s *pmda.Set[float64], h *metrics.Float64Histogram, before []uint64, seconds bool) {
 	counted := func(i int) uint64 {
 		if i < len(before) && before[i] <= h.Counts[i] {
 			return h.Counts[i] - before[i]
@@ -49,8 +50,12 @@ func putQuantiles(s *pmda.Set[float64], h *metrics.Float64Histogram, before []ui
 	next := 0
 	for i := range h.Counts {
 		sum += counted(i)
+		v := highest(h, i)
+		if seconds {
+			v = math.Round(v*1e9) / 1e3 // limits are in nanoseconds
+		}
 		for next < len(quantiles) && sum >= rank(quantiles[next].share, total) {
-			s.Put(pdu.InstID(next), highest(h, i))
+			s.Put(pdu.InstID(next), v)
 			next++
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 // What a program publishes with expvar, PCP's clients see as metrics.
 func Example() {
-	requests := expvar.NewMap("shop.requests")
+	requests := expvar.NewMap("shop.requests") // once in a program
 	requests.Add("GET", 5)
 	requests.Add("POST", 2)
 
