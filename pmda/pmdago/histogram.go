@@ -20,7 +20,6 @@ type histogram struct {
 	seconds bool      // what it counts
 	limits  []float64 // of the buckets, one more than there are
 	indom   pmda.InDom
-	listed  int // buckets that are instances
 	recent  window
 }
 
@@ -38,16 +37,11 @@ func (h *histogram) list() {
 	if v == nil {
 		return
 	}
-	n := 0
-	for _, c := range v.Counts {
-		if c > 0 {
-			n++
-		}
-	}
-	if n == h.listed {
+	if h.listed(v.Counts) {
 		return
 	}
-	insts, before := make([]pdu.Instance, 0, n), h.indom.Instances()
+	var insts []pdu.Instance
+	before := h.indom.Instances()
 	for i, c := range v.Counts {
 		switch {
 		case c == 0:
@@ -57,9 +51,22 @@ func (h *histogram) list() {
 			insts = append(insts, pdu.Instance{ID: pdu.InstID(i), Name: h.limit(v.Buckets[i]) + "-" + h.limit(v.Buckets[i+1])})
 		}
 	}
-	if h.indom.Set(insts...) == nil { // limits ascend
-		h.listed = n
+	h.indom.Set(insts...) // limits ascend, so that names differ
+}
+
+// listed reports whether the buckets that have counted are the instances.
+func (h *histogram) listed(counts []uint64) bool {
+	list := h.indom.Instances()
+	for i, c := range counts {
+		if c == 0 {
+			continue
+		}
+		if len(list) == 0 || list[0].ID != pdu.InstID(i) {
+			return false
+		}
+		list = list[1:]
 	}
+	return len(list) == 0
 }
 
 // limit is a limit of a bucket as part of its name.

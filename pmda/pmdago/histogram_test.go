@@ -184,6 +184,27 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
+func TestListed(t *testing.T) {
+	var h histogram
+	h.indom.Set(pdu.Instance{ID: 1, Name: "a"}, pdu.Instance{ID: 3, Name: "b"})
+	for _, c := range []struct {
+		counts []uint64
+		want   bool
+	}{
+		{[]uint64{0, 1, 0, 1}, true},
+		{[]uint64{0, 9, 0, 9, 0}, true},
+		{[]uint64{0, 1, 0, 0}, false},
+		{[]uint64{0, 1, 1, 0}, false}, // as many, but others
+		{[]uint64{0, 1, 0, 1, 1}, false},
+		{[]uint64{1, 1, 0, 1}, false},
+		{nil, false},
+	} {
+		if got := h.listed(c.counts); got != c.want {
+			t.Errorf("%v: %v", c.counts, got)
+		}
+	}
+}
+
 func TestBucketLabels(t *testing.T) {
 	h := histogram{limits: []float64{math.Inf(-1), 0, 6.4e-08, math.Inf(1)}}
 	var got []string

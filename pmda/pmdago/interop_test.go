@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -14,18 +15,26 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/collector"
 	"github.com/pcp-go/pcp/pmda/pmdago"
 	"github.com/pcp-go/pcp/pmda/pmdago/goexpvar"
 )
 
-// serve has tools look at this process, and returns what they take after -h.
-func serve(t *testing.T) string {
+// newAgent makes an agent with all that there is.
+func newAgent(t *testing.T) *pmda.Agent {
 	t.Helper()
 	a := pmdago.New(pmdago.Options{CommandLine: true})
 	if err := goexpvar.Add(a, "go.expvar"); err != nil {
 		t.Fatal(err)
 	}
+	return a
+}
+
+// serve has tools look at this process, and returns what they take after -h.
+func serve(t *testing.T) string {
+	t.Helper()
+	a := newAgent(t)
 	s := &collector.Server{}
 	if err := s.Add(a); err != nil {
 		t.Fatal(err)
@@ -132,5 +141,50 @@ func TestReport(t *testing.T) {
 	out = run(t, "pmrep", "-h", host, "-s", "2", "-t", "0.2", "-o", "csv", "-i", "p50,max", "go.sched.latencies_seconds.recent")
 	if !regexp.MustCompile(`"go\.sched\.latencies_seconds\.recent-p50","go\.sched\.latencies_seconds\.recent-max"`).MatchString(out) {
 		t.Errorf("pmrep: %s", out)
+	}
+}
+
+// TestUnderPMCD has the C collector ask this process, through a socket.
+func TestUnderPMCD(t *testing.T) {
+	pcptest.Need(t, "pmcd", "pminfo")
+	publish()
+	a := newAgent(t)
+	path := filepath.Join(pcptest.ShortDir(t), "s")
+	ln, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		conn, err := ln.Accept()
+		if err == nil {
+			err = pmda.Serve(context.Background(), a, conn)
+			conn.Close()
+		}
+		done <- err
+	}()
+	t.Cleanup(func() { // once pmcd has ended
+		ln.Close()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	var names strings.Builder
+	if _, err := a.Namespace().WriteTo(&names); err != nil {
+		t.Fatal(err)
+	}
+	host := pcptest.StartPMCD(t, pcptest.Config{Agents: []string{"go 490 socket unix " + path}, PMNS: names.String()}).Host()
+	for name, want := range map[string]string{
+		"go.goroutines": "value ", "go.sched.latencies_seconds.buckets": `or "0s-64ns"] value`, "go.process.pid": fmt.Sprint(os.Getpid()),
+		"go.expvar": "go.expvar.interop_doc.a\n    value 1.5", "go.expvar.interop_map": `inst [0 or "GET_/"] value 3`,
+	} {
+		if out := run(t, "pminfo", "-h", host, "-f", name); !strings.Contains(out, want) {
+			t.Errorf("%s: want %s, got %s", name, want, out)
+		}
+	}
+	for _, line := range lacks.FindAllString(run(t, "pminfo", "-h", host, "-dmtTlf", "go"), -1) {
+		if !strings.Contains(line, "No value(s)") && !strings.Contains(line, "non_default_behavior") {
+			t.Errorf("pminfo: %s", line)
+		}
 	}
 }

@@ -33,6 +33,9 @@ func (e *exporter) textOf(ctx context.Context, path string, v expvar.Var) (strin
 			return "", errHangs
 		}
 	}
+	if e.stuck() >= MaxStuck {
+		return "", errHangs
+	}
 	c := &call{done: make(chan struct{})}
 	e.calls[path] = c
 	go c.run(v)
@@ -50,6 +53,18 @@ func (e *exporter) textOf(ctx context.Context, path string, v expvar.Var) (strin
 		return "", errText
 	}
 	return c.text, c.err
+}
+
+// stuck is how many calls have not returned. It forgets the others.
+func (e *exporter) stuck() int {
+	for path, c := range e.calls {
+		select {
+		case <-c.done:
+			delete(e.calls, path)
+		default:
+		}
+	}
+	return len(e.calls)
 }
 
 func (c *call) run(v expvar.Var) {

@@ -34,7 +34,7 @@
 //	pminfo -h localhost -dfT go.expvar
 //
 // The variables memstats and cmdline, which expvar publishes by itself, are left
-// out: pmdago has the first at a hundredth of its cost, and the second is for the
+// out: pmdago has the first at a fraction of its cost, and the second is for the
 // owner of the program to show.
 //
 // # Variables that come and go
@@ -58,7 +58,8 @@
 //
 // # Limits
 //
-//	CallTimeout     100 ms    a call of foreign code
+//	CallTimeout     250 ms    a call of foreign code
+//	MaxStuck        16        calls that have not returned; then no others are made
 //	MaxText         1 MiB     the text of a variable
 //	MaxDepth        8         levels of names below a variable
 //	MaxName         200 B     a metric's name, or an instance's

@@ -13,7 +13,8 @@ import (
 
 // The limits; see the comment of the package.
 const (
-	CallTimeout    = 100 * time.Millisecond
+	CallTimeout    = 250 * time.Millisecond
+	MaxStuck       = 16
 	MaxText        = 1 << 20
 	MaxDepth       = 8
 	MaxName        = 200

@@ -35,6 +35,7 @@ func TestHang(t *testing.T) {
 			}
 			return 5
 		})})
+		b.timeout = CallTimeout
 		stop := make(chan struct{})
 		ok, f := b.id("x.vars.ok"), b.id("x.vars.f")
 		mu.Lock()
@@ -75,6 +76,31 @@ func TestHang(t *testing.T) {
 		close(stop)
 		synctest.Wait()
 		look(0, "5")
+	})
+}
+
+// TestStuck: there is an end to waiting, and to goroutines, where nothing returns.
+func TestStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stop := make(chan struct{})
+		var calls atomic.Int32
+		vars := map[string]expvar.Var{"ok": integer(1), "z": text("2")}
+		for i := range MaxStuck + 10 {
+			vars[fmt.Sprintf("f%02d", i)] = expvar.Func(func() any { calls.Add(1); <-stop; return i })
+		}
+		b := newBench(t, vars)
+		b.timeout = CallTimeout
+		for _, wait := range []time.Duration{MaxStuck * CallTimeout, 0} {
+			before := time.Now()
+			if got := strings.Join(b.all(), " "); got != "x.vars.ok" || time.Since(before) != wait || calls.Load() != MaxStuck {
+				t.Errorf("%s after %v and %d calls, want %v", got, time.Since(before), calls.Load(), wait)
+			}
+		}
+		close(stop)
+		synctest.Wait()
+		if n := len(b.all()); n != len(vars) || len(b.calls) != 0 {
+			t.Errorf("afterwards %d names, want %d; %d calls", n, len(vars), len(b.calls))
+		}
 	})
 }
 
