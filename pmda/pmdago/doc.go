@@ -66,9 +66,9 @@
 // # What it costs
 //
 // What a fetch asks for is read from the runtime, at one time for all, and nothing
-// else is: some 40 to 250 ns for a metric. All metrics take some 35 µs. Nothing
-// runs, and histograms have no memory here, while nobody asks. No metric stops the
-// world.
+// else is: some 40 to 250 ns for a metric. All metrics take some 35 µs, of which
+// the reading is 3. Nothing runs while nobody asks, and no metric stops the world.
+// The histograms take some 10 KiB, and 70 more once recent is asked of all of them.
 //
 // # What clients can see
 //

@@ -71,5 +71,6 @@
 // What exceeds one is left out; what is there already stays.
 //
 // The agent's clusters from FirstCluster on, and the serials of instance domains
-// from FirstSerial on, are taken.
+// from FirstSerial on, are taken. Any number of clients may look at once; the
+// variables are looked at for one of them at a time.
 package goexpvar
