@@ -13,6 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/collector"
+	"github.com/pcp-go/pcp/pmda/pmdago"
+	"github.com/pcp-go/pcp/pmda/pmdalinux"
 	"github.com/pcp-go/pcp/pmns"
 )
 
@@ -59,7 +61,7 @@ func (o *options) load() error {
 // One that does not start is logged and leaves the others alone.
 func (o *options) addAgents(srv *collector.Server) error {
 	if o.cfg == nil {
-		return srv.Add(simple.New(""))
+		return addEmbedded(srv)
 	}
 	for _, a := range o.cfg.Agents {
 		if a.Kind == collector.KindDSO && a.Entry == "pmcd_init" {
@@ -67,6 +69,24 @@ func (o *options) addAgents(srv *collector.Server) error {
 		}
 		if err := srv.Start(a); err != nil && a.Kind == collector.KindDSO {
 			srv.Logger.Error("agent not started", slog.Any("err", err))
+		}
+	}
+	return nil
+}
+
+// addEmbedded hosts what is of use at once: what the kernel tells, on Linux, what
+// Go's run time tells of this program, and something to play with.
+func addEmbedded(srv *collector.Server) error {
+	agents := []*pmda.Agent{pmdago.New(pmdago.Options{}), simple.New("")}
+	switch linux, err := pmdalinux.New(pmdalinux.Options{}); {
+	case err == nil:
+		agents = append(agents, linux)
+	case !errors.Is(err, errors.ErrUnsupported):
+		return err
+	}
+	for _, a := range agents {
+		if err := srv.Add(a); err != nil {
+			return err
 		}
 	}
 	return nil

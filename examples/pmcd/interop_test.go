@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pdu"
 )
 
 // start runs the program on a port and a socket of its own; host is for -h.
@@ -74,7 +76,9 @@ func TestEverything(t *testing.T) {
 	pcptest.Need(t, "pminfo")
 	_, host, _ := start(t, nil)
 	out := tool(t, "pminfo", "-h", host, "-dmtTlf")
-	if bad := regexp.MustCompile(`(?m)^(Error|.*: Error).*$`).FindAllString(out, -1); bad != nil {
+	bad := regexp.MustCompile(`(?m)^(Error|.*: Error).*$`).FindAllString(out, -1)
+	bad = slices.DeleteFunc(bad, func(s string) bool { return strings.Contains(s, pdu.ErrAppVersion.Error()) }) // of what this kernel lacks
+	if bad != nil {
 		t.Errorf("%q", bad)
 	}
 	if n := strings.Count(out, "Data Type:"); n < 100 {
