@@ -15,7 +15,8 @@ type disks struct {
 	class    [zram + 1]rows[disk]
 	maps     mappedNames
 	links    arrayLinks
-	complete bool // the last reading understood all lines
+	reading  uint64 // of /proc/diskstats, counted
+	complete bool   // it understood all lines
 }
 
 // addDisks adds the metrics of /proc/diskstats, and what belongs to its devices.
@@ -42,6 +43,7 @@ func (l *linux) addDisks() {
 	d.addAll()
 	d.addNames()
 	d.addScheduler()
+	d.addZram()
 	l.addPaths(d.addSizes())
 	l.addSCSI()
 }
@@ -54,6 +56,7 @@ func (d *disks) parse(text []byte) error {
 	for c := wholeDisk; c <= zram; c++ {
 		d.class[c].begin()
 	}
+	d.reading++
 	d.maps.begin()
 	d.links.begin()
 	d.complete = eachDisk(text, d.line)

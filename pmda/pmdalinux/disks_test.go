@@ -115,6 +115,17 @@ hinv.map.mdname 0 "md0" md0 1 "home" md127 2 "md1" md1
 			"sys/block/sda/queue/scheduler": "none [mq-deadline] kyber\n", "sys/block/sdb/queue/scheduler": "none\n",
 			"sys/block/sdc/queue/scheduler": "none [mq-dead", "sys/block/cciss!c0d0/queue/scheduler": "[none]\n"},
 			"disk.dev.scheduler", `disk.dev.scheduler 0 "sda" mq-deadline 1 "sdb" unknown 3 "sdd" unknown 4 "cciss/c0d0" none` + "\n"},
+		{"zram", files{"proc/diskstats": " 252 0 zram0" + eleven + " 252 1 zram1" + eleven + " 252 2 zram2" + eleven,
+			"sys/block/zram0/disksize": "1048576\n", "sys/block/zram1/disksize": "104", "sys/block/zram2/disksize": "-1\n",
+			"sys/block/zram0/mm_stat": " 5373952  5451  73728 0\n", "sys/block/zram1/mm_stat": "1024 x 3072\n", "sys/block/zram0/bd_stat": " 1 2 3\n"},
+			"zram.capacity zram.mm_stat.data_size.original zram.mm_stat.data_size.compressed zram.mm_stat.mem.used_total zram.mm_stat.pages.huge zram.bd_stat.writes zram.io_stat.invalid",
+			`zram.bd_stat.writes 0 "zram0" 12
+zram.capacity 0 "zram0" 1024
+zram.io_stat.invalid: ` + none + `
+zram.mm_stat.data_size.compressed 0 "zram0" 5
+zram.mm_stat.data_size.original 0 "zram0" 5248 1 "zram1" 1
+zram.mm_stat.mem.used_total 0 "zram0" 72
+zram.mm_stat.pages.huge: ` + none + "\n"},
 		{"identifiers", files{"proc/diskstats": " 8 0 sda" + eleven + " 8 16 sdb" + eleven + " 8 32 sdc" + eleven + " 8 48 sdd" + eleven + " 8 49 sde" + eleven + " 8 50 sdf" + eleven,
 			"sys/block/sda/device/wwid": "naa.5000c5\n", "sys/block/sdb/wwid": "eui.00253\n", "sys/block/sdc/device/wwid": "t10.ATA\n",
 			"sys/block/sdd/device/wwid": "naa.5", "sys/block/sde/wwid": "uuid.1-2\n", "sys/block/sdf/device/wwid": ""},
@@ -136,6 +147,8 @@ func TestDiskTwin(t *testing.T) {
 		"sys/block/dm-3/dm/name": "vg-root\n", "sys/block/dm-4/dm/name": "with space\n",
 		"dev/md/0": "->../md0", "dev/md/home": "->/dev/md127p1", "dev/md/host:x": "->../mdx",
 		"sys/block/sda/queue/scheduler": "noop deadline [cfq]\n", "sys/block/hda/queue/scheduler": "none\n",
+		"sys/block/zram0/disksize": "10240\n", "sys/block/zram0/mm_stat": "4096 2 3 4 5 6 7 8\n", "sys/block/zram0/io_stat": "1 2 3 4\n",
+		"sys/block/zram0/bd_stat": "1 2 3\n", "sys/block/zramx/disksize": "20480\n",
 		"sys/block/sda/device/wwid": "naa.5000c5\n", "sys/block/nvme0n1/wwid": "eui.0025\n", "sys/block/sdaa/device/wwid": "",
 	}.write(t))
 }

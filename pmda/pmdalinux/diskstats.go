@@ -40,6 +40,7 @@ type disk struct {
 
 	wwid      wwid
 	scheduler scheduler
+	zram      *zramFiles // of a zram device, once they are asked for
 }
 
 // has reports whether some fields are there.
