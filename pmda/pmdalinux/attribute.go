@@ -8,8 +8,8 @@ import (
 )
 
 // An attribute is a small file in /sys that has a line about a block device. It
-// stays open; one that is not there stays so as long as the device does. The zero
-// attribute is not opened yet.
+// stays open, until the garbage collector finds it; one that is not there stays so
+// as long as the device does. The zero attribute is not opened yet.
 type attribute struct {
 	f    file
 	none bool

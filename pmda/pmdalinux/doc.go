@@ -17,6 +17,18 @@
 // absent: its metrics have no value, or the error of the C agent. So is what
 // cannot be understood, in a file whose other lines serve all the same.
 //
+// # What it keeps
+//
+// Files are left open, some of them for each device: a disk's scheduler and
+// identifier, once they are asked for. Instances have the same IDs as long as the
+// agent runs, and beyond with [Options].StateDir.
+//
+// # What may take long
+//
+// The metrics filesys and tmpfs ask file systems, those that the client wants. File
+// systems of other machines are not listed, as they may not answer. Where one of a
+// disk does not, its metrics have to wait, and no others.
+//
 // # The C names
 //
 // It is pmdalinux(1), and takes its place: see the program in examples/pmdalinux.
