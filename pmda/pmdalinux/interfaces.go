@@ -1,4 +1,203 @@
 package pmdalinux
 
+import (
+	"bytes"
+	"context"
+	"regexp"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// traffic is what a line of /proc/net/dev counts: eight columns of what has been
+// received, eight of what has been sent.
+type traffic struct {
+	columns [16]uint64
+	known   [16]bool // the columns that could be read
+	class   class
+}
+
+// class is whether an interface counts in the sums over all.
+type class uint8
+
+const (
+	unclassed class = iota
+	physical
+	stacked // on others, which count already, or one that leads nowhere
+)
+
+// stackedNames are interfaces whose packets do not count in network.all: those
+// pass another one too, or never leave the machine. They are those of the C
+// agent's configuration as it is shipped, interfaces.conf.
+var stackedNames = regexp.MustCompile(`^(lo|bond[0-9]+|team[0-9]+|tun[0-9]+|virbr[0-9]+|virbr[0-9]+-nic|` +
+	`cni[0-9]+|cni-podman[0-9]+|docker[0-9]+|veth[0-9]+|face)$`)
+
 // addInterfaces adds the metrics of network interfaces.
-func (l *linux) addInterfaces() {}
+func (l *linux) addInterfaces() {
+	dev := &netDev{}
+	g := l.source("proc/net/dev", dev.parse)
+	dev.rows.indom = &pmda.InDom{Serial: 3, Name: "interface", Group: g,
+		Text:   "Network interfaces",
+		Labels: `{"device_type":"interface","indom_name":"per interface"}`,
+		InstanceLabels: func(i pdu.Instance) string {
+			return pmda.LabelJSON(map[string]any{"interface": i.Name})
+		},
+	}
+	l.Attach(dev.rows.indom)
+	l.addTraffic(dev)
+	l.addTrafficSums(dev, g)
+	l.addInterfaceAttributes(dev)
+	l.addInterfaceAddresses()
+}
+
+// netDev is what /proc/net/dev tells.
+type netDev struct {
+	rows rows[traffic]
+	sums [8]sum // over the interfaces that are not stacked
+}
+
+// sum is one of columns, unknown if one of them is.
+type sum struct {
+	v       uint64
+	unknown bool
+}
+
+// summed are the columns that network.all sums, in the order of its metrics.
+var summed = [8]int{0, 1, 2, 3, 8, 9, 10, 11}
+
+// parse reads two lines of titles, then lines like "eth0: 1422 10 0 0 …".
+func (d *netDev) parse(text []byte) error {
+	d.rows.begin()
+	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
+		name, columns, ok := bytes.Cut(line, []byte(":"))
+		name, _ = cutField(name)
+		if !ok || len(name) == 0 {
+			continue // a title
+		}
+		t := d.rows.row(name)
+		for i := range t.columns {
+			t.columns[i], columns, t.known[i] = cutUint(columns)
+		}
+	}
+	if err := d.rows.end(); err != nil {
+		return err
+	}
+	d.sum()
+	return nil
+}
+
+// sum sums over the interfaces that are not stacked.
+func (d *netDev) sum() {
+	d.sums = [8]sum{}
+	for at := range d.rows.vals {
+		t := &d.rows.vals[at]
+		if t.class == unclassed {
+			t.class = physical
+			if stackedNames.MatchString(d.rows.names[at]) {
+				t.class = stacked
+			}
+		}
+		if t.class == stacked {
+			continue
+		}
+		for i, c := range summed {
+			d.sums[i].v += t.columns[c]
+			d.sums[i].unknown = d.sums[i].unknown || !t.known[c]
+		}
+	}
+}
+
+// addTraffic adds the metrics that have the columns of interfaces, or the sum of
+// two of them.
+func (l *linux) addTraffic(dev *netDev) {
+	for item, m := range []struct {
+		name, text string
+		from, and  int // columns; the second is that of another summand, or -1
+	}{
+		{"in.bytes", "Bytes received", 0, -1},
+		{"in.packets", "Packets received", 1, -1},
+		{"in.errors", "Packets received that were damaged", 2, -1},
+		{"in.drops", "Packets received but thrown away, mostly for want of memory", 3, -1},
+		{"in.fifo", "Packets lost because the interface's queue of received ones was full", 4, -1},
+		{"in.frame", "Packets received with a damaged frame", 5, -1},
+		{"in.compressed", "Compressed packets received", 6, -1},
+		{"in.mcasts", "Multicast packets received", 7, -1},
+		{"out.bytes", "Bytes sent", 8, -1},
+		{"out.packets", "Packets sent", 9, -1},
+		{"out.errors", "Packets that could not be sent because of an error", 10, -1},
+		{"out.drops", "Packets thrown away instead of sent", 11, -1},
+		{"out.fifo", "Packets lost because the interface's queue of ones to send was full", 12, -1},
+		{"collisions", "Collisions on the medium while sending", 13, -1},
+		{"out.carrier", "Packets lost because the carrier was while sending", 14, -1},
+		{"out.compressed", "Compressed packets sent", 15, -1},
+		{"total.bytes", "Bytes received and sent", 0, 8},
+		{"total.packets", "Packets received and sent", 1, 9},
+		{"total.errors", "Errors while receiving and sending", 2, 10},
+		{"total.drops", "Packets thrown away, of those received and those to send", 3, 11},
+		{"total.mcasts", "Multicast packets, of which only the received ones are counted", 7, -1},
+	} {
+		units := pdu.UnitCount
+		if m.from%8 == 0 {
+			units = pdu.SpaceByte
+		}
+		pmda.Register(l.Agent, pmda.Metric[uint64]{
+			Name: "network.interface." + m.name, ID: pmda.Item(3, item), InDom: dev.rows.indom,
+			Sem: pdu.SemCounter, Units: units,
+			Text: m.text + ", of each interface",
+			Values: column(&dev.rows, func(t *traffic) (uint64, bool) {
+				if m.and < 0 {
+					return t.columns[m.from], t.known[m.from]
+				}
+				return t.columns[m.from] + t.columns[m.and], t.known[m.from] && t.known[m.and]
+			}),
+		})
+	}
+}
+
+// addTrafficSums adds the metrics that sum over interfaces, and how many there are.
+func (l *linux) addTrafficSums(dev *netDev, g *pmda.Group) {
+	const help = "Left out are interfaces whose packets another one counts, or that lead nowhere:\n" +
+		"lo, bond, team, tun, virbr, cni, docker and veth with their numbers."
+	for item, m := range []struct{ name, text string }{
+		{"in.bytes", "Bytes received"},
+		{"in.packets", "Packets received"},
+		{"in.errors", "Errors while receiving"},
+		{"in.drops", "Received packets thrown away"},
+		{"out.bytes", "Bytes sent"},
+		{"out.packets", "Packets sent"},
+		{"out.errors", "Errors while sending"},
+		{"out.drops", "Packets thrown away instead of sent"},
+		{"total.bytes", "Bytes received and sent"},
+		{"total.packets", "Packets received and sent"},
+		{"total.errors", "Errors while receiving and sending"},
+		{"total.drops", "Packets thrown away, received ones and others"},
+	} {
+		units := pdu.UnitCount
+		if item%4 == 0 {
+			units = pdu.SpaceByte
+		}
+		pmda.Register(l.Agent, pmda.Metric[uint64]{
+			Name: "network.all." + m.name, ID: pmda.Item(90, item), Group: g,
+			Sem: pdu.SemCounter, Units: units,
+			Text: m.text + ", in sum over the physical interfaces", Help: help,
+			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
+				s := dev.sums[item%8]
+				if item >= 8 {
+					s.v += dev.sums[item-4].v
+					s.unknown = s.unknown || dev.sums[item-4].unknown
+				}
+				if s.unknown {
+					return 0, pmda.NoValue
+				}
+				return s.v, nil
+			},
+		})
+	}
+	pmda.Register(l.Agent, pmda.Metric[uint32]{
+		Name: "hinv.ninterface", ID: pmda.Item(3, 27), Group: g, Sem: pdu.SemDiscrete,
+		Text: "Number of network interfaces",
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
+			return uint32(dev.rows.n), nil
+		},
+	})
+}

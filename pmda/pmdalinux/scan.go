@@ -57,3 +57,9 @@ func parseUint32(field []byte) (uint32, bool) {
 	v, ok := parseUint(field)
 	return uint32(v), ok && v <= math.MaxUint32
 }
+
+// wholeLine is cutLine for a line that ends as it should: of the last line of a
+// text that was cut short nobody knows which numbers are whole.
+func wholeLine(text []byte) (line, rest []byte, ok bool) {
+	return bytes.Cut(text, []byte("\n"))
+}
