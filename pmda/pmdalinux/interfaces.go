@@ -48,6 +48,7 @@ func (l *linux) addInterfaces() {
 	l.addTrafficSums(dev, g)
 	l.addInterfaceAttributes(dev)
 	l.addInterfaceAddresses()
+	l.addProtocols()
 }
 
 // netDev is what /proc/net/dev tells.

@@ -31,12 +31,14 @@ var liveInterfaces = map[string]string{
 }
 
 // madeUpInterfaces is what the C agent says of interfaces where it asks by ioctl:
-// that an unknown speed is 2³²−1 Mbit/s, and that unknown kinds are 0.
+// that an unknown speed is 2³²−1 Mbit/s, and that unknown kinds are 0. Without
+// /proc/net/snmp it says that there is no limit.
 var madeUpInterfaces = map[string]string{
 	"network.interface.speed":    "5.12e+08",
 	"network.interface.baudrate": "536870911875000",
 	"network.interface.type":     "0",
 	"network.interface.virtual":  "0",
+	"network.tcp.maxconn":        "18446744073709551615",
 }
 
 const titles = `Inter-|   Receive                                                |  Transmit
