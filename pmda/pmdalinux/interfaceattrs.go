@@ -5,7 +5,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -185,8 +184,8 @@ func readState(f *interfaceFiles) (state, bool) {
 	if !ok {
 		return state{}, false
 	}
-	flags, err := strconv.ParseUint(string(hex), 16, 32)
-	if err != nil {
+	flags, ok := parseHex(hex)
+	if !ok {
 		return state{}, false
 	}
 	const up = 0x1

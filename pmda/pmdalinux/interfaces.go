@@ -49,6 +49,7 @@ func (l *linux) addInterfaces() {
 	l.addInterfaceAttributes(dev)
 	l.addInterfaceAddresses()
 	l.addProtocols()
+	l.addSockets()
 }
 
 // netDev is what /proc/net/dev tells.

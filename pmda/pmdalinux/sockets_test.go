@@ -1,0 +1,83 @@
+package pmdalinux_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// socketTree has sockets of every state, each one more than of the state before.
+func socketTree() files {
+	const title = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+	var b strings.Builder
+	b.WriteString(title)
+	for state := 1; state <= 12; state++ {
+		for n := range state {
+			fmt.Fprintf(&b, "%4d: 0100007F:%04X 00000000:0000 %02X 00000000:00000000 00:00000000 00000000     0        0 %d 2 0000000000000000 100 0 0 10 0\n",
+				n, n, state, 100*state+n)
+		}
+	}
+	f := files{}
+	for _, name := range []string{"tcp", "tcp6", "udp", "udp6", "raw", "raw6"} {
+		f["proc/net/"+name] = b.String()
+	}
+	b.Reset()
+	b.WriteString("Num       RefCount Protocol Flags    Type St Inode Path\n")
+	for kind := 1; kind <= 5; kind++ {
+		for state := 1; state <= 4; state++ {
+			for n := range 2*kind + state {
+				fmt.Fprintf(&b, "0000000000000000: 00000002 00000000 00010000 %04d %02d %d /run/a b%d\n", kind, state, n, n)
+			}
+		}
+	}
+	f["proc/net/unix"] = b.String()
+	return f
+}
+
+// TestSocketsTwin compares the counts with those of the C agent, where none is
+// like another.
+func TestSocketsTwin(t *testing.T) {
+	root := socketTree().write(t)
+	their, our := theirs(t, root), ours(t, root)
+	var names []string
+	for _, name := range both(t, our, their) {
+		if strings.Contains(name, "conn.") || strings.Contains(name, "conn6.") || strings.HasPrefix(name, "network.unix.") {
+			names = append(names, name)
+		}
+	}
+	if len(names) != 32 {
+		t.Error("there are other metrics:", names)
+	}
+	want := their.look(names)
+	for _, d := range differences(names, want, our.look(names), want) {
+		t.Error(d)
+	}
+}
+
+// TestSockets: lines that are no sockets do not count.
+func TestSockets(t *testing.T) {
+	const line = "   0: 00000000:07E8 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 630 1\n"
+	const none = "Metric not supported by this version of monitored application"
+	for _, tt := range []struct{ name, udp, unix, want string }{
+		{"empty", "", "", "network.udpconn.established 0\nnetwork.udpconn.listen 0\nnetwork.unix.stream.count 0\n"},
+		{"damaged", line + "\n0: a b\n0: a b 107 c\n0: a b xx c\n0: a b \x00\n" + line + line[:40],
+			"0: 1 2 3 0001 01\n0: 1 2 3 0001\n0: 1 2 3 000x 01\n0: 1 2 3 0001 x\n\n0: 1 2 3 0001 03",
+			"network.udpconn.established 0\nnetwork.udpconn.listen 2\nnetwork.unix.stream.count 1\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := files{"proc/net/udp": tt.udp, "proc/net/unix": tt.unix}.show(t, "network.udpconn.established", "network.udpconn.listen", "network.unix.stream.count")
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error("(-want +got)\n", diff)
+			}
+		})
+	}
+	if got := (files{}).show(t, "network.rawconn.count"); got != "network.rawconn.count: "+none+"\n" {
+		t.Error("without a file: ", got)
+	}
+}
+
+func TestSocketsAllocs(t *testing.T) {
+	allocatesNothing(t, socketTree().write(t), "network.tcpconn.listen", "network.udpconn6.listen", "network.rawconn.count", "network.unix.stream.count")
+}
