@@ -50,6 +50,8 @@ func (l *linux) addInterfaces() {
 	l.addInterfaceAddresses()
 	l.addProtocols()
 	l.addSockets()
+	l.addVFS()
+	l.addIPC()
 }
 
 // netDev is what /proc/net/dev tells.

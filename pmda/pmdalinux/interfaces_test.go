@@ -28,17 +28,55 @@ var liveInterfaces = map[string]string{
 	"network.interface.ipv6_addr":  "instances are numbered after those of inet_addr",
 	"network.interface.ipv6_scope": "instances are numbered after those of inet_addr",
 	"network.interface.hw_addr":    "instances are numbered after those of inet_addr",
+	"ipc.msg.mapent":               "IPC_INFO",
+	"ipc.msg.max_defmsgq":          "IPC_INFO",
+	"ipc.msg.max_msgqid":           "IPC_INFO",
+	"ipc.msg.max_msgseg":           "IPC_INFO",
+	"ipc.msg.max_msgsz":            "IPC_INFO",
+	"ipc.msg.max_seg":              "IPC_INFO",
+	"ipc.msg.num_smsghdr":          "IPC_INFO",
+	"ipc.msg.sz_pool":              "IPC_INFO",
+	"ipc.sem.max_exit":             "IPC_INFO",
+	"ipc.sem.max_ops":              "IPC_INFO",
+	"ipc.sem.max_perid":            "IPC_INFO",
+	"ipc.sem.max_sem":              "IPC_INFO",
+	"ipc.sem.max_semid":            "IPC_INFO",
+	"ipc.sem.max_semmap":           "IPC_INFO",
+	"ipc.sem.max_semval":           "IPC_INFO",
+	"ipc.sem.max_undoent":          "IPC_INFO",
+	"ipc.sem.num_undo":             "IPC_INFO",
+	"ipc.sem.sz_semundo":           "IPC_INFO",
+	"ipc.shm.max_seg":              "IPC_INFO",
+	"ipc.shm.max_segproc":          "IPC_INFO",
+	"ipc.shm.max_segsz":            "IPC_INFO",
+	"ipc.shm.max_shmsys":           "IPC_INFO",
+	"ipc.shm.min_segsz":            "IPC_INFO",
+	"ipc.msg.tot_bytes":            "SHM_INFO and its like",
+	"ipc.msg.tot_msg":              "SHM_INFO and its like",
+	"ipc.msg.used_queues":          "SHM_INFO and its like",
+	"ipc.sem.tot_sem":              "SHM_INFO and its like",
+	"ipc.sem.used_sem":             "SHM_INFO and its like",
+	"ipc.shm.rss":                  "SHM_INFO and its like",
+	"ipc.shm.swap_attempts":        "SHM_INFO and its like",
+	"ipc.shm.swap_successes":       "SHM_INFO and its like",
+	"ipc.shm.swp":                  "SHM_INFO and its like",
+	"ipc.shm.tot":                  "SHM_INFO and its like",
+	"ipc.shm.used_ids":             "SHM_INFO and its like",
 }
 
 // madeUpInterfaces is what the C agent says of interfaces where it asks by ioctl:
 // that an unknown speed is 2³²−1 Mbit/s, and that unknown kinds are 0. Without
-// /proc/net/snmp it says that there is no limit.
+// /proc/net/snmp it says that there is no limit. Of limits that are longer than its
+// numbers it has the last bits.
 var madeUpInterfaces = map[string]string{
 	"network.interface.speed":    "5.12e+08",
 	"network.interface.baudrate": "536870911875000",
 	"network.interface.type":     "0",
 	"network.interface.virtual":  "0",
 	"network.tcp.maxconn":        "18446744073709551615",
+	"vfs.files.max":              "-1",
+	"ipc.shm.max_segsz":          "4278190079",
+	"ipc.shm.max_shmsys":         "4278190079",
 }
 
 const titles = `Inter-|   Receive                                                |  Transmit

@@ -1,0 +1,215 @@
+package pmdalinux
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/user"
+	"strconv"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// An ipcObject is a shared memory segment, a queue of messages or a set of
+// semaphores, as a line of a file in /proc/sysvipc tells of it.
+type ipcObject struct {
+	columns [16]uint64
+	known   [16]bool
+	key     string
+	owner   string
+	mode    uint32 // with flags above the permissions
+	perms   uint32 // the octal digits of the permissions, read as decimal
+}
+
+// ipcTable is a file in /proc/sysvipc. Columns 0 to 2 are the key, the ID and the
+// permissions; uid is that of the owner.
+type ipcTable struct {
+	rows  rows[ipcObject]
+	uid   int
+	users map[uint64]string
+}
+
+// parse reads the lines after the title.
+func (t *ipcTable) parse(text []byte) error {
+	t.rows.begin()
+	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
+		key, line := cutField(line)
+		id, line := cutField(line)
+		if _, ok := parseUint32(id); !ok {
+			continue // the title
+		}
+		o := t.rows.row(id)
+		t.setKey(o, key)
+		perms, line := cutField(line)
+		o.setPerms(perms)
+		for i := 3; i < len(o.columns); i++ {
+			o.columns[i], line, o.known[i] = cutUint(line)
+		}
+		o.owner = t.user(o.columns[t.uid], o.known[t.uid])
+	}
+	if t.rows.changed {
+		clear(t.users) // there may be new users too
+	}
+	return t.rows.end()
+}
+
+// setKey notes the key, a signed number that is known in hexadecimal.
+func (t *ipcTable) setKey(o *ipcObject, field []byte) {
+	v, ok := parseWrapped(field)
+	if signed := int64(v); !ok || signed != int64(int32(signed)) {
+		o.key = ""
+		return
+	}
+	if o.key == "" || o.columns[0] != v {
+		o.columns[0], o.key = v, fmt.Sprintf("0x%08x", uint32(v))
+	}
+}
+
+// setPerms notes the permissions, an octal number, and the flags above them.
+func (o *ipcObject) setPerms(field []byte) {
+	o.columns[2], o.known[2] = 0, len(field) > 0
+	for _, c := range field {
+		if c < '0' || c > '7' || o.columns[2] >= 1<<20 {
+			o.known[2] = false
+			return
+		}
+		o.columns[2] = o.columns[2]<<3 | uint64(c-'0')
+	}
+	o.mode = uint32(o.columns[2])
+	o.perms = o.mode>>6&7*100 + o.mode>>3&7*10 + o.mode&7
+}
+
+// user names a user of this machine; one without a name by the number.
+func (t *ipcTable) user(uid uint64, known bool) string {
+	if !known {
+		return ""
+	}
+	name, ok := t.users[uid]
+	if !ok {
+		name = strconv.FormatUint(uid, 10)
+		if u, err := user.LookupId(name); err == nil {
+			name = u.Username
+		}
+		if t.users == nil {
+			t.users = map[uint64]string{}
+		}
+		t.users[uid] = name
+	}
+	return name
+}
+
+// sum sums a column; unknown if it is so of one object.
+func (t *ipcTable) sum(of func(*ipcObject) (uint64, bool)) (sum uint64, ok bool) {
+	for i := range t.rows.vals {
+		v, ok := of(&t.rows.vals[i])
+		if !ok {
+			return 0, false
+		}
+		sum += v
+	}
+	return sum, true
+}
+
+// ipcColumn is what a column has, if it fits.
+func ipcColumn(i int) func(*ipcObject) (uint32, bool) {
+	return func(o *ipcObject) (uint32, bool) {
+		return uint32(o.columns[i]), o.known[i] && o.columns[i] <= 1<<32-1
+	}
+}
+
+// addIPC adds the metrics of System V's means of communication.
+func (l *linux) addIPC() {
+	l.addSharedMemory()
+	l.addMessageQueues()
+	l.addSemaphores()
+	l.addIPCLimits()
+}
+
+// ipcFile adds the instance domain of a file, and the metrics that all have.
+func (l *linux) ipcFile(file, name, text string, serial, cluster, uid int) (*ipcTable, *pmda.Group) {
+	t := &ipcTable{uid: uid}
+	g := l.source("proc/sysvipc/"+file, t.parse)
+	t.rows.indom = &pmda.InDom{Serial: serial, Name: name, Text: text, Group: g}
+	l.Attach(t.rows.indom)
+	str := func(item int, metric, text string, of func(*ipcObject) (string, bool)) {
+		pmda.Register(l.Agent, pmda.Metric[string]{Name: "ipc." + file + "." + metric, ID: pmda.Item(cluster, item),
+			InDom: t.rows.indom, Sem: pdu.SemDiscrete, Text: text, Values: column(&t.rows, of)})
+	}
+	str(0, "key", "Key of a "+name+", which programs find it by", func(o *ipcObject) (string, bool) { return o.key, o.key != "" })
+	str(1, "owner", "Name of the user who owns a "+name, func(o *ipcObject) (string, bool) { return o.owner, o.owner != "" })
+	l.ipcObject(t, "ipc."+file+".perms", cluster, 2, pdu.SemInstant, 0, "Permissions of a "+name+", octal digits like those of a file",
+		func(o *ipcObject) (uint32, bool) { return o.perms, o.known[2] })
+	return t, g
+}
+
+func (l *linux) ipcObject(t *ipcTable, name string, cluster, item int, sem pdu.Sem, units pdu.Units, text string, of func(*ipcObject) (uint32, bool)) {
+	pmda.Register(l.Agent, pmda.Metric[uint32]{Name: name, ID: pmda.Item(cluster, item), InDom: t.rows.indom,
+		Sem: sem, Units: units, Text: text, Values: column(&t.rows, of)})
+}
+
+// ipcTotal adds a metric that sums over all objects.
+func (l *linux) ipcTotal(t *ipcTable, g *pmda.Group, name string, cluster, item int, units pdu.Units, text string, of func(*ipcObject) (uint64, bool)) {
+	pmda.Register(l.Agent, pmda.Metric[uint32]{Name: name, ID: pmda.Item(cluster, item), Group: g, Units: units, Text: text,
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
+			if v, ok := t.sum(of); ok && v <= 1<<32-1 {
+				return uint32(v), nil
+			}
+			return 0, pmda.NoValue
+		}})
+}
+
+// plain is a column to sum; one is to count.
+func plain(i int) func(*ipcObject) (uint64, bool) {
+	return func(o *ipcObject) (uint64, bool) { return o.columns[i], o.known[i] }
+}
+
+func one(*ipcObject) (uint64, bool) { return 1, true }
+
+func (l *linux) addSharedMemory() {
+	const cluster, total = 64, 56
+	t, g := l.ipcFile("shm", "shared memory segment", "Segments of shared memory, by their IDs", 28, cluster, 7)
+	l.ipcObject(t, "ipc.shm.segsz", cluster, 3, pdu.SemDiscrete, pdu.SpaceByte, "Length of a shared memory segment", ipcColumn(3))
+	l.ipcObject(t, "ipc.shm.creator_pid", cluster, 6, pdu.SemDiscrete, 0, "Process that made a shared memory segment", ipcColumn(4))
+	l.ipcObject(t, "ipc.shm.last_access_pid", cluster, 7, pdu.SemInstant, 0, "Process that attached or detached a shared memory segment last", ipcColumn(5))
+	l.ipcObject(t, "ipc.shm.nattch", cluster, 4, pdu.SemInstant, 0, "Processes that a shared memory segment is attached to", ipcColumn(6))
+	pmda.Register(l.Agent, pmda.Metric[string]{Name: "ipc.shm.status", ID: pmda.Item(cluster, 5), InDom: t.rows.indom,
+		Text:   "State of a shared memory segment: dest if it goes with the last process, locked if it stays in memory",
+		Values: column(&t.rows, shmStatus)})
+	page := uint64(os.Getpagesize())
+	l.ipcTotal(t, g, "ipc.shm.tot", total, 0, pdu.SpaceByte, "Length of all shared memory segments, in whole pages",
+		func(o *ipcObject) (uint64, bool) {
+			return o.columns[3]/page*page + min(o.columns[3]%page, 1)*page, o.known[3]
+		})
+	l.ipcTotal(t, g, "ipc.shm.rss", total, 1, pdu.SpaceByte, "Shared memory that is in main memory", plain(14))
+	l.ipcTotal(t, g, "ipc.shm.swp", total, 2, pdu.SpaceByte, "Shared memory that is swapped out", plain(15))
+	l.ipcTotal(t, g, "ipc.shm.used_ids", total, 3, 0, "Shared memory segments that there are", one)
+	none := func(*ipcObject) (uint64, bool) { return 0, true }
+	l.ipcTotal(t, g, "ipc.shm.swap_attempts", total, 4, 0, "Attempts to swap shared memory, which kernels since 2.4 do not count", none)
+	l.ipcTotal(t, g, "ipc.shm.swap_successes", total, 5, 0, "Successes in swapping shared memory, which kernels since 2.4 do not count", none)
+}
+
+func shmStatus(o *ipcObject) (string, bool) {
+	const dest, locked = 0o1000, 0o2000
+	return [...]string{"", "dest", "locked", "dest locked"}[o.mode&(dest|locked)/dest], o.known[2]
+}
+
+func (l *linux) addMessageQueues() {
+	const cluster, total = 65, 62
+	t, g := l.ipcFile("msg", "message queue", "Queues of messages, by their IDs", 29, cluster, 7)
+	l.ipcObject(t, "ipc.msg.msgsz", cluster, 3, pdu.SemDiscrete, pdu.SpaceByte, "Length of the messages in a queue", ipcColumn(3))
+	l.ipcObject(t, "ipc.msg.messages", cluster, 4, pdu.SemInstant, 0, "Messages in a queue", ipcColumn(4))
+	l.ipcObject(t, "ipc.msg.last_send_pid", cluster, 5, pdu.SemInstant, pdu.SpaceByte, "Process that sent to a queue last", ipcColumn(5))
+	l.ipcObject(t, "ipc.msg.last_recv_pid", cluster, 6, pdu.SemInstant, 0, "Process that received from a queue last", ipcColumn(6))
+	l.ipcTotal(t, g, "ipc.msg.used_queues", total, 0, 0, "Queues of messages that there are", one)
+	l.ipcTotal(t, g, "ipc.msg.tot_msg", total, 1, 0, "Messages in all queues", plain(4))
+	l.ipcTotal(t, g, "ipc.msg.tot_bytes", total, 2, pdu.SpaceByte, "Length of the messages in all queues", plain(3))
+}
+
+func (l *linux) addSemaphores() {
+	const cluster, total = 66, 61
+	t, g := l.ipcFile("sem", "semaphore set", "Sets of semaphores, by their IDs", 30, cluster, 4)
+	l.ipcObject(t, "ipc.sem.nsems", cluster, 3, pdu.SemInstant, 0, "Semaphores in a set", ipcColumn(3))
+	l.ipcTotal(t, g, "ipc.sem.used_sem", total, 0, 0, "Sets of semaphores that there are", one)
+	l.ipcTotal(t, g, "ipc.sem.tot_sem", total, 1, 0, "Semaphores in all sets", plain(3))
+}

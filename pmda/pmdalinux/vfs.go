@@ -1,0 +1,95 @@
+package pmdalinux
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// addVFS adds the metrics of what file systems have in common.
+func (l *linux) addVFS() {
+	var list []numberMetric[int32]
+	for _, m := range []struct {
+		item, column     int
+		name, file, text string
+	}{
+		{0, 0, "files.count", "file-nr", "Open files, each opening counted"},
+		{1, 1, "files.free", "file-nr", "Places for open files that are allocated and not used"},
+		{2, 2, "files.max", "file-nr", "Open files that there can be at most; no value for more than 31 bits hold"},
+		{3, 0, "inodes.count", "inode-state", "Inodes in memory"},
+		{4, 1, "inodes.free", "inode-state", "Inodes in memory that are not used"},
+		{5, 0, "dentry.count", "dentry-state", "Directory entries in memory"},
+		{6, 1, "dentry.free", "dentry-state", "Directory entries in memory that are not used"},
+		{7, 0, "aio.count", "aio-nr", "Asynchronous requests that programs have made room for"},
+		{8, 0, "aio.max", "aio-max-nr", "Asynchronous requests that there can be room for at most"},
+	} {
+		list = append(list, numberMetric[int32]{file: "proc/sys/fs/" + m.file, column: m.column,
+			Metric: pmda.Metric[int32]{Name: "vfs." + m.name, ID: pmda.Item(27, m.item), Text: m.text}})
+	}
+	addNumbers(l, list...)
+	l.addLocks()
+}
+
+// locks counts the locks of one kind.
+type locks struct{ read, write, all uint32 }
+
+// addLocks adds the metrics of /proc/locks.
+func (l *linux) addLocks() {
+	now := new([3]locks) // by the order of kinds
+	g := l.source("proc/locks", func(text []byte) error { return parseLocks(now, text) })
+	for i, kind := range []struct{ name, text string }{
+		{"posix", "POSIX locks"}, {"flock", "Locks by flock"}, {"lease", "Leases of files"},
+	} {
+		for j, m := range []struct {
+			name, text string
+			v          *uint32
+		}{
+			{"read", " to read", &now[i].read}, {"write", " to write", &now[i].write}, {"count", "", &now[i].all},
+		} {
+			pmda.Register(l.Agent, pmda.Metric[uint32]{
+				Name: "vfs.locks." + kind.name + "." + m.name, ID: pmda.Item(75, 3*i+j), Group: g,
+				Text: kind.text + m.text + " that are held",
+				Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
+					return *m.v, nil
+				},
+			})
+		}
+	}
+}
+
+// parseLocks reads lines like "1: POSIX  ADVISORY  WRITE 1 00:06:1028 0 EOF", of
+// which those with an arrow after the number wait for the lock above.
+func parseLocks(now *[3]locks, text []byte) error {
+	*now = [3]locks{}
+	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
+		_, line = cutField(line)
+		kind, line := cutField(line)
+		_, line = cutField(line)
+		access, line := cutField(line)
+		var l *locks
+		switch string(kind) {
+		case "POSIX":
+			l = &now[0]
+		case "FLOCK":
+			l = &now[1]
+		case "LEASE", "DELEG":
+			l = &now[2]
+		}
+		if l == nil || len(bytes.TrimLeft(line, " ")) == 0 {
+			continue
+		}
+		l.all++
+		switch string(access) {
+		case "READ":
+			l.read++
+		case "WRITE":
+			l.write++
+		case "RW":
+			l.read++
+			l.write++
+		}
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package pmdalinux_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// vfsFiles are files of the kinds that there are, with numbers that differ.
+var vfsFiles = files{
+	"proc/sys/fs/file-nr":      "1500\t7\t200000\n",
+	"proc/sys/fs/inode-state":  "100\t8\t0\t0\t0\t0\t0\n",
+	"proc/sys/fs/dentry-state": "300\t70\t45\t0\t5\t0\n",
+	"proc/sys/fs/aio-nr":       "5\n",
+	"proc/sys/fs/aio-max-nr":   "65536\n",
+	"proc/locks": `1: POSIX  ADVISORY  WRITE 1 00:06:1028 0 EOF
+1: -> POSIX  ADVISORY  WRITE 2 00:06:1028 0 EOF
+2: LEASE  ACTIVE    READ  1 00:06:1028 0 EOF
+3: LEASE  BREAKING  READ  1 00:06:1028 0 EOF
+4: LEASE  BREAKER   WRITE 1 00:06:1028 0 EOF
+5: DELEG  ACTIVE    READ  1 00:06:1028 0 EOF
+6: FLOCK  MSNFS     READ  1 00:06:1028 0 EOF
+7: FLOCK  ADVISORY  RW    1 00:06:1028 0 EOF
+8: POSIX  MANDATORY NONE 1 00:06:1028 0 EOF
+8: OFDLCK ADVISORY  READ -1 00:06:1028 0 EOF
+9: POSIX  *NOINODE* WRITE 1 <none>:0 0 EOF
+`,
+}
+
+// sameAsTheirs compares the metrics with a prefix with those of the C agent, on a
+// tree.
+func sameAsTheirs(t *testing.T, f files, prefix string) {
+	t.Helper()
+	root := f.write(t)
+	their, our := theirs(t, root), ours(t, root)
+	var names []string
+	for _, name := range both(t, our, their) {
+		if strings.HasPrefix(name, prefix) && live[name] == "" {
+			names = append(names, name)
+		}
+	}
+	want := their.look(names)
+	for _, d := range differences(names, want, our.look(names), want) {
+		t.Error(d)
+	}
+}
+
+func TestVFSTwin(t *testing.T) { sameAsTheirs(t, vfsFiles, "vfs.") }
+
+// TestVFS compares what is to be seen of damaged files.
+func TestVFS(t *testing.T) {
+	const none = "Metric not supported by this version of monitored application"
+	got := files{
+		"proc/sys/fs/file-nr":      "1500\t7\t9223372036854775807\n",
+		"proc/sys/fs/inode-state":  "x 8\n",
+		"proc/sys/fs/dentry-state": "300 70",
+		"proc/sys/fs/aio-nr":       "",
+		"proc/locks":               "\n1: POSIX\n2: FLOCK ADVISORY READ\n3: FLOCK ADVISORY WRITE 1\n4: \x00\n5: FLOCK ADVISORY READ 1",
+	}.show(t, "vfs.files.count", "vfs.files.max", "vfs.inodes.count", "vfs.inodes.free", "vfs.dentry.count", "vfs.aio.count", "vfs.aio.max",
+		"vfs.locks.posix.count", "vfs.locks.flock.count", "vfs.locks.flock.read")
+	want := `vfs.aio.count
+vfs.aio.max: ` + none + `
+vfs.dentry.count
+vfs.files.count 1500
+vfs.files.max
+vfs.inodes.count
+vfs.inodes.free 8
+vfs.locks.flock.count 1
+vfs.locks.flock.read 0
+vfs.locks.posix.count 0
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error("(-want +got)\n", diff)
+	}
+}
+
+func TestVFSAllocs(t *testing.T) {
+	allocatesNothing(t, vfsFiles.write(t), "vfs.files.count", "vfs.inodes.count", "vfs.aio.max", "vfs.locks.flock.read")
+}
