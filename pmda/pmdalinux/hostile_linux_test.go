@@ -183,7 +183,7 @@ func replaceNumbers(s, by string) string {
 
 // listsMayEnd are metrics that count or add up what is in a file: that it has
 // nothing in it is no damage.
-var listsMayEnd = regexp.MustCompile(`^(disk\.all\.|hinv\.ndisk$|hinv\.nfilesys$)`)
+var listsMayEnd = regexp.MustCompile(`^(vfs\.locks\.|disk\.all\.|hinv\.ndisk$|hinv\.nfilesys$)`)
 
 // TestHostile damages each file that the agent reads. All values are those of
 // undamaged fields, or absent.

@@ -11,9 +11,9 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// An attribute is something that /sys tells of each interface. It has a group of
+// An interfaceAttribute is something that /sys tells of each interface. It has a group of
 // its own, since what is not asked for is not to be read.
-type attribute[T any] struct {
+type interfaceAttribute[T any] struct {
 	dev   *netDev
 	group *pmda.Group
 	files interfaceFiles
@@ -21,9 +21,9 @@ type attribute[T any] struct {
 	known []bool
 }
 
-// newAttribute makes an attribute that read finds, false if there is none.
-func newAttribute[T any](l *linux, dev *netDev, read func(*interfaceFiles) (T, bool)) *attribute[T] {
-	a := &attribute[T]{dev: dev}
+// newInterfaceAttribute makes one that read finds, false if there is none.
+func newInterfaceAttribute[T any](l *linux, dev *netDev, read func(*interfaceFiles) (T, bool)) *interfaceAttribute[T] {
+	a := &interfaceAttribute[T]{dev: dev}
 	a.files.dir, a.files.virtual = l.path("sys/class/net"), l.path("sys/devices/virtual/net")
 	a.group = l.Group(func(context.Context, *pmda.Request) error {
 		a.vals, a.known = a.vals[:0], a.known[:0]
@@ -39,7 +39,7 @@ func newAttribute[T any](l *linux, dev *netDev, read func(*interfaceFiles) (T, b
 
 // values makes the Values of a metric out of an attribute, of which it shows what
 // of gives, false for nothing.
-func values[A any, T pdu.Scalar](a *attribute[A], of func(A) (T, bool)) func(context.Context, *pmda.Request, *pmda.Set[T]) error {
+func values[A any, T pdu.Scalar](a *interfaceAttribute[A], of func(A) (T, bool)) func(context.Context, *pmda.Request, *pmda.Set[T]) error {
 	return func(_ context.Context, _ *pmda.Request, s *pmda.Set[T]) error {
 		for _, at := range a.dev.rows.order {
 			if id := a.dev.rows.ids[at]; a.known[at] && s.Wants(id) {
@@ -103,15 +103,15 @@ type state struct{ up, running uint32 }
 
 // addInterfaceAttributes adds the metrics of what /sys tells of each interface.
 func (l *linux) addInterfaceAttributes(dev *netDev) {
-	mtu := newAttribute(l, dev, func(f *interfaceFiles) (uint32, bool) { return parseUint32(f.line("mtu")) })
-	speed := newAttribute(l, dev, readSpeed)
-	duplex := newAttribute(l, dev, readDuplex)
-	works := newAttribute(l, dev, readState)
-	kind := newAttribute(l, dev, func(f *interfaceFiles) (uint32, bool) { return parseUint32(f.line("type")) })
-	wireless := newAttribute(l, dev, func(f *interfaceFiles) (uint32, bool) {
+	mtu := newInterfaceAttribute(l, dev, func(f *interfaceFiles) (uint32, bool) { return parseUint32(f.line("mtu")) })
+	speed := newInterfaceAttribute(l, dev, readSpeed)
+	duplex := newInterfaceAttribute(l, dev, readDuplex)
+	works := newInterfaceAttribute(l, dev, readState)
+	kind := newInterfaceAttribute(l, dev, func(f *interfaceFiles) (uint32, bool) { return parseUint32(f.line("type")) })
+	wireless := newInterfaceAttribute(l, dev, func(f *interfaceFiles) (uint32, bool) {
 		return f.has(filepath.Join(f.dir, f.name, "wireless"), filepath.Join(f.dir, f.name, "phy80211"))
 	})
-	virtual := newAttribute(l, dev, func(f *interfaceFiles) (uint32, bool) {
+	virtual := newInterfaceAttribute(l, dev, func(f *interfaceFiles) (uint32, bool) {
 		return f.has(filepath.Join(f.virtual, f.name))
 	})
 	l.addInterfaceSpeed(speed)
@@ -141,7 +141,7 @@ func (l *linux) addInterfaceAttributes(dev *netDev) {
 }
 
 // addInterfaceSpeed adds the two metrics of how fast interfaces are.
-func (l *linux) addInterfaceSpeed(speed *attribute[uint64]) {
+func (l *linux) addInterfaceSpeed(speed *interfaceAttribute[uint64]) {
 	const help = "There is no value while the speed is not known, as of interfaces that are\n" +
 		"not connected, and of most virtual ones."
 	pmda.Register(l.Agent, pmda.Metric[float32]{

@@ -56,8 +56,9 @@ func (l *linux) addInterfaces() {
 
 // netDev is what /proc/net/dev tells.
 type netDev struct {
-	rows rows[traffic]
-	sums [8]sum // over the interfaces that are not stacked
+	rows  rows[traffic]
+	sums  [8]sum // over the interfaces that are not stacked
+	whole bool   // the file has been read to its end
 }
 
 // sum is one of columns, unknown if one of them is.
@@ -72,11 +73,18 @@ var summed = [8]int{0, 1, 2, 3, 8, 9, 10, 11}
 // parse reads two lines of titles, then lines like "eth0: 1422 10 0 0 …".
 func (d *netDev) parse(text []byte) error {
 	d.rows.begin()
+	d.whole = isWhole(text)
+	titles := 0
 	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
 		name, columns, ok := bytes.Cut(line, []byte(":"))
 		name, _ = cutField(name)
+		if bytes.IndexByte(line, '|') >= 0 {
+			titles++
+			continue
+		}
 		if !ok || len(name) == 0 {
-			continue // a title
+			d.whole = false
+			continue
 		}
 		t := d.rows.row(name)
 		for i := range t.columns {
@@ -86,6 +94,7 @@ func (d *netDev) parse(text []byte) error {
 	if err := d.rows.end(); err != nil {
 		return err
 	}
+	d.whole = d.whole && titles == 2
 	d.sum()
 	return nil
 }
@@ -190,7 +199,7 @@ func (l *linux) addTrafficSums(dev *netDev, g *pmda.Group) {
 					s.v += dev.sums[item-4].v
 					s.unknown = s.unknown || dev.sums[item-4].unknown
 				}
-				if s.unknown {
+				if s.unknown || !dev.whole {
 					return 0, pmda.NoValue
 				}
 				return s.v, nil
@@ -201,6 +210,9 @@ func (l *linux) addTrafficSums(dev *netDev, g *pmda.Group) {
 		Name: "hinv.ninterface", ID: pmda.Item(3, 27), Group: g, Sem: pdu.SemDiscrete,
 		Text: "Number of network interfaces",
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
+			if !dev.whole {
+				return 0, pmda.NoValue
+			}
 			return uint32(dev.rows.n), nil
 		},
 	})

@@ -1,6 +1,7 @@
 package pmdalinux
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -19,7 +20,6 @@ type ipcObject struct {
 	key     string
 	owner   string
 	mode    uint32 // with flags above the permissions
-	perms   uint32 // the octal digits of the permissions, read as decimal
 }
 
 // ipcTable is a file in /proc/sysvipc. Columns 0 to 2 are the key, the ID and the
@@ -28,21 +28,28 @@ type ipcTable struct {
 	rows  rows[ipcObject]
 	uid   int
 	users map[uint64]string
+	whole bool // all lines could be read
 }
 
 // parse reads the lines after the title.
 func (t *ipcTable) parse(text []byte) error {
 	t.rows.begin()
+	t.whole = isWhole(text)
+	_, text, _ = wholeLine(text) // the title
 	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
 		key, line := cutField(line)
 		id, line := cutField(line)
-		if _, ok := parseUint32(id); !ok {
-			continue // the title
+		mode, line := cutField(line)
+		_, okID := parseUint32(id)
+		keyBits, okKey := parseKey(key)
+		bits, okMode := parseOctal(mode)
+		if !okID || !okKey || !okMode {
+			t.whole = false
+			continue
 		}
 		o := t.rows.row(id)
-		t.setKey(o, key)
-		perms, line := cutField(line)
-		o.setPerms(perms)
+		o.setKey(keyBits)
+		o.mode = bits
 		for i := 3; i < len(o.columns); i++ {
 			o.columns[i], line, o.known[i] = cutUint(line)
 		}
@@ -54,31 +61,36 @@ func (t *ipcTable) parse(text []byte) error {
 	return t.rows.end()
 }
 
-// setKey notes the key, a signed number that is known in hexadecimal.
-func (t *ipcTable) setKey(o *ipcObject, field []byte) {
-	v, ok := parseWrapped(field)
-	if signed := int64(v); !ok || signed != int64(int32(signed)) {
-		o.key = ""
-		return
+// parseKey reads a key, which the kernel prints as a signed number.
+func parseKey(field []byte) (uint32, bool) {
+	if amount, ok := bytes.CutPrefix(field, []byte("-")); ok {
+		v, ok := parseUint(amount)
+		return uint32(-v), ok && v <= 1<<31
 	}
-	if o.key == "" || o.columns[0] != v {
-		o.columns[0], o.key = v, fmt.Sprintf("0x%08x", uint32(v))
+	v, ok := parseUint(field)
+	return uint32(v), ok && v < 1<<31
+}
+
+// setKey notes the key, which is known in hexadecimal.
+func (o *ipcObject) setKey(key uint32) {
+	if o.key == "" || o.columns[0] != uint64(key) {
+		o.columns[0], o.key = uint64(key), fmt.Sprintf("0x%08x", key)
 	}
 }
 
-// setPerms notes the permissions, an octal number, and the flags above them.
-func (o *ipcObject) setPerms(field []byte) {
-	o.columns[2], o.known[2] = 0, len(field) > 0
+// parseOctal reads the permissions and the flags above them.
+func parseOctal(field []byte) (v uint32, ok bool) {
 	for _, c := range field {
-		if c < '0' || c > '7' || o.columns[2] >= 1<<20 {
-			o.known[2] = false
-			return
+		if c < '0' || c > '7' || v >= 1<<20 {
+			return 0, false
 		}
-		o.columns[2] = o.columns[2]<<3 | uint64(c-'0')
+		v = v<<3 | uint32(c-'0')
 	}
-	o.mode = uint32(o.columns[2])
-	o.perms = o.mode>>6&7*100 + o.mode>>3&7*10 + o.mode&7
+	return v, len(field) > 0
 }
+
+// perms are the octal digits of the permissions, read as decimal.
+func (o *ipcObject) perms() uint32 { return o.mode>>6&7*100 + o.mode>>3&7*10 + o.mode&7 }
 
 // user names a user of this machine; one without a name by the number.
 func (t *ipcTable) user(uid uint64, known bool) string {
@@ -99,8 +111,11 @@ func (t *ipcTable) user(uid uint64, known bool) string {
 	return name
 }
 
-// sum sums a column; unknown if it is so of one object.
+// sum sums a column; unknown if it is so of one object, or if there may be more.
 func (t *ipcTable) sum(of func(*ipcObject) (uint64, bool)) (sum uint64, ok bool) {
+	if !t.whole {
+		return 0, false
+	}
 	for i := range t.rows.vals {
 		v, ok := of(&t.rows.vals[i])
 		if !ok {
@@ -136,10 +151,10 @@ func (l *linux) ipcFile(file, name, text string, serial, cluster, uid int) (*ipc
 		pmda.Register(l.Agent, pmda.Metric[string]{Name: "ipc." + file + "." + metric, ID: pmda.Item(cluster, item),
 			InDom: t.rows.indom, Sem: pdu.SemDiscrete, Text: text, Values: column(&t.rows, of)})
 	}
-	str(0, "key", "Key of a "+name+", which programs find it by", func(o *ipcObject) (string, bool) { return o.key, o.key != "" })
+	str(0, "key", "Key of a "+name+", which programs find it by", func(o *ipcObject) (string, bool) { return o.key, true })
 	str(1, "owner", "Name of the user who owns a "+name, func(o *ipcObject) (string, bool) { return o.owner, o.owner != "" })
 	l.ipcObject(t, "ipc."+file+".perms", cluster, 2, pdu.SemInstant, 0, "Permissions of a "+name+", octal digits like those of a file",
-		func(o *ipcObject) (uint32, bool) { return o.perms, o.known[2] })
+		func(o *ipcObject) (uint32, bool) { return o.perms(), true })
 	return t, g
 }
 
@@ -191,7 +206,7 @@ func (l *linux) addSharedMemory() {
 
 func shmStatus(o *ipcObject) (string, bool) {
 	const dest, locked = 0o1000, 0o2000
-	return [...]string{"", "dest", "locked", "dest locked"}[o.mode&(dest|locked)/dest], o.known[2]
+	return [...]string{"", "dest", "locked", "dest locked"}[o.mode&(dest|locked)/dest], true
 }
 
 func (l *linux) addMessageQueues() {

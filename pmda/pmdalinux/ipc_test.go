@@ -54,12 +54,12 @@ ipc.shm.tot: ` + none + `
 			"proc/sysvipc/msg": msgTitle + "1 2\n",
 			"proc/sysvipc/sem": "",
 		}, `ipc.msg.tot_bytes
-ipc.msg.used_queues 1
-ipc.sem.tot_sem 0
-ipc.shm.perms 1 "2" 600
+ipc.msg.used_queues
+ipc.sem.tot_sem
+ipc.shm.perms 0 "2" 600
 ipc.shm.rss
-ipc.shm.segsz 1 "2" 1
-ipc.shm.status 1 "2"
+ipc.shm.segsz 0 "2" 1
+ipc.shm.status 0 "2"
 ipc.shm.tot
 `},
 	} {

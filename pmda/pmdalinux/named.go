@@ -3,6 +3,7 @@ package pmdalinux
 import (
 	"bytes"
 	"context"
+	"math"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
@@ -37,18 +38,12 @@ func (n *named) want(group, name string) (at int) {
 // set is for a parser that has found a number, or what should be one.
 func (n *named) set(group map[string]int, name, number []byte) {
 	if at, ok := group[string(name)]; ok {
-		n.vals[at], n.known[at] = parseWrapped(number)
+		if string(name) == "MaxConn" && string(number) == "-1" {
+			n.vals[at], n.known[at] = 1<<64-1, true // no limit; all others count something
+			return
+		}
+		n.vals[at], n.known[at] = parseUint(number)
 	}
-}
-
-// parseWrapped reads a decimal number of either sign, a negative one as what
-// added to its amount makes 2⁶⁴.
-func parseWrapped(field []byte) (uint64, bool) {
-	if amount, ok := bytes.CutPrefix(field, []byte("-")); ok {
-		v, ok := parseUint(amount)
-		return -v, ok && v <= 1<<63
-	}
-	return parseUint(field)
 }
 
 // parseTable reads pairs of lines like
@@ -184,11 +179,10 @@ func (l *linux) addNamedInt32(n *named, g *pmda.Group, units pdu.Units, list []n
 				Name: some.prefix + m.name, ID: pmda.Item(some.cluster, m.item), Group: g,
 				Text: m.text, Units: units,
 				Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) {
-					v := int64(n.vals[at])
-					if !n.known[at] || v != int64(int32(v)) {
+					if !n.known[at] || n.vals[at] > math.MaxInt32 {
 						return 0, n.missing
 					}
-					return int32(v), nil
+					return int32(n.vals[at]), nil
 				},
 			})
 		}

@@ -63,3 +63,6 @@ func parseUint32(field []byte) (uint32, bool) {
 func wholeLine(text []byte) (line, rest []byte, ok bool) {
 	return bytes.Cut(text, []byte("\n"))
 }
+
+// isWhole is whether a text has lines, of which the last ends as it should.
+func isWhole(text []byte) bool { return len(text) > 0 && text[len(text)-1] == '\n' }

@@ -112,8 +112,7 @@ func TestProtocolsAllocs(t *testing.T) {
 }
 
 func BenchmarkProtocols(b *testing.B) {
-	fetch := fetching(b, protocolFiles(b).write(b), "network.tcp.insegs", "network.tcp.timewaited", "network.udp6.indatagrams")
-	fetch()
+	fetch := steady(b, protocolFiles(b).write(b), "network.tcp.insegs", "network.tcp.timewaited", "network.udp6.indatagrams")
 	b.ReportAllocs()
 	for b.Loop() {
 		fetch()

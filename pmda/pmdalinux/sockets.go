@@ -2,6 +2,7 @@ package pmdalinux
 
 import (
 	"context"
+	"errors"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
@@ -13,19 +14,29 @@ type census struct {
 	state [16]uint32 // by the kernel's numbers of states of TCP
 }
 
-// parse reads lines like "0: 0100007F:4E02 00000000:0000 0A …", where the state is
-// the fourth field. The title has none there.
+// errNoSocket is for a file with something in it that cannot be counted: what is
+// left would be less than there is.
+var errNoSocket = errors.New("a list of sockets is damaged")
+
+// parse reads a title, then lines like "0: 0100007F:4E02 00000000:0000 0A …", where
+// the state is the fourth field.
 func (c *census) parse(text []byte) error {
 	*c = census{}
+	if !isWhole(text) {
+		return errNoSocket
+	}
+	_, text, _ = wholeLine(text)
 	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
 		for range 3 {
 			_, line = cutField(line)
 		}
 		field, _ := cutField(line)
-		if state, ok := parseHex(field); ok && state < uint64(len(c.state)) {
-			c.all++
-			c.state[state]++
+		state, ok := parseHex(field)
+		if !ok || state >= uint64(len(c.state)) {
+			return errNoSocket
 		}
+		c.all++
+		c.state[state]++
 	}
 	return nil
 }
@@ -109,10 +120,15 @@ func (l *linux) addSocketCount(name, text string, id pmda.ItemID, g *pmda.Group,
 // A unixCensus counts the sockets in /proc/net/unix.
 type unixCensus struct{ datagram, stream, established, listen uint32 }
 
-// parse reads lines like "0000000000000000: 00000002 00000000 00010000 0001 01 630
-// /run/x", where the fifth field is the type and the sixth the state.
+// parse reads a title, then lines like "0000000000000000: 00000002 00000000
+// 00010000 0001 01 630 /run/x", where the fifth field is the type and the sixth the
+// state.
 func (u *unixCensus) parse(text []byte) error {
 	*u = unixCensus{}
+	if !isWhole(text) {
+		return errNoSocket
+	}
+	_, text, _ = wholeLine(text)
 	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
 		for range 4 {
 			_, line = cutField(line)
@@ -123,6 +139,7 @@ func (u *unixCensus) parse(text []byte) error {
 		state, known := parseHex(field)
 		switch {
 		case !ok || !known:
+			return errNoSocket
 		case kind == 1: // SOCK_STREAM
 			u.stream++
 			if state == 1 { // SS_UNCONNECTED

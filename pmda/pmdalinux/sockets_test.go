@@ -56,19 +56,25 @@ func TestSocketsTwin(t *testing.T) {
 	}
 }
 
-// TestSockets: lines that are no sockets do not count.
+// TestSockets: of a list with something in it that is no socket nothing is counted.
 func TestSockets(t *testing.T) {
-	const line = "   0: 00000000:07E8 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 630 1\n"
+	const title = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+	const udp = "   0: 00000000:07E8 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 630 1\n"
+	const unix = "0000000000000000: 00000003 00000000 00000000 0001 03 626\n"
 	const none = "Metric not supported by this version of monitored application"
-	for _, tt := range []struct{ name, udp, unix, want string }{
-		{"empty", "", "", "network.udpconn.established 0\nnetwork.udpconn.listen 0\nnetwork.unix.stream.count 0\n"},
-		{"damaged", line + "\n0: a b\n0: a b 107 c\n0: a b xx c\n0: a b \x00\n" + line + line[:40],
-			"0: 1 2 3 0001 01\n0: 1 2 3 0001\n0: 1 2 3 000x 01\n0: 1 2 3 0001 x\n\n0: 1 2 3 0001 03",
-			"network.udpconn.established 0\nnetwork.udpconn.listen 2\nnetwork.unix.stream.count 1\n"},
+	const bad = ": Generic error, already reported above\n"
+	for _, tt := range []struct{ name, udp, unix, listen, stream string }{
+		{"good", title + udp + udp, title + unix, " 2\n", " 1\n"},
+		{"no sockets", title, title, " 0\n", " 0\n"},
+		{"empty", "", "", bad, bad},
+		{"cut", title + udp[:40], title + unix + unix[:len(unix)-1], bad, bad},
+		{"missing", title + udp + "\n", title + unix + "0: 1 2 3 0001\n", bad, bad},
+		{"words", title + "0: a b xx c\n", title + "0: 1 2 3 000x 01\n", bad, bad},
+		{"no state", title + "0: a b 107 c\n", title + "0: 1 2 3 0001 x\n", bad, bad},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := files{"proc/net/udp": tt.udp, "proc/net/unix": tt.unix}.show(t, "network.udpconn.established", "network.udpconn.listen", "network.unix.stream.count")
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			got := files{"proc/net/udp": tt.udp, "proc/net/unix": tt.unix}.show(t, "network.udpconn.listen", "network.unix.stream.count")
+			if diff := cmp.Diff("network.udpconn.listen"+tt.listen+"network.unix.stream.count"+tt.stream, got); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}
 		})

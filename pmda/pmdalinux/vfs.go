@@ -3,6 +3,7 @@ package pmdalinux
 import (
 	"bytes"
 	"context"
+	"errors"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
@@ -59,12 +60,21 @@ func (l *linux) addLocks() {
 	}
 }
 
+// errNoLock is for a list of locks with something else in it.
+var errNoLock = errors.New("/proc/locks: a line is no lock")
+
 // parseLocks reads lines like "1: POSIX  ADVISORY  WRITE 1 00:06:1028 0 EOF", of
 // which those with an arrow after the number wait for the lock above.
 func parseLocks(now *[3]locks, text []byte) error {
 	*now = [3]locks{}
+	if len(text) > 0 && !isWhole(text) {
+		return errNoLock
+	}
 	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
-		_, line = cutField(line)
+		number, line := cutField(line)
+		if !bytes.HasSuffix(number, []byte(":")) {
+			return errNoLock
+		}
 		kind, line := cutField(line)
 		_, line = cutField(line)
 		access, line := cutField(line)
@@ -77,7 +87,10 @@ func parseLocks(now *[3]locks, text []byte) error {
 		case "LEASE", "DELEG":
 			l = &now[2]
 		}
-		if l == nil || len(bytes.TrimLeft(line, " ")) == 0 {
+		if pid, _ := cutField(line); len(pid) == 0 {
+			return errNoLock
+		}
+		if l == nil {
 			continue
 		}
 		l.all++

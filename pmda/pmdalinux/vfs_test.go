@@ -56,9 +56,7 @@ func TestVFS(t *testing.T) {
 		"proc/sys/fs/inode-state":  "x 8\n",
 		"proc/sys/fs/dentry-state": "300 70",
 		"proc/sys/fs/aio-nr":       "",
-		"proc/locks":               "\n1: POSIX\n2: FLOCK ADVISORY READ\n3: FLOCK ADVISORY WRITE 1\n4: \x00\n5: FLOCK ADVISORY READ 1",
-	}.show(t, "vfs.files.count", "vfs.files.max", "vfs.inodes.count", "vfs.inodes.free", "vfs.dentry.count", "vfs.aio.count", "vfs.aio.max",
-		"vfs.locks.posix.count", "vfs.locks.flock.count", "vfs.locks.flock.read")
+	}.show(t, "vfs.files.count", "vfs.files.max", "vfs.inodes.count", "vfs.inodes.free", "vfs.dentry.count", "vfs.aio.count", "vfs.aio.max")
 	want := `vfs.aio.count
 vfs.aio.max: ` + none + `
 vfs.dentry.count
@@ -66,12 +64,30 @@ vfs.files.count 1500
 vfs.files.max
 vfs.inodes.count
 vfs.inodes.free 8
-vfs.locks.flock.count 1
-vfs.locks.flock.read 0
-vfs.locks.posix.count 0
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error("(-want +got)\n", diff)
+	}
+}
+
+// TestLocks: of a list with something in it that is no lock nothing is counted.
+func TestLocks(t *testing.T) {
+	const lock = "1: FLOCK  ADVISORY  READ 1 00:06:1028 0 EOF\n"
+	const bad = ": Generic error, already reported above"
+	for _, tt := range []struct{ name, locks, want string }{
+		{"good", lock + lock, " 2"},
+		{"none", "", " 0"},
+		{"cut", lock + lock[:len(lock)-1], bad},
+		{"missing", lock + "2: FLOCK ADVISORY READ\n", bad},
+		{"no number", lock + "FLOCK ADVISORY READ 1 2 3\n", bad},
+		{"zeros", lock + "\x00\x00\n", bad},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := files{"proc/locks": tt.locks}.show(t, "vfs.locks.flock.read")
+			if diff := cmp.Diff("vfs.locks.flock.read"+tt.want+"\n", got); diff != "" {
+				t.Error("(-want +got)\n", diff)
+			}
+		})
 	}
 }
 
