@@ -54,6 +54,10 @@ func New(o Options) (*pmda.Agent, error) {
 type linux struct {
 	*pmda.Agent
 	root, stateDir string
+
+	// The instance domains that subjects share; addProcessors makes them.
+	cpus  *pmda.InDom // of processors: the ID is the kernel's number
+	nodes *pmda.InDom // of nodes
 }
 
 // keptIDs are the serials of the instance domains whose IDs the C agent keeps.
