@@ -15,8 +15,8 @@ import (
 // A kernelName is a name that is read again and again, and seldom another.
 type kernelName string
 
-// maxName is more than names of kernels and machines can have.
-const maxName = 256
+// maxKernelName is more than names of kernels and machines can have.
+const maxKernelName = 256
 
 // parse takes the only line of a file.
 func (n *kernelName) parse(text []byte) error {
@@ -29,7 +29,7 @@ func (n *kernelName) parse(text []byte) error {
 
 // set takes a name.
 func (n *kernelName) set(name []byte) error {
-	if len(name) > maxName || bytes.IndexByte(name, 0) >= 0 {
+	if len(name) > maxKernelName || bytes.IndexByte(name, 0) >= 0 {
 		return errors.New("/proc/sys/kernel: not a name")
 	}
 	if string(*n) != string(name) {
@@ -125,7 +125,7 @@ func (d *distribution) find() string {
 			line = bytes.TrimPrefix(line, []byte("DISTRIB_ID="))
 		}
 		switch {
-		case len(line) == 0 || len(line) > maxName || bytes.IndexByte(line, 0) >= 0:
+		case len(line) == 0 || len(line) > maxKernelName || bytes.IndexByte(line, 0) >= 0:
 		case file == "debian_version":
 			return "Debian " + string(line) // which has the number only
 		default:
@@ -142,7 +142,7 @@ func firstLine(path string) []byte {
 		return nil
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, 2*maxName))
+	text, err := io.ReadAll(io.LimitReader(f, 2*maxKernelName))
 	if err != nil {
 		return nil
 	}
