@@ -79,18 +79,23 @@ func (f *frequencies) known(i pdu.Instance, of func(*cpuStates) uint64, or *sysF
 
 // addFrequencies adds how processors change their frequencies.
 func (l *linux) addFrequencies() {
-	const dir = "sys/devices/system/cpu"
 	f := &frequencies{
-		states: l.sysFiles(dir, "cpufreq/stats/time_in_state"),
-		now:    l.sysFiles(dir, "cpufreq/scaling_cur_freq"),
-		min:    l.sysFiles(dir, "cpufreq/cpuinfo_min_freq"),
-		max:    l.sysFiles(dir, "cpufreq/cpuinfo_max_freq"),
+		states: l.sysFiles(cpuDir, "cpufreq/stats/time_in_state"),
+		now:    l.sysFiles(cpuDir, "cpufreq/scaling_cur_freq"),
+		min:    l.sysFiles(cpuDir, "cpufreq/cpuinfo_min_freq"),
+		max:    l.sysFiles(cpuDir, "cpufreq/cpuinfo_max_freq"),
 		ofCPU:  map[pdu.InstID]*cpuStates{},
 	}
 	g := l.Group(func(context.Context, *pmda.Request) error {
 		f.reading++
 		return nil
 	})
+	l.addFrequencyCounts(f, g)
+	l.addFrequencyLimits(f, g)
+}
+
+// addFrequencyCounts adds the two counters, whose rates give an average.
+func (l *linux) addFrequencyCounts(f *frequencies, g *pmda.Group) {
 	for _, m := range []struct {
 		name       string
 		item       int
@@ -119,6 +124,10 @@ func (l *linux) addFrequencies() {
 			},
 		})
 	}
+}
+
+// addFrequencyLimits adds between which frequencies a processor chooses.
+func (l *linux) addFrequencyLimits(f *frequencies, g *pmda.Group) {
 	for _, m := range []struct {
 		name string
 		item int

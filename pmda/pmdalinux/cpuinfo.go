@@ -38,8 +38,8 @@ const (
 
 // A cpuText keeps its memory from one reading to the next.
 type cpuText struct {
-	text string
-	ok   bool // found in this reading
+	text    string
+	ok, bad bool // found in this reading; and damaged
 }
 
 // maxCPUText is how long a text may be: some times what the flags of today have.
@@ -77,10 +77,13 @@ func setText(which int) func(m *cpuModel, value []byte, before *cpuModel) {
 		if which == cpuFlags {
 			value = bytes.TrimRight(value, " ")
 		}
-		if t.ok || len(value) > maxCPUText || bytes.IndexByte(value, 0) >= 0 {
+		if t.ok {
 			return
 		}
-		t.ok = true
+		t.ok, t.bad = true, len(value) > maxCPUText || bytes.IndexByte(value, 0) >= 0
+		if t.bad {
+			return
+		}
 		switch {
 		case t.text == string(value):
 		case before != nil && before.texts[which].text == string(value):
@@ -184,7 +187,7 @@ func (c *cpuInfo) begin(id pdu.InstID) {
 // forget makes ready for a reading.
 func (m *cpuModel) forget() {
 	for i := range m.texts {
-		m.texts[i].ok = false
+		m.texts[i].ok, m.texts[i].bad = false, false
 	}
 	*m = cpuModel{texts: m.texts}
 }
@@ -228,7 +231,9 @@ func (c *cpuInfo) text(which ...int) func(context.Context, *pmda.Request, pdu.In
 		}
 		for _, w := range which {
 			for _, m := range [...]*cpuModel{own, common} {
-				if t := &m.texts[w]; t.ok {
+				if t := &m.texts[w]; t.bad {
+					return "", pmda.NoValue
+				} else if t.ok {
 					return t.text, nil
 				}
 			}

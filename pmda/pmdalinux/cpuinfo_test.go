@@ -90,10 +90,10 @@ clock
 vendor 0 "cpu0" a 1 "cpu1" a 3 "cpu3" a
 `},
 		{"damaged text", "vendor model flags stepping", "vendor : a\x00b\nmodel name" + "\nflags : " + strings.Repeat("x", 20<<10) + "\nstepping : 5", `
-flags 0 "cpu0" unknown 1 "cpu1" unknown 3 "cpu3" unknown
+flags
 model 0 "cpu0" unknown 1 "cpu1" unknown 3 "cpu3" unknown
 stepping 0 "cpu0" unknown 1 "cpu1" unknown 3 "cpu3" unknown
-vendor 0 "cpu0" unknown 1 "cpu1" unknown 3 "cpu3" unknown
+vendor
 `},
 		{"no file", "vendor clock cache", "", "\ncache: " + none + "\nclock: " + none + "\nvendor: " + none + "\n"},
 	} {
@@ -157,6 +157,7 @@ func TestCPUInfoTrees(t *testing.T) {
 			for i := range n {
 				stat += fmt.Sprintf("cpu%d 1 2 3 4 5 6 7 8 9 10\n", i)
 			}
+			stat += "intr 1\n"
 			root := t.TempDir()
 			write(t, root, "proc/cpuinfo", string(text))
 			write(t, root, "proc/stat", stat)

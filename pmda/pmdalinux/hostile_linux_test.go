@@ -185,6 +185,10 @@ func replaceNumbers(s, by string) string {
 // nothing in it is no damage.
 var listsMayEnd = regexp.MustCompile(`^(vfs\.locks\.|disk\.all\.|hinv\.ndisk$|hinv\.nfilesys$)`)
 
+// anyText are metrics that have numbers on one architecture, and words on others:
+// that a text is not theirs does not show.
+var anyText = regexp.MustCompile(`^hinv\.cpu\.(model|stepping)$`)
+
 // TestHostile damages each file that the agent reads. All values are those of
 // undamaged fields, or absent.
 func TestHostile(t *testing.T) {
@@ -229,6 +233,9 @@ func TestHostile(t *testing.T) {
 func wrong(good, now picture, empty bool) []string {
 	var list []string
 	for name, values := range now.values {
+		if anyText.MatchString(name) {
+			continue
+		}
 		known := map[string]string{}
 		for inst, v := range good.values[name] {
 			known[instName(inst)] = text(v)

@@ -1,6 +1,7 @@
 package pmdalinux
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"strconv"
@@ -34,11 +35,12 @@ func (l *linux) addProcessors() {
 func (l *linux) addUptime() {
 	var up, idle optional[float64]
 	g := l.source("proc/uptime", func(text []byte) error {
-		line, _ := cutLine(text)
+		line, _, whole := bytes.Cut(text, newline)
 		up.v, line, up.ok = cutDecimal(line)
-		idle.v, _, idle.ok = cutDecimal(line)
 		// Of a line that does not end, nobody knows what the last number was to be.
-		idle.ok = idle.ok && len(text) > 0 && text[len(text)-1] == '\n'
+		up.ok = up.ok && (whole || len(line) > 0)
+		idle.v, _, idle.ok = cutDecimal(line)
+		idle.ok = idle.ok && whole
 		return nil
 	})
 	pmda.Register(l.Agent, pmda.Metric[float64]{

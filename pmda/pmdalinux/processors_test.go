@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux"
 )
 
-// liveProcessors are metrics of what there is per processor, and of the machine that come from system calls, not from a tree,
+// liveProcessors are metrics of the machine that come from system calls, not from a tree,
 // with the reason.
 var liveProcessors = map[string]string{
 	"hinv.machine":          "the C agent asks uname(2)",
@@ -29,6 +29,7 @@ func TestUptime(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"good", "12008.78 11382.09\n", "kernel.all.idletime 11382.09\nkernel.all.uptime 12008.78\n"},
 		{"truncated", "12008.78 113", "kernel.all.idletime\nkernel.all.uptime 12008.78\n"},
+		{"truncated uptime", "12008", "kernel.all.idletime\nkernel.all.uptime\n"},
 		{"no idle time", "12008.78\n", "kernel.all.idletime\nkernel.all.uptime 12008.78\n"},
 		{"empty", "", "kernel.all.idletime\nkernel.all.uptime\n"},
 		{"words", "up inf\n", "kernel.all.idletime\nkernel.all.uptime\n"},

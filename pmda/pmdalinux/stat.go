@@ -16,6 +16,7 @@ type stat struct {
 
 	all    cpuTimes // of all processors
 	cpus   rows[processor]
+	whole  bool       // cpus are all that there are
 	at     *nodes     // as of the last reading
 	nodes  []cpuTimes // by their place in at
 	counts [len(counts)]optional[uint64]
@@ -80,8 +81,11 @@ func (l *linux) addStat() {
 func (l *linux) addProcessorMap(s *stat, g *pmda.Group) {
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
 		Name: "hinv.ncpu", ID: pmda.Item(0, 32), Group: g, Sem: pdu.SemDiscrete,
-		Text:  "Number of processors that are switched on",
-		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) { return uint32(s.cpus.n), nil },
+		Text: "Number of processors that are switched on",
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
+			n := optional[uint32]{uint32(s.cpus.n), s.whole}
+			return n.result()
+		},
 	})
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
 		Name: "hinv.map.cpu_num", ID: pmda.Item(18, 6), InDom: l.cpus, Sem: pdu.SemDiscrete,
@@ -103,15 +107,20 @@ func (s *stat) parse(text []byte) error {
 	}
 	s.all, s.counts, s.boot = cpuTimes{}, [len(counts)]optional[uint64]{}, optional[int64]{}
 	s.cpus.begin()
-	looked := false
+	s.whole = false
+	looked, damaged := false, false
 	for line, rest, ok := bytes.Cut(text, newline); ok; line, rest, ok = bytes.Cut(rest, newline) {
 		key, values := cutField(line)
 		switch cpu, ok := numbered(key, "cpu"); {
 		case string(key) == "cpu":
 			s.all = parseCPUTimes(values)
+		case bytes.HasPrefix(key, cpuPrefix) && !ok:
+			damaged = true
 		case !ok:
+			s.whole = len(key) > 0 // the kernel has other lines after those of processors
 			s.count(key, values)
 		default:
+			s.whole = false
 			if !s.has(cpu) && !looked { // one look per reading is enough for all that are new
 				looked = true
 				if s.at, err = s.topology.read(); err != nil {
@@ -123,6 +132,7 @@ func (s *stat) parse(text []byte) error {
 			}
 		}
 	}
+	s.whole = s.whole && !damaged && s.cpus.n > 0
 	if err := s.cpus.end(); err != nil {
 		return err
 	}
@@ -130,7 +140,7 @@ func (s *stat) parse(text []byte) error {
 	return nil
 }
 
-var newline = []byte("\n")
+var newline, cpuPrefix = []byte("\n"), []byte("cpu")
 
 // has is whether a processor is at a node. The C agent knows no others either.
 func (s *stat) has(cpu uint32) bool {
@@ -157,6 +167,10 @@ func (s *stat) sum() {
 	s.nodes = s.nodes[:0]
 	for range s.at.list {
 		s.nodes = append(s.nodes, cpuTimes{known: len(cpuTimes{}.ms), whole: true})
+	}
+	if !s.whole {
+		clear(s.nodes) // who knows what is missing
+		return
 	}
 	for at := range s.cpus.vals {
 		p := &s.cpus.vals[at]

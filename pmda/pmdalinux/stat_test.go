@@ -78,24 +78,24 @@ pernode.cpu.intr 0 "node2" 390 1 "node10" 910
 pernode.cpu.user 0 "node2" 300 1 "node10" 700
 pernode.cpu.vuser 0 "node2" 180 1 "node10" 420
 `},
-		{"at no node", "percpu.cpu.user pernode.cpu.user hinv.ncpu", stat(twoNodes + "cpu3 1 2 3 4 5 6 7 8 9 1\n").atNodes(), `
+		{"at no node", "percpu.cpu.user pernode.cpu.user hinv.ncpu", stat("cpu3 1 2 3 4 5 6 7 8 9 1\n" + twoNodes).atNodes(), `
 hinv.ncpu 3
 percpu.cpu.user 0 "cpu0" 100 1 "cpu1" 200 10 "cpu10" 700
 pernode.cpu.user 0 "node2" 300 1 "node10" 700
 `},
 		{"no nodes", "hinv.nnode hinv.map.cpu_node", files{
-			"proc/stat": "cpu0 1\n", "sys/devices/system/node/node0/cpu0/x": "", "sys/devices/system/node/nodes/cpu0/x": "",
+			"proc/stat": "cpu0 1\nintr 1\n", "sys/devices/system/node/node0/cpu0/x": "", "sys/devices/system/node/nodes/cpu0/x": "",
 			"sys/devices/system/node/node03/cpu0/x": "", "sys/devices/system/node/node-1/cpu0/x": "",
 		}, "\nhinv.map.cpu_node 0 \"cpu0\" 0\nhinv.nnode 1\n"},
 		{"no file", "all.cpu.user percpu.cpu.user pernode.cpu.user all.intr all.hz hinv.ncpu hinv.nnode hinv.node.online", files{},
 			"\nhinv.ncpu" + none + "hinv.nnode 1\nhinv.node.online 0 \"node0\" 1\nall.cpu.user" + none + "all.hz 100\nall.intr" + none + "percpu.cpu.user" + none + "pernode.cpu.user" + none},
 		{"empty", "all.cpu.user percpu.cpu.user all.intr hinv.ncpu", stat(""), `
-hinv.ncpu 0
+hinv.ncpu
 all.cpu.user
 all.intr
 percpu.cpu.user
 `},
-		{"old kernel", "all.cpu.idle all.cpu.wait.total all.cpu.intr all.cpu.vuser percpu.cpu.steal pernode.cpu.user pernode.cpu.vuser pernode.cpu.guest", stat("cpu  10 2 3 4\ncpu0 10 2 3 4\n"), `
+		{"old kernel", "all.cpu.idle all.cpu.wait.total all.cpu.intr all.cpu.vuser percpu.cpu.steal pernode.cpu.user pernode.cpu.vuser pernode.cpu.guest", stat("cpu  10 2 3 4\ncpu0 10 2 3 4\nintr 1\n"), `
 all.cpu.idle 40
 all.cpu.intr
 all.cpu.vuser 100
@@ -129,10 +129,12 @@ percpu.cpu.user 0 "cpu0" 2814749767106560
 pernode.cpu.user
 `},
 		{"truncated", "all.intr all.pswitch percpu.cpu.user", stat("cpu0 1 2 3\nintr 50\nctxt 60"), "\nall.intr 50\nall.pswitch\npercpu.cpu.user 0 \"cpu0\" 10\n"},
-		{"truncated processor", "hinv.ncpu percpu.cpu.user", stat("cpu  1 2 3\ncpu0 1 2 3\ncpu1"), "\nhinv.ncpu 1\npercpu.cpu.user 0 \"cpu0\" 10\n"},
+		{"truncated processor", "hinv.ncpu percpu.cpu.user", stat("cpu  1 2 3\ncpu0 1 2 3\ncpu1"), "\nhinv.ncpu\npercpu.cpu.user 0 \"cpu0\" 10\n"},
+		{"truncated after a processor", "hinv.ncpu percpu.cpu.user pernode.cpu.user", stat("cpu  1 2 3\ncpu0 1 2 3\n"), "\nhinv.ncpu\npercpu.cpu.user 0 \"cpu0\" 10\npernode.cpu.user\n"},
+		{"damaged name", "hinv.ncpu percpu.cpu.user pernode.cpu.user", stat("cpu0 1 2 3\ncpux 1 2 3\nintr 1\n"), "\nhinv.ncpu\npercpu.cpu.user 0 \"cpu0\" 10\npernode.cpu.user\n"},
 		{"no processors", "hinv.ncpu percpu.cpu.user all.cpu.user",
-			stat("cpux 1 2\ncpu-1 1\ncpu01 1\ncpu4294967296 1\ncpu2147483648 1\nCPU0 1\n cpu0\xff 1\ncpu0\x00 1\n\n\n"), "\nhinv.ncpu 0\nall.cpu.user\npercpu.cpu.user\n"},
-		{"one twice", "hinv.ncpu percpu.cpu.user pernode.cpu.user", stat("cpu0 1\ncpu1 2\ncpu0 4\n"), `
+			stat("cpux 1 2\ncpu-1 1\ncpu01 1\ncpu4294967296 1\ncpu2147483648 1\nCPU0 1\n cpu0\xff 1\ncpu0\x00 1\n\n\n"), "\nhinv.ncpu\nall.cpu.user\npercpu.cpu.user\n"},
+		{"one twice", "hinv.ncpu percpu.cpu.user pernode.cpu.user", stat("cpu0 1\ncpu1 2\ncpu0 4\nintr 1\n"), `
 hinv.ncpu 2
 percpu.cpu.user 0 "cpu0" 10 1 "cpu1" 20
 pernode.cpu.user 0 "node0" 30
@@ -196,7 +198,7 @@ kernel.pernode.cpu.user 0 "node2" 50 1 "node10" 0 2 "node3" 0
 			if tt.plug != nil {
 				tt.plug()
 			}
-			write(t, root, "proc/stat", tt.stat)
+			write(t, root, "proc/stat", tt.stat+"intr 1\n")
 			if diff := cmp.Diff(tt.want, our.look(names).String()); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}

@@ -40,7 +40,7 @@ type node struct {
 
 // addTopology enters the instance domain of the nodes.
 func (l *linux) addTopology() *topology {
-	t := &topology{dir: l.path("sys/devices/system/node")}
+	t := &topology{dir: l.path(nodeDir)}
 	t.indom = &pmda.InDom{
 		Serial: 19, Name: "node",
 		Text:   "Nodes of the machine: parts of memory, each with the processors that are near",
