@@ -1,5 +1,179 @@
 package pmdalinux_test
 
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
 // liveMemory are metrics of memory and swap that come from system calls, not from a tree,
 // with the reason.
 var liveMemory = map[string]string{}
+
+// only drops the lines of metrics that have nothing.
+func only(shown string) string {
+	var b strings.Builder
+	for line := range strings.Lines(shown) {
+		if strings.Contains(line, " ") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// memoryNames are metrics of /proc/meminfo that are calculated, or whose numbers
+// the test damages.
+var memoryNames = []string{
+	"hinv.hugepagesize", "hinv.physmem", "mem.freemem", "mem.physmem",
+	"mem.util.active_anon", "mem.util.bufmem", "mem.util.cache_clean", "mem.util.cached", "mem.util.dirty", "mem.util.free",
+	"mem.util.hugepagesFree", "mem.util.hugepagesFreeBytes", "mem.util.other", "mem.util.slab", "mem.util.used",
+	"swap.free", "swap.length", "swap.used",
+}
+
+// TestMeminfo compares what is to be seen of good and damaged files.
+func TestMeminfo(t *testing.T) {
+	none := func() string {
+		return strings.Join(memoryNames, ": Metric not supported by this version of monitored application\n") +
+			": Metric not supported by this version of monitored application\n"
+	}
+	for _, tt := range []struct{ name, text, want string }{
+		{"good", `MemTotal:        1000000 kB
+MemFree:          300000 kB
+Buffers:           10000 kB
+Cached:           200000 kB
+Dirty:              3000 kB
+Writeback:          2000 kB
+Active(anon):        100 kB
+Slab:7 kB
+SwapTotal:           500 kB
+SwapFree:            200 kB
+HugePages_Free:        3
+Hugepagesize:       2048 kB
+`, `hinv.hugepagesize 2097152
+hinv.physmem 976
+mem.freemem 300000
+mem.physmem 1000000
+mem.util.active_anon 100
+mem.util.bufmem 10000
+mem.util.cache_clean 195000
+mem.util.cached 200000
+mem.util.dirty 3000
+mem.util.free 300000
+mem.util.hugepagesFree 3
+mem.util.hugepagesFreeBytes 6291456
+mem.util.other 490000
+mem.util.slab 7
+mem.util.used 700000
+swap.free 204800
+swap.length 512000
+swap.used 307200
+`},
+		{"more in use than there is", "MemTotal: 1 kB\nMemFree: 2 kB\nSwapTotal: 3 kB\nSwapFree: 4 kB\n",
+			"hinv.physmem 0\nmem.freemem 2\nmem.physmem 1\nmem.util.free 2\nswap.free 4096\nswap.length 3072\n"},
+		{"more cached than in use", "MemTotal: 9 kB\nMemFree: 2 kB\nCached: 9 kB\nBuffers: 1 kB\nDirty: 7 kB\nWriteback: 7 kB\n",
+			"hinv.physmem 0\nmem.freemem 2\nmem.physmem 9\nmem.util.bufmem 1\nmem.util.cache_clean 0\nmem.util.cached 9\nmem.util.dirty 7\n" +
+				"mem.util.free 2\nmem.util.other 0\nmem.util.used 7\n"},
+		{"damaged lines", "MemTotal: many kB\nMemFree: -5 kB\nCached: 12x kB\nBuffers:\nDirty: 5 MB\nSlab 6 kB 7\n\x00\x00\nActive(anon) 4\n" +
+			"SwapTotal: 99999999999999999999 kB\n: 3 kB\nSwapFree: 8 k", "mem.util.active_anon 4\n"},
+		{"huge numbers", "MemTotal: 18446744073709551615 kB\nHugePages_Free: 18446744073709551615\nHugepagesize: 4194304 kB\nSwapFree: 18014398509481984 kB\n",
+			"mem.physmem 18446744073709551615\nmem.util.hugepagesFree 18446744073709551615\n"},
+		{"cut off in a number", "MemFree: 123 kB\nCached: 45", "mem.freemem 123\nmem.util.free 123\n"},
+		{"empty", "", ""},
+		{"an endless line", strings.Repeat("MemFree ", 1<<16), ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := only(files{"proc/meminfo": tt.text}.show(t, memoryNames...))
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error("(-want +got)\n", diff)
+			}
+		})
+	}
+	if diff := cmp.Diff(none(), files{}.show(t, memoryNames...)); diff != "" {
+		t.Error("without the file: (-want +got)\n", diff)
+	}
+}
+
+// TestVMStat compares sums, and what newer kernels tell only in parts.
+func TestVMStat(t *testing.T) {
+	names := []string{
+		"mem.vmstat.nr_free_pages", "mem.vmstat.nr_slab", "mem.vmstat.pgscan_direct_total", "mem.vmstat.pgscan_kswapd_total",
+		"mem.vmstat.pgsteal_total", "mem.vmstat.thp_split", "swap.in", "swap.pagesin", "swap.pagesout",
+	}
+	const noProcesses = "swap.in: Metric not supported by this version of monitored application\n"
+	for _, tt := range []struct{ name, text, want string }{
+		{"new", "nr_free_pages 12\nnr_slab_reclaimable 3\nnr_slab_unreclaimable 4\npgscan_direct 5\npgscan_direct_throttle 1\npgscan_kswapd 6\n" +
+			"pgsteal_kswapd 7\npgsteal_direct 8\npgsteal_anon 100\nthp_split_page 9\nthp_split_page_failed 2\npswpin 4294967297\npswpout 3\n",
+			"mem.vmstat.nr_free_pages 12\nmem.vmstat.nr_slab 7\nmem.vmstat.pgscan_direct_total 6\nmem.vmstat.pgscan_kswapd_total 6\n" +
+				"mem.vmstat.pgsteal_total 15\nmem.vmstat.thp_split 11\n" + noProcesses + "swap.pagesin 1\nswap.pagesout 3\n"},
+		{"old", "nr_slab 3\npgsteal_dma 1\npgsteal_normal 2\nthp_split 4\n",
+			"mem.vmstat.nr_slab 3\nmem.vmstat.pgsteal_total 3\nmem.vmstat.thp_split 4\n" + noProcesses},
+		{"parts", "nr_slab_reclaimable 3\nthp_split_page 9\npgscan_direct x\npswpin -1\n", noProcesses},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := only(files{"proc/vmstat": tt.text}.show(t, names...))
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error("(-want +got)\n", diff)
+			}
+		})
+	}
+}
+
+// TestSwapDevices compares what is to be seen of good and damaged lines.
+func TestSwapDevices(t *testing.T) {
+	got := only(files{"proc/swaps": `Filename				Type		Size		Used		Priority
+/dev/sda2                               partition	1000		300		-2
+/swap\040file                           file		500		600		5
+/dev/sdb                                partition	5000000000	1		0
+/dev/sdc                                partition	1
+/dev/sdd                                partition	a		1		1
+/dev/sda2                               partition	7		3		4
+none                                    partition	7		3		4
+/dev/zram0                              partition	8		0		100
+/dev/sde                                partition	8		0		1`,
+	}.show(t, "swapdev.free", "swapdev.length", "swapdev.maxswap", "swapdev.vlength", "swapdev.priority"))
+	want := `swapdev.free 0 "/dev/sda2" 700 2 "/dev/zram0" 8
+swapdev.length 0 "/dev/sda2" 1000 1 "/swap\\040file" 500 2 "/dev/zram0" 8
+swapdev.maxswap 0 "/dev/sda2" 1000 1 "/swap\\040file" 500 2 "/dev/zram0" 8
+swapdev.priority 0 "/dev/sda2" -2 1 "/swap\\040file" 5 2 "/dev/zram0" 100
+swapdev.vlength 0 "/dev/sda2" 0 1 "/swap\\040file" 0 2 "/dev/zram0" 0
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error("(-want +got)\n", diff)
+	}
+}
+
+// memoryTree is a small tree with all files of memory.
+func memoryTree(t testing.TB) files {
+	f := files{
+		"proc/swaps": "/dev/sda2 partition 1000 300 -2\n/dev/sdb2 partition 1000 300 -3\n",
+	}
+	for _, name := range []string{"proc/meminfo", "proc/vmstat"} {
+		text, err := os.ReadFile("/" + name)
+		if err != nil {
+			t.Skip("needs the files of a Linux: ", err)
+		}
+		f[name] = string(text)
+	}
+	return f
+}
+
+// TestMemorySteady: fetches of memory and swap allocate nothing.
+func TestMemorySteady(t *testing.T) {
+	steady(t, memoryTree(t).plant(t), "mem.", "swap", "hinv.physmem", "hinv.pagesize", "hinv.hugepagesize")
+}
+
+// BenchmarkMemory fetches all metrics of memory and swap of this machine.
+func BenchmarkMemory(b *testing.B) {
+	if _, err := os.Stat("/proc/meminfo"); err != nil {
+		b.Skip("needs a Linux: ", err)
+	}
+	fetch, n := fetcher(b, "/", "mem.", "swap")
+	fetch()
+	b.ReportAllocs()
+	for b.Loop() {
+		fetch()
+	}
+	b.ReportMetric(float64(n), "metrics")
+}

@@ -1,0 +1,114 @@
+package pmdalinux
+
+import (
+	"context"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// A vmKind is what kind of number a line of /proc/vmstat is, to the C agent. (Some
+// are taken for what they are not, such as nr_free_cma.)
+type vmKind int
+
+const (
+	ever  vmKind = iota // counted from the start on
+	pages               // what there is now
+	bare                // the same, of the metrics that were first, without units
+)
+
+func (k vmKind) desc() (pdu.Sem, pdu.Units) {
+	switch k {
+	case ever:
+		return pdu.SemCounter, pdu.UnitCount
+	case pages:
+		return pdu.SemInstant, pdu.UnitCount
+	}
+	return pdu.SemInstant, pdu.NoUnits
+}
+
+// addVMStat adds the metrics of /proc/vmstat.
+func (l *linux) addVMStat() {
+	stat := new(keyed)
+	g := l.source("proc/vmstat", stat.parse)
+	sums := vmSums(stat)
+	for item, m := range vmstats {
+		sem, units := m.kind.desc()
+		of := sums[m.name]
+		if of == nil {
+			of = stat.number(m.name)
+		}
+		pmda.Register(l.Agent, pmda.Metric[uint64]{
+			Name: "mem.vmstat." + m.name, ID: pmda.Item(28, item), Group: g, Sem: sem, Units: units,
+			Text: m.text, Value: of.value,
+		})
+	}
+	l.addSwapping(g, stat)
+}
+
+// vmSums are the numbers that are made of others: sums over all lines of a kind
+// that have metrics, and what newer kernels tell only in parts.
+func vmSums(stat *keyed) map[string]number {
+	sums := map[string]number{
+		"nr_slab": stat.number("nr_slab").or(
+			sum(stat.number("nr_slab_reclaimable"), stat.number("nr_slab_unreclaimable"))),
+		"thp_split": stat.number("thp_split").or(
+			sum(stat.number("thp_split_page"), stat.number("thp_split_page_failed"))),
+	}
+	for _, prefix := range []string{"pgscan_direct", "pgscan_kswapd", "pgsteal"} {
+		total := prefix + "_total"
+		var at []int
+		for _, m := range vmstats {
+			if strings.HasPrefix(m.name, prefix) && !strings.HasSuffix(m.name, "_total") {
+				at = append(at, stat.key(m.name))
+			}
+		}
+		sums[total] = stat.total(at)
+	}
+	return sums
+}
+
+// total is the sum of those numbers that there are.
+func (k *keyed) total(at []int) number {
+	return func() (v uint64, ok bool) {
+		for _, i := range at {
+			if k.have[i] {
+				v, ok = v+k.vals[i], true
+			}
+		}
+		return v, ok
+	}
+}
+
+// addSwapping adds the metrics of swapping. Kernels before 2.6 told them in
+// /proc/stat, and of processes that were swapped as a whole.
+func (l *linux) addSwapping(g *pmda.Group, stat *keyed) {
+	for _, m := range []struct {
+		item            int
+		name, key, text string
+	}{
+		{8, "swap.pagesin", "pswpin", "Pages read from all swap devices"},
+		{9, "swap.pagesout", "pswpout", "Pages written to all swap devices"},
+	} {
+		of := stat.number(m.key)
+		pmda.Register(l.Agent, pmda.Metric[uint32]{
+			Name: m.name, ID: pmda.Item(0, m.item), Group: g, Sem: pdu.SemCounter, Units: pdu.UnitCount, Text: m.text,
+			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
+				if v, ok := of(); ok {
+					return uint32(v), nil // it starts again from 0
+				}
+				return 0, pmda.NoValue
+			},
+		})
+	}
+	for i, name := range []string{"in", "out"} {
+		pmda.Register(l.Agent, pmda.Metric[uint32]{
+			Name: "swap." + name, ID: pmda.Item(0, 10+i), Sem: pdu.SemCounter, Units: pdu.UnitCount,
+			Text: "Processes swapped " + name + " as a whole, which Linux has not done since version 2.4",
+			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
+				return 0, pdu.ErrAppVersion
+			},
+		})
+	}
+}
