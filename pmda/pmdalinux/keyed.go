@@ -38,11 +38,20 @@ func cutWhole(text []byte) (line, rest []byte, ok bool) { return bytes.Cut(text,
 
 // parse reads a whole file.
 func (k *keyed) parse(text []byte) error {
-	clear(k.have)
+	k.clear()
 	for line, rest, ok := cutWhole(text); ok; line, rest, ok = cutWhole(rest) {
 		k.line(line)
 	}
 	return nil
+}
+
+// clear forgets the numbers.
+func (k *keyed) clear() { clear(k.have) }
+
+// another is for the numbers of the same names in another file. No name may be
+// added after it.
+func (k *keyed) another() keyed {
+	return keyed{at: k.at, vals: make([]uint64, len(k.vals)), have: make([]bool, len(k.have))}
 }
 
 // line reads one line. What is no name and number, perhaps of kilobytes, is left

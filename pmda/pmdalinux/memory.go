@@ -14,6 +14,8 @@ func (l *linux) addMemory() {
 	l.addMeminfo()
 	l.addVMStat()
 	l.addSwapDevices()
+	l.addNUMA()
+	l.addKSM()
 }
 
 // addMeminfo adds the metrics of /proc/meminfo.

@@ -1,6 +1,7 @@
 package pmdalinux_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -144,6 +145,54 @@ swapdev.vlength 0 "/dev/sda2" 0 1 "/swap\\040file" 0 2 "/dev/zram0" 0
 	}
 }
 
+// TestNUMA compares what is to be seen of nodes, also of one whose files are damaged
+// or missing.
+func TestNUMA(t *testing.T) {
+	const dir = "sys/devices/system/node/"
+	tree := files{
+		"proc/meminfo": "Hugepagesize: 2048 kB\n",
+		dir + "node0/meminfo": "Node 0 MemTotal: 1000 kB\nNode 0 MemUsed: 700 kB\nNode 0 Mapped: 7 kB\nNode 0 PageTables: 8 kB\n" +
+			"Node 0 SecPageTables: 0 kB\nNode 0 HugePages_Free: 3\nNode 0 ShmemPmdMapped: 0 kB\n",
+		dir + "node0/numastat": "numa_hit 12\nlocal_node x\n",
+		dir + "node1/meminfo":  "Node 1 MemTotal: -1 kB\nNode 1 Mapped: 99999999999999999999 kB\nNode 1 MemUsed:\nMemTotal: 6 kB\nNode 1 HugePages_Free: 4",
+		dir + "node3/numastat": "numa_hit 13\nlocal_node 14\n",
+	}
+	want := `mem.numa.alloc.hit 0 "node0" 12 2 "node3" 13
+mem.numa.alloc.local_node 2 "node3" 14
+mem.numa.util.hugepagesFree 0 "node0" 3
+mem.numa.util.hugepagesFreeBytes 0 "node0" 6291456
+mem.numa.util.mapped 0 "node0" 7
+mem.numa.util.pageTables 0 "node0" 8
+mem.numa.util.total 0 "node0" 1000
+mem.numa.util.used 0 "node0" 700
+`
+	names := []string{
+		"mem.numa.alloc.hit", "mem.numa.alloc.local_node", "mem.numa.util.free", "mem.numa.util.hugepagesFree", "mem.numa.util.hugepagesFreeBytes",
+		"mem.numa.util.mapped", "mem.numa.util.pageTables", "mem.numa.util.total", "mem.numa.util.used",
+	}
+	if diff := cmp.Diff(want, only(tree.show(t, names...))); diff != "" {
+		t.Error("(-want +got)\n", diff)
+	}
+	if got := only(files{dir + "online": "0\n"}.show(t, names...)); got != "" {
+		t.Error("without nodes there is ", got)
+	}
+}
+
+// TestKSM compares what is to be seen of good and damaged files.
+func TestKSM(t *testing.T) {
+	names := []string{"mem.ksm.full_scans", "mem.ksm.pages_shared", "mem.ksm.run_state", "mem.ksm.sleep_time"}
+	const dir = "sys/kernel/mm/ksm/"
+	tree := files{dir + "run": "1\n\x00\x00", dir + "full_scans": "12", dir + "pages_shared": "-3\n"}
+	want := `mem.ksm.full_scans: Generic error, already reported above
+mem.ksm.pages_shared: Generic error, already reported above
+mem.ksm.run_state 1
+mem.ksm.sleep_time: Metric not supported by this version of monitored application
+`
+	if diff := cmp.Diff(want, tree.show(t, names...)); diff != "" {
+		t.Error("(-want +got)\n", diff)
+	}
+}
+
 // memoryTree is a small tree with all files of memory.
 func memoryTree(t testing.TB) files {
 	f := files{
@@ -155,6 +204,17 @@ func memoryTree(t testing.TB) files {
 			t.Skip("needs the files of a Linux: ", err)
 		}
 		f[name] = string(text)
+	}
+	for _, m := range []string{
+		"full_scans", "merge_across_nodes", "pages_shared", "pages_sharing", "pages_to_scan",
+		"pages_unshared", "pages_volatile", "run", "sleep_millisecs",
+	} {
+		f["sys/kernel/mm/ksm/"+m] = "1\n"
+	}
+	for node := range 2 {
+		dir := fmt.Sprintf("sys/devices/system/node/node%d/", node)
+		f[dir+"meminfo"] = fmt.Sprintf("Node %d MemTotal: 5 kB\nNode %[1]d HugePages_Free: 2\n", node)
+		f[dir+"numastat"] = "numa_hit 5\n"
 	}
 	return f
 }

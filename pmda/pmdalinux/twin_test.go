@@ -187,8 +187,8 @@ func differences(names []string, before, our, after picture) []string {
 				}
 			}
 		}
-		if our.errors[name] == pdu.ErrAppVersion && before.nothing(name) {
-			continue // the C agent makes zeros of files that are not there
+		if (our.errors[name] == pdu.ErrAppVersion || misread[name] != "") && before.nothing(name) {
+			continue // the C agent makes zeros of files that are not there, or reads others
 		}
 		if before.errors[name] != our.errors[name] {
 			say(name, "has the error %v, want %v", our.errors[name], before.errors[name])
@@ -226,10 +226,14 @@ func (p picture) drop(name, inst string) {
 // does not know the value. What ours has there is not compared.
 var madeUpValues = madeUpInterfaces
 
-// nothing is whether the picture has only errors or zeros for a metric.
+// invented are what the C agent makes of the absence of some files, other than zeros.
+var invented = map[string]string{"kernel.all.pid_max": "4194304"}
+
+// nothing is whether the picture has only errors or zeros for a metric, or what is
+// invented.
 func (p picture) nothing(name string) bool {
 	for _, a := range p.values[name] {
-		if !ofAbsence(a) {
+		if !ofAbsence(a) && text(a) != invented[name] {
 			return false
 		}
 	}
@@ -418,6 +422,13 @@ var live = func() map[string]string {
 	}
 	return all
 }()
+
+// misread are metrics for which the C agent may read what is not theirs, and is 0
+// mostly, with the reason. Tests of their own say that ours are right.
+var misread = map[string]string{
+	"mem.numa.util.mapped":     "it takes the lines ShmemPmdMapped and FilePmdMapped too, which come later",
+	"mem.numa.util.pageTables": "it takes the line SecPageTables too, which comes later",
+}
 
 // TestHelp: every metric and instance domain has a help text of its own.
 func TestHelp(t *testing.T) {
