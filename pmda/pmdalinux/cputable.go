@@ -1,0 +1,219 @@
+package pmdalinux
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// maxCPU is more than any number of a processor.
+const maxCPU = 1 << 16
+
+// A cpuTable is what a file tells of kinds of interrupts, a line each, and
+// processors, a column each, below a line that names those:
+//
+//	           CPU0       CPU1
+//	 24:          1          0  IO-APIC   5-edge      ACPI:Ged
+//	LOC:   17952806   17830258  Local timer interrupts
+//	ERR:          0
+//
+// The processors that are not running have no column.
+type cpuTable struct {
+	special func(name, rest []byte) bool // takes lines that have one number; or nil
+
+	head   []byte        // the first line
+	cpus   []pdu.InstID  // the processors of the columns
+	column []int         // by processor, -1 for none
+	cells  []uint32      // by line and column
+	sums   []uint64      // of the columns
+	kinds  rows[cpuKind] // the lines
+
+	// each has the instances of the kinds on each processor. There may be a million:
+	// they are not named before somebody asks for them.
+	each   *pmda.InDom
+	wanted atomic.Bool
+	stale  bool
+	order  []cpuCell // by ascending ID
+}
+
+// A cpuKind is a line.
+type cpuKind struct {
+	total uint64
+	at    int // its first cell
+}
+
+// A cpuCell is an instance of a kind on a processor.
+type cpuCell struct {
+	id           pdu.InstID
+	kind, column int32
+}
+
+// want is the Refresh of each.
+func (t *cpuTable) want(context.Context, *pmda.Request) error {
+	t.wanted.Store(true)
+	return nil
+}
+
+// parse reads the file.
+func (t *cpuTable) parse(text []byte) error {
+	head, text, _ := cutWhole(text)
+	if !bytes.Equal(head, t.head) || len(t.cpus) == 0 {
+		t.stale = true
+		if err := t.parseHead(head); err != nil {
+			t.head, t.cpus = nil, nil
+			return err
+		}
+	}
+	clear(t.sums)
+	t.cells = t.cells[:0]
+	t.kinds.begin()
+	for line, rest, ok := cutWhole(text); ok; line, rest, ok = cutWhole(rest) {
+		t.line(line)
+	}
+	t.stale = t.stale || t.kinds.changed || t.kinds.n < len(t.kinds.names)
+	if err := t.kinds.end(); err != nil {
+		return err
+	}
+	if t.stale && t.wanted.Load() {
+		if err := t.name(); err != nil {
+			return err
+		}
+		t.stale = false
+	}
+	return nil
+}
+
+// parseHead reads the line that names the processors.
+func (t *cpuTable) parseHead(head []byte) error {
+	t.head = append(t.head[:0], head...)
+	t.cpus, t.column = t.cpus[:0], t.column[:0]
+	for field, rest := cutField(head); len(field) > 0; field, rest = cutField(rest) {
+		digits, ok1 := bytes.CutPrefix(field, []byte("CPU"))
+		n, ok2 := parseUint(digits)
+		if !ok1 || !ok2 || n >= maxCPU {
+			return errors.New("the first line names no processors")
+		}
+		for n >= uint64(len(t.column)) {
+			t.column = append(t.column, -1)
+		}
+		if t.column[n] >= 0 {
+			return errors.New("the first line names a processor twice")
+		}
+		t.column[n] = len(t.cpus)
+		t.cpus = append(t.cpus, pdu.InstID(n))
+	}
+	if len(t.cpus) == 0 {
+		return errors.New("there is no line that names processors")
+	}
+	t.sums = make([]uint64, len(t.cpus))
+	return nil
+}
+
+// line reads one line. If it has not a number for each processor, it is left out.
+func (t *cpuTable) line(line []byte) {
+	name, rest, ok := bytes.Cut(line, []byte(":"))
+	name, more := cutField(name)
+	if tail, _ := cutField(more); !ok || len(name) == 0 || len(tail) > 0 || bytes.IndexByte(name, 0) >= 0 {
+		return
+	}
+	at := len(t.cells)
+	if t.special != nil && t.special(name, rest) {
+		// Where the names are indented, which they are if numbers of interrupts may
+		// have four digits, the C agent takes this for a kind that only the first
+		// processor has. So do we, that the instances are the same.
+		if line[0] != ' ' || !t.numbers(rest, 1) {
+			return
+		}
+		for range t.cpus[1:] {
+			t.cells = append(t.cells, 0)
+		}
+	} else if !t.numbers(rest, len(t.cpus)) {
+		t.cells = t.cells[:at]
+		return
+	}
+	var total uint64
+	for i, v := range t.cells[at:] {
+		total += uint64(v)
+		t.sums[i] += uint64(v)
+	}
+	*t.kinds.row(name) = cpuKind{total, at}
+}
+
+// numbers appends the first n numbers of a line to the cells. It is most of the work on a
+// machine with many processors, which is why it does not use cutUint.
+func (t *cpuTable) numbers(line []byte, n int) bool {
+	at := 0
+	for range n {
+		for at < len(line) && line[at] == ' ' {
+			at++
+		}
+		from, v := at, uint64(0)
+		for ; at < len(line) && line[at]-'0' <= 9; at++ {
+			if v = v*10 + uint64(line[at]-'0'); v > math.MaxUint32 {
+				return false
+			}
+		}
+		if at == from || at < len(line) && line[at] != ' ' {
+			return false
+		}
+		t.cells = append(t.cells, uint32(v))
+	}
+	return true
+}
+
+// name names the instances of each, "kind::cpu0" and so on.
+func (t *cpuTable) name() error {
+	t.order = t.order[:0]
+	var all []byte
+	ends := make([]int, 0, len(t.cells))
+	for kind, name := range t.kinds.names {
+		for column, cpu := range t.cpus {
+			all = append(append(all, name...), "::cpu"...)
+			all = strconv.AppendInt(all, int64(cpu), 10)
+			ends = append(ends, len(all))
+			t.order = append(t.order, cpuCell{kind: int32(kind), column: int32(column)})
+		}
+	}
+	names, joined, from := make([]string, len(ends)), string(all), 0
+	for i, to := range ends {
+		names[i], from = joined[from:to], to
+	}
+	if err := t.each.Update(names...); err != nil {
+		return err
+	}
+	place := make(map[string]int, len(names))
+	for i, name := range names {
+		place[name] = i
+	}
+	unordered := slices.Clone(t.order)
+	for i, instance := range t.each.Instances() {
+		t.order[i] = unordered[place[instance.Name]]
+		t.order[i].id = instance.ID
+	}
+	return nil
+}
+
+// values are those of each.
+func (t *cpuTable) values(_ context.Context, _ *pmda.Request, s *pmda.Set[uint32]) error {
+	for _, c := range t.order {
+		if s.Wants(c.id) {
+			s.Put(c.id, t.cells[t.kinds.vals[c.kind].at+int(c.column)])
+		}
+	}
+	return nil
+}
+
+// sum is the Value of a metric of processors: all kinds together.
+func (t *cpuTable) sum(_ context.Context, _ *pmda.Request, i pdu.Instance) (uint64, error) {
+	if cpu := int(i.ID); cpu < len(t.column) && t.column[cpu] >= 0 {
+		return t.sums[t.column[cpu]], nil
+	}
+	return 0, pmda.NoValue
+}
