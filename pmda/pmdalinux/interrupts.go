@@ -14,6 +14,7 @@ func (l *linux) addInterrupts() {
 	l.addSoftInterrupts()
 	l.addPressure()
 	l.addSysctls()
+	l.addUsers()
 }
 
 // addHardInterrupts adds the metrics of /proc/interrupts.

@@ -3,10 +3,12 @@ package pmdalinux_test
 import (
 	"bytes"
 	"compress/bzip2"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -17,7 +19,13 @@ import (
 
 // liveInterrupts are metrics of interrupts, soft interrupts, pressure, users that come from system calls, not from a tree,
 // with the reason.
-var liveInterrupts = map[string]string{}
+var liveInterrupts = map[string]string{
+	"kernel.all.nusers":    utmpIsLive,
+	"kernel.all.nroots":    utmpIsLive,
+	"kernel.all.nsessions": utmpIsLive,
+}
+
+const utmpIsLive = "the C agent asks the C library, which reads /var/run/utmp"
 
 // cpus are files that say that there are n processors.
 func cpus(n int) files {
@@ -253,10 +261,47 @@ kernel.all.pressure.irq.full.total 18446744073709551615
 	}
 }
 
+// utmp makes a record of /var/run/utmp.
+func utmp(kind uint16, user string) string {
+	size := 384
+	switch runtime.GOARCH {
+	case "arm64", "riscv64", "loong64":
+		size = 400
+	}
+	b := make([]byte, size)
+	binary.NativeEndian.PutUint16(b, kind)
+	copy(b[44:76], user)
+	return string(b)
+}
+
+// TestUsers counts records of all kinds. The C agent has the same numbers of them.
+func TestUsers(t *testing.T) {
+	all := utmp(2, "reboot") + utmp(1, "runlevel") + utmp(6, "LOGIN") + utmp(7, "root") + utmp(7, "alice") + utmp(7, "alice") + utmp(7, "bob") +
+		utmp(8, "carol") + utmp(7, "")
+	for _, tt := range []struct {
+		name, text           string
+		roots, records, user int
+	}{
+		{"all kinds", all, 1, 8, 4},
+		{"cut off", all[:len(all)-400], 1, 7, 4},
+		{"a long name", utmp(7, strings.Repeat("r", 40)) + utmp(7, "root2"), 0, 2, 2},
+		{"empty", "", 0, 0, 0},
+		{"something else", "hello\n", 0, 0, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			want := fmt.Sprintf("kernel.all.nroots %d\nkernel.all.nsessions %d\nkernel.all.nusers %d\n", tt.roots, tt.records, tt.user)
+			got := files{"var/run/utmp": tt.text}.show(t, "kernel.all.nusers", "kernel.all.nroots", "kernel.all.nsessions")
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error("(-want +got)\n", diff)
+			}
+		})
+	}
+}
+
 // interruptPrefixes are how the names of our metrics begin.
 var interruptPrefixes = []string{
 	"kernel.all.interrupts", "kernel.all.softirqs", "kernel.percpu.intr", "kernel.percpu.sirq", "kernel.percpu.softirqs",
-	"kernel.all.pressure", "kernel.all.entropy", "kernel.all.pid_max", "kernel.all.nptys",
+	"kernel.all.pressure", "kernel.all.entropy", "kernel.all.pid_max", "kernel.all.nptys", "kernel.all.nusers",
 }
 
 // TestInterruptsSteady: fetches of interrupts and pressure allocate nothing.
@@ -264,6 +309,7 @@ func TestInterruptsSteady(t *testing.T) {
 	tree := cpus(2)
 	tree["proc/interrupts"] = "  CPU0 CPU1\n 1: 10 11\n 3: 30 31\n"
 	tree["proc/softirqs"] = "  CPU0 CPU1\n HI: 10 11\n TIMER: 30 31\n"
+	tree["var/run/utmp"] = utmp(7, "root")
 	for _, name := range []string{"cpu", "memory", "io", "irq"} {
 		tree["proc/pressure/"+name] = "some avg10=1.25 avg60=0.50 avg300=3.00 total=36\nfull avg10=1.25 avg60=0.50 avg300=3.00 total=36\n"
 	}
