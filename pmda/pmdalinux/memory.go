@@ -16,6 +16,7 @@ func (l *linux) addMemory() {
 	l.addSwapDevices()
 	l.addNUMA()
 	l.addKSM()
+	l.addBuddyInfo()
 }
 
 // addMeminfo adds the metrics of /proc/meminfo.
