@@ -17,6 +17,7 @@ func (l *linux) addMemory() {
 	l.addNUMA()
 	l.addKSM()
 	l.addBuddyInfo()
+	l.addZoneInfo()
 }
 
 // addMeminfo adds the metrics of /proc/meminfo.

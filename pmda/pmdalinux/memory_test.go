@@ -193,12 +193,70 @@ mem.ksm.sleep_time: Metric not supported by this version of monitored applicatio
 	}
 }
 
+// TestZones compares what is to be seen of /proc/buddyinfo and /proc/zoneinfo.
+func TestZones(t *testing.T) {
+	page := uint64(os.Getpagesize() >> 10)
+	kb := func(pages uint64) string { return fmt.Sprint(pages * page) }
+	tree := files{
+		"proc/buddyinfo": "Node 0, zone      DMA      3      1 \nNode 1, zone   Normal      7      0      18446744073709551615 \nNode x, zone A 1\nNode 2 zone B 1\n" +
+			"Node 3, zone C 1 -1 5\nNode 4, zone\nNode 5, zone D 5 6",
+		"proc/zoneinfo": `Node 0, zone      DMA
+  per-node stats
+      nr_mapped    28
+      nr_dirty     -1
+  pages free     40
+        high     33
+        present  98
+        protection: (0, 19)
+      nr_free_pages 41
+      workingset_activate_file 7
+  pagesets
+    cpu: 0
+              count: 5
+              high:  240
+  vm stats threshold: 4
+  node_unreclaimable:  0
+Node 0, zone  Movable
+  pages free     0
+        present  0
+        protection: (0, x)
+Node 1, zone   Normal
+  pages free     99999999999999999999
+        high     12
+        present  1
+        protection: (5`,
+	}
+	want := `mem.buddyinfo.pages 0 "DMA::order0::node0" 3 1 "DMA::order1::node0" 1 2 "Normal::order0::node1" 7 3 "Normal::order1::node1" 0 4 "Normal::order2::node1" 18446744073709551615 5 "C::order0::node3" 1
+mem.buddyinfo.total 0 "DMA::order0::node0" ` + kb(3) + ` 1 "DMA::order1::node0" ` + kb(2) + ` 2 "Normal::order0::node1" ` + kb(7) + ` 3 "Normal::order1::node1" 0 5 "C::order0::node3" ` + kb(1) + `
+mem.zoneinfo.free 1 "DMA::node0" ` + kb(40) + `
+mem.zoneinfo.high 1 "DMA::node0" ` + kb(33) + ` 3 "Normal::node1" ` + kb(12) + `
+mem.zoneinfo.nr_free_pages 1 "DMA::node0" ` + kb(41) + `
+mem.zoneinfo.nr_mapped 0 "node0" ` + kb(28) + `
+mem.zoneinfo.protection 0 "DMA::node0::lowmem_reserved0" 0 1 "DMA::node0::lowmem_reserved1" ` + kb(19) + ` 2 "Movable::node0::lowmem_reserved0" 0
+`
+	names := []string{
+		"mem.buddyinfo.pages", "mem.buddyinfo.total", "mem.zoneinfo.free", "mem.zoneinfo.high", "mem.zoneinfo.nr_dirty",
+		"mem.zoneinfo.nr_free_pages", "mem.zoneinfo.nr_mapped", "mem.zoneinfo.protection",
+	}
+	if diff := cmp.Diff(want, only(tree.show(t, names...))); diff != "" {
+		t.Error("(-want +got)\n", diff)
+	}
+	damaged := files{
+		"proc/buddyinfo": strings.Repeat("Node 0, zone A ", 10000),
+		"proc/zoneinfo":  "Node 0, zone A\n pages free 1\n present 1\nNode 0, zone A\n present 2\n per-node stats\n pagesets\n pages free 3\n protection: (1)\n",
+	}
+	want = "mem.zoneinfo.free 0 \"A::node0\" " + kb(1) + "\n"
+	if diff := cmp.Diff(want, only(damaged.show(t, names...))); diff != "" {
+		t.Error("damaged: (-want +got)\n", diff)
+	}
+}
+
 // memoryTree is a small tree with all files of memory.
 func memoryTree(t testing.TB) files {
 	f := files{
 		"proc/swaps": "/dev/sda2 partition 1000 300 -2\n/dev/sdb2 partition 1000 300 -3\n",
 	}
-	for _, name := range []string{"proc/meminfo", "proc/vmstat"} {
+	for _, name := range []string{"proc/meminfo", "proc/vmstat", "proc/buddyinfo", "proc/zoneinfo"} {
 		text, err := os.ReadFile("/" + name)
 		if err != nil {
 			t.Skip("needs the files of a Linux: ", err)
