@@ -85,6 +85,8 @@ func zoneLabels(name string) string {
 			labels["numa_node"] = n
 		} else if n, ok := numberAfter(part, "order"); ok {
 			labels["order"] = n
+		} else if n, ok := numberAfter(part, "lowmem_reserved"); ok {
+			labels["lowmem_reserved"] = n
 		} else if i == 0 {
 			labels["zone"] = part
 		}

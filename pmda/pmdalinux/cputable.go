@@ -41,12 +41,17 @@ type cpuTable struct {
 	wanted atomic.Bool
 	stale  bool
 	order  []cpuCell // by ascending ID
+
+	// texts are what is said of the kinds, for labels: they are asked for at any time.
+	texts    atomic.Pointer[map[string]string]
+	newTexts bool
 }
 
 // A cpuKind is a line.
 type cpuKind struct {
 	total uint64
-	at    int // its first cell
+	at    int    // its first cell
+	tail  []byte // what follows the numbers
 }
 
 // A cpuCell is an instance of a kind on a processor.
@@ -78,8 +83,13 @@ func (t *cpuTable) parse(text []byte) error {
 		t.line(line)
 	}
 	t.stale = t.stale || t.kinds.changed || t.kinds.n < len(t.kinds.names)
+	t.newTexts = t.newTexts || t.kinds.changed || t.kinds.n < len(t.kinds.names)
 	if err := t.kinds.end(); err != nil {
 		return err
+	}
+	if t.newTexts {
+		t.tell()
+		t.newTexts = false
 	}
 	if t.stale && t.wanted.Load() {
 		if err := t.name(); err != nil {
@@ -128,13 +138,14 @@ func (t *cpuTable) line(line []byte) {
 		// Where the names are indented, which they are if numbers of interrupts may
 		// have four digits, the C agent takes this for a kind that only the first
 		// processor has. So do we, that the instances are the same.
-		if line[0] != ' ' || !t.numbers(rest, 1) {
+		if rest, ok = t.numbers(rest, 1); line[0] != ' ' || !ok {
+			t.cells = t.cells[:at]
 			return
 		}
 		for range t.cpus[1:] {
 			t.cells = append(t.cells, 0)
 		}
-	} else if !t.numbers(rest, len(t.cpus)) {
+	} else if rest, ok = t.numbers(rest, len(t.cpus)); !ok {
 		t.cells = t.cells[:at]
 		return
 	}
@@ -143,12 +154,18 @@ func (t *cpuTable) line(line []byte) {
 		total += uint64(v)
 		t.sums[i] += uint64(v)
 	}
-	*t.kinds.row(name) = cpuKind{total, at}
+	kind := t.kinds.row(name)
+	kind.total, kind.at = total, at
+	if !bytes.Equal(kind.tail, rest) {
+		kind.tail = append(kind.tail[:0], rest...)
+		t.newTexts = true
+	}
 }
 
-// numbers appends the first n numbers of a line to the cells. It is most of the work on a
-// machine with many processors, which is why it does not use cutUint.
-func (t *cpuTable) numbers(line []byte, n int) bool {
+// numbers appends the first n numbers of a line to the cells, and returns what
+// follows them. It is most of the work on a machine with many processors, which is
+// why it does not use cutUint.
+func (t *cpuTable) numbers(line []byte, n int) (tail []byte, ok bool) {
 	at := 0
 	for range n {
 		for at < len(line) && line[at] == ' ' {
@@ -157,15 +174,32 @@ func (t *cpuTable) numbers(line []byte, n int) bool {
 		from, v := at, uint64(0)
 		for ; at < len(line) && line[at]-'0' <= 9; at++ {
 			if v = v*10 + uint64(line[at]-'0'); v > math.MaxUint32 {
-				return false
+				return nil, false
 			}
 		}
 		if at == from || at < len(line) && line[at] != ' ' {
-			return false
+			return nil, false
 		}
 		t.cells = append(t.cells, uint32(v))
 	}
-	return true
+	return line[at:], true
+}
+
+// tell makes the texts.
+func (t *cpuTable) tell() {
+	texts := make(map[string]string, len(t.kinds.names))
+	for i, name := range t.kinds.names {
+		texts[name] = string(bytes.Join(bytes.Fields(t.kinds.vals[i].tail), []byte(" ")))
+	}
+	t.texts.Store(&texts)
+}
+
+// text is what is said of a kind.
+func (t *cpuTable) text(kind string) string {
+	if texts := t.texts.Load(); texts != nil {
+		return (*texts)[kind]
+	}
+	return ""
 }
 
 // name names the instances of each, "kind::cpu0" and so on.

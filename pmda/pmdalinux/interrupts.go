@@ -2,6 +2,7 @@ package pmdalinux
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -39,12 +40,15 @@ func (l *linux) addHardInterrupts() {
 	})
 	l.addCPUTable(t, g, cpuMetrics{
 		kinds: &pmda.InDom{Serial: 4, Name: "interrupt", Text: "Interrupts, by number or name",
-			Labels: `{"device_type":"irq","indom_name":"per irq"}`},
+			Labels: `{"device_type":"irq","indom_name":"per irq"}`,
+			InstanceLabels: func(i pdu.Instance) string {
+				return pmda.LabelJSON(map[string]any{"irq": i.Name, "irqtext": t.text(i.Name)})
+			}},
 		each: &pmda.InDom{Serial: 40, Name: "interrupt on a processor", Text: "Interrupts, by number or name and processor",
 			Labels: `{"device_type":["irq","cpu"],"indom_name":"per cpu, per irq"}`,
 			InstanceLabels: func(i pdu.Instance) string {
-				_, cpu := cutCPU(i.Name)
-				return `{"cpu":` + cpu + `}`
+				kind, cpu := cutCPU(i.Name)
+				return pmda.LabelJSON(map[string]any{"cpu": cpu, "irq": kind, "irqtext": t.text(kind)})
 			}},
 		total: "kernel.all.interrupts.total", totalID: pmda.Item(4, 0), totalText: "Interrupts of a kind on all processors",
 		cell: "kernel.percpu.interrupts", cellID: pmda.Item(4, 1), cellText: "Interrupts of a kind on a processor",
@@ -75,7 +79,7 @@ func (l *linux) addSoftInterrupts() {
 			Labels: `{"device_type":"cpu","indom_name":"per cpu, per softirq"}`,
 			InstanceLabels: func(i pdu.Instance) string {
 				kind, cpu := cutCPU(i.Name)
-				return `{"cpu":` + cpu + `,` + strings.TrimPrefix(pmda.LabelJSON(map[string]any{"softirq": kind}), "{")
+				return pmda.LabelJSON(map[string]any{"cpu": cpu, "softirq": kind})
 			}},
 		total: "kernel.all.softirqs.total", totalID: pmda.Item(82, 0), totalText: "Soft interrupts of a kind on all processors",
 		cell: "kernel.percpu.softirqs", cellID: pmda.Item(63, 0), cellText: "Soft interrupts of a kind on a processor",
@@ -84,9 +88,10 @@ func (l *linux) addSoftInterrupts() {
 }
 
 // cutCPU parts the name of an instance of a kind on a processor.
-func cutCPU(name string) (kind, cpu string) {
+func cutCPU(name string) (kind string, cpu int) {
 	at := strings.LastIndex(name, "::cpu")
-	return name[:at], name[at+len("::cpu"):]
+	cpu, _ = strconv.Atoi(name[at+len("::cpu"):])
+	return name[:at], cpu
 }
 
 // cpuMetrics are the metrics of a cpuTable, and the domains of two of them.

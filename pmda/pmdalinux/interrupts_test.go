@@ -16,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/pmdalinux"
 )
 
 // liveInterrupts are metrics of interrupts, soft interrupts, pressure, users that come from system calls, not from a tree,
@@ -246,6 +248,32 @@ kernel.percpu.interrupts 3 "3::cpu1" 31 5 "2::cpu1" 21
 	} {
 		write(t, root, "proc/interrupts", step.text)
 		if diff := cmp.Diff(step.want, our.look(names).String()); diff != "" {
+			t.Error("(-want +got)\n", diff)
+		}
+	}
+}
+
+// TestInterruptLabels: the texts of interrupts are labels, of which no quote and no
+// byte out of place makes something else, and follow the file.
+func TestInterruptLabels(t *testing.T) {
+	tree := cpus(1)
+	tree["proc/interrupts"] = "  CPU0\n 24: 1  IO-APIC \t 5-edge   ti\"mer\\\nLOC: 2\n"
+	root := tree.plant(t)
+	our := ours(t, root)
+	for _, step := range []struct{ text, want string }{
+		{tree["proc/interrupts"], `{"cpu":0,"irq":"24","irqtext":"IO-APIC 5-edge ti\"mer\\"} {"cpu":0,"irq":"LOC","irqtext":""}`},
+		{"  CPU0\n 24: 1  other\nLOC: 2\n", `{"cpu":0,"irq":"24","irqtext":"other"} {"cpu":0,"irq":"LOC","irqtext":""}`},
+	} {
+		write(t, root, "proc/interrupts", step.text)
+		sets, err := our.InstanceLabels(t.Context(), pdu.MakeInDom(pmdalinux.Domain, 40))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, set := range sets {
+			got = append(got, set.String())
+		}
+		if diff := cmp.Diff(step.want, strings.Join(got, " ")); diff != "" {
 			t.Error("(-want +got)\n", diff)
 		}
 	}
