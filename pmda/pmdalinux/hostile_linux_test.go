@@ -211,6 +211,7 @@ func TestHostile(t *testing.T) {
 			for _, w := range wrong(good, ours(t, root).look(names), bad == "") {
 				t.Errorf("%s, %s: %s", name, d.name, w)
 			}
+			runtime.GC() // the agents had files open
 		}
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)

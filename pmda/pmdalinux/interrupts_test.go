@@ -123,7 +123,7 @@ func interruptTrees(t testing.TB) map[int]string {
 		if soft := strings.Replace(path, "interrupts-", "softirqs-", 1); exists(soft) {
 			tree["proc/softirqs"] = unzip(t, soft)
 		}
-		trees[n] = tree.plant(t)
+		trees[n] = tree.write(t)
 	}
 	return trees
 }
@@ -232,7 +232,7 @@ func TestManyProcessors(t *testing.T) {
 func TestInterruptsChange(t *testing.T) {
 	tree := cpus(2)
 	tree["proc/interrupts"] = "  CPU0 CPU1\n 1: 10 11\n 3: 30 31\n"
-	root := tree.plant(t)
+	root := tree.write(t)
 	our := ours(t, root)
 	names := []string{"kernel.all.interrupts.total", "kernel.percpu.interrupts"}
 	for _, step := range []struct{ text, want string }{
@@ -258,7 +258,7 @@ kernel.percpu.interrupts 3 "3::cpu1" 31 5 "2::cpu1" 21
 func TestInterruptLabels(t *testing.T) {
 	tree := cpus(1)
 	tree["proc/interrupts"] = "  CPU0\n 24: 1  IO-APIC \t 5-edge   ti\"mer\\\nLOC: 2\n"
-	root := tree.plant(t)
+	root := tree.write(t)
 	our := ours(t, root)
 	for _, step := range []struct{ text, want string }{
 		{tree["proc/interrupts"], `{"cpu":0,"irq":"24","irqtext":"IO-APIC 5-edge ti\"mer\\"} {"cpu":0,"irq":"LOC","irqtext":""}`},
@@ -360,7 +360,7 @@ func TestUsers(t *testing.T) {
 
 // interruptPrefixes are how the names of our metrics begin.
 var interruptPrefixes = []string{
-	"kernel.all.interrupts", "kernel.all.softirqs", "kernel.percpu.intr", "kernel.percpu.sirq", "kernel.percpu.softirqs",
+	"kernel.all.interrupts", "kernel.all.softirqs", "kernel.percpu.intr", "kernel.percpu.interrupts", "kernel.percpu.sirq", "kernel.percpu.softirqs",
 	"kernel.all.pressure", "kernel.all.entropy", "kernel.all.pid_max", "kernel.all.nptys", "kernel.all.nusers",
 }
 
@@ -376,7 +376,9 @@ func TestInterruptsSteady(t *testing.T) {
 	for _, name := range []string{"random/entropy_avail", "random/poolsize", "pid_max", "pty/nr"} {
 		tree["proc/sys/kernel/"+name] = "12\n"
 	}
-	steady(t, tree.plant(t), interruptPrefixes...)
+	if n := testing.AllocsPerRun(100, steady(t, tree.write(t), interruptPrefixes...)); n != 0 && !raceEnabled {
+		t.Errorf("a fetch allocates %v times", n)
+	}
 }
 
 // BenchmarkInterrupts fetches the interrupts of machines with 1 to 1152 processors:
@@ -387,8 +389,7 @@ func BenchmarkInterrupts(b *testing.B) {
 			{"kernel.all.interrupts", "kernel.percpu.intr"}, {"kernel.percpu.interrupts"}, {"kernel.percpu.softirqs"},
 		} {
 			b.Run(fmt.Sprintf("cpus=%d/%s", n, which[0]), func(b *testing.B) {
-				fetch, _ := fetcher(b, root, which...)
-				fetch()
+				fetch := steady(b, root, which...)
 				b.ReportAllocs()
 				for b.Loop() {
 					fetch()
