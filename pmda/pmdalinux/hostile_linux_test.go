@@ -199,6 +199,14 @@ func TestHostile(t *testing.T) {
 	names := slices.DeleteFunc(all(t, our), func(n string) bool { return live[n] != "" })
 	good := our.look(names)
 	f := newFetcher(t, all(t, our), our)
+	check := func(t *testing.T, what string, wrong func(picture) []string) {
+		t.Run(what, func(t *testing.T) { // its agent ends with it
+			for _, w := range wrong(ours(t, root).look(names)) {
+				t.Error(w)
+			}
+		})
+		runtime.GC() // which closes the files of agents
+	}
 	for _, name := range tree.texts() {
 		path := filepath.Join(root, name)
 		for _, d := range damages {
@@ -208,10 +216,7 @@ func TestHostile(t *testing.T) {
 			}
 			write(t, root, name, bad)
 			f.fetch(root)
-			for _, w := range wrong(good, ours(t, root).look(names), bad == "") {
-				t.Errorf("%s, %s: %s", name, d.name, w)
-			}
-			runtime.GC() // the agents had files open
+			check(t, name+", "+d.name, func(now picture) []string { return wrong(good, now, bad == "") })
 		}
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
@@ -219,9 +224,7 @@ func TestHostile(t *testing.T) {
 		if err := os.Mkdir(path, 0o777); err != nil {
 			t.Fatal(err)
 		}
-		for _, w := range wrong(good, ours(t, root).look(names), false) {
-			t.Errorf("%s, a directory: %s", name, w)
-		}
+		check(t, name+", a directory", func(now picture) []string { return wrong(good, now, false) })
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
