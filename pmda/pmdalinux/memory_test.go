@@ -254,7 +254,7 @@ mem.zoneinfo.protection 0 "DMA::node0::lowmem_reserved0" 0 1 "DMA::node0::lowmem
 // memoryTree is a small tree with all files of memory.
 func memoryTree(t testing.TB) files {
 	f := files{
-		"proc/swaps": "/dev/sda2 partition 1000 300 -2\n/dev/sdb2 partition 1000 300 -3\n",
+		"proc/swaps": "Filename Type Size Used Priority\n/dev/sda2 partition 1000 300 -2\n/dev/sdb2 partition 1000 300 -3\n",
 	}
 	for _, name := range []string{"proc/meminfo", "proc/vmstat", "proc/buddyinfo", "proc/zoneinfo"} {
 		text, err := os.ReadFile("/" + name)

@@ -53,12 +53,15 @@ func parseSwaps(devices *rows[swapDevice], text []byte) error {
 	devices.begin()
 	for line, text, ok := cutWhole(text); ok; line, text, ok = cutWhole(text) {
 		name, rest := cutField(line)
+		if len(name) == 0 || name[0] != '/' {
+			continue // the head
+		}
 		_, rest = cutField(rest)
 		size, rest, ok1 := cutUint(rest)
 		used, rest, ok2 := cutUint(rest)
 		field, _ := cutField(rest)
 		priority, err := strconv.ParseInt(string(field), 10, 32)
-		if len(name) == 0 || name[0] != '/' || !ok1 || !ok2 || err != nil || max(size, used) > math.MaxUint32 {
+		if !ok1 || !ok2 || err != nil || max(size, used) > math.MaxUint32 {
 			continue
 		}
 		*devices.row(name) = swapDevice{uint32(size), uint32(used), int32(priority)}
