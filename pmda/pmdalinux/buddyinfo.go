@@ -28,7 +28,7 @@ func (l *linux) addBuddyInfo() {
 	var name []byte
 	g := l.source("proc/buddyinfo", func(text []byte) error {
 		buddies.begin()
-		for line, rest, ok := cutWhole(text); ok; line, rest, ok = cutWhole(rest) {
+		for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
 			node, zone, rest, ok := cutZone(line)
 			if !ok {
 				continue

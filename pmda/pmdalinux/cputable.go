@@ -68,7 +68,7 @@ func (t *cpuTable) want(context.Context, *pmda.Request) error {
 
 // parse reads the file.
 func (t *cpuTable) parse(text []byte) error {
-	head, text, _ := cutWhole(text)
+	head, text, _ := wholeLine(text)
 	if !bytes.Equal(head, t.head) || len(t.cpus) == 0 {
 		t.stale = true
 		if err := t.parseHead(head); err != nil {
@@ -79,7 +79,7 @@ func (t *cpuTable) parse(text []byte) error {
 	clear(t.sums)
 	t.cells = t.cells[:0]
 	t.kinds.begin()
-	for line, rest, ok := cutWhole(text); ok; line, rest, ok = cutWhole(rest) {
+	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
 		t.line(line)
 	}
 	t.stale = t.stale || t.kinds.changed || t.kinds.n < len(t.kinds.names)

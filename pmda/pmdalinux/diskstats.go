@@ -140,20 +140,6 @@ func eachDisk(text []byte, what func(name, fields []byte)) (all bool) {
 	return whole && understood
 }
 
-// eachLine calls what for the lines that are whole. It reports whether all are:
-// one without an end has been cut off.
-func eachLine(text []byte, what func(line []byte)) (whole bool) {
-	for len(text) > 0 {
-		line, rest, whole := bytes.Cut(text, []byte("\n"))
-		if !whole {
-			return false
-		}
-		what(line)
-		text = rest
-	}
-	return true
-}
-
 // goodName reports whether a name is fit for an instance: not empty, nothing but
 // printable characters, of a sensible length.
 func goodName(name []byte) bool {

@@ -57,12 +57,12 @@ func (l *linux) addInterfaces() {
 // netDev is what /proc/net/dev tells.
 type netDev struct {
 	rows  rows[traffic]
-	sums  [8]sum // over the interfaces that are not stacked
-	whole bool   // the file has been read to its end
+	sums  [8]total // over the interfaces that are not stacked
+	whole bool     // the file has been read to its end
 }
 
-// sum is one of columns, unknown if one of them is.
-type sum struct {
+// total is the sum of a column, unknown if one of them is.
+type total struct {
 	v       uint64
 	unknown bool
 }
@@ -101,7 +101,7 @@ func (d *netDev) parse(text []byte) error {
 
 // sum sums over the interfaces that are not stacked.
 func (d *netDev) sum() {
-	d.sums = [8]sum{}
+	d.sums = [8]total{}
 	for at := range d.rows.vals {
 		t := &d.rows.vals[at]
 		if t.class == unclassed {

@@ -32,14 +32,10 @@ func (k *keyed) key(name string) int {
 	return at
 }
 
-// cutWhole is cutLine for lines that end. One that does not may have been cut
-// off, in the midst of a number.
-func cutWhole(text []byte) (line, rest []byte, ok bool) { return bytes.Cut(text, []byte("\n")) }
-
 // parse reads a whole file.
 func (k *keyed) parse(text []byte) error {
 	k.clear()
-	for line, rest, ok := cutWhole(text); ok; line, rest, ok = cutWhole(rest) {
+	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
 		k.line(line)
 	}
 	return nil

@@ -126,7 +126,7 @@ func (n *nodeFiles) refresh(context.Context, *pmda.Request) error {
 // parse reads lines like "Node 0 MemTotal:  11102412 kB" or "numa_hit 268195172".
 func (n *nodeFile) parse(text []byte, before int) {
 	n.numbers.clear()
-	for line, rest, ok := cutWhole(text); ok; line, rest, ok = cutWhole(rest) {
+	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
 		for range before {
 			_, line = cutField(line)
 		}

@@ -26,14 +26,14 @@ func (n *numbers) parse(text []byte) error {
 }
 
 // A numberMetric is a metric that shows one of them.
-type numberMetric[T int32 | uint32] struct {
+type numberMetric[T int32 | uint32 | uint64] struct {
 	pmda.Metric[T]
 	file   string
 	column int
 }
 
 // addNumbers adds such metrics. There is no value of a number that T cannot hold.
-func addNumbers[T int32 | uint32](l *linux, list ...numberMetric[T]) {
+func addNumbers[T int32 | uint32 | uint64](l *linux, list ...numberMetric[T]) {
 	type source struct {
 		n *numbers
 		g *pmda.Group

@@ -64,5 +64,19 @@ func wholeLine(text []byte) (line, rest []byte, ok bool) {
 	return bytes.Cut(text, []byte("\n"))
 }
 
+// eachLine calls what for the lines that are whole. It reports whether all are:
+// one without an end has been cut off.
+func eachLine(text []byte, what func(line []byte)) (whole bool) {
+	for len(text) > 0 {
+		line, rest, whole := wholeLine(text)
+		if !whole {
+			return false
+		}
+		what(line)
+		text = rest
+	}
+	return true
+}
+
 // isWhole is whether a text has lines, of which the last ends as it should.
 func isWhole(text []byte) bool { return len(text) > 0 && text[len(text)-1] == '\n' }

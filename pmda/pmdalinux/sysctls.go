@@ -1,26 +1,9 @@
 package pmdalinux
 
 import (
-	"context"
-	"fmt"
-
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 )
-
-// numberFile makes a group and the number of a file that has one.
-func (l *linux) numberFile(name string) (*pmda.Group, *uint64) {
-	now := new(uint64)
-	return l.source(name, func(text []byte) error {
-		line, _, whole := cutWhole(text)
-		v, rest, ok := cutUint(line)
-		if more, _ := cutField(rest); !whole || !ok || len(more) > 0 {
-			return fmt.Errorf("/%s: no number", name)
-		}
-		*now = v
-		return nil
-	}), now
-}
 
 // addKSM adds the metrics of kernel samepage merging.
 func (l *linux) addKSM() {
@@ -42,10 +25,9 @@ func (l *linux) addKSM() {
 		if m.file == "" {
 			m.file = m.name
 		}
-		g, v := l.numberFile("sys/kernel/mm/ksm/" + m.file)
-		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: "mem.ksm." + m.name, ID: pmda.Item(69, item), Group: g, Units: m.units, Text: m.text, Value: single(v),
-		})
+		addNumbers(l, numberMetric[uint64]{file: "sys/kernel/mm/ksm/" + m.file, Metric: pmda.Metric[uint64]{
+			Name: "mem.ksm." + m.name, ID: pmda.Item(69, item), Units: m.units, Text: m.text,
+		}})
 	}
 }
 
@@ -61,10 +43,8 @@ func (l *linux) addSysctls() {
 		{"pid_max", "pid_max", pdu.SemDiscrete, "The process ID at which numbers start again from low ones"},
 		{"nptys", "pty/nr", pdu.SemInstant, "Pseudo terminals in use"},
 	} {
-		g, v := l.numberFile("proc/sys/kernel/" + m.file)
-		pmda.Register(l.Agent, pmda.Metric[uint32]{
-			Name: "kernel.all." + m.name, ID: pmda.Item(72, item), Group: g, Sem: m.sem, Text: m.text,
-			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) { return fit(*v, true) },
-		})
+		addNumbers(l, numberMetric[uint32]{file: "proc/sys/kernel/" + m.file, Metric: pmda.Metric[uint32]{
+			Name: "kernel.all." + m.name, ID: pmda.Item(72, item), Sem: m.sem, Text: m.text,
+		}})
 	}
 }
