@@ -50,6 +50,7 @@ func (l *linux) addInterfaces() {
 	l.addInterfaceAddresses()
 	l.addProtocols()
 	l.addSockets()
+	l.addSoftnet()
 	l.addVFS()
 	l.addIPC()
 }
