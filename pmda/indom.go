@@ -39,7 +39,8 @@ type InDom struct {
 	Refresh func(ctx context.Context, r *Request) error
 	// Group, if not nil, is refreshed at the same occasions, after Refresh. Where
 	// a group's refresh finds both the instances and their values, it calls
-	// Update, and the domain and its metrics name the group.
+	// Update, and the domain and its metrics name the group. Where it fails with
+	// pdu.ErrAppVersion there are no instances.
 	Group *Group
 	// File, if not empty, is where Update keeps the IDs of the names that it has seen,
 	// so that they are the same when the agent runs again: a file of the C library's
@@ -163,7 +164,9 @@ func (d *InDom) fresh(ctx context.Context, r *Request) (*instances, error) {
 			return nil, err
 		}
 		defer g.unlock()
-		if err := g.run(ctx, r); err != nil {
+		if err := g.run(ctx, r); errors.Is(err, pdu.ErrAppVersion) {
+			return noInstances, nil // what there is none of has no instances
+		} else if err != nil {
 			return nil, err
 		}
 	}

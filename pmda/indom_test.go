@@ -231,3 +231,34 @@ func TestUpdateAllocs(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestInDomOfNothing: where a group finds that there is nothing of its kind, its
+// domain has no instances; another error is that of the request.
+func TestInDomOfNothing(t *testing.T) {
+	a := &pmda.Agent{Name: "a", Domain: 400}
+	var fails error
+	d := &pmda.InDom{Name: "thing"}
+	d.Group = a.Group(func(context.Context, *pmda.Request) error {
+		if fails != nil {
+			return fails
+		}
+		return d.Update("one", "two")
+	})
+	if err := a.Attach(d); err != nil {
+		t.Fatal(err)
+	}
+	ask := func() ([]pdu.Instance, error) {
+		return a.Instances(t.Context(), &pmda.Request{}, d.ID(), pdu.NoInst, "")
+	}
+	if got, err := ask(); err != nil || len(got) != 2 {
+		t.Errorf("%v, %v, want two", got, err)
+	}
+	fails = fmt.Errorf("no such file: %w", pdu.ErrAppVersion)
+	if got, err := ask(); err != nil || len(got) != 0 {
+		t.Errorf("of nothing: %v, %v", got, err)
+	}
+	fails = pdu.ErrAgain
+	if got, err := ask(); !errors.Is(err, pdu.ErrAgain) || got != nil {
+		t.Errorf("of an error: %v, %v", got, err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -82,6 +83,19 @@ func (l *linux) source(name string, parse func(text []byte) error) *pmda.Group {
 		text, err := f.read()
 		if err != nil {
 			return absent(err)
+		}
+		return parse(text)
+	})
+}
+
+// optional is source for a file that tells of things there may be none of: where
+// it is not there, there are none.
+func (l *linux) optional(name string, parse func(text []byte) error) *pmda.Group {
+	f := file{path: l.path(name)}
+	return l.Group(func(context.Context, *pmda.Request) error {
+		text, err := f.read()
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 		return parse(text)
 	})

@@ -48,7 +48,7 @@ func (l *linux) addPressure() {
 		if s == nil {
 			s = new(state)
 			states[m.of] = s
-			s.g = l.source("proc/pressure/"+m.of, func(text []byte) error {
+			s.g = l.optional("proc/pressure/"+m.of, func(text []byte) error {
 				s.some.find(text, "some")
 				s.full.find(text, "full")
 				return nil

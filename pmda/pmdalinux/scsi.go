@@ -30,7 +30,7 @@ func (l *linux) addSCSI() {
 	s.rows.indom = &pmda.InDom{Serial: 11, Name: "SCSI device",
 		Text:   "SCSI devices that are block devices, as host, channel, ID and unit, with what they are",
 		Labels: pmda.LabelJSON(map[string]any{"device_type": "block", "indom_name": "per disk"}),
-		Group:  l.source("proc/scsi/scsi", s.parse)}
+		Group:  l.optional("proc/scsi/scsi", s.parse)}
 	l.Attach(s.rows.indom)
 	pmda.Register(l.Agent, pmda.Metric[string]{
 		Name: "hinv.map.scsi", ID: pmda.Item(15, 0), InDom: s.rows.indom, Sem: pdu.SemDiscrete,

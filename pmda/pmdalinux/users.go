@@ -32,8 +32,8 @@ type users struct{ logins, roots, records uint32 }
 // addUsers adds the metrics of users.
 func (l *linux) addUsers() {
 	now := new(users)
-	g := l.source("var/run/utmp", now.parse)
-	const help = "It is in /var/run/utmp, which some systems do not write any more."
+	g := l.optional("var/run/utmp", now.parse)
+	const help = "It is in /var/run/utmp, which some systems do not write any more: then there is nobody."
 	for item, m := range []struct {
 		name, text string
 		of         *uint32
