@@ -6,19 +6,23 @@
 //	install -b pmdalinux /var/lib/pcp/pmdas/linux/    # then restart pmcd
 //
 // The environment variable LINUX_STATSPATH names a directory to look into instead
-// of "/", for /proc and /sys of another machine.
+// of "/", for /proc and /sys of another machine. The IDs of disks, interfaces and
+// the like are kept where PCP's agent keeps them, so that they stay the same when
+// one of the two takes the place of the other.
 package main
 
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 
+	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/pmdalinux"
 )
 
 func main() {
-	a, err := pmdalinux.New(pmdalinux.Options{Root: os.Getenv("LINUX_STATSPATH")})
+	a, err := linux()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "pmdalinux:", err)
 		os.Exit(1)
@@ -28,4 +32,15 @@ func main() {
 		Set: func(string) error { return nil },
 	}}}
 	d.Main()
+}
+
+func linux() (*pmda.Agent, error) {
+	conf, err := pcpconf.Load("")
+	if err != nil {
+		return nil, err
+	}
+	return pmdalinux.New(pmdalinux.Options{
+		Root:     os.Getenv("LINUX_STATSPATH"),
+		StateDir: filepath.Join(conf.Get("PCP_VAR_DIR"), "config", "pmda"),
+	})
 }
