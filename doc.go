@@ -8,6 +8,11 @@
 //	pmda            agents: tables, callbacks, Main
 //	pmda/pmdatest   a conformance test for agents
 //	pmda/collector  the collector, to embed or to run (examples/pmcd)
+//	pmda/pmdalinux  an agent: what a Linux kernel tells
+//	pmda/pmdago     an agent: what Go's run time tells of the program
+//
+// The programs under examples are PCP's tools, made of these packages; examples/embed
+// is a web server with a collector inside.
 //
 // # To look at metrics
 //
@@ -53,6 +58,7 @@
 //
 //	srv := &collector.Server{Logger: slog.Default()}
 //	srv.Add(a)
+//	srv.Add(pmdago.New(pmdago.Options{}))
 //	err := srv.Serve(ctx, ln) // until ctx ends; then everything has gone
 //
 // # To speak the protocol

@@ -199,3 +199,38 @@ func within(t *testing.T, what string, is func() error) {
 	}
 	t.Errorf("%s: %v", what, err)
 }
+
+// TestLook runs the lines of the README that look at the collector with the tools
+// that are here. Of what they print, the lines without values are as it shows.
+func TestLook(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("it shows what a Linux kernel tells")
+	}
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := fmt.Sprint(pcptest.FreePort(t))
+	pcptest.Start(t, pcptest.Daemon{Path: pcptest.Build(t, "./examples/pmcd"), Args: []string{"-p", port, "-s", filepath.Join(pcptest.ShortDir(t), "s")},
+		Dir: t.TempDir(), Addr: "localhost:" + port, Greets: true})
+	lines := regexp.MustCompile(`(?m)^\$ go run \./(examples/\w+) (-h localhost .*)\n((?:[^$`+"`"+`].*\n|\n)*)`).FindAllStringSubmatch(string(text), -1)
+	if len(lines) < 5 {
+		t.Fatalf("found %d lines", len(lines))
+	}
+	for _, l := range lines {
+		args, _, _ := strings.Cut(l[2], " #")
+		args = strings.Replace(args, "localhost", "localhost:"+port, 1)
+		out, errs, status := pcptest.Run(t, nil, "", append([]string{pcptest.Build(t, "./"+l[1])}, strings.Fields(args)...)...)
+		if status != 0 || errs != "" || out == "" {
+			t.Errorf("%s %s: exit status %d\n%s%s", l[1], args, status, out, errs)
+		}
+		for shown := range strings.Lines(l[3]) {
+			if shown == "\n" || strings.HasPrefix(shown, "host:") || regexp.MustCompile(`\d *$|value|\d\.`).MatchString(shown) {
+				continue
+			}
+			if !strings.Contains(out, shown) {
+				t.Errorf("%s %s prints no line %q:\n%s", l[1], args, shown, out)
+			}
+		}
+	}
+}

@@ -48,8 +48,8 @@ func TestFragments(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	for i, f := range fragments[1:] {
 		src := "package fragments\n\nimport (\n\"context\"\n\"io\"\n\"log/slog\"\n\"net\"\n\"sync/atomic\"\n\"fmt\"\n\"time\"\n" +
-			"\"github.com/pcp-go/pcp/pdu\"\n\"github.com/pcp-go/pcp/pmapi\"\n\"github.com/pcp-go/pcp/pmda\"\n\"github.com/pcp-go/pcp/pmda/collector\"\n)\n" +
-			"var (\n_ context.Context\n_ *slog.Logger\n_ atomic.Uint64\n_ pmda.Handler\n_ *collector.Server\n_ pdu.PMID\n_ *pmapi.Context\n_ fmt.Stringer\n_ time.Time\n_ net.Conn\n)\n" +
+			"\"github.com/pcp-go/pcp/pdu\"\n\"github.com/pcp-go/pcp/pmapi\"\n\"github.com/pcp-go/pcp/pmda\"\n\"github.com/pcp-go/pcp/pmda/collector\"\n\"github.com/pcp-go/pcp/pmda/pmdago\"\n)\n" +
+			"var (\n_ context.Context\n_ *slog.Logger\n_ atomic.Uint64\n_ pmda.Handler\n_ *collector.Server\n_ pmdago.Options\n_ pdu.PMID\n_ *pmapi.Context\n_ fmt.Stringer\n_ time.Time\n_ net.Conn\n)\n" +
 			"func fragment" + string(rune('0'+i)) + "(ctx context.Context, stream io.ReadWriter, ln net.Listener, id pdu.PMID, hits *atomic.Uint64) {\n"
 		if !strings.Contains(f, "a := &pmda.Agent") {
 			src += "a := &pmda.Agent{}\n_ = a\n"
