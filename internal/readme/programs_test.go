@@ -225,7 +225,7 @@ func TestLook(t *testing.T) {
 			t.Errorf("%s %s: exit status %d\n%s%s", l[1], args, status, out, errs)
 		}
 		for shown := range strings.Lines(l[3]) {
-			if shown == "\n" || strings.HasPrefix(shown, "host:") || regexp.MustCompile(`\d *$|value|\d\.`).MatchString(shown) {
+			if shown == "\n" || strings.HasPrefix(shown, "host:") || regexp.MustCompile(`\d *\n|value|\d\.`).MatchString(shown) {
 				continue
 			}
 			if !strings.Contains(out, shown) {
