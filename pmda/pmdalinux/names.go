@@ -64,9 +64,12 @@ func (l *linux) addNames() {
 		name("kernel.uname."+m.name, pmda.Item(12, m.item), l.source("proc/sys/kernel/"+m.file, n.parse), n, m.text)
 	}
 	machine := new(kernelName)
-	g := l.machine(machine)
+	read := l.machine(machine)
+	g := l.Group(func(context.Context, *pmda.Request) error { return read() })
 	name("kernel.uname.machine", pmda.Item(12, 3), g, machine, "Architecture that the kernel was built for, such as x86_64")
 	name("hinv.machine", pmda.Item(18, 7), g, machine, "Architecture of the machine, the same as kernel.uname.machine")
+
+	l.addWholeName()
 
 	d := distribution{l: l}
 	pmda.Register(l.Agent, pmda.Metric[string]{
@@ -76,19 +79,64 @@ func (l *linux) addNames() {
 	})
 }
 
-// machine finds the architecture. Kernels have a file of it only since 6.1, but all
+// machine reads the architecture. Kernels have a file of it only since 6.1, but all
 // tell it of the machine that they run on.
-func (l *linux) machine(n *kernelName) *pmda.Group {
+func (l *linux) machine(n *kernelName) (read func() error) {
 	if l.root != "/" {
-		return l.source("proc/sys/kernel/arch", n.parse)
+		return n.reader(l.path("proc/sys/kernel/arch"))
 	}
 	machine := newMachine()
-	return l.Group(func(context.Context, *pmda.Request) error {
+	return func() error {
 		name, err := machine()
 		if err != nil {
 			return err
 		}
 		return n.set(name)
+	}
+}
+
+// reader reads the name from a file.
+func (n *kernelName) reader(path string) (read func() error) {
+	f := file{path: path}
+	return func() error {
+		text, err := f.read()
+		if err != nil {
+			return absent(err)
+		}
+		return n.parse(text)
+	}
+}
+
+// addWholeName adds what uname -a shows.
+func (l *linux) addWholeName() {
+	var names [5]kernelName
+	var readers [len(names)]func() error
+	for i, f := range []string{"ostype", "hostname", "osrelease", "version"} {
+		readers[i] = names[i].reader(l.path("proc/sys/kernel/" + f))
+	}
+	readers[4] = l.machine(&names[4])
+	var whole string
+	var b []byte
+	pmda.Register(l.Agent, pmda.Metric[string]{
+		Name: "pmda.uname", ID: pmda.Item(12, 5), Sem: pdu.SemDiscrete,
+		Text: "Names of the system, this host, the kernel and the architecture, as uname -a shows them",
+		Group: l.Group(func(context.Context, *pmda.Request) error {
+			b = b[:0]
+			for i, read := range readers {
+				if err := read(); err != nil {
+					return err
+				}
+				if i > 0 {
+					b = append(b, ' ')
+				}
+				b = append(b, names[i]...)
+			}
+			if whole != string(b) {
+				whole = string(b)
+			}
+			return nil
+		}),
+		Value: single(&whole),
 	})
 }
 

@@ -22,6 +22,7 @@ var liveProcessors = map[string]string{
 	"kernel.uname.release":  "the C agent asks uname(2)",
 	"kernel.uname.sysname":  "the C agent asks uname(2)",
 	"kernel.uname.version":  "the C agent asks uname(2)",
+	"pmda.uname":            "the C agent asks uname(2)",
 }
 
 // TestUptime compares what is to be seen of good and damaged files.
@@ -56,7 +57,7 @@ func TestNames(t *testing.T) {
 		tree          files
 		want          string
 	}{
-		{"good", "kernel.uname.release kernel.uname.version kernel.uname.sysname kernel.uname.nodename kernel.uname.machine hinv.machine", files{
+		{"good", "kernel.uname.release kernel.uname.version kernel.uname.sysname kernel.uname.nodename kernel.uname.machine hinv.machine pmda.uname", files{
 			"proc/sys/kernel/osrelease": "6.1.0\n", "proc/sys/kernel/version": "#1 SMP\n", "proc/sys/kernel/ostype": "Linux\n",
 			"proc/sys/kernel/hostname": "web1\n", "proc/sys/kernel/arch": "riscv64\n",
 		}, `hinv.machine riscv64
@@ -64,9 +65,14 @@ kernel.uname.machine riscv64
 kernel.uname.nodename web1
 kernel.uname.release 6.1.0
 kernel.uname.sysname Linux
-kernel.uname.version #1 SMP`},
-		{"none", "kernel.uname.release hinv.machine kernel.uname.distro", files{},
-			"hinv.machine" + none + "\nkernel.uname.distro" + none + "\nkernel.uname.release" + none},
+kernel.uname.version #1 SMP
+pmda.uname Linux web1 6.1.0 #1 SMP riscv64`},
+		{"none", "kernel.uname.release hinv.machine kernel.uname.distro pmda.uname", files{},
+			"hinv.machine" + none + "\nkernel.uname.distro" + none + "\nkernel.uname.release" + none + "\npmda.uname" + none},
+		{"no architecture", "pmda.uname", files{
+			"proc/sys/kernel/osrelease": "6.1.0\n", "proc/sys/kernel/version": "#1 SMP\n", "proc/sys/kernel/ostype": "Linux\n",
+			"proc/sys/kernel/hostname": "web1\n",
+		}, "pmda.uname" + none},
 		{"damaged", "kernel.uname.release kernel.uname.version kernel.uname.sysname kernel.uname.nodename", files{
 			"proc/sys/kernel/osrelease": "6.1.0", "proc/sys/kernel/version": "#1\nSMP\n", "proc/sys/kernel/ostype": "Lin\x00ux\n",
 			"proc/sys/kernel/hostname": strings.Repeat("x", 1000) + "\n",
@@ -88,7 +94,7 @@ kernel.uname.version #1 SMP`},
 var processorMetrics = []string{
 	"kernel.all.cpu", "kernel.percpu.cpu", "kernel.pernode", "kernel.all.intr", "kernel.all.pswitch", "kernel.all.sysfork",
 	"kernel.all.running", "kernel.all.blocked", "kernel.all.boottime", "kernel.all.hz", "kernel.all.idletime", "kernel.all.uptime",
-	"kernel.uname", "hinv.ncpu", "hinv.machine", "hinv.nnode", "hinv.node", "hinv.map.cpu_num", "hinv.map.cpu_node", "hinv.cpu",
+	"kernel.uname", "pmda.uname", "hinv.ncpu", "hinv.machine", "hinv.nnode", "hinv.node", "hinv.map.cpu_num", "hinv.map.cpu_node", "hinv.cpu",
 }
 
 // refetch makes a function that fetches the metrics with names that begin so, and
@@ -151,8 +157,8 @@ func TestProcessorsAllocate(t *testing.T) {
 	for _, all := range []bool{true, false} {
 		t.Run(fmt.Sprint("all files ", all), func(t *testing.T) {
 			fetch, n := refetch(t, manyProcessors(20, all).root(t), processorMetrics...)
-			if n != 78 {
-				t.Errorf("there are %d metrics, want 78", n)
+			if n != 79 {
+				t.Errorf("there are %d metrics, want 79", n)
 			}
 			if n := testing.AllocsPerRun(100, fetch); n != 0 && !raceEnabled {
 				t.Errorf("a fetch allocates %v times", n)
