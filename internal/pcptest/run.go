@@ -4,15 +4,23 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
 
 // runTimeout bounds a command of Run. The slowest one walks every metric of the linux agent.
 const runTimeout = 60 * time.Second
+
+// Output is what a command leaves behind.
+type Output struct {
+	Stdout, Stderr string
+	Status         int // exit status
+}
 
 // Run runs a command to its end and returns what it wrote and its exit status. argv[0] is looked up as Need
 // does. env is added to Env. The test fails when the command cannot be started, is killed, or takes over a minute.
@@ -24,11 +32,37 @@ func Run(t testing.TB, env []string, stdin string, argv ...string) (stdout, stde
 // RunIn is Run in the directory dir.
 func RunIn(t testing.TB, dir string, env []string, stdin string, argv ...string) (stdout, stderr string, status int) {
 	t.Helper()
+	o, err := run(t, dir, env, stdin, argv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.Stdout, o.Stderr, o.Status
+}
+
+// RunAll is Run for several commands at the same time, without standard input. The outputs are in their order.
+func RunAll(t testing.TB, env []string, argvs ...[]string) []Output {
+	t.Helper()
+	outputs, errs := make([]Output, len(argvs)), make([]error, len(argvs))
+	var wg sync.WaitGroup
+	for i, argv := range argvs {
+		wg.Go(func() { outputs[i], errs[i] = run(t, "", env, "", argv) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	return outputs
+}
+
+// run does not end the test, so that any goroutine may call it.
+func run(t testing.TB, dir string, env []string, stdin string, argv []string) (o Output, err error) {
 	ctx, cancel := context.WithTimeout(t.Context(), runTimeout)
 	defer cancel()
 	path := argv[0]
 	if !strings.ContainsRune(path, '/') {
-		path = Tool(t, path)
+		if path, err = find(path); err != nil {
+			return o, errors.New(missing(argv[:1]))
+		}
 	}
 	cmd := exec.CommandContext(ctx, path, argv[1:]...)
 	cmd.Dir = dir
@@ -37,17 +71,19 @@ func RunIn(t testing.TB, dir string, env []string, stdin string, argv ...string)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	cmd.WaitDelay = 5 * time.Second // a grandchild may hold the pipes
-	err := cmd.Run()
+	err = cmd.Run()
+	o = Output{Stdout: out.String(), Stderr: errs.String()}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() >= 0 {
-		return out.String(), errs.String(), exit.ExitCode()
+		o.Status = exit.ExitCode()
+		return o, nil
 	}
 	if err != nil {
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		t.Fatalf("%s: %v\nstdout: %s\nstderr: %s", strings.Join(argv, " "), err, tail(out.String()), tail(errs.String()))
+		err = fmt.Errorf("%s: %w\nstdout: %s\nstderr: %s", strings.Join(argv, " "), err, tail(o.Stdout), tail(o.Stderr))
 	}
-	return out.String(), errs.String(), 0
+	return o, err
 }
 
 // Env returns the environment that the kit gives to commands: this process's without PCP's own variables, and
