@@ -10,7 +10,8 @@
 //	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
 //	out, errs, status := pcptest.Run(t, nil, "", "pminfo", "-h", pmcd.Host(), "-f", "sample.bin")
 //
-// Commands see no derived metrics, the C locale and UTC, so that their output is the same everywhere.
+// Commands see no derived metrics, the C locale and UTC, so that their output is the same everywhere. [RunAll] runs
+// several at the same time.
 //
 // [Oracle] asks the C library itself, many questions at once.
 //

@@ -75,3 +75,17 @@ func TestRunScript(t *testing.T) {
 		})
 	}
 }
+
+func TestRunAll(t *testing.T) {
+	// Each waits for what the other writes: they have to run at the same time.
+	dir := t.TempDir()
+	wait := func(mine, other, say, status string) []string {
+		return []string{"sh", "-c", `cd "$0"; : >` + mine + `; for i in $(seq 500); do [ -e ` + other + ` ] && echo ` + say +
+			` && echo $WHO >&2 && exit ` + status + `; sleep 0.02; done; exit 99`, dir}
+	}
+	got := RunAll(t, []string{"WHO=both"}, wait("a", "b", "first", "0"), wait("b", "a", "second", "3"))
+	want := []Output{{Stdout: "first\n", Stderr: "both\n"}, {Stdout: "second\n", Stderr: "both\n", Status: 3}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
