@@ -20,7 +20,8 @@ func (t *trouble) news(text string) bool {
 	if last := t.last.Load(); last != nil && *last == text {
 		return false
 	}
-	last := t.last.Swap(&text)
+	now := text // what is no news is not allocated
+	last := t.last.Swap(&now)
 	return last == nil || *last != text
 }
 
