@@ -1,7 +1,6 @@
 package pmdalinux
 
 import (
-	"bytes"
 	"context"
 	"math"
 	"math/bits"
@@ -14,42 +13,22 @@ import (
 // long a processor has had each frequency, others only what it has now, and within
 // which limits.
 type frequencies struct {
-	reading       uint64 // counts fetches
-	states        *sysFiles
-	now, min, max *sysFiles // in kHz
-	ofCPU         map[pdu.InstID]*cpuStates
+	cpus          *rows[processor]
+	states        *attributes[cpuStates]
+	now, min, max *attributes[uint64] // in kHz
 }
 
 // cpuStates are the frequencies that a processor has had.
 type cpuStates struct {
-	reading  uint64 // that found this
-	file, ok bool   // there is such a file, and it is understood
 	count    uint64 // MHz times time
 	time     uint64
 	min, max uint64 // MHz
 }
 
-// of reads, once per fetch, the frequencies that a processor has had.
-func (f *frequencies) of(i pdu.Instance) *cpuStates {
-	s := f.ofCPU[i.ID]
-	if s == nil {
-		s = new(cpuStates)
-		f.ofCPU[i.ID] = s
-	}
-	if s.reading != f.reading {
-		*s = cpuStates{reading: f.reading}
-		var text []byte
-		if text, s.file = f.states.file(i).read(f.states.buf); s.file {
-			s.ok = s.parse(text)
-		}
-	}
-	return s
-}
-
-// parse reads lines of a frequency in kHz and how long the processor has had it.
-func (s *cpuStates) parse(text []byte) bool {
-	s.min = math.MaxUint64
-	for line, rest, ok := bytes.Cut(text, newline); ok; line, rest, ok = bytes.Cut(rest, newline) {
+// parseStates reads lines of a frequency in kHz and how long the processor has had it.
+func parseStates(text []byte, s *cpuStates) bool {
+	*s = cpuStates{min: math.MaxUint64}
+	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
 		kHz, more, ok1 := cutUint(line)
 		ticks, _, ok2 := cutUint(more)
 		high, low := bits.Mul64(kHz/1000, ticks)
@@ -64,45 +43,45 @@ func (s *cpuStates) parse(text []byte) bool {
 	return s.min <= s.max
 }
 
-// known is what a metric of one file is if that file is there, else the number in
-// another file, in MHz.
-func (f *frequencies) known(i pdu.Instance, of func(*cpuStates) uint64, or *sysFiles) (uint64, bool) {
-	if s := f.of(i); s.file {
-		return of(s), s.ok
-	}
-	if or == nil {
-		return 0, false
-	}
-	kHz, ok := or.uint(i)
-	return kHz / 1000, ok
+// frequencyValues makes the Values of a metric of one file if that file is there, else of
+// the number in another file, in MHz.
+func frequencyValues[T uint32 | uint64](f *frequencies, of func(*cpuStates) uint64, or *attributes[uint64]) func(context.Context, *pmda.Request, *pmda.Set[T]) error {
+	return byName(f.cpus, func(cpu string) (T, bool) {
+		var v uint64
+		var ok bool
+		if s := f.states.get(cpu); !s.absent {
+			v, ok = of(&s.v), s.ok
+		} else if or != nil {
+			now := or.get(cpu)
+			v, ok = now.v/1000, now.ok
+		}
+		return T(v), ok && uint64(T(v)) == v
+	})
 }
 
 // addFrequencies adds how processors change their frequencies.
-func (l *linux) addFrequencies() {
-	f := &frequencies{
-		states: l.sysFiles(cpuDir, "cpufreq/stats/time_in_state"),
-		now:    l.sysFiles(cpuDir, "cpufreq/scaling_cur_freq"),
-		min:    l.sysFiles(cpuDir, "cpufreq/cpuinfo_min_freq"),
-		max:    l.sysFiles(cpuDir, "cpufreq/cpuinfo_max_freq"),
-		ofCPU:  map[pdu.InstID]*cpuStates{},
+func (l *linux) addFrequencies(s *stat) {
+	kHz := func(name string) *attributes[uint64] {
+		return attributesOf(l, &s.cpus, parseNumber, cpuDir, "cpufreq/"+name)
 	}
-	g := l.Group(func(context.Context, *pmda.Request) error {
-		f.reading++
-		return nil
-	})
-	l.addFrequencyCounts(f, g)
-	l.addFrequencyLimits(f, g)
+	f := &frequencies{
+		cpus:   &s.cpus,
+		states: attributesOf(l, &s.cpus, parseStates, cpuDir, "cpufreq/stats/time_in_state"),
+		now:    kHz("scaling_cur_freq"), min: kHz("cpuinfo_min_freq"), max: kHz("cpuinfo_max_freq"),
+	}
+	l.addFrequencyCounts(f)
+	l.addFrequencyLimits(f)
 }
 
 // addFrequencyCounts adds the two counters, whose rates give an average.
-func (l *linux) addFrequencyCounts(f *frequencies, g *pmda.Group) {
+func (l *linux) addFrequencyCounts(f *frequencies) {
 	for _, m := range []struct {
 		name       string
 		item       int
 		units      pdu.Units
 		text, help string
 		of         func(*cpuStates) uint64
-		or         *sysFiles
+		or         *attributes[uint64]
 	}{
 		{"count", 6, pdu.UnitCount, "Frequencies of the processor in MHz, each times how long it had it",
 			"Its rate, divided by that of hinv.cpu.frequency_scaling.time, is the average frequency.\n" +
@@ -113,41 +92,29 @@ func (l *linux) addFrequencyCounts(f *frequencies, g *pmda.Group) {
 				"hinv.cpu.frequency_scaling.count.", func(s *cpuStates) uint64 { return s.time }, nil},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: "hinv.cpu.frequency_scaling." + m.name, ID: pmda.Item(55, m.item), InDom: l.cpus, Group: g,
+			Name: "hinv.cpu.frequency_scaling." + m.name, ID: pmda.Item(55, m.item), InDom: l.cpus,
 			Sem: pdu.SemCounter, Units: m.units, Text: m.text, Help: m.help,
-			Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (uint64, error) {
-				v, ok := f.known(i, m.of, m.or)
-				if !ok {
-					return 0, pmda.NoValue
-				}
-				return v, nil
-			},
+			Values: frequencyValues[uint64](f, m.of, m.or),
 		})
 	}
 }
 
 // addFrequencyLimits adds between which frequencies a processor chooses.
-func (l *linux) addFrequencyLimits(f *frequencies, g *pmda.Group) {
+func (l *linux) addFrequencyLimits(f *frequencies) {
 	for _, m := range []struct {
 		name string
 		item int
 		text string
 		of   func(*cpuStates) uint64
-		or   *sysFiles
+		or   *attributes[uint64]
 	}{
 		{"max", 8, "Highest frequency of the processor in MHz", func(s *cpuStates) uint64 { return s.max }, f.max},
 		{"min", 9, "Lowest frequency of the processor in MHz", func(s *cpuStates) uint64 { return s.min }, f.min},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
-			Name: "hinv.cpu.frequency_scaling." + m.name, ID: pmda.Item(55, m.item), InDom: l.cpus, Group: g,
+			Name: "hinv.cpu.frequency_scaling." + m.name, ID: pmda.Item(55, m.item), InDom: l.cpus,
 			Units: pdu.PerUSec, Text: m.text,
-			Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (uint32, error) {
-				v, ok := f.known(i, m.of, m.or)
-				if !ok || v > math.MaxUint32 {
-					return 0, pmda.NoValue
-				}
-				return uint32(v), nil
-			},
+			Values: frequencyValues[uint32](f, m.of, m.or),
 		})
 	}
 }

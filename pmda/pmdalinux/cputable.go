@@ -82,8 +82,8 @@ func (t *cpuTable) parse(text []byte) error {
 	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
 		t.line(line)
 	}
-	t.stale = t.stale || t.kinds.changed || t.kinds.n < len(t.kinds.names)
-	t.newTexts = t.newTexts || t.kinds.changed || t.kinds.n < len(t.kinds.names)
+	t.stale = t.stale || t.kinds.differs()
+	t.newTexts = t.newTexts || t.kinds.differs()
 	if err := t.kinds.end(); err != nil {
 		return err
 	}

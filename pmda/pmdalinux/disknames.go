@@ -2,43 +2,16 @@ package pmdalinux
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 )
-
-// mappedNames are the names of the devices dm-0 and so on, in the order of
-// /proc/diskstats. They are looked at each time: the next device of a number may
-// be another.
-type mappedNames struct {
-	list []mappedName
-	n    int
-}
-
-type mappedName struct {
-	kernel string
-	file   attribute
-}
-
-func (m *mappedNames) begin() { m.n = 0 }
-
-// name is the name of the next device, false if there is none.
-func (m *mappedNames) name(l *linux, kernel []byte) ([]byte, bool) {
-	if m.n == len(m.list) {
-		m.list = append(m.list, mappedName{})
-	}
-	d := &m.list[m.n]
-	m.n++
-	if d.kernel != string(kernel) {
-		d.file.close()
-		*d = mappedName{kernel: string(kernel)}
-	}
-	name, _ := d.file.line(l, d.kernel, "dm/name")
-	return name, goodName(name)
-}
 
 // arrayLinks are the names of arrays: those of the links to them in a directory.
 // They are looked up when an array has come, and now and then.
@@ -47,9 +20,6 @@ type arrayLinks struct {
 	names map[string][]byte // by the name that the kernel gives
 	next  time.Time
 }
-
-// lookAgain is how long what is looked up now and then may be old.
-const lookAgain = 10 * time.Second
 
 func (a *arrayLinks) begin() {
 	if time.Now().After(a.next) {
@@ -114,83 +84,93 @@ func (d *disks) addNames() {
 		})
 	}
 	r := &d.class[wholeDisk]
+	ids := attributesOf(d.l, r, parseWWID, blockDir, wwidNames...)
 	pmda.Register(d.l.Agent, pmda.Metric[string]{
 		Name: "hinv.map.scsi_id", ID: pmda.Item(0, 103), InDom: r.indom, Sem: pdu.SemDiscrete,
 		Text: "The world-wide identifier of each disk, unknown where there is none",
 		Help: "It is the one that udev and the device mapper's multipath take: a digit for the kind of the identifier,\nand the identifier.",
-		Values: column(r, func(k *disk) (string, bool) {
-			id, ok := k.wwid.id(d.l, k.kernel)
-			if id == "" {
-				id = unknown
-			}
-			return id, ok
+		Values: byName(r, func(disk string) (string, bool) {
+			id, ok := wwidOf(ids, disk)
+			return cmp.Or(id, unknown), ok
 		}),
 	})
+	schedulers := attributesOf(d.l, r, parseScheduler, blockDir, schedulerName)
+	pmda.Register(d.l.Agent, pmda.Metric[string]{
+		Name: "disk.dev.scheduler", ID: pmda.Item(0, 59), InDom: r.indom, Sem: pdu.SemDiscrete,
+		Text:   "What decides on the order of each disk's requests, unknown where nothing does",
+		Values: byName(r, func(disk string) (string, bool) { return schedulerOf(schedulers, disk) }),
+	})
 }
+
+// blockDir has a directory for each block device.
+const blockDir = "sys/block"
 
 // unknown is the value of what a device does not have.
 const unknown = "unknown"
 
-// addScheduler adds the schedulers of disks.
-func (d *disks) addScheduler() {
-	r := &d.class[wholeDisk]
-	pmda.Register(d.l.Agent, pmda.Metric[string]{
-		Name: "disk.dev.scheduler", ID: pmda.Item(0, 59), InDom: r.indom, Sem: pdu.SemDiscrete,
-		Text:   "What decides on the order of each disk's requests, unknown where nothing does",
-		Values: column(r, func(k *disk) (string, bool) { return k.scheduler.name(d.l, k.kernel) }),
-	})
-}
+const schedulerName = "queue/scheduler"
 
-// A scheduler is what queue/scheduler says last.
-type scheduler struct {
-	file attribute
-	last string
-}
-
-// name is the one in brackets, as in "none [mq-deadline] kyber".
-func (s *scheduler) name(l *linux, kernel string) (name string, ok bool) {
-	line, exists := s.file.line(l, kernel, "queue/scheduler")
-	if !exists {
-		return unknown, true
-	}
-	if line == nil {
-		return "", false
-	}
+// parseScheduler finds the one in brackets, as in "none [mq-deadline] kyber".
+func parseScheduler(text []byte, name *string) bool {
+	line, ok := onlyLine(text)
 	_, rest, _ := bytes.Cut(line, []byte("["))
 	field, _, closed := bytes.Cut(rest, []byte("]"))
 	if !closed || !goodName(field) {
-		return unknown, true
+		*name = unknown
+	} else if *name != string(field) {
+		*name = string(field)
 	}
-	if s.last != string(field) {
-		s.last = string(field)
-	}
-	return s.last, true
+	return ok
 }
 
-// A wwid is a world-wide identifier.
+// schedulerOf is the scheduler of a disk.
+func schedulerOf(files *attributes[string], disk string) (name string, ok bool) {
+	f := files.get(disk)
+	if f.absent {
+		return unknown, true
+	}
+	return f.v, f.ok
+}
+
+// A wwid is a world-wide identifier: empty if a disk says that it has none.
 type wwid struct {
-	file attribute
-	text string // of the file, last
+	text string // of the file
 	name string // what that means
 }
 
-// id is the identifier, empty if the disk has none, not ok if it cannot be read.
-func (w *wwid) id(l *linux, kernel string) (name string, ok bool) {
-	line, exists := w.file.line(l, kernel, "device/wwid", "wwid")
-	if !exists {
+var wwidNames = []string{"device/wwid", "wwid"}
+
+// wwidOf is the identifier of a disk, empty if it has none, not ok if it cannot be
+// read.
+func wwidOf(files *attributes[wwid], disk string) (name string, ok bool) {
+	f := files.get(disk)
+	switch {
+	case f.absent, f.ok && f.v.name == unknown:
 		return "", true
+	case !f.ok:
+		return "", false
 	}
-	if !goodName(line) {
-		return "", line != nil && len(line) == 0 // an empty one says that there is none
+	return f.v.name, true
+}
+
+// parseWWID makes an identifier such as 35000c500 of one such as naa.5000c500.
+func parseWWID(text []byte, w *wwid) bool {
+	if len(text) == 0 || len(text) == 1 && text[0] == '\n' {
+		*w = wwid{}
+		return true
 	}
-	if w.text != string(line) {
-		w.text = string(line)
-		w.name = w.text
-		for digit, kind := range []string{1: "t10.", 2: "eui.", 3: "naa."} {
-			if rest, is := bytes.CutPrefix(line, []byte(kind)); kind != "" && is {
-				w.name = string(rune('0'+digit)) + string(rest)
-			}
+	before := w.text
+	if !parseName(text, &w.text) {
+		return false
+	}
+	if w.text == before {
+		return true
+	}
+	w.name = w.text
+	for digit, kind := range []string{1: "t10.", 2: "eui.", 3: "naa."} {
+		if rest, is := strings.CutPrefix(w.text, kind); kind != "" && is {
+			w.name = strconv.Itoa(digit) + rest
 		}
 	}
-	return w.name, true
+	return true
 }

@@ -13,15 +13,18 @@ type disks struct {
 	l        *linux
 	group    *pmda.Group
 	class    [zram + 1]rows[disk]
-	maps     mappedNames
+	mapped   rows[struct{}] // by the kernel's names, dm-0 and so on
+	dmNames  *attributes[string]
 	links    arrayLinks
-	reading  uint64 // of /proc/diskstats, counted
-	complete bool   // it understood all lines
+	name     []byte
+	complete bool // it understood all lines
 }
 
 // addDisks adds the metrics of /proc/diskstats, and what belongs to its devices.
 func (l *linux) addDisks() {
 	d := &disks{l: l, links: arrayLinks{dir: l.path("dev/md")}}
+	d.mapped.indom = new(pmda.InDom)
+	d.dmNames = attributesOf(l, &d.mapped, parseName, blockDir, "dm/name")
 	d.group = l.source("proc/diskstats", d.parse)
 	for _, c := range diskClasses {
 		r := &d.class[c.class]
@@ -42,7 +45,6 @@ func (l *linux) addDisks() {
 	}
 	d.addAll()
 	d.addNames()
-	d.addScheduler()
 	d.addZram()
 	l.addPaths(d.addSizes())
 	l.addSCSI()
@@ -56,11 +58,10 @@ func (d *disks) parse(text []byte) error {
 	for c := wholeDisk; c <= zram; c++ {
 		d.class[c].begin()
 	}
-	d.reading++
-	d.maps.begin()
+	d.mapped.begin()
 	d.links.begin()
 	d.complete = eachDisk(text, d.line)
-	var err error
+	err := d.mapped.end()
 	for c := wholeDisk; c <= zram; c++ {
 		err = cmp.Or(err, d.class[c].end())
 	}
@@ -75,10 +76,13 @@ func (d *disks) line(kernel, fields []byte) {
 	case noDisk:
 		return
 	case mapped:
-		var ok bool
-		if name, ok = d.maps.name(d.l, kernel); !ok {
+		d.mapped.row(kernel)
+		n := d.dmNames.get(d.mapped.last())
+		if !n.ok {
 			return // not of use without
 		}
+		name = append(d.name[:0], n.v...)
+		d.name = name
 	case array:
 		name = d.links.name(kernel)
 	}

@@ -3,7 +3,6 @@ package pmdalinux
 import (
 	"bytes"
 	"math"
-	"strings"
 )
 
 // The fields of a line of /proc/diskstats behind the name. A sector has 512 bytes.
@@ -31,16 +30,11 @@ const (
 // narrow are the fields that the kernel writes with 32 bits.
 const narrow = 1<<diskReadTime | 1<<diskWriteTime | 1<<diskInFlight | 1<<diskBusyTime | 1<<diskQueueTime | 1<<diskDiscardTime | 1<<diskFlushTime
 
-// A disk is a block device of any class: what /proc/diskstats tells, and where to
-// find more.
+// A disk is a block device of any class, as /proc/diskstats tells of it.
 type disk struct {
 	kernel string // its name in /proc and /sys
 	field  [diskFields]uint64
 	have   uint32 // a bit for each field that is there
-
-	wwid      wwid
-	scheduler scheduler
-	zram      *zramFiles // of a zram device, once they are asked for
 }
 
 // has reports whether some fields are there.
@@ -154,6 +148,3 @@ func goodName(name []byte) bool {
 // maxName is how long the name of a device may be. The longest are those that the
 // device mapper takes, with 127 bytes.
 const maxName = 255
-
-// sysName is the name of a device in /sys.
-func sysName(kernel string) string { return strings.ReplaceAll(kernel, "/", "!") }

@@ -19,9 +19,11 @@
 //
 // # What it keeps
 //
-// Files are left open, some of them for each device: a disk's scheduler and
-// identifier, once they are asked for. Instances have the same IDs as long as the
-// agent runs, and beyond with [Options].StateDir.
+// Files are left open once they have been asked for: those below /proc, of which
+// there are some dozens, and up to 128 of those that each device has, such as a
+// disk's scheduler. The rest are opened each time. A file that is not there is looked
+// for again after ten seconds. Instances have the same IDs as long as the agent runs,
+// and beyond with [Options].StateDir.
 //
 // # What may take long
 //

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -17,9 +18,11 @@ const maxFile = 64 << 20
 // A file is read whole, again and again, into the same memory. It stays open:
 // reading from its begin makes the kernel write it anew.
 type file struct {
-	path string
-	f    *os.File
-	buf  []byte
+	path   string
+	f      *os.File
+	buf    []byte
+	absent error     // that there is no such file
+	next   time.Time // when to look for it again
 }
 
 // read returns what the file has now, valid until the next read.
@@ -49,8 +52,17 @@ func (f *file) read() ([]byte, error) {
 
 // open opens the file if it is not.
 func (f *file) open() (err error) {
-	if f.f == nil {
-		f.f, err = os.Open(f.path)
+	if f.f != nil {
+		return nil
+	}
+	now := time.Now()
+	if f.absent != nil && now.Before(f.next) {
+		return f.absent
+	}
+	f.f, err = os.Open(f.path)
+	f.absent = nil
+	if errors.Is(err, fs.ErrNotExist) {
+		f.absent, f.next = err, now.Add(lookAgain)
 	}
 	return err
 }

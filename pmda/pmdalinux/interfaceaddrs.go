@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"strconv"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -24,7 +23,8 @@ type addresses struct {
 // the kernel tell of addresses.
 type netAddrs struct {
 	dir   string // sys/class/net
-	inet6 file   // proc/net/if_inet6
+	hw    *attributes[string]
+	inet6 file // proc/net/if_inet6
 	inet4 func(found func(label string, a netip.Addr)) error
 	err   error // of inet4
 
@@ -37,7 +37,7 @@ type netAddrs struct {
 // addInterfaceAddresses adds the metrics of addresses. They have an instance
 // domain of their own, since there are addresses with names that no interface has.
 func (l *linux) addInterfaceAddresses() {
-	a := &netAddrs{dir: l.path("sys/class/net"), inet6: file{path: l.path("proc/net/if_inet6")}, at: map[string]int{}}
+	a := &netAddrs{dir: l.path(netDir), inet6: file{path: l.path("proc/net/if_inet6")}, at: map[string]int{}}
 	if l.root == "/" {
 		a.inet4 = inet4Addrs
 	}
@@ -46,6 +46,7 @@ func (l *linux) addInterfaceAddresses() {
 		Labels: `{"device_type":"interface","indom_name":"per interface"}`,
 	}
 	a.indom.Group = l.Group(func(context.Context, *pmda.Request) error { return a.refresh() })
+	a.hw = newAttributes(l, a.indom, parseHardware, netDir, "address")
 	l.Attach(a.indom)
 	for item, m := range []struct {
 		name, text, help string
@@ -92,7 +93,9 @@ func (a *netAddrs) refresh() error {
 	if text, err := a.inet6.read(); err == nil {
 		a.parseInet6(text)
 	}
-	return a.indom.Update(a.names...)
+	err := a.indom.Update(a.names...)
+	a.hw.again()
+	return err
 }
 
 // row is the row of a name, nil if it cannot be one.
@@ -125,24 +128,23 @@ func (a *netAddrs) hardware() {
 		if r == nil {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(a.dir, e.Name(), "address"))
-		if err != nil {
-			continue
-		}
-		if line, _, ok := wholeLine(text); ok && isHardware(line) {
-			r.hw = string(line)
+		if f := a.hw.get(e.Name()); f.ok {
+			r.hw = f.v
 		}
 	}
 }
 
-// isHardware is whether a text is bytes in hexadecimal with colons between.
-func isHardware(s []byte) bool {
-	for i, c := range s {
+// parseHardware reads bytes in hexadecimal with colons between.
+func parseHardware(text []byte, v *string) bool {
+	if !parseName(text, v) {
+		return false
+	}
+	for i, c := range []byte(*v) {
 		if digit := '0' <= c && c <= '9' || 'a' <= c && c <= 'f'; digit == (i%3 == 2) || i%3 == 2 && c != ':' {
 			return false
 		}
 	}
-	return len(s)%3 == 2
+	return len(*v)%3 == 2
 }
 
 // parseInet6 reads lines of an address, the index of the interface, the bits of

@@ -214,7 +214,7 @@ func TestInterfaceAttributes(t *testing.T) {
 			"phy80211/name": "phy0\n", "address": "02:fc:00:00:00:0a\n"},
 		"eth1": {"mtu": "x\n", "speed": "-1\n", "duplex": "unknown\n", "flags": "1003\n", "type": "-1\n", "address": "02:fc:0g:00:00:0a\n"},
 		"eth2": {"mtu": "15", "speed": "99999999999\n", "duplex": "", "flags": "0xyz\n", "type": "\x00\x01", "address": "02:fc"},
-		"eth3": {"mtu": strings.Repeat("0", 90) + "\n", "flags": "0x1003\n", "address": "02:fc:\n"},
+		"eth3": {"mtu": strings.Repeat("0", 5000) + "\n", "flags": "0x1003\n", "address": "02:fc:\n"},
 		"eth4": {"flags": "0x1002\n", "speed": "2500\n", "address": "\n"},
 	} {
 		tree["proc/net/dev"] += name + ": 1\n"
@@ -230,7 +230,7 @@ network.interface.mtu "eth0" 1500
 network.interface.running "eth0" 0 "eth4" 0
 network.interface.speed "eth0" 2980.2322 "eth4" 298.02322
 network.interface.type "eth0" 1
-network.interface.up "eth0" 1 "eth4" 0
+network.interface.up "eth0" 1 "eth3" 1 "eth4" 0
 network.interface.virtual "eth0" 0 "eth1" 0 "eth2" 0 "eth3" 0 "eth4" 0
 network.interface.wireless "eth0" 1 "eth1" 0 "eth2" 0 "eth3" 0 "eth4" 0
 `

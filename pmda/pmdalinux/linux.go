@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync/atomic"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
@@ -55,6 +56,7 @@ func New(o Options) (*pmda.Agent, error) {
 type linux struct {
 	*pmda.Agent
 	root, stateDir string
+	kept           atomic.Int64 // open files of devices
 
 	// The instance domains that subjects share; addProcessors makes them.
 	cpus  *pmda.InDom // of processors: the ID is the kernel's number

@@ -148,11 +148,9 @@ type distribution struct {
 	looked time.Time
 }
 
-const distributionAgain = time.Minute
-
 // value is the Value of the metric.
 func (d *distribution) value(context.Context, *pmda.Request, pdu.Instance) (string, error) {
-	if now := time.Now(); now.Sub(d.looked) >= distributionAgain {
+	if now := time.Now(); now.Sub(d.looked) >= lookAgain {
 		d.name, d.looked = d.find(), now
 	}
 	if d.name == "" {

@@ -64,7 +64,7 @@ var numaAllocs = []struct{ name, key, text string }{
 
 // addNUMA adds the metrics of the nodes of memory.
 func (l *linux) addNUMA() {
-	info := &nodeFiles{l: l, name: "meminfo", before: 2}
+	info := l.nodeFiles("meminfo", 2)
 	g := l.Group(info.refresh)
 	add := func(name string, item int, units pdu.Units, text string, value func(context.Context, *pmda.Request, pdu.Instance) (uint64, error)) {
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
@@ -78,7 +78,7 @@ func (l *linux) addNUMA() {
 		add("hugepages"+m.name, 29+i, pdu.UnitCount, "Huge pages of a node "+m.text, info.value(m.key, nil))
 		add("hugepages"+m.name+"Bytes", 39+i, pdu.SpaceByte, "Memory of a node in huge pages "+m.text, info.value(m.key, l.hugePageSize()))
 	}
-	stat := &nodeFiles{l: l, name: "numastat"}
+	stat := l.nodeFiles("numastat", 0)
 	g = l.Group(stat.refresh)
 	for i, m := range numaAllocs {
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
@@ -90,48 +90,28 @@ func (l *linux) addNUMA() {
 
 // nodeFiles are the files of one name that all nodes have, of numbers with names.
 type nodeFiles struct {
-	l      *linux
-	name   string
-	before int   // how many fields stand before the name of a number
-	keys   keyed // the names
-	nodes  map[string]*nodeFile
+	*attributes[keyed]
+	keys keyed // the names
 }
 
-type nodeFile struct {
-	file
-	numbers keyed
-}
-
-// refresh reads the files. The metrics have no values of a node that cannot be read.
-func (n *nodeFiles) refresh(context.Context, *pmda.Request) error {
-	for _, i := range n.l.nodes.Instances() {
-		node := n.nodes[i.Name]
-		if node == nil {
-			if n.nodes == nil {
-				n.nodes = map[string]*nodeFile{}
+// nodeFiles makes those with lines like "Node 0 MemTotal:  11102412 kB" or
+// "numa_hit 268195172": before is how many fields stand before the name.
+func (l *linux) nodeFiles(name string, before int) *nodeFiles {
+	n := new(nodeFiles)
+	n.attributes = newAttributes(l, l.nodes, func(text []byte, k *keyed) bool {
+		if k.vals == nil {
+			*k = n.keys.another()
+		}
+		k.clear()
+		for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
+			for range before {
+				_, line = cutField(line)
 			}
-			path := n.l.path("sys/devices/system/node/" + i.Name + "/" + n.name)
-			node = &nodeFile{file: file{path: path}, numbers: n.keys.another()}
-			n.nodes[i.Name] = node
+			k.line(line)
 		}
-		text, err := node.read()
-		if err != nil {
-			text = nil
-		}
-		node.parse(text, n.before)
-	}
-	return nil
-}
-
-// parse reads lines like "Node 0 MemTotal:  11102412 kB" or "numa_hit 268195172".
-func (n *nodeFile) parse(text []byte, before int) {
-	n.numbers.clear()
-	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
-		for range before {
-			_, line = cutField(line)
-		}
-		n.numbers.line(line)
-	}
+		return true
+	}, nodeDir, name)
+	return n
 }
 
 // value makes the Value of a metric with a number of each node, times another one
@@ -139,11 +119,11 @@ func (n *nodeFile) parse(text []byte, before int) {
 func (n *nodeFiles) value(key string, factor number) func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
 	at := n.keys.key(key)
 	return func(_ context.Context, _ *pmda.Request, i pdu.Instance) (uint64, error) {
-		node := n.nodes[i.Name]
-		if node == nil {
+		node := n.get(i.Name)
+		if !node.ok {
 			return 0, pmda.NoValue
 		}
-		v, ok := node.numbers.get(at)
+		v, ok := node.v.get(at)
 		if ok && factor != nil {
 			var by, over uint64
 			by, ok = factor()

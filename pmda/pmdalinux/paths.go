@@ -10,13 +10,13 @@ import (
 // paths are the disks by their world-wide identifiers. One that is reached by
 // several paths shows as so many disks, which are added up here.
 type paths struct {
-	l     *linux
-	disks []pathDisk // in the order of /proc/diskstats
-	n     int        // of this reading so far
-	same  bool       // as in the reading before, so far
-	group []pathGroup
-	rows  rows[*pathGroup]
-	sizes *sizes
+	disks      rows[pathDisk]
+	ids        *attributes[wwid]
+	schedulers *attributes[string]
+	moved      bool // a disk has another identifier than before
+	group      []pathGroup
+	rows       rows[*pathGroup]
+	sizes      *sizes
 }
 
 type pathDisk struct {
@@ -34,16 +34,19 @@ type pathGroup struct {
 
 // addPaths adds the metrics of disks by identifier. G reads the sizes.
 func (l *linux) addPaths(s *sizes, g *pmda.Group) {
-	p := &paths{l: l, sizes: s}
+	p := &paths{sizes: s}
+	p.disks.indom = new(pmda.InDom)
+	p.ids = attributesOf(l, &p.disks, parseWWID, blockDir, wwidNames...)
+	p.schedulers = attributesOf(l, &p.disks, parseScheduler, blockDir, schedulerName)
 	p.rows.indom = &pmda.InDom{Serial: 42, Name: "disk identifier",
 		Text:  "Disks, by their world-wide identifiers, whatever number of paths leads to them",
 		Group: l.source("proc/diskstats", p.parse)}
 	l.Attach(p.rows.indom)
 	for _, m := range diskMetrics {
 		if m.narrow && m.a != diskInFlight {
-			addToPaths[uint32](p, m)
+			addToPaths[uint32](l, p, m)
 		} else {
-			addToPaths[uint64](p, m)
+			addToPaths[uint64](l, p, m)
 		}
 	}
 	pmda.Register(l.Agent, pmda.Metric[uint64]{
@@ -51,24 +54,23 @@ func (l *linux) addPaths(s *sizes, g *pmda.Group) {
 		Sem: pdu.SemDiscrete, Units: pdu.SpaceKByte, Text: "The sizes of all paths to each disk, added up",
 		Values: column(&p.rows, func(g **pathGroup) (uint64, bool) { return (*g).capacity() }),
 	})
-	addPathText(p, "scheduler", 59, "What decides on the order of the requests on the last path to each disk",
+	addPathText(l, p, "scheduler", 59, "What decides on the order of the requests on the last path to each disk",
 		func(g *pathGroup) (string, bool) {
-			d := &p.disks[g.at[len(g.at)-1]]
-			return d.scheduler.name(l, d.kernel)
+			return schedulerOf(p.schedulers, p.disks.names[g.at[len(g.at)-1]])
 		})
-	addPathText(p, "scsi_paths", 3, "The disks that are the paths to each disk, by the names that the kernel gives them",
+	addPathText(l, p, "scsi_paths", 3, "The disks that are the paths to each disk, by the names that the kernel gives them",
 		func(g *pathGroup) (string, bool) { return g.names, true })
 }
 
 // addToPaths adds a metric of /proc/diskstats.
-func addToPaths[T uint32 | uint64](p *paths, m diskMetric) {
-	pmda.Register(p.l.Agent, pmda.Metric[T]{
+func addToPaths[T uint32 | uint64](l *linux, p *paths, m diskMetric) {
+	pmda.Register(l.Agent, pmda.Metric[T]{
 		Name: "disk.wwid." + m.name, ID: pmda.Item(92, m.disk), InDom: p.rows.indom, Sem: m.semantics(), Units: m.units,
 		Text: m.text + ", of all paths to each disk", Help: m.help,
 		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[T]) error {
 			return putColumn(&p.rows, s, pdu.ErrAppVersion, func(g **pathGroup) (sum T, ok bool) {
 				for _, at := range (*g).at {
-					v, ok := m.of(&p.disks[at].disk)
+					v, ok := m.of(&p.disks.vals[at].disk)
 					if !ok {
 						return 0, false
 					}
@@ -81,8 +83,8 @@ func addToPaths[T uint32 | uint64](p *paths, m diskMetric) {
 }
 
 // addPathText adds a metric that is a text.
-func addPathText(p *paths, name string, item int, text string, of func(*pathGroup) (string, bool)) {
-	pmda.Register(p.l.Agent, pmda.Metric[string]{
+func addPathText(l *linux, p *paths, name string, item int, text string, of func(*pathGroup) (string, bool)) {
+	pmda.Register(l.Agent, pmda.Metric[string]{
 		Name: "disk.wwid." + name, ID: pmda.Item(92, item), InDom: p.rows.indom, Sem: pdu.SemDiscrete, Text: text,
 		Values: column(&p.rows, func(g **pathGroup) (string, bool) { return of(*g) }),
 	})
@@ -91,7 +93,7 @@ func addPathText(p *paths, name string, item int, text string, of func(*pathGrou
 // capacity adds up the sizes of the paths, if all are known.
 func (g *pathGroup) capacity() (sum uint64, ok bool) {
 	for _, at := range g.at {
-		kb, ok := g.p.sizes.of(g.p.disks[at].kernel)
+		kb, ok := g.p.sizes.of(g.p.disks.names[at])
 		if !ok {
 			return 0, false
 		}
@@ -102,12 +104,14 @@ func (g *pathGroup) capacity() (sum uint64, ok bool) {
 
 // parse reads /proc/diskstats.
 func (p *paths) parse(text []byte) error {
-	p.n, p.same = 0, true
+	p.disks.begin()
+	p.moved = false
 	eachDisk(text, p.line)
-	if p.n < len(p.disks) {
-		p.disks, p.same = p.disks[:p.n], false
+	moved := p.moved || p.disks.differs()
+	if err := p.disks.end(); err != nil {
+		return err
 	}
-	if !p.same {
+	if moved {
 		p.regroup()
 	}
 	p.rows.begin()
@@ -122,18 +126,10 @@ func (p *paths) line(kernel, fields []byte) {
 	if classOf(kernel) != wholeDisk {
 		return
 	}
-	if p.n == len(p.disks) {
-		p.disks = append(p.disks, pathDisk{})
-	}
-	d := &p.disks[p.n]
-	p.n++
-	before := d.kernel
+	d := p.disks.row(kernel)
 	d.take(kernel, fields)
-	id, _ := d.wwid.id(p.l, d.kernel)
-	if id == unknown {
-		id = ""
-	}
-	p.same = p.same && id == d.id && before == d.kernel
+	id, _ := wwidOf(p.ids, p.disks.last())
+	p.moved = p.moved || id != d.id
 	d.id = id
 }
 
@@ -141,7 +137,7 @@ func (p *paths) line(kernel, fields []byte) {
 func (p *paths) regroup() {
 	p.group = nil
 	index := map[string]int{}
-	for at, d := range p.disks {
+	for at, d := range p.disks.vals {
 		if d.id == "" {
 			continue
 		}

@@ -17,10 +17,9 @@ const hz = 100
 // addProcessors adds the metrics of what there is per processor, and of the
 // machine: first /proc/stat, which the instances come from.
 func (l *linux) addProcessors() {
-	l.addStat()
-
+	s := l.addStat()
 	l.addCPUInfo()
-	l.addCPUFiles()
+	l.addCPUFiles(s)
 	l.addUptime()
 	l.addNames()
 	pmda.Register(l.Agent, pmda.Metric[uint32]{

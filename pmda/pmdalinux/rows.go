@@ -25,6 +25,8 @@ type rows[T any] struct {
 	order   []int // the rows by ascending ID
 	n       int   // rows of this reading so far
 	changed bool
+
+	attributes []interface{ again() } // of the devices
 }
 
 // begin starts a reading.
@@ -47,11 +49,26 @@ func (r *rows[T]) row(name []byte) *T {
 	return &r.vals[at]
 }
 
+// last is the name of the last row.
+func (r *rows[T]) last() string { return r.names[r.n-1] }
+
 // drop takes the last row back.
 func (r *rows[T]) drop() { r.n-- }
 
 // end completes a reading: the instance domain has the devices of it.
 func (r *rows[T]) end() error {
+	err := r.settle()
+	for _, a := range r.attributes {
+		a.again()
+	}
+	return err
+}
+
+// differs is whether the devices of this reading are not those of the one before.
+func (r *rows[T]) differs() bool { return r.changed || r.n < len(r.names) }
+
+// settle takes the devices over.
+func (r *rows[T]) settle() error {
 	if r.n < len(r.names) {
 		r.names, r.vals = r.names[:r.n], r.vals[:r.n]
 		r.changed = true
@@ -133,6 +150,21 @@ func column[R any, T pdu.Scalar](r *rows[R], of func(*R) (T, bool)) func(context
 		for _, at := range r.order {
 			if id := r.ids[at]; s.Wants(id) {
 				if v, ok := of(&r.vals[at]); ok {
+					s.Put(id, v)
+				}
+			}
+		}
+		return nil
+	}
+}
+
+// byName is column for what does not come from the rows, but is found by the name of
+// a device.
+func byName[R any, T pdu.Scalar](r *rows[R], of func(name string) (T, bool)) func(context.Context, *pmda.Request, *pmda.Set[T]) error {
+	return func(_ context.Context, _ *pmda.Request, s *pmda.Set[T]) error {
+		for _, at := range r.order {
+			if id := r.ids[at]; s.Wants(id) {
+				if v, ok := of(r.names[at]); ok {
 					s.Put(id, v)
 				}
 			}

@@ -46,7 +46,7 @@ var counts = [...]struct {
 
 // addStat adds the metrics of /proc/stat, and the instance domain of the
 // processors that there are in it.
-func (l *linux) addStat() {
+func (l *linux) addStat() *stat {
 	s := &stat{topology: l.addTopology()}
 	g := l.source("proc/stat", s.parse)
 	l.cpus = &pmda.InDom{
@@ -75,6 +75,7 @@ func (l *linux) addStat() {
 		Value: s.boot.value,
 	})
 	l.addProcessorMap(s, g)
+	return s
 }
 
 // addProcessorMap adds what /proc/stat tells by having lines for processors.

@@ -9,14 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// zramFiles are files that only zram devices have.
-type zramFiles [len(zramNames)]struct {
-	file    attribute
-	reading uint64 // the one that the fields are of
-	field   [maxZramFields]uint64
-	n       int // fields that there are
-}
-
+// The files that only zram devices have, and how many fields those have at most.
 var zramNames = [...]string{"disksize", "io_stat", "mm_stat", "bd_stat"}
 
 const (
@@ -26,6 +19,22 @@ const (
 	zramBacking
 	maxZramFields = 8
 )
+
+// zramFields are the numbers in one of the files.
+type zramFields struct {
+	v [maxZramFields]uint64
+	n int // of them that there are
+}
+
+func parseZram(text []byte, f *zramFields) (ok bool) {
+	line, one := onlyLine(text)
+	for f.n = 0; f.n < maxZramFields; f.n++ {
+		if f.v[f.n], line, ok = cutUint(line); !ok {
+			break
+		}
+	}
+	return one
+}
 
 // A zramMetric is a field of one of the files.
 type zramMetric struct {
@@ -42,6 +51,10 @@ type zramMetric struct {
 func (d *disks) addZram() {
 	page := uint64(os.Getpagesize()) / 1024
 	r := &d.class[zram]
+	var files [len(zramNames)]*attributes[zramFields]
+	for i, name := range zramNames {
+		files[i] = attributesOf(d.l, r, parseZram, blockDir, name)
+	}
 	for _, m := range []zramMetric{
 		{"capacity", 86, 16, zramSize, 0, pdu.SemDiscrete, pdu.SpaceKByte, 1, 1024, "The size of each zram device, before compression"},
 		{"io_stat.failed.reads", 87, 0, zramIO, 0, pdu.SemCounter, pdu.UnitCount, 1, 1, "Reads from each zram device that failed"},
@@ -64,29 +77,11 @@ func (d *disks) addZram() {
 			Name: "zram." + m.name, ID: pmda.Item(m.cluster, m.item), InDom: r.indom, Sem: m.sem, Units: m.units, Text: m.text,
 			Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[uint64]) error {
 				return putColumn(r, s, pdu.ErrAppVersion, func(k *disk) (uint64, bool) {
-					v, ok := k.zramField(d, m.file, m.field)
-					return v * m.times / m.by, ok && v <= math.MaxUint64/m.times
+					f := files[m.file].get(k.kernel)
+					v := f.v.v[m.field]
+					return v * m.times / m.by, f.ok && m.field < f.v.n && v <= math.MaxUint64/m.times
 				})
 			},
 		})
 	}
-}
-
-// zramField is a field of a file, which is read once for each reading of
-// /proc/diskstats.
-func (k *disk) zramField(d *disks, file, field int) (v uint64, ok bool) {
-	if k.zram == nil {
-		k.zram = new(zramFiles)
-	}
-	f := &k.zram[file]
-	if f.reading != d.reading {
-		f.reading, f.n = d.reading, 0
-		line, _ := f.file.line(d.l, k.kernel, zramNames[file])
-		for ; f.n < maxZramFields; f.n++ {
-			if f.field[f.n], line, ok = cutUint(line); !ok {
-				break
-			}
-		}
-	}
-	return f.field[field], field < f.n
 }
