@@ -22,7 +22,10 @@ const (
 	DefaultMaxReply       = 128 << 20
 )
 
-var defaultBackoff = []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second}
+var (
+	defaultBackoff  = []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second}
+	survivorBackoff = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second}
+)
 
 // A Dialer says how to connect. Its zero value is ready. It may be used by several
 // goroutines, but not be changed meanwhile.
@@ -34,7 +37,8 @@ type Dialer struct {
 	// on; 0 means DefaultRequestTimeout, less than 0 no limit.
 	RequestTimeout time.Duration
 	// Backoff is how long Reconnect does not try again after failures in a row; the
-	// last counts for all later ones. Nil means 5, 10, 20, 40 and 80 seconds.
+	// last counts for all later ones. Nil means 5, 10, 20, 40 and 80 seconds, as in
+	// the C library, and with Survive 1, 2, 5 and 10.
 	Backoff []time.Duration
 	// Ports are tried, in order, where a host is named without any; none means
 	// DefaultPort.
@@ -49,7 +53,8 @@ type Dialer struct {
 	// MaxReply is the greatest length of an answer that is accepted; 0 means
 	// DefaultMaxReply. A longer one costs the connection.
 	MaxReply int
-	// Survive makes contexts that connect again by themselves; see Gap.
+	// Survive makes contexts that connect again by themselves; see Gap. The first
+	// connection is up to Dial, which fails if the collector is not there.
 	Survive bool
 	// Counters, if not nil, count the PDUs of all connections.
 	Counters *pdu.Counters
@@ -74,6 +79,9 @@ func (d *Dialer) complete() Dialer {
 	n.MaxReply = cmp.Or(n.MaxReply, DefaultMaxReply)
 	if n.Backoff == nil {
 		n.Backoff = defaultBackoff
+		if n.Survive {
+			n.Backoff = survivorBackoff
+		}
 	}
 	if len(n.Ports) == 0 {
 		n.Ports = []int{DefaultPort}

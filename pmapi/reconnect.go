@@ -3,6 +3,7 @@ package pmapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -12,10 +13,20 @@ import (
 // errTimedOut is ETIMEDOUT in Linux's numbers.
 const errTimedOut pdu.Error = -110
 
-// An unreachable is the error of Reconnect: ETIMEDOUT, and why.
-type unreachable struct{ cause error }
+// An unreachable is the error of Reconnect: ETIMEDOUT, why, and for how long it
+// will not try again.
+type unreachable struct {
+	cause error
+	wait  time.Duration
+}
 
-func (e unreachable) Error() string { return errTimedOut.Error() + ": " + e.cause.Error() }
+func (e unreachable) Error() string {
+	text := errTimedOut.Error() + ": " + e.cause.Error()
+	if e.wait >= time.Second/2 {
+		text += fmt.Sprintf(" (next try in %v)", e.wait.Round(time.Second))
+	}
+	return text
+}
 
 func (e unreachable) Unwrap() []error { return []error{errTimedOut, e.cause} }
 
@@ -33,6 +44,9 @@ func (b *backoff) failed(delays []time.Duration, cause error) {
 	}
 	b.failures++
 }
+
+// unreachable is the error of the latest failure.
+func (b *backoff) unreachable() error { return unreachable{b.cause, time.Until(b.until)} }
 
 // Reconnect connects anew, also if the connection has not broken; that is kept if
 // it fails. The profile is kept too. After a failure it does not try again for a
@@ -67,7 +81,7 @@ func (c *Context) replace(ctx context.Context, old *link) (*link, error) {
 		return nil, pdu.ErrNoContext
 	}
 	if time.Now().Before(c.backoff.until) {
-		return nil, unreachable{c.backoff.cause}
+		return nil, c.backoff.unreachable()
 	}
 	l, err := c.open(dialing)
 	var h *handed
@@ -83,7 +97,7 @@ func (c *Context) replace(ctx context.Context, old *link) (*link, error) {
 		err = context.Cause(ctx)
 	default:
 		c.backoff.failed(c.dialer.Backoff, err)
-		err = unreachable{err}
+		err = c.backoff.unreachable()
 	}
 	if l != nil {
 		l.close()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -137,6 +138,7 @@ func TestReconnectBackoff(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer c.Close()
+				told := false // when the next try will be
 				for range 2 { // a success begins anew
 					h.kill()
 					h.tried()
@@ -145,6 +147,7 @@ func TestReconnectBackoff(t *testing.T) {
 						if !errors.Is(err, syscall.ETIMEDOUT) || !errors.Is(err, syscall.ECONNREFUSED) || pdu.FromError(err) != -110 {
 							t.Fatal(err)
 						}
+						told = told || strings.HasSuffix(err.Error(), "s)") && strings.Contains(err.Error(), "(next try in ")
 						time.Sleep(s / 4)
 					}
 					var got []time.Duration
@@ -162,6 +165,9 @@ func TestReconnectBackoff(t *testing.T) {
 					if err := ask("Fetch").ask(t.Context(), c, 7); err != nil {
 						t.Fatal(err)
 					}
+				}
+				if waits := len(tt.want) > 0 && slices.Max(tt.want) >= s; told != waits {
+					t.Errorf("told when the next try will be: %v, want %v", told, waits)
 				}
 			})
 		})

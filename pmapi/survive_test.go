@@ -483,7 +483,8 @@ func TestSurviveBackoff(t *testing.T) {
 		for _, at := range h.dials {
 			attempts = append(attempts, at.Sub(start)/time.Second)
 		}
-		if diff := gocmp.Diff([]time.Duration{1, 6, 16, 36, 76, 156}, attempts); diff != "" {
+		want := []time.Duration{1, 2, 4, 9, 19, 29, 39, 49, 59, 69, 79, 89, 99, 109, 119, 129, 139, 149, 159, 169, 179, 189, 199}
+		if diff := gocmp.Diff(want, attempts); diff != "" {
 			t.Errorf("attempts after so many seconds (-want +got):\n%s", diff)
 		}
 		h.start(answering(allFeatures, echo))

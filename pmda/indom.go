@@ -75,7 +75,8 @@ type instances struct {
 }
 
 // AddInDom enters an instance domain with the next free serial, 0 first, and
-// instances numbered from 0 in the order of their names.
+// instances numbered from 0 in the order of their names, which are unique up to
+// the first space.
 func (a *Agent) AddInDom(name string, instances ...string) *InDom {
 	d := &InDom{Name: name, Serial: nextSerial}
 	if err := a.Attach(d); err == nil {
@@ -201,7 +202,9 @@ func (d *InDom) Set(instances ...pdu.Instance) error {
 	return nil
 }
 
-// Update replaces the instances by name: a name seen before gets the ID that it
+// Update replaces the instances by name. Names are unique up to the first space,
+// as for Set: "/order 200" and "/order 500" are not, "/order::200" and
+// "/order::500" are; on an error the instances stay as they were. A name seen before gets the ID that it
 // had, also after it was gone for a while, a new one the next. Clients get them
 // in ascending order of ID. All names are remembered until Set, and beyond in the
 // File. An Update with the names of the one before costs little. The counterpart of

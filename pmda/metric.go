@@ -61,7 +61,8 @@ type Metric[T pdu.Scalar] struct {
 	Value func(ctx context.Context, r *Request, i pdu.Instance) (T, error)
 	// Values gives the values of all instances at once.
 	Values func(ctx context.Context, r *Request, s *Set[T]) error
-	// Store sets a value; nil means that clients have no permission to.
+	// Store sets a value; nil means that clients have no permission to. Its error is
+	// the client's: pdu.ErrBadStore for a value that cannot be, or another pdu.Error.
 	Store func(ctx context.Context, r *Request, i pdu.Instance, v T) error
 }
 

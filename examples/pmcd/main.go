@@ -186,6 +186,9 @@ func look(w io.Writer, srv *collector.Server, listeners []net.Listener) {
 			at = append(at, a.String())
 			if host == "" {
 				host = fmt.Sprintf("localhost:%d", a.Port)
+				if !a.IP.IsUnspecified() && !a.IP.Equal(net.IPv4(127, 0, 0, 1)) && !a.IP.Equal(net.IPv6loopback) {
+					host = a.String()
+				}
 			}
 		default:
 			at = append(at, "unix:"+a.String())

@@ -386,3 +386,31 @@ func TestAccessLookups(t *testing.T) {
 		}
 	}
 }
+
+// TestAccessAfterAdd: access rules that are set after agents were added hold, for
+// all who come once the Server serves.
+func TestAccessAfterAdd(t *testing.T) {
+	s := &Server{}
+	if err := s.Add(gated(100, "a", nil)); err != nil {
+		t.Fatal(err)
+	}
+	s.Access = parseAccess(t, `disallow ".*" : all; disallow ":*" : all; disallow "unix:" : all;`)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(t.Context(), ln) }()
+	n, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	if _, err := pdu.ClientHello(pdu.NewConn(n), 1, 0); !errors.Is(err, pdu.ErrPermission) {
+		t.Errorf("a client that is not allowed: %v, want %v", err, pdu.ErrPermission)
+	}
+	s.Close()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}

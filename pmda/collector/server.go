@@ -62,7 +62,15 @@ type Server struct {
 	// Labels are the context labels. The zero value has the host's name alone.
 	Labels ContextLabels
 
-	// Access says who may do what; nil lets everybody do everything.
+	// Access says who may do what; nil lets everybody do everything. It may be set
+	// until Serve. ParseConfig makes one, of the text of a configuration such as
+	//
+	//	[access]
+	//	disallow ".*" : store;
+	//	disallow ":*" : store;
+	//
+	// which keeps all who come over IPv4 and IPv6 from setting values. Clients in this
+	// process and over a unix socket are "unix:".
 	Access *Access
 
 	// DSO makes the in-process agents that "dso" lines of a configuration name, by
@@ -111,16 +119,17 @@ type Server struct {
 	// before the agent is fenced. 0 means DefaultAgentCalls.
 	AgentCalls int
 
-	setup   sync.Once
-	started time.Time
-	agents  atomic.Pointer[agentTable]
-	names   atomic.Pointer[nameSpace]
-	files   atomic.Pointer[pmns.Tree] // the names from files
-	access  atomic.Pointer[Access]
-	changes changes
-	seqnum  atomic.Uint32 // pmcd.seqnum
-	sighups atomic.Uint32 // pmcd.sighups
-	timeout atomic.Int64  // of agents, as pmcd.control.timeout shows and sets it
+	setup        sync.Once
+	started      time.Time
+	agents       atomic.Pointer[agentTable]
+	names        atomic.Pointer[nameSpace]
+	files        atomic.Pointer[pmns.Tree] // the names from files
+	access       atomic.Pointer[Access]
+	accessAtInit *Access
+	changes      changes
+	seqnum       atomic.Uint32 // pmcd.seqnum
+	sighups      atomic.Uint32 // pmcd.sighups
+	timeout      atomic.Int64  // of agents, as pmcd.control.timeout shows and sets it
 
 	counters  pdu.Counters // PDUs of clients and agents
 	trace     tracer
@@ -172,6 +181,7 @@ func (s *Server) init() {
 		s.seqnum.Store(1)
 		s.files.Store(s.Names)
 		s.access.Store(s.Access)
+		s.accessAtInit = s.Access
 		s.agents.Store(&agentTable{})
 		s.ended, s.closed = make(chan struct{}), make(chan struct{})
 		s.watched, s.unwatch = make(chan struct{}), make(chan struct{})
@@ -254,6 +264,10 @@ func (s *Server) Serve(ctx context.Context, ln ...net.Listener) error {
 	again := s.serving
 	s.serving = true
 	s.mu.Unlock()
+	if !again {
+		// Set after the first Add, it would let everybody do everything.
+		s.access.CompareAndSwap(s.accessAtInit, s.Access)
+	}
 	if again {
 		for _, l := range ln {
 			l.Close()

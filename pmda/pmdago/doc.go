@@ -60,7 +60,8 @@
 // times are in microseconds.
 //
 // All clients get the same values; nothing is kept for one of them. The window of
-// recent begins with the newest look, of any client, that is about a minute old.
+// recent begins with the newest look, of any client, that is about a minute old;
+// while there is none, with the start of the process.
 // A client with an interval of its own takes the rates of the buckets.
 //
 // # What it costs

@@ -94,12 +94,14 @@ type look struct {
 }
 
 // since is the counts with which the window begins, nil for the start of the
-// process. It keeps the present ones for later, and is valid until the next call.
+// process: so it is until there is a look that is old enough, since what was
+// counted from one look to the next may be nothing. It keeps the present ones for
+// later, and is valid until the next call.
 func (w *window) since(now time.Time, counts []uint64) []uint64 {
 	var before []uint64
-	for i, l := range w.looks {
+	for _, l := range w.looks {
 		// A client that looks once a minute may be a little early.
-		if i == 0 || now.Sub(l.at) >= windowLength-windowStep/2 {
+		if now.Sub(l.at) >= windowLength-windowStep/2 {
 			before = l.counts
 		}
 	}
