@@ -172,12 +172,6 @@ func (a *attributes[T]) close(f *attribute[T]) {
 	}
 }
 
-// onlyLine is the line of a text that has one, which ends as it should.
-func onlyLine(text []byte) (line []byte, ok bool) {
-	line, rest, ok := wholeLine(text)
-	return line, ok && len(rest) == 0
-}
-
 // parseNumber is for files that are a number.
 func parseNumber(text []byte, v *uint64) (ok bool) {
 	line, one := onlyLine(text)

@@ -28,7 +28,7 @@ func (l *linux) addBuddyInfo() {
 	var name []byte
 	g := l.source("proc/buddyinfo", func(text []byte) error {
 		buddies.begin()
-		for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
+		for line := range wholeLines(text) {
 			node, zone, rest, ok := cutZone(line)
 			if !ok {
 				continue
@@ -81,22 +81,15 @@ func cutZone(line []byte) (node uint64, zone, rest []byte, ok bool) {
 func zoneLabels(name string) string {
 	labels := map[string]any{}
 	for i, part := range strings.Split(name, "::") {
-		if n, ok := numberAfter(part, "node"); ok {
+		if n, ok := numbered([]byte(part), "node"); ok {
 			labels["numa_node"] = n
-		} else if n, ok := numberAfter(part, "order"); ok {
+		} else if n, ok := numbered([]byte(part), "order"); ok {
 			labels["order"] = n
-		} else if n, ok := numberAfter(part, "lowmem_reserved"); ok {
+		} else if n, ok := numbered([]byte(part), "lowmem_reserved"); ok {
 			labels["lowmem_reserved"] = n
 		} else if i == 0 {
 			labels["zone"] = part
 		}
 	}
 	return pmda.LabelJSON(labels)
-}
-
-// numberAfter is the number after a word.
-func numberAfter(s, word string) (uint64, bool) {
-	digits, ok := strings.CutPrefix(s, word)
-	n, isNumber := parseUint([]byte(digits))
-	return n, ok && isNumber
 }

@@ -76,7 +76,7 @@ frequency_scaling.time 0 "cpu0" 18446744073709551615`},
 // anew has another.
 func TestCPUFilesComeAndGo(t *testing.T) {
 	const count = "cpu0/thermal_throttle/core_throttle_count"
-	root := cpuFiles(count, "5\n").root(t)
+	root := cpuFiles(count, "5\n").write(t)
 	our := ours(t, root)
 	for _, n := range []string{"5", "6", "7"} {
 		write(t, root, "sys/devices/system/cpu/"+count, n+"\n")
@@ -103,16 +103,6 @@ func TestProcessorsTwin(t *testing.T) {
 		{"Fedora", files{"etc/fedora-release": "Fedora release 38 (Thirty Eight)\n", "etc/redhat-release": "x\n"}},
 		{"LSB", files{"etc/lsb-release": "DISTRIB_ID = Some Linux \nDISTRIB_RELEASE=5\n"}},
 	} {
-		t.Run(tt.name, func(t *testing.T) { sameOnTree(t, tt.tree.root(t)) })
+		t.Run(tt.name, func(t *testing.T) { sameOnTree(t, tt.tree.write(t)) })
 	}
-}
-
-// root makes the tree, and returns its directory.
-func (f files) root(t testing.TB) string {
-	t.Helper()
-	root := t.TempDir()
-	for name, text := range f {
-		write(t, root, name, text)
-	}
-	return root
 }

@@ -28,7 +28,7 @@ type cpuStates struct {
 // parseStates reads lines of a frequency in kHz and how long the processor has had it.
 func parseStates(text []byte, s *cpuStates) bool {
 	*s = cpuStates{min: math.MaxUint64}
-	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
+	for line := range wholeLines(text) {
 		kHz, more, ok1 := cutUint(line)
 		ticks, _, ok2 := cutUint(more)
 		high, low := bits.Mul64(kHz/1000, ticks)

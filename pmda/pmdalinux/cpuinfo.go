@@ -119,7 +119,7 @@ func (c *cpuInfo) parse(text []byte) error {
 	c.common.forget()
 	first := 0       // what is said now is said of the processors from this one on
 	numbers := false // the line before had the number of a processor
-	for line, rest, ok := bytes.Cut(text, newline); ok; line, rest, ok = bytes.Cut(rest, newline) {
+	for line := range wholeLines(text) {
 		key, value, ok := bytes.Cut(line, colon)
 		if !ok {
 			continue

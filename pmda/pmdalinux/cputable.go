@@ -79,7 +79,7 @@ func (t *cpuTable) parse(text []byte) error {
 	clear(t.sums)
 	t.cells = t.cells[:0]
 	t.kinds.begin()
-	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
+	for line := range wholeLines(text) {
 		t.line(line)
 	}
 	t.stale = t.stale || t.kinds.differs()

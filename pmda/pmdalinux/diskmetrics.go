@@ -149,20 +149,6 @@ func addToEach[T uint32 | uint64](a *pmda.Agent, m diskMetric, c classInfo, item
 	})
 }
 
-// putColumn puts a column of rows. None is the error if no row that the client
-// wants has it.
-func putColumn[R any, T pdu.Scalar](r *rows[R], s *pmda.Set[T], none error, of func(*R) (T, bool)) error {
-	for _, at := range r.order {
-		if id := r.ids[at]; s.Wants(id) {
-			if v, ok := of(&r.vals[at]); ok {
-				s.Put(id, v)
-				none = nil
-			}
-		}
-	}
-	return none
-}
-
 // addToAll adds a metric of all disks together.
 func addToAll[T uint32 | uint64](d *disks, m diskMetric) {
 	pmda.Register(d.l.Agent, pmda.Metric[T]{

@@ -121,17 +121,17 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 // behind it. It reports whether all lines could be understood, including that
 // nothing is missing at the end.
 func eachDisk(text []byte, what func(name, fields []byte)) (all bool) {
-	understood := true
-	whole := eachLine(text, func(line []byte) {
+	all = notCut(text)
+	for line := range wholeLines(text) {
 		_, rest, ok1 := cutUint(line)
 		_, rest, ok2 := cutUint(rest)
 		if name, fields := cutField(rest); ok1 && ok2 && goodName(name) {
 			what(name, fields)
 		} else {
-			understood = false
+			all = false
 		}
-	})
-	return whole && understood
+	}
+	return all
 }
 
 // goodName reports whether a name is fit for an instance: not empty, nothing but

@@ -160,10 +160,10 @@ func inMemory(_, _, kind []byte) bool { return string(kind) == "tmpfs" }
 func (m *mounts) parse(text []byte) error {
 	m.reading++
 	m.rows.begin()
-	understood := true
-	m.whole = eachLine(text, func(line []byte) {
-		understood = m.line(line) && understood
-	}) && understood
+	m.whole = notCut(text)
+	for line := range wholeLines(text) {
+		m.whole = m.line(line) && m.whole
+	}
 	return m.rows.end()
 }
 

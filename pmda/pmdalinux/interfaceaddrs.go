@@ -150,7 +150,7 @@ func parseHardware(text []byte, v *string) bool {
 // parseInet6 reads lines of an address, the index of the interface, the bits of
 // the network, the scope, flags, all in hexadecimal, and the name of the interface.
 func (a *netAddrs) parseInet6(text []byte) {
-	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
+	for line := range wholeLines(text) {
 		var fields [6][]byte
 		for i := range fields {
 			fields[i], line = cutField(line)

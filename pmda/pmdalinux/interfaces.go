@@ -76,7 +76,7 @@ func (d *netDev) parse(text []byte) error {
 	d.rows.begin()
 	d.whole = isWhole(text)
 	titles := 0
-	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
+	for line := range wholeLines(text) {
 		name, columns, ok := bytes.Cut(line, []byte(":"))
 		name, _ = cutField(name)
 		if bytes.IndexByte(line, '|') >= 0 {

@@ -20,14 +20,14 @@ func (l *linux) addInterrupts() {
 
 // addHardInterrupts adds the metrics of /proc/interrupts.
 func (l *linux) addHardInterrupts() {
-	var failed, missed number32
+	var failed, missed optional[uint32]
 	t := &cpuTable{
 		special: func(name, rest []byte) bool {
 			switch string(name) {
 			case "ERR", "Err", "BAD":
-				failed.read(rest)
+				failed = leading(rest)
 			case "MIS":
-				missed.read(rest)
+				missed = leading(rest)
 			default:
 				return false
 			}
@@ -35,7 +35,7 @@ func (l *linux) addHardInterrupts() {
 		},
 	}
 	g := l.source("proc/interrupts", func(text []byte) error {
-		failed, missed = number32{}, number32{}
+		failed.ok, missed.ok = false, false
 		return t.parse(text)
 	})
 	l.addCPUTable(t, g, cpuMetrics{
@@ -56,14 +56,20 @@ func (l *linux) addHardInterrupts() {
 	})
 	for i, m := range []struct {
 		name, text string
-		of         *number32
+		of         *optional[uint32]
 	}{
 		{"missed", "Interrupts that came while the controller took the line for a level, which it is not", &missed},
 		{"errors", "Interrupts that the controller says went wrong, or that nobody expected", &failed},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
 			Name: "kernel.all.interrupts." + m.name, ID: pmda.Item(4, 2+i), Group: g, Sem: pdu.SemCounter, Units: pdu.UnitCount,
-			Text: m.text, Value: m.of.value,
+			Text: m.text,
+			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
+				if !m.of.ok {
+					return 0, pdu.ErrAppVersion
+				}
+				return m.of.v, nil
+			},
 		})
 	}
 }
@@ -122,22 +128,9 @@ func (l *linux) addCPUTable(t *cpuTable, g *pmda.Group, m cpuMetrics) {
 	})
 }
 
-// A number32 is one that some kernels do not have.
-type number32 struct {
-	v  uint32
-	ok bool
-}
-
-// read reads it from the begin of a line.
-func (n *number32) read(line []byte) {
+// leading is the number that a line begins with.
+func leading(line []byte) (n optional[uint32]) {
 	field, _ := cutField(line)
 	n.v, n.ok = parseUint32(field)
-}
-
-// value makes the Value of a metric of it.
-func (n *number32) value(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
-	if !n.ok {
-		return 0, pdu.ErrAppVersion
-	}
-	return n.v, nil
+	return n
 }

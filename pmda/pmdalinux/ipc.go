@@ -36,7 +36,7 @@ func (t *ipcTable) parse(text []byte) error {
 	t.rows.begin()
 	t.whole = isWhole(text)
 	_, text, _ = wholeLine(text) // the title
-	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
+	for line := range wholeLines(text) {
 		key, line := cutField(line)
 		id, line := cutField(line)
 		mode, line := cutField(line)

@@ -13,9 +13,15 @@ import (
 // "MemFree:   1234 kB" or "nr_dirty 12". Only those are kept whose names were
 // asked for when the metrics were made.
 type keyed struct {
-	at   map[string]int // by name
-	vals []uint64
-	have []bool // what this reading has
+	at    map[string]int // by name
+	names []string
+	vals  []uint64
+	have  []bool // what this reading has
+
+	// Lines come in the same order each time: next is which number came after each,
+	// and last the one that came last.
+	next []int
+	last int
 }
 
 // key is the place of the number of a name.
@@ -27,7 +33,8 @@ func (k *keyed) key(name string) int {
 		}
 		at = len(k.vals)
 		k.at[name] = at
-		k.vals, k.have = append(k.vals, 0), append(k.have, false)
+		k.names = append(k.names, name)
+		k.vals, k.have, k.next = append(k.vals, 0), append(k.have, false), append(k.next, 0)
 	}
 	return at
 }
@@ -35,7 +42,7 @@ func (k *keyed) key(name string) int {
 // parse reads a whole file.
 func (k *keyed) parse(text []byte) error {
 	k.clear()
-	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
+	for line := range wholeLines(text) {
 		k.line(line)
 	}
 	return nil
@@ -47,7 +54,23 @@ func (k *keyed) clear() { clear(k.have) }
 // another is for the numbers of the same names in another file. No name may be
 // added after it.
 func (k *keyed) another() keyed {
-	return keyed{at: k.at, vals: make([]uint64, len(k.vals)), have: make([]bool, len(k.have))}
+	n := len(k.names)
+	return keyed{at: k.at, names: k.names, vals: make([]uint64, n), have: make([]bool, n), next: make([]int, n)}
+}
+
+// find is key for a name that may be one nobody asked for.
+func (k *keyed) find(name []byte) (at int, ok bool) {
+	if len(k.names) == 0 {
+		return 0, false
+	}
+	if at = k.next[k.last]; k.names[at] != string(name) {
+		if at, ok = k.at[string(name)]; !ok {
+			return 0, false
+		}
+		k.next[k.last] = at
+	}
+	k.last = at
+	return at, true
 }
 
 // line reads one line. What is no name and number, perhaps of kilobytes, is left
@@ -59,7 +82,7 @@ func (k *keyed) line(line []byte) {
 	} else {
 		name, rest = cutField(line)
 	}
-	at, ok := k.at[string(name)]
+	at, ok := k.find(name)
 	if !ok {
 		return
 	}

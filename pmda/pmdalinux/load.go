@@ -53,10 +53,10 @@ func (l *linux) addLoad() {
 
 // parse reads a line like "0.83 1.22 1.44 3/109 5128".
 func (n *load) parse(text []byte) error {
-	if bytes.IndexByte(text, '\n') < 0 {
+	line, _, whole := wholeLine(text)
+	if !whole {
 		return errors.New("/proc/loadavg: no whole line")
 	}
-	line, _ := cutLine(text)
 	var now load
 	for i := range now.average {
 		field, rest := cutField(line)

@@ -90,7 +90,7 @@ func (n *named) parseColumns(places map[string]int, titles, numbers []byte) {
 // parsePairs reads lines like "TCP: inuse 6 orphan 0".
 func (n *named) parsePairs(text []byte) error {
 	clear(n.known)
-	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
+	for line := range wholeLines(text) {
 		group, line, _ := bytes.Cut(line, []byte(":"))
 		places := n.groups[string(group)]
 		for name, line := cutField(line); len(name) > 0; name, line = cutField(line) {
@@ -106,7 +106,7 @@ func (n *named) parsePairs(text []byte) error {
 func (n *named) parseList(text []byte) error {
 	clear(n.known)
 	places := n.groups[""]
-	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
+	for line := range wholeLines(text) {
 		name, line := cutField(line)
 		number, line := cutField(line)
 		if more, _ := cutField(line); len(more) == 0 {

@@ -20,8 +20,8 @@ const maxKernelName = 256
 
 // parse takes the only line of a file.
 func (n *kernelName) parse(text []byte) error {
-	line, rest, ok := bytes.Cut(text, newline)
-	if !ok || len(rest) > 0 {
+	line, ok := onlyLine(text)
+	if !ok {
 		return errors.New("/proc/sys/kernel: not one line")
 	}
 	return n.set(line)

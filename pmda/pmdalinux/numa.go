@@ -91,27 +91,29 @@ func (l *linux) addNUMA() {
 // nodeFiles are the files of one name that all nodes have, of numbers with names.
 type nodeFiles struct {
 	*attributes[keyed]
-	keys keyed // the names
+	before int   // how many fields stand before a name
+	keys   keyed // the names
 }
 
-// nodeFiles makes those with lines like "Node 0 MemTotal:  11102412 kB" or
-// "numa_hit 268195172": before is how many fields stand before the name.
 func (l *linux) nodeFiles(name string, before int) *nodeFiles {
-	n := new(nodeFiles)
-	n.attributes = newAttributes(l, l.nodes, func(text []byte, k *keyed) bool {
-		if k.vals == nil {
-			*k = n.keys.another()
-		}
-		k.clear()
-		for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
-			for range before {
-				_, line = cutField(line)
-			}
-			k.line(line)
-		}
-		return true
-	}, nodeDir, name)
+	n := &nodeFiles{before: before}
+	n.attributes = newAttributes(l, l.nodes, n.parse, nodeDir, name)
 	return n
+}
+
+// parse reads lines like "Node 0 MemTotal:  11102412 kB" or "numa_hit 268195172".
+func (n *nodeFiles) parse(text []byte, k *keyed) bool {
+	if k.vals == nil {
+		*k = n.keys.another()
+	}
+	k.clear()
+	for line := range wholeLines(text) {
+		for range n.before {
+			_, line = cutField(line)
+		}
+		k.line(line)
+	}
+	return true
 }
 
 // value makes the Value of a metric with a number of each node, times another one

@@ -69,7 +69,7 @@ func (s *sizes) parse(text []byte) error {
 
 // eachPartition calls what for the whole lines that have a name.
 func eachPartition(text []byte, what func(name []byte, kb uint64, ok bool)) {
-	eachLine(text, func(line []byte) {
+	for line := range wholeLines(text) {
 		_, rest, ok1 := cutUint(line)
 		_, rest, ok2 := cutUint(rest)
 		field, rest := cutField(rest)
@@ -77,5 +77,5 @@ func eachPartition(text []byte, what func(name []byte, kb uint64, ok bool)) {
 		if name, _ := cutField(rest); ok1 && ok2 && goodName(name) {
 			what(name, kb, ok)
 		}
-	})
+	}
 }

@@ -83,7 +83,7 @@ func (l *linux) addPressure() {
 // "some avg10=1.35 avg60=0.89 avg300=3.80 total=3661676251".
 func (p *pressure) find(text []byte, word string) {
 	*p = pressure{}
-	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
+	for line := range wholeLines(text) {
 		if field, after := cutField(line); string(field) == word {
 			p.parse(after)
 			return

@@ -1,10 +1,8 @@
 package pmdalinux
 
 import (
-	"bytes"
 	"context"
 	"math"
-	"strconv"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
@@ -34,7 +32,7 @@ func (l *linux) addProcessors() {
 func (l *linux) addUptime() {
 	var up, idle optional[float64]
 	g := l.source("proc/uptime", func(text []byte) error {
-		line, _, whole := bytes.Cut(text, newline)
+		line, _, whole := wholeLine(text)
 		up.v, line, up.ok = cutDecimal(line)
 		// Of a line that does not end, nobody knows what the last number was to be.
 		up.ok = up.ok && (whole || len(line) > 0)
@@ -96,9 +94,4 @@ func numbered(name []byte, prefix string) (uint32, bool) {
 	digits := name[len(prefix):]
 	n, ok := parseUint32(digits)
 	return n, ok && n <= math.MaxInt32 && (digits[0] != '0' || len(digits) == 1)
-}
-
-// label is labels with one number.
-func label(name string, n uint32) string {
-	return `{"` + name + `":` + strconv.FormatUint(uint64(n), 10) + `}`
 }

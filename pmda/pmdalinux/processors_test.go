@@ -156,7 +156,7 @@ func manyProcessors(n int, all bool) files {
 func TestProcessorsAllocate(t *testing.T) {
 	for _, all := range []bool{true, false} {
 		t.Run(fmt.Sprint("all files ", all), func(t *testing.T) {
-			fetch, n := refetch(t, manyProcessors(20, all).root(t), processorMetrics...)
+			fetch, n := refetch(t, manyProcessors(20, all).write(t), processorMetrics...)
 			if n != 79 {
 				t.Errorf("there are %d metrics, want 79", n)
 			}
@@ -172,7 +172,7 @@ func BenchmarkProcessors(b *testing.B) {
 	all := slices.DeleteFunc(slices.Clone(processorMetrics), func(n string) bool { return !strings.HasPrefix(n, "kernel.all.") })
 	all = append(all, "kernel.all.load", "kernel.all.nprocs", "kernel.all.runnable", "kernel.all.lastpid")
 	for _, n := range []int{8, 256} {
-		root := manyProcessors(n, false).root(b)
+		root := manyProcessors(n, false).write(b)
 		for _, bb := range []struct {
 			name  string
 			names []string

@@ -147,15 +147,22 @@ func (r *rows[T]) number() error {
 // row has there, false for nothing.
 func column[R any, T pdu.Scalar](r *rows[R], of func(*R) (T, bool)) func(context.Context, *pmda.Request, *pmda.Set[T]) error {
 	return func(_ context.Context, _ *pmda.Request, s *pmda.Set[T]) error {
-		for _, at := range r.order {
-			if id := r.ids[at]; s.Wants(id) {
-				if v, ok := of(&r.vals[at]); ok {
-					s.Put(id, v)
-				}
+		return putColumn(r, s, nil, of)
+	}
+}
+
+// putColumn puts a column of rows. None is the error if no row that the client
+// wants has it.
+func putColumn[R any, T pdu.Scalar](r *rows[R], s *pmda.Set[T], none error, of func(*R) (T, bool)) error {
+	for _, at := range r.order {
+		if id := r.ids[at]; s.Wants(id) {
+			if v, ok := of(&r.vals[at]); ok {
+				s.Put(id, v)
+				none = nil
 			}
 		}
-		return nil
 	}
+	return none
 }
 
 // byName is column for what does not come from the rows, but is found by the name of

@@ -2,13 +2,14 @@ package pmdalinux
 
 import (
 	"bytes"
+	"iter"
 	"math"
 	"strconv"
 )
 
 // cutLine returns the first line and what follows it.
 func cutLine(text []byte) (line, rest []byte) {
-	line, rest, _ = bytes.Cut(text, []byte("\n"))
+	line, rest, _ = bytes.Cut(text, newline)
 	return line, rest
 }
 
@@ -61,22 +62,27 @@ func parseUint32(field []byte) (uint32, bool) {
 // wholeLine is cutLine for a line that ends as it should: of the last line of a
 // text that was cut short nobody knows which numbers are whole.
 func wholeLine(text []byte) (line, rest []byte, ok bool) {
-	return bytes.Cut(text, []byte("\n"))
+	return bytes.Cut(text, newline)
 }
 
-// eachLine calls what for the lines that are whole. It reports whether all are:
-// one without an end has been cut off.
-func eachLine(text []byte, what func(line []byte)) (whole bool) {
-	for len(text) > 0 {
-		line, rest, whole := wholeLine(text)
-		if !whole {
-			return false
+var newline = []byte("\n")
+
+// wholeLines yields the lines that end as they should.
+func wholeLines(text []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for line, rest, ok := wholeLine(text); ok && yield(line); line, rest, ok = wholeLine(rest) {
 		}
-		what(line)
-		text = rest
 	}
-	return true
+}
+
+// onlyLine is the line of a text that has one, which ends as it should.
+func onlyLine(text []byte) (line []byte, ok bool) {
+	line, rest, ok := wholeLine(text)
+	return line, ok && len(rest) == 0
 }
 
 // isWhole is whether a text has lines, of which the last ends as it should.
 func isWhole(text []byte) bool { return len(text) > 0 && text[len(text)-1] == '\n' }
+
+// notCut is whether all lines of a text end as they should, if there are any.
+func notCut(text []byte) bool { return len(text) == 0 || isWhole(text) }

@@ -58,13 +58,13 @@ func (s *scsi) parse(text []byte) error {
 	}
 	s.rows.begin()
 	s.name = s.name[:0]
-	eachLine(text, func(line []byte) {
+	for line := range wholeLines(text) {
 		if word, rest := cutField(line); string(word) == "Host:" {
 			s.address(rest)
 		} else if kind, _ := cutField(rest); string(word) == "Type:" && len(s.name) > 0 && goodName(kind) {
 			s.device(kind)
 		}
-	})
+	}
 	return s.rows.end()
 }
 

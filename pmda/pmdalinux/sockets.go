@@ -1,7 +1,6 @@
 package pmdalinux
 
 import (
-	"context"
 	"errors"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -26,7 +25,7 @@ func (c *census) parse(text []byte) error {
 		return errNoSocket
 	}
 	_, text, _ = wholeLine(text)
-	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
+	for line := range wholeLines(text) {
 		for range 3 {
 			_, line = cutField(line)
 		}
@@ -113,7 +112,7 @@ func (l *linux) addSockets() {
 func (l *linux) addSocketCount(name, text string, id pmda.ItemID, g *pmda.Group, v *uint32) {
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
 		Name: name, ID: id, Group: g, Units: pdu.UnitCount, Text: text,
-		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) { return *v, nil },
+		Value: single(v),
 	})
 }
 
@@ -129,7 +128,7 @@ func (u *unixCensus) parse(text []byte) error {
 		return errNoSocket
 	}
 	_, text, _ = wholeLine(text)
-	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
+	for line := range wholeLines(text) {
 		for range 4 {
 			_, line = cutField(line)
 		}

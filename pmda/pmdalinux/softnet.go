@@ -39,7 +39,7 @@ func (n *softnet) parse(text []byte) error {
 	if !isWhole(text) {
 		return errors.New("/proc/net/softnet_stat is cut short")
 	}
-	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
+	for line := range wholeLines(text) {
 		l := softnetLine{cpu: pdu.InstID(len(n.lines))}
 		at := 0
 		for field, line := cutField(line); len(field) > 0; field, line = cutField(line) {

@@ -53,7 +53,7 @@ func (l *linux) addStat() *stat {
 		Serial: 0, Name: "processor", Group: g,
 		Text:           "Processors that are switched on",
 		Labels:         `{"device_type":"cpu","indom_name":"per cpu"}`,
-		InstanceLabels: func(i pdu.Instance) string { return label("cpu", uint32(i.ID)) },
+		InstanceLabels: func(i pdu.Instance) string { return pmda.LabelJSON(map[string]any{"cpu": int(i.ID)}) },
 	}
 	l.nodes = s.topology.indom
 	s.cpus.indom = l.cpus
@@ -110,7 +110,7 @@ func (s *stat) parse(text []byte) error {
 	s.cpus.begin()
 	s.whole = false
 	looked, damaged := false, false
-	for line, rest, ok := bytes.Cut(text, newline); ok; line, rest, ok = bytes.Cut(rest, newline) {
+	for line := range wholeLines(text) {
 		key, values := cutField(line)
 		switch cpu, ok := numbered(key, "cpu"); {
 		case string(key) == "cpu":
@@ -141,7 +141,7 @@ func (s *stat) parse(text []byte) error {
 	return nil
 }
 
-var newline, cpuPrefix = []byte("\n"), []byte("cpu")
+var cpuPrefix = []byte("cpu")
 
 // has is whether a processor is at a node. The C agent knows no others either.
 func (s *stat) has(cpu uint32) bool {

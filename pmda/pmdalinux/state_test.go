@@ -6,30 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmda/collector"
 	"github.com/pcp-go/pcp/pmda/pmdalinux"
 )
-
-// keeping is our agent, with a directory for its IDs.
-func keeping(t *testing.T, root, state string) side {
-	t.Helper()
-	a, err := pmdalinux.New(pmdalinux.Options{Root: root, StateDir: state})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &collector.Server{}
-	if err := s.Add(a); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	c, err := pmapi.Local(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	return side{c, t}
-}
 
 // TestStateDir: disks keep their IDs, and the C agent takes them over.
 func TestStateDir(t *testing.T) {
@@ -50,7 +28,7 @@ func TestStateDir(t *testing.T) {
 		{[]string{"sdc", "sdb"}, "disk.dev.read 1 \"sdb\" 1 2 \"sdc\" 1\n"},
 		{[]string{"sdd", "sdc", "sda"}, "disk.dev.read 0 \"sda\" 1 2 \"sdc\" 1 3 \"sdd\" 1\n"},
 	} {
-		got := keeping(t, stats(s.disks...).write(t), state).look([]string{"disk.dev.read"}).String()
+		got := started(t, pmdalinux.Options{Root: stats(s.disks...).write(t), StateDir: state}).look([]string{"disk.dev.read"}).String()
 		if diff := cmp.Diff(s.want, got); diff != "" {
 			t.Error("(-want +got)\n", diff)
 		}
@@ -59,7 +37,7 @@ func TestStateDir(t *testing.T) {
 	if diff := cmp.Diff("disk.dev.read 1 \"sdb\" 1 3 \"sdd\" 1 4 \"sde\" 1\n", got); diff != "" {
 		t.Error("the C agent (-want +got)\n", diff)
 	}
-	got = keeping(t, stats("sde", "sdf").write(t), state).look([]string{"disk.dev.read"}).String()
+	got = started(t, pmdalinux.Options{Root: stats("sde", "sdf").write(t), StateDir: state}).look([]string{"disk.dev.read"}).String()
 	if diff := cmp.Diff("disk.dev.read 4 \"sde\" 1 5 \"sdf\" 1\n", got); diff != "" {
 		t.Error("after the C agent (-want +got)\n", diff)
 	}

@@ -51,7 +51,7 @@ func (l *linux) addSwapDevices() {
 // parseSwaps reads lines like "/dev/sda2  partition  1048572  0  -2".
 func parseSwaps(devices *rows[swapDevice], text []byte) error {
 	devices.begin()
-	for line, text, ok := wholeLine(text); ok; line, text, ok = wholeLine(text) {
+	for line := range wholeLines(text) {
 		name, rest := cutField(line)
 		if len(name) == 0 || name[0] != '/' {
 			continue // the head

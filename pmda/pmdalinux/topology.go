@@ -47,7 +47,7 @@ func (l *linux) addTopology() *topology {
 		Labels: `{"device_type":"numa_node","indom_name":"per numa_node"}`,
 		InstanceLabels: func(i pdu.Instance) string {
 			n, _ := numbered([]byte(i.Name), "node")
-			return label("numa_node", n)
+			return pmda.LabelJSON(map[string]any{"numa_node": n})
 		},
 		Refresh: func(context.Context, *pmda.Request) error {
 			_, err := t.nodes()

@@ -30,7 +30,13 @@ type side struct {
 // ours is our agent on a root directory.
 func ours(t testing.TB, root string) side {
 	t.Helper()
-	a, err := pmdalinux.New(pmdalinux.Options{Root: root})
+	return started(t, pmdalinux.Options{Root: root})
+}
+
+// started is our agent with options.
+func started(t testing.TB, o pmdalinux.Options) side {
+	t.Helper()
+	a, err := pmdalinux.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

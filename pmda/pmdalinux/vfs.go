@@ -2,10 +2,8 @@ package pmdalinux
 
 import (
 	"bytes"
-	"context"
 	"errors"
 
-	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 )
 
@@ -51,10 +49,8 @@ func (l *linux) addLocks() {
 		} {
 			pmda.Register(l.Agent, pmda.Metric[uint32]{
 				Name: "vfs.locks." + kind.name + "." + m.name, ID: pmda.Item(75, 3*i+j), Group: g,
-				Text: kind.text + m.text + " that are held",
-				Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
-					return *m.v, nil
-				},
+				Text:  kind.text + m.text + " that are held",
+				Value: single(m.v),
 			})
 		}
 	}
@@ -67,10 +63,10 @@ var errNoLock = errors.New("/proc/locks: a line is no lock")
 // which those with an arrow after the number wait for the lock above.
 func parseLocks(now *[3]locks, text []byte) error {
 	*now = [3]locks{}
-	if len(text) > 0 && !isWhole(text) {
+	if !notCut(text) {
 		return errNoLock
 	}
-	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
+	for line := range wholeLines(text) {
 		number, line := cutField(line)
 		if !bytes.HasSuffix(number, []byte(":")) {
 			return errNoLock

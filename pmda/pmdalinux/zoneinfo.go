@@ -114,7 +114,7 @@ func (z *zoneInfo) parse(text []byte) error {
 	z.stats.begin()
 	z.protection.begin()
 	z.nseen, z.changed, z.part = 0, false, nothing
-	for line, rest, ok := wholeLine(text); ok; line, rest, ok = wholeLine(rest) {
+	for line := range wholeLines(text) {
 		z.line(line)
 	}
 	z.end()
