@@ -33,6 +33,7 @@ type cpuTable struct {
 	column []int         // by processor, -1 for none
 	cells  []uint32      // by line and column
 	sums   []uint64      // of the columns
+	whole  bool          // all lines could be read, so that those are known
 	kinds  rows[cpuKind] // the lines
 
 	// each has the instances of the kinds on each processor. There may be a million:
@@ -77,10 +78,11 @@ func (t *cpuTable) parse(text []byte) error {
 		}
 	}
 	clear(t.sums)
+	t.whole = notCut(text)
 	t.cells = t.cells[:0]
 	t.kinds.begin()
 	for line := range wholeLines(text) {
-		t.line(line)
+		t.whole = t.line(line) && t.whole
 	}
 	t.stale = t.stale || t.kinds.differs()
 	t.newTexts = t.newTexts || t.kinds.differs()
@@ -126,12 +128,13 @@ func (t *cpuTable) parseHead(head []byte) error {
 	return nil
 }
 
-// line reads one line. If it has not a number for each processor, it is left out.
-func (t *cpuTable) line(line []byte) {
+// line reads one line. If it has not a number for each processor, it is left out:
+// it is false if that is damage.
+func (t *cpuTable) line(line []byte) bool {
 	name, rest, ok := bytes.Cut(line, []byte(":"))
 	name, more := cutField(name)
 	if tail, _ := cutField(more); !ok || len(name) == 0 || len(tail) > 0 || bytes.IndexByte(name, 0) >= 0 {
-		return
+		return false
 	}
 	at := len(t.cells)
 	if t.special != nil && t.special(name, rest) {
@@ -140,14 +143,14 @@ func (t *cpuTable) line(line []byte) {
 		// processor has. So do we, that the instances are the same.
 		if rest, ok = t.numbers(rest, 1); line[0] != ' ' || !ok {
 			t.cells = t.cells[:at]
-			return
+			return line[0] != ' '
 		}
 		for range t.cpus[1:] {
 			t.cells = append(t.cells, 0)
 		}
 	} else if rest, ok = t.numbers(rest, len(t.cpus)); !ok {
 		t.cells = t.cells[:at]
-		return
+		return false
 	}
 	var total uint64
 	for i, v := range t.cells[at:] {
@@ -160,6 +163,7 @@ func (t *cpuTable) line(line []byte) {
 		kind.tail = append(kind.tail[:0], rest...)
 		t.newTexts = true
 	}
+	return true
 }
 
 // numbers appends the first n numbers of a line to the cells, and returns what
@@ -246,7 +250,7 @@ func (t *cpuTable) values(_ context.Context, _ *pmda.Request, s *pmda.Set[uint32
 
 // sum is the Value of a metric of processors: all kinds together.
 func (t *cpuTable) sum(_ context.Context, _ *pmda.Request, i pdu.Instance) (uint64, error) {
-	if cpu := int(i.ID); cpu < len(t.column) && t.column[cpu] >= 0 {
+	if cpu := int(i.ID); t.whole && cpu < len(t.column) && t.column[cpu] >= 0 {
 		return t.sums[t.column[cpu]], nil
 	}
 	return 0, pmda.NoValue

@@ -72,7 +72,8 @@ func all(t testing.TB, our side) []string {
 func record(t testing.TB) files {
 	t.Helper()
 	our := ours(t, "/")
-	newFetcher(t, all(t, our), our).fetch("/")
+	a := newFetcher(t, all(t, our), our).fetch("/")
+	defer runtime.KeepAlive(a)
 	tree := files{}
 	fds, err := filepath.Glob("/proc/self/fd/*")
 	if err != nil {

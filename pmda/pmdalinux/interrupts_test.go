@@ -83,7 +83,6 @@ kernel.percpu.intr 1 "cpu1" 5
 kernel.all.interrupts.missed: Metric not supported by this version of monitored application
 kernel.all.interrupts.total 0 "5" 8589934590
 kernel.percpu.interrupts 0 "5::cpu0" 4294967295 1 "5::cpu1" 4294967295
-kernel.percpu.intr 0 "cpu0" 4294967304 1 "cpu1" 4294967304
 `},
 		{"no processors", "  1:  1 1\n", bad},
 		{"a processor twice", "CPU0 CPU0\n  1:  1 1\n", bad},
