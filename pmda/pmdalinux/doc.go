@@ -29,7 +29,7 @@
 //
 // The metrics filesys and tmpfs ask file systems, those that the client wants. File
 // systems of other machines are not listed, as they may not answer. Where one of a
-// disk does not, its metrics have to wait, and no others.
+// disk does not, fetches of filesys have to wait, and no others.
 //
 // # The C names
 //

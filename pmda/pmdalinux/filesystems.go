@@ -22,20 +22,20 @@ type mount struct {
 	path     []byte // where that is, with a NUL behind
 	readOnly bool
 	use      usage
-	asked    uint64 // the reading that use is of
-	ok       bool   // it answered
+	ok       bool // it answered, with use
 }
 
-// mounts are the mounted file systems of a kind. Each kind has a group of its
-// own: a file system that does not answer keeps those waiting who ask for its
-// kind, not those who ask for another, nor how many there are.
+// mounts are the mounted file systems of a kind. Each kind has groups of its own,
+// which nothing else is locked with while file systems are asked (see add): one
+// that does not answer keeps those waiting who ask for its kind, not those who ask
+// for anything else, nor how many there are.
 type mounts struct {
-	l       *linux
-	rows    rows[mount]
-	wanted  func(device, dir, kind []byte) bool
-	name    func(device, dir []byte) []byte
-	reading uint64
-	whole   bool
+	l      *linux
+	rows   rows[mount]
+	wanted func(device, dir, kind []byte) bool
+	name   func(device, dir []byte) []byte
+	answer *pmda.Group // asks those that the client wants
+	whole  bool
 }
 
 // addFilesystems adds the metrics of file systems.
@@ -64,6 +64,7 @@ func (l *linux) addFilesystems() {
 // add adds the metrics of a kind of file systems.
 func (m *mounts) add(prefix string, cluster int, indom *pmda.InDom, of string, disk bool) {
 	indom.Group = m.l.source("proc/self/mounts", m.parse)
+	m.answer = m.l.Group(m.ask)
 	m.rows.indom = indom
 	m.l.Attach(indom)
 	space := func(name string, item int, sem pdu.Sem, text string, kb func(*usage) uint64) {
@@ -110,16 +111,26 @@ func addUsage[T uint32 | uint64 | float64](m *mounts, t pmda.Metric[T], of func(
 	addMounted(m, t, func(f *mount) T { return of(&f.use) })
 }
 
-// addMounted adds a metric of the file systems that answer; those that are asked
-// for are asked. The error is pdu.ErrInst if none does.
+// ask asks the file systems that the client wants.
+func (m *mounts) ask(ctx context.Context, r *pmda.Request) error {
+	rule := r.Profile.For(m.rows.indom.ID())
+	for _, at := range m.rows.order {
+		if f := &m.rows.vals[at]; rule.Includes(m.rows.ids[at]) {
+			f.ok = m.l.ask(&f.use, f.path) == nil
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+		}
+	}
+	return nil
+}
+
+// addMounted adds a metric of the file systems that answer. The error is
+// pdu.ErrInst if none does.
 func addMounted[T pdu.Scalar](m *mounts, t pmda.Metric[T], of func(*mount) T) {
-	t.InDom = m.rows.indom
+	t.InDom, t.Group = m.rows.indom, m.answer
 	t.Values = func(_ context.Context, _ *pmda.Request, s *pmda.Set[T]) error {
 		return putColumn(&m.rows, s, pdu.ErrInst, func(f *mount) (T, bool) {
-			if f.asked != m.reading {
-				f.ok = f.use.ask(f.path) == nil
-				f.asked = m.reading
-			}
 			return of(f), f.ok
 		})
 	}
@@ -158,7 +169,6 @@ func inMemory(_, _, kind []byte) bool { return string(kind) == "tmpfs" }
 // parse reads lines such as "/dev/sda1 /boot ext4 rw,relatime 0 0". What is
 // mounted twice counts once, as it was first.
 func (m *mounts) parse(text []byte) error {
-	m.reading++
 	m.rows.begin()
 	m.whole = notCut(text)
 	for line := range wholeLines(text) {

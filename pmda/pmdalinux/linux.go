@@ -37,19 +37,33 @@ func New(o Options) (*pmda.Agent, error) {
 		}
 		o.Root = "/"
 	}
-	l := &linux{Agent: &pmda.Agent{Name: "linux", Domain: Domain}, root: o.Root, stateDir: o.StateDir}
+	l := newLinux(o)
+	l.add()
+	return l.Agent, l.Err()
+}
+
+func newLinux(o Options) *linux {
+	return &linux{
+		Agent: &pmda.Agent{Name: "linux", Domain: Domain},
+		root:  o.Root, stateDir: o.StateDir, ask: (*usage).ask,
+	}
+}
+
+// add adds all metrics. A fetch locks and refreshes the groups that it needs in
+// the order in which they are made, so that one that has to wait for a file system
+// has nothing locked that others need: those come first.
+func (l *linux) add() {
 	for _, add := range []func(){
+		l.addFilesystems,
 		l.addLoad,
 		l.addProcessors,
 		l.addInterrupts,
 		l.addMemory,
 		l.addDisks,
-		l.addFilesystems,
 		l.addInterfaces,
 	} {
 		add()
 	}
-	return l.Agent, l.Err()
 }
 
 // linux is an agent in the making.
@@ -57,6 +71,7 @@ type linux struct {
 	*pmda.Agent
 	root, stateDir string
 	kept           atomic.Int64 // open files of devices
+	ask            func(u *usage, path []byte) error
 
 	// The instance domains that subjects share; addProcessors makes them.
 	cpus  *pmda.InDom // of processors: the ID is the kernel's number
