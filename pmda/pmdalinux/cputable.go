@@ -33,7 +33,7 @@ type cpuTable struct {
 	column []int         // by processor, -1 for none
 	cells  []uint32      // by line and column
 	sums   []uint64      // of the columns
-	whole  bool          // all lines could be read, so that those are known
+	whole  bool          // all lines are understood, so that the sums are of all kinds
 	kinds  rows[cpuKind] // the lines
 
 	// each has the instances of the kinds on each processor. There may be a million:
@@ -128,13 +128,13 @@ func (t *cpuTable) parseHead(head []byte) error {
 	return nil
 }
 
-// line reads one line. If it has not a number for each processor, it is left out:
-// it is false if that is damage.
+// line reads one line. If it has not a number for each processor, it is left out.
+// It is false if that is not to be.
 func (t *cpuTable) line(line []byte) bool {
 	name, rest, ok := bytes.Cut(line, []byte(":"))
 	name, more := cutField(name)
 	if tail, _ := cutField(more); !ok || len(name) == 0 || len(tail) > 0 || bytes.IndexByte(name, 0) >= 0 {
-		return false
+		return len(line) == 0
 	}
 	at := len(t.cells)
 	if t.special != nil && t.special(name, rest) {
@@ -150,8 +150,14 @@ func (t *cpuTable) line(line []byte) bool {
 		}
 	} else if rest, ok = t.numbers(rest, len(t.cpus)); !ok {
 		t.cells = t.cells[:at]
-		return false
+		return string(name) == "FIQ" // which ARM does not count
 	}
+	t.add(name, rest, at)
+	return true
+}
+
+// add takes in a kind with the cells from one on.
+func (t *cpuTable) add(name, tail []byte, at int) {
 	var total uint64
 	for i, v := range t.cells[at:] {
 		total += uint64(v)
@@ -159,11 +165,10 @@ func (t *cpuTable) line(line []byte) bool {
 	}
 	kind := t.kinds.row(name)
 	kind.total, kind.at = total, at
-	if !bytes.Equal(kind.tail, rest) {
-		kind.tail = append(kind.tail[:0], rest...)
+	if !bytes.Equal(kind.tail, tail) {
+		kind.tail = append(kind.tail[:0], tail...)
 		t.newTexts = true
 	}
-	return true
 }
 
 // numbers appends the first n numbers of a line to the cells, and returns what
@@ -248,7 +253,7 @@ func (t *cpuTable) values(_ context.Context, _ *pmda.Request, s *pmda.Set[uint32
 	return nil
 }
 
-// sum is the Value of a metric of processors: all kinds together.
+// sum is the Value of a metric of processors: all kinds together, unknown if one is.
 func (t *cpuTable) sum(_ context.Context, _ *pmda.Request, i pdu.Instance) (uint64, error) {
 	if cpu := int(i.ID); t.whole && cpu < len(t.column) && t.column[cpu] >= 0 {
 		return t.sums[t.column[cpu]], nil

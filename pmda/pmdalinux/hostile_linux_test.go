@@ -96,10 +96,16 @@ func record(t testing.TB) files {
 		}
 		tree[path[1:]] = string(text)
 	}
+	runtime.KeepAlive(agent) // or its files are closed before they have been seen
 	if len(tree) < 3 {
 		t.Skip("the agent reads nothing here")
 	}
 	links(tree)
+	// The processors of nodes are what is in directories.
+	cpus, _ := filepath.Glob("/sys/devices/system/node/node[0-9]*/cpu[0-9]*")
+	for _, path := range cpus {
+		tree[path[1:]+"/"] = ""
+	}
 	return tree
 }
 
@@ -138,7 +144,9 @@ func devices(tree files) {
 
 // texts are the names of the files of a tree that are no links, in order.
 func (f files) texts() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(f)), func(n string) bool { return strings.HasPrefix(f[n], "->") })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(f)), func(n string) bool {
+		return strings.HasPrefix(f[n], "->") || strings.HasSuffix(n, "/")
+	})
 }
 
 var numbers = regexp.MustCompile(`(?m)(^|[ \t])[0-9]+($|[ \t])`)

@@ -84,6 +84,18 @@ kernel.all.interrupts.missed: Metric not supported by this version of monitored 
 kernel.all.interrupts.total 0 "5" 8589934590
 kernel.percpu.interrupts 0 "5::cpu0" 4294967295 1 "5::cpu1" 4294967295
 `},
+		{"cut off", "           CPU0       CPU1\n 24:  1  2\nLOC:  3", `kernel.all.interrupts.errors: Metric not supported by this version of monitored application
+kernel.all.interrupts.missed: Metric not supported by this version of monitored application
+kernel.all.interrupts.total 0 "24" 3
+kernel.percpu.interrupts 0 "24::cpu0" 1 1 "24::cpu1" 2
+`},
+		{"ARM", "           CPU0       CPU1\n 16:  1  2  GIC 25 Level  vgic\nFIQ:              usb_fiq\nIPI0:  3  4  Rescheduling interrupts\nErr:  0\n",
+			`kernel.all.interrupts.errors 0
+kernel.all.interrupts.missed: Metric not supported by this version of monitored application
+kernel.all.interrupts.total 0 "16" 3 1 "IPI0" 7
+kernel.percpu.interrupts 0 "16::cpu0" 1 1 "16::cpu1" 2 2 "IPI0::cpu0" 3 3 "IPI0::cpu1" 4
+kernel.percpu.intr 0 "cpu0" 4 1 "cpu1" 6
+`},
 		{"no processors", "  1:  1 1\n", bad},
 		{"a processor twice", "CPU0 CPU0\n  1:  1 1\n", bad},
 		{"a huge processor", "CPU99999999\n  1:  1 1\n", bad},

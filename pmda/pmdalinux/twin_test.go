@@ -284,29 +284,6 @@ func (p picture) String() string {
 	return b.String()
 }
 
-// files are a small tree: texts by their names. One that begins with -> is a link.
-type files map[string]string
-
-// write makes a directory of it.
-func (f files) write(t testing.TB) (root string) {
-	t.Helper()
-	root = t.TempDir()
-	for name, text := range f {
-		if target, is := strings.CutPrefix(text, "->"); is {
-			link(t, root, name, target)
-		} else {
-			write(t, root, name, text)
-		}
-	}
-	return root
-}
-
-// show is what our agent says of metrics on a tree.
-func (f files) show(t testing.TB, names ...string) string {
-	t.Helper()
-	return ours(t, f.write(t)).look(names).String()
-}
-
 // near is whether v, taken between a and b, is what those say.
 func near(sem pdu.Sem, a, v, b pdu.Atom) bool {
 	if text(v) == text(a) || text(v) == text(b) {
