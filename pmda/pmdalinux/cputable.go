@@ -67,8 +67,11 @@ func (t *cpuTable) want(context.Context, *pmda.Request) error {
 	return nil
 }
 
-// parse reads the file.
+// parse reads the file. One that is empty hides what there is, as in containers.
 func (t *cpuTable) parse(text []byte) error {
+	if len(text) == 0 {
+		return pdu.ErrAppVersion
+	}
 	head, text, _ := wholeLine(text)
 	if !bytes.Equal(head, t.head) || len(t.cpus) == 0 {
 		t.stale = true
