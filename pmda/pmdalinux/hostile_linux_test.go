@@ -82,8 +82,8 @@ func record(t testing.TB) files {
 	self := fmt.Sprintf("/proc/%d/", os.Getpid())
 	for _, fd := range fds {
 		path, err := os.Readlink(fd)
-		if err != nil || !strings.HasPrefix(path, "/proc/") && !strings.HasPrefix(path, "/sys/") {
-			continue
+		if err != nil || !strings.HasPrefix(path, "/proc/") && !strings.HasPrefix(path, "/sys/") || strings.HasPrefix(path, "/sys/fs/cgroup/") {
+			continue // the last are what the Go runtime reads
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -194,9 +194,10 @@ func replaceNumbers(s, by string) string {
 // nothing in it is no damage.
 var listsMayEnd = regexp.MustCompile(`^(vfs\.locks\.|disk\.all\.|hinv\.ndisk$|hinv\.nfilesys$)`)
 
-// anyText are metrics that have numbers on one architecture, and words on others:
-// that a text is not theirs does not show.
-var anyText = regexp.MustCompile(`^hinv\.cpu\.(model|stepping)$`)
+// anyText are metrics that have numbers on one architecture, and words on others, or
+// that only look for one word: that a text is not theirs does not show. Of a list of
+// addresses that was cut off, another is the last.
+var anyText = regexp.MustCompile(`^(hinv\.cpu\.(model|stepping)|network\.interface\.(running|ipv6_addr|ipv6_scope))$`)
 
 // TestHostile damages each file that the agent reads. All values are those of
 // undamaged fields, or absent.
@@ -205,18 +206,27 @@ func TestHostile(t *testing.T) {
 	devices(tree)
 	root := tree.write(t)
 	our := ours(t, root)
-	names := slices.DeleteFunc(all(t, our), func(n string) bool { return live[n] != "" })
+	names := slices.DeleteFunc(all(t, our), ofSystem)
 	good := our.look(names)
-	f := newFetcher(t, all(t, our), our)
+	checks := 0
 	check := func(t *testing.T, what string, wrong func(picture) []string) {
 		t.Run(what, func(t *testing.T) { // its agent ends with it
 			for _, w := range wrong(ours(t, root).look(names)) {
 				t.Error(w)
 			}
 		})
-		runtime.GC() // which closes the files of agents
+		if checks++; checks%8 == 0 {
+			runtime.GC() // which closes the files of agents
+		}
 	}
+	seen := map[string]bool{}
 	for _, name := range tree.texts() {
+		if file := filepath.Base(name); strings.Contains(name, "/net/") && strings.HasPrefix(name, "sys/") {
+			if seen[file] {
+				continue // one interface is enough
+			}
+			seen[file] = true
+		}
 		path := filepath.Join(root, name)
 		for _, d := range damages {
 			bad := d.do(tree[name])
@@ -224,7 +234,6 @@ func TestHostile(t *testing.T) {
 				continue
 			}
 			write(t, root, name, bad)
-			f.fetch(root)
 			check(t, name+", "+d.name, func(now picture) []string { return wrong(good, now, bad == "") })
 		}
 		if err := os.Remove(path); err != nil {

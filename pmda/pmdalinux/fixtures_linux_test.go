@@ -1,0 +1,102 @@
+package pmdalinux_test
+
+import (
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// ofSystem are metrics whose values are those of the system that the test runs on,
+// whatever the tree.
+func ofSystem(name string) bool {
+	switch {
+	case name == "filesys.mountdir", name == "filesys.readonly":
+		return false
+	case strings.HasPrefix(name, "filesys."), strings.HasPrefix(name, "tmpfs."), strings.HasPrefix(name, "event."):
+		return true
+	}
+	return name == "hinv.pagesize"
+}
+
+// unordered are metrics whose instances have IDs in the order of a directory, which
+// is another on each file system.
+func unordered(name string) bool {
+	return slices.Contains([]string{"network.interface.inet_addr", "network.interface.ipv6_addr",
+		"network.interface.ipv6_scope", "network.interface.hw_addr"}, name)
+}
+
+// TestFixtures compares all that the agent says of the trees in testdata with what
+// it said when somebody looked at it, and with what the C agent says.
+func TestFixtures(t *testing.T) {
+	list, err := filepath.Glob("testdata/*.tree")
+	if err != nil || len(list) == 0 {
+		t.Fatal("no trees", err)
+	}
+	for _, path := range list {
+		name := strings.TrimSuffix(filepath.Base(path), ".tree")
+		root := readTree(t, path).write(t)
+		t.Run(name, func(t *testing.T) { golden(t, name, sayAll(t, root)) })
+		t.Run(name+"/twin", func(t *testing.T) { sameOnTree(t, root, misreadIn[name]...) })
+	}
+}
+
+// misreadIn are metrics that the C agent has other values of in some of the trees,
+// which the files do not have.
+var misreadIn = map[string][]string{
+	"arm64": { // it takes the columns for those of processors 0 to 2, and FIQ for a number
+		"kernel.all.interrupts.total", "kernel.percpu.interrupts", "kernel.percpu.intr"},
+	"linux-2.6.9": {"disk.dev.scheduler"}, // it looks for /sys/block/cciss/c0d0, not cciss!c0d0
+}
+
+// sayAll is what our agent says of a tree.
+func sayAll(t testing.TB, root string) string {
+	t.Helper()
+	if os.Getpagesize() != 4096 {
+		t.Skip("golden files have the numbers of pages of 4096 bytes")
+	}
+	our := ours(t, root)
+	p := our.look(slices.DeleteFunc(all(t, our), ofSystem))
+	for name := range p.values {
+		if unordered(name) {
+			p.dropIDs(name)
+		}
+	}
+	return p.String()
+}
+
+// dropIDs leaves out the IDs of instances, and sorts them by name.
+func (p picture) dropIDs(name string) {
+	values := map[string]pdu.Atom{}
+	for inst, v := range p.values[name] {
+		values[instName(inst)] = v
+	}
+	p.values[name], p.insts[name] = values, strings.Join(slices.Sorted(maps.Keys(values)), "\n")
+}
+
+// golden compares a text with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Error("(-want +got)\n", diff)
+	}
+}
