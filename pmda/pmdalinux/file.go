@@ -20,6 +20,7 @@ const maxFile = 64 << 20
 type file struct {
 	path   string
 	f      *os.File
+	quick  quick
 	buf    []byte
 	absent error     // that there is no such file
 	next   time.Time // when to look for it again
@@ -34,7 +35,7 @@ func (f *file) read() ([]byte, error) {
 		f.buf = make([]byte, 4<<10)
 	}
 	for n := 0; ; {
-		m, err := f.f.ReadAt(f.buf[n:], int64(n))
+		m, err := f.quick.readAt(f.f, f.buf[n:], int64(n))
 		n += m
 		switch {
 		case err == io.EOF:
