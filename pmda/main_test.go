@@ -252,6 +252,10 @@ func TestRunSockets(t *testing.T) {
 		r := run(t, &pmda.Daemon{Agent: clockAgent()}, nil, nil, "-u", path)
 		c := dial(t, "unix", path)
 		st, err := os.Stat(path)
+		for i := 0; err == nil && st.Mode().Perm() != 0o660 && i < 1000; i++ { // it is given once the agent listens
+			time.Sleep(time.Millisecond)
+			st, err = os.Stat(path)
+		}
 		if err != nil || st.Mode().Perm() != 0o660 && os.PathSeparator == '/' {
 			t.Errorf("%v, mode %v, want 0660", err, st.Mode())
 		}
