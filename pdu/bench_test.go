@@ -217,3 +217,31 @@ func BenchmarkResultEncode(b *testing.B)    { benchmark(b, "ResultEncode") }
 func BenchmarkResultDecode(b *testing.B)    { benchmark(b, "ResultDecode") }
 func BenchmarkResultMerge(b *testing.B)     { benchmark(b, "ResultMerge") }
 func BenchmarkConnRead(b *testing.B)        { benchmark(b, "ConnRead") }
+
+// BenchmarkResultWriter writes 1,000 values of one metric, one by one and many at
+// once.
+func BenchmarkResultWriter(b *testing.B) {
+	insts, values := make([]pdu.InstID, 1000), make([]uint64, 1000)
+	for i := range insts {
+		insts[i], values[i] = pdu.InstID(i), uint64(i)<<32
+	}
+	var w pdu.ResultWriter
+	b.Run("one by one", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			w.Reset()
+			w.Begin(pdu.MakePMID(1, 0, 0))
+			for i, v := range values {
+				w.Uint64(insts[i], v)
+			}
+		}
+	})
+	b.Run("at once", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			w.Reset()
+			w.Begin(pdu.MakePMID(1, 0, 0))
+			w.Uint64s(insts, values)
+		}
+	})
+}

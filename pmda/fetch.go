@@ -271,56 +271,69 @@ func (s *set) failed(id pdu.InstID, err error) {
 // fetchEach asks Value for every instance that is wanted. The error is that of
 // the last one without a value, as in the reference.
 func fetchEach[T pdu.Scalar](value func(context.Context, *Request, pdu.Instance) (T, error)) func(context.Context, *Request, *setBox) error {
-	write := writerOf[T]()
 	return func(ctx context.Context, r *Request, box *setBox) error {
 		s := &box.set
-		if !s.indom {
-			v, err := value(ctx, r, pdu.Instance{ID: pdu.NoInst})
-			if err != nil {
-				s.failed(pdu.NoInst, err)
-				return err
-			}
-			put(s, pdu.NoInst, v)
-			return nil
+		if s.indom {
+			return fetchInstances(ctx, r, s, value)
 		}
-		var last error
-		all := s.rule.All()
-		w := s.w
-		for k := range s.list {
-			i := &s.list[k]
-			if !all && !s.rule.Includes(i.ID) {
-				continue
-			}
-			v, err := value(ctx, r, *i)
-			if err != nil {
-				s.failed(i.ID, err)
-				last = err
-				continue
-			}
-			if write == nil {
-				put(s, i.ID, v)
-				continue
-			}
-			s.n++
-			write(w, i.ID, v)
+		v, err := value(ctx, r, pdu.Instance{ID: pdu.NoInst})
+		if err != nil {
+			s.failed(pdu.NoInst, err)
+			return err
 		}
-		return last
+		put(s, pdu.NoInst, v)
+		return nil
 	}
 }
 
-// writerOf is the method of a writer for values of T, found once for all: a call
-// of it takes less than the choice that put makes for each value. It is nil if
-// there is none.
-func writerOf[T pdu.Scalar]() func(*pdu.ResultWriter, pdu.InstID, T) {
-	for _, f := range []any{
-		(*pdu.ResultWriter).Uint64, (*pdu.ResultWriter).Int64, (*pdu.ResultWriter).Uint32, (*pdu.ResultWriter).Int32,
-		(*pdu.ResultWriter).Float64, (*pdu.ResultWriter).Float32, (*pdu.ResultWriter).String,
-	} {
-		if f, ok := f.(func(*pdu.ResultWriter, pdu.InstID, T)); ok {
-			return f
+// fetchInstances collects values, since to write many at once takes less time.
+func fetchInstances[T pdu.Scalar](ctx context.Context, r *Request, s *set, value func(context.Context, *Request, pdu.Instance) (T, error)) error {
+	var ids [64]pdu.InstID
+	var values [len(ids)]T
+	n := 0
+	var last error
+	all := s.rule.All()
+	for k := range s.list {
+		i := &s.list[k]
+		if !all && !s.rule.Includes(i.ID) {
+			continue
+		}
+		v, err := value(ctx, r, *i)
+		if err != nil {
+			s.failed(i.ID, err)
+			last = err
+			continue
+		}
+		ids[n], values[n] = i.ID, v
+		if n++; n == len(ids) {
+			putAll(s, ids[:], values[:])
+			n = 0
 		}
 	}
-	return nil
+	putAll(s, ids[:n], values[:n])
+	return last
+}
+
+// putAll writes values of instances.
+func putAll[T pdu.Scalar](s *set, ids []pdu.InstID, values []T) {
+	switch vs := any(values).(type) {
+	case []uint64:
+		s.w.Uint64s(ids, vs)
+	case []int64:
+		s.w.Int64s(ids, vs)
+	case []uint32:
+		s.w.Uint32s(ids, vs)
+	case []int32:
+		s.w.Int32s(ids, vs)
+	case []float64:
+		s.w.Float64s(ids, vs)
+	default:
+		for i, v := range values {
+			put(s, ids[i], v)
+		}
+		return
+	}
+	s.n += len(ids)
 }
 
 // put writes one value. The cases spare the common types the way through
