@@ -286,9 +286,14 @@ func fetchEach[T pdu.Scalar](value func(context.Context, *Request, pdu.Instance)
 	}
 }
 
-// fetchInstances collects values, since to write many at once takes less time.
+// manyValues is how many values are collected to be written at once, which takes
+// less time. They are on the stack of a client's goroutine: with more of them that
+// would have to grow, for each of thousands of clients.
+const manyValues = 32
+
+// fetchInstances asks Value for instances.
 func fetchInstances[T pdu.Scalar](ctx context.Context, r *Request, s *set, value func(context.Context, *Request, pdu.Instance) (T, error)) error {
-	var ids [64]pdu.InstID
+	var ids [manyValues]pdu.InstID
 	var values [len(ids)]T
 	n := 0
 	var last error

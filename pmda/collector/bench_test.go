@@ -10,7 +10,7 @@ import (
 )
 
 // benchAgent has a metric without instances, and one with n.
-func benchAgent(b *testing.B, d pdu.Domain, n int) *pmda.Agent {
+func benchAgent(b testing.TB, d pdu.Domain, n int) *pmda.Agent {
 	b.Helper()
 	a := &pmda.Agent{Name: fmt.Sprint("bench", d), Domain: d}
 	many := &pmda.InDom{Serial: 1, Name: "many"}

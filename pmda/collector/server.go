@@ -264,16 +264,14 @@ func (s *Server) Serve(ctx context.Context, ln ...net.Listener) error {
 	again := s.serving
 	s.serving = true
 	s.mu.Unlock()
-	if !again {
-		// Set after the first Add, it would let everybody do everything.
-		s.access.CompareAndSwap(s.accessAtInit, s.Access)
-	}
 	if again {
 		for _, l := range ln {
 			l.Close()
 		}
 		return errors.New("collector: Serve called twice")
 	}
+	// Set after the first Add, it would let everybody do everything.
+	s.access.CompareAndSwap(s.accessAtInit, s.Access)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var closed sync.WaitGroup

@@ -1,0 +1,58 @@
+package collector
+
+import (
+	"net"
+	"runtime"
+	"runtime/debug"
+	"testing"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// TestClientMemory pins what an idle client costs that has fetched 1,000 values
+// before: its share of stacks, which a call grows and nothing shrinks until there
+// is garbage to collect, and of the heap.
+func TestClientMemory(t *testing.T) {
+	if raceFactor > 1 {
+		t.Skip("the race detector needs memory of its own")
+	}
+	const clients, most = 200, 8 << 10
+	s := &Server{}
+	add(t, s, benchAgent(t, 10, 1000))
+	addr := serving(t, s)
+	fetch := func() net.Conn {
+		n, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn := pdu.NewConn(n)
+		if _, err := pdu.ClientHello(conn, 1, 0); err != nil {
+			t.Fatal(err)
+		}
+		conn.Queue(1, pdu.SetProfile{})
+		if err := conn.Write(1, pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(10, 0, 1)}}); err != nil {
+			t.Fatal(err)
+		}
+		if h, _, err := conn.Read(); err != nil || h.Kind != pdu.KindResult {
+			t.Fatalf("%v, %v", h, err)
+		}
+		return n
+	}
+	fetch().Close() // what is there for all, such as pools
+	runtime.GC()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	var before, busy, idle runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range clients {
+		defer fetch().Close()
+	}
+	runtime.ReadMemStats(&busy)
+	runtime.GC()
+	runtime.ReadMemStats(&idle)
+	stack := (busy.StackInuse - before.StackInuse) / clients
+	heap := (max(idle.HeapAlloc, before.HeapAlloc) - before.HeapAlloc) / clients
+	t.Logf("%d bytes of stack and %d of heap for each client", stack, heap)
+	if stack+heap > most {
+		t.Errorf("%d bytes of stack and %d of heap for each client, want at most %d in all", stack, heap, most)
+	}
+}
