@@ -3,6 +3,8 @@ package collector
 import (
 	"fmt"
 	"net"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -24,7 +26,8 @@ func benchAgent(b testing.TB, d pdu.Domain, n int) *pmda.Agent {
 	if err := many.Set(insts...); err != nil {
 		b.Fatal(err)
 	}
-	value := func(v *uint64) func() uint64 { return func() uint64 { *v++; return *v } }(new(uint64))
+	var v atomic.Uint64
+	value := func() uint64 { return v.Add(1) }
 	if err := pmda.Register(a, pmda.Metric[uint64]{Name: a.Name + ".one", ID: pmda.Item(0, 0), Value: always(value)}); err != nil {
 		b.Fatal(err)
 	}
@@ -63,25 +66,86 @@ func BenchmarkFetch(b *testing.B) {
 					b.Fatal(err)
 				}
 				defer n.Close()
-				conn := pdu.NewConn(n)
-				if _, err := pdu.ClientHello(conn, 1, 0); err != nil {
-					b.Fatal(err)
-				}
-				if err := conn.Queue(0, pdu.SetProfile{}); err != nil {
-					b.Fatal(err)
-				}
+				conn := introduced(b, n)
 				ask := &pdu.Fetch{PMIDs: load.ids, HighRes: true}
 				b.ReportAllocs()
 				for b.Loop() {
-					if err := conn.Write(0, ask); err != nil {
-						b.Fatal(err)
-					}
-					if h, _, err := conn.Read(); err != nil || h.Kind != pdu.KindHighResResult {
-						b.Fatal(h.Kind, err)
-					}
+					fetchOnce(b, conn, ask)
 				}
 			})
 		}
+	}
+}
+
+// introduced is the connection of a client that may fetch.
+func introduced(b *testing.B, n net.Conn) *pdu.Conn {
+	b.Helper()
+	conn := pdu.NewConn(n)
+	if _, err := pdu.ClientHello(conn, 1, 0); err != nil {
+		b.Fatal(err)
+	}
+	if err := conn.Queue(0, pdu.SetProfile{}); err != nil {
+		b.Fatal(err)
+	}
+	return conn
+}
+
+func fetchOnce(b *testing.B, conn *pdu.Conn, ask *pdu.Fetch) {
+	if err := conn.Write(0, ask); err != nil {
+		b.Error(err)
+	}
+	if h, _, err := conn.Read(); err != nil || h.Kind != pdu.KindHighResResult {
+		b.Error(h.Kind, err)
+	}
+}
+
+// BenchmarkClients is the fetch of one value by many clients at the same time.
+func BenchmarkClients(b *testing.B) {
+	s := &Server{}
+	add(b, s, benchAgent(b, 10, 1))
+	addr := serving(b, s)
+	for _, clients := range []int{8, 64} {
+		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
+			var left atomic.Int64
+			var all sync.WaitGroup
+			conns := make([]*pdu.Conn, clients)
+			for i := range conns {
+				n, err := net.Dial("tcp", addr)
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer n.Close()
+				conns[i] = introduced(b, n)
+			}
+			left.Store(int64(b.N))
+			b.ResetTimer()
+			for _, conn := range conns {
+				all.Go(func() {
+					ask := &pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(10, 0, 0)}, HighRes: true}
+					for left.Add(-1) >= 0 {
+						fetchOnce(b, conn, ask)
+					}
+				})
+			}
+			all.Wait()
+		})
+	}
+}
+
+// BenchmarkConnect is a client that comes, fetches one value, and goes.
+func BenchmarkConnect(b *testing.B) {
+	s := &Server{}
+	add(b, s, benchAgent(b, 10, 1))
+	addr := serving(b, s)
+	ask := &pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(10, 0, 0)}, HighRes: true}
+	b.ReportAllocs()
+	for b.Loop() {
+		n, err := net.Dial("tcp", addr)
+		if err != nil {
+			b.Fatal(err)
+		}
+		fetchOnce(b, introduced(b, n), ask)
+		n.Close()
 	}
 }
 
