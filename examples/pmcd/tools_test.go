@@ -95,7 +95,7 @@ func toolEnv() []string {
 }
 
 // lacking are metrics of the C agent that ours does not have.
-var lacking = regexp.MustCompile(`^(disk\.md\.status|mem\.numa\.max_bandwidth|pmda\.version|(fchost|mem\.slabinfo|nfs[34]?|rpc|sysfs\.kernel|tape|tty)\..*)$`)
+var lacking = regexp.MustCompile(`^(disk\.md\.status|mem\.numa\.max_bandwidth|pmda\.version|(fchost|mem\.slabinfo|sysfs\.kernel|tape|tty)\..*)$`)
 
 // TestLinuxDescriptors compares the metrics of our Linux agent with those of the C
 // agent.

@@ -1,5 +1,5 @@
 // Package pmdalinux is an agent that exports what a Linux kernel tells: processors,
-// memory, disks, network interfaces, file systems. Its metrics have the names,
+// memory, disks, network interfaces, file systems, NFS. Its metrics have the names,
 // PMIDs, types, semantics, units and instances of PCP's own Linux agent, so that
 // the tools that know those need not know which of the two they ask.
 //

@@ -50,14 +50,6 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-// misreadIn are metrics that the C agent has other values of in some of the trees,
-// which the files do not have.
-var misreadIn = map[string][]string{
-	"arm64": { // it takes the columns for those of processors 0 to 2, and FIQ for a number
-		"kernel.all.interrupts.total", "kernel.percpu.interrupts", "kernel.percpu.intr"},
-	"linux-2.6.9": {"disk.dev.scheduler"}, // it looks for /sys/block/cciss/c0d0, not cciss!c0d0
-}
-
 // sayAll is what our agent says of a tree.
 func sayAll(t testing.TB, root string) string {
 	t.Helper()

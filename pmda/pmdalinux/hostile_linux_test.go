@@ -139,6 +139,7 @@ func devices(tree files) {
 	} {
 		tree[name] = text
 	}
+	maps.Copy(tree, nfsFiles["2.6.32"])
 }
 
 // texts are the names of the files of a tree that are no links, in order.

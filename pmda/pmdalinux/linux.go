@@ -61,6 +61,7 @@ func (l *linux) add() {
 		l.addMemory,
 		l.addDisks,
 		l.addInterfaces,
+		l.addNFS,
 	} {
 		add()
 	}

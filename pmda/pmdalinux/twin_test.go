@@ -372,7 +372,7 @@ func TestTrees(t *testing.T) {
 	for _, tree := range list {
 		name := strings.TrimSuffix(filepath.Base(tree), ".tgz")
 		subject, _, _ := strings.Cut(name, "-")
-		if slices.Contains([]string{"cgroups", "containers", "procpid", "proc", "vdo", "zfs", "fchost", "nfsrpc"}, subject) {
+		if slices.Contains([]string{"cgroups", "containers", "procpid", "proc", "vdo", "zfs", "fchost"}, subject) {
 			continue // of other agents, or of metrics that we do not have
 		}
 		t.Run(name, func(t *testing.T) {
@@ -384,7 +384,7 @@ func TestTrees(t *testing.T) {
 			if inner, _ := filepath.Glob(filepath.Join(root, "*", "proc")); len(inner) == 1 {
 				root = filepath.Dir(inner[0])
 			}
-			sameOnTree(t, root)
+			sameOnTree(t, root, misreadIn[subject]...)
 		})
 	}
 }
@@ -433,6 +433,15 @@ var misread = map[string]string{
 	"mem.numa.util.mapped":       "it takes the lines ShmemPmdMapped and FilePmdMapped too, which come later",
 	"mem.numa.util.pageTables":   "it takes the line SecPageTables too, which comes later",
 	"mem.zoneinfo.nr_free_pages": "it does not find the line",
+}
+
+// misreadIn are metrics that the C agent has other values of in some of the trees,
+// which the files do not have. Those of PCP's tests go by their subject.
+var misreadIn = map[string][]string{
+	"arm64": { // it takes the columns for those of processors 0 to 2, and FIQ for a number
+		"kernel.all.interrupts.total", "kernel.percpu.interrupts", "kernel.percpu.intr"},
+	"linux-2.6.9": {"disk.dev.scheduler"}, // it looks for /sys/block/cciss/c0d0, not cciss!c0d0
+	"nfsrpc":      misreadNFS,
 }
 
 // TestHelp: every metric and instance domain has a help text of its own.
