@@ -124,12 +124,16 @@ func (c *Context) settle(ctx context.Context, l *link, err error) error {
 	why := l.ended(ctx, err)
 	if lost, ok := errors.AsType[lostError](why); ok {
 		c.lose(l, lost)
+	} else if errors.Is(err, os.ErrDeadlineExceeded) && c.handed != nil && l.silent(c.dialer.RequestTimeout) {
+		c.lose(l, lostError{errSilent})
 	}
 	if c.isClosed() {
 		return pdu.ErrNoContext
 	}
 	return why
 }
+
+var errSilent = errors.New("the collector is silent")
 
 // ended translates the error of a deadline: into that of ctx, or that of the
 // link's limit. Any other deadline is not ours, and the stream is no good.

@@ -16,6 +16,9 @@ import (
 // (Instances) that it has given, which it keeps for that as long as it lives.
 // Requests that come while there is no connection fail as those of other contexts
 // do. To connect again and to look takes of the time of the request that does it.
+// A connection on which nothing has come while requests waited for three times
+// Dialer.RequestTimeout, in a row, is taken for lost: that of a host without power
+// breaks only after a quarter of an hour.
 //
 // The first Fetch on the new connection fails with the Gap, so that values before
 // and after it are not taken for neighbours; the next goes on. Gaps without a Fetch

@@ -3,6 +3,7 @@ package pmapi
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"time"
@@ -22,7 +23,9 @@ type link struct {
 	conn     net.Conn
 	pdus     *pdu.Conn
 	waiting  cutoff.Watch
-	limit    time.Time // of the present wait
+	ear      *ear
+	began    time.Time // the present wait
+	limit    time.Time // of that
 	features pdu.Features
 	pid      int32
 
@@ -35,7 +38,8 @@ type link struct {
 // newLink speaks first with the collector at the other end of a connection, which
 // it closes if that fails. n is complete.
 func newLink(ctx context.Context, conn net.Conn, n Dialer) (*link, error) {
-	l := &link{conn: conn, pdus: pdu.NewConn(rawconn.New(conn)), pid: int32(os.Getpid())}
+	l := &link{conn: conn, ear: &ear{ReadWriter: rawconn.New(conn)}, pid: int32(os.Getpid())}
+	l.pdus = pdu.NewConn(l.ear)
 	l.waiting.Set = conn.SetDeadline
 	l.pdus.MaxLen, l.pdus.Counters, l.pdus.Eager = n.MaxReply, n.Counters, true
 	l.begin(ctx, time.Time{})
@@ -55,8 +59,35 @@ func (l *link) close() {
 
 // begin lets what follows end at a limit, or with ctx.
 func (l *link) begin(ctx context.Context, limit time.Time) {
-	l.limit = limit
+	l.began, l.limit, l.ear.heard = time.Now(), limit, false
 	l.waiting.Begin(ctx, limit)
+}
+
+// An ear is a stream that notes whether anything comes.
+type ear struct {
+	io.ReadWriter
+	heard  bool          // something, in the present wait
+	silent time.Duration // how long the waits before took in which nothing came, since something did
+}
+
+func (e *ear) Read(b []byte) (int, error) {
+	n, err := e.ReadWriter.Read(b)
+	if n > 0 {
+		e.heard, e.silent = true, 0
+	}
+	return n, err
+}
+
+// mostSilent is how many time-outs a collector may be silent while it is waited for.
+const mostSilent = 3
+
+// silent reports, of a wait that has ended early, whether nothing has come in this
+// and others before it for so long that nothing will.
+func (l *link) silent(timeout time.Duration) bool {
+	if !l.ear.heard {
+		l.ear.silent += time.Since(l.began)
+	}
+	return timeout > 0 && l.ear.silent >= mostSilent*timeout
 }
 
 // queue adds a request to those that send sends. A request that cannot be
