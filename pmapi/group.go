@@ -45,7 +45,8 @@ import (
 // nanosecond counting as one. The first is pdu.ErrAgain, as is that of an instance
 // that was not there at the Fetch before. A Fetch that fails is none: the next rate
 // is that since the last good one. A value below the one before is pdu.ErrValue
-// (see CounterWrap).
+// (see CounterWrap), as is a rate over a time in which the clock was set back: to the
+// C library that is a nanosecond too, and the rate a thousand million times too high.
 //
 // # Sharing a Context
 //

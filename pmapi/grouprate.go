@@ -49,8 +49,11 @@ func (r *rater) sample(a pdu.Atom) (s sample, err error) {
 
 // rate is the change from one sample to the next by the seconds between them.
 func (r *rater) rate(old, now sample, dt time.Duration) (float64, pdu.Error) {
-	if !old.ok {
+	switch {
+	case !old.ok:
 		return 0, pdu.ErrAgain
+	case dt < 0: // the collector's clock was set
+		return 0, pdu.ErrValue
 	}
 	up := now.bits - old.bits // past the greatest value, too
 	change := float64(up)

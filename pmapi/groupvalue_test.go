@@ -67,7 +67,8 @@ func TestGroupRates(t *testing.T) {
 	}
 }
 
-// Time that does not pass, or goes back, counts as a nanosecond.
+// Time that does not pass counts as a nanosecond, and there is no rate when it goes
+// back.
 func TestGroupRateTimes(t *testing.T) {
 	s := newScripted(t)
 	m := s.add("m", pdu.Desc{Type: pdu.TypeU64, Sem: pdu.SemInstant, Units: pdu.SpaceByte, InDom: pdu.NoInDom})
@@ -76,14 +77,15 @@ func TestGroupRateTimes(t *testing.T) {
 	for n, step := range []struct {
 		pass time.Duration
 		want float64
-	}{{0, 0}, {2 * time.Second, 0.5}, {1, 1e9}, {0, 1e9}, {-time.Second, 1e9}, {time.Hour, 1. / 3600}} {
+		code pdu.Error
+	}{{0, 0, pdu.ErrAgain}, {2 * time.Second, 0.5, 0}, {1, 1e9, 0}, {0, 1e9, 0}, {-time.Second, 0, pdu.ErrValue}, {-1, 0, pdu.ErrValue}, {time.Hour, 1. / 3600, 0}} {
 		s.later(step.pass)
 		s.put(m, pdu.Uint64(uint64(n)))
 		if _, err := g.Fetch(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if v, err := i.Value(); n > 0 && (err != nil || math.Abs(v/step.want-1) > 1e-12) {
-			t.Errorf("%d: %v (%v), want %v", n, v, err, step.want)
+		if v, err := i.Value(); pdu.FromError(err) != step.code || step.code == 0 && math.Abs(v/step.want-1) > 1e-12 {
+			t.Errorf("%d: %v (%v), want %v (%v)", n, v, err, step.want, step.code)
 		}
 	}
 }
