@@ -108,7 +108,11 @@ func (p *printer) argument(arg string) error {
 	var domain, middle, item int
 	var err error
 	names := []string{arg}
-	switch n, _ := fmt.Sscanf(arg, "%d.%d.%d", &domain, &middle, &item); n {
+	n := 0
+	if arg != "" && arg[0] >= '0' && arg[0] <= '9' {
+		n, _ = fmt.Sscanf(arg, "%d.%d.%d", &domain, &middle, &item)
+	}
+	switch n {
 	case 3:
 		names, err = p.pc.Names(p.ctx, pdu.MakePMID(pdu.Domain(domain), middle, item))
 	case 2:

@@ -126,7 +126,7 @@ func (c *command) store(ctx context.Context, m *metric) {
 }
 
 // splitInstances takes the argument of -i apart: names, with blanks or commas in between, or in quotes with whatever
-// there is up to the closing one.
+// there is up to the closing one. A single byte behind that one is passed over, whatever it is.
 func splitInstances(list string) (names []string) {
 	const between = " \t\n\v\f\r,"
 	end := func(s string) int {
@@ -136,12 +136,13 @@ func splitInstances(list string) (names []string) {
 		return len(s)
 	}
 	for list = strings.TrimLeft(list, between); list != ""; list = strings.TrimLeft(list, between) {
-		name, rest := list[:end(list)], list
+		name, rest := list[:end(list)], list[end(list):]
 		if quote := list[0]; quote == '"' || quote == '\'' {
 			name, rest, _ = strings.Cut(list[1:], string(quote))
+			rest = rest[min(1, len(rest)):]
 		}
 		names = append(names, name)
-		list = rest[end(rest):]
+		list = rest
 	}
 	return names
 }
