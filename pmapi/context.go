@@ -101,7 +101,7 @@ func (c *Context) begin(ctx context.Context) (*link, error) {
 		<-c.turn
 		return nil, err
 	}
-	l.begin(ctx, deadline(ctx, c.dialer.RequestTimeout))
+	l.begin(ctx, c.dialer.RequestTimeout)
 	if err := l.drain(); err != nil {
 		return nil, c.end(ctx, l, err)
 	}
@@ -124,7 +124,7 @@ func (c *Context) settle(ctx context.Context, l *link, err error) error {
 	why := l.ended(ctx, err)
 	if lost, ok := errors.AsType[lostError](why); ok {
 		c.lose(l, lost)
-	} else if errors.Is(err, os.ErrDeadlineExceeded) && c.handed != nil && l.silent(c.dialer.RequestTimeout) {
+	} else if errors.Is(err, os.ErrDeadlineExceeded) && c.handed != nil && l.silent() {
 		c.lose(l, lostError{errSilent})
 	}
 	if c.isClosed() {
@@ -192,18 +192,6 @@ func (c *Context) connected(ctx context.Context) (*link, error) {
 		err = lostError{err}
 	}
 	return l, err
-}
-
-// deadline is when what begins now has to end: zero for never.
-func deadline(ctx context.Context, limit time.Duration) time.Time {
-	var t time.Time
-	if limit > 0 {
-		t = time.Now().Add(limit)
-	}
-	if d, ok := ctx.Deadline(); ok && (t.IsZero() || d.Before(t)) {
-		return d
-	}
-	return t
 }
 
 // A decoder decodes the body of an answer.

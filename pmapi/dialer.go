@@ -33,8 +33,10 @@ type Dialer struct {
 	// ConnectTimeout limits a connection with its handshake; 0 means
 	// DefaultConnectTimeout, less than 0 no limit.
 	ConnectTimeout time.Duration
-	// RequestTimeout limits the wait for an answer, from the turn of the request
-	// on; 0 means DefaultRequestTimeout, less than 0 no limit.
+	// RequestTimeout limits the wait for an answer: from the turn of the request
+	// on, or from the answer before, of those to a request that takes several or to
+	// earlier ones that ended early. 0 means DefaultRequestTimeout, less than 0 no
+	// limit.
 	RequestTimeout time.Duration
 	// Backoff is how long Reconnect does not try again after failures in a row; the
 	// last counts for all later ones. Nil means 5, 10, 20, 40 and 80 seconds, as in

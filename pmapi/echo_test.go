@@ -71,6 +71,9 @@ func answering(features pdu.Features, f func(h pdu.Header, p pdu.PDU) []byte) fu
 			if b == nil {
 				return
 			}
+			if len(b) == 0 { // a write of nothing would wait for a reader
+				continue
+			}
 			if _, err := p.Stream.Write(b); err != nil {
 				return
 			}

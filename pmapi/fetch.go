@@ -3,6 +3,7 @@ package pmapi
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -12,6 +13,9 @@ import (
 // the collector's clock, with nanoseconds where the collector has them; r.Changed
 // are the changes in the collector since the fetch before. r owns its memory, which
 // is reused: into a used Result, Fetch allocates nothing. On an error r is empty.
+//
+// More than 16,377 metrics, which are too many for pmcd, are fetched in several
+// requests, one after the other, and r.Time is that of the first.
 //
 // Errors: pdu.ErrTooSmall without metrics; a *Gap from a context that survives.
 // The counterpart of pmFetch(3) and pmFetchHighRes(3).
@@ -60,8 +64,42 @@ func (c *Context) fetchOn(l *link, ids []pdu.PMID, profile *pdu.Profile, r *pdu.
 	return nil
 }
 
+// fetchAtOnce is how many metrics fit into the 65536 bytes to which pmcd limits a
+// request; a longer one costs the connection.
+const fetchAtOnce = 16377
+
+// fetchParts asks for values in several requests.
+func (l *link) fetchParts(ids []pdu.PMID, profile *pdu.Profile, r *pdu.Result) error {
+	var w pdu.ResultWriter
+	var part pdu.Result
+	for some := range slices.Chunk(ids, fetchAtOnce) {
+		if err := l.fetchValues(some, profile, &part); err != nil {
+			return err
+		}
+		l.news = part.Changed // not reported yet: another part may fail
+		if w.Time.IsZero() {
+			w.Time = part.Time
+		}
+		for _, s := range part.All() {
+			w.Copy(s)
+		}
+		l.wait()
+	}
+	whole, err := w.Result()
+	if err != nil {
+		return err
+	}
+	whole.Format = part.Format
+	whole.Changed, l.news = l.news, 0
+	*r = *whole
+	return nil
+}
+
 // fetchValues tells the profile and asks for values, in one write.
 func (l *link) fetchValues(ids []pdu.PMID, profile *pdu.Profile, r *pdu.Result) error {
+	if len(ids) > fetchAtOnce {
+		return l.fetchParts(ids, profile, r)
+	}
 	if err := l.tellProfile(profile); err != nil {
 		return err
 	}

@@ -24,8 +24,10 @@ type link struct {
 	pdus     *pdu.Conn
 	waiting  cutoff.Watch
 	ear      *ear
-	began    time.Time // the present wait
-	limit    time.Time // of that
+	ctx      context.Context // of the present request
+	timeout  time.Duration   // of each of its waits
+	began    time.Time       // the present one
+	limit    time.Time       // of that
 	features pdu.Features
 	pid      int32
 
@@ -42,7 +44,7 @@ func newLink(ctx context.Context, conn net.Conn, n Dialer) (*link, error) {
 	l.pdus = pdu.NewConn(l.ear)
 	l.waiting.Set = conn.SetDeadline
 	l.pdus.MaxLen, l.pdus.Counters, l.pdus.Eager = n.MaxReply, n.Counters, true
-	l.begin(ctx, time.Time{})
+	l.begin(ctx, 0)
 	defer l.waiting.End()
 	var err error
 	if l.features, err = pdu.ClientHello(l.pdus, l.pid, 0); err != nil {
@@ -57,10 +59,29 @@ func (l *link) close() {
 	l.conn.Close()
 }
 
-// begin lets what follows end at a limit, or with ctx.
-func (l *link) begin(ctx context.Context, limit time.Time) {
-	l.began, l.limit, l.ear.heard = time.Now(), limit, false
-	l.waiting.Begin(ctx, limit)
+// begin lets what follows end with ctx, or when an answer has not come in time.
+func (l *link) begin(ctx context.Context, timeout time.Duration) {
+	l.ctx, l.timeout = ctx, timeout
+	l.wait()
+}
+
+// wait begins the wait for the next answer.
+func (l *link) wait() {
+	l.began, l.ear.heard = time.Now(), false
+	l.limit = deadline(l.ctx, l.began, l.timeout)
+	l.waiting.Begin(l.ctx, l.limit)
+}
+
+// deadline is when what begins now has to end: zero for never.
+func deadline(ctx context.Context, now time.Time, limit time.Duration) time.Time {
+	var t time.Time
+	if limit > 0 {
+		t = now.Add(limit)
+	}
+	if d, ok := ctx.Deadline(); ok && (t.IsZero() || d.Before(t)) {
+		return d
+	}
+	return t
 }
 
 // An ear is a stream that notes whether anything comes.
@@ -83,11 +104,11 @@ const mostSilent = 3
 
 // silent reports, of a wait that has ended early, whether nothing has come in this
 // and others before it for so long that nothing will.
-func (l *link) silent(timeout time.Duration) bool {
+func (l *link) silent() bool {
 	if !l.ear.heard {
 		l.ear.silent += time.Since(l.began)
 	}
-	return timeout > 0 && l.ear.silent >= mostSilent*timeout
+	return l.timeout > 0 && l.ear.silent >= mostSilent*l.timeout
 }
 
 // queue adds a request to those that send sends. A request that cannot be
@@ -144,6 +165,7 @@ func (l *link) drain() error {
 			if _, _, err := l.read(); err != nil {
 				return err
 			}
+			l.wait()
 		}
 		return nil
 	})
@@ -202,6 +224,9 @@ func (l *link) answers(n int, want pdu.Kind, take func(i int, body []byte, err e
 	var failed error
 	err := l.exchange(func() error {
 		for i := range n {
+			if i > 0 {
+				l.wait()
+			}
 			body, err := l.answer(want)
 			if _, said := err.(pdu.Error); err != nil && !said {
 				return err

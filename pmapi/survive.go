@@ -123,7 +123,7 @@ func (c *Context) check(ctx context.Context, l *link) (*handed, error) {
 	}
 	h.lost(errAsked) // if it was not
 	g := &Gap{Lost: h.lostAt, Cause: h.cause}
-	l.begin(ctx, deadline(ctx, c.dialer.RequestTimeout))
+	l.begin(ctx, c.dialer.RequestTimeout)
 	defer l.waiting.End()
 	for _, compare := range []func(*link, *Gap) error{h.compareNames, h.compareDescs, h.compareInDoms} {
 		if err := compare(l, g); err != nil {
