@@ -101,7 +101,7 @@ func (p *parser) short(letters string) {
 		o := p.set.letter(c)
 		switch {
 		case o == nil:
-			p.fail("invalid option -- '%c'", c)
+			p.fail("invalid option -- '%s'", []byte{c}) // which may be part of a character
 		case o.Arg == "":
 			p.take(o, "")
 		case letters != "":

@@ -74,6 +74,7 @@ func TestParse(t *testing.T) {
 		{name: "dashes", args: "-f - -- -z --", taken: []string{"fetch="}, left: []string{"-", "-z", "--"}},
 		{name: "unknown", args: "-x --nosuch --nosuch=3 -fyz", taken: []string{"fetch=", "hostzone="}, errs: []string{
 			"invalid option -- 'x'", "unrecognized option '--nosuch'", "unrecognized option '--nosuch=3'", "invalid option -- 'y'"}},
+		{name: "letters of other bytes", args: "-é", errs: []string{"invalid option -- '\xc3'", "invalid option -- '\xa9'"}},
 		{name: "argument missing", args: "-f -h", taken: []string{"fetch="}, errs: []string{"option requires an argument -- 'h'"}},
 		{name: "long argument missing", args: "--arc", errs: []string{"option '--archive' requires an argument"}},
 		{name: "argument not allowed", args: "--fetch=3", errs: []string{"option '--fetch' doesn't allow an argument"}},
