@@ -17,6 +17,11 @@ func LoadZone(tz string) *time.Location {
 	case name == "":
 		return time.UTC
 	case name[0] == '/':
+		// A collector may have named it: a device would have no end.
+		info, err := os.Stat(name)
+		if err != nil || !info.Mode().IsRegular() {
+			break
+		}
 		if data, err := os.ReadFile(name); err == nil {
 			if loc, err := time.LoadLocationFromTZData(name, data); err == nil {
 				return loc
