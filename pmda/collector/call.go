@@ -86,10 +86,12 @@ func (c *client) call(a *agent, h pmda.Handler, what string, f func()) error {
 		c.now = time.Now()
 		return err
 	}
-	if waited, err := s.enter(c.ctx, a, c.deadline); err != nil {
-		return err
-	} else if waited {
+	waited, err := s.enter(c.ctx, a, c.deadline)
+	if waited {
 		c.now = time.Now()
+	}
+	if err != nil {
+		return err
 	}
 	// No two calls of a client have the same number, so that the swap cannot mix
 	// them up.
@@ -101,7 +103,7 @@ func (c *client) call(a *agent, h pmda.Handler, what string, f func()) error {
 	if late {
 		s.hurryWatch()
 	}
-	err := s.protect(a, h, what, f)
+	err = s.protect(a, h, what, f)
 	end := time.Now()
 	took := end.Sub(start)
 	a.calls.took.Store(int64(took))
@@ -141,7 +143,7 @@ func (s *Server) panicked(a *agent, h pmda.Handler, what string, p any) {
 }
 
 // guard asks an agent for something other than values.
-func guard[T any](c *client, a *agent, what string, ask func(h pmda.Handler) (T, error)) (T, error) {
+func guard[T any](c *client, a *agent, what string, ask func(ctx context.Context, h pmda.Handler) (T, error)) (T, error) {
 	h, err := a.ask()
 	if err != nil {
 		var none T
@@ -151,14 +153,15 @@ func guard[T any](c *client, a *agent, what string, ask func(h pmda.Handler) (T,
 }
 
 // guardOf is guard with a Handler that the caller has found.
-func guardOf[T any](c *client, a *agent, h pmda.Handler, what string, ask func(h pmda.Handler) (T, error)) (T, error) {
+func guardOf[T any](c *client, a *agent, h pmda.Handler, what string, ask func(ctx context.Context, h pmda.Handler) (T, error)) (T, error) {
 	// What the call writes to is its own, so that a call that is lost writes to
 	// nothing that anybody reads.
 	var got struct {
 		v   T
 		err error
 	}
-	if err := c.call(a, h, what, func() { got.v, got.err = ask(h) }); err != nil {
+	ctx := c.ctx // a lost call must not look at the client's
+	if err := c.call(a, h, what, func() { got.v, got.err = ask(ctx, h) }); err != nil {
 		var none T
 		return none, err
 	}
@@ -248,6 +251,7 @@ func (c *client) resume(x *exchange) {
 	if x != nil {
 		err = c.complete(c.inherit(x))
 	} else {
+		c.renew()
 		err = pdu.ErrTimeout
 	}
 	if err = c.settle(err); err == nil {

@@ -3,6 +3,7 @@ package collector
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"sync"
 	"testing"
@@ -334,6 +335,128 @@ func TestPanic(t *testing.T) {
 		equal(t, "fenced", c.fetch(pmid(100, 0)), pdu.ErrPMDAFenced)
 		time.Sleep(panicPause)
 		equal(t, "again", c.fetch(pmid(100, 0)), pdu.ErrGeneric)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestOverdueContext: the context of a call ends when the answer is no longer
+// wanted, though the client stays; those of its later calls are not touched.
+func TestOverdueContext(t *testing.T) {
+	for _, aside := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			ended := 0
+			heeds := func(ctx context.Context) {
+				select {
+				case <-ctx.Done():
+					ended++
+				case <-time.After(time.Hour):
+				}
+			}
+			a := &pmda.Agent{Name: "heeding", Domain: 100}
+			pmda.Register(a, pmda.Metric[uint64]{Name: "heeding.m", ID: pmda.Item(0, 1),
+				Value: func(ctx context.Context, _ *pmda.Request, _ pdu.Instance) (uint64, error) { heeds(ctx); return 1, nil }})
+			a.Callbacks.Desc = func(ctx context.Context, _ *pmda.Request, _ pdu.PMID) (pdu.Desc, error) {
+				heeds(ctx)
+				return pdu.Desc{}, nil
+			}
+			s := &Server{Timeout: time.Second}
+			add(t, s, a, gated(101, "other", nil))
+			c := call(t, s)
+			for i := range 2 {
+				if aside {
+					s.agents.Load().get(100).calls.took.Store(int64(time.Second)) // known to take time
+				}
+				begin := time.Now()
+				equal(t, "fetch", c.fetch(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0)
+				if took := time.Since(begin); took > 1100*time.Millisecond {
+					t.Errorf("the answer took %v", took)
+				}
+				synctest.Wait()
+				if ended != 2*i+1 {
+					t.Errorf("aside %v: %d calls of %d were told that they are overdue", aside, ended, 2*i+1)
+				}
+				if err := c.conn.Write(0, pdu.DescReq{PMID: pmid(100, 1)}); err != nil {
+					t.Fatal(err)
+				}
+				if _, _, err := c.conn.Read(); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				if ended != 2*i+2 {
+					t.Errorf("desc: %d calls of %d were told that they are overdue", ended, 2*i+2)
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestTimeOfLateResult: the time of a result is when all answers were there, also
+// of one that has waited in vain for its turn with an agent.
+func TestTimeOfLateResult(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		s := &Server{Timeout: time.Second, AgentCalls: 1}
+		add(t, s, gated(100, "stuck", gate))
+		first, second := call(t, s), call(t, s)
+		var wg sync.WaitGroup
+		wg.Go(func() { equal(t, "first", first.fetch(pmid(100, 1)), pdu.ErrTimeout) })
+		time.Sleep(time.Second / 2)
+		if err := second.conn.Write(0, pdu.Fetch{HighRes: true, PMIDs: []pdu.PMID{pmid(100, 2)}}); err != nil {
+			t.Fatal(err)
+		}
+		h, body, err := second.conn.Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		res := pdu.Result{Format: pdu.FormatHighRes}
+		if err := res.Decode(body); h.Kind != pdu.KindHighResResult || err != nil {
+			t.Fatal(h.Kind, err)
+		}
+		if late := time.Since(res.Time); late != 0 {
+			t.Errorf("the result came %v after its time", late)
+		}
+		wg.Wait()
+		close(gate)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestNoTurnInTime: who does not get a turn with an agent in time has no call that
+// is overdue, and is not asked for later.
+func TestNoTurnInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := newMessages()
+		calls := 0
+		slow := &pmda.Agent{Name: "slow", Domain: 100}
+		pmda.Register(slow, pmda.Metric[uint64]{Name: "slow.m", ID: pmda.Item(0, 1),
+			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
+				calls++
+				time.Sleep(1500 * time.Millisecond)
+				return 1, nil
+			}})
+		s := &Server{Timeout: time.Second, AgentCalls: 1, Logger: slog.New(log)}
+		add(t, s, slow, gated(101, "fast", nil))
+		s.agents.Load().get(100).calls.took.Store(int64(time.Second)) // known to take time
+		first := call(t, s)
+		var wg sync.WaitGroup
+		wg.Go(func() { equal(t, "first", first.fetch(pmid(100, 1)), pdu.ErrTimeout) })
+		time.Sleep(time.Second / 2)
+		for range 20 { // who give up when the first one returns
+			c := call(t, s)
+			wg.Go(func() { equal(t, "waiting", c.fetch(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0) })
+		}
+		wg.Wait()
+		time.Sleep(10 * time.Second)
+		if n := len(log.take()); n != 2*calls {
+			t.Errorf("%d lines in the log for %d overdue calls", n, calls)
+		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}

@@ -39,7 +39,7 @@ type client struct {
 	pdus  *pdu.Conn
 	since time.Time
 	info  atomic.Pointer[pmda.Client] // nil until it has a slot
-	ctx   context.Context
+	ctx   context.Context             // of the calls of agents until one is overdue; then there is another
 	end   context.CancelFunc
 
 	greeted  bool      // its CREDS have come
@@ -62,10 +62,11 @@ type client struct {
 	callee   *agent
 	current  *exchange // the fetch that it is part of, nil for other requests
 
-	mu       sync.Mutex
-	busy     bool      // a request is being answered
-	finished bool      // no further request is to be answered
-	farewell pdu.Error // what to say at the end, if it is not 0
+	mu       sync.Mutex // also of end
+	cut      bool       // no further call of an agent is wanted
+	busy     bool       // a request is being answered
+	finished bool       // no further request is to be answered
+	farewell pdu.Error  // what to say at the end, if it is not 0
 	cpu      cpuMark
 
 	leaving bool // agents are being told that it has gone; guarded by Server.mu
@@ -81,6 +82,25 @@ func newClient(s *Server, conn net.Conn) *client {
 	c.pdus.Trace = s.tracePDU(conn, conn)
 	s.changes.since(&c.seen) // what was before it came is no news
 	return c
+}
+
+// renew ends the context of the calls for a request, whose answers are no longer
+// wanted, and begins that of later ones.
+func (c *client) renew() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.end()
+	if !c.cut {
+		c.ctx, c.end = context.WithCancel(context.Background())
+	}
+}
+
+// cutOff ends the contexts of calls, also of later ones.
+func (c *client) cutOff() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cut = true
+	c.end()
 }
 
 // peer is the process at the other end as far as it is known, -1 where it is
@@ -168,7 +188,7 @@ func (c *client) refuse(code pdu.Error, why string) {
 	c.conn.SetWriteDeadline(time.Now().Add(refuseDelay))
 	c.pdus.Write(0, pdu.Challenge{Code: code})
 	c.conn.Close()
-	c.end()
+	c.cutOff()
 }
 
 // refuseDelay is how long a client that is not to be served may take to hear so.
@@ -204,7 +224,7 @@ func (c *client) conclude(err error) {
 	c.s.traceFailure(c.conn, err)
 	c.s.traceClient(c, false, err)
 	c.conn.Close()
-	c.end()
+	c.cutOff()
 	c.s.leave(c)
 	if err != nil && !wanted {
 		c.s.Logger.Info("client closed", slog.Any("addr", c.conn.RemoteAddr()),

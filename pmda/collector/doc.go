@@ -33,7 +33,8 @@
 //   - An agent in this process is called on the goroutine of the client that
 //     asks. If a call takes longer than Server.Timeout, the client gets
 //     pdu.ErrTimeout for that agent's metrics, those of the others as ever, and is
-//     served on; what the call returns later is thrown away. At most AgentCalls
+//     served on; the call's context ends, and what it returns later is thrown
+//     away. At most AgentCalls
 //     calls of an agent run at one time; when all of them are overdue the agent is
 //     fenced, pdu.ErrPMDAFenced at once, until one returns. Agents that take more
 //     than a millisecond are asked side by side.

@@ -20,6 +20,7 @@ type exchange struct {
 	spare []*part // of earlier fetches
 	next  []int   // which part has the answer, in the order of the client's PMIDs
 	at    int     // the part that is asked on the client's goroutine
+	late  bool    // an agent is overdue
 	out   pdu.ResultWriter
 }
 
@@ -38,9 +39,11 @@ type part struct {
 
 // The states of a part that is asked on a goroutine of its own.
 const (
-	asking int32 = iota
+	queued int32 = iota // for a turn with the agent
+	asking
 	answered
-	abandoned // at the deadline; the part belongs to its goroutine
+	abandoned // at the deadline, before its turn; the part belongs to its goroutine
+	overdue   // at the deadline, in its turn; the same
 )
 
 var exchanges = sync.Pool{New: func() any { return new(exchange) }}
@@ -133,7 +136,7 @@ func (c *client) prepare(x *exchange, h pdu.Header, body []byte) error {
 // split sorts the PMIDs by domain.
 func (x *exchange) split(s *Server) {
 	agents := s.agents.Load()
-	x.next, x.at = x.next[:0], 0
+	x.next, x.at, x.late = x.next[:0], 0, false
 	for _, id := range x.ask.PMIDs {
 		d := id.Domain()
 		at := len(x.parts) - 1
@@ -187,11 +190,14 @@ func (c *client) complete(x *exchange) error {
 		}
 		waited = true
 		if !c.await(p) {
-			x.parts[i] = p.overdue()
+			x.parts[i], x.late = p.overdue(), true
 		}
 	}
 	if waited {
 		c.now = time.Now()
+	}
+	if x.late {
+		c.renew()
 	}
 	defer x.release()
 	w := x.merge()
@@ -213,7 +219,8 @@ func (c *client) ask(p *part, r *pmda.Request) error {
 		return err
 	}
 	var failed error
-	if err := c.call(p.agent, h, "fetch", func() { failed = h.Fetch(c.ctx, r, p.ids, &p.w) }); err != nil {
+	ctx := c.ctx // a lost call must not look at the client's
+	if err := c.call(p.agent, h, "fetch", func() { failed = h.Fetch(ctx, r, p.ids, &p.w) }); err != nil {
 		return err
 	}
 	return failed
@@ -222,12 +229,12 @@ func (c *client) ask(p *part, r *pmda.Request) error {
 // askAside asks one agent on a goroutine of its own.
 func (c *client) askAside(x *exchange, p *part) {
 	p.done = make(chan struct{})
-	p.state.Store(asking)
+	p.state.Store(queued)
 	s, ctx, a, deadline := c.s, c.ctx, p.agent, c.deadline
 	req := x.req // the call may outlive the exchange
 	s.wg.Go(func() {
 		p.settle(s.askApart(ctx, a, &req, p, deadline))
-		if !p.state.CompareAndSwap(asking, answered) {
+		if p.state.Swap(answered) == overdue {
 			a.calls.stuck.Add(-1)
 			s.Logger.Info("agent returned from an overdue request", a.attrs(slog.String("request", "fetch"))...)
 		}
@@ -243,6 +250,10 @@ func (s *Server) askApart(ctx context.Context, a *agent, r *pmda.Request, p *par
 	if a.handler != nil {
 		if _, err := s.enter(ctx, a, deadline); err != nil {
 			return err
+		}
+		if !p.state.CompareAndSwap(queued, asking) {
+			<-a.calls.turns
+			return pdu.ErrTimeout // nobody waits for it any more
 		}
 		defer func(began int64) {
 			a.calls.took.Store(s.clock() - began)
@@ -270,12 +281,15 @@ func (c *client) await(p *part) bool {
 		return true
 	case <-t.C:
 	}
-	if !p.state.CompareAndSwap(asking, abandoned) {
-		<-p.done // the goroutine is about to let go of the part
-		return true
+	switch {
+	case p.state.CompareAndSwap(queued, abandoned):
+		return false
+	case p.state.CompareAndSwap(asking, overdue):
+		c.s.timedOut(c, p.agent)
+		return false
 	}
-	c.s.timedOut(c, p.agent)
-	return false
+	<-p.done // the goroutine is about to let go of the part
+	return true
 }
 
 // overdue is an answer in the place of one that did not come.
@@ -308,7 +322,7 @@ func (p *part) settle(err error) {
 // there, a time-out for the agent that is overdue, and the agents that have not
 // been asked, who get little time.
 func (c *client) inherit(x *exchange) *exchange {
-	y := &exchange{req: x.req, parts: slices.Clone(x.parts), next: slices.Clone(x.next), at: len(x.parts)}
+	y := &exchange{req: x.req, parts: slices.Clone(x.parts), next: slices.Clone(x.next), at: len(x.parts), late: true}
 	y.ask = pdu.Fetch{HighRes: x.ask.HighRes, Context: x.ask.Context, PMIDs: slices.Clone(x.ask.PMIDs)}
 	y.parts[x.at] = x.parts[x.at].overdue()
 	c.deadline = c.now.Add(latePart)

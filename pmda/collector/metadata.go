@@ -1,6 +1,8 @@
 package collector
 
 import (
+	"context"
+
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 )
@@ -23,7 +25,7 @@ func (c *client) describe(r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
 	if err != nil {
 		return pdu.Desc{}, err
 	}
-	return guard(c, a, "desc", func(h pmda.Handler) (pdu.Desc, error) { return h.Desc(c.ctx, r, id) })
+	return guard(c, a, "desc", func(ctx context.Context, h pmda.Handler) (pdu.Desc, error) { return h.Desc(ctx, r, id) })
 }
 
 // descs answers DESC_IDS: one that fails alone is an error, of several it is a
@@ -59,8 +61,8 @@ func (c *client) instances(_ pdu.Header, body []byte) error {
 		return err
 	}
 	r := c.request()
-	insts, err := guard(c, a, "instances", func(h pmda.Handler) ([]pdu.Instance, error) {
-		return h.Instances(c.ctx, r, p.InDom, p.Inst, p.Name)
+	insts, err := guard(c, a, "instances", func(ctx context.Context, h pmda.Handler) ([]pdu.Instance, error) {
+		return h.Instances(ctx, r, p.InDom, p.Inst, p.Name)
 	})
 	if one := p.Inst != pdu.NoInst || p.Name != ""; err == nil && one {
 		if len(insts) == 0 {
@@ -90,8 +92,8 @@ func (c *client) text(_ pdu.Header, body []byte) error {
 		return err
 	}
 	r := c.request()
-	t, err := guard(c, a, "text", func(h pmda.Handler) (string, error) {
-		return h.Text(c.ctx, r, p.Ident, p.Text)
+	t, err := guard(c, a, "text", func(ctx context.Context, h pmda.Handler) (string, error) {
+		return h.Text(ctx, r, p.Ident, p.Text)
 	})
 	if err != nil {
 		return err
@@ -137,7 +139,7 @@ func (c *client) labelSets(p pdu.LabelReq) ([]pdu.LabelSet, error) {
 	}
 	r := c.request()
 	r.Profile = c.profiles[r.Context]
-	return guard(c, a, "labels", func(h pmda.Handler) ([]pdu.LabelSet, error) {
-		return h.Labels(c.ctx, r, p.Ident, p.Class)
+	return guard(c, a, "labels", func(ctx context.Context, h pmda.Handler) ([]pdu.LabelSet, error) {
+		return h.Labels(ctx, r, p.Ident, p.Class)
 	})
 }

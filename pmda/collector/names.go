@@ -58,7 +58,7 @@ func (s *Server) nameTrees() []*pmns.Tree {
 }
 
 // resolve finds the metric of a name, asking the agent if it is dynamic.
-func (c *client) resolve(ctx context.Context, t *pmns.Tree, r *pmda.Request, name string) (pdu.PMID, error) {
+func (c *client) resolve(t *pmns.Tree, r *pmda.Request, name string) (pdu.PMID, error) {
 	id, err := t.Lookup(name)
 	if err != nil {
 		return pdu.NoPMID, err
@@ -71,7 +71,7 @@ func (c *client) resolve(ctx context.Context, t *pmns.Tree, r *pmda.Request, nam
 	if err != nil {
 		return pdu.NoPMID, err
 	}
-	return guard(c, a, "pmid", func(h pmda.Handler) (pdu.PMID, error) { return h.PMID(ctx, r, name) })
+	return guard(c, a, "pmid", func(ctx context.Context, h pmda.Handler) (pdu.PMID, error) { return h.PMID(ctx, r, name) })
 }
 
 // lookup answers PMNS_NAMES: the metrics of names.
@@ -86,7 +86,7 @@ func (c *client) lookup(_ pdu.Header, body []byte) error {
 	tree := c.s.nameTree()
 	out := pdu.PMIDList{PMIDs: make([]pdu.PMID, len(p.Names))}
 	for i, name := range p.Names {
-		id, err := c.resolve(c.ctx, tree, c.request(), name)
+		id, err := c.resolve(tree, c.request(), name)
 		if err != nil {
 			id = pdu.NoPMID
 			switch code := pdu.FromError(err); {
@@ -123,7 +123,7 @@ func (c *client) reverse(_ pdu.Header, body []byte) error {
 			return err
 		}
 		r := c.request()
-		names, err = guard(c, a, "names", func(h pmda.Handler) ([]string, error) { return h.Names(c.ctx, r, id) })
+		names, err = guard(c, a, "names", func(ctx context.Context, h pmda.Handler) ([]string, error) { return h.Names(ctx, r, id) })
 		if err == nil && len(names) == 0 {
 			err = pdu.ErrPMID
 		}
@@ -179,8 +179,8 @@ func (c *client) askChildren(d pdu.Domain, name string, traverse bool) (pdu.Name
 		return pdu.NameList{}, err
 	}
 	r := c.request()
-	return guard(c, a, "children", func(h pmda.Handler) (pdu.NameList, error) {
-		l, err := h.Children(c.ctx, r, name, traverse)
+	return guard(c, a, "children", func(ctx context.Context, h pmda.Handler) (pdu.NameList, error) {
+		l, err := h.Children(ctx, r, name, traverse)
 		if err == nil && l.Err < 0 {
 			err = l.Err
 		}

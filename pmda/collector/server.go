@@ -349,7 +349,7 @@ func (s *Server) close() error {
 	}
 	if !waitFor(&s.wg, s.Grace) {
 		for _, c := range clients {
-			c.end() // also for the agents that it waits for
+			c.cutOff() // also for the agents that it waits for
 			c.conn.Close()
 		}
 	}

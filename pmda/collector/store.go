@@ -1,6 +1,8 @@
 package collector
 
 import (
+	"context"
+
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 )
@@ -62,8 +64,8 @@ func (c *client) storeTo(r *pmda.Request, d pdu.Domain, values *pdu.Result) erro
 	if h == nil {
 		return pdu.ErrNoAgent
 	}
-	_, err := guardOf(c, a, h, "store", func(h pmda.Handler) (struct{}, error) {
-		return struct{}{}, h.Store(c.ctx, r, values)
+	_, err := guardOf(c, a, h, "store", func(ctx context.Context, h pmda.Handler) (struct{}, error) {
+		return struct{}{}, h.Store(ctx, r, values)
 	})
 	return err
 }
