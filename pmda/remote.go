@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -183,7 +184,7 @@ func (m *Remote) Err() error {
 	return m.err
 }
 
-// Busy reports whether the agent is being asked something, or owes an answer.
+// Busy reports whether the agent is being asked something.
 func (m *Remote) Busy() bool { return len(m.turn) > 0 }
 
 // IsReady reports whether the agent answers requests: it is connected and has
@@ -264,7 +265,7 @@ func (m *Remote) become(s remoteState, run func()) bool {
 func (m *Remote) drain(want pdu.Kind) {
 	var limit time.Time
 	if t := time.Duration(m.timeout.Load()); t > 0 {
-		limit = time.Now().Add(max(owedTimeouts*t, m.cfg.Patience))
+		limit = time.Now().Add(max(owedTimeouts*min(t, math.MaxInt64/owedTimeouts), m.cfg.Patience))
 	}
 	m.stream.SetReadDeadline(limit)
 	h, body, err := m.conn.Read()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"strings"
 	"testing"
@@ -709,4 +710,21 @@ func TestRemoteHelloWriteFails(t *testing.T) {
 	if _, err := pmda.NewRemote(pmda.Info{}, failing{ours}, pmda.RemoteConfig{}); !errors.Is(err, errAny) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// The time that an agent gets for an answer that nobody waits for is long where
+// the time-out is.
+func TestRemoteOwedForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, f := connect(t, 0, pmda.RemoteConfig{Timeout: math.MaxInt64})
+		ctx, cancel := cancelable(t)
+		c := desc(t, ctx, m, asker())
+		f.heard(desc7)
+		cancel(errAny)
+		c.wants(errAny)
+		time.Sleep(time.Hour)
+		f.say(testDesc)
+		synctest.Wait()
+		serves(t, m, f)
+	})
 }
