@@ -199,13 +199,16 @@ func (l *ConfigLoader) Load(path string) (*Config, error) {
 	defer f.Close()
 	p := l.parser(path)
 	p.file(f)
-	if extra, err := os.Open(path + ".access"); err == nil && p.errs == nil {
+	if p.errs != nil {
+		return p.result()
+	}
+	if extra, err := os.Open(path + ".access"); err == nil {
 		defer extra.Close()
 		p.scan = scanner{access: true}
 		p.name, p.extra = path+".access", true
 		p.scan.open(extra)
 		p.accessSection()
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		p.errs, p.fatal = append(p.errs, err), true
 	}
 	return p.result()

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -305,6 +306,28 @@ func TestLoadConfig(t *testing.T) {
 	write(file, pipe)
 	if conf, err := LoadConfig(file); conf != nil || err == nil {
 		t.Errorf("with rules that cannot be read got %v, %v, want no Config", conf, err)
+	}
+}
+
+// A file of access rules beside a file with faults is left alone, and not left
+// open.
+func TestLoadConfigClosesFiles(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pmcd.conf")
+	for name, text := range map[string]string{file: "foo\n", file + ".access": "allow * : all;\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which closes files that nobody has
+	before, err := fdNames()
+	if err != nil {
+		t.Skip(err)
+	}
+	for range 20 {
+		LoadConfig(file)
+	}
+	if after, _ := fdNames(); len(after) >= len(before)+20 {
+		t.Errorf("%d descriptors after %d", len(after), len(before))
 	}
 }
 
