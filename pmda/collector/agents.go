@@ -122,7 +122,7 @@ func (s *Server) add(a *agent) error {
 // is held.
 func (s *Server) greet(a *agent) {
 	for c := range s.clients.all() {
-		if info := c.info.Load(); c.known(info) {
+		if info := c.info.Load(); known(info) {
 			s.tellAttributes(a.current(), info)
 		}
 	}

@@ -399,7 +399,7 @@ func (c *client) creds(_ pdu.Header, body []byte) error {
 	case err != nil:
 		return err
 	}
-	if c.known(info) {
+	if known(info) {
 		c.s.announce(info)
 	}
 	return nil

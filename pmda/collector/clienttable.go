@@ -69,7 +69,7 @@ func (s *Server) leave(c *client) {
 }
 
 // known reports whether agents may want to hear of the client.
-func (c *client) known(info *pmda.Client) bool { return info.UID >= 0 || info.GID >= 0 }
+func known(info *pmda.Client) bool { return info.UID >= 0 || info.GID >= 0 || info.Container != "" }
 
 // announce tells all agents that want to know about the client's attributes.
 func (s *Server) announce(info *pmda.Client) {

@@ -122,6 +122,7 @@ func (c *client) labelSets(p pdu.LabelReq) ([]pdu.LabelSet, error) {
 	var unknown pdu.Error
 	switch p.Class {
 	case pdu.LabelContext:
+		c.s.noticeLabels()
 		set, err := c.s.Labels.Set(c.info.Load())
 		return []pdu.LabelSet{set}, err
 	case pdu.LabelDomain:

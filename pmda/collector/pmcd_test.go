@@ -516,6 +516,31 @@ func TestPMCDContainerIsAnnounced(t *testing.T) {
 	}
 }
 
+// An agent that comes later is told the containers of all clients, also of those
+// who are not known otherwise.
+func TestContainerIsToldLater(t *testing.T) {
+	s := closed(t, &Server{})
+	near, far := net.Pipe() // as over TCP: nothing is known of who is there
+	s.serveConn(far)
+	g := newProber(t, near).greet()
+	var w pdu.ResultWriter
+	w.Begin(pdu.MakePMID(pmcdDomain, 6, 2))
+	w.String(pdu.NoInst, "box")
+	if got := g.ask(w.PDU(pdu.FormatLowRes)); got != "success" {
+		t.Fatal(got)
+	}
+	agent := watcher{fakeAgent("w", 7), make(chan string, 10)}
+	add(t, s, agent)
+	select {
+	case got := <-agent.told:
+		if got != "box" {
+			t.Errorf("the agent was told %q", got)
+		}
+	default:
+		t.Error("the agent was told nothing")
+	}
+}
+
 func TestPMCDCPUPerPDU(t *testing.T) {
 	b := newBench(t, &Server{})
 	c := b.join()
@@ -600,6 +625,43 @@ func TestReset(t *testing.T) {
 		!slices.ContainsFunc(log, func(s string) bool { return strings.Contains(s, "->Current PMCD clients at ") }) {
 		t.Errorf("log: %q", log)
 	}
+}
+
+// A change of the label files is told after a reset, and after a request that
+// meets it.
+func TestLabelChange(t *testing.T) {
+	dir := t.TempDir()
+	write := func(text string) {
+		if err := os.WriteFile(filepath.Join(dir, "labels"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(`{"a":1}`)
+	s := closed(t, &Server{Labels: ContextLabels{Dir: dir}})
+	g := welcome(t, s)
+	told := func(what string, want bool) {
+		t.Helper()
+		got := g.ask(pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(pmcdDomain, 0, 23)}})
+		if strings.HasPrefix(got, "change: ") {
+			g.hear()
+		}
+		if (got == "change: labels") != want {
+			t.Errorf("%s: %s", what, got)
+		}
+	}
+	s.Reset()
+	g.ask(pdu.LabelReq{Class: pdu.LabelContext})
+	told("nothing has changed", false)
+	write(`{"a":2}`)
+	told("before a reset", false)
+	s.Reset()
+	told("reset", true)
+	told("told already", false)
+	write(`{"a":3}`)
+	g.ask(pdu.LabelReq{Class: pdu.LabelContext})
+	told("request", true)
+	s.Reset()
+	told("noticed already", false)
 }
 
 // Without OnReset, agents that have died are tried again; after Close nothing is.

@@ -12,8 +12,8 @@ type resetting struct {
 }
 
 // Reset does what SIGHUP asks of a collector: it counts the reset
-// (pmcd.sighups), lists the clients in the log and calls OnReset or, without one,
-// Restart. A program calls it when it gets that signal; a client does by storing
+// (pmcd.sighups), lists the clients in the log, looks at the label files, and calls
+// OnReset or, without one, Restart. A program calls it when it gets that signal; a client does by storing
 // pmcd.control.sighup. Resets run one at a time; a reset that is asked for while
 // another waits is the same one.
 func (s *Server) Reset() {
@@ -30,6 +30,7 @@ func (s *Server) reset() {
 	s.resetting.waiting.Store(false)
 	s.sighups.Add(1)
 	s.logClients()
+	s.noticeLabels()
 	if s.OnReset != nil {
 		s.OnReset()
 	} else {

@@ -127,9 +127,10 @@ type Server struct {
 	access       atomic.Pointer[Access]
 	accessAtInit *Access
 	changes      changes
-	seqnum       atomic.Uint32 // pmcd.seqnum
-	sighups      atomic.Uint32 // pmcd.sighups
-	timeout      atomic.Int64  // of agents, as pmcd.control.timeout shows and sets it
+	labels       atomic.Pointer[string] // those of files, when they were last looked at
+	seqnum       atomic.Uint32          // pmcd.seqnum
+	sighups      atomic.Uint32          // pmcd.sighups
+	timeout      atomic.Int64           // of agents, as pmcd.control.timeout shows and sets it
 
 	counters  pdu.Counters // PDUs of clients and agents
 	trace     tracer
@@ -187,6 +188,7 @@ func (s *Server) init() {
 		s.watched, s.unwatch = make(chan struct{}), make(chan struct{})
 		s.hurry = make(chan struct{}, 1)
 		s.few = 4 * int32(runtime.GOMAXPROCS(0))
+		s.noticeLabels()
 		s.add(&agent{handler: newPMCD(s), kind: KindDSO})
 	})
 }

@@ -31,6 +31,15 @@ func (c *changes) note(what pdu.Change) {
 	c.any.Add(1)
 }
 
+// noticeLabels tells clients if the label files have changed since it last looked.
+func (s *Server) noticeLabels() {
+	set, _, _ := s.Labels.Files() // of a directory that cannot be read there are none
+	now := string(set.JSON)
+	if old := s.labels.Swap(&now); old != nil && *old != now {
+		s.changes.note(pdu.LabelChange)
+	}
+}
+
 // since returns what has changed since s was last told, and tells it.
 func (c *changes) since(s *seen) pdu.Change {
 	n := c.any.Load()
