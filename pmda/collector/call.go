@@ -229,8 +229,10 @@ func (s *Server) takeOver(c *client, began int64) {
 		return
 	}
 	a, x := c.callee, c.current // from here on the other goroutine leaves them alone
-	s.timedOut(c, a)
-	s.wg.Go(func() { c.resume(x) })
+	s.wg.Go(func() {
+		s.timedOut(c, a) // here, since a log may be slow
+		c.resume(x)
+	})
 }
 
 // timedOut counts a call that does not return.

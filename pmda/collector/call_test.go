@@ -462,3 +462,43 @@ func TestNoTurnInTime(t *testing.T) {
 		}
 	})
 }
+
+// A blocked is a log that takes a message only when the gate opens.
+type blocked struct {
+	slog.Handler
+	message string
+	gate    chan struct{}
+}
+
+func (b blocked) Enabled(context.Context, slog.Level) bool { return true }
+
+func (b blocked) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == b.message {
+		<-b.gate
+	}
+	return nil
+}
+
+// TestBlockedLog: a log that takes nothing holds up the client that it is told of,
+// and no others.
+func TestBlockedLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		s := &Server{Timeout: time.Second, Logger: slog.New(blocked{slog.DiscardHandler, "agent timed out", gate})}
+		add(t, s, gated(100, "stuck", gate), gated(101, "other", nil))
+		c := call(t, s)
+		var wg sync.WaitGroup
+		wg.Go(func() { equal(t, "stuck", c.fetch(pmid(100, 1)), pdu.ErrTimeout) })
+		time.Sleep(2 * time.Second)
+		begin := time.Now()
+		equal(t, "another client", call(t, s).fetch(pmid(101, 1)), 0)
+		if took := time.Since(begin); took > time.Millisecond {
+			t.Errorf("another client waited %v", took)
+		}
+		close(gate)
+		wg.Wait()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}

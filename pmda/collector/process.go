@@ -155,7 +155,10 @@ func (a *agent) attrs(more ...any) []any {
 func (s *Server) launch(a *agent) (started bool, err error) {
 	a.starting.Lock()
 	defer a.starting.Unlock()
-	if a.remote.Load() != nil {
+	switch {
+	case a.ctx.Err() != nil:
+		return false, errClosed
+	case a.remote.Load() != nil:
 		return false, nil
 	}
 	if !s.work() {
@@ -198,15 +201,16 @@ func (s *Server) work() bool {
 
 // install gives a process its place; false if the agent is to stop.
 func (s *Server) install(a *agent, p *process) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if a.ctx.Err() != nil {
 		return false
 	}
 	a.status.Store(0)
 	a.fenced.Store(false)
 	s.Logger.Info("agent started", a.attrs()...) // before anybody can log its death
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	a.remote.Store(p)
+	p.SetTimeout(s.remoteTimeout()) // it may have changed since p was told
 	s.greet(a)
 	select {
 	case a.started <- struct{}{}:
@@ -238,7 +242,7 @@ func (s *Server) spawn(a *agent) (*process, error) {
 		return nil, errors.Join(err, e)
 	}
 	if p.cmd != nil && !p.signalled {
-		err = fmt.Errorf("%w (its process: %v)", err, p.cmd.ProcessState)
+		err = fmt.Errorf("%w (its process: %v)", err, p.state())
 	}
 	return nil, err
 }
@@ -300,6 +304,15 @@ func (p *process) start(argv []string, in, out *os.File) error {
 	return nil
 }
 
+// state is how the process has ended. If the program has another who waits for all
+// its children, that is not known, and passes for a good end.
+func (p *process) state() *os.ProcessState {
+	if p.cmd.ProcessState == nil {
+		return new(os.ProcessState)
+	}
+	return p.cmd.ProcessState
+}
+
 // dial connects to a socket agent; one that was just started gets time to
 // listen.
 func (p *process) dial(ctx context.Context, conf AgentConfig) (pmda.Stream, error) {
@@ -323,7 +336,7 @@ func (p *process) dial(ctx context.Context, conf AgentConfig) (pmda.Stream, erro
 		}
 		select {
 		case <-exited:
-			if !p.cmd.ProcessState.Success() {
+			if !p.state().Success() {
 				return nil, err
 			}
 			exited = nil // it has gone into the background
@@ -417,7 +430,7 @@ func (a *agent) attend(p *process) bool {
 		case <-p.Done():
 			return true
 		case <-exited:
-			if a.kind == KindPipe || !p.cmd.ProcessState.Success() {
+			if a.kind == KindPipe || !p.state().Success() {
 				if p.Busy() { // the request sees the end itself, and fails with what that is
 					select {
 					case <-p.Done():
@@ -448,8 +461,8 @@ func (s *Server) bury(a *agent, p *process) {
 		why = nil // which goes without saying
 		fallthrough
 	default:
-		status |= exitStatus(p.cmd.ProcessState)
-		attrs = append(attrs, slog.String("process", p.cmd.ProcessState.String()))
+		status |= exitStatus(p.state())
+		attrs = append(attrs, slog.String("process", p.state().String()))
 	}
 	if why != nil && hungUp(why) {
 		why = errors.New("it closed the connection")
@@ -471,9 +484,9 @@ func hungUp(err error) bool {
 
 // retire ends the process of an agent that is to stop, if it has one.
 func (s *Server) retire(a *agent) error {
-	s.mu.Lock() // after install
+	a.starting.Lock() // after a start in progress
+	defer a.starting.Unlock()
 	p := a.remote.Swap(nil)
-	s.mu.Unlock()
 	if p == nil {
 		return nil
 	}

@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -561,5 +563,103 @@ func TestChangesAtOnce(t *testing.T) {
 	all.Wait()
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Who removes an agent that is being started waits for its process, too.
+func TestRemoveWhileStarting(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pid")
+	s := closed(t, &Server{AgentHelloTimeout: time.Minute})
+	s.init()
+	started := make(chan error, 1)
+	// It never says hello, and takes a moment to end.
+	argv := []string{"/bin/sh", "-c", "echo $$ >" + file + ".new; mv " + file + ".new " + file + "; cat; sleep 0.2"}
+	go func() { started <- s.Start(AgentConfig{Name: "moody", Domain: moodDomain, Kind: KindPipe, Argv: argv}) }()
+	eventually(t, "process", func() bool { _, err := os.Stat(file); return err == nil })
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := s.agents.Load().get(moodDomain)
+	if err := s.Remove(moodDomain); err != nil {
+		t.Error(err)
+	}
+	if alive(pid) {
+		t.Error("the process outlives the agent")
+	}
+	if err := <-started; err != errClosed {
+		t.Errorf("start: %v", err)
+	}
+	os.Remove(file)
+	s.relaunch(a) // by a Restart that has looked at the agents before
+	if _, err := os.Stat(file); err == nil {
+		t.Error("an agent that has been removed was started again")
+	}
+}
+
+// A time-out that is set while an agent starts holds for it, too.
+func TestTimeoutWhileStarting(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "socket")
+	ln, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	s := closed(t, &Server{Timeout: 100 * time.Millisecond})
+	s.init()
+	started := make(chan error, 1)
+	go func() {
+		started <- s.Start(AgentConfig{Name: "moody", Domain: moodDomain, Kind: KindSocket, Network: "unix", Address: path})
+	}()
+	conn, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	time.Sleep(50 * time.Millisecond) // it waits for the hello
+	s.setTimeout(time.Minute)
+	slow := &fake{name: "moody", domain: moodDomain, failing: func() error { time.Sleep(300 * time.Millisecond); return nil }}
+	go pmda.Serve(t.Context(), slow, conn)
+	if err := <-started; err != nil {
+		t.Fatal(err)
+	}
+	if got := welcome(t, s).fetchMood(); got != moodValue {
+		t.Errorf("fetch: %s", got)
+	}
+}
+
+// A program that reaps all children may take the end of an agent's process, of
+// which nothing is known then.
+func TestReapedByAnother(t *testing.T) {
+	s := closed(t, &Server{})
+	for _, kind := range []AgentKind{KindPipe, KindSocket} {
+		near, far := net.Pipe()
+		go func() {
+			pmda.Serve(t.Context(), fakeAgent("moody", moodDomain), far)
+			far.Close()
+		}()
+		r, err := pmda.NewRemote(pmda.Info{Name: "moody", Domain: moodDomain}, near, pmda.RemoteConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &process{Remote: r, stream: near, cmd: exec.Command("none"), exited: make(chan struct{})}
+		close(p.exited) // and no ProcessState
+		s.init()
+		a := &agent{kind: kind, conf: AgentConfig{Name: "moody", Domain: moodDomain}}
+		a.ctx, a.cancel = context.WithCancel(t.Context())
+		if kind == KindSocket { // as one that has gone into the background
+			time.AfterFunc(50*time.Millisecond, a.cancel)
+		}
+		if gone := a.attend(p); gone != (kind == KindPipe) {
+			t.Errorf("%v: gone is %v", kind, gone)
+		}
+		s.bury(a, p)
+		if got := a.status.Load(); got != statusExited|statusProtocol && got != statusExited {
+			t.Errorf("%v: status %#x", kind, got)
+		}
 	}
 }
