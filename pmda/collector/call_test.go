@@ -428,6 +428,35 @@ func TestTimeOfLateResult(t *testing.T) {
 	})
 }
 
+// TestTimeAfterWait: an agent whose turn does not come takes all the time there
+// is, but the other agents of the fetch get some.
+func TestTimeAfterWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		s := &Server{Timeout: time.Second, AgentCalls: 1}
+		add(t, s, gated(100, "stuck", gate))
+		for d := range pdu.Domain(3) {
+			a := &pmda.Agent{Name: fmt.Sprint("brisk", d), Domain: 101 + d}
+			pmda.Register(a, pmda.Metric[uint64]{Name: a.Name + ".m", ID: pmda.Item(0, 1),
+				Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
+					time.Sleep(10 * time.Millisecond)
+					return 1, nil
+				}})
+			add(t, s, a)
+		}
+		first, second := call(t, s), call(t, s)
+		var wg sync.WaitGroup
+		wg.Go(func() { equal(t, "first", first.fetch(pmid(100, 1)), pdu.ErrTimeout) })
+		time.Sleep(time.Second / 2)
+		equal(t, "second", second.fetch(pmid(100, 2), pmid(101, 1), pmid(102, 1), pmid(103, 1)), pdu.ErrTimeout, 0, 0, 0)
+		wg.Wait()
+		close(gate)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestNoTurnInTime: who does not get a turn with an agent in time has no call that
 // is overdue, and is not asked for later.
 func TestNoTurnInTime(t *testing.T) {

@@ -181,6 +181,9 @@ func (c *client) complete(x *exchange) error {
 			return err
 		}
 		p.settle(err)
+		if !c.deadline.IsZero() && !c.now.Before(c.deadline) {
+			c.extend(&x.req) // it may be this agent that has taken all the time
+		}
 	}
 	c.current = nil
 	waited := false
@@ -325,8 +328,7 @@ func (c *client) inherit(x *exchange) *exchange {
 	y := &exchange{req: x.req, parts: slices.Clone(x.parts), next: slices.Clone(x.next), at: len(x.parts), late: true}
 	y.ask = pdu.Fetch{HighRes: x.ask.HighRes, Context: x.ask.Context, PMIDs: slices.Clone(x.ask.PMIDs)}
 	y.parts[x.at] = x.parts[x.at].overdue()
-	c.deadline = c.now.Add(latePart)
-	y.req.Deadline = c.deadline
+	c.extend(&y.req)
 	for _, p := range y.parts[x.at+1:] {
 		switch {
 		case p.done != nil:
@@ -337,6 +339,13 @@ func (c *client) inherit(x *exchange) *exchange {
 		}
 	}
 	return y
+}
+
+// extend gives the agents of a fetch that have not been asked yet a little time.
+func (c *client) extend(r *pmda.Request) {
+	c.deadline = c.now.Add(latePart)
+	r.Deadline = c.deadline
+	c.asked = c.s.since(c.deadline) - c.s.timeout.Load() // for the watchdog
 }
 
 // merge puts the parts together in the client's order. That of one agent alone
