@@ -40,12 +40,9 @@ func (o *options) load() error {
 	if o.config == "" {
 		return nil
 	}
-	cfg, err := collector.LoadConfig(o.config)
-	switch {
-	case cfg == nil || err != nil && len(cfg.Agents) == 0:
+	cfg, err := o.readConfig()
+	if cfg == nil {
 		return err
-	case len(cfg.Agents) == 0:
-		return fmt.Errorf("no PMDAs found in the configuration file %q: add lines of agents, or run without -c", o.config)
 	}
 	o.cfg = cfg
 	if err != nil {
@@ -55,6 +52,18 @@ func (o *options) load() error {
 		o.complaints = append(o.complaints, w.Error())
 	}
 	return nil
+}
+
+// readConfig gives no Config without agents.
+func (o *options) readConfig() (*collector.Config, error) {
+	cfg, err := collector.LoadConfig(o.config)
+	if cfg != nil && len(cfg.Agents) == 0 {
+		if err == nil {
+			err = fmt.Errorf("no PMDAs found in the configuration file %q: add lines of agents, or run without -c", o.config)
+		}
+		return nil, err
+	}
+	return cfg, err
 }
 
 // addAgents hosts the agents of the configuration file, or the embedded ones.
@@ -96,7 +105,7 @@ func addEmbedded(srv *collector.Server) error {
 func (o *options) reload(srv *collector.Server, names *nameFile, conf *pcpconf.Conf) {
 	srv.Logger.Info("pmcd RESTARTED")
 	if o.config != "" {
-		cfg, err := collector.LoadConfig(o.config)
+		cfg, err := o.readConfig()
 		if err != nil {
 			srv.Logger.Error("Configuration left unchanged", slog.Any("err", err))
 		} else if err := srv.Configure(cfg); err != nil {

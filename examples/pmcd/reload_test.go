@@ -1,0 +1,57 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/pcp-go/pcp/internal/pcpconf"
+	"github.com/pcp-go/pcp/pmda/collector"
+)
+
+// A configuration with a fault, or without agents, leaves things as they are when
+// it is read anew; one without a fault counts.
+func TestReload(t *testing.T) {
+	const line = "simple 253 dso simple_init /none/pmda_simple.so\n"
+	conf, err := pcpconf.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	o := &options{config: filepath.Join(dir, "pmcd.conf")}
+	names := &nameFile{path: filepath.Join(dir, "names")}
+	write := func(file, text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(names.path, "root {\n}\n")
+	srv := &collector.Server{DSO: embedded(conf), Logger: slog.New(slog.DiscardHandler)}
+	defer srv.Close()
+	for _, test := range []struct {
+		name, text string
+		want       int // agents, with that of the collector
+	}{
+		{"agent", line, 2},
+		{"empty", "", 2},
+		{"no agents", "[access]\nallow * : all;\n", 2},
+		{"fault", line + "other x\n", 2},
+		{"one more", line + "trivial 250 dso trivial_init /none/pmda_trivial.so\n", 3},
+		{"one less", line, 2},
+	} {
+		write(o.config, test.text)
+		o.reload(srv, names, conf)
+		if got := srv.NumAgents(); got != test.want {
+			t.Errorf("%s: %d agents, want %d", test.name, got, test.want)
+		}
+	}
+	if err := os.Remove(o.config); err != nil {
+		t.Fatal(err)
+	}
+	o.reload(srv, names, conf)
+	if got := srv.NumAgents(); got != 2 {
+		t.Errorf("no file: %d agents", got)
+	}
+}
