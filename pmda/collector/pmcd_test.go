@@ -514,6 +514,10 @@ func TestPMCDContainerIsAnnounced(t *testing.T) {
 	if got := <-w.told; got != "box" {
 		t.Errorf("agents were told %q", got)
 	}
+	if err := b.store("client.container", strings.Repeat("x", 4095)); err != pdu.ErrTooBig || len(w.told) > 0 {
+		t.Errorf("of a name that no agent could be told: %v", err)
+	}
+	b.want("client.container", "0 box")
 }
 
 // An agent that comes later is told the containers of all clients, also of those

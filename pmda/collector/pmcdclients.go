@@ -63,11 +63,18 @@ func (p *pmcd) setWhoami(r *pmda.Request, values pdu.ValueSet) error {
 	return nil
 }
 
+// maxContainer is how long a name may be that agents can be told, with the NUL
+// after it.
+const maxContainer = 4094
+
 // setContainer stores which container a client wants, and tells the agents.
 func (p *pmcd) setContainer(r *pmda.Request, values pdu.ValueSet) error {
 	v, err := onlyString(values)
 	if err != nil {
 		return err
+	}
+	if len(v) > maxContainer {
+		return pdu.ErrTooBig
 	}
 	c := p.s.clientOf(r.Client)
 	if c == nil {
