@@ -173,6 +173,7 @@ type Namespace interface {
 
 // A Watcher is a Handler that wants to know the attributes of clients: it is
 // told before the first request of a client, and when an attribute changes.
+// Attributes must not block.
 type Watcher interface {
 	Attributes(c *Client)
 }

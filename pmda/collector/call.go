@@ -132,10 +132,15 @@ func (s *Server) protect(a *agent, h pmda.Handler, what string, f func()) (err e
 	return nil
 }
 
-// panicked logs a panic of an agent, and fences it for a while.
+// panicked logs a panic of an agent, and fences it for a while. One that is fenced
+// is only asked for its names, which is not worth another line.
 func (s *Server) panicked(a *agent, h pmda.Handler, what string, p any) {
 	if a != nil {
-		a.calls.paused.Store(s.clock() + int64(panicPause))
+		now := s.clock()
+		if now < a.calls.paused.Load() {
+			return
+		}
+		a.calls.paused.Store(now + int64(panicPause))
 	}
 	i := h.Info()
 	s.Logger.Error("agent panicked", slog.String("agent", i.Name), slog.Int("domain", int(i.Domain)),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmns"
 )
 
 // gated has a metric whose value waits for the gate to open.
@@ -526,6 +528,46 @@ func TestBlockedLog(t *testing.T) {
 		}
 		close(gate)
 		wg.Wait()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// fickle has names that it cannot give any more.
+type fickle struct {
+	pmda.Unimplemented
+	broken *bool
+}
+
+func (f fickle) Namespace() *pmns.Tree {
+	if *f.broken {
+		panic("no names")
+	}
+	return nil
+}
+
+// TestPanicInNames: an agent that panics whenever it is asked for its names does
+// not fill the log, and costs the others nothing.
+func TestPanicInNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := newMessages()
+		s := &Server{Logger: slog.New(log)}
+		broken := false
+		add(t, s, fickle{fakeAgent("fickle", 100), &broken}, gated(101, "other", nil))
+		g := welcome(t, s)
+		broken = true
+		for range 5 {
+			for range 10 {
+				if got := g.ask(pdu.NameList{Names: []string{"other.fast"}}); !strings.Contains(got, "101.0.2") {
+					t.Fatal(got)
+				}
+			}
+			time.Sleep(panicPause)
+		}
+		if n := len(log.take()); n != 5 {
+			t.Errorf("%d lines in the log", n)
+		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}

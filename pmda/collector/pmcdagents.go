@@ -13,7 +13,7 @@ func (p *pmcd) addAgents() {
 		Name: "pmcd.numagents", ID: pmda.Item(0, 2),
 		Text:  "Agents that are connected",
 		Help:  "The agents that are hosted or connected now, this one included.",
-		Value: always(p.s.numAgents),
+		Value: always(func() uint32 { return uint32(p.s.NumAgents()) }),
 	})
 	agentMetric(p, "type", 0, pdu.SemDiscrete, "How agents are connected",
 		`0: the agent is part of the collector's process;
@@ -100,15 +100,4 @@ func (a *agent) state() int32 {
 		}
 	}
 	return a.status.Load()
-}
-
-// numAgents counts the agents that there are to ask.
-func (s *Server) numAgents() uint32 {
-	var n uint32
-	for _, a := range s.agents.Load().list {
-		if a.current() != nil {
-			n++
-		}
-	}
-	return n
 }
