@@ -27,6 +27,8 @@ func (l *linux) addInterfaceAttributes(dev *netDev) {
 			return 1, !known.get(dev).absent
 		}
 	}
+	inVirtual := has(virtualNetDir, "")
+	virtual := attributesOf[struct{}](l, &dev.rows, nil, virtualNetDir, "")
 	duplex := attributesOf(l, &dev.rows, parseName, netDir, "duplex")
 	flags := attributesOf(l, &dev.rows, parseFlags, netDir, "flags")
 	operates := attributesOf(l, &dev.rows, parseName, netDir, "operstate")
@@ -52,7 +54,12 @@ func (l *linux) addInterfaceAttributes(dev *netDev) {
 		{"type", 29, pdu.SemDiscrete, 0, "Kind of hardware of an interface, by the numbers of the ARP protocol",
 			"1 is Ethernet and what behaves like it, 772 the loopback interface; the kernel's if_arp.h has them all.", number("type")},
 		{"virtual", 30, pdu.SemDiscrete, 0, "1 for an interface without a device of its own, else 0", "",
-			has("sys/devices/virtual/net", "")},
+			func(dev string) (uint32, bool) {
+				if virtual.get(".").absent { // old kernels do not tell
+					return 0, false
+				}
+				return inVirtual(dev)
+			}},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
 			Name: "network.interface." + m.name, ID: pmda.Item(3, m.item), InDom: dev.rows.indom, Sem: m.sem, Units: m.units,
@@ -61,8 +68,12 @@ func (l *linux) addInterfaceAttributes(dev *netDev) {
 	}
 }
 
-// netDir has a directory for each interface.
-const netDir = "sys/class/net"
+// netDir has a directory for each interface, virtualNetDir for each virtual one: at
+// least for lo.
+const (
+	netDir        = "sys/class/net"
+	virtualNetDir = "sys/devices/virtual/net"
+)
 
 // addInterfaceSpeed adds the two metrics of how fast interfaces are. The kernel has
 // that in megabits, and -1 or, in older ones, the same without its sign if it does

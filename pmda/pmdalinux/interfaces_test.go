@@ -223,6 +223,7 @@ func TestInterfaceAttributes(t *testing.T) {
 		}
 	}
 	tree["proc/net/dev"] += "..: 1\n../eth4: 1\neth5: 1\n"
+	tree["sys/devices/virtual/net/eth4/"] = ""
 	want := `network.interface.baudrate "eth0" 3125000000 "eth4" 312500000
 network.interface.duplex "eth0" 2
 network.interface.hw_addr "eth0" 02:fc:00:00:00:0a
@@ -231,7 +232,7 @@ network.interface.running "eth0" 0 "eth4" 0
 network.interface.speed "eth0" 2980.2322 "eth4" 298.02322
 network.interface.type "eth0" 1
 network.interface.up "eth0" 1 "eth3" 1 "eth4" 0
-network.interface.virtual "eth0" 0 "eth1" 0 "eth2" 0 "eth3" 0 "eth4" 0
+network.interface.virtual "eth0" 0 "eth1" 0 "eth2" 0 "eth3" 0 "eth4" 1
 network.interface.wireless "eth0" 1 "eth1" 0 "eth2" 0 "eth3" 0 "eth4" 0
 `
 	var got strings.Builder
