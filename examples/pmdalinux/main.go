@@ -8,7 +8,8 @@
 // The environment variable LINUX_STATSPATH names a directory to look into instead
 // of "/", for /proc and /sys of another machine. The IDs of disks, interfaces and
 // the like are kept where PCP's agent keeps them, so that they stay the same when
-// one of the two takes the place of the other.
+// one of the two takes the place of the other. Of files that only the root user may
+// read, clients that are this user see what there is, and others with the option -A.
 package main
 
 import (
@@ -22,19 +23,26 @@ import (
 )
 
 func main() {
-	a, err := linux()
+	var everybody bool
+	a, err := linux(func(c *pmda.Client) bool { return everybody || c.UID == 0 })
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "pmdalinux:", err)
 		os.Exit(1)
 	}
-	d := pmda.Daemon{Agent: a, Log: "linux.log", PipeOnly: true, Options: []pmda.Option{{
-		Short: 'A', Long: "no-access-checks", Help: "accepted for the sake of old command lines: there are no such checks",
-		Set: func(string) error { return nil },
+	d := pmda.Daemon{Agent: a, Handler: knowing{a}, Log: "linux.log", PipeOnly: true, Options: []pmda.Option{{
+		Short: 'A', Long: "no-access-checks", Help: "show what only the root user may read to everybody",
+		Set: func(string) error { everybody = true; return nil },
 	}}}
 	d.Main()
 }
 
-func linux() (*pmda.Agent, error) {
+// knowing is the agent, told by pmcd who the clients are.
+type knowing struct{ *pmda.Agent }
+
+// Attributes is for pmcd to know that. What it tells is in each request.
+func (knowing) Attributes(*pmda.Client) {}
+
+func linux(trusts func(*pmda.Client) bool) (*pmda.Agent, error) {
 	conf, err := pcpconf.Load("")
 	if err != nil {
 		return nil, err
@@ -42,5 +50,6 @@ func linux() (*pmda.Agent, error) {
 	return pmdalinux.New(pmdalinux.Options{
 		Root:     os.Getenv("LINUX_STATSPATH"),
 		StateDir: filepath.Join(conf.Get("PCP_VAR_DIR"), "config", "pmda"),
+		Trusts:   trusts,
 	})
 }

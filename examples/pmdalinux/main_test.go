@@ -296,6 +296,43 @@ network.interface.in.bytes
 	}
 }
 
+// TestAccess: what only the root user may read is shown to clients that are it, and
+// to all with an option.
+func TestAccess(t *testing.T) {
+	c := filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "linux", "pmdalinux")
+	pcptest.Need(t, "pmcd", "pminfo", "pmnsmerge", c)
+	if os.Getuid() != 0 {
+		t.Skip("needs to be the root user")
+	}
+	root := pcptest.ShortDir(t)
+	dir := filepath.Join(root, "proc", "tty", "driver")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const ports = "serinfo:1.0 driver revision:\n0: uart:16550A port:000003F8 irq:4 tx:11 rx:22\n"
+	if err := os.WriteFile(filepath.Join(dir, "serial"), []byte(ports), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const none = "\ntty.serial.rx\nNo value(s) available!\n"
+	const value = "\ntty.serial.rx\n    inst [0 or \"0\"] value 22\n"
+	for agent, program := range map[string]string{"C": c, "Go": pcptest.Build(t, "./examples/pmdalinux")} {
+		for option, want := range map[string]map[string]string{"": {"tcp": none, "unix": value}, "-A": {"tcp": value, "unix": value}} {
+			t.Run(agent+option, func(t *testing.T) {
+				p := pcptest.StartPMCD(t, pcptest.Config{PMNS: pcptest.Names(t, "linux"), Agents: []string{fmt.Sprintf(
+					"linux 60 pipe binary %s -d 60 %s -l %s", program, option, filepath.Join(pcptest.ShortDir(t), "linux.log"))},
+					Env: []string{"LINUX_STATSPATH=" + root, "PCP_VAR_DIR=" + varDir(t)}})
+				got := map[string]string{
+					"tcp":  tool(t, "pminfo", "-h", p.Host(), "-f", "tty.serial.rx"),
+					"unix": tool(t, "pminfo", "-h", "unix:/"+p.Socket(), "-f", "tty.serial.rx"),
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
 // TestCommandLine compares what the two programs make of arguments.
 func TestCommandLine(t *testing.T) {
 	c := filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "linux", "pmdalinux")

@@ -26,7 +26,14 @@ type Options struct {
 	// 60.1, as the C agent has them in /var/lib/pcp/config/pmda. Empty means that
 	// nothing is kept.
 	StateDir string
+	// Trusts says whether a client may see the metrics tty and mem.slabinfo, which
+	// come from files that only the root user may read; others see no values of them.
+	// If it is nil, clients may that are known to have the user ID 0, on this machine.
+	Trusts func(*pmda.Client) bool
 }
+
+// trustsRoot is Trusts where there is no other.
+func trustsRoot(c *pmda.Client) bool { return c != nil && c.UID == 0 }
 
 // New makes the agent. The error is errors.ErrUnsupported on systems other than
 // Linux, unless a Root is given.
@@ -43,9 +50,12 @@ func New(o Options) (*pmda.Agent, error) {
 }
 
 func newLinux(o Options) *linux {
+	if o.Trusts == nil {
+		o.Trusts = trustsRoot
+	}
 	return &linux{
 		Agent: &pmda.Agent{Name: "linux", Domain: Domain},
-		root:  o.Root, stateDir: o.StateDir, ask: (*usage).ask,
+		root:  o.Root, stateDir: o.StateDir, trusts: o.Trusts, ask: (*usage).ask,
 	}
 }
 
@@ -62,6 +72,7 @@ func (l *linux) add() {
 		l.addDisks,
 		l.addInterfaces,
 		l.addNFS,
+		l.addSerialPorts,
 	} {
 		add()
 	}
@@ -71,6 +82,7 @@ func (l *linux) add() {
 type linux struct {
 	*pmda.Agent
 	root, stateDir string
+	trusts         func(*pmda.Client) bool
 	kept           atomic.Int64 // open files of devices
 	ask            func(u *usage, path []byte) error
 
@@ -80,7 +92,7 @@ type linux struct {
 }
 
 // keptIDs are the serials of the instance domains whose IDs the C agent keeps.
-var keptIDs = []int{1, 3, 4, 10, 11, 17, 24, 25, 28, 32, 36, 38, 40, 41, 42}
+var keptIDs = []int{1, 3, 4, 10, 11, 12, 17, 24, 25, 28, 32, 36, 38, 40, 41, 42}
 
 // Attach is that of the agent, for a domain whose IDs may have to be kept.
 func (l *linux) Attach(d *pmda.InDom) error {
@@ -109,14 +121,40 @@ func (l *linux) source(name string, parse func(text []byte) error) *pmda.Group {
 // optional is source for a file that tells of things there may be none of: where
 // it is not there, there are none.
 func (l *linux) optional(name string, parse func(text []byte) error) *pmda.Group {
+	return l.Group(l.reading(name, parse))
+}
+
+func (l *linux) reading(name string, parse func(text []byte) error) func(context.Context, *pmda.Request) error {
 	f := file{path: l.path(name)}
-	return l.Group(func(context.Context, *pmda.Request) error {
+	return func(context.Context, *pmda.Request) error {
 		text, err := f.read()
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return parse(text)
+	}
+}
+
+// guarded is optional for a file that is not for everybody. It is read for clients
+// that are trusted, and the metrics' Values are those of guard.
+func (l *linux) guarded(name string, parse func(text []byte) error) *pmda.Group {
+	read := l.reading(name, parse)
+	return l.Group(func(ctx context.Context, r *pmda.Request) error {
+		if !l.trusts(r.Client) {
+			return nil
+		}
+		return read(ctx, r)
 	})
+}
+
+// guard makes Values that clients who are not trusted get nothing of.
+func guard[T pdu.Scalar](l *linux, values func(context.Context, *pmda.Request, *pmda.Set[T]) error) func(context.Context, *pmda.Request, *pmda.Set[T]) error {
+	return func(ctx context.Context, r *pmda.Request, s *pmda.Set[T]) error {
+		if !l.trusts(r.Client) {
+			return nil
+		}
+		return values(ctx, r, s)
+	}
 }
 
 // single is the Value of a metric that has one, found by its group.

@@ -18,6 +18,7 @@ func (l *linux) addMemory() {
 	l.addKSM()
 	l.addBuddyInfo()
 	l.addZoneInfo()
+	l.addSlabInfo()
 }
 
 // addMeminfo adds the metrics of /proc/meminfo.
