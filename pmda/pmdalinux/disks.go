@@ -48,6 +48,8 @@ func (l *linux) addDisks() {
 	d.addZram()
 	l.addPaths(d.addSizes())
 	l.addSCSI()
+	l.addTapes()
+	l.addFCHosts()
 }
 
 // deviceName are the labels of a device.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -36,13 +35,6 @@ func (l *linux) addSCSI() {
 		Name: "hinv.map.scsi", ID: pmda.Item(15, 0), InDom: s.rows.indom, Sem: pdu.SemDiscrete,
 		Text:   "The name that the kernel gives each SCSI device as a block device",
 		Values: column(&s.rows, func(block *string) (string, bool) { return *block, true }),
-	})
-	l.addCount("hinv.ntape", 71, "Tape drives that there are", "sys/class/scsi_tape", func(e fs.DirEntry) bool {
-		// st0l, st0m and st0a are the same drive with other densities, nst0 without rewinding.
-		return strings.HasPrefix(e.Name(), "st") && isDigit(e.Name()[len(e.Name())-1])
-	})
-	l.addCount("hinv.nfchost", 91, "Fibre Channel adapters that there are", "sys/class/fc_host", func(e fs.DirEntry) bool {
-		return !e.Type().IsRegular()
 	})
 }
 
