@@ -14,6 +14,7 @@ type disks struct {
 	group    *pmda.Group
 	class    [zram + 1]rows[disk]
 	mapped   rows[struct{}] // by the kernel's names, dm-0 and so on
+	arrays   rows[struct{}] // likewise
 	dmNames  *attributes[string]
 	links    arrayLinks
 	name     []byte
@@ -23,7 +24,7 @@ type disks struct {
 // addDisks adds the metrics of /proc/diskstats, and what belongs to its devices.
 func (l *linux) addDisks() {
 	d := &disks{l: l, links: arrayLinks{dir: l.path("dev/md")}}
-	d.mapped.indom = new(pmda.InDom)
+	d.mapped.indom, d.arrays.indom = new(pmda.InDom), new(pmda.InDom)
 	d.dmNames = attributesOf(l, &d.mapped, parseName, blockDir, "dm/name")
 	d.group = l.source("proc/diskstats", d.parse)
 	for _, c := range diskClasses {
@@ -46,6 +47,7 @@ func (l *linux) addDisks() {
 	d.addAll()
 	d.addNames()
 	d.addZram()
+	d.addArrayStatus()
 	l.addPaths(d.addSizes())
 	l.addSCSI()
 	l.addTapes()
@@ -61,9 +63,10 @@ func (d *disks) parse(text []byte) error {
 		d.class[c].begin()
 	}
 	d.mapped.begin()
+	d.arrays.begin()
 	d.links.begin()
 	d.complete = eachDisk(text, d.line)
-	err := d.mapped.end()
+	err := cmp.Or(d.mapped.end(), d.arrays.end())
 	for c := wholeDisk; c <= zram; c++ {
 		err = cmp.Or(err, d.class[c].end())
 	}
@@ -86,6 +89,7 @@ func (d *disks) line(kernel, fields []byte) {
 		name = append(d.name[:0], n.v...)
 		d.name = name
 	case array:
+		d.arrays.row(kernel)
 		name = d.links.name(kernel)
 	}
 	r := &d.class[class]

@@ -16,7 +16,7 @@ import (
 
 // liveDisks are metrics of disks and partitions that come from system calls, not from a tree,
 // with the reason.
-var liveDisks = map[string]string{}
+var liveDisks = map[string]string{"disk.md.status": "mdadm, which the C agent runs"}
 
 const (
 	none    = "Metric not supported by this version of monitored application"
