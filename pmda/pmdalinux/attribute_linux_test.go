@@ -2,6 +2,7 @@ package pmdalinux_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,4 +97,17 @@ func TestAttributesAllocate(t *testing.T) {
 	allocatesNothing(t, root, "hinv.cpu", "hinv.node", "mem.numa", "disk", "network.interface.in", "network.interface.mtu", "network.interface.speed",
 		"network.interface.baudrate", "network.interface.duplex", "network.interface.up", "network.interface.running",
 		"network.interface.wireless", "network.interface.type", "network.interface.virtual")
+}
+
+// TestDevicesAllocate: fetches of what the devices of a machine tell allocate nothing.
+func TestDevicesAllocate(t *testing.T) {
+	tree := arrayTree("array_state=clean level=raid10 raid_disks=4 layout=258 degraded=2", "in_sync", "", "in_sync", "")
+	maps.Copy(tree, fcHosts)
+	maps.Copy(tree, files{
+		"proc/slabinfo": goodSlabs["2.1"], "proc/tty/driver/serial": goodPorts, "sys/kernel/uevent_seqnum": "905\n",
+		"sys/class/scsi_tape/st0/stats/in_flight": "1", "sys/class/scsi_tape/st0/stats/io_ns": "2",
+		"sys/devices/system/node/node0/meminfo": "Node 0 MemTotal: 16 kB\n", "sys/kernel/debug/extfrag/unusable_index": "Node 0, zone   Normal 0.001 0.003\n",
+		"var/lib/pcp/pmdas/linux/bandwidth.conf": "Version:1.0\nnode0:1\n",
+	})
+	allocatesNothing(t, tree.write(t), "disk.md.status", "fchost", "mem.numa.max_bandwidth", "mem.slabinfo", "pmda.version", "sysfs", "tape", "tty")
 }

@@ -31,6 +31,12 @@
 // systems of other machines are not listed, as they may not answer. Where one of a
 // disk does not, fetches of filesys have to wait, and no others.
 //
+// # What it does not do
+//
+// It runs no programs. Whether arrays of disks work, which the C agent asks mdadm,
+// is to be seen in /sys. Metrics of files that only the root user may read have
+// values for clients that are this user: see [Options].Trusts.
+//
 // # The C names
 //
 // It is pmdalinux(1), and takes its place: see the program in examples/pmdalinux.

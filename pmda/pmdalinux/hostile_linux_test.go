@@ -136,6 +136,19 @@ func devices(tree files) {
 		"sys/block/dm-99/dm/name":    "vg-root\n",
 		"sys/block/sdzz/device/wwid": "naa.5000c5\n",
 		"sys/block/zram99/mm_stat":   "1 2 3 4 5 6 7 8\n",
+
+		"proc/tty/driver/serial":                      goodPorts,
+		"proc/slabinfo":                               goodSlabs["2.1"],
+		"sys/block/md99/md/array_state":               "active\n",
+		"sys/block/md99/md/level":                     "raid10\n",
+		"sys/block/md99/md/raid_disks":                "4\n",
+		"sys/block/md99/md/layout":                    "258\n",
+		"sys/block/md99/md/degraded":                  "2\n",
+		"sys/block/md99/md/rd0/state":                 "in_sync\n",
+		"sys/block/md99/md/rd2/state":                 "in_sync\n",
+		"sys/class/fc_host/host9/statistics/tx_words": "0x39ce\n",
+		"sys/class/scsi_tape/st9/stats/read_cnt":      "7",
+		"sys/kernel/debug/extfrag/unusable_index":     "Node 0, zone   Normal 0.001 0.003 0.007 0.015 0.033 0.068 0.131 0.238 0.408 0.618 0.837 \n",
 	} {
 		tree[name] = text
 	}

@@ -73,6 +73,7 @@ func (l *linux) add() {
 		l.addInterfaces,
 		l.addNFS,
 		l.addSerialPorts,
+		l.addKernelEvents,
 	} {
 		add()
 	}

@@ -19,6 +19,7 @@ func (l *linux) addMemory() {
 	l.addBuddyInfo()
 	l.addZoneInfo()
 	l.addSlabInfo()
+	l.addFragmentation()
 }
 
 // addMeminfo adds the metrics of /proc/meminfo.

@@ -43,6 +43,9 @@ func (n *kernelName) value(context.Context, *pmda.Request, pdu.Instance) (string
 	return string(*n), nil
 }
 
+// pcpVersion is the release of PCP whose agent this one stands in for.
+const pcpVersion = "6.0.3"
+
 // addNames adds the names of the kernel, the machine and the distribution.
 func (l *linux) addNames() {
 	name := func(metric string, id pmda.ItemID, g *pmda.Group, n *kernelName, text string) {
@@ -70,6 +73,11 @@ func (l *linux) addNames() {
 	name("hinv.machine", pmda.Item(18, 7), g, machine, "Architecture of the machine, the same as kernel.uname.machine")
 
 	l.addWholeName()
+	pmda.Register(l.Agent, pmda.Metric[string]{
+		Name: "pmda.version", ID: pmda.Item(12, 6), Sem: pdu.SemDiscrete,
+		Text:  "Release of PCP whose Linux agent has the same metrics",
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (string, error) { return pcpVersion, nil },
+	})
 
 	d := distribution{l: l}
 	pmda.Register(l.Agent, pmda.Metric[string]{

@@ -86,6 +86,7 @@ func (l *linux) addNUMA() {
 			Sem: pdu.SemCounter, Units: pdu.UnitCount, Text: m.text, Value: stat.value(m.key, nil),
 		})
 	}
+	l.addBandwidth()
 }
 
 // nodeFiles are the files of one name that all nodes have, of numbers with names.
