@@ -29,7 +29,9 @@ func main() {
 		fmt.Fprintln(os.Stderr, "pmdalinux:", err)
 		os.Exit(1)
 	}
-	d := pmda.Daemon{Agent: a, Handler: knowing{a}, Log: "linux.log", PipeOnly: true, Options: []pmda.Option{{
+	// PCP's agent also stays the root user if it is not told -U: others may not read all
+	// that there is.
+	d := pmda.Daemon{Agent: a, Handler: knowing{a}, Log: "linux.log", User: "root", PipeOnly: true, Options: []pmda.Option{{
 		Short: 'A', Long: "no-access-checks", Help: "show what only the root user may read to everybody",
 		Set: func(string) error { everybody = true; return nil },
 	}}}
