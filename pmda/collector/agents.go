@@ -21,6 +21,7 @@ type agent struct {
 	handler pmda.Handler // in this process; nil if conf says how to start it
 	kind    AgentKind
 	conf    AgentConfig
+	label   atomic.Pointer[string] // what the configuration calls it; nil if it says nothing
 
 	remote atomic.Pointer[process] // a started agent; nil while there is none
 	status atomic.Int32            // pmcd.agent.status
@@ -38,10 +39,17 @@ type agent struct {
 
 // name is the label of the agent.
 func (a *agent) name() string {
-	if a.handler != nil {
-		return a.handler.Info().Name
+	if l := a.label.Load(); l != nil {
+		return *l
 	}
-	return a.conf.Name
+	return a.handler.Info().Name
+}
+
+// setName gives the agent the name that a line of the configuration has, if it has.
+func (a *agent) setName(name string) {
+	if name != "" || a.handler == nil {
+		a.label.Store(&name)
+	}
 }
 
 // domain is the number of the agent.

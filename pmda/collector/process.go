@@ -67,6 +67,7 @@ func (s *Server) Start(conf AgentConfig) error {
 		return s.startDSO(conf)
 	}
 	a := &agent{kind: conf.Kind, conf: conf, started: make(chan struct{}, 1), done: make(chan struct{})}
+	a.setName(conf.Name)
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	if err := s.add(a); err != nil {
 		a.cancel()
@@ -105,8 +106,8 @@ func (s *Server) Restart() []string {
 
 // Configure makes the Server host the agents of a new configuration under its
 // access rules, as pmcd does on SIGHUP: an agent whose line says the same goes
-// on, one whose line has gone or changed ends, new ones and those that have died
-// are started. Agents that Add has brought stay. Clients are checked against the
+// on, under the name that it has there, one whose line has gone or changed ends,
+// new ones and those that have died are started. Agents that Add has brought stay. Clients are checked against the
 // new rules. The error joins those of agents that did not start.
 func (s *Server) Configure(cfg *Config) error {
 	s.init()
@@ -125,6 +126,7 @@ func (s *Server) Configure(cfg *Config) error {
 		switch a := s.agents.Load().get(conf.Domain); {
 		case a != nil && (a.domain() == pmcdDomain || a.conf.Equal(conf)):
 			keep[a] = true
+			a.setName(conf.Name)
 		default:
 			fresh = append(fresh, conf)
 		}

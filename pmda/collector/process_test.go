@@ -482,7 +482,7 @@ func TestConfigure(t *testing.T) {
 	g := welcome(t, s)
 	s.agents.Load().get(33).remote.Load().cmd.Process.Kill()
 	eventually(t, "death", func() bool { return s.agents.Load().get(33).remote.Load() == nil })
-	err := s.Configure(&Config{Agents: []AgentConfig{line("same", 30, "good"), line("changes", 31, "late"), line("dies", 33, "good"),
+	err := s.Configure(&Config{Agents: []AgentConfig{line("renamed", 30, "good"), line("changes", 31, "late"), line("dies", 33, "good"),
 		line("new", 34, "good"), line("clashes", 40, "good"), {Name: "unknown", Domain: 41, Kind: KindDSO, Entry: "nobody_init"}}})
 	const want = `collector: agent "clashes": domain 40 is that of agent "added"` + "\n" +
 		`collector: agent "unknown": no agent in this program answers to the entry point "nobody_init"`
@@ -492,6 +492,9 @@ func TestConfigure(t *testing.T) {
 	after := pids()
 	if before[30] != after[30] {
 		t.Error("an agent that is the same was started again")
+	}
+	if got := s.agents.Load().get(30).name(); got != "renamed" {
+		t.Errorf("an agent that has another name goes on as %q", got)
 	}
 	for _, d := range []pdu.Domain{31, 33} {
 		if before[d] == after[d] || after[d] == 0 {
@@ -650,6 +653,7 @@ func TestReapedByAnother(t *testing.T) {
 		close(p.exited) // and no ProcessState
 		s.init()
 		a := &agent{kind: kind, conf: AgentConfig{Name: "moody", Domain: moodDomain}}
+		a.setName("moody")
 		a.ctx, a.cancel = context.WithCancel(t.Context())
 		if kind == KindSocket { // as one that has gone into the background
 			time.AfterFunc(50*time.Millisecond, a.cancel)

@@ -216,7 +216,9 @@ func (s *Server) addHandler(h pmda.Handler, conf AgentConfig) error {
 			return fmt.Errorf("collector: agent %q: a name is in use: %v", h.Info().Name, conflicts[0])
 		}
 	}
-	return s.add(&agent{handler: h, kind: KindDSO, conf: conf})
+	a := &agent{handler: h, kind: KindDSO, conf: conf}
+	a.setName(conf.Name)
+	return s.add(a)
 }
 
 // Remove ends the agent of a domain: in this process it is not asked any more,
