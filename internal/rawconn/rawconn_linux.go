@@ -23,6 +23,8 @@ type stream struct {
 // do, so that a call allocates nothing.
 type half struct {
 	try  func(fd uintptr) bool
+	trap uintptr // the system call of a file
+	sock uintptr // that of a socket, which takes a shorter way to it; 0 if it is none
 	b    []byte
 	n    int // bytes of b that are done
 	fail syscall.Errno
@@ -40,7 +42,10 @@ func newStream(rw io.ReadWriter) io.ReadWriter {
 	if err != nil || blocks(raw) {
 		return rw
 	}
-	s := &stream{rw: rw, raw: raw}
+	s := &stream{rw: rw, raw: raw, in: half{trap: unix.SYS_READ}, out: half{trap: unix.SYS_WRITE}}
+	if _, file := rw.(*os.File); !file {
+		s.in.sock, s.out.sock = unix.SYS_RECVFROM, unix.SYS_SENDTO
+	}
 	s.in.try, s.out.try = s.tryRead, s.tryWrite
 	return s
 }
@@ -90,13 +95,13 @@ func (h *half) run(p []byte, as func(func(uintptr) bool) error) (int, error) {
 
 // tryRead is false if there is nothing to read.
 func (s *stream) tryRead(fd uintptr) bool {
-	return !s.in.call(syscall.SYS_READ, fd)
+	return !s.in.call(fd)
 }
 
 // tryWrite is false if not all can be written now.
 func (s *stream) tryWrite(fd uintptr) bool {
 	for s.out.n < len(s.out.b) && s.out.fail == 0 {
-		if s.out.call(syscall.SYS_WRITE, fd) {
+		if s.out.call(fd) {
 			return false
 		}
 	}
@@ -104,17 +109,25 @@ func (s *stream) tryWrite(fd uintptr) bool {
 }
 
 // call makes a system call on the rest of the bytes; again if it would block.
-func (h *half) call(trap, fd uintptr) (again bool) {
+func (h *half) call(fd uintptr) (again bool) {
 	rest := h.b[h.n:]
 	for {
-		n, _, e := syscall.RawSyscall(trap, fd, uintptr(unsafe.Pointer(unsafe.SliceData(rest))), uintptr(len(rest)))
-		switch e {
-		case 0:
+		var n uintptr
+		var e syscall.Errno
+		if h.sock != 0 {
+			n, _, e = syscall.RawSyscall6(h.sock, fd, uintptr(unsafe.Pointer(unsafe.SliceData(rest))), uintptr(len(rest)), 0, 0, 0)
+		} else {
+			n, _, e = syscall.RawSyscall(h.trap, fd, uintptr(unsafe.Pointer(unsafe.SliceData(rest))), uintptr(len(rest)))
+		}
+		switch {
+		case e == 0:
 			h.n += int(n)
 			return false
-		case syscall.EINTR:
-		case syscall.EAGAIN:
+		case e == syscall.EINTR:
+		case e == syscall.EAGAIN:
 			return true
+		case e == syscall.ENOSYS && h.sock != 0:
+			h.sock = 0 // an old kernel of a processor that had one call for all that sockets do
 		default:
 			h.fail = e
 			return false

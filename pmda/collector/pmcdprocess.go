@@ -104,11 +104,12 @@ func (p *pmcd) addProcess() {
 		Help:  "How often the collector was reset, by SIGHUP or by pmcd.control.sighup.",
 		Value: always(p.s.sighups.Load),
 	})
+	pid := uint64(os.Getpid()) // once: it is a system call
 	register(p, pmda.Metric[uint64]{
 		Name: "pmcd.pid", ID: pmda.Item(0, 23), Sem: pdu.SemDiscrete,
 		Text:  "Process identifier of the collector",
 		Help:  "The identifier of the process that the collector runs in.",
-		Value: always(func() uint64 { return uint64(os.Getpid()) }),
+		Value: always(func() uint64 { return pid }),
 	})
 	register(p, pmda.Metric[uint32]{
 		Name: "pmcd.seqnum", ID: pmda.Item(0, 24), Sem: pdu.SemDiscrete,
