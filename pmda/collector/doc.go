@@ -34,17 +34,15 @@
 //     asks. If a call takes longer than Server.Timeout, the client gets
 //     pdu.ErrTimeout for that agent's metrics, those of the others as ever, and is
 //     served on; the call's context ends, and what it returns later is thrown
-//     away. At most AgentCalls
-//     calls of an agent run at one time; when all of them are overdue the agent is
-//     fenced, pdu.ErrPMDAFenced at once, until one returns. Agents that take more
-//     than a millisecond are asked side by side.
+//     away. At most AgentCalls calls of an agent run at one time; when all of them
+//     are overdue the agent is fenced, pdu.ErrPMDAFenced at once, until one
+//     returns. Agents that take more than a millisecond are asked side by side.
 //   - A panic of an agent is answered with an error, and the agent is fenced for a
 //     second.
 //   - An agent in another process that does not answer in time owes the answer;
 //     until it has come, clients get pdu.ErrAgain. It is ended and started again
 //     only when it breaks the protocol or stays silent for ten time-outs, at
-//     least half a minute. See
-//     pmda.Remote.
+//     least half a minute. See pmda.Remote.
 //   - What a client sends is checked before it is believed. A client that breaks
 //     the framing is cut off; a request that is malformed, unknown or not allowed
 //     is answered with an error.

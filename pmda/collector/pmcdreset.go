@@ -12,10 +12,10 @@ type resetting struct {
 }
 
 // Reset does what SIGHUP asks of a collector: it counts the reset
-// (pmcd.sighups), lists the clients in the log, looks at the label files, and calls
-// OnReset or, without one, Restart. A program calls it when it gets that signal; a client does by storing
-// pmcd.control.sighup. Resets run one at a time; a reset that is asked for while
-// another waits is the same one.
+// (pmcd.sighups), lists the clients in the log, looks at the label files, and
+// calls OnReset or, without one, Restart. A program calls it when it gets that
+// signal; a client does by storing pmcd.control.sighup. Resets run one at a time;
+// a reset that is asked for while another waits is the same one.
 func (s *Server) Reset() {
 	s.init()
 	if !s.resetting.waiting.Swap(true) {
