@@ -37,23 +37,16 @@ func StartPMCD(t testing.TB, c Config) *PMCD {
 	dir := ShortDir(t)
 	p := &PMCD{socket: filepath.Join(dir, "s"), log: filepath.Join(dir, "pmcd.log")}
 	env := slices.Concat(c.layOut(t, dir), c.Env)
-	const tries = 3 // another process may take the port between FreePort and bind
-	for try := 1; ; try++ {
-		p.port = FreePort(t)
-		args := []string{"-f", "-A", "-i", "127.0.0.1", "-p", strconv.Itoa(p.port), "-s", p.socket,
-			"-c", filepath.Join(dir, "pmcd.conf"), "-n", filepath.Join(dir, "pmns"), "-l", p.log, "-x", p.log + ".fatal"}
-		if u, err := user.Current(); err == nil {
-			args = append(args, "-U", u.Username) // no switch: the directories are ours
-		}
-		d := Daemon{Path: Tool(t, "pmcd"), Args: append(args, c.Args...), Env: env, Dir: dir, Addr: p.Addr(), Greets: true}
-		var err error
-		if p.Process, err = start(t, d); err == nil {
-			break
-		}
-		if try == tries || !strings.Contains(p.Log(), "Address already in use") {
-			t.Fatalf("pcptest: pmcd %s: %v\n%s", strings.Join(d.Args, " "), err, tail(p.Log()))
-		}
-		p.Stop()
+	p.port = FreePort(t)
+	args := []string{"-f", "-A", "-i", "127.0.0.1", "-p", strconv.Itoa(p.port), "-s", p.socket,
+		"-c", filepath.Join(dir, "pmcd.conf"), "-n", filepath.Join(dir, "pmns"), "-l", p.log, "-x", p.log + ".fatal"}
+	if u, err := user.Current(); err == nil {
+		args = append(args, "-U", u.Username) // no switch: the directories are ours
+	}
+	d := Daemon{Path: Tool(t, "pmcd"), Args: append(args, c.Args...), Env: env, Dir: dir, Addr: p.Addr(), Greets: true}
+	var err error
+	if p.Process, err = start(t, d); err != nil {
+		t.Fatalf("pcptest: pmcd %s: %v\n%s", strings.Join(d.Args, " "), err, tail(p.Log()))
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -137,8 +130,5 @@ func (p *PMCD) Log() string {
 	log, _ := os.ReadFile(p.log)
 	fatal, _ := os.ReadFile(p.log + ".fatal")
 	log = append(log, fatal...)
-	if p.Process == nil {
-		return string(log)
-	}
 	return string(log) + p.Process.Log()
 }

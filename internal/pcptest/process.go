@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -37,14 +36,19 @@ type Process struct {
 }
 
 // Start starts a server, waits until it is ready, and ends it with the test: SIGTERM, SIGKILL five seconds later,
-// and the same to the processes that it leaves behind. The test fails with the log when the server ends
-// or is not ready in time.
+// and the same to the processes that it leaves behind. The test fails when the server ends or is not ready in time.
+// A test that fails shows the log.
 func Start(t testing.TB, d Daemon) *Process {
 	t.Helper()
 	p, err := start(t, d)
 	if err != nil {
 		t.Fatalf("%s %s: %v\n%s", d.Path, strings.Join(d.Args, " "), err, tail(p.Log()))
 	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("log of %s %s:\n%s", d.Path, strings.Join(d.Args, " "), tail(p.Log()))
+		}
+	})
 	return p
 }
 
@@ -151,24 +155,4 @@ func (p *Process) Stop() {
 	for _, pid := range agents {
 		awaitEnd(pid, 5*time.Second)
 	}
-}
-
-// FreePort returns a TCP port of the loopback interface that nobody listens on. Another process may take it
-// before the caller does, so a caller that can retries.
-func FreePort(t testing.TB) int {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	_, port, err := net.SplitHostPort(ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := strconv.Atoi(port)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
 }
