@@ -48,7 +48,7 @@ sample.needprofile
 sample.bad.fetch.again
 sample.hordes.one
 sample.darkness
-sample.lights
+sample.string.hullo
 sample.dynamic.counter
 sample.not_ready
 sample.scale_step.none_up -s 1
