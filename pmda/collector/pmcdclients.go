@@ -82,6 +82,8 @@ func (p *pmcd) setContainer(r *pmda.Request, values pdu.ValueSet) error {
 	}
 	info := *c.info.Load()
 	info.Container = v
+	p.s.mu.Lock() // or an agent that comes just now might be told the old one after the new
+	defer p.s.mu.Unlock()
 	c.info.Store(&info)
 	p.s.announce(&info)
 	return nil

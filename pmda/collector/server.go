@@ -138,6 +138,7 @@ type Server struct {
 
 	restartDelay time.Duration // the least time between two restarts of an agent
 	configuring  sync.Mutex    // one Configure at a time
+	adding       sync.Mutex    // one agent with names at a time
 	merging      sync.Mutex    // one merge of names at a time
 
 	mu       sync.Mutex // serialises changes of what follows and of agents
@@ -211,6 +212,8 @@ func (s *Server) addHandler(h pmda.Handler, conf AgentConfig) error {
 	if l, ok := h.(interface{ DefaultLogger(*slog.Logger) }); ok {
 		l.DefaultLogger(s.Logger)
 	}
+	s.adding.Lock() // or two might both find a name free
+	defer s.adding.Unlock()
 	if n, ok := h.(pmda.Namespace); ok {
 		if _, conflicts := pmns.Merge(s.nameTree(), n.Namespace()); len(conflicts) > 0 {
 			return fmt.Errorf("collector: agent %q: a name is in use: %v", h.Info().Name, conflicts[0])

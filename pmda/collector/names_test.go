@@ -1,0 +1,58 @@
+package collector
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// named is an agent with one metric.
+func named(t *testing.T, domain pdu.Domain, metric string) *pmda.Agent {
+	t.Helper()
+	a := &pmda.Agent{Name: "a", Domain: domain}
+	err := pmda.Register(a, pmda.Metric[uint32]{Name: metric, ID: pmda.Item(0, 0), Sem: pdu.SemInstant,
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) { return 1, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// An agent with a name that another one has does not come in, as long as that is
+// there.
+func TestNameInUse(t *testing.T) {
+	s := closed(t, &Server{})
+	add(t, s, named(t, 10, "some.name"))
+	for _, name := range []string{"some.name", "some.name.below", "some"} {
+		err := s.Add(named(t, 11, name))
+		if err == nil || !strings.Contains(err.Error(), `agent "a": a name is in use: `) || !strings.Contains(err.Error(), `"some`) {
+			t.Errorf("agent with %s beside one with some.name: %v", name, err)
+		}
+	}
+	add(t, s, named(t, 12, "some.other"))
+	if err := s.Remove(10); err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, named(t, 11, "some.name"))
+}
+
+// Of two agents that come at once with the same name, one comes in.
+func TestNameInUseAtOnce(t *testing.T) {
+	for range 300 {
+		s := closed(t, &Server{})
+		agents := []*pmda.Agent{named(t, 10, "some.name"), named(t, 11, "some.name")}
+		errs := make([]error, len(agents))
+		var adding sync.WaitGroup
+		for i, a := range agents {
+			adding.Go(func() { errs[i] = s.Add(a) })
+		}
+		adding.Wait()
+		if (errs[0] == nil) == (errs[1] == nil) {
+			t.Fatalf("%v and %v", errs[0], errs[1])
+		}
+	}
+}
