@@ -49,7 +49,7 @@ func (o *options) addPorts(list, what string) error {
 }
 
 func seconds(v, what string) (time.Duration, error) {
-	n, err := strconv.Atoi(v)
+	n, err := strconv.ParseInt(v, 10, 32)
 	if err != nil || n < 0 {
 		return 0, fmt.Errorf("%s requires a positive numeric argument", what)
 	}
