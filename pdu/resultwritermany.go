@@ -1,6 +1,7 @@
 package pdu
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -86,7 +87,8 @@ func addEights[T int64 | uint64](w *ResultWriter, t Type, insts []InstID, vs []T
 // room adds n values of a form to the open set, with each bytes in blocks, and
 // returns where they go; false if not all of them may join it, or there are none.
 func (w *ResultWriter) room(form uint32, n, each int) (sets, blocks []byte, ok bool) {
-	if n == 0 || !w.takes(form) || w.Size()+n*(valueLen+each) > w.below {
+	const formLen = 4 // before the first value
+	if n == 0 || w.Size()+formLen+n*(valueLen+each) > cmp.Or(w.Limit, MaxLen) || !w.takes(form) {
 		return nil, nil, false
 	}
 	w.n += uint32(n)
