@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/user"
 	"strings"
 	"sync"
 	"testing"
@@ -87,7 +88,7 @@ func run(t testing.TB, dir string, env []string, stdin string, argv []string) (o
 }
 
 // Env returns the environment that the kit gives to commands: this process's without PCP's own variables, and
-// with what makes output comparable: no derived metrics, the C locale, UTC.
+// with what makes output comparable: no derived metrics, the C locale, UTC. PCP's user is this one, unless that is root.
 func Env() []string {
 	var env []string
 	for _, kv := range os.Environ() {
@@ -98,8 +99,21 @@ func Env() []string {
 		}
 		env = append(env, kv)
 	}
-	return append(env, "PCP_DERIVED_CONFIG=", "LC_ALL=C", "TZ=UTC")
+	return append(append(env, "PCP_DERIVED_CONFIG=", "LC_ALL=C", "TZ=UTC"), account()...)
 }
+
+// account has PCP's programs run as who runs the test: from pcp, whom they would become, only root can keep them.
+var account = sync.OnceValue(func() []string {
+	u, err := user.Current()
+	if err != nil || u.Uid == "0" {
+		return nil
+	}
+	env := []string{"PCP_USER=" + u.Username}
+	if g, err := user.LookupGroupId(u.Gid); err == nil {
+		env = append(env, "PCP_GROUP="+g.Name)
+	}
+	return env
+})
 
 // tail returns the end of a log, for an error message.
 func tail(s string) string {
