@@ -366,7 +366,7 @@ func (s scene) converse(t *testing.T, r *Recorder, pmcd *PMCD) {
 		if asked++; s.outlive && asked == 1 {
 			for _, a := range descendants(pmcd.PID()) {
 				syscall.Kill(a.pid, syscall.SIGKILL)
-				awaitEnd(a, 5*time.Second)
+				awaitEnd(a, endTimeout)
 			}
 		} else if s.outlive && asked == 2 {
 			reply() // the answer follows the state change

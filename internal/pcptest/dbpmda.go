@@ -54,7 +54,7 @@ func DBPMDA(t testing.TB, s Session) string {
 	}
 	cmd := exec.CommandContext(ctx, Tool(t, "dbpmda"), "-n", s.Names, "-ief")
 	cmd.Dir, cmd.Env, cmd.Stdin = s.Dir, append(Env(), s.Env...), strings.NewReader(s.Script)
-	cmd.WaitDelay = 5 * time.Second
+	cmd.WaitDelay = 30 * time.Second
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("dbpmda in %s: %v\n%s", s.Dir, err, tail(string(out)))

@@ -80,7 +80,7 @@ func TestRunAll(t *testing.T) {
 	// Each waits for what the other writes: they have to run at the same time.
 	dir := t.TempDir()
 	wait := func(mine, other, say, status string) []string {
-		return []string{"sh", "-c", `cd "$0"; : >` + mine + `; for i in $(seq 500); do [ -e ` + other + ` ] && echo ` + say +
+		return []string{"sh", "-c", `cd "$0"; : >` + mine + `; for i in $(seq 3000); do [ -e ` + other + ` ] && echo ` + say +
 			` && echo $WHO >&2 && exit ` + status + `; sleep 0.02; done; exit 99`, dir}
 	}
 	got := RunAll(t, []string{"WHO=both"}, wait("a", "b", "first", "0"), wait("b", "a", "second", "3"))

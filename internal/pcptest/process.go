@@ -11,8 +11,11 @@ import (
 	"time"
 )
 
-// startTimeout bounds the start of a server. A C pmcd waits up to 3 s for each agent's greeting.
-const startTimeout = 30 * time.Second
+// startTimeout bounds the start of a server, on a busy machine and with agents that are slow to greet.
+const startTimeout = 2 * time.Minute
+
+// endTimeout is how long a server that was told to end may take before it is killed, and then what it has started.
+const endTimeout = 20 * time.Second
 
 // Daemon says how Start runs a server.
 type Daemon struct {
@@ -35,7 +38,7 @@ type Process struct {
 	done chan struct{} // closed when the process has been waited for
 }
 
-// Start starts a server, waits until it is ready, and ends it with the test: SIGTERM, SIGKILL five seconds later,
+// Start starts a server, waits until it is ready, and ends it with the test: SIGTERM, SIGKILL some time later,
 // and the same to the processes that it leaves behind. The test fails when the server ends or is not ready in time.
 // A test that fails shows the log.
 func Start(t testing.TB, d Daemon) *Process {
@@ -110,7 +113,7 @@ func probe(addr string, greets bool, deadline time.Time) error {
 	if strings.ContainsRune(addr, '/') {
 		network = "unix"
 	}
-	c, err := net.DialTimeout(network, addr, time.Second)
+	c, err := net.DialTimeout(network, addr, 10*time.Second)
 	if err != nil {
 		return err
 	}
@@ -147,12 +150,12 @@ func (p *Process) Stop() {
 	terminate(p.cmd.Process)
 	select {
 	case <-p.done:
-	case <-time.After(5 * time.Second):
+	case <-time.After(endTimeout):
 		p.cmd.Process.Kill()
 		<-p.done
 	}
 	// Agents end when their pipe closes.
 	for _, pid := range agents {
-		awaitEnd(pid, 5*time.Second)
+		awaitEnd(pid, endTimeout)
 	}
 }

@@ -14,8 +14,9 @@ import (
 	"time"
 )
 
-// runTimeout bounds a command of Run. The slowest one walks every metric of the linux agent.
-const runTimeout = 60 * time.Second
+// runTimeout bounds a command of Run, so that one that hangs is told of before the tests' own time is over. It
+// leaves a busy machine time for several that walk every metric of the linux agent.
+const runTimeout = 4 * time.Minute
 
 // Output is what a command leaves behind.
 type Output struct {
@@ -24,7 +25,7 @@ type Output struct {
 }
 
 // Run runs a command to its end and returns what it wrote and its exit status. argv[0] is looked up as Need
-// does. env is added to Env. The test fails when the command cannot be started, is killed, or takes over a minute.
+// does. env is added to Env. The test fails when the command cannot be started, is killed, or takes for ever.
 func Run(t testing.TB, env []string, stdin string, argv ...string) (stdout, stderr string, status int) {
 	t.Helper()
 	return RunIn(t, "", env, stdin, argv...)
@@ -71,7 +72,7 @@ func run(t testing.TB, dir string, env []string, stdin string, argv []string) (o
 	cmd.Stdin = strings.NewReader(stdin)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	cmd.WaitDelay = 5 * time.Second // a grandchild may hold the pipes
+	cmd.WaitDelay = 30 * time.Second // a grandchild may hold the pipes
 	err = cmd.Run()
 	o = Output{Stdout: out.String(), Stderr: errs.String()}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() >= 0 {
@@ -89,6 +90,7 @@ func run(t testing.TB, dir string, env []string, stdin string, argv []string) (o
 
 // Env returns the environment that the kit gives to commands: this process's without PCP's own variables, and
 // with what makes output comparable: no derived metrics, the C locale, UTC. PCP's user is this one, unless that is root.
+// Tools wait for a collector that a busy machine makes slow.
 func Env() []string {
 	var env []string
 	for _, kv := range os.Environ() {
@@ -99,7 +101,8 @@ func Env() []string {
 		}
 		env = append(env, kv)
 	}
-	return append(append(env, "PCP_DERIVED_CONFIG=", "LC_ALL=C", "TZ=UTC"), account()...)
+	env = append(env, "PCP_DERIVED_CONFIG=", "LC_ALL=C", "TZ=UTC", "PMCD_CONNECT_TIMEOUT=60", "PMCD_REQUEST_TIMEOUT=60")
+	return append(env, account()...)
 }
 
 // account has PCP's programs run as who runs the test: from pcp, whom they would become, only root can keep them.

@@ -62,7 +62,7 @@ func sameOutput(t *testing.T, c, ours string, edit func(string) string, tool str
 // are those of the C collector, and the instances are.
 func TestPMCDInterop(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmprobe")
-	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd"}})
+	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd"}, Args: []string{"-t", "5"}})
 	host, _ := serveForTools(t, &Server{})
 	compare := func(edit func(string) string, tool string, args ...string) {
 		t.Helper()
@@ -94,7 +94,7 @@ func TestPMCDStoreInterop(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root may store into the metrics of a collector")
 	}
-	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd"}})
+	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd"}, Args: []string{"-t", "5"}})
 	_, host := serveForTools(t, &Server{})
 	clients := regexp.MustCompile(`pmcd.client.(\w+) inst \[\d+ or "\d+"\]`) // one more has asked the C collector
 	edit := func(s string) string { return clients.ReplaceAllString(s, "pmcd.client.$1 inst [N]") }
