@@ -56,7 +56,7 @@ func TestReplay(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			conn.SetDeadline(time.Now().Add(10 * time.Second))
+			conn.SetDeadline(time.Now().Add(time.Minute))
 			same := 0
 			for i, p := range pdus {
 				if p.Section != pdus[0].Section {

@@ -192,7 +192,7 @@ func hasValue(t *testing.T, c *pmapi.Context, id pdu.PMID) error {
 func within(t *testing.T, what string, is func() error) {
 	t.Helper()
 	var err error
-	for begin := time.Now(); time.Since(begin) < 30*time.Second; time.Sleep(50 * time.Millisecond) {
+	for begin := time.Now(); time.Since(begin) < 2*time.Minute; time.Sleep(50 * time.Millisecond) {
 		if err = is(); err == nil {
 			return
 		}

@@ -32,11 +32,23 @@ type Runner struct {
 }
 
 // limit is how long a run may take.
-const limit = 20 * time.Second
+const limit = time.Minute
 
 // Compare runs a line with the real tool and with ours, and returns how they differ, lines of the real one marked "-".
-// Empty means that they do not.
+// Empty means that they do not. What differs by accident, since a busy machine has held up one of the two, does not do so
+// each time: the last of some runs counts.
 func (r *Runner) Compare(t testing.TB, l Line) string {
+	t.Helper()
+	const tries = 3
+	difference := r.compare(t, l)
+	for n := 1; n < tries && difference != "" && l.Differs == ""; n++ {
+		difference = r.compare(t, l)
+	}
+	return difference
+}
+
+// compare is one try of Compare.
+func (r *Runner) compare(t testing.TB, l Line) string {
 	t.Helper()
 	want := run(t, l, pcptest.Tool(t, l.Tool()))
 	if want.status == endless {
@@ -74,7 +86,7 @@ func run(t testing.TB, l Line, program string) result {
 	cmd := exec.CommandContext(ctx, program, l.Args[1:]...)
 	cmd.Dir = t.TempDir()
 	cmd.Env = append(pcptest.Env(), l.Env...)
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = 10 * time.Second
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
