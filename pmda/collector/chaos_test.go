@@ -483,7 +483,7 @@ const heapSlack = 4 << 20
 func (before stock) compare(t *testing.T) {
 	t.Helper()
 	var now stock
-	for range 50 {
+	for range 300 {
 		now = takeStock()
 		if now.goroutines <= before.goroutines && now.files <= before.files && now.children <= before.children &&
 			now.heap <= before.heap+heapSlack {

@@ -124,7 +124,7 @@ func (p *chaosProcess) end(t *testing.T) {
 		if err != nil {
 			t.Errorf("the collector ended with %v:\n%s", err, &p.complaints)
 		}
-	case <-time.After(2*termGrace + time.Second):
+	case <-time.After(2*termGrace + patience):
 		t.Fatalf("the collector is still there %v after the signal", time.Since(start))
 	}
 	t.Logf("ended after %v", time.Since(start))

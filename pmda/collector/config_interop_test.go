@@ -160,7 +160,7 @@ func tryAccess(t *testing.T, a *Access, host, network, addr string, id int) {
 		}
 		want := [2]bool{denied&OpFetch == 0, denied == 0}
 		var got [2]bool
-		for range 5 { // pmcd may not have noticed yet that the one before has gone
+		for range 20 { // pmcd may not have noticed yet that the one before has gone
 			if got[0], got[1] = may(t, host); got == want {
 				return
 			}
@@ -181,7 +181,7 @@ func tryAccess(t *testing.T, a *Access, host, network, addr string, id int) {
 // noticed yet that the one before has gone.
 func hold(t *testing.T, network, addr string) net.Conn {
 	t.Helper()
-	for range 100 {
+	for range 1000 {
 		c, err := net.Dial(network, addr)
 		if err != nil {
 			t.Fatal(err)

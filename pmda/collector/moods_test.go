@@ -62,11 +62,13 @@ func runMood(mood string) int {
 			stayForEver()
 		})
 	case "late":
-		late := false
+		late, inTime := false, within(2*time.Minute)
 		return serveMood(stdio{}, func() {
 			if !late {
 				late = true
-				time.Sleep(400 * time.Millisecond)
+				for _, err := os.Stat(arg); err != nil && inTime(); _, err = os.Stat(arg) { // until somebody makes this file
+					time.Sleep(10 * time.Millisecond)
+				}
 			}
 		})
 	case "wrong type":
@@ -110,6 +112,12 @@ func runMood(mood string) int {
 		return serveMood(conn, nil)
 	}
 	return 1
+}
+
+// within reports whether some time has not passed since now.
+func within(d time.Duration) func() bool {
+	end := time.Now().Add(d)
+	return func() bool { return time.Now().Before(end) }
 }
 
 // stayForEver outlasts everything but SIGKILL; and a collector that has died.

@@ -154,7 +154,7 @@ func TestTraceOfConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	conn.SetDeadline(time.Now().Add(time.Minute))
 	if err := fetchOver(conn, []pdu.PMID{b.pmid("pid"), b.pmid("version")}); err != nil {
 		t.Fatal(err)
 	}
