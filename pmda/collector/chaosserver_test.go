@@ -43,7 +43,7 @@ func chaosServer(socket string) int {
 	defer stop()
 	slow := &moody{oracle: newOracle(20), lie: func(*pmda.Request, []pdu.PMID, *pdu.ResultWriter) bool { return false }}
 	slow.trouble = func(string) error { time.Sleep(500 * time.Millisecond); return nil }
-	srv := &Server{Timeout: time.Second, Grace: termGrace, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
+	srv := &Server{Timeout: time.Second, Grace: termGrace, AgentHelloTimeout: patience, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	pids := []string{}
 	err := errors.Join(srv.Add(newOracle(10)), srv.Add(slow))
 	for _, d := range []pdu.Domain{30, 31, 32} {

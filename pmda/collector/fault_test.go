@@ -238,20 +238,22 @@ func (w *waits) judge(t *testing.T, what string, most time.Duration) {
 }
 
 // TestStoppedAgent stops the process of an agent for a while, under a time-out
-// of 1 s. PCP_CHAOS of at least 30 s makes that while 20 s.
+// of 3 s: a busy machine may keep one in good health from answering for 1 s.
+// PCP_CHAOS of at least 30 s makes that while 20 s.
 func TestStoppedAgent(t *testing.T) {
-	pause := 2500 * time.Millisecond
+	const timeout = 3 * time.Second
+	pause := timeout + 1500*time.Millisecond
 	if d, err := time.ParseDuration(os.Getenv("PCP_CHAOS")); err == nil && d >= 30*time.Second {
 		pause = 20 * time.Second
 	}
 	log := newMessages()
-	s := &Server{Timeout: time.Second, Logger: slog.New(log), Names: (&chaos{ruffians: []pdu.Domain{30}, outside: 31}).pipeNames()}
+	s := &Server{Timeout: timeout, AgentHelloTimeout: patience, Logger: slog.New(log), Names: (&chaos{ruffians: []pdu.Domain{30}, outside: 31}).pipeNames()}
 	defer s.Close()
 	if err := s.Add(newOracle(10)); err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range []pdu.Domain{30, 31} {
-		if err := s.Start(agentLine(d, time.Second, 1, true)); err != nil {
+		if err := s.Start(agentLine(d, timeout, 1, true)); err != nil {
 			t.Fatal(err)
 		}
 	}
