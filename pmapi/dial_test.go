@@ -8,11 +8,13 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmda/collector"
@@ -25,7 +27,7 @@ func listening(t *testing.T) (port, socket string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	socket = filepath.Join(t.TempDir(), "s")
+	socket = filepath.Join(pcptest.ShortDir(t), "s")
 	unix, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Skip("no unix sockets: ", err)
@@ -46,13 +48,7 @@ func listening(t *testing.T) (port, socket string) {
 // closedPort is a port that nobody listens on.
 func closedPort(t *testing.T) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	_, port, _ := net.SplitHostPort(ln.Addr().String())
-	return port
+	return strconv.Itoa(pcptest.FreePort(t))
 }
 
 // proxy is a pmproxy that greets with a line, and connects to what it is asked
@@ -68,7 +64,7 @@ func proxy(t *testing.T, greeting string, to bool) (port string, asked func() []
 	var all sync.WaitGroup
 	serve := func(c net.Conn) {
 		defer c.Close()
-		c.SetDeadline(time.Now().Add(10 * time.Second))
+		c.SetDeadline(time.Now().Add(time.Minute))
 		r := bufio.NewReader(c)
 		hello, _ := r.ReadString('\n')
 		io.WriteString(c, greeting)
@@ -109,7 +105,7 @@ func TestDial(t *testing.T) {
 	impostor, _ := proxy(t, "HTTP/1.1 400 Bad Request\r\n", false)
 	chatterer, _ := proxy(t, strings.Repeat("x", 1000), false)
 	number := func(port string) (n int) { fmt.Sscan(port, &n); return n }
-	d := &pmapi.Dialer{Ports: []int{number(closed), number(port)}, Socket: socket, ConnectTimeout: 5 * time.Second}
+	d := &pmapi.Dialer{Ports: []int{number(closed), number(port)}, Socket: socket, ConnectTimeout: time.Minute}
 	noSocket := *d
 	noSocket.Socket += "-not"
 	throughProxy := *d

@@ -3,6 +3,7 @@ package pmapi_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmda"
@@ -25,7 +27,7 @@ type daemon struct {
 
 func newDaemon(t testing.TB, agents ...pmda.Handler) *daemon {
 	t.Helper()
-	d := &daemon{t: t, addr: "127.0.0.1:0"}
+	d := &daemon{t: t, addr: fmt.Sprintf("127.0.0.1:%d", pcptest.FreePort(t))} // nobody else's while it is down
 	d.start(agents...)
 	t.Cleanup(func() { d.stop() })
 	return d
@@ -44,7 +46,7 @@ func (d *daemon) start(agents ...pmda.Handler) {
 		}
 	}
 	ln, err := net.Listen("tcp", d.addr)
-	for end := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); err != nil && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond) // somebody has the port for a moment
 		ln, err = net.Listen("tcp", d.addr)
 	}

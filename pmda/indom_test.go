@@ -203,7 +203,7 @@ func TestManyInstances(t *testing.T) {
 	for range 3000 {
 		a.AddInDom("more")
 	}
-	if d := time.Since(start); d > 5*time.Second {
+	if d := time.Since(start); d > time.Minute {
 		t.Errorf("it took %v", d)
 	}
 }

@@ -198,7 +198,7 @@ func TestManyMetrics(t *testing.T) {
 	if n := a.Namespace().Len(); n != 11024 {
 		t.Errorf("%d names, want 11024", n)
 	}
-	if d := time.Since(start); d > 10*time.Second {
+	if d := time.Since(start); d > time.Minute {
 		t.Errorf("it took %v", d)
 	}
 }
