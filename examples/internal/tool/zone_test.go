@@ -2,6 +2,7 @@ package tool
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +64,8 @@ func TestLocalZone(t *testing.T) {
 // Years before 1970, in which the C library reckons otherwise, are left out.
 func TestInteropZone(t *testing.T) {
 	pcptest.Need(t, "date")
+	_, err := os.Stat("/usr/share/zoneinfo/Europe/Berlin")
+	hasZones := err == nil
 	var seconds []int64
 	for day := int64(1); day < 25000; day += 11 {
 		seconds = append(seconds, day*86400+day*977%86400)
@@ -80,6 +83,9 @@ func TestInteropZone(t *testing.T) {
 		"CET-1CEST,M3.5.0/2,M10.5.0/3", ":Europe/Berlin", "Australia/Lord_Howe", "Asia/Kolkata", "<-03>3<-02>,M3.5.0/-2,M10.5.0/-1",
 		"IST-2IDT,M3.4.4/26,M10.5.0", "X3Y,J60/0,J300/24", "X-3:15:30Y,59,299/1:30", "foo", "foo3", "+3", "Local", "UTC+0",
 		"/usr/share/zoneinfo/America/New_York", "Nosuch/Zone", "X5Y,M3.2.0,", "X5Y,nonsense"} {
+		if strings.Contains(tz, "/") && !strings.Contains(tz, ",") && !hasZones {
+			continue // Go brings zones of its own, date(1) none
+		}
 		stdout, stderr, status := pcptest.Run(t, []string{"TZ=" + tz}, input.String(), "date", "-f", "-", "+%Y-%m-%d %H:%M:%S")
 		if status != 0 {
 			t.Fatalf("date: status %d, %s", status, stderr)
