@@ -239,12 +239,11 @@ func (w *waits) judge(t *testing.T, what string, most time.Duration) {
 
 // TestStoppedAgent stops the process of an agent for a while, under a time-out
 // of 3 s: a busy machine may keep one in good health from answering for 1 s.
-// PCP_CHAOS of at least 30 s makes that while 20 s.
+// PCP_CHAOS of at least 30 s makes that while 20 s, and the time-out 1 s.
 func TestStoppedAgent(t *testing.T) {
-	const timeout = 3 * time.Second
-	pause := timeout + 1500*time.Millisecond
+	timeout, pause := 3*time.Second, 4500*time.Millisecond
 	if d, err := time.ParseDuration(os.Getenv("PCP_CHAOS")); err == nil && d >= 30*time.Second {
-		pause = 20 * time.Second
+		timeout, pause = time.Second, 20*time.Second
 	}
 	log := newMessages()
 	s := &Server{Timeout: timeout, AgentHelloTimeout: patience, Logger: slog.New(log), Names: (&chaos{ruffians: []pdu.Domain{30}, outside: 31}).pipeNames()}
