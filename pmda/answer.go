@@ -99,11 +99,11 @@ func (m *metric) storeSet(ctx context.Context, r *Request, a *Agent, s pdu.Value
 			return err
 		}
 	}
-	if m.group != nil {
-		if err := m.group.lock(ctx); err != nil {
-			return err
-		}
-		defer m.group.unlock()
+	f := fetches.Get().(*fetch)
+	defer f.release()
+	f.add(m)
+	if err := f.lock(ctx); err != nil {
+		return err
 	}
 	for id, v := range s.All(m.typ) {
 		i := pdu.Instance{ID: pdu.NoInst}

@@ -191,6 +191,18 @@ func (f *fetch) refresh(ctx context.Context, r *Request, a *Agent) error {
 	return nil
 }
 
+// lock locks the groups without a refresh.
+func (f *fetch) lock(ctx context.Context) error {
+	for i := range f.groups {
+		s := &f.groups[i]
+		if err := s.g.lock(ctx); err != nil {
+			return err
+		}
+		s.locked = true
+	}
+	return nil
+}
+
 // nameOf is the first metric that a group is refreshed for: a group has no name.
 func (f *fetch) nameOf(g *Group) string {
 	for _, m := range f.metrics {

@@ -492,6 +492,57 @@ func TestGroupInDom(t *testing.T) {
 	}
 }
 
+// TestGroupStore: a store has the groups of its metric to itself, be they its own
+// or its domain's, and stores and fetches that cross do not wait for each other
+// for ever.
+func TestGroupStore(t *testing.T) {
+	a := &pmda.Agent{Name: "a", Domain: 251}
+	var in [2]sync.Mutex // held by whoever is in a function of the group
+	work := func(groups ...int) {
+		for _, n := range groups {
+			if !in[n].TryLock() {
+				t.Errorf("two requests in group %d", n)
+				return
+			}
+			defer in[n].Unlock()
+		}
+		time.Sleep(100 * time.Microsecond)
+	}
+	var groups [2]*pmda.Group
+	var domains [2]*pmda.InDom
+	for n := range groups {
+		groups[n] = a.Group(func(context.Context, *pmda.Request) error { work(n); return nil })
+		domains[n] = &pmda.InDom{Serial: n, Name: "i", Group: groups[n]}
+		must(t, a.Attach(domains[n]), domains[n].Update("x"))
+	}
+	var ids []pdu.PMID
+	for item, c := range []struct {
+		domain, group int // -1 for none of its own
+		in            []int
+	}{{0, -1, []int{0}}, {1, -1, []int{1}}, {0, 0, []int{0}}, {0, 1, []int{0, 1}}, {1, 0, []int{0, 1}}} {
+		m := pmda.Metric[int32]{Name: fmt.Sprint("a.m", item), InDom: domains[c.domain],
+			Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) { work(c.in...); return 1, nil },
+			Store: func(context.Context, *pmda.Request, pdu.Instance, int32) error { work(c.in...); return nil }}
+		if c.group >= 0 {
+			m.Group = groups[c.group]
+		}
+		register(t, a, m)
+		ids = append(ids, pdu.MakePMID(251, 0, item))
+	}
+	var wg sync.WaitGroup
+	for _, id := range ids {
+		for range 4 {
+			wg.Go(func() {
+				if err := a.Store(t.Context(), request(), stored(t, id, func(w *pdu.ResultWriter) { w.Int32(0, 1) })); err != nil {
+					t.Error(err)
+				}
+			})
+			wg.Go(func() { fetched(t, a, request(), id) })
+		}
+	}
+	wg.Wait()
+}
+
 // TestPanic: a function of a metric that panics fails that metric and no other,
 // and leaves nothing locked.
 func TestPanic(t *testing.T) {
