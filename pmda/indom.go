@@ -47,10 +47,10 @@ type InDom struct {
 	// cache of instances, such as /var/lib/pcp/config/pmda/60.1, which it may share
 	// with a C agent that does not run at the same time. It is read before the first
 	// Update, and replaced when there is a new name. What is wrong with it is logged,
-	// and does not hinder Update; a file that is no such file is left alone. Names
-	// that the format cannot hold, longer than 959 bytes or beginning with a blank or
-	// bracket, are not kept. The counterpart of the operations LOAD and SAVE of
-	// pmdaCacheOp(3).
+	// and does not hinder Update; a file that is no such file, or cannot be read, is
+	// left alone. Names that the format cannot hold, longer than 959 bytes or
+	// beginning with a blank or bracket, are not kept. The counterpart of the
+	// operations LOAD and SAVE of pmdaCacheOp(3).
 	File string
 
 	agent atomic.Pointer[Agent]
@@ -63,8 +63,8 @@ type InDom struct {
 	mu      sync.Mutex            // for Set and Update
 	ids     map[string]pdu.InstID // of all names that Update has seen; nil after Set
 	next    int64
-	updated []string // what Update was last given; nil after Set
-	file    *instanceFile
+	updated []string      // what Update was last given; nil after Set
+	file    *instanceFile // nil until it is read
 }
 
 // instances are a state of an instance domain, which never changes.
@@ -198,7 +198,7 @@ func (d *InDom) Set(instances ...pdu.Instance) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.insts.Store(s)
-	d.ids, d.updated = nil, nil
+	d.ids, d.updated, d.file = nil, nil, nil
 	return nil
 }
 
@@ -224,6 +224,9 @@ func (d *InDom) update(names []string) error {
 	}
 	if d.ids == nil {
 		d.learn()
+	}
+	if d.File != "" && d.file == nil {
+		d.load()
 	}
 	list := make([]pdu.Instance, len(names))
 	free, isNew := freeIDs{d: d, next: d.next}, false
@@ -260,9 +263,6 @@ func (d *InDom) learn() {
 	for _, i := range d.Instances() {
 		d.ids[i.Name] = i.ID
 		d.next = max(d.next, int64(i.ID)+1)
-	}
-	if d.File != "" {
-		d.load()
 	}
 }
 

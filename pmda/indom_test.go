@@ -262,3 +262,15 @@ func TestInDomOfNothing(t *testing.T) {
 		t.Errorf("of an error: %v, %v", got, err)
 	}
 }
+
+// TestUpdateAfterHighest: when the highest ID is in use, the lowest free ones are
+// next, with a file or without.
+func TestUpdateAfterHighest(t *testing.T) {
+	d := (&pmda.Agent{Name: "a", Domain: 251}).AddInDom("i")
+	must(t, d.Set(pdu.Instance{ID: math.MaxInt32, Name: "last"}, pdu.Instance{ID: 1, Name: "b"}))
+	must(t, d.Update("last", "x", "y", "b"))
+	want := []pdu.Instance{{ID: 0, Name: "x"}, {ID: 1, Name: "b"}, {ID: 2, Name: "y"}, {ID: math.MaxInt32, Name: "last"}}
+	if diff := gocmp.Diff(want, d.Instances()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

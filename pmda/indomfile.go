@@ -33,7 +33,7 @@ const (
 //	0 1795238727 sda              ID, when it was seen last, name
 //	1 1795238727 [6b6579] sdb     the same with a key, which is kept as it is
 type instanceFile struct {
-	foreign bool // it is no instance file, and is left alone
+	foreign bool // it is no instance file, or cannot be read, and is left alone
 	reuse   bool
 	max     pdu.InstID
 	known   map[string]instanceRecord
@@ -56,6 +56,7 @@ func readInstances(path string) (*instanceFile, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return f, nil
 	} else if err != nil {
+		f.foreign = true // it may be readable another time
 		return f, err
 	}
 	defer in.Close()
@@ -193,12 +194,14 @@ func (d *InDom) load() {
 	f, err := readInstances(d.File)
 	d.file = f
 	d.filed(err, "instance file cannot be read")
-	taken := map[pdu.InstID]bool{}
-	for _, id := range d.ids {
-		taken[id] = true
+	taken := map[pdu.InstID]string{}
+	for name, id := range d.ids {
+		taken[id] = name
 	}
 	for name, r := range f.known {
-		if _, ok := d.ids[name]; !ok && !taken[r.id] {
+		if other, ok := taken[r.id]; ok && other != name {
+			delete(f.known, name) // the ID is another's now, in the file too
+		} else if _, ok := d.ids[name]; !ok {
 			d.ids[name] = r.id
 			d.next = max(d.next, int64(r.id)+1)
 		}
@@ -240,7 +243,7 @@ type freeIDs struct {
 }
 
 // take returns an ID: the one after the highest, or the lowest free one if the
-// file says so, or there is none any more.
+// file says so, or there is none after the highest.
 func (f *freeIDs) take() (pdu.InstID, error) {
 	highest, reuse := int64(math.MaxInt32), false
 	if f.d.file != nil {
@@ -250,13 +253,11 @@ func (f *freeIDs) take() (pdu.InstID, error) {
 		f.next++
 		return pdu.InstID(f.next - 1), nil
 	}
-	if f.d.file != nil {
-		for f.collect(); f.low <= highest; f.low++ {
-			if !f.used[f.low] {
-				f.low++
-				f.next = max(f.next, f.low)
-				return pdu.InstID(f.low - 1), nil
-			}
+	for f.collect(); f.low <= highest; f.low++ {
+		if !f.used[f.low] {
+			f.low++
+			f.next = max(f.next, f.low)
+			return pdu.InstID(f.low - 1), nil
 		}
 	}
 	return 0, errors.New("no IDs are left for new instances")

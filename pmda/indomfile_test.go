@@ -177,3 +177,63 @@ func TestInDomFileOfC(t *testing.T) {
 		}
 	}
 }
+
+// TestInDomFileLater: a domain that AddInDom made has no file before its maker
+// can name one. The file is read before the first Update all the same.
+func TestInDomFileLater(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "251.0")
+	if err := os.WriteFile(path, []byte("2 0 2147483647\n7 1 sda\n0 1 old\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	a := &pmda.Agent{Name: "a", Domain: 251}
+	none, some := a.AddInDom("none"), a.AddInDom("some", "first")
+	none.File, some.File = path, path
+	for _, c := range []struct {
+		d    *pmda.InDom
+		want []pdu.Instance
+		file string
+	}{
+		{none, []pdu.Instance{{ID: 7, Name: "sda"}, {ID: 8, Name: "sdb"}}, "2 0 2147483647\n0 old\n7 sda\n8 sdb\n"},
+		// ID 0 is taken by what was there before the file was known.
+		{some, []pdu.Instance{{ID: 7, Name: "sda"}, {ID: 8, Name: "sdb"}, {ID: 9, Name: "sdc"}}, "2 0 2147483647\n0 first\n7 sda\n8 sdb\n9 sdc\n"},
+	} {
+		names := []string{"sda", "sdb"}
+		if c.d == some {
+			names = append(names, "sdc")
+		}
+		if err := c.d.Update(names...); err != nil {
+			t.Fatal(err)
+		}
+		if diff := gocmp.Diff(c.want, c.d.Instances()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.d.Name, diff)
+		}
+		if diff := gocmp.Diff(c.file, withoutStamps(t, path)); diff != "" {
+			t.Errorf("%s: file (-want +got):\n%s", c.d.Name, diff)
+		}
+	}
+	// What was written is read without a complaint.
+	d, log := filed(t, path)
+	if err := d.Update("first", "sda"); err != nil || log.Len() > 0 {
+		t.Error(err, log)
+	}
+}
+
+// TestInDomFileUnreadable: a file that cannot be read now, for want of permission
+// or of file descriptors, is not replaced: it may be read another time.
+func TestInDomFileUnreadable(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "251.0")
+	if err := os.Symlink("251.0", path); err != nil { // to itself, which nobody can open
+		t.Skip(err)
+	}
+	d, log := filed(t, path)
+	if err := d.Update("a"); err != nil || len(d.Instances()) != 1 {
+		t.Errorf("%v, %v", d.Instances(), err)
+	}
+	if !strings.Contains(log.String(), "instance file cannot be read") {
+		t.Errorf("the log has %q", log)
+	}
+	if st, err := os.Lstat(path); err != nil || st.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("it was replaced: %v, %v", st, err)
+	}
+}
