@@ -195,6 +195,14 @@ func (s *serial) Namespace() *pmns.Tree {
 	return nil
 }
 
+// Err is that of the wrapped Handler, nil if it has none.
+func (s *serial) Err() error {
+	if h, ok := s.Handler.(interface{ Err() error }); ok {
+		return h.Err()
+	}
+	return nil
+}
+
 // DefaultLogger is passed on, if the wrapped Handler takes it.
 func (s *serial) DefaultLogger(l *slog.Logger) {
 	if h, ok := s.Handler.(interface{ DefaultLogger(*slog.Logger) }); ok {

@@ -19,7 +19,8 @@ import (
 // the connection, which is the usual end and no error, or ctx ends, of which the
 // cause is then returned. To interrupt a read, Serve closes rw if it is an
 // io.Closer, or else sets its deadline with SetDeadline; without either it ends
-// at the next request. It starts no goroutine that outlives it.
+// at the next request. It starts no goroutine that outlives it. An Agent whose Err
+// is not nil is not served: Serve returns that.
 //
 // A Watcher is told the attributes of clients. Clients are known by the
 // collector's numbers until it says that they have gone; those left at the end
@@ -34,6 +35,11 @@ import (
 // the C library's check callback is answered even where nobody waits for an
 // answer; here that cannot happen.
 func Serve(ctx context.Context, h Handler, rw io.ReadWriter) error {
+	if c, ok := h.(interface{ Err() error }); ok {
+		if err := c.Err(); err != nil {
+			return err
+		}
+	}
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(done)

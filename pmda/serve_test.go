@@ -446,7 +446,7 @@ func TestServeAsksForAttributes(t *testing.T) {
 		{"none", &recorder{}, 0},
 		{"serial watcher", pmda.Serial(&watcher{}), 0x44},
 		{"serial", pmda.Serial(&recorder{}), 0},
-		{"agent", &pmda.Agent{Name: "x"}, 0},
+		{"agent", &pmda.Agent{Name: "x", Domain: 251}, 0},
 	}
 	for _, tt := range tests {
 		p := serve(t.Context(), t, tt.h)
@@ -627,6 +627,24 @@ type deadlineOnly struct {
 }
 
 func (d deadlineOnly) SetDeadline(t time.Time) error { return d.d.SetDeadline(t) }
+
+// TestServeRefuses: an agent whose tables are wrong does not greet, wrapped or not.
+func TestServeRefuses(t *testing.T) {
+	a := &pmda.Agent{Name: "a", Domain: 251}
+	if err := pmda.Register(a, pmda.Metric[int32]{Name: "a.x"}); err == nil {
+		t.Fatal("a metric without values was registered")
+	}
+	for name, h := range map[string]pmda.Handler{"Agent": a, "Serial": pmda.Serial(a), "embedded": struct{ *pmda.Agent }{a}} {
+		var out bytes.Buffer
+		err := pmda.Serve(t.Context(), h, struct {
+			io.Reader
+			io.Writer
+		}{strings.NewReader(""), &out})
+		if err == nil || err.Error() != a.Err().Error() || out.Len() > 0 {
+			t.Errorf("%s: Serve returned %v and wrote %q, want %v", name, err, &out, a.Err())
+		}
+	}
+}
 
 func TestServeBadStart(t *testing.T) {
 	tests := map[string]struct {
