@@ -100,7 +100,8 @@ type Remote struct {
 	last   profileID // the profile that the agent has
 	fetch  pdu.Fetch
 	result pdu.Result
-	bogus  bool // a bogus state change has been logged
+	bogus  bool       // a bogus state change has been logged
+	late   pdu.Change // what results told that nobody waited for any more
 
 	mu      sync.Mutex
 	state   remoteState
@@ -273,7 +274,12 @@ func (m *Remote) drain(want pdu.Kind) {
 		m.die(err)
 		return
 	}
-	if _, err := m.answer(h, body, want); err != pdu.ErrPMDANotReady && m.become(ready, nil) {
+	body, err = m.answer(h, body, want)
+	var r pdu.Result
+	if err == nil && want == pdu.KindResult && r.Decode(body) == nil {
+		m.late |= m.change(&r) // the agent does not say it again
+	}
+	if err != pdu.ErrPMDANotReady && m.become(ready, nil) {
 		m.cfg.Logger.Info("agent answers again", m.attrs()...)
 	}
 }

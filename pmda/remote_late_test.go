@@ -728,3 +728,33 @@ func TestRemoteOwedForLong(t *testing.T) {
 		serves(t, m, f)
 	})
 }
+
+// TestRemoteLateChange: what a late result says of labels and names is told with
+// the next. The agent says it once.
+func TestRemoteLateChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logBuffer
+		m, f := connect(t, 0, pmda.RemoteConfig{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		late := func(change pdu.Change) {
+			c := fetch(t, t.Context(), m, asker())
+			c.wants(pdu.ErrTimeout)
+			var w pdu.ResultWriter
+			w.Changed = change
+			w.Begin(testID)
+			f.say(w.PDU(pdu.FormatLowRes))
+			synctest.Wait()
+		}
+		late(pdu.LabelChange)
+		late(pdu.NamesChange | pdu.AddAgent)
+		if got := log.take(); !strings.Contains(got, "bogus state change") {
+			t.Errorf("the log has %q", got)
+		}
+		for _, want := range []string{"labels,names: 251.1.2[-1] 0", "none: 251.1.2[-1] 0"} {
+			c := fetch(t, t.Context(), m, asker())
+			f.say(fetchReply(t, 0, testID))
+			if got := c.wants(nil); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}
+	})
+}

@@ -50,17 +50,18 @@ func (m *Remote) take(body []byte, ids []pdu.PMID, w *pdu.ResultWriter) error {
 	for i := range ids {
 		w.Copy(m.result.At(i))
 	}
-	w.Changed |= m.change()
+	w.Changed |= m.change(&m.result) | m.late
+	m.late = 0
 	return nil
 }
 
 // change is what the agent tells in place of a time. Agents that send a time
 // tell nothing that makes sense; they are logged once.
-func (m *Remote) change() pdu.Change {
-	if m.result.Time.IsZero() {
+func (m *Remote) change(r *pdu.Result) pdu.Change {
+	if r.Time.IsZero() {
 		return 0
 	}
-	sec := m.result.Time.Unix()
+	sec := r.Time.Unix()
 	if sec&^int64(agentChanges) != 0 && !m.bogus {
 		m.bogus = true
 		m.cfg.Logger.Warn("agent sent a bogus state change", m.attrs(slog.Int64("change", sec))...)
