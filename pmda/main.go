@@ -24,7 +24,8 @@ import (
 // What the agent prints by mistake goes to the log. Started by root, it becomes
 // the user pcp, if there is one, or that of -U. It ends with status 0 when the
 // collector closes the connection or a signal asks it to, and with 1 for a wrong
-// command line or when it cannot serve.
+// command line or when it cannot serve. A second signal kills it, even if a
+// callback hangs.
 //
 // It is what a main function around pmdaDaemon(3), pmdaGetOptions(3),
 // pmdaOpenLog(3), pmdaConnect(3) and pmdaMain(3) is in C. A Daemon has choices.

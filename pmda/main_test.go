@@ -511,6 +511,11 @@ func TestAgentProcess(t *testing.T) {
 		child.Stdout, child.Stderr, child.Stdin = os.Stdout, os.Stderr, os.Stdin
 		return pdu.Desc{}, errors.Join(child.Run(), pdu.ErrPMID)
 	}
+	a.Callbacks.Text = func(context.Context, *pmda.Request, uint32, pdu.TextKind) (string, error) {
+		fmt.Println("it hangs")
+		time.Sleep(time.Hour)
+		return "", nil
+	}
 	os.Args = []string{os.Args[0], "-l", os.Getenv(asProcess)}
 	pmda.Main(a)
 }
@@ -585,5 +590,32 @@ func TestMainProcess(t *testing.T) {
 				t.Errorf("%v: %v, log %q", sig, err, b)
 			}
 		}
+	})
+	// A callback that hangs and minds no context does not keep it for ever.
+	t.Run("second signal", func(t *testing.T) {
+		cmd, p, _ := startAgent(t, log)
+		p.tell(0, pdu.TextReq{Text: pdu.TextPMID})
+		for range 1000 {
+			if b, err := os.ReadFile(log); err == nil && bytes.Contains(b, []byte("it hangs")) {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		for range 100 {
+			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+				t.Fatal(err)
+			}
+			select {
+			case err := <-ended:
+				if err == nil {
+					t.Error("it ended well: the callback did not hang")
+				}
+				return
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+		t.Error("it does not end")
 	})
 }

@@ -17,11 +17,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// untilSignal ends the context when a signal asks the program to end. A
-// terminal that goes away does not matter to a daemon.
+// untilSignal ends the context when a signal asks the program to end. The next
+// kills it, should a callback hang that minds no context. A terminal that goes
+// away does not matter to a daemon.
 func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
 	signal.Ignore(syscall.SIGHUP)
-	return signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }
 
 // takeStdio takes standard input and output away from the rest of the program:
