@@ -14,11 +14,10 @@ type File struct {
 }
 
 // Open makes a log file with the first lines that pmOpenLog(3) writes. A file that is there gets ".prev" after its
-// name.
+// name; a device such as /dev/null is written to where it is.
 func Open(path, program string) (*File, error) {
-	if err := os.Rename(path, path+".prev"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		// A directory that is not ours may hold a file that is.
-		if err := os.Remove(path + ".prev"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if st, err := os.Stat(path); err != nil || st.Mode().IsRegular() {
+		if err := keep(path); err != nil {
 			return nil, err
 		}
 	}
@@ -36,6 +35,19 @@ func Open(path, program string) (*File, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// keep moves the file that is there out of the way.
+func keep(path string) error {
+	err := os.Rename(path, path+".prev")
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	// A directory that is not ours may hold a file that is.
+	if err := os.Remove(path + ".prev"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // TakeStderr makes what is written to this process's standard error, by whomever, go to the file. Where a system has

@@ -84,6 +84,29 @@ func TestFile(t *testing.T) {
 	}
 }
 
+// TestDevice: what is no file stays where it is. A daemon that root starts with
+// -l /dev/null would otherwise take that from everybody.
+func TestDevice(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "null")
+	if st, err := os.Stat(os.DevNull); err != nil || st.Mode()&os.ModeDevice == 0 {
+		t.Skip("no device", os.DevNull)
+	}
+	if err := os.Symlink(os.DevNull, path); err != nil {
+		t.Skip(err)
+	}
+	f, err := pmlog.Open(path, "pmdax")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Finish(); err != nil {
+		t.Error(err)
+	}
+	if list, err := os.ReadDir(dir); err != nil || len(list) != 1 || list[0].Type() != os.ModeSymlink {
+		t.Errorf("the directory has %v (%v)", list, err)
+	}
+}
+
 func TestParseDebug(t *testing.T) {
 	tests := []struct {
 		spec  string
