@@ -80,7 +80,9 @@ type RemoteConfig struct {
 // of the wrong kind, malformed, or about something else: pdu.ErrIPC), or when an
 // owed answer does not come within ten time-outs, at least Patience. From then
 // on everything fails with pdu.ErrNoAgent, and Done is closed. Whether an agent
-// has ended shows when it is asked something.
+// has ended shows when it is asked something. Errors in answer to the end of a
+// client, as C agents send whose check callback fails, are no breach; one may be
+// taken for the answer to the next request.
 //
 // Safe for concurrent use.
 type Remote struct {
@@ -96,12 +98,15 @@ type Remote struct {
 	// turn has one place: whoever has filled it may use conn and what follows,
 	// provided that the state is ready. In the other states only one goroutine
 	// reads, and nobody writes.
-	turn   chan struct{}
-	last   profileID // the profile that the agent has
-	fetch  pdu.Fetch
-	result pdu.Result
-	bogus  bool       // a bogus state change has been logged
-	late   pdu.Change // what results told that nobody waited for any more
+	turn    chan struct{}
+	last    profileID // the profile that the agent has
+	fetch   pdu.Fetch
+	result  pdu.Result
+	bogus   bool       // a bogus state change has been logged
+	late    pdu.Change // what results told that nobody waited for any more
+	strays  int        // errors that may come for ends of clients; see passOver
+	suspect bool       // the last answer may have been one of them
+	wanted  pdu.Kind   // the kind of the last answer
 
 	mu      sync.Mutex
 	state   remoteState

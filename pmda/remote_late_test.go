@@ -384,6 +384,80 @@ func TestRemoteUnsolicited(t *testing.T) {
 	})
 }
 
+// TestRemoteStray: C agents whose check callback fails answer the end of a client,
+// which nobody waits for. It may be taken for the answer to the request that
+// follows; that one's is then nobody's.
+func TestRemoteStray(t *testing.T) {
+	again := pdu.Status{Code: pdu.ErrAgain}
+	tests := []struct {
+		name  string
+		ends  int       // clients that leave
+		early []pdu.PDU // what the agent says before a request comes
+		late  []pdu.PDU // and after it; it is answered ErrAgain
+		dead  bool      // the next request ends it
+	}{
+		{"none", 1, nil, []pdu.PDU{again}, false},
+		{"before the request", 1, []pdu.PDU{again}, []pdu.PDU{testDesc}, false},
+		{"with the answer", 1, nil, []pdu.PDU{again, testDesc}, false},
+		{"both fail", 1, nil, []pdu.PDU{again, again}, false},
+		{"two", 2, []pdu.PDU{again, again}, []pdu.PDU{testDesc}, false},
+		{"another kind", 1, []pdu.PDU{again}, []pdu.PDU{pdu.TextReply{}}, true},
+		{"not ready", 1, []pdu.PDU{again}, []pdu.PDU{pdu.Status{Code: pdu.ErrPMDANotReady}, pdu.Status{Code: pdu.ErrPMDAReady}}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m, f := connect(t, 0, pmda.RemoteConfig{})
+				for id := range tt.ends {
+					c := desc(t, t.Context(), m, &pmda.Request{Client: pmda.NewClient(uint32(id), 1)})
+					f.say(testDesc)
+					c.wants(nil)
+				}
+				for id := range tt.ends {
+					m.EndClient(pmda.NewClient(uint32(id), 1))
+				}
+				synctest.Wait()
+				for len(f.told) > 0 {
+					<-f.told
+				}
+				said := make(chan pdu.PDU, 10)
+				defer close(said)
+				go func() {
+					for p := range said {
+						f.conn.Write(0, p) // waits until it is read; fails at the end
+					}
+				}()
+				say := func(pdus []pdu.PDU) {
+					for _, p := range pdus {
+						said <- p
+					}
+					synctest.Wait()
+				}
+				say(tt.early)
+				c := desc(t, t.Context(), m, asker())
+				f.heard(desc7)
+				say(tt.late)
+				c.wants(pdu.ErrAgain)
+				if tt.dead {
+					desc(t, t.Context(), m, asker()).wants(pdu.ErrIPC)
+					wantDead(t, m, nil)
+					return
+				}
+				if tt.name == "not ready" {
+					desc(t, t.Context(), m, asker()).wants(pdu.ErrAgain)
+					synctest.Wait()
+				}
+				c = desc(t, t.Context(), m, asker())
+				time.Sleep(time.Second) // it may wait for a moment
+				f.heard(desc7)
+				f.say(testDesc)
+				c.wants(nil)
+				serves(t, m, f)
+			})
+		})
+	}
+}
+
 func TestRemoteEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, f := connect(t, 0, pmda.RemoteConfig{})

@@ -143,6 +143,7 @@ func (m *Remote) queueNews(c *Client) {
 		n := pending[id]
 		if n.end {
 			m.conn.Queue(int32(id), pdu.Status{Code: pdu.ErrNotConn})
+			m.strays++
 		}
 		for _, a := range n.attrs {
 			m.conn.Queue(int32(id), a)

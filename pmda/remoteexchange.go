@@ -56,13 +56,49 @@ func (m *Remote) enter(ctx context.Context, r *Request) error {
 		err = context.Cause(ctx)
 	case !r.Deadline.IsZero() && !time.Now().Before(r.Deadline):
 		err = pdu.ErrTimeout
-	case m.conn.Buffered():
-		err = m.lost(errors.New("agent sent something that it was not asked for"))
+	default:
+		err = m.passOver()
 	}
 	if err != nil {
 		m.leave()
 	}
 	return err
+}
+
+// strayWait is how long to wait for what has probably come already.
+const strayWait = time.Millisecond
+
+// passOver takes what has come since the last answer. C agents whose check
+// callback fails answer the end of a client with an error, for which nobody
+// waits. If it came in place of an answer, the agent's next PDU is that answer,
+// and as little wanted. Anything else ends the connection.
+func (m *Remote) passOver() error {
+	for m.strays > 0 && (m.suspect || m.conn.Buffered()) {
+		want := pdu.KindError
+		if m.suspect {
+			want = m.wanted
+		}
+		m.stream.SetReadDeadline(time.Now().Add(strayWait))
+		h, body, err := m.conn.Read()
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			m.strays, m.suspect = 0, false // it was the answer
+			return nil
+		}
+		if err != nil {
+			return m.lost(err)
+		}
+		m.strays--
+		if _, err = m.answer(h, body, want); m.refuses() != nil {
+			if err == pdu.ErrPMDANotReady {
+				err = pdu.ErrAgain
+			}
+			return err
+		}
+	}
+	if m.conn.Buffered() {
+		return m.lost(errors.New("agent sent something that it was not asked for"))
+	}
+	return nil
 }
 
 // leave gives the turn back.
@@ -107,6 +143,7 @@ func (m *Remote) ask(ctx context.Context, r *Request, profile bool, p pdu.PDU, w
 	if err := m.send(r, profile, p); err != nil {
 		return nil, err
 	}
+	m.wanted = want
 	m.reading.Begin(ctx, limit)
 	h, body, err := m.conn.Read()
 	m.reading.End()
@@ -192,12 +229,17 @@ func (m *Remote) answer(h pdu.Header, body []byte, want pdu.Kind) ([]byte, error
 		if h.Kind != want {
 			return nil, m.lost(&pdu.UnexpectedError{Want: want, Got: h.Kind})
 		}
+		m.strays, m.suspect = 0, false // they come before
 		return body, nil
 	}
 	var s pdu.Status
 	if err := s.Decode(body); err != nil {
 		return nil, m.lost(err)
 	}
+	if s.Code >= 0 {
+		m.strays = 0
+	}
+	m.suspect = m.strays > 0
 	switch {
 	case s.Code == pdu.ErrPMDANotReady:
 		if !m.become(notReady, m.awaitReady) {
