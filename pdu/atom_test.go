@@ -130,6 +130,7 @@ func TestAs(t *testing.T) {
 		{"64", Int64(1 << 32), row{0, trunc, 0, trunc, 1 << 32, 0, 1 << 32, 0, 1 << 32, 1 << 32}},
 		{"64 below", Int64(-5000000000), row{-705032704, 0, 0, sign, -5000000000, 0, 0, sign, -5000000000, -5000000000}},
 		{"U64", Uint64(1 << 63), row{0, trunc, 0, trunc, 0, trunc, 1 << 63, 0, 1 << 63, 1 << 63}},
+		{"64 rounded", Int64(1<<46 + 1), row{0, trunc, 0, trunc, 1<<46 + 1, 0, 1<<46 + 1, 0, 1 << 46, 1<<46 + 1}},
 		{"float", Float32(-3.5), row{-3, 0, 0, sign, -3, 0, 0, sign, -3.5, -3.5}},
 		{"double", Float64(2147483646.5), row{2147483646, 0, 2147483646, 0, 2147483646, 0, 2147483646, 0, 2147483646, 2147483646.5}},
 		{"limit of 32", Float64(math.MaxInt32), row{0, trunc, math.MaxInt32, 0, math.MaxInt32, 0, math.MaxInt32, 0, math.MaxInt32, math.MaxInt32}},

@@ -172,6 +172,7 @@ func TestEventArrayErrors(t *testing.T) {
 
 func TestEventBuilderErrors(t *testing.T) {
 	now := time.Unix(1, 0)
+	beyond := int64(math.MaxInt32) + 1 // below zero as an int of 32 bits
 	for _, tt := range []struct {
 		name string
 		do   func(*EventBuilder)
@@ -183,8 +184,8 @@ func TestEventBuilderErrors(t *testing.T) {
 		{"no support", func(b *EventBuilder) { b.Begin(now, 0); b.Param(1, Atom{Type: TypeNoSupport}) }, ErrType},
 		{"missed flag", func(b *EventBuilder) { b.Begin(now, EventMissed) }, ErrConv},
 		{"negative missed", func(b *EventBuilder) { b.Missed(now, -1) }, ErrTooBig},
-		{"many missed", func(b *EventBuilder) { b.Missed(now, math.MaxInt32+1) }, ErrTooBig},
-		{"late", func(b *EventBuilder) { b.Begin(time.Unix(math.MaxInt32+1, 0), 0) }, ErrTooBig},
+		{"many missed", func(b *EventBuilder) { b.Missed(now, int(beyond)) }, ErrTooBig},
+		{"late", func(b *EventBuilder) { b.Begin(time.Unix(beyond, 0), 0) }, ErrTooBig},
 		{"large", func(b *EventBuilder) { b.Begin(now, 0); b.Param(1, Aggregate(make([]byte, maxBlockLen))) }, ErrTooBig},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -276,15 +276,28 @@ func (a Atom) uint64() (uint64, error) {
 func (a Atom) float32() (float32, error) {
 	switch a.Type {
 	case Type32, Type64:
-		return float32(int64(a.bits)), nil
+		if int64(a.bits) < 0 {
+			return -nearestFloat32(-a.bits), nil
+		}
+		return nearestFloat32(a.bits), nil
 	case TypeU32, TypeU64:
-		return float32(a.bits), nil
+		return nearestFloat32(a.bits), nil
 	case TypeFloat:
 		return math.Float32frombits(uint32(a.bits)), nil
 	case TypeDouble:
 		return float32(a.real()), nil
 	}
 	return 0, a.unconvertible()
+}
+
+// nearestFloat32 is float32(n), which Go gets wrong by a bit on 32-bit systems
+// (2⁴⁶+1 on 386, say). All but 53 bits become one below them, so that the number
+// is rounded but once.
+func nearestFloat32(n uint64) float32 {
+	if n >= 1<<53 && n&0x7ff != 0 {
+		n = n&^0x7ff | 0x800
+	}
+	return float32(float64(n))
 }
 
 func (a Atom) float64() (float64, error) {
