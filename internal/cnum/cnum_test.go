@@ -83,6 +83,8 @@ func TestScan(t *testing.T) {
 		{"5e-324", tiny, 6, strconv.ErrRange},
 		{"0e-400", 0, 6, nil},
 		{"0x1p-1074", tiny, 9, nil},
+		{"0x1.8p-1074", 2 * tiny, 11, strconv.ErrRange},
+		{"-0x30.00p-1078", -3 * tiny, 14, nil},
 		{"0x1p-2000", 0, 9, strconv.ErrRange},
 	} {
 		v, n, err := Scan(tt.text)

@@ -1,6 +1,7 @@
 package cnum
 
 import (
+	"math/big"
 	"strconv"
 	"strings"
 )
@@ -46,10 +47,16 @@ func value(text string) (float64, error) {
 	}
 	// A result below the normal range is out of it unless it is exact, which of
 	// the decimal texts only zeroes are.
-	if v < 0x1p-1022 && (v != 0 || nonzero(text)) && !(hex && v != 0) {
+	if v < 0x1p-1022 && (v != 0 || nonzero(text)) && !(hex && v != 0 && exact(text, v)) {
 		return v, strconv.ErrRange
 	}
 	return v, nil
+}
+
+// exact reports whether a hexadecimal number is v to the last digit.
+func exact(text string, v float64) bool {
+	f, _, err := big.ParseFloat(text, 0, uint(4*len(text)), big.ToNearestEven)
+	return err == nil && f.Cmp(big.NewFloat(v)) == 0
 }
 
 func isHex(text string) bool { return len(text) > 1 && text[0] == '0' && text[1]|0x20 == 'x' }
