@@ -86,6 +86,8 @@ func TestParseUnits(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"furlong":                         `units "furlong": unrecognized or duplicate base unit: Impossible value or scale conversion`,
+		"\u212abyte":                      `units "Kbyte": unrecognized or duplicate base unit: Impossible value or scale conversion`, // the sign of Kelvin
+		"m\u0130n":                        `units "mİn": unrecognized or duplicate base unit: Impossible value or scale conversion`,
 		"byte byte":                       `units "byte byte": unrecognized or duplicate base unit: Impossible value or scale conversion`,
 		"1e999 sec":                       `units "1e999 sec": invalid floating point literal: Impossible value or scale conversion`,
 		"byte^8":                          `units "byte^8": space dimension out of bounds: Impossible value or scale conversion`,

@@ -10,8 +10,10 @@ import (
 	"github.com/pcp-go/pcp/internal/cnum"
 )
 
-// ParseUnits parses what Units.String prints and more: words for units, each
-// with an optional exponent, and numbers, before and after one slash.
+// ParseUnits parses what Units.String prints, but for powers of ten alone ("x
+// 10^6") and powers of tens ("count x 10^2", which are hundreds here), and more:
+// words for units, each with an optional exponent, and numbers, before and after
+// one slash.
 //
 //	"Kbyte / sec"   "GiB/hour"   "count x 10^6"   "sec^-1"   "2 byte / 4 sec"   "100 s"
 //
@@ -168,7 +170,7 @@ func (p *unitsParser) word() (baseUnit, bool) {
 	if end < 0 {
 		end = len(p.rest)
 	}
-	name := strings.ToLower(p.rest[:end])
+	name := strings.Map(lowerASCII, p.rest[:end])
 	b, ok := unitWords[name]
 	if !ok {
 		if n, is := strings.CutPrefix(name, "space-"); is {
@@ -182,6 +184,15 @@ func (p *unitsParser) word() (baseUnit, bool) {
 		p.rest = p.rest[end:]
 	}
 	return b, ok
+}
+
+// lowerASCII leaves alone what only Unicode takes for a capital of a letter, as
+// the sign of Kelvin.
+func lowerASCII(r rune) rune {
+	if r >= 'A' && r <= 'Z' {
+		r += 'a' - 'A'
+	}
+	return r
 }
 
 // tens completes "count x 10" with its exponent. One that is no scale of count
