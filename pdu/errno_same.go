@@ -1,3 +1,5 @@
+//go:build linux && !(mips || mipsle || mips64 || mips64le)
+
 package pdu
 
 import "syscall"
