@@ -117,22 +117,25 @@ func (l NamedLabel) Text() string {
 // validLabelName applies the rules for names, which PCP's versions do not share.
 //
 //	                   6.0.3                 7.x
-//	first character    a letter              any of the others
+//	first characters   letters               any of the others
 //	others             letters, digits, "_", and "." in compound names
 //	a bad name         fails the set         drops the label, unless none is left
 //
 // A set that we make keeps to the stricter; a set that a peer made is not
 // judged by its names.
 func validLabelName(name string) bool {
-	if name == "" || len(name) > MaxLabelName || !isLetter(name[0]) {
+	if len(name) > MaxLabelName {
 		return false
 	}
+	first := true // of a component
 	for i := range len(name) {
-		if c := name[i]; !isLetter(c) && !isDigit(c) && c != '_' && (c != '.' || name[i-1] == '.' || i == len(name)-1) {
+		c := name[i]
+		if !isLetter(c) && (first || !isDigit(c) && c != '_' && c != '.') {
 			return false
 		}
+		first = c == '.'
 	}
-	return true
+	return !first
 }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
@@ -141,8 +144,8 @@ func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 // from an empty text. Numbers and strings stay as they are written. Inst is
 // NoInst. All labels are optional or none.
 //
-// Full names consist of letters, digits, "_" and single dots between them, and
-// start with a letter. Errors wrap EINVAL for bad JSON, a bad name and a name
+// Full names are components with dots between them, each a letter, then letters,
+// digits and "_". Errors wrap EINVAL for bad JSON, a bad name and a name
 // that stands twice, and E2BIG for what exceeds the limits.
 func ParseLabels(class LabelClass, text string, optional bool) (LabelSet, error) {
 	s := LabelSet{Inst: NoInst}

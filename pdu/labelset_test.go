@@ -82,6 +82,8 @@ func TestParseLabelsErrors(t *testing.T) {
 		{`{"a.":1}`, errInval, `labels: bad name "a.": Invalid argument`},
 		{`{"a..b":1}`, errInval, `labels: bad name "a..b": Invalid argument`},
 		{`{"a":{"":1}}`, errInval, `labels: bad name "a.": Invalid argument`},
+		{`{"a":{"_b":1}}`, errInval, `labels: bad name "a._b": Invalid argument`},
+		{`{"a":{"1b":{"c":1}}}`, errInval, `labels: bad name "a.1b.c": Invalid argument`},
 		{`{"é":1}`, errInval, `labels: bad name "é": Invalid argument`},
 		{`{"a":foo}`, errInval, `labels: JSON at offset 5: want a value: Invalid argument`},
 		{`{"a":1`, errInval, `labels: JSON at offset 6: want ,: Invalid argument`},
