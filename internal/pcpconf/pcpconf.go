@@ -69,7 +69,7 @@ func Load(path string) (*Conf, error) {
 
 // Parse reads the text of a file of settings. Lines that start with "#" are
 // comments, and those that do not start with PCP_ nobody's business. Quotes
-// around a value do not belong to it. The last line for a name counts.
+// around a value do not belong to it. The first line for a name counts.
 func Parse(r io.Reader) (*Conf, error) {
 	c := &Conf{file: map[string]string{}}
 	lines := bufio.NewScanner(r)
@@ -84,7 +84,9 @@ func Parse(r io.Reader) (*Conf, error) {
 		if l := len(value); l >= 2 && (value[0] == '"' || value[0] == '\'') && value[l-1] == value[0] {
 			value = value[1 : l-1]
 		}
-		c.file[name] = value
+		if _, ok := c.file[name]; !ok {
+			c.file[name] = value
+		}
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("line %d: %w", n+1, err)

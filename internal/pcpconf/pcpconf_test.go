@@ -12,14 +12,14 @@ import (
 )
 
 const sample = `# comment
-PCP_LOG_DIR=/logs
-# PCP_TMP_DIR=/none
+PCP_LOG_DIR=/logs` + "  \r\n" + `# PCP_TMP_DIR=/none
 
 PCP_AWK_PROG="/usr/bin/gawk --posix"
 PCP_CC_PROG='gcc '
 PCP_PS_ALL_FLAGS=-efw = all
 PCP_EMPTY=
-PCP_LOG_DIR=/later` + "  \r\n" + `OTHER=1
+PCP_LOG_DIR=/later
+OTHER=1
  PCP_INDENTED=1
 nonsense
 `
@@ -33,7 +33,7 @@ func TestGet(t *testing.T) {
 	t.Setenv("PCP_EMPTY_ENV", "")
 	t.Setenv("OTHER", "env")
 	for name, want := range map[string]string{
-		"PCP_LOG_DIR":      "/later",
+		"PCP_LOG_DIR":      "/logs",
 		"PCP_AWK_PROG":     "/usr/bin/gawk --posix",
 		"PCP_CC_PROG":      "gcc ",
 		"PCP_PS_ALL_FLAGS": "-efw = all",
@@ -52,7 +52,7 @@ func TestGet(t *testing.T) {
 		t.Errorf("empty in the environment: got %q", got)
 	}
 	env := c.Environ()
-	for _, want := range []string{"PCP_LOG_DIR=/later", "PCP_RUN_DIR=/mine", "PCP_SYSCONF_DIR=/etc/pcp", "PCP_TMP_DIR="} {
+	for _, want := range []string{"PCP_LOG_DIR=/logs", "PCP_RUN_DIR=/mine", "PCP_SYSCONF_DIR=/etc/pcp", "PCP_TMP_DIR="} {
 		if !slices.Contains(env, want) {
 			t.Errorf("Environ lacks %s: %q", want, env)
 		}
@@ -77,7 +77,7 @@ func TestLoad(t *testing.T) {
 	os.Unsetenv("PCP_LOG_DIR")
 	t.Setenv("PCP_CONF", file)
 	for _, path := range []string{file, ""} {
-		if c, err := Load(path); err != nil || c.Get("PCP_LOG_DIR") != "/later" {
+		if c, err := Load(path); err != nil || c.Get("PCP_LOG_DIR") != "/logs" {
 			t.Errorf("Load(%q): got %v, %v", path, c, err)
 		}
 	}
