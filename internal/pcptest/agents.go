@@ -24,6 +24,7 @@ type agent struct {
 	name   string
 	domain int
 	args   string // after -d and -l
+	root   bool   // stays root, unless -U says otherwise
 	dso    string // init function; empty: a pipe agent
 	build  bool   // shipped as source
 	pmns   string
@@ -32,8 +33,8 @@ type agent struct {
 
 var agents = []agent{
 	{name: "pmcd", domain: 2, dso: "pmcd_init", pmns: "pmns/root_pmcd"},
-	{name: "proc", domain: 3, pmns: "pmns/root_proc"},
-	{name: "linux", domain: 60, pmns: "pmns/root_linux"},
+	{name: "proc", domain: 3, root: true, pmns: "pmns/root_proc"},
+	{name: "linux", domain: 60, root: true, pmns: "pmns/root_linux"},
 	{name: "mmv", domain: 70, dso: "mmv_init", pmns: "pmns/root_mmv"},
 	{name: "sample", domain: 29, pmns: "pmdas/sample/pmns", subs: true},
 	{name: "simple", domain: 253, build: true, pmns: "pmdas/simple/pmns", subs: true},
@@ -77,10 +78,13 @@ func Agents(t testing.TB, names ...string) AgentSet {
 			fmt.Fprintf(&conf, "%s %d dso %s %s\n", name, a.domain, a.dso, filepath.Join(dir, "pmda_"+name+".so"))
 			continue
 		}
+		if u, other := otherThanRoot(); other && a.root {
+			a.args += " -U " + u.Username
+		}
 		fmt.Fprintf(&conf, "%s %d pipe binary %s -d %d -l %s %s\n", name, a.domain,
 			filepath.Join(dir, "pmda"+name), a.domain, filepath.Join(logs, name+".log"), a.args)
 	}
-	return AgentSet{Conf: conf.String(), PMNS: Names(t, names...), Env: []string{"PCP_PMDAS_DIR=" + base}}
+	return AgentSet{Conf: conf.String(), PMNS: Names(t, names...), Env: append(account(), "PCP_PMDAS_DIR="+base)}
 }
 
 func symlink(t testing.TB, target, dir string) {

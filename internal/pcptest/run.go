@@ -106,9 +106,9 @@ func Env() []string {
 }
 
 // account has PCP's programs run as who runs the test: from pcp, whom they would become, only root can keep them.
-var account = sync.OnceValue(func() []string {
-	u, err := user.Current()
-	if err != nil || u.Uid == "0" {
+func account() []string {
+	u, other := otherThanRoot()
+	if !other {
 		return nil
 	}
 	env := []string{"PCP_USER=" + u.Username}
@@ -116,7 +116,13 @@ var account = sync.OnceValue(func() []string {
 		env = append(env, "PCP_GROUP="+g.Name)
 	}
 	return env
-})
+}
+
+// otherThanRoot is who runs the test, and whether that is not root.
+func otherThanRoot() (*user.User, bool) {
+	u, err := user.Current()
+	return u, err == nil && u.Uid != "0"
+}
 
 // tail returns the end of a log, for an error message.
 func tail(s string) string {

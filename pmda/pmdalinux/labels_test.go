@@ -1,7 +1,9 @@
 package pmdalinux_test
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"testing"
 
@@ -68,7 +70,8 @@ func (s side) labels(names []string) map[string]string {
 		}
 		one(domain)(s.InDomLabels(ctx, d.InDom))
 		sets, err := s.InstanceLabels(ctx, d.InDom)
-		if err != nil {
+		// A file that only root may read has no instances for the C agent.
+		if err != nil && !errors.Is(err, fs.ErrPermission) {
 			s.t.Fatal(domain, err)
 		}
 		for _, set := range sets {
