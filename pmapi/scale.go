@@ -158,9 +158,16 @@ func (r *scaleRatio) float(a pdu.Atom) (pdu.Atom, error) {
 	}
 	v, err := pdu.As[float32](a)
 	if r.exact() {
-		return pdu.Float32(v * (float32(r.mult) / float32(r.div))), err
+		return pdu.Float32(v * (single(r.mult) / single(r.div))), err
 	}
 	return pdu.Float32(float32(float64(v) * r.factor)), err
+}
+
+// single is the nearest float32, which Go's own conversion misses by a bit on
+// 32-bit systems.
+func single(n uint64) float32 {
+	v, _ := pdu.As[float32](pdu.Uint64(n)) // every number converts
+	return v
 }
 
 // unsigned is (v × mult + div/2) / div, its low 64 bits.

@@ -169,9 +169,9 @@ func (c *cast) numbers() {
 	}
 	c.both("from-0", pdu.TypeDouble, pdu.NoInDom, zeroes...)
 	c.both("32", pdu.Type32, pdu.NoInDom, math.MaxInt32, math.MinInt32, -1, 0, -5, 100, 4)
-	c.both("u32", pdu.TypeU32, pdu.NoInDom, math.MaxUint32-1, 1, 0, 5, 4)
-	c.both("64", pdu.Type64, pdu.NoInDom, 1<<62, 1<<61, 5, -5, 0)
-	c.both("u64", pdu.TypeU64, pdu.NoInDom, 1<<62, 1<<61, 5, 4)
+	c.both("u32", pdu.TypeU32, pdu.NoInDom, 0x1p32-2, 1, 0, 5, 4)
+	c.both("64", pdu.Type64, pdu.NoInDom, 0x1p62, 0x1p61, 5, -5, 0)
+	c.both("u64", pdu.TypeU64, pdu.NoInDom, 0x1p62, 0x1p61, 5, 4)
 	c.both("float", pdu.TypeFloat, pdu.NoInDom, 1<<24, 1, 0, 5, 4)
 	c.add("c.big", pdu.TypeU64, pdu.SemCounter, 0, pdu.NoInDom, func(n int, w *pdu.ResultWriter) {
 		w.Uint64(pdu.NoInst, []uint64{1 << 63, 1<<63 + 4, 1<<63 + 2048, math.MaxUint64}[min(n, 3)])

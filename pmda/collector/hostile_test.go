@@ -276,7 +276,7 @@ func TestHostileLabels(t *testing.T) {
 		sets[fmt.Sprintf("labels=%d", n)] = raw(pdu.KindLabel, id, class, 0, 1, -1, max(n, 4), 52, len(text), 0, 0, text)
 		sets[fmt.Sprintf("sets=%d", n)] = raw(pdu.KindLabel, id, class, 0, n, -1, 1, 52, len(text), 0, 0, text)
 	}
-	sets["name beyond the text"] = raw(pdu.KindLabel, id, class, 0, 1, -1, 1, 52, len(text), 0xffff<<16|0xff00, 0xffff<<16|0xffff, text)
+	sets["name beyond the text"] = raw(pdu.KindLabel, id, class, 0, 1, -1, 1, 52, len(text), -0x100, -1, text)
 	for name, b := range sets {
 		t.Run(name, func(t *testing.T) { hostileAgent(t, ask, b) })
 	}

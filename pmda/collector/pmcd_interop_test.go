@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -74,8 +75,11 @@ func TestPMCDInterop(t *testing.T) {
 	}
 	compare(nil, "pminfo", "-dm", "pmcd")
 	compare(nil, "pminfo", "-f", "pmcd.agent", "pmcd.control", "pmcd.feature.ipv6", "pmcd.feature.containers", "pmcd.feature.unix_domain_sockets",
-		"pmcd.timezone", "pmcd.zoneinfo", "pmcd.hostname", "pmcd.simabi", "pmcd.version", "pmcd.services", "pmcd.labels",
+		"pmcd.timezone", "pmcd.zoneinfo", "pmcd.hostname", "pmcd.version", "pmcd.services", "pmcd.labels",
 		"pmcd.pmie", "pmcd.pmlogger", "pmcd.client.whoami.none")
+	if runtime.GOARCH != "386" { // whose programs run beside those of amd64
+		compare(nil, "pminfo", "-f", "pmcd.simabi")
+	}
 	values := regexp.MustCompile(` value .*`)
 	compare(func(s string) string { return values.ReplaceAllString(s, "") }, "pminfo", "-f",
 		"pmcd.buf", "pmcd.pdu_in", "pmcd.pdu_out", "pmcd.feature", "pmcd.cputime", "pmcd.datasize", "pmcd.openfds", "pmcd.pid", "pmcd.build")

@@ -2,6 +2,7 @@ package pmdalinux_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -128,7 +129,7 @@ func TestFilesystemsAllocate(t *testing.T) {
 		fmt.Fprintf(&b, "/dev/sda%d / ext4 rw 0 0\ntmpfs /run tmpfs rw 0 0\n", i/2)
 	}
 	fetch := steady(t, files{"proc/self/mounts": b.String(), "run/x": ""}.write(t), "filesys", "tmpfs", "hinv.nfilesys")
-	if n := testing.AllocsPerRun(100, fetch); n != 0 && !raceEnabled {
+	if n := testing.AllocsPerRun(100, fetch); n != 0 && !raceEnabled && strconv.IntSize == 64 { // others' statfs copies paths
 		t.Errorf("a fetch allocates %v times", n)
 	}
 }
