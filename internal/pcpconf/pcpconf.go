@@ -14,7 +14,8 @@ import (
 	"strings"
 )
 
-// DefaultPath is where pcp.conf is unless $PCP_CONF says otherwise.
+// DefaultPath is where pcp.conf is, below $PCP_DIR, unless $PCP_CONF says
+// otherwise.
 const DefaultPath = "/etc/pcp.conf"
 
 // defaults are the settings of Debian, for systems without PCP.
@@ -42,15 +43,16 @@ var defaults = map[string]string{
 type Conf struct{ file map[string]string }
 
 // Load reads a file of settings; an empty path means $PCP_CONF, or else
-// DefaultPath. A file that does not exist leaves the defaults, unless the caller
-// or $PCP_CONF has named it. Errors name the file.
+// DefaultPath below $PCP_DIR. A file that does not exist leaves the defaults,
+// unless the caller or the environment has named it. Errors name the file.
 func Load(path string) (*Conf, error) {
 	if path == "" {
 		path = os.Getenv("PCP_CONF")
 	}
-	named := path != ""
-	if !named {
-		path = DefaultPath
+	dir := os.Getenv("PCP_DIR")
+	named := path != "" || dir != ""
+	if path == "" {
+		path = dir + DefaultPath
 	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) && !named {

@@ -65,7 +65,39 @@ func TestGet(t *testing.T) {
 	}
 }
 
+// PCP_DIR is where all of PCP is, PCP_CONF where this file is.
+func TestLoadBelow(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	write("etc/pcp.conf", "PCP_HERE=below\n")
+	other := write("other", "PCP_HERE=elsewhere\n")
+	t.Setenv("PCP_CONF", "")
+	t.Setenv("PCP_DIR", dir)
+	if c, err := Load(""); err != nil || c.Get("PCP_HERE") != "below" {
+		t.Errorf("PCP_DIR: got %v, %v", c, err)
+	}
+	t.Setenv("PCP_CONF", other)
+	if c, err := Load(""); err != nil || c.Get("PCP_HERE") != "elsewhere" {
+		t.Errorf("PCP_CONF and PCP_DIR: got %v, %v", c, err)
+	}
+	t.Setenv("PCP_CONF", "")
+	t.Setenv("PCP_DIR", filepath.Join(dir, "none"))
+	if c, err := Load(""); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("PCP_DIR without the file: got %v, %v", c, err)
+	}
+}
+
 func TestLoad(t *testing.T) {
+	t.Setenv("PCP_DIR", "")
 	file := filepath.Join(t.TempDir(), "pcp.conf")
 	if _, err := Load(file); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("named file that does not exist: got %v", err)
