@@ -86,6 +86,9 @@ func (c *client) call(a *agent, h pmda.Handler, what string, f func()) error {
 		c.now = time.Now()
 		return err
 	}
+	if c.late() {
+		return pdu.ErrTimeout // or a call would be overdue as soon as it begins
+	}
 	waited, err := s.enter(c.ctx, a, c.deadline)
 	if waited {
 		c.now = time.Now()

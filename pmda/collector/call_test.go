@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmns"
@@ -572,4 +574,60 @@ func TestPanicInNames(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestOthersAfterWait: an agent that takes all the time of a request keeps no other
+// from being asked, and none is thought overdue for it.
+func TestOthersAfterWait(t *testing.T) {
+	id := func(d pdu.Domain) pdu.PMID { return pdu.MakePMID(d, 0, 1) }
+	tree, err := pmns.Parse("names", strings.NewReader("root { x }\nx { a 100:*:* b 102:*:* c 103:*:* }"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name string
+		ask  pdu.PDU
+		want string
+	}{
+		{"store", storing(id(100), id(101), id(102), id(103)), "error: " + pdu.ErrTimeout.Error()},
+		{"descriptors", pdu.DescsReq{PMIDs: []pdu.PMID{id(100), id(102), id(103)}},
+			"{Descs:[{PMID:PM_ID_NULL Type:32 InDom:0.0 Sem:??? Units:}" +
+				" {PMID:102.0.1 Type:U32 InDom:PM_INDOM_NULL Sem:instant Units:} {PMID:103.0.1 Type:U32 InDom:PM_INDOM_NULL Sem:instant Units:}]}"},
+		{"names", pdu.TraverseReq{Name: "x"}, "{Names:[x.a x.b.a x.b.b x.c.a x.c.b] Statuses:[] Err:No error}"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				gate := make(chan struct{})
+				log := newMessages()
+				s := &Server{Timeout: time.Second, AgentCalls: 1, Logger: slog.New(log), Names: tree}
+				stuck, busy := &fake{name: "stuck", domain: 100}, &fake{name: "busy", domain: 101}
+				brisk, last := &fake{name: "brisk", domain: 102}, &fake{name: "last", domain: 103}
+				stuck.failing = func() error { <-gate; return nil }
+				busy.failing = func() error { time.Sleep(900 * time.Millisecond); return nil }
+				brisk.failing = func() error { time.Sleep(10 * time.Millisecond); return nil }
+				add(t, s, stuck, busy, brisk, last)
+				first, second, third := welcome(t, s), welcome(t, s), welcome(t, s)
+				first.say(pdu.DescReq{PMID: id(100)}) // is taken over after 1 s
+				time.Sleep(500 * time.Millisecond)
+				time.AfterFunc(700*time.Millisecond, func() { second.ask(pdu.DescReq{PMID: id(101)}) })
+				if got := third.ask(test.ask); got != test.want { // waits for its turn, up to 1.5 s
+					t.Errorf("got  %s\nwant %s", got, test.want)
+				}
+				for _, a := range []*fake{brisk, last} {
+					if len(a.asked) != 1 {
+						t.Errorf("%s was asked %q", a.name, a.asked)
+					}
+				}
+				time.Sleep(2 * time.Second)
+				first.hear()
+				if diff := cmp.Diff([]string{"agent timed out; it is fenced until a call returns"}, log.take()); diff != "" {
+					t.Errorf("log (-want +got):\n%s", diff)
+				}
+				close(gate)
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
 }

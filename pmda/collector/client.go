@@ -59,6 +59,7 @@ type client struct {
 	now      time.Time // the latest that was looked at for the request
 	asked    int64     // when its request came, on Server.clock; 0 if no agent was asked yet
 	deadline time.Time // when nobody waits for the answer any more
+	extended bool      // deadline is not the first one
 	callee   *agent
 	current  *exchange // the fetch that it is part of, nil for other requests
 
@@ -352,7 +353,7 @@ var errUngreeted = errors.New("request before credentials")
 // handle answers one PDU, or returns why not.
 func (c *client) handle(h pdu.Header, body []byte) error {
 	c.now = time.Now()
-	c.arrived, c.asked = c.now, 0
+	c.arrived, c.asked, c.extended = c.now, 0, false
 	if !c.greeted && h.Kind != pdu.KindCreds {
 		return errUngreeted
 	}
@@ -423,10 +424,19 @@ func (c *client) profile(_ pdu.Header, body []byte) error {
 
 // request is what agents are told about a question of the client.
 //
-// All that one question of the client asks of agents has one deadline.
+// All that one question of the client asks of agents has one deadline. When an
+// agent has taken all the time, there is a little more for the others, once.
 func (c *client) request() *pmda.Request {
-	if c.asked == 0 {
+	r := &pmda.Request{Client: c.info.Load()}
+	switch {
+	case c.asked == 0:
 		c.asked, c.deadline = c.s.since(c.now), c.s.deadline(c.now)
+	case c.late() && !c.extended:
+		c.extend(r)
 	}
-	return &pmda.Request{Client: c.info.Load(), Deadline: c.deadline}
+	r.Deadline = c.deadline
+	return r
 }
+
+// late reports whether the deadline has passed.
+func (c *client) late() bool { return !c.deadline.IsZero() && !c.now.Before(c.deadline) }

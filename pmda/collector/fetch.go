@@ -181,7 +181,7 @@ func (c *client) complete(x *exchange) error {
 			return err
 		}
 		p.settle(err)
-		if !c.deadline.IsZero() && !c.now.Before(c.deadline) {
+		if c.late() {
 			c.extend(&x.req) // it may be this agent that has taken all the time
 		}
 	}
@@ -341,9 +341,9 @@ func (c *client) inherit(x *exchange) *exchange {
 	return y
 }
 
-// extend gives the agents of a fetch that have not been asked yet a little time.
+// extend gives the agents that have not been asked yet a little time.
 func (c *client) extend(r *pmda.Request) {
-	c.deadline = c.now.Add(latePart)
+	c.deadline, c.extended = c.now.Add(latePart), true
 	r.Deadline = c.deadline
 	c.asked = c.s.since(c.deadline) - c.s.timeout.Load() // for the watchdog
 }

@@ -35,8 +35,6 @@ func (c *client) store(_ pdu.Header, body []byte) error {
 		}
 		w.Copy(s)
 	}
-	r := c.request()
-	r.Profile = c.profiles[0]
 	var worst pdu.Error
 	for _, d := range order {
 		values := &res
@@ -46,7 +44,8 @@ func (c *client) store(_ pdu.Header, body []byte) error {
 				return err
 			}
 		}
-		err := c.storeTo(r, d, values)
+		c.extended = false // each domain is worth a wait
+		err := c.storeTo(d, values)
 		if err == errLost {
 			return err
 		}
@@ -55,7 +54,7 @@ func (c *client) store(_ pdu.Header, body []byte) error {
 	return c.reply(pdu.Status{Code: worst})
 }
 
-func (c *client) storeTo(r *pmda.Request, d pdu.Domain, values *pdu.Result) error {
+func (c *client) storeTo(d pdu.Domain, values *pdu.Result) error {
 	a := c.s.agents.Load().get(d)
 	if a == nil {
 		return pdu.ErrNoAgent
@@ -64,6 +63,8 @@ func (c *client) storeTo(r *pmda.Request, d pdu.Domain, values *pdu.Result) erro
 	if h == nil {
 		return pdu.ErrNoAgent
 	}
+	r := c.request()
+	r.Profile = c.profiles[0]
 	_, err := guardOf(c, a, h, "store", func(ctx context.Context, h pmda.Handler) (struct{}, error) {
 		return struct{}{}, h.Store(ctx, r, values)
 	})
