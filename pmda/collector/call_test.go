@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -628,6 +629,46 @@ func TestOthersAfterWait(t *testing.T) {
 					t.Error(err)
 				}
 			})
+		})
+	}
+}
+
+// TestChangeOfLateResult: what an agent says of labels and names is told, though
+// nobody waits any more for what it came with. The agent says it once.
+func TestChangeOfLateResult(t *testing.T) {
+	for _, aside := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var later atomic.Bool
+			a := &fake{name: "late", domain: 100}
+			a.fetched = func(_ *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+				if !later.Load() {
+					time.Sleep(1010 * time.Millisecond)
+					w.Changed = pdu.NamesChange
+				}
+				w.Begin(ids[0])
+				return nil
+			}
+			s := &Server{Timeout: time.Second}
+			add(t, s, a)
+			g := welcome(t, s)
+			if aside {
+				add(t, s, gated(101, "fast", nil))
+				g.ask(pdu.Fetch{PMIDs: []pdu.PMID{pmid(101, 1)}})
+				g.hear()
+				s.agents.Load().get(100).calls.took.Store(int64(time.Second)) // known to take time
+				g.ask(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1), pmid(101, 1)}})
+			} else {
+				g.ask(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1)}})
+			}
+			time.Sleep(time.Second)
+			later.Store(true)
+			if got, want := g.ask(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1)}}), "change: names"; got != want {
+				t.Errorf("aside %v: told %q, want %q", aside, got, want)
+			}
+			g.net.Close()
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }

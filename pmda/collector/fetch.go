@@ -204,9 +204,7 @@ func (c *client) complete(x *exchange) error {
 	}
 	defer x.release()
 	w := x.merge()
-	if ch := w.Changed & (pdu.LabelChange | pdu.NamesChange); ch != 0 {
-		c.s.changes.note(ch) // the rest is not for agents to say
-	}
+	c.s.heed(w.Changed)
 	w.Changed = 0
 	w.Time = c.now
 	return c.sendResult(w, x.ask.HighRes)
@@ -223,10 +221,23 @@ func (c *client) ask(p *part, r *pmda.Request) error {
 	}
 	var failed error
 	ctx := c.ctx // a lost call must not look at the client's
-	if err := c.call(p.agent, h, "fetch", func() { failed = h.Fetch(ctx, r, p.ids, &p.w) }); err != nil {
-		return err
+	s := c.s
+	err = c.call(p.agent, h, "fetch", func() { failed = h.Fetch(ctx, r, p.ids, &p.w) })
+	switch err {
+	case nil:
+		return failed
+	case errLost:
+		s.heed(p.w.Changed) // the agent does not say it again
 	}
-	return failed
+	return err
+}
+
+// heed tells clients of what an agent says has changed, as far as that is for
+// agents to say.
+func (s *Server) heed(what pdu.Change) {
+	if what &= pdu.LabelChange | pdu.NamesChange; what != 0 {
+		s.changes.note(what)
+	}
 }
 
 // askAside asks one agent on a goroutine of its own.
@@ -238,6 +249,7 @@ func (c *client) askAside(x *exchange, p *part) {
 	s.wg.Go(func() {
 		p.settle(s.askApart(ctx, a, &req, p, deadline))
 		if p.state.Swap(answered) == overdue {
+			s.heed(p.w.Changed)
 			a.calls.stuck.Add(-1)
 			s.Logger.Info("agent returned from an overdue request", a.attrs(slog.String("request", "fetch"))...)
 		}
