@@ -279,14 +279,20 @@ func (m *Remote) drain(want pdu.Kind) {
 		m.die(err)
 		return
 	}
-	body, err = m.answer(h, body, want)
-	var r pdu.Result
-	if err == nil && want == pdu.KindResult && r.Decode(body) == nil {
-		m.late |= m.change(&r) // the agent does not say it again
-	}
-	if err != pdu.ErrPMDANotReady && m.become(ready, nil) {
+	if m.discard(h, body, want) != pdu.ErrPMDANotReady && m.become(ready, nil) {
 		m.cfg.Logger.Info("agent answers again", m.attrs()...)
 	}
+}
+
+// discard is answer for one that nobody waits for: what it says of labels and
+// names is kept for the next, since the agent does not say it again.
+func (m *Remote) discard(h pdu.Header, body []byte, want pdu.Kind) error {
+	body, err := m.answer(h, body, want)
+	var r pdu.Result
+	if err == nil && want == pdu.KindResult && r.Decode(body) == nil {
+		m.late |= m.change(&r)
+	}
+	return err
 }
 
 // awaitReady waits for the agent's word that it is ready, and for nothing else.

@@ -458,6 +458,65 @@ func TestRemoteStray(t *testing.T) {
 	}
 }
 
+// strayed is a Remote that has taken an error for the answer to a request of some
+// kind, which is on its way.
+func strayed(t *testing.T, ask func(m *pmda.Remote) error) (*pmda.Remote, *far) {
+	t.Helper()
+	m, f := connect(t, 0, pmda.RemoteConfig{})
+	serves(t, m, f)
+	m.EndClient(asker().Client)
+	f.heard("7: Not Connected")
+	c := start(t, func() (int, error) { return 0, ask(m) })
+	f.say(pdu.Status{Code: pdu.ErrAgain})
+	c.wants(pdu.ErrAgain)
+	return m, f
+}
+
+// TestRemoteStrayInPieces: an answer that nobody waits for is taken whole, however
+// slowly it comes.
+func TestRemoteStrayInPieces(t *testing.T) {
+	answer := encode(t, pdu.TextReply{Text: "stale"})
+	for cut := 1; cut < len(answer); cut++ {
+		synctest.Test(t, func(t *testing.T) {
+			r := &pmda.Request{Client: pmda.NewClient(8, 2)}
+			ask := func(m *pmda.Remote) (string, error) { return m.Text(t.Context(), r, 1, pdu.TextPMID) }
+			m, f := strayed(t, func(m *pmda.Remote) error { _, err := ask(m); return err })
+			go f.stream.Write(answer[:cut])
+			synctest.Wait()
+			c := start(t, func() (string, error) { return ask(m) })
+			time.Sleep(time.Second)
+			f.stream.Write(answer[cut:])
+			synctest.Wait()
+			c.wants(pdu.ErrAgain)
+			c = start(t, func() (string, error) { return ask(m) })
+			f.say(pdu.TextReply{Text: "fresh"})
+			if got := c.wants(nil); got != "fresh" {
+				t.Errorf("cut at %d: the next answer is %q", cut, got)
+			}
+		})
+	}
+}
+
+// TestRemoteStrayChange: what a result that nobody waits for says of labels and
+// names is told with the next.
+func TestRemoteStrayChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &pmda.Request{Client: pmda.NewClient(8, 2)}
+		m, f := strayed(t, func(m *pmda.Remote) error { _, err := fetchText(t.Context(), m, r, testID); return err })
+		stale := result(t, func(w *pdu.ResultWriter) {
+			w.Changed = pdu.NamesChange
+			w.Begin(testID)
+		})
+		go f.conn.Write(0, stale) // waits until it is read
+		synctest.Wait()
+		c := fetch(t, t.Context(), m, r)
+		f.say(fetchReply(t, 0, testID))
+		if got, want := c.wants(nil), "names: 251.1.2[-1] 0"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
 func TestRemoteEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, f := connect(t, 0, pmda.RemoteConfig{})

@@ -80,15 +80,19 @@ func (m *Remote) passOver() error {
 		}
 		m.stream.SetReadDeadline(time.Now().Add(strayWait))
 		h, body, err := m.conn.Read()
-		if errors.Is(err, os.ErrDeadlineExceeded) {
+		late := errors.Is(err, os.ErrDeadlineExceeded)
+		if late && !m.conn.Buffered() {
 			m.strays, m.suspect = 0, false // it was the answer
 			return nil
 		}
-		if err != nil {
+		m.strays--
+		switch {
+		case late: // the rest of it
+			return m.owe(want, pdu.ErrAgain)
+		case err != nil:
 			return m.lost(err)
 		}
-		m.strays--
-		if _, err = m.answer(h, body, want); m.refuses() != nil {
+		if err = m.discard(h, body, want); m.refuses() != nil {
 			if err == pdu.ErrPMDANotReady {
 				err = pdu.ErrAgain
 			}
@@ -148,14 +152,11 @@ func (m *Remote) ask(ctx context.Context, r *Request, profile bool, p pdu.PDU, w
 	h, body, err := m.conn.Read()
 	m.reading.End()
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		m.cfg.Logger.Warn("agent owes an answer", m.attrs(slog.String("type", want.String()))...)
-		if !m.become(owing, func() { m.drain(want) }) {
-			return nil, pdu.ErrNoAgent
-		}
+		err = pdu.ErrTimeout
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			err = context.Cause(ctx)
 		}
-		return nil, pdu.ErrTimeout
+		return nil, m.owe(want, err)
 	}
 	if err != nil {
 		return nil, m.lost(err)
@@ -165,6 +166,16 @@ func (m *Remote) ask(ctx context.Context, r *Request, profile bool, p pdu.PDU, w
 		err = pdu.ErrAgain
 	}
 	return body, err
+}
+
+// owe waits in the background for an answer that nobody waits for any more, and
+// returns err, unless the connection has ended.
+func (m *Remote) owe(want pdu.Kind, err error) error {
+	m.cfg.Logger.Warn("agent owes an answer", m.attrs(slog.String("type", want.String()))...)
+	if !m.become(owing, func() { m.drain(want) }) {
+		return pdu.ErrNoAgent
+	}
+	return err
 }
 
 // send writes a request, and before it what the agent has to know.
