@@ -117,6 +117,7 @@ func (s *Server) add(a *agent) error {
 	if a.calls.turns == nil {
 		a.calls.turns = make(chan struct{}, s.AgentCalls)
 	}
+	s.introduce(a.handler)
 	s.agents.Store(t.with(a))
 	if a.handler != nil {
 		s.greet(a)
@@ -126,14 +127,18 @@ func (s *Server) add(a *agent) error {
 	return nil
 }
 
-// greet tells everybody that an agent has come, and the agent who is there. s.mu
-// is held.
-func (s *Server) greet(a *agent) {
+// introduce tells an agent who is there, before any of them can ask it. s.mu is
+// held until they can.
+func (s *Server) introduce(h pmda.Handler) {
 	for c := range s.clients.all() {
 		if info := c.info.Load(); known(info) {
-			s.tellAttributes(a.current(), info)
+			s.tellAttributes(h, info)
 		}
 	}
+}
+
+// greet tells everybody that an agent has come. s.mu is held.
+func (s *Server) greet(a *agent) {
 	s.traceAgent(a, a.remote.Load(), true)
 	s.seqnum.Add(1)
 	if a.domain() != pmcdDomain {

@@ -848,3 +848,38 @@ func (s *Server) counted() int {
 	defer s.mu.Unlock()
 	return int(s.clients.seq)
 }
+
+// A listener is an agent that is told of clients, and takes its time to hear.
+type listener struct {
+	*fake
+	gate chan struct{}
+}
+
+func (l listener) Attributes(*pmda.Client) { <-l.gate }
+
+// TestAttributesFirst: an agent that comes is told of a client who is there before
+// that client's first request.
+func TestAttributesFirst(t *testing.T) {
+	s := closed(t, &Server{})
+	g := welcome(t, s)
+	l := listener{&fake{name: "listener", domain: 30}, make(chan struct{})}
+	added := make(chan error, 1)
+	go func() { added <- s.Add(l) }()
+	ask := pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(30, 0, 1)}}
+	for end := time.Now().Add(100 * time.Millisecond); time.Now().Before(end); {
+		if got, want := g.ask(ask), "RESULT 30.0.1 "+pdu.ErrNoAgent.Error(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+			break
+		}
+	}
+	close(l.gate)
+	if err := <-added; err != nil {
+		t.Error(err)
+	}
+	g.say(ask)
+	for _, want := range []string{"change: add agent", "RESULT 30.0.1 -1=1"} {
+		if got := g.hear(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}

@@ -211,6 +211,7 @@ func (s *Server) install(a *agent, p *process) bool {
 	s.Logger.Info("agent started", a.attrs()...) // before anybody can log its death
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.introduce(p.Remote)
 	a.remote.Store(p)
 	p.SetTimeout(s.remoteTimeout()) // it may have changed since p was told
 	s.greet(a)
