@@ -153,6 +153,7 @@ func (s *Server) drop(a *agent) bool {
 	mine := t.get(a.domain()) == a
 	if mine {
 		s.agents.Store(t.without(a))
+		s.dropped = slices.DeleteFunc(append(s.dropped, a), func(b *agent) bool { return len(b.calls.turns) == 0 })
 	}
 	s.mu.Unlock()
 	if mine {

@@ -695,6 +695,33 @@ func TestCloseStuck(t *testing.T) {
 	})
 }
 
+// An agent that was removed while it was asked is named, too.
+func TestCloseStuckRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Server{}
+		gate := make(chan struct{})
+		block := func() error { <-gate; return nil }
+		add(t, s, &fake{name: "stuck", domain: 10, failing: block}, &fake{name: "stays", domain: 11, failing: block}, fakeAgent("idle", 12))
+		for d := range pdu.Domain(2) {
+			welcome(t, s).say(pdu.DescReq{PMID: pdu.MakePMID(10+d, 0, 1)})
+		}
+		synctest.Wait()
+		for _, d := range []pdu.Domain{10, 12} {
+			if err := s.Remove(d); err != nil {
+				t.Error(err)
+			}
+		}
+		err := s.Close()
+		const want = `collector: agent "stays" in this process has not returned from 1 requests` + "\n" +
+			`collector: agent "stuck" in this process has not returned from 1 requests`
+		if err == nil || err.Error() != want {
+			t.Errorf("error %v\nwant  %s", err, want)
+		}
+		close(gate)
+		synctest.Wait()
+	})
+}
+
 // heeding answers nothing until its context ends.
 type heeding struct{ pmda.Unimplemented }
 

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -143,6 +144,7 @@ type Server struct {
 
 	mu       sync.Mutex // serialises changes of what follows and of agents
 	clients  clientTable
+	dropped  []*agent      // those with calls that had not returned when an agent was dropped
 	ended    chan struct{} // closed when the Server ends
 	chatting atomic.Int32  // clients that chat
 	few      int32         // how many of these are few
@@ -391,7 +393,10 @@ func (s *Server) hasEnded() bool {
 // stuckAgents names the agents in this process that have not returned.
 func (s *Server) stuckAgents() []error {
 	var errs []error
-	for _, a := range s.agents.Load().list {
+	s.mu.Lock()
+	all := append(slices.Clone(s.agents.Load().list), s.dropped...)
+	s.mu.Unlock()
+	for _, a := range all {
 		if n := len(a.calls.turns); n > 0 {
 			errs = append(errs, fmt.Errorf("collector: agent %q in this process has not returned from %d requests", a.name(), n))
 		}
