@@ -23,10 +23,11 @@ type agent struct {
 	conf    AgentConfig
 	label   atomic.Pointer[string] // what the configuration calls it; nil if it says nothing
 
-	remote atomic.Pointer[process] // a started agent; nil while there is none
-	status atomic.Int32            // pmcd.agent.status
-	fenced atomic.Bool
-	calls  calls // of an agent in this process
+	remote  atomic.Pointer[process] // a started agent; nil while there is none
+	status  atomic.Int32            // pmcd.agent.status
+	fenced  atomic.Bool
+	dropped atomic.Bool // it is not in the table any more
+	calls   calls       // of an agent in this process
 
 	// Of an agent in another process:
 	ctx      context.Context // ends when the agent is to stop
@@ -153,6 +154,7 @@ func (s *Server) drop(a *agent) bool {
 	mine := t.get(a.domain()) == a
 	if mine {
 		s.agents.Store(t.without(a))
+		a.dropped.Store(true)
 		s.dropped = slices.DeleteFunc(append(s.dropped, a), func(b *agent) bool { return len(b.calls.turns) == 0 })
 	}
 	s.mu.Unlock()

@@ -48,7 +48,7 @@ func (s *Server) enter(ctx context.Context, a *agent, deadline time.Time) (waite
 	}
 	select {
 	case a.calls.turns <- struct{}{}:
-		return false, nil
+		return false, a.remains()
 	default:
 	}
 	if int(a.calls.stuck.Load()) >= cap(a.calls.turns) {
@@ -62,12 +62,21 @@ func (s *Server) enter(ctx context.Context, a *agent, deadline time.Time) (waite
 	}
 	select {
 	case a.calls.turns <- struct{}{}:
-		return true, nil
+		return true, a.remains()
 	case <-expired:
 		return true, pdu.ErrTimeout
 	case <-ctx.Done():
 		return true, context.Cause(ctx)
 	}
+}
+
+// remains gives a turn back if the agent was dropped before it came.
+func (a *agent) remains() error {
+	if !a.dropped.Load() {
+		return nil
+	}
+	<-a.calls.turns
+	return pdu.ErrNoAgent
 }
 
 // since is when t is, in nanoseconds since the Server began; never 0.

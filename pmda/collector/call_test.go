@@ -672,3 +672,46 @@ func TestChangeOfLateResult(t *testing.T) {
 		})
 	}
 }
+
+// TestRemoveWhileWaiting: an agent that has been removed is not asked any more, not
+// even by those who were waiting for their turn with it, or for another agent.
+func TestRemoveWhileWaiting(t *testing.T) {
+	for _, aside := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			a := &fake{name: "goes", domain: 100, failing: func() error { time.Sleep(time.Second); return nil }}
+			b := &fake{name: "other", domain: 101, failing: func() error { time.Sleep(time.Second); return nil }}
+			s := &Server{AgentCalls: 1}
+			add(t, s, a, b)
+			if aside {
+				s.agents.Load().get(100).calls.took.Store(int64(time.Second)) // known to take time
+			}
+			first, second, third := welcome(t, s), welcome(t, s), welcome(t, s)
+			first.say(pdu.DescReq{PMID: pmid(100, 1)})
+			synctest.Wait()
+			second.say(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1)}}) // for its turn
+			third.say(pdu.Fetch{PMIDs: []pdu.PMID{pmid(101, 1), pmid(100, 1)}})
+			synctest.Wait()
+			if err := s.Remove(100); err != nil {
+				t.Error(err)
+			}
+			first.hear()
+			for g, want := range map[*prober]string{
+				second: "RESULT 100.0.1 " + pdu.ErrNoAgent.Error(),
+				third:  "RESULT 101.0.1 -1=1; 100.0.1 " + pdu.ErrNoAgent.Error(),
+			} {
+				if got := g.hear(); got != "change: drop agent" {
+					t.Errorf("told %q", got)
+				}
+				if got := g.hear(); got != want {
+					t.Errorf("aside %v: got %q, want %q", aside, got, want)
+				}
+			}
+			if diff := cmp.Diff([]string{"desc"}, a.asked); diff != "" {
+				t.Errorf("the removed agent was asked (-want +got):\n%s", diff)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
