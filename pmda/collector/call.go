@@ -245,10 +245,10 @@ func (s *Server) takeOver(c *client, began int64) {
 	if !c.inCall.CompareAndSwap(began, 0) {
 		return
 	}
-	a, x := c.callee, c.current // from here on the other goroutine leaves them alone
+	a, x, rest := c.callee, c.current, c.rest // from here on the other goroutine leaves them alone
 	s.wg.Go(func() {
 		s.timedOut(c, a) // here, since a log may be slow
-		c.resume(x)
+		c.resume(x, rest)
 	})
 }
 
@@ -262,14 +262,18 @@ func (s *Server) timedOut(c *client, a *agent) {
 	}
 }
 
-// resume serves a client on from a request whose agent is overdue: a fetch goes
-// on with the other agents, anything else fails.
-func (c *client) resume(x *exchange) {
+// resume serves a client on from a request whose agent is overdue: a fetch and a
+// store go on with the other agents, anything else fails.
+func (c *client) resume(x *exchange, rest func() error) {
 	c.now = time.Now()
 	var err error
-	if x != nil {
+	switch {
+	case x != nil:
 		err = c.complete(c.inherit(x))
-	} else {
+	case rest != nil:
+		c.renew()
+		err = rest()
+	default:
 		c.renew()
 		err = pdu.ErrTimeout
 	}

@@ -497,6 +497,42 @@ func TestNoTurnInTime(t *testing.T) {
 	})
 }
 
+// TestStoreStuck: agents that do not return keep no other from being told to set
+// values.
+func TestStoreStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		s := &Server{Timeout: time.Second}
+		block := func() error { <-gate; return nil }
+		brisk, last := &fake{name: "brisk", domain: 102}, &fake{name: "last", domain: 104}
+		add(t, s, &fake{name: "stuck", domain: 101, failing: block}, brisk, &fake{name: "also", domain: 103, failing: block}, last)
+		g := welcome(t, s)
+		begin := time.Now()
+		if got := g.ask(storing(pmid(101, 1), pmid(102, 1), pmid(103, 1), pmid(104, 1))); got != "error: "+pdu.ErrTimeout.Error() {
+			t.Error(got)
+		}
+		if took := time.Since(begin); took > 1200*time.Millisecond {
+			t.Errorf("the answer took %v", took)
+		}
+		for _, a := range []*fake{brisk, last} {
+			want := fmt.Sprintf("RESULT %v -1=7", pmid(a.domain, 1))
+			if len(a.stored) != 1 || strings.TrimPrefix(a.stored[0], "HIGHRES_") != want {
+				t.Errorf("%s has stored %q", a.name, a.stored)
+			}
+		}
+		for _, d := range []pdu.Domain{102, 103} {
+			want := map[pdu.Domain]string{102: "success", 103: "error: " + pdu.ErrTimeout.Error()}[d]
+			if got := g.ask(storing(pmid(d, 1))); got != want {
+				t.Errorf("later, domain %d: %s, want %s", d, got, want)
+			}
+		}
+		close(gate)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A blocked is a log that takes a message only when the gate opens.
 type blocked struct {
 	slog.Handler

@@ -61,7 +61,8 @@ type client struct {
 	deadline time.Time // when nobody waits for the answer any more
 	extended bool      // deadline is not the first one
 	callee   *agent
-	current  *exchange // the fetch that it is part of, nil for other requests
+	current  *exchange    // the fetch that it is part of, nil for other requests
+	rest     func() error // goes on with the store that it is part of, nil for other requests
 
 	mu       sync.Mutex // also of end
 	cut      bool       // no further call of an agent is wanted

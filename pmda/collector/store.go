@@ -35,22 +35,38 @@ func (c *client) store(_ pdu.Header, body []byte) error {
 		}
 		w.Copy(s)
 	}
-	var worst pdu.Error
-	for _, d := range order {
-		values := &res
+	stores := make([]domainStore, len(order))
+	for i, d := range order {
+		stores[i] = domainStore{d, &res}
 		if len(order) > 1 {
 			var err error
-			if values, err = parts[d].Result(); err != nil {
+			if stores[i].values, err = parts[d].Result(); err != nil {
 				return err
 			}
 		}
+	}
+	return c.storeAll(stores, 0)
+}
+
+// A domainStore is what a store sets in one domain.
+type domainStore struct {
+	domain pdu.Domain
+	values *pdu.Result
+}
+
+// storeAll sets values and answers, with an error if there was a worse one before.
+func (c *client) storeAll(stores []domainStore, worst pdu.Error) error {
+	for i, st := range stores {
+		before := worst
+		c.rest = func() error { return c.storeAll(stores[i+1:], worse(before, pdu.ErrTimeout)) }
 		c.extended = false // each domain is worth a wait
-		err := c.storeTo(d, values)
+		err := c.storeTo(st.domain, st.values)
 		if err == errLost {
 			return err
 		}
 		worst = worse(worst, pdu.FromError(err))
 	}
+	c.rest = nil
 	return c.reply(pdu.Status{Code: worst})
 }
 
