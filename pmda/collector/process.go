@@ -291,6 +291,9 @@ func (p *process) pipe(argv []string) (pmda.Stream, error) {
 
 // start runs a command and waits for its end in the background.
 func (p *process) start(argv []string, in, out *os.File) error {
+	if len(argv) == 0 {
+		return errors.New("no command to start it")
+	}
 	cmd := exec.Command(argv[0], argv[1:]...)
 	if in != nil {
 		cmd.Stdin = in

@@ -108,6 +108,7 @@ func TestAgentNotStarted(t *testing.T) {
 		want string // what the error says
 	}{
 		{"no such program", AgentConfig{Kind: KindPipe, Argv: []string{"/nonexistent"}}, "fork/exec /nonexistent: no such file or directory"},
+		{"no command", AgentConfig{Kind: KindPipe}, "no command to start it"},
 		{"exits", moodLine("fails at start"),
 			`pmda: version exchange with agent "moody": pdu: hello: EOF (its process: exit status 3)`},
 		{"says nothing", moodLine("mute"),
