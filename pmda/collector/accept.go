@@ -18,6 +18,7 @@ func (s *Server) accept(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	defer stop()
 	defer l.Close()
+	s.spare.take()
 	defer s.spare.give()
 	var delay time.Duration
 	var told time.Time

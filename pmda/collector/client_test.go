@@ -789,6 +789,33 @@ func TestAcceptBackOff(t *testing.T) {
 	})
 }
 
+// TestSpareFromTheStart: a descriptor is held back before the first client comes,
+// who may find none left.
+func TestSpareFromTheStart(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("errors of accept do not pass there")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := &Server{}
+		l := newFakeListener()
+		ctx, cancel := context.WithCancel(t.Context())
+		served := make(chan error)
+		go func() { served <- s.Serve(ctx, l) }()
+		began := time.Now()
+		l.accepts <- &net.OpError{Op: "accept", Err: syscall.EMFILE}
+		near, far := net.Pipe()
+		l.accepts <- far
+		if d := time.Since(began); d != 0 {
+			t.Errorf("the client had to wait %v", d)
+		}
+		newProber(t, near).greet().ask(pdu.ChildReq{})
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // Serve ends when all listeners have failed, with ctx, or by Close, and only
 // once.
 func TestServe(t *testing.T) {
