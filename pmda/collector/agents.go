@@ -176,12 +176,12 @@ func (s *Server) find(d pdu.Domain, unknown pdu.Error) (*agent, error) {
 
 // ask is the Handler for one request, or why there is none.
 func (a *agent) ask() (pmda.Handler, error) {
-	if a.fenced.Load() {
-		return nil, pdu.ErrPMDAFenced
-	}
 	h := a.current()
-	if h == nil {
+	switch {
+	case h == nil:
 		return nil, pdu.ErrNoAgent
+	case a.fenced.Load():
+		return nil, pdu.ErrPMDAFenced
 	}
 	return h, nil
 }

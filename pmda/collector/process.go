@@ -479,6 +479,7 @@ func (s *Server) bury(a *agent, p *process) {
 	a.status.Store(int32(status))
 	s.Logger.Error("agent died", attrs...) // before anybody can log its next start
 	a.remote.Store(nil)
+	a.fenced.Store(false)
 	s.changes.note(pdu.DropAgent)
 }
 

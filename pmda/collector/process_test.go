@@ -690,3 +690,21 @@ func TestReapedByAnother(t *testing.T) {
 		}
 	}
 }
+
+// A fence goes with the agent, and an agent that is not there is not fenced off.
+func TestPMCDFenceOfDead(t *testing.T) {
+	b := newBench(t, &Server{NoRestart: true})
+	if err := b.Start(moodLine("good")); err != nil {
+		t.Fatal(err)
+	}
+	a := b.agents.Load().get(moodDomain)
+	b.store("agent.fenced", 1)
+	b.want("agent.fenced", "pmcd 0", "moody 1")
+	a.remote.Load().cmd.Process.Kill()
+	eventually(t, "death", func() bool { return a.remote.Load() == nil })
+	eventually(t, "end of the fence", func() bool { return !a.fenced.Load() })
+	b.store("agent.fenced", 1)
+	if _, err := a.ask(); err != pdu.ErrNoAgent {
+		t.Errorf("a fenced agent that is dead is asked: %v", err)
+	}
+}
