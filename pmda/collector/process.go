@@ -71,6 +71,9 @@ func (s *Server) Start(conf AgentConfig) error {
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	if err := s.add(a); err != nil {
 		a.cancel()
+		if err != errClosed {
+			s.Logger.Error("agent not started", a.attrs(slog.Any("err", err))...)
+		}
 		return err
 	}
 	_, err := s.launch(a)

@@ -130,6 +130,22 @@ func TestAgentNotStarted(t *testing.T) {
 	}
 }
 
+// An agent whose domain is in use is not started, which the log says, too.
+func TestAgentDomainInUse(t *testing.T) {
+	j, log := newJournal()
+	s := patient(t, &Server{Logger: log})
+	conf := moodLine("good")
+	conf.Domain = pmcdDomain
+	const why = `collector: agent "moody": domain 2 is that of agent "pmcd"`
+	if err := s.Start(conf); err == nil || err.Error() != why {
+		t.Errorf("error %v\nwant  %s", err, why)
+	}
+	want := []string{`level=ERROR msg="agent not started" agent=moody domain=2 err="` + strings.ReplaceAll(why, `"`, `\"`) + `"`}
+	if diff := gocmp.Diff(want, j.lines()); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
+	}
+}
+
 // notStarted tries to start an agent, and says what happens otherwise than it should.
 func notStarted(t *testing.T, conf AgentConfig, want string) (wrong string) {
 	t.Helper()
