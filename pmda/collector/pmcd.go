@@ -26,7 +26,7 @@ type pmcd struct {
 	highestFD atomic.Int64
 
 	mu        sync.Mutex // serialises changes of instance domains
-	ofAgents  *agentTable
+	ofAgents  []pdu.Instance
 	ofClients []pdu.Instance
 	recorders recorders
 }
@@ -171,18 +171,18 @@ func setEach[T pdu.Scalar](set func(i pdu.InstID, v T) error) func(*pmda.Request
 func (p *pmcd) refreshAgents(context.Context, *pmda.Request) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	t := p.s.agents.Load()
-	if t == p.ofAgents {
-		return nil
-	}
 	var list []pdu.Instance
-	for d, a := range t.byDomain {
+	for d, a := range p.s.agents.Load().byDomain {
 		if a != nil {
 			list = append(list, pdu.Instance{ID: pdu.InstID(d), Name: a.name()})
 		}
 	}
-	p.ofAgents = t
-	return p.agents.Set(uniqueNames(list)...)
+	list = uniqueNames(list)
+	if slices.Equal(list, p.ofAgents) {
+		return nil
+	}
+	p.ofAgents = list
+	return p.agents.Set(list...)
 }
 
 // uniqueNames makes names differ that are the same up to the first space, as

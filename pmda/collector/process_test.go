@@ -724,3 +724,16 @@ func TestPMCDFenceOfDead(t *testing.T) {
 		t.Errorf("a fenced agent that is dead is asked: %v", err)
 	}
 }
+
+// An agent that the configuration gives another name is an instance of that name.
+func TestPMCDAgentRenamed(t *testing.T) {
+	b := newBench(t, &Server{})
+	line := moodLine("good")
+	for _, name := range []string{"before", "after"} {
+		line.Name = name
+		if err := b.Configure(&Config{Agents: []AgentConfig{line}}); err != nil {
+			t.Fatal(err)
+		}
+		b.want("agent.name", "pmcd pmcd", name+" "+name)
+	}
+}
