@@ -268,6 +268,7 @@ func TestDecodeLenient(t *testing.T) {
 			&pdu.SetProfile{Profile: pdu.Profile{InDoms: []pdu.InDomProfile{
 				{InDom: 0x0f000001}, {InDom: 0x0f000002, Exclude: true, Insts: []pdu.InstID{1, 5}}}}}},
 		{"name not padded", pdu.KindPMNSTraverse, `00000000 00000005 "hello"`, &pdu.TraverseReq{Name: "hello"}},
+		{"any subtype but 0", pdu.KindPMNSChild, `ffffffff 00000004 "pmcd"`, &pdu.ChildReq{Name: "pmcd", Status: true}},
 		{"name padded with anything", pdu.KindPMNSChild, `00000000 00000005 "hello" 000102`, &pdu.ChildReq{Name: "hello"}},
 		{"instance name not padded (6.0.3)", pdu.KindInstanceReq, `0f000002 00000000 00000000 ffffffff 00000001 "x"`,
 			&pdu.InstanceReq{InDom: 0x0f000002, Inst: pdu.NoInst, Name: "x"}},

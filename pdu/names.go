@@ -162,7 +162,7 @@ func (p ChildReq) Append(b []byte) ([]byte, error) {
 // Decode fills p from a body.
 func (p *ChildReq) Decode(body []byte) error {
 	c := wire.New(body, HeaderLen)
-	*p = ChildReq{Status: c.Int32("subtype") == 1}
+	*p = ChildReq{Status: c.Int32("subtype") != 0}
 	p.Name = readTail(&c, "name")
 	err := c.Done()
 	if err != nil {
