@@ -108,8 +108,13 @@ func (o *options) reload(srv *collector.Server, names *nameFile, conf *pcpconf.C
 		cfg, err := o.readConfig()
 		if err != nil {
 			srv.Logger.Error("Configuration left unchanged", slog.Any("err", err))
-		} else if err := srv.Configure(cfg); err != nil {
-			srv.Logger.Error("reconfigured in part", slog.Any("err", err))
+		} else {
+			for _, w := range cfg.Warnings {
+				srv.Logger.Error(w.Error())
+			}
+			if err := srv.Configure(cfg); err != nil {
+				srv.Logger.Error("reconfigured in part", slog.Any("err", err))
+			}
 		}
 	} else {
 		srv.Restart()

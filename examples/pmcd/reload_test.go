@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/pcp-go/pcp/internal/pcpconf"
@@ -28,7 +30,8 @@ func TestReload(t *testing.T) {
 		}
 	}
 	write(names.path, "root {\n}\n")
-	srv := &collector.Server{DSO: embedded(conf), Logger: slog.New(slog.DiscardHandler)}
+	var log bytes.Buffer
+	srv := &collector.Server{DSO: embedded(conf), Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	defer srv.Close()
 	for _, test := range []struct {
 		name, text string
@@ -46,6 +49,12 @@ func TestReload(t *testing.T) {
 		if got := srv.NumAgents(); got != test.want {
 			t.Errorf("%s: %d agents, want %d", test.name, got, test.want)
 		}
+	}
+	log.Reset()
+	write(o.config, line+"[access]\ndisallow \"\" : all;\nallow * : all;\n")
+	o.reload(srv, names, conf)
+	if want := "access control error for host ''"; !strings.Contains(log.String(), want) {
+		t.Errorf("the log does not say %q of a rule that was left out:\n%s", want, &log)
 	}
 	if err := os.Remove(o.config); err != nil {
 		t.Fatal(err)
