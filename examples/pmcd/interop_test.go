@@ -40,6 +40,25 @@ func tool(t *testing.T, argv ...string) string {
 	return out
 }
 
+// TestLogOfFailure reads in the log why the program did not start, before the line
+// that ends it.
+func TestLogOfFailure(t *testing.T) {
+	dir := t.TempDir()
+	conf, log := filepath.Join(dir, "pmcd.conf"), filepath.Join(dir, "log")
+	if err := os.WriteFile(conf, []byte("simple 253 dso simple_init /none/pmda_simple.so\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, status := pcptest.Run(t, nil, "", pcptest.Build(t, "./examples/pmcd"), "-f", "-c", conf, "-l", log, "-n", filepath.Join(dir, "none"))
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	if status != 1 || !strings.HasPrefix(lines[len(lines)-1], "Log finished ") || !strings.Contains(string(text), "cannot load the name space") {
+		t.Errorf("exit status %d, log:\n%s", status, text)
+	}
+}
+
 // TestFirstLight looks at the embedded agents with PCP's tools, as the README
 // tells.
 func TestFirstLight(t *testing.T) {

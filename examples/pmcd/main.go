@@ -60,7 +60,29 @@ func run(args []string, stderr io.Writer) int {
 			return fail(stderr, err)
 		}
 	}
-	return fail(stderr, o.serve(conf, stderr))
+	out, finish, err := o.openLog(stderr)
+	if err != nil {
+		return fail(stderr, err)
+	}
+	defer finish() // after the reason why it did not start
+	return fail(out, o.serve(conf, out))
+}
+
+// openLog opens the log, if there is to be one; without it out is stderr.
+func (o *options) openLog(stderr io.Writer) (out io.Writer, finish func() error, err error) {
+	path := o.logPath()
+	if path == "" {
+		return stderr, func() error { return nil }, nil
+	}
+	f, err := pmlog.Open(path, "pmcd")
+	if err != nil {
+		return nil, nil, fmt.Errorf("cannot write the log: %w: choose another place with -l", err)
+	}
+	if err := f.TakeStderr(); err != nil {
+		f.Finish()
+		return nil, nil, err
+	}
+	return f, f.Finish, nil
 }
 
 func fail(stderr io.Writer, err error) int {
@@ -87,19 +109,7 @@ func (o *options) configPath(conf *pcpconf.Conf) string {
 }
 
 // serve runs the collector until a signal ends it.
-func (o *options) serve(conf *pcpconf.Conf, stderr io.Writer) (err error) {
-	out := stderr
-	if path := o.logPath(); path != "" {
-		f, err := pmlog.Open(path, "pmcd")
-		if err != nil {
-			return fmt.Errorf("cannot write the log: %w: choose another place with -l", err)
-		}
-		defer f.Finish()
-		if err := f.TakeStderr(); err != nil {
-			return err
-		}
-		out = f
-	}
+func (o *options) serve(conf *pcpconf.Conf, out io.Writer) (err error) {
 	level := slog.LevelInfo
 	if o.debug {
 		level = slog.LevelDebug
