@@ -97,7 +97,12 @@ func fail(stderr io.Writer, err error) int {
 
 // check verifies the configuration.
 func (o *options) check(conf *pcpconf.Conf, stderr io.Writer) int {
-	_, err := collector.LoadConfig(o.configPath(conf))
+	cfg, err := collector.LoadConfig(o.configPath(conf))
+	if cfg != nil {
+		for _, w := range cfg.Warnings {
+			fail(stderr, w) // which is no failure
+		}
+	}
 	return fail(stderr, err)
 }
 

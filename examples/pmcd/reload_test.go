@@ -12,6 +12,19 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
+// A rule that is left out passes the check, which says so.
+func TestVerifyWarns(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pmcd.conf")
+	if err := os.WriteFile(file, []byte("[access]\ndisallow \"\" : all;\nallow * : all;\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	status := run([]string{"-v", "-c", file}, &said)
+	if want := "access control error for host ''"; status != 0 || !strings.Contains(said.String(), want) {
+		t.Errorf("exit status %d, says %q", status, &said)
+	}
+}
+
 // A configuration with a fault, or without agents, leaves things as they are when
 // it is read anew; one without a fault counts.
 func TestReload(t *testing.T) {
