@@ -79,7 +79,7 @@ func (d *netDev) parse(text []byte) error {
 	for line := range wholeLines(text) {
 		name, columns, ok := bytes.Cut(line, []byte(":"))
 		name, _ = cutField(name)
-		if bytes.IndexByte(line, '|') >= 0 {
+		if titles < 2 && bytes.IndexByte(line, '|') >= 0 { // which names may have in them, too
 			titles++
 			continue
 		}

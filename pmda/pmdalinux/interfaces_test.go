@@ -90,7 +90,7 @@ fe8000000000000000fc00fffe000001 04 40 20 80     eth7
 000000000000000000000000c0000201 06 60 80 80     tun1
 fd000000000000000000000000000007 06 60 00 80    wlan9
 `}
-	for i, name := range []string{"lo", "eth7", "wlan9", "br0", "bond0", "tun1", "virbr0-nic", "eth0.10", "veth0", "docker0", "virbr0"} {
+	for i, name := range []string{"lo", "eth7", "wlan9", "br0", "bond0", "tun1", "virbr0-nic", "eth0.10", "veth0", "docker0", "virbr0", "a|b"} {
 		f["proc/net/dev"] += fmt.Sprintf("%6s: %d 2 3 4 5 6 7 8 9 10 11 12 13 14 15 18446744073709551615\n", name, 100*i)
 		dir := "sys/class/net/" + name + "/"
 		for file, text := range map[string]string{"mtu": "1500", "speed": "100", "flags": "0x1043", "operstate": "up",
