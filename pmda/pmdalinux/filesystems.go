@@ -177,18 +177,23 @@ func (m *mounts) parse(text []byte) error {
 	return m.rows.end()
 }
 
-// line takes a line in. It is false if that makes no sense.
+// line takes a line in. It is false if that makes no sense. One that begins with a
+// blank has no device: what was mounted was named "".
 func (m *mounts) line(line []byte) bool {
 	device, rest := cutField(line)
+	unnamed := len(line) > 0 && line[0] == ' '
+	if unnamed {
+		device, rest = nil, line
+	}
 	dir, rest := cutField(rest)
 	kind, rest := cutField(rest)
 	options, rest := cutField(rest)
 	_, rest, ok1 := cutUint(rest)
 	_, _, ok2 := cutUint(rest)
-	if !ok1 || !ok2 || !goodPath(device) || !goodPath(dir) {
+	if !ok1 || !ok2 || !unnamed && !goodPath(device) || !goodPath(dir) {
 		return false
 	}
-	if name := m.name(device, dir); m.wanted(device, dir, kind) && !m.rows.listed(name) {
+	if name := m.name(device, dir); len(name) > 0 && m.wanted(device, dir, kind) && !m.rows.listed(name) {
 		m.rows.row(name).take(m.l, dir, options)
 	}
 	return true

@@ -49,6 +49,8 @@ hinv.nfilesys 3
 		{"escaped", `/dev/sda\0401 /with\040space\134 ext4 rw 0 0` + "\n",
 			`filesys.mountdir 0 "/dev/sda\\0401" /with space\` + "\n" + `filesys.readonly 0 "/dev/sda\\0401" 0` + "\nhinv.nfilesys 1\n"},
 		{"not there", "/dev/sda1 /gone ext4 rw 0 0\n", "filesys.mountdir: " + noInst + "\nfilesys.readonly: " + noInst + "\nhinv.nfilesys 1\n"},
+		{"no device", " /mnt ext4 rw 0 0\n / ext4 rw 0 0\n/dev/sdb /mnt ext4 rw 0 0\n",
+			"filesys.mountdir 0 \"/dev/sdb\" /mnt\nfilesys.readonly 0 \"/dev/sdb\" 0\nhinv.nfilesys 1\n"},
 		{"one is not there", "/dev/sda1 /gone ext4 rw 0 0\n/dev/sdb /mnt ext4 rw 0 0\n",
 			"filesys.mountdir 1 \"/dev/sdb\" /mnt\nfilesys.readonly 1 \"/dev/sdb\" 0\nhinv.nfilesys 2\n"},
 		{"damaged", "/dev/sda\n/dev/sdb /mnt\n/dev/sdc /mnt ext4\n\n/dev/s\x00d /mnt ext4 rw 0 0\n/dev/sde /mnt ext4 rw 0 0\n" +
