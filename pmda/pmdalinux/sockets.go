@@ -121,13 +121,15 @@ type unixCensus struct{ datagram, stream, established, listen uint32 }
 
 // parse reads a title, then lines like "0000000000000000: 00000002 00000000
 // 00010000 0001 01 630 /run/x", where the fifth field is the type and the sixth the
-// state.
+// state. What is no such line is the rest of a name with ends of lines in it, which
+// every program may give its socket: only the first has to be one.
 func (u *unixCensus) parse(text []byte) error {
 	*u = unixCensus{}
 	if !isWhole(text) {
 		return errNoSocket
 	}
 	_, text, _ = wholeLine(text)
+	first := true
 	for line := range wholeLines(text) {
 		for range 4 {
 			_, line = cutField(line)
@@ -138,7 +140,9 @@ func (u *unixCensus) parse(text []byte) error {
 		state, known := parseHex(field)
 		switch {
 		case !ok || !known:
-			return errNoSocket
+			if first {
+				return errNoSocket
+			}
 		case kind == 1: // SOCK_STREAM
 			u.stream++
 			if state == 1 { // SS_UNCONNECTED
@@ -150,6 +154,7 @@ func (u *unixCensus) parse(text []byte) error {
 		case kind == 2: // SOCK_DGRAM
 			u.datagram++
 		}
+		first = false
 	}
 	return nil
 }

@@ -68,7 +68,8 @@ func TestSockets(t *testing.T) {
 		{"no sockets", title, title, " 0\n", " 0\n"},
 		{"empty", "", "", bad, bad},
 		{"cut", title + udp[:40], title + unix + unix[:len(unix)-1], bad, bad},
-		{"missing", title + udp + "\n", title + unix + "0: 1 2 3 0001\n", bad, bad},
+		{"missing", title + udp + "\n", title + "0: 1 2 3 0001\n", bad, bad},
+		{"names of several lines", title + udp, title + unix[:len(unix)-1] + " @a\n\nb: c\n0: 1 2\n" + unix, " 1\n", " 2\n"},
 		{"words", title + "0: a b xx c\n", title + "0: 1 2 3 000x 01\n", bad, bad},
 		{"no state", title + "0: a b 107 c\n", title + "0: 1 2 3 0001 x\n", bad, bad},
 	} {
