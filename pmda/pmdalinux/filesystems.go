@@ -32,6 +32,7 @@ type mount struct {
 type mounts struct {
 	l      *linux
 	rows   rows[mount]
+	at     map[string]int // where in rows a name was last
 	wanted func(device, dir, kind []byte) bool
 	name   func(device, dir []byte) []byte
 	answer *pmda.Group // asks those that the client wants
@@ -170,6 +171,9 @@ func inMemory(_, _, kind []byte) bool { return string(kind) == "tmpfs" }
 // mounted twice counts once, as it was first.
 func (m *mounts) parse(text []byte) error {
 	m.rows.begin()
+	if m.at == nil || len(m.at) > 2*len(m.rows.names) { // most are gone
+		m.at = make(map[string]int, len(m.rows.names))
+	}
 	m.whole = notCut(text)
 	for line := range wholeLines(text) {
 		m.whole = m.line(line) && m.whole
@@ -193,24 +197,30 @@ func (m *mounts) line(line []byte) bool {
 	if !ok1 || !ok2 || !unnamed && !goodPath(device) || !goodPath(dir) {
 		return false
 	}
-	if name := m.name(device, dir); len(name) > 0 && m.wanted(device, dir, kind) && !m.rows.listed(name) {
-		m.rows.row(name).take(m.l, dir, options)
+	if name := m.name(device, dir); len(name) > 0 && m.wanted(device, dir, kind) && !m.listed(name) {
+		m.row(name).take(m.l, dir, options)
 	}
 	return true
 }
 
 // listed reports whether a name has been given to a row in this reading. What had
 // the next place in the reading before has not: rows differ.
-func (r *rows[T]) listed(name []byte) bool {
+func (m *mounts) listed(name []byte) bool {
+	r := &m.rows
 	if r.n < len(r.names) && r.names[r.n] == string(name) {
 		return false
 	}
-	for _, other := range r.names[:r.n] {
-		if other == string(name) {
-			return true
-		}
+	at, ok := m.at[string(name)]
+	return ok && at < r.n && r.names[at] == string(name)
+}
+
+// row is a row for a name that is not listed.
+func (m *mounts) row(name []byte) *mount {
+	row := m.rows.row(name)
+	if at, ok := m.at[string(name)]; !ok || at != m.rows.n-1 {
+		m.at[m.rows.last()] = m.rows.n - 1
 	}
-	return false
+	return row
 }
 
 // take fills in where and how a file system is mounted.
