@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // shortRead is what a read of a file may take for the next not to be announced to
@@ -16,7 +18,10 @@ import (
 // price of such a read; a longer one would hold up others.
 const shortRead = 50 * time.Microsecond
 
-// quick reads a file that can be read in a short time.
+// quick reads a file that can be read in a short time. It has to be one that the
+// kernel itself answers: while such a read waits, the whole program does. Programs
+// answer for files of FUSE, which lxcfs puts over some below /proc, and for those on
+// other machines; both were quick the last time, and may be gone now.
 type quick struct {
 	took time.Duration // by the latest read, 0 if there was none
 	self *quick        // whose try is
@@ -46,11 +51,23 @@ func (q *quick) readAt(f *os.File, b []byte, off int64) (n int, err error) {
 // bind makes ready for a file.
 func (q *quick) bind(f *os.File) bool {
 	if q.of == f && q.self == q {
-		return true
+		return q.raw != nil
 	}
-	raw, err := f.SyscallConn()
-	q.self, q.of, q.raw, q.try = q, f, raw, q.pread
-	return err == nil
+	q.self, q.of, q.raw, q.try = q, f, nil, q.pread
+	if raw, err := f.SyscallConn(); err == nil && ofKernel(raw) {
+		q.raw = raw
+	}
+	return q.raw != nil
+}
+
+// ofKernel is whether a file is of a file system that the kernel answers for.
+func ofKernel(raw syscall.RawConn) bool {
+	var s syscall.Statfs_t
+	var err error
+	if e := raw.Control(func(fd uintptr) { err = syscall.Fstatfs(int(fd), &s) }); e != nil || err != nil {
+		return false
+	}
+	return s.Type == unix.PROC_SUPER_MAGIC || s.Type == unix.SYSFS_MAGIC
 }
 
 // read reads until b is full or the file ends.
