@@ -106,7 +106,7 @@ func TestDevicesAllocate(t *testing.T) {
 	maps.Copy(tree, files{
 		"proc/slabinfo": goodSlabs["2.1"], "proc/tty/driver/serial": goodPorts, "sys/kernel/uevent_seqnum": "905\n",
 		"sys/class/scsi_tape/st0/stats/in_flight": "1", "sys/class/scsi_tape/st0/stats/io_ns": "2",
-		"sys/devices/system/node/node0/meminfo": "Node 0 MemTotal: 16 kB\n", "sys/kernel/debug/extfrag/unusable_index": "Node 0, zone   Normal 0.001 0.003\n",
+		"sys/devices/system/node/node0/meminfo":  "Node 0 MemTotal: 16 kB\n",
 		"var/lib/pcp/pmdas/linux/bandwidth.conf": "Version:1.0\nnode0:1\n",
 	})
 	allocatesNothing(t, tree.write(t), "disk.md.status", "fchost", "mem.numa.max_bandwidth", "mem.slabinfo", "pmda.version", "sysfs", "tape", "tty")

@@ -19,9 +19,9 @@
 //
 // # What it keeps
 //
-// Files are left open once they have been asked for: those below /proc, of which
-// there are some dozens, and up to 128 of those that each device has, such as a
-// disk's scheduler. The rest are opened each time. A file that is not there is looked
+// Files are left open once they have been asked for: most of those below /proc, of
+// which there are some dozens, and up to 128 of those that each device has, such as a
+// disk's scheduler. The rest are opened each time, which takes memory. A file that is not there is looked
 // for again after ten seconds. Instances have the same IDs as long as the agent runs,
 // and beyond with [Options].StateDir.
 //

@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -19,6 +21,7 @@ const maxFile = 64 << 20
 // reading from its begin makes the kernel write it anew.
 type file struct {
 	path   string
+	brief  bool // it does not stay open
 	f      *os.File
 	quick  quick
 	buf    []byte
@@ -26,10 +29,28 @@ type file struct {
 	next   time.Time // when to look for it again
 }
 
+// brief are what is not to stay open. There may be another file in the place of the
+// first. A file system cannot be unmounted while a file of it is open, and the NFS
+// server does not end while pool_stats is.
+var brief = []string{"var/run/", "proc/fs/nfsd/", "sys/kernel/debug/"}
+
+// file is one below the root directory.
+func (l *linux) file(name string) file {
+	return file{path: l.path(name), brief: slices.ContainsFunc(brief, func(dir string) bool { return strings.HasPrefix(name, dir) })}
+}
+
 // read returns what the file has now, valid until the next read.
 func (f *file) read() ([]byte, error) {
 	if err := f.open(); err != nil {
 		return nil, err
+	}
+	if f.brief {
+		defer func() {
+			if f.f != nil {
+				f.f.Close()
+				f.f = nil
+			}
+		}()
 	}
 	if f.buf == nil {
 		f.buf = make([]byte, 4<<10)

@@ -381,7 +381,6 @@ func TestInterruptsSteady(t *testing.T) {
 	tree := cpus(2)
 	tree["proc/interrupts"] = "  CPU0 CPU1\n 1: 10 11\n 3: 30 31\n"
 	tree["proc/softirqs"] = "  CPU0 CPU1\n HI: 10 11\n TIMER: 30 31\n"
-	tree["var/run/utmp"] = utmp(7, "root")
 	for _, name := range []string{"cpu", "memory", "io", "irq"} {
 		tree["proc/pressure/"+name] = "some avg10=1.25 avg60=0.50 avg300=3.00 total=36\nfull avg10=1.25 avg60=0.50 avg300=3.00 total=36\n"
 	}

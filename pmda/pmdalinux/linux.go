@@ -109,7 +109,7 @@ func (l *linux) path(name string) string { return filepath.Join(l.root, filepath
 // source makes a group that reads a file and has it parsed. The text is valid
 // until parse returns.
 func (l *linux) source(name string, parse func(text []byte) error) *pmda.Group {
-	f := file{path: l.path(name)}
+	f := l.file(name)
 	return l.Group(func(context.Context, *pmda.Request) error {
 		text, err := f.read()
 		if err != nil {
@@ -126,7 +126,7 @@ func (l *linux) optional(name string, parse func(text []byte) error) *pmda.Group
 }
 
 func (l *linux) reading(name string, parse func(text []byte) error) func(context.Context, *pmda.Request) error {
-	f := file{path: l.path(name)}
+	f := l.file(name)
 	return func(context.Context, *pmda.Request) error {
 		text, err := f.read()
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -34,7 +34,7 @@ type pools struct {
 
 // addPools adds the metrics of /proc/fs/nfsd.
 func (l *linux) addPools() {
-	p := &pools{threads: file{path: l.path("proc/fs/nfsd/pool_threads")}, stats: file{path: l.path("proc/fs/nfsd/pool_stats")}}
+	p := &pools{threads: l.file("proc/fs/nfsd/pool_threads"), stats: l.file("proc/fs/nfsd/pool_stats")}
 	g := l.Group(func(context.Context, *pmda.Request) error { return p.read() })
 	for i, m := range []struct {
 		name, text string
