@@ -65,8 +65,10 @@ func (m *Remote) enter(ctx context.Context, r *Request) error {
 	return err
 }
 
-// strayWait is how long to wait for what has probably come already.
-const strayWait = time.Millisecond
+// strayWait is how long to wait for what has come already, if it comes: long
+// enough for a busy agent, since what came later would pass for the answer to
+// another request.
+const strayWait = 100 * time.Millisecond
 
 // passOver takes what has come since the last answer. C agents whose check
 // callback fails answer the end of a client with an error, for which nobody

@@ -242,14 +242,17 @@ func (s *Server) hurryWatch() {
 
 // takeOver gives a client to another goroutine, unless the call has returned.
 func (s *Server) takeOver(c *client, began int64) {
+	s.wg.Add(1) // while the other goroutine counts for certain, so that Close waits for both
 	if !c.inCall.CompareAndSwap(began, 0) {
+		s.wg.Done()
 		return
 	}
 	a, x, rest := c.callee, c.current, c.rest // from here on the other goroutine leaves them alone
-	s.wg.Go(func() {
+	go func() {
+		defer s.wg.Done()
 		s.timedOut(c, a) // here, since a log may be slow
 		c.resume(x, rest)
-	})
+	}()
 }
 
 // timedOut counts a call that does not return.
