@@ -3,6 +3,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"syscall"
@@ -30,4 +31,14 @@ func daemonize() (parent bool, err error) {
 		return false, err
 	}
 	return true, cmd.Process.Release()
+}
+
+// keepStderr is standard error as it is now, for when a log has taken its place.
+func keepStderr() io.WriteCloser {
+	fd, err := syscall.Dup(2)
+	if err != nil {
+		return kept{os.Stderr}
+	}
+	syscall.CloseOnExec(fd)
+	return os.NewFile(uintptr(fd), "standard error")
 }

@@ -3,12 +3,14 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -265,5 +267,73 @@ func TestStartFails(t *testing.T) {
 				t.Errorf("exit status %d, want 1; standard output %q; standard error, want %q:\n%s", status, out, test.want, errs)
 			}
 		})
+	}
+}
+
+// TestReport: who starts the program in the background hears on standard error, or
+// in the file of -x, why it did not start, as from C pmcd.
+func TestReport(t *testing.T) {
+	pcptest.Need(t, "pmcd")
+	for _, test := range []struct {
+		name string
+		args []string
+		file string // with the report; empty for standard error
+	}{
+		{"standard error", nil, ""},
+		{"file", []string{"-x", "fatal"}, "fatal"},
+		{"file, without a log", []string{"-f", "-l", "-", "-x", "fatal"}, "fatal"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			report := func(program string, more ...string) string {
+				dir := pcptest.ShortDir(t)
+				if err := os.WriteFile(filepath.Join(dir, "conf"), []byte("x 250 pipe binary /bin/true\n"), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				args := append([]string{program, "-A", "-i", "127.0.0.1", "-p", strconv.Itoa(pcptest.FreePort(t)), "-s", filepath.Join(dir, "s"),
+					"-c", "conf", "-n", "/nonexistent"}, more...)
+				_, text, _ := pcptest.RunIn(t, dir, nil, "", append(args, test.args...)...)
+				if test.file == "" {
+					return text
+				}
+				for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+					b, _ := os.ReadFile(filepath.Join(dir, test.file))
+					if text = string(b); strings.HasSuffix(text, "!\n") || time.Since(begin) > time.Minute {
+						return text
+					}
+				}
+			}
+			// What is said of the reason differs; what is said of the report does not.
+			edit := func(text string) string {
+				lines := strings.SplitAfter(text, "\n")
+				if len(lines) > 4 {
+					lines = append(lines[:3], lines[len(lines)-2:]...)
+				}
+				return regexp.MustCompile(`pmcd\(\d+\)`).ReplaceAllString(stamp.ReplaceAllString(strings.Join(lines, ""), "TIME"), "pmcd(PID)")
+			}
+			got := edit(report(pcptest.Build(t, "./examples/pmcd")))
+			if !strings.HasPrefix(got, "NOTE: pmcd not started due to errors!") {
+				t.Errorf("report:\n%s", got)
+			}
+			if test.file == "" {
+				return // C pmcd says it on the terminal, of which there is none
+			}
+			u, err := user.Current()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(edit(report(pcptest.Tool(t, "pmcd"), "-U", u.Username)), got); diff != "" {
+				t.Errorf("(-C +Go):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestTraceOption switches the event trace on, as clients see it.
+func TestTraceOption(t *testing.T) {
+	pcptest.Need(t, "pminfo")
+	_, host, _ := start(t, nil, "-T", "257")
+	out := tool(t, "pminfo", "-h", host, "-f", "pmcd.control.traceconn", "pmcd.control.tracepdu", "pmcd.control.tracenobuf")
+	if got := strings.Join(regexp.MustCompile(`value (\d)`).FindAllString(out, -1), " "); got != "value 1 value 0 value 1" {
+		t.Errorf("%s:\n%s", got, out)
 	}
 }

@@ -60,12 +60,17 @@ func run(args []string, stderr io.Writer) int {
 			return fail(stderr, err)
 		}
 	}
+	o.before = keepStderr()
 	out, finish, err := o.openLog(stderr)
 	if err != nil {
 		return fail(stderr, err)
 	}
 	defer finish() // after the reason why it did not start
-	return fail(out, o.serve(conf, out))
+	status := fail(out, o.serve(conf, out))
+	if status != 0 && !o.started {
+		o.reportFailure(out)
+	}
+	return status
 }
 
 // openLog opens the log, if there is to be one; without it out is stderr.
@@ -121,7 +126,7 @@ func (o *options) serve(conf *pcpconf.Conf, out io.Writer) (err error) {
 	}
 	srv := &collector.Server{
 		Logger: pmlog.New(out, "pmcd", level), Hostname: o.hostname, Timeout: o.timeout,
-		AgentHelloTimeout: o.hello, MaxPDU: o.maxPDU, NoRestart: o.noRestart, DSO: embedded(conf),
+		AgentHelloTimeout: o.hello, MaxPDU: o.maxPDU, NoRestart: o.noRestart, Trace: o.trace, DSO: embedded(conf),
 	}
 	if o.cfg != nil {
 		srv.TmpDir, srv.RunDir = conf.Get("PCP_TMP_DIR"), conf.Get("PCP_RUN_DIR")
@@ -153,6 +158,8 @@ func (o *options) serve(conf *pcpconf.Conf, out io.Writer) (err error) {
 		o.cfg.Access.WriteTables(out)
 	}
 	look(out, srv, listeners)
+	o.started = true
+	o.before.Close() // who reads there waits for the end of it
 	return untilSignal(srv, listeners)
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -31,9 +32,13 @@ type options struct {
 	verify     bool
 	noRestart  bool
 	debug      bool
+	trace      int
+	report     string // -x
 
 	cfg        *collector.Config // of -c
 	complaints []string          // about it
+	before     io.WriteCloser    // standard error, until it has started
+	started    bool
 }
 
 // addPorts adds a comma list of port numbers.
@@ -87,7 +92,9 @@ func (o *options) set() *getopt.Set {
 		{Short: 'p', Long: "port", Arg: "N", Help: "accept connections on this port", Set: func(v string) error { return o.addPorts(v, "-p") }},
 		{Short: 's', Long: "socket", Arg: "PATH", Help: "Unix domain socket file [default $PCP_RUN_DIR/pmcd.socket]", Set: text(&o.socket)},
 		{Heading: "Diagnostic options"},
+		{Short: 'T', Long: "trace", Arg: "FLAG", Help: "Event trace control", Set: o.setTrace},
 		{Short: 'l', Long: "log", Arg: "PATH", Help: "redirect diagnostics and trace output", Set: text(&o.log)},
+		{Short: 'x', Arg: "PATH", Help: "fatal messages at startup sent to file [default standard error]", Set: text(&o.report)},
 	}}
 }
 
@@ -121,6 +128,15 @@ func (o *options) setTimeout(v string) (err error) {
 		o.timeout = -1
 	}
 	return err
+}
+
+func (o *options) setTrace(v string) error {
+	n, err := strconv.ParseInt(v, 10, 32)
+	if err != nil || n < 0 {
+		return fmt.Errorf("-T requires a positive numeric argument")
+	}
+	o.trace = int(n)
+	return nil
 }
 
 // fromEnv adds what the environment says.

@@ -47,6 +47,13 @@ type traceEvent struct {
 	text string
 }
 
+// begin sets the flags for the bits of pmcd's option.
+func (t *tracer) begin(bits int) {
+	t.setFlag(traceConns, bits&1 != 0)
+	t.setFlag(tracePDUs, bits&2 != 0)
+	t.setFlag(traceUnbuffered, bits&256 != 0)
+}
+
 // on reports whether any of the flags is set.
 func (t *tracer) on(flags uint32) bool { return t.flags.Load()&flags != 0 }
 

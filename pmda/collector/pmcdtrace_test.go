@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -83,6 +84,17 @@ func TestTraceRing(t *testing.T) {
 	check("switched off again", full(0, 2)...)
 	b.trace.add(b.Logger, tracePDUs, "another kind")
 	check("another kind", empty...)
+}
+
+// The bits of pmcd's option are the switches that clients can set.
+func TestTraceFromTheStart(t *testing.T) {
+	for bits, want := range map[int]string{0: "0 0 0", 1: "1 0 0", 2: "0 1 0", 3: "1 1 0", 256: "0 0 1", 259: "1 1 1", 4: "0 0 0"} {
+		b := newBench(t, &Server{Trace: bits})
+		got := strings.Join(slices.Concat(b.fetch("control.traceconn"), b.fetch("control.tracepdu"), b.fetch("control.tracenobuf")), " ")
+		if got != want {
+			t.Errorf("Trace %d: %s, want %s", bits, got, want)
+		}
+	}
 }
 
 func TestTraceTimes(t *testing.T) {

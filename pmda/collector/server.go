@@ -60,6 +60,11 @@ type Server struct {
 	// OnReset, if not nil, is what Reset calls in place of Restart.
 	OnReset func()
 
+	// Trace is what the event trace notes from the start on, in the bits of pmcd's
+	// option -T: 1 connections, 2 PDUs, and 256 to log each event at once.
+	// pmcd.control.traceconn, tracepdu and tracenobuf show and change it.
+	Trace int
+
 	// Labels are the context labels. The zero value has the host's name alone.
 	Labels ContextLabels
 
@@ -191,6 +196,7 @@ func (s *Server) init() {
 		s.watched, s.unwatch = make(chan struct{}), make(chan struct{})
 		s.hurry = make(chan struct{}, 1)
 		s.few = 4 * int32(runtime.GOMAXPROCS(0))
+		s.trace.begin(s.Trace)
 		s.noticeLabels()
 		s.add(&agent{handler: newPMCD(s), kind: KindDSO})
 	})
