@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/pcp-go/pcp/internal/account"
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pdu"
@@ -212,17 +213,17 @@ func (d *Daemon) serve(ctx context.Context, c *command, p process, log *slog.Log
 func (d *Daemon) switchUser(c *command, p process, log *slog.Logger) error {
 	switch {
 	case c.user != "":
-		return becomeUser(c.user)
+		return account.Become(c.user)
 	case !p.own || os.Geteuid() != 0:
 		return nil
 	case d.User != "":
-		return becomeUser(d.User)
+		return account.Become(d.User)
 	}
-	if !userExists(defaultUser) {
+	if !account.Exists(defaultUser) {
 		log.Warn("stays root: there is no user " + defaultUser)
 		return nil
 	}
-	return becomeUser(defaultUser)
+	return account.Become(defaultUser)
 }
 
 // defaultUser is PCP_USER where nobody has changed it.

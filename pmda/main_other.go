@@ -4,8 +4,6 @@ package pmda
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 )
@@ -23,9 +21,3 @@ func takeStdio() (io.ReadWriteCloser, error) {
 }
 
 func restrictSocket(string) error { return nil }
-
-func userExists(string) bool { return false }
-
-func becomeUser(name string) error {
-	return fmt.Errorf("switch to user %s: %w", name, errors.ErrUnsupported)
-}

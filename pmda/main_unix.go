@@ -9,10 +9,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"os/user"
-	"strconv"
 	"syscall"
 
+	"github.com/pcp-go/pcp/internal/account"
 	"github.com/pcp-go/pcp/internal/rawconn"
 	"golang.org/x/sys/unix"
 )
@@ -73,8 +72,8 @@ func move(fd int, name string) (*os.File, error) {
 // restrictSocket lets the collector's account use a socket, and no other.
 func restrictSocket(path string) error {
 	if os.Geteuid() == 0 {
-		if u, err := user.Lookup(defaultUser); err == nil {
-			uid, gid, err := ids(u)
+		if account.Exists(defaultUser) {
+			uid, gid, err := account.IDs(defaultUser)
 			if err == nil {
 				err = os.Chown(path, uid, gid)
 			}
@@ -84,53 +83,4 @@ func restrictSocket(path string) error {
 		}
 	}
 	return os.Chmod(path, 0o660)
-}
-
-func ids(u *user.User) (uid, gid int, err error) {
-	uid, err = strconv.Atoi(u.Uid)
-	gid, gerr := strconv.Atoi(u.Gid)
-	return uid, gid, errors.Join(err, gerr)
-}
-
-func userExists(name string) bool {
-	_, err := user.Lookup(name)
-	return err == nil
-}
-
-// becomeUser gives up the privileges of the present user for those of another,
-// for good.
-func becomeUser(name string) error {
-	u, err := user.Lookup(name)
-	if err != nil {
-		return fmt.Errorf("cannot find the %s user to switch to", name)
-	}
-	uid, gid, err := ids(u)
-	if err != nil {
-		return fmt.Errorf("switch to user %s: %w", name, err)
-	}
-	if uid == os.Getuid() && uid == os.Geteuid() {
-		return nil
-	}
-	var groups []int
-	if have, err := os.Getgroups(); err == nil && len(have) > 0 {
-		names, err := u.GroupIds()
-		if err != nil {
-			return fmt.Errorf("groups of user %s: %w", name, err)
-		}
-		for _, s := range names {
-			if g, err := strconv.Atoi(s); err == nil {
-				groups = append(groups, g)
-			}
-		}
-	}
-	if err := syscall.Setgid(gid); err != nil {
-		return fmt.Errorf("switch to the group of user %s: %w", name, err)
-	}
-	if err := syscall.Setgroups(groups); err != nil {
-		return fmt.Errorf("switch to the groups of user %s: %w", name, err)
-	}
-	if err := syscall.Setuid(uid); err != nil {
-		return fmt.Errorf("switch to user %s: %w", name, err)
-	}
-	return nil
 }

@@ -25,7 +25,7 @@ func daemonize() (parent bool, err error) {
 	}
 	cmd := exec.Command(self, os.Args[1:]...)
 	cmd.Env = append(os.Environ(), inDaemon+"=1")
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.Stderr = os.Stderr // until the log takes its place; standard output stays with who waits for its end
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return false, err

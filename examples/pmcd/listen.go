@@ -42,6 +42,12 @@ func (o *options) listen(conf *pcpconf.Conf) (open []net.Listener, errs []error)
 	return open, errs
 }
 
+func closeAll(listeners []net.Listener) {
+	for _, l := range listeners {
+		l.Close()
+	}
+}
+
 // explain says what to do about a port that does not open.
 func explain(err error, addr string) error {
 	if errors.Is(err, syscall.EADDRINUSE) {

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/pcp-go/pcp/internal/account"
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/internal/pmlog"
@@ -55,7 +56,10 @@ func run(args []string, stderr io.Writer) int {
 	if err := o.load(); err != nil {
 		return fail(stderr, err)
 	}
-	if o.config != "" && !o.foreground {
+	if o.inBackground() {
+		if o.user != "" && !account.Exists(o.user) {
+			return fail(stderr, fmt.Errorf("cannot find the %s user to switch to: name another with -U", o.user))
+		}
 		if parent, err := daemonize(); err != nil || parent {
 			return fail(stderr, err)
 		}
@@ -140,9 +144,7 @@ func (o *options) serve(conf *pcpconf.Conf, out io.Writer) (err error) {
 	}
 	listeners, errs := o.listen(conf)
 	if len(errs) > 0 && (o.config == "" || len(listeners) == 0) {
-		for _, l := range listeners {
-			l.Close()
-		}
+		closeAll(listeners)
 		return errors.Join(errs...)
 	}
 	for _, err := range errs {
@@ -157,10 +159,18 @@ func (o *options) serve(conf *pcpconf.Conf, out io.Writer) (err error) {
 	if o.cfg != nil {
 		o.cfg.Access.WriteTables(out)
 	}
+	caught := catchSignals() // before anybody hears that it is there
+	defer caught.stop()
+	leave, err := o.settle(conf, srv.Logger)
+	if err != nil {
+		closeAll(listeners)
+		return errors.Join(err, srv.Close())
+	}
+	defer leave()
 	look(out, srv, listeners)
 	o.started = true
 	o.before.Close() // who reads there waits for the end of it
-	return untilSignal(srv, listeners)
+	return caught.serve(srv, listeners)
 }
 
 func (o *options) logPath() string {
@@ -173,27 +183,39 @@ func (o *options) logPath() string {
 	return o.log
 }
 
-// untilSignal serves until SIGTERM or SIGINT; SIGHUP resets.
-func untilSignal(srv *collector.Server, listeners []net.Listener) error {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
-	defer stop()
+// signals are those that the program heeds.
+type signals struct {
+	end  context.Context // ends with SIGTERM or SIGINT
+	hup  chan os.Signal
+	stop func()
+}
+
+func catchSignals() *signals {
+	end, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
-	defer signal.Stop(hup)
+	return &signals{end, hup, func() {
+		signal.Stop(hup)
+		stop()
+	}}
+}
+
+// serve serves until the end; SIGHUP resets.
+func (s *signals) serve(srv *collector.Server, listeners []net.Listener) error {
 	reloading := make(chan struct{})
 	go func() {
 		defer close(reloading)
 		for {
 			select {
-			case <-hup:
+			case <-s.hup:
 				srv.Reset()
-			case <-ctx.Done():
+			case <-s.end.Done():
 				return
 			}
 		}
 	}()
-	err := srv.Serve(ctx, listeners...)
-	stop()
+	err := srv.Serve(s.end, listeners...)
+	s.stop()
 	<-reloading
 	return err
 }

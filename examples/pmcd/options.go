@@ -34,6 +34,7 @@ type options struct {
 	debug      bool
 	trace      int
 	report     string // -x
+	user       string
 
 	cfg        *collector.Config // of -c
 	complaints []string          // about it
@@ -80,6 +81,7 @@ func (o *options) set() *getopt.Set {
 		{Short: 'A', Help: "disable service advertisement (there is none)", Set: func(string) error { return nil }},
 		{Short: 'f', Long: "foreground", Help: "run in the foreground, as always without -c", Set: yes(&o.foreground)},
 		{Short: 'H', Long: "hostname", Arg: "HOST", Help: "set the hostname to be used for pmcd.hostname metric", Set: text(&o.hostname)},
+		{Short: 'U', Long: "username", Arg: "USER", Help: "in daemon mode, run as named user [default: who starts it]", Set: text(&o.user)},
 		{Heading: "Configuration options"},
 		{Short: 'c', Long: "config", Arg: "PATH", Help: "path to configuration file; without one, the embedded agents alone", Set: text(&o.config)},
 		{Short: 'L', Long: "maxbytes", Arg: "BYTES", Help: "maximum size for PDUs from clients [default 65536]", Set: o.setMaxPDU},
