@@ -3,7 +3,10 @@
 //
 // Without -c it hosts the agents that are built in, in the foreground, on the
 // loopback interface, and reads nothing of a PCP installation. With -c it runs
-// the agents of a configuration file, as pmcd(1) does.
+// the agents of a configuration file, as pmcd(1) does, in the background unless
+// -f says otherwise. It then stays the user who starts it, unless -U names another
+// to become when the agents have been started: agents that need root are started
+// again only by root.
 package main
 
 import (
