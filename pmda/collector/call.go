@@ -91,6 +91,9 @@ func (s *Server) clock() int64 { return s.since(time.Now()) }
 func (c *client) call(a *agent, h pmda.Handler, what string, f func()) error {
 	s := c.s
 	if a.handler == nil {
+		if c.extended {
+			return pdu.ErrTimeout // in so little time it might owe the answer, to the harm of others
+		}
 		err := s.protect(a, h, what, f) // a Remote keeps its deadlines
 		c.now = time.Now()
 		return err

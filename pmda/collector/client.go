@@ -426,7 +426,8 @@ func (c *client) profile(_ pdu.Header, body []byte) error {
 // request is what agents are told about a question of the client.
 //
 // All that one question of the client asks of agents has one deadline. When an
-// agent has taken all the time, there is a little more for the others, once.
+// agent has taken all the time, there is a little more for the others in this
+// process, once.
 func (c *client) request() *pmda.Request {
 	r := &pmda.Request{Client: c.info.Load()}
 	switch {
