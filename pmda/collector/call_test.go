@@ -669,6 +669,53 @@ func TestOthersAfterWait(t *testing.T) {
 	}
 }
 
+// TestRemoteAfterWait: an agent of another process is not asked in the little time
+// that another has left. It would owe the answer, and be told of to others as one
+// to try again.
+func TestRemoteAfterWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		s := &Server{Timeout: time.Second, AgentCalls: 1}
+		stuck := &fake{name: "stuck", domain: 100, failing: func() error { <-gate; return nil }}
+		add(t, s, stuck)
+		calm := &fake{name: "calm", domain: 101, failing: func() error { time.Sleep(100 * time.Millisecond); return nil }}
+		near, far := net.Pipe()
+		go func() {
+			pmda.Serve(t.Context(), calm, far)
+			far.Close()
+		}()
+		remote, err := pmda.NewRemote(calm.Info(), near, pmda.RemoteConfig{Timeout: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := &agent{kind: KindSocket, conf: AgentConfig{Name: "calm", Domain: 101}, started: make(chan struct{}, 1), done: make(chan struct{})}
+		a.setName("calm")
+		a.ctx, a.cancel = context.WithCancel(t.Context())
+		a.remote.Store(&process{Remote: remote, stream: near, exited: make(chan struct{})})
+		if err := s.add(a); err != nil {
+			t.Fatal(err)
+		}
+		first, second, third := welcome(t, s), welcome(t, s), welcome(t, s)
+		first.say(pdu.DescReq{PMID: pmid(100, 1)}) // is taken over after 1 s
+		time.Sleep(500 * time.Millisecond)
+		time.AfterFunc(1070*time.Millisecond, func() {
+			if got := second.ask(pdu.DescReq{PMID: pmid(101, 1)}); !strings.Contains(got, "101.0.1") {
+				t.Errorf("another client: %s", got)
+			}
+		})
+		gaps := fmt.Sprint("{Descs:[", strings.TrimSuffix(strings.Repeat("{PMID:PM_ID_NULL Type:32 InDom:0.0 Sem:??? Units:} ", 2), " "), "]}")
+		if got := third.ask(pdu.DescsReq{PMIDs: []pdu.PMID{pmid(100, 1), pmid(101, 1)}}); got != gaps { // waits for its turn, up to 1.5 s
+			t.Errorf("got  %s\nwant %s", got, gaps)
+		}
+		time.Sleep(time.Second)
+		first.hear()
+		close(gate)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestChangeOfLateResult: what an agent says of labels and names is told, though
 // nobody waits any more for what it came with. The agent says it once.
 func TestChangeOfLateResult(t *testing.T) {
