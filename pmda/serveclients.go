@@ -8,8 +8,18 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// client is the client with a number of the collector's. The watcher is told of
-// a new one before its first request.
+// requestOf is the Request of a client under the latest profile. It is the same
+// pointer for as long as nothing in it changes.
+func (s *session) requestOf(from int32) *Request {
+	c := s.client(from)
+	if r := s.current; r == nil || r.Client != c || r.Context != s.context || r.Profile != s.profile {
+		s.current = &Request{Client: c, Context: s.context, Profile: s.profile}
+	}
+	return s.current
+}
+
+// client returns the client of a slot. The watcher is given a new one before its
+// first request.
 func (s *session) client(from int32) *Client {
 	c, ok := s.clients[from]
 	if !ok {
@@ -27,42 +37,36 @@ func (s *session) newClient(from int32) *Client {
 	return NewClient(uint32(from), s.seq)
 }
 
-// end forgets a client. The collector tells every agent of every end, so it may
-// not be known.
-func (s *session) end(from int32) {
+// endClient forgets a client. The collector sends every client's end to every
+// agent, so the client may be unknown.
+func (s *session) endClient(from int32) {
 	c, ok := s.clients[from]
 	if !ok {
 		c = s.newClient(from)
 	}
 	delete(s.clients, from)
-	if s.req != nil && s.req.Client == c {
-		s.req = nil
+	if s.current != nil && s.current.Client == c {
+		s.current = nil
 	}
 	s.h.EndClient(c)
 }
 
-// endAll ends the clients that are left when the connection has gone.
-func (s *session) endAll() {
+// endClients ends the clients that are left when the connection has ended.
+func (s *session) endClients() {
 	for from := range s.clients {
 		func() {
-			defer func() { s.panicked(recover(), pdu.KindError) }()
-			s.end(from)
+			defer func() { s.logPanic(recover(), pdu.KindError) }()
+			s.endClient(from)
 		}()
 	}
 }
 
-// request says on whose behalf the Handler is asked. It is the same value until
-// something differs.
-func (s *session) request(from int32) *Request {
-	c := s.client(from)
-	if r := s.req; r == nil || r.Client != c || r.Context != s.context || r.Profile != s.profile {
-		s.req = &Request{Client: c, Context: s.context, Profile: s.profile}
+// setAttribute replaces a client by one with another attribute.
+func (s *session) setAttribute(from int32, body []byte) error {
+	var p pdu.Attr
+	if err := p.Decode(body); err != nil {
+		return err
 	}
-	return s.req
-}
-
-// attribute changes a client.
-func (s *session) attribute(from int32, p pdu.Attr) error {
 	var c Client
 	if old, ok := s.clients[from]; ok {
 		c = *old
