@@ -685,7 +685,7 @@ func TestRemoteAfterWait(t *testing.T) {
 			pmda.Serve(t.Context(), calm, far)
 			far.Close()
 		}()
-		r, err := remote.New(calm.Info(), near, remote.Config{Timeout: time.Second})
+		r, err := remote.New(t.Context(), calm.Info(), near, remote.Config{Timeout: time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -92,7 +92,7 @@ func (a *agent) fence(up bool) {
 
 // state is the value of pmcd.agent.status.
 func (a *agent) state() int32 {
-	if p := a.remote.Load(); p != nil && !p.IsReady() {
+	if p := a.remote.Load(); p != nil && !p.Ready() {
 		select {
 		case <-p.Done(): // its end is being noticed
 		default:

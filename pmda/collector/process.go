@@ -233,13 +233,11 @@ func (s *Server) spawn(a *agent) (*process, error) {
 	stream, err := p.connect(a)
 	if err == nil {
 		p.stream = stream
-		stop := context.AfterFunc(a.ctx, func() { stream.Close() })
-		p.Agent, err = remote.New(pmda.Info{Name: a.conf.Name, Domain: a.conf.Domain}, stream, remote.Config{
+		p.Agent, err = remote.New(a.ctx, pmda.Info{Name: a.conf.Name, Domain: a.conf.Domain}, stream, remote.Config{
 			Timeout: s.remoteTimeout(), HelloTimeout: s.AgentHelloTimeout, NotReady: a.conf.NotReady,
 			Counters: &s.counters, Logger: s.Logger, Trace: s.tracePDU(directions(stream)),
-			Ready: func() { s.changes.note(pdu.NamesChange) },
+			OnReady: func() { s.changes.note(pdu.NamesChange) },
 		})
-		stop()
 	}
 	if err == nil {
 		p.in, p.out = p.descriptors()

@@ -111,13 +111,13 @@ func TestAgentNotStarted(t *testing.T) {
 		{"no such program", AgentConfig{Kind: KindPipe, Argv: []string{"/nonexistent"}}, "fork/exec /nonexistent: no such file or directory"},
 		{"no command", AgentConfig{Kind: KindPipe}, "no command to start it"},
 		{"exits", moodLine("fails at start"),
-			`pmda: version exchange with agent "moody": pdu: hello: EOF (its process: exit status 3)`},
+			`remote: version exchange with agent "moody": pdu: hello: EOF (its process: exit status 3)`},
 		{"says nothing", moodLine("mute"),
-			`pmda: version exchange with agent "moody": Timeout waiting for a response from PMCD (its process: exit status 4)`},
+			`remote: version exchange with agent "moody": Timeout waiting for a response from PMCD (its process: exit status 4)`},
 		{"says nothing and stays", moodLine("mute and stubborn"),
-			`pmda: version exchange with agent "moody": Timeout waiting for a response from PMCD`},
+			`remote: version exchange with agent "moody": Timeout waiting for a response from PMCD`},
 		{"garbage", moodLine("garbage at start"), // the start of a long PDU
-			`pmda: version exchange with agent "moody": Timeout waiting for a response from PMCD (its process: exit status 1)`},
+			`remote: version exchange with agent "moody": Timeout waiting for a response from PMCD (its process: exit status 1)`},
 		{"no socket", AgentConfig{Kind: KindSocket, Network: "unix", Address: "/nonexistent/socket"},
 			"dial unix /nonexistent/socket: connect: no such file or directory"},
 		{"socket of a program that exits", AgentConfig{Kind: KindSocket, Network: "unix", Address: "/nonexistent/socket", Argv: moodArgv("fails at start")},
@@ -186,8 +186,8 @@ func TestAgentFails(t *testing.T) {
 		{"killed", errorOf(pdu.ErrIPC), statusExited | 9<<16, `process="signal: killed"`},
 		{"hangs up", errorOf(pdu.ErrIPC), statusProtocol | 9<<16, `process="signal: killed" err="it closed the connection"`},
 		{"wrong type", errorOf(pdu.ErrIPC), statusProtocol, `process="exit status 0" err="expected RESULT, got TEXT: IPC protocol failure"`},
-		{"wrong count", errorOf(pdu.ErrIPC), statusProtocol, `process="exit status 0" err="agent answered 2 of 1 metrics"`},
-		{"wrong metric", errorOf(pdu.ErrIPC), statusProtocol, `process="exit status 0" err="agent answered metric 30.0.9 instead of 30.0.1"`},
+		{"wrong count", errorOf(pdu.ErrIPC), statusProtocol, `process="exit status 0" err="agent replied with 2 metrics, not 1"`},
+		{"wrong metric", errorOf(pdu.ErrIPC), statusProtocol, `process="exit status 0" err="agent replied with metric 30.0.9 in place of 30.0.1"`},
 		{"garbage", errorOf(pdu.ErrIPC), statusProtocol, `process="exit status 0" err="pdu: read TYPE-774778414?: length below that of a header: IPC protocol failure"`},
 	} {
 		t.Run(test.mood, func(t *testing.T) {
@@ -231,7 +231,7 @@ func (e moodEnd) wrong(t *testing.T) (wrong string) {
 	return wrong
 }
 
-// An agent that is late owes an answer, and then serves on.
+// An agent that is late owes a reply, and then serves on.
 func TestAgentLate(t *testing.T) {
 	j, log := newJournal()
 	goOn := filepath.Join(t.TempDir(), "go-on")
@@ -254,8 +254,8 @@ func TestAgentLate(t *testing.T) {
 	if got := agentStatus(s); got != 0 {
 		t.Errorf("status %d", got)
 	}
-	want := []string{moodStarted, `level=WARN msg="agent owes an answer" agent=moody domain=30 type=RESULT`,
-		`level=INFO msg="agent answers again" agent=moody domain=30`}
+	want := []string{moodStarted, `level=WARN msg="agent owes a reply" agent=moody domain=30 type=RESULT`,
+		`level=INFO msg="agent replies again" agent=moody domain=30`}
 	if diff := gocmp.Diff(want, j.lines()); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
 	}
@@ -685,7 +685,7 @@ func TestReapedByAnother(t *testing.T) {
 			pmda.Serve(t.Context(), fakeAgent("moody", moodDomain), far)
 			far.Close()
 		}()
-		r, err := remote.New(pmda.Info{Name: "moody", Domain: moodDomain}, near, remote.Config{})
+		r, err := remote.New(t.Context(), pmda.Info{Name: "moody", Domain: moodDomain}, near, remote.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
