@@ -10,6 +10,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
 // The agent of domain 2 is built in.
@@ -19,8 +20,8 @@ const pmcdDomain pdu.Domain = 2
 // restarts; what changes is its handler.
 type agent struct {
 	handler pmda.Handler // in this process; nil if conf says how to start it
-	kind    AgentKind
-	conf    AgentConfig
+	kind    pmcdconf.Kind
+	conf    pmcdconf.Agent
 	label   atomic.Pointer[string] // what the configuration calls it; nil if it says nothing
 
 	remote  atomic.Pointer[process] // a started agent; nil while there is none

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmns"
 )
 
@@ -195,7 +196,7 @@ func TestPMCDAgentInterop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conf, err := ParseConfig("conf", strings.NewReader(set.Conf))
+	conf, err := pmcdconf.Parse("conf", strings.NewReader(set.Conf))
 	if err != nil {
 		t.Fatal(err)
 	}

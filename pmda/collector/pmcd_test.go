@@ -18,6 +18,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
 // A messages logger keeps what is logged.
@@ -303,7 +304,7 @@ func TestPMCDAgents(t *testing.T) {
 	}
 	b.want("numagents", "3")
 	b.want("agent.fenced", "pmcd 0", "zebra 0", "zebra.251 0")
-	err := b.Start(AgentConfig{Name: "gone", Domain: 8, Kind: KindPipe, Argv: []string{filepath.Join(t.TempDir(), "none")}})
+	err := b.Start(pmcdconf.Agent{Name: "gone", Domain: 8, Kind: pmcdconf.KindPipe, Argv: []string{filepath.Join(t.TempDir(), "none")}})
 	if err == nil {
 		t.Fatal("an agent without a program has started")
 	}
@@ -686,7 +687,7 @@ func TestLabelChange(t *testing.T) {
 // Without OnReset, agents that have died are tried again; after Close nothing is.
 func TestResetRestarts(t *testing.T) {
 	b := newBench(t, &Server{})
-	b.Start(AgentConfig{Name: "gone", Domain: 8, Kind: KindPipe, Argv: []string{filepath.Join(t.TempDir(), "none")}})
+	b.Start(pmcdconf.Agent{Name: "gone", Domain: 8, Kind: pmcdconf.KindPipe, Argv: []string{filepath.Join(t.TempDir(), "none")}})
 	b.log.take()
 	b.Reset()
 	if log := b.log.take(); !slices.Contains(log, "agent not started") {
@@ -700,7 +701,7 @@ func TestResetRestarts(t *testing.T) {
 func TestDumpConn(t *testing.T) {
 	b := newBench(t, &Server{})
 	c := b.join()
-	c.denied.Store(uint32(OpStore))
+	c.denied.Store(uint32(pmcdconf.OpStore))
 	b.log.take()
 	if err := b.store("control.dumpconn", 1); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
 // addClients enters pmcd.client.
@@ -149,11 +150,11 @@ func (s *Server) configuredLabels() (string, error) {
 // deniedNames are the operations that a client may not do, for people.
 func deniedNames(c *client) string {
 	var names []string
-	denied := Ops(c.denied.Load())
-	if denied&OpFetch != 0 {
+	denied := pmcdconf.Ops(c.denied.Load())
+	if denied&pmcdconf.OpFetch != 0 {
 		names = append(names, "fetch")
 	}
-	if denied&OpStore != 0 {
+	if denied&pmcdconf.OpStore != 0 {
 		names = append(names, "store")
 	}
 	return strings.Join(names, " ")

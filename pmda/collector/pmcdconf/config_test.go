@@ -1,4 +1,4 @@
-package collector
+package pmcdconf
 
 import (
 	"errors"
@@ -108,8 +108,8 @@ var agentCases = []configCase{
 
 // testLoader knows the accounts and hosts that the cases are about, and those of
 // most systems.
-func testLoader() *ConfigLoader {
-	return &ConfigLoader{
+func testLoader() *Loader {
+	return &Loader{
 		LookupPort: func(_, service string) (int, error) {
 			if service == "http" {
 				return 80, nil
@@ -139,7 +139,7 @@ func testLoader() *ConfigLoader {
 // complaints are the texts of errors and warnings without their beginning and
 // the reason.
 func complaints(conf *Config, err error) (texts []string) {
-	add := func(e *ConfigError) {
+	add := func(e *Error) {
 		short := *e
 		short.Err = nil
 		texts = append(texts, strings.TrimPrefix(short.Error(), "pmcd config"))
@@ -151,7 +151,7 @@ func complaints(conf *Config, err error) (texts []string) {
 	}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, err := range joined.Unwrap() {
-			if e, ok := errors.AsType[*ConfigError](err); ok {
+			if e, ok := errors.AsType[*Error](err); ok {
 				add(e)
 			} else {
 				texts = append(texts, err.Error())
@@ -161,7 +161,7 @@ func complaints(conf *Config, err error) (texts []string) {
 	return texts
 }
 
-func TestConfigComplaints(t *testing.T) {
+func TestParse(t *testing.T) {
 	for _, c := range append(agentCases[:len(agentCases):len(agentCases)], accessCases...) {
 		t.Run(c.name, func(t *testing.T) {
 			conf, err := testLoader().Parse("pmcd.conf", strings.NewReader(c.text))
@@ -175,7 +175,7 @@ func TestConfigComplaints(t *testing.T) {
 	}
 }
 
-func TestConfigAgents(t *testing.T) {
+func TestParseAgents(t *testing.T) {
 	const text = `# agents
 pmcd 2 dso pmcd_init /lib/pmda_pmcd.so
 foo xx
@@ -185,7 +185,7 @@ sock 5 socket ipv6 4242 \
   cmd ""
 sock 6 socket unix /run/s
 last 2 pipe binary x`
-	want := []AgentConfig{
+	want := []Agent{
 		{Name: "pmcd", Domain: 2, Kind: KindDSO, Entry: "pmcd_init", Path: "/lib/pmda_pmcd.so", Line: 2},
 		{Name: "a b", Domain: 3, Kind: KindPipe, NotReady: true, Argv: []string{"cmd", "x y", "#z", `a"b`}, Line: 4},
 		{Name: "sock", Domain: 4, Kind: KindSocket, Network: "inet", Address: "http", Port: 80, Line: 5},
@@ -213,40 +213,37 @@ last 2 pipe binary x`
 			t.Errorf("String: got %s, want %s", got, line)
 		}
 	}
-	if got, want := conf.Agents[1].Command(), `cmd "x y" #z a\"b`; got != want {
-		t.Errorf("Command: got %s, want %s", got, want)
-	}
 	// A backslash at the end of a line would join the next to it.
-	if got, want := (AgentConfig{Name: "a", Kind: KindPipe, Argv: []string{`x\`}}).String(), `a 0 pipe binary x\ `; got != want {
+	if got, want := (Agent{Name: "a", Kind: KindPipe, Argv: []string{`x\`}}).String(), `a 0 pipe binary x\ `; got != want {
 		t.Errorf("String: got %q, want %q", got, want)
 	}
-	if got := AgentKind(7).String(); got != "AgentKind(7)" {
+	if got := Kind(7).String(); got != "Kind(7)" {
 		t.Errorf("String of an unknown kind: got %s", got)
 	}
 }
 
-func TestAgentConfigEqual(t *testing.T) {
-	dso := AgentConfig{Name: "a", Domain: 2, Kind: KindDSO, Entry: "e", Path: "/p", Line: 1}
-	sock := AgentConfig{Name: "a", Domain: 2, Kind: KindSocket, Network: "inet", Address: "80", Port: 80}
-	pipe := AgentConfig{Name: "a", Domain: 2, Kind: KindPipe, Argv: []string{"x", "y"}}
+func TestAgentEqual(t *testing.T) {
+	dso := Agent{Name: "a", Domain: 2, Kind: KindDSO, Entry: "e", Path: "/p", Line: 1}
+	sock := Agent{Name: "a", Domain: 2, Kind: KindSocket, Network: "inet", Address: "80", Port: 80}
+	pipe := Agent{Name: "a", Domain: 2, Kind: KindPipe, Argv: []string{"x", "y"}}
 	tests := []struct {
 		name   string
-		a      AgentConfig
-		change func(*AgentConfig)
+		a      Agent
+		change func(*Agent)
 		want   bool
 	}{
-		{"name and line", dso, func(a *AgentConfig) { a.Name, a.Line = "b", 7 }, true},
-		{"domain", dso, func(a *AgentConfig) { a.Domain = 3 }, false},
-		{"kind", dso, func(a *AgentConfig) { a.Kind = KindPipe }, false},
-		{"entry", dso, func(a *AgentConfig) { a.Entry = "f" }, false},
-		{"path", dso, func(a *AgentConfig) { a.Path = "/q" }, false},
-		{"port by name", sock, func(a *AgentConfig) { a.Address = "http" }, true},
-		{"port", sock, func(a *AgentConfig) { a.Address, a.Port = "81", 81 }, false},
-		{"family", sock, func(a *AgentConfig) { a.Network = "ipv6" }, false},
-		{"command", sock, func(a *AgentConfig) { a.Argv = []string{"x"} }, false},
-		{"arguments", pipe, func(a *AgentConfig) { a.Argv = []string{"x", "z"} }, false},
-		{"ready", pipe, func(a *AgentConfig) { a.NotReady = true }, false},
-		{"nothing", pipe, func(a *AgentConfig) {}, true},
+		{"name and line", dso, func(a *Agent) { a.Name, a.Line = "b", 7 }, true},
+		{"domain", dso, func(a *Agent) { a.Domain = 3 }, false},
+		{"kind", dso, func(a *Agent) { a.Kind = KindPipe }, false},
+		{"entry", dso, func(a *Agent) { a.Entry = "f" }, false},
+		{"path", dso, func(a *Agent) { a.Path = "/q" }, false},
+		{"port by name", sock, func(a *Agent) { a.Address = "http" }, true},
+		{"port", sock, func(a *Agent) { a.Address, a.Port = "81", 81 }, false},
+		{"family", sock, func(a *Agent) { a.Network = "ipv6" }, false},
+		{"command", sock, func(a *Agent) { a.Argv = []string{"x"} }, false},
+		{"arguments", pipe, func(a *Agent) { a.Argv = []string{"x", "z"} }, false},
+		{"ready", pipe, func(a *Agent) { a.NotReady = true }, false},
+		{"nothing", pipe, func(a *Agent) {}, true},
 	}
 	for _, tt := range tests {
 		b := tt.a
@@ -257,7 +254,7 @@ func TestAgentConfigEqual(t *testing.T) {
 	}
 }
 
-func TestLoadConfig(t *testing.T) {
+func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "pmcd.conf")
 	write := func(name, text string) {
@@ -266,7 +263,7 @@ func TestLoadConfig(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := LoadConfig(file); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Load(file); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: got %v", err)
 	}
 	write(file, pipe+"[access]\ndisallow 1.2.3.4 : store;\n")
@@ -287,16 +284,16 @@ func TestLoadConfig(t *testing.T) {
 		if tt.extra != "" {
 			write(file+".access", tt.extra)
 		}
-		conf, err := LoadConfig(file)
+		conf, err := Load(file)
 		if diff := cmp.Diff(tt.want, complaints(conf, err)); diff != "" {
 			t.Errorf("%s: (-want +got):\n%s", tt.name, diff)
 		}
-		if conf != nil && len(conf.Access.hosts) != tt.rules {
-			t.Errorf("%s: got %d rules, want %d", tt.name, len(conf.Access.hosts), tt.rules)
+		if conf != nil && len(conf.Access.Hosts) != tt.rules {
+			t.Errorf("%s: got %d rules, want %d", tt.name, len(conf.Access.Hosts), tt.rules)
 		}
 	}
 	write(file, "foo\n")
-	if conf, err := LoadConfig(file); len(complaints(conf, err)) != 1 {
+	if conf, err := Load(file); len(complaints(conf, err)) != 1 {
 		t.Errorf("with a fault in the first file got %v, want its one alone", err)
 	}
 	os.Remove(file + ".access")
@@ -304,14 +301,14 @@ func TestLoadConfig(t *testing.T) {
 		t.Skip(err)
 	}
 	write(file, pipe)
-	if conf, err := LoadConfig(file); conf != nil || err == nil {
+	if conf, err := Load(file); conf != nil || err == nil {
 		t.Errorf("with rules that cannot be read got %v, %v, want no Config", conf, err)
 	}
 }
 
 // A file of access rules beside a file with faults is left alone, and not left
 // open.
-func TestLoadConfigClosesFiles(t *testing.T) {
+func TestLoadClosesFiles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pmcd.conf")
 	for name, text := range map[string]string{file: "foo\n", file + ".access": "allow * : all;\n"} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -319,30 +316,34 @@ func TestLoadConfigClosesFiles(t *testing.T) {
 		}
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which closes files that nobody has
-	before, err := fdNames()
-	if err != nil {
-		t.Skip(err)
+	descriptors := func() []os.DirEntry {
+		open, err := os.ReadDir("/dev/fd")
+		if err != nil {
+			t.Skip(err)
+		}
+		return open
 	}
+	before := descriptors()
 	for range 20 {
-		LoadConfig(file)
+		Load(file)
 	}
-	if after, _ := fdNames(); len(after) >= len(before)+20 {
+	if after := descriptors(); len(after) >= len(before)+20 {
 		t.Errorf("%d descriptors after %d", len(after), len(before))
 	}
 }
 
-func TestConfigReadError(t *testing.T) {
-	conf, err := ParseConfig("f", iotest.ErrReader(errors.New("broken")))
+func TestParseReadError(t *testing.T) {
+	conf, err := Parse("f", iotest.ErrReader(errors.New("broken")))
 	want := []string{"[line 1]: Error: read: broken", ": Can't continue, giving up"}
 	if diff := cmp.Diff(want, complaints(conf, err)); diff != "" || conf != nil {
 		t.Errorf("got %v and (-want +got):\n%s", conf, diff)
 	}
 }
 
-// A ConfigError says why, and errors.As finds it.
-func TestConfigError(t *testing.T) {
+// An Error says why, and errors.As finds it.
+func TestError(t *testing.T) {
 	_, err := testLoader().Parse("f", strings.NewReader("[access]\nallow 1.2.3.4 : all;\ndisallow 1.2.3.4 : store;\n"))
-	e, ok := errors.AsType[*ConfigError](err)
+	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		t.Fatalf("got %v", err)
 	}
@@ -353,8 +354,8 @@ func TestConfigError(t *testing.T) {
 	}
 }
 
-func ExampleParseConfig() {
-	conf, err := ParseConfig("pmcd.conf", strings.NewReader(`
+func ExampleParse() {
+	conf, err := Parse("pmcd.conf", strings.NewReader(`
 simple 253 pipe binary /usr/lib/simple -d 253
 broken 999 pipe binary /usr/lib/broken
 

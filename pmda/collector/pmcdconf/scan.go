@@ -1,4 +1,4 @@
-package collector
+package pmcdconf
 
 import (
 	"bufio"
@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// maxConfigLine is pmcd's limit for a line with those that continue it, without
+// maxLine is pmcd's limit for a line with those that continue it, without
 // its newline.
-const maxConfigLine = 2198
+const maxLine = 2198
 
 type tokenKind int
 
@@ -76,8 +76,8 @@ func (s *scanner) nextLine() bool {
 		case err != nil:
 			s.err = fmt.Sprintf("read: %v", err)
 			return false
-		case c != '\n' && len(b) == maxConfigLine:
-			s.err = fmt.Sprintf("ridiculously long line (%d characters)", maxConfigLine+2)
+		case c != '\n' && len(b) == maxLine:
+			s.err = fmt.Sprintf("ridiculously long line (%d characters)", maxLine+2)
 			return false
 		case c != '\n':
 			b = append(b, c)

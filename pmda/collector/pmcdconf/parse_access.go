@@ -1,4 +1,4 @@
-package collector
+package pmcdconf
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 )
 
 // accessHeader reads "[access]", which may have blanks and newlines in it.
-func (p *configParser) accessHeader() bool {
+func (p *parser) accessHeader() bool {
 	p.scan.next() // the bracket
 	tok := p.scan.next()
 	if !tok.is("access") {
@@ -25,9 +25,9 @@ func (p *configParser) accessHeader() bool {
 // accessSection reads the statements of an access section:
 //
 //	(allow | disallow) [hosts | users | groups] SPEC {, SPEC} : ITEM {, ITEM} ;
-func (p *configParser) accessSection() {
+func (p *parser) accessSection() {
 	if p.names.loader == nil {
-		p.names = accessNames{loader: &p.ConfigLoader}
+		p.names = ruleNames{loader: &p.Loader}
 	}
 	before, effective := len(p.errs), false
 	tok := p.scan.next()
@@ -48,7 +48,7 @@ func (p *configParser) accessSection() {
 
 // accessError reports a fault in the access section, unless it is that of the
 // scanner, which is reported as such.
-func (p *configParser) accessError(tok token, format string, args ...any) {
+func (p *parser) accessError(tok token, format string, args ...any) {
 	p.fatal = true
 	if p.scan.err == "" {
 		p.errorf(tok.line, format, args...)
@@ -59,13 +59,13 @@ func (p *configParser) accessError(tok token, format string, args ...any) {
 type statement struct {
 	kind  string // "host", "user" or "group"
 	specs []string
-	rule  accessRule
+	rule  Rule
 	line  int // of its end
 }
 
 // statement reads a statement that starts with tok. It returns the last token
 // that it took.
-func (p *configParser) statement(tok token) (s statement, end token, ok bool) {
+func (p *parser) statement(tok token) (s statement, end token, ok bool) {
 	var allow bool
 	switch {
 	case tok.is("allow"):
@@ -94,7 +94,7 @@ func (p *configParser) statement(tok token) (s statement, end token, ok bool) {
 }
 
 // specs reads the specifications up to the colon after them.
-func (p *configParser) specs(s *statement, tok token) (token, bool) {
+func (p *parser) specs(s *statement, tok token) (token, bool) {
 	missing := func() bool { return tok.is(":") || tok.is(";") || tok.kind == tokenEnd }
 	if missing() {
 		p.accessError(tok, "no %ss in allow/disallow statement", s.kind)
@@ -121,9 +121,9 @@ func (p *configParser) specs(s *statement, tok token) (token, bool) {
 //
 //	ITEM = fetch | store | all [except ITEM {, ITEM}] | maximum N connections
 type operationList struct {
-	p      *configParser
+	p      *parser
 	allow  bool
-	rule   accessRule
+	rule   Rule
 	single bool // fetch or store has come, outside of except
 	all    bool
 	except bool
@@ -180,9 +180,9 @@ func (l *operationList) item(tok *token, exceptNow bool) (problem string) {
 			return `can't have "all" mixed with specific permissions`
 		}
 		l.all = true
-		l.rule.spec = OpAll
+		l.rule.Ops = OpAll
 		if !l.allow {
-			l.rule.deny = OpAll
+			l.rule.Denied = OpAll
 		}
 		return ""
 	case tok.is("maximum"), tok.is("unlimited"):
@@ -196,11 +196,11 @@ func (l *operationList) operation(op Ops) string {
 		return `can't have "all" mixed with specific permissions`
 	}
 	l.single = l.single || !l.except
-	l.rule.spec |= op
+	l.rule.Ops |= op
 	if l.allow == l.except { // allow all except op, or disallow op
-		l.rule.deny |= op
+		l.rule.Denied |= op
 	} else {
-		l.rule.deny &^= op
+		l.rule.Denied &^= op
 	}
 	return ""
 }
@@ -212,7 +212,7 @@ func (l *operationList) limit(tok *token, exceptNow bool) string {
 		return `connection limit may not immediately follow "all except"`
 	case !l.allow:
 		return "can't specify connection limit in a disallow statement"
-	case l.rule.limit != 0:
+	case l.rule.MaxConns != 0:
 		return "connection limit already specified"
 	}
 	if tok.is("maximum") {
@@ -221,26 +221,26 @@ func (l *operationList) limit(tok *token, exceptNow bool) string {
 		if err != nil || n <= 0 || n > math.MaxInt32 || strings.Trim(tok.text, "0123456789") != "" {
 			return "maximum connection limit must be a positive number"
 		}
-		l.rule.limit = n
+		l.rule.MaxConns = n
 		*tok = l.p.scan.next()
 	}
-	if l.rule.limit == 0 || !tok.is("connections") { // pmcd knows "unlimited", but not what to do with it
+	if l.rule.MaxConns == 0 || !tok.is("connections") { // pmcd knows "unlimited", but not what to do with it
 		return `"connections" expected`
 	}
 	return ""
 }
 
 // apply adds a statement's rules. It reports whether there was one to add.
-func (p *configParser) apply(s statement) (effective bool) {
+func (p *parser) apply(s statement) (effective bool) {
 	if p.conf.Access == nil {
 		p.conf.Access = new(Access)
 	}
 	for _, spec := range s.specs {
-		e := &ConfigError{File: p.name, Line: s.line, Extra: p.extra, Warning: true}
+		e := &Error{File: p.name, Line: s.line, Extra: p.extra, Warning: true}
 		e.Msg = fmt.Sprintf("access control error for %s '%s': Invalid argument", s.kind, spec)
 		warnings, err := p.names.add(p.conf.Access, s.kind, spec, s.rule)
 		for _, w := range warnings {
-			p.conf.Warnings = append(p.conf.Warnings, &ConfigError{File: p.name, Line: s.line, Extra: p.extra, Warning: true, Msg: w})
+			p.conf.Warnings = append(p.conf.Warnings, &Error{File: p.name, Line: s.line, Extra: p.extra, Warning: true, Msg: w})
 		}
 		switch _, unresolved := err.(*unresolvedError); {
 		case err == nil:

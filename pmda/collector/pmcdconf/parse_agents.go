@@ -1,4 +1,4 @@
-package collector
+package pmcdconf
 
 import (
 	"path"
@@ -10,8 +10,8 @@ import (
 
 // agentLine reads the line of an agent, whose first word is read already. One
 // with a fault is reported and left out.
-func (p *configParser) agentLine(first token) {
-	a := AgentConfig{Name: first.text, Line: first.line}
+func (p *parser) agentLine(first token) {
+	a := Agent{Name: first.text, Line: first.line}
 	if !p.agentDomain(&a) {
 		return
 	}
@@ -36,14 +36,14 @@ func (p *configParser) agentLine(first token) {
 
 // agentError reports a fault, unless it is that of the scanner, which is
 // reported as such.
-func (p *configParser) agentError(a *AgentConfig, format string, args ...any) bool {
+func (p *parser) agentError(a *Agent, format string, args ...any) bool {
 	if p.scan.err == "" {
 		p.errorf(a.Line, format, args...)
 	}
 	return false
 }
 
-func (p *configParser) agentDomain(a *AgentConfig) bool {
+func (p *parser) agentDomain(a *Agent) bool {
 	tok := p.scan.next()
 	if tok.text == "" || strings.Trim(tok.text, "0123456789") != "" {
 		return p.agentError(a, "expected domain number for \"%s\" agent", a.Name)
@@ -61,7 +61,7 @@ func (p *configParser) agentDomain(a *AgentConfig) bool {
 	return true
 }
 
-func (p *configParser) dsoAgent(a *AgentConfig) bool {
+func (p *parser) dsoAgent(a *Agent) bool {
 	entry := p.scan.next()
 	if entry.kind == tokenEnd {
 		return p.agentError(a, "expected DSO entry point")
@@ -80,7 +80,7 @@ func (p *configParser) dsoAgent(a *AgentConfig) bool {
 	return true
 }
 
-func (p *configParser) socketAgent(a *AgentConfig) bool {
+func (p *parser) socketAgent(a *Agent) bool {
 	switch family := p.scan.next(); {
 	case family.is("inet"), family.is("ipv6"), family.is("unix"):
 		a.Network = strings.ToLower(family.text)
@@ -108,7 +108,7 @@ func (p *configParser) socketAgent(a *AgentConfig) bool {
 	return true
 }
 
-func (p *configParser) pipeAgent(a *AgentConfig) bool {
+func (p *parser) pipeAgent(a *Agent) bool {
 	if !p.scan.next().is("binary") {
 		return p.agentError(a, "pipe PDU type expected (`binary')")
 	}
@@ -123,7 +123,7 @@ func (p *configParser) pipeAgent(a *AgentConfig) bool {
 }
 
 // argv takes the rest of the line, from tok.
-func (p *configParser) argv(a *AgentConfig, tok token) {
+func (p *parser) argv(a *Agent, tok token) {
 	for ; tok.kind != tokenEnd; tok = p.scan.next() {
 		a.Argv = append(a.Argv, tok.text)
 	}
