@@ -50,7 +50,6 @@ type client struct {
 	denied   atomic.Uint32 // pmcdconf.Ops
 	profiles map[int32]*pdu.Profile
 	seen     seen
-	whoami   atomic.Pointer[string]
 
 	// The call of an agent that is in progress; see call.go.
 	inCall   atomic.Int64 // its number, which is when it began; 0 if there is none
@@ -70,7 +69,6 @@ type client struct {
 	busy     bool       // a request is being answered
 	finished bool       // no further request is to be answered
 	farewell pdu.Error  // what to say at the end, if it is not 0
-	cpu      cpuMark
 
 	leaving bool // agents are being told that it has gone; guarded by Server.mu
 }

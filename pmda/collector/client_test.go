@@ -614,7 +614,7 @@ func TestFetch(t *testing.T) {
 	if got := g.ask(pdu.Fetch{Context: 63, PMIDs: ids(10)}); got != "RESULT 10.0.0 -1=0" {
 		t.Errorf("context 63: %s", got)
 	}
-	s.agents.Load().get(10).fence(true)
+	s.agents.Load().get(10).fenced.Store(true)
 	if got := g.ask(pdu.Fetch{PMIDs: ids(10, 11)}); got != "RESULT 10.0.0 "+pdu.ErrPMDAFenced.Error()+"; 11.0.1 -1=1" {
 		t.Errorf("fenced: %s", got)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
@@ -123,7 +124,7 @@ func (s *Server) Configure(cfg *pmcdconf.Config) error {
 	var fresh []pmcdconf.Agent
 	for _, conf := range cfg.Agents {
 		switch a := s.agents.Load().get(conf.Domain); {
-		case a != nil && (a.domain() == pmcdDomain || a.conf.Equal(conf)):
+		case a != nil && (a.domain() == pmcdagent.Domain || a.conf.Equal(conf)):
 			keep[a] = true
 			a.setName(conf.Name)
 		default:

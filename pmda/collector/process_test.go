@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
@@ -136,7 +138,7 @@ func TestAgentDomainInUse(t *testing.T) {
 	j, log := newJournal()
 	s := patient(t, &Server{Logger: log})
 	conf := moodLine("good")
-	conf.Domain = pmcdDomain
+	conf.Domain = pmcdagent.Domain
 	const why = `collector: agent "moody": domain 2 is that of agent "pmcd"`
 	if err := s.Start(conf); err == nil || err.Error() != why {
 		t.Errorf("error %v\nwant  %s", err, why)
@@ -370,7 +372,7 @@ func TestStubbornAgent(t *testing.T) {
 	if err := s.Remove(moodDomain); err == nil {
 		t.Error("removed twice")
 	}
-	if err := s.Remove(pmcdDomain); err == nil {
+	if err := s.Remove(pmcdagent.Domain); err == nil {
 		t.Error("removed the collector's own agent")
 	}
 }
@@ -633,7 +635,7 @@ func TestRemoveWhileStarting(t *testing.T) {
 	if err := s.Remove(moodDomain); err != nil {
 		t.Error(err)
 	}
-	if alive(pid) {
+	if p, err := os.FindProcess(pid); err == nil && p.Signal(syscall.Signal(0)) == nil {
 		t.Error("the process outlives the agent")
 	}
 	if err := <-started; err != errClosed {

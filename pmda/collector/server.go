@@ -15,6 +15,8 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/internal/eventtrace"
+	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmns"
 )
@@ -143,7 +145,7 @@ type Server struct {
 	timeout      atomic.Int64           // of agents, as pmcd.control.timeout shows and sets it
 
 	counters  pdu.Counters // PDUs of clients and agents
-	trace     tracer
+	trace     eventtrace.Trace
 	resetting resetting
 
 	restartDelay time.Duration // the least time between two restarts of an agent
@@ -200,9 +202,9 @@ func (s *Server) init() {
 		s.watched, s.unwatch = make(chan struct{}), make(chan struct{})
 		s.hurry = make(chan struct{}, 1)
 		s.few = 4 * int32(runtime.GOMAXPROCS(0))
-		s.trace.begin(s.Trace)
+		s.startTrace(s.Trace)
 		s.noticeLabels()
-		s.add(&agent{handler: newPMCD(s), kind: pmcdconf.KindDSO})
+		s.add(&agent{handler: newPMCDAgent(s), kind: pmcdconf.KindDSO})
 	})
 }
 
@@ -242,7 +244,7 @@ func (s *Server) addHandler(h pmda.Handler, conf pmcdconf.Agent) error {
 func (s *Server) Remove(d pdu.Domain) error {
 	s.init()
 	a := s.agents.Load().get(d)
-	if a == nil || d == pmcdDomain || !s.drop(a) {
+	if a == nil || d == pmcdagent.Domain || !s.drop(a) {
 		return fmt.Errorf("collector: no agent of domain %d to remove", d)
 	}
 	err := a.stop()

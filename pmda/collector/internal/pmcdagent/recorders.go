@@ -1,4 +1,4 @@
-package collector
+package pmcdagent
 
 import (
 	"bytes"
@@ -153,8 +153,8 @@ func pidFile(name string) int {
 
 // primaryLogger is the process of the primary pmlogger, 0 if there is none: a
 // link to its file says so.
-func (s *Server) primaryLogger() int {
-	to, err := os.Readlink(filepath.Join(s.TmpDir, loggersDir, primaryName))
+func (p *pmcd) primaryLogger() int {
+	to, err := os.Readlink(filepath.Join(p.TmpDir, loggersDir, primaryName))
 	if err != nil {
 		return 0
 	}
@@ -163,31 +163,31 @@ func (s *Server) primaryLogger() int {
 }
 
 // primaryEngine is the process of the primary pmie, 0 if there is none.
-func (s *Server) primaryEngine() int {
-	if s.RunDir == "" {
+func (p *pmcd) primaryEngine() int {
+	if p.RunDir == "" {
 		return 0
 	}
-	return pidFile(filepath.Join(s.RunDir, "pmie.pid"))
+	return pidFile(filepath.Join(p.RunDir, "pmie.pid"))
 }
 
 func (p *pmcd) refreshLoggers(context.Context, *pmda.Request) error {
-	if p.s.TmpDir == "" {
+	if p.TmpDir == "" {
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.recorders.loggers = readRunning(filepath.Join(p.s.TmpDir, loggersDir), maxLoggerFile, readLogger)
-	return setRunning(p.loggers, p.recorders.loggers, p.s.primaryLogger())
+	p.recorders.loggers = readRunning(filepath.Join(p.TmpDir, loggersDir), maxLoggerFile, readLogger)
+	return setRunning(p.loggers, p.recorders.loggers, p.primaryLogger())
 }
 
 func (p *pmcd) refreshEngines(context.Context, *pmda.Request) error {
-	if p.s.TmpDir == "" {
+	if p.TmpDir == "" {
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.recorders.engines = readRunning(filepath.Join(p.s.TmpDir, enginesDir), engineFileSize, readEngine)
-	return setRunning(p.engines, p.recorders.engines, p.s.primaryEngine())
+	p.recorders.engines = readRunning(filepath.Join(p.TmpDir, enginesDir), engineFileSize, readEngine)
+	return setRunning(p.engines, p.recorders.engines, p.primaryEngine())
 }
 
 // setRunning makes instances of processes, the primary one twice.
@@ -226,22 +226,22 @@ func recorderMetric[R any, T pdu.Scalar](p *pmcd, found *map[pdu.InstID]R, value
 func (p *pmcd) addLoggers() {
 	add := func(name string, item int, text, help string, value func(logger) string) {
 		recorderMetric(p, &p.recorders.loggers, value, pmda.Metric[string]{
-			Name: "pmcd.pmlogger." + name, ID: pmda.Item(3, item), Sem: pdu.SemDiscrete, InDom: p.loggers,
+			Name: name, ID: pmda.Item(3, item), Sem: pdu.SemDiscrete, InDom: p.loggers,
 			Text: text, Help: help,
 		})
 	}
-	add("host", 3, "Hosts on which archive loggers run",
+	add("pmcd.pmlogger.host", 3, "Hosts on which archive loggers run",
 		"The name of this host: the collector knows of the loggers here.",
-		func(logger) string { return p.s.hostname() })
+		func(logger) string { return p.Collector.Hostname() })
 	recorderMetric(p, &p.recorders.loggers, func(l logger) uint32 { return l.port }, pmda.Metric[uint32]{
 		Name: "pmcd.pmlogger.port", ID: pmda.Item(3, 0), Sem: pdu.SemDiscrete, InDom: p.loggers,
 		Text: "Ports on which archive loggers can be controlled",
 		Help: "The TCP port where a pmlogger waits for pmlc(1).",
 	})
-	add("archive", 2, "Archives that are being written",
+	add("pmcd.pmlogger.archive", 2, "Archives that are being written",
 		"The path of the archive that a pmlogger writes, without a suffix.",
 		func(l logger) string { return l.archive })
-	add("pmcd_host", 1, "Hosts whose metrics are logged",
+	add("pmcd.pmlogger.pmcd_host", 1, "Hosts whose metrics are logged",
 		"The host of the collector from which a pmlogger has its values.",
 		func(l logger) string { return l.host })
 }
@@ -250,36 +250,36 @@ func (p *pmcd) addLoggers() {
 func (p *pmcd) addEngines() {
 	add := func(name string, item int, text, help string, value func(engine) string) {
 		recorderMetric(p, &p.recorders.engines, value, pmda.Metric[string]{
-			Name: "pmcd.pmie." + name, ID: pmda.Item(5, item), Sem: pdu.SemDiscrete, InDom: p.engines,
+			Name: name, ID: pmda.Item(5, item), Sem: pdu.SemDiscrete, InDom: p.engines,
 			Text: text, Help: help,
 		})
 	}
 	count := func(name string, item int, text, help string, value func(engine) uint32) {
 		recorderMetric(p, &p.recorders.engines, value, pmda.Metric[uint32]{
-			Name: "pmcd.pmie." + name, ID: pmda.Item(5, item), Sem: pdu.SemCounter, Units: pdu.UnitCount, InDom: p.engines,
+			Name: name, ID: pmda.Item(5, item), Sem: pdu.SemCounter, Units: pdu.UnitCount, InDom: p.engines,
 			Text: text, Help: help,
 		})
 	}
-	add("configfile", 0, "Files with the rules of inference engines",
+	add("pmcd.pmie.configfile", 0, "Files with the rules of inference engines",
 		`The file that a pmie has its rules from; "<stdin>" for its standard input.`,
 		func(e engine) string { return e.config })
-	add("logfile", 1, "Log files of inference engines",
+	add("pmcd.pmie.logfile", 1, "Log files of inference engines",
 		`The file to which a pmie writes what it reports; "<none>" if there is none.`,
 		func(e engine) string { return e.log })
-	add("pmcd_host", 2, "Hosts that inference engines look at",
+	add("pmcd.pmie.pmcd_host", 2, "Hosts that inference engines look at",
 		"The host of the metrics in rules of a pmie that name no host.",
 		func(e engine) string { return e.host })
 	recorderMetric(p, &p.recorders.engines, func(e engine) uint32 { return e.rules }, pmda.Metric[uint32]{
 		Name: "pmcd.pmie.numrules", ID: pmda.Item(5, 3), Sem: pdu.SemDiscrete, InDom: p.engines,
 		Text: "Rules of inference engines", Help: "The number of rules that a pmie evaluates.",
 	})
-	count("actions", 4, "Actions of inference engines",
+	count("pmcd.pmie.actions", 4, "Actions of inference engines",
 		"How often a rule of a pmie has led to an action.", func(e engine) uint32 { return e.actions })
-	count("eval.true", 5, "Rules that were found true",
+	count("pmcd.pmie.eval.true", 5, "Rules that were found true",
 		"How often a pmie has evaluated a rule as true.", func(e engine) uint32 { return e.yes })
-	count("eval.false", 6, "Rules that were found false",
+	count("pmcd.pmie.eval.false", 6, "Rules that were found false",
 		"How often a pmie has evaluated a rule as false.", func(e engine) uint32 { return e.no })
-	count("eval.unknown", 7, "Rules of which it was not known whether they are true",
+	count("pmcd.pmie.eval.unknown", 7, "Rules of which it was not known whether they are true",
 		"How often a pmie could not evaluate a rule for want of values.", func(e engine) uint32 { return e.unknown })
 	recorderMetric(p, &p.recorders.engines, func(e engine) float32 { return e.expected }, pmda.Metric[float32]{
 		Name: "pmcd.pmie.eval.expected", ID: pmda.Item(5, 8), Sem: pdu.SemDiscrete, InDom: p.engines,
@@ -287,6 +287,6 @@ func (p *pmcd) addEngines() {
 		Text:  "Rate at which rules are to be evaluated",
 		Help:  "The evaluations per second that the rules of a pmie ask for.",
 	})
-	count("eval.actual", 9, "Rules that were evaluated",
+	count("pmcd.pmie.eval.actual", 9, "Rules that were evaluated",
 		"How often a pmie has evaluated a rule.", func(e engine) uint32 { return e.evaluated })
 }

@@ -1,4 +1,4 @@
-package collector
+package pmcdagent
 
 import (
 	"context"
@@ -33,11 +33,11 @@ func dataSize() uint32 {
 // fixed sizes, so that there are never any of those that the metrics are about.
 func (p *pmcd) addBuffers() {
 	for item, m := range []struct{ name, text string }{
-		{"alloc", "Buffers of fixed sizes that were allocated"},
-		{"free", "Buffers of fixed sizes that are free"},
+		{"pmcd.buf.alloc", "Buffers of fixed sizes that were allocated"},
+		{"pmcd.buf.free", "Buffers of fixed sizes that are free"},
 	} {
 		register(p, pmda.Metric[int32]{
-			Name: "pmcd.buf." + m.name, ID: pmda.Item(0, 18+item), Units: pdu.UnitCount, InDom: p.buffers, Text: m.text,
+			Name: m.name, ID: pmda.Item(0, 18+item), Units: pdu.UnitCount, InDom: p.buffers, Text: m.text,
 			Help: `Always 0: this collector's buffers grow with what they hold and are freed by
 the garbage collector.`,
 			Value: always(func() int32 { return 0 }),
@@ -74,26 +74,17 @@ type cpuMark struct {
 
 func (p *pmcd) cpuPerPDU(_ context.Context, r *pmda.Request, _ pdu.Instance) (float64, error) {
 	now := cpuMark{}
-	now.pdus, _ = p.s.counters.Total()
+	now.pdus, _ = p.Counters.Total()
 	var err error
 	if now.time, err = cpuTime(); err != nil {
 		return 0, err
 	}
-	last := cpuMark{}
-	if c := p.s.clientOf(r.Client); c != nil {
-		last = c.swapMark(now)
-	}
+	var last cpuMark
+	p.updateNote(r.Client, func(n *clientNote) { last, n.cpu = n.cpu, now })
 	if now.pdus <= last.pdus || now.time <= last.time {
 		return 0, nil
 	}
 	return float64(now.time-last.time) / float64(time.Microsecond) / float64(now.pdus-last.pdus), nil
-}
-
-func (c *client) swapMark(now cpuMark) (last cpuMark) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	last, c.cpu = c.cpu, now
-	return last
 }
 
 // addProcess enters what comes last in the name space.
@@ -102,7 +93,7 @@ func (p *pmcd) addProcess() {
 		Name: "pmcd.sighups", ID: pmda.Item(0, 22), Sem: pdu.SemCounter, Units: pdu.UnitCount,
 		Text:  "Resets of the collector",
 		Help:  "How often the collector was reset, by SIGHUP or by pmcd.control.sighup.",
-		Value: always(p.s.sighups.Load),
+		Value: always(p.Collector.Resets),
 	})
 	pid := uint64(os.Getpid()) // once: it is a system call
 	register(p, pmda.Metric[uint64]{
@@ -118,10 +109,10 @@ func (p *pmcd) addProcess() {
 agent starts, and when any value is stored here. A client that sees it change
 does well to look again at what metrics there are. Everybody who may store may
 store here.`,
-		Value: always(p.s.seqnum.Load),
+		Value: always(p.Collector.SeqNum),
 	})
 	p.storable(0, 24, setter{open: true, set: setEach(func(pdu.InstID, uint32) error {
-		p.s.seqnum.Add(1)
+		p.Collector.IncSeqNum()
 		return nil
 	})})
 	register(p, pmda.Metric[string]{
@@ -130,7 +121,7 @@ store here.`,
 		Help: `The labels that the collector was configured to give to all metrics, as a
 JSON object; empty if there are none.`,
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (string, error) {
-			return p.s.configuredLabels()
+			return p.Collector.Labels()
 		},
 	})
 }

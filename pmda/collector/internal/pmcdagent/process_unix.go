@@ -1,6 +1,6 @@
 //go:build unix
 
-package collector
+package pmcdagent
 
 import (
 	"errors"

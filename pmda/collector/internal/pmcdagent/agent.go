@@ -1,10 +1,8 @@
-package collector
+package pmcdagent
 
 import (
 	"context"
-	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -12,10 +10,9 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A pmcd is the collector's agent for itself: the metrics pmcd.*, domain 2. Its
-// metrics, their numbers and types are those of PCP 6.0.3.
+// A pmcd is the state behind the metrics of the agent.
 type pmcd struct {
-	s     *Server
+	Config
 	agent *pmda.Agent
 
 	loggers, registers, agents, engines, buffers, clients *pmda.InDom
@@ -29,17 +26,18 @@ type pmcd struct {
 	ofAgents  []pdu.Instance
 	ofClients []pdu.Instance
 	recorders recorders
+	notes     clientNotes
 }
 
-// newPMCD makes the agent of domain 2.
-func newPMCD(s *Server) *pmda.Agent {
+// New makes the agent of a collector.
+func New(c Config) *pmda.Agent {
 	p := &pmcd{
-		s:      s,
-		agent:  &pmda.Agent{Name: "pmcd", Domain: pmcdDomain, Logger: s.Logger},
+		Config: c,
+		agent:  &pmda.Agent{Name: "pmcd", Domain: Domain, Logger: c.Logger},
 		stores: map[pdu.PMID]setter{},
 	}
 	p.agent.Callbacks.Store = p.store
-	s.trace.resize(defaultTraceBufs)
+	p.agent.Callbacks.EndClient = p.notes.remove
 	p.attachInDoms()
 	// The order is that of the names in the name space of PCP.
 	p.addControl()
@@ -125,7 +123,7 @@ type setter struct {
 
 // storable lets clients store into a metric.
 func (p *pmcd) storable(cluster, item int, s setter) {
-	p.stores[pdu.MakePMID(pmcdDomain, cluster, item)] = s
+	p.stores[pdu.MakePMID(Domain, cluster, item)] = s
 }
 
 // store sets values. It replaces the Agent's own, which knows neither metrics
@@ -165,54 +163,4 @@ func setEach[T pdu.Scalar](set func(i pdu.InstID, v T) error) func(*pmda.Request
 		}
 		return nil
 	}
-}
-
-// refreshAgents brings the instances of the domain of agents up to date.
-func (p *pmcd) refreshAgents(context.Context, *pmda.Request) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var list []pdu.Instance
-	for d, a := range p.s.agents.Load().byDomain {
-		if a != nil {
-			list = append(list, pdu.Instance{ID: pdu.InstID(d), Name: a.name()})
-		}
-	}
-	list = uniqueNames(list)
-	if slices.Equal(list, p.ofAgents) {
-		return nil
-	}
-	p.ofAgents = list
-	return p.agents.Set(list...)
-}
-
-// uniqueNames makes names differ that are the same up to the first space, as
-// those of agents may be: the later ones get their number.
-func uniqueNames(list []pdu.Instance) []pdu.Instance {
-	seen := map[string]bool{}
-	for i := range list {
-		short := firstWord(list[i].Name)
-		if seen[short] || short == "" {
-			short = firstWord(list[i].Name) + "." + strconv.Itoa(int(list[i].ID))
-			list[i].Name = short
-		}
-		seen[short] = true
-	}
-	return list
-}
-
-// refreshClients brings the instances of the domain of clients up to date.
-func (p *pmcd) refreshClients(context.Context, *pmda.Request) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	list := p.s.clientInstances()
-	if slices.Equal(list, p.ofClients) {
-		return nil
-	}
-	p.ofClients = list
-	return p.clients.Set(list...)
-}
-
-func firstWord(s string) string {
-	s, _, _ = strings.Cut(s, " ")
-	return s
 }

@@ -4,138 +4,29 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"os"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/internal/eventtrace"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// What the event trace notes, and how: the bits of a tracer's flags.
-const (
-	traceConns      uint32 = 1 << iota // clients and agents, and failures of their connections
-	tracePDUs                          // PDUs
-	traceUnbuffered                    // events are logged at once as well
-	traceDebug                         // PDUs are logged at once, whatever the others say
-)
-
-const (
-	defaultTraceBufs = 20
-	maxTraceBufs     = 1 << 20
-)
-
-// A tracer keeps the last events of a collector for pmcd.control.dumptrace.
-// Safe for concurrent use. While nothing is traced it costs an atomic load for
-// each PDU.
-type tracer struct {
-	flags atomic.Uint32
-
-	mu   sync.Mutex
-	size int
-	ring []traceEvent // of up to size events
-	next int          // where the next goes when the ring is full
-}
-
-type traceEvent struct {
-	at   time.Time
-	text string
-}
-
-// begin sets the flags for the bits of pmcd's option.
-func (t *tracer) begin(bits int) {
-	t.setFlag(traceConns, bits&1 != 0)
-	t.setFlag(tracePDUs, bits&2 != 0)
-	t.setFlag(traceUnbuffered, bits&256 != 0)
-}
-
-// on reports whether any of the flags is set.
-func (t *tracer) on(flags uint32) bool { return t.flags.Load()&flags != 0 }
-
-func (t *tracer) setFlag(flag uint32, on bool) {
-	if on {
-		t.flags.Or(flag)
-	} else {
-		t.flags.And(^flag)
-	}
-}
-
-func (t *tracer) capacity() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.size
-}
-
-// resize empties the trace and sets how many events it holds.
-func (t *tracer) resize(n int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.size, t.ring, t.next = n, nil, 0
-}
-
-// add notes an event of a kind.
-func (t *tracer) add(log *slog.Logger, kind uint32, text string) {
-	e := traceEvent{time.Now(), text}
-	flags := t.flags.Load()
-	if flags&kind != 0 {
-		t.keep(e)
-	}
-	if flags&kind != 0 && flags&traceUnbuffered != 0 || kind == tracePDUs && flags&traceDebug != 0 {
-		log.Info("->" + e.at.Local().Format(time.TimeOnly) + " " + text)
-	}
-}
-
-func (t *tracer) keep(e traceEvent) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	switch {
-	case t.size == 0:
-	case len(t.ring) < t.size:
-		t.ring = append(t.ring, e)
-	default:
-		t.ring[t.next] = e
-		t.next = (t.next + 1) % t.size
-	}
-}
-
-// take empties the trace and returns what was in it, the oldest first.
-func (t *tracer) take() []traceEvent {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	events := append(t.ring[t.next:len(t.ring):len(t.ring)], t.ring[:t.next]...)
-	t.ring, t.next = nil, 0
-	return events
-}
-
-// dump logs the trace in the layout of pmcd, and empties it.
-func (t *tracer) dump(log *slog.Logger) {
-	events := t.take()
-	var b strings.Builder
-	b.WriteString("\n->PMCD event trace: ")
-	if len(events) == 0 {
-		b.WriteString("<empty>\n")
-	} else {
-		fmt.Fprintf(&b, "starting at %s\n", ctime(events[0].at))
-	}
-	for i, e := range events {
-		when := "         "
-		if i > 0 && e.at.Unix() != events[i-1].at.Unix() {
-			when = e.at.Local().Format(time.TimeOnly) + " "
-		}
-		b.WriteString("->" + when + e.text + "\n")
-	}
-	log.Info(b.String())
+// startTrace sets the flags of the event trace for the bits of pmcd's option -T.
+func (s *Server) startTrace(bits int) {
+	s.trace.Set(eventtrace.Conns, bits&1 != 0)
+	s.trace.Set(eventtrace.PDUs, bits&2 != 0)
+	s.trace.Set(eventtrace.Unbuffered, bits&256 != 0)
 }
 
 // traceClient notes that a client has come, or gone for a reason, nil if it just
 // closed the connection.
 func (s *Server) traceClient(c *client, came bool, err error) {
-	if !s.trace.on(traceConns) {
+	if !s.trace.Any(eventtrace.Conns) {
 		return
 	}
 	info := c.info.Load()
@@ -148,13 +39,13 @@ func (s *Server) traceClient(c *client, came bool, err error) {
 	} else {
 		text = fmt.Sprintf("End client: [%d] fd=%d%s", info.ID, descriptor(c.conn), traceErr(err))
 	}
-	s.trace.add(s.Logger, traceConns, text)
+	s.trace.Add(s.Logger, eventtrace.Conns, text)
 }
 
 // traceAgent notes that an agent has come or gone; p is nil if it is in this
 // process. What led to an agent's end is dumped if there is any trace.
 func (s *Server) traceAgent(a *agent, p *process, came bool) {
-	if s.trace.on(traceConns) {
+	if s.trace.Any(eventtrace.Conns) {
 		where := ", DSO"
 		if p != nil {
 			where = fmt.Sprintf(", infd=%d, outfd=%d", p.in, p.out)
@@ -163,10 +54,10 @@ func (s *Server) traceAgent(a *agent, p *process, came bool) {
 		if came {
 			what = "Add"
 		}
-		s.trace.add(s.Logger, traceConns, fmt.Sprintf("%s PMDA: domain=%d%s", what, a.domain(), where))
+		s.trace.Add(s.Logger, eventtrace.Conns, fmt.Sprintf("%s PMDA: domain=%d%s", what, a.domain(), where))
 	}
-	if !came && s.trace.on(traceConns|tracePDUs) {
-		s.trace.dump(s.Logger)
+	if !came && s.trace.Any(eventtrace.Conns|eventtrace.PDUs) {
+		s.trace.Dump(s.Logger)
 	}
 }
 
@@ -174,7 +65,7 @@ func (s *Server) traceAgent(a *agent, p *process, came bool) {
 // fault of the connection.
 func (s *Server) traceFailure(stream any, err error) {
 	op, ok := errors.AsType[*pdu.OpError](err)
-	if !ok || !s.trace.on(traceConns) {
+	if !ok || !s.trace.Any(eventtrace.Conns) {
 		return
 	}
 	fd := descriptor(stream)
@@ -189,7 +80,7 @@ func (s *Server) traceFailure(stream any, err error) {
 	default:
 		text = fmt.Sprintf("Recv error: expecting NO PDU, fd=%d%s", fd, traceErr(err))
 	}
-	s.trace.add(s.Logger, traceConns, text)
+	s.trace.Add(s.Logger, eventtrace.Conns, text)
 }
 
 // traceErr is an error as the last part of an event.
@@ -204,7 +95,7 @@ func traceErr(err error) string {
 // the two directions.
 func (s *Server) tracePDU(in, out any) func(out bool, h pdu.Header, body []byte) {
 	return func(sent bool, h pdu.Header, body []byte) {
-		if !s.trace.on(tracePDUs | traceDebug) {
+		if !s.trace.Any(eventtrace.PDUs | eventtrace.Debug) {
 			return
 		}
 		way, stream := "Recv", in
@@ -212,7 +103,7 @@ func (s *Server) tracePDU(in, out any) func(out bool, h pdu.Header, body []byte)
 			way, stream = "Xmit", out
 		}
 		text := fmt.Sprintf("%s: %s PDU, fd=%d%s", way, h.Kind, descriptor(stream), pduDetail(h.Kind, body))
-		s.trace.add(s.Logger, tracePDUs, text)
+		s.trace.Add(s.Logger, eventtrace.PDUs, text)
 	}
 }
 
@@ -274,7 +165,7 @@ func countMetrics(p pdu.PDU) (int, bool) {
 // logClients logs a table of the clients in the layout of pmcd.
 func (s *Server) logClients() {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n->Current PMCD clients at %s\n", ctime(time.Now()))
+	fmt.Fprintf(&b, "\n->Current PMCD clients at %s\n", time.Now().Format(time.ANSIC))
 	b.WriteString("     fd  client connection from                    ipc ver  operations denied\n" +
 		"     ==  ========================================  =======  =================\n")
 	for _, c := range s.clientList() {
@@ -322,4 +213,17 @@ func directions(s pmda.Stream) (r, w any) {
 		return s.r, s.w
 	}
 	return s, s
+}
+
+// deniedNames are the operations that a client may not do, for people.
+func deniedNames(c *client) string {
+	var names []string
+	denied := pmcdconf.Ops(c.denied.Load())
+	if denied&pmcdconf.OpFetch != 0 {
+		names = append(names, "fetch")
+	}
+	if denied&pmcdconf.OpStore != 0 {
+		names = append(names, "store")
+	}
+	return strings.Join(names, " ")
 }

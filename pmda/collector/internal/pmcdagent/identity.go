@@ -1,7 +1,6 @@
-package collector
+package pmcdagent
 
 import (
-	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -21,25 +20,25 @@ const modulePath = "github.com/pcp-go/pcp"
 // identity enters a metric that says what the collector is.
 func (p *pmcd) identity(name string, item int, sem pdu.Sem, text, help string, value func() string) {
 	register(p, pmda.Metric[string]{
-		Name: "pmcd." + name, ID: pmda.Item(0, item), Sem: sem, Text: text, Help: help, Value: always(value),
+		Name: name, ID: pmda.Item(0, item), Sem: sem, Text: text, Help: help, Value: always(value),
 	})
 }
 
 // addIdentity enters pmcd.timezone and what comes after it.
 func (p *pmcd) addIdentity() {
-	p.identity("timezone", 5, pdu.SemDiscrete, "Time zone of the collector",
+	p.identity("pmcd.timezone", 5, pdu.SemDiscrete, "Time zone of the collector",
 		"The collector's local time zone, as $TZ has it.", timezone)
-	p.identity("zoneinfo", 26, pdu.SemDiscrete, "Time zone of the collector by name",
+	p.identity("pmcd.zoneinfo", 26, pdu.SemDiscrete, "Time zone of the collector by name",
 		`The collector's local time zone as a colon and its name in the time zone
 database, such as ":Europe/Berlin"; empty if the name is not known.`, zoneinfo)
-	p.identity("simabi", 6, pdu.SemDiscrete, "Architecture of the collector's machine",
+	p.identity("pmcd.simabi", 6, pdu.SemDiscrete, "Architecture of the collector's machine",
 		"The name of the processor architecture for which the collector was built.", abi)
-	p.identity("version", 7, pdu.SemDiscrete, "Version of PCP",
+	p.identity("pmcd.version", 7, pdu.SemDiscrete, "Version of PCP",
 		"The version of PCP whose protocol and metrics the collector has.",
 		func() string { return pcpVersion })
-	p.identity("services", 16, pdu.SemInstant, "Services of PCP on this host",
+	p.identity("pmcd.services", 16, pdu.SemInstant, "Services of PCP on this host",
 		"Names of services, with blanks between; the collector's own is pmcd.",
-		p.s.services)
+		p.services)
 	register(p, pmda.Metric[uint32]{
 		Name: "pmcd.openfds", ID: pmda.Item(0, 17),
 		Text: "Highest file descriptor of the collector",
@@ -47,21 +46,10 @@ database, such as ":Europe/Berlin"; empty if the name is not known.`, zoneinfo)
 to have open.`,
 		Value: p.openFDs,
 	})
-	p.identity("build", 20, pdu.SemDiscrete, "Build of the collector",
+	p.identity("pmcd.build", 20, pdu.SemDiscrete, "Build of the collector",
 		"The version of the Go module\n"+modulePath+" that the collector was built from.", build)
-	p.identity("hostname", 21, pdu.SemDiscrete, "Name of the collector's host",
-		"The name that the collector was told to use, or that of the host.", p.s.hostname)
-}
-
-func (s *Server) hostname() string {
-	if s.Hostname != "" {
-		return s.Hostname
-	}
-	name, err := os.Hostname()
-	if err != nil {
-		return "localhost"
-	}
-	return name
+	p.identity("pmcd.hostname", 21, pdu.SemDiscrete, "Name of the collector's host",
+		"The name that the collector was told to use, or that of the host.", p.Collector.Hostname)
 }
 
 // abi is the architecture in the words of PCP, which are those of uname(1).
@@ -102,19 +90,19 @@ func (p *pmcd) addFeatures() {
 		name, text string
 		has        func() bool
 	}{
-		{"secure", "Whether connections can be encrypted", no},
-		{"compress", "Whether connections can be compressed", no},
-		{"ipv6", "Whether IPv6 is supported", yes},
-		{"authentication", "Whether clients can authenticate themselves", no},
-		{"creds_required", "Whether clients have to authenticate themselves", no},
-		{"unix_domain_sockets", "Whether local connections are supported", yes},
-		{"service_discovery", "Whether the collector advertises itself", no},
-		{"containers", "Whether metrics of containers can be asked for", yes},
-		{"local", "Whether clients of the same host alone are served", no},
-		{"client_cert_required", "Whether clients have to have a certificate", no},
+		{"pmcd.feature.secure", "Whether connections can be encrypted", no},
+		{"pmcd.feature.compress", "Whether connections can be compressed", no},
+		{"pmcd.feature.ipv6", "Whether IPv6 is supported", yes},
+		{"pmcd.feature.authentication", "Whether clients can authenticate themselves", no},
+		{"pmcd.feature.creds_required", "Whether clients have to authenticate themselves", no},
+		{"pmcd.feature.unix_domain_sockets", "Whether local connections are supported", yes},
+		{"pmcd.feature.service_discovery", "Whether the collector advertises itself", no},
+		{"pmcd.feature.containers", "Whether metrics of containers can be asked for", yes},
+		{"pmcd.feature.local", "Whether clients of the same host alone are served", no},
+		{"pmcd.feature.client_cert_required", "Whether clients have to have a certificate", no},
 	} {
 		register(p, pmda.Metric[uint32]{
-			Name: "pmcd.feature." + f.name, ID: pmda.Item(8, item), Text: f.text,
+			Name: f.name, ID: pmda.Item(8, item), Text: f.text,
 			Help: f.text + ": 1 if so, 0 if not.",
 			Value: always(func() uint32 {
 				if f.has() {
@@ -129,8 +117,8 @@ func (p *pmcd) addFeatures() {
 func yes() bool { return true }
 func no() bool  { return false }
 
-func (s *Server) services() string {
-	if s.RunDir != "" && pidFile(filepath.Join(s.RunDir, "pmproxy.pid")) != 0 {
+func (p *pmcd) services() string {
+	if p.RunDir != "" && pidFile(filepath.Join(p.RunDir, "pmproxy.pid")) != 0 {
 		return "pmcd pmproxy"
 	}
 	return "pmcd"

@@ -1,4 +1,4 @@
-package collector
+package pmcdagent
 
 import (
 	"encoding/binary"
@@ -9,9 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // engineFile is the file of a pmie.
@@ -106,11 +103,11 @@ func recorderDirs(t *testing.T) (tmp, run string, pid, gone int) {
 	return tmp, run, pid, gone
 }
 
-func TestPMCDRecorders(t *testing.T) {
+func TestRecorders(t *testing.T) {
 	tmp, run, pid, gone := recorderDirs(t)
-	b := newBench(t, &Server{TmpDir: tmp, RunDir: run, Hostname: "here"})
+	b := newBench(t, Config{TmpDir: tmp, RunDir: run})
 	for name, want := range map[string]string{
-		"pmlogger.host": "here", "pmlogger.port": "4330", "pmlogger.archive": "/var/arch", "pmlogger.pmcd_host": "web1",
+		"pmlogger.host": "here.example", "pmlogger.port": "4330", "pmlogger.archive": "/var/arch", "pmlogger.pmcd_host": "web1",
 		"pmie.configfile": "/etc/x.pmie", "pmie.logfile": "<none>", "pmie.pmcd_host": "web1", "pmie.numrules": "2",
 		"pmie.actions": "3", "pmie.eval.true": "4", "pmie.eval.false": "5", "pmie.eval.unknown": "6",
 		"pmie.eval.expected": "5.000000e-01", "pmie.eval.actual": "7",
@@ -134,40 +131,14 @@ func TestPMCDRecorders(t *testing.T) {
 	b.want("pmie.actions")
 }
 
-func TestPMCDServices(t *testing.T) {
+func TestServices(t *testing.T) {
 	run := t.TempDir()
-	b := newBench(t, &Server{RunDir: run})
+	b := newBench(t, Config{RunDir: run})
 	b.want("services", "pmcd")
 	for text, want := range map[string]string{fmt.Sprint(os.Getpid(), "\n"): "pmcd pmproxy", "0": "pmcd", "-1": "pmcd", "x": "pmcd"} {
 		if err := os.WriteFile(filepath.Join(run, "pmproxy.pid"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		b.want("services", want)
-	}
-}
-
-func TestPosixZone(t *testing.T) {
-	winter := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
-	tests := []struct {
-		abbreviation string
-		east         int // minutes
-		want         string
-	}{
-		{"UTC", 0, "UTC"},
-		{"GMT", 0, "GMT"},
-		{"CET", 60, "CET-1"},
-		{"EST", -300, "EST+5"},
-		{"IST", 330, "IST-5:30"},
-		{"NST", -210, "NST+3:30"},
-		{"+0545", 345, "<+0545>-5:45"},
-		{"-03", -180, "<-03>+3"},
-	}
-	got := make([]string, len(tests))
-	want := make([]string, len(tests))
-	for i, tt := range tests {
-		got[i], want[i] = posixZone(winter.In(time.FixedZone(tt.abbreviation, 60*tt.east))), tt.want
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -1,4 +1,4 @@
-package collector
+package pmcdagent
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/internal/eventtrace"
 )
 
 // addControl enters pmcd.control.
@@ -14,44 +15,44 @@ func (p *pmcd) addControl() {
 	p.addDebug()
 	p.addTimeout()
 	p.addRegister()
-	t := &p.s.trace
-	p.addSwitch("traceconn", 9, traceConns, "Switch for tracing connections",
+	t := p.Trace
+	p.addSwitch("pmcd.control.traceconn", 9, eventtrace.Conns, "Switch for tracing connections",
 		`1 while the coming and going of clients and agents, and the failures of
 their connections, are noted in the event trace; 0 otherwise.`)
-	p.addSwitch("tracepdu", 10, tracePDUs, "Switch for tracing PDUs",
+	p.addSwitch("pmcd.control.tracepdu", 10, eventtrace.PDUs, "Switch for tracing PDUs",
 		`1 while every PDU that is sent or received is noted in the event trace;
 0 otherwise.`)
-	p.addSwitch("tracenobuf", 14, traceUnbuffered, "Switch for writing traced events at once",
+	p.addSwitch("pmcd.control.tracenobuf", 14, eventtrace.Unbuffered, "Switch for writing traced events at once",
 		`1 while an event that is traced is written to the log at once; 0 while
 events are kept until the trace is dumped.`)
 	p.addTraceBufs()
-	p.addAction("dumptrace", 12, "Dump the event trace",
+	p.addAction("pmcd.control.dumptrace", 12, "Dump the event trace",
 		`Any value stored here writes the event trace to the log and empties it. The
-value is always 0.`, func() { t.dump(p.s.Logger) })
-	p.addAction("dumpconn", 13, "List the clients in the log",
+value is always 0.`, func() { t.Dump(p.Logger) })
+	p.addAction("pmcd.control.dumpconn", 13, "List the clients in the log",
 		`Any value stored here writes a table of the clients to the log. The value is
-always 0.`, p.s.logClients)
-	p.addAction("sighup", 15, "Reset the collector",
+always 0.`, p.Collector.LogClients)
+	p.addAction("pmcd.control.sighup", 15, "Reset the collector",
 		`Any value stored here does what SIGHUP does to a collector: agents that have
-died are started again. The value is always 0.`, p.s.resetByStore)
+died are started again. The value is always 0.`, p.Collector.Reset)
 }
 
 // control is the Metric of a 32-bit control.
 func control(name string, item int, text, help string, value func() int32) pmda.Metric[int32] {
 	return pmda.Metric[int32]{
-		Name: "pmcd.control." + name, ID: pmda.Item(0, item), Sem: pdu.SemDiscrete,
+		Name: name, ID: pmda.Item(0, item), Sem: pdu.SemDiscrete,
 		Text: text, Help: help, Value: always(value),
 	}
 }
 
 func (p *pmcd) addDebug() {
-	register(p, control("debug", 0, "Bits that switch diagnostics on",
+	register(p, control("pmcd.control.debug", 0, "Bits that switch diagnostics on",
 		`The sum of the numbers of diagnostics that are switched on: 1 writes every
 PDU that is sent or received to the log. The other numbers, which pmdbg(1)
 lists for the C implementation, are kept without effect.`, p.debug.Load))
 	p.storable(0, 0, setter{set: setEach(func(_ pdu.InstID, v int32) error {
 		p.debug.Store(v)
-		p.s.trace.setFlag(traceDebug, v&1 != 0)
+		p.Trace.Set(eventtrace.Debug, v&1 != 0)
 		return nil
 	})})
 }
@@ -68,14 +69,14 @@ func (p *pmcd) addTimeout() {
 		if v > math.MaxInt32 {
 			return pdu.ErrSign
 		}
-		p.s.setTimeout(time.Duration(v) * time.Second)
+		p.Collector.SetTimeout(time.Duration(v) * time.Second)
 		return nil
 	})})
 }
 
 func (p *pmcd) timeout() uint32 {
-	t := max(p.s.timeout.Load(), 0)
-	return uint32(min((t+int64(time.Second)-1)/int64(time.Second), math.MaxInt32))
+	t := max(p.Collector.Timeout(), 0)
+	return uint32(min((t+time.Second-1)/time.Second, math.MaxInt32))
 }
 
 func (p *pmcd) addRegister() {
@@ -101,10 +102,10 @@ store into them to leave marks for each other, for example in an archive.`,
 }
 
 // addSwitch enters a metric that is 0 or 1, as a flag of the event trace is.
-func (p *pmcd) addSwitch(name string, item int, flag uint32, text, help string) {
-	t := &p.s.trace
+func (p *pmcd) addSwitch(name string, item int, flag eventtrace.Flags, text, help string) {
+	t := p.Trace
 	register(p, control(name, item, text, help, func() int32 {
-		if t.on(flag) {
+		if t.Any(flag) {
 			return 1
 		}
 		return 0
@@ -113,24 +114,24 @@ func (p *pmcd) addSwitch(name string, item int, flag uint32, text, help string) 
 		if v != 0 && v != 1 {
 			return pdu.ErrBadStore
 		}
-		t.setFlag(flag, v == 1)
+		t.Set(flag, v == 1)
 		return nil
 	})})
 }
 
 func (p *pmcd) addTraceBufs() {
-	t := &p.s.trace
-	register(p, control("tracebufs", 11, "Events that the event trace holds",
+	t := p.Trace
+	register(p, control("pmcd.control.tracebufs", 11, "Events that the event trace holds",
 		`When there are more, the oldest are forgotten. A store empties the trace.`,
-		func() int32 { return int32(t.capacity()) }))
+		func() int32 { return int32(t.Capacity()) }))
 	p.storable(0, 11, setter{set: setEach(func(_ pdu.InstID, v int32) error {
 		switch {
 		case v < 0:
 			return pdu.ErrSign
-		case v > maxTraceBufs:
+		case v > eventtrace.MaxCapacity:
 			return pdu.ErrBadStore
 		}
-		t.resize(int(v))
+		t.Resize(int(v))
 		return nil
 	})})
 }

@@ -2,7 +2,6 @@ package collector
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -38,54 +37,6 @@ func untimed(s string) string {
 	})
 }
 
-func TestTraceRing(t *testing.T) {
-	b := newBench(t, &Server{})
-	add := func(from, to int) {
-		for i := from; i < to; i++ {
-			b.trace.add(b.Logger, traceConns, fmt.Sprint("event ", i))
-		}
-	}
-	check := func(what string, want ...string) {
-		t.Helper()
-		if diff := cmp.Diff(append(want, ""), b.dumped()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", what, diff)
-		}
-	}
-	empty := []string{"", "->PMCD event trace: <empty>"}
-	full := func(from, to int) []string {
-		lines := []string{"", "->PMCD event trace: starting at TIME"}
-		for i := from; i < to; i++ {
-			lines = append(lines, fmt.Sprint("->         event ", i))
-		}
-		return lines
-	}
-	add(0, 3)
-	check("switched off", empty...)
-	b.store("control.traceconn", 1)
-	add(0, 3)
-	check("three events", full(0, 3)...)
-	check("dumped already", empty...)
-	add(0, 20)
-	check("exactly full", full(0, 20)...)
-	add(0, 53)
-	check("more than there is room", full(33, 53)...)
-	add(0, 3)
-	b.store("control.tracebufs", 4)
-	check("a new size empties", empty...)
-	add(0, 7)
-	check("smaller", full(3, 7)...)
-	b.store("control.tracebufs", 0)
-	add(0, 7)
-	check("no room", empty...)
-	b.store("control.tracebufs", 5)
-	add(0, 2)
-	b.store("control.traceconn", 0)
-	add(2, 4)
-	check("switched off again", full(0, 2)...)
-	b.trace.add(b.Logger, tracePDUs, "another kind")
-	check("another kind", empty...)
-}
-
 // The bits of pmcd's option are the switches that clients can set.
 func TestTraceFromTheStart(t *testing.T) {
 	for bits, want := range map[int]string{0: "0 0 0", 1: "1 0 0", 2: "0 1 0", 3: "1 1 0", 256: "0 0 1", 259: "1 1 1", 4: "0 0 0"} {
@@ -94,63 +45,6 @@ func TestTraceFromTheStart(t *testing.T) {
 		if got != want {
 			t.Errorf("Trace %d: %s, want %s", bits, got, want)
 		}
-	}
-}
-
-func TestTraceTimes(t *testing.T) {
-	b := newBench(t, &Server{})
-	start := time.Date(2026, 11, 21, 8, 0, 0, 0, time.Local)
-	for i, after := range []time.Duration{0, 10 * time.Millisecond, time.Second, time.Second, time.Hour} {
-		b.trace.keep(traceEvent{start.Add(after), fmt.Sprint("event ", i)})
-	}
-	b.log.take()
-	b.trace.dump(b.Logger)
-	want := `
-->PMCD event trace: starting at Sat Nov 21 08:00:00 2026
-->         event 0
-->         event 1
-->08:00:01 event 2
-->         event 3
-->09:00:00 event 4
-`
-	if diff := cmp.Diff([]string{want}, b.log.take()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// Without buffers, events are in the log at once.
-func TestTraceUnbuffered(t *testing.T) {
-	b := newBench(t, &Server{})
-	log := func() []string {
-		b.log.take()
-		b.trace.add(b.Logger, traceConns, "connection")
-		b.trace.add(b.Logger, tracePDUs, "PDU")
-		text := b.log.take()
-		for i := range text {
-			text[i] = untimed(text[i])
-		}
-		return text
-	}
-	var none []string
-	if diff := cmp.Diff(none, log()); diff != "" {
-		t.Errorf("no switch is on: %s", diff)
-	}
-	b.store("control.tracenobuf", 1)
-	if diff := cmp.Diff(none, log()); diff != "" {
-		t.Errorf("nothing is traced: %s", diff)
-	}
-	b.store("control.traceconn", 1)
-	if diff := cmp.Diff([]string{"->         connection"}, log()); diff != "" {
-		t.Errorf("connections: %s", diff)
-	}
-	b.store("control.tracenobuf", 0)
-	b.store("control.debug", 1)
-	if diff := cmp.Diff([]string{"->         PDU"}, log()); diff != "" {
-		t.Errorf("debug: %s", diff)
-	}
-	b.store("control.debug", 2)
-	if diff := cmp.Diff(none, log()); diff != "" {
-		t.Errorf("another bit of debug: %s", diff)
 	}
 }
 

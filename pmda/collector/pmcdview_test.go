@@ -18,6 +18,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
@@ -66,7 +67,7 @@ func newBench(t *testing.T, s *Server) *bench {
 	t.Cleanup(func() { s.Close() })
 	me := pmda.NewClient(99, 99)
 	me.UID, me.GID = 0, 0
-	return &bench{Server: s, t: t, log: log, me: me, agent: s.agents.Load().get(pmcdDomain).handler.(*pmda.Agent)}
+	return &bench{Server: s, t: t, log: log, me: me, agent: s.agents.Load().get(pmcdagent.Domain).handler.(*pmda.Agent)}
 }
 
 func (b *bench) request() *pmda.Request { return &pmda.Request{Client: b.me} }
@@ -203,70 +204,6 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Fatalf("%s did not happen in %v", what, limit)
 }
 
-// Every metric has a name, texts and, for those that always have one, a value.
-func TestPMCDTables(t *testing.T) {
-	b := newBench(t, &Server{})
-	if err := b.agent.Err(); err != nil {
-		t.Fatal(err)
-	}
-	b.me = b.join().info.Load()
-	n := 0
-	for name, id := range b.agent.Namespace().All() {
-		n++
-		for _, kind := range []pdu.TextKind{pdu.TextOneLine, pdu.TextHelp} {
-			text, err := b.agent.Text(t.Context(), b.request(), uint32(id), pdu.TextPMID|kind)
-			if err != nil || kind == pdu.TextOneLine && (strings.Contains(text, "\n") || len(text) > 80) {
-				t.Errorf("%s: text of kind %v: %q, %v", name, kind, text, err)
-			}
-			for line := range strings.SplitSeq(text, "\n") {
-				if len(line) > 80 {
-					t.Errorf("%s: help is %d columns wide: %q", name, len(line), line)
-				}
-			}
-		}
-		got := b.fetch(strings.TrimPrefix(name, "pmcd."))
-		below := strings.HasPrefix(name, "pmcd.pmlogger.") || strings.HasPrefix(name, "pmcd.pmie.")
-		if below != (len(got) == 0) || len(got) > 0 && strings.HasPrefix(got[0], "error") {
-			t.Errorf("%s has the values %q", name, got)
-		}
-	}
-	if n != 108 {
-		t.Errorf("%d metrics, want 108", n)
-	}
-	for serial := 1; serial <= 6; serial++ {
-		d := pdu.MakeInDom(pmcdDomain, serial)
-		for _, kind := range []pdu.TextKind{pdu.TextOneLine, pdu.TextHelp} {
-			if text, err := b.agent.Text(t.Context(), b.request(), uint32(d), pdu.TextInDom|kind); err != nil || text == "" {
-				t.Errorf("text of %v: %q, %v", d, text, err)
-			}
-		}
-	}
-}
-
-func TestPMCDIdentity(t *testing.T) {
-	b := newBench(t, &Server{Hostname: "here.example"})
-	b.want("hostname", "here.example")
-	b.want("version", "6.0.3")
-	b.want("pid", fmt.Sprint(os.Getpid()))
-	b.want("services", "pmcd")
-	b.want("labels", "")
-	b.want("seqnum", "2")
-	b.want("sighups", "0")
-	b.want("timezone", posixZone(time.Now()))
-	if host, err := os.Hostname(); err == nil {
-		newBench(t, &Server{}).want("hostname", host)
-	}
-	if v := build(); v == "" || strings.ContainsAny(v, "() ") {
-		t.Errorf("build is %q", v)
-	}
-	for _, name := range []string{"ipv6", "unix_domain_sockets", "containers"} {
-		b.want("feature."+name, "1")
-	}
-	for _, name := range []string{"secure", "compress", "authentication", "creds_required", "service_discovery", "local", "client_cert_required"} {
-		b.want("feature."+name, "0")
-	}
-}
-
 func TestPMCDLabels(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "optional"), 0o755); err != nil {
@@ -318,126 +255,20 @@ func TestPMCDFence(t *testing.T) {
 	if err := b.Add(fakeAgent("a", 7)); err != nil {
 		t.Fatal(err)
 	}
-	steps := []struct {
-		name   string
-		values []any
-		err    error
-		want   []string
-	}{
-		{"up for all", []any{1}, nil, []string{"pmcd 0", "a 1"}},
-		{"down for one", []any{assignment{7, 0}}, nil, []string{"pmcd 0", "a 0"}},
-		{"up for one", []any{assignment{7, 1}}, nil, []string{"pmcd 0", "a 1"}},
-		{"not the collector's own", []any{assignment{2, 1}}, nil, []string{"pmcd 0", "a 1"}},
-		{"unknown agent", []any{assignment{8, 0}}, pdu.ErrInst, []string{"pmcd 0", "a 1"}},
-		{"neither up nor down", []any{assignment{7, 2}}, pdu.ErrBadStore, []string{"pmcd 0", "a 1"}},
-		{"what came before an error stays", []any{assignment{7, 0}, assignment{-3, 1}}, pdu.ErrInst, []string{"pmcd 0", "a 0"}},
-	}
-	for _, s := range steps {
-		if err := b.store("agent.fenced", s.values...); err != s.err {
-			t.Errorf("%s: %v, want %v", s.name, err, s.err)
-		}
-		b.want("agent.fenced", s.want...)
-	}
 	b.store("agent.fenced", 1)
+	b.want("agent.fenced", "pmcd 0", "a 1")
 	if _, err := b.agents.Load().get(7).ask(); err != pdu.ErrPMDAFenced {
 		t.Errorf("a fenced agent is asked: %v", err)
 	}
+	b.store("agent.fenced", assignment{7, 0})
+	b.want("agent.fenced", "pmcd 0", "a 0")
 }
 
-func TestPMCDStore(t *testing.T) {
-	registers := func(v string, at ...int) []string {
-		var list []string
-		for i := range 16 {
-			if slices.Contains(at, i) {
-				list = append(list, fmt.Sprintf("%d %s", i, v))
-			} else {
-				list = append(list, fmt.Sprintf("%d 0", i))
-			}
-		}
-		return list
+func TestPMCDHostname(t *testing.T) {
+	newBench(t, &Server{Hostname: "here.example"}).want("hostname", "here.example")
+	if host, err := os.Hostname(); err == nil {
+		newBench(t, &Server{}).want("hostname", host)
 	}
-	tests := []struct {
-		metric string
-		value  any
-		err    error
-		want   []string
-	}{
-		{"control.debug", 1, nil, []string{"1"}},
-		{"control.debug", -1, nil, []string{"-1"}},
-		{"control.debug", "1", pdu.ErrConv, []string{"0"}},
-		{"control.timeout", 7, nil, []string{"7"}},
-		{"control.timeout", 0, nil, []string{"0"}},
-		{"control.timeout", -1, pdu.ErrSign, []string{"5"}},
-		{"control.register", assignment{3, 42}, nil, registers("42", 3)},
-		{"control.register", assignment{16, 42}, pdu.ErrInst, registers("")},
-		{"control.register", 42, pdu.ErrInst, registers("")},
-		{"control.traceconn", 1, nil, []string{"1"}},
-		{"control.traceconn", 2, pdu.ErrBadStore, []string{"0"}},
-		{"control.tracepdu", 1, nil, []string{"1"}},
-		{"control.tracepdu", -1, pdu.ErrBadStore, []string{"0"}},
-		{"control.tracenobuf", 1, nil, []string{"1"}},
-		{"control.tracenobuf", 3, pdu.ErrBadStore, []string{"0"}},
-		{"control.tracebufs", 0, nil, []string{"0"}},
-		{"control.tracebufs", 30, nil, []string{"30"}},
-		{"control.tracebufs", -1, pdu.ErrSign, []string{"20"}},
-		{"control.tracebufs", maxTraceBufs + 1, pdu.ErrBadStore, []string{"20"}},
-		{"control.dumptrace", 5, nil, []string{"0"}},
-		{"control.dumpconn", 5, nil, []string{"0"}},
-		{"control.sighup", 5, nil, []string{"0"}},
-		{"seqnum", 77, nil, []string{"3"}},
-		{"numagents", 77, pdu.ErrPMID, []string{"1"}},
-		{"version", "x", pdu.ErrPMID, []string{"6.0.3"}},
-		{"agent.name", assignment{2, "x"}, pdu.ErrPMID, []string{"pmcd pmcd"}},
-		{"buf.alloc", assignment{12, 1}, pdu.ErrPMID, []string{"0012 0", "0020 0", "1024 0", "2048 0", "4196 0", "8192 0", "8192+ 0"}},
-	}
-	for _, tt := range tests {
-		t.Run(fmt.Sprint(tt.metric, "=", tt.value), func(t *testing.T) {
-			b := newBench(t, &Server{})
-			if err := b.store(tt.metric, tt.value); err != tt.err {
-				t.Errorf("error %v, want %v", err, tt.err)
-			}
-			b.want(tt.metric, tt.want...)
-		})
-	}
-}
-
-// Who is not root may change nothing but what is about himself, and seqnum.
-func TestPMCDStoreUID(t *testing.T) {
-	open := []string{"seqnum", "client.whoami", "client.container"}
-	for _, uid := range []int{-1, 1000} {
-		b := newBench(t, &Server{})
-		b.me.UID = uid
-		for id := range b.pmcdStores() {
-			name := strings.TrimPrefix(b.agent.Namespace().Names(id)[0], "pmcd.")
-			var v any = assignment{7, 1}
-			if strings.HasPrefix(name, "client.") {
-				v = "x"
-			}
-			var want error
-			if !slices.Contains(open, name) {
-				want = pdu.ErrPermission
-			}
-			if err := b.store(name, v); err != want {
-				t.Errorf("user %d stores %s: %v, want %v", uid, name, err, want)
-			}
-		}
-		b.want("control.timeout", "5")
-		b.want("seqnum", "3")
-	}
-}
-
-// pmcdStores are the metrics that can be stored into, by the documentation.
-func (b *bench) pmcdStores() map[pdu.PMID]bool {
-	ids := map[pdu.PMID]bool{}
-	for name, id := range b.agent.Namespace().All() {
-		if strings.HasPrefix(name, "pmcd.control.") {
-			ids[id] = true
-		}
-	}
-	for _, name := range []string{"seqnum", "agent.fenced", "client.whoami", "client.container"} {
-		ids[b.pmid(name)] = true
-	}
-	return ids
 }
 
 func TestPMCDTimeout(t *testing.T) {
@@ -465,7 +296,7 @@ func TestPMCDClients(t *testing.T) {
 	first, second := b.join(), b.join()
 	b.want("numclients", "2")
 	b.want("client.whoami", "0 ", "1 ")
-	b.want("client.start_date", "0 "+ctime(first.since), "1 "+ctime(second.since))
+	b.want("client.start_date", "0 "+first.since.Format(time.ANSIC), "1 "+second.since.Format(time.ANSIC))
 
 	b.me = second.info.Load()
 	for _, name := range []string{"client.whoami", "client.container"} {
@@ -530,7 +361,7 @@ func TestContainerIsToldLater(t *testing.T) {
 	s.serveConn(far)
 	g := newProber(t, near).greet()
 	var w pdu.ResultWriter
-	w.Begin(pdu.MakePMID(pmcdDomain, 6, 2))
+	w.Begin(pdu.MakePMID(pmcdagent.Domain, 6, 2))
 	w.String(pdu.NoInst, "box")
 	if got := g.ask(w.PDU(pdu.FormatLowRes)); got != "success" {
 		t.Fatal(got)
@@ -544,82 +375,6 @@ func TestContainerIsToldLater(t *testing.T) {
 		}
 	default:
 		t.Error("the agent was told nothing")
-	}
-}
-
-func TestPMCDCPUPerPDU(t *testing.T) {
-	b := newBench(t, &Server{})
-	c := b.join()
-	b.me = c.info.Load()
-	b.want("cputime.per_pdu_in", "0.000000e+00") // no PDU has come
-	mark := c.cpu
-	if mark.time == 0 {
-		t.Error("nothing is remembered for the client")
-	}
-	spend(t, 20*time.Millisecond) // time to be counted
-	conn := pdu.NewConn(struct {
-		io.Reader
-		io.Writer
-	}{strings.NewReader("\x00\x00\x00\x10\x00\x00\x70\x00\x00\x00\x00\x00\x00\x00\x00\x00"), io.Discard})
-	conn.Counters = &b.counters
-	if _, _, err := conn.Read(); err != nil {
-		t.Fatal(err)
-	}
-	got := b.fetch("cputime.per_pdu_in")
-	var v float64
-	if _, err := fmt.Sscan(got[0], &v); err != nil || v < 1000 || v > 60e6 {
-		t.Errorf("%v microseconds for one PDU", got)
-	}
-	b.want("pdu_in.error", "1")
-	b.want("pdu_in.total", "1")
-}
-
-// spend makes the process use time of its processors, which it may not get at once.
-func spend(t *testing.T, d time.Duration) {
-	t.Helper()
-	began, err := cpuTime()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for limit := time.Now().Add(time.Minute); time.Now().Before(limit); {
-		if now, err := cpuTime(); err != nil || now-began >= d {
-			return
-		}
-	}
-	t.Fatalf("did not get %v of a processor", d)
-}
-
-// The totals stand in the middle of the kinds.
-func TestPMCDPDUItems(t *testing.T) {
-	b := newBench(t, &Server{})
-	var names []string
-	for name, id := range b.agent.Namespace().All() {
-		if rest, ok := strings.CutPrefix(name, "pmcd.pdu_in."); ok {
-			names = append(names, fmt.Sprintf("%d %s", id.Item(), rest))
-			if out := b.pmid("pdu_out." + rest); out.Cluster() != 2 || out.Item() != id.Item() || id.Cluster() != 1 {
-				t.Errorf("pmcd.pdu_out.%s is %v", rest, out)
-			}
-		}
-	}
-	want := strings.Split("0 error,1 result,2 profile,3 fetch,4 desc_req,5 desc,6 instance_req,7 instance,8 text_req,9 text,"+
-		"10 control_req,12 creds,13 pmns_ids,14 pmns_names,15 pmns_child,16 total,17 pmns_traverse,18 auth,19 label_req,"+
-		"20 label,21 highres_fetch,22 highres_result,23 desc_ids,24 descs", ",")
-	if diff := cmp.Diff(want, names); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	conn := pdu.NewConn(struct {
-		io.Reader
-		io.Writer
-	}{strings.NewReader(""), io.Discard})
-	conn.Counters = &b.counters
-	for _, p := range []pdu.PDU{pdu.Attr{}, pdu.Status{}, pdu.DescsReq{PMIDs: []pdu.PMID{1}}} {
-		if err := conn.Write(0, p); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for name, want := range map[string]string{"auth": "1", "error": "1", "desc_ids": "1", "descs": "0", "total": "3", "control_req": "0"} {
-		b.want("pdu_out."+name, want)
-		b.want("pdu_in."+name, "0")
 	}
 }
 
@@ -661,7 +416,7 @@ func TestLabelChange(t *testing.T) {
 	g := welcome(t, s)
 	told := func(what string, want bool) {
 		t.Helper()
-		got := g.ask(pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(pmcdDomain, 0, 23)}})
+		got := g.ask(pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(pmcdagent.Domain, 0, 23)}})
 		if strings.HasPrefix(got, "change: ") {
 			g.hear()
 		}
@@ -745,7 +500,7 @@ func TestPMCDConcurrency(t *testing.T) {
 				conn.Close()
 				r := &pmda.Request{Client: pmda.NewClient(uint32(worker), uint64(worker))}
 				for serial := 1; serial <= 6; serial++ {
-					if _, err := b.agent.Instances(t.Context(), r, pdu.MakeInDom(pmcdDomain, serial), pdu.NoInst, ""); err != nil {
+					if _, err := b.agent.Instances(t.Context(), r, pdu.MakeInDom(pmcdagent.Domain, serial), pdu.NoInst, ""); err != nil {
 						t.Error(err)
 					}
 				}
@@ -804,7 +559,7 @@ func fetchOver(conn net.Conn, ids []pdu.PMID) error {
 		break
 	}
 	var w pdu.ResultWriter
-	w.Begin(pdu.MakePMID(pmcdDomain, 6, 2))
+	w.Begin(pdu.MakePMID(pmcdagent.Domain, 6, 2))
 	w.String(pdu.NoInst, "box")
 	if err := c.Write(0, w.PDU(pdu.FormatLowRes)); err != nil {
 		return err
