@@ -24,9 +24,9 @@ type eventMetric struct {
 }
 
 var eventMetrics = [...]eventMetric{
-	{"event.flags", EventFlagsPMID, "What an event record stands for",
+	{pdu.EventFlagsName, pdu.EventFlagsPMID, "What an event record stands for",
 		"The flags of a record of an event array: see pmUnpackEventRecords(3).\nNo agent has values of this metric."},
-	{"event.missed", EventMissedPMID, "Number of events that were lost",
+	{pdu.EventMissedName, pdu.EventMissedPMID, "Number of events that were lost",
 		"How many events a record of an event array stands for that came faster\nthan agent or client took them: see pmUnpackEventRecords(3). No agent has\nvalues of this metric."},
 }
 
@@ -166,7 +166,7 @@ func (o *eventOverlay) Texts(ctx context.Context, reqs []pdu.TextReq) ([]string,
 
 func (o *eventOverlay) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile, r *pdu.Result) error {
 	err := o.Source.Fetch(ctx, ids, profile, r)
-	if err != nil || !slices.ContainsFunc(ids, func(id pdu.PMID) bool { return id == EventFlagsPMID || id == EventMissedPMID }) {
+	if err != nil || !slices.ContainsFunc(ids, func(id pdu.PMID) bool { return id == pdu.EventFlagsPMID || id == pdu.EventMissedPMID }) {
 		return err
 	}
 	return dropEventErrors(r)
