@@ -23,7 +23,7 @@ type news struct {
 }
 
 // renaming are the changes after which names are looked up again.
-const renaming = pdu.AddAgent | pdu.RestartAgent | pdu.DropAgent | pdu.NamesChange
+const renaming = pdu.ChangeAddAgent | pdu.ChangeRestartAgent | pdu.ChangeDropAgent | pdu.ChangeNames
 
 // fetchFor is a fetch for a group, under a profile of its own.
 func (c *Context) fetchFor(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile, r *pdu.Result, s *sight) (news, error) {

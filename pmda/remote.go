@@ -173,7 +173,7 @@ func (m *Remote) hello() (err error) {
 	limit := time.Now().Add(m.cfg.HelloTimeout)
 	m.stream.SetReadDeadline(limit)
 	m.stream.SetWriteDeadline(limit)
-	m.wants, err = pdu.HostHello(m.conn, int32(os.Getpid()))
+	m.wants, err = pdu.AcceptAgent(m.conn, int32(os.Getpid()))
 	return err
 }
 

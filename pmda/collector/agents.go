@@ -143,7 +143,7 @@ func (s *Server) greet(a *agent) {
 	s.traceAgent(a, a.remote.Load(), true)
 	s.seqnum.Add(1)
 	if a.domain() != pmcdDomain {
-		s.changes.note(pdu.AddAgent)
+		s.changes.note(pdu.ChangeAddAgent)
 	}
 }
 
@@ -160,7 +160,7 @@ func (s *Server) drop(a *agent) bool {
 	s.mu.Unlock()
 	if mine {
 		s.traceAgent(a, a.remote.Load(), false)
-		s.changes.note(pdu.DropAgent)
+		s.changes.note(pdu.ChangeDropAgent)
 	}
 	return mine
 }
