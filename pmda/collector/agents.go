@@ -67,7 +67,7 @@ func (a *agent) current() pmda.Handler {
 		return a.handler
 	}
 	if p := a.remote.Load(); p != nil {
-		return p.Remote
+		return p.Agent
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/remote"
 )
 
 // What the event trace notes, and how: the bits of a tracer's flags.
@@ -317,7 +317,7 @@ func (p *process) descriptors() (in, out int) {
 }
 
 // directions are the two sides of a stream to an agent.
-func directions(s pmda.Stream) (r, w any) {
+func directions(s remote.Stream) (r, w any) {
 	if s, ok := s.(*pipes); ok {
 		return s.r, s.w
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/remote"
 )
 
 // restartDelay is the least time between two starts of an agent that dies; the
@@ -46,10 +47,10 @@ const (
 // A process is a started agent: the connection to it, and the child if the
 // collector has started it.
 type process struct {
-	*pmda.Remote
+	*remote.Agent
 	cmd     *exec.Cmd     // nil for a socket agent that runs already
 	exited  chan struct{} // closed when cmd has been reaped
-	stream  pmda.Stream   // what Remote speaks over
+	stream  remote.Stream // what Remote speaks over
 	socket  string        // a file to remove when cmd has ended, or empty
 	in, out int           // descriptors of stream while it was open, for the trace
 
@@ -214,7 +215,7 @@ func (s *Server) install(a *agent, p *process) bool {
 	s.Logger.Info("agent started", a.attrs()...) // before anybody can log its death
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.introduce(p.Remote)
+	s.introduce(p.Agent)
 	a.remote.Store(p)
 	p.SetTimeout(s.remoteTimeout()) // it may have changed since p was told
 	s.greet(a)
@@ -233,7 +234,7 @@ func (s *Server) spawn(a *agent) (*process, error) {
 	if err == nil {
 		p.stream = stream
 		stop := context.AfterFunc(a.ctx, func() { stream.Close() })
-		p.Remote, err = pmda.NewRemote(pmda.Info{Name: a.conf.Name, Domain: a.conf.Domain}, stream, pmda.RemoteConfig{
+		p.Agent, err = remote.New(pmda.Info{Name: a.conf.Name, Domain: a.conf.Domain}, stream, remote.Config{
 			Timeout: s.remoteTimeout(), HelloTimeout: s.AgentHelloTimeout, NotReady: a.conf.NotReady,
 			Counters: &s.counters, Logger: s.Logger, Trace: s.tracePDU(directions(stream)),
 			Ready: func() { s.changes.note(pdu.ChangeNames) },
@@ -254,7 +255,7 @@ func (s *Server) spawn(a *agent) (*process, error) {
 }
 
 // connect makes the stream to an agent.
-func (p *process) connect(a *agent) (pmda.Stream, error) {
+func (p *process) connect(a *agent) (remote.Stream, error) {
 	if a.kind == KindPipe {
 		return p.pipe(a.conf.Argv)
 	}
@@ -270,7 +271,7 @@ func (p *process) connect(a *agent) (pmda.Stream, error) {
 }
 
 // pipe runs a command whose standard input and output are the connection.
-func (p *process) pipe(argv []string) (pmda.Stream, error) {
+func (p *process) pipe(argv []string) (remote.Stream, error) {
 	in, toAgent, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -324,7 +325,7 @@ func (p *process) state() *os.ProcessState {
 
 // dial connects to a socket agent; one that was just started gets time to
 // listen.
-func (p *process) dial(ctx context.Context, conf AgentConfig) (pmda.Stream, error) {
+func (p *process) dial(ctx context.Context, conf AgentConfig) (remote.Stream, error) {
 	network, addr := "unix", conf.Address
 	switch conf.Network {
 	case "inet":
@@ -338,7 +339,7 @@ func (p *process) dial(ctx context.Context, conf AgentConfig) (pmda.Stream, erro
 	for {
 		c, err := new(net.Dialer).DialContext(ctx, network, addr)
 		if err == nil {
-			return c.(pmda.Stream), nil
+			return c.(remote.Stream), nil
 		}
 		if p.cmd == nil {
 			return nil, err

@@ -23,6 +23,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/remote"
 )
 
 // moodLine is the configuration of a pipe agent with a mood.
@@ -684,11 +685,11 @@ func TestReapedByAnother(t *testing.T) {
 			pmda.Serve(t.Context(), fakeAgent("moody", moodDomain), far)
 			far.Close()
 		}()
-		r, err := pmda.NewRemote(pmda.Info{Name: "moody", Domain: moodDomain}, near, pmda.RemoteConfig{})
+		r, err := remote.New(pmda.Info{Name: "moody", Domain: moodDomain}, near, remote.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &process{Remote: r, stream: near, cmd: exec.Command("none"), exited: make(chan struct{})}
+		p := &process{Agent: r, stream: near, cmd: exec.Command("none"), exited: make(chan struct{})}
 		close(p.exited) // and no ProcessState
 		s.init()
 		a := &agent{kind: kind, conf: AgentConfig{Name: "moody", Domain: moodDomain}}

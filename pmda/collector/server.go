@@ -15,13 +15,14 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/remote"
 	"github.com/pcp-go/pcp/pmns"
 )
 
 // Limits and times of a Server whose fields are zero.
 const (
 	DefaultGrace         = 5 * time.Second
-	DefaultTimeout       = pmda.DefaultTimeout
+	DefaultTimeout       = remote.DefaultTimeout
 	DefaultMaxPDU        = 65536
 	DefaultMaxMetrics    = 32768
 	DefaultMaxContexts   = 64
@@ -31,7 +32,7 @@ const (
 	DefaultAgentCalls    = 4
 	DefaultHelloTimeout  = 60 * time.Second
 	DefaultWriteTimeout  = 30 * time.Second
-	defaultAgentsTimeout = pmda.DefaultHelloTimeout
+	defaultAgentsTimeout = remote.DefaultHelloTimeout
 )
 
 // A Server is a collector: it hosts agents and answers clients. Its zero value
@@ -88,7 +89,7 @@ type Server struct {
 	// 0 no limit.
 	Timeout time.Duration
 	// AgentHelloTimeout limits the wait for the first PDU of an agent that has
-	// been started; 0 means pmda.DefaultHelloTimeout.
+	// been started; 0 means remote.DefaultHelloTimeout.
 	AgentHelloTimeout time.Duration
 	// HelloTimeout limits the wait for a client's first PDU; 0 means
 	// DefaultHelloTimeout, less than 0 no limit.

@@ -1,4 +1,4 @@
-package pmda_test
+package remote_test
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/remote"
 )
 
 // Many clients come, ask, lose patience and go, while the agent answers in time,
@@ -24,7 +25,7 @@ import (
 // Whatever happens: nobody gets an answer to somebody else's question, nobody
 // waits beyond his time, an agent that does nothing wrong keeps its connection,
 // it hears of clients in order, and in the end no goroutine is left.
-func TestRemoteModel(t *testing.T) {
+func TestModel(t *testing.T) {
 	seeds := 100
 	if testing.Short() {
 		seeds = 20
@@ -62,13 +63,13 @@ type world struct {
 
 	mu     sync.Mutex
 	conns  uint64
-	m      *pmda.Remote
+	m      *remote.Agent
 	agent  *moody
 	agents sync.WaitGroup
 }
 
 // remote is the present connection, or a new one if it has ended.
-func (w *world) remote() *pmda.Remote {
+func (w *world) remote() *remote.Agent {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.m != nil {
@@ -93,7 +94,7 @@ func (w *world) remote() *pmda.Remote {
 	agent := w.agent
 	w.agents.Go(func() { agent.live(notReady) })
 	var err error
-	w.m, err = pmda.NewRemote(pmda.Info{Name: "moody", Domain: 251}, ours, pmda.RemoteConfig{NotReady: notReady})
+	w.m, err = remote.New(pmda.Info{Name: "moody", Domain: 251}, ours, remote.Config{NotReady: notReady})
 	if err != nil {
 		panic(err)
 	}
@@ -108,7 +109,7 @@ func (w *world) inhabit(slot uint32, clients int) {
 		if c.Seq%2 == 0 { // a client of whom something is known
 			c.PID = int(c.Seq)
 		}
-		var met []*pmda.Remote
+		var met []*remote.Agent
 		var prof *pdu.Profile
 		for range rnd.IntN(12) {
 			m := w.remote()
@@ -143,7 +144,7 @@ func markedProfile(seq uint64, mark int) *pdu.Profile {
 }
 
 // request asks something of which the answer can be recognised.
-func (w *world) request(rnd *rand.Rand, m *pmda.Remote, r *pmda.Request) error {
+func (w *world) request(rnd *rand.Rand, m *remote.Agent, r *pmda.Request) error {
 	begin := time.Now()
 	latest := begin.Add(2 * timeout) // one for the turn and one for the answer
 	earlier := func() time.Time {
@@ -189,7 +190,7 @@ func (w *world) request(rnd *rand.Rand, m *pmda.Remote, r *pmda.Request) error {
 var errMixedUp = errors.New("an answer to another question")
 
 // askMoody makes request n of one of four kinds.
-func askMoody(ctx context.Context, kind int, n uint32, m *pmda.Remote, r *pmda.Request) error {
+func askMoody(ctx context.Context, kind int, n uint32, m *remote.Agent, r *pmda.Request) error {
 	want := fmt.Sprintf("%d of %d", n, r.Client.ID)
 	id := pdu.PMID(n)
 	var got string

@@ -1,4 +1,4 @@
-package pmda
+package remote
 
 import (
 	"errors"
@@ -14,6 +14,7 @@ import (
 	"github.com/pcp-go/pcp/internal/cutoff"
 	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
 )
 
 // A Stream connects to an agent in another process: its pipes, or a socket.
@@ -26,26 +27,26 @@ type Stream interface {
 	SetWriteDeadline(t time.Time) error
 }
 
-// Defaults of RemoteConfig.
+// Defaults of Config.
 const (
 	DefaultTimeout      = 5 * time.Second
 	DefaultHelloTimeout = 3 * time.Second
-	DefaultPatience     = 30 * time.Second
+	DefaultDrainTimeout = 30 * time.Second
 )
 
 // owedTimeouts is how many time-outs an agent gets for an answer that nobody
 // waits for any more, before it is given up.
 const owedTimeouts = 10
 
-// RemoteConfig is the optional part of a Remote.
-type RemoteConfig struct {
+// Config is the optional part of an Agent.
+type Config struct {
 	// Timeout limits an exchange, from its turn on, and the wait for the turn; 0
 	// means DefaultTimeout, less than 0 no limit.
 	Timeout time.Duration
-	// Patience is the least time that an agent gets for an answer that nobody waits
-	// for any more, if ten times Timeout is less; 0 means DefaultPatience, less
+	// DrainTimeout is the least time that an agent gets for an answer that nobody waits
+	// for any more, if ten times Timeout is less; 0 means DefaultDrainTimeout, less
 	// than 0 nothing.
-	Patience time.Duration
+	DrainTimeout time.Duration
 	// HelloTimeout limits the wait for the agent's first PDU; 0 means
 	// DefaultHelloTimeout.
 	HelloTimeout time.Duration
@@ -63,7 +64,7 @@ type RemoteConfig struct {
 	Ready func()
 }
 
-// A Remote is a Handler over a connection: a pipe or socket agent as a
+// An Agent is a Handler over a connection: a pipe or socket agent as a
 // collector sees it. One exchange runs at a time, in the order of their coming;
 // others wait for their turn. One whose deadline passes meanwhile fails with
 // pdu.ErrTimeout, one whose context ends with its cause, and the agent never
@@ -78,16 +79,16 @@ type RemoteConfig struct {
 // The connection is given up when it fails, when the agent has not taken a whole
 // request within a time-out, when it sends what it was not asked for (an answer
 // of the wrong kind, malformed, or about something else: pdu.ErrIPC), or when an
-// owed answer does not come within ten time-outs, at least Patience. From then
+// owed answer does not come within ten time-outs, at least DrainTimeout. From then
 // on everything fails with pdu.ErrNoAgent, and Done is closed. Whether an agent
 // has ended shows when it is asked something. Errors in answer to the end of a
 // client, as C agents send whose check callback fails, are no breach; one may be
 // taken for the answer to the next request.
 //
 // Safe for concurrent use.
-type Remote struct {
-	info    Info
-	cfg     RemoteConfig
+type Agent struct {
+	info    pmda.Info
+	cfg     Config
 	stream  Stream
 	conn    *pdu.Conn
 	timeout atomic.Int64 // a time.Duration; less than 0 is no limit
@@ -109,7 +110,7 @@ type Remote struct {
 	wanted  pdu.Kind   // the kind of the last answer
 
 	mu      sync.Mutex
-	state   remoteState
+	state   state
 	err     error           // why it is dead
 	wg      sync.WaitGroup  // added to with mu held, unless the state is dead
 	slots   map[uint32]slot // what the agent knows of them
@@ -117,21 +118,21 @@ type Remote struct {
 	telling bool            // a goroutine does so
 }
 
-type remoteState int
+type state int
 
 const (
-	ready    remoteState = iota
-	notReady             // it has said so; it will say when it is
-	owing                // an answer that nobody waits for is on its way
+	ready    state = iota
+	notReady       // it has said so; it will say when it is
+	owing          // an answer that nobody waits for is on its way
 	dead
 )
 
-// NewRemote begins a conversation with an agent: it waits for the agent's hello
+// New begins a conversation with an agent: it waits for the agent's hello
 // and answers it. On failure the stream is closed; the error is pdu.ErrTimeout
 // if the hello did not come in time.
-func NewRemote(info Info, s Stream, cfg RemoteConfig) (*Remote, error) {
-	if cfg.Patience == 0 {
-		cfg.Patience = DefaultPatience
+func New(info pmda.Info, s Stream, cfg Config) (*Agent, error) {
+	if cfg.DrainTimeout == 0 {
+		cfg.DrainTimeout = DefaultDrainTimeout
 	}
 	if cfg.HelloTimeout == 0 {
 		cfg.HelloTimeout = DefaultHelloTimeout
@@ -139,7 +140,7 @@ func NewRemote(info Info, s Stream, cfg RemoteConfig) (*Remote, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	m := &Remote{
+	m := &Agent{
 		info: info, cfg: cfg, stream: s, conn: pdu.NewConn(rawconn.New(s)),
 		turn: make(chan struct{}, 1), done: make(chan struct{}),
 		slots: map[uint32]slot{}, news: map[uint32]news{},
@@ -162,14 +163,14 @@ func NewRemote(info Info, s Stream, cfg RemoteConfig) (*Remote, error) {
 
 // SetTimeout changes the Timeout of the configuration for exchanges to come; 0
 // and less mean the same as there.
-func (m *Remote) SetTimeout(d time.Duration) {
+func (m *Agent) SetTimeout(d time.Duration) {
 	if d == 0 {
 		d = DefaultTimeout
 	}
 	m.timeout.Store(int64(d))
 }
 
-func (m *Remote) hello() (err error) {
+func (m *Agent) hello() (err error) {
 	limit := time.Now().Add(m.cfg.HelloTimeout)
 	m.stream.SetReadDeadline(limit)
 	m.stream.SetWriteDeadline(limit)
@@ -177,34 +178,34 @@ func (m *Remote) hello() (err error) {
 	return err
 }
 
-// Info is what NewRemote was given.
-func (m *Remote) Info() Info { return m.info }
+// Info is what New was given.
+func (m *Agent) Info() pmda.Info { return m.info }
 
 // Done is closed when the connection has ended.
-func (m *Remote) Done() <-chan struct{} { return m.done }
+func (m *Agent) Done() <-chan struct{} { return m.done }
 
 // Err is why the connection has ended, nil while it has not.
-func (m *Remote) Err() error {
+func (m *Agent) Err() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.err
 }
 
 // Busy reports whether the agent is being asked something.
-func (m *Remote) Busy() bool { return len(m.turn) > 0 }
+func (m *Agent) Busy() bool { return len(m.turn) > 0 }
 
 // IsReady reports whether the agent answers requests: it is connected and has
 // not said that it is not ready.
-func (m *Remote) IsReady() bool {
+func (m *Agent) IsReady() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.state == ready || m.state == owing
 }
 
 // Close ends the connection, which the agent sees as the end of its input, and
-// waits for what the Remote has started. Requests in progress fail with
+// waits for what the Agent has started. Requests in progress fail with
 // pdu.ErrNoAgent.
-func (m *Remote) Close() error {
+func (m *Agent) Close() error {
 	m.die(errClosed)
 	<-m.done
 	m.wg.Wait()
@@ -214,7 +215,7 @@ func (m *Remote) Close() error {
 var errClosed = errors.New("closed by the collector")
 
 // die ends the connection for a reason; the first counts, and is told true.
-func (m *Remote) die(err error) bool {
+func (m *Agent) die(err error) bool {
 	m.mu.Lock()
 	if m.state == dead {
 		m.mu.Unlock()
@@ -231,7 +232,7 @@ func (m *Remote) die(err error) bool {
 
 // lost ends the connection for a breach of the protocol, or because it has
 // failed, and is the error for whoever has asked.
-func (m *Remote) lost(err error) error {
+func (m *Agent) lost(err error) error {
 	if !m.die(err) {
 		return pdu.ErrNoAgent // somebody else has ended it
 	}
@@ -239,7 +240,7 @@ func (m *Remote) lost(err error) error {
 }
 
 // refuses is why the agent cannot be asked in its present state.
-func (m *Remote) refuses() error {
+func (m *Agent) refuses() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch m.state {
@@ -253,7 +254,7 @@ func (m *Remote) refuses() error {
 
 // become changes the state, unless the connection has ended, and runs what goes
 // with it in a goroutine of its own.
-func (m *Remote) become(s remoteState, run func()) bool {
+func (m *Agent) become(s state, run func()) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.state == dead {
@@ -268,10 +269,10 @@ func (m *Remote) become(s remoteState, run func()) bool {
 }
 
 // drain reads the answer that nobody waits for any more.
-func (m *Remote) drain(want pdu.Kind) {
+func (m *Agent) drain(want pdu.Kind) {
 	var limit time.Time
 	if t := time.Duration(m.timeout.Load()); t > 0 {
-		limit = time.Now().Add(max(owedTimeouts*min(t, math.MaxInt64/owedTimeouts), m.cfg.Patience))
+		limit = time.Now().Add(max(owedTimeouts*min(t, math.MaxInt64/owedTimeouts), m.cfg.DrainTimeout))
 	}
 	m.stream.SetReadDeadline(limit)
 	h, body, err := m.conn.Read()
@@ -286,7 +287,7 @@ func (m *Remote) drain(want pdu.Kind) {
 
 // discard is answer for one that nobody waits for: what it says of labels and
 // names is kept for the next, since the agent does not say it again.
-func (m *Remote) discard(h pdu.Header, body []byte, want pdu.Kind) error {
+func (m *Agent) discard(h pdu.Header, body []byte, want pdu.Kind) error {
 	body, err := m.answer(h, body, want)
 	var r pdu.Result
 	if err == nil && want == pdu.KindResult && r.Decode(body) == nil {
@@ -296,7 +297,7 @@ func (m *Remote) discard(h pdu.Header, body []byte, want pdu.Kind) error {
 }
 
 // awaitReady waits for the agent's word that it is ready, and for nothing else.
-func (m *Remote) awaitReady() {
+func (m *Agent) awaitReady() {
 	m.stream.SetReadDeadline(time.Time{})
 	h, body, err := m.conn.Read()
 	var s pdu.Status
@@ -315,6 +316,6 @@ func (m *Remote) awaitReady() {
 	}
 }
 
-func (m *Remote) attrs(more ...any) []any {
+func (m *Agent) attrs(more ...any) []any {
 	return append([]any{slog.String("agent", m.info.Name), slog.Int("domain", int(m.info.Domain))}, more...)
 }

@@ -1,4 +1,4 @@
-package pmda_test
+package remote_test
 
 import (
 	"context"
@@ -16,9 +16,10 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/remote"
 )
 
-const timeout = pmda.DefaultTimeout
+const timeout = remote.DefaultTimeout
 
 // took checks how much of synthetic time has passed since begin.
 func took(t *testing.T, begin time.Time, want time.Duration) {
@@ -29,12 +30,12 @@ func took(t *testing.T, begin time.Time, want time.Duration) {
 }
 
 // desc begins a request for a descriptor.
-func desc(t *testing.T, ctx context.Context, m *pmda.Remote, r *pmda.Request) *call[pdu.Desc] {
+func desc(t *testing.T, ctx context.Context, m *remote.Agent, r *pmda.Request) *call[pdu.Desc] {
 	return start(t, func() (pdu.Desc, error) { return m.Desc(ctx, r, testID) })
 }
 
 // serves checks that the agent is asked and answers.
-func serves(t *testing.T, m *pmda.Remote, f *far) {
+func serves(t *testing.T, m *remote.Agent, f *far) {
 	t.Helper()
 	if !m.IsReady() {
 		t.Error("not ready")
@@ -49,23 +50,23 @@ func serves(t *testing.T, m *pmda.Remote, f *far) {
 
 // An exchange can end before its answer has come, for several reasons. Then
 // requests are refused until it has come, and it is nobody's.
-func TestRemoteLate(t *testing.T) {
+func TestLate(t *testing.T) {
 	cause := errors.New("enough")
 	tests := []struct {
 		name  string
-		cfg   pmda.RemoteConfig
+		cfg   remote.Config
 		after time.Duration // the deadline of the request, 0 for none
 		end   time.Duration // of its context
 		want  error
 		took  time.Duration
 	}{
-		{"time-out", pmda.RemoteConfig{}, 0, 0, pdu.ErrTimeout, timeout},
-		{"own time-out", pmda.RemoteConfig{Timeout: time.Hour}, 0, 0, pdu.ErrTimeout, time.Hour},
-		{"deadline before the time-out", pmda.RemoteConfig{}, time.Second, 0, pdu.ErrTimeout, time.Second},
-		{"deadline after the time-out", pmda.RemoteConfig{}, time.Minute, 0, pdu.ErrTimeout, timeout},
-		{"deadline without a time-out", pmda.RemoteConfig{Timeout: -1}, time.Hour, 0, pdu.ErrTimeout, time.Hour},
-		{"context", pmda.RemoteConfig{}, 0, time.Second, cause, time.Second},
-		{"context without a time-out", pmda.RemoteConfig{Timeout: -1}, 0, time.Hour, cause, time.Hour},
+		{"time-out", remote.Config{}, 0, 0, pdu.ErrTimeout, timeout},
+		{"own time-out", remote.Config{Timeout: time.Hour}, 0, 0, pdu.ErrTimeout, time.Hour},
+		{"deadline before the time-out", remote.Config{}, time.Second, 0, pdu.ErrTimeout, time.Second},
+		{"deadline after the time-out", remote.Config{}, time.Minute, 0, pdu.ErrTimeout, timeout},
+		{"deadline without a time-out", remote.Config{Timeout: -1}, time.Hour, 0, pdu.ErrTimeout, time.Hour},
+		{"context", remote.Config{}, 0, time.Second, cause, time.Second},
+		{"context without a time-out", remote.Config{Timeout: -1}, 0, time.Hour, cause, time.Hour},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -124,7 +125,7 @@ func cancelable(t *testing.T) (context.Context, context.CancelCauseFunc) {
 }
 
 // What may come for an answer that nobody waits for any more.
-func TestRemoteOwed(t *testing.T) {
+func TestOwed(t *testing.T) {
 	tests := []struct {
 		name string
 		come func(f *far)
@@ -154,7 +155,7 @@ func TestRemoteOwed(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m, f := connect(t, 0, pmda.RemoteConfig{})
+				m, f := connect(t, 0, remote.Config{})
 				c := desc(t, t.Context(), m, asker())
 				f.heard(desc7)
 				c.wants(pdu.ErrTimeout)
@@ -181,7 +182,7 @@ func TestRemoteOwed(t *testing.T) {
 var errAny = errors.New("any")
 
 // An answer may be cut anywhere by the time-out; the rest is still its own.
-func TestRemoteLateInPieces(t *testing.T) {
+func TestLateInPieces(t *testing.T) {
 	for _, size := range []int{4, 400, 5_000, 200_000} {
 		answer := encode(t, pdu.TextReply{Text: strings.Repeat("x", size)})
 		for _, cut := range []int{1, 4, 11, 12, 13, 16, 100, 511, 512, 513, 4096, 65_535, 65_549, 131_072, len(answer) - 1} {
@@ -189,7 +190,7 @@ func TestRemoteLateInPieces(t *testing.T) {
 				continue
 			}
 			synctest.Test(t, func(t *testing.T) {
-				m, f := connect(t, 0, pmda.RemoteConfig{})
+				m, f := connect(t, 0, remote.Config{})
 				text := func() (string, error) { return m.Text(t.Context(), asker(), 1, pdu.TextPMID) }
 				c := start(t, text)
 				f.stream.Write(answer[:cut])
@@ -213,9 +214,9 @@ func TestRemoteLateInPieces(t *testing.T) {
 
 // Requests wait for their turn in the order of their coming, and one that does
 // so in vain does not hurt the agent, which never hears of it.
-func TestRemoteQueue(t *testing.T) {
+func TestQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, f := connect(t, 0, pmda.RemoteConfig{})
+		m, f := connect(t, 0, remote.Config{})
 		begin := time.Now()
 		request := func(id uint32, deadline time.Duration) *pmda.Request {
 			return &pmda.Request{Client: pmda.NewClient(id, uint64(id)), Deadline: begin.Add(deadline)}
@@ -250,9 +251,9 @@ func TestRemoteQueue(t *testing.T) {
 }
 
 // A deadline may pass at the very moment of the turn.
-func TestRemoteQueueExpires(t *testing.T) {
+func TestQueueExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, f := connect(t, 0, pmda.RemoteConfig{})
+		m, f := connect(t, 0, remote.Config{})
 		for range 50 {
 			first := desc(t, t.Context(), m, asker())
 			f.heard(desc7)
@@ -271,9 +272,9 @@ func TestRemoteQueueExpires(t *testing.T) {
 }
 
 // Without a time-out, a request waits.
-func TestRemoteUnlimited(t *testing.T) {
+func TestUnlimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, f := connect(t, 0, pmda.RemoteConfig{Timeout: -1})
+		m, f := connect(t, 0, remote.Config{Timeout: -1})
 		first := desc(t, t.Context(), m, asker())
 		second := desc(t, t.Context(), m, asker())
 		time.Sleep(100 * time.Hour)
@@ -297,16 +298,16 @@ func TestRemoteUnlimited(t *testing.T) {
 
 // A request that is not taken as a whole costs the agent its connection, after
 // a time-out; not sooner, even if the request is in a hurry.
-func TestRemoteWrite(t *testing.T) {
+func TestWrite(t *testing.T) {
 	tests := []struct {
 		name     string
-		cfg      pmda.RemoteConfig
+		cfg      remote.Config
 		deadline time.Duration
 		took     time.Duration
 	}{
-		{"time-out", pmda.RemoteConfig{}, 0, timeout},
-		{"hurry", pmda.RemoteConfig{}, time.Second, timeout},
-		{"no time-out", pmda.RemoteConfig{Timeout: -1}, time.Second, time.Second},
+		{"time-out", remote.Config{}, 0, timeout},
+		{"hurry", remote.Config{}, time.Second, timeout},
+		{"no time-out", remote.Config{Timeout: -1}, time.Second, time.Second},
 	}
 	for _, tt := range tests {
 		for _, taken := range []int{0, 1, 15} {
@@ -332,7 +333,7 @@ func TestRemoteWrite(t *testing.T) {
 	}
 	t.Run("taken late", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			m, f := connectDeaf(t, 0, pmda.RemoteConfig{})
+			m, f := connectDeaf(t, 0, remote.Config{})
 			begin, r := time.Now(), asker()
 			r.Deadline = begin.Add(time.Second)
 			c := desc(t, t.Context(), m, r)
@@ -354,7 +355,7 @@ func TestRemoteWrite(t *testing.T) {
 	})
 	t.Run("close", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			m, _ := connectDeaf(t, 0, pmda.RemoteConfig{})
+			m, _ := connectDeaf(t, 0, remote.Config{})
 			c := desc(t, t.Context(), m, asker())
 			m.Close()
 			c.wants(pdu.ErrNoAgent)
@@ -362,7 +363,7 @@ func TestRemoteWrite(t *testing.T) {
 	})
 	t.Run("end", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			m, f := connectDeaf(t, 0, pmda.RemoteConfig{})
+			m, f := connectDeaf(t, 0, remote.Config{})
 			f.stream.Close()
 			desc(t, t.Context(), m, asker()).wants(io.ErrClosedPipe)
 			wantDead(t, m, io.ErrClosedPipe)
@@ -371,9 +372,9 @@ func TestRemoteWrite(t *testing.T) {
 }
 
 // An answer that was not asked for is not taken for the next one.
-func TestRemoteUnsolicited(t *testing.T) {
+func TestUnsolicited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, f := connect(t, 0, pmda.RemoteConfig{})
+		m, f := connect(t, 0, remote.Config{})
 		c := desc(t, t.Context(), m, asker())
 		f.say(testDesc, testDesc)
 		c.wants(nil)
@@ -384,10 +385,10 @@ func TestRemoteUnsolicited(t *testing.T) {
 	})
 }
 
-// TestRemoteStray: C agents whose check callback fails answer the end of a client,
+// TestStray: C agents whose check callback fails answer the end of a client,
 // which nobody waits for. It may be taken for the answer to the request that
 // follows; that one's is then nobody's.
-func TestRemoteStray(t *testing.T) {
+func TestStray(t *testing.T) {
 	again := pdu.Status{Code: pdu.ErrAgain}
 	tests := []struct {
 		name  string
@@ -407,7 +408,7 @@ func TestRemoteStray(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m, f := connect(t, 0, pmda.RemoteConfig{})
+				m, f := connect(t, 0, remote.Config{})
 				for id := range tt.ends {
 					c := desc(t, t.Context(), m, &pmda.Request{Client: pmda.NewClient(uint32(id), 1)})
 					f.say(testDesc)
@@ -460,9 +461,9 @@ func TestRemoteStray(t *testing.T) {
 
 // strayed is a Remote that has taken an error for the answer to a request of some
 // kind, which is on its way.
-func strayed(t *testing.T, ask func(m *pmda.Remote) error) (*pmda.Remote, *far) {
+func strayed(t *testing.T, ask func(m *remote.Agent) error) (*remote.Agent, *far) {
 	t.Helper()
-	m, f := connect(t, 0, pmda.RemoteConfig{})
+	m, f := connect(t, 0, remote.Config{})
 	serves(t, m, f)
 	m.EndClient(asker().Client)
 	f.heard("7: Not Connected")
@@ -472,15 +473,15 @@ func strayed(t *testing.T, ask func(m *pmda.Remote) error) (*pmda.Remote, *far) 
 	return m, f
 }
 
-// TestRemoteStrayInPieces: an answer that nobody waits for is taken whole, however
+// TestStrayInPieces: an answer that nobody waits for is taken whole, however
 // slowly it comes.
-func TestRemoteStrayInPieces(t *testing.T) {
+func TestStrayInPieces(t *testing.T) {
 	answer := encode(t, pdu.TextReply{Text: "stale"})
 	for cut := 1; cut < len(answer); cut++ {
 		synctest.Test(t, func(t *testing.T) {
 			r := &pmda.Request{Client: pmda.NewClient(8, 2)}
-			ask := func(m *pmda.Remote) (string, error) { return m.Text(t.Context(), r, 1, pdu.TextPMID) }
-			m, f := strayed(t, func(m *pmda.Remote) error { _, err := ask(m); return err })
+			ask := func(m *remote.Agent) (string, error) { return m.Text(t.Context(), r, 1, pdu.TextPMID) }
+			m, f := strayed(t, func(m *remote.Agent) error { _, err := ask(m); return err })
 			go f.stream.Write(answer[:cut])
 			synctest.Wait()
 			c := start(t, func() (string, error) { return ask(m) })
@@ -497,12 +498,12 @@ func TestRemoteStrayInPieces(t *testing.T) {
 	}
 }
 
-// TestRemoteStrayChange: what a result that nobody waits for says of labels and
+// TestStrayChange: what a result that nobody waits for says of labels and
 // names is told with the next.
-func TestRemoteStrayChange(t *testing.T) {
+func TestStrayChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &pmda.Request{Client: pmda.NewClient(8, 2)}
-		m, f := strayed(t, func(m *pmda.Remote) error { _, err := fetchText(t.Context(), m, r, testID); return err })
+		m, f := strayed(t, func(m *remote.Agent) error { _, err := fetchText(t.Context(), m, r, testID); return err })
 		stale := result(t, func(w *pdu.ResultWriter) {
 			w.Changed = pdu.ChangeNames
 			w.Begin(testID)
@@ -517,9 +518,9 @@ func TestRemoteStrayChange(t *testing.T) {
 	})
 }
 
-func TestRemoteEnds(t *testing.T) {
+func TestEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, f := connect(t, 0, pmda.RemoteConfig{})
+		m, f := connect(t, 0, remote.Config{})
 		c := desc(t, t.Context(), m, asker())
 		waiting := desc(t, t.Context(), m, asker())
 		f.stream.Close()
@@ -531,21 +532,21 @@ func TestRemoteEnds(t *testing.T) {
 
 // Close ends everything at once, in every state, and leaves no goroutine, or
 // synctest would complain.
-func TestRemoteClose(t *testing.T) {
+func TestClose(t *testing.T) {
 	states := map[string]struct {
-		cfg   pmda.RemoteConfig
-		enter func(t *testing.T, m *pmda.Remote, f *far)
+		cfg   remote.Config
+		enter func(t *testing.T, m *remote.Agent, f *far)
 	}{
-		"ready":     {pmda.RemoteConfig{}, func(*testing.T, *pmda.Remote, *far) {}},
-		"not ready": {pmda.RemoteConfig{NotReady: true}, func(*testing.T, *pmda.Remote, *far) {}},
-		"owing":     {pmda.RemoteConfig{}, func(t *testing.T, m *pmda.Remote, f *far) { desc(t, t.Context(), m, asker()).wants(pdu.ErrTimeout) }},
-		"asked":     {pmda.RemoteConfig{}, func(t *testing.T, m *pmda.Remote, f *far) { desc(t, t.Context(), m, asker()) }},
-		"asked by two": {pmda.RemoteConfig{}, func(t *testing.T, m *pmda.Remote, f *far) {
+		"ready":     {remote.Config{}, func(*testing.T, *remote.Agent, *far) {}},
+		"not ready": {remote.Config{NotReady: true}, func(*testing.T, *remote.Agent, *far) {}},
+		"owing":     {remote.Config{}, func(t *testing.T, m *remote.Agent, f *far) { desc(t, t.Context(), m, asker()).wants(pdu.ErrTimeout) }},
+		"asked":     {remote.Config{}, func(t *testing.T, m *remote.Agent, f *far) { desc(t, t.Context(), m, asker()) }},
+		"asked by two": {remote.Config{}, func(t *testing.T, m *remote.Agent, f *far) {
 			desc(t, t.Context(), m, asker())
 			desc(t, t.Context(), m, asker())
 		}},
-		"dead": {pmda.RemoteConfig{}, func(t *testing.T, m *pmda.Remote, f *far) { f.stream.Close(); m.Desc(t.Context(), asker(), testID) }},
-		"with news": {pmda.RemoteConfig{NotReady: true}, func(t *testing.T, m *pmda.Remote, f *far) {
+		"dead": {remote.Config{}, func(t *testing.T, m *remote.Agent, f *far) { f.stream.Close(); m.Desc(t.Context(), asker(), testID) }},
+		"with news": {remote.Config{NotReady: true}, func(t *testing.T, m *remote.Agent, f *far) {
 			m.Attributes(&pmda.Client{ID: 1, PID: 2})
 			m.EndClient(pmda.NewClient(1, 0))
 		}},
@@ -584,10 +585,10 @@ func TestRemoteClose(t *testing.T) {
 }
 
 // Close may come in the very moment of a time-out or an answer.
-func TestRemoteCloseRaces(t *testing.T) {
+func TestCloseRaces(t *testing.T) {
 	for range 200 {
 		synctest.Test(t, func(t *testing.T) {
-			m, f := connect(t, 0, pmda.RemoteConfig{})
+			m, f := connect(t, 0, remote.Config{})
 			asked := start(t, func() (pdu.Desc, error) { return m.Desc(t.Context(), asker(), testID) })
 			f.heard(desc7)
 			time.AfterFunc(timeout, func() { m.Close() })
@@ -602,12 +603,12 @@ func TestRemoteCloseRaces(t *testing.T) {
 	}
 }
 
-func TestRemoteNotReady(t *testing.T) {
-	tests := map[string]pmda.RemoteConfig{"from the start": {NotReady: true}, "by its answer": {}}
+func TestNotReady(t *testing.T) {
+	tests := map[string]remote.Config{"from the start": {NotReady: true}, "by its answer": {}}
 	for name, cfg := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var m *pmda.Remote
+				var m *remote.Agent
 				var f *far
 				told, asked := 0, make(chan error, 10)
 				cfg.Ready = func() {
@@ -659,7 +660,7 @@ func TestRemoteNotReady(t *testing.T) {
 }
 
 // READY alone may come from an agent that is not ready, and only from it.
-func TestRemoteReadyBreaches(t *testing.T) {
+func TestReadyBreaches(t *testing.T) {
 	tests := map[string]struct {
 		say  func(f *far)
 		want error
@@ -675,7 +676,7 @@ func TestRemoteReadyBreaches(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m, f := connect(t, 0, pmda.RemoteConfig{NotReady: true, Ready: func() { t.Error("called Ready") }})
+				m, f := connect(t, 0, remote.Config{NotReady: true, Ready: func() { t.Error("called Ready") }})
 				tt.say(f)
 				<-m.Done()
 				wantDead(t, m, tt.want)
@@ -684,7 +685,7 @@ func TestRemoteReadyBreaches(t *testing.T) {
 	}
 	t.Run("ready twice", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			m, f := connect(t, 0, pmda.RemoteConfig{NotReady: true})
+			m, f := connect(t, 0, remote.Config{NotReady: true})
 			f.say(pdu.Status{Code: pdu.ErrPMDAReady}, pdu.Status{Code: pdu.ErrPMDAReady})
 			synctest.Wait()
 			desc(t, t.Context(), m, asker()).wants(pdu.ErrIPC)
@@ -694,9 +695,9 @@ func TestRemoteReadyBreaches(t *testing.T) {
 }
 
 // The context of a request counts while it waits for its answer, not later.
-func TestRemoteContextEndsLater(t *testing.T) {
+func TestContextEndsLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, f := connect(t, 0, pmda.RemoteConfig{})
+		m, f := connect(t, 0, remote.Config{})
 		ctx, cancel := context.WithCancel(t.Context())
 		desc(t, ctx, m, asker()).wants(pdu.ErrTimeout)
 		cancel() // while it owes the answer
@@ -728,10 +729,10 @@ func TestRemoteContextEndsLater(t *testing.T) {
 }
 
 // A context that ends while a request is written ends it then.
-func TestRemoteContextEndsInWrite(t *testing.T) {
+func TestContextEndsInWrite(t *testing.T) {
 	for _, before := range []bool{false, true} { // whether it was seen before
 		synctest.Test(t, func(t *testing.T) {
-			m, f := connectDeaf(t, 0, pmda.RemoteConfig{})
+			m, f := connectDeaf(t, 0, remote.Config{})
 			ctx, cancel := context.WithCancel(t.Context())
 			take := func() {
 				if _, _, err := f.conn.Read(); err != nil {
@@ -771,9 +772,9 @@ func (c *counting) AfterFunc(func()) func() bool {
 }
 
 // A Remote watches the context of the latest request alone, and none in the end.
-func TestRemoteWatchesOne(t *testing.T) {
+func TestWatchesOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, f := connect(t, 0, pmda.RemoteConfig{})
+		m, f := connect(t, 0, remote.Config{})
 		a := &counting{Context: t.Context(), end: make(chan struct{})}
 		b := &counting{Context: t.Context(), end: make(chan struct{})}
 		for i, ctx := range []*counting{a, a, b, b, a, b} {
@@ -792,10 +793,10 @@ func TestRemoteWatchesOne(t *testing.T) {
 }
 
 // Close waits for what is under way.
-func TestRemoteCloseWaits(t *testing.T) {
+func TestCloseWaits(t *testing.T) {
 	t.Run("for Ready", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			m, f := connect(t, 0, pmda.RemoteConfig{NotReady: true, Ready: func() { time.Sleep(time.Hour) }})
+			m, f := connect(t, 0, remote.Config{NotReady: true, Ready: func() { time.Sleep(time.Hour) }})
 			f.say(pdu.Status{Code: pdu.ErrPMDAReady})
 			synctest.Wait()
 			begin := time.Now()
@@ -811,7 +812,7 @@ func TestRemoteCloseWaits(t *testing.T) {
 				pdu.NewConn(theirs).Read()
 				theirs.Close()
 			}()
-			m, err := pmda.NewRemote(pmda.Info{}, sluggish{ours}, pmda.RemoteConfig{})
+			m, err := remote.New(pmda.Info{}, sluggish{ours}, remote.Config{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -837,19 +838,19 @@ type failing struct{ net.Conn }
 
 func (failing) Write([]byte) (int, error) { return 0, errAny }
 
-func TestRemoteHelloWriteFails(t *testing.T) {
+func TestHelloWriteFails(t *testing.T) {
 	ours, theirs := net.Pipe()
 	go theirs.Write(encode(t, pdu.Creds{Version: 2}))
-	if _, err := pmda.NewRemote(pmda.Info{}, failing{ours}, pmda.RemoteConfig{}); !errors.Is(err, errAny) {
+	if _, err := remote.New(pmda.Info{}, failing{ours}, remote.Config{}); !errors.Is(err, errAny) {
 		t.Errorf("got %v", err)
 	}
 }
 
 // The time that an agent gets for an answer that nobody waits for is long where
 // the time-out is.
-func TestRemoteOwedForLong(t *testing.T) {
+func TestOwedForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, f := connect(t, 0, pmda.RemoteConfig{Timeout: math.MaxInt64})
+		m, f := connect(t, 0, remote.Config{Timeout: math.MaxInt64})
 		ctx, cancel := cancelable(t)
 		c := desc(t, ctx, m, asker())
 		f.heard(desc7)
@@ -862,12 +863,12 @@ func TestRemoteOwedForLong(t *testing.T) {
 	})
 }
 
-// TestRemoteLateChange: what a late result says of labels and names is told with
+// TestLateChange: what a late result says of labels and names is told with
 // the next. The agent says it once.
-func TestRemoteLateChange(t *testing.T) {
+func TestLateChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logBuffer
-		m, f := connect(t, 0, pmda.RemoteConfig{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		m, f := connect(t, 0, remote.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		late := func(change pdu.Change) {
 			c := fetch(t, t.Context(), m, asker())
 			c.wants(pdu.ErrTimeout)

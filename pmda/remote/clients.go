@@ -1,4 +1,4 @@
-package pmda
+package remote
 
 import (
 	"maps"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
 )
 
 // A slot is what the agent knows of a place for clients in the collector.
@@ -26,7 +27,7 @@ type news struct {
 // EndClient tells the agent that a client has gone, if it has heard of it. It
 // does not wait: the agent is told when it is free and ready, before anything
 // else about the client's slot.
-func (m *Remote) EndClient(c *Client) {
+func (m *Agent) EndClient(c *pmda.Client) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s, known := m.slots[c.ID]
@@ -42,14 +43,14 @@ func (m *Remote) EndClient(c *Client) {
 
 // Attributes tells the agent what is known of a client, if it wants to know, as
 // EndClient does. A client that has gone has no attributes any more.
-func (m *Remote) Attributes(c *Client) {
+func (m *Agent) Attributes(c *pmda.Client) {
 	if m.wants&(pdu.FeatureAuth|pdu.FeatureContainer) == 0 {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.slots[c.ID]
-	attrs := c.attributes(s.container && s.seq == c.Seq)
+	attrs := attributes(c, s.container && s.seq == c.Seq)
 	if len(attrs) == 0 || !m.occupy(c) {
 		return
 	}
@@ -62,7 +63,7 @@ func (m *Remote) Attributes(c *Client) {
 
 // occupy notes that the agent hears of a client, and that who was in its slot
 // has gone, even if nobody said so. It reports whether the client is there.
-func (m *Remote) occupy(c *Client) bool {
+func (m *Agent) occupy(c *pmda.Client) bool {
 	s, known := m.slots[c.ID]
 	switch {
 	case m.state == dead:
@@ -80,7 +81,7 @@ func (m *Remote) occupy(c *Client) bool {
 
 // attributes are what an agent is told of a client; with container, also that it
 // has no container.
-func (c *Client) attributes(container bool) []pdu.Attr {
+func attributes(c *pmda.Client, container bool) []pdu.Attr {
 	var attrs []pdu.Attr
 	add := func(k pdu.Attribute, v string) {
 		attrs = append(attrs, pdu.Attr{Attr: k, Value: append([]byte(v), 0)})
@@ -105,7 +106,7 @@ func (c *Client) attributes(container bool) []pdu.Attr {
 
 // startTelling lets a goroutine tell the agent the news, so that a client's end
 // never waits for an agent. The caller has mu.
-func (m *Remote) startTelling() {
+func (m *Agent) startTelling() {
 	if m.state == ready && len(m.news) > 0 && !m.telling {
 		m.telling = true
 		m.wg.Go(m.tell)
@@ -114,7 +115,7 @@ func (m *Remote) startTelling() {
 
 // tell tells the agent the news, unless a request takes them along. While the
 // agent is not ready or late it waits to be started again.
-func (m *Remote) tell() {
+func (m *Agent) tell() {
 	for m.goOnTelling() {
 		m.turn <- struct{}{} // at the end, too, everybody leaves
 		if m.refuses() == nil {
@@ -125,7 +126,7 @@ func (m *Remote) tell() {
 	}
 }
 
-func (m *Remote) goOnTelling() bool {
+func (m *Agent) goOnTelling() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.telling = m.state == ready && len(m.news) > 0
@@ -134,7 +135,7 @@ func (m *Remote) goOnTelling() bool {
 
 // queueNews encodes the news, before a request of c if it is not nil. The caller
 // has the turn.
-func (m *Remote) queueNews(c *Client) {
+func (m *Agent) queueNews(c *pmda.Client) {
 	pending := m.takeNews(c)
 	if pending == nil {
 		return // without what follows, which allocates
@@ -152,7 +153,7 @@ func (m *Remote) queueNews(c *Client) {
 }
 
 // takeNews takes all news, nil if there is none.
-func (m *Remote) takeNews(c *Client) map[uint32]news {
+func (m *Agent) takeNews(c *pmda.Client) map[uint32]news {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if c != nil {

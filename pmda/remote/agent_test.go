@@ -1,4 +1,4 @@
-package pmda_test
+package remote_test
 
 import (
 	"context"
@@ -19,6 +19,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/remote"
 )
 
 // A far is an agent in the hands of a test, at the far end of a Remote's stream.
@@ -31,7 +32,7 @@ type far struct {
 
 // connect greets a new Remote on behalf of an agent that wants something, and
 // takes what it writes at once. It is closed when the test ends.
-func connect(t *testing.T, wants pdu.Features, cfg pmda.RemoteConfig) (*pmda.Remote, *far) {
+func connect(t *testing.T, wants pdu.Features, cfg remote.Config) (*remote.Agent, *far) {
 	t.Helper()
 	m, f := connectDeaf(t, wants, cfg)
 	go func() {
@@ -48,7 +49,7 @@ func connect(t *testing.T, wants pdu.Features, cfg pmda.RemoteConfig) (*pmda.Rem
 }
 
 // connectDeaf is connect for an agent of which the test reads what it gets.
-func connectDeaf(t *testing.T, wants pdu.Features, cfg pmda.RemoteConfig) (*pmda.Remote, *far) {
+func connectDeaf(t *testing.T, wants pdu.Features, cfg remote.Config) (*remote.Agent, *far) {
 	t.Helper()
 	ours, theirs := net.Pipe()
 	f := &far{t: t, stream: theirs, conn: pdu.NewConn(theirs), told: make(chan string, 1000)}
@@ -57,7 +58,7 @@ func connectDeaf(t *testing.T, wants pdu.Features, cfg pmda.RemoteConfig) (*pmda
 		_, err := pdu.AgentHello(f.conn, 1, wants)
 		hello <- err
 	}()
-	m, err := pmda.NewRemote(pmda.Info{Name: "far", Domain: 251}, ours, cfg)
+	m, err := remote.New(pmda.Info{Name: "far", Domain: 251}, ours, cfg)
 	if err := errors.Join(err, <-hello); err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +169,7 @@ var (
 )
 
 // fetch begins a fetch of one metric and shows its result.
-func fetch(t *testing.T, ctx context.Context, m *pmda.Remote, r *pmda.Request) *call[string] {
+func fetch(t *testing.T, ctx context.Context, m *remote.Agent, r *pmda.Request) *call[string] {
 	return start(t, func() (string, error) { return fetchText(ctx, m, r, testID) })
 }
 
@@ -285,11 +286,11 @@ func methods(t *testing.T) []method {
 
 // Every method asks, and answers what the agent has answered; and is told by
 // the agent that it cannot.
-func TestRemoteMethods(t *testing.T) {
+func TestMethods(t *testing.T) {
 	for _, tt := range methods(t) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m, f := connect(t, 0, pmda.RemoteConfig{})
+				m, f := connect(t, 0, remote.Config{})
 				c := start(t, func() (any, error) { return tt.ask(t.Context(), m, asker()) })
 				f.heard(tt.told...)
 				f.say(tt.answer)
@@ -315,7 +316,7 @@ func TestRemoteMethods(t *testing.T) {
 }
 
 // What breaks the protocol costs any request, and the agent, the connection.
-func TestRemoteBreaches(t *testing.T) {
+func TestBreaches(t *testing.T) {
 	for _, tt := range methods(t) {
 		breaches := map[string]pdu.PDU{
 			"wrong kind":       pdu.Creds{Version: 2},
@@ -330,7 +331,7 @@ func TestRemoteBreaches(t *testing.T) {
 		for name, answer := range breaches {
 			t.Run(tt.name+"/"+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					m, f := connect(t, 0, pmda.RemoteConfig{})
+					m, f := connect(t, 0, remote.Config{})
 					c := start(t, func() (any, error) { return tt.ask(t.Context(), m, asker()) })
 					f.say(answer)
 					if name == "success in place" {
@@ -346,7 +347,7 @@ func TestRemoteBreaches(t *testing.T) {
 }
 
 // wantDead checks that a connection was given up, for a reason.
-func wantDead(t *testing.T, m *pmda.Remote, why error) {
+func wantDead(t *testing.T, m *remote.Agent, why error) {
 	t.Helper()
 	select {
 	case <-m.Done():
@@ -367,7 +368,7 @@ func wantDead(t *testing.T, m *pmda.Remote, why error) {
 }
 
 // Answers about something else than what was asked, and odd ones.
-func TestRemoteWrongAnswers(t *testing.T) {
+func TestWrongAnswers(t *testing.T) {
 	bad := result(t, func(w *pdu.ResultWriter) { w.Begin(testID); w.Uint64(1, 2) })
 	body, err := bad.Append(make([]byte, pdu.HeaderLen))
 	if err != nil {
@@ -410,7 +411,7 @@ func TestRemoteWrongAnswers(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m, f := connect(t, 0, pmda.RemoteConfig{})
+				m, f := connect(t, 0, remote.Config{})
 				c := start(t, func() (any, error) { return tt.method.ask(t.Context(), m, asker()) })
 				f.say(tt.answer)
 				got := c.wants(tt.err)
@@ -428,7 +429,7 @@ func TestRemoteWrongAnswers(t *testing.T) {
 }
 
 // An agent says in the time of a result what has changed.
-func TestRemoteChanges(t *testing.T) {
+func TestChanges(t *testing.T) {
 	tests := []struct {
 		change pdu.Change
 		want   string
@@ -442,7 +443,7 @@ func TestRemoteChanges(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		var log logBuffer
-		m, f := connect(t, 0, pmda.RemoteConfig{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		m, f := connect(t, 0, remote.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		for _, tt := range tests {
 			c := fetch(t, t.Context(), m, asker())
 			var w pdu.ResultWriter
@@ -466,9 +467,9 @@ func TestRemoteChanges(t *testing.T) {
 }
 
 // What the agent cannot be asked leaves it and the connection as they are.
-func TestRemoteUnsendable(t *testing.T) {
+func TestUnsendable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, f := connect(t, pdu.FeatureAuth, pmda.RemoteConfig{})
+		m, f := connect(t, pdu.FeatureAuth, remote.Config{})
 		r := asker()
 		if _, err := fetchText(t.Context(), m, r); !errors.Is(err, pdu.ErrTooSmall) {
 			t.Errorf("fetch of nothing: %v", err)
@@ -488,7 +489,7 @@ func TestRemoteUnsendable(t *testing.T) {
 }
 
 // The agent is told a profile when it is not the last that it was told.
-func TestRemoteProfile(t *testing.T) {
+func TestProfile(t *testing.T) {
 	one, two := &pdu.Profile{}, &pdu.Profile{Exclude: true}
 	profile := func(client, context int, exclude bool) string {
 		return fmt.Sprintf("%d: PROFILE{Context:%d Profile:{Exclude:%v InDoms:[]}}", client, context, exclude)
@@ -512,7 +513,7 @@ func TestRemoteProfile(t *testing.T) {
 		{"equal, but another", 1, 10, 1, new(pdu.Profile), profile(1, 1, false)},
 	}
 	synctest.Test(t, func(t *testing.T) {
-		m, f := connect(t, 0, pmda.RemoteConfig{})
+		m, f := connect(t, 0, remote.Config{})
 		for _, s := range steps {
 			r := &pmda.Request{Client: pmda.NewClient(s.id, s.seq), Context: s.context, Profile: s.profile}
 			c := fetch(t, t.Context(), m, r)
@@ -542,9 +543,9 @@ func TestRemoteProfile(t *testing.T) {
 }
 
 // A profile and the request behind it travel in one write.
-func TestRemoteWritesOnce(t *testing.T) {
+func TestWritesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, f := connectDeaf(t, pdu.FeatureAuth, pmda.RemoteConfig{})
+		m, f := connectDeaf(t, pdu.FeatureAuth, remote.Config{})
 		r := asker()
 		c := fetch(t, t.Context(), m, r)
 		b := make([]byte, 1000)
@@ -560,7 +561,7 @@ func TestRemoteWritesOnce(t *testing.T) {
 	})
 }
 
-func TestRemoteHello(t *testing.T) {
+func TestHello(t *testing.T) {
 	creds := encode(t, pdu.Creds{Version: 2, Features: pdu.FeatureAuth | pdu.FeatureContainer})
 	tests := []struct {
 		name, bytes string
@@ -568,15 +569,15 @@ func TestRemoteHello(t *testing.T) {
 		want        error
 		after       time.Duration
 	}{
-		{"nothing", "", false, pdu.ErrTimeout, pmda.DefaultHelloTimeout},
+		{"nothing", "", false, pdu.ErrTimeout, remote.DefaultHelloTimeout},
 		{"end", "", true, io.EOF, 0},
-		{"half", string(creds[:10]), false, pdu.ErrTimeout, pmda.DefaultHelloTimeout},
+		{"half", string(creds[:10]), false, pdu.ErrTimeout, remote.DefaultHelloTimeout},
 		{"half and end", string(creds[:10]), true, io.ErrUnexpectedEOF, 0},
 		{"something else", string(encode(t, pdu.Status{})), false, pdu.ErrIPC, 0},
 		{"no PDU", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", false, pdu.ErrIPC, 0},
-		{"text", "Segmentation fault\n", false, pdu.ErrTimeout, pmda.DefaultHelloTimeout}, // the start of a long PDU
+		{"text", "Segmentation fault\n", false, pdu.ErrTimeout, remote.DefaultHelloTimeout}, // the start of a long PDU
 		{"version 1", string(encode(t, pdu.Creds{Version: 1})), false, pdu.ErrIPC, 0},
-		{"answer not taken", string(creds), false, pdu.ErrTimeout, pmda.DefaultHelloTimeout},
+		{"answer not taken", string(creds), false, pdu.ErrTimeout, remote.DefaultHelloTimeout},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -589,7 +590,7 @@ func TestRemoteHello(t *testing.T) {
 					}
 				}()
 				begin := time.Now()
-				m, err := pmda.NewRemote(pmda.Info{Name: "far"}, ours, pmda.RemoteConfig{})
+				m, err := remote.New(pmda.Info{Name: "far"}, ours, remote.Config{})
 				if m != nil || !errors.Is(err, tt.want) || !strings.Contains(fmt.Sprint(err), `agent "far"`) {
 					t.Errorf("got %v, want %v", err, tt.want)
 				}
@@ -604,7 +605,7 @@ func TestRemoteHello(t *testing.T) {
 	}
 	t.Run("answer", func(t *testing.T) {
 		ours, theirs := net.Pipe()
-		go pmda.NewRemote(pmda.Info{}, ours, pmda.RemoteConfig{})
+		go remote.New(pmda.Info{}, ours, remote.Config{})
 		granted, err := pdu.AgentHello(pdu.NewConn(theirs), 1, pdu.FeatureAuth|pdu.FeatureContainer)
 		if granted != pdu.FeatureAuth || err != nil {
 			t.Errorf("granted %#x, %v", granted, err)
@@ -612,10 +613,10 @@ func TestRemoteHello(t *testing.T) {
 	})
 }
 
-func TestRemoteInfo(t *testing.T) {
+func TestInfo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n pdu.Counters
-		m, f := connect(t, 0, pmda.RemoteConfig{Counters: &n})
+		m, f := connect(t, 0, remote.Config{Counters: &n})
 		if diff := cmp.Diff(pmda.Info{Name: "far", Domain: 251}, m.Info()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
@@ -638,9 +639,9 @@ func (p twoPipes) SetWriteDeadline(t time.Time) error { return p.w.SetWriteDeadl
 func (p twoPipes) Close() error                       { return errors.Join(p.w.Close(), p.r.Close()) }
 
 // streams are the ways to connect the two sides.
-var streams = map[string]func(testing.TB) (near, far pmda.Stream){
-	"memory": func(testing.TB) (near, far pmda.Stream) { return net.Pipe() },
-	"pipe": func(t testing.TB) (near, far pmda.Stream) {
+var streams = map[string]func(testing.TB) (near, far remote.Stream){
+	"memory": func(testing.TB) (near, far remote.Stream) { return net.Pipe() },
+	"pipe": func(t testing.TB) (near, far remote.Stream) {
 		r1, w1, err1 := os.Pipe()
 		r2, w2, err2 := os.Pipe()
 		if err := errors.Join(err1, err2); err != nil {
@@ -651,11 +652,11 @@ var streams = map[string]func(testing.TB) (near, far pmda.Stream){
 }
 
 // behind is a Handler behind a connection: what Remote and Serve make of h.
-func behind(t testing.TB, h pmda.Handler, near, far pmda.Stream) *pmda.Remote {
+func behind(t testing.TB, h pmda.Handler, near, far remote.Stream) *remote.Agent {
 	t.Helper()
 	served := make(chan error, 1)
 	go func() { served <- pmda.Serve(context.Background(), h, far) }()
-	m, err := pmda.NewRemote(h.Info(), near, pmda.RemoteConfig{})
+	m, err := remote.New(h.Info(), near, remote.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -669,7 +670,7 @@ func behind(t testing.TB, h pmda.Handler, near, far pmda.Stream) *pmda.Remote {
 	return m
 }
 
-func BenchmarkRemoteFetch(b *testing.B) {
+func BenchmarkFetch(b *testing.B) {
 	for name, open := range streams {
 		b.Run("stream="+name, func(b *testing.B) {
 			near, far := open(b)
@@ -688,13 +689,13 @@ func BenchmarkRemoteFetch(b *testing.B) {
 }
 
 // A large result is not kept for the next.
-func TestRemoteForgetsLargeResults(t *testing.T) {
+func TestForgetsLargeResults(t *testing.T) {
 	const size = 8 << 20
 	var w pdu.ResultWriter
 	w.Begin(testID)
 	w.String(pdu.NoInst, strings.Repeat("x", size))
 	large := encode(t, w.PDU(pdu.FormatLowRes))
-	m, f := connectDeaf(t, 0, pmda.RemoteConfig{})
+	m, f := connectDeaf(t, 0, remote.Config{})
 	answer := func(b []byte) {
 		for range 2 {
 			if h, _, err := f.conn.Read(); err != nil || h.Kind == pdu.KindFetch {
@@ -730,7 +731,7 @@ func TestRemoteForgetsLargeResults(t *testing.T) {
 }
 
 // A fetch over pipes allocates nothing, on either side.
-func TestRemoteFetchAllocates(t *testing.T) {
+func TestFetchAllocates(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector makes sync.Pool drop values")
 	}

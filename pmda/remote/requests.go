@@ -1,4 +1,4 @@
-package pmda
+package remote
 
 import (
 	"bytes"
@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
 )
 
 // keepResult is how many bytes of a result are kept for the next.
 const keepResult = 1 << 20
 
 // Fetch asks the agent for values. It allocates nothing in steady state.
-func (m *Remote) Fetch(ctx context.Context, r *Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+func (m *Agent) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 	if err := m.enter(ctx, r); err != nil {
 		return err
 	}
@@ -35,7 +36,7 @@ func (m *Remote) Fetch(ctx context.Context, r *Request, ids []pdu.PMID, w *pdu.R
 }
 
 // take writes the sets of a result, which answer to ids.
-func (m *Remote) take(body []byte, ids []pdu.PMID, w *pdu.ResultWriter) error {
+func (m *Agent) take(body []byte, ids []pdu.PMID, w *pdu.ResultWriter) error {
 	if err := m.result.Decode(body); err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func (m *Remote) take(body []byte, ids []pdu.PMID, w *pdu.ResultWriter) error {
 
 // change is what the agent tells in place of a time. Agents that send a time
 // tell nothing that makes sense; they are logged once.
-func (m *Remote) change(r *pdu.Result) pdu.Change {
+func (m *Agent) change(r *pdu.Result) pdu.Change {
 	if r.Time.IsZero() {
 		return 0
 	}
@@ -70,7 +71,7 @@ func (m *Remote) change(r *pdu.Result) pdu.Change {
 }
 
 // Desc asks the agent for a descriptor.
-func (m *Remote) Desc(ctx context.Context, r *Request, id pdu.PMID) (pdu.Desc, error) {
+func (m *Agent) Desc(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
 	var p pdu.DescReply
 	err := m.exchange(ctx, r, false, pdu.DescReq{PMID: id}, pdu.KindDesc, func(body []byte) error {
 		if err := p.Decode(body); err != nil {
@@ -86,7 +87,7 @@ func (m *Remote) Desc(ctx context.Context, r *Request, id pdu.PMID) (pdu.Desc, e
 
 // Instances asks the agent about an instance domain. What the agent leaves out
 // of its answer is filled in from the question.
-func (m *Remote) Instances(ctx context.Context, r *Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
+func (m *Agent) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
 	var p pdu.InstanceReply
 	err := m.exchange(ctx, r, false, pdu.InstanceReq{InDom: d, Inst: inst, Name: name}, pdu.KindInstance, p.Decode)
 	switch {
@@ -108,14 +109,14 @@ func (m *Remote) Instances(ctx context.Context, r *Request, d pdu.InDom, inst pd
 }
 
 // Text asks the agent for help text.
-func (m *Remote) Text(ctx context.Context, r *Request, ident uint32, kind pdu.TextKind) (string, error) {
+func (m *Agent) Text(ctx context.Context, r *pmda.Request, ident uint32, kind pdu.TextKind) (string, error) {
 	var p pdu.TextReply
 	err := m.exchange(ctx, r, false, pdu.TextReq{Ident: ident, Text: kind}, pdu.KindText, p.Decode)
 	return p.Text, err
 }
 
 // Store asks the agent to set values.
-func (m *Remote) Store(ctx context.Context, r *Request, values *pdu.Result) error {
+func (m *Agent) Store(ctx context.Context, r *pmda.Request, values *pdu.Result) error {
 	return m.exchange(ctx, r, false, stored{values}, pdu.KindError, func([]byte) error { return nil })
 }
 
@@ -131,7 +132,7 @@ func (s stored) Append(b []byte) ([]byte, error) {
 }
 
 // PMID asks the agent for the metric of a name.
-func (m *Remote) PMID(ctx context.Context, r *Request, name string) (pdu.PMID, error) {
+func (m *Agent) PMID(ctx context.Context, r *pmda.Request, name string) (pdu.PMID, error) {
 	var p pdu.PMIDList
 	err := m.exchange(ctx, r, false, pdu.NameList{Names: []string{name}}, pdu.KindPMNSIDs, func(body []byte) error {
 		if err := p.Decode(body); err != nil {
@@ -154,7 +155,7 @@ func (m *Remote) PMID(ctx context.Context, r *Request, name string) (pdu.PMID, e
 }
 
 // Names asks the agent for the names of a metric.
-func (m *Remote) Names(ctx context.Context, r *Request, id pdu.PMID) ([]string, error) {
+func (m *Agent) Names(ctx context.Context, r *pmda.Request, id pdu.PMID) ([]string, error) {
 	p, err := m.names(ctx, r, pdu.PMIDList{PMIDs: []pdu.PMID{id}})
 	if err == nil && len(p.Names) == 0 {
 		err = pdu.ErrPMID
@@ -163,14 +164,14 @@ func (m *Remote) Names(ctx context.Context, r *Request, id pdu.PMID) ([]string, 
 }
 
 // Children asks the agent for the names below a name.
-func (m *Remote) Children(ctx context.Context, r *Request, name string, traverse bool) (pdu.NameList, error) {
+func (m *Agent) Children(ctx context.Context, r *pmda.Request, name string, traverse bool) (pdu.NameList, error) {
 	if traverse {
 		return m.names(ctx, r, pdu.TraverseReq{Name: name})
 	}
 	return m.names(ctx, r, pdu.ChildReq{Name: name, Status: true})
 }
 
-func (m *Remote) names(ctx context.Context, r *Request, ask pdu.PDU) (pdu.NameList, error) {
+func (m *Agent) names(ctx context.Context, r *pmda.Request, ask pdu.PDU) (pdu.NameList, error) {
 	var p pdu.NameList
 	err := m.exchange(ctx, r, false, ask, pdu.KindPMNSNames, p.Decode)
 	if err == nil && p.Err < 0 {
@@ -180,7 +181,7 @@ func (m *Remote) names(ctx context.Context, r *Request, ask pdu.PDU) (pdu.NameLi
 }
 
 // Labels asks the agent for labels.
-func (m *Remote) Labels(ctx context.Context, r *Request, ident uint32, class pdu.LabelClass) ([]pdu.LabelSet, error) {
+func (m *Agent) Labels(ctx context.Context, r *pmda.Request, ident uint32, class pdu.LabelClass) ([]pdu.LabelSet, error) {
 	var p pdu.LabelReply
 	err := m.exchange(ctx, r, true, pdu.LabelReq{Ident: ident, Class: class}, pdu.KindLabel, func(body []byte) error {
 		// The texts alias the body, which another request overwrites.
@@ -194,3 +195,6 @@ func (m *Remote) Labels(ctx context.Context, r *Request, ident uint32, class pdu
 	})
 	return p.Sets, err
 }
+
+// agentChanges is what an agent may say in the place of a time.
+const agentChanges = pdu.LabelChange | pdu.NamesChange

@@ -1,4 +1,4 @@
-package pmda_test
+package remote_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/remote"
 )
 
 // person is a client with a process id, its Seq.
@@ -22,19 +23,19 @@ func personTold(id uint32, seq uint64) string {
 	return fmt.Sprintf(`%d: processid "%d\x00"`, id, seq)
 }
 
-func descOf(t *testing.T, m *pmda.Remote, c *pmda.Client) *call[pdu.Desc] {
+func descOf(t *testing.T, m *remote.Agent, c *pmda.Client) *call[pdu.Desc] {
 	return desc(t, t.Context(), m, &pmda.Request{Client: c})
 }
 
 // All attributes, and only to agents that want to know.
-func TestRemoteAttributes(t *testing.T) {
+func TestAttributes(t *testing.T) {
 	full := &pmda.Client{ID: 3, Seq: 1, PID: 10, UID: 0, GID: 12, User: "fred", Container: "box"}
 	fullTold := []string{`3: processid "10\x00"`, `3: groupid "12\x00"`, `3: userid "0\x00"`, `3: username "fred\x00"`, `3: container "box\x00"`}
 	for wants, told := range map[pdu.Features]bool{
 		0: false, pdu.FeatureAuth: true, pdu.FeatureContainer: true, pdu.FeatureAuth | pdu.FeatureContainer: true, pdu.FeatureSecure: false,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			m, f := connect(t, wants, pmda.RemoteConfig{})
+			m, f := connect(t, wants, remote.Config{})
 			m.Attributes(full)
 			if !told {
 				f.heard()
@@ -73,10 +74,10 @@ func TestRemoteAttributes(t *testing.T) {
 
 // What happens to clients, and what the agent is told of it, when it is idle and
 // after it was busy with somebody else's request, or not ready, meanwhile.
-func TestRemoteClients(t *testing.T) {
-	type event func(m *pmda.Remote)
-	attrs := func(c *pmda.Client) event { return func(m *pmda.Remote) { m.Attributes(c) } }
-	end := func(c *pmda.Client) event { return func(m *pmda.Remote) { m.EndClient(c) } }
+func TestClients(t *testing.T) {
+	type event func(m *remote.Agent)
+	attrs := func(c *pmda.Client) event { return func(m *remote.Agent) { m.Attributes(c) } }
+	end := func(c *pmda.Client) event { return func(m *remote.Agent) { m.EndClient(c) } }
 	a, b, c := person(3, 1), person(3, 2), person(3, 3)
 	tests := []struct {
 		name       string
@@ -106,7 +107,7 @@ func TestRemoteClients(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name+"/idle", func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m, f := connect(t, pdu.FeatureAuth, pmda.RemoteConfig{})
+				m, f := connect(t, pdu.FeatureAuth, remote.Config{})
 				for _, e := range tt.events {
 					e(m)
 					synctest.Wait()
@@ -116,7 +117,7 @@ func TestRemoteClients(t *testing.T) {
 		})
 		t.Run(tt.name+"/busy", func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m, f := connect(t, pdu.FeatureAuth, pmda.RemoteConfig{})
+				m, f := connect(t, pdu.FeatureAuth, remote.Config{})
 				other := desc(t, t.Context(), m, asker())
 				f.heard(desc7)
 				for _, e := range tt.events {
@@ -130,7 +131,7 @@ func TestRemoteClients(t *testing.T) {
 		})
 		t.Run(tt.name+"/late", func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m, f := connect(t, pdu.FeatureAuth, pmda.RemoteConfig{})
+				m, f := connect(t, pdu.FeatureAuth, remote.Config{})
 				desc(t, t.Context(), m, asker()).wants(pdu.ErrTimeout)
 				f.heard(desc7)
 				for _, e := range tt.events {
@@ -143,7 +144,7 @@ func TestRemoteClients(t *testing.T) {
 		})
 		t.Run(tt.name+"/not ready", func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m, f := connect(t, pdu.FeatureAuth, pmda.RemoteConfig{NotReady: true})
+				m, f := connect(t, pdu.FeatureAuth, remote.Config{NotReady: true})
 				for _, e := range tt.events {
 					e(m)
 				}
@@ -156,9 +157,9 @@ func TestRemoteClients(t *testing.T) {
 }
 
 // What is to be told of a slot comes before the next request from it.
-func TestRemoteClientsThenRequest(t *testing.T) {
+func TestClientsThenRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, f := connect(t, pdu.FeatureAuth, pmda.RemoteConfig{})
+		m, f := connect(t, pdu.FeatureAuth, remote.Config{})
 		a, b := pmda.NewClient(3, 1), person(3, 2)
 		first := descOf(t, m, a)
 		m.EndClient(a) // while its request is under way
@@ -182,9 +183,9 @@ func TestRemoteClientsThenRequest(t *testing.T) {
 }
 
 // The end of a client waits for nobody, even if the agent takes nothing.
-func TestRemoteClientsDoNotWait(t *testing.T) {
+func TestClientsDoNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, f := connectDeaf(t, pdu.FeatureAuth, pmda.RemoteConfig{})
+		m, f := connectDeaf(t, pdu.FeatureAuth, remote.Config{})
 		begin := time.Now()
 		for i := range uint64(1000) {
 			m.Attributes(person(uint32(i), i))

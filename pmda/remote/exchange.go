@@ -1,4 +1,4 @@
-package pmda
+package remote
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
 )
 
 // A profileID says which profile an agent was told last. The pointer keeps the
@@ -22,7 +23,7 @@ type profileID struct {
 // exchange asks and hands the body of the answer to decode, whose error is the
 // agent's breach of the protocol. With profile, the agent is told the client's
 // profile before, unless it is the last that it was told.
-func (m *Remote) exchange(ctx context.Context, r *Request, profile bool, p pdu.PDU, want pdu.Kind, decode func(body []byte) error) error {
+func (m *Agent) exchange(ctx context.Context, r *pmda.Request, profile bool, p pdu.PDU, want pdu.Kind, decode func(body []byte) error) error {
 	if err := m.enter(ctx, r); err != nil {
 		return err
 	}
@@ -38,7 +39,7 @@ func (m *Remote) exchange(ctx context.Context, r *Request, profile bool, p pdu.P
 }
 
 // enter waits for the turn.
-func (m *Remote) enter(ctx context.Context, r *Request) error {
+func (m *Agent) enter(ctx context.Context, r *pmda.Request) error {
 	if err := m.refuses(); err != nil {
 		return err
 	}
@@ -74,7 +75,7 @@ const strayWait = 100 * time.Millisecond
 // callback fails answer the end of a client with an error, for which nobody
 // waits. If it came in place of an answer, the agent's next PDU is that answer,
 // and as little wanted. Anything else ends the connection.
-func (m *Remote) passOver() error {
+func (m *Agent) passOver() error {
 	for m.strays > 0 && (m.suspect || m.conn.Buffered()) {
 		want := pdu.KindError
 		if m.suspect {
@@ -108,9 +109,9 @@ func (m *Remote) passOver() error {
 }
 
 // leave gives the turn back.
-func (m *Remote) leave() { <-m.turn }
+func (m *Agent) leave() { <-m.turn }
 
-func (m *Remote) wait(ctx context.Context, limit time.Time) error {
+func (m *Agent) wait(ctx context.Context, limit time.Time) error {
 	var expired <-chan time.Time
 	if !limit.IsZero() {
 		t := time.NewTimer(time.Until(limit))
@@ -130,7 +131,7 @@ func (m *Remote) wait(ctx context.Context, limit time.Time) error {
 }
 
 // limit is when an exchange that begins now has to end.
-func (m *Remote) limit(deadline time.Time) time.Time {
+func (m *Agent) limit(deadline time.Time) time.Time {
 	t := time.Duration(m.timeout.Load())
 	if t < 0 {
 		return deadline
@@ -144,7 +145,7 @@ func (m *Remote) limit(deadline time.Time) time.Time {
 
 // ask sends a request and reads the answer, of which it returns the body, nil
 // for a success in an ERROR PDU. The caller has the turn.
-func (m *Remote) ask(ctx context.Context, r *Request, profile bool, p pdu.PDU, want pdu.Kind) ([]byte, error) {
+func (m *Agent) ask(ctx context.Context, r *pmda.Request, profile bool, p pdu.PDU, want pdu.Kind) ([]byte, error) {
 	limit := m.limit(r.Deadline)
 	if err := m.send(r, profile, p); err != nil {
 		return nil, err
@@ -172,7 +173,7 @@ func (m *Remote) ask(ctx context.Context, r *Request, profile bool, p pdu.PDU, w
 
 // owe waits in the background for an answer that nobody waits for any more, and
 // returns err, unless the connection has ended.
-func (m *Remote) owe(want pdu.Kind, err error) error {
+func (m *Agent) owe(want pdu.Kind, err error) error {
 	m.cfg.Logger.Warn("agent owes an answer", m.attrs(slog.String("type", want.String()))...)
 	if !m.become(owing, func() { m.drain(want) }) {
 		return pdu.ErrNoAgent
@@ -181,7 +182,7 @@ func (m *Remote) owe(want pdu.Kind, err error) error {
 }
 
 // send writes a request, and before it what the agent has to know.
-func (m *Remote) send(r *Request, profile bool, p pdu.PDU) error {
+func (m *Agent) send(r *pmda.Request, profile bool, p pdu.PDU) error {
 	m.queueNews(r.Client)
 	var err error
 	if profile {
@@ -197,7 +198,7 @@ func (m *Remote) send(r *Request, profile bool, p pdu.PDU) error {
 }
 
 // queueProfile encodes the client's profile if the agent has another.
-func (m *Remote) queueProfile(r *Request) error {
+func (m *Agent) queueProfile(r *pmda.Request) error {
 	id := profileID{true, r.Client.Seq, r.Context, r.Profile}
 	if m.last == id {
 		return nil
@@ -216,7 +217,7 @@ func (m *Remote) queueProfile(r *Request) error {
 // flush sends what is queued. The agent gets a whole time-out to take it,
 // however little the request has left: what was written in part cannot be taken
 // back, so that a failure ends the connection.
-func (m *Remote) flush(deadline time.Time) error {
+func (m *Agent) flush(deadline time.Time) error {
 	limit := m.limit(time.Time{})
 	if limit.IsZero() {
 		limit = deadline
@@ -237,7 +238,7 @@ func (m *Remote) flush(deadline time.Time) error {
 // answer looks at a PDU that came as an answer, and returns its body or its
 // error; pdu.ErrPMDANotReady says that the state is so now. What breaks the
 // protocol ends the connection.
-func (m *Remote) answer(h pdu.Header, body []byte, want pdu.Kind) ([]byte, error) {
+func (m *Agent) answer(h pdu.Header, body []byte, want pdu.Kind) ([]byte, error) {
 	if h.Kind != pdu.KindError {
 		if h.Kind != want {
 			return nil, m.lost(&pdu.UnexpectedError{Want: want, Got: h.Kind})
