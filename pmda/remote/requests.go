@@ -197,4 +197,4 @@ func (m *Agent) Labels(ctx context.Context, r *pmda.Request, ident uint32, class
 }
 
 // agentChanges is what an agent may say in the place of a time.
-const agentChanges = pdu.LabelChange | pdu.NamesChange
+const agentChanges = pdu.ChangeLabels | pdu.ChangeNames
