@@ -154,7 +154,7 @@ func (s *Server) greet(a *agent) {
 	s.traceAgent(a, a.remote.Load(), true)
 	s.seqnum.Add(1)
 	if a.domain() != pmcdagent.Domain {
-		s.changes.note(pdu.AddAgent)
+		s.changes.note(pdu.ChangeAddAgent)
 	}
 }
 
@@ -171,7 +171,7 @@ func (s *Server) drop(a *agent) bool {
 	s.mu.Unlock()
 	if mine {
 		s.traceAgent(a, a.remote.Load(), false)
-		s.changes.note(pdu.DropAgent)
+		s.changes.note(pdu.ChangeDropAgent)
 	}
 	return mine
 }

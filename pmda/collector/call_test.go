@@ -728,7 +728,7 @@ func TestChangeOfLateResult(t *testing.T) {
 			a.fetched = func(_ *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 				if !later.Load() {
 					time.Sleep(1010 * time.Millisecond)
-					w.Changed = pdu.NamesChange
+					w.Changed = pdu.ChangeNames
 				}
 				w.Begin(ids[0])
 				return nil

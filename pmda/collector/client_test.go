@@ -332,11 +332,11 @@ func TestStateChanges(t *testing.T) {
 	s.SetNames(nil)
 	want(a, other, "drop agent,names")
 	want(b, other, "add agent,drop agent,names")
-	changed = pdu.LabelChange | pdu.AddAgent | 1<<20
+	changed = pdu.ChangeLabels | pdu.ChangeAddAgent | 1<<20
 	want(a, fetch, "labels")
 	want(a, fetch, "")
 	want(b, other, "labels")
-	changed = pdu.NamesChange
+	changed = pdu.ChangeNames
 	want(b, pdu.Fetch{PMIDs: append(other.PMIDs, fetch.PMIDs...)}, "names")
 	want(a, fetch, "names")
 	want(welcome(t, s), fetch, "")

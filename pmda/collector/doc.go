@@ -81,6 +81,6 @@
 //	pmcd                        Server, examples/pmcd
 //	pmcd.conf                   pmcdconf.Load, Configure
 //	[access]                    pmcdconf.Access, SetAccess
-//	PMCD_ADD_AGENT, …           pdu.AddAgent, …, sent ahead of the next fetch
+//	PMCD_ADD_AGENT, …           pdu.ChangeAddAgent, …, sent ahead of the next fetch
 //	SIGHUP                      Configure, Restart, SetNames
 package collector

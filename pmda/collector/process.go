@@ -186,7 +186,7 @@ func (s *Server) launch(a *agent) (started bool, err error) {
 // relaunch is launch for an agent that has run before, or could not be started.
 func (s *Server) relaunch(a *agent) {
 	if started, _ := s.launch(a); started {
-		s.changes.note(pdu.RestartAgent)
+		s.changes.note(pdu.ChangeRestartAgent)
 	}
 }
 
@@ -233,7 +233,7 @@ func (s *Server) spawn(a *agent) (*process, error) {
 		p.Agent, err = remote.New(a.ctx, pmda.Info{Name: a.conf.Name, Domain: a.conf.Domain}, stream, remote.Config{
 			Timeout: s.remoteTimeout(), HelloTimeout: s.AgentHelloTimeout, NotReady: a.conf.NotReady,
 			Counters: &s.counters, Logger: s.Logger, Trace: s.tracePDU(directions(stream)),
-			OnReady: func() { s.changes.note(pdu.NamesChange) },
+			OnReady: func() { s.changes.note(pdu.ChangeNames) },
 		})
 	}
 	if err == nil {
@@ -479,7 +479,7 @@ func (s *Server) bury(a *agent, p *process) {
 	s.Logger.Error("agent died", attrs...) // before anybody can log its next start
 	a.remote.Store(nil)
 	a.fenced.Store(false)
-	s.changes.note(pdu.DropAgent)
+	s.changes.note(pdu.ChangeDropAgent)
 }
 
 // hungUp reports whether a connection has failed because the other end has gone.

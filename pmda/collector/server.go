@@ -269,7 +269,7 @@ func (s *Server) NumAgents() int {
 func (s *Server) SetNames(t *pmns.Tree) {
 	s.init()
 	s.files.Store(t)
-	s.changes.note(pdu.NamesChange)
+	s.changes.note(pdu.ChangeNames)
 }
 
 // Serve accepts clients on the listeners, each a stream listener such as TCP or

@@ -8,39 +8,6 @@ import (
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
-// A PMIDList is PMNS_IDS. As a request it asks for the names of its one PMID,
-// answered by a NameList. As the answer to a NameList it has one PMID per name,
-// in order, NoPMID where a name is unknown, and Status counts the known ones.
-//
-//	12  int32   Status
-//	16  int32   number
-//	20  uint32  PMIDs
-type PMIDList struct {
-	Status int32
-	PMIDs  []PMID
-}
-
-// Kind is KindPMNSIDs.
-func (PMIDList) Kind() Kind { return KindPMNSIDs }
-
-// Append adds the body to b.
-func (p PMIDList) Append(b []byte) ([]byte, error) {
-	b = binary.BigEndian.AppendUint32(b, uint32(p.Status))
-	return appendPMIDs(b, p.PMIDs), nil
-}
-
-// Decode fills p from a body, reusing its slice.
-func (p *PMIDList) Decode(body []byte) error {
-	c := wire.New(body, HeaderLen)
-	p.Status = c.Int32("status")
-	p.PMIDs = readPMIDs(&c, p.PMIDs, 0)
-	err := c.Done()
-	if err != nil {
-		*p = PMIDList{}
-	}
-	return malformedIn(KindPMNSIDs, err)
-}
-
 // The status of a child in a NameList.
 const (
 	Leaf    int32 = 0
@@ -134,69 +101,4 @@ func (p *NameList) decode(c *wire.Cursor) {
 		}
 		p.Names = append(p.Names, string(s))
 	}
-}
-
-// A ChildReq asks for the names directly below a name: PMNS_CHILD, answered by
-// a NameList of single components.
-//
-//	12  int32  1 if Status
-//	16  int32  length of Name
-//	20  bytes  Name, padded
-type ChildReq struct {
-	Name   string // empty for the root
-	Status bool   // the answer shall tell leaves from the others
-}
-
-// Kind is KindPMNSChild.
-func (ChildReq) Kind() Kind { return KindPMNSChild }
-
-// Append adds the body to b.
-func (p ChildReq) Append(b []byte) ([]byte, error) {
-	var sub uint32
-	if p.Status {
-		sub = 1
-	}
-	return appendString(binary.BigEndian.AppendUint32(b, sub), p.Name), nil
-}
-
-// Decode fills p from a body.
-func (p *ChildReq) Decode(body []byte) error {
-	c := wire.New(body, HeaderLen)
-	*p = ChildReq{Status: c.Int32("subtype") != 0}
-	p.Name = readTail(&c, "name")
-	err := c.Done()
-	if err != nil {
-		*p = ChildReq{}
-	}
-	return malformedIn(KindPMNSChild, err)
-}
-
-// A TraverseReq asks for the full names of all leaves at or below a name:
-// PMNS_TRAVERSE, answered by a NameList.
-//
-//	12  int32  0
-//	16  int32  length of Name
-//	20  bytes  Name, padded
-type TraverseReq struct {
-	Name string // empty for the whole name space
-}
-
-// Kind is KindPMNSTraverse.
-func (TraverseReq) Kind() Kind { return KindPMNSTraverse }
-
-// Append adds the body to b.
-func (p TraverseReq) Append(b []byte) ([]byte, error) {
-	return appendString(binary.BigEndian.AppendUint32(b, 0), p.Name), nil
-}
-
-// Decode fills p from a body.
-func (p *TraverseReq) Decode(body []byte) error {
-	c := wire.New(body, HeaderLen)
-	c.Skip(4, "subtype")
-	*p = TraverseReq{Name: readTail(&c, "name")}
-	err := c.Done()
-	if err != nil {
-		*p = TraverseReq{}
-	}
-	return malformedIn(KindPMNSTraverse, err)
 }
