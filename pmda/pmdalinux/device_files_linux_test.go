@@ -1,11 +1,13 @@
 package pmdalinux_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -110,4 +112,19 @@ func TestDevicesAllocate(t *testing.T) {
 		"var/lib/pcp/pmdas/linux/bandwidth.conf": "Version:1.0\nnode0:1\n",
 	})
 	allocatesNothing(t, tree.write(t), "disk.md.status", "fchost", "mem.numa.max_bandwidth", "mem.slabinfo", "pmda.version", "sysfs", "tape", "tty")
+}
+
+// TestSpeedStaysOpen: the file of an attribute that the kernel refuses to tell now,
+// as the speed of the loopback interface, stays open for when it does.
+func TestSpeedStaysOpen(t *testing.T) {
+	const dir = "/sys/devices/virtual/net/lo"
+	if _, err := os.ReadFile(dir + "/speed"); !errors.Is(err, syscall.EINVAL) {
+		t.Skip("no such file: ", err)
+	}
+	our := ours(t, "")
+	for range 2 {
+		if s := our.look([]string{"network.interface.speed"}).String(); strings.Contains(s, `"lo"`) || openBelow(t, dir) != 1 {
+			t.Errorf("%d files are open, and the speeds are %s", openBelow(t, dir), s)
+		}
+	}
 }

@@ -143,13 +143,13 @@ func (n *nodeFiles) value(key string, factor number) func(context.Context, *pmda
 // hugePageSize is the size of huge pages in bytes, which is read until it is found:
 // it never changes.
 func (l *linux) hugePageSize() number {
-	f := file{path: l.path("proc/meminfo")}
+	f := l.file("proc/meminfo")
 	var info keyed
 	kbytes := info.number("Hugepagesize")
 	bytes := times(kbytes, func() (uint64, bool) { return 1 << 10, true })
 	return func() (uint64, bool) {
 		if _, ok := kbytes(); !ok {
-			if text, err := f.read(); err == nil {
+			if text, err := f.Read(); err == nil {
 				info.parse(text)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // addresses are those of an interface, or of a label that an address has. An
@@ -24,7 +25,7 @@ type addresses struct {
 type netAddrs struct {
 	dir   string // sys/class/net
 	hw    *attributes[string]
-	inet6 file // proc/net/if_inet6
+	inet6 *procfile.File // proc/net/if_inet6
 	inet4 func(found func(label string, a netip.Addr)) error
 	err   error // of inet4
 
@@ -37,7 +38,7 @@ type netAddrs struct {
 // addInterfaceAddresses adds the metrics of addresses. They have an instance
 // domain of their own, since there are addresses with names that no interface has.
 func (l *linux) addInterfaceAddresses() {
-	a := &netAddrs{dir: l.path(netDir), inet6: file{path: l.path("proc/net/if_inet6")}, at: map[string]int{}}
+	a := &netAddrs{dir: l.path(netDir), inet6: l.file("proc/net/if_inet6"), at: map[string]int{}}
 	if l.root == "/" {
 		a.inet4 = inet4Addrs
 	}
@@ -90,7 +91,7 @@ func (a *netAddrs) refresh() error {
 			}
 		})
 	}
-	if text, err := a.inet6.read(); err == nil {
+	if text, err := a.inet6.Read(); err == nil {
 		a.parseInet6(text)
 	}
 	err := a.indom.Update(a.names...)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // A kernelName is a name that is read again and again, and seldom another.
@@ -46,39 +47,50 @@ func (n *kernelName) value(context.Context, *pmda.Request, pdu.Instance) (string
 // pcpVersion is the release of PCP whose agent this one stands in for.
 const pcpVersion = "6.0.3"
 
+// kernelNames are the names that unameMetrics show, in that order.
+type kernelNames [5]kernelName
+
+// unameMetrics are the metrics that uname(2) has a field for, in the order in which
+// uname -a shows them, with the files below /proc/sys/kernel. Kernels have a file of
+// the architecture only since 6.1.
+var unameMetrics = [len(kernelNames{})]struct {
+	name, file string
+	item       int
+	text       string
+}{
+	{"kernel.uname.sysname", "ostype", 2, "Name of the operating system: Linux"},
+	{"kernel.uname.nodename", "hostname", 4, "Name of this host"},
+	{"kernel.uname.release", "osrelease", 0, "Release of the kernel, such as 6.1.0-28-amd64"},
+	{"kernel.uname.version", "version", 1, "Which build of the release the kernel is, and when it was made"},
+	{"kernel.uname.machine", "arch", 3, "Architecture that the kernel was built for, such as x86_64"},
+}
+
+// machineName is the place of the architecture in kernelNames.
+const machineName = len(kernelNames{}) - 1
+
 // addNames adds the names of the kernel, the machine and the distribution.
 func (l *linux) addNames() {
-	name := func(metric string, id pmda.ItemID, g *pmda.Group, n *kernelName, text string) {
+	names, groups := new(kernelNames), [len(kernelNames{})]*pmda.Group{}
+	if l.root == "/" {
+		l.addUname(names, &groups)
+	} else {
+		l.addUnameFiles(names, &groups)
+	}
+	for i, m := range unameMetrics {
 		pmda.Register(l.Agent, pmda.Metric[string]{
-			Name: metric, ID: id, Group: g, Sem: pdu.SemDiscrete, Text: text, Value: n.value,
+			Name: m.name, ID: pmda.Item(12, m.item), Group: groups[i], Sem: pdu.SemDiscrete, Text: m.text, Value: names[i].value,
 		})
 	}
-	for _, m := range []struct {
-		name, file string
-		item       int
-		text       string
-	}{
-		{"release", "osrelease", 0, "Release of the kernel, such as 6.1.0-28-amd64"},
-		{"version", "version", 1, "Which build of the release the kernel is, and when it was made"},
-		{"sysname", "ostype", 2, "Name of the operating system: Linux"},
-		{"nodename", "hostname", 4, "Name of this host"},
-	} {
-		n := new(kernelName)
-		name("kernel.uname."+m.name, pmda.Item(12, m.item), l.source("proc/sys/kernel/"+m.file, n.parse), n, m.text)
-	}
-	machine := new(kernelName)
-	read := l.machine(machine)
-	g := l.Group(func(context.Context, *pmda.Request) error { return read() })
-	name("kernel.uname.machine", pmda.Item(12, 3), g, machine, "Architecture that the kernel was built for, such as x86_64")
-	name("hinv.machine", pmda.Item(18, 7), g, machine, "Architecture of the machine, the same as kernel.uname.machine")
-
-	l.addWholeName()
+	pmda.Register(l.Agent, pmda.Metric[string]{
+		Name: "hinv.machine", ID: pmda.Item(18, 7), Group: groups[machineName], Sem: pdu.SemDiscrete,
+		Text:  "Architecture of the machine, the same as kernel.uname.machine",
+		Value: names[machineName].value,
+	})
 	pmda.Register(l.Agent, pmda.Metric[string]{
 		Name: "pmda.version", ID: pmda.Item(12, 6), Sem: pdu.SemDiscrete,
 		Text:  "Release of PCP whose Linux agent has the same metrics",
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (string, error) { return pcpVersion, nil },
 	})
-
 	d := distribution{l: l}
 	pmda.Register(l.Agent, pmda.Metric[string]{
 		Name: "kernel.uname.distro", ID: pmda.Item(12, 7), Group: l.Group(nil), Sem: pdu.SemDiscrete,
@@ -87,64 +99,70 @@ func (l *linux) addNames() {
 	})
 }
 
-// machine reads the architecture. Kernels have a file of it only since 6.1, but all
-// tell it of the machine that they run on.
-func (l *linux) machine(n *kernelName) (read func() error) {
-	if l.root != "/" {
-		return n.reader(l.path("proc/sys/kernel/arch"))
-	}
-	machine := newMachine()
-	return func() error {
-		name, err := machine()
-		if err != nil {
+// addUname makes the group of the names of this machine, which one system call tells.
+func (l *linux) addUname(names *kernelNames, groups *[len(kernelNames{})]*pmda.Group) {
+	read, all := newUname(), new(joined)
+	g := l.Group(func(context.Context, *pmda.Request) error {
+		if err := read(names); err != nil {
 			return err
 		}
-		return n.set(name)
+		all.join(names)
+		return nil
+	})
+	for i := range groups {
+		groups[i] = g
 	}
+	l.addJoined(all, g)
 }
 
-// reader reads the name from a file.
-func (n *kernelName) reader(path string) (read func() error) {
-	f := file{path: path}
-	return func() error {
-		text, err := f.read()
-		if err != nil {
-			return absent(err)
+// addUnameFiles makes groups of the names that another machine's files tell.
+func (l *linux) addUnameFiles(names *kernelNames, groups *[len(kernelNames{})]*pmda.Group) {
+	var files [len(kernelNames{})]*procfile.File
+	for i, m := range unameMetrics {
+		file := "proc/sys/kernel/" + m.file
+		groups[i], files[i] = l.source(file, names[i].parse), l.file(file)
+	}
+	own, all := new(kernelNames), new(joined)
+	l.addJoined(all, l.Group(func(context.Context, *pmda.Request) error {
+		for i, f := range files {
+			text, err := f.Read()
+			if err != nil {
+				return absent(err)
+			}
+			if err := own[i].parse(text); err != nil {
+				return err
+			}
 		}
-		return n.parse(text)
+		all.join(own)
+		return nil
+	}))
+}
+
+// joined is all names, with blanks between.
+type joined struct {
+	text string
+	b    []byte
+}
+
+func (j *joined) join(names *kernelNames) {
+	j.b = j.b[:0]
+	for i, name := range names {
+		if i > 0 {
+			j.b = append(j.b, ' ')
+		}
+		j.b = append(j.b, name...)
+	}
+	if j.text != string(j.b) {
+		j.text = string(j.b)
 	}
 }
 
-// addWholeName adds what uname -a shows.
-func (l *linux) addWholeName() {
-	var names [5]kernelName
-	var readers [len(names)]func() error
-	for i, f := range []string{"ostype", "hostname", "osrelease", "version"} {
-		readers[i] = names[i].reader(l.path("proc/sys/kernel/" + f))
-	}
-	readers[4] = l.machine(&names[4])
-	var whole string
-	var b []byte
+// addJoined adds what uname -a shows, which a refresh of g finds.
+func (l *linux) addJoined(j *joined, g *pmda.Group) {
 	pmda.Register(l.Agent, pmda.Metric[string]{
-		Name: "pmda.uname", ID: pmda.Item(12, 5), Sem: pdu.SemDiscrete,
-		Text: "Names of the system, this host, the kernel and the architecture, as uname -a shows them",
-		Group: l.Group(func(context.Context, *pmda.Request) error {
-			b = b[:0]
-			for i, read := range readers {
-				if err := read(); err != nil {
-					return err
-				}
-				if i > 0 {
-					b = append(b, ' ')
-				}
-				b = append(b, names[i]...)
-			}
-			if whole != string(b) {
-				whole = string(b)
-			}
-			return nil
-		}),
-		Value: single(&whole),
+		Name: "pmda.uname", ID: pmda.Item(12, 5), Sem: pdu.SemDiscrete, Group: g,
+		Text:  "Names of the system, this host, the kernel and the architecture, as uname -a shows them",
+		Value: single(&j.text),
 	})
 }
 

@@ -3,16 +3,16 @@ package pmdalinux
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // maxKept is how many files of devices an agent keeps open, of all kinds together.
@@ -24,9 +24,6 @@ const maxKept = 128
 // lookAgain is how long what is looked up now and then may be old: that a file is
 // not there, or what is in a directory. Most of it never changes.
 const lookAgain = 10 * time.Second
-
-// maxAttribute is how long a file of a device is at most: a page.
-const maxAttribute = 4 << 10
 
 // attributes are the small files of one name, mostly below /sys, that the devices
 // of an instance domain have. Each is read when it is asked for, at most once from
@@ -51,8 +48,8 @@ type attribute[T any] struct {
 	absent bool // there is no such file
 
 	reading uint64
-	next    time.Time // when to look for the file again
-	f       *os.File  // nil if it is not kept open
+	next    time.Time      // when to look for the file again
+	f       procfile.Small // closed if it is not kept open
 }
 
 // newAttributes makes those of a domain. Parse makes a T of the text, which it must
@@ -108,9 +105,9 @@ func (a *attributes[T]) get(device string) *attribute[T] {
 
 // read reads a file. The text is valid until the next one is read.
 func (a *attributes[T]) read(device string, f *attribute[T]) (text []byte, ok bool) {
-	if f.f != nil {
-		if text, ok = a.text(f.f); ok {
-			return text, true
+	if f.f.IsOpen() {
+		if text, err := a.text(f.f); keeps(err) {
+			return text, err == nil
 		}
 		a.close(f) // the device has gone; there may be another of its name
 	}
@@ -125,49 +122,55 @@ func (a *attributes[T]) read(device string, f *attribute[T]) (text []byte, ok bo
 	if err != nil {
 		return nil, false
 	}
-	if a.parse != nil {
-		text, ok = a.text(opened)
+	if a.parse == nil {
+		opened.Close()
+		return nil, false
 	}
-	if ok && a.l.kept.Add(1) <= maxKept {
-		f.f = opened
-		return text, true
-	}
-	if ok {
+	text, err = a.text(opened)
+	if keeps(err) {
+		if a.l.kept.Add(1) <= maxKept {
+			f.f = opened
+			return text, err == nil
+		}
 		a.l.kept.Add(-1)
 	}
 	opened.Close()
-	return text, ok
+	return text, err == nil
 }
+
+// keeps reports whether a file that has been read can stay open. EINVAL is what the
+// kernel says of an interface without a carrier when it is asked for its speed; it
+// may have one the next time.
+func keeps(err error) bool { return err == nil || errors.Is(err, syscall.EINVAL) }
 
 // open opens the file of a device. A slash in a name of a device is an exclamation
 // mark in /sys.
-func (a *attributes[T]) open(device string) (f *os.File, err error) {
+func (a *attributes[T]) open(device string) (f procfile.Small, err error) {
 	device = strings.ReplaceAll(device, "/", "!")
 	if !filepath.IsLocal(device) {
-		return nil, fs.ErrNotExist
+		return f, fs.ErrNotExist
 	}
 	for _, name := range a.names {
-		if f, err = os.Open(a.l.path(path.Join(a.dir, device, name))); !errors.Is(err, fs.ErrNotExist) {
+		if f, err = procfile.OpenSmall(a.l.path(path.Join(a.dir, device, name))); !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
 	}
 	return f, err
 }
 
-// text is what an open file has now, not ok if it cannot be read or is too long.
-func (a *attributes[T]) text(f *os.File) (text []byte, ok bool) {
+// text is what an open file has now.
+func (a *attributes[T]) text(f procfile.Small) ([]byte, error) {
 	if a.buf == nil {
-		a.buf = make([]byte, maxAttribute+1)
+		a.buf = make([]byte, procfile.MaxSmall+1)
 	}
-	n, err := f.ReadAt(a.buf, 0)
-	return a.buf[:n], err == io.EOF
+	n, err := f.Read(a.buf)
+	return a.buf[:n], err
 }
 
 // close gives the descriptor of a file back.
 func (a *attributes[T]) close(f *attribute[T]) {
-	if f.f != nil {
+	if f.f.IsOpen() {
 		f.f.Close()
-		f.f = nil
 		a.l.kept.Add(-1)
 	}
 }

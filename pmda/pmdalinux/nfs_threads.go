@@ -8,6 +8,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // poolColumns are those of /proc/fs/nfsd/pool_stats that metrics show.
@@ -22,7 +23,7 @@ var poolColumns = [...]struct {
 
 // pools are the threads of the NFS server, of which each pool has some.
 type pools struct {
-	threads, stats file
+	threads, stats *procfile.File
 
 	total      uint32
 	knowsTotal bool
@@ -77,7 +78,7 @@ func (p *pools) forget() {
 // then and has done nothing, which pool_stats would not tell: it cannot be opened.
 func (p *pools) read() error {
 	p.forget()
-	text, err := p.threads.read()
+	text, err := p.threads.Read()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
@@ -90,7 +91,7 @@ func (p *pools) read() error {
 		p.zero()
 		return nil
 	}
-	text, err = p.stats.read()
+	text, err = p.stats.Read()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
