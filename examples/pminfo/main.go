@@ -15,7 +15,6 @@ import (
 	"github.com/pcp-go/pcp/examples/internal/tool"
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi"
 )
 
 // show says what of each metric is wanted. Its fields are the options.
@@ -40,7 +39,7 @@ func main() {
 	pc := c.Dial(ctx, c.Source())
 	out := bufio.NewWriter(os.Stdout)
 	// -z and -Z are taken, and have no effect.
-	p := &printer{show: s, ctx: ctx, pc: pc, out: out, format: pmapi.ValueFormat{Location: tool.LocalZone()}}
+	p := &printer{show: s, ctx: ctx, pc: pc, out: out, format: pdu.ValueFormat{Location: tool.LocalZone()}}
 	status := p.all(args)
 	out.Flush()
 	os.Exit(status)

@@ -17,7 +17,7 @@ type printer struct {
 	ctx    context.Context
 	pc     *pmapi.Context
 	out    *bufio.Writer
-	format pmapi.ValueFormat
+	format pdu.ValueFormat
 
 	names      []string // of the metrics of the next batch
 	cache      labelCache

@@ -101,9 +101,9 @@ func (m *metric) strange(set pdu.ValueSet) bool {
 
 // store sets the metric, or all instances that are looked at. It ends the program if that fails.
 func (c *command) store(ctx context.Context, m *metric) {
-	value, err := tool.ParseValue(*c.filter, m.desc.Type)
+	value, err := pdu.ParseAtom(*c.filter, m.desc.Type)
 	switch {
-	case errors.Is(err, tool.ErrRange):
+	case errors.Is(err, pdu.ErrTrunc):
 		c.Fatal("filter value \"%s\" is out of range for metric data type (PM_TYPE_%v)", *c.filter, m.desc.Type)
 	case err != nil:
 		c.Fatal("filter \"%s\" incompatible with metric type (PM_TYPE_%v)", *c.filter, m.desc.Type)

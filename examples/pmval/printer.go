@@ -10,7 +10,6 @@ import (
 	"github.com/pcp-go/pcp/examples/internal/tool"
 	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi"
 )
 
 // A printer reports on a metric.
@@ -211,7 +210,7 @@ func (p *printer) values(set pdu.ValueSet) {
 	p.row(set, func(b []byte, i, width int) ([]byte, bool) {
 		a := set.Atom(i, p.desc.Type)
 		if p.desc.Type != pdu.TypeFloat && p.desc.Type != pdu.TypeDouble {
-			return pmapi.AppendValue(b, a, width), true
+			return pdu.ValueFormat{Width: width}.Append(b, a), true
 		}
 		v, err := pdu.As[float64](a)
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmda/remote"
 	"github.com/pcp-go/pcp/pmns"
 )
@@ -689,7 +690,7 @@ func TestRemoteAfterWait(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := &agent{kind: KindSocket, conf: AgentConfig{Name: "calm", Domain: 101}, started: make(chan struct{}, 1), done: make(chan struct{})}
+		a := &agent{kind: pmcdconf.KindSocket, conf: pmcdconf.Agent{Name: "calm", Domain: 101}, started: make(chan struct{}, 1), done: make(chan struct{})}
 		a.setName("calm")
 		a.ctx, a.cancel = context.WithCancel(t.Context())
 		a.remote.Store(&process{Agent: r, stream: near, exited: make(chan struct{})})
@@ -727,7 +728,7 @@ func TestChangeOfLateResult(t *testing.T) {
 			a.fetched = func(_ *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 				if !later.Load() {
 					time.Sleep(1010 * time.Millisecond)
-					w.Changed = pdu.NamesChange
+					w.Changed = pdu.ChangeNames
 				}
 				w.Begin(ids[0])
 				return nil

@@ -156,7 +156,7 @@ func (a *Agent) exchangeHello(ctx context.Context) (err error) {
 	limit := time.Now().Add(a.cfg.HelloTimeout)
 	a.stream.SetReadDeadline(limit)
 	a.stream.SetWriteDeadline(limit)
-	a.wants, err = pdu.HostHello(a.conn, int32(os.Getpid()))
+	a.wants, err = pdu.AcceptAgent(a.conn, int32(os.Getpid()))
 	switch {
 	case !stop():
 		return context.Cause(ctx)

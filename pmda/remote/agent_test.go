@@ -439,9 +439,9 @@ func TestChanges(t *testing.T) {
 		logged bool
 	}{
 		{0, "none: 251.1.2", false},
-		{pdu.LabelChange, "labels: 251.1.2", false},
-		{pdu.NamesChange | pdu.LabelChange, "labels,names: 251.1.2", false},
-		{pdu.LabelChange | pdu.AddAgent, "labels: 251.1.2", true},
+		{pdu.ChangeLabels, "labels: 251.1.2", false},
+		{pdu.ChangeNames | pdu.ChangeLabels, "labels,names: 251.1.2", false},
+		{pdu.ChangeLabels | pdu.ChangeAddAgent, "labels: 251.1.2", true},
 		{1_700_000_001, "none: 251.1.2", false}, // only the first is logged
 	}
 	synctest.Test(t, func(t *testing.T) {

@@ -52,7 +52,7 @@ func (a *Agent) copyResult(body []byte, ids []pdu.PMID, w *pdu.ResultWriter) err
 }
 
 // agentChanges are the changes that an agent can tell.
-const agentChanges = pdu.LabelChange | pdu.NamesChange
+const agentChanges = pdu.ChangeLabels | pdu.ChangeNames
 
 // change is the state change that an agent sends in the place of a result's time.
 // There are agents that send a time, which is no change; that is logged once.

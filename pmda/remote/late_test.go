@@ -505,7 +505,7 @@ func TestStrayChange(t *testing.T) {
 		r := &pmda.Request{Client: pmda.NewClient(8, 2)}
 		m, f := strayed(t, func(m *remote.Agent) error { _, err := fetchText(t.Context(), m, r, testID); return err })
 		stale := result(t, func(w *pdu.ResultWriter) {
-			w.Changed = pdu.NamesChange
+			w.Changed = pdu.ChangeNames
 			w.Begin(testID)
 		})
 		go f.conn.Write(0, stale) // waits until it is read
@@ -878,8 +878,8 @@ func TestLateChange(t *testing.T) {
 			f.say(w.PDU(pdu.FormatLowRes))
 			synctest.Wait()
 		}
-		late(pdu.LabelChange)
-		late(pdu.NamesChange | pdu.AddAgent)
+		late(pdu.ChangeLabels)
+		late(pdu.ChangeNames | pdu.ChangeAddAgent)
 		if got := log.take(); !strings.Contains(got, "bogus state change") {
 			t.Errorf("the log has %q", got)
 		}

@@ -119,7 +119,7 @@ func (h *drawn) draw(t *rapid.T) {
 	word := rapid.StringMatching(`[a-z]{1,8}( [a-z]{0,9})?`)
 	h.err = rapid.SampledFrom([]error{nil, nil, nil, pdu.ErrPMID, pdu.ErrAppVersion, pdu.Error(-1), fmt.Errorf("deep: %w", pdu.ErrPermission)}).Draw(t, "err")
 	h.metric = rapid.SampledFrom([]pdu.Error{pdu.ErrAppVersion, pdu.ErrAgain}).Draw(t, "metric error")
-	h.change = rapid.SampledFrom([]pdu.Change{0, pdu.NamesChange, pdu.LabelChange, pdu.NamesChange | pdu.LabelChange}).Draw(t, "change")
+	h.change = rapid.SampledFrom([]pdu.Change{0, pdu.ChangeNames, pdu.ChangeLabels, pdu.ChangeNames | pdu.ChangeLabels}).Draw(t, "change")
 	one := rapid.SampledFrom([]*rapid.Generator[pdu.Atom]{
 		rapid.Map(rapid.Uint32(), pdu.Uint32),
 		rapid.Map(rapid.Int64(), pdu.Int64),
