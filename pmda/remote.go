@@ -14,6 +14,7 @@ import (
 	"github.com/pcp-go/pcp/internal/cutoff"
 	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmns"
 )
 
 // A Stream connects to an agent in another process: its pipes, or a socket.
@@ -179,6 +180,9 @@ func (m *Remote) hello() (err error) {
 
 // Info is what NewRemote was given.
 func (m *Remote) Info() Info { return m.info }
+
+// Namespace is nil: a collector has the names of such agents from a PMNS file.
+func (m *Remote) Namespace() *pmns.Tree { return nil }
 
 // Done is closed when the connection has ended.
 func (m *Remote) Done() <-chan struct{} { return m.done }

@@ -190,7 +190,7 @@ func TestRemoteLateInPieces(t *testing.T) {
 			}
 			synctest.Test(t, func(t *testing.T) {
 				m, f := connect(t, 0, pmda.RemoteConfig{})
-				text := func() (string, error) { return m.Text(t.Context(), asker(), 1, pdu.TextPMID) }
+				text := func() (string, error) { return m.Text(t.Context(), asker(), pdu.TextOfMetric(1), 0) }
 				c := start(t, text)
 				f.stream.Write(answer[:cut])
 				c.wants(pdu.ErrTimeout)
@@ -479,7 +479,7 @@ func TestRemoteStrayInPieces(t *testing.T) {
 	for cut := 1; cut < len(answer); cut++ {
 		synctest.Test(t, func(t *testing.T) {
 			r := &pmda.Request{Client: pmda.NewClient(8, 2)}
-			ask := func(m *pmda.Remote) (string, error) { return m.Text(t.Context(), r, 1, pdu.TextPMID) }
+			ask := func(m *pmda.Remote) (string, error) { return m.Text(t.Context(), r, pdu.TextOfMetric(1), 0) }
 			m, f := strayed(t, func(m *pmda.Remote) error { _, err := ask(m); return err })
 			go f.stream.Write(answer[:cut])
 			synctest.Wait()

@@ -203,7 +203,7 @@ func askMoody(ctx context.Context, kind int, n uint32, m *pmda.Remote, r *pmda.R
 			got = s
 		}
 	case 1:
-		got, err = m.Text(ctx, r, n, pdu.TextPMID)
+		got, err = m.Text(ctx, r, pdu.TextOfMetric(pdu.PMID(n)), 0)
 	case 2:
 		var names []string
 		names, err = m.Names(ctx, r, id)

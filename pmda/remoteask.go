@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmns"
 )
 
 // keepResult is how many bytes of a result are kept for the next.
@@ -108,9 +109,9 @@ func (m *Remote) Instances(ctx context.Context, r *Request, d pdu.InDom, inst pd
 }
 
 // Text asks the agent for help text.
-func (m *Remote) Text(ctx context.Context, r *Request, ident uint32, kind pdu.TextKind) (string, error) {
+func (m *Remote) Text(ctx context.Context, r *Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
 	var p pdu.TextReply
-	err := m.exchange(ctx, r, false, pdu.TextReq{Ident: ident, Text: kind}, pdu.KindText, p.Decode)
+	err := m.exchange(ctx, r, false, of.Request(kind), pdu.KindText, p.Decode)
 	return p.Text, err
 }
 
@@ -162,12 +163,24 @@ func (m *Remote) Names(ctx context.Context, r *Request, id pdu.PMID) ([]string, 
 	return p.Names, err
 }
 
-// Children asks the agent for the names below a name.
-func (m *Remote) Children(ctx context.Context, r *Request, name string, traverse bool) (pdu.NameList, error) {
-	if traverse {
-		return m.names(ctx, r, pdu.TraverseReq{Name: name})
+// Children asks the agent for what is one level below a name. What the agent does
+// not say to be inner is a leaf.
+func (m *Remote) Children(ctx context.Context, r *Request, name string) ([]pmns.Child, error) {
+	p, err := m.names(ctx, r, pdu.ChildReq{Name: name, Status: true})
+	if err != nil {
+		return nil, err
 	}
-	return m.names(ctx, r, pdu.ChildReq{Name: name, Status: true})
+	children := make([]pmns.Child, len(p.Names))
+	for i, name := range p.Names {
+		children[i] = pmns.Child{Name: name, Leaf: p.Statuses == nil || p.Statuses[i] == pdu.Leaf}
+	}
+	return children, nil
+}
+
+// Traverse asks the agent for the names of all metrics at or below a name.
+func (m *Remote) Traverse(ctx context.Context, r *Request, name string) ([]string, error) {
+	p, err := m.names(ctx, r, pdu.TraverseReq{Name: name})
+	return p.Names, err
 }
 
 func (m *Remote) names(ctx context.Context, r *Request, ask pdu.PDU) (pdu.NameList, error) {
@@ -180,15 +193,16 @@ func (m *Remote) names(ctx context.Context, r *Request, ask pdu.PDU) (pdu.NameLi
 }
 
 // Labels asks the agent for labels.
-func (m *Remote) Labels(ctx context.Context, r *Request, ident uint32, class pdu.LabelClass) ([]pdu.LabelSet, error) {
+func (m *Remote) Labels(ctx context.Context, r *Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	var p pdu.LabelReply
-	err := m.exchange(ctx, r, true, pdu.LabelReq{Ident: ident, Class: class}, pdu.KindLabel, func(body []byte) error {
+	req := of.Request()
+	err := m.exchange(ctx, r, true, req, pdu.KindLabel, func(body []byte) error {
 		// The texts alias the body, which another request overwrites.
 		if err := p.Decode(bytes.Clone(body)); err != nil {
 			return err
 		}
-		if p.Ident != ident || p.Class != class {
-			return fmt.Errorf("agent labelled %#x of class %#x instead of %#x of %#x", p.Ident, int(p.Class), ident, int(class))
+		if p.Ident != req.Ident || p.Class != req.Class {
+			return fmt.Errorf("agent labelled %#x of class %#x instead of %#x of %#x", p.Ident, int(p.Class), req.Ident, int(req.Class))
 		}
 		return nil
 	})

@@ -19,26 +19,24 @@ import (
 // the connection, which is the usual end and no error, or ctx ends, of which the
 // cause is then returned. To interrupt a read, Serve closes rw if it is an
 // io.Closer, or else sets its deadline with SetDeadline; without either it ends
-// at the next request. It starts no goroutine that outlives it. An Agent whose Err
+// at the next request. It starts no goroutine that outlives it. A Handler whose Err
 // is not nil is not served: Serve returns that.
 //
-// A Watcher is told the attributes of clients. Clients are known by the
+// If Info says so, the collector is asked for the attributes of clients. Clients are known by the
 // collector's numbers until it says that they have gone; those left at the end
 // go then. The profile that came last counts, whoever sent it.
 //
 // A panic of h is logged, answered with pdu.ErrGeneric, and survived. Codes that
 // would cost the agent its connection, pdu.ErrIPC and pdu.ErrTimeout, are
-// answered as pdu.ErrGeneric. The log is what the method
-// Log of an Agent gives, slog.Default for Handlers without one. A fetch allocates nothing beyond what h does.
+// answered as pdu.ErrGeneric. The log is that of a
+// Logging, which is found with As, or else slog.Default. A fetch allocates nothing beyond what h does.
 //
 // It is __pmdaSetupPDU and pmdaMain(3) of the C library. A request that fails
 // the C library's check callback is answered even where nobody waits for an
 // answer; here that cannot happen.
 func Serve(ctx context.Context, h Handler, rw io.ReadWriter) error {
-	if c, ok := h.(interface{ Err() error }); ok {
-		if err := c.Err(); err != nil {
-			return err
-		}
+	if err := h.Err(); err != nil {
+		return err
 	}
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -67,10 +65,9 @@ func interrupt(rw io.ReadWriter) {
 
 // A session is the agent's side of a connection.
 type session struct {
-	h       Handler
-	watcher Watcher // or nil
-	log     *slog.Logger
-	conn    *pdu.Conn
+	h    Handler
+	log  *slog.Logger
+	conn *pdu.Conn
 
 	clients map[int32]*Client // by the collector's number
 	seq     uint64            // of the latest client
@@ -85,7 +82,7 @@ type session struct {
 }
 
 func newSession(h Handler, rw io.ReadWriter) *session {
-	s := &session{h: h, watcher: watcherOf(h), log: loggerOf(h), conn: pdu.NewConn(rawconn.New(rw)), clients: map[int32]*Client{}}
+	s := &session{h: h, log: loggerOf(h), conn: pdu.NewConn(rawconn.New(rw)), clients: map[int32]*Client{}}
 	if s.log.Enabled(context.Background(), slog.LevelDebug) {
 		s.conn.Trace = func(out bool, h pdu.Header, _ []byte) {
 			s.log.Debug("PDU", slog.Bool("out", out), slog.String("type", h.Kind.String()), slog.Int("from", int(h.From)), slog.Int("len", h.Len))
@@ -94,24 +91,11 @@ func newSession(h Handler, rw io.ReadWriter) *session {
 	return s
 }
 
-// watcherOf is h if it wants to know attributes. Serial takes them for any
-// Handler, so it is looked into.
-func watcherOf(h Handler) Watcher {
-	if s, ok := h.(*serial); ok && watcherOf(s.Handler) == nil {
-		return nil
-	}
-	w, _ := h.(Watcher)
-	return w
-}
-
-// loggerOf is the log of an Agent, also of one that is embedded or serialised.
+// loggerOf is the log of a Handler.
 func loggerOf(h Handler) *slog.Logger {
-	switch a := h.(type) {
-	case *serial:
-		return loggerOf(a.Handler)
-	case interface{ Log() *slog.Logger }:
-		if l := a.Log(); l != nil {
-			return l
+	if l, ok := As[Logging](h); ok {
+		if log := l.Log(); log != nil {
+			return log
 		}
 	}
 	return slog.Default()
@@ -119,7 +103,7 @@ func loggerOf(h Handler) *slog.Logger {
 
 func (s *session) run(ctx context.Context) error {
 	var want pdu.Features
-	if s.watcher != nil {
+	if s.h.Info().ClientAttributes {
 		want = pdu.FeatureAuth | pdu.FeatureContainer
 	}
 	if _, err := pdu.AgentHello(s.conn, int32(os.Getpid()), want); err != nil {

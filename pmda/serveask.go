@@ -75,7 +75,7 @@ func (s *session) text(ctx context.Context, from int32, body []byte) (pdu.PDU, e
 	if err := p.Decode(body); err != nil {
 		return nil, err
 	}
-	text, err := s.h.Text(ctx, s.request(from), p.Ident, p.Text&^pdu.TextDirect)
+	text, err := s.h.Text(ctx, s.request(from), p.Target(), p.Text&^(pdu.TextPMID|pdu.TextInDom|pdu.TextDirect))
 	if err != nil {
 		return nil, s.refusal(pdu.KindTextReq, err)
 	}
@@ -141,14 +141,21 @@ func (s *session) children(ctx context.Context, from int32, body []byte) (pdu.PD
 	if err := p.Decode(body); err != nil {
 		return nil, err
 	}
-	list, err := s.below(ctx, from, pdu.KindPMNSChild, p.Name, false)
+	list, err := s.h.Children(ctx, s.request(from), p.Name)
 	if err != nil {
-		return nil, err
+		return nil, s.refusal(pdu.KindPMNSChild, err)
 	}
-	if !p.Status {
-		list.Statuses = nil
+	out := pdu.NameList{Names: make([]string, len(list))}
+	if p.Status {
+		out.Statuses = make([]int32, len(list))
 	}
-	return list, nil
+	for i, c := range list {
+		out.Names[i] = c.Name
+		if p.Status && !c.Leaf {
+			out.Statuses[i] = pdu.NonLeaf
+		}
+	}
+	return out, nil
 }
 
 func (s *session) traverse(ctx context.Context, from int32, body []byte) (pdu.PDU, error) {
@@ -156,38 +163,25 @@ func (s *session) traverse(ctx context.Context, from int32, body []byte) (pdu.PD
 	if err := p.Decode(body); err != nil {
 		return nil, err
 	}
-	list, err := s.below(ctx, from, pdu.KindPMNSTraverse, p.Name, true)
+	names, err := s.h.Traverse(ctx, s.request(from), p.Name)
 	if err != nil {
-		return nil, err
+		return nil, s.refusal(pdu.KindPMNSTraverse, err)
 	}
-	list.Statuses = nil
-	return list, nil
+	return pdu.NameList{Names: names}, nil
 }
 
-func (s *session) below(ctx context.Context, from int32, k pdu.Kind, name string, traverse bool) (pdu.NameList, error) {
-	list, err := s.h.Children(ctx, s.request(from), name, traverse)
-	if err == nil && list.Err < 0 {
-		err = list.Err
-	}
-	if err != nil {
-		return pdu.NameList{}, s.refusal(k, err)
-	}
-	return list, nil
-}
-
-// labels strips the bits that are not of a class, and sends no more sets than
-// the class has.
+// labels sends no more sets than the class has.
 func (s *session) labels(ctx context.Context, from int32, body []byte) (pdu.PDU, error) {
 	var p pdu.LabelReq
 	if err := p.Decode(body); err != nil {
 		return nil, err
 	}
-	class := p.Class &^ pdu.LabelClass(pdu.LabelCompound|pdu.LabelOptional)
-	sets, err := s.h.Labels(ctx, s.request(from), p.Ident, class)
+	of := p.Target()
+	sets, err := s.h.Labels(ctx, s.request(from), of)
 	if err != nil {
 		return nil, s.refusal(pdu.KindLabelReq, err)
 	}
-	if class != pdu.LabelInstances && len(sets) > 1 {
+	if of.Class != pdu.LabelInstances && len(sets) > 1 {
 		sets = sets[:1]
 	}
 	return pdu.LabelReply{Ident: p.Ident, Class: p.Class, Sets: sets}, nil

@@ -8,16 +8,14 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// client is the client with a number of the collector's. The watcher is told of
+// client is the client with a number of the collector's. The Handler is told of
 // a new one before its first request.
 func (s *session) client(from int32) *Client {
 	c, ok := s.clients[from]
 	if !ok {
 		c = s.newClient(from)
 		s.clients[from] = c
-		if s.watcher != nil {
-			s.watcher.Attributes(c)
-		}
+		s.h.Attributes(c)
 	}
 	return c
 }
@@ -87,8 +85,6 @@ func (s *session) attribute(from int32, p pdu.Attr) error {
 		return fmt.Errorf("attribute %v of client %d: %w", p.Attr, from, err)
 	}
 	s.clients[from] = &c
-	if s.watcher != nil {
-		s.watcher.Attributes(&c)
-	}
+	s.h.Attributes(&c)
 	return nil
 }
