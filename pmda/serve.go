@@ -19,27 +19,25 @@ import (
 // collector closes the connection, which is no error, or ctx ends, which returns its
 // cause. To interrupt a read, Serve closes rw if it is an io.Closer, or else sets a
 // deadline with SetDeadline; without either it ends at the next request. No
-// goroutine of it is left when it returns. An Agent whose Err is not nil is not
+// goroutine of it is left when it returns. A Handler whose Err is not nil is not
 // served: Serve returns that error.
 //
-// A Watcher is given the attributes of clients. A client is known by the number of
-// its slot in the collector until the collector says that it has gone; the clients
-// that are left at the end go then. The latest profile counts for all clients, like
-// in the C library.
+// The collector is asked for the attributes of clients if Info says so. A client is
+// known by the number of its slot in the collector until the collector says that it
+// has gone; the clients that are left at the end go then. The latest profile counts
+// for all clients, like in the C library.
 //
 // A panic of h is logged and replied to with pdu.ErrGeneric. So are pdu.ErrIPC and
-// pdu.ErrTimeout, for which a collector would close the connection. The log is what
-// the method Log of an Agent returns, slog.Default for a Handler without one. A
-// fetch allocates nothing beyond what h does.
+// pdu.ErrTimeout, for which a collector would close the connection. The log is that
+// of the Logging that As finds, or slog.Default. A fetch allocates nothing beyond
+// what h does.
 //
 // It is __pmdaSetupPDU and pmdaMain(3) of the C library. That one also replies, if
 // its check callback fails, to PDUs for which no reply is expected; Serve never
 // does.
 func Serve(ctx context.Context, h Handler, rw io.ReadWriter) error {
-	if c, ok := h.(interface{ Err() error }); ok {
-		if err := c.Err(); err != nil {
-			return err
-		}
+	if err := h.Err(); err != nil {
+		return err
 	}
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -68,10 +66,9 @@ func interrupt(rw io.ReadWriter) {
 
 // A session is the agent's side of a connection.
 type session struct {
-	h       Handler
-	watcher Watcher // or nil
-	log     *slog.Logger
-	conn    *pdu.Conn
+	h    Handler
+	log  *slog.Logger
+	conn *pdu.Conn
 
 	clients map[int32]*Client // by slot
 	seq     uint64            // of the latest client
@@ -86,7 +83,7 @@ type session struct {
 }
 
 func newSession(h Handler, rw io.ReadWriter) *session {
-	s := &session{h: h, watcher: watcherOf(h), log: loggerOf(h), conn: pdu.NewConn(rawconn.New(rw)), clients: map[int32]*Client{}}
+	s := &session{h: h, log: loggerOf(h), conn: pdu.NewConn(rawconn.New(rw)), clients: map[int32]*Client{}}
 	if s.log.Enabled(context.Background(), slog.LevelDebug) {
 		s.conn.Trace = func(out bool, h pdu.Header, _ []byte) {
 			s.log.Debug("PDU", slog.Bool("out", out), slog.String("type", h.Kind.String()), slog.Int("from", int(h.From)), slog.Int("len", h.Len))
@@ -95,24 +92,11 @@ func newSession(h Handler, rw io.ReadWriter) *session {
 	return s
 }
 
-// watcherOf is h if it wants to know attributes. Serial takes them for any
-// Handler, so it is looked into.
-func watcherOf(h Handler) Watcher {
-	if s, ok := h.(*serial); ok && watcherOf(s.Handler) == nil {
-		return nil
-	}
-	w, _ := h.(Watcher)
-	return w
-}
-
-// loggerOf is the log of an Agent, also of one that is embedded or serialised.
+// loggerOf is the log of a Handler.
 func loggerOf(h Handler) *slog.Logger {
-	switch a := h.(type) {
-	case *serial:
-		return loggerOf(a.Handler)
-	case interface{ Log() *slog.Logger }:
-		if l := a.Log(); l != nil {
-			return l
+	if l, ok := As[Logging](h); ok {
+		if log := l.Log(); log != nil {
+			return log
 		}
 	}
 	return slog.Default()
@@ -120,7 +104,7 @@ func loggerOf(h Handler) *slog.Logger {
 
 func (s *session) run(ctx context.Context) error {
 	var want pdu.Features
-	if s.watcher != nil {
+	if s.h.Info().ClientAttributes {
 		want = pdu.FeatureAuth | pdu.FeatureContainer
 	}
 	if _, err := pdu.AgentHello(s.conn, int32(os.Getpid()), want); err != nil {

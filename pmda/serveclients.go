@@ -18,16 +18,14 @@ func (s *session) requestOf(from int32) *Request {
 	return s.current
 }
 
-// client returns the client of a slot. The watcher is given a new one before its
+// client returns the client of a slot. The Handler is given a new one before its
 // first request.
 func (s *session) client(from int32) *Client {
 	c, ok := s.clients[from]
 	if !ok {
 		c = s.newClient(from)
 		s.clients[from] = c
-		if s.watcher != nil {
-			s.watcher.Attributes(c)
-		}
+		s.h.Attributes(c)
 	}
 	return c
 }
@@ -91,8 +89,6 @@ func (s *session) setAttribute(from int32, body []byte) error {
 		return fmt.Errorf("attribute %v of client %d: %w", p.Attr, from, err)
 	}
 	s.clients[from] = &c
-	if s.watcher != nil {
-		s.watcher.Attributes(&c)
-	}
+	s.h.Attributes(&c)
 	return nil
 }

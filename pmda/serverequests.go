@@ -39,7 +39,7 @@ func requestMethod(k pdu.Kind) func(s *session, ctx context.Context, from int32,
 
 // agentChanges are the changes that an agent can tell, in the place of a result's
 // time.
-const agentChanges = pdu.LabelChange | pdu.NamesChange
+const agentChanges = pdu.ChangeLabels | pdu.ChangeNames
 
 func (s *session) serveFetch(ctx context.Context, from int32, body []byte) (pdu.PDU, error) {
 	if err := s.fetch.Decode(body); err != nil {
@@ -103,7 +103,7 @@ func (s *session) serveText(ctx context.Context, from int32, body []byte) (pdu.P
 	if err := p.Decode(body); err != nil {
 		return nil, err
 	}
-	text, err := s.h.Text(ctx, s.requestOf(from), p.Ident, p.Text&^pdu.TextDirect)
+	text, err := s.h.Text(ctx, s.requestOf(from), p.Target(), p.Text&^(pdu.TextPMID|pdu.TextInDom|pdu.TextDirect))
 	if err != nil {
 		return nil, s.replyError(pdu.KindTextReq, err)
 	}
@@ -169,14 +169,21 @@ func (s *session) serveChildren(ctx context.Context, from int32, body []byte) (p
 	if err := p.Decode(body); err != nil {
 		return nil, err
 	}
-	list, err := s.listNames(ctx, from, pdu.KindPMNSChild, p.Name, false)
+	children, err := s.h.Children(ctx, s.requestOf(from), p.Name)
 	if err != nil {
-		return nil, err
+		return nil, s.replyError(pdu.KindPMNSChild, err)
 	}
-	if !p.Status {
-		list.Statuses = nil
+	reply := pdu.NameList{Names: make([]string, len(children))}
+	if p.Status {
+		reply.Statuses = make([]int32, len(children))
 	}
-	return list, nil
+	for i, c := range children {
+		reply.Names[i] = c.Name
+		if p.Status && !c.Leaf {
+			reply.Statuses[i] = pdu.NonLeaf
+		}
+	}
+	return reply, nil
 }
 
 func (s *session) serveTraverse(ctx context.Context, from int32, body []byte) (pdu.PDU, error) {
@@ -184,38 +191,25 @@ func (s *session) serveTraverse(ctx context.Context, from int32, body []byte) (p
 	if err := p.Decode(body); err != nil {
 		return nil, err
 	}
-	list, err := s.listNames(ctx, from, pdu.KindPMNSTraverse, p.Name, true)
+	names, err := s.h.Traverse(ctx, s.requestOf(from), p.Name)
 	if err != nil {
-		return nil, err
+		return nil, s.replyError(pdu.KindPMNSTraverse, err)
 	}
-	list.Statuses = nil
-	return list, nil
+	return pdu.NameList{Names: names}, nil
 }
 
-func (s *session) listNames(ctx context.Context, from int32, k pdu.Kind, name string, traverse bool) (pdu.NameList, error) {
-	list, err := s.h.Children(ctx, s.requestOf(from), name, traverse)
-	if err == nil && list.Err < 0 {
-		err = list.Err
-	}
-	if err != nil {
-		return pdu.NameList{}, s.replyError(k, err)
-	}
-	return list, nil
-}
-
-// serveLabels replies with no more sets than the class can have. Bits that are not
-// of a class are not the Handler's concern.
+// serveLabels replies with no more sets than the class can have.
 func (s *session) serveLabels(ctx context.Context, from int32, body []byte) (pdu.PDU, error) {
 	var p pdu.LabelReq
 	if err := p.Decode(body); err != nil {
 		return nil, err
 	}
-	class := p.Class &^ pdu.LabelClass(pdu.LabelCompound|pdu.LabelOptional)
-	sets, err := s.h.Labels(ctx, s.requestOf(from), p.Ident, class)
+	of := p.Target()
+	sets, err := s.h.Labels(ctx, s.requestOf(from), of)
 	if err != nil {
 		return nil, s.replyError(pdu.KindLabelReq, err)
 	}
-	if class != pdu.LabelInstances && len(sets) > 1 {
+	if of.Class != pdu.LabelInstances && len(sets) > 1 {
 		sets = sets[:1]
 	}
 	return pdu.LabelReply{Ident: p.Ident, Class: p.Class, Sets: sets}, nil
