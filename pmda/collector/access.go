@@ -17,7 +17,7 @@ const (
 	OpFetch Ops = 1 << iota // all requests but those to store
 	OpStore                 // to store values
 
-	OpAll = OpFetch | OpStore
+	OpAll = OpFetch | OpStore // both
 )
 
 // Access is the rules for who may do what, as the access section of a
