@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // The metrics of a sample.

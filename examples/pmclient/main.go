@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 const defaultInterval = 5 * time.Second

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // add prints metrics, once there are as many as a batch has.

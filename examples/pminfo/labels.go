@@ -6,8 +6,8 @@ import (
 	"os"
 	"slices"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A labelCache holds what has been asked for, by the identifiers of what has the labels.

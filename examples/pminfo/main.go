@@ -12,10 +12,10 @@ import (
 	"os"
 	"slices"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // show says what of each metric is wanted. Its fields are the options.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 func (p *printer) printValues(b *batch, d pdu.Desc, s pdu.ValueSet) {

@@ -12,10 +12,10 @@ import (
 	"os"
 	"slices"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A probe is what the options ask for, and who asks.

@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // printf prints to the output.

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A job is what the command line asks for.

@@ -13,8 +13,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
 	"github.com/pcp-go/pcp/internal/getopt"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 func main() {

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A metric is what is looked at.

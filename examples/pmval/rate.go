@@ -3,9 +3,9 @@ package main
 import (
 	"math"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
 	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // rateUnits says what a counter becomes when it is divided by time.

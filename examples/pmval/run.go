@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // run prints the samples, the first at once and the others when it is time.
