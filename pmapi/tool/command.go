@@ -3,164 +3,161 @@ package tool
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/getopt"
-	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// Version is that of the PCP whose tools these are like.
+// Version is the version of PCP whose options, messages and output this package has. -V prints it.
 const Version = "6.0.3"
 
-// A Command is a tool's command line. The fields up to Counters say what the tool takes, and Parse fills the others in.
+// A Command is the command line of a tool: first what the tool takes, which its author fills in, then what was given.
+// The counterpart of pmOptions in C.
 type Command struct {
-	Name     string // in messages
-	Synopsis string // what follows the name in the first line of the usage message
-	Options  []getopt.Option
-	InOrder  bool // the first operand ends the options: operands may be negative numbers
-	ZoneNote bool // -z and -Z are said on standard output
-	LateHost bool // the source may come after the options, so that -z needs none
-	HighRes  bool // complaints about -t name pmParseHighResInterval(3)
+	Name     string   // of the tool, in messages
+	Synopsis string   // what follows the name in the first line of the usage message
+	Options  []Option // in the order of the usage message; AddOptions adds to them
 
-	Counters *pdu.Counters // if not nil, count the PDUs of Dial's contexts
+	// InOrder makes the first operand end the options, so that operands may be negative numbers. The environment's
+	// POSIXLY_CORRECT does the same.
+	InOrder bool
+	// OperandSource says that an operand may name the source, so that -z is no error without -h; see MetricSpec.
+	OperandSource bool
+	// ZoneNote makes SetTimes print, on Stdout, which zone -z or -Z has set.
+	ZoneNote bool
+	// HighRes makes errors of -t name pmParseHighResInterval(3), as those of pmval do, and not pmParseInterval(3).
+	HighRes bool
+	// Stdout and Stderr are where SetTimes prints its note, and all that prints errors prints those; nil means os.Stdout
+	// and os.Stderr.
+	Stdout, Stderr io.Writer
 
-	Host     string        // of -h, empty without
-	HostSet  bool          // there was one
-	Names    *pmns.Tree    // of -n or -N, nil without
-	Samples  int           // of -s, -1 without
-	Interval time.Duration // of -t, 0 without
-	Zone     string        // of -Z
-	ZoneSet  bool          // there was one
-	HostZone bool          // -z
-	Debug    []string      // names of -D
+	// Set by Parse.
+	Samples   int           // of -s; -1 without
+	Interval  time.Duration // of -t; 0 without
+	ZoneGiven bool          // there was -z or -Z
+	Debug     []string      // names of debug options of -D, see pmdbg(1)
 
-	Location *time.Location // set by Start: the zone in which the tool prints times
-	Begin    time.Time      // set by Start: now
-	End      time.Time      // set by Start: when -T ends the tool, zero without
+	// Set by SetTimes.
+	Location *time.Location // in which the tool prints times: -Z, -z, or that of the environment
+	Begin    time.Time      // of the time window: now
+	End      time.Time      // of the time window, of -T; zero without
 
-	finish    string // of -T
-	finishSet bool   // there was one
-
-	said     []byte
-	usage    bool // an error is one of usage
-	failed   bool // one is not, and so the usage message would not help
-	exit     bool // all is said: -V
-	loaded   bool // a name space was, if only to be found wrong
-	archives int
-	origin   bool // an option of the time window that needs an archive
-	local    bool
-	guimode  bool
-	guiport  bool
-	refused  string // what is not supported of what was asked for
+	given given
 }
 
-// Heading starts a part of the usage message.
-func Heading(text string) []getopt.Option { return []getopt.Option{{Heading: text}} }
-
-// Parse takes what the environment and the arguments say, and returns the operands. It ends the program if there is an
-// error, or nothing left to do.
-func (c *Command) Parse(args []string) (operands []string) {
-	operands, status := c.parse(args, os.LookupEnv)
-	deliver(c.Name, c.said)
-	if status >= 0 {
-		os.Exit(status)
-	}
-	return operands
+// given is what the environment and the command line gave, as far as tools need not know it.
+type given struct {
+	host              string
+	hostSet           bool
+	archives          int
+	local             bool
+	names             *pmns.Tree // of -n or -N
+	namesLoaded       bool       // there was a name space file, perhaps a wrong one
+	zone              string     // of -Z
+	zoneSet, hostZone bool
+	origin            bool // an option of the time window that needs an archive
+	finish            string
+	finishSet         bool
+	guiMode, guiPort  bool
+	messages          []byte // about errors, in their order
+	usageError        bool   // one of the errors asks for the usage message
+	namesError        error  // an error that the usage message would not help with
+	versionPrinted    bool
+	unsupported       string // the first of what was asked for and is not supported
 }
 
-// parse is Parse, and leaves in said what is to be said. The status is less than zero if the tool is to go on.
-func (c *Command) parse(args []string, getenv func(string) (string, bool)) (operands []string, status int) {
+// Parse reads what the environment and the arguments give, the tool's name not among them, and returns the operands. The
+// environment has PCP_HOST, PCP_INTERVAL and others for standard options, which count for tools without the option too.
+// The error is an *ExitError, also after -V and -?. The counterpart of pmGetOptions(3).
+func (c *Command) Parse(args []string) (operands []string, err error) {
+	return c.parse(args, os.LookupEnv)
+}
+
+func (c *Command) parse(args []string, getenv func(string) (string, bool)) (operands []string, err error) {
 	c.Samples = -1
-	c.environment(getenv)
-	set := c.set()
-	_, set.InOrder = getenv("POSIXLY_CORRECT")
-	set.InOrder = set.InOrder || c.InOrder
-	operands, errs := set.Parse(args)
-	for _, err := range errs {
-		c.take(err)
+	c.parseEnvironment(getenv)
+	parser := c.parser()
+	if _, ok := getenv("POSIXLY_CORRECT"); ok {
+		parser.InOrder = true
 	}
-	c.consider()
-	return operands, c.report()
+	operands, errs := parser.Parse(args)
+	for _, err := range errs {
+		c.addError(err)
+	}
+	c.checkCombinations()
+	return operands, c.parseError()
 }
 
-func (c *Command) set() *getopt.Set {
-	return &getopt.Set{Program: c.Name, Synopsis: c.Synopsis, Options: c.Options}
-}
+// A plainMessage is an error whose text is printed as it stands, and that does not ask for the usage message.
+type plainMessage string
 
-// A complaint is an error in the words, capitals and newlines of PCP's tools.
-type complaint string
+func (m plainMessage) Error() string { return string(m) }
 
-func (c complaint) Error() string { return string(c) }
-
-// A notice is an error that is no complaint about the command line. It is printed as it stands.
-type notice struct{ text string }
-
-func (n notice) Error() string { return n.text }
-
-// take notes an error. Those of standard options have been said when they were met, with others in between.
-func (c *Command) take(err error) {
+// addError adds the message of an error to those of the command line.
+func (c *Command) addError(err error) {
 	if err == nil {
 		return
 	}
-	if n, ok := errors.AsType[notice](err); ok {
-		c.say("%s", n.text)
+	if m, ok := errors.AsType[plainMessage](err); ok {
+		c.addMessage("%s", string(m))
 		return
 	}
-	c.usage = true
-	if !errors.Is(err, getopt.ErrUsage) {
-		c.say("%s: %v\n", c.Name, err)
+	c.given.usageError = true
+	if !errors.Is(err, ErrUsage) {
+		c.addMessage("%s: %v\n", c.Name, err)
 	}
 }
 
-// consider looks at what the options say together.
-func (c *Command) consider() {
-	if c.HostZone && !c.HostSet && c.archives == 0 && !c.LateHost && !c.origin {
-		c.take(errors.New("use of timezone from metric source requires a source"))
-	}
-	if c.origin && (c.HostSet || c.local) && c.archives == 0 {
-		c.take(errors.New("time window options are supported for archives only"))
-	}
-	if c.origin {
-		c.refuse("archives") // without a source the tools look for one of this host
+func (c *Command) addMessage(format string, args ...any) {
+	c.given.messages = fmt.Appendf(c.given.messages, format, args...)
+}
+
+// addUnsupported notes that the command line asks for what is not supported. Only the first is reported.
+func (c *Command) addUnsupported(what string) {
+	if c.given.unsupported == "" {
+		c.given.unsupported = what
 	}
 }
 
-// report says what there is to say. The status is less than zero if the tool is to go on.
-func (c *Command) report() int {
-	status := 1
+// checkCombinations looks for options that do not go together.
+func (c *Command) checkCombinations() {
+	g := &c.given
+	if g.hostZone && !g.hostSet && g.archives == 0 && !c.OperandSource && !g.origin {
+		c.addError(errors.New("use of timezone from metric source requires a source"))
+	}
+	if g.origin && (g.hostSet || g.local) && g.archives == 0 {
+		c.addError(errors.New("time window options are supported for archives only"))
+	}
+	if g.origin {
+		c.addUnsupported("archives") // PCP's tools look for one of this host if no source is given
+	}
+}
+
+// parseError is the error of the whole command line, nil if the tool can go on.
+func (c *Command) parseError() error {
+	g := &c.given
+	e := &ExitError{Status: 1, redirected: true}
 	switch {
-	case c.exit:
-		status = 0
-	case c.failed:
-	case c.usage:
-		c.say("%s", c.set().Usage())
-	case c.refused != "":
-		c.say("%s: %s not supported by this version\n", c.Name, c.refused)
+	case g.versionPrinted:
+		e.Status = 0
+	case g.namesError != nil:
+		e.Err = g.namesError
+	case g.usageError:
+		c.addMessage("%s", c.Usage())
+		e.Err = ErrUsage
+	case g.unsupported != "":
+		c.addMessage("%v\n", c.unsupportedError(g.unsupported))
+		e.Err = errors.ErrUnsupported
 	default:
-		status = -1
+		return nil
 	}
-	return status
+	e.Message = string(g.messages)
+	return e
 }
 
-func (c *Command) say(format string, args ...any) { c.said = fmt.Appendf(c.said, format, args...) }
-
-// refuse notes that the command line asks for what we lack. Only the first is said.
-func (c *Command) refuse(what string) {
-	if c.refused == "" {
-		c.refused = what + " are"
-	}
-}
-
-// Usage ends the program with a complaint, which is printed as it stands, and the usage message.
-func (c *Command) Usage(format string, args ...any) {
-	deliver(c.Name, []byte(fmt.Sprintf(format, args...)+c.set().Usage()))
-	os.Exit(1)
-}
-
-// Fatal ends the program with a message and status 1.
-func (c *Command) Fatal(format string, args ...any) {
-	fmt.Fprintf(os.Stderr, "%s: %s\n", c.Name, fmt.Sprintf(format, args...))
-	os.Exit(1)
+// unsupportedError is the error of a tool that is asked for what is not supported.
+func (c *Command) unsupportedError(what string) error {
+	return &ExitError{Status: 1, Message: fmt.Sprintf("%s: %s are not supported by this version\n", c.Name, what), Err: errors.ErrUnsupported}
 }

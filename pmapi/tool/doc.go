@@ -1,23 +1,52 @@
-// Package tool is what the command-line tools share: their options, as pmGetOptions(3) has them, time zones, and the
-// way to their collector.
+// Package tool is for programs that are used like PCP's own tools: it has their standard options, finds the collector
+// that the options name, and prints values as the tools do.
 //
-// A tool is a Command: a table of options, most of which are standard ones.
+// A tool is a [Command]: a name and a table of options, most of which are standard ones.
 //
-//	c := &tool.Command{Name: "pmx", Synopsis: "[options] metric ..."}
-//	c.Options = slices.Concat(
-//		tool.Heading("General options"),
-//		c.Standard("host", "namespace", "interval", "version", "help"),
-//		tool.Heading("Reporting options"),
-//		[]getopt.Option{
-//			{Short: 'b', Long: "batch", Arg: "N", Help: "fetch N metrics at a time",
-//				Set: tool.Number(&batch, 1, "-b requires numeric argument")},
-//		})
-//	metrics := c.Parse(os.Args[1:])
-//	pc := c.Dial(ctx, c.Source())
-//	c.Start(ctx, pc)
+//	func main() {
+//		c := &tool.Command{Name: "pmx", Synopsis: "[options] metric"}
+//		c.AddOptions("General options", c.Standard("host", "namespace", "samples", "interval", "version", "help")...)
+//		raw := false
+//		c.AddOptions("Reporting options",
+//			tool.Option{Short: 'r', Long: "raw", Help: "print counters, not their rates", Set: tool.Flag(&raw)})
+//		os.Exit(c.Report(run(c, os.Args[1:])))
+//	}
 //
-// Parse, Dial and Start end the program where a tool of PCP ends, with its message and exit status.
+//	func run(c *tool.Command, args []string) error {
+//		metrics, err := c.Parse(args)
+//		if err != nil {
+//			return err
+//		}
+//		pc, err := c.Dial(ctx, c.Source())
+//		if err != nil {
+//			return err
+//		}
+//		defer pc.Close()
+//		…
+//	}
 //
-// Archives, local contexts, derived metrics and time control are not supported. Their options are known, since scripts
-// and the environment may give them; a tool that is asked for one of these says so and ends with status 1.
+// [Command.Parse] reads the environment and the command line, [Command.Dial] opens a context on a source, and
+// [Command.SetTimes] finds the zone and the end of the time window once there is a context. Each may return an
+// [*ExitError], which has the message and the exit status of PCP's tools; [Command.Report] prints it. Nothing in this
+// package ends the program.
+//
+// The package's example is a whole tool that prints the values of a metric as pmval(1) does.
+//
+// # What is not supported
+//
+// Archives, local contexts, derived metrics, containers and time control are not supported. Their options are known,
+// since scripts and the environment may give them: Parse then fails with an error that wraps [errors.ErrUnsupported].
+// Of the time window, -T works for live sources where it gives an interval; -S, -A and -O need an archive.
+//
+// # In the C library
+//
+//	Command.Parse          pmGetOptions(3)
+//	Command.SetTimes       pmGetContextOptions(3), pmNewContextZone(3)
+//	Command.Usage          pmUsageMessage(3)
+//	Command.Report         pmflush(3)
+//	AppendValue            pmPrintValue(3)
+//	LoadZone               pmNewZone(3), tzset(3)
+//	Identify               pmSetClientIdArgv
+//
+// A Command is for one goroutine at a time; the functions may be called by several.
 package tool

@@ -6,17 +6,15 @@ import (
 	"io/fs"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// A standardOption is one that means the same to all tools, and perhaps a variable of the environment that gives it to
-// those, too, that do not have it on the command line.
+// A standardOption is an option that means the same to all tools. Variables of the environment may give it too, even to
+// tools that do not have it on the command line.
 type standardOption struct {
 	short           byte
 	long, arg, help string
@@ -24,10 +22,10 @@ type standardOption struct {
 	env             []string
 }
 
-// standardOptions are in the order in which the environment is looked at.
+// standardOptions are all standard options, in the order in which their variables of the environment are read.
 func standardOptions() []standardOption {
 	return []standardOption{
-		{'A', "align", "TIME", "align sample times on natural boundaries", (*Command).setOrigin, []string{"PCP_ALIGN_TIME"}},
+		{'A', "align", "TIME", "align sample times on natural boundaries", (*Command).setArchiveTime, []string{"PCP_ALIGN_TIME"}},
 		{'a', "archive", "FILE", "metrics source is a PCP log archive", (*Command).setArchive, []string{"PCP_ARCHIVE", "PCP_ARCHIVE_LIST", "PCP_FOLIO"}},
 		{'D', "debug", "DBG", "", (*Command).setDebug, []string{"PCP_DEBUG"}},
 		{'g', "guimode", "", "start in GUI mode with new time control", (*Command).setGUIMode, []string{"PCP_GUIMODE"}},
@@ -36,9 +34,9 @@ func standardOptions() []standardOption {
 		{'L', "local-PMDA", "", "metrics source is local connection to a PMDA", (*Command).setLocal, []string{"PCP_LOCALMODE", "PCP_LOCALPMDA"}},
 		{'n', "namespace", "FILE", "use an alternative PMNS", (*Command).setNamespace, []string{"PCP_NAMESPACE"}},
 		{'N', "uniqnames", "FILE", "like -n but only one name allowed for each PMID", (*Command).setUniqnames, []string{"PCP_UNIQNAMES"}},
-		{'O', "origin", "TIME", "initial sample time within the time window", (*Command).setOrigin, []string{"PCP_ORIGIN", "PCP_ORIGIN_TIME"}},
+		{'O', "origin", "TIME", "initial sample time within the time window", (*Command).setArchiveTime, []string{"PCP_ORIGIN", "PCP_ORIGIN_TIME"}},
 		{'p', "guiport", "N", "port for connection to existing time control", (*Command).setGUIPort, []string{"PCP_GUIPORT"}},
-		{'S', "start", "TIME", "start of the time window", (*Command).setOrigin, []string{"PCP_START_TIME"}},
+		{'S', "start", "TIME", "start of the time window", (*Command).setArchiveTime, []string{"PCP_START_TIME"}},
 		{'s', "samples", "N", "terminate after this many samples", (*Command).setSamples, []string{"PCP_SAMPLES"}},
 		{'T', "finish", "TIME", "end of the time window", (*Command).setFinish, []string{"PCP_FINISH_TIME"}},
 		{'t', "interval", "DELTA", "sampling interval", (*Command).setInterval, []string{"PCP_INTERVAL"}},
@@ -47,25 +45,33 @@ func standardOptions() []standardOption {
 		{0, "container", "NAME", "specify an individual container to be queried", (*Command).setContainer, nil},
 		{0, "derived", "FILE", "load derived metric definitions from FILE(s)", (*Command).setDerived, nil},
 		{'V', "version", "", "display version number and exit", (*Command).setVersion, nil},
-		{'?', "help", "", "show this usage message and exit", func(*Command, string) error { return getopt.ErrUsage }, nil},
+		{'?', "help", "", "show this usage message and exit", func(*Command, string) error { return ErrUsage }, nil},
 	}
 }
 
-// Standard are standard options, by their long names, in the order given.
-func (c *Command) Standard(names ...string) []getopt.Option {
-	var opts []getopt.Option
+// Standard returns standard options by their long names, in the order given. The names are
+//
+//	align archive container debug derived finish guimode guiport help host hostzone interval
+//	local-PMDA namespace origin samples spec-local start timezone uniqnames version
+//
+// Other names panic.
+func (c *Command) Standard(names ...string) []Option {
+	var options []Option
 	all := standardOptions()
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(o standardOption) bool { return o.long == name })
+		if i < 0 {
+			panic("tool: no standard option " + name)
+		}
 		o := all[i]
-		opts = append(opts, getopt.Option{Short: o.short, Long: o.long, Arg: o.arg, Help: o.help,
-			Set: func(v string) error { return o.set(c, v) }})
+		options = append(options, Option{Short: o.short, Long: o.long, Arg: o.arg, Help: o.help,
+			Set: func(value string) error { return o.set(c, value) }})
 	}
-	return opts
+	return options
 }
 
-// environment takes the standard options that the environment sets, an empty value being one.
-func (c *Command) environment(getenv func(string) (string, bool)) {
+// parseEnvironment sets the standard options that the environment gives. A variable without a value gives one, too.
+func (c *Command) parseEnvironment(getenv func(string) (string, bool)) {
 	for _, o := range standardOptions() {
 		for _, name := range o.env {
 			value, ok := getenv(name)
@@ -73,134 +79,127 @@ func (c *Command) environment(getenv func(string) (string, bool)) {
 			case !ok:
 				continue
 			case name == "PCP_HOST_LIST" && strings.Contains(value, ","):
-				c.HostSet = true
-				c.take(fmt.Errorf("too many hosts requested: %s", value))
+				c.given.hostSet = true
+				c.addError(fmt.Errorf("too many hosts requested: %s", value))
 				continue
 			case name == "PCP_DEBUG":
 				if _, ok := pmlog.ParseDebug(value); !ok {
-					c.take(notice{fmt.Sprintf("Error: $PCP_DEBUG=%s is not valid, ignored\n", value)})
+					c.addMessage("Error: $PCP_DEBUG=%s is not valid, ignored\n", value)
 				}
 			}
-			c.take(o.set(c, value))
+			c.addError(o.set(c, value))
 		}
 	}
 }
 
-// has reports whether the tool has an option.
-func (c *Command) has(short byte) bool {
-	return slices.ContainsFunc(c.Options, func(o getopt.Option) bool { return o.Short == short })
-}
-
-func (c *Command) setOrigin(string) error {
-	c.origin = true
+// setArchiveTime is -S, -A or -O, parts of a time window of which a live source has none.
+func (c *Command) setArchiveTime(string) error {
+	c.given.origin = true
 	return nil
 }
 
 func (c *Command) setArchive(string) error {
-	c.refuse("archives")
-	if c.HostSet {
+	c.addUnsupported("archives")
+	if c.given.hostSet {
 		return errors.New("only one host or archive allowed")
 	}
-	c.archives++
+	c.given.archives++
 	return nil
 }
 
-func (c *Command) setHost(v string) error {
+func (c *Command) setHost(value string) error {
 	switch {
-	case c.archives > 0:
+	case c.given.archives > 0:
 		return errors.New("only one host or archive allowed")
-	case c.HostSet:
-		return fmt.Errorf("too many hosts requested: %s", v)
+	case c.given.hostSet:
+		return fmt.Errorf("too many hosts requested: %s", value)
 	}
-	c.Host, c.HostSet = v, true
+	c.given.host, c.given.hostSet = value, true
 	return nil
 }
 
 func (c *Command) setLocal(string) error {
-	c.local = true
-	c.refuse("local contexts")
+	c.given.local = true
+	c.addUnsupported("local contexts")
 	return nil
 }
 
 func (c *Command) setContainer(string) error {
-	c.refuse("containers")
+	c.addUnsupported("containers")
 	return nil
 }
 
 func (c *Command) setDerived(string) error {
-	c.refuse("derived metrics")
+	c.addUnsupported("derived metrics")
 	return nil
 }
 
-// Derived is the Set of an option for derived metrics that has a letter.
-func (c *Command) Derived(v string) error { return c.setDerived(v) }
-
 func (c *Command) setGUIMode(string) error {
-	c.guimode = true
-	return c.timeControl('g')
+	c.given.guiMode = true
+	return c.checkTimeControl('g')
 }
 
 func (c *Command) setGUIPort(string) error {
-	c.guiport = true
-	return c.timeControl('p')
+	c.given.guiPort = true
+	return c.checkTimeControl('p')
 }
 
-// timeControl refuses it, but not for a tool that passes over what the environment says of it.
-func (c *Command) timeControl(letter byte) error {
-	if c.has(letter) {
-		c.refuse("time controls")
+// checkTimeControl refuses time control to a tool that has the option. Others ignore what the environment says of it.
+func (c *Command) checkTimeControl(letter byte) error {
+	if c.hasLetter(letter) {
+		c.addUnsupported("time controls")
 	}
-	if c.guimode && c.guiport {
+	if c.given.guiMode && c.given.guiPort {
 		return errors.New("at most one of -g and -p allowed")
 	}
 	return nil
 }
 
-func (c *Command) setDebug(v string) error {
-	names, ok := pmlog.ParseDebug(v)
+func (c *Command) setDebug(value string) error {
+	names, ok := pmlog.ParseDebug(value)
 	if !ok {
-		return fmt.Errorf("unrecognized debug options specification (%s)", v)
+		return fmt.Errorf("unrecognized debug options specification (%s)", value)
 	}
 	c.Debug = append(c.Debug, names...)
 	return nil
 }
 
-func (c *Command) setNamespace(v string) error { return c.loadNames(v, false) }
+func (c *Command) setNamespace(value string) error { return c.loadNames(value, false) }
 
-func (c *Command) setUniqnames(v string) error { return c.loadNames(v, true) }
+func (c *Command) setUniqnames(value string) error { return c.loadNames(value, true) }
 
-// loadNames reads a name space file. That it cannot is no fault of the command line's.
+// loadNames reads a name space file. Its errors do not ask for the usage message.
 func (c *Command) loadNames(file string, unique bool) error {
 	report, err := "", error(pdu.ErrDupPMNS)
-	if !c.loaded {
-		c.Names, err = readNames(file, unique)
+	if !c.given.namesLoaded {
+		c.given.names, err = readNames(file, unique)
 	}
 	if err == nil {
-		c.loaded = true
+		c.given.namesLoaded = true
 		return nil
 	}
 	if p, ok := errors.AsType[*pmns.ParseError](err); ok {
 		report = p.Error() + "\n"
-		c.loaded = p.Line == 0 // the C library keeps what it could read
+		c.given.namesLoaded = p.Line == 0 // the C library keeps what it could read
 		if strings.HasPrefix(p.Msg, "Duplicate metric id") {
 			report += "\n"
 		}
-	} else if !c.loaded {
+	} else if !c.given.namesLoaded {
 		report = fmt.Sprintf("Error Parsing ASCII PMNS: Cannot open \"%s\"\n", file)
 	}
-	c.failed = true
-	return notice{fmt.Sprintf("%s%s: Cannot load namespace from \"%s\": %v\n", report, c.Name, file, pdu.FromError(err))}
+	c.given.namesError = err
+	return plainMessage(fmt.Sprintf("%s%s: Cannot load namespace from \"%s\": %v\n", report, c.Name, file, pdu.FromError(err)))
 }
 
 func readNames(file string, unique bool) (*pmns.Tree, error) {
-	if file == "" { // which would be the default to a Loader
+	if file == "" { // the default name space to a Loader
 		return nil, fs.ErrNotExist
 	}
 	return (&pmns.Loader{Unique: unique}).Load(file)
 }
 
-func (c *Command) setSamples(v string) error {
-	n, ok := Integer(v)
+func (c *Command) setSamples(value string) error {
+	n, ok := parseInteger(value)
 	if !ok || n < 0 || n > math.MaxInt32 {
 		return errors.New("-s requires a positive numeric argument")
 	}
@@ -208,55 +207,25 @@ func (c *Command) setSamples(v string) error {
 	return nil
 }
 
-func (c *Command) setZone(v string) error {
-	if c.HostZone {
+var errZones = errors.New("at most one of -Z and -z allowed")
+
+func (c *Command) setZone(value string) error {
+	if c.given.hostZone {
 		return errZones
 	}
-	c.Zone, c.ZoneSet = v, true
+	c.given.zone, c.given.zoneSet, c.ZoneGiven = value, true, true
 	return nil
 }
 
 func (c *Command) setHostZone(string) error {
-	if c.ZoneSet {
+	if c.given.zoneSet {
 		return errZones
 	}
-	c.HostZone = true
+	c.given.hostZone, c.ZoneGiven = true, true
 	return nil
 }
 
-var errZones = errors.New("at most one of -Z and -z allowed")
-
 func (c *Command) setVersion(string) error {
-	c.exit = true
-	return notice{fmt.Sprintf("%s version %s\n", c.Name, Version)}
-}
-
-// Integer is what strtol(3) makes of a decimal number, and whether that is all: blanks and a sign may come before it,
-// nothing may come after, and an empty text is 0.
-func Integer(s string) (n int64, ok bool) {
-	if s == "" {
-		return 0, true
-	}
-	n, err := strconv.ParseInt(strings.TrimLeft(s, blanks), 10, 64)
-	return n, err == nil || errors.Is(err, strconv.ErrRange)
-}
-
-// Number is the Set of an option that takes an integer and is one of at least min.
-func Number(to *int, min int, complaint string) func(string) error {
-	return func(v string) error {
-		n, ok := Integer(v)
-		if !ok || n < int64(min) {
-			return errors.New(complaint)
-		}
-		*to = int(n)
-		return nil
-	}
-}
-
-// Flag is the Set of an option without an argument.
-func Flag(to *bool) func(string) error {
-	return func(string) error {
-		*to = true
-		return nil
-	}
+	c.given.versionPrinted = true
+	return plainMessage(fmt.Sprintf("%s version %s\n", c.Name, Version))
 }

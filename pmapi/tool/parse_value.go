@@ -11,17 +11,18 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Errors of ParseValue. The tools have sentences of their own for them.
+// The errors of ParseValue. PCP's tools have sentences of their own for them.
 var (
 	ErrIncompatible = errors.New("no value of the type")
 	ErrRange        = errors.New("out of the type's range")
 )
 
-// ParseValue is the value of a type that a text on the command line stands for, as tools that store take it. Integers are
-// decimal or, after "0x", hexadecimal; a text without any is 0. Unsigned ones take a minus sign as strtoul(3) does: -1 is
-// the greatest of 64 bits. What only strings and numbers have, aggregates and events do not: it is ErrIncompatible.
+// ParseValue parses a value of a type as pmstore(1) and pmval's -x take it from the command line. Integers are decimal, or
+// hexadecimal after "0x"; an empty text is 0. Unsigned integers may have a minus sign, as for strtoul(3): -1 is the
+// greatest number of 64 bits. Floating point numbers are those of strtod(3), but for hexadecimal integers. Any text is a
+// string. Errors: ErrRange, and ErrIncompatible for texts that are no such number and for all other types.
 //
-// In PCP's tools 0 is out of the range of a float.
+// In PCP's tools 0 is out of the range of a float; here it is not.
 func ParseValue(text string, t pdu.Type) (pdu.Atom, error) {
 	switch t {
 	case pdu.Type32:
@@ -56,7 +57,7 @@ const minNormalFloat32 = 0x1p-126
 
 var integer = regexp.MustCompile(`^[ \t\n\v\f\r]*([-+]?)(0[xX][0-9a-fA-F]+|[0-9]+)$`)
 
-// parseDigits takes an integer apart: its sign, and its size as a number of 64 bits.
+// parseDigits parses an integer into its sign and its absolute value.
 func parseDigits(text string) (negative bool, size uint64, err error) {
 	if text == "" {
 		return false, 0, nil
@@ -101,7 +102,7 @@ func parseUint(text string, most uint64) (uint64, error) {
 	return size, err
 }
 
-// parseFloat takes what strtod(3) takes, but for hexadecimal integers.
+// parseFloat parses what strtod(3) accepts, but for hexadecimal integers.
 func parseFloat(text string) (float64, error) {
 	v, n, err := cnum.Scan(text)
 	switch {

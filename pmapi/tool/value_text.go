@@ -9,14 +9,15 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// AppendValue appends the value at index i of a set of a metric of type t, as pmPrintValue(3) prints it: what is not of
-// that type is a word of unknown type if it travels in place, and bytes otherwise.
+// AppendValue appends the text of the value at index i of a set to b. The metric's type is t. A value that is not of
+// that type, since its agent is wrong, is printed as a word of unknown type if it was sent in place, as words of 32 bits
+// are, and as bytes otherwise. The counterpart of pmPrintValue(3).
 func AppendValue(b []byte, f pmapi.ValueFormat, s pdu.ValueSet, i int, t pdu.Type) []byte {
 	a := s.Atom(i, t)
 	if a.Type == t {
 		return f.Append(b, a)
 	}
-	// A value in place is of any type that it is asked for.
+	// A word in place has any type of 32 bits that it is read as; a block keeps its own.
 	if word, err := pdu.As[uint32](s.Atom(i, pdu.TypeU32)); err == nil && s.Atom(i, pdu.Type32).Type != s.Atom(i, pdu.TypeU32).Type {
 		return f.AppendWord(b, word)
 	}
@@ -26,8 +27,7 @@ func AppendValue(b []byte, f pmapi.ValueFormat, s pdu.ValueSet, i int, t pdu.Typ
 	return f.Append(b, asBytes(a))
 }
 
-// AppendParameter appends a parameter of an event record whose metric is of type t, as AppendValue appends values.
-// Integers of 32 bits are in place.
+// AppendParameter is AppendValue for a parameter of an event record, whose metric's type is t.
 func AppendParameter(b []byte, f pmapi.ValueFormat, a pdu.Atom, t pdu.Type) []byte {
 	if a.Type == t {
 		return f.Append(b, a)
@@ -48,7 +48,7 @@ func AppendParameter(b []byte, f pmapi.ValueFormat, a pdu.Atom, t pdu.Type) []by
 	}
 }
 
-// asBytes is a value as an aggregate of its bytes in this machine's order. A malformed one stays what it is.
+// asBytes makes an aggregate of the bytes of a value, in the order of this machine. A malformed value stays what it is.
 func asBytes(a pdu.Atom) pdu.Atom {
 	order := binary.NativeEndian
 	switch a.Type {
