@@ -159,7 +159,7 @@ func walkAtom(a pdu.Atom) {
 		return
 	}
 	for e := range events.All() {
-		for _, v := range e.All() {
+		for _, v := range e.Params() {
 			_ = v.String()
 		}
 	}

@@ -20,9 +20,9 @@ type eventMetric struct {
 }
 
 var eventMetrics = [...]eventMetric{
-	{"event.flags", EventFlagsPMID, "What an event record stands for",
+	{pdu.EventFlagsName, pdu.EventFlagsPMID, "What an event record stands for",
 		"The flags of a record of an event array: see pmUnpackEventRecords(3).\nNo agent has values of this metric."},
-	{"event.missed", EventMissedPMID, "Number of events that were lost",
+	{pdu.EventMissedName, pdu.EventMissedPMID, "Number of events that were lost",
 		"How many events a record of an event array stands for that came faster\nthan agent or client took them: see pmUnpackEventRecords(3). No agent has\nvalues of this metric."},
 }
 
@@ -105,7 +105,7 @@ func eventChildren(name string, children []Child, err error) ([]Child, error) {
 
 // hasEvents reports whether an event metric is among those asked for.
 func hasEvents(ids []pdu.PMID) bool {
-	return slices.ContainsFunc(ids, func(id pdu.PMID) bool { return id == EventFlagsPMID || id == EventMissedPMID })
+	return slices.ContainsFunc(ids, func(id pdu.PMID) bool { return id == pdu.EventFlagsPMID || id == pdu.EventMissedPMID })
 }
 
 // withoutEvents makes "no values" of errors about event metrics.

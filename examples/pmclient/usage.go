@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi"
 )
 
 // A usage is a row of the report. What is unknown is not a number, and what is less than 0 makes no sense.
@@ -27,7 +26,7 @@ func (h *host) usage(before, now *pdu.Result) usage {
 	h.addProcessors(&u, before, now, elapsed)
 	// As in pmclient(1) the value is a float of 32 bits.
 	if v, ok := singleValue[float32](now, freeMem, h.descs[freeMem].Type); ok {
-		if a, err := pmapi.ConvScale(pdu.Float32(v), h.descs[freeMem].Units, pdu.SpaceMByte); err == nil {
+		if a, err := pdu.Float32(v).ConvertUnits(h.descs[freeMem].Units, pdu.SpaceMByte); err == nil {
 			u.free, _ = pdu.As[float64](a)
 		}
 	}
@@ -61,7 +60,7 @@ func (h *host) addProcessors(u *usage, before, now *pdu.Result, elapsed time.Dur
 // increase is how many seconds the time that a processor has spent has grown by.
 func (h *host) increase(before, now *pdu.Result, set int, cpu pdu.InstID) float64 {
 	d := h.instanceValue(now, set, cpu) - h.instanceValue(before, set, cpu)
-	a, err := pmapi.ConvScale(pdu.Float64(d), h.descs[set].Units, pdu.TimeSec)
+	a, err := pdu.Float64(d).ConvertUnits(h.descs[set].Units, pdu.TimeSec)
 	if err != nil {
 		return unknown
 	}

@@ -12,7 +12,6 @@ import (
 	"os"
 
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
@@ -54,7 +53,7 @@ func run(ctx context.Context, c *tool.Command, s *show) (status int, err error) 
 	out := bufio.NewWriter(os.Stdout)
 	defer out.Flush()
 	// -z and -Z have no effect, as in pminfo(1).
-	p := &printer{show: s, ctx: ctx, pc: pc, out: out, format: pmapi.ValueFormat{Location: tool.LocalZone()}}
+	p := &printer{show: s, ctx: ctx, pc: pc, out: out, format: pdu.ValueFormat{Location: tool.LocalZone()}}
 	return p.printAll(args), nil
 }
 

@@ -16,7 +16,7 @@ type printer struct {
 	ctx    context.Context
 	pc     *pmapi.Context
 	out    *bufio.Writer
-	format pmapi.ValueFormat
+	format pdu.ValueFormat
 
 	names      []string // the metrics of the batch
 	labelCache labelCache

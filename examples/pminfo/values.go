@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 func (p *printer) printValues(b *batch, d pdu.Desc, s pdu.ValueSet) {
@@ -23,7 +22,7 @@ func (p *printer) printValues(b *batch, d pdu.Desc, s pdu.ValueSet) {
 		if !p.printInst(b, d.InDom, s.Inst(i)) {
 			continue
 		}
-		p.printf("value %s\n", tool.AppendValue(nil, p.format, s, i, d.Type))
+		p.printf("value %s\n", p.format.AppendValue(nil, s, i, d.Type))
 		if p.unpacked && (d.Type == pdu.TypeEvent || d.Type == pdu.TypeHighResEvent) {
 			p.printEvents(b, s.Atom(i, d.Type))
 		}
@@ -79,10 +78,10 @@ func (p *printer) printEvents(b *batch, a pdu.Atom) {
 		switch {
 		case r.Flags == pdu.EventMissed:
 			p.printf("        ==> %d missed event records\n", r.Missed)
-		case r.Flags == 0 && r.Len() == 0:
+		case r.Flags == 0 && r.NumParams() == 0:
 			p.printf("\tNo parameters\n")
 		}
-		for id, v := range r.All() {
+		for id, v := range r.Params() {
 			p.printParameter(b, id, v)
 		}
 	}
@@ -102,7 +101,7 @@ func (p *printer) printParameter(b *batch, id pdu.PMID, a pdu.Atom) {
 	}
 	p.printf("    ")
 	if p.printInst(b, m.desc.InDom, pdu.NoInst) {
-		p.printf("value %s\n", tool.AppendParameter(nil, p.format, a, m.desc.Type))
+		p.printf("value %s\n", p.format.AppendParam(nil, a, m.desc.Type))
 	}
 }
 

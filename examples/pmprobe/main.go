@@ -28,7 +28,7 @@ type probe struct {
 	ctx      context.Context
 	pc       *pmapi.Context
 	out      *bufio.Writer
-	format   pmapi.ValueFormat
+	format   pdu.ValueFormat
 	counters pdu.Counters
 }
 

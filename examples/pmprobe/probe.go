@@ -147,7 +147,7 @@ func (p *probe) printMetric(name string, d pdu.Desc, s pdu.ValueSet) {
 	case p.values:
 		for i := range s.Len() {
 			p.out.WriteByte(' ')
-			p.out.Write(tool.AppendValue(nil, p.format, s, i, d.Type))
+			p.out.Write(p.format.AppendValue(nil, s, i, d.Type))
 		}
 	case !p.internal && !p.external:
 	case d.InDom == pdu.NoInDom:

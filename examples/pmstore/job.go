@@ -130,9 +130,9 @@ func (j *job) selectInstances(ctx context.Context, pc *pmapi.Context, d pdu.Desc
 
 // parseValue parses the value to store.
 func (j *job) parseValue(t pdu.Type) (pdu.Atom, error) {
-	v, err := tool.ParseValue(j.text, t)
+	v, err := pdu.ParseAtom(j.text, t)
 	switch {
-	case errors.Is(err, tool.ErrRange):
+	case errors.Is(err, pdu.ErrTrunc):
 		return v, argumentError(fmt.Sprintf("The value \"%s\" is out of range for the data type (PM_TYPE_%v)", j.text, t))
 	case err != nil:
 		return v, argumentError(fmt.Sprintf("The value \"%s\" is incompatible with the data type (PM_TYPE_%v)", j.text, t))
@@ -142,7 +142,7 @@ func (j *job) parseValue(t pdu.Type) (pdu.Atom, error) {
 
 // print prints a line for each value that is there now.
 func (j *job) print(out *bufio.Writer, d pdu.Desc, before, now pdu.ValueSet, names map[pdu.InstID]string) {
-	var format pmapi.ValueFormat
+	var format pdu.ValueFormat
 	for i := range now.Len() {
 		inst := now.Inst(i)
 		out.WriteString(j.metric)
@@ -156,9 +156,9 @@ func (j *job) print(out *bufio.Writer, d pdu.Desc, before, now pdu.ValueSet, nam
 		old := []byte(`"(none)"`)
 		for k := range before.Len() {
 			if before.Inst(k) == inst {
-				old = tool.AppendValue(nil, format, before, k, d.Type)
+				old = format.AppendValue(nil, before, k, d.Type)
 			}
 		}
-		fmt.Fprintf(out, " old value=%s new value=%s\n", old, tool.AppendValue(nil, format, now, i, d.Type))
+		fmt.Fprintf(out, " old value=%s new value=%s\n", old, format.AppendValue(nil, now, i, d.Type))
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi"
 )
 
 // printEvents prints the records of event arrays.
@@ -44,16 +43,16 @@ func (p *printer) printRecord(ctx context.Context, n int, r pdu.EventRecord) {
 	switch {
 	case r.Flags == pdu.EventMissed:
 		fmt.Fprintf(p.out, "    ==> %d missed event records\n", r.Missed)
-	case r.Flags == 0 && r.Len() == 0:
+	case r.Flags == 0 && r.NumParams() == 0:
 		fmt.Fprintf(p.out, "    ==> No parameters\n")
 	}
-	for id, a := range r.All() {
+	for id, a := range r.Params() {
 		name, err := p.parameterName(ctx, id)
 		if err != nil {
 			fmt.Fprintf(p.out, "\t%v: pmNameID: %v\n", id, pdu.FromError(err))
 			continue
 		}
-		p.buf = pmapi.AppendValue(p.buf[:0], a, 0)
+		p.buf = pdu.ValueFormat{}.Append(p.buf[:0], a)
 		if a.Type == pdu.TypeAggregate || a.Type == pdu.TypeAggregateStatic {
 			p.buf = fmt.Appendf(p.buf[:0], "[%x]", a.Bytes())
 		}

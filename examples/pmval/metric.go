@@ -85,9 +85,9 @@ func (m *metric) allHaveColumns(set pdu.ValueSet) bool {
 
 // store stores the value of -x in all instances that have a column.
 func (c *command) store(ctx context.Context, m *metric) error {
-	value, err := tool.ParseValue(*c.filter, m.desc.Type)
+	value, err := pdu.ParseAtom(*c.filter, m.desc.Type)
 	switch {
-	case errors.Is(err, tool.ErrRange):
+	case errors.Is(err, pdu.ErrTrunc):
 		return c.Errorf("filter value \"%s\" is out of range for metric data type (PM_TYPE_%v)", *c.filter, m.desc.Type)
 	case err != nil:
 		return c.Errorf("filter \"%s\" incompatible with metric type (PM_TYPE_%v)", *c.filter, m.desc.Type)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
@@ -168,7 +167,7 @@ func (p *printer) printValues(set pdu.ValueSet) error {
 	return p.printRow(set, func(b []byte, i int, column tool.Column) ([]byte, error) {
 		a := set.Atom(i, p.desc.Type)
 		if p.desc.Type != pdu.TypeFloat && p.desc.Type != pdu.TypeDouble {
-			return pmapi.AppendValue(b, a, column.Width), nil
+			return pdu.ValueFormat{Width: column.Width}.Append(b, a), nil
 		}
 		v, err := p.float(a)
 		if v < 0 && p.desc.Sem == pdu.SemCounter {

@@ -1,5 +1,5 @@
 // Package tool is for programs that are used like PCP's own tools: it has their standard options, finds the collector
-// that the options name, and prints values as the tools do.
+// that the options name, selects instances, and prints numbers in columns as pmval(1) does.
 //
 // A tool is a [Command]: a name and a table of options, most of which are standard ones.
 //
@@ -44,9 +44,11 @@
 //	Command.SetTimes       pmGetContextOptions(3), pmNewContextZone(3)
 //	Command.Usage          pmUsageMessage(3)
 //	Command.Report         pmflush(3)
-//	AppendValue            pmPrintValue(3)
+//	RateUnits, Column      the conversions and formats of pmval(1)
 //	LoadZone               pmNewZone(3), tzset(3)
 //	Identify               pmSetClientIdArgv
+//
+// What tools need of values alone is in package pdu: pdu.ValueFormat prints them and pdu.ParseAtom parses them.
 //
 // A Command is for one goroutine at a time; the functions may be called by several.
 package tool

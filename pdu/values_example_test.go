@@ -1,31 +1,31 @@
-package pmapi_test
+package pdu_test
 
 import (
 	"fmt"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi"
 )
 
-func ExampleConvScale() {
-	free, err := pmapi.ConvScale(pdu.Uint64(8_321_499_136), pdu.SpaceByte, pdu.SpaceMByte)
+func ExampleAtom_ConvertUnits() {
+	free, err := pdu.Uint64(8_321_499_136).ConvertUnits(pdu.SpaceByte, pdu.SpaceMByte)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Println(free, pdu.SpaceMByte)
 
-	_, err = pmapi.ConvScale(free, pdu.SpaceMByte, pdu.TimeSec)
+	_, err = free.ConvertUnits(pdu.SpaceMByte, pdu.TimeSec)
 	fmt.Println(err)
 	// Output:
 	// 7936 Mbyte
 	// Impossible value or scale conversion
 }
 
-func ExampleFormatValue() {
+func ExampleValueFormat_Format() {
+	format := pdu.ValueFormat{Width: 10}
 	for _, a := range []pdu.Atom{pdu.Uint32(42), pdu.Float32(0.1), pdu.Float64(1e20), pdu.String("eth0"), pdu.Aggregate([]byte{1, 2, 3})} {
-		fmt.Println(pmapi.FormatValue(a, 10))
+		fmt.Println(format.Format(a))
 	}
 	// Output:
 	//         42
@@ -44,7 +44,7 @@ func ExampleValueFormat() {
 		fmt.Println(err)
 		return
 	}
-	format := pmapi.ValueFormat{SquashBlanks: true, Location: time.UTC}
+	format := pdu.ValueFormat{SquashBlanks: true, Location: time.UTC}
 	fmt.Printf("%s\n", format.Append(nil, events))
 	fmt.Printf("%s\n", format.Append(nil, pdu.String("two\nlines")))
 	// Output:
@@ -52,17 +52,17 @@ func ExampleValueFormat() {
 	// "two lines"
 }
 
-func ExampleAtomStr() {
-	fmt.Println(pmapi.AtomStr(pdu.Float64(1234.5)))
-	fmt.Println(pmapi.AtomStr(pdu.Aggregate([]byte("some opaque bytes"))))
+func ExampleAtom_String() {
+	fmt.Println(pdu.Float64(1234.5))
+	fmt.Println(pdu.Aggregate([]byte("some opaque bytes")))
 	// Output:
 	// 1.234500e+03
 	// [type=AGGREGATE len=17] 736f6d65 206f7061 71756520 ...
 }
 
-func ExampleNumberStr() {
+func ExampleFormatNumber() {
 	for _, v := range []float64{0.5, 1234.5, -12345, 7e12, 1e16} {
-		fmt.Printf("|%s|\n", pmapi.NumberStr(v))
+		fmt.Printf("|%s|\n", pdu.FormatNumber(v))
 	}
 	// Output:
 	// |  0.50 |
@@ -72,19 +72,7 @@ func ExampleNumberStr() {
 	// | inf?  |
 }
 
-func ExampleParseInterval() {
-	d, err := pmapi.ParseInterval("1 hour 30 min")
-	fmt.Println(d, err)
-
-	_, err = pmapi.ParseInterval("10 furlongs")
-	fmt.Println(err)
-	// Output:
-	// 1h30m0s <nil>
-	// 10 furlongs
-	//    ^ -- unexpected value
-}
-
-func ExampleEventValues() {
+func ExampleEventRecord_Values() {
 	var b pdu.EventBuilder
 	b.Begin(time.Unix(1, 0), pdu.EventStart|pdu.EventID)
 	b.Param(pdu.MakePMID(29, 0, 127), pdu.String("session 17"))
@@ -101,7 +89,7 @@ func ExampleEventValues() {
 	}
 	for record := range events.All() {
 		fmt.Println(record.Time.Unix(), record.Flags)
-		for metric, value := range pmapi.EventValues(record) {
+		for metric, value := range record.Values() {
 			fmt.Println(" ", metric, value)
 		}
 	}
@@ -112,4 +100,12 @@ func ExampleEventValues() {
 	// 2 missed
 	//   511.0.1 2147483648
 	//   511.0.2 3
+}
+
+func ExampleParseAtom() {
+	fmt.Println(pdu.ParseAtom("0x1f", pdu.TypeU64))
+	fmt.Println(pdu.ParseAtom("12 apples", pdu.Type32))
+	// Output:
+	// 31 <nil>
+	// 0 Impossible value or scale conversion
 }

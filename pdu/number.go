@@ -1,4 +1,4 @@
-package pmapi
+package pdu
 
 import (
 	"math"
@@ -6,17 +6,18 @@ import (
 	"github.com/pcp-go/pcp/internal/cnum"
 )
 
-// NumberStr is v in 7 characters, for columns: two decimals and a blank or one
-// of K, M, G and T, for thousands. "  1.00K", "-99.99 ", " inf?  " for what has
-// no place, and "  0.00 " for not a number too. The counterpart of
-// pmNumberStr(3).
-func NumberStr(v float64) string {
+// FormatNumber formats v in 7 characters, for columns: two decimals and a blank
+// or one of K, M, G and T for powers of 1000, such as "  1.00K" and "-99.99 ".
+// A number that is too great is " inf?  " or "-inf?  "; not a number is
+// "  0.00 ". The counterpart of pmNumberStr(3).
+func FormatNumber(v float64) string {
 	var buf [8]byte
 	return string(AppendNumber(buf[:0], v))
 }
 
-// The magnitudes in thousands where 999.99 and -99.99 end, with what a number
-// below is divided by. The one next to it would print with a digit too many.
+// numberScales are the suffixes, each for numbers above below and below above,
+// which are divided by div. A number on a limit would round to a digit too many,
+// 1000.00 or -100.00.
 var numberScales = [...]struct {
 	above, below, div float64
 	suffix            byte
@@ -28,7 +29,7 @@ var numberScales = [...]struct {
 	{999995e9, -99995e9, 1e12, 'T'},
 }
 
-// AppendNumber appends NumberStr to b.
+// AppendNumber appends FormatNumber to b.
 func AppendNumber(b []byte, v float64) []byte {
 	if math.IsNaN(v) || v > -0.005 && v < 0.005 {
 		return append(b, "  0.00 "...) // never -0.00

@@ -1,27 +1,25 @@
-package pmapi
+package pdu
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/pcp-go/pcp/pdu"
 )
 
 // A metricValue is a metric and its value.
 type metricValue struct {
-	PMID  pdu.PMID
-	Value pdu.Atom
+	PMID  PMID
+	Value Atom
 }
 
-func TestEventValues(t *testing.T) {
-	a := eventsOf(t, true, func(b *pdu.EventBuilder) {
-		b.Begin(morning(1, 2, 3, 4), pdu.EventStart|pdu.EventID)
-		b.Param(5, pdu.String("id"))
-		b.Param(6, pdu.Uint64(7))
+func TestEventRecordValues(t *testing.T) {
+	a := eventsOf(t, true, func(b *EventBuilder) {
+		b.Begin(morning(1, 2, 3, 4), EventStart|EventID)
+		b.Param(5, String("id"))
+		b.Param(6, Uint64(7))
 		b.Begin(morning(1, 2, 4, 0), 0)
 		b.Begin(morning(1, 2, 5, 0), 0)
-		b.Param(5, pdu.Float64(0.5))
+		b.Param(5, Float64(0.5))
 		b.Missed(morning(1, 2, 6, 0), 3)
 	})
 	array, err := a.Events()
@@ -29,15 +27,15 @@ func TestEventValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := [][]metricValue{
-		{{EventFlagsPMID, pdu.Uint32(0xa)}, {5, pdu.String("id")}, {6, pdu.Uint64(7)}},
+		{{EventFlagsPMID, Uint32(0xa)}, {5, String("id")}, {6, Uint64(7)}},
 		nil,
-		{{5, pdu.Float64(0.5)}},
-		{{EventFlagsPMID, pdu.Uint32(0x80000000)}, {EventMissedPMID, pdu.Uint32(3)}},
+		{{5, Float64(0.5)}},
+		{{EventFlagsPMID, Uint32(0x80000000)}, {EventMissedPMID, Uint32(3)}},
 	}
 	var got [][]metricValue
 	for r := range array.All() {
 		var values []metricValue
-		for id, v := range EventValues(r) {
+		for id, v := range r.Values() {
 			values = append(values, metricValue{id, v})
 		}
 		got = append(got, values)
@@ -47,11 +45,11 @@ func TestEventValues(t *testing.T) {
 	}
 }
 
-// TestEventValuesBreak leaves the loop at every place.
-func TestEventValuesBreak(t *testing.T) {
-	a := eventsOf(t, false, func(b *pdu.EventBuilder) {
-		b.Begin(morning(1, 2, 3, 0), pdu.EventPoint)
-		b.Param(5, pdu.Int32(1))
+// TestEventRecordValuesBreak leaves the loop at every place.
+func TestEventRecordValuesBreak(t *testing.T) {
+	a := eventsOf(t, false, func(b *EventBuilder) {
+		b.Begin(morning(1, 2, 3, 0), EventPoint)
+		b.Param(5, Int32(1))
 		b.Missed(morning(1, 2, 4, 0), 3)
 	})
 	array, err := a.Events()
@@ -61,7 +59,7 @@ func TestEventValuesBreak(t *testing.T) {
 	for r := range array.All() {
 		for most := 1; most <= 2; most++ {
 			n := 0
-			for range EventValues(r) {
+			for range r.Values() {
 				if n++; n == most {
 					break
 				}

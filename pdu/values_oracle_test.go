@@ -1,10 +1,8 @@
-package pmapi
+package pdu
 
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -15,41 +13,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/internal/pcptest"
-	"github.com/pcp-go/pcp/pdu"
 )
-
-// The functions of this package that have a counterpart which computes are
-// compared with it on random values here, and those of package pdu there. Where
-// the answers differ on purpose the test says why and what ours is.
-
-// compareAnswers asks the oracle questions and reports answers unlike ours.
-func compareAnswers(t *testing.T, subject string, questions []string, ours func(i int) string) {
-	t.Helper()
-	wrong := 0
-	for i, want := range pcptest.Oracle(t, subject, questions) {
-		if got := ours(i); got != want {
-			if wrong++; wrong <= 10 {
-				t.Errorf("%s %s: got %q, C has %q", subject, questions[i], unhexText(got), unhexText(want))
-			}
-		}
-	}
-	t.Logf("%s: %d questions, %d answers differ", subject, len(questions), wrong)
-}
-
-func hexText[T string | []byte](s T) string {
-	if len(s) == 0 {
-		return "-"
-	}
-	return hex.EncodeToString([]byte(s))
-}
-
-// unhexText is the text for people: what was hexadecimal is so no more.
-func unhexText(s string) string {
-	if b, err := hex.DecodeString(s); err == nil {
-		return string(b)
-	}
-	return s
-}
 
 // randomInteger is one of any size, and often near a limit.
 func randomInteger(r *rand.Rand) uint64 {
@@ -113,11 +77,11 @@ func randomBytes(r *rand.Rand, most int) []byte {
 
 // An oracleValue is an atom with the bytes that a C program has for it.
 type oracleValue struct {
-	pdu.Atom
+	Atom
 	machine []byte
 }
 
-func (v oracleValue) inPlace() bool { return v.Type == pdu.Type32 || v.Type == pdu.TypeU32 }
+func (v oracleValue) inPlace() bool { return v.Type == Type32 || v.Type == TypeU32 }
 
 // randomValue is one of any type but those of events.
 func randomValue(r *rand.Rand) oracleValue {
@@ -125,25 +89,25 @@ func randomValue(r *rand.Rand) oracleValue {
 	word, long := binary.NativeEndian.AppendUint32, binary.NativeEndian.AppendUint64
 	switch r.IntN(8) {
 	case 0:
-		return oracleValue{pdu.Int32(int32(n)), word(nil, uint32(n))}
+		return oracleValue{Int32(int32(n)), word(nil, uint32(n))}
 	case 1:
-		return oracleValue{pdu.Uint32(uint32(n)), word(nil, uint32(n))}
+		return oracleValue{Uint32(uint32(n)), word(nil, uint32(n))}
 	case 2:
-		return oracleValue{pdu.Int64(int64(n)), long(nil, n)}
+		return oracleValue{Int64(int64(n)), long(nil, n)}
 	case 3:
-		return oracleValue{pdu.Uint64(n), long(nil, n)}
+		return oracleValue{Uint64(n), long(nil, n)}
 	case 4:
 		f := float32(f)
-		return oracleValue{pdu.Float32(f), word(nil, math.Float32bits(f))}
+		return oracleValue{Float32(f), word(nil, math.Float32bits(f))}
 	case 5:
-		return oracleValue{pdu.Float64(f), long(nil, math.Float64bits(f))}
+		return oracleValue{Float64(f), long(nil, math.Float64bits(f))}
 	case 6:
-		return oracleValue{pdu.String(string(b)), append(b, 0)}
+		return oracleValue{String(string(b)), append(b, 0)}
 	}
-	return oracleValue{pdu.Aggregate(b), b}
+	return oracleValue{Aggregate(b), b}
 }
 
-func TestInteropAtomStr(t *testing.T) {
+func TestInteropAtomString(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var values []oracleValue
 	var q []string
@@ -157,7 +121,7 @@ func TestInteropAtomStr(t *testing.T) {
 		values = append(values, v.oracleValue)
 		q = append(q, fmt.Sprintf("%d %s", v.Type, hexText(v.machine)))
 	}
-	compareAnswers(t, "atomstr", q, func(i int) string { return hexText(AtomStr(values[i].Atom)) })
+	compareAnswers(t, "atomstr", q, func(i int) string { return hexText(values[i].String()) })
 }
 
 func randomWidth(r *rand.Rand) int { return []int{0, 1, 2, 3, 5, 12, 25, -1, -8, -30}[r.IntN(10)] }
@@ -197,7 +161,7 @@ func TestInteropValueFormat(t *testing.T) {
 	})
 }
 
-func TestInteropAppendWord(t *testing.T) {
+func TestInteropUnknownType(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	var words []uint32
 	var widths []int
@@ -208,12 +172,12 @@ func TestInteropAppendWord(t *testing.T) {
 			n = math.Float32bits(float32(randomFloat(r)))
 		}
 		words, widths = append(words, n), append(widths, width)
-		q = append(q, fmt.Sprintf("0 %d 0 %d %s", pdu.TypeUnknown, width, hexText(binary.NativeEndian.AppendUint32(nil, n))))
+		q = append(q, fmt.Sprintf("0 %d 0 %d %s", TypeUnknown, width, hexText(binary.NativeEndian.AppendUint32(nil, n))))
 	}
-	compareAnswers(t, "print", q, func(i int) string { return hexText(inUTC(widths[i]).AppendWord(nil, words[i])) })
+	compareAnswers(t, "print", q, func(i int) string { return hexText(inUTC(widths[i]).appendWord(nil, words[i])) })
 }
 
-func TestInteropNumberStr(t *testing.T) {
+func TestInteropFormatNumber(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	var values []float64
 	var q []string
@@ -222,88 +186,15 @@ func TestInteropNumberStr(t *testing.T) {
 		values = append(values, v)
 		q = append(q, strconv.FormatUint(math.Float64bits(v), 16))
 	}
-	compareAnswers(t, "number", q, func(i int) string { return NumberStr(values[i]) })
-}
-
-func TestInteropParseInterval(t *testing.T) {
-	r := rand.New(rand.NewPCG(5, 5))
-	pick := func(s ...string) string { return s[r.IntN(len(s))] }
-	number := func() string {
-		switch r.IntN(5) {
-		case 4:
-			return fmt.Sprintf("%d.%d5e-%d", r.IntN(1000), r.IntN(100000), r.IntN(10))
-		case 0:
-			return pick("0", "-0", "1", "+1", "-1", ".5", "5.", ".", "1e3", "1E-3", "1e", "1e+", "0x10", "0x1.8p3", "0x", "inf", "1e400", "1e-400", "07", "1_0", "1.2.3", "-", "1e18", "9e18", "1e19", "nanosec")
-		case 1:
-			return strconv.Itoa(r.IntN(1000))
-		case 2:
-			return strconv.FormatFloat(math.Exp(40*(r.Float64()-0.5)), 'g', 1+r.IntN(17), 64)
-		}
-		return strconv.FormatFloat(r.Float64()*1000, 'f', r.IntN(12), 64)
-	}
-	var texts, q []string
-	for range 50000 {
-		var b strings.Builder
-		for range r.IntN(5) {
-			b.WriteString(pick("", "", " ", "\t", "\n ", "\v\f\r"))
-			if r.IntN(30) > 0 {
-				b.WriteString(number())
-			}
-			b.WriteString(pick("", "", " ", "\t"))
-			if r.IntN(4) > 0 {
-				b.WriteString(pick("nanosecond", "microsecond", "millisecond", "second", "minute", "hour", "day", "usec", "nsec", "msec", "sec", "min", "hr", "s", "m", "h", "d",
-					"SEC", "Min", "mS", "ms", "ns", "secon", "x", "week", "usecond", "s_", "\xc5\xbf"))
-				b.WriteString(pick("", "", "s", "S", "ss"))
-			}
-			b.WriteString(pick("", "", " ", " ", ",", "-"))
-		}
-		texts = append(texts, b.String())
-		q = append(q, hexText(b.String()))
-	}
-	wrong, own := 0, 0
-	for i, want := range pcptest.Oracle(t, "interval", q) {
-		f := strings.Fields(want)
-		sec, _ := strconv.ParseInt(f[1], 10, 64)
-		nsec, _ := strconv.ParseInt(f[2], 10, 64)
-		d, err := ParseInterval(texts[i])
-		if e, ok := errors.AsType[*specError](err); ok && ownRefusal(e) {
-			own++
-			continue
-		}
-		got := "0 " + (time.Duration(sec)*time.Second + time.Duration(nsec) - d).String()
-		want = "0 0s"
-		if f[0] != "0" {
-			want = "-1 " + unhexText(f[3])
-		}
-		if err != nil {
-			got = "-1 " + err.Error() + "\n"
-		}
-		if got != want {
-			if wrong++; wrong <= 10 {
-				t.Errorf("%q is %v: got %q, C has %q", texts[i], d, got, want)
-			}
-		}
-	}
-	t.Logf("interval: %d questions, %d refused on purpose, %d answers differ", len(q), own, wrong)
-	if own > len(q)/10 {
-		t.Errorf("%d of %d refused on purpose", own, len(q))
-	}
-}
-
-// ownRefusal reports whether C takes what is refused here: what a time.Duration cannot
-// hold, up to overflow of C's own integers, and NaN, as which C also reads the
-// beginning of "nanosecond".
-func ownRefusal(e *specError) bool {
-	rest := strings.TrimLeft(e.text[e.pos:], "+-")
-	return e.msg == tooLong || len(rest) >= 3 && strings.EqualFold(rest[:3], "nan")
+	compareAnswers(t, "number", q, func(i int) string { return FormatNumber(values[i]) })
 }
 
 // randomUnits are two units, alike but for their scales in most cases.
-func randomUnits(r *rand.Rand) (from, to pdu.Units) {
+func randomUnits(r *rand.Rand) (from, to Units) {
 	dim := func() int { return []int{0, 0, 0, 1, 1, 1, -1, -1, 2, -2, r.IntN(16) - 8}[r.IntN(11)] }
-	scales := func(space, time, count int) pdu.Units {
+	scales := func(space, time, count int) Units {
 		most := 1 + r.IntN(2)*r.IntN(2)*9 // a few beyond those that exist
-		return pdu.MakeUnits(space, time, count, r.IntN(7+9*(most/10)), r.IntN(6+10*(most/10)), r.IntN(16)-8)
+		return MakeUnits(space, time, count, r.IntN(7+9*(most/10)), r.IntN(6+10*(most/10)), r.IntN(16)-8)
 	}
 	space, time, count := dim(), dim(), dim()
 	from, to = scales(space, time, count), scales(space, time, count)
@@ -315,7 +206,7 @@ func randomUnits(r *rand.Rand) (from, to pdu.Units) {
 
 // scaleFactors are what pmConvScale multiplies with and divides by, if its integers
 // could hold them: by way of megabytes, seconds and ones.
-func scaleFactors(from, to pdu.Units) (mult, div *big.Int) {
+func scaleFactors(from, to Units) (mult, div *big.Int) {
 	mult, div = big.NewInt(1), big.NewInt(1)
 	step := func(dim int, from, to, middle *big.Int) {
 		up, down := big.NewInt(1), big.NewInt(1)
@@ -353,7 +244,7 @@ func scaleFactors(from, to pdu.Units) (mult, div *big.Int) {
 }
 
 // ownScale is the answer where C's arithmetic overflows, "" where it does not.
-func ownScale(a pdu.Atom, from, to pdu.Units) string {
+func ownScale(a Atom, from, to Units) string {
 	mult, div := scaleFactors(from, to)
 	beyond := mult.BitLen() > 63 || div.BitLen() > 63
 	q, rest := new(big.Int).QuoRem(mult, div, new(big.Int))
@@ -362,24 +253,24 @@ func ownScale(a pdu.Atom, from, to pdu.Units) string {
 	}
 	ratio, _ := new(big.Rat).SetFrac(mult, div).Float64()
 	switch a.Type {
-	case pdu.TypeFloat, pdu.TypeDouble:
+	case TypeFloat, TypeDouble:
 		if !beyond {
 			return ""
 		}
-		v, _ := pdu.As[float64](a)
+		v, _ := As[float64](a)
 		b, _ := roundedAtom(a.Type, v*ratio)
 		return "close to " + b.String()
 	}
 	n := new(big.Int)
 	limit := 63
-	if a.Type == pdu.TypeU64 {
+	if a.Type == TypeU64 {
 		limit = 64
 	}
-	if a.Type == pdu.Type32 || a.Type == pdu.Type64 {
-		v, _ := pdu.As[int64](a)
+	if a.Type == Type32 || a.Type == Type64 {
+		v, _ := As[int64](a)
 		n.SetInt64(v)
 	} else {
-		v, _ := pdu.As[uint64](a)
+		v, _ := As[uint64](a)
 		n.SetUint64(v)
 	}
 	if beyond {
@@ -400,14 +291,14 @@ func ownScale(a pdu.Atom, from, to pdu.Units) string {
 	n.Quo(n, div)
 	low := new(big.Int).And(n, new(big.Int).SetUint64(math.MaxUint64)).Uint64()
 	switch a.Type {
-	case pdu.Type32:
-		return pdu.Int32(int32(low)).String()
-	case pdu.TypeU32:
-		return pdu.Uint32(uint32(low)).String()
-	case pdu.Type64:
-		return pdu.Int64(int64(low)).String()
+	case Type32:
+		return Int32(int32(low)).String()
+	case TypeU32:
+		return Uint32(uint32(low)).String()
+	case Type64:
+		return Int64(int64(low)).String()
 	}
-	return pdu.Uint64(low).String()
+	return Uint64(low).String()
 }
 
 // nearly compares texts of numbers, of which the second may say "close to".
@@ -421,10 +312,10 @@ func nearly(got, want string) bool {
 	return err == nil && err2 == nil && math.Abs(a-b) <= 1+1e-5*math.Abs(b)
 }
 
-func TestInteropConvScale(t *testing.T) {
+func TestInteropConvertUnits(t *testing.T) {
 	type question struct {
-		a        pdu.Atom
-		from, to pdu.Units
+		a        Atom
+		from, to Units
 	}
 	r := rand.New(rand.NewPCG(6, 6))
 	var ask []question
@@ -444,8 +335,8 @@ func TestInteropConvScale(t *testing.T) {
 	}
 	for i, want := range pcptest.Oracle(t, "convscale", q) {
 		a, from, to := ask[i].a, ask[i].from, ask[i].to
-		got, err := ConvScale(a, from, to)
-		if err == nil || err == pdu.ErrSign || err == pdu.ErrTrunc {
+		got, err := a.ConvertUnits(from, to)
+		if err == nil || err == ErrSign || err == ErrTrunc {
 			text := got.String()
 			if err != nil {
 				text = err.Error()
@@ -457,7 +348,7 @@ func TestInteropConvScale(t *testing.T) {
 				continue
 			}
 		}
-		if want == "crash" && err == pdu.ErrConv {
+		if want == "crash" && err == ErrConv {
 			own++ // C divides by what overflowed to 0 before it looks at the type
 			continue
 		}
@@ -472,26 +363,26 @@ func TestInteropConvScale(t *testing.T) {
 }
 
 // scaleAnswer is what the oracle prints.
-func scaleAnswer(a pdu.Atom, err error) string {
+func scaleAnswer(a Atom, err error) string {
 	if err != nil {
-		return fmt.Sprintf("%d 0", pdu.FromError(err))
+		return fmt.Sprintf("%d 0", FromError(err))
 	}
 	var bits uint64
 	switch a.Type {
-	case pdu.Type32:
-		v, _ := pdu.As[int32](a)
+	case Type32:
+		v, _ := As[int32](a)
 		bits = uint64(uint32(v))
-	case pdu.Type64:
-		v, _ := pdu.As[int64](a)
+	case Type64:
+		v, _ := As[int64](a)
 		bits = uint64(v)
-	case pdu.TypeFloat:
-		v, _ := pdu.As[float32](a)
+	case TypeFloat:
+		v, _ := As[float32](a)
 		bits = uint64(math.Float32bits(v))
-	case pdu.TypeDouble:
-		v, _ := pdu.As[float64](a)
+	case TypeDouble:
+		v, _ := As[float64](a)
 		bits = math.Float64bits(v)
 	default:
-		bits, _ = pdu.As[uint64](a)
+		bits, _ = As[uint64](a)
 	}
 	return fmt.Sprintf("0 %x", bits)
 }
@@ -506,7 +397,7 @@ type oracleEvents struct {
 // randomEvents is an event array without flaws.
 func randomEvents(r *rand.Rand) oracleEvents {
 	order := binary.NativeEndian
-	b := pdu.EventBuilder{HighRes: r.IntN(2) == 0}
+	b := EventBuilder{HighRes: r.IntN(2) == 0}
 	var e oracleEvents
 	n, records, out := 0, []byte(nil), ""
 	for range r.IntN(6) {
@@ -528,23 +419,23 @@ func randomEvents(r *rand.Rand) oracleEvents {
 			missed := r.IntN(1000)
 			e.missed++
 			b.Missed(at, missed)
-			records = order.AppendUint32(order.AppendUint32(records, uint32(pdu.EventMissed)), uint32(missed))
-			out += fmt.Sprintf(" 7fc00001,-1=%s 7fc00002,-1=%s", nativeHex(uint32(pdu.EventMissed)), nativeHex(uint32(missed)))
+			records = order.AppendUint32(order.AppendUint32(records, uint32(EventMissed)), uint32(missed))
+			out += fmt.Sprintf(" 7fc00001,-1=%s 7fc00002,-1=%s", nativeHex(uint32(EventMissed)), nativeHex(uint32(missed)))
 			continue
 		}
 		flags, params := r.Uint32()&0x1f, r.IntN(4)
-		b.Begin(at, pdu.EventFlags(flags))
+		b.Begin(at, EventFlags(flags))
 		records = order.AppendUint32(order.AppendUint32(records, flags), uint32(params))
 		if flags != 0 {
 			out += " 7fc00001,-1=" + nativeHex(flags)
 		}
 		for range params {
 			id, v := r.Uint32(), randomValue(r)
-			if v.Type == pdu.TypeString { // EventBuilder writes no NUL behind it
+			if v.Type == TypeString { // EventBuilder writes no NUL behind it
 				v.machine = bytes.TrimRight(v.Bytes(), "\x00")
-				v.Atom = pdu.String(string(v.machine))
+				v.Atom = String(string(v.machine))
 			}
-			b.Param(pdu.PMID(id), v.Atom)
+			b.Param(PMID(id), v.Atom)
 			records = order.AppendUint32(order.AppendUint32(records, id), uint32(v.Type)<<24|uint32(len(v.machine)+4))
 			records = append(records, v.machine...)
 			for len(records)%4 != 0 {
@@ -569,10 +460,10 @@ func randomEvents(r *rand.Rand) oracleEvents {
 func nativeHex(v uint32) string { return hexText(binary.NativeEndian.AppendUint32(nil, v)) }
 
 // unpack is what the oracle prints of an event array.
-func unpack(a pdu.Atom) string {
+func unpack(a Atom) string {
 	array, err := a.Events()
 	if err != nil {
-		return strconv.Itoa(int(pdu.FromError(err)))
+		return strconv.Itoa(int(FromError(err)))
 	}
 	out := strconv.Itoa(array.Len())
 	for r := range array.All() {
@@ -580,21 +471,21 @@ func unpack(a pdu.Atom) string {
 		if at.IsZero() {
 			at = time.Unix(0, 0)
 		}
-		if out += fmt.Sprintf(" @%d.", at.Unix()); a.Type == pdu.TypeHighResEvent {
+		if out += fmt.Sprintf(" @%d.", at.Unix()); a.Type == TypeHighResEvent {
 			out += fmt.Sprintf("%09d", at.Nanosecond())
 		} else {
 			out += fmt.Sprintf("%06d", at.Nanosecond()/1000)
 		}
-		for id, v := range EventValues(r) {
+		for id, v := range r.Values() {
 			out += fmt.Sprintf(" %08x,-1=", uint32(id))
 			switch b := v.Bytes(); v.Type {
-			case pdu.Type32, pdu.TypeU32:
-				n, _ := pdu.As[int64](v)
+			case Type32, TypeU32:
+				n, _ := As[int64](v)
 				out += nativeHex(uint32(n))
-			case pdu.TypeFloat:
-				f, _ := pdu.As[float32](v)
+			case TypeFloat:
+				f, _ := As[float32](v)
 				out += fmt.Sprintf("%d:%s", v.Type, nativeHex(math.Float32bits(f)))
-			case pdu.Type64, pdu.TypeU64, pdu.TypeDouble:
+			case Type64, TypeU64, TypeDouble:
 				out += fmt.Sprintf("%d:%s", v.Type, hexText(nativeLong(v)))
 			default:
 				out += fmt.Sprintf("%d:%s", v.Type, hexText(b))
@@ -604,22 +495,22 @@ func unpack(a pdu.Atom) string {
 	return out
 }
 
-func nativeLong(a pdu.Atom) []byte {
+func nativeLong(a Atom) []byte {
 	var bits uint64
 	switch a.Type {
-	case pdu.Type64:
-		v, _ := pdu.As[int64](a)
+	case Type64:
+		v, _ := As[int64](a)
 		bits = uint64(v)
-	case pdu.TypeU64:
-		bits, _ = pdu.As[uint64](a)
+	case TypeU64:
+		bits, _ = As[uint64](a)
 	default:
-		v, _ := pdu.As[float64](a)
+		v, _ := As[float64](a)
 		bits = math.Float64bits(v)
 	}
 	return binary.NativeEndian.AppendUint64(nil, bits)
 }
 
-func TestInteropEventValues(t *testing.T) {
+func TestInteropEventRecordValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	var all []oracleEvents
 	var q []string

@@ -1,4 +1,4 @@
-package tool
+package pdu
 
 import (
 	"errors"
@@ -7,12 +7,11 @@ import (
 	"testing"
 
 	"github.com/pcp-go/pcp/internal/pcptest"
-	"github.com/pcp-go/pcp/pdu"
 )
 
-func TestParseValue(t *testing.T) {
+func TestParseAtom(t *testing.T) {
 	const bad, far = "incompatible", "range"
-	types := []pdu.Type{pdu.Type32, pdu.TypeU32, pdu.Type64, pdu.TypeU64, pdu.TypeFloat, pdu.TypeDouble, pdu.TypeString, pdu.TypeAggregate, pdu.TypeEvent}
+	types := []Type{Type32, TypeU32, Type64, TypeU64, TypeFloat, TypeDouble, TypeString, TypeAggregate, TypeEvent}
 	for _, tt := range []struct {
 		text string
 		want string // of the types up to doubles
@@ -43,11 +42,11 @@ func TestParseValue(t *testing.T) {
 	} {
 		var got []string
 		for _, typ := range types[:6] {
-			a, err := ParseValue(tt.text, typ)
+			a, err := ParseAtom(tt.text, typ)
 			switch {
-			case errors.Is(err, ErrIncompatible):
+			case errors.Is(err, ErrConv):
 				got = append(got, bad)
-			case errors.Is(err, ErrRange):
+			case errors.Is(err, ErrTrunc):
 				got = append(got, far)
 			case a.Type != typ:
 				t.Errorf("%q as %v is a %v", tt.text, typ, a.Type)
@@ -59,49 +58,49 @@ func TestParseValue(t *testing.T) {
 			t.Errorf("%q: got %s, want %s", tt.text, s, tt.want)
 		}
 	}
-	if a, err := ParseValue(" a\n", pdu.TypeString); a.String() != "\" a\n\"" || err != nil {
+	if a, err := ParseAtom(" a\n", TypeString); a.String() != "\" a\n\"" || err != nil {
 		t.Error(a, err)
 	}
 	for _, typ := range types[7:] {
-		if _, err := ParseValue("5", typ); !errors.Is(err, ErrIncompatible) {
+		if _, err := ParseAtom("5", typ); !errors.Is(err, ErrConv) {
 			t.Errorf("%v: %v", typ, err)
 		}
 	}
-	if v, err := pdu.As[float32](must(ParseValue("3.4028234e38", pdu.TypeFloat))); v != math.MaxFloat32 || err != nil {
+	if v, err := As[float32](mustAtom(ParseAtom("3.4028234e38", TypeFloat))); v != math.MaxFloat32 || err != nil {
 		t.Error(v, err)
 	}
 }
 
-func must(a pdu.Atom, err error) pdu.Atom {
+func mustAtom(a Atom, err error) Atom {
 	if err != nil {
 		panic(err)
 	}
 	return a
 }
 
-// TestInteropParseValue has pmval store texts, and compares what it makes of them.
-func TestInteropParseValue(t *testing.T) {
+// TestInteropParseAtom has pmval store texts, and compares what it makes of them.
+func TestInteropParseAtom(t *testing.T) {
 	pcptest.Need(t, "pmval")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"sample"}})
 	texts := []string{"", " ", "0", "-0", "7", " 5", "5 ", "+5", "-5", "010", "0x", "0x1f", "-0x10", "0x1p3", "0x1.8", "1e3", ".5", "5.", ".", "1e",
 		"inf", "-infinity", "nan", "1e39", "1e-39", "1e400", "1e-400", "1_0", "2147483648", "-2147483649", "4294967296", "-4294967296",
 		"9223372036854775808", "-9223372036854775809", "-18446744073709551615", "18446744073709551616"}
-	for name, typ := range map[string]pdu.Type{"long": pdu.Type32, "ulong": pdu.TypeU32, "longlong": pdu.Type64,
-		"ulonglong": pdu.TypeU64, "float": pdu.TypeFloat, "double": pdu.TypeDouble} {
+	for name, typ := range map[string]Type{"long": Type32, "ulong": TypeU32, "longlong": Type64,
+		"ulonglong": TypeU64, "float": TypeFloat, "double": TypeDouble} {
 		for _, text := range texts {
 			_, errs, status := pcptest.Run(t, nil, "", "pmval", "-h", pmcd.Host(), "-s", "1", "-x", text, "sample."+name+".write_me")
 			var want error
 			switch {
 			case strings.Contains(errs, "incompatible"):
-				want = ErrIncompatible
+				want = ErrConv
 			case strings.Contains(errs, "out of range"):
-				want = ErrRange
+				want = ErrTrunc
 			case status != 0:
 				t.Fatal(errs)
 			}
-			a, err := ParseValue(text, typ)
-			zero := a.Equal(pdu.Float32(0)) || a.Equal(pdu.Float32(float32(math.Copysign(0, -1))))
-			if !errors.Is(err, want) && !(typ == pdu.TypeFloat && zero && want == ErrRange) {
+			a, err := ParseAtom(text, typ)
+			zero := a.Equal(Float32(0)) || a.Equal(Float32(float32(math.Copysign(0, -1))))
+			if !errors.Is(err, want) && !(typ == TypeFloat && zero && want == ErrTrunc) {
 				t.Errorf("%q as %v: %v, pmval: %v", text, typ, err, want)
 			}
 		}

@@ -1,11 +1,11 @@
-package pmapi
+package pdu
 
 import (
 	"math"
 	"testing"
 )
 
-func TestNumberStr(t *testing.T) {
+func TestFormatNumber(t *testing.T) {
 	inf := math.Inf(1)
 	for _, tt := range []struct {
 		v    float64
@@ -17,7 +17,7 @@ func TestNumberStr(t *testing.T) {
 		{999995e3, "  1.00G"}, {-99995e3, " -0.10G"}, {999995e6, "  1.00T"}, {-99995e6, " -0.10T"}, {-1e12, " -1.00T"},
 		{1e14, "100.00T"}, {-1e14, "-inf?  "}, {1e15, " inf?  "}, {inf, " inf?  "}, {-inf, "-inf?  "},
 	} {
-		if got := NumberStr(tt.v); got != tt.want {
+		if got := FormatNumber(tt.v); got != tt.want {
 			t.Errorf("%v: got %q, want %q", tt.v, got, tt.want)
 		}
 	}
