@@ -74,7 +74,7 @@ func (c *client) instances(_ pdu.Header, body []byte) error {
 	if err != nil {
 		return err
 	}
-	return c.reply(p.Answer(insts))
+	return c.reply(p.Reply(insts))
 }
 
 // text answers TEXT_REQ.
