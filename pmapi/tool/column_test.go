@@ -1,9 +1,7 @@
-package main
+package tool
 
 import (
 	"math"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,35 +9,11 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-func TestSplitInstances(t *testing.T) {
-	for list, want := range map[string]string{
-		"":                 "",
-		" ,\t":             "",
-		"a":                "a",
-		"a,b":              "a|b",
-		" a ,, b\tc,":      "a|b|c",
-		`"a b",'c,d' e`:    "a b|c,d|e",
-		`"a`:               "a",
-		`a"`:               `a"`,
-		`a"b c"`:           `a"b|c"`,
-		`"a"b,c`:           "a|c",
-		`"it's" 'say "x"'`: `it's|say "x"`,
-		`a\,b`:             `a\|b`,
-	} {
-		if got := strings.Join(splitInstances(list), "|"); got != want {
-			t.Errorf("%q: got %s, want %s", list, got, want)
-		}
-	}
-	if got := splitInstances(`"" a ""`); !slices.Equal(got, []string{"", "a", ""}) {
-		t.Errorf("empty names: %q", got)
-	}
-}
-
-func TestStyle(t *testing.T) {
+func TestColumn(t *testing.T) {
 	for _, tt := range []struct {
-		v             float64
-		width, digits int
-		want          string
+		v                float64
+		width, precision int
+		want             string
 	}{
 		{0, 10, -1, "    0.0   "},
 		{0, 1, -1, "0   .0   "},
@@ -59,8 +33,8 @@ func TestStyle(t *testing.T) {
 		{-12.345, 8, 2, "  -12.35"},
 		{12345.5, 3, 0, "12346"},
 	} {
-		if got := string(style{digits: tt.digits}.append([]byte("x"), tt.v, tt.width)); got != "x"+tt.want {
-			t.Errorf("%v in %d with %d digits: got %q, want %q", tt.v, tt.width, tt.digits, got[1:], tt.want)
+		if got := string(Column{tt.width, tt.precision}.AppendFloat([]byte("x"), tt.v)); got != "x"+tt.want {
+			t.Errorf("%v in %d with precision %d: got %q, want %q", tt.v, tt.width, tt.precision, got[1:], tt.want)
 		}
 	}
 }
@@ -82,8 +56,8 @@ func TestRateUnits(t *testing.T) {
 		pdu.MakeUnits(0, -1, 0, 0, 3, 0): {"/ sec^2", 1},
 		pdu.MakeUnits(0, 2, 0, 0, 4, 0):  {"min", 60},
 	} {
-		got := rate{rateUnits(u), perSecond(u)}
-		got.Scale = math.Round(got.Scale*1e9) / 1e9
+		text, factor := RateUnits(u)
+		got := rate{text, math.Round(factor*1e9) / 1e9}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%v (-want +got):\n%s", u, diff)
 		}

@@ -21,15 +21,6 @@ func Lookup(ctx context.Context, pc *pmapi.Context, names []string) ([]pdu.PMID,
 	return ids, err
 }
 
-// InstNames are the names of instances by number.
-func InstNames(insts []pdu.Instance) map[pdu.InstID]string {
-	names := make(map[pdu.InstID]string, len(insts))
-	for _, inst := range insts {
-		names[inst.ID] = inst.Name
-	}
-	return names
-}
-
 // Descs describes metrics, all at once. Where there is no descriptor there is an error: of several metrics of which some
 // are not described, each of those is asked for alone to know it.
 func Descs(ctx context.Context, pc *pmapi.Context, ids []pdu.PMID) ([]pdu.Desc, []error) {
