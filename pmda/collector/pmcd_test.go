@@ -338,7 +338,7 @@ func TestPMCDFence(t *testing.T) {
 		b.want("agent.fenced", s.want...)
 	}
 	b.store("agent.fenced", 1)
-	if _, err := b.agents.Load().get(7).ask(); err != pdu.ErrPMDAFenced {
+	if _, err := b.agents.Load().get(7).handlerFor(false); err != pdu.ErrPMDAFenced {
 		t.Errorf("a fenced agent is asked: %v", err)
 	}
 }
@@ -480,7 +480,7 @@ func TestPMCDClients(t *testing.T) {
 		t.Errorf("after the store the client is %+v", got)
 	}
 
-	first.finish()
+	first.disconnect(0)
 	eventually(t, "end of the first client", func() bool { return len(b.clientList()) == 1 })
 	third := b.join()
 	if third.info.Load().ID != 0 {
