@@ -108,6 +108,9 @@
 // PM_ERR_*, PM_TYPE_*, PM_SEM_*, PM_LABEL_*, PM_TEXT_* and PMCD_* are constants of
 // [Error], [Type], [Sem], [LabelClass], [TextKind] and [Change]. __pmSendX and
 // __pmDecodeX are Append and Decode of the struct of the kind, __pmGetPDU is
-// [Conn.Read], pmExtractValue(3) is [As], pmAddProfile(3) and pmDelProfile(3) are
-// [Profile.Add] and [Profile.Delete].
+// [Conn.Read], pmExtractValue(3) is [As], pmConvScale(3) is [Atom.ConvertUnits],
+// pmAtomStr(3) is [Atom.String], pmPrintValue(3) is [ValueFormat], pmNumberStr(3)
+// is [FormatNumber], pmUnpackEventRecords(3) is [Atom.Events] with
+// [EventRecord.Values], pmAddProfile(3) and pmDelProfile(3) are [Profile.Add] and
+// [Profile.Delete].
 package pdu

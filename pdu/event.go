@@ -190,11 +190,11 @@ func (e EventArray) next(b []byte) (EventRecord, []byte) {
 	return r, b
 }
 
-// Len is the number of parameters.
-func (r EventRecord) Len() int { return r.n }
+// NumParams is the number of parameters.
+func (r EventRecord) NumParams() int { return r.n }
 
-// All yields the parameters in their order: metric and value.
-func (r EventRecord) All() iter.Seq2[PMID, Atom] {
+// Params yields the parameters in their order: metric and value.
+func (r EventRecord) Params() iter.Seq2[PMID, Atom] {
 	return func(yield func(PMID, Atom) bool) {
 		b := r.params
 		for range r.n {

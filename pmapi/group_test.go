@@ -246,7 +246,7 @@ func TestGroupUnresolved(t *testing.T) {
 
 	// A name that was unknown is looked up again when the collector tells of changes.
 	s.asked()
-	s.change(func() { s.temp.Name, s.Changed = "nothing", pdu.NamesChange; s.temp.InDom = pdu.NoInDom })
+	s.change(func() { s.temp.Name, s.Changed = "nothing", pdu.ChangeNames; s.temp.InDom = pdu.NoInDom })
 	s.put(s.temp, pdu.Float64(4))
 	s.fails(g, pdu.ErrName) // disk.temp is not known any more
 	s.fetch(g)
@@ -321,7 +321,7 @@ func TestGroupChanges(t *testing.T) {
 	is(t, size, 2<<20, 0)
 
 	// Nothing has changed for the group, which asks once more and goes on with rates.
-	s.change(func() { s.Changed = pdu.AddAgent })
+	s.change(func() { s.Changed = pdu.ChangeAddAgent })
 	s.instances("0 nvme0", "1 nvme1", "2 nvme2")
 	s.asked()
 	second()
@@ -336,14 +336,14 @@ func TestGroupChanges(t *testing.T) {
 	// The names stand for other metrics now.
 	s.change(func() {
 		s.size.PMID, s.state.PMID = s.state.PMID, s.size.PMID
-		s.Changed = pdu.RestartAgent | pdu.LabelChange
+		s.Changed = pdu.ChangeRestartAgent | pdu.ChangeLabels
 	})
 	second()
 	is(t, size, 0, pdu.ErrAgain) // the first of a rate
 	is(t, state, "idle", 0)
 	second()
 	is(t, size, 0, 0)
-	s.change(func() { s.size.PMID, s.Changed = pdu.MakePMID(400, 0, 77), pdu.NamesChange })
+	s.change(func() { s.size.PMID, s.Changed = pdu.MakePMID(400, 0, 77), pdu.ChangeNames })
 	s.later(time.Second)
 	s.fetch(g)
 	is(t, size, 0, pdu.ErrAgain) // it was not fetched
@@ -356,17 +356,17 @@ func TestGroupChanges(t *testing.T) {
 
 	// Other changes are none of names.
 	s.asked()
-	s.change(func() { s.Changed = pdu.LabelChange | pdu.HostnameChange })
+	s.change(func() { s.Changed = pdu.ChangeLabels | pdu.ChangeHostname })
 	s.fetch(g)
 	s.asks("HIGHRES_FETCH")
 
 	// An agent goes, and comes back.
-	s.change(func() { s.size.DescErr, s.size.Err, s.Changed = pdu.ErrNoAgent, pdu.ErrNoAgent, pdu.DropAgent })
+	s.change(func() { s.size.DescErr, s.size.Err, s.Changed = pdu.ErrNoAgent, pdu.ErrNoAgent, pdu.ChangeDropAgent })
 	s.fails(g, pdu.ErrNoAgent)
 	s.fetch(g)
 	is(t, size, 0, pdu.ErrNoAgent)
 	is(t, state, "idle", 0)
-	s.change(func() { s.size.DescErr, s.size.Err, s.Changed = 0, 0, pdu.AddAgent })
+	s.change(func() { s.size.DescErr, s.size.Err, s.Changed = 0, 0, pdu.ChangeAddAgent })
 	s.fetch(g)
 	s.later(time.Second)
 	s.fetch(g)

@@ -253,7 +253,7 @@ func (s *scripted) instances(q *pdu.InstanceReq) pdu.PDU {
 			return pdu.Status{Code: pdu.ErrInst}
 		}
 	}
-	return q.Answer(found)
+	return q.Reply(found)
 }
 
 func (s *scripted) result(c net.Conn, q *pdu.Fetch) []pdu.PDU {

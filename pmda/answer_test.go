@@ -15,6 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/pmdatest"
+	"github.com/pcp-go/pcp/pmda/remote"
 )
 
 func TestText(t *testing.T) {
@@ -308,7 +309,7 @@ func TestConformance(t *testing.T) {
 			ours, theirs := net.Pipe()
 			served := make(chan error, 1)
 			go func() { served <- pmda.Serve(t.Context(), a, theirs) }()
-			m, err := pmda.NewRemote(a.Info(), ours, pmda.RemoteConfig{})
+			m, err := remote.New(t.Context(), a.Info(), ours, remote.Config{})
 			must(t, err)
 			pmdatest.Run(t, m, pmdatest.Names(a.Namespace()))
 			must(t, ours.Close(), <-served)

@@ -11,7 +11,7 @@ import (
 // The methods here decode a request, ask the Handler, and make the answer.
 
 // agentChanges is what an agent may say in the place of a time.
-const agentChanges = pdu.LabelChange | pdu.NamesChange
+const agentChanges = pdu.ChangeLabels | pdu.ChangeNames
 
 func (s *session) fetchValues(ctx context.Context, from int32, body []byte) (pdu.PDU, error) {
 	if err := s.fetch.Decode(body); err != nil {

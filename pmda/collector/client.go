@@ -17,6 +17,7 @@ import (
 	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
 // offered is what the collector can do beyond the basic protocol.
@@ -49,8 +50,7 @@ type client struct {
 	ctx           *callContext // of calls of agents; after one is abandoned there is another
 
 	admitted admission
-	denied   atomic.Uint32 // Ops
-	whoami   atomic.Pointer[string]
+	denied   atomic.Uint32        // pmcdconf.Ops
 	inline   atomic.Pointer[call] // the latest inline call of the request in progress; for the watchdog
 
 	mu        sync.Mutex
@@ -59,7 +59,6 @@ type client struct {
 	busy      bool               // a request is in progress
 	closing   bool               // no further request is wanted
 	closeCode pdu.Error          // what the client is told in the end, if it is not 0
-	cpu       cpuMark
 
 	leaving bool // agents are being told that it has gone; guarded by Server.mu
 }
@@ -286,25 +285,25 @@ func (c *client) admit() error {
 // An operation says how a kind of PDU is replied to, and which permissions it
 // takes.
 type operation struct {
-	needs Ops
+	needs pmcdconf.Ops
 	plan  func(r *request, body []byte) error
 }
 
 var operations = map[pdu.Kind]operation{
 	pdu.KindCreds:        {0, (*request).setCreds},
-	pdu.KindProfile:      {OpFetch, (*request).setProfile},
-	pdu.KindFetch:        {OpFetch, (*request).planFetch},
-	pdu.KindHighResFetch: {OpFetch, (*request).planFetch},
-	pdu.KindResult:       {OpStore, (*request).planStore},
-	pdu.KindDescReq:      {OpFetch, (*request).planDesc},
-	pdu.KindDescIDs:      {OpFetch, (*request).planDescs},
-	pdu.KindInstanceReq:  {OpFetch, (*request).planInstances},
-	pdu.KindTextReq:      {OpFetch, (*request).planText},
-	pdu.KindLabelReq:     {OpFetch, (*request).planLabels},
-	pdu.KindPMNSNames:    {OpFetch, (*request).planLookup},
-	pdu.KindPMNSIDs:      {OpFetch, (*request).planNames},
-	pdu.KindPMNSChild:    {OpFetch, (*request).planChildren},
-	pdu.KindPMNSTraverse: {OpFetch, (*request).planTraverse},
+	pdu.KindProfile:      {pmcdconf.OpFetch, (*request).setProfile},
+	pdu.KindFetch:        {pmcdconf.OpFetch, (*request).planFetch},
+	pdu.KindHighResFetch: {pmcdconf.OpFetch, (*request).planFetch},
+	pdu.KindResult:       {pmcdconf.OpStore, (*request).planStore},
+	pdu.KindDescReq:      {pmcdconf.OpFetch, (*request).planDesc},
+	pdu.KindDescIDs:      {pmcdconf.OpFetch, (*request).planDescs},
+	pdu.KindInstanceReq:  {pmcdconf.OpFetch, (*request).planInstances},
+	pdu.KindTextReq:      {pmcdconf.OpFetch, (*request).planText},
+	pdu.KindLabelReq:     {pmcdconf.OpFetch, (*request).planLabels},
+	pdu.KindPMNSNames:    {pmcdconf.OpFetch, (*request).planLookup},
+	pdu.KindPMNSIDs:      {pmcdconf.OpFetch, (*request).planNames},
+	pdu.KindPMNSChild:    {pmcdconf.OpFetch, (*request).planChildren},
+	pdu.KindPMNSTraverse: {pmcdconf.OpFetch, (*request).planTraverse},
 }
 
 // errGone ends a connection whose client has gone before the challenge, as who
@@ -323,7 +322,7 @@ func (r *request) plan(body []byte) error {
 	switch {
 	case !ok:
 		return pdu.ErrIPC
-	case op.needs&Ops(r.client.denied.Load()) != 0:
+	case op.needs&pmcdconf.Ops(r.client.denied.Load()) != 0:
 		return pdu.ErrPermission
 	}
 	return op.plan(r, body)

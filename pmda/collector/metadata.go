@@ -79,7 +79,7 @@ func (r *request) planInstances(body []byte) error {
 		if err != nil {
 			return err
 		}
-		return r.reply(p.Answer(insts))
+		return r.reply(p.Reply(insts))
 	}
 	return nil
 }
