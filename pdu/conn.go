@@ -6,31 +6,7 @@ import (
 	"io"
 	"math"
 	"sync"
-	"sync/atomic"
 )
-
-// Counters count PDUs by kind. Several connections may share them. Safe for
-// concurrent use.
-type Counters struct {
-	in, out [numKinds]atomic.Uint64
-}
-
-// Count is how many PDUs of a kind came in and went out.
-func (c *Counters) Count(k Kind) (in, out uint64) {
-	if k < kindFirst || k > kindLast {
-		return 0, 0
-	}
-	return c.in[k-kindFirst].Load(), c.out[k-kindFirst].Load()
-}
-
-// Total is how many PDUs came in and went out.
-func (c *Counters) Total() (in, out uint64) {
-	for i := range c.in {
-		in += c.in[i].Load()
-		out += c.out[i].Load()
-	}
-	return in, out
-}
 
 const (
 	// MaxLen is the greatest length of a PDU that anybody sends.
@@ -308,7 +284,3 @@ func (r *readAhead) Read(p []byte) (int, error) {
 	}
 	return r.ReadWriter.Read(p)
 }
-
-// IsProtocol reports whether an error of Read or Decode is the peer's breach of
-// the protocol rather than a failure of the stream.
-func IsProtocol(err error) bool { return errors.Is(err, ErrIPC) || errors.Is(err, ErrTooBig) }

@@ -78,19 +78,6 @@ func (w *ResultWriter) Len() int {
 // Size is the number of bytes that the sets and their blocks take.
 func (w *ResultWriter) Size() int { return len(w.sets) + len(w.blocks) }
 
-// Truncate drops all but the first n sets.
-func (w *ResultWriter) Truncate(n int) {
-	w.close()
-	if n >= len(w.ends) {
-		return
-	}
-	var at setSpan
-	if n > 0 {
-		at = w.ends[n-1]
-	}
-	w.sets, w.blocks, w.ends = w.sets[:at.sets], w.blocks[:at.blocks], w.ends[:n]
-}
-
 // Begin opens the set of a metric and closes the one before.
 func (w *ResultWriter) Begin(id PMID) {
 	w.close()
@@ -421,22 +408,6 @@ func (p *lowResPDU) Append(b []byte) ([]byte, error) {
 func (p *highResPDU) Append(b []byte) ([]byte, error) {
 	return (*ResultWriter)(p).Append(b, FormatHighRes)
 }
-
-// insituAtom is the value in a word. Type float is what very old agents send.
-func insituAtom(t Type, word uint32) Atom {
-	bits := uint64(word)
-	switch t {
-	case TypeU32, TypeFloat:
-	case Type32, TypeUnknown:
-		t, bits = Type32, uint64(int64(int32(word)))
-	default:
-		t, bits = TypeUnknown, 0
-	}
-	return Atom{Type: t, bits: bits}
-}
-
-// malformedAtom stands for a value that the layout does not hold.
-var malformedAtom = Atom{Type: TypeUnknown}
 
 // Result is what w has written, as a Result of its own memory.
 func (w *ResultWriter) Result() (*Result, error) {

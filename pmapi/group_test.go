@@ -77,7 +77,7 @@ func TestGroupOnTheWire(t *testing.T) {
 	for _, m := range []*atoms{s.size, s.temp, s.reads} {
 		m.FailDesc(pdu.ErrPMDANotReady)
 	}
-	s.src.Notify(pdu.RestartAgent)
+	s.src.Notify(pdu.ChangeRestartAgent)
 	if _, err := g.Fetch(t.Context()); !errors.Is(err, pdu.ErrPMDANotReady) {
 		t.Error(err)
 	}
@@ -238,7 +238,7 @@ func TestGroupChanges(t *testing.T) {
 	is(t, size, 2<<20, 0)
 
 	// Nothing has changed for the group, which asks once more and goes on with rates.
-	s.src.Notify(pdu.AddAgent)
+	s.src.Notify(pdu.ChangeAddAgent)
 	s.instances("0 nvme0", "1 nvme1", "2 nvme2")
 	s.asked()
 	second()
@@ -254,7 +254,7 @@ func TestGroupChanges(t *testing.T) {
 	old := s.size.Desc().PMID
 	change(s.size, func(d *pdu.Desc) { d.PMID = s.state.Desc().PMID })
 	change(s.state, func(d *pdu.Desc) { d.PMID = old })
-	s.src.Notify(pdu.RestartAgent | pdu.LabelChange)
+	s.src.Notify(pdu.ChangeRestartAgent | pdu.ChangeLabels)
 	second()
 	is(t, size, 0, pdu.ErrAgain) // the first of a rate
 	is(t, state, "idle", 0)
@@ -273,21 +273,21 @@ func TestGroupChanges(t *testing.T) {
 
 	// Other changes are none of names.
 	s.asked()
-	s.src.Notify(pdu.LabelChange | pdu.HostnameChange)
+	s.src.Notify(pdu.ChangeLabels | pdu.ChangeHostname)
 	s.fetch(g)
 	s.asks("Fetch")
 
 	// An agent goes, and comes back.
 	s.size.FailDesc(pdu.ErrNoAgent)
 	s.size.Fail(pdu.ErrNoAgent)
-	s.src.Notify(pdu.DropAgent)
+	s.src.Notify(pdu.ChangeDropAgent)
 	s.fails(g, pdu.ErrNoAgent)
 	s.fetch(g)
 	is(t, size, 0, pdu.ErrNoAgent)
 	is(t, state, "idle", 0)
 	s.size.FailDesc(nil)
 	s.size.Fail(nil)
-	s.src.Notify(pdu.AddAgent)
+	s.src.Notify(pdu.ChangeAddAgent)
 	s.fetch(g)
 	s.src.Advance(time.Second)
 	s.fetch(g)

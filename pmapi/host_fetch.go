@@ -10,7 +10,7 @@ import (
 
 // namesChanged are the changes in a collector after which names may stand for other
 // metrics.
-const namesChanged = pdu.AddAgent | pdu.RestartAgent | pdu.DropAgent | pdu.NamesChange
+const namesChanged = pdu.ChangeAddAgent | pdu.ChangeRestartAgent | pdu.ChangeDropAgent | pdu.ChangeNames
 
 func (h *host) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile, r *pdu.Result) error {
 	l, err := h.begin(ctx)

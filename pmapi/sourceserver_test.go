@@ -77,7 +77,7 @@ func instanceReply(ctx context.Context, c *pmapi.Context, p *pdu.InstanceReq) []
 	if err != nil {
 		return frame(pdu.Status{Code: pdu.FromError(err)})
 	}
-	return frame(p.Answer(list))
+	return frame(p.Reply(list))
 }
 
 // listen serves a source over TCP, and returns the address.

@@ -428,7 +428,7 @@ func (c *conn) beginFetch(ctx context.Context, ids []pdu.PMID, now *time.Time) (
 	}
 	changed := c.changed
 	c.changed = 0
-	if changed&pdu.NamesChange != 0 || changed&(pdu.AddAgent|pdu.RestartAgent|pdu.DropAgent) != 0 {
+	if changed&pdu.ChangeNames != 0 || changed&(pdu.ChangeAddAgent|pdu.ChangeRestartAgent|pdu.ChangeDropAgent) != 0 {
 		c.epoch.Names++
 	}
 	if s.failed != nil {

@@ -73,7 +73,7 @@ func (d *InDom) SetLabels(labels string, each func(i pdu.Instance) string) {
 	d.s.mu.Lock()
 	defer d.s.mu.Unlock()
 	d.labels, d.inst = labels, each
-	d.s.notify(pdu.LabelChange)
+	d.s.notify(pdu.ChangeLabels)
 }
 
 // Fail makes every request for instances fail with an error, until Fail(nil). Values

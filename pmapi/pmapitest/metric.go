@@ -90,7 +90,7 @@ func Add[T Value](s *Source, d Metric[T]) *Metric[T] {
 	d.s, d.m = s, m
 	s.metrics = append(s.metrics, m)
 	s.tree() // which panics at a bad name
-	s.notify(pdu.NamesChange)
+	s.notify(pdu.ChangeNames)
 	return &d
 }
 
@@ -150,17 +150,17 @@ func (m *Metric[T]) Desc() pdu.Desc {
 // SetDesc replaces the descriptor, PMID included, as when another version of an agent is
 // started.
 func (m *Metric[T]) SetDesc(d pdu.Desc) {
-	m.change(pdu.NamesChange, func(old *metric) { old.desc = d })
+	m.change(pdu.ChangeNames, func(old *metric) { old.desc = d })
 }
 
 // Rename gives the metric another name.
 func (m *Metric[T]) Rename(name string) {
-	m.change(pdu.NamesChange, func(d *metric) { d.name = name })
+	m.change(pdu.ChangeNames, func(d *metric) { d.name = name })
 }
 
 // Remove takes the metric out of its source.
 func (m *Metric[T]) Remove() {
-	m.change(pdu.NamesChange, func(d *metric) {
+	m.change(pdu.ChangeNames, func(d *metric) {
 		m.s.metrics = slices.DeleteFunc(m.s.metrics, func(other *metric) bool { return other == d })
 	})
 }

@@ -254,12 +254,12 @@ func TestChanges(t *testing.T) {
 		t.Error(got)
 	}
 	pmapitest.Add(src, pmapitest.Metric[int32]{Name: "b"})
-	src.Notify(pdu.HostnameChange)
-	if got := fetch(); got != pdu.NamesChange|pdu.HostnameChange {
+	src.Notify(pdu.ChangeHostname)
+	if got := fetch(); got != pdu.ChangeNames|pdu.ChangeHostname {
 		t.Error(got)
 	}
 	a.Remove()
-	if got := fetch(); got != pdu.NamesChange || r.At(0).Err() != error(pdu.ErrPMID) {
+	if got := fetch(); got != pdu.ChangeNames || r.At(0).Err() != error(pdu.ErrPMID) {
 		t.Error(got, r.At(0).Err())
 	}
 }

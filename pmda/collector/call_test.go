@@ -16,6 +16,8 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
+	"github.com/pcp-go/pcp/pmda/remote"
 	"github.com/pcp-go/pcp/pmns"
 )
 
@@ -684,14 +686,14 @@ func TestRemoteAfterWait(t *testing.T) {
 			pmda.Serve(t.Context(), calm, far)
 			far.Close()
 		}()
-		remote, err := pmda.NewRemote(calm.Info(), near, pmda.RemoteConfig{Timeout: time.Second})
+		r, err := remote.New(t.Context(), calm.Info(), near, remote.Config{Timeout: time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := &agent{kind: KindSocket, conf: AgentConfig{Name: "calm", Domain: 101}, started: make(chan struct{}, 1), done: make(chan struct{})}
+		a := &agent{kind: pmcdconf.KindSocket, conf: pmcdconf.Agent{Name: "calm", Domain: 101}, started: make(chan struct{}, 1), done: make(chan struct{})}
 		a.setName("calm")
 		a.ctx, a.cancel = context.WithCancel(t.Context())
-		a.remote.Store(&process{Remote: remote, stream: near, exited: make(chan struct{})})
+		a.remote.Store(&process{Agent: r, stream: near, exited: make(chan struct{})})
 		if err := s.add(a); err != nil {
 			t.Fatal(err)
 		}
@@ -726,7 +728,7 @@ func TestChangeOfLateResult(t *testing.T) {
 			a.fetched = func(_ *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 				if !later.Load() {
 					time.Sleep(1010 * time.Millisecond)
-					w.Changed = pdu.NamesChange
+					w.Changed = pdu.ChangeNames
 				}
 				w.Begin(ids[0])
 				return nil

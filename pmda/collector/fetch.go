@@ -235,7 +235,7 @@ func (c *client) ask(p *part, r *pmda.Request) error {
 // heed tells clients of what an agent says has changed, as far as that is for
 // agents to say.
 func (s *Server) heed(what pdu.Change) {
-	if what &= pdu.LabelChange | pdu.NamesChange; what != 0 {
+	if what &= pdu.ChangeLabels | pdu.ChangeNames; what != 0 {
 		s.changes.note(what)
 	}
 }

@@ -36,7 +36,7 @@ func (s *Server) noticeLabels() {
 	set, _, _ := s.Labels.Files() // of a directory that cannot be read there are none
 	now := string(set.JSON)
 	if old := s.labels.Swap(&now); old != nil && *old != now {
-		s.changes.note(pdu.LabelChange)
+		s.changes.note(pdu.ChangeLabels)
 	}
 }
 

@@ -203,7 +203,7 @@ func (s *scene) instances(body []byte) (pdu.PDU, error) {
 	if len(found) == 0 && (q.Name != "" || q.Inst != pdu.NoInst) {
 		return nil, pdu.ErrInst
 	}
-	return q.Answer(found), nil
+	return q.Reply(found), nil
 }
 
 func (s *scene) fetch(kind pdu.Kind, body []byte) (pdu.PDU, error) {
