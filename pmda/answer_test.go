@@ -309,7 +309,7 @@ func TestConformance(t *testing.T) {
 			ours, theirs := net.Pipe()
 			served := make(chan error, 1)
 			go func() { served <- pmda.Serve(t.Context(), a, theirs) }()
-			m, err := remote.New(a.Info(), ours, remote.Config{})
+			m, err := remote.New(t.Context(), a.Info(), ours, remote.Config{})
 			must(t, err)
 			pmdatest.Run(t, m, pmdatest.Names(a.Namespace()))
 			must(t, ours.Close(), <-served)

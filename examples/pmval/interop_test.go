@@ -24,7 +24,7 @@ type result struct {
 	Status         int
 }
 
-func run(t *testing.T, program string, args ...string) result {
+func runProgram(t *testing.T, program string, args ...string) result {
 	t.Helper()
 	stdout, stderr, status := pcptest.Run(t, nil, "", append([]string{program}, args...)...)
 	return result{stdout, stderr, status}
@@ -66,7 +66,7 @@ pmcd.agent.status
 pmcd.numagents -r
 `)) {
 		args := append([]string{"-h", host, "-t", "10msec", "-s", "3"}, strings.Fields(line)...)
-		if diff := cmp.Diff(run(t, "pmval", args...), run(t, ours, args...)); diff != "" {
+		if diff := cmp.Diff(runProgram(t, "pmval", args...), runProgram(t, ours, args...)); diff != "" {
 			t.Errorf("pmval %s (-PCP +ours):\n%s", line, diff)
 		}
 	}
@@ -97,10 +97,10 @@ sample.event.highres_records -z
 		args := append([]string{"-h", host, "-t", "50msec", "-s", "3"}, strings.Fields(line)...)
 		layout := func(program string) result {
 			if strings.Contains(line, "event") {
-				run(t, "pmstore", "-h", host, "sample.event.reset", "0")
-				run(t, "pmstore", "-h", host, "sample.event.reset_highres", "0")
+				runProgram(t, "pmstore", "-h", host, "sample.event.reset", "0")
+				runProgram(t, "pmstore", "-h", host, "sample.event.reset_highres", "0")
 			}
-			r := run(t, program, args...)
+			r := runProgram(t, program, args...)
 			head, rows, _ := strings.Cut(r.Stdout, "interval:")
 			r.Stdout = head + number.ReplaceAllString(rows, "N")
 			return r
@@ -116,7 +116,7 @@ func TestInteropIdentity(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd"}})
 	ours := pcptest.Build(t, "./examples/pmval")
-	r := run(t, ours, "-h", pmcd.Host(), "-s", "1", "pmcd.client.whoami")
+	r := runProgram(t, ours, "-h", pmcd.Host(), "-s", "1", "pmcd.client.whoami")
 	if want := ") " + ours + " -h " + pmcd.Host() + " -s 1 pmcd.client.whoami\""; !strings.Contains(r.Stdout, want) {
 		t.Errorf("no %s in %+v", want, r)
 	}
@@ -209,7 +209,7 @@ func pace(t *testing.T, program string) string {
 			w.Int32(pdu.NoInst, 1)
 		}}}}
 	host, started := stage.Start(t, p), time.Now()
-	r := run(t, program, "-h", host, "-t", fmt.Sprint(interval.Seconds()), "-s", fmt.Sprint(n), "slow")
+	r := runProgram(t, program, "-h", host, "-t", fmt.Sprint(interval.Seconds()), "-s", fmt.Sprint(n), "slow")
 	if r.Status != 0 || strings.Count(r.Stdout, "\n          1") != n || len(times) != n {
 		t.Fatalf("%d fetches: %+v", len(times), r)
 	}

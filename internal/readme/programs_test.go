@@ -15,6 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmda/collector"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
 var goBlock = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
@@ -127,7 +128,7 @@ func runAgent(t *testing.T, src string) {
 	if err := os.WriteFile(conf, []byte("cache "+domain[1]+" pipe binary "+program+" -d "+domain[1]+" -l "+program+".log\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := collector.LoadConfig(conf)
+	cfg, err := pmcdconf.Load(conf)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,17 +10,16 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
-
-// The agent of domain 2 is built in.
-const pmcdDomain pdu.Domain = 2
 
 // An agent is a row of the agent table. The row stays while the agent dies and
 // restarts; what changes is its handler.
 type agent struct {
 	handler pmda.Handler // in this process; nil if conf says how to start it
-	kind    AgentKind
-	conf    AgentConfig
+	kind    pmcdconf.Kind
+	conf    pmcdconf.Agent
 	label   atomic.Pointer[string] // what the configuration calls it; nil if it says nothing
 
 	remote  atomic.Pointer[process] // a started agent; nil while there is none
@@ -70,6 +69,18 @@ func (a *agent) current() pmda.Handler {
 		return p.Agent
 	}
 	return nil
+}
+
+// state is the value of pmcd.agent.status.
+func (a *agent) state() int32 {
+	if p := a.remote.Load(); p != nil && !p.Ready() {
+		select {
+		case <-p.Done(): // its end is being noticed
+		default:
+			return statusNotReady
+		}
+	}
+	return a.status.Load()
 }
 
 // An agentTable is the agents at one time. It never changes.
@@ -142,7 +153,7 @@ func (s *Server) introduce(h pmda.Handler) {
 func (s *Server) greet(a *agent) {
 	s.traceAgent(a, a.remote.Load(), true)
 	s.seqnum.Add(1)
-	if a.domain() != pmcdDomain {
+	if a.domain() != pmcdagent.Domain {
 		s.changes.note(pdu.ChangeAddAgent)
 	}
 }

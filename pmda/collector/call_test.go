@@ -16,6 +16,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmda/remote"
 	"github.com/pcp-go/pcp/pmns"
 )
@@ -685,11 +686,11 @@ func TestRemoteAfterWait(t *testing.T) {
 			pmda.Serve(t.Context(), calm, far)
 			far.Close()
 		}()
-		r, err := remote.New(calm.Info(), near, remote.Config{Timeout: time.Second})
+		r, err := remote.New(t.Context(), calm.Info(), near, remote.Config{Timeout: time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := &agent{kind: KindSocket, conf: AgentConfig{Name: "calm", Domain: 101}, started: make(chan struct{}, 1), done: make(chan struct{})}
+		a := &agent{kind: pmcdconf.KindSocket, conf: pmcdconf.Agent{Name: "calm", Domain: 101}, started: make(chan struct{}, 1), done: make(chan struct{})}
 		a.setName("calm")
 		a.ctx, a.cancel = context.WithCancel(t.Context())
 		a.remote.Store(&process{Agent: r, stream: near, exited: make(chan struct{})})

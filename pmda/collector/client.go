@@ -17,6 +17,7 @@ import (
 	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
 // offered is what the collector can do beyond the basic protocol.
@@ -46,10 +47,9 @@ type client struct {
 	helloBy  time.Time // when they have to; zero for no limit
 	writeBy  time.Time // the deadline for writing
 	admitted admission
-	denied   atomic.Uint32 // Ops
+	denied   atomic.Uint32 // pmcdconf.Ops
 	profiles map[int32]*pdu.Profile
 	seen     seen
-	whoami   atomic.Pointer[string]
 
 	// The call of an agent that is in progress; see call.go.
 	inCall   atomic.Int64 // its number, which is when it began; 0 if there is none
@@ -69,7 +69,6 @@ type client struct {
 	busy     bool       // a request is being answered
 	finished bool       // no further request is to be answered
 	farewell pdu.Error  // what to say at the end, if it is not 0
-	cpu      cpuMark
 
 	leaving bool // agents are being told that it has gone; guarded by Server.mu
 }
@@ -327,25 +326,25 @@ func (c *client) admit() error {
 // An operation is how a kind of PDU is answered, and what it takes to be allowed
 // to ask.
 type operation struct {
-	needs  Ops
+	needs  pmcdconf.Ops
 	answer func(c *client, h pdu.Header, body []byte) error
 }
 
 var operations = map[pdu.Kind]operation{
 	pdu.KindCreds:        {0, (*client).creds},
-	pdu.KindProfile:      {OpFetch, (*client).profile},
-	pdu.KindFetch:        {OpFetch, (*client).fetch},
-	pdu.KindHighResFetch: {OpFetch, (*client).fetch},
-	pdu.KindResult:       {OpStore, (*client).store},
-	pdu.KindDescReq:      {OpFetch, (*client).desc},
-	pdu.KindDescIDs:      {OpFetch, (*client).descs},
-	pdu.KindInstanceReq:  {OpFetch, (*client).instances},
-	pdu.KindTextReq:      {OpFetch, (*client).text},
-	pdu.KindLabelReq:     {OpFetch, (*client).labels},
-	pdu.KindPMNSNames:    {OpFetch, (*client).lookup},
-	pdu.KindPMNSIDs:      {OpFetch, (*client).reverse},
-	pdu.KindPMNSChild:    {OpFetch, (*client).children},
-	pdu.KindPMNSTraverse: {OpFetch, (*client).traverse},
+	pdu.KindProfile:      {pmcdconf.OpFetch, (*client).profile},
+	pdu.KindFetch:        {pmcdconf.OpFetch, (*client).fetch},
+	pdu.KindHighResFetch: {pmcdconf.OpFetch, (*client).fetch},
+	pdu.KindResult:       {pmcdconf.OpStore, (*client).store},
+	pdu.KindDescReq:      {pmcdconf.OpFetch, (*client).desc},
+	pdu.KindDescIDs:      {pmcdconf.OpFetch, (*client).descs},
+	pdu.KindInstanceReq:  {pmcdconf.OpFetch, (*client).instances},
+	pdu.KindTextReq:      {pmcdconf.OpFetch, (*client).text},
+	pdu.KindLabelReq:     {pmcdconf.OpFetch, (*client).labels},
+	pdu.KindPMNSNames:    {pmcdconf.OpFetch, (*client).lookup},
+	pdu.KindPMNSIDs:      {pmcdconf.OpFetch, (*client).reverse},
+	pdu.KindPMNSChild:    {pmcdconf.OpFetch, (*client).children},
+	pdu.KindPMNSTraverse: {pmcdconf.OpFetch, (*client).traverse},
 }
 
 // errUngreeted ends a connection whose client has not introduced itself.
@@ -362,7 +361,7 @@ func (c *client) handle(h pdu.Header, body []byte) error {
 	switch {
 	case !ok:
 		return pdu.ErrIPC
-	case op.needs&Ops(c.denied.Load()) != 0:
+	case op.needs&pmcdconf.Ops(c.denied.Load()) != 0:
 		return pdu.ErrPermission
 	}
 	return op.answer(c, h, body)

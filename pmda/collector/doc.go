@@ -79,8 +79,8 @@
 // # The C names
 //
 //	pmcd                        Server, examples/pmcd
-//	pmcd.conf                   ParseConfig, Config
-//	[access]                    Access
+//	pmcd.conf                   pmcdconf.Load, Configure
+//	[access]                    pmcdconf.Access, SetAccess
 //	PMCD_ADD_AGENT, …           pdu.ChangeAddAgent, …, sent ahead of the next fetch
 //	SIGHUP                      Configure, Restart, SetNames
 package collector

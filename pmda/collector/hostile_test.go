@@ -335,7 +335,7 @@ func hostileAgent(t *testing.T, ask pdu.PDU, answer []byte) {
 		c.Read() // until the collector closes the connection
 		said <- err
 	}()
-	m, err := remote.New(pmda.Info{Name: "enemy", Domain: 30}, near, remote.Config{})
+	m, err := remote.New(t.Context(), pmda.Info{Name: "enemy", Domain: 30}, near, remote.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,9 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/internal/eventtrace"
+	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmda/remote"
 	"github.com/pcp-go/pcp/pmns"
 )
@@ -69,8 +72,11 @@ type Server struct {
 	// Labels are the context labels. The zero value has the host's name alone.
 	Labels ContextLabels
 
-	// Access says who may do what; nil lets everybody do everything. It may be set
-	// until Serve. ParseConfig makes one, of the text of a configuration such as
+	// Access is the rules for who may do what; nil lets everybody do everything. As
+	// every field it is to be set before the first method call: a Server whose field
+	// was changed later does not serve, rather than by the wrong rules. SetAccess and
+	// Configure replace the rules while the Server runs. pmcdconf.Parse makes rules of
+	// the text of a configuration such as
 	//
 	//	[access]
 	//	disallow ".*" : store;
@@ -78,7 +84,7 @@ type Server struct {
 	//
 	// which keeps all who come over IPv4 and IPv6 from setting values. Clients in this
 	// process and over a unix socket are "unix:".
-	Access *Access
+	Access *pmcdconf.Access
 
 	// DSO makes the in-process agents that "dso" lines of a configuration name, by
 	// their entry point, such as "simple_init". The domain is that of the line.
@@ -131,8 +137,8 @@ type Server struct {
 	agents       atomic.Pointer[agentTable]
 	names        atomic.Pointer[nameSpace]
 	files        atomic.Pointer[pmns.Tree] // the names from files
-	access       atomic.Pointer[Access]
-	accessAtInit *Access
+	access       atomic.Pointer[accessControl]
+	accessAtInit *pmcdconf.Access
 	changes      changes
 	labels       atomic.Pointer[string] // those of files, when they were last looked at
 	seqnum       atomic.Uint32          // pmcd.seqnum
@@ -140,7 +146,7 @@ type Server struct {
 	timeout      atomic.Int64           // of agents, as pmcd.control.timeout shows and sets it
 
 	counters  pdu.Counters // PDUs of clients and agents
-	trace     tracer
+	trace     eventtrace.Trace
 	resetting resetting
 
 	restartDelay time.Duration // the least time between two restarts of an agent
@@ -190,16 +196,16 @@ func (s *Server) init() {
 		s.timeout.Store(int64(s.Timeout))
 		s.seqnum.Store(1)
 		s.files.Store(s.Names)
-		s.access.Store(s.Access)
+		s.access.Store(newAccessControl(s.Access))
 		s.accessAtInit = s.Access
 		s.agents.Store(&agentTable{})
 		s.ended, s.closed = make(chan struct{}), make(chan struct{})
 		s.watched, s.unwatch = make(chan struct{}), make(chan struct{})
 		s.hurry = make(chan struct{}, 1)
 		s.few = 4 * int32(runtime.GOMAXPROCS(0))
-		s.trace.begin(s.Trace)
+		s.startTrace(s.Trace)
 		s.noticeLabels()
-		s.add(&agent{handler: newPMCD(s), kind: KindDSO})
+		s.add(&agent{handler: newPMCDAgent(s), kind: pmcdconf.KindDSO})
 	})
 }
 
@@ -208,10 +214,10 @@ func (s *Server) init() {
 // domain that is in use or out of range, an agent whose tables are wrong, the
 // name of a metric that another agent has. Clients are told that an agent was
 // added.
-func (s *Server) Add(h pmda.Handler) error { return s.addHandler(h, AgentConfig{}) }
+func (s *Server) Add(h pmda.Handler) error { return s.addHandler(h, pmcdconf.Agent{}) }
 
 // addHandler is Add with the configuration line that asked for the agent.
-func (s *Server) addHandler(h pmda.Handler, conf AgentConfig) error {
+func (s *Server) addHandler(h pmda.Handler, conf pmcdconf.Agent) error {
 	s.init()
 	if c, ok := h.(interface{ Err() error }); ok {
 		if err := c.Err(); err != nil {
@@ -228,7 +234,7 @@ func (s *Server) addHandler(h pmda.Handler, conf AgentConfig) error {
 			return fmt.Errorf("collector: agent %q: a name is in use: %v", h.Info().Name, conflicts[0])
 		}
 	}
-	a := &agent{handler: h, kind: KindDSO, conf: conf}
+	a := &agent{handler: h, kind: pmcdconf.KindDSO, conf: conf}
 	a.setName(conf.Name)
 	return s.add(a)
 }
@@ -239,7 +245,7 @@ func (s *Server) addHandler(h pmda.Handler, conf AgentConfig) error {
 func (s *Server) Remove(d pdu.Domain) error {
 	s.init()
 	a := s.agents.Load().get(d)
-	if a == nil || d == pmcdDomain || !s.drop(a) {
+	if a == nil || d == pmcdagent.Domain || !s.drop(a) {
 		return fmt.Errorf("collector: no agent of domain %d to remove", d)
 	}
 	err := a.stop()
@@ -280,14 +286,15 @@ func (s *Server) Serve(ctx context.Context, ln ...net.Listener) error {
 	again := s.serving
 	s.serving = true
 	s.mu.Unlock()
-	if again {
+	if again || s.Access != s.accessAtInit {
 		for _, l := range ln {
 			l.Close()
 		}
-		return errors.New("collector: Serve called twice")
+		if again {
+			return errors.New("collector: Serve called twice")
+		}
+		return errors.Join(errLateAccess, s.Close())
 	}
-	// Set after the first Add, it would let everybody do everything.
-	s.access.CompareAndSwap(s.accessAtInit, s.Access)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var closed sync.WaitGroup
@@ -325,6 +332,9 @@ func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Con
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if s.Access != s.accessAtInit {
+		return nil, errLateAccess
+	}
 	near, far := net.Pipe()
 	if !s.serveConn(inProcess{far}) {
 		near.Close()
@@ -336,7 +346,10 @@ func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Con
 // inProcess is a connection whose client is this process.
 type inProcess struct{ net.Conn }
 
-var errClosed = errors.New("collector: server closed")
+var (
+	errClosed     = errors.New("collector: server closed")
+	errLateAccess = errors.New("collector: Server.Access was changed after a method call: set it before, or call SetAccess")
+)
 
 // Close ends the Server: no client is accepted any more, idle clients are cut
 // off at once, busy ones when they have their answer or the grace is over; then

@@ -111,7 +111,7 @@ func (l *linux) path(name string) string { return filepath.Join(l.root, filepath
 func (l *linux) source(name string, parse func(text []byte) error) *pmda.Group {
 	f := l.file(name)
 	return l.Group(func(context.Context, *pmda.Request) error {
-		text, err := f.read()
+		text, err := f.Read()
 		if err != nil {
 			return absent(err)
 		}
@@ -128,7 +128,7 @@ func (l *linux) optional(name string, parse func(text []byte) error) *pmda.Group
 func (l *linux) reading(name string, parse func(text []byte) error) func(context.Context, *pmda.Request) error {
 	f := l.file(name)
 	return func(context.Context, *pmda.Request) error {
-		text, err := f.read()
+		text, err := f.Read()
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

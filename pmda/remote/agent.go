@@ -1,11 +1,10 @@
 package remote
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -18,9 +17,9 @@ import (
 )
 
 // A Stream connects to an agent in another process: its pipes, or a socket.
-// Closing it makes reads and writes in progress return. A read or write whose
-// deadline has passed fails with os.ErrDeadlineExceeded, and a read can be made
-// again.
+// Close makes reads and writes in progress return. A read or write whose
+// deadline has passed fails with os.ErrDeadlineExceeded; a read can be repeated
+// with a later deadline. The connections of package net are Streams.
 type Stream interface {
 	io.ReadWriteCloser
 	SetReadDeadline(t time.Time) error
@@ -31,61 +30,58 @@ type Stream interface {
 const (
 	DefaultTimeout      = 5 * time.Second
 	DefaultHelloTimeout = 3 * time.Second
-	DefaultDrainTimeout = 30 * time.Second
 )
 
-// owedTimeouts is how many time-outs an agent gets for an answer that nobody
-// waits for any more, before it is given up.
-const owedTimeouts = 10
-
-// Config is the optional part of an Agent.
+// Config is the optional part of what New is given.
 type Config struct {
-	// Timeout limits an exchange, from its turn on, and the wait for the turn; 0
+	// Timeout limits the wait of a request for its turn, and then its exchange; 0
 	// means DefaultTimeout, less than 0 no limit.
 	Timeout time.Duration
-	// DrainTimeout is the least time that an agent gets for an answer that nobody waits
-	// for any more, if ten times Timeout is less; 0 means DefaultDrainTimeout, less
-	// than 0 nothing.
-	DrainTimeout time.Duration
 	// HelloTimeout limits the wait for the agent's first PDU; 0 means
 	// DefaultHelloTimeout.
 	HelloTimeout time.Duration
-	// NotReady says that the agent will announce when it is ready.
+	// NotReady says that the agent is not ready until it sends PM_ERR_PMDAREADY, like
+	// "notready" in pmcd.conf.
 	NotReady bool
+	// OnReady, if not nil, is called when the agent becomes ready. It may make
+	// requests, but not call Close.
+	OnReady func()
 	// Counters, if not nil, count the PDUs.
 	Counters *pdu.Counters
-	// Trace, if not nil, sees every PDU, as that of pdu.Conn does.
+	// Trace, if not nil, sees every PDU, like Trace of pdu.Conn.
 	Trace func(out bool, h pdu.Header, body []byte)
-	// Logger gets one line for every change between ready, not ready and late; nil
-	// discards them. Why the connection ended is for whoever waits for Done.
+	// Logger gets one line for every change between ready, not ready and owing a
+	// reply; nil means slog.Default(). It is not told why the connection ended: see
+	// Done and Err.
 	Logger *slog.Logger
-	// Ready, if not nil, is called when the agent becomes ready. It may make
-	// requests, but not call Close.
-	Ready func()
 }
 
-// An Agent is a Handler over a connection: a pipe or socket agent as a
-// collector sees it. One exchange runs at a time, in the order of their coming;
-// others wait for their turn. One whose deadline passes meanwhile fails with
-// pdu.ErrTimeout, one whose context ends with its cause, and the agent never
-// hears of them.
+// An Agent is a pmda.Handler that asks an agent in another process.
 //
-// An exchange that ends early, by its deadline, the time-out or its context,
-// leaves an answer owed by the agent. Until that has come, requests fail with
-// pdu.ErrAgain and nothing more is written, so that an answer is never taken for
-// that of another request; then service resumes. So they do while the agent has
-// said that it is not ready.
+// One exchange, of a request and its reply, runs at a time. Other requests wait
+// for their turn, first come first served. A request that expires while it waits
+// fails with pdu.ErrTimeout, one whose context ends with the context's cause, and
+// the agent never sees them.
 //
-// The connection is given up when it fails, when the agent has not taken a whole
-// request within a time-out, when it sends what it was not asked for (an answer
-// of the wrong kind, malformed, or about something else: pdu.ErrIPC), or when an
-// owed answer does not come within ten time-outs, at least DrainTimeout. From then
-// on everything fails with pdu.ErrNoAgent, and Done is closed. Whether an agent
-// has ended shows when it is asked something. Errors in answer to the end of a
-// client, as C agents send whose check callback fails, are no breach; one may be
-// taken for the answer to the next request.
+// An exchange can end before its reply has come: at the request's deadline, after
+// Config.Timeout, or with the context. The agent then owes a reply. A reply does
+// not say which request it belongs to, so until the owed one has come and has been
+// discarded, nothing more is sent and requests fail at once with pdu.ErrAgain. So
+// they do while the agent has said that it is not ready.
 //
-// Safe for concurrent use.
+// The connection ends when it fails; when the agent has not read a whole request
+// within Config.Timeout; when it sends what does not belong to the request (a
+// reply of the wrong type, malformed, or about something else), which fails with
+// pdu.ErrIPC; or when an owed reply has not come within ten times Config.Timeout,
+// at least half a minute. From then on every request fails with pdu.ErrNoAgent, and
+// Done is closed. That the agent has closed the connection is noticed with the next
+// request.
+//
+// Some agents of the C library reply with an error when they are told that a
+// client has gone, though nobody expects a reply. That does not end the
+// connection, but such an error may be taken for the reply to the next request.
+//
+// An Agent is safe for concurrent use.
 type Agent struct {
 	info    pmda.Info
 	cfg     Config
@@ -94,157 +90,159 @@ type Agent struct {
 	timeout atomic.Int64 // a time.Duration; less than 0 is no limit
 	wants   pdu.Features // what the agent asked for in its hello
 	done    chan struct{}
-	reading cutoff.Watch
+	reading cutoff.Watch // ends a read at its deadline or with its context
 
-	// turn has one place: whoever has filled it may use conn and what follows,
-	// provided that the state is ready. In the other states only one goroutine
-	// reads, and nobody writes.
-	turn    chan struct{}
-	last    profileID // the profile that the agent has
-	fetch   pdu.Fetch
-	result  pdu.Result
-	bogus   bool       // a bogus state change has been logged
-	late    pdu.Change // what results told that nobody waited for any more
-	strays  int        // errors that may come for ends of clients; see passOver
-	suspect bool       // the last answer may have been one of them
-	wanted  pdu.Kind   // the kind of the last answer
+	// turn is a semaphore of one. In the state ready, whoever has acquired it reads
+	// and writes conn. In the other states nobody writes, and only the goroutine that
+	// setState has started reads.
+	turn chan struct{}
+
+	// With the turn.
+	fetch       pdu.Fetch
+	result      pdu.Result
+	profile     profileID // the profile that the agent has
+	unsolicited unsolicited
+	lateChange  pdu.Change // from results that came too late; for the next
+	oddChange   bool       // an agent's odd state change has been logged
 
 	mu      sync.Mutex
 	state   state
-	err     error           // why it is dead
-	wg      sync.WaitGroup  // added to with mu held, unless the state is dead
-	slots   map[uint32]slot // what the agent knows of them
-	news    map[uint32]news // what it is to be told before the next request
-	telling bool            // a goroutine does so
+	err     error          // why the connection has ended
+	wg      sync.WaitGroup // added to with mu held, unless disconnected
+	clients clientTable
+	sending bool // the goroutine sendNotices runs
 }
 
 type state int
 
 const (
 	ready    state = iota
-	notReady       // it has said so; it will say when it is
-	owing          // an answer that nobody waits for is on its way
-	dead
+	notReady       // the agent has said so; awaitReady waits until it is
+	owing          // the agent owes a reply, for which awaitOwed waits
+	disconnected
 )
 
-// New begins a conversation with an agent: it waits for the agent's hello
-// and answers it. On failure the stream is closed; the error is pdu.ErrTimeout
-// if the hello did not come in time.
-func New(info pmda.Info, s Stream, cfg Config) (*Agent, error) {
-	if cfg.DrainTimeout == 0 {
-		cfg.DrainTimeout = DefaultDrainTimeout
-	}
+// New begins the conversation with an agent: it waits for the agent's hello, CREDS,
+// and answers it. ctx ends the wait; it does not matter later. On failure the
+// stream is closed and the error an *OpError: pdu.ErrTimeout if the hello has not
+// come in time, or the cause of ctx.
+func New(ctx context.Context, info pmda.Info, s Stream, cfg Config) (*Agent, error) {
 	if cfg.HelloTimeout == 0 {
 		cfg.HelloTimeout = DefaultHelloTimeout
 	}
 	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
+		cfg.Logger = slog.Default()
 	}
-	m := &Agent{
+	a := &Agent{
 		info: info, cfg: cfg, stream: s, conn: pdu.NewConn(rawconn.New(s)),
-		turn: make(chan struct{}, 1), done: make(chan struct{}),
-		slots: map[uint32]slot{}, news: map[uint32]news{},
+		turn: make(chan struct{}, 1), done: make(chan struct{}), clients: newClientTable(),
 	}
-	m.reading.Set = s.SetReadDeadline
-	m.conn.Counters, m.conn.Trace, m.conn.Eager = cfg.Counters, cfg.Trace, true
-	m.SetTimeout(cfg.Timeout)
-	if err := m.hello(); err != nil {
+	a.reading.Set = s.SetReadDeadline
+	a.conn.Counters, a.conn.Trace, a.conn.Eager = cfg.Counters, cfg.Trace, true
+	a.SetTimeout(cfg.Timeout)
+	if err := a.exchangeHello(ctx); err != nil {
 		s.Close()
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			err = pdu.ErrTimeout
-		}
-		return nil, fmt.Errorf("pmda: version exchange with agent %q: %w", info.Name, err)
+		return nil, &OpError{Op: "version exchange", Agent: info.Name, Err: err}
 	}
 	if cfg.NotReady {
-		m.become(notReady, m.awaitReady)
+		a.setState(notReady, a.awaitReady)
 	}
-	return m, nil
+	return a, nil
 }
 
-// SetTimeout changes the Timeout of the configuration for exchanges to come; 0
-// and less mean the same as there.
-func (m *Agent) SetTimeout(d time.Duration) {
-	if d == 0 {
-		d = DefaultTimeout
+// exchangeHello reads the agent's CREDS and sends the collector's.
+func (a *Agent) exchangeHello(ctx context.Context) (err error) {
+	stop := context.AfterFunc(ctx, func() { a.stream.Close() })
+	limit := time.Now().Add(a.cfg.HelloTimeout)
+	a.stream.SetReadDeadline(limit)
+	a.stream.SetWriteDeadline(limit)
+	a.wants, err = pdu.AcceptAgent(a.conn, int32(os.Getpid()))
+	switch {
+	case !stop():
+		return context.Cause(ctx)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return pdu.ErrTimeout
 	}
-	m.timeout.Store(int64(d))
-}
-
-func (m *Agent) hello() (err error) {
-	limit := time.Now().Add(m.cfg.HelloTimeout)
-	m.stream.SetReadDeadline(limit)
-	m.stream.SetWriteDeadline(limit)
-	m.wants, err = pdu.AcceptAgent(m.conn, int32(os.Getpid()))
 	return err
 }
 
-// Info is what New was given.
-func (m *Agent) Info() pmda.Info { return m.info }
-
-// Done is closed when the connection has ended.
-func (m *Agent) Done() <-chan struct{} { return m.done }
-
-// Err is why the connection has ended, nil while it has not.
-func (m *Agent) Err() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.err
+// SetTimeout changes Config.Timeout for exchanges to come; 0 and less than 0
+// mean the same as there.
+func (a *Agent) SetTimeout(d time.Duration) {
+	if d == 0 {
+		d = DefaultTimeout
+	}
+	a.timeout.Store(int64(d))
 }
 
-// Busy reports whether the agent is being asked something.
-func (m *Agent) Busy() bool { return len(m.turn) > 0 }
+// Info is what New was given.
+func (a *Agent) Info() pmda.Info { return a.info }
 
-// IsReady reports whether the agent answers requests: it is connected and has
-// not said that it is not ready.
-func (m *Agent) IsReady() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.state == ready || m.state == owing
+// Done is closed when the connection has ended.
+func (a *Agent) Done() <-chan struct{} { return a.done }
+
+// Err is why the connection has ended, nil while it has not.
+func (a *Agent) Err() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.err
+}
+
+// Busy reports whether an exchange is under way.
+func (a *Agent) Busy() bool { return len(a.turn) > 0 }
+
+// Ready reports whether the agent is connected and has not said that it is not
+// ready. An agent that owes a reply is ready.
+func (a *Agent) Ready() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.state == ready || a.state == owing
 }
 
 // Close ends the connection, which the agent sees as the end of its input, and
-// waits for what the Agent has started. Requests in progress fail with
+// waits for the goroutines of the Agent. Requests in progress fail with
 // pdu.ErrNoAgent.
-func (m *Agent) Close() error {
-	m.die(errClosed)
-	<-m.done
-	m.wg.Wait()
+func (a *Agent) Close() error {
+	a.disconnect(errClosed)
+	<-a.done
+	a.wg.Wait()
 	return nil
 }
 
 var errClosed = errors.New("closed by the collector")
 
-// die ends the connection for a reason; the first counts, and is told true.
-func (m *Agent) die(err error) bool {
-	m.mu.Lock()
-	if m.state == dead {
-		m.mu.Unlock()
+// disconnect ends the connection because of err. It returns false if the
+// connection has already ended, for another reason.
+func (a *Agent) disconnect(err error) bool {
+	a.mu.Lock()
+	if a.state == disconnected {
+		a.mu.Unlock()
 		return false
 	}
-	m.state, m.err = dead, err
-	m.slots, m.news = nil, nil
-	m.mu.Unlock()
-	m.reading.Close()
-	m.stream.Close()
-	close(m.done)
+	a.state, a.err, a.clients = disconnected, err, clientTable{}
+	a.mu.Unlock()
+	a.reading.Close()
+	a.stream.Close()
+	close(a.done)
 	return true
 }
 
-// lost ends the connection for a breach of the protocol, or because it has
-// failed, and is the error for whoever has asked.
-func (m *Agent) lost(err error) error {
-	if !m.die(err) {
-		return pdu.ErrNoAgent // somebody else has ended it
+// fail ends the connection because it has failed, or the agent has broken the
+// protocol. It returns the error for the request.
+func (a *Agent) fail(err error) error {
+	if !a.disconnect(err) {
+		return pdu.ErrNoAgent
 	}
 	return pdu.ErrIPC
 }
 
-// refuses is why the agent cannot be asked in its present state.
-func (m *Agent) refuses() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	switch m.state {
-	case dead:
+// unavailable is why a request cannot be sent in the present state, nil if it
+// can.
+func (a *Agent) unavailable() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch a.state {
+	case disconnected:
 		return pdu.ErrNoAgent
 	case notReady, owing:
 		return pdu.ErrAgain
@@ -252,70 +250,43 @@ func (m *Agent) refuses() error {
 	return nil
 }
 
-// become changes the state, unless the connection has ended, and runs what goes
-// with it in a goroutine of its own.
-func (m *Agent) become(s state, run func()) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.state == dead {
+// setState changes the state and starts the goroutine that reads in it, if run is
+// not nil. It returns false if the connection has ended.
+func (a *Agent) setState(s state, run func()) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.state == disconnected {
 		return false
 	}
-	m.state = s
+	a.state = s
 	if run != nil {
-		m.wg.Go(run)
+		a.wg.Go(run)
 	}
-	m.startTelling()
+	a.startNotices()
 	return true
 }
 
-// drain reads the answer that nobody waits for any more.
-func (m *Agent) drain(want pdu.Kind) {
-	var limit time.Time
-	if t := time.Duration(m.timeout.Load()); t > 0 {
-		limit = time.Now().Add(max(owedTimeouts*min(t, math.MaxInt64/owedTimeouts), m.cfg.DrainTimeout))
-	}
-	m.stream.SetReadDeadline(limit)
-	h, body, err := m.conn.Read()
-	if err != nil {
-		m.die(err)
-		return
-	}
-	if m.discard(h, body, want) != pdu.ErrPMDANotReady && m.become(ready, nil) {
-		m.cfg.Logger.Info("agent answers again", m.attrs()...)
-	}
-}
-
-// discard is answer for one that nobody waits for: what it says of labels and
-// names is kept for the next, since the agent does not say it again.
-func (m *Agent) discard(h pdu.Header, body []byte, want pdu.Kind) error {
-	body, err := m.answer(h, body, want)
-	var r pdu.Result
-	if err == nil && want == pdu.KindResult && r.Decode(body) == nil {
-		m.late |= m.change(&r)
-	}
-	return err
-}
-
-// awaitReady waits for the agent's word that it is ready, and for nothing else.
-func (m *Agent) awaitReady() {
-	m.stream.SetReadDeadline(time.Time{})
-	h, body, err := m.conn.Read()
+// awaitReady waits until the agent says that it is ready. Nothing else may come.
+func (a *Agent) awaitReady() {
+	a.stream.SetReadDeadline(time.Time{})
+	h, body, err := a.conn.Read()
 	var s pdu.Status
 	switch {
 	case err != nil:
-		m.die(err)
+		a.disconnect(err)
 	case h.Kind != pdu.KindError:
-		m.die(&pdu.UnexpectedError{Want: pdu.KindError, Got: h.Kind})
+		a.disconnect(&pdu.UnexpectedError{Want: pdu.KindError, Got: h.Kind})
 	case s.Decode(body) != nil || s.Code != pdu.ErrPMDAReady:
-		m.die(errors.New("agent that is not ready sent something else than that it is"))
-	case m.become(ready, nil):
-		m.cfg.Logger.Info("agent is ready", m.attrs()...)
-		if m.cfg.Ready != nil {
-			m.cfg.Ready()
+		a.disconnect(errors.New("agent that is not ready sent something else than PM_ERR_PMDAREADY"))
+	case a.setState(ready, nil):
+		a.cfg.Logger.Info("agent is ready", a.attrs()...)
+		if a.cfg.OnReady != nil {
+			a.cfg.OnReady()
 		}
 	}
 }
 
-func (m *Agent) attrs(more ...any) []any {
-	return append([]any{slog.String("agent", m.info.Name), slog.Int("domain", int(m.info.Domain))}, more...)
+// attrs are the attributes of a log line about the agent.
+func (a *Agent) attrs(more ...any) []any {
+	return append([]any{slog.String("agent", a.info.Name), slog.Int("domain", int(a.info.Domain))}, more...)
 }

@@ -51,6 +51,9 @@ func connect(t *testing.T, wants pdu.Features, cfg remote.Config) (*remote.Agent
 // connectDeaf is connect for an agent of which the test reads what it gets.
 func connectDeaf(t *testing.T, wants pdu.Features, cfg remote.Config) (*remote.Agent, *far) {
 	t.Helper()
+	if cfg.Logger == nil {
+		cfg.Logger = quiet().Logger
+	}
 	ours, theirs := net.Pipe()
 	f := &far{t: t, stream: theirs, conn: pdu.NewConn(theirs), told: make(chan string, 1000)}
 	hello := make(chan error)
@@ -58,7 +61,7 @@ func connectDeaf(t *testing.T, wants pdu.Features, cfg remote.Config) (*remote.A
 		_, err := pdu.AgentHello(f.conn, 1, wants)
 		hello <- err
 	}()
-	m, err := remote.New(pmda.Info{Name: "far", Domain: 251}, ours, cfg)
+	m, err := remote.New(t.Context(), pmda.Info{Name: "far", Domain: 251}, ours, cfg)
 	if err := errors.Join(err, <-hello); err != nil {
 		t.Fatal(err)
 	}
@@ -357,7 +360,7 @@ func wantDead(t *testing.T, m *remote.Agent, why error) {
 	if err := m.Err(); err == nil || why != nil && !errors.Is(err, why) {
 		t.Errorf("given up for %v, want %v", err, why)
 	}
-	if m.IsReady() {
+	if m.Ready() {
 		t.Error("ready when dead")
 	}
 	if _, err := m.Desc(t.Context(), asker(), testID); err != pdu.ErrNoAgent {
@@ -590,7 +593,7 @@ func TestHello(t *testing.T) {
 					}
 				}()
 				begin := time.Now()
-				m, err := remote.New(pmda.Info{Name: "far"}, ours, remote.Config{})
+				m, err := remote.New(t.Context(), pmda.Info{Name: "far"}, ours, quiet())
 				if m != nil || !errors.Is(err, tt.want) || !strings.Contains(fmt.Sprint(err), `agent "far"`) {
 					t.Errorf("got %v, want %v", err, tt.want)
 				}
@@ -605,7 +608,7 @@ func TestHello(t *testing.T) {
 	}
 	t.Run("answer", func(t *testing.T) {
 		ours, theirs := net.Pipe()
-		go remote.New(pmda.Info{}, ours, remote.Config{})
+		go remote.New(t.Context(), pmda.Info{}, ours, quiet())
 		granted, err := pdu.AgentHello(pdu.NewConn(theirs), 1, pdu.FeatureAuth|pdu.FeatureContainer)
 		if granted != pdu.FeatureAuth || err != nil {
 			t.Errorf("granted %#x, %v", granted, err)
@@ -656,7 +659,7 @@ func behind(t testing.TB, h pmda.Handler, near, far remote.Stream) *remote.Agent
 	t.Helper()
 	served := make(chan error, 1)
 	go func() { served <- pmda.Serve(context.Background(), h, far) }()
-	m, err := remote.New(h.Info(), near, remote.Config{})
+	m, err := remote.New(t.Context(), h.Info(), near, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}

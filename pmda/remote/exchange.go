@@ -3,7 +3,6 @@ package remote
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"os"
 	"time"
 
@@ -11,46 +10,50 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A profileID says which profile an agent was told last. The pointer keeps the
-// profile, so that no other has its address.
-type profileID struct {
-	sent    bool
-	seq     uint64
-	context int32
-	profile *pdu.Profile
+// An exchange is a request to the agent and the reply that belongs to it.
+type exchange struct {
+	ctx     context.Context
+	from    *pmda.Request // on whose behalf
+	request pdu.PDU
+	reply   pdu.Kind // the type of the reply, unless that is an ERROR
 }
 
-// exchange asks and hands the body of the answer to decode, whose error is the
-// agent's breach of the protocol. With profile, the agent is told the client's
-// profile before, unless it is the last that it was told.
-func (m *Agent) exchange(ctx context.Context, r *pmda.Request, profile bool, p pdu.PDU, want pdu.Kind, decode func(body []byte) error) error {
-	if err := m.enter(ctx, r); err != nil {
+// runExchange waits for the turn of an exchange, sends the request and gives the
+// body of the reply to decode. An error of decode means that the agent has broken
+// the protocol.
+func (a *Agent) runExchange(x exchange, decode func(body []byte) error) error {
+	if err := a.acquireTurn(x.ctx, x.from); err != nil {
 		return err
 	}
-	defer m.leave()
-	body, err := m.ask(ctx, r, profile, p, want)
+	defer a.releaseTurn()
+	return a.runInTurn(x, decode)
+}
+
+// runInTurn is runExchange for a caller that has the turn.
+func (a *Agent) runInTurn(x exchange, decode func(body []byte) error) error {
+	body, err := a.roundTrip(x)
 	if err != nil {
 		return err
 	}
 	if err := decode(body); err != nil {
-		return m.lost(err)
+		return a.fail(err)
 	}
 	return nil
 }
 
-// enter waits for the turn.
-func (m *Agent) enter(ctx context.Context, r *pmda.Request) error {
-	if err := m.refuses(); err != nil {
+// acquireTurn waits until r may use the connection.
+func (a *Agent) acquireTurn(ctx context.Context, r *pmda.Request) error {
+	if err := a.unavailable(); err != nil {
 		return err
 	}
 	select {
-	case m.turn <- struct{}{}:
+	case a.turn <- struct{}{}:
 	default:
-		if err := m.wait(ctx, m.limit(r.Deadline)); err != nil {
+		if err := a.waitForTurn(ctx, a.deadline(r.Deadline)); err != nil {
 			return err
 		}
 	}
-	err := m.refuses()
+	err := a.unavailable() // now that the one before has ended
 	switch {
 	case err != nil:
 	case ctx.Err() != nil:
@@ -58,60 +61,17 @@ func (m *Agent) enter(ctx context.Context, r *pmda.Request) error {
 	case !r.Deadline.IsZero() && !time.Now().Before(r.Deadline):
 		err = pdu.ErrTimeout
 	default:
-		err = m.passOver()
+		err = a.discardUnsolicited()
 	}
 	if err != nil {
-		m.leave()
+		a.releaseTurn()
 	}
 	return err
 }
 
-// strayWait is how long to wait for what has come already, if it comes: long
-// enough for a busy agent, since what came later would pass for the answer to
-// another request.
-const strayWait = 100 * time.Millisecond
+func (a *Agent) releaseTurn() { <-a.turn }
 
-// passOver takes what has come since the last answer. C agents whose check
-// callback fails answer the end of a client with an error, for which nobody
-// waits. If it came in place of an answer, the agent's next PDU is that answer,
-// and as little wanted. Anything else ends the connection.
-func (m *Agent) passOver() error {
-	for m.strays > 0 && (m.suspect || m.conn.Buffered()) {
-		want := pdu.KindError
-		if m.suspect {
-			want = m.wanted
-		}
-		m.stream.SetReadDeadline(time.Now().Add(strayWait))
-		h, body, err := m.conn.Read()
-		late := errors.Is(err, os.ErrDeadlineExceeded)
-		if late && !m.conn.Buffered() {
-			m.strays, m.suspect = 0, false // it was the answer
-			return nil
-		}
-		m.strays--
-		switch {
-		case late: // the rest of it
-			return m.owe(want, pdu.ErrAgain)
-		case err != nil:
-			return m.lost(err)
-		}
-		if err = m.discard(h, body, want); m.refuses() != nil {
-			if err == pdu.ErrPMDANotReady {
-				err = pdu.ErrAgain
-			}
-			return err
-		}
-	}
-	if m.conn.Buffered() {
-		return m.lost(errors.New("agent sent something that it was not asked for"))
-	}
-	return nil
-}
-
-// leave gives the turn back.
-func (m *Agent) leave() { <-m.turn }
-
-func (m *Agent) wait(ctx context.Context, limit time.Time) error {
+func (a *Agent) waitForTurn(ctx context.Context, limit time.Time) error {
 	var expired <-chan time.Time
 	if !limit.IsZero() {
 		t := time.NewTimer(time.Until(limit))
@@ -119,115 +79,118 @@ func (m *Agent) wait(ctx context.Context, limit time.Time) error {
 		expired = t.C
 	}
 	select {
-	case m.turn <- struct{}{}:
+	case a.turn <- struct{}{}:
 		return nil
 	case <-expired:
 		return pdu.ErrTimeout
-	case <-m.done:
+	case <-a.done:
 		return pdu.ErrNoAgent
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// limit is when an exchange that begins now has to end.
-func (m *Agent) limit(deadline time.Time) time.Time {
-	t := time.Duration(m.timeout.Load())
+// deadline is the time by which something that begins now has to end: Timeout
+// from now, or a request's own deadline if that is sooner. Zero is never.
+func (a *Agent) deadline(own time.Time) time.Time {
+	t := time.Duration(a.timeout.Load())
 	if t < 0 {
-		return deadline
+		return own
 	}
 	l := time.Now().Add(t)
-	if !deadline.IsZero() && deadline.Before(l) {
-		return deadline
+	if !own.IsZero() && own.Before(l) {
+		return own
 	}
 	return l
 }
 
-// ask sends a request and reads the answer, of which it returns the body, nil
-// for a success in an ERROR PDU. The caller has the turn.
-func (m *Agent) ask(ctx context.Context, r *pmda.Request, profile bool, p pdu.PDU, want pdu.Kind) ([]byte, error) {
-	limit := m.limit(r.Deadline)
-	if err := m.send(r, profile, p); err != nil {
+// roundTrip sends a request and returns the body of its reply, nil for the
+// success that an ERROR PDU says.
+func (a *Agent) roundTrip(x exchange) ([]byte, error) {
+	limit := a.deadline(x.from.Deadline)
+	if err := a.send(x); err != nil {
 		return nil, err
 	}
-	m.wanted = want
-	m.reading.Begin(ctx, limit)
-	h, body, err := m.conn.Read()
-	m.reading.End()
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	a.unsolicited.reply = x.reply
+	a.reading.Begin(x.ctx, limit)
+	h, body, err := a.conn.Read()
+	a.reading.End()
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		err = pdu.ErrTimeout
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
+		if x.ctx.Err() != nil {
+			err = context.Cause(x.ctx)
 		}
-		return nil, m.owe(want, err)
+		return nil, a.abandonReply(x.reply, err)
+	case err != nil:
+		return nil, a.fail(err)
 	}
-	if err != nil {
-		return nil, m.lost(err)
-	}
-	body, err = m.answer(h, body, want)
+	body, err = a.checkReply(h, body, x.reply)
 	if err == pdu.ErrPMDANotReady {
 		err = pdu.ErrAgain
 	}
 	return body, err
 }
 
-// owe waits in the background for an answer that nobody waits for any more, and
-// returns err, unless the connection has ended.
-func (m *Agent) owe(want pdu.Kind, err error) error {
-	m.cfg.Logger.Warn("agent owes an answer", m.attrs(slog.String("type", want.String()))...)
-	if !m.become(owing, func() { m.drain(want) }) {
-		return pdu.ErrNoAgent
-	}
-	return err
-}
-
-// send writes a request, and before it what the agent has to know.
-func (m *Agent) send(r *pmda.Request, profile bool, p pdu.PDU) error {
-	m.queueNews(r.Client)
+// send writes a request, and before it, in the same write, what the agent has to
+// know of clients and the client's profile.
+func (a *Agent) send(x exchange) error {
+	a.queueNotices(x.from.Client)
 	var err error
-	if profile {
-		err = m.queueProfile(r)
+	switch x.request.Kind() {
+	case pdu.KindFetch, pdu.KindLabelReq: // they are answered under the profile
+		err = a.queueProfile(x.from)
 	}
 	if err == nil {
-		err = m.conn.Queue(int32(r.Client.ID), p)
+		err = a.conn.Queue(int32(x.from.Client.ID), x.request)
 	}
-	if err := m.flush(r.Deadline); err != nil { // the rest, if the request cannot be encoded
+	if err := a.flush(x.from.Deadline); err != nil { // the notices, even if the request cannot be encoded
 		return err
 	}
 	return err
 }
 
-// queueProfile encodes the client's profile if the agent has another.
-func (m *Agent) queueProfile(r *pmda.Request) error {
+// A profileID says which profile an agent has. The pointer keeps the profile from
+// being freed, so that no other can have its address.
+type profileID struct {
+	sent    bool
+	seq     uint64 // of the client
+	context int32
+	profile *pdu.Profile
+}
+
+// queueProfile encodes the client's profile, unless it is the one that the agent
+// was sent last.
+func (a *Agent) queueProfile(r *pmda.Request) error {
 	id := profileID{true, r.Client.Seq, r.Context, r.Profile}
-	if m.last == id {
+	if a.profile == id {
 		return nil
 	}
 	p := pdu.SetProfile{Context: r.Context}
 	if r.Profile != nil {
 		p.Profile = *r.Profile
 	}
-	if err := m.conn.Queue(int32(r.Client.ID), p); err != nil {
+	if err := a.conn.Queue(int32(r.Client.ID), p); err != nil {
 		return err
 	}
-	m.last = id
+	a.profile = id
 	return nil
 }
 
-// flush sends what is queued. The agent gets a whole time-out to take it,
-// however little the request has left: what was written in part cannot be taken
-// back, so that a failure ends the connection.
-func (m *Agent) flush(deadline time.Time) error {
-	limit := m.limit(time.Time{})
+// flush writes what is queued. The agent gets a whole Timeout to read it, even if
+// the request expires sooner: half a request cannot be taken back, so a failure
+// ends the connection. own limits the write if there is no Timeout.
+func (a *Agent) flush(own time.Time) error {
+	limit := a.deadline(time.Time{})
 	if limit.IsZero() {
-		limit = deadline
+		limit = own
 	}
-	m.stream.SetWriteDeadline(limit)
-	err := m.conn.Flush()
+	a.stream.SetWriteDeadline(limit)
+	err := a.conn.Flush()
 	switch {
 	case err == nil:
 		return nil
-	case !m.die(err):
+	case !a.disconnect(err):
 		return pdu.ErrNoAgent
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return pdu.ErrTimeout
@@ -235,33 +198,30 @@ func (m *Agent) flush(deadline time.Time) error {
 	return err
 }
 
-// answer looks at a PDU that came as an answer, and returns its body or its
-// error; pdu.ErrPMDANotReady says that the state is so now. What breaks the
-// protocol ends the connection.
-func (m *Agent) answer(h pdu.Header, body []byte, want pdu.Kind) ([]byte, error) {
+// checkReply returns the body of a reply, or the error that it is.
+// pdu.ErrPMDANotReady says that the Agent is now in that state. A PDU that cannot be
+// a reply of the type wanted ends the connection.
+func (a *Agent) checkReply(h pdu.Header, body []byte, want pdu.Kind) ([]byte, error) {
 	if h.Kind != pdu.KindError {
 		if h.Kind != want {
-			return nil, m.lost(&pdu.UnexpectedError{Want: want, Got: h.Kind})
+			return nil, a.fail(&pdu.UnexpectedError{Want: want, Got: h.Kind})
 		}
-		m.strays, m.suspect = 0, false // they come before
+		a.unsolicited.noneBefore()
 		return body, nil
 	}
 	var s pdu.Status
 	if err := s.Decode(body); err != nil {
-		return nil, m.lost(err)
+		return nil, a.fail(err)
 	}
-	if s.Code >= 0 {
-		m.strays = 0
-	}
-	m.suspect = m.strays > 0
+	a.unsolicited.sawStatus(s.Code)
 	switch {
 	case s.Code == pdu.ErrPMDANotReady:
-		if !m.become(notReady, m.awaitReady) {
+		if !a.setState(notReady, a.awaitReady) {
 			return nil, pdu.ErrNoAgent
 		}
-		m.cfg.Logger.Info("agent is not ready", m.attrs()...)
+		a.cfg.Logger.Info("agent is not ready", a.attrs()...)
 	case s.Code == pdu.ErrPMDAReady:
-		return nil, m.lost(errors.New("agent that is ready said so in place of an answer"))
+		return nil, a.fail(errors.New("agent that is ready sent PM_ERR_PMDAREADY in place of a reply"))
 	case s.Code == 0 && want == pdu.KindError:
 		return nil, nil
 	case s.Code >= 0:

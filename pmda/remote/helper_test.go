@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"sync"
 	"testing"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/remote"
 )
 
 // raw is a PDU of any kind and body.
@@ -63,6 +65,9 @@ func (b *logBuffer) take() string {
 	defer b.buf.Reset()
 	return b.buf.String()
 }
+
+// quiet is a Config without a log.
+func quiet() remote.Config { return remote.Config{Logger: slog.New(slog.DiscardHandler)} }
 
 // fixed fetches the same value for every metric.
 type fixed struct{ pmda.Unimplemented }

@@ -37,7 +37,7 @@ func desc(t *testing.T, ctx context.Context, m *remote.Agent, r *pmda.Request) *
 // serves checks that the agent is asked and answers.
 func serves(t *testing.T, m *remote.Agent, f *far) {
 	t.Helper()
-	if !m.IsReady() {
+	if !m.Ready() {
 		t.Error("not ready")
 	}
 	c := desc(t, t.Context(), m, asker())
@@ -91,7 +91,7 @@ func TestLate(t *testing.T) {
 					took(t, begin, tt.took)
 					waiting.wants(pdu.ErrAgain)
 					took(t, begin, tt.took)
-					if !m.IsReady() {
+					if !m.Ready() {
 						t.Error("late is not ready")
 					}
 					time.Sleep(timeout)
@@ -102,7 +102,7 @@ func TestLate(t *testing.T) {
 					f.say(pdu.DescReply{Desc: pdu.Desc{PMID: 12345}}) // what nobody looks at any more
 					synctest.Wait()
 					serves(t, m, f)
-					if got := log.take(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "owes an answer") || !strings.Contains(got, "answers again") {
+					if got := log.take(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "owes a reply") || !strings.Contains(got, "replies again") {
 						t.Errorf("the log has %q", got)
 					}
 					if tt.end != 0 {
@@ -611,7 +611,7 @@ func TestNotReady(t *testing.T) {
 				var m *remote.Agent
 				var f *far
 				told, asked := 0, make(chan error, 10)
-				cfg.Ready = func() {
+				cfg.OnReady = func() {
 					told++
 					_, err := m.Desc(t.Context(), asker(), testID)
 					asked <- err
@@ -626,7 +626,7 @@ func TestNotReady(t *testing.T) {
 						waiting.wants(pdu.ErrAgain)
 						f.heard(desc7)
 					}
-					if m.IsReady() {
+					if m.Ready() {
 						t.Error("ready before it has said so")
 					}
 					time.Sleep(100 * timeout)
@@ -676,7 +676,7 @@ func TestReadyBreaches(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m, f := connect(t, 0, remote.Config{NotReady: true, Ready: func() { t.Error("called Ready") }})
+				m, f := connect(t, 0, remote.Config{NotReady: true, OnReady: func() { t.Error("called Ready") }})
 				tt.say(f)
 				<-m.Done()
 				wantDead(t, m, tt.want)
@@ -796,7 +796,7 @@ func TestWatchesOne(t *testing.T) {
 func TestCloseWaits(t *testing.T) {
 	t.Run("for Ready", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			m, f := connect(t, 0, remote.Config{NotReady: true, Ready: func() { time.Sleep(time.Hour) }})
+			m, f := connect(t, 0, remote.Config{NotReady: true, OnReady: func() { time.Sleep(time.Hour) }})
 			f.say(pdu.Status{Code: pdu.ErrPMDAReady})
 			synctest.Wait()
 			begin := time.Now()
@@ -812,7 +812,7 @@ func TestCloseWaits(t *testing.T) {
 				pdu.NewConn(theirs).Read()
 				theirs.Close()
 			}()
-			m, err := remote.New(pmda.Info{}, sluggish{ours}, remote.Config{})
+			m, err := remote.New(t.Context(), pmda.Info{}, sluggish{ours}, quiet())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -841,7 +841,7 @@ func (failing) Write([]byte) (int, error) { return 0, errAny }
 func TestHelloWriteFails(t *testing.T) {
 	ours, theirs := net.Pipe()
 	go theirs.Write(encode(t, pdu.Creds{Version: 2}))
-	if _, err := remote.New(pmda.Info{}, failing{ours}, remote.Config{}); !errors.Is(err, errAny) {
+	if _, err := remote.New(t.Context(), pmda.Info{}, failing{ours}, quiet()); !errors.Is(err, errAny) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"strconv"
@@ -94,7 +95,7 @@ func (w *world) remote() *remote.Agent {
 	agent := w.agent
 	w.agents.Go(func() { agent.live(notReady) })
 	var err error
-	w.m, err = remote.New(pmda.Info{Name: "moody", Domain: 251}, ours, remote.Config{NotReady: notReady})
+	w.m, err = remote.New(w.t.Context(), pmda.Info{Name: "moody", Domain: 251}, ours, remote.Config{NotReady: notReady, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		panic(err)
 	}

@@ -18,7 +18,7 @@ func TestRemote(t *testing.T) {
 	ours, theirs := net.Pipe()
 	served := make(chan error, 1)
 	go func() { served <- pmda.Serve(t.Context(), b.agent, theirs) }()
-	r, err := remote.New(b.agent.Info(), ours, remote.Config{})
+	r, err := remote.New(t.Context(), b.agent.Info(), ours, remote.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
