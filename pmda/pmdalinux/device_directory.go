@@ -78,11 +78,11 @@ type listedMetric struct {
 }
 
 // add adds such metrics.
-func (s *listed) add(prefix string, cluster int, parse func([]byte, *uint64) bool, list []listedMetric) {
+func (s *listed) add(cluster int, parse func([]byte, *uint64) bool, list []listedMetric) {
 	for _, m := range list {
 		files := attributesOf(s.l, &s.rows, parse, s.dir, s.stats+"/"+m.file)
 		pmda.Register(s.l.Agent, pmda.Metric[uint64]{
-			Name: prefix + m.name, ID: pmda.Item(cluster, m.item), InDom: s.rows.indom, Sem: m.sem, Units: m.units, Text: m.text,
+			Name: m.name, ID: pmda.Item(cluster, m.item), InDom: s.rows.indom, Sem: m.sem, Units: m.units, Text: m.text,
 			Values: byName(&s.rows, func(device string) (uint64, bool) {
 				f := files.get(device)
 				return f.v, f.ok

@@ -13,19 +13,28 @@ type sizes struct {
 	index map[string]int
 }
 
+// capacityMetrics are the metrics of capacities. That of zram devices is in
+// disk_zram.go, as those tell it themselves.
+var capacityMetrics = map[diskClass]nameAndItem{
+	wholeDisk: {"disk.dev.capacity", 87},
+	partition: {"disk.partitions.capacity", 16},
+	mapped:    {"disk.dm.capacity", 17},
+	array:     {"disk.md.capacity", 17},
+}
+
 // addSizes adds the capacities of devices. It returns where they are, and what
 // reads them.
 func (d *disks) addSizes() (*sizes, *pmda.Group) {
 	s := new(sizes)
 	g := d.l.source("proc/partitions", s.parse)
 	for _, c := range diskClasses {
-		item := map[diskClass]int{wholeDisk: 87, partition: 16, mapped: 17, array: 17}[c.class]
-		if item == 0 {
+		n, ok := capacityMetrics[c.class]
+		if !ok {
 			continue
 		}
 		r := &d.class[c.class]
 		pmda.Register(d.l.Agent, pmda.Metric[uint64]{
-			Name: c.prefix + "capacity", ID: pmda.Item(c.cluster, item), InDom: r.indom, Group: g,
+			Name: n.name, ID: pmda.Item(c.cluster, n.item), InDom: r.indom, Group: g,
 			Sem: pdu.SemDiscrete, Units: pdu.SpaceKByte, Text: "The size, " + c.each,
 			Values: column(r, func(d *disk) (uint64, bool) { return s.of(d.kernel) }),
 		})

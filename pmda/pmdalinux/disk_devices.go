@@ -36,11 +36,10 @@ func (l *linux) addDisks() {
 		}
 		l.Attach(r.indom)
 		for _, m := range diskMetrics {
-			item, wide := c.item(m)
-			if wide {
-				addToEach[uint64](l.Agent, m, c, item, r)
+			if c.wide(m) {
+				addToEach[uint64](l.Agent, m, c, r)
 			} else {
-				addToEach[uint32](l.Agent, m, c, item, r)
+				addToEach[uint32](l.Agent, m, c, r)
 			}
 		}
 	}

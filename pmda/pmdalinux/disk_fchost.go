@@ -18,17 +18,17 @@ func (l *linux) addFCHosts() {
 	l.addCount("hinv.nfchost", 91, "Fibre Channel adapters that there are", fcHostDir, func(e fs.DirEntry) bool { return !e.Type().IsRegular() })
 	hosts := l.newListed(&pmda.InDom{Serial: 39, Name: "Fibre Channel adapter", Text: "Fibre Channel adapters, by host number"},
 		fcHostDir, "statistics", func(string) bool { return true })
-	hosts.add("fchost.", 91, parseFCCount, []listedMetric{
-		{"in.frames", "rx_frames", 0, pdu.SemCounter, pdu.UnitCount, "Frames that each Fibre Channel adapter has received"},
-		{"out.frames", "tx_frames", 1, pdu.SemCounter, pdu.UnitCount, "Frames that each Fibre Channel adapter has sent"},
-		{"lip_count", "lip_count", 4, pdu.SemCounter, pdu.UnitCount, "Times that the loop of each Fibre Channel adapter was set up anew"},
-		{"nos_count", "nos_count", 5, pdu.SemCounter, pdu.UnitCount, "Times that each Fibre Channel adapter was told that its link does not work"},
-		{"error_frames", "error_frames", 6, pdu.SemCounter, pdu.UnitCount, "Frames received by each Fibre Channel adapter that were damaged"},
-		{"dumped_frames", "dumped_frames", 7, pdu.SemCounter, pdu.UnitCount, "Frames that each Fibre Channel adapter had to throw away for want of room"},
+	hosts.add(91, parseFCCount, []listedMetric{
+		{"fchost.in.frames", "rx_frames", 0, pdu.SemCounter, pdu.UnitCount, "Frames that each Fibre Channel adapter has received"},
+		{"fchost.out.frames", "tx_frames", 1, pdu.SemCounter, pdu.UnitCount, "Frames that each Fibre Channel adapter has sent"},
+		{"fchost.lip_count", "lip_count", 4, pdu.SemCounter, pdu.UnitCount, "Times that the loop of each Fibre Channel adapter was set up anew"},
+		{"fchost.nos_count", "nos_count", 5, pdu.SemCounter, pdu.UnitCount, "Times that each Fibre Channel adapter was told that its link does not work"},
+		{"fchost.error_frames", "error_frames", 6, pdu.SemCounter, pdu.UnitCount, "Frames received by each Fibre Channel adapter that were damaged"},
+		{"fchost.dumped_frames", "dumped_frames", 7, pdu.SemCounter, pdu.UnitCount, "Frames that each Fibre Channel adapter had to throw away for want of room"},
 	})
-	hosts.add("fchost.", 91, parseFCWords, []listedMetric{
-		{"in.bytes", "rx_words", 2, pdu.SemCounter, pdu.SpaceByte, "Data that each Fibre Channel adapter has received"},
-		{"out.bytes", "tx_words", 3, pdu.SemCounter, pdu.SpaceByte, "Data that each Fibre Channel adapter has sent"},
+	hosts.add(91, parseFCWords, []listedMetric{
+		{"fchost.in.bytes", "rx_words", 2, pdu.SemCounter, pdu.SpaceByte, "Data that each Fibre Channel adapter has received"},
+		{"fchost.out.bytes", "tx_words", 3, pdu.SemCounter, pdu.SpaceByte, "Data that each Fibre Channel adapter has sent"},
 	})
 }
 

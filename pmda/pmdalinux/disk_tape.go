@@ -21,17 +21,17 @@ func isTape(name string) bool {
 func (l *linux) addTapes() {
 	l.addCount("hinv.ntape", 71, "Tape drives that there are", tapeDir, func(e fs.DirEntry) bool { return isTape(e.Name()) })
 	l.newListed(&pmda.InDom{Serial: 34, Name: "tape drive", Text: "SCSI tape drives"}, tapeDir, "stats", isTape).
-		add("tape.dev.", 71, parseTapeCount, []listedMetric{
-			{"in_flight", "in_flight", 0, pdu.SemInstant, pdu.UnitCount, "Requests that each tape drive is working on"},
-			{"io_ns", "io_ns", 1, pdu.SemCounter, pdu.TimeNSec, "Time that each tape drive took for requests of any kind"},
-			{"other_cnt", "other_cnt", 2, pdu.SemCounter, pdu.UnitCount, "Requests to each tape drive other than to read and to write, such as to rewind"},
-			{"read_byte_cnt", "read_byte_cnt", 3, pdu.SemCounter, pdu.SpaceByte, "Data read from each tape drive"},
-			{"read_cnt", "read_cnt", 4, pdu.SemCounter, pdu.UnitCount, "Requests to read from each tape drive"},
-			{"read_ns", "read_ns", 5, pdu.SemCounter, pdu.TimeNSec, "Time that each tape drive took for reads"},
-			{"resid_cnt", "resid_cnt", 6, pdu.SemCounter, pdu.UnitCount, "Reads and writes of each tape drive that did not transfer all that they should"},
-			{"write_byte_cnt", "write_byte_cnt", 7, pdu.SemCounter, pdu.SpaceByte, "Data written to each tape drive"},
-			{"write_cnt", "write_cnt", 8, pdu.SemCounter, pdu.UnitCount, "Requests to write to each tape drive"},
-			{"write_ns", "write_ns", 9, pdu.SemCounter, pdu.TimeNSec, "Time that each tape drive took for writes"},
+		add(71, parseTapeCount, []listedMetric{
+			{"tape.dev.in_flight", "in_flight", 0, pdu.SemInstant, pdu.UnitCount, "Requests that each tape drive is working on"},
+			{"tape.dev.io_ns", "io_ns", 1, pdu.SemCounter, pdu.TimeNSec, "Time that each tape drive took for requests of any kind"},
+			{"tape.dev.other_cnt", "other_cnt", 2, pdu.SemCounter, pdu.UnitCount, "Requests to each tape drive other than to read and to write, such as to rewind"},
+			{"tape.dev.read_byte_cnt", "read_byte_cnt", 3, pdu.SemCounter, pdu.SpaceByte, "Data read from each tape drive"},
+			{"tape.dev.read_cnt", "read_cnt", 4, pdu.SemCounter, pdu.UnitCount, "Requests to read from each tape drive"},
+			{"tape.dev.read_ns", "read_ns", 5, pdu.SemCounter, pdu.TimeNSec, "Time that each tape drive took for reads"},
+			{"tape.dev.resid_cnt", "resid_cnt", 6, pdu.SemCounter, pdu.UnitCount, "Reads and writes of each tape drive that did not transfer all that they should"},
+			{"tape.dev.write_byte_cnt", "write_byte_cnt", 7, pdu.SemCounter, pdu.SpaceByte, "Data written to each tape drive"},
+			{"tape.dev.write_cnt", "write_cnt", 8, pdu.SemCounter, pdu.UnitCount, "Requests to write to each tape drive"},
+			{"tape.dev.write_ns", "write_ns", 9, pdu.SemCounter, pdu.TimeNSec, "Time that each tape drive took for writes"},
 		})
 }
 

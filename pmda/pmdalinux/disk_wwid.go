@@ -54,18 +54,19 @@ func (l *linux) addPaths(s *sizes, g *pmda.Group) {
 		Sem: pdu.SemDiscrete, Units: pdu.SpaceKByte, Text: "The sizes of all paths to each disk, added up",
 		Values: column(&p.rows, func(g **pathGroup) (uint64, bool) { return (*g).capacity() }),
 	})
-	addPathText(l, p, "scheduler", 59, "What decides on the order of the requests on the last path to each disk",
+	addPathText(l, p, "disk.wwid.scheduler", 59, "What decides on the order of the requests on the last path to each disk",
 		func(g *pathGroup) (string, bool) {
 			return schedulerOf(p.schedulers, p.disks.names[g.at[len(g.at)-1]])
 		})
-	addPathText(l, p, "scsi_paths", 3, "The disks that are the paths to each disk, by the names that the kernel gives them",
+	addPathText(l, p, "disk.wwid.scsi_paths", 3, "The disks that are the paths to each disk, by the names that the kernel gives them",
 		func(g *pathGroup) (string, bool) { return g.names, true })
 }
 
 // addToPaths adds a metric of /proc/diskstats.
 func addToPaths[T uint32 | uint64](l *linux, p *paths, m diskMetric) {
+	n := m.names[byWWID]
 	pmda.Register(l.Agent, pmda.Metric[T]{
-		Name: "disk.wwid." + m.name, ID: pmda.Item(92, m.disk), InDom: p.rows.indom, Sem: m.semantics(), Units: m.units,
+		Name: n.name, ID: pmda.Item(92, n.item), InDom: p.rows.indom, Sem: m.semantics(), Units: m.units,
 		Text: m.text + ", of all paths to each disk", Help: m.help,
 		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[T]) error {
 			return putColumn(&p.rows, s, pdu.ErrAppVersion, func(g **pathGroup) (sum T, ok bool) {
@@ -85,7 +86,7 @@ func addToPaths[T uint32 | uint64](l *linux, p *paths, m diskMetric) {
 // addPathText adds a metric that is a text.
 func addPathText(l *linux, p *paths, name string, item int, text string, of func(*pathGroup) (string, bool)) {
 	pmda.Register(l.Agent, pmda.Metric[string]{
-		Name: "disk.wwid." + name, ID: pmda.Item(92, item), InDom: p.rows.indom, Sem: pdu.SemDiscrete, Text: text,
+		Name: name, ID: pmda.Item(92, item), InDom: p.rows.indom, Sem: pdu.SemDiscrete, Text: text,
 		Values: column(&p.rows, func(g **pathGroup) (string, bool) { return of(*g) }),
 	})
 }

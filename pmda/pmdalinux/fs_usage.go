@@ -42,11 +42,20 @@ type mounts struct {
 // addFilesystems adds the metrics of file systems.
 func (l *linux) addFilesystems() {
 	disk := &mounts{l: l, wanted: onDisk, name: func(device, _ []byte) []byte { return device }}
-	disk.add("filesys.", 5, &pmda.InDom{Serial: 5, Name: "file system", Text: "File systems on disks that are mounted, by device"},
-		"of each file system", true)
+	disk.attach(&pmda.InDom{Serial: 5, Name: "file system", Text: "File systems on disks that are mounted, by device"})
+	disk.addUsage(5, "of each file system", usageNames{
+		capacity: "filesys.capacity", used: "filesys.used", free: "filesys.free",
+		maxfiles: "filesys.maxfiles", usedfiles: "filesys.usedfiles", freefiles: "filesys.freefiles",
+	})
+	disk.addFull("filesys.full", pmda.Item(5, 8), "of each file system")
+	disk.addPlaces()
 	tmp := &mounts{l: l, wanted: inMemory, name: func(_, dir []byte) []byte { return dir }}
-	tmp.add("tmpfs.", 34, &pmda.InDom{Serial: 18, Name: "tmpfs", Text: "File systems in memory (tmpfs), by the directory that they are mounted on"},
-		"of each tmpfs", false)
+	tmp.attach(&pmda.InDom{Serial: 18, Name: "tmpfs", Text: "File systems in memory (tmpfs), by the directory that they are mounted on"})
+	tmp.addUsage(34, "of each tmpfs", usageNames{
+		capacity: "tmpfs.capacity", used: "tmpfs.used", free: "tmpfs.free",
+		maxfiles: "tmpfs.maxfiles", usedfiles: "tmpfs.usedfiles", freefiles: "tmpfs.freefiles",
+	})
+	tmp.addFull("tmpfs.full", pmda.Item(34, 7), "of each tmpfs")
 
 	count := &mounts{l: l, wanted: onDisk, name: disk.name, rows: rows[mount]{indom: new(pmda.InDom)}}
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
@@ -62,40 +71,49 @@ func (l *linux) addFilesystems() {
 	})
 }
 
-// add adds the metrics of a kind of file systems.
-func (m *mounts) add(prefix string, cluster int, indom *pmda.InDom, of string, disk bool) {
+// attach makes the instance domain of a kind of file systems a part of the agent.
+func (m *mounts) attach(indom *pmda.InDom) {
 	indom.Group = m.l.source("proc/self/mounts", m.parse)
 	m.answer = m.l.Group(m.ask)
 	m.rows.indom = indom
 	m.l.Attach(indom)
-	space := func(name string, item int, sem pdu.Sem, text string, kb func(*usage) uint64) {
-		addUsage(m, pmda.Metric[uint64]{Name: prefix + name, ID: pmda.Item(cluster, item), Sem: sem, Units: pdu.SpaceKByte, Text: text + ", " + of},
-			func(u *usage) uint64 { return u.kb(kb(u)) })
-	}
-	count := func(name string, item int, sem pdu.Sem, units pdu.Units, text string, n func(*usage) uint64) {
-		addUsage(m, pmda.Metric[uint32]{Name: prefix + name, ID: pmda.Item(cluster, item), Sem: sem, Units: units, Text: text + ", " + of},
-			func(u *usage) uint32 { return uint32(n(u)) })
-	}
-	space("capacity", 1, pdu.SemDiscrete, "The size", func(u *usage) uint64 { return u.blocks })
-	space("used", 2, pdu.SemInstant, "Space in use", func(u *usage) uint64 { return u.blocks - u.free })
-	space("free", 3, pdu.SemInstant, "Space not in use", func(u *usage) uint64 { return u.free })
-	count("maxfiles", 4, pdu.SemDiscrete, 0, "Inodes that there are room for", func(u *usage) uint64 { return u.files })
-	count("usedfiles", 5, pdu.SemInstant, 0, "Inodes in use", func(u *usage) uint64 { return u.files - u.freeFiles })
-	count("freefiles", 6, pdu.SemInstant, 0, "Inodes not in use", func(u *usage) uint64 { return u.freeFiles })
-	full := 8
-	if !disk {
-		full = 7
-	}
-	addUsage(m, pmda.Metric[float64]{Name: prefix + "full", ID: pmda.Item(cluster, full), Text: "Percentage in use of what is not set aside, " + of}, (*usage).full)
-	if disk {
-		count("blocksize", 9, pdu.SemInstant, pdu.SpaceByte, "The size of a block", func(u *usage) uint64 { return u.blockSize })
-		space("avail", 10, pdu.SemInstant, "Space not in use that everybody may take", func(u *usage) uint64 { return u.avail })
-		m.addPlaces()
-	}
 }
 
-// addPlaces adds how file systems are mounted.
+// usageNames are the names of the metrics that both kinds have.
+type usageNames struct{ capacity, used, free, maxfiles, usedfiles, freefiles string }
+
+// addUsage adds the metrics that both kinds have.
+func (m *mounts) addUsage(cluster int, of string, names usageNames) {
+	m.addSpace(names.capacity, pmda.Item(cluster, 1), pdu.SemDiscrete, "The size, "+of, func(u *usage) uint64 { return u.blocks })
+	m.addSpace(names.used, pmda.Item(cluster, 2), pdu.SemInstant, "Space in use, "+of, func(u *usage) uint64 { return u.blocks - u.free })
+	m.addSpace(names.free, pmda.Item(cluster, 3), pdu.SemInstant, "Space not in use, "+of, func(u *usage) uint64 { return u.free })
+	m.addCount(names.maxfiles, pmda.Item(cluster, 4), pdu.SemDiscrete, 0, "Inodes that there are room for, "+of, func(u *usage) uint64 { return u.files })
+	m.addCount(names.usedfiles, pmda.Item(cluster, 5), pdu.SemInstant, 0, "Inodes in use, "+of, func(u *usage) uint64 { return u.files - u.freeFiles })
+	m.addCount(names.freefiles, pmda.Item(cluster, 6), pdu.SemInstant, 0, "Inodes not in use, "+of, func(u *usage) uint64 { return u.freeFiles })
+}
+
+// addSpace adds a metric of a number of blocks, in kilobytes.
+func (m *mounts) addSpace(name string, id pmda.ItemID, sem pdu.Sem, text string, blocks func(*usage) uint64) {
+	addMounted(m, pmda.Metric[uint64]{Name: name, ID: id, Sem: sem, Units: pdu.SpaceKByte, Text: text},
+		func(f *mount) uint64 { return f.use.kb(blocks(&f.use)) })
+}
+
+// addCount adds a metric of a number of 32 bits.
+func (m *mounts) addCount(name string, id pmda.ItemID, sem pdu.Sem, units pdu.Units, text string, n func(*usage) uint64) {
+	addMounted(m, pmda.Metric[uint32]{Name: name, ID: id, Sem: sem, Units: units, Text: text},
+		func(f *mount) uint32 { return uint32(n(&f.use)) })
+}
+
+// addFull adds the metric of how full file systems are.
+func (m *mounts) addFull(name string, id pmda.ItemID, of string) {
+	addMounted(m, pmda.Metric[float64]{Name: name, ID: id, Text: "Percentage in use of what is not set aside, " + of},
+		func(f *mount) float64 { return f.use.full() })
+}
+
+// addPlaces adds the metrics that only file systems on disks have.
 func (m *mounts) addPlaces() {
+	m.addCount("filesys.blocksize", pmda.Item(5, 9), pdu.SemInstant, pdu.SpaceByte, "The size of a block, of each file system", func(u *usage) uint64 { return u.blockSize })
+	m.addSpace("filesys.avail", pmda.Item(5, 10), pdu.SemInstant, "Space not in use that everybody may take, of each file system", func(u *usage) uint64 { return u.avail })
 	addMounted(m, pmda.Metric[string]{Name: "filesys.mountdir", ID: pmda.Item(5, 7), Sem: pdu.SemDiscrete,
 		Text: "The directory that each file system is mounted on"}, func(f *mount) string { return f.dir })
 	addMounted(m, pmda.Metric[uint32]{Name: "filesys.readonly", ID: pmda.Item(5, 11),
@@ -105,11 +123,6 @@ func (m *mounts) addPlaces() {
 		}
 		return 0
 	})
-}
-
-// addUsage adds a metric of what file systems say.
-func addUsage[T uint32 | uint64 | float64](m *mounts, t pmda.Metric[T], of func(*usage) T) {
-	addMounted(m, t, func(f *mount) T { return of(&f.use) })
 }
 
 // ask asks the file systems that the client wants.

@@ -14,18 +14,18 @@ func (l *linux) addVFS() {
 		item, column     int
 		name, file, text string
 	}{
-		{0, 0, "files.count", "file-nr", "Open files, each opening counted"},
-		{1, 1, "files.free", "file-nr", "Places for open files that are allocated and not used"},
-		{2, 2, "files.max", "file-nr", "Open files that there can be at most; no value for more than 31 bits hold"},
-		{3, 0, "inodes.count", "inode-state", "Inodes in memory"},
-		{4, 1, "inodes.free", "inode-state", "Inodes in memory that are not used"},
-		{5, 0, "dentry.count", "dentry-state", "Directory entries in memory"},
-		{6, 1, "dentry.free", "dentry-state", "Directory entries in memory that are not used"},
-		{7, 0, "aio.count", "aio-nr", "Asynchronous requests that programs have made room for"},
-		{8, 0, "aio.max", "aio-max-nr", "Asynchronous requests that there can be room for at most"},
+		{0, 0, "vfs.files.count", "file-nr", "Open files, each opening counted"},
+		{1, 1, "vfs.files.free", "file-nr", "Places for open files that are allocated and not used"},
+		{2, 2, "vfs.files.max", "file-nr", "Open files that there can be at most; no value for more than 31 bits hold"},
+		{3, 0, "vfs.inodes.count", "inode-state", "Inodes in memory"},
+		{4, 1, "vfs.inodes.free", "inode-state", "Inodes in memory that are not used"},
+		{5, 0, "vfs.dentry.count", "dentry-state", "Directory entries in memory"},
+		{6, 1, "vfs.dentry.free", "dentry-state", "Directory entries in memory that are not used"},
+		{7, 0, "vfs.aio.count", "aio-nr", "Asynchronous requests that programs have made room for"},
+		{8, 0, "vfs.aio.max", "aio-max-nr", "Asynchronous requests that there can be room for at most"},
 	} {
 		list = append(list, numberMetric[int32]{file: "proc/sys/fs/" + m.file, column: m.column,
-			Metric: pmda.Metric[int32]{Name: "vfs." + m.name, ID: pmda.Item(27, m.item), Text: m.text}})
+			Metric: pmda.Metric[int32]{Name: m.name, ID: pmda.Item(27, m.item), Text: m.text}})
 	}
 	addNumbers(l, list...)
 	l.addLocks()
@@ -38,21 +38,20 @@ type locks struct{ read, write, all uint32 }
 func (l *linux) addLocks() {
 	now := new([3]locks) // by the order of kinds
 	g := l.source("proc/locks", func(text []byte) error { return parseLocks(now, text) })
-	for i, kind := range []struct{ name, text string }{
-		{"posix", "POSIX locks"}, {"flock", "Locks by flock"}, {"lease", "Leases of files"},
+	for i, m := range []struct {
+		read, write, count, text string
+	}{
+		{"vfs.locks.posix.read", "vfs.locks.posix.write", "vfs.locks.posix.count", "POSIX locks"},
+		{"vfs.locks.flock.read", "vfs.locks.flock.write", "vfs.locks.flock.count", "Locks by flock"},
+		{"vfs.locks.lease.read", "vfs.locks.lease.write", "vfs.locks.lease.count", "Leases of files"},
 	} {
-		for j, m := range []struct {
-			name, text string
-			v          *uint32
-		}{
-			{"read", " to read", &now[i].read}, {"write", " to write", &now[i].write}, {"count", "", &now[i].all},
-		} {
-			pmda.Register(l.Agent, pmda.Metric[uint32]{
-				Name: "vfs.locks." + kind.name + "." + m.name, ID: pmda.Item(75, 3*i+j), Group: g,
-				Text:  kind.text + m.text + " that are held",
-				Value: single(m.v),
-			})
+		add := func(name string, item int, text string, v *uint32) {
+			pmda.Register(l.Agent, pmda.Metric[uint32]{Name: name, ID: pmda.Item(75, 3*i+item), Group: g,
+				Text: m.text + text + " that are held", Value: single(v)})
 		}
+		add(m.read, 0, " to read", &now[i].read)
+		add(m.write, 1, " to write", &now[i].write)
+		add(m.count, 2, "", &now[i].all)
 	}
 }
 

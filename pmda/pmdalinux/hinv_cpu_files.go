@@ -21,19 +21,19 @@ func (l *linux) addCPUFiles(s *stat) {
 		units      pdu.Units
 		text       string
 	}{
-		{"core.count", "core_throttle_count", 2, pdu.UnitCount,
+		{"hinv.cpu.thermal_throttle.core.count", "core_throttle_count", 2, pdu.UnitCount,
 			"How often the core was slowed down because it was too hot"},
-		{"core.time", "core_throttle_total_time_ms", 3, pdu.TimeMSec,
+		{"hinv.cpu.thermal_throttle.core.time", "core_throttle_total_time_ms", 3, pdu.TimeMSec,
 			"Time that the core was slowed down because it was too hot"},
-		{"package.count", "package_throttle_count", 4, pdu.UnitCount,
+		{"hinv.cpu.thermal_throttle.package.count", "package_throttle_count", 4, pdu.UnitCount,
 			"How often the package with the processor was slowed down because it was too hot"},
 		// The unit is that of the C agent; it counts milliseconds all the same.
-		{"package.time", "package_throttle_total_time_ms", 5, pdu.UnitCount,
+		{"hinv.cpu.thermal_throttle.package.time", "package_throttle_total_time_ms", 5, pdu.UnitCount,
 			"Milliseconds that the package with the processor was slowed down because it was too hot"},
 	} {
 		files := attributesOf(l, &s.cpus, parseNumber, cpuDir, "thermal_throttle/"+m.file)
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: "hinv.cpu.thermal_throttle." + m.name, ID: pmda.Item(55, m.item), InDom: l.cpus,
+			Name: m.name, ID: pmda.Item(55, m.item), InDom: l.cpus,
 			Sem: pdu.SemCounter, Units: m.units, Text: m.text,
 			Values: byName(&s.cpus, func(cpu string) (uint64, bool) {
 				f := files.get(cpu)

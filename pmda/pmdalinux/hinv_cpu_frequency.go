@@ -83,16 +83,16 @@ func (l *linux) addFrequencyCounts(f *frequencies) {
 		of         func(*cpuStates) uint64
 		or         *attributes[uint64]
 	}{
-		{"count", 6, pdu.UnitCount, "Frequencies of the processor in MHz, each times how long it had it",
+		{"hinv.cpu.frequency_scaling.count", 6, pdu.UnitCount, "Frequencies of the processor in MHz, each times how long it had it",
 			"Its rate, divided by that of hinv.cpu.frequency_scaling.time, is the average frequency.\n" +
 				"Where the kernel does not tell how long the processor had which, it is the\n" +
 				"present frequency, and there is no time.", func(s *cpuStates) uint64 { return s.count }, f.now},
-		{"time", 7, pdu.TimeUSec, "How long the processor had the frequencies that count adds up",
+		{"hinv.cpu.frequency_scaling.time", 7, pdu.TimeUSec, "How long the processor had the frequencies that count adds up",
 			"It is in ticks of kernel.all.hz, whatever the unit says: use it only with\n" +
 				"hinv.cpu.frequency_scaling.count.", func(s *cpuStates) uint64 { return s.time }, nil},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: "hinv.cpu.frequency_scaling." + m.name, ID: pmda.Item(55, m.item), InDom: l.cpus,
+			Name: m.name, ID: pmda.Item(55, m.item), InDom: l.cpus,
 			Sem: pdu.SemCounter, Units: m.units, Text: m.text, Help: m.help,
 			Values: frequencyValues[uint64](f, m.of, m.or),
 		})
@@ -108,11 +108,11 @@ func (l *linux) addFrequencyLimits(f *frequencies) {
 		of   func(*cpuStates) uint64
 		or   *attributes[uint64]
 	}{
-		{"max", 8, "Highest frequency of the processor in MHz", func(s *cpuStates) uint64 { return s.max }, f.max},
-		{"min", 9, "Lowest frequency of the processor in MHz", func(s *cpuStates) uint64 { return s.min }, f.min},
+		{"hinv.cpu.frequency_scaling.max", 8, "Highest frequency of the processor in MHz", func(s *cpuStates) uint64 { return s.max }, f.max},
+		{"hinv.cpu.frequency_scaling.min", 9, "Lowest frequency of the processor in MHz", func(s *cpuStates) uint64 { return s.min }, f.min},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
-			Name: "hinv.cpu.frequency_scaling." + m.name, ID: pmda.Item(55, m.item), InDom: l.cpus,
+			Name: m.name, ID: pmda.Item(55, m.item), InDom: l.cpus,
 			Units: pdu.PerUSec, Text: m.text,
 			Values: frequencyValues[uint32](f, m.of, m.or),
 		})

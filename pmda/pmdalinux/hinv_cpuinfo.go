@@ -265,14 +265,14 @@ func (l *linux) addCPUInfo() {
 		text  string
 		which []int
 	}{
-		{"vendor", 1, "Who made the processor; on ARM the number of the maker", []int{cpuVendor}},
-		{"model", 2, "Number of the model of the processor within its family", []int{cpuModelNumber, cpuModelName}},
-		{"stepping", 3, "Revision of the model of the processor", []int{cpuStepping}},
-		{"model_name", 9, "Name of the model of the processor", []int{cpuModelName, cpuModelNumber}},
-		{"flags", 10, "What the processor is capable of, a word for each feature", []int{cpuFlags}},
+		{"hinv.cpu.vendor", 1, "Who made the processor; on ARM the number of the maker", []int{cpuVendor}},
+		{"hinv.cpu.model", 2, "Number of the model of the processor within its family", []int{cpuModelNumber, cpuModelName}},
+		{"hinv.cpu.stepping", 3, "Revision of the model of the processor", []int{cpuStepping}},
+		{"hinv.cpu.model_name", 9, "Name of the model of the processor", []int{cpuModelName, cpuModelNumber}},
+		{"hinv.cpu.flags", 10, "What the processor is capable of, a word for each feature", []int{cpuFlags}},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[string]{
-			Name: "hinv.cpu." + m.name, ID: pmda.Item(18, m.item), InDom: l.cpus, Group: g, Sem: pdu.SemDiscrete,
+			Name: m.name, ID: pmda.Item(18, m.item), InDom: l.cpus, Group: g, Sem: pdu.SemDiscrete,
 			Text: m.text, Value: c.text(m.which...),
 		})
 	}

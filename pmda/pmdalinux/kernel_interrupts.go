@@ -58,11 +58,11 @@ func (l *linux) addHardInterrupts() {
 		name, text string
 		of         *optional[uint32]
 	}{
-		{"missed", "Interrupts that came while the controller took the line for a level, which it is not", &missed},
-		{"errors", "Interrupts that the controller says went wrong, or that nobody expected", &failed},
+		{"kernel.all.interrupts.missed", "Interrupts that came while the controller took the line for a level, which it is not", &missed},
+		{"kernel.all.interrupts.errors", "Interrupts that the controller says went wrong, or that nobody expected", &failed},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
-			Name: "kernel.all.interrupts." + m.name, ID: pmda.Item(4, 2+i), Group: g, Sem: pdu.SemCounter, Units: pdu.UnitCount,
+			Name: m.name, ID: pmda.Item(4, 2+i), Group: g, Sem: pdu.SemCounter, Units: pdu.UnitCount,
 			Text: m.text,
 			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
 				if !m.of.ok {

@@ -38,12 +38,12 @@ func (l *linux) addUsers() {
 		name, text string
 		of         *uint32
 	}{
-		{"nusers", "Logins that last, each of a user who has several", &now.logins},
-		{"nroots", "Logins that last as root", &now.roots},
-		{"nsessions", "Records of logins and of the system, such as its start", &now.records},
+		{"kernel.all.nusers", "Logins that last, each of a user who has several", &now.logins},
+		{"kernel.all.nroots", "Logins that last as root", &now.roots},
+		{"kernel.all.nsessions", "Records of logins and of the system, such as its start", &now.records},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
-			Name: "kernel.all." + m.name, ID: pmda.Item(25, item), Group: g, Units: pdu.NoUnits,
+			Name: m.name, ID: pmda.Item(25, item), Group: g, Units: pdu.NoUnits,
 			Text: m.text, Help: help, Value: single(m.of),
 		})
 	}

@@ -48,12 +48,12 @@ func (l *linux) addSlabInfo() {
 		units        pdu.Units
 		text         string
 	}{
-		{"objects.active", 0, slabActiveObjects, 0, "Objects of each cache that are in use"},
-		{"objects.total", 1, slabObjects, 0, "Objects of each cache that there is room for, in use or not"},
-		{"slabs.total_size", 7, -1, pdu.SpaceByte, "Memory that the objects in use of each cache take, with their part of what slabs waste"},
+		{"mem.slabinfo.objects.active", 0, slabActiveObjects, 0, "Objects of each cache that are in use"},
+		{"mem.slabinfo.objects.total", 1, slabObjects, 0, "Objects of each cache that there is room for, in use or not"},
+		{"mem.slabinfo.slabs.total_size", 7, -1, pdu.SpaceByte, "Memory that the objects in use of each cache take, with their part of what slabs waste"},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: "mem.slabinfo." + m.name, ID: pmda.Item(20, m.item), InDom: c.rows.indom, Units: m.units, Text: m.text,
+			Name: m.name, ID: pmda.Item(20, m.item), InDom: c.rows.indom, Units: m.units, Text: m.text,
 			Values: guard(l, column(&c.rows, func(s *slab) (uint64, bool) {
 				if m.column < 0 {
 					return c.size(s)
@@ -69,14 +69,14 @@ func (l *linux) addSlabInfo() {
 		text         string
 		always       bool // also shown, as by the C agent, in old versions
 	}{
-		{"objects.size", 2, slabObjectSize, pdu.SpaceByte, "Size of an object of each cache", true},
-		{"slabs.active", 3, slabActiveSlabs, 0, "Slabs of each cache with objects in use", true},
-		{"slabs.total", 4, slabSlabs, 0, "Slabs of each cache", false},
-		{"slabs.pages_per_slab", 5, slabPagesPerSlab, 0, "Pages that a slab of each cache is long", true},
-		{"slabs.objects_per_slab", 6, slabObjectsPerSlab, 0, "Objects that fit in a slab of each cache", false},
+		{"mem.slabinfo.objects.size", 2, slabObjectSize, pdu.SpaceByte, "Size of an object of each cache", true},
+		{"mem.slabinfo.slabs.active", 3, slabActiveSlabs, 0, "Slabs of each cache with objects in use", true},
+		{"mem.slabinfo.slabs.total", 4, slabSlabs, 0, "Slabs of each cache", false},
+		{"mem.slabinfo.slabs.pages_per_slab", 5, slabPagesPerSlab, 0, "Pages that a slab of each cache is long", true},
+		{"mem.slabinfo.slabs.objects_per_slab", 6, slabObjectsPerSlab, 0, "Objects that fit in a slab of each cache", false},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
-			Name: "mem.slabinfo." + m.name, ID: pmda.Item(20, m.item), InDom: c.rows.indom, Units: m.units, Text: m.text,
+			Name: m.name, ID: pmda.Item(20, m.item), InDom: c.rows.indom, Units: m.units, Text: m.text,
 			Values: guard(l, column(&c.rows, func(s *slab) (uint32, bool) {
 				return uint32(s[m.column]), (m.always || !c.old) && s[m.column] <= math.MaxUint32
 			})),

@@ -28,16 +28,16 @@ func (l *linux) addSwapDevices() {
 		sem        pdu.Sem
 		of         func(*swapDevice) (uint32, bool)
 	}{
-		{0, "free", "Swap space of a device that is not in use", pdu.SemInstant,
+		{0, "swapdev.free", "Swap space of a device that is not in use", pdu.SemInstant,
 			func(d *swapDevice) (uint32, bool) { return d.size - d.used, d.used <= d.size }},
-		{1, "length", "Swap space of a device", pdu.SemDiscrete, func(d *swapDevice) (uint32, bool) { return d.size, true }},
-		{2, "maxswap", "The most swap space that a device can have: on Linux, what it has", pdu.SemDiscrete,
+		{1, "swapdev.length", "Swap space of a device", pdu.SemDiscrete, func(d *swapDevice) (uint32, bool) { return d.size, true }},
+		{2, "swapdev.maxswap", "The most swap space that a device can have: on Linux, what it has", pdu.SemDiscrete,
 			func(d *swapDevice) (uint32, bool) { return d.size, true }},
-		{3, "vlength", "Swap space of a device that is promised but not there: on Linux, 0", pdu.SemDiscrete,
+		{3, "swapdev.vlength", "Swap space of a device that is promised but not there: on Linux, 0", pdu.SemDiscrete,
 			func(d *swapDevice) (uint32, bool) { return 0, true }},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
-			Name: "swapdev." + m.name, ID: pmda.Item(6, m.item), InDom: devices.indom, Sem: m.sem, Units: pdu.SpaceKByte,
+			Name: m.name, ID: pmda.Item(6, m.item), InDom: devices.indom, Sem: m.sem, Units: pdu.SpaceKByte,
 			Text: m.text, Values: column(devices, m.of),
 		})
 	}

@@ -28,6 +28,19 @@ func (k vmKind) desc() (pdu.Sem, pdu.Units) {
 	return pdu.SemInstant, pdu.NoUnits
 }
 
+// vmstatPrefix is what the names of the metrics of /proc/vmstat begin with.
+const vmstatPrefix = "mem.vmstat."
+
+// A vmstat is a metric of /proc/vmstat.
+type vmstat struct {
+	name string
+	kind vmKind
+	text string
+}
+
+// key is what the line begins with.
+func (m vmstat) key() string { return strings.TrimPrefix(m.name, vmstatPrefix) }
+
 // addVMStat adds the metrics of /proc/vmstat.
 func (l *linux) addVMStat() {
 	stat := new(keyed)
@@ -35,12 +48,13 @@ func (l *linux) addVMStat() {
 	sums := vmSums(stat)
 	for item, m := range vmstats {
 		sem, units := m.kind.desc()
-		of := sums[m.name]
+		key := m.key()
+		of := sums[key]
 		if of == nil {
-			of = stat.number(m.name)
+			of = stat.number(key)
 		}
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: "mem.vmstat." + m.name, ID: pmda.Item(28, item), Group: g, Sem: sem, Units: units,
+			Name: m.name, ID: pmda.Item(28, item), Group: g, Sem: sem, Units: units,
 			Text: m.text, Value: of.value,
 		})
 	}
@@ -60,8 +74,8 @@ func vmSums(stat *keyed) map[string]number {
 		total := prefix + "_total"
 		var at []int
 		for _, m := range vmstats {
-			if strings.HasPrefix(m.name, prefix) && !strings.HasSuffix(m.name, "_total") {
-				at = append(at, stat.key(m.name))
+			if key := m.key(); strings.HasPrefix(key, prefix) && !strings.HasSuffix(key, "_total") {
+				at = append(at, stat.key(key))
 			}
 		}
 		sums[total] = stat.total(at)
@@ -102,10 +116,10 @@ func (l *linux) addSwapping(g *pmda.Group, stat *keyed) {
 			},
 		})
 	}
-	for i, name := range []string{"in", "out"} {
+	for i, m := range []struct{ name, direction string }{{"swap.in", "in"}, {"swap.out", "out"}} {
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
-			Name: "swap." + name, ID: pmda.Item(0, 10+i), Sem: pdu.SemCounter, Units: pdu.UnitCount,
-			Text: "Processes swapped " + name + " as a whole, which Linux has not done since version 2.4",
+			Name: m.name, ID: pmda.Item(0, 10+i), Sem: pdu.SemCounter, Units: pdu.UnitCount,
+			Text: "Processes swapped " + m.direction + " as a whole, which Linux has not done since version 2.4",
 			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
 				return 0, pdu.ErrAppVersion
 			},

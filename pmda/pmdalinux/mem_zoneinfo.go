@@ -73,13 +73,9 @@ func (l *linux) addZoneInfo() {
 	kbytes := uint64(os.Getpagesize() >> 10)
 	inKBytes := func(pages uint64, ok bool) (uint64, bool) { return pages * kbytes, ok && pages < 1<<64/2/kbytes }
 	for item, m := range zoneStats {
-		key := m.name
-		if zoneKeys[key] != "" {
-			key = zoneKeys[key]
-		}
-		at := z.keys.key(key)
+		at := z.keys.key(m.key())
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: "mem.zoneinfo." + m.name, ID: pmda.Item(68, item), InDom: z.stats.indom, Units: pdu.SpaceKByte,
+			Name: m.name, ID: pmda.Item(68, item), InDom: z.stats.indom, Units: pdu.SpaceKByte,
 			Text:   "In a zone or node, in kilobytes: " + m.words(),
 			Help:   "It is the kernel's number times the size of a page, whatever the number counts.",
 			Values: column(&z.stats, func(k *keyed) (uint64, bool) { return inKBytes(k.get(at)) }),
@@ -98,7 +94,7 @@ func (l *linux) addZoneInfo() {
 func (m zoneStat) words() string {
 	if m.text == "" {
 		for _, v := range vmstats {
-			if v.name == m.name {
+			if v.key() == m.baseName() {
 				m.text = v.text
 			}
 		}

@@ -120,7 +120,6 @@ func (n *named) parseList(text []byte) error {
 type namedMetrics struct {
 	cluster int
 	group   string
-	prefix  string // of the metrics' names
 	metrics []namedMetric
 }
 
@@ -152,7 +151,7 @@ func (l *linux) addNamed(n *named, g *pmda.Group, lists ...[]namedMetrics) {
 			for _, m := range some.metrics {
 				at := n.want(some.group, m.field)
 				entry := pmda.Metric[uint64]{
-					Name: some.prefix + m.name, ID: pmda.Item(some.cluster, m.item), Group: g,
+					Name: m.name, ID: pmda.Item(some.cluster, m.item), Group: g,
 					Text: m.text, Sem: pdu.SemCounter, Units: pdu.UnitCount,
 					Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
 						if !n.known[at] {
@@ -176,7 +175,7 @@ func (l *linux) addNamedInt32(n *named, g *pmda.Group, units pdu.Units, list []n
 		for _, m := range some.metrics {
 			at := n.want(some.group, m.field)
 			pmda.Register(l.Agent, pmda.Metric[int32]{
-				Name: some.prefix + m.name, ID: pmda.Item(some.cluster, m.item), Group: g,
+				Name: m.name, ID: pmda.Item(some.cluster, m.item), Group: g,
 				Text: m.text, Units: units,
 				Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) {
 					if !n.known[at] || n.vals[at] > math.MaxInt32 {

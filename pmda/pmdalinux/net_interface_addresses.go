@@ -53,18 +53,18 @@ func (l *linux) addInterfaceAddresses() {
 		name, text, help string
 		of               func(*addresses) string
 	}{
-		{"inet_addr", "The first IPv4 address of an interface, or under a label of it",
+		{"network.interface.inet_addr", "The first IPv4 address of an interface, or under a label of it",
 			"There is no value on a copy of another machine's files.",
 			func(a *addresses) string { return a.inet }},
-		{"ipv6_addr", "The last IPv6 address in the kernel's list for an interface, with the bits of its network", "",
+		{"network.interface.ipv6_addr", "The last IPv6 address in the kernel's list for an interface, with the bits of its network", "",
 			func(a *addresses) string { return a.ipv6 }},
-		{"ipv6_scope", "How far network.interface.ipv6_addr reaches: Global, Host, Link, Site, Compat or Unknown", "",
+		{"network.interface.ipv6_scope", "How far network.interface.ipv6_addr reaches: Global, Host, Link, Site, Compat or Unknown", "",
 			func(a *addresses) string { return a.scope }},
-		{"hw_addr", "Hardware (MAC) address of an interface", "",
+		{"network.interface.hw_addr", "Hardware (MAC) address of an interface", "",
 			func(a *addresses) string { return a.hw }},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[string]{
-			Name: "network.interface." + m.name, ID: pmda.Item(33, item), InDom: a.indom,
+			Name: m.name, ID: pmda.Item(33, item), InDom: a.indom,
 			Sem: pdu.SemDiscrete, Text: m.text, Help: m.help,
 			Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (string, error) {
 				if at, ok := a.at[i.Name]; ok && m.of(&a.rows[at]) != "" {

@@ -41,19 +41,19 @@ func (l *linux) addInterfaceAttributes(dev *netDev) {
 		text, help string
 		of         func(dev string) (uint32, bool)
 	}{
-		{"mtu", 21, pdu.SemInstant, pdu.SpaceByte, "Bytes that a packet of an interface has at most", "", number("mtu")},
-		{"duplex", 24, pdu.SemDiscrete, 0, "1 for an interface that sends or receives, 2 for one that does both at a time",
+		{"network.interface.mtu", 21, pdu.SemInstant, pdu.SpaceByte, "Bytes that a packet of an interface has at most", "", number("mtu")},
+		{"network.interface.duplex", 24, pdu.SemDiscrete, 0, "1 for an interface that sends or receives, 2 for one that does both at a time",
 			"There is no value where the driver does not tell, as that of most virtual interfaces.",
 			func(dev string) (uint32, bool) { return duplexOf(duplex.get(dev)) }},
-		{"up", 25, pdu.SemInstant, 0, "1 for an interface that is switched on, 0 for one that is not", "",
+		{"network.interface.up", 25, pdu.SemInstant, 0, "1 for an interface that is switched on, 0 for one that is not", "",
 			func(dev string) (uint32, bool) { return flags.get(dev).v & isUp, flags.get(dev).ok }},
-		{"running", 26, pdu.SemInstant, 0, "1 for an interface that is switched on and connected, else 0", "",
+		{"network.interface.running", 26, pdu.SemInstant, 0, "1 for an interface that is switched on and connected, else 0", "",
 			func(dev string) (uint32, bool) { return running(flags.get(dev), operates, dev) }},
-		{"wireless", 28, pdu.SemDiscrete, 0, "1 for an interface to a wireless network, else 0", "",
+		{"network.interface.wireless", 28, pdu.SemDiscrete, 0, "1 for an interface to a wireless network, else 0", "",
 			has(netDir, "wireless", "phy80211")},
-		{"type", 29, pdu.SemDiscrete, 0, "Kind of hardware of an interface, by the numbers of the ARP protocol",
+		{"network.interface.type", 29, pdu.SemDiscrete, 0, "Kind of hardware of an interface, by the numbers of the ARP protocol",
 			"1 is Ethernet and what behaves like it, 772 the loopback interface; the kernel's if_arp.h has them all.", number("type")},
-		{"virtual", 30, pdu.SemDiscrete, 0, "1 for an interface without a device of its own, else 0", "",
+		{"network.interface.virtual", 30, pdu.SemDiscrete, 0, "1 for an interface without a device of its own, else 0", "",
 			func(dev string) (uint32, bool) {
 				if virtual.get(".").absent { // old kernels do not tell
 					return 0, false
@@ -62,7 +62,7 @@ func (l *linux) addInterfaceAttributes(dev *netDev) {
 			}},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
-			Name: "network.interface." + m.name, ID: pmda.Item(3, m.item), InDom: dev.rows.indom, Sem: m.sem, Units: m.units,
+			Name: m.name, ID: pmda.Item(3, m.item), InDom: dev.rows.indom, Sem: m.sem, Units: m.units,
 			Text: m.text, Help: m.help, Values: byName(&dev.rows, m.of),
 		})
 	}

@@ -35,15 +35,15 @@ func (l *linux) addICMPTypes(n *named, g *pmda.Group) {
 	indom.Set(all...)
 	l.Attach(indom)
 	for i, m := range []struct{ name, prefix, text string }{
-		{"intype", "InType", "ICMP messages received, by their type"},
-		{"outtype", "OutType", "ICMP messages sent, by their type"},
+		{"network.icmpmsg.intype", "InType", "ICMP messages received, by their type"},
+		{"network.icmpmsg.outtype", "OutType", "ICMP messages sent, by their type"},
 	} {
 		var at [types]int
 		for t := range at {
 			at[t] = n.want("IcmpMsg", fmt.Sprint(m.prefix, t))
 		}
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: "network.icmpmsg." + m.name, ID: pmda.Item(14, 88+i), InDom: indom, Group: g,
+			Name: m.name, ID: pmda.Item(14, 88+i), InDom: indom, Group: g,
 			Sem: pdu.SemCounter, Units: pdu.UnitCount, Text: m.text,
 			Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[uint64]) error {
 				for t, at := range at {
@@ -59,48 +59,48 @@ func (l *linux) addICMPTypes(n *named, g *pmda.Group) {
 
 // socketMetrics are those of /proc/net/sockstat.
 var socketMetrics = []namedMetrics{
-	{11, "sockets", "network.sockstat.", []namedMetric{
-		{9, "total", "used", "Sockets that there are, of all kinds"},
+	{11, "sockets", []namedMetric{
+		{9, "network.sockstat.total", "used", "Sockets that there are, of all kinds"},
 	}},
-	{11, "TCP", "network.sockstat.tcp.", []namedMetric{
-		{0, "inuse", "inuse", "TCP sockets in use, of IPv4"},
-		{10, "orphan", "orphan", "TCP sockets that no program has any more"},
-		{11, "tw", "tw", "TCP sockets in state TIME_WAIT"},
-		{12, "alloc", "alloc", "TCP sockets that there are, in any state"},
-		{13, "mem", "mem", "Pages of memory that TCP has for its buffers"},
+	{11, "TCP", []namedMetric{
+		{0, "network.sockstat.tcp.inuse", "inuse", "TCP sockets in use, of IPv4"},
+		{10, "network.sockstat.tcp.orphan", "orphan", "TCP sockets that no program has any more"},
+		{11, "network.sockstat.tcp.tw", "tw", "TCP sockets in state TIME_WAIT"},
+		{12, "network.sockstat.tcp.alloc", "alloc", "TCP sockets that there are, in any state"},
+		{13, "network.sockstat.tcp.mem", "mem", "Pages of memory that TCP has for its buffers"},
 	}},
-	{11, "UDP", "network.sockstat.udp.", []namedMetric{
-		{3, "inuse", "inuse", "UDP sockets in use, of IPv4"},
-		{14, "mem", "mem", "Pages of memory that UDP has for its buffers"},
+	{11, "UDP", []namedMetric{
+		{3, "network.sockstat.udp.inuse", "inuse", "UDP sockets in use, of IPv4"},
+		{14, "network.sockstat.udp.mem", "mem", "Pages of memory that UDP has for its buffers"},
 	}},
-	{11, "UDPLITE", "network.sockstat.udplite.", []namedMetric{
-		{8, "inuse", "inuse", "UDP-Lite sockets in use, of IPv4"},
+	{11, "UDPLITE", []namedMetric{
+		{8, "network.sockstat.udplite.inuse", "inuse", "UDP-Lite sockets in use, of IPv4"},
 	}},
-	{11, "RAW", "network.sockstat.raw.", []namedMetric{
-		{6, "inuse", "inuse", "Raw sockets in use, of IPv4"},
+	{11, "RAW", []namedMetric{
+		{6, "network.sockstat.raw.inuse", "inuse", "Raw sockets in use, of IPv4"},
 	}},
-	{11, "FRAG", "network.sockstat.frag.", []namedMetric{
-		{15, "inuse", "inuse", "IP packets of which fragments are awaited"},
-		{16, "memory", "memory", "Bytes of memory that fragments of IP packets take"},
+	{11, "FRAG", []namedMetric{
+		{15, "network.sockstat.frag.inuse", "inuse", "IP packets of which fragments are awaited"},
+		{16, "network.sockstat.frag.memory", "memory", "Bytes of memory that fragments of IP packets take"},
 	}},
 }
 
 // socket6Metrics are those of /proc/net/sockstat6.
 var socket6Metrics = []namedMetrics{
-	{73, "TCP6", "network.sockstat.tcp6.", []namedMetric{
-		{0, "inuse", "inuse", "TCP sockets in use, of IPv6"},
+	{73, "TCP6", []namedMetric{
+		{0, "network.sockstat.tcp6.inuse", "inuse", "TCP sockets in use, of IPv6"},
 	}},
-	{73, "UDP6", "network.sockstat.udp6.", []namedMetric{
-		{1, "inuse", "inuse", "UDP sockets in use, of IPv6"},
+	{73, "UDP6", []namedMetric{
+		{1, "network.sockstat.udp6.inuse", "inuse", "UDP sockets in use, of IPv6"},
 	}},
-	{73, "UDPLITE6", "network.sockstat.udplite6.", []namedMetric{
-		{2, "inuse", "inuse", "UDP-Lite sockets in use, of IPv6"},
+	{73, "UDPLITE6", []namedMetric{
+		{2, "network.sockstat.udplite6.inuse", "inuse", "UDP-Lite sockets in use, of IPv6"},
 	}},
-	{73, "RAW6", "network.sockstat.raw6.", []namedMetric{
-		{3, "inuse", "inuse", "Raw sockets in use, of IPv6"},
+	{73, "RAW6", []namedMetric{
+		{3, "network.sockstat.raw6.inuse", "inuse", "Raw sockets in use, of IPv6"},
 	}},
-	{73, "FRAG6", "network.sockstat.frag6.", []namedMetric{
-		{4, "inuse", "inuse", "IPv6 packets of which fragments are awaited"},
-		{5, "memory", "memory", "Bytes of memory that fragments of IPv6 packets take"},
+	{73, "FRAG6", []namedMetric{
+		{4, "network.sockstat.frag6.inuse", "inuse", "IPv6 packets of which fragments are awaited"},
+		{5, "network.sockstat.frag6.memory", "memory", "Bytes of memory that fragments of IPv6 packets take"},
 	}},
 }

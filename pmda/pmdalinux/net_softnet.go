@@ -10,15 +10,15 @@ import (
 
 // softnetColumns are those of /proc/net/softnet_stat that metrics show.
 var softnetColumns = [...]struct {
-	at         int
-	name, text string
+	at                int
+	all, percpu, text string
 }{
-	{0, "processed", "Packets that processors took from the queue of received ones"},
-	{1, "dropped", "Received packets dropped because a processor's queue was full"},
-	{2, "time_squeeze", "Times that a processor left packets in its queue, having spent its time"},
-	{8, "cpu_collision", "Times that a processor found an interface busy when it had a packet to send"},
-	{9, "received_rps", "Times that another processor woke one to take received packets over"},
-	{10, "flow_limit_count", "Packets dropped because their flow took too much of the queue"},
+	{0, "network.softnet.processed", "network.softnet.percpu.processed", "Packets that processors took from the queue of received ones"},
+	{1, "network.softnet.dropped", "network.softnet.percpu.dropped", "Received packets dropped because a processor's queue was full"},
+	{2, "network.softnet.time_squeeze", "network.softnet.percpu.time_squeeze", "Times that a processor left packets in its queue, having spent its time"},
+	{8, "network.softnet.cpu_collision", "network.softnet.percpu.cpu_collision", "Times that a processor found an interface busy when it had a packet to send"},
+	{9, "network.softnet.received_rps", "network.softnet.percpu.received_rps", "Times that another processor woke one to take received packets over"},
+	{10, "network.softnet.flow_limit_count", "network.softnet.percpu.flow_limit_count", "Packets dropped because their flow took too much of the queue"},
 }
 
 // softnet is what /proc/net/softnet_stat tells, with a line for each processor.
@@ -73,7 +73,7 @@ func (l *linux) addSoftnet() {
 	g := l.source("proc/net/softnet_stat", n.parse)
 	for i, c := range softnetColumns {
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: "network.softnet." + c.name, ID: pmda.Item(57, i), Group: g,
+			Name: c.all, ID: pmda.Item(57, i), Group: g,
 			Sem: pdu.SemCounter, Units: pdu.UnitCount, Text: c.text,
 			Value: func(context.Context, *pmda.Request, pdu.Instance) (sum uint64, err error) {
 				if n.columns <= c.at {
@@ -86,7 +86,7 @@ func (l *linux) addSoftnet() {
 			},
 		})
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: "network.softnet.percpu." + c.name, ID: pmda.Item(57, len(softnetColumns)+i), InDom: l.cpus, Group: g,
+			Name: c.percpu, ID: pmda.Item(57, len(softnetColumns)+i), InDom: l.cpus, Group: g,
 			Sem: pdu.SemCounter, Units: pdu.UnitCount, Text: c.text + ", by processor",
 			Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[uint64]) error {
 				if n.columns <= c.at {

@@ -15,10 +15,10 @@ import (
 var poolColumns = [...]struct {
 	title, name, text string
 }{
-	{"packets-arrived", "requests", "Requests that arrived for the threads of the NFS server"},
-	{"sockets-enqueued", "enqueued", "Times that a request to the NFS server had to wait, as no thread was idle"},
-	{"threads-woken", "processed", "Times that an idle thread of the NFS server was woken for a request"},
-	{"threads-timedout", "timedout", "Times that a thread of the NFS server ended, as it had been idle too long"},
+	{"packets-arrived", "nfs.server.threads.requests", "Requests that arrived for the threads of the NFS server"},
+	{"sockets-enqueued", "nfs.server.threads.enqueued", "Times that a request to the NFS server had to wait, as no thread was idle"},
+	{"threads-woken", "nfs.server.threads.processed", "Times that an idle thread of the NFS server was woken for a request"},
+	{"threads-timedout", "nfs.server.threads.timedout", "Times that a thread of the NFS server ended, as it had been idle too long"},
 }
 
 // pools are the threads of the NFS server, of which each pool has some.
@@ -42,11 +42,11 @@ func (l *linux) addPools() {
 		v          *uint32
 		known      *bool
 	}{
-		{"total", "Threads that the NFS server has", &p.total, &p.knowsTotal},
-		{"pools", "Pools that the NFS server has its threads in", &p.pools, &p.knowsPools},
+		{"nfs.server.threads.total", "Threads that the NFS server has", &p.total, &p.knowsTotal},
+		{"nfs.server.threads.pools", "Pools that the NFS server has its threads in", &p.pools, &p.knowsPools},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
-			Name: "nfs.server.threads." + m.name, ID: pmda.Item(nfsCluster, 71+i), Group: g, Units: pdu.UnitCount, Text: m.text,
+			Name: m.name, ID: pmda.Item(nfsCluster, 71+i), Group: g, Units: pdu.UnitCount, Text: m.text,
 			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
 				if !*m.known {
 					return 0, pmda.NoValue
@@ -57,7 +57,7 @@ func (l *linux) addPools() {
 	}
 	for i, c := range poolColumns {
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: "nfs.server.threads." + c.name, ID: pmda.Item(nfsCluster, 73+i), Group: g,
+			Name: c.name, ID: pmda.Item(nfsCluster, 73+i), Group: g,
 			Sem: pdu.SemCounter, Units: pdu.UnitCount, Text: c.text,
 			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
 				if !p.known[i] {

@@ -15,13 +15,13 @@ var serialMetrics = [...]struct {
 	sem       pdu.Sem
 	text      string
 }{
-	serialSent:     {"tx", "tx", 0, pdu.SemCounter, "Characters that each serial port has sent"},
-	serialReceived: {"rx", "rx", 1, pdu.SemCounter, "Characters that each serial port has received"},
-	serialFrame:    {"fe", "frame", 2, pdu.SemCounter, "Characters received by each serial port that had no stop bit where it should be"},
-	serialParity:   {"pe", "parity", 3, pdu.SemCounter, "Characters received by each serial port that had the wrong parity"},
-	serialBreak:    {"brk", "brk", 4, pdu.SemCounter, "Breaks that each serial port has received"},
-	serialOverrun:  {"oe", "overrun", 5, pdu.SemCounter, "Times that each serial port has received more than was fetched from it"},
-	serialIRQ:      {"irq", "irq", 6, pdu.SemDiscrete, "Number of each serial port's interrupt"},
+	serialSent:     {"tx", "tty.serial.tx", 0, pdu.SemCounter, "Characters that each serial port has sent"},
+	serialReceived: {"rx", "tty.serial.rx", 1, pdu.SemCounter, "Characters that each serial port has received"},
+	serialFrame:    {"fe", "tty.serial.frame", 2, pdu.SemCounter, "Characters received by each serial port that had no stop bit where it should be"},
+	serialParity:   {"pe", "tty.serial.parity", 3, pdu.SemCounter, "Characters received by each serial port that had the wrong parity"},
+	serialBreak:    {"brk", "tty.serial.brk", 4, pdu.SemCounter, "Breaks that each serial port has received"},
+	serialOverrun:  {"oe", "tty.serial.overrun", 5, pdu.SemCounter, "Times that each serial port has received more than was fetched from it"},
+	serialIRQ:      {"irq", "tty.serial.irq", 6, pdu.SemDiscrete, "Number of each serial port's interrupt"},
 }
 
 const (
@@ -58,7 +58,7 @@ func (l *linux) addSerialPorts() {
 	l.Attach(ports.indom)
 	for i, m := range serialMetrics {
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
-			Name: "tty.serial." + m.name, ID: pmda.Item(74, m.item), InDom: ports.indom, Sem: m.sem, Text: m.text,
+			Name: m.name, ID: pmda.Item(74, m.item), InDom: ports.indom, Sem: m.sem, Text: m.text,
 			Values: guard(l, column(ports, func(p *serialPort) (uint32, bool) { return p.v[i], p.known[i] })),
 		})
 	}
