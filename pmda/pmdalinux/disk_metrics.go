@@ -218,13 +218,13 @@ func (m diskMetric) wideUnlessBytes() bool {
 }
 
 // addToEach adds a metric of the devices of a class.
-func addToEach[T uint32 | uint64](a *pmda.Agent, m diskMetric, c classInfo, r *rows[disk]) {
+func addToEach[T uint32 | uint64](a *pmda.Agent, m diskMetric, c classInfo, r *instances[disk]) {
 	n := m.names[c.class]
 	pmda.Register(a, pmda.Metric[T]{
 		Name: n.name, ID: pmda.Item(c.cluster, n.item), InDom: r.indom, Sem: m.semantics(), Units: m.units,
 		Text: m.text + ", " + c.each, Help: m.help,
 		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[T]) error {
-			return putColumn(r, s, pdu.ErrAppVersion, func(d *disk) (T, bool) { // the kernel is too old
+			return putRowValues(r, s, pdu.ErrAppVersion, func(d *disk) (T, bool) { // the kernel is too old
 				v, ok := m.of(d)
 				return T(v), ok
 			})
@@ -251,7 +251,7 @@ func (m *diskMetric) sum(d *disks) (sum uint64, err error) {
 	r := &d.class[wholeDisk]
 	known := 0
 	for at := range r.ids {
-		if v, ok := m.of(&r.vals[at]); ok {
+		if v, ok := m.of(&r.Vals[at]); ok {
 			sum += v
 			known++
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // The files that only zram devices have, and how many fields those have at most.
@@ -27,9 +28,9 @@ type zramFields struct {
 }
 
 func parseZram(text []byte, f *zramFields) (ok bool) {
-	line, one := onlyLine(text)
+	line, one := procfile.OnlyLine(text)
 	for f.n = 0; f.n < maxZramFields; f.n++ {
-		if f.v[f.n], line, ok = cutUint(line); !ok {
+		if f.v[f.n], line, ok = procfile.CutUint(line); !ok {
 			break
 		}
 	}
@@ -51,9 +52,9 @@ type zramMetric struct {
 func (d *disks) addZram() {
 	page := uint64(os.Getpagesize()) / 1024
 	r := &d.class[zram]
-	var files [len(zramNames)]*attributes[zramFields]
+	var files [len(zramNames)]*deviceFiles[zramFields]
 	for i, name := range zramNames {
-		files[i] = attributesOf(d.l, r, parseZram, blockDir, name)
+		files[i] = deviceFilesOf(d.l, r, parseZram, blockDir, name)
 	}
 	for _, m := range []zramMetric{
 		{"zram.capacity", 86, 16, zramSize, 0, pdu.SemDiscrete, pdu.SpaceKByte, 1, 1024, "The size of each zram device, before compression"},
@@ -76,7 +77,7 @@ func (d *disks) addZram() {
 		pmda.Register(d.l.Agent, pmda.Metric[uint64]{
 			Name: m.name, ID: pmda.Item(m.cluster, m.item), InDom: r.indom, Sem: m.sem, Units: m.units, Text: m.text,
 			Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[uint64]) error {
-				return putColumn(r, s, pdu.ErrAppVersion, func(k *disk) (uint64, bool) {
+				return putRowValues(r, s, pdu.ErrAppVersion, func(k *disk) (uint64, bool) {
 					f := files[m.file].get(k.kernel)
 					v := f.v.v[m.field]
 					return v * m.times / m.by, f.ok && m.field < f.v.n && v <= math.MaxUint64/m.times

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // A usage is what a file system says of itself: statfs(2).
@@ -31,7 +32,7 @@ type mount struct {
 // for anything else, nor how many there are.
 type mounts struct {
 	l      *linux
-	rows   rows[mount]
+	rows   instances[mount]
 	at     map[string]int // where in rows a name was last
 	wanted func(device, dir, kind []byte) bool
 	name   func(device, dir []byte) []byte
@@ -57,23 +58,23 @@ func (l *linux) addFilesystems() {
 	})
 	tmp.addFull("tmpfs.full", pmda.Item(34, 7), "of each tmpfs")
 
-	count := &mounts{l: l, wanted: onDisk, name: disk.name, rows: rows[mount]{indom: new(pmda.InDom)}}
+	count := &mounts{l: l, wanted: onDisk, name: disk.name, rows: instances[mount]{indom: new(pmda.InDom)}}
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
 		Name: "hinv.nfilesys", ID: pmda.Item(5, 0), Sem: pdu.SemDiscrete, Units: pdu.UnitCount,
-		Group: l.source("proc/self/mounts", count.parse),
+		Group: l.fileGroup("proc/self/mounts", count.parse),
 		Text:  "File systems on disks that are mounted, each counted once",
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
 			if !count.whole {
 				return 0, pmda.NoValue
 			}
-			return uint32(count.rows.n), nil
+			return uint32(count.rows.Len()), nil
 		},
 	})
 }
 
 // attach makes the instance domain of a kind of file systems a part of the agent.
 func (m *mounts) attach(indom *pmda.InDom) {
-	indom.Group = m.l.source("proc/self/mounts", m.parse)
+	indom.Group = m.l.fileGroup("proc/self/mounts", m.parse)
 	m.answer = m.l.Group(m.ask)
 	m.rows.indom = indom
 	m.l.Attach(indom)
@@ -129,7 +130,7 @@ func (m *mounts) addPlaces() {
 func (m *mounts) ask(ctx context.Context, r *pmda.Request) error {
 	rule := r.Profile.For(m.rows.indom.ID())
 	for _, at := range m.rows.order {
-		if f := &m.rows.vals[at]; rule.Includes(m.rows.ids[at]) {
+		if f := &m.rows.Vals[at]; rule.Includes(m.rows.ids[at]) {
 			f.ok = m.l.ask(&f.use, f.path) == nil
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -144,7 +145,7 @@ func (m *mounts) ask(ctx context.Context, r *pmda.Request) error {
 func addMounted[T pdu.Scalar](m *mounts, t pmda.Metric[T], of func(*mount) T) {
 	t.InDom, t.Group = m.rows.indom, m.answer
 	t.Values = func(_ context.Context, _ *pmda.Request, s *pmda.Set[T]) error {
-		return putColumn(&m.rows, s, pdu.ErrInst, func(f *mount) (T, bool) {
+		return putRowValues(&m.rows, s, pdu.ErrInst, func(f *mount) (T, bool) {
 			return of(f), f.ok
 		})
 	}
@@ -183,12 +184,12 @@ func inMemory(_, _, kind []byte) bool { return string(kind) == "tmpfs" }
 // parse reads lines such as "/dev/sda1 /boot ext4 rw,relatime 0 0". What is
 // mounted twice counts once, as it was first.
 func (m *mounts) parse(text []byte) error {
-	m.rows.begin()
-	if m.at == nil || len(m.at) > 2*len(m.rows.names) { // most are gone
-		m.at = make(map[string]int, len(m.rows.names))
+	m.rows.Begin()
+	if m.at == nil || len(m.at) > 2*len(m.rows.Names) { // most are gone
+		m.at = make(map[string]int, len(m.rows.Names))
 	}
-	m.whole = notCut(text)
-	for line := range wholeLines(text) {
+	m.whole = !procfile.Truncated(text)
+	for line := range procfile.Lines(text) {
 		m.whole = m.line(line) && m.whole
 	}
 	return m.rows.end()
@@ -197,17 +198,17 @@ func (m *mounts) parse(text []byte) error {
 // line takes a line in. It is false if that makes no sense. One that begins with a
 // blank has no device: what was mounted was named "".
 func (m *mounts) line(line []byte) bool {
-	device, rest := cutField(line)
+	device, rest := procfile.CutField(line)
 	unnamed := len(line) > 0 && line[0] == ' '
 	if unnamed {
 		device, rest = nil, line
 	}
-	dir, rest := cutField(rest)
-	kind, rest := cutField(rest)
-	options, rest := cutField(rest)
-	_, rest, ok1 := cutUint(rest)
-	_, _, ok2 := cutUint(rest)
-	if !ok1 || !ok2 || !unnamed && !goodPath(device) || !goodPath(dir) {
+	dir, rest := procfile.CutField(rest)
+	kind, rest := procfile.CutField(rest)
+	options, rest := procfile.CutField(rest)
+	_, rest, ok1 := procfile.CutUint(rest)
+	_, _, ok2 := procfile.CutUint(rest)
+	if !ok1 || !ok2 || !unnamed && !validPath(device) || !validPath(dir) {
 		return false
 	}
 	if name := m.name(device, dir); len(name) > 0 && m.wanted(device, dir, kind) && !m.listed(name) {
@@ -219,19 +220,18 @@ func (m *mounts) line(line []byte) bool {
 // listed reports whether a name has been given to a row in this reading. What had
 // the next place in the reading before has not: rows differ.
 func (m *mounts) listed(name []byte) bool {
-	r := &m.rows
-	if r.n < len(r.names) && r.names[r.n] == string(name) {
+	if m.rows.NextHad(name) {
 		return false
 	}
 	at, ok := m.at[string(name)]
-	return ok && at < r.n && r.names[at] == string(name)
+	return ok && m.rows.Has(at, name)
 }
 
 // row is a row for a name that is not listed.
 func (m *mounts) row(name []byte) *mount {
-	row := m.rows.row(name)
-	if at, ok := m.at[string(name)]; !ok || at != m.rows.n-1 {
-		m.at[m.rows.last()] = m.rows.n - 1
+	row := m.rows.Row(name)
+	if at, ok := m.at[string(name)]; !ok || at != m.rows.Len()-1 {
+		m.at[m.rows.LastName()] = m.rows.Len() - 1
 	}
 	return row
 }
@@ -251,7 +251,7 @@ func (f *mount) take(l *linux, dir, options []byte) {
 }
 
 // goodPath reports whether a device or directory is fit for an instance.
-func goodPath(name []byte) bool {
+func validPath(name []byte) bool {
 	return 0 < len(name) && len(name) <= maxPath && bytes.IndexByte(name, 0) < 0
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // addVFS adds the metrics of what file systems have in common.
@@ -27,7 +28,7 @@ func (l *linux) addVFS() {
 		list = append(list, numberMetric[int32]{file: "proc/sys/fs/" + m.file, column: m.column,
 			Metric: pmda.Metric[int32]{Name: m.name, ID: pmda.Item(27, m.item), Text: m.text}})
 	}
-	addNumbers(l, list...)
+	addNumberFiles(l, list...)
 	l.addLocks()
 }
 
@@ -37,7 +38,7 @@ type locks struct{ read, write, all uint32 }
 // addLocks adds the metrics of /proc/locks.
 func (l *linux) addLocks() {
 	now := new([3]locks) // by the order of kinds
-	g := l.source("proc/locks", func(text []byte) error { return parseLocks(now, text) })
+	g := l.fileGroup("proc/locks", func(text []byte) error { return parseLocks(now, text) })
 	for i, m := range []struct {
 		read, write, count, text string
 	}{
@@ -47,7 +48,7 @@ func (l *linux) addLocks() {
 	} {
 		add := func(name string, item int, text string, v *uint32) {
 			pmda.Register(l.Agent, pmda.Metric[uint32]{Name: name, ID: pmda.Item(75, 3*i+item), Group: g,
-				Text: m.text + text + " that are held", Value: single(v)})
+				Text: m.text + text + " that are held", Value: valueOf(v)})
 		}
 		add(m.read, 0, " to read", &now[i].read)
 		add(m.write, 1, " to write", &now[i].write)
@@ -62,17 +63,17 @@ var errNoLock = errors.New("/proc/locks: a line is no lock")
 // which those with an arrow after the number wait for the lock above.
 func parseLocks(now *[3]locks, text []byte) error {
 	*now = [3]locks{}
-	if !notCut(text) {
+	if procfile.Truncated(text) {
 		return errNoLock
 	}
-	for line := range wholeLines(text) {
-		number, line := cutField(line)
+	for line := range procfile.Lines(text) {
+		number, line := procfile.CutField(line)
 		if !bytes.HasSuffix(number, []byte(":")) {
 			return errNoLock
 		}
-		kind, line := cutField(line)
-		_, line = cutField(line)
-		access, line := cutField(line)
+		kind, line := procfile.CutField(line)
+		_, line = procfile.CutField(line)
+		access, line := procfile.CutField(line)
 		var l *locks
 		switch string(kind) {
 		case "POSIX":
@@ -82,7 +83,7 @@ func parseLocks(now *[3]locks, text []byte) error {
 		case "LEASE", "DELEG":
 			l = &now[2]
 		}
-		if pid, _ := cutField(line); len(pid) == 0 {
+		if pid, _ := procfile.CutField(line); len(pid) == 0 {
 			return errNoLock
 		}
 		if l == nil {

@@ -22,7 +22,7 @@ func (l *linux) addIPCLimits() {
 		return numberMetric[uint32]{file: "proc/sys/kernel/" + file, column: column, Metric: pmda.Metric[uint32]{
 			Name: name, ID: pmda.Item(cluster, item), Sem: pdu.SemDiscrete, Units: units, Text: text}}
 	}
-	addNumbers(l,
+	addNumberFiles(l,
 		limit("ipc.sem.max_perid", 21, 4, "sem", 0, 0, "Semaphores that a set can have"),
 		limit("ipc.sem.max_sem", 21, 2, "sem", 1, 0, "Semaphores that there can be"),
 		limit("ipc.sem.max_ops", 21, 5, "sem", 2, 0, "Operations that one call of semop can have"),

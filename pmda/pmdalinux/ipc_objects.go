@@ -10,6 +10,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // An ipcObject is a shared memory segment, a queue of messages or a set of
@@ -25,7 +26,7 @@ type ipcObject struct {
 // ipcTable is a file in /proc/sysvipc. Columns 0 to 2 are the key, the ID and the
 // permissions; uid is that of the owner.
 type ipcTable struct {
-	rows  rows[ipcObject]
+	rows  instances[ipcObject]
 	uid   int
 	users map[uint64]string
 	whole bool // all lines could be read
@@ -33,29 +34,29 @@ type ipcTable struct {
 
 // parse reads the lines after the title.
 func (t *ipcTable) parse(text []byte) error {
-	t.rows.begin()
-	t.whole = isWhole(text)
-	_, text, _ = wholeLine(text) // the title
-	for line := range wholeLines(text) {
-		key, line := cutField(line)
-		id, line := cutField(line)
-		mode, line := cutField(line)
-		_, okID := parseUint32(id)
+	t.rows.Begin()
+	t.whole = procfile.HasCompleteLines(text)
+	_, text, _ = procfile.CutLine(text) // the title
+	for line := range procfile.Lines(text) {
+		key, line := procfile.CutField(line)
+		id, line := procfile.CutField(line)
+		mode, line := procfile.CutField(line)
+		_, okID := procfile.ParseUint32(id)
 		keyBits, okKey := parseKey(key)
 		bits, okMode := parseOctal(mode)
 		if !okID || !okKey || !okMode {
 			t.whole = false
 			continue
 		}
-		o := t.rows.row(id)
+		o := t.rows.Row(id)
 		o.setKey(keyBits)
 		o.mode = bits
 		for i := 3; i < len(o.columns); i++ {
-			o.columns[i], line, o.known[i] = cutUint(line)
+			o.columns[i], line, o.known[i] = procfile.CutUint(line)
 		}
 		o.owner = t.user(o.columns[t.uid], o.known[t.uid])
 	}
-	if t.rows.changed {
+	if t.rows.Changed() {
 		clear(t.users) // there may be new users too
 	}
 	return t.rows.end()
@@ -64,10 +65,10 @@ func (t *ipcTable) parse(text []byte) error {
 // parseKey reads a key, which the kernel prints as a signed number.
 func parseKey(field []byte) (uint32, bool) {
 	if amount, ok := bytes.CutPrefix(field, []byte("-")); ok {
-		v, ok := parseUint(amount)
+		v, ok := procfile.ParseUint(amount)
 		return uint32(-v), ok && v <= 1<<31
 	}
-	v, ok := parseUint(field)
+	v, ok := procfile.ParseUint(field)
 	return uint32(v), ok && v < 1<<31
 }
 
@@ -116,8 +117,8 @@ func (t *ipcTable) sum(of func(*ipcObject) (uint64, bool)) (sum uint64, ok bool)
 	if !t.whole {
 		return 0, false
 	}
-	for i := range t.rows.vals {
-		v, ok := of(&t.rows.vals[i])
+	for i := range t.rows.Vals {
+		v, ok := of(&t.rows.Vals[i])
 		if !ok {
 			return 0, false
 		}
@@ -154,12 +155,12 @@ type ipcFile struct {
 // add adds the instance domain and the metrics.
 func (f ipcFile) add(l *linux) (*ipcTable, *pmda.Group) {
 	t := &ipcTable{uid: f.uid}
-	g := l.source("proc/sysvipc/"+f.name, t.parse)
+	g := l.fileGroup("proc/sysvipc/"+f.name, t.parse)
 	t.rows.indom = &pmda.InDom{Serial: f.serial, Name: f.object, Text: f.text, Group: g}
 	l.Attach(t.rows.indom)
 	str := func(item int, metric, text string, of func(*ipcObject) (string, bool)) {
 		pmda.Register(l.Agent, pmda.Metric[string]{Name: metric, ID: pmda.Item(f.cluster, item),
-			InDom: t.rows.indom, Sem: pdu.SemDiscrete, Text: text, Values: column(&t.rows, of)})
+			InDom: t.rows.indom, Sem: pdu.SemDiscrete, Text: text, Values: rowValues(&t.rows, of)})
 	}
 	str(0, f.key, "Key of a "+f.object+", which programs find it by", func(o *ipcObject) (string, bool) { return o.key, true })
 	str(1, f.owner, "Name of the user who owns a "+f.object, func(o *ipcObject) (string, bool) { return o.owner, o.owner != "" })
@@ -170,7 +171,7 @@ func (f ipcFile) add(l *linux) (*ipcTable, *pmda.Group) {
 
 func (l *linux) ipcObject(t *ipcTable, name string, cluster, item int, sem pdu.Sem, units pdu.Units, text string, of func(*ipcObject) (uint32, bool)) {
 	pmda.Register(l.Agent, pmda.Metric[uint32]{Name: name, ID: pmda.Item(cluster, item), InDom: t.rows.indom,
-		Sem: sem, Units: units, Text: text, Values: column(&t.rows, of)})
+		Sem: sem, Units: units, Text: text, Values: rowValues(&t.rows, of)})
 }
 
 // ipcTotal adds a metric that sums over all objects.
@@ -201,7 +202,7 @@ func (l *linux) addSharedMemory() {
 	l.ipcObject(t, "ipc.shm.nattch", cluster, 4, pdu.SemInstant, 0, "Processes that a shared memory segment is attached to", ipcColumn(6))
 	pmda.Register(l.Agent, pmda.Metric[string]{Name: "ipc.shm.status", ID: pmda.Item(cluster, 5), InDom: t.rows.indom,
 		Text:   "State of a shared memory segment: dest if it goes with the last process, locked if it stays in memory",
-		Values: column(&t.rows, shmStatus)})
+		Values: rowValues(&t.rows, shmStatus)})
 	page := uint64(os.Getpagesize())
 	l.ipcTotal(t, g, "ipc.shm.tot", total, 0, pdu.SpaceByte, "Length of all shared memory segments, in whole pages",
 		func(o *ipcObject) (uint64, bool) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // cpuTimes are how a processor, or several, spent their time, from a line such as
@@ -37,12 +38,12 @@ const maxTicks = 1 << 48
 func parseCPUTimes(line []byte) cpuTimes {
 	var t cpuTimes
 	for t.known < len(t.ms) {
-		field, rest := cutField(line)
+		field, rest := procfile.CutField(line)
 		if len(field) == 0 {
 			t.whole = true
 			return t
 		}
-		ticks, ok := parseUint(field)
+		ticks, ok := procfile.ParseUint(field)
 		if !ok || ticks > maxTicks {
 			return t
 		}
@@ -131,7 +132,7 @@ func (l *linux) addCPUTimes(s *stat, g *pmda.Group) {
 		each := metric
 		each.Name, each.ID, each.InDom = m.percpu, pmda.Item(0, m.percpuItem), l.cpus
 		each.Text = "Time that the processor spent " + m.text
-		each.Values = column(&s.cpus, func(p *processor) (uint64, bool) { return m.of(&p.cpuTimes) })
+		each.Values = rowValues(&s.cpus, func(p *processor) (uint64, bool) { return m.of(&p.cpuTimes) })
 		pmda.Register(l.Agent, each)
 
 		of := metric

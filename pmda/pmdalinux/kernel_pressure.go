@@ -6,6 +6,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // A pressure is a line of a file below /proc/pressure.
@@ -49,7 +50,7 @@ func (l *linux) addPressure() {
 		if s == nil {
 			s = new(state)
 			states[m.file] = s
-			s.g = l.optional("proc/pressure/"+m.file, func(text []byte) error {
+			s.g = l.optionalFileGroup("proc/pressure/"+m.file, func(text []byte) error {
 				s.some.find(text, "some")
 				s.full.find(text, "full")
 				return nil
@@ -83,8 +84,8 @@ func (l *linux) addPressure() {
 // "some avg10=1.35 avg60=0.89 avg300=3.80 total=3661676251".
 func (p *pressure) find(text []byte, word string) {
 	*p = pressure{}
-	for line := range wholeLines(text) {
-		if field, after := cutField(line); string(field) == word {
+	for line := range procfile.Lines(text) {
+		if field, after := procfile.CutField(line); string(field) == word {
 			p.parse(after)
 			return
 		}
@@ -95,16 +96,16 @@ func (p *pressure) find(text []byte, word string) {
 func (p *pressure) parse(line []byte) {
 	for i, name := range [...]string{"avg10=", "avg60=", "avg300=", "total="} {
 		var field []byte
-		field, line = cutField(line)
+		field, line = procfile.CutField(line)
 		text, ok := bytes.CutPrefix(field, []byte(name))
 		if !ok {
 			return
 		}
 		if i == len(p.average) {
-			p.total, p.ok = parseUint(text)
+			p.total, p.ok = procfile.ParseUint(text)
 			return
 		}
-		v, ok := parseFloat(text)
+		v, ok := procfile.ParseFloat(text)
 		if !ok || !(v >= 0 && v <= 100) { // no such number is one of those
 			return
 		}

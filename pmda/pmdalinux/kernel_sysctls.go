@@ -17,7 +17,7 @@ func (l *linux) addSysctls() {
 		{"kernel.all.pid_max", "pid_max", pdu.SemDiscrete, "The process ID at which numbers start again from low ones"},
 		{"kernel.all.nptys", "pty/nr", pdu.SemInstant, "Pseudo terminals in use"},
 	} {
-		addNumbers(l, numberMetric[uint32]{file: "proc/sys/kernel/" + m.file, Metric: pmda.Metric[uint32]{
+		addNumberFiles(l, numberMetric[uint32]{file: "proc/sys/kernel/" + m.file, Metric: pmda.Metric[uint32]{
 			Name: m.name, ID: pmda.Item(72, item), Sem: m.sem, Text: m.text,
 		}})
 	}

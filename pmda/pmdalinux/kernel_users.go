@@ -32,7 +32,7 @@ type users struct{ logins, roots, records uint32 }
 // addUsers adds the metrics of users.
 func (l *linux) addUsers() {
 	now := new(users)
-	g := l.optional("var/run/utmp", now.parse)
+	g := l.optionalFileGroup("var/run/utmp", now.parse)
 	const help = "It is in /var/run/utmp, which some systems do not write any more: then there is nobody."
 	for item, m := range []struct {
 		name, text string
@@ -44,7 +44,7 @@ func (l *linux) addUsers() {
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
 			Name: m.name, ID: pmda.Item(25, item), Group: g, Units: pdu.NoUnits,
-			Text: m.text, Help: help, Value: single(m.of),
+			Text: m.text, Help: help, Value: valueOf(m.of),
 		})
 	}
 }

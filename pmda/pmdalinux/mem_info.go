@@ -2,11 +2,11 @@ package pmdalinux
 
 import (
 	"context"
-	"math"
 	"os"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // addMemory adds the metrics of memory and swap.
@@ -24,12 +24,12 @@ func (l *linux) addMemory() {
 
 // addMeminfo adds the metrics of /proc/meminfo.
 func (l *linux) addMeminfo() {
-	info := new(keyed)
-	g := l.source("proc/meminfo", info.parse)
+	info := new(procfile.KeyedNumbers)
+	g := l.fileGroup("proc/meminfo", info.Parse)
 	for _, m := range meminfo {
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
 			Name: m.name, ID: pmda.Item(1, m.item), Group: g, Units: pdu.SpaceKByte,
-			Text: m.text, Value: info.number(m.key).value,
+			Text: m.text, Value: keyedNumber(info, m.key).value,
 		})
 	}
 	l.addMemoryUse(g, info)
@@ -90,9 +90,9 @@ var meminfo = []struct {
 }
 
 // addMemoryUse adds how much memory there is, and what follows from that.
-func (l *linux) addMemoryUse(g *pmda.Group, info *keyed) {
-	total, free, cached := info.number("MemTotal"), info.number("MemFree"), info.number("Cached")
-	used := less(total, free)
+func (l *linux) addMemoryUse(g *pmda.Group, info *procfile.KeyedNumbers) {
+	total, free, cached := keyedNumber(info, "MemTotal"), keyedNumber(info, "MemFree"), keyedNumber(info, "Cached")
+	used := difference(total, free)
 	for _, m := range []struct {
 		item       int
 		name       string
@@ -104,9 +104,9 @@ func (l *linux) addMemoryUse(g *pmda.Group, info *keyed) {
 		{10, "mem.freemem", pdu.SemInstant, free, "Free memory: mem.util.free under another name", ""},
 		{1, "mem.util.used", pdu.SemInstant, used, "Memory that something is in: mem.physmem less mem.util.free",
 			"Much of it may be had for the asking: mem.util.available says how much."},
-		{12, "mem.util.other", pdu.SemInstant, rest(used, sum(cached, info.number("Buffers"))),
+		{12, "mem.util.other", pdu.SemInstant, differenceOrZero(used, sum(cached, keyedNumber(info, "Buffers"))),
 			"The part of mem.util.used that is neither cached nor bufmem", ""},
-		{29, "mem.util.cache_clean", pdu.SemInstant, rest(cached, sum(info.number("Dirty"), info.number("Writeback"))),
+		{29, "mem.util.cache_clean", pdu.SemInstant, differenceOrZero(cached, sum(keyedNumber(info, "Dirty"), keyedNumber(info, "Writeback"))),
 			"The part of mem.util.cached that is on disk too: neither dirty nor in writeback", ""},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
@@ -119,7 +119,7 @@ func (l *linux) addMemoryUse(g *pmda.Group, info *keyed) {
 		Text: "Memory in megabytes: mem.physmem, less what is no whole one",
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
 			v, ok := total()
-			return fit(v>>10, ok)
+			return fit32(v>>10, ok)
 		},
 	})
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
@@ -132,16 +132,16 @@ func (l *linux) addMemoryUse(g *pmda.Group, info *keyed) {
 }
 
 // addHugePages adds the metrics of the huge pages that are set aside.
-func (l *linux) addHugePages(g *pmda.Group, info *keyed) {
-	kbytes := info.number("Hugepagesize")
-	bytes := times(kbytes, func() (uint64, bool) { return 1 << 10, true })
+func (l *linux) addHugePages(g *pmda.Group, info *procfile.KeyedNumbers) {
+	kbytes := keyedNumber(info, "Hugepagesize")
+	bytes := product(kbytes, kilobyte)
 	for i, m := range []struct{ pages, bytes, key, text string }{
 		{"mem.util.hugepagesTotal", "mem.util.hugepagesTotalBytes", "HugePages_Total", "set aside, in use or not"},
 		{"mem.util.hugepagesFree", "mem.util.hugepagesFreeBytes", "HugePages_Free", "set aside and not in use"},
 		{"mem.util.hugepagesRsvd", "mem.util.hugepagesRsvdBytes", "HugePages_Rsvd", "promised to processes, which have not touched them yet"},
 		{"mem.util.hugepagesSurp", "mem.util.hugepagesSurpBytes", "HugePages_Surp", "beyond those that the administrator set aside"},
 	} {
-		pages := info.number(m.key)
+		pages := keyedNumber(info, m.key)
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
 			Name: m.pages, ID: pmda.Item(1, 44+i), Group: g, Units: pdu.UnitCount,
 			Text:  "Huge pages " + m.text,
@@ -150,41 +150,33 @@ func (l *linux) addHugePages(g *pmda.Group, info *keyed) {
 		})
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
 			Name: m.bytes, ID: pmda.Item(1, 60+i), Group: g, Units: pdu.SpaceByte,
-			Text: "Memory in huge pages " + m.text, Value: times(pages, bytes).value,
+			Text: "Memory in huge pages " + m.text, Value: product(pages, bytes).value,
 		})
 	}
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
 		Name: "hinv.hugepagesize", ID: pmda.Item(1, 59), Group: g, Sem: pdu.SemDiscrete, Units: pdu.SpaceByte,
 		Text: "Size of a huge page, where none is asked for by its size",
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
-			return fit(bytes())
+			return fit32(bytes())
 		},
 	})
 }
 
 // addSwapSpace adds the sums over all swap devices.
-func (l *linux) addSwapSpace(g *pmda.Group, info *keyed) {
-	total, free := info.number("SwapTotal"), info.number("SwapFree")
+func (l *linux) addSwapSpace(g *pmda.Group, info *procfile.KeyedNumbers) {
+	total, free := keyedNumber(info, "SwapTotal"), keyedNumber(info, "SwapFree")
 	for _, m := range []struct {
 		item       int
 		name, text string
 		of         number
 	}{
 		{6, "swap.length", "Swap space of all devices", total},
-		{7, "swap.used", "Swap space in use", less(total, free)},
+		{7, "swap.used", "Swap space in use", difference(total, free)},
 		{8, "swap.free", "Swap space not in use", free},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
 			Name: m.name, ID: pmda.Item(1, m.item), Group: g, Units: pdu.SpaceByte, Text: m.text,
-			Value: times(m.of, func() (uint64, bool) { return 1 << 10, true }).value,
+			Value: product(m.of, kilobyte).value,
 		})
 	}
-}
-
-// fit is a number of 32 bits, none if there is none or it does not fit.
-func fit(v uint64, ok bool) (uint32, error) {
-	if !ok || v > math.MaxUint32 {
-		return 0, pmda.NoValue
-	}
-	return uint32(v), nil
 }

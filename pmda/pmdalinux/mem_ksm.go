@@ -22,7 +22,7 @@ func (l *linux) addKSM() {
 		{"mem.ksm.run_state", "run", pdu.NoUnits, "Whether pages are merged: 0 no, 1 yes, 2 no and those merged are parted"},
 		{"mem.ksm.sleep_time", "sleep_millisecs", pdu.TimeMSec, "The rest after each pages_to_scan pages"},
 	} {
-		addNumbers(l, numberMetric[uint64]{file: "sys/kernel/mm/ksm/" + m.file, Metric: pmda.Metric[uint64]{
+		addNumberFiles(l, numberMetric[uint64]{file: "sys/kernel/mm/ksm/" + m.file, Metric: pmda.Metric[uint64]{
 			Name: m.name, ID: pmda.Item(69, item), Units: m.units, Text: m.text,
 		}})
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // numaMetrics are the metrics that are a line of a node's meminfo, in kilobytes.
@@ -91,28 +92,28 @@ func (l *linux) addNUMA() {
 
 // nodeFiles are the files of one name that all nodes have, of numbers with names.
 type nodeFiles struct {
-	*attributes[keyed]
-	before int   // how many fields stand before a name
-	keys   keyed // the names
+	*deviceFiles[procfile.KeyedNumbers]
+	before int                   // how many fields stand before a name
+	keys   procfile.KeyedNumbers // the names
 }
 
 func (l *linux) nodeFiles(name string, before int) *nodeFiles {
 	n := &nodeFiles{before: before}
-	n.attributes = newAttributes(l, l.nodes, n.parse, nodeDir, name)
+	n.deviceFiles = newDeviceFiles(l, l.nodes, n.parse, nodeDir, name)
 	return n
 }
 
 // parse reads lines like "Node 0 MemTotal:  11102412 kB" or "numa_hit 268195172".
-func (n *nodeFiles) parse(text []byte, k *keyed) bool {
-	if k.vals == nil {
-		*k = n.keys.another()
+func (n *nodeFiles) parse(text []byte, k *procfile.KeyedNumbers) bool {
+	if k.Empty() {
+		*k = n.keys.Clone()
 	}
-	k.clear()
-	for line := range wholeLines(text) {
+	k.Clear()
+	for line := range procfile.Lines(text) {
 		for range n.before {
-			_, line = cutField(line)
+			_, line = procfile.CutField(line)
 		}
-		k.line(line)
+		k.ParseLine(line)
 	}
 	return true
 }
@@ -120,13 +121,13 @@ func (n *nodeFiles) parse(text []byte, k *keyed) bool {
 // value makes the Value of a metric with a number of each node, times another one
 // if there is one.
 func (n *nodeFiles) value(key string, factor number) func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
-	at := n.keys.key(key)
+	at := n.keys.Index(key)
 	return func(_ context.Context, _ *pmda.Request, i pdu.Instance) (uint64, error) {
 		node := n.get(i.Name)
 		if !node.ok {
 			return 0, pmda.NoValue
 		}
-		v, ok := node.v.get(at)
+		v, ok := node.v.Get(at)
 		if ok && factor != nil {
 			var by, over uint64
 			by, ok = factor()
@@ -144,13 +145,13 @@ func (n *nodeFiles) value(key string, factor number) func(context.Context, *pmda
 // it never changes.
 func (l *linux) hugePageSize() number {
 	f := l.file("proc/meminfo")
-	var info keyed
-	kbytes := info.number("Hugepagesize")
-	bytes := times(kbytes, func() (uint64, bool) { return 1 << 10, true })
+	var info procfile.KeyedNumbers
+	kbytes := keyedNumber(&info, "Hugepagesize")
+	bytes := product(kbytes, kilobyte)
 	return func() (uint64, bool) {
 		if _, ok := kbytes(); !ok {
 			if text, err := f.Read(); err == nil {
-				info.parse(text)
+				info.Parse(text)
 			}
 		}
 		return bytes()

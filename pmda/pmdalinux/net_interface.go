@@ -7,6 +7,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // traffic is what a line of /proc/net/dev counts: eight columns of what has been
@@ -35,7 +36,7 @@ var stackedNames = regexp.MustCompile(`^(lo|bond[0-9]+|team[0-9]+|tun[0-9]+|virb
 // addInterfaces adds the metrics of network interfaces.
 func (l *linux) addInterfaces() {
 	dev := &netDev{}
-	g := l.source("proc/net/dev", dev.parse)
+	g := l.fileGroup("proc/net/dev", dev.parse)
 	dev.rows.indom = &pmda.InDom{Serial: 3, Name: "interface", Group: g,
 		Text:   "Network interfaces",
 		Labels: `{"device_type":"interface","indom_name":"per interface"}`,
@@ -57,7 +58,7 @@ func (l *linux) addInterfaces() {
 
 // netDev is what /proc/net/dev tells.
 type netDev struct {
-	rows  rows[traffic]
+	rows  instances[traffic]
 	sums  [8]total // over the interfaces that are not stacked
 	whole bool     // the file has been read to its end
 }
@@ -73,12 +74,12 @@ var summed = [8]int{0, 1, 2, 3, 8, 9, 10, 11}
 
 // parse reads two lines of titles, then lines like "eth0: 1422 10 0 0 …".
 func (d *netDev) parse(text []byte) error {
-	d.rows.begin()
-	d.whole = isWhole(text)
+	d.rows.Begin()
+	d.whole = procfile.HasCompleteLines(text)
 	titles := 0
-	for line := range wholeLines(text) {
+	for line := range procfile.Lines(text) {
 		name, columns, ok := bytes.Cut(line, []byte(":"))
-		name, _ = cutField(name)
+		name, _ = procfile.CutField(name)
 		if titles < 2 && bytes.IndexByte(line, '|') >= 0 { // which names may have in them, too
 			titles++
 			continue
@@ -87,9 +88,9 @@ func (d *netDev) parse(text []byte) error {
 			d.whole = false
 			continue
 		}
-		t := d.rows.row(name)
+		t := d.rows.Row(name)
 		for i := range t.columns {
-			t.columns[i], columns, t.known[i] = cutUint(columns)
+			t.columns[i], columns, t.known[i] = procfile.CutUint(columns)
 		}
 	}
 	if err := d.rows.end(); err != nil {
@@ -103,11 +104,11 @@ func (d *netDev) parse(text []byte) error {
 // sum sums over the interfaces that are not stacked.
 func (d *netDev) sum() {
 	d.sums = [8]total{}
-	for at := range d.rows.vals {
-		t := &d.rows.vals[at]
+	for at := range d.rows.Vals {
+		t := &d.rows.Vals[at]
 		if t.class == unclassed {
 			t.class = physical
-			if stackedNames.MatchString(d.rows.names[at]) {
+			if stackedNames.MatchString(d.rows.Names[at]) {
 				t.class = stacked
 			}
 		}
@@ -158,7 +159,7 @@ func (l *linux) addTraffic(dev *netDev) {
 			Name: m.name, ID: pmda.Item(3, item), InDom: dev.rows.indom,
 			Sem: pdu.SemCounter, Units: units,
 			Text: m.text + ", of each interface",
-			Values: column(&dev.rows, func(t *traffic) (uint64, bool) {
+			Values: rowValues(&dev.rows, func(t *traffic) (uint64, bool) {
 				if m.and < 0 {
 					return t.columns[m.from], t.known[m.from]
 				}
@@ -214,7 +215,7 @@ func (l *linux) addTrafficSums(dev *netDev, g *pmda.Group) {
 			if !dev.whole {
 				return 0, pmda.NoValue
 			}
-			return uint32(dev.rows.n), nil
+			return uint32(dev.rows.Len()), nil
 		},
 	})
 }

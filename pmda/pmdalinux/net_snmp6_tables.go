@@ -1,8 +1,8 @@
 package pmdalinux
 
 // snmp6Metrics are those of /proc/net/snmp6. The names of fields are the kernel's.
-var snmp6Metrics = []namedMetrics{
-	{58, "", []namedMetric{
+var snmp6Metrics = []protocolMetrics{
+	{58, "", []protocolMetric{
 		{0, "network.ip6.inreceives", "Ip6InReceives", "IPv6 packets received, damaged ones too"},
 		{1, "network.ip6.inhdrerrors", "Ip6InHdrErrors", "IPv6 packets dropped because of a fault in their header"},
 		{2, "network.ip6.intoobigerrors", "Ip6InTooBigErrors", "IPv6 packets not forwarded because they are too long for the next link"},
@@ -36,7 +36,7 @@ var snmp6Metrics = []namedMetrics{
 		{30, "network.ip6.inect0pkts", "Ip6InECT0Pkts", "IPv6 packets received with the mark ECT(0), their sender heeding congestion marks"},
 		{31, "network.ip6.incepkts", "Ip6InCEPkts", "IPv6 packets received with the mark that they met congestion"},
 	}},
-	{58, "", []namedMetric{
+	{58, "", []protocolMetric{
 		{32, "network.icmp6.inmsgs", "Icmp6InMsgs", "ICMPv6 messages received"},
 		{33, "network.icmp6.inerrors", "Icmp6InErrors", "ICMPv6 messages received with faults of their own"},
 		{34, "network.icmp6.outmsgs", "Icmp6OutMsgs", "ICMPv6 messages that were to be sent"},
@@ -73,7 +73,7 @@ var snmp6Metrics = []namedMetrics{
 		{65, "network.icmp6.outredirects", "Icmp6OutRedirects", "ICMPv6 messages sent that tell a better route"},
 		{66, "network.icmp6.outmldv2reports", "Icmp6OutMLDv2Reports", "ICMPv6 messages sent that tell who is in multicast groups, by version 2"},
 	}},
-	{58, "", []namedMetric{
+	{58, "", []protocolMetric{
 		{67, "network.udp6.indatagrams", "Udp6InDatagrams", "UDP datagrams over IPv6 delivered to programs"},
 		{68, "network.udp6.noports", "Udp6NoPorts", "UDP datagrams over IPv6 received for ports where nobody listens"},
 		{69, "network.udp6.inerrors", "Udp6InErrors", "UDP datagrams over IPv6 received that could not be delivered for another reason"},
@@ -83,7 +83,7 @@ var snmp6Metrics = []namedMetrics{
 		{73, "network.udp6.incsumerrors", "Udp6InCsumErrors", "UDP datagrams over IPv6 received with a wrong checksum"},
 		{74, "network.udp6.ignoredmulti", "Udp6IgnoredMulti", "UDP multicast datagrams over IPv6 received that no socket wanted"},
 	}},
-	{58, "", []namedMetric{
+	{58, "", []protocolMetric{
 		{75, "network.udplite6.indatagrams", "UdpLite6InDatagrams", "UDP-Lite datagrams over IPv6 delivered to programs"},
 		{76, "network.udplite6.noports", "UdpLite6NoPorts", "UDP-Lite datagrams over IPv6 received for ports where nobody listens"},
 		{77, "network.udplite6.inerrors", "UdpLite6InErrors", "UDP-Lite datagrams over IPv6 received that could not be delivered for another reason"},

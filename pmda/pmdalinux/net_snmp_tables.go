@@ -1,8 +1,8 @@
 package pmdalinux
 
 // snmpMetrics are those of /proc/net/snmp, but for TCP. The names of fields are the kernel's.
-var snmpMetrics = []namedMetrics{
-	{14, "Ip", []namedMetric{
+var snmpMetrics = []protocolMetrics{
+	{14, "Ip", []protocolMetric{
 		{0, "network.ip.forwarding", "Forwarding", "Whether packets for others are forwarded: 1 if so, 2 if not"},
 		{1, "network.ip.defaultttl", "DefaultTTL", "Hops that packets sent from here may take unless they say otherwise"},
 		{2, "network.ip.inreceives", "InReceives", "IP packets received, damaged ones too"},
@@ -23,7 +23,7 @@ var snmpMetrics = []namedMetrics{
 		{17, "network.ip.fragfails", "FragFails", "IP packets that were too long but must not be split"},
 		{18, "network.ip.fragcreates", "FragCreates", "Fragments of IP packets made"},
 	}},
-	{14, "Icmp", []namedMetric{
+	{14, "Icmp", []protocolMetric{
 		{20, "network.icmp.inmsgs", "InMsgs", "ICMP messages received"},
 		{21, "network.icmp.inerrors", "InErrors", "ICMP messages received with faults of their own"},
 		{22, "network.icmp.indestunreachs", "InDestUnreachs", "ICMP messages received that a destination cannot be reached"},
@@ -52,7 +52,7 @@ var snmpMetrics = []namedMetrics{
 		{45, "network.icmp.outaddrmaskreps", "OutAddrMaskReps", "ICMP messages sent that tell the mask of the network"},
 		{46, "network.icmp.incsumerrors", "InCsumErrors", "ICMP messages received with a wrong checksum"},
 	}},
-	{14, "Udp", []namedMetric{
+	{14, "Udp", []protocolMetric{
 		{70, "network.udp.indatagrams", "InDatagrams", "UDP datagrams delivered to programs"},
 		{71, "network.udp.noports", "NoPorts", "UDP datagrams received for ports where nobody listens"},
 		{72, "network.udp.inerrors", "InErrors", "UDP datagrams received that could not be delivered for another reason"},
@@ -63,7 +63,7 @@ var snmpMetrics = []namedMetrics{
 		{90, "network.udp.ignoredmulti", "IgnoredMulti", "UDP multicast datagrams received that no socket wanted"},
 		{91, "network.udp.memerrors", "MemErrors", "UDP datagrams dropped because UDP had used up its memory"},
 	}},
-	{14, "UdpLite", []namedMetric{
+	{14, "UdpLite", []protocolMetric{
 		{77, "network.udplite.indatagrams", "InDatagrams", "UDP-Lite datagrams delivered to programs"},
 		{78, "network.udplite.noports", "NoPorts", "UDP-Lite datagrams received for ports where nobody listens"},
 		{79, "network.udplite.inerrors", "InErrors", "UDP-Lite datagrams received that could not be delivered for another reason"},
@@ -77,8 +77,8 @@ var snmpMetrics = []namedMetrics{
 }
 
 // netstatMetrics are those of /proc/net/netstat, but for TCP.
-var netstatMetrics = []namedMetrics{
-	{53, "IpExt", []namedMetric{
+var netstatMetrics = []protocolMetrics{
+	{53, "IpExt", []protocolMetric{
 		{0, "network.ip.innoroutes", "InNoRoutes", "Received IP packets dropped because no route leads on"},
 		{1, "network.ip.intruncatedpkts", "InTruncatedPkts", "Received IP packets shorter than their header says"},
 		{2, "network.ip.inmcastpkts", "InMcastPkts", "IP multicast packets received"},
@@ -98,7 +98,7 @@ var netstatMetrics = []namedMetrics{
 		{16, "network.ip.cepkts", "InCEPkts", "IP packets received with the mark that they met congestion"},
 		{168, "network.ip.reasmoverlaps", "ReasmOverlaps", "Fragments of IP packets that overlapped others"},
 	}},
-	{53, "MPTcpExt", []namedMetric{
+	{53, "MPTcpExt", []protocolMetric{
 		{119, "network.mptcp.mpcapablesynrx", "MPCapableSYNRX", "Requests of others for a Multipath TCP connection"},
 		{120, "network.mptcp.mpcapableackrx", "MPCapableACKRX", "Last steps of handshakes received that agree to Multipath TCP"},
 		{121, "network.mptcp.mpcapablefallbackack", "MPCapableFallbackACK", "Connections by others that fell back to plain TCP at the last step"},

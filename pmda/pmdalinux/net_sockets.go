@@ -5,6 +5,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // A census counts the sockets in a file, which has a line for each.
@@ -21,16 +22,16 @@ var errNoSocket = errors.New("a list of sockets is damaged")
 // the state is the fourth field.
 func (c *census) parse(text []byte) error {
 	*c = census{}
-	if !isWhole(text) {
+	if !procfile.HasCompleteLines(text) {
 		return errNoSocket
 	}
-	_, text, _ = wholeLine(text)
-	for line := range wholeLines(text) {
+	_, text, _ = procfile.CutLine(text)
+	for line := range procfile.Lines(text) {
 		for range 3 {
-			_, line = cutField(line)
+			_, line = procfile.CutField(line)
 		}
-		field, _ := cutField(line)
-		state, ok := parseHex(field)
+		field, _ := procfile.CutField(line)
+		state, ok := procfile.ParseHex(field)
 		if !ok || state >= uint64(len(c.state)) {
 			return errNoSocket
 		}
@@ -38,23 +39,6 @@ func (c *census) parse(text []byte) error {
 		c.state[state]++
 	}
 	return nil
-}
-
-// parseHex reads a hexadecimal number.
-func parseHex(field []byte) (v uint64, ok bool) {
-	for _, c := range field {
-		switch {
-		case v >= 1<<60:
-			return 0, false
-		case '0' <= c && c <= '9':
-			v = v<<4 | uint64(c-'0')
-		case 'a' <= c|0x20 && c|0x20 <= 'f':
-			v = v<<4 | uint64(c|0x20-'a'+10)
-		default:
-			return 0, false
-		}
-	}
-	return v, len(field) > 0
 }
 
 // tcpStates are the metrics of TCP sockets, of IPv4 and IPv6, by the kernel's numbers
@@ -80,22 +64,22 @@ var tcpStates = []struct {
 // addSockets adds the metrics that count sockets by their state.
 func (l *linux) addSockets() {
 	tcp, tcp6 := &census{}, &census{}
-	inTCP, inTCP6 := l.source("proc/net/tcp", tcp.parse), l.source("proc/net/tcp6", tcp6.parse)
+	inTCP, inTCP6 := l.fileGroup("proc/net/tcp", tcp.parse), l.fileGroup("proc/net/tcp6", tcp6.parse)
 	for _, m := range tcpStates {
 		l.addSocketCount(m.tcp, "IPv4 TCP sockets "+m.text, pmda.Item(19, m.state), inTCP, &tcp.state[m.state])
 		l.addSocketCount(m.tcp6, "IPv6 TCP sockets "+m.text, pmda.Item(76, m.state), inTCP6, &tcp6.state[m.state])
 	}
 	udp, udp6 := &census{}, &census{}
-	inUDP, inUDP6 := l.source("proc/net/udp", udp.parse), l.source("proc/net/udp6", udp6.parse)
+	inUDP, inUDP6 := l.fileGroup("proc/net/udp", udp.parse), l.fileGroup("proc/net/udp6", udp6.parse)
 	l.addSocketCount("network.udpconn.established", "IPv4 UDP sockets bound to one peer", pmda.Item(79, 1), inUDP, &udp.state[1])
 	l.addSocketCount("network.udpconn.listen", "IPv4 UDP sockets that take datagrams from anybody", pmda.Item(79, 2), inUDP, &udp.state[7])
 	l.addSocketCount("network.udpconn6.established", "IPv6 UDP sockets bound to one peer", pmda.Item(80, 1), inUDP6, &udp6.state[1])
 	l.addSocketCount("network.udpconn6.listen", "IPv6 UDP sockets that take datagrams from anybody", pmda.Item(80, 2), inUDP6, &udp6.state[7])
 	raw, raw6 := &census{}, &census{}
-	l.addSocketCount("network.rawconn.count", "IPv4 raw sockets", pmda.Item(77, 1), l.source("proc/net/raw", raw.parse), &raw.all)
-	l.addSocketCount("network.rawconn6.count", "IPv6 raw sockets", pmda.Item(78, 1), l.source("proc/net/raw6", raw6.parse), &raw6.all)
+	l.addSocketCount("network.rawconn.count", "IPv4 raw sockets", pmda.Item(77, 1), l.fileGroup("proc/net/raw", raw.parse), &raw.all)
+	l.addSocketCount("network.rawconn6.count", "IPv6 raw sockets", pmda.Item(78, 1), l.fileGroup("proc/net/raw6", raw6.parse), &raw6.all)
 	u := &unixCensus{}
-	g := l.source("proc/net/unix", u.parse)
+	g := l.fileGroup("proc/net/unix", u.parse)
 	l.addSocketCount("network.unix.datagram.count", "Datagram sockets of the Unix domain", pmda.Item(81, 1), g, &u.datagram)
 	l.addSocketCount("network.unix.stream.established", "Stream sockets of the Unix domain that are connected", pmda.Item(81, 2), g, &u.established)
 	l.addSocketCount("network.unix.stream.listen", "Stream sockets of the Unix domain that listen, or have no peer", pmda.Item(81, 3), g, &u.listen)
@@ -105,7 +89,7 @@ func (l *linux) addSockets() {
 func (l *linux) addSocketCount(name, text string, id pmda.ItemID, g *pmda.Group, v *uint32) {
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
 		Name: name, ID: id, Group: g, Units: pdu.UnitCount, Text: text,
-		Value: single(v),
+		Value: valueOf(v),
 	})
 }
 
@@ -118,19 +102,19 @@ type unixCensus struct{ datagram, stream, established, listen uint32 }
 // every program may give its socket: only the first has to be one.
 func (u *unixCensus) parse(text []byte) error {
 	*u = unixCensus{}
-	if !isWhole(text) {
+	if !procfile.HasCompleteLines(text) {
 		return errNoSocket
 	}
-	_, text, _ = wholeLine(text)
+	_, text, _ = procfile.CutLine(text)
 	first := true
-	for line := range wholeLines(text) {
+	for line := range procfile.Lines(text) {
 		for range 4 {
-			_, line = cutField(line)
+			_, line = procfile.CutField(line)
 		}
-		field, line := cutField(line)
-		kind, ok := parseHex(field)
-		field, _ = cutField(line)
-		state, known := parseHex(field)
+		field, line := procfile.CutField(line)
+		kind, ok := procfile.ParseHex(field)
+		field, _ = procfile.CutField(line)
+		state, known := procfile.ParseHex(field)
 		switch {
 		case !ok || !known:
 			if first {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // softnetColumns are those of /proc/net/softnet_stat that metrics show.
@@ -36,14 +37,14 @@ type softnetLine struct {
 // in recent kernels; in others the lines are those of the processors in order.
 func (n *softnet) parse(text []byte) error {
 	n.lines, n.columns = n.lines[:0], 0
-	if !isWhole(text) {
+	if !procfile.HasCompleteLines(text) {
 		return errors.New("/proc/net/softnet_stat is cut short")
 	}
-	for line := range wholeLines(text) {
+	for line := range procfile.Lines(text) {
 		l := softnetLine{cpu: pdu.InstID(len(n.lines))}
 		at := 0
-		for field, line := cutField(line); len(field) > 0; field, line = cutField(line) {
-			v, ok := parseHex(field)
+		for field, line := procfile.CutField(line); len(field) > 0; field, line = procfile.CutField(line) {
+			v, ok := procfile.ParseHex(field)
 			if !ok || v > 1<<32-1 {
 				return errors.New("/proc/net/softnet_stat: what should be a number is none")
 			}
@@ -70,7 +71,7 @@ func (n *softnet) parse(text []byte) error {
 // addSoftnet adds the metrics of how processors handle received packets.
 func (l *linux) addSoftnet() {
 	n := new(softnet)
-	g := l.source("proc/net/softnet_stat", n.parse)
+	g := l.fileGroup("proc/net/softnet_stat", n.parse)
 	for i, c := range softnetColumns {
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
 			Name: c.all, ID: pmda.Item(57, i), Group: g,

@@ -1,8 +1,8 @@
 package pmdalinux
 
 // tcpMetrics are those of TCP in /proc/net/snmp.
-var tcpMetrics = []namedMetrics{
-	{14, "Tcp", []namedMetric{
+var tcpMetrics = []protocolMetrics{
+	{14, "Tcp", []protocolMetric{
 		{50, "network.tcp.rtoalgorithm", "RtoAlgorithm", "Number of the method that finds the time to wait before sending again"},
 		{51, "network.tcp.rtomin", "RtoMin", "The least time to wait for an acknowledgement before sending again"},
 		{52, "network.tcp.rtomax", "RtoMax", "The longest time to wait for an acknowledgement before sending again"},
@@ -22,8 +22,8 @@ var tcpMetrics = []namedMetrics{
 }
 
 // tcpExtMetrics are those of TCP in /proc/net/netstat.
-var tcpExtMetrics = []namedMetrics{
-	{53, "TcpExt", []namedMetric{
+var tcpExtMetrics = []protocolMetrics{
+	{53, "TcpExt", []protocolMetric{
 		{17, "network.tcp.syncookiessent", "SyncookiesSent", "SYN cookies sent, in place of remembering who wants a connection"},
 		{18, "network.tcp.syncookiesrecv", "SyncookiesRecv", "SYN cookies that came back and were good"},
 		{19, "network.tcp.syncookiesfailed", "SyncookiesFailed", "SYN cookies that came back and were not good"},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // nfsCluster is that of all metrics of NFS and of the remote procedure calls under it.
@@ -40,8 +41,8 @@ func (s rpcStats) parse(text []byte) error {
 		line.n = 0
 		clear(line.known)
 	}
-	for text := range wholeLines(text) {
-		word, text := cutField(text)
+	for text := range procfile.Lines(text) {
+		word, text := procfile.CutField(text)
 		if line := s[string(word)]; line != nil {
 			line.parse(text)
 		}
@@ -52,9 +53,9 @@ func (s rpcStats) parse(text []byte) error {
 func (r *rpcLine) parse(text []byte) {
 	r.n = 0
 	clear(r.known)
-	for field, text := cutField(text); len(field) > 0; field, text = cutField(text) {
+	for field, text := procfile.CutField(text); len(field) > 0; field, text = procfile.CutField(text) {
 		if r.n < len(r.vals) {
-			r.vals[r.n], r.known[r.n] = parseUint(field)
+			r.vals[r.n], r.known[r.n] = procfile.ParseUint(field)
 		}
 		r.n++
 	}
@@ -85,8 +86,8 @@ func (r *rpcLine) procedures() (end int, ok bool) {
 // calls. A machine that is none has no such files, and no values.
 func (l *linux) addNFS() {
 	client, server := rpcStats{}, rpcStats{}
-	nfs := l.optional("proc/net/rpc/nfs", client.parse)
-	nfsd := l.optional("proc/net/rpc/nfsd", server.parse)
+	nfs := l.optionalFileGroup("proc/net/rpc/nfs", client.parse)
+	nfsd := l.optionalFileGroup("proc/net/rpc/nfsd", server.parse)
 	l.addRPC(client, nfs, rpcClient)
 	l.addRPC(server, nfsd, rpcServer)
 	l.addReadAhead(server, nfsd)

@@ -111,10 +111,10 @@ func (p *pools) zero() {
 
 // parseThreads reads a line with how many threads each pool has.
 func parseThreads(text []byte) (total uint32, ok bool) {
-	line, ok := onlyLine(text)
-	field, line := cutField(line)
-	for ok = ok && len(field) > 0; ok && len(field) > 0; field, line = cutField(line) {
-		n, is := parseUint32(field)
+	line, ok := procfile.OnlyLine(text)
+	field, line := procfile.CutField(line)
+	for ok = ok && len(field) > 0; ok && len(field) > 0; field, line = procfile.CutField(line) {
+		n, is := procfile.ParseUint32(field)
 		total += n
 		ok = is && total >= n
 	}
@@ -129,13 +129,13 @@ func parseThreads(text []byte) (total uint32, ok bool) {
 // Some kernels have other columns in between. Where a line has more columns than
 // the first one, or less, nothing is known.
 func (p *pools) parse(text []byte) {
-	titles, text, _ := wholeLine(text)
+	titles, text, _ := procfile.CutLine(text)
 	titles, isTitles := bytes.CutPrefix(titles, []byte("# pool "))
-	if !isTitles || !isWhole(text) {
+	if !isTitles || !procfile.HasCompleteLines(text) {
 		return
 	}
 	p.zero()
-	for line := range wholeLines(text) {
+	for line := range procfile.Lines(text) {
 		p.pools++
 		if !p.row(titles, line) {
 			p.knowsPools, p.known = false, [len(poolColumns)]bool{}
@@ -149,21 +149,21 @@ func (p *pools) parse(text []byte) {
 
 // row adds the numbers of a pool.
 func (p *pools) row(titles, line []byte) bool {
-	if _, rest, ok := cutUint(line); ok {
+	if _, rest, ok := procfile.CutUint(line); ok {
 		line = rest
 	} else {
 		return false
 	}
 	for {
 		var title, field []byte
-		title, titles = cutField(titles)
-		field, line = cutField(line)
+		title, titles = procfile.CutField(titles)
+		field, line = procfile.CutField(line)
 		if len(title) == 0 || len(field) == 0 {
 			return len(title) == len(field)
 		}
 		for i, c := range poolColumns {
 			if c.title == string(title) {
-				v, ok := parseUint(field)
+				v, ok := procfile.ParseUint(field)
 				p.sums[i] += v
 				p.known[i] = p.known[i] && ok
 			}
@@ -173,7 +173,7 @@ func (p *pools) row(titles, line []byte) bool {
 
 // hasField is whether a line has a field.
 func hasField(line []byte, name string) bool {
-	for field, line := cutField(line); len(field) > 0; field, line = cutField(line) {
+	for field, line := procfile.CutField(line); len(field) > 0; field, line = procfile.CutField(line) {
 		if string(field) == name {
 			return true
 		}
