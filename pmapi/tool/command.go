@@ -76,7 +76,7 @@ func (c *Command) Parse(args []string) (operands []string, err error) {
 }
 
 func (c *Command) parse(args []string, getenv func(string) (string, bool)) (operands []string, err error) {
-	c.Samples = -1
+	c.Samples, c.Interval, c.ZoneGiven, c.Debug, c.given = -1, 0, false, nil, given{}
 	c.parseEnvironment(getenv)
 	parser := c.parser()
 	if _, ok := getenv("POSIXLY_CORRECT"); ok {
