@@ -63,6 +63,9 @@ func (m *myval) run(ctx context.Context, args []string, dial ...func(*pmapi.Dial
 	values := pmapi.AddSet[float64](g, spec.Metric, options...)
 	interval := cmp.Or(m.Interval, time.Second)
 	left := m.SampleCount(interval)
+	if left == 0 {
+		return nil
+	}
 	for _, err := range g.Every(ctx, interval) {
 		if err != nil {
 			return m.Errorf("%s: %w", spec.Metric, pdu.FromError(err))
