@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// Version is the version of PCP whose options, messages and output this package has. -V prints it.
-const Version = "6.0.3"
+// PCPVersion is the version of PCP whose options and messages this package has.
+const PCPVersion = "6.0.3"
 
 // A Command is the command line of a tool: first what the tool takes, which its author fills in, then what was given.
 // The counterpart of pmOptions in C.
@@ -19,6 +19,7 @@ type Command struct {
 	Name     string   // of the tool, in messages
 	Synopsis string   // what follows the name in the first line of the usage message
 	Options  []Option // in the order of the usage message; AddOptions adds to them
+	Version  string   // that -V prints; empty means PCPVersion
 
 	// InOrder makes the first operand end the options, so that operands may be negative numbers. The environment's
 	// POSIXLY_CORRECT does the same.
