@@ -93,7 +93,7 @@ func (c *client) text(_ pdu.Header, body []byte) error {
 	}
 	r := c.request()
 	t, err := guard(c, a, "text", func(ctx context.Context, h pmda.Handler) (string, error) {
-		return h.Text(ctx, r, p.Ident, p.Text)
+		return h.Text(ctx, r, p.Target(), p.Text&^(pdu.TextPMID|pdu.TextInDom))
 	})
 	if err != nil {
 		return err
@@ -141,6 +141,6 @@ func (c *client) labelSets(p pdu.LabelReq) ([]pdu.LabelSet, error) {
 	r := c.request()
 	r.Profile = c.profiles[r.Context]
 	return guard(c, a, "labels", func(ctx context.Context, h pmda.Handler) ([]pdu.LabelSet, error) {
-		return h.Labels(ctx, r, p.Ident, p.Class)
+		return h.Labels(ctx, r, p.Target())
 	})
 }

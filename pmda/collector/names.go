@@ -44,12 +44,11 @@ func (s *Server) nameTrees() []*pmns.Tree {
 	}
 	for _, a := range s.agents.Load().list {
 		h := a.current()
-		n, ok := h.(pmda.Namespace)
-		if !ok {
+		if h == nil {
 			continue
 		}
 		var t *pmns.Tree
-		s.protect(a, h, "name space", func() { t = n.Namespace() })
+		s.protect(a, h, "name space", func() { t = h.Namespace() })
 		if t != nil {
 			trees = append(trees, t)
 		}
@@ -140,51 +139,54 @@ func (c *client) children(_ pdu.Header, body []byte) error {
 	if err := p.Decode(body); err != nil {
 		return err
 	}
-	out, err := c.childrenOf(p.Name)
+	kids, err := c.childrenOf(p.Name)
 	if err != nil {
 		return err
 	}
-	if !p.Status {
-		out.Statuses = nil
-	} else if out.Statuses == nil {
-		out.Statuses = make([]int32, len(out.Names)) // what a dynamic subtree does not tell
+	out := pdu.NameList{Names: make([]string, len(kids))}
+	if p.Status {
+		out.Statuses = make([]int32, len(kids))
+	}
+	for i, k := range kids {
+		out.Names[i] = k.Name
+		if p.Status && !k.Leaf {
+			out.Statuses[i] = pdu.NonLeaf
+		}
 	}
 	return c.reply(out)
 }
 
-func (c *client) childrenOf(name string) (pdu.NameList, error) {
+func (c *client) childrenOf(name string) ([]pmns.Child, error) {
 	tree := c.s.nameTree()
 	if id, err := tree.Lookup(name); err == nil {
 		if d, ok := id.IsDynamicRoot(); ok {
-			return c.askChildren(d, name, false)
+			return c.dynamicChildren(d, name)
 		}
 	}
-	kids, err := tree.Children(name)
-	if err != nil {
-		return pdu.NameList{}, err
-	}
-	out := pdu.NameList{Names: make([]string, len(kids)), Statuses: make([]int32, len(kids))}
-	for i, k := range kids {
-		out.Names[i] = k.Name
-		if !k.Leaf {
-			out.Statuses[i] = pdu.NonLeaf
-		}
-	}
-	return out, nil
+	return tree.Children(name)
 }
 
-func (c *client) askChildren(d pdu.Domain, name string, traverse bool) (pdu.NameList, error) {
+// dynamicChildren asks an agent for what is one level below a name.
+func (c *client) dynamicChildren(d pdu.Domain, name string) ([]pmns.Child, error) {
 	a, err := c.s.find(d, pdu.ErrNoAgent)
 	if err != nil {
-		return pdu.NameList{}, err
+		return nil, err
 	}
 	r := c.request()
-	return guard(c, a, "children", func(ctx context.Context, h pmda.Handler) (pdu.NameList, error) {
-		l, err := h.Children(ctx, r, name, traverse)
-		if err == nil && l.Err < 0 {
-			err = l.Err
-		}
-		return l, err
+	return guard(c, a, "children", func(ctx context.Context, h pmda.Handler) ([]pmns.Child, error) {
+		return h.Children(ctx, r, name)
+	})
+}
+
+// dynamicNames asks an agent for the names at and below one.
+func (c *client) dynamicNames(d pdu.Domain, name string) ([]string, error) {
+	a, err := c.s.find(d, pdu.ErrNoAgent)
+	if err != nil {
+		return nil, err
+	}
+	r := c.request()
+	return guard(c, a, "traverse", func(ctx context.Context, h pmda.Handler) ([]string, error) {
+		return h.Traverse(ctx, r, name)
 	})
 }
 
@@ -221,14 +223,14 @@ func (c *client) leaves(name string) ([]string, error) {
 			names = append(names, name)
 			continue
 		}
-		more, err := c.askChildren(d, name, true)
+		more, err := c.dynamicNames(d, name)
 		switch {
 		case err == errLost || pdu.FromError(err) == pdu.ErrAgain:
 			return nil, err
-		case err != nil || len(more.Names) == 0:
+		case err != nil || len(more) == 0:
 			names = append(names, name)
 		default:
-			names = append(names, more.Names...)
+			names = append(names, more...)
 		}
 	}
 	if len(names) == 0 {
@@ -239,10 +241,10 @@ func (c *client) leaves(name string) ([]string, error) {
 
 // below gives the names at and below one within a dynamic subtree.
 func (c *client) below(d pdu.Domain, name string) ([]string, error) {
-	more, err := c.askChildren(d, name, true)
+	more, err := c.dynamicNames(d, name)
 	switch {
-	case err == nil && len(more.Names) > 0:
-		return more.Names, nil
+	case err == nil && len(more) > 0:
+		return more, nil
 	case err == errLost || err == pdu.ErrAgain || err == pdu.ErrTimeout:
 		return nil, err
 	}
