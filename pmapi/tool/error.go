@@ -19,6 +19,7 @@ type ExitError struct {
 	redirected bool // the message goes where PCP_STDERR says
 }
 
+// Error is the message without white space around it.
 func (e *ExitError) Error() string { return strings.TrimSpace(e.Message) }
 
 // Unwrap returns the cause.
