@@ -33,8 +33,9 @@
 // takes the same value without a changed line: see the package
 // [github.com/pcp-go/pcp/pmda/collector]. Both need just a [Handler], the
 // interface that Agent implements. A type that embeds [Unimplemented] is a
-// Handler with no more code than it has metrics of its own. [Remote] is the
-// Handler of an agent in another process.
+// Handler with no more code than it has metrics of its own. Package
+// [github.com/pcp-go/pcp/pmda/remote] makes a Handler of an agent in another
+// process.
 //
 // # Values
 //
@@ -112,7 +113,7 @@
 //	pmdaSetEndContextCallBack              Callbacks.EndClient
 //	pmdaSetLabelCallBack                   InDom.InstanceLabels
 //	pmdaAddLabels                          Metric.Labels and others
-//	pmdaAttribute                          Watcher, Request.Client
+//	pmdaAttribute                          Handler.Attributes, Request.Client
 //	pmdaGetContext                         Request.Client
 //	pmdaSetFlags(PMDA_EXT_NAMES_CHANGE)    Agent.Notify
 //	pmdaEventNewArray, pmdaEventAddRecord  pdu.EventBuilder

@@ -205,7 +205,7 @@ func (a *Agent) tryEnter(m *metric) error {
 	a.metrics = append(a.metrics, m)
 	a.tables.Store(nil)
 	if a.last != nil { // somebody has seen the names
-		a.Notify(pdu.NamesChange)
+		a.Notify(pdu.ChangeNames)
 	}
 	return nil
 }
@@ -235,7 +235,7 @@ func (a *Agent) tryDynamic(root string) error {
 	a.roots = append(a.roots, root)
 	a.tables.Store(nil)
 	if a.last != nil {
-		a.Notify(pdu.NamesChange)
+		a.Notify(pdu.ChangeNames)
 	}
 	return nil
 }

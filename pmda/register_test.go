@@ -325,7 +325,7 @@ func TestNamesChange(t *testing.T) {
 		t.Errorf("an instance domain changes the names")
 	}
 	register(t, a, pmda.Metric[int32]{Name: "a.y", Value: always[int32](2)})
-	if c := changed(); c != pdu.NamesChange {
+	if c := changed(); c != pdu.ChangeNames {
 		t.Errorf("after Register: %v", c)
 	}
 	if c := changed(); c != 0 {
@@ -334,7 +334,7 @@ func TestNamesChange(t *testing.T) {
 	if m := a.Namespace(); m == n || m.Len() != 2 {
 		t.Errorf("after Register: %d names", m.Len())
 	}
-	a.Notify(pdu.LabelChange | pdu.AddAgent)
+	a.Notify(pdu.ChangeLabels | pdu.ChangeAddAgent)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var w pdu.ResultWriter
@@ -342,7 +342,7 @@ func TestNamesChange(t *testing.T) {
 		t.Errorf("to a client that has gone: %v", w.Changed)
 	}
 	a.Callbacks.Fetch = func(context.Context, *pmda.Request, []pdu.PMID, *pdu.ResultWriter) error { return nil }
-	if c := changed(); c != pdu.LabelChange {
+	if c := changed(); c != pdu.ChangeLabels {
 		t.Errorf("after Notify, with a callback: %v", c)
 	}
 }

@@ -1,7 +1,9 @@
 package collector
 
 import (
+	"cmp"
 	"iter"
+	"slices"
 
 	"github.com/pcp-go/pcp/pmda"
 )
@@ -71,7 +73,7 @@ func (s *Server) leave(c *client) {
 // known reports whether agents may want to hear of the client.
 func known(info *pmda.Client) bool { return info.UID >= 0 || info.GID >= 0 || info.Container != "" }
 
-// announce tells all agents that want to know about the client's attributes.
+// announce tells all agents about the client's attributes.
 func (s *Server) announce(info *pmda.Client) {
 	for _, a := range s.agents.Load().list {
 		s.tellAttributes(a.current(), info)
@@ -79,7 +81,30 @@ func (s *Server) announce(info *pmda.Client) {
 }
 
 func (s *Server) tellAttributes(h pmda.Handler, info *pmda.Client) {
-	if w, ok := h.(pmda.Watcher); ok {
-		s.protect(nil, h, "attributes", func() { w.Attributes(info) })
+	if h != nil {
+		s.protect(nil, h, "attributes", func() { h.Attributes(info) })
 	}
+}
+
+// clientList is the clients in the order in which they have come.
+func (s *Server) clientList() []*client {
+	s.mu.Lock()
+	list := slices.AppendSeq(make([]*client, 0, s.clients.len()), s.clients.all())
+	s.mu.Unlock()
+	slices.SortFunc(list, func(a, b *client) int { return cmp.Compare(a.info.Load().Seq, b.info.Load().Seq) })
+	return list
+}
+
+// clientOf is the client that agents know as info, nil if it has gone.
+func (s *Server) clientOf(info *pmda.Client) *client {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if int(info.ID) >= len(s.clients.slots) {
+		return nil
+	}
+	c := s.clients.slots[info.ID]
+	if c == nil || c.leaving || c.info.Load().Seq != info.Seq {
+		return nil
+	}
+	return c
 }
