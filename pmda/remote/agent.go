@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/cutoff"
+	"github.com/pcp-go/pcp/internal/ctxdeadline"
 	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
@@ -83,14 +83,14 @@ type Config struct {
 //
 // An Agent is safe for concurrent use.
 type Agent struct {
-	info    pmda.Info
-	cfg     Config
-	stream  Stream
-	conn    *pdu.Conn
-	timeout atomic.Int64 // a time.Duration; less than 0 is no limit
-	wants   pdu.Features // what the agent asked for in its CREDS
-	done    chan struct{}
-	reading cutoff.Watch // ends a read at its deadline or with its context
+	info         pmda.Info
+	cfg          Config
+	stream       Stream
+	conn         *pdu.Conn
+	timeout      atomic.Int64 // a time.Duration; less than 0 is no limit
+	wants        pdu.Features // what the agent asked for in its CREDS
+	done         chan struct{}
+	readDeadline ctxdeadline.Deadline // ends a read at its deadline or with its context
 
 	// turn is a semaphore of one. In the state ready, whoever has acquired it reads
 	// and writes conn. In the other states nobody writes, and only the goroutine that
@@ -137,7 +137,7 @@ func New(ctx context.Context, info pmda.Info, s Stream, cfg Config) (*Agent, err
 		info: info, cfg: cfg, stream: s, conn: pdu.NewConn(rawconn.New(s)),
 		turn: make(chan struct{}, 1), done: make(chan struct{}), clients: newClientTable(),
 	}
-	a.reading.Set = s.SetReadDeadline
+	a.readDeadline.Set = s.SetReadDeadline
 	a.conn.Counters, a.conn.Trace, a.conn.Eager = cfg.Counters, cfg.Trace, true
 	a.SetTimeout(cfg.Timeout)
 	if err := a.exchangeHello(ctx); err != nil {
@@ -225,7 +225,7 @@ func (a *Agent) disconnect(err error) bool {
 	}
 	a.state, a.err, a.clients = disconnected, err, clientTable{}
 	a.mu.Unlock()
-	a.reading.Close()
+	a.readDeadline.Close()
 	a.stream.Close()
 	close(a.done)
 	return true
