@@ -6,27 +6,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/pmapitest"
 	"github.com/pcp-go/pcp/pmapi/tool"
+	"github.com/pcp-go/pcp/pmda/collector"
 )
-
-// dialShop opens a context on the collector of the examples.
-func dialShop(t *testing.T) *pmapi.Context {
-	srv := newCollector()
-	pc, err := pmapi.Local(t.Context(), srv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		pc.Close()
-		srv.Close()
-	})
-	return pc
-}
 
 func TestDialError(t *testing.T) {
 	t.Setenv("PMCD_PORT", "many")
@@ -57,7 +46,10 @@ func TestDialError(t *testing.T) {
 }
 
 func TestSelectInstances(t *testing.T) {
-	pc := dialShop(t)
+	src := &pmapitest.Source{}
+	pmapitest.Add(src, pmapitest.Metric[float64]{Name: "shop.cache", InDom: src.InDom("pages", "images"),
+		Value: func(time.Time, pdu.Instance) (float64, error) { return 1, nil }})
+	pc := src.Context()
 	ids, err := pc.Lookup(t.Context(), "shop.cache")
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +133,13 @@ func TestMetricSpec(t *testing.T) {
 }
 
 func TestIdentify(t *testing.T) {
-	pc := dialShop(t)
+	srv := new(collector.Server)
+	defer srv.Close()
+	pc, err := pmapi.Local(t.Context(), srv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pc.Close()
 	tool.Identify(t.Context(), pc, []string{"pmx", "-s", "1", "a.b"})
 	ids, err := pc.Lookup(t.Context(), "pmcd.client.whoami")
 	if err != nil {
