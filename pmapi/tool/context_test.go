@@ -50,7 +50,7 @@ func TestSelectInstances(t *testing.T) {
 	pmapitest.Add(src, pmapitest.Metric[float64]{Name: "shop.cache", InDom: src.InDom("pages", "images"),
 		Value: func(time.Time, pdu.Instance) (float64, error) { return 1, nil }})
 	pc := src.Context()
-	ids, err := pc.Lookup(t.Context(), "shop.cache")
+	ids, err := pc.Lookup(t.Context(), []string{"shop.cache"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestIdentify(t *testing.T) {
 	}
 	defer pc.Close()
 	tool.Identify(t.Context(), pc, []string{"pmx", "-s", "1", "a.b"})
-	ids, err := pc.Lookup(t.Context(), "pmcd.client.whoami")
+	ids, err := pc.Lookup(t.Context(), []string{"pmcd.client.whoami"})
 	if err != nil {
 		t.Fatal(err)
 	}
