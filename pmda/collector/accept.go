@@ -2,7 +2,6 @@ package collector
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -37,11 +36,11 @@ func (s *Server) accept(ctx context.Context, l net.Listener) error {
 			return nil
 		}
 		if !temporary(err) {
-			return fmt.Errorf("collector: accept on %v: %w", l.Addr(), err)
+			return opError("accept", "", err)
 		}
 		if now := time.Now(); now.Sub(told) >= time.Minute {
 			told = now
-			s.Logger.Warn("cannot accept clients", slog.Any("addr", l.Addr()), slog.Any("err", err))
+			s.log.Warn("cannot accept clients", slog.Any("addr", l.Addr()), slog.Any("err", err))
 		}
 		if outOfDescriptors(err) && s.spare.give() {
 			continue
@@ -109,7 +108,7 @@ func (s *Server) serveConn(conn net.Conn) bool {
 		conn.Close()
 		return false
 	}
-	full := s.clients.len() >= s.MaxClients
+	full := s.clients.len() >= s.limits.clients
 	if !full {
 		s.clients.enter(c)
 	}

@@ -223,7 +223,7 @@ func TestAccessAfterAdd(t *testing.T) {
 	}
 	s = newServer()
 	s.Access = nobody
-	if err := dial(s); err != errLateAccess {
+	if err := dial(s); !errors.Is(err, errLateAccess) {
 		t.Errorf("a client in this process: %v, want %v", err, errLateAccess)
 	}
 	ln := newFakeListener()

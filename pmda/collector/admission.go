@@ -87,7 +87,7 @@ func (c *client) recheck() {
 		err = c.checkAccountLocked()
 	}
 	if err != nil {
-		c.s.Logger.Warn("client refused", slog.Any("addr", c.conn.RemoteAddr()), slog.Any("err", err))
+		c.s.log.Warn("client refused", slog.Any("addr", c.conn.RemoteAddr()), slog.Any("err", err))
 		c.disconnect(failure(err))
 	}
 }

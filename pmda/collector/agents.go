@@ -115,7 +115,7 @@ func (t *agentTable) without(a *agent) *agentTable {
 func (s *Server) add(a *agent) error {
 	d := a.domain()
 	if d < 0 || d > pdu.MaxDomain {
-		return fmt.Errorf("collector: agent %q: domain %d out of range (0..%d)", a.name(), d, pdu.MaxDomain)
+		return fmt.Errorf("domain %d out of range (0..%d)", d, pdu.MaxDomain)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,10 +124,10 @@ func (s *Server) add(a *agent) error {
 	}
 	t := s.agents.Load()
 	if other := t.get(d); other != nil {
-		return fmt.Errorf("collector: agent %q: domain %d is that of agent %q", a.name(), d, other.name())
+		return fmt.Errorf("domain %d is that of agent %q", d, other.name())
 	}
 	if a.calls.slots == nil {
-		a.calls.slots = make(chan struct{}, s.AgentCalls)
+		a.calls.slots = make(chan struct{}, s.limits.agentCalls)
 	}
 	s.introduce(a.handler)
 	s.agents.Store(t.with(a))

@@ -66,7 +66,7 @@ type client struct {
 func newClient(s *Server, conn net.Conn) *client {
 	c := &client{s: s, conn: conn, pdus: pdu.NewConn(rawconn.New(conn)), since: time.Now()}
 	c.newContext()
-	c.pdus.MaxLen = s.MaxPDU
+	c.pdus.MaxLen = s.limits.pdu
 	c.pdus.Counters = &s.counters
 	c.pdus.Partial = c.partial
 	c.pdus.Trace = s.tracePDU(conn, conn)
@@ -110,7 +110,7 @@ func peer(c net.Conn) (pid, uid, gid int) {
 
 // partial limits the wait for the rest of a PDU.
 func (c *client) partial(waiting bool) {
-	if t := c.s.Timeout; waiting && t > 0 {
+	if t := c.s.limits.timeout; waiting && t > 0 {
 		c.readBy(time.Now().Add(t))
 	} else {
 		c.readBy(time.Time{})
@@ -181,7 +181,7 @@ func (c *client) sendCloseCode() bool {
 
 // refuse answers a connection that is not to be served.
 func (c *client) refuse(code pdu.Error, why string) {
-	c.s.Logger.Warn("client refused", slog.Any("addr", c.conn.RemoteAddr()), slog.String("err", why))
+	c.s.log.Warn("client refused", slog.Any("addr", c.conn.RemoteAddr()), slog.String("err", why))
 	c.conn.SetWriteDeadline(time.Now().Add(refuseTimeout))
 	c.pdus.Write(0, pdu.Challenge{Code: code})
 	c.conn.Close()
@@ -194,7 +194,7 @@ const refuseTimeout = time.Second
 // limitWrite gives the client WriteTimeout from now for what is written next, and
 // up to a quarter more: to set a deadline costs more than to compare.
 func (c *client) limitWrite(now time.Time) {
-	t := c.s.WriteTimeout
+	t := c.s.limits.write
 	if t <= 0 {
 		return
 	}
@@ -227,7 +227,7 @@ func (c *client) closeConn(err error) {
 	c.cancelCalls()
 	c.s.leave(c)
 	if err != nil && !wanted {
-		c.s.Logger.Info("client closed", slog.Any("addr", c.conn.RemoteAddr()),
+		c.s.log.Info("client closed", slog.Any("addr", c.conn.RemoteAddr()),
 			slog.Uint64("client", c.info.Load().Seq), slog.Any("err", err))
 	}
 }
@@ -275,7 +275,7 @@ func (c *client) admit() error {
 	case err != nil:
 		return err
 	}
-	if t := c.s.HelloTimeout; t > 0 {
+	if t := c.s.limits.hello; t > 0 {
 		c.credsBy = time.Now().Add(t)
 	}
 	c.readBy(time.Time{}) // also if the client was disconnected before
@@ -369,7 +369,7 @@ func (r *request) setProfile(body []byte) error {
 	if err := p.Decode(body); err != nil {
 		return err
 	}
-	if int(p.Context) >= c.s.MaxContexts {
+	if int(p.Context) >= c.s.limits.contexts {
 		return errTryAgain
 	}
 	if c.profiles == nil {

@@ -649,7 +649,7 @@ func TestClose(t *testing.T) {
 		if d := time.Since(began); d != 0 {
 			t.Errorf("idle clients are cut off after %v", d)
 		}
-		if _, err := s.DialContext(t.Context(), "", ""); err != errClosed {
+		if _, err := s.DialContext(t.Context(), "", ""); !errors.Is(err, errClosed) {
 			t.Errorf("dial: %v", err)
 		}
 		time.Sleep(time.Second)
@@ -681,14 +681,17 @@ func TestCloseStuck(t *testing.T) {
 		synctest.Wait()
 		began := time.Now()
 		err := s.Close()
-		const want = `collector: agent "stuck" in this process has not returned from 1 requests`
+		const want = `collector: stop agent "stuck": it has not returned from 1 requests`
 		if err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)
+		}
+		if op, ok := errors.AsType[*OpError](err); !ok || op.Agent != "stuck" || !op.Timeout() {
+			t.Errorf("error %#v", err)
 		}
 		if again := s.Close(); again == nil || again.Error() != want {
 			t.Errorf("again: %v", again)
 		}
-		if d := time.Since(began); d < DefaultGrace || d > DefaultGrace+2*time.Second {
+		if d := time.Since(began); d < defaultGrace || d > defaultGrace+2*time.Second {
 			t.Errorf("took %v", d)
 		}
 		close(gate)
@@ -713,8 +716,8 @@ func TestCloseStuckRemoved(t *testing.T) {
 			}
 		}
 		err := s.Close()
-		const want = `collector: agent "stays" in this process has not returned from 1 requests` + "\n" +
-			`collector: agent "stuck" in this process has not returned from 1 requests`
+		const want = `collector: stop agent "stays": it has not returned from 1 requests` + "\n" +
+			`collector: stop agent "stuck": it has not returned from 1 requests`
 		if err == nil || err.Error() != want {
 			t.Errorf("error %v\nwant  %s", err, want)
 		}
@@ -836,7 +839,7 @@ func TestServe(t *testing.T) {
 		newProber(t, near).greet().ask(pdu.ChildReq{})
 		b.accepts <- broken
 		err := <-served
-		const want = "collector: accept on fake: broken"
+		const want = "collector: accept: broken"
 		if !errors.Is(err, broken) || err.Error() != want+"\n"+want {
 			t.Errorf("error %v", err)
 		}

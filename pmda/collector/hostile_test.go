@@ -79,7 +79,7 @@ func (g *guest) send(b []byte) {
 }
 
 func TestHostileLength(t *testing.T) {
-	for _, length := range []uint32{1<<31 - 1, 1<<31 - 16, 1 << 31, 1<<32 - 1, 1<<32 - 16, 0, 11, DefaultMaxPDU + 1} {
+	for _, length := range []uint32{1<<31 - 1, 1<<31 - 16, 1 << 31, 1<<32 - 1, 1<<32 - 16, 0, 11, defaultMaxPDU + 1} {
 		t.Run(fmt.Sprintf("%#x", length), func(t *testing.T) {
 			log := newMessages()
 			besieged(t, &Server{Logger: slog.New(log)}, func(g *guest) {
@@ -175,12 +175,12 @@ func TestHostileContexts(t *testing.T) {
 	s := &Server{}
 	besieged(t, s, func(g *guest) {
 		var p pdu.SetProfile
-		for p.Context = 0; p.Context < DefaultMaxContexts; p.Context++ {
+		for p.Context = 0; p.Context < defaultMaxContexts; p.Context++ {
 			if err := g.conn.Write(1, p); err != nil {
 				t.Fatal(err)
 			}
 		}
-		for _, p.Context = range []int32{DefaultMaxContexts, 1000, 1 << 20, math.MaxInt32} {
+		for _, p.Context = range []int32{defaultMaxContexts, 1000, 1 << 20, math.MaxInt32} {
 			if got := g.code(p); got != -11 { // EAGAIN
 				t.Errorf("context %d: %v", p.Context, got)
 			}
@@ -193,7 +193,7 @@ func TestHostileContexts(t *testing.T) {
 			t.Errorf("negative context answered by %v", kind)
 		}
 		for c := range s.clients.all() {
-			if n := len(c.profiles); n > DefaultMaxContexts {
+			if n := len(c.profiles); n > defaultMaxContexts {
 				t.Errorf("%d profiles are kept", n)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 // newPMCDAgent makes the agent that the Server has for itself.
 func newPMCDAgent(s *Server) *pmda.Agent {
 	return pmcdagent.New(pmcdagent.Config{
-		Collector: pmcdView{s}, Logger: s.Logger, Counters: &s.counters, Trace: &s.trace,
+		Collector: pmcdView{s}, Logger: s.log, Counters: &s.counters, Trace: &s.trace,
 		TmpDir: s.TmpDir, RunDir: s.RunDir,
 	})
 }

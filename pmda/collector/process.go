@@ -65,6 +65,10 @@ type process struct {
 // not. Clients are told that an agent was added.
 func (s *Server) Start(conf pmcdconf.Agent) error {
 	s.init()
+	return opError("start", conf.Name, s.startAgent(conf))
+}
+
+func (s *Server) startAgent(conf pmcdconf.Agent) error {
 	if conf.Kind == pmcdconf.KindDSO {
 		return s.startDSO(conf)
 	}
@@ -74,7 +78,7 @@ func (s *Server) Start(conf pmcdconf.Agent) error {
 	if err := s.add(a); err != nil {
 		a.cancel()
 		if err != errClosed {
-			s.Logger.Error("agent not started", a.attrs(slog.Any("err", err))...)
+			s.log.Error("agent not started", a.attrs(slog.Any("err", err))...)
 		}
 		return err
 	}
@@ -83,13 +87,13 @@ func (s *Server) Start(conf pmcdconf.Agent) error {
 }
 
 func (s *Server) startDSO(conf pmcdconf.Agent) error {
-	make := s.DSO[conf.Entry]
-	if make == nil {
-		return fmt.Errorf("collector: agent %q: no agent in this program answers to the entry point %q", conf.Name, conf.Entry)
+	newAgent := s.DSO[conf.Entry]
+	if newAgent == nil {
+		return fmt.Errorf("no agent in this program has the entry point %q", conf.Entry)
 	}
-	h, err := make(conf.Domain)
+	h, err := newAgent(conf.Domain)
 	if err != nil {
-		return fmt.Errorf("collector: agent %q: %w", conf.Name, err)
+		return err
 	}
 	return s.addHandler(h, conf)
 }
@@ -138,7 +142,7 @@ func (s *Server) Configure(cfg *pmcdconf.Config) error {
 			if err := a.stop(); err != nil {
 				attrs = append(attrs, slog.Any("err", err))
 			}
-			s.Logger.Info("agent unconfigured", attrs...)
+			s.log.Info("agent unconfigured", attrs...)
 		}
 	}
 	s.Restart()
@@ -177,7 +181,7 @@ func (s *Server) launch(a *agent) (started bool, err error) {
 		return false, errClosed
 	case err != nil:
 		a.status.Store(statusNotStart)
-		s.Logger.Error("agent not started", a.attrs(slog.Any("err", err))...)
+		s.log.Error("agent not started", a.attrs(slog.Any("err", err))...)
 		return false, err
 	}
 	return true, nil
@@ -209,7 +213,7 @@ func (s *Server) install(a *agent, p *process) bool {
 	}
 	a.status.Store(0)
 	a.fenced.Store(false)
-	s.Logger.Info("agent started", a.attrs()...) // before anybody can log its death
+	s.log.Info("agent started", a.attrs()...) // before anybody can log its death
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.introduce(p.Agent)
@@ -231,8 +235,8 @@ func (s *Server) spawn(a *agent) (*process, error) {
 	if err == nil {
 		p.stream = stream
 		p.Agent, err = remote.New(a.ctx, pmda.Info{Name: a.conf.Name, Domain: a.conf.Domain}, stream, remote.Config{
-			Timeout: s.remoteTimeout(), HelloTimeout: s.AgentHelloTimeout, NotReady: a.conf.NotReady,
-			Counters: &s.counters, Logger: s.Logger, Trace: s.tracePDU(directions(stream)),
+			Timeout: s.remoteTimeout(), HelloTimeout: s.limits.agentHello, NotReady: a.conf.NotReady,
+			Counters: &s.counters, Logger: s.log, Trace: s.tracePDU(directions(stream)),
 			OnReady: func() { s.changes.note(pdu.ChangeNames) },
 		})
 	}
@@ -393,7 +397,7 @@ func (p *process) reap(patience time.Duration) error {
 		case <-t.C:
 		}
 	}
-	return fmt.Errorf("process %d does not end", p.cmd.Process.Pid)
+	return notEnded(fmt.Sprintf("process %d does not end", p.cmd.Process.Pid))
 }
 
 // supervise starts an agent again when it has died, until the agent is to stop,
@@ -476,7 +480,7 @@ func (s *Server) bury(a *agent, p *process) {
 		attrs = append(attrs, slog.Any("err", err))
 	}
 	a.status.Store(int32(status))
-	s.Logger.Error("agent died", attrs...) // before anybody can log its next start
+	s.log.Error("agent died", attrs...) // before anybody can log its next start
 	a.remote.Store(nil)
 	a.fenced.Store(false)
 	s.changes.note(pdu.ChangeDropAgent)
@@ -496,10 +500,7 @@ func (s *Server) retire(a *agent) error {
 	if p == nil {
 		return nil
 	}
-	if err := p.end(s.Grace / 3); err != nil {
-		return fmt.Errorf("collector: agent %q: %w", a.name(), err)
-	}
-	return nil
+	return p.end(s.limits.grace / 3)
 }
 
 // stop ends an agent in another process. It returns when the process has gone,

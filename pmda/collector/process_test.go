@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -140,9 +141,13 @@ func TestAgentDomainInUse(t *testing.T) {
 	s := patient(t, &Server{Logger: log})
 	conf := moodLine("good")
 	conf.Domain = pmcdagent.Domain
-	const why = `collector: agent "moody": domain 2 is that of agent "pmcd"`
-	if err := s.Start(conf); err == nil || err.Error() != why {
+	const why = `domain 2 is that of agent "pmcd"`
+	err := s.Start(conf)
+	if err == nil || err.Error() != `collector: start agent "moody": `+why {
 		t.Errorf("error %v\nwant  %s", err, why)
+	}
+	if op, ok := errors.AsType[*OpError](err); !ok || op.Op != "start" || op.Agent != "moody" || op.Timeout() {
+		t.Errorf("error %#v", err)
 	}
 	want := []string{`level=ERROR msg="agent not started" agent=moody domain=2 err="` + strings.ReplaceAll(why, `"`, `\"`) + `"`}
 	if diff := gocmp.Diff(want, j.lines()); diff != "" {
@@ -162,11 +167,14 @@ func notStarted(t *testing.T, conf pmcdconf.Agent, want string) (wrong string) {
 	if err == nil {
 		t.Fatal("started")
 	}
-	if err.Error() != want {
+	if err.Error() != `collector: start agent "moody": `+want {
 		wrong = fmt.Sprintf("error %q,\nwant  %q\n", err, want)
 	}
+	if op, ok := errors.AsType[*OpError](err); !ok || op.Timeout() != strings.Contains(want, "Timeout") {
+		wrong += fmt.Sprintf("error %#v\n", err)
+	}
 	var line bytes.Buffer
-	slog.New(slog.NewTextHandler(&line, nil)).Error("", slog.Any("err", err))
+	slog.New(slog.NewTextHandler(&line, nil)).Error("", slog.Any("err", errors.Unwrap(err)))
 	_, quoted, _ := strings.Cut(strings.TrimSpace(line.String()), " err=")
 	lines := []string{`level=ERROR msg="agent not started" agent=moody domain=30 err=` + quoted}
 	if diff := gocmp.Diff(lines, j.lines()); diff != "" {
@@ -389,16 +397,16 @@ func TestCloseWhileStarting(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := <-started; err != errClosed {
+	if err := <-started; !errors.Is(err, errClosed) {
 		t.Errorf("start: %v", err)
 	}
 	if d := time.Since(began); d > 30*time.Second {
 		t.Errorf("took %v", d)
 	}
-	if err := s.Start(moodLine("good")); err != errClosed {
+	if err := s.Start(moodLine("good")); !errors.Is(err, errClosed) {
 		t.Errorf("start after the end: %v", err)
 	}
-	if err := s.Add(fakeAgent("late", 9)); err != errClosed {
+	if err := s.Add(fakeAgent("late", 9)); !errors.Is(err, errClosed) {
 		t.Errorf("add after the end: %v", err)
 	}
 	if got := s.Restart(); len(got) > 0 && s.agents.Load().get(moodDomain).remote.Load() != nil {
@@ -527,8 +535,8 @@ func TestConfigure(t *testing.T) {
 	eventually(t, "death", func() bool { return s.agents.Load().get(33).remote.Load() == nil })
 	err := s.Configure(&pmcdconf.Config{Agents: []pmcdconf.Agent{line("renamed", 30, "good"), line("changes", 31, "late"), line("dies", 33, "good"),
 		line("new", 34, "good"), line("clashes", 40, "good"), {Name: "unknown", Domain: 41, Kind: pmcdconf.KindDSO, Entry: "nobody_init"}}})
-	const want = `collector: agent "clashes": domain 40 is that of agent "added"` + "\n" +
-		`collector: agent "unknown": no agent in this program answers to the entry point "nobody_init"`
+	const want = `collector: start agent "clashes": domain 40 is that of agent "added"` + "\n" +
+		`collector: start agent "unknown": no agent in this program has the entry point "nobody_init"`
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v\nwant  %v", err, want)
 	}
@@ -639,7 +647,7 @@ func TestRemoveWhileStarting(t *testing.T) {
 	if p, err := os.FindProcess(pid); err == nil && p.Signal(syscall.Signal(0)) == nil {
 		t.Error("the process outlives the agent")
 	}
-	if err := <-started; err != errClosed {
+	if err := <-started; !errors.Is(err, errClosed) {
 		t.Errorf("start: %v", err)
 	}
 	os.Remove(file)

@@ -17,24 +17,18 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/internal/eventtrace"
 	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
-	"github.com/pcp-go/pcp/pmda/remote"
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// Limits and times of a Server whose fields are zero.
+// Trace is a set of kinds of events that are kept for the event trace, in the bits of
+// pmcd's option -T. pmcd.control.traceconn, tracepdu and tracenobuf show and change
+// it; a store into pmcd.control.dumptrace writes the trace to the log.
+type Trace uint
+
 const (
-	DefaultGrace         = 5 * time.Second
-	DefaultTimeout       = remote.DefaultTimeout
-	DefaultMaxPDU        = 65536
-	DefaultMaxMetrics    = 32768
-	DefaultMaxContexts   = 64
-	DefaultMaxClients    = 65536
-	DefaultMaxReply      = 64 << 20
-	DefaultMaxInFlight   = 512 << 20
-	DefaultAgentCalls    = 4
-	DefaultHelloTimeout  = 60 * time.Second
-	DefaultWriteTimeout  = 30 * time.Second
-	defaultAgentsTimeout = remote.DefaultHelloTimeout
+	TraceConnections Trace = 1 << 0 // clients and agents that come and go, and failures of their connections
+	TracePDUs        Trace = 1 << 1 // PDUs that are sent and received
+	TraceUnbuffered  Trace = 1 << 8 // an event that is kept is logged at once as well
 )
 
 // A Server is a collector: it hosts agents and answers clients. Its zero value
@@ -44,7 +38,7 @@ const (
 // process.
 type Server struct {
 	// Logger gets one line for every connection that is refused or broken off and
-	// for every change of an agent's state; nil discards them.
+	// for every change of an agent's state; nil means slog.Default().
 	Logger *slog.Logger
 
 	// Names are metric names from files, for agents that do not bring their own.
@@ -63,10 +57,8 @@ type Server struct {
 	// OnReset, if not nil, is what Reset calls in place of Restart.
 	OnReset func()
 
-	// Trace is what the event trace notes from the start on, in the bits of pmcd's
-	// option -T: 1 connections, 2 PDUs, and 256 to log each event at once.
-	// pmcd.control.traceconn, tracepdu and tracenobuf show and change it.
-	Trace int
+	// Trace is what the event trace keeps from the start on.
+	Trace Trace
 
 	// Labels are the context labels. The zero value has the host's name alone.
 	Labels ContextLabels
@@ -89,49 +81,47 @@ type Server struct {
 	// their entry point, such as "simple_init". The domain is that of the line.
 	DSO map[string]func(domain pdu.Domain) (pmda.Handler, error)
 
-	// Timeout limits what an agent may take for an answer, and a client for the
-	// rest of a PDU of which a part has arrived. 0 means DefaultTimeout, less than
-	// 0 no limit.
+	// Timeout limits how long an agent may take for a reply, and a client for the rest
+	// of a PDU of which a part has arrived. 0 means 5 s, less than 0 no limit.
 	Timeout time.Duration
 	// AgentHelloTimeout limits the wait for the first PDU of an agent that has
-	// been started; 0 means remote.DefaultHelloTimeout.
+	// been started. 0 means 3 s.
 	AgentHelloTimeout time.Duration
-	// HelloTimeout limits the wait for a client's first PDU; 0 means
-	// DefaultHelloTimeout, less than 0 no limit.
+	// HelloTimeout limits the wait for a client's first PDU. 0 means 60 s, less than 0
+	// no limit.
 	HelloTimeout time.Duration
-	// WriteTimeout limits the wait for a client to take a reply; 0 means
-	// DefaultWriteTimeout, less than 0 no limit.
+	// WriteTimeout limits the wait for a client to read a reply. 0 means 30 s, less
+	// than 0 no limit.
 	WriteTimeout time.Duration
 	// Grace is how long requests in progress may take when the Server ends, and
-	// then agents; 0 means DefaultGrace.
+	// then agents. 0 means 5 s.
 	Grace time.Duration
 	// NoRestart leaves agents that have died dead.
 	NoRestart bool
 
-	// MaxPDU is the greatest length of a PDU accepted from a client; 0 means
-	// DefaultMaxPDU.
+	// MaxPDU is the greatest length of a PDU accepted from a client. 0 means 64 KiB.
 	MaxPDU int
-	// MaxMetrics is the greatest number of metrics in a fetch; 0 means
-	// DefaultMaxMetrics.
+	// MaxMetrics is the greatest number of metrics in a fetch. 0 means 32768.
 	MaxMetrics int
-	// MaxContexts is the greatest number of contexts of a client; 0 means
-	// DefaultMaxContexts.
+	// MaxContexts is the greatest number of contexts of a client. 0 means 64.
 	MaxContexts int
-	// MaxClients is the greatest number of clients; 0 means DefaultMaxClients.
+	// MaxClients is the greatest number of clients. 0 means 65536.
 	MaxClients int
 	// MaxReply is the greatest size of a fetch's result, and of that of one agent
-	// in it: what goes beyond is pdu.ErrTooBig. 0 means DefaultMaxReply.
+	// in it, in bytes: what goes beyond is pdu.ErrTooBig. 0 means 64 MiB.
 	MaxReply int
-	// MaxInFlight is the greatest size of all large results that are being sent at
-	// one time: a client whose result goes beyond gets pdu.ErrAgain. 0 means
-	// DefaultMaxInFlight.
+	// MaxInFlight is the greatest size, in bytes, of all large results that are being
+	// sent at one time: a client whose result goes beyond gets pdu.ErrAgain. 0 means
+	// 512 MiB.
 	MaxInFlight int
 	// AgentCalls is how many calls of one agent in this process may be in progress
-	// at one time; others wait for their turn. It is also how many may be stuck
-	// before the agent is fenced. 0 means DefaultAgentCalls.
+	// at one time; others are queued. It is also how many may be overdue before the
+	// agent is fenced. 0 means 4.
 	AgentCalls int
 
 	setup        sync.Once
+	limits       limits
+	log          *slog.Logger
 	started      time.Time
 	agents       atomic.Pointer[agentTable]
 	names        atomic.Pointer[nameSpace]
@@ -177,24 +167,13 @@ type Server struct {
 // init completes the Server before its first use.
 func (s *Server) init() {
 	s.setup.Do(func() {
-		s.Grace = cmp.Or(s.Grace, DefaultGrace)
-		s.Timeout = cmp.Or(s.Timeout, DefaultTimeout)
-		s.AgentHelloTimeout = cmp.Or(s.AgentHelloTimeout, defaultAgentsTimeout)
-		s.HelloTimeout = cmp.Or(s.HelloTimeout, DefaultHelloTimeout)
-		s.WriteTimeout = cmp.Or(s.WriteTimeout, DefaultWriteTimeout)
-		s.MaxPDU = cmp.Or(s.MaxPDU, DefaultMaxPDU)
-		s.MaxMetrics = cmp.Or(s.MaxMetrics, DefaultMaxMetrics)
-		s.MaxContexts = cmp.Or(s.MaxContexts, DefaultMaxContexts)
-		s.MaxClients = cmp.Or(s.MaxClients, DefaultMaxClients)
+		s.limits = s.makeLimits()
 		s.restartDelay = cmp.Or(s.restartDelay, restartDelay)
-		s.MaxReply = cmp.Or(s.MaxReply, DefaultMaxReply)
-		s.MaxInFlight = cmp.Or(s.MaxInFlight, DefaultMaxInFlight)
-		s.AgentCalls = cmp.Or(s.AgentCalls, DefaultAgentCalls)
-		if s.Logger == nil {
-			s.Logger = slog.New(slog.DiscardHandler)
+		if s.log = s.Logger; s.log == nil {
+			s.log = slog.Default()
 		}
 		s.started = time.Now()
-		s.timeout.Store(int64(s.Timeout))
+		s.timeout.Store(int64(s.limits.timeout))
 		s.seqnum.Store(1)
 		s.files.Store(s.Names)
 		s.access.Store(newAccessControl(s.Access))
@@ -215,7 +194,9 @@ func (s *Server) init() {
 // domain that is in use or out of range, an agent whose tables are wrong, the
 // name of a metric that another agent has. Clients are told that an agent was
 // added.
-func (s *Server) Add(h pmda.Handler) error { return s.addHandler(h, pmcdconf.Agent{}) }
+func (s *Server) Add(h pmda.Handler) error {
+	return opError("add", h.Info().Name, s.addHandler(h, pmcdconf.Agent{}))
+}
 
 // addHandler is Add with the configuration line that asked for the agent.
 func (s *Server) addHandler(h pmda.Handler, conf pmcdconf.Agent) error {
@@ -226,13 +207,13 @@ func (s *Server) addHandler(h pmda.Handler, conf pmcdconf.Agent) error {
 		}
 	}
 	if l, ok := h.(interface{ DefaultLogger(*slog.Logger) }); ok {
-		l.DefaultLogger(s.Logger)
+		l.DefaultLogger(s.log)
 	}
 	s.adding.Lock() // or two might both find a name free
 	defer s.adding.Unlock()
 	if n, ok := h.(pmda.Namespace); ok {
 		if _, conflicts := pmns.Merge(s.nameTree(), n.Namespace()); len(conflicts) > 0 {
-			return fmt.Errorf("collector: agent %q: a name is in use: %v", h.Info().Name, conflicts[0])
+			return fmt.Errorf("a name is in use: %v", conflicts[0])
 		}
 	}
 	a := &agent{handler: h, kind: pmcdconf.KindDSO, conf: conf}
@@ -247,11 +228,11 @@ func (s *Server) Remove(d pdu.Domain) error {
 	s.init()
 	a := s.agents.Load().get(d)
 	if a == nil || d == pmcdagent.Domain || !s.drop(a) {
-		return fmt.Errorf("collector: no agent of domain %d to remove", d)
+		return &OpError{Op: "remove", Err: fmt.Errorf("no agent of domain %d", d)}
 	}
 	err := a.stop()
-	s.Logger.Info("agent removed", a.attrs()...)
-	return err
+	s.log.Info("agent removed", a.attrs()...)
+	return opError("remove", a.name(), err)
 }
 
 // NumAgents is the number of agents that are connected.
@@ -292,9 +273,9 @@ func (s *Server) Serve(ctx context.Context, ln ...net.Listener) error {
 			l.Close()
 		}
 		if again {
-			return errors.New("collector: Serve called twice")
+			return opError("serve", "", errors.New("called twice"))
 		}
-		return errors.Join(errLateAccess, s.Close())
+		return errors.Join(opError("serve", "", errLateAccess), s.Close())
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -313,7 +294,7 @@ func (s *Server) Serve(ctx context.Context, ln ...net.Listener) error {
 	var err error
 	for range ln {
 		if e := <-failed; e != nil {
-			s.Logger.Error("no longer accepting clients", slog.Any("err", e))
+			s.log.Error("no longer accepting clients", slog.Any("err", e))
 			err = errors.Join(err, e)
 		}
 	}
@@ -334,23 +315,18 @@ func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Con
 		return nil, err
 	}
 	if s.Access != s.accessAtInit {
-		return nil, errLateAccess
+		return nil, opError("dial", "", errLateAccess)
 	}
 	near, far := net.Pipe()
 	if !s.serveConn(inProcess{far}) {
 		near.Close()
-		return nil, errClosed
+		return nil, opError("dial", "", errClosed)
 	}
 	return near, nil
 }
 
 // inProcess is a connection whose client is this process.
 type inProcess struct{ net.Conn }
-
-var (
-	errClosed     = errors.New("collector: server closed")
-	errLateAccess = errors.New("collector: Server.Access was changed after a method call: set it before, or call SetAccess")
-)
 
 // Close ends the Server: no client is accepted any more, idle clients are cut
 // off at once, busy ones when they have their answer or the grace is over; then
@@ -377,7 +353,7 @@ func (s *Server) close() error {
 	for _, c := range clients {
 		c.disconnect(0)
 	}
-	if !waitFor(&s.wg, s.Grace) {
+	if !waitFor(&s.wg, s.limits.grace) {
 		for _, c := range clients {
 			c.cancelCalls() // also for the agents that it waits for
 			c.conn.Close()
@@ -387,10 +363,10 @@ func (s *Server) close() error {
 	errs := make([]error, len(agents))
 	var stopping sync.WaitGroup
 	for i, a := range agents {
-		stopping.Go(func() { errs[i] = a.stop() })
+		stopping.Go(func() { errs[i] = opError("stop", a.name(), a.stop()) })
 	}
 	stopping.Wait()
-	if !waitFor(&s.wg, min(s.Grace, reapDelay)) {
+	if !waitFor(&s.wg, min(s.limits.grace, reapDelay)) {
 		errs = append(errs, s.stuckAgents()...)
 	}
 	s.agentWG.Wait()
@@ -419,11 +395,11 @@ func (s *Server) stuckAgents() []error {
 	s.mu.Unlock()
 	for _, a := range all {
 		if n := len(a.calls.slots); n > 0 {
-			errs = append(errs, fmt.Errorf("collector: agent %q in this process has not returned from %d requests", a.name(), n))
+			errs = append(errs, opError("stop", a.name(), notEnded(fmt.Sprintf("it has not returned from %d requests", n))))
 		}
 	}
 	if errs == nil {
-		errs = append(errs, errors.New("collector: a client does not end"))
+		errs = append(errs, opError("close", "", notEnded("a client does not end")))
 	}
 	return errs
 }
