@@ -95,7 +95,7 @@ func (r *request) planText(body []byte) error {
 	}
 	// The domain lies at the same place in both kinds of identifier.
 	q := ask(r, pdu.PMID(p.Ident).Domain(), pdu.ErrPMID, "text", func(k *call) (string, error) {
-		return k.handler.Text(k.ctx, &k.about, p.Ident, p.Text)
+		return k.handler.Text(k.ctx, &k.about, p.Target(), p.Text&^(pdu.TextPMID|pdu.TextInDom))
 	})
 	r.finish = func(r *request) error {
 		t, err := q.result()
@@ -130,7 +130,7 @@ func (r *request) planLabels(body []byte) error {
 	}
 	r.about.Profile = r.client.profiles[0]
 	q := ask(r, d, unknown, "labels", func(k *call) ([]pdu.LabelSet, error) {
-		return k.handler.Labels(k.ctx, &k.about, p.Ident, p.Class)
+		return k.handler.Labels(k.ctx, &k.about, p.Target())
 	})
 	r.finish = func(r *request) error {
 		sets, err := q.result()

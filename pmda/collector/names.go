@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmns"
 )
 
@@ -44,12 +43,11 @@ func (s *Server) nameTrees() []*pmns.Tree {
 	}
 	for _, a := range s.agents.Load().list {
 		h := a.current()
-		n, ok := h.(pmda.Namespace)
-		if !ok {
+		if h == nil {
 			continue
 		}
 		var t *pmns.Tree
-		s.protect(a, h, "name space", func() { t = n.Namespace() })
+		s.protect(a, h, "name space", func() { t = h.Namespace() })
 		if t != nil {
 			trees = append(trees, t)
 		}
@@ -145,38 +143,36 @@ func (r *request) planChildren(body []byte) error {
 	}
 	tree := r.client.s.nameTree()
 	if d, ok := dynamicRoot(tree, p.Name); ok {
-		q := ask(r, d, pdu.ErrNoAgent, "children", func(k *call) (pdu.NameList, error) {
-			return dynamicNames(k, p.Name, false)
+		q := ask(r, d, pdu.ErrNoAgent, "children", func(k *call) ([]pmns.Child, error) {
+			return k.handler.Children(k.ctx, &k.about, p.Name)
 		})
 		r.finish = func(r *request) error {
-			out, err := q.result()
+			children, err := q.result()
 			if err != nil {
 				return err
 			}
-			return r.replyChildren(p, out)
+			return r.replyChildren(p, children)
 		}
 		return nil
 	}
-	kids, err := tree.Children(p.Name)
+	children, err := tree.Children(p.Name)
 	if err != nil {
 		return err
 	}
-	out := pdu.NameList{Names: make([]string, len(kids)), Statuses: make([]int32, len(kids))}
-	for i, k := range kids {
-		out.Names[i] = k.Name
-		if !k.Leaf {
-			out.Statuses[i] = pdu.NonLeaf
-		}
-	}
-	r.finish = func(r *request) error { return r.replyChildren(p, out) }
+	r.finish = func(r *request) error { return r.replyChildren(p, children) }
 	return nil
 }
 
-func (r *request) replyChildren(p pdu.ChildReq, out pdu.NameList) error {
-	if !p.Status {
-		out.Statuses = nil
-	} else if out.Statuses == nil {
-		out.Statuses = make([]int32, len(out.Names)) // what a dynamic subtree does not tell
+func (r *request) replyChildren(p pdu.ChildReq, children []pmns.Child) error {
+	out := pdu.NameList{Names: make([]string, len(children))}
+	if p.Status {
+		out.Statuses = make([]int32, len(children))
+	}
+	for i, c := range children {
+		out.Names[i] = c.Name
+		if p.Status && !c.Leaf {
+			out.Statuses[i] = pdu.NonLeaf
+		}
 	}
 	return r.reply(out)
 }
@@ -191,13 +187,10 @@ func dynamicRoot(t *pmns.Tree, name string) (pdu.Domain, bool) {
 	return id.IsDynamicRoot()
 }
 
-// dynamicNames calls an agent for the names below one of a dynamic subtree.
-func dynamicNames(k *call, name string, traverse bool) (pdu.NameList, error) {
-	l, err := k.handler.Children(k.ctx, &k.about, name, traverse)
-	if err == nil && l.Err < 0 {
-		err = l.Err
-	}
-	return l, err
+// traverseSubtree calls an agent for the names at and below one of a dynamic
+// subtree.
+func traverseSubtree(k *call, name string) ([]string, error) {
+	return k.handler.Traverse(k.ctx, &k.about, name)
 }
 
 // planTraverse is for PMNS_TRAVERSE.
@@ -216,12 +209,12 @@ func (r *request) planTraverse(body []byte) error {
 	if !ok {
 		return err
 	}
-	q := ask(r, d, pdu.ErrNoAgent, "children", func(k *call) (pdu.NameList, error) { return dynamicNames(k, p.Name, true) })
+	q := ask(r, d, pdu.ErrNoAgent, "traverse", func(k *call) ([]string, error) { return traverseSubtree(k, p.Name) })
 	r.finish = func(r *request) error {
 		more, err := q.result()
 		switch {
-		case err == nil && len(more.Names) > 0:
-			return r.reply(pdu.NameList{Names: more.Names})
+		case err == nil && len(more) > 0:
+			return r.reply(pdu.NameList{Names: more})
 		case err == pdu.ErrAgain || err == pdu.ErrTimeout:
 			return err
 		}
@@ -244,9 +237,9 @@ func (r *request) planTraverseRoots(all iter.Seq2[string, pdu.PMID]) {
 		}
 		names, domains = append(names, name), append(domains, d)
 	}
-	subtrees := askEach(r, len(names), pdu.ErrNoAgent, "children",
+	subtrees := askEach(r, len(names), pdu.ErrNoAgent, "traverse",
 		func(i int) (pdu.Domain, bool) { return domains[i], domains[i] >= 0 },
-		func(k *call, i int) (pdu.NameList, error) { return dynamicNames(k, names[i], true) })
+		func(k *call, i int) ([]string, error) { return traverseSubtree(k, names[i]) })
 	r.finish = func(r *request) error {
 		var out []string
 		overdue, metrics := false, false
@@ -255,8 +248,8 @@ func (r *request) planTraverseRoots(all iter.Seq2[string, pdu.PMID]) {
 			switch {
 			case pdu.FromError(err) == pdu.ErrAgain:
 				return err
-			case sub.of != nil && err == nil && len(more.Names) > 0:
-				out, metrics = append(out, more.Names...), true
+			case sub.of != nil && err == nil && len(more) > 0:
+				out, metrics = append(out, more...), true
 			default:
 				out = append(out, names[i])
 				overdue = overdue || sub.abandoned()

@@ -189,11 +189,10 @@ func (s *Server) init() {
 	})
 }
 
-// Add hosts an agent in this process. Its names, if it is a pmda.Namespace, join
-// the name space. An agent that wants one gets the Server's Logger. Errors: a
-// domain that is in use or out of range, an agent whose tables are wrong, the
-// name of a metric that another agent has. Clients are told that an agent was
-// added.
+// Add hosts an agent in this process. Its names, if it knows them, join the name
+// space. An agent without a log gets the Server's Logger. Errors: a domain that is
+// in use or out of range, the agent's own Err, the name of a metric that another
+// agent has. Clients are told that an agent was added.
 func (s *Server) Add(h pmda.Handler) error {
 	return opError("add", h.Info().Name, s.addHandler(h, pmcdconf.Agent{}))
 }
@@ -201,18 +200,16 @@ func (s *Server) Add(h pmda.Handler) error {
 // addHandler is Add with the configuration line that asked for the agent.
 func (s *Server) addHandler(h pmda.Handler, conf pmcdconf.Agent) error {
 	s.init()
-	if c, ok := h.(interface{ Err() error }); ok {
-		if err := c.Err(); err != nil {
-			return err
-		}
+	if err := h.Err(); err != nil {
+		return err
 	}
-	if l, ok := h.(interface{ DefaultLogger(*slog.Logger) }); ok {
+	if l, ok := pmda.As[pmda.Logging](h); ok {
 		l.DefaultLogger(s.log)
 	}
 	s.adding.Lock() // or two might both find a name free
 	defer s.adding.Unlock()
-	if n, ok := h.(pmda.Namespace); ok {
-		if _, conflicts := pmns.Merge(s.nameTree(), n.Namespace()); len(conflicts) > 0 {
+	if t := h.Namespace(); t != nil {
+		if _, conflicts := pmns.Merge(s.nameTree(), t); len(conflicts) > 0 {
 			return fmt.Errorf("a name is in use: %v", conflicts[0])
 		}
 	}
