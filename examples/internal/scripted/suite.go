@@ -1,4 +1,4 @@
-package stage
+package scripted
 
 import (
 	"errors"
@@ -13,12 +13,12 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// A Case is a run of a tool before a play.
+// A Case is a run of a tool with a collector.
 type Case struct {
-	Title string // in the golden file; empty for the arguments
-	Play  Play
-	Env   []string
-	Args  []string // after -h and the play's address
+	Title     string // in the golden file; empty stands for the arguments
+	Collector Collector
+	Env       []string
+	Args      []string // after -h and the collector's address
 }
 
 func (c Case) title() string {
@@ -28,7 +28,7 @@ func (c Case) title() string {
 	return strings.Join(c.Args, " ")
 }
 
-// A Suite compares a tool of ours with the one of the real PCP that has its name. What that prints is in golden files:
+// A Suite compares a tool of ours with the one of the real PCP that has the same name. What that prints is in golden files:
 //
 //	$ TITLE
 //	1 a line on standard output|
@@ -36,14 +36,14 @@ func (c Case) title() string {
 //	= exit status
 type Suite struct {
 	Tool    string
-	Golden  string // a directory: files may not be large
+	Golden  string // a directory, for several files of a moderate size
 	Cases   []Case
 	Differs map[string]string // titles of cases in which ours differs on purpose, and why
 }
 
-// Test compares what ours prints with the golden file.
+// Test compares what our tool prints with the golden files.
 func (s *Suite) Test(t *testing.T) {
-	want, got := s.read(t), s.run(t, pcptest.Build(t, "./examples/"+s.Tool))
+	want, got := s.readGolden(t), s.runCases(t, pcptest.Build(t, "./examples/"+s.Tool))
 	for _, c := range s.Cases {
 		title := c.title()
 		diff, why := cmp.Diff(want[title], got[title]), s.Differs[title]
@@ -59,27 +59,27 @@ func (s *Suite) Test(t *testing.T) {
 	}
 }
 
-// TestInterop checks that the golden file has what the installed tool prints, or with update makes it so.
+// TestInterop compares what the installed tool prints with the golden files, or writes them if update is true.
 func (s *Suite) TestInterop(t *testing.T, update bool) {
 	pcptest.Need(t, s.Tool)
-	got := s.run(t, s.Tool)
+	got := s.runCases(t, s.Tool)
 	if update {
-		s.write(t, got)
+		s.writeGolden(t, got)
 	}
-	if diff := cmp.Diff(s.read(t), got); diff != "" {
+	if diff := cmp.Diff(s.readGolden(t), got); diff != "" {
 		t.Errorf("(-%s +%s):\n%s", s.Golden, s.Tool, diff)
 	}
 }
 
-// run is what a program prints, by the titles of the cases.
-func (s *Suite) run(t *testing.T, program string) map[string]string {
+// runCases runs the cases with a program and returns what it prints, by their titles.
+func (s *Suite) runCases(t *testing.T, program string) map[string]string {
 	t.Helper()
 	got := map[string]string{}
 	for _, c := range s.Cases {
 		if _, twice := got[c.title()]; twice {
 			t.Fatalf("two cases %q", c.title())
 		}
-		argv := append([]string{program, "-h", Start(t, c.Play)}, c.Args...)
+		argv := append([]string{program, "-h", c.Collector.Serve(t)}, c.Args...)
 		stdout, stderr, status := pcptest.Run(t, c.Env, "", argv...)
 		var b strings.Builder
 		for i, text := range []string{stdout, stderr} {
@@ -93,11 +93,11 @@ func (s *Suite) run(t *testing.T, program string) map[string]string {
 	return got
 }
 
-// largeGolden is how many bytes of a golden file are enough.
+// largeGolden is the length in bytes after which the next case goes to another golden file.
 const largeGolden = 64 << 10
 
-// write records what was printed, in the place of all golden files.
-func (s *Suite) write(t *testing.T, printed map[string]string) {
+// writeGolden replaces all golden files with what was printed.
+func (s *Suite) writeGolden(t *testing.T, printed map[string]string) {
 	t.Helper()
 	if err := errors.Join(os.RemoveAll(s.Golden), os.MkdirAll(s.Golden, 0o755)); err != nil {
 		t.Fatal(err)
@@ -120,7 +120,8 @@ func (s *Suite) write(t *testing.T, printed map[string]string) {
 	flush()
 }
 
-func (s *Suite) read(t *testing.T) map[string]string {
+// readGolden returns what the golden files say the real tool prints, by the titles of the cases.
+func (s *Suite) readGolden(t *testing.T) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(s.Golden, "*.txt"))
 	if err != nil {

@@ -1,4 +1,4 @@
-package twin
+package toolcmp
 
 import (
 	"fmt"
@@ -39,7 +39,7 @@ pmerr
 		{Place: "f:13", Part: "one", Text: "pmerr", Args: []string{"pmerr"}, Masks: []string{}},
 		{Place: "f:15", Part: "two words", Text: "pmerr", Args: []string{"pmerr"}},
 	}
-	got, err := parse("f", table, map[string]string{"H": "web1"})
+	got, err := parseTable("f", table, map[string]string{"H": "web1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestParseErrors(t *testing.T) {
 		"pmerr $NOSUCH":     `f:1: no variable "NOSUCH"`,
 		"A=b":               "f:1: no command",
 	} {
-		if _, err := parse("f", table, nil); err == nil || err.Error() != want {
+		if _, err := parseTable("f", table, nil); err == nil || err.Error() != want {
 			t.Errorf("%q: got error %v, want %q", table, err, want)
 		}
 	}
@@ -87,7 +87,7 @@ func TestCompare(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			lines, err := parse("f", tt.table, map[string]string{"M": mark})
+			lines, err := parseTable("f", tt.table, map[string]string{"M": mark})
 			if err != nil {
 				t.Fatal(err)
 			}

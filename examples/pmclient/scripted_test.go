@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pcp-go/pcp/examples/internal/stage"
+	"github.com/pcp-go/pcp/examples/internal/scripted"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -18,7 +18,7 @@ var (
 	cpuDom  = pdu.MakeInDom(60, 0)
 )
 
-// The metrics of the play, in its order.
+// The metrics of the collector, in its order.
 const (
 	ncpu = iota
 	theLoad
@@ -33,20 +33,20 @@ type (
 	values = func(n int, w writer)
 )
 
-// newPlay is a host with three processors, which goes on two seconds with each fetch.
-func newPlay() stage.Play {
-	metric := func(name string, item int, t pdu.Type, s pdu.Sem, u pdu.Units, d pdu.InDom, v values) stage.Metric {
-		return stage.Metric{Name: name, Desc: pdu.Desc{PMID: pdu.MakePMID(60, 0, item), Type: t, Sem: s, Units: u, InDom: d}, Values: v}
+// newCollector makes the collector of a host with three processors, whose clock advances by two seconds with each fetch.
+func newCollector() scripted.Collector {
+	metric := func(name string, item int, t pdu.Type, s pdu.Sem, u pdu.Units, d pdu.InDom, v values) scripted.Metric {
+		return scripted.Metric{Name: name, Desc: pdu.Desc{PMID: pdu.MakePMID(60, 0, item), Type: t, Sem: s, Units: u, InDom: d}, Values: v}
 	}
-	return stage.Play{
+	return scripted.Collector{
 		Clock: func(n int) time.Time { return time.Unix(1_700_000_000+2*int64(n), 0) },
 		InDoms: map[pdu.InDom]func(int) []pdu.Instance{
 			loadDom: func(int) []pdu.Instance {
 				return []pdu.Instance{{ID: 1, Name: "1 minute"}, {ID: 15, Name: "15 minute"}}
 			},
-			cpuDom: func(int) []pdu.Instance { return nil }, // nobody asks
+			cpuDom: func(int) []pdu.Instance { return nil }, // pmclient does not request them
 		},
-		Metrics: []stage.Metric{
+		Metrics: []scripted.Metric{
 			ncpu:    metric("hinv.ncpu", ncpu, pdu.TypeU32, pdu.SemDiscrete, 0, pdu.NoInDom, single(3)),
 			theLoad: metric("kernel.all.load", theLoad, pdu.TypeFloat, pdu.SemInstant, 0, loadDom, loads(0.5, 2.5)),
 			user:    metric("kernel.percpu.cpu.user", user, pdu.TypeU64, pdu.SemCounter, pdu.TimeMSec, cpuDom, cpus(100, 200, 50)),
@@ -79,24 +79,24 @@ func cpus(steps ...int64) values {
 	}
 }
 
-func suite() *stage.Suite {
-	s := &stage.Suite{Tool: "pmclient", Golden: "testdata/stage", Differs: map[string]string{
+func suite() *scripted.Suite {
+	s := &scripted.Suite{Tool: "pmclient", Golden: "testdata/scripted", Differs: map[string]string{
 		"an error of mem.freemem": "the real one does not need the value before, but asks for it",
 		"without all but one":     "the real one writes the first of the messages to standard output",
 	}}
-	add := func(title string, change func(p *stage.Play), args ...string) {
-		p := newPlay()
-		change(&p)
-		s.Cases = append(s.Cases, stage.Case{Title: title, Play: p, Args: append([]string{"-t", "10msec", "-s", "4"}, args...)})
+	add := func(title string, change func(c *scripted.Collector), args ...string) {
+		c := newCollector()
+		change(&c)
+		s.Cases = append(s.Cases, scripted.Case{Title: title, Collector: c, Args: append([]string{"-t", "10msec", "-s", "4"}, args...)})
 	}
 	set := func(title string, metric int, v values) {
-		add(title, func(p *stage.Play) { p.Metrics[metric].Values = v })
+		add(title, func(c *scripted.Collector) { c.Metrics[metric].Values = v })
 	}
-	add("as it is", func(*stage.Play) {})
-	add("32 rows", func(*stage.Play) {}, "-s", "32")
-	add("zone", func(*stage.Play) {}, "-Z", "EST5EDT")
-	for i, m := range newPlay().Metrics {
-		add("without "+m.Name, func(p *stage.Play) { p.Metrics = slices.Delete(p.Metrics, i, i+1) })
+	add("as it is", func(*scripted.Collector) {})
+	add("32 rows", func(*scripted.Collector) {}, "-s", "32")
+	add("zone", func(*scripted.Collector) {}, "-Z", "EST5EDT")
+	for i, m := range newCollector().Metrics {
+		add("without "+m.Name, func(c *scripted.Collector) { c.Metrics = slices.Delete(c.Metrics, i, i+1) })
 		if i == ncpu {
 			continue
 		}
@@ -108,9 +108,9 @@ func suite() *stage.Suite {
 			}
 		})
 	}
-	add("without all but one", func(p *stage.Play) { p.Metrics = p.Metrics[:1] })
-	add("without two", func(p *stage.Play) { p.Metrics = slices.Delete(p.Metrics, 2, 4) })
-	add("nothing", func(p *stage.Play) { p.Metrics = nil })
+	add("without all but one", func(c *scripted.Collector) { c.Metrics = c.Metrics[:1] })
+	add("without two", func(c *scripted.Collector) { c.Metrics = slices.Delete(c.Metrics, 2, 4) })
+	add("nothing", func(c *scripted.Collector) { c.Metrics = nil })
 	set("one processor", ncpu, single(1))
 	set("no processor", ncpu, single(0))
 	set("two processors", ncpu, single(2))
@@ -129,15 +129,15 @@ func suite() *stage.Suite {
 	set("bad load", theLoad, loads(-1, 0))
 	set("a load less", theLoad, func(_ int, w writer) { w.Float32(1, 7) })
 	set("loads turned round", theLoad, func(_ int, w writer) { w.Float32(15, 7); w.Float32(1, 8) })
-	add("no load domain", func(p *stage.Play) { delete(p.InDoms, loadDom) })
-	add("no 15 minutes", func(p *stage.Play) {
-		p.InDoms[loadDom] = func(int) []pdu.Instance { return []pdu.Instance{{ID: 1, Name: "1 minute"}} }
+	add("no load domain", func(c *scripted.Collector) { delete(c.InDoms, loadDom) })
+	add("no 15 minutes", func(c *scripted.Collector) {
+		c.InDoms[loadDom] = func(int) []pdu.Instance { return []pdu.Instance{{ID: 1, Name: "1 minute"}} }
 	})
-	add("no 1 minute", func(p *stage.Play) { p.InDoms[loadDom] = func(int) []pdu.Instance { return nil } })
+	add("no 1 minute", func(c *scripted.Collector) { c.InDoms[loadDom] = func(int) []pdu.Instance { return nil } })
 	for _, code := range []pdu.Error{pdu.ErrPermission, pdu.ErrIPC} {
 		for _, at := range []string{"0", "1", "3"} {
-			add("fetch "+at+": "+code.Error(), func(p *stage.Play) {
-				p.Fail = func(n int) pdu.Error {
+			add("fetch "+at+": "+code.Error(), func(c *scripted.Collector) {
+				c.Fail = func(n int) pdu.Error {
 					if n == int(at[0]-'0') {
 						return code
 					}
@@ -146,17 +146,17 @@ func suite() *stage.Suite {
 			})
 		}
 	}
-	add("clock stands", func(p *stage.Play) { p.Clock = func(int) time.Time { return time.Unix(1_700_000_000, 0) } })
-	add("clock goes back", func(p *stage.Play) {
-		p.Clock = func(n int) time.Time { return time.Unix(1_700_000_000-int64(n), 0) }
+	add("clock stands", func(c *scripted.Collector) { c.Clock = func(int) time.Time { return time.Unix(1_700_000_000, 0) } })
+	add("clock goes back", func(c *scripted.Collector) {
+		c.Clock = func(n int) time.Time { return time.Unix(1_700_000_000-int64(n), 0) }
 	})
 	for _, args := range [][]string{{"-g"}, {"-p", "3"}, {"--guimode"}, {"-P"}, {"--pause", "x"}, {"x"}, {"-X"}, {"-L"}, {"-T", "foo"}, {"-T", "1msec"},
 		{"-A", "3"}, {"-s", "x"}, {"-t", "x"}, {"-t"}, {"-n", "/nosuch"}, {"-?"}, {"-V"}, {"--sam=2"}, {"--z"}} {
-		add(strings.Join(args, " "), func(*stage.Play) {}, args...)
+		add(strings.Join(args, " "), func(*scripted.Collector) {}, args...)
 	}
 	return s
 }
 
-func TestStage(t *testing.T) { suite().Test(t) }
+func TestScripted(t *testing.T) { suite().Test(t) }
 
-func TestInteropStage(t *testing.T) { suite().TestInterop(t, *update) }
+func TestInteropScripted(t *testing.T) { suite().TestInterop(t, *update) }

@@ -1,4 +1,4 @@
-package commandlines
+package toolcmp
 
 import (
 	"flag"
@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pcp-go/pcp/examples/internal/twin"
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
@@ -18,7 +17,7 @@ const mostDiffering = 2
 func TestCommandLines(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmprobe", "pmval", "pmstore", "pmerr", "pmclient")
 	vars := variables(t)
-	r := twin.Runner{Program: func(tool string) string { return pcptest.Build(t, "./examples/"+tool) }}
+	r := Runner{Program: func(tool string) string { return pcptest.Build(t, "./examples/"+tool) }}
 	if *same {
 		r.Program = func(tool string) string { return tool }
 	}
@@ -28,7 +27,7 @@ func TestCommandLines(t *testing.T) {
 	}
 	all, differing := 0, 0
 	for _, table := range tables {
-		lines, err := twin.Read(table, vars)
+		lines, err := ReadTable(table, vars)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +44,7 @@ func TestCommandLines(t *testing.T) {
 	}
 }
 
-func compare(t *testing.T, r *twin.Runner, lines []twin.Line) {
+func compare(t *testing.T, r *Runner, lines []Line) {
 	for _, l := range lines {
 		diff := r.Compare(t, l)
 		switch {

@@ -8,20 +8,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pcp-go/pcp/examples/internal/stage"
+	"github.com/pcp-go/pcp/examples/internal/scripted"
 	"github.com/pcp-go/pcp/pdu"
 )
 
 var update = flag.Bool("update", false, "record what the real pmval prints")
 
-func suite(t *testing.T) *stage.Suite {
-	s := &stage.Suite{Tool: "pmval", Golden: "testdata/stage", Differs: map[string]string{
+func suite(t *testing.T) *scripted.Suite {
+	s := &scripted.Suite{Tool: "pmval", Golden: "testdata/scripted", Differs: map[string]string{
 		"-s 12 c.string":      "the real one names a function of its own",
 		"-s 1 -x 5 v.i.empty": "the real one sends what has no values",
 	}}
-	play := newPlay(t)
+	collector := newCollector(t)
 	add := func(env string, args ...string) {
-		c := stage.Case{Play: play, Args: append([]string{"-t", "1msec"}, args...)}
+		c := scripted.Case{Collector: collector, Args: append([]string{"-t", "1msec"}, args...)}
 		if env != "" {
 			c.Title, c.Env = env+" "+strings.Join(args, " "), []string{env}
 		} else {
@@ -29,7 +29,7 @@ func suite(t *testing.T) *stage.Suite {
 		}
 		s.Cases = append(s.Cases, c)
 	}
-	for _, m := range play.Metrics {
+	for _, m := range collector.Metrics {
 		n := 4
 		switch {
 		case strings.Contains(m.Name, "sizes"):
@@ -64,21 +64,21 @@ func suite(t *testing.T) *stage.Suite {
 	for _, at := range []int{0, 2} {
 		for _, code := range []pdu.Error{pdu.ErrPermission, pdu.ErrIPC} {
 			for _, m := range []string{"v.good", "c.good"} {
-				p := play
-				p.Fail = func(n int) pdu.Error {
+				failing := collector
+				failing.Fail = func(n int) pdu.Error {
 					if n == at {
 						return code
 					}
 					return 0
 				}
-				s.Cases = append(s.Cases, stage.Case{Title: fmt.Sprintf("%s, fetch %d fails: %v", m, at, code), Play: p,
+				s.Cases = append(s.Cases, scripted.Case{Title: fmt.Sprintf("%s, fetch %d fails: %v", m, at, code), Collector: failing,
 					Args: []string{"-t", "1msec", "-s", "5", m}})
 			}
 		}
 	}
-	p := play
-	p.Clock = func(n int) time.Time { return time.Unix([]int64{10, 11, 11, 10, 12, 14, 14}[min(n, 6)], 0) }
-	s.Cases = append(s.Cases, stage.Case{Title: "odd clock", Play: p, Args: []string{"-t", "1msec", "-s", "6", "c.good"}})
+	jumping := collector
+	jumping.Clock = func(n int) time.Time { return time.Unix([]int64{10, 11, 11, 10, 12, 14, 14}[min(n, 6)], 0) }
+	s.Cases = append(s.Cases, scripted.Case{Title: "odd clock", Collector: jumping, Args: []string{"-t", "1msec", "-s", "6", "c.good"}})
 	return s
 }
 
@@ -125,6 +125,6 @@ const plainLines = `
 -s 2 -f 30 type.-1
 `
 
-func TestStage(t *testing.T) { suite(t).Test(t) }
+func TestScripted(t *testing.T) { suite(t).Test(t) }
 
-func TestInteropStage(t *testing.T) { suite(t).TestInterop(t, *update) }
+func TestInteropScripted(t *testing.T) { suite(t).TestInterop(t, *update) }

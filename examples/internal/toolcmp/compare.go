@@ -1,4 +1,4 @@
-package twin
+package toolcmp
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// masks replace what differs between two runs of one tool.
+// masks are replacements for what differs between two runs of one tool.
 var masks = map[string]struct {
 	pattern *regexp.Regexp
 	with    string
@@ -25,18 +25,18 @@ var masks = map[string]struct {
 	"bytes":   {regexp.MustCompile(`\[[0-9a-f]{16,}\]`), "[BYTES]"},
 }
 
-// A Runner runs lines.
+// A Runner runs the lines of a table.
 type Runner struct {
 	// Program returns the path of our tool.
 	Program func(tool string) string
 }
 
-// limit is how long a run may take.
-const limit = time.Minute
+// runTimeout bounds a run. A run that takes longer is a difference, not a failure of the test as with pcptest.Run.
+const runTimeout = time.Minute
 
-// Compare runs a line with the real tool and with ours, and returns how they differ, lines of the real one marked "-".
-// Empty means that they do not. What differs by accident, since a busy machine has held up one of the two, does not do so
-// each time: the last of some runs counts.
+// Compare runs a line with the real tool and with ours, and returns how the two differ, lines of the real one marked "-",
+// or "" if they do not. On a busy machine one of the two may be late and differ by accident; so a difference counts only if
+// it is there three times in a row.
 func (r *Runner) Compare(t testing.TB, l Line) string {
 	t.Helper()
 	const tries = 3
@@ -47,14 +47,14 @@ func (r *Runner) Compare(t testing.TB, l Line) string {
 	return difference
 }
 
-// compare is one try of Compare.
+// compare is Compare with a single try.
 func (r *Runner) compare(t testing.TB, l Line) string {
 	t.Helper()
-	want := run(t, l, pcptest.Tool(t, l.Tool()))
-	if want.status == endless {
+	want := runLine(t, l, pcptest.Tool(t, l.Tool()))
+	if want.status == neverEnds {
 		return "the real tool does not end\n"
 	}
-	got := run(t, l, r.Program(l.Tool()))
+	got := runLine(t, l, r.Program(l.Tool()))
 	var all string
 	for _, c := range [...]struct{ what, want, got string }{
 		{"standard output", want.stdout, got.stdout},
@@ -68,20 +68,20 @@ func (r *Runner) compare(t testing.TB, l Line) string {
 	return all
 }
 
-// A result is what a run leaves behind.
+// A result is what a run has written, and its exit status in words.
 type result struct{ stdout, stderr, status string }
 
-// endless is the status of a run that took too long.
-const endless = "none, killed\n"
+// neverEnds is the status of a run that was killed, since it took too long.
+const neverEnds = "none, killed\n"
 
-func run(t testing.TB, l Line, program string) result {
+func runLine(t testing.TB, l Line, program string) result {
 	t.Helper()
 	for _, argv := range l.Before {
 		if stdout, stderr, status := pcptest.Run(t, nil, "", argv...); status != 0 {
 			t.Fatalf("%s: before it, %s: status %d\n%s%s", l, strings.Join(argv, " "), status, stdout, stderr)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), runTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, l.Args[1:]...)
 	cmd.Dir = t.TempDir()
@@ -93,7 +93,7 @@ func run(t testing.TB, l Line, program string) result {
 	res := result{l.mask(stdout.String()), l.mask(stderr.String()), fmt.Sprintln(cmd.ProcessState)}
 	switch {
 	case ctx.Err() != nil:
-		res.status = endless
+		res.status = neverEnds
 	case cmd.ProcessState == nil:
 		t.Fatalf("%s: %v", l, err)
 	}

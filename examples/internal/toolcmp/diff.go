@@ -1,12 +1,12 @@
-package twin
+package toolcmp
 
 import (
 	"fmt"
 	"strings"
 )
 
-// shown is how many equal lines a difference shows before and after others.
-const shown = 2
+// contextLines is how many equal lines a difference has before and after those that differ.
+const contextLines = 2
 
 // diff is how two texts differ: their lines, those only in want marked "-" and those only in got "+". Long runs of lines
 // that both have are left out. Empty means that the texts are the same.
@@ -33,7 +33,7 @@ func diff(want, got string) string {
 	return shorten(marked)
 }
 
-// splitLines splits a text and shows where its last line has no end.
+// splitLines splits a text into lines. It marks a last line that has no newline.
 func splitLines(text string) []string {
 	if text == "" {
 		return nil
@@ -46,7 +46,7 @@ func splitLines(text string) []string {
 	return lines
 }
 
-// commonLengths are, for every i and j, how many lines a[i:] and b[j:] have in common, in their order.
+// commonLengths returns the length of the longest common subsequence of a[i:] and b[j:] for every i and j.
 func commonLengths(a, b []string) [][]int {
 	n := make([][]int, len(a)+1)
 	n[len(a)] = make([]int, len(b)+1)
@@ -63,12 +63,12 @@ func commonLengths(a, b []string) [][]int {
 	return n
 }
 
-// shorten leaves out equal lines that are not near others.
+// shorten leaves out equal lines that are not near one that differs.
 func shorten(marked []string) string {
 	near := make([]bool, len(marked))
 	for i, line := range marked {
 		if line[0] != ' ' {
-			for k := max(0, i-shown); k <= min(len(marked)-1, i+shown); k++ {
+			for k := max(0, i-contextLines); k <= min(len(marked)-1, i+contextLines); k++ {
 				near[k] = true
 			}
 		}

@@ -1,4 +1,4 @@
-package twin
+package toolcmp
 
 import (
 	"errors"
@@ -10,14 +10,14 @@ import (
 
 // A Line is a command line of a table.
 type Line struct {
-	Place   string   // "FILE:LINE"
-	Part    string   // of the table
-	Text    string   // as in the table
-	Args    []string // the tool, and after it the arguments
-	Env     []string // NAME=VALUE
-	Before  [][]string
-	Masks   []string
-	Differs string // why the two differ; empty if they must not
+	Place   string     // "FILE:LINE"
+	Part    string     // of the table, of %part
+	Text    string     // as in the table
+	Args    []string   // the tool, and after it the arguments
+	Env     []string   // NAME=VALUE
+	Before  [][]string // commands of %before
+	Masks   []string   // names of %mask
+	Differs string     // why the two differ; empty if they must not
 }
 
 // Tool is the name of the line's tool.
@@ -26,17 +26,17 @@ func (l Line) Tool() string { return l.Args[0] }
 // String is the line with its place.
 func (l Line) String() string { return l.Place + ": " + l.Text }
 
-// Read reads a table, with the variables that its lines may name.
-func Read(file string, vars map[string]string) ([]Line, error) {
+// ReadTable reads a table. vars are the variables that its lines may use.
+func ReadTable(file string, vars map[string]string) ([]Line, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	return parse(file, string(text), vars)
+	return parseTable(file, string(text), vars)
 }
 
-func parse(file, text string, vars map[string]string) (lines []Line, err error) {
-	var now Line // what holds for the next line
+func parseTable(file, text string, vars map[string]string) (lines []Line, err error) {
+	var next Line // what the directives say about the next line
 	n := 0
 	for s := range strings.Lines(text) {
 		n++
@@ -44,28 +44,28 @@ func parse(file, text string, vars map[string]string) (lines []Line, err error) 
 		if s == "" || s[0] == '#' {
 			continue
 		}
-		now.Place, now.Text = fmt.Sprintf("%s:%d", file, n), s
+		next.Place, next.Text = fmt.Sprintf("%s:%d", file, n), s
 		if s[0] == '%' {
-			err = now.direct(s[1:], vars)
+			err = next.applyDirective(s[1:], vars)
 		} else {
 			var l Line
-			l, err = now.command(vars)
+			l, err = next.parseCommand(vars)
 			lines = append(lines, l)
-			now.Differs = ""
+			next.Differs = ""
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", now.Place, err)
+			return nil, fmt.Errorf("%s: %w", next.Place, err)
 		}
 	}
-	if now.Differs != "" {
+	if next.Differs != "" {
 		return nil, fmt.Errorf("%s: %%differs without a line below it", file)
 	}
 	return lines, nil
 }
 
-// command is l with the words of its text.
-func (l Line) command(vars map[string]string) (Line, error) {
-	words, err := split(l.Text, vars)
+// parseCommand returns l with the words of its text.
+func (l Line) parseCommand(vars map[string]string) (Line, error) {
+	words, err := splitWords(l.Text, vars)
 	if err != nil {
 		return l, err
 	}
@@ -85,15 +85,15 @@ func isSetting(word string) bool {
 	return ok && name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
 }
 
-// direct takes what follows "%".
-func (l *Line) direct(s string, vars map[string]string) error {
+// applyDirective applies a directive, the text of which follows "%".
+func (l *Line) applyDirective(s string, vars map[string]string) error {
 	name, rest, _ := strings.Cut(s, " ")
 	rest = strings.TrimSpace(rest)
 	switch name {
 	case "part":
 		*l = Line{Place: l.Place, Part: rest}
 	case "before":
-		words, err := split(rest, vars)
+		words, err := splitWords(rest, vars)
 		switch {
 		case err != nil:
 			return err
@@ -120,8 +120,8 @@ func (l *Line) direct(s string, vars map[string]string) error {
 	return nil
 }
 
-// split makes words of a line as a shell does.
-func split(s string, vars map[string]string) (words []string, err error) {
+// splitWords splits a line into words as a shell does.
+func splitWords(s string, vars map[string]string) (words []string, err error) {
 	var word []byte
 	in, quote := false, byte(0)
 	for i := 0; i < len(s); i++ {
@@ -141,7 +141,7 @@ func split(s string, vars map[string]string) (words []string, err error) {
 			i++
 			word, in = append(word, s[i]), true
 		case c == '$' && i+1 < len(s):
-			name, n := variable(s[i+1:])
+			name, n := cutVariable(s[i+1:])
 			value, ok := vars[name]
 			if !ok {
 				return nil, fmt.Errorf("no variable %q", name)
@@ -161,8 +161,8 @@ func split(s string, vars map[string]string) (words []string, err error) {
 	return words, nil
 }
 
-// variable is the name, in braces or not, with which s begins, and the length of the whole.
-func variable(s string) (name string, n int) {
+// cutVariable returns the name with which s begins, in braces or not, and the length of that with the braces.
+func cutVariable(s string) (name string, n int) {
 	if name, _, ok := strings.Cut(s, "}"); ok && s[0] == '{' {
 		return name[1:], len(name) + 1
 	}

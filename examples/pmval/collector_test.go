@@ -6,19 +6,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pcp-go/pcp/examples/internal/stage"
+	"github.com/pcp-go/pcp/examples/internal/scripted"
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// The metrics of play are named for what they do, after a letter for their semantics and type: c counters, v others, both
-// doubles unless they say more. A step of a metric is its values at one fetch: a number, or []float64 for the instances
-// from 0 on, of which those that are not numbers have none; nil for no value; or an error. The last goes on.
+// The metrics of the scripted collector are named for what they do, after a letter for their semantics: "c." for counters,
+// "v." for others. They are doubles unless the name says more. A step of a metric is its values at one fetch: a number, or
+// []float64 for the instances from 0 on, of which those that are not numbers have no value; nil for no value; or an error.
+// After the last step it is repeated.
 
 const again = pdu.ErrAgain
 
 var none = math.NaN()
 
-// steps plays steps as values of a type.
+// steps makes the Values of a metric of a type that goes through steps.
 func steps(t pdu.Type, list ...any) func(n int, w *pdu.ResultWriter) {
 	put := func(w *pdu.ResultWriter, inst pdu.InstID, v float64) {
 		switch t {
@@ -82,23 +83,23 @@ func instances(names ...string) []pdu.Instance {
 	return list
 }
 
-// A cast adds metrics to a play.
-type cast struct{ stage.Play }
+// A metricAdder adds metrics to a collector.
+type metricAdder struct{ scripted.Collector }
 
-func (c *cast) add(name string, t pdu.Type, sem pdu.Sem, u pdu.Units, d pdu.InDom, values func(n int, w *pdu.ResultWriter)) {
-	c.Metrics = append(c.Metrics, stage.Metric{Name: name, Values: values, Store: pdu.ErrPermission,
+func (c *metricAdder) add(name string, t pdu.Type, sem pdu.Sem, u pdu.Units, d pdu.InDom, values func(n int, w *pdu.ResultWriter)) {
+	c.Metrics = append(c.Metrics, scripted.Metric{Name: name, Values: values, Store: pdu.ErrPermission,
 		Desc: pdu.Desc{PMID: pdu.MakePMID(400, 0, len(c.Metrics)), Type: t, Sem: sem, Units: u, InDom: d}})
 }
 
-// both adds a metric as counter and as value.
-func (c *cast) both(name string, t pdu.Type, d pdu.InDom, list ...any) {
+// addBoth adds a metric as a counter and as an instantaneous value.
+func (c *metricAdder) addBoth(name string, t pdu.Type, d pdu.InDom, list ...any) {
 	c.add("c."+name, t, pdu.SemCounter, pdu.UnitCount, d, steps(t, list...))
 	c.add("v."+name, t, pdu.SemInstant, pdu.UnitCount, d, steps(t, list...))
 }
 
-// newPlay is the play for the comparisons.
-func newPlay(t testing.TB) stage.Play {
-	c := &cast{stage.Play{InDoms: map[pdu.InDom]func(int) []pdu.Instance{
+// newCollector makes the scripted collector of the comparisons.
+func newCollector(t testing.TB) scripted.Collector {
+	c := &metricAdder{scripted.Collector{InDoms: map[pdu.InDom]func(int) []pdu.Instance{
 		abc:   func(int) []pdu.Instance { return instances("a", "b", "c") },
 		empty: func(int) []pdu.Instance { return nil },
 		growing: func(n int) []pdu.Instance {
@@ -113,43 +114,43 @@ func newPlay(t testing.TB) stage.Play {
 			return instances("a", "b", "just right for shifting", "too long for a column by one")[:[]int{2, 2, 3, 4, 2}[min(n, 4)]]
 		},
 	}}}
-	c.gaps()
-	c.instances()
-	c.numbers()
-	c.units()
-	c.blobs()
-	c.events(t)
-	return c.Play
+	c.addGaps()
+	c.addInstances()
+	c.addNumbers()
+	c.addUnits()
+	c.addStrings()
+	c.addEvents(t)
+	return c.Collector
 }
 
-// gaps are missing values and errors.
-func (c *cast) gaps() {
+// addGaps adds metrics with missing values and errors.
+func (c *metricAdder) addGaps() {
 	double := pdu.TypeDouble
 	row := func(v ...float64) any { return v }
-	c.both("none", double, pdu.NoInDom, nil)
-	c.both("error", double, pdu.NoInDom, again)
-	c.both("good", double, pdu.NoInDom, 1., 2., 4., 7., 11.)
-	c.both("gaps", double, pdu.NoInDom, 1., 2., nil, 7., 11., 12., again, 13., 15., 18.)
-	c.both("late", double, pdu.NoInDom, nil, nil, 2., 4., 5.)
-	c.both("fails-first", double, pdu.NoInDom, again, nil, 2., 4., 5.)
-	c.both("alternates", double, pdu.NoInDom, 1., again, 2., again, 3., nil, 4., again, 5.)
-	c.both("i.gaps", double, abc, row(1, 2, 3), row(2, 4, 6), row(4, none, 7), nil, row(6, 7, 8), row(8, 9, 9), again,
+	c.addBoth("none", double, pdu.NoInDom, nil)
+	c.addBoth("error", double, pdu.NoInDom, again)
+	c.addBoth("good", double, pdu.NoInDom, 1., 2., 4., 7., 11.)
+	c.addBoth("gaps", double, pdu.NoInDom, 1., 2., nil, 7., 11., 12., again, 13., 15., 18.)
+	c.addBoth("late", double, pdu.NoInDom, nil, nil, 2., 4., 5.)
+	c.addBoth("fails-first", double, pdu.NoInDom, again, nil, 2., 4., 5.)
+	c.addBoth("alternates", double, pdu.NoInDom, 1., again, 2., again, 3., nil, 4., again, 5.)
+	c.addBoth("i.gaps", double, abc, row(1, 2, 3), row(2, 4, 6), row(4, none, 7), nil, row(6, 7, 8), row(8, 9, 9), again,
 		row(8, 9, 9), row(9, 10, 10), row(9, 10, 10, 11), row(10, 10, 10, 12))
-	c.both("i.late", double, abc, nil, again, row(1, 2, 3), row(2, 4, 6))
-	c.both("i.strange-after-a-gap", double, abc, row(1, 2, 3, 4), row(1, 2, 3), nil, row(1, 2, 3, 4), row(1, 2, 4), row(1, 2, none, 7))
-	c.both("two", pdu.Type32, pdu.NoInDom, row(1, 2))
+	c.addBoth("i.late", double, abc, nil, again, row(1, 2, 3), row(2, 4, 6))
+	c.addBoth("i.strange-after-a-gap", double, abc, row(1, 2, 3, 4), row(1, 2, 3), nil, row(1, 2, 3, 4), row(1, 2, 4), row(1, 2, none, 7))
+	c.addBoth("two", pdu.Type32, pdu.NoInDom, row(1, 2))
 }
 
-// instances come and go, and have odd names.
-func (c *cast) instances() {
+// addInstances adds metrics whose instances come and go and have odd names.
+func (c *metricAdder) addInstances() {
 	row := func(v ...float64) any { return v }
-	c.both("i.grow", pdu.TypeU64, growing, row(10), row(10, 20), row(20, 30, 40), row(20, 30, 40, 50), row(30))
-	c.both("i.odd", pdu.Type32, odd, row(10, 20, 30, 40, 50))
-	c.both("i.odd64", pdu.TypeDouble, odd, row(10, 20, 30, 40, 50), row(10, 20))
-	c.both("i.empty", pdu.TypeFloat, empty, nil)
-	c.both("i.ghosts", pdu.TypeFloat, empty, row(none, 1, 2))
-	c.both("i.long", pdu.TypeDouble, long, row(1, 2), row(2, 3, 4), row(4, 4, 4), row(5, 5, 5, 5), row(6, 6, 6), row(7, 8))
-	c.both("i.nodomain", pdu.Type32, notThere, row(1))
+	c.addBoth("i.grow", pdu.TypeU64, growing, row(10), row(10, 20), row(20, 30, 40), row(20, 30, 40, 50), row(30))
+	c.addBoth("i.odd", pdu.Type32, odd, row(10, 20, 30, 40, 50))
+	c.addBoth("i.odd64", pdu.TypeDouble, odd, row(10, 20, 30, 40, 50), row(10, 20))
+	c.addBoth("i.empty", pdu.TypeFloat, empty, nil)
+	c.addBoth("i.ghosts", pdu.TypeFloat, empty, row(none, 1, 2))
+	c.addBoth("i.long", pdu.TypeDouble, long, row(1, 2), row(2, 3, 4), row(4, 4, 4), row(5, 5, 5, 5), row(6, 6, 6), row(7, 8))
+	c.addBoth("i.nodomain", pdu.Type32, notThere, row(1))
 	backwards := func(n int, w *pdu.ResultWriter) {
 		for i := 5; i >= 0; i-- {
 			w.Int32(pdu.InstID(i), int32(n*i))
@@ -159,27 +160,27 @@ func (c *cast) instances() {
 	c.add("c.i.backwards", pdu.Type32, pdu.SemCounter, 0, abc, backwards)
 }
 
-// numbers have all sizes, and counters go backwards.
-func (c *cast) numbers() {
-	c.both("sizes", pdu.TypeDouble, pdu.NoInDom, sizes...)
-	c.both("float-sizes", pdu.TypeFloat, pdu.NoInDom, sizes...)
+// addNumbers adds metrics with numbers of all sizes, and counters that go backwards.
+func (c *metricAdder) addNumbers() {
+	c.addBoth("sizes", pdu.TypeDouble, pdu.NoInDom, sizes...)
+	c.addBoth("float-sizes", pdu.TypeFloat, pdu.NoInDom, sizes...)
 	var zeroes []any
 	for _, v := range sizes {
 		zeroes = append(zeroes, 0., v)
 	}
-	c.both("from-0", pdu.TypeDouble, pdu.NoInDom, zeroes...)
-	c.both("32", pdu.Type32, pdu.NoInDom, math.MaxInt32, math.MinInt32, -1, 0, -5, 100, 4)
-	c.both("u32", pdu.TypeU32, pdu.NoInDom, 0x1p32-2, 1, 0, 5, 4)
-	c.both("64", pdu.Type64, pdu.NoInDom, 0x1p62, 0x1p61, 5, -5, 0)
-	c.both("u64", pdu.TypeU64, pdu.NoInDom, 0x1p62, 0x1p61, 5, 4)
-	c.both("float", pdu.TypeFloat, pdu.NoInDom, 1<<24, 1, 0, 5, 4)
+	c.addBoth("from-0", pdu.TypeDouble, pdu.NoInDom, zeroes...)
+	c.addBoth("32", pdu.Type32, pdu.NoInDom, math.MaxInt32, math.MinInt32, -1, 0, -5, 100, 4)
+	c.addBoth("u32", pdu.TypeU32, pdu.NoInDom, 0x1p32-2, 1, 0, 5, 4)
+	c.addBoth("64", pdu.Type64, pdu.NoInDom, 0x1p62, 0x1p61, 5, -5, 0)
+	c.addBoth("u64", pdu.TypeU64, pdu.NoInDom, 0x1p62, 0x1p61, 5, 4)
+	c.addBoth("float", pdu.TypeFloat, pdu.NoInDom, 1<<24, 1, 0, 5, 4)
 	c.add("c.big", pdu.TypeU64, pdu.SemCounter, 0, pdu.NoInDom, func(n int, w *pdu.ResultWriter) {
 		w.Uint64(pdu.NoInst, []uint64{1 << 63, 1<<63 + 4, 1<<63 + 2048, math.MaxUint64}[min(n, 3)])
 	})
 }
 
-// units are of all kinds, as are semantics and types.
-func (c *cast) units() {
+// addUnits adds metrics of all kinds of units, semantics and types.
+func (c *metricAdder) addUnits() {
 	add := func(name string, u pdu.Units) {
 		for _, s := range []pdu.Sem{pdu.SemCounter, pdu.SemInstant} {
 			c.add(name+"."+s.String(), pdu.Type32, s, u, pdu.NoInDom, steps(pdu.Type32, 0, 1000, 2_000_000))
@@ -204,8 +205,8 @@ func (c *cast) units() {
 	c.add("type.unknown", pdu.TypeUnknown, pdu.SemInstant, 0, pdu.NoInDom, steps(pdu.Type32, 1))
 }
 
-// blobs are strings and aggregates.
-func (c *cast) blobs() {
+// addStrings adds strings and aggregates.
+func (c *metricAdder) addStrings() {
 	for i, s := range []string{"", "a", "a\nb", "tab\t\"quote\"", "caf\u00e9", "a string that is wider than a column", "12345678",
 		"\x00\x00\x00\x00\x00\x00\xf0\x3f", "\x00\x00\xc0\x7f"} {
 		for _, t := range []pdu.Type{pdu.TypeString, pdu.TypeAggregate, pdu.TypeAggregateStatic} {
@@ -222,8 +223,8 @@ func (c *cast) blobs() {
 	c.add("c.string", pdu.TypeString, pdu.SemCounter, 0, pdu.NoInDom, steps(pdu.TypeString, "x"))
 }
 
-// events are event arrays.
-func (c *cast) events(t testing.TB) {
+// addEvents adds event arrays.
+func (c *metricAdder) addEvents(t testing.TB) {
 	c.add("p.32", pdu.Type32, pdu.SemInstant, 0, pdu.NoInDom, steps(pdu.Type32, nil))
 	first := c.Metrics[len(c.Metrics)-1].Desc.PMID
 	params := []pdu.Atom{pdu.Int32(-5), pdu.Uint32(5), pdu.Int64(-55), pdu.Uint64(55), pdu.Float32(0.1), pdu.Float64(0.1),
