@@ -237,7 +237,7 @@ func TestAccessAfterAdd(t *testing.T) {
 
 func TestWriteAccess(t *testing.T) {
 	s := closed(t, &Server{Access: rules(t, `allow "unix:": maximum 3 connections;`)})
-	welcome(t, s)
+	newClientOf(t, s)
 	var b strings.Builder
 	if err := s.WriteAccess(&b); err != nil {
 		t.Fatal(err)

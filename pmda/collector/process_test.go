@@ -89,11 +89,11 @@ const (
 )
 
 // fetchMood is the answer for the moody agent, and what was told before.
-func (g *prober) fetchMood() string {
+func (g *testClient) fetchMood() string {
 	g.t.Helper()
-	text := g.ask(pdu.Fetch{PMIDs: []pdu.PMID{moodMetric}})
+	text := g.request(pdu.Fetch{PMIDs: []pdu.PMID{moodMetric}})
 	if strings.HasPrefix(text, "change: ") {
-		text += " / " + g.hear()
+		text += " / " + g.receive()
 	}
 	return text
 }
@@ -183,7 +183,7 @@ func notStarted(t *testing.T, conf pmcdconf.Agent, want string) (wrong string) {
 	if got := agentStatus(s); got != statusNotStart {
 		wrong += fmt.Sprintf("status %d\n", got)
 	}
-	if got := welcome(t, s).fetchMood(); got != errorOf(pdu.ErrNoAgent) {
+	if got := newClientOf(t, s).fetchMood(); got != errorOf(pdu.ErrNoAgent) {
 		wrong += fmt.Sprintf("fetch: %s\n", got)
 	}
 	return wrong
@@ -221,7 +221,7 @@ func (e moodEnd) wrong(t *testing.T) (wrong string) {
 	t.Helper()
 	j, log := newJournal()
 	s := patient(t, &Server{Logger: log, NoRestart: true})
-	g := welcome(t, s)
+	g := newClientOf(t, s)
 	if err := s.Start(moodLine(e.mood)); err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func TestAgentLate(t *testing.T) {
 	if err := s.Start(moodLine("late=" + goOn)); err != nil {
 		t.Fatal(err)
 	}
-	g := welcome(t, s)
+	g := newClientOf(t, s)
 	if got := g.fetchMood(); got != errorOf(pdu.ErrTimeout) {
 		t.Errorf("late: %s", got)
 	}
@@ -281,7 +281,7 @@ func TestAgentRestarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := s.agents.Load().get(moodDomain)
-	g := welcome(t, s)
+	g := newClientOf(t, s)
 	var alive, started []time.Time // when it was alive before each start, and when it was there again
 	for range 3 {
 		old := a.remote.Load()
@@ -300,10 +300,10 @@ func TestAgentRestarts(t *testing.T) {
 	}
 	// The last death may have been told with the answer of the fetch that was its
 	// cause.
-	if got := g.ask(pdu.Fetch{PMIDs: []pdu.PMID{moodMetric}}); got != "change: add agent,restart agent,drop agent" && got != "change: add agent,restart agent" {
+	if got := g.request(pdu.Fetch{PMIDs: []pdu.PMID{moodMetric}}); got != "change: add agent,restart agent,drop agent" && got != "change: add agent,restart agent" {
 		t.Errorf("told %q", got)
 	}
-	g.hear()
+	g.receive()
 	if n := len(j.lines()); n < 7 {
 		t.Errorf("%d lines in the log:\n%s", n, strings.Join(j.lines(), "\n"))
 	}
@@ -326,7 +326,7 @@ func TestRestart(t *testing.T) {
 	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec \"$@\"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	g := welcome(t, s)
+	g := newClientOf(t, s)
 	if got := g.fetchMood(); got != errorOf(pdu.ErrNoAgent) {
 		t.Errorf("before: %s", got)
 	}
@@ -463,7 +463,7 @@ func TestSocketAgents(t *testing.T) {
 			if err := s.Start(conf); err != nil {
 				t.Fatal(err)
 			}
-			g := welcome(t, s)
+			g := newClientOf(t, s)
 			p := s.agents.Load().get(moodDomain).remote.Load()
 			background := strings.HasPrefix(test.mood, "goes")
 			if background {
@@ -530,7 +530,7 @@ func TestConfigure(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := pids()
-	g := welcome(t, s)
+	g := newClientOf(t, s)
 	s.agents.Load().get(33).remote.Load().cmd.Process.Kill()
 	eventually(t, "death", func() bool { return s.agents.Load().get(33).remote.Load() == nil })
 	err := s.Configure(&pmcdconf.Config{Agents: []pmcdconf.Agent{line("renamed", 30, "good"), line("changes", 31, "late"), line("dies", 33, "good"),
@@ -606,7 +606,7 @@ func TestChangesAtOnce(t *testing.T) {
 	for range 4 {
 		all.Go(func() {
 			for ctx.Err() == nil {
-				g := welcome(t, s)
+				g := newClientOf(t, s)
 				for range 10 {
 					g.fetchMood()
 				}
@@ -683,7 +683,7 @@ func TestTimeoutWhileStarting(t *testing.T) {
 	if err := <-started; err != nil {
 		t.Fatal(err)
 	}
-	if got := welcome(t, s).fetchMood(); got != moodValue {
+	if got := newClientOf(t, s).fetchMood(); got != moodValue {
 		t.Errorf("fetch: %s", got)
 	}
 }
