@@ -113,13 +113,18 @@ func (k *call) acquireSlot(s *Server) (waited bool, err error) {
 		return false, pdu.ErrPMDAFenced
 	}
 	var expired <-chan time.Time
-	if d := k.about.Deadline; !d.IsZero() {
-		t := time.NewTimer(time.Until(d))
+	deadline := k.about.Deadline
+	if !deadline.IsZero() {
+		t := time.NewTimer(time.Until(deadline))
 		defer t.Stop()
 		expired = t.C
 	}
 	select {
 	case calls.slots <- struct{}{}:
+		if expired != nil && !time.Now().Before(deadline) {
+			<-calls.slots // the agent is not to be blamed for a call that has no time
+			return true, pdu.ErrTimeout
+		}
 		return true, k.agent.checkNotRemoved()
 	case <-expired:
 		return true, pdu.ErrTimeout

@@ -33,25 +33,25 @@ const (
 	errNotSupported pdu.Error = -95 // EOPNOTSUPP
 )
 
-// A client is a connection and the goroutine that serves it.
+// A client is a client of the Server, with its connection.
 type client struct {
 	s     *Server
 	conn  net.Conn
 	pdus  *pdu.Conn
-	since time.Time
+	since time.Time                   // when it connected
 	info  atomic.Pointer[pmda.Client] // nil until it has a slot
 
-	// Of the goroutine that owns the client, which is that of its request.
+	// What belongs to the goroutine that serves the client; see call.
 	hasCreds      bool      // its CREDS have come
 	credsBy       time.Time // when they have to; zero for no limit
 	writeDeadline time.Time
 	profiles      map[int32]*pdu.Profile
-	seen          seen
+	seen          seenChanges
 	ctx           *callContext // of calls of agents; after one is abandoned there is another
 
-	admitted admission
-	denied   atomic.Uint32        // pmcdconf.Ops
-	inline   atomic.Pointer[call] // the latest inline call of the request in progress; for the watchdog
+	admission admission
+	denied    atomic.Uint32        // pmcdconf.Ops
+	inline    atomic.Pointer[call] // the latest inline call of the request in progress; for the watchdog
 
 	mu        sync.Mutex
 	endCalls  context.CancelFunc // ends ctx
@@ -60,7 +60,7 @@ type client struct {
 	closing   bool               // no further request is wanted
 	closeCode pdu.Error          // what the client is told in the end, if it is not 0
 
-	leaving bool // agents are being told that it has gone; guarded by Server.mu
+	gone bool // agents are being told that it has gone; guarded by Server.mu
 }
 
 func newClient(s *Server, conn net.Conn) *client {
@@ -70,7 +70,7 @@ func newClient(s *Server, conn net.Conn) *client {
 	c.pdus.Counters = &s.counters
 	c.pdus.Partial = c.partial
 	c.pdus.Trace = s.tracePDU(conn, conn)
-	s.changes.since(&c.seen) // a client is not told what has changed before it came
+	s.changes.since(&c.seen) // a client is not told of what changed before it connected
 	return c
 }
 
@@ -99,8 +99,7 @@ func (c *client) cancelCalls() {
 	c.endCalls()
 }
 
-// peer is the process at the other end as far as it is known, -1 where it is
-// not.
+// peer is the process at the other end of a connection; -1 for what is not known.
 func peer(c net.Conn) (pid, uid, gid int) {
 	if _, ok := c.(inProcess); ok {
 		return os.Getpid(), os.Getuid(), os.Getgid()
@@ -225,7 +224,7 @@ func (c *client) closeConn(err error) {
 	c.s.traceClient(c, false, err)
 	c.conn.Close()
 	c.cancelCalls()
-	c.s.leave(c)
+	c.s.removeClient(c)
 	if err != nil && !wanted {
 		c.s.log.Info("client closed", slog.Any("addr", c.conn.RemoteAddr()),
 			slog.Uint64("client", c.info.Load().Seq), slog.Any("err", err))
@@ -342,7 +341,7 @@ func (r *request) setCreds(body []byte) error {
 		c.hasCreds = true
 		c.readBy(time.Time{})
 	}
-	// First, so that no other error lets the client by the rules.
+	// This comes first, so that a client with wrong features does not evade the rules.
 	err := c.checkAccount()
 	info := c.info.Load()
 	switch {
@@ -356,8 +355,8 @@ func (r *request) setCreds(body []byte) error {
 	case err != nil:
 		return err
 	}
-	if known(info) {
-		c.s.announce(info)
+	if hasAttributes(info) {
+		c.s.sendAttributes(info)
 	}
 	return nil
 }

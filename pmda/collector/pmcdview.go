@@ -90,7 +90,7 @@ func (v pmcdView) SetContainer(of *pmda.Client, name string) {
 	v.s.mu.Lock() // or an agent that comes just now might be told the old one after the new
 	defer v.s.mu.Unlock()
 	c.info.Store(&info)
-	v.s.announce(&info)
+	v.s.sendAttributes(&info)
 }
 
 func (v pmcdView) Timeout() time.Duration     { return time.Duration(v.s.timeout.Load()) }

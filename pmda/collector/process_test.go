@@ -711,10 +711,10 @@ func TestReapedByAnother(t *testing.T) {
 		if kind == pmcdconf.KindSocket { // as one that has gone into the background
 			time.AfterFunc(50*time.Millisecond, a.cancel)
 		}
-		if gone := a.attend(p); gone != (kind == pmcdconf.KindPipe) {
+		if gone := a.waitForEnd(p); gone != (kind == pmcdconf.KindPipe) {
 			t.Errorf("%v: gone is %v", kind, gone)
 		}
-		s.bury(a, p)
+		s.cleanUp(a, p)
 		if got := a.status.Load(); got != statusExited|statusProtocol && got != statusExited {
 			t.Errorf("%v: status %#x", kind, got)
 		}

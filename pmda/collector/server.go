@@ -31,11 +31,10 @@ const (
 	TraceUnbuffered  Trace = 1 << 8 // an event that is kept is logged at once as well
 )
 
-// A Server is a collector: it hosts agents and answers clients. Its zero value
-// is ready. Exported fields may be changed until the first method call.
-//
-// It answers to pmcd(1). Safe for concurrent use. Several may run in one
-// process.
+// A Server is a collector: it hosts agents and serves clients, as pmcd(1) does. Its
+// zero value is ready to use. Exported fields may be changed until the first method
+// call; the Server does not change them. Safe for concurrent use. Several may run in
+// one process.
 type Server struct {
 	// Logger gets one line for every connection that is refused or broken off and
 	// for every change of an agent's state; nil means slog.Default().
@@ -49,9 +48,9 @@ type Server struct {
 	Hostname string
 
 	// TmpDir is PCP_TMP_DIR, where running loggers (pmlogger) and inference engines
-	// (pmie) leave files that pmcd.pmlogger and pmcd.pmie tell of. RunDir is
+	// (pmie) leave files that pmcd.pmlogger and pmcd.pmie are made of. RunDir is
 	// PCP_RUN_DIR, where files say which engine is the primary one and whether
-	// pmproxy runs. Where they are empty, nothing is looked for.
+	// pmproxy runs. A directory that is empty is not looked into.
 	TmpDir, RunDir string
 
 	// OnReset, if not nil, is what Reset calls in place of Restart.
@@ -122,45 +121,47 @@ type Server struct {
 	setup        sync.Once
 	limits       limits
 	log          *slog.Logger
-	started      time.Time
-	agents       atomic.Pointer[agentTable]
-	names        atomic.Pointer[nameSpace]
-	files        atomic.Pointer[pmns.Tree] // the names from files
-	access       atomic.Pointer[accessControl]
+	started      time.Time // the zero of the clock of the Server
+	restartDelay time.Duration
 	accessAtInit *pmcdconf.Access
-	changes      changes
-	labels       atomic.Pointer[string] // those of files, when they were last looked at
-	seqnum       atomic.Uint32          // pmcd.seqnum
-	sighups      atomic.Uint32          // pmcd.sighups
-	timeout      atomic.Int64           // of agents, as pmcd.control.timeout shows and sets it
+
+	// What may change while the Server runs.
+	agents  atomic.Pointer[agentTable]
+	names   atomic.Pointer[nameSpace]
+	files   atomic.Pointer[pmns.Tree] // the names from files
+	access  atomic.Pointer[accessControl]
+	timeout atomic.Int64           // of agents, in nanoseconds: pmcd.control.timeout
+	labels  atomic.Pointer[string] // those of files, when they were read last
+	changes changes
+	seqnum  atomic.Uint32 // pmcd.seqnum
+	sighups atomic.Uint32 // pmcd.sighups
 
 	counters  pdu.Counters // PDUs of clients and agents
 	trace     eventtrace.Trace
 	resetting resetting
 
-	restartDelay time.Duration // the least time between two restarts of an agent
-	configuring  sync.Mutex    // one Configure at a time
-	adding       sync.Mutex    // one agent with names at a time
-	merging      sync.Mutex    // one merge of names at a time
+	configuring sync.Mutex // held by Configure
+	adding      sync.Mutex // held while an agent with names is added
+	merging     sync.Mutex // held while names are merged
 
-	mu      sync.Mutex // serialises changes of what follows and of agents
+	mu      sync.Mutex // held to change agents, clients, removed and serving, and to close ended
 	clients clientTable
-	removed []*agent      // those with calls that had not returned when an agent was removed
-	ended   chan struct{} // closed when the Server ends
-	spare   spare
+	removed []*agent // agents that were removed while calls were in progress
+	serving bool     // Serve was called
 
 	requests     sync.Pool    // of *request
 	largeReplies atomic.Int64 // bytes of large results that are being sent
+	spare        spareFile
 
-	startWatchdog sync.Once     // starts the watchdog, or does without
+	startWatchdog sync.Once
 	watchdogEnded chan struct{} // closed when it has ended
 	endWatchdog   chan struct{} // closed to end it
-	wake          chan struct{} // has room to make it look at once
+	wake          chan struct{} // has room for one, to make it look at once
 
-	serving  bool
-	wg       sync.WaitGroup // clients
+	ended    chan struct{}  // closed when the Server ends
+	wg       sync.WaitGroup // clients and side calls
 	agentWG  sync.WaitGroup // supervisors and starts of agents
-	closed   chan struct{}  // closed when all have gone
+	closed   chan struct{}  // closed when all of them have ended
 	closeErr error          // set before closed is closed
 }
 
@@ -218,9 +219,9 @@ func (s *Server) addHandler(h pmda.Handler, conf pmcdconf.Agent) error {
 	return s.add(a)
 }
 
-// Remove ends the agent of a domain: in this process it is not asked any more,
-// one in another process sees the end of its input and is waited for; the error
-// says if it does not end. Clients are told that an agent has gone.
+// Remove ends the agent of a domain: one in this process is not called any more;
+// the input of one in another process is closed, and Remove waits for it to end. The
+// error says if it does not. Clients are told that an agent was dropped.
 func (s *Server) Remove(d pdu.Domain) error {
 	s.init()
 	a := s.agents.Load().get(d)
@@ -244,7 +245,8 @@ func (s *Server) NumAgents() int {
 	return n
 }
 
-// SetNames replaces the names that come from files. Clients are told.
+// SetNames replaces the names that come from files. Clients are told of the
+// change.
 func (s *Server) SetNames(t *pmns.Tree) {
 	s.init()
 	s.files.Store(t)
@@ -252,12 +254,11 @@ func (s *Server) SetNames(t *pmns.Tree) {
 }
 
 // Serve accepts clients on the listeners, each a stream listener such as TCP or
-// unix, until ctx ends, Close is called, or all of them fail. It closes them. Then
-// requests in progress are completed within the grace, clients cut off and agents
-// ended. Serve returns once, when all that the Server has started has gone: nil if
-// ctx or Close ended it, or an error that names the agents still running.
+// unix, until ctx ends, Close is called, or all of them fail. Then it closes them,
+// and the Server as Close does. The error is nil if ctx or Close has ended it and
+// nothing is left running.
 //
-// Without listeners it serves clients of DialContext alone. A Server serves
+// Without listeners it serves clients of DialContext alone. A Server can serve
 // once.
 func (s *Server) Serve(ctx context.Context, ln ...net.Listener) error {
 	s.init()
@@ -303,9 +304,9 @@ func (s *Server) Serve(ctx context.Context, ln ...net.Listener) error {
 	return errors.Join(err, s.Close())
 }
 
-// DialContext connects a client in this process, without a socket: it speaks
-// the protocol at the other end of the returned connection, as over any other.
-// Network and address are ignored.
+// DialContext connects a client in this process to the Server, without a socket.
+// The client speaks PCP's protocol over the connection that is returned. Network
+// and address are ignored.
 func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	s.init()
 	if err := ctx.Err(); err != nil {
@@ -325,10 +326,11 @@ func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Con
 // inProcess is a connection whose client is this process.
 type inProcess struct{ net.Conn }
 
-// Close ends the Server: no client is accepted any more, idle clients are cut
-// off at once, busy ones when they have their answer or the grace is over; then
-// agents are ended. It returns when all have gone, or after the grace with an
-// error that names the agents still running. Called again, it does the same.
+// Close ends the Server: no client is accepted any more, idle clients are
+// disconnected at once, busy ones when they have their reply or after Grace; then
+// agents are ended. It returns when all of that is done, or after Grace with an
+// error that names the agents still running. Another Close waits for the first and
+// returns the same error.
 func (s *Server) Close() error {
 	s.init()
 	s.mu.Lock()
@@ -352,7 +354,7 @@ func (s *Server) close() error {
 	}
 	if !waitFor(&s.wg, s.limits.grace) {
 		for _, c := range clients {
-			c.cancelCalls() // also for the agents that it waits for
+			c.cancelCalls() // agents may return then
 			c.conn.Close()
 		}
 	}
@@ -363,7 +365,7 @@ func (s *Server) close() error {
 		stopping.Go(func() { errs[i] = opError("stop", a.name(), a.stop()) })
 	}
 	stopping.Wait()
-	if !waitFor(&s.wg, min(s.limits.grace, reapDelay)) {
+	if !waitFor(&s.wg, min(s.limits.grace, exitTimeout)) {
 		errs = append(errs, s.stuckAgents()...)
 	}
 	s.agentWG.Wait()
@@ -373,8 +375,8 @@ func (s *Server) close() error {
 	return errors.Join(errs...)
 }
 
-// hasEnded reports whether the Server has ended. s.mu is held by whoever starts
-// something that Close waits for.
+// hasEnded reports whether Close was called. Hold s.mu to start something that
+// Close waits for.
 func (s *Server) hasEnded() bool {
 	select {
 	case <-s.ended:
@@ -384,7 +386,7 @@ func (s *Server) hasEnded() bool {
 	}
 }
 
-// stuckAgents names the agents in this process that have not returned.
+// stuckAgents is an error for each agent in this process that has not returned.
 func (s *Server) stuckAgents() []error {
 	var errs []error
 	s.mu.Lock()
@@ -401,7 +403,7 @@ func (s *Server) stuckAgents() []error {
 	return errs
 }
 
-// waitFor waits for a group, but not for ever.
+// waitFor waits for a group for at most limit, and reports whether it is done.
 func waitFor(wg *sync.WaitGroup, limit time.Duration) bool {
 	done := make(chan struct{})
 	go func() {
