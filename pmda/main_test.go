@@ -23,6 +23,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/internal/override"
 )
 
 // clockAgent is an agent for programs: one metric, one instance domain, texts.
@@ -502,7 +503,8 @@ func TestAgentProcess(t *testing.T) {
 		t.Skip("the process that TestMainProcess starts")
 	}
 	a := clockAgent()
-	a.Callbacks.Desc = func(context.Context, *pmda.Request, pdu.PMID) (pdu.Desc, error) {
+	o := override.In(a)
+	o.Desc = func(context.Context, *pmda.Request, pdu.PMID) (pdu.Desc, error) {
 		fmt.Println("printed by mistake")
 		fmt.Fprintln(os.Stderr, "an error")
 		n, err := os.Stdin.Read(make([]byte, 10))
@@ -511,7 +513,8 @@ func TestAgentProcess(t *testing.T) {
 		child.Stdout, child.Stderr, child.Stdin = os.Stdout, os.Stderr, os.Stdin
 		return pdu.Desc{}, errors.Join(child.Run(), pdu.ErrPMID)
 	}
-	a.Callbacks.Text = func(context.Context, *pmda.Request, pdu.TextTarget, pdu.TextKind) (string, error) {
+
+	o.Text = func(context.Context, *pmda.Request, pdu.TextTarget, pdu.TextKind) (string, error) {
 		fmt.Println("it hangs")
 		time.Sleep(time.Hour)
 		return "", nil

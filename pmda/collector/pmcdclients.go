@@ -42,7 +42,7 @@ func ctime(t time.Time) string { return t.Local().Format("Mon Jan _2 15:04:05 20
 func (p *pmcd) clientMetric(name string, item int, sem pdu.Sem, text, help string, value func(*client) string) {
 	register(p, pmda.Metric[string]{
 		Name: "pmcd.client." + name, ID: pmda.Item(6, item), Sem: sem, InDom: p.clients, Text: text, Help: help,
-		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[string]) error {
+		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[string]) error {
 			for _, c := range p.s.clientList() {
 				s.Put(instanceOf(c.info.Load()).ID, value(c))
 			}

@@ -42,10 +42,10 @@ type mounts struct {
 // addFilesystems adds the metrics of file systems.
 func (l *linux) addFilesystems() {
 	disk := &mounts{l: l, wanted: onDisk, name: func(device, _ []byte) []byte { return device }}
-	disk.add("filesys.", 5, &pmda.InDom{Serial: 5, Name: "file system", Text: "File systems on disks that are mounted, by device"},
+	disk.add("filesys.", 5, &pmda.InDom{Serial: pmda.InDomSerial(5), Name: "file system", Text: "File systems on disks that are mounted, by device"},
 		"of each file system", true)
 	tmp := &mounts{l: l, wanted: inMemory, name: func(_, dir []byte) []byte { return dir }}
-	tmp.add("tmpfs.", 34, &pmda.InDom{Serial: 18, Name: "tmpfs", Text: "File systems in memory (tmpfs), by the directory that they are mounted on"},
+	tmp.add("tmpfs.", 34, &pmda.InDom{Serial: pmda.InDomSerial(18), Name: "tmpfs", Text: "File systems in memory (tmpfs), by the directory that they are mounted on"},
 		"of each tmpfs", false)
 
 	count := &mounts{l: l, wanted: onDisk, name: disk.name, rows: rows[mount]{indom: new(pmda.InDom)}}
@@ -130,7 +130,7 @@ func (m *mounts) ask(ctx context.Context, r *pmda.Request) error {
 // pdu.ErrInst if none does.
 func addMounted[T pdu.Scalar](m *mounts, t pmda.Metric[T], of func(*mount) T) {
 	t.InDom, t.Group = m.rows.indom, m.answer
-	t.Values = func(_ context.Context, _ *pmda.Request, s *pmda.Set[T]) error {
+	t.Values = func(_ context.Context, _ *pmda.Request, s *pmda.Values[T]) error {
 		return putColumn(&m.rows, s, pdu.ErrInst, func(f *mount) (T, bool) {
 			return of(f), f.ok
 		})

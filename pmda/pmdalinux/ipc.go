@@ -145,7 +145,7 @@ func (l *linux) addIPC() {
 func (l *linux) ipcFile(file, name, text string, serial, cluster, uid int) (*ipcTable, *pmda.Group) {
 	t := &ipcTable{uid: uid}
 	g := l.source("proc/sysvipc/"+file, t.parse)
-	t.rows.indom = &pmda.InDom{Serial: serial, Name: name, Text: text, Group: g}
+	t.rows.indom = &pmda.InDom{Serial: pmda.InDomSerial(serial), Name: name, Text: text, Group: g}
 	l.Attach(t.rows.indom)
 	str := func(item int, metric, text string, of func(*ipcObject) (string, bool)) {
 		pmda.Register(l.Agent, pmda.Metric[string]{Name: "ipc." + file + "." + metric, ID: pmda.Item(cluster, item),

@@ -16,7 +16,7 @@ import (
 type rows[T any] struct {
 	indom *pmda.InDom
 	// id gives the instance ID of a name, false if it is no name of a device. If it
-	// is nil, the IDs are those of InDom.Update.
+	// is nil, the IDs are those of InDom.SetNames.
 	id func(name string) (pdu.InstID, bool)
 
 	names   []string
@@ -119,7 +119,7 @@ func short(name string) string {
 // number tells the instance domain, and finds the IDs of the rows.
 func (r *rows[T]) number() error {
 	if r.id == nil {
-		if err := r.indom.Update(r.names...); err != nil {
+		if _, err := r.indom.SetNames(r.names...); err != nil {
 			return err
 		}
 		ids := make(map[string]pdu.InstID, r.n)
@@ -140,20 +140,21 @@ func (r *rows[T]) number() error {
 		list[at] = pdu.Instance{ID: id, Name: name}
 	}
 	slices.SortFunc(list, func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
-	return r.indom.Set(list...)
+	_, err := r.indom.SetInstances(list...)
+	return err
 }
 
 // column makes the Values of a metric out of one column of rows; of says what a
 // row has there, false for nothing.
-func column[R any, T pdu.Scalar](r *rows[R], of func(*R) (T, bool)) func(context.Context, *pmda.Request, *pmda.Set[T]) error {
-	return func(_ context.Context, _ *pmda.Request, s *pmda.Set[T]) error {
+func column[R any, T pdu.Scalar](r *rows[R], of func(*R) (T, bool)) func(context.Context, *pmda.Request, *pmda.Values[T]) error {
+	return func(_ context.Context, _ *pmda.Request, s *pmda.Values[T]) error {
 		return putColumn(r, s, nil, of)
 	}
 }
 
 // putColumn puts a column of rows. None is the error if no row that the client
 // wants has it.
-func putColumn[R any, T pdu.Scalar](r *rows[R], s *pmda.Set[T], none error, of func(*R) (T, bool)) error {
+func putColumn[R any, T pdu.Scalar](r *rows[R], s *pmda.Values[T], none error, of func(*R) (T, bool)) error {
 	for _, at := range r.order {
 		if id := r.ids[at]; s.Wants(id) {
 			if v, ok := of(&r.vals[at]); ok {
@@ -167,8 +168,8 @@ func putColumn[R any, T pdu.Scalar](r *rows[R], s *pmda.Set[T], none error, of f
 
 // byName is column for what does not come from the rows, but is found by the name of
 // a device.
-func byName[R any, T pdu.Scalar](r *rows[R], of func(name string) (T, bool)) func(context.Context, *pmda.Request, *pmda.Set[T]) error {
-	return func(_ context.Context, _ *pmda.Request, s *pmda.Set[T]) error {
+func byName[R any, T pdu.Scalar](r *rows[R], of func(name string) (T, bool)) func(context.Context, *pmda.Request, *pmda.Values[T]) error {
+	return func(_ context.Context, _ *pmda.Request, s *pmda.Values[T]) error {
 		for _, at := range r.order {
 			if id := r.ids[at]; s.Wants(id) {
 				if v, ok := of(r.names[at]); ok {

@@ -31,8 +31,8 @@ func (l *linux) addICMPTypes(n *named, g *pmda.Group) {
 	for i := range all {
 		all[i] = pdu.Instance{ID: pdu.InstID(i), Name: fmt.Sprintf("Type%d", i)}
 	}
-	indom := &pmda.InDom{Serial: 23, Name: "ICMP type", Text: "Types of ICMP messages"}
-	indom.Set(all...)
+	indom := &pmda.InDom{Serial: pmda.InDomSerial(23), Name: "ICMP type", Text: "Types of ICMP messages"}
+	indom.SetInstances(all...)
 	l.Attach(indom)
 	for i, m := range []struct{ name, prefix, text string }{
 		{"intype", "InType", "ICMP messages received, by their type"},
@@ -45,7 +45,7 @@ func (l *linux) addICMPTypes(n *named, g *pmda.Group) {
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
 			Name: "network.icmpmsg." + m.name, ID: pmda.Item(14, 88+i), InDom: indom, Group: g,
 			Sem: pdu.SemCounter, Units: pdu.UnitCount, Text: m.text,
-			Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[uint64]) error {
+			Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[uint64]) error {
 				for t, at := range at {
 					if n.known[at] {
 						s.Put(pdu.InstID(t), n.vals[at])

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"strings"
 	"testing"
 
@@ -14,8 +13,6 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
-	"github.com/pcp-go/pcp/pmda/pmdatest"
-	"github.com/pcp-go/pcp/pmns"
 )
 
 func TestText(t *testing.T) {
@@ -132,8 +129,8 @@ func TestLabels(t *testing.T) {
 		}
 		return `{"name":"` + i.Name + `"}`
 	}}
-	plain := &pmda.InDom{Name: "plain", Serial: 1}
-	must(t, a.Attach(d), d.Update("x", "none", "bad", "y"), a.Attach(plain), plain.Update("p"))
+	plain := &pmda.InDom{Name: "plain", Serial: pmda.InDomSerial(1)}
+	must(t, a.Attach(d), setNames(d, "x", "none", "bad", "y"), a.Attach(plain), setNames(plain, "p"))
 	register(t, a, pmda.Metric[int32]{Name: "a.x", InDom: d, Labels: `{"a":{"b":1}}`, Value: always[int32](1)})
 	register(t, a, pmda.Metric[int32]{Name: "a.y", ID: pmda.Item(1, 0), Value: always[int32](1)})
 	x, y := uint32(pdu.MakePMID(251, 0, 0)), uint32(pdu.MakePMID(251, 1, 0))
@@ -216,131 +213,4 @@ func TestUnimplemented(t *testing.T) {
 		t.Errorf("labels of an item: %v (%v)", sets, err)
 	}
 	u.EndClient(r.Client)
-}
-
-// TestCallbacks replaces every answer, and calls the Agent's own from there.
-func TestCallbacks(t *testing.T) {
-	a := &pmda.Agent{Name: "a", Domain: 251}
-	d := a.AddInDom("i", "x", "y")
-	d.Text = "domain"
-	register(t, a, pmda.Metric[int32]{Name: "a.x", Text: "text", InDom: d, Labels: `{"l":1}`, Value: always[int32](7),
-		Store: func(context.Context, *pmda.Request, pdu.Instance, int32) error { return nil }})
-	var calls []string
-	called := func(s string) { calls = append(calls, s) }
-	own := a.Default()
-	a.Callbacks = pmda.Callbacks{
-		Fetch: func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
-			called("fetch")
-			return own.Fetch(ctx, r, ids, w)
-		},
-		Desc: func(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
-			called("desc")
-			return own.Desc(ctx, r, id)
-		},
-		Instances: func(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
-			called("instances")
-			return own.Instances(ctx, r, d, inst, name)
-		},
-		Text: func(ctx context.Context, r *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
-			called("text")
-			return own.Text(ctx, r, of, kind)
-		},
-		Store: func(ctx context.Context, r *pmda.Request, v *pdu.Result) error {
-			called("store")
-			return own.Store(ctx, r, v)
-		},
-		PMID: func(ctx context.Context, r *pmda.Request, name string) (pdu.PMID, error) {
-			called("pmid")
-			return own.PMID(ctx, r, name)
-		},
-		Names: func(ctx context.Context, r *pmda.Request, id pdu.PMID) ([]string, error) {
-			called("names")
-			return own.Names(ctx, r, id)
-		},
-		Children: func(ctx context.Context, r *pmda.Request, name string) ([]pmns.Child, error) {
-			called("children")
-			return own.Children(ctx, r, name)
-		},
-		Traverse: func(ctx context.Context, r *pmda.Request, name string) ([]string, error) {
-			called("traverse")
-			return own.Traverse(ctx, r, name)
-		},
-		Labels: func(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
-			called("labels")
-			return own.Labels(ctx, r, of)
-		},
-		EndClient: func(c *pmda.Client) { called("end"); own.EndClient(c) },
-	}
-	ctx, r, x := t.Context(), request(), pdu.MakePMID(251, 0, 0)
-	desc, err := a.Desc(ctx, r, x)
-	must(t, err)
-	insts, err := a.Instances(ctx, r, desc.InDom, 1, "")
-	must(t, err)
-	text, err := a.Text(ctx, r, pdu.TextOfMetric(x), pdu.TextOneLine)
-	must(t, err)
-	labels, err := a.Labels(ctx, r, pdu.LabelsOfItem(x))
-	must(t, err, a.Store(ctx, r, stored(t, x, func(w *pdu.ResultWriter) { w.Int32(0, 1) })))
-	var w pdu.ResultWriter
-	must(t, a.Fetch(ctx, r, []pdu.PMID{x}, &w))
-	_, errPMID := a.PMID(ctx, r, "a.x")
-	_, errNames := a.Names(ctx, r, x)
-	_, errChildren := a.Children(ctx, r, "a")
-	_, errTraverse := a.Traverse(ctx, r, "a")
-	a.EndClient(r.Client)
-	want := []string{"desc", "instances", "text", "labels", "store", "fetch", "pmid", "names", "children", "traverse", "end"}
-	if diff := cmp.Diff(want, calls); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
-	if desc.PMID != x || len(insts) != 1 || text != "text" || len(labels) != 1 || w.Len() != 1 {
-		t.Errorf("answers: %v %v %q %v, %d sets", desc, insts, text, labels, w.Len())
-	}
-	if !errors.Is(errPMID, pdu.ErrName) || !errors.Is(errNames, pdu.ErrPMID) || !errors.Is(errChildren, pdu.ErrName) || !errors.Is(errTraverse, pdu.ErrName) {
-		t.Errorf("dynamic names: %v, %v, %v, %v", errPMID, errNames, errChildren, errTraverse)
-	}
-	if own.Info() != a.Info() || a.Info() != (pmda.Info{Name: "a", Domain: 251}) {
-		t.Errorf("Info: %v and %v", own.Info(), a.Info())
-	}
-	a.Callbacks = pmda.Callbacks{}
-	a.EndClient(r.Client)
-	pmdatest.Run(t, a)
-}
-
-// TestConformance holds Agents to the contract, by themselves and behind a
-// connection.
-func TestConformance(t *testing.T) {
-	for _, l := range loads(50) {
-		t.Run(l.name, func(t *testing.T) { pmdatest.Run(t, l.make(t)) })
-		t.Run(l.name+"/remote", func(t *testing.T) {
-			a := l.make(t)
-			ours, theirs := net.Pipe()
-			served := make(chan error, 1)
-			go func() { served <- pmda.Serve(t.Context(), a, theirs) }()
-			m, err := pmda.NewRemote(a.Info(), ours, pmda.RemoteConfig{})
-			must(t, err)
-			pmdatest.Run(t, m, pmdatest.Names(a.Namespace()))
-			must(t, ours.Close(), <-served)
-		})
-	}
-}
-
-func TestLabelJSON(t *testing.T) {
-	for _, tt := range []struct {
-		labels map[string]any
-		want   string
-		err    string
-	}{
-		{nil, "", ""},
-		{map[string]any{"path": `C:\"<x>"`, "n": 1, "on": true, "a": map[string]int{"b": 2}}, `{"a":{"b":2},"n":1,"on":true,"path":"C:\\\"<x>\""}`, ""},
-		{map[string]any{"7": 1}, `labels: bad name "7": Invalid argument`, `bad name "7"`},
-		{map[string]any{"f": func() {}}, "labels: json: unsupported type: func(): Invalid argument", "unsupported type: func()"},
-	} {
-		got := pmda.LabelJSON(tt.labels)
-		if got != tt.want {
-			t.Errorf("%v: %s, want %s", tt.labels, got, tt.want)
-		}
-		err := (&pmda.Agent{Name: "a", Domain: 251, DomainLabels: got}).Err()
-		if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
-			t.Errorf("%v: Err: %v, want %q in it", tt.labels, err, tt.err)
-		}
-	}
 }
