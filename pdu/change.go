@@ -1,16 +1,19 @@
 package pdu
 
-// Change says what has changed in a collector since the client's last fetch. It
-// arrives ahead of a fetch's result and is PMCD_* of the C library.
+// A Change is a set of bits that say what has changed in a collector since a
+// client's last fetch. It arrives ahead of a fetch's result, as the code of a
+// [Status], and is PMCD_* of the C library.
 type Change uint32
 
+// The changes. Agents send ChangeLabels and ChangeNames to their collector; the
+// collector adds the others.
 const (
-	AddAgent       Change = 1  // an agent has started
-	RestartAgent   Change = 2  // an agent has started again
-	DropAgent      Change = 4  // an agent has gone
-	LabelChange    Change = 8  // labels of the collector or of an agent
-	NamesChange    Change = 16 // names of an agent's metrics
-	HostnameChange Change = 32 // the collector's host name
+	ChangeAddAgent     Change = 1  // an agent has started
+	ChangeRestartAgent Change = 2  // an agent has started again
+	ChangeDropAgent    Change = 4  // an agent has gone
+	ChangeLabels       Change = 8  // labels of the collector or of an agent
+	ChangeNames        Change = 16 // names of an agent's metrics
+	ChangeHostname     Change = 32 // the collector's host name
 )
 
 var changeNames = [...]string{"add agent", "restart agent", "drop agent", "labels", "names", "hostname"}

@@ -90,7 +90,7 @@ var codecTests = []struct {
 	{"error", 0, &pdu.Status{Code: pdu.ErrPMID}, `00000010 00007000 00000000 ffffcfba`},
 	{"no profile", 0, &pdu.Status{Code: pdu.ErrNoProfile}, `00000010 00007000 00000000 ffffcfa3`},
 	{"success", 0, &pdu.Status{}, `00000010 00007000 00000000 00000000`},
-	{"change", 0, &pdu.Status{Code: pdu.Error(pdu.DropAgent)}, `00000010 00007000 00000000 00000004`},
+	{"change", 0, &pdu.Status{Code: pdu.Error(pdu.ChangeDropAgent)}, `00000010 00007000 00000000 00000004`},
 	{"end of context", 3, &pdu.Status{Code: pdu.ErrNotConn}, `00000010 00007000 00000003 ffffcf99`},
 	{"creds of a client", 0x751e, &pdu.Creds{Version: 2},
 		`00000014 0000700c 0000751e 00000001 01020000`},
@@ -409,7 +409,7 @@ func TestAttributeString(t *testing.T) {
 
 func TestStatusChange(t *testing.T) {
 	for code, want := range map[pdu.Error]pdu.Change{
-		0: 0, pdu.ErrPMID: 0, 20: pdu.DropAgent | pdu.NamesChange,
+		0: 0, pdu.ErrPMID: 0, 20: pdu.ChangeDropAgent | pdu.ChangeNames,
 	} {
 		if got := (pdu.Status{Code: code}).Change(); got != want {
 			t.Errorf("Change of %d = %v, want %v", code, got, want)
@@ -433,7 +433,7 @@ func TestInstanceAnswer(t *testing.T) {
 		{"none", pdu.InstanceReq{InDom: 3, Inst: pdu.NoInst}, nil, nil},
 	}
 	for _, tt := range tests {
-		if diff := cmp.Diff(pdu.InstanceReply{InDom: 3, Instances: tt.want}, tt.req.Answer(tt.found)); diff != "" {
+		if diff := cmp.Diff(pdu.InstanceReply{InDom: 3, Instances: tt.want}, tt.req.Reply(tt.found)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}

@@ -141,8 +141,25 @@ func TestConnReadError(t *testing.T) {
 		"in a large body": `00000400 00007011 00000000 00000000 000000`,
 	} {
 		c := pdu.NewConn(readWriter{io.MultiReader(bytes.NewReader(unhex(t, wire)), iotest.ErrReader(iotest.ErrTimeout)), io.Discard})
-		if _, _, err := c.Read(); !errors.Is(err, iotest.ErrTimeout) || pdu.IsProtocol(err) {
+		if _, _, err := c.Read(); !errors.Is(err, iotest.ErrTimeout) || breaksProtocol(err) {
 			t.Errorf("%s: %v, want %v", name, err, iotest.ErrTimeout)
+		}
+	}
+}
+
+// An OpError is a timeout if its cause is, however deep.
+func TestOpErrorTimeout(t *testing.T) {
+	for _, tt := range []struct {
+		cause error
+		want  bool
+	}{
+		{os.ErrDeadlineExceeded, true},
+		{fmt.Errorf("stream: %w", os.ErrDeadlineExceeded), true},
+		{io.ErrUnexpectedEOF, false},
+		{pdu.ErrIPC, false},
+	} {
+		if got := (&pdu.OpError{Op: "read", Err: tt.cause}).Timeout(); got != tt.want {
+			t.Errorf("%v: %v, want %v", tt.cause, got, tt.want)
 		}
 	}
 }
@@ -178,7 +195,7 @@ func TestConnReadRefuses(t *testing.T) {
 			if err == nil {
 				return
 			}
-			if err.Error() != tt.text || !pdu.IsProtocol(err) || body != nil {
+			if err.Error() != tt.text || !breaksProtocol(err) || body != nil {
 				t.Errorf("error %q with %d bytes, want %q", err, len(body), tt.text)
 			}
 			if in, _ := c.Counters.Total(); in != 0 {
@@ -597,4 +614,10 @@ func TestConnReadContinues(t *testing.T) {
 			}
 		})
 	}
+}
+
+// breaksProtocol reports whether an error of Read or Decode says that the peer
+// broke the protocol, rather than that the stream failed.
+func breaksProtocol(err error) bool {
+	return errors.Is(err, pdu.ErrIPC) || errors.Is(err, pdu.ErrTooBig)
 }

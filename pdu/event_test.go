@@ -30,11 +30,11 @@ func events(t rapid.TB, a Atom) []event {
 	var all []event
 	for r := range e.All() {
 		v := event{Time: r.Time, Flags: r.Flags, Missed: r.Missed}
-		for id, a := range r.All() {
+		for id, a := range r.Params() {
 			v.IDs, v.Values = append(v.IDs, id), append(v.Values, a)
 		}
-		if len(v.IDs) != r.Len() {
-			t.Fatalf("%d of %d parameters", len(v.IDs), r.Len())
+		if len(v.IDs) != r.NumParams() {
+			t.Fatalf("%d of %d parameters", len(v.IDs), r.NumParams())
 		}
 		all = append(all, v)
 	}
@@ -254,7 +254,7 @@ func checkEarlyStop(t rapid.TB, a Atom) {
 	}
 	n := 0
 	for r := range e.All() {
-		for range r.All() {
+		for range r.Params() {
 			n++
 			break
 		}
@@ -287,7 +287,7 @@ func TestEventAllocates(t *testing.T) {
 		}
 		params := 0
 		for r := range e.All() {
-			for range r.All() {
+			for range r.Params() {
 				params++
 			}
 		}
@@ -320,7 +320,7 @@ func BenchmarkEventArray(b *testing.B) {
 		}
 		n := 0
 		for r := range v.All() {
-			n += r.Len()
+			n += r.NumParams()
 		}
 		if n != 200 {
 			b.Fatal(n)

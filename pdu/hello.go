@@ -5,15 +5,16 @@ import (
 	"io"
 )
 
-// ClientHello opens a client's side of a connection to a collector: it reads the
-// Challenge and answers with Creds that ask for want, which may only be features
-// that need no exchange of their own after it; the collector does not
-// acknowledge. It returns what the collector offers. A refusal is its code, such
-// as ErrPermission or ErrConnLimit. pid goes along for the collector's log.
+// ClientHello begins a client's connection to a collector: it reads the
+// Challenge and replies with Creds that request the features in want, which may
+// only be those that need no further exchange; the collector does not
+// acknowledge them. pid is the client's process, for the collector's log. The
+// result is what the collector offers. A refusal is an *OpError around the
+// collector's code, such as ErrPermission or ErrConnLimit.
 func ClientHello(c *Conn, pid int32, want Features) (offered Features, err error) {
 	h, body, err := c.Read()
 	if err != nil {
-		return 0, hello(eof(err))
+		return 0, hello(closedEarly(err))
 	}
 	var ch Challenge
 	if h.Kind != KindError {
@@ -31,9 +32,9 @@ func ClientHello(c *Conn, pid int32, want Features) (offered Features, err error
 	return ch.Features, c.Write(pid, Creds{Version: ProtocolVersion, Features: want})
 }
 
-// AgentHello opens an agent's side of a connection to a collector, where the
-// agent speaks first: it sends Creds that ask for want, FeatureAuth and
-// FeatureContainer or none, and waits for the answer. It returns what the
+// AgentHello begins an agent's connection to its collector, on which the agent
+// speaks first: it sends Creds that request the features in want (FeatureAuth
+// and FeatureContainer, or none) and waits for the reply. The result is what the
 // collector grants.
 func AgentHello(c *Conn, pid int32, want Features) (granted Features, err error) {
 	if err := c.Write(pid, Creds{Version: ProtocolVersion, Features: want}); err != nil {
@@ -42,9 +43,10 @@ func AgentHello(c *Conn, pid int32, want Features) (granted Features, err error)
 	return readCreds(c)
 }
 
-// HostHello opens a collector's side of a connection to an agent: it waits for
-// the agent's Creds and answers. It returns what the agent wants.
-func HostHello(c *Conn, pid int32) (wanted Features, err error) {
+// AcceptAgent begins a collector's connection to an agent, whose side is
+// AgentHello: it waits for the agent's Creds and replies. The result is what the
+// agent wants.
+func AcceptAgent(c *Conn, pid int32) (wanted Features, err error) {
 	wanted, err = readCreds(c)
 	if err != nil {
 		return 0, err
@@ -52,6 +54,7 @@ func HostHello(c *Conn, pid int32) (wanted Features, err error) {
 	return wanted, c.Write(pid, Creds{Version: ProtocolVersion, Features: wanted & FeatureAuth})
 }
 
+// readCreds waits for the peer's Creds.
 func readCreds(c *Conn) (Features, error) {
 	h, body, err := c.Read()
 	if err != nil {
@@ -70,11 +73,13 @@ func readCreds(c *Conn) (Features, error) {
 	return creds.Features, nil
 }
 
-// An UnexpectedError is a PDU of the wrong kind. It is ErrIPC.
+// An UnexpectedError is the arrival of a PDU of the wrong kind. It unwraps to
+// ErrIPC.
 type UnexpectedError struct {
 	Want, Got Kind
 }
 
+// Error names both kinds.
 func (e *UnexpectedError) Error() string {
 	return "expected " + e.Want.String() + ", got " + e.Got.String() + ": " + ErrIPC.Error()
 }
@@ -82,10 +87,11 @@ func (e *UnexpectedError) Error() string {
 // Unwrap returns ErrIPC.
 func (*UnexpectedError) Unwrap() error { return ErrIPC }
 
+// hello is the error of a failed hello.
 func hello(err error) error { return &OpError{Op: "hello", Err: err} }
 
-// eof makes an error of the end of a stream where more had to come.
-func eof(err error) error {
+// closedEarly replaces io.EOF, which stands for a proper end of the stream.
+func closedEarly(err error) error {
 	if errors.Is(err, io.EOF) {
 		return problem{ErrIPC, "the collector closed the connection"}
 	}

@@ -14,7 +14,7 @@ import (
 func TestHello(t *testing.T) {
 	client := func(c *pdu.Conn) (pdu.Features, error) { return pdu.ClientHello(c, 0x751e, pdu.FeatureCertRequired) }
 	agent := func(c *pdu.Conn) (pdu.Features, error) { return pdu.AgentHello(c, 0x359, pdu.FeatureAuth) }
-	host := func(c *pdu.Conn) (pdu.Features, error) { return pdu.HostHello(c, 0x355) }
+	host := func(c *pdu.Conn) (pdu.Features, error) { return pdu.AcceptAgent(c, 0x355) }
 	const (
 		clientCreds = `00000014 0000700c 0000751e 00000001 01020080`
 		agentCreds  = `00000014 0000700c 00000359 00000001 01020004`
@@ -89,7 +89,7 @@ func TestHelloWriteError(t *testing.T) {
 	for name, hello := range map[string]func(*pdu.Conn) (pdu.Features, error){
 		"client": func(c *pdu.Conn) (pdu.Features, error) { return pdu.ClientHello(c, 1, 0) },
 		"agent":  func(c *pdu.Conn) (pdu.Features, error) { return pdu.AgentHello(c, 1, 0) },
-		"host":   func(c *pdu.Conn) (pdu.Features, error) { return pdu.HostHello(c, 1) },
+		"host":   func(c *pdu.Conn) (pdu.Features, error) { return pdu.AcceptAgent(c, 1) },
 	} {
 		in := `00000014 00007000 00000000 00000000 02010e44`
 		if name != "client" {

@@ -7,21 +7,9 @@ import (
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
-// appendPadded adds a string and the padding that fills its last word.
-func appendPadded(b []byte, s string) []byte {
-	b = append(b, s...)
-	return append(b, "~~~"[:wire.Pad4(len(s))-len(s)]...)
-}
-
-// appendString adds a length and a padded string.
-func appendString(b []byte, s string) []byte {
-	b = binary.BigEndian.AppendUint32(b, uint32(len(s)))
-	return appendPadded(b, s)
-}
-
-// An InstanceReq asks about an instance domain: INSTANCE_REQ, answered by
-// InstanceReply. With Inst NoInst and no Name it asks for all instances, with
-// an Inst for its name, with a Name for its id.
+// An InstanceReq is INSTANCE_REQ, a request about an instance domain. With Inst
+// NoInst and no Name it is for all instances, with an Inst for the name of that
+// one, with a Name for its id. The reply is an InstanceReply.
 //
 //	12  uint32   InDom
 //	16  8 bytes  zero, a retired timestamp
@@ -59,18 +47,8 @@ func (p *InstanceReq) Decode(body []byte) error {
 	return malformedIn(KindInstanceReq, err)
 }
 
-// readTail reads a length and the string that ends a PDU; 6.0.3 lets the last
-// padding be missing.
-func readTail(c *wire.Cursor, field string) string {
-	n := int(c.Int32(field))
-	if c.Left() == n {
-		return string(c.Bytes(n, field))
-	}
-	return string(c.Padded(n, field))
-}
-
-// An InstanceReply is INSTANCE. In the answer to a question by id, the entry
-// has the ID NoInst and the name; by name, the id and no name; for all, both.
+// An InstanceReply is INSTANCE. In the reply to a request by id, the entry has
+// the ID NoInst and the name; by name, the id and no name; for all, both.
 //
 //	12  uint32  InDom: do not rely on it, agents within the C pmcd leave it unset
 //	16  int32   number
@@ -112,10 +90,11 @@ func (p *InstanceReply) Decode(body []byte) error {
 	return malformedIn(KindInstance, err)
 }
 
-// Answer is the reply to p in the form of the C library, which leaves out what
-// the question has: a single instance comes with its name alone if p asked by
-// id, with its id alone if p asked by name.
-func (p InstanceReq) Answer(found []Instance) InstanceReply {
+// Reply is the reply to p in the form of the C library, which leaves out what
+// the request has: a single instance comes with its name alone if p has an Inst,
+// with its id alone if p has a Name. The reply aliases found unless it is one
+// instance.
+func (p InstanceReq) Reply(found []Instance) InstanceReply {
 	if len(found) == 1 {
 		switch {
 		case p.Inst != NoInst:

@@ -23,7 +23,7 @@ func checkBody(t fataler, k pdu.Kind, body []byte, used usedValues) {
 	t.Helper()
 	p, err := pdu.Decode(k, body)
 	if err != nil {
-		if p != nil || !pdu.IsProtocol(err) {
+		if p != nil || !breaksProtocol(err) {
 			t.Fatalf("%v: refused with %v, %v", k, p, err)
 		}
 		return
@@ -159,7 +159,7 @@ func walkAtom(a pdu.Atom) {
 		return
 	}
 	for e := range events.All() {
-		for _, v := range e.All() {
+		for _, v := range e.Params() {
 			_ = v.String()
 		}
 	}

@@ -68,7 +68,7 @@ func ExampleEventBuilder() {
 	}
 	for r := range events.All() {
 		fmt.Println(r.Time.Unix(), r.Flags, r.Missed)
-		for id, v := range r.All() {
+		for id, v := range r.Params() {
 			fmt.Println(" ", id, v)
 		}
 	}

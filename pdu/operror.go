@@ -1,16 +1,20 @@
 package pdu
 
-import "github.com/pcp-go/pcp/internal/wire"
+import (
+	"errors"
 
-// An OpError says which step of the protocol failed, on what kind of PDU, and
-// why. Of a malformed PDU, Err names the field and its offset from the start of
-// the PDU and unwraps to ErrIPC.
+	"github.com/pcp-go/pcp/internal/wire"
+)
+
+// An OpError is the failure of an operation on a PDU. Of a malformed PDU, Err
+// names the field and its offset from the start of the PDU and unwraps to ErrIPC.
 type OpError struct {
 	Op   string // "decode", "encode", "read", "write" or "hello"
 	Kind Kind   // 0 if it is not known
 	Err  error
 }
 
+// Error is the operation, the kind if it is known, and the cause.
 func (e *OpError) Error() string {
 	s := "pdu: " + e.Op
 	if e.Kind != 0 {
@@ -22,14 +26,23 @@ func (e *OpError) Error() string {
 // Unwrap returns the cause.
 func (e *OpError) Unwrap() error { return e.Err }
 
-// A malformed body is an IPC failure with a place.
+// Timeout reports whether a deadline of the stream passed.
+func (e *OpError) Timeout() bool {
+	t, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](e.Err)
+	return ok && t.Timeout()
+}
+
+// malformed is an ErrIPC with the place in a body that is wrong.
 type malformed struct{ at *wire.Error }
 
 func (m malformed) Error() string { return m.at.Error() + ": " + ErrIPC.Error() }
 
 func (malformed) Unwrap() error { return ErrIPC }
 
-// malformedIn turns a cursor's failure into the error of a decoder; nil stays nil.
+// malformedIn makes a decoder's error of a cursor's; nil stays nil.
 func malformedIn(k Kind, err error) error {
 	if err == nil {
 		return nil
@@ -37,7 +50,7 @@ func malformedIn(k Kind, err error) error {
 	return &OpError{Op: "decode", Kind: k, Err: malformed{err.(*wire.Error)}}
 }
 
-// A problem is something that a layout cannot hold.
+// A problem is an Error with a text that says what is wrong.
 type problem struct {
 	code Error
 	text string
@@ -47,6 +60,7 @@ func (p problem) Error() string { return p.text + ": " + p.code.Error() }
 
 func (p problem) Unwrap() error { return p.code }
 
+// refuse is the error of an encoder.
 func refuse(k Kind, code Error, text string) error {
 	return &OpError{Op: "encode", Kind: k, Err: problem{code, text}}
 }

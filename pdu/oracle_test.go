@@ -18,20 +18,37 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// agree asks the oracle and compares our answers.
-func agree(t *testing.T, subject string, questions []string, ours func(string) string) {
+// compareAnswers asks the oracle questions and reports the answers that differ
+// from ours, which is called with the index of a question.
+func compareAnswers(t *testing.T, subject string, questions []string, ours func(i int) string) {
 	t.Helper()
 	wrong := 0
 	for i, want := range pcptest.Oracle(t, subject, questions) {
-		if got := ours(questions[i]); got != want && wrong < 20 {
-			wrong++
-			t.Errorf("%s %s: got %q, C has %q", subject, questions[i], got, want)
+		if got := ours(i); got != want {
+			if wrong++; wrong <= 20 {
+				t.Errorf("%s %s: got %q, C has %q", subject, questions[i], readable(got), readable(want))
+			}
 		}
 	}
+	t.Logf("%s: %d questions, %d answers differ", subject, len(questions), wrong)
 }
 
-func hexText(s string) string {
-	if s == "" {
+// compareText is compareAnswers for questions that hold all that ours needs.
+func compareText(t *testing.T, subject string, questions []string, ours func(question string) string) {
+	t.Helper()
+	compareAnswers(t, subject, questions, func(i int) string { return ours(questions[i]) })
+}
+
+// readable is the text that s is hexadecimal for, or s if it is not.
+func readable(s string) string {
+	if b, err := hex.DecodeString(s); err == nil {
+		return string(b)
+	}
+	return s
+}
+
+func hexText[T string | []byte](s T) string {
+	if len(s) == 0 {
 		return "-"
 	}
 	return hex.EncodeToString([]byte(s))
@@ -57,7 +74,7 @@ func TestInteropErrorText(t *testing.T) {
 		}
 	}
 	q = append(q, "12345", "-2147483648", "2147483647", "-99999")
-	agree(t, "error", q, func(s string) string {
+	compareText(t, "error", q, func(s string) string {
 		n, _ := strconv.Atoi(s)
 		return Error(n).Error()
 	})
@@ -76,11 +93,11 @@ func TestInteropNames(t *testing.T) {
 	words = append(words, "ffffffff", "7fc00000", "7fffffff", "80000000", "00000000")
 	number := func(s string) int { n, _ := strconv.Atoi(s); return n }
 	word := func(s string) uint32 { n, _ := strconv.ParseUint(s, 16, 32); return uint32(n) }
-	agree(t, "type", numbers, func(s string) string { return Type(number(s)).String() })
-	agree(t, "sem", numbers, func(s string) string { return Sem(number(s)).String() })
-	agree(t, "pmid", words, func(s string) string { return PMID(word(s)).String() })
-	agree(t, "indom", words, func(s string) string { return InDom(word(s)).String() })
-	agree(t, "eventflags", append(words, "1", "1f", "15", "80000001", "20"), func(s string) string { return EventFlags(word(s)).String() })
+	compareText(t, "type", numbers, func(s string) string { return Type(number(s)).String() })
+	compareText(t, "sem", numbers, func(s string) string { return Sem(number(s)).String() })
+	compareText(t, "pmid", words, func(s string) string { return PMID(word(s)).String() })
+	compareText(t, "indom", words, func(s string) string { return InDom(word(s)).String() })
+	compareText(t, "eventflags", append(words, "1", "1f", "15", "80000001", "20"), func(s string) string { return EventFlags(word(s)).String() })
 }
 
 func TestInteropUnitsString(t *testing.T) {
@@ -95,7 +112,7 @@ func TestInteropUnitsString(t *testing.T) {
 		}
 		q = append(q, fmt.Sprintf("%08x", w))
 	}
-	agree(t, "units", q, func(s string) string {
+	compareText(t, "units", q, func(s string) string {
 		w, _ := strconv.ParseUint(s, 16, 32)
 		return Units(w).String()
 	})
@@ -366,7 +383,7 @@ func TestInteropSortInstances(t *testing.T) {
 		}
 		q = append(q, strings.Join(words, " "))
 	}
-	agree(t, "sort", q, func(s string) string {
+	compareText(t, "sort", q, func(s string) string {
 		var w ResultWriter
 		w.Begin(1)
 		for f := range strings.FieldsSeq(s) {

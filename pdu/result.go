@@ -11,6 +11,7 @@ import (
 // A Format is a layout of the part of a result that precedes its value sets.
 type Format uint8
 
+// The formats of a result.
 const (
 	FormatLowRes  Format = iota // RESULT: seconds and microseconds
 	FormatHighRes               // HIGHRES_RESULT: seconds and nanoseconds, 64 bits each
@@ -44,7 +45,7 @@ func formatOf(k Kind) Format {
 const (
 	valInsitu = 0 // in the value word
 	valDPtr   = 1 // in a block
-	valSPtr   = 2 // in a block; how the sender kept it is nobody's business
+	valSPtr   = 2 // in a block; the sender had it in static memory
 )
 
 const (
@@ -54,8 +55,8 @@ const (
 	maxBlockLen  = 0xffffff // of a value block with its header
 )
 
-// A Result is values of metrics at one time: encoded bytes with an index. It is
-// what a fetch answers and what a store asks for. RESULT has, after the header,
+// A Result is the values of metrics at one time: encoded bytes with an index. It
+// is the reply to a Fetch, and by itself a request to store the values. RESULT has, after the header,
 //
 //	12  int32  seconds       HIGHRES_RESULT:  12  int32  number of sets
 //	16  int32  microseconds                   16  int64  seconds
@@ -68,7 +69,7 @@ const (
 //
 // Decode copies into the Result's own buffer, and reuses it: decoding into a
 // used Result allocates nothing. Decode checks that the sets lie within the
-// bytes; a block is checked when a value is asked for, or by Validate.
+// bytes; a block is checked when its value is read, or by Validate.
 //
 // One goroutine at a time may decode; several may read. It is pmResult and
 // pmHighResResult of the C library.
@@ -152,7 +153,7 @@ func (r *Result) index(n int) error {
 		}
 		off += 4 + int(v)*valueLen
 	}
-	r.sets = append(r.sets, int32(off)) // where the blocks begin
+	r.sets = append(r.sets, int32(off)) // the start of the blocks
 	return nil
 }
 
@@ -232,94 +233,4 @@ func (r *Result) Append(b []byte) ([]byte, error) {
 		w.Copy(s)
 	}
 	return w.Append(b, r.Format)
-}
-
-// A ValueSet is the values of one metric in a Result, valid as long as that is
-// not filled again. It is pmValueSet of the C library.
-type ValueSet struct {
-	PMID PMID
-
-	n    int32
-	form uint8
-	off  int // of the first value in buf
-	buf  []byte
-}
-
-// Len is the number of values, 0 if there is an error.
-func (s ValueSet) Len() int { return int(max(s.n, 0)) }
-
-// Err is why the metric has no values, an Error; nil if it has some, or if
-// there are none without a reason.
-func (s ValueSet) Err() error {
-	if s.n < 0 {
-		return Error(s.n)
-	}
-	return nil
-}
-
-// Inst is the instance of the value at index i.
-func (s ValueSet) Inst(i int) InstID {
-	return InstID(binary.BigEndian.Uint32(s.buf[s.off+i*valueLen:]))
-}
-
-// Atom is the value at index i of a metric of type t. The type matters for
-// values that travel in place, which with TypeUnknown are read as Type32; a
-// block has its own. A value whose block breaks the layout is an Atom of TypeUnknown, for which As gives ErrIPC.
-func (s ValueSet) Atom(i int, t Type) Atom {
-	return atomAt(s.buf, s.form, binary.BigEndian.Uint32(s.buf[s.off+i*valueLen+4:]), t)
-}
-
-// atomAt is the value of type t whose word it is given.
-func atomAt(buf []byte, form uint8, word uint32, t Type) Atom {
-	if form == valInsitu {
-		return insituAtom(t, word)
-	}
-	const eight = blockHeadLen + 8
-	if at := int64(word)*4 - HeaderLen; at >= 0 && at+eight <= int64(len(buf)) {
-		b := (*[eight]byte)(buf[at:])
-		head := binary.BigEndian.Uint32(b[:])
-		if bt := Type(head >> 24); head&maxBlockLen == eight && (bt == TypeU64 || bt == Type64 || bt == TypeDouble) {
-			return Atom{Type: bt, bits: binary.BigEndian.Uint64(b[blockHeadLen:])}
-		}
-	}
-	off, n, ok := blockAt(buf, word)
-	if !ok {
-		return malformedAtom
-	}
-	bt := Type(buf[off])
-	if bt == TypeUnknown || bt == Type32 { // what agents that leave the type out send
-		bt = t
-	}
-	a, err := blockAtom(bt, buf[off+blockHeadLen:off+n:off+n])
-	if err != nil {
-		return malformedAtom
-	}
-	return a
-}
-
-// All yields instance and value of the metric, whose type is t; see Atom.
-func (s ValueSet) All(t Type) iter.Seq2[InstID, Atom] {
-	return func(yield func(InstID, Atom) bool) {
-		for i := range s.Len() {
-			if !yield(s.Inst(i), s.Atom(i, t)) {
-				return
-			}
-		}
-	}
-}
-
-// block finds the block of the value at index i: where it starts in buf and its
-// length with its header.
-func (s ValueSet) block(i int) (off, n int, ok bool) {
-	return blockAt(s.buf, binary.BigEndian.Uint32(s.buf[s.off+i*valueLen+4:]))
-}
-
-func blockAt(buf []byte, index uint32) (off, n int, ok bool) {
-	at := int64(index)*4 - HeaderLen
-	if at < 0 || at > int64(len(buf)-blockHeadLen) {
-		return 0, 0, false
-	}
-	off = int(at)
-	n = int(binary.BigEndian.Uint32(buf[off:]) & maxBlockLen)
-	return off, n, n >= blockHeadLen && wire.Pad4(n) <= len(buf)-off
 }

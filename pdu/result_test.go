@@ -107,7 +107,7 @@ func TestResult(t *testing.T) {
 				t.Error(err)
 			}
 			// a used Result, and a copy of it
-			used.Format, used.Changed = r.Format, pdu.NamesChange
+			used.Format, used.Changed = r.Format, pdu.ChangeNames
 			if err := used.Decode(unhex(t, tt.wire)[pdu.HeaderLen:]); err != nil {
 				t.Fatal(err)
 			}

@@ -31,7 +31,7 @@ func TestResultWriterFull(t *testing.T) {
 	w.Begin(4)
 	w.String(NoInst, "x")
 	w.Uint32(NoInst, 1)
-	w.Truncate(w.Len())
+	w.close()
 
 	var got []Error
 	var at uint32

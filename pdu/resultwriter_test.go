@@ -255,12 +255,6 @@ func TestResultWriterNoOpenSet(t *testing.T) {
 			w.Reset()
 			return nil
 		},
-		"after Truncate": func(_ *testing.T, w *pdu.ResultWriter) []setView {
-			w.Begin(1)
-			w.Uint64(1, 7)
-			w.Truncate(1)
-			return []setView{set}
-		},
 		"after Append": func(t *testing.T, w *pdu.ResultWriter) []setView {
 			w.Begin(1)
 			w.Uint64(1, 7)
@@ -291,27 +285,6 @@ func TestResultWriterNoOpenSet(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestResultWriterTruncate(t *testing.T) {
-	for n := range 13 {
-		var w pdu.ResultWriter
-		everyType(&w)
-		if w.Len() != 11 {
-			t.Fatalf("Len = %d", w.Len())
-		}
-		whole := finish(t, &w, typesByPMID())
-		w.Truncate(n)
-		if want := min(n, 11); w.Len() != want {
-			t.Errorf("Len = %d after Truncate(%d), want %d", w.Len(), n, want)
-		}
-		w.Begin(99)
-		w.String(4, "next")
-		want := append(whole.Sets[:min(n, 11):min(n, 11)], setView{99, nil, []pdu.InstID{4}, []pdu.Atom{pdu.String("next")}})
-		if diff := cmp.Diff(want, finish(t, &w, typesByPMID()).Sets); diff != "" {
-			t.Errorf("Truncate(%d) (-want +got):\n%s", n, diff)
-		}
 	}
 }
 
@@ -427,7 +400,7 @@ func TestResultWriterTime(t *testing.T) {
 		{"before 1970", pdu.ResultWriter{Time: time.Unix(-1, 500_000_000)}, `ffffffff 0007a120 00000000`, `00000000 ffffffffffffffff 000000001dcd6500`},
 		{"last of 32 bits", pdu.ResultWriter{Time: time.Unix(math.MaxInt32, 0)}, `7fffffff 00000000 00000000`, `00000000 000000007fffffff 0000000000000000`},
 		{"beyond 32 bits", pdu.ResultWriter{Time: time.Unix(math.MaxInt32+1, 0)}, ``, `00000000 0000000080000000 0000000000000000`},
-		{"an agent's change", pdu.ResultWriter{Time: time.Unix(5, 5), Changed: pdu.LabelChange | pdu.NamesChange}, `00000018 00000000 00000000`, `00000000 0000000000000018 0000000000000000`},
+		{"an agent's change", pdu.ResultWriter{Time: time.Unix(5, 5), Changed: pdu.ChangeLabels | pdu.ChangeNames}, `00000018 00000000 00000000`, `00000000 0000000000000018 0000000000000000`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

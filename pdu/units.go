@@ -60,7 +60,7 @@ const (
 	TimeHour
 )
 
-// Count, dimension 1, of ones.
+// UnitCount is dimension 1 in count, of ones.
 const UnitCount = dimCount1
 
 // Per units of time, and per count: dimension −1.

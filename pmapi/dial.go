@@ -52,7 +52,7 @@ func (d *Dialer) Dial(ctx context.Context, spec string) (*Context, error) {
 	case h.Protocol == ProtocolLocal:
 		name = "localhost"
 	}
-	return n.newContext(ctx, name, open)
+	return n.openHost(ctx, name, open)
 }
 
 // unsupportedAttrs are what a specification may ask for and is not there.

@@ -5,7 +5,9 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -69,7 +71,7 @@ type Dialer struct {
 	unsupported string // what the environment asks for and is not there
 }
 
-// An opener opens the connection of a context anew.
+// An opener makes a connection to a host.
 type opener func(ctx context.Context) (*link, error)
 
 // complete is d with all defaults.
@@ -115,24 +117,22 @@ func Local(ctx context.Context, srv DialContexter) (*Context, error) {
 func (d *Dialer) Local(ctx context.Context, srv DialContexter) (*Context, error) {
 	n := d.complete()
 	n.DialContext = srv.DialContext
-	return n.newContext(ctx, "local", func(ctx context.Context) (*link, error) {
+	return n.openHost(ctx, "local", func(ctx context.Context) (*link, error) {
 		return n.connect(ctx, "pipe", "local")
 	})
 }
 
-// newContext opens a context. n is complete.
-func (n Dialer) newContext(ctx context.Context, name string, open opener) (*Context, error) {
-	c := &Context{
-		dialer: n, open: open, name: name, local: n.Names,
-		turn: make(chan struct{}, 1), profile: everything,
-	}
-	if n.Survive {
-		c.handed = newHanded()
-	}
-	l, err := open(ctx)
+// openHost opens a context on a host. d is complete.
+func (d Dialer) openHost(ctx context.Context, name string, open opener) (*Context, error) {
+	h, err := newHost(ctx, d, name, open)
 	if err != nil {
-		return nil, c.fail("dial", "", err)
+		return nil, &OpError{Op: "dial", Host: name, Err: err}
 	}
-	c.link = l
+	c := newContext(name, withOverlays(h, d.Names))
+	if name == "local" || strings.HasPrefix(name, "/") || strings.HasPrefix(name, "localhost") {
+		if own, err := os.Hostname(); err == nil {
+			c.hostName = own
+		}
+	}
 	return c, nil
 }

@@ -60,8 +60,9 @@
 //	pmAddProfile, pmDelProfile             Context.AddProfile, Context.DelProfile
 //	pmFetch, pmFetchHighRes                Context.Fetch
 //	pmStore                                Context.Store
-//	event.flags, event.missed              EventFlagsPMID, EventMissedPMID: every context has them
+//	event.flags, event.missed              pdu.EventFlagsPMID, pdu.EventMissedPMID: every context has them
 //	pmExtractValue, pmMergeLabelSets       pdu.As, pdu.MergeLabels
+//	pmConvScale, pmPrintValue, pmNumberStr pdu.Atom.ConvertUnits, pdu.ValueFormat, pdu.FormatNumber
 //	pmCreateFetchGroup, pmClearFetchGroup  Context.Group
 //	pmExtendFetchGroup_item, …_indom       Add, AddSet
 //	pmExtendFetchGroup_event               AddEvents

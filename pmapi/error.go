@@ -3,8 +3,6 @@ package pmapi
 import (
 	"strconv"
 	"strings"
-
-	"github.com/pcp-go/pcp/pdu"
 )
 
 // An OpError says which operation failed, where and on what. Err is or wraps a
@@ -16,6 +14,7 @@ type OpError struct {
 	Err    error
 }
 
+// Error is the operation, what it was about, and the cause.
 func (e *OpError) Error() string {
 	var b strings.Builder
 	b.WriteString("pmapi: " + e.Op)
@@ -31,11 +30,3 @@ func (e *OpError) Error() string {
 
 // Unwrap returns the cause.
 func (e *OpError) Unwrap() error { return e.Err }
-
-// A lostError is that of every request once the connection has broken: ErrIPC,
-// and why.
-type lostError struct{ cause error }
-
-func (e lostError) Error() string { return pdu.ErrIPC.Error() + ": " + e.cause.Error() }
-
-func (e lostError) Unwrap() []error { return []error{pdu.ErrIPC, e.cause} }

@@ -50,10 +50,10 @@ func TestEventMetrics(t *testing.T) {
 				t.Errorf("children of event.flags: %v, %v", children, err)
 			}
 			ids, err := c.Lookup(ctx, all[0], "event.missed", "event.flags")
-			if diff := cmp.Diff([]pdu.PMID{ids[0], pmapi.EventMissedPMID, pmapi.EventFlagsPMID}, ids); diff != "" || err != nil {
+			if diff := cmp.Diff([]pdu.PMID{ids[0], pdu.EventMissedPMID, pdu.EventFlagsPMID}, ids); diff != "" || err != nil {
 				t.Errorf("lookup: %v (-want +got):\n%s", err, diff)
 			}
-			if n, err := c.Names(ctx, pmapi.EventFlagsPMID); !slices.Equal(n, []string{"event.flags"}) || err != nil {
+			if n, err := c.Names(ctx, pdu.EventFlagsPMID); !slices.Equal(n, []string{"event.flags"}) || err != nil {
 				t.Errorf("names %q, %v", n, err)
 			}
 		})
@@ -66,16 +66,16 @@ func TestEventMetricValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids := []pdu.PMID{pmapi.EventFlagsPMID, known[0], pdu.MakePMID(400, 77, 7), pmapi.EventMissedPMID}
+	ids := []pdu.PMID{pdu.EventFlagsPMID, known[0], pdu.MakePMID(400, 77, 7), pdu.EventMissedPMID}
 	descs, err := c.Descs(ctx, ids)
 	if !errors.Is(err, pdu.ErrPMID) || len(descs) != 4 {
 		t.Fatalf("%v, %v", descs, err)
 	}
-	want := pdu.Desc{PMID: pmapi.EventMissedPMID, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
-	if descs[3] != want || descs[0].PMID != pmapi.EventFlagsPMID || descs[1].PMID != known[0] || descs[2].PMID != pdu.NoPMID {
+	want := pdu.Desc{PMID: pdu.EventMissedPMID, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
+	if descs[3] != want || descs[0].PMID != pdu.EventFlagsPMID || descs[1].PMID != known[0] || descs[2].PMID != pdu.NoPMID {
 		t.Errorf("descriptors %v", descs)
 	}
-	if d, err := c.Desc(ctx, pmapi.EventMissedPMID); d != want || err != nil {
+	if d, err := c.Desc(ctx, pdu.EventMissedPMID); d != want || err != nil {
 		t.Errorf("descriptor %v, %v", d, err)
 	}
 	var r pdu.Result
@@ -93,7 +93,7 @@ func TestEventMetricValues(t *testing.T) {
 		t.Error("the time is lost")
 	}
 	for _, kind := range []pdu.TextKind{pdu.TextOneLine, pdu.TextHelp} {
-		text, err := c.Text(ctx, pmapi.EventFlagsPMID, kind)
+		text, err := c.Text(ctx, pdu.EventFlagsPMID, kind)
 		if text == "" || err != nil {
 			t.Errorf("%v: %q, %v", kind, text, err)
 		}

@@ -2,8 +2,6 @@ package pmapi
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -21,13 +19,21 @@ import (
 // The counterpart of pmFetch(3) and pmFetchHighRes(3).
 func (c *Context) Fetch(ctx context.Context, ids []pdu.PMID, r *pdu.Result) error {
 	err := c.fetch(ctx, ids, r)
-	if err == nil && hasEvents(ids) {
-		err = withoutEvents(r)
-	}
 	if err != nil {
 		empty(r)
 	}
 	return c.fail("fetch", "", err)
+}
+
+func (c *Context) fetch(ctx context.Context, ids []pdu.PMID, r *pdu.Result) error {
+	if len(ids) == 0 {
+		return pdu.ErrTooSmall
+	}
+	if err := c.waitTurn(ctx); err != nil {
+		return err
+	}
+	defer c.endTurn()
+	return c.src.Fetch(ctx, ids, c.Profile(), r)
 }
 
 // empty leaves a Result its memory alone.
@@ -37,105 +43,6 @@ func empty(r *pdu.Result) {
 }
 
 var noSets [20]byte
-
-// fetch fetches values, unless there is a gap to be told of first.
-func (c *Context) fetch(ctx context.Context, ids []pdu.PMID, r *pdu.Result) error {
-	if len(ids) == 0 {
-		return pdu.ErrTooSmall
-	}
-	l, err := c.begin(ctx)
-	if err != nil {
-		return err
-	}
-	if gap := c.handed.takeGap(); gap != nil {
-		return c.end(ctx, l, gap)
-	}
-	return c.end(ctx, l, c.fetchOn(l, ids, c.currentProfile(), r))
-}
-
-// fetchOn fetches, and counts what is told of changes.
-func (c *Context) fetchOn(l *link, ids []pdu.PMID, profile *pdu.Profile, r *pdu.Result) error {
-	if err := l.fetchValues(ids, profile, r); err != nil {
-		return err
-	}
-	if r.Changed&renaming != 0 {
-		c.renames.Add(1)
-	}
-	return nil
-}
-
-// fetchAtOnce is how many metrics fit into the 65536 bytes to which pmcd limits a
-// request; a longer one costs the connection.
-const fetchAtOnce = 16377
-
-// fetchParts asks for values in several requests.
-func (l *link) fetchParts(ids []pdu.PMID, profile *pdu.Profile, r *pdu.Result) error {
-	var w pdu.ResultWriter
-	var part pdu.Result
-	for some := range slices.Chunk(ids, fetchAtOnce) {
-		if err := l.fetchValues(some, profile, &part); err != nil {
-			return err
-		}
-		l.news = part.Changed // not reported yet: another part may fail
-		if w.Time.IsZero() {
-			w.Time = part.Time
-		}
-		for _, s := range part.All() {
-			w.Copy(s)
-		}
-		l.wait()
-	}
-	whole, err := w.Result()
-	if err != nil {
-		return err
-	}
-	whole.Format = part.Format
-	whole.Changed, l.news = l.news, 0
-	*r = *whole
-	return nil
-}
-
-// fetchValues tells the profile and asks for values, in one write.
-func (l *link) fetchValues(ids []pdu.PMID, profile *pdu.Profile, r *pdu.Result) error {
-	if len(ids) > fetchAtOnce {
-		return l.fetchParts(ids, profile, r)
-	}
-	if err := l.tellProfile(profile); err != nil {
-		return err
-	}
-	l.fetch = pdu.Fetch{HighRes: l.features&pdu.FeatureHighRes != 0, PMIDs: ids}
-	r.Format = pdu.FormatLowRes
-	if l.fetch.HighRes {
-		r.Format = pdu.FormatHighRes
-	}
-	body, err := l.ask(&l.fetch, r.Kind())
-	l.fetch.PMIDs = nil // the caller's
-	if err != nil {
-		return err
-	}
-	if err := r.Decode(body); err != nil {
-		return err
-	}
-	if err := holds(r, ids); err != nil {
-		return err
-	}
-	r.Changed, l.news = l.news, 0
-	return nil
-}
-
-// holds wants the sets to be those of ids, in order. The C pmcd counts what agents
-// say, but does not look at it.
-func holds(r *pdu.Result, ids []pdu.PMID) error {
-	if r.Len() != len(ids) {
-		return lostError{fmt.Errorf("values of %d metrics in place of %d", r.Len(), len(ids))}
-	}
-	for i, id := range ids {
-		if is := r.At(i).PMID; is != id {
-			return fmt.Errorf("values of %v in place of %v: %w", is, id, pdu.ErrIPC)
-		}
-	}
-	return nil
-}
 
 // Store sets values, all in one request: of each metric at least one, or it is
 // pdu.ErrValue; without metrics it is pdu.ErrTooSmall. A pdu.ResultWriter makes a
@@ -155,18 +62,20 @@ func (c *Context) store(ctx context.Context, r *pdu.Result) error {
 			return pdu.ErrValue
 		}
 	}
-	low := *r
-	low.Format = pdu.FormatLowRes // the only one that collectors take
-	return c.exchange(ctx, &low, pdu.KindError, nil, nil)
+	return c.inTurn(ctx, func() error { return c.src.Store(ctx, r) })
 }
 
 // everything is a profile with all instances. It is one value, so that contexts and
-// groups that want all do not tell it to the collector in turns.
+// groups that want all do not send it to the collector in turns.
 var everything = new(pdu.Profile)
 
 // Profile returns the profile, which says what instances fetches return. It must
 // not be changed.
-func (c *Context) Profile() *pdu.Profile { return c.currentProfile() }
+func (c *Context) Profile() *pdu.Profile {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.profile
+}
 
 // SetProfile replaces the profile, also for requests in progress that have not
 // begun yet; nil means all instances. The context keeps a copy.
@@ -204,10 +113,4 @@ func (c *Context) changeProfile(change func(*pdu.Profile) error) error {
 	}
 	c.profile = p
 	return nil
-}
-
-func (c *Context) currentProfile() *pdu.Profile {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.profile
 }

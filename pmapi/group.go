@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
 
 // A Group fetches values of metrics by their names, again and again, and converts
@@ -69,8 +70,9 @@ type Group struct {
 	ids     []pdu.PMID   // what is fetched
 	profile *pdu.Profile // under which
 	result  pdu.Result
-	sight   sight
-	fetches uint64 // how many results there were
+	epoch   source.Epoch // of the values before, once started
+	started bool         // there has been a fetch
+	fetches uint64       // how many results there were
 
 	unresolved  bool // some metric has to be looked up
 	misassigned bool // some instance may have another number
@@ -78,7 +80,7 @@ type Group struct {
 
 // Group makes a group without items. The counterpart of pmCreateFetchGroup(3).
 func (c *Context) Group() *Group {
-	return &Group{c: c, domains: map[pdu.InDom]*groupDomain{}, sight: sight{renames: c.renames.Load()}}
+	return &Group{c: c, domains: map[pdu.InDom]*groupDomain{}, epoch: c.src.Epoch()}
 }
 
 // A member is what a group fills: an Item, a Set or an Events.
@@ -178,7 +180,7 @@ func (g *Group) Fetch(ctx context.Context) (time.Time, error) {
 		for _, m := range g.members {
 			m.base().code = pdu.ErrValue
 		}
-		return time.Now(), err
+		return g.c.src.Now(), err
 	}
 	return g.result.Time, nil
 }
@@ -190,14 +192,7 @@ func (g *Group) fetch(ctx context.Context) error {
 	if err := g.resolve(ctx); err != nil {
 		return err
 	}
-	n, err := g.c.fetchFor(ctx, g.ids, g.profile, &g.result, &g.sight)
-	if n.connection {
-		g.restart()
-	}
-	if n.names {
-		g.rename()
-	}
-	if err != nil {
+	if err := g.fetchValues(ctx); err != nil {
 		return g.c.fail("fetch", "", err)
 	}
 	if err := g.resolve(ctx); err != nil {
@@ -211,6 +206,36 @@ func (g *Group) fetch(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// fetchValues fetches under the group's own profile, unless there is a gap that it
+// has not reported, and compares the epoch with that before: results of others tell of
+// changes too.
+func (g *Group) fetchValues(ctx context.Context) error {
+	if err := g.c.waitTurn(ctx); err != nil {
+		return err
+	}
+	defer g.c.endTurn()
+	src := g.c.src
+	epoch := src.Epoch()
+	if !g.started { // gaps and connections before that are of no concern
+		g.started, g.epoch.Connection, g.epoch.Gap = true, epoch.Connection, epoch.Gap
+	}
+	var err error
+	if epoch.Gap != g.epoch.Gap { // which has been reported to somebody else
+		err = epoch.Gap
+	} else {
+		err = src.Fetch(ctx, g.ids, g.profile, &g.result)
+		epoch = src.Epoch()
+	}
+	if epoch.Connection != g.epoch.Connection || epoch.Gap != g.epoch.Gap {
+		g.restart()
+	}
+	if epoch.Names != g.epoch.Names {
+		g.rename()
+	}
+	g.epoch = epoch
+	return err
 }
 
 // deal gives a member its values.

@@ -55,7 +55,7 @@ func (d *groupDomain) ask(ctx context.Context) error {
 		d.err = pdu.FromError(err)
 	}
 	d.renew()
-	d.asked, d.at, d.g.misassigned = !passes(d.err), d.g.fetches, true
+	d.asked, d.at, d.g.misassigned = !isTemporary(pdu.FromError(d.err)), d.g.fetches, true
 	for _, i := range list {
 		d.names[i.ID] = i.Name
 	}

@@ -19,8 +19,8 @@ type Events[T pdu.Scalar] struct {
 
 // eventFields are fields of which the collector need not know.
 var eventFields = map[string]pdu.Desc{
-	"event.flags":  {PMID: EventFlagsPMID, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete},
-	"event.missed": {PMID: EventMissedPMID, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete},
+	pdu.EventFlagsName:  {PMID: pdu.EventFlagsPMID, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete},
+	pdu.EventMissedName: {PMID: pdu.EventMissedPMID, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete},
 }
 
 // An event is the field of one record.
@@ -31,7 +31,7 @@ type event[T pdu.Scalar] struct {
 }
 
 // AddEvents enters a field of event records into a group: the parameters of a
-// metric's records that are values of the metric field, or what EventValues says of
+// metric's records that are values of the metric field, or what pdu.EventRecord.Values says of
 // the records themselves, "event.flags" and "event.missed". Metrics with instances
 // need the option Instance. For conversions see Add: Scale is about the field. There
 // are no rates, so that a field that is a counter needs a Scale: pdu.ErrConv. A metric
@@ -116,7 +116,7 @@ func (e *Events[T]) take(_ context.Context, s pdu.ValueSet) error {
 		return nil
 	}
 	for r := range records.All() {
-		for id, a := range EventValues(r) {
+		for id, a := range r.Values() {
 			if id == e.fieldDesc.PMID {
 				e.put(r.Time, a)
 			}

@@ -2,8 +2,11 @@ package pmapi
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
+
+	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
 
 // Every fetches at once and then at every multiple of an interval after that, by
@@ -24,22 +27,16 @@ import (
 //	}
 func (g *Group) Every(ctx context.Context, interval time.Duration) iter.Seq2[time.Time, error] {
 	return func(yield func(time.Time, error) bool) {
-		began, due := time.Now(), time.Duration(0)
-		timer := time.NewTimer(0)
-		defer timer.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-timer.C:
-			}
+		src := g.c.src
+		began, due, pause := src.Now(), time.Duration(0), time.Duration(0)
+		for src.Sleep(ctx, pause) == nil {
 			now, err := g.Fetch(ctx)
-			if err != nil && hasEnded(ctx) || !yield(now, err) {
+			if err != nil && (hasEnded(ctx) || errors.Is(err, source.ErrEnd)) || !yield(now, err) {
 				return
 			}
-			passed := time.Since(began)
+			passed := src.Now().Sub(began)
 			due = nextDue(due, passed, interval)
-			timer.Reset(due - passed)
+			pause = due - passed
 		}
 	}
 }

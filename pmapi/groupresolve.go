@@ -87,67 +87,38 @@ func (g *Group) ask(ctx context.Context) (map[string]*answer, error) {
 	return answers, g.askInstances(ctx, answers)
 }
 
-// askNames looks names up at once, and those that fail once more, to know why.
+// askNames looks names up.
 func (g *Group) askNames(ctx context.Context, names []string, answers map[string]*answer) error {
-	ids, err := g.c.Lookup(ctx, names...)
-	if ids == nil {
+	ids, errs, err := g.c.lookup(ctx, names)
+	if err != nil {
 		return err
 	}
 	for i, name := range names {
-		a := answers[name]
-		if a.id = ids[i]; a.id != pdu.NoPMID {
-			continue
-		}
-		again, err := g.c.Lookup(ctx, name)
-		if again == nil && !refused(err) {
-			return err
-		}
-		if a.err = err; err == nil {
-			a.id = again[0]
-		}
+		answers[name].id = ids[i]
+		answers[name].err = g.c.fail("lookup", name, errs.At(i))
 	}
 	return nil
 }
 
-// askDescs does so with descriptors. An agent that does not answer at present is
-// not asked about each.
+// askDescs asks for the descriptors of the names that are known.
 func (g *Group) askDescs(ctx context.Context, names []string, answers map[string]*answer) error {
 	var ids []pdu.PMID
+	var known []string
 	for _, name := range names {
 		if a := answers[name]; a.err == nil {
-			ids = append(ids, a.id)
+			ids, known = append(ids, a.id), append(known, name)
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	descs, err := g.c.Descs(ctx, ids)
-	if descs == nil {
+	descs, errs, err := g.c.describe(ctx, ids)
+	if err != nil {
 		return err
 	}
-	silent := map[pdu.Domain]error{}
-	for _, name := range names {
-		a := answers[name]
-		if a.err != nil {
-			continue
-		}
-		a.desc, descs = descs[0], descs[1:]
-		if a.desc.PMID != pdu.NoPMID {
-			continue
-		}
-		err := silent[a.id.Domain()]
-		if err == nil {
-			a.desc, err = g.c.Desc(ctx, a.id)
-		}
-		switch {
-		case err == nil:
-			continue
-		case !refused(err):
-			return err
-		case passes(err):
-			silent[a.id.Domain()] = err
-		}
-		a.err = g.c.fail("describe", name, pdu.FromError(err))
+	for i, name := range known {
+		answers[name].desc = descs[i]
+		answers[name].err = g.c.fail("describe", name, errs.At(i))
 	}
 	return nil
 }
@@ -183,15 +154,6 @@ func refused(err error) bool {
 	return said && code != pdu.ErrNoContext
 }
 
-// passes reports whether an error is one of the moment, of an agent.
-func passes(err error) bool {
-	switch pdu.FromError(err) {
-	case pdu.ErrAgain, pdu.ErrTimeout, pdu.ErrIPC, pdu.ErrPMDANotReady, pdu.ErrPMDAFenced:
-		return true
-	}
-	return false
-}
-
 // settle makes a metric good, or not.
 func (m *groupMetric) settle(of member, answers map[string]*answer) {
 	a, field := answers[m.name], new(answer)
@@ -208,7 +170,7 @@ func (m *groupMetric) settle(of member, answers map[string]*answer) {
 			m.why = m.g.c.fail("fetch", m.label(""), err)
 		}
 	}
-	m.unresolved = passes(m.why)
+	m.unresolved = isTemporary(pdu.FromError(m.why))
 	m.g.unresolved = m.g.unresolved || m.unresolved
 }
 

@@ -66,7 +66,7 @@ func linear(from, to pdu.Units) (factor, offset float64, err error) {
 	}
 	var at [2]float64
 	for x := range at {
-		a, err := ConvScale(pdu.Float64(float64(x)), from, to)
+		a, err := pdu.Float64(float64(x)).ConvertUnits(from, to)
 		if err != nil {
 			return 0, 0, err
 		}

@@ -367,9 +367,9 @@ func TestStateChanges(t *testing.T) {
 		changed, err := fetch()
 		seen |= changed
 		missed = missed || err != nil
-		return missed && err == nil && seen&(pdu.AddAgent|pdu.RestartAgent) != 0
+		return missed && err == nil && seen&(pdu.ChangeAddAgent|pdu.ChangeRestartAgent) != 0
 	})
-	if seen&pdu.DropAgent == 0 {
+	if seen&pdu.ChangeDropAgent == 0 {
 		t.Errorf("changes %v", seen)
 	}
 	if changed, err := fetch(); changed != 0 || err != nil {

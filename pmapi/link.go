@@ -13,37 +13,37 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A link is one connection to a collector. Whoever has the context's turn may use
-// it; close may be called by anybody.
+// A link is one connection to a collector. It is for one request at a time; close may
+// be called at any time.
 //
-// Answers come in the order of the requests and have no numbers. A request that
-// ended early leaves its answer owed: the next one sends what is left of it, reads
-// the answer, and throws it away, before it asks.
+// Replies come in the order of the requests and have no numbers. A request that
+// ended early leaves its reply pending: the next one sends what is left of it, and reads
+// and discards the reply, before it is sent itself.
 type link struct {
 	conn     net.Conn
 	pdus     *pdu.Conn
 	waiting  cutoff.Watch
-	ear      *ear
+	stream   *watchedStream
 	ctx      context.Context // of the present request
-	timeout  time.Duration   // of each of its waits
-	began    time.Time       // the present one
-	limit    time.Time       // of that
+	timeout  time.Duration   // for each wait for a reply
+	began    time.Time       // when the present wait began
+	limit    time.Time       // when it ends; zero for never
 	features pdu.Features
 	pid      int32
 
-	owed    int          // answers on their way
-	news    pdu.Change   // changes in the collector that no fetch has reported yet
+	pending int          // replies that have not been read
+	changes pdu.Change   // in the collector, which no fetch has reported yet
 	profile *pdu.Profile // the one that the collector has; nil if it has none
 	fetch   pdu.Fetch    // the latest
 }
 
-// newLink speaks first with the collector at the other end of a connection, which
-// it closes if that fails. n is complete.
-func newLink(ctx context.Context, conn net.Conn, n Dialer) (*link, error) {
-	l := &link{conn: conn, ear: &ear{ReadWriter: rawconn.New(conn)}, pid: int32(os.Getpid())}
-	l.pdus = pdu.NewConn(l.ear)
+// newLink does the handshake with the collector at the other end of a connection, which
+// it closes if that fails. d is complete.
+func newLink(ctx context.Context, conn net.Conn, d Dialer) (*link, error) {
+	l := &link{conn: conn, stream: &watchedStream{ReadWriter: rawconn.New(conn)}, pid: int32(os.Getpid())}
+	l.pdus = pdu.NewConn(l.stream)
 	l.waiting.Set = conn.SetDeadline
-	l.pdus.MaxLen, l.pdus.Counters, l.pdus.Eager = n.MaxReply, n.Counters, true
+	l.pdus.MaxLen, l.pdus.Counters, l.pdus.Eager = d.MaxReply, d.Counters, true
 	l.begin(ctx, 0)
 	defer l.waiting.End()
 	var err error
@@ -59,15 +59,16 @@ func (l *link) close() {
 	l.conn.Close()
 }
 
-// begin lets what follows end with ctx, or when an answer has not come in time.
+// begin begins a request, which ends early with ctx, or when a reply has not come within
+// timeout.
 func (l *link) begin(ctx context.Context, timeout time.Duration) {
 	l.ctx, l.timeout = ctx, timeout
 	l.wait()
 }
 
-// wait begins the wait for the next answer.
+// wait begins the wait for the next reply.
 func (l *link) wait() {
-	l.began, l.ear.heard = time.Now(), false
+	l.began, l.stream.received = time.Now(), false
 	l.limit = deadline(l.ctx, l.began, l.timeout)
 	l.waiting.Begin(l.ctx, l.limit)
 }
@@ -84,17 +85,17 @@ func deadline(ctx context.Context, now time.Time, limit time.Duration) time.Time
 	return t
 }
 
-// An ear is a stream that notes whether anything comes.
-type ear struct {
+// A watchedStream notes whether bytes are received.
+type watchedStream struct {
 	io.ReadWriter
-	heard  bool          // something, in the present wait
-	silent time.Duration // how long the waits before took in which nothing came, since something did
+	received bool          // in the present wait
+	silent   time.Duration // the sum of the waits before in which nothing was, since something was
 }
 
-func (e *ear) Read(b []byte) (int, error) {
-	n, err := e.ReadWriter.Read(b)
+func (s *watchedStream) Read(b []byte) (int, error) {
+	n, err := s.ReadWriter.Read(b)
 	if n > 0 {
-		e.heard, e.silent = true, 0
+		s.received, s.silent = true, 0
 	}
 	return n, err
 }
@@ -105,10 +106,10 @@ const mostSilent = 3
 // silent reports, of a wait that has ended early, whether nothing has come in this
 // and others before it for so long that nothing will.
 func (l *link) silent() bool {
-	if !l.ear.heard {
-		l.ear.silent += time.Since(l.began)
+	if !l.stream.received {
+		l.stream.silent += time.Since(l.began)
 	}
-	return l.timeout > 0 && l.ear.silent >= mostSilent*l.timeout
+	return l.timeout > 0 && l.stream.silent >= mostSilent*l.timeout
 }
 
 // queue adds a request to those that send sends. A request that cannot be
@@ -117,7 +118,7 @@ func (l *link) queue(p pdu.PDU) error {
 	if err := l.pdus.Queue(l.pid, p); err != nil {
 		return err
 	}
-	l.owed++
+	l.pending++
 	return nil
 }
 
@@ -133,11 +134,11 @@ func broken(err error) error {
 	return lostError{err}
 }
 
-// exchange sends what is queued and has the answers read, all of them unless
-// there is an error of the stream. Several requests are sent while answers are
+// exchange sends what is queued, and read reads the replies, all of them unless
+// there is an error of the stream. Several requests are sent while replies are
 // read: there may be more of them than fits between the two ends.
 func (l *link) exchange(read func() error) error {
-	if l.owed < 2 {
+	if l.pending < 2 {
 		if err := l.send(); err != nil {
 			return err
 		}
@@ -155,13 +156,13 @@ func (l *link) exchange(read func() error) error {
 	return err
 }
 
-// drain reads the answers to requests that ended early.
-func (l *link) drain() error {
-	if l.owed == 0 {
+// discardPending reads the replies to requests that ended early.
+func (l *link) discardPending() error {
+	if l.pending == 0 {
 		return nil
 	}
 	return l.exchange(func() error {
-		for l.owed > 0 {
+		for l.pending > 0 {
 			if _, _, err := l.read(); err != nil {
 				return err
 			}
@@ -171,8 +172,8 @@ func (l *link) drain() error {
 	})
 }
 
-// read reads the next answer. What the collector tells of changes before it is
-// noted.
+// read reads the next reply, and notes the changes that the collector reports before
+// it.
 func (l *link) read() (pdu.Header, []byte, error) {
 	for {
 		h, body, err := l.pdus.Read()
@@ -185,19 +186,19 @@ func (l *link) read() (pdu.Header, []byte, error) {
 				return h, nil, lostError{err}
 			}
 			if s.Code > 0 {
-				l.news |= pdu.Change(s.Code)
+				l.changes |= pdu.Change(s.Code)
 				continue
 			}
 		}
-		l.owed--
+		l.pending--
 		return h, body, nil
 	}
 }
 
-// answer reads the answer to the request that is next in turn, of the wanted kind.
-// A code in its place is the error, and of kind ERROR 0 is a success. An answer of
+// readReply reads the reply to the request that is next in turn, of the wanted kind.
+// A code in its place is the error, and of kind ERROR 0 is a success. A reply of
 // another kind belongs to no request of ours: the connection is lost.
-func (l *link) answer(want pdu.Kind) ([]byte, error) {
+func (l *link) readReply(want pdu.Kind) ([]byte, error) {
 	h, body, err := l.read()
 	if err != nil {
 		return nil, err
@@ -217,21 +218,21 @@ func (l *link) answer(want pdu.Kind) ([]byte, error) {
 	return body, nil
 }
 
-// answers sends what is queued, n requests, and hands each answer of the wanted
-// kind, or the code in its place, to take. It returns the last error of take, or
-// one of the stream.
-func (l *link) answers(n int, want pdu.Kind, take func(i int, body []byte, err error) error) error {
+// readReplies sends what is queued, n requests, and calls handle with each reply of the
+// wanted kind, or the code in its place. It returns the last error of handle, or one of
+// the stream.
+func (l *link) readReplies(n int, want pdu.Kind, handle func(i int, body []byte, err error) error) error {
 	var failed error
 	err := l.exchange(func() error {
 		for i := range n {
 			if i > 0 {
 				l.wait()
 			}
-			body, err := l.answer(want)
-			if _, said := err.(pdu.Error); err != nil && !said {
+			body, err := l.readReply(want)
+			if _, isCode := err.(pdu.Error); err != nil && !isCode {
 				return err
 			}
-			if err := take(i, body, err); err != nil {
+			if err := handle(i, body, err); err != nil {
 				failed = err
 			}
 		}
@@ -243,19 +244,19 @@ func (l *link) answers(n int, want pdu.Kind, take func(i int, body []byte, err e
 	return failed
 }
 
-// ask sends one request and reads its answer.
-func (l *link) ask(p pdu.PDU, want pdu.Kind) ([]byte, error) {
+// roundTrip sends one request and reads its reply.
+func (l *link) roundTrip(p pdu.PDU, want pdu.Kind) ([]byte, error) {
 	if err := l.queue(p); err != nil {
 		return nil, err
 	}
 	if err := l.send(); err != nil {
 		return nil, err
 	}
-	return l.answer(want)
+	return l.readReply(want)
 }
 
-// tellProfile queues the profile, unless it is the one that the collector has.
-func (l *link) tellProfile(p *pdu.Profile) error {
+// queueProfile queues the profile, unless it is the one that the collector has.
+func (l *link) queueProfile(p *pdu.Profile) error {
 	if l.profile == p {
 		return nil
 	}

@@ -2,11 +2,10 @@ package pmapi
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
 
 // Desc describes a metric. Errors: pdu.ErrPMID, also for a domain that nobody
@@ -19,183 +18,80 @@ func (c *Context) Desc(ctx context.Context, id pdu.PMID) (pdu.Desc, error) {
 	return descs[0], err
 }
 
-// noDesc stands where there is no descriptor.
-var noDesc = pdu.Desc{PMID: pdu.NoPMID}
-
 // Descs describes metrics, in one exchange: one descriptor for each, in their
 // order. One whose PMID is pdu.NoPMID stands where there is none, and then there is
 // an error too, about the first such metric. Without metrics it is pdu.ErrTooSmall.
 // The counterpart of pmLookupDescs(3), where metrics of which some are unknown are
 // no error.
 func (c *Context) Descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc, error) {
-	if len(ids) == 0 {
-		return nil, c.fail("describe", "", pdu.ErrTooSmall)
-	}
-	l, err := c.begin(ctx)
-	var descs []pdu.Desc
-	var codes []pdu.Error
-	if err == nil {
-		if descs, codes, err = l.descs(ids, descsAtOnce); err == nil {
-			c.handed.addDescs(descs)
-		}
-		err = c.end(ctx, l, err)
-	}
+	descs, errs, err := c.describe(ctx, ids)
 	if err != nil {
-		return nil, c.fail("describe", ids[0].String(), err)
+		return nil, err
 	}
-	describeEvents(ids, descs)
-	for i, d := range descs {
-		if d.PMID == pdu.NoPMID {
-			return descs, c.fail("describe", ids[i].String(), codes[i])
+	for i, err := range errs {
+		if err != nil {
+			return descs, c.fail("describe", ids[i].String(), err)
 		}
 	}
 	return descs, nil
 }
 
-// descsAtOnce is how many metrics one request describes, of a collector that
-// describes several.
-const descsAtOnce = 4096
-
-// descs describes metrics, as many at once as the collector can, but at most step.
-// A code is why there is no descriptor; only a question about one metric tells more
-// than pdu.ErrPMID.
-func (l *link) descs(ids []pdu.PMID, step int) ([]pdu.Desc, []pdu.Error, error) {
-	descs, codes := make([]pdu.Desc, len(ids)), make([]pdu.Error, len(ids))
-	want := pdu.KindDescs
-	if step == 1 || len(ids) == 1 || l.features&pdu.FeatureDescs == 0 {
-		step, want = 1, pdu.KindDesc
+// describe describes metrics. Its last error is about all of them.
+func (c *Context) describe(ctx context.Context, ids []pdu.PMID) (descs []pdu.Desc, errs source.Errors, err error) {
+	if len(ids) == 0 {
+		return nil, nil, c.fail("describe", "", pdu.ErrTooSmall)
 	}
-	n := 0
-	for some := range slices.Chunk(ids, step) {
-		ask := pdu.PDU(pdu.DescsReq{PMIDs: some})
-		if want == pdu.KindDesc {
-			ask = pdu.DescReq{PMID: some[0]}
-		}
-		if err := l.queue(ask); err != nil {
-			return nil, nil, err
-		}
-		n++
-	}
-	err := l.answers(n, want, func(i int, body []byte, err error) error {
-		at := i * step
-		end := min(at+step, len(ids))
-		return takeDescs(want, body, err, ids[at:end], descs[at:end], codes[at:end])
+	err = c.inTurn(ctx, func() (err error) {
+		descs, errs, err = c.src.Descs(ctx, ids)
+		return err
 	})
-	return descs, codes, err
-}
-
-// takeDescs takes the answer to one request for descriptors: a code is about all of
-// them.
-func takeDescs(kind pdu.Kind, body []byte, err error, ids []pdu.PMID, descs []pdu.Desc, codes []pdu.Error) error {
-	code, said := err.(pdu.Error)
-	if err == nil {
-		err = decodeDescs(kind, body, descs)
-	}
-	if err != nil && !said {
-		return err
-	}
-	for i, d := range descs {
-		switch {
-		case said:
-			codes[i] = code
-		case d.PMID == pdu.NoPMID:
-			codes[i] = pdu.ErrPMID
-		case d.PMID != ids[i]:
-			codes[i] = pdu.ErrIPC
-		default:
-			continue
-		}
-		descs[i] = noDesc
-	}
-	return nil
-}
-
-// decodeDescs decodes an answer that has as many descriptors as descs has room for.
-func decodeDescs(kind pdu.Kind, body []byte, descs []pdu.Desc) error {
-	if kind == pdu.KindDesc {
-		var p pdu.DescReply
-		err := p.Decode(body)
-		descs[0] = p.Desc
-		return err
-	}
-	var p pdu.DescsReply
-	if err := p.Decode(body); err != nil {
-		return err
-	}
-	if copy(descs, p.Descs); len(p.Descs) != len(descs) {
-		return fmt.Errorf("%d descriptors of %d metrics: %w", len(p.Descs), len(descs), pdu.ErrIPC)
-	}
-	return nil
+	return descs, errs, c.fail("describe", ids[0].String(), err)
 }
 
 // Instances are the instances of a domain, with their external names. Errors:
 // pdu.ErrInDom. The counterpart of pmGetInDom(3).
 func (c *Context) Instances(ctx context.Context, d pdu.InDom) ([]pdu.Instance, error) {
-	p, err := c.instances(ctx, pdu.InstanceReq{InDom: d, Inst: pdu.NoInst})
-	if err != nil {
-		return nil, c.fail("instances", d.String(), err)
+	list, err := c.instances(ctx, pdu.InstanceReq{InDom: d, Inst: pdu.NoInst})
+	return list, c.fail("instances", d.String(), err)
+}
+
+func (c *Context) instances(ctx context.Context, req pdu.InstanceReq) (list []pdu.Instance, err error) {
+	if req.InDom == pdu.NoInDom {
+		return nil, pdu.ErrInDom
 	}
-	return p.Instances, nil
-}
-
-func (c *Context) instances(ctx context.Context, ask pdu.InstanceReq) (instanceReply, error) {
-	p := instanceReply{of: ask}
-	if ask.InDom == pdu.NoInDom {
-		return p, pdu.ErrInDom
-	}
-	err := c.exchange(ctx, ask, pdu.KindInstance, &p, func() {
-		if p.all() {
-			c.handed.addInstances(ask.InDom, p.Instances)
-		}
-	})
-	return p, err
-}
-
-// An instanceReply is the answer to a question, of all instances or of one.
-type instanceReply struct {
-	pdu.InstanceReply
-	of pdu.InstanceReq
-}
-
-func (p *instanceReply) all() bool { return p.of.Inst == pdu.NoInst && p.of.Name == "" }
-
-func (p *instanceReply) Decode(body []byte) error {
-	if err := p.InstanceReply.Decode(body); err != nil {
+	err = c.inTurn(ctx, func() (err error) {
+		list, err = c.src.Instances(ctx, req)
 		return err
-	}
-	// Its InDom says nothing: agents within the C pmcd leave it unset.
-	if !p.all() && len(p.Instances) != 1 {
-		return fmt.Errorf("%d instances in place of one: %w", len(p.Instances), pdu.ErrIPC)
-	}
-	return nil
+	})
+	return list, err
 }
 
 // InstID is the number of an instance. The name is the whole name of the
 // instance, or that up to its first space. Errors: pdu.ErrInst, pdu.ErrInDom. The
 // counterpart of pmLookupInDom(3).
 func (c *Context) InstID(ctx context.Context, d pdu.InDom, name string) (pdu.InstID, error) {
-	p, err := c.instances(ctx, pdu.InstanceReq{InDom: d, Inst: pdu.NoInst, Name: name})
+	list, err := c.instances(ctx, pdu.InstanceReq{InDom: d, Inst: pdu.NoInst, Name: name})
 	if err == nil && name == "" {
-		err = pdu.ErrInst // the question was for all
+		err = pdu.ErrInst // the request was for all
 	}
 	if err != nil {
 		return 0, c.fail("instance", name, err)
 	}
-	return p.Instances[0].ID, nil
+	return list[0].ID, nil
 }
 
 // InstName is the name of an instance. Errors: pdu.ErrInst, pdu.ErrInDom. The
 // counterpart of pmNameInDom(3).
 func (c *Context) InstName(ctx context.Context, d pdu.InDom, id pdu.InstID) (string, error) {
-	var p instanceReply
+	var list []pdu.Instance
 	err := error(pdu.ErrInst)
 	if id != pdu.NoInst {
-		p, err = c.instances(ctx, pdu.InstanceReq{InDom: d, Inst: id})
+		list, err = c.instances(ctx, pdu.InstanceReq{InDom: d, Inst: id})
 	}
 	if err != nil {
 		return "", c.fail("instance", strconv.Itoa(int(id)), err)
 	}
-	return p.Instances[0].Name, nil
+	return list[0].Name, nil
 }
 
 // Text is the help text of a metric: pdu.TextOneLine or pdu.TextHelp. Where there
@@ -203,36 +99,88 @@ func (c *Context) InstName(ctx context.Context, d pdu.InDom, id pdu.InstID) (str
 // Errors: pdu.ErrText, pdu.ErrPMID; pdu.ErrArg for another kind. The counterpart of
 // pmLookupText(3).
 func (c *Context) Text(ctx context.Context, id pdu.PMID, kind pdu.TextKind) (string, error) {
-	if m := eventMetricOf(id); m != nil {
-		return m.text(kind), nil
-	}
-	text, err := c.text(ctx, uint32(id), pdu.TextPMID, kind)
-	return text, c.fail("text", id.String(), err)
+	return c.text(ctx, id.String(), pdu.TextReq{Ident: uint32(id), Text: pdu.TextPMID}, kind)
 }
 
 // InDomText is the help text of an instance domain, as Text is that of a metric.
 // The counterpart of pmLookupInDomText(3).
 func (c *Context) InDomText(ctx context.Context, d pdu.InDom, kind pdu.TextKind) (string, error) {
-	text, err := c.text(ctx, uint32(d), pdu.TextInDom, kind)
-	return text, c.fail("text", d.String(), err)
+	return c.text(ctx, d.String(), pdu.TextReq{Ident: uint32(d), Text: pdu.TextInDom}, kind)
 }
 
-// noText reports whether a collector has said that there is no text, for whatever
-// reason: another text may do.
-func noText(text string, err error) bool {
-	_, said := err.(pdu.Error)
-	return said || err == nil && text == ""
+func (c *Context) text(ctx context.Context, about string, of pdu.TextReq, kind pdu.TextKind) (string, error) {
+	texts, errs, err := c.texts(ctx, []pdu.TextReq{of}, kind)
+	if err == nil {
+		err = errs.At(0)
+	}
+	if err != nil {
+		return "", c.fail("text", about, err)
+	}
+	return texts[0], nil
 }
 
-func (c *Context) text(ctx context.Context, ident uint32, of, kind pdu.TextKind) (string, error) {
+// texts are the texts of a kind of what reqs are about.
+func (c *Context) texts(ctx context.Context, reqs []pdu.TextReq, kind pdu.TextKind) (texts []string, errs source.Errors, err error) {
 	which := kind &^ pdu.TextDirect
 	if which != pdu.TextOneLine && which != pdu.TextHelp {
-		return "", pdu.ErrArg
+		return nil, nil, pdu.ErrArg
 	}
-	var p pdu.TextReply // its Ident is in anybody's byte order
-	err := c.exchange(ctx, pdu.TextReq{Ident: ident, Text: which | of}, pdu.KindText, &p, nil)
-	if noText(p.Text, err) && kind == pdu.TextHelp {
-		return c.text(ctx, ident, of, pdu.TextOneLine)
+	for i := range reqs {
+		reqs[i].Text |= which
 	}
-	return p.Text, err
+	err = c.inTurn(ctx, func() (err error) {
+		texts, errs, err = c.src.Texts(ctx, reqs)
+		if err != nil || kind != pdu.TextHelp {
+			return err
+		}
+		return c.replaceMissing(ctx, reqs, texts, &errs)
+	})
+	return texts, errs, err
+}
+
+// replaceMissing puts the short text in the place of a long one that there is not.
+func (c *Context) replaceMissing(ctx context.Context, reqs []pdu.TextReq, texts []string, errs *source.Errors) error {
+	var again []pdu.TextReq
+	var at []int
+	for i, r := range reqs {
+		if hasNoText(texts[i], errs.At(i)) {
+			again = append(again, pdu.TextReq{Ident: r.Ident, Text: r.Text&^pdu.TextHelp | pdu.TextOneLine})
+			at = append(at, i)
+		}
+	}
+	if len(again) == 0 {
+		return nil
+	}
+	short, shortErrs, err := c.src.Texts(ctx, again)
+	if err != nil {
+		return err
+	}
+	for n, i := range at {
+		texts[i] = short[n]
+		errs.Set(i, len(reqs), shortErrs.At(n))
+	}
+	return nil
+}
+
+// hasNoText reports whether a source has said that there is no text, for whatever
+// reason: another text may do.
+func hasNoText(text string, err error) bool {
+	_, isCode := err.(pdu.Error)
+	return isCode || err == nil && text == ""
+}
+
+// HostName is the name of the host whose metrics these are, as its collector says
+// (pmcd.hostname). If it does not, it is this computer's name where the
+// collector is on it, or else the name that the context was opened with. The
+// counterpart of pmGetContextHostName(3).
+func (c *Context) HostName(ctx context.Context) string {
+	var name string
+	err := c.inTurn(ctx, func() (err error) {
+		name, err = c.src.HostName(ctx)
+		return err
+	})
+	if err != nil || name == "" {
+		return c.hostName
+	}
+	return name
 }

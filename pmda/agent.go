@@ -100,11 +100,11 @@ func (a *Agent) OnEndClient(f func(c *Client)) {
 }
 
 // Notify tells all clients, with the next fetch of this agent, that labels
-// (pdu.LabelChange) or names (pdu.NamesChange) have changed. Registrations and
+// (pdu.ChangeLabels) or names (pdu.ChangeNames) have changed. Registrations and
 // removals do so by themselves. The counterpart of pmdaSetFlags(3) with
 // PMDA_EXT_LABEL_CHANGE and PMDA_EXT_NAMES_CHANGE.
 func (a *Agent) Notify(c pdu.Change) {
-	a.changed.Or(uint32(c & (pdu.LabelChange | pdu.NamesChange)))
+	a.changed.Or(uint32(c & (pdu.ChangeLabels | pdu.ChangeNames)))
 }
 
 // DefaultLogger sets the log of an Agent whose Logger is nil. What serves an Agent

@@ -33,8 +33,9 @@
 // takes the same value without a changed line: see the package
 // [github.com/pcp-go/pcp/pmda/collector]. Both need just a [Handler], the
 // interface that Agent implements. A type that embeds [Unimplemented] is a
-// Handler with no more code than it has metrics of its own. [Remote] is the
-// Handler of an agent in another process.
+// Handler with no more code than it has metrics of its own. Package
+// [github.com/pcp-go/pcp/pmda/remote] makes a Handler of an agent in another
+// process.
 //
 // # Values
 //

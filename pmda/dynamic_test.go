@@ -82,8 +82,8 @@ func TestDynamicRoot(t *testing.T) {
 	}
 	var w pdu.ResultWriter
 	must(t, a.Fetch(t.Context(), request(), []pdu.PMID{pdu.MakePMID(251, 0, 0)}, &w))
-	if w.Changed != pdu.NamesChange {
-		t.Errorf("the fetch tells of %v, want NamesChange", w.Changed)
+	if w.Changed != pdu.ChangeNames {
+		t.Errorf("the fetch tells of %v, want ChangeNames", w.Changed)
 	}
 	files, err := a.InstallFiles()
 	must(t, err)

@@ -606,7 +606,7 @@ func TestRegisterWhileServing(t *testing.T) {
 	n := 0
 	g := a.Group(func(context.Context, *pmda.Request) error {
 		n++
-		a.Notify(pdu.LabelChange)
+		a.Notify(pdu.ChangeLabels)
 		if n%20 == 0 {
 			a.AddInDom(fmt.Sprint("more", n), "y")
 			return pmda.Register(a, pmda.Metric[int32]{Name: fmt.Sprint("a.more", n), Value: always[int32](1)})

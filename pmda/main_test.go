@@ -191,7 +191,7 @@ func (r *running) end(want int) {
 func hello(t *testing.T, rw io.ReadWriter) *peer {
 	t.Helper()
 	p := &peer{t: t, conn: pdu.NewConn(rw)}
-	if _, err := pdu.HostHello(p.conn, 1); err != nil {
+	if _, err := pdu.AcceptAgent(p.conn, 1); err != nil {
 		t.Fatal(err)
 	}
 	return p

@@ -153,7 +153,7 @@ func TestAgentErr(t *testing.T) {
 		"pmda: agent a: serve: Domain -1 out of range (1..510): 385":                                          {Name: "a", Domain: -1},
 		"pmda: agent a: serve: DomainLabels `{`: labels: ":                                                    {Name: "a", Domain: 1, DomainLabels: "{"},
 		"pmda: agent a: serve: ClusterLabels[3] \"`" + strings.Repeat("x", 59) + "\"...: labels: ":            {Name: "a", Domain: 1, ClusterLabels: map[int]string{3: "`" + strings.Repeat("x", 70)}},
-		"pmda: agent a: register: has no values":                                                         {Name: "a", Domain: 1},
+		"pmda: agent a: register: has no values":                                                              {Name: "a", Domain: 1},
 	} {
 		if strings.Contains(want, "register") {
 			_ = pmda.Register(a, pmda.Metric[int32]{})
@@ -327,7 +327,7 @@ func TestNamesChange(t *testing.T) {
 		t.Errorf("an instance domain changes the names")
 	}
 	register(t, a, pmda.Metric[int32]{Name: "a.y", Value: always[int32](2)})
-	if c := changed(); c != pdu.NamesChange {
+	if c := changed(); c != pdu.ChangeNames {
 		t.Errorf("after Register: %v", c)
 	}
 	if c := changed(); c != 0 {
@@ -336,7 +336,7 @@ func TestNamesChange(t *testing.T) {
 	if m := a.Namespace(); m == n || m.Len() != 2 {
 		t.Errorf("after Register: %d names", m.Len())
 	}
-	a.Notify(pdu.LabelChange | pdu.AddAgent)
+	a.Notify(pdu.ChangeLabels | pdu.ChangeAddAgent)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var w pdu.ResultWriter
@@ -345,7 +345,7 @@ func TestNamesChange(t *testing.T) {
 	}
 	o := override.In(a)
 	o.Fetch = func(context.Context, *pmda.Request, []pdu.PMID, *pdu.ResultWriter) error { return nil }
-	if c := changed(); c != pdu.LabelChange {
+	if c := changed(); c != pdu.ChangeLabels {
 		t.Errorf("after Notify, with a callback: %v", c)
 	}
 }

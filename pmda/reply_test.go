@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"strings"
 	"testing"
 
@@ -13,6 +14,8 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdatest"
+	"github.com/pcp-go/pcp/pmda/remote"
 )
 
 func TestText(t *testing.T) {
@@ -213,4 +216,44 @@ func TestUnimplemented(t *testing.T) {
 		t.Errorf("labels of an item: %v (%v)", sets, err)
 	}
 	u.EndClient(r.Client)
+}
+
+// TestConformance holds Agents to the contract, by themselves and behind a
+// connection.
+func TestConformance(t *testing.T) {
+	for _, l := range loads(50) {
+		t.Run(l.name, func(t *testing.T) { pmdatest.Run(t, l.make(t)) })
+		t.Run(l.name+"/remote", func(t *testing.T) {
+			a := l.make(t)
+			ours, theirs := net.Pipe()
+			served := make(chan error, 1)
+			go func() { served <- pmda.Serve(t.Context(), a, theirs) }()
+			m, err := remote.New(t.Context(), a.Info(), ours, remote.Config{})
+			must(t, err)
+			pmdatest.Run(t, m, pmdatest.Names(a.Namespace()))
+			must(t, ours.Close(), <-served)
+		})
+	}
+}
+
+func TestLabelJSON(t *testing.T) {
+	for _, tt := range []struct {
+		labels map[string]any
+		want   string
+		err    string
+	}{
+		{nil, "", ""},
+		{map[string]any{"path": `C:\"<x>"`, "n": 1, "on": true, "a": map[string]int{"b": 2}}, `{"a":{"b":2},"n":1,"on":true,"path":"C:\\\"<x>\""}`, ""},
+		{map[string]any{"7": 1}, `labels: bad name "7": Invalid argument`, `bad name "7"`},
+		{map[string]any{"f": func() {}}, "labels: json: unsupported type: func(): Invalid argument", "unsupported type: func()"},
+	} {
+		got := pmda.LabelJSON(tt.labels)
+		if got != tt.want {
+			t.Errorf("%v: %s, want %s", tt.labels, got, tt.want)
+		}
+		err := (&pmda.Agent{Name: "a", Domain: 251, DomainLabels: got}).Err()
+		if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("%v: Err: %v, want %q in it", tt.labels, err, tt.err)
+		}
+	}
 }

@@ -41,7 +41,7 @@ func serve(ctx context.Context, t *testing.T, h pmda.Handler) *peer {
 	go func() { p.served <- pmda.Serve(ctx, h, theirs) }()
 	t.Cleanup(func() { ours.Close() })
 	var err error
-	if p.wanted, err = pdu.HostHello(p.conn, 4711); err != nil {
+	if p.wanted, err = pdu.AcceptAgent(p.conn, 4711); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -627,7 +627,7 @@ func TestServeCancelByDeadline(t *testing.T) {
 		go func() {
 			served <- pmda.Serve(ctx, waiter{}, deadlineOnly{theirs, theirs})
 		}()
-		if _, err := pdu.HostHello(pdu.NewConn(ours), 1); err != nil {
+		if _, err := pdu.AcceptAgent(pdu.NewConn(ours), 1); err != nil {
 			t.Fatal(err)
 		}
 		cancel()

@@ -57,7 +57,7 @@ func (a *Agent) SetTables(t *Tables) error {
 		return t.err
 	}
 	a.current, a.last.of = t, nil // the old tables are garbage
-	a.changedLocked(pdu.NamesChange | pdu.LabelChange)
+	a.changedLocked(pdu.ChangeNames | pdu.ChangeLabels)
 	return nil
 }
 
@@ -104,7 +104,7 @@ func (a *Agent) Remove(names ...string) error {
 	for _, r := range t.roots {
 		_ = t.names.Add(r, pdu.DynamicRoot(0))
 	}
-	a.changedLocked(pdu.NamesChange)
+	a.changedLocked(pdu.ChangeNames)
 	return nil
 }
 
@@ -200,7 +200,7 @@ func (a *Agent) registerLocked(t *Tables, first *error, op, name string, f func(
 	if t == a.current {
 		var c pdu.Change
 		if t.namesVersion != before {
-			c = pdu.NamesChange
+			c = pdu.ChangeNames
 		}
 		a.changedLocked(c)
 	}

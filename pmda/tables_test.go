@@ -61,7 +61,7 @@ func TestRemove(t *testing.T) {
 		t.Errorf("nothing is removed, and clients are told %v", c)
 	}
 	must(t, a.Remove("a.y", "a.dynamic"))
-	if c := changesOf(t, a); c != pdu.NamesChange {
+	if c := changesOf(t, a); c != pdu.ChangeNames {
 		t.Errorf("clients are told %v", c)
 	}
 	wantNames(t, a, "a.x 251.0.0", "a.z 251.0.2")
@@ -157,7 +157,7 @@ func TestSetTables(t *testing.T) {
 		t.Errorf("tables that nobody serves yet: clients are told %v", c)
 	}
 	must(t, a.SetTables(same))
-	if c := changesOf(t, a); c != pdu.NamesChange|pdu.LabelChange {
+	if c := changesOf(t, a); c != pdu.ChangeNames|pdu.ChangeLabels {
 		t.Errorf("clients are told %v", c)
 	}
 	if a.Namespace() != before {

@@ -13,6 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/collector"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmda/pmdago"
 	"github.com/pcp-go/pcp/pmda/pmdalinux"
 	"github.com/pcp-go/pcp/pmns"
@@ -55,8 +56,8 @@ func (o *options) load() error {
 }
 
 // readConfig gives no Config without agents.
-func (o *options) readConfig() (*collector.Config, error) {
-	cfg, err := collector.LoadConfig(o.config)
+func (o *options) readConfig() (*pmcdconf.Config, error) {
+	cfg, err := pmcdconf.Load(o.config)
 	if cfg != nil && len(cfg.Agents) == 0 {
 		if err == nil {
 			err = fmt.Errorf("no PMDAs found in the configuration file %q: add lines of agents, or run without -c", o.config)
@@ -73,10 +74,10 @@ func (o *options) addAgents(srv *collector.Server) error {
 		return addEmbedded(srv)
 	}
 	for _, a := range o.cfg.Agents {
-		if a.Kind == collector.KindDSO && a.Entry == "pmcd_init" {
+		if a.Kind == pmcdconf.KindDSO && a.Entry == "pmcd_init" {
 			continue // it is built in
 		}
-		if err := srv.Start(a); err != nil && a.Kind == collector.KindDSO {
+		if err := srv.Start(a); err != nil && a.Kind == pmcdconf.KindDSO {
 			srv.Logger.Error("agent not started", slog.Any("err", err))
 		}
 	}

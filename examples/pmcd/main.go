@@ -26,6 +26,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pmda/collector"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmns"
 )
 
@@ -109,7 +110,7 @@ func fail(stderr io.Writer, err error) int {
 
 // check verifies the configuration.
 func (o *options) check(conf *pcpconf.Conf, stderr io.Writer) int {
-	cfg, err := collector.LoadConfig(o.configPath(conf))
+	cfg, err := pmcdconf.Load(o.configPath(conf))
 	if cfg != nil {
 		for _, w := range cfg.Warnings {
 			fail(stderr, w) // which is no failure
@@ -160,7 +161,7 @@ func (o *options) serve(conf *pcpconf.Conf, out io.Writer) (err error) {
 		return err
 	}
 	if o.cfg != nil {
-		o.cfg.Access.WriteTables(out)
+		srv.WriteAccess(out)
 	}
 	caught := catchSignals() // before anybody hears that it is there
 	defer caught.stop()

@@ -10,7 +10,7 @@ import (
 
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/internal/pmlog"
-	"github.com/pcp-go/pcp/pmda/collector"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
 const defaultPort = "44321"
@@ -36,9 +36,9 @@ type options struct {
 	report     string // -x
 	user       string
 
-	cfg        *collector.Config // of -c
-	complaints []string          // about it
-	before     io.WriteCloser    // standard error, until it has started
+	cfg        *pmcdconf.Config // of -c
+	complaints []string         // about it
+	before     io.WriteCloser   // standard error, until it has started
 	started    bool
 }
 

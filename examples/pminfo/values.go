@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -23,7 +22,7 @@ func (p *printer) printValues(b *batch, d pdu.Desc, s pdu.ValueSet) {
 		if !p.printInst(b, d.InDom, s.Inst(i)) {
 			continue
 		}
-		p.printf("value %s\n", tool.AppendValue(nil, p.format, s, i, d.Type))
+		p.printf("value %s\n", p.format.AppendValue(nil, s, i, d.Type))
 		if p.unpacked && (d.Type == pdu.TypeEvent || d.Type == pdu.TypeHighResEvent) {
 			p.printEvents(b, s.Atom(i, d.Type))
 		}
@@ -53,11 +52,11 @@ func (p *printer) printInst(b *batch, d pdu.InDom, inst pdu.InstID) bool {
 func (p *printer) printEvents(b *batch, a pdu.Atom) {
 	events, err := a.Events()
 	if err != nil {
-		fn := "pmUnpackEventRecords"
+		function := "pmUnpackEventRecords"
 		if a.Type == pdu.TypeHighResEvent {
-			fn = "pmUnpackHighResEventRecords"
+			function = "pmUnpackHighResEventRecords"
 		}
-		fmt.Fprintf(os.Stderr, "pminfo: %s: %s\n", fn, tool.Reason(err))
+		fmt.Fprintf(os.Stderr, "pminfo: %s: %v\n", function, pdu.FromError(err))
 		return
 	}
 	layout := "15:04:05.000"
@@ -67,7 +66,7 @@ func (p *printer) printEvents(b *batch, a pdu.Atom) {
 	n := 0
 	for r := range events.All() {
 		at := r.Time
-		if at.IsZero() { // what a record says whose time is 0
+		if at.IsZero() { // a record whose time is 0 has the zero time.Time
 			at = time.Unix(0, 0)
 		}
 		p.printf("    --- event record [%d] timestamp %s", n, at.In(p.format.Location).Format(layout))
@@ -79,10 +78,10 @@ func (p *printer) printEvents(b *batch, a pdu.Atom) {
 		switch {
 		case r.Flags == pdu.EventMissed:
 			p.printf("        ==> %d missed event records\n", r.Missed)
-		case r.Flags == 0 && r.Len() == 0:
+		case r.Flags == 0 && r.NumParams() == 0:
 			p.printf("\tNo parameters\n")
 		}
-		for id, v := range r.All() {
+		for id, v := range r.Params() {
 			p.printParameter(b, id, v)
 		}
 	}
@@ -90,31 +89,31 @@ func (p *printer) printEvents(b *batch, a pdu.Atom) {
 
 // printParameter prints a parameter of an event record.
 func (p *printer) printParameter(b *batch, id pdu.PMID, a pdu.Atom) {
-	m := p.parameter(id)
+	m := p.requestParameter(id)
 	if m.names == nil {
 		p.printf("\tPMID: %v\n", id)
 	} else {
 		p.printf("    %s (%v)\n", strings.Join(m.names, " or "), id)
 	}
 	if m.err != nil {
-		p.printf("\tpmLookupDesc: %s\n", tool.Reason(m.err))
+		p.printf("\tpmLookupDesc: %v\n", pdu.FromError(m.err))
 		return
 	}
 	p.printf("    ")
 	if p.printInst(b, m.desc.InDom, pdu.NoInst) {
-		p.printf("value %s\n", tool.AppendParameter(nil, p.format, a, m.desc.Type))
+		p.printf("value %s\n", p.format.AppendParam(nil, a, m.desc.Type))
 	}
 }
 
-// A parameter is a metric of event records. It has no names if nobody knows them.
+// A parameter is the metric of a parameter of event records. It may have no names.
 type parameter struct {
 	names []string
 	desc  pdu.Desc
 	err   error // why there is no descriptor
 }
 
-// parameter asks for a metric of event records, once.
-func (p *printer) parameter(id pdu.PMID) *parameter {
+// requestParameter requests the metric of a parameter of event records, once.
+func (p *printer) requestParameter(id pdu.PMID) *parameter {
 	if m := p.parameters[id]; m != nil {
 		return m
 	}

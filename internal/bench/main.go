@@ -29,6 +29,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/collector"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmns"
 )
 
@@ -60,12 +61,12 @@ func run(port, socket, names, conf string, timeout time.Duration) error {
 		return err
 	}
 	if conf != "" {
-		cfg, err := collector.LoadConfig(conf)
+		cfg, err := pmcdconf.Load(conf)
 		if err != nil {
 			return err
 		}
 		for _, a := range cfg.Agents {
-			if a.Kind != collector.KindDSO {
+			if a.Kind != pmcdconf.KindDSO {
 				if err := srv.Start(a); err != nil {
 					return err
 				}

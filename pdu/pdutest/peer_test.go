@@ -146,8 +146,8 @@ func TestHellos(t *testing.T) {
 		want pdu.Features
 	}{
 		"client":    {pdutest.CollectorHello(want), func(c *pdu.Conn) (pdu.Features, error) { return pdu.ClientHello(c, 9, 0) }, want},
-		"agent":     {pdutest.HostHello(), func(c *pdu.Conn) (pdu.Features, error) { return pdu.AgentHello(c, 9, want) }, want},
-		"host":      {pdutest.AgentHello(want), func(c *pdu.Conn) (pdu.Features, error) { return pdu.HostHello(c, 9) }, want},
+		"agent":     {pdutest.AcceptAgent(), func(c *pdu.Conn) (pdu.Features, error) { return pdu.AgentHello(c, 9, want) }, want},
+		"host":      {pdutest.AgentHello(want), func(c *pdu.Conn) (pdu.Features, error) { return pdu.AcceptAgent(c, 9) }, want},
 		"collector": {pdutest.ClientHello(0), collector, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

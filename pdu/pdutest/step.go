@@ -109,8 +109,8 @@ func Hangup() Step {
 	}
 }
 
-// CollectorHello is a collector's beginning with a client: it sends the
-// Challenge and wants Creds of the protocol's version.
+// CollectorHello is a collector's hello to a client: it sends the Challenge and
+// expects Creds of the protocol's version.
 func CollectorHello(offered pdu.Features) Step {
 	return func(p *Peer) error {
 		if err := p.Write(0, pdu.Challenge{Version: pdu.ProtocolVersion, Features: offered}); err != nil {
@@ -127,26 +127,28 @@ func CollectorHello(offered pdu.Features) Step {
 	}
 }
 
-// Refuse is a collector that sends a client away, with a code.
+// Refuse is a collector that refuses a client: it sends a Challenge with a code
+// and closes the connection. It is the last step of a script.
 func Refuse(code pdu.Error) Step {
 	return func(p *Peer) error {
 		return errors.Join(p.Write(0, pdu.Challenge{Code: code}), Hangup()(p))
 	}
 }
 
-// ClientHello is a client's beginning with a collector.
+// ClientHello is a client's hello to a collector, [pdu.ClientHello].
 func ClientHello(want pdu.Features) Step {
-	return func(p *Peer) error { return second(pdu.ClientHello(p.Conn, 1, want)) }
+	return func(p *Peer) error { return errorOf(pdu.ClientHello(p.Conn, 1, want)) }
 }
 
-// AgentHello is an agent's beginning with a collector.
+// AgentHello is an agent's hello to a collector, [pdu.AgentHello].
 func AgentHello(want pdu.Features) Step {
-	return func(p *Peer) error { return second(pdu.AgentHello(p.Conn, 1, want)) }
+	return func(p *Peer) error { return errorOf(pdu.AgentHello(p.Conn, 1, want)) }
 }
 
-// HostHello is a collector's beginning with an agent.
-func HostHello() Step {
-	return func(p *Peer) error { return second(pdu.HostHello(p.Conn, 1)) }
+// AcceptAgent is a collector's hello to an agent, [pdu.AcceptAgent].
+func AcceptAgent() Step {
+	return func(p *Peer) error { return errorOf(pdu.AcceptAgent(p.Conn, 1)) }
 }
 
-func second(_ pdu.Features, err error) error { return err }
+// errorOf drops the first result of a function.
+func errorOf(_ pdu.Features, err error) error { return err }

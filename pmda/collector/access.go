@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"io"
 	"net"
 	"net/netip"
 	"slices"
@@ -8,139 +9,126 @@ import (
 	"sync"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// Ops is a set of the operations that access rules are about.
-type Ops uint8
+// An accessControl applies access rules and counts the connections that they
+// limit. A nil one allows everything. Safe for concurrent use.
+type accessControl struct {
+	rules *pmcdconf.Access
 
-const (
-	OpFetch Ops = 1 << iota // all requests but those to store
-	OpStore                 // to store values
-
-	OpAll = OpFetch | OpStore
-)
-
-// Access is the rules for who may do what, as the access section of a
-// configuration gives them, and the count of the connections they limit. A nil
-// Access allows everything, as does the zero one. Safe for concurrent use.
-//
-// A rule for hosts has an address, a mask and a level, which is 0 for a single
-// host and grows with the number of hosts. Of the rules that match a peer a
-// lower level wins, operation by operation; what no rule mentions is allowed.
-// Rules for users and groups then only take away: from a client that no such
-// rule mentions everything, if there is any.
-type Access struct {
-	mu     sync.Mutex
-	hosts  []*hostRule // by level
-	users  accountRules
-	groups accountRules
-	local  []netip.Addr // what a peer on the loopback interface counts as
+	mu    sync.Mutex
+	conns map[*pmcdconf.Rule]int // connections that count against a rule with a limit
 }
 
-// An accessRule is what a statement says of those it is about.
-type accessRule struct {
-	spec  Ops // operations mentioned
-	deny  Ops // those of them that are denied
-	limit int // of connections, 0 for none
-	cur   int // connections that count against limit
-}
-
-// clash reports whether the rules cannot stand together.
-func (r *accessRule) clash(b accessRule) bool {
-	if r.limit != 0 && b.limit != 0 && r.limit != b.limit {
-		return true
+func newAccessControl(rules *pmcdconf.Access) *accessControl {
+	if rules == nil {
+		return nil
 	}
-	return r.spec&b.spec != 0 && r.spec&r.deny != b.spec&b.deny
+	return &accessControl{rules: rules, conns: map[*pmcdconf.Rule]int{}}
 }
 
-func (r *accessRule) merge(b accessRule) {
-	r.spec |= b.spec
-	r.deny |= b.deny
-	r.limit = max(r.limit, b.limit)
-}
-
-func (r *accessRule) full() bool { return r.limit != 0 && r.cur >= r.limit }
-
-// A hostRule is a rule for the peers whose address is addr where the mask has
-// ones, or for all unix sockets if addr is not valid.
-type hostRule struct {
-	accessRule
-	name       string
-	addr, mask netip.Addr
-	level      int
-}
-
-func (r *hostRule) matches(peer netip.Addr) bool {
-	if !r.addr.IsValid() || !peer.IsValid() {
-		return r.addr.IsValid() == peer.IsValid()
+// SetAccess replaces the access rules; nil lets everybody do everything. Clients
+// that are connected are checked against the new rules: those whom they refuse
+// are told so and cut off. SetAccess does not change the field Access, which holds
+// the rules at the start.
+func (s *Server) SetAccess(rules *pmcdconf.Access) {
+	s.init()
+	s.access.Store(newAccessControl(rules))
+	s.mu.Lock()
+	clients := slices.Collect(s.clients.all())
+	s.mu.Unlock()
+	for _, c := range clients {
+		c.recheck()
 	}
-	if r.addr.BitLen() != peer.BitLen() {
-		return false
-	}
-	a, m, p := r.addr.As16(), r.mask.As16(), peer.As16()
-	for i := range p {
-		if p[i]&m[i] != a[i] {
-			return false
-		}
-	}
-	return true
 }
 
-// nothing is a release that has nothing to give back.
-func nothing() {}
+// WriteAccess writes the access rules with the number of connections that count
+// against each, in the layout of pmcd's log.
+func (s *Server) WriteAccess(w io.Writer) error {
+	s.init()
+	return s.access.Load().writeTables(w)
+}
 
-// CheckHost says what a peer that has just connected may not do, and counts the
-// connection until release is called, which may be done more than once. A peer
-// without an IP address, on a unix socket or in memory, is judged as "unix:";
-// one on the loopback interface by the addresses of this host's name.
+func (a *accessControl) writeTables(w io.Writer) error {
+	if a == nil {
+		return (*pmcdconf.Access)(nil).WriteTables(w, nil)
+	}
+	return a.rules.WriteTables(w, a.connections)
+}
+
+// connections is the number of connections that count against a rule.
+func (a *accessControl) connections(r *pmcdconf.Rule) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.conns[r]
+}
+
+// releaseNothing is the release of a connection that was not counted.
+func releaseNothing() {}
+
+// checkHost returns the operations that are denied to a peer that has just
+// connected, and counts the connection until release is called, which may be done
+// more than once. A peer without an IP address, on a unix socket or in this
+// process, is checked as "unix:"; one on the loopback interface by the addresses
+// of this host's name.
 //
 // Errors, with which the peer is to be refused: pdu.ErrPermission if it may do
 // nothing, pdu.ErrConnLimit if it exceeds the limit of the most specific rule
 // that matches. Release is not nil then either.
-func (a *Access) CheckHost(addr net.Addr) (denied Ops, release func(), err error) {
-	if a == nil || len(a.hosts) == 0 {
-		return 0, nothing, nil
+func (a *accessControl) checkHost(addr net.Addr) (denied pmcdconf.Ops, release func(), err error) {
+	if a == nil || len(a.rules.Hosts) == 0 {
+		return 0, releaseNothing, nil
 	}
 	peers := []netip.Addr{peerIP(addr)}
-	if peers[0].IsLoopback() && len(a.local) > 0 {
-		peers = a.local
+	if peers[0].IsLoopback() && len(a.rules.Local) > 0 {
+		peers = a.rules.Local
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var counted []*accessRule
+	var limited []*pmcdconf.Rule
 	for _, peer := range peers {
-		var last *hostRule
-		for _, r := range slices.Backward(a.hosts) {
-			if !r.matches(peer) {
+		var last *pmcdconf.Rule
+		for _, r := range slices.Backward(a.rules.Hosts) {
+			if !r.Matches(peer) {
 				continue
 			}
-			denied = denied&^r.spec | r.deny
-			last = r
-			if r.limit != 0 && !slices.Contains(counted, &r.accessRule) {
-				counted = append(counted, &r.accessRule)
+			denied = denied&^r.Ops | r.Denied
+			last = &r.Rule
+			if r.MaxConns != 0 && !slices.Contains(limited, last) {
+				limited = append(limited, last)
 			}
 		}
-		if denied == OpAll {
-			return OpAll, nothing, pdu.ErrPermission
+		if denied == pmcdconf.OpAll {
+			return pmcdconf.OpAll, releaseNothing, pdu.ErrPermission
 		}
-		if last != nil && last.full() {
-			return OpAll, nothing, pdu.ErrConnLimit
+		if last != nil && a.full(last) {
+			return pmcdconf.OpAll, releaseNothing, pdu.ErrConnLimit
 		}
 	}
-	return denied, a.count(counted), nil
+	return denied, a.count(limited), nil
 }
 
-// count adds a connection to rules. It returns what takes it from them. The
-// caller holds a.mu.
-func (a *Access) count(rules []*accessRule) (release func()) {
+// full reports whether a rule allows no further connection. The caller holds
+// a.mu.
+func (a *accessControl) full(r *pmcdconf.Rule) bool {
+	return r.MaxConns != 0 && a.conns[r] >= r.MaxConns
+}
+
+// count counts a connection against rules, until release is called. The caller
+// holds a.mu.
+func (a *accessControl) count(rules []*pmcdconf.Rule) (release func()) {
+	if len(rules) == 0 {
+		return releaseNothing
+	}
 	for _, r := range rules {
-		r.cur++
+		a.conns[r]++
 	}
 	return sync.OnceFunc(func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		for _, r := range rules {
-			r.cur--
+			a.conns[r]--
 		}
 	})
 }
@@ -160,76 +148,35 @@ func peerIP(addr net.Addr) netip.Addr {
 	return ip.Unmap().WithZone("")
 }
 
-// NeedsAccount reports whether there are rules for users or groups, so that a
-// client must say who it is.
-func (a *Access) NeedsAccount() bool {
-	return a != nil && (a.users.any || a.groups.any)
-}
-
-// CheckAccount says what a client of a user and a group may not do, less than 0
-// if they are not known, besides what CheckHost says. It counts the connection
-// until release is called, which may be done more than once.
+// checkAccount returns the operations that are denied to a client of a user and a
+// group, -1 where they are not known, besides what checkHost denies. It counts the
+// connection until release is called, which may be done more than once.
 //
 // Errors: pdu.ErrPermission if the client may do nothing, which holds for one
 // that is not known where there are rules; pdu.ErrConnLimit. All operations are
 // denied then: pmcd, which forgets to, goes on serving the client what its
 // host may. Nor does pmcd take a client that has gone from the count.
-func (a *Access) CheckAccount(uid, gid int) (denied Ops, release func(), err error) {
+func (a *accessControl) checkAccount(uid, gid int) (denied pmcdconf.Ops, release func(), err error) {
 	switch {
-	case !a.NeedsAccount():
-		return 0, nothing, nil
+	case a == nil || !a.rules.NeedsAccount():
+		return 0, releaseNothing, nil
 	case uid < 0 || gid < 0:
-		return OpAll, nothing, pdu.ErrPermission
+		return pmcdconf.OpAll, releaseNothing, pdu.ErrPermission
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	rules := append(a.users.matching(uid, gid), a.groups.matching(gid, uid)...)
-	var counted []*accessRule
-	for _, r := range rules {
-		denied |= r.deny
-		if r.limit != 0 {
-			counted = append(counted, r)
+	var limited []*pmcdconf.Rule
+	for _, r := range slices.Concat(a.rules.Users.Matching(uid, gid), a.rules.Groups.Matching(gid, uid)) {
+		denied |= r.Denied
+		if a.full(&r.Rule) {
+			return pmcdconf.OpAll, releaseNothing, pdu.ErrConnLimit
 		}
-		if r.full() {
-			return OpAll, nothing, pdu.ErrConnLimit
-		}
-	}
-	if denied == OpAll {
-		return OpAll, nothing, pdu.ErrPermission
-	}
-	return denied, a.count(counted), nil
-}
-
-// accountRules are the rules for users, or for groups.
-type accountRules struct {
-	any   bool // there are rules
-	list  []*accountRule
-	other accountRule // for those that the list does not mention: "*"
-	given bool        // a statement has said what other is
-}
-
-// An accountRule is a rule for a user and the groups it is in, or for a group
-// and the users in it.
-type accountRule struct {
-	accessRule
-	name    string
-	id      int
-	members []account
-}
-
-// matching are the rules for an id, or one of the kind that members are of.
-func (l *accountRules) matching(id, member int) []*accessRule {
-	if !l.any {
-		return nil
-	}
-	var rules []*accessRule
-	for _, r := range l.list {
-		if r.id == id || slices.ContainsFunc(r.members, func(m account) bool { return m.id == member }) {
-			rules = append(rules, &r.accessRule)
+		if r.MaxConns != 0 {
+			limited = append(limited, &r.Rule)
 		}
 	}
-	if rules == nil {
-		rules = append(rules, &l.other.accessRule)
+	if denied == pmcdconf.OpAll {
+		return pmcdconf.OpAll, releaseNothing, pdu.ErrPermission
 	}
-	return rules
+	return denied, a.count(limited), nil
 }

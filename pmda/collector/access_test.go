@@ -3,7 +3,6 @@ package collector
 import (
 	"bytes"
 	"errors"
-	"io/fs"
 	"net"
 	"net/netip"
 	"strings"
@@ -11,189 +10,34 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// inAccess is a file with the statements in its access section, from line 2 on.
-func inAccess(statements string) string { return "[access]\n" + statements }
-
-func accessFault(line, text string) []string { return []string{"[line " + line + "]: Error: " + text} }
-
-func specFault(kind, spec string) []string {
-	return []string{"[line 2]: Warning: access control error for " + kind + " '" + spec + "': Invalid argument"}
+// accessLoader reads rules about the hosts and accounts that the tests are about.
+func accessLoader() *pmcdconf.Loader {
+	return &pmcdconf.Loader{
+		LookupHost: func(name string) ([]netip.Addr, error) {
+			if name == "here" || name == "localhost" {
+				return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+			}
+			return nil, errors.New("no such host")
+		},
+		Hostname: func() (string, error) { return "here", nil },
+		Accounts: fstest.MapFS{
+			"passwd": {Data: []byte("root:x:0:0::/root:/bin/sh\npcp:x:999:995::/:/bin/false\nann:x:1000:1000::/:/bin/sh\n")},
+			"group":  {Data: []byte("root:x:0:\nwheel:x:10:pcp,ann\npcp:x:995:\nann:x:1000:ann\n")},
+		},
+	}
 }
 
-// accessCases are access sections. Hosts and accounts in those without fault
-// exist on most systems.
-var accessCases = []configCase{
-	{name: "section", text: pipe + "[ access ]\nallow * : all;\n"},
-	{name: "section over lines", text: pipe + "[\nACCESS\n]\nallow\nhosts .*\n:\nfetch # c \"\n,store;\n"},
-	{name: "header then text", text: "[access] allow .*:all;"},
-	{name: "host forms", text: inAccess("allow hosts localhost, 127.0.0.1 : fetch; allow host \"unix:\" : all;\n")},
-	{name: "words in any case", text: inAccess("ALLOW LocalHost : Maximum 3 Connections; disallow USERS root : Fetch;\n")},
-	{name: "quoted word", text: inAccess("allow \"users\" root : \"fetch\";\n")},
-	{name: "no keyword", text: pipe + "[axess]\n", want: accessFault("2", `"access" keyword expected`)},
-	{name: "no keyword at the end", text: pipe + "[\n", want: accessFault("3", `"access" keyword expected`)},
-	{name: "no bracket", text: pipe + "[access\nallow * : all;\n", want: accessFault("3", "']' expected")},
-	{name: "no statements", text: pipe + "[access]\n", want: accessFault("3", "no valid statements in [access] section")},
-	{name: "two sections", text: inAccess("allow .* : all; [access]\nallow 1.2.3.4 : all;"), want: accessFault("2", "allow or disallow statement expected")},
-	{name: "faults go on", text: inAccess("permit .* : all; x \"a;b\";\nallow x y;\ndisallow z : ;\nallow .* : all\n"), want: []string{
-		"[line 2]: Error: allow or disallow statement expected",
-		"[line 2]: Error: allow or disallow statement expected",
-		"[line 3]: Error: ',' or ':' expected after \"x\"",
-		"[line 4]: Error: empty or incomplete permissions list",
-		"[line 6]: Error: ',' or ';' expected in permission list"}},
-	{name: "empty statement", text: inAccess("allow .* : all;;"), want: accessFault("2", "allow or disallow statement expected")},
-	{name: "no hosts", text: inAccess("allow hosts : fetch;\nallow ;\nallow :*;\nallow"), want: []string{
-		"[line 2]: Error: no hosts in allow/disallow statement", "[line 3]: Error: no hosts in allow/disallow statement",
-		"[line 4]: Error: no hosts in allow/disallow statement", "[line 5]: Error: no hosts in allow/disallow statement"}},
-	{name: "no users", text: inAccess("allow users : fetch;"), want: accessFault("2", "no users in allow/disallow statement")},
-	{name: "no groups", text: inAccess("allow group : fetch;"), want: accessFault("2", "no groups in allow/disallow statement")},
-	{name: "host after comma", text: inAccess("allow a, : fetch;"), want: accessFault("2", "host expected after ','")},
-	{name: "user after comma", text: inAccess("allow users a, ;"), want: accessFault("2", "user expected after ','")},
-	{name: "group after comma", text: inAccess("allow groups a,"), want: accessFault("2", "group expected after ','")},
-	{name: "comma after comma", text: inAccess("allow a,, b : fetch;"), want: accessFault("2", `',' or ':' expected after ","`)},
-	{name: "two hosts", text: inAccess("allow * * : fetch;"), want: accessFault("2", `',' or ':' expected after "*"`)},
-
-	{name: "operations", text: inAccess("allow .* : fetch, store, fetch;")},
-	{name: "all except", text: inAccess("allow .* : all except fetch, maximum 3 connections; disallow 1.2.3.4 : all except store;")},
-	{name: "all and all", text: inAccess("allow .* : all, all;")},
-	{name: "limit first", text: inAccess("allow .* : maximum 010 connections, all;")},
-	{name: "bad operation", text: inAccess("allow .* : bad;"), want: accessFault("2", "bad access specifier")},
-	{name: "leading comma", text: inAccess("allow .* : ,fetch;"), want: accessFault("2", "bad access specifier")},
-	{name: "except except", text: inAccess("allow .* : all except except;"), want: accessFault("2", "bad access specifier")},
-	{name: "no comma", text: inAccess("allow .* : fetch store;"), want: accessFault("2", "',' or ';' expected in permission list")},
-	{name: "fetch except", text: inAccess("allow .* : fetch except store;"), want: accessFault("2", "',' or ';' expected in permission list")},
-	{name: "trailing comma", text: inAccess("allow .* : fetch,\n;"), want: accessFault("3", "misplaced (trailing) ',' in permission list")},
-	{name: "except nothing", text: inAccess("allow .* : all except;"), want: accessFault("2", "empty or incomplete permissions list")},
-	{name: "all and fetch", text: inAccess("allow .* : all, fetch;"), want: accessFault("2", `can't have "all" mixed with specific permissions`)},
-	{name: "fetch and all", text: inAccess("allow .* : fetch, all;"), want: accessFault("2", `can't have "all" mixed with specific permissions`)},
-	{name: "except fetch and all", text: inAccess("allow .* : all except fetch, all;"), want: accessFault("2", `can't have "all" mixed with specific permissions`)},
-	{name: "except all", text: inAccess("allow .* : all except all;"), want: accessFault("2", `can't have "all" within an "all except"`)},
-	{name: "except limit", text: inAccess("allow .* : all except maximum 3 connections;"), want: accessFault("2", `connection limit may not immediately follow "all except"`)},
-	{name: "two limits", text: inAccess("allow .* : maximum 3 connections, maximum 3 connections;"), want: accessFault("2", "connection limit already specified")},
-	{name: "disallow limit", text: inAccess("disallow .* : maximum 3 connections;"), want: accessFault("2", "can't specify connection limit in a disallow statement")},
-	{name: "limit 0", text: inAccess("allow .* : maximum 0 connections;"), want: accessFault("2", "maximum connection limit must be a positive number")},
-	{name: "limit x", text: inAccess("allow .* : maximum 3x connections;"), want: accessFault("2", "maximum connection limit must be a positive number")},
-	{name: "limit without end", text: inAccess("allow .* : maximum 1 connection;"), want: accessFault("2", `"connections" expected`)},
-	{name: "unlimited", text: inAccess("allow .* : unlimited connections;"), want: accessFault("2", `"connections" expected`)},
-
-	{name: "patterns", text: inAccess("disallow .* : store; allow 1.2.* : fetch; disallow 1.* : all; allow 1.2.3* : maximum 3 connections; allow 010.* : all;")},
-	{name: "patterns6", text: inAccess(`disallow ":*" : store; allow "fe80:*" : all; allow "fe80::223:14ff:feaf:*" : all; allow "FE80::*" : all;
-		allow "a:b:c:d:e:f:1:*" : all; allow "1::2:*" : all; allow "1:2*" : all; allow "1:2:3:4:5:6::*" : all; allow "1:2:3:4:5::6:*" : all; allow "0:*" : all;`)},
-	{name: "all of a family", text: inAccess(`allow "::*" : fetch; disallow ":*" : store; allow ".*" : store; disallow "unix:*" : store;`)},
-	{name: "addresses", text: inAccess(`allow "::1" : all; disallow 127.0.0.1 : store; allow "::ffff:1.2.3.4" : all; allow 0.0.0.0 : fetch; allow "1:0::2" : fetch;`)},
-	{name: "local", text: inAccess(`disallow "local:" : store; allow "local:*" : fetch; allow "unix:/*" : maximum 2 connections;`)},
-	{name: "levels", text: inAccess("allow 1.2.3.4,5.6.7.8 : all; disallow 1.2.3.*,2.3.4.* : all; allow 3.*, 4.4.* : fetch; allow 1.2.3.0 : store; allow 1.2.4.0 : all;")},
-	{name: "merge", text: inAccess("allow 1.2.3.4 : fetch; disallow 1.2.3.4 : store; allow 1.2.3.4 : maximum 3 connections;")},
-	{name: "merge the same", text: inAccess("allow 1.2.3.4 : all, maximum 3 connections; allow 1.2.3.4 : fetch, maximum 3 connections;")},
-	{name: "clash beside", text: inAccess("allow 1.2.3.4 : fetch; disallow 1.2.3.4 : store; allow 1.2.3.4 : fetch;"), want: specFault("host", "1.2.3.4")},
-	{name: "user rules", text: inAccess("allow user * : all; allow users root : fetch, maximum 3 connections; disallow user root : store;")},
-	{name: "user rules without others", text: inAccess("allow user root : all;")},
-	{name: "group rules", text: inAccess("disallow group * : all except fetch; allow group root : fetch;")},
-	{name: "wildcard inside", text: inAccess("allow *.a : all;"), want: specFault("host", "*.a")},
-	{name: "wildcard twice", text: inAccess("allow ** : all;"), want: specFault("host", "**")},
-	{name: "wildcard of words", text: inAccess("allow a.b.c.d.* : all;"), want: specFault("host", "a.b.c.d.*")},
-	{name: "wildcard too big", text: inAccess("allow 300.* : all;"), want: specFault("host", "300.*")},
-	{name: "wildcard without dot", text: inAccess("allow 1* : all;"), want: specFault("host", "1*")},
-	{name: "too many dots", text: inAccess("allow 1.2.3.4.* : all;"), want: specFault("host", "1.2.3.4.*")},
-	{name: "too many colons", text: inAccess(`allow "a:b:c:d:e:f:1:2:*" : all;`), want: specFault("host", "a:b:c:d:e:f:1:2:*")},
-	{name: "too many empty", text: inAccess(`allow "a::b::c:*" : all;`), want: specFault("host", "a::b::c:*")},
-	{name: "empty first", text: inAccess(`allow ":1:*" : all;`), want: specFault("host", ":1:*")},
-	{name: "leading colons", text: inAccess(`allow "::ffff:*" : all;`), want: specFault("host", "::ffff:*")},
-	{name: "group too big", text: inAccess(`allow "12345:*" : all;`), want: specFault("host", "12345:*")},
-	{name: "the rest is not looked at", text: inAccess("allow 1.*.2, 1.2.3.4, 2.*.3 : fetch; foo;"), want: append(specFault("host", "1.*.2"),
-		"[line 2]: Error: allow or disallow statement expected")},
-	{name: "clash", text: inAccess("allow 1.2.3.4 : all; disallow 1.2.3.4 : store;"), want: specFault("host", "1.2.3.4")},
-	{name: "clash of subsets", text: inAccess("disallow 1.2.3.4 : store; disallow 1.2.3.4 : all;"), want: specFault("host", "1.2.3.4")},
-	{name: "clash of limits", text: inAccess("allow .* : maximum 3 connections; allow .* : maximum 4 connections;"), want: specFault("host", ".*")},
-	{name: "clash of users", text: inAccess("allow user root : all; disallow user root : store;"), want: specFault("user", "root")},
-	{name: "clash of groups", text: inAccess("allow group root : maximum 1 connections; allow group root : maximum 2 connections;"), want: specFault("group", "root")},
-	{name: "unknown user", text: inAccess("allow user nosuch, root : all;"), want: specFault("user", "nosuch")},
-	{name: "unknown group", text: inAccess("allow group nosuch : all;"), want: specFault("group", "nosuch")},
-	{name: "unknown host", text: inAccess("allow nosuch.invalid : all; allow 1.2.3.4 : fetch;"), want: []string{
-		"[line 2]: Warning: access control error for host 'nosuch.invalid': No route to host"}},
-	{name: "unknown hosts alone", text: inAccess("allow \"\" : all;\n"), want: accessFault("3", "no valid statements in [access] section"),
-		differs: "prints the warning too, which is lost with the Config here"},
-
-	{name: "partial clash", text: inAccess("disallow .* : store; allow * : all;"), want: []string{
-		"[line 2]: Warning: Permission clash for .* with earlier statement for .*"}, differs: "prints it otherwise"},
-	{name: "path", text: inAccess(`allow "unix:/a" : all;`), want: []string{
-		`[line 2]: Warning: Ignoring the path in host pattern "/a"`}, differs: "prints it otherwise"},
-	{name: "open quote", text: inAccess("allow .* : all;\nallow \"x;\n"), want: accessFault("3", "unterminated quoted string"),
-		differs: "goes on after it"},
-	{name: "open quote alone", text: inAccess("allow .* : all;\n\"x;\n"), want: accessFault("3", "unterminated quoted string"),
-		differs: "succeeds"},
-	{name: "open quote in the header", text: "[ \"\n", want: accessFault("1", "unterminated quoted string"),
-		differs: "adds that it wanted a word"},
-	{name: "end in a list", text: inAccess("allow .* :"), want: accessFault("2", "empty or incomplete permissions list"),
-		differs: "fails without a word"},
-	{name: "end after except", text: inAccess("allow .* : all except"), want: accessFault("2", "empty or incomplete permissions list"),
-		differs: "expects a comma or semicolon"},
-	{name: "limit overflows", text: inAccess("allow .* : maximum 99999999999 connections;"),
-		want: accessFault("2", "maximum connection limit must be a positive number"), differs: "takes it modulo 2^32"},
-	{name: "empty octet", text: inAccess("allow 1..* : all;"), want: specFault("host", "1..*"), differs: "takes it for 0"},
-	{name: "after a bad agent", text: "foo\n[access]\nallow .* : bad;\n", want: []string{
-		`[line 1]: Error: expected domain number for "foo" agent`, "[line 3]: Error: bad access specifier"},
-		differs: "does not read the section"},
-	{name: "header and word", text: "[access]allow .* : all;", differs: "wants a blank between"},
-	{name: "others last", text: inAccess("allow user root : fetch; disallow user * : store; allow user * : fetch; disallow group * : all; allow group root : all;"),
-		differs: "crashes"},
-	{name: "others clash", text: inAccess("allow user * : all; disallow user * : store;"), want: specFault("user", "*"), differs: "crashes"},
-}
-
-func parseAccess(t *testing.T, statements string) *Access {
+func parseAccess(t *testing.T, statements string) *accessControl {
 	t.Helper()
-	conf, err := testLoader().Parse("f", strings.NewReader(inAccess(statements)))
+	conf, err := accessLoader().Parse("f", strings.NewReader("[access]\n"+statements))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return conf.Access
-}
-
-func TestAccessTables(t *testing.T) {
-	a := parseAccess(t, `allow localhost, web : all except store, maximum 3 connections; disallow * : store;
-		allow user * : fetch; allow user pcp : all; disallow user ann : store;
-		allow group root, wheel : fetch;`)
-	defer release(t, a, tcp("127.0.0.1"))()
-	var b bytes.Buffer
-	if err := a.WriteTables(&b); err != nil {
-		t.Fatal(err)
-	}
-	const want = `
-Host access list:
-00 01 Cur/MaxCons host-spec                               host-mask                               lvl host-name
-== == =========== ======================================= ======================================= === ==============
- y  n     1     3 127.0.0.1                               255.255.255.255                           0 localhost
- y  n     0     3 10.0.0.1                                255.255.255.255                           0 web
- y  n     0     3 fe80::1                                 ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff   0 web
-    n     0     0 /                                       /                                         1 unix:
-    n     0     0 0.0.0.0                                 0.0.0.0                                   4 .*
-    n     0     0 ::                                      ::                                        8 :*
-User access list:
-00 01 Cur/MaxCons     uid user-name                       group-list
-== == =========== ======= =============================== ==========================================================
-    n     0     0    1000 ann                             1000(ann),10(wheel)
- y  y     0     0     999 pcp                             995(pcp),10(wheel)
- y        0     0       * *                              
-Group access list:
-00 01 Cur/MaxCons     gid group-name                      user-list
-== == =========== ======= =============================== ==========================================================
- y        0     0      10 wheel                           999(pcp),1000(ann)
- y        0     0       0 root                            0(root)
- n  n     0     0       * *                              
-
-`
-	if diff := cmp.Diff(want, b.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	b.Reset()
-	(*Access)(nil).WriteTables(&b)
-	if got := strings.Count(b.String(), "access list empty"); got != 3 {
-		t.Errorf("tables of nothing: got\n%s", &b)
-	}
+	return newAccessControl(conf.Access)
 }
 
 func tcp(addr string) net.Addr {
@@ -201,9 +45,9 @@ func tcp(addr string) net.Addr {
 }
 
 // release is the release of a peer that must be let in.
-func release(t *testing.T, a *Access, peer net.Addr) func() {
+func release(t *testing.T, a *accessControl, peer net.Addr) func() {
 	t.Helper()
-	_, release, err := a.CheckHost(peer)
+	_, release, err := a.checkHost(peer)
 	if err != nil {
 		t.Fatalf("%v: %v", peer, err)
 	}
@@ -221,35 +65,35 @@ func TestCheckHost(t *testing.T) {
 	tests := []struct {
 		name, statements string
 		peer             net.Addr
-		denied           Ops
+		denied           pmcdconf.Ops
 		err              error
 	}{
 		{"not mentioned", "disallow 1.2.3.4 : all;", tcp("1.2.3.5"), 0, nil},
-		{"mentioned", "disallow 1.2.3.4 : all;", tcp("1.2.3.4"), OpAll, pdu.ErrPermission},
-		{"mapped", "disallow 1.2.3.4 : store;", tcp("::ffff:1.2.3.4"), OpStore, nil},
-		{"zone", `disallow "fe80::1" : store;`, tcp("fe80::1%eth0"), OpStore, nil},
+		{"mentioned", "disallow 1.2.3.4 : all;", tcp("1.2.3.4"), pmcdconf.OpAll, pdu.ErrPermission},
+		{"mapped", "disallow 1.2.3.4 : store;", tcp("::ffff:1.2.3.4"), pmcdconf.OpStore, nil},
+		{"zone", `disallow "fe80::1" : store;`, tcp("fe80::1%eth0"), pmcdconf.OpStore, nil},
 		{"specific wins", "disallow .* : all; allow 1.2.* : fetch; allow 1.2.3.4 : store;", tcp("1.2.3.4"), 0, nil},
-		{"specific wins, any order", "allow 1.2.3.4 : store; allow 1.2.* : fetch; disallow .* : all;", tcp("1.2.3.5"), OpStore, nil},
+		{"specific wins, any order", "allow 1.2.3.4 : store; allow 1.2.* : fetch; disallow .* : all;", tcp("1.2.3.5"), pmcdconf.OpStore, nil},
 		{"other family", `disallow ":*" : all; disallow "unix:" : all;`, tcp("1.2.3.4"), 0, nil},
-		{"family 6", `disallow ":*" : store;`, tcp("2001::1"), OpStore, nil},
-		{"unix", `disallow "unix:" : store; disallow .* : all;`, unix, OpStore, nil},
+		{"family 6", `disallow ":*" : store;`, tcp("2001::1"), pmcdconf.OpStore, nil},
+		{"unix", `disallow "unix:" : store; disallow .* : all;`, unix, pmcdconf.OpStore, nil},
 		{"unix looks like IP", "disallow 1.2.3.4 : all;", unix, 0, nil},
-		{"memory", `disallow "local:" : store;`, strangeAddr{"memory", "1.2.3.4:5"}, OpStore, nil},
-		{"no address", `disallow * : store;`, nil, OpStore, nil},
-		{"strange TCP", "disallow 1.2.3.4 : store;", strangeAddr{"tcp4", "1.2.3.4:5"}, OpStore, nil},
-		{"loopback is this host", "disallow here : store;", tcp("127.9.9.9"), OpStore, nil},
-		{"loopback 6 is this host", "disallow 127.0.0.1 : store;", tcp("::1"), OpStore, nil},
-		{"hidden groups", `disallow "fe80::223:*" : store;`, tcp("fe80:1:2:3:4:5:223:6"), OpStore, nil},
+		{"memory", `disallow "local:" : store;`, strangeAddr{"memory", "1.2.3.4:5"}, pmcdconf.OpStore, nil},
+		{"no address", `disallow * : store;`, nil, pmcdconf.OpStore, nil},
+		{"strange TCP", "disallow 1.2.3.4 : store;", strangeAddr{"tcp4", "1.2.3.4:5"}, pmcdconf.OpStore, nil},
+		{"loopback is this host", "disallow here : store;", tcp("127.9.9.9"), pmcdconf.OpStore, nil},
+		{"loopback 6 is this host", "disallow 127.0.0.1 : store;", tcp("::1"), pmcdconf.OpStore, nil},
+		{"hidden groups", `disallow "fe80::223:*" : store;`, tcp("fe80:1:2:3:4:5:223:6"), pmcdconf.OpStore, nil},
 		{"groups", `disallow "fe80::223:*" : store;`, tcp("fe80::224:6"), 0, nil},
 	}
 	for _, tt := range tests {
-		denied, release, err := parseAccess(t, tt.statements).CheckHost(tt.peer)
+		denied, release, err := parseAccess(t, tt.statements).checkHost(tt.peer)
 		if denied != tt.denied || !errors.Is(err, tt.err) {
 			t.Errorf("%s: got %v, %v, want %v, %v", tt.name, denied, err, tt.denied, tt.err)
 		}
 		release()
 	}
-	if denied, release, err := (*Access)(nil).CheckHost(unix); denied != 0 || err != nil || release == nil {
+	if denied, release, err := (*accessControl)(nil).checkHost(unix); denied != 0 || err != nil || release == nil {
 		t.Errorf("without rules: got %v, %v", denied, err)
 	}
 }
@@ -258,7 +102,7 @@ func TestHostLimits(t *testing.T) {
 	a := parseAccess(t, "allow 1.2.3.4 : maximum 1 connections; allow 1.2.* : maximum 2 connections; allow 1.2.3.5 : fetch;")
 	full := func(peer string) {
 		t.Helper()
-		if denied, release, err := a.CheckHost(tcp(peer)); err != pdu.ErrConnLimit || denied != OpAll {
+		if denied, release, err := a.checkHost(tcp(peer)); err != pdu.ErrConnLimit || denied != pmcdconf.OpAll {
 			t.Errorf("%s: got %v, %v, want a limit", peer, denied, err)
 		} else {
 			release()
@@ -276,9 +120,9 @@ func TestHostLimits(t *testing.T) {
 	three()
 	release(t, a, tcp("1.2.9.9"))()
 	two()
-	for _, r := range a.hosts {
-		if r.cur != 0 {
-			t.Errorf("%s: %d connections left", r.name, r.cur)
+	for _, r := range a.rules.Hosts {
+		if n := a.connections(&r.Rule); n != 0 {
+			t.Errorf("%s: %d connections left", r.Name, n)
 		}
 	}
 }
@@ -289,17 +133,18 @@ func TestAccessConcurrently(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 100 {
-				_, hostDone, _ := a.CheckHost(tcp("1.2.3.4"))
-				_, userDone, _ := a.CheckAccount(0, 0)
-				a.WriteTables(new(bytes.Buffer))
+				_, hostDone, _ := a.checkHost(tcp("1.2.3.4"))
+				_, userDone, _ := a.checkAccount(0, 0)
+				a.writeTables(new(bytes.Buffer))
 				hostDone()
 				userDone()
 			}
 		})
 	}
 	wg.Wait()
-	if a.hosts[0].cur != 0 || a.users.other.cur != 0 {
-		t.Errorf("connections left: %d of the host, %d of the user", a.hosts[0].cur, a.users.other.cur)
+	hosts, users := a.connections(&a.rules.Hosts[0].Rule), a.connections(&a.rules.Users.Others.Rule)
+	if hosts != 0 || users != 0 {
+		t.Errorf("connections left: %d of the host, %d of the user", hosts, users)
 	}
 }
 
@@ -307,110 +152,141 @@ func TestCheckAccount(t *testing.T) {
 	tests := []struct {
 		name, statements string
 		uid, gid         int
-		denied           Ops
+		denied           pmcdconf.Ops
 		err              error
 	}{
 		{"hosts only", "disallow .* : all;", -1, -1, 0, nil},
-		{"unknown", "allow user * : all;", -1, 0, OpAll, pdu.ErrPermission},
-		{"group unknown", "allow group * : all;", 0, -1, OpAll, pdu.ErrPermission},
-		{"user", "allow user root : all; disallow user pcp : store;", 999, 995, OpStore, nil},
-		{"others denied", "allow user root : all;", 999, 995, OpAll, pdu.ErrPermission},
-		{"others given", "allow user root : all; disallow user * : store;", 999, 995, OpStore, nil},
+		{"unknown", "allow user * : all;", -1, 0, pmcdconf.OpAll, pdu.ErrPermission},
+		{"group unknown", "allow group * : all;", 0, -1, pmcdconf.OpAll, pdu.ErrPermission},
+		{"user", "allow user root : all; disallow user pcp : store;", 999, 995, pmcdconf.OpStore, nil},
+		{"others denied", "allow user root : all;", 999, 995, pmcdconf.OpAll, pdu.ErrPermission},
+		{"others given", "allow user root : all; disallow user * : store;", 999, 995, pmcdconf.OpStore, nil},
 		{"user's group", "allow user pcp : all;", 7, 10, 0, nil},
-		{"group", "disallow group wheel : store;", 7, 10, OpStore, nil},
-		{"group's user", "disallow group wheel : store;", 1000, 7, OpStore, nil},
-		{"both add up", "disallow user pcp : store; disallow group pcp : fetch;", 999, 995, OpAll, pdu.ErrPermission},
-		{"allow lifts nothing", "disallow group wheel : store; allow group ann : store;", 1000, 1000, OpStore, nil},
+		{"group", "disallow group wheel : store;", 7, 10, pmcdconf.OpStore, nil},
+		{"group's user", "disallow group wheel : store;", 1000, 7, pmcdconf.OpStore, nil},
+		{"both add up", "disallow user pcp : store; disallow group pcp : fetch;", 999, 995, pmcdconf.OpAll, pdu.ErrPermission},
+		{"allow lifts nothing", "disallow group wheel : store; allow group ann : store;", 1000, 1000, pmcdconf.OpStore, nil},
 	}
 	for _, tt := range tests {
 		a := parseAccess(t, tt.statements)
-		denied, release, err := a.CheckAccount(tt.uid, tt.gid)
+		denied, release, err := a.checkAccount(tt.uid, tt.gid)
 		if denied != tt.denied || !errors.Is(err, tt.err) {
 			t.Errorf("%s: got %v, %v, want %v, %v", tt.name, denied, err, tt.denied, tt.err)
 		}
 		release()
-		if want := tt.name != "hosts only"; a.NeedsAccount() != want {
+		if want := tt.name != "hosts only"; a.rules.NeedsAccount() != want {
 			t.Errorf("%s: NeedsAccount is not %v", tt.name, want)
 		}
 	}
-	var none *Access
-	if _, _, err := none.CheckAccount(-1, -1); err != nil || none.NeedsAccount() {
+	var none *accessControl
+	if _, _, err := none.checkAccount(-1, -1); err != nil {
 		t.Errorf("without rules: %v", err)
 	}
 	a := parseAccess(t, "allow group wheel : maximum 1 connections;")
-	_, release, err := a.CheckAccount(999, 995)
+	_, release, err := a.checkAccount(999, 995)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if denied, _, err := a.CheckAccount(1000, 1000); denied != OpAll || err != pdu.ErrConnLimit {
+	if denied, _, err := a.checkAccount(1000, 1000); denied != pmcdconf.OpAll || err != pdu.ErrConnLimit {
 		t.Errorf("second of a group: got %v, %v, want a limit", denied, err)
 	}
 	release()
-	if _, _, err := a.CheckAccount(1000, 1000); err != nil {
+	if _, _, err := a.checkAccount(1000, 1000); err != nil {
 		t.Errorf("when the first has gone: %v", err)
 	}
 }
 
-// What names stand for is asked of the system once, and its failures are
-// faults of the statement.
-func TestAccessLookups(t *testing.T) {
-	asked := map[string]int{}
-	l := testLoader()
-	lookup := l.LookupHost
-	l.LookupHost = func(name string) ([]netip.Addr, error) {
-		asked[name]++
-		return lookup(name)
-	}
-	const text = "[access]\nallow localhost : fetch; allow \"local:\" : fetch; allow web : fetch; allow nowhere : all;\n"
-	conf, err := l.Parse("f", strings.NewReader(text))
-	if err != nil || len(conf.Warnings) != 1 {
-		t.Fatal(conf, err)
-	}
-	conf.Access.CheckHost(tcp("127.0.0.1"))
-	if diff := cmp.Diff(map[string]int{"here": 1, "web": 1, "nowhere": 1}, asked); diff != "" {
-		t.Errorf("asked for (-want +got):\n%s", diff)
-	}
-
-	l.Hostname = func() (string, error) { return "", errors.New("no name") }
-	if _, err = l.Parse("f", strings.NewReader(text)); err != nil || asked["localhost"] != 1 {
-		t.Errorf("without a host name: %v, asked for %v", err, asked)
-	}
-	l.LookupHost = func(string) ([]netip.Addr, error) { return nil, errors.New("no hosts") }
-	if conf, err = l.Parse("f", strings.NewReader(text)); err != nil || len(conf.Access.local) != 2 {
-		t.Errorf("without a resolver: got %v, %v, want both loopback addresses", conf, err)
-	}
-	for _, l.Accounts = range []fs.FS{fstest.MapFS{}, fstest.MapFS{"passwd": {}}} {
-		_, err = l.Parse("f", strings.NewReader("[access]\nallow user root : all;\n"))
-		if !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("without accounts: got %v", err)
+// Access rules hold for all clients, whatever the Server did before it got them; a
+// Server that would not know of them does not serve.
+func TestAccessAfterAdd(t *testing.T) {
+	newServer := func() *Server {
+		s := closed(t, &Server{})
+		if err := s.Add(gated(100, "a", nil)); err != nil {
+			t.Fatal(err)
 		}
+		return s
+	}
+	nobody := parseAccess(t, `disallow ".*" : all; disallow ":*" : all; disallow "unix:" : all;`).rules
+	dial := func(s *Server) error {
+		n, err := s.DialContext(t.Context(), "", "")
+		if err != nil {
+			return err
+		}
+		defer n.Close()
+		_, err = pdu.ClientHello(pdu.NewConn(n), 1, 0)
+		return err
+	}
+	s := newServer()
+	s.SetAccess(nobody)
+	if err := dial(s); !errors.Is(err, pdu.ErrPermission) {
+		t.Errorf("a client that is not allowed: %v, want %v", err, pdu.ErrPermission)
+	}
+	s = newServer()
+	s.Access = nobody
+	if err := dial(s); err != errLateAccess {
+		t.Errorf("a client in this process: %v, want %v", err, errLateAccess)
+	}
+	ln := newFakeListener()
+	if err := s.Serve(t.Context(), ln); !errors.Is(err, errLateAccess) {
+		t.Errorf("Serve: %v, want %v", err, errLateAccess)
+	}
+	if _, err := ln.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("the listener is open: %v", err)
 	}
 }
 
-// TestAccessAfterAdd: access rules that are set after agents were added hold, for
-// all who come once the Server serves.
-func TestAccessAfterAdd(t *testing.T) {
-	s := &Server{}
-	if err := s.Add(gated(100, "a", nil)); err != nil {
+func TestWriteAccess(t *testing.T) {
+	s := closed(t, &Server{Access: rules(t, `allow "unix:": maximum 3 connections;`)})
+	welcome(t, s)
+	var b strings.Builder
+	if err := s.WriteAccess(&b); err != nil {
 		t.Fatal(err)
 	}
-	s.Access = parseAccess(t, `disallow ".*" : all; disallow ":*" : all; disallow "unix:" : all;`)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const row = "\n          1     3 /                                       /                                         1 unix:\n"
+	if !strings.Contains(b.String(), row) {
+		t.Errorf("no row %q in\n%s", row, &b)
 	}
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(t.Context(), ln) }()
-	n, err := net.Dial("tcp", ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
+	s.SetAccess(nil)
+	b.Reset()
+	s.WriteAccess(&b)
+	if got := strings.Count(b.String(), "access list empty"); got != 3 {
+		t.Errorf("tables of nothing: got\n%s", &b)
 	}
-	defer n.Close()
-	if _, err := pdu.ClientHello(pdu.NewConn(n), 1, 0); !errors.Is(err, pdu.ErrPermission) {
-		t.Errorf("a client that is not allowed: %v, want %v", err, pdu.ErrPermission)
+}
+
+// FuzzAccess checks peers and accounts by any rules: who may do nothing is refused,
+// and nobody else is.
+func FuzzAccess(f *testing.F) {
+	for _, section := range accessSections {
+		f.Add(section)
 	}
-	s.Close()
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
+	f.Fuzz(func(t *testing.T, section string) {
+		conf, err := accessLoader().Parse("f", strings.NewReader("[access]\n"+section))
+		if err != nil {
+			return
+		}
+		a := newAccessControl(conf.Access)
+		check := func(who string, denied pmcdconf.Ops, release func(), err error) {
+			t.Helper()
+			if (denied == pmcdconf.OpAll) != (err != nil) {
+				t.Fatalf("%s: got %v, %v", who, denied, err)
+			}
+			release()
+		}
+		for _, peer := range []net.Addr{nil, tcp("127.0.0.1"), tcp("1.2.3.4"), tcp("fe80::1")} {
+			denied, release, err := a.checkHost(peer)
+			check("a peer", denied, release, err)
+		}
+		denied, release, err := a.checkAccount(999, 995)
+		check("an account", denied, release, err)
+		var tables strings.Builder
+		if err := a.writeTables(&tables); err != nil || tables.Len() == 0 {
+			t.Fatal(err)
+		}
+		for r, n := range a.conns {
+			if n != 0 {
+				t.Fatalf("%d connections left of %v", n, r)
+			}
+		}
+	})
 }

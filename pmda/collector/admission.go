@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
 // An admission is what the access rules say of a client, and the places in their
@@ -19,12 +21,12 @@ type admission struct {
 
 // A place is what the rules for hosts or accounts say.
 type place struct {
-	denied  Ops
+	denied  pmcdconf.Ops
 	release func() // nil if it takes none
 }
 
 // take asks for a place. The old one is free for it.
-func (p *place) take(ask func() (Ops, func(), error)) (err error) {
+func (p *place) take(ask func() (pmcdconf.Ops, func(), error)) (err error) {
 	p.leave()
 	p.denied, p.release, err = ask()
 	return err
@@ -51,7 +53,7 @@ func (c *client) checkHostLocked() error {
 		addr = &net.UnixAddr{Net: "unix"}
 	}
 	defer c.updateDenied()
-	return c.admitted.host.take(func() (Ops, func(), error) { return c.s.access.Load().CheckHost(addr) })
+	return c.admitted.host.take(func() (pmcdconf.Ops, func(), error) { return c.s.access.Load().checkHost(addr) })
 }
 
 // checkAccount asks the access rules about the client's user.
@@ -65,7 +67,7 @@ func (c *client) checkAccount() error {
 func (c *client) checkAccountLocked() error {
 	info := c.info.Load()
 	defer c.updateDenied()
-	return c.admitted.account.take(func() (Ops, func(), error) { return c.s.access.Load().CheckAccount(info.UID, info.GID) })
+	return c.admitted.account.take(func() (pmcdconf.Ops, func(), error) { return c.s.access.Load().checkAccount(info.UID, info.GID) })
 }
 
 func (c *client) updateDenied() {
@@ -86,7 +88,7 @@ func (c *client) recheck() {
 	}
 	if err != nil {
 		c.s.Logger.Warn("client refused", slog.Any("addr", c.conn.RemoteAddr()), slog.Any("err", err))
-		c.dismiss(failure(err))
+		c.disconnect(failure(err))
 	}
 }
 

@@ -10,24 +10,23 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
-
-// The agent of domain 2 is built in.
-const pmcdDomain pdu.Domain = 2
 
 // An agent is a row of the agent table. The row stays while the agent dies and
 // restarts; what changes is its handler.
 type agent struct {
 	handler pmda.Handler // in this process; nil if conf says how to start it
-	kind    AgentKind
-	conf    AgentConfig
+	kind    pmcdconf.Kind
+	conf    pmcdconf.Agent
 	label   atomic.Pointer[string] // what the configuration calls it; nil if it says nothing
 
 	remote  atomic.Pointer[process] // a started agent; nil while there is none
 	status  atomic.Int32            // pmcd.agent.status
 	fenced  atomic.Bool
-	dropped atomic.Bool // it is not in the table any more
-	calls   calls       // of an agent in this process
+	removed atomic.Bool // it is not in the table any more
+	calls   agentCalls  // of an agent in this process
 
 	// Of an agent in another process:
 	ctx      context.Context // ends when the agent is to stop
@@ -67,9 +66,21 @@ func (a *agent) current() pmda.Handler {
 		return a.handler
 	}
 	if p := a.remote.Load(); p != nil {
-		return p.Remote
+		return p.Agent
 	}
 	return nil
+}
+
+// state is the value of pmcd.agent.status.
+func (a *agent) state() int32 {
+	if p := a.remote.Load(); p != nil && !p.Ready() {
+		select {
+		case <-p.Done(): // its end is being noticed
+		default:
+			return statusNotReady
+		}
+	}
+	return a.status.Load()
 }
 
 // An agentTable is the agents at one time. It never changes.
@@ -115,8 +126,8 @@ func (s *Server) add(a *agent) error {
 	if other := t.get(d); other != nil {
 		return fmt.Errorf("collector: agent %q: domain %d is that of agent %q", a.name(), d, other.name())
 	}
-	if a.calls.turns == nil {
-		a.calls.turns = make(chan struct{}, s.AgentCalls)
+	if a.calls.slots == nil {
+		a.calls.slots = make(chan struct{}, s.AgentCalls)
 	}
 	s.introduce(a.handler)
 	s.agents.Store(t.with(a))
@@ -142,8 +153,8 @@ func (s *Server) introduce(h pmda.Handler) {
 func (s *Server) greet(a *agent) {
 	s.traceAgent(a, a.remote.Load(), true)
 	s.seqnum.Add(1)
-	if a.domain() != pmcdDomain {
-		s.changes.note(pdu.AddAgent)
+	if a.domain() != pmcdagent.Domain {
+		s.changes.note(pdu.ChangeAddAgent)
 	}
 }
 
@@ -154,36 +165,36 @@ func (s *Server) drop(a *agent) bool {
 	mine := t.get(a.domain()) == a
 	if mine {
 		s.agents.Store(t.without(a))
-		a.dropped.Store(true)
-		s.dropped = slices.DeleteFunc(append(s.dropped, a), func(b *agent) bool { return len(b.calls.turns) == 0 })
+		a.removed.Store(true)
+		s.removed = slices.DeleteFunc(append(s.removed, a), func(b *agent) bool { return len(b.calls.slots) == 0 })
 	}
 	s.mu.Unlock()
 	if mine {
 		s.traceAgent(a, a.remote.Load(), false)
-		s.changes.note(pdu.DropAgent)
+		s.changes.note(pdu.ChangeDropAgent)
 	}
 	return mine
 }
 
-// find finds the agent of a domain. unknown is the error if no such agent is
-// configured.
-func (s *Server) find(d pdu.Domain, unknown pdu.Error) (*agent, error) {
-	if a := s.agents.Load().get(d); a != nil {
-		return a, nil
-	}
-	return nil, unknown
-}
-
-// ask is the Handler for one request, or why there is none.
-func (a *agent) ask() (pmda.Handler, error) {
+// handlerFor is the Handler for one request, or why there is none. Fencing does
+// not keep values from being set.
+func (a *agent) handlerFor(store bool) (pmda.Handler, error) {
 	h := a.current()
 	switch {
 	case h == nil:
 		return nil, pdu.ErrNoAgent
-	case a.fenced.Load():
+	case a.fenced.Load() && !store:
 		return nil, pdu.ErrPMDAFenced
 	}
 	return h, nil
+}
+
+// noteAgentChanges notes for all clients what an agent says has changed, as far as
+// that is for agents to say.
+func (s *Server) noteAgentChanges(what pdu.Change) {
+	if what &= pdu.ChangeLabels | pdu.ChangeNames; what != 0 {
+		s.changes.note(what)
+	}
 }
 
 // failure is the code that a client sees of an agent's or our own error: never
@@ -209,7 +220,7 @@ func (s *Server) deadline(now time.Time) time.Time {
 // limit.
 func (s *Server) setTimeout(d time.Duration) {
 	s.timeout.Store(int64(d))
-	s.hurryWatch()
+	s.wakeWatchdog()
 	for _, a := range s.agents.Load().list {
 		if p := a.remote.Load(); p != nil {
 			p.SetTimeout(s.remoteTimeout())

@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"sync"
@@ -27,11 +28,11 @@ func benchAgent(b testing.TB, d pdu.Domain, n int) *pmda.Agent {
 		b.Fatal(err)
 	}
 	var v atomic.Uint64
-	value := func() uint64 { return v.Add(1) }
-	if err := pmda.Register(a, pmda.Metric[uint64]{Name: a.Name + ".one", ID: pmda.Item(0, 0), Value: always(value)}); err != nil {
+	value := func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) { return v.Add(1), nil }
+	if err := pmda.Register(a, pmda.Metric[uint64]{Name: a.Name + ".one", ID: pmda.Item(0, 0), Value: value}); err != nil {
 		b.Fatal(err)
 	}
-	if err := pmda.Register(a, pmda.Metric[uint64]{Name: a.Name + ".many", ID: pmda.Item(0, 1), InDom: many, Value: always(value)}); err != nil {
+	if err := pmda.Register(a, pmda.Metric[uint64]{Name: a.Name + ".many", ID: pmda.Item(0, 1), InDom: many, Value: value}); err != nil {
 		b.Fatal(err)
 	}
 	return a
@@ -90,7 +91,7 @@ func introduced(b *testing.B, n net.Conn) *pdu.Conn {
 	return conn
 }
 
-func fetchOnce(b *testing.B, conn *pdu.Conn, ask *pdu.Fetch) {
+func fetchOnce(b testing.TB, conn *pdu.Conn, ask *pdu.Fetch) {
 	if err := conn.Write(0, ask); err != nil {
 		b.Error(err)
 	}

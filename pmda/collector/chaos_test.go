@@ -81,7 +81,7 @@ func (c *chaos) count(what string, n int) {
 func (c *chaos) anyMoody(ds []pdu.Domain) bool { return slices.ContainsFunc(ds, c.moody) }
 
 // moody reports whether something may be wrong with an agent. One in another
-// process is late, and then owes an answer, also if the machine stands still.
+// process is late, and then owes a reply, also if the machine stands still.
 func (c *chaos) moody(d pdu.Domain) bool {
 	return !slices.Contains(c.healthy, d) || d == c.outside && c.standstill(time.Now().Add(-3*c.timeout), c.timeout/6)
 }
@@ -424,15 +424,15 @@ func (c *chaos) checkLog() {
 // sense: it starts, is late and catches up, dies, once each.
 func agentStory(events []string) error {
 	after := map[string][]string{ // what an event may follow; "" is the beginning
-		"agent started":        {"", "agent died", "agent not started", "agent not restarted", "agent removed"},
-		"agent owes an answer": {"agent started", "agent answers again", "agent is ready"},
-		"agent answers again":  {"agent owes an answer"},
-		"agent is not ready":   {"agent started", "agent answers again", "agent is ready", "agent owes an answer"},
-		"agent is ready":       {"agent is not ready"},
-		"agent not started":    {"", "agent died", "agent removed", "agent not started", "agent not restarted"},
-		"agent not restarted":  {"agent died", "agent not restarted", "agent not started"},
+		"agent started":       {"", "agent died", "agent not started", "agent not restarted", "agent removed"},
+		"agent owes a reply":  {"agent started", "agent replies again", "agent is ready"},
+		"agent replies again": {"agent owes a reply"},
+		"agent is not ready":  {"agent started", "agent replies again", "agent is ready", "agent owes a reply"},
+		"agent is ready":      {"agent is not ready"},
+		"agent not started":   {"", "agent died", "agent removed", "agent not started", "agent not restarted"},
+		"agent not restarted": {"agent died", "agent not restarted", "agent not started"},
 	}
-	alive := []string{"agent started", "agent owes an answer", "agent answers again", "agent is not ready", "agent is ready"}
+	alive := []string{"agent started", "agent owes a reply", "agent replies again", "agent is not ready", "agent is ready"}
 	after["agent died"] = alive
 	after["agent removed"] = append(slices.Clone(alive), "agent died", "agent not started", "agent not restarted")
 	last := ""

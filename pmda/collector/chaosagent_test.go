@@ -21,6 +21,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmns"
 )
 
@@ -423,8 +424,8 @@ func TestChaosAgent(t *testing.T) {
 }
 
 // agentLine is the configuration of such an agent.
-func agentLine(d pdu.Domain, timeout time.Duration, seed uint64, sane bool) AgentConfig {
-	return AgentConfig{Name: fmt.Sprintf("pipe%d", d), Domain: d, Kind: KindPipe, Argv: []string{
+func agentLine(d pdu.Domain, timeout time.Duration, seed uint64, sane bool) pmcdconf.Agent {
+	return pmcdconf.Agent{Name: fmt.Sprintf("pipe%d", d), Domain: d, Kind: pmcdconf.KindPipe, Argv: []string{
 		os.Args[0], "-test.run=^TestChaosAgent$", "agent", fmt.Sprint(d), fmt.Sprint(int64(timeout)), fmt.Sprint(seed), fmt.Sprint(sane),
 	}}
 }

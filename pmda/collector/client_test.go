@@ -20,6 +20,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
 // helloPDU is what a client that wants nothing special answers to the challenge.
@@ -331,11 +332,11 @@ func TestStateChanges(t *testing.T) {
 	s.SetNames(nil)
 	want(a, other, "drop agent,names")
 	want(b, other, "add agent,drop agent,names")
-	changed = pdu.LabelChange | pdu.AddAgent | 1<<20
+	changed = pdu.ChangeLabels | pdu.ChangeAddAgent | 1<<20
 	want(a, fetch, "labels")
 	want(a, fetch, "")
 	want(b, other, "labels")
-	changed = pdu.NamesChange
+	changed = pdu.ChangeNames
 	want(b, pdu.Fetch{PMIDs: append(other.PMIDs, fetch.PMIDs...)}, "names")
 	want(a, fetch, "names")
 	want(welcome(t, s), fetch, "")
@@ -374,9 +375,9 @@ func TestAttributes(t *testing.T) {
 }
 
 // rules is an access section.
-func rules(t *testing.T, text string) *Access {
+func rules(t *testing.T, text string) *pmcdconf.Access {
 	t.Helper()
-	conf, err := ParseConfig("rules", strings.NewReader("[access]\n"+text))
+	conf, err := pmcdconf.Parse("rules", strings.NewReader("[access]\n"+text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -481,7 +482,7 @@ func TestNewRules(t *testing.T) {
 	add(t, s, &fake{name: "a", domain: 10})
 	configure := func(text string) {
 		t.Helper()
-		if err := s.Configure(&Config{Access: rules(t, text)}); err != nil {
+		if err := s.Configure(&pmcdconf.Config{Access: rules(t, text)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -613,7 +614,7 @@ func TestFetch(t *testing.T) {
 	if got := g.ask(pdu.Fetch{Context: 63, PMIDs: ids(10)}); got != "RESULT 10.0.0 -1=0" {
 		t.Errorf("context 63: %s", got)
 	}
-	s.agents.Load().get(10).fence(true)
+	s.agents.Load().get(10).fenced.Store(true)
 	if got := g.ask(pdu.Fetch{PMIDs: ids(10, 11)}); got != "RESULT 10.0.0 "+pdu.ErrPMDAFenced.Error()+"; 11.0.1 -1=1" {
 		t.Errorf("fenced: %s", got)
 	}

@@ -1,7 +1,9 @@
 package collector
 
 import (
+	"cmp"
 	"iter"
+	"slices"
 
 	"github.com/pcp-go/pcp/pmda"
 )
@@ -82,4 +84,27 @@ func (s *Server) tellAttributes(h pmda.Handler, info *pmda.Client) {
 	if h != nil {
 		s.protect(nil, h, "attributes", func() { h.Attributes(info) })
 	}
+}
+
+// clientList is the clients in the order in which they have come.
+func (s *Server) clientList() []*client {
+	s.mu.Lock()
+	list := slices.AppendSeq(make([]*client, 0, s.clients.len()), s.clients.all())
+	s.mu.Unlock()
+	slices.SortFunc(list, func(a, b *client) int { return cmp.Compare(a.info.Load().Seq, b.info.Load().Seq) })
+	return list
+}
+
+// clientOf is the client that agents know as info, nil if it has gone.
+func (s *Server) clientOf(info *pmda.Client) *client {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if int(info.ID) >= len(s.clients.slots) {
+		return nil
+	}
+	c := s.clients.slots[info.ID]
+	if c == nil || c.leaving || c.info.Load().Seq != info.Seq {
+		return nil
+	}
+	return c
 }

@@ -42,7 +42,7 @@
 //   - An agent in another process that does not answer in time owes the answer;
 //     until it has come, clients get pdu.ErrAgain. It is ended and started again
 //     only when it breaks the protocol or stays silent for ten time-outs, at
-//     least half a minute. See pmda.Remote.
+//     least half a minute. See remote.Agent.
 //   - What a client sends is checked before it is believed. A client that breaks
 //     the framing is cut off; a request that is malformed, unknown or not allowed
 //     is answered with an error.
@@ -79,8 +79,8 @@
 // # The C names
 //
 //	pmcd                        Server, examples/pmcd
-//	pmcd.conf                   ParseConfig, Config
-//	[access]                    Access
-//	PMCD_ADD_AGENT, …           pdu.AddAgent, …, sent ahead of the next fetch
+//	pmcd.conf                   pmcdconf.Load, Configure
+//	[access]                    pmcdconf.Access, SetAccess
+//	PMCD_ADD_AGENT, …           pdu.ChangeAddAgent, …, sent ahead of the next fetch
 //	SIGHUP                      Configure, Restart, SetNames
 package collector

@@ -316,7 +316,7 @@ func TestStoppedAgent(t *testing.T) {
 	if got := s.agents.Load().get(30).remote.Load(); got != p {
 		t.Error("the agent was started again")
 	}
-	want := []string{"agent started", "agent started", "agent owes an answer", "agent answers again"}
+	want := []string{"agent started", "agent started", "agent owes a reply", "agent replies again"}
 	if diff := cmp.Diff(want, log.take()); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/remote"
 )
 
 // Hostile input is of the classes that PCP's advisories are about. Each must
@@ -334,7 +335,7 @@ func hostileAgent(t *testing.T, ask pdu.PDU, answer []byte) {
 		c.Read() // until the collector closes the connection
 		said <- err
 	}()
-	m, err := pmda.NewRemote(pmda.Info{Name: "enemy", Domain: 30}, near, pmda.RemoteConfig{})
+	m, err := remote.New(t.Context(), pmda.Info{Name: "enemy", Domain: 30}, near, remote.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

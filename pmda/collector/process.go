@@ -9,13 +9,15 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"slices"
 	"syscall"
 	"time"
 
 	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
+	"github.com/pcp-go/pcp/pmda/remote"
 )
 
 // restartDelay is the least time between two starts of an agent that dies; the
@@ -46,10 +48,10 @@ const (
 // A process is a started agent: the connection to it, and the child if the
 // collector has started it.
 type process struct {
-	*pmda.Remote
+	*remote.Agent
 	cmd     *exec.Cmd     // nil for a socket agent that runs already
 	exited  chan struct{} // closed when cmd has been reaped
-	stream  pmda.Stream   // what Remote speaks over
+	stream  remote.Stream // what Remote speaks over
 	socket  string        // a file to remove when cmd has ended, or empty
 	in, out int           // descriptors of stream while it was open, for the trace
 
@@ -61,9 +63,9 @@ type process struct {
 // which is started again when it dies. An agent that cannot be started is in the
 // table all the same, and is tried again by Restart; the error says why it could
 // not. Clients are told that an agent was added.
-func (s *Server) Start(conf AgentConfig) error {
+func (s *Server) Start(conf pmcdconf.Agent) error {
 	s.init()
-	if conf.Kind == KindDSO {
+	if conf.Kind == pmcdconf.KindDSO {
 		return s.startDSO(conf)
 	}
 	a := &agent{kind: conf.Kind, conf: conf, started: make(chan struct{}, 1), done: make(chan struct{})}
@@ -80,7 +82,7 @@ func (s *Server) Start(conf AgentConfig) error {
 	return err
 }
 
-func (s *Server) startDSO(conf AgentConfig) error {
+func (s *Server) startDSO(conf pmcdconf.Agent) error {
 	make := s.DSO[conf.Entry]
 	if make == nil {
 		return fmt.Errorf("collector: agent %q: no agent in this program answers to the entry point %q", conf.Name, conf.Entry)
@@ -108,26 +110,22 @@ func (s *Server) Restart() []string {
 }
 
 // Configure makes the Server host the agents of a new configuration under its
-// access rules, as pmcd does on SIGHUP: an agent whose line says the same goes
-// on, under the name that it has there, one whose line has gone or changed ends,
-// new ones and those that have died are started. Agents that Add has brought stay. Clients are checked against the
-// new rules. The error joins those of agents that did not start.
-func (s *Server) Configure(cfg *Config) error {
+// access rules, as pmcd does on SIGHUP. It replaces the rules as SetAccess does: a
+// configuration without an access section lets everybody do everything. An agent
+// whose line says the same goes on, under the name that it has there, one whose
+// line has gone or changed ends, new ones and those that have died are started.
+// Agents that Add has brought stay. The error joins those of agents that did not
+// start.
+func (s *Server) Configure(cfg *pmcdconf.Config) error {
 	s.init()
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
-	s.access.Store(cfg.Access)
-	s.mu.Lock()
-	clients := slices.Collect(s.clients.all())
-	s.mu.Unlock()
-	for _, c := range clients {
-		c.recheck()
-	}
+	s.SetAccess(cfg.Access)
 	keep := map[*agent]bool{}
-	var fresh []AgentConfig
+	var fresh []pmcdconf.Agent
 	for _, conf := range cfg.Agents {
 		switch a := s.agents.Load().get(conf.Domain); {
-		case a != nil && (a.domain() == pmcdDomain || a.conf.Equal(conf)):
+		case a != nil && (a.domain() == pmcdagent.Domain || a.conf.Equal(conf)):
 			keep[a] = true
 			a.setName(conf.Name)
 		default:
@@ -188,7 +186,7 @@ func (s *Server) launch(a *agent) (started bool, err error) {
 // relaunch is launch for an agent that has run before, or could not be started.
 func (s *Server) relaunch(a *agent) {
 	if started, _ := s.launch(a); started {
-		s.changes.note(pdu.RestartAgent)
+		s.changes.note(pdu.ChangeRestartAgent)
 	}
 }
 
@@ -214,7 +212,7 @@ func (s *Server) install(a *agent, p *process) bool {
 	s.Logger.Info("agent started", a.attrs()...) // before anybody can log its death
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.introduce(p.Remote)
+	s.introduce(p.Agent)
 	a.remote.Store(p)
 	p.SetTimeout(s.remoteTimeout()) // it may have changed since p was told
 	s.greet(a)
@@ -232,13 +230,11 @@ func (s *Server) spawn(a *agent) (*process, error) {
 	stream, err := p.connect(a)
 	if err == nil {
 		p.stream = stream
-		stop := context.AfterFunc(a.ctx, func() { stream.Close() })
-		p.Remote, err = pmda.NewRemote(pmda.Info{Name: a.conf.Name, Domain: a.conf.Domain}, stream, pmda.RemoteConfig{
+		p.Agent, err = remote.New(a.ctx, pmda.Info{Name: a.conf.Name, Domain: a.conf.Domain}, stream, remote.Config{
 			Timeout: s.remoteTimeout(), HelloTimeout: s.AgentHelloTimeout, NotReady: a.conf.NotReady,
 			Counters: &s.counters, Logger: s.Logger, Trace: s.tracePDU(directions(stream)),
-			Ready: func() { s.changes.note(pdu.NamesChange) },
+			OnReady: func() { s.changes.note(pdu.ChangeNames) },
 		})
-		stop()
 	}
 	if err == nil {
 		p.in, p.out = p.descriptors()
@@ -254,8 +250,8 @@ func (s *Server) spawn(a *agent) (*process, error) {
 }
 
 // connect makes the stream to an agent.
-func (p *process) connect(a *agent) (pmda.Stream, error) {
-	if a.kind == KindPipe {
+func (p *process) connect(a *agent) (remote.Stream, error) {
+	if a.kind == pmcdconf.KindPipe {
 		return p.pipe(a.conf.Argv)
 	}
 	if len(a.conf.Argv) > 0 {
@@ -270,7 +266,7 @@ func (p *process) connect(a *agent) (pmda.Stream, error) {
 }
 
 // pipe runs a command whose standard input and output are the connection.
-func (p *process) pipe(argv []string) (pmda.Stream, error) {
+func (p *process) pipe(argv []string) (remote.Stream, error) {
 	in, toAgent, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -324,7 +320,7 @@ func (p *process) state() *os.ProcessState {
 
 // dial connects to a socket agent; one that was just started gets time to
 // listen.
-func (p *process) dial(ctx context.Context, conf AgentConfig) (pmda.Stream, error) {
+func (p *process) dial(ctx context.Context, conf pmcdconf.Agent) (remote.Stream, error) {
 	network, addr := "unix", conf.Address
 	switch conf.Network {
 	case "inet":
@@ -338,7 +334,7 @@ func (p *process) dial(ctx context.Context, conf AgentConfig) (pmda.Stream, erro
 	for {
 		c, err := new(net.Dialer).DialContext(ctx, network, addr)
 		if err == nil {
-			return c.(pmda.Stream), nil
+			return c.(remote.Stream), nil
 		}
 		if p.cmd == nil {
 			return nil, err
@@ -439,7 +435,7 @@ func (a *agent) attend(p *process) bool {
 		case <-p.Done():
 			return true
 		case <-exited:
-			if a.kind == KindPipe || !p.state().Success() {
+			if a.kind == pmcdconf.KindPipe || !p.state().Success() {
 				if p.Busy() { // the request sees the end itself, and fails with what that is
 					select {
 					case <-p.Done():
@@ -483,7 +479,7 @@ func (s *Server) bury(a *agent, p *process) {
 	s.Logger.Error("agent died", attrs...) // before anybody can log its next start
 	a.remote.Store(nil)
 	a.fenced.Store(false)
-	s.changes.note(pdu.DropAgent)
+	s.changes.note(pdu.ChangeDropAgent)
 }
 
 // hungUp reports whether a connection has failed because the other end has gone.

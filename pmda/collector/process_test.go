@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,11 +24,14 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
+	"github.com/pcp-go/pcp/pmda/remote"
 )
 
 // moodLine is the configuration of a pipe agent with a mood.
-func moodLine(mood string) AgentConfig {
-	return AgentConfig{Name: "moody", Domain: moodDomain, Kind: KindPipe, Argv: moodArgv(mood)}
+func moodLine(mood string) pmcdconf.Agent {
+	return pmcdconf.Agent{Name: "moody", Domain: moodDomain, Kind: pmcdconf.KindPipe, Argv: moodArgv(mood)}
 }
 
 func moodArgv(mood string) []string {
@@ -104,22 +108,22 @@ func agentStatus(s *Server) int { return int(s.agents.Load().get(moodDomain).sta
 func TestAgentNotStarted(t *testing.T) {
 	for _, test := range []struct {
 		name string
-		conf AgentConfig
+		conf pmcdconf.Agent
 		want string // what the error says
 	}{
-		{"no such program", AgentConfig{Kind: KindPipe, Argv: []string{"/nonexistent"}}, "fork/exec /nonexistent: no such file or directory"},
-		{"no command", AgentConfig{Kind: KindPipe}, "no command to start it"},
+		{"no such program", pmcdconf.Agent{Kind: pmcdconf.KindPipe, Argv: []string{"/nonexistent"}}, "fork/exec /nonexistent: no such file or directory"},
+		{"no command", pmcdconf.Agent{Kind: pmcdconf.KindPipe}, "no command to start it"},
 		{"exits", moodLine("fails at start"),
-			`pmda: version exchange with agent "moody": pdu: hello: EOF (its process: exit status 3)`},
+			`remote: version exchange with agent "moody": pdu: hello: EOF (its process: exit status 3)`},
 		{"says nothing", moodLine("mute"),
-			`pmda: version exchange with agent "moody": Timeout waiting for a response from PMCD (its process: exit status 4)`},
+			`remote: version exchange with agent "moody": Timeout waiting for a response from PMCD (its process: exit status 4)`},
 		{"says nothing and stays", moodLine("mute and stubborn"),
-			`pmda: version exchange with agent "moody": Timeout waiting for a response from PMCD`},
+			`remote: version exchange with agent "moody": Timeout waiting for a response from PMCD`},
 		{"garbage", moodLine("garbage at start"), // the start of a long PDU
-			`pmda: version exchange with agent "moody": Timeout waiting for a response from PMCD (its process: exit status 1)`},
-		{"no socket", AgentConfig{Kind: KindSocket, Network: "unix", Address: "/nonexistent/socket"},
+			`remote: version exchange with agent "moody": Timeout waiting for a response from PMCD (its process: exit status 1)`},
+		{"no socket", pmcdconf.Agent{Kind: pmcdconf.KindSocket, Network: "unix", Address: "/nonexistent/socket"},
 			"dial unix /nonexistent/socket: connect: no such file or directory"},
-		{"socket of a program that exits", AgentConfig{Kind: KindSocket, Network: "unix", Address: "/nonexistent/socket", Argv: moodArgv("fails at start")},
+		{"socket of a program that exits", pmcdconf.Agent{Kind: pmcdconf.KindSocket, Network: "unix", Address: "/nonexistent/socket", Argv: moodArgv("fails at start")},
 			"dial unix /nonexistent/socket: connect: no such file or directory (its process: exit status 3)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -135,7 +139,7 @@ func TestAgentDomainInUse(t *testing.T) {
 	j, log := newJournal()
 	s := patient(t, &Server{Logger: log})
 	conf := moodLine("good")
-	conf.Domain = pmcdDomain
+	conf.Domain = pmcdagent.Domain
 	const why = `collector: agent "moody": domain 2 is that of agent "pmcd"`
 	if err := s.Start(conf); err == nil || err.Error() != why {
 		t.Errorf("error %v\nwant  %s", err, why)
@@ -147,7 +151,7 @@ func TestAgentDomainInUse(t *testing.T) {
 }
 
 // notStarted tries to start an agent, and says what happens otherwise than it should.
-func notStarted(t *testing.T, conf AgentConfig, want string) (wrong string) {
+func notStarted(t *testing.T, conf pmcdconf.Agent, want string) (wrong string) {
 	t.Helper()
 	j, log := newJournal()
 	s := &Server{Logger: log}
@@ -185,8 +189,8 @@ func TestAgentFails(t *testing.T) {
 		{"killed", errorOf(pdu.ErrIPC), statusExited | 9<<16, `process="signal: killed"`},
 		{"hangs up", errorOf(pdu.ErrIPC), statusProtocol | 9<<16, `process="signal: killed" err="it closed the connection"`},
 		{"wrong type", errorOf(pdu.ErrIPC), statusProtocol, `process="exit status 0" err="expected RESULT, got TEXT: IPC protocol failure"`},
-		{"wrong count", errorOf(pdu.ErrIPC), statusProtocol, `process="exit status 0" err="agent answered 2 of 1 metrics"`},
-		{"wrong metric", errorOf(pdu.ErrIPC), statusProtocol, `process="exit status 0" err="agent answered metric 30.0.9 instead of 30.0.1"`},
+		{"wrong count", errorOf(pdu.ErrIPC), statusProtocol, `process="exit status 0" err="agent replied with 2 metrics, not 1"`},
+		{"wrong metric", errorOf(pdu.ErrIPC), statusProtocol, `process="exit status 0" err="agent replied with metric 30.0.9 in place of 30.0.1"`},
 		{"garbage", errorOf(pdu.ErrIPC), statusProtocol, `process="exit status 0" err="pdu: read TYPE-774778414?: length below that of a header: IPC protocol failure"`},
 	} {
 		t.Run(test.mood, func(t *testing.T) {
@@ -230,7 +234,7 @@ func (e moodEnd) wrong(t *testing.T) (wrong string) {
 	return wrong
 }
 
-// An agent that is late owes an answer, and then serves on.
+// An agent that is late owes a reply, and then serves on.
 func TestAgentLate(t *testing.T) {
 	j, log := newJournal()
 	goOn := filepath.Join(t.TempDir(), "go-on")
@@ -253,8 +257,8 @@ func TestAgentLate(t *testing.T) {
 	if got := agentStatus(s); got != 0 {
 		t.Errorf("status %d", got)
 	}
-	want := []string{moodStarted, `level=WARN msg="agent owes an answer" agent=moody domain=30 type=RESULT`,
-		`level=INFO msg="agent answers again" agent=moody domain=30`}
+	want := []string{moodStarted, `level=WARN msg="agent owes a reply" agent=moody domain=30 type=RESULT`,
+		`level=INFO msg="agent replies again" agent=moody domain=30`}
 	if diff := gocmp.Diff(want, j.lines()); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
 	}
@@ -369,7 +373,7 @@ func TestStubbornAgent(t *testing.T) {
 	if err := s.Remove(moodDomain); err == nil {
 		t.Error("removed twice")
 	}
-	if err := s.Remove(pmcdDomain); err == nil {
+	if err := s.Remove(pmcdagent.Domain); err == nil {
 		t.Error("removed the collector's own agent")
 	}
 }
@@ -420,7 +424,7 @@ func TestSocketAgents(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			j, log := newJournal()
 			s := patient(t, &Server{Logger: log, NoRestart: true})
-			conf := AgentConfig{Name: "moody", Domain: moodDomain, Kind: KindSocket, Network: test.network, Address: test.addr}
+			conf := pmcdconf.Agent{Name: "moody", Domain: moodDomain, Kind: pmcdconf.KindSocket, Network: test.network, Address: test.addr}
 			hangUp := func() {}
 			if test.running {
 				network := map[string]string{"unix": "unix", "inet": "tcp4"}[test.network]
@@ -493,15 +497,15 @@ func TestSocketAgents(t *testing.T) {
 // Configure keeps what is the same, ends what has gone or changed, starts what
 // is new or dead, and leaves agents in this process alone.
 func TestConfigure(t *testing.T) {
-	line := func(name string, d pdu.Domain, mood string) AgentConfig {
-		return AgentConfig{Name: name, Domain: d, Kind: KindPipe, Argv: moodArgv(mood)}
+	line := func(name string, d pdu.Domain, mood string) pmcdconf.Agent {
+		return pmcdconf.Agent{Name: name, Domain: d, Kind: pmcdconf.KindPipe, Argv: moodArgv(mood)}
 	}
 	j, log := newJournal()
 	s := patient(t, &Server{Logger: log, NoRestart: true, DSO: map[string]func(pdu.Domain) (pmda.Handler, error){
 		"inner_init": func(d pdu.Domain) (pmda.Handler, error) { return &fake{name: "inner", domain: d}, nil },
 	}})
 	add(t, s, &fake{name: "added", domain: 40})
-	dso := AgentConfig{Name: "inner", Domain: 35, Kind: KindDSO, Entry: "inner_init"}
+	dso := pmcdconf.Agent{Name: "inner", Domain: 35, Kind: pmcdconf.KindDSO, Entry: "inner_init"}
 	pids := func() map[pdu.Domain]int {
 		pids := map[pdu.Domain]int{}
 		for _, a := range s.agents.Load().list {
@@ -513,7 +517,7 @@ func TestConfigure(t *testing.T) {
 		}
 		return pids
 	}
-	if err := s.Configure(&Config{Agents: []AgentConfig{line("same", 30, "good"), line("changes", 31, "good"), line("goes", 32, "good"),
+	if err := s.Configure(&pmcdconf.Config{Agents: []pmcdconf.Agent{line("same", 30, "good"), line("changes", 31, "good"), line("goes", 32, "good"),
 		line("dies", 33, "good"), dso}}); err != nil {
 		t.Fatal(err)
 	}
@@ -521,8 +525,8 @@ func TestConfigure(t *testing.T) {
 	g := welcome(t, s)
 	s.agents.Load().get(33).remote.Load().cmd.Process.Kill()
 	eventually(t, "death", func() bool { return s.agents.Load().get(33).remote.Load() == nil })
-	err := s.Configure(&Config{Agents: []AgentConfig{line("renamed", 30, "good"), line("changes", 31, "late"), line("dies", 33, "good"),
-		line("new", 34, "good"), line("clashes", 40, "good"), {Name: "unknown", Domain: 41, Kind: KindDSO, Entry: "nobody_init"}}})
+	err := s.Configure(&pmcdconf.Config{Agents: []pmcdconf.Agent{line("renamed", 30, "good"), line("changes", 31, "late"), line("dies", 33, "good"),
+		line("new", 34, "good"), line("clashes", 40, "good"), {Name: "unknown", Domain: 41, Kind: pmcdconf.KindDSO, Entry: "nobody_init"}}})
 	const want = `collector: agent "clashes": domain 40 is that of agent "added"` + "\n" +
 		`collector: agent "unknown": no agent in this program answers to the entry point "nobody_init"`
 	if err == nil || err.Error() != want {
@@ -579,8 +583,8 @@ func TestChangesAtOnce(t *testing.T) {
 			}
 		})
 	}
-	loop(func() { s.Configure(&Config{Agents: []AgentConfig{good}}) })
-	loop(func() { s.Configure(&Config{}) })
+	loop(func() { s.Configure(&pmcdconf.Config{Agents: []pmcdconf.Agent{good}}) })
+	loop(func() { s.Configure(&pmcdconf.Config{}) })
 	loop(func() { s.Restart(); time.Sleep(time.Millisecond) })
 	loop(func() { s.Remove(moodDomain); s.Start(good) })
 	loop(func() {
@@ -616,7 +620,9 @@ func TestRemoveWhileStarting(t *testing.T) {
 	started := make(chan error, 1)
 	// It never says hello, and takes a moment to end.
 	argv := []string{"/bin/sh", "-c", "echo $$ >" + file + ".new; mv " + file + ".new " + file + "; cat; sleep 0.2"}
-	go func() { started <- s.Start(AgentConfig{Name: "moody", Domain: moodDomain, Kind: KindPipe, Argv: argv}) }()
+	go func() {
+		started <- s.Start(pmcdconf.Agent{Name: "moody", Domain: moodDomain, Kind: pmcdconf.KindPipe, Argv: argv})
+	}()
 	eventually(t, "process", func() bool { _, err := os.Stat(file); return err == nil })
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -630,7 +636,7 @@ func TestRemoveWhileStarting(t *testing.T) {
 	if err := s.Remove(moodDomain); err != nil {
 		t.Error(err)
 	}
-	if alive(pid) {
+	if p, err := os.FindProcess(pid); err == nil && p.Signal(syscall.Signal(0)) == nil {
 		t.Error("the process outlives the agent")
 	}
 	if err := <-started; err != errClosed {
@@ -655,7 +661,7 @@ func TestTimeoutWhileStarting(t *testing.T) {
 	s.init()
 	started := make(chan error, 1)
 	go func() {
-		started <- s.Start(AgentConfig{Name: "moody", Domain: moodDomain, Kind: KindSocket, Network: "unix", Address: path})
+		started <- s.Start(pmcdconf.Agent{Name: "moody", Domain: moodDomain, Kind: pmcdconf.KindSocket, Network: "unix", Address: path})
 	}()
 	conn, err := ln.Accept()
 	if err != nil {
@@ -678,26 +684,26 @@ func TestTimeoutWhileStarting(t *testing.T) {
 // which nothing is known then.
 func TestReapedByAnother(t *testing.T) {
 	s := closed(t, &Server{})
-	for _, kind := range []AgentKind{KindPipe, KindSocket} {
+	for _, kind := range []pmcdconf.Kind{pmcdconf.KindPipe, pmcdconf.KindSocket} {
 		near, far := net.Pipe()
 		go func() {
 			pmda.Serve(t.Context(), fakeAgent("moody", moodDomain), far)
 			far.Close()
 		}()
-		r, err := pmda.NewRemote(pmda.Info{Name: "moody", Domain: moodDomain}, near, pmda.RemoteConfig{})
+		r, err := remote.New(t.Context(), pmda.Info{Name: "moody", Domain: moodDomain}, near, remote.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &process{Remote: r, stream: near, cmd: exec.Command("none"), exited: make(chan struct{})}
+		p := &process{Agent: r, stream: near, cmd: exec.Command("none"), exited: make(chan struct{})}
 		close(p.exited) // and no ProcessState
 		s.init()
-		a := &agent{kind: kind, conf: AgentConfig{Name: "moody", Domain: moodDomain}}
+		a := &agent{kind: kind, conf: pmcdconf.Agent{Name: "moody", Domain: moodDomain}}
 		a.setName("moody")
 		a.ctx, a.cancel = context.WithCancel(t.Context())
-		if kind == KindSocket { // as one that has gone into the background
+		if kind == pmcdconf.KindSocket { // as one that has gone into the background
 			time.AfterFunc(50*time.Millisecond, a.cancel)
 		}
-		if gone := a.attend(p); gone != (kind == KindPipe) {
+		if gone := a.attend(p); gone != (kind == pmcdconf.KindPipe) {
 			t.Errorf("%v: gone is %v", kind, gone)
 		}
 		s.bury(a, p)
@@ -720,7 +726,7 @@ func TestPMCDFenceOfDead(t *testing.T) {
 	eventually(t, "death", func() bool { return a.remote.Load() == nil })
 	eventually(t, "end of the fence", func() bool { return !a.fenced.Load() })
 	b.store("agent.fenced", 1)
-	if _, err := a.ask(); err != pdu.ErrNoAgent {
+	if _, err := a.handlerFor(false); err != pdu.ErrNoAgent {
 		t.Errorf("a fenced agent that is dead is asked: %v", err)
 	}
 }
@@ -731,7 +737,7 @@ func TestPMCDAgentRenamed(t *testing.T) {
 	line := moodLine("good")
 	for _, name := range []string{"before", "after"} {
 		line.Name = name
-		if err := b.Configure(&Config{Agents: []AgentConfig{line}}); err != nil {
+		if err := b.Configure(&pmcdconf.Config{Agents: []pmcdconf.Agent{line}}); err != nil {
 			t.Fatal(err)
 		}
 		b.want("agent.name", "pmcd pmcd", name+" "+name)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmns"
 )
 
@@ -65,8 +66,8 @@ func hostAll(t *testing.T) *Server {
 	} {
 		add(t, s, &fake{name: requestDomains[d], domain: d, failing: failing})
 	}
-	s.agents.Load().get(fencedDomain).fence(true)
-	if s.Start(AgentConfig{Name: "dead", Domain: deadDomain, Kind: KindPipe, Argv: []string{"/nonexistent/agent"}}) == nil {
+	s.agents.Load().get(fencedDomain).fenced.Store(true)
+	if s.Start(pmcdconf.Agent{Name: "dead", Domain: deadDomain, Kind: pmcdconf.KindPipe, Argv: []string{"/nonexistent/agent"}}) == nil {
 		t.Fatal("an agent that does not exist was started")
 	}
 	return s
@@ -133,7 +134,7 @@ func TestRequests(t *testing.T) {
 			got := map[string]string{}
 			for d, name := range requestDomains {
 				got[name] = g.ask(test.ask(d))
-				s.agents.Load().get(panicDomain).calls.paused.Store(0)
+				s.agents.Load().get(panicDomain).calls.pausedUntil.Store(0)
 			}
 			want := map[string]string{
 				"well":   test.want,

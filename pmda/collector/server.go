@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -15,13 +14,17 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/internal/eventtrace"
+	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
+	"github.com/pcp-go/pcp/pmda/remote"
 	"github.com/pcp-go/pcp/pmns"
 )
 
 // Limits and times of a Server whose fields are zero.
 const (
 	DefaultGrace         = 5 * time.Second
-	DefaultTimeout       = pmda.DefaultTimeout
+	DefaultTimeout       = remote.DefaultTimeout
 	DefaultMaxPDU        = 65536
 	DefaultMaxMetrics    = 32768
 	DefaultMaxContexts   = 64
@@ -31,7 +34,7 @@ const (
 	DefaultAgentCalls    = 4
 	DefaultHelloTimeout  = 60 * time.Second
 	DefaultWriteTimeout  = 30 * time.Second
-	defaultAgentsTimeout = pmda.DefaultHelloTimeout
+	defaultAgentsTimeout = remote.DefaultHelloTimeout
 )
 
 // A Server is a collector: it hosts agents and answers clients. Its zero value
@@ -68,8 +71,11 @@ type Server struct {
 	// Labels are the context labels. The zero value has the host's name alone.
 	Labels ContextLabels
 
-	// Access says who may do what; nil lets everybody do everything. It may be set
-	// until Serve. ParseConfig makes one, of the text of a configuration such as
+	// Access is the rules for who may do what; nil lets everybody do everything. As
+	// every field it is to be set before the first method call: a Server whose field
+	// was changed later does not serve, rather than by the wrong rules. SetAccess and
+	// Configure replace the rules while the Server runs. pmcdconf.Parse makes rules of
+	// the text of a configuration such as
 	//
 	//	[access]
 	//	disallow ".*" : store;
@@ -77,7 +83,7 @@ type Server struct {
 	//
 	// which keeps all who come over IPv4 and IPv6 from setting values. Clients in this
 	// process and over a unix socket are "unix:".
-	Access *Access
+	Access *pmcdconf.Access
 
 	// DSO makes the in-process agents that "dso" lines of a configuration name, by
 	// their entry point, such as "simple_init". The domain is that of the line.
@@ -88,7 +94,7 @@ type Server struct {
 	// 0 no limit.
 	Timeout time.Duration
 	// AgentHelloTimeout limits the wait for the first PDU of an agent that has
-	// been started; 0 means pmda.DefaultHelloTimeout.
+	// been started; 0 means remote.DefaultHelloTimeout.
 	AgentHelloTimeout time.Duration
 	// HelloTimeout limits the wait for a client's first PDU; 0 means
 	// DefaultHelloTimeout, less than 0 no limit.
@@ -130,8 +136,8 @@ type Server struct {
 	agents       atomic.Pointer[agentTable]
 	names        atomic.Pointer[nameSpace]
 	files        atomic.Pointer[pmns.Tree] // the names from files
-	access       atomic.Pointer[Access]
-	accessAtInit *Access
+	access       atomic.Pointer[accessControl]
+	accessAtInit *pmcdconf.Access
 	changes      changes
 	labels       atomic.Pointer[string] // those of files, when they were last looked at
 	seqnum       atomic.Uint32          // pmcd.seqnum
@@ -139,7 +145,7 @@ type Server struct {
 	timeout      atomic.Int64           // of agents, as pmcd.control.timeout shows and sets it
 
 	counters  pdu.Counters // PDUs of clients and agents
-	trace     tracer
+	trace     eventtrace.Trace
 	resetting resetting
 
 	restartDelay time.Duration // the least time between two restarts of an agent
@@ -147,18 +153,20 @@ type Server struct {
 	adding       sync.Mutex    // one agent with names at a time
 	merging      sync.Mutex    // one merge of names at a time
 
-	mu       sync.Mutex // serialises changes of what follows and of agents
-	clients  clientTable
-	dropped  []*agent      // those with calls that had not returned when an agent was dropped
-	ended    chan struct{} // closed when the Server ends
-	chatting atomic.Int32  // clients that chat
-	few      int32         // how many of these are few
-	spare    spare
-	flight   atomic.Int64  // bytes of large results that are being sent
-	watching sync.Once     // starts the watchdog, or does without
-	watched  chan struct{} // closed when it has ended
-	unwatch  chan struct{} // closed to end it
-	hurry    chan struct{} // has room to make it look at once
+	mu      sync.Mutex // serialises changes of what follows and of agents
+	clients clientTable
+	removed []*agent      // those with calls that had not returned when an agent was removed
+	ended   chan struct{} // closed when the Server ends
+	spare   spare
+
+	requests     sync.Pool    // of *request
+	largeReplies atomic.Int64 // bytes of large results that are being sent
+
+	startWatchdog sync.Once     // starts the watchdog, or does without
+	watchdogEnded chan struct{} // closed when it has ended
+	endWatchdog   chan struct{} // closed to end it
+	wake          chan struct{} // has room to make it look at once
+
 	serving  bool
 	wg       sync.WaitGroup // clients
 	agentWG  sync.WaitGroup // supervisors and starts of agents
@@ -189,16 +197,16 @@ func (s *Server) init() {
 		s.timeout.Store(int64(s.Timeout))
 		s.seqnum.Store(1)
 		s.files.Store(s.Names)
-		s.access.Store(s.Access)
+		s.access.Store(newAccessControl(s.Access))
 		s.accessAtInit = s.Access
 		s.agents.Store(&agentTable{})
 		s.ended, s.closed = make(chan struct{}), make(chan struct{})
-		s.watched, s.unwatch = make(chan struct{}), make(chan struct{})
-		s.hurry = make(chan struct{}, 1)
-		s.few = 4 * int32(runtime.GOMAXPROCS(0))
-		s.trace.begin(s.Trace)
-		s.noticeLabels()
-		s.add(&agent{handler: newPMCD(s), kind: KindDSO})
+		s.watchdogEnded, s.endWatchdog = make(chan struct{}), make(chan struct{})
+		s.wake = make(chan struct{}, 1)
+		s.requests.New = func() any { return new(request) }
+		s.startTrace(s.Trace)
+		s.noteLabelChanges()
+		s.add(&agent{handler: newPMCDAgent(s), kind: pmcdconf.KindDSO})
 	})
 }
 
@@ -206,10 +214,10 @@ func (s *Server) init() {
 // space. An agent without a log gets the Server's Logger. Errors: a domain that is
 // in use or out of range, the agent's own Err, the name of a metric that another agent has. Clients are told that an agent was
 // added.
-func (s *Server) Add(h pmda.Handler) error { return s.addHandler(h, AgentConfig{}) }
+func (s *Server) Add(h pmda.Handler) error { return s.addHandler(h, pmcdconf.Agent{}) }
 
 // addHandler is Add with the configuration line that asked for the agent.
-func (s *Server) addHandler(h pmda.Handler, conf AgentConfig) error {
+func (s *Server) addHandler(h pmda.Handler, conf pmcdconf.Agent) error {
 	s.init()
 	if err := h.Err(); err != nil {
 		return err
@@ -224,7 +232,7 @@ func (s *Server) addHandler(h pmda.Handler, conf AgentConfig) error {
 			return fmt.Errorf("collector: agent %q: a name is in use: %v", h.Info().Name, conflicts[0])
 		}
 	}
-	a := &agent{handler: h, kind: KindDSO, conf: conf}
+	a := &agent{handler: h, kind: pmcdconf.KindDSO, conf: conf}
 	a.setName(conf.Name)
 	return s.add(a)
 }
@@ -235,7 +243,7 @@ func (s *Server) addHandler(h pmda.Handler, conf AgentConfig) error {
 func (s *Server) Remove(d pdu.Domain) error {
 	s.init()
 	a := s.agents.Load().get(d)
-	if a == nil || d == pmcdDomain || !s.drop(a) {
+	if a == nil || d == pmcdagent.Domain || !s.drop(a) {
 		return fmt.Errorf("collector: no agent of domain %d to remove", d)
 	}
 	err := a.stop()
@@ -259,7 +267,7 @@ func (s *Server) NumAgents() int {
 func (s *Server) SetNames(t *pmns.Tree) {
 	s.init()
 	s.files.Store(t)
-	s.changes.note(pdu.NamesChange)
+	s.changes.note(pdu.ChangeNames)
 }
 
 // Serve accepts clients on the listeners, each a stream listener such as TCP or
@@ -276,14 +284,15 @@ func (s *Server) Serve(ctx context.Context, ln ...net.Listener) error {
 	again := s.serving
 	s.serving = true
 	s.mu.Unlock()
-	if again {
+	if again || s.Access != s.accessAtInit {
 		for _, l := range ln {
 			l.Close()
 		}
-		return errors.New("collector: Serve called twice")
+		if again {
+			return errors.New("collector: Serve called twice")
+		}
+		return errors.Join(errLateAccess, s.Close())
 	}
-	// Set after the first Add, it would let everybody do everything.
-	s.access.CompareAndSwap(s.accessAtInit, s.Access)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var closed sync.WaitGroup
@@ -321,6 +330,9 @@ func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Con
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if s.Access != s.accessAtInit {
+		return nil, errLateAccess
+	}
 	near, far := net.Pipe()
 	if !s.serveConn(inProcess{far}) {
 		near.Close()
@@ -332,7 +344,10 @@ func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Con
 // inProcess is a connection whose client is this process.
 type inProcess struct{ net.Conn }
 
-var errClosed = errors.New("collector: server closed")
+var (
+	errClosed     = errors.New("collector: server closed")
+	errLateAccess = errors.New("collector: Server.Access was changed after a method call: set it before, or call SetAccess")
+)
 
 // Close ends the Server: no client is accepted any more, idle clients are cut
 // off at once, busy ones when they have their answer or the grace is over; then
@@ -357,11 +372,11 @@ func (s *Server) Close() error {
 func (s *Server) close() error {
 	clients := s.clientList()
 	for _, c := range clients {
-		c.finish()
+		c.disconnect(0)
 	}
 	if !waitFor(&s.wg, s.Grace) {
 		for _, c := range clients {
-			c.cutOff() // also for the agents that it waits for
+			c.cancelCalls() // also for the agents that it waits for
 			c.conn.Close()
 		}
 	}
@@ -376,9 +391,9 @@ func (s *Server) close() error {
 		errs = append(errs, s.stuckAgents()...)
 	}
 	s.agentWG.Wait()
-	s.watching.Do(func() { close(s.watched) })
-	close(s.unwatch)
-	<-s.watched
+	s.startWatchdog.Do(func() { close(s.watchdogEnded) })
+	close(s.endWatchdog)
+	<-s.watchdogEnded
 	return errors.Join(errs...)
 }
 
@@ -397,10 +412,10 @@ func (s *Server) hasEnded() bool {
 func (s *Server) stuckAgents() []error {
 	var errs []error
 	s.mu.Lock()
-	all := append(slices.Clone(s.agents.Load().list), s.dropped...)
+	all := append(slices.Clone(s.agents.Load().list), s.removed...)
 	s.mu.Unlock()
 	for _, a := range all {
-		if n := len(a.calls.turns); n > 0 {
+		if n := len(a.calls.slots); n > 0 {
 			errs = append(errs, fmt.Errorf("collector: agent %q in this process has not returned from %d requests", a.name(), n))
 		}
 	}

@@ -126,7 +126,7 @@ func (b bench) fetch(ids ...pdu.PMID) (*pdu.Result, bool) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return r, w.Changed&pdu.NamesChange != 0
+	return r, w.Changed&pdu.ChangeNames != 0
 }
 
 // show is a metric in a line: its type and its values.

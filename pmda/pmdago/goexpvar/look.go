@@ -27,7 +27,7 @@ func (e *exporter) list() {
 // the same name the one that has it keeps it, or else the first gets it.
 func (e *exporter) arrange() {
 	if e.listed {
-		e.agent.Notify(pdu.NamesChange)
+		e.agent.Notify(pdu.ChangeNames)
 	}
 	e.listed, e.keysListed = true, e.keysListed[:0]
 	for _, v := range e.tops {
@@ -77,7 +77,7 @@ func (e *exporter) look(ctx context.Context, v *variable) {
 	e.flattenVariable(ctx, v, v.value)
 	if !slices.Equal(e.found, v.metrics) {
 		if v.looked {
-			e.agent.Notify(pdu.NamesChange)
+			e.agent.Notify(pdu.ChangeNames)
 		}
 		e.replace(v, e.found)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/pmdatest"
+	"github.com/pcp-go/pcp/pmda/remote"
 )
 
 // TestRemote serves the agent over a stream, as pmcd has it.
@@ -17,11 +18,11 @@ func TestRemote(t *testing.T) {
 	ours, theirs := net.Pipe()
 	served := make(chan error, 1)
 	go func() { served <- pmda.Serve(t.Context(), b.agent, theirs) }()
-	remote, err := pmda.NewRemote(b.agent.Info(), ours, pmda.RemoteConfig{})
+	r, err := remote.New(t.Context(), b.agent.Info(), ours, remote.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pmdatest.Run(t, remote, pmdatest.Names(b.agent.Namespace()))
+	pmdatest.Run(t, r, pmdatest.Names(b.agent.Namespace()))
 	if err := ours.Close(); err != nil {
 		t.Error(err)
 	}

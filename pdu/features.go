@@ -1,0 +1,26 @@
+package pdu
+
+// ProtocolVersion is the only version of the protocol in use.
+const ProtocolVersion = 2
+
+// Features are a set of bits that say what a peer can do, or wants to use, of the
+// protocol. Challenge and Creds carry them.
+type Features uint16
+
+// The feature flags, PDU_FLAG_* of the C library. A collector offers them in
+// its Challenge; a client requests some of the first seven in its Creds, and
+// uses the last three without a request.
+const (
+	FeatureSecure        Features = 0x0001 // TLS
+	FeatureCompress      Features = 0x0002 // retired
+	FeatureAuth          Features = 0x0004 // SASL; of an agent: wants client attributes
+	FeatureCredsRequired Features = 0x0008
+	FeatureSecureAck     Features = 0x0010
+	FeatureNoNSSInit     Features = 0x0020 // retired
+	FeatureContainer     Features = 0x0040
+	FeatureCertRequired  Features = 0x0080
+	FeatureBadLabel      Features = 0x0100 // retired
+	FeatureLabels        Features = 0x0200
+	FeatureHighRes       Features = 0x0400 // nanosecond fetches
+	FeatureDescs         Features = 0x0800 // descriptors in bulk
+)

@@ -1,0 +1,115 @@
+package pdu
+
+import (
+	"encoding/binary"
+	"iter"
+
+	"github.com/pcp-go/pcp/internal/wire"
+)
+
+// A ValueSet is the values of one metric in a Result, valid as long as that is
+// not filled again. It is pmValueSet of the C library.
+type ValueSet struct {
+	PMID PMID
+
+	n    int32
+	form uint8
+	off  int // of the first value in buf
+	buf  []byte
+}
+
+// Len is the number of values, 0 if there is an error.
+func (s ValueSet) Len() int { return int(max(s.n, 0)) }
+
+// Err is why the metric has no values, an Error. It is nil if there are values,
+// and if there are none but no error either.
+func (s ValueSet) Err() error {
+	if s.n < 0 {
+		return Error(s.n)
+	}
+	return nil
+}
+
+// Inst is the instance of the value at index i.
+func (s ValueSet) Inst(i int) InstID {
+	return InstID(binary.BigEndian.Uint32(s.buf[s.off+i*valueLen:]))
+}
+
+// Atom is the value at index i of a metric of type t. The type matters for
+// values that travel in place, which with TypeUnknown are read as Type32; a
+// block has a type of its own. A value whose block breaks the layout is an Atom
+// of TypeUnknown, for which As returns ErrIPC.
+func (s ValueSet) Atom(i int, t Type) Atom {
+	return atomAt(s.buf, s.form, binary.BigEndian.Uint32(s.buf[s.off+i*valueLen+4:]), t)
+}
+
+// atomAt is the value of type t in a word, or in the block that it refers to.
+func atomAt(buf []byte, form uint8, word uint32, t Type) Atom {
+	if form == valInsitu {
+		return insituAtom(t, word)
+	}
+	const eight = blockHeadLen + 8
+	if at := int64(word)*4 - HeaderLen; at >= 0 && at+eight <= int64(len(buf)) {
+		b := (*[eight]byte)(buf[at:])
+		head := binary.BigEndian.Uint32(b[:])
+		if bt := Type(head >> 24); head&maxBlockLen == eight && (bt == TypeU64 || bt == Type64 || bt == TypeDouble) {
+			return Atom{Type: bt, bits: binary.BigEndian.Uint64(b[blockHeadLen:])}
+		}
+	}
+	off, n, ok := blockAt(buf, word)
+	if !ok {
+		return malformedAtom
+	}
+	bt := Type(buf[off])
+	if bt == TypeUnknown || bt == Type32 { // some agents leave the type out
+		bt = t
+	}
+	a, err := blockAtom(bt, buf[off+blockHeadLen:off+n:off+n])
+	if err != nil {
+		return malformedAtom
+	}
+	return a
+}
+
+// All yields instance and value of the metric, whose type is t; see Atom.
+func (s ValueSet) All(t Type) iter.Seq2[InstID, Atom] {
+	return func(yield func(InstID, Atom) bool) {
+		for i := range s.Len() {
+			if !yield(s.Inst(i), s.Atom(i, t)) {
+				return
+			}
+		}
+	}
+}
+
+// block finds the block of the value at index i: where it starts in buf and its
+// length with its header.
+func (s ValueSet) block(i int) (off, n int, ok bool) {
+	return blockAt(s.buf, binary.BigEndian.Uint32(s.buf[s.off+i*valueLen+4:]))
+}
+
+func blockAt(buf []byte, index uint32) (off, n int, ok bool) {
+	at := int64(index)*4 - HeaderLen
+	if at < 0 || at > int64(len(buf)-blockHeadLen) {
+		return 0, 0, false
+	}
+	off = int(at)
+	n = int(binary.BigEndian.Uint32(buf[off:]) & maxBlockLen)
+	return off, n, n >= blockHeadLen && wire.Pad4(n) <= len(buf)-off
+}
+
+// insituAtom is the value of type t in a word. Very old agents send floats so.
+func insituAtom(t Type, word uint32) Atom {
+	bits := uint64(word)
+	switch t {
+	case TypeU32, TypeFloat:
+	case Type32, TypeUnknown:
+		t, bits = Type32, uint64(int64(int32(word)))
+	default:
+		t, bits = TypeUnknown, 0
+	}
+	return Atom{Type: t, bits: bits}
+}
+
+// malformedAtom stands for a value that the layout does not hold.
+var malformedAtom = Atom{Type: TypeUnknown}

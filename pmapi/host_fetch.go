@@ -1,0 +1,112 @@
+package pmapi
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// namesChanged are the changes in a collector after which names may stand for other
+// metrics.
+const namesChanged = pdu.ChangeAddAgent | pdu.ChangeRestartAgent | pdu.ChangeDropAgent | pdu.ChangeNames
+
+func (h *host) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile, r *pdu.Result) error {
+	l, err := h.begin(ctx)
+	if err != nil {
+		return err
+	}
+	if gap := h.known.unreportedGap(); gap != nil {
+		h.mu.Lock()
+		h.epoch.Gap = gap
+		h.mu.Unlock()
+		return h.end(ctx, l, gap)
+	}
+	err = l.fetchValues(ids, profile, r)
+	if err == nil && r.Changed&namesChanged != 0 {
+		h.mu.Lock()
+		h.epoch.Names++
+		h.mu.Unlock()
+	}
+	return h.end(ctx, l, err)
+}
+
+// maxFetch is how many metrics fit into the 65536 bytes to which pmcd limits a
+// request; a longer one costs the connection.
+const maxFetch = 16377
+
+// fetchValues sends the profile and the request for values in one write.
+func (l *link) fetchValues(ids []pdu.PMID, profile *pdu.Profile, r *pdu.Result) error {
+	if len(ids) > maxFetch {
+		return l.fetchParts(ids, profile, r)
+	}
+	if err := l.queueProfile(profile); err != nil {
+		return err
+	}
+	l.fetch = pdu.Fetch{HighRes: l.features&pdu.FeatureHighRes != 0, PMIDs: ids}
+	r.Format = pdu.FormatLowRes
+	if l.fetch.HighRes {
+		r.Format = pdu.FormatHighRes
+	}
+	body, err := l.roundTrip(&l.fetch, r.Kind())
+	l.fetch.PMIDs = nil // the caller's
+	if err != nil {
+		return err
+	}
+	if err := r.Decode(body); err != nil {
+		return err
+	}
+	if err := checkPMIDs(r, ids); err != nil {
+		return err
+	}
+	r.Changed, l.changes = l.changes, 0
+	return nil
+}
+
+// fetchParts fetches values in several requests.
+func (l *link) fetchParts(ids []pdu.PMID, profile *pdu.Profile, r *pdu.Result) error {
+	var w pdu.ResultWriter
+	var part pdu.Result
+	for some := range slices.Chunk(ids, maxFetch) {
+		if err := l.fetchValues(some, profile, &part); err != nil {
+			return err
+		}
+		l.changes = part.Changed // not reported yet: another part may fail
+		if w.Time.IsZero() {
+			w.Time = part.Time
+		}
+		for _, s := range part.All() {
+			w.Copy(s)
+		}
+		l.wait()
+	}
+	whole, err := w.Result()
+	if err != nil {
+		return err
+	}
+	whole.Format = part.Format
+	whole.Changed, l.changes = l.changes, 0
+	*r = *whole
+	return nil
+}
+
+// checkPMIDs wants the sets to be those of ids, in order. The C pmcd counts the sets
+// of agents, but does not look at what they are of.
+func checkPMIDs(r *pdu.Result, ids []pdu.PMID) error {
+	if r.Len() != len(ids) {
+		return lostError{fmt.Errorf("values of %d metrics in place of %d", r.Len(), len(ids))}
+	}
+	for i, id := range ids {
+		if is := r.At(i).PMID; is != id {
+			return fmt.Errorf("values of %v in place of %v: %w", is, id, pdu.ErrIPC)
+		}
+	}
+	return nil
+}
+
+func (h *host) Store(ctx context.Context, r *pdu.Result) error {
+	low := *r
+	low.Format = pdu.FormatLowRes // the only one that collectors accept
+	return h.roundTrip(ctx, &low, pdu.KindError, nil)
+}

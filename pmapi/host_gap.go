@@ -1,0 +1,193 @@
+package pmapi
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// knownMetadata is the metadata that a host that survives has given out, as it was
+// then or at the latest gap: after the next one it is compared with what the collector
+// says. A nil one stays empty.
+type knownMetadata struct {
+	ids    map[string]pdu.PMID // pdu.NoPMID: no more
+	descs  map[pdu.PMID]pdu.Desc
+	insts  map[pdu.InDom][]pdu.Instance // by number
+	gap    *Gap                         // not reported yet, or nil
+	lostAt time.Time
+	cause  error
+}
+
+func newKnownMetadata() *knownMetadata {
+	return &knownMetadata{ids: map[string]pdu.PMID{}, descs: map[pdu.PMID]pdu.Desc{}, insts: map[pdu.InDom][]pdu.Instance{}}
+}
+
+func (k *knownMetadata) clone() *knownMetadata {
+	n := *k
+	n.ids, n.descs, n.insts = maps.Clone(k.ids), maps.Clone(k.descs), maps.Clone(k.insts)
+	return &n
+}
+
+func (k *knownMetadata) addNames(names []string, ids []pdu.PMID) {
+	if k == nil {
+		return
+	}
+	for i, n := range names {
+		if ids[i] != pdu.NoPMID {
+			k.ids[n] = ids[i]
+		}
+	}
+}
+
+func (k *knownMetadata) addDescs(descs []pdu.Desc) {
+	if k == nil {
+		return
+	}
+	for _, d := range descs {
+		if d.PMID != pdu.NoPMID {
+			k.descs[d.PMID] = d
+		}
+	}
+}
+
+func (k *knownMetadata) addInstances(d pdu.InDom, list []pdu.Instance) {
+	if k != nil {
+		k.insts[d] = sorted(list)
+	}
+}
+
+// sorted is a copy of instances by number.
+func sorted(list []pdu.Instance) []pdu.Instance {
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+// setLost notes when and why the connection was lost, the first time.
+func (k *knownMetadata) setLost(cause error) {
+	if k.lostAt.IsZero() {
+		k.lostAt, k.cause = time.Now(), cause
+	}
+}
+
+// unreportedGap is the gap that has not been reported yet, or nil. The caller reports
+// it.
+func (k *knownMetadata) unreportedGap() *Gap {
+	if k == nil {
+		return nil
+	}
+	g := k.gap
+	k.gap = nil
+	return g
+}
+
+// apply makes what a gap says the present state.
+func (k *knownMetadata) apply(g *Gap) {
+	for _, c := range g.Names {
+		k.ids[c.Name] = c.Is
+	}
+	for _, c := range g.Descs {
+		k.descs[c.pmid()] = c.Is
+	}
+	for _, c := range g.InDoms {
+		k.insts[c.InDom] = slices.Clone(c.Is) // the caller may change the other
+	}
+	k.gap, k.lostAt, k.cause = g, time.Time{}, nil
+}
+
+// revert goes back before the gap that has not been reported yet, which becomes part
+// of the next.
+func (k *knownMetadata) revert() {
+	for _, c := range k.gap.Names {
+		k.ids[c.Name] = c.Was
+	}
+	for _, c := range k.gap.Descs {
+		k.descs[c.pmid()] = c.Was
+	}
+	for _, c := range k.gap.InDoms {
+		k.insts[c.InDom] = c.Was
+	}
+	k.lostAt, k.cause = k.gap.Lost, k.gap.Cause
+}
+
+// check compares all that was given out with what there is at the other end of a new
+// connection, and returns how that is now, with the gap. An error is one of the
+// connection.
+func (h *host) check(ctx context.Context, l *link) (*knownMetadata, error) {
+	k := h.known.clone()
+	if k.gap != nil {
+		k.revert()
+	}
+	k.setLost(errReconnect) // if it was not lost
+	g := &Gap{Lost: k.lostAt, Cause: k.cause}
+	l.begin(ctx, h.dialer.RequestTimeout)
+	defer l.waiting.End()
+	for _, compare := range []func(*link, *Gap) error{k.compareNames, k.compareDescs, k.compareInDoms} {
+		if err := compare(l, g); err != nil {
+			return nil, l.ended(ctx, err)
+		}
+	}
+	g.Back = time.Now()
+	k.apply(g)
+	return k, nil
+}
+
+func (k *knownMetadata) compareNames(l *link, g *Gap) error {
+	names := slices.Sorted(maps.Keys(k.ids))
+	ids, codes, err := l.lookup(names)
+	if err != nil {
+		return err
+	}
+	for i, n := range names {
+		switch was := k.ids[n]; {
+		case codes[i] != 0 && codes[i] != pdu.ErrName && codes[i] != pdu.ErrNonLeaf:
+			g.missing("name "+n, codes[i])
+		case was != ids[i]:
+			g.Names = append(g.Names, NameChange{n, was, ids[i]})
+		}
+	}
+	return nil
+}
+
+func (k *knownMetadata) compareDescs(l *link, g *Gap) error {
+	ids := slices.Sorted(maps.Keys(k.descs))
+	descs, codes, err := l.descs(ids, 1)
+	if err != nil {
+		return err
+	}
+	for i, id := range ids {
+		switch was := k.descs[id]; {
+		case codes[i] != 0 && codes[i] != pdu.ErrPMID && codes[i] != pdu.ErrNoAgent:
+			g.missing("descriptor of "+id.String(), codes[i])
+		case was != descs[i]:
+			g.Descs = append(g.Descs, DescChange{was, descs[i]})
+		}
+	}
+	return nil
+}
+
+func (k *knownMetadata) compareInDoms(l *link, g *Gap) error {
+	domains := slices.Sorted(maps.Keys(k.insts))
+	for _, d := range domains {
+		if err := l.queue(pdu.InstanceReq{InDom: d, Inst: pdu.NoInst}); err != nil {
+			return err
+		}
+	}
+	return l.readReplies(len(domains), pdu.KindInstance, func(i int, body []byte, err error) error {
+		p := instanceReply{to: pdu.InstanceReq{InDom: domains[i], Inst: pdu.NoInst}}
+		if err == nil {
+			err = p.Decode(body)
+		}
+		switch was, is := k.insts[domains[i]], sorted(p.Instances); {
+		case err != nil && err != error(pdu.ErrInDom) && err != error(pdu.ErrNoAgent):
+			g.missing("instances of "+domains[i].String(), err)
+		case !slices.Equal(was, is):
+			g.InDoms = append(g.InDoms, InDomChange{domains[i], was, is})
+		}
+		return nil
+	})
+}

@@ -1,0 +1,178 @@
+package pmapi
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/internal/source"
+	"github.com/pcp-go/pcp/pmns"
+)
+
+// maxNamesLen is how long one request for PMIDs of names gets.
+const maxNamesLen = 63 << 10
+
+func (h *host) Lookup(ctx context.Context, names []string) ([]pdu.PMID, source.Errors, error) {
+	l, err := h.begin(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	ids, codes, err := l.lookup(names)
+	if err == nil {
+		err = l.lookupUnknown(names, ids, codes)
+	}
+	if err == nil {
+		h.known.addNames(names, ids)
+	}
+	return ids, errorsOf(codes), h.end(ctx, l, err)
+}
+
+// errorsOf makes errors of codes.
+func errorsOf(codes []pdu.Error) (errs source.Errors) {
+	for i, code := range codes {
+		if code != 0 {
+			errs.Set(i, len(codes), code)
+		}
+	}
+	return errs
+}
+
+// lookup asks for the PMIDs of names, in as many requests as they need. A code is why
+// there is none, or 0 if the collector has not said.
+func (l *link) lookup(names []string) ([]pdu.PMID, []pdu.Error, error) {
+	var ends []int // of the names of each request
+	for at := 0; at < len(names); {
+		end, size := at, 0
+		for end < len(names) && (end == at || size+len(names[end])+8 <= maxNamesLen) {
+			size += len(names[end]) + 8
+			end++
+		}
+		ends, at = append(ends, end), end
+	}
+	return l.lookupParts(names, ends)
+}
+
+// lookupParts asks for the PMIDs of names, in requests that end before the indexes
+// ends.
+func (l *link) lookupParts(names []string, ends []int) ([]pdu.PMID, []pdu.Error, error) {
+	ids, codes := make([]pdu.PMID, len(names)), make([]pdu.Error, len(names))
+	at := 0
+	for _, end := range ends {
+		if err := l.queue(pdu.NameList{Names: names[at:end]}); err != nil {
+			return nil, nil, err
+		}
+		at = end
+	}
+	at = 0
+	err := l.readReplies(len(ends), pdu.KindPMNSIDs, func(i int, body []byte, err error) error {
+		from := at
+		at = ends[i]
+		return decodeIDs(body, err, ids[from:at], codes[from:at])
+	})
+	return ids, codes, err
+}
+
+// decodeIDs decodes the reply to one request for PMIDs: a code is about all of them.
+func decodeIDs(body []byte, err error, ids []pdu.PMID, codes []pdu.Error) error {
+	var p pdu.PMIDList
+	code, isCode := err.(pdu.Error)
+	switch {
+	case isCode:
+		for i := range ids {
+			ids[i], codes[i] = pdu.NoPMID, code
+		}
+		return nil
+	case err == nil:
+		err = p.Decode(body)
+	}
+	if err == nil && len(p.PMIDs) != len(ids) {
+		err = fmt.Errorf("%d PMIDs of %d names: %w", len(p.PMIDs), len(ids), pdu.ErrIPC)
+	}
+	copy(ids, p.PMIDs)
+	return err
+}
+
+// lookupUnknown asks for each name that has no PMID alone, which tells why: of several,
+// the collector only says that there is none.
+func (l *link) lookupUnknown(names []string, ids []pdu.PMID, codes []pdu.Error) error {
+	var unknown []string
+	var at, ends []int
+	for i, id := range ids {
+		switch {
+		case id != pdu.NoPMID || codes[i] != 0:
+		case len(names) == 1:
+			codes[i] = pdu.ErrName
+		default:
+			unknown = append(unknown, names[i])
+			at, ends = append(at, i), append(ends, len(unknown))
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	l.wait()
+	again, why, err := l.lookupParts(unknown, ends)
+	if err != nil {
+		return err
+	}
+	for n, i := range at {
+		if ids[i], codes[i] = again[n], why[n]; ids[i] == pdu.NoPMID && codes[i] == 0 {
+			codes[i] = pdu.ErrName
+		}
+	}
+	return nil
+}
+
+func (h *host) Names(ctx context.Context, id pdu.PMID) ([]string, error) {
+	var p nameList
+	err := h.roundTrip(ctx, pdu.PMIDList{PMIDs: []pdu.PMID{id}}, pdu.KindPMNSNames, &p)
+	if err == nil && len(p.Names) == 0 {
+		err = pdu.ErrPMID
+	}
+	if err != nil {
+		return nil, err
+	}
+	h.known.addNames(p.Names, slices.Repeat([]pdu.PMID{id}, len(p.Names)))
+	return p.Names, nil
+}
+
+// A nameList is a reply that has names, or a code instead.
+type nameList struct{ pdu.NameList }
+
+func (p *nameList) Decode(body []byte) error {
+	if err := p.NameList.Decode(body); err != nil {
+		return err
+	}
+	if p.Err < 0 {
+		return p.Err
+	}
+	return nil
+}
+
+func (h *host) Children(ctx context.Context, name string) ([]pmns.Child, error) {
+	var p nameList
+	err := h.roundTrip(ctx, pdu.ChildReq{Name: name, Status: true}, pdu.KindPMNSNames, &p)
+	if err == nil && len(p.Statuses) != len(p.Names) {
+		err = fmt.Errorf("children without a status: %w", pdu.ErrIPC)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var children []pmns.Child
+	for i, n := range p.Names {
+		children = append(children, pmns.Child{Name: n, Leaf: p.Statuses[i] == pdu.Leaf})
+	}
+	return children, nil
+}
+
+func (h *host) Traverse(ctx context.Context, name string) ([]string, error) {
+	var p nameList
+	err := h.roundTrip(ctx, pdu.TraverseReq{Name: name}, pdu.KindPMNSNames, &p)
+	if err != nil {
+		return nil, err
+	}
+	return p.Names, nil
+}
+
+func (h *host) NamesLocation() int { return int(RemoteNames) }

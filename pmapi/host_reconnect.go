@@ -1,0 +1,159 @@
+package pmapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/internal/source"
+)
+
+// errTimedOut is ETIMEDOUT in Linux's numbers.
+const errTimedOut pdu.Error = -110
+
+// An unreachable is the error of Reconnect: ETIMEDOUT, why, and for how long it
+// will not try again.
+type unreachable struct {
+	cause error
+	wait  time.Duration
+}
+
+func (e unreachable) Error() string {
+	text := errTimedOut.Error() + ": " + e.cause.Error()
+	if e.wait >= time.Second/2 {
+		text += fmt.Sprintf(" (next try in %v)", e.wait.Round(time.Second))
+	}
+	return text
+}
+
+func (e unreachable) Unwrap() []error { return []error{errTimedOut, e.cause} }
+
+// A backoff says when to try again. The zero value says now.
+type backoff struct {
+	failures int
+	until    time.Time
+	cause    error // of the latest failure
+}
+
+func (b *backoff) failed(delays []time.Duration, cause error) {
+	b.cause = cause
+	if len(delays) > 0 {
+		b.until = time.Now().Add(delays[min(b.failures, len(delays)-1)])
+	}
+	b.failures++
+}
+
+// unreachable is the error of the latest failure.
+func (b *backoff) unreachable() error { return unreachable{b.cause, time.Until(b.until)} }
+
+// Reconnect puts a new connection in the place of the one there is, which is kept if
+// that fails.
+func (h *host) Reconnect(ctx context.Context) error {
+	h.mu.Lock()
+	old := h.link
+	h.mu.Unlock()
+	_, err := h.replace(ctx, old)
+	return err
+}
+
+var errReconnect = errors.New("a new connection was asked for")
+
+// replace opens a connection in the place of an old one, or of none, unless it is
+// too early to try again. Errors: pdu.ErrNoContext, that of ctx, or an unreachable.
+func (h *host) replace(ctx context.Context, old *link) (*link, error) {
+	dialing, cancel, err := h.beginDialing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer cancel()
+	if time.Now().Before(h.backoff.until) {
+		return nil, h.backoff.unreachable()
+	}
+	l, err := h.open(dialing)
+	var known *knownMetadata
+	if err == nil && h.known != nil {
+		known, err = h.check(dialing, l)
+	}
+	switch {
+	case h.isClosed():
+		err = pdu.ErrNoContext
+	case err == nil:
+		return l, h.install(l, old, known)
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	default:
+		h.backoff.failed(h.dialer.Backoff, err)
+		err = h.backoff.unreachable()
+	}
+	if l != nil {
+		l.close()
+	}
+	return nil, err
+}
+
+// beginDialing is a context that ends with ctx, or by Close.
+func (h *host) beginDialing(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	dialing, cancel := context.WithCancel(ctx)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		cancel()
+		return nil, nil, pdu.ErrNoContext
+	}
+	h.dialing = cancel
+	return dialing, cancel, nil
+}
+
+// install puts a connection in the place of an old one. known is what there is at its
+// other end of what was given out.
+func (h *host) install(l, old *link, known *knownMetadata) error {
+	h.mu.Lock()
+	closed := h.closed
+	if !closed {
+		h.link = l
+		if old != nil {
+			h.epoch.Connection++
+		}
+	}
+	h.mu.Unlock()
+	if closed {
+		l.close()
+		return pdu.ErrNoContext
+	}
+	h.backoff, h.known = backoff{}, known
+	if old != nil {
+		l.changes = old.changes // no fetch has reported them
+		old.close()
+	}
+	if known != nil {
+		h.dialer.Logger.Info("connected again", slog.String("host", h.name), slog.String("gap", known.gap.Error()))
+	}
+	return nil
+}
+
+// Dup is the same host, with another connection and the same metadata to check after a
+// gap.
+func (h *host) Dup(ctx context.Context) (source.Source, error) {
+	dialing, cancel, err := h.beginDialing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer cancel()
+	d, err := newHost(dialing, h.dialer, h.name, h.open)
+	switch {
+	case err != nil && h.isClosed():
+		return nil, pdu.ErrNoContext
+	case err != nil && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, err
+	}
+	if h.known != nil {
+		d.known = h.known.clone()
+		d.known.gap, d.known.lostAt, d.known.cause = nil, time.Time{}, nil
+	}
+	return d, nil
+}

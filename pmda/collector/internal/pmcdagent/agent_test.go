@@ -1,0 +1,537 @@
+package pmcdagent
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/internal/eventtrace"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
+)
+
+// A fakeCollector is a Collector of a test.
+type fakeCollector struct {
+	mu      sync.Mutex
+	agents  []Agent
+	clients []Client
+	timeout time.Duration
+	seqnum  uint32
+	calls   []string // that change something else
+}
+
+func (c *fakeCollector) called(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls = append(c.calls, fmt.Sprintf(format, args...))
+}
+
+func (c *fakeCollector) Hostname() string              { return "here.example" }
+func (c *fakeCollector) Labels() (string, error)       { return `{"role":"test"}`, nil }
+func (c *fakeCollector) Agents() []Agent               { return c.agents }
+func (c *fakeCollector) NumAgents() int                { return len(c.agents) }
+func (c *fakeCollector) Timeout() time.Duration        { return c.timeout }
+func (c *fakeCollector) SetTimeout(t time.Duration)    { c.timeout = t }
+func (c *fakeCollector) SeqNum() uint32                { return c.seqnum }
+func (c *fakeCollector) IncSeqNum()                    { c.seqnum++ }
+func (c *fakeCollector) Resets() uint32                { return 0 }
+func (c *fakeCollector) Reset()                        { c.called("reset") }
+func (c *fakeCollector) LogClients()                   { c.called("log clients") }
+func (c *fakeCollector) HasClient(k *pmda.Client) bool { return c.index(k) >= 0 }
+
+func (c *fakeCollector) Agent(d pdu.Domain) (Agent, bool) {
+	for _, a := range c.agents {
+		if a.Domain == d {
+			return a, true
+		}
+	}
+	return Agent{}, false
+}
+
+func (c *fakeCollector) SetFence(d pdu.Domain, fenced bool) {
+	for i := range c.agents {
+		if c.agents[i].Domain == d {
+			c.agents[i].Fenced = fenced
+		}
+	}
+}
+
+func (c *fakeCollector) Clients() []Client {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.clients)
+}
+
+func (c *fakeCollector) index(k *pmda.Client) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.IndexFunc(c.clients, func(o Client) bool { return o.Seq == k.Seq })
+}
+
+func (c *fakeCollector) SetContainer(k *pmda.Client, name string) {
+	if i := c.index(k); i >= 0 {
+		info := *c.clients[i].Client
+		info.Container = name
+		c.clients[i].Client = &info
+	}
+}
+
+// connect adds a client.
+func (c *fakeCollector) connect(seq uint64) Client {
+	k := Client{Client: pmda.NewClient(uint32(len(c.clients)), seq), Since: time.Now()}
+	c.clients = append(c.clients, k)
+	return k
+}
+
+// A bench is an agent and a way to send it requests.
+type bench struct {
+	*fakeCollector
+	t        *testing.T
+	agent    *pmda.Agent
+	counters pdu.Counters
+	trace    eventtrace.Trace
+	me       *pmda.Client // who asks: root, unless a test says otherwise
+}
+
+// newBench makes the agent of a collector that has no other, for the directories
+// of a Config.
+func newBench(t *testing.T, c Config) *bench {
+	t.Helper()
+	b := &bench{t: t, me: pmda.NewClient(99, 99)}
+	b.fakeCollector = &fakeCollector{seqnum: 2, timeout: 5 * time.Second, agents: []Agent{{Domain: Domain, Name: "pmcd"}}}
+	b.me.UID, b.me.GID = 0, 0
+	c.Collector, c.Counters, c.Trace, c.Logger = b.fakeCollector, &b.counters, &b.trace, slog.New(slog.DiscardHandler)
+	b.agent = New(c)
+	return b
+}
+
+func (b *bench) request() *pmda.Request { return &pmda.Request{Client: b.me} }
+
+// pmid is the metric of a name below pmcd.
+func (b *bench) pmid(name string) pdu.PMID {
+	b.t.Helper()
+	id, err := b.agent.Namespace().Lookup("pmcd." + name)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return id
+}
+
+// instances are those of a metric's domain, by ID.
+func (b *bench) instances(d pdu.InDom) map[pdu.InstID]string {
+	b.t.Helper()
+	names := map[pdu.InstID]string{}
+	if d == pdu.NoInDom {
+		return names
+	}
+	list, err := b.agent.Instances(b.t.Context(), b.request(), d, pdu.NoInst, "")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, i := range list {
+		names[i.ID] = i.Name
+	}
+	return names
+}
+
+// fetch gives the values of a metric: "value" of a singular one, else
+// "instance value", in the order of the result.
+func (b *bench) fetch(name string) []string {
+	b.t.Helper()
+	id := b.pmid(name)
+	var w pdu.ResultWriter
+	if err := b.agent.Fetch(b.t.Context(), b.request(), []pdu.PMID{id}, &w); err != nil {
+		b.t.Fatal(err)
+	}
+	res, err := w.Result()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	d, err := b.agent.Desc(b.t.Context(), b.request(), id)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	s := res.At(0)
+	if err := s.Err(); err != nil {
+		return []string{"error " + err.Error()}
+	}
+	names := b.instances(d.InDom)
+	values := []string{}
+	for inst, a := range s.All(d.Type) {
+		v := strings.Trim(a.String(), `"`)
+		if inst != pdu.NoInst {
+			v = names[inst] + " " + v
+		}
+		values = append(values, v)
+	}
+	return values
+}
+
+// want compares the values of a metric.
+func (b *bench) want(name string, want ...string) {
+	b.t.Helper()
+	if diff := cmp.Diff(append([]string{}, want...), b.fetch(name)); diff != "" {
+		b.t.Errorf("pmcd.%s (-want +got):\n%s", name, diff)
+	}
+}
+
+// An assignment is a value for an instance.
+type assignment struct {
+	inst pdu.InstID
+	v    any
+}
+
+// store stores values of a metric; a bare value goes to no instance.
+func (b *bench) store(name string, values ...any) error {
+	b.t.Helper()
+	var w pdu.ResultWriter
+	w.Begin(b.pmid(name))
+	for _, v := range values {
+		a, ok := v.(assignment)
+		if !ok {
+			a = assignment{pdu.NoInst, v}
+		}
+		switch v := a.v.(type) {
+		case int:
+			w.Int32(a.inst, int32(v))
+		case string:
+			w.String(a.inst, v)
+		}
+	}
+	res, err := w.Result()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return b.agent.Store(b.t.Context(), b.request(), res)
+}
+
+// Every metric has a name, texts and, for those that always have one, a value.
+func TestTables(t *testing.T) {
+	b := newBench(t, Config{})
+	if err := b.agent.Err(); err != nil {
+		t.Fatal(err)
+	}
+	b.me = b.connect(0).Client
+	n := 0
+	for name, id := range b.agent.Namespace().All() {
+		n++
+		for _, kind := range []pdu.TextKind{pdu.TextOneLine, pdu.TextHelp} {
+			text, err := b.agent.Text(t.Context(), b.request(), pdu.TextOfMetric(id), kind)
+			if err != nil || kind == pdu.TextOneLine && (strings.Contains(text, "\n") || len(text) > 80) {
+				t.Errorf("%s: text of kind %v: %q, %v", name, kind, text, err)
+			}
+			for line := range strings.SplitSeq(text, "\n") {
+				if len(line) > 80 {
+					t.Errorf("%s: help is %d columns wide: %q", name, len(line), line)
+				}
+			}
+		}
+		got := b.fetch(strings.TrimPrefix(name, "pmcd."))
+		below := strings.HasPrefix(name, "pmcd.pmlogger.") || strings.HasPrefix(name, "pmcd.pmie.")
+		if below != (len(got) == 0) || len(got) > 0 && strings.HasPrefix(got[0], "error") {
+			t.Errorf("%s has the values %q", name, got)
+		}
+	}
+	if n != 108 {
+		t.Errorf("%d metrics, want 108", n)
+	}
+	for serial := 1; serial <= 6; serial++ {
+		d := pdu.MakeInDom(Domain, serial)
+		for _, kind := range []pdu.TextKind{pdu.TextOneLine, pdu.TextHelp} {
+			if text, err := b.agent.Text(t.Context(), b.request(), pdu.TextOfInDom(d), kind); err != nil || text == "" {
+				t.Errorf("text of %v: %q, %v", d, text, err)
+			}
+		}
+	}
+}
+
+func TestIdentity(t *testing.T) {
+	b := newBench(t, Config{})
+	b.want("hostname", "here.example")
+	b.want("version", "6.0.3")
+	b.want("pid", fmt.Sprint(os.Getpid()))
+	b.want("services", "pmcd")
+	b.want("labels", `{"role":"test"}`)
+	b.want("seqnum", "2")
+	b.want("sighups", "0")
+	b.want("timezone", posixZone(time.Now()))
+	if v := build(); v == "" || strings.ContainsAny(v, "() ") {
+		t.Errorf("build is %q", v)
+	}
+	for _, name := range []string{"ipv6", "unix_domain_sockets", "containers"} {
+		b.want("feature."+name, "1")
+	}
+	for _, name := range []string{"secure", "compress", "authentication", "creds_required", "service_discovery", "local", "client_cert_required"} {
+		b.want("feature."+name, "0")
+	}
+}
+
+func TestAgents(t *testing.T) {
+	b := newBench(t, Config{})
+	b.agents = []Agent{{Domain: Domain, Name: "pmcd"}, {Domain: 7, Name: "a b", Kind: pmcdconf.KindPipe, Status: 4},
+		{Domain: 250, Name: "zebra", Kind: pmcdconf.KindSocket, Fenced: true}, {Domain: 251, Name: "zebra"}}
+	b.want("numagents", "4")
+	b.want("agent.name", "pmcd pmcd", "a b a b", "zebra zebra", "zebra.251 zebra")
+	b.want("agent.type", "pmcd 0", "a b 4", "zebra 2", "zebra.251 0")
+	b.want("agent.status", "pmcd 0", "a b 4", "zebra 0", "zebra.251 0")
+	b.want("agent.fenced", "pmcd 0", "a b 0", "zebra 1", "zebra.251 0")
+}
+
+func TestFence(t *testing.T) {
+	b := newBench(t, Config{})
+	b.agents = append(b.agents, Agent{Domain: 7, Name: "a"})
+	steps := []struct {
+		name   string
+		values []any
+		err    error
+		want   []string
+	}{
+		{"up for all", []any{1}, nil, []string{"pmcd 0", "a 1"}},
+		{"down for one", []any{assignment{7, 0}}, nil, []string{"pmcd 0", "a 0"}},
+		{"up for one", []any{assignment{7, 1}}, nil, []string{"pmcd 0", "a 1"}},
+		{"not the collector's own", []any{assignment{2, 1}}, nil, []string{"pmcd 0", "a 1"}},
+		{"unknown agent", []any{assignment{8, 0}}, pdu.ErrInst, []string{"pmcd 0", "a 1"}},
+		{"neither up nor down", []any{assignment{7, 2}}, pdu.ErrBadStore, []string{"pmcd 0", "a 1"}},
+		{"what came before an error stays", []any{assignment{7, 0}, assignment{-3, 1}}, pdu.ErrInst, []string{"pmcd 0", "a 0"}},
+	}
+	for _, s := range steps {
+		if err := b.store("agent.fenced", s.values...); err != s.err {
+			t.Errorf("%s: %v, want %v", s.name, err, s.err)
+		}
+		b.want("agent.fenced", s.want...)
+	}
+}
+
+func TestStore(t *testing.T) {
+	registers := func(v string, at ...int) []string {
+		var list []string
+		for i := range 16 {
+			if slices.Contains(at, i) {
+				list = append(list, fmt.Sprintf("%d %s", i, v))
+			} else {
+				list = append(list, fmt.Sprintf("%d 0", i))
+			}
+		}
+		return list
+	}
+	tests := []struct {
+		metric string
+		value  any
+		err    error
+		want   []string
+	}{
+		{"control.debug", 1, nil, []string{"1"}},
+		{"control.debug", -1, nil, []string{"-1"}},
+		{"control.debug", "1", pdu.ErrConv, []string{"0"}},
+		{"control.timeout", 7, nil, []string{"7"}},
+		{"control.timeout", 0, nil, []string{"0"}},
+		{"control.timeout", -1, pdu.ErrSign, []string{"5"}},
+		{"control.register", assignment{3, 42}, nil, registers("42", 3)},
+		{"control.register", assignment{16, 42}, pdu.ErrInst, registers("")},
+		{"control.register", 42, pdu.ErrInst, registers("")},
+		{"control.traceconn", 1, nil, []string{"1"}},
+		{"control.traceconn", 2, pdu.ErrBadStore, []string{"0"}},
+		{"control.tracepdu", 1, nil, []string{"1"}},
+		{"control.tracepdu", -1, pdu.ErrBadStore, []string{"0"}},
+		{"control.tracenobuf", 1, nil, []string{"1"}},
+		{"control.tracenobuf", 3, pdu.ErrBadStore, []string{"0"}},
+		{"control.tracebufs", 0, nil, []string{"0"}},
+		{"control.tracebufs", 30, nil, []string{"30"}},
+		{"control.tracebufs", -1, pdu.ErrSign, []string{"20"}},
+		{"control.tracebufs", eventtrace.MaxCapacity + 1, pdu.ErrBadStore, []string{"20"}},
+		{"control.dumptrace", 5, nil, []string{"0"}},
+		{"control.dumpconn", 5, nil, []string{"0"}},
+		{"control.sighup", 5, nil, []string{"0"}},
+		{"seqnum", 77, nil, []string{"3"}},
+		{"numagents", 77, pdu.ErrPMID, []string{"1"}},
+		{"version", "x", pdu.ErrPMID, []string{"6.0.3"}},
+		{"agent.name", assignment{2, "x"}, pdu.ErrPMID, []string{"pmcd pmcd"}},
+		{"buf.alloc", assignment{12, 1}, pdu.ErrPMID, []string{"0012 0", "0020 0", "1024 0", "2048 0", "4196 0", "8192 0", "8192+ 0"}},
+	}
+	for _, tt := range tests {
+		t.Run(fmt.Sprint(tt.metric, "=", tt.value), func(t *testing.T) {
+			b := newBench(t, Config{})
+			if err := b.store(tt.metric, tt.value); err != tt.err {
+				t.Errorf("error %v, want %v", err, tt.err)
+			}
+			b.want(tt.metric, tt.want...)
+		})
+	}
+}
+
+// Who is not root may change nothing but what is about himself, and seqnum.
+func TestStoreUID(t *testing.T) {
+	open := []string{"seqnum", "client.whoami", "client.container"}
+	for _, uid := range []int{-1, 1000} {
+		b := newBench(t, Config{})
+		b.me.UID = uid
+		for id := range b.pmcdStores() {
+			name := strings.TrimPrefix(b.agent.Namespace().Names(id)[0], "pmcd.")
+			var v any = assignment{7, 1}
+			if strings.HasPrefix(name, "client.") {
+				v = "x"
+			}
+			var want error
+			if !slices.Contains(open, name) {
+				want = pdu.ErrPermission
+			}
+			if err := b.store(name, v); err != want {
+				t.Errorf("user %d stores %s: %v, want %v", uid, name, err, want)
+			}
+		}
+		b.want("control.timeout", "5")
+		b.want("seqnum", "3")
+	}
+}
+
+// pmcdStores are the metrics that can be stored into, by the documentation.
+func (b *bench) pmcdStores() map[pdu.PMID]bool {
+	ids := map[pdu.PMID]bool{}
+	for name, id := range b.agent.Namespace().All() {
+		if strings.HasPrefix(name, "pmcd.control.") {
+			ids[id] = true
+		}
+	}
+	for _, name := range []string{"seqnum", "agent.fenced", "client.whoami", "client.container"} {
+		ids[b.pmid(name)] = true
+	}
+	return ids
+}
+
+func TestTimeout(t *testing.T) {
+	b := newBench(t, Config{})
+	for timeout, want := range map[time.Duration]string{1500 * time.Millisecond: "2", -1: "0", 0: "0", time.Minute: "60"} {
+		b.timeout = timeout
+		b.want("control.timeout", want)
+	}
+	if err := b.store("control.timeout", 60); err != nil || b.timeout != time.Minute {
+		t.Errorf("60 stored: %v, %v", b.timeout, err)
+	}
+}
+
+func TestActions(t *testing.T) {
+	b := newBench(t, Config{})
+	for _, name := range []string{"control.sighup", "control.dumpconn"} {
+		if err := b.store(name, 1); err != nil {
+			t.Error(err)
+		}
+	}
+	if diff := cmp.Diff([]string{"reset", "log clients"}, b.calls); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestClients(t *testing.T) {
+	b := newBench(t, Config{})
+	b.want("numclients", "0")
+	b.want("client.whoami")
+	first, second := b.connect(0), b.connect(1)
+	b.want("numclients", "2")
+	b.want("client.whoami", "0 ", "1 ")
+	b.want("client.start_date", "0 "+first.Since.Format(time.ANSIC), "1 "+second.Since.Format(time.ANSIC))
+
+	b.me = second.Client
+	for _, name := range []string{"client.whoami", "client.container"} {
+		if err := b.store(name, assignment{0, "x"}, assignment{1, "y"}); err != pdu.ErrInst {
+			t.Errorf("two values for pmcd.%s: %v", name, err)
+		}
+		if err := b.store(name, assignment{0, "me"}); err != nil {
+			t.Errorf("pmcd.%s: %v", name, err)
+		}
+		b.want(name, "0 ", "1 me")
+	}
+	if err := b.store("client.container", strings.Repeat("x", 4095)); err != pdu.ErrTooBig {
+		t.Errorf("a name that no agent could be told: %v", err)
+	}
+
+	b.clients = b.clients[:1]
+	b.agent.EndClient(second.Client)
+	if err := b.store("client.whoami", "ghost"); err != nil { // it has gone
+		t.Error(err)
+	}
+	b.fetch("cputime.per_pdu_in")
+	b.connect(2)
+	b.want("client.whoami", "0 ", "2 ")
+	b.connect(1) // as nobody ever will
+	b.want("client.whoami", "0 ", "2 ", "1 ")
+}
+
+func TestCPUPerPDU(t *testing.T) {
+	b := newBench(t, Config{})
+	b.me = b.connect(0).Client
+	b.want("cputime.per_pdu_in", "0.000000e+00") // no PDU has come
+	spend(t, 20*time.Millisecond)                // time to be counted
+	conn := pdu.NewConn(struct {
+		io.Reader
+		io.Writer
+	}{strings.NewReader("\x00\x00\x00\x10\x00\x00\x70\x00\x00\x00\x00\x00\x00\x00\x00\x00"), io.Discard})
+	conn.Counters = &b.counters
+	if _, _, err := conn.Read(); err != nil {
+		t.Fatal(err)
+	}
+	got := b.fetch("cputime.per_pdu_in")
+	var v float64
+	if _, err := fmt.Sscan(got[0], &v); err != nil || v < 1000 || v > 60e6 {
+		t.Errorf("%v microseconds for one PDU", got)
+	}
+	b.want("pdu_in.error", "1")
+	b.want("pdu_in.total", "1")
+}
+
+// spend makes the process use time of its processors, which it may not get at once.
+func spend(t *testing.T, d time.Duration) {
+	t.Helper()
+	began, err := cpuTime()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for limit := time.Now().Add(time.Minute); time.Now().Before(limit); {
+		if now, err := cpuTime(); err != nil || now-began >= d {
+			return
+		}
+	}
+	t.Fatalf("did not get %v of a processor", d)
+}
+
+// The totals stand in the middle of the kinds.
+func TestPDUItems(t *testing.T) {
+	b := newBench(t, Config{})
+	var names []string
+	for name, id := range b.agent.Namespace().All() {
+		if rest, ok := strings.CutPrefix(name, "pmcd.pdu_in."); ok {
+			names = append(names, fmt.Sprintf("%d %s", id.Item(), rest))
+			if out := b.pmid("pdu_out." + rest); out.Cluster() != 2 || out.Item() != id.Item() || id.Cluster() != 1 {
+				t.Errorf("pmcd.pdu_out.%s is %v", rest, out)
+			}
+		}
+	}
+	want := strings.Split("0 error,1 result,2 profile,3 fetch,4 desc_req,5 desc,6 instance_req,7 instance,8 text_req,9 text,"+
+		"10 control_req,12 creds,13 pmns_ids,14 pmns_names,15 pmns_child,16 total,17 pmns_traverse,18 auth,19 label_req,"+
+		"20 label,21 highres_fetch,22 highres_result,23 desc_ids,24 descs", ",")
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	conn := pdu.NewConn(struct {
+		io.Reader
+		io.Writer
+	}{strings.NewReader(""), io.Discard})
+	conn.Counters = &b.counters
+	for _, p := range []pdu.PDU{pdu.Attr{}, pdu.Status{}, pdu.DescsReq{PMIDs: []pdu.PMID{1}}} {
+		if err := conn.Write(0, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{"auth": "1", "error": "1", "desc_ids": "1", "descs": "0", "total": "3", "control_req": "0"} {
+		b.want("pdu_out."+name, want)
+		b.want("pdu_in."+name, "0")
+	}
+}

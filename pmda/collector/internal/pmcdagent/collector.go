@@ -1,0 +1,85 @@
+package pmcdagent
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/internal/eventtrace"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
+)
+
+// Domain is the domain of the agent.
+const Domain pdu.Domain = 2
+
+// A Collector is what the agent sees of the collector that hosts it. Safe for
+// concurrent use.
+type Collector interface {
+	// Hostname is the value of pmcd.hostname.
+	Hostname() string
+	// Labels is the value of pmcd.labels.
+	Labels() (string, error)
+
+	// Agents are all configured agents by domain, also those that are not connected.
+	Agents() []Agent
+	// Agent is one of them, false if there is none of the domain.
+	Agent(d pdu.Domain) (Agent, bool)
+	// NumAgents is the number of those that are connected.
+	NumAgents() int
+	// SetFence fences an agent off, or no longer. It does nothing if there is none of
+	// the domain.
+	SetFence(d pdu.Domain, fenced bool)
+
+	// Clients are the connected clients in the order in which they have come.
+	Clients() []Client
+	// HasClient reports whether a client is connected.
+	HasClient(c *pmda.Client) bool
+	// SetContainer sets the container that a client wants, and tells the agents. It
+	// does nothing if the client has gone.
+	SetContainer(c *pmda.Client, name string)
+
+	// Timeout is how long an agent may take for a reply, 0 and less for no limit.
+	Timeout() time.Duration
+	SetTimeout(time.Duration)
+
+	// SeqNum is the value of pmcd.seqnum; IncSeqNum adds 1.
+	SeqNum() uint32
+	IncSeqNum()
+
+	// Resets counts the resets of the collector. Reset begins one and does not wait for
+	// it.
+	Resets() uint32
+	Reset()
+
+	// LogClients writes a table of the clients to the log.
+	LogClients()
+}
+
+// An Agent is one that the collector hosts.
+type Agent struct {
+	Domain pdu.Domain
+	Name   string // that it has in the configuration
+	Kind   pmcdconf.Kind
+	Status int32 // the value of pmcd.agent.status
+	Fenced bool
+}
+
+// A Client is one that the collector serves.
+type Client struct {
+	*pmda.Client
+	Since time.Time // when it connected
+}
+
+// Config is what New makes an agent for.
+type Config struct {
+	Collector Collector
+	Logger    *slog.Logger
+	Counters  *pdu.Counters     // the PDUs of clients and agents
+	Trace     *eventtrace.Trace // the event trace
+
+	// TmpDir and RunDir are PCP_TMP_DIR and PCP_RUN_DIR, where running loggers,
+	// inference engines and pmproxy leave files about themselves. Where they are empty,
+	// nothing is looked for.
+	TmpDir, RunDir string
+}

@@ -1,0 +1,125 @@
+package pmcdagent
+
+import (
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// pcpVersion is the version of PCP whose protocol, metrics and texts the
+// collector has. Tools show it and compare it with theirs.
+const pcpVersion = "6.0.3"
+
+// modulePath is how build information names this module.
+const modulePath = "github.com/pcp-go/pcp"
+
+// identity enters a metric that says what the collector is.
+func (p *pmcd) identity(name string, item int, sem pdu.Sem, text, help string, value func() string) {
+	register(p, pmda.Metric[string]{
+		Name: name, ID: pmda.Item(0, item), Sem: sem, Text: text, Help: help, Value: always(value),
+	})
+}
+
+// addIdentity enters pmcd.timezone and what comes after it.
+func (p *pmcd) addIdentity() {
+	p.identity("pmcd.timezone", 5, pdu.SemDiscrete, "Time zone of the collector",
+		"The collector's local time zone, as $TZ has it.", timezone)
+	p.identity("pmcd.zoneinfo", 26, pdu.SemDiscrete, "Time zone of the collector by name",
+		`The collector's local time zone as a colon and its name in the time zone
+database, such as ":Europe/Berlin"; empty if the name is not known.`, zoneinfo)
+	p.identity("pmcd.simabi", 6, pdu.SemDiscrete, "Architecture of the collector's machine",
+		"The name of the processor architecture for which the collector was built.", abi)
+	p.identity("pmcd.version", 7, pdu.SemDiscrete, "Version of PCP",
+		"The version of PCP whose protocol and metrics the collector has.",
+		func() string { return pcpVersion })
+	p.identity("pmcd.services", 16, pdu.SemInstant, "Services of PCP on this host",
+		"Names of services, with blanks between; the collector's own is pmcd.",
+		p.services)
+	register(p, pmda.Metric[uint32]{
+		Name: "pmcd.openfds", ID: pmda.Item(0, 17),
+		Text: "Highest file descriptor of the collector",
+		Help: `The highest number of a file descriptor that the collector's process was seen
+to have open.`,
+		Value: p.openFDs,
+	})
+	p.identity("pmcd.build", 20, pdu.SemDiscrete, "Build of the collector",
+		"The version of the Go module\n"+modulePath+" that the collector was built from.", build)
+	p.identity("pmcd.hostname", 21, pdu.SemDiscrete, "Name of the collector's host",
+		"The name that the collector was told to use, or that of the host.", p.Collector.Hostname)
+}
+
+// abi is the architecture in the words of PCP, which are those of uname(1).
+func abi() string {
+	switch runtime.GOARCH {
+	case "amd64":
+		return "x86_64"
+	case "arm64":
+		return "aarch64"
+	}
+	return runtime.GOARCH
+}
+
+// build is the version of this module in the program.
+func build() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "devel"
+	}
+	m := info.Main
+	for _, d := range info.Deps {
+		if d.Path == modulePath {
+			m = *d
+			if d.Replace != nil {
+				m.Version = d.Replace.Version
+			}
+		}
+	}
+	if v := strings.Trim(m.Version, "()"); v != "" && m.Path == modulePath {
+		return v
+	}
+	return "devel"
+}
+
+// addFeatures enters pmcd.feature.
+func (p *pmcd) addFeatures() {
+	for item, f := range []struct {
+		name, text string
+		has        func() bool
+	}{
+		{"pmcd.feature.secure", "Whether connections can be encrypted", no},
+		{"pmcd.feature.compress", "Whether connections can be compressed", no},
+		{"pmcd.feature.ipv6", "Whether IPv6 is supported", yes},
+		{"pmcd.feature.authentication", "Whether clients can authenticate themselves", no},
+		{"pmcd.feature.creds_required", "Whether clients have to authenticate themselves", no},
+		{"pmcd.feature.unix_domain_sockets", "Whether local connections are supported", yes},
+		{"pmcd.feature.service_discovery", "Whether the collector advertises itself", no},
+		{"pmcd.feature.containers", "Whether metrics of containers can be asked for", yes},
+		{"pmcd.feature.local", "Whether clients of the same host alone are served", no},
+		{"pmcd.feature.client_cert_required", "Whether clients have to have a certificate", no},
+	} {
+		register(p, pmda.Metric[uint32]{
+			Name: f.name, ID: pmda.Item(8, item), Text: f.text,
+			Help: f.text + ": 1 if so, 0 if not.",
+			Value: always(func() uint32 {
+				if f.has() {
+					return 1
+				}
+				return 0
+			}),
+		})
+	}
+}
+
+func yes() bool { return true }
+func no() bool  { return false }
+
+func (p *pmcd) services() string {
+	if p.RunDir != "" && pidFile(filepath.Join(p.RunDir, "pmproxy.pid")) != 0 {
+		return "pmcd pmproxy"
+	}
+	return "pmcd"
+}

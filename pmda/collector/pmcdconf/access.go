@@ -1,0 +1,131 @@
+package pmcdconf
+
+import (
+	"net/netip"
+	"slices"
+)
+
+// Ops is a set of the operations that access rules are about.
+type Ops uint8
+
+const (
+	OpFetch Ops = 1 << iota // every request but those that store values
+	OpStore                 // to store values
+
+	OpAll = OpFetch | OpStore
+)
+
+// Access is the rules of an access section: who may do what. A nil Access allows
+// everything, as does a zero one. A collector only reads it; it may be shared but
+// not changed.
+//
+// Of the host rules that match a peer the one with the lower level wins,
+// operation by operation; an operation that no rule mentions is allowed. Rules for
+// users and groups then only take away. Where there are any, a client that none
+// of them mentions may do nothing.
+type Access struct {
+	// Hosts are the rules for hosts, in the order of their levels.
+	Hosts []*HostRule
+	// Users and Groups are the rules for accounts.
+	Users, Groups AccountRules
+	// Local are the addresses of this host's name: a peer on the loopback interface
+	// is checked as if it came from each of them.
+	Local []netip.Addr
+}
+
+// NeedsAccount reports whether there are rules for users or groups, so that a
+// collector must know who a client is.
+func (a *Access) NeedsAccount() bool {
+	return a != nil && (a.Users.Others != nil || a.Groups.Others != nil)
+}
+
+// A Rule is what a statement says of those whom it is about.
+type Rule struct {
+	Ops      Ops // the operations that it mentions
+	Denied   Ops // those of them that it denies
+	MaxConns int // the connections that it allows, 0 for any number
+}
+
+// conflicts reports whether two rules for the same peers contradict each other.
+func (r *Rule) conflicts(b Rule) bool {
+	if r.MaxConns != 0 && b.MaxConns != 0 && r.MaxConns != b.MaxConns {
+		return true
+	}
+	return r.Ops&b.Ops != 0 && r.Ops&r.Denied != b.Ops&b.Denied
+}
+
+// merge adds what another rule for the same peers says.
+func (r *Rule) merge(b Rule) {
+	r.Ops |= b.Ops
+	r.Denied |= b.Denied
+	r.MaxConns = max(r.MaxConns, b.MaxConns)
+}
+
+// A HostRule is a rule for the peers whose address is Addr where Mask has ones. If
+// Addr is not valid, it is a rule for all peers without an IP address: those on
+// unix sockets, and clients in the collector's process.
+type HostRule struct {
+	Rule
+	Name       string // as the statement has it
+	Addr, Mask netip.Addr
+	Level      int // 0 for a single host; it grows with the number of hosts
+}
+
+// Matches reports whether the rule is about a peer, whose address is not valid if
+// it has none.
+func (r *HostRule) Matches(peer netip.Addr) bool {
+	if !r.Addr.IsValid() || !peer.IsValid() {
+		return r.Addr.IsValid() == peer.IsValid()
+	}
+	if r.Addr.BitLen() != peer.BitLen() {
+		return false
+	}
+	addr, mask, p := r.Addr.As16(), r.Mask.As16(), peer.As16()
+	for i := range p {
+		if p[i]&mask[i] != addr[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// AccountRules are the rules for users, or those for groups. The zero value has
+// none.
+type AccountRules struct {
+	List   []*AccountRule
+	Others *AccountRule // for those whom List does not mention; nil if there are no rules at all
+}
+
+// Matching are the rules for the user id that is a member of a group, or for the
+// group id that a user is a member of: those of List, or else Others.
+func (l *AccountRules) Matching(id, member int) []*AccountRule {
+	var rules []*AccountRule
+	for _, r := range l.List {
+		if r.Matches(id, member) {
+			rules = append(rules, r)
+		}
+	}
+	if rules == nil && l.Others != nil {
+		rules = append(rules, l.Others)
+	}
+	return rules
+}
+
+// An AccountRule is a rule for a user and the groups it is in, or for a group and
+// the users in it.
+type AccountRule struct {
+	Rule
+	Account
+	Members []Account // the groups of a user, or the users of a group
+}
+
+// Matches reports whether the rule is about the account id or has the member.
+func (r *AccountRule) Matches(id, member int) bool {
+	return r.ID == id || slices.ContainsFunc(r.Members, func(m Account) bool { return m.ID == member })
+}
+
+// An Account is a user or a group.
+type Account struct {
+	Name string
+	ID   int
+}

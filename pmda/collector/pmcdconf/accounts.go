@@ -1,0 +1,129 @@
+package pmcdconf
+
+import (
+	"bufio"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// addAccount adds a rule for a user or group, or merges it with one for the same.
+func (n *ruleNames) addAccount(l *AccountRules, kind, name string, r Rule) error {
+	rule := &AccountRule{Rule: r, Account: Account{Name: name}}
+	if name != "*" {
+		if err := n.findAccount(kind, rule); err != nil {
+			return err
+		}
+	}
+	if l.Others == nil {
+		l.Others = &AccountRule{Account: Account{Name: "*"}, Rule: Rule{Ops: OpAll, Denied: OpAll}}
+	}
+	old := l.Others
+	if name != "*" {
+		i := slices.IndexFunc(l.List, func(o *AccountRule) bool { return o.ID == rule.ID })
+		if i < 0 {
+			l.List = append(l.List, rule)
+			return nil
+		}
+		old = l.List[i]
+	} else if !n.others[kind] {
+		if n.others == nil {
+			n.others = map[string]bool{}
+		}
+		n.others[kind], l.Others = true, rule
+		return nil
+	}
+	if old.conflicts(r) {
+		return ruleErrorf("Permission clash for %s %s with earlier statement", kind, name)
+	}
+	old.merge(r)
+	return nil
+}
+
+// An accountEntry is a line of the passwd or of the group file.
+type accountEntry struct {
+	Account
+	group   int      // of a user
+	members []string // of a group
+}
+
+// findAccount completes the rule for a user with its number and groups, or the rule
+// for a group with its number and users.
+func (n *ruleNames) findAccount(kind string, rule *AccountRule) error {
+	if n.users == nil {
+		if err := n.readAccounts(); err != nil {
+			return err
+		}
+	}
+	list, others := n.users, n.groups
+	if kind == "group" {
+		list, others = n.groups, n.users
+	}
+	i := slices.IndexFunc(list, func(e accountEntry) bool { return e.Name == rule.Name })
+	if i < 0 {
+		return ruleErrorf("Failed to lookup %s \"%s\": No such file or directory", kind, rule.Name)
+	}
+	e := list[i]
+	rule.ID = e.ID
+	for _, o := range others {
+		user, group := e, o
+		if kind == "group" {
+			user, group = o, e
+		}
+		switch {
+		case user.group == group.ID:
+			rule.Members = slices.Insert(rule.Members, 0, o.Account) // a user's main group comes first
+		case slices.Contains(group.members, user.Name):
+			rule.Members = append(rule.Members, o.Account)
+		}
+	}
+	return nil
+}
+
+// readAccounts reads the passwd and the group file.
+func (n *ruleNames) readAccounts() error {
+	users, err := readAccountFile(n.loader.Accounts, "passwd")
+	if err != nil {
+		return err
+	}
+	groups, err := readAccountFile(n.loader.Accounts, "group")
+	if err != nil {
+		return err
+	}
+	n.users, n.groups = users, groups
+	return nil
+}
+
+// readAccountFile reads lines of the form name:password:id:x, where x is a
+// user's group, or the names of a group's members.
+func readAccountFile(dir fs.FS, name string) ([]accountEntry, error) {
+	f, err := dir.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	entries := []accountEntry{}
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20) // a group may have many members
+	for lines.Scan() {
+		field := strings.Split(lines.Text(), ":")
+		if len(field) < 4 {
+			continue
+		}
+		id, err := strconv.ParseUint(field[2], 10, 32)
+		if err != nil {
+			continue
+		}
+		e := accountEntry{Account: Account{Name: field[0], ID: int(id)}, group: -1}
+		if name == "passwd" {
+			if e.group, err = strconv.Atoi(field[3]); err != nil {
+				continue
+			}
+		} else {
+			e.members = strings.Split(field[3], ",")
+		}
+		entries = append(entries, e)
+	}
+	return entries, lines.Err()
+}

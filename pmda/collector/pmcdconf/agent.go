@@ -1,0 +1,95 @@
+package pmcdconf
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A Kind is how a collector reaches an agent.
+type Kind int
+
+// The kinds of agents. pmcd.agent.type shows them.
+const (
+	KindDSO    Kind = iota // in the collector's process
+	KindSocket             // through a socket on which the agent listens
+	KindPipe               // as a child, through its standard input and output
+)
+
+// String is the word of configuration files.
+func (k Kind) String() string {
+	switch k {
+	case KindDSO:
+		return "dso"
+	case KindSocket:
+		return "socket"
+	case KindPipe:
+		return "pipe"
+	}
+	return "Kind(" + strconv.Itoa(int(k)) + ")"
+}
+
+// An Agent is a line for an agent:
+//
+//	NAME DOMAIN dso    ENTRY PATH
+//	NAME DOMAIN socket inet|ipv6|unix ADDRESS [ARGV...]
+//	NAME DOMAIN pipe   binary [notready] ARGV...
+type Agent struct {
+	Name   string
+	Domain pdu.Domain
+	Kind   Kind
+
+	Entry string // of KindDSO: the entry point, "simple_init"
+	Path  string // of KindDSO: the absolute path of the shared object
+
+	Network string // of KindSocket: "inet", "ipv6" or "unix"
+	Address string // of KindSocket: the port on this host, by number or name, or the path
+	Port    int    // of "inet" and "ipv6": the number of the port
+
+	NotReady bool     // of KindPipe: requests must wait until the agent says that it is ready
+	Argv     []string // the command that starts it; a socket agent may have none
+
+	Line int // in the file, from 1
+}
+
+// Equal reports whether an agent that runs as b says can go on running when the
+// configuration says a: all but the name and the line is the same.
+func (a Agent) Equal(b Agent) bool {
+	same := a.Domain == b.Domain && a.Kind == b.Kind && slices.Equal(a.Argv, b.Argv)
+	switch a.Kind {
+	case KindDSO:
+		return same && a.Entry == b.Entry && a.Path == b.Path
+	case KindSocket:
+		return same && a.Network == b.Network && (a.Address == b.Address || a.Port != 0 && a.Port == b.Port)
+	}
+	return same && a.NotReady == b.NotReady
+}
+
+// String is a line of a configuration file that says the same.
+func (a Agent) String() string {
+	words := []string{a.Name, strconv.Itoa(int(a.Domain)), a.Kind.String()}
+	switch a.Kind {
+	case KindDSO:
+		words = append(words, a.Entry, a.Path)
+	case KindSocket:
+		words = append(words, a.Network, a.Address)
+	case KindPipe:
+		words = append(words, "binary")
+		if a.NotReady {
+			words = append(words, "notready")
+		}
+	}
+	var b strings.Builder
+	for _, w := range append(words, a.Argv...) {
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(quoteWord(w))
+	}
+	if s := b.String(); strings.HasSuffix(s, `\`) {
+		b.WriteByte(' ') // or the next line would join this one
+	}
+	return b.String()
+}

@@ -1,0 +1,41 @@
+// Package pmcdconf reads pmcd.conf, the configuration file of a PCP collector: the
+// lines of agents and the access section.
+//
+//	cfg, err := pmcdconf.Load("/etc/pcp/pmcd/pmcd.conf")
+//	if cfg == nil {
+//		return err
+//	}
+//	srv := &collector.Server{Access: cfg.Access}
+//	for _, agent := range cfg.Agents {
+//		err = errors.Join(err, srv.Start(agent))
+//	}
+//
+// collector.Server.Configure takes a whole Config, while the Server runs too.
+//
+// # Agents
+//
+// A line for each agent, in one of three forms, the counterpart of what an
+// agent's Install script writes:
+//
+//	NAME DOMAIN dso    ENTRY PATH
+//	NAME DOMAIN socket inet|ipv6|unix ADDRESS [ARGV...]
+//	NAME DOMAIN pipe   binary [notready] ARGV...
+//
+// # Access
+//
+// After the line "[access]", statements say who may fetch and store, and how many
+// connections there may be at a time:
+//
+//	allow "local:" : all;
+//	disallow .* : store;
+//	allow 10.1.* : maximum 20 connections;
+//	allow users pcp, root : all;
+//
+// Names of hosts and accounts are looked up while the file is read. Access has
+// the rules that come of it as plain data, which a program may also make itself.
+//
+// # Errors
+//
+// Errors and warnings have the texts of pmcd 6.0.3, each an Error. A text that
+// makes pmcd crash or misread is an error here.
+package pmcdconf

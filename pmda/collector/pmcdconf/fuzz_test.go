@@ -1,0 +1,61 @@
+package pmcdconf
+
+import (
+	"errors"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// FuzzParse reads any text. A fault is a Error, without a Config unless
+// it is in an agent's line; the agents of an accepted text, printed, read back
+// the same; and rules can be matched and written.
+func FuzzParse(f *testing.F) {
+	for _, c := range slices.Concat(agentCases, accessCases) {
+		f.Add(c.text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		conf, err := testLoader().Parse("f", strings.NewReader(text))
+		if err != nil {
+			if _, ok := errors.AsType[*Error](err); !ok {
+				t.Fatalf("got error %#v", err)
+			}
+		}
+		if conf == nil {
+			if err == nil {
+				t.Fatal("no Config and no error")
+			}
+			return
+		}
+		var b strings.Builder
+		for _, a := range conf.Agents {
+			line := a.String()
+			if len(line) > maxLine {
+				return // quotes and escapes can make it longer than it was
+			}
+			b.WriteString(line + "\n")
+		}
+		back, err := testLoader().Parse("printed", strings.NewReader(b.String()))
+		if err != nil {
+			t.Fatalf("printed: %v\n%s", err, &b)
+		}
+		if diff := cmp.Diff(conf.Agents, back.Agents, cmpopts.IgnoreFields(Agent{}, "Line")); diff != "" {
+			t.Fatalf("read back (-want +got):\n%s", diff)
+		}
+		if conf.Access != nil {
+			for _, r := range conf.Access.Hosts {
+				r.Matches(netip.MustParseAddr("1.2.3.4"))
+				r.Matches(netip.MustParseAddr("fe80::1"))
+			}
+			conf.Access.Users.Matching(999, 995)
+		}
+		var tables strings.Builder
+		if err := conf.Access.WriteTables(&tables, nil); err != nil || tables.Len() == 0 {
+			t.Fatal(err)
+		}
+	})
+}

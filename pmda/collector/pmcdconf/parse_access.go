@@ -1,0 +1,259 @@
+package pmcdconf
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// accessHeader reads "[access]", which may have blanks and newlines in it.
+func (p *parser) accessHeader() bool {
+	p.scan.next() // the bracket
+	tok := p.scan.next()
+	if !tok.is("access") {
+		p.accessError(tok, `"access" keyword expected`)
+		return false
+	}
+	if tok = p.scan.next(); !tok.is("]") {
+		p.accessError(tok, "']' expected")
+		return false
+	}
+	return true
+}
+
+// accessSection reads the statements of an access section:
+//
+//	(allow | disallow) [hosts | users | groups] SPEC {, SPEC} : ITEM {, ITEM} ;
+func (p *parser) accessSection() {
+	if p.names.loader == nil {
+		p.names = ruleNames{loader: &p.Loader}
+	}
+	before, effective := len(p.errs), false
+	tok := p.scan.next()
+	for tok.kind != tokenEnd {
+		s, end, ok := p.statement(tok)
+		if ok {
+			effective = p.apply(s) || effective
+		}
+		for !ok && !end.is(";") && end.kind != tokenEnd {
+			end = p.scan.next()
+		}
+		tok = p.scan.next()
+	}
+	if p.scanFault(); len(p.errs) == before && !effective {
+		p.accessError(tok, "no valid statements in [access] section")
+	}
+}
+
+// accessError reports a fault in the access section, unless it is that of the
+// scanner, which is reported as such.
+func (p *parser) accessError(tok token, format string, args ...any) {
+	p.fatal = true
+	if p.scan.err == "" {
+		p.errorf(tok.line, format, args...)
+	}
+}
+
+// A statement is one of an access section.
+type statement struct {
+	kind  string // "host", "user" or "group"
+	specs []string
+	rule  Rule
+	line  int // of its end
+}
+
+// statement reads a statement that starts with tok. It returns the last token
+// that it took.
+func (p *parser) statement(tok token) (s statement, end token, ok bool) {
+	var allow bool
+	switch {
+	case tok.is("allow"):
+		allow = true
+	case !tok.is("disallow"):
+		p.accessError(tok, "allow or disallow statement expected")
+		return s, tok, false
+	}
+	s.kind = "host"
+	tok = p.scan.next()
+	for _, kind := range []string{"host", "user", "group"} {
+		if tok.is(kind) || tok.is(kind+"s") {
+			s.kind, tok = kind, p.scan.next()
+			break
+		}
+	}
+	if tok, ok = p.specs(&s, tok); !ok {
+		return s, tok, false
+	}
+	l := operationList{p: p, allow: allow}
+	if tok, ok = l.read(); !ok {
+		return s, tok, false
+	}
+	s.rule, s.line = l.rule, tok.line
+	return s, tok, true
+}
+
+// specs reads the specifications up to the colon after them.
+func (p *parser) specs(s *statement, tok token) (token, bool) {
+	missing := func() bool { return tok.is(":") || tok.is(";") || tok.kind == tokenEnd }
+	if missing() {
+		p.accessError(tok, "no %ss in allow/disallow statement", s.kind)
+		return tok, false
+	}
+	for {
+		spec := tok.text
+		s.specs = append(s.specs, spec)
+		switch tok = p.scan.next(); {
+		case tok.is(":"):
+			return tok, true
+		case !tok.is(","):
+			p.accessError(tok, "',' or ':' expected after \"%s\"", spec)
+			return tok, false
+		}
+		if tok = p.scan.next(); missing() {
+			p.accessError(tok, "%s expected after ','", s.kind)
+			return tok, false
+		}
+	}
+}
+
+// An operationList reads what a statement allows or disallows:
+//
+//	ITEM = fetch | store | all [except ITEM {, ITEM}] | maximum N connections
+type operationList struct {
+	p      *parser
+	allow  bool
+	rule   Rule
+	single bool // fetch or store has come, outside of except
+	all    bool
+	except bool
+}
+
+// read reads up to the semicolon. It returns the last token.
+func (l *operationList) read() (tok token, ok bool) {
+	comma, exceptNow := false, false
+	for {
+		tok = l.p.scan.next()
+		switch {
+		case (tok.is(";") || tok.kind == tokenEnd) && comma:
+			return l.fail(tok, "misplaced (trailing) ',' in permission list")
+		case tok.is(";") || tok.kind == tokenEnd:
+			return l.fail(tok, "empty or incomplete permissions list")
+		}
+		if problem := l.item(&tok, exceptNow); problem != "" {
+			return l.fail(tok, problem)
+		}
+		isAll := tok.is("all")
+		tok = l.p.scan.next()
+		if exceptNow = isAll && !l.except && tok.is("except"); exceptNow {
+			l.except, comma = true, false
+			continue
+		}
+		switch {
+		case tok.is(";"):
+			return tok, true
+		case !tok.is(","):
+			return l.fail(tok, "',' or ';' expected in permission list")
+		}
+		comma = true
+	}
+}
+
+func (l *operationList) fail(tok token, problem string) (token, bool) {
+	l.p.accessError(tok, "%s", problem)
+	return tok, false
+}
+
+// item takes one item, of which tok is the first word, and then the last.
+// exceptNow says that it is the first one after "except".
+func (l *operationList) item(tok *token, exceptNow bool) (problem string) {
+	switch {
+	case tok.is("fetch"):
+		return l.operation(OpFetch)
+	case tok.is("store"):
+		return l.operation(OpStore)
+	case tok.is("all"):
+		if exceptNow {
+			return `can't have "all" within an "all except"`
+		}
+		if l.single || l.except {
+			return `can't have "all" mixed with specific permissions`
+		}
+		l.all = true
+		l.rule.Ops = OpAll
+		if !l.allow {
+			l.rule.Denied = OpAll
+		}
+		return ""
+	case tok.is("maximum"), tok.is("unlimited"):
+		return l.limit(tok, exceptNow)
+	}
+	return "bad access specifier"
+}
+
+func (l *operationList) operation(op Ops) string {
+	if l.all && !l.except {
+		return `can't have "all" mixed with specific permissions`
+	}
+	l.single = l.single || !l.except
+	l.rule.Ops |= op
+	if l.allow == l.except { // allow all except op, or disallow op
+		l.rule.Denied |= op
+	} else {
+		l.rule.Denied &^= op
+	}
+	return ""
+}
+
+// limit takes "maximum N connections".
+func (l *operationList) limit(tok *token, exceptNow bool) string {
+	switch {
+	case exceptNow:
+		return `connection limit may not immediately follow "all except"`
+	case !l.allow:
+		return "can't specify connection limit in a disallow statement"
+	case l.rule.MaxConns != 0:
+		return "connection limit already specified"
+	}
+	if tok.is("maximum") {
+		*tok = l.p.scan.next()
+		n, err := strconv.Atoi(tok.text)
+		if err != nil || n <= 0 || n > math.MaxInt32 || strings.Trim(tok.text, "0123456789") != "" {
+			return "maximum connection limit must be a positive number"
+		}
+		l.rule.MaxConns = n
+		*tok = l.p.scan.next()
+	}
+	if l.rule.MaxConns == 0 || !tok.is("connections") { // pmcd knows "unlimited", but not what to do with it
+		return `"connections" expected`
+	}
+	return ""
+}
+
+// apply adds a statement's rules. It reports whether there was one to add.
+func (p *parser) apply(s statement) (effective bool) {
+	if p.conf.Access == nil {
+		p.conf.Access = new(Access)
+	}
+	for _, spec := range s.specs {
+		e := &Error{File: p.name, Line: s.line, Extra: p.extra, Warning: true}
+		e.Msg = fmt.Sprintf("access control error for %s '%s': Invalid argument", s.kind, spec)
+		warnings, err := p.names.add(p.conf.Access, s.kind, spec, s.rule)
+		for _, w := range warnings {
+			p.conf.Warnings = append(p.conf.Warnings, &Error{File: p.name, Line: s.line, Extra: p.extra, Warning: true, Msg: w})
+		}
+		switch _, unresolved := err.(*unresolvedError); {
+		case err == nil:
+			effective = true
+		case unresolved:
+			e.Msg = fmt.Sprintf("access control error for host '%s': No route to host", spec)
+			e.Err = err
+			p.conf.Warnings = append(p.conf.Warnings, e)
+		default:
+			e.Err = err
+			p.errs, p.fatal = append(p.errs, e), true
+			return effective
+		}
+	}
+	return effective
+}

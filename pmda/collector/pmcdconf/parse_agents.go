@@ -1,0 +1,130 @@
+package pmcdconf
+
+import (
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// agentLine reads the line of an agent, whose first word is read already. One
+// with a fault is reported and left out.
+func (p *parser) agentLine(first token) {
+	a := Agent{Name: first.text, Line: first.line}
+	if !p.agentDomain(&a) {
+		return
+	}
+	var ok bool
+	switch kind := p.scan.next(); {
+	case kind.is("dso"):
+		a.Kind = KindDSO
+		ok = p.dsoAgent(&a)
+	case kind.is("socket"):
+		a.Kind = KindSocket
+		ok = p.socketAgent(&a)
+	case kind.is("pipe"):
+		a.Kind = KindPipe
+		ok = p.pipeAgent(&a)
+	default:
+		p.agentError(&a, "expected `dso', `socket' or `pipe'")
+	}
+	if ok && p.scan.err == "" {
+		p.conf.Agents = append(p.conf.Agents, a)
+	}
+}
+
+// agentError reports a fault, unless it is that of the scanner, which is
+// reported as such.
+func (p *parser) agentError(a *Agent, format string, args ...any) bool {
+	if p.scan.err == "" {
+		p.errorf(a.Line, format, args...)
+	}
+	return false
+}
+
+func (p *parser) agentDomain(a *Agent) bool {
+	tok := p.scan.next()
+	if tok.text == "" || strings.Trim(tok.text, "0123456789") != "" {
+		return p.agentError(a, "expected domain number for \"%s\" agent", a.Name)
+	}
+	d, err := strconv.Atoi(tok.text)
+	if err != nil || pdu.Domain(d) > pdu.MaxDomain {
+		return p.agentError(a, "Illegal domain number (%s) for \"%s\" agent", tok.text, a.Name)
+	}
+	a.Domain = pdu.Domain(d)
+	for _, b := range p.conf.Agents {
+		if a.Domain == b.Domain {
+			return p.agentError(a, "domain number for \"%s\" agent clashes with \"%s\" agent", a.Name, b.Name)
+		}
+	}
+	return true
+}
+
+func (p *parser) dsoAgent(a *Agent) bool {
+	entry := p.scan.next()
+	if entry.kind == tokenEnd {
+		return p.agentError(a, "expected DSO entry point")
+	}
+	file := p.scan.next()
+	if file.kind == tokenEnd {
+		return p.agentError(a, "expected DSO pathname")
+	}
+	if !path.IsAbs(file.text) {
+		return p.agentError(a, "path \"%s\" to PMDA is not absolute", file.text)
+	}
+	if p.scan.next().kind != tokenEnd {
+		return p.agentError(a, "too many parameters for DSO")
+	}
+	a.Entry, a.Path = entry.text, file.text
+	return true
+}
+
+func (p *parser) socketAgent(a *Agent) bool {
+	switch family := p.scan.next(); {
+	case family.is("inet"), family.is("ipv6"), family.is("unix"):
+		a.Network = strings.ToLower(family.text)
+	default:
+		return p.agentError(a, "expected socket address domain (`inet', `ipv6', or `unix')")
+	}
+	addr := p.scan.next()
+	if addr.kind == tokenEnd {
+		return p.agentError(a, "expected socket port name or number")
+	}
+	a.Address = addr.text
+	if a.Network != "unix" {
+		port, err := strconv.ParseUint(a.Address, 10, 16)
+		if err != nil {
+			var n int
+			n, err = p.LookupPort("tcp", a.Address)
+			port = uint64(n)
+		}
+		if err != nil || a.Address == "" {
+			return p.agentError(a, "failed to get port number for port name %s", a.Address)
+		}
+		a.Port = int(port)
+	}
+	p.argv(a, p.scan.next())
+	return true
+}
+
+func (p *parser) pipeAgent(a *Agent) bool {
+	if !p.scan.next().is("binary") {
+		return p.agentError(a, "pipe PDU type expected (`binary')")
+	}
+	tok := p.scan.next()
+	for ; tok.is("notready"); tok = p.scan.next() {
+		a.NotReady = true
+	}
+	if p.argv(a, tok); a.Argv == nil {
+		return p.agentError(a, "command to create pipe agent expected.")
+	}
+	return true
+}
+
+// argv takes the rest of the line, from tok.
+func (p *parser) argv(a *Agent, tok token) {
+	for ; tok.kind != tokenEnd; tok = p.scan.next() {
+		a.Argv = append(a.Argv, tok.text)
+	}
+}

@@ -1,0 +1,102 @@
+package collector
+
+import (
+	"os"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
+)
+
+// newPMCDAgent makes the agent that the Server has for itself.
+func newPMCDAgent(s *Server) *pmda.Agent {
+	return pmcdagent.New(pmcdagent.Config{
+		Collector: pmcdView{s}, Logger: s.Logger, Counters: &s.counters, Trace: &s.trace,
+		TmpDir: s.TmpDir, RunDir: s.RunDir,
+	})
+}
+
+// A pmcdView is the Server as its own agent sees it, a pmcdagent.Collector.
+type pmcdView struct{ s *Server }
+
+func (v pmcdView) Hostname() string {
+	if v.s.Hostname != "" {
+		return v.s.Hostname
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return "localhost"
+	}
+	return name
+}
+
+func (v pmcdView) Labels() (string, error) {
+	set, _, err := v.s.Labels.Files()
+	if err != nil || len(set.Labels) == 0 {
+		return "", err
+	}
+	return string(set.JSON), nil
+}
+
+func (v pmcdView) Agents() []pmcdagent.Agent {
+	var list []pmcdagent.Agent
+	for _, a := range v.s.agents.Load().byDomain {
+		if a != nil {
+			list = append(list, a.view())
+		}
+	}
+	return list
+}
+
+func (v pmcdView) Agent(d pdu.Domain) (pmcdagent.Agent, bool) {
+	a := v.s.agents.Load().get(d)
+	if a == nil {
+		return pmcdagent.Agent{}, false
+	}
+	return a.view(), true
+}
+
+func (a *agent) view() pmcdagent.Agent {
+	return pmcdagent.Agent{Domain: a.domain(), Name: a.name(), Kind: a.kind, Status: a.state(), Fenced: a.fenced.Load()}
+}
+
+func (v pmcdView) NumAgents() int { return v.s.NumAgents() }
+
+func (v pmcdView) SetFence(d pdu.Domain, fenced bool) {
+	if a := v.s.agents.Load().get(d); a != nil {
+		a.fenced.Store(fenced)
+	}
+}
+
+func (v pmcdView) Clients() []pmcdagent.Client {
+	clients := v.s.clientList()
+	list := make([]pmcdagent.Client, len(clients))
+	for i, c := range clients {
+		list[i] = pmcdagent.Client{Client: c.info.Load(), Since: c.since}
+	}
+	return list
+}
+
+func (v pmcdView) HasClient(c *pmda.Client) bool { return v.s.clientOf(c) != nil }
+
+func (v pmcdView) SetContainer(of *pmda.Client, name string) {
+	c := v.s.clientOf(of)
+	if c == nil {
+		return
+	}
+	info := *c.info.Load()
+	info.Container = name
+	v.s.mu.Lock() // or an agent that comes just now might be told the old one after the new
+	defer v.s.mu.Unlock()
+	c.info.Store(&info)
+	v.s.announce(&info)
+}
+
+func (v pmcdView) Timeout() time.Duration     { return time.Duration(v.s.timeout.Load()) }
+func (v pmcdView) SetTimeout(t time.Duration) { v.s.setTimeout(t) }
+func (v pmcdView) SeqNum() uint32             { return v.s.seqnum.Load() }
+func (v pmcdView) IncSeqNum()                 { v.s.seqnum.Add(1) }
+func (v pmcdView) Resets() uint32             { return v.s.sighups.Load() }
+func (v pmcdView) Reset()                     { v.s.resetByStore() }
+func (v pmcdView) LogClients()                { v.s.logClients() }

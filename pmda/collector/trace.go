@@ -1,0 +1,229 @@
+package collector
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/collector/internal/eventtrace"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
+	"github.com/pcp-go/pcp/pmda/remote"
+)
+
+// startTrace sets the flags of the event trace for the bits of pmcd's option -T.
+func (s *Server) startTrace(bits int) {
+	s.trace.Set(eventtrace.Conns, bits&1 != 0)
+	s.trace.Set(eventtrace.PDUs, bits&2 != 0)
+	s.trace.Set(eventtrace.Unbuffered, bits&256 != 0)
+}
+
+// traceClient notes that a client has come, or gone for a reason, nil if it just
+// closed the connection.
+func (s *Server) traceClient(c *client, came bool, err error) {
+	if !s.trace.Any(eventtrace.Conns) {
+		return
+	}
+	info := c.info.Load()
+	if info == nil { // never had a slot
+		return
+	}
+	var text string
+	if came {
+		text = fmt.Sprintf("New client: [%d] addr=%s, fd=%d, seq=%d", info.ID, peerName(c.conn), descriptor(c.conn), info.Seq)
+	} else {
+		text = fmt.Sprintf("End client: [%d] fd=%d%s", info.ID, descriptor(c.conn), traceErr(err))
+	}
+	s.trace.Add(s.Logger, eventtrace.Conns, text)
+}
+
+// traceAgent notes that an agent has come or gone; p is nil if it is in this
+// process. What led to an agent's end is dumped if there is any trace.
+func (s *Server) traceAgent(a *agent, p *process, came bool) {
+	if s.trace.Any(eventtrace.Conns) {
+		where := ", DSO"
+		if p != nil {
+			where = fmt.Sprintf(", infd=%d, outfd=%d", p.in, p.out)
+		}
+		what := "Drop"
+		if came {
+			what = "Add"
+		}
+		s.trace.Add(s.Logger, eventtrace.Conns, fmt.Sprintf("%s PMDA: domain=%d%s", what, a.domain(), where))
+	}
+	if !came && s.trace.Any(eventtrace.Conns|eventtrace.PDUs) {
+		s.trace.Dump(s.Logger)
+	}
+}
+
+// traceFailure notes why a connection cannot be used further, if that is the
+// fault of the connection.
+func (s *Server) traceFailure(stream any, err error) {
+	op, ok := errors.AsType[*pdu.OpError](err)
+	if !ok || !s.trace.Any(eventtrace.Conns) {
+		return
+	}
+	fd := descriptor(stream)
+	var text string
+	switch {
+	case op.Op == "write":
+		text = fmt.Sprintf("Send %s PDU failed: fd=%d%s", op.Kind, fd, traceErr(err))
+	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
+		text = fmt.Sprintf("Premature EOF: expecting NO PDU, fd=%d", fd)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		text = fmt.Sprintf("Recv timeout: expecting NO PDU, fd=%d", fd)
+	default:
+		text = fmt.Sprintf("Recv error: expecting NO PDU, fd=%d%s", fd, traceErr(err))
+	}
+	s.trace.Add(s.Logger, eventtrace.Conns, text)
+}
+
+// traceErr is an error as the last part of an event.
+func traceErr(err error) string {
+	if err == nil {
+		return ""
+	}
+	return fmt.Sprintf(", err=%d: %v", int32(pdu.FromError(err)), err)
+}
+
+// tracePDU returns what notes the PDUs of a connection, of which in and out are
+// the two directions.
+func (s *Server) tracePDU(in, out any) func(out bool, h pdu.Header, body []byte) {
+	return func(sent bool, h pdu.Header, body []byte) {
+		if !s.trace.Any(eventtrace.PDUs | eventtrace.Debug) {
+			return
+		}
+		way, stream := "Recv", in
+		if sent {
+			way, stream = "Xmit", out
+		}
+		text := fmt.Sprintf("%s: %s PDU, fd=%d%s", way, h.Kind, descriptor(stream), pduDetail(h.Kind, body))
+		s.trace.Add(s.Logger, eventtrace.PDUs, text)
+	}
+}
+
+// pduDetail is what a traced PDU is about. It must not keep body.
+func pduDetail(k pdu.Kind, body []byte) string {
+	p, err := pdu.Decode(k, body)
+	if err != nil {
+		return fmt.Sprintf(", err=%d: %v", int32(pdu.FromError(err)), pdu.FromError(err))
+	}
+	switch p := p.(type) {
+	case *pdu.Challenge:
+		return fmt.Sprintf(", err=%d: %v", int32(p.Code), p.Code)
+	case *pdu.Status:
+		if p.Code > 0 {
+			return fmt.Sprintf(", change=%d: %v", int32(p.Code), pdu.Change(p.Code))
+		}
+		return fmt.Sprintf(", err=%d: %v", int32(p.Code), p.Code)
+	case *pdu.DescReq:
+		return fmt.Sprintf(", pmid=%v", p.PMID)
+	case *pdu.DescReply:
+		return fmt.Sprintf(", pmid=%v", p.Desc.PMID)
+	case *pdu.TextReq:
+		return fmt.Sprintf(", id=%#x", p.Ident)
+	case *pdu.TextReply:
+		return fmt.Sprintf(", id=%#x", p.Ident)
+	case *pdu.InstanceReq:
+		return fmt.Sprintf(", indom=%v", p.InDom)
+	case *pdu.InstanceReply:
+		return fmt.Sprintf(", indom=%v", p.InDom)
+	case *pdu.Creds:
+		return ", numcreds=1"
+	}
+	if n, ok := countMetrics(p); ok {
+		return fmt.Sprintf(", numpmid=%d", n)
+	}
+	return ""
+}
+
+// countMetrics is how many metrics a PDU is about, of the kinds where that is
+// several.
+func countMetrics(p pdu.PDU) (int, bool) {
+	switch p := p.(type) {
+	case *pdu.Fetch:
+		return len(p.PMIDs), true
+	case *pdu.Result:
+		return p.Len(), true
+	case *pdu.NameList:
+		return len(p.Names), true
+	case *pdu.PMIDList:
+		return len(p.PMIDs), true
+	case *pdu.DescsReq:
+		return len(p.PMIDs), true
+	case *pdu.DescsReply:
+		return len(p.Descs), true
+	}
+	return 0, false
+}
+
+// logClients logs a table of the clients in the layout of pmcd.
+func (s *Server) logClients() {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n->Current PMCD clients at %s\n", time.Now().Format(time.ANSIC))
+	b.WriteString("     fd  client connection from                    ipc ver  operations denied\n" +
+		"     ==  ========================================  =======  =================\n")
+	for _, c := range s.clientList() {
+		line := fmt.Sprintf("%7d  %-40s  %7d  %s", descriptor(c.conn), peerName(c.conn), pdu.ProtocolVersion, deniedNames(c))
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	s.Logger.Info(b.String())
+}
+
+// peerName is where a client is.
+func peerName(c net.Conn) string {
+	switch a := c.RemoteAddr().(type) {
+	case *net.TCPAddr:
+		return a.IP.String()
+	case *net.UnixAddr:
+		return c.LocalAddr().String() // the peer has no name
+	}
+	return "in-process"
+}
+
+// descriptor is the file descriptor of a stream, -1 if there is none.
+func descriptor(stream any) int {
+	c, ok := stream.(syscall.Conn)
+	if !ok {
+		return -1
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return -1
+	}
+	fd := -1
+	raw.Control(func(n uintptr) { fd = int(n) })
+	return fd
+}
+
+// descriptors are those of the connection to an agent, -1 where there is none.
+func (p *process) descriptors() (in, out int) {
+	r, w := directions(p.stream)
+	return descriptor(w), descriptor(r)
+}
+
+// directions are the two sides of a stream to an agent.
+func directions(s remote.Stream) (r, w any) {
+	if s, ok := s.(*pipes); ok {
+		return s.r, s.w
+	}
+	return s, s
+}
+
+// deniedNames are the operations that a client may not do, for people.
+func deniedNames(c *client) string {
+	var names []string
+	denied := pmcdconf.Ops(c.denied.Load())
+	if denied&pmcdconf.OpFetch != 0 {
+		names = append(names, "fetch")
+	}
+	if denied&pmcdconf.OpStore != 0 {
+		names = append(names, "store")
+	}
+	return strings.Join(names, " ")
+}

@@ -1,0 +1,92 @@
+package pmdalinux
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// listed are the devices of a directory of /sys, in the order in which that lists
+// them, which the C agent numbers them in. They are looked up now and then.
+type deviceDirectory struct {
+	l     *linux
+	rows  instances[struct{}]
+	dir   string
+	stats string                 // the directory of those that count
+	is    func(name string) bool // whether a name is that of such a device
+	next  time.Time
+}
+
+// newListed makes their instance domain a part of the agent.
+func (l *linux) newDeviceDirectory(d *pmda.InDom, dir, stats string, is func(name string) bool) *deviceDirectory {
+	s := &deviceDirectory{l: l, dir: dir, stats: stats, is: is}
+	s.rows.indom = d
+	d.Group = l.Group(s.refresh)
+	l.Attach(d)
+	return s
+}
+
+// refresh has the devices' files read again.
+func (s *deviceDirectory) refresh(context.Context, *pmda.Request) error {
+	if now := time.Now(); !now.Before(s.next) {
+		if err := s.look(); err != nil {
+			return err
+		}
+		s.next = now.Add(recheckAfter)
+	}
+	return s.rows.end()
+}
+
+// look lists the directory.
+func (s *deviceDirectory) look() error {
+	dir := s.l.path(s.dir)
+	var names []string
+	f, err := os.Open(dir)
+	if err == nil {
+		names, err = f.Readdirnames(maxLinks)
+		f.Close()
+	}
+	if err != nil && err != io.EOF && !errors.Is(err, fs.ErrNotExist) { // there is none without a driver
+		return err
+	}
+	s.rows.Begin()
+	for _, name := range names {
+		if !s.is(name) || !validName([]byte(name)) {
+			continue
+		}
+		if stats, err := os.Stat(filepath.Join(dir, name, s.stats)); err == nil && stats.IsDir() {
+			s.rows.Row([]byte(name))
+		}
+	}
+	return nil
+}
+
+// A listedMetric is a file of each device.
+type deviceFileMetric struct {
+	name, file string
+	item       int
+	sem        pdu.Sem
+	units      pdu.Units
+	text       string
+}
+
+// add adds such metrics.
+func (s *deviceDirectory) add(cluster int, parse func([]byte, *uint64) bool, list []deviceFileMetric) {
+	for _, m := range list {
+		files := deviceFilesOf(s.l, &s.rows, parse, s.dir, s.stats+"/"+m.file)
+		pmda.Register(s.l.Agent, pmda.Metric[uint64]{
+			Name: m.name, ID: pmda.Item(cluster, m.item), InDom: s.rows.indom, Sem: m.sem, Units: m.units, Text: m.text,
+			Values: valuesByName(&s.rows, func(device string) (uint64, bool) {
+				f := files.get(device)
+				return f.v, f.ok
+			}),
+		})
+	}
+}

@@ -1,0 +1,194 @@
+package pmdalinux
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
+)
+
+// maxKept is how many files of devices an agent keeps open, of all kinds together.
+// A file that is kept takes a fifth of the time, and no memory; but a machine may
+// have thousands of processors and disks, and the program that the agent is in has
+// other uses for its descriptors. Those that come later are opened each time.
+const maxOpenFiles = 128
+
+// lookAgain is how long what is looked up now and then may be old: that a file is
+// not there, or what is in a directory. Most of it never changes.
+const recheckAfter = 10 * time.Second
+
+// attributes are the small files of one name, mostly below /sys, that the devices
+// of an instance domain have. Each is read when it is asked for, at most once from
+// one call of again to the next. They are for one goroutine at a time.
+type deviceFiles[T any] struct {
+	l     *linux
+	indom *pmda.InDom
+	dir   string   // in which the devices have directories
+	names []string // of the file there; the first that exists counts
+	parse func(text []byte, v *T) bool
+
+	of      map[string]*deviceFile[T] // by the names of the devices
+	reading uint64                    // counts calls of again
+	present []pdu.Instance            // what the domain had then
+	buf     []byte
+}
+
+// An attribute is the file of one device.
+type deviceFile[T any] struct {
+	v      T
+	ok     bool // v is what the file says, and parse has understood it
+	absent bool // there is no such file
+
+	reading uint64
+	next    time.Time      // when to look for the file again
+	f       procfile.Small // closed if it is not kept open
+}
+
+// newAttributes makes those of a domain. Parse makes a T of the text, which it must
+// not keep; v has what it was before. If parse is nil, the files, which may be
+// directories, are not read: what counts is whether they are there.
+func newDeviceFiles[T any](l *linux, d *pmda.InDom, parse func(text []byte, v *T) bool, dir string, names ...string) *deviceFiles[T] {
+	return &deviceFiles[T]{l: l, indom: d, dir: dir, names: names, parse: parse, of: map[string]*deviceFile[T]{}, reading: 1}
+}
+
+// attributesOf makes those of the devices that have rows, which read them again
+// with each reading.
+func deviceFilesOf[T, R any](l *linux, r *instances[R], parse func(text []byte, v *T) bool, dir string, names ...string) *deviceFiles[T] {
+	a := newDeviceFiles(l, r.indom, parse, dir, names...)
+	r.files = append(r.files, a)
+	return a
+}
+
+// again lets all be read again. The files of devices that are not in the domain any
+// more are closed.
+func (a *deviceFiles[T]) startReading() {
+	a.reading++
+	now := a.indom.Instances()
+	if len(now) == len(a.present) && (len(now) == 0 || &now[0] == &a.present[0]) {
+		return
+	}
+	a.present = now
+	there := make(map[string]bool, len(now))
+	for _, i := range now {
+		there[i.Name] = true
+	}
+	for device, f := range a.of {
+		if !there[device] {
+			a.close(f)
+			delete(a.of, device)
+		}
+	}
+}
+
+// get is the file of a device.
+func (a *deviceFiles[T]) get(device string) *deviceFile[T] {
+	f := a.of[device]
+	if f == nil {
+		f = new(deviceFile[T])
+		a.of[device] = f
+	}
+	if f.reading != a.reading {
+		f.reading = a.reading
+		text, ok := a.read(device, f)
+		f.ok = ok && a.parse(text, &f.v)
+	}
+	return f
+}
+
+// read reads a file. The text is valid until the next one is read.
+func (a *deviceFiles[T]) read(device string, f *deviceFile[T]) (text []byte, ok bool) {
+	if f.f.IsOpen() {
+		if text, err := a.text(f.f); keeps(err) {
+			return text, err == nil
+		}
+		a.close(f) // the device has gone; there may be another of its name
+	}
+	now := time.Now()
+	if now.Before(f.next) {
+		return nil, false
+	}
+	opened, err := a.open(device)
+	if f.absent = errors.Is(err, fs.ErrNotExist); f.absent || a.parse == nil {
+		f.next = now.Add(recheckAfter)
+	}
+	if err != nil {
+		return nil, false
+	}
+	if a.parse == nil {
+		opened.Close()
+		return nil, false
+	}
+	text, err = a.text(opened)
+	if keeps(err) {
+		if a.l.openFiles.Add(1) <= maxOpenFiles {
+			f.f = opened
+			return text, err == nil
+		}
+		a.l.openFiles.Add(-1)
+	}
+	opened.Close()
+	return text, err == nil
+}
+
+// keeps reports whether a file that has been read can stay open. EINVAL is what the
+// kernel says of an interface without a carrier when it is asked for its speed; it
+// may have one the next time.
+func keeps(err error) bool { return err == nil || errors.Is(err, syscall.EINVAL) }
+
+// open opens the file of a device. A slash in a name of a device is an exclamation
+// mark in /sys.
+func (a *deviceFiles[T]) open(device string) (f procfile.Small, err error) {
+	device = strings.ReplaceAll(device, "/", "!")
+	if !filepath.IsLocal(device) {
+		return f, fs.ErrNotExist
+	}
+	for _, name := range a.names {
+		if f, err = procfile.OpenSmall(a.l.path(path.Join(a.dir, device, name))); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return f, err
+}
+
+// text is what an open file has now.
+func (a *deviceFiles[T]) text(f procfile.Small) ([]byte, error) {
+	if a.buf == nil {
+		a.buf = make([]byte, procfile.MaxSmall+1)
+	}
+	n, err := f.Read(a.buf)
+	return a.buf[:n], err
+}
+
+// close gives the descriptor of a file back.
+func (a *deviceFiles[T]) close(f *deviceFile[T]) {
+	if f.f.IsOpen() {
+		f.f.Close()
+		a.l.openFiles.Add(-1)
+	}
+}
+
+// parseName is for files that are a name.
+func parseName(text []byte, v *string) bool {
+	line, ok := procfile.OnlyLine(text)
+	if !ok || !validName(line) {
+		return false
+	}
+	if *v != string(line) {
+		*v = string(line)
+	}
+	return true
+}
+
+// refresh is again for a group of their own.
+func (a *deviceFiles[T]) refresh(context.Context, *pmda.Request) error {
+	a.startReading()
+	return nil
+}

@@ -1,0 +1,91 @@
+package pmdalinux
+
+import (
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
+)
+
+// sizes are what /proc/partitions tells: kilobytes, by the kernel's names.
+type sizes struct {
+	names []string
+	kb    []uint64
+	have  []bool
+	index map[string]int
+}
+
+// capacityMetrics are the metrics of capacities. That of zram devices is in
+// disk_zram.go, as those tell it themselves.
+var capacityMetrics = map[diskClass]nameAndItem{
+	wholeDisk: {"disk.dev.capacity", 87},
+	partition: {"disk.partitions.capacity", 16},
+	mapped:    {"disk.dm.capacity", 17},
+	array:     {"disk.md.capacity", 17},
+}
+
+// addSizes adds the capacities of devices. It returns where they are, and what
+// reads them.
+func (d *disks) addSizes() (*sizes, *pmda.Group) {
+	s := new(sizes)
+	g := d.l.fileGroup("proc/partitions", s.parse)
+	for _, c := range diskClasses {
+		n, ok := capacityMetrics[c.class]
+		if !ok {
+			continue
+		}
+		r := &d.class[c.class]
+		pmda.Register(d.l.Agent, pmda.Metric[uint64]{
+			Name: n.name, ID: pmda.Item(c.cluster, n.item), InDom: r.indom, Group: g,
+			Sem: pdu.SemDiscrete, Units: pdu.SpaceKByte, Text: "The size, " + c.each,
+			Values: rowValues(r, func(d *disk) (uint64, bool) { return s.of(d.kernel) }),
+		})
+	}
+	return s, g
+}
+
+// of is the size of a device.
+func (s *sizes) of(kernel string) (kb uint64, ok bool) {
+	at, ok := s.index[kernel]
+	if !ok {
+		return 0, false
+	}
+	return s.kb[at], s.have[at]
+}
+
+// parse reads lines such as " 8 1 1048576 sda1". The first is a heading.
+func (s *sizes) parse(text []byte) error {
+	n, same := 0, true
+	eachPartition(text, func(name []byte, kb uint64, ok bool) {
+		if n == len(s.names) {
+			s.names, s.kb, s.have = append(s.names, string(name)), append(s.kb, 0), append(s.have, false)
+			same = false
+		} else if s.names[n] != string(name) {
+			s.names[n] = string(name)
+			same = false
+		}
+		s.kb[n], s.have[n] = kb, ok
+		n++
+	})
+	if same && n == len(s.names) {
+		return nil
+	}
+	s.names, s.kb, s.have = s.names[:n], s.kb[:n], s.have[:n]
+	s.index = make(map[string]int, n)
+	for at, name := range s.names {
+		s.index[name] = at
+	}
+	return nil
+}
+
+// eachPartition calls what for the whole lines that have a name.
+func eachPartition(text []byte, what func(name []byte, kb uint64, ok bool)) {
+	for line := range procfile.Lines(text) {
+		_, rest, ok1 := procfile.CutUint(line)
+		_, rest, ok2 := procfile.CutUint(rest)
+		field, rest := procfile.CutField(rest)
+		kb, ok := procfile.ParseUint(field)
+		if name, _ := procfile.CutField(rest); ok1 && ok2 && validName(name) {
+			what(name, kb, ok)
+		}
+	}
+}

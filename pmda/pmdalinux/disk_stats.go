@@ -1,0 +1,150 @@
+package pmdalinux
+
+import (
+	"bytes"
+	"math"
+
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
+)
+
+// The fields of a line of /proc/diskstats behind the name. A sector has 512 bytes.
+const (
+	diskReads       = iota
+	diskReadMerges  // reads that others took along
+	diskReadSectors //
+	diskReadTime    // milliseconds, as are all times
+	diskWrites
+	diskWriteMerges
+	diskWriteSectors
+	diskWriteTime
+	diskInFlight
+	diskBusyTime
+	diskQueueTime
+	diskDiscards // since Linux 4.18
+	diskDiscardMerges
+	diskDiscardSectors
+	diskDiscardTime
+	diskFlushes // since Linux 5.5
+	diskFlushTime
+	diskFields
+)
+
+// narrow are the fields that the kernel writes with 32 bits.
+const narrow = 1<<diskReadTime | 1<<diskWriteTime | 1<<diskInFlight | 1<<diskBusyTime | 1<<diskQueueTime | 1<<diskDiscardTime | 1<<diskFlushTime
+
+// A disk is a block device of any class, as /proc/diskstats tells of it.
+type disk struct {
+	kernel string // its name in /proc and /sys
+	field  [diskFields]uint64
+	have   uint32 // a bit for each field that is there
+}
+
+// has reports whether some fields are there.
+func (d *disk) has(fields uint32) bool { return d.have&fields == fields }
+
+// parse reads the fields. There are 11 of them, 15, or 17, or four of a partition
+// under Linux 2.6.
+func (d *disk) parse(fields []byte) {
+	d.have = 0
+	n := 0
+	for ; n < diskFields; n++ {
+		var field []byte
+		if field, fields = procfile.CutField(fields); len(field) == 0 {
+			break
+		}
+		v, ok := procfile.ParseUint(field)
+		d.field[n] = v
+		if ok && (v <= math.MaxUint32 || narrow>>n&1 == 0) {
+			d.have |= 1 << n
+		}
+	}
+	switch {
+	case n < 4:
+		d.have = 0
+	case n == 4 && d.have == 0xf:
+		d.field[diskReadSectors], d.field[diskWrites], d.field[diskWriteSectors] = d.field[1], d.field[2], d.field[3]
+		d.have = 1<<diskReads | 1<<diskReadSectors | 1<<diskWrites | 1<<diskWriteSectors
+	case n == 4:
+		d.have = 0
+	}
+}
+
+// A diskClass is what a block device is listed as.
+type diskClass int
+
+const (
+	noDisk diskClass = iota
+	wholeDisk
+	partition
+	mapped // by the device mapper
+	array  // of the driver for multiple devices
+	zram
+)
+
+// classOf tells the class from the kernel's name, as the C agent does.
+func classOf(name []byte) diskClass {
+	digits := len(bytes.TrimRight(name, "0123456789"))
+	numbered := digits < len(name)
+	has := func(prefix string) bool { return bytes.HasPrefix(name, []byte(prefix)) }
+	switch {
+	case has("loop"), has("ram"), has("sr") && len(name) > 2 && procfile.IsDigit(name[2]):
+		return noDisk
+	case has("dm-"):
+		return mapped
+	case has("md"):
+		return array
+	case has("zram"):
+		return zram
+	case bytes.IndexByte(name, '/') >= 0: // cciss/c0d0p1 is a partition
+		if numbered && name[digits-1] != 'p' {
+			return wholeDisk
+		}
+		return partition
+	case has("mmcblk"), has("nvme"), has("rbd"), has("nbd"):
+		return partitionAfterP(name, digits)
+	case numbered:
+		return partition
+	}
+	return wholeDisk
+}
+
+// partitionAfterP is for the disks whose names end with a number, so that those of
+// their partitions have a p in between. Digits is where the last number begins.
+func partitionAfterP(name []byte, digits int) diskClass {
+	if digits < len(name) && name[digits-1] == 'p' {
+		return partition
+	}
+	return wholeDisk
+}
+
+// eachDisk calls what for the lines of /proc/diskstats: the name, and the fields
+// behind it. It reports whether all lines could be understood, including that
+// nothing is missing at the end.
+func eachDisk(text []byte, what func(name, fields []byte)) (all bool) {
+	all = !procfile.Truncated(text)
+	for line := range procfile.Lines(text) {
+		_, rest, ok1 := procfile.CutUint(line)
+		_, rest, ok2 := procfile.CutUint(rest)
+		if name, fields := procfile.CutField(rest); ok1 && ok2 && validName(name) {
+			what(name, fields)
+		} else {
+			all = false
+		}
+	}
+	return all
+}
+
+// goodName reports whether a name is fit for an instance: not empty, nothing but
+// printable characters, of a sensible length.
+func validName(name []byte) bool {
+	for _, c := range name {
+		if c < ' ' || c == 0x7f {
+			return false
+		}
+	}
+	return 0 < len(name) && len(name) <= maxName
+}
+
+// maxName is how long the name of a device may be. The longest are those that the
+// device mapper takes, with 127 bytes.
+const maxName = 255

@@ -1,0 +1,81 @@
+package pmdalinux
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
+)
+
+// reopened are the files and directories of files that do not stay open. There may
+// be another file in the place of the first. A file system cannot be unmounted while
+// a file of it is open, and the NFS server does not end while pool_stats is.
+var reopened = []string{"var/run/", "proc/fs/nfsd/", "sys/kernel/debug/"}
+
+// records are the greatest lengths of the records of files, by the file or its
+// directory: see procfile.File.Record. The longest name wins. Files with records of
+// any length are not listed: each mount in /proc/self/mounts, each node in
+// /proc/zoneinfo, each disk with its partitions in /proc/diskstats, each lock with
+// those who wait for it in /proc/locks.
+var records = map[string]int{
+	"proc/loadavg":             procfile.Single,
+	"proc/meminfo":             procfile.Single,
+	"proc/stat":                procfile.Single,
+	"proc/uptime":              procfile.Single,
+	"proc/softirqs":            procfile.Single,
+	"proc/pressure/":           procfile.Single,
+	"proc/sys/":                procfile.Single,
+	"proc/net/rpc/":            procfile.Single,
+	"proc/net/snmp":            procfile.Single,
+	"proc/net/snmp6":           procfile.Single,
+	"proc/net/netstat":         procfile.Single,
+	"proc/net/sockstat":        procfile.Single,
+	"proc/net/sockstat6":       procfile.Single,
+	"sys/kernel/mm/":           procfile.Single,
+	"sys/kernel/uevent_seqnum": procfile.Single,
+
+	"proc/vmstat":           512,
+	"proc/buddyinfo":        2048, // a node
+	"proc/slabinfo":         1024, // and the title
+	"proc/sysvipc/":         512,
+	"proc/net/dev":          512,
+	"proc/net/if_inet6":     512,
+	"proc/net/softnet_stat": 512,
+	"proc/net/tcp":          512,
+	"proc/net/tcp6":         512,
+	"proc/net/udp":          512,
+	"proc/net/udp6":         512,
+	"proc/net/raw":          512,
+	"proc/net/raw6":         512,
+	"proc/net/unix":         512,
+}
+
+// recordOf is the Record of a file.
+func recordOf(name string) int {
+	longest, record := 0, 0
+	for prefix, n := range records {
+		if len(prefix) > longest && (prefix == name || strings.HasSuffix(prefix, "/") && strings.HasPrefix(name, prefix)) {
+			longest, record = len(prefix), n
+		}
+	}
+	return record
+}
+
+// file is one below the root directory.
+func (l *linux) file(name string) *procfile.File {
+	f := &procfile.File{Path: l.path(name), Record: recordOf(name)}
+	for _, prefix := range reopened {
+		f.Reopen = f.Reopen || strings.HasPrefix(name, prefix)
+	}
+	return f
+}
+
+// absent makes of the absence of a file that of the metrics in it.
+func absent(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return pdu.ErrAppVersion
+	}
+	return err
+}

@@ -1,0 +1,90 @@
+package pmdalinux
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
+)
+
+// TestRecords: the files of this machine end where their Record tells, and have no
+// longer lines than that.
+func TestRecords(t *testing.T) {
+	for name, record := range records {
+		list := []string{"/" + name}
+		if strings.HasSuffix(name, "/") {
+			list = filesBelow(t, "/"+name)
+		}
+		for _, path := range list {
+			switch text := readToEnd(t, path, record); {
+			case record == procfile.Single:
+			default:
+				for line := range bytes.Lines(text) {
+					if len(line) > record {
+						t.Errorf("%s has a line of %d bytes, more than %d", path, len(line), record)
+					}
+				}
+			}
+		}
+	}
+}
+
+// filesBelow are the files that the agent reads in a directory, and below.
+func filesBelow(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	for _, pattern := range []string{"kernel/*max", "kernel/shm*", "kernel/msgmn?", "kernel/sem", "kernel/random/poolsize", "kernel/os*", "fs/*-*", "ksm/*", "*"} {
+		some, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, some...)
+	}
+	return list
+}
+
+// readToEnd reads a file until a read returns nothing. No read that has room for
+// more, and is the last one by the Record, is followed by another with something.
+func readToEnd(t *testing.T, path string, record int) (text []byte) {
+	t.Helper()
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil // this kernel has none, or not for us
+	}
+	defer syscall.Close(fd)
+	var b [64 << 10]byte
+	last := false
+	for {
+		n, err := syscall.Pread(fd, b[:], int64(len(text)))
+		if err != nil {
+			if !errors.Is(err, syscall.EISDIR) && !errors.Is(err, os.ErrPermission) && !errors.Is(err, syscall.EINVAL) {
+				t.Errorf("%s: %v", path, err)
+			}
+			return nil
+		}
+		if n == 0 {
+			return text
+		}
+		if last {
+			t.Errorf("%s: %d bytes come after a read that is the last by the Record %d", path, n, record)
+		}
+		last = record == procfile.Single || n+record <= 4096
+		text = append(text, b[:n]...)
+	}
+}
+
+// TestRecordOf: the longest name wins.
+func TestRecordOf(t *testing.T) {
+	for name, want := range map[string]int{
+		"proc/stat": procfile.Single, "proc/statx": 0, "proc/sys/kernel/random/poolsize": procfile.Single, "proc/net/tcp6": 512,
+		"proc/self/mounts": 0, "proc/diskstats": 0, "proc/zoneinfo": 0, "proc/locks": 0, "sys/kernel/debug/extfrag/unusable_index": 0,
+	} {
+		if got := recordOf(name); got != want {
+			t.Errorf("the Record of %s is %d, want %d", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package pmdalinux
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/pcp-go/pcp/pmda"
+	"pgregory.net/rapid"
+)
+
+// newMounts are mounts on disks that have no metrics.
+func newMounts(root string) *mounts {
+	l := newLinux(Options{Root: root})
+	m := &mounts{l: l, wanted: onDisk, name: func(device, _ []byte) []byte { return device }}
+	m.rows.indom = &pmda.InDom{Serial: pmda.InDomSerial(5), Name: "file system"}
+	l.Attach(m.rows.indom)
+	return m
+}
+
+// TestMountsOnce: in each of several readings, each device is listed once, where it
+// was mounted first.
+func TestMountsOnce(t *testing.T) {
+	root := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		m := newMounts(root)
+		for range rapid.IntRange(1, 8).Draw(t, "readings") {
+			var text strings.Builder
+			var want, got []string
+			for i, device := range rapid.SliceOfN(rapid.StringMatching(`/dev/[a-f]`), 0, 12).Draw(t, "devices") {
+				fmt.Fprintf(&text, "%s /%d ext4 rw 0 0\n", device, i)
+				if !slices.ContainsFunc(want, func(w string) bool { return strings.HasPrefix(w, device+" ") }) {
+					want = append(want, fmt.Sprintf("%s /%d", device, i))
+				}
+			}
+			if err := m.parse([]byte(text.String())); err != nil {
+				t.Fatal(err)
+			}
+			for at, f := range m.rows.Vals {
+				got = append(got, m.rows.Names[at]+" "+f.dir)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatal("(-want +got)\n", diff)
+			}
+			if len(m.at) > 2*len(m.rows.Names)+6 {
+				t.Fatalf("it remembers %d devices of %d", len(m.at), len(m.rows.Names))
+			}
+		}
+	})
+}
+
+// TestManyMounts: a hundred thousand are listed in a moment, also when the first
+// one is gone. Looking each up among all others takes a minute.
+func TestManyMounts(t *testing.T) {
+	m := newMounts(t.TempDir())
+	var b strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&b, "/dev/mapper/volume%06d /var/lib/volumes/%d ext4 rw 0 0\n", i, i)
+	}
+	begin := time.Now()
+	for range 2 {
+		_, rest, _ := strings.Cut(b.String(), "\n")
+		if err := m.parse([]byte(rest + b.String()[:len(b.String())-len(rest)])); err != nil {
+			t.Fatal(err)
+		}
+		b.Reset()
+		b.WriteString(rest)
+	}
+	if took := time.Since(begin); took > 15*time.Second || len(m.rows.ids) < 99_999 {
+		t.Errorf("%d of them took %v", len(m.rows.ids), took)
+	}
+}

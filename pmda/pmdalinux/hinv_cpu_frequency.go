@@ -1,0 +1,121 @@
+package pmdalinux
+
+import (
+	"context"
+	"math"
+	"math/bits"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
+)
+
+// frequencies are what processors tell that change theirs. Some drivers tell how
+// long a processor has had each frequency, others only what it has now, and within
+// which limits.
+type frequencies struct {
+	cpus          *instances[processor]
+	states        *deviceFiles[cpuStates]
+	now, min, max *deviceFiles[uint64] // in kHz
+}
+
+// cpuStates are the frequencies that a processor has had.
+type cpuStates struct {
+	count    uint64 // MHz times time
+	time     uint64
+	min, max uint64 // MHz
+}
+
+// parseStates reads lines of a frequency in kHz and how long the processor has had it.
+func parseStates(text []byte, s *cpuStates) bool {
+	*s = cpuStates{min: math.MaxUint64}
+	for line := range procfile.Lines(text) {
+		kHz, more, ok1 := procfile.CutUint(line)
+		ticks, _, ok2 := procfile.CutUint(more)
+		high, low := bits.Mul64(kHz/1000, ticks)
+		var carry [2]uint64
+		s.count, carry[0] = bits.Add64(s.count, low, 0)
+		s.time, carry[1] = bits.Add64(s.time, ticks, 0)
+		if !ok1 || !ok2 || high != 0 || carry != [2]uint64{} {
+			return false
+		}
+		s.min, s.max = min(s.min, kHz/1000), max(s.max, kHz/1000)
+	}
+	return s.min <= s.max
+}
+
+// frequencyValues makes the Values of a metric of one file if that file is there, else of
+// the number in another file, in MHz.
+func frequencyValues[T uint32 | uint64](f *frequencies, of func(*cpuStates) uint64, or *deviceFiles[uint64]) func(context.Context, *pmda.Request, *pmda.Values[T]) error {
+	return valuesByName(f.cpus, func(cpu string) (T, bool) {
+		var v uint64
+		var ok bool
+		if s := f.states.get(cpu); !s.absent {
+			v, ok = of(&s.v), s.ok
+		} else if or != nil {
+			now := or.get(cpu)
+			v, ok = now.v/1000, now.ok
+		}
+		return T(v), ok && uint64(T(v)) == v
+	})
+}
+
+// addFrequencies adds how processors change their frequencies.
+func (l *linux) addFrequencies(s *stat) {
+	kHz := func(name string) *deviceFiles[uint64] {
+		return deviceFilesOf(l, &s.cpus, procfile.ParseNumber, cpuDir, "cpufreq/"+name)
+	}
+	f := &frequencies{
+		cpus:   &s.cpus,
+		states: deviceFilesOf(l, &s.cpus, parseStates, cpuDir, "cpufreq/stats/time_in_state"),
+		now:    kHz("scaling_cur_freq"), min: kHz("cpuinfo_min_freq"), max: kHz("cpuinfo_max_freq"),
+	}
+	l.addFrequencyCounts(f)
+	l.addFrequencyLimits(f)
+}
+
+// addFrequencyCounts adds the two counters, whose rates give an average.
+func (l *linux) addFrequencyCounts(f *frequencies) {
+	for _, m := range []struct {
+		name       string
+		item       int
+		units      pdu.Units
+		text, help string
+		of         func(*cpuStates) uint64
+		or         *deviceFiles[uint64]
+	}{
+		{"hinv.cpu.frequency_scaling.count", 6, pdu.UnitCount, "Frequencies of the processor in MHz, each times how long it had it",
+			"Its rate, divided by that of hinv.cpu.frequency_scaling.time, is the average frequency.\n" +
+				"Where the kernel does not tell how long the processor had which, it is the\n" +
+				"present frequency, and there is no time.", func(s *cpuStates) uint64 { return s.count }, f.now},
+		{"hinv.cpu.frequency_scaling.time", 7, pdu.TimeUSec, "How long the processor had the frequencies that count adds up",
+			"It is in ticks of kernel.all.hz, whatever the unit says: use it only with\n" +
+				"hinv.cpu.frequency_scaling.count.", func(s *cpuStates) uint64 { return s.time }, nil},
+	} {
+		pmda.Register(l.Agent, pmda.Metric[uint64]{
+			Name: m.name, ID: pmda.Item(55, m.item), InDom: l.cpus,
+			Sem: pdu.SemCounter, Units: m.units, Text: m.text, Help: m.help,
+			Values: frequencyValues[uint64](f, m.of, m.or),
+		})
+	}
+}
+
+// addFrequencyLimits adds between which frequencies a processor chooses.
+func (l *linux) addFrequencyLimits(f *frequencies) {
+	for _, m := range []struct {
+		name string
+		item int
+		text string
+		of   func(*cpuStates) uint64
+		or   *deviceFiles[uint64]
+	}{
+		{"hinv.cpu.frequency_scaling.max", 8, "Highest frequency of the processor in MHz", func(s *cpuStates) uint64 { return s.max }, f.max},
+		{"hinv.cpu.frequency_scaling.min", 9, "Lowest frequency of the processor in MHz", func(s *cpuStates) uint64 { return s.min }, f.min},
+	} {
+		pmda.Register(l.Agent, pmda.Metric[uint32]{
+			Name: m.name, ID: pmda.Item(55, m.item), InDom: l.cpus,
+			Units: pdu.PerUSec, Text: m.text,
+			Values: frequencyValues[uint32](f, m.of, m.or),
+		})
+	}
+}

@@ -1,0 +1,304 @@
+package pmdalinux
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
+)
+
+// A cpuInfo is what /proc/cpuinfo tells, which looks different on each
+// architecture. Mostly each processor has a paragraph that begins with its number.
+// Others have all numbers first, and what follows holds for all of those; or what
+// comes before the first number holds for all processors.
+type cpuInfo struct {
+	cpus   []cpuModel // of which the first n are of this reading
+	n      int
+	at     map[pdu.InstID]int
+	common cpuModel
+}
+
+// A cpuModel is what is told of one processor.
+type cpuModel struct {
+	texts           [cpuTexts]cpuText
+	clock, bogomips optional[float32]
+	cache, align    optional[uint32]
+}
+
+// The texts of a processor.
+const (
+	cpuVendor = iota
+	cpuModelNumber
+	cpuModelName
+	cpuStepping
+	cpuFlags
+	cpuTexts
+)
+
+// A cpuText keeps its memory from one reading to the next.
+type cpuText struct {
+	text    string
+	ok, bad bool // found in this reading; and damaged
+}
+
+// maxCPUText is how long a text may be: some times what the flags of today have.
+const maxCPUText = 16 << 10
+
+// cpuKeys are what the lines begin with, in lower case. The first that fits counts.
+var cpuKeys = []struct {
+	prefix string
+	set    func(m *cpuModel, value []byte, before *cpuModel)
+}{
+	{"model name", setText(cpuModelName)},
+	{"hardware", setText(cpuModelName)},
+	{"model", setText(cpuModelNumber)},
+	{"cpu model", setText(cpuModelNumber)},
+	{"cpu variant", setText(cpuModelNumber)},
+	{"vendor", setText(cpuVendor)},
+	{"cpu implementer", setText(cpuVendor)},
+	{"step", setText(cpuStepping)},
+	{"cpu revision", setText(cpuStepping)},
+	{"revision", setText(cpuStepping)},
+	{"features", setText(cpuFlags)},
+	{"flags", setText(cpuFlags)},
+	{"cache size", func(m *cpuModel, value []byte, _ *cpuModel) { setSize(&m.cache, value) }},
+	{"cache_align", func(m *cpuModel, value []byte, _ *cpuModel) { setSize(&m.align, value) }},
+	{"bogo", func(m *cpuModel, value []byte, _ *cpuModel) { setDecimal(&m.bogomips, value, 1) }},
+	{"cpu mhz", func(m *cpuModel, value []byte, _ *cpuModel) { setDecimal(&m.clock, value, 1) }},
+	{"cycle frequency", func(m *cpuModel, value []byte, _ *cpuModel) { setDecimal(&m.clock, value, 1e6) }},
+}
+
+// setText is for lines with a text, of which the first counts. Processors that
+// have the same as the one before share it.
+func setText(which int) func(m *cpuModel, value []byte, before *cpuModel) {
+	return func(m *cpuModel, value []byte, before *cpuModel) {
+		t := &m.texts[which]
+		if which == cpuFlags {
+			value = bytes.TrimRight(value, " ")
+		}
+		if t.ok {
+			return
+		}
+		t.ok, t.bad = true, len(value) > maxCPUText || bytes.IndexByte(value, 0) >= 0
+		if t.bad {
+			return
+		}
+		switch {
+		case t.text == string(value):
+		case before != nil && before.texts[which].text == string(value):
+			t.text = before.texts[which].text
+		default:
+			t.text = string(value)
+		}
+	}
+}
+
+// setSize is for lines with a whole number that has no unit, or KB. Zero is what a
+// kernel says if it does not know.
+func setSize(to *optional[uint32], value []byte) {
+	field, rest := procfile.CutField(value)
+	unit, _ := procfile.CutField(rest)
+	if v, ok := procfile.ParseUint32(field); ok && v > 0 && (len(unit) == 0 || string(unit) == "KB") {
+		*to = optional[uint32]{v, true}
+	}
+}
+
+// setDecimal is for lines with a decimal number of some unit. Zero is what a kernel
+// says if it does not know.
+func setDecimal(to *optional[float32], value []byte, unit float64) {
+	if v, _, ok := procfile.CutDecimal(value); ok && float32(v/unit) > 0 {
+		*to = optional[float32]{float32(v / unit), true}
+	}
+}
+
+// parse reads the file. A line without an end is the rest of one that was longer.
+func (c *cpuInfo) parse(text []byte) error {
+	c.n = 0
+	clear(c.at)
+	c.common.forget()
+	first := 0       // what is said now is said of the processors from this one on
+	numbers := false // the line before had the number of a processor
+	for line := range procfile.Lines(text) {
+		key, value, ok := bytes.Cut(line, colon)
+		if !ok {
+			continue
+		}
+		key, value = bytes.TrimRight(key, " \t"), bytes.TrimPrefix(value, blank)
+		if id, ok := processorNumber(key, value); ok {
+			if !numbers {
+				first, numbers = c.n, true
+			}
+			c.begin(id)
+			continue
+		}
+		numbers = false
+		c.set(key, value, first)
+	}
+	return nil
+}
+
+var colon, blank = []byte(":"), []byte(" ")
+
+// processorNumber is the number in lines like "processor : 3" and
+// "processor 3: version = FF".
+func processorNumber(key, value []byte) (pdu.InstID, bool) {
+	const word = "processor"
+	if !foldPrefix(key, word) {
+		return 0, false
+	}
+	digits, _ := procfile.CutField(key[len(word):])
+	if len(digits) == 0 {
+		digits, _ = procfile.CutField(value)
+	}
+	n, ok := procfile.NumberAfter(digits, "")
+	return pdu.InstID(n), ok
+}
+
+// foldPrefix is whether a text begins with a prefix in lower case, whatever its own.
+func foldPrefix(text []byte, prefix string) bool {
+	if len(text) < len(prefix) {
+		return false
+	}
+	for i := range len(prefix) {
+		c := text[i]
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != prefix[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// begin starts what is told of a processor.
+func (c *cpuInfo) begin(id pdu.InstID) {
+	if c.n == len(c.cpus) {
+		c.cpus = append(c.cpus, cpuModel{})
+	}
+	c.cpus[c.n].forget()
+	if _, again := c.at[id]; !again {
+		c.at[id] = c.n
+	}
+	c.n++
+}
+
+// forget makes ready for a reading.
+func (m *cpuModel) forget() {
+	for i := range m.texts {
+		m.texts[i].ok, m.texts[i].bad = false, false
+	}
+	*m = cpuModel{texts: m.texts}
+}
+
+// set notes a line for the processors from one on, or for all if none has begun.
+func (c *cpuInfo) set(key, value []byte, first int) {
+	for _, k := range cpuKeys {
+		if !foldPrefix(key, k.prefix) {
+			continue
+		}
+		if c.n == 0 {
+			k.set(&c.common, value, nil)
+		}
+		for at := first; at < c.n; at++ {
+			k.set(&c.cpus[at], value, &c.cpus[max(at-1, 0)])
+		}
+		return
+	}
+}
+
+// of is what is told of a processor itself, and of all. If the file has no numbers
+// the first is empty; if it has, but not this one, nothing is known.
+func (c *cpuInfo) of(id pdu.InstID) (own, common *cpuModel, ok bool) {
+	if c.n == 0 {
+		return &c.common, &c.common, true
+	}
+	at, ok := c.at[id]
+	if !ok {
+		return nil, nil, false
+	}
+	return &c.cpus[at], &c.common, true
+}
+
+// text is a text of a processor: the first of some that is told. What nothing is
+// told of is unknown.
+func (c *cpuInfo) text(which ...int) func(context.Context, *pmda.Request, pdu.Instance) (string, error) {
+	return func(_ context.Context, _ *pmda.Request, i pdu.Instance) (string, error) {
+		own, common, ok := c.of(i.ID)
+		if !ok {
+			return "", pmda.NoValue
+		}
+		for _, w := range which {
+			for _, m := range [...]*cpuModel{own, common} {
+				if t := &m.texts[w]; t.bad {
+					return "", pmda.NoValue
+				} else if t.ok {
+					return t.text, nil
+				}
+			}
+		}
+		return "unknown", nil
+	}
+}
+
+// cpuNumber is a number of a processor.
+func cpuNumber[T pdu.Scalar](c *cpuInfo, of func(*cpuModel) optional[T]) func(context.Context, *pmda.Request, pdu.Instance) (T, error) {
+	return func(_ context.Context, _ *pmda.Request, i pdu.Instance) (T, error) {
+		var v optional[T]
+		if own, common, ok := c.of(i.ID); ok {
+			if v = of(own); !v.ok {
+				v = of(common)
+			}
+		}
+		return v.result()
+	}
+}
+
+// addCPUInfo adds the metrics of /proc/cpuinfo.
+func (l *linux) addCPUInfo() {
+	c := &cpuInfo{at: map[pdu.InstID]int{}}
+	g := l.fileGroup("proc/cpuinfo", c.parse)
+	for _, m := range []struct {
+		name  string
+		item  int
+		text  string
+		which []int
+	}{
+		{"hinv.cpu.vendor", 1, "Who made the processor; on ARM the number of the maker", []int{cpuVendor}},
+		{"hinv.cpu.model", 2, "Number of the model of the processor within its family", []int{cpuModelNumber, cpuModelName}},
+		{"hinv.cpu.stepping", 3, "Revision of the model of the processor", []int{cpuStepping}},
+		{"hinv.cpu.model_name", 9, "Name of the model of the processor", []int{cpuModelName, cpuModelNumber}},
+		{"hinv.cpu.flags", 10, "What the processor is capable of, a word for each feature", []int{cpuFlags}},
+	} {
+		pmda.Register(l.Agent, pmda.Metric[string]{
+			Name: m.name, ID: pmda.Item(18, m.item), InDom: l.cpus, Group: g, Sem: pdu.SemDiscrete,
+			Text: m.text, Value: c.text(m.which...),
+		})
+	}
+	pmda.Register(l.Agent, pmda.Metric[float32]{
+		Name: "hinv.cpu.clock", ID: pmda.Item(18, 0), InDom: l.cpus, Group: g, Sem: pdu.SemDiscrete,
+		Units: pdu.PerUSec, // MHz
+		Text:  "Frequency of the processor in MHz",
+		Help:  "On most machines it is that of the moment, where the processor runs slower to save power.",
+		Value: cpuNumber(c, func(m *cpuModel) optional[float32] { return m.clock }),
+	})
+	pmda.Register(l.Agent, pmda.Metric[uint32]{
+		Name: "hinv.cpu.cache", ID: pmda.Item(18, 4), InDom: l.cpus, Group: g, Sem: pdu.SemDiscrete,
+		Units: pdu.SpaceKByte,
+		Text:  "Size of the cache that /proc/cpuinfo tells for the processor",
+		Value: cpuNumber(c, func(m *cpuModel) optional[uint32] { return m.cache }),
+	})
+	pmda.Register(l.Agent, pmda.Metric[float32]{
+		Name: "hinv.cpu.bogomips", ID: pmda.Item(18, 5), InDom: l.cpus, Group: g, Sem: pdu.SemDiscrete,
+		Text:  "How fast the processor counts down when the kernel waits, in millions per second",
+		Help:  "It tells little about the speed of programs: do not compare processors by it.",
+		Value: cpuNumber(c, func(m *cpuModel) optional[float32] { return m.bogomips }),
+	})
+	pmda.Register(l.Agent, pmda.Metric[uint32]{
+		Name: "hinv.cpu.cache_alignment", ID: pmda.Item(18, 11), InDom: l.cpus, Group: g, Sem: pdu.SemDiscrete,
+		Text:  "Bytes of a line of the processor's cache, to which data are aligned",
+		Value: cpuNumber(c, func(m *cpuModel) optional[uint32] { return m.align }),
+	})
+}

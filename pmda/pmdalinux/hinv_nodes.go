@@ -1,0 +1,138 @@
+package pmdalinux
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
+)
+
+// A topology is which nodes the memory of the machine has, and which processors
+// are at which of them. It is read once, and again when a processor turns up that
+// none of the nodes had. Several goroutines may use it.
+type topology struct {
+	dir   string
+	indom *pmda.InDom // the nodes
+
+	mu  sync.Mutex // to read it
+	now atomic.Pointer[nodes]
+}
+
+// nodes are what a reading has found, which does not change any more.
+type nodes struct {
+	list []node         // by ascending ID
+	of   map[uint32]int // where in list the node of a processor is; nil if all are at the first
+}
+
+// A node has memory, and processors for which that is near.
+type node struct {
+	id     pdu.InstID
+	number uint32
+	cpus   []uint32
+}
+
+// addTopology enters the instance domain of the nodes.
+func (l *linux) addTopology() *topology {
+	t := &topology{dir: l.path(nodeDir)}
+	t.indom = &pmda.InDom{
+		Serial: pmda.InDomSerial(19), Name: "node",
+		Text:   "Nodes of the machine: parts of memory, each with the processors that are near",
+		Labels: `{"device_type":"numa_node","indom_name":"per numa_node"}`,
+		InstanceLabels: func(i pdu.Instance) string {
+			n, _ := procfile.NumberAfter([]byte(i.Name), "node")
+			return pmda.LabelJSON(map[string]any{"numa_node": n})
+		},
+		Refresh: func(context.Context, *pmda.Request) error {
+			_, err := t.nodes()
+			return err
+		},
+	}
+	l.Attach(t.indom)
+	pmda.Register(l.Agent, pmda.Metric[uint32]{
+		Name: "hinv.nnode", ID: pmda.Item(0, 19), Sem: pdu.SemDiscrete,
+		Text: "Nodes that the machine has, 1 if memory is equally near to all processors",
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
+			n, err := t.nodes()
+			if err != nil {
+				return 0, err
+			}
+			return uint32(len(n.list)), nil
+		},
+	})
+	return t
+}
+
+// nodes are the nodes and their processors.
+func (t *topology) nodes() (*nodes, error) {
+	if n := t.now.Load(); n != nil {
+		return n, nil
+	}
+	return t.read()
+}
+
+// read looks at the nodes anew.
+func (t *topology) read() (*nodes, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := new(nodes)
+	if n.list = t.listNodes(); n.list != nil {
+		n.of = map[uint32]int{}
+	} else {
+		n.list = []node{{}} // a kernel without nodes
+	}
+	names := make([]string, len(n.list))
+	for at := range n.list {
+		names[at] = "node" + strconv.FormatUint(uint64(n.list[at].number), 10)
+	}
+	if _, err := t.indom.SetNames(names...); err != nil {
+		return nil, err
+	}
+	ids := map[string]pdu.InstID{}
+	for _, i := range t.indom.Instances() {
+		ids[i.Name] = i.ID
+	}
+	for at, name := range names {
+		n.list[at].id = ids[name]
+	}
+	slices.SortFunc(n.list, func(a, b node) int { return cmp.Compare(a.id, b.id) })
+	for at, node := range n.list {
+		for _, cpu := range node.cpus {
+			n.of[cpu] = at
+		}
+	}
+	t.now.Store(n)
+	return n, nil
+}
+
+// listNodes reads the directory, which has one for each node with links to its
+// processors in it. It is nil if there is none.
+func (t *topology) listNodes() []node {
+	var list []node
+	for _, number := range listNumbered(t.dir, "node") {
+		dir := filepath.Join(t.dir, "node"+strconv.FormatUint(uint64(number), 10))
+		list = append(list, node{number: number, cpus: listNumbered(dir, "cpu")})
+	}
+	return list
+}
+
+// listNumbered is the numbers of what a directory has with names such as cpu12, in
+// ascending order; none of a directory that cannot be read.
+func listNumbered(dir, prefix string) []uint32 {
+	var list []uint32
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if n, ok := procfile.NumberAfter([]byte(e.Name()), prefix); ok {
+			list = append(list, n)
+		}
+	}
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,164 @@
+package procfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+)
+
+// MaxFile is how long a file may be. The longest known is /proc/interrupts on
+// more than a thousand processors, with some megabytes.
+const MaxFile = 64 << 20
+
+// RetryAbsent is how long after a file has not been found it is looked for again.
+const RetryAbsent = 10 * time.Second
+
+// Single is the Record of a file that is a single record.
+const Single = -1
+
+// A File is a file that is read whole, again and again, into the same memory. It
+// stays open: reading from its begin makes the kernel write it anew. The zero File
+// with a Path is ready for use. It must not be copied after the first Read.
+type File struct {
+	Path string
+
+	// Reopen says that the file is opened for each Read and closed after it.
+	Reopen bool
+
+	// Record is what tells that a read has reached the end of the file. The kernel
+	// writes most files record by record, mostly lines, into a buffer of at least a
+	// page, and a read returns what is in there when the next record does not fit.
+	// Record is the greatest length of a record: a read that returned so little that
+	// another record would have fitted was the last. Single says that the file is one
+	// record, so that every read with room for more is the last. Zero says that
+	// nothing is known: then the end is where a read returns nothing.
+	Record int
+
+	h      *handle
+	buf    []byte
+	absent error     // that there is no such file
+	retry  time.Time // when to look for it again
+}
+
+// Read returns what the file has now, valid until the next Read. The error is an
+// *fs.PathError if the file cannot be opened or read. A file that is not there is
+// looked for again only after RetryAbsent. After an error in reading, the next Read
+// opens the file anew.
+func (f *File) Read() ([]byte, error) {
+	if err := f.open(); err != nil {
+		return nil, err
+	}
+	text, err := f.readOpen()
+	if err != nil || f.Reopen {
+		f.Close()
+	}
+	return text, err
+}
+
+// Close closes the file if it is open. The next Read opens it again.
+func (f *File) Close() {
+	if f.h != nil {
+		f.h.close()
+		f.h = nil
+	}
+}
+
+// open opens the file if it is not open.
+func (f *File) open() error {
+	if f.h != nil {
+		return nil
+	}
+	now := time.Now()
+	if f.absent != nil && now.Before(f.retry) {
+		return f.absent
+	}
+	h, err := openHandle(f.Path)
+	if f.absent = nil; errors.Is(err, fs.ErrNotExist) {
+		f.absent, f.retry = err, now.Add(RetryAbsent)
+	}
+	if err != nil {
+		return err
+	}
+	f.h = h
+	return nil
+}
+
+// page is the least size of the buffer from which the kernel answers a read, and
+// how long the longest file below /sys is.
+const page = 4 << 10
+
+// readOpen reads the open file from its begin to its end.
+func (f *File) readOpen() ([]byte, error) {
+	if f.buf == nil {
+		f.buf = make([]byte, f.firstBuffer())
+	}
+	for n := 0; ; {
+		m, err := f.h.pread(f.buf[n:], int64(n))
+		if err != nil {
+			return nil, &fs.PathError{Op: "read", Path: f.Path, Err: err}
+		}
+		room := len(f.buf) - n - m
+		if n += m; m == 0 || room > 0 && f.isLast(m) {
+			return f.buf[:n], nil
+		}
+		if n >= MaxFile {
+			return nil, fmt.Errorf("%s has more than %d bytes", f.Path, MaxFile)
+		}
+		if room < page { // also after a full buffer, so that it fits the next time
+			f.buf = append(f.buf, make([]byte, len(f.buf))...)
+		}
+	}
+}
+
+// firstBuffer is the length of the buffer for the first read. The kernel clears as
+// much memory for a file below /proc/sys, which mostly is a number.
+func (f *File) firstBuffer() int {
+	if f.Record == Single {
+		return page / 8
+	}
+	return 2 * page
+}
+
+// isLast reports whether a read of m bytes that had room for more was the last.
+func (f *File) isLast(m int) bool {
+	return f.Record == Single || f.Record > 0 && m+f.Record <= page
+}
+
+// A Small is a small file, such as an attribute of a device below /sys, which a
+// single read returns whole. Which of many are kept open is up to the caller.
+type Small struct{ h *handle }
+
+// MaxSmall is how long a small file is at most: a page.
+const MaxSmall = page
+
+// OpenSmall opens a file. The error is an *fs.PathError.
+func OpenSmall(path string) (Small, error) {
+	h, err := openHandle(path)
+	return Small{h}, err
+}
+
+// IsOpen reports whether the file is open.
+func (s Small) IsOpen() bool { return s.h != nil }
+
+// Read reads the file into buf, which has room for more than MaxSmall bytes. It
+// returns how long the file is. The error is ErrTooLong if it is longer than a small
+// file can be, else a syscall.Errno.
+func (s Small) Read(buf []byte) (n int, err error) {
+	n, err = s.h.pread(buf[:MaxSmall+1], 0)
+	if err == nil && n > MaxSmall {
+		err = ErrTooLong
+	}
+	return n, err
+}
+
+// ErrTooLong is the error of a file that is longer than it can be.
+var ErrTooLong = errors.New("procfile: file too long")
+
+// Close closes the file.
+func (s *Small) Close() {
+	if s.h != nil {
+		s.h.close()
+		s.h = nil
+	}
+}

@@ -1,0 +1,51 @@
+package procfile
+
+import (
+	"io/fs"
+	"runtime"
+	"syscall"
+)
+
+// A handle is an open file. An *os.File would ask for the end of a file with a
+// second read, and have the network poller watch the files below /proc and /sys.
+// The scheduler knows of all calls: one that waits for a lock of the kernel holds
+// up no other goroutine. What nobody refers to any more is closed.
+type handle struct {
+	fd      int
+	cleanup runtime.Cleanup
+}
+
+// openHandle opens a file to be read.
+func openHandle(path string) (*handle, error) {
+	for {
+		fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_LARGEFILE, 0)
+		switch err {
+		case nil:
+			h := &handle{fd: fd}
+			h.cleanup = runtime.AddCleanup(h, closeDescriptor, fd)
+			return h, nil
+		case syscall.EINTR:
+		default:
+			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		}
+	}
+}
+
+// pread reads once, at an offset. At the end of the file it returns 0.
+func (h *handle) pread(b []byte, off int64) (int, error) {
+	for {
+		n, err := syscall.Pread(h.fd, b, off)
+		if err != syscall.EINTR {
+			runtime.KeepAlive(h)
+			return max(n, 0), err
+		}
+	}
+}
+
+func (h *handle) close() {
+	h.cleanup.Stop()
+	closeDescriptor(h.fd)
+	h.fd = -1
+}
+
+func closeDescriptor(fd int) { syscall.Close(fd) }

@@ -1,0 +1,26 @@
+package pmdalinux
+
+import (
+	"bytes"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// newUname makes a function that reads what uname(2) tells of this machine. Unlike
+// unix.Uname it lets the scheduler know, as the call waits for one who sets a name.
+func newUname() func(*kernelNames) error {
+	u := new(unix.Utsname)
+	return func(names *kernelNames) error {
+		if _, _, e := unix.Syscall(unix.SYS_UNAME, uintptr(unsafe.Pointer(u)), 0, 0); e != 0 {
+			return e
+		}
+		for i, field := range [len(names)][]byte{u.Sysname[:], u.Nodename[:], u.Release[:], u.Version[:], u.Machine[:]} {
+			name, _, _ := bytes.Cut(field, []byte{0})
+			if err := names[i].set(name); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}

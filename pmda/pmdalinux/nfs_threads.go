@@ -1,0 +1,182 @@
+package pmdalinux
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
+)
+
+// poolColumns are those of /proc/fs/nfsd/pool_stats that metrics show.
+var poolColumns = [...]struct {
+	title, name, text string
+}{
+	{"packets-arrived", "nfs.server.threads.requests", "Requests that arrived for the threads of the NFS server"},
+	{"sockets-enqueued", "nfs.server.threads.enqueued", "Times that a request to the NFS server had to wait, as no thread was idle"},
+	{"threads-woken", "nfs.server.threads.processed", "Times that an idle thread of the NFS server was woken for a request"},
+	{"threads-timedout", "nfs.server.threads.timedout", "Times that a thread of the NFS server ended, as it had been idle too long"},
+}
+
+// pools are the threads of the NFS server, of which each pool has some.
+type pools struct {
+	threads, stats *procfile.File
+
+	total      uint32
+	knowsTotal bool
+	pools      uint32
+	knowsPools bool
+	sums       [len(poolColumns)]uint64
+	known      [len(poolColumns)]bool
+}
+
+// addPools adds the metrics of /proc/fs/nfsd.
+func (l *linux) addPools() {
+	p := &pools{threads: l.file("proc/fs/nfsd/pool_threads"), stats: l.file("proc/fs/nfsd/pool_stats")}
+	g := l.Group(func(context.Context, *pmda.Request) error { return p.read() })
+	for i, m := range []struct {
+		name, text string
+		v          *uint32
+		known      *bool
+	}{
+		{"nfs.server.threads.total", "Threads that the NFS server has", &p.total, &p.knowsTotal},
+		{"nfs.server.threads.pools", "Pools that the NFS server has its threads in", &p.pools, &p.knowsPools},
+	} {
+		pmda.Register(l.Agent, pmda.Metric[uint32]{
+			Name: m.name, ID: pmda.Item(nfsCluster, 71+i), Group: g, Units: pdu.UnitCount, Text: m.text,
+			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
+				if !*m.known {
+					return 0, pmda.NoValue
+				}
+				return *m.v, nil
+			},
+		})
+	}
+	for i, c := range poolColumns {
+		pmda.Register(l.Agent, pmda.Metric[uint64]{
+			Name: c.name, ID: pmda.Item(nfsCluster, 73+i), Group: g,
+			Sem: pdu.SemCounter, Units: pdu.UnitCount, Text: c.text,
+			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
+				if !p.known[i] {
+					return 0, pmda.NoValue
+				}
+				return p.sums[i], nil
+			},
+		})
+	}
+}
+
+// forget forgets what the reading before found.
+func (p *pools) forget() {
+	p.knowsTotal, p.knowsPools, p.known = false, false, [len(poolColumns)]bool{}
+}
+
+// read reads both files. A server that does not run has no threads. It has no pools
+// then and has done nothing, which pool_stats would not tell: it cannot be opened.
+func (p *pools) read() error {
+	p.forget()
+	text, err := p.threads.Read()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if p.total, p.knowsTotal = parseThreads(text); !p.knowsTotal {
+		return nil
+	}
+	if p.total == 0 {
+		p.zero()
+		return nil
+	}
+	text, err = p.stats.Read()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	p.parse(text)
+	return nil
+}
+
+// zero is what a server has that does not run, and where adding up begins.
+func (p *pools) zero() {
+	p.pools, p.knowsPools, p.sums = 0, true, [len(poolColumns)]uint64{}
+	for i := range p.known {
+		p.known[i] = true
+	}
+}
+
+// parseThreads reads a line with how many threads each pool has.
+func parseThreads(text []byte) (total uint32, ok bool) {
+	line, ok := procfile.OnlyLine(text)
+	field, line := procfile.CutField(line)
+	for ok = ok && len(field) > 0; ok && len(field) > 0; field, line = procfile.CutField(line) {
+		n, is := procfile.ParseUint32(field)
+		total += n
+		ok = is && total >= n
+	}
+	return total, ok
+}
+
+// parse reads lines such as
+//
+//	# pool packets-arrived sockets-enqueued threads-woken threads-timedout
+//	0 49 4 45 0
+//
+// Some kernels have other columns in between. Where a line has more columns than
+// the first one, or less, nothing is known.
+func (p *pools) parse(text []byte) {
+	titles, text, _ := procfile.CutLine(text)
+	titles, isTitles := bytes.CutPrefix(titles, []byte("# pool "))
+	if !isTitles || !procfile.HasCompleteLines(text) {
+		return
+	}
+	p.zero()
+	for line := range procfile.Lines(text) {
+		p.pools++
+		if !p.row(titles, line) {
+			p.knowsPools, p.known = false, [len(poolColumns)]bool{}
+			return
+		}
+	}
+	for i, c := range poolColumns {
+		p.known[i] = p.known[i] && hasField(titles, c.title)
+	}
+}
+
+// row adds the numbers of a pool.
+func (p *pools) row(titles, line []byte) bool {
+	if _, rest, ok := procfile.CutUint(line); ok {
+		line = rest
+	} else {
+		return false
+	}
+	for {
+		var title, field []byte
+		title, titles = procfile.CutField(titles)
+		field, line = procfile.CutField(line)
+		if len(title) == 0 || len(field) == 0 {
+			return len(title) == len(field)
+		}
+		for i, c := range poolColumns {
+			if c.title == string(title) {
+				v, ok := procfile.ParseUint(field)
+				p.sums[i] += v
+				p.known[i] = p.known[i] && ok
+			}
+		}
+	}
+}
+
+// hasField is whether a line has a field.
+func hasField(line []byte, name string) bool {
+	for field, line := procfile.CutField(line); len(field) > 0; field, line = procfile.CutField(line) {
+		if string(field) == name {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,207 @@
+package remote
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// EndClient sends the agent the end of a client, if the agent knows the client. It
+// does not wait: the notice is sent when the agent is free and ready, before
+// anything else about the client's slot.
+func (a *Agent) EndClient(c *pmda.Client) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.state == disconnected {
+		return
+	}
+	a.clients.end(c)
+	a.startNotices()
+}
+
+// Attributes sends the agent what is known of a client, if the agent has asked for
+// attributes in its hello, and as EndClient does. After a client's end it does
+// nothing.
+func (a *Agent) Attributes(c *pmda.Client) {
+	if a.wants&(pdu.FeatureAuth|pdu.FeatureContainer) == 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.state == disconnected {
+		return
+	}
+	a.clients.setAttributes(c)
+	a.startNotices()
+}
+
+// startNotices starts the goroutine that sends the notices, so that whoever has
+// made one does not wait for the agent. The caller has mu.
+func (a *Agent) startNotices() {
+	if a.state == ready && len(a.clients.notices) > 0 && !a.sending {
+		a.sending = true
+		a.wg.Go(a.sendNotices)
+	}
+}
+
+// sendNotices sends the notices, unless requests take them along. It ends when
+// the agent is no longer ready; setState starts it again.
+func (a *Agent) sendNotices() {
+	for a.keepSending() {
+		a.turn <- struct{}{} // not for ever: exchanges end, after Close too
+		if a.unavailable() == nil {
+			a.queueNotices(nil)
+			a.flush(time.Time{})
+		}
+		a.releaseTurn()
+	}
+}
+
+// keepSending decides, under the lock that startNotices has, whether sendNotices
+// goes on.
+func (a *Agent) keepSending() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.sending = a.state == ready && len(a.clients.notices) > 0
+	return a.sending
+}
+
+// queueNotices encodes all notices, before a request of c if that is not nil. The
+// caller has the turn.
+func (a *Agent) queueNotices(c *pmda.Client) {
+	notices := a.takeNotices(c)
+	if notices == nil {
+		return // before the sorting, which allocates
+	}
+	for _, id := range slices.Sorted(maps.Keys(notices)) {
+		n := notices[id]
+		if n.ended {
+			a.conn.Queue(int32(id), pdu.Status{Code: pdu.ErrNotConn})
+			a.unsolicited.possible++
+		}
+		for _, attr := range n.attrs {
+			a.conn.Queue(int32(id), attr)
+		}
+	}
+}
+
+// takeNotices removes and returns all notices, nil if there are none, after it has
+// noted that c has its slot.
+func (a *Agent) takeNotices(c *pmda.Client) map[uint32]notice {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.state == disconnected {
+		return nil
+	}
+	if c != nil {
+		a.clients.enter(c)
+	}
+	return a.clients.take()
+}
+
+// A clientTable is what an agent knows of the collector's clients, and what it is
+// to be told next. An agent knows a client by the number of its slot, which the
+// collector gives to another when the client has gone. The zero value is only good
+// for the end of a connection.
+type clientTable struct {
+	slots   map[uint32]slot
+	notices map[uint32]notice // by slot, too
+}
+
+// A slot is a place for clients in the collector.
+type slot struct {
+	seq       uint64 // of the client that has it, or had it last
+	ended     bool   // that client has gone
+	container bool   // the agent was told of a container of that client
+}
+
+// A notice is what the agent is to be told about a slot before the next request:
+// that a client has gone, and the attributes of the one that has come since.
+type notice struct {
+	ended bool
+	attrs []pdu.Attr
+}
+
+func newClientTable() clientTable {
+	return clientTable{map[uint32]slot{}, map[uint32]notice{}}
+}
+
+// end notes that a client has gone.
+func (t *clientTable) end(c *pmda.Client) {
+	s, known := t.slots[c.ID]
+	if known && s.seq > c.Seq {
+		return // another has the slot
+	}
+	if known && !s.ended {
+		t.notices[c.ID] = notice{ended: true}
+	}
+	t.slots[c.ID] = slot{seq: c.Seq, ended: true}
+}
+
+// enter notes that a client has its slot, and that the one before has gone, even if
+// nobody has said so. It returns false if the client itself has gone.
+func (t *clientTable) enter(c *pmda.Client) bool {
+	s, known := t.slots[c.ID]
+	switch {
+	case known && s.seq == c.Seq:
+		return !s.ended
+	case known && s.seq > c.Seq:
+		return false
+	case known && !s.ended:
+		t.notices[c.ID] = notice{ended: true}
+	}
+	t.slots[c.ID] = slot{seq: c.Seq}
+	return true
+}
+
+// setAttributes notes the attributes of a client.
+func (t *clientTable) setAttributes(c *pmda.Client) {
+	s := t.slots[c.ID]
+	attrs := attributes(c, s.container && s.seq == c.Seq)
+	if len(attrs) == 0 || !t.enter(c) {
+		return
+	}
+	s = t.slots[c.ID]
+	s.container = s.container || c.Container != ""
+	t.slots[c.ID] = s
+	t.notices[c.ID] = notice{ended: t.notices[c.ID].ended, attrs: attrs}
+}
+
+// take removes and returns the notices, nil if there are none.
+func (t *clientTable) take() map[uint32]notice {
+	if len(t.notices) == 0 {
+		return nil
+	}
+	notices := t.notices
+	t.notices = map[uint32]notice{}
+	return notices
+}
+
+// attributes are what an agent is told of a client; with container also that it
+// has no container.
+func attributes(c *pmda.Client, container bool) []pdu.Attr {
+	var attrs []pdu.Attr
+	add := func(k pdu.Attribute, v string) {
+		attrs = append(attrs, pdu.Attr{Attr: k, Value: append([]byte(v), 0)})
+	}
+	if c.PID >= 0 {
+		add(pdu.AttrProcessID, strconv.Itoa(c.PID))
+	}
+	if c.GID >= 0 {
+		add(pdu.AttrGroupID, strconv.Itoa(c.GID))
+	}
+	if c.UID >= 0 {
+		add(pdu.AttrUserID, strconv.Itoa(c.UID))
+	}
+	if c.User != "" {
+		add(pdu.AttrUsername, c.User)
+	}
+	if c.Container != "" || container {
+		add(pdu.AttrContainer, c.Container)
+	}
+	return attrs
+}

@@ -1,0 +1,31 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// An OpError says with which agent something has failed. New returns it. The
+// methods of an Agent return errors as they are, since whoever asks knows the
+// agent.
+type OpError struct {
+	Op    string // what failed: "version exchange"
+	Agent string // the agent's name
+	Err   error
+}
+
+// Error is like `remote: version exchange with agent "simple": EOF`.
+func (e *OpError) Error() string {
+	return fmt.Sprintf("remote: %s with agent %q: %v", e.Op, e.Agent, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *OpError) Unwrap() error { return e.Err }
+
+// Timeout reports whether the agent did not do it in time.
+func (e *OpError) Timeout() bool {
+	return errors.Is(e.Err, pdu.ErrTimeout) || errors.Is(e.Err, context.DeadlineExceeded)
+}

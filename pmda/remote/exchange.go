@@ -1,0 +1,231 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// An exchange is a request to the agent and the reply that belongs to it.
+type exchange struct {
+	ctx     context.Context
+	from    *pmda.Request // on whose behalf
+	request pdu.PDU
+	reply   pdu.Kind // the type of the reply, unless that is an ERROR
+}
+
+// runExchange waits for the turn of an exchange, sends the request and gives the
+// body of the reply to decode. An error of decode means that the agent has broken
+// the protocol.
+func (a *Agent) runExchange(x exchange, decode func(body []byte) error) error {
+	if err := a.acquireTurn(x.ctx, x.from); err != nil {
+		return err
+	}
+	defer a.releaseTurn()
+	return a.runInTurn(x, decode)
+}
+
+// runInTurn is runExchange for a caller that has the turn.
+func (a *Agent) runInTurn(x exchange, decode func(body []byte) error) error {
+	body, err := a.roundTrip(x)
+	if err != nil {
+		return err
+	}
+	if err := decode(body); err != nil {
+		return a.fail(err)
+	}
+	return nil
+}
+
+// acquireTurn waits until r may use the connection.
+func (a *Agent) acquireTurn(ctx context.Context, r *pmda.Request) error {
+	if err := a.unavailable(); err != nil {
+		return err
+	}
+	select {
+	case a.turn <- struct{}{}:
+	default:
+		if err := a.waitForTurn(ctx, a.deadline(r.Deadline)); err != nil {
+			return err
+		}
+	}
+	err := a.unavailable() // now that the one before has ended
+	switch {
+	case err != nil:
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case !r.Deadline.IsZero() && !time.Now().Before(r.Deadline):
+		err = pdu.ErrTimeout
+	default:
+		err = a.discardUnsolicited()
+	}
+	if err != nil {
+		a.releaseTurn()
+	}
+	return err
+}
+
+func (a *Agent) releaseTurn() { <-a.turn }
+
+func (a *Agent) waitForTurn(ctx context.Context, limit time.Time) error {
+	var expired <-chan time.Time
+	if !limit.IsZero() {
+		t := time.NewTimer(time.Until(limit))
+		defer t.Stop()
+		expired = t.C
+	}
+	select {
+	case a.turn <- struct{}{}:
+		return nil
+	case <-expired:
+		return pdu.ErrTimeout
+	case <-a.done:
+		return pdu.ErrNoAgent
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// deadline is the time by which something that begins now has to end: Timeout
+// from now, or a request's own deadline if that is sooner. Zero is never.
+func (a *Agent) deadline(own time.Time) time.Time {
+	t := time.Duration(a.timeout.Load())
+	if t < 0 {
+		return own
+	}
+	l := time.Now().Add(t)
+	if !own.IsZero() && own.Before(l) {
+		return own
+	}
+	return l
+}
+
+// roundTrip sends a request and returns the body of its reply, nil for the
+// success that an ERROR PDU says.
+func (a *Agent) roundTrip(x exchange) ([]byte, error) {
+	limit := a.deadline(x.from.Deadline)
+	if err := a.send(x); err != nil {
+		return nil, err
+	}
+	a.unsolicited.reply = x.reply
+	a.reading.Begin(x.ctx, limit)
+	h, body, err := a.conn.Read()
+	a.reading.End()
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = pdu.ErrTimeout
+		if x.ctx.Err() != nil {
+			err = context.Cause(x.ctx)
+		}
+		return nil, a.abandonReply(x.reply, err)
+	case err != nil:
+		return nil, a.fail(err)
+	}
+	body, err = a.checkReply(h, body, x.reply)
+	if err == pdu.ErrPMDANotReady {
+		err = pdu.ErrAgain
+	}
+	return body, err
+}
+
+// send writes a request, and before it, in the same write, what the agent has to
+// know of clients and the client's profile.
+func (a *Agent) send(x exchange) error {
+	a.queueNotices(x.from.Client)
+	var err error
+	switch x.request.Kind() {
+	case pdu.KindFetch, pdu.KindLabelReq: // they are answered under the profile
+		err = a.queueProfile(x.from)
+	}
+	if err == nil {
+		err = a.conn.Queue(int32(x.from.Client.ID), x.request)
+	}
+	if err := a.flush(x.from.Deadline); err != nil { // the notices, even if the request cannot be encoded
+		return err
+	}
+	return err
+}
+
+// A profileID says which profile an agent has. The pointer keeps the profile from
+// being freed, so that no other can have its address.
+type profileID struct {
+	sent    bool
+	seq     uint64 // of the client
+	context int32
+	profile *pdu.Profile
+}
+
+// queueProfile encodes the client's profile, unless it is the one that the agent
+// was sent last.
+func (a *Agent) queueProfile(r *pmda.Request) error {
+	id := profileID{true, r.Client.Seq, r.Context, r.Profile}
+	if a.profile == id {
+		return nil
+	}
+	p := pdu.SetProfile{Context: r.Context}
+	if r.Profile != nil {
+		p.Profile = *r.Profile
+	}
+	if err := a.conn.Queue(int32(r.Client.ID), p); err != nil {
+		return err
+	}
+	a.profile = id
+	return nil
+}
+
+// flush writes what is queued. The agent gets a whole Timeout to read it, even if
+// the request expires sooner: half a request cannot be taken back, so a failure
+// ends the connection. own limits the write if there is no Timeout.
+func (a *Agent) flush(own time.Time) error {
+	limit := a.deadline(time.Time{})
+	if limit.IsZero() {
+		limit = own
+	}
+	a.stream.SetWriteDeadline(limit)
+	err := a.conn.Flush()
+	switch {
+	case err == nil:
+		return nil
+	case !a.disconnect(err):
+		return pdu.ErrNoAgent
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return pdu.ErrTimeout
+	}
+	return err
+}
+
+// checkReply returns the body of a reply, or the error that it is.
+// pdu.ErrPMDANotReady says that the Agent is now in that state. A PDU that cannot be
+// a reply of the type wanted ends the connection.
+func (a *Agent) checkReply(h pdu.Header, body []byte, want pdu.Kind) ([]byte, error) {
+	if h.Kind != pdu.KindError {
+		if h.Kind != want {
+			return nil, a.fail(&pdu.UnexpectedError{Want: want, Got: h.Kind})
+		}
+		a.unsolicited.noneBefore()
+		return body, nil
+	}
+	var s pdu.Status
+	if err := s.Decode(body); err != nil {
+		return nil, a.fail(err)
+	}
+	a.unsolicited.sawStatus(s.Code)
+	switch {
+	case s.Code == pdu.ErrPMDANotReady:
+		if !a.setState(notReady, a.awaitReady) {
+			return nil, pdu.ErrNoAgent
+		}
+		a.cfg.Logger.Info("agent is not ready", a.attrs()...)
+	case s.Code == pdu.ErrPMDAReady:
+		return nil, a.fail(errors.New("agent that is ready sent PM_ERR_PMDAREADY in place of a reply"))
+	case s.Code == 0 && want == pdu.KindError:
+		return nil, nil
+	case s.Code >= 0:
+		return nil, pdu.ErrGeneric
+	}
+	return nil, s.Code
+}

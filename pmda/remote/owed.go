@@ -1,0 +1,129 @@
+package remote
+
+import (
+	"errors"
+	"log/slog"
+	"math"
+	"os"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// This file has the replies that no request waits for: those that come too late,
+// and those that were never asked for.
+
+// How long an agent gets for a reply that it owes: so many times Config.Timeout,
+// and no less than owedLeast.
+const (
+	owedTimeouts = 10
+	owedLeast    = 30 * time.Second
+)
+
+// abandonReply leaves the reply to a request, which has ended with err, to
+// awaitOwed. It returns the error for the request.
+func (a *Agent) abandonReply(want pdu.Kind, err error) error {
+	a.cfg.Logger.Warn("agent owes a reply", a.attrs(slog.String("type", want.String()))...)
+	if !a.setState(owing, func() { a.awaitOwed(want) }) {
+		return pdu.ErrNoAgent
+	}
+	return err
+}
+
+// awaitOwed reads and discards a reply of the type wanted, after which requests
+// can be sent again.
+func (a *Agent) awaitOwed(want pdu.Kind) {
+	var limit time.Time
+	if t := time.Duration(a.timeout.Load()); t > 0 {
+		limit = time.Now().Add(max(owedTimeouts*min(t, math.MaxInt64/owedTimeouts), owedLeast))
+	}
+	a.stream.SetReadDeadline(limit)
+	h, body, err := a.conn.Read()
+	if err != nil {
+		a.disconnect(err)
+		return
+	}
+	if a.discardReply(h, body, want) != pdu.ErrPMDANotReady && a.setState(ready, nil) {
+		a.cfg.Logger.Info("agent replies again", a.attrs()...)
+	}
+}
+
+// discardReply is checkReply for a reply that nobody waits for. What it says of
+// changed names and labels is kept for the next fetch: the agent does not say it
+// again.
+func (a *Agent) discardReply(h pdu.Header, body []byte, want pdu.Kind) error {
+	body, err := a.checkReply(h, body, want)
+	var r pdu.Result
+	if err == nil && want == pdu.KindResult && r.Decode(body) == nil {
+		a.lateChange |= a.change(&r)
+	}
+	return err
+}
+
+// unsolicited keeps account of the errors that an agent may send though nobody has
+// asked it: an agent of the C library whose check callback fails replies with an
+// error to the end of a client, too.
+//
+//	collector: ERROR PM_ERR_NOTCONN of client 3, then DESC_REQ of client 4
+//	agent:     ERROR PM_ERR_PERMISSION, then DESC
+//
+// The error was taken for the reply to DESC_REQ. DESC is then the reply that
+// nobody waits for; it must not be taken for the reply to the next request.
+type unsolicited struct {
+	possible  int      // how many may yet come
+	ambiguous bool     // the last reply was an error that may have been one of them
+	reply     pdu.Kind // what the last request expected
+}
+
+// noneBefore notes that a reply has come: what was sent before it has come, too.
+func (u *unsolicited) noneBefore() { u.possible, u.ambiguous = 0, false }
+
+// sawStatus notes that an ERROR PDU has come. A success is no error.
+func (u *unsolicited) sawStatus(code pdu.Error) {
+	if code >= 0 {
+		u.possible = 0
+	}
+	u.ambiguous = u.possible > 0
+}
+
+// unsolicitedWait is how long to wait for the rest of what an agent has sent, or,
+// after an ambiguous reply, for another: long enough for a busy agent, since what
+// came later would be taken for the reply to another request.
+const unsolicitedWait = 100 * time.Millisecond
+
+// discardUnsolicited reads what the agent has sent since the last exchange, before
+// the next: unsolicited errors, and the reply in the place of which one was taken.
+// Anything else ends the connection.
+func (a *Agent) discardUnsolicited() error {
+	u := &a.unsolicited
+	for u.possible > 0 && (u.ambiguous || a.conn.Buffered()) {
+		want := pdu.KindError
+		if u.ambiguous {
+			want = u.reply
+		}
+		a.stream.SetReadDeadline(time.Now().Add(unsolicitedWait))
+		h, body, err := a.conn.Read()
+		expired := errors.Is(err, os.ErrDeadlineExceeded)
+		if expired && !a.conn.Buffered() {
+			u.noneBefore() // the error was the reply
+			return nil
+		}
+		u.possible--
+		switch {
+		case expired: // in the middle of a PDU
+			return a.abandonReply(want, pdu.ErrAgain)
+		case err != nil:
+			return a.fail(err)
+		}
+		switch err = a.discardReply(h, body, want); {
+		case err == pdu.ErrPMDANotReady:
+			return pdu.ErrAgain
+		case a.unavailable() != nil: // it was no reply
+			return err
+		}
+	}
+	if a.conn.Buffered() {
+		return a.fail(errors.New("agent sent something that it was not asked for"))
+	}
+	return nil
+}
