@@ -15,6 +15,8 @@ type OpError struct {
 	Err   error
 }
 
+// Error is the text of the error, such as
+// `pmda: agent cache: register "cache.hits": the name is in use`.
 func (e *OpError) Error() string {
 	s := "pmda: "
 	if e.Agent != "" {

@@ -78,7 +78,7 @@ func TestRunRefuses(t *testing.T) {
 		{"long help", pmda.Daemon{}, "--help", all},
 		{"pipe only", pmda.Daemon{PipeOnly: true}, "-?", clockUsage + installUsage},
 		{"pipe only, socket", pmda.Daemon{PipeOnly: true}, "-i 3", "clock: invalid option -- 'i'\n" + clockUsage + installUsage},
-		{"more options", pmda.Daemon{PipeOnly: true, HelpFile: true, Options: []pmda.Option{{Short: 'n', Long: "name", Arg: "NAME", Help: "call it so"}}}, "-?", more},
+		{"more options", pmda.Daemon{PipeOnly: true, HelpOption: true, Options: []pmda.Option{{Short: 'n', Long: "name", Arg: "NAME", Help: "call it so"}}}, "-?", more},
 		{"no help file", pmda.Daemon{}, "-h x", "clock: invalid option -- 'h'\n" + all},
 		{"bad domain", pmda.Daemon{}, "-d 12x", "clock: -d requires numeric domain number\n" + all},
 		{"domain out of range", pmda.Daemon{}, "-d 511", "clock: -d domain 511 out of range (0..510)\n" + all},
@@ -426,7 +426,7 @@ only full
 	}
 	in, toAgent := io.Pipe()
 	fromAgent, out := io.Pipe()
-	r := run(t, &pmda.Daemon{Agent: clockAgent(), HelpFile: true}, in, out, "-h", path)
+	r := run(t, &pmda.Daemon{Agent: clockAgent(), HelpOption: true}, in, out, "-h", path)
 	p := hello(t, pipes{fromAgent, toAgent})
 	id, hands := uint32(pdu.MakePMID(251, 0, 0)), uint32(pdu.MakeInDom(251, 0))
 	tests := []struct {
@@ -465,7 +465,7 @@ only full
 				t.Fatal(err)
 			}
 		}
-		r := run(t, &pmda.Daemon{Agent: clockAgent(), HelpFile: true}, bytes.NewReader(nil), io.Discard, "-h", path)
+		r := run(t, &pmda.Daemon{Agent: clockAgent(), HelpOption: true}, bytes.NewReader(nil), io.Discard, "-h", path)
 		r.end(0)
 		if got := strings.ReplaceAll(r.stderr.take(), path, "PATH"); !strings.Contains(strings.ReplaceAll(got, "PATH:1", "help:1"), want) {
 			t.Errorf("log %q, want %q", got, want)

@@ -166,7 +166,7 @@ func (h tableHandler) Labels(ctx context.Context, r *Request, of pdu.LabelTarget
 		return nil, nil
 	case pdu.LabelDomain:
 		if h.a.DomainLabels == "" {
-			return DefaultLabels(h.a.Name)
+			return defaultLabels(h.a.Name)
 		}
 		return labels(class, h.a.DomainLabels)
 	case pdu.LabelCluster:
@@ -268,10 +268,10 @@ func LabelJSON(labels map[string]any) string {
 	return string(s.JSON)
 }
 
-// DefaultLabels is the default label set of an agent's domain, {"agent":"NAME"};
+// defaultLabels is the default label set of an agent's domain, {"agent":"NAME"};
 // of the name a leading "pmda" and a trailing " DSO" are left out, as in the
 // reference.
-func DefaultLabels(name string) ([]pdu.LabelSet, error) {
+func defaultLabels(name string) ([]pdu.LabelSet, error) {
 	name = strings.TrimSuffix(strings.TrimPrefix(name, "pmda"), " DSO")
 	s, err := pdu.MakeLabels(pdu.LabelDomain, map[string]string{"agent": name}, false)
 	if err != nil {

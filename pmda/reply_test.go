@@ -183,8 +183,9 @@ func TestLabels(t *testing.T) {
 	if _, err := a.Labels(t.Context(), request(), pdu.LabelsOfCluster(pdu.PMID(x))); err == nil {
 		t.Errorf("bad ClusterLabels: no error")
 	}
-	if sets, err := pmda.DefaultLabels("a\"\n"); err != nil || labelText(sets) != `-1:{"agent":"a\"\n"} 0x2` {
-		t.Errorf("DefaultLabels of a name to quote: %s (%v)", labelText(sets), err)
+	quoted := pmda.Unimplemented{Name: "a\"\n"}
+	if sets, err := quoted.Labels(t.Context(), request(), pdu.LabelsOfDomain(251)); err != nil || labelText(sets) != `-1:{"agent":"a\"\n"} 0x2` {
+		t.Errorf("default labels of a name to quote: %s (%v)", labelText(sets), err)
 	}
 }
 
