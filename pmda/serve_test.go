@@ -19,6 +19,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pdu/pdutest"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/internal/override"
 )
 
 // Every request is decoded, the Handler called, and what it returns sent as reply.
@@ -331,7 +332,8 @@ func TestServeCarelessHandler(t *testing.T) {
 func TestServeAgentLog(t *testing.T) {
 	var b logBuffer
 	a := &pmda.Agent{Name: "x", Domain: 1, Logger: slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug}))}
-	a.Callbacks.Desc = func(context.Context, *pmda.Request, pdu.PMID) (pdu.Desc, error) { panic("oh no") }
+	o := override.In(a)
+	o.Desc = func(context.Context, *pmda.Request, pdu.PMID) (pdu.Desc, error) { panic("oh no") }
 	register(t, a, pmda.Metric[int32]{Name: "x.limit", Value: always[int32](1),
 		Store: func(_ context.Context, _ *pmda.Request, _ pdu.Instance, v int32) error {
 			return fmt.Errorf("store %d", v)
