@@ -45,6 +45,9 @@ const (
 	statusSigShift  = 16
 )
 
+// A dialFunc is DialContext of a net.Dialer.
+type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
+
 // A process is a started agent: the connection to it, and the child if the
 // collector has started it.
 type process struct {
@@ -53,6 +56,7 @@ type process struct {
 	exited  chan struct{} // closed when cmd has been reaped
 	stream  remote.Stream // what Remote speaks over
 	socket  string        // a file to remove when cmd has ended, or empty
+	dialer  dialFunc      // connects to a socket
 	in, out int           // descriptors of stream while it was open, for the trace
 
 	signalled bool // cmd did not end by itself; for who reaps it
@@ -226,7 +230,7 @@ func (s *Server) install(a *agent, p *process) bool {
 // spawn runs the command of an agent, or connects to its socket, or both. It
 // gives up when the agent is to stop.
 func (s *Server) spawn(a *agent) (*process, error) {
-	p := &process{exited: make(chan struct{})}
+	p := &process{exited: make(chan struct{}), dialer: s.dialAgent}
 	stream, err := p.connect(a)
 	if err == nil {
 		p.stream = stream
@@ -332,7 +336,7 @@ func (p *process) dial(ctx context.Context, conf pmcdconf.Agent) (remote.Stream,
 	defer cancel()
 	exited := p.exited
 	for {
-		c, err := new(net.Dialer).DialContext(ctx, network, addr)
+		c, err := p.dialer(ctx, network, addr)
 		if err == nil {
 			return c.(remote.Stream), nil
 		}

@@ -150,6 +150,7 @@ type Server struct {
 	resetting resetting
 
 	restartDelay time.Duration // the least time between two restarts of an agent
+	dialAgent    dialFunc      // connects to agents with a socket; tests have their own
 	configuring  sync.Mutex    // one Configure at a time
 	adding       sync.Mutex    // one agent with names at a time
 	merging      sync.Mutex    // one merge of names at a time
@@ -189,6 +190,9 @@ func (s *Server) init() {
 		s.MaxReply = cmp.Or(s.MaxReply, DefaultMaxReply)
 		s.MaxInFlight = cmp.Or(s.MaxInFlight, DefaultMaxInFlight)
 		s.AgentCalls = cmp.Or(s.AgentCalls, DefaultAgentCalls)
+		if s.dialAgent == nil {
+			s.dialAgent = new(net.Dialer).DialContext
+		}
 		if s.Logger == nil {
 			s.Logger = slog.New(slog.DiscardHandler)
 		}
