@@ -11,14 +11,19 @@ import (
 // reserved for dynamic name-space roots and derived metrics.
 type Domain int
 
+// The greatest values of the fields of PMID and InDom, and the domain above
+// those of agents.
 const (
-	MaxDomain       Domain = 510 // the highest domain an agent may have
-	DynamicDomain   Domain = 511 // dynamic name-space roots and derived metrics
-	MaxCluster             = 4095
-	MaxItem                = 1023
-	MaxInDomSerial         = 1<<22 - 1
-	derivedLogged          = 2048 // cluster bit of a derived metric as an archive records it
-	pmidDomainShift        = 22
+	MaxDomain      Domain = 510       // the highest domain that an agent may have
+	DynamicDomain  Domain = 511       // of dynamic name-space roots and derived metrics
+	MaxCluster            = 4095      // 12 bits
+	MaxItem               = 1023      // 10 bits
+	MaxInDomSerial        = 1<<22 - 1 // 22 bits
+)
+
+const (
+	derivedLogged   = 2048 // cluster bit of a derived metric as an archive records it
+	pmidDomainShift = 22
 )
 
 // A PMID identifies a metric: 9 bits of domain, 12 of cluster, 10 of item
@@ -26,8 +31,8 @@ const (
 // library, in host order; the wire has it big-endian.
 type PMID uint32
 
-// NoPMID is "no metric", PM_ID_NULL: the answer for an unknown name in a bulk
-// lookup and for the failed element of a bulk descriptor reply.
+// NoPMID is "no metric", PM_ID_NULL: in replies it stands for an unknown name and
+// for a metric without descriptor.
 const NoPMID PMID = 0xffffffff
 
 // MakePMID composes a PMID; every field is masked to its width, as

@@ -5,16 +5,17 @@ import (
 	"strings"
 )
 
-// A TextKind says which help text is meant: one of TextOneLine and TextHelp
-// with one of TextPMID and TextInDom. It is PM_TEXT_* of the C library.
+// A TextKind is a set of bits that select a help text: one of TextOneLine and
+// TextHelp with one of TextPMID and TextInDom. It is PM_TEXT_* of the C library.
 type TextKind int32
 
+// The kinds of help text.
 const (
-	TextOneLine TextKind = 1
-	TextHelp    TextKind = 2
+	TextOneLine TextKind = 1  // the short text, of one line
+	TextHelp    TextKind = 2  // the long text
 	TextPMID    TextKind = 4  // the identifier is a PMID
 	TextInDom   TextKind = 8  // the identifier is an InDom
-	TextDirect  TextKind = 16 // of the client alone, never sent: no one-line text in place of a missing help text
+	TextDirect  TextKind = 16 // for the client alone, never sent: no one-line text in place of a missing help text
 )
 
 var textKindNames = [...]string{"oneline", "help", "pmid", "indom", "direct"}

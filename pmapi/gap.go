@@ -60,6 +60,7 @@ type MissingCheck struct {
 // was, or could not be looked at.
 func (g *Gap) Changed() bool { return len(g.Names)+len(g.Descs)+len(g.InDoms)+len(g.Missing) > 0 }
 
+// Error is how long the connection was lost, and what has changed.
 func (g *Gap) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "no connection for %v (%v)", g.Back.Sub(g.Lost).Round(time.Millisecond), g.Cause)

@@ -26,11 +26,11 @@ func eventRows[T pdu.Scalar](e *pmapi.Events[T]) []string {
 }
 
 func TestEvents(t *testing.T) {
-	s := newStage(t, pmapi.Dialer{})
-	size := s.add("event.size", pdu.Desc{Type: pdu.TypeU64, Sem: pdu.SemCounter, Units: pdu.SpaceByte, InDom: pdu.NoInDom})
-	user := s.add("event.user", pdu.Desc{Type: pdu.TypeString, Sem: pdu.SemInstant, InDom: pdu.NoInDom})
-	queue := s.add("queue", pdu.Desc{Type: pdu.TypeHighResEvent, Sem: pdu.SemInstant, InDom: disks})
-	single := s.add("single", pdu.Desc{Type: pdu.TypeEvent, Sem: pdu.SemInstant, InDom: pdu.NoInDom})
+	s := newGroupFixture(t, false)
+	size := s.add("event.size", pdu.Desc{Type: pdu.TypeU64, Sem: pdu.SemCounter, Units: pdu.SpaceByte}, nil)
+	user := s.add("event.user", pdu.Desc{Type: pdu.TypeString, Sem: pdu.SemInstant}, nil)
+	queue := s.add("queue", pdu.Desc{Type: pdu.TypeHighResEvent, Sem: pdu.SemInstant}, s.disks)
+	single := s.add("single", pdu.Desc{Type: pdu.TypeEvent, Sem: pdu.SemInstant}, nil)
 
 	array := func(b *pdu.EventBuilder, build func()) pdu.Atom {
 		t.Helper()
@@ -45,13 +45,13 @@ func TestEvents(t *testing.T) {
 	high := pdu.EventBuilder{HighRes: true}
 	two := array(&high, func() {
 		high.Begin(at(time.Second), pdu.EventPoint)
-		high.Param(size.PMID, pdu.Uint64(2048))
-		high.Param(user.PMID, pdu.String("ann"))
-		high.Param(size.PMID, pdu.Uint64(512))
+		high.Param(size.Desc().PMID, pdu.Uint64(2048))
+		high.Param(user.Desc().PMID, pdu.String("ann"))
+		high.Param(size.Desc().PMID, pdu.Uint64(512))
 		high.Missed(at(time.Second+1), 7)
 		high.Begin(at(2*time.Second+1), 0)
-		high.Param(user.PMID, pdu.String("30"))
-		high.Param(size.PMID, pdu.Uint64(1<<40))
+		high.Param(user.Desc().PMID, pdu.String("30"))
+		high.Param(size.Desc().PMID, pdu.Uint64(1<<40))
 	})
 	low := new(pdu.EventBuilder)
 	none := array(low, func() {})
@@ -85,8 +85,8 @@ func TestEvents(t *testing.T) {
 		pdu.ErrType, pdu.ErrType, pdu.ErrType}, codes); diff != "" {
 		t.Errorf("errors (-want +got):\n%s", diff)
 	}
-	s.values(queue, inst(0, none), inst(1, two))
-	s.put(single, none)
+	setValues(queue, inst(0, none), inst(1, two))
+	single.Set(none)
 	s.fetch(g)
 	for _, tt := range []struct {
 		name string
@@ -121,14 +121,14 @@ func TestEvents(t *testing.T) {
 	if err := others.Err(); err != nil {
 		t.Error(err)
 	}
-	const want = `pmapi: fetch "event.user" on local: Unknown or illegal metric type`
+	const want = `pmapi: fetch "event.user" on pmapitest: Unknown or illegal metric type`
 	if _, _, err := numbers.At(0); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 
 	// No instance, no metric, no array.
-	s.values(queue, inst(0, none))
-	s.put(single, pdu.Uint64(5))
+	setValues(queue, inst(0, none))
+	single.Set(pdu.Uint64(5))
 	s.fetch(g)
 	for _, tt := range []struct {
 		got  error
@@ -138,8 +138,8 @@ func TestEvents(t *testing.T) {
 			t.Errorf("error %v, want %v", tt.got, tt.want)
 		}
 	}
-	s.change(func() { queue.Err = pdu.ErrAppVersion })
-	s.put(single, none)
+	queue.Fail(pdu.ErrAppVersion)
+	single.Set(none)
 	s.fetch(g)
 	if pdu.FromError(users.Err()) != pdu.ErrAppVersion || users.Len() != 0 || others.Err() != nil {
 		t.Error(users.Err(), others.Err())

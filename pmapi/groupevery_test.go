@@ -12,42 +12,35 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmda"
-	"github.com/pcp-go/pcp/pmda/collector"
+	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// clockwork is a group of a metric whose fetches take as long as a test says, one
-// after the other, then nothing.
-func clockwork(t *testing.T, d pmapi.Dialer, takes ...time.Duration) *pmapi.Group {
-	t.Helper()
-	a := &pmda.Agent{Name: "clock", Domain: 402}
-	pmda.Register(a, pmda.Metric[uint32]{Name: "clock.fetches", Value: func(ctx context.Context, _ *pmda.Request, _ pdu.Instance) (uint32, error) {
-		if len(takes) > 0 {
-			take := takes[0]
-			takes = takes[1:]
-			select {
-			case <-time.After(take):
-			case <-ctx.Done():
-			}
+// timed is a group of a metric whose fetches take as long as a test says, one after the
+// other, then no time; or time out when they take longer than a limit, if there is one.
+func timed(limit time.Duration, takes ...time.Duration) *pmapi.Group {
+	src := &pmapitest.Source{OnRequest: func(ctx context.Context, r pmapitest.Request) error {
+		if r.Method != "Fetch" || len(takes) == 0 {
+			return nil
 		}
-		return 1, nil
-	}})
-	srv := &collector.Server{Timeout: -1}
-	if err := srv.Add(a); err != nil {
-		t.Fatal(err)
-	}
-	c, err := d.Local(t.Context(), srv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		c.Close()
-		if err := srv.Close(); err != nil {
-			t.Error(err)
+		take := takes[0]
+		takes = takes[1:]
+		late := limit > 0 && take > limit
+		if late {
+			take = limit
 		}
-	})
-	g := c.Group()
-	pmapi.Add[uint32](g, "clock.fetches")
+		select {
+		case <-time.After(take):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if late {
+			return pdu.ErrTimeout
+		}
+		return nil
+	}}
+	pmapitest.Add(src, pmapitest.Metric[uint32]{Name: "fetches"}).Set(1)
+	g := src.Context().Group()
+	pmapi.Add[uint32](g, "fetches")
 	return g
 }
 
@@ -73,7 +66,7 @@ func TestEvery(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := clockwork(t, pmapi.Dialer{}, tt.fetches...)
+				g := timed(0, tt.fetches...)
 				began := time.Now()
 				var got []time.Duration
 				for now, err := range g.Every(t.Context(), tt.interval) {
@@ -103,7 +96,7 @@ func TestEveryEnds(t *testing.T) {
 	}{{"before", 0, 0}, {"in a pause", 2500 * time.Millisecond, 3}, {"in a fetch", 4500 * time.Millisecond, 4}} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := clockwork(t, pmapi.Dialer{}, 0, 0, 0, 0, time.Second)
+				g := timed(0, 0, 0, 0, 0, time.Second)
 				ctx, cancel := context.WithTimeout(t.Context(), tt.after)
 				defer cancel()
 				began, n := time.Now(), 0
@@ -123,8 +116,8 @@ func TestEveryEnds(t *testing.T) {
 // An error is yielded, and the loop goes on.
 func TestEveryFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := clockwork(t, pmapi.Dialer{RequestTimeout: time.Second}, 0, 3*time.Second/2)
-		pmapi.Add[uint32](g, "clock.nothing")
+		g := timed(time.Second, 0, 3*time.Second/2)
+		pmapi.Add[uint32](g, "nothing")
 		var errs []error
 		began := time.Now()
 		for _, err := range g.Every(t.Context(), 3*time.Second) {
@@ -144,12 +137,13 @@ func TestEveryFails(t *testing.T) {
 
 // A gap is yielded too.
 func TestEveryGap(t *testing.T) {
-	s := newStage(t, pmapi.Dialer{Survive: true, Backoff: []time.Duration{0}})
+	s := newGroupFixture(t, true)
 	g := s.c.Group()
 	size := pmapi.Add[uint64](g, "size", pmapi.Scale("instant"))
+	began := s.src.Now()
 	var gaps, broken, good int
 	n := 0
-	for _, err := range g.Every(t.Context(), time.Millisecond) {
+	for _, err := range g.Every(t.Context(), time.Second) {
 		var gap *pmapi.Gap
 		switch {
 		case errors.As(err, &gap):
@@ -167,7 +161,34 @@ func TestEveryGap(t *testing.T) {
 			break
 		}
 	}
+	if d := s.src.Now().Sub(began); d != 5*time.Second {
+		t.Errorf("six fetches in %v", d)
+	}
 	if gaps != 1 || broken != 1 || good != 4 {
 		t.Errorf("%d gaps, %d errors, %d good", gaps, broken, good)
+	}
+}
+
+// The end of what the source has ends the loop, and is no error.
+func TestEveryAtTheEnd(t *testing.T) {
+	start := time.Unix(1e9, 0)
+	src := &pmapitest.Source{Start: start, End: start.Add(time.Minute)}
+	pmapitest.Add(src, pmapitest.Metric[uint32]{Name: "a"}).Set(1)
+	g := src.Context().Group()
+	pmapi.Add[uint32](g, "a")
+	var last time.Time
+	n := 0
+	for now, err := range g.Every(t.Context(), 10*time.Second) {
+		if err != nil {
+			t.Error(err)
+		}
+		last = now
+		n++
+	}
+	if n != 7 || !last.Equal(src.End) {
+		t.Errorf("%d fetches, the last at %v", n, last)
+	}
+	if _, err := g.Fetch(t.Context()); !errors.Is(err, pdu.ErrEOL) {
+		t.Error(err)
 	}
 }

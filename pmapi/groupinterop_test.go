@@ -370,7 +370,7 @@ func (c *comparison) fetch(round string, rough func(wanted) bool, alter func(w w
 
 // Scales and types of metrics of all kinds, at times that are the same for both.
 func TestInteropGroupScales(t *testing.T) {
-	s := newScripted(t)
+	s := newMadeUp(false)
 	metrics := []struct {
 		name   string
 		sem    pdu.Sem
@@ -392,11 +392,11 @@ func TestInteropGroupScales(t *testing.T) {
 		{"ctext", pdu.SemCounter, pdu.UnitCount, [3]pdu.Atom{pdu.String("12"), pdu.String("15.5"), pdu.String("+16")}},
 		{"data", pdu.SemInstant, pdu.UnitCount, [3]pdu.Atom{pdu.Aggregate([]byte{1}), pdu.Aggregate([]byte{2}), pdu.Aggregate([]byte{3})}},
 	}
-	var entered []*scriptedMetric
+	var entered []*atoms
 	for _, m := range metrics {
-		entered = append(entered, s.add(m.name, pdu.Desc{Type: m.values[0].Type, Sem: m.sem, Units: m.units, InDom: pdu.NoInDom}))
+		entered = append(entered, s.add(m.name, pdu.Desc{Type: m.values[0].Type, Sem: m.sem, Units: m.units}, nil))
 	}
-	c := newComparison(t, s.listen(t), s.context(t, pmapi.Dialer{}))
+	c := newComparison(t, listen(t, s.src), s.src.Context())
 	for _, m := range metrics {
 		for typ := range pdu.TypeString + 1 {
 			for _, scale := range []string{
@@ -415,10 +415,10 @@ func TestInteropGroupScales(t *testing.T) {
 	}
 	for round := range 3 {
 		for i, m := range metrics {
-			s.put(entered[i], m.values[round])
+			entered[i].Set(m.values[round])
 		}
 		c.fetch(strconv.Itoa(round), never, nil)
-		s.later(2500 * time.Millisecond)
+		s.src.Advance(2500 * time.Millisecond)
 	}
 }
 
@@ -447,18 +447,18 @@ func events(t *testing.T, highRes bool, id pdu.PMID) pdu.Atom {
 func TestInteropGroupTime(t *testing.T) {
 	for _, wrap := range []bool{false, true} {
 		t.Run(fmt.Sprintf("wrap=%v", wrap), func(t *testing.T) {
-			s := newStage(t, pmapi.Dialer{})
-			double := s.add("double", pdu.Desc{Type: pdu.TypeDouble, Sem: pdu.SemCounter, InDom: pdu.NoInDom})
-			signed := s.add("signed", pdu.Desc{Type: pdu.Type32, Sem: pdu.SemCounter, InDom: pdu.NoInDom})
-			field := s.add("field", pdu.Desc{Type: pdu.TypeU32, Sem: pdu.SemCounter, Units: pdu.SpaceByte, InDom: pdu.NoInDom})
-			single := s.add("single", pdu.Desc{Type: pdu.TypeEvent, InDom: pdu.NoInDom})
-			queue := s.add("queue", pdu.Desc{Type: pdu.TypeHighResEvent, InDom: disks})
+			s := newGroupFixture(t, false)
+			double := s.add("double", pdu.Desc{Type: pdu.TypeDouble, Sem: pdu.SemCounter}, nil)
+			signed := s.add("signed", pdu.Desc{Type: pdu.Type32, Sem: pdu.SemCounter}, nil)
+			field := s.add("field", pdu.Desc{Type: pdu.TypeU32, Sem: pdu.SemCounter, Units: pdu.SpaceByte}, nil)
+			single := s.add("single", pdu.Desc{Type: pdu.TypeEvent}, nil)
+			queue := s.add("queue", pdu.Desc{Type: pdu.TypeHighResEvent}, s.disks)
 			var env []string
 			var opts []pmapi.ItemOption
 			if wrap {
 				env, opts = []string{"PCP_COUNTER_WRAP=1"}, []pmapi.ItemOption{pmapi.CounterWrap()}
 			}
-			c := newComparison(t, s.listen(t), s.c, env...)
+			c := newComparison(t, listen(t, s.src), s.c, env...)
 			for typ := range pdu.TypeString + 1 {
 				for _, m := range []string{"size", "state", "double", "signed"} {
 					c.add(wanted{"item", m, "-", "", "-", typ}, opts...)
@@ -482,11 +482,11 @@ func TestInteropGroupTime(t *testing.T) {
 					}
 				}
 			}
-			s.put(double, pdu.Float64(100))
-			s.put(signed, pdu.Int32(math.MaxInt32))
+			double.Set(pdu.Float64(100))
+			signed.Set(pdu.Int32(math.MaxInt32))
 			const low, high = false, true
-			s.put(single, events(t, low, field.PMID))
-			s.put(queue, events(t, high, field.PMID), events(t, high, pdu.NoPMID))
+			single.Set(events(t, low, field.Desc().PMID))
+			queue.Set(events(t, high, field.Desc().PMID), events(t, high, pdu.NoPMID))
 			if _, err := c.g.Fetch(t.Context()); !errors.Is(err, pdu.ErrInst) || !errors.Is(err, pdu.ErrInDom) {
 				t.Error(err)
 			}
@@ -496,44 +496,46 @@ func TestInteropGroupTime(t *testing.T) {
 				set  func()
 			}{
 				{"more", func() {
-					s.put(single, events(t, low, pdu.NoPMID))
-					s.put(queue, events(t, high, pdu.NoPMID), events(t, high, pdu.NoPMID))
-					s.put(s.size, pdu.Uint64(3<<20))
-					s.values(s.reads, inst(2, pdu.Uint32(31)), inst(0, pdu.Uint32(14)), inst(1, pdu.Uint32(29)))
+					single.Set(events(t, low, pdu.NoPMID))
+					queue.Set(events(t, high, pdu.NoPMID), events(t, high, pdu.NoPMID))
+					s.size.Set(pdu.Uint64(3 << 20))
+					setValues(s.reads, inst(2, pdu.Uint32(31)), inst(0, pdu.Uint32(14)), inst(1, pdu.Uint32(29)))
 				}},
 				{"less", func() {
-					s.put(single)
-					s.values(queue, inst(1, events(t, high, pdu.NoPMID)))
-					s.put(s.size, pdu.Uint64(1<<20))
-					s.put(double, pdu.Float64(99))
-					s.put(signed, pdu.Int32(math.MinInt32))
-					s.put(s.reads, pdu.Uint32(4), pdu.Uint32(30), pdu.Uint32(31))
+					single.Set()
+					setValues(queue, inst(1, events(t, high, pdu.NoPMID)))
+					s.size.Set(pdu.Uint64(1 << 20))
+					double.Set(pdu.Float64(99))
+					signed.Set(pdu.Int32(math.MinInt32))
+					s.reads.Set(pdu.Uint32(4), pdu.Uint32(30), pdu.Uint32(31))
 				}},
 				{"fewer", func() {
-					s.change(func() { queue.Err, single.Err = pdu.ErrNoAgent, pdu.ErrNoAgent })
-					s.put(s.state)
-					s.values(s.reads, inst(1, pdu.Uint32(32)))
-					s.values(s.temp, inst(0, pdu.Float64(7)), inst(2, pdu.Float64(9)))
+					queue.Fail(pdu.ErrNoAgent)
+					single.Fail(pdu.ErrNoAgent)
+					s.state.Set()
+					setValues(s.reads, inst(1, pdu.Uint32(32)))
+					setValues(s.temp, inst(0, pdu.Float64(7)), inst(2, pdu.Float64(9)))
 				}},
 				{"back", func() {
-					s.put(s.reads, pdu.Uint32(40), pdu.Uint32(40), pdu.Uint32(40))
-					s.put(s.temp, pdu.Float64(1), pdu.Float64(2), pdu.Float64(3))
+					s.reads.Set(pdu.Uint32(40), pdu.Uint32(40), pdu.Uint32(40))
+					s.temp.Set(pdu.Float64(1), pdu.Float64(2), pdu.Float64(3))
 				}},
 				{"error", func() {
-					s.put(s.state, pdu.String("77"))
-					s.change(func() { s.size.Err, s.reads.Err = pdu.ErrAppVersion, pdu.ErrNoAgent })
+					s.state.Set(pdu.String("77"))
+					s.size.Fail(pdu.ErrAppVersion)
+					s.reads.Fail(pdu.ErrNoAgent)
 				}},
 				{"none", func() {
-					s.put(s.size)
-					s.put(s.reads)
+					s.size.Set()
+					s.reads.Set()
 				}},
 				{"again", func() {
-					s.put(s.size, pdu.Uint64(2<<20))
-					s.put(s.reads, pdu.Uint32(50), pdu.Uint32(50), pdu.Uint32(50))
+					s.size.Set(pdu.Uint64(2 << 20))
+					s.reads.Set(pdu.Uint32(50), pdu.Uint32(50), pdu.Uint32(50))
 				}},
 				{"and again", func() {}},
 			} {
-				s.later(4 * time.Second)
+				s.src.Advance(4 * time.Second)
 				step.set()
 				c.fetch(step.name, never, func(w wanted, want *filled, got filled) {
 					// C wraps no floating point counters, but gives negative rates.

@@ -15,8 +15,8 @@ import (
 )
 
 // drawPause lets time pass.
-func drawPause(r *rapid.T, s *scripted) {
-	s.later(time.Duration(rapid.Int64Range(1, int64(time.Hour)).Draw(r, "pause")))
+func drawPause(r *rapid.T, s *madeUp) {
+	s.src.Advance(time.Duration(rapid.Int64Range(1, int64(time.Hour)).Draw(r, "pause")))
 }
 
 // Rates, by the time that they are for, add up to what the counter has gained: in
@@ -33,13 +33,12 @@ func TestRatesAddUp(t *testing.T) {
 		"STRING": func(v uint32) pdu.Atom { return pdu.String(fmt.Sprint(v)) },
 	}
 	rapid.Check(t, func(r *rapid.T) {
-		s := newScripted(t)
-		defer s.cut()
+		s := newMadeUp(false)
 		atom := types[rapid.SampledFrom([]string{"U32", "32", "U64", "64", "DOUBLE", "STRING"}).Draw(r, "type")]
 		size := rapid.SampledFrom([]string{"byte", "Kbyte", "Gbyte"}).Draw(r, "size")
 		per := rapid.SampledFrom([]string{"millisec", "sec", "min", "hour"}).Draw(r, "per")
-		m := s.add("m", pdu.Desc{Type: atom(0).Type, Sem: pdu.SemCounter, Units: pdu.SpaceByte, InDom: pdu.NoInDom})
-		g := s.context(t, pmapi.Dialer{}).Group()
+		m := s.add("m", pdu.Desc{Type: atom(0).Type, Sem: pdu.SemCounter, Units: pdu.SpaceByte}, nil)
+		g := s.src.Context().Group()
 		plain, scaled := pmapi.Add[float64](g, "m"), pmapi.Add[float64](g, "m", pmapi.Scale(size+" / "+per))
 
 		var count, first, last uint32
@@ -47,10 +46,12 @@ func TestRatesAddUp(t *testing.T) {
 		var before time.Time
 		for range rapid.IntRange(2, 12).Draw(r, "fetches") {
 			count += rapid.Uint32Range(0, 1<<24).Draw(r, "gain")
-			s.put(m, atom(count))
+			m.Set(atom(count))
 			drawPause(r, s)
 			fails := rapid.IntRange(0, 3).Draw(r, "fails") == 0
-			s.fail(fails)
+			if s.src.FailFetch(nil); fails {
+				s.src.FailFetch(pdu.ErrPermission)
+			}
 			now, err := g.Fetch(t.Context())
 			if fails != (err != nil) {
 				r.Fatal(err)
@@ -84,28 +85,21 @@ func TestRatesAddUp(t *testing.T) {
 	})
 }
 
-// fail lets fetches fail, or succeed again.
-func (s *scripted) fail(yes bool) {
-	s.Lock()
-	defer s.Unlock()
-	if s.Fail = 0; yes {
-		s.Fail = pdu.ErrPermission
-	}
-}
-
 // A set, and an item for each of its instances, agree with a model that has maps,
 // whatever instances come and go, in whatever order the collector sends them.
 func TestSetsAgainstModel(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		s := newScripted(t)
-		defer s.cut()
+		s := newMadeUp(false)
 		names := map[pdu.InstID]string{}
+		in := s.src.InDom()
+		var list []pdu.Instance
 		for id := range pdu.InstID(6) {
 			names[id] = fmt.Sprintf("name%d more", id)
-			s.Instances[disks] = append(s.Instances[disks], pdu.Instance{ID: id, Name: names[id]})
+			list = append(list, pdu.Instance{ID: id, Name: names[id]})
 		}
-		m := s.add("m", pdu.Desc{Type: pdu.TypeU32, Sem: pdu.SemCounter, InDom: disks})
-		g := s.context(t, pmapi.Dialer{}).Group()
+		in.SetInstances(list...)
+		m := s.add("m", pdu.Desc{Type: pdu.TypeU32, Sem: pdu.SemCounter}, in)
+		g := s.src.Context().Group()
 		items := map[pdu.InstID]*pmapi.Item[float64]{}
 		for id := range names {
 			items[id] = pmapi.Add[float64](g, "m", pmapi.Instance(fmt.Sprintf("name%d", id)))
@@ -117,12 +111,12 @@ func TestSetsAgainstModel(t *testing.T) {
 		for range rapid.IntRange(1, 8).Draw(r, "fetches") {
 			ids := rapid.SliceOfNDistinct(rapid.Map(rapid.IntRange(0, 5), func(i int) pdu.InstID { return pdu.InstID(i) }), 0, 6, rapid.ID).Draw(r, "instances")
 			counts := map[pdu.InstID]uint32{}
-			var values []scriptedValue
+			var values []instValue
 			for _, id := range ids {
 				counts[id] = rapid.Uint32Range(0, 10).Draw(r, "count")
 				values = append(values, inst(id, pdu.Uint32(counts[id])))
 			}
-			s.values(m, values...)
+			setValues(m, values...)
 			drawPause(r, s)
 			now, err := g.Fetch(t.Context())
 			if err != nil {

@@ -20,9 +20,13 @@ type rater struct {
 }
 
 func raterOf(t pdu.Type, o *itemOptions) rater {
+	return raterOfType(t, o.counterWrap)
+}
+
+func raterOfType(t pdu.Type, wrap bool) rater {
 	r := rater{signed: t == pdu.Type32 || t == pdu.Type64, unsigned: t == pdu.TypeU32 || t == pdu.TypeU64}
 	switch {
-	case !o.counterWrap:
+	case !wrap:
 	case t == pdu.Type32 || t == pdu.TypeU32:
 		r.wrap = 32
 	case t == pdu.Type64 || t == pdu.TypeU64:
@@ -55,21 +59,49 @@ func (r *rater) rate(old, now sample, dt time.Duration) (float64, pdu.Error) {
 	case dt < 0: // the collector's clock was set
 		return 0, pdu.ErrValue
 	}
-	up := now.bits - old.bits // past the greatest value, too
-	change := float64(up)
-	less := now.bits < old.bits
-	switch {
-	case r.signed:
-		less = int64(now.bits) < int64(old.bits)
-	case !r.unsigned:
-		change, less = now.real-old.real, now.real < old.real
-	}
-	switch {
-	case !less || r.wrap == 64:
-	case r.wrap == 32:
-		change = float64(uint32(up))
-	default:
+	change := r.change(old, now)
+	if change < 0 {
 		return 0, pdu.ErrValue
 	}
 	return change / max(dt, 1).Seconds(), 0
+}
+
+// change is how far a counter has come from one sample to the next, less than 0 if it has gone back.
+func (r *rater) change(old, now sample) float64 {
+	if !r.signed && !r.unsigned {
+		return now.real - old.real
+	}
+	up, back := now.bits-old.bits, now.bits < old.bits // up is right past the greatest value too
+	if r.signed {
+		back = int64(now.bits) < int64(old.bits)
+	}
+	switch {
+	case !back || r.wrap == 64:
+		return float64(up)
+	case r.wrap == 32:
+		return float64(uint32(up))
+	}
+	return -float64(-up)
+}
+
+// CounterChange is how far a counter has come from one of its values to a later one: the difference, exact for integers
+// until it becomes a float64, and less than 0 if the counter has gone back. With wrap an integer counter that has gone
+// back is taken to have passed its greatest value once, as the C library takes it if PCP_COUNTER_WRAP is set.
+//
+// A Group makes rates of counters so, for programs that do not look at single values. Errors are those of pdu.As for
+// values that are no numbers, or of different types.
+func CounterChange(from, to pdu.Atom, wrap bool) (float64, error) {
+	if from.Type != to.Type {
+		return 0, pdu.ErrType
+	}
+	r := raterOfType(from.Type, wrap)
+	old, err := r.sample(from)
+	if err != nil {
+		return 0, err
+	}
+	now, err := r.sample(to)
+	if err != nil {
+		return 0, err
+	}
+	return r.change(old, now), nil
 }

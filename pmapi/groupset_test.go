@@ -12,76 +12,76 @@ import (
 
 // Instances come and go; their names are asked for when one is new.
 func TestSetInstances(t *testing.T) {
-	s := newStage(t, pmapi.Dialer{})
+	s := newGroupFixture(t, false)
 	g := s.c.Group()
 	reads, temp := pmapi.AddSet[float64](g, "disk.reads"), pmapi.AddSet[float64](g, "disk.temp")
 	for _, step := range []struct {
 		name        string
 		list        []string // of instances, if it changes
-		reads, temp []scriptedValue
+		reads, temp []instValue
 		asks        string
 		wantReads   []string
 		wantTemp    []string
 	}{{
 		"first", nil,
-		[]scriptedValue{inst(2, pdu.Uint32(30)), inst(0, pdu.Uint32(10))},
-		[]scriptedValue{inst(0, pdu.Float64(1))},
-		"PMNS_NAMES DESC_IDS PROFILE HIGHRES_FETCH INSTANCE_REQ",
+		[]instValue{inst(2, pdu.Uint32(30)), inst(0, pdu.Uint32(10))},
+		[]instValue{inst(0, pdu.Float64(1))},
+		"Lookup Descs Fetch Instances",
 		[]string{"sda: Try again. Information not currently available", "sdc: Try again. Information not currently available"},
 		[]string{"sda=1"},
 	}, {
 		"one more", nil,
-		[]scriptedValue{inst(2, pdu.Uint32(32)), inst(1, pdu.Uint32(20)), inst(0, pdu.Uint32(11))},
-		[]scriptedValue{inst(1, pdu.Float64(2)), inst(0, pdu.Float64(1))},
-		"HIGHRES_FETCH INSTANCE_REQ",
+		[]instValue{inst(2, pdu.Uint32(32)), inst(1, pdu.Uint32(20)), inst(0, pdu.Uint32(11))},
+		[]instValue{inst(1, pdu.Float64(2)), inst(0, pdu.Float64(1))},
+		"Fetch Instances",
 		[]string{"sda=1", "sdb solid: Try again. Information not currently available", "sdc=2"},
 		[]string{"sda=1", "sdb solid=2"},
 	}, {
 		"as before", nil,
-		[]scriptedValue{inst(0, pdu.Uint32(12)), inst(1, pdu.Uint32(21)), inst(2, pdu.Uint32(32))},
-		[]scriptedValue{inst(0, pdu.Float64(1)), inst(1, pdu.Float64(2))},
-		"HIGHRES_FETCH",
+		[]instValue{inst(0, pdu.Uint32(12)), inst(1, pdu.Uint32(21)), inst(2, pdu.Uint32(32))},
+		[]instValue{inst(0, pdu.Float64(1)), inst(1, pdu.Float64(2))},
+		"Fetch",
 		[]string{"sda=1", "sdb solid=1", "sdc=0"},
 		[]string{"sda=1", "sdb solid=2"},
 	}, {
 		"a new one, and one that goes", []string{"0 sda", "2 sdc", "7 sdh"},
-		[]scriptedValue{inst(0, pdu.Uint32(13)), inst(2, pdu.Uint32(33)), inst(7, pdu.Uint32(70))},
-		[]scriptedValue{inst(0, pdu.Float64(1)), inst(7, pdu.Float64(7))},
-		"HIGHRES_FETCH INSTANCE_REQ",
+		[]instValue{inst(0, pdu.Uint32(13)), inst(2, pdu.Uint32(33)), inst(7, pdu.Uint32(70))},
+		[]instValue{inst(0, pdu.Float64(1)), inst(7, pdu.Float64(7))},
+		"Fetch Instances",
 		[]string{"sda=1", "sdc=1", "sdh: Try again. Information not currently available"},
 		[]string{"sda=1", "sdh=7"},
 	}, {
 		"the number of one that has gone has another name", []string{"0 sda", "1 loop", "2 sdc", "7 sdh"},
-		[]scriptedValue{inst(0, pdu.Uint32(14)), inst(1, pdu.Uint32(5)), inst(2, pdu.Uint32(33)), inst(7, pdu.Uint32(70))},
-		[]scriptedValue{inst(0, pdu.Float64(1)), inst(7, pdu.Float64(7))},
-		"HIGHRES_FETCH INSTANCE_REQ",
+		[]instValue{inst(0, pdu.Uint32(14)), inst(1, pdu.Uint32(5)), inst(2, pdu.Uint32(33)), inst(7, pdu.Uint32(70))},
+		[]instValue{inst(0, pdu.Float64(1)), inst(7, pdu.Float64(7))},
+		"Fetch Instances",
 		[]string{"sda=1", "loop: Try again. Information not currently available", "sdc=0", "sdh=0"},
 		[]string{"sda=1", "sdh=7"},
 	}, {
 		"one without a name", nil,
-		[]scriptedValue{inst(0, pdu.Uint32(14)), inst(99, pdu.Uint32(5))},
-		[]scriptedValue{inst(99, pdu.Float64(9))},
-		"HIGHRES_FETCH INSTANCE_REQ",
+		[]instValue{inst(0, pdu.Uint32(14)), inst(99, pdu.Uint32(5))},
+		[]instValue{inst(99, pdu.Float64(9))},
+		"Fetch Instances",
 		[]string{"sda=0", ": Try again. Information not currently available"},
 		[]string{"=9"},
 	}, {
 		"which is not asked for again", nil,
-		[]scriptedValue{inst(0, pdu.Uint32(13)), inst(99, pdu.Uint32(6))},
-		[]scriptedValue{inst(99, pdu.Float64(9))},
-		"HIGHRES_FETCH",
+		[]instValue{inst(0, pdu.Uint32(13)), inst(99, pdu.Uint32(6))},
+		[]instValue{inst(99, pdu.Float64(9))},
+		"Fetch",
 		[]string{"sda: Missing metric value(s)", "=1"},
 		[]string{"=9"},
 	}, {
 		"nothing of one metric", nil,
-		[]scriptedValue{inst(0, pdu.Uint32(14)), inst(99, pdu.Uint32(6))}, nil,
-		"HIGHRES_FETCH",
+		[]instValue{inst(0, pdu.Uint32(14)), inst(99, pdu.Uint32(6))}, nil,
+		"Fetch",
 		[]string{"sda=1", "=0"}, nil,
 	}} {
 		if step.list != nil {
 			s.instances(step.list...)
 		}
-		s.values(s.reads, step.reads...)
-		s.values(s.temp, step.temp...)
+		setValues(s.reads, step.reads...)
+		setValues(s.temp, step.temp...)
 		s.fetch(g)
 		t.Run(step.name, func(t *testing.T) {
 			if diff := cmp.Diff(step.asks, s.asked()); diff != "" {
@@ -90,21 +90,21 @@ func TestSetInstances(t *testing.T) {
 			has(t, reads, step.wantReads...)
 			has(t, temp, step.wantTemp...)
 		})
-		s.later(time.Second)
+		s.src.Advance(time.Second)
 	}
 }
 
 // An item's instance keeps its number until the list says otherwise.
 func TestItemInstances(t *testing.T) {
-	s := newStage(t, pmapi.Dialer{})
+	s := newGroupFixture(t, false)
 	g := s.c.Group()
 	sdb, sdx := pmapi.Add[float64](g, "disk.temp", pmapi.Instance("sdb")), pmapi.Add[float64](g, "disk.temp", pmapi.Instance("sdx"))
 	s.fails(g, pdu.ErrInst)
-	s.values(s.temp, inst(2, pdu.Float64(2)), inst(0, pdu.Float64(0)))
+	setValues(s.temp, inst(2, pdu.Float64(2)), inst(0, pdu.Float64(0)))
 	s.fetch(g)
 	is(t, sdb, 0, pdu.ErrValue)
 	s.instances("0 sda", "5 sdb", "6 sdx fast")
-	s.values(s.temp, inst(5, pdu.Float64(5)), inst(6, pdu.Float64(6)), inst(1, pdu.Float64(1)))
+	setValues(s.temp, inst(5, pdu.Float64(5)), inst(6, pdu.Float64(6)), inst(1, pdu.Float64(1)))
 	s.fetch(g)
 	is(t, sdb, 1, 0) // as far as the group knows
 	is(t, sdx, 0, pdu.ErrInst)
@@ -117,10 +117,10 @@ func TestItemInstances(t *testing.T) {
 	is(t, sdx, 6, 0)
 	s.asked()
 	s.fetch(g)
-	s.asks("HIGHRES_FETCH")
+	s.asks("Fetch")
 	// Those that are not in a list any more lack their values.
 	s.instances("0 sda", "9 nine")
-	s.values(s.temp, inst(9, pdu.Float64(9)))
+	setValues(s.temp, inst(9, pdu.Float64(9)))
 	for range 2 {
 		s.fetch(g)
 		is(t, sdb, 0, pdu.ErrValue)
@@ -130,9 +130,9 @@ func TestItemInstances(t *testing.T) {
 
 // A collector that does not tell of a domain has values without names.
 func TestSetWithoutNames(t *testing.T) {
-	s := newStage(t, pmapi.Dialer{})
+	s := newGroupFixture(t, false)
 	g := s.c.Group()
-	s.change(func() { delete(s.Instances, disks) })
+	s.disks.Fail(pdu.ErrInDom)
 	temp := pmapi.AddSet[float64](g, "disk.temp")
 	sda := pmapi.Add[float64](g, "disk.temp", pmapi.Instance("sda"))
 	s.fails(g, pdu.ErrInDom)
@@ -141,5 +141,5 @@ func TestSetWithoutNames(t *testing.T) {
 	is(t, sda, 0, pdu.ErrInDom)
 	s.asked()
 	s.fetch(g)
-	s.asks("HIGHRES_FETCH")
+	s.asks("Fetch")
 }

@@ -40,16 +40,16 @@ func TestGroupRates(t *testing.T) {
 			[]float64{0, 0, 2}, []pdu.Error{pdu.ErrSign, pdu.ErrAgain, 0}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newScripted(t)
-			m := s.add("m", pdu.Desc{Type: tt.values[0].Type, Sem: pdu.SemCounter, InDom: pdu.NoInDom})
-			g := s.context(t, pmapi.Dialer{}).Group()
+			s := newMadeUp(false)
+			m := s.add("m", pdu.Desc{Type: tt.values[0].Type, Sem: pdu.SemCounter}, nil)
+			g := s.src.Context().Group()
 			var opts []pmapi.ItemOption
 			if tt.wrap {
 				opts = []pmapi.ItemOption{pmapi.CounterWrap()}
 			}
 			i := pmapi.Add[float64](g, "m", opts...)
 			for n, v := range tt.values {
-				s.put(m, v)
+				m.Set(v)
 				if _, err := g.Fetch(t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -61,7 +61,7 @@ func TestGroupRates(t *testing.T) {
 				default:
 					is(t, i, tt.want[n-1], tt.codes[n-1])
 				}
-				s.later(time.Second)
+				s.src.Advance(time.Second)
 			}
 		})
 	}
@@ -70,17 +70,17 @@ func TestGroupRates(t *testing.T) {
 // Time that does not pass counts as a nanosecond, and there is no rate when it goes
 // back.
 func TestGroupRateTimes(t *testing.T) {
-	s := newScripted(t)
-	m := s.add("m", pdu.Desc{Type: pdu.TypeU64, Sem: pdu.SemInstant, Units: pdu.SpaceByte, InDom: pdu.NoInDom})
-	g := s.context(t, pmapi.Dialer{}).Group()
+	s := newMadeUp(false)
+	m := s.add("m", pdu.Desc{Type: pdu.TypeU64, Sem: pdu.SemInstant, Units: pdu.SpaceByte}, nil)
+	g := s.src.Context().Group()
 	i := pmapi.Add[float64](g, "m", pmapi.Scale("rate"))
 	for n, step := range []struct {
 		pass time.Duration
 		want float64
 		code pdu.Error
 	}{{0, 0, pdu.ErrAgain}, {2 * time.Second, 0.5, 0}, {1, 1e9, 0}, {0, 1e9, 0}, {-time.Second, 0, pdu.ErrValue}, {-1, 0, pdu.ErrValue}, {time.Hour, 1. / 3600, 0}} {
-		s.later(step.pass)
-		s.put(m, pdu.Uint64(uint64(n)))
+		s.src.Advance(step.pass)
+		m.Set(pdu.Uint64(uint64(n)))
 		if _, err := g.Fetch(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -92,22 +92,22 @@ func TestGroupRateTimes(t *testing.T) {
 
 // A discrete metric of which the collector says nothing keeps its value.
 func TestGroupDiscrete(t *testing.T) {
-	s := newStage(t, pmapi.Dialer{})
-	marks := s.add("disk.marks", pdu.Desc{Type: pdu.TypeU32, Sem: pdu.SemDiscrete, InDom: disks})
-	s.put(marks, pdu.Uint32(1), pdu.Uint32(2), pdu.Uint32(3))
+	s := newGroupFixture(t, false)
+	marks := s.add("disk.marks", pdu.Desc{Type: pdu.TypeU32, Sem: pdu.SemDiscrete}, s.disks)
+	marks.Set(pdu.Uint32(1), pdu.Uint32(2), pdu.Uint32(3))
 	g := s.c.Group()
 	state, once := pmapi.Add[string](g, "state"), pmapi.Add[string](g, "state", pmapi.DiscreteOnce())
 	sdb := pmapi.Add[uint32](g, "disk.marks", pmapi.Instance("sdb"))
 	all, allOnce := pmapi.AddSet[uint32](g, "disk.marks"), pmapi.AddSet[uint32](g, "disk.marks", pmapi.DiscreteOnce())
-	s.put(s.state)
+	s.state.Set()
 	s.fetch(g)
 	is(t, state, "", pdu.ErrValue) // there was none before
-	s.put(s.state, pdu.String("busy"))
+	s.state.Set(pdu.String("busy"))
 	s.fetch(g)
 	is(t, state, "busy", 0)
 	for range 2 {
-		s.put(s.state)
-		s.put(marks)
+		s.state.Set()
+		marks.Set()
 		s.fetch(g)
 		is(t, state, "busy", 0)
 		is(t, once, "", pdu.ErrValue)
@@ -116,25 +116,26 @@ func TestGroupDiscrete(t *testing.T) {
 		has(t, allOnce)
 	}
 	// An error is one, and does not take the value away.
-	s.change(func() { s.state.Err, marks.Err = pdu.ErrNoAgent, pdu.ErrNoAgent })
+	s.state.Fail(pdu.ErrNoAgent)
+	marks.Fail(pdu.ErrNoAgent)
 	s.fetch(g)
 	is(t, state, "", pdu.ErrNoAgent)
 	is(t, sdb, 0, pdu.ErrNoAgent)
 	if err := pdu.FromError(all.Err()); err != pdu.ErrNoAgent {
 		t.Error(err)
 	}
-	s.put(s.state)
-	s.put(marks)
+	s.state.Set()
+	marks.Set()
 	s.fetch(g)
 	is(t, state, "busy", 0)
 	is(t, sdb, 2, 0)
 	has(t, all, "sda=1", "sdb solid=2", "sdc=3")
 	// An instance that has gone has no value any more.
-	s.values(marks, inst(0, pdu.Uint32(4)))
+	setValues(marks, inst(0, pdu.Uint32(4)))
 	s.fetch(g)
 	is(t, sdb, 0, pdu.ErrValue)
 	has(t, all, "sda=4")
-	s.put(marks)
+	marks.Set()
 	s.fetch(g)
 	is(t, sdb, 0, pdu.ErrValue)
 	has(t, all, "sda=4")
@@ -148,16 +149,16 @@ type (
 )
 
 func TestGroupTypes(t *testing.T) {
-	s := newScripted(t)
-	put := func(name string, typ pdu.Type, v pdu.Atom) *scriptedMetric {
-		m := s.add(name, pdu.Desc{Type: typ, Sem: pdu.SemInstant, Units: pdu.TempCelsius, InDom: pdu.NoInDom})
-		s.put(m, v)
+	s := newMadeUp(false)
+	put := func(name string, typ pdu.Type, v pdu.Atom) *atoms {
+		m := s.add(name, pdu.Desc{Type: typ, Sem: pdu.SemInstant, Units: pdu.TempCelsius}, nil)
+		m.Set(v)
 		return m
 	}
 	text := put("text", pdu.TypeString, pdu.String("12"))
 	number := put("number", pdu.TypeDouble, pdu.Float64(20))
 	data := put("data", pdu.TypeAggregate, pdu.Aggregate([]byte{1, 2}))
-	g := s.context(t, pmapi.Dialer{}).Group()
+	g := s.src.Context().Group()
 	warm := pmapi.Add[celsius](g, "number")
 	fahrenheit := pmapi.Add[float64](g, "number", pmapi.Scale("temperature (F)"))
 	asText := pmapi.Add[word](g, "number")
@@ -178,9 +179,9 @@ func TestGroupTypes(t *testing.T) {
 		{20, 68, 12, "2.00000000000000000e+01", "12", []byte{1, 2}},
 		{-40, -40, 0.5, "-4.00000000000000000e+01", " 5e-1", []byte{3}},
 	} {
-		s.put(number, pdu.Float64(w.celsius))
-		s.put(text, pdu.String(w.text))
-		s.put(data, pdu.Aggregate(w.data))
+		number.Set(pdu.Float64(w.celsius))
+		text.Set(pdu.String(w.text))
+		data.Set(pdu.Aggregate(w.data))
 		if _, err := g.Fetch(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -214,9 +215,9 @@ func TestGroupTypes(t *testing.T) {
 
 // Texts that are numbers, or not.
 func TestGroupTextNumbers(t *testing.T) {
-	s := newScripted(t)
-	m := s.add("m", pdu.Desc{Type: pdu.TypeString, Sem: pdu.SemInstant, InDom: pdu.NoInDom})
-	g := s.context(t, pmapi.Dialer{}).Group()
+	s := newMadeUp(false)
+	m := s.add("m", pdu.Desc{Type: pdu.TypeString, Sem: pdu.SemInstant}, nil)
+	g := s.src.Context().Group()
 	i32, u32 := pmapi.Add[int32](g, "m"), pmapi.Add[uint32](g, "m")
 	i64, u64, f := pmapi.Add[int64](g, "m"), pmapi.Add[uint64](g, "m"), pmapi.Add[float64](g, "m")
 	const typ, trunc, sign = pdu.ErrType, pdu.ErrTrunc, pdu.ErrSign
@@ -248,7 +249,7 @@ func TestGroupTextNumbers(t *testing.T) {
 		{"", 0, 0, 0, [5]pdu.Error{typ, typ, typ, typ, typ}},
 		{"6.0.3", 0, 0, 0, [5]pdu.Error{typ, typ, typ, typ, typ}},
 	} {
-		s.put(m, pdu.String(tt.text))
+		m.Set(pdu.String(tt.text))
 		if _, err := g.Fetch(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -35,6 +35,8 @@ type Agent struct {
 	DomainLabels string
 	// ClusterLabels are JSON objects with the labels of clusters.
 	ClusterLabels map[int]string
+	// ClientAttributes says that callbacks look at who Request.Client is: see Info.
+	ClientAttributes bool
 	// Callbacks replace the Agent's own answers.
 	Callbacks Callbacks
 	// Logger gets what goes wrong in callbacks. Nil means that of what serves the
@@ -66,12 +68,13 @@ type Callbacks struct {
 	Fetch     func(ctx context.Context, r *Request, ids []pdu.PMID, w *pdu.ResultWriter) error
 	Desc      func(ctx context.Context, r *Request, id pdu.PMID) (pdu.Desc, error)
 	Instances func(ctx context.Context, r *Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error)
-	Text      func(ctx context.Context, r *Request, ident uint32, kind pdu.TextKind) (string, error)
+	Text      func(ctx context.Context, r *Request, of pdu.TextTarget, kind pdu.TextKind) (string, error)
 	Store     func(ctx context.Context, r *Request, values *pdu.Result) error
 	PMID      func(ctx context.Context, r *Request, name string) (pdu.PMID, error)
 	Names     func(ctx context.Context, r *Request, id pdu.PMID) ([]string, error)
-	Children  func(ctx context.Context, r *Request, name string, traverse bool) (pdu.NameList, error)
-	Labels    func(ctx context.Context, r *Request, ident uint32, class pdu.LabelClass) ([]pdu.LabelSet, error)
+	Children  func(ctx context.Context, r *Request, name string) ([]pmns.Child, error)
+	Traverse  func(ctx context.Context, r *Request, name string) ([]string, error)
+	Labels    func(ctx context.Context, r *Request, of pdu.LabelTarget) ([]pdu.LabelSet, error)
 	EndClient func(c *Client)
 }
 
@@ -222,8 +225,10 @@ var discard = slog.New(slog.DiscardHandler)
 // parameter.
 func (a *Agent) Namespace() *pmns.Tree { return a.snapshot().tree }
 
-// Info is the name and the domain.
-func (a *Agent) Info() Info { return Info{Name: a.Name, Domain: a.Domain} }
+// Info has the fields of the same names.
+func (a *Agent) Info() Info {
+	return Info{Name: a.Name, Domain: a.Domain, ClientAttributes: a.ClientAttributes}
+}
 
 // Default is the Agent without its Callbacks: what a replacement calls for what
 // it does not answer itself.
@@ -266,11 +271,11 @@ func (a *Agent) Instances(ctx context.Context, r *Request, d pdu.InDom, inst pdu
 }
 
 // Text gives help texts.
-func (a *Agent) Text(ctx context.Context, r *Request, ident uint32, kind pdu.TextKind) (string, error) {
+func (a *Agent) Text(ctx context.Context, r *Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
 	if f := a.Callbacks.Text; f != nil {
-		return f(ctx, r, ident, kind)
+		return f(ctx, r, of, kind)
 	}
-	return defaults{a}.Text(ctx, r, ident, kind)
+	return defaults{a}.Text(ctx, r, of, kind)
 }
 
 // Store sets values through the Store functions of the metrics.
@@ -297,21 +302,32 @@ func (a *Agent) Names(ctx context.Context, r *Request, id pdu.PMID) ([]string, e
 	return defaults{a}.Names(ctx, r, id)
 }
 
-// Children gives the names below a name below a dynamic root.
-func (a *Agent) Children(ctx context.Context, r *Request, name string, traverse bool) (pdu.NameList, error) {
+// Children returns what is one level below a name below a dynamic root.
+func (a *Agent) Children(ctx context.Context, r *Request, name string) ([]pmns.Child, error) {
 	if f := a.Callbacks.Children; f != nil {
-		return f(ctx, r, name, traverse)
+		return f(ctx, r, name)
 	}
-	return defaults{a}.Children(ctx, r, name, traverse)
+	return defaults{a}.Children(ctx, r, name)
+}
+
+// Traverse returns the names of all metrics at or below a name below a dynamic root.
+func (a *Agent) Traverse(ctx context.Context, r *Request, name string) ([]string, error) {
+	if f := a.Callbacks.Traverse; f != nil {
+		return f(ctx, r, name)
+	}
+	return defaults{a}.Traverse(ctx, r, name)
 }
 
 // Labels gives labels.
-func (a *Agent) Labels(ctx context.Context, r *Request, ident uint32, class pdu.LabelClass) ([]pdu.LabelSet, error) {
+func (a *Agent) Labels(ctx context.Context, r *Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	if f := a.Callbacks.Labels; f != nil {
-		return f(ctx, r, ident, class)
+		return f(ctx, r, of)
 	}
-	return defaults{a}.Labels(ctx, r, ident, class)
+	return defaults{a}.Labels(ctx, r, of)
 }
+
+// Attributes does nothing.
+func (a *Agent) Attributes(*Client) {}
 
 // EndClient tells the callback that a client has gone.
 func (a *Agent) EndClient(c *Client) {
@@ -320,4 +336,7 @@ func (a *Agent) EndClient(c *Client) {
 	}
 }
 
-func (defaults) EndClient(*Client) {}
+func (defaults) Err() error            { return nil }
+func (defaults) Namespace() *pmns.Tree { return nil }
+func (defaults) Attributes(*Client)    {}
+func (defaults) EndClient(*Client)     {}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmns"
 )
 
 // Desc describes a metric of the table.
@@ -47,17 +48,18 @@ func (d defaults) Instances(ctx context.Context, r *Request, id pdu.InDom, inst 
 }
 
 // Text answers from the texts of the tables.
-func (d defaults) Text(_ context.Context, _ *Request, ident uint32, kind pdu.TextKind) (string, error) {
+func (d defaults) Text(_ context.Context, _ *Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
 	t := d.a.snapshot()
 	var line, help string
-	if kind&pdu.TextPMID != 0 {
-		m := t.metric(pdu.PMID(ident))
+	if id, ok := of.PMID(); ok {
+		m := t.metric(id)
 		if m == nil {
 			return "", pdu.ErrText
 		}
 		line, help = m.text, m.help
 	} else {
-		in := t.indom(pdu.InDom(ident))
+		id, _ := of.InDom()
+		in := t.indom(id)
 		if in == nil {
 			return "", pdu.ErrText
 		}
@@ -146,14 +148,20 @@ func (defaults) Names(context.Context, *Request, pdu.PMID) ([]string, error) {
 }
 
 // Children returns pdu.ErrName.
-func (defaults) Children(context.Context, *Request, string, bool) (pdu.NameList, error) {
-	return pdu.NameList{}, pdu.ErrName
+func (defaults) Children(context.Context, *Request, string) ([]pmns.Child, error) {
+	return nil, pdu.ErrName
+}
+
+// Traverse returns pdu.ErrName.
+func (defaults) Traverse(context.Context, *Request, string) ([]string, error) {
+	return nil, pdu.ErrName
 }
 
 // Labels answers from the labels of the tables.
-func (d defaults) Labels(ctx context.Context, r *Request, ident uint32, class pdu.LabelClass) ([]pdu.LabelSet, error) {
+func (d defaults) Labels(ctx context.Context, r *Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	t := d.a.snapshot()
-	switch class &^ pdu.LabelClass(pdu.LabelCompound|pdu.LabelOptional) {
+	class := of.Class
+	switch class {
 	case pdu.LabelContext:
 		return nil, nil
 	case pdu.LabelDomain:
@@ -162,19 +170,19 @@ func (d defaults) Labels(ctx context.Context, r *Request, ident uint32, class pd
 		}
 		return labels(class, d.a.DomainLabels)
 	case pdu.LabelCluster:
-		return labels(class, d.a.ClusterLabels[pdu.PMID(ident).Cluster()])
+		return labels(class, d.a.ClusterLabels[of.PMID().Cluster()])
 	case pdu.LabelItem:
-		if m := t.metric(pdu.PMID(ident)); m != nil {
+		if m := t.metric(of.PMID()); m != nil {
 			return labels(class, m.labels)
 		}
 		return nil, nil
 	case pdu.LabelInDom:
-		if in := t.indom(pdu.InDom(ident)); in != nil {
+		if in := t.indom(of.InDom()); in != nil {
 			return labels(class, in.Labels)
 		}
 		return nil, nil
 	case pdu.LabelInstances:
-		return d.instanceLabels(ctx, r, t.indom(pdu.InDom(ident)), pdu.InDom(ident))
+		return d.instanceLabels(ctx, r, t.indom(of.InDom()), of.InDom())
 	}
 	return nil, pdu.ErrType
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 	"github.com/pcp-go/pcp/pmda/remote"
+	"github.com/pcp-go/pcp/pmns"
 )
 
 func TestText(t *testing.T) {
@@ -24,25 +25,25 @@ func TestText(t *testing.T) {
 	must(t, a.Attach(d))
 	register(t, a, pmda.Metric[int32]{Name: "a.x", Text: "line", Help: "more\nlines", Value: always[int32](1)})
 	register(t, a, pmda.Metric[int32]{Name: "a.y", InDom: d, Help: "only help", Value: always[int32](1)})
-	x, y, in := uint32(pdu.MakePMID(251, 0, 0)), uint32(pdu.MakePMID(251, 0, 1)), uint32(d.ID())
+	x, y, in := pdu.TextOfMetric(pdu.MakePMID(251, 0, 0)), pdu.TextOfMetric(pdu.MakePMID(251, 0, 1)), pdu.TextOfInDom(d.ID())
 	for _, c := range []struct {
-		ident uint32
-		kind  pdu.TextKind
-		want  string
+		of   pdu.TextTarget
+		kind pdu.TextKind
+		want string
 	}{
-		{x, pdu.TextPMID | pdu.TextOneLine, "line"},
-		{x, pdu.TextPMID | pdu.TextHelp, "more\nlines"},
-		{y, pdu.TextPMID | pdu.TextOneLine, ""},
-		{y, pdu.TextPMID | pdu.TextHelp, "only help"},
-		{y + 1, pdu.TextPMID | pdu.TextHelp, ""},
-		{in, pdu.TextInDom | pdu.TextOneLine, "line of domain"},
-		{in, pdu.TextInDom | pdu.TextHelp, ""},
-		{in + 1, pdu.TextInDom | pdu.TextOneLine, ""},
-		{uint32(pdu.NoInDom), pdu.TextInDom | pdu.TextOneLine, ""},
+		{x, pdu.TextOneLine, "line"},
+		{x, pdu.TextHelp, "more\nlines"},
+		{y, pdu.TextOneLine, ""},
+		{y, pdu.TextHelp, "only help"},
+		{pdu.TextOfMetric(pdu.MakePMID(251, 0, 2)), pdu.TextHelp, ""},
+		{in, pdu.TextOneLine, "line of domain"},
+		{in, pdu.TextHelp, ""},
+		{pdu.TextOfInDom(d.ID() + 1), pdu.TextOneLine, ""},
+		{pdu.TextOfInDom(pdu.NoInDom), pdu.TextOneLine, ""},
 	} {
-		got, err := a.Text(t.Context(), request(), c.ident, c.kind)
+		got, err := a.Text(t.Context(), request(), c.of, c.kind)
 		if got != c.want || (c.want == "") != errors.Is(err, pdu.ErrText) {
-			t.Errorf("Text(%#x, %v): %q, %v, want %q", c.ident, c.kind, got, err, c.want)
+			t.Errorf("Text(%v, %v): %q, %v, want %q", c.of, c.kind, got, err, c.want)
 		}
 	}
 }
@@ -161,26 +162,26 @@ func TestLabels(t *testing.T) {
 	} {
 		r := request()
 		r.Profile = &pdu.Profile{InDoms: []pdu.InDomProfile{{InDom: d.ID(), Insts: []pdu.InstID{3}}}}
-		sets, err := a.Labels(t.Context(), r, c.ident, c.class)
+		sets, err := a.Labels(t.Context(), r, pdu.LabelReq{Ident: c.ident, Class: c.class}.Target())
 		if got := labelText(sets); got != c.want || err != nil {
 			t.Errorf("%s: %s (%v), want %s", c.name, got, err, c.want)
 		}
 	}
-	if _, err := a.Labels(t.Context(), request(), uint32(d.ID()), pdu.LabelInstances); err != nil { // once more
+	if _, err := a.Labels(t.Context(), request(), pdu.LabelsOfInstances(d.ID())); err != nil { // once more
 		t.Error(err)
 	}
 	if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "instance=bad labels=`{`") {
 		t.Errorf("log: %s", log.String())
 	}
-	if _, err := a.Labels(t.Context(), request(), 0, 3); !errors.Is(err, pdu.ErrType) {
+	if _, err := a.Labels(t.Context(), request(), pdu.LabelTarget{Class: 3}); !errors.Is(err, pdu.ErrType) {
 		t.Errorf("two classes: %v", err)
 	}
 	a.DomainLabels = `{"role":"testing"}`
-	if sets, err := a.Labels(t.Context(), request(), 251, pdu.LabelDomain); labelText(sets) != `-1:{"role":"testing"} 0x2` {
+	if sets, err := a.Labels(t.Context(), request(), pdu.LabelsOfDomain(251)); labelText(sets) != `-1:{"role":"testing"} 0x2` {
 		t.Errorf("DomainLabels: %s (%v)", labelText(sets), err)
 	}
 	a.ClusterLabels[0] = "{" // a program that does not ask Err
-	if _, err := a.Labels(t.Context(), request(), x, pdu.LabelCluster); err == nil {
+	if _, err := a.Labels(t.Context(), request(), pdu.LabelsOfCluster(pdu.PMID(x))); err == nil {
 		t.Errorf("bad ClusterLabels: no error")
 	}
 	if sets, err := pmda.DefaultLabels("a\"\n"); err != nil || labelText(sets) != `-1:{"agent":"a\"\n"} 0x2` {
@@ -197,21 +198,22 @@ func TestUnimplemented(t *testing.T) {
 	}
 	_, desc := u.Desc(ctx, r, 1)
 	_, insts := u.Instances(ctx, r, 1, pdu.NoInst, "")
-	_, text := u.Text(ctx, r, 1, pdu.TextOneLine|pdu.TextPMID)
+	_, text := u.Text(ctx, r, pdu.TextOfMetric(1), pdu.TextOneLine)
 	_, pmid := u.PMID(ctx, r, "x")
 	_, names := u.Names(ctx, r, 1)
-	_, children := u.Children(ctx, r, "x", false)
-	got := []error{desc, insts, text, u.Store(ctx, r, new(pdu.Result)), pmid, names, children}
-	want := []error{pdu.ErrPMID, pdu.ErrInDom, pdu.ErrText, pdu.ErrPermission, pdu.ErrName, pdu.ErrPMID, pdu.ErrName}
+	_, children := u.Children(ctx, r, "x")
+	_, traverse := u.Traverse(ctx, r, "x")
+	got := []error{desc, insts, text, u.Store(ctx, r, new(pdu.Result)), pmid, names, children, traverse, u.Err()}
+	want := []error{pdu.ErrPMID, pdu.ErrInDom, pdu.ErrText, pdu.ErrPermission, pdu.ErrName, pdu.ErrPMID, pdu.ErrName, pdu.ErrName, nil}
 	for i := range want {
 		if !errors.Is(got[i], want[i]) {
 			t.Errorf("answer %d: %v, want %v", i, got[i], want[i])
 		}
 	}
-	if sets, err := u.Labels(ctx, r, 251, pdu.LabelDomain); labelText(sets) != `-1:{"agent":"none"} 0x2` {
+	if sets, err := u.Labels(ctx, r, pdu.LabelsOfDomain(251)); labelText(sets) != `-1:{"agent":"none"} 0x2` {
 		t.Errorf("labels of the domain: %s (%v)", labelText(sets), err)
 	}
-	if sets, err := u.Labels(ctx, r, 1, pdu.LabelItem); sets != nil || err != nil {
+	if sets, err := u.Labels(ctx, r, pdu.LabelsOfItem(1)); sets != nil || err != nil {
 		t.Errorf("labels of an item: %v (%v)", sets, err)
 	}
 	u.EndClient(r.Client)
@@ -240,9 +242,9 @@ func TestCallbacks(t *testing.T) {
 			called("instances")
 			return own.Instances(ctx, r, d, inst, name)
 		},
-		Text: func(ctx context.Context, r *pmda.Request, ident uint32, kind pdu.TextKind) (string, error) {
+		Text: func(ctx context.Context, r *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
 			called("text")
-			return own.Text(ctx, r, ident, kind)
+			return own.Text(ctx, r, of, kind)
 		},
 		Store: func(ctx context.Context, r *pmda.Request, v *pdu.Result) error {
 			called("store")
@@ -256,13 +258,17 @@ func TestCallbacks(t *testing.T) {
 			called("names")
 			return own.Names(ctx, r, id)
 		},
-		Children: func(ctx context.Context, r *pmda.Request, name string, traverse bool) (pdu.NameList, error) {
+		Children: func(ctx context.Context, r *pmda.Request, name string) ([]pmns.Child, error) {
 			called("children")
-			return own.Children(ctx, r, name, traverse)
+			return own.Children(ctx, r, name)
 		},
-		Labels: func(ctx context.Context, r *pmda.Request, ident uint32, class pdu.LabelClass) ([]pdu.LabelSet, error) {
+		Traverse: func(ctx context.Context, r *pmda.Request, name string) ([]string, error) {
+			called("traverse")
+			return own.Traverse(ctx, r, name)
+		},
+		Labels: func(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 			called("labels")
-			return own.Labels(ctx, r, ident, class)
+			return own.Labels(ctx, r, of)
 		},
 		EndClient: func(c *pmda.Client) { called("end"); own.EndClient(c) },
 	}
@@ -271,25 +277,26 @@ func TestCallbacks(t *testing.T) {
 	must(t, err)
 	insts, err := a.Instances(ctx, r, desc.InDom, 1, "")
 	must(t, err)
-	text, err := a.Text(ctx, r, uint32(x), pdu.TextOneLine|pdu.TextPMID)
+	text, err := a.Text(ctx, r, pdu.TextOfMetric(x), pdu.TextOneLine)
 	must(t, err)
-	labels, err := a.Labels(ctx, r, uint32(x), pdu.LabelItem)
+	labels, err := a.Labels(ctx, r, pdu.LabelsOfItem(x))
 	must(t, err, a.Store(ctx, r, stored(t, x, func(w *pdu.ResultWriter) { w.Int32(0, 1) })))
 	var w pdu.ResultWriter
 	must(t, a.Fetch(ctx, r, []pdu.PMID{x}, &w))
 	_, errPMID := a.PMID(ctx, r, "a.x")
 	_, errNames := a.Names(ctx, r, x)
-	_, errChildren := a.Children(ctx, r, "a", false)
+	_, errChildren := a.Children(ctx, r, "a")
+	_, errTraverse := a.Traverse(ctx, r, "a")
 	a.EndClient(r.Client)
-	want := []string{"desc", "instances", "text", "labels", "store", "fetch", "pmid", "names", "children", "end"}
+	want := []string{"desc", "instances", "text", "labels", "store", "fetch", "pmid", "names", "children", "traverse", "end"}
 	if diff := cmp.Diff(want, calls); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 	if desc.PMID != x || len(insts) != 1 || text != "text" || len(labels) != 1 || w.Len() != 1 {
 		t.Errorf("answers: %v %v %q %v, %d sets", desc, insts, text, labels, w.Len())
 	}
-	if !errors.Is(errPMID, pdu.ErrName) || !errors.Is(errNames, pdu.ErrPMID) || !errors.Is(errChildren, pdu.ErrName) {
-		t.Errorf("dynamic names: %v, %v, %v", errPMID, errNames, errChildren)
+	if !errors.Is(errPMID, pdu.ErrName) || !errors.Is(errNames, pdu.ErrPMID) || !errors.Is(errChildren, pdu.ErrName) || !errors.Is(errTraverse, pdu.ErrName) {
+		t.Errorf("dynamic names: %v, %v, %v, %v", errPMID, errNames, errChildren, errTraverse)
 	}
 	if own.Info() != a.Info() || a.Info() != (pmda.Info{Name: "a", Domain: 251}) {
 		t.Errorf("Info: %v and %v", own.Info(), a.Info())

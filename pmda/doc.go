@@ -113,7 +113,7 @@
 //	pmdaSetEndContextCallBack              Callbacks.EndClient
 //	pmdaSetLabelCallBack                   InDom.InstanceLabels
 //	pmdaAddLabels                          Metric.Labels and others
-//	pmdaAttribute                          Watcher, Request.Client
+//	pmdaAttribute                          Handler.Attributes, Request.Client
 //	pmdaGetContext                         Request.Client
 //	pmdaSetFlags(PMDA_EXT_NAMES_CHANGE)    Agent.Notify
 //	pmdaEventNewArray, pmdaEventAddRecord  pdu.EventBuilder

@@ -11,6 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/pmdatest"
+	"github.com/pcp-go/pcp/pmns"
 )
 
 // dynamicAgent has one metric in its tables, and one that its callbacks know.
@@ -32,14 +33,17 @@ func dynamicAgent() *pmda.Agent {
 			}
 			return []string{name}, nil
 		},
-		Children: func(_ context.Context, _ *pmda.Request, n string, traverse bool) (pdu.NameList, error) {
-			switch {
-			case n != "found.by":
-				return pdu.NameList{}, pdu.ErrName
-			case traverse:
-				return pdu.NameList{Names: []string{name}}, nil
+		Children: func(_ context.Context, _ *pmda.Request, n string) ([]pmns.Child, error) {
+			if n != "found.by" {
+				return nil, pdu.ErrName
 			}
-			return pdu.NameList{Names: []string{"chance"}, Statuses: []int32{0}}, nil
+			return []pmns.Child{{Name: "chance", Leaf: true}}, nil
+		},
+		Traverse: func(_ context.Context, _ *pmda.Request, n string) ([]string, error) {
+			if n != "found.by" {
+				return nil, pdu.ErrName
+			}
+			return []string{name}, nil
 		},
 		Desc: func(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
 			if id == x {

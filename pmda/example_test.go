@@ -263,7 +263,7 @@ func ExampleSerial() {
 	fmt.Println(pmdatest.Check(h))
 	// Output:
 	// uptime 1 <nil>
-	// names: no names: the Handler is no pmda.Namespace or has an empty one; give the names with the option Names
+	// names: no names: Namespace is nil or empty; give the names with the option Names
 }
 
 // A callback replaces one kind of answer and leaves the rest to the tables.
@@ -271,8 +271,8 @@ func ExampleAgent_Default() {
 	a := &pmda.Agent{Name: "cache", Domain: 400}
 	pmda.Register(a, pmda.Metric[int32]{Name: "cache.size", Text: "Size",
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) { return 1, nil }})
-	a.Callbacks.Text = func(ctx context.Context, r *pmda.Request, ident uint32, kind pdu.TextKind) (string, error) {
-		s, err := a.Default().Text(ctx, r, ident, kind)
+	a.Callbacks.Text = func(ctx context.Context, r *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
+		s, err := a.Default().Text(ctx, r, of, kind)
 		if errors.Is(err, pdu.ErrText) && kind&pdu.TextHelp != 0 {
 			return "See https://cache.example/metrics.", nil
 		}
@@ -280,7 +280,7 @@ func ExampleAgent_Default() {
 	}
 	r := &pmda.Request{Client: pmda.NewClient(0, 1)}
 	for _, kind := range []pdu.TextKind{pdu.TextOneLine, pdu.TextHelp} {
-		fmt.Println(a.Text(context.Background(), r, uint32(pdu.MakePMID(400, 0, 0)), kind|pdu.TextPMID))
+		fmt.Println(a.Text(context.Background(), r, pdu.TextOfMetric(pdu.MakePMID(400, 0, 0)), kind))
 	}
 	// Output:
 	// Size <nil>

@@ -139,9 +139,9 @@ func (a *Agent) writeNames(w io.Writer, t *pmns.Tree, at string) error {
 func (a *Agent) helpSource() []byte {
 	var b bytes.Buffer
 	r := &Request{Client: NewClient(0, 0)}
-	entry := func(key string, ident uint32, kind pdu.TextKind) {
-		line, err1 := a.Text(context.Background(), r, ident, kind|pdu.TextOneLine)
-		help, err2 := a.Text(context.Background(), r, ident, kind|pdu.TextHelp)
+	entry := func(key string, of pdu.TextTarget) {
+		line, err1 := a.Text(context.Background(), r, of, pdu.TextOneLine)
+		help, err2 := a.Text(context.Background(), r, of, pdu.TextHelp)
 		if err1 != nil && err2 != nil {
 			return
 		}
@@ -163,10 +163,10 @@ func (a *Agent) helpSource() []byte {
 	}
 	slices.Sort(serials)
 	for _, s := range serials {
-		entry(fmt.Sprintf("%s.%d", a.symbol(), s), uint32(pdu.MakeInDom(a.Domain, s)), pdu.TextInDom)
+		entry(fmt.Sprintf("%s.%d", a.symbol(), s), pdu.TextOfInDom(pdu.MakeInDom(a.Domain, s)))
 	}
 	for name, id := range t.tree.All() {
-		entry(name, uint32(id), pdu.TextPMID)
+		entry(name, pdu.TextOfMetric(id))
 	}
 	return b.Bytes()
 }

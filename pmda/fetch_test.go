@@ -261,7 +261,7 @@ func TestRefresh(t *testing.T) {
 	if diff := cmp.Diff([]pdu.Instance{{ID: 1, Name: "job2"}}, list); diff != "" || err != nil {
 		t.Errorf("Instances (%v, -want +got):\n%s", err, diff)
 	}
-	sets, err := a.Labels(ctx, r, uint32(d.ID()), pdu.LabelInstances)
+	sets, err := a.Labels(ctx, r, pdu.LabelsOfInstances(d.ID()))
 	if err != nil || len(sets) != 1 || sets[0].Inst != 2 {
 		t.Errorf("Labels: %v (%v), want a set of instance 2", sets, err)
 	}
@@ -277,7 +277,7 @@ func TestRefresh(t *testing.T) {
 		t.Errorf("log: %s", log.String())
 	}
 	_, err1 := a.Instances(ctx, r, d.ID(), pdu.NoInst, "")
-	_, err2 := a.Labels(ctx, r, uint32(d.ID()), pdu.LabelInstances)
+	_, err2 := a.Labels(ctx, r, pdu.LabelsOfInstances(d.ID()))
 	err3 := a.Store(ctx, r, stored(t, y, func(w *pdu.ResultWriter) { w.String(3, "s") }))
 	for _, err := range []error{err1, err2, err3} {
 		if !errors.Is(err, pdu.ErrAgain) {

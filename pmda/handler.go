@@ -2,6 +2,7 @@ package pmda
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -16,21 +17,40 @@ type Info struct {
 	// Domain is the agent's number, 0 to pdu.MaxDomain, at the top of all its
 	// identifiers.
 	Domain pdu.Domain
+	// ClientAttributes says that the agent needs to know who its clients are. A
+	// collector in another process tells only agents that say so when they connect.
+	ClientAttributes bool
 }
 
-// A Handler answers the requests that a collector makes of one domain. Handlers
+// A Handler replies to the requests that a collector makes of one domain. Handlers
 // run concurrently, like those of net/http; Serial wraps one that cannot.
 //
 // A method that fails as a whole returns an error, of which the client sees
 // pdu.FromError's code. Do not return pdu.ErrIPC or pdu.ErrTimeout: collectors
-// take them for a broken connection to the agent. What a method is given is
-// read-only and valid until it returns. ctx ends when the answer is no longer
-// wanted.
+// take them for a broken connection to the agent. Arguments are read-only and
+// valid until the method returns. ctx ends when the reply is no longer wanted.
+//
+// Handlers are wrapped like those of net/http: a struct that embeds a Handler and
+// overrides a method is a Handler that works everywhere. Give it the method
+//
+//	func (t traced) Unwrap() pmda.Handler { return t.Handler }
+//
+// so that As finds what the embedded Handler has beyond the interface, which is
+// the choice of its log.
 //
 // Embed Unimplemented to write just the methods that matter.
 type Handler interface {
 	// Info says who the agent is. It does not change while the Handler serves.
 	Info() Info
+
+	// Err is why the Handler cannot serve, such as a registration that has failed;
+	// nil if it can. Serve, Main and a collector refuse a Handler with an error.
+	Err() error
+
+	// Namespace returns the agent's part of the name space; a new pointer when it has
+	// changed. Nil means that the names are in the collector's PMNS file. It may be
+	// called at any time, also during a request, and does not block.
+	Namespace() *pmns.Tree
 
 	// Fetch writes one set per PMID, in order. A metric that fails alone has its
 	// error in its set. It is fetch of pmdaInterface.
@@ -40,14 +60,14 @@ type Handler interface {
 	Desc(ctx context.Context, r *Request, id pdu.PMID) (pdu.Desc, error)
 
 	// Instances lists a domain if inst is pdu.NoInst and name empty. With an inst
-	// it gives one Instance with at least the name, with a name one with at least
+	// it returns one Instance with at least the name, with a name one with at least
 	// the ID. The caller does not change the slice. Errors: pdu.ErrInDom;
 	// pdu.ErrInst, also if both inst and name are given.
 	Instances(ctx context.Context, r *Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error)
 
-	// Text gives the help text that kind says, of the PMID or InDom that ident is,
-	// or pdu.ErrText.
-	Text(ctx context.Context, r *Request, ident uint32, kind pdu.TextKind) (string, error)
+	// Text returns a help text of a metric or an instance domain, or pdu.ErrText.
+	// kind is pdu.TextOneLine or pdu.TextHelp.
+	Text(ctx context.Context, r *Request, of pdu.TextTarget, kind pdu.TextKind) (string, error)
 
 	// Store sets values, of which there are some in every set.
 	Store(ctx context.Context, r *Request, values *pdu.Result) error
@@ -56,22 +76,59 @@ type Handler interface {
 	// or returns pdu.ErrName or pdu.ErrNonLeaf.
 	PMID(ctx context.Context, r *Request, name string) (pdu.PMID, error)
 
-	// Names gives all full names of a metric below the agent's dynamic roots, or
+	// Names returns all full names of a metric below the agent's dynamic roots, or
 	// pdu.ErrPMID.
 	Names(ctx context.Context, r *Request, id pdu.PMID) ([]string, error)
 
-	// Children gives the components directly below a name with their status, or,
-	// with traverse, the full names of all leaves at or below it.
-	Children(ctx context.Context, r *Request, name string, traverse bool) (pdu.NameList, error)
+	// Children returns what is one level below a name at or below a dynamic root, or
+	// pdu.ErrName.
+	Children(ctx context.Context, r *Request, name string) ([]pmns.Child, error)
 
-	// Labels gives the labels of a class; ident is as the class wants it. All
-	// classes but pdu.LabelInstances have at most one set.
-	Labels(ctx context.Context, r *Request, ident uint32, class pdu.LabelClass) ([]pdu.LabelSet, error)
+	// Traverse returns the full names of all metrics at or below a name at or below
+	// a dynamic root, or pdu.ErrName.
+	Traverse(ctx context.Context, r *Request, name string) ([]string, error)
+
+	// Labels returns label sets: of pdu.LabelInstances one for each instance that
+	// has some, of other classes at most one.
+	Labels(ctx context.Context, r *Request, of pdu.LabelTarget) ([]pdu.LabelSet, error)
+
+	// Attributes says who a client is: before its first request, and when an
+	// attribute has changed. It must not block. See Info.ClientAttributes.
+	Attributes(c *Client)
 
 	// EndClient says that a client has gone: whatever is kept for its Seq can be
 	// forgotten. It is called for every client, known or not, and must not block.
 	EndClient(c *Client)
 }
+
+// A Logging is a Handler that has a log of its own. Serve and collectors find it
+// with As.
+type Logging interface {
+	// Log is where the Handler logs; nil means slog.Default.
+	Log() *slog.Logger
+	// DefaultLogger sets the log of a Handler that was given none.
+	DefaultLogger(l *slog.Logger)
+}
+
+// As finds the first Handler that is a T among h and those that it wraps: from
+// each it goes on to what its method Unwrap() Handler returns, if it has one. It
+// is to Handlers what errors.AsType is to errors.
+func As[T any](h Handler) (T, bool) {
+	for h != nil {
+		if t, ok := h.(T); ok {
+			return t, true
+		}
+		w, ok := h.(wrapper)
+		if !ok {
+			break
+		}
+		h = w.Unwrap()
+	}
+	var none T
+	return none, false
+}
+
+type wrapper interface{ Unwrap() Handler }
 
 // A Request says on whose behalf a Handler is asked. It and what it points to
 // never change.
@@ -99,15 +156,22 @@ func NewClient(id uint32, seq uint64) *Client {
 	return &Client{ID: id, Seq: seq, PID: -1, UID: -1, GID: -1}
 }
 
-// Unimplemented answers every request as an agent without metrics does. Embed
+// Unimplemented is a Handler that replies as an agent without metrics does. Embed
 // it in a Handler, whose methods then replace its own.
 type Unimplemented struct {
-	Name   string
-	Domain pdu.Domain
+	Name             string     // see Info
+	Domain           pdu.Domain // see Info
+	ClientAttributes bool       // see Info
 }
 
-// Info is the name and the domain.
+// Info has the fields of u.
 func (u Unimplemented) Info() Info { return Info(u) }
+
+// Err is nil.
+func (Unimplemented) Err() error { return nil }
+
+// Namespace is nil: the names are in the collector's PMNS file.
+func (Unimplemented) Namespace() *pmns.Tree { return nil }
 
 // Fetch gives pdu.ErrPMID for every metric.
 func (Unimplemented) Fetch(_ context.Context, _ *Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
@@ -129,7 +193,7 @@ func (Unimplemented) Instances(context.Context, *Request, pdu.InDom, pdu.InstID,
 }
 
 // Text returns pdu.ErrText.
-func (Unimplemented) Text(context.Context, *Request, uint32, pdu.TextKind) (string, error) {
+func (Unimplemented) Text(context.Context, *Request, pdu.TextTarget, pdu.TextKind) (string, error) {
 	return "", pdu.ErrText
 }
 
@@ -147,33 +211,25 @@ func (Unimplemented) Names(context.Context, *Request, pdu.PMID) ([]string, error
 }
 
 // Children returns pdu.ErrName.
-func (Unimplemented) Children(context.Context, *Request, string, bool) (pdu.NameList, error) {
-	return pdu.NameList{}, pdu.ErrName
+func (Unimplemented) Children(context.Context, *Request, string) ([]pmns.Child, error) {
+	return nil, pdu.ErrName
 }
 
-// Labels gives the default label of a domain, {"agent":"NAME"}, and no others.
-func (u Unimplemented) Labels(_ context.Context, _ *Request, _ uint32, class pdu.LabelClass) ([]pdu.LabelSet, error) {
-	if class != pdu.LabelDomain {
+// Traverse returns pdu.ErrName.
+func (Unimplemented) Traverse(context.Context, *Request, string) ([]string, error) {
+	return nil, pdu.ErrName
+}
+
+// Labels returns the default label of a domain, {"agent":"NAME"}, and no others.
+func (u Unimplemented) Labels(_ context.Context, _ *Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
+	if of.Class != pdu.LabelDomain {
 		return nil, nil
 	}
 	return DefaultLabels(u.Name)
 }
 
+// Attributes does nothing.
+func (Unimplemented) Attributes(*Client) {}
+
 // EndClient does nothing.
 func (Unimplemented) EndClient(*Client) {}
-
-// A Namespace is a Handler that knows the names of its metrics. An agent
-// without one has its names in the collector's PMNS file.
-type Namespace interface {
-	// Namespace returns the agent's part of the name space; a new pointer when it has
-	// changed. It may be called at any time, also while a request is answered, and
-	// does not wait.
-	Namespace() *pmns.Tree
-}
-
-// A Watcher is a Handler that wants to know the attributes of clients: it is
-// told before the first request of a client, and when an attribute changes.
-// Attributes must not block.
-type Watcher interface {
-	Attributes(c *Client)
-}

@@ -28,7 +28,11 @@ func TestDefaultLogger(t *testing.T) {
 	a.Log().Error("lost")
 	h := pmda.Serial(struct{ *pmda.Agent }{a}) // also through what wraps it
 	for _, l := range []*bytes.Buffer{&first, &second} {
-		h.(interface{ DefaultLogger(*slog.Logger) }).DefaultLogger(logLines(l))
+		log, ok := pmda.As[pmda.Logging](h)
+		if !ok {
+			t.Fatal("no Logging is found")
+		}
+		log.DefaultLogger(logLines(l))
 		a.Log().Error("x")
 	}
 	a.Logger = logLines(&own)
@@ -45,8 +49,9 @@ func TestDefaultLogger(t *testing.T) {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}
-	// One without is none the worse.
-	pmda.Serial(pmda.Unimplemented{}).(interface{ DefaultLogger(*slog.Logger) }).DefaultLogger(a.Log())
+	if log, ok := pmda.As[pmda.Logging](pmda.Serial(pmda.Unimplemented{})); ok {
+		t.Errorf("found %v, which has no log", log)
+	}
 }
 
 // TestDefaultLoggerServing sets the log of an agent that fails values meanwhile,

@@ -229,7 +229,7 @@ func TestRunPipe(t *testing.T) {
 // A Handler of the program's own answers in place of the Agent.
 type extended struct{ *pmda.Agent }
 
-func (extended) Text(context.Context, *pmda.Request, uint32, pdu.TextKind) (string, error) {
+func (extended) Text(context.Context, *pmda.Request, pdu.TextTarget, pdu.TextKind) (string, error) {
 	return "extended", nil
 }
 
@@ -511,7 +511,7 @@ func TestAgentProcess(t *testing.T) {
 		child.Stdout, child.Stderr, child.Stdin = os.Stdout, os.Stderr, os.Stdin
 		return pdu.Desc{}, errors.Join(child.Run(), pdu.ErrPMID)
 	}
-	a.Callbacks.Text = func(context.Context, *pmda.Request, uint32, pdu.TextKind) (string, error) {
+	a.Callbacks.Text = func(context.Context, *pmda.Request, pdu.TextTarget, pdu.TextKind) (string, error) {
 		fmt.Println("it hangs")
 		time.Sleep(time.Hour)
 		return "", nil

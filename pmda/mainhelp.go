@@ -25,11 +25,11 @@ func (d *Daemon) readHelp(path string, log *slog.Logger) {
 	if own == nil {
 		own = d.Agent.Default().Text
 	}
-	d.Agent.Callbacks.Text = func(ctx context.Context, r *Request, ident uint32, kind pdu.TextKind) (string, error) {
-		t, ok := texts[helpKey{ident, kind&pdu.TextInDom != 0}]
+	d.Agent.Callbacks.Text = func(ctx context.Context, r *Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
+		t, ok := texts[of]
 		switch {
 		case !ok:
-			return own(ctx, r, ident, kind)
+			return own(ctx, r, of, kind)
 		case kind&pdu.TextOneLine != 0:
 			return t.line, nil
 		}
@@ -42,14 +42,9 @@ func isFile(path string) bool {
 	return err == nil && st.Mode().IsRegular()
 }
 
-type helpKey struct {
-	ident uint32
-	indom bool
-}
-
 type helpText struct{ line, help string }
 
-func (a *Agent) loadHelp(path string) (map[helpKey]helpText, error) {
+func (a *Agent) loadHelp(path string) (map[pdu.TextTarget]helpText, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -62,10 +57,10 @@ func (a *Agent) loadHelp(path string) (map[helpKey]helpText, error) {
 // KEY ONE-LINE-TEXT", KEY being a metric's name or PMID or an instance domain;
 // the lines up to the next entry are the text, without newlines at its end. Lines
 // that begin with # are comments.
-func (a *Agent) parseHelp(r io.Reader, name string) (map[helpKey]helpText, error) {
-	texts := map[helpKey]helpText{}
+func (a *Agent) parseHelp(r io.Reader, name string) (map[pdu.TextTarget]helpText, error) {
+	texts := map[pdu.TextTarget]helpText{}
 	in := bufio.NewReader(r)
-	var key helpKey
+	var key pdu.TextTarget
 	var line string
 	var help strings.Builder
 	open := false
@@ -91,7 +86,7 @@ func (a *Agent) parseHelp(r io.Reader, name string) (map[helpKey]helpText, error
 			enter()
 			var word string
 			word, line = cutWord(strings.TrimSuffix(entry, "\n"))
-			if key, err = a.helpKey(word); err != nil {
+			if key, err = a.helpTarget(word); err != nil {
 				return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 			}
 			open = true
@@ -111,20 +106,20 @@ func cutWord(s string) (word, rest string) {
 	return s, ""
 }
 
-// helpKey is what an entry is about. In an instance domain the agent's symbol
+// helpTarget is what an entry describes. In an instance domain the agent's symbol
 // may stand for its domain, which an installation replaces.
-func (a *Agent) helpKey(s string) (helpKey, error) {
+func (a *Agent) helpTarget(s string) (pdu.TextTarget, error) {
 	if id, err := a.Namespace().Lookup(s); err == nil {
-		return helpKey{ident: uint32(id)}, nil
+		return pdu.TextOfMetric(id), nil
 	}
 	if id, err := pdu.ParsePMID(s); err == nil {
-		return helpKey{ident: uint32(id)}, nil
+		return pdu.TextOfMetric(id), nil
 	}
 	if serial, ok := strings.CutPrefix(s, a.symbol()+"."); ok {
 		s = fmt.Sprintf("%d.%s", a.Domain, serial)
 	}
 	if d, err := pdu.ParseInDom(s); err == nil {
-		return helpKey{uint32(d), true}, nil
+		return pdu.TextOfInDom(d), nil
 	}
-	return helpKey{}, fmt.Errorf("%q is no metric, PMID or instance domain", s)
+	return pdu.TextTarget{}, fmt.Errorf("%q is no metric, PMID or instance domain", s)
 }

@@ -2,7 +2,6 @@ package pmda
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -12,8 +11,8 @@ import (
 // Serial wraps a Handler that cannot run concurrently: its methods are called
 // one at a time. A request that waits for its turn gives up with the cause of
 // ctx when that ends. EndClient and Attributes never wait: while somebody has
-// the turn they are kept, and the Handler is told before its next request. Info
-// and Namespace are passed on at any time.
+// the turn they are kept, and the Handler is told before its next request. Info,
+// Err and Namespace are passed on at any time.
 func Serial(h Handler) Handler {
 	return &serial{Handler: h, turn: make(chan struct{}, 1)}
 }
@@ -100,7 +99,7 @@ func (s *serial) tell() {
 		if n.gone {
 			s.Handler.EndClient(n.c)
 		} else {
-			s.Handler.(Watcher).Attributes(n.c)
+			s.Handler.Attributes(n.c)
 		}
 	}
 }
@@ -136,12 +135,12 @@ func (s *serial) Instances(ctx context.Context, r *Request, d pdu.InDom, inst pd
 	return s.Handler.Instances(ctx, r, d, inst, name)
 }
 
-func (s *serial) Text(ctx context.Context, r *Request, ident uint32, kind pdu.TextKind) (string, error) {
+func (s *serial) Text(ctx context.Context, r *Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
 	if err := s.enter(ctx); err != nil {
 		return "", err
 	}
 	defer s.leave()
-	return s.Handler.Text(ctx, r, ident, kind)
+	return s.Handler.Text(ctx, r, of, kind)
 }
 
 func (s *serial) Store(ctx context.Context, r *Request, values *pdu.Result) error {
@@ -168,51 +167,35 @@ func (s *serial) Names(ctx context.Context, r *Request, id pdu.PMID) ([]string, 
 	return s.Handler.Names(ctx, r, id)
 }
 
-func (s *serial) Children(ctx context.Context, r *Request, name string, traverse bool) (pdu.NameList, error) {
-	if err := s.enter(ctx); err != nil {
-		return pdu.NameList{}, err
-	}
-	defer s.leave()
-	return s.Handler.Children(ctx, r, name, traverse)
-}
-
-func (s *serial) Labels(ctx context.Context, r *Request, ident uint32, class pdu.LabelClass) ([]pdu.LabelSet, error) {
+func (s *serial) Children(ctx context.Context, r *Request, name string) ([]pmns.Child, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
 	defer s.leave()
-	return s.Handler.Labels(ctx, r, ident, class)
+	return s.Handler.Children(ctx, r, name)
+}
+
+func (s *serial) Traverse(ctx context.Context, r *Request, name string) ([]string, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	return s.Handler.Traverse(ctx, r, name)
+}
+
+func (s *serial) Labels(ctx context.Context, r *Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	return s.Handler.Labels(ctx, r, of)
 }
 
 // EndClient never waits: whoever has the turn passes it on.
 func (s *serial) EndClient(c *Client) { s.add(clientNews{c, true}) }
 
-// Namespace is that of the wrapped Handler, nil if it has none.
-func (s *serial) Namespace() *pmns.Tree {
-	if n, ok := s.Handler.(Namespace); ok {
-		return n.Namespace()
-	}
-	return nil
-}
+// Attributes never waits, as EndClient does.
+func (s *serial) Attributes(c *Client) { s.add(clientNews{c, false}) }
 
-// Err is that of the wrapped Handler, nil if it has none.
-func (s *serial) Err() error {
-	if h, ok := s.Handler.(interface{ Err() error }); ok {
-		return h.Err()
-	}
-	return nil
-}
-
-// DefaultLogger is passed on, if the wrapped Handler takes it.
-func (s *serial) DefaultLogger(l *slog.Logger) {
-	if h, ok := s.Handler.(interface{ DefaultLogger(*slog.Logger) }); ok {
-		h.DefaultLogger(l)
-	}
-}
-
-// Attributes tells the wrapped Handler, if it wants to know, as EndClient does.
-func (s *serial) Attributes(c *Client) {
-	if _, ok := s.Handler.(Watcher); ok {
-		s.add(clientNews{c, false})
-	}
-}
+// Unwrap is the wrapped Handler.
+func (s *serial) Unwrap() Handler { return s.Handler }

@@ -38,7 +38,9 @@ func (l *lonely) call(what string) error {
 	return nil
 }
 
-func (l *lonely) Info() pmda.Info { return pmda.Info{Name: "lonely", Domain: 251} }
+func (l *lonely) Info() pmda.Info       { return pmda.Info{Name: "lonely", Domain: 251} }
+func (l *lonely) Err() error            { return nil }
+func (l *lonely) Namespace() *pmns.Tree { return nil }
 func (l *lonely) Fetch(context.Context, *pmda.Request, []pdu.PMID, *pdu.ResultWriter) error {
 	if l.fetch != nil {
 		l.fetch()
@@ -51,7 +53,7 @@ func (l *lonely) Desc(context.Context, *pmda.Request, pdu.PMID) (pdu.Desc, error
 func (l *lonely) Instances(context.Context, *pmda.Request, pdu.InDom, pdu.InstID, string) ([]pdu.Instance, error) {
 	return nil, l.call("instances")
 }
-func (l *lonely) Text(context.Context, *pmda.Request, uint32, pdu.TextKind) (string, error) {
+func (l *lonely) Text(context.Context, *pmda.Request, pdu.TextTarget, pdu.TextKind) (string, error) {
 	return "", l.call("text")
 }
 func (l *lonely) Store(context.Context, *pmda.Request, *pdu.Result) error { return l.call("store") }
@@ -61,10 +63,13 @@ func (l *lonely) PMID(context.Context, *pmda.Request, string) (pdu.PMID, error) 
 func (l *lonely) Names(context.Context, *pmda.Request, pdu.PMID) ([]string, error) {
 	return nil, l.call("names")
 }
-func (l *lonely) Children(context.Context, *pmda.Request, string, bool) (pdu.NameList, error) {
-	return pdu.NameList{}, l.call("children")
+func (l *lonely) Children(context.Context, *pmda.Request, string) ([]pmns.Child, error) {
+	return nil, l.call("children")
 }
-func (l *lonely) Labels(context.Context, *pmda.Request, uint32, pdu.LabelClass) ([]pdu.LabelSet, error) {
+func (l *lonely) Traverse(context.Context, *pmda.Request, string) ([]string, error) {
+	return nil, l.call("traverse")
+}
+func (l *lonely) Labels(context.Context, *pmda.Request, pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	return nil, l.call("labels")
 }
 
@@ -92,12 +97,13 @@ func ask(ctx context.Context, h pmda.Handler) map[string]func() error {
 		"fetch":     func() error { return h.Fetch(ctx, r, nil, new(pdu.ResultWriter)) },
 		"desc":      func() error { _, err := h.Desc(ctx, r, 0); return err },
 		"instances": func() error { _, err := h.Instances(ctx, r, 0, pdu.NoInst, ""); return err },
-		"text":      func() error { _, err := h.Text(ctx, r, 0, 0); return err },
+		"text":      func() error { _, err := h.Text(ctx, r, pdu.TextTarget{}, 0); return err },
 		"store":     func() error { return h.Store(ctx, r, nil) },
 		"pmid":      func() error { _, err := h.PMID(ctx, r, ""); return err },
 		"names":     func() error { _, err := h.Names(ctx, r, 0); return err },
-		"children":  func() error { _, err := h.Children(ctx, r, "", false); return err },
-		"labels":    func() error { _, err := h.Labels(ctx, r, 0, 0); return err },
+		"children":  func() error { _, err := h.Children(ctx, r, ""); return err },
+		"traverse":  func() error { _, err := h.Traverse(ctx, r, ""); return err },
+		"labels":    func() error { _, err := h.Labels(ctx, r, pdu.LabelTarget{}); return err },
 	}
 }
 
@@ -118,11 +124,11 @@ func TestSerial(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if d := time.Since(start); d != 9*time.Second {
-			t.Errorf("nine calls took %v", d)
+		if d := time.Since(start); d != 10*time.Second {
+			t.Errorf("ten calls took %v", d)
 		}
 		slices.Sort(l.log)
-		want := []string{"children", "desc", "fetch", "instances", "labels", "names", "pmid", "store", "text"}
+		want := []string{"children", "desc", "fetch", "instances", "labels", "names", "pmid", "store", "text", "traverse"}
 		if diff := cmp.Diff(want, l.log); diff != "" {
 			t.Errorf("calls (-want +got):\n%s", diff)
 		}
@@ -158,7 +164,6 @@ func TestSerialClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lonely{t: t}
 		h := pmda.Serial(l)
-		news := h.(pmda.Watcher)
 		start := time.Now()
 		h.EndClient(pmda.NewClient(0, 1)) // at once
 		if len(l.log) != 1 {
@@ -168,7 +173,7 @@ func TestSerialClients(t *testing.T) {
 		wg.Go(func() { _ = ask(t.Context(), h)["fetch"]() })
 		synctest.Wait()
 		h.EndClient(pmda.NewClient(0, 2))
-		news.Attributes(pmda.NewClient(0, 3))
+		h.Attributes(pmda.NewClient(0, 3))
 		h.EndClient(pmda.NewClient(0, 3))
 		if d := time.Since(start); d != 0 {
 			t.Errorf("news waited for %v", d)
@@ -227,12 +232,12 @@ func TestSerialReentry(t *testing.T) {
 func TestSerialNames(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	register(t, a, pmda.Metric[int32]{Name: "a.x", Value: always[int32](1)})
-	if h := pmda.Serial(a); h.(pmda.Namespace).Namespace() != a.Namespace() {
+	if h := pmda.Serial(a); h.Namespace() != a.Namespace() {
 		t.Error("Namespace is not that of the Agent")
 	}
 	h := pmda.Serial(pmda.Unimplemented{})
-	if n := h.(pmda.Namespace).Namespace(); n != (*pmns.Tree)(nil) || n.Len() != 0 {
+	if n := h.Namespace(); n != (*pmns.Tree)(nil) || n.Len() != 0 {
 		t.Errorf("Namespace of a Handler without one: %v", n)
 	}
-	h.(pmda.Watcher).Attributes(pmda.NewClient(0, 1))
+	h.Attributes(pmda.NewClient(0, 1))
 }

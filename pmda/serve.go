@@ -14,31 +14,30 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Serve is the life of an agent on one connection to a collector: it greets,
-// then answers requests with h, one after the other, until the collector closes
-// the connection, which is the usual end and no error, or ctx ends, of which the
-// cause is then returned. To interrupt a read, Serve closes rw if it is an
-// io.Closer, or else sets its deadline with SetDeadline; without either it ends
-// at the next request. It starts no goroutine that outlives it. An Agent whose Err
-// is not nil is not served: Serve returns that.
+// Serve runs an agent on one connection to a collector: it exchanges versions, then
+// replies to requests with what h returns, one after the other, until the
+// collector closes the connection, which is no error, or ctx ends, which returns its
+// cause. To interrupt a read, Serve closes rw if it is an io.Closer, or else sets a
+// deadline with SetDeadline; without either it ends at the next request. No
+// goroutine of it is left when it returns. A Handler whose Err is not nil is not
+// served: Serve returns that error.
 //
-// A Watcher is told the attributes of clients. Clients are known by the
-// collector's numbers until it says that they have gone; those left at the end
-// go then. The profile that came last counts, whoever sent it.
+// The collector is asked for the attributes of clients if Info says so. A client is
+// known by the number of its slot in the collector until the collector says that it
+// has gone; the clients that are left at the end go then. The latest profile counts
+// for all clients, like in the C library.
 //
-// A panic of h is logged, answered with pdu.ErrGeneric, and survived. Codes that
-// would cost the agent its connection, pdu.ErrIPC and pdu.ErrTimeout, are
-// answered as pdu.ErrGeneric. The log is what the method
-// Log of an Agent gives, slog.Default for Handlers without one. A fetch allocates nothing beyond what h does.
+// A panic of h is logged and replied to with pdu.ErrGeneric. So are pdu.ErrIPC and
+// pdu.ErrTimeout, for which a collector would close the connection. The log is that
+// of the Logging that As finds, or slog.Default. A fetch allocates nothing beyond
+// what h does.
 //
-// It is __pmdaSetupPDU and pmdaMain(3) of the C library. A request that fails
-// the C library's check callback is answered even where nobody waits for an
-// answer; here that cannot happen.
+// It is __pmdaSetupPDU and pmdaMain(3) of the C library. That one also replies, if
+// its check callback fails, to PDUs for which no reply is expected; Serve never
+// does.
 func Serve(ctx context.Context, h Handler, rw io.ReadWriter) error {
-	if c, ok := h.(interface{ Err() error }); ok {
-		if err := c.Err(); err != nil {
-			return err
-		}
+	if err := h.Err(); err != nil {
+		return err
 	}
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -47,7 +46,7 @@ func Serve(ctx context.Context, h Handler, rw io.ReadWriter) error {
 	})
 	s := newSession(h, rw)
 	err := s.run(ctx)
-	s.endAll()
+	s.endClients()
 	if !stop() {
 		<-done
 		return context.Cause(ctx)
@@ -67,25 +66,24 @@ func interrupt(rw io.ReadWriter) {
 
 // A session is the agent's side of a connection.
 type session struct {
-	h       Handler
-	watcher Watcher // or nil
-	log     *slog.Logger
-	conn    *pdu.Conn
+	h    Handler
+	log  *slog.Logger
+	conn *pdu.Conn
 
-	clients map[int32]*Client // by the collector's number
+	clients map[int32]*Client // by slot
 	seq     uint64            // of the latest client
 	context int32             // of the latest profile or fetch
-	profile *pdu.Profile      // the latest; nil wants all
-	req     *Request          // the latest, for as long as it fits
+	profile *pdu.Profile      // the latest; nil includes everything
+	current *Request          // the latest, which is used again while it is true
 
-	// Kept for the next request.
+	// Buffers for the next request.
 	fetch  pdu.Fetch
 	writer pdu.ResultWriter
 	store  pdu.Result
 }
 
 func newSession(h Handler, rw io.ReadWriter) *session {
-	s := &session{h: h, watcher: watcherOf(h), log: loggerOf(h), conn: pdu.NewConn(rawconn.New(rw)), clients: map[int32]*Client{}}
+	s := &session{h: h, log: loggerOf(h), conn: pdu.NewConn(rawconn.New(rw)), clients: map[int32]*Client{}}
 	if s.log.Enabled(context.Background(), slog.LevelDebug) {
 		s.conn.Trace = func(out bool, h pdu.Header, _ []byte) {
 			s.log.Debug("PDU", slog.Bool("out", out), slog.String("type", h.Kind.String()), slog.Int("from", int(h.From)), slog.Int("len", h.Len))
@@ -94,24 +92,11 @@ func newSession(h Handler, rw io.ReadWriter) *session {
 	return s
 }
 
-// watcherOf is h if it wants to know attributes. Serial takes them for any
-// Handler, so it is looked into.
-func watcherOf(h Handler) Watcher {
-	if s, ok := h.(*serial); ok && watcherOf(s.Handler) == nil {
-		return nil
-	}
-	w, _ := h.(Watcher)
-	return w
-}
-
-// loggerOf is the log of an Agent, also of one that is embedded or serialised.
+// loggerOf is the log of a Handler.
 func loggerOf(h Handler) *slog.Logger {
-	switch a := h.(type) {
-	case *serial:
-		return loggerOf(a.Handler)
-	case interface{ Log() *slog.Logger }:
-		if l := a.Log(); l != nil {
-			return l
+	if l, ok := As[Logging](h); ok {
+		if log := l.Log(); log != nil {
+			return log
 		}
 	}
 	return slog.Default()
@@ -119,7 +104,7 @@ func loggerOf(h Handler) *slog.Logger {
 
 func (s *session) run(ctx context.Context) error {
 	var want pdu.Features
-	if s.watcher != nil {
+	if s.h.Info().ClientAttributes {
 		want = pdu.FeatureAuth | pdu.FeatureContainer
 	}
 	if _, err := pdu.AgentHello(s.conn, int32(os.Getpid()), want); err != nil {
@@ -131,7 +116,7 @@ func (s *session) run(ctx context.Context) error {
 			return nil
 		}
 		if err == nil {
-			err = s.serve(ctx, h, body)
+			err = s.servePDU(ctx, h, body)
 		}
 		if err != nil {
 			return fmt.Errorf("pmda: serve the collector: %w", err)
@@ -140,15 +125,17 @@ func (s *session) run(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// serve deals with one PDU. Its error is one of the connection.
-func (s *session) serve(ctx context.Context, h pdu.Header, body []byte) error {
-	reply, err := s.answer(ctx, h, body)
-	if reply == nil && err == nil {
+// servePDU does what a PDU wants, and replies if it is a request. Its error is one
+// of the connection.
+func (s *session) servePDU(ctx context.Context, h pdu.Header, body []byte) error {
+	if requestMethod(h.Kind) == nil {
+		s.serveNotice(h, body)
 		return nil
 	}
+	reply, err := s.serveRequest(ctx, h, body)
 	if err == nil {
-		if err = s.conn.Queue(0, reply); err != nil {
-			err = s.refusal(h.Kind, err) // it is the Handler's doing
+		if err = s.conn.Queue(0, reply); err != nil { // h has returned what no PDU can hold
+			err = s.replyError(h.Kind, err)
 		}
 	}
 	if err != nil {
@@ -157,96 +144,64 @@ func (s *session) serve(ctx context.Context, h pdu.Header, body []byte) error {
 	return errors.Join(err, s.conn.Flush())
 }
 
-// answer is the answer to a PDU: a reply, an error to send, or neither for what
-// wants none.
-func (s *session) answer(ctx context.Context, h pdu.Header, body []byte) (reply pdu.PDU, err error) {
+// serveRequest returns the reply to a request, or the error to send as reply.
+func (s *session) serveRequest(ctx context.Context, h pdu.Header, body []byte) (reply pdu.PDU, err error) {
 	defer func() {
-		if s.panicked(recover(), h.Kind) {
-			if reply, err = nil, nil; wantsAnswer(h.Kind) {
-				err = pdu.ErrGeneric
-			}
+		if s.logPanic(recover(), h.Kind) {
+			reply, err = nil, pdu.ErrGeneric
 		}
 	}()
-	switch h.Kind {
-	case pdu.KindFetch:
-		return s.fetchValues(ctx, h.From, body)
-	case pdu.KindDescReq:
-		return s.desc(ctx, h.From, body)
-	case pdu.KindInstanceReq:
-		return s.instances(ctx, h.From, body)
-	case pdu.KindTextReq:
-		return s.text(ctx, h.From, body)
-	case pdu.KindResult:
-		return s.storeValues(ctx, h.From, body)
-	case pdu.KindPMNSNames:
-		return s.pmid(ctx, h.From, body)
-	case pdu.KindPMNSIDs:
-		return s.names(ctx, h.From, body)
-	case pdu.KindPMNSChild:
-		return s.children(ctx, h.From, body)
-	case pdu.KindPMNSTraverse:
-		return s.traverse(ctx, h.From, body)
-	case pdu.KindLabelReq:
-		return s.labels(ctx, h.From, body)
-	}
-	if err := s.take(h, body); err != nil {
-		s.log.Error("bad PDU from the collector", slog.Any("err", err))
-	}
-	return nil, nil
+	return requestMethod(h.Kind)(s, ctx, h.From, body)
 }
 
-// panicked logs what recover gave.
-func (s *session) panicked(p any, request pdu.Kind) bool {
+// serveNotice does what a PDU wants to which no reply is expected. What it does not
+// understand is logged.
+func (s *session) serveNotice(h pdu.Header, body []byte) {
+	defer func() { s.logPanic(recover(), h.Kind) }()
+	var err error
+	switch h.Kind {
+	case pdu.KindProfile:
+		err = s.setProfile(body)
+	case pdu.KindAttr:
+		err = s.setAttribute(h.From, body)
+	case pdu.KindError:
+		var p pdu.Status
+		if err = p.Decode(body); err == nil {
+			if p.Code == pdu.ErrNotConn {
+				s.endClient(h.From)
+			} else {
+				err = fmt.Errorf("unexpected error: %w", p.Code)
+			}
+		}
+	default:
+		err = fmt.Errorf("unrecognised type %v", h.Kind)
+	}
+	if err != nil {
+		s.log.Error("bad PDU from the collector", slog.Any("err", err))
+	}
+}
+
+// setProfile keeps the profile for the requests that follow.
+func (s *session) setProfile(body []byte) error {
+	var p pdu.SetProfile
+	if err := p.Decode(body); err != nil {
+		return err
+	}
+	s.context, s.profile = p.Context, &p.Profile
+	return nil
+}
+
+// logPanic logs the panic that p is, and reports whether it is one.
+func (s *session) logPanic(p any, request pdu.Kind) bool {
 	if p != nil {
 		s.log.Error("agent panicked", slog.String("request", request.String()), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 	}
 	return p != nil
 }
 
-// wantsAnswer reports whether the collector waits for an answer to PDUs of a
-// kind.
-func wantsAnswer(k pdu.Kind) bool {
-	switch k {
-	case pdu.KindFetch, pdu.KindDescReq, pdu.KindInstanceReq, pdu.KindTextReq, pdu.KindResult, pdu.KindPMNSNames,
-		pdu.KindPMNSIDs, pdu.KindPMNSChild, pdu.KindPMNSTraverse, pdu.KindLabelReq:
-		return true
-	}
-	return false
-}
-
-// take takes a PDU that is not answered.
-func (s *session) take(h pdu.Header, body []byte) error {
-	switch h.Kind {
-	case pdu.KindProfile:
-		var p pdu.SetProfile
-		if err := p.Decode(body); err != nil {
-			return err
-		}
-		s.context, s.profile = p.Context, &p.Profile
-	case pdu.KindAttr:
-		var p pdu.Attr
-		if err := p.Decode(body); err != nil {
-			return err
-		}
-		return s.attribute(h.From, p)
-	case pdu.KindError:
-		var p pdu.Status
-		if err := p.Decode(body); err != nil {
-			return err
-		}
-		if p.Code != pdu.ErrNotConn {
-			return fmt.Errorf("unexpected error: %w", p.Code)
-		}
-		s.end(h.From)
-	default:
-		return fmt.Errorf("unrecognised type %v", h.Kind)
-	}
-	return nil
-}
-
-// refusal is the error to send for one of the Handler. What the collector gets
-// to know nothing of is logged.
-func (s *session) refusal(request pdu.Kind, err error) error {
+// replyError returns the code to reply with for an error of the Handler. An error
+// that the code does not tell is logged.
+func (s *session) replyError(request pdu.Kind, err error) error {
 	code := pdu.FromError(err)
 	if code < 0 && code != pdu.ErrIPC && code != pdu.ErrTimeout && code != pdu.ErrGeneric {
 		return code

@@ -20,6 +20,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmns"
 )
 
 // A peer is the collector's side of a connection that Serve has.
@@ -139,8 +140,9 @@ func (h *recorder) Instances(_ context.Context, r *pmda.Request, d pdu.InDom, i 
 	return h.instances, h.err
 }
 
-func (h *recorder) Text(_ context.Context, r *pmda.Request, ident uint32, k pdu.TextKind) (string, error) {
-	h.saw(r, "text %x %v", ident, k)
+func (h *recorder) Text(_ context.Context, r *pmda.Request, of pdu.TextTarget, k pdu.TextKind) (string, error) {
+	req := of.Request(k)
+	h.saw(r, "text %x %v", req.Ident, req.Text)
 	return "the text", h.err
 }
 
@@ -163,13 +165,22 @@ func (h *recorder) Names(_ context.Context, r *pmda.Request, id pdu.PMID) ([]str
 	return h.names.Names, h.err
 }
 
-func (h *recorder) Children(_ context.Context, r *pmda.Request, name string, traverse bool) (pdu.NameList, error) {
-	h.saw(r, "children %q %v", name, traverse)
-	return h.names, h.err
+func (h *recorder) Children(_ context.Context, r *pmda.Request, name string) ([]pmns.Child, error) {
+	h.saw(r, "children %q", name)
+	var children []pmns.Child
+	for i, n := range h.names.Names {
+		children = append(children, pmns.Child{Name: n, Leaf: h.names.Statuses == nil || h.names.Statuses[i] == pdu.Leaf})
+	}
+	return children, h.err
 }
 
-func (h *recorder) Labels(_ context.Context, r *pmda.Request, ident uint32, class pdu.LabelClass) ([]pdu.LabelSet, error) {
-	h.saw(r, "labels %x %d", ident, class)
+func (h *recorder) Traverse(_ context.Context, r *pmda.Request, name string) ([]string, error) {
+	h.saw(r, "traverse %q", name)
+	return h.names.Names, h.err
+}
+
+func (h *recorder) Labels(_ context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
+	h.saw(r, "labels %x %d", of.Request().Ident, of.Class)
 	return h.sets, h.err
 }
 
@@ -266,12 +277,12 @@ func TestServeReplies(t *testing.T) {
 		{"names of an error", pdu.PMIDList{Status: int32(pdu.ErrName), PMIDs: []pdu.PMID{id}}, &recorder{names: names}, nil, fail(pdu.ErrName)},
 		{"names fail", pdu.PMIDList{PMIDs: []pdu.PMID{id}}, &recorder{err: pdu.ErrPMID}, []string{"names 251.1.2"}, fail(pdu.ErrPMID)},
 		{"names undecodable", raw{pdu.KindPMNSIDs, cut}, &recorder{}, nil, fail(pdu.ErrIPC)},
-		{"children", pdu.ChildReq{Name: "a"}, &recorder{names: names}, []string{`children "a" false`}, pdu.NameList{Names: names.Names}},
-		{"children with status", pdu.ChildReq{Name: "a", Status: true}, &recorder{names: names}, []string{`children "a" false`}, names},
-		{"children fail", pdu.ChildReq{Name: "a"}, &recorder{names: pdu.NameList{Err: pdu.ErrName}}, []string{`children "a" false`}, fail(pdu.ErrName)},
+		{"children", pdu.ChildReq{Name: "a"}, &recorder{names: names}, []string{`children "a"`}, pdu.NameList{Names: names.Names}},
+		{"children with status", pdu.ChildReq{Name: "a", Status: true}, &recorder{names: names}, []string{`children "a"`}, names},
+		{"children fail", pdu.ChildReq{Name: "a"}, &recorder{err: pdu.ErrName}, []string{`children "a"`}, fail(pdu.ErrName)},
 		{"children undecodable", raw{pdu.KindPMNSChild, cut}, &recorder{}, nil, fail(pdu.ErrIPC)},
-		{"traverse", pdu.TraverseReq{Name: "a"}, &recorder{names: names}, []string{`children "a" true`}, pdu.NameList{Names: names.Names}},
-		{"traverse fails", pdu.TraverseReq{}, &recorder{err: pdu.ErrName}, []string{`children "" true`}, fail(pdu.ErrName)},
+		{"traverse", pdu.TraverseReq{Name: "a"}, &recorder{names: names}, []string{`traverse "a"`}, pdu.NameList{Names: names.Names}},
+		{"traverse fails", pdu.TraverseReq{}, &recorder{err: pdu.ErrName}, []string{`traverse ""`}, fail(pdu.ErrName)},
 		{"traverse undecodable", raw{pdu.KindPMNSTraverse, cut}, &recorder{}, nil, fail(pdu.ErrIPC)},
 		{"labels", pdu.LabelReq{Ident: 251, Class: pdu.LabelDomain}, &recorder{sets: sets}, []string{"labels fb 2"},
 			pdu.LabelReply{Ident: 251, Class: pdu.LabelDomain, Sets: sets[:1]}},
@@ -376,6 +387,8 @@ func (b *logBuffer) take() string {
 // A watcher also wants attributes.
 type watcher struct{ recorder }
 
+func (h *watcher) Info() pmda.Info { return pmda.Info{ClientAttributes: true} }
+
 func (h *watcher) Attributes(c *pmda.Client) {
 	h.saw(nil, "client %d seq %d pid %d uid %d gid %d user %q container %q", c.ID, c.Seq, c.PID, c.UID, c.GID, c.User, c.Container)
 }
@@ -447,6 +460,7 @@ func TestServeAsksForAttributes(t *testing.T) {
 		{"serial watcher", pmda.Serial(&watcher{}), 0x44},
 		{"serial", pmda.Serial(&recorder{}), 0},
 		{"agent", &pmda.Agent{Name: "x", Domain: 251}, 0},
+		{"agent that needs them", &pmda.Agent{Name: "x", Domain: 251, ClientAttributes: true}, 0x44},
 	}
 	for _, tt := range tests {
 		p := serve(t.Context(), t, tt.h)

@@ -3,11 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // The metrics of a sample.
@@ -27,10 +26,10 @@ var metricNames = []string{
 	diskTotal: "disk.all.total",
 }
 
-// A host is what is looked at.
+// A host is the host of the report.
 type host struct {
-	pc    *pmapi.Context
-	fatal func(format string, args ...any) // ends the program
+	pc      *pmapi.Context
+	command *command
 
 	cpus       int // at least 1
 	ids        []pdu.PMID
@@ -39,49 +38,63 @@ type host struct {
 	load15Inst pdu.InstID
 }
 
-// find looks up what a sample needs. It ends the program if something is missing.
-func (h *host) find(ctx context.Context) {
-	ncpu := h.describe(ctx, "hinv.ncpu")
+// find looks up what a sample needs.
+func (h *host) find(ctx context.Context) error {
+	ncpu, err := h.describe(ctx, "hinv.ncpu")
+	if err != nil {
+		return err
+	}
 	var r pdu.Result
-	h.fetch(ctx, []pdu.PMID{ncpu[0].PMID}, &r)
-	n, ok := value[uint32](&r, 0, ncpu[0].Type)
+	if err := h.fetch(ctx, []pdu.PMID{ncpu[0].PMID}, &r); err != nil {
+		return err
+	}
+	n, ok := singleValue[uint32](&r, 0, ncpu[0].Type)
 	if !ok {
-		h.fatal("pmFetch: no value of hinv.ncpu")
+		return h.command.Errorf("pmFetch: no value of hinv.ncpu")
 	}
 	h.cpus = max(1, int(n))
-	h.descs = h.describe(ctx, metricNames...)
+	if h.descs, err = h.describe(ctx, metricNames...); err != nil {
+		return err
+	}
 	for _, d := range h.descs {
 		h.ids = append(h.ids, d.PMID)
 	}
-	h.load1Inst, h.load15Inst = h.loadInst(ctx, "1 minute"), h.loadInst(ctx, "15 minute")
+	for _, i := range []struct {
+		name string
+		id   *pdu.InstID
+	}{{"1 minute", &h.load1Inst}, {"15 minute", &h.load15Inst}} {
+		if *i.id, err = h.pc.InstID(ctx, h.descs[load].InDom, i.name); err != nil {
+			return h.command.Errorf("cannot translate instance for %s load average", i.name)
+		}
+	}
 	h.pc.DelProfile(h.descs[load].InDom)
 	h.pc.AddProfile(h.descs[load].InDom, h.load1Inst, h.load15Inst)
+	return nil
 }
 
 // describe looks up metrics.
-func (h *host) describe(ctx context.Context, names ...string) []pdu.Desc {
+func (h *host) describe(ctx context.Context, names ...string) ([]pdu.Desc, error) {
 	ids, err := h.pc.Lookup(ctx, names...)
-	if unknown := missing(names, ids); len(unknown) == len(names) {
-		fmt.Fprintf(os.Stderr, "pmclient: pmLookupName: %s\n", tool.Reason(err))
-		last := len(unknown) - 1
-		for _, name := range unknown[:last] {
-			fmt.Fprintf(os.Stderr, "pmclient: metric \"%s\" not in name space\n", name)
+	if unknown := unknownNames(names, ids); len(unknown) == len(names) {
+		message := fmt.Sprintf("pmclient: pmLookupName: %v\n", pdu.FromError(err))
+		for _, name := range unknown {
+			message += fmt.Sprintf("pmclient: metric \"%s\" not in name space\n", name)
 		}
-		h.fatal("metric \"%s\" not in name space", unknown[last])
+		return nil, &tool.ExitError{Status: 1, Message: message, Err: err}
 	}
 	var descs []pdu.Desc
 	for i, id := range ids {
 		d, err := h.pc.Desc(ctx, id)
 		if err != nil {
-			h.fatal("cannot retrieve description for metric \"%s\" (PMID: %v)\nReason: %s", names[i], id, tool.Reason(err))
+			return nil, h.command.Errorf("cannot retrieve description for metric \"%s\" (PMID: %v)\nReason: %w", names[i], id, pdu.FromError(err))
 		}
 		descs = append(descs, d)
 	}
-	return descs
+	return descs, nil
 }
 
-// missing are the names without a metric, all of them if there is no list of metrics.
-func missing(names []string, ids []pdu.PMID) (unknown []string) {
+// unknownNames returns the names without a metric, all of them if there is no list of metrics.
+func unknownNames(names []string, ids []pdu.PMID) (unknown []string) {
 	for i, name := range names {
 		if ids == nil || ids[i] == pdu.NoPMID {
 			unknown = append(unknown, name)
@@ -90,25 +103,15 @@ func missing(names []string, ids []pdu.PMID) (unknown []string) {
 	return unknown
 }
 
-func (h *host) loadInst(ctx context.Context, name string) pdu.InstID {
-	id, err := h.pc.InstID(ctx, h.descs[load].InDom, name)
-	if err != nil {
-		h.fatal("cannot translate instance for %s load average", name)
-	}
-	return id
-}
-
-func (h *host) fetch(ctx context.Context, ids []pdu.PMID, r *pdu.Result) {
+func (h *host) fetch(ctx context.Context, ids []pdu.PMID, r *pdu.Result) error {
 	if err := h.pc.Fetch(ctx, ids, r); err != nil {
-		h.fatal("pmFetch: %s", tool.Reason(err))
+		return h.command.Errorf("pmFetch: %w", pdu.FromError(err))
 	}
+	return nil
 }
 
-// sample fetches the metrics.
-func (h *host) sample(ctx context.Context, r *pdu.Result) { h.fetch(ctx, h.ids, r) }
-
-// value is the only value of a set.
-func value[T pdu.Scalar](r *pdu.Result, set int, t pdu.Type) (v T, ok bool) {
+// singleValue is the first value of a set, the only one of a singular metric.
+func singleValue[T pdu.Scalar](r *pdu.Result, set int, t pdu.Type) (v T, ok bool) {
 	s := r.At(set)
 	if s.Len() == 0 {
 		return v, false

@@ -1,62 +1,80 @@
-// Pmclient prints how busy a host is: its processors, memory, disks and load. It takes what pmclient(1) of PCP takes, for
-// live collectors.
+// Pmclient prints how busy a host is: its processors, memory, disks and load. Options, output and exit status are those of
+// pmclient(1) of PCP, for live collectors.
 package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"os"
-	"slices"
 	"time"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
-	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 const defaultInterval = 5 * time.Second
 
 func main() {
-	ctx := context.Background()
-	c := &tool.Command{Name: "pmclient", Synopsis: "[options]", ZoneNote: true}
-	pause := false
-	ignored := func(string) error { return nil }
-	c.Options = slices.Concat(
-		tool.Heading("General options"),
-		c.Standard("align", "archive", "debug", "host", "namespace", "origin", "start", "samples", "finish", "interval",
-			"timezone", "hostzone", "version", "help"),
-		tool.Heading("Reporting options"),
-		[]getopt.Option{
-			{Short: 'P', Long: "pause", Help: "pause between updates for archive replay", Set: tool.Flag(&pause)},
-			// Time control, of which pmclient has no more than the letters.
-			{Short: 'g', Set: ignored},
-			{Short: 'p', Arg: "N", Set: ignored},
-		})
-	c.Parse(os.Args[1:])
-	if pause {
-		c.Usage("pmclient: pause can only be used with archives\n")
-	}
-	pc := c.Dial(ctx, c.Source())
-	defer pc.Close()
-	c.Start(ctx, pc)
+	c := newCommand()
+	os.Exit(c.Report(run(context.Background(), c)))
+}
 
-	h := &host{pc: pc, fatal: c.Fatal}
-	h.find(ctx)
-	r := &report{out: bufio.NewWriter(os.Stdout), host: pc.HostName(ctx), zone: c.Location, cpus: h.cpus}
-	interval := c.Interval
-	if interval == 0 {
-		interval = defaultInterval
+// A command is the command line.
+type command struct {
+	tool.Command
+	pause bool // between the samples of an archive
+}
+
+func newCommand() *command {
+	c := &command{Command: tool.Command{Name: "pmclient", Synopsis: "[options]", ZoneNote: true}}
+	c.AddOptions("General options", c.Standard("align", "archive", "debug", "host", "namespace", "origin", "start", "samples",
+		"finish", "interval", "timezone", "hostzone", "version", "help")...)
+	c.AddOptions("Reporting options",
+		tool.Option{Short: 'P', Long: "pause", Help: "pause between updates for archive replay", Set: tool.Flag(&c.pause)},
+		// Of time control pmclient(1) has only the letters.
+		tool.Option{Short: 'g'},
+		tool.Option{Short: 'p', Arg: "N"})
+	return c
+}
+
+// run prints the report that the command line asks for.
+func run(ctx context.Context, c *command) error {
+	if _, err := c.Parse(os.Args[1:]); err != nil {
+		return err
 	}
-	ticks := time.NewTicker(interval) // they keep their distance however long a sample takes
+	if c.pause {
+		return c.UsageErrorf("pmclient: pause can only be used with archives\n")
+	}
+	pc, err := c.Dial(ctx, c.Source())
+	if err != nil {
+		return err
+	}
+	defer pc.Close()
+	if err := c.SetTimes(ctx, pc); err != nil {
+		return err
+	}
+	h := &host{pc: pc, command: c}
+	if err := h.find(ctx); err != nil {
+		return err
+	}
+	r := &report{out: bufio.NewWriter(os.Stdout), host: pc.HostName(ctx), zone: c.Location, cpus: h.cpus}
+	ticker := time.NewTicker(cmp.Or(c.Interval, defaultInterval)) // keeps the interval however long a sample takes
+	defer ticker.Stop()
 	before, now := new(pdu.Result), new(pdu.Result)
-	h.sample(ctx, before)
+	if err := h.fetch(ctx, h.ids, before); err != nil {
+		return err
+	}
 	for n := 0; c.Samples <= 0 || n < c.Samples; n++ {
-		r.header(n, before.Time)
+		r.printHeader(n, before.Time)
 		r.out.Flush()
-		<-ticks.C
-		h.sample(ctx, now)
-		r.row(h.usage(before, now))
+		<-ticker.C
+		if err := h.fetch(ctx, h.ids, now); err != nil {
+			return err
+		}
+		r.printRow(h.usage(before, now))
 		r.out.Flush()
 		before, now = now, before
 	}
+	return nil
 }

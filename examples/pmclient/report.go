@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// pageLen is how many rows there are below a header.
+// pageLen is the number of rows below a header.
 const pageLen = 15
 
 // A report is a table with headers.
@@ -15,11 +15,11 @@ type report struct {
 	out  *bufio.Writer
 	host string
 	zone *time.Location
-	cpus int // a single one is not compared with others
+	cpus int // with one, the columns of the busiest are left out
 }
 
-// header comes above every page; row n is the next.
-func (r *report) header(n int, now time.Time) {
+// printHeader prints the header if row n is the first of a page.
+func (r *report) printHeader(n int, now time.Time) {
 	if n%pageLen != 0 {
 		return
 	}
@@ -31,21 +31,21 @@ func (r *report) header(n int, now time.Time) {
 	fmt.Fprintf(r.out, "  CPU%s  Free Mem   Disk     Load Average\n Util%s  (Mbytes)   IOPS    1 Min  15 Min\n", busy[0], busy[1])
 }
 
-func (r *report) row(u usage) {
-	r.cell("", 5, 2, u.cpu)
+func (r *report) printRow(u usage) {
+	r.printCell("", 5, 2, u.cpu)
 	if r.cpus > 1 {
-		r.cell("   ", 3, 0, float64(u.busiest))
-		r.cell("   ", 5, 2, u.busy)
+		r.printCell("   ", 3, 0, float64(u.busiest))
+		r.printCell("   ", 5, 2, u.busy)
 	}
-	r.cell(" ", 9, 3, u.free)
-	r.cell(" ", 6, 0, math.Trunc(u.iops))
-	r.cell("  ", 7, 2, u.load1)
-	r.cell("  ", 7, 2, u.load15)
+	r.printCell(" ", 9, 3, u.free)
+	r.printCell(" ", 6, 0, math.Trunc(u.iops))
+	r.printCell("  ", 7, 2, u.load1)
+	r.printCell("  ", 7, 2, u.load15)
 	fmt.Fprintln(r.out)
 }
 
-// cell prints a number, or that there is none.
-func (r *report) cell(before string, width, digits int, v float64) {
+// printCell prints a number, or "?" for what is none or makes no sense.
+func (r *report) printCell(before string, width, digits int, v float64) {
 	if v >= 0 && !math.IsInf(v, 0) {
 		fmt.Fprintf(r.out, "%s%*.*f", before, width, digits, v)
 	} else {

@@ -7,11 +7,11 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A usage is a row of the report. What is missing is not a number, and what is less than 0 makes no sense.
+// A usage is a row of the report. What is unknown is not a number, and what is less than 0 makes no sense.
 type usage struct {
 	cpu           float64 // of all processors, 0 to 1
-	busiest       int     // of them, less than 0 if that is not known
-	busy          float64 // of that
+	busiest       int     // the number of the busiest processor, less than 0 if unknown
+	busy          float64 // that processor, 0 to 1
 	free          float64 // memory, in megabytes
 	iops          float64 // disk operations a second
 	load1, load15 float64
@@ -23,31 +23,31 @@ var unknown = math.NaN()
 func (h *host) usage(before, now *pdu.Result) usage {
 	u := usage{busiest: -1, cpu: unknown, busy: unknown, iops: unknown, free: unknown}
 	elapsed := now.Time.Sub(before.Time)
-	h.processors(&u, before, now, elapsed)
-	// The reference's values are floats of 32 bits too.
-	if v, ok := value[float32](now, freeMem, h.descs[freeMem].Type); ok {
+	h.addProcessors(&u, before, now, elapsed)
+	// As in pmclient(1) the value is a float of 32 bits.
+	if v, ok := singleValue[float32](now, freeMem, h.descs[freeMem].Type); ok {
 		if a, err := pdu.Float32(v).ConvertUnits(h.descs[freeMem].Units, pdu.SpaceMByte); err == nil {
 			u.free, _ = pdu.As[float64](a)
 		}
 	}
-	from, ok1 := value[float64](before, diskTotal, h.descs[diskTotal].Type)
-	to, ok2 := value[float64](now, diskTotal, h.descs[diskTotal].Type)
+	from, ok1 := singleValue[float64](before, diskTotal, h.descs[diskTotal].Type)
+	to, ok2 := singleValue[float64](now, diskTotal, h.descs[diskTotal].Type)
 	if ok1 && ok2 {
 		u.iops = (to - from) / elapsed.Seconds()
 	}
-	u.load1, u.load15 = h.instance(now, load, h.load1Inst), h.instance(now, load, h.load15Inst)
+	u.load1, u.load15 = h.instanceValue(now, load, h.load1Inst), h.instanceValue(now, load, h.load15Inst)
 	return u
 }
 
-// processors finds how busy the processors were, and the busiest, which is known by its place among them.
-func (h *host) processors(u *usage, before, now *pdu.Result, elapsed time.Duration) {
+// addProcessors computes how busy the processors were, and which was busiest: its number is its index in the set.
+func (h *host) addProcessors(u *usage, before, now *pdu.Result, elapsed time.Duration) {
 	set := now.At(cpuUser)
 	for i := range min(set.Len(), h.cpus) {
 		busy := (h.increase(before, now, cpuUser, set.Inst(i)) + h.increase(before, now, cpuSys, set.Inst(i))) / elapsed.Seconds()
 		if math.IsNaN(busy) {
 			continue
 		}
-		busy = min(busy, 1) // the clocks are not the same
+		busy = min(busy, 1) // the agent and the collector read the clock at different times
 		if u.busiest < 0 {
 			u.cpu = 0
 		}
@@ -59,7 +59,7 @@ func (h *host) processors(u *usage, before, now *pdu.Result, elapsed time.Durati
 
 // increase is how many seconds the time that a processor has spent has grown by.
 func (h *host) increase(before, now *pdu.Result, set int, cpu pdu.InstID) float64 {
-	d := h.instance(now, set, cpu) - h.instance(before, set, cpu)
+	d := h.instanceValue(now, set, cpu) - h.instanceValue(before, set, cpu)
 	a, err := pdu.Float64(d).ConvertUnits(h.descs[set].Units, pdu.TimeSec)
 	if err != nil {
 		return unknown
@@ -68,8 +68,8 @@ func (h *host) increase(before, now *pdu.Result, set int, cpu pdu.InstID) float6
 	return seconds
 }
 
-// instance is the value of an instance.
-func (h *host) instance(r *pdu.Result, set int, inst pdu.InstID) float64 {
+// instanceValue is the value of an instance, unknown without one.
+func (h *host) instanceValue(r *pdu.Result, set int, inst pdu.InstID) float64 {
 	for i, a := range r.At(set).All(h.descs[set].Type) {
 		if i == inst {
 			if v, err := pdu.As[float64](a); err == nil {

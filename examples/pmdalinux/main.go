@@ -29,20 +29,15 @@ func main() {
 		fmt.Fprintln(os.Stderr, "pmdalinux:", err)
 		os.Exit(1)
 	}
+	a.ClientAttributes = true // trusts looks at them
 	// PCP's agent also stays the root user if it is not told -U: others may not read all
 	// that there is.
-	d := pmda.Daemon{Agent: a, Handler: knowing{a}, Log: "linux.log", User: "root", PipeOnly: true, Options: []pmda.Option{{
+	d := pmda.Daemon{Agent: a, Log: "linux.log", User: "root", PipeOnly: true, Options: []pmda.Option{{
 		Short: 'A', Long: "no-access-checks", Help: "show what only the root user may read to everybody",
 		Set: func(string) error { everybody = true; return nil },
 	}}}
 	d.Main()
 }
-
-// knowing is the agent, told by pmcd who the clients are.
-type knowing struct{ *pmda.Agent }
-
-// Attributes is for pmcd to know that. What it tells is in each request.
-func (knowing) Attributes(*pmda.Client) {}
 
 func linux(trusts func(*pmda.Client) bool) (*pmda.Agent, error) {
 	conf, err := pcpconf.Load("")

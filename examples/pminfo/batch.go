@@ -4,36 +4,35 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// add prints metrics, once there are as many as a batch has.
-func (p *printer) add(names []string) {
+// addMetrics adds metrics to the batch, and prints it when it is full.
+func (p *printer) addMetrics(names []string) {
 	for _, name := range names {
 		p.names = append(p.names, name)
 		if len(p.names) >= p.batch {
-			p.flush()
+			p.printBatch()
 		}
 	}
 }
 
-// flush prints the metrics of a batch: what they have in common is asked for at once.
-func (p *printer) flush() {
+// printBatch prints the metrics of the batch, about all of which each request asks at once.
+func (p *printer) printBatch() {
 	defer func() { p.names = p.names[:0] }()
-	b, problem, err := p.ask()
+	b, function, err := p.requestBatch()
 	for i, name := range p.names {
-		switch {
-		case err != nil:
-			p.printf("%s: %s: %s\n", name, problem, tool.Reason(err))
-		default:
-			p.metric(name, b, i)
+		if err != nil {
+			p.printf("%s: %s: %v\n", name, function, pdu.FromError(err))
+			continue
 		}
+		p.printMetric(name, b, i)
 	}
 }
 
-// A batch is what was asked at once of the metrics in turn. What was not asked is empty.
+// A batch is what the replies say of the metrics of a batch, in their order. What the options do not need is empty.
 type batch struct {
 	ids      []pdu.PMID
 	descs    []pdu.Desc
@@ -45,8 +44,9 @@ type batch struct {
 	insts    map[pdu.InDom]instances
 }
 
-// ask asks for a batch. An error is that of the function of the C library that problem names.
-func (p *printer) ask() (b *batch, problem string, err error) {
+// requestBatch requests what the options need of the batch's metrics. After an error, function is the function of the C
+// library whose error it is.
+func (p *printer) requestBatch() (b *batch, function string, err error) {
 	b = &batch{insts: map[pdu.InDom]instances{}}
 	if len(p.names) == 0 || !p.needsPMID() {
 		return b, "", nil
@@ -63,13 +63,13 @@ func (p *printer) ask() (b *batch, problem string, err error) {
 		b.descs, b.descErrs = tool.Descs(p.ctx, p.pc, b.ids)
 	}
 	if p.oneLine {
-		b.oneLines = p.texts(b.ids, pdu.TextOneLine)
+		b.oneLines = p.requestTexts(b.ids, pdu.TextOneLine)
 	}
 	if p.help {
-		b.helps = p.texts(b.ids, pdu.TextHelp)
+		b.helps = p.requestTexts(b.ids, pdu.TextHelp)
 	}
 	if p.labels || p.series {
-		// What cannot be asked has no labels.
+		// Metrics have no labels if the request fails.
 		if b.labels, _ = p.pc.ItemLabelSets(p.ctx, b.ids); b.labels == nil {
 			b.labels = make([]pdu.LabelSet, len(b.ids))
 		}
@@ -77,8 +77,8 @@ func (p *printer) ask() (b *batch, problem string, err error) {
 	return b, "", nil
 }
 
-// texts are the help texts of metrics. If they cannot be asked for, that is the matter with each.
-func (p *printer) texts(ids []pdu.PMID, kind pdu.TextKind) []pmapi.HelpText {
+// requestTexts requests the help texts of metrics. If the request fails, each has its error.
+func (p *printer) requestTexts(ids []pdu.PMID, kind pdu.TextKind) []pmapi.HelpText {
 	texts, err := p.pc.Texts(p.ctx, ids, kind)
 	if err != nil {
 		texts = slices.Repeat([]pmapi.HelpText{{Err: err}}, len(ids))
@@ -90,12 +90,13 @@ func (s *show) needsDesc() bool { return s.descs || s.values || s.labels || s.se
 
 func (s *show) needsPMID() bool { return s.needsDesc() || s.pmid || s.oneLine || s.help }
 
-// fetchListed fetches the values of a metric that has them only for a profile that lists the instances.
-func (p *printer) fetchListed(d pdu.Desc, r *pdu.Result) (problem string) {
+// fetchByInstances fetches a metric that has values only for a profile that lists the instances. It returns the message
+// of an error, empty for none.
+func (p *printer) fetchByInstances(d pdu.Desc, r *pdu.Result) (message string) {
 	insts, err := p.pc.Instances(p.ctx, d.InDom)
 	switch {
 	case err != nil:
-		return "pmGetIndom: " + tool.Reason(err)
+		return "pmGetIndom: " + pdu.FromError(err).Error()
 	case len(insts) == 0:
 		return "pmGetIndom: No instances?"
 	}
@@ -109,23 +110,23 @@ func (p *printer) fetchListed(d pdu.Desc, r *pdu.Result) (problem string) {
 		err = p.pc.Fetch(p.ctx, []pdu.PMID{d.PMID}, r)
 	}
 	if err != nil {
-		return "pmFetch: " + tool.Reason(err)
+		return "pmFetch: " + pdu.FromError(err).Error()
 	}
 	return ""
 }
 
-// instances are those of a domain, asked for once in a batch. What cannot be asked has none.
+// instances returns the instances of a domain, which are requested once in a batch: none if the request fails.
 func (p *printer) instances(b *batch, d pdu.InDom) instances {
 	in, ok := b.insts[d]
 	if !ok {
 		in.list, _ = p.pc.Instances(p.ctx, d)
-		in.names = tool.InstNames(in.list)
+		in.names = tool.InstanceNames(in.list)
 		b.insts[d] = in
 	}
 	return in
 }
 
-// instances are those of a domain, in its order and by number.
+// instances are the instances of a domain, in its order and by number.
 type instances struct {
 	list  []pdu.Instance
 	names map[pdu.InstID]string

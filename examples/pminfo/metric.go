@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
@@ -19,25 +18,25 @@ type printer struct {
 	out    *bufio.Writer
 	format pdu.ValueFormat
 
-	names      []string // of the metrics of the next batch
-	cache      labelCache
+	names      []string // the metrics of the batch
+	labelCache labelCache
 	parameters map[pdu.PMID]*parameter
 }
 
 func (p *printer) printf(format string, args ...any) { fmt.Fprintf(p.out, format, args...) }
 
-// metric prints the metric at index i of a batch.
-func (p *printer) metric(name string, b *batch, i int) {
+// printMetric prints the metric at index i of a batch.
+func (p *printer) printMetric(name string, b *batch, i int) {
 	var desc pdu.Desc
 	if p.needsDesc() {
 		if err := b.descErrs[i]; err != nil {
-			p.printf("%s: pmLookupDesc: %s\n", name, tool.Reason(err))
+			p.printf("%s: pmLookupDesc: %v\n", name, pdu.FromError(err))
 			return
 		}
 		desc = b.descs[i]
 	}
 	if p.verify {
-		p.check(name, desc, b.values.At(i))
+		p.printProblem(name, desc, b.values.At(i))
 		return
 	}
 	if p.descs || p.values || p.labels || p.help {
@@ -49,8 +48,8 @@ func (p *printer) metric(name string, b *batch, i int) {
 	}
 	if p.fetchAll && values.Err() == error(pdu.ErrProfile) {
 		var r pdu.Result
-		if problem := p.fetchListed(desc, &r); problem != "" {
-			p.printf("%s: %s\n", name, problem)
+		if message := p.fetchByInstances(desc, &r); message != "" {
+			p.printf("%s: %s\n", name, message)
 			return
 		}
 		values = r.At(0)
@@ -61,7 +60,7 @@ func (p *printer) metric(name string, b *batch, i int) {
 	}
 	var labels pdu.LabelSet
 	if p.series || p.labels {
-		labels = merge(p.metricLabels(desc, b.labels[i]))
+		labels = mergeLabels(p.metricLabels(desc, b.labels[i]))
 	}
 	if p.series {
 		p.printSeries(name, desc, labels)
@@ -95,8 +94,8 @@ func (p *printer) printHead(name string, b *batch, i int) {
 	p.printf("\n")
 }
 
-// check says what is wrong with a metric.
-func (p *printer) check(name string, d pdu.Desc, s pdu.ValueSet) {
+// printProblem prints what is wrong with a metric, if something is.
+func (p *printer) printProblem(name string, d pdu.Desc, s pdu.ValueSet) {
 	switch {
 	case d.Type == pdu.TypeNoSupport:
 		p.printf("%s: Not Supported\n", name)
@@ -107,20 +106,20 @@ func (p *printer) check(name string, d pdu.Desc, s pdu.ValueSet) {
 	}
 }
 
-// inDom prints an instance domain.
-func (p *printer) inDom(d pdu.InDom) {
+// printInDomain prints all about an instance domain.
+func (p *printer) printInDomain(d pdu.InDom) {
 	if p.verify {
 		return // there is nothing to verify
 	}
 	p.printf("\n")
-	p.printInDom(d)
+	p.printInDomID(d)
 	if p.oneLine {
 		text, err := p.pc.InDomText(p.ctx, d, pdu.TextOneLine)
 		p.printOneLine(text, err, p.fullInDom)
 	}
 	p.printf("\n")
 	if p.labels {
-		p.printf("    labels %v\n", merge(p.inDomLabels(d.Domain(), d)))
+		p.printf("    labels %v\n", mergeLabels(p.inDomLabels(d.Domain(), d)))
 	}
 	if p.help {
 		text, err := p.pc.InDomText(p.ctx, d, pdu.TextHelp)
@@ -128,7 +127,7 @@ func (p *printer) inDom(d pdu.InDom) {
 	}
 }
 
-func (p *printer) printInDom(d pdu.InDom) {
+func (p *printer) printInDomID(d pdu.InDom) {
 	p.printf("InDom: %v", d)
 	if p.fullInDom {
 		p.printf(" = %d =", uint32(d))
@@ -136,12 +135,12 @@ func (p *printer) printInDom(d pdu.InDom) {
 	p.printf(" 0x%x", uint32(d))
 }
 
-// printOneLine prints a short help text, on a line of its own if it is to be below what has been printed.
-func (p *printer) printOneLine(text string, err error, below bool) {
+// printOneLine prints a one-line help text, on a line of its own if ownLine is true.
+func (p *printer) printOneLine(text string, err error, ownLine bool) {
 	switch {
 	case err != nil:
-		p.printf(" One-line Help: Error: %s", tool.Reason(err))
-	case below:
+		p.printf(" One-line Help: Error: %v", pdu.FromError(err))
+	case ownLine:
 		p.printf("\n    [%s]", text)
 	default:
 		p.printf(" [%s]", text)
@@ -151,7 +150,7 @@ func (p *printer) printOneLine(text string, err error, below bool) {
 func (p *printer) printHelp(text string, err error) {
 	switch {
 	case err != nil:
-		p.printf("Full Help: Error: %s\n", tool.Reason(err))
+		p.printf("Full Help: Error: %v\n", pdu.FromError(err))
 	case text == "":
 		p.printf("Help: <empty entry>\n")
 	default:
@@ -174,7 +173,7 @@ func (p *printer) printDesc(d pdu.Desc) {
 		typ = fmt.Sprintf("??? (%d)", d.Type)
 	}
 	p.printf("    Data Type: %s  ", typ)
-	p.printInDom(d.InDom)
+	p.printInDomID(d.InDom)
 	p.printf("\n    Semantics: %v", d.Sem)
 	if d.Sem.String() == "???" {
 		p.printf(" (%d)", d.Sem)

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -53,11 +52,11 @@ func (p *printer) printInst(b *batch, d pdu.InDom, inst pdu.InstID) bool {
 func (p *printer) printEvents(b *batch, a pdu.Atom) {
 	events, err := a.Events()
 	if err != nil {
-		fn := "pmUnpackEventRecords"
+		function := "pmUnpackEventRecords"
 		if a.Type == pdu.TypeHighResEvent {
-			fn = "pmUnpackHighResEventRecords"
+			function = "pmUnpackHighResEventRecords"
 		}
-		fmt.Fprintf(os.Stderr, "pminfo: %s: %s\n", fn, tool.Reason(err))
+		fmt.Fprintf(os.Stderr, "pminfo: %s: %v\n", function, pdu.FromError(err))
 		return
 	}
 	layout := "15:04:05.000"
@@ -67,7 +66,7 @@ func (p *printer) printEvents(b *batch, a pdu.Atom) {
 	n := 0
 	for r := range events.All() {
 		at := r.Time
-		if at.IsZero() { // what a record says whose time is 0
+		if at.IsZero() { // a record whose time is 0 has the zero time.Time
 			at = time.Unix(0, 0)
 		}
 		p.printf("    --- event record [%d] timestamp %s", n, at.In(p.format.Location).Format(layout))
@@ -90,14 +89,14 @@ func (p *printer) printEvents(b *batch, a pdu.Atom) {
 
 // printParameter prints a parameter of an event record.
 func (p *printer) printParameter(b *batch, id pdu.PMID, a pdu.Atom) {
-	m := p.parameter(id)
+	m := p.requestParameter(id)
 	if m.names == nil {
 		p.printf("\tPMID: %v\n", id)
 	} else {
 		p.printf("    %s (%v)\n", strings.Join(m.names, " or "), id)
 	}
 	if m.err != nil {
-		p.printf("\tpmLookupDesc: %s\n", tool.Reason(m.err))
+		p.printf("\tpmLookupDesc: %v\n", pdu.FromError(m.err))
 		return
 	}
 	p.printf("    ")
@@ -106,15 +105,15 @@ func (p *printer) printParameter(b *batch, id pdu.PMID, a pdu.Atom) {
 	}
 }
 
-// A parameter is a metric of event records. It has no names if nobody knows them.
+// A parameter is the metric of a parameter of event records. It may have no names.
 type parameter struct {
 	names []string
 	desc  pdu.Desc
 	err   error // why there is no descriptor
 }
 
-// parameter asks for a metric of event records, once.
-func (p *printer) parameter(id pdu.PMID) *parameter {
+// requestParameter requests the metric of a parameter of event records, once.
+func (p *printer) requestParameter(id pdu.PMID) *parameter {
 	if m := p.parameters[id]; m != nil {
 		return m
 	}

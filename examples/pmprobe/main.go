@@ -12,17 +12,16 @@ import (
 	"os"
 	"slices"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
-	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// A probe is what the options ask for, and who asks.
+// A probe is what the options ask for, and with what it is printed.
 type probe struct {
 	batch              int
-	leaves             bool // the names given are those of metrics
-	whole              bool // instances are those of the domain, not those of the values
+	leaves             bool // the names given are metrics
+	whole              bool // list the instances of the domain, not those of the values
 	external, internal bool // names and numbers of instances
 	values, counts     bool
 
@@ -34,58 +33,66 @@ type probe struct {
 }
 
 func main() {
-	p := &probe{batch: 128, ctx: context.Background(), out: bufio.NewWriter(os.Stdout)}
+	p := &probe{batch: 128, out: bufio.NewWriter(os.Stdout)}
 	c := p.command()
-	args := c.Parse(os.Args[1:])
-	p.pc = c.Dial(p.ctx, c.Source())
-	// -z and -Z are taken, and have no effect.
+	os.Exit(c.Report(p.run(context.Background(), c)))
+}
+
+// run prints what the command line asks for.
+func (p *probe) run(ctx context.Context, c *tool.Command) error {
+	args, err := c.Parse(os.Args[1:])
+	if err != nil {
+		return err
+	}
+	p.ctx = ctx
+	p.pc, err = c.Dial(ctx, c.Source(), func(d *pmapi.Dialer) { d.Counters = &p.counters })
+	if err != nil {
+		return err
+	}
+	defer p.pc.Close()
+	// -z and -Z have no effect, as in pmprobe(1).
 	p.format.Location = tool.LocalZone()
-	p.all(args)
+	p.probeAll(args)
 	if p.counts {
 		p.printCounts()
 	}
-	p.out.Flush()
+	return p.out.Flush()
 }
 
 func (p *probe) command() *tool.Command {
-	c := &tool.Command{Name: "pmprobe", Synopsis: "[options] [metricname ...]", Counters: &p.counters}
-	// The usage message has a letter for the version that is none.
-	version := c.Standard("version")
-	version[0].Short, version[0].Help = 0, ""
-	version = append(version, getopt.Option{Short: 'd', Long: "version", Help: "display version number and exit", Exact: true,
-		Set: func(string) error { return errors.New("invalid option -- 'd'") }})
-	c.Options = slices.Concat(
-		tool.Heading("General options"),
+	c := &tool.Command{Name: "pmprobe", Synopsis: "[options] [metricname ...]"}
+	// The usage message gives --version a letter that is none.
+	version := c.Standard("version")[0]
+	version.Short, version.Help = 0, ""
+	letter := tool.Option{Short: 'd', Long: "version", Help: "display version number and exit", Exact: true,
+		Set: func(string) error { return errors.New("invalid option -- 'd'") }}
+	c.AddOptions("General options", slices.Concat(
 		c.Standard("archive", "debug", "host", "container", "derived", "local-PMDA", "spec-local", "namespace", "origin", "timezone", "hostzone"),
-		version, c.Standard("help"),
-		tool.Heading("Protocol options"),
-		[]getopt.Option{
-			{Short: 'b', Long: "batch", Arg: "N", Help: "fetch at most N metrics at a time [128]",
-				Set: tool.Number(&p.batch, 1, "-b requires numeric argument")},
-		},
-		tool.Heading("Reporting options"),
-		[]getopt.Option{
-			{Short: 'e', Set: getopt.Usage},
-			{Short: 'f', Long: "force", Help: "report all pmGetIndom or pmGetInDomArchive instances", Set: tool.Flag(&p.whole)},
-			{Short: 'F', Long: "faster", Help: "assume given metric names are PMNS leaf nodes", Set: tool.Flag(&p.leaves)},
-			{Short: 'I', Long: "external", Help: "list external instance names", Set: p.list(&p.external, "at most one of -I and -v allowed")},
-			{Short: 'i', Long: "internal", Help: "list internal instance numbers", Set: p.list(&p.internal, "at most one of -i and -v allowed")},
-			{Short: 'V', Long: "verbose", Help: "report PDU operations (verbose)", Set: tool.Flag(&p.counts)},
-			{Short: 'v', Long: "values", Help: "list metric values", Set: func(string) error {
-				p.values = true
-				if p.internal || p.external {
-					return errors.New("at most one of -v and (-i or -I) allowed")
-				}
-				return nil
-			}},
-		})
+		[]tool.Option{version, letter}, c.Standard("help"))...)
+	c.AddOptions("Protocol options",
+		tool.Option{Short: 'b', Long: "batch", Arg: "N", Help: "fetch at most N metrics at a time [128]",
+			Set: tool.Number(&p.batch, 1, "-b requires numeric argument")})
+	c.AddOptions("Reporting options",
+		tool.Option{Short: 'e', Set: func(string) error { return tool.ErrUsage }},
+		tool.Option{Short: 'f', Long: "force", Help: "report all pmGetIndom or pmGetInDomArchive instances", Set: tool.Flag(&p.whole)},
+		tool.Option{Short: 'F', Long: "faster", Help: "assume given metric names are PMNS leaf nodes", Set: tool.Flag(&p.leaves)},
+		tool.Option{Short: 'I', Long: "external", Help: "list external instance names", Set: p.listFlag(&p.external, "at most one of -I and -v allowed")},
+		tool.Option{Short: 'i', Long: "internal", Help: "list internal instance numbers", Set: p.listFlag(&p.internal, "at most one of -i and -v allowed")},
+		tool.Option{Short: 'V', Long: "verbose", Help: "report PDU operations (verbose)", Set: tool.Flag(&p.counts)},
+		tool.Option{Short: 'v', Long: "values", Help: "list metric values", Set: func(string) error {
+			p.values = true
+			if p.internal || p.external {
+				return errors.New("at most one of -v and (-i or -I) allowed")
+			}
+			return nil
+		}})
 	return c
 }
 
-// list is the Set of an option that lists instances.
-func (p *probe) list(to *bool, complaint string) func(string) error {
+// listFlag makes the Set of an option that lists instances, which -v does not go with.
+func (p *probe) listFlag(variable *bool, complaint string) func(string) error {
 	return func(string) error {
-		*to = true
+		*variable = true
 		if p.values {
 			return errors.New(complaint)
 		}

@@ -3,16 +3,15 @@ package main
 import (
 	"fmt"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// printf prints to the output.
 func (p *probe) printf(format string, args ...any) { fmt.Fprintf(p.out, format, args...) }
 
-// fail prints an error about what was begun to be printed: its code, its text, and perhaps the function of the C library
-// that has it.
-func (p *probe) fail(err error, function string) {
+// printError prints the rest of a line: the code and the text of an error, and perhaps the function of the C library whose
+// error it is.
+func (p *probe) printError(err error, function string) {
 	code := pdu.FromError(err)
 	p.printf("%d %v", int(code), code)
 	if function != "" {
@@ -21,8 +20,8 @@ func (p *probe) fail(err error, function string) {
 	p.printf("\n")
 }
 
-// all probes the metrics that the arguments name, or all there are.
-func (p *probe) all(args []string) {
+// probeAll probes the metrics that the arguments name, or all there are.
+func (p *probe) probeAll(args []string) {
 	names := args
 	if !p.leaves || len(args) == 0 {
 		names = p.expand(args)
@@ -34,41 +33,41 @@ func (p *probe) all(args []string) {
 	if err != nil {
 		for _, name := range names {
 			p.printf("%s ", name)
-			p.fail(err, "")
+			p.printError(err, "")
 		}
 		return
 	}
 	for len(names) > 0 {
 		n := min(p.batch, len(names))
-		p.some(names[:n], ids[:n])
+		p.probeBatch(names[:n], ids[:n])
 		names, ids = names[n:], ids[n:]
 	}
 }
 
-// expand are the names of the metrics at and below the names given. What is wrong with one of those is told at once.
+// expand returns the names of the metrics at and below the names given. The error of a name is printed at once.
 func (p *probe) expand(args []string) (names []string) {
 	if len(args) == 0 {
-		names, _ = p.pc.Traverse(p.ctx, "") // there is no name to tell why not
+		names, _ = p.pc.Traverse(p.ctx, "") // an error could not be printed without a name
 	}
 	for _, arg := range args {
 		below, err := p.pc.Traverse(p.ctx, arg)
 		if err != nil {
 			p.printf("%s ", arg)
-			p.fail(err, "")
+			p.printError(err, "")
 		}
 		names = append(names, below...)
 	}
 	return names
 }
 
-// some probes a batch of metrics.
-func (p *probe) some(names []string, ids []pdu.PMID) {
+// probeBatch probes a batch of metrics.
+func (p *probe) probeBatch(names []string, ids []pdu.PMID) {
 	var r pdu.Result
 	listed := p.internal || p.external
 	if !p.whole || !listed {
 		if err := p.pc.Fetch(p.ctx, ids, &r); err != nil {
 			p.printf("%s ", names[0])
-			p.fail(err, "pmFetch")
+			p.printError(err, "pmFetch")
 			return
 		}
 	}
@@ -80,39 +79,39 @@ func (p *probe) some(names []string, ids []pdu.PMID) {
 		switch {
 		case errs[i] != nil:
 			p.printf("%s ", name)
-			p.fail(errs[i], "pmLookupDesc")
+			p.printError(errs[i], "pmLookupDesc")
 		case p.whole && listed:
-			p.domain(name, descs[i].InDom)
+			p.printDomain(name, descs[i].InDom)
 		default:
-			p.metric(name, descs[i], r.At(i))
+			p.printMetric(name, descs[i], r.At(i))
 		}
 	}
 }
 
-// domain lists a metric's instances.
-func (p *probe) domain(name string, d pdu.InDom) {
+// printDomain prints the instances of a metric's domain.
+func (p *probe) printDomain(name string, d pdu.InDom) {
 	p.printf("%s ", name)
 	if d == pdu.NoInDom {
 		p.printf("1")
-		p.singular()
+		p.printSingular()
 		p.printf("\n")
 		return
 	}
 	insts, err := p.pc.Instances(p.ctx, d)
 	if err != nil {
-		p.fail(err, "pmGetInDom")
+		p.printError(err, "pmGetInDom")
 		return
 	}
 	p.printf("%d", len(insts))
-	names := tool.InstNames(insts)
+	names := tool.InstanceNames(insts)
 	for _, inst := range insts {
-		p.instance(inst.ID, names)
+		p.printInstance(inst.ID, names)
 	}
 	p.printf("\n")
 }
 
-// singular lists the instance of a metric that has but one value.
-func (p *probe) singular() {
+// printSingular prints the instance of a metric without an instance domain, once for its number and once for its name.
+func (p *probe) printSingular() {
 	for _, wanted := range []bool{p.internal, p.external} {
 		if wanted {
 			p.printf(" PM_IN_NULL")
@@ -120,8 +119,8 @@ func (p *probe) singular() {
 	}
 }
 
-// instance lists one of the instances of a domain. It has its number for a name if the domain does not know it.
-func (p *probe) instance(id pdu.InstID, names map[pdu.InstID]string) {
+// printInstance prints an instance. Instead of a name that the domain does not have it prints the number.
+func (p *probe) printInstance(id pdu.InstID, names map[pdu.InstID]string) {
 	if p.internal {
 		p.printf(" ?%d", id)
 	}
@@ -135,11 +134,11 @@ func (p *probe) instance(id pdu.InstID, names map[pdu.InstID]string) {
 	}
 }
 
-// metric tells of a metric's values.
-func (p *probe) metric(name string, d pdu.Desc, s pdu.ValueSet) {
+// printMetric prints a metric's values or their instances.
+func (p *probe) printMetric(name string, d pdu.Desc, s pdu.ValueSet) {
 	p.printf("%s ", name)
 	if err := s.Err(); err != nil {
-		p.fail(err, "")
+		p.printError(err, "")
 		return
 	}
 	p.printf("%d", s.Len())
@@ -152,16 +151,16 @@ func (p *probe) metric(name string, d pdu.Desc, s pdu.ValueSet) {
 		}
 	case !p.internal && !p.external:
 	case d.InDom == pdu.NoInDom:
-		p.singular()
+		p.printSingular()
 	default:
 		insts, err := p.pc.Instances(p.ctx, d.InDom)
 		if err != nil {
-			p.fail(err, "pmGetInDom")
+			p.printError(err, "pmGetInDom")
 			return
 		}
-		names := tool.InstNames(insts)
+		names := tool.InstanceNames(insts)
 		for i := range s.Len() {
-			p.instance(s.Inst(i), names)
+			p.printInstance(s.Inst(i), names)
 		}
 	}
 	p.printf("\n")

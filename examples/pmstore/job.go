@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A job is what the command line asks for.
@@ -18,15 +18,15 @@ type job struct {
 	fetch, force bool
 }
 
-// A badArgument is what is wrong with the command line for this metric.
-type badArgument string
+// An argumentError is an error of the command line for this metric.
+type argumentError string
 
-func (e badArgument) Error() string { return string(e) }
+func (e argumentError) Error() string { return string(e) }
 
-// failed is an error in the words of the tool: what went wrong with what, and the reason.
-func failed(what string, err error) error { return errors.New(what + ": " + tool.Reason(err)) }
+// failed makes the error of a step, with PCP's text for its cause.
+func failed(step string, err error) error { return fmt.Errorf("%s: %w", step, pdu.FromError(err)) }
 
-// find finds the metric, of which there has to be a type that can be stored.
+// find looks up the metric, whose type has to be one that can be stored.
 func (j *job) find(ctx context.Context, pc *pmapi.Context) (pdu.Desc, error) {
 	ids, err := pc.Lookup(ctx, j.metric)
 	if err != nil {
@@ -38,9 +38,9 @@ func (j *job) find(ctx context.Context, pc *pmapi.Context) (pdu.Desc, error) {
 	}
 	switch d.Type {
 	case pdu.TypeAggregate, pdu.TypeAggregateStatic:
-		return d, badArgument("pmstore: Cannot modify values for PM_TYPE_AGGREGATE metrics")
+		return d, argumentError("pmstore: Cannot modify values for PM_TYPE_AGGREGATE metrics")
 	case pdu.TypeEvent, pdu.TypeHighResEvent:
-		return d, badArgument("pmstore: Cannot modify values for event type metrics")
+		return d, argumentError("pmstore: Cannot modify values for event type metrics")
 	}
 	return d, nil
 }
@@ -51,7 +51,7 @@ func (j *job) run(ctx context.Context, pc *pmapi.Context, out *bufio.Writer) err
 	if err != nil {
 		return err
 	}
-	chosen, err := j.choose(ctx, pc, d)
+	selected, err := j.selectInstances(ctx, pc, d)
 	if err != nil {
 		return err
 	}
@@ -63,14 +63,14 @@ func (j *job) run(ctx context.Context, pc *pmapi.Context, out *bufio.Writer) err
 	if old.Err() != nil {
 		return failed(j.metric+": Error", old.Err())
 	}
-	v, err := j.value(d.Type)
+	v, err := j.parseValue(d.Type)
 	if err != nil {
 		return err
 	}
 	if old.Len() == 0 && !j.force {
 		return errors.New(j.metric + ": No value(s) available!")
 	}
-	stored, err := j.store(ctx, pc, old, chosen, v)
+	stored, err := j.store(ctx, pc, old, selected, v)
 	if err != nil {
 		return failed(fmt.Sprintf("%s: new value=\"%s\" pmStore", j.metric, j.text), err)
 	}
@@ -82,21 +82,21 @@ func (j *job) run(ctx context.Context, pc *pmapi.Context, out *bufio.Writer) err
 	}
 	var known []pdu.Instance
 	if d.InDom != pdu.NoInDom {
-		known, _ = pc.Instances(ctx, d.InDom) // without names the numbers will do
+		known, _ = pc.Instances(ctx, d.InDom) // without names, numbers are printed
 	}
-	j.print(out, d, old, stored.At(0), tool.InstNames(known))
+	j.print(out, d, old, stored.At(0), tool.InstanceNames(known))
 	return nil
 }
 
-// store stores a value of the instances that have one, or of all that were chosen if none has.
-func (j *job) store(ctx context.Context, pc *pmapi.Context, old pdu.ValueSet, chosen []pdu.InstID, v pdu.Atom) (*pdu.Result, error) {
+// store stores a value in the instances that have one, or in all that were selected if none has one.
+func (j *job) store(ctx context.Context, pc *pmapi.Context, old pdu.ValueSet, selected []pdu.InstID, v pdu.Atom) (*pdu.Result, error) {
 	var w pdu.ResultWriter
 	w.Begin(old.PMID)
 	for i := range old.Len() {
 		w.Atom(old.Inst(i), v)
 	}
 	if old.Len() == 0 {
-		for _, inst := range chosen {
+		for _, inst := range selected {
 			w.Atom(inst, v)
 		}
 	}
@@ -107,43 +107,35 @@ func (j *job) store(ctx context.Context, pc *pmapi.Context, old pdu.ValueSet, ch
 	return r, pc.Store(ctx, r)
 }
 
-// choose makes fetches return the instances that the options name. It returns them, or all there are; those of a metric
-// without an instance domain are one.
-func (j *job) choose(ctx context.Context, pc *pmapi.Context, d pdu.Desc) (insts []pdu.InstID, err error) {
-	for _, name := range j.insts {
-		inst, err := pc.InstID(ctx, d.InDom, name)
-		if err != nil {
-			return nil, failed(fmt.Sprintf("pmLookupInDom %s[%s]", j.metric, name), err)
-		}
-		insts = append(insts, inst)
-	}
+// selectInstances makes fetches return the instances that the options name, and returns them. Without the option it
+// returns, if they are needed, all there are; those of a singular metric are one.
+func (j *job) selectInstances(ctx context.Context, pc *pmapi.Context, d pdu.Desc) (ids []pdu.InstID, err error) {
+	insts, err := tool.SelectInstances(ctx, pc, d.InDom, j.insts)
 	switch {
-	case len(insts) > 0:
-		err = errors.Join(pc.DelProfile(d.InDom), pc.AddProfile(d.InDom, insts...))
-		return insts, err
+	case err != nil:
+		return nil, failed(fmt.Sprintf("pmLookupInDom %s[%s]", j.metric, j.insts[len(insts)]), err)
+	case len(j.insts) > 0:
 	case d.InDom == pdu.NoInDom:
 		return []pdu.InstID{pdu.NoInst}, nil
-	case !j.force:
-		return nil, nil // who have values will do
+	case j.force:
+		if insts, err = pc.Instances(ctx, d.InDom); err != nil {
+			return nil, failed(j.metric+": pmGetInDom", err)
+		}
 	}
-	all, err := pc.Instances(ctx, d.InDom)
-	if err != nil {
-		return nil, failed(j.metric+": pmGetInDom", err)
+	for _, inst := range insts {
+		ids = append(ids, inst.ID)
 	}
-	for _, inst := range all {
-		insts = append(insts, inst.ID)
-	}
-	return insts, nil
+	return ids, nil
 }
 
-// value is the value to store.
-func (j *job) value(t pdu.Type) (pdu.Atom, error) {
+// parseValue parses the value to store.
+func (j *job) parseValue(t pdu.Type) (pdu.Atom, error) {
 	v, err := pdu.ParseAtom(j.text, t)
 	switch {
 	case errors.Is(err, pdu.ErrTrunc):
-		return v, badArgument(fmt.Sprintf("The value \"%s\" is out of range for the data type (PM_TYPE_%v)", j.text, t))
+		return v, argumentError(fmt.Sprintf("The value \"%s\" is out of range for the data type (PM_TYPE_%v)", j.text, t))
 	case err != nil:
-		return v, badArgument(fmt.Sprintf("The value \"%s\" is incompatible with the data type (PM_TYPE_%v)", j.text, t))
+		return v, argumentError(fmt.Sprintf("The value \"%s\" is incompatible with the data type (PM_TYPE_%v)", j.text, t))
 	}
 	return v, nil
 }

@@ -10,51 +10,57 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
-	"github.com/pcp-go/pcp/internal/getopt"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 func main() {
 	j := &job{}
 	c := j.command()
-	args := c.Parse(os.Args[1:])
+	os.Exit(c.Report(run(context.Background(), c, j)))
+}
+
+// run stores what the command line says.
+func run(ctx context.Context, c *tool.Command, j *job) error {
+	args, err := c.Parse(os.Args[1:])
+	if err != nil {
+		return err
+	}
 	if len(args) != 2 {
-		c.Usage("")
+		return c.UsageErrorf("")
 	}
 	j.metric, j.text = args[0], args[1]
-	ctx := context.Background()
-	pc := c.Dial(ctx, c.Source())
-	out := bufio.NewWriter(os.Stdout)
-	err := j.run(ctx, pc, out)
-	// What has failed is told on standard output, but for what the command line says.
-	if _, ok := errors.AsType[badArgument](err); ok {
-		fmt.Fprintln(os.Stderr, err)
-	} else if err != nil {
-		fmt.Fprintln(out, err)
-	}
-	out.Flush()
+	pc, err := c.Dial(ctx, c.Source())
 	if err != nil {
-		os.Exit(1)
+		return err
 	}
+	defer pc.Close()
+	out := bufio.NewWriter(os.Stdout)
+	defer out.Flush()
+	err = j.run(ctx, pc, out)
+	if err == nil {
+		return nil
+	}
+	e := &tool.ExitError{Status: 1, Err: err}
+	if _, ok := errors.AsType[argumentError](err); ok {
+		e.Message = err.Error() + "\n"
+	} else {
+		fmt.Fprintln(out, err) // pmstore(1) prints other errors on standard output
+	}
+	return e
 }
 
 func (j *job) command() *tool.Command {
 	c := &tool.Command{Name: "pmstore", Synopsis: "[options] metricname value", InOrder: true}
-	c.Options = slices.Concat(
-		tool.Heading("General options"),
-		c.Standard("debug", "host", "local-PMDA", "spec-local", "namespace", "version", "help"),
-		tool.Heading("Value options"),
-		[]getopt.Option{
-			{Short: 'F', Long: "fetch", Help: "perform pmFetch after pmStore to confirm value", Set: tool.Flag(&j.fetch)},
-			{Short: 'f', Long: "force", Help: "store the value even if there is no current value set", Set: tool.Flag(&j.force)},
-			{Short: 'i', Long: "insts", Arg: "INSTS", Help: "restrict store to comma-separated list of instances",
-				Set: func(v string) error {
-					j.insts = append(j.insts, strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune(", \t", r) })...)
-					return nil
-				}},
-		})
+	c.AddOptions("General options", c.Standard("debug", "host", "local-PMDA", "spec-local", "namespace", "version", "help")...)
+	c.AddOptions("Value options",
+		tool.Option{Short: 'F', Long: "fetch", Help: "perform pmFetch after pmStore to confirm value", Set: tool.Flag(&j.fetch)},
+		tool.Option{Short: 'f', Long: "force", Help: "store the value even if there is no current value set", Set: tool.Flag(&j.force)},
+		tool.Option{Short: 'i', Long: "insts", Arg: "INSTS", Help: "restrict store to comma-separated list of instances",
+			Set: func(v string) error {
+				j.insts = append(j.insts, strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune(", \t", r) })...)
+				return nil
+			}})
 	return c
 }

@@ -5,38 +5,37 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// arrays prints the records of event arrays.
-func (p *printer) arrays(ctx context.Context, set pdu.ValueSet) {
+// printEvents prints the records of event arrays.
+func (p *printer) printEvents(ctx context.Context, set pdu.ValueSet) {
 	for inst, a := range set.All(p.desc.Type) {
 		name := p.name
 		if p.desc.InDom != pdu.NoInDom {
-			i := p.column(inst)
-			if i < 0 {
+			i, ok := p.columnOf(inst)
+			if !ok {
 				continue
 			}
 			name += "[" + p.insts[i].Name + "]"
 		}
 		events, err := a.Events()
 		if err != nil {
-			fmt.Fprintf(p.out, "%s: pmUnpackEventRecords: %s\n", name, tool.Reason(err))
+			fmt.Fprintf(p.out, "%s: pmUnpackEventRecords: %v\n", name, pdu.FromError(err))
 			continue
 		}
 		fmt.Fprintf(p.out, "%s: %d event records\n", name, events.Len())
 		n := 0
 		for r := range events.All() {
-			p.record(ctx, n, r)
+			p.printRecord(ctx, n, r)
 			n++
 		}
 	}
 }
 
-// record prints one record, the nth of its array.
-func (p *printer) record(ctx context.Context, n int, r pdu.EventRecord) {
-	fmt.Fprintf(p.out, "  %s --- event record [%d]", p.clock(r.Time), n)
+// printRecord prints one record, the nth of its array.
+func (p *printer) printRecord(ctx context.Context, n int, r pdu.EventRecord) {
+	fmt.Fprintf(p.out, "  %s --- event record [%d]", p.formatTime(r.Time), n)
 	if r.Flags != 0 {
 		fmt.Fprintf(p.out, " flags 0x%x (%v)", uint32(r.Flags), r.Flags)
 	}
@@ -48,9 +47,9 @@ func (p *printer) record(ctx context.Context, n int, r pdu.EventRecord) {
 		fmt.Fprintf(p.out, "    ==> No parameters\n")
 	}
 	for id, a := range r.Params() {
-		name, err := p.nameOf(ctx, id)
+		name, err := p.parameterName(ctx, id)
 		if err != nil {
-			fmt.Fprintf(p.out, "\t%v: pmNameID: %s\n", id, tool.Reason(err))
+			fmt.Fprintf(p.out, "\t%v: pmNameID: %v\n", id, pdu.FromError(err))
 			continue
 		}
 		p.buf = pdu.ValueFormat{}.Append(p.buf[:0], a)
@@ -61,16 +60,16 @@ func (p *printer) record(ctx context.Context, n int, r pdu.EventRecord) {
 	}
 }
 
-// clock is a time of day, to the nanosecond where the records have them.
-func (p *printer) clock(t time.Time) string {
+// formatTime formats the time of a record as a time of day, to the nanosecond where the records have those.
+func (p *printer) formatTime(t time.Time) string {
 	if p.desc.Type == pdu.TypeHighResEvent {
-		return t.In(p.zone).Format("15:04:05.000000000")
+		return t.In(p.Location).Format("15:04:05.000000000")
 	}
-	return t.In(p.zone).Format("15:04:05.000")
+	return t.In(p.Location).Format("15:04:05.000")
 }
 
-// nameOf is the name of a parameter.
-func (p *printer) nameOf(ctx context.Context, id pdu.PMID) (string, error) {
+// parameterName is the name of a parameter's metric, which is asked for once.
+func (p *printer) parameterName(ctx context.Context, id pdu.PMID) (string, error) {
 	if name, ok := p.names[id]; ok {
 		return name, nil
 	}

@@ -1,17 +1,17 @@
-// Pmval prints the values of one metric, again and again. It takes what pmval(1) of PCP takes, for live collectors.
+// Pmval prints the values of one metric, again and again. Options, output and exit status are those of pmval(1) of PCP,
+// for live collectors.
 package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"os"
-	"slices"
 	"time"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
-	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 const (
@@ -22,43 +22,39 @@ const (
 // A command is the command line.
 type command struct {
 	tool.Command
-	style     style
-	raw       bool     // no rates of counters
-	delay     bool     // between the samples of an archive
-	instances []string // as they are named; nil for all
-	filter    *string  // what to store first
+	column    tool.Column
+	raw       bool     // print counters, not their rates
+	delay     bool     // pause between the samples of an archive
+	instances []string // of -i; nil without
+	filter    *string  // the value to store before fetching
 }
 
 func newCommand() *command {
-	c := &command{style: style{digits: -1}}
-	c.Command = tool.Command{Name: "pmval", Synopsis: "[options] metricname", ZoneNote: true, LateHost: true, HighRes: true}
-	archive := c.Standard("archive")[0].Set
-	ignored := func(string) error { return nil }
-	c.Options = slices.Concat(
-		tool.Heading("General options"),
-		c.Standard("align", "archive", "debug", "guimode", "host", "namespace", "origin", "guiport", "start", "samples",
-			"finish", "interval", "timezone", "hostzone", "version", "help", "spec-local", "local-PMDA", "container", "derived"),
-		tool.Heading("Reporting options"),
-		[]getopt.Option{
-			{Short: 'd', Long: "delay", Help: "delay, pause between updates for archive replay", Set: tool.Flag(&c.delay)},
-			{Short: 'f', Long: "precision", Arg: "N", Help: "fixed output format with N digits precision",
-				Set: tool.Number(&c.style.digits, 0, "-f requires +ve numeric argument")},
-			{Short: 'i', Long: "instances", Arg: "INST", Help: "comma-separated metrics instance list", Set: c.addInstances},
-			{Short: 'r', Long: "raw", Help: "output raw counter values (no rate conversion)", Set: tool.Flag(&c.raw)},
-			{Short: 'U', Long: "nointerp", Arg: "FILE", Help: "non-interpolated fetching; ignores interval", Set: archive},
-			{Short: 'v', Long: "verbose", Help: "increase diagnostic output", Set: ignored},
-			{Short: 'w', Long: "width", Arg: "N", Help: "set the width of each column of output",
-				Set: tool.Number(&c.style.width, 1, "-w requires +ve numeric argument")},
-			{Short: 'x', Long: "filter", Arg: "VALUE", Help: "store to the metric before fetching (filter)",
-				Set: func(v string) error { c.filter = &v; return nil }},
-			// Only rows of archives have a time.
-			{Short: 'X', Long: "timestamp", Help: "include date and microseconds in reported timestamps", Set: ignored},
-		})
+	c := &command{column: tool.Column{Precision: -1}}
+	c.Command = tool.Command{Name: "pmval", Synopsis: "[options] metricname", ZoneNote: true, OperandSource: true, HighRes: true}
+	c.AddOptions("General options", c.Standard("align", "archive", "debug", "guimode", "host", "namespace", "origin", "guiport",
+		"start", "samples", "finish", "interval", "timezone", "hostzone", "version", "help", "spec-local", "local-PMDA",
+		"container", "derived")...)
+	c.AddOptions("Reporting options",
+		tool.Option{Short: 'd', Long: "delay", Help: "delay, pause between updates for archive replay", Set: tool.Flag(&c.delay)},
+		tool.Option{Short: 'f', Long: "precision", Arg: "N", Help: "fixed output format with N digits precision",
+			Set: tool.Number(&c.column.Precision, 0, "-f requires +ve numeric argument")},
+		tool.Option{Short: 'i', Long: "instances", Arg: "INST", Help: "comma-separated metrics instance list", Set: c.addInstances},
+		tool.Option{Short: 'r', Long: "raw", Help: "output raw counter values (no rate conversion)", Set: tool.Flag(&c.raw)},
+		tool.Option{Short: 'U', Long: "nointerp", Arg: "FILE", Help: "non-interpolated fetching; ignores interval",
+			Set: c.Standard("archive")[0].Set},
+		tool.Option{Short: 'v', Long: "verbose", Help: "increase diagnostic output"},
+		tool.Option{Short: 'w', Long: "width", Arg: "N", Help: "set the width of each column of output",
+			Set: tool.Number(&c.column.Width, 1, "-w requires +ve numeric argument")},
+		tool.Option{Short: 'x', Long: "filter", Arg: "VALUE", Help: "store to the metric before fetching (filter)",
+			Set: func(v string) error { c.filter = &v; return nil }},
+		// Only the rows of archives have timestamps.
+		tool.Option{Short: 'X', Long: "timestamp", Help: "include date and microseconds in reported timestamps"})
 	return c
 }
 
 func (c *command) addInstances(list string) error {
-	c.instances = append(c.instances, splitInstances(list)...)
+	c.instances = append(c.instances, tool.SplitInstances(list)...)
 	if c.instances == nil {
 		c.instances = []string{}
 	}
@@ -66,59 +62,70 @@ func (c *command) addInstances(list string) error {
 }
 
 func main() {
-	ctx := context.Background()
 	c := newCommand()
-	spec := c.metric(c.Parse(os.Args[1:]))
-	pc := c.Dial(ctx, spec.Source)
+	os.Exit(c.Report(run(context.Background(), c)))
+}
+
+// run prints the report that the command line asks for.
+func run(ctx context.Context, c *command) error {
+	operands, err := c.Parse(os.Args[1:])
+	if err != nil {
+		return err
+	}
+	spec, err := c.metricSpec(operands)
+	if err != nil {
+		return err
+	}
+	pc, err := c.Dial(ctx, spec.Source)
+	if err != nil {
+		return err
+	}
 	defer pc.Close()
-	identify(ctx, pc)
-	c.Start(ctx, pc)
-	m := c.find(ctx, pc, spec)
+	tool.Identify(ctx, pc, os.Args)
+	if err := c.SetTimes(ctx, pc); err != nil {
+		return err
+	}
+	m, err := c.find(ctx, pc, spec)
+	if err != nil {
+		return err
+	}
 	if c.filter != nil {
-		c.store(ctx, m)
+		if err := c.store(ctx, m); err != nil {
+			return err
+		}
 	}
 	p := c.printer(ctx, m)
 	defer p.out.Flush()
-	p.header()
-	p.run(ctx)
+	if err := p.printHeader(); err != nil {
+		return err
+	}
+	return p.printSamples(ctx)
 }
 
-// metric takes the operand: a metric, which may bring its source and its instances.
-func (c *command) metric(operands []string) pmapi.MetricSpec {
+// metricSpec parses the operand: a metric, perhaps with a source and instances.
+func (c *command) metricSpec(operands []string) (spec pmapi.MetricSpec, err error) {
 	switch {
 	case len(operands) == 0:
-		c.Usage("pmval: error - no metricname specified\n")
+		return spec, c.UsageErrorf("pmval: error - no metricname specified\n")
 	case len(operands) > 1:
-		c.Usage("pmval: error - too many arguments\n")
+		return spec, c.UsageErrorf("pmval: error - too many arguments\n")
 	}
-	spec, err := pmapi.ParseMetricSpec(operands[0], pmapi.SourceHost, c.Source())
-	switch {
-	case err != nil:
-		c.Usage("%v\n", err)
-	case spec.Kind == pmapi.SourceArchive:
-		c.Fatal("archives are not supported by this version")
-	case spec.Kind == pmapi.SourceLocal:
-		c.Fatal("local contexts are not supported by this version")
-	case c.delay:
-		c.Usage("pmval: delay can only be used with archives\n")
+	spec, err = c.MetricSpec(operands[0])
+	if err == nil && c.delay {
+		err = c.UsageErrorf("pmval: delay can only be used with archives\n")
 	}
-	return spec
+	return spec, err
 }
 
-// printer prepares the report.
+// printer makes the printer of the report.
 func (c *command) printer(ctx context.Context, m *metric) *printer {
 	p := &printer{
-		metric: m, out: bufio.NewWriter(os.Stdout), errs: os.Stderr, fatal: c.Fatal,
-		style: c.style, rates: m.desc.Sem == pdu.SemCounter && !c.raw,
-		host: m.pc.HostName(ctx), zone: c.Location, noted: c.ZoneSet || c.HostZone, samples: c.Samples, interval: c.Interval, end: c.End,
+		command: c, metric: m, out: bufio.NewWriter(os.Stdout), column: c.column,
+		rates: m.desc.Sem == pdu.SemCounter && !c.raw,
+		host:  m.pc.HostName(ctx), interval: cmp.Or(c.Interval, defaultInterval),
 	}
-	p.style.width = min(p.style.width, maxWidth)
-	if p.interval == 0 {
-		p.interval = defaultInterval
-	}
-	if p.samples < 0 && !c.End.IsZero() {
-		p.samples = max(0, int(c.End.Sub(c.Begin).Seconds()/p.interval.Seconds()+1))
-	}
+	p.column.Width = min(p.column.Width, maxWidth)
+	p.samples = c.SampleCount(p.interval)
 	_, p.wrap = os.LookupEnv("PCP_COUNTER_WRAP")
 	return p
 }

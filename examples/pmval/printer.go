@@ -3,108 +3,45 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
-	"github.com/pcp-go/pcp/examples/internal/tool"
 	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// A printer reports on a metric.
+// A printer prints the report on a metric.
 type printer struct {
+	*command
 	*metric
-	out   *bufio.Writer
-	errs  io.Writer
-	fatal func(format string, args ...any) // ends the program
+	out *bufio.Writer
 
-	style    style
+	column   tool.Column
 	rates    bool // of a counter
-	wrap     bool // a counter that is less than before has gone past its highest value
+	wrap     bool // a counter that has gone back has passed its greatest value
 	host     string
-	zone     *time.Location
-	noted    bool // there is a note on the zone already
-	samples  int  // less than 0 for no end
+	samples  int // still to be printed; less than 0 for no end
 	interval time.Duration
-	end      time.Time // of the samples, zero for none
 
-	gap      bool // no row yet, or none with values just now
-	labelled bool // the columns have had labels
-	shift    int  // of the labels to the left
-	names    map[pdu.PMID]string
-	buf      []byte
+	needLabels bool // no row has been printed yet, or none since a sample without values
+	labelled   bool // the labels have been printed once
+	labelShift int  // how far the labels stand to the left
+	names      map[pdu.PMID]string
+	buf        []byte
 }
 
-// fail ends the program with a message.
-func (p *printer) fail(format string, args ...any) {
-	p.out.Flush()
-	p.fatal(format, args...)
-}
-
-func (p *printer) events() bool {
+func (p *printer) isEvents() bool {
 	return p.desc.Type == pdu.TypeEvent || p.desc.Type == pdu.TypeHighResEvent
 }
 
-// header says what will be printed.
-func (p *printer) header() {
-	if !p.events() && !p.noted {
-		fmt.Fprintln(p.out)
-	}
-	width, ok := typeWidth(p.desc.Type)
-	if !ok {
-		p.fail("unknown performance metric value type %v", p.desc.Type)
-	}
-	if p.style.width == 0 {
-		p.style.width = width
-	}
-	if d := p.style.digits; d > 0 && d+1 >= p.style.width {
-		p.fail("-f %d too large for column width %d", d, p.style.width)
-	}
-	if !p.events() {
-		fmt.Fprintf(p.out, "metric:    %s\n", p.name)
-	}
-	fmt.Fprintf(p.out, "host:      %s\n", p.host)
-	if !p.events() {
-		p.nature()
-	}
-	if p.samples < 0 {
-		fmt.Fprintf(p.out, "samples:   all\n")
-	} else {
-		fmt.Fprintf(p.out, "samples:   %d\n", p.samples)
-	}
-	if p.samples > 1 {
-		fmt.Fprintf(p.out, "interval:  %.2f sec\n", p.interval.Seconds())
-	}
-	p.out.Flush()
-}
+// tailWidth is how much a number may have after its digits so that points stand below each other.
+const tailWidth = 3
 
-// nature is the semantics and the units.
-func (p *printer) nature() {
-	sem := "unknown"
-	switch p.desc.Sem {
-	case pdu.SemCounter:
-		sem = "cumulative counter"
-	case pdu.SemInstant:
-		sem = "instantaneous value"
-	case pdu.SemDiscrete:
-		sem = "discrete instantaneous value"
-	}
-	units := p.desc.Units.String()
-	if units == "" {
-		units = "none"
-	}
-	if p.rates {
-		sem += " (converting to rate)"
-		units += " (converting to " + rateUnits(p.desc.Units) + ")"
-	}
-	fmt.Fprintf(p.out, "semantics: %s\nunits:     %s\n", sem, units)
-}
-
-// labels prints the names of the instances above their columns. At the first time it also says those that are too long,
-// and decides whether those of rates stand to the left, over the points.
-func (p *printer) labels() {
-	width := p.style.width
+// printLabels prints the names of the instances above their columns. The first time it also prints in full those that are
+// too long, and decides whether the labels of rates stand further to the left, above the points.
+func (p *printer) printLabels() {
+	width := p.column.Width
 	if !p.labelled {
 		p.labelled = true
 		longest := 0
@@ -115,18 +52,18 @@ func (p *printer) labels() {
 			for i, inst := range p.insts {
 				fmt.Fprintf(p.out, "full label for instance[%d]: %s\n", i, inst.Name)
 			}
-		} else if p.rates && p.style.digits < 0 && (width < margin || longest <= width-margin) {
-			p.shift = margin
+		} else if p.rates && p.column.Precision < 0 && (width < tailWidth || longest <= width-tailWidth) {
+			p.labelShift = tailWidth
 		}
 	}
 	b := append(p.buf[:0], '\n')
 	for _, i := range p.insts {
 		start, name := len(b), i.Name
-		if most := width - p.shift; most >= 0 {
+		if most := width - p.labelShift; most >= 0 {
 			name = name[:min(len(name), most)]
 		}
-		b = cnum.Pad(append(b, name...), start, width-p.shift)
-		b = append(b, strings.Repeat(" ", p.shift+1)...)
+		b = cnum.Pad(append(b, name...), start, width-p.labelShift)
+		b = append(b, strings.Repeat(" ", p.labelShift+1)...)
 	}
 	if len(p.insts) > 0 {
 		b = append(b, '\n')
@@ -135,65 +72,85 @@ func (p *printer) labels() {
 	p.buf = b
 }
 
-// A cell appends what there is to say about the value at an index of a set, in a field of a width. It reports false if
-// that is nothing.
-type cell func(b []byte, i, width int) ([]byte, bool)
+// A cellFunc appends the text of the value at an index of a set in a column. It returns b as it is if there is none.
+type cellFunc func(b []byte, i int, column tool.Column) ([]byte, error)
 
-// row prints a cell for each column, and below them those without a column.
-func (p *printer) row(set pdu.ValueSet, cell cell) {
+// printRow prints a cell in each column, and below them the values of instances without a column.
+func (p *printer) printRow(set pdu.ValueSet, cell cellFunc) (err error) {
 	b := p.buf[:0]
-	missing := func() { b = cnum.Pad(append(b, '?'), len(b), p.style.width) }
-	ok := false
 	if p.desc.InDom == pdu.NoInDom {
-		if set.Len() == 1 {
-			b, ok = cell(b, 0, p.style.width)
+		i := 0
+		if set.Len() != 1 {
+			i = -1
 		}
-		if !ok {
-			missing()
+		if b, err = p.appendCell(b, i, cell); err != nil {
+			return err
 		}
 		b = append(b, '\n')
 	} else {
 		next := 0
 		for _, inst := range p.insts {
-			ok = false
-			if i := find(set, inst.ID, next); i >= 0 {
-				b, ok = cell(b, i, p.style.width)
+			i := indexOf(set, inst.ID, next)
+			if i >= 0 {
 				next = i + 1
 			}
-			if !ok {
-				missing()
+			if b, err = p.appendCell(b, i, cell); err != nil {
+				return err
 			}
 			b = append(b, ' ')
 		}
-		b = p.warn(append(b, '\n'), set, cell)
+		if b, err = p.appendWarnings(append(b, '\n'), set, cell); err != nil {
+			return err
+		}
 	}
-	p.out.Write(b)
 	p.buf = b
+	_, err = p.out.Write(b)
+	return err
 }
 
-// warn tells of values that have no column.
-func (p *printer) warn(b []byte, set pdu.ValueSet, cell cell) []byte {
-	if p.chosen {
-		return b
+// appendCell appends the cell of the value at an index, or "?" if the index is less than 0 or there is no cell.
+func (p *printer) appendCell(b []byte, i int, cell cellFunc) ([]byte, error) {
+	start := len(b)
+	if i >= 0 {
+		var err error
+		if b, err = cell(b, i, p.column); err != nil {
+			return b, err
+		}
 	}
+	if len(b) == start {
+		b = p.column.AppendText(b, "?")
+	}
+	return b, nil
+}
+
+// appendWarnings appends a line for each value that has no column.
+func (p *printer) appendWarnings(b []byte, set pdu.ValueSet, cell cellFunc) (_ []byte, err error) {
+	if p.selected {
+		return b, nil
+	}
+	column := p.column
+	column.Width = 1
 	for i := range set.Len() {
-		if p.column(set.Inst(i)) >= 0 {
+		if _, ok := p.columnOf(set.Inst(i)); ok {
 			continue
 		}
-		start := len(b)
+		line := len(b)
 		b = append(b, "Warning: value="...)
-		var ok bool
-		if b, ok = cell(b, i, 1); !ok {
-			b = b[:start]
+		start := len(b)
+		if b, err = cell(b, i, column); err != nil {
+			return b, err
+		}
+		if len(b) == start {
+			b = b[:line]
 			continue
 		}
 		b = fmt.Appendf(b, ", but instance=%d is unknown\n", set.Inst(i))
 	}
-	return b
+	return b, nil
 }
 
-// find is the index of an instance's value, less than 0 if it has none. That it is at a certain index is likely.
-func find(set pdu.ValueSet, id pdu.InstID, likely int) int {
+// indexOf is the index of an instance's value, less than 0 if it has none. likely is where it probably is.
+func indexOf(set pdu.ValueSet, id pdu.InstID, likely int) int {
 	if likely < set.Len() && set.Inst(likely) == id {
 		return likely
 	}
@@ -205,20 +162,26 @@ func find(set pdu.ValueSet, id pdu.InstID, likely int) int {
 	return -1
 }
 
-// values prints a row of values as they are.
-func (p *printer) values(set pdu.ValueSet) {
-	p.row(set, func(b []byte, i, width int) ([]byte, bool) {
+// printValues prints a row of values as they are.
+func (p *printer) printValues(set pdu.ValueSet) error {
+	return p.printRow(set, func(b []byte, i int, column tool.Column) ([]byte, error) {
 		a := set.Atom(i, p.desc.Type)
 		if p.desc.Type != pdu.TypeFloat && p.desc.Type != pdu.TypeDouble {
-			return pdu.ValueFormat{Width: width}.Append(b, a), true
+			return pdu.ValueFormat{Width: column.Width}.Append(b, a), nil
 		}
-		v, err := pdu.As[float64](a)
-		if err != nil {
-			p.fail("pmExtractValue: %s", tool.Reason(err))
-		}
+		v, err := p.float(a)
 		if v < 0 && p.desc.Sem == pdu.SemCounter {
-			return cnum.Pad(append(b, '!'), len(b), width), true
+			return column.AppendText(b, "!"), err
 		}
-		return p.style.append(b, v, width), true
+		return column.AppendFloat(b, v), err
 	})
+}
+
+// float converts a value to a floating point number.
+func (p *printer) float(a pdu.Atom) (float64, error) {
+	v, err := pdu.As[float64](a)
+	if err != nil {
+		return 0, p.Errorf("pmExtractValue: %w", pdu.FromError(err))
+	}
+	return v, nil
 }

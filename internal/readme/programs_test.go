@@ -35,17 +35,51 @@ func TestPrograms(t *testing.T) {
 			kind, run = "collector", runCollector
 		case strings.Contains(src, "pmda.Main("):
 			kind, run = "agent", runAgent
+		case strings.Contains(src, "*testing.T"):
+			kind, run = "test", runTest
 		}
 		seen[kind]++
 		t.Run(fmt.Sprint(i+1, " ", kind), func(t *testing.T) { run(t, p[1]) })
 	}
-	if seen["monitor"] == 0 || seen["agent"] == 0 || seen["collector"] == 0 {
-		t.Errorf("the README has programs for %v, want some for a monitor, an agent and a collector", seen)
+	if seen["monitor"] == 0 || seen["agent"] == 0 || seen["collector"] == 0 || seen["test"] == 0 {
+		t.Errorf("the README has programs for %v, want some for a monitor, an agent, a collector and a test", seen)
 	}
 }
 
 // build makes a program, in a module of its own that uses this one.
 func build(t *testing.T, src string) (program string) {
+	t.Helper()
+	dir := module(t, "main.go", src)
+	program = filepath.Join(dir, "reader")
+	runGo(t, dir, "vet", "-mod=mod", ".")
+	runGo(t, dir, "build", "-mod=mod", "-o", program, ".")
+	return program
+}
+
+// runTest runs a test.
+func runTest(t *testing.T, src string) {
+	dir := module(t, "main_test.go", src)
+	runGo(t, dir, "vet", "-mod=mod", ".")
+	if out := runGo(t, dir, "test", "-mod=mod", "-v", "."); !strings.Contains(out, "--- PASS") {
+		t.Errorf("no test has run:\n%s", out)
+	}
+}
+
+// runGo runs the go command in a directory, and returns what it prints.
+func runGo(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOPROXY=off")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("go %s: %v\n%s", args[0], err, out)
+	}
+	return string(out)
+}
+
+// module makes a module that uses this one, with one source file.
+func module(t *testing.T, file, src string) (dir string) {
 	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -59,10 +93,10 @@ func build(t *testing.T, src string) (program string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
+	dir = t.TempDir()
 	for name, content := range map[string]string{
-		"main.go": src,
-		"go.sum":  string(sums),
+		file:     src,
+		"go.sum": string(sums),
 		"go.mod": strings.ReplaceAll(string(mod), "module github.com/pcp-go/pcp", "module example.com/reader") +
 			"\nrequire github.com/pcp-go/pcp v0.0.0\nreplace github.com/pcp-go/pcp => " + root + "\n",
 	} {
@@ -70,16 +104,7 @@ func build(t *testing.T, src string) (program string) {
 			t.Fatal(err)
 		}
 	}
-	program = filepath.Join(dir, "reader")
-	for _, args := range [][]string{{"vet", "-mod=mod", "."}, {"build", "-mod=mod", "-o", program, "."}} {
-		cmd := exec.Command("go", args...)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GOFLAGS=", "GOPROXY=off")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("go %s: %v\n%s\n%s", args[0], err, out, src)
-		}
-	}
-	return program
+	return dir
 }
 
 // somewhere replaces the address in a program by one with a free port.

@@ -168,18 +168,19 @@ func (o *oracle) Instances(_ context.Context, _ *pmda.Request, d pdu.InDom, inst
 	return all, nil
 }
 
-func (o *oracle) Text(_ context.Context, _ *pmda.Request, ident uint32, kind pdu.TextKind) (string, error) {
-	return truthText(ident, kind), nil
+func (o *oracle) Text(_ context.Context, _ *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
+	req := of.Request(kind)
+	return truthText(req.Ident, req.Text), nil
 }
 
-func (o *oracle) Labels(_ context.Context, r *pmda.Request, ident uint32, class pdu.LabelClass) ([]pdu.LabelSet, error) {
+func (o *oracle) Labels(_ context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	insts := []pdu.InstID{pdu.NoInst}
-	if class == pdu.LabelInstances {
-		insts = truthInsts(pdu.InDom(ident), r.Profile)
+	if of.Class == pdu.LabelInstances {
+		insts = truthInsts(of.InDom(), r.Profile)
 	}
 	var sets []pdu.LabelSet
 	for _, inst := range insts {
-		set, err := pdu.ParseLabels(class, truthLabels(ident, class, inst), false)
+		set, err := pdu.ParseLabels(of.Class, truthLabels(of.Request().Ident, of.Class, inst), false)
 		if err != nil {
 			return nil, err
 		}
@@ -224,11 +225,12 @@ func (o *oracle) Names(_ context.Context, _ *pmda.Request, id pdu.PMID) ([]strin
 	return []string{o.dynamicName(id)}, nil
 }
 
-func (o *oracle) Children(_ context.Context, _ *pmda.Request, name string, traverse bool) (pdu.NameList, error) {
-	if traverse {
-		return pdu.NameList{Names: []string{name + ".x8", name + ".x9"}}, nil
-	}
-	return pdu.NameList{Names: []string{"x8", "x9"}, Statuses: []int32{pdu.Leaf, pdu.Leaf}}, nil
+func (o *oracle) Children(context.Context, *pmda.Request, string) ([]pmns.Child, error) {
+	return []pmns.Child{{Name: "x8", Leaf: true}, {Name: "x9", Leaf: true}}, nil
+}
+
+func (o *oracle) Traverse(_ context.Context, _ *pmda.Request, name string) ([]string, error) {
+	return []string{name + ".x8", name + ".x9"}, nil
 }
 
 // A faulty agent is an oracle with faults: a request may fail before the oracle
@@ -263,18 +265,18 @@ func (m *faulty) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, in
 	return m.oracle.Instances(ctx, r, d, inst, name)
 }
 
-func (m *faulty) Text(ctx context.Context, r *pmda.Request, ident uint32, kind pdu.TextKind) (string, error) {
+func (m *faulty) Text(ctx context.Context, r *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
 	if err := m.fail(r, "text"); err != nil {
 		return "", err
 	}
-	return m.oracle.Text(ctx, r, ident, kind)
+	return m.oracle.Text(ctx, r, of, kind)
 }
 
-func (m *faulty) Labels(ctx context.Context, r *pmda.Request, ident uint32, class pdu.LabelClass) ([]pdu.LabelSet, error) {
+func (m *faulty) Labels(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	if err := m.fail(r, "labels"); err != nil {
 		return nil, err
 	}
-	return m.oracle.Labels(ctx, r, ident, class)
+	return m.oracle.Labels(ctx, r, of)
 }
 
 func (m *faulty) Store(ctx context.Context, r *pmda.Request, values *pdu.Result) error {
@@ -298,11 +300,18 @@ func (m *faulty) Names(ctx context.Context, r *pmda.Request, id pdu.PMID) ([]str
 	return m.oracle.Names(ctx, r, id)
 }
 
-func (m *faulty) Children(ctx context.Context, r *pmda.Request, name string, traverse bool) (pdu.NameList, error) {
+func (m *faulty) Children(ctx context.Context, r *pmda.Request, name string) ([]pmns.Child, error) {
 	if err := m.fail(r, "children"); err != nil {
-		return pdu.NameList{}, err
+		return nil, err
 	}
-	return m.oracle.Children(ctx, r, name, traverse)
+	return m.oracle.Children(ctx, r, name)
+}
+
+func (m *faulty) Traverse(ctx context.Context, r *pmda.Request, name string) ([]string, error) {
+	if err := m.fail(r, "children"); err != nil {
+		return nil, err
+	}
+	return m.oracle.Traverse(ctx, r, name)
 }
 
 // noWrongReply is the wrong of a faulty agent that has none.

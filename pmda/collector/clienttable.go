@@ -73,7 +73,7 @@ func (s *Server) leave(c *client) {
 // known reports whether agents may want to hear of the client.
 func known(info *pmda.Client) bool { return info.UID >= 0 || info.GID >= 0 || info.Container != "" }
 
-// announce tells all agents that want to know about the client's attributes.
+// announce tells all agents about the client's attributes.
 func (s *Server) announce(info *pmda.Client) {
 	for _, a := range s.agents.Load().list {
 		s.tellAttributes(a.current(), info)
@@ -81,8 +81,8 @@ func (s *Server) announce(info *pmda.Client) {
 }
 
 func (s *Server) tellAttributes(h pmda.Handler, info *pmda.Client) {
-	if w, ok := h.(pmda.Watcher); ok {
-		s.protect(nil, h, "attributes", func() { w.Attributes(info) })
+	if h != nil {
+		s.protect(nil, h, "attributes", func() { h.Attributes(info) })
 	}
 }
 

@@ -179,6 +179,10 @@ func (f *fake) fail(what string) error {
 
 func (f *fake) Info() pmda.Info { return pmda.Info{Name: f.name, Domain: f.domain} }
 
+func (f *fake) Err() error { return nil }
+
+func (f *fake) Attributes(*pmda.Client) {}
+
 func (f *fake) Namespace() *pmns.Tree { return f.names }
 
 // Fetch gives every metric its item as value.
@@ -211,8 +215,8 @@ func (f *fake) Instances(_ context.Context, _ *pmda.Request, _ pdu.InDom, inst p
 	return all, f.fail("instances")
 }
 
-func (f *fake) Text(_ context.Context, _ *pmda.Request, ident uint32, kind pdu.TextKind) (string, error) {
-	return fmt.Sprintf("text %d", kind), f.fail("text")
+func (f *fake) Text(_ context.Context, _ *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
+	return fmt.Sprintf("text %d", of.Request(kind).Text), f.fail("text")
 }
 
 func (f *fake) Store(_ context.Context, _ *pmda.Request, values *pdu.Result) error {
@@ -233,15 +237,16 @@ func (f *fake) Names(context.Context, *pmda.Request, pdu.PMID) ([]string, error)
 	return []string{f.name + ".dynamic.reverse"}, f.fail("names")
 }
 
-func (f *fake) Children(_ context.Context, _ *pmda.Request, name string, traverse bool) (pdu.NameList, error) {
-	if traverse {
-		return pdu.NameList{Names: []string{name + ".a", name + ".b"}}, f.fail("traverse")
-	}
-	return pdu.NameList{Names: []string{"a", "b"}, Statuses: []int32{0, 1}}, f.fail("children")
+func (f *fake) Children(context.Context, *pmda.Request, string) ([]pmns.Child, error) {
+	return []pmns.Child{{Name: "a", Leaf: true}, {Name: "b"}}, f.fail("children")
 }
 
-func (f *fake) Labels(_ context.Context, _ *pmda.Request, _ uint32, class pdu.LabelClass) ([]pdu.LabelSet, error) {
-	set, err := pdu.ParseLabels(class, fmt.Sprintf(`{"class":%d}`, class), false)
+func (f *fake) Traverse(_ context.Context, _ *pmda.Request, name string) ([]string, error) {
+	return []string{name + ".a", name + ".b"}, f.fail("traverse")
+}
+
+func (f *fake) Labels(_ context.Context, _ *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
+	set, err := pdu.ParseLabels(of.Class, fmt.Sprintf(`{"class":%d}`, of.Class), false)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -155,18 +154,20 @@ type Server struct {
 	adding       sync.Mutex    // one agent with names at a time
 	merging      sync.Mutex    // one merge of names at a time
 
-	mu       sync.Mutex // serialises changes of what follows and of agents
-	clients  clientTable
-	dropped  []*agent      // those with calls that had not returned when an agent was dropped
-	ended    chan struct{} // closed when the Server ends
-	chatting atomic.Int32  // clients that chat
-	few      int32         // how many of these are few
-	spare    spare
-	flight   atomic.Int64  // bytes of large results that are being sent
-	watching sync.Once     // starts the watchdog, or does without
-	watched  chan struct{} // closed when it has ended
-	unwatch  chan struct{} // closed to end it
-	hurry    chan struct{} // has room to make it look at once
+	mu      sync.Mutex // serialises changes of what follows and of agents
+	clients clientTable
+	removed []*agent      // those with calls that had not returned when an agent was removed
+	ended   chan struct{} // closed when the Server ends
+	spare   spare
+
+	requests     sync.Pool    // of *request
+	largeReplies atomic.Int64 // bytes of large results that are being sent
+
+	startWatchdog sync.Once     // starts the watchdog, or does without
+	watchdogEnded chan struct{} // closed when it has ended
+	endWatchdog   chan struct{} // closed to end it
+	wake          chan struct{} // has room to make it look at once
+
 	serving  bool
 	wg       sync.WaitGroup // clients
 	agentWG  sync.WaitGroup // supervisors and starts of agents
@@ -204,37 +205,34 @@ func (s *Server) init() {
 		s.accessAtInit = s.Access
 		s.agents.Store(&agentTable{})
 		s.ended, s.closed = make(chan struct{}), make(chan struct{})
-		s.watched, s.unwatch = make(chan struct{}), make(chan struct{})
-		s.hurry = make(chan struct{}, 1)
-		s.few = 4 * int32(runtime.GOMAXPROCS(0))
+		s.watchdogEnded, s.endWatchdog = make(chan struct{}), make(chan struct{})
+		s.wake = make(chan struct{}, 1)
+		s.requests.New = func() any { return new(request) }
 		s.startTrace(s.Trace)
-		s.noticeLabels()
+		s.noteLabelChanges()
 		s.add(&agent{handler: newPMCDAgent(s), kind: pmcdconf.KindDSO})
 	})
 }
 
-// Add hosts an agent in this process. Its names, if it is a pmda.Namespace, join
-// the name space. An agent that wants one gets the Server's Logger. Errors: a
-// domain that is in use or out of range, an agent whose tables are wrong, the
-// name of a metric that another agent has. Clients are told that an agent was
+// Add hosts an agent in this process. Its names, if it knows them, join the name
+// space. An agent without a log gets the Server's Logger. Errors: a domain that is
+// in use or out of range, the agent's own Err, the name of a metric that another agent has. Clients are told that an agent was
 // added.
 func (s *Server) Add(h pmda.Handler) error { return s.addHandler(h, pmcdconf.Agent{}) }
 
 // addHandler is Add with the configuration line that asked for the agent.
 func (s *Server) addHandler(h pmda.Handler, conf pmcdconf.Agent) error {
 	s.init()
-	if c, ok := h.(interface{ Err() error }); ok {
-		if err := c.Err(); err != nil {
-			return err
-		}
+	if err := h.Err(); err != nil {
+		return err
 	}
-	if l, ok := h.(interface{ DefaultLogger(*slog.Logger) }); ok {
+	if l, ok := pmda.As[pmda.Logging](h); ok {
 		l.DefaultLogger(s.Logger)
 	}
 	s.adding.Lock() // or two might both find a name free
 	defer s.adding.Unlock()
-	if n, ok := h.(pmda.Namespace); ok {
-		if _, conflicts := pmns.Merge(s.nameTree(), n.Namespace()); len(conflicts) > 0 {
+	if t := h.Namespace(); t != nil {
+		if _, conflicts := pmns.Merge(s.nameTree(), t); len(conflicts) > 0 {
 			return fmt.Errorf("collector: agent %q: a name is in use: %v", h.Info().Name, conflicts[0])
 		}
 	}
@@ -378,11 +376,11 @@ func (s *Server) Close() error {
 func (s *Server) close() error {
 	clients := s.clientList()
 	for _, c := range clients {
-		c.finish()
+		c.disconnect(0)
 	}
 	if !waitFor(&s.wg, s.Grace) {
 		for _, c := range clients {
-			c.cutOff() // also for the agents that it waits for
+			c.cancelCalls() // also for the agents that it waits for
 			c.conn.Close()
 		}
 	}
@@ -397,9 +395,9 @@ func (s *Server) close() error {
 		errs = append(errs, s.stuckAgents()...)
 	}
 	s.agentWG.Wait()
-	s.watching.Do(func() { close(s.watched) })
-	close(s.unwatch)
-	<-s.watched
+	s.startWatchdog.Do(func() { close(s.watchdogEnded) })
+	close(s.endWatchdog)
+	<-s.watchdogEnded
 	return errors.Join(errs...)
 }
 
@@ -418,10 +416,10 @@ func (s *Server) hasEnded() bool {
 func (s *Server) stuckAgents() []error {
 	var errs []error
 	s.mu.Lock()
-	all := append(slices.Clone(s.agents.Load().list), s.dropped...)
+	all := append(slices.Clone(s.agents.Load().list), s.removed...)
 	s.mu.Unlock()
 	for _, a := range all {
-		if n := len(a.calls.turns); n > 0 {
+		if n := len(a.calls.slots); n > 0 {
 			errs = append(errs, fmt.Errorf("collector: agent %q in this process has not returned from %d requests", a.name(), n))
 		}
 	}

@@ -183,8 +183,8 @@ func TestDescs(t *testing.T) {
 	}
 	const name = "go.gc.heap.allocs_by_size_bytes.count"
 	id, _ := a.Namespace().Lookup(name)
-	line, _ := a.Text(t.Context(), request(), uint32(id), pdu.TextPMID|pdu.TextOneLine)
-	help, _ := a.Text(t.Context(), request(), uint32(id), pdu.TextPMID|pdu.TextHelp)
+	line, _ := a.Text(t.Context(), request(), pdu.TextOfMetric(id), pdu.TextOneLine)
+	help, _ := a.Text(t.Context(), request(), pdu.TextOfMetric(id), pdu.TextHelp)
 	if line != "Distribution of heap allocations by approximate size: count of all" || !strings.HasPrefix(help, "Distribution of heap allocations by approximate size. ") {
 		t.Errorf("%s: %q, %q", name, line, help)
 	}

@@ -168,7 +168,7 @@ func TestBuckets(t *testing.T) {
 			t.Errorf("%v: %d, %v", i, n, err)
 		}
 	}
-	sets, err := a.Labels(t.Context(), request(), uint32(d.indom.ID()), pdu.LabelInstances)
+	sets, err := a.Labels(t.Context(), request(), pdu.LabelsOfInstances(d.indom.ID()))
 	if err != nil || len(sets) < len(list) || len(sets[0].Labels) != 2 {
 		t.Errorf("labels: %v, %v", sets, err)
 	}

@@ -2,10 +2,10 @@ package pmdalinux
 
 import (
 	"context"
-	"math"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // hz is how many ticks of the clock make a second in what the kernel tells
@@ -31,12 +31,12 @@ func (l *linux) addProcessors() {
 // addUptime adds the metrics of /proc/uptime.
 func (l *linux) addUptime() {
 	var up, idle optional[float64]
-	g := l.source("proc/uptime", func(text []byte) error {
-		line, _, whole := wholeLine(text)
-		up.v, line, up.ok = cutDecimal(line)
+	g := l.fileGroup("proc/uptime", func(text []byte) error {
+		line, _, whole := procfile.CutLine(text)
+		up.v, line, up.ok = procfile.CutDecimal(line)
 		// Of a line that does not end, nobody knows what the last number was to be.
 		up.ok = up.ok && (whole || len(line) > 0)
-		idle.v, _, idle.ok = cutDecimal(line)
+		idle.v, _, idle.ok = procfile.CutDecimal(line)
 		idle.ok = idle.ok && whole
 		return nil
 	})
@@ -70,28 +70,4 @@ func (o *optional[T]) result() (T, error) {
 // value is the Value of a metric.
 func (o *optional[T]) value(context.Context, *pmda.Request, pdu.Instance) (T, error) {
 	return o.result()
-}
-
-// cutDecimal is cutField for a number like 2596.138: no sign, no exponent, and none
-// of the other forms that parseFloat takes.
-func cutDecimal(line []byte) (v float64, rest []byte, ok bool) {
-	field, rest := cutField(line)
-	for _, c := range field {
-		if (c < '0' || c > '9') && c != '.' {
-			return 0, rest, false
-		}
-	}
-	v, ok = parseFloat(field)
-	return v, rest, ok && !math.IsInf(v, 0)
-}
-
-// numbered is the number at the end of a name such as cpu12, if the name has this
-// form and no other: the number is that of an instance, and no two names have it.
-func numbered(name []byte, prefix string) (uint32, bool) {
-	if len(name) <= len(prefix) || string(name[:len(prefix)]) != prefix {
-		return 0, false
-	}
-	digits := name[len(prefix):]
-	n, ok := parseUint32(digits)
-	return n, ok && n <= math.MaxInt32 && (digits[0] != '0' || len(digits) == 1)
 }

@@ -13,27 +13,27 @@ import (
 // checkText asks for all help texts.
 func (c *checker) checkText() {
 	for _, m := range c.metrics {
-		c.textsOf(uint32(m.desc.PMID), pdu.TextPMID, m.name)
+		c.textsOf(pdu.TextOfMetric(m.desc.PMID), m.name)
 	}
 	for _, d := range c.indoms {
-		c.textsOf(uint32(d.id), pdu.TextInDom, "instance domain "+d.id.String())
+		c.textsOf(pdu.TextOfInDom(d.id), "instance domain "+d.id.String())
 	}
 	r := request(0, nil)
 	for _, kind := range []pdu.TextKind{pdu.TextOneLine, pdu.TextHelp} {
 		for _, id := range c.unknownPMIDs() {
-			_, err := c.h.Text(c.ctx, r, uint32(id), kind|pdu.TextPMID)
+			_, err := c.h.Text(c.ctx, r, pdu.TextOfMetric(id), kind)
 			c.wantCode(err, pdu.ErrText, "Text(%v, %v) of an unknown metric", id, kind)
 		}
 		id := c.unknownInDom()
-		_, err := c.h.Text(c.ctx, r, uint32(id), kind|pdu.TextInDom)
+		_, err := c.h.Text(c.ctx, r, pdu.TextOfInDom(id), kind)
 		c.wantCode(err, pdu.ErrText, "Text(%v, %v) of an unknown instance domain", id, kind)
 	}
 }
 
 // textsOf asks for both texts of one thing.
-func (c *checker) textsOf(ident uint32, of pdu.TextKind, what string) {
+func (c *checker) textsOf(of pdu.TextTarget, what string) {
 	for _, kind := range []pdu.TextKind{pdu.TextOneLine, pdu.TextHelp} {
-		s, err := c.h.Text(c.ctx, request(0, nil), ident, kind|of)
+		s, err := c.h.Text(c.ctx, request(0, nil), of, kind)
 		line := kind == pdu.TextOneLine
 		switch {
 		case err != nil && (line && c.texts || pdu.FromError(err) != pdu.ErrText):
@@ -46,14 +46,14 @@ func (c *checker) textsOf(ident uint32, of pdu.TextKind, what string) {
 
 // checkLabels asks for the labels of everything.
 func (c *checker) checkLabels() {
-	c.labels(uint32(c.info.Domain), pdu.LabelDomain, nil)
-	c.labels(0xffffffff, pdu.LabelContext, nil)
+	c.labels(pdu.LabelsOfDomain(c.info.Domain), nil)
+	c.labels(pdu.LabelsOfContext(), nil)
 	for _, m := range c.metrics {
-		c.labels(uint32(m.desc.PMID), pdu.LabelCluster, nil)
-		c.labels(uint32(m.desc.PMID), pdu.LabelItem, nil)
+		c.labels(pdu.LabelsOfCluster(m.desc.PMID), nil)
+		c.labels(pdu.LabelsOfItem(m.desc.PMID), nil)
 	}
 	for _, d := range c.indoms {
-		c.labels(uint32(d.id), pdu.LabelInDom, nil)
+		c.labels(pdu.LabelsOfInDom(d.id), nil)
 		c.instanceLabels(d, nil)
 		if len(d.list) > 0 {
 			c.instanceLabels(d, &pdu.Profile{Exclude: true, InDoms: []pdu.InDomProfile{
@@ -61,59 +61,59 @@ func (c *checker) checkLabels() {
 		}
 	}
 	for _, id := range c.unknownPMIDs() {
-		_, err := c.h.Labels(c.ctx, request(0, nil), uint32(id), pdu.LabelItem)
+		_, err := c.h.Labels(c.ctx, request(0, nil), pdu.LabelsOfItem(id))
 		c.legal(err, "Labels(%v, item) of an unknown metric", id)
 	}
 }
 
 // labels asks for the labels of one thing and checks every set.
-func (c *checker) labels(ident uint32, class pdu.LabelClass, p *pdu.Profile) []pdu.LabelSet {
-	sets, err := c.h.Labels(c.ctx, request(0, p), ident, class)
+func (c *checker) labels(of pdu.LabelTarget, p *pdu.Profile) []pdu.LabelSet {
+	sets, err := c.h.Labels(c.ctx, request(0, p), of)
 	if err != nil {
-		c.errorf("Labels(%#x, class %#x): %s; without labels there is no set", ident, int32(class), errorText(err))
+		c.errorf("Labels(%v): %s; without labels there is no set", of, errorText(err))
 		return nil
 	}
-	if class != pdu.LabelInstances && len(sets) > 1 {
-		c.errorf("Labels(%#x, class %#x): %d sets, want at most one", ident, int32(class), len(sets))
+	if of.Class != pdu.LabelInstances && len(sets) > 1 {
+		c.errorf("Labels(%v): %d sets, want at most one", of, len(sets))
 	}
 	for _, s := range sets {
-		if class != pdu.LabelInstances && s.Inst != pdu.NoInst {
-			c.errorf("Labels(%#x, class %#x): Inst is %d, want pdu.NoInst", ident, int32(class), s.Inst)
+		if of.Class != pdu.LabelInstances && s.Inst != pdu.NoInst {
+			c.errorf("Labels(%v): Inst is %d, want pdu.NoInst", of, s.Inst)
 		}
-		c.checkLabelSet(ident, class, s)
+		c.checkLabelSet(of, s)
 	}
-	if _, err := (pdu.LabelReply{Ident: ident, Class: class, Sets: sets}).Append(make([]byte, pdu.HeaderLen)); err != nil {
-		c.errorf("Labels(%#x, class %#x): the sets cannot be sent: %v", ident, int32(class), err)
+	if _, err := (pdu.LabelReply{Ident: of.Request().Ident, Class: of.Class, Sets: sets}).Append(make([]byte, pdu.HeaderLen)); err != nil {
+		c.errorf("Labels(%v): the sets cannot be sent: %v", of, err)
 	}
 	return sets
 }
 
 // checkLabelSet reads the text of a set again and compares.
-func (c *checker) checkLabelSet(ident uint32, class pdu.LabelClass, s pdu.LabelSet) {
+func (c *checker) checkLabelSet(of pdu.LabelTarget, s pdu.LabelSet) {
 	if s.Err != 0 {
 		if s.Err > 0 || len(s.Labels) > 0 {
-			c.errorf("Labels(%#x, class %#x): a set with error %d and %d labels", ident, int32(class), int32(s.Err), len(s.Labels))
+			c.errorf("Labels(%v): a set with error %d and %d labels", of, int32(s.Err), len(s.Labels))
 		}
 		return
 	}
-	want, err := pdu.ParseLabels(class, string(s.JSON), false)
+	want, err := pdu.ParseLabels(of.Class, string(s.JSON), false)
 	if err != nil {
-		c.errorf("Labels(%#x, class %#x): %q: %v", ident, int32(class), s.JSON, err)
+		c.errorf("Labels(%v): %q: %v", of, s.JSON, err)
 		return
 	}
 	if len(want.Labels) != len(s.Labels) {
-		c.errorf("Labels(%#x, class %#x): %q has %d labels, the index %d", ident, int32(class), s.JSON, len(want.Labels), len(s.Labels))
+		c.errorf("Labels(%v): %q has %d labels, the index %d", of, s.JSON, len(want.Labels), len(s.Labels))
 		return
 	}
 	for _, l := range s.Labels {
 		const rest = pdu.LabelCompound | pdu.LabelOptional
-		if l.Flags&^rest != pdu.LabelFlags(class) {
-			c.errorf("Labels(%#x, class %#x): %q: a label has flags %#x, want the class", ident, int32(class), s.JSON, uint8(l.Flags))
+		if l.Flags&^rest != pdu.LabelFlags(of.Class) {
+			c.errorf("Labels(%v): %q: a label has flags %#x, want the class", of, s.JSON, uint8(l.Flags))
 		}
 	}
 	for i, l := range want.Labels {
 		if got, want := labelText(s, s.Labels[i]), labelText(want, l); got != want {
-			c.errorf("Labels(%#x, class %#x): label %d of %q in order of names is at %s, the index says %s", ident, int32(class), i, s.JSON, want, got)
+			c.errorf("Labels(%v): label %d of %q in order of names is at %s, the index says %s", of, i, s.JSON, want, got)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func labelText(s pdu.LabelSet, l pdu.Label) string {
 // instanceLabels asks for the labels of the instances of a domain.
 func (c *checker) instanceLabels(d indom, p *pdu.Profile) {
 	seen := map[pdu.InstID]bool{}
-	for _, s := range c.labels(uint32(d.id), pdu.LabelInstances, p) {
+	for _, s := range c.labels(pdu.LabelsOfInstances(d.id), p) {
 		switch {
 		case seen[s.Inst]:
 			c.errorf("Labels(%v, instances): two sets of instance %d", d.id, s.Inst)
@@ -154,10 +154,10 @@ func (c *checker) checkDynamic() {
 	const name = "no_such.metric.of.pmdatest"
 	_, err := c.h.PMID(c.ctx, r, name)
 	c.wantCode(err, pdu.ErrName, "PMID(%q)", name)
-	for _, traverse := range []bool{false, true} {
-		_, err = c.h.Children(c.ctx, r, name, traverse)
-		c.wantCode(err, pdu.ErrName, "Children(%q, %v)", name, traverse)
-	}
+	_, err = c.h.Children(c.ctx, r, name)
+	c.wantCode(err, pdu.ErrName, "Children(%q)", name)
+	_, err = c.h.Traverse(c.ctx, r, name)
+	c.wantCode(err, pdu.ErrName, "Traverse(%q)", name)
 	for _, id := range c.unknownPMIDs() {
 		_, err = c.h.Names(c.ctx, r, id)
 		c.wantCode(err, pdu.ErrPMID, "Names(%v) of an unknown metric", id)
@@ -166,35 +166,37 @@ func (c *checker) checkDynamic() {
 
 func (c *checker) dynamicRoot(root string) {
 	r := request(0, nil)
-	list, err := c.h.Children(c.ctx, r, root, true)
+	list, err := c.h.Traverse(c.ctx, r, root)
 	if err != nil {
-		c.errorf("Children(%q, traverse): %s, but it is a dynamic root", root, errorText(err))
+		c.errorf("Traverse(%q): %s, but it is a dynamic root", root, errorText(err))
 		return
 	}
-	for _, name := range list.Names {
+	for _, name := range list {
 		if name != root && !strings.HasPrefix(name, root+".") {
-			c.errorf("Children(%q, traverse): %q is not below it: names are full", root, name)
+			c.errorf("Traverse(%q): %q is not below it: names are full", root, name)
 		}
 		id, err := c.h.PMID(c.ctx, r, name)
 		if err != nil {
-			c.errorf("PMID(%q): %s, but Children gives it", name, errorText(err))
+			c.errorf("PMID(%q): %s, but Traverse gives it", name, errorText(err))
 			continue
 		}
 		if names, err := c.h.Names(c.ctx, r, id); err != nil || !slices.Contains(names, name) {
 			c.errorf("Names(%v): %q (%s), want %q among them", id, names, errorText(err), name)
 		}
 	}
-	below, err := c.h.Children(c.ctx, r, root, false)
+	below, err := c.h.Children(c.ctx, r, root)
 	if err != nil {
 		c.errorf("Children(%q): %s", root, errorText(err))
 	}
-	if len(below.Statuses) != len(below.Names) {
-		c.errorf("Children(%q): %d names, %d statuses", root, len(below.Names), len(below.Statuses))
-	}
-	for _, n := range below.Names {
-		full := root + "." + n
-		if strings.Contains(n, ".") || !slices.ContainsFunc(list.Names, func(s string) bool { return s == full || strings.HasPrefix(s, full+".") }) {
-			c.errorf("Children(%q): %q is no component below it", root, n)
+	for _, n := range below {
+		full := root + "." + n.Name
+		isName := slices.Contains(list, full)
+		isInner := slices.ContainsFunc(list, func(s string) bool { return strings.HasPrefix(s, full+".") })
+		switch {
+		case strings.Contains(n.Name, ".") || !isName && !isInner:
+			c.errorf("Children(%q): %q is no component below it", root, n.Name)
+		case n.Leaf != isName:
+			c.errorf("Children(%q): %q has Leaf %v, but Traverse says otherwise", root, n.Name, n.Leaf)
 		}
 	}
 }
@@ -267,9 +269,7 @@ func (c *checker) checkRequests() {
 // checkClients ends clients that the Handler knows, and others, and goes on.
 func (c *checker) checkClients() {
 	known := pmda.NewClient(0, 1)
-	if w, ok := c.h.(pmda.Watcher); ok {
-		w.Attributes(known)
-	}
+	c.h.Attributes(known)
 	c.fetch(nil, c.ids())
 	c.h.EndClient(known)
 	c.h.EndClient(known)
@@ -304,18 +304,17 @@ func (c *checker) askAll(slot uint32) {
 	for _, m := range c.metrics {
 		_, err := c.h.Desc(c.ctx, r, m.desc.PMID)
 		ask(err, "Desc")
-		_, err = c.h.Labels(c.ctx, r, uint32(m.desc.PMID), pdu.LabelItem)
+		_, err = c.h.Labels(c.ctx, r, pdu.LabelsOfItem(m.desc.PMID))
 		ask(err, "Labels")
-		_, _ = c.h.Text(c.ctx, r, uint32(m.desc.PMID), pdu.TextOneLine|pdu.TextPMID) // may be missing
+		_, _ = c.h.Text(c.ctx, r, pdu.TextOfMetric(m.desc.PMID), pdu.TextOneLine) // may be missing
 	}
 	for _, d := range c.indoms {
 		_, err := c.h.Instances(c.ctx, r, d.id, pdu.NoInst, "")
 		ask(err, "Instances")
-		_, err = c.h.Labels(c.ctx, r, uint32(d.id), pdu.LabelInstances)
+		_, err = c.h.Labels(c.ctx, r, pdu.LabelsOfInstances(d.id))
 		ask(err, "Labels")
 	}
-	if n, ok := c.h.(pmda.Namespace); ok {
-		n.Namespace()
-	}
+	c.h.Namespace()
+	c.h.Attributes(r.Client)
 	c.h.EndClient(r.Client)
 }

@@ -34,7 +34,7 @@ type config struct {
 	changing bool
 }
 
-// Names gives the names of the metrics of a Handler that is no pmda.Namespace.
+// Names gives the names of the metrics of a Handler whose Namespace is nil.
 func Names(t *pmns.Tree) Option { return func(c *config) { c.tree = t } }
 
 // Texts expects a one-line help text for every metric and instance domain.

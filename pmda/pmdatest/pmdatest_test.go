@@ -93,7 +93,8 @@ type dynamic struct {
 	pmda.Handler
 	tree *pmns.Tree // all names
 	// What goes wrong, if not nil.
-	children func(pdu.NameList) pdu.NameList
+	children func([]pmns.Child) []pmns.Child
+	traverse func([]string) []string
 }
 
 func newDynamic(t testing.TB) *dynamic {
@@ -122,33 +123,27 @@ func (d *dynamic) Names(_ context.Context, _ *pmda.Request, id pdu.PMID) ([]stri
 	return nil, pdu.ErrPMID
 }
 
-func (d *dynamic) Children(_ context.Context, _ *pmda.Request, name string, traverse bool) (pdu.NameList, error) {
-	var l pdu.NameList
-	if traverse {
-		all, err := d.tree.Traverse(name)
-		if err != nil {
-			return l, err
-		}
-		for n := range all {
-			l.Names = append(l.Names, n)
-		}
-	} else {
-		kids, err := d.tree.Children(name)
-		if err != nil {
-			return l, err
-		}
-		for _, k := range kids {
-			status := pdu.NonLeaf
-			if k.Leaf {
-				status = pdu.Leaf
-			}
-			l.Names, l.Statuses = append(l.Names, k.Name), append(l.Statuses, status)
-		}
+func (d *dynamic) Children(_ context.Context, _ *pmda.Request, name string) ([]pmns.Child, error) {
+	kids, err := d.tree.Children(name)
+	if err == nil && d.children != nil {
+		kids = d.children(kids)
 	}
-	if d.children != nil {
-		l = d.children(l)
+	return kids, err
+}
+
+func (d *dynamic) Traverse(_ context.Context, _ *pmda.Request, name string) ([]string, error) {
+	all, err := d.tree.Traverse(name)
+	if err != nil {
+		return nil, err
 	}
-	return l, nil
+	var names []string
+	for n := range all {
+		names = append(names, n)
+	}
+	if d.traverse != nil {
+		names = d.traverse(names)
+	}
+	return names, nil
 }
 
 func TestDynamic(t *testing.T) { pmdatest.Run(t, newDynamic(t), pmdatest.Names(root(t))) }
@@ -251,9 +246,9 @@ func list(l ...pdu.Instance) func(*testing.T, *pmda.Agent) pmda.Handler {
 // labels replaces the sets of a class.
 func labels(class pdu.LabelClass, spoil func([]pdu.LabelSet) ([]pdu.LabelSet, error)) func(*testing.T, *pmda.Agent) pmda.Handler {
 	return func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-		a.Callbacks.Labels = func(ctx context.Context, r *pmda.Request, ident uint32, c pdu.LabelClass) ([]pdu.LabelSet, error) {
-			sets, err := a.Default().Labels(ctx, r, ident, c)
-			if c == class {
+		a.Callbacks.Labels = func(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
+			sets, err := a.Default().Labels(ctx, r, of)
+			if of.Class == class {
 				return spoil(sets)
 			}
 			return sets, err
@@ -263,10 +258,19 @@ func labels(class pdu.LabelClass, spoil func([]pdu.LabelSet) ([]pdu.LabelSet, er
 }
 
 // children spoils what is below the dynamic root.
-func children(spoil func(pdu.NameList) pdu.NameList) func(*testing.T, *pmda.Agent) pmda.Handler {
+func children(spoil func([]pmns.Child) []pmns.Child) func(*testing.T, *pmda.Agent) pmda.Handler {
 	return func(t *testing.T, _ *pmda.Agent) pmda.Handler {
 		d := newDynamic(t)
 		d.children = spoil
+		return d
+	}
+}
+
+// traversal spoils the names below the dynamic root.
+func traversal(spoil func([]string) []string) func(*testing.T, *pmda.Agent) pmda.Handler {
+	return func(t *testing.T, _ *pmda.Agent) pmda.Handler {
+		d := newDynamic(t)
+		d.traverse = spoil
 		return d
 	}
 }
@@ -449,22 +453,22 @@ func TestBroken(t *testing.T) {
 		{"text error", text(func(s string, err error) (string, error) { return "", pdu.ErrNYI }), "Text(help): error -21344"},
 		{"two lines", text(func(s string, err error) (string, error) { return s + "\n", err }), "has characters that it cannot have"},
 		{"text of unknown domain", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-			a.Callbacks.Text = func(ctx context.Context, r *pmda.Request, ident uint32, k pdu.TextKind) (string, error) {
-				if k&pdu.TextInDom != 0 {
+			a.Callbacks.Text = func(ctx context.Context, r *pmda.Request, of pdu.TextTarget, k pdu.TextKind) (string, error) {
+				if _, ok := of.InDom(); ok {
 					return "some", nil
 				}
-				return a.Default().Text(ctx, r, ident, k)
+				return a.Default().Text(ctx, r, of, k)
 			}
 			return a
 		}, "of an unknown instance domain: got no error"},
 
-		{"labels fail", labels(pdu.LabelItem, func([]pdu.LabelSet) ([]pdu.LabelSet, error) { return nil, pdu.ErrText }), "labels: Labels(0x3ec00000, class 0x10): error -12349"},
+		{"labels fail", labels(pdu.LabelItem, func([]pdu.LabelSet) ([]pdu.LabelSet, error) { return nil, pdu.ErrText }), "labels: Labels(metric 251.0.0): error -12349"},
 		{"unknown label IPC", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-			a.Callbacks.Labels = func(ctx context.Context, r *pmda.Request, ident uint32, c pdu.LabelClass) ([]pdu.LabelSet, error) {
-				if pdu.PMID(ident).Cluster() == pdu.MaxCluster {
+			a.Callbacks.Labels = func(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
+				if of.PMID().Cluster() == pdu.MaxCluster {
 					return nil, pdu.ErrIPC
 				}
-				return a.Default().Labels(ctx, r, ident, c)
+				return a.Default().Labels(ctx, r, of)
 			}
 			return a
 		}, "Labels(251.4095.1023, item) of an unknown metric: error -12366"},
@@ -478,7 +482,7 @@ func TestBroken(t *testing.T) {
 		{"bad JSON", labels(pdu.LabelDomain, func(s []pdu.LabelSet) ([]pdu.LabelSet, error) {
 			s[0].JSON[0] = '['
 			return s, nil
-		}), `labels: Labels(0xfb, class 0x2): "[\"agent`},
+		}), `labels: Labels(domain 251): "[\"agent`},
 		{"missing index", labels(pdu.LabelDomain, func(s []pdu.LabelSet) ([]pdu.LabelSet, error) { s[0].Labels = nil; return s, nil }), "has 1 labels, the index 0"},
 		{"wrong class", labels(pdu.LabelItem, func(s []pdu.LabelSet) ([]pdu.LabelSet, error) {
 			if len(s) > 0 {
@@ -500,28 +504,30 @@ func TestBroken(t *testing.T) {
 			return a
 		}, `PMID("no_such.metric.of.pmdatest"): got no error, want error -12357`},
 		{"children of unknown", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-			a.Callbacks.Children = func(context.Context, *pmda.Request, string, bool) (pdu.NameList, error) { return pdu.NameList{}, nil }
+			a.Callbacks.Children = func(context.Context, *pmda.Request, string) ([]pmns.Child, error) { return nil, nil }
 			return a
-		}, `Children("no_such.metric.of.pmdatest", false): got no error`},
+		}, `Children("no_such.metric.of.pmdatest"): got no error`},
+		{"traversal of unknown", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			a.Callbacks.Traverse = func(context.Context, *pmda.Request, string) ([]string, error) { return nil, nil }
+			return a
+		}, `Traverse("no_such.metric.of.pmdatest"): got no error`},
 		{"no children", func(t *testing.T, a *pmda.Agent) pmda.Handler {
 			n := root(t)
 			return brokenNames{a, func() *pmns.Tree { return n }}
-		}, `Children("cache", traverse): error -12357`},
-		{"child elsewhere", children(func(l pdu.NameList) pdu.NameList {
-			l.Names[0] = "other." + l.Names[0]
-			return l
+		}, `Traverse("cache"): error -12357`},
+		{"child elsewhere", traversal(func(names []string) []string {
+			names[0] = "other." + names[0]
+			return names
 		}), `"other.cache.hits" is not below it`},
-		{"child without PMID", children(func(l pdu.NameList) pdu.NameList {
-			l.Names[0] += ".more"
-			return l
+		{"child without PMID", traversal(func(names []string) []string {
+			names[0] += ".more"
+			return names
 		}), `PMID("cache.hits.more"): error -12357`},
-		{"child unknown to traversal", children(func(l pdu.NameList) pdu.NameList {
-			if l.Statuses != nil {
-				l.Names[0] = "more"
-			}
+		{"child unknown to traversal", children(func(l []pmns.Child) []pmns.Child {
+			l[0].Name = "more"
 			return l
 		}), `"more" is no component below it`},
-		{"no statuses", children(func(l pdu.NameList) pdu.NameList { l.Statuses = nil; return l }), "5 names, 0 statuses"},
+		{"leaf said to be inner", children(func(l []pmns.Child) []pmns.Child { l[0].Leaf = false; return l }), `"hits" has Leaf false, but Traverse says otherwise`},
 		{"no names of PMID", func(t *testing.T, _ *pmda.Agent) pmda.Handler { return noNames{newDynamic(t)} }, `Names(251.0.0): [] (error -12358`},
 
 		{"stores all", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
@@ -568,7 +574,7 @@ func TestBroken(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			opts := []pmdatest.Option{pmdatest.Texts()}
 			h := c.spoil(t, newAgent(t))
-			if _, ok := h.(pmda.Namespace); !ok && c.name != "no names" {
+			if h.Namespace() == nil && c.name != "no names" {
 				opts = append(opts, pmdatest.Names(root(t)))
 			}
 			err := pmdatest.Check(h, opts...)
@@ -588,8 +594,8 @@ func (noNames) Names(context.Context, *pmda.Request, pdu.PMID) ([]string, error)
 
 func text(spoil func(string, error) (string, error)) func(*testing.T, *pmda.Agent) pmda.Handler {
 	return func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-		a.Callbacks.Text = func(ctx context.Context, r *pmda.Request, ident uint32, k pdu.TextKind) (string, error) {
-			return spoil(a.Default().Text(ctx, r, ident, k))
+		a.Callbacks.Text = func(ctx context.Context, r *pmda.Request, of pdu.TextTarget, k pdu.TextKind) (string, error) {
+			return spoil(a.Default().Text(ctx, r, of, k))
 		}
 		return a
 	}

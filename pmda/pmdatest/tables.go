@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmda"
 )
 
 // A metric is one that the Handler has described.
@@ -27,6 +26,9 @@ func (d indom) has(id pdu.InstID) bool {
 }
 
 func (c *checker) checkInfo() {
+	if err := c.h.Err(); err != nil {
+		c.errorf("Err: %v", err)
+	}
 	c.info = c.h.Info()
 	if c.info.Name == "" {
 		c.errorf("Info: no Name")
@@ -41,14 +43,14 @@ func (c *checker) checkInfo() {
 
 // checkNames looks at the name space, which the other rules need.
 func (c *checker) checkNames() {
-	if n, ok := c.h.(pmda.Namespace); ok && c.tree == nil {
-		c.tree = n.Namespace()
-		if again := n.Namespace(); again != c.tree {
+	if c.tree == nil {
+		c.tree = c.h.Namespace()
+		if again := c.h.Namespace(); again != c.tree {
 			c.errorf("Namespace: another pointer at the second call: collectors merge all names anew each time")
 		}
 	}
 	if c.tree.Len() == 0 {
-		c.errorf("no names: the Handler is no pmda.Namespace or has an empty one; give the names with the option Names")
+		c.errorf("no names: Namespace is nil or empty; give the names with the option Names")
 	}
 	for name, id := range c.tree.All() {
 		domain := id.Domain()
@@ -116,11 +118,11 @@ func (c *checker) names() func(yield func(string, pdu.PMID) bool) {
 				}
 				continue
 			}
-			list, err := c.h.Children(c.ctx, request(0, nil), name, true)
+			list, err := c.h.Traverse(c.ctx, request(0, nil), name)
 			if err != nil {
 				continue // checkDynamic reports it
 			}
-			for _, n := range list.Names {
+			for _, n := range list {
 				if id, err := c.h.PMID(c.ctx, request(0, nil), n); err == nil && !yield(n, id) {
 					return
 				}

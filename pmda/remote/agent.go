@@ -14,6 +14,7 @@ import (
 	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmns"
 )
 
 // A Stream connects to an agent in another process: its pipes, or a socket.
@@ -177,6 +178,9 @@ func (a *Agent) SetTimeout(d time.Duration) {
 
 // Info is what New was given.
 func (a *Agent) Info() pmda.Info { return a.info }
+
+// Namespace is nil: the collector has the agent's names from a PMNS file.
+func (a *Agent) Namespace() *pmns.Tree { return nil }
 
 // Done is closed when the connection has ended.
 func (a *Agent) Done() <-chan struct{} { return a.done }

@@ -20,6 +20,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/remote"
+	"github.com/pcp-go/pcp/pmns"
 )
 
 // A far is an agent in the hands of a test, at the far end of a Remote's stream.
@@ -242,11 +243,6 @@ func methods(t *testing.T) []method {
 			return h.Instances(ctx, r, testInDom, inst, name)
 		}
 	}
-	children := func(traverse bool) func(context.Context, pmda.Handler, *pmda.Request) (any, error) {
-		return func(ctx context.Context, h pmda.Handler, r *pmda.Request) (any, error) {
-			return h.Children(ctx, r, "a.b", traverse)
-		}
-	}
 	instReply := func(list ...pdu.Instance) pdu.PDU {
 		return pdu.InstanceReply{InDom: testInDom, Instances: list}
 	}
@@ -267,7 +263,7 @@ func methods(t *testing.T) []method {
 		{"instance by name", insts(pdu.NoInst, "four"), []string{"7: INSTANCE_REQ{InDom:251.3 Inst:-1 Name:four}"}, instReply(pdu.Instance{ID: 4}), four},
 		{"instance in full", insts(4, ""), []string{"7: INSTANCE_REQ{InDom:251.3 Inst:4 Name:}"}, instReply(two...), four},
 		{"text", func(ctx context.Context, h pmda.Handler, r *pmda.Request) (any, error) {
-			return h.Text(ctx, r, uint32(testID), pdu.TextPMID|pdu.TextHelp)
+			return h.Text(ctx, r, pdu.TextOfMetric(testID), pdu.TextHelp)
 		}, []string{"7: TEXT_REQ{Ident:1052771330 Text:help,pmid}"}, pdu.TextReply{Ident: 3, Text: "words"}, "words"},
 		{"store", func(ctx context.Context, h pmda.Handler, r *pmda.Request) (any, error) {
 			return nil, h.Store(ctx, r, values)
@@ -278,10 +274,17 @@ func methods(t *testing.T) []method {
 		{"names", func(ctx context.Context, h pmda.Handler, r *pmda.Request) (any, error) {
 			return h.Names(ctx, r, testID)
 		}, []string{"7: PMNS_IDS{Status:0 PMIDs:[251.1.2]}"}, pdu.NameList{Names: []string{"x", "y"}}, []string{"x", "y"}},
-		{"children", children(false), []string{"7: PMNS_CHILD{Name:a.b Status:true}"}, status, status},
-		{"traverse", children(true), []string{"7: PMNS_TRAVERSE{Name:a.b}"}, pdu.NameList{Names: []string{"x", "y"}}, pdu.NameList{Names: []string{"x", "y"}}},
+		{"children", func(ctx context.Context, h pmda.Handler, r *pmda.Request) (any, error) {
+			return h.Children(ctx, r, "a.b")
+		}, []string{"7: PMNS_CHILD{Name:a.b Status:true}"}, status, []pmns.Child{{Name: "x", Leaf: true}, {Name: "y"}}},
+		{"children without status", func(ctx context.Context, h pmda.Handler, r *pmda.Request) (any, error) {
+			return h.Children(ctx, r, "a.b")
+		}, []string{"7: PMNS_CHILD{Name:a.b Status:true}"}, pdu.NameList{Names: []string{"x"}}, []pmns.Child{{Name: "x", Leaf: true}}},
+		{"traverse", func(ctx context.Context, h pmda.Handler, r *pmda.Request) (any, error) {
+			return h.Traverse(ctx, r, "a.b")
+		}, []string{"7: PMNS_TRAVERSE{Name:a.b}"}, pdu.NameList{Names: []string{"x", "y"}}, []string{"x", "y"}},
 		{"labels", func(ctx context.Context, h pmda.Handler, r *pmda.Request) (any, error) {
-			return h.Labels(ctx, r, uint32(testID), pdu.LabelItem)
+			return h.Labels(ctx, r, pdu.LabelsOfItem(testID))
 		}, []string{profile7, "7: LABEL_REQ{Ident:1052771330 Class:pmid}"},
 			pdu.LabelReply{Ident: uint32(testID), Class: pdu.LabelItem, Sets: []pdu.LabelSet{labels}}, []pdu.LabelSet{labels}},
 	}
@@ -304,7 +307,7 @@ func TestMethods(t *testing.T) {
 					f.say(pdu.Status{Code: code})
 					c.wants(want)
 				}
-				long := start(t, func() (string, error) { return m.Text(t.Context(), asker(), 1, pdu.TextPMID) })
+				long := start(t, func() (string, error) { return m.Text(t.Context(), asker(), pdu.TextOfMetric(1), 0) })
 				f.say(pdu.TextReply{Text: strings.Repeat("x", 400)})
 				long.wants(nil)
 				if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" { // it is still what it was
@@ -406,8 +409,8 @@ func TestWrongAnswers(t *testing.T) {
 		{"name refused in a list", all["pmid"], pdu.PMIDList{Status: int32(pdu.ErrNonLeaf)}, pdu.ErrNonLeaf, false, pdu.NoPMID},
 		{"no names", all["names"], pdu.NameList{}, pdu.ErrPMID, false, []string(nil)},
 		{"names refused in a list", all["names"], pdu.NameList{Err: pdu.ErrAppVersion}, pdu.ErrAppVersion, false, []string(nil)},
-		{"children refused in a list", all["children"], pdu.NameList{Err: pdu.ErrName}, pdu.ErrName, false, pdu.NameList{}},
-		{"no children", all["children"], pdu.NameList{}, nil, false, pdu.NameList{}},
+		{"children refused in a list", all["children"], pdu.NameList{Err: pdu.ErrName}, pdu.ErrName, false, []pmns.Child(nil)},
+		{"no children", all["children"], pdu.NameList{}, nil, false, []pmns.Child(nil)},
 		{"labels of another", all["labels"], pdu.LabelReply{Ident: 1, Class: pdu.LabelItem}, pdu.ErrIPC, true, []pdu.LabelSet(nil)},
 		{"labels of another class", all["labels"], pdu.LabelReply{Ident: uint32(testID), Class: pdu.LabelDomain}, pdu.ErrIPC, true, []pdu.LabelSet(nil)},
 	}

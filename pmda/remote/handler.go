@@ -9,6 +9,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmns"
 )
 
 // keepResult is how many bytes of a result are kept for the next.
@@ -107,9 +108,9 @@ func (a *Agent) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, ins
 }
 
 // Text asks the agent for help text.
-func (a *Agent) Text(ctx context.Context, r *pmda.Request, ident uint32, kind pdu.TextKind) (string, error) {
+func (a *Agent) Text(ctx context.Context, r *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
 	var p pdu.TextReply
-	err := a.runExchange(exchange{ctx, r, pdu.TextReq{Ident: ident, Text: kind}, pdu.KindText}, p.Decode)
+	err := a.runExchange(exchange{ctx, r, of.Request(kind), pdu.KindText}, p.Decode)
 	return p.Text, err
 }
 
@@ -161,12 +162,24 @@ func (a *Agent) Names(ctx context.Context, r *pmda.Request, id pdu.PMID) ([]stri
 	return p.Names, err
 }
 
-// Children asks the agent for the names below a name.
-func (a *Agent) Children(ctx context.Context, r *pmda.Request, name string, traverse bool) (pdu.NameList, error) {
-	if traverse {
-		return a.names(ctx, r, pdu.TraverseReq{Name: name})
+// Children asks the agent for what is one level below a name. Without a status, a
+// child is a leaf.
+func (a *Agent) Children(ctx context.Context, r *pmda.Request, name string) ([]pmns.Child, error) {
+	p, err := a.names(ctx, r, pdu.ChildReq{Name: name, Status: true})
+	if err != nil {
+		return nil, err
 	}
-	return a.names(ctx, r, pdu.ChildReq{Name: name, Status: true})
+	children := make([]pmns.Child, len(p.Names))
+	for i, name := range p.Names {
+		children[i] = pmns.Child{Name: name, Leaf: p.Statuses == nil || p.Statuses[i] == pdu.Leaf}
+	}
+	return children, nil
+}
+
+// Traverse asks the agent for the names of all metrics at or below a name.
+func (a *Agent) Traverse(ctx context.Context, r *pmda.Request, name string) ([]string, error) {
+	p, err := a.names(ctx, r, pdu.TraverseReq{Name: name})
+	return p.Names, err
 }
 
 func (a *Agent) names(ctx context.Context, r *pmda.Request, request pdu.PDU) (pdu.NameList, error) {
@@ -179,15 +192,16 @@ func (a *Agent) names(ctx context.Context, r *pmda.Request, request pdu.PDU) (pd
 }
 
 // Labels asks the agent for labels.
-func (a *Agent) Labels(ctx context.Context, r *pmda.Request, ident uint32, class pdu.LabelClass) ([]pdu.LabelSet, error) {
+func (a *Agent) Labels(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	var p pdu.LabelReply
-	err := a.runExchange(exchange{ctx, r, pdu.LabelReq{Ident: ident, Class: class}, pdu.KindLabel}, func(body []byte) error {
+	req := of.Request()
+	err := a.runExchange(exchange{ctx, r, req, pdu.KindLabel}, func(body []byte) error {
 		// The texts alias the body, which another request overwrites.
 		if err := p.Decode(bytes.Clone(body)); err != nil {
 			return err
 		}
-		if p.Ident != ident || p.Class != class {
-			return fmt.Errorf("agent replied with labels of %#x, class %#x, in place of %#x, class %#x", p.Ident, int(p.Class), ident, int(class))
+		if p.Ident != req.Ident || p.Class != req.Class {
+			return fmt.Errorf("agent replied with labels of %#x, class %#x, in place of %#x, class %#x", p.Ident, int(p.Class), req.Ident, int(req.Class))
 		}
 		return nil
 	})

@@ -191,7 +191,7 @@ func TestLateInPieces(t *testing.T) {
 			}
 			synctest.Test(t, func(t *testing.T) {
 				m, f := connect(t, 0, remote.Config{})
-				text := func() (string, error) { return m.Text(t.Context(), asker(), 1, pdu.TextPMID) }
+				text := func() (string, error) { return m.Text(t.Context(), asker(), pdu.TextOfMetric(1), 0) }
 				c := start(t, text)
 				f.stream.Write(answer[:cut])
 				c.wants(pdu.ErrTimeout)
@@ -480,7 +480,7 @@ func TestStrayInPieces(t *testing.T) {
 	for cut := 1; cut < len(answer); cut++ {
 		synctest.Test(t, func(t *testing.T) {
 			r := &pmda.Request{Client: pmda.NewClient(8, 2)}
-			ask := func(m *remote.Agent) (string, error) { return m.Text(t.Context(), r, 1, pdu.TextPMID) }
+			ask := func(m *remote.Agent) (string, error) { return m.Text(t.Context(), r, pdu.TextOfMetric(1), 0) }
 			m, f := strayed(t, func(m *remote.Agent) error { _, err := ask(m); return err })
 			go f.stream.Write(answer[:cut])
 			synctest.Wait()

@@ -205,7 +205,7 @@ func askMoody(ctx context.Context, kind int, n uint32, m *remote.Agent, r *pmda.
 			got = s
 		}
 	case 1:
-		got, err = m.Text(ctx, r, n, pdu.TextPMID)
+		got, err = m.Text(ctx, r, pdu.TextOfMetric(pdu.PMID(n)), 0)
 	case 2:
 		var names []string
 		names, err = m.Names(ctx, r, id)

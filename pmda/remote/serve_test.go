@@ -13,6 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/pmdatest"
+	"github.com/pcp-go/pcp/pmns"
 )
 
 // A drawn is a Handler whose answers were drawn.
@@ -27,7 +28,7 @@ type drawn struct {
 	text     string
 	id       pdu.PMID
 	names    []string
-	statuses []int32
+	children []pmns.Child
 	labels   []pdu.LabelSet
 
 	asked string // what it was asked last
@@ -72,8 +73,8 @@ func (h *drawn) Instances(_ context.Context, r *pmda.Request, d pdu.InDom, inst 
 	return h.insts, h.err
 }
 
-func (h *drawn) Text(_ context.Context, r *pmda.Request, ident uint32, kind pdu.TextKind) (string, error) {
-	h.note(r, "text", ident, kind)
+func (h *drawn) Text(_ context.Context, r *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
+	h.note(r, "text", of, kind)
 	return h.text, h.err
 }
 
@@ -98,17 +99,19 @@ func (h *drawn) Names(_ context.Context, r *pmda.Request, id pdu.PMID) ([]string
 	return h.names, h.err
 }
 
-func (h *drawn) Children(_ context.Context, r *pmda.Request, name string, traverse bool) (pdu.NameList, error) {
-	h.note(r, "children", name, traverse)
-	if traverse {
-		return pdu.NameList{Names: h.names}, h.err
-	}
-	return pdu.NameList{Names: h.names, Statuses: h.statuses}, h.err
+func (h *drawn) Children(_ context.Context, r *pmda.Request, name string) ([]pmns.Child, error) {
+	h.note(r, "children", name)
+	return h.children, h.err
 }
 
-func (h *drawn) Labels(_ context.Context, r *pmda.Request, ident uint32, class pdu.LabelClass) ([]pdu.LabelSet, error) {
-	h.note(r, "labels", ident, class, *r.Profile)
-	if class != pdu.LabelInstances {
+func (h *drawn) Traverse(_ context.Context, r *pmda.Request, name string) ([]string, error) {
+	h.note(r, "traverse", name)
+	return h.names, h.err
+}
+
+func (h *drawn) Labels(_ context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
+	h.note(r, "labels", of, *r.Profile)
+	if of.Class != pdu.LabelInstances {
 		return h.labels[:min(1, len(h.labels))], h.err
 	}
 	return h.labels, h.err
@@ -130,10 +133,10 @@ func (h *drawn) draw(t *rapid.T) {
 	h.values = rapid.SliceOfN(one, 0, 20).Draw(t, "values")
 	h.desc = pdu.Desc{Type: pdu.TypeU64, InDom: pdu.InDom(rapid.Uint32().Draw(t, "indom")), Units: pdu.Units(rapid.Uint32().Draw(t, "units"))}
 	h.names = rapid.SliceOfNDistinct(word, 1, 9, rapid.ID).Draw(t, "names")
-	h.insts, h.statuses, h.labels = nil, nil, nil
+	h.insts, h.children, h.labels = nil, nil, nil
 	for i, n := range h.names {
 		h.insts = append(h.insts, pdu.Instance{ID: pdu.InstID(i * i), Name: n})
-		h.statuses = append(h.statuses, int32(i%2))
+		h.children = append(h.children, pmns.Child{Name: n, Leaf: i%2 == 0})
 		set, err := pdu.MakeLabels(pdu.LabelInstances, map[string]any{"n": n, "i": i}, i%2 == 0)
 		if err != nil {
 			t.Fatal(err)
@@ -167,7 +170,7 @@ func askDrawn(ctx context.Context, h pmda.Handler, r *pmda.Request, what int, n 
 	case 4:
 		return h.Instances(ctx, r, pdu.InDom(n>>2), pdu.NoInst, name)
 	case 5:
-		return h.Text(ctx, r, n, pdu.TextOneLine|pdu.TextInDom)
+		return h.Text(ctx, r, pdu.TextReq{Ident: n, Text: pdu.TextInDom}.Target(), pdu.TextOneLine)
 	case 6:
 		return nil, h.Store(ctx, r, values)
 	case 7:
@@ -175,9 +178,12 @@ func askDrawn(ctx context.Context, h pmda.Handler, r *pmda.Request, what int, n 
 	case 8:
 		return h.Names(ctx, r, pdu.PMID(n))
 	case 9:
-		return h.Children(ctx, r, name, n%2 == 0)
+		if n%2 == 0 {
+			return h.Traverse(ctx, r, name)
+		}
+		return h.Children(ctx, r, name)
 	default:
-		return h.Labels(ctx, r, n, pdu.LabelClass(1<<(n%6)))
+		return h.Labels(ctx, r, pdu.LabelReq{Ident: n, Class: pdu.LabelClass(1 << (n % 6))}.Target())
 	}
 }
 
@@ -264,9 +270,9 @@ func (h *watcher) EndClient(c *pmda.Client) {
 	h.ended = append(h.ended, fmt.Sprintf("%d seq %d", c.ID, c.Seq))
 }
 
-// A Watcher behind a connection knows its clients.
-func TestWatcher(t *testing.T) {
-	h := &watcher{}
+// A Handler behind a connection knows its clients.
+func TestClientAttributes(t *testing.T) {
+	h := &watcher{Unimplemented: pmda.Unimplemented{ClientAttributes: true}}
 	near, far := streams["memory"](t)
 	m := behind(t, h, near, far)
 	c := &pmda.Client{ID: 4, Seq: 9, PID: 17, UID: 18, GID: 19, User: "fred", Container: "box"}

@@ -138,7 +138,7 @@ func (a *Agent) reset() {
 	}
 }
 
-// Namespace is that of pmda.Namespace.
+// Namespace has the names of all metrics.
 func (a *Agent) Namespace() *pmns.Tree { return a.tree }
 
 func (a *Agent) metric(id pdu.PMID) *metric {
@@ -254,14 +254,15 @@ func (a *Agent) Instances(_ context.Context, _ *pmda.Request, d pdu.InDom, inst 
 }
 
 // Text gives help.
-func (a *Agent) Text(_ context.Context, _ *pmda.Request, ident uint32, kind pdu.TextKind) (string, error) {
-	if kind&pdu.TextInDom != 0 {
-		if pdu.InDom(ident).Serial() == halfKnown && kind&pdu.TextOneLine != 0 {
+func (a *Agent) Text(_ context.Context, _ *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
+	if d, ok := of.InDom(); ok {
+		if d.Serial() == halfKnown && kind&pdu.TextOneLine != 0 {
 			return "half of it", nil
 		}
 		return "", pdu.ErrText
 	}
-	m := a.metric(pdu.PMID(ident))
+	id, _ := of.PMID()
+	m := a.metric(id)
 	if m == nil {
 		return "", pdu.ErrPMID
 	}
@@ -279,29 +280,29 @@ func (a *Agent) Text(_ context.Context, _ *pmda.Request, ident uint32, kind pdu.
 }
 
 // Labels are of every class.
-func (a *Agent) Labels(_ context.Context, _ *pmda.Request, ident uint32, class pdu.LabelClass) ([]pdu.LabelSet, error) {
+func (a *Agent) Labels(_ context.Context, _ *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	text, optional := "", false
-	switch class {
+	switch of.Class {
 	case pdu.LabelDomain:
 		text = `{"agent":"odd","level":"domain","list":[1,"x"]}`
 	case pdu.LabelInDom:
-		if pdu.InDom(ident).Serial() != halfKnown {
+		if of.InDom().Serial() != halfKnown {
 			return nil, pdu.ErrInDom
 		}
 		text = `{"level":"indom","indom":true}`
 	case pdu.LabelCluster:
 		text, optional = `{"level":"cluster","notes":"of the cluster"}`, true
 	case pdu.LabelItem:
-		if m := a.metric(pdu.PMID(ident)); m != nil {
+		if m := a.metric(of.PMID()); m != nil {
 			text = m.labels
 		}
 	case pdu.LabelInstances:
-		if pdu.InDom(ident).Serial() != halfKnown {
+		if of.InDom().Serial() != halfKnown {
 			return nil, pdu.ErrInDom
 		}
 		var sets []pdu.LabelSet
 		for _, inst := range []pdu.InstID{1, 7, 0} {
-			set, err := pdu.ParseLabels(class, `{"inst":`+string(rune('0'+inst))+`,"level":"instance"}`, inst == 1)
+			set, err := pdu.ParseLabels(of.Class, `{"inst":`+string(rune('0'+inst))+`,"level":"instance"}`, inst == 1)
 			if err != nil {
 				return nil, err
 			}
@@ -313,6 +314,6 @@ func (a *Agent) Labels(_ context.Context, _ *pmda.Request, ident uint32, class p
 	if text == "" {
 		return nil, nil
 	}
-	set, err := pdu.ParseLabels(class, text, optional)
+	set, err := pdu.ParseLabels(of.Class, text, optional)
 	return []pdu.LabelSet{set}, err
 }

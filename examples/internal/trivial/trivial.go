@@ -24,6 +24,6 @@ func New() *pmda.Agent {
 		},
 	})
 	// PCP's trivial is of the time before labels. Without this line it would have {"agent":"trivial"}, as agents do.
-	a.Callbacks.Labels = func(context.Context, *pmda.Request, uint32, pdu.LabelClass) ([]pdu.LabelSet, error) { return nil, nil }
+	a.Callbacks.Labels = func(context.Context, *pmda.Request, pdu.LabelTarget) ([]pdu.LabelSet, error) { return nil, nil }
 	return a
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmns"
 )
 
 // The limits; see the comment of the package.
@@ -67,7 +68,7 @@ func add(a *pmda.Agent, root string, do func(func(expvar.KeyValue))) *exporter {
 	}
 	c := &a.Callbacks
 	c.Fetch, c.Desc, c.Text, c.Store = e.fetch, e.desc, e.text, e.store
-	c.PMID, c.Names, c.Children = e.pmid, e.names, e.children
+	c.PMID, c.Names, c.Children, c.Traverse = e.pmid, e.names, e.children, e.traverse
 	return e
 }
 
@@ -147,17 +148,18 @@ func (e *exporter) desc(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.
 	return e.agent.Default().Desc(ctx, r, id)
 }
 
-func (e *exporter) text(ctx context.Context, r *pmda.Request, ident uint32, kind pdu.TextKind) (string, error) {
-	if m := e.metric(pdu.PMID(ident)); m != nil && kind&pdu.TextPMID != 0 {
+func (e *exporter) text(ctx context.Context, r *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
+	id, _ := of.PMID()
+	if m := e.metric(id); m != nil {
 		if kind&pdu.TextOneLine != 0 {
 			return "Variable of expvar", nil
 		}
 		return m.help, nil
 	}
 	if f := e.next.Text; f != nil {
-		return f(ctx, r, ident, kind)
+		return f(ctx, r, of, kind)
 	}
-	return e.agent.Default().Text(ctx, r, ident, kind)
+	return e.agent.Default().Text(ctx, r, of, kind)
 }
 
 func (e *exporter) store(ctx context.Context, r *pmda.Request, values *pdu.Result) error {
@@ -234,17 +236,31 @@ func (e *exporter) names(ctx context.Context, r *pmda.Request, id pdu.PMID) ([]s
 	return []string{m.name}, nil
 }
 
-// children looks at the variables that a name is of or above.
-func (e *exporter) children(ctx context.Context, r *pmda.Request, name string, traverse bool) (pdu.NameList, error) {
+func (e *exporter) children(ctx context.Context, r *pmda.Request, name string) ([]pmns.Child, error) {
+	if _, ok := e.below(name); !ok {
+		if f := e.next.Children; f != nil {
+			return f(ctx, r, name)
+		}
+		return e.agent.Default().Children(ctx, r, name)
+	}
+	all, err := e.traverse(ctx, r, name)
+	if err != nil {
+		return nil, err
+	}
+	return nextLevel(all, name), nil
+}
+
+// traverse looks at the variables that a name is of or above.
+func (e *exporter) traverse(ctx context.Context, r *pmda.Request, name string) ([]string, error) {
 	rest, ok := e.below(name)
 	if !ok {
-		if f := e.next.Children; f != nil {
-			return f(ctx, r, name, traverse)
+		if f := e.next.Traverse; f != nil {
+			return f(ctx, r, name)
 		}
-		return e.agent.Default().Children(ctx, r, name, traverse)
+		return e.agent.Default().Traverse(ctx, r, name)
 	}
 	if err := e.lock(ctx); err != nil {
-		return pdu.NameList{}, err
+		return nil, err
 	}
 	defer e.unlock()
 	e.list()
@@ -262,31 +278,24 @@ func (e *exporter) children(ctx context.Context, r *pmda.Request, name string, t
 		}
 	}
 	if len(all) == 0 && rest != "" {
-		return pdu.NameList{}, pdu.ErrName
+		return nil, pdu.ErrName
 	}
-	if traverse {
-		return pdu.NameList{Names: all}, nil
-	}
-	return nextLevel(all, name), nil
+	return all, nil
 }
 
 // nextLevel is the components below a name, of full names that are in the order of
 // a tree.
-func nextLevel(all []string, name string) pdu.NameList {
-	out := pdu.NameList{Names: []string{}, Statuses: []int32{}}
+func nextLevel(all []string, name string) []pmns.Child {
+	var out []pmns.Child
 	for _, full := range all {
 		if full == name {
 			continue // a leaf has none
 		}
 		component, _, inner := strings.Cut(full[len(name)+1:], ".")
-		if n := len(out.Names); n > 0 && out.Names[n-1] == component {
+		if n := len(out); n > 0 && out[n-1].Name == component {
 			continue
 		}
-		status := int32(0)
-		if inner {
-			status = pdu.NonLeaf
-		}
-		out.Names, out.Statuses = append(out.Names, component), append(out.Statuses, status)
+		out = append(out, pmns.Child{Name: component, Leaf: !inner})
 	}
 	return out
 }

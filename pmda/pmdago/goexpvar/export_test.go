@@ -19,6 +19,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/pmdatest"
+	"github.com/pcp-go/pcp/pmns"
 )
 
 // A shelf has variables that a test publishes and takes away.
@@ -97,11 +98,11 @@ func request() *pmda.Request { return &pmda.Request{Client: pmda.NewClient(0, 1)
 // all are the names that there are.
 func (b bench) all() []string {
 	b.Helper()
-	list, err := b.agent.Children(b.Context(), request(), "x.vars", true)
+	list, err := b.agent.Traverse(b.Context(), request(), "x.vars")
 	if err != nil {
 		b.Fatal(err)
 	}
-	return list.Names
+	return list
 }
 
 // id is the PMID of a name.
@@ -245,18 +246,18 @@ func TestChildren(t *testing.T) {
 	b := newBench(t, map[string]expvar.Var{"a": integer(1), "m": mapOf("x", integer(1), "y", text(`{"p":1,"q":2}`))})
 	for _, c := range []struct {
 		name string
-		want pdu.NameList
+		want []pmns.Child
 		err  error
 	}{
-		{"x.vars", pdu.NameList{Names: []string{"a", "m"}, Statuses: []int32{0, pdu.NonLeaf}}, nil},
-		{"x.vars.m", pdu.NameList{Names: []string{"x", "y"}, Statuses: []int32{0, pdu.NonLeaf}}, nil},
-		{"x.vars.m.y", pdu.NameList{Names: []string{"p", "q"}, Statuses: []int32{0, 0}}, nil},
-		{"x.vars.a", pdu.NameList{Names: []string{}, Statuses: []int32{}}, nil},
-		{"x.vars.b", pdu.NameList{}, pdu.ErrName},
-		{"x.varsx", pdu.NameList{}, pdu.ErrName},
-		{"x", pdu.NameList{}, pdu.ErrName},
+		{"x.vars", []pmns.Child{{Name: "a", Leaf: true}, {Name: "m"}}, nil},
+		{"x.vars.m", []pmns.Child{{Name: "x", Leaf: true}, {Name: "y"}}, nil},
+		{"x.vars.m.y", []pmns.Child{{Name: "p", Leaf: true}, {Name: "q", Leaf: true}}, nil},
+		{"x.vars.a", nil, nil},
+		{"x.vars.b", nil, pdu.ErrName},
+		{"x.varsx", nil, pdu.ErrName},
+		{"x", nil, pdu.ErrName},
 	} {
-		got, err := b.agent.Children(t.Context(), request(), c.name, false)
+		got, err := b.agent.Children(t.Context(), request(), c.name)
 		if diff := gocmp.Diff(c.want, got); diff != "" || err != c.err {
 			t.Errorf("%s: %v (-want +got):\n%s", c.name, err, diff)
 		}

@@ -113,13 +113,13 @@ func TestHangCancelled(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		before := time.Now()
-		list, err := b.agent.Children(ctx, request(), "x.vars", true)
-		if d := time.Since(before); d != time.Millisecond || err != nil || len(list.Names) != 0 {
+		list, err := b.agent.Traverse(ctx, request(), "x.vars")
+		if d := time.Since(before); d != time.Millisecond || err != nil || len(list) != 0 {
 			t.Errorf("%v, %v after %v", list, err, d)
 		}
 		b.turn <- struct{}{}
 		for name, err := range map[string]error{
-			"Children": func() error { _, err := b.agent.Children(ctx, request(), "x.vars", true); return err }(),
+			"Traverse": func() error { _, err := b.agent.Traverse(ctx, request(), "x.vars"); return err }(),
 			"PMID":     func() error { _, err := b.agent.PMID(ctx, request(), "x.vars.f"); return err }(),
 		} {
 			if err != context.DeadlineExceeded {

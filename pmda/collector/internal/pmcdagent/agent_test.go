@@ -225,7 +225,7 @@ func TestTables(t *testing.T) {
 	for name, id := range b.agent.Namespace().All() {
 		n++
 		for _, kind := range []pdu.TextKind{pdu.TextOneLine, pdu.TextHelp} {
-			text, err := b.agent.Text(t.Context(), b.request(), uint32(id), pdu.TextPMID|kind)
+			text, err := b.agent.Text(t.Context(), b.request(), pdu.TextOfMetric(id), kind)
 			if err != nil || kind == pdu.TextOneLine && (strings.Contains(text, "\n") || len(text) > 80) {
 				t.Errorf("%s: text of kind %v: %q, %v", name, kind, text, err)
 			}
@@ -247,7 +247,7 @@ func TestTables(t *testing.T) {
 	for serial := 1; serial <= 6; serial++ {
 		d := pdu.MakeInDom(Domain, serial)
 		for _, kind := range []pdu.TextKind{pdu.TextOneLine, pdu.TextHelp} {
-			if text, err := b.agent.Text(t.Context(), b.request(), uint32(d), pdu.TextInDom|kind); err != nil || text == "" {
+			if text, err := b.agent.Text(t.Context(), b.request(), pdu.TextOfInDom(d), kind); err != nil || text == "" {
 				t.Errorf("text of %v: %q, %v", d, text, err)
 			}
 		}

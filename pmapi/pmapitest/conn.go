@@ -1,0 +1,521 @@
+package pmapitest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/internal/source"
+	"github.com/pcp-go/pcp/pmns"
+)
+
+// A conn is the connection of one context to a Source, whose lock guards it.
+type conn struct {
+	s       *Source
+	closing chan struct{} // closed by Close
+	closed  bool
+	lost    error // why the connection is broken, or nil
+	lostAt  time.Time
+	noticed bool       // a request has failed for it
+	changed pdu.Change // for the next fetch
+	epoch   source.Epoch
+	known   known
+	gap     *pmapi.Gap // not reported yet
+}
+
+// begin begins a request, which ends with unlocking the source.
+func (c *conn) begin(ctx context.Context, r Request) error {
+	err := c.wait(ctx, r)
+	c.s.mu.Lock()
+	switch {
+	case c.closed:
+		err = pdu.ErrNoContext
+	case err == nil:
+		err = c.connect()
+	}
+	if err != nil {
+		c.s.mu.Unlock()
+	}
+	return err
+}
+
+// wait does what comes before a request: the delay, and the test's function. Close ends
+// both.
+func (c *conn) wait(ctx context.Context, r Request) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	c.s.mu.Lock()
+	delay := c.s.delay
+	c.s.mu.Unlock()
+	if delay == 0 && c.s.OnRequest == nil {
+		return nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-c.closing:
+			cancel(pdu.ErrNoContext)
+		case <-done:
+		}
+	}()
+	if err := c.s.sleep(ctx, delay); err != nil {
+		return err
+	}
+	if c.s.OnRequest == nil {
+		return nil
+	}
+	return c.s.OnRequest(ctx, r)
+}
+
+// A lostError is that of requests on a connection that is broken.
+type lostError struct{ cause error }
+
+func (e lostError) Error() string { return pdu.ErrIPC.Error() + ": " + e.cause.Error() }
+
+func (e lostError) Unwrap() []error { return []error{pdu.ErrIPC, e.cause} }
+
+// lose breaks the connection.
+func (c *conn) lose(cause error) {
+	if c.lost == nil {
+		c.lost, c.lostAt, c.changed = cause, c.s.now(), 0
+		c.epoch.Connection++
+	}
+}
+
+// connect makes sure that there is a connection, if it can be made without Reconnect. The
+// request that finds that it has been lost fails all the same.
+func (c *conn) connect() error {
+	switch {
+	case c.lost == nil:
+		return nil
+	case !c.s.Survive || !c.noticed || c.s.broken != nil:
+		c.noticed = true
+		return lostError{c.lost}
+	}
+	c.restore()
+	return nil
+}
+
+// restore connects again. With Survive, it finds the gap.
+func (c *conn) restore() {
+	if c.s.Survive {
+		c.gap = c.findGap()
+	}
+	c.lost, c.noticed = nil, false
+}
+
+func (c *conn) Close() error {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	if !c.closed {
+		c.closed = true
+		close(c.closing)
+		c.s.conns = slices.DeleteFunc(c.s.conns, func(other *conn) bool { return other == c })
+	}
+	return nil
+}
+
+func (c *conn) Epoch() source.Epoch {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	return c.epoch
+}
+
+func (c *conn) Now() time.Time { return c.s.Now() }
+
+func (c *conn) Sleep(ctx context.Context, d time.Duration) error { return c.s.sleep(ctx, d) }
+
+func (c *conn) Reconnect(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	switch {
+	case c.closed:
+		return pdu.ErrNoContext
+	case c.s.broken != nil:
+		return lostError{c.s.broken}
+	}
+	c.lose(errors.New("a new connection was asked for"))
+	c.restore()
+	return nil
+}
+
+func (c *conn) Dup(context.Context) (source.Source, error) {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	switch {
+	case c.closed:
+		return nil, pdu.ErrNoContext
+	case c.s.broken != nil:
+		return nil, lostError{c.s.broken}
+	}
+	d := c.s.connect()
+	d.known = c.known.clone()
+	return d, nil
+}
+
+func (c *conn) HostName(ctx context.Context) (string, error) {
+	if err := c.begin(ctx, Request{Method: "HostName"}); err != nil {
+		return "", err
+	}
+	defer c.s.mu.Unlock()
+	return c.s.host(), nil
+}
+
+func (c *conn) NamesLocation() int { return int(pmapi.RemoteNames) }
+
+func (c *conn) Lookup(ctx context.Context, names []string) ([]pdu.PMID, source.Errors, error) {
+	if err := c.begin(ctx, Request{Method: "Lookup", Names: names}); err != nil {
+		return nil, nil, err
+	}
+	defer c.s.mu.Unlock()
+	ids := make([]pdu.PMID, len(names))
+	var errs source.Errors
+	for i, name := range names {
+		m := c.s.byName(name)
+		if m == nil {
+			ids[i] = pdu.NoPMID
+			code := pdu.ErrName
+			if list, err := c.s.tree().Children(name); err == nil && len(list) > 0 {
+				code = pdu.ErrNonLeaf
+			}
+			errs.Set(i, len(names), code)
+			continue
+		}
+		ids[i] = m.desc.PMID
+		c.known.ids[name] = ids[i]
+	}
+	return ids, errs, nil
+}
+
+// tree is the name space.
+func (s *Source) tree() *pmns.Tree {
+	var b pmns.Builder
+	for _, m := range s.metrics {
+		if err := b.Add(m.name, m.desc.PMID); err != nil {
+			panic("pmapitest: " + err.Error())
+		}
+	}
+	return b.Tree()
+}
+
+func (c *conn) Names(ctx context.Context, id pdu.PMID) ([]string, error) {
+	if err := c.begin(ctx, Request{Method: "Names", PMIDs: []pdu.PMID{id}}); err != nil {
+		return nil, err
+	}
+	defer c.s.mu.Unlock()
+	m := c.s.byPMID(id)
+	if m == nil {
+		return nil, pdu.ErrPMID
+	}
+	c.known.ids[m.name] = id
+	return []string{m.name}, nil
+}
+
+func (c *conn) Children(ctx context.Context, name string) ([]pmns.Child, error) {
+	if err := c.begin(ctx, Request{Method: "Children", Names: []string{name}}); err != nil {
+		return nil, err
+	}
+	defer c.s.mu.Unlock()
+	return c.s.tree().Children(name)
+}
+
+func (c *conn) Traverse(ctx context.Context, name string) ([]string, error) {
+	if err := c.begin(ctx, Request{Method: "Traverse", Names: []string{name}}); err != nil {
+		return nil, err
+	}
+	defer c.s.mu.Unlock()
+	all, err := c.s.tree().Traverse(name)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for n := range all {
+		names = append(names, n)
+	}
+	return names, nil
+}
+
+func (c *conn) Descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc, source.Errors, error) {
+	if err := c.begin(ctx, Request{Method: "Descs", PMIDs: ids}); err != nil {
+		return nil, nil, err
+	}
+	defer c.s.mu.Unlock()
+	descs := make([]pdu.Desc, len(ids))
+	var errs source.Errors
+	for i, id := range ids {
+		d, err := c.s.desc(id)
+		if err != nil {
+			errs.Set(i, len(ids), pdu.FromError(err))
+		} else {
+			c.known.descs[id] = d
+		}
+		descs[i] = d
+	}
+	return descs, errs, nil
+}
+
+func (s *Source) desc(id pdu.PMID) (pdu.Desc, error) {
+	none := pdu.Desc{PMID: pdu.NoPMID}
+	m := s.byPMID(id)
+	switch {
+	case m == nil:
+		return none, pdu.ErrPMID
+	case m.descErr != nil:
+		return none, m.descErr
+	}
+	return m.desc, nil
+}
+
+func (c *conn) Instances(ctx context.Context, req pdu.InstanceReq) ([]pdu.Instance, error) {
+	if err := c.begin(ctx, Request{Method: "Instances"}); err != nil {
+		return nil, err
+	}
+	defer c.s.mu.Unlock()
+	d := c.s.indom(req.InDom)
+	switch {
+	case d == nil:
+		return nil, pdu.ErrInDom
+	case d.err != nil:
+		return nil, pdu.FromError(d.err)
+	case req.Inst == pdu.NoInst && req.Name == "":
+		c.known.insts[d.id] = sorted(d.list)
+		return slices.Clone(d.list), nil
+	}
+	for _, i := range d.list {
+		if req.Name == "" && i.ID == req.Inst || req.Name != "" && isNamed(i, req.Name) {
+			return []pdu.Instance{i}, nil
+		}
+	}
+	return nil, pdu.ErrInst
+}
+
+func (c *conn) Texts(ctx context.Context, reqs []pdu.TextReq) ([]string, source.Errors, error) {
+	if err := c.begin(ctx, Request{Method: "Texts"}); err != nil {
+		return nil, nil, err
+	}
+	defer c.s.mu.Unlock()
+	texts := make([]string, len(reqs))
+	var errs source.Errors
+	for i, r := range reqs {
+		m := c.s.byPMID(pdu.PMID(r.Ident))
+		switch {
+		case r.Text&pdu.TextPMID == 0:
+			errs.Set(i, len(reqs), pdu.ErrText)
+			continue
+		case m == nil:
+			errs.Set(i, len(reqs), pdu.ErrPMID)
+			continue
+		case r.Text&pdu.TextHelp != 0:
+			texts[i] = m.help
+		default:
+			texts[i] = m.oneLine
+		}
+		if texts[i] == "" {
+			errs.Set(i, len(reqs), pdu.ErrText)
+		}
+	}
+	return texts, errs, nil
+}
+
+func (c *conn) Labels(ctx context.Context, reqs []pdu.LabelReq, profile *pdu.Profile) ([][]pdu.LabelSet, source.Errors, error) {
+	if err := c.begin(ctx, Request{Method: "Labels"}); err != nil {
+		return nil, nil, err
+	}
+	defer c.s.mu.Unlock()
+	all := make([][]pdu.LabelSet, len(reqs))
+	var errs source.Errors
+	for i, r := range reqs {
+		sets, err := c.s.labels(r, profile)
+		if err != nil {
+			errs.Set(i, len(reqs), pdu.FromError(err))
+		}
+		all[i] = sets
+	}
+	return all, errs, nil
+}
+
+// labels are the sets of labels that a request is for, none of which are empty.
+func (s *Source) labels(r pdu.LabelReq, profile *pdu.Profile) (sets []pdu.LabelSet, err error) {
+	add := func(inst pdu.InstID, text string) {
+		if text == "" || err != nil {
+			return
+		}
+		var set pdu.LabelSet
+		if set, err = pdu.ParseLabels(r.Class, text, false); err == nil {
+			set.Inst = inst
+			sets = append(sets, set)
+		}
+	}
+	switch r.Class {
+	case pdu.LabelContext:
+		add(pdu.NoInst, s.Labels)
+	case pdu.LabelItem:
+		m := s.byPMID(pdu.PMID(r.Ident))
+		if m == nil {
+			return nil, pdu.ErrPMID
+		}
+		add(pdu.NoInst, m.labels)
+	case pdu.LabelInDom, pdu.LabelInstances:
+		d := s.indom(pdu.InDom(r.Ident))
+		if d == nil {
+			return nil, pdu.ErrInDom
+		}
+		if r.Class == pdu.LabelInDom {
+			add(pdu.NoInst, d.labels)
+			break
+		}
+		for _, i := range d.list {
+			if d.inst != nil && profile.Includes(d.id, i.ID) {
+				add(i.ID, d.inst(i))
+			}
+		}
+	}
+	return sets, err
+}
+
+func (c *conn) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile, r *pdu.Result) error {
+	w := pdu.ResultWriter{}
+	sets, changed, err := c.beginFetch(ctx, ids, &w.Time)
+	if err != nil {
+		return err
+	}
+	for i, s := range sets {
+		s.write(&w, ids[i], profile)
+	}
+	whole, err := w.Result()
+	if err != nil {
+		return err
+	}
+	whole.Format, whole.Changed = pdu.FormatHighRes, changed
+	*r = *whole
+	return nil
+}
+
+// A set is what a fetch needs of a metric: values are made without the lock.
+type set struct {
+	metric
+	insts []pdu.Instance
+	now   time.Time
+}
+
+// beginFetch is the part of a fetch that needs the lock.
+func (c *conn) beginFetch(ctx context.Context, ids []pdu.PMID, now *time.Time) ([]set, pdu.Change, error) {
+	if err := c.begin(ctx, Request{Method: "Fetch", PMIDs: ids}); err != nil {
+		return nil, 0, err
+	}
+	s := c.s
+	defer s.mu.Unlock()
+	*now = s.now()
+	switch {
+	case c.gap != nil:
+		gap := c.gap
+		c.gap, c.epoch.Gap = nil, gap
+		return nil, 0, gap
+	case !s.End.IsZero() && now.After(s.End):
+		return nil, 0, source.ErrEnd
+	}
+	changed := c.changed
+	c.changed = 0
+	if changed&pdu.ChangeNames != 0 || changed&(pdu.ChangeAddAgent|pdu.ChangeRestartAgent|pdu.ChangeDropAgent) != 0 {
+		c.epoch.Names++
+	}
+	if s.failed != nil {
+		return nil, 0, s.failed
+	}
+	sets := make([]set, len(ids))
+	for i, id := range ids {
+		m := s.byPMID(id)
+		if m == nil {
+			sets[i].err = pdu.ErrPMID
+			continue
+		}
+		sets[i] = set{metric: *m, now: *now, insts: []pdu.Instance{{ID: pdu.NoInst}}}
+		sets[i].values = slices.Clone(m.values)
+		if d := s.indom(m.desc.InDom); d != nil {
+			sets[i].insts = slices.Clone(d.list)
+		}
+	}
+	return sets, changed, nil
+}
+
+// write writes the values that a profile includes.
+func (s *set) write(w *pdu.ResultWriter, id pdu.PMID, profile *pdu.Profile) {
+	includes := func(i pdu.InstID) bool {
+		return s.desc.InDom == pdu.NoInDom || profile.Includes(s.desc.InDom, i)
+	}
+	w.Begin(id)
+	if s.value != nil && s.err == nil {
+		s.values = nil
+		for _, i := range s.insts {
+			if !includes(i.ID) {
+				continue
+			}
+			switch a, err := s.value(s.now, i); {
+			case err == nil:
+				s.values = append(s.values, value{i.ID, a})
+			case !errors.Is(err, pdu.ErrValue):
+				s.err = err
+			}
+		}
+	}
+	if s.err != nil {
+		w.Fail(pdu.FromError(s.err))
+		return
+	}
+	for _, v := range s.values {
+		if includes(v.inst) {
+			w.Atom(v.inst, v.atom)
+		}
+	}
+}
+
+// Store sets the values of metrics that have no Value function.
+func (c *conn) Store(ctx context.Context, r *pdu.Result) error {
+	var ids []pdu.PMID
+	for _, s := range r.All() {
+		ids = append(ids, s.PMID)
+	}
+	if err := c.begin(ctx, Request{Method: "Store", PMIDs: ids}); err != nil {
+		return err
+	}
+	defer c.s.mu.Unlock()
+	for _, s := range r.All() {
+		m := c.s.byPMID(s.PMID)
+		switch {
+		case m == nil:
+			return pdu.ErrPMID
+		case m.value != nil:
+			return pdu.ErrPermission
+		}
+	}
+	for _, s := range r.Clone().All() { // the result is the caller's
+		m := c.s.byPMID(s.PMID)
+		for inst, a := range s.All(m.desc.Type) {
+			m.set(inst, a)
+		}
+	}
+	return nil
+}
+
+// sorted is a copy of instances by number.
+func sorted(list []pdu.Instance) []pdu.Instance {
+	return slices.SortedFunc(slices.Values(list), func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// isNamed reports whether a name, as users have it, is that of an instance.
+func isNamed(i pdu.Instance, name string) bool {
+	first, _, _ := strings.Cut(i.Name, " ")
+	return name == i.Name || name == first
+}

@@ -1,0 +1,85 @@
+package pmapitest
+
+import (
+	"slices"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// domain is that of the PMIDs and instance domains of a Source.
+const domain = 400
+
+// An InDom is an instance domain of a Source.
+type InDom struct {
+	s      *Source
+	id     pdu.InDom
+	list   []pdu.Instance
+	next   pdu.InstID
+	labels string
+	inst   func(pdu.Instance) string
+	err    error
+}
+
+// InDom makes an instance domain, with instances that are numbered from 0.
+func (s *Source) InDom(names ...string) *InDom {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := &InDom{s: s, id: pdu.MakeInDom(domain, len(s.indoms)+1)}
+	s.indoms = append(s.indoms, d)
+	d.setNames(names)
+	return d
+}
+
+// ID is the identifier of the domain.
+func (d *InDom) ID() pdu.InDom { return d.id }
+
+// SetNames replaces the instances and returns their numbers: a name keeps the number
+// that it has, and a new one gets a number that none has had.
+func (d *InDom) SetNames(names ...string) []pdu.InstID {
+	d.s.mu.Lock()
+	defer d.s.mu.Unlock()
+	return d.setNames(names)
+}
+
+func (d *InDom) setNames(names []string) []pdu.InstID {
+	var list []pdu.Instance
+	var ids []pdu.InstID
+	for _, n := range names {
+		i := pdu.Instance{ID: d.next, Name: n}
+		if at := slices.IndexFunc(d.list, func(i pdu.Instance) bool { return i.Name == n }); at >= 0 {
+			i = d.list[at]
+		} else {
+			d.next++
+		}
+		list, ids = append(list, i), append(ids, i.ID)
+	}
+	d.list = list
+	return ids
+}
+
+// SetInstances replaces the instances by others, with numbers and names as they are.
+func (d *InDom) SetInstances(list ...pdu.Instance) {
+	d.s.mu.Lock()
+	defer d.s.mu.Unlock()
+	d.list = slices.Clone(list)
+	for _, i := range list {
+		d.next = max(d.next, i.ID+1)
+	}
+}
+
+// SetLabels replaces the labels of the domain, a JSON object, and those of its
+// instances, for which each may be nil.
+func (d *InDom) SetLabels(labels string, each func(i pdu.Instance) string) {
+	d.s.mu.Lock()
+	defer d.s.mu.Unlock()
+	d.labels, d.inst = labels, each
+	d.s.notify(pdu.ChangeLabels)
+}
+
+// Fail makes every request for instances fail with an error, until Fail(nil). Values
+// stay.
+func (d *InDom) Fail(err error) {
+	d.s.mu.Lock()
+	defer d.s.mu.Unlock()
+	d.err = err
+}

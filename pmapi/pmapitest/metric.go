@@ -1,0 +1,200 @@
+package pmapitest
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A Value is what a metric has values of: a Go type of numbers, texts or bytes, whose
+// PCP type the metric has, or a pdu.Atom of any type.
+type Value interface{ pdu.Scalar | pdu.Atom }
+
+// A Metric is a metric of a Source. Its fields are what it is added with; methods change
+// it later.
+type Metric[T Value] struct {
+	Name string
+	// PMID is chosen by Add if it is 0.
+	PMID pdu.PMID
+	// Sem is the semantics; 0 means pdu.SemInstant.
+	Sem   pdu.Sem
+	Units pdu.Units
+	// Type is for a Metric[pdu.Atom]; others have that of T.
+	Type pdu.Type
+	// InDom are the instances; nil means that the metric is singular.
+	InDom *InDom
+	// OneLine and Help are its texts; empty means that there is none.
+	OneLine, Help string
+	// Labels are those of the metric alone, as a JSON object; empty means none.
+	Labels string
+	// Value, if not nil, makes the value of an instance at each fetch; a singular metric
+	// has the instance pdu.NoInst. An error is that of the whole metric, but pdu.ErrValue
+	// means that this instance has no value.
+	Value func(now time.Time, i pdu.Instance) (T, error)
+
+	s *Source
+	m *metric
+}
+
+// A metric is a Metric without its type parameter.
+type metric struct {
+	name                  string
+	desc                  pdu.Desc
+	oneLine, help, labels string
+	values                []value
+	value                 func(now time.Time, i pdu.Instance) (pdu.Atom, error)
+	err                   error // in place of values
+	descErr               error // in place of the descriptor
+}
+
+// A value is that of one instance.
+type value struct {
+	inst pdu.InstID
+	atom pdu.Atom
+}
+
+// Add enters a metric into a source. It panics if another metric has its name or PMID, or
+// if it cannot have this name: that is a mistake in the test.
+func Add[T Value](s *Source, d Metric[T]) *Metric[T] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byName(d.Name) != nil {
+		panic(fmt.Sprintf("pmapitest: %s: another metric has this name", d.Name))
+	}
+	if d.PMID == 0 {
+		d.PMID = pdu.MakePMID(domain, s.serial/1024, s.serial%1024)
+		s.serial++
+	}
+	if s.byPMID(d.PMID) != nil {
+		panic(fmt.Sprintf("pmapitest: %s: another metric has the PMID %v", d.Name, d.PMID))
+	}
+	if d.Sem == 0 {
+		d.Sem = pdu.SemInstant
+	}
+	m := &metric{
+		name: d.Name, oneLine: d.OneLine, help: d.Help, labels: d.Labels,
+		desc: pdu.Desc{PMID: d.PMID, Type: typeOf[T](d.Type), InDom: pdu.NoInDom, Sem: d.Sem, Units: d.Units},
+	}
+	if d.InDom != nil {
+		m.desc.InDom = d.InDom.id
+	}
+	if f := d.Value; f != nil {
+		m.value = func(now time.Time, i pdu.Instance) (pdu.Atom, error) {
+			v, err := f(now, i)
+			return atomOf(v), err
+		}
+	}
+	d.s, d.m = s, m
+	s.metrics = append(s.metrics, m)
+	s.tree() // which panics at a bad name
+	s.notify(pdu.ChangeNames)
+	return &d
+}
+
+// change makes a change of which contexts are told, or not.
+func (m *Metric[T]) change(changed pdu.Change, f func(*metric)) {
+	m.s.mu.Lock()
+	defer m.s.mu.Unlock()
+	f(m.m)
+	m.s.notify(changed)
+}
+
+// Set replaces the values: of a singular metric one or none, of others those of the
+// instances in their order, the last of which may have none. It ends Fail.
+func (m *Metric[T]) Set(values ...T) {
+	m.change(0, func(d *metric) {
+		d.err, d.values = nil, nil
+		for i, v := range values {
+			inst := pdu.NoInst
+			if in := m.s.indom(d.desc.InDom); in != nil {
+				inst = in.list[i].ID
+			}
+			d.values = append(d.values, value{inst, atomOf(v)})
+		}
+	})
+}
+
+// SetInstance sets the value of one instance, which the domain need not know. It ends
+// Fail.
+func (m *Metric[T]) SetInstance(inst pdu.InstID, v T) {
+	m.change(0, func(d *metric) {
+		d.err = nil
+		d.set(inst, atomOf(v))
+	})
+}
+
+func (m *metric) set(inst pdu.InstID, a pdu.Atom) {
+	m.values = slices.DeleteFunc(m.values, func(old value) bool { return old.inst == inst })
+	m.values = append(m.values, value{inst, a})
+}
+
+// Clear drops all values that have been set.
+func (m *Metric[T]) Clear() { m.change(0, func(d *metric) { d.err, d.values = nil, nil }) }
+
+// Fail puts an error in the place of the values, until Fail(nil) or Set.
+func (m *Metric[T]) Fail(err error) { m.change(0, func(d *metric) { d.err = err }) }
+
+// FailDesc puts an error in the place of the descriptor, until FailDesc(nil).
+func (m *Metric[T]) FailDesc(err error) { m.change(0, func(d *metric) { d.descErr = err }) }
+
+// Desc is the descriptor.
+func (m *Metric[T]) Desc() pdu.Desc {
+	m.s.mu.Lock()
+	defer m.s.mu.Unlock()
+	return m.m.desc
+}
+
+// SetDesc replaces the descriptor, PMID included, as when another version of an agent is
+// started.
+func (m *Metric[T]) SetDesc(d pdu.Desc) {
+	m.change(pdu.ChangeNames, func(old *metric) { old.desc = d })
+}
+
+// Rename gives the metric another name.
+func (m *Metric[T]) Rename(name string) {
+	m.change(pdu.ChangeNames, func(d *metric) { d.name = name })
+}
+
+// Remove takes the metric out of its source.
+func (m *Metric[T]) Remove() {
+	m.change(pdu.ChangeNames, func(d *metric) {
+		m.s.metrics = slices.DeleteFunc(m.s.metrics, func(other *metric) bool { return other == d })
+	})
+}
+
+// typeOf is the PCP type of values of a Go type, or the one of atoms.
+func typeOf[T Value](atoms pdu.Type) pdu.Type {
+	var v T
+	if _, ok := any(v).(pdu.Atom); ok {
+		return atoms
+	}
+	return atomOf(v).Type
+}
+
+// atomOf is a Go value as an atom.
+func atomOf[T Value](v T) pdu.Atom {
+	if a, ok := any(v).(pdu.Atom); ok {
+		return a
+	}
+	switch r := reflect.ValueOf(v); r.Kind() {
+	case reflect.Int32:
+		return pdu.Int32(int32(r.Int()))
+	case reflect.Uint32:
+		return pdu.Uint32(uint32(r.Uint()))
+	case reflect.Int64:
+		return pdu.Int64(r.Int())
+	case reflect.Uint64:
+		return pdu.Uint64(r.Uint())
+	case reflect.Float32:
+		return pdu.Float32(float32(r.Float()))
+	case reflect.Float64:
+		return pdu.Float64(r.Float())
+	case reflect.String:
+		return pdu.String(r.String())
+	default:
+		return pdu.Aggregate(slices.Clone(r.Bytes()))
+	}
+}

@@ -1,0 +1,164 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/pcp-go/pcp/pmns"
+)
+
+// PCPVersion is the version of PCP whose options and messages this package has.
+const PCPVersion = "6.0.3"
+
+// A Command is the command line of a tool. Its fields are, first, what the tool takes, which its author sets before Parse,
+// and then what the environment and the command line gave. The counterpart of pmOptions in C.
+type Command struct {
+	Name     string   // of the tool, in messages
+	Synopsis string   // what follows the name in the first line of the usage message
+	Options  []Option // in the order of the usage message; AddOptions adds to them
+	Version  string   // that -V prints; empty means PCPVersion
+
+	// InOrder makes the first operand end the options, so that operands may be negative numbers. The environment's
+	// POSIXLY_CORRECT does the same.
+	InOrder bool
+	// OperandSource allows -z without -h, since an operand may name the source; see MetricSpec.
+	OperandSource bool
+	// ZoneNote makes SetTimes print, on Stdout, which zone -z or -Z has set.
+	ZoneNote bool
+	// HighRes makes errors of -t name pmParseHighResInterval(3), as those of pmval do, and not pmParseInterval(3).
+	HighRes bool
+	// Stdout gets the note of SetTimes, and Stderr the messages of Report and Dial; nil means os.Stdout and os.Stderr.
+	Stdout, Stderr io.Writer
+
+	// Set by Parse.
+	Samples   int           // of -s; -1 without
+	Interval  time.Duration // of -t; 0 without
+	ZoneGiven bool          // -z or -Z was given
+	Debug     []string      // names of debug options of -D, see pmdbg(1)
+
+	// Set by SetTimes.
+	Location *time.Location // in which the tool prints times: -Z, -z, or that of the environment
+	Begin    time.Time      // of the time window: now
+	End      time.Time      // of the time window, of -T; zero without
+
+	given given
+}
+
+// given is what the environment and the command line gave, as far as tools need not know it.
+type given struct {
+	host              string
+	hostSet           bool
+	archives          int
+	local             bool
+	names             *pmns.Tree // of -n or -N
+	namesLoaded       bool       // there was a name space file, perhaps a wrong one
+	zone              string     // of -Z
+	zoneSet, hostZone bool
+	origin            bool // an option of the time window that needs an archive
+	finish            string
+	finishSet         bool
+	guiMode, guiPort  bool
+	messages          []byte // about errors, in their order
+	usageError        bool   // one of the errors asks for the usage message
+	namesError        error  // an error that the usage message would not help with
+	versionPrinted    bool
+	unsupported       string // the first of what was asked for and is not supported
+}
+
+// Parse parses the options that the environment and the arguments give, and returns the operands. The tool's name is not
+// among the arguments. In the environment PCP_HOST, PCP_INTERVAL and others stand for standard options, also those that the
+// tool does not have on its command line. The error is an *ExitError, also after -V and -?. The counterpart of
+// pmGetOptions(3).
+func (c *Command) Parse(args []string) (operands []string, err error) {
+	return c.parse(args, os.LookupEnv)
+}
+
+func (c *Command) parse(args []string, getenv func(string) (string, bool)) (operands []string, err error) {
+	c.Samples, c.Interval, c.ZoneGiven, c.Debug, c.given = -1, 0, false, nil, given{}
+	c.parseEnvironment(getenv)
+	parser := c.parser()
+	if _, ok := getenv("POSIXLY_CORRECT"); ok {
+		parser.InOrder = true
+	}
+	operands, errs := parser.Parse(args)
+	for _, err := range errs {
+		c.addError(err)
+	}
+	c.checkCombinations()
+	return operands, c.parseError()
+}
+
+// A plainMessage is an error whose text is printed as it stands, and that does not ask for the usage message.
+type plainMessage string
+
+func (m plainMessage) Error() string { return string(m) }
+
+// addError adds the message of an error to those of the command line.
+func (c *Command) addError(err error) {
+	if err == nil {
+		return
+	}
+	if m, ok := errors.AsType[plainMessage](err); ok {
+		c.addMessage("%s", string(m))
+		return
+	}
+	c.given.usageError = true
+	if !errors.Is(err, ErrUsage) {
+		c.addMessage("%s: %v\n", c.Name, err)
+	}
+}
+
+func (c *Command) addMessage(format string, args ...any) {
+	c.given.messages = fmt.Appendf(c.given.messages, format, args...)
+}
+
+// addUnsupported notes that the command line asks for what is not supported. Only the first is reported.
+func (c *Command) addUnsupported(what string) {
+	if c.given.unsupported == "" {
+		c.given.unsupported = what
+	}
+}
+
+// checkCombinations looks for options that do not go together.
+func (c *Command) checkCombinations() {
+	g := &c.given
+	if g.hostZone && !g.hostSet && g.archives == 0 && !c.OperandSource && !g.origin {
+		c.addError(errors.New("use of timezone from metric source requires a source"))
+	}
+	if g.origin && (g.hostSet || g.local) && g.archives == 0 {
+		c.addError(errors.New("time window options are supported for archives only"))
+	}
+	if g.origin {
+		c.addUnsupported("archives") // PCP's tools look for one of this host if no source is given
+	}
+}
+
+// parseError is the error of the whole command line, nil if the tool can go on.
+func (c *Command) parseError() error {
+	g := &c.given
+	e := &ExitError{Status: 1, redirected: true}
+	switch {
+	case g.versionPrinted:
+		e.Status = 0
+	case g.namesError != nil:
+		e.Err = g.namesError
+	case g.usageError:
+		c.addMessage("%s", c.Usage())
+		e.Err = ErrUsage
+	case g.unsupported != "":
+		c.addMessage("%v\n", c.unsupportedError(g.unsupported))
+		e.Err = errors.ErrUnsupported
+	default:
+		return nil
+	}
+	e.Message = string(g.messages)
+	return e
+}
+
+// unsupportedError is the error of a tool that is asked for what is not supported.
+func (c *Command) unsupportedError(what string) error {
+	return &ExitError{Status: 1, Message: fmt.Sprintf("%s: %s are not supported by this version\n", c.Name, what), Err: errors.ErrUnsupported}
+}

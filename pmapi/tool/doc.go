@@ -1,0 +1,53 @@
+// Package tool is for programs that are used like PCP's own tools: it has their standard options, finds the collector
+// that the options name, selects instances, and prints numbers in columns as pmval(1) does.
+//
+// A tool is a [Command]: a name and a table of options, most of which are standard ones.
+//
+//	func main() {
+//		c := &tool.Command{Name: "pmx", Synopsis: "[options] metric"}
+//		c.AddOptions("General options", c.Standard("host", "namespace", "samples", "interval", "version", "help")...)
+//		raw := false
+//		c.AddOptions("Reporting options",
+//			tool.Option{Short: 'r', Long: "raw", Help: "print counters, not their rates", Set: tool.Flag(&raw)})
+//		os.Exit(c.Report(run(c, os.Args[1:])))
+//	}
+//
+//	func run(c *tool.Command, args []string) error {
+//		metrics, err := c.Parse(args)
+//		if err != nil {
+//			return err
+//		}
+//		pc, err := c.Dial(ctx, c.Source())
+//		if err != nil {
+//			return err
+//		}
+//		defer pc.Close()
+//		…
+//	}
+//
+// [Command.Parse] reads the environment and the command line, [Command.Dial] opens a context on a source, and
+// [Command.SetTimes] finds the zone and the end of the time window once there is a context. Each may return an
+// [*ExitError], which has the message and the exit status of PCP's tools; [Command.Report] prints it. Nothing in this
+// package ends the program.
+//
+// The package's example is a whole tool that prints the values of a metric as pmval(1) does. What tools need of values alone
+// is in package pdu: pdu.ValueFormat formats them and pdu.ParseAtom parses them.
+//
+// # What is not supported
+//
+// Archives, local contexts, derived metrics, containers and time control are not supported. Their options are known,
+// since scripts and the environment may give them: Parse then fails with an error that wraps [errors.ErrUnsupported].
+// Of the time window, -T works for live sources where it gives an interval; -S, -A and -O need an archive.
+//
+// # In the C library
+//
+//	Command.Parse          pmGetOptions(3)
+//	Command.SetTimes       pmGetContextOptions(3), pmNewContextZone(3)
+//	Command.Usage          pmUsageMessage(3)
+//	Command.Report         pmflush(3)
+//	RateUnits, Column      the conversions and formats of pmval(1)
+//	LoadZone               pmNewZone(3), tzset(3)
+//	Identify               pmSetClientIdArgv
+//
+// A Command is for one goroutine at a time; the functions may be called by several.
+package tool

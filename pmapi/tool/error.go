@@ -1,0 +1,105 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// An ExitError says how a tool ends: with what message and with what exit status.
+type ExitError struct {
+	Status  int    // 1, or 0 after -V
+	Message string // for standard error, as PCP's tools write it: whole lines, of which the first begins with the tool's name
+	Err     error  // the cause: ErrUsage, errors.ErrUnsupported, a *pmapi.OpError, …; nil if there is none
+
+	redirected bool // the message goes where PCP_STDERR says
+}
+
+// Error returns the message without its last newline.
+func (e *ExitError) Error() string { return strings.TrimRight(e.Message, "\n") }
+
+// Unwrap returns the cause.
+func (e *ExitError) Unwrap() error { return e.Err }
+
+// Timeout reports whether the cause is a time-out.
+func (e *ExitError) Timeout() bool {
+	t, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](e.Err)
+	return ok && t.Timeout()
+}
+
+// Errorf makes the error of a tool that ends with a message and status 1. The message begins with the tool's name. As in
+// fmt.Errorf, %w makes an argument its cause; a pdu.Error, such as pdu.FromError makes of any error, has PCP's text.
+func (c *Command) Errorf(format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	return &ExitError{Status: 1, Message: fmt.Sprintf("%s: %v\n", c.Name, err), Err: errors.Unwrap(err)}
+}
+
+// UsageErrorf makes the error of a command line that a tool cannot use: the message, which is printed as it stands and
+// may be empty, and the usage message. It wraps ErrUsage.
+func (c *Command) UsageErrorf(format string, args ...any) error {
+	return &ExitError{Status: 1, Message: fmt.Sprintf(format, args...) + c.Usage(), Err: ErrUsage, redirected: true}
+}
+
+// Usage is the usage message, which lists the options. The counterpart of pmUsageMessage(3).
+func (c *Command) Usage() string { return c.parser().Usage() }
+
+// Report prints the message of an error to Stderr and returns the exit status that goes with it: 0 for nil, 1 for an
+// error that is no *ExitError, which is printed after the tool's name.
+//
+// What Parse and UsageErrorf say of a command line goes where the environment says, as with pmflush(3): PCP_STDERR is
+// the name of a file to append to, and "DISPLAY" would be a dialog, of which there is none.
+func (c *Command) Report(err error) (status int) {
+	if err == nil {
+		return 0
+	}
+	exit, ok := errors.AsType[*ExitError](err)
+	switch {
+	case !ok:
+		fmt.Fprintf(c.stderr(), "%s: %v\n", c.Name, err)
+		return 1
+	case exit.redirected && exit.Message != "":
+		c.printRedirected(exit.Message)
+	default:
+		io.WriteString(c.stderr(), exit.Message)
+	}
+	return exit.Status
+}
+
+// printRedirected prints a message where PCP_STDERR says.
+func (c *Command) printRedirected(message string) {
+	switch name := os.Getenv("PCP_STDERR"); name {
+	case "":
+	case "DISPLAY":
+		fmt.Fprintf(c.stderr(), "%s: using stderr - there are no dialogs\n", c.Name)
+	default:
+		f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+		if err == nil {
+			defer f.Close()
+			io.WriteString(f, message)
+			return
+		}
+		fmt.Fprintf(c.stderr(), "pmflush: cannot append to file '%s' (from $PCP_STDERR): %v\n", name, pdu.FromError(err))
+	}
+	io.WriteString(c.stderr(), message)
+}
+
+func (c *Command) stdout() io.Writer {
+	if c.Stdout == nil {
+		return os.Stdout
+	}
+	return c.Stdout
+}
+
+func (c *Command) stderr() io.Writer {
+	if c.Stderr == nil {
+		return os.Stderr
+	}
+	return c.Stderr
+}

@@ -1,0 +1,74 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+func TestReport(t *testing.T) {
+	var stderr strings.Builder
+	c := &Command{Name: "pmx", Synopsis: "[options]", Stderr: &stderr}
+	const usage = "Usage: pmx [options]\n"
+	for _, tt := range []struct {
+		err    error
+		want   string
+		status int
+		cause  error
+	}{
+		{err: nil},
+		{err: pdu.ErrName, want: "pmx: Unknown metric name\n", status: 1, cause: pdu.ErrName},
+		{err: c.Errorf("a.b: %w", pdu.ErrName), want: "pmx: a.b: Unknown metric name\n", status: 1, cause: pdu.ErrName},
+		{err: c.UsageErrorf("too many: %d\n", 3), want: "too many: 3\n" + usage, status: 1, cause: ErrUsage},
+		{err: c.unsupportedError("archives"), want: "pmx: archives are not supported by this version\n", status: 1, cause: errors.ErrUnsupported},
+		{err: fmt.Errorf("wrapped: %w", &ExitError{Message: "version 1\n"}), want: "version 1\n"},
+	} {
+		stderr.Reset()
+		if status := c.Report(tt.err); status != tt.status || stderr.String() != tt.want {
+			t.Errorf("%v: status %d, %q, want %d, %q", tt.err, status, stderr.String(), tt.status, tt.want)
+		}
+		if tt.cause != nil && !errors.Is(tt.err, tt.cause) {
+			t.Errorf("%v: is not %v", tt.err, tt.cause)
+		}
+	}
+	slow := &ExitError{Err: fmt.Errorf("dial: %w", context.DeadlineExceeded)}
+	if other := (&ExitError{Err: pdu.ErrName}); !slow.Timeout() || other.Timeout() {
+		t.Errorf("Timeout: %t of a time-out, %t of another error", slow.Timeout(), other.Timeout())
+	}
+}
+
+// TestReportRedirected has messages on the command line written to a file, and no others.
+func TestReportRedirected(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "messages")
+	t.Setenv("PCP_STDERR", file)
+	var stderr strings.Builder
+	c := &Command{Name: "pmx", Synopsis: "[options]", Stderr: &stderr}
+	c.Report(&ExitError{redirected: true})
+	if _, err := os.Stat(file); err == nil {
+		t.Error("there is a file without a message")
+	}
+	c.Report(c.UsageErrorf("one\n"))
+	c.Report(c.Errorf("two"))
+	_, err := c.Parse([]string{"-x"})
+	c.Report(err)
+	got, err := os.ReadFile(file)
+	const usage = "Usage: pmx [options]\n"
+	if want := "one\n" + usage + "pmx: invalid option -- 'x'\n" + usage; string(got) != want || err != nil {
+		t.Errorf("file: got %q, %v, want %q", got, err, want)
+	}
+	if want := "pmx: two\n"; stderr.String() != want {
+		t.Errorf("standard error: got %q, want %q", stderr.String(), want)
+	}
+	t.Setenv("PCP_STDERR", "DISPLAY")
+	stderr.Reset()
+	c.Report(c.UsageErrorf(""))
+	if want := "pmx: using stderr - there are no dialogs\n" + usage; stderr.String() != want {
+		t.Errorf("DISPLAY: got %q, want %q", stderr.String(), want)
+	}
+}

@@ -1,0 +1,76 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// MetricSpec parses an operand that names a metric, and perhaps a source and instances: "web1:kernel.all.load[1,5]". An
+// operand without a source gets that of the options. The error is an *ExitError; it wraps errors.ErrUnsupported for an
+// archive or a local context. The counterpart of pmParseMetricSpec(3).
+func (c *Command) MetricSpec(operand string) (pmapi.MetricSpec, error) {
+	spec, err := pmapi.ParseMetricSpec(operand, pmapi.SourceHost, c.Source())
+	switch {
+	case err != nil:
+		return spec, c.UsageErrorf("%v\n", err)
+	case spec.Kind == pmapi.SourceArchive:
+		return spec, c.unsupportedError("archives")
+	case spec.Kind == pmapi.SourceLocal:
+		return spec, c.unsupportedError("local contexts")
+	}
+	return spec, nil
+}
+
+// SplitInstances splits the argument of pmval's -i into names of instances. Blanks and commas separate names; one that
+// has them itself is in quotes of either kind, up to the closing one. A single byte behind that is ignored, whatever it is.
+func SplitInstances(list string) (names []string) {
+	const separators = cnum.Blanks + ","
+	for list = strings.TrimLeft(list, separators); list != ""; list = strings.TrimLeft(list, separators) {
+		var name string
+		if quote := list[0]; quote == '"' || quote == '\'' {
+			name, list, _ = strings.Cut(list[1:], string(quote))
+			list = list[min(1, len(list)):]
+		} else {
+			end := strings.IndexAny(list, separators)
+			if end < 0 {
+				end = len(list)
+			}
+			name, list = list[:end], list[end:]
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// SelectInstances looks up instances by their names and makes the context's fetches bring the values of these instances
+// only; without names it changes nothing. The instances are in the order of the names and have those for names, which may
+// be the part of the full name up to its first blank. After an error they are those found before it: names[len(insts)]
+// is the one that it is about. Errors: pdu.ErrInst, pdu.ErrInDom, and those of exchanges with the collector.
+func SelectInstances(ctx context.Context, pc *pmapi.Context, d pdu.InDom, names []string) (insts []pdu.Instance, err error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	var ids []pdu.InstID
+	for _, name := range names {
+		id, err := pc.InstID(ctx, d, name)
+		if err != nil {
+			return insts, err
+		}
+		insts, ids = append(insts, pdu.Instance{ID: id, Name: name}), append(ids, id)
+	}
+	return insts, errors.Join(pc.DelProfile(d), pc.AddProfile(d, ids...))
+}
+
+// InstanceNames returns the names of instances by their numbers.
+func InstanceNames(insts []pdu.Instance) map[pdu.InstID]string {
+	names := make(map[pdu.InstID]string, len(insts))
+	for _, inst := range insts {
+		names[inst.ID] = inst.Name
+	}
+	return names
+}

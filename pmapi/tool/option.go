@@ -1,0 +1,81 @@
+package tool
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/getopt"
+)
+
+// An Option is an option of a tool, or with a Heading and nothing else the start of a part of the usage message.
+type Option struct {
+	Short byte   // its letter; 0 if it has none
+	Long  string // its name; empty if it has none
+	Arg   string // what the usage message calls its argument; empty if it takes none
+	Help  string // what it does; the usage message leaves out an option without
+	Exact bool   // Long cannot be abbreviated, and does not make the abbreviations of others ambiguous
+	// Set is called when the option is given, with its argument if it takes one. Its error is reported with the usage
+	// message; ErrUsage asks for that alone. Nil ignores the option.
+	Set func(value string) error
+
+	Heading string // without the colon
+}
+
+// ErrUsage is the cause of errors that print the usage message. Option.Set returns it for an option such as -? that asks for
+// nothing else.
+var ErrUsage = errors.New("usage message")
+
+// AddOptions adds a part with a heading to the options and to the usage message.
+func (c *Command) AddOptions(heading string, options ...Option) {
+	c.Options = append(c.Options, Option{Heading: heading})
+	c.Options = append(c.Options, options...)
+}
+
+// parser is the parser of the command's options.
+func (c *Command) parser() *getopt.Set {
+	s := &getopt.Set{Program: c.Name, Synopsis: c.Synopsis, InOrder: c.InOrder}
+	for _, o := range c.Options {
+		s.Options = append(s.Options, getopt.Option{Short: o.Short, Long: o.Long, Arg: o.Arg, Help: o.Help, Exact: o.Exact,
+			Set: o.Set, Heading: o.Heading})
+	}
+	return s
+}
+
+// hasLetter reports whether the command has an option of a letter.
+func (c *Command) hasLetter(letter byte) bool {
+	return slices.ContainsFunc(c.Options, func(o Option) bool { return o.Short == letter })
+}
+
+// Flag makes the Set of an option without an argument, which sets a variable to true.
+func Flag(variable *bool) func(string) error {
+	return func(string) error {
+		*variable = true
+		return nil
+	}
+}
+
+// Number makes the Set of an option whose argument is a decimal number not below minimum. Other arguments are an error
+// with the text complaint, such as "-b requires numeric argument".
+func Number(variable *int, minimum int, complaint string) func(string) error {
+	return func(value string) error {
+		n, ok := parseInteger(value)
+		if !ok || n < int64(minimum) {
+			return errors.New(complaint)
+		}
+		*variable = int(n)
+		return nil
+	}
+}
+
+// parseInteger reads a decimal number as strtol(3) does, and reports whether it is one as a whole: blanks and a sign may
+// come before it, nothing may come after, and an empty text is 0. A number that is too great is the greatest.
+func parseInteger(s string) (n int64, ok bool) {
+	if s == "" {
+		return 0, true
+	}
+	n, err := strconv.ParseInt(strings.TrimLeft(s, cnum.Blanks), 10, 64)
+	return n, err == nil || errors.Is(err, strconv.ErrRange)
+}

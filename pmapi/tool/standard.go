@@ -1,0 +1,232 @@
+package tool
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/pcp-go/pcp/internal/pmlog"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmns"
+)
+
+// A standardOption is an option that means the same to all tools. Variables of the environment may give it too, even to
+// tools that do not have it on the command line.
+type standardOption struct {
+	short           byte
+	long, arg, help string
+	set             func(c *Command, value string) error
+	env             []string
+}
+
+// standardOptions are all standard options, in the order in which their variables of the environment are read.
+func standardOptions() []standardOption {
+	return []standardOption{
+		{'A', "align", "TIME", "align sample times on natural boundaries", (*Command).setArchiveTime, []string{"PCP_ALIGN_TIME"}},
+		{'a', "archive", "FILE", "metrics source is a PCP log archive", (*Command).setArchive, []string{"PCP_ARCHIVE", "PCP_ARCHIVE_LIST", "PCP_FOLIO"}},
+		{'D', "debug", "DBG", "", (*Command).setDebug, []string{"PCP_DEBUG"}},
+		{'g', "guimode", "", "start in GUI mode with new time control", (*Command).setGUIMode, []string{"PCP_GUIMODE"}},
+		{'h', "host", "HOST", "metrics source is PMCD on host", (*Command).setHost, []string{"PCP_HOST", "PCP_HOST_LIST"}},
+		{'K', "spec-local", "SPEC", "optional additional PMDA spec for local connection", (*Command).setLocal, []string{"PCP_SPECLOCAL"}},
+		{'L', "local-PMDA", "", "metrics source is local connection to a PMDA", (*Command).setLocal, []string{"PCP_LOCALMODE", "PCP_LOCALPMDA"}},
+		{'n', "namespace", "FILE", "use an alternative PMNS", (*Command).setNamespace, []string{"PCP_NAMESPACE"}},
+		{'N', "uniqnames", "FILE", "like -n but only one name allowed for each PMID", (*Command).setUniqnames, []string{"PCP_UNIQNAMES"}},
+		{'O', "origin", "TIME", "initial sample time within the time window", (*Command).setArchiveTime, []string{"PCP_ORIGIN", "PCP_ORIGIN_TIME"}},
+		{'p', "guiport", "N", "port for connection to existing time control", (*Command).setGUIPort, []string{"PCP_GUIPORT"}},
+		{'S', "start", "TIME", "start of the time window", (*Command).setArchiveTime, []string{"PCP_START_TIME"}},
+		{'s', "samples", "N", "terminate after this many samples", (*Command).setSamples, []string{"PCP_SAMPLES"}},
+		{'T', "finish", "TIME", "end of the time window", (*Command).setFinish, []string{"PCP_FINISH_TIME"}},
+		{'t', "interval", "DELTA", "sampling interval", (*Command).setInterval, []string{"PCP_INTERVAL"}},
+		{'Z', "timezone", "TZ", "set reporting timezone", (*Command).setZone, []string{"PCP_TIMEZONE"}},
+		{'z', "hostzone", "", "set reporting timezone to local time of metrics source", (*Command).setHostZone, []string{"PCP_HOSTZONE"}},
+		{0, "container", "NAME", "specify an individual container to be queried", (*Command).setContainer, nil},
+		{0, "derived", "FILE", "load derived metric definitions from FILE(s)", (*Command).setDerived, nil},
+		{'V', "version", "", "display version number and exit", (*Command).setVersion, nil},
+		{'?', "help", "", "show this usage message and exit", func(*Command, string) error { return ErrUsage }, nil},
+	}
+}
+
+// Standard returns standard options by their long names, in the order given. The names are
+//
+//	align archive container debug derived finish guimode guiport help host hostzone interval
+//	local-PMDA namespace origin samples spec-local start timezone uniqnames version
+//
+// Other names panic.
+func (c *Command) Standard(names ...string) []Option {
+	var options []Option
+	all := standardOptions()
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(o standardOption) bool { return o.long == name })
+		if i < 0 {
+			panic("tool: no standard option " + name)
+		}
+		o := all[i]
+		options = append(options, Option{Short: o.short, Long: o.long, Arg: o.arg, Help: o.help,
+			Set: func(value string) error { return o.set(c, value) }})
+	}
+	return options
+}
+
+// parseEnvironment sets the standard options that the environment gives. A variable without a value gives one, too.
+func (c *Command) parseEnvironment(getenv func(string) (string, bool)) {
+	for _, o := range standardOptions() {
+		for _, name := range o.env {
+			value, ok := getenv(name)
+			switch {
+			case !ok:
+				continue
+			case name == "PCP_HOST_LIST" && strings.Contains(value, ","):
+				c.given.hostSet = true
+				c.addError(fmt.Errorf("too many hosts requested: %s", value))
+				continue
+			case name == "PCP_DEBUG":
+				if _, ok := pmlog.ParseDebug(value); !ok {
+					c.addMessage("Error: $PCP_DEBUG=%s is not valid, ignored\n", value)
+				}
+			}
+			c.addError(o.set(c, value))
+		}
+	}
+}
+
+// setArchiveTime is -S, -A or -O, parts of a time window of which a live source has none.
+func (c *Command) setArchiveTime(string) error {
+	c.given.origin = true
+	return nil
+}
+
+func (c *Command) setArchive(string) error {
+	c.addUnsupported("archives")
+	if c.given.hostSet {
+		return errors.New("only one host or archive allowed")
+	}
+	c.given.archives++
+	return nil
+}
+
+func (c *Command) setHost(value string) error {
+	switch {
+	case c.given.archives > 0:
+		return errors.New("only one host or archive allowed")
+	case c.given.hostSet:
+		return fmt.Errorf("too many hosts requested: %s", value)
+	}
+	c.given.host, c.given.hostSet = value, true
+	return nil
+}
+
+func (c *Command) setLocal(string) error {
+	c.given.local = true
+	c.addUnsupported("local contexts")
+	return nil
+}
+
+func (c *Command) setContainer(string) error {
+	c.addUnsupported("containers")
+	return nil
+}
+
+func (c *Command) setDerived(string) error {
+	c.addUnsupported("derived metrics")
+	return nil
+}
+
+func (c *Command) setGUIMode(string) error {
+	c.given.guiMode = true
+	return c.checkTimeControl('g')
+}
+
+func (c *Command) setGUIPort(string) error {
+	c.given.guiPort = true
+	return c.checkTimeControl('p')
+}
+
+// checkTimeControl refuses time control to a tool that has the option. Others ignore what the environment says of it.
+func (c *Command) checkTimeControl(letter byte) error {
+	if c.hasLetter(letter) {
+		c.addUnsupported("time controls")
+	}
+	if c.given.guiMode && c.given.guiPort {
+		return errors.New("at most one of -g and -p allowed")
+	}
+	return nil
+}
+
+func (c *Command) setDebug(value string) error {
+	names, ok := pmlog.ParseDebug(value)
+	if !ok {
+		return fmt.Errorf("unrecognized debug options specification (%s)", value)
+	}
+	c.Debug = append(c.Debug, names...)
+	return nil
+}
+
+func (c *Command) setNamespace(value string) error { return c.loadNames(value, false) }
+
+func (c *Command) setUniqnames(value string) error { return c.loadNames(value, true) }
+
+// loadNames reads a name space file. Its errors do not ask for the usage message.
+func (c *Command) loadNames(file string, unique bool) error {
+	report, err := "", error(pdu.ErrDupPMNS)
+	if !c.given.namesLoaded {
+		c.given.names, err = readNames(file, unique)
+	}
+	if err == nil {
+		c.given.namesLoaded = true
+		return nil
+	}
+	if p, ok := errors.AsType[*pmns.ParseError](err); ok {
+		report = p.Error() + "\n"
+		c.given.namesLoaded = p.Line == 0 // the C library keeps what it could read
+		if strings.HasPrefix(p.Msg, "Duplicate metric id") {
+			report += "\n"
+		}
+	} else if !c.given.namesLoaded {
+		report = fmt.Sprintf("Error Parsing ASCII PMNS: Cannot open \"%s\"\n", file)
+	}
+	c.given.namesError = err
+	return plainMessage(fmt.Sprintf("%s%s: Cannot load namespace from \"%s\": %v\n", report, c.Name, file, pdu.FromError(err)))
+}
+
+func readNames(file string, unique bool) (*pmns.Tree, error) {
+	if file == "" { // the default name space to a Loader
+		return nil, fs.ErrNotExist
+	}
+	return (&pmns.Loader{Unique: unique}).Load(file)
+}
+
+func (c *Command) setSamples(value string) error {
+	n, ok := parseInteger(value)
+	if !ok || n < 0 || n > math.MaxInt32 {
+		return errors.New("-s requires a positive numeric argument")
+	}
+	c.Samples = int(n)
+	return nil
+}
+
+var errZones = errors.New("at most one of -Z and -z allowed")
+
+func (c *Command) setZone(value string) error {
+	if c.given.hostZone {
+		return errZones
+	}
+	c.given.zone, c.given.zoneSet, c.ZoneGiven = value, true, true
+	return nil
+}
+
+func (c *Command) setHostZone(string) error {
+	if c.given.zoneSet {
+		return errZones
+	}
+	c.given.hostZone, c.ZoneGiven = true, true
+	return nil
+}
+
+func (c *Command) setVersion(string) error {
+	c.given.versionPrinted = true
+	return plainMessage(fmt.Sprintf("%s version %s\n", c.Name, cmp.Or(c.Version, PCPVersion)))
+}

@@ -1,0 +1,80 @@
+package tool
+
+import (
+	"encoding/binary"
+	"os"
+	"strings"
+	"time"
+	_ "time/tzdata" // for systems without a time zone database
+)
+
+// LoadZone returns the time zone that a value of TZ names, as the GNU C library reads it: the name of a file of the time
+// zone database, with or without a colon before it, or a POSIX description such as "EST5EDT" or
+// "CET-1CEST,M3.5.0,M10.5.0/3". Other values stand for UTC. The counterpart of pmNewZone(3).
+func LoadZone(tz string) *time.Location {
+	name := strings.TrimPrefix(tz, ":")
+	switch {
+	case name == "":
+		return time.UTC
+	case name[0] == '/':
+		// With -z the name is the collector's, who could name a device that has no end.
+		info, err := os.Stat(name)
+		if err != nil || !info.Mode().IsRegular() {
+			break
+		}
+		if data, err := os.ReadFile(name); err == nil {
+			if loc, err := time.LoadLocationFromTZData(name, data); err == nil {
+				return loc
+			}
+		}
+	case name != "Local": // which is no name of the database
+		if loc, err := time.LoadLocation(name); err == nil {
+			return loc
+		}
+	}
+	return posixZone(tz)
+}
+
+// newZone returns the time zone that pmNewZone(3) makes of a value of TZ. Three letters, as "UTC" but also "EST", are the
+// name of a zone with offset 0.
+func newZone(tz string) *time.Location {
+	if len(tz) == 3 {
+		tz += "+0"
+	}
+	return LoadZone(tz)
+}
+
+// LocalZone returns the time zone of the environment's TZ, or else the local one. The time package alone takes only names
+// of files for a TZ.
+func LocalZone() *time.Location {
+	if tz, ok := os.LookupEnv("TZ"); ok {
+		return LoadZone(tz)
+	}
+	return time.Local
+}
+
+// posixZone makes a time zone of a POSIX description. In a file of the time zone database such a description stands at the
+// end and holds for all times after the last transition (RFC 9636). So this makes a file with one transition, long ago,
+// and the description.
+func posixZone(rule string) *time.Location {
+	const headerLen = 44
+	header := func(transitions, types, chars int) []byte {
+		b := make([]byte, headerLen)
+		copy(b, "TZif2")
+		binary.BigEndian.PutUint32(b[32:], uint32(transitions))
+		binary.BigEndian.PutUint32(b[36:], uint32(types))
+		binary.BigEndian.PutUint32(b[40:], uint32(chars))
+		return b
+	}
+	data := header(0, 1, 4)                                     // the part of version 1, which is not read
+	data = append(data, 0, 0, 0, 0, 0, 0, 'U', 'T', 'C', 0)     // one type, UTC: offset 0, no daylight saving, name
+	data = append(data, header(1, 1, 4)...)                     // the header of version 2
+	data = binary.BigEndian.AppendUint64(data, 0xffff_0000<<32) // the transition, at a time before all that are printed,
+	data = append(data, 0, 0, 0, 0, 0, 0, 0, 'U', 'T', 'C', 0)  // to the first type, UTC
+	data = append(data, "\n"+rule+"\n"...)
+	loc, err := time.LoadLocationFromTZData(rule, data)
+	if err != nil {
+		return time.UTC
+	}
+	return loc
+}

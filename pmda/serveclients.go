@@ -1,0 +1,94 @@
+package pmda
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// requestOf is the Request of a client under the latest profile. It is the same
+// pointer for as long as nothing in it changes.
+func (s *session) requestOf(from int32) *Request {
+	c := s.client(from)
+	if r := s.current; r == nil || r.Client != c || r.Context != s.context || r.Profile != s.profile {
+		s.current = &Request{Client: c, Context: s.context, Profile: s.profile}
+	}
+	return s.current
+}
+
+// client returns the client of a slot. The Handler is given a new one before its
+// first request.
+func (s *session) client(from int32) *Client {
+	c, ok := s.clients[from]
+	if !ok {
+		c = s.newClient(from)
+		s.clients[from] = c
+		s.h.Attributes(c)
+	}
+	return c
+}
+
+func (s *session) newClient(from int32) *Client {
+	s.seq++
+	return NewClient(uint32(from), s.seq)
+}
+
+// endClient forgets a client. The collector sends every client's end to every
+// agent, so the client may be unknown.
+func (s *session) endClient(from int32) {
+	c, ok := s.clients[from]
+	if !ok {
+		c = s.newClient(from)
+	}
+	delete(s.clients, from)
+	if s.current != nil && s.current.Client == c {
+		s.current = nil
+	}
+	s.h.EndClient(c)
+}
+
+// endClients ends the clients that are left when the connection has ended.
+func (s *session) endClients() {
+	for from := range s.clients {
+		func() {
+			defer func() { s.logPanic(recover(), pdu.KindError) }()
+			s.endClient(from)
+		}()
+	}
+}
+
+// setAttribute replaces a client by one with another attribute.
+func (s *session) setAttribute(from int32, body []byte) error {
+	var p pdu.Attr
+	if err := p.Decode(body); err != nil {
+		return err
+	}
+	var c Client
+	if old, ok := s.clients[from]; ok {
+		c = *old
+	} else {
+		c = *s.newClient(from)
+	}
+	value := strings.TrimRight(string(p.Value), "\x00")
+	var err error
+	switch p.Attr {
+	case pdu.AttrUsername:
+		c.User = value
+	case pdu.AttrContainer:
+		c.Container = value
+	case pdu.AttrUserID:
+		c.UID, err = strconv.Atoi(value)
+	case pdu.AttrGroupID:
+		c.GID, err = strconv.Atoi(value)
+	case pdu.AttrProcessID:
+		c.PID, err = strconv.Atoi(value)
+	}
+	if err != nil {
+		return fmt.Errorf("attribute %v of client %d: %w", p.Attr, from, err)
+	}
+	s.clients[from] = &c
+	s.h.Attributes(&c)
+	return nil
+}
