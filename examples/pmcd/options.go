@@ -9,6 +9,7 @@ import (
 
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/internal/pmlog"
+	"github.com/pcp-go/pcp/pmda/collector"
 )
 
 const defaultPort = "44321"
@@ -30,7 +31,7 @@ type options struct {
 	verify     bool
 	noRestart  bool
 	debug      bool
-	trace      int
+	trace      collector.Trace
 	report     string // -x
 	user       string
 }
@@ -130,7 +131,7 @@ func (o *options) setTrace(v string) error {
 	if err != nil || n < 0 {
 		return fmt.Errorf("-T requires a positive numeric argument")
 	}
-	o.trace = int(n)
+	o.trace = collector.Trace(n)
 	return nil
 }
 

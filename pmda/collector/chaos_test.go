@@ -242,7 +242,7 @@ func TestChaos(t *testing.T) {
 		}
 		c.run(160, 40, tcp, unix)
 		time.Sleep(10 * c.timeout) // for agents that were in the middle of a request
-		c.ledger.close(DefaultAgentCalls, 0)
+		c.ledger.close(defaultAgentCalls, 0)
 		c.report()
 	})
 	before.compare(t)
@@ -296,7 +296,7 @@ func TestChaosProcesses(t *testing.T) {
 	if err := c.ledger.readFaults(c.faultFile); err != nil {
 		t.Fatal(err)
 	}
-	c.ledger.close(DefaultAgentCalls, c.timeout/4)
+	c.ledger.close(defaultAgentCalls, c.timeout/4)
 	c.report()
 	c = nil
 	silence()
@@ -336,7 +336,7 @@ func (c *chaos) run(good, bad int, listeners ...net.Listener) {
 	if err := <-served; err != nil {
 		c.failf("Serve: %v", err)
 	}
-	if took, limit := time.Since(start), 2*DefaultGrace+c.slack(start, time.Now()); took > limit {
+	if took, limit := time.Since(start), 2*defaultGrace+c.slack(start, time.Now()); took > limit {
 		c.failf("Serve took %v to end, more than %v", took, limit)
 	}
 }
