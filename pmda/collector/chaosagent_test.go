@@ -454,10 +454,12 @@ func (o *agentOutput) setPause(d time.Duration) {
 // protocol.
 func (p *agentProgram) newBadRemote(out *agentOutput) *faulty {
 	m := &faulty{oracle: newOracle(p.domain)}
-	raw := pdu.NewConn(struct {
-		io.Reader
-		io.Writer
-	}{p.in, out})
+	send := func(u pdu.PDU) { // a PDU beside the replies
+		pdu.NewConn(struct {
+			io.Reader
+			io.Writer
+		}{p.in, out}).Write(0, u)
+	}
 	m.fail = func(r *pmda.Request, what string) error {
 		luck := chanceAt(p.seed, time.Now(), uint64(p.domain), uint64(len(what)))
 		switch n := luck.IntN(3000); {
@@ -473,7 +475,7 @@ func (p *agentProgram) newBadRemote(out *agentOutput) *faulty {
 			out.Write(append(garbage, "garbage of twenty..."...))
 		case n < 19:
 			p.fault(faultBroken, 0)
-			raw.Write(0, pdu.Fetch{PMIDs: []pdu.PMID{1}})
+			send(pdu.Fetch{PMIDs: []pdu.PMID{1}})
 		case n < 21:
 			p.fault(faultBroken, 0)
 			p.exit(luck.IntN(4))
@@ -483,7 +485,7 @@ func (p *agentProgram) newBadRemote(out *agentOutput) *faulty {
 		case n < 42:
 			lasts := luck.upTo(p.timeout/2) + p.timeout/10
 			p.fault(faultNotReady, lasts)
-			time.AfterFunc(lasts, func() { raw.Write(0, pdu.Status{Code: pdu.ErrPMDAReady}) })
+			time.AfterFunc(lasts, func() { send(pdu.Status{Code: pdu.ErrPMDAReady}) })
 			return pdu.ErrPMDANotReady
 		case n < 50:
 			p.fault(faultPanic, 0)
@@ -499,7 +501,7 @@ func (p *agentProgram) newBadRemote(out *agentOutput) *faulty {
 		p.fault(faultBroken, 0)
 		var w pdu.ResultWriter
 		m.oracle.Fetch(context.Background(), r, wrongIDs(n, ids), &w)
-		raw.Write(0, w.PDU(pdu.FormatLowRes))
+		send(w.PDU(pdu.FormatLowRes))
 		return true
 	}
 	return m
