@@ -4,8 +4,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -31,10 +31,10 @@ func TestNamesAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sources := sources(t, "../..")
+	found := namesIn(t, "../..")
 	var missing []string
 	for _, name := range names {
-		if !strings.Contains(sources, strconv.Quote(name)) {
+		if !found[name] {
 			missing = append(missing, name)
 		}
 	}
@@ -44,20 +44,25 @@ func TestNamesAreFound(t *testing.T) {
 	}
 }
 
-// sources is the text of all Go files below a directory but those of tests.
-func sources(t *testing.T, dir string) string {
+var fullName = regexp.MustCompile(`[A-Za-z]\w*(\.\w+)+`)
+
+// namesIn are what looks like the name of a metric in the Go files below a directory,
+// but for those of tests.
+func namesIn(t *testing.T, dir string) map[string]bool {
 	t.Helper()
-	var all strings.Builder
+	all := map[string]bool{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 		text, err := os.ReadFile(path)
-		all.Write(text)
+		for _, name := range fullName.FindAllString(string(text), -1) {
+			all[name] = true
+		}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return all.String()
+	return all
 }
