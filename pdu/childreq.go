@@ -6,15 +6,15 @@ import (
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
-// A ChildReq asks for the names directly below a name: PMNS_CHILD, answered by
-// a NameList of single components.
+// A ChildReq is PMNS_CHILD, a request for the names directly below a name. The
+// reply is a NameList of single components.
 //
 //	12  int32  1 if Status
 //	16  int32  length of Name
 //	20  bytes  Name, padded
 type ChildReq struct {
 	Name   string // empty for the root
-	Status bool   // the answer shall tell leaves from the others
+	Status bool   // the reply says which names are leaves
 }
 
 // Kind is KindPMNSChild.

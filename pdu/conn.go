@@ -9,34 +9,37 @@ import (
 )
 
 const (
-	// MaxLen is the greatest length of a PDU that anybody sends.
+	// MaxLen is the greatest length of a PDU with its header that PCP sends.
 	MaxLen = math.MaxInt32 - 1024
 
 	inlineLen = 512     // PDUs up to this length need no buffer to be read
-	growLen   = 1 << 16 // what is believed of a length before bytes arrive
+	growLen   = 1 << 16 // the most that is allocated for a PDU before its bytes arrive
 	keepLen   = 1 << 20 // larger buffers are not kept for the next PDU
 )
 
-// A Conn frames PDUs over a stream. It holds no buffer while it waits for the
-// next PDU, so that an idle connection costs little; see Eager.
+// A Conn reads and writes PDUs over a stream. It holds no buffer while it waits
+// for the next PDU, so that an idle connection costs little; see Eager.
 //
-// One goroutine at a time may read, and one may write. The exported fields are
-// set before the first use. Deadlines and closing are the stream's business.
+// One goroutine at a time may read, and one at the same time may write. The
+// exported fields are set before the first use. Deadlines are set on the stream,
+// which its owner closes.
 type Conn struct {
-	// MaxLen is the ceiling on PDUs read; 0 means MaxLen. A longer one is
-	// ErrTooBig, and the stream is out of step.
+	// MaxLen is the greatest length of a PDU that Read accepts; 0 means the
+	// constant MaxLen. A longer one is ErrTooBig, after which the stream cannot be
+	// used: the PDU is still in it.
 	MaxLen int
-	// Eager is for those who read only what they wait for, as answers: a buffer
-	// that would hold a PDU as long as the last one is there before it comes, so
-	// that one read of the stream gets it whole.
+	// Eager makes Read get a buffer for a PDU as long as the last one before it
+	// waits, so that one read of the stream gets the PDU whole. It is for those
+	// who read only when a reply is due.
 	Eager bool
-	// Counters, if not nil, count what goes through.
+	// Counters, if not nil, count the PDUs that are read and written.
 	Counters *Counters
-	// Trace, if not nil, sees every PDU: its header and its body.
+	// Trace, if not nil, is called with every PDU that has been read or, with out,
+	// is going to be written. It must not keep or change body.
 	Trace func(out bool, h Header, body []byte)
-	// Partial, if not nil, is called with true when a PDU has begun to arrive and
-	// the rest has to be waited for, and with false when that wait is over, so
-	// that the owner can limit the wait.
+	// Partial, if not nil, is called by Read: with true when a part of a PDU has
+	// arrived and Read waits for the rest, with false when that wait is over. The
+	// owner can set a deadline for the wait.
 	Partial func(waiting bool)
 
 	rw    io.ReadWriter
@@ -47,7 +50,7 @@ type Conn struct {
 	small [inlineLen]byte
 }
 
-// NewConn returns a Conn over a stream.
+// NewConn returns a Conn that reads and writes PDUs over rw.
 func NewConn(rw io.ReadWriter) *Conn { return &Conn{rw: rw} }
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
@@ -59,7 +62,8 @@ func putBuffer(b *[]byte) {
 	}
 }
 
-// Read waits for the next PDU. Its body is valid until Read is called again.
+// Read reads the next PDU and waits for it if need be. The body is valid until
+// Read is called again.
 //
 // At the end of the stream between PDUs the error is io.EOF. After a deadline of
 // the stream has passed, Read may be called again and continues where it was.
@@ -67,7 +71,7 @@ func putBuffer(b *[]byte) {
 // io.ErrUnexpectedEOF within a PDU, ErrIPC for a length or kind that cannot be,
 // ErrTooBig above the ceiling (with the Header), or what the stream reported.
 func (c *Conn) Read() (Header, []byte, error) {
-	c.tidy()
+	c.discardRead()
 	waited := false
 	h, body, err := c.read(&waited)
 	if waited && c.Partial != nil {
@@ -123,7 +127,7 @@ func (c *Conn) read(waited *bool) (Header, []byte, error) {
 	return h, body, nil
 }
 
-// in is what is read into.
+// in is the buffer that is read into.
 func (c *Conn) in() []byte {
 	if c.big != nil {
 		return *c.big
@@ -131,9 +135,9 @@ func (c *Conn) in() []byte {
 	return c.small[:]
 }
 
-// tidy lets go of what has been read, and of a buffer that is not needed for the
-// rest.
-func (c *Conn) tidy() {
+// discardRead drops the PDU that has been read, and gives back the large buffer
+// if the unread rest fits the small one.
+func (c *Conn) discardRead() {
 	if c.big != nil && c.n-c.r <= inlineLen {
 		c.n = copy(c.small[:], (*c.big)[c.r:c.n])
 		c.r = 0
@@ -145,10 +149,10 @@ func (c *Conn) tidy() {
 	}
 }
 
-// fill reads more of a PDU that is need bytes long, as far as is known.
+// fill reads more of a PDU of which at least need bytes are to come.
 func (c *Conn) fill(need int, waited *bool) error {
 	if c.n > c.r {
-		c.wait(waited)
+		c.notePartial(waited)
 	} else if c.Eager && c.last > inlineLen {
 		need = max(need, min(c.last+inlineLen, keepLen)) // and a small one before it
 	}
@@ -164,7 +168,7 @@ func (c *Conn) fill(need int, waited *bool) error {
 	return err
 }
 
-// makeRoom makes place for a PDU, in a buffer that grows as bytes arrive.
+// makeRoom makes room for a PDU, in a buffer that grows as bytes arrive.
 func (c *Conn) makeRoom(need int) {
 	in := c.in()
 	if c.r+need <= len(in) {
@@ -187,7 +191,8 @@ func (c *Conn) makeRoom(need int) {
 	c.r = 0
 }
 
-func (c *Conn) wait(waited *bool) {
+// notePartial calls Partial at the first wait within a PDU.
+func (c *Conn) notePartial(waited *bool) {
 	if !*waited && c.Partial != nil {
 		*waited = true
 		c.Partial(true)
@@ -234,7 +239,7 @@ func (c *Conn) Flush() error {
 	}
 	b, n := *c.out, 0
 	var err error
-	if len(b) > 0 { // nothing to say to the stream if all that was queued failed
+	if len(b) > 0 { // it is empty if all calls of Queue failed
 		n, err = c.rw.Write(b)
 	}
 	if timeout, ok := errors.AsType[interface {
@@ -260,17 +265,17 @@ func (c *Conn) Write(from int32, p PDU) error {
 	return c.Flush()
 }
 
-// Upgrade replaces the stream, as when TLS starts in mid-stream: f gets the old
-// one, from which the bytes that Conn has read ahead come first. What is queued
-// goes to the new stream.
+// Upgrade replaces the stream by the one that f returns, as when TLS starts in
+// mid-stream. f gets the old stream, from which the bytes that Conn has read
+// ahead come first. What is queued goes to the new stream.
 func (c *Conn) Upgrade(f func(io.ReadWriter) io.ReadWriter) {
 	ahead := append([]byte(nil), c.in()[c.r:c.n]...)
 	c.r = c.n
-	c.tidy()
+	c.discardRead()
 	c.rw = f(&readAhead{ReadWriter: c.rw, ahead: ahead})
 }
 
-// A readAhead gives bytes back to a stream.
+// A readAhead is a stream with bytes put back in front of it.
 type readAhead struct {
 	io.ReadWriter
 	ahead []byte

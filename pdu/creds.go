@@ -6,16 +6,16 @@ import (
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
-// Creds is CREDS: a client's answer to the Challenge, or either side's part of
-// the exchange between collector and agent. Every credential is a word whose
-// first byte is its type; only the version exists.
+// Creds is CREDS: a client's reply to the Challenge, or what either side of a
+// connection between collector and agent sends first. Every credential is a word
+// whose first byte is its type; only the type of the version is in use.
 //
 //	12  int32   number, 1 to 1024
 //	16  …       each: uint8 type 1 · uint8 Version · uint16 Features
 type Creds struct {
 	Version  uint8 // 0: no version credential
 	Features Features
-	Others   []uint32 // credentials of types that nobody knows, and of version 0
+	Others   []uint32 // credentials of other types, and of version 0
 }
 
 const (

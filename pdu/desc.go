@@ -30,8 +30,8 @@ func readDesc(c *wire.Cursor) Desc {
 	}
 }
 
-// A DescReq asks for the descriptor of a metric: DESC_REQ, answered by
-// DescReply.
+// A DescReq is DESC_REQ, a request for the descriptor of a metric. The reply is
+// a DescReply.
 //
 //	12  uint32  PMID
 type DescReq struct {

@@ -7,9 +7,9 @@ import (
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
-// A DescsReq asks a collector for descriptors in bulk: DESC_IDS, answered by
-// DescsReply. Send it only where FeatureDescs was offered, and never to an
-// agent. There is at least one PMID.
+// A DescsReq is DESC_IDS, a request for many descriptors. The reply is a
+// DescsReply. It goes to a collector that offered FeatureDescs, never to an agent.
+// There is at least one PMID.
 //
 //	12  int32   -1
 //	16  int32   number
@@ -44,7 +44,7 @@ func (p *DescsReq) Decode(body []byte) error {
 	return malformedIn(KindDescIDs, err)
 }
 
-// A DescsReply is DESCS: a descriptor for each PMID asked, in order. The PMID of
+// A DescsReply is DESCS: a descriptor for each PMID of the request, in order. The PMID of
 // one that failed is NoPMID and its rest is meaningless.
 //
 //	12  int32         number

@@ -1,17 +1,17 @@
-// Package pdu is the vocabulary of Performance Co-Pilot: its data model, and the
-// protocol data units in which clients, collectors and agents speak of it.
+// Package pdu has the data model of Performance Co-Pilot (PCP), and the protocol
+// data units (PDUs) that clients, collectors and agents exchange.
 //
-// The model is [PMID], [InDom], [InstID], [Type], [Sem], [Units], [Desc], [Atom],
-// [EventArray], [LabelSet], [Profile] and [Error]. The protocol is a struct for
-// each kind of PDU, with Append and Decode, and [Conn], which frames them over any
-// io.ReadWriter; this package knows no network. Here a client asks a collector
-// for the values of one metric:
+// The data model is [PMID], [InDom], [InstID], [Type], [Sem], [Units], [Desc],
+// [Atom], [EventArray], [LabelSet], [Profile] and [Error]. The protocol is a
+// struct for each kind of PDU, with Append and Decode, and [Conn], which frames
+// PDUs over any io.ReadWriter: this package imports no network. Here a client
+// requests the values of one metric:
 //
 //	c := pdu.NewConn(stream) // a net.Conn, say
 //	if _, err := pdu.ClientHello(c, int32(os.Getpid()), 0); err != nil {
 //		return err
 //	}
-//	// The profile is needed before the first fetch, and not answered.
+//	// The profile is needed before the first fetch; it has no reply.
 //	if err := errors.Join(
 //		c.Queue(0, pdu.SetProfile{}),
 //		c.Write(0, pdu.Fetch{PMIDs: []pdu.PMID{desc.PMID}}),
@@ -33,18 +33,18 @@
 //		fmt.Println(inst, value)
 //	}
 //
-// Agents are better served by package pmda. Package pdutest plays the other side
-// in tests.
+// Most programs use this through packages pmapi (clients), pmda (agents) and
+// collector. Package pdutest plays the other side of a connection in tests.
 //
 // # Kinds and structs
 //
-// A PDU is a header of 12 bytes and a body. C is a client, S a collector, A an
-// agent; what does not say otherwise is sent by one side only.
+// A PDU is a header of 12 bytes and a body. C is a client, S a collector (the
+// server), A an agent; arrows say who sends what to whom.
 //
 //	0x7000 ERROR           [Status]         S→C, A→S, S→A; as a collector's first PDU [Challenge]
 //	0x7001 RESULT          [Result]         S→C, A→S values; C→S, S→A a store
-//	0x7002 PROFILE         [SetProfile]     C→S, S→A, not answered
-//	0x7003 FETCH           [Fetch]          C→S, S→A, answered by RESULT
+//	0x7002 PROFILE         [SetProfile]     C→S, S→A, no reply
+//	0x7003 FETCH           [Fetch]          C→S, S→A, the reply is RESULT
 //	0x7004 DESC_REQ        [DescReq]        C→S, S→A
 //	0x7005 DESC            [DescReply]      S→C, A→S
 //	0x7006 INSTANCE_REQ    [InstanceReq]    C→S, S→A
@@ -54,22 +54,22 @@
 //	0x700c CREDS           [Creds]          C→S, A→S, S→A
 //	0x700d PMNS_IDS        [PMIDList]       names of a PMID: C→S, S→A; PMIDs of names: S→C, A→S
 //	0x700e PMNS_NAMES      [NameList]       PMIDs of names: C→S, S→A; names: S→C, A→S
-//	0x700f PMNS_CHILD      [ChildReq]       C→S, S→A, answered by PMNS_NAMES
-//	0x7010 PMNS_TRAVERSE   [TraverseReq]    C→S, S→A, answered by PMNS_NAMES
+//	0x700f PMNS_CHILD      [ChildReq]       C→S, S→A, the reply is PMNS_NAMES
+//	0x7010 PMNS_TRAVERSE   [TraverseReq]    C→S, S→A, the reply is PMNS_NAMES
 //	0x7011 ATTR            [Attr]           C→S, S→C in the hello, S→A
 //	0x7012 LABEL_REQ       [LabelReq]       C→S, S→A
 //	0x7013 LABEL           [LabelReply]     S→C, A→S
-//	0x7014 HIGHRES_FETCH   [Fetch]          C→S, answered by HIGHRES_RESULT
+//	0x7014 HIGHRES_FETCH   [Fetch]          C→S, the reply is HIGHRES_RESULT
 //	0x7015 HIGHRES_RESULT  [Result]         S→C
 //	0x7016 DESC_IDS        [DescsReq]       C→S
 //	0x7017 DESCS           [DescsReply]     S→C
 //
-// Any request may be answered by ERROR instead. There are no request numbers:
-// answers come in the order of the requests.
+// The reply to any request may be ERROR instead. There are no request numbers:
+// replies come in the order of the requests.
 //
 // # Versions
 //
-// PCP 6.0.3 and 7.x speak the same protocol but differ in what they put up with.
+// PCP 6.0.3 and 7.x speak the same protocol but differ in the malformed PDUs that they accept.
 // This package accepts what either of them sends and sends what both accept:
 //
 //	                             6.0.3 accepts     7.x accepts         Decode accepts     Append writes
@@ -90,7 +90,7 @@
 //
 // # Memory and concurrency
 //
-// Append adds to the caller's buffer. Decode takes a body, usually from
+// Append adds to the caller's buffer. Decode reads a body, usually from
 // [Conn.Read], where it lives until the next Read; each Decode says what of the
 // value aliases it. Decoding into a used value reuses its slices: numbers and
 // results then allocate nothing, strings are copied. A decoder never panics, and

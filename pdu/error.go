@@ -260,7 +260,7 @@ func (e Error) Unwrap() error {
 //	fs.ErrNotExist, ErrExist, ErrPermission, ErrInvalid   ENOENT, EEXIST, EACCES, EINVAL
 //	errors.ErrUnsupported                EOPNOTSUPP
 //
-// and answers ErrGeneric for all else.
+// and returns ErrGeneric for all else.
 func FromError(err error) Error {
 	if err == nil {
 		return 0

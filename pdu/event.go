@@ -10,10 +10,11 @@ import (
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
-// EventFlags say what a record of an event array stands for. They are
-// PM_EVENT_FLAG_* of the C library.
+// EventFlags are bits that say what a record of an event array stands for. They
+// are PM_EVENT_FLAG_* of the C library.
 type EventFlags uint32
 
+// The flags of an event record.
 const (
 	EventPoint  EventFlags = 0x1        // an observation
 	EventStart  EventFlags = 0x2        // the start of something
@@ -166,7 +167,7 @@ func (e EventArray) All() iter.Seq[EventRecord] {
 	}
 }
 
-// next takes a record off b.
+// next splits the first record off b.
 func (e EventArray) next(b []byte) (EventRecord, []byte) {
 	var r EventRecord
 	if e.highRes {

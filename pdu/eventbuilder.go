@@ -9,11 +9,12 @@ import (
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
-// An EventBuilder makes values of TypeEvent, or of TypeHighResEvent if HighRes
-// is set: Begin starts a record, Param adds to it, Atom is the value, whose Bytes
-// an agent's metric of []byte gives. The first failure sticks and Atom reports it.
-// The zero value is ready for use; a used one allocates nothing after Reset unless
-// its arrays grow. One goroutine at a time.
+// An EventBuilder makes a value of TypeEvent, or of TypeHighResEvent if HighRes
+// is set: Begin starts a record, Param adds a parameter to it, and Atom returns
+// the value (whose Bytes a metric of an agent returns as its []byte). After the
+// first failure the builder ignores what is added, and Atom returns the error. The
+// zero value is ready for use; after Reset a builder allocates nothing unless the
+// value is longer than before. One goroutine at a time.
 type EventBuilder struct {
 	HighRes bool // set before the first record
 
@@ -32,28 +33,28 @@ func (e *EventBuilder) Len() int { return e.n }
 // Err is the first failure, nil if there was none.
 func (e *EventBuilder) Err() error { return e.err }
 
-// Begin starts a record. Its time is cut to microseconds unless HighRes is set;
-// then seconds beyond 32 bits are ErrTooBig. EventMissed is ErrConv: see
-// Missed.
+// Begin starts a record. Unless HighRes is set its time is truncated to
+// microseconds, and seconds beyond 32 bits are ErrTooBig. The flag EventMissed is
+// ErrConv: use Missed.
 func (e *EventBuilder) Begin(t time.Time, f EventFlags) {
 	if f&EventMissed != 0 {
 		e.fail("flags %v: %w", f, ErrConv)
 		return
 	}
-	e.begin(t, f, 0)
+	e.addRecord(t, f, 0)
 }
 
-// Missed adds a record that says that n events were lost.
+// Missed adds a record that stands for n lost events.
 func (e *EventBuilder) Missed(t time.Time, n int) {
 	if n < 0 || n > math.MaxInt32 {
 		e.fail("%d missed events: %w", n, ErrTooBig)
 		return
 	}
-	e.begin(t, EventMissed, n)
+	e.addRecord(t, EventMissed, n)
 	e.count = 0
 }
 
-func (e *EventBuilder) begin(t time.Time, f EventFlags, n int) {
+func (e *EventBuilder) addRecord(t time.Time, f EventFlags, n int) {
 	var sec, nsec int64
 	if !t.IsZero() {
 		sec, nsec = t.Unix(), int64(t.Nanosecond())

@@ -3,12 +3,13 @@ package pdu
 // ProtocolVersion is the only version of the protocol in use.
 const ProtocolVersion = 2
 
-// Features are what a peer can do or wants, 16 bits of the hello.
+// Features are a set of bits that say what a peer can do, or wants to use, of the
+// protocol. Challenge and Creds carry them.
 type Features uint16
 
 // The feature flags, PDU_FLAG_* of the C library. A collector offers them in
-// its Challenge; a client asks for some of the first seven in its Creds, and
-// simply uses the last three.
+// its Challenge; a client requests some of the first seven in its Creds, and
+// uses the last three without a request.
 const (
 	FeatureSecure        Features = 0x0001 // TLS
 	FeatureCompress      Features = 0x0002 // retired

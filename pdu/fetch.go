@@ -6,8 +6,8 @@ import (
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
-// A Fetch asks for the values of metrics: FETCH, or HIGHRES_FETCH where the
-// collector offered FeatureHighRes. The answer is a Result with one set per
+// A Fetch is FETCH, a request for the values of metrics, or HIGHRES_FETCH for a
+// collector that offered FeatureHighRes. The reply is a Result with one set per
 // PMID, in order, perhaps preceded by a Status with Change bits. The profile of
 // Context must have been sent before. There is at least one PMID.
 //

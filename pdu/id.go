@@ -31,8 +31,8 @@ const (
 // library, in host order; the wire has it big-endian.
 type PMID uint32
 
-// NoPMID is "no metric", PM_ID_NULL: the answer for an unknown name in a bulk
-// lookup and for the failed element of a bulk descriptor reply.
+// NoPMID is "no metric", PM_ID_NULL: in replies it stands for an unknown name and
+// for a metric without descriptor.
 const NoPMID PMID = 0xffffffff
 
 // MakePMID composes a PMID; every field is masked to its width, as

@@ -7,9 +7,9 @@ import (
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
-// An InstanceReq asks about an instance domain: INSTANCE_REQ, answered by
-// InstanceReply. With Inst NoInst and no Name it asks for all instances, with
-// an Inst for its name, with a Name for its id.
+// An InstanceReq is INSTANCE_REQ, a request about an instance domain. With Inst
+// NoInst and no Name it is for all instances, with an Inst for the name of that
+// one, with a Name for its id. The reply is an InstanceReply.
 //
 //	12  uint32   InDom
 //	16  8 bytes  zero, a retired timestamp
@@ -47,8 +47,8 @@ func (p *InstanceReq) Decode(body []byte) error {
 	return malformedIn(KindInstanceReq, err)
 }
 
-// An InstanceReply is INSTANCE. In the answer to a question by id, the entry
-// has the ID NoInst and the name; by name, the id and no name; for all, both.
+// An InstanceReply is INSTANCE. In the reply to a request by id, the entry has
+// the ID NoInst and the name; by name, the id and no name; for all, both.
 //
 //	12  uint32  InDom: do not rely on it, agents within the C pmcd leave it unset
 //	16  int32   number

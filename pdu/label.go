@@ -7,13 +7,13 @@ import (
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
-// A LabelReq asks for labels: LABEL_REQ, answered by LabelReply. Send it only
-// where FeatureLabels was offered.
+// A LabelReq is LABEL_REQ, a request for labels. The reply is a LabelReply.
+// Send it only to a collector that offered FeatureLabels.
 //
 //	12  uint32  Ident
 //	16  int32   Class
 type LabelReq struct {
-	Ident uint32 // as the class wants it
+	Ident uint32 // the identifier that the class wants, see LabelClass
 	Class LabelClass
 }
 
@@ -37,7 +37,7 @@ func (p *LabelReq) Decode(body []byte) error {
 	return malformedIn(KindLabelReq, err)
 }
 
-// A LabelReply is LABEL. All classes but LabelInstances have at most one set;
+// A LabelReply is LABEL, the reply to a LabelReq. All classes but LabelInstances have at most one set;
 // no set means no labels.
 //
 //	12  uint32  Ident

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pcp-go/pcp/internal/jsonb"
+	"github.com/pcp-go/pcp/internal/jsonscan"
 )
 
-// A LabelClass says what a label set is attached to. It is a PM_LABEL_* bit of
-// the C library.
+// A LabelClass is the kind of thing that a label set belongs to. It is a
+// PM_LABEL_* bit of the C library.
 type LabelClass int32
 
 // The classes, in increasing precedence. The comment names the identifier that
@@ -50,9 +50,10 @@ func (c LabelClass) String() string {
 // LabelFlags are a label's class bits with LabelCompound and LabelOptional.
 type LabelFlags uint8
 
+// The flags of a label beside its class.
 const (
 	LabelCompound LabelFlags = 0x40 // the name has dotted components
-	LabelOptional LabelFlags = 0x80 // extrinsic: no part of the identity of what it labels
+	LabelOptional LabelFlags = 0x80 // extrinsic: not a part of the identity of what it labels
 )
 
 // Class is the class bit.
@@ -97,7 +98,7 @@ type LabelSet struct {
 	Labels []Label
 }
 
-// A NamedLabel is a label by itself.
+// A NamedLabel is a label with its name and value.
 type NamedLabel struct {
 	Name  string // in full, with dots
 	Value string // as JSON: a string has its quotes, a number its digits as they were written
@@ -114,15 +115,15 @@ func (l NamedLabel) Text() string {
 	return l.Value
 }
 
-// validLabelName applies the rules for names, which PCP's versions do not share.
+// validLabelName reports whether a name obeys the rules for names, which differ
+// between versions of PCP.
 //
 //	                   6.0.3                 7.x
 //	first characters   letters               any of the others
 //	others             letters, digits, "_", and "." in compound names
 //	a bad name         fails the set         drops the label, unless none is left
 //
-// A set that we make keeps to the stricter; a set that a peer made is not
-// judged by its names.
+// We apply the stricter ones to sets that we make, and none to those of peers.
 func validLabelName(name string) bool {
 	if len(name) > MaxLabelName {
 		return false
@@ -152,7 +153,7 @@ func ParseLabels(class LabelClass, text string, optional bool) (LabelSet, error)
 	if text == "" {
 		return s, nil
 	}
-	out, err := jsonb.Compact(nil, []byte(text))
+	out, err := jsonscan.Compact(nil, []byte(text))
 	if err != nil {
 		return LabelSet{}, labelError(err, errInval)
 	}
@@ -204,7 +205,7 @@ func (s *LabelSet) build(flags LabelFlags) ([]namedIndex, error) {
 	}
 	var named []namedIndex
 	var tooBig error
-	err := jsonb.Walk(s.JSON, func(m jsonb.Member) error {
+	err := jsonscan.Walk(s.JSON, func(m jsonscan.Member) error {
 		switch {
 		case len(m.Path) > MaxLabelName:
 			tooBig = fmt.Errorf("name %.20q… of %d bytes, limit %d", m.Path, len(m.Path), MaxLabelName)
@@ -248,9 +249,9 @@ func MakeLabels(class LabelClass, labels any, optional bool) (LabelSet, error) {
 }
 
 // All yields the labels in the order of the index. Full names and the extent of
-// values come from the text: PCP's C library points beside an array that was
-// written with white space. For a name that the text does not have where the
-// index says, the index counts.
+// values come from the text, since the index of PCP's C library is wrong for an
+// array that was written with white space. Where the text does not have a name
+// at the offset in the index, name and value are those of the index.
 func (s LabelSet) All() iter.Seq[NamedLabel] {
 	return func(yield func(NamedLabel) bool) {
 		members := s.members()
@@ -259,7 +260,7 @@ func (s LabelSet) All() iter.Seq[NamedLabel] {
 			m, ok := members[int(l.NameOff)]
 			if !ok {
 				if !l.within(len(s.JSON)) {
-					continue // not decoded but made by hand
+					continue // made by hand: Decode refuses it
 				}
 				m.path = string(s.JSON[l.NameOff:][:l.NameLen])
 				m.off, m.len = int(l.ValueOff), int(l.ValueLen)
@@ -286,8 +287,8 @@ type labelMember struct {
 // flaw in a text that is no JSON.
 func (s LabelSet) members() map[int]labelMember {
 	m := make(map[int]labelMember, len(s.Labels))
-	_ = jsonb.Walk(s.JSON, func(j jsonb.Member) error {
-		if len(j.Path) <= MaxLabelName { // no text is worth names of its size squared
+	_ = jsonscan.Walk(s.JSON, func(j jsonscan.Member) error {
+		if len(j.Path) <= MaxLabelName { // a hostile text could hold names whose lengths add up to its size squared
 			m[j.NameOff] = labelMember{string(j.Path), j.ValueOff, j.ValueLen}
 		}
 		return nil
@@ -365,10 +366,10 @@ func (s *LabelSet) add(l NamedLabel) error {
 	if l.Value == "" {
 		l.Value = "null"
 	}
-	if _, err := jsonb.Compact(nil, []byte(`"`+l.Name+`"`)); err != nil {
+	if _, err := jsonscan.Compact(nil, []byte(`"`+l.Name+`"`)); err != nil {
 		return labelError(fmt.Errorf("name %q: %w", l.Name, err), errInval)
 	}
-	value, err := jsonb.Compact(nil, []byte(l.Value))
+	value, err := jsonscan.Compact(nil, []byte(l.Value))
 	if err != nil {
 		return labelError(fmt.Errorf("value of %q: %w", l.Name, err), errInval)
 	}

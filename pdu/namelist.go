@@ -8,14 +8,15 @@ import (
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
-// The status of a child in a NameList.
+// The status of a child in a NameList, PMNS_LEAF_STATUS and
+// PMNS_NONLEAF_STATUS of the C library.
 const (
 	Leaf    int32 = 0
 	NonLeaf int32 = 1
 )
 
-// A NameList is PMNS_NAMES. As a request it asks for the PMIDs of full names,
-// answered by a PMIDList; as an answer it has the full names of a PMID or of a
+// A NameList is PMNS_NAMES. As a request it is for the PMIDs of full names, and
+// the reply is a PMIDList. As a reply it has the full names of a PMID or of a
 // traversal, or the components below a name, perhaps with a status each.
 //
 //	12  int32  number of name bytes, counting a NUL for each that is not there
@@ -25,7 +26,7 @@ const (
 type NameList struct {
 	Names    []string
 	Statuses []int32 // nil, or one per name: Leaf or NonLeaf
-	Err      Error   // below zero instead of names (7.x understands it)
+	Err      Error   // if below zero, why there are no names; PCP 6.0.3 does not understand it
 }
 
 // Kind is KindPMNSNames.

@@ -7,9 +7,10 @@ import (
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
-// A PMIDList is PMNS_IDS. As a request it asks for the names of its one PMID,
-// answered by a NameList. As the answer to a NameList it has one PMID per name,
-// in order, NoPMID where a name is unknown, and Status counts the known ones.
+// A PMIDList is PMNS_IDS. As a request it is for the names of its one PMID, and
+// the reply is a NameList. As the reply to a NameList it has one PMID per name,
+// in order, NoPMID where a name is unknown, and Status is the number of known
+// names or an error.
 //
 //	12  int32   Status
 //	16  int32   number

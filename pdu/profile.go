@@ -2,27 +2,27 @@ package pdu
 
 import "slices"
 
-// A Profile says which instances a client wants. Its zero value wants all. It
-// never applies to singular metrics.
+// A Profile is a selection of the instances that a client wants values of. The
+// zero Profile selects all. It does not apply to singular metrics.
 //
-// A Profile that several goroutines can see must not be changed any more.
+// A Profile that several goroutines use must not be changed any more.
 type Profile struct {
-	// Exclude is the rule for instance domains without an entry of their own.
+	// Exclude excludes all instances of domains that have no entry in InDoms.
 	Exclude bool
 	// InDoms are the entries, in ascending order of InDom, each InDom once.
 	InDoms []InDomProfile
 }
 
-// An InDomProfile selects instances of one domain: all but the listed, or,
-// with Exclude, none but the listed.
+// An InDomProfile is a selection of instances of one domain: all but those in
+// Insts, or, with Exclude, only those in Insts.
 type InDomProfile struct {
 	InDom   InDom
 	Exclude bool
 	Insts   []InstID // in ascending order
 }
 
-// For returns the rule for an instance domain. NoInDom, of a singular metric,
-// has no rule and passes.
+// For returns the selection for an instance domain. A nil p, and NoInDom, which
+// is that of singular metrics, select all.
 func (p *Profile) For(d InDom) InDomProfile {
 	if p == nil || d == NoInDom {
 		return InDomProfile{InDom: d}
@@ -33,16 +33,16 @@ func (p *Profile) For(d InDom) InDomProfile {
 	return InDomProfile{InDom: d, Exclude: p.Exclude}
 }
 
-// All reports whether the rule lets every instance pass.
+// All reports whether e selects every instance.
 func (e InDomProfile) All() bool { return !e.Exclude && len(e.Insts) == 0 }
 
-// Includes reports whether the rule lets an instance pass.
+// Includes reports whether e selects an instance.
 func (e InDomProfile) Includes(i InstID) bool {
 	_, listed := slices.BinarySearch(e.Insts, i)
 	return listed == e.Exclude
 }
 
-// Includes reports whether an instance of a domain is wanted.
+// Includes reports whether p selects an instance of a domain.
 func (p *Profile) Includes(d InDom, i InstID) bool { return p.For(d).Includes(i) }
 
 func (p *Profile) find(d InDom) (int, bool) {
@@ -66,16 +66,16 @@ func (p *Profile) entry(d InDom) (e *InDomProfile, made bool) {
 	return &p.InDoms[i], !ok
 }
 
-// Add wants instances: all of d without a list, else the listed ones as well;
-// NoInDom without a list wants everything. NoInDom with a list is
-// ErrProfileSpec. The counterpart of pmAddProfile(3).
+// Add selects instances: all of d if insts is empty, else insts in addition to
+// those selected before. NoInDom alone selects all instances of all domains;
+// NoInDom with insts is ErrProfileSpec. The counterpart of pmAddProfile(3).
 func (p *Profile) Add(d InDom, insts ...InstID) error { return p.change(d, false, insts) }
 
-// Delete does not want instances: none of d without a list, else not the listed
-// ones; NoInDom without a list wants nothing. NoInDom with a list is
-// ErrProfileSpec. As in the reference, a list for a domain without an entry
-// excludes all of the domain: "all but these" needs Add(d) before. The
-// counterpart of pmDelProfile(3).
+// Delete excludes instances: all of d if insts is empty, else insts. NoInDom
+// alone excludes all instances of all domains; NoInDom with insts is
+// ErrProfileSpec. As in the C library, insts of a domain without an entry exclude
+// all of the domain: "all but these" needs Add(d) before. The counterpart of
+// pmDelProfile(3).
 func (p *Profile) Delete(d InDom, insts ...InstID) error { return p.change(d, true, insts) }
 
 func (p *Profile) change(d InDom, exclude bool, insts []InstID) error {
@@ -96,7 +96,7 @@ func (p *Profile) change(d InDom, exclude bool, insts []InstID) error {
 	}
 	for _, i := range insts {
 		at, listed := slices.BinarySearch(e.Insts, i)
-		// The list has what passes if e excludes, what does not if it includes.
+		// Insts lists the selected instances if e excludes, and the others if not.
 		switch list := e.Exclude != exclude; {
 		case list && !listed:
 			e.Insts = slices.Insert(e.Insts, at, i)
@@ -117,7 +117,7 @@ func (p *Profile) Clone() *Profile {
 }
 
 // normalise restores the order that Profile promises; of several entries for
-// one domain the first counts, as in the reference.
+// one domain the first counts, as in the C library.
 func (p *Profile) normalise() {
 	slices.SortStableFunc(p.InDoms, func(a, b InDomProfile) int {
 		switch {

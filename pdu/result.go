@@ -11,6 +11,7 @@ import (
 // A Format is a layout of the part of a result that precedes its value sets.
 type Format uint8
 
+// The formats of a result.
 const (
 	FormatLowRes  Format = iota // RESULT: seconds and microseconds
 	FormatHighRes               // HIGHRES_RESULT: seconds and nanoseconds, 64 bits each
@@ -44,7 +45,7 @@ func formatOf(k Kind) Format {
 const (
 	valInsitu = 0 // in the value word
 	valDPtr   = 1 // in a block
-	valSPtr   = 2 // in a block; how the sender kept it is nobody's business
+	valSPtr   = 2 // in a block; the sender had it in static memory
 )
 
 const (
@@ -54,8 +55,8 @@ const (
 	maxBlockLen  = 0xffffff // of a value block with its header
 )
 
-// A Result is values of metrics at one time: encoded bytes with an index. It is
-// what a fetch answers and what a store asks for. RESULT has, after the header,
+// A Result is the values of metrics at one time: encoded bytes with an index. It
+// is the reply to a Fetch, and by itself a request to store the values. RESULT has, after the header,
 //
 //	12  int32  seconds       HIGHRES_RESULT:  12  int32  number of sets
 //	16  int32  microseconds                   16  int64  seconds
@@ -68,7 +69,7 @@ const (
 //
 // Decode copies into the Result's own buffer, and reuses it: decoding into a
 // used Result allocates nothing. Decode checks that the sets lie within the
-// bytes; a block is checked when a value is asked for, or by Validate.
+// bytes; a block is checked when its value is read, or by Validate.
 //
 // One goroutine at a time may decode; several may read. It is pmResult and
 // pmHighResResult of the C library.
@@ -152,7 +153,7 @@ func (r *Result) index(n int) error {
 		}
 		off += 4 + int(v)*valueLen
 	}
-	r.sets = append(r.sets, int32(off)) // where the blocks begin
+	r.sets = append(r.sets, int32(off)) // the start of the blocks
 	return nil
 }
 

@@ -10,26 +10,27 @@ import (
 )
 
 // A ResultWriter builds a result: Begin opens the set of a metric, the methods
-// named for types add its values, Fail replaces them with an error. A set left
-// empty means "no values". It keeps sets and blocks apart, since the place of
-// the blocks is known only at the end, and can be read, copied from and written
-// in any Format.
+// named for types add values to it, and Fail replaces them with an error. A set
+// without values and error means "no values now". The result can be encoded in
+// any Format, and its sets copied into other writers.
 //
-// What a layout cannot hold fails its set and no other: a value of more than
-// 16 MiB and what would carry the whole beyond MaxLen are ErrTooBig, 32-bit
-// integers beside other types are ErrType. A value without an open set is
-// dropped.
+// What the layout cannot hold fails its set and no other: a value of more than
+// 16 MiB and one that would make the result longer than MaxLen are ErrTooBig,
+// 32-bit integers beside values of other types are ErrType. A value that is added
+// while no set is open is dropped.
 //
-// The zero value is ready; Reset keeps the memory, so that a used writer
-// allocates nothing. One goroutine at a time.
+// The zero value is ready for use. Reset keeps the memory, so that a used writer
+// allocates nothing unless the result is longer than before. One goroutine at a
+// time.
 type ResultWriter struct {
-	// Time is when, for a client. The zero time is written as zero.
+	// Time is the time of the values. The zero time is encoded as zero.
 	Time time.Time
-	// Changed is what an agent tells its collector; it travels in place of Time.
+	// Changed is what has changed in an agent, for its collector. If it is not 0 it
+	// is encoded in place of Time.
 	Changed Change
 
-	// Limit, if not 0, is the Size above which sets that have values are ErrTooBig.
-	// Reset forgets it.
+	// Limit, if not 0, is the Size above which further sets with values become
+	// ErrTooBig. Reset sets it to 0.
 	Limit int
 
 	sets   []byte    // closed and open sets as on the wire, block indexes from the start of blocks
@@ -39,19 +40,20 @@ type ResultWriter struct {
 	start  setSpan // where the open set begins
 	n      uint32  // its values
 	form   uint32  // and their form
-	below  int     // the Size below which it takes more of them; 0 if it has none or takes none
+	below  int     // the Size below which more values of the form fit; 0 if there are none yet or none fit
 	bad    Error   // why it failed
 }
 
 // A setSpan is an end of a set in both buffers.
 type setSpan struct{ sets, blocks uint32 }
 
-// Reset empties w for another result.
+// Reset empties w for another result. It keeps the memory alone: Time, Changed
+// and Limit become zero.
 func (w *ResultWriter) Reset() {
 	*w = ResultWriter{sets: w.sets[:0], blocks: w.blocks[:0], ends: w.ends[:0]}
 }
 
-// Holds reports whether the sets are those of ids, in order.
+// Holds reports whether the writer has exactly the sets of ids, in order.
 func (w *ResultWriter) Holds(ids []PMID) bool {
 	w.close()
 	if len(w.ends) != len(ids) {
@@ -75,10 +77,10 @@ func (w *ResultWriter) Len() int {
 	return len(w.ends)
 }
 
-// Size is the number of bytes that the sets and their blocks take.
+// Size is the number of bytes that the sets and their blocks take on the wire.
 func (w *ResultWriter) Size() int { return len(w.sets) + len(w.blocks) }
 
-// Begin opens the set of a metric and closes the one before.
+// Begin opens the set of a metric, and closes the one that is open.
 func (w *ResultWriter) Begin(id PMID) {
 	w.close()
 	w.open, w.n, w.below, w.bad = true, 0, 0, 0
@@ -86,8 +88,9 @@ func (w *ResultWriter) Begin(id PMID) {
 	w.sets = binary.BigEndian.AppendUint64(w.sets, uint64(id)<<32)
 }
 
-// Fail makes an error of the open set. Values of the set, earlier and later,
-// are dropped.
+// Fail gives the open set an error in place of values: those that it has, and
+// those added later, are dropped. An e that is not below zero counts as
+// ErrGeneric.
 func (w *ResultWriter) Fail(e Error) {
 	if !w.open {
 		return
@@ -116,9 +119,9 @@ func (w *ResultWriter) close() {
 	w.ends = append(w.ends, setSpan{uint32(len(w.sets)), uint32(len(w.blocks))})
 }
 
-// add adds an instance and a word to the open set, unless it takes no more.
+// add adds an instance and a word to the open set, unless no more values fit.
 func (w *ResultWriter) add(form uint32, inst InstID, word uint32) bool {
-	if !w.takes(form) {
+	if !w.accepts(form) {
 		return false
 	}
 	w.n++
@@ -126,14 +129,14 @@ func (w *ResultWriter) add(form uint32, inst InstID, word uint32) bool {
 	return true
 }
 
-// takes reports whether a value of a form may join the open set. What matters for
+// accepts reports whether a value of a form may join the open set. The part for
 // all values but the first is small enough to be inlined.
-func (w *ResultWriter) takes(form uint32) bool {
-	return w.form == form && w.Size() < w.below || w.admits(form)
+func (w *ResultWriter) accepts(form uint32) bool {
+	return w.form == form && w.Size() < w.below || w.acceptsSlow(form)
 }
 
-// admits is the rest of takes.
-func (w *ResultWriter) admits(form uint32) bool {
+// acceptsSlow is the rest of accepts.
+func (w *ResultWriter) acceptsSlow(form uint32) bool {
 	limit := cmp.Or(w.Limit, MaxLen) // one value more is still within a setSpan
 	switch {
 	case !w.open || w.bad != 0:
@@ -146,12 +149,12 @@ func (w *ResultWriter) admits(form uint32) bool {
 		w.sets = binary.BigEndian.AppendUint32(w.sets, form)
 		return true
 	}
-	return w.mixed(form)
+	return w.acceptsMixed(form)
 }
 
-// mixed reports whether a value of another form may join the open set: both in
-// blocks, that is.
-func (w *ResultWriter) mixed(form uint32) bool {
+// acceptsMixed reports whether a value of another form may join the open set: if
+// both forms are in blocks.
+func (w *ResultWriter) acceptsMixed(form uint32) bool {
 	if w.form != valInsitu && form != valInsitu {
 		return true
 	}
@@ -159,7 +162,8 @@ func (w *ResultWriter) mixed(form uint32) bool {
 	return false
 }
 
-func (w *ResultWriter) index() uint32 { return uint32(len(w.blocks) / 4) }
+// nextIndex is the word index of the next block from the start of blocks.
+func (w *ResultWriter) nextIndex() uint32 { return uint32(len(w.blocks) / 4) }
 
 // Int32 adds a value of Type32. Inst is NoInst for a singular metric.
 func (w *ResultWriter) Int32(inst InstID, v int32) { w.add(valInsitu, inst, uint32(v)) }
@@ -168,18 +172,19 @@ func (w *ResultWriter) Int32(inst InstID, v int32) { w.add(valInsitu, inst, uint
 func (w *ResultWriter) Uint32(inst InstID, v uint32) { w.add(valInsitu, inst, v) }
 
 // Int64 adds a value of Type64.
-func (w *ResultWriter) Int64(inst InstID, v int64) { w.eight(Type64, inst, uint64(v)) }
+func (w *ResultWriter) Int64(inst InstID, v int64) { w.addEight(Type64, inst, uint64(v)) }
 
 // Uint64 adds a value of TypeU64.
-func (w *ResultWriter) Uint64(inst InstID, v uint64) { w.eight(TypeU64, inst, v) }
+func (w *ResultWriter) Uint64(inst InstID, v uint64) { w.addEight(TypeU64, inst, v) }
 
 // Float64 adds a value of TypeDouble.
 func (w *ResultWriter) Float64(inst InstID, v float64) {
-	w.eight(TypeDouble, inst, math.Float64bits(v))
+	w.addEight(TypeDouble, inst, math.Float64bits(v))
 }
 
-func (w *ResultWriter) eight(t Type, inst InstID, bits uint64) {
-	if !w.takes(valDPtr) {
+// addEight adds a value of eight bytes.
+func (w *ResultWriter) addEight(t Type, inst InstID, bits uint64) {
+	if !w.accepts(valDPtr) {
 		return
 	}
 	w.n++
@@ -191,7 +196,7 @@ func (w *ResultWriter) eight(t Type, inst InstID, bits uint64) {
 
 // Float32 adds a value of TypeFloat.
 func (w *ResultWriter) Float32(inst InstID, v float32) {
-	if w.add(valDPtr, inst, w.index()) {
+	if w.add(valDPtr, inst, w.nextIndex()) {
 		w.blocks = binary.BigEndian.AppendUint64(w.blocks,
 			uint64(uint32(TypeFloat)<<24|blockHeadLen+4)<<32|uint64(math.Float32bits(v)))
 	}
@@ -203,7 +208,7 @@ func (w *ResultWriter) String(inst InstID, s string) {
 		w.Fail(ErrTooBig)
 		return
 	}
-	if !w.add(valDPtr, inst, w.index()) {
+	if !w.add(valDPtr, inst, w.nextIndex()) {
 		return
 	}
 	w.blocks = binary.BigEndian.AppendUint32(w.blocks, uint32(TypeString)<<24|uint32(len(s)+1+blockHeadLen))
@@ -212,9 +217,10 @@ func (w *ResultWriter) String(inst InstID, s string) {
 	w.pad()
 }
 
-// Bytes adds a value of a type that is opaque here: TypeAggregate, or an event
-// array without its block header. A static aggregate or an event array goes out
-// in the form that C agents use for it.
+// Bytes adds a value of type TypeAggregate, TypeAggregateStatic, TypeEvent or
+// TypeHighResEvent. Those of events are the array without its block header, as
+// Atom.Bytes returns it. Other types fail the set with ErrType. Static aggregates
+// and event arrays have the form on the wire that C agents use for them.
 func (w *ResultWriter) Bytes(t Type, inst InstID, v []byte) {
 	form := uint32(valDPtr)
 	switch t {
@@ -225,16 +231,16 @@ func (w *ResultWriter) Bytes(t Type, inst InstID, v []byte) {
 		w.Fail(ErrType)
 		return
 	}
-	w.block(form, inst, t, v)
+	w.addBlock(form, inst, t, v)
 }
 
-// block adds a value block with any bytes.
-func (w *ResultWriter) block(form uint32, inst InstID, t Type, v []byte) {
+// addBlock adds a value in a block, with any bytes.
+func (w *ResultWriter) addBlock(form uint32, inst InstID, t Type, v []byte) {
 	if len(v)+blockHeadLen > maxBlockLen {
 		w.Fail(ErrTooBig)
 		return
 	}
-	if w.add(form, inst, w.index()) {
+	if w.add(form, inst, w.nextIndex()) {
 		w.blocks = binary.BigEndian.AppendUint32(w.blocks, uint32(t)<<24|uint32(len(v)+blockHeadLen))
 		w.blocks = append(w.blocks, v...)
 		w.pad()
@@ -246,20 +252,20 @@ func (w *ResultWriter) pad() {
 	w.blocks = append(w.blocks, "~~~"[:wire.Pad4(n)-n]...)
 }
 
-// Atom adds a value of any type. An Atom of no such type fails the set with
+// Atom adds a value of any type. A type that has no values fails the set with
 // ErrType.
 func (w *ResultWriter) Atom(inst InstID, a Atom) {
 	switch a.Type {
 	case Type32, TypeU32:
 		w.add(valInsitu, inst, uint32(a.bits))
 	case Type64, TypeU64, TypeDouble:
-		w.eight(a.Type, inst, a.bits)
+		w.addEight(a.Type, inst, a.bits)
 	case TypeFloat:
 		w.Float32(inst, math.Float32frombits(uint32(a.bits)))
 	case TypeString:
 		if len(a.data)+1+blockHeadLen > maxBlockLen {
 			w.Fail(ErrTooBig)
-		} else if w.add(valDPtr, inst, w.index()) {
+		} else if w.add(valDPtr, inst, w.nextIndex()) {
 			w.blocks = binary.BigEndian.AppendUint32(w.blocks, uint32(TypeString)<<24|uint32(len(a.data)+1+blockHeadLen))
 			w.blocks = append(append(w.blocks, a.data...), 0)
 			w.pad()
@@ -288,7 +294,7 @@ func (w *ResultWriter) Copy(s ValueSet) {
 			w.Fail(ErrIPC)
 			return
 		}
-		w.block(uint32(s.form), s.Inst(i), Type(s.buf[off]), s.buf[off+blockHeadLen:off+n])
+		w.addBlock(uint32(s.form), s.Inst(i), Type(s.buf[off]), s.buf[off+blockHeadLen:off+n])
 	}
 }
 
@@ -314,7 +320,7 @@ func (w *ResultWriter) CopySets(from *ResultWriter, i, j int) {
 	}
 	// Differences below zero wrap around, and back when they are added.
 	moved := setSpan{uint32(len(w.sets)) - a.sets, uint32(len(w.blocks)) - a.blocks}
-	delta := w.index() - a.blocks/4 // in words, by itself: a quotient does not wrap back
+	delta := w.nextIndex() - a.blocks/4 // in words, by itself: a quotient does not wrap back
 	w.sets = append(w.sets, from.sets[a.sets:z.sets]...)
 	w.blocks = append(w.blocks, from.blocks[a.blocks:z.blocks]...)
 	for _, e := range from.ends[i:j] {
@@ -382,15 +388,15 @@ func (w *ResultWriter) Append(b []byte, f Format) ([]byte, error) {
 	return append(b, w.blocks...), nil
 }
 
-// A writer as a PDU: one type for each format, since a pointer is an interface
-// value without an allocation.
+// A writer as a PDU: one type for each format, since a pointer becomes an
+// interface value without an allocation.
 type (
 	lowResPDU  ResultWriter
 	highResPDU ResultWriter
 )
 
-// PDU is what w has written as a PDU of a format, for Conn.Write. It reads w
-// when it is sent.
+// PDU is the result as a PDU of a format, for Conn.Write and Conn.Queue. These
+// encode w when they are called: w must not change before.
 func (w *ResultWriter) PDU(f Format) PDU {
 	if f == FormatHighRes {
 		return (*highResPDU)(w)
@@ -409,7 +415,7 @@ func (p *highResPDU) Append(b []byte) ([]byte, error) {
 	return (*ResultWriter)(p).Append(b, FormatHighRes)
 }
 
-// Result is what w has written, as a Result of its own memory.
+// Result is the result as a Result, in memory of its own.
 func (w *ResultWriter) Result() (*Result, error) {
 	r := &Result{Format: FormatHighRes}
 	b, err := w.Append(make([]byte, HeaderLen, HeaderLen+r.Format.prefix()+w.Size()), r.Format)

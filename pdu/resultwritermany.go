@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// The methods here do what one call for each value would do, but make room and
-// look at limits once for all, in less than half of the time. Where they only
-// call a generic function they are not inlined, since the compiler would not know
-// in another package that the slices do not escape.
+// The methods here do what one call for each value would do, in less than half
+// of the time: they grow the buffers and check the limits once for all values.
+// Those that only call a generic function are not inlined: in another package the
+// compiler would not know that the slices do not escape.
 
 // Int32s adds values of Type32: vs[i] is that of insts[i].
 //
@@ -46,7 +46,7 @@ func (w *ResultWriter) Float64s(insts []InstID, vs []float64) {
 	}
 }
 
-// addWords adds values that are in their words.
+// addWords adds values of 32 bits, which travel in place.
 func addWords[T int32 | uint32](w *ResultWriter, insts []InstID, vs []T) {
 	insts = insts[:len(vs)]
 	sets, _, ok := w.room(valInsitu, len(vs), 0)
@@ -66,11 +66,11 @@ func addWords[T int32 | uint32](w *ResultWriter, insts []InstID, vs []T) {
 func addEights[T int64 | uint64](w *ResultWriter, t Type, insts []InstID, vs []T) {
 	const each = blockHeadLen + 8
 	insts = insts[:len(vs)]
-	index := w.index()
+	index := w.nextIndex()
 	sets, blocks, ok := w.room(valDPtr, len(vs), each)
 	if !ok {
 		for i, v := range vs {
-			w.eight(t, insts[i], uint64(v))
+			w.addEight(t, insts[i], uint64(v))
 		}
 		return
 	}
@@ -84,11 +84,12 @@ func addEights[T int64 | uint64](w *ResultWriter, t Type, insts []InstID, vs []T
 	}
 }
 
-// room adds n values of a form to the open set, with each bytes in blocks, and
-// returns where they go; false if not all of them may join it, or there are none.
+// room grows the open set by n values of a form, with each bytes in blocks, and
+// returns the space for them. ok is false, and nothing has happened, if not all of
+// them fit or there are none.
 func (w *ResultWriter) room(form uint32, n, each int) (sets, blocks []byte, ok bool) {
 	const formLen = 4 // before the first value
-	if n == 0 || w.Size()+formLen+n*(valueLen+each) > cmp.Or(w.Limit, MaxLen) || !w.takes(form) {
+	if n == 0 || w.Size()+formLen+n*(valueLen+each) > cmp.Or(w.Limit, MaxLen) || !w.accepts(form) {
 		return nil, nil, false
 	}
 	w.n += uint32(n)
@@ -97,7 +98,7 @@ func (w *ResultWriter) room(form uint32, n, each int) (sets, blocks []byte, ok b
 	return sets, blocks, true
 }
 
-// extend makes a buffer n bytes longer, and returns these, too.
+// extend makes a buffer n bytes longer. added are these bytes.
 func extend(b []byte, n int) (all, added []byte) {
 	at := len(b)
 	all = slices.Grow(b, n)[:at+n]

@@ -7,7 +7,7 @@ import (
 )
 
 // A SetProfile is PROFILE: it replaces the profile of one of a client's
-// contexts. It has no answer.
+// contexts. It has no reply.
 //
 //	12  int32  Context, 0 or more
 //	16  int32  1 if the profile excludes by default

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// SortInstances puts the values of every set in the order of their instances;
-// values of one instance stay in theirs. Like Decode, it must be alone with r.
-// Sorting a used Result allocates nothing. The counterpart of
+// SortInstances sorts the values of every set by instance; values of the same
+// instance keep their order. No other goroutine may use r meanwhile. Sorting a
+// used Result allocates nothing. The counterpart of
 // pmSortInstances(3), which mixes up instances that lie 2³¹ or more apart.
 func (r *Result) SortInstances() {
 	for _, s := range r.All() {

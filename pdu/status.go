@@ -6,8 +6,8 @@ import (
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
-// A Status is the ERROR PDU: a failure (below zero), success (zero), or, ahead
-// of the answer to a fetch, a set of Change bits.
+// A Status is the ERROR PDU: a failure (Code below zero), success (zero), or,
+// ahead of the reply to a fetch, a set of Change bits (above zero).
 //
 //	12  int32  Code
 type Status struct {

@@ -6,7 +6,7 @@ import (
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
-// A TextReq asks for help text: TEXT_REQ, answered by TextReply.
+// A TextReq is TEXT_REQ, a request for a help text. The reply is a TextReply.
 //
 //	12  uint32  Ident
 //	16  int32   Text
@@ -36,7 +36,8 @@ func (p *TextReq) Decode(body []byte) error {
 	return malformedIn(KindTextReq, err)
 }
 
-// A TextReply is TEXT. An empty text means that there is none.
+// A TextReply is TEXT, the reply to a TextReq. An empty text means that there is
+// none.
 //
 //	12  uint32  Ident: do not rely on it, C agents swap its bytes
 //	16  int32   length

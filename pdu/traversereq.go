@@ -6,8 +6,8 @@ import (
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
-// A TraverseReq asks for the full names of all leaves at or below a name:
-// PMNS_TRAVERSE, answered by a NameList.
+// A TraverseReq is PMNS_TRAVERSE, a request for the full names of all leaves at
+// or below a name. The reply is a NameList.
 //
 //	12  int32  0
 //	16  int32  length of Name

@@ -25,7 +25,7 @@ import (
 //	count  count[s], "count x 10", "count x 10^N"
 //	extra  "temperature (C)", "voltage (mV)" … as String prints them; before the slash, without exponent
 //
-// Numbers do not fit in Units: mult is the factor that takes a value in the
+// Numbers do not fit in Units: mult is the factor that converts a value in the
 // units of the text to u, such as 0.01 for "100 s" and 1000 for "millisec /
 // sec", whose u is NoUnits. A dimension on both sides of the slash is reduced
 // to bytes, seconds or ones.
@@ -159,7 +159,7 @@ func (p *unitsParser) unit(s *unitsSide) error {
 	return nil
 }
 
-// word takes a unit's name off the rest.
+// word splits the name of a unit off the rest.
 func (p *unitsParser) word() (baseUnit, bool) {
 	const tens = "count x 10"
 	if len(p.rest) >= len(tens) && strings.EqualFold(p.rest[:len(tens)], tens) && wordEnds(p.rest[len(tens):]) {
@@ -186,8 +186,8 @@ func (p *unitsParser) word() (baseUnit, bool) {
 	return b, ok
 }
 
-// lowerASCII leaves alone what only Unicode takes for a capital of a letter, as
-// the sign of Kelvin.
+// lowerASCII is r in lower case if it is an ASCII letter: the sign of Kelvin,
+// which Unicode lowers to k, stays.
 func lowerASCII(r rune) rune {
 	if r >= 'A' && r <= 'Z' {
 		r += 'a' - 'A'
@@ -212,7 +212,7 @@ func (p *unitsParser) tens() baseUnit {
 	return baseUnit{inCount, 1}
 }
 
-// extra takes the name of an extra unit off the rest.
+// extra splits the name of an extra unit off the rest.
 func (p *unitsParser) extra() (Units, bool) {
 	for kind, names := range extraNames {
 		for scale, name := range names {

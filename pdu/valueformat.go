@@ -84,7 +84,7 @@ func (f ValueFormat) AppendValue(b []byte, s ValueSet, i int, t Type) []byte {
 	if a.Type == t {
 		return f.Append(b, a)
 	}
-	// What is in place has any type of 32 bits that is asked for; a block has its own.
+	// A value in place is read as any type of 32 bits; a block has a type of its own.
 	if word, err := As[uint32](s.Atom(i, TypeU32)); err == nil && s.Atom(i, Type32).Type != s.Atom(i, TypeU32).Type {
 		return f.appendWord(b, word)
 	}

@@ -21,8 +21,8 @@ type ValueSet struct {
 // Len is the number of values, 0 if there is an error.
 func (s ValueSet) Len() int { return int(max(s.n, 0)) }
 
-// Err is why the metric has no values, an Error; nil if it has some, or if
-// there are none without a reason.
+// Err is why the metric has no values, an Error. It is nil if there are values,
+// and if there are none but no error either.
 func (s ValueSet) Err() error {
 	if s.n < 0 {
 		return Error(s.n)
@@ -37,12 +37,13 @@ func (s ValueSet) Inst(i int) InstID {
 
 // Atom is the value at index i of a metric of type t. The type matters for
 // values that travel in place, which with TypeUnknown are read as Type32; a
-// block has its own. A value whose block breaks the layout is an Atom of TypeUnknown, for which As gives ErrIPC.
+// block has a type of its own. A value whose block breaks the layout is an Atom
+// of TypeUnknown, for which As returns ErrIPC.
 func (s ValueSet) Atom(i int, t Type) Atom {
 	return atomAt(s.buf, s.form, binary.BigEndian.Uint32(s.buf[s.off+i*valueLen+4:]), t)
 }
 
-// atomAt is the value of type t whose word it is given.
+// atomAt is the value of type t in a word, or in the block that it refers to.
 func atomAt(buf []byte, form uint8, word uint32, t Type) Atom {
 	if form == valInsitu {
 		return insituAtom(t, word)
@@ -60,7 +61,7 @@ func atomAt(buf []byte, form uint8, word uint32, t Type) Atom {
 		return malformedAtom
 	}
 	bt := Type(buf[off])
-	if bt == TypeUnknown || bt == Type32 { // what agents that leave the type out send
+	if bt == TypeUnknown || bt == Type32 { // some agents leave the type out
 		bt = t
 	}
 	a, err := blockAtom(bt, buf[off+blockHeadLen:off+n:off+n])
@@ -97,7 +98,7 @@ func blockAt(buf []byte, index uint32) (off, n int, ok bool) {
 	return off, n, n >= blockHeadLen && wire.Pad4(n) <= len(buf)-off
 }
 
-// insituAtom is the value in a word. Type float is what very old agents send.
+// insituAtom is the value of type t in a word. Very old agents send floats so.
 func insituAtom(t Type, word uint32) Atom {
 	bits := uint64(word)
 	switch t {

@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestInterop compares the layout of what both print of this computer.
+// TestInterop compares the layout of what PCP's pmclient and ours print of this computer.
 func TestInterop(t *testing.T) {
 	pcptest.Need(t, "pmclient", "pmcd")
 	ours := pcptest.Build(t, "./examples/pmclient")

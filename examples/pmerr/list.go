@@ -7,7 +7,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// codes are PCP's own, under the names that the C library has for them and in the order in which pmerr lists them.
+// codes are PCP's error codes with their names in the C library, in the order in which pmerr lists them.
 var codes = [...]struct {
 	name string
 	code pdu.Error
@@ -80,8 +80,8 @@ var codes = [...]struct {
 	{"PM_ERR_NYI", pdu.ErrNYI},
 }
 
-// list prints all codes. The status of a pmerr that does is 1.
-func list(out io.Writer) {
+// printCodes prints all codes.
+func printCodes(out io.Writer) {
 	fmt.Fprintf(out, "%6s  %-22s %s\n", "Code", "Symbolic Name", "Message")
 	for _, c := range codes {
 		fmt.Fprintf(out, "%6d  %-22s %v\n", c.code, c.name, c.code)

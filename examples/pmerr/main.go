@@ -25,17 +25,17 @@ func main() {
 	os.Exit(status)
 }
 
-// run prints what the arguments ask for. Only the first may be an option.
+// run prints what the arguments ask for. Only the first can be an option.
 func run(args []string, out, errs io.Writer) (status int) {
 	if len(args) == 0 || !isOption(args[0]) {
 		for _, arg := range args {
-			explain(out, arg)
+			printCode(out, arg)
 		}
 		return 0
 	}
 	switch args[0] {
 	case "-l", "--list":
-		list(out)
+		printCodes(out)
 	case "-?", "--help":
 		io.WriteString(errs, usage)
 	default:
@@ -44,14 +44,14 @@ func run(args []string, out, errs io.Writer) (status int) {
 	return 1
 }
 
-// isOption tells an option from a number: what a hexadecimal digit follows is taken for one.
+// isOption reports whether an argument is an option. A dash before a hexadecimal digit begins a number.
 func isOption(arg string) bool {
 	return strings.HasPrefix(arg, "-") && (len(arg) == 1 || !isHex(arg[1]))
 }
 
-// explain prints the text of one code. PCP's are negative, and so is what is meant.
-func explain(out io.Writer, arg string) {
-	code, ok := decode(arg)
+// printCode prints the text of a code. Codes are negative; a positive number stands for the code without its sign.
+func printCode(out io.Writer, arg string) {
+	code, ok := parseCode(arg)
 	if !ok {
 		fmt.Fprintf(out, "Cannot decode \"%s\" - neither decimal nor hexadecimal\n", arg)
 		return
@@ -63,9 +63,9 @@ func explain(out io.Writer, arg string) {
 	fmt.Fprintf(out, "Code: %d 0x%x Text: %v\n", code, uint32(code), pdu.Error(code))
 }
 
-// decode reads a number of 32 bits as scanf(3) does, up to what cannot belong to it: hexadecimal after "0x", for want of
-// digits 0, or else decimal.
-func decode(arg string) (code int32, ok bool) {
+// parseCode parses the number of 32 bits at the beginning of a text as scanf(3) does: hexadecimal after "0x", which alone
+// is 0, or decimal.
+func parseCode(arg string) (code int32, ok bool) {
 	if len(arg) >= 2 && arg[0] == '0' && arg[1]|0x20 == 'x' {
 		n := 2
 		for n < len(arg) && isHex(arg[n]) {

@@ -38,29 +38,29 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func TestDecode(t *testing.T) {
+func TestParseCode(t *testing.T) {
 	for text, want := range map[string]int32{
 		"0": 0, " \t-3": -3, "+3": 3, "010": 10, "3.9": 3, "0x": 0, "0X3": 3, "0xg": 0, " 0x3": 0, "0xABCdef": 0xabcdef,
 		"2147483648": -2147483648, "99999999999": 1215752191, "99999999999999999999": -1, "-99999999999999999999": 0,
 		"0x1ffffffff": -1, "0x10000000000000001": -1,
 	} {
-		if got, ok := decode(text); got != want || !ok {
-			t.Errorf("decode(%q): got %d, %t, want %d", text, got, ok, want)
+		if got, ok := parseCode(text); got != want || !ok {
+			t.Errorf("parseCode(%q): got %d, %t, want %d", text, got, ok, want)
 		}
 	}
 	for _, text := range []string{"", " ", "-", "+-3", "- 3", "x", "é"} {
-		if got, ok := decode(text); ok {
-			t.Errorf("decode(%q): got %d, want none", text, got)
+		if got, ok := parseCode(text); ok {
+			t.Errorf("parseCode(%q): got %d, want none", text, got)
 		}
 	}
 }
 
-// TestInteropCodes compares the list, and the texts of all codes that PCP has and many that it has not.
+// TestInteropCodes compares the list of codes, and the texts of all codes that PCP has and of many that it does not have.
 func TestInteropCodes(t *testing.T) {
 	pcptest.Need(t, "pmerr")
 	var args []string
 	for code := -22000; code <= 0; code++ {
-		if code != -12415 { // that of a later version
+		if code != -12415 { // a code of a later version of PCP
 			args = append(args, strconv.Itoa(code))
 		}
 	}

@@ -13,24 +13,25 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pcp-go/pcp/examples/internal/stage"
+	"github.com/pcp-go/pcp/examples/internal/scripted"
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A result is what a run leaves behind.
+// A result is what a program has written, and its exit status.
 type result struct {
 	Stdout, Stderr string
 	Status         int
 }
 
+// runProgram runs a program to its end.
 func runProgram(t *testing.T, program string, args ...string) result {
 	t.Helper()
 	stdout, stderr, status := pcptest.Run(t, nil, "", append([]string{program}, args...)...)
 	return result{stdout, stderr, status}
 }
 
-// TestInteropConstant compares what does not move with what the real pmval prints, byte for byte.
+// TestInteropConstant compares what both print of metrics that do not change, byte for byte.
 func TestInteropConstant(t *testing.T) {
 	pcptest.Need(t, "pmval", "pmcd")
 	ours := pcptest.Build(t, "./examples/pmval")
@@ -72,7 +73,7 @@ pmcd.numagents -r
 	}
 }
 
-// TestInteropMoving compares the layout of what moves.
+// TestInteropMoving compares the layout of what both print of metrics that change.
 func TestInteropMoving(t *testing.T) {
 	pcptest.Need(t, "pmval", "pmcd")
 	ours := pcptest.Build(t, "./examples/pmval")
@@ -111,7 +112,7 @@ sample.event.highres_records -z
 	}
 }
 
-// TestInteropIdentity has a collector tell who asks.
+// TestInteropIdentity has a collector say who its client is.
 func TestInteropIdentity(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd"}})
@@ -122,14 +123,14 @@ func TestInteropIdentity(t *testing.T) {
 	}
 }
 
-// TestInteropLoss ends pmcd while programs look at it.
+// TestInteropLoss ends pmcd while the tools print its values.
 func TestInteropLoss(t *testing.T) {
 	pcptest.Need(t, "pmval", "pmcd")
 	for _, metric := range []string{"sample.long.one", "sample.long.bin", "sample.long.bin_ctr"} {
 		t.Run(metric, func(t *testing.T) {
-			pcptest.Persist(t, func() string { // a request may be on its way, which has another end
-				want := lose(t, pcptest.Tool(t, "pmval"), metric)
-				got := lose(t, pcptest.Build(t, "./examples/pmval"), metric)
+			pcptest.Persist(t, func() string { // a request may be pending, which ends otherwise
+				want := runUntilLoss(t, pcptest.Tool(t, "pmval"), metric)
+				got := runUntilLoss(t, pcptest.Build(t, "./examples/pmval"), metric)
 				if want.Status != 1 || !strings.Contains(want.Stderr, "IPC protocol failure") {
 					return fmt.Sprintf("pmval did not lose its pmcd: %+v", want)
 				}
@@ -139,8 +140,8 @@ func TestInteropLoss(t *testing.T) {
 	}
 }
 
-// lose runs a program until there are some rows, and ends its pmcd. Of equal rows one is left.
-func lose(t *testing.T, program, metric string) result {
+// runUntilLoss runs a program until it has printed some rows, and ends its pmcd. Equal rows in the output become one.
+func runUntilLoss(t *testing.T, program, metric string) result {
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"sample"}})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -188,19 +189,19 @@ func (l *lines) String() string {
 	return l.buf.String()
 }
 
-// TestPace has a slow collector: samples are taken at the interval all the same.
+// TestPace has a slow collector: pmval keeps the interval all the same.
 func TestPace(t *testing.T) {
 	program := pcptest.Build(t, "./examples/pmval")
-	pcptest.Persist(t, func() string { return pace(t, program) }) // a busy machine has a pace of its own
+	pcptest.Persist(t, func() string { return checkPace(t, program) }) // a busy machine is late
 }
 
-// pace says how samples were taken otherwise than at the interval.
-func pace(t *testing.T, program string) string {
+// checkPace returns how far fetches were from the interval, "" if they kept it.
+func checkPace(t *testing.T, program string) string {
 	t.Helper()
 	const interval, delay, n = 100 * time.Millisecond, 60 * time.Millisecond, 10
 	var mu sync.Mutex
 	var times []time.Time
-	p := stage.Play{Metrics: []stage.Metric{{Name: "slow", Desc: pdu.Desc{PMID: pdu.MakePMID(400, 0, 0), Type: pdu.Type32, Sem: pdu.SemInstant, InDom: pdu.NoInDom},
+	slow := scripted.Collector{Metrics: []scripted.Metric{{Name: "slow", Desc: pdu.Desc{PMID: pdu.MakePMID(400, 0, 0), Type: pdu.Type32, Sem: pdu.SemInstant, InDom: pdu.NoInDom},
 		Values: func(_ int, w *pdu.ResultWriter) {
 			mu.Lock()
 			times = append(times, time.Now())
@@ -208,7 +209,7 @@ func pace(t *testing.T, program string) string {
 			time.Sleep(delay)
 			w.Int32(pdu.NoInst, 1)
 		}}}}
-	host, started := stage.Start(t, p), time.Now()
+	host, started := slow.Serve(t), time.Now()
 	r := runProgram(t, program, "-h", host, "-t", fmt.Sprint(interval.Seconds()), "-s", fmt.Sprint(n), "slow")
 	if r.Status != 0 || strings.Count(r.Stdout, "\n          1") != n || len(times) != n {
 		t.Fatalf("%d fetches: %+v", len(times), r)

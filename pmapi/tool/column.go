@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Column says how numbers are printed below each other, in the way of pmval(1).
+// A Column is the width and the precision with which numbers are printed below each other, as pmval(1) prints them.
 type Column struct {
 	// Width is the least number of bytes; blanks go in front.
 	Width int
@@ -17,8 +17,8 @@ type Column struct {
 	Precision int
 }
 
-// TypeWidth is the width that pmval's columns of values of a type have. Event arrays have none, 0; ok is false for types
-// that values cannot have.
+// TypeWidth is the width of pmval's columns of values of a type, 0 for event arrays, which are not printed in columns. ok
+// is false for types that values cannot have.
 func TypeWidth(t pdu.Type) (width int, ok bool) {
 	switch t {
 	case pdu.Type32, pdu.TypeU32:
@@ -33,8 +33,8 @@ func TypeWidth(t pdu.Type) (width int, ok bool) {
 	return 0, false
 }
 
-// AppendText appends a text to b, at the right of the column: "?" for a value that is missing and "!" for one that makes
-// no sense, as pmval does.
+// AppendText appends a text to b, at the right of the column. pmval prints "?" for a value that is missing and "!" for a
+// counter that has gone back.
 func (c Column) AppendText(b []byte, text string) []byte {
 	return cnum.Pad(append(b, text...), len(b), c.Width)
 }
@@ -66,9 +66,9 @@ func (c Column) AppendFloat(b []byte, v float64) []byte {
 	return append(cnum.Pad(cnum.AppendF(b, v, digits), start, c.Width-len(tail)), tail...)
 }
 
-// RateUnits says in what units pmval prints the rate of a counter of units u: the text of the units, "time utilization"
-// for a counter of time, and the factor that takes a rate in u per second to them. Of a counter in milliseconds the rate
-// is time utilization with a factor of 0.001; one in Kbyte per minute has a rate in "Kbyte / min^2" with a factor of 60.
+// RateUnits returns the units in which pmval prints the rate of a counter of units u, and the factor by which a rate in u
+// per second is multiplied to have these units. The rate of a counter in milliseconds is "time utilization", its factor
+// 0.001; that of a counter in Kbyte is "Kbyte / sec", its factor 1.
 func RateUnits(u pdu.Units) (text string, factor float64) {
 	second := pdu.TimeSec.ScaleTime()
 	scale := u.ScaleTime()

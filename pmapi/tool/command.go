@@ -10,33 +10,33 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// Version is the version of PCP whose options, messages and output this package has. -V prints it.
-const Version = "6.0.3"
+// PCPVersion is the version of PCP whose options and messages this package has.
+const PCPVersion = "6.0.3"
 
-// A Command is the command line of a tool: first what the tool takes, which its author fills in, then what was given.
-// The counterpart of pmOptions in C.
+// A Command is the command line of a tool. Its fields are, first, what the tool takes, which its author sets before Parse,
+// and then what the environment and the command line gave. The counterpart of pmOptions in C.
 type Command struct {
 	Name     string   // of the tool, in messages
 	Synopsis string   // what follows the name in the first line of the usage message
 	Options  []Option // in the order of the usage message; AddOptions adds to them
+	Version  string   // that -V prints; empty means PCPVersion
 
 	// InOrder makes the first operand end the options, so that operands may be negative numbers. The environment's
 	// POSIXLY_CORRECT does the same.
 	InOrder bool
-	// OperandSource says that an operand may name the source, so that -z is no error without -h; see MetricSpec.
+	// OperandSource allows -z without -h, since an operand may name the source; see MetricSpec.
 	OperandSource bool
 	// ZoneNote makes SetTimes print, on Stdout, which zone -z or -Z has set.
 	ZoneNote bool
 	// HighRes makes errors of -t name pmParseHighResInterval(3), as those of pmval do, and not pmParseInterval(3).
 	HighRes bool
-	// Stdout and Stderr are where SetTimes prints its note, and all that prints errors prints those; nil means os.Stdout
-	// and os.Stderr.
+	// Stdout gets the note of SetTimes, and Stderr the messages of Report and Dial; nil means os.Stdout and os.Stderr.
 	Stdout, Stderr io.Writer
 
 	// Set by Parse.
 	Samples   int           // of -s; -1 without
 	Interval  time.Duration // of -t; 0 without
-	ZoneGiven bool          // there was -z or -Z
+	ZoneGiven bool          // -z or -Z was given
 	Debug     []string      // names of debug options of -D, see pmdbg(1)
 
 	// Set by SetTimes.
@@ -68,15 +68,16 @@ type given struct {
 	unsupported       string // the first of what was asked for and is not supported
 }
 
-// Parse reads what the environment and the arguments give, the tool's name not among them, and returns the operands. The
-// environment has PCP_HOST, PCP_INTERVAL and others for standard options, which count for tools without the option too.
-// The error is an *ExitError, also after -V and -?. The counterpart of pmGetOptions(3).
+// Parse parses the options that the environment and the arguments give, and returns the operands. The tool's name is not
+// among the arguments. In the environment PCP_HOST, PCP_INTERVAL and others stand for standard options, also those that the
+// tool does not have on its command line. The error is an *ExitError, also after -V and -?. The counterpart of
+// pmGetOptions(3).
 func (c *Command) Parse(args []string) (operands []string, err error) {
 	return c.parse(args, os.LookupEnv)
 }
 
 func (c *Command) parse(args []string, getenv func(string) (string, bool)) (operands []string, err error) {
-	c.Samples = -1
+	c.Samples, c.Interval, c.ZoneGiven, c.Debug, c.given = -1, 0, false, nil, given{}
 	c.parseEnvironment(getenv)
 	parser := c.parser()
 	if _, ok := getenv("POSIXLY_CORRECT"); ok {

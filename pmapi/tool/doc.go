@@ -30,7 +30,8 @@
 // [*ExitError], which has the message and the exit status of PCP's tools; [Command.Report] prints it. Nothing in this
 // package ends the program.
 //
-// The package's example is a whole tool that prints the values of a metric as pmval(1) does.
+// The package's example is a whole tool that prints the values of a metric as pmval(1) does. What tools need of values alone
+// is in package pdu: pdu.ValueFormat formats them and pdu.ParseAtom parses them.
 //
 // # What is not supported
 //
@@ -47,8 +48,6 @@
 //	RateUnits, Column      the conversions and formats of pmval(1)
 //	LoadZone               pmNewZone(3), tzset(3)
 //	Identify               pmSetClientIdArgv
-//
-// What tools need of values alone is in package pdu: pdu.ValueFormat prints them and pdu.ParseAtom parses them.
 //
 // A Command is for one goroutine at a time; the functions may be called by several.
 package tool

@@ -19,7 +19,8 @@ type ExitError struct {
 	redirected bool // the message goes where PCP_STDERR says
 }
 
-func (e *ExitError) Error() string { return strings.TrimSpace(e.Message) }
+// Error returns the message without its last newline.
+func (e *ExitError) Error() string { return strings.TrimRight(e.Message, "\n") }
 
 // Unwrap returns the cause.
 func (e *ExitError) Unwrap() error { return e.Err }

@@ -24,9 +24,9 @@ type Option struct {
 	Heading string // without the colon
 }
 
-// ErrUsage stands for the usage message: Option.Set returns it for an option such as -?, and errors of the command line
-// wrap it.
-var ErrUsage = getopt.ErrUsage
+// ErrUsage is the cause of errors that print the usage message. Option.Set returns it for an option such as -? that asks for
+// nothing else.
+var ErrUsage = errors.New("usage message")
 
 // AddOptions adds a part with a heading to the options and to the usage message.
 func (c *Command) AddOptions(heading string, options ...Option) {
@@ -57,12 +57,12 @@ func Flag(variable *bool) func(string) error {
 	}
 }
 
-// Number makes the Set of an option whose argument is a decimal number of at least least. Other arguments are an error
-// of the text complaint: "-b requires numeric argument".
-func Number(variable *int, least int, complaint string) func(string) error {
+// Number makes the Set of an option whose argument is a decimal number not below minimum. Other arguments are an error
+// with the text complaint, such as "-b requires numeric argument".
+func Number(variable *int, minimum int, complaint string) func(string) error {
 	return func(value string) error {
 		n, ok := parseInteger(value)
-		if !ok || n < int64(least) {
+		if !ok || n < int64(minimum) {
 			return errors.New(complaint)
 		}
 		*variable = int(n)

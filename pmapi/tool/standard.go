@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -227,5 +228,5 @@ func (c *Command) setHostZone(string) error {
 
 func (c *Command) setVersion(string) error {
 	c.given.versionPrinted = true
-	return plainMessage(fmt.Sprintf("%s version %s\n", c.Name, Version))
+	return plainMessage(fmt.Sprintf("%s version %s\n", c.Name, cmp.Or(c.Version, PCPVersion)))
 }

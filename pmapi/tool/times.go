@@ -19,7 +19,7 @@ func (c *Command) setInterval(value string) error {
 		if c.HighRes {
 			function = "pmParseHighResInterval"
 		}
-		return fmt.Errorf("-t argument not in %s(3) format:\n%w\n", function, err)
+		return errors.New("-t argument not in " + function + "(3) format:\n" + err.Error() + "\n")
 	}
 	c.Interval = d
 	return nil
@@ -30,10 +30,15 @@ func (c *Command) setFinish(value string) error {
 	return nil
 }
 
-// SetTimes sets Location, Begin and End. It fetches the collector's zone if -z was given, and with ZoneNote prints which
-// zone -z or -Z has set. Of what pmParseTimeWindow(3) takes for the end of a time window, -T may be an interval: from now
-// on, or before now after a minus sign. Otherwise the zone is that of the environment's TZ. The error is an *ExitError.
-// The counterpart of pmGetContextOptions(3).
+// SetTimes sets Location, Begin and End, once there is a context on the source.
+//
+// The zone is that of -Z, the collector's own with -z, for which it is fetched, or that of the environment's TZ. With
+// ZoneNote the note on a zone of -Z or -z is printed on Stdout.
+//
+// The time window begins now. Of what pmParseTimeWindow(3) takes for its end, -T may be an interval: from now on, or after a
+// minus sign before now, so that there are no samples. Other ends are errors that wrap errors.ErrUnsupported.
+//
+// The error is an *ExitError. The counterpart of pmGetContextOptions(3).
 func (c *Command) SetTimes(ctx context.Context, pc *pmapi.Context) error {
 	return c.setTimes(ctx, pc, time.Now())
 }
@@ -115,8 +120,8 @@ func (c *Command) setWindow(now time.Time) error {
 	return nil
 }
 
-// SampleCount is how many samples the tool takes at an interval: as many as -s gives, or else as many as there are in the
-// time window of -T, the first of them at its begin; -1 without either, for no end. SetTimes comes before.
+// SampleCount is the number of samples that the tool prints at an interval: that of -s, or else as many as there are in the
+// time window of -T, the first of them at its begin; -1 without either, for no end. SetTimes has to come before.
 func (c *Command) SampleCount(interval time.Duration) int {
 	if c.Samples < 0 && !c.End.IsZero() {
 		return max(0, int(c.End.Sub(c.Begin).Seconds()/interval.Seconds()+1))

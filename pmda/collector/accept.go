@@ -92,7 +92,7 @@ func (s *spare) give() bool {
 
 // turnAway refuses a client that has got the spare descriptor, and takes that back.
 func (s *Server) turnAway(conn net.Conn) {
-	conn.SetWriteDeadline(time.Now().Add(refuseDelay)) // no client is so slow, since nothing was sent before
+	conn.SetWriteDeadline(time.Now().Add(refuseTimeout)) // no client is so slow, since nothing was sent before
 	pdu.NewConn(conn).Write(0, pdu.Challenge{Code: pdu.ErrConnLimit})
 	conn.Close()
 	s.spare.take()
@@ -102,7 +102,7 @@ func (s *Server) turnAway(conn net.Conn) {
 func (s *Server) serveConn(conn net.Conn) bool {
 	s.init()
 	c := newClient(s, conn)
-	s.watching.Do(func() { go s.watch() })
+	s.startWatchdog.Do(func() { go s.watchdog() })
 	s.mu.Lock()
 	if s.hasEnded() {
 		s.mu.Unlock()

@@ -88,7 +88,7 @@ func (c *client) recheck() {
 	}
 	if err != nil {
 		c.s.Logger.Warn("client refused", slog.Any("addr", c.conn.RemoteAddr()), slog.Any("err", err))
-		c.dismiss(failure(err))
+		c.disconnect(failure(err))
 	}
 }
 

@@ -25,8 +25,8 @@ type agent struct {
 	remote  atomic.Pointer[process] // a started agent; nil while there is none
 	status  atomic.Int32            // pmcd.agent.status
 	fenced  atomic.Bool
-	dropped atomic.Bool // it is not in the table any more
-	calls   calls       // of an agent in this process
+	removed atomic.Bool // it is not in the table any more
+	calls   agentCalls  // of an agent in this process
 
 	// Of an agent in another process:
 	ctx      context.Context // ends when the agent is to stop
@@ -126,8 +126,8 @@ func (s *Server) add(a *agent) error {
 	if other := t.get(d); other != nil {
 		return fmt.Errorf("collector: agent %q: domain %d is that of agent %q", a.name(), d, other.name())
 	}
-	if a.calls.turns == nil {
-		a.calls.turns = make(chan struct{}, s.AgentCalls)
+	if a.calls.slots == nil {
+		a.calls.slots = make(chan struct{}, s.AgentCalls)
 	}
 	s.introduce(a.handler)
 	s.agents.Store(t.with(a))
@@ -165,8 +165,8 @@ func (s *Server) drop(a *agent) bool {
 	mine := t.get(a.domain()) == a
 	if mine {
 		s.agents.Store(t.without(a))
-		a.dropped.Store(true)
-		s.dropped = slices.DeleteFunc(append(s.dropped, a), func(b *agent) bool { return len(b.calls.turns) == 0 })
+		a.removed.Store(true)
+		s.removed = slices.DeleteFunc(append(s.removed, a), func(b *agent) bool { return len(b.calls.slots) == 0 })
 	}
 	s.mu.Unlock()
 	if mine {
@@ -176,25 +176,25 @@ func (s *Server) drop(a *agent) bool {
 	return mine
 }
 
-// find finds the agent of a domain. unknown is the error if no such agent is
-// configured.
-func (s *Server) find(d pdu.Domain, unknown pdu.Error) (*agent, error) {
-	if a := s.agents.Load().get(d); a != nil {
-		return a, nil
-	}
-	return nil, unknown
-}
-
-// ask is the Handler for one request, or why there is none.
-func (a *agent) ask() (pmda.Handler, error) {
+// handlerFor is the Handler for one request, or why there is none. Fencing does
+// not keep values from being set.
+func (a *agent) handlerFor(store bool) (pmda.Handler, error) {
 	h := a.current()
 	switch {
 	case h == nil:
 		return nil, pdu.ErrNoAgent
-	case a.fenced.Load():
+	case a.fenced.Load() && !store:
 		return nil, pdu.ErrPMDAFenced
 	}
 	return h, nil
+}
+
+// noteAgentChanges notes for all clients what an agent says has changed, as far as
+// that is for agents to say.
+func (s *Server) noteAgentChanges(what pdu.Change) {
+	if what &= pdu.ChangeLabels | pdu.ChangeNames; what != 0 {
+		s.changes.note(what)
+	}
 }
 
 // failure is the code that a client sees of an agent's or our own error: never
@@ -220,7 +220,7 @@ func (s *Server) deadline(now time.Time) time.Time {
 // limit.
 func (s *Server) setTimeout(d time.Duration) {
 	s.timeout.Store(int64(d))
-	s.hurryWatch()
+	s.wakeWatchdog()
 	for _, a := range s.agents.Load().list {
 		if p := a.remote.Load(); p != nil {
 			p.SetTimeout(s.remoteTimeout())

@@ -91,7 +91,7 @@ func introduced(b *testing.B, n net.Conn) *pdu.Conn {
 	return conn
 }
 
-func fetchOnce(b *testing.B, conn *pdu.Conn, ask *pdu.Fetch) {
+func fetchOnce(b testing.TB, conn *pdu.Conn, ask *pdu.Fetch) {
 	if err := conn.Write(0, ask); err != nil {
 		b.Error(err)
 	}

@@ -2,8 +2,9 @@ package collector
 
 import (
 	"context"
-	"errors"
 	"log/slog"
+	"math"
+	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -12,279 +13,310 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// Agents in this process are called on the goroutine of the client that asks,
-// since a hand-over costs more than most answers. What if an agent does not
-// return? The watchdog takes the client over: by a compare-and-swap of
-// client.inCall another goroutine gets the client, answers for the agent with a
-// time-out, and serves on; the stuck one discards its work when it returns, and
-// ends. What the agent was given belongs to the call until then.
+// A call is one call of an agent's method, for a request. It is inline, on the
+// goroutine that serves the client, since a hand-over to another one costs more
+// than most calls take; or a side call, on a goroutine of its own, if the agent is
+// known to take long. Either way it goes through these states:
+//
+//	queued ────> running ────> done
+//	   │            │
+//	   └────────────┴────────> abandoned
+//
+//	queued     waits for a slot of the agent, of which there are AgentCalls.
+//	running    The agent's method runs. All that it was given, the call and what
+//	           its fields point to, belongs to the goroutine that makes the call.
+//	done       The method has returned, or could not be called. The call belongs
+//	           to the request again, which may read err and what was written.
+//	abandoned  The deadline has passed: nobody waits any more. The call belongs to
+//	           its goroutine for ever, and its result is pdu.ErrTimeout.
+//
+// Each transition is one compare-and-swap of state, so that of two that come at the
+// same time one happens. The goroutine that makes the call takes all but those to
+// abandoned, which are taken by whoever waits for the call:
+//
+//   - A side call is abandoned by request.await, on the client's goroutine, which
+//     then goes on.
+//   - An inline call keeps the client's goroutine in the agent. The watchdog
+//     abandons it, and with that transition a new goroutine owns the request and
+//     the client: it goes on with the request where it stands, and then serves the
+//     client (request.resume). When the agent returns, the old goroutine has only
+//     the call left, and ends in callInline (runtime.Goexit): no code that comes
+//     after an inline call runs but for the owner of the client. For that, nothing
+//     between the start of a client's goroutine and callInline may be deferred
+//     but the note that the goroutine has ended.
+//
+// Calls of agents in other processes are not abandoned: pmda.Remote returns at the
+// deadline.
+type call struct {
+	state   atomic.Int64 // callQueued, callDone, callAbandoned, or since when it is running
+	request *request     // of an inline call; for who abandons it
+	agent   *agent
+	method  interface{ invoke() error } // the call that this one is part of
+	name    string                      // of the method, for the log
+	store   bool                        // fencing does not keep values from being set
+	writer  *pdu.ResultWriter           // that of a fetch, in which the agent may say what has changed; or nil
+
+	// What the agent is given; for invoke.
+	handler pmda.Handler
+	ctx     *callContext
+	about   pmda.Request
+
+	err  error         // why it failed; valid when it is done
+	done chan struct{} // of a side call: closed when the goroutine has let go of it; nil for an inline call
+}
+
+// The states that are not "running".
+const (
+	callQueued    int64 = 0
+	callDone      int64 = -1
+	callAbandoned int64 = -2
+)
+
+// runningAside is the state of a running call that is not the watchdog's to
+// abandon.
+const runningAside int64 = math.MaxInt64
 
 // slowCall is how long the latest call of an agent may have taken for the next
-// to run on the client's goroutine; above, the agents of one fetch overlap.
+// to be inline.
 const slowCall = time.Millisecond
 
 // panicPause is how long an agent that has panicked is fenced, so that one that
 // always does so cannot fill the log.
 const panicPause = time.Second
 
-// errLost is what unwinds a goroutine that has lost its client.
-var errLost = errors.New("collector: the call was taken over")
+// lateCall is how long a request may have been in progress when an inline call
+// starts, for the watchdog to look at the right time without being told.
+const lateCall = 10 * time.Millisecond
 
-// calls are what is known of the calls of an agent in this process.
-type calls struct {
-	turns  chan struct{} // holds one for each call in progress
-	stuck  atomic.Int32  // calls in progress that were taken over
-	took   atomic.Int64  // nanoseconds of the latest call
-	paused atomic.Int64  // until when it is fenced after a panic, nanoseconds since the Server began
+// agentCalls is what is known of the calls of an agent in this process.
+type agentCalls struct {
+	slots        chan struct{} // holds one for each call in progress
+	abandoned    atomic.Int32  // calls in progress that were abandoned
+	lastDuration atomic.Int64  // nanoseconds of the latest call
+	pausedUntil  atomic.Int64  // end of the pause after a panic, on Server.clock
 }
 
-// enter waits for a turn with the agent; of too many calls at once those that
-// are over the number wait, and give up at the deadline. When all turns are held
-// by calls that do not return, the agent is fenced until one does. It reports
-// whether it has waited: then the caller's idea of the time is old.
-func (s *Server) enter(ctx context.Context, a *agent, deadline time.Time) (waited bool, err error) {
-	if p := a.calls.paused.Load(); p != 0 && s.clock() < p {
+// acquireSlot waits for a slot of the agent until the deadline. When abandoned
+// calls hold all of them, the agent is fenced until one returns. It reports
+// whether it has waited, so that the caller has to look at the clock again.
+func (k *call) acquireSlot(s *Server) (waited bool, err error) {
+	calls := &k.agent.calls
+	if t := calls.pausedUntil.Load(); t != 0 && s.clock() < t {
 		return false, pdu.ErrPMDAFenced
 	}
 	select {
-	case a.calls.turns <- struct{}{}:
-		return false, a.remains()
+	case calls.slots <- struct{}{}:
+		return false, k.agent.checkNotRemoved()
 	default:
 	}
-	if int(a.calls.stuck.Load()) >= cap(a.calls.turns) {
+	if int(calls.abandoned.Load()) >= cap(calls.slots) {
 		return false, pdu.ErrPMDAFenced
 	}
 	var expired <-chan time.Time
-	if !deadline.IsZero() {
-		t := time.NewTimer(time.Until(deadline))
+	if d := k.about.Deadline; !d.IsZero() {
+		t := time.NewTimer(time.Until(d))
 		defer t.Stop()
 		expired = t.C
 	}
 	select {
-	case a.calls.turns <- struct{}{}:
-		return true, a.remains()
+	case calls.slots <- struct{}{}:
+		return true, k.agent.checkNotRemoved()
 	case <-expired:
 		return true, pdu.ErrTimeout
-	case <-ctx.Done():
-		return true, context.Cause(ctx)
+	case <-k.ctx.Done():
+		return true, context.Cause(k.ctx)
 	}
 }
 
-// remains gives a turn back if the agent was dropped before it came.
-func (a *agent) remains() error {
-	if !a.dropped.Load() {
+// checkNotRemoved gives a slot back if the agent was removed before the call got
+// it.
+func (a *agent) checkNotRemoved() error {
+	if !a.removed.Load() {
 		return nil
 	}
-	<-a.calls.turns
+	<-a.calls.slots
 	return pdu.ErrNoAgent
 }
 
-// since is when t is, in nanoseconds since the Server began; never 0.
-func (s *Server) since(t time.Time) int64 { return int64(t.Sub(s.started)) + 1 }
-
-// clock is the present time in the same terms.
-func (s *Server) clock() int64 { return s.since(time.Now()) }
-
-// call runs f, a call of an agent's method, for the client. The error is errLost
-// if the client was taken over meanwhile: the caller must unwind and touch
-// nothing that is the client's.
-func (c *client) call(a *agent, h pmda.Handler, what string, f func()) error {
-	s := c.s
-	if a.handler == nil {
-		if c.extended {
-			return pdu.ErrTimeout // in so little time it might owe the answer, to the harm of others
+// run makes the call on this goroutine; running is the state meanwhile, start the
+// present time. It returns when the call ended, and whether it is done: if not, it
+// was abandoned.
+func (k *call) run(s *Server, running int64, start time.Time) (end time.Time, done bool) {
+	k.handler, k.err = k.agent.handlerFor(k.store)
+	local := k.agent.handler != nil
+	if k.err == nil && local {
+		var waited bool
+		if waited, k.err = k.acquireSlot(s); waited {
+			start = time.Now()
 		}
-		err := s.protect(a, h, what, f) // a Remote keeps its deadlines
-		c.now = time.Now()
-		return err
 	}
-	if c.late() {
-		return pdu.ErrTimeout // or a call would be overdue as soon as it begins
+	if k.err != nil {
+		return start, k.state.CompareAndSwap(callQueued, callDone)
 	}
-	waited, err := s.enter(c.ctx, a, c.deadline)
-	if waited {
-		c.now = time.Now()
+	if !k.state.CompareAndSwap(callQueued, running) {
+		if local {
+			<-k.agent.calls.slots
+		}
+		return start, false
 	}
-	if err != nil {
-		return err
+	if running != runningAside && s.sinceStart(start)-running > int64(lateCall) {
+		s.wakeWatchdog()
 	}
-	// No two calls of a client have the same number, so that the swap cannot mix
-	// them up.
-	began := max(c.asked, c.last+1)
-	c.last, c.callee = began, a
-	start := c.now
-	late := s.since(start)-c.asked > int64(lateCall)
-	c.inCall.Store(began) // from here on the client may be another goroutine's
-	if late {
-		s.hurryWatch()
+	k.err = k.invoke(s)
+	end = time.Now()
+	if w := k.writer; w != nil {
+		// Noted even if nobody waits for the values, since the agent says it once.
+		s.noteAgentChanges(w.Changed)
+		w.Changed = 0
 	}
-	err = s.protect(a, h, what, f)
-	end := time.Now()
-	took := end.Sub(start)
-	a.calls.took.Store(int64(took))
-	mine := c.inCall.CompareAndSwap(began, 0)
-	if !mine {
-		a.calls.stuck.Add(-1)
-		s.Logger.Info("agent returned from an overdue request", a.attrs(slog.String("request", what), slog.Duration("after", took))...)
+	if local {
+		k.agent.calls.lastDuration.Store(int64(end.Sub(start)))
 	}
-	<-a.calls.turns
-	if !mine {
-		return errLost
+	done = k.state.CompareAndSwap(running, callDone)
+	if !done {
+		k.agent.calls.abandoned.Add(-1)
+		s.Logger.Info("agent returned from an overdue request",
+			k.agent.attrs(slog.String("request", k.name), slog.Duration("after", end.Sub(start)))...)
 	}
-	c.now = end
-	return err
+	if local {
+		<-k.agent.calls.slots
+	}
+	return end, done
 }
 
-// protect runs a call of an agent's method and makes an error of a panic.
-func (s *Server) protect(a *agent, h pmda.Handler, what string, f func()) (err error) {
+// invoke calls the method, and makes an error of a panic.
+func (k *call) invoke(s *Server) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.panicked(a, h, what, p)
+			s.logPanic(k.agent, k.handler, k.name, p)
 			err = pdu.ErrGeneric
 		}
 	}()
-	f()
-	return nil
+	return k.method.invoke()
 }
 
-// panicked logs a panic of an agent, and fences it for a while. One that is fenced
-// is only asked for its names, which is not worth another line.
-func (s *Server) panicked(a *agent, h pmda.Handler, what string, p any) {
+// callInline makes a call on the client's goroutine. It returns to the owner of
+// the request only.
+func (r *request) callInline(k *call) {
+	r.prepareCall(k)
+	running := r.since
+	if k.agent.handler == nil {
+		running = runningAside // for the watchdog to leave alone
+	} else {
+		k.request = r
+		r.client.inline.Store(k)
+	}
+	end, done := k.run(r.client.s, running, r.now)
+	if !done {
+		runtime.Goexit()
+	}
+	r.now = end
+}
+
+// callAside makes a call on a goroutine of its own.
+func (r *request) callAside(k *call) {
+	r.prepareCall(k)
+	k.done = make(chan struct{})
+	s := r.client.s
+	s.wg.Go(func() {
+		defer close(k.done)
+		k.run(s, runningAside, time.Now())
+	})
+}
+
+// await waits for a side call until the deadline, and abandons it then.
+func (r *request) await(k *call) {
+	if k.agent.handler == nil || r.deadline.IsZero() {
+		<-k.done
+		return
+	}
+	t := time.NewTimer(time.Until(r.deadline))
+	defer t.Stop()
+	select {
+	case <-k.done:
+		return
+	case <-t.C:
+	}
+	switch {
+	case k.state.CompareAndSwap(callQueued, callAbandoned):
+		r.abandoned = true
+	case k.state.CompareAndSwap(runningAside, callAbandoned):
+		r.abandoned = true
+		r.client.s.logAbandoned(r.client, k.agent)
+	default:
+		<-k.done // its goroutine is about to let go of it
+	}
+}
+
+// outcome is why a call that is over failed, nil if it succeeded, and whether it
+// is done: what an abandoned call has written is not to be read.
+func (k *call) outcome() (err error, done bool) {
+	if k.state.Load() != callDone {
+		return pdu.ErrTimeout, false
+	}
+	return k.err, true
+}
+
+// protect calls something of an agent that is no request, and logs a panic. The
+// agent is fenced then, unless it is nil.
+func (s *Server) protect(a *agent, h pmda.Handler, method string, f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.logPanic(a, h, method, p)
+		}
+	}()
+	f()
+}
+
+// logPanic logs a panic of an agent, and fences the agent for a while. a is nil
+// where nothing is to be fenced.
+func (s *Server) logPanic(a *agent, h pmda.Handler, method string, p any) {
 	if a != nil {
 		now := s.clock()
-		if now < a.calls.paused.Load() {
-			return
+		if now < a.calls.pausedUntil.Load() {
+			return // a fenced agent still gives its names; another panic is not worth a line
 		}
-		a.calls.paused.Store(now + int64(panicPause))
+		a.calls.pausedUntil.Store(now + int64(panicPause))
 	}
 	i := h.Info()
 	s.Logger.Error("agent panicked", slog.String("agent", i.Name), slog.Int("domain", int(i.Domain)),
-		slog.String("request", what), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+		slog.String("request", method), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 }
 
-// guard asks an agent for something other than values.
-func guard[T any](c *client, a *agent, what string, ask func(ctx context.Context, h pmda.Handler) (T, error)) (T, error) {
-	h, err := a.ask()
-	if err != nil {
-		var none T
-		return none, err
-	}
-	return guardOf(c, a, h, what, ask)
-}
-
-// guardOf is guard with a Handler that the caller has found.
-func guardOf[T any](c *client, a *agent, h pmda.Handler, what string, ask func(ctx context.Context, h pmda.Handler) (T, error)) (T, error) {
-	// What the call writes to is its own, so that a call that is lost writes to
-	// nothing that anybody reads.
-	var got struct {
-		v   T
-		err error
-	}
-	ctx := c.ctx // a lost call must not look at the client's
-	if err := c.call(a, h, what, func() { got.v, got.err = ask(ctx, h) }); err != nil {
-		var none T
-		return none, err
-	}
-	if got.err != nil {
-		// A code, so that an agent's broken connection is not taken for the client's.
-		return got.v, failure(got.err)
-	}
-	return got.v, nil
-}
-
-// watch takes over calls that are overdue, until all clients have gone. It looks
-// when the oldest call in progress will be overdue: those to come are later.
-func (s *Server) watch() {
-	defer close(s.watched)
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-timer.C:
-		case <-s.hurry:
-		case <-s.unwatch:
-			return
-		}
-		if limit := s.timeout.Load(); limit > 0 {
-			timer.Reset(time.Duration(s.takeOverdue(limit)))
-		}
-	}
-}
-
-// takeOverdue takes over calls that have taken limit, and returns how long it is
-// until others may have.
-func (s *Server) takeOverdue(limit int64) (wait int64) {
-	now := s.clock()
-	oldest := now
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.clients.all() {
-		switch began := c.inCall.Load(); {
-		case began == 0:
-		case began <= now-limit:
-			s.takeOver(c, began)
-		default:
-			oldest = min(oldest, began)
-		}
-	}
-	return oldest + limit - s.clock()
-}
-
-// lateCall is how long a request may have been in progress when an agent is called
-// for it, for the watchdog to look at the right time all the same, or a little
-// later.
-const lateCall = 10 * time.Millisecond
-
-// hurryWatch makes the watchdog look now: a call is due sooner than it thinks.
-func (s *Server) hurryWatch() {
-	select {
-	case s.hurry <- struct{}{}:
-	default:
-	}
-}
-
-// takeOver gives a client to another goroutine, unless the call has returned.
-func (s *Server) takeOver(c *client, began int64) {
-	s.wg.Add(1) // while the other goroutine counts for certain, so that Close waits for both
-	if !c.inCall.CompareAndSwap(began, 0) {
-		s.wg.Done()
-		return
-	}
-	a, x, rest := c.callee, c.current, c.rest // from here on the other goroutine leaves them alone
-	go func() {
-		defer s.wg.Done()
-		s.timedOut(c, a) // here, since a log may be slow
-		c.resume(x, rest)
-	}()
-}
-
-// timedOut counts a call that does not return.
-func (s *Server) timedOut(c *client, a *agent) {
+// logAbandoned counts and logs a call that does not return.
+func (s *Server) logAbandoned(c *client, a *agent) {
 	client := slog.Uint64("client", c.info.Load().Seq)
-	if n := a.calls.stuck.Add(1); int(n) == cap(a.calls.turns) {
+	if n := a.calls.abandoned.Add(1); int(n) == cap(a.calls.slots) {
 		s.Logger.Error("agent timed out; it is fenced until a call returns", a.attrs(client, slog.Int("calls", int(n)))...)
 	} else {
 		s.Logger.Warn("agent timed out", a.attrs(client)...)
 	}
 }
 
-// resume serves a client on from a request whose agent is overdue: a fetch and a
-// store go on with the other agents, anything else fails.
-func (c *client) resume(x *exchange, rest func() error) {
-	c.now = time.Now()
-	var err error
-	switch {
-	case x != nil:
-		err = c.complete(c.inherit(x))
-	case rest != nil:
-		c.renew()
-		err = rest()
-	default:
-		c.renew()
-		err = pdu.ErrTimeout
+// A callContext is the context of the calls for a client: its deadline is that of
+// the request in progress, and it ends when nobody wants the results any more. It
+// is used again for the client's next request, so that a call costs no memory,
+// unless a call was abandoned: then that call keeps it.
+type callContext struct {
+	context.Context
+	deadline atomic.Int64 // when the request expires, on Server.clock; 0 for never
+	started  time.Time    // Server.started
+}
+
+// Deadline is that of the request.
+func (c *callContext) Deadline() (time.Time, bool) {
+	d := c.deadline.Load()
+	if d == 0 {
+		return time.Time{}, false
 	}
-	if err = c.settle(err); err == nil {
-		err = c.loop()
+	return c.started.Add(time.Duration(d)), true
+}
+
+// setDeadline takes over the deadline of a request; zero for none.
+func (c *callContext) setDeadline(t time.Time) {
+	if t.IsZero() {
+		c.deadline.Store(0)
+	} else {
+		c.deadline.Store(int64(t.Sub(c.started)))
 	}
-	c.conclude(err)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,7 +51,7 @@ type caller struct {
 	conn *pdu.Conn
 }
 
-func call(t *testing.T, s *Server) *caller {
+func newCaller(t *testing.T, s *Server) *caller {
 	t.Helper()
 	n, err := s.DialContext(t.Context(), "", "")
 	if err != nil {
@@ -130,7 +131,7 @@ func TestTakeOver(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		c, quiet := call(t, s), call(t, s)
+		c, quiet := newCaller(t, s), newCaller(t, s)
 		begin := time.Now()
 		equal(t, "mixed", c.fetch(pmid(100, 1), pmid(101, 2), pmid(100, 2), pmid(101, 1)),
 			pdu.ErrTimeout, 0, pdu.ErrTimeout, 0)
@@ -161,7 +162,7 @@ func TestTakeOver(t *testing.T) {
 		// Two more, and the agent has no turns left: it is fenced at once.
 		var wg sync.WaitGroup
 		for range 2 {
-			c := call(t, s)
+			c := newCaller(t, s)
 			wg.Go(func() { equal(t, "stuck", c.fetch(pmid(100, 1)), pdu.ErrTimeout) })
 		}
 		wg.Wait()
@@ -203,7 +204,7 @@ func TestTakeOverOnTime(t *testing.T) {
 				t.Errorf("the answer took %v, want %v", took, want)
 			}
 		}
-		first, second := call(t, s), call(t, s)
+		first, second := newCaller(t, s), newCaller(t, s)
 		var wg sync.WaitGroup
 		wg.Go(func() { late(first, time.Minute) })
 		time.Sleep(50 * time.Second)
@@ -230,7 +231,7 @@ func TestWaitForTurn(t *testing.T) {
 		if err := s.Add(gated(100, "stuck", gate)); err != nil {
 			t.Fatal(err)
 		}
-		first, second, third := call(t, s), call(t, s), call(t, s)
+		first, second, third := newCaller(t, s), newCaller(t, s), newCaller(t, s)
 		var wg sync.WaitGroup
 		wg.Go(func() { equal(t, "first", first.fetch(pmid(100, 1)), pdu.ErrTimeout) })
 		synctest.Wait()
@@ -261,7 +262,7 @@ func TestSlowOverlap(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		c := call(t, s)
+		c := newCaller(t, s)
 		for i, want := range []time.Duration{1500 * time.Millisecond, 500 * time.Millisecond} {
 			begin := time.Now()
 			equal(t, "slow", c.fetch(pmid(100, 0), pmid(101, 0), pmid(102, 0)), 0, 0, 0)
@@ -295,8 +296,8 @@ func TestAbandoned(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s.agents.Load().get(100).calls.took.Store(int64(time.Second)) // known to take time
-		c := call(t, s)
+		s.agents.Load().get(100).calls.lastDuration.Store(int64(time.Second)) // known to take time
+		c := newCaller(t, s)
 		equal(t, "given up", c.fetch(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0)
 		for range 10 {
 			equal(t, "others", c.fetch(pmid(101, 1)), 0)
@@ -311,17 +312,18 @@ func TestAbandoned(t *testing.T) {
 	})
 }
 
-// TestAwaitClash: when an answer and its deadline come at the same time, the part
-// is not used again before its goroutine has let go of it.
-func TestAwaitClash(t *testing.T) {
+// TestAwaitAtDeadline: when the end of a side call and the deadline come at the same
+// time, the call is not used again before its goroutine has let go of it.
+func TestAwaitAtDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &client{deadline: time.Now().Add(time.Second)}
-		p := &part{agent: &agent{handler: &pmda.Agent{}}, done: make(chan struct{})}
-		time.AfterFunc(time.Second-1, func() { p.state.Store(answered) })
-		time.AfterFunc(2*time.Second, func() { close(p.done) })
+		r := &request{deadline: time.Now().Add(time.Second)}
+		k := &call{agent: &agent{handler: &pmda.Agent{}}, done: make(chan struct{})}
+		time.AfterFunc(time.Second-1, func() { k.state.Store(callDone) })
+		time.AfterFunc(2*time.Second, func() { close(k.done) })
 		begin := time.Now()
-		if !c.await(p) || time.Since(begin) < 2*time.Second {
-			t.Errorf("had the part after %v", time.Since(begin))
+		r.await(k)
+		if _, done := k.outcome(); !done || r.abandoned || time.Since(begin) < 2*time.Second {
+			t.Errorf("had the call after %v", time.Since(begin))
 		}
 	})
 }
@@ -337,7 +339,7 @@ func TestPanic(t *testing.T) {
 		if err := s.Add(a); err != nil {
 			t.Fatal(err)
 		}
-		c := call(t, s)
+		c := newCaller(t, s)
 		equal(t, "panic", c.fetch(pmid(100, 0)), pdu.ErrGeneric)
 		equal(t, "fenced", c.fetch(pmid(100, 0)), pdu.ErrPMDAFenced)
 		time.Sleep(panicPause)
@@ -370,10 +372,10 @@ func TestOverdueContext(t *testing.T) {
 			}
 			s := &Server{Timeout: time.Second}
 			add(t, s, a, gated(101, "other", nil))
-			c := call(t, s)
+			c := newCaller(t, s)
 			for i := range 2 {
 				if aside {
-					s.agents.Load().get(100).calls.took.Store(int64(time.Second)) // known to take time
+					s.agents.Load().get(100).calls.lastDuration.Store(int64(time.Second)) // known to take time
 				}
 				begin := time.Now()
 				equal(t, "fetch", c.fetch(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0)
@@ -409,7 +411,7 @@ func TestTimeOfLateResult(t *testing.T) {
 		gate := make(chan struct{})
 		s := &Server{Timeout: time.Second, AgentCalls: 1}
 		add(t, s, gated(100, "stuck", gate))
-		first, second := call(t, s), call(t, s)
+		first, second := newCaller(t, s), newCaller(t, s)
 		var wg sync.WaitGroup
 		wg.Go(func() { equal(t, "first", first.fetch(pmid(100, 1)), pdu.ErrTimeout) })
 		time.Sleep(time.Second / 2)
@@ -451,7 +453,7 @@ func TestTimeAfterWait(t *testing.T) {
 				}})
 			add(t, s, a)
 		}
-		first, second := call(t, s), call(t, s)
+		first, second := newCaller(t, s), newCaller(t, s)
 		var wg sync.WaitGroup
 		wg.Go(func() { equal(t, "first", first.fetch(pmid(100, 1)), pdu.ErrTimeout) })
 		time.Sleep(time.Second / 2)
@@ -479,13 +481,13 @@ func TestNoTurnInTime(t *testing.T) {
 			}})
 		s := &Server{Timeout: time.Second, AgentCalls: 1, Logger: slog.New(log)}
 		add(t, s, slow, gated(101, "fast", nil))
-		s.agents.Load().get(100).calls.took.Store(int64(time.Second)) // known to take time
-		first := call(t, s)
+		s.agents.Load().get(100).calls.lastDuration.Store(int64(time.Second)) // known to take time
+		first := newCaller(t, s)
 		var wg sync.WaitGroup
 		wg.Go(func() { equal(t, "first", first.fetch(pmid(100, 1)), pdu.ErrTimeout) })
 		time.Sleep(time.Second / 2)
 		for range 20 { // who give up when the first one returns
-			c := call(t, s)
+			c := newCaller(t, s)
 			wg.Go(func() { equal(t, "waiting", c.fetch(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0) })
 		}
 		wg.Wait()
@@ -558,12 +560,12 @@ func TestBlockedLog(t *testing.T) {
 		gate := make(chan struct{})
 		s := &Server{Timeout: time.Second, Logger: slog.New(blocked{slog.DiscardHandler, "agent timed out", gate})}
 		add(t, s, gated(100, "stuck", gate), gated(101, "other", nil))
-		c := call(t, s)
+		c := newCaller(t, s)
 		var wg sync.WaitGroup
 		wg.Go(func() { equal(t, "stuck", c.fetch(pmid(100, 1)), pdu.ErrTimeout) })
 		time.Sleep(2 * time.Second)
 		begin := time.Now()
-		equal(t, "another client", call(t, s).fetch(pmid(101, 1)), 0)
+		equal(t, "another client", newCaller(t, s).fetch(pmid(101, 1)), 0)
 		if took := time.Since(begin); took > time.Millisecond {
 			t.Errorf("another client waited %v", took)
 		}
@@ -671,10 +673,149 @@ func TestOthersAfterWait(t *testing.T) {
 	}
 }
 
-// TestRemoteAfterWait: an agent of another process is not asked in the little time
-// that another has left. It would owe the answer, and be told of to others as one
-// to try again.
-func TestRemoteAfterWait(t *testing.T) {
+// TestOthersAfterOverdue: a request goes on with the other agents when one is
+// overdue, whatever it asks for.
+func TestOthersAfterOverdue(t *testing.T) {
+	id := func(d pdu.Domain) pdu.PMID { return pdu.MakePMID(d, 0, 1) }
+	tree, err := pmns.Parse("names", strings.NewReader("root { x }\nx { a 100:*:* m 101:0:1 b 101:*:* c 102:*:* }"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	overdue := pdu.ErrTimeout.Error()
+	const gap = "{PMID:PM_ID_NULL Type:32 InDom:0.0 Sem:??? Units:}"
+	desc := func(d pdu.Domain) string {
+		return fmt.Sprintf("{PMID:%v Type:U32 InDom:PM_INDOM_NULL Sem:instant Units:}", id(d))
+	}
+	for _, test := range []struct {
+		name string
+		ask  pdu.PDU
+		want string
+	}{
+		{"fetch", pdu.Fetch{PMIDs: []pdu.PMID{id(100), id(101), id(100), id(102)}},
+			"RESULT 100.0.1 " + overdue + "; 101.0.1 -1=1; 100.0.1 " + overdue + "; 102.0.1 -1=1"},
+		{"store", storing(id(100), id(101), id(102)), "error: " + overdue},
+		{"descriptors", pdu.DescsReq{PMIDs: []pdu.PMID{id(101), id(100), id(102), id(100), id(101)}},
+			"{Descs:[" + strings.Join([]string{desc(101), gap, desc(102), gap, desc(101)}, " ") + "]}"},
+		{"names", pdu.TraverseReq{Name: "x"}, "{Names:[x.a x.m x.b.a x.b.b x.c.a x.c.b] Statuses:[] Err:No error}"},
+		{"metrics", pdu.NameList{Names: []string{"x.a.x", "x.b.x", "x.c.x"}}, "error: " + overdue},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				gate := make(chan struct{})
+				s := &Server{Timeout: time.Second, Names: tree}
+				stuck := &fake{name: "stuck", domain: 100, failing: func() error { <-gate; return nil }}
+				others := []*fake{{name: "b", domain: 101}, {name: "c", domain: 102}}
+				for _, a := range others {
+					a.failing = func() error { time.Sleep(10 * time.Millisecond); return nil }
+				}
+				add(t, s, stuck, others[0], others[1])
+				g := welcome(t, s)
+				for range 2 { // with the others inline and, since they are known to be slow, aside
+					begin := time.Now()
+					if got := g.ask(test.ask); got != test.want {
+						t.Errorf("got  %s\nwant %s", got, test.want)
+					}
+					if took := time.Since(begin); took < time.Second || took > 1100*time.Millisecond {
+						t.Errorf("the reply took %v", took)
+					}
+				}
+				for _, a := range others {
+					if len(a.asked) < 2 {
+						t.Errorf("%s was called for %q", a.name, a.asked)
+					}
+				}
+				close(gate)
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// TestCallDeadline: the context of a call and its request have the deadline of the
+// client's request, inline and aside, also when there is extra time and after a call
+// was abandoned.
+func TestCallDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type deadlines struct {
+			name             string
+			context, request time.Duration // from the beginning of the request
+		}
+		var got []deadlines
+		var mu sync.Mutex
+		var begin time.Time
+		note := func(name string, takes time.Duration) *pmda.Agent {
+			a := &pmda.Agent{Name: name, Domain: 100 + pdu.Domain(name[0]-'a')}
+			pmda.Register(a, pmda.Metric[uint64]{Name: name + ".m", ID: pmda.Item(0, 1),
+				Value: func(ctx context.Context, r *pmda.Request, _ pdu.Instance) (uint64, error) {
+					d, ok := ctx.Deadline()
+					if ok == r.Deadline.IsZero() {
+						t.Errorf("%s: a context with the deadline %v of a request with %v", name, d, r.Deadline)
+					}
+					if !ok {
+						d, r = begin, &pmda.Request{Deadline: begin}
+					}
+					child, cancel := context.WithTimeout(ctx, time.Hour)
+					defer cancel()
+					if of, _ := child.Deadline(); ok && !of.Equal(d) {
+						t.Errorf("a context made of it has the deadline %v, want %v", of, d)
+					}
+					mu.Lock()
+					got = append(got, deadlines{name, d.Sub(begin), r.Deadline.Sub(begin)})
+					mu.Unlock()
+					time.Sleep(takes)
+					if again, ok := ctx.Deadline(); ok && !again.Equal(d) {
+						t.Errorf("the deadline of %s has changed to %v", name, again)
+					}
+					return 1, nil
+				}})
+			return a
+		}
+		s := &Server{Timeout: time.Second}
+		add(t, s, note("a", 2*time.Second), note("b", 2*time.Millisecond))
+		c := newCaller(t, s)
+		ask := func(ids ...pdu.PMID) []deadlines {
+			t.Helper()
+			synctest.Wait()
+			begin, got = time.Now(), nil
+			c.fetch(ids...)
+			time.Sleep(3 * time.Second)
+			synctest.Wait()
+			return got
+		}
+		const full, extra = time.Second, time.Second + extraTime
+		for i, want := range [][]deadlines{
+			{{"a", full, full}, {"b", extra, extra}}, // inline, and what is left aside
+			{{"b", full, full}, {"a", full, full}},   // aside and inline, since both are slow by now
+			{{"a", full, full}},
+		} {
+			ids := []pdu.PMID{pmid(100, 1), pmid(101, 1)}[:min(len(want), 2)]
+			have := ask(ids...)
+			byName := func(a, b deadlines) int { return strings.Compare(a.name, b.name) }
+			slices.SortFunc(have, byName)
+			slices.SortFunc(want, byName)
+			if diff := cmp.Diff(want, have, cmp.AllowUnexported(deadlines{})); diff != "" {
+				t.Errorf("fetch %d (-want +got):\n%s", i, diff)
+			}
+		}
+		for _, timeout := range []time.Duration{time.Minute, -1} {
+			s.setTimeout(timeout)
+			want := []deadlines{{"b", max(timeout, 0), max(timeout, 0)}}
+			if diff := cmp.Diff(want, ask(pmid(101, 1)), cmp.AllowUnexported(deadlines{})); diff != "" {
+				t.Errorf("time-out %v (-want +got):\n%s", timeout, diff)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestRemoteBesideOverdue: an agent of another process is called at once, not in the
+// little time that another agent leaves. Then it might owe the reply, and clients
+// would be told to try again.
+func TestRemoteBesideOverdue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		s := &Server{Timeout: time.Second, AgentCalls: 1}
@@ -705,9 +846,10 @@ func TestRemoteAfterWait(t *testing.T) {
 				t.Errorf("another client: %s", got)
 			}
 		})
-		gaps := fmt.Sprint("{Descs:[", strings.TrimSuffix(strings.Repeat("{PMID:PM_ID_NULL Type:32 InDom:0.0 Sem:??? Units:} ", 2), " "), "]}")
-		if got := third.ask(pdu.DescsReq{PMIDs: []pdu.PMID{pmid(100, 1), pmid(101, 1)}}); got != gaps { // waits for its turn, up to 1.5 s
-			t.Errorf("got  %s\nwant %s", got, gaps)
+		const want = "{Descs:[{PMID:PM_ID_NULL Type:32 InDom:0.0 Sem:??? Units:}" +
+			" {PMID:101.0.1 Type:U32 InDom:PM_INDOM_NULL Sem:instant Units:}]}"
+		if got := third.ask(pdu.DescsReq{PMIDs: []pdu.PMID{pmid(100, 1), pmid(101, 1)}}); got != want { // waits for a slot, up to 1.5 s
+			t.Errorf("got  %s\nwant %s", got, want)
 		}
 		time.Sleep(time.Second)
 		first.hear()
@@ -740,7 +882,7 @@ func TestChangeOfLateResult(t *testing.T) {
 				add(t, s, gated(101, "fast", nil))
 				g.ask(pdu.Fetch{PMIDs: []pdu.PMID{pmid(101, 1)}})
 				g.hear()
-				s.agents.Load().get(100).calls.took.Store(int64(time.Second)) // known to take time
+				s.agents.Load().get(100).calls.lastDuration.Store(int64(time.Second)) // known to take time
 				g.ask(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1), pmid(101, 1)}})
 			} else {
 				g.ask(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1)}})
@@ -768,7 +910,7 @@ func TestRemoveWhileWaiting(t *testing.T) {
 			s := &Server{AgentCalls: 1}
 			add(t, s, a, b)
 			if aside {
-				s.agents.Load().get(100).calls.took.Store(int64(time.Second)) // known to take time
+				s.agents.Load().get(100).calls.lastDuration.Store(int64(time.Second)) // known to take time
 			}
 			first, second, third := welcome(t, s), welcome(t, s), welcome(t, s)
 			first.say(pdu.DescReq{PMID: pmid(100, 1)})

@@ -227,7 +227,7 @@ func (v *visitor) fetch() bool {
 		// In a fetch of several, an agent that is asked when another has taken all the
 		// time gets little.
 		code := pdu.FromError(res.At(i).Err())
-		if code == pdu.ErrTimeout && v.anyMoody(domains) && v.standstill(start, latePart) {
+		if code == pdu.ErrTimeout && v.anyMoody(domains) && v.standstill(start, extraTime) {
 			continue
 		}
 		v.check(id, res.At(i), &v.profiles[context])

@@ -23,8 +23,8 @@ import (
 // offered is what the collector can do beyond the basic protocol.
 const offered = pdu.FeatureLabels | pdu.FeatureHighRes | pdu.FeatureDescs
 
-// askable are the features that a client may ask for in its CREDS at all.
-const askable = pdu.FeatureSecure | pdu.FeatureCompress | pdu.FeatureAuth | pdu.FeatureCredsRequired |
+// requestable are the features that a client may ask for in its CREDS at all.
+const requestable = pdu.FeatureSecure | pdu.FeatureCompress | pdu.FeatureAuth | pdu.FeatureCredsRequired |
 	pdu.FeatureSecureAck | pdu.FeatureContainer | pdu.FeatureCertRequired
 
 // Negated numbers of Linux.
@@ -40,68 +40,63 @@ type client struct {
 	pdus  *pdu.Conn
 	since time.Time
 	info  atomic.Pointer[pmda.Client] // nil until it has a slot
-	ctx   context.Context             // of the calls of agents until one is overdue; then there is another
-	end   context.CancelFunc
 
-	greeted  bool      // its CREDS have come
-	helloBy  time.Time // when they have to; zero for no limit
-	writeBy  time.Time // the deadline for writing
+	// Of the goroutine that owns the client, which is that of its request.
+	hasCreds      bool      // its CREDS have come
+	credsBy       time.Time // when they have to; zero for no limit
+	writeDeadline time.Time
+	profiles      map[int32]*pdu.Profile
+	seen          seen
+	ctx           *callContext // of calls of agents; after one is abandoned there is another
+
 	admitted admission
-	denied   atomic.Uint32 // pmcdconf.Ops
-	profiles map[int32]*pdu.Profile
-	seen     seen
+	denied   atomic.Uint32        // pmcdconf.Ops
+	inline   atomic.Pointer[call] // the latest inline call of the request in progress; for the watchdog
 
-	// The call of an agent that is in progress; see call.go.
-	inCall   atomic.Int64 // its number, which is when it began; 0 if there is none
-	last     int64        // the number of the latest
-	chatty   bool
-	arrived  time.Time // when the request came
-	now      time.Time // the latest that was looked at for the request
-	asked    int64     // when its request came, on Server.clock; 0 if no agent was asked yet
-	deadline time.Time // when nobody waits for the answer any more
-	extended bool      // deadline is not the first one
-	callee   *agent
-	current  *exchange    // the fetch that it is part of, nil for other requests
-	rest     func() error // goes on with the store that it is part of, nil for other requests
-
-	mu       sync.Mutex // also of end
-	cut      bool       // no further call of an agent is wanted
-	busy     bool       // a request is being answered
-	finished bool       // no further request is to be answered
-	farewell pdu.Error  // what to say at the end, if it is not 0
+	mu        sync.Mutex
+	endCalls  context.CancelFunc // ends ctx
+	noCalls   bool               // no further call of an agent is wanted
+	busy      bool               // a request is in progress
+	closing   bool               // no further request is wanted
+	closeCode pdu.Error          // what the client is told in the end, if it is not 0
 
 	leaving bool // agents are being told that it has gone; guarded by Server.mu
 }
 
 func newClient(s *Server, conn net.Conn) *client {
-	now := time.Now()
-	c := &client{s: s, conn: conn, pdus: pdu.NewConn(rawconn.New(conn)), since: now, now: now}
-	c.ctx, c.end = context.WithCancel(context.Background())
+	c := &client{s: s, conn: conn, pdus: pdu.NewConn(rawconn.New(conn)), since: time.Now()}
+	c.newContext()
 	c.pdus.MaxLen = s.MaxPDU
 	c.pdus.Counters = &s.counters
 	c.pdus.Partial = c.partial
 	c.pdus.Trace = s.tracePDU(conn, conn)
-	s.changes.since(&c.seen) // what was before it came is no news
+	s.changes.since(&c.seen) // a client is not told what has changed before it came
 	return c
 }
 
-// renew ends the context of the calls for a request, whose answers are no longer
-// wanted, and begins that of later ones.
-func (c *client) renew() {
+// newContext makes the context of further calls.
+func (c *client) newContext() {
+	ctx, cancel := context.WithCancel(context.Background())
+	c.ctx, c.endCalls = &callContext{Context: ctx, started: c.s.started}, cancel
+}
+
+// renewContext ends the context of the calls that were made, of which some were
+// abandoned, and makes that of later ones.
+func (c *client) renewContext() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.end()
-	if !c.cut {
-		c.ctx, c.end = context.WithCancel(context.Background())
+	c.endCalls()
+	if !c.noCalls {
+		c.newContext()
 	}
 }
 
-// cutOff ends the contexts of calls, also of later ones.
-func (c *client) cutOff() {
+// cancelCalls ends the context of calls, also of later ones.
+func (c *client) cancelCalls() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.cut = true
-	c.end()
+	c.noCalls = true
+	c.endCalls()
 }
 
 // peer is the process at the other end as far as it is known, -1 where it is
@@ -125,107 +120,111 @@ func (c *client) partial(waiting bool) {
 // longAgo is a deadline that makes reads fail.
 var longAgo = time.Unix(1, 0)
 
-// readBy limits the next wait: zero for no limit but those that the client has
-// anyway, for its credentials and when it is to finish.
+// readBy limits the wait for the rest of a PDU; the zero time leaves the limits
+// that there are anyway, for the client's CREDS and for its end.
 func (c *client) readBy(limit time.Time) {
-	if !c.greeted && !c.helloBy.IsZero() && (limit.IsZero() || c.helloBy.Before(limit)) {
-		limit = c.helloBy
+	if !c.hasCreds && !c.credsBy.IsZero() && (limit.IsZero() || c.credsBy.Before(limit)) {
+		limit = c.credsBy
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.finished {
+	if c.closing {
 		limit = longAgo
 	}
 	c.conn.SetReadDeadline(limit)
 }
 
-// finish ends an idle client at once and a busy one after its answer.
-func (c *client) finish() { c.dismiss(0) }
-
-// dismiss is finish for a client that is told why, unless that is 0.
-func (c *client) dismiss(why pdu.Error) {
+// disconnect ends an idle client at once and a busy one after its reply. It is
+// told why, unless code is 0.
+func (c *client) disconnect(code pdu.Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.finished {
-		c.finished, c.farewell = true, why
+	if !c.closing {
+		c.closing, c.closeCode = true, code
 	}
 	if !c.busy {
 		c.conn.SetReadDeadline(longAgo)
 	}
 }
 
-// begin marks that a request is being answered; false if none is to be any more.
-func (c *client) begin() bool {
+// requestStarts notes that a request has arrived; false if no further one is
+// wanted.
+func (c *client) requestStarts() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.busy = !c.finished
+	c.busy = !c.closing
 	return c.busy
 }
 
-func (c *client) done() {
+// requestEnded notes that the client waits for no reply.
+func (c *client) requestEnded() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.busy = false
-	if c.finished {
+	if c.closing {
 		c.conn.SetReadDeadline(longAgo)
 	}
 }
 
-// sayFarewell tells a client that is to finish why, and reports whether it was to.
-func (c *client) sayFarewell() bool {
+// sendCloseCode tells a client that is disconnected why, and reports whether it
+// is.
+func (c *client) sendCloseCode() bool {
 	c.mu.Lock()
-	finished, why := c.finished, c.farewell
+	closing, code := c.closing, c.closeCode
 	c.mu.Unlock()
-	if finished && why != 0 {
-		c.conn.SetWriteDeadline(time.Now().Add(refuseDelay))
-		c.pdus.Write(0, pdu.Status{Code: why})
+	if closing && code != 0 {
+		c.conn.SetWriteDeadline(time.Now().Add(refuseTimeout))
+		c.pdus.Write(0, pdu.Status{Code: code})
 	}
-	return finished
+	return closing
 }
 
 // refuse answers a connection that is not to be served.
 func (c *client) refuse(code pdu.Error, why string) {
 	c.s.Logger.Warn("client refused", slog.Any("addr", c.conn.RemoteAddr()), slog.String("err", why))
-	c.conn.SetWriteDeadline(time.Now().Add(refuseDelay))
+	c.conn.SetWriteDeadline(time.Now().Add(refuseTimeout))
 	c.pdus.Write(0, pdu.Challenge{Code: code})
 	c.conn.Close()
-	c.cutOff()
+	c.cancelCalls()
 }
 
-// refuseDelay is how long a client that is not to be served may take to hear so.
-const refuseDelay = time.Second
+// refuseTimeout is how long a client that is not served may take to read why.
+const refuseTimeout = time.Second
 
-// limitWrite gives the client WriteTimeout for what is written next, and up to a
-// quarter more: to set a deadline costs more than to compare.
-func (c *client) limitWrite() {
+// limitWrite gives the client WriteTimeout from now for what is written next, and
+// up to a quarter more: to set a deadline costs more than to compare.
+func (c *client) limitWrite(now time.Time) {
 	t := c.s.WriteTimeout
 	if t <= 0 {
 		return
 	}
-	if least := c.now.Add(t); c.writeBy.Before(least) {
-		c.writeBy = least.Add(t / 4)
-		c.conn.SetWriteDeadline(c.writeBy)
+	if least := now.Add(t); c.writeDeadline.Before(least) {
+		c.writeDeadline = least.Add(t / 4)
+		c.conn.SetWriteDeadline(c.writeDeadline)
 	}
 }
 
-// serve answers a client until it goes, breaks the protocol, or the Server ends.
-// A goroutine that loses the client to another leaves all the rest to that.
+// serve serves a client until it goes, breaks the protocol, or the Server ends. It
+// may not return, see call.
 func (c *client) serve() {
 	c.s.traceClient(c, true, nil)
-	c.conclude(c.converse())
+	err := c.admit()
+	switch err {
+	case nil:
+		err = c.serveRequests()
+	case errGone:
+		err = nil
+	}
+	c.closeConn(err)
 }
 
-// conclude takes leave of a client, unless it is another goroutine's.
-func (c *client) conclude(err error) {
-	if err == errLost {
-		return
-	}
-	c.chats(false)
-	wanted := c.sayFarewell()
+// closeConn ends the connection of a client. err is nil if the client has closed it.
+func (c *client) closeConn(err error) {
+	wanted := c.sendCloseCode()
 	c.s.traceFailure(c.conn, err)
 	c.s.traceClient(c, false, err)
 	c.conn.Close()
-	c.cutOff()
+	c.cancelCalls()
 	c.s.leave(c)
 	if err != nil && !wanted {
 		c.s.Logger.Info("client closed", slog.Any("addr", c.conn.RemoteAddr()),
@@ -233,53 +232,16 @@ func (c *client) conclude(err error) {
 	}
 }
 
-// converse returns nil if the client closed the connection between PDUs.
-func (c *client) converse() error {
-	if err := c.admit(); err != nil {
-		if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.ErrClosedPipe) {
-			return nil // somebody who looked whether anybody is there
-		}
-		return err
-	}
-	if t := c.s.HelloTimeout; t > 0 {
-		c.helloBy = time.Now().Add(t)
-	}
-	c.readBy(time.Time{}) // also if finish has come already
-	return c.loop()
-}
-
-// A client that asks in such intervals, and is answered so quickly, is busy with
-// nothing but to ask: it chats.
-const (
-	chatter = time.Millisecond
-	quick   = 5 * time.Microsecond
-)
-
-// chats notes whether the client chats, and reports whether it is one of few who
-// do. Many would always have each other to serve first, while who does not chat
-// waits to be seen at all.
-func (c *client) chats(yes bool) bool {
-	if yes != c.chatty {
-		c.chatty = yes
-		if yes {
-			c.s.chatting.Add(1)
-		} else {
-			c.s.chatting.Add(-1)
-		}
-	}
-	return yes && c.s.chatting.Load() <= c.s.few
-}
-
-// loop answers requests.
-func (c *client) loop() error {
-	var before time.Time // when the request before came
+// serveRequests replies to requests. It returns nil if the client closed the
+// connection between PDUs.
+func (c *client) serveRequests() error {
+	_, local := c.conn.(inProcess)
 	for {
-		if c.chats(c.arrived.Sub(before) < chatter && c.now.Sub(c.arrived) < quick) {
-			// The next request is near: with others first, it will be there and need not be
-			// waited for, which would cost more than all else here.
+		if local {
+			// The client's goroutine is about to read the reply. If it runs first, its next
+			// request is often there already, and need not be waited for.
 			runtime.Gosched()
 		}
-		before = c.arrived
 		h, body, err := c.pdus.Read()
 		if err == io.EOF || errors.Is(err, syscall.ECONNRESET) {
 			return nil // as C clients go: their sockets linger for no time
@@ -287,94 +249,88 @@ func (c *client) loop() error {
 		if err != nil {
 			return err
 		}
-		if !c.begin() {
+		if !c.requestStarts() {
 			return errClosed
 		}
-		if err := c.settle(c.handle(h, body)); err != nil {
+		if err := c.newRequest(h.Kind).run(body); err != nil {
 			return err
 		}
 	}
 }
 
-// settle ends a request: what merely failed is answered with its code. An error
-// ends the connection.
-func (c *client) settle(err error) error {
-	switch {
-	case err == errLost:
-		return err
-	case err == nil || err == errUngreeted:
-	default:
-		if w, ok := errors.AsType[*pdu.OpError](err); !ok || w.Op != "write" {
-			err = c.reply(pdu.Status{Code: failure(err)})
-		}
-	}
-	c.done()
-	return err
-}
-
 // admit checks the peer and sends the challenge.
 func (c *client) admit() error {
-	err := c.checkHost()
-	c.limitWrite()
-	if err != nil {
-		c.pdus.Write(0, pdu.Challenge{Code: pdu.FromError(err)})
-		return fmt.Errorf("refused: %w", err)
+	refused := c.checkHost()
+	c.limitWrite(time.Now())
+	p := pdu.Challenge{Version: pdu.ProtocolVersion, Features: offered}
+	if refused != nil {
+		p = pdu.Challenge{Code: pdu.FromError(refused)}
 	}
-	return c.pdus.Write(0, pdu.Challenge{Version: pdu.ProtocolVersion, Features: offered})
+	err := c.pdus.Write(0, p)
+	switch {
+	case refused != nil:
+		return fmt.Errorf("refused: %w", refused)
+	case errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.ErrClosedPipe):
+		return errGone
+	case err != nil:
+		return err
+	}
+	if t := c.s.HelloTimeout; t > 0 {
+		c.credsBy = time.Now().Add(t)
+	}
+	c.readBy(time.Time{}) // also if the client was disconnected before
+	return nil
 }
 
-// An operation is how a kind of PDU is answered, and what it takes to be allowed
-// to ask.
+// An operation says how a kind of PDU is replied to, and which permissions it
+// takes.
 type operation struct {
-	needs  pmcdconf.Ops
-	answer func(c *client, h pdu.Header, body []byte) error
+	needs pmcdconf.Ops
+	plan  func(r *request, body []byte) error
 }
 
 var operations = map[pdu.Kind]operation{
-	pdu.KindCreds:        {0, (*client).creds},
-	pdu.KindProfile:      {pmcdconf.OpFetch, (*client).profile},
-	pdu.KindFetch:        {pmcdconf.OpFetch, (*client).fetch},
-	pdu.KindHighResFetch: {pmcdconf.OpFetch, (*client).fetch},
-	pdu.KindResult:       {pmcdconf.OpStore, (*client).store},
-	pdu.KindDescReq:      {pmcdconf.OpFetch, (*client).desc},
-	pdu.KindDescIDs:      {pmcdconf.OpFetch, (*client).descs},
-	pdu.KindInstanceReq:  {pmcdconf.OpFetch, (*client).instances},
-	pdu.KindTextReq:      {pmcdconf.OpFetch, (*client).text},
-	pdu.KindLabelReq:     {pmcdconf.OpFetch, (*client).labels},
-	pdu.KindPMNSNames:    {pmcdconf.OpFetch, (*client).lookup},
-	pdu.KindPMNSIDs:      {pmcdconf.OpFetch, (*client).reverse},
-	pdu.KindPMNSChild:    {pmcdconf.OpFetch, (*client).children},
-	pdu.KindPMNSTraverse: {pmcdconf.OpFetch, (*client).traverse},
+	pdu.KindCreds:        {0, (*request).setCreds},
+	pdu.KindProfile:      {pmcdconf.OpFetch, (*request).setProfile},
+	pdu.KindFetch:        {pmcdconf.OpFetch, (*request).planFetch},
+	pdu.KindHighResFetch: {pmcdconf.OpFetch, (*request).planFetch},
+	pdu.KindResult:       {pmcdconf.OpStore, (*request).planStore},
+	pdu.KindDescReq:      {pmcdconf.OpFetch, (*request).planDesc},
+	pdu.KindDescIDs:      {pmcdconf.OpFetch, (*request).planDescs},
+	pdu.KindInstanceReq:  {pmcdconf.OpFetch, (*request).planInstances},
+	pdu.KindTextReq:      {pmcdconf.OpFetch, (*request).planText},
+	pdu.KindLabelReq:     {pmcdconf.OpFetch, (*request).planLabels},
+	pdu.KindPMNSNames:    {pmcdconf.OpFetch, (*request).planLookup},
+	pdu.KindPMNSIDs:      {pmcdconf.OpFetch, (*request).planNames},
+	pdu.KindPMNSChild:    {pmcdconf.OpFetch, (*request).planChildren},
+	pdu.KindPMNSTraverse: {pmcdconf.OpFetch, (*request).planTraverse},
 }
 
-// errUngreeted ends a connection whose client has not introduced itself.
-var errUngreeted = errors.New("request before credentials")
+// errGone ends a connection whose client has gone before the challenge, as who
+// looks whether a collector is there.
+var errGone = errors.New("client gone before the challenge")
 
-// handle answers one PDU, or returns why not.
-func (c *client) handle(h pdu.Header, body []byte) error {
-	c.now = time.Now()
-	c.arrived, c.asked, c.extended = c.now, 0, false
-	if !c.greeted && h.Kind != pdu.KindCreds {
-		return errUngreeted
+// errNoCreds ends a connection whose client has sent a request before its CREDS.
+var errNoCreds = errors.New("request before credentials")
+
+// plan decodes a PDU and plans what it takes, or returns why not.
+func (r *request) plan(body []byte) error {
+	if !r.client.hasCreds && r.kind != pdu.KindCreds {
+		return errNoCreds
 	}
-	op, ok := operations[h.Kind]
+	op, ok := operations[r.kind]
 	switch {
 	case !ok:
 		return pdu.ErrIPC
-	case op.needs&pmcdconf.Ops(c.denied.Load()) != 0:
+	case op.needs&pmcdconf.Ops(r.client.denied.Load()) != 0:
 		return pdu.ErrPermission
 	}
-	return op.answer(c, h, body)
+	return op.plan(r, body)
 }
 
-// reply sends an answer.
-func (c *client) reply(p pdu.PDU) error {
-	c.limitWrite()
-	return c.pdus.Write(0, p)
-}
-
-// creds takes the client's answer to the challenge, or a later change of it.
-func (c *client) creds(_ pdu.Header, body []byte) error {
+// setCreds takes the client's reply to the challenge, or a later change of it.
+func (r *request) setCreds(body []byte) error {
+	c := r.client
 	var p pdu.Creds
 	if err := p.Decode(body); err != nil {
 		return err
@@ -382,15 +338,15 @@ func (c *client) creds(_ pdu.Header, body []byte) error {
 	if p.Version == 0 {
 		return nil // the next PDU, if not other credentials, ends the connection
 	}
-	if !c.greeted {
-		c.greeted = true
+	if !c.hasCreds {
+		c.hasCreds = true
 		c.readBy(time.Time{})
 	}
 	// First, so that no other error lets the client by the rules.
 	err := c.checkAccount()
 	info := c.info.Load()
 	switch {
-	case p.Features&^askable != 0:
+	case p.Features&^requestable != 0:
 		return pdu.ErrIPC
 	case p.Features&pdu.FeatureSecure != 0:
 		return pdu.ErrNotConn
@@ -406,8 +362,9 @@ func (c *client) creds(_ pdu.Header, body []byte) error {
 	return nil
 }
 
-// profile replaces the profile of a context.
-func (c *client) profile(_ pdu.Header, body []byte) error {
+// setProfile replaces the profile of a context.
+func (r *request) setProfile(body []byte) error {
+	c := r.client
 	var p pdu.SetProfile
 	if err := p.Decode(body); err != nil {
 		return err
@@ -421,23 +378,3 @@ func (c *client) profile(_ pdu.Header, body []byte) error {
 	c.profiles[p.Context] = &p.Profile
 	return nil
 }
-
-// request is what agents are told about a question of the client.
-//
-// All that one question of the client asks of agents has one deadline. When an
-// agent has taken all the time, there is a little more for the others in this
-// process, once.
-func (c *client) request() *pmda.Request {
-	r := &pmda.Request{Client: c.info.Load()}
-	switch {
-	case c.asked == 0:
-		c.asked, c.deadline = c.s.since(c.now), c.s.deadline(c.now)
-	case c.late() && !c.extended:
-		c.extend(r)
-	}
-	r.Deadline = c.deadline
-	return r
-}
-
-// late reports whether the deadline has passed.
-func (c *client) late() bool { return !c.deadline.IsZero() && !c.now.Before(c.deadline) }

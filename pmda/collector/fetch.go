@@ -1,398 +1,193 @@
 package collector
 
 import (
-	"context"
-	"log/slog"
 	"slices"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmda"
 )
 
-// An exchange is the memory of one fetch, kept for the next of any client.
-type exchange struct {
-	ask   pdu.Fetch
-	req   pmda.Request
-	parts []*part // one for each agent
-	spare []*part // of earlier fetches
-	next  []int   // which part has the answer, in the order of the client's PMIDs
-	at    int     // the part that is asked on the client's goroutine
-	late  bool    // an agent is overdue
-	out   pdu.ResultWriter
+// A fetch is what a request has that asks for values.
+type fetch struct {
+	asked  pdu.Fetch
+	calls  []*fetchCall // one for each domain
+	spare  []*fetchCall // of earlier requests
+	order  []int        // which call gets it, for each of the client's PMIDs
+	merged pdu.ResultWriter
 }
 
-// A part is what one agent is asked in a fetch, and its answer.
-type part struct {
+// A fetchCall gets the values of one domain.
+type fetchCall struct {
+	call
 	domain pdu.Domain
-	agent  *agent // nil if there is none
 	ids    []pdu.PMID
 	w      pdu.ResultWriter
-	taken  int // sets merged
-
-	// Of a part that is asked on a goroutine of its own:
-	done  chan struct{} // closed when the answer is there; nil for the others
-	state atomic.Int32  // who was first
+	copied int // sets that are in the merged result already
 }
 
-// The states of a part that is asked on a goroutine of its own.
-const (
-	queued int32 = iota // for a turn with the agent
-	asking
-	answered
-	abandoned // at the deadline, before its turn; the part belongs to its goroutine
-	overdue   // at the deadline, in its turn; the same
-)
-
-var exchanges = sync.Pool{New: func() any { return new(exchange) }}
-
-// keepMetrics is how many PMIDs, and keepBytes how many bytes of a result, an
-// exchange may hold to be kept for the next.
+// A request whose memory is kept for the next one holds at most keepMetrics PMIDs
+// and keepBytes bytes of a result.
 const (
 	keepMetrics = 1 << 12
 	keepBytes   = 1 << 20
 )
 
-// latePart is how long agents that could not be asked in time, because of
-// another one of the same fetch, may take.
-const latePart = 50 * time.Millisecond
-
-func (x *exchange) release() {
-	size := x.out.Size()
-	for _, p := range x.parts {
-		size += p.w.Size()
+// reset empties f for another request, and reports whether its memory is to be
+// kept.
+func (f *fetch) reset() (keep bool) {
+	size := f.merged.Size()
+	for _, k := range f.calls {
+		size += k.w.Size()
 	}
-	if size > keepBytes || cap(x.ask.PMIDs) > keepMetrics {
-		return
+	keep = size <= keepBytes && cap(f.asked.PMIDs) <= keepMetrics
+	for _, k := range f.calls {
+		k.agent, k.handler, k.request, k.ctx, k.done = nil, nil, nil, nil, nil
+		k.about.Client, k.about.Profile = nil, nil
 	}
-	for _, p := range x.parts {
-		p.agent, p.done = nil, nil
-	}
-	x.spare = append(x.spare, x.parts...)
-	clear(x.parts)
-	x.parts = x.parts[:0]
-	x.req = pmda.Request{}
-	exchanges.Put(x)
+	f.spare = append(f.spare, f.calls...)
+	clear(f.calls)
+	f.calls = f.calls[:0]
+	return keep
 }
 
-// fetch answers FETCH and HIGHRES_FETCH.
-func (c *client) fetch(h pdu.Header, body []byte) error {
-	x := exchanges.Get().(*exchange)
-	if err := c.prepare(x, h, body); err != nil {
-		x.release()
+// planFetch is for FETCH and HIGHRES_FETCH.
+func (r *request) planFetch(body []byte) error {
+	f := &r.fetch
+	f.asked.HighRes = r.kind == pdu.KindHighResFetch
+	if err := f.asked.Decode(body); err != nil {
 		return err
 	}
-	c.asked = c.s.since(c.now)
-	c.overlap(x)
-	return c.complete(x)
-}
-
-// overlap asks the agents that take time on goroutines of their own. The last of
-// them is asked on the client's, which would only wait for it, but not if other
-// agents are, too: the one that comes first would hold up the others and, if it
-// does not return, take their time.
-func (c *client) overlap(x *exchange) {
-	var last *part
-	others := false
-	for _, p := range x.parts {
-		if p.agent == nil {
-			continue
-		}
-		if p.agent.handler != nil && p.agent.calls.took.Load() <= int64(slowCall) {
-			others = true
-			continue
-		}
-		if last != nil {
-			c.askAside(x, last)
-		}
-		last = p
-	}
-	if last != nil && others {
-		c.askAside(x, last)
-	}
-}
-
-// prepare decodes a request and sorts it by agents.
-func (c *client) prepare(x *exchange, h pdu.Header, body []byte) error {
-	x.ask.HighRes = h.Kind == pdu.KindHighResFetch
-	if err := x.ask.Decode(body); err != nil {
-		return err
-	}
-	profile := c.profiles[x.ask.Context]
+	r.about.Context = f.asked.Context
+	r.about.Profile = r.client.profiles[f.asked.Context]
 	switch {
-	case profile == nil:
+	case r.about.Profile == nil:
 		return pdu.ErrNoProfile
-	case len(x.ask.PMIDs) > c.s.MaxMetrics:
+	case len(f.asked.PMIDs) > r.client.s.MaxMetrics:
 		return pdu.ErrTooBig
 	}
-	c.deadline = c.s.deadline(c.now)
-	x.req = pmda.Request{Client: c.info.Load(), Context: x.ask.Context, Profile: profile, Deadline: c.deadline}
-	x.split(c.s)
+	r.splitFetch()
+	r.finish = (*request).finishFetch
 	return nil
 }
 
-// split sorts the PMIDs by domain.
-func (x *exchange) split(s *Server) {
+// splitFetch plans a call for each domain. One without an agent is done.
+func (r *request) splitFetch() {
+	f := &r.fetch
+	s := r.client.s
 	agents := s.agents.Load()
-	x.next, x.at, x.late = x.next[:0], 0, false
-	for _, id := range x.ask.PMIDs {
+	f.order = f.order[:0]
+	for _, id := range f.asked.PMIDs {
 		d := id.Domain()
-		at := len(x.parts) - 1
-		for at >= 0 && x.parts[at].domain != d {
+		at := len(f.calls) - 1
+		for at >= 0 && f.calls[at].domain != d {
 			at--
 		}
 		if at < 0 {
-			at = len(x.parts)
-			p := x.newPart()
-			p.domain, p.agent = d, agents.get(d)
-			p.w.Limit = s.MaxReply
+			at = len(f.calls)
+			k := f.newCall(d)
+			k.w.Limit = s.MaxReply
+			if k.agent = agents.get(d); k.agent != nil {
+				r.add(&k.call)
+			} else {
+				k.err = pdu.ErrNoAgent
+				k.state.Store(callDone)
+			}
 		}
-		x.parts[at].ids = append(x.parts[at].ids, id)
-		x.next = append(x.next, at)
+		f.calls[at].ids = append(f.calls[at].ids, id)
+		f.order = append(f.order, at)
 	}
 }
 
-func (x *exchange) newPart() *part {
-	var p *part
-	if n := len(x.spare); n > 0 {
-		p, x.spare = x.spare[n-1], x.spare[:n-1]
-		p.ids, p.taken = p.ids[:0], 0
-		p.w.Reset()
+// newCall adds a call, of those of earlier requests if there are any.
+func (f *fetch) newCall(d pdu.Domain) *fetchCall {
+	var k *fetchCall
+	if n := len(f.spare); n > 0 {
+		k, f.spare = f.spare[n-1], f.spare[:n-1]
+		k.ids, k.copied, k.err = k.ids[:0], 0, nil
+		k.state.Store(callQueued)
+		k.w.Reset()
 	} else {
-		p = new(part)
+		k = newFetchCall()
 	}
-	x.parts = append(x.parts, p)
-	return p
+	k.domain = d
+	f.calls = append(f.calls, k)
+	return k
 }
 
-// complete asks the agents that have not been asked yet, waits for the others,
-// and sends the result.
-func (c *client) complete(x *exchange) error {
-	c.current = x
-	for ; x.at < len(x.parts); x.at++ {
-		p := x.parts[x.at]
-		if p.done != nil {
-			continue
-		}
-		err := c.ask(p, &x.req)
-		if err == errLost {
-			return err
-		}
-		p.settle(err)
-		if c.late() {
-			c.extend(&x.req) // it may be this agent that has taken all the time
-		}
-	}
-	c.current = nil
-	waited := false
-	for i, p := range x.parts {
-		if p.done == nil {
-			continue
-		}
-		waited = true
-		if !c.await(p) {
-			x.parts[i], x.late = p.overdue(), true
-		}
-	}
-	if waited {
-		c.now = time.Now()
-	}
-	if x.late {
-		c.renew()
-	}
-	defer x.release()
-	w := x.merge()
-	c.s.heed(w.Changed)
-	w.Changed = 0
-	w.Time = c.now
-	return c.sendResult(w, x.ask.HighRes)
+func newFetchCall() *fetchCall {
+	k := new(fetchCall)
+	k.method, k.name, k.writer = k, "fetch", &k.w
+	return k
 }
 
-// ask asks one agent on the client's goroutine.
-func (c *client) ask(p *part, r *pmda.Request) error {
-	if p.agent == nil {
-		return pdu.ErrNoAgent
-	}
-	h, err := p.agent.ask()
-	if err != nil {
-		return err
-	}
-	var failed error
-	ctx := c.ctx // a lost call must not look at the client's
-	s := c.s
-	err = c.call(p.agent, h, "fetch", func() { failed = h.Fetch(ctx, r, p.ids, &p.w) })
-	switch err {
-	case nil:
-		return failed
-	case errLost:
-		s.heed(p.w.Changed) // the agent does not say it again
-	}
-	return err
-}
+func (k *fetchCall) invoke() error { return k.handler.Fetch(k.ctx, &k.about, k.ids, &k.w) }
 
-// heed tells clients of what an agent says has changed, as far as that is for
-// agents to say.
-func (s *Server) heed(what pdu.Change) {
-	if what &= pdu.ChangeLabels | pdu.ChangeNames; what != 0 {
-		s.changes.note(what)
-	}
-}
-
-// askAside asks one agent on a goroutine of its own.
-func (c *client) askAside(x *exchange, p *part) {
-	p.done = make(chan struct{})
-	p.state.Store(queued)
-	s, ctx, a, deadline := c.s, c.ctx, p.agent, c.deadline
-	req := x.req // the call may outlive the exchange
-	s.wg.Go(func() {
-		p.settle(s.askApart(ctx, a, &req, p, deadline))
-		if p.state.Swap(answered) == overdue {
-			s.heed(p.w.Changed)
-			a.calls.stuck.Add(-1)
-			s.Logger.Info("agent returned from an overdue request", a.attrs(slog.String("request", "fetch"))...)
+// finishFetch sends the result.
+func (r *request) finishFetch() error {
+	f := &r.fetch
+	for i, k := range f.calls {
+		err, done := k.outcome()
+		if !done {
+			// Its memory is the agent's, which reads the ids.
+			theirs := k
+			k = newFetchCall()
+			k.domain, k.ids = theirs.domain, slices.Clone(theirs.ids)
+			f.calls[i] = k
 		}
-		close(p.done)
-	})
+		k.completeSets(err)
+	}
+	w := f.merge()
+	w.Time = r.now
+	return r.replyResult(w)
 }
 
-func (s *Server) askApart(ctx context.Context, a *agent, r *pmda.Request, p *part, deadline time.Time) error {
-	h, err := a.ask()
-	if err != nil {
-		return err
-	}
-	if a.handler != nil {
-		if _, err := s.enter(ctx, a, deadline); err != nil {
-			return err
-		}
-		if !p.state.CompareAndSwap(queued, asking) {
-			<-a.calls.turns
-			return pdu.ErrTimeout // nobody waits for it any more
-		}
-		defer func(began int64) {
-			a.calls.took.Store(s.clock() - began)
-			<-a.calls.turns
-		}(s.clock())
-	}
-	var failed error
-	if err := s.protect(a, h, "fetch", func() { failed = h.Fetch(ctx, r, p.ids, &p.w) }); err != nil {
-		return err
-	}
-	return failed
-}
-
-// await waits for a part that is asked on a goroutine of its own; false if the
-// deadline comes first. A Remote keeps the deadline itself.
-func (c *client) await(p *part) bool {
-	if p.agent.handler == nil || c.deadline.IsZero() {
-		<-p.done
-		return true
-	}
-	t := time.NewTimer(time.Until(c.deadline))
-	defer t.Stop()
-	select {
-	case <-p.done:
-		return true
-	case <-t.C:
-	}
-	switch {
-	case p.state.CompareAndSwap(queued, abandoned):
-		return false
-	case p.state.CompareAndSwap(asking, overdue):
-		c.s.timedOut(c, p.agent)
-		return false
-	}
-	<-p.done // the goroutine is about to let go of the part
-	return true
-}
-
-// overdue is an answer in the place of one that did not come.
-func (p *part) overdue() *part {
-	q := &part{domain: p.domain, agent: p.agent, ids: slices.Clone(p.ids)}
-	q.settle(pdu.ErrTimeout)
-	return q
-}
-
-// settle completes the answer of an agent: one set per PMID, whatever the agent
-// has done.
-func (p *part) settle(err error) {
-	if err == nil && p.w.Holds(p.ids) {
+// completeSets makes sure that there is one set per PMID, whatever the agent has
+// done.
+func (k *fetchCall) completeSets(err error) {
+	if err == nil && k.w.Holds(k.ids) {
 		return
 	}
 	code := pdu.ErrPMID // other sets than asked for
 	if err != nil {
 		code = pdu.FromError(err)
 	}
-	changed := p.w.Changed
-	p.w.Reset()
-	p.w.Changed = changed
-	for _, id := range p.ids {
-		p.w.Begin(id)
-		p.w.Fail(code)
+	k.w.Reset()
+	for _, id := range k.ids {
+		k.w.Begin(id)
+		k.w.Fail(code)
 	}
 }
 
-// inherit is what a goroutine that takes over goes on with: the answers that are
-// there, a time-out for the agent that is overdue, and the agents that have not
-// been asked, who get little time.
-func (c *client) inherit(x *exchange) *exchange {
-	y := &exchange{req: x.req, parts: slices.Clone(x.parts), next: slices.Clone(x.next), at: len(x.parts), late: true}
-	y.ask = pdu.Fetch{HighRes: x.ask.HighRes, Context: x.ask.Context, PMIDs: slices.Clone(x.ask.PMIDs)}
-	y.parts[x.at] = x.parts[x.at].overdue()
-	c.extend(&y.req)
-	for _, p := range y.parts[x.at+1:] {
-		switch {
-		case p.done != nil:
-		case p.agent == nil:
-			p.settle(pdu.ErrNoAgent)
-		default:
-			c.askAside(y, p)
-		}
+// merge puts the values of all agents in the client's order. Those of one agent
+// alone are the result.
+func (f *fetch) merge() *pdu.ResultWriter {
+	if len(f.calls) == 1 {
+		return &f.calls[0].w
 	}
-	return y
-}
-
-// extend gives the agents that have not been asked yet a little time.
-func (c *client) extend(r *pmda.Request) {
-	c.deadline, c.extended = c.now.Add(latePart), true
-	r.Deadline = c.deadline
-	c.asked = c.s.since(c.deadline) - c.s.timeout.Load() // for the watchdog
-}
-
-// merge puts the parts together in the client's order. That of one agent alone
-// is the result.
-func (x *exchange) merge() *pdu.ResultWriter {
-	if len(x.parts) == 1 {
-		return &x.parts[0].w
-	}
-	x.out.Reset()
-	for i := 0; i < len(x.next); {
-		at, n := x.next[i], 1
-		for i+n < len(x.next) && x.next[i+n] == at {
+	f.merged.Reset()
+	for i := 0; i < len(f.order); {
+		at, n := f.order[i], 1
+		for i+n < len(f.order) && f.order[i+n] == at {
 			n++
 		}
-		p := x.parts[at]
-		x.out.CopySets(&p.w, p.taken, p.taken+n)
-		p.taken += n
+		k := f.calls[at]
+		f.merged.CopySets(&k.w, k.copied, k.copied+n)
+		k.copied += n
 		i += n
 	}
-	for _, p := range x.parts {
-		x.out.Changed |= p.w.Changed
-	}
-	return &x.out
+	return &f.merged
 }
 
-// sendResult sends what has changed, and the result. Large results in memory at
+// replyResult sends what has changed, and the result. Large results in memory at
 // one time are limited: one too many has to be asked for again.
-func (c *client) sendResult(w *pdu.ResultWriter, highRes bool) error {
+func (r *request) replyResult(w *pdu.ResultWriter) error {
+	c := r.client
 	size := int64(w.Size())
 	if size > int64(c.s.MaxReply) {
 		return pdu.ErrTooBig
 	}
 	if size > keepBytes {
-		defer c.s.flight.Add(-size)
-		if c.s.flight.Add(size) > int64(c.s.MaxInFlight) {
+		defer c.s.largeReplies.Add(-size)
+		if c.s.largeReplies.Add(size) > int64(c.s.MaxInFlight) {
 			return pdu.ErrAgain
 		}
 	}
@@ -402,8 +197,8 @@ func (c *client) sendResult(w *pdu.ResultWriter, highRes bool) error {
 		}
 	}
 	f := pdu.FormatLowRes
-	if highRes {
+	if r.fetch.asked.HighRes {
 		f = pdu.FormatHighRes
 	}
-	return c.reply(w.PDU(f))
+	return r.reply(w.PDU(f))
 }

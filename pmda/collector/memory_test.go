@@ -56,3 +56,18 @@ func TestClientMemory(t *testing.T) {
 		t.Errorf("%d bytes of stack and %d of heap for each client, want at most %d in all", stack, heap, most)
 	}
 }
+
+// TestFetchAllocs pins that a fetch of agents in this process costs no memory.
+func TestFetchAllocs(t *testing.T) {
+	if raceFactor > 1 {
+		t.Skip("the race detector needs memory of its own")
+	}
+	s := closed(t, &Server{})
+	add(t, s, benchAgent(t, 10, 100), benchAgent(t, 11, 1))
+	g := welcome(t, s)
+	fetch := &pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(10, 0, 0), pdu.MakePMID(11, 0, 0), pdu.MakePMID(10, 0, 1)}, HighRes: true}
+	n := testing.AllocsPerRun(1000, func() { fetchOnce(t, g.conn, fetch) })
+	if n != 0 {
+		t.Errorf("%v allocations for a fetch", n)
+	}
+}

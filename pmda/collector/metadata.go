@@ -1,84 +1,91 @@
 package collector
 
-import (
-	"context"
+import "github.com/pcp-go/pcp/pdu"
 
-	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmda"
-)
-
-// desc answers DESC_REQ.
-func (c *client) desc(_ pdu.Header, body []byte) error {
+// planDesc is for DESC_REQ.
+func (r *request) planDesc(body []byte) error {
 	var p pdu.DescReq
 	if err := p.Decode(body); err != nil {
 		return err
 	}
-	d, err := c.describe(c.request(), p.PMID)
-	if err != nil {
-		return err
+	id := p.PMID
+	q := ask(r, id.Domain(), pdu.ErrPMID, "desc", func(k *call) (pdu.Desc, error) {
+		return k.handler.Desc(k.ctx, &k.about, id)
+	})
+	r.finish = func(r *request) error {
+		d, err := q.result()
+		if err != nil {
+			return err
+		}
+		return r.reply(pdu.DescReply{Desc: d})
 	}
-	return c.reply(pdu.DescReply{Desc: d})
+	return nil
 }
 
-func (c *client) describe(r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
-	a, err := c.s.find(id.Domain(), pdu.ErrPMID)
-	if err != nil {
-		return pdu.Desc{}, err
-	}
-	return guard(c, a, "desc", func(ctx context.Context, h pmda.Handler) (pdu.Desc, error) { return h.Desc(ctx, r, id) })
-}
-
-// descs answers DESC_IDS: one that fails alone is an error, of several it is a
-// gap.
-func (c *client) descs(_ pdu.Header, body []byte) error {
+// planDescs is for DESC_IDS: one metric that fails alone is an error, of several it
+// is a gap. When an agent is overdue and there is no descriptor, that is an error
+// too.
+func (r *request) planDescs(body []byte) error {
 	var p pdu.DescsReq
 	if err := p.Decode(body); err != nil {
 		return err
 	}
-	out := pdu.DescsReply{Descs: make([]pdu.Desc, len(p.PMIDs))}
-	for i, id := range p.PMIDs {
-		d, err := c.describe(c.request(), id)
-		if err != nil {
-			if len(p.PMIDs) == 1 || err == errLost {
-				return err
+	descs := askEach(r, len(p.PMIDs), pdu.ErrPMID, "desc",
+		func(i int) (pdu.Domain, bool) { return p.PMIDs[i].Domain(), true },
+		func(k *call, i int) (pdu.Desc, error) { return k.handler.Desc(k.ctx, &k.about, p.PMIDs[i]) })
+	r.finish = func(r *request) error {
+		out := pdu.DescsReply{Descs: make([]pdu.Desc, len(descs))}
+		overdue, known := false, false
+		for i, e := range descs {
+			d, err := e.result()
+			if err != nil {
+				if len(descs) == 1 {
+					return err
+				}
+				d = pdu.Desc{PMID: pdu.NoPMID}
+				overdue = overdue || e.abandoned()
+			} else {
+				known = true
 			}
-			d = pdu.Desc{PMID: pdu.NoPMID}
+			out.Descs[i] = d
 		}
-		out.Descs[i] = d
+		if overdue && !known {
+			return pdu.ErrTimeout
+		}
+		return r.reply(out)
 	}
-	return c.reply(out)
+	return nil
 }
 
-// instances answers INSTANCE_REQ, in the form of the C library: what was given
-// in the question is left out of the answer.
-func (c *client) instances(_ pdu.Header, body []byte) error {
+// planInstances is for INSTANCE_REQ. The reply has the form of the C library: what
+// was given in the request is left out.
+func (r *request) planInstances(body []byte) error {
 	var p pdu.InstanceReq
 	if err := p.Decode(body); err != nil {
 		return err
 	}
-	a, err := c.s.find(p.InDom.Domain(), pdu.ErrInDom)
-	if err != nil {
-		return err
-	}
-	r := c.request()
-	insts, err := guard(c, a, "instances", func(ctx context.Context, h pmda.Handler) ([]pdu.Instance, error) {
-		return h.Instances(ctx, r, p.InDom, p.Inst, p.Name)
+	q := ask(r, p.InDom.Domain(), pdu.ErrInDom, "instances", func(k *call) ([]pdu.Instance, error) {
+		return k.handler.Instances(k.ctx, &k.about, p.InDom, p.Inst, p.Name)
 	})
-	if one := p.Inst != pdu.NoInst || p.Name != ""; err == nil && one {
-		if len(insts) == 0 {
-			err = pdu.ErrInst
-		} else {
-			insts = insts[:1]
+	r.finish = func(r *request) error {
+		insts, err := q.result()
+		if one := p.Inst != pdu.NoInst || p.Name != ""; err == nil && one {
+			if len(insts) == 0 {
+				err = pdu.ErrInst
+			} else {
+				insts = insts[:1]
+			}
 		}
+		if err != nil {
+			return err
+		}
+		return r.reply(p.Reply(insts))
 	}
-	if err != nil {
-		return err
-	}
-	return c.reply(p.Reply(insts))
+	return nil
 }
 
-// text answers TEXT_REQ.
-func (c *client) text(_ pdu.Header, body []byte) error {
+// planText is for TEXT_REQ.
+func (r *request) planText(body []byte) error {
 	var p pdu.TextReq
 	if err := p.Decode(body); err != nil {
 		return err
@@ -87,44 +94,31 @@ func (c *client) text(_ pdu.Header, body []byte) error {
 		return pdu.ErrPMID
 	}
 	// The domain lies at the same place in both kinds of identifier.
-	a, err := c.s.find(pdu.PMID(p.Ident).Domain(), pdu.ErrPMID)
-	if err != nil {
-		return err
-	}
-	r := c.request()
-	t, err := guard(c, a, "text", func(ctx context.Context, h pmda.Handler) (string, error) {
-		return h.Text(ctx, r, p.Target(), p.Text&^(pdu.TextPMID|pdu.TextInDom))
+	q := ask(r, pdu.PMID(p.Ident).Domain(), pdu.ErrPMID, "text", func(k *call) (string, error) {
+		return k.handler.Text(k.ctx, &k.about, p.Target(), p.Text&^(pdu.TextPMID|pdu.TextInDom))
 	})
-	if err != nil {
-		return err
+	r.finish = func(r *request) error {
+		t, err := q.result()
+		if err != nil {
+			return err
+		}
+		return r.reply(pdu.TextReply{Ident: p.Ident, Text: t})
 	}
-	return c.reply(pdu.TextReply{Ident: p.Ident, Text: t})
+	return nil
 }
 
-// labels answers LABEL_REQ.
-func (c *client) labels(_ pdu.Header, body []byte) error {
+// planLabels is for LABEL_REQ.
+func (r *request) planLabels(body []byte) error {
 	var p pdu.LabelReq
 	if err := p.Decode(body); err != nil {
 		return err
 	}
-	sets, err := c.labelSets(p)
-	if err != nil {
-		return err
-	}
-	if p.Class != pdu.LabelInstances && len(sets) > 1 {
-		sets = sets[:1]
-	}
-	return c.reply(pdu.LabelReply{Ident: p.Ident, Class: p.Class, Sets: sets})
-}
-
-func (c *client) labelSets(p pdu.LabelReq) ([]pdu.LabelSet, error) {
 	var d pdu.Domain
 	var unknown pdu.Error
 	switch p.Class {
 	case pdu.LabelContext:
-		c.s.noticeLabels()
-		set, err := c.s.Labels.Set(c.info.Load())
-		return []pdu.LabelSet{set}, err
+		r.finish = func(r *request) error { return r.replyContextLabels(p) }
+		return nil
 	case pdu.LabelDomain:
 		d, unknown = pdu.Domain(min(p.Ident, uint32(pdu.DynamicDomain))), pdu.ErrNoAgent
 	case pdu.LabelInDom, pdu.LabelInstances:
@@ -132,15 +126,32 @@ func (c *client) labelSets(p pdu.LabelReq) ([]pdu.LabelSet, error) {
 	case pdu.LabelCluster, pdu.LabelItem:
 		d, unknown = pdu.PMID(p.Ident).Domain(), pdu.ErrPMID
 	default:
-		return nil, pdu.ErrType
+		return pdu.ErrType
 	}
-	a, err := c.s.find(d, unknown)
-	if err != nil {
-		return nil, err
-	}
-	r := c.request()
-	r.Profile = c.profiles[r.Context]
-	return guard(c, a, "labels", func(ctx context.Context, h pmda.Handler) ([]pdu.LabelSet, error) {
-		return h.Labels(ctx, r, p.Target())
+	r.about.Profile = r.client.profiles[0]
+	q := ask(r, d, unknown, "labels", func(k *call) ([]pdu.LabelSet, error) {
+		return k.handler.Labels(k.ctx, &k.about, p.Target())
 	})
+	r.finish = func(r *request) error {
+		sets, err := q.result()
+		if err != nil {
+			return err
+		}
+		if p.Class != pdu.LabelInstances && len(sets) > 1 {
+			sets = sets[:1]
+		}
+		return r.reply(pdu.LabelReply{Ident: p.Ident, Class: p.Class, Sets: sets})
+	}
+	return nil
+}
+
+// replyContextLabels sends the labels of all that the client can see.
+func (r *request) replyContextLabels(p pdu.LabelReq) error {
+	c := r.client
+	c.s.noteLabelChanges()
+	set, err := c.s.Labels.Set(c.info.Load())
+	if err != nil {
+		return err
+	}
+	return r.reply(pdu.LabelReply{Ident: p.Ident, Class: p.Class, Sets: []pdu.LabelSet{set}})
 }

@@ -1,12 +1,11 @@
 package collector
 
 import (
-	"context"
+	"iter"
 	"log/slog"
 	"slices"
 
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmns"
 )
 
@@ -56,25 +55,9 @@ func (s *Server) nameTrees() []*pmns.Tree {
 	return trees
 }
 
-// resolve finds the metric of a name, asking the agent if it is dynamic.
-func (c *client) resolve(t *pmns.Tree, r *pmda.Request, name string) (pdu.PMID, error) {
-	id, err := t.Lookup(name)
-	if err != nil {
-		return pdu.NoPMID, err
-	}
-	d, dynamic := id.IsDynamicRoot()
-	if !dynamic {
-		return id, nil
-	}
-	a, err := c.s.find(d, pdu.ErrNoAgent)
-	if err != nil {
-		return pdu.NoPMID, err
-	}
-	return guard(c, a, "pmid", func(ctx context.Context, h pmda.Handler) (pdu.PMID, error) { return h.PMID(ctx, r, name) })
-}
-
-// lookup answers PMNS_NAMES: the metrics of names.
-func (c *client) lookup(_ pdu.Header, body []byte) error {
+// planLookup is for PMNS_NAMES: the metrics of names. Agents are asked for those
+// that are dynamic.
+func (r *request) planLookup(body []byte) error {
 	var p pdu.NameList
 	if err := p.Decode(body); err != nil {
 		return err
@@ -82,28 +65,45 @@ func (c *client) lookup(_ pdu.Header, body []byte) error {
 	if len(p.Names) == 0 {
 		return pdu.ErrTooSmall
 	}
-	tree := c.s.nameTree()
-	out := pdu.PMIDList{PMIDs: make([]pdu.PMID, len(p.Names))}
-	for i, name := range p.Names {
-		id, err := c.resolve(tree, c.request(), name)
+	tree := r.client.s.nameTree()
+	static := make([]entry[pdu.PMID], len(p.Names))
+	metrics := askEach(r, len(p.Names), pdu.ErrNoAgent, "pmid", func(i int) (pdu.Domain, bool) {
+		id, err := tree.Lookup(p.Names[i])
+		static[i] = entry[pdu.PMID]{value: id, err: err}
 		if err != nil {
-			id = pdu.NoPMID
-			switch code := pdu.FromError(err); {
-			case len(p.Names) == 1 || err == errLost:
-				return err
-			case code != pdu.ErrName && code != pdu.ErrNonLeaf && code != pdu.ErrNoAgent:
-				return err
-			}
-		} else {
-			out.Status++
+			return 0, false
 		}
-		out.PMIDs[i] = id
+		return id.IsDynamicRoot()
+	}, func(k *call, i int) (pdu.PMID, error) {
+		return k.handler.PMID(k.ctx, &k.about, p.Names[i])
+	})
+	r.finish = func(r *request) error {
+		out := pdu.PMIDList{PMIDs: make([]pdu.PMID, len(metrics))}
+		for i, m := range metrics {
+			if m.of == nil {
+				m = static[i]
+			}
+			id, err := m.result()
+			if err != nil {
+				id = pdu.NoPMID
+				switch code := pdu.FromError(err); {
+				case len(metrics) == 1:
+					return err
+				case code != pdu.ErrName && code != pdu.ErrNonLeaf && code != pdu.ErrNoAgent:
+					return err
+				}
+			} else {
+				out.Status++
+			}
+			out.PMIDs[i] = id
+		}
+		return r.reply(out)
 	}
-	return c.reply(out)
+	return nil
 }
 
-// reverse answers PMNS_IDS: the names of a metric.
-func (c *client) reverse(_ pdu.Header, body []byte) error {
+// planNames is for PMNS_IDS: the names of a metric.
+func (r *request) planNames(body []byte) error {
 	var p pdu.PMIDList
 	if err := p.Decode(body); err != nil {
 		return err
@@ -115,138 +115,153 @@ func (c *client) reverse(_ pdu.Header, body []byte) error {
 	if _, root := id.IsDynamicRoot(); root {
 		return pdu.ErrNoAgent // the root is no metric
 	}
-	names := c.s.nameTree().Names(id)
-	if len(names) == 0 {
-		a, err := c.s.find(id.Domain(), pdu.ErrNoAgent)
-		if err != nil {
-			return err
-		}
-		r := c.request()
-		names, err = guard(c, a, "names", func(ctx context.Context, h pmda.Handler) ([]string, error) { return h.Names(ctx, r, id) })
+	if names := r.client.s.nameTree().Names(id); len(names) > 0 {
+		r.finish = func(r *request) error { return r.reply(pdu.NameList{Names: names}) }
+		return nil
+	}
+	q := ask(r, id.Domain(), pdu.ErrNoAgent, "names", func(k *call) ([]string, error) {
+		return k.handler.Names(k.ctx, &k.about, id)
+	})
+	r.finish = func(r *request) error {
+		names, err := q.result()
 		if err == nil && len(names) == 0 {
 			err = pdu.ErrPMID
 		}
 		if err != nil {
 			return err
 		}
+		return r.reply(pdu.NameList{Names: names})
 	}
-	return c.reply(pdu.NameList{Names: names})
+	return nil
 }
 
-// children answers PMNS_CHILD.
-func (c *client) children(_ pdu.Header, body []byte) error {
+// planChildren is for PMNS_CHILD.
+func (r *request) planChildren(body []byte) error {
 	var p pdu.ChildReq
 	if err := p.Decode(body); err != nil {
 		return err
 	}
-	kids, err := c.childrenOf(p.Name)
+	tree := r.client.s.nameTree()
+	if d, ok := dynamicRoot(tree, p.Name); ok {
+		q := ask(r, d, pdu.ErrNoAgent, "children", func(k *call) ([]pmns.Child, error) {
+			return k.handler.Children(k.ctx, &k.about, p.Name)
+		})
+		r.finish = func(r *request) error {
+			children, err := q.result()
+			if err != nil {
+				return err
+			}
+			return r.replyChildren(p, children)
+		}
+		return nil
+	}
+	children, err := tree.Children(p.Name)
 	if err != nil {
 		return err
 	}
-	out := pdu.NameList{Names: make([]string, len(kids))}
+	r.finish = func(r *request) error { return r.replyChildren(p, children) }
+	return nil
+}
+
+func (r *request) replyChildren(p pdu.ChildReq, children []pmns.Child) error {
+	out := pdu.NameList{Names: make([]string, len(children))}
 	if p.Status {
-		out.Statuses = make([]int32, len(kids))
+		out.Statuses = make([]int32, len(children))
 	}
-	for i, k := range kids {
-		out.Names[i] = k.Name
-		if p.Status && !k.Leaf {
+	for i, c := range children {
+		out.Names[i] = c.Name
+		if p.Status && !c.Leaf {
 			out.Statuses[i] = pdu.NonLeaf
 		}
 	}
-	return c.reply(out)
+	return r.reply(out)
 }
 
-func (c *client) childrenOf(name string) ([]pmns.Child, error) {
-	tree := c.s.nameTree()
-	if id, err := tree.Lookup(name); err == nil {
-		if d, ok := id.IsDynamicRoot(); ok {
-			return c.dynamicChildren(d, name)
-		}
-	}
-	return tree.Children(name)
-}
-
-// dynamicChildren asks an agent for what is one level below a name.
-func (c *client) dynamicChildren(d pdu.Domain, name string) ([]pmns.Child, error) {
-	a, err := c.s.find(d, pdu.ErrNoAgent)
+// dynamicRoot is the domain of the agent that knows what is at and below a name,
+// if that is at or below the root of a dynamic subtree.
+func dynamicRoot(t *pmns.Tree, name string) (pdu.Domain, bool) {
+	id, err := t.Lookup(name)
 	if err != nil {
-		return nil, err
+		return 0, false
 	}
-	r := c.request()
-	return guard(c, a, "children", func(ctx context.Context, h pmda.Handler) ([]pmns.Child, error) {
-		return h.Children(ctx, r, name)
-	})
+	return id.IsDynamicRoot()
 }
 
-// dynamicNames asks an agent for the names at and below one.
-func (c *client) dynamicNames(d pdu.Domain, name string) ([]string, error) {
-	a, err := c.s.find(d, pdu.ErrNoAgent)
-	if err != nil {
-		return nil, err
-	}
-	r := c.request()
-	return guard(c, a, "traverse", func(ctx context.Context, h pmda.Handler) ([]string, error) {
-		return h.Traverse(ctx, r, name)
-	})
+// traverseSubtree calls an agent for the names at and below one of a dynamic
+// subtree.
+func traverseSubtree(k *call, name string) ([]string, error) {
+	return k.handler.Traverse(k.ctx, &k.about, name)
 }
 
-// traverse answers PMNS_TRAVERSE. A dynamic subtree stands in the place of its
-// root; one whose agent is not there leaves the root's name, and one that is not
-// ready fails the whole.
-func (c *client) traverse(_ pdu.Header, body []byte) error {
+// planTraverse is for PMNS_TRAVERSE.
+func (r *request) planTraverse(body []byte) error {
 	var p pdu.TraverseReq
 	if err := p.Decode(body); err != nil {
 		return err
 	}
-	names, err := c.leaves(p.Name)
-	if err != nil {
+	tree := r.client.s.nameTree()
+	all, err := tree.Traverse(p.Name)
+	if err == nil {
+		r.planTraverseRoots(all)
+		return nil
+	}
+	d, ok := dynamicRoot(tree, p.Name)
+	if !ok {
 		return err
 	}
-	return c.reply(pdu.NameList{Names: names})
+	q := ask(r, d, pdu.ErrNoAgent, "traverse", func(k *call) ([]string, error) { return traverseSubtree(k, p.Name) })
+	r.finish = func(r *request) error {
+		more, err := q.result()
+		switch {
+		case err == nil && len(more) > 0:
+			return r.reply(pdu.NameList{Names: more})
+		case err == pdu.ErrAgain || err == pdu.ErrTimeout:
+			return err
+		}
+		return pdu.ErrName // whatever the agent says, as C pmcd
+	}
+	return nil
 }
 
-func (c *client) leaves(name string) ([]string, error) {
-	tree := c.s.nameTree()
-	all, err := tree.Traverse(name)
-	if err != nil {
-		if id, err := tree.Lookup(name); err == nil {
-			if d, ok := id.IsDynamicRoot(); ok {
-				return c.below(d, name)
-			}
-		}
-		return nil, err
-	}
+// planTraverseRoots puts each dynamic subtree in the place of its root, which is
+// one of the names that are given. One whose agent is not there leaves the root's
+// name, and one that is not ready fails the whole; so does one that is overdue, if
+// there are no names but its root.
+func (r *request) planTraverseRoots(all iter.Seq2[string, pdu.PMID]) {
 	var names []string
+	var domains []pdu.Domain // of roots; -1 for metrics
 	for name, id := range all {
 		d, ok := id.IsDynamicRoot()
 		if !ok {
-			names = append(names, name)
-			continue
+			d = -1
 		}
-		more, err := c.dynamicNames(d, name)
+		names, domains = append(names, name), append(domains, d)
+	}
+	subtrees := askEach(r, len(names), pdu.ErrNoAgent, "traverse",
+		func(i int) (pdu.Domain, bool) { return domains[i], domains[i] >= 0 },
+		func(k *call, i int) ([]string, error) { return traverseSubtree(k, names[i]) })
+	r.finish = func(r *request) error {
+		var out []string
+		overdue, metrics := false, false
+		for i, sub := range subtrees {
+			more, err := sub.result()
+			switch {
+			case pdu.FromError(err) == pdu.ErrAgain:
+				return err
+			case sub.of != nil && err == nil && len(more) > 0:
+				out, metrics = append(out, more...), true
+			default:
+				out = append(out, names[i])
+				overdue = overdue || sub.abandoned()
+				metrics = metrics || sub.of == nil
+			}
+		}
 		switch {
-		case err == errLost || pdu.FromError(err) == pdu.ErrAgain:
-			return nil, err
-		case err != nil || len(more) == 0:
-			names = append(names, name)
-		default:
-			names = append(names, more...)
+		case overdue && !metrics:
+			return pdu.ErrTimeout
+		case len(out) == 0:
+			return pdu.ErrName
 		}
+		return r.reply(pdu.NameList{Names: out})
 	}
-	if len(names) == 0 {
-		return nil, pdu.ErrName
-	}
-	return names, nil
-}
-
-// below gives the names at and below one within a dynamic subtree.
-func (c *client) below(d pdu.Domain, name string) ([]string, error) {
-	more, err := c.dynamicNames(d, name)
-	switch {
-	case err == nil && len(more) > 0:
-		return more, nil
-	case err == errLost || err == pdu.ErrAgain || err == pdu.ErrTimeout:
-		return nil, err
-	}
-	return nil, pdu.ErrName // whatever the agent says, as C pmcd
 }

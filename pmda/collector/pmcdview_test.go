@@ -257,7 +257,7 @@ func TestPMCDFence(t *testing.T) {
 	}
 	b.store("agent.fenced", 1)
 	b.want("agent.fenced", "pmcd 0", "a 1")
-	if _, err := b.agents.Load().get(7).ask(); err != pdu.ErrPMDAFenced {
+	if _, err := b.agents.Load().get(7).handlerFor(false); err != pdu.ErrPMDAFenced {
 		t.Errorf("a fenced agent is asked: %v", err)
 	}
 	b.store("agent.fenced", assignment{7, 0})
@@ -312,7 +312,7 @@ func TestPMCDClients(t *testing.T) {
 		t.Errorf("after the store the client is %+v", got)
 	}
 
-	first.finish()
+	first.disconnect(0)
 	eventually(t, "end of the first client", func() bool { return len(b.clientList()) == 1 })
 	third := b.join()
 	if third.info.Load().ID != 0 {

@@ -134,7 +134,7 @@ func TestRequests(t *testing.T) {
 			got := map[string]string{}
 			for d, name := range requestDomains {
 				got[name] = g.ask(test.ask(d))
-				s.agents.Load().get(panicDomain).calls.paused.Store(0)
+				s.agents.Load().get(panicDomain).calls.pausedUntil.Store(0)
 			}
 			want := map[string]string{
 				"well":   test.want,

@@ -30,7 +30,7 @@ func (s *Server) reset() {
 	s.resetting.waiting.Store(false)
 	s.sighups.Add(1)
 	s.logClients()
-	s.noticeLabels()
+	s.noteLabelChanges()
 	if s.OnReset != nil {
 		s.OnReset()
 	} else {

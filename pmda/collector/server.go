@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -154,18 +153,20 @@ type Server struct {
 	adding       sync.Mutex    // one agent with names at a time
 	merging      sync.Mutex    // one merge of names at a time
 
-	mu       sync.Mutex // serialises changes of what follows and of agents
-	clients  clientTable
-	dropped  []*agent      // those with calls that had not returned when an agent was dropped
-	ended    chan struct{} // closed when the Server ends
-	chatting atomic.Int32  // clients that chat
-	few      int32         // how many of these are few
-	spare    spare
-	flight   atomic.Int64  // bytes of large results that are being sent
-	watching sync.Once     // starts the watchdog, or does without
-	watched  chan struct{} // closed when it has ended
-	unwatch  chan struct{} // closed to end it
-	hurry    chan struct{} // has room to make it look at once
+	mu      sync.Mutex // serialises changes of what follows and of agents
+	clients clientTable
+	removed []*agent      // those with calls that had not returned when an agent was removed
+	ended   chan struct{} // closed when the Server ends
+	spare   spare
+
+	requests     sync.Pool    // of *request
+	largeReplies atomic.Int64 // bytes of large results that are being sent
+
+	startWatchdog sync.Once     // starts the watchdog, or does without
+	watchdogEnded chan struct{} // closed when it has ended
+	endWatchdog   chan struct{} // closed to end it
+	wake          chan struct{} // has room to make it look at once
+
 	serving  bool
 	wg       sync.WaitGroup // clients
 	agentWG  sync.WaitGroup // supervisors and starts of agents
@@ -200,11 +201,11 @@ func (s *Server) init() {
 		s.accessAtInit = s.Access
 		s.agents.Store(&agentTable{})
 		s.ended, s.closed = make(chan struct{}), make(chan struct{})
-		s.watched, s.unwatch = make(chan struct{}), make(chan struct{})
-		s.hurry = make(chan struct{}, 1)
-		s.few = 4 * int32(runtime.GOMAXPROCS(0))
+		s.watchdogEnded, s.endWatchdog = make(chan struct{}), make(chan struct{})
+		s.wake = make(chan struct{}, 1)
+		s.requests.New = func() any { return new(request) }
 		s.startTrace(s.Trace)
-		s.noticeLabels()
+		s.noteLabelChanges()
 		s.add(&agent{handler: newPMCDAgent(s), kind: pmcdconf.KindDSO})
 	})
 }
@@ -371,11 +372,11 @@ func (s *Server) Close() error {
 func (s *Server) close() error {
 	clients := s.clientList()
 	for _, c := range clients {
-		c.finish()
+		c.disconnect(0)
 	}
 	if !waitFor(&s.wg, s.Grace) {
 		for _, c := range clients {
-			c.cutOff() // also for the agents that it waits for
+			c.cancelCalls() // also for the agents that it waits for
 			c.conn.Close()
 		}
 	}
@@ -390,9 +391,9 @@ func (s *Server) close() error {
 		errs = append(errs, s.stuckAgents()...)
 	}
 	s.agentWG.Wait()
-	s.watching.Do(func() { close(s.watched) })
-	close(s.unwatch)
-	<-s.watched
+	s.startWatchdog.Do(func() { close(s.watchdogEnded) })
+	close(s.endWatchdog)
+	<-s.watchdogEnded
 	return errors.Join(errs...)
 }
 
@@ -411,10 +412,10 @@ func (s *Server) hasEnded() bool {
 func (s *Server) stuckAgents() []error {
 	var errs []error
 	s.mu.Lock()
-	all := append(slices.Clone(s.agents.Load().list), s.dropped...)
+	all := append(slices.Clone(s.agents.Load().list), s.removed...)
 	s.mu.Unlock()
 	for _, a := range all {
-		if n := len(a.calls.turns); n > 0 {
+		if n := len(a.calls.slots); n > 0 {
 			errs = append(errs, fmt.Errorf("collector: agent %q in this process has not returned from %d requests", a.name(), n))
 		}
 	}

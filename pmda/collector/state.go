@@ -31,8 +31,9 @@ func (c *changes) note(what pdu.Change) {
 	c.any.Add(1)
 }
 
-// noticeLabels tells clients if the label files have changed since it last looked.
-func (s *Server) noticeLabels() {
+// noteLabelChanges notes for all clients if the label files have changed since it
+// last looked.
+func (s *Server) noteLabelChanges() {
 	set, _, _ := s.Labels.Files() // of a directory that cannot be read there are none
 	now := string(set.JSON)
 	if old := s.labels.Swap(&now); old != nil && *old != now {

@@ -1,15 +1,10 @@
 package collector
 
-import (
-	"context"
+import "github.com/pcp-go/pcp/pdu"
 
-	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmda"
-)
-
-// store answers RESULT from a client: it sets values, domain by domain. What
-// fails in one domain does not keep the others from being set.
-func (c *client) store(_ pdu.Header, body []byte) error {
+// planStore is for RESULT from a client, which sets values. What fails in one
+// domain does not keep those of others from being set.
+func (r *request) planStore(body []byte) error {
 	var res pdu.Result
 	if err := res.Decode(body); err != nil {
 		return err
@@ -35,60 +30,34 @@ func (c *client) store(_ pdu.Header, body []byte) error {
 		}
 		w.Copy(s)
 	}
-	stores := make([]domainStore, len(order))
+	r.about.Profile = r.client.profiles[0]
+	stores := make([]*query[struct{}], len(order))
 	for i, d := range order {
-		stores[i] = domainStore{d, &res}
+		values := &res
 		if len(order) > 1 {
 			var err error
-			if stores[i].values, err = parts[d].Result(); err != nil {
+			if values, err = parts[d].Result(); err != nil {
 				return err
 			}
 		}
+		stores[i] = ask(r, d, pdu.ErrNoAgent, "store", func(k *call) (struct{}, error) {
+			return struct{}{}, k.handler.Store(k.ctx, &k.about, values)
+		})
+		stores[i].store = true
 	}
-	return c.storeAll(stores, 0)
-}
-
-// A domainStore is what a store sets in one domain.
-type domainStore struct {
-	domain pdu.Domain
-	values *pdu.Result
-}
-
-// storeAll sets values and answers, with an error if there was a worse one before.
-func (c *client) storeAll(stores []domainStore, worst pdu.Error) error {
-	for i, st := range stores {
-		before := worst
-		c.rest = func() error { return c.storeAll(stores[i+1:], worse(before, pdu.ErrTimeout)) }
-		c.extended = false // each domain is worth a wait
-		err := c.storeTo(st.domain, st.values)
-		if err == errLost {
-			return err
+	r.finish = func(r *request) error {
+		var worst pdu.Error
+		for _, q := range stores {
+			_, err := q.result()
+			worst = worse(worst, pdu.FromError(err))
 		}
-		worst = worse(worst, pdu.FromError(err))
+		return r.reply(pdu.Status{Code: worst})
 	}
-	c.rest = nil
-	return c.reply(pdu.Status{Code: worst})
-}
-
-func (c *client) storeTo(d pdu.Domain, values *pdu.Result) error {
-	a := c.s.agents.Load().get(d)
-	if a == nil {
-		return pdu.ErrNoAgent
-	}
-	h := a.current() // fencing does not keep values from being set
-	if h == nil {
-		return pdu.ErrNoAgent
-	}
-	r := c.request()
-	r.Profile = c.profiles[0]
-	_, err := guardOf(c, a, h, "store", func(ctx context.Context, h pmda.Handler) (struct{}, error) {
-		return struct{}{}, h.Store(ctx, r, values)
-	})
-	return err
+	return nil
 }
 
 // worse is the code that a client gets for failures in two domains: a broken
-// exchange counts most, then a missing agent, then one that is not ready, then
+// connection counts most, then a missing agent, then one that is not ready, then
 // what came last.
 func worse(a, b pdu.Error) pdu.Error {
 	rank := func(e pdu.Error) int {

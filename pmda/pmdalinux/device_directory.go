@@ -15,9 +15,9 @@ import (
 
 // listed are the devices of a directory of /sys, in the order in which that lists
 // them, which the C agent numbers them in. They are looked up now and then.
-type listed struct {
+type deviceDirectory struct {
 	l     *linux
-	rows  rows[struct{}]
+	rows  instances[struct{}]
 	dir   string
 	stats string                 // the directory of those that count
 	is    func(name string) bool // whether a name is that of such a device
@@ -25,8 +25,8 @@ type listed struct {
 }
 
 // newListed makes their instance domain a part of the agent.
-func (l *linux) newListed(d *pmda.InDom, dir, stats string, is func(name string) bool) *listed {
-	s := &listed{l: l, dir: dir, stats: stats, is: is}
+func (l *linux) newDeviceDirectory(d *pmda.InDom, dir, stats string, is func(name string) bool) *deviceDirectory {
+	s := &deviceDirectory{l: l, dir: dir, stats: stats, is: is}
 	s.rows.indom = d
 	d.Group = l.Group(s.refresh)
 	l.Attach(d)
@@ -34,18 +34,18 @@ func (l *linux) newListed(d *pmda.InDom, dir, stats string, is func(name string)
 }
 
 // refresh has the devices' files read again.
-func (s *listed) refresh(context.Context, *pmda.Request) error {
+func (s *deviceDirectory) refresh(context.Context, *pmda.Request) error {
 	if now := time.Now(); !now.Before(s.next) {
 		if err := s.look(); err != nil {
 			return err
 		}
-		s.next = now.Add(lookAgain)
+		s.next = now.Add(recheckAfter)
 	}
 	return s.rows.end()
 }
 
 // look lists the directory.
-func (s *listed) look() error {
+func (s *deviceDirectory) look() error {
 	dir := s.l.path(s.dir)
 	var names []string
 	f, err := os.Open(dir)
@@ -56,20 +56,20 @@ func (s *listed) look() error {
 	if err != nil && err != io.EOF && !errors.Is(err, fs.ErrNotExist) { // there is none without a driver
 		return err
 	}
-	s.rows.begin()
+	s.rows.Begin()
 	for _, name := range names {
-		if !s.is(name) || !goodName([]byte(name)) {
+		if !s.is(name) || !validName([]byte(name)) {
 			continue
 		}
 		if stats, err := os.Stat(filepath.Join(dir, name, s.stats)); err == nil && stats.IsDir() {
-			s.rows.row([]byte(name))
+			s.rows.Row([]byte(name))
 		}
 	}
 	return nil
 }
 
 // A listedMetric is a file of each device.
-type listedMetric struct {
+type deviceFileMetric struct {
 	name, file string
 	item       int
 	sem        pdu.Sem
@@ -78,12 +78,12 @@ type listedMetric struct {
 }
 
 // add adds such metrics.
-func (s *listed) add(prefix string, cluster int, parse func([]byte, *uint64) bool, list []listedMetric) {
+func (s *deviceDirectory) add(cluster int, parse func([]byte, *uint64) bool, list []deviceFileMetric) {
 	for _, m := range list {
-		files := attributesOf(s.l, &s.rows, parse, s.dir, s.stats+"/"+m.file)
+		files := deviceFilesOf(s.l, &s.rows, parse, s.dir, s.stats+"/"+m.file)
 		pmda.Register(s.l.Agent, pmda.Metric[uint64]{
-			Name: prefix + m.name, ID: pmda.Item(cluster, m.item), InDom: s.rows.indom, Sem: m.sem, Units: m.units, Text: m.text,
-			Values: byName(&s.rows, func(device string) (uint64, bool) {
+			Name: m.name, ID: pmda.Item(cluster, m.item), InDom: s.rows.indom, Sem: m.sem, Units: m.units, Text: m.text,
+			Values: valuesByName(&s.rows, func(device string) (uint64, bool) {
 				f := files.get(device)
 				return f.v, f.ok
 			}),

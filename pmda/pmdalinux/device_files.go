@@ -19,30 +19,30 @@ import (
 // A file that is kept takes a fifth of the time, and no memory; but a machine may
 // have thousands of processors and disks, and the program that the agent is in has
 // other uses for its descriptors. Those that come later are opened each time.
-const maxKept = 128
+const maxOpenFiles = 128
 
 // lookAgain is how long what is looked up now and then may be old: that a file is
 // not there, or what is in a directory. Most of it never changes.
-const lookAgain = 10 * time.Second
+const recheckAfter = 10 * time.Second
 
 // attributes are the small files of one name, mostly below /sys, that the devices
 // of an instance domain have. Each is read when it is asked for, at most once from
 // one call of again to the next. They are for one goroutine at a time.
-type attributes[T any] struct {
+type deviceFiles[T any] struct {
 	l     *linux
 	indom *pmda.InDom
 	dir   string   // in which the devices have directories
 	names []string // of the file there; the first that exists counts
 	parse func(text []byte, v *T) bool
 
-	of      map[string]*attribute[T] // by the names of the devices
-	reading uint64                   // counts calls of again
-	present []pdu.Instance           // what the domain had then
+	of      map[string]*deviceFile[T] // by the names of the devices
+	reading uint64                    // counts calls of again
+	present []pdu.Instance            // what the domain had then
 	buf     []byte
 }
 
 // An attribute is the file of one device.
-type attribute[T any] struct {
+type deviceFile[T any] struct {
 	v      T
 	ok     bool // v is what the file says, and parse has understood it
 	absent bool // there is no such file
@@ -55,21 +55,21 @@ type attribute[T any] struct {
 // newAttributes makes those of a domain. Parse makes a T of the text, which it must
 // not keep; v has what it was before. If parse is nil, the files, which may be
 // directories, are not read: what counts is whether they are there.
-func newAttributes[T any](l *linux, d *pmda.InDom, parse func(text []byte, v *T) bool, dir string, names ...string) *attributes[T] {
-	return &attributes[T]{l: l, indom: d, dir: dir, names: names, parse: parse, of: map[string]*attribute[T]{}, reading: 1}
+func newDeviceFiles[T any](l *linux, d *pmda.InDom, parse func(text []byte, v *T) bool, dir string, names ...string) *deviceFiles[T] {
+	return &deviceFiles[T]{l: l, indom: d, dir: dir, names: names, parse: parse, of: map[string]*deviceFile[T]{}, reading: 1}
 }
 
 // attributesOf makes those of the devices that have rows, which read them again
 // with each reading.
-func attributesOf[T, R any](l *linux, r *rows[R], parse func(text []byte, v *T) bool, dir string, names ...string) *attributes[T] {
-	a := newAttributes(l, r.indom, parse, dir, names...)
-	r.attributes = append(r.attributes, a)
+func deviceFilesOf[T, R any](l *linux, r *instances[R], parse func(text []byte, v *T) bool, dir string, names ...string) *deviceFiles[T] {
+	a := newDeviceFiles(l, r.indom, parse, dir, names...)
+	r.files = append(r.files, a)
 	return a
 }
 
 // again lets all be read again. The files of devices that are not in the domain any
 // more are closed.
-func (a *attributes[T]) again() {
+func (a *deviceFiles[T]) startReading() {
 	a.reading++
 	now := a.indom.Instances()
 	if len(now) == len(a.present) && (len(now) == 0 || &now[0] == &a.present[0]) {
@@ -89,10 +89,10 @@ func (a *attributes[T]) again() {
 }
 
 // get is the file of a device.
-func (a *attributes[T]) get(device string) *attribute[T] {
+func (a *deviceFiles[T]) get(device string) *deviceFile[T] {
 	f := a.of[device]
 	if f == nil {
-		f = new(attribute[T])
+		f = new(deviceFile[T])
 		a.of[device] = f
 	}
 	if f.reading != a.reading {
@@ -104,7 +104,7 @@ func (a *attributes[T]) get(device string) *attribute[T] {
 }
 
 // read reads a file. The text is valid until the next one is read.
-func (a *attributes[T]) read(device string, f *attribute[T]) (text []byte, ok bool) {
+func (a *deviceFiles[T]) read(device string, f *deviceFile[T]) (text []byte, ok bool) {
 	if f.f.IsOpen() {
 		if text, err := a.text(f.f); keeps(err) {
 			return text, err == nil
@@ -117,7 +117,7 @@ func (a *attributes[T]) read(device string, f *attribute[T]) (text []byte, ok bo
 	}
 	opened, err := a.open(device)
 	if f.absent = errors.Is(err, fs.ErrNotExist); f.absent || a.parse == nil {
-		f.next = now.Add(lookAgain)
+		f.next = now.Add(recheckAfter)
 	}
 	if err != nil {
 		return nil, false
@@ -128,11 +128,11 @@ func (a *attributes[T]) read(device string, f *attribute[T]) (text []byte, ok bo
 	}
 	text, err = a.text(opened)
 	if keeps(err) {
-		if a.l.kept.Add(1) <= maxKept {
+		if a.l.openFiles.Add(1) <= maxOpenFiles {
 			f.f = opened
 			return text, err == nil
 		}
-		a.l.kept.Add(-1)
+		a.l.openFiles.Add(-1)
 	}
 	opened.Close()
 	return text, err == nil
@@ -145,7 +145,7 @@ func keeps(err error) bool { return err == nil || errors.Is(err, syscall.EINVAL)
 
 // open opens the file of a device. A slash in a name of a device is an exclamation
 // mark in /sys.
-func (a *attributes[T]) open(device string) (f procfile.Small, err error) {
+func (a *deviceFiles[T]) open(device string) (f procfile.Small, err error) {
 	device = strings.ReplaceAll(device, "/", "!")
 	if !filepath.IsLocal(device) {
 		return f, fs.ErrNotExist
@@ -159,7 +159,7 @@ func (a *attributes[T]) open(device string) (f procfile.Small, err error) {
 }
 
 // text is what an open file has now.
-func (a *attributes[T]) text(f procfile.Small) ([]byte, error) {
+func (a *deviceFiles[T]) text(f procfile.Small) ([]byte, error) {
 	if a.buf == nil {
 		a.buf = make([]byte, procfile.MaxSmall+1)
 	}
@@ -168,25 +168,17 @@ func (a *attributes[T]) text(f procfile.Small) ([]byte, error) {
 }
 
 // close gives the descriptor of a file back.
-func (a *attributes[T]) close(f *attribute[T]) {
+func (a *deviceFiles[T]) close(f *deviceFile[T]) {
 	if f.f.IsOpen() {
 		f.f.Close()
-		a.l.kept.Add(-1)
+		a.l.openFiles.Add(-1)
 	}
-}
-
-// parseNumber is for files that are a number.
-func parseNumber(text []byte, v *uint64) (ok bool) {
-	line, one := onlyLine(text)
-	*v, line, ok = cutUint(line)
-	more, _ := cutField(line)
-	return ok && one && len(more) == 0
 }
 
 // parseName is for files that are a name.
 func parseName(text []byte, v *string) bool {
-	line, ok := onlyLine(text)
-	if !ok || !goodName(line) {
+	line, ok := procfile.OnlyLine(text)
+	if !ok || !validName(line) {
 		return false
 	}
 	if *v != string(line) {
@@ -196,7 +188,7 @@ func parseName(text []byte, v *string) bool {
 }
 
 // refresh is again for a group of their own.
-func (a *attributes[T]) refresh(context.Context, *pmda.Request) error {
-	a.again()
+func (a *deviceFiles[T]) refresh(context.Context, *pmda.Request) error {
+	a.startReading()
 	return nil
 }

@@ -3,6 +3,7 @@ package pmdalinux
 import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // sizes are what /proc/partitions tells: kilobytes, by the kernel's names.
@@ -13,21 +14,30 @@ type sizes struct {
 	index map[string]int
 }
 
+// capacityMetrics are the metrics of capacities. That of zram devices is in
+// disk_zram.go, as those tell it themselves.
+var capacityMetrics = map[diskClass]nameAndItem{
+	wholeDisk: {"disk.dev.capacity", 87},
+	partition: {"disk.partitions.capacity", 16},
+	mapped:    {"disk.dm.capacity", 17},
+	array:     {"disk.md.capacity", 17},
+}
+
 // addSizes adds the capacities of devices. It returns where they are, and what
 // reads them.
 func (d *disks) addSizes() (*sizes, *pmda.Group) {
 	s := new(sizes)
-	g := d.l.source("proc/partitions", s.parse)
+	g := d.l.fileGroup("proc/partitions", s.parse)
 	for _, c := range diskClasses {
-		item := map[diskClass]int{wholeDisk: 87, partition: 16, mapped: 17, array: 17}[c.class]
-		if item == 0 {
+		n, ok := capacityMetrics[c.class]
+		if !ok {
 			continue
 		}
 		r := &d.class[c.class]
 		pmda.Register(d.l.Agent, pmda.Metric[uint64]{
-			Name: c.prefix + "capacity", ID: pmda.Item(c.cluster, item), InDom: r.indom, Group: g,
+			Name: n.name, ID: pmda.Item(c.cluster, n.item), InDom: r.indom, Group: g,
 			Sem: pdu.SemDiscrete, Units: pdu.SpaceKByte, Text: "The size, " + c.each,
-			Values: column(r, func(d *disk) (uint64, bool) { return s.of(d.kernel) }),
+			Values: rowValues(r, func(d *disk) (uint64, bool) { return s.of(d.kernel) }),
 		})
 	}
 	return s, g
@@ -69,12 +79,12 @@ func (s *sizes) parse(text []byte) error {
 
 // eachPartition calls what for the whole lines that have a name.
 func eachPartition(text []byte, what func(name []byte, kb uint64, ok bool)) {
-	for line := range wholeLines(text) {
-		_, rest, ok1 := cutUint(line)
-		_, rest, ok2 := cutUint(rest)
-		field, rest := cutField(rest)
-		kb, ok := parseUint(field)
-		if name, _ := cutField(rest); ok1 && ok2 && goodName(name) {
+	for line := range procfile.Lines(text) {
+		_, rest, ok1 := procfile.CutUint(line)
+		_, rest, ok2 := procfile.CutUint(rest)
+		field, rest := procfile.CutField(rest)
+		kb, ok := procfile.ParseUint(field)
+		if name, _ := procfile.CutField(rest); ok1 && ok2 && validName(name) {
 			what(name, kb, ok)
 		}
 	}

@@ -12,10 +12,10 @@ import (
 type disks struct {
 	l        *linux
 	group    *pmda.Group
-	class    [zram + 1]rows[disk]
-	mapped   rows[struct{}] // by the kernel's names, dm-0 and so on
-	arrays   rows[struct{}] // likewise
-	dmNames  *attributes[string]
+	class    [zram + 1]instances[disk]
+	mapped   instances[struct{}] // by the kernel's names, dm-0 and so on
+	arrays   instances[struct{}] // likewise
+	dmNames  *deviceFiles[string]
 	links    arrayLinks
 	name     []byte
 	complete bool // it understood all lines
@@ -25,8 +25,8 @@ type disks struct {
 func (l *linux) addDisks() {
 	d := &disks{l: l, links: arrayLinks{dir: l.path("dev/md")}}
 	d.mapped.indom, d.arrays.indom = new(pmda.InDom), new(pmda.InDom)
-	d.dmNames = attributesOf(l, &d.mapped, parseName, blockDir, "dm/name")
-	d.group = l.source("proc/diskstats", d.parse)
+	d.dmNames = deviceFilesOf(l, &d.mapped, parseName, blockDir, "dm/name")
+	d.group = l.fileGroup("proc/diskstats", d.parse)
 	for _, c := range diskClasses {
 		r := &d.class[c.class]
 		r.indom = &pmda.InDom{Serial: c.serial, Name: c.name, Text: c.text, Group: d.group}
@@ -36,11 +36,10 @@ func (l *linux) addDisks() {
 		}
 		l.Attach(r.indom)
 		for _, m := range diskMetrics {
-			item, wide := c.item(m)
-			if wide {
-				addToEach[uint64](l.Agent, m, c, item, r)
+			if c.wide(m) {
+				addToEach[uint64](l.Agent, m, c, r)
 			} else {
-				addToEach[uint32](l.Agent, m, c, item, r)
+				addToEach[uint32](l.Agent, m, c, r)
 			}
 		}
 	}
@@ -60,10 +59,10 @@ func deviceName(i pdu.Instance) string { return pmda.LabelJSON(map[string]any{"d
 // parse reads /proc/diskstats.
 func (d *disks) parse(text []byte) error {
 	for c := wholeDisk; c <= zram; c++ {
-		d.class[c].begin()
+		d.class[c].Begin()
 	}
-	d.mapped.begin()
-	d.arrays.begin()
+	d.mapped.Begin()
+	d.arrays.Begin()
 	d.links.begin()
 	d.complete = eachDisk(text, d.line)
 	err := cmp.Or(d.mapped.end(), d.arrays.end())
@@ -81,20 +80,20 @@ func (d *disks) line(kernel, fields []byte) {
 	case noDisk:
 		return
 	case mapped:
-		d.mapped.row(kernel)
-		n := d.dmNames.get(d.mapped.last())
+		d.mapped.Row(kernel)
+		n := d.dmNames.get(d.mapped.LastName())
 		if !n.ok {
 			return // not of use without
 		}
 		name = append(d.name[:0], n.v...)
 		d.name = name
 	case array:
-		d.arrays.row(kernel)
+		d.arrays.Row(kernel)
 		name = d.links.name(kernel)
 	}
 	r := &d.class[class]
-	if !r.row(name).take(kernel, fields) {
-		r.drop()
+	if !r.Row(name).take(kernel, fields) {
+		r.DropLast()
 		d.complete = false
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // fcHostDir has a directory for each Fibre Channel adapter.
@@ -16,28 +17,28 @@ const fcHostDir = "sys/class/fc_host"
 // received for the frames sent, and the frames sent for the bytes received.
 func (l *linux) addFCHosts() {
 	l.addCount("hinv.nfchost", 91, "Fibre Channel adapters that there are", fcHostDir, func(e fs.DirEntry) bool { return !e.Type().IsRegular() })
-	hosts := l.newListed(&pmda.InDom{Serial: 39, Name: "Fibre Channel adapter", Text: "Fibre Channel adapters, by host number"},
+	hosts := l.newDeviceDirectory(&pmda.InDom{Serial: 39, Name: "Fibre Channel adapter", Text: "Fibre Channel adapters, by host number"},
 		fcHostDir, "statistics", func(string) bool { return true })
-	hosts.add("fchost.", 91, parseFCCount, []listedMetric{
-		{"in.frames", "rx_frames", 0, pdu.SemCounter, pdu.UnitCount, "Frames that each Fibre Channel adapter has received"},
-		{"out.frames", "tx_frames", 1, pdu.SemCounter, pdu.UnitCount, "Frames that each Fibre Channel adapter has sent"},
-		{"lip_count", "lip_count", 4, pdu.SemCounter, pdu.UnitCount, "Times that the loop of each Fibre Channel adapter was set up anew"},
-		{"nos_count", "nos_count", 5, pdu.SemCounter, pdu.UnitCount, "Times that each Fibre Channel adapter was told that its link does not work"},
-		{"error_frames", "error_frames", 6, pdu.SemCounter, pdu.UnitCount, "Frames received by each Fibre Channel adapter that were damaged"},
-		{"dumped_frames", "dumped_frames", 7, pdu.SemCounter, pdu.UnitCount, "Frames that each Fibre Channel adapter had to throw away for want of room"},
+	hosts.add(91, parseFCCount, []deviceFileMetric{
+		{"fchost.in.frames", "rx_frames", 0, pdu.SemCounter, pdu.UnitCount, "Frames that each Fibre Channel adapter has received"},
+		{"fchost.out.frames", "tx_frames", 1, pdu.SemCounter, pdu.UnitCount, "Frames that each Fibre Channel adapter has sent"},
+		{"fchost.lip_count", "lip_count", 4, pdu.SemCounter, pdu.UnitCount, "Times that the loop of each Fibre Channel adapter was set up anew"},
+		{"fchost.nos_count", "nos_count", 5, pdu.SemCounter, pdu.UnitCount, "Times that each Fibre Channel adapter was told that its link does not work"},
+		{"fchost.error_frames", "error_frames", 6, pdu.SemCounter, pdu.UnitCount, "Frames received by each Fibre Channel adapter that were damaged"},
+		{"fchost.dumped_frames", "dumped_frames", 7, pdu.SemCounter, pdu.UnitCount, "Frames that each Fibre Channel adapter had to throw away for want of room"},
 	})
-	hosts.add("fchost.", 91, parseFCWords, []listedMetric{
-		{"in.bytes", "rx_words", 2, pdu.SemCounter, pdu.SpaceByte, "Data that each Fibre Channel adapter has received"},
-		{"out.bytes", "tx_words", 3, pdu.SemCounter, pdu.SpaceByte, "Data that each Fibre Channel adapter has sent"},
+	hosts.add(91, parseFCWords, []deviceFileMetric{
+		{"fchost.in.bytes", "rx_words", 2, pdu.SemCounter, pdu.SpaceByte, "Data that each Fibre Channel adapter has received"},
+		{"fchost.out.bytes", "tx_words", 3, pdu.SemCounter, pdu.SpaceByte, "Data that each Fibre Channel adapter has sent"},
 	})
 }
 
 // parseFCCount reads a count such as 0x39ce. What a driver does not count, the kernel
 // shows as the greatest number.
 func parseFCCount(text []byte, v *uint64) bool {
-	line, one := onlyLine(bytes.TrimRight(text, "\x00"))
+	line, one := procfile.OnlyLine(bytes.TrimRight(text, "\x00"))
 	digits, is := bytes.CutPrefix(line, []byte("0x"))
-	n, ok := parseHex(digits)
+	n, ok := procfile.ParseHex(digits)
 	*v = n
 	return one && is && ok && n != math.MaxUint64
 }

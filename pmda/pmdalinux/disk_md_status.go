@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // What mdadm --detail --test would exit with, according to its manual.
@@ -19,9 +20,9 @@ const (
 // arrayFiles are the files by which the state of arrays is known.
 type arrayFiles struct {
 	d                       *disks
-	state, level, metadata  *attributes[string]
-	degraded, disks, layout *attributes[uint64]
-	slots                   []*attributes[string] // what the disk in each place is
+	state, level, metadata  *deviceFiles[string]
+	degraded, disks, layout *deviceFiles[uint64]
+	slots                   []*deviceFiles[string] // what the disk in each place is
 }
 
 // addArrayStatus adds the metric of whether arrays work. The C agent runs mdadm for
@@ -39,23 +40,23 @@ func (d *disks) addArrayStatus() {
 		Help: "It is 256 times the code that the command mdadm --detail --test exits with: 256 for an array that\n" +
 			"works without all of its disks, 512 for one that cannot, 1024 for one that is not running. It is\n" +
 			"found out without that command.",
-		Values: column(r, func(k *disk) (int32, bool) {
+		Values: rowValues(r, func(k *disk) (int32, bool) {
 			code, ok := a.status(k.kernel)
 			return 256 * code, ok
 		}),
 	})
 }
 
-func (d *disks) arrayFile(parse func([]byte, *string) bool, name string) *attributes[string] {
-	return attributesOf(d.l, &d.arrays, parse, blockDir, "md/"+name)
+func (d *disks) arrayFile(parse func([]byte, *string) bool, name string) *deviceFiles[string] {
+	return deviceFilesOf(d.l, &d.arrays, parse, blockDir, "md/"+name)
 }
 
 // arrayNumber is for a file such as "4" or, while that changes, "4 (3)".
-func (d *disks) arrayNumber(name string) *attributes[uint64] {
-	return attributesOf(d.l, &d.arrays, func(text []byte, v *uint64) (ok bool) {
-		line, one := onlyLine(text)
-		*v, line, ok = cutUint(line)
-		before, _ := cutField(line)
+func (d *disks) arrayNumber(name string) *deviceFiles[uint64] {
+	return deviceFilesOf(d.l, &d.arrays, func(text []byte, v *uint64) (ok bool) {
+		line, one := procfile.OnlyLine(text)
+		*v, line, ok = procfile.CutUint(line)
+		before, _ := procfile.CutField(line)
 		return ok && one && (len(before) == 0 || before[0] == '(')
 	}, blockDir, "md/"+name)
 }
@@ -159,7 +160,7 @@ func (a *arrayFiles) works(kernel string, slot int) (works, ok bool) {
 // there.
 func parseInSync(text []byte, v *string) bool {
 	const inSync = "in_sync"
-	line, ok := onlyLine(text)
+	line, ok := procfile.OnlyLine(text)
 	*v = ""
 	for len(line) > 0 {
 		var word []byte

@@ -7,74 +7,158 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A diskMetric is made of one or two fields, for the devices of each class and for
-// all disks together.
+// A diskMetric is made of one or two fields of /proc/diskstats, for the devices of
+// each class, for disks by identifier and for all disks together.
 type diskMetric struct {
-	name                  string
-	disk, part, mapd, all int // its items for disks, partitions, mapped devices and arrays, all disks
-	a, b                  int // the fields: their sum, or a alone if both are the same
-	units                 pdu.Units
-	narrow                bool // has 32 bits for each device
-	narrowAll             bool // also for all disks
-	text, help            string
+	names      [diskFamilies]nameAndItem
+	a, b       int // the fields: their sum, or a alone if both are the same
+	units      pdu.Units
+	narrow     bool // has 32 bits for each device
+	narrowAll  bool // also for all disks
+	text, help string
+}
+
+// What diskMetric.names has, after the classes of devices.
+const (
+	byWWID   = zram + 1 + iota // disks by world-wide identifier
+	allDisks                   // all disks together
+	diskFamilies
+)
+
+// A nameAndItem is the name of a metric, and the item of its PMID.
+type nameAndItem struct {
+	name string
+	item int
 }
 
 // diskMetrics are the metrics of /proc/diskstats. The text is completed by what it
 // is of.
 var diskMetrics = []diskMetric{
-	{name: "read", disk: 4, part: 0, mapd: 0, all: 24, a: diskReads, b: diskReads, units: pdu.UnitCount,
+	{names: [diskFamilies]nameAndItem{
+		wholeDisk: {"disk.dev.read", 4}, partition: {"disk.partitions.read", 0}, mapped: {"disk.dm.read", 0}, array: {"disk.md.read", 0},
+		zram: {"zram.read", 0}, byWWID: {"disk.wwid.read", 4}, allDisks: {"disk.all.read", 24}},
+		a: diskReads, b: diskReads, units: pdu.UnitCount,
 		text: "Reads completed"},
-	{name: "write", disk: 5, part: 1, mapd: 1, all: 25, a: diskWrites, b: diskWrites, units: pdu.UnitCount,
+	{names: [diskFamilies]nameAndItem{
+		wholeDisk: {"disk.dev.write", 5}, partition: {"disk.partitions.write", 1}, mapped: {"disk.dm.write", 1}, array: {"disk.md.write", 1},
+		zram: {"zram.write", 1}, byWWID: {"disk.wwid.write", 5}, allDisks: {"disk.all.write", 25}},
+		a: diskWrites, b: diskWrites, units: pdu.UnitCount,
 		text: "Writes completed"},
-	{name: "total", disk: 28, part: 2, mapd: 2, all: 29, a: diskReads, b: diskWrites, units: pdu.UnitCount,
+	{names: [diskFamilies]nameAndItem{
+		wholeDisk: {"disk.dev.total", 28}, partition: {"disk.partitions.total", 2}, mapped: {"disk.dm.total", 2}, array: {"disk.md.total", 2},
+		zram: {"zram.total", 2}, byWWID: {"disk.wwid.total", 28}, allDisks: {"disk.all.total", 29}},
+		a: diskReads, b: diskWrites, units: pdu.UnitCount,
 		text: "Reads and writes completed"},
-	{name: "blkread", disk: 6, part: 3, mapd: 3, all: 26, a: diskReadSectors, b: diskReadSectors, units: pdu.UnitCount,
+	{names: [diskFamilies]nameAndItem{
+		wholeDisk: {"disk.dev.blkread", 6}, partition: {"disk.partitions.blkread", 3}, mapped: {"disk.dm.blkread", 3}, array: {"disk.md.blkread", 3},
+		zram: {"zram.blkread", 3}, byWWID: {"disk.wwid.blkread", 6}, allDisks: {"disk.all.blkread", 26}},
+		a: diskReadSectors, b: diskReadSectors, units: pdu.UnitCount,
 		text: "Sectors of 512 bytes read"},
-	{name: "blkwrite", disk: 7, part: 4, mapd: 4, all: 27, a: diskWriteSectors, b: diskWriteSectors, units: pdu.UnitCount,
+	{names: [diskFamilies]nameAndItem{
+		wholeDisk: {"disk.dev.blkwrite", 7}, partition: {"disk.partitions.blkwrite", 4}, mapped: {"disk.dm.blkwrite", 4}, array: {"disk.md.blkwrite", 4},
+		zram: {"zram.blkwrite", 4}, byWWID: {"disk.wwid.blkwrite", 7}, allDisks: {"disk.all.blkwrite", 27}},
+		a: diskWriteSectors, b: diskWriteSectors, units: pdu.UnitCount,
 		text: "Sectors of 512 bytes written"},
-	{name: "blktotal", disk: 36, part: 5, mapd: 5, all: 37, a: diskReadSectors, b: diskWriteSectors, units: pdu.UnitCount,
+	{names: [diskFamilies]nameAndItem{
+		wholeDisk: {"disk.dev.blktotal", 36}, partition: {"disk.partitions.blktotal", 5}, mapped: {"disk.dm.blktotal", 5}, array: {"disk.md.blktotal", 5},
+		zram: {"zram.blktotal", 5}, byWWID: {"disk.wwid.blktotal", 36}, allDisks: {"disk.all.blktotal", 37}},
+		a: diskReadSectors, b: diskWriteSectors, units: pdu.UnitCount,
 		text: "Sectors of 512 bytes read and written"},
-	{name: "read_bytes", disk: 38, part: 6, mapd: 6, all: 41, a: diskReadSectors, b: diskReadSectors, units: pdu.SpaceKByte,
+	{names: [diskFamilies]nameAndItem{
+		wholeDisk: {"disk.dev.read_bytes", 38}, partition: {"disk.partitions.read_bytes", 6}, mapped: {"disk.dm.read_bytes", 6}, array: {"disk.md.read_bytes", 6},
+		zram: {"zram.read_bytes", 6}, byWWID: {"disk.wwid.read_bytes", 38}, allDisks: {"disk.all.read_bytes", 41}},
+		a: diskReadSectors, b: diskReadSectors, units: pdu.SpaceKByte,
 		text: "Data read"},
-	{name: "write_bytes", disk: 39, part: 7, mapd: 7, all: 42, a: diskWriteSectors, b: diskWriteSectors, units: pdu.SpaceKByte,
+	{names: [diskFamilies]nameAndItem{
+		wholeDisk: {"disk.dev.write_bytes", 39}, partition: {"disk.partitions.write_bytes", 7}, mapped: {"disk.dm.write_bytes", 7}, array: {"disk.md.write_bytes", 7},
+		zram: {"zram.write_bytes", 7}, byWWID: {"disk.wwid.write_bytes", 39}, allDisks: {"disk.all.write_bytes", 42}},
+		a: diskWriteSectors, b: diskWriteSectors, units: pdu.SpaceKByte,
 		text: "Data written"},
-	{name: "total_bytes", disk: 40, part: 8, mapd: 8, all: 43, a: diskReadSectors, b: diskWriteSectors, units: pdu.SpaceKByte,
+	{names: [diskFamilies]nameAndItem{
+		wholeDisk: {"disk.dev.total_bytes", 40}, partition: {"disk.partitions.total_bytes", 8}, mapped: {"disk.dm.total_bytes", 8}, array: {"disk.md.total_bytes", 8},
+		zram: {"zram.total_bytes", 8}, byWWID: {"disk.wwid.total_bytes", 40}, allDisks: {"disk.all.total_bytes", 43}},
+		a: diskReadSectors, b: diskWriteSectors, units: pdu.SpaceKByte,
 		text: "Data read and written"},
-	{name: "read_merge", disk: 49, part: 9, mapd: 9, all: 51, a: diskReadMerges, b: diskReadMerges, units: pdu.UnitCount,
+	{names: [diskFamilies]nameAndItem{
+		wholeDisk: {"disk.dev.read_merge", 49}, partition: {"disk.partitions.read_merge", 9}, mapped: {"disk.dm.read_merge", 9}, array: {"disk.md.read_merge", 9},
+		zram: {"zram.read_merge", 9}, byWWID: {"disk.wwid.read_merge", 49}, allDisks: {"disk.all.read_merge", 51}},
+		a: diskReadMerges, b: diskReadMerges, units: pdu.UnitCount,
 		text: "Reads that were made part of another one that waited"},
-	{name: "write_merge", disk: 50, part: 10, mapd: 10, all: 52, a: diskWriteMerges, b: diskWriteMerges, units: pdu.UnitCount,
+	{names: [diskFamilies]nameAndItem{
+		wholeDisk: {"disk.dev.write_merge", 50}, partition: {"disk.partitions.write_merge", 10}, mapped: {"disk.dm.write_merge", 10}, array: {"disk.md.write_merge", 10},
+		zram: {"zram.write_merge", 10}, byWWID: {"disk.wwid.write_merge", 50}, allDisks: {"disk.all.write_merge", 52}},
+		a: diskWriteMerges, b: diskWriteMerges, units: pdu.UnitCount,
 		text: "Writes that were made part of another one that waited"},
-	{name: "avactive", disk: 46, part: 11, mapd: 11, all: 44, a: diskBusyTime, b: diskBusyTime, units: pdu.TimeMSec, narrow: true,
+	{names: [diskFamilies]nameAndItem{
+		wholeDisk: {"disk.dev.avactive", 46}, partition: {"disk.partitions.avactive", 11}, mapped: {"disk.dm.avactive", 11}, array: {"disk.md.avactive", 11},
+		zram: {"zram.avactive", 11}, byWWID: {"disk.wwid.avactive", 46}, allDisks: {"disk.all.avactive", 44}},
+		a: diskBusyTime, b: diskBusyTime, units: pdu.TimeMSec, narrow: true,
 		text: "Time with at least one request under way",
 		help: "As a rate, this is the utilisation: 1 if there was always something to do. Of a device that works on\nseveral requests at once, that does not mean that it could do no more."},
-	{name: "aveq", disk: 47, part: 12, mapd: 12, all: 45, a: diskQueueTime, b: diskQueueTime, units: pdu.TimeMSec, narrow: true,
+	{names: [diskFamilies]nameAndItem{
+		wholeDisk: {"disk.dev.aveq", 47}, partition: {"disk.partitions.aveq", 12}, mapped: {"disk.dm.aveq", 12}, array: {"disk.md.aveq", 12},
+		zram: {"zram.aveq", 12}, byWWID: {"disk.wwid.aveq", 47}, allDisks: {"disk.all.aveq", 45}},
+		a: diskQueueTime, b: diskQueueTime, units: pdu.TimeMSec, narrow: true,
 		text: "Time that requests spent under way, each counted",
 		help: "As a rate, this is how many requests were under way on average, in the queue or at the device."},
-	{name: "read_rawactive", disk: 72, part: 13, mapd: 14, all: 74, a: diskReadTime, b: diskReadTime, units: pdu.TimeMSec, narrow: true,
+	{names: [diskFamilies]nameAndItem{
+		wholeDisk: {"disk.dev.read_rawactive", 72}, partition: {"disk.partitions.read_rawactive", 13}, mapped: {"disk.dm.read_rawactive", 14}, array: {"disk.md.read_rawactive", 14},
+		zram: {"zram.read_rawactive", 13}, byWWID: {"disk.wwid.read_rawactive", 72}, allDisks: {"disk.all.read_rawactive", 74}},
+		a: diskReadTime, b: diskReadTime, units: pdu.TimeMSec, narrow: true,
 		text: "Time that reads took, each counted",
 		help: "Divided by the reads that were completed meanwhile, it is what one took on average, from the queue on."},
-	{name: "write_rawactive", disk: 73, part: 14, mapd: 15, all: 75, a: diskWriteTime, b: diskWriteTime, units: pdu.TimeMSec, narrow: true,
+	{names: [diskFamilies]nameAndItem{
+		wholeDisk: {"disk.dev.write_rawactive", 73}, partition: {"disk.partitions.write_rawactive", 14}, mapped: {"disk.dm.write_rawactive", 15}, array: {"disk.md.write_rawactive", 15},
+		zram: {"zram.write_rawactive", 14}, byWWID: {"disk.wwid.write_rawactive", 73}, allDisks: {"disk.all.write_rawactive", 75}},
+		a: diskWriteTime, b: diskWriteTime, units: pdu.TimeMSec, narrow: true,
 		text: "Time that writes took, each counted",
 		help: "Divided by the writes that were completed meanwhile, it is what one took on average, from the queue on."},
-	{name: "total_rawactive", disk: 79, part: 15, mapd: 16, all: 80, a: diskReadTime, b: diskWriteTime, units: pdu.TimeMSec, narrow: true,
+	{names: [diskFamilies]nameAndItem{
+		wholeDisk: {"disk.dev.total_rawactive", 79}, partition: {"disk.partitions.total_rawactive", 15}, mapped: {"disk.dm.total_rawactive", 16}, array: {"disk.md.total_rawactive", 16},
+		zram: {"zram.total_rawactive", 15}, byWWID: {"disk.wwid.total_rawactive", 79}, allDisks: {"disk.all.total_rawactive", 80}},
+		a: diskReadTime, b: diskWriteTime, units: pdu.TimeMSec, narrow: true,
 		text: "Time that reads and writes took, each counted"},
-	{name: "discard", disk: 88, part: 17, mapd: 18, all: 96, a: diskDiscards, b: diskDiscards, units: pdu.UnitCount,
+	{names: [diskFamilies]nameAndItem{
+		wholeDisk: {"disk.dev.discard", 88}, partition: {"disk.partitions.discard", 17}, mapped: {"disk.dm.discard", 18}, array: {"disk.md.discard", 18},
+		zram: {"zram.discard", 17}, byWWID: {"disk.wwid.discard", 88}, allDisks: {"disk.all.discard", 96}},
+		a: diskDiscards, b: diskDiscards, units: pdu.UnitCount,
 		text: "Discards completed",
 		help: "A discard tells the device that data is not needed any more. Linux counts them since version 4.18."},
-	{name: "blkdiscard", disk: 89, part: 18, mapd: 19, all: 97, a: diskDiscardSectors, b: diskDiscardSectors, units: pdu.UnitCount,
+	{names: [diskFamilies]nameAndItem{
+		wholeDisk: {"disk.dev.blkdiscard", 89}, partition: {"disk.partitions.blkdiscard", 18}, mapped: {"disk.dm.blkdiscard", 19}, array: {"disk.md.blkdiscard", 19},
+		zram: {"zram.blkdiscard", 18}, byWWID: {"disk.wwid.blkdiscard", 89}, allDisks: {"disk.all.blkdiscard", 97}},
+		a: diskDiscardSectors, b: diskDiscardSectors, units: pdu.UnitCount,
 		text: "Sectors of 512 bytes discarded"},
-	{name: "discard_bytes", disk: 90, part: 19, mapd: 20, all: 98, a: diskDiscardSectors, b: diskDiscardSectors, units: pdu.SpaceKByte,
+	{names: [diskFamilies]nameAndItem{
+		wholeDisk: {"disk.dev.discard_bytes", 90}, partition: {"disk.partitions.discard_bytes", 19}, mapped: {"disk.dm.discard_bytes", 20}, array: {"disk.md.discard_bytes", 20},
+		zram: {"zram.discard_bytes", 19}, byWWID: {"disk.wwid.discard_bytes", 90}, allDisks: {"disk.all.discard_bytes", 98}},
+		a: diskDiscardSectors, b: diskDiscardSectors, units: pdu.SpaceKByte,
 		text: "Data discarded"},
-	{name: "discard_merge", disk: 91, part: 20, mapd: 21, all: 99, a: diskDiscardMerges, b: diskDiscardMerges, units: pdu.UnitCount,
+	{names: [diskFamilies]nameAndItem{
+		wholeDisk: {"disk.dev.discard_merge", 91}, partition: {"disk.partitions.discard_merge", 20}, mapped: {"disk.dm.discard_merge", 21}, array: {"disk.md.discard_merge", 21},
+		zram: {"zram.discard_merge", 20}, byWWID: {"disk.wwid.discard_merge", 91}, allDisks: {"disk.all.discard_merge", 99}},
+		a: diskDiscardMerges, b: diskDiscardMerges, units: pdu.UnitCount,
 		text: "Discards that were made part of another one that waited"},
-	{name: "discard_rawactive", disk: 92, part: 21, mapd: 22, all: 100, a: diskDiscardTime, b: diskDiscardTime, units: pdu.TimeMSec, narrow: true, narrowAll: true,
+	{names: [diskFamilies]nameAndItem{
+		wholeDisk: {"disk.dev.discard_rawactive", 92}, partition: {"disk.partitions.discard_rawactive", 21}, mapped: {"disk.dm.discard_rawactive", 22}, array: {"disk.md.discard_rawactive", 22},
+		zram: {"zram.discard_rawactive", 21}, byWWID: {"disk.wwid.discard_rawactive", 92}, allDisks: {"disk.all.discard_rawactive", 100}},
+		a: diskDiscardTime, b: diskDiscardTime, units: pdu.TimeMSec, narrow: true, narrowAll: true,
 		text: "Time that discards took, each counted"},
-	{name: "flush", disk: 93, part: 22, mapd: 23, all: 101, a: diskFlushes, b: diskFlushes, units: pdu.UnitCount,
+	{names: [diskFamilies]nameAndItem{
+		wholeDisk: {"disk.dev.flush", 93}, partition: {"disk.partitions.flush", 22}, mapped: {"disk.dm.flush", 23}, array: {"disk.md.flush", 23},
+		zram: {"zram.flush", 22}, byWWID: {"disk.wwid.flush", 93}, allDisks: {"disk.all.flush", 101}},
+		a: diskFlushes, b: diskFlushes, units: pdu.UnitCount,
 		text: "Flushes completed",
 		help: "A flush makes the device put what it has been given where it stays. Linux counts them since version\n5.5, for whole devices only."},
-	{name: "flush_rawactive", disk: 94, part: 23, mapd: 24, all: 102, a: diskFlushTime, b: diskFlushTime, units: pdu.TimeMSec, narrow: true, narrowAll: true,
+	{names: [diskFamilies]nameAndItem{
+		wholeDisk: {"disk.dev.flush_rawactive", 94}, partition: {"disk.partitions.flush_rawactive", 23}, mapped: {"disk.dm.flush_rawactive", 24}, array: {"disk.md.flush_rawactive", 24},
+		zram: {"zram.flush_rawactive", 23}, byWWID: {"disk.wwid.flush_rawactive", 94}, allDisks: {"disk.all.flush_rawactive", 102}},
+		a: diskFlushTime, b: diskFlushTime, units: pdu.TimeMSec, narrow: true, narrowAll: true,
 		text: "Time that flushes took, each counted"},
-	{name: "inflight", disk: 95, part: 24, mapd: 25, all: 104, a: diskInFlight, b: diskInFlight, narrow: true,
+	{names: [diskFamilies]nameAndItem{
+		wholeDisk: {"disk.dev.inflight", 95}, partition: {"disk.partitions.inflight", 24}, mapped: {"disk.dm.inflight", 25}, array: {"disk.md.inflight", 25},
+		zram: {"zram.inflight", 24}, byWWID: {"disk.wwid.inflight", 95}, allDisks: {"disk.all.inflight", 104}},
+		a: diskInFlight, b: diskInFlight, narrow: true,
 		text: "Requests under way at present"},
 }
 
@@ -109,39 +193,38 @@ type classInfo struct {
 	class                   diskClass
 	serial                  int
 	name, label, text, each string
-	prefix                  string
 	cluster                 int
-	item                    func(diskMetric) (item int, wide bool)
+	wide                    func(diskMetric) bool // whether values have 64 bits
 }
 
 var diskClasses = []classInfo{
 	{wholeDisk, 1, "disk", "per disk", "Disks, by the names that the kernel gives them",
-		"of each disk", "disk.dev.", 0, diskMetric.ofDisk},
+		"of each disk", 0, diskMetric.isWide},
 	{partition, 10, "partition", "per partition", "Partitions of disks, by the names that the kernel gives them",
-		"of each partition", "disk.partitions.", 10, diskMetric.ofPartition},
+		"of each partition", 10, diskMetric.isWide},
 	{mapped, 24, "mapped device", "per dm device", "Devices of the device mapper, such as logical volumes, by the names in /dev/mapper",
-		"of each device of the device mapper", "disk.dm.", 54, diskMetric.ofMapped},
+		"of each device of the device mapper", 54, diskMetric.wideUnlessBytes},
 	{array, 25, "array", "per md device", "Arrays of disks (MD), by the names in /dev/md, else by those that the kernel gives them",
-		"of each array", "disk.md.", 59, diskMetric.ofMapped},
+		"of each array", 59, diskMetric.wideUnlessBytes},
 	{zram, 38, "zram device", "", "Compressed disks in memory (zram)",
-		"of each zram device", "zram.", 86, diskMetric.ofPartition},
+		"of each zram device", 86, diskMetric.isWide},
 }
 
-func (m diskMetric) ofDisk() (item int, wide bool)      { return m.disk, !m.narrow }
-func (m diskMetric) ofPartition() (item int, wide bool) { return m.part, !m.narrow }
+func (m diskMetric) isWide() bool { return !m.narrow }
 
-// ofMapped: those of the device mapper and of arrays have 32 bits for bytes too.
-func (m diskMetric) ofMapped() (item int, wide bool) {
-	return m.mapd, !m.narrow && m.units != pdu.SpaceKByte || m.name == "discard_bytes"
+// wideUnlessBytes: those of the device mapper and of arrays have 32 bits for bytes too.
+func (m diskMetric) wideUnlessBytes() bool {
+	return !m.narrow && (m.units != pdu.SpaceKByte || m.names[mapped].name == "disk.dm.discard_bytes")
 }
 
 // addToEach adds a metric of the devices of a class.
-func addToEach[T uint32 | uint64](a *pmda.Agent, m diskMetric, c classInfo, item int, r *rows[disk]) {
+func addToEach[T uint32 | uint64](a *pmda.Agent, m diskMetric, c classInfo, r *instances[disk]) {
+	n := m.names[c.class]
 	pmda.Register(a, pmda.Metric[T]{
-		Name: c.prefix + m.name, ID: pmda.Item(c.cluster, item), InDom: r.indom, Sem: m.semantics(), Units: m.units,
+		Name: n.name, ID: pmda.Item(c.cluster, n.item), InDom: r.indom, Sem: m.semantics(), Units: m.units,
 		Text: m.text + ", " + c.each, Help: m.help,
 		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[T]) error {
-			return putColumn(r, s, pdu.ErrAppVersion, func(d *disk) (T, bool) { // the kernel is too old
+			return putRowValues(r, s, pdu.ErrAppVersion, func(d *disk) (T, bool) { // the kernel is too old
 				v, ok := m.of(d)
 				return T(v), ok
 			})
@@ -151,8 +234,9 @@ func addToEach[T uint32 | uint64](a *pmda.Agent, m diskMetric, c classInfo, item
 
 // addToAll adds a metric of all disks together.
 func addToAll[T uint32 | uint64](d *disks, m diskMetric) {
+	n := m.names[allDisks]
 	pmda.Register(d.l.Agent, pmda.Metric[T]{
-		Name: "disk.all." + m.name, ID: pmda.Item(0, m.all), Sem: m.semantics(), Units: m.units, Group: d.group,
+		Name: n.name, ID: pmda.Item(0, n.item), Sem: m.semantics(), Units: m.units, Group: d.group,
 		Text: m.text + ", of all disks together", Help: m.help,
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (T, error) {
 			v, err := m.sum(d)
@@ -167,7 +251,7 @@ func (m *diskMetric) sum(d *disks) (sum uint64, err error) {
 	r := &d.class[wholeDisk]
 	known := 0
 	for at := range r.ids {
-		if v, ok := m.of(&r.vals[at]); ok {
+		if v, ok := m.of(&r.Vals[at]); ok {
 			sum += v
 			known++
 		}

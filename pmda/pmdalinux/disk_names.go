@@ -11,6 +11,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // arrayLinks are the names of arrays: those of the links to them in a directory.
@@ -43,7 +44,7 @@ func (a *arrayLinks) name(kernel []byte) []byte {
 // look reads the directory. Names that begin with a digit say no more than the
 // number does.
 func (a *arrayLinks) look() {
-	a.next = time.Now().Add(lookAgain)
+	a.next = time.Now().Add(recheckAfter)
 	if a.names == nil {
 		a.names = map[string][]byte{}
 	}
@@ -54,7 +55,7 @@ func (a *arrayLinks) look() {
 	defer f.Close()
 	list, _ := f.Readdirnames(maxLinks)
 	for _, name := range list {
-		if isDigit(name[0]) || !goodName([]byte(name)) {
+		if procfile.IsDigit(name[0]) || !validName([]byte(name)) {
 			continue
 		}
 		target, err := os.Readlink(filepath.Join(a.dir, name))
@@ -80,25 +81,25 @@ func (d *disks) addNames() {
 		r := &d.class[m.class]
 		pmda.Register(d.l.Agent, pmda.Metric[string]{
 			Name: m.name, ID: pmda.Item(m.cluster, 13), InDom: r.indom, Sem: pdu.SemDiscrete, Text: m.text,
-			Values: column(r, func(d *disk) (string, bool) { return d.kernel, true }),
+			Values: rowValues(r, func(d *disk) (string, bool) { return d.kernel, true }),
 		})
 	}
 	r := &d.class[wholeDisk]
-	ids := attributesOf(d.l, r, parseWWID, blockDir, wwidNames...)
+	ids := deviceFilesOf(d.l, r, parseWWID, blockDir, wwidNames...)
 	pmda.Register(d.l.Agent, pmda.Metric[string]{
 		Name: "hinv.map.scsi_id", ID: pmda.Item(0, 103), InDom: r.indom, Sem: pdu.SemDiscrete,
 		Text: "The world-wide identifier of each disk, unknown where there is none",
 		Help: "It is the one that udev and the device mapper's multipath take: a digit for the kind of the identifier,\nand the identifier.",
-		Values: byName(r, func(disk string) (string, bool) {
+		Values: valuesByName(r, func(disk string) (string, bool) {
 			id, ok := wwidOf(ids, disk)
 			return cmp.Or(id, unknown), ok
 		}),
 	})
-	schedulers := attributesOf(d.l, r, parseScheduler, blockDir, schedulerName)
+	schedulers := deviceFilesOf(d.l, r, parseScheduler, blockDir, schedulerName)
 	pmda.Register(d.l.Agent, pmda.Metric[string]{
 		Name: "disk.dev.scheduler", ID: pmda.Item(0, 59), InDom: r.indom, Sem: pdu.SemDiscrete,
 		Text:   "What decides on the order of each disk's requests, unknown where nothing does",
-		Values: byName(r, func(disk string) (string, bool) { return schedulerOf(schedulers, disk) }),
+		Values: valuesByName(r, func(disk string) (string, bool) { return schedulerOf(schedulers, disk) }),
 	})
 }
 
@@ -112,10 +113,10 @@ const schedulerName = "queue/scheduler"
 
 // parseScheduler finds the one in brackets, as in "none [mq-deadline] kyber".
 func parseScheduler(text []byte, name *string) bool {
-	line, ok := onlyLine(text)
+	line, ok := procfile.OnlyLine(text)
 	_, rest, _ := bytes.Cut(line, []byte("["))
 	field, _, closed := bytes.Cut(rest, []byte("]"))
-	if !closed || !goodName(field) {
+	if !closed || !validName(field) {
 		*name = unknown
 	} else if *name != string(field) {
 		*name = string(field)
@@ -124,7 +125,7 @@ func parseScheduler(text []byte, name *string) bool {
 }
 
 // schedulerOf is the scheduler of a disk.
-func schedulerOf(files *attributes[string], disk string) (name string, ok bool) {
+func schedulerOf(files *deviceFiles[string], disk string) (name string, ok bool) {
 	f := files.get(disk)
 	if f.absent {
 		return unknown, true
@@ -142,7 +143,7 @@ var wwidNames = []string{"device/wwid", "wwid"}
 
 // wwidOf is the identifier of a disk, empty if it has none, not ok if it cannot be
 // read.
-func wwidOf(files *attributes[wwid], disk string) (name string, ok bool) {
+func wwidOf(files *deviceFiles[wwid], disk string) (name string, ok bool) {
 	f := files.get(disk)
 	switch {
 	case f.absent, f.ok && f.v.name == unknown:

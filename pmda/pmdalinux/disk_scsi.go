@@ -12,12 +12,13 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // scsi are the devices of /proc/scsi/scsi that are block devices.
 type scsi struct {
 	l      *linux
-	rows   rows[string] // what the kernel calls them as block devices
+	rows   instances[string] // what the kernel calls them as block devices
 	blocks map[string]string
 	next   time.Time // when to look at those again
 	name   []byte
@@ -29,12 +30,12 @@ func (l *linux) addSCSI() {
 	s.rows.indom = &pmda.InDom{Serial: 11, Name: "SCSI device",
 		Text:   "SCSI devices that are block devices, as host, channel, ID and unit, with what they are",
 		Labels: pmda.LabelJSON(map[string]any{"device_type": "block", "indom_name": "per disk"}),
-		Group:  l.optional("proc/scsi/scsi", s.parse)}
+		Group:  l.optionalFileGroup("proc/scsi/scsi", s.parse)}
 	l.Attach(s.rows.indom)
 	pmda.Register(l.Agent, pmda.Metric[string]{
 		Name: "hinv.map.scsi", ID: pmda.Item(15, 0), InDom: s.rows.indom, Sem: pdu.SemDiscrete,
 		Text:   "The name that the kernel gives each SCSI device as a block device",
-		Values: column(&s.rows, func(block *string) (string, bool) { return *block, true }),
+		Values: rowValues(&s.rows, func(block *string) (string, bool) { return *block, true }),
 	})
 }
 
@@ -45,15 +46,15 @@ func (l *linux) addSCSI() {
 //	  Type:   Direct-Access                    ANSI  SCSI revision: 05
 func (s *scsi) parse(text []byte) error {
 	if now := time.Now(); now.After(s.next) {
-		s.next = now.Add(lookAgain)
+		s.next = now.Add(recheckAfter)
 		s.blocks = map[string]string{}
 	}
-	s.rows.begin()
+	s.rows.Begin()
 	s.name = s.name[:0]
-	for line := range wholeLines(text) {
-		if word, rest := cutField(line); string(word) == "Host:" {
+	for line := range procfile.Lines(text) {
+		if word, rest := procfile.CutField(line); string(word) == "Host:" {
 			s.address(rest)
-		} else if kind, _ := cutField(rest); string(word) == "Type:" && len(s.name) > 0 && goodName(kind) {
+		} else if kind, _ := procfile.CutField(rest); string(word) == "Type:" && len(s.name) > 0 && validName(kind) {
 			s.device(kind)
 		}
 	}
@@ -65,15 +66,15 @@ func (s *scsi) address(line []byte) {
 	s.name = append(s.name[:0], "scsi"...)
 	for i, label := range [...]string{"", "Channel:", "Id:", "Lun:"} {
 		if i > 0 {
-			word, rest := cutField(line)
+			word, rest := procfile.CutField(line)
 			if string(word) != label {
 				s.name = s.name[:0]
 				return
 			}
 			s.name, line = append(s.name, ':'), rest
 		}
-		field, rest := cutField(line)
-		n, ok := parseUint(bytes.TrimPrefix(field, []byte("scsi")))
+		field, rest := procfile.CutField(line)
+		n, ok := procfile.ParseUint(bytes.TrimPrefix(field, []byte("scsi")))
 		if !ok {
 			s.name = s.name[:0]
 			return
@@ -95,7 +96,7 @@ func (s *scsi) device(kind []byte) {
 	}
 	if block != "" {
 		s.name = append(append(s.name, ' '), kind...)
-		*s.rows.row(s.name) = block
+		*s.rows.Row(s.name) = block
 	}
 	s.name = s.name[:0]
 }
@@ -108,7 +109,7 @@ func (l *linux) addCount(name string, cluster int, text, dir string, counts func
 	dir = filepath.FromSlash(dir)
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
 		Name: name, ID: pmda.Item(cluster, 16), Sem: pdu.SemDiscrete, Text: text,
-		Value: single(&n),
+		Value: valueOf(&n),
 		Group: l.Group(func(context.Context, *pmda.Request) error {
 			now := time.Now()
 			if now.Before(next) {
@@ -118,7 +119,7 @@ func (l *linux) addCount(name string, cluster int, text, dir string, counts func
 			if err != nil && !errors.Is(err, fs.ErrNotExist) { // there is none without a driver
 				return err
 			}
-			n, next = 0, now.Add(lookAgain)
+			n, next = 0, now.Add(recheckAfter)
 			for _, e := range list {
 				if counts(e) {
 					n++

@@ -3,6 +3,8 @@ package pmdalinux
 import (
 	"bytes"
 	"math"
+
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // The fields of a line of /proc/diskstats behind the name. A sector has 512 bytes.
@@ -47,10 +49,10 @@ func (d *disk) parse(fields []byte) {
 	n := 0
 	for ; n < diskFields; n++ {
 		var field []byte
-		if field, fields = cutField(fields); len(field) == 0 {
+		if field, fields = procfile.CutField(fields); len(field) == 0 {
 			break
 		}
-		v, ok := parseUint(field)
+		v, ok := procfile.ParseUint(field)
 		d.field[n] = v
 		if ok && (v <= math.MaxUint32 || narrow>>n&1 == 0) {
 			d.have |= 1 << n
@@ -85,7 +87,7 @@ func classOf(name []byte) diskClass {
 	numbered := digits < len(name)
 	has := func(prefix string) bool { return bytes.HasPrefix(name, []byte(prefix)) }
 	switch {
-	case has("loop"), has("ram"), has("sr") && len(name) > 2 && isDigit(name[2]):
+	case has("loop"), has("ram"), has("sr") && len(name) > 2 && procfile.IsDigit(name[2]):
 		return noDisk
 	case has("dm-"):
 		return mapped
@@ -115,17 +117,15 @@ func partitionAfterP(name []byte, digits int) diskClass {
 	return wholeDisk
 }
 
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
-
 // eachDisk calls what for the lines of /proc/diskstats: the name, and the fields
 // behind it. It reports whether all lines could be understood, including that
 // nothing is missing at the end.
 func eachDisk(text []byte, what func(name, fields []byte)) (all bool) {
-	all = notCut(text)
-	for line := range wholeLines(text) {
-		_, rest, ok1 := cutUint(line)
-		_, rest, ok2 := cutUint(rest)
-		if name, fields := cutField(rest); ok1 && ok2 && goodName(name) {
+	all = !procfile.Truncated(text)
+	for line := range procfile.Lines(text) {
+		_, rest, ok1 := procfile.CutUint(line)
+		_, rest, ok2 := procfile.CutUint(rest)
+		if name, fields := procfile.CutField(rest); ok1 && ok2 && validName(name) {
 			what(name, fields)
 		} else {
 			all = false
@@ -136,7 +136,7 @@ func eachDisk(text []byte, what func(name, fields []byte)) (all bool) {
 
 // goodName reports whether a name is fit for an instance: not empty, nothing but
 // printable characters, of a sensible length.
-func goodName(name []byte) bool {
+func validName(name []byte) bool {
 	for _, c := range name {
 		if c < ' ' || c == 0x7f {
 			return false

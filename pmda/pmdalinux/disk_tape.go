@@ -6,6 +6,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // tapeDir has a directory for each device of each tape drive.
@@ -14,30 +15,30 @@ const tapeDir = "sys/class/scsi_tape"
 // isTape is whether a name is the first that a tape drive has: st0l, st0m and st0a
 // are the same drive with other densities, nst0 without rewinding.
 func isTape(name string) bool {
-	return len(name) > 2 && name[:2] == "st" && isDigit(name[len(name)-1])
+	return len(name) > 2 && name[:2] == "st" && procfile.IsDigit(name[len(name)-1])
 }
 
 // addTapes adds the metrics of tape drives, which Linux has since version 4.2.
 func (l *linux) addTapes() {
 	l.addCount("hinv.ntape", 71, "Tape drives that there are", tapeDir, func(e fs.DirEntry) bool { return isTape(e.Name()) })
-	l.newListed(&pmda.InDom{Serial: 34, Name: "tape drive", Text: "SCSI tape drives"}, tapeDir, "stats", isTape).
-		add("tape.dev.", 71, parseTapeCount, []listedMetric{
-			{"in_flight", "in_flight", 0, pdu.SemInstant, pdu.UnitCount, "Requests that each tape drive is working on"},
-			{"io_ns", "io_ns", 1, pdu.SemCounter, pdu.TimeNSec, "Time that each tape drive took for requests of any kind"},
-			{"other_cnt", "other_cnt", 2, pdu.SemCounter, pdu.UnitCount, "Requests to each tape drive other than to read and to write, such as to rewind"},
-			{"read_byte_cnt", "read_byte_cnt", 3, pdu.SemCounter, pdu.SpaceByte, "Data read from each tape drive"},
-			{"read_cnt", "read_cnt", 4, pdu.SemCounter, pdu.UnitCount, "Requests to read from each tape drive"},
-			{"read_ns", "read_ns", 5, pdu.SemCounter, pdu.TimeNSec, "Time that each tape drive took for reads"},
-			{"resid_cnt", "resid_cnt", 6, pdu.SemCounter, pdu.UnitCount, "Reads and writes of each tape drive that did not transfer all that they should"},
-			{"write_byte_cnt", "write_byte_cnt", 7, pdu.SemCounter, pdu.SpaceByte, "Data written to each tape drive"},
-			{"write_cnt", "write_cnt", 8, pdu.SemCounter, pdu.UnitCount, "Requests to write to each tape drive"},
-			{"write_ns", "write_ns", 9, pdu.SemCounter, pdu.TimeNSec, "Time that each tape drive took for writes"},
+	l.newDeviceDirectory(&pmda.InDom{Serial: 34, Name: "tape drive", Text: "SCSI tape drives"}, tapeDir, "stats", isTape).
+		add(71, parseTapeCount, []deviceFileMetric{
+			{"tape.dev.in_flight", "in_flight", 0, pdu.SemInstant, pdu.UnitCount, "Requests that each tape drive is working on"},
+			{"tape.dev.io_ns", "io_ns", 1, pdu.SemCounter, pdu.TimeNSec, "Time that each tape drive took for requests of any kind"},
+			{"tape.dev.other_cnt", "other_cnt", 2, pdu.SemCounter, pdu.UnitCount, "Requests to each tape drive other than to read and to write, such as to rewind"},
+			{"tape.dev.read_byte_cnt", "read_byte_cnt", 3, pdu.SemCounter, pdu.SpaceByte, "Data read from each tape drive"},
+			{"tape.dev.read_cnt", "read_cnt", 4, pdu.SemCounter, pdu.UnitCount, "Requests to read from each tape drive"},
+			{"tape.dev.read_ns", "read_ns", 5, pdu.SemCounter, pdu.TimeNSec, "Time that each tape drive took for reads"},
+			{"tape.dev.resid_cnt", "resid_cnt", 6, pdu.SemCounter, pdu.UnitCount, "Reads and writes of each tape drive that did not transfer all that they should"},
+			{"tape.dev.write_byte_cnt", "write_byte_cnt", 7, pdu.SemCounter, pdu.SpaceByte, "Data written to each tape drive"},
+			{"tape.dev.write_cnt", "write_cnt", 8, pdu.SemCounter, pdu.UnitCount, "Requests to write to each tape drive"},
+			{"tape.dev.write_ns", "write_ns", 9, pdu.SemCounter, pdu.TimeNSec, "Time that each tape drive took for writes"},
 		})
 }
 
 // parseTapeCount reads a count, after which the kernel writes no end of line. Copies
 // of the file may have NULs there, up to the length that it says it has.
 func parseTapeCount(text []byte, v *uint64) (ok bool) {
-	*v, ok = parseUint(bytes.TrimSuffix(bytes.TrimRight(text, "\x00"), newline))
+	*v, ok = procfile.ParseUint(bytes.TrimSuffix(bytes.TrimRight(text, "\x00"), []byte("\n")))
 	return ok
 }

@@ -10,12 +10,12 @@ import (
 // paths are the disks by their world-wide identifiers. One that is reached by
 // several paths shows as so many disks, which are added up here.
 type paths struct {
-	disks      rows[pathDisk]
-	ids        *attributes[wwid]
-	schedulers *attributes[string]
+	disks      instances[pathDisk]
+	ids        *deviceFiles[wwid]
+	schedulers *deviceFiles[string]
 	moved      bool // a disk has another identifier than before
 	group      []pathGroup
-	rows       rows[*pathGroup]
+	rows       instances[*pathGroup]
 	sizes      *sizes
 }
 
@@ -36,11 +36,11 @@ type pathGroup struct {
 func (l *linux) addPaths(s *sizes, g *pmda.Group) {
 	p := &paths{sizes: s}
 	p.disks.indom = new(pmda.InDom)
-	p.ids = attributesOf(l, &p.disks, parseWWID, blockDir, wwidNames...)
-	p.schedulers = attributesOf(l, &p.disks, parseScheduler, blockDir, schedulerName)
+	p.ids = deviceFilesOf(l, &p.disks, parseWWID, blockDir, wwidNames...)
+	p.schedulers = deviceFilesOf(l, &p.disks, parseScheduler, blockDir, schedulerName)
 	p.rows.indom = &pmda.InDom{Serial: 42, Name: "disk identifier",
 		Text:  "Disks, by their world-wide identifiers, whatever number of paths leads to them",
-		Group: l.source("proc/diskstats", p.parse)}
+		Group: l.fileGroup("proc/diskstats", p.parse)}
 	l.Attach(p.rows.indom)
 	for _, m := range diskMetrics {
 		if m.narrow && m.a != diskInFlight {
@@ -52,25 +52,26 @@ func (l *linux) addPaths(s *sizes, g *pmda.Group) {
 	pmda.Register(l.Agent, pmda.Metric[uint64]{
 		Name: "disk.wwid.capacity", ID: pmda.Item(92, 87), InDom: p.rows.indom, Group: g,
 		Sem: pdu.SemDiscrete, Units: pdu.SpaceKByte, Text: "The sizes of all paths to each disk, added up",
-		Values: column(&p.rows, func(g **pathGroup) (uint64, bool) { return (*g).capacity() }),
+		Values: rowValues(&p.rows, func(g **pathGroup) (uint64, bool) { return (*g).capacity() }),
 	})
-	addPathText(l, p, "scheduler", 59, "What decides on the order of the requests on the last path to each disk",
+	addPathText(l, p, "disk.wwid.scheduler", 59, "What decides on the order of the requests on the last path to each disk",
 		func(g *pathGroup) (string, bool) {
-			return schedulerOf(p.schedulers, p.disks.names[g.at[len(g.at)-1]])
+			return schedulerOf(p.schedulers, p.disks.Names[g.at[len(g.at)-1]])
 		})
-	addPathText(l, p, "scsi_paths", 3, "The disks that are the paths to each disk, by the names that the kernel gives them",
+	addPathText(l, p, "disk.wwid.scsi_paths", 3, "The disks that are the paths to each disk, by the names that the kernel gives them",
 		func(g *pathGroup) (string, bool) { return g.names, true })
 }
 
 // addToPaths adds a metric of /proc/diskstats.
 func addToPaths[T uint32 | uint64](l *linux, p *paths, m diskMetric) {
+	n := m.names[byWWID]
 	pmda.Register(l.Agent, pmda.Metric[T]{
-		Name: "disk.wwid." + m.name, ID: pmda.Item(92, m.disk), InDom: p.rows.indom, Sem: m.semantics(), Units: m.units,
+		Name: n.name, ID: pmda.Item(92, n.item), InDom: p.rows.indom, Sem: m.semantics(), Units: m.units,
 		Text: m.text + ", of all paths to each disk", Help: m.help,
 		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[T]) error {
-			return putColumn(&p.rows, s, pdu.ErrAppVersion, func(g **pathGroup) (sum T, ok bool) {
+			return putRowValues(&p.rows, s, pdu.ErrAppVersion, func(g **pathGroup) (sum T, ok bool) {
 				for _, at := range (*g).at {
-					v, ok := m.of(&p.disks.vals[at].disk)
+					v, ok := m.of(&p.disks.Vals[at].disk)
 					if !ok {
 						return 0, false
 					}
@@ -85,15 +86,15 @@ func addToPaths[T uint32 | uint64](l *linux, p *paths, m diskMetric) {
 // addPathText adds a metric that is a text.
 func addPathText(l *linux, p *paths, name string, item int, text string, of func(*pathGroup) (string, bool)) {
 	pmda.Register(l.Agent, pmda.Metric[string]{
-		Name: "disk.wwid." + name, ID: pmda.Item(92, item), InDom: p.rows.indom, Sem: pdu.SemDiscrete, Text: text,
-		Values: column(&p.rows, func(g **pathGroup) (string, bool) { return of(*g) }),
+		Name: name, ID: pmda.Item(92, item), InDom: p.rows.indom, Sem: pdu.SemDiscrete, Text: text,
+		Values: rowValues(&p.rows, func(g **pathGroup) (string, bool) { return of(*g) }),
 	})
 }
 
 // capacity adds up the sizes of the paths, if all are known.
 func (g *pathGroup) capacity() (sum uint64, ok bool) {
 	for _, at := range g.at {
-		kb, ok := g.p.sizes.of(g.p.disks.names[at])
+		kb, ok := g.p.sizes.of(g.p.disks.Names[at])
 		if !ok {
 			return 0, false
 		}
@@ -104,19 +105,19 @@ func (g *pathGroup) capacity() (sum uint64, ok bool) {
 
 // parse reads /proc/diskstats.
 func (p *paths) parse(text []byte) error {
-	p.disks.begin()
+	p.disks.Begin()
 	p.moved = false
 	eachDisk(text, p.line)
-	moved := p.moved || p.disks.differs()
+	moved := p.moved || p.disks.Changed()
 	if err := p.disks.end(); err != nil {
 		return err
 	}
 	if moved {
 		p.regroup()
 	}
-	p.rows.begin()
+	p.rows.Begin()
 	for i := range p.group {
-		*p.rows.row(p.group[i].id) = &p.group[i]
+		*p.rows.Row(p.group[i].id) = &p.group[i]
 	}
 	return p.rows.end()
 }
@@ -126,9 +127,9 @@ func (p *paths) line(kernel, fields []byte) {
 	if classOf(kernel) != wholeDisk {
 		return
 	}
-	d := p.disks.row(kernel)
+	d := p.disks.Row(kernel)
 	d.take(kernel, fields)
-	id, _ := wwidOf(p.ids, p.disks.last())
+	id, _ := wwidOf(p.ids, p.disks.LastName())
 	p.moved = p.moved || id != d.id
 	d.id = id
 }
@@ -137,14 +138,14 @@ func (p *paths) line(kernel, fields []byte) {
 func (p *paths) regroup() {
 	p.group = nil
 	index := map[string]int{}
-	for at, d := range p.disks.vals {
+	for at, d := range p.disks.Vals {
 		if d.id == "" {
 			continue
 		}
-		i, ok := index[short(d.id)]
+		i, ok := index[shortName(d.id)]
 		if !ok {
 			i = len(p.group)
-			index[short(d.id)] = i
+			index[shortName(d.id)] = i
 			p.group = append(p.group, pathGroup{p: p, id: []byte(d.id)})
 		}
 		g := &p.group[i]

@@ -39,14 +39,14 @@ func TestMountsOnce(t *testing.T) {
 			if err := m.parse([]byte(text.String())); err != nil {
 				t.Fatal(err)
 			}
-			for at, f := range m.rows.vals {
-				got = append(got, m.rows.names[at]+" "+f.dir)
+			for at, f := range m.rows.Vals {
+				got = append(got, m.rows.Names[at]+" "+f.dir)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatal("(-want +got)\n", diff)
 			}
-			if len(m.at) > 2*len(m.rows.names)+6 {
-				t.Fatalf("it remembers %d devices of %d", len(m.at), len(m.rows.names))
+			if len(m.at) > 2*len(m.rows.Names)+6 {
+				t.Fatalf("it remembers %d devices of %d", len(m.at), len(m.rows.Names))
 			}
 		}
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // A usage is what a file system says of itself: statfs(2).
@@ -31,7 +32,7 @@ type mount struct {
 // for anything else, nor how many there are.
 type mounts struct {
 	l      *linux
-	rows   rows[mount]
+	rows   instances[mount]
 	at     map[string]int // where in rows a name was last
 	wanted func(device, dir, kind []byte) bool
 	name   func(device, dir []byte) []byte
@@ -42,60 +43,78 @@ type mounts struct {
 // addFilesystems adds the metrics of file systems.
 func (l *linux) addFilesystems() {
 	disk := &mounts{l: l, wanted: onDisk, name: func(device, _ []byte) []byte { return device }}
-	disk.add("filesys.", 5, &pmda.InDom{Serial: 5, Name: "file system", Text: "File systems on disks that are mounted, by device"},
-		"of each file system", true)
+	disk.attach(&pmda.InDom{Serial: 5, Name: "file system", Text: "File systems on disks that are mounted, by device"})
+	disk.addUsage(5, "of each file system", usageNames{
+		capacity: "filesys.capacity", used: "filesys.used", free: "filesys.free",
+		maxfiles: "filesys.maxfiles", usedfiles: "filesys.usedfiles", freefiles: "filesys.freefiles",
+	})
+	disk.addFull("filesys.full", pmda.Item(5, 8), "of each file system")
+	disk.addPlaces()
 	tmp := &mounts{l: l, wanted: inMemory, name: func(_, dir []byte) []byte { return dir }}
-	tmp.add("tmpfs.", 34, &pmda.InDom{Serial: 18, Name: "tmpfs", Text: "File systems in memory (tmpfs), by the directory that they are mounted on"},
-		"of each tmpfs", false)
+	tmp.attach(&pmda.InDom{Serial: 18, Name: "tmpfs", Text: "File systems in memory (tmpfs), by the directory that they are mounted on"})
+	tmp.addUsage(34, "of each tmpfs", usageNames{
+		capacity: "tmpfs.capacity", used: "tmpfs.used", free: "tmpfs.free",
+		maxfiles: "tmpfs.maxfiles", usedfiles: "tmpfs.usedfiles", freefiles: "tmpfs.freefiles",
+	})
+	tmp.addFull("tmpfs.full", pmda.Item(34, 7), "of each tmpfs")
 
-	count := &mounts{l: l, wanted: onDisk, name: disk.name, rows: rows[mount]{indom: new(pmda.InDom)}}
+	count := &mounts{l: l, wanted: onDisk, name: disk.name, rows: instances[mount]{indom: new(pmda.InDom)}}
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
 		Name: "hinv.nfilesys", ID: pmda.Item(5, 0), Sem: pdu.SemDiscrete, Units: pdu.UnitCount,
-		Group: l.source("proc/self/mounts", count.parse),
+		Group: l.fileGroup("proc/self/mounts", count.parse),
 		Text:  "File systems on disks that are mounted, each counted once",
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
 			if !count.whole {
 				return 0, pmda.NoValue
 			}
-			return uint32(count.rows.n), nil
+			return uint32(count.rows.Len()), nil
 		},
 	})
 }
 
-// add adds the metrics of a kind of file systems.
-func (m *mounts) add(prefix string, cluster int, indom *pmda.InDom, of string, disk bool) {
-	indom.Group = m.l.source("proc/self/mounts", m.parse)
+// attach makes the instance domain of a kind of file systems a part of the agent.
+func (m *mounts) attach(indom *pmda.InDom) {
+	indom.Group = m.l.fileGroup("proc/self/mounts", m.parse)
 	m.answer = m.l.Group(m.ask)
 	m.rows.indom = indom
 	m.l.Attach(indom)
-	space := func(name string, item int, sem pdu.Sem, text string, kb func(*usage) uint64) {
-		addUsage(m, pmda.Metric[uint64]{Name: prefix + name, ID: pmda.Item(cluster, item), Sem: sem, Units: pdu.SpaceKByte, Text: text + ", " + of},
-			func(u *usage) uint64 { return u.kb(kb(u)) })
-	}
-	count := func(name string, item int, sem pdu.Sem, units pdu.Units, text string, n func(*usage) uint64) {
-		addUsage(m, pmda.Metric[uint32]{Name: prefix + name, ID: pmda.Item(cluster, item), Sem: sem, Units: units, Text: text + ", " + of},
-			func(u *usage) uint32 { return uint32(n(u)) })
-	}
-	space("capacity", 1, pdu.SemDiscrete, "The size", func(u *usage) uint64 { return u.blocks })
-	space("used", 2, pdu.SemInstant, "Space in use", func(u *usage) uint64 { return u.blocks - u.free })
-	space("free", 3, pdu.SemInstant, "Space not in use", func(u *usage) uint64 { return u.free })
-	count("maxfiles", 4, pdu.SemDiscrete, 0, "Inodes that there are room for", func(u *usage) uint64 { return u.files })
-	count("usedfiles", 5, pdu.SemInstant, 0, "Inodes in use", func(u *usage) uint64 { return u.files - u.freeFiles })
-	count("freefiles", 6, pdu.SemInstant, 0, "Inodes not in use", func(u *usage) uint64 { return u.freeFiles })
-	full := 8
-	if !disk {
-		full = 7
-	}
-	addUsage(m, pmda.Metric[float64]{Name: prefix + "full", ID: pmda.Item(cluster, full), Text: "Percentage in use of what is not set aside, " + of}, (*usage).full)
-	if disk {
-		count("blocksize", 9, pdu.SemInstant, pdu.SpaceByte, "The size of a block", func(u *usage) uint64 { return u.blockSize })
-		space("avail", 10, pdu.SemInstant, "Space not in use that everybody may take", func(u *usage) uint64 { return u.avail })
-		m.addPlaces()
-	}
 }
 
-// addPlaces adds how file systems are mounted.
+// usageNames are the names of the metrics that both kinds have.
+type usageNames struct{ capacity, used, free, maxfiles, usedfiles, freefiles string }
+
+// addUsage adds the metrics that both kinds have.
+func (m *mounts) addUsage(cluster int, of string, names usageNames) {
+	m.addSpace(names.capacity, pmda.Item(cluster, 1), pdu.SemDiscrete, "The size, "+of, func(u *usage) uint64 { return u.blocks })
+	m.addSpace(names.used, pmda.Item(cluster, 2), pdu.SemInstant, "Space in use, "+of, func(u *usage) uint64 { return u.blocks - u.free })
+	m.addSpace(names.free, pmda.Item(cluster, 3), pdu.SemInstant, "Space not in use, "+of, func(u *usage) uint64 { return u.free })
+	m.addCount(names.maxfiles, pmda.Item(cluster, 4), pdu.SemDiscrete, 0, "Inodes that there are room for, "+of, func(u *usage) uint64 { return u.files })
+	m.addCount(names.usedfiles, pmda.Item(cluster, 5), pdu.SemInstant, 0, "Inodes in use, "+of, func(u *usage) uint64 { return u.files - u.freeFiles })
+	m.addCount(names.freefiles, pmda.Item(cluster, 6), pdu.SemInstant, 0, "Inodes not in use, "+of, func(u *usage) uint64 { return u.freeFiles })
+}
+
+// addSpace adds a metric of a number of blocks, in kilobytes.
+func (m *mounts) addSpace(name string, id pmda.ItemID, sem pdu.Sem, text string, blocks func(*usage) uint64) {
+	addMounted(m, pmda.Metric[uint64]{Name: name, ID: id, Sem: sem, Units: pdu.SpaceKByte, Text: text},
+		func(f *mount) uint64 { return f.use.kb(blocks(&f.use)) })
+}
+
+// addCount adds a metric of a number of 32 bits.
+func (m *mounts) addCount(name string, id pmda.ItemID, sem pdu.Sem, units pdu.Units, text string, n func(*usage) uint64) {
+	addMounted(m, pmda.Metric[uint32]{Name: name, ID: id, Sem: sem, Units: units, Text: text},
+		func(f *mount) uint32 { return uint32(n(&f.use)) })
+}
+
+// addFull adds the metric of how full file systems are.
+func (m *mounts) addFull(name string, id pmda.ItemID, of string) {
+	addMounted(m, pmda.Metric[float64]{Name: name, ID: id, Text: "Percentage in use of what is not set aside, " + of},
+		func(f *mount) float64 { return f.use.full() })
+}
+
+// addPlaces adds the metrics that only file systems on disks have.
 func (m *mounts) addPlaces() {
+	m.addCount("filesys.blocksize", pmda.Item(5, 9), pdu.SemInstant, pdu.SpaceByte, "The size of a block, of each file system", func(u *usage) uint64 { return u.blockSize })
+	m.addSpace("filesys.avail", pmda.Item(5, 10), pdu.SemInstant, "Space not in use that everybody may take, of each file system", func(u *usage) uint64 { return u.avail })
 	addMounted(m, pmda.Metric[string]{Name: "filesys.mountdir", ID: pmda.Item(5, 7), Sem: pdu.SemDiscrete,
 		Text: "The directory that each file system is mounted on"}, func(f *mount) string { return f.dir })
 	addMounted(m, pmda.Metric[uint32]{Name: "filesys.readonly", ID: pmda.Item(5, 11),
@@ -107,16 +126,11 @@ func (m *mounts) addPlaces() {
 	})
 }
 
-// addUsage adds a metric of what file systems say.
-func addUsage[T uint32 | uint64 | float64](m *mounts, t pmda.Metric[T], of func(*usage) T) {
-	addMounted(m, t, func(f *mount) T { return of(&f.use) })
-}
-
 // ask asks the file systems that the client wants.
 func (m *mounts) ask(ctx context.Context, r *pmda.Request) error {
 	rule := r.Profile.For(m.rows.indom.ID())
 	for _, at := range m.rows.order {
-		if f := &m.rows.vals[at]; rule.Includes(m.rows.ids[at]) {
+		if f := &m.rows.Vals[at]; rule.Includes(m.rows.ids[at]) {
 			f.ok = m.l.ask(&f.use, f.path) == nil
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -131,7 +145,7 @@ func (m *mounts) ask(ctx context.Context, r *pmda.Request) error {
 func addMounted[T pdu.Scalar](m *mounts, t pmda.Metric[T], of func(*mount) T) {
 	t.InDom, t.Group = m.rows.indom, m.answer
 	t.Values = func(_ context.Context, _ *pmda.Request, s *pmda.Set[T]) error {
-		return putColumn(&m.rows, s, pdu.ErrInst, func(f *mount) (T, bool) {
+		return putRowValues(&m.rows, s, pdu.ErrInst, func(f *mount) (T, bool) {
 			return of(f), f.ok
 		})
 	}
@@ -170,12 +184,12 @@ func inMemory(_, _, kind []byte) bool { return string(kind) == "tmpfs" }
 // parse reads lines such as "/dev/sda1 /boot ext4 rw,relatime 0 0". What is
 // mounted twice counts once, as it was first.
 func (m *mounts) parse(text []byte) error {
-	m.rows.begin()
-	if m.at == nil || len(m.at) > 2*len(m.rows.names) { // most are gone
-		m.at = make(map[string]int, len(m.rows.names))
+	m.rows.Begin()
+	if m.at == nil || len(m.at) > 2*len(m.rows.Names) { // most are gone
+		m.at = make(map[string]int, len(m.rows.Names))
 	}
-	m.whole = notCut(text)
-	for line := range wholeLines(text) {
+	m.whole = !procfile.Truncated(text)
+	for line := range procfile.Lines(text) {
 		m.whole = m.line(line) && m.whole
 	}
 	return m.rows.end()
@@ -184,17 +198,17 @@ func (m *mounts) parse(text []byte) error {
 // line takes a line in. It is false if that makes no sense. One that begins with a
 // blank has no device: what was mounted was named "".
 func (m *mounts) line(line []byte) bool {
-	device, rest := cutField(line)
+	device, rest := procfile.CutField(line)
 	unnamed := len(line) > 0 && line[0] == ' '
 	if unnamed {
 		device, rest = nil, line
 	}
-	dir, rest := cutField(rest)
-	kind, rest := cutField(rest)
-	options, rest := cutField(rest)
-	_, rest, ok1 := cutUint(rest)
-	_, _, ok2 := cutUint(rest)
-	if !ok1 || !ok2 || !unnamed && !goodPath(device) || !goodPath(dir) {
+	dir, rest := procfile.CutField(rest)
+	kind, rest := procfile.CutField(rest)
+	options, rest := procfile.CutField(rest)
+	_, rest, ok1 := procfile.CutUint(rest)
+	_, _, ok2 := procfile.CutUint(rest)
+	if !ok1 || !ok2 || !unnamed && !validPath(device) || !validPath(dir) {
 		return false
 	}
 	if name := m.name(device, dir); len(name) > 0 && m.wanted(device, dir, kind) && !m.listed(name) {
@@ -206,19 +220,18 @@ func (m *mounts) line(line []byte) bool {
 // listed reports whether a name has been given to a row in this reading. What had
 // the next place in the reading before has not: rows differ.
 func (m *mounts) listed(name []byte) bool {
-	r := &m.rows
-	if r.n < len(r.names) && r.names[r.n] == string(name) {
+	if m.rows.NextHad(name) {
 		return false
 	}
 	at, ok := m.at[string(name)]
-	return ok && at < r.n && r.names[at] == string(name)
+	return ok && m.rows.Has(at, name)
 }
 
 // row is a row for a name that is not listed.
 func (m *mounts) row(name []byte) *mount {
-	row := m.rows.row(name)
-	if at, ok := m.at[string(name)]; !ok || at != m.rows.n-1 {
-		m.at[m.rows.last()] = m.rows.n - 1
+	row := m.rows.Row(name)
+	if at, ok := m.at[string(name)]; !ok || at != m.rows.Len()-1 {
+		m.at[m.rows.LastName()] = m.rows.Len() - 1
 	}
 	return row
 }
@@ -238,7 +251,7 @@ func (f *mount) take(l *linux, dir, options []byte) {
 }
 
 // goodPath reports whether a device or directory is fit for an instance.
-func goodPath(name []byte) bool {
+func validPath(name []byte) bool {
 	return 0 < len(name) && len(name) <= maxPath && bytes.IndexByte(name, 0) < 0
 }
 

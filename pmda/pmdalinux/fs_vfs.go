@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // addVFS adds the metrics of what file systems have in common.
@@ -14,20 +15,20 @@ func (l *linux) addVFS() {
 		item, column     int
 		name, file, text string
 	}{
-		{0, 0, "files.count", "file-nr", "Open files, each opening counted"},
-		{1, 1, "files.free", "file-nr", "Places for open files that are allocated and not used"},
-		{2, 2, "files.max", "file-nr", "Open files that there can be at most; no value for more than 31 bits hold"},
-		{3, 0, "inodes.count", "inode-state", "Inodes in memory"},
-		{4, 1, "inodes.free", "inode-state", "Inodes in memory that are not used"},
-		{5, 0, "dentry.count", "dentry-state", "Directory entries in memory"},
-		{6, 1, "dentry.free", "dentry-state", "Directory entries in memory that are not used"},
-		{7, 0, "aio.count", "aio-nr", "Asynchronous requests that programs have made room for"},
-		{8, 0, "aio.max", "aio-max-nr", "Asynchronous requests that there can be room for at most"},
+		{0, 0, "vfs.files.count", "file-nr", "Open files, each opening counted"},
+		{1, 1, "vfs.files.free", "file-nr", "Places for open files that are allocated and not used"},
+		{2, 2, "vfs.files.max", "file-nr", "Open files that there can be at most; no value for more than 31 bits hold"},
+		{3, 0, "vfs.inodes.count", "inode-state", "Inodes in memory"},
+		{4, 1, "vfs.inodes.free", "inode-state", "Inodes in memory that are not used"},
+		{5, 0, "vfs.dentry.count", "dentry-state", "Directory entries in memory"},
+		{6, 1, "vfs.dentry.free", "dentry-state", "Directory entries in memory that are not used"},
+		{7, 0, "vfs.aio.count", "aio-nr", "Asynchronous requests that programs have made room for"},
+		{8, 0, "vfs.aio.max", "aio-max-nr", "Asynchronous requests that there can be room for at most"},
 	} {
 		list = append(list, numberMetric[int32]{file: "proc/sys/fs/" + m.file, column: m.column,
-			Metric: pmda.Metric[int32]{Name: "vfs." + m.name, ID: pmda.Item(27, m.item), Text: m.text}})
+			Metric: pmda.Metric[int32]{Name: m.name, ID: pmda.Item(27, m.item), Text: m.text}})
 	}
-	addNumbers(l, list...)
+	addNumberFiles(l, list...)
 	l.addLocks()
 }
 
@@ -37,22 +38,21 @@ type locks struct{ read, write, all uint32 }
 // addLocks adds the metrics of /proc/locks.
 func (l *linux) addLocks() {
 	now := new([3]locks) // by the order of kinds
-	g := l.source("proc/locks", func(text []byte) error { return parseLocks(now, text) })
-	for i, kind := range []struct{ name, text string }{
-		{"posix", "POSIX locks"}, {"flock", "Locks by flock"}, {"lease", "Leases of files"},
+	g := l.fileGroup("proc/locks", func(text []byte) error { return parseLocks(now, text) })
+	for i, m := range []struct {
+		read, write, count, text string
+	}{
+		{"vfs.locks.posix.read", "vfs.locks.posix.write", "vfs.locks.posix.count", "POSIX locks"},
+		{"vfs.locks.flock.read", "vfs.locks.flock.write", "vfs.locks.flock.count", "Locks by flock"},
+		{"vfs.locks.lease.read", "vfs.locks.lease.write", "vfs.locks.lease.count", "Leases of files"},
 	} {
-		for j, m := range []struct {
-			name, text string
-			v          *uint32
-		}{
-			{"read", " to read", &now[i].read}, {"write", " to write", &now[i].write}, {"count", "", &now[i].all},
-		} {
-			pmda.Register(l.Agent, pmda.Metric[uint32]{
-				Name: "vfs.locks." + kind.name + "." + m.name, ID: pmda.Item(75, 3*i+j), Group: g,
-				Text:  kind.text + m.text + " that are held",
-				Value: single(m.v),
-			})
+		add := func(name string, item int, text string, v *uint32) {
+			pmda.Register(l.Agent, pmda.Metric[uint32]{Name: name, ID: pmda.Item(75, 3*i+item), Group: g,
+				Text: m.text + text + " that are held", Value: valueOf(v)})
 		}
+		add(m.read, 0, " to read", &now[i].read)
+		add(m.write, 1, " to write", &now[i].write)
+		add(m.count, 2, "", &now[i].all)
 	}
 }
 
@@ -63,17 +63,17 @@ var errNoLock = errors.New("/proc/locks: a line is no lock")
 // which those with an arrow after the number wait for the lock above.
 func parseLocks(now *[3]locks, text []byte) error {
 	*now = [3]locks{}
-	if !notCut(text) {
+	if procfile.Truncated(text) {
 		return errNoLock
 	}
-	for line := range wholeLines(text) {
-		number, line := cutField(line)
+	for line := range procfile.Lines(text) {
+		number, line := procfile.CutField(line)
 		if !bytes.HasSuffix(number, []byte(":")) {
 			return errNoLock
 		}
-		kind, line := cutField(line)
-		_, line = cutField(line)
-		access, line := cutField(line)
+		kind, line := procfile.CutField(line)
+		_, line = procfile.CutField(line)
+		access, line := procfile.CutField(line)
 		var l *locks
 		switch string(kind) {
 		case "POSIX":
@@ -83,7 +83,7 @@ func parseLocks(now *[3]locks, text []byte) error {
 		case "LEASE", "DELEG":
 			l = &now[2]
 		}
-		if pid, _ := cutField(line); len(pid) == 0 {
+		if pid, _ := procfile.CutField(line); len(pid) == 0 {
 			return errNoLock
 		}
 		if l == nil {

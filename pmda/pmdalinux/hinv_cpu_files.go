@@ -5,15 +5,16 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 const cpuDir, nodeDir = "sys/devices/system/cpu", "sys/devices/system/node"
 
 // addCPUFiles adds the metrics of the files that each processor has.
 func (l *linux) addCPUFiles(s *stat) {
-	l.addOnline("hinv.cpu.online", 0, nil, attributesOf(l, &s.cpus, parseNumber, cpuDir, "online"),
+	l.addOnline("hinv.cpu.online", 0, nil, deviceFilesOf(l, &s.cpus, procfile.ParseNumber, cpuDir, "online"),
 		"Whether the processor is switched on: 1, or 0 if not")
-	nodes := newAttributes(l, l.nodes, parseNumber, nodeDir, "online")
+	nodes := newDeviceFiles(l, l.nodes, procfile.ParseNumber, nodeDir, "online")
 	l.addOnline("hinv.node.online", 1, l.Group(nodes.refresh), nodes, "Whether the node is switched on: 1, or 0 if not")
 	for _, m := range []struct {
 		name, file string
@@ -21,21 +22,21 @@ func (l *linux) addCPUFiles(s *stat) {
 		units      pdu.Units
 		text       string
 	}{
-		{"core.count", "core_throttle_count", 2, pdu.UnitCount,
+		{"hinv.cpu.thermal_throttle.core.count", "core_throttle_count", 2, pdu.UnitCount,
 			"How often the core was slowed down because it was too hot"},
-		{"core.time", "core_throttle_total_time_ms", 3, pdu.TimeMSec,
+		{"hinv.cpu.thermal_throttle.core.time", "core_throttle_total_time_ms", 3, pdu.TimeMSec,
 			"Time that the core was slowed down because it was too hot"},
-		{"package.count", "package_throttle_count", 4, pdu.UnitCount,
+		{"hinv.cpu.thermal_throttle.package.count", "package_throttle_count", 4, pdu.UnitCount,
 			"How often the package with the processor was slowed down because it was too hot"},
 		// The unit is that of the C agent; it counts milliseconds all the same.
-		{"package.time", "package_throttle_total_time_ms", 5, pdu.UnitCount,
+		{"hinv.cpu.thermal_throttle.package.time", "package_throttle_total_time_ms", 5, pdu.UnitCount,
 			"Milliseconds that the package with the processor was slowed down because it was too hot"},
 	} {
-		files := attributesOf(l, &s.cpus, parseNumber, cpuDir, "thermal_throttle/"+m.file)
+		files := deviceFilesOf(l, &s.cpus, procfile.ParseNumber, cpuDir, "thermal_throttle/"+m.file)
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: "hinv.cpu.thermal_throttle." + m.name, ID: pmda.Item(55, m.item), InDom: l.cpus,
+			Name: m.name, ID: pmda.Item(55, m.item), InDom: l.cpus,
 			Sem: pdu.SemCounter, Units: m.units, Text: m.text,
-			Values: byName(&s.cpus, func(cpu string) (uint64, bool) {
+			Values: valuesByName(&s.cpus, func(cpu string) (uint64, bool) {
 				f := files.get(cpu)
 				return f.v, f.ok
 			}),
@@ -46,7 +47,7 @@ func (l *linux) addCPUFiles(s *stat) {
 
 // addOnline adds whether devices are switched on. One that cannot be switched off
 // has no file to tell.
-func (l *linux) addOnline(name string, item int, g *pmda.Group, files *attributes[uint64], text string) {
+func (l *linux) addOnline(name string, item int, g *pmda.Group, files *deviceFiles[uint64], text string) {
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
 		Name: name, ID: pmda.Item(55, item), InDom: files.indom, Group: g, Text: text,
 		Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (uint32, error) {

@@ -7,15 +7,16 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // frequencies are what processors tell that change theirs. Some drivers tell how
 // long a processor has had each frequency, others only what it has now, and within
 // which limits.
 type frequencies struct {
-	cpus          *rows[processor]
-	states        *attributes[cpuStates]
-	now, min, max *attributes[uint64] // in kHz
+	cpus          *instances[processor]
+	states        *deviceFiles[cpuStates]
+	now, min, max *deviceFiles[uint64] // in kHz
 }
 
 // cpuStates are the frequencies that a processor has had.
@@ -28,9 +29,9 @@ type cpuStates struct {
 // parseStates reads lines of a frequency in kHz and how long the processor has had it.
 func parseStates(text []byte, s *cpuStates) bool {
 	*s = cpuStates{min: math.MaxUint64}
-	for line := range wholeLines(text) {
-		kHz, more, ok1 := cutUint(line)
-		ticks, _, ok2 := cutUint(more)
+	for line := range procfile.Lines(text) {
+		kHz, more, ok1 := procfile.CutUint(line)
+		ticks, _, ok2 := procfile.CutUint(more)
 		high, low := bits.Mul64(kHz/1000, ticks)
 		var carry [2]uint64
 		s.count, carry[0] = bits.Add64(s.count, low, 0)
@@ -45,8 +46,8 @@ func parseStates(text []byte, s *cpuStates) bool {
 
 // frequencyValues makes the Values of a metric of one file if that file is there, else of
 // the number in another file, in MHz.
-func frequencyValues[T uint32 | uint64](f *frequencies, of func(*cpuStates) uint64, or *attributes[uint64]) func(context.Context, *pmda.Request, *pmda.Set[T]) error {
-	return byName(f.cpus, func(cpu string) (T, bool) {
+func frequencyValues[T uint32 | uint64](f *frequencies, of func(*cpuStates) uint64, or *deviceFiles[uint64]) func(context.Context, *pmda.Request, *pmda.Set[T]) error {
+	return valuesByName(f.cpus, func(cpu string) (T, bool) {
 		var v uint64
 		var ok bool
 		if s := f.states.get(cpu); !s.absent {
@@ -61,12 +62,12 @@ func frequencyValues[T uint32 | uint64](f *frequencies, of func(*cpuStates) uint
 
 // addFrequencies adds how processors change their frequencies.
 func (l *linux) addFrequencies(s *stat) {
-	kHz := func(name string) *attributes[uint64] {
-		return attributesOf(l, &s.cpus, parseNumber, cpuDir, "cpufreq/"+name)
+	kHz := func(name string) *deviceFiles[uint64] {
+		return deviceFilesOf(l, &s.cpus, procfile.ParseNumber, cpuDir, "cpufreq/"+name)
 	}
 	f := &frequencies{
 		cpus:   &s.cpus,
-		states: attributesOf(l, &s.cpus, parseStates, cpuDir, "cpufreq/stats/time_in_state"),
+		states: deviceFilesOf(l, &s.cpus, parseStates, cpuDir, "cpufreq/stats/time_in_state"),
 		now:    kHz("scaling_cur_freq"), min: kHz("cpuinfo_min_freq"), max: kHz("cpuinfo_max_freq"),
 	}
 	l.addFrequencyCounts(f)
@@ -81,18 +82,18 @@ func (l *linux) addFrequencyCounts(f *frequencies) {
 		units      pdu.Units
 		text, help string
 		of         func(*cpuStates) uint64
-		or         *attributes[uint64]
+		or         *deviceFiles[uint64]
 	}{
-		{"count", 6, pdu.UnitCount, "Frequencies of the processor in MHz, each times how long it had it",
+		{"hinv.cpu.frequency_scaling.count", 6, pdu.UnitCount, "Frequencies of the processor in MHz, each times how long it had it",
 			"Its rate, divided by that of hinv.cpu.frequency_scaling.time, is the average frequency.\n" +
 				"Where the kernel does not tell how long the processor had which, it is the\n" +
 				"present frequency, and there is no time.", func(s *cpuStates) uint64 { return s.count }, f.now},
-		{"time", 7, pdu.TimeUSec, "How long the processor had the frequencies that count adds up",
+		{"hinv.cpu.frequency_scaling.time", 7, pdu.TimeUSec, "How long the processor had the frequencies that count adds up",
 			"It is in ticks of kernel.all.hz, whatever the unit says: use it only with\n" +
 				"hinv.cpu.frequency_scaling.count.", func(s *cpuStates) uint64 { return s.time }, nil},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: "hinv.cpu.frequency_scaling." + m.name, ID: pmda.Item(55, m.item), InDom: l.cpus,
+			Name: m.name, ID: pmda.Item(55, m.item), InDom: l.cpus,
 			Sem: pdu.SemCounter, Units: m.units, Text: m.text, Help: m.help,
 			Values: frequencyValues[uint64](f, m.of, m.or),
 		})
@@ -106,13 +107,13 @@ func (l *linux) addFrequencyLimits(f *frequencies) {
 		item int
 		text string
 		of   func(*cpuStates) uint64
-		or   *attributes[uint64]
+		or   *deviceFiles[uint64]
 	}{
-		{"max", 8, "Highest frequency of the processor in MHz", func(s *cpuStates) uint64 { return s.max }, f.max},
-		{"min", 9, "Lowest frequency of the processor in MHz", func(s *cpuStates) uint64 { return s.min }, f.min},
+		{"hinv.cpu.frequency_scaling.max", 8, "Highest frequency of the processor in MHz", func(s *cpuStates) uint64 { return s.max }, f.max},
+		{"hinv.cpu.frequency_scaling.min", 9, "Lowest frequency of the processor in MHz", func(s *cpuStates) uint64 { return s.min }, f.min},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
-			Name: "hinv.cpu.frequency_scaling." + m.name, ID: pmda.Item(55, m.item), InDom: l.cpus,
+			Name: m.name, ID: pmda.Item(55, m.item), InDom: l.cpus,
 			Units: pdu.PerUSec, Text: m.text,
 			Values: frequencyValues[uint32](f, m.of, m.or),
 		})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // A cpuInfo is what /proc/cpuinfo tells, which looks different on each
@@ -97,9 +98,9 @@ func setText(which int) func(m *cpuModel, value []byte, before *cpuModel) {
 // setSize is for lines with a whole number that has no unit, or KB. Zero is what a
 // kernel says if it does not know.
 func setSize(to *optional[uint32], value []byte) {
-	field, rest := cutField(value)
-	unit, _ := cutField(rest)
-	if v, ok := parseUint32(field); ok && v > 0 && (len(unit) == 0 || string(unit) == "KB") {
+	field, rest := procfile.CutField(value)
+	unit, _ := procfile.CutField(rest)
+	if v, ok := procfile.ParseUint32(field); ok && v > 0 && (len(unit) == 0 || string(unit) == "KB") {
 		*to = optional[uint32]{v, true}
 	}
 }
@@ -107,7 +108,7 @@ func setSize(to *optional[uint32], value []byte) {
 // setDecimal is for lines with a decimal number of some unit. Zero is what a kernel
 // says if it does not know.
 func setDecimal(to *optional[float32], value []byte, unit float64) {
-	if v, _, ok := cutDecimal(value); ok && float32(v/unit) > 0 {
+	if v, _, ok := procfile.CutDecimal(value); ok && float32(v/unit) > 0 {
 		*to = optional[float32]{float32(v / unit), true}
 	}
 }
@@ -119,7 +120,7 @@ func (c *cpuInfo) parse(text []byte) error {
 	c.common.forget()
 	first := 0       // what is said now is said of the processors from this one on
 	numbers := false // the line before had the number of a processor
-	for line := range wholeLines(text) {
+	for line := range procfile.Lines(text) {
 		key, value, ok := bytes.Cut(line, colon)
 		if !ok {
 			continue
@@ -147,11 +148,11 @@ func processorNumber(key, value []byte) (pdu.InstID, bool) {
 	if !foldPrefix(key, word) {
 		return 0, false
 	}
-	digits, _ := cutField(key[len(word):])
+	digits, _ := procfile.CutField(key[len(word):])
 	if len(digits) == 0 {
-		digits, _ = cutField(value)
+		digits, _ = procfile.CutField(value)
 	}
-	n, ok := numbered(digits, "")
+	n, ok := procfile.NumberAfter(digits, "")
 	return pdu.InstID(n), ok
 }
 
@@ -258,21 +259,21 @@ func cpuNumber[T pdu.Scalar](c *cpuInfo, of func(*cpuModel) optional[T]) func(co
 // addCPUInfo adds the metrics of /proc/cpuinfo.
 func (l *linux) addCPUInfo() {
 	c := &cpuInfo{at: map[pdu.InstID]int{}}
-	g := l.source("proc/cpuinfo", c.parse)
+	g := l.fileGroup("proc/cpuinfo", c.parse)
 	for _, m := range []struct {
 		name  string
 		item  int
 		text  string
 		which []int
 	}{
-		{"vendor", 1, "Who made the processor; on ARM the number of the maker", []int{cpuVendor}},
-		{"model", 2, "Number of the model of the processor within its family", []int{cpuModelNumber, cpuModelName}},
-		{"stepping", 3, "Revision of the model of the processor", []int{cpuStepping}},
-		{"model_name", 9, "Name of the model of the processor", []int{cpuModelName, cpuModelNumber}},
-		{"flags", 10, "What the processor is capable of, a word for each feature", []int{cpuFlags}},
+		{"hinv.cpu.vendor", 1, "Who made the processor; on ARM the number of the maker", []int{cpuVendor}},
+		{"hinv.cpu.model", 2, "Number of the model of the processor within its family", []int{cpuModelNumber, cpuModelName}},
+		{"hinv.cpu.stepping", 3, "Revision of the model of the processor", []int{cpuStepping}},
+		{"hinv.cpu.model_name", 9, "Name of the model of the processor", []int{cpuModelName, cpuModelNumber}},
+		{"hinv.cpu.flags", 10, "What the processor is capable of, a word for each feature", []int{cpuFlags}},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[string]{
-			Name: "hinv.cpu." + m.name, ID: pmda.Item(18, m.item), InDom: l.cpus, Group: g, Sem: pdu.SemDiscrete,
+			Name: m.name, ID: pmda.Item(18, m.item), InDom: l.cpus, Group: g, Sem: pdu.SemDiscrete,
 			Text: m.text, Value: c.text(m.which...),
 		})
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // A topology is which nodes the memory of the machine has, and which processors
@@ -46,7 +47,7 @@ func (l *linux) addTopology() *topology {
 		Text:   "Nodes of the machine: parts of memory, each with the processors that are near",
 		Labels: `{"device_type":"numa_node","indom_name":"per numa_node"}`,
 		InstanceLabels: func(i pdu.Instance) string {
-			n, _ := numbered([]byte(i.Name), "node")
+			n, _ := procfile.NumberAfter([]byte(i.Name), "node")
 			return pmda.LabelJSON(map[string]any{"numa_node": n})
 		},
 		Refresh: func(context.Context, *pmda.Request) error {
@@ -128,7 +129,7 @@ func listNumbered(dir, prefix string) []uint32 {
 	var list []uint32
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
-		if n, ok := numbered([]byte(e.Name()), prefix); ok {
+		if n, ok := procfile.NumberAfter([]byte(e.Name()), prefix); ok {
 			list = append(list, n)
 		}
 	}

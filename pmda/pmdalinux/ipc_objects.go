@@ -10,6 +10,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // An ipcObject is a shared memory segment, a queue of messages or a set of
@@ -25,7 +26,7 @@ type ipcObject struct {
 // ipcTable is a file in /proc/sysvipc. Columns 0 to 2 are the key, the ID and the
 // permissions; uid is that of the owner.
 type ipcTable struct {
-	rows  rows[ipcObject]
+	rows  instances[ipcObject]
 	uid   int
 	users map[uint64]string
 	whole bool // all lines could be read
@@ -33,29 +34,29 @@ type ipcTable struct {
 
 // parse reads the lines after the title.
 func (t *ipcTable) parse(text []byte) error {
-	t.rows.begin()
-	t.whole = isWhole(text)
-	_, text, _ = wholeLine(text) // the title
-	for line := range wholeLines(text) {
-		key, line := cutField(line)
-		id, line := cutField(line)
-		mode, line := cutField(line)
-		_, okID := parseUint32(id)
+	t.rows.Begin()
+	t.whole = procfile.HasCompleteLines(text)
+	_, text, _ = procfile.CutLine(text) // the title
+	for line := range procfile.Lines(text) {
+		key, line := procfile.CutField(line)
+		id, line := procfile.CutField(line)
+		mode, line := procfile.CutField(line)
+		_, okID := procfile.ParseUint32(id)
 		keyBits, okKey := parseKey(key)
 		bits, okMode := parseOctal(mode)
 		if !okID || !okKey || !okMode {
 			t.whole = false
 			continue
 		}
-		o := t.rows.row(id)
+		o := t.rows.Row(id)
 		o.setKey(keyBits)
 		o.mode = bits
 		for i := 3; i < len(o.columns); i++ {
-			o.columns[i], line, o.known[i] = cutUint(line)
+			o.columns[i], line, o.known[i] = procfile.CutUint(line)
 		}
 		o.owner = t.user(o.columns[t.uid], o.known[t.uid])
 	}
-	if t.rows.changed {
+	if t.rows.Changed() {
 		clear(t.users) // there may be new users too
 	}
 	return t.rows.end()
@@ -64,10 +65,10 @@ func (t *ipcTable) parse(text []byte) error {
 // parseKey reads a key, which the kernel prints as a signed number.
 func parseKey(field []byte) (uint32, bool) {
 	if amount, ok := bytes.CutPrefix(field, []byte("-")); ok {
-		v, ok := parseUint(amount)
+		v, ok := procfile.ParseUint(amount)
 		return uint32(-v), ok && v <= 1<<31
 	}
-	v, ok := parseUint(field)
+	v, ok := procfile.ParseUint(field)
 	return uint32(v), ok && v < 1<<31
 }
 
@@ -116,8 +117,8 @@ func (t *ipcTable) sum(of func(*ipcObject) (uint64, bool)) (sum uint64, ok bool)
 	if !t.whole {
 		return 0, false
 	}
-	for i := range t.rows.vals {
-		v, ok := of(&t.rows.vals[i])
+	for i := range t.rows.Vals {
+		v, ok := of(&t.rows.Vals[i])
 		if !ok {
 			return 0, false
 		}
@@ -141,26 +142,36 @@ func (l *linux) addIPC() {
 	l.addIPCLimits()
 }
 
-// ipcFile adds the instance domain of a file, and the metrics that all have.
-func (l *linux) ipcFile(file, name, text string, serial, cluster, uid int) (*ipcTable, *pmda.Group) {
-	t := &ipcTable{uid: uid}
-	g := l.source("proc/sysvipc/"+file, t.parse)
-	t.rows.indom = &pmda.InDom{Serial: serial, Name: name, Text: text, Group: g}
+// An ipcFile is a file below /proc/sysvipc, with its instance domain and the metrics
+// that all have.
+type ipcFile struct {
+	name              string
+	serial, cluster   int
+	object, text      string // of the instance domain
+	uid               int    // the column of the owner's user ID
+	key, owner, perms string // metrics
+}
+
+// add adds the instance domain and the metrics.
+func (f ipcFile) add(l *linux) (*ipcTable, *pmda.Group) {
+	t := &ipcTable{uid: f.uid}
+	g := l.fileGroup("proc/sysvipc/"+f.name, t.parse)
+	t.rows.indom = &pmda.InDom{Serial: f.serial, Name: f.object, Text: f.text, Group: g}
 	l.Attach(t.rows.indom)
 	str := func(item int, metric, text string, of func(*ipcObject) (string, bool)) {
-		pmda.Register(l.Agent, pmda.Metric[string]{Name: "ipc." + file + "." + metric, ID: pmda.Item(cluster, item),
-			InDom: t.rows.indom, Sem: pdu.SemDiscrete, Text: text, Values: column(&t.rows, of)})
+		pmda.Register(l.Agent, pmda.Metric[string]{Name: metric, ID: pmda.Item(f.cluster, item),
+			InDom: t.rows.indom, Sem: pdu.SemDiscrete, Text: text, Values: rowValues(&t.rows, of)})
 	}
-	str(0, "key", "Key of a "+name+", which programs find it by", func(o *ipcObject) (string, bool) { return o.key, true })
-	str(1, "owner", "Name of the user who owns a "+name, func(o *ipcObject) (string, bool) { return o.owner, o.owner != "" })
-	l.ipcObject(t, "ipc."+file+".perms", cluster, 2, pdu.SemInstant, 0, "Permissions of a "+name+", octal digits like those of a file",
+	str(0, f.key, "Key of a "+f.object+", which programs find it by", func(o *ipcObject) (string, bool) { return o.key, true })
+	str(1, f.owner, "Name of the user who owns a "+f.object, func(o *ipcObject) (string, bool) { return o.owner, o.owner != "" })
+	l.ipcObject(t, f.perms, f.cluster, 2, pdu.SemInstant, 0, "Permissions of a "+f.object+", octal digits like those of a file",
 		func(o *ipcObject) (uint32, bool) { return o.perms(), true })
 	return t, g
 }
 
 func (l *linux) ipcObject(t *ipcTable, name string, cluster, item int, sem pdu.Sem, units pdu.Units, text string, of func(*ipcObject) (uint32, bool)) {
 	pmda.Register(l.Agent, pmda.Metric[uint32]{Name: name, ID: pmda.Item(cluster, item), InDom: t.rows.indom,
-		Sem: sem, Units: units, Text: text, Values: column(&t.rows, of)})
+		Sem: sem, Units: units, Text: text, Values: rowValues(&t.rows, of)})
 }
 
 // ipcTotal adds a metric that sums over all objects.
@@ -183,14 +194,15 @@ func one(*ipcObject) (uint64, bool) { return 1, true }
 
 func (l *linux) addSharedMemory() {
 	const cluster, total = 64, 56
-	t, g := l.ipcFile("shm", "shared memory segment", "Segments of shared memory, by their IDs", 28, cluster, 7)
+	t, g := ipcFile{name: "shm", serial: 28, cluster: cluster, object: "shared memory segment", text: "Segments of shared memory, by their IDs", uid: 7,
+		key: "ipc.shm.key", owner: "ipc.shm.owner", perms: "ipc.shm.perms"}.add(l)
 	l.ipcObject(t, "ipc.shm.segsz", cluster, 3, pdu.SemDiscrete, pdu.SpaceByte, "Length of a shared memory segment", ipcColumn(3))
 	l.ipcObject(t, "ipc.shm.creator_pid", cluster, 6, pdu.SemDiscrete, 0, "Process that made a shared memory segment", ipcColumn(4))
 	l.ipcObject(t, "ipc.shm.last_access_pid", cluster, 7, pdu.SemInstant, 0, "Process that attached or detached a shared memory segment last", ipcColumn(5))
 	l.ipcObject(t, "ipc.shm.nattch", cluster, 4, pdu.SemInstant, 0, "Processes that a shared memory segment is attached to", ipcColumn(6))
 	pmda.Register(l.Agent, pmda.Metric[string]{Name: "ipc.shm.status", ID: pmda.Item(cluster, 5), InDom: t.rows.indom,
 		Text:   "State of a shared memory segment: dest if it goes with the last process, locked if it stays in memory",
-		Values: column(&t.rows, shmStatus)})
+		Values: rowValues(&t.rows, shmStatus)})
 	page := uint64(os.Getpagesize())
 	l.ipcTotal(t, g, "ipc.shm.tot", total, 0, pdu.SpaceByte, "Length of all shared memory segments, in whole pages",
 		func(o *ipcObject) (uint64, bool) {
@@ -211,7 +223,8 @@ func shmStatus(o *ipcObject) (string, bool) {
 
 func (l *linux) addMessageQueues() {
 	const cluster, total = 65, 62
-	t, g := l.ipcFile("msg", "message queue", "Queues of messages, by their IDs", 29, cluster, 7)
+	t, g := ipcFile{name: "msg", serial: 29, cluster: cluster, object: "message queue", text: "Queues of messages, by their IDs", uid: 7,
+		key: "ipc.msg.key", owner: "ipc.msg.owner", perms: "ipc.msg.perms"}.add(l)
 	l.ipcObject(t, "ipc.msg.msgsz", cluster, 3, pdu.SemDiscrete, pdu.SpaceByte, "Length of the messages in a queue", ipcColumn(3))
 	l.ipcObject(t, "ipc.msg.messages", cluster, 4, pdu.SemInstant, 0, "Messages in a queue", ipcColumn(4))
 	l.ipcObject(t, "ipc.msg.last_send_pid", cluster, 5, pdu.SemInstant, pdu.SpaceByte, "Process that sent to a queue last", ipcColumn(5))
@@ -223,7 +236,8 @@ func (l *linux) addMessageQueues() {
 
 func (l *linux) addSemaphores() {
 	const cluster, total = 66, 61
-	t, g := l.ipcFile("sem", "semaphore set", "Sets of semaphores, by their IDs", 30, cluster, 4)
+	t, g := ipcFile{name: "sem", serial: 30, cluster: cluster, object: "semaphore set", text: "Sets of semaphores, by their IDs", uid: 4,
+		key: "ipc.sem.key", owner: "ipc.sem.owner", perms: "ipc.sem.perms"}.add(l)
 	l.ipcObject(t, "ipc.sem.nsems", cluster, 3, pdu.SemInstant, 0, "Semaphores in a set", ipcColumn(3))
 	l.ipcTotal(t, g, "ipc.sem.used_sem", total, 0, 0, "Sets of semaphores that there are", one)
 	l.ipcTotal(t, g, "ipc.sem.tot_sem", total, 1, 0, "Semaphores in all sets", plain(3))

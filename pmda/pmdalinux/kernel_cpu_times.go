@@ -5,6 +5,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // cpuTimes are how a processor, or several, spent their time, from a line such as
@@ -37,12 +38,12 @@ const maxTicks = 1 << 48
 func parseCPUTimes(line []byte) cpuTimes {
 	var t cpuTimes
 	for t.known < len(t.ms) {
-		field, rest := cutField(line)
+		field, rest := procfile.CutField(line)
 		if len(field) == 0 {
 			t.whole = true
 			return t
 		}
-		ticks, ok := parseUint(field)
+		ticks, ok := procfile.ParseUint(field)
 		if !ok || ticks > maxTicks {
 			return t
 		}
@@ -72,31 +73,35 @@ func (t *cpuTimes) without(i, guests int) (uint64, bool) {
 	return own, i < t.known && (guests < t.known || t.whole)
 }
 
-// cpuTimeMetrics are the metrics of times: their names after kernel.all.cpu,
-// kernel.percpu.cpu and kernel.pernode.cpu, and their items in the same order.
+// cpuTimeMetrics are the metrics of times: of all processors, of each one and of
+// those of each node.
 var cpuTimeMetrics = []struct {
-	name  string
-	items [3]int
-	text  string
-	of    func(*cpuTimes) (uint64, bool)
+	all         string
+	allItem     int
+	percpu      string
+	percpuItem  int
+	pernode     string
+	pernodeItem int
+	text        string
+	of          func(*cpuTimes) (uint64, bool)
 }{
-	{"user", [3]int{20, 0, 62}, "in programs, guests included", timeIn(inUser)},
-	{"nice", [3]int{21, 1, 63}, "in programs of low priority (nice), guests included", timeIn(inNice)},
-	{"sys", [3]int{22, 2, 64}, "in the kernel, interrupts not included", timeIn(inSys)},
-	{"idle", [3]int{23, 3, 65}, "with nothing to do and no disk to wait for", timeIn(inIdle)},
-	{"wait.total", [3]int{35, 30, 69}, "with nothing to do while a disk was waited for", timeIn(inWait)},
-	{"irq.hard", [3]int{54, 57, 71}, "serving interrupts of devices", timeIn(inHardIRQ)},
-	{"irq.soft", [3]int{53, 56, 70}, "with work that interrupts left for later (soft interrupts)", timeIn(inSoftIRQ)},
-	{"intr", [3]int{34, 31, 66}, "with interrupts, hard and soft", func(t *cpuTimes) (uint64, bool) {
+	{"kernel.all.cpu.user", 20, "kernel.percpu.cpu.user", 0, "kernel.pernode.cpu.user", 62, "in programs, guests included", timeIn(inUser)},
+	{"kernel.all.cpu.nice", 21, "kernel.percpu.cpu.nice", 1, "kernel.pernode.cpu.nice", 63, "in programs of low priority (nice), guests included", timeIn(inNice)},
+	{"kernel.all.cpu.sys", 22, "kernel.percpu.cpu.sys", 2, "kernel.pernode.cpu.sys", 64, "in the kernel, interrupts not included", timeIn(inSys)},
+	{"kernel.all.cpu.idle", 23, "kernel.percpu.cpu.idle", 3, "kernel.pernode.cpu.idle", 65, "with nothing to do and no disk to wait for", timeIn(inIdle)},
+	{"kernel.all.cpu.wait.total", 35, "kernel.percpu.cpu.wait.total", 30, "kernel.pernode.cpu.wait.total", 69, "with nothing to do while a disk was waited for", timeIn(inWait)},
+	{"kernel.all.cpu.irq.hard", 54, "kernel.percpu.cpu.irq.hard", 57, "kernel.pernode.cpu.irq.hard", 71, "serving interrupts of devices", timeIn(inHardIRQ)},
+	{"kernel.all.cpu.irq.soft", 53, "kernel.percpu.cpu.irq.soft", 56, "kernel.pernode.cpu.irq.soft", 70, "with work that interrupts left for later (soft interrupts)", timeIn(inSoftIRQ)},
+	{"kernel.all.cpu.intr", 34, "kernel.percpu.cpu.intr", 31, "kernel.pernode.cpu.intr", 66, "with interrupts, hard and soft", func(t *cpuTimes) (uint64, bool) {
 		return t.ms[inHardIRQ] + t.ms[inSoftIRQ], inSoftIRQ < t.known
 	}},
-	{"steal", [3]int{55, 58, 67}, "ready to run while the host ran other guests", timeIn(inSteal)},
-	{"guest", [3]int{60, 61, 68}, "running virtual machines", timeIn(inGuest)},
-	{"guest_nice", [3]int{81, 83, 85}, "running virtual machines of low priority (nice)", timeIn(inGuestNice)},
-	{"vuser", [3]int{78, 76, 77}, "in programs, guests not included", func(t *cpuTimes) (uint64, bool) {
+	{"kernel.all.cpu.steal", 55, "kernel.percpu.cpu.steal", 58, "kernel.pernode.cpu.steal", 67, "ready to run while the host ran other guests", timeIn(inSteal)},
+	{"kernel.all.cpu.guest", 60, "kernel.percpu.cpu.guest", 61, "kernel.pernode.cpu.guest", 68, "running virtual machines", timeIn(inGuest)},
+	{"kernel.all.cpu.guest_nice", 81, "kernel.percpu.cpu.guest_nice", 83, "kernel.pernode.cpu.guest_nice", 85, "running virtual machines of low priority (nice)", timeIn(inGuestNice)},
+	{"kernel.all.cpu.vuser", 78, "kernel.percpu.cpu.vuser", 76, "kernel.pernode.cpu.vuser", 77, "in programs, guests not included", func(t *cpuTimes) (uint64, bool) {
 		return t.without(inUser, inGuest)
 	}},
-	{"vnice", [3]int{82, 84, 86}, "in programs of low priority (nice), guests not included", func(t *cpuTimes) (uint64, bool) {
+	{"kernel.all.cpu.vnice", 82, "kernel.percpu.cpu.vnice", 84, "kernel.pernode.cpu.vnice", 86, "in programs of low priority (nice), guests not included", func(t *cpuTimes) (uint64, bool) {
 		return t.without(inNice, inGuestNice)
 	}},
 }
@@ -112,7 +117,7 @@ func (l *linux) addCPUTimes(s *stat, g *pmda.Group) {
 		metric := pmda.Metric[uint64]{Group: g, Sem: pdu.SemCounter, Units: pdu.TimeMSec}
 
 		all := metric
-		all.Name, all.ID = "kernel.all.cpu."+m.name, pmda.Item(0, m.items[0])
+		all.Name, all.ID = m.all, pmda.Item(0, m.allItem)
 		all.Text = "Time that all processors together spent " + m.text
 		all.Labels = `{"device_type":"cpu"}`
 		all.Value = func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
@@ -125,13 +130,13 @@ func (l *linux) addCPUTimes(s *stat, g *pmda.Group) {
 		pmda.Register(l.Agent, all)
 
 		each := metric
-		each.Name, each.ID, each.InDom = "kernel.percpu.cpu."+m.name, pmda.Item(0, m.items[1]), l.cpus
+		each.Name, each.ID, each.InDom = m.percpu, pmda.Item(0, m.percpuItem), l.cpus
 		each.Text = "Time that the processor spent " + m.text
-		each.Values = column(&s.cpus, func(p *processor) (uint64, bool) { return m.of(&p.cpuTimes) })
+		each.Values = rowValues(&s.cpus, func(p *processor) (uint64, bool) { return m.of(&p.cpuTimes) })
 		pmda.Register(l.Agent, each)
 
 		of := metric
-		of.Name, of.ID, of.InDom = "kernel.pernode.cpu."+m.name, pmda.Item(0, m.items[2]), l.nodes
+		of.Name, of.ID, of.InDom = m.pernode, pmda.Item(0, m.pernodeItem), l.nodes
 		of.Text = "Time that the processors of the node spent " + m.text
 		of.Labels = `{"device_type":["numa_node","cpu"]}`
 		of.Values = func(_ context.Context, _ *pmda.Request, set *pmda.Set[uint64]) error {

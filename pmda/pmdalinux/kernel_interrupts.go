@@ -7,6 +7,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // addInterrupts adds the metrics of interrupts, soft interrupts, pressure, users.
@@ -34,7 +35,7 @@ func (l *linux) addHardInterrupts() {
 			return true
 		},
 	}
-	g := l.source("proc/interrupts", func(text []byte) error {
+	g := l.fileGroup("proc/interrupts", func(text []byte) error {
 		failed.ok, missed.ok = false, false
 		return t.parse(text)
 	})
@@ -58,11 +59,11 @@ func (l *linux) addHardInterrupts() {
 		name, text string
 		of         *optional[uint32]
 	}{
-		{"missed", "Interrupts that came while the controller took the line for a level, which it is not", &missed},
-		{"errors", "Interrupts that the controller says went wrong, or that nobody expected", &failed},
+		{"kernel.all.interrupts.missed", "Interrupts that came while the controller took the line for a level, which it is not", &missed},
+		{"kernel.all.interrupts.errors", "Interrupts that the controller says went wrong, or that nobody expected", &failed},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
-			Name: "kernel.all.interrupts." + m.name, ID: pmda.Item(4, 2+i), Group: g, Sem: pdu.SemCounter, Units: pdu.UnitCount,
+			Name: m.name, ID: pmda.Item(4, 2+i), Group: g, Sem: pdu.SemCounter, Units: pdu.UnitCount,
 			Text: m.text,
 			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
 				if !m.of.ok {
@@ -77,7 +78,7 @@ func (l *linux) addHardInterrupts() {
 // addSoftInterrupts adds the metrics of /proc/softirqs.
 func (l *linux) addSoftInterrupts() {
 	t := new(cpuTable)
-	g := l.source("proc/softirqs", t.parse)
+	g := l.fileGroup("proc/softirqs", t.parse)
 	l.addCPUTable(t, g, cpuMetrics{
 		kinds: &pmda.InDom{Serial: 36, Name: "soft interrupt", Text: "Kinds of soft interrupts: the work that interrupts leave for later",
 			Labels: `{"indom_name":"per softirq"}`},
@@ -116,7 +117,7 @@ func (l *linux) addCPUTable(t *cpuTable, g *pmda.Group, m cpuMetrics) {
 	l.Attach(t.each)
 	pmda.Register(l.Agent, pmda.Metric[uint64]{
 		Name: m.total, ID: m.totalID, InDom: t.kinds.indom, Sem: pdu.SemCounter, Units: pdu.UnitCount,
-		Text: m.totalText, Values: column(&t.kinds, func(k *cpuKind) (uint64, bool) { return k.total, true }),
+		Text: m.totalText, Values: rowValues(&t.kinds, func(k *cpuKind) (uint64, bool) { return k.total, true }),
 	})
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
 		Name: m.cell, ID: m.cellID, InDom: t.each, Sem: pdu.SemCounter, Units: pdu.UnitCount,
@@ -130,7 +131,7 @@ func (l *linux) addCPUTable(t *cpuTable, g *pmda.Group, m cpuMetrics) {
 
 // leading is the number that a line begins with.
 func leading(line []byte) (n optional[uint32]) {
-	field, _ := cutField(line)
-	n.v, n.ok = parseUint32(field)
+	field, _ := procfile.CutField(line)
+	n.v, n.ok = procfile.ParseUint32(field)
 	return n
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // maxCPU is more than any number of a processor.
@@ -28,13 +29,13 @@ const maxCPU = 1 << 16
 type cpuTable struct {
 	special func(name, rest []byte) bool // takes lines that have one number; or nil
 
-	head   []byte        // the first line
-	cpus   []pdu.InstID  // the processors of the columns
-	column []int         // by processor, -1 for none
-	cells  []uint32      // by line and column
-	sums   []uint64      // of the columns
-	whole  bool          // all lines are understood, so that the sums are of all kinds
-	kinds  rows[cpuKind] // the lines
+	head   []byte             // the first line
+	cpus   []pdu.InstID       // the processors of the columns
+	column []int              // by processor, -1 for none
+	cells  []uint32           // by line and column
+	sums   []uint64           // of the columns
+	whole  bool               // all lines are understood, so that the sums are of all kinds
+	kinds  instances[cpuKind] // the lines
 
 	// each has the instances of the kinds on each processor. There may be a million:
 	// they are not named before somebody asks for them.
@@ -72,7 +73,7 @@ func (t *cpuTable) parse(text []byte) error {
 	if len(text) == 0 {
 		return pdu.ErrAppVersion
 	}
-	head, text, _ := wholeLine(text)
+	head, text, _ := procfile.CutLine(text)
 	if !bytes.Equal(head, t.head) || len(t.cpus) == 0 {
 		t.stale = true
 		if err := t.parseHead(head); err != nil {
@@ -81,14 +82,14 @@ func (t *cpuTable) parse(text []byte) error {
 		}
 	}
 	clear(t.sums)
-	t.whole = notCut(text)
+	t.whole = !procfile.Truncated(text)
 	t.cells = t.cells[:0]
-	t.kinds.begin()
-	for line := range wholeLines(text) {
+	t.kinds.Begin()
+	for line := range procfile.Lines(text) {
 		t.whole = t.line(line) && t.whole
 	}
-	t.stale = t.stale || t.kinds.differs()
-	t.newTexts = t.newTexts || t.kinds.differs()
+	t.stale = t.stale || t.kinds.Changed()
+	t.newTexts = t.newTexts || t.kinds.Changed()
 	if err := t.kinds.end(); err != nil {
 		return err
 	}
@@ -109,9 +110,9 @@ func (t *cpuTable) parse(text []byte) error {
 func (t *cpuTable) parseHead(head []byte) error {
 	t.head = append(t.head[:0], head...)
 	t.cpus, t.column = t.cpus[:0], t.column[:0]
-	for field, rest := cutField(head); len(field) > 0; field, rest = cutField(rest) {
+	for field, rest := procfile.CutField(head); len(field) > 0; field, rest = procfile.CutField(rest) {
 		digits, ok1 := bytes.CutPrefix(field, []byte("CPU"))
-		n, ok2 := parseUint(digits)
+		n, ok2 := procfile.ParseUint(digits)
 		if !ok1 || !ok2 || n >= maxCPU {
 			return errors.New("the first line names no processors")
 		}
@@ -135,8 +136,8 @@ func (t *cpuTable) parseHead(head []byte) error {
 // It is false if that is not to be.
 func (t *cpuTable) line(line []byte) bool {
 	name, rest, ok := bytes.Cut(line, []byte(":"))
-	name, more := cutField(name)
-	if tail, _ := cutField(more); !ok || len(name) == 0 || len(tail) > 0 || bytes.IndexByte(name, 0) >= 0 {
+	name, more := procfile.CutField(name)
+	if tail, _ := procfile.CutField(more); !ok || len(name) == 0 || len(tail) > 0 || bytes.IndexByte(name, 0) >= 0 {
 		return len(line) == 0
 	}
 	at := len(t.cells)
@@ -166,7 +167,7 @@ func (t *cpuTable) add(name, tail []byte, at int) {
 		total += uint64(v)
 		t.sums[i] += uint64(v)
 	}
-	kind := t.kinds.row(name)
+	kind := t.kinds.Row(name)
 	kind.total, kind.at = total, at
 	if !bytes.Equal(kind.tail, tail) {
 		kind.tail = append(kind.tail[:0], tail...)
@@ -199,9 +200,9 @@ func (t *cpuTable) numbers(line []byte, n int) (tail []byte, ok bool) {
 
 // tell makes the texts.
 func (t *cpuTable) tell() {
-	texts := make(map[string]string, len(t.kinds.names))
-	for i, name := range t.kinds.names {
-		texts[name] = string(bytes.Join(bytes.Fields(t.kinds.vals[i].tail), []byte(" ")))
+	texts := make(map[string]string, len(t.kinds.Names))
+	for i, name := range t.kinds.Names {
+		texts[name] = string(bytes.Join(bytes.Fields(t.kinds.Vals[i].tail), []byte(" ")))
 	}
 	t.texts.Store(&texts)
 }
@@ -219,7 +220,7 @@ func (t *cpuTable) name() error {
 	t.order = t.order[:0]
 	var all []byte
 	ends := make([]int, 0, len(t.cells))
-	for kind, name := range t.kinds.names {
+	for kind, name := range t.kinds.Names {
 		for column, cpu := range t.cpus {
 			all = append(append(all, name...), "::cpu"...)
 			all = strconv.AppendInt(all, int64(cpu), 10)
@@ -250,7 +251,7 @@ func (t *cpuTable) name() error {
 func (t *cpuTable) values(_ context.Context, _ *pmda.Request, s *pmda.Set[uint32]) error {
 	for _, c := range t.order {
 		if s.Wants(c.id) {
-			s.Put(c.id, t.cells[t.kinds.vals[c.kind].at+int(c.column)])
+			s.Put(c.id, t.cells[t.kinds.Vals[c.kind].at+int(c.column)])
 		}
 	}
 	return nil

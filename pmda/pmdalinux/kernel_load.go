@@ -7,6 +7,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // A load is what /proc/loadavg tells.
@@ -19,7 +20,7 @@ type load struct {
 // addLoad adds the metrics of /proc/loadavg.
 func (l *linux) addLoad() {
 	now := new(load)
-	g := l.source("proc/loadavg", now.parse)
+	g := l.fileGroup("proc/loadavg", now.parse)
 	minutes := &pmda.InDom{Serial: 2, Name: "load average",
 		Text: "Minutes that the load is averaged over: 1, 5 and 15"}
 	minutes.Set(pdu.Instance{ID: 1, Name: "1 minute"}, pdu.Instance{ID: 5, Name: "5 minute"}, pdu.Instance{ID: 15, Name: "15 minute"})
@@ -37,42 +38,42 @@ func (l *linux) addLoad() {
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
 		Name: "kernel.all.lastpid", ID: pmda.Item(2, 1), Group: g,
 		Text:  "The process ID given last",
-		Value: single(&now.lastpid),
+		Value: valueOf(&now.lastpid),
 	})
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
 		Name: "kernel.all.runnable", ID: pmda.Item(2, 2), Group: g,
 		Text:  "Threads that run or could",
-		Value: single(&now.runnable),
+		Value: valueOf(&now.runnable),
 	})
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
 		Name: "kernel.all.nprocs", ID: pmda.Item(2, 3), Group: g,
 		Text:  "Threads that there are",
-		Value: single(&now.nprocs),
+		Value: valueOf(&now.nprocs),
 	})
 }
 
 // parse reads a line like "0.83 1.22 1.44 3/109 5128".
 func (n *load) parse(text []byte) error {
-	line, _, whole := wholeLine(text)
+	line, _, whole := procfile.CutLine(text)
 	if !whole {
 		return errors.New("/proc/loadavg: no whole line")
 	}
 	var now load
 	for i := range now.average {
-		field, rest := cutField(line)
-		v, ok := parseFloat(field)
+		field, rest := procfile.CutField(line)
+		v, ok := procfile.ParseFloat(field)
 		if !ok {
 			return errors.New("/proc/loadavg: no load average")
 		}
 		now.average[i], line = float32(v), rest
 	}
-	field, rest := cutField(line)
+	field, rest := procfile.CutField(line)
 	runnable, nprocs, _ := bytes.Cut(field, []byte("/"))
 	var ok [3]bool
-	now.runnable, ok[0] = parseUint32(runnable)
-	now.nprocs, ok[1] = parseUint32(nprocs)
-	field, _ = cutField(rest)
-	now.lastpid, ok[2] = parseUint32(field)
+	now.runnable, ok[0] = procfile.ParseUint32(runnable)
+	now.nprocs, ok[1] = procfile.ParseUint32(nprocs)
+	field, _ = procfile.CutField(rest)
+	now.lastpid, ok[2] = procfile.ParseUint32(field)
 	if ok != [3]bool{true, true, true} {
 		return errors.New("/proc/loadavg: no numbers of threads")
 	}

@@ -21,7 +21,7 @@ const maxKernelName = 256
 
 // parse takes the only line of a file.
 func (n *kernelName) parse(text []byte) error {
-	line, ok := onlyLine(text)
+	line, ok := procfile.OnlyLine(text)
 	if !ok {
 		return errors.New("/proc/sys/kernel: not one line")
 	}
@@ -120,7 +120,7 @@ func (l *linux) addUnameFiles(names *kernelNames, groups *[len(kernelNames{})]*p
 	var files [len(kernelNames{})]*procfile.File
 	for i, m := range unameMetrics {
 		file := "proc/sys/kernel/" + m.file
-		groups[i], files[i] = l.source(file, names[i].parse), l.file(file)
+		groups[i], files[i] = l.fileGroup(file, names[i].parse), l.file(file)
 	}
 	own, all := new(kernelNames), new(joined)
 	l.addJoined(all, l.Group(func(context.Context, *pmda.Request) error {
@@ -162,7 +162,7 @@ func (l *linux) addJoined(j *joined, g *pmda.Group) {
 	pmda.Register(l.Agent, pmda.Metric[string]{
 		Name: "pmda.uname", ID: pmda.Item(12, 5), Sem: pdu.SemDiscrete, Group: g,
 		Text:  "Names of the system, this host, the kernel and the architecture, as uname -a shows them",
-		Value: single(&j.text),
+		Value: valueOf(&j.text),
 	})
 }
 
@@ -176,7 +176,7 @@ type distribution struct {
 
 // value is the Value of the metric.
 func (d *distribution) value(context.Context, *pmda.Request, pdu.Instance) (string, error) {
-	if now := time.Now(); now.Sub(d.looked) >= lookAgain {
+	if now := time.Now(); now.Sub(d.looked) >= recheckAfter {
 		d.name, d.looked = d.find(), now
 	}
 	if d.name == "" {
@@ -218,6 +218,6 @@ func firstLine(path string) []byte {
 	if err != nil {
 		return nil
 	}
-	line, _ := cutLine(text)
+	line, _, _ := bytes.Cut(text, []byte("\n"))
 	return line
 }

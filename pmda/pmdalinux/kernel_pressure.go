@@ -6,6 +6,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // A pressure is a line of a file below /proc/pressure.
@@ -18,17 +19,18 @@ type pressure struct {
 // pressureMetrics are the kinds of pressure. Of each, a pair of metrics tells one
 // line of its file.
 var pressureMetrics = []struct {
-	of, line   string
+	avg, total string
+	file, line string // "some" or "full"
 	cluster    int
 	item       int
 	text, help string // what is to follow "Share of time" and "Time"
 }{
-	{"cpu", "some", 83, 0, "that some thread waited for a processor", ""},
-	{"memory", "some", 84, 0, "that some thread waited for memory", "It waits while it reclaims, or for what has been swapped out or reclaimed too soon."},
-	{"memory", "full", 84, 2, "that all threads with work to do waited for memory", "Nothing useful is done meanwhile."},
-	{"io", "some", 85, 0, "that some thread waited for input or output", ""},
-	{"io", "full", 85, 2, "that all threads with work to do waited for input or output", "Nothing useful is done meanwhile, but for processors that are idle."},
-	{"irq", "full", 93, 0, "that processors served interrupts while threads waited for them", ""},
+	{"kernel.all.pressure.cpu.some.avg", "kernel.all.pressure.cpu.some.total", "cpu", "some", 83, 0, "that some thread waited for a processor", ""},
+	{"kernel.all.pressure.memory.some.avg", "kernel.all.pressure.memory.some.total", "memory", "some", 84, 0, "that some thread waited for memory", "It waits while it reclaims, or for what has been swapped out or reclaimed too soon."},
+	{"kernel.all.pressure.memory.full.avg", "kernel.all.pressure.memory.full.total", "memory", "full", 84, 2, "that all threads with work to do waited for memory", "Nothing useful is done meanwhile."},
+	{"kernel.all.pressure.io.some.avg", "kernel.all.pressure.io.some.total", "io", "some", 85, 0, "that some thread waited for input or output", ""},
+	{"kernel.all.pressure.io.full.avg", "kernel.all.pressure.io.full.total", "io", "full", 85, 2, "that all threads with work to do waited for input or output", "Nothing useful is done meanwhile, but for processors that are idle."},
+	{"kernel.all.pressure.irq.full.avg", "kernel.all.pressure.irq.full.total", "irq", "full", 93, 0, "that processors served interrupts while threads waited for them", ""},
 }
 
 // addPressure adds the metrics of how much threads are held up, which Linux calls
@@ -44,11 +46,11 @@ func (l *linux) addPressure() {
 	}
 	states := map[string]*state{}
 	for _, m := range pressureMetrics {
-		s := states[m.of]
+		s := states[m.file]
 		if s == nil {
 			s = new(state)
-			states[m.of] = s
-			s.g = l.optional("proc/pressure/"+m.of, func(text []byte) error {
+			states[m.file] = s
+			s.g = l.optionalFileGroup("proc/pressure/"+m.file, func(text []byte) error {
 				s.some.find(text, "some")
 				s.full.find(text, "full")
 				return nil
@@ -58,9 +60,8 @@ func (l *linux) addPressure() {
 		if m.line == "full" {
 			now = &s.full
 		}
-		name := "kernel.all.pressure." + m.of + "." + m.line
 		pmda.Register(l.Agent, pmda.Metric[float32]{
-			Name: name + ".avg", ID: pmda.Item(m.cluster, m.item), Group: s.g, InDom: spans,
+			Name: m.avg, ID: pmda.Item(m.cluster, m.item), Group: s.g, InDom: spans,
 			Text: "Share of time, in percent, " + m.text, Help: m.help,
 			Values: func(_ context.Context, _ *pmda.Request, set *pmda.Set[float32]) error {
 				for i, id := range ids {
@@ -72,7 +73,7 @@ func (l *linux) addPressure() {
 			},
 		})
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: name + ".total", ID: pmda.Item(m.cluster, m.item+1), Group: s.g, Sem: pdu.SemCounter, Units: pdu.TimeUSec,
+			Name: m.total, ID: pmda.Item(m.cluster, m.item+1), Group: s.g, Sem: pdu.SemCounter, Units: pdu.TimeUSec,
 			Text: "Time " + m.text, Help: m.help,
 			Value: number(func() (uint64, bool) { return now.total, now.ok }).value,
 		})
@@ -83,8 +84,8 @@ func (l *linux) addPressure() {
 // "some avg10=1.35 avg60=0.89 avg300=3.80 total=3661676251".
 func (p *pressure) find(text []byte, word string) {
 	*p = pressure{}
-	for line := range wholeLines(text) {
-		if field, after := cutField(line); string(field) == word {
+	for line := range procfile.Lines(text) {
+		if field, after := procfile.CutField(line); string(field) == word {
 			p.parse(after)
 			return
 		}
@@ -95,16 +96,16 @@ func (p *pressure) find(text []byte, word string) {
 func (p *pressure) parse(line []byte) {
 	for i, name := range [...]string{"avg10=", "avg60=", "avg300=", "total="} {
 		var field []byte
-		field, line = cutField(line)
+		field, line = procfile.CutField(line)
 		text, ok := bytes.CutPrefix(field, []byte(name))
 		if !ok {
 			return
 		}
 		if i == len(p.average) {
-			p.total, p.ok = parseUint(text)
+			p.total, p.ok = procfile.ParseUint(text)
 			return
 		}
-		v, ok := parseFloat(text)
+		v, ok := procfile.ParseFloat(text)
 		if !ok || !(v >= 0 && v <= 100) { // no such number is one of those
 			return
 		}

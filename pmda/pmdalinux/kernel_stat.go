@@ -7,6 +7,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // A stat is what /proc/stat tells: how the processors spent their time, and counts
@@ -15,7 +16,7 @@ type stat struct {
 	topology *topology
 
 	all    cpuTimes // of all processors
-	cpus   rows[processor]
+	cpus   instances[processor]
 	whole  bool       // cpus are all that there are
 	at     *nodes     // as of the last reading
 	nodes  []cpuTimes // by their place in at
@@ -48,7 +49,7 @@ var counts = [...]struct {
 // processors that there are in it.
 func (l *linux) addStat() *stat {
 	s := &stat{topology: l.addTopology()}
-	g := l.source("proc/stat", s.parse)
+	g := l.fileGroup("proc/stat", s.parse)
 	l.cpus = &pmda.InDom{
 		Serial: 0, Name: "processor", Group: g,
 		Text:           "Processors that are switched on",
@@ -58,7 +59,7 @@ func (l *linux) addStat() *stat {
 	l.nodes = s.topology.indom
 	s.cpus.indom = l.cpus
 	s.cpus.id = func(name string) (pdu.InstID, bool) {
-		n, ok := numbered([]byte(name), "cpu")
+		n, ok := procfile.NumberAfter([]byte(name), "cpu")
 		return pdu.InstID(n), ok
 	}
 	l.Attach(l.cpus)
@@ -84,7 +85,7 @@ func (l *linux) addProcessorMap(s *stat, g *pmda.Group) {
 		Name: "hinv.ncpu", ID: pmda.Item(0, 32), Group: g, Sem: pdu.SemDiscrete,
 		Text: "Number of processors that are switched on",
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
-			n := optional[uint32]{uint32(s.cpus.n), s.whole}
+			n := optional[uint32]{uint32(s.cpus.Len()), s.whole}
 			return n.result()
 		},
 	})
@@ -96,7 +97,7 @@ func (l *linux) addProcessorMap(s *stat, g *pmda.Group) {
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
 		Name: "hinv.map.cpu_node", ID: pmda.Item(18, 8), InDom: l.cpus, Sem: pdu.SemDiscrete,
 		Text:   "The number of the node that the processor is at",
-		Values: column(&s.cpus, func(p *processor) (uint32, bool) { return s.at.list[p.node].number, true }),
+		Values: rowValues(&s.cpus, func(p *processor) (uint32, bool) { return s.at.list[p.node].number, true }),
 	})
 }
 
@@ -107,12 +108,12 @@ func (s *stat) parse(text []byte) error {
 		return err
 	}
 	s.all, s.counts, s.boot = cpuTimes{}, [len(counts)]optional[uint64]{}, optional[int64]{}
-	s.cpus.begin()
+	s.cpus.Begin()
 	s.whole = false
 	looked, damaged := false, false
-	for line := range wholeLines(text) {
-		key, values := cutField(line)
-		switch cpu, ok := numbered(key, "cpu"); {
+	for line := range procfile.Lines(text) {
+		key, values := procfile.CutField(line)
+		switch cpu, ok := procfile.NumberAfter(key, "cpu"); {
 		case string(key) == "cpu":
 			s.all = parseCPUTimes(values)
 		case bytes.HasPrefix(key, cpuPrefix) && !ok:
@@ -129,11 +130,11 @@ func (s *stat) parse(text []byte) error {
 				}
 			}
 			if s.has(cpu) {
-				s.cpus.row(key).cpuTimes = parseCPUTimes(values)
+				s.cpus.Row(key).cpuTimes = parseCPUTimes(values)
 			}
 		}
 	}
-	s.whole = s.whole && !damaged && s.cpus.n > 0
+	s.whole = s.whole && !damaged && s.cpus.Len() > 0
 	if err := s.cpus.end(); err != nil {
 		return err
 	}
@@ -152,13 +153,13 @@ func (s *stat) has(cpu uint32) bool {
 // count reads a line with a number, if it is one of those that are known.
 func (s *stat) count(key, values []byte) {
 	if string(key) == "btime" {
-		v, _, ok := cutUint(values)
+		v, _, ok := procfile.CutUint(values)
 		s.boot = optional[int64]{int64(v), ok && v <= math.MaxInt64}
 		return
 	}
 	for i := range counts {
 		if counts[i].key == string(key) {
-			s.counts[i].v, _, s.counts[i].ok = cutUint(values)
+			s.counts[i].v, _, s.counts[i].ok = procfile.CutUint(values)
 		}
 	}
 }
@@ -173,8 +174,8 @@ func (s *stat) sum() {
 		clear(s.nodes) // who knows what is missing
 		return
 	}
-	for at := range s.cpus.vals {
-		p := &s.cpus.vals[at]
+	for at := range s.cpus.Vals {
+		p := &s.cpus.Vals[at]
 		p.node = s.at.of[uint32(s.cpus.ids[at])] // the first if all are there
 		s.nodes[p.node].add(&p.cpuTimes)
 	}

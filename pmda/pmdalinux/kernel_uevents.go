@@ -5,6 +5,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // addKernelEvents adds the metric of /sys/kernel/uevent_seqnum.
@@ -14,8 +15,8 @@ func (l *linux) addKernelEvents() {
 	pmda.Register(l.Agent, pmda.Metric[uint64]{
 		Name: "sysfs.kernel.uevent_seqnum", ID: pmda.Item(35, 0), Sem: pdu.SemCounter, Units: pdu.UnitCount,
 		Text: "Events of devices, such as their coming and going, that the kernel has told programs of",
-		Group: l.optional("sys/kernel/uevent_seqnum", func(text []byte) error {
-			known = parseNumber(text, &last)
+		Group: l.optionalFileGroup("sys/kernel/uevent_seqnum", func(text []byte) error {
+			known = procfile.ParseNumber(text, &last)
 			return nil
 		}),
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {

@@ -32,19 +32,19 @@ type users struct{ logins, roots, records uint32 }
 // addUsers adds the metrics of users.
 func (l *linux) addUsers() {
 	now := new(users)
-	g := l.optional("var/run/utmp", now.parse)
+	g := l.optionalFileGroup("var/run/utmp", now.parse)
 	const help = "It is in /var/run/utmp, which some systems do not write any more: then there is nobody."
 	for item, m := range []struct {
 		name, text string
 		of         *uint32
 	}{
-		{"nusers", "Logins that last, each of a user who has several", &now.logins},
-		{"nroots", "Logins that last as root", &now.roots},
-		{"nsessions", "Records of logins and of the system, such as its start", &now.records},
+		{"kernel.all.nusers", "Logins that last, each of a user who has several", &now.logins},
+		{"kernel.all.nroots", "Logins that last as root", &now.roots},
+		{"kernel.all.nsessions", "Records of logins and of the system, such as its start", &now.records},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
-			Name: "kernel.all." + m.name, ID: pmda.Item(25, item), Group: g, Units: pdu.NoUnits,
-			Text: m.text, Help: help, Value: single(m.of),
+			Name: m.name, ID: pmda.Item(25, item), Group: g, Units: pdu.NoUnits,
+			Text: m.text, Help: help, Value: valueOf(m.of),
 		})
 	}
 }

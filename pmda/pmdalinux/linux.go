@@ -84,7 +84,7 @@ type linux struct {
 	*pmda.Agent
 	root, stateDir string
 	trusts         func(*pmda.Client) bool
-	kept           atomic.Int64 // open files of devices
+	openFiles      atomic.Int64 // of devices
 	ask            func(u *usage, path []byte) error
 
 	// The instance domains that subjects share; addProcessors makes them.
@@ -106,9 +106,9 @@ func (l *linux) Attach(d *pmda.InDom) error {
 // path is where a file is that other systems have at "/"+name.
 func (l *linux) path(name string) string { return filepath.Join(l.root, filepath.FromSlash(name)) }
 
-// source makes a group that reads a file and has it parsed. The text is valid
-// until parse returns.
-func (l *linux) source(name string, parse func(text []byte) error) *pmda.Group {
+// fileGroup makes a group that reads a file and parses it. The text is valid until
+// parse returns. If the file is not there, its metrics are not supported.
+func (l *linux) fileGroup(name string, parse func(text []byte) error) *pmda.Group {
 	f := l.file(name)
 	return l.Group(func(context.Context, *pmda.Request) error {
 		text, err := f.Read()
@@ -119,13 +119,14 @@ func (l *linux) source(name string, parse func(text []byte) error) *pmda.Group {
 	})
 }
 
-// optional is source for a file that tells of things there may be none of: where
-// it is not there, there are none.
-func (l *linux) optional(name string, parse func(text []byte) error) *pmda.Group {
-	return l.Group(l.reading(name, parse))
+// optionalFileGroup is fileGroup for a file that lists things: if it is not there,
+// parse gets an empty text, as there are none of them.
+func (l *linux) optionalFileGroup(name string, parse func(text []byte) error) *pmda.Group {
+	return l.Group(l.readOptional(name, parse))
 }
 
-func (l *linux) reading(name string, parse func(text []byte) error) func(context.Context, *pmda.Request) error {
+// readOptional makes the Refresh of such a group.
+func (l *linux) readOptional(name string, parse func(text []byte) error) func(context.Context, *pmda.Request) error {
 	f := l.file(name)
 	return func(context.Context, *pmda.Request) error {
 		text, err := f.Read()
@@ -136,10 +137,11 @@ func (l *linux) reading(name string, parse func(text []byte) error) func(context
 	}
 }
 
-// guarded is optional for a file that is not for everybody. It is read for clients
-// that are trusted, and the metrics' Values are those of guard.
-func (l *linux) guarded(name string, parse func(text []byte) error) *pmda.Group {
-	read := l.reading(name, parse)
+// restrictedFileGroup is optionalFileGroup for a file that only the root user may
+// read. It is read for clients that are trusted, and the metrics' Values are those of
+// restrictedValues.
+func (l *linux) restrictedFileGroup(name string, parse func(text []byte) error) *pmda.Group {
+	read := l.readOptional(name, parse)
 	return l.Group(func(ctx context.Context, r *pmda.Request) error {
 		if !l.trusts(r.Client) {
 			return nil
@@ -148,8 +150,8 @@ func (l *linux) guarded(name string, parse func(text []byte) error) *pmda.Group 
 	})
 }
 
-// guard makes Values that clients who are not trusted get nothing of.
-func guard[T pdu.Scalar](l *linux, values func(context.Context, *pmda.Request, *pmda.Set[T]) error) func(context.Context, *pmda.Request, *pmda.Set[T]) error {
+// restrictedValues makes Values that clients who are not trusted get nothing of.
+func restrictedValues[T pdu.Scalar](l *linux, values func(context.Context, *pmda.Request, *pmda.Set[T]) error) func(context.Context, *pmda.Request, *pmda.Set[T]) error {
 	return func(ctx context.Context, r *pmda.Request, s *pmda.Set[T]) error {
 		if !l.trusts(r.Client) {
 			return nil
@@ -158,7 +160,7 @@ func guard[T pdu.Scalar](l *linux, values func(context.Context, *pmda.Request, *
 	}
 }
 
-// single is the Value of a metric that has one, found by its group.
-func single[T pdu.Scalar](v *T) func(context.Context, *pmda.Request, pdu.Instance) (T, error) {
+// valueOf is the Value of a metric that is a variable, which its group sets.
+func valueOf[T pdu.Scalar](v *T) func(context.Context, *pmda.Request, pdu.Instance) (T, error) {
 	return func(context.Context, *pmda.Request, pdu.Instance) (T, error) { return *v, nil }
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // maxOrder is more than any order of blocks that a kernel has.
@@ -21,26 +22,26 @@ type buddy struct {
 
 // addBuddyInfo adds the metrics of /proc/buddyinfo.
 func (l *linux) addBuddyInfo() {
-	buddies := &rows[buddy]{indom: &pmda.InDom{Serial: 31, Name: "buddy",
+	buddies := &instances[buddy]{indom: &pmda.InDom{Serial: 31, Name: "buddy",
 		Text:           "Sizes of free blocks, by zone, order and node: a block of order n is 2 to the n pages long",
 		Labels:         `{"device_type":["memory","numa_node"],"indom_name":"per buddy per numa_node"}`,
 		InstanceLabels: func(i pdu.Instance) string { return zoneLabels(i.Name) }}}
 	var name []byte
-	g := l.source("proc/buddyinfo", func(text []byte) error {
-		buddies.begin()
-		for line := range wholeLines(text) {
+	g := l.fileGroup("proc/buddyinfo", func(text []byte) error {
+		buddies.Begin()
+		for line := range procfile.Lines(text) {
 			node, zone, rest, ok := cutZone(line)
 			if !ok {
 				continue
 			}
 			for order := range maxOrder {
 				var blocks uint64
-				if blocks, rest, ok = cutUint(rest); !ok {
+				if blocks, rest, ok = procfile.CutUint(rest); !ok {
 					break
 				}
 				name = append(append(name[:0], zone...), "::order"...)
 				name = append(strconv.AppendInt(name, int64(order), 10), "::node"...)
-				*buddies.row(strconv.AppendUint(name, node, 10)) = buddy{blocks, order}
+				*buddies.Row(strconv.AppendUint(name, node, 10)) = buddy{blocks, order}
 			}
 		}
 		return buddies.end()
@@ -51,12 +52,12 @@ func (l *linux) addBuddyInfo() {
 	pmda.Register(l.Agent, pmda.Metric[uint64]{
 		Name: "mem.buddyinfo.pages", ID: pmda.Item(67, 0), InDom: buddies.indom,
 		Text:   "Free blocks of a size: how many there are, not their pages",
-		Values: column(buddies, func(b *buddy) (uint64, bool) { return b.blocks, true }),
+		Values: rowValues(buddies, func(b *buddy) (uint64, bool) { return b.blocks, true }),
 	})
 	pmda.Register(l.Agent, pmda.Metric[uint64]{
 		Name: "mem.buddyinfo.total", ID: pmda.Item(67, 1), InDom: buddies.indom, Units: pdu.SpaceKByte,
 		Text: "Memory in free blocks of a size",
-		Values: column(buddies, func(b *buddy) (uint64, bool) {
+		Values: rowValues(buddies, func(b *buddy) (uint64, bool) {
 			size := kbytes << b.order
 			return b.blocks * size, b.blocks < 1<<64/2/size
 		}),
@@ -65,12 +66,12 @@ func (l *linux) addBuddyInfo() {
 
 // cutZone reads the begin of a line like "Node 0, zone   Normal  3291 1946".
 func cutZone(line []byte) (node uint64, zone, rest []byte, ok bool) {
-	word, rest := cutField(line)
-	field, rest := cutField(rest)
-	word2, rest := cutField(rest)
-	zone, rest = cutField(rest)
+	word, rest := procfile.CutField(line)
+	field, rest := procfile.CutField(rest)
+	word2, rest := procfile.CutField(rest)
+	zone, rest = procfile.CutField(rest)
 	digits, comma := bytes.CutSuffix(field, []byte(","))
-	node, ok = parseUint(digits)
+	node, ok = procfile.ParseUint(digits)
 	ok = ok && comma && string(word) == "Node" && string(word2) == "zone" && len(zone) > 0
 	return node, zone, rest, ok
 }
@@ -81,11 +82,11 @@ func cutZone(line []byte) (node uint64, zone, rest []byte, ok bool) {
 func zoneLabels(name string) string {
 	labels := map[string]any{}
 	for i, part := range strings.Split(name, "::") {
-		if n, ok := numbered([]byte(part), "node"); ok {
+		if n, ok := procfile.NumberAfter([]byte(part), "node"); ok {
 			labels["numa_node"] = n
-		} else if n, ok := numbered([]byte(part), "order"); ok {
+		} else if n, ok := procfile.NumberAfter([]byte(part), "order"); ok {
 			labels["order"] = n
-		} else if n, ok := numbered([]byte(part), "lowmem_reserved"); ok {
+		} else if n, ok := procfile.NumberAfter([]byte(part), "lowmem_reserved"); ok {
 			labels["lowmem_reserved"] = n
 		} else if i == 0 {
 			labels["zone"] = part

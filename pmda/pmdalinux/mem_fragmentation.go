@@ -6,6 +6,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // fragmentation is what the kernel says of free memory that is in too small pieces.
@@ -33,9 +34,9 @@ func (l *linux) addFragmentation() {
 		Text: "How much of each node's free memory is in blocks that are too small, summed over sizes",
 		Help: "For blocks of each order from 0 to 10, the kernel tells what part of the zone Normal's free memory\n" +
 			"cannot be given as such a block: from 0 for none to 1 for all. The value is the sum of those.",
-		Group: l.optional("sys/kernel/debug/extfrag/unusable_index", f.parse),
+		Group: l.optionalFileGroup("sys/kernel/debug/extfrag/unusable_index", f.parse),
 		Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (float32, error) {
-			number, _ := numbered([]byte(i.Name), "node")
+			number, _ := procfile.NumberAfter([]byte(i.Name), "node")
 			at := slices.IndexFunc(f.nodes, func(n nodeIndex) bool { return n.node == uint64(number) })
 			if at < 0 || !f.nodes[at].ok {
 				return 0, pmda.NoValue
@@ -48,7 +49,7 @@ func (l *linux) addFragmentation() {
 // parse reads lines such as "Node 0, zone   Normal 0.000 0.012 0.034".
 func (f *fragmentation) parse(text []byte) error {
 	f.nodes = f.nodes[:0]
-	for line := range wholeLines(text) {
+	for line := range procfile.Lines(text) {
 		node, zone, rest, ok := cutZone(line)
 		if !ok || string(zone) != "Normal" {
 			continue
@@ -63,11 +64,11 @@ func (f *fragmentation) parse(text []byte) error {
 // sumIndices sums the indices of a zone.
 func sumIndices(line []byte) (sum float32, ok bool) {
 	for i := range maxIndices {
-		field, rest := cutField(line)
+		field, rest := procfile.CutField(line)
 		if len(field) == 0 {
 			return sum, i > 0
 		}
-		v, is := parseFloat(field)
+		v, is := procfile.ParseFloat(field)
 		if !is || !(0 <= v && v <= 1) {
 			return 0, false
 		}

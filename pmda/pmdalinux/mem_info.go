@@ -2,11 +2,11 @@ package pmdalinux
 
 import (
 	"context"
-	"math"
 	"os"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // addMemory adds the metrics of memory and swap.
@@ -24,12 +24,12 @@ func (l *linux) addMemory() {
 
 // addMeminfo adds the metrics of /proc/meminfo.
 func (l *linux) addMeminfo() {
-	info := new(keyed)
-	g := l.source("proc/meminfo", info.parse)
+	info := new(procfile.KeyedNumbers)
+	g := l.fileGroup("proc/meminfo", info.Parse)
 	for _, m := range meminfo {
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: "mem.util." + m.name, ID: pmda.Item(1, m.item), Group: g, Units: pdu.SpaceKByte,
-			Text: m.text, Value: info.number(m.key).value,
+			Name: m.name, ID: pmda.Item(1, m.item), Group: g, Units: pdu.SpaceKByte,
+			Text: m.text, Value: keyedNumber(info, m.key).value,
 		})
 	}
 	l.addMemoryUse(g, info)
@@ -42,57 +42,57 @@ var meminfo = []struct {
 	item            int
 	name, key, text string
 }{
-	{2, "free", "MemFree", "Memory that nothing is in"},
-	{3, "shared", "MemShared", "Memory that several processes share, as kernels before 2.6 told"},
-	{4, "bufmem", "Buffers", "Memory with blocks of disks as such, mostly the descriptions of files"},
-	{5, "cached", "Cached", "Memory with contents of files, and of tmpfs and shared memory"},
-	{13, "swapCached", "SwapCached", "Memory that has been read back from swap and is still the same there"},
-	{14, "active", "Active", "Memory used of late, which is reclaimed last"},
-	{15, "inactive", "Inactive", "Memory not used of late, which is reclaimed first"},
-	{16, "highTotal", "HighTotal", "High memory: that which a 32-bit kernel has to map before it can use it"},
-	{17, "highFree", "HighFree", "High memory that nothing is in"},
-	{18, "lowTotal", "LowTotal", "Low memory: that which a 32-bit kernel can use directly, for its own data too"},
-	{19, "lowFree", "LowFree", "Low memory that nothing is in"},
-	{20, "swapTotal", "SwapTotal", "Swap space of all devices, in kilobytes"},
-	{21, "swapFree", "SwapFree", "Swap space not in use, in kilobytes"},
-	{22, "dirty", "Dirty", "Memory with changes that are to be written to disk"},
-	{23, "writeback", "Writeback", "Memory with changes that are being written to disk"},
-	{24, "mapped", "Mapped", "Memory with files that processes have mapped, such as libraries"},
-	{25, "slab", "Slab", "Memory in the kernel's caches of objects"},
-	{26, "committed_AS", "Committed_AS", "Memory that processes would need if they used all that they have asked for"},
-	{27, "pageTables", "PageTables", "Memory in the tables that map addresses of processes, on their lowest level"},
-	{28, "reverseMaps", "ReverseMaps", "Mappings of pages back to their page tables, as early kernels 2.6 told"},
-	{30, "anonpages", "AnonPages", "Memory of processes that no file stands behind, such as heaps and stacks"},
-	{31, "commitLimit", "CommitLimit", "The most that committed_AS may be if overcommitting is forbidden"},
-	{32, "bounce", "Bounce", "Memory that stands in for what a device cannot reach"},
-	{33, "NFS_Unstable", "NFS_Unstable", "Memory sent to NFS servers that have not yet said it is on their disks"},
-	{34, "slabReclaimable", "SReclaimable", "The part of slab that can be given up, such as known files and directories"},
-	{35, "slabUnreclaimable", "SUnreclaim", "The part of slab that cannot be given up"},
-	{36, "active_anon", "Active(anon)", "The part of active that no file stands behind"},
-	{37, "inactive_anon", "Inactive(anon)", "The part of inactive that no file stands behind"},
-	{38, "active_file", "Active(file)", "The part of active with contents of files"},
-	{39, "inactive_file", "Inactive(file)", "The part of inactive with contents of files"},
-	{40, "unevictable", "Unevictable", "Memory that cannot be reclaimed: locked, or of file systems in memory"},
-	{41, "mlocked", "Mlocked", "Memory that processes have locked, as with mlock(2)"},
-	{42, "shmem", "Shmem", "Memory in tmpfs and in shared memory segments"},
-	{43, "kernelStack", "KernelStack", "Memory in the stacks that threads have in the kernel"},
-	{48, "directMap4k", "DirectMap4k", "Memory that the kernel maps for itself in pages of 4 kilobytes"},
-	{49, "directMap2M", "DirectMap2M", "Memory that the kernel maps for itself in pages of 2 megabytes"},
-	{50, "vmallocTotal", "VmallocTotal", "Addresses that the kernel has for vmalloc: its memory in scattered pages"},
-	{51, "vmallocUsed", "VmallocUsed", "Addresses for vmalloc that are in use"},
-	{52, "vmallocChunk", "VmallocChunk", "The largest stretch of addresses for vmalloc that is free; 0 since kernel 4.4"},
-	{53, "mmap_copy", "MmapCopy", "Memory with copies of files that a kernel without memory protection mapped"},
-	{54, "quicklists", "Quicklists", "Memory kept aside for page tables to come"},
-	{55, "corrupthardware", "HardwareCorrupted", "Memory that the hardware has found broken"},
-	{56, "anonhugepages", "AnonHugePages", "The part of anonpages that is in huge pages, which the kernel forms by itself"},
-	{57, "directMap1G", "DirectMap1G", "Memory that the kernel maps for itself in pages of a gigabyte"},
-	{58, "available", "MemAvailable", "Memory that new programs could have without swapping, as the kernel estimates"},
+	{2, "mem.util.free", "MemFree", "Memory that nothing is in"},
+	{3, "mem.util.shared", "MemShared", "Memory that several processes share, as kernels before 2.6 told"},
+	{4, "mem.util.bufmem", "Buffers", "Memory with blocks of disks as such, mostly the descriptions of files"},
+	{5, "mem.util.cached", "Cached", "Memory with contents of files, and of tmpfs and shared memory"},
+	{13, "mem.util.swapCached", "SwapCached", "Memory that has been read back from swap and is still the same there"},
+	{14, "mem.util.active", "Active", "Memory used of late, which is reclaimed last"},
+	{15, "mem.util.inactive", "Inactive", "Memory not used of late, which is reclaimed first"},
+	{16, "mem.util.highTotal", "HighTotal", "High memory: that which a 32-bit kernel has to map before it can use it"},
+	{17, "mem.util.highFree", "HighFree", "High memory that nothing is in"},
+	{18, "mem.util.lowTotal", "LowTotal", "Low memory: that which a 32-bit kernel can use directly, for its own data too"},
+	{19, "mem.util.lowFree", "LowFree", "Low memory that nothing is in"},
+	{20, "mem.util.swapTotal", "SwapTotal", "Swap space of all devices, in kilobytes"},
+	{21, "mem.util.swapFree", "SwapFree", "Swap space not in use, in kilobytes"},
+	{22, "mem.util.dirty", "Dirty", "Memory with changes that are to be written to disk"},
+	{23, "mem.util.writeback", "Writeback", "Memory with changes that are being written to disk"},
+	{24, "mem.util.mapped", "Mapped", "Memory with files that processes have mapped, such as libraries"},
+	{25, "mem.util.slab", "Slab", "Memory in the kernel's caches of objects"},
+	{26, "mem.util.committed_AS", "Committed_AS", "Memory that processes would need if they used all that they have asked for"},
+	{27, "mem.util.pageTables", "PageTables", "Memory in the tables that map addresses of processes, on their lowest level"},
+	{28, "mem.util.reverseMaps", "ReverseMaps", "Mappings of pages back to their page tables, as early kernels 2.6 told"},
+	{30, "mem.util.anonpages", "AnonPages", "Memory of processes that no file stands behind, such as heaps and stacks"},
+	{31, "mem.util.commitLimit", "CommitLimit", "The most that committed_AS may be if overcommitting is forbidden"},
+	{32, "mem.util.bounce", "Bounce", "Memory that stands in for what a device cannot reach"},
+	{33, "mem.util.NFS_Unstable", "NFS_Unstable", "Memory sent to NFS servers that have not yet said it is on their disks"},
+	{34, "mem.util.slabReclaimable", "SReclaimable", "The part of slab that can be given up, such as known files and directories"},
+	{35, "mem.util.slabUnreclaimable", "SUnreclaim", "The part of slab that cannot be given up"},
+	{36, "mem.util.active_anon", "Active(anon)", "The part of active that no file stands behind"},
+	{37, "mem.util.inactive_anon", "Inactive(anon)", "The part of inactive that no file stands behind"},
+	{38, "mem.util.active_file", "Active(file)", "The part of active with contents of files"},
+	{39, "mem.util.inactive_file", "Inactive(file)", "The part of inactive with contents of files"},
+	{40, "mem.util.unevictable", "Unevictable", "Memory that cannot be reclaimed: locked, or of file systems in memory"},
+	{41, "mem.util.mlocked", "Mlocked", "Memory that processes have locked, as with mlock(2)"},
+	{42, "mem.util.shmem", "Shmem", "Memory in tmpfs and in shared memory segments"},
+	{43, "mem.util.kernelStack", "KernelStack", "Memory in the stacks that threads have in the kernel"},
+	{48, "mem.util.directMap4k", "DirectMap4k", "Memory that the kernel maps for itself in pages of 4 kilobytes"},
+	{49, "mem.util.directMap2M", "DirectMap2M", "Memory that the kernel maps for itself in pages of 2 megabytes"},
+	{50, "mem.util.vmallocTotal", "VmallocTotal", "Addresses that the kernel has for vmalloc: its memory in scattered pages"},
+	{51, "mem.util.vmallocUsed", "VmallocUsed", "Addresses for vmalloc that are in use"},
+	{52, "mem.util.vmallocChunk", "VmallocChunk", "The largest stretch of addresses for vmalloc that is free; 0 since kernel 4.4"},
+	{53, "mem.util.mmap_copy", "MmapCopy", "Memory with copies of files that a kernel without memory protection mapped"},
+	{54, "mem.util.quicklists", "Quicklists", "Memory kept aside for page tables to come"},
+	{55, "mem.util.corrupthardware", "HardwareCorrupted", "Memory that the hardware has found broken"},
+	{56, "mem.util.anonhugepages", "AnonHugePages", "The part of anonpages that is in huge pages, which the kernel forms by itself"},
+	{57, "mem.util.directMap1G", "DirectMap1G", "Memory that the kernel maps for itself in pages of a gigabyte"},
+	{58, "mem.util.available", "MemAvailable", "Memory that new programs could have without swapping, as the kernel estimates"},
 }
 
 // addMemoryUse adds how much memory there is, and what follows from that.
-func (l *linux) addMemoryUse(g *pmda.Group, info *keyed) {
-	total, free, cached := info.number("MemTotal"), info.number("MemFree"), info.number("Cached")
-	used := less(total, free)
+func (l *linux) addMemoryUse(g *pmda.Group, info *procfile.KeyedNumbers) {
+	total, free, cached := keyedNumber(info, "MemTotal"), keyedNumber(info, "MemFree"), keyedNumber(info, "Cached")
+	used := difference(total, free)
 	for _, m := range []struct {
 		item       int
 		name       string
@@ -104,9 +104,9 @@ func (l *linux) addMemoryUse(g *pmda.Group, info *keyed) {
 		{10, "mem.freemem", pdu.SemInstant, free, "Free memory: mem.util.free under another name", ""},
 		{1, "mem.util.used", pdu.SemInstant, used, "Memory that something is in: mem.physmem less mem.util.free",
 			"Much of it may be had for the asking: mem.util.available says how much."},
-		{12, "mem.util.other", pdu.SemInstant, rest(used, sum(cached, info.number("Buffers"))),
+		{12, "mem.util.other", pdu.SemInstant, differenceOrZero(used, sum(cached, keyedNumber(info, "Buffers"))),
 			"The part of mem.util.used that is neither cached nor bufmem", ""},
-		{29, "mem.util.cache_clean", pdu.SemInstant, rest(cached, sum(info.number("Dirty"), info.number("Writeback"))),
+		{29, "mem.util.cache_clean", pdu.SemInstant, differenceOrZero(cached, sum(keyedNumber(info, "Dirty"), keyedNumber(info, "Writeback"))),
 			"The part of mem.util.cached that is on disk too: neither dirty nor in writeback", ""},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
@@ -119,7 +119,7 @@ func (l *linux) addMemoryUse(g *pmda.Group, info *keyed) {
 		Text: "Memory in megabytes: mem.physmem, less what is no whole one",
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
 			v, ok := total()
-			return fit(v>>10, ok)
+			return fit32(v>>10, ok)
 		},
 	})
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
@@ -132,59 +132,51 @@ func (l *linux) addMemoryUse(g *pmda.Group, info *keyed) {
 }
 
 // addHugePages adds the metrics of the huge pages that are set aside.
-func (l *linux) addHugePages(g *pmda.Group, info *keyed) {
-	kbytes := info.number("Hugepagesize")
-	bytes := times(kbytes, func() (uint64, bool) { return 1 << 10, true })
-	for i, m := range []struct{ name, key, text string }{
-		{"Total", "HugePages_Total", "set aside, in use or not"},
-		{"Free", "HugePages_Free", "set aside and not in use"},
-		{"Rsvd", "HugePages_Rsvd", "promised to processes, which have not touched them yet"},
-		{"Surp", "HugePages_Surp", "beyond those that the administrator set aside"},
+func (l *linux) addHugePages(g *pmda.Group, info *procfile.KeyedNumbers) {
+	kbytes := keyedNumber(info, "Hugepagesize")
+	bytes := product(kbytes, kilobyte)
+	for i, m := range []struct{ pages, bytes, key, text string }{
+		{"mem.util.hugepagesTotal", "mem.util.hugepagesTotalBytes", "HugePages_Total", "set aside, in use or not"},
+		{"mem.util.hugepagesFree", "mem.util.hugepagesFreeBytes", "HugePages_Free", "set aside and not in use"},
+		{"mem.util.hugepagesRsvd", "mem.util.hugepagesRsvdBytes", "HugePages_Rsvd", "promised to processes, which have not touched them yet"},
+		{"mem.util.hugepagesSurp", "mem.util.hugepagesSurpBytes", "HugePages_Surp", "beyond those that the administrator set aside"},
 	} {
-		pages := info.number(m.key)
+		pages := keyedNumber(info, m.key)
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: "mem.util.hugepages" + m.name, ID: pmda.Item(1, 44+i), Group: g, Units: pdu.UnitCount,
+			Name: m.pages, ID: pmda.Item(1, 44+i), Group: g, Units: pdu.UnitCount,
 			Text:  "Huge pages " + m.text,
 			Help:  "Pages of hinv.hugepagesize. Those of other sizes, and those that the kernel forms by itself, do not count.",
 			Value: pages.value,
 		})
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: "mem.util.hugepages" + m.name + "Bytes", ID: pmda.Item(1, 60+i), Group: g, Units: pdu.SpaceByte,
-			Text: "Memory in huge pages " + m.text, Value: times(pages, bytes).value,
+			Name: m.bytes, ID: pmda.Item(1, 60+i), Group: g, Units: pdu.SpaceByte,
+			Text: "Memory in huge pages " + m.text, Value: product(pages, bytes).value,
 		})
 	}
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
 		Name: "hinv.hugepagesize", ID: pmda.Item(1, 59), Group: g, Sem: pdu.SemDiscrete, Units: pdu.SpaceByte,
 		Text: "Size of a huge page, where none is asked for by its size",
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
-			return fit(bytes())
+			return fit32(bytes())
 		},
 	})
 }
 
 // addSwapSpace adds the sums over all swap devices.
-func (l *linux) addSwapSpace(g *pmda.Group, info *keyed) {
-	total, free := info.number("SwapTotal"), info.number("SwapFree")
+func (l *linux) addSwapSpace(g *pmda.Group, info *procfile.KeyedNumbers) {
+	total, free := keyedNumber(info, "SwapTotal"), keyedNumber(info, "SwapFree")
 	for _, m := range []struct {
 		item       int
 		name, text string
 		of         number
 	}{
 		{6, "swap.length", "Swap space of all devices", total},
-		{7, "swap.used", "Swap space in use", less(total, free)},
+		{7, "swap.used", "Swap space in use", difference(total, free)},
 		{8, "swap.free", "Swap space not in use", free},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
 			Name: m.name, ID: pmda.Item(1, m.item), Group: g, Units: pdu.SpaceByte, Text: m.text,
-			Value: times(m.of, func() (uint64, bool) { return 1 << 10, true }).value,
+			Value: product(m.of, kilobyte).value,
 		})
 	}
-}
-
-// fit is a number of 32 bits, none if there is none or it does not fit.
-func fit(v uint64, ok bool) (uint32, error) {
-	if !ok || v > math.MaxUint32 {
-		return 0, pmda.NoValue
-	}
-	return uint32(v), nil
 }

@@ -53,7 +53,7 @@ func (l *linux) addBandwidth() {
 // refresh reads the file now and then.
 func (b *bandwidths) refresh(context.Context, *pmda.Request) error {
 	if now := time.Now(); !now.Before(b.next) {
-		b.next = now.Add(lookAgain)
+		b.next = now.Add(recheckAfter)
 		b.of, b.err = readBandwidths(b.path)
 	}
 	return b.err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // A slab is what a line of /proc/slabinfo tells of one of the kernel's caches of
@@ -29,7 +30,7 @@ var oldSlabs = [...]int{slabActiveObjects, slabObjects, slabObjectSize, slabActi
 
 // slabs are the caches.
 type slabs struct {
-	rows rows[slab]
+	rows instances[slab]
 	name []byte
 	old  bool // the file is of an old version
 }
@@ -40,7 +41,7 @@ func (l *linux) addSlabInfo() {
 	c.rows.indom = &pmda.InDom{Serial: 12, Name: "slab cache",
 		Text:   "The kernel's caches of objects of one kind each",
 		Labels: `{"device_type":"memory","indom_name":"per slab"}`,
-		Group:  l.guarded("proc/slabinfo", c.parse)}
+		Group:  l.restrictedFileGroup("proc/slabinfo", c.parse)}
 	l.Attach(c.rows.indom)
 	for _, m := range []struct {
 		name         string
@@ -48,13 +49,13 @@ func (l *linux) addSlabInfo() {
 		units        pdu.Units
 		text         string
 	}{
-		{"objects.active", 0, slabActiveObjects, 0, "Objects of each cache that are in use"},
-		{"objects.total", 1, slabObjects, 0, "Objects of each cache that there is room for, in use or not"},
-		{"slabs.total_size", 7, -1, pdu.SpaceByte, "Memory that the objects in use of each cache take, with their part of what slabs waste"},
+		{"mem.slabinfo.objects.active", 0, slabActiveObjects, 0, "Objects of each cache that are in use"},
+		{"mem.slabinfo.objects.total", 1, slabObjects, 0, "Objects of each cache that there is room for, in use or not"},
+		{"mem.slabinfo.slabs.total_size", 7, -1, pdu.SpaceByte, "Memory that the objects in use of each cache take, with their part of what slabs waste"},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: "mem.slabinfo." + m.name, ID: pmda.Item(20, m.item), InDom: c.rows.indom, Units: m.units, Text: m.text,
-			Values: guard(l, column(&c.rows, func(s *slab) (uint64, bool) {
+			Name: m.name, ID: pmda.Item(20, m.item), InDom: c.rows.indom, Units: m.units, Text: m.text,
+			Values: restrictedValues(l, rowValues(&c.rows, func(s *slab) (uint64, bool) {
 				if m.column < 0 {
 					return c.size(s)
 				}
@@ -69,15 +70,15 @@ func (l *linux) addSlabInfo() {
 		text         string
 		always       bool // also shown, as by the C agent, in old versions
 	}{
-		{"objects.size", 2, slabObjectSize, pdu.SpaceByte, "Size of an object of each cache", true},
-		{"slabs.active", 3, slabActiveSlabs, 0, "Slabs of each cache with objects in use", true},
-		{"slabs.total", 4, slabSlabs, 0, "Slabs of each cache", false},
-		{"slabs.pages_per_slab", 5, slabPagesPerSlab, 0, "Pages that a slab of each cache is long", true},
-		{"slabs.objects_per_slab", 6, slabObjectsPerSlab, 0, "Objects that fit in a slab of each cache", false},
+		{"mem.slabinfo.objects.size", 2, slabObjectSize, pdu.SpaceByte, "Size of an object of each cache", true},
+		{"mem.slabinfo.slabs.active", 3, slabActiveSlabs, 0, "Slabs of each cache with objects in use", true},
+		{"mem.slabinfo.slabs.total", 4, slabSlabs, 0, "Slabs of each cache", false},
+		{"mem.slabinfo.slabs.pages_per_slab", 5, slabPagesPerSlab, 0, "Pages that a slab of each cache is long", true},
+		{"mem.slabinfo.slabs.objects_per_slab", 6, slabObjectsPerSlab, 0, "Objects that fit in a slab of each cache", false},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
-			Name: "mem.slabinfo." + m.name, ID: pmda.Item(20, m.item), InDom: c.rows.indom, Units: m.units, Text: m.text,
-			Values: guard(l, column(&c.rows, func(s *slab) (uint32, bool) {
+			Name: m.name, ID: pmda.Item(20, m.item), InDom: c.rows.indom, Units: m.units, Text: m.text,
+			Values: restrictedValues(l, rowValues(&c.rows, func(s *slab) (uint32, bool) {
 				return uint32(s[m.column]), (m.always || !c.old) && s[m.column] <= math.MaxUint32
 			})),
 		})
@@ -105,10 +106,10 @@ func (c *slabs) size(s *slab) (uint64, bool) {
 //	# name  <active_objs> <num_objs> <objsize> <objperslab> <pagesperslab> : tunables …
 //	dentry  34020  35742  192  21  1 : tunables 0 0 0 : slabdata 1702 1702 0
 func (c *slabs) parse(text []byte) error {
-	c.rows.begin()
-	first, rest, _ := wholeLine(text)
+	c.rows.Begin()
+	first, rest, _ := procfile.CutLine(text)
 	version, ok := bytes.CutPrefix(first, []byte("slabinfo - version: "))
-	version, _ = cutField(version)
+	version, _ = procfile.CutField(version)
 	switch string(version) {
 	case "2.0", "2.1":
 		c.old = false
@@ -118,7 +119,7 @@ func (c *slabs) parse(text []byte) error {
 		ok = false
 	}
 	if ok {
-		for line := range wholeLines(rest) {
+		for line := range procfile.Lines(rest) {
 			c.line(line)
 		}
 	}
@@ -134,31 +135,21 @@ func (c *slabs) line(line []byte) {
 	var s slab
 	if c.old {
 		var v [len(oldSlabs)]uint64
-		_, ok2 := cutUints(line, v[:])
+		_, ok2 := procfile.CutUints(line, v[:])
 		for i, column := range oldSlabs {
 			s[column] = v[i]
 		}
 		ok = ok && ok2
 	} else {
 		line, data, _ := bytes.Cut(line, []byte(" : slabdata "))
-		line, ok2 := cutUints(line, s[:slabActiveSlabs])
-		_, ok3 := cutUints(data, s[slabActiveSlabs:])
-		next, _ := cutField(line)
+		line, ok2 := procfile.CutUints(line, s[:slabActiveSlabs])
+		_, ok3 := procfile.CutUints(data, s[slabActiveSlabs:])
+		next, _ := procfile.CutField(line)
 		ok = ok && ok2 && ok3 && string(next) == ":"
 	}
 	if ok {
-		*c.rows.row(c.name) = s
+		*c.rows.Row(c.name) = s
 	}
-}
-
-// cutUints is cutUint for several numbers.
-func cutUints(line []byte, to []uint64) (rest []byte, ok bool) {
-	for i := range to {
-		if to[i], line, ok = cutUint(line); !ok {
-			return line, false
-		}
-	}
-	return line, true
 }
 
 // cutName reads the name, which ends before the first number. The names of some
@@ -166,9 +157,9 @@ func cutUints(line []byte, to []uint64) (rest []byte, ok bool) {
 func (c *slabs) cutName(line []byte) (rest []byte, ok bool) {
 	c.name = c.name[:0]
 	for {
-		field, after := cutField(line)
-		if len(field) == 0 || len(c.name) > 0 && (isDigit(field[0]) || field[0] == '-' || field[0] == ':') {
-			return line, goodName(c.name)
+		field, after := procfile.CutField(line)
+		if len(field) == 0 || len(c.name) > 0 && (procfile.IsDigit(field[0]) || field[0] == '-' || field[0] == ':') {
+			return line, validName(c.name)
 		}
 		if len(c.name) > 0 {
 			c.name = append(c.name, '_')

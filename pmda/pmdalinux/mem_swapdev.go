@@ -6,6 +6,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // A swapDevice is a line of /proc/swaps.
@@ -16,10 +17,10 @@ type swapDevice struct {
 
 // addSwapDevices adds the metrics of /proc/swaps.
 func (l *linux) addSwapDevices() {
-	devices := &rows[swapDevice]{indom: &pmda.InDom{Serial: 6, Name: "swap device",
+	devices := &instances[swapDevice]{indom: &pmda.InDom{Serial: 6, Name: "swap device",
 		Text:   "Partitions and files that memory is swapped to, by their paths",
 		Labels: `{"device_type":["block","memory"],"indom_name":"per swap device"}`}}
-	g := l.source("proc/swaps", func(text []byte) error { return parseSwaps(devices, text) })
+	g := l.fileGroup("proc/swaps", func(text []byte) error { return parseSwaps(devices, text) })
 	devices.indom.Group = g
 	l.Attach(devices.indom)
 	for _, m := range []struct {
@@ -28,43 +29,43 @@ func (l *linux) addSwapDevices() {
 		sem        pdu.Sem
 		of         func(*swapDevice) (uint32, bool)
 	}{
-		{0, "free", "Swap space of a device that is not in use", pdu.SemInstant,
+		{0, "swapdev.free", "Swap space of a device that is not in use", pdu.SemInstant,
 			func(d *swapDevice) (uint32, bool) { return d.size - d.used, d.used <= d.size }},
-		{1, "length", "Swap space of a device", pdu.SemDiscrete, func(d *swapDevice) (uint32, bool) { return d.size, true }},
-		{2, "maxswap", "The most swap space that a device can have: on Linux, what it has", pdu.SemDiscrete,
+		{1, "swapdev.length", "Swap space of a device", pdu.SemDiscrete, func(d *swapDevice) (uint32, bool) { return d.size, true }},
+		{2, "swapdev.maxswap", "The most swap space that a device can have: on Linux, what it has", pdu.SemDiscrete,
 			func(d *swapDevice) (uint32, bool) { return d.size, true }},
-		{3, "vlength", "Swap space of a device that is promised but not there: on Linux, 0", pdu.SemDiscrete,
+		{3, "swapdev.vlength", "Swap space of a device that is promised but not there: on Linux, 0", pdu.SemDiscrete,
 			func(d *swapDevice) (uint32, bool) { return 0, true }},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
-			Name: "swapdev." + m.name, ID: pmda.Item(6, m.item), InDom: devices.indom, Sem: m.sem, Units: pdu.SpaceKByte,
-			Text: m.text, Values: column(devices, m.of),
+			Name: m.name, ID: pmda.Item(6, m.item), InDom: devices.indom, Sem: m.sem, Units: pdu.SpaceKByte,
+			Text: m.text, Values: rowValues(devices, m.of),
 		})
 	}
 	pmda.Register(l.Agent, pmda.Metric[int32]{
 		Name: "swapdev.priority", ID: pmda.Item(6, 4), InDom: devices.indom,
 		Text:   "Priority of a swap device: the highest is filled first, equal ones in turn",
-		Values: column(devices, func(d *swapDevice) (int32, bool) { return d.priority, true }),
+		Values: rowValues(devices, func(d *swapDevice) (int32, bool) { return d.priority, true }),
 	})
 }
 
 // parseSwaps reads lines like "/dev/sda2  partition  1048572  0  -2".
-func parseSwaps(devices *rows[swapDevice], text []byte) error {
-	devices.begin()
-	for line := range wholeLines(text) {
-		name, rest := cutField(line)
+func parseSwaps(devices *instances[swapDevice], text []byte) error {
+	devices.Begin()
+	for line := range procfile.Lines(text) {
+		name, rest := procfile.CutField(line)
 		if len(name) == 0 || name[0] != '/' {
 			continue // the head
 		}
-		_, rest = cutField(rest)
-		size, rest, ok1 := cutUint(rest)
-		used, rest, ok2 := cutUint(rest)
-		field, _ := cutField(rest)
+		_, rest = procfile.CutField(rest)
+		size, rest, ok1 := procfile.CutUint(rest)
+		used, rest, ok2 := procfile.CutUint(rest)
+		field, _ := procfile.CutField(rest)
 		priority, err := strconv.ParseInt(string(field), 10, 32)
 		if !ok1 || !ok2 || err != nil || max(size, used) > math.MaxUint32 {
 			continue
 		}
-		*devices.row(name) = swapDevice{uint32(size), uint32(used), int32(priority)}
+		*devices.Row(name) = swapDevice{uint32(size), uint32(used), int32(priority)}
 	}
 	return devices.end()
 }

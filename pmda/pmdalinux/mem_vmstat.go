@@ -6,6 +6,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // A vmKind is what kind of number a line of /proc/vmstat is, to the C agent. (Some
@@ -28,19 +29,33 @@ func (k vmKind) desc() (pdu.Sem, pdu.Units) {
 	return pdu.SemInstant, pdu.NoUnits
 }
 
+// vmstatPrefix is what the names of the metrics of /proc/vmstat begin with.
+const vmstatPrefix = "mem.vmstat."
+
+// A vmstat is a metric of /proc/vmstat.
+type vmstat struct {
+	name string
+	kind vmKind
+	text string
+}
+
+// key is what the line begins with.
+func (m vmstat) key() string { return strings.TrimPrefix(m.name, vmstatPrefix) }
+
 // addVMStat adds the metrics of /proc/vmstat.
 func (l *linux) addVMStat() {
-	stat := new(keyed)
-	g := l.source("proc/vmstat", stat.parse)
+	stat := new(procfile.KeyedNumbers)
+	g := l.fileGroup("proc/vmstat", stat.Parse)
 	sums := vmSums(stat)
 	for item, m := range vmstats {
 		sem, units := m.kind.desc()
-		of := sums[m.name]
+		key := m.key()
+		of := sums[key]
 		if of == nil {
-			of = stat.number(m.name)
+			of = keyedNumber(stat, key)
 		}
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: "mem.vmstat." + m.name, ID: pmda.Item(28, item), Group: g, Sem: sem, Units: units,
+			Name: m.name, ID: pmda.Item(28, item), Group: g, Sem: sem, Units: units,
 			Text: m.text, Value: of.value,
 		})
 	}
@@ -49,41 +64,29 @@ func (l *linux) addVMStat() {
 
 // vmSums are the numbers that are made of others: sums over all lines of a kind
 // that have metrics, and what newer kernels tell only in parts.
-func vmSums(stat *keyed) map[string]number {
+func vmSums(stat *procfile.KeyedNumbers) map[string]number {
 	sums := map[string]number{
-		"nr_slab": stat.number("nr_slab").or(
-			sum(stat.number("nr_slab_reclaimable"), stat.number("nr_slab_unreclaimable"))),
-		"thp_split": stat.number("thp_split").or(
-			sum(stat.number("thp_split_page"), stat.number("thp_split_page_failed"))),
+		"nr_slab": keyedNumber(stat, "nr_slab").or(
+			sum(keyedNumber(stat, "nr_slab_reclaimable"), keyedNumber(stat, "nr_slab_unreclaimable"))),
+		"thp_split": keyedNumber(stat, "thp_split").or(
+			sum(keyedNumber(stat, "thp_split_page"), keyedNumber(stat, "thp_split_page_failed"))),
 	}
 	for _, prefix := range []string{"pgscan_direct", "pgscan_kswapd", "pgsteal"} {
 		total := prefix + "_total"
 		var at []int
 		for _, m := range vmstats {
-			if strings.HasPrefix(m.name, prefix) && !strings.HasSuffix(m.name, "_total") {
-				at = append(at, stat.key(m.name))
+			if key := m.key(); strings.HasPrefix(key, prefix) && !strings.HasSuffix(key, "_total") {
+				at = append(at, stat.Index(key))
 			}
 		}
-		sums[total] = stat.total(at)
+		sums[total] = sumOfKnown(stat, at)
 	}
 	return sums
 }
 
-// total is the sum of those numbers that there are.
-func (k *keyed) total(at []int) number {
-	return func() (v uint64, ok bool) {
-		for _, i := range at {
-			if k.have[i] {
-				v, ok = v+k.vals[i], true
-			}
-		}
-		return v, ok
-	}
-}
-
 // addSwapping adds the metrics of swapping. Kernels before 2.6 told them in
 // /proc/stat, and of processes that were swapped as a whole.
-func (l *linux) addSwapping(g *pmda.Group, stat *keyed) {
+func (l *linux) addSwapping(g *pmda.Group, stat *procfile.KeyedNumbers) {
 	for _, m := range []struct {
 		item            int
 		name, key, text string
@@ -91,7 +94,7 @@ func (l *linux) addSwapping(g *pmda.Group, stat *keyed) {
 		{8, "swap.pagesin", "pswpin", "Pages read from all swap devices"},
 		{9, "swap.pagesout", "pswpout", "Pages written to all swap devices"},
 	} {
-		of := stat.number(m.key)
+		of := keyedNumber(stat, m.key)
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
 			Name: m.name, ID: pmda.Item(0, m.item), Group: g, Sem: pdu.SemCounter, Units: pdu.UnitCount, Text: m.text,
 			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
@@ -102,10 +105,10 @@ func (l *linux) addSwapping(g *pmda.Group, stat *keyed) {
 			},
 		})
 	}
-	for i, name := range []string{"in", "out"} {
+	for i, m := range []struct{ name, direction string }{{"swap.in", "in"}, {"swap.out", "out"}} {
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
-			Name: "swap." + name, ID: pmda.Item(0, 10+i), Sem: pdu.SemCounter, Units: pdu.UnitCount,
-			Text: "Processes swapped " + name + " as a whole, which Linux has not done since version 2.4",
+			Name: m.name, ID: pmda.Item(0, 10+i), Sem: pdu.SemCounter, Units: pdu.UnitCount,
+			Text: "Processes swapped " + m.direction + " as a whole, which Linux has not done since version 2.4",
 			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
 				return 0, pdu.ErrAppVersion
 			},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // zoneInfo is what /proc/zoneinfo tells, of zones and of the nodes that have them:
@@ -26,9 +27,9 @@ import (
 //
 // Zones that have no pages present are left out, except for their protection.
 type zoneInfo struct {
-	keys       keyed       // the names of numbers
-	stats      rows[keyed] // of the zones and nodes
-	protection rows[uint64]
+	keys       procfile.KeyedNumbers            // the names of numbers
+	stats      instances[procfile.KeyedNumbers] // of the zones and nodes
+	protection instances[uint64]
 
 	// seen are the zones and nodes in the order of the file, those left out too: all
 	// have IDs, as with the C agent.
@@ -42,7 +43,7 @@ type zoneInfo struct {
 	part zonePart
 	node uint64
 	zone []byte
-	now  keyed
+	now  procfile.KeyedNumbers
 	name []byte // of a zone or node
 }
 
@@ -66,31 +67,27 @@ func (l *linux) addZoneInfo() {
 		InstanceLabels: func(i pdu.Instance) string { return zoneLabels(i.Name) }}
 	z.protection.indom = &pmda.InDom{Serial: 33, Name: "protection of a zone", Text: "Zones of memory, by the zones that could be short of it",
 		InstanceLabels: func(i pdu.Instance) string { return zoneLabels(i.Name) }}
-	g := l.source("proc/zoneinfo", z.parse)
+	g := l.fileGroup("proc/zoneinfo", z.parse)
 	z.stats.indom.Group, z.protection.indom.Group = g, g
 	l.Attach(z.stats.indom)
 	l.Attach(z.protection.indom)
 	kbytes := uint64(os.Getpagesize() >> 10)
 	inKBytes := func(pages uint64, ok bool) (uint64, bool) { return pages * kbytes, ok && pages < 1<<64/2/kbytes }
 	for item, m := range zoneStats {
-		key := m.name
-		if zoneKeys[key] != "" {
-			key = zoneKeys[key]
-		}
-		at := z.keys.key(key)
+		at := z.keys.Index(m.key())
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: "mem.zoneinfo." + m.name, ID: pmda.Item(68, item), InDom: z.stats.indom, Units: pdu.SpaceKByte,
+			Name: m.name, ID: pmda.Item(68, item), InDom: z.stats.indom, Units: pdu.SpaceKByte,
 			Text:   "In a zone or node, in kilobytes: " + m.words(),
 			Help:   "It is the kernel's number times the size of a page, whatever the number counts.",
-			Values: column(&z.stats, func(k *keyed) (uint64, bool) { return inKBytes(k.get(at)) }),
+			Values: rowValues(&z.stats, func(k *procfile.KeyedNumbers) (uint64, bool) { return inKBytes(k.Get(at)) }),
 		})
 	}
-	z.present = z.keys.key("present")
+	z.present = z.keys.Index("present")
 	pmda.Register(l.Agent, pmda.Metric[uint64]{
 		Name: "mem.zoneinfo.protection", ID: pmda.Item(70, 0), InDom: z.protection.indom, Units: pdu.SpaceKByte,
 		Text:   "Memory of a zone that is kept from those who could have used another one",
 		Help:   "The instance DMA::node0::lowmem_reserved2 is for those who asked for the node's zone 2, counted from 0.",
-		Values: column(&z.protection, func(pages *uint64) (uint64, bool) { return inKBytes(*pages, true) }),
+		Values: rowValues(&z.protection, func(pages *uint64) (uint64, bool) { return inKBytes(*pages, true) }),
 	})
 }
 
@@ -98,7 +95,7 @@ func (l *linux) addZoneInfo() {
 func (m zoneStat) words() string {
 	if m.text == "" {
 		for _, v := range vmstats {
-			if v.name == m.name {
+			if v.key() == m.baseName() {
 				m.text = v.text
 			}
 		}
@@ -108,13 +105,13 @@ func (m zoneStat) words() string {
 
 // parse reads the file.
 func (z *zoneInfo) parse(text []byte) error {
-	if z.now.vals == nil {
-		z.now = z.keys.another()
+	if z.now.Empty() {
+		z.now = z.keys.Clone()
 	}
-	z.stats.begin()
-	z.protection.begin()
+	z.stats.Begin()
+	z.protection.Begin()
 	z.nseen, z.changed, z.part = 0, false, nothing
-	for line := range wholeLines(text) {
+	for line := range procfile.Lines(text) {
 		z.line(line)
 	}
 	z.end()
@@ -129,7 +126,7 @@ func (z *zoneInfo) line(line []byte) {
 		z.node, z.zone, z.part = node, zone, ofZone
 		return
 	}
-	word, rest := cutField(line)
+	word, rest := procfile.CutField(line)
 	switch {
 	case z.part == nothing:
 	case string(word) == "per-node":
@@ -139,13 +136,13 @@ func (z *zoneInfo) line(line []byte) {
 			z.end()
 			z.part = ofZone
 		}
-		z.now.line(rest)
+		z.now.ParseLine(rest)
 	case string(word) == "pagesets":
 		z.end()
 	case string(word) == "protection:":
 		z.protect(rest)
 	default:
-		z.now.line(line)
+		z.now.ParseLine(line)
 	}
 }
 
@@ -159,12 +156,12 @@ func (z *zoneInfo) end() {
 	case ofZone:
 		z.nameZone()
 		z.see()
-		if v, ok := z.now.get(z.present); ok && v > 0 {
+		if v, ok := z.now.Get(z.present); ok && v > 0 {
 			z.row()
 		}
 	}
 	z.part = nothing
-	z.now.clear()
+	z.now.Clear()
 }
 
 // nameZone makes the name of the zone.
@@ -175,12 +172,11 @@ func (z *zoneInfo) nameZone() {
 
 // row makes a row of the numbers.
 func (z *zoneInfo) row() {
-	r := z.stats.row(z.name)
-	if r.vals == nil {
-		*r = z.keys.another()
+	r := z.stats.Row(z.name)
+	if r.Empty() {
+		*r = z.keys.Clone()
 	}
-	copy(r.vals, z.now.vals)
-	copy(r.have, z.now.have)
+	r.CopyFrom(&z.now)
 }
 
 // see notes the name of a zone or node.
@@ -207,12 +203,12 @@ func (z *zoneInfo) protect(list []byte) {
 	stem := len(z.name)
 	for i := range maxZones {
 		field, rest, more := bytes.Cut(list, []byte(","))
-		v, ok := parseUint(bytes.TrimSpace(field))
+		v, ok := procfile.ParseUint(bytes.TrimSpace(field))
 		if !ok {
 			return
 		}
 		z.name = strconv.AppendInt(z.name[:stem], int64(i), 10)
-		*z.protection.row(z.name) = v
+		*z.protection.Row(z.name) = v
 		if list = rest; !more {
 			return
 		}
@@ -233,7 +229,7 @@ func (z *zoneInfo) finish() error {
 		if err := z.stats.indom.Update(all...); err != nil {
 			return err
 		}
-		z.stats.changed = true
+		z.stats.stale = true
 	}
 	return cmp.Or(z.stats.end(), z.protection.end())
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // traffic is what a line of /proc/net/dev counts: eight columns of what has been
@@ -35,7 +36,7 @@ var stackedNames = regexp.MustCompile(`^(lo|bond[0-9]+|team[0-9]+|tun[0-9]+|virb
 // addInterfaces adds the metrics of network interfaces.
 func (l *linux) addInterfaces() {
 	dev := &netDev{}
-	g := l.source("proc/net/dev", dev.parse)
+	g := l.fileGroup("proc/net/dev", dev.parse)
 	dev.rows.indom = &pmda.InDom{Serial: 3, Name: "interface", Group: g,
 		Text:   "Network interfaces",
 		Labels: `{"device_type":"interface","indom_name":"per interface"}`,
@@ -57,7 +58,7 @@ func (l *linux) addInterfaces() {
 
 // netDev is what /proc/net/dev tells.
 type netDev struct {
-	rows  rows[traffic]
+	rows  instances[traffic]
 	sums  [8]total // over the interfaces that are not stacked
 	whole bool     // the file has been read to its end
 }
@@ -73,12 +74,12 @@ var summed = [8]int{0, 1, 2, 3, 8, 9, 10, 11}
 
 // parse reads two lines of titles, then lines like "eth0: 1422 10 0 0 …".
 func (d *netDev) parse(text []byte) error {
-	d.rows.begin()
-	d.whole = isWhole(text)
+	d.rows.Begin()
+	d.whole = procfile.HasCompleteLines(text)
 	titles := 0
-	for line := range wholeLines(text) {
+	for line := range procfile.Lines(text) {
 		name, columns, ok := bytes.Cut(line, []byte(":"))
-		name, _ = cutField(name)
+		name, _ = procfile.CutField(name)
 		if titles < 2 && bytes.IndexByte(line, '|') >= 0 { // which names may have in them, too
 			titles++
 			continue
@@ -87,9 +88,9 @@ func (d *netDev) parse(text []byte) error {
 			d.whole = false
 			continue
 		}
-		t := d.rows.row(name)
+		t := d.rows.Row(name)
 		for i := range t.columns {
-			t.columns[i], columns, t.known[i] = cutUint(columns)
+			t.columns[i], columns, t.known[i] = procfile.CutUint(columns)
 		}
 	}
 	if err := d.rows.end(); err != nil {
@@ -103,11 +104,11 @@ func (d *netDev) parse(text []byte) error {
 // sum sums over the interfaces that are not stacked.
 func (d *netDev) sum() {
 	d.sums = [8]total{}
-	for at := range d.rows.vals {
-		t := &d.rows.vals[at]
+	for at := range d.rows.Vals {
+		t := &d.rows.Vals[at]
 		if t.class == unclassed {
 			t.class = physical
-			if stackedNames.MatchString(d.rows.names[at]) {
+			if stackedNames.MatchString(d.rows.Names[at]) {
 				t.class = stacked
 			}
 		}
@@ -128,37 +129,37 @@ func (l *linux) addTraffic(dev *netDev) {
 		name, text string
 		from, and  int // columns; the second is that of another summand, or -1
 	}{
-		{"in.bytes", "Bytes received", 0, -1},
-		{"in.packets", "Packets received", 1, -1},
-		{"in.errors", "Packets received that were damaged", 2, -1},
-		{"in.drops", "Packets received but thrown away, mostly for want of memory", 3, -1},
-		{"in.fifo", "Packets lost because the interface's queue of received ones was full", 4, -1},
-		{"in.frame", "Packets received with a damaged frame", 5, -1},
-		{"in.compressed", "Compressed packets received", 6, -1},
-		{"in.mcasts", "Multicast packets received", 7, -1},
-		{"out.bytes", "Bytes sent", 8, -1},
-		{"out.packets", "Packets sent", 9, -1},
-		{"out.errors", "Packets that could not be sent because of an error", 10, -1},
-		{"out.drops", "Packets thrown away instead of sent", 11, -1},
-		{"out.fifo", "Packets lost because the interface's queue of ones to send was full", 12, -1},
-		{"collisions", "Collisions on the medium while sending", 13, -1},
-		{"out.carrier", "Packets lost because the carrier was while sending", 14, -1},
-		{"out.compressed", "Compressed packets sent", 15, -1},
-		{"total.bytes", "Bytes received and sent", 0, 8},
-		{"total.packets", "Packets received and sent", 1, 9},
-		{"total.errors", "Errors while receiving and sending", 2, 10},
-		{"total.drops", "Packets thrown away, of those received and those to send", 3, 11},
-		{"total.mcasts", "Multicast packets, of which only the received ones are counted", 7, -1},
+		{"network.interface.in.bytes", "Bytes received", 0, -1},
+		{"network.interface.in.packets", "Packets received", 1, -1},
+		{"network.interface.in.errors", "Packets received that were damaged", 2, -1},
+		{"network.interface.in.drops", "Packets received but thrown away, mostly for want of memory", 3, -1},
+		{"network.interface.in.fifo", "Packets lost because the interface's queue of received ones was full", 4, -1},
+		{"network.interface.in.frame", "Packets received with a damaged frame", 5, -1},
+		{"network.interface.in.compressed", "Compressed packets received", 6, -1},
+		{"network.interface.in.mcasts", "Multicast packets received", 7, -1},
+		{"network.interface.out.bytes", "Bytes sent", 8, -1},
+		{"network.interface.out.packets", "Packets sent", 9, -1},
+		{"network.interface.out.errors", "Packets that could not be sent because of an error", 10, -1},
+		{"network.interface.out.drops", "Packets thrown away instead of sent", 11, -1},
+		{"network.interface.out.fifo", "Packets lost because the interface's queue of ones to send was full", 12, -1},
+		{"network.interface.collisions", "Collisions on the medium while sending", 13, -1},
+		{"network.interface.out.carrier", "Packets lost because the carrier was while sending", 14, -1},
+		{"network.interface.out.compressed", "Compressed packets sent", 15, -1},
+		{"network.interface.total.bytes", "Bytes received and sent", 0, 8},
+		{"network.interface.total.packets", "Packets received and sent", 1, 9},
+		{"network.interface.total.errors", "Errors while receiving and sending", 2, 10},
+		{"network.interface.total.drops", "Packets thrown away, of those received and those to send", 3, 11},
+		{"network.interface.total.mcasts", "Multicast packets, of which only the received ones are counted", 7, -1},
 	} {
 		units := pdu.UnitCount
 		if m.from%8 == 0 {
 			units = pdu.SpaceByte
 		}
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: "network.interface." + m.name, ID: pmda.Item(3, item), InDom: dev.rows.indom,
+			Name: m.name, ID: pmda.Item(3, item), InDom: dev.rows.indom,
 			Sem: pdu.SemCounter, Units: units,
 			Text: m.text + ", of each interface",
-			Values: column(&dev.rows, func(t *traffic) (uint64, bool) {
+			Values: rowValues(&dev.rows, func(t *traffic) (uint64, bool) {
 				if m.and < 0 {
 					return t.columns[m.from], t.known[m.from]
 				}
@@ -173,25 +174,25 @@ func (l *linux) addTrafficSums(dev *netDev, g *pmda.Group) {
 	const help = "Left out are interfaces whose packets another one counts, or that lead nowhere:\n" +
 		"lo, bond, team, tun, virbr, cni, docker and veth with their numbers."
 	for item, m := range []struct{ name, text string }{
-		{"in.bytes", "Bytes received"},
-		{"in.packets", "Packets received"},
-		{"in.errors", "Errors while receiving"},
-		{"in.drops", "Received packets thrown away"},
-		{"out.bytes", "Bytes sent"},
-		{"out.packets", "Packets sent"},
-		{"out.errors", "Errors while sending"},
-		{"out.drops", "Packets thrown away instead of sent"},
-		{"total.bytes", "Bytes received and sent"},
-		{"total.packets", "Packets received and sent"},
-		{"total.errors", "Errors while receiving and sending"},
-		{"total.drops", "Packets thrown away, received ones and others"},
+		{"network.all.in.bytes", "Bytes received"},
+		{"network.all.in.packets", "Packets received"},
+		{"network.all.in.errors", "Errors while receiving"},
+		{"network.all.in.drops", "Received packets thrown away"},
+		{"network.all.out.bytes", "Bytes sent"},
+		{"network.all.out.packets", "Packets sent"},
+		{"network.all.out.errors", "Errors while sending"},
+		{"network.all.out.drops", "Packets thrown away instead of sent"},
+		{"network.all.total.bytes", "Bytes received and sent"},
+		{"network.all.total.packets", "Packets received and sent"},
+		{"network.all.total.errors", "Errors while receiving and sending"},
+		{"network.all.total.drops", "Packets thrown away, received ones and others"},
 	} {
 		units := pdu.UnitCount
 		if item%4 == 0 {
 			units = pdu.SpaceByte
 		}
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: "network.all." + m.name, ID: pmda.Item(90, item), Group: g,
+			Name: m.name, ID: pmda.Item(90, item), Group: g,
 			Sem: pdu.SemCounter, Units: units,
 			Text: m.text + ", in sum over the physical interfaces", Help: help,
 			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
@@ -214,7 +215,7 @@ func (l *linux) addTrafficSums(dev *netDev, g *pmda.Group) {
 			if !dev.whole {
 				return 0, pmda.NoValue
 			}
-			return uint32(dev.rows.n), nil
+			return uint32(dev.rows.Len()), nil
 		},
 	})
 }

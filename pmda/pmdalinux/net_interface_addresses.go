@@ -24,7 +24,7 @@ type addresses struct {
 // the kernel tell of addresses.
 type netAddrs struct {
 	dir   string // sys/class/net
-	hw    *attributes[string]
+	hw    *deviceFiles[string]
 	inet6 *procfile.File // proc/net/if_inet6
 	inet4 func(found func(label string, a netip.Addr)) error
 	err   error // of inet4
@@ -47,24 +47,24 @@ func (l *linux) addInterfaceAddresses() {
 		Labels: `{"device_type":"interface","indom_name":"per interface"}`,
 	}
 	a.indom.Group = l.Group(func(context.Context, *pmda.Request) error { return a.refresh() })
-	a.hw = newAttributes(l, a.indom, parseHardware, netDir, "address")
+	a.hw = newDeviceFiles(l, a.indom, parseHardware, netDir, "address")
 	l.Attach(a.indom)
 	for item, m := range []struct {
 		name, text, help string
 		of               func(*addresses) string
 	}{
-		{"inet_addr", "The first IPv4 address of an interface, or under a label of it",
+		{"network.interface.inet_addr", "The first IPv4 address of an interface, or under a label of it",
 			"There is no value on a copy of another machine's files.",
 			func(a *addresses) string { return a.inet }},
-		{"ipv6_addr", "The last IPv6 address in the kernel's list for an interface, with the bits of its network", "",
+		{"network.interface.ipv6_addr", "The last IPv6 address in the kernel's list for an interface, with the bits of its network", "",
 			func(a *addresses) string { return a.ipv6 }},
-		{"ipv6_scope", "How far network.interface.ipv6_addr reaches: Global, Host, Link, Site, Compat or Unknown", "",
+		{"network.interface.ipv6_scope", "How far network.interface.ipv6_addr reaches: Global, Host, Link, Site, Compat or Unknown", "",
 			func(a *addresses) string { return a.scope }},
-		{"hw_addr", "Hardware (MAC) address of an interface", "",
+		{"network.interface.hw_addr", "Hardware (MAC) address of an interface", "",
 			func(a *addresses) string { return a.hw }},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[string]{
-			Name: "network.interface." + m.name, ID: pmda.Item(33, item), InDom: a.indom,
+			Name: m.name, ID: pmda.Item(33, item), InDom: a.indom,
 			Sem: pdu.SemDiscrete, Text: m.text, Help: m.help,
 			Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (string, error) {
 				if at, ok := a.at[i.Name]; ok && m.of(&a.rows[at]) != "" {
@@ -95,13 +95,13 @@ func (a *netAddrs) refresh() error {
 		a.parseInet6(text)
 	}
 	err := a.indom.Update(a.names...)
-	a.hw.again()
+	a.hw.startReading()
 	return err
 }
 
 // row is the row of a name, nil if it cannot be one.
 func (a *netAddrs) row(name string) *addresses {
-	if name == "" || short(name) != name {
+	if name == "" || shortName(name) != name {
 		return nil
 	}
 	at, ok := a.at[name]
@@ -151,10 +151,10 @@ func parseHardware(text []byte, v *string) bool {
 // parseInet6 reads lines of an address, the index of the interface, the bits of
 // the network, the scope, flags, all in hexadecimal, and the name of the interface.
 func (a *netAddrs) parseInet6(text []byte) {
-	for line := range wholeLines(text) {
+	for line := range procfile.Lines(text) {
 		var fields [6][]byte
 		for i := range fields {
-			fields[i], line = cutField(line)
+			fields[i], line = procfile.CutField(line)
 		}
 		var addr [16]byte
 		if n, err := hex.Decode(addr[:], fields[0][:min(len(fields[0]), 2*len(addr))]); err != nil || n != len(addr) || len(fields[0]) != 2*n {

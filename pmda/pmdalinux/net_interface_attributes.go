@@ -6,20 +6,21 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // addInterfaceAttributes adds the metrics of what /sys tells of each interface.
 func (l *linux) addInterfaceAttributes(dev *netDev) {
 	number := func(name string) func(string) (uint32, bool) {
-		files := attributesOf(l, &dev.rows, parseNumber, netDir, name)
+		files := deviceFilesOf(l, &dev.rows, procfile.ParseNumber, netDir, name)
 		return func(dev string) (uint32, bool) {
 			f := files.get(dev)
 			return uint32(f.v), f.ok && f.v <= math.MaxUint32
 		}
 	}
-	known := attributesOf[struct{}](l, &dev.rows, nil, netDir, "")
+	known := deviceFilesOf[struct{}](l, &dev.rows, nil, netDir, "")
 	has := func(dir string, names ...string) func(string) (uint32, bool) {
-		files := attributesOf[struct{}](l, &dev.rows, nil, dir, names...)
+		files := deviceFilesOf[struct{}](l, &dev.rows, nil, dir, names...)
 		return func(dev string) (uint32, bool) {
 			if files.get(dev).absent {
 				return 0, !known.get(dev).absent
@@ -28,10 +29,10 @@ func (l *linux) addInterfaceAttributes(dev *netDev) {
 		}
 	}
 	inVirtual := has(virtualNetDir, "")
-	virtual := attributesOf[struct{}](l, &dev.rows, nil, virtualNetDir, "")
-	duplex := attributesOf(l, &dev.rows, parseName, netDir, "duplex")
-	flags := attributesOf(l, &dev.rows, parseFlags, netDir, "flags")
-	operates := attributesOf(l, &dev.rows, parseName, netDir, "operstate")
+	virtual := deviceFilesOf[struct{}](l, &dev.rows, nil, virtualNetDir, "")
+	duplex := deviceFilesOf(l, &dev.rows, parseName, netDir, "duplex")
+	flags := deviceFilesOf(l, &dev.rows, parseFlags, netDir, "flags")
+	operates := deviceFilesOf(l, &dev.rows, parseName, netDir, "operstate")
 	l.addInterfaceSpeed(dev, number("speed"))
 	for _, m := range []struct {
 		name       string
@@ -41,19 +42,19 @@ func (l *linux) addInterfaceAttributes(dev *netDev) {
 		text, help string
 		of         func(dev string) (uint32, bool)
 	}{
-		{"mtu", 21, pdu.SemInstant, pdu.SpaceByte, "Bytes that a packet of an interface has at most", "", number("mtu")},
-		{"duplex", 24, pdu.SemDiscrete, 0, "1 for an interface that sends or receives, 2 for one that does both at a time",
+		{"network.interface.mtu", 21, pdu.SemInstant, pdu.SpaceByte, "Bytes that a packet of an interface has at most", "", number("mtu")},
+		{"network.interface.duplex", 24, pdu.SemDiscrete, 0, "1 for an interface that sends or receives, 2 for one that does both at a time",
 			"There is no value where the driver does not tell, as that of most virtual interfaces.",
 			func(dev string) (uint32, bool) { return duplexOf(duplex.get(dev)) }},
-		{"up", 25, pdu.SemInstant, 0, "1 for an interface that is switched on, 0 for one that is not", "",
+		{"network.interface.up", 25, pdu.SemInstant, 0, "1 for an interface that is switched on, 0 for one that is not", "",
 			func(dev string) (uint32, bool) { return flags.get(dev).v & isUp, flags.get(dev).ok }},
-		{"running", 26, pdu.SemInstant, 0, "1 for an interface that is switched on and connected, else 0", "",
+		{"network.interface.running", 26, pdu.SemInstant, 0, "1 for an interface that is switched on and connected, else 0", "",
 			func(dev string) (uint32, bool) { return running(flags.get(dev), operates, dev) }},
-		{"wireless", 28, pdu.SemDiscrete, 0, "1 for an interface to a wireless network, else 0", "",
+		{"network.interface.wireless", 28, pdu.SemDiscrete, 0, "1 for an interface to a wireless network, else 0", "",
 			has(netDir, "wireless", "phy80211")},
-		{"type", 29, pdu.SemDiscrete, 0, "Kind of hardware of an interface, by the numbers of the ARP protocol",
+		{"network.interface.type", 29, pdu.SemDiscrete, 0, "Kind of hardware of an interface, by the numbers of the ARP protocol",
 			"1 is Ethernet and what behaves like it, 772 the loopback interface; the kernel's if_arp.h has them all.", number("type")},
-		{"virtual", 30, pdu.SemDiscrete, 0, "1 for an interface without a device of its own, else 0", "",
+		{"network.interface.virtual", 30, pdu.SemDiscrete, 0, "1 for an interface without a device of its own, else 0", "",
 			func(dev string) (uint32, bool) {
 				if virtual.get(".").absent { // old kernels do not tell
 					return 0, false
@@ -62,8 +63,8 @@ func (l *linux) addInterfaceAttributes(dev *netDev) {
 			}},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
-			Name: "network.interface." + m.name, ID: pmda.Item(3, m.item), InDom: dev.rows.indom, Sem: m.sem, Units: m.units,
-			Text: m.text, Help: m.help, Values: byName(&dev.rows, m.of),
+			Name: m.name, ID: pmda.Item(3, m.item), InDom: dev.rows.indom, Sem: m.sem, Units: m.units,
+			Text: m.text, Help: m.help, Values: valuesByName(&dev.rows, m.of),
 		})
 	}
 }
@@ -89,7 +90,7 @@ func (l *linux) addInterfaceSpeed(dev *netDev, mbit func(dev string) (uint32, bo
 		Name: "network.interface.speed", ID: pmda.Item(3, 22), InDom: dev.rows.indom,
 		Sem: pdu.SemDiscrete, Units: pdu.SpaceMByte | pdu.PerSec,
 		Text: "Megabytes, of 1048576 bytes, that an interface can send in a second", Help: help,
-		Values: byName(&dev.rows, func(dev string) (float32, bool) {
+		Values: valuesByName(&dev.rows, func(dev string) (float32, bool) {
 			v, ok := bytes(dev)
 			return float32(v) / (1 << 20), ok
 		}),
@@ -98,12 +99,12 @@ func (l *linux) addInterfaceSpeed(dev *netDev, mbit func(dev string) (uint32, bo
 		Name: "network.interface.baudrate", ID: pmda.Item(3, 23), InDom: dev.rows.indom,
 		Sem: pdu.SemDiscrete, Units: pdu.SpaceByte | pdu.PerSec,
 		Text: "Bytes that an interface can send in a second", Help: help,
-		Values: byName(&dev.rows, bytes),
+		Values: valuesByName(&dev.rows, bytes),
 	})
 }
 
 // duplexOf makes a number of the file duplex.
-func duplexOf(f *attribute[string]) (uint32, bool) {
+func duplexOf(f *deviceFile[string]) (uint32, bool) {
 	switch f.v {
 	case "half":
 		return 1, f.ok
@@ -118,9 +119,9 @@ const isUp = 1
 
 // parseFlags reads flags such as 0x1003.
 func parseFlags(text []byte, v *uint32) bool {
-	line, ok := onlyLine(text)
+	line, ok := procfile.OnlyLine(text)
 	digits, is := bytes.CutPrefix(line, []byte("0x"))
-	flags, isHex := parseHex(digits)
+	flags, isHex := procfile.ParseHex(digits)
 	*v = uint32(flags)
 	return ok && is && isHex
 }
@@ -128,7 +129,7 @@ func parseFlags(text []byte, v *uint32) bool {
 // running is whether an interface works. Its flags in /sys lack the one that it is
 // running, which the kernel works out of the operational state when a program asks
 // by ioctl.
-func running(flags *attribute[uint32], operates *attributes[string], dev string) (uint32, bool) {
+func running(flags *deviceFile[uint32], operates *deviceFiles[string], dev string) (uint32, bool) {
 	if !flags.ok || flags.v&isUp == 0 {
 		return 0, flags.ok
 	}

@@ -3,29 +3,107 @@ package pmdalinux
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // addProtocols adds the metrics of the counters that the kernel's protocols have.
 func (l *linux) addProtocols() {
-	snmp, netstat := &named{missing: pmda.NoValue}, &named{missing: pmda.NoValue}
-	// C makes zeros of what these files lack; that it is not supported is more.
-	snmp6, sockets := &named{missing: pdu.ErrAppVersion}, &named{missing: pdu.ErrAppVersion}
-	g := l.source("proc/net/snmp", snmp.parseTable)
-	l.addNamed(snmp, g, snmpMetrics, tcpMetrics)
+	snmp, netstat, snmp6 := &procfile.GroupedNumbers{Unlimited: "MaxConn"}, new(procfile.GroupedNumbers), new(procfile.GroupedNumbers)
+	g := l.fileGroup("proc/net/snmp", snmp.ParseTable)
+	l.addProtocolMetrics(snmp, g, pmda.NoValue, snmpMetrics, tcpMetrics)
 	l.addICMPTypes(snmp, g)
-	l.addNamed(netstat, l.source("proc/net/netstat", netstat.parseTable), netstatMetrics, tcpExtMetrics)
-	l.addNamed(snmp6, l.source("proc/net/snmp6", snmp6.parseList), snmp6Metrics)
-	l.addNamedInt32(sockets, l.source("proc/net/sockstat", sockets.parsePairs), pdu.UnitCount, socketMetrics)
-	sockets6 := &named{missing: pdu.ErrAppVersion}
-	l.addNamedInt32(sockets6, l.source("proc/net/sockstat6", sockets6.parsePairs), pdu.UnitCount, socket6Metrics)
+	l.addProtocolMetrics(netstat, l.fileGroup("proc/net/netstat", netstat.ParseTable), pmda.NoValue, netstatMetrics, tcpExtMetrics)
+	// The C agent makes zeros of what this file lacks; that it is not supported says more.
+	l.addProtocolMetrics(snmp6, l.fileGroup("proc/net/snmp6", snmp6.ParseList), pdu.ErrAppVersion, snmp6Metrics)
+	l.addSocketMetrics("proc/net/sockstat", socketMetrics)
+	l.addSocketMetrics("proc/net/sockstat6", socket6Metrics)
+}
+
+// A protocolMetrics is the metrics that show the numbers of a group.
+type protocolMetrics struct {
+	cluster int
+	group   string
+	metrics []protocolMetric
+}
+
+// A protocolMetric is one of them: a counter, unless notCounters has it.
+type protocolMetric struct {
+	item              int
+	name, field, text string
+}
+
+// notCounters are the protocolMetrics that count nothing, or not in units of one.
+var notCounters = map[string]struct {
+	sem   pdu.Sem
+	units pdu.Units
+	help  string
+}{
+	"network.tcp.rtoalgorithm": {sem: pdu.SemInstant},
+	"network.tcp.rtomin":       {sem: pdu.SemInstant, units: pdu.TimeMSec},
+	"network.tcp.rtomax":       {sem: pdu.SemInstant, units: pdu.TimeMSec},
+	"network.tcp.maxconn":      {sem: pdu.SemInstant},
+	"network.tcp.currestab":    {sem: pdu.SemInstant},
+	"network.tcp.tcpmemorypressureschrono": {sem: pdu.SemCounter, units: pdu.SpaceMByte,
+		help: "The units say megabytes, as those of the C agent do."},
+}
+
+// addProtocolMetrics adds metrics of numbers that n has after a refresh of g. Missing
+// is the error of a number that is not there.
+func (l *linux) addProtocolMetrics(n *procfile.GroupedNumbers, g *pmda.Group, missing error, lists ...[]protocolMetrics) {
+	for _, list := range lists {
+		for _, some := range list {
+			for _, m := range some.metrics {
+				at := n.Index(some.group, m.field)
+				entry := pmda.Metric[uint64]{
+					Name: m.name, ID: pmda.Item(some.cluster, m.item), Group: g,
+					Text: m.text, Sem: pdu.SemCounter, Units: pdu.UnitCount,
+					Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
+						v, ok := n.Get(at)
+						if !ok {
+							return 0, missing
+						}
+						return v, nil
+					},
+				}
+				if other, ok := notCounters[entry.Name]; ok {
+					entry.Sem, entry.Units, entry.Help = other.sem, other.units, other.help
+				}
+				pmda.Register(l.Agent, entry)
+			}
+		}
+	}
+}
+
+// addSocketMetrics adds metrics of numbers of sockets, which are not counters and have
+// 31 bits.
+func (l *linux) addSocketMetrics(file string, list []protocolMetrics) {
+	n := new(procfile.GroupedNumbers)
+	g := l.fileGroup(file, n.ParsePairs)
+	for _, some := range list {
+		for _, m := range some.metrics {
+			at := n.Index(some.group, m.field)
+			pmda.Register(l.Agent, pmda.Metric[int32]{
+				Name: m.name, ID: pmda.Item(some.cluster, m.item), Group: g,
+				Text: m.text, Units: pdu.UnitCount,
+				Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) {
+					v, ok := n.Get(at)
+					if !ok || v > math.MaxInt32 {
+						return 0, pdu.ErrAppVersion // zeros in the C agent; that it is not supported says more
+					}
+					return int32(v), nil
+				},
+			})
+		}
+	}
 }
 
 // addICMPTypes adds the metrics that have an instance for each type of ICMP
 // messages, of the lines IcmpMsg of /proc/net/snmp: they have just the types seen.
-func (l *linux) addICMPTypes(n *named, g *pmda.Group) {
+func (l *linux) addICMPTypes(n *procfile.GroupedNumbers, g *pmda.Group) {
 	const types = 256
 	all := make([]pdu.Instance, types)
 	for i := range all {
@@ -35,20 +113,20 @@ func (l *linux) addICMPTypes(n *named, g *pmda.Group) {
 	indom.Set(all...)
 	l.Attach(indom)
 	for i, m := range []struct{ name, prefix, text string }{
-		{"intype", "InType", "ICMP messages received, by their type"},
-		{"outtype", "OutType", "ICMP messages sent, by their type"},
+		{"network.icmpmsg.intype", "InType", "ICMP messages received, by their type"},
+		{"network.icmpmsg.outtype", "OutType", "ICMP messages sent, by their type"},
 	} {
 		var at [types]int
 		for t := range at {
-			at[t] = n.want("IcmpMsg", fmt.Sprint(m.prefix, t))
+			at[t] = n.Index("IcmpMsg", fmt.Sprint(m.prefix, t))
 		}
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: "network.icmpmsg." + m.name, ID: pmda.Item(14, 88+i), InDom: indom, Group: g,
+			Name: m.name, ID: pmda.Item(14, 88+i), InDom: indom, Group: g,
 			Sem: pdu.SemCounter, Units: pdu.UnitCount, Text: m.text,
 			Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[uint64]) error {
 				for t, at := range at {
-					if n.known[at] {
-						s.Put(pdu.InstID(t), n.vals[at])
+					if v, ok := n.Get(at); ok {
+						s.Put(pdu.InstID(t), v)
 					}
 				}
 				return nil
@@ -58,49 +136,49 @@ func (l *linux) addICMPTypes(n *named, g *pmda.Group) {
 }
 
 // socketMetrics are those of /proc/net/sockstat.
-var socketMetrics = []namedMetrics{
-	{11, "sockets", "network.sockstat.", []namedMetric{
-		{9, "total", "used", "Sockets that there are, of all kinds"},
+var socketMetrics = []protocolMetrics{
+	{11, "sockets", []protocolMetric{
+		{9, "network.sockstat.total", "used", "Sockets that there are, of all kinds"},
 	}},
-	{11, "TCP", "network.sockstat.tcp.", []namedMetric{
-		{0, "inuse", "inuse", "TCP sockets in use, of IPv4"},
-		{10, "orphan", "orphan", "TCP sockets that no program has any more"},
-		{11, "tw", "tw", "TCP sockets in state TIME_WAIT"},
-		{12, "alloc", "alloc", "TCP sockets that there are, in any state"},
-		{13, "mem", "mem", "Pages of memory that TCP has for its buffers"},
+	{11, "TCP", []protocolMetric{
+		{0, "network.sockstat.tcp.inuse", "inuse", "TCP sockets in use, of IPv4"},
+		{10, "network.sockstat.tcp.orphan", "orphan", "TCP sockets that no program has any more"},
+		{11, "network.sockstat.tcp.tw", "tw", "TCP sockets in state TIME_WAIT"},
+		{12, "network.sockstat.tcp.alloc", "alloc", "TCP sockets that there are, in any state"},
+		{13, "network.sockstat.tcp.mem", "mem", "Pages of memory that TCP has for its buffers"},
 	}},
-	{11, "UDP", "network.sockstat.udp.", []namedMetric{
-		{3, "inuse", "inuse", "UDP sockets in use, of IPv4"},
-		{14, "mem", "mem", "Pages of memory that UDP has for its buffers"},
+	{11, "UDP", []protocolMetric{
+		{3, "network.sockstat.udp.inuse", "inuse", "UDP sockets in use, of IPv4"},
+		{14, "network.sockstat.udp.mem", "mem", "Pages of memory that UDP has for its buffers"},
 	}},
-	{11, "UDPLITE", "network.sockstat.udplite.", []namedMetric{
-		{8, "inuse", "inuse", "UDP-Lite sockets in use, of IPv4"},
+	{11, "UDPLITE", []protocolMetric{
+		{8, "network.sockstat.udplite.inuse", "inuse", "UDP-Lite sockets in use, of IPv4"},
 	}},
-	{11, "RAW", "network.sockstat.raw.", []namedMetric{
-		{6, "inuse", "inuse", "Raw sockets in use, of IPv4"},
+	{11, "RAW", []protocolMetric{
+		{6, "network.sockstat.raw.inuse", "inuse", "Raw sockets in use, of IPv4"},
 	}},
-	{11, "FRAG", "network.sockstat.frag.", []namedMetric{
-		{15, "inuse", "inuse", "IP packets of which fragments are awaited"},
-		{16, "memory", "memory", "Bytes of memory that fragments of IP packets take"},
+	{11, "FRAG", []protocolMetric{
+		{15, "network.sockstat.frag.inuse", "inuse", "IP packets of which fragments are awaited"},
+		{16, "network.sockstat.frag.memory", "memory", "Bytes of memory that fragments of IP packets take"},
 	}},
 }
 
 // socket6Metrics are those of /proc/net/sockstat6.
-var socket6Metrics = []namedMetrics{
-	{73, "TCP6", "network.sockstat.tcp6.", []namedMetric{
-		{0, "inuse", "inuse", "TCP sockets in use, of IPv6"},
+var socket6Metrics = []protocolMetrics{
+	{73, "TCP6", []protocolMetric{
+		{0, "network.sockstat.tcp6.inuse", "inuse", "TCP sockets in use, of IPv6"},
 	}},
-	{73, "UDP6", "network.sockstat.udp6.", []namedMetric{
-		{1, "inuse", "inuse", "UDP sockets in use, of IPv6"},
+	{73, "UDP6", []protocolMetric{
+		{1, "network.sockstat.udp6.inuse", "inuse", "UDP sockets in use, of IPv6"},
 	}},
-	{73, "UDPLITE6", "network.sockstat.udplite6.", []namedMetric{
-		{2, "inuse", "inuse", "UDP-Lite sockets in use, of IPv6"},
+	{73, "UDPLITE6", []protocolMetric{
+		{2, "network.sockstat.udplite6.inuse", "inuse", "UDP-Lite sockets in use, of IPv6"},
 	}},
-	{73, "RAW6", "network.sockstat.raw6.", []namedMetric{
-		{3, "inuse", "inuse", "Raw sockets in use, of IPv6"},
+	{73, "RAW6", []protocolMetric{
+		{3, "network.sockstat.raw6.inuse", "inuse", "Raw sockets in use, of IPv6"},
 	}},
-	{73, "FRAG6", "network.sockstat.frag6.", []namedMetric{
-		{4, "inuse", "inuse", "IPv6 packets of which fragments are awaited"},
-		{5, "memory", "memory", "Bytes of memory that fragments of IPv6 packets take"},
+	{73, "FRAG6", []protocolMetric{
+		{4, "network.sockstat.frag6.inuse", "inuse", "IPv6 packets of which fragments are awaited"},
+		{5, "network.sockstat.frag6.memory", "memory", "Bytes of memory that fragments of IPv6 packets take"},
 	}},
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // A census counts the sockets in a file, which has a line for each.
@@ -21,16 +22,16 @@ var errNoSocket = errors.New("a list of sockets is damaged")
 // the state is the fourth field.
 func (c *census) parse(text []byte) error {
 	*c = census{}
-	if !isWhole(text) {
+	if !procfile.HasCompleteLines(text) {
 		return errNoSocket
 	}
-	_, text, _ = wholeLine(text)
-	for line := range wholeLines(text) {
+	_, text, _ = procfile.CutLine(text)
+	for line := range procfile.Lines(text) {
 		for range 3 {
-			_, line = cutField(line)
+			_, line = procfile.CutField(line)
 		}
-		field, _ := cutField(line)
-		state, ok := parseHex(field)
+		field, _ := procfile.CutField(line)
+		state, ok := procfile.ParseHex(field)
 		if !ok || state >= uint64(len(c.state)) {
 			return errNoSocket
 		}
@@ -40,69 +41,45 @@ func (c *census) parse(text []byte) error {
 	return nil
 }
 
-// parseHex reads a hexadecimal number.
-func parseHex(field []byte) (v uint64, ok bool) {
-	for _, c := range field {
-		switch {
-		case v >= 1<<60:
-			return 0, false
-		case '0' <= c && c <= '9':
-			v = v<<4 | uint64(c-'0')
-		case 'a' <= c|0x20 && c|0x20 <= 'f':
-			v = v<<4 | uint64(c|0x20-'a'+10)
-		default:
-			return 0, false
-		}
-	}
-	return v, len(field) > 0
+// tcpStates are the metrics of TCP sockets, of IPv4 and IPv6, by the kernel's numbers
+// of the states.
+var tcpStates = []struct {
+	state     int
+	tcp, tcp6 string
+	text      string
+}{
+	{1, "network.tcpconn.established", "network.tcpconn6.established", "that are connected"},
+	{2, "network.tcpconn.syn_sent", "network.tcpconn6.syn_sent", "that have asked for a connection"},
+	{3, "network.tcpconn.syn_recv", "network.tcpconn6.syn_recv", "that have been asked for a connection"},
+	{4, "network.tcpconn.fin_wait1", "network.tcpconn6.fin_wait1", "closed here, which the other side has not confirmed"},
+	{5, "network.tcpconn.fin_wait2", "network.tcpconn6.fin_wait2", "closed here, which the other side has confirmed"},
+	{6, "network.tcpconn.time_wait", "network.tcpconn6.time_wait", "closed on both sides that wait for stray packets"},
+	{7, "network.tcpconn.close", "network.tcpconn6.close", "without a connection"},
+	{8, "network.tcpconn.close_wait", "network.tcpconn6.close_wait", "closed by the other side and not here"},
+	{9, "network.tcpconn.last_ack", "network.tcpconn6.last_ack", "closed on both sides that wait for the last confirmation"},
+	{10, "network.tcpconn.listen", "network.tcpconn6.listen", "that listen for connections"},
+	{11, "network.tcpconn.closing", "network.tcpconn6.closing", "that both sides have closed at the same time"},
 }
 
 // addSockets adds the metrics that count sockets by their state.
 func (l *linux) addSockets() {
-	for _, file := range []struct {
-		name, what, prefix string
-		cluster            int
-	}{
-		{"tcp", "IPv4 TCP sockets", "network.tcpconn.", 19},
-		{"tcp6", "IPv6 TCP sockets", "network.tcpconn6.", 76},
-	} {
-		c := &census{}
-		g := l.source("proc/net/"+file.name, c.parse)
-		for state, m := range []struct{ name, text string }{
-			1:  {"established", "that are connected"},
-			2:  {"syn_sent", "that have asked for a connection"},
-			3:  {"syn_recv", "that have been asked for a connection"},
-			4:  {"fin_wait1", "closed here, which the other side has not confirmed"},
-			5:  {"fin_wait2", "closed here, which the other side has confirmed"},
-			6:  {"time_wait", "closed on both sides that wait for stray packets"},
-			7:  {"close", "without a connection"},
-			8:  {"close_wait", "closed by the other side and not here"},
-			9:  {"last_ack", "closed on both sides that wait for the last confirmation"},
-			10: {"listen", "that listen for connections"},
-			11: {"closing", "that both sides have closed at the same time"},
-		} {
-			if m.name != "" {
-				l.addSocketCount(file.prefix+m.name, file.what+" "+m.text, pmda.Item(file.cluster, state), g, &c.state[state])
-			}
-		}
+	tcp, tcp6 := &census{}, &census{}
+	inTCP, inTCP6 := l.fileGroup("proc/net/tcp", tcp.parse), l.fileGroup("proc/net/tcp6", tcp6.parse)
+	for _, m := range tcpStates {
+		l.addSocketCount(m.tcp, "IPv4 TCP sockets "+m.text, pmda.Item(19, m.state), inTCP, &tcp.state[m.state])
+		l.addSocketCount(m.tcp6, "IPv6 TCP sockets "+m.text, pmda.Item(76, m.state), inTCP6, &tcp6.state[m.state])
 	}
-	for _, file := range []struct {
-		name, what, prefix string
-		cluster            int
-	}{
-		{"udp", "IPv4 UDP sockets", "network.udpconn.", 79},
-		{"udp6", "IPv6 UDP sockets", "network.udpconn6.", 80},
-	} {
-		c := &census{}
-		g := l.source("proc/net/"+file.name, c.parse)
-		l.addSocketCount(file.prefix+"established", file.what+" bound to one peer", pmda.Item(file.cluster, 1), g, &c.state[1])
-		l.addSocketCount(file.prefix+"listen", file.what+" that take datagrams from anybody", pmda.Item(file.cluster, 2), g, &c.state[7])
-	}
+	udp, udp6 := &census{}, &census{}
+	inUDP, inUDP6 := l.fileGroup("proc/net/udp", udp.parse), l.fileGroup("proc/net/udp6", udp6.parse)
+	l.addSocketCount("network.udpconn.established", "IPv4 UDP sockets bound to one peer", pmda.Item(79, 1), inUDP, &udp.state[1])
+	l.addSocketCount("network.udpconn.listen", "IPv4 UDP sockets that take datagrams from anybody", pmda.Item(79, 2), inUDP, &udp.state[7])
+	l.addSocketCount("network.udpconn6.established", "IPv6 UDP sockets bound to one peer", pmda.Item(80, 1), inUDP6, &udp6.state[1])
+	l.addSocketCount("network.udpconn6.listen", "IPv6 UDP sockets that take datagrams from anybody", pmda.Item(80, 2), inUDP6, &udp6.state[7])
 	raw, raw6 := &census{}, &census{}
-	l.addSocketCount("network.rawconn.count", "IPv4 raw sockets", pmda.Item(77, 1), l.source("proc/net/raw", raw.parse), &raw.all)
-	l.addSocketCount("network.rawconn6.count", "IPv6 raw sockets", pmda.Item(78, 1), l.source("proc/net/raw6", raw6.parse), &raw6.all)
+	l.addSocketCount("network.rawconn.count", "IPv4 raw sockets", pmda.Item(77, 1), l.fileGroup("proc/net/raw", raw.parse), &raw.all)
+	l.addSocketCount("network.rawconn6.count", "IPv6 raw sockets", pmda.Item(78, 1), l.fileGroup("proc/net/raw6", raw6.parse), &raw6.all)
 	u := &unixCensus{}
-	g := l.source("proc/net/unix", u.parse)
+	g := l.fileGroup("proc/net/unix", u.parse)
 	l.addSocketCount("network.unix.datagram.count", "Datagram sockets of the Unix domain", pmda.Item(81, 1), g, &u.datagram)
 	l.addSocketCount("network.unix.stream.established", "Stream sockets of the Unix domain that are connected", pmda.Item(81, 2), g, &u.established)
 	l.addSocketCount("network.unix.stream.listen", "Stream sockets of the Unix domain that listen, or have no peer", pmda.Item(81, 3), g, &u.listen)
@@ -112,7 +89,7 @@ func (l *linux) addSockets() {
 func (l *linux) addSocketCount(name, text string, id pmda.ItemID, g *pmda.Group, v *uint32) {
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
 		Name: name, ID: id, Group: g, Units: pdu.UnitCount, Text: text,
-		Value: single(v),
+		Value: valueOf(v),
 	})
 }
 
@@ -125,19 +102,19 @@ type unixCensus struct{ datagram, stream, established, listen uint32 }
 // every program may give its socket: only the first has to be one.
 func (u *unixCensus) parse(text []byte) error {
 	*u = unixCensus{}
-	if !isWhole(text) {
+	if !procfile.HasCompleteLines(text) {
 		return errNoSocket
 	}
-	_, text, _ = wholeLine(text)
+	_, text, _ = procfile.CutLine(text)
 	first := true
-	for line := range wholeLines(text) {
+	for line := range procfile.Lines(text) {
 		for range 4 {
-			_, line = cutField(line)
+			_, line = procfile.CutField(line)
 		}
-		field, line := cutField(line)
-		kind, ok := parseHex(field)
-		field, _ = cutField(line)
-		state, known := parseHex(field)
+		field, line := procfile.CutField(line)
+		kind, ok := procfile.ParseHex(field)
+		field, _ = procfile.CutField(line)
+		state, known := procfile.ParseHex(field)
 		switch {
 		case !ok || !known:
 			if first {

@@ -6,19 +6,20 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // softnetColumns are those of /proc/net/softnet_stat that metrics show.
 var softnetColumns = [...]struct {
-	at         int
-	name, text string
+	at                int
+	all, percpu, text string
 }{
-	{0, "processed", "Packets that processors took from the queue of received ones"},
-	{1, "dropped", "Received packets dropped because a processor's queue was full"},
-	{2, "time_squeeze", "Times that a processor left packets in its queue, having spent its time"},
-	{8, "cpu_collision", "Times that a processor found an interface busy when it had a packet to send"},
-	{9, "received_rps", "Times that another processor woke one to take received packets over"},
-	{10, "flow_limit_count", "Packets dropped because their flow took too much of the queue"},
+	{0, "network.softnet.processed", "network.softnet.percpu.processed", "Packets that processors took from the queue of received ones"},
+	{1, "network.softnet.dropped", "network.softnet.percpu.dropped", "Received packets dropped because a processor's queue was full"},
+	{2, "network.softnet.time_squeeze", "network.softnet.percpu.time_squeeze", "Times that a processor left packets in its queue, having spent its time"},
+	{8, "network.softnet.cpu_collision", "network.softnet.percpu.cpu_collision", "Times that a processor found an interface busy when it had a packet to send"},
+	{9, "network.softnet.received_rps", "network.softnet.percpu.received_rps", "Times that another processor woke one to take received packets over"},
+	{10, "network.softnet.flow_limit_count", "network.softnet.percpu.flow_limit_count", "Packets dropped because their flow took too much of the queue"},
 }
 
 // softnet is what /proc/net/softnet_stat tells, with a line for each processor.
@@ -36,14 +37,14 @@ type softnetLine struct {
 // in recent kernels; in others the lines are those of the processors in order.
 func (n *softnet) parse(text []byte) error {
 	n.lines, n.columns = n.lines[:0], 0
-	if !isWhole(text) {
+	if !procfile.HasCompleteLines(text) {
 		return errors.New("/proc/net/softnet_stat is cut short")
 	}
-	for line := range wholeLines(text) {
+	for line := range procfile.Lines(text) {
 		l := softnetLine{cpu: pdu.InstID(len(n.lines))}
 		at := 0
-		for field, line := cutField(line); len(field) > 0; field, line = cutField(line) {
-			v, ok := parseHex(field)
+		for field, line := procfile.CutField(line); len(field) > 0; field, line = procfile.CutField(line) {
+			v, ok := procfile.ParseHex(field)
 			if !ok || v > 1<<32-1 {
 				return errors.New("/proc/net/softnet_stat: what should be a number is none")
 			}
@@ -70,10 +71,10 @@ func (n *softnet) parse(text []byte) error {
 // addSoftnet adds the metrics of how processors handle received packets.
 func (l *linux) addSoftnet() {
 	n := new(softnet)
-	g := l.source("proc/net/softnet_stat", n.parse)
+	g := l.fileGroup("proc/net/softnet_stat", n.parse)
 	for i, c := range softnetColumns {
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: "network.softnet." + c.name, ID: pmda.Item(57, i), Group: g,
+			Name: c.all, ID: pmda.Item(57, i), Group: g,
 			Sem: pdu.SemCounter, Units: pdu.UnitCount, Text: c.text,
 			Value: func(context.Context, *pmda.Request, pdu.Instance) (sum uint64, err error) {
 				if n.columns <= c.at {
@@ -86,7 +87,7 @@ func (l *linux) addSoftnet() {
 			},
 		})
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: "network.softnet.percpu." + c.name, ID: pmda.Item(57, len(softnetColumns)+i), InDom: l.cpus, Group: g,
+			Name: c.percpu, ID: pmda.Item(57, len(softnetColumns)+i), InDom: l.cpus, Group: g,
 			Sem: pdu.SemCounter, Units: pdu.UnitCount, Text: c.text + ", by processor",
 			Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[uint64]) error {
 				if n.columns <= c.at {

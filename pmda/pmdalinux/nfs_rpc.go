@@ -6,6 +6,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // nfsCluster is that of all metrics of NFS and of the remote procedure calls under it.
@@ -40,8 +41,8 @@ func (s rpcStats) parse(text []byte) error {
 		line.n = 0
 		clear(line.known)
 	}
-	for text := range wholeLines(text) {
-		word, text := cutField(text)
+	for text := range procfile.Lines(text) {
+		word, text := procfile.CutField(text)
 		if line := s[string(word)]; line != nil {
 			line.parse(text)
 		}
@@ -52,9 +53,9 @@ func (s rpcStats) parse(text []byte) error {
 func (r *rpcLine) parse(text []byte) {
 	r.n = 0
 	clear(r.known)
-	for field, text := cutField(text); len(field) > 0; field, text = cutField(text) {
+	for field, text := procfile.CutField(text); len(field) > 0; field, text = procfile.CutField(text) {
 		if r.n < len(r.vals) {
-			r.vals[r.n], r.known[r.n] = parseUint(field)
+			r.vals[r.n], r.known[r.n] = procfile.ParseUint(field)
 		}
 		r.n++
 	}
@@ -85,10 +86,10 @@ func (r *rpcLine) procedures() (end int, ok bool) {
 // calls. A machine that is none has no such files, and no values.
 func (l *linux) addNFS() {
 	client, server := rpcStats{}, rpcStats{}
-	nfs := l.optional("proc/net/rpc/nfs", client.parse)
-	nfsd := l.optional("proc/net/rpc/nfsd", server.parse)
-	l.addRPC(client, nfs, "rpc.client.", rpcClient)
-	l.addRPC(server, nfsd, "rpc.server.", rpcServer)
+	nfs := l.optionalFileGroup("proc/net/rpc/nfs", client.parse)
+	nfsd := l.optionalFileGroup("proc/net/rpc/nfsd", server.parse)
+	l.addRPC(client, nfs, rpcClient)
+	l.addRPC(server, nfsd, rpcServer)
 	l.addReadAhead(server, nfsd)
 	l.addUncounted()
 	v2 := l.procedures(7, 0, "Kinds of NFS requests of version 2", nfs2Procedures)
@@ -96,12 +97,12 @@ func (l *linux) addNFS() {
 	v4 := l.procedures(14, 0, "Kinds of NFS requests of version 4, as clients count them", nfs4Procedures)
 	ops := l.procedures(15, 1, "Operations in NFS requests of version 4, as servers count them", nfs4Operations)
 	for _, m := range []procedureMetrics{
-		{"nfs.client.", "requests of version 2 sent to NFS servers", client, nfs, "proc2", v2, 1, 4},
-		{"nfs.server.", "requests of version 2 got from NFS clients", server, nfsd, "proc2", v2, 50, 12},
-		{"nfs3.client.", "requests of version 3 sent to NFS servers", client, nfs, "proc3", v3, 60, 61},
-		{"nfs3.server.", "requests of version 3 got from NFS clients", server, nfsd, "proc3", v3, 62, 63},
-		{"nfs4.client.", "requests of version 4 sent to NFS servers", client, nfs, "proc4", v4, 64, 65},
-		{"nfs4.server.", "operations of version 4 in requests of NFS clients", server, nfsd, "proc4ops", ops, 66, 67},
+		{"nfs.client.calls", "nfs.client.reqs", "requests of version 2 sent to NFS servers", client, nfs, "proc2", v2, 1, 4},
+		{"nfs.server.calls", "nfs.server.reqs", "requests of version 2 got from NFS clients", server, nfsd, "proc2", v2, 50, 12},
+		{"nfs3.client.calls", "nfs3.client.reqs", "requests of version 3 sent to NFS servers", client, nfs, "proc3", v3, 60, 61},
+		{"nfs3.server.calls", "nfs3.server.reqs", "requests of version 3 got from NFS clients", server, nfsd, "proc3", v3, 62, 63},
+		{"nfs4.client.calls", "nfs4.client.reqs", "requests of version 4 sent to NFS servers", client, nfs, "proc4", v4, 64, 65},
+		{"nfs4.server.calls", "nfs4.server.reqs", "operations of version 4 in requests of NFS clients", server, nfsd, "proc4ops", ops, 66, 67},
 	} {
 		l.addProcedures(m)
 	}
@@ -118,17 +119,17 @@ type rpcMetric struct {
 
 // addRPC adds metrics of single numbers. The kernel counts some with 64 bits, of
 // which the metrics have the lower half, as other counters that begin anew.
-func (l *linux) addRPC(s rpcStats, g *pmda.Group, prefix string, list []rpcMetric) {
+func (l *linux) addRPC(s rpcStats, g *pmda.Group, list []rpcMetric) {
 	for _, m := range list {
 		line := s.line(m.line, m.at)
 		entry := pmda.Metric[uint32]{
-			Name: prefix + m.name, ID: pmda.Item(nfsCluster, m.item), Group: g,
+			Name: m.name, ID: pmda.Item(nfsCluster, m.item), Group: g,
 			Text: m.text, Sem: pdu.SemCounter, Units: pdu.UnitCount,
 		}
 		switch m.name {
-		case "io_read", "io_write":
+		case "rpc.server.io_read", "rpc.server.io_write":
 			entry.Units = pdu.SpaceByte
-		case "th_cnt":
+		case "rpc.server.th_cnt":
 			entry.Sem = pdu.SemInstant
 		}
 		entry.Value = func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
@@ -152,12 +153,12 @@ func (l *linux) addReadAhead(s rpcStats, g *pmda.Group) {
 		name, text string
 		from, to   int
 	}{
-		{"size", "Entries that the server's cache of what to read ahead can have", 0, 1},
-		{"hits", "Reads of clients that were found in the server's cache of what to read ahead", 1, misses},
-		{"misses", "Reads of clients that were not found in the server's cache of what to read ahead", misses, misses + 1},
+		{"rpc.server.ra_size", "Entries that the server's cache of what to read ahead can have", 0, 1},
+		{"rpc.server.ra_hits", "Reads of clients that were found in the server's cache of what to read ahead", 1, misses},
+		{"rpc.server.ra_misses", "Reads of clients that were not found in the server's cache of what to read ahead", misses, misses + 1},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
-			Name: "rpc.server.ra_" + m.name, ID: pmda.Item(nfsCluster, 68+item), Group: g,
+			Name: m.name, ID: pmda.Item(nfsCluster, 68+item), Group: g,
 			Text: m.text, Sem: pdu.SemCounter, Units: pdu.UnitCount,
 			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
 				if v, ok := ra.sum(m.from, m.to); ok {
@@ -175,13 +176,13 @@ func (l *linux) addUncounted() {
 		item       int
 		name, text string
 	}{
-		{38, "fh_cached", "File handles in a cache of the server"},
-		{39, "fh_valid", "File handles that the server found valid"},
-		{40, "fh_fixup", "File handles that the server had to put right"},
-		{43, "fh_concurrent", "File handles that several threads of the server looked up at once"},
+		{38, "rpc.server.fh_cached", "File handles in a cache of the server"},
+		{39, "rpc.server.fh_valid", "File handles that the server found valid"},
+		{40, "rpc.server.fh_fixup", "File handles that the server had to put right"},
+		{43, "rpc.server.fh_concurrent", "File handles that several threads of the server looked up at once"},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
-			Name: "rpc.server." + m.name, ID: pmda.Item(nfsCluster, m.item),
+			Name: m.name, ID: pmda.Item(nfsCluster, m.item),
 			Text: m.text + "; kernels do not count them any more", Sem: pdu.SemCounter, Units: pdu.UnitCount,
 			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) { return 0, pmda.NoValue },
 		})
@@ -203,12 +204,13 @@ func (l *linux) procedures(serial int, first pdu.InstID, text string, names []st
 
 // procedureMetrics are two metrics: all requests, and those of each kind.
 type procedureMetrics struct {
-	prefix, text string
-	stats        rpcStats
-	group        *pmda.Group
-	line         string
-	kinds        *pmda.InDom
-	calls, reqs  int // items
+	calls, reqs         string
+	text                string
+	stats               rpcStats
+	group               *pmda.Group
+	line                string
+	kinds               *pmda.InDom
+	callsItem, reqsItem int
 }
 
 // addProcedures adds them. All requests are those of the kinds that have a name, as
@@ -217,9 +219,9 @@ func (l *linux) addProcedures(m procedureMetrics) {
 	kinds := m.kinds.Instances()
 	line := m.stats.line(m.line, len(kinds))
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
-		Name: m.prefix + "calls", ID: pmda.Item(nfsCluster, m.calls), Group: m.group,
+		Name: m.calls, ID: pmda.Item(nfsCluster, m.callsItem), Group: m.group,
 		Text: "All " + m.text, Sem: pdu.SemCounter, Units: pdu.UnitCount,
-		Help: "The sum of the kinds that " + m.prefix + "reqs has. Kinds that came later are not in it.",
+		Help: "The sum of the kinds that " + m.reqs + " has. Kinds that came later are not in it.",
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
 			if end, ok := line.procedures(); ok {
 				if v, ok := line.sum(1, end); ok {
@@ -230,7 +232,7 @@ func (l *linux) addProcedures(m procedureMetrics) {
 		},
 	})
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
-		Name: m.prefix + "reqs", ID: pmda.Item(nfsCluster, m.reqs), Group: m.group, InDom: m.kinds,
+		Name: m.reqs, ID: pmda.Item(nfsCluster, m.reqsItem), Group: m.group, InDom: m.kinds,
 		Text: "By kind, " + m.text, Sem: pdu.SemCounter, Units: pdu.UnitCount,
 		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[uint32]) error {
 			end, _ := line.procedures()

@@ -15,10 +15,10 @@ import (
 var poolColumns = [...]struct {
 	title, name, text string
 }{
-	{"packets-arrived", "requests", "Requests that arrived for the threads of the NFS server"},
-	{"sockets-enqueued", "enqueued", "Times that a request to the NFS server had to wait, as no thread was idle"},
-	{"threads-woken", "processed", "Times that an idle thread of the NFS server was woken for a request"},
-	{"threads-timedout", "timedout", "Times that a thread of the NFS server ended, as it had been idle too long"},
+	{"packets-arrived", "nfs.server.threads.requests", "Requests that arrived for the threads of the NFS server"},
+	{"sockets-enqueued", "nfs.server.threads.enqueued", "Times that a request to the NFS server had to wait, as no thread was idle"},
+	{"threads-woken", "nfs.server.threads.processed", "Times that an idle thread of the NFS server was woken for a request"},
+	{"threads-timedout", "nfs.server.threads.timedout", "Times that a thread of the NFS server ended, as it had been idle too long"},
 }
 
 // pools are the threads of the NFS server, of which each pool has some.
@@ -42,11 +42,11 @@ func (l *linux) addPools() {
 		v          *uint32
 		known      *bool
 	}{
-		{"total", "Threads that the NFS server has", &p.total, &p.knowsTotal},
-		{"pools", "Pools that the NFS server has its threads in", &p.pools, &p.knowsPools},
+		{"nfs.server.threads.total", "Threads that the NFS server has", &p.total, &p.knowsTotal},
+		{"nfs.server.threads.pools", "Pools that the NFS server has its threads in", &p.pools, &p.knowsPools},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
-			Name: "nfs.server.threads." + m.name, ID: pmda.Item(nfsCluster, 71+i), Group: g, Units: pdu.UnitCount, Text: m.text,
+			Name: m.name, ID: pmda.Item(nfsCluster, 71+i), Group: g, Units: pdu.UnitCount, Text: m.text,
 			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
 				if !*m.known {
 					return 0, pmda.NoValue
@@ -57,7 +57,7 @@ func (l *linux) addPools() {
 	}
 	for i, c := range poolColumns {
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
-			Name: "nfs.server.threads." + c.name, ID: pmda.Item(nfsCluster, 73+i), Group: g,
+			Name: c.name, ID: pmda.Item(nfsCluster, 73+i), Group: g,
 			Sem: pdu.SemCounter, Units: pdu.UnitCount, Text: c.text,
 			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
 				if !p.known[i] {
@@ -111,10 +111,10 @@ func (p *pools) zero() {
 
 // parseThreads reads a line with how many threads each pool has.
 func parseThreads(text []byte) (total uint32, ok bool) {
-	line, ok := onlyLine(text)
-	field, line := cutField(line)
-	for ok = ok && len(field) > 0; ok && len(field) > 0; field, line = cutField(line) {
-		n, is := parseUint32(field)
+	line, ok := procfile.OnlyLine(text)
+	field, line := procfile.CutField(line)
+	for ok = ok && len(field) > 0; ok && len(field) > 0; field, line = procfile.CutField(line) {
+		n, is := procfile.ParseUint32(field)
 		total += n
 		ok = is && total >= n
 	}
@@ -129,13 +129,13 @@ func parseThreads(text []byte) (total uint32, ok bool) {
 // Some kernels have other columns in between. Where a line has more columns than
 // the first one, or less, nothing is known.
 func (p *pools) parse(text []byte) {
-	titles, text, _ := wholeLine(text)
+	titles, text, _ := procfile.CutLine(text)
 	titles, isTitles := bytes.CutPrefix(titles, []byte("# pool "))
-	if !isTitles || !isWhole(text) {
+	if !isTitles || !procfile.HasCompleteLines(text) {
 		return
 	}
 	p.zero()
-	for line := range wholeLines(text) {
+	for line := range procfile.Lines(text) {
 		p.pools++
 		if !p.row(titles, line) {
 			p.knowsPools, p.known = false, [len(poolColumns)]bool{}
@@ -149,21 +149,21 @@ func (p *pools) parse(text []byte) {
 
 // row adds the numbers of a pool.
 func (p *pools) row(titles, line []byte) bool {
-	if _, rest, ok := cutUint(line); ok {
+	if _, rest, ok := procfile.CutUint(line); ok {
 		line = rest
 	} else {
 		return false
 	}
 	for {
 		var title, field []byte
-		title, titles = cutField(titles)
-		field, line = cutField(line)
+		title, titles = procfile.CutField(titles)
+		field, line = procfile.CutField(line)
 		if len(title) == 0 || len(field) == 0 {
 			return len(title) == len(field)
 		}
 		for i, c := range poolColumns {
 			if c.title == string(title) {
-				v, ok := parseUint(field)
+				v, ok := procfile.ParseUint(field)
 				p.sums[i] += v
 				p.known[i] = p.known[i] && ok
 			}
@@ -173,7 +173,7 @@ func (p *pools) row(titles, line []byte) bool {
 
 // hasField is whether a line has a field.
 func hasField(line []byte, name string) bool {
-	for field, line := cutField(line); len(field) > 0; field, line = cutField(line) {
+	for field, line := procfile.CutField(line); len(field) > 0; field, line = procfile.CutField(line) {
 		if string(field) == name {
 			return true
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // serialMetrics are the metrics of serial ports, by the words before the numbers.
@@ -15,13 +16,13 @@ var serialMetrics = [...]struct {
 	sem       pdu.Sem
 	text      string
 }{
-	serialSent:     {"tx", "tx", 0, pdu.SemCounter, "Characters that each serial port has sent"},
-	serialReceived: {"rx", "rx", 1, pdu.SemCounter, "Characters that each serial port has received"},
-	serialFrame:    {"fe", "frame", 2, pdu.SemCounter, "Characters received by each serial port that had no stop bit where it should be"},
-	serialParity:   {"pe", "parity", 3, pdu.SemCounter, "Characters received by each serial port that had the wrong parity"},
-	serialBreak:    {"brk", "brk", 4, pdu.SemCounter, "Breaks that each serial port has received"},
-	serialOverrun:  {"oe", "overrun", 5, pdu.SemCounter, "Times that each serial port has received more than was fetched from it"},
-	serialIRQ:      {"irq", "irq", 6, pdu.SemDiscrete, "Number of each serial port's interrupt"},
+	serialSent:     {"tx", "tty.serial.tx", 0, pdu.SemCounter, "Characters that each serial port has sent"},
+	serialReceived: {"rx", "tty.serial.rx", 1, pdu.SemCounter, "Characters that each serial port has received"},
+	serialFrame:    {"fe", "tty.serial.frame", 2, pdu.SemCounter, "Characters received by each serial port that had no stop bit where it should be"},
+	serialParity:   {"pe", "tty.serial.parity", 3, pdu.SemCounter, "Characters received by each serial port that had the wrong parity"},
+	serialBreak:    {"brk", "tty.serial.brk", 4, pdu.SemCounter, "Breaks that each serial port has received"},
+	serialOverrun:  {"oe", "tty.serial.overrun", 5, pdu.SemCounter, "Times that each serial port has received more than was fetched from it"},
+	serialIRQ:      {"irq", "tty.serial.irq", 6, pdu.SemDiscrete, "Number of each serial port's interrupt"},
 }
 
 const (
@@ -42,15 +43,15 @@ type serialPort struct {
 
 // addSerialPorts adds the metrics of /proc/tty/driver/serial.
 func (l *linux) addSerialPorts() {
-	ports := &rows[serialPort]{indom: &pmda.InDom{Serial: 35, Name: "serial port",
+	ports := &instances[serialPort]{indom: &pmda.InDom{Serial: 35, Name: "serial port",
 		Text: "Serial ports of PCs, by number: that of ttyS0 is 0"}}
-	ports.indom.Group = l.guarded("proc/tty/driver/serial", func(text []byte) error {
-		ports.begin()
-		for line := range wholeLines(text) {
+	ports.indom.Group = l.restrictedFileGroup("proc/tty/driver/serial", func(text []byte) error {
+		ports.Begin()
+		for line := range procfile.Lines(text) {
 			number, rest, _ := bytes.Cut(line, []byte(":"))
-			kind, rest := cutField(rest)
-			if _, ok := parseUint32(number); ok && bytes.HasPrefix(kind, []byte("uart:")) && string(kind) != "uart:unknown" {
-				ports.row(number).parse(rest)
+			kind, rest := procfile.CutField(rest)
+			if _, ok := procfile.ParseUint32(number); ok && bytes.HasPrefix(kind, []byte("uart:")) && string(kind) != "uart:unknown" {
+				ports.Row(number).parse(rest)
 			}
 		}
 		return ports.end()
@@ -58,8 +59,8 @@ func (l *linux) addSerialPorts() {
 	l.Attach(ports.indom)
 	for i, m := range serialMetrics {
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
-			Name: "tty.serial." + m.name, ID: pmda.Item(74, m.item), InDom: ports.indom, Sem: m.sem, Text: m.text,
-			Values: guard(l, column(ports, func(p *serialPort) (uint32, bool) { return p.v[i], p.known[i] })),
+			Name: m.name, ID: pmda.Item(74, m.item), InDom: ports.indom, Sem: m.sem, Text: m.text,
+			Values: restrictedValues(l, rowValues(ports, func(p *serialPort) (uint32, bool) { return p.v[i], p.known[i] })),
 		})
 	}
 }
@@ -70,7 +71,7 @@ func (l *linux) addSerialPorts() {
 func (p *serialPort) parse(line []byte) {
 	*p = serialPort{}
 	damaged := false
-	for field, line := cutField(line); len(field) > 0; field, line = cutField(line) {
+	for field, line := procfile.CutField(line); len(field) > 0; field, line = procfile.CutField(line) {
 		key, number, _ := bytes.Cut(field, []byte(":"))
 		for i, m := range serialMetrics {
 			if string(key) == m.key {
@@ -90,7 +91,7 @@ func (p *serialPort) parse(line []byte) {
 // parseWrapped reads a number of 32 bits that the kernel writes as if it had a sign.
 func parseWrapped(field []byte) (uint32, bool) {
 	digits, minus := bytes.CutPrefix(field, []byte("-"))
-	v, ok := parseUint32(digits)
+	v, ok := procfile.ParseUint32(digits)
 	if minus {
 		return -v, ok && v <= 1<<31
 	}

@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pcp-go/pcp/examples/internal/twin"
+	"github.com/pcp-go/pcp/examples/internal/toolcmp"
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 )
 
-func runner(t *testing.T) *twin.Runner {
+func runner(t *testing.T) *toolcmp.Runner {
 	pcptest.Need(t, "pminfo", "pmprobe", "pmstore")
-	return &twin.Runner{Program: func(tool string) string { return pcptest.Build(t, "./examples/"+tool) }}
+	return &toolcmp.Runner{Program: func(tool string) string { return pcptest.Build(t, "./examples/"+tool) }}
 }
 
 // TestLines compares what PCP's tools and ours make of the agent.
@@ -24,7 +24,7 @@ func TestLines(t *testing.T) {
 	}
 	for _, table := range tables {
 		t.Run(strings.TrimSuffix(filepath.Base(table), ".lines"), func(t *testing.T) {
-			lines, err := twin.Read(table, map[string]string{"O": Start(t)})
+			lines, err := toolcmp.ReadTable(table, map[string]string{"O": Start(t)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,11 +97,11 @@ func TestFeatures(t *testing.T) {
 }
 
 // compareAt compares the tools on a line, which lacks the host. Before each run the agent has its first values.
-func compareAt(t *testing.T, r *twin.Runner, collector, host, line string, what ...any) {
+func compareAt(t *testing.T, r *toolcmp.Runner, collector, host, line string, what ...any) {
 	t.Helper()
 	args := strings.Fields(line)
 	before := [][]string{{"pmstore", "-h", collector, "odd.store.u32", "999"}}
-	l := twin.Line{Before: before, Place: host, Text: line, Args: append([]string{args[0], "-h", host}, args[1:]...)}
+	l := toolcmp.Line{Before: before, Place: host, Text: line, Args: append([]string{args[0], "-h", host}, args[1:]...)}
 	if diff := r.Compare(t, l); diff != "" {
 		t.Errorf("%s, %v (-PCP +ours):\n%s", strings.TrimSpace(line), what, diff)
 	}

@@ -5,5 +5,11 @@
 // takes: it keeps the file open, and does not ask for the end of a file where the
 // length of what has been read tells that this was all.
 //
+// [Lines], [CutField], [ParseUint] and their kin scan a text without allocating.
+// [KeyedNumbers], [GroupedNumbers] and [NumberLine] parse the forms that many files
+// have; [Rows] keeps what a file tells of things with names, such as devices. Of
+// damaged files they keep what can be understood: a number that cannot be is not
+// there, and a last line without a newline, which has been cut short, is no line.
+//
 // A File and the values that parsers fill are for one goroutine at a time.
 package procfile

@@ -1,0 +1,143 @@
+package scripted
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+)
+
+// A Case is a run of a tool with a collector.
+type Case struct {
+	Title     string // in the golden file; empty stands for the arguments
+	Collector Collector
+	Env       []string
+	Args      []string // after -h and the collector's address
+}
+
+func (c Case) title() string {
+	if c.Title != "" {
+		return c.Title
+	}
+	return strings.Join(c.Args, " ")
+}
+
+// A Suite compares a tool of ours with the one of the real PCP that has the same name. What that prints is in golden files:
+//
+//	$ TITLE
+//	1 a line on standard output|
+//	2 a line on standard error|
+//	= exit status
+type Suite struct {
+	Tool    string
+	Golden  string // a directory, for several files of a moderate size
+	Cases   []Case
+	Differs map[string]string // titles of cases in which ours differs on purpose, and why
+}
+
+// Test compares what our tool prints with the golden files.
+func (s *Suite) Test(t *testing.T) {
+	want, got := s.readGolden(t), s.runCases(t, pcptest.Build(t, "./examples/"+s.Tool))
+	for _, c := range s.Cases {
+		title := c.title()
+		diff, why := cmp.Diff(want[title], got[title]), s.Differs[title]
+		switch {
+		case why == "" && diff != "":
+			t.Errorf("%s %s (-PCP +ours):\n%s", s.Tool, title, diff)
+		case why != "" && diff == "":
+			t.Errorf("%s %s: no longer differs: %s", s.Tool, title, why)
+		}
+	}
+	if len(want) != len(s.Cases) {
+		t.Errorf("%d cases, but %d in %s: record it anew", len(s.Cases), len(want), s.Golden)
+	}
+}
+
+// TestInterop compares what the installed tool prints with the golden files, or writes them if update is true.
+func (s *Suite) TestInterop(t *testing.T, update bool) {
+	pcptest.Need(t, s.Tool)
+	got := s.runCases(t, s.Tool)
+	if update {
+		s.writeGolden(t, got)
+	}
+	if diff := cmp.Diff(s.readGolden(t), got); diff != "" {
+		t.Errorf("(-%s +%s):\n%s", s.Golden, s.Tool, diff)
+	}
+}
+
+// runCases runs the cases with a program and returns what it prints, by their titles.
+func (s *Suite) runCases(t *testing.T, program string) map[string]string {
+	t.Helper()
+	got := map[string]string{}
+	for _, c := range s.Cases {
+		if _, twice := got[c.title()]; twice {
+			t.Fatalf("two cases %q", c.title())
+		}
+		argv := append([]string{program, "-h", c.Collector.Serve(t)}, c.Args...)
+		stdout, stderr, status := pcptest.Run(t, c.Env, "", argv...)
+		var b strings.Builder
+		for i, text := range []string{stdout, stderr} {
+			for l := range strings.Lines(text) {
+				fmt.Fprintf(&b, "%d %s|\n", i+1, strings.TrimSuffix(l, "\n"))
+			}
+		}
+		fmt.Fprintf(&b, "= %d\n", status)
+		got[c.title()] = b.String()
+	}
+	return got
+}
+
+// largeGolden is the length in bytes after which the next case goes to another golden file.
+const largeGolden = 64 << 10
+
+// writeGolden replaces all golden files with what was printed.
+func (s *Suite) writeGolden(t *testing.T, printed map[string]string) {
+	t.Helper()
+	if err := errors.Join(os.RemoveAll(s.Golden), os.MkdirAll(s.Golden, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	files := 0
+	flush := func() {
+		if err := os.WriteFile(filepath.Join(s.Golden, fmt.Sprintf("%02d.txt", files)), []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		b.Reset()
+		files++
+	}
+	for _, c := range s.Cases {
+		b.WriteString("$ " + c.title() + "\n" + printed[c.title()])
+		if b.Len() > largeGolden {
+			flush()
+		}
+	}
+	flush()
+}
+
+// readGolden returns what the golden files say the real tool prints, by the titles of the cases.
+func (s *Suite) readGolden(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(s.Golden, "*.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for part := range strings.SplitSeq("\n"+string(text), "\n$ ") {
+			if title, printed, ok := strings.Cut(part, "\n"); ok && title != "" {
+				want[title] = strings.TrimSuffix(printed, "\n") + "\n"
+			}
+		}
+	}
+	return want
+}

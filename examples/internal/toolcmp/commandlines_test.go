@@ -1,0 +1,79 @@
+package toolcmp
+
+import (
+	"flag"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+)
+
+var same = flag.Bool("same", false, "compare the tools of the real PCP with themselves")
+
+// mostDiffering is how many of a hundred lines may differ on purpose.
+const mostDiffering = 2
+
+func TestCommandLines(t *testing.T) {
+	pcptest.Need(t, "pmcd", "pminfo", "pmprobe", "pmval", "pmstore", "pmerr", "pmclient")
+	vars := variables(t)
+	r := Runner{Program: func(tool string) string { return pcptest.Build(t, "./examples/"+tool) }}
+	if *same {
+		r.Program = func(tool string) string { return tool }
+	}
+	tables, err := filepath.Glob("testdata/*.lines")
+	if err != nil || tables == nil {
+		t.Fatalf("no tables: %v", err)
+	}
+	all, differing := 0, 0
+	for _, table := range tables {
+		lines, err := ReadTable(table, vars)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range lines {
+			all++
+			if l.Differs != "" {
+				differing++
+			}
+		}
+		t.Run(strings.TrimSuffix(filepath.Base(table), ".lines"), func(t *testing.T) { compare(t, &r, lines) })
+	}
+	if differing*100 > all*mostDiffering {
+		t.Errorf("%d of %d lines differ on purpose, more than %d %%", differing, all, mostDiffering)
+	}
+}
+
+func compare(t *testing.T, r *Runner, lines []Line) {
+	for _, l := range lines {
+		diff := r.Compare(t, l)
+		switch {
+		case *same && diff != "":
+			t.Errorf("%s\ntwo runs of the real tool differ (-first +second):\n%s", l, diff)
+		case *same:
+		case l.Differs == "" && diff != "":
+			t.Errorf("%s\n(-PCP +ours):\n%s", l, diff)
+		case l.Differs != "" && diff == "":
+			t.Errorf("%s\nno longer differs: %s", l, l.Differs)
+		}
+	}
+}
+
+// variables are those of the tables: collectors, specifications of others that are not there, and name spaces.
+func variables(t *testing.T) map[string]string {
+	sample := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
+	linux := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "linux"}})
+	bare := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"sample"}})
+	names, err := filepath.Abs("testdata/names")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]string{
+		"H":      sample.Host(),               // agents pmcd and sample
+		"UNIX":   "unix://" + sample.Socket(), // the same
+		"LINUX":  linux.Host(),                // agents pmcd and linux
+		"BARE":   bare.Host(),                 // agent sample
+		"CLOSED": "localhost:1",               // nobody listens
+		"NAMES":  names,                       // directory of name spaces
+	}
+}

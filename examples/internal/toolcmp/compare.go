@@ -1,0 +1,108 @@
+package toolcmp
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+)
+
+// masks are replacements for what differs between two runs of one tool.
+var masks = map[string]struct {
+	pattern *regexp.Regexp
+	with    string
+}{
+	"date":    {regexp.MustCompile(`[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}`), "DATE"},
+	"time":    {regexp.MustCompile(`\d\d:\d\d:\d\d(\.\d+)?`), "TIME"},
+	"minute":  {regexp.MustCompile(`:\d\d:\d\d(\.\d+)?`), ":MM:SS"},
+	"digits":  {regexp.MustCompile(`\d`), "0"},
+	"numbers": {regexp.MustCompile(` *[-+]?\d+(\.\d*)?([eE][-+]\d+)? *`), " N "},
+	"bytes":   {regexp.MustCompile(`\[[0-9a-f]{16,}\]`), "[BYTES]"},
+}
+
+// A Runner runs the lines of a table.
+type Runner struct {
+	// Program returns the path of our tool.
+	Program func(tool string) string
+}
+
+// runTimeout bounds a run. A run that takes longer is a difference, not a failure of the test as with pcptest.Run.
+const runTimeout = time.Minute
+
+// Compare runs a line with the real tool and with ours, and returns how the two differ, lines of the real one marked "-",
+// or "" if they do not. On a busy machine one of the two may be late and differ by accident; so a difference counts only if
+// it is there three times in a row.
+func (r *Runner) Compare(t testing.TB, l Line) string {
+	t.Helper()
+	const tries = 3
+	difference := r.compare(t, l)
+	for n := 1; n < tries && difference != "" && l.Differs == ""; n++ {
+		difference = r.compare(t, l)
+	}
+	return difference
+}
+
+// compare is Compare with a single try.
+func (r *Runner) compare(t testing.TB, l Line) string {
+	t.Helper()
+	want := runLine(t, l, pcptest.Tool(t, l.Tool()))
+	if want.status == neverEnds {
+		return "the real tool does not end\n"
+	}
+	got := runLine(t, l, r.Program(l.Tool()))
+	var all string
+	for _, c := range [...]struct{ what, want, got string }{
+		{"standard output", want.stdout, got.stdout},
+		{"standard error", want.stderr, got.stderr},
+		{"exit status", want.status, got.status},
+	} {
+		if d := diff(c.want, c.got); d != "" {
+			all += c.what + ":\n" + d
+		}
+	}
+	return all
+}
+
+// A result is what a run has written, and its exit status in words.
+type result struct{ stdout, stderr, status string }
+
+// neverEnds is the status of a run that was killed, since it took too long.
+const neverEnds = "none, killed\n"
+
+func runLine(t testing.TB, l Line, program string) result {
+	t.Helper()
+	for _, argv := range l.Before {
+		if stdout, stderr, status := pcptest.Run(t, nil, "", argv...); status != 0 {
+			t.Fatalf("%s: before it, %s: status %d\n%s%s", l, strings.Join(argv, " "), status, stdout, stderr)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), runTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, l.Args[1:]...)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(pcptest.Env(), l.Env...)
+	cmd.WaitDelay = 10 * time.Second
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	res := result{l.mask(stdout.String()), l.mask(stderr.String()), fmt.Sprintln(cmd.ProcessState)}
+	switch {
+	case ctx.Err() != nil:
+		res.status = neverEnds
+	case cmd.ProcessState == nil:
+		t.Fatalf("%s: %v", l, err)
+	}
+	return res
+}
+
+func (l Line) mask(text string) string {
+	for _, name := range l.Masks {
+		text = masks[name].pattern.ReplaceAllString(text, masks[name].with)
+	}
+	return text
+}

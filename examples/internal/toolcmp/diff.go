@@ -1,0 +1,93 @@
+package toolcmp
+
+import (
+	"fmt"
+	"strings"
+)
+
+// contextLines is how many equal lines a difference has before and after those that differ.
+const contextLines = 2
+
+// diff is how two texts differ: their lines, those only in want marked "-" and those only in got "+". Long runs of lines
+// that both have are left out. Empty means that the texts are the same.
+func diff(want, got string) string {
+	if want == got {
+		return ""
+	}
+	a, b := splitLines(want), splitLines(got)
+	var marked []string
+	i, j := 0, 0
+	for common := commonLengths(a, b); i < len(a) || j < len(b); {
+		switch {
+		case i < len(a) && j < len(b) && a[i] == b[j]:
+			marked = append(marked, "  "+a[i])
+			i, j = i+1, j+1
+		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
+			marked = append(marked, "- "+a[i])
+			i++
+		default:
+			marked = append(marked, "+ "+b[j])
+			j++
+		}
+	}
+	return shorten(marked)
+}
+
+// splitLines splits a text into lines. It marks a last line that has no newline.
+func splitLines(text string) []string {
+	if text == "" {
+		return nil
+	}
+	text, ended := strings.CutSuffix(text, "\n")
+	lines := strings.Split(text, "\n")
+	if !ended {
+		lines[len(lines)-1] += " (no newline)"
+	}
+	return lines
+}
+
+// commonLengths returns the length of the longest common subsequence of a[i:] and b[j:] for every i and j.
+func commonLengths(a, b []string) [][]int {
+	n := make([][]int, len(a)+1)
+	n[len(a)] = make([]int, len(b)+1)
+	for i := len(a) - 1; i >= 0; i-- {
+		n[i] = make([]int, len(b)+1)
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i] == b[j] {
+				n[i][j] = n[i+1][j+1] + 1
+			} else {
+				n[i][j] = max(n[i+1][j], n[i][j+1])
+			}
+		}
+	}
+	return n
+}
+
+// shorten leaves out equal lines that are not near one that differs.
+func shorten(marked []string) string {
+	near := make([]bool, len(marked))
+	for i, line := range marked {
+		if line[0] != ' ' {
+			for k := max(0, i-contextLines); k <= min(len(marked)-1, i+contextLines); k++ {
+				near[k] = true
+			}
+		}
+	}
+	var out strings.Builder
+	left := 0
+	for i, line := range marked {
+		if !near[i] {
+			left++
+			continue
+		}
+		if left > 0 {
+			fmt.Fprintf(&out, "  … %d lines\n", left)
+			left = 0
+		}
+		out.WriteString(line + "\n")
+	}
+	if left > 0 {
+		fmt.Fprintf(&out, "  … %d lines\n", left)
+	}
+	return out.String()
+}

@@ -1,0 +1,222 @@
+package tool_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/tool"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector"
+)
+
+// A myval is a tool that prints the numbers of a metric at an interval, those of counters as rates, as pmval(1) does.
+type myval struct {
+	tool.Command
+	column tool.Column
+	raw    bool
+}
+
+func newMyval() *myval {
+	m := &myval{column: tool.Column{Width: 12, Precision: -1}}
+	m.Command = tool.Command{Name: "myval", Synopsis: "[options] metric", OperandSource: true}
+	m.AddOptions("General options", m.Standard("host", "namespace", "samples", "finish", "interval", "version", "help")...)
+	m.AddOptions("Reporting options",
+		tool.Option{Short: 'f', Long: "precision", Arg: "N", Help: "digits after the point",
+			Set: tool.Number(&m.column.Precision, 0, "-f requires a number")},
+		tool.Option{Short: 'r', Long: "raw", Help: "print counters, not their rates", Set: tool.Flag(&m.raw)})
+	return m
+}
+
+func (m *myval) run(ctx context.Context, args []string, dial ...func(*pmapi.Dialer)) error {
+	operands, err := m.Parse(args)
+	if err != nil {
+		return err
+	}
+	if len(operands) != 1 {
+		return m.UsageErrorf("myval: error - one metricname expected\n")
+	}
+	spec, err := m.MetricSpec(operands[0])
+	if err != nil {
+		return err
+	}
+	pc, err := m.Dial(ctx, spec.Source, dial...)
+	if err != nil {
+		return err
+	}
+	defer pc.Close()
+	if err := m.SetTimes(ctx, pc); err != nil {
+		return err
+	}
+	g := pc.Group()
+	var options []pmapi.ItemOption
+	if m.raw {
+		options = append(options, pmapi.Scale("instant"))
+	}
+	values := pmapi.AddSet[float64](g, spec.Metric, options...)
+	interval := cmp.Or(m.Interval, time.Second)
+	left := m.SampleCount(interval)
+	if left == 0 {
+		return nil
+	}
+	for _, err := range g.Every(ctx, interval) {
+		if err != nil {
+			return m.Errorf("%s: %w", spec.Metric, pdu.FromError(err))
+		}
+		for i := range values.Len() {
+			inst, v, err := values.At(i)
+			if spec.Instances != nil && !slices.Contains(spec.Instances, inst.Name) {
+				continue
+			}
+			cell := m.column.AppendText(nil, "?") // no value, or no rate yet
+			if err == nil {
+				cell = m.column.AppendFloat(nil, v)
+			}
+			fmt.Printf("%-6s %s\n", inst.Name, strings.TrimRight(string(cell), " "))
+		}
+		if left--; left == 0 {
+			break
+		}
+	}
+	return nil
+}
+
+// A whole tool: its main is os.Exit(m.Report(m.run(ctx, os.Args[1:]))).
+func Example() {
+	ctx := context.Background()
+	srv := newCollector()
+	defer srv.Close()
+	dial := func(d *pmapi.Dialer) { d.DialContext = srv.DialContext } // not in a real tool: a collector in this process
+
+	for _, line := range []string{
+		"-s 1 shop.cache",
+		"-s 1 -f 1 shop.cache[pages]",
+		"-s 2 -t 10msec shop.orders", // the first sample of a counter has no rate
+		"-s 1 -r shop.orders",
+		"-s 1 shop.nosuch",
+		"-s many shop.cache",
+	} {
+		fmt.Println("$ myval", line)
+		m := newMyval()
+		m.Stderr = stdout{}
+		status := m.Report(m.run(ctx, strings.Fields(line), dial))
+		fmt.Println("exit status", status)
+	}
+	// Output:
+	// $ myval -s 1 shop.cache
+	// pages        1.500
+	// images     101.5
+	// exit status 0
+	// $ myval -s 1 -f 1 shop.cache[pages]
+	// pages           1.5
+	// exit status 0
+	// $ myval -s 2 -t 10msec shop.orders
+	//                   ?
+	//              0.0
+	// exit status 0
+	// $ myval -s 1 -r shop.orders
+	//           1200.
+	// exit status 0
+	// $ myval -s 1 shop.nosuch
+	// myval: shop.nosuch: Unknown metric name
+	// exit status 1
+	// $ myval -s many shop.cache
+	// myval: -s requires a positive numeric argument
+	// Usage: myval [options] metric
+	//
+	// General options:
+	//   -h HOST, --host=HOST  metrics source is PMCD on host
+	//   -n FILE, --namespace=FILE
+	//                         use an alternative PMNS
+	//   -s N, --samples=N     terminate after this many samples
+	//   -T TIME, --finish=TIME
+	//                         end of the time window
+	//   -t DELTA, --interval=DELTA
+	//                         sampling interval
+	//   -V, --version         display version number and exit
+	//   -?, --help            show this usage message and exit
+	//
+	// Reporting options:
+	//   -f N, --precision=N   digits after the point
+	//   -r, --raw             print counters, not their rates
+	// exit status 1
+}
+
+// stdout makes what a tool prints on standard error part of the output of an example.
+type stdout struct{}
+
+func (stdout) Write(b []byte) (int, error) { return fmt.Print(string(b)) }
+
+// newCollector makes a collector with the agent of a shop.
+func newCollector() *collector.Server {
+	a := &pmda.Agent{Name: "shop", Domain: 411}
+	caches := a.AddInDom("cache", "pages", "images")
+	pmda.Register(a, pmda.Metric[uint64]{
+		Name: "shop.orders", Sem: pdu.SemCounter, Units: pdu.UnitCount,
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) { return 1200, nil },
+	})
+	pmda.Register(a, pmda.Metric[float64]{
+		Name: "shop.cache", InDom: caches, Units: pdu.SpaceKByte,
+		Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (float64, error) {
+			return 1.5 + 100*float64(i.ID), nil
+		},
+	})
+	srv := new(collector.Server)
+	if err := srv.Add(a); err != nil {
+		log.Fatal(err)
+	}
+	return srv
+}
+
+func ExampleCommand_Parse() {
+	c := &tool.Command{Name: "pmx", Synopsis: "[options] metric ..."}
+	c.AddOptions("General options", c.Standard("archive", "host", "interval")...)
+	metrics, err := c.Parse([]string{"-h", "web1", "-t", "1min30", "kernel.all.load", "hinv.ncpu"})
+	fmt.Println(metrics, c.Source(), c.Interval, err)
+
+	_, err = c.Parse([]string{"-a", "/var/log/pcp/pmlogger/web1/20240101"})
+	fmt.Println(err, errors.Is(err, errors.ErrUnsupported))
+	// Output:
+	// [kernel.all.load hinv.ncpu] web1 1m30s <nil>
+	// pmx: archives are not supported by this version true
+}
+
+func ExampleColumn() {
+	automatic, fixed := tool.Column{Width: 11, Precision: -1}, tool.Column{Width: 9, Precision: 1}
+	for _, v := range []float64{0, 0.04, 0.92, 1.02, 254.5, 12345} {
+		line := fixed.AppendFloat(automatic.AppendFloat(nil, v), v)
+		fmt.Printf("|%s|\n", line)
+	}
+	fmt.Printf("|%s|\n", fixed.AppendText(automatic.AppendText(nil, "?"), "!"))
+	// Output:
+	// |     0.0         0.0|
+	// |  4.000E-02      0.0|
+	// |     0.9200      0.9|
+	// |     1.020       1.0|
+	// |   254.5       254.5|
+	// |  1.234E+04  12345.0|
+	// |          ?        !|
+}
+
+func ExampleRateUnits() {
+	for _, u := range []pdu.Units{pdu.UnitCount, pdu.SpaceKByte, pdu.TimeMSec} {
+		text, factor := tool.RateUnits(u)
+		fmt.Printf("%v: %s, factor %v\n", u, text, factor)
+	}
+	// Output:
+	// count: count / sec, factor 1
+	// Kbyte: Kbyte / sec, factor 1
+	// millisec: time utilization, factor 0.001
+}
+
+func ExampleSplitInstances() {
+	fmt.Printf("%q\n", tool.SplitInstances(`sda,sdb "1 minute"`))
+	// Output: ["sda" "sdb" "1 minute"]
+}

@@ -1,0 +1,145 @@
+package pmdalinux
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
+)
+
+// instances are the rows of a file that are the instances of a domain, such as disks.
+// A reading calls Begin, Row for each, and end.
+type instances[T any] struct {
+	procfile.Rows[T]
+	indom *pmda.InDom
+	// id returns the instance ID of a name, false if it is no name of an instance. If
+	// it is nil, the IDs are those of InDom.Update.
+	id func(name string) (pdu.InstID, bool)
+
+	ids   []pdu.InstID // of the rows
+	order []int        // the rows by ascending ID
+	stale bool         // ids and order are to be found anew
+
+	files []interface{ startReading() } // of the devices that are the instances
+}
+
+// end completes a reading: the instance domain has the names of it.
+func (r *instances[T]) end() error {
+	err := r.updateDomain()
+	for _, f := range r.files {
+		f.startReading()
+	}
+	return err
+}
+
+// updateDomain gives the names to the instance domain, if they are others than before.
+func (r *instances[T]) updateDomain() error {
+	r.stale = r.End() || r.stale || len(r.ids) != r.Len()
+	if !r.stale {
+		return nil
+	}
+	r.dropDuplicates()
+	if err := r.findIDs(); err != nil {
+		r.ids, r.order = r.ids[:0], r.order[:0]
+		return err // and try again after the next reading
+	}
+	r.order = r.order[:0]
+	for at := range r.ids {
+		r.order = append(r.order, at)
+	}
+	slices.SortFunc(r.order, func(a, b int) int { return cmp.Compare(r.ids[a], r.ids[b]) })
+	r.stale = false
+	return nil
+}
+
+// dropDuplicates removes rows whose names are no instances, or not another one than
+// that of a row before.
+func (r *instances[T]) dropDuplicates() {
+	seen := make(map[string]bool, len(r.Names))
+	r.Keep(func(at int) bool {
+		name := r.Names[at]
+		if name == "" || seen[shortName(name)] {
+			return false
+		}
+		if r.id != nil {
+			if _, ok := r.id(name); !ok {
+				return false
+			}
+		}
+		seen[shortName(name)] = true
+		return true
+	})
+}
+
+// shortName is what an instance is known by: its name up to the first space.
+func shortName(name string) string {
+	name, _, _ = strings.Cut(name, " ")
+	return name
+}
+
+// findIDs makes the names those of the instance domain, and finds their IDs.
+func (r *instances[T]) findIDs() error {
+	if r.id == nil {
+		if err := r.indom.Update(r.Names...); err != nil {
+			return err
+		}
+		ids := make(map[string]pdu.InstID, r.Len())
+		for _, i := range r.indom.Instances() {
+			ids[i.Name] = i.ID
+		}
+		r.ids = r.ids[:0]
+		for _, name := range r.Names {
+			r.ids = append(r.ids, ids[name])
+		}
+		return nil
+	}
+	list := make([]pdu.Instance, r.Len())
+	r.ids = r.ids[:0]
+	for at, name := range r.Names {
+		id, _ := r.id(name)
+		r.ids = append(r.ids, id)
+		list[at] = pdu.Instance{ID: id, Name: name}
+	}
+	slices.SortFunc(list, func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
+	return r.indom.Set(list...)
+}
+
+// rowValues makes the Values of a metric of the rows: value returns what a row has for
+// it, false for nothing.
+func rowValues[R any, T pdu.Scalar](r *instances[R], value func(*R) (T, bool)) func(context.Context, *pmda.Request, *pmda.Set[T]) error {
+	return func(_ context.Context, _ *pmda.Request, s *pmda.Set[T]) error {
+		return putRowValues(r, s, nil, value)
+	}
+}
+
+// putRowValues is what such Values do. None is the error if no row that the client
+// wants has a value.
+func putRowValues[R any, T pdu.Scalar](r *instances[R], s *pmda.Set[T], none error, value func(*R) (T, bool)) error {
+	for _, at := range r.order {
+		if id := r.ids[at]; s.Wants(id) {
+			if v, ok := value(&r.Vals[at]); ok {
+				s.Put(id, v)
+				none = nil
+			}
+		}
+	}
+	return none
+}
+
+// valuesByName is rowValues for what is not in the rows, but found by their names.
+func valuesByName[R any, T pdu.Scalar](r *instances[R], value func(name string) (T, bool)) func(context.Context, *pmda.Request, *pmda.Set[T]) error {
+	return func(_ context.Context, _ *pmda.Request, s *pmda.Set[T]) error {
+		for _, at := range r.order {
+			if id := r.ids[at]; s.Wants(id) {
+				if v, ok := value(r.Names[at]); ok {
+					s.Put(id, v)
+				}
+			}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,54 @@
+package pmdalinux
+
+import (
+	"context"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
+)
+
+// hz is how many ticks of the clock make a second in what the kernel tells
+// programs (USER_HZ): this many on every architecture that Go runs on.
+const hz = 100
+
+// addProcessors adds the metrics of what there is per processor, and of the
+// machine: first /proc/stat, which the instances come from.
+func (l *linux) addProcessors() {
+	s := l.addStat()
+	l.addCPUInfo()
+	l.addCPUFiles(s)
+	l.addUptime()
+	l.addNames()
+	pmda.Register(l.Agent, pmda.Metric[uint32]{
+		Name: "kernel.all.hz", ID: pmda.Item(0, 48), Sem: pdu.SemDiscrete,
+		Units: pdu.UnitCount | pdu.PerSec,
+		Text:  "Ticks per second of the clock that times of processors are counted with",
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) { return hz, nil },
+	})
+}
+
+// addUptime adds the metrics of /proc/uptime.
+func (l *linux) addUptime() {
+	var up, idle optional[float64]
+	g := l.fileGroup("proc/uptime", func(text []byte) error {
+		line, _, whole := procfile.CutLine(text)
+		up.v, line, up.ok = procfile.CutDecimal(line)
+		// Of a line that does not end, nobody knows what the last number was to be.
+		up.ok = up.ok && (whole || len(line) > 0)
+		idle.v, _, idle.ok = procfile.CutDecimal(line)
+		idle.ok = idle.ok && whole
+		return nil
+	})
+	pmda.Register(l.Agent, pmda.Metric[float64]{
+		Name: "kernel.all.uptime", ID: pmda.Item(26, 0), Group: g, Units: pdu.TimeSec,
+		Text:  "Time since the kernel was started",
+		Value: up.value,
+	})
+	pmda.Register(l.Agent, pmda.Metric[float64]{
+		Name: "kernel.all.idletime", ID: pmda.Item(26, 1), Group: g, Units: pdu.TimeSec,
+		Text:  "Time that processors had nothing to do since the kernel was started",
+		Help:  "The times of all processors are added, so that it may be more than kernel.all.uptime.",
+		Value: idle.value,
+	})
+}

@@ -1,0 +1,120 @@
+package pmdalinux
+
+import (
+	"context"
+	"math"
+	"math/bits"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
+)
+
+// A number returns what the last reading of a file has found, or what is calculated
+// from that. It is not ok if there is no such number.
+type number func() (v uint64, ok bool)
+
+// keyedNumber is the number with a name in a file of such.
+func keyedNumber(k *procfile.KeyedNumbers, name string) number {
+	at := k.Index(name)
+	return func() (uint64, bool) { return k.Get(at) }
+}
+
+// kilobyte is the number 1024.
+func kilobyte() (uint64, bool) { return 1 << 10, true }
+
+// value is the Value of a metric of the number.
+func (n number) value(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
+	if v, ok := n(); ok {
+		return v, nil
+	}
+	return 0, pmda.NoValue
+}
+
+// or is the number, or the other one if there is none.
+func (n number) or(other number) number {
+	return func() (uint64, bool) {
+		if v, ok := n(); ok {
+			return v, true
+		}
+		return other()
+	}
+}
+
+// sum is a + b. There is none if one of the two is missing.
+func sum(a, b number) number {
+	return func() (uint64, bool) {
+		x, ok1 := a()
+		y, ok2 := b()
+		return x + y, ok1 && ok2
+	}
+}
+
+// difference is a - b. There is none if b is more.
+func difference(a, b number) number {
+	return func() (uint64, bool) {
+		x, ok1 := a()
+		y, ok2 := b()
+		return x - y, ok1 && ok2 && x >= y
+	}
+}
+
+// differenceOrZero is a - b, or 0 if b is more.
+func differenceOrZero(a, b number) number {
+	return func() (uint64, bool) {
+		x, ok1 := a()
+		y, ok2 := b()
+		return x - min(x, y), ok1 && ok2
+	}
+}
+
+// product is a * b. There is none if it does not fit 64 bits.
+func product(a, b number) number {
+	return func() (uint64, bool) {
+		x, ok1 := a()
+		y, ok2 := b()
+		over, v := bits.Mul64(x, y)
+		return v, ok1 && ok2 && over == 0
+	}
+}
+
+// sumOfKnown is the sum of those numbers that the file has. There is none if it has
+// none of them.
+func sumOfKnown(k *procfile.KeyedNumbers, indices []int) number {
+	return func() (sum uint64, ok bool) {
+		for _, at := range indices {
+			if v, known := k.Get(at); known {
+				sum, ok = sum+v, true
+			}
+		}
+		return sum, ok
+	}
+}
+
+// fit32 is the Value of a metric of 32 bits: none if there is no number or it does not
+// fit.
+func fit32(v uint64, ok bool) (uint32, error) {
+	if !ok || v > math.MaxUint32 {
+		return 0, pmda.NoValue
+	}
+	return uint32(v), nil
+}
+
+// An optional value is one that the last reading may not have found.
+type optional[T pdu.Scalar] struct {
+	v  T
+	ok bool
+}
+
+// result is the value, or that there is none, as a Value of a metric returns it.
+func (o *optional[T]) result() (T, error) {
+	if !o.ok {
+		return o.v, pmda.NoValue
+	}
+	return o.v, nil
+}
+
+// value is the Value of a metric.
+func (o *optional[T]) value(context.Context, *pmda.Request, pdu.Instance) (T, error) {
+	return o.result()
+}
