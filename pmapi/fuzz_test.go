@@ -75,7 +75,7 @@ func (tp *tape) next() (pdu.Kind, pdu.PDU) {
 }
 
 // use asks for what comes next, as far as that can be told, and looks at all of the
-// answer.
+// reply.
 func (tp *tape) use(ctx context.Context, c *pmapi.Context, turn int) {
 	id, d := pdu.PMID(1), pdu.InDom(1)
 	switch k, p := tp.next(); k {
@@ -124,8 +124,8 @@ func (tp *tape) use(ctx context.Context, c *pmapi.Context, turn int) {
 	case pdu.KindHighResResult, pdu.KindResult:
 		tp.fetch(ctx, c, p)
 	default:
-		if q := questions[turn%len(questions)]; q.name != "Lookup of many" { // which takes long
-			_ = q.ask(ctx, c, 1)
+		if q := apiCalls[turn%len(apiCalls)]; q.name != "Lookup of many" { // which takes long
+			_ = q.do(ctx, c, 1)
 		}
 	}
 }

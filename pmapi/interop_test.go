@@ -220,7 +220,7 @@ func TestLookupOfManyNames(t *testing.T) {
 	}
 }
 
-// What the C pmcd says to questions that have no answer.
+// What the C pmcd replies to requests that fail.
 func TestRefusals(t *testing.T) {
 	_, c := realPMCD(t, "pmcd", "sample")
 	ctx := t.Context()
@@ -386,15 +386,15 @@ func await(t *testing.T, what string, f func() bool) {
 	}
 }
 
-// When the C pmcd has gone, every question fails as it does in the C library.
+// When the C pmcd has gone, every apiCall fails as it does in the C library.
 func TestLossOfPMCD(t *testing.T) {
 	pmcd, c := realPMCD(t, "pmcd", "sample")
 	if _, err := c.Desc(t.Context(), pdu.MakePMID(29, 0, 6)); err != nil {
 		t.Fatal(err)
 	}
 	pmcd.Stop()
-	for _, q := range questions {
-		if err := q.ask(t.Context(), c, 7); q.name != "HostName" && pdu.FromError(err) != pdu.ErrIPC {
+	for _, q := range apiCalls {
+		if err := q.do(t.Context(), c, 7); q.name != "HostName" && pdu.FromError(err) != pdu.ErrIPC {
 			t.Errorf("%s: %v", q.name, err)
 		}
 	}

@@ -194,7 +194,7 @@ func TestCloseAmidRestarts(t *testing.T) {
 		c.Close()
 		also.Wait()
 		stop()
-		if err := ask("Desc").ask(t.Context(), c, 7); !errors.Is(err, pdu.ErrNoContext) {
+		if err := callNamed("Desc").do(t.Context(), c, 7); !errors.Is(err, pdu.ErrNoContext) {
 			t.Error(gocmp.Diff(pdu.ErrNoContext, err))
 		}
 	}

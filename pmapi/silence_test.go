@@ -41,7 +41,7 @@ func TestAutoReconnectSilence(t *testing.T) {
 						return
 					}
 					if tt.word > 0 {
-						time.AfterFunc(tt.word, func() { _, _ = p.Stream.Write([]byte{0}) }) // of an answer
+						time.AfterFunc(tt.word, func() { _, _ = p.Stream.Write([]byte{0}) }) // of a reply
 					}
 					_, _ = io.Copy(io.Discard, p.Stream)
 				})
@@ -51,7 +51,7 @@ func TestAutoReconnectSilence(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer c.Close()
-				h.start(answering(allFeatures, echo))
+				h.start(replying(allFeatures, echo))
 				for n := range 20 {
 					ctx, cancel, want := t.Context(), context.CancelFunc(func() {}), error(pdu.ErrTimeout)
 					if tt.each > 0 {

@@ -21,20 +21,20 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A world is what a collector knows.
-type world struct {
+// A modelCollector is what a collector knows.
+type modelCollector struct {
 	names map[string]pdu.PMID
 	descs map[pdu.PMID]pdu.Desc
 	insts map[pdu.InDom][]pdu.Instance
 	sick  map[pdu.Domain]bool // domains whose agents are busy
 }
 
-func newWorld() *world {
-	return &world{map[string]pdu.PMID{}, map[pdu.PMID]pdu.Desc{}, map[pdu.InDom][]pdu.Instance{}, map[pdu.Domain]bool{}}
+func newModelCollector() *modelCollector {
+	return &modelCollector{map[string]pdu.PMID{}, map[pdu.PMID]pdu.Desc{}, map[pdu.InDom][]pdu.Instance{}, map[pdu.Domain]bool{}}
 }
 
-// answer answers as pmcd does.
-func (w *world) answer(features pdu.Features) func(h pdu.Header, p pdu.PDU) []byte {
+// reply replies as pmcd does.
+func (w *modelCollector) reply(features pdu.Features) func(h pdu.Header, p pdu.PDU) []byte {
 	desc := func(id pdu.PMID) (pdu.Desc, pdu.Error) {
 		d, ok := w.descs[id]
 		switch {
@@ -105,10 +105,10 @@ type handedOut struct {
 	insts map[pdu.InDom][]pdu.Instance
 }
 
-// A survivor is a model of a context that reconnects by itself.
-type survivor struct {
+// A gapModel is a model of a context that reconnects by itself.
+type gapModel struct {
 	features  pdu.Features
-	w         *world
+	w         *modelCollector
 	told, now handedOut  // what its user knows, and what was so when it was last looked at
 	pending   *pmapi.Gap // to be told
 	dead      bool       // the connection, but it is not known
@@ -117,7 +117,7 @@ type survivor struct {
 }
 
 // revive looks at everything on a new connection.
-func (s *survivor) revive() {
+func (s *gapModel) revive() {
 	g := new(pmapi.Gap)
 	for _, n := range slices.Sorted(maps.Keys(s.told.names)) {
 		is, ok := s.w.names[n]
@@ -160,21 +160,21 @@ func (s *survivor) revive() {
 
 // The three note what was handed out. What a gap that is still to be told says of it
 // counts.
-func (s *survivor) handName(n string, id pdu.PMID) {
+func (s *gapModel) noteName(n string, id pdu.PMID) {
 	if s.pending == nil || !slices.ContainsFunc(s.pending.Names, func(c pmapi.NameChange) bool { return c.Name == n }) {
 		s.told.names[n] = id
 	}
 	s.now.names[n] = id
 }
 
-func (s *survivor) handDesc(d pdu.Desc) {
+func (s *gapModel) noteDesc(d pdu.Desc) {
 	if s.pending == nil || !slices.ContainsFunc(s.pending.Descs, func(c pmapi.DescChange) bool { return c.Was.PMID == d.PMID || c.Is.PMID == d.PMID }) {
 		s.told.descs[d.PMID] = d
 	}
 	s.now.descs[d.PMID] = d
 }
 
-func (s *survivor) handInDom(d pdu.InDom, list []pdu.Instance) {
+func (s *gapModel) noteInDom(d pdu.InDom, list []pdu.Instance) {
 	if s.pending == nil || !slices.ContainsFunc(s.pending.InDoms, func(c pmapi.InDomChange) bool { return c.InDom == d }) {
 		s.told.insts[d] = list
 	}
@@ -198,7 +198,7 @@ func sameGap(want, got *pmapi.Gap) string {
 	return diff
 }
 
-// An event is what happens in a life of a survivor: one of the world, or of its own.
+// An event is what happens in a life of a gapModel: one of the modelCollector, or of its own.
 type event struct {
 	Kind, Name, Item, Value int
 	Many                    []int
@@ -206,13 +206,13 @@ type event struct {
 
 const kinds = 13 // of events
 
-func (s *survivor) restart() {
-	s.host.restart(answering(s.features, s.w.answer(s.features)))
+func (s *gapModel) restart() {
+	s.host.restart(replying(s.features, s.w.reply(s.features)))
 	s.dead = true
 }
 
 // live lets an event happen and returns what should not be.
-func (s *survivor) live(ctx context.Context, e event) error {
+func (s *gapModel) live(ctx context.Context, e event) error {
 	name, id := fmt.Sprint("n.", e.Name), pdu.MakePMID(pdu.Domain(40+e.Item%2), 0, e.Item)
 	d := pdu.MakeInDom(pdu.Domain(40+e.Item%2), e.Item)
 	switch e.Kind {
@@ -236,13 +236,13 @@ func (s *survivor) live(ctx context.Context, e event) error {
 	case 6:
 		s.restart()
 	default:
-		return s.ask(ctx, e, name, id, d)
+		return s.makeRequest(ctx, e, name, id, d)
 	}
 	return nil
 }
 
-// ask asks about names, descriptors or instances, or fetches.
-func (s *survivor) ask(ctx context.Context, e event, name string, id pdu.PMID, d pdu.InDom) error {
+// makeRequest looks up names, descriptors or instances, or fetches.
+func (s *gapModel) makeRequest(ctx context.Context, e event, name string, id pdu.PMID, d pdu.InDom) error {
 	var err error
 	hand := func() {}
 	switch e.Kind {
@@ -255,7 +255,7 @@ func (s *survivor) ask(ctx context.Context, e event, name string, id pdu.PMID, d
 		hand = func() {
 			for _, n := range names {
 				if id, ok := s.w.names[n]; ok {
-					s.handName(n, id)
+					s.noteName(n, id)
 				}
 			}
 		}
@@ -264,7 +264,7 @@ func (s *survivor) ask(ctx context.Context, e event, name string, id pdu.PMID, d
 		hand = func() {
 			for n, of := range s.w.names {
 				if of == id {
-					s.handName(n, id)
+					s.noteName(n, id)
 				}
 			}
 		}
@@ -274,7 +274,7 @@ func (s *survivor) ask(ctx context.Context, e event, name string, id pdu.PMID, d
 		hand = func() {
 			for _, id := range ids {
 				if d, ok := s.w.descs[id]; ok && !s.w.sick[id.Domain()] {
-					s.handDesc(d)
+					s.noteDesc(d)
 				}
 			}
 		}
@@ -283,7 +283,7 @@ func (s *survivor) ask(ctx context.Context, e event, name string, id pdu.PMID, d
 		_, err = s.c.Instances(ctx, d)
 		hand = func() {
 			if ok && !s.w.sick[d.Domain()] {
-				s.handInDom(d, byNumber(list))
+				s.noteInDom(d, byNumber(list))
 			}
 		}
 	case 11:
@@ -312,7 +312,7 @@ func (s *survivor) ask(ctx context.Context, e event, name string, id pdu.PMID, d
 	return nil
 }
 
-func (s *survivor) fetch(ctx context.Context) error {
+func (s *gapModel) fetch(ctx context.Context) error {
 	var r pdu.Result
 	err := s.c.Fetch(ctx, []pdu.PMID{9}, &r)
 	if s.host.tried() > 0 {
@@ -363,8 +363,8 @@ func survive(t *testing.T, features pdu.Features, life []event) error {
 	nothing := func() handedOut {
 		return handedOut{map[string]pdu.PMID{}, map[pdu.PMID]pdu.Desc{}, map[pdu.InDom][]pdu.Instance{}}
 	}
-	s := &survivor{features: features, w: newWorld(), told: nothing(), now: nothing()}
-	s.host = newHost(t, answering(features, s.w.answer(features)))
+	s := &gapModel{features: features, w: newModelCollector(), told: nothing(), now: nothing()}
+	s.host = newHost(t, replying(features, s.w.reply(features)))
 	d := pmapi.Dialer{AutoReconnect: true}
 	var err error
 	if s.c, err = d.Local(t.Context(), s.host); err != nil {
@@ -386,14 +386,14 @@ func survive(t *testing.T, features pdu.Features, life []event) error {
 
 // A check that the collector does not live through is made again, whole, and not
 // sooner than the back-off allows.
-func TestGapAfterTroubles(t *testing.T) {
-	for lives := range 3 { // for how many answers the new collector lives at first: of names, descriptors, instances
+func TestGapAfterFailures(t *testing.T) {
+	for lives := range 3 { // for how many replies the new collector lives at first: of names, descriptors, instances
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld()
+			w := newModelCollector()
 			w.names["a"], w.names["b"] = 1, 2
 			w.descs[1] = pdu.Desc{PMID: 1}
 			w.insts[5] = []pdu.Instance{{ID: 1, Name: "x"}}
-			h := newHost(t, answering(allFeatures, w.answer(allFeatures)))
+			h := newHost(t, replying(allFeatures, w.reply(allFeatures)))
 			d := pmapi.Dialer{AutoReconnect: true, Backoff: []time.Duration{5 * time.Second, 10 * time.Second}}
 			c, err := d.Local(t.Context(), h)
 			if err != nil {
@@ -411,12 +411,12 @@ func TestGapAfterTroubles(t *testing.T) {
 			delete(w.descs, 1)
 			w.insts[5] = nil
 			h.start(func(p *pdutest.Peer) {
-				answers := 0
-				answering(allFeatures, func(hd pdu.Header, q pdu.PDU) []byte {
-					if answers++; answers > lives {
+				replies := 0
+				replying(allFeatures, func(hd pdu.Header, q pdu.PDU) []byte {
+					if replies++; replies > lives {
 						return nil
 					}
-					return w.answer(allFeatures)(hd, q)
+					return w.reply(allFeatures)(hd, q)
 				})(p)
 			})
 			h.tried()
@@ -433,9 +433,9 @@ func TestGapAfterTroubles(t *testing.T) {
 				attempts = append(attempts, at.Sub(start))
 			}
 			if diff := gocmp.Diff([]time.Duration{1 * time.Second, 6 * time.Second, 16 * time.Second, 26 * time.Second}, attempts); diff != "" {
-				t.Errorf("after %d answers: attempts (-want +got):\n%s", lives, diff)
+				t.Errorf("after %d replies: attempts (-want +got):\n%s", lives, diff)
 			}
-			h.start(answering(allFeatures, w.answer(allFeatures)))
+			h.start(replying(allFeatures, w.reply(allFeatures)))
 			time.Sleep(10 * time.Second)
 			gap, ok := errors.AsType[*pmapi.Gap](c.Fetch(t.Context(), []pdu.PMID{1}, &r))
 			if !ok {
@@ -463,7 +463,7 @@ func TestGapAfterTroubles(t *testing.T) {
 // no sooner than its back-off allows.
 func TestAutoReconnectBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, answering(allFeatures, echo))
+		h := newHost(t, replying(allFeatures, echo))
 		d := pmapi.Dialer{AutoReconnect: true}
 		c, err := d.Local(t.Context(), h)
 		if err != nil {
@@ -474,7 +474,7 @@ func TestAutoReconnectBackoff(t *testing.T) {
 		h.tried()
 		start := time.Now()
 		for time.Since(start) < 200*time.Second {
-			if err := ask("Fetch").ask(t.Context(), c, 7); pdu.FromError(err) != pdu.ErrIPC {
+			if err := callNamed("Fetch").do(t.Context(), c, 7); pdu.FromError(err) != pdu.ErrIPC {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Second)
@@ -487,23 +487,23 @@ func TestAutoReconnectBackoff(t *testing.T) {
 		if diff := gocmp.Diff(want, attempts); diff != "" {
 			t.Errorf("attempts after so many seconds (-want +got):\n%s", diff)
 		}
-		h.start(answering(allFeatures, echo))
+		h.start(replying(allFeatures, echo))
 		time.Sleep(40 * time.Second)
 		var r pdu.Result
 		gap, ok := errors.AsType[*pmapi.Gap](c.Fetch(t.Context(), []pdu.PMID{7}, &r))
 		if !ok || gap.Changed() || gap.Lost != start || gap.Restored.Sub(start) != 240*time.Second {
 			t.Errorf("gap %v", gap)
 		}
-		if err := ask("Fetch").ask(t.Context(), c, 7); err != nil {
+		if err := callNamed("Fetch").do(t.Context(), c, 7); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
 // Of many who fetch, one is told of a gap.
-func TestGapIsToldOnce(t *testing.T) {
+func TestGapIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, answering(allFeatures, echo))
+		h := newHost(t, replying(allFeatures, echo))
 		d := pmapi.Dialer{AutoReconnect: true}
 		c, err := d.Local(t.Context(), h)
 		if err != nil {
@@ -516,7 +516,7 @@ func TestGapIsToldOnce(t *testing.T) {
 		for who := range 8 {
 			all.Go(func() {
 				for ctx.Err() == nil {
-					err := ask("Fetch").ask(ctx, c, uint32(100*(who+1)))
+					err := callNamed("Fetch").do(ctx, c, uint32(100*(who+1)))
 					if gap, ok := errors.AsType[*pmapi.Gap](err); ok {
 						gaps <- gap
 					} else if err != nil && !errors.Is(err, pdu.ErrIPC) && ctx.Err() == nil {
@@ -529,7 +529,7 @@ func TestGapIsToldOnce(t *testing.T) {
 		const kills = 10
 		for range kills {
 			time.Sleep(100 * time.Millisecond)
-			h.restart(answering(allFeatures, echo))
+			h.restart(replying(allFeatures, echo))
 		}
 		time.Sleep(100 * time.Millisecond)
 		stop()
@@ -544,7 +544,7 @@ func TestGapIsToldOnce(t *testing.T) {
 func TestAutoReconnectProfile(t *testing.T) {
 	want := pdu.Profile{InDoms: []pdu.InDomProfile{{InDom: 5, Exclude: true, Insts: []pdu.InstID{3, 4}}}}
 	var told []pdu.Profile
-	f := answering(allFeatures, func(h pdu.Header, p pdu.PDU) []byte {
+	f := replying(allFeatures, func(h pdu.Header, p pdu.PDU) []byte {
 		switch p := p.(type) {
 		case *pdu.SetProfile:
 			told = append(told, p.Profile)
@@ -562,7 +562,7 @@ func TestAutoReconnectProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if err := errors.Join(c.AddProfile(5, 4, 3), ask("Fetch").ask(t.Context(), c, 7), ask("Fetch").ask(t.Context(), c, 7)); err != nil {
+	if err := errors.Join(c.AddProfile(5, 4, 3), callNamed("Fetch").do(t.Context(), c, 7), callNamed("Fetch").do(t.Context(), c, 7)); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -571,7 +571,7 @@ func TestAutoReconnectProfile(t *testing.T) {
 		}
 		told = nil
 		h.restart(f)
-		for ask("Fetch").ask(t.Context(), c, 7) != nil { // of the loss, of the gap
+		for callNamed("Fetch").do(t.Context(), c, 7) != nil { // of the loss, of the gap
 			if len(told) > 0 {
 				t.Fatal("told too soon")
 			}
@@ -581,9 +581,9 @@ func TestAutoReconnectProfile(t *testing.T) {
 
 // Reconnect of a context that reconnects by itself is a gap too, and one that fails none.
 func TestReconnectIsGap(t *testing.T) {
-	w := newWorld()
+	w := newModelCollector()
 	w.names["a"] = 1
-	h := newHost(t, answering(allFeatures, w.answer(allFeatures)))
+	h := newHost(t, replying(allFeatures, w.reply(allFeatures)))
 	d := pmapi.Dialer{AutoReconnect: true, Backoff: []time.Duration{}}
 	c, err := d.Local(t.Context(), h)
 	if err != nil {
@@ -603,7 +603,7 @@ func TestReconnectIsGap(t *testing.T) {
 	if err := c.Reconnect(t.Context()); err == nil {
 		t.Error("connected to nobody")
 	}
-	if err := ask("Fetch").ask(t.Context(), c, 7); err != nil {
+	if err := callNamed("Fetch").do(t.Context(), c, 7); err != nil {
 		t.Error(err)
 	}
 	h.serve(good)
@@ -612,14 +612,14 @@ func TestReconnectIsGap(t *testing.T) {
 		if err := c.Reconnect(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		gap, ok := errors.AsType[*pmapi.Gap](ask("Fetch").ask(t.Context(), c, 7))
+		gap, ok := errors.AsType[*pmapi.Gap](callNamed("Fetch").do(t.Context(), c, 7))
 		if !ok {
 			t.Fatal("no gap")
 		}
 		if diff := sameGap(&pmapi.Gap{Names: []pmapi.NameChange{{Name: "a", Was: 1, Is: 2}}}, gap); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		if err := ask("Fetch").ask(t.Context(), c, 7); err != nil {
+		if err := callNamed("Fetch").do(t.Context(), c, 7); err != nil {
 			t.Error(err)
 		}
 	}
@@ -634,7 +634,7 @@ func TestAutoReconnectMemory(t *testing.T) {
 		names[i] = echoName(ids[i])
 	}
 	d := pmapi.Dialer{AutoReconnect: true}
-	c := open(t, d, answering(allFeatures, echo))
+	c := open(t, d, replying(allFeatures, echo))
 	ask := func() {
 		_, err1 := c.Lookup(t.Context(), names)
 		_, err2 := c.Descs(t.Context(), ids)
