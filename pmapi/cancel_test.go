@@ -30,7 +30,7 @@ type step struct {
 type plan struct {
 	Features pdu.Features
 	Request  time.Duration // Dialer.RequestTimeout
-	Askers   [][]step
+	Callers  [][]step
 	Read     int             // how many bytes the collector reads at a time
 	Think    []time.Duration // how long it waits before each reply, in turn
 	Dribble  []int           // how many bytes it sends at a time, in turn, with Pause in between
@@ -61,7 +61,7 @@ func drawPlan(t *rapid.T) *plan {
 	return &plan{
 		Features: rapid.SampledFrom([]pdu.Features{allFeatures, pdu.FeatureLabels, 0}).Draw(t, "features"),
 		Request:  rapid.SampledFrom([]time.Duration{-1, 15 * time.Millisecond, time.Second}).Draw(t, "request"),
-		Askers:   rapid.SliceOfN(rapid.SliceOfN(steps, 1, 8), 1, 5).Draw(t, "askers"),
+		Callers:  rapid.SliceOfN(rapid.SliceOfN(steps, 1, 8), 1, 5).Draw(t, "callers"),
 		Read:     rapid.SampledFrom([]int{1, 7, 100, 1 << 20}).Draw(t, "read"),
 		Think:    rapid.SliceOfN(ms(20), 1, 4).Draw(t, "think"),
 		Dribble:  rapid.SliceOfN(rapid.IntRange(1, 64), 1, 4).Draw(t, "dribble"),
@@ -189,13 +189,13 @@ func (pl *plan) run(t *testing.T) []error {
 	}
 	defer c.Close()
 	var all sync.WaitGroup
-	for who, steps := range pl.Askers {
+	for who, steps := range pl.Callers {
 		all.Go(func() { failed(pl.makeCalls(c, who, steps)) })
 	}
 	all.Wait()
 	pl.calm.Store(true)
 	time.Sleep(time.Second) // the waits that have begun
-	for range 100 {         // what is owed comes first
+	for range 100 {         // pending replies come first
 		if _, err = c.Desc(t.Context(), 9); !errors.Is(err, pdu.ErrTimeout) {
 			break
 		}

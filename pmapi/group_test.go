@@ -155,7 +155,7 @@ func TestGroupUnresolved(t *testing.T) {
 		t.Errorf("error %v, want %s", err, want)
 	}
 
-	// A name that was unknown is looked up again when the collector tells of changes.
+	// A name that was unknown is looked up again when the collector reports changes.
 	s.requestsMade()
 	s.temp.Rename("nothing")
 	change(s.temp, func(d *pdu.Desc) { d.InDom = pdu.NoInDom })
@@ -219,7 +219,7 @@ func TestGroupNotReady(t *testing.T) {
 	}
 }
 
-// A change that the collector tells of is looked at before values are believed.
+// Names are looked up again, after a change that the collector reports, before values are used.
 func TestGroupChanges(t *testing.T) {
 	s := newGroupFixture(t, false)
 	g, other := s.c.Group(), s.c.Group()
@@ -359,7 +359,7 @@ func TestGroupReconnect(t *testing.T) {
 	}
 }
 
-// Each group of a context that reconnects by itself hears of a gap, once.
+// Each group of a context that reconnects by itself reports a gap, once.
 func TestGroupGap(t *testing.T) {
 	s := newGroupFixture(t, true)
 	groups := []*pmapi.Group{s.c.Group(), s.c.Group()}

@@ -27,9 +27,9 @@ type loggedSource struct {
 // atoms is a metric with values of any type.
 type atoms = pmapitest.Metric[pdu.Atom]
 
-func newLoggedSource(survive bool) *loggedSource {
+func newLoggedSource(reconnects bool) *loggedSource {
 	s := new(loggedSource)
-	s.src = &pmapitest.Source{Start: time.Unix(1e9, 0), AutoReconnect: survive, OnRequest: func(_ context.Context, r pmapitest.Request) error {
+	s.src = &pmapitest.Source{Start: time.Unix(1e9, 0), AutoReconnect: reconnects, OnRequest: func(_ context.Context, r pmapitest.Request) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.requests = append(s.requests, r.Method)
@@ -91,8 +91,8 @@ type groupFixture struct {
 	reads, temp, size, state *atoms // a counter, numbers, a singular counter, a discrete metric
 }
 
-func newGroupFixture(t *testing.T, survive bool) *groupFixture {
-	s := &groupFixture{loggedSource: newLoggedSource(survive), T: t}
+func newGroupFixture(t *testing.T, reconnects bool) *groupFixture {
+	s := &groupFixture{loggedSource: newLoggedSource(reconnects), T: t}
 	s.disks = s.src.InDom("sda", "sdb solid", "sdc")
 	s.reads = s.add("disk.reads", pdu.Desc{Type: pdu.TypeU32, Sem: pdu.SemCounter, Units: pdu.UnitCount}, s.disks)
 	s.temp = s.add("disk.temp", pdu.Desc{Type: pdu.TypeDouble, Sem: pdu.SemInstant}, s.disks)

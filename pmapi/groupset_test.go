@@ -128,7 +128,7 @@ func TestItemInstances(t *testing.T) {
 	}
 }
 
-// A collector that does not tell of a domain has values without names.
+// A collector that does not know a domain has values without names.
 func TestSetWithoutNames(t *testing.T) {
 	s := newGroupFixture(t, false)
 	g := s.c.Group()

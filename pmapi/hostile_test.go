@@ -395,8 +395,8 @@ func TestHostileMemory(t *testing.T) {
 	}
 }
 
-// What a collector says without being asked is not taken for what is asked later,
-// where it can be told apart.
+// A reply without a request is not taken for that of a later request, where the two can be
+// distinguished.
 func TestUnsolicitedReply(t *testing.T) {
 	c := open(t, pmapi.Dialer{}, replying(allFeatures, func(h pdu.Header, p pdu.PDU) []byte {
 		return append(echo(h, p), frame(pdu.DescReply{Desc: echoDesc(1)})...)

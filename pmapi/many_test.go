@@ -71,7 +71,7 @@ func TestManyRepliesTime(t *testing.T) {
 		{"too late", 3, 0, pdu.ErrTimeout, 4 * time.Second},
 		{"deadline", 0, 3500 * time.Millisecond, context.DeadlineExceeded, 3500 * time.Millisecond},
 	} {
-		for _, ask := range []struct {
+		for _, call := range []struct {
 			what string
 			f    func(ctx context.Context, c *pmapi.Context) error
 		}{
@@ -95,15 +95,15 @@ func TestManyRepliesTime(t *testing.T) {
 					defer cancel()
 				}
 				start := time.Now()
-				if err := ask.f(ctx, c); !errors.Is(err, tt.want) || time.Since(start) != tt.took {
-					t.Errorf("%s %s: %v after %v", ask.what, tt.name, err, time.Since(start))
+				if err := call.f(ctx, c); !errors.Is(err, tt.want) || time.Since(start) != tt.took {
+					t.Errorf("%s %s: %v after %v", call.what, tt.name, err, time.Since(start))
 				}
 				if tt.slow > 0 {
 					return
 				}
-				// What is owed may take longer than one reply, too.
-				if err := ask.f(t.Context(), c); err != nil {
-					t.Errorf("%s %s, again: %v", ask.what, tt.name, err)
+				// Pending replies may take longer than one time-out, too.
+				if err := call.f(t.Context(), c); err != nil {
+					t.Errorf("%s %s, again: %v", call.what, tt.name, err)
 				}
 			})
 		}

@@ -75,7 +75,7 @@ func (h *host) replace(up dialFunc) {
 	h.conns = nil
 }
 
-// tried is how many connections have been asked for since the last call.
+// tried is how many connections have been tried since the last call.
 func (h *host) tried() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -138,8 +138,8 @@ func TestReconnectBackoff(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer c.Close()
-				told := false // when the next try will be
-				for range 2 { // a success begins anew
+				announced := false // when the next try will be
+				for range 2 {      // a success begins anew
 					h.kill()
 					h.tried()
 					for len(h.dials) <= len(tt.want) {
@@ -147,7 +147,7 @@ func TestReconnectBackoff(t *testing.T) {
 						if !errors.Is(err, syscall.ETIMEDOUT) || !errors.Is(err, syscall.ECONNREFUSED) || pdu.FromError(err) != -110 {
 							t.Fatal(err)
 						}
-						told = told || strings.HasSuffix(err.Error(), "s)") && strings.Contains(err.Error(), "(next try in ")
+						announced = announced || strings.HasSuffix(err.Error(), "s)") && strings.Contains(err.Error(), "(next try in ")
 						time.Sleep(s / 4)
 					}
 					var got []time.Duration
@@ -166,8 +166,8 @@ func TestReconnectBackoff(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if waits := len(tt.want) > 0 && slices.Max(tt.want) >= s; told != waits {
-					t.Errorf("told when the next try will be: %v, want %v", told, waits)
+				if waits := len(tt.want) > 0 && slices.Max(tt.want) >= s; announced != waits {
+					t.Errorf("announced when the next try will be: %v, want %v", announced, waits)
 				}
 			})
 		})
@@ -200,7 +200,7 @@ func TestReconnectKeeps(t *testing.T) {
 			t.Error(err, time.Since(start))
 		}
 		if n := h.tried(); n != 5 {
-			t.Errorf("%d connections asked for", n)
+			t.Errorf("%d connections tried", n)
 		}
 		if err := callNamed("Desc").do(t.Context(), c, 7); err != nil {
 			t.Errorf("the connection there was is gone: %v", err)
@@ -211,7 +211,7 @@ func TestReconnectKeeps(t *testing.T) {
 			t.Error(err)
 		}
 		if n := h.tried(); n != 1 {
-			t.Errorf("%d connections asked for", n)
+			t.Errorf("%d connections tried", n)
 		}
 	})
 }
@@ -227,25 +227,25 @@ func TestCloseEnds(t *testing.T) {
 	}
 	silent := func(t testing.TB) dialFunc { return serve(t, func(p *pdutest.Peer) { _, _, _ = p.Read() }) }
 	forever := pmapi.Dialer{ConnectTimeout: -1, RequestTimeout: -1}
-	surviving := forever
-	surviving.AutoReconnect = true
+	reconnecting := forever
+	reconnecting.AutoReconnect = true
 	for name, tt := range map[string]struct {
 		dial pmapi.Dialer
 		then func(testing.TB) dialFunc
 		do   func(c *pmapi.Context) error
 	}{
-		"a reply":         {forever, nil, func(c *pmapi.Context) error { return callNamed("Text").do(ctx, c, 7) }},
-		"a turn":          {forever, nil, func(c *pmapi.Context) error { return callNamed("Fetch").do(ctx, c, 7) }},
-		"a connection":    {forever, never, func(c *pmapi.Context) error { return c.Reconnect(ctx) }},
-		"a hello":         {forever, silent, func(c *pmapi.Context) error { return c.Reconnect(ctx) }},
-		"to survive":      {surviving, never, func(c *pmapi.Context) error { return c.Reconnect(ctx) }},
-		"to be told more": {surviving, nil, func(c *pmapi.Context) error { return c.Reconnect(ctx) }},
+		"a reply":           {forever, nil, func(c *pmapi.Context) error { return callNamed("Text").do(ctx, c, 7) }},
+		"a turn":            {forever, nil, func(c *pmapi.Context) error { return callNamed("Fetch").do(ctx, c, 7) }},
+		"a connection":      {forever, never, func(c *pmapi.Context) error { return c.Reconnect(ctx) }},
+		"a hello":           {forever, silent, func(c *pmapi.Context) error { return c.Reconnect(ctx) }},
+		"to reconnect":      {reconnecting, never, func(c *pmapi.Context) error { return c.Reconnect(ctx) }},
+		"to check metadata": {reconnecting, nil, func(c *pmapi.Context) error { return c.Reconnect(ctx) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				asked := 0
+				requests := 0
 				h := newHost(t, replying(allFeatures, func(hd pdu.Header, p pdu.PDU) []byte {
-					if asked++; asked == 1 {
+					if requests++; requests == 1 {
 						return echo(hd, p)
 					}
 					time.Sleep(time.Hour)
