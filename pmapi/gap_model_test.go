@@ -158,7 +158,7 @@ func (s *gapModel) check() {
 	s.pending, s.dead = g, false
 }
 
-// The three note what was returned. What a gap that is still to be sent says of it
+// The three note what was returned. What a gap that is still to be reported says of it
 // counts.
 func (s *gapModel) noteName(n string, id pdu.PMID) {
 	if s.pending == nil || !slices.ContainsFunc(s.pending.Names, func(c pmapi.NameChange) bool { return c.Name == n }) {
@@ -500,7 +500,7 @@ func TestAutoReconnectBackoff(t *testing.T) {
 	})
 }
 
-// Of many who fetch, one is sent of a gap.
+// Of many fetches, one reports a gap.
 func TestGapIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, replying(allFeatures, echo))
@@ -535,7 +535,7 @@ func TestGapIsReportedOnce(t *testing.T) {
 		stop()
 		all.Wait()
 		if len(gaps) != kills {
-			t.Errorf("%d gaps sent, want %d", len(gaps), kills)
+			t.Errorf("%d gaps reported, want %d", len(gaps), kills)
 		}
 	})
 }

@@ -45,7 +45,7 @@ func (c *Context) ItemLabels(ctx context.Context, id pdu.PMID) (pdu.LabelSet, er
 // ItemLabelSets are the labels of metrics alone, one set for each, in their order: as
 // ItemLabels gives them, but requested together, in one exchange.
 //
-// A metric without labels has an empty set, and so has one whose labels cannot be told; then
+// A metric without labels has an empty set, and so has one whose request has failed; then
 // the error is a *BulkError. Without metrics the error is pdu.ErrTooSmall. There is no
 // counterpart in the C library, where each takes a round trip.
 func (c *Context) ItemLabelSets(ctx context.Context, ids []pdu.PMID) ([]pdu.LabelSet, error) {
@@ -71,7 +71,7 @@ func (c *Context) ItemLabelSets(ctx context.Context, ids []pdu.PMID) ([]pdu.Labe
 
 // InstanceLabels are the labels of the instances of a domain that the profile
 // includes: one set for each instance that has any, with its Inst. A set's Err is why
-// the labels of this instance cannot be told. The counterpart of
+// this instance has none, but an error. The counterpart of
 // pmGetInstancesLabels(3).
 func (c *Context) InstanceLabels(ctx context.Context, d pdu.InDom) ([]pdu.LabelSet, error) {
 	return c.labelsOf(ctx, uint32(d), pdu.LabelInstances)

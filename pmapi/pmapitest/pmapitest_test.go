@@ -164,7 +164,7 @@ func TestClose(t *testing.T) {
 }
 
 // A connection that has broken stays so until Reconnect, which fails as long as the
-// source is not restored. Contexts that reconnect by themselves are told everything that has changed.
+// source is not restored. Contexts that reconnect by themselves report everything that has changed.
 func TestBreak(t *testing.T) {
 	for _, reconnects := range []bool{false, true} {
 		src := &pmapitest.Source{AutoReconnect: reconnects, Start: noon}
@@ -235,7 +235,7 @@ func TestBreak(t *testing.T) {
 	}
 }
 
-// Metrics that come and go are told of with the next fetch.
+// The next fetch reports metrics that have come or gone.
 func TestChanges(t *testing.T) {
 	src := new(pmapitest.Source)
 	a := pmapitest.Add(src, pmapitest.Metric[float32]{Name: "a"})
