@@ -38,8 +38,7 @@ type Config struct {
 	// Timeout limits the wait of a request for its turn, and then its exchange; 0
 	// means DefaultTimeout, less than 0 no limit.
 	Timeout time.Duration
-	// HelloTimeout limits the wait for the agent's first PDU; 0 means
-	// DefaultHelloTimeout.
+	// HelloTimeout limits the exchange of versions; 0 means DefaultHelloTimeout.
 	HelloTimeout time.Duration
 	// NotReady says that the agent is not ready until it sends PM_ERR_PMDAREADY, like
 	// "notready" in pmcd.conf.
@@ -57,7 +56,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// An Agent is a pmda.Handler that asks an agent in another process.
+// An Agent is a pmda.Handler that makes its requests of an agent in another process.
 //
 // One exchange, of a request and its reply, runs at a time. Other requests wait
 // for their turn, first come first served. A request that expires while it waits
@@ -89,7 +88,7 @@ type Agent struct {
 	stream       Stream
 	conn         *pdu.Conn
 	timeout      atomic.Int64 // a time.Duration; less than 0 is no limit
-	wants        pdu.Features // what the agent asked for in its hello
+	wants        pdu.Features // what the agent asked for in its CREDS
 	done         chan struct{}
 	readDeadline ctxdeadline.Deadline // ends a read at its deadline or with its context
 
@@ -98,7 +97,7 @@ type Agent struct {
 	// setState has started reads.
 	turn chan struct{}
 
-	// With the turn.
+	// Only whoever has the turn uses these.
 	fetch       pdu.Fetch
 	result      pdu.Result
 	profile     profileID // the profile that the agent has
@@ -106,7 +105,7 @@ type Agent struct {
 	lateChange  pdu.Change // from results that came too late; for the next
 	oddChange   bool       // an agent's odd state change has been logged
 
-	mu      sync.Mutex
+	mu      sync.Mutex // protects what follows
 	state   state
 	err     error          // why the connection has ended
 	wg      sync.WaitGroup // added to with mu held, unless disconnected
@@ -123,10 +122,10 @@ const (
 	disconnected
 )
 
-// New begins the conversation with an agent: it waits for the agent's hello, CREDS,
-// and answers it. ctx ends the wait; it does not matter later. On failure the
-// stream is closed and the error an *OpError: pdu.ErrTimeout if the hello has not
-// come in time, or the cause of ctx.
+// New exchanges versions with an agent: it waits for the agent's CREDS and sends the
+// collector's. ctx ends the wait; it does not matter later. On failure the stream is
+// closed and the error is an *OpError, with pdu.ErrTimeout if the agent's CREDS have
+// not come in time, or the cause of ctx.
 func New(ctx context.Context, info pmda.Info, s Stream, cfg Config) (*Agent, error) {
 	if cfg.HelloTimeout == 0 {
 		cfg.HelloTimeout = DefaultHelloTimeout
@@ -185,7 +184,8 @@ func (a *Agent) Namespace() *pmns.Tree { return nil }
 // Done is closed when the connection has ended.
 func (a *Agent) Done() <-chan struct{} { return a.done }
 
-// Err is why the connection has ended, nil while it has not.
+// Err is why the connection has ended, nil while it has not. A collector refuses a
+// Handler with an error.
 func (a *Agent) Err() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
