@@ -157,6 +157,7 @@ func TestOpErrorTimeout(t *testing.T) {
 		{fmt.Errorf("stream: %w", os.ErrDeadlineExceeded), true},
 		{io.ErrUnexpectedEOF, false},
 		{pdu.ErrIPC, false},
+		{pdu.ErrTimeout, true},
 	} {
 		if got := (&pdu.OpError{Op: "read", Err: tt.cause}).Timeout(); got != tt.want {
 			t.Errorf("%v: %v, want %v", tt.cause, got, tt.want)
