@@ -94,7 +94,7 @@ func (h *host) begin(ctx context.Context) (*link, error) {
 // end ends a request and translates its error. A connection that cannot be used
 // further is given up.
 func (h *host) end(ctx context.Context, l *link, err error) error {
-	l.waiting.End()
+	l.deadline.Stop()
 	if err == nil {
 		return nil
 	}

@@ -125,7 +125,7 @@ func (h *host) check(ctx context.Context, l *link) (*knownMetadata, error) {
 	k.setLost(errReconnect) // if it was not lost
 	g := &Gap{Lost: k.lostAt, Cause: k.cause}
 	l.begin(ctx, h.dialer.RequestTimeout)
-	defer l.waiting.End()
+	defer l.deadline.Stop()
 	for _, compare := range []func(*link, *Gap) error{k.compareNames, k.compareDescs, k.compareInDoms} {
 		if err := compare(l, g); err != nil {
 			return nil, l.ended(ctx, err)
