@@ -21,7 +21,7 @@ type Group struct {
 	index   int
 	refresh func(context.Context, *Request) error
 	turn    chan struct{} // its one place is the lock: waiting for it can be cancelled
-	trouble trouble       // of refresh
+	log     logOnce       // of refresh
 }
 
 // Group makes a group. An error of refresh is that of the group's metrics in
@@ -80,18 +80,18 @@ type indomState struct {
 var fetches = sync.Pool{New: func() any { return new(fetch) }}
 
 // Fetch writes the values of metrics from the tables.
-func (d defaults) Fetch(ctx context.Context, r *Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
-	t := d.a.snapshot()
+func (h tableHandler) Fetch(ctx context.Context, r *Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+	t := h.a.snapshot()
 	f := fetches.Get().(*fetch)
 	defer f.release()
 	for _, id := range ids {
 		f.add(t.metric(id))
 	}
-	if err := f.refresh(ctx, r, d.a); err != nil {
+	if err := f.refresh(ctx, r, h.a); err != nil {
 		return err
 	}
 	for next := 0; next < len(ids); {
-		next = f.values(ctx, r, d.a, t.domain, ids, next, w)
+		next = f.values(ctx, r, h.a, t.domain, ids, next, w)
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ func (f *fetch) refresh(ctx context.Context, r *Request, a *Agent) error {
 	for i := range f.indoms {
 		s := &f.indoms[i]
 		s.err = s.d.Refresh(ctx, r)
-		a.refreshed(&s.d.trouble, s.err, "refresh of an instance domain failed", slog.String("indom", s.d.Name))
+		a.refreshed(&s.d.refreshLog, s.err, "refresh of an instance domain failed", slog.String("indom", s.d.Name))
 	}
 	for i := range f.groups {
 		s := &f.groups[i]
@@ -184,8 +184,8 @@ func (f *fetch) refresh(ctx context.Context, r *Request, a *Agent) error {
 			return err
 		}
 		s.locked = true
-		if s.err = s.g.run(ctx, r); s.err != nil || s.g.trouble.last.Load() != nil {
-			a.refreshed(&s.g.trouble, s.err, "refresh of a group failed", slog.String("metric", f.nameOf(s.g)))
+		if s.err = s.g.run(ctx, r); s.err != nil || s.g.log.last.Load() != nil {
+			a.refreshed(&s.g.log, s.err, "refresh of a group failed", slog.String("metric", f.nameOf(s.g)))
 		}
 	}
 	return nil
@@ -240,7 +240,7 @@ func (f *fetch) value(ctx context.Context, r *Request, a *Agent, m *metric, doma
 	}
 	if s.indom {
 		s.list = m.indom.Instances()
-		s.rule = r.Profile.For(m.indom.id(domain))
+		s.rule = r.Profile.For(m.indomID(domain))
 		if len(s.list) == 0 || s.rule.Exclude && len(s.rule.Insts) == 0 {
 			return // as in the reference, nothing is asked for
 		}
@@ -252,7 +252,7 @@ func (f *fetch) value(ctx context.Context, r *Request, a *Agent, m *metric, doma
 	if s.err != nil {
 		a.logValue(m, s)
 	} else if !s.indom || s.rule.All() { // what was left out may be in trouble still
-		m.trouble.over()
+		m.valueLog.reset()
 	}
 }
 
@@ -269,7 +269,7 @@ type set struct {
 	errInst pdu.InstID
 }
 
-// A setBox has the layout of every Set[T], so that one serves for all types and
+// A setBox has the layout of every Values[T], so that one serves for all types and
 // none is allocated.
 type setBox struct{ set set }
 
@@ -380,9 +380,9 @@ func put[T pdu.Scalar](s *set, id pdu.InstID, value T) {
 }
 
 // fetchAll lets Values write what it has.
-func fetchAll[T pdu.Scalar](values func(context.Context, *Request, *Set[T]) error) func(context.Context, *Request, *setBox) error {
+func fetchAll[T pdu.Scalar](values func(context.Context, *Request, *Values[T]) error) func(context.Context, *Request, *setBox) error {
 	return func(ctx context.Context, r *Request, box *setBox) error {
-		err := values(ctx, r, (*Set[T])(box))
+		err := values(ctx, r, (*Values[T])(box))
 		if err != nil {
 			box.set.failed(pdu.NoInst, err)
 		}
@@ -390,14 +390,14 @@ func fetchAll[T pdu.Scalar](values func(context.Context, *Request, *Set[T]) erro
 	}
 }
 
-// A Set takes the values of a metric for all instances at once. It is valid
+// Values takes the values of a metric for all instances at once. It is valid
 // until Values returns, for one goroutine at a time.
-type Set[T pdu.Scalar] struct{ set set }
+type Values[T pdu.Scalar] struct{ set set }
 
 // Put gives the value of an instance of the domain, pdu.NoInst if the metric is
 // singular. That of an instance that the client does not want is dropped. Each
 // instance gets at most one value.
-func (s *Set[T]) Put(id pdu.InstID, v T) {
+func (s *Values[T]) Put(id pdu.InstID, v T) {
 	if !s.set.indom {
 		id = pdu.NoInst
 	} else if !s.set.rule.All() && !s.set.rule.Includes(id) {
@@ -407,10 +407,10 @@ func (s *Set[T]) Put(id pdu.InstID, v T) {
 }
 
 // Wants reports whether the client wants an instance, for values that are dear.
-func (s *Set[T]) Wants(id pdu.InstID) bool { return !s.set.indom || s.set.rule.Includes(id) }
+func (s *Values[T]) Wants(id pdu.InstID) bool { return !s.set.indom || s.set.rule.Includes(id) }
 
 // Instances yields the instances that the client wants.
-func (s *Set[T]) Instances() iter.Seq[pdu.Instance] {
+func (s *Values[T]) Instances() iter.Seq[pdu.Instance] {
 	return func(yield func(pdu.Instance) bool) {
 		if !s.set.indom {
 			return

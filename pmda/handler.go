@@ -225,7 +225,7 @@ func (u Unimplemented) Labels(_ context.Context, _ *Request, of pdu.LabelTarget)
 	if of.Class != pdu.LabelDomain {
 		return nil, nil
 	}
-	return DefaultLabels(u.Name)
+	return defaultLabels(u.Name)
 }
 
 // Attributes does nothing.

@@ -26,7 +26,7 @@ const (
 	maxInstanceLine = 1023
 )
 
-// An instanceFile is the memory of Update on disk, in the format of the C
+// An instanceFile is the memory of SetNames on disk, in the format of the C
 // library's cache of instances:
 //
 //	2 0 2147483647                version, whether IDs are used again, the highest ID
@@ -189,7 +189,7 @@ func keepable(name string) bool {
 	return len(name) <= maxInstanceLine-64 && !strings.ContainsAny(name, "\n\x00") && strings.TrimLeft(name, " \t[") == name
 }
 
-// load gives Update the memory of the file.
+// load gives SetNames the memory of the file.
 func (d *InDom) load() {
 	f, err := readInstances(d.File)
 	d.file = f
@@ -208,7 +208,7 @@ func (d *InDom) load() {
 	}
 }
 
-// save writes the memory of Update. Names are those that there are now.
+// save writes the memory of SetNames. Names are those that there are now.
 func (d *InDom) save(names []string) {
 	f, now := d.file, time.Now().Unix()
 	for name, id := range d.ids {
@@ -229,8 +229,8 @@ func (d *InDom) save(names []string) {
 
 // filed logs what is wrong with the file.
 func (d *InDom) filed(err error, msg string) {
-	if a := d.agent.Load(); a != nil && err != nil && d.fileTrouble.news(err.Error()) {
-		a.warn(err, msg, slog.String("indom", d.Name))
+	if home := d.home.Load(); home != nil && err != nil && d.fileLog.isNew(err.Error()) {
+		home.agent.warn(err, msg, slog.String("indom", d.Name))
 	}
 }
 

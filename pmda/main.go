@@ -46,13 +46,13 @@ type Daemon struct {
 	User string
 	// PipeOnly leaves out the options for sockets.
 	PipeOnly bool
-	// Help names a file with help texts, in the form that newhelp(1) compiles, which
-	// replace those of the Agent: an installation may have words of its own. There
-	// need not be such a file, and empty means none.
-	Help string
-	// HelpFile says that there is an option -h, which names the file to use instead
-	// of Help.
-	HelpFile bool
+	// HelpPath is a file with help texts, in the form that newhelp(1) compiles, which
+	// replace those of the Agent: an installation may have texts of its own. There
+	// need not be such a file. Empty means none.
+	HelpPath string
+	// HelpOption says that there is an option -h, which names the file to use instead
+	// of HelpPath.
+	HelpOption bool
 	// Options are further options.
 	Options []Option
 	// Operands, if not nil, gets the arguments that are no options; else they are
@@ -139,8 +139,8 @@ func (d *Daemon) run(ctx context.Context, p process) int {
 	if p.own {
 		slog.SetDefault(log)
 	}
-	if c.helpFile == "" && isFile(d.Help) {
-		c.helpFile = d.Help
+	if c.helpFile == "" && isFile(d.HelpPath) {
+		c.helpFile = d.HelpPath
 	}
 	if c.helpFile != "" {
 		d.readHelp(c.helpFile, log)

@@ -16,7 +16,7 @@ import (
 func benchAgent(b testing.TB, d pdu.Domain, n int) *pmda.Agent {
 	b.Helper()
 	a := &pmda.Agent{Name: fmt.Sprint("bench", d), Domain: d}
-	many := &pmda.InDom{Serial: 1, Name: "many"}
+	many := &pmda.InDom{Serial: pmda.InDomSerial(1), Name: "many"}
 	insts := make([]pdu.Instance, n)
 	for i := range insts {
 		insts[i] = pdu.Instance{ID: pdu.InstID(i), Name: fmt.Sprint("inst", i)}
@@ -24,7 +24,7 @@ func benchAgent(b testing.TB, d pdu.Domain, n int) *pmda.Agent {
 	if err := a.Attach(many); err != nil {
 		b.Fatal(err)
 	}
-	if err := many.Set(insts...); err != nil {
+	if _, err := many.SetInstances(insts...); err != nil {
 		b.Fatal(err)
 	}
 	var v atomic.Uint64

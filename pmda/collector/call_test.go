@@ -18,6 +18,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
+	"github.com/pcp-go/pcp/pmda/internal/override"
 	"github.com/pcp-go/pcp/pmda/remote"
 	"github.com/pcp-go/pcp/pmns"
 )
@@ -35,11 +36,12 @@ func gated(d pdu.Domain, name string, gate <-chan struct{}) *pmda.Agent {
 	}
 	pmda.Register(a, pmda.Metric[uint64]{Name: name + ".slow", ID: pmda.Item(0, 1), Value: wait(1)})
 	pmda.Register(a, pmda.Metric[uint64]{Name: name + ".fast", ID: pmda.Item(0, 2), Value: wait(2)})
-	a.Callbacks.Desc = func(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
+	o := override.In(a)
+	o.Desc = func(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
 		if id.Item() == 1 && gate != nil {
 			<-gate
 		}
-		return a.Default().Desc(ctx, r, id)
+		return o.Next.Desc(ctx, r, id)
 	}
 	return a
 }
@@ -273,7 +275,8 @@ func TestPanic(t *testing.T) {
 		s := &Server{Timeout: time.Second}
 		a := &pmda.Agent{Name: "mad", Domain: 100}
 		// In a Value it would be the metric's failure alone.
-		a.Callbacks.Fetch = func(context.Context, *pmda.Request, []pdu.PMID, *pdu.ResultWriter) error { panic("mad") }
+		o := override.In(a)
+		o.Fetch = func(context.Context, *pmda.Request, []pdu.PMID, *pdu.ResultWriter) error { panic("mad") }
 		if err := s.Add(a); err != nil {
 			t.Fatal(err)
 		}
@@ -304,7 +307,8 @@ func TestOverdueContext(t *testing.T) {
 			a := &pmda.Agent{Name: "heeding", Domain: 100}
 			pmda.Register(a, pmda.Metric[uint64]{Name: "heeding.m", ID: pmda.Item(0, 1),
 				Value: func(ctx context.Context, _ *pmda.Request, _ pdu.Instance) (uint64, error) { heeds(ctx); return 1, nil }})
-			a.Callbacks.Desc = func(ctx context.Context, _ *pmda.Request, _ pdu.PMID) (pdu.Desc, error) {
+			o := override.In(a)
+			o.Desc = func(ctx context.Context, _ *pmda.Request, _ pdu.PMID) (pdu.Desc, error) {
 				heeds(ctx)
 				return pdu.Desc{}, nil
 			}
