@@ -6,6 +6,7 @@
 //	pmns            metric name spaces
 //	pmapi           clients: contexts, fetch groups, values and units
 //	pmapi/pmapitest made-up sources of metrics, for tests of clients
+//	pmapi/tool      standard options and printing, for command-line tools
 //	pmda            agents: tables, callbacks, Main
 //	pmda/pmdatest   a conformance test for agents
 //	pmda/collector  the collector, to embed or to run (examples/pmcd)
