@@ -131,8 +131,8 @@ func (c *checker) names() func(yield func(string, pdu.PMID) bool) {
 	}
 }
 
-// unknownPMIDs are some of the agent's domain that have no name. Of other
-// domains no collector asks an agent.
+// unknownPMIDs are some of the agent's domain that have no name. No collector sends an
+// agent those of other domains.
 func (c *checker) unknownPMIDs() []pdu.PMID {
 	used := map[pdu.PMID]bool{}
 	for _, id := range c.names() {
@@ -150,8 +150,8 @@ func (c *checker) unknownPMIDs() []pdu.PMID {
 	return ids
 }
 
-// unknownInDom is one that no metric has. pdu.NoInDom is not asked for: that
-// makes agents of the C library loop for ever.
+// unknownInDom is one that no metric has. pdu.NoInDom is not used: that makes
+// agents of the C library loop for ever.
 func (c *checker) unknownInDom() pdu.InDom {
 	serial := pdu.MaxInDomSerial
 	for slices.ContainsFunc(c.indoms, func(o indom) bool { return o.id.Serial() == serial }) {
@@ -201,7 +201,7 @@ func (c *checker) checkList(d indom) {
 	}
 }
 
-// lookUp asks for a listed instance by ID, by name and by the short name.
+// lookUp requests a listed instance by ID, by name and by the short name.
 func (c *checker) lookUp(id pdu.InDom, i pdu.Instance) {
 	r := request(0, nil)
 	got, err := c.h.Instances(c.ctx, r, id, i.ID, "")
@@ -216,7 +216,7 @@ func (c *checker) lookUp(id pdu.InDom, i pdu.Instance) {
 	short, _, _ := strings.Cut(i.Name, " ")
 	for _, name := range slices.Compact([]string{i.Name, short}) {
 		if name == "" {
-			continue // an empty name asks for the list
+			continue // an empty name means the list
 		}
 		got, err := c.h.Instances(c.ctx, r, id, pdu.NoInst, name)
 		switch {
@@ -229,7 +229,7 @@ func (c *checker) lookUp(id pdu.InDom, i pdu.Instance) {
 	}
 }
 
-// lookUpUnknown asks for instances that are not listed.
+// lookUpUnknown requests instances that are not listed.
 func (c *checker) lookUpUnknown(d indom) {
 	r := request(0, nil)
 	_, err := c.h.Instances(c.ctx, r, d.id, d.unknown(), "")
