@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A tape is what a collector says, whatever it hears: each connection begins with a
+// A tape is what a collector sends, whatever it receives: each connection begins with a
 // hello and goes on where the one before has ended.
 type tape struct {
 	data  []byte
@@ -74,8 +74,8 @@ func (tp *tape) next() (pdu.Kind, pdu.PDU) {
 	return k, p
 }
 
-// use asks for what comes next, as far as that can be told, and looks at all of the
-// answer.
+// use makes the request whose reply comes next, as far as that can be known, and looks at all
+// of the reply.
 func (tp *tape) use(ctx context.Context, c *pmapi.Context, turn int) {
 	id, d := pdu.PMID(1), pdu.InDom(1)
 	switch k, p := tp.next(); k {
@@ -111,7 +111,7 @@ func (tp *tape) use(ctx context.Context, c *pmapi.Context, turn int) {
 		if p, ok := p.(*pdu.PMIDList); ok {
 			names = make([]string, len(p.PMIDs))
 		}
-		_, _ = c.Lookup(ctx, names...)
+		_, _ = c.Lookup(ctx, names)
 	case pdu.KindPMNSNames:
 		switch p, ok := p.(*pdu.NameList); {
 		case ok && p.Statuses != nil:
@@ -124,8 +124,8 @@ func (tp *tape) use(ctx context.Context, c *pmapi.Context, turn int) {
 	case pdu.KindHighResResult, pdu.KindResult:
 		tp.fetch(ctx, c, p)
 	default:
-		if q := questions[turn%len(questions)]; q.name != "Lookup of many" { // which takes long
-			_ = q.ask(ctx, c, 1)
+		if q := apiCalls[turn%len(apiCalls)]; q.name != "Lookup of many" { // which takes long
+			_ = q.do(ctx, c, 1)
 		}
 	}
 }
@@ -178,7 +178,7 @@ func (tp *tape) fetch(ctx context.Context, c *pmapi.Context, p pdu.PDU) {
 	}
 }
 
-// FuzzServer is what a collector says after its hello, to a client that asks for
+// FuzzServer has what a collector sends after its hello, to a client that requests
 // everything there is. Whatever it says, the client comes to an end, and its memory
 // is in proportion.
 func FuzzServer(f *testing.F) {
@@ -205,7 +205,7 @@ func FuzzServer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, how uint8, data []byte) {
 		tp := &tape{data: data, chunk: 1 + int(how&0x7f)*5}
-		d := pmapi.Dialer{Backoff: []time.Duration{}, MaxReply: 1 << 16, Survive: how&0x80 != 0, RequestTimeout: -1, ConnectTimeout: -1}
+		d := pmapi.Dialer{Backoff: []time.Duration{}, MaxReply: 1 << 16, AutoReconnect: how&0x80 != 0, RequestTimeout: -1, ConnectTimeout: -1}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		if c, err := d.Local(t.Context(), tp); err == nil {

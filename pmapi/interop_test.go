@@ -55,7 +55,7 @@ func TestPMInfo(t *testing.T) {
 	if diff := cmp.Diff(want, slices.Sorted(slices.Values(walk(t, c, "")))); diff != "" {
 		t.Errorf("names by Children (-want +got):\n%s", diff)
 	}
-	// Some have other instances for each who asks or each time, or are told of in words of pminfo's own.
+	// Some have other instances for each client or each time, or are described in words of pminfo's own.
 	names = slices.DeleteFunc(names, func(n string) bool {
 		return slices.ContainsFunc([]string{"event.", "pmcd.client.", "sample.scramble.", "sample.proc.", "sample.dynamic.", "sample.bad.", "sample.mirage"},
 			func(prefix string) bool { return strings.HasPrefix(n, prefix) })
@@ -99,7 +99,7 @@ func describe(t *testing.T, c *pmapi.Context, name string) string {
 	t.Helper()
 	ctx := t.Context()
 	var b strings.Builder
-	ids, err := c.Lookup(ctx, name)
+	ids, err := c.Lookup(ctx, []string{name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestLookupOfManyNames(t *testing.T) {
 	}
 	ids := map[string]pdu.PMID{}
 	for _, n := range metrics {
-		one, err := c.Lookup(ctx, n)
+		one, err := c.Lookup(ctx, []string{n})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,11 +203,11 @@ func TestLookupOfManyNames(t *testing.T) {
 			names[i], want[i] = n, ids[n]
 		}
 	}
-	got, err := c.Lookup(ctx, names...)
+	got, err := c.Lookup(ctx, names)
 	if diff := cmp.Diff(want, got); diff != "" || !errors.Is(err, pdu.ErrName) || !strings.Contains(fmt.Sprint(err), names[5]) {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	got, err = c.Lookup(ctx, names[6:]...)
+	got, err = c.Lookup(ctx, names[6:])
 	if diff := cmp.Diff(want[6:], got); diff != "" || !errors.Is(err, pdu.ErrNonLeaf) || !strings.Contains(fmt.Sprint(err), `"sample"`) {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -215,12 +215,12 @@ func TestLookupOfManyNames(t *testing.T) {
 	for i := range long {
 		long[i] = strings.Repeat("x", 1000) + strconv.Itoa(i)
 	}
-	if got, err = c.Lookup(ctx, append(long, "sample.bin")...); got[1000] != ids["sample.bin"] || !errors.Is(err, pdu.ErrName) {
+	if got, err = c.Lookup(ctx, append(long, "sample.bin")); got[1000] != ids["sample.bin"] || !errors.Is(err, pdu.ErrName) {
 		t.Error(got[1000], err)
 	}
 }
 
-// What the C pmcd says to questions that have no answer.
+// What the C pmcd replies to requests that fail.
 func TestRefusals(t *testing.T) {
 	_, c := realPMCD(t, "pmcd", "sample")
 	ctx := t.Context()
@@ -232,9 +232,9 @@ func TestRefusals(t *testing.T) {
 		got  pdu.Error
 		want pdu.Error
 	}{
-		{"lookup, unknown", code(c.Lookup(ctx, "sample.nothing")), pdu.ErrName},
-		{"lookup, not a leaf", code(c.Lookup(ctx, "sample.dupnames")), pdu.ErrNonLeaf},
-		{"lookup, nothing", code(c.Lookup(ctx, "")), pdu.ErrIPC},
+		{"lookup, unknown", code(c.Lookup(ctx, []string{"sample.nothing"})), pdu.ErrName},
+		{"lookup, not a leaf", code(c.Lookup(ctx, []string{"sample.dupnames"})), pdu.ErrNonLeaf},
+		{"lookup, nothing", code(c.Lookup(ctx, []string{""})), pdu.ErrIPC},
 		{"name of none", code(c.Name(ctx, none)), pdu.ErrPMID},
 		{"name of nobody's", code(c.Names(ctx, nobody)), pdu.ErrNoAgent},
 		{"name of the null PMID", code(c.Names(ctx, pdu.NoPMID)), pdu.ErrNoAgent},
@@ -290,7 +290,7 @@ func TestRefusals(t *testing.T) {
 func TestStoreAndProfile(t *testing.T) {
 	pmcd, c := realPMCD(t, "pmcd", "sample")
 	ctx := t.Context()
-	ids, err := c.Lookup(ctx, "sample.write_me", "sample.bin", "sample.long.one")
+	ids, err := c.Lookup(ctx, []string{"sample.write_me", "sample.bin", "sample.long.one"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,12 +331,12 @@ func TestStoreAndProfile(t *testing.T) {
 	}
 }
 
-// The C pmcd tells of agents that go and come with the next fetch, and no sooner.
+// The C pmcd reports agents that go and come with the next fetch, and no sooner.
 func TestStateChanges(t *testing.T) {
 	pcptest.Need(t, "pgrep")
 	pmcd, c := realPMCD(t, "pmcd", "simple")
 	ctx := t.Context()
-	ids, err := c.Lookup(ctx, "simple.numfetch", "pmcd.pid")
+	ids, err := c.Lookup(ctx, []string{"simple.numfetch", "pmcd.pid"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,7 +363,7 @@ func TestStateChanges(t *testing.T) {
 	var seen pdu.Change
 	missed := false
 	await(t, "the agent to go and come back", func() bool {
-		c.HostName(ctx) // does not take the news
+		c.HostName(ctx) // leaves the changes to the next fetch
 		changed, err := fetch()
 		seen |= changed
 		missed = missed || err != nil
@@ -373,7 +373,7 @@ func TestStateChanges(t *testing.T) {
 		t.Errorf("changes %v", seen)
 	}
 	if changed, err := fetch(); changed != 0 || err != nil {
-		t.Errorf("told twice: %v, %v", changed, err)
+		t.Errorf("reported twice: %v, %v", changed, err)
 	}
 }
 
@@ -386,15 +386,15 @@ func await(t *testing.T, what string, f func() bool) {
 	}
 }
 
-// When the C pmcd has gone, every question fails as it does in the C library.
+// When the C pmcd has gone, every apiCall fails as it does in the C library.
 func TestLossOfPMCD(t *testing.T) {
 	pmcd, c := realPMCD(t, "pmcd", "sample")
 	if _, err := c.Desc(t.Context(), pdu.MakePMID(29, 0, 6)); err != nil {
 		t.Fatal(err)
 	}
 	pmcd.Stop()
-	for _, q := range questions {
-		if err := q.ask(t.Context(), c, 7); q.name != "HostName" && pdu.FromError(err) != pdu.ErrIPC {
+	for _, q := range apiCalls {
+		if err := q.do(t.Context(), c, 7); q.name != "HostName" && pdu.FromError(err) != pdu.ErrIPC {
 			t.Errorf("%s: %v", q.name, err)
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -10,7 +9,7 @@ import (
 
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/internal/pmlog"
-	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
+	"github.com/pcp-go/pcp/pmda/collector"
 )
 
 const defaultPort = "44321"
@@ -32,14 +31,9 @@ type options struct {
 	verify     bool
 	noRestart  bool
 	debug      bool
-	trace      int
+	trace      collector.Trace
 	report     string // -x
 	user       string
-
-	cfg        *pmcdconf.Config // of -c
-	complaints []string         // about it
-	before     io.WriteCloser   // standard error, until it has started
-	started    bool
 }
 
 // addPorts adds a comma list of port numbers.
@@ -137,7 +131,7 @@ func (o *options) setTrace(v string) error {
 	if err != nil || n < 0 {
 		return fmt.Errorf("-T requires a positive numeric argument")
 	}
-	o.trace = int(n)
+	o.trace = collector.Trace(n)
 	return nil
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// known is the metadata that a context has asked for, as it was then or at the latest gap.
+// known is the metadata that a context has got, as it was then or at the latest gap.
 type known struct {
 	ids   map[string]pdu.PMID
 	descs map[pdu.PMID]pdu.Desc
@@ -23,10 +23,9 @@ func (k known) clone() known {
 	return known{maps.Clone(k.ids), maps.Clone(k.descs), maps.Clone(k.insts)}
 }
 
-// findGap compares what the context has asked for with what there is now, which it is
-// then. A gap that has not been reported becomes part of the new one.
+// findGap compares what the context has got with what there is now, and replaces it. A gap that has not been reported becomes part of the new one.
 func (c *conn) findGap() *pmapi.Gap {
-	g := &pmapi.Gap{Lost: c.lostAt, Back: c.s.now(), Cause: c.lost}
+	g := &pmapi.Gap{Lost: c.lostAt, Restored: c.s.now(), Cause: c.lost}
 	if old := c.gap; old != nil {
 		g.Lost, g.Cause = old.Lost, old.Cause
 		for _, n := range old.Names {
@@ -53,7 +52,7 @@ func (c *conn) findGap() *pmapi.Gap {
 		is, err := c.s.desc(id)
 		switch was := c.known.descs[id]; {
 		case err != nil && err != error(pdu.ErrPMID):
-			g.Missing = append(g.Missing, pmapi.MissingCheck{What: "descriptor of " + id.String(), Err: err})
+			g.Unchecked = append(g.Unchecked, pmapi.Unchecked{What: "descriptor of " + id.String(), Err: err})
 		case was != is:
 			g.Descs = append(g.Descs, pmapi.DescChange{Was: was, Is: is})
 			c.known.descs[id] = is
@@ -67,7 +66,7 @@ func (c *conn) findGap() *pmapi.Gap {
 		}
 		switch was := c.known.insts[id]; {
 		case d != nil && d.err != nil:
-			g.Missing = append(g.Missing, pmapi.MissingCheck{What: "instances of " + id.String(), Err: d.err})
+			g.Unchecked = append(g.Unchecked, pmapi.Unchecked{What: "instances of " + id.String(), Err: d.err})
 		case !slices.Equal(was, is):
 			g.InDoms = append(g.InDoms, pmapi.InDomChange{InDom: id, Was: was, Is: is})
 			c.known.insts[id] = slices.Clone(is)

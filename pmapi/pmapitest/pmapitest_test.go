@@ -26,7 +26,7 @@ func TestMetadata(t *testing.T) {
 	pmapitest.Add(src, pmapitest.Metric[string]{Name: "state", OneLine: "State", Help: "The state."})
 	c, ctx := src.Context(), t.Context()
 
-	ids, err := c.Lookup(ctx, "disk.read", "state", "disk", "none", "event.flags")
+	ids, err := c.Lookup(ctx, []string{"disk.read", "state", "disk", "none", "event.flags"})
 	if !errors.Is(err, pdu.ErrNonLeaf) || ids[0] != reads.Desc().PMID || ids[2] != pdu.NoPMID || ids[4] != pdu.EventFlagsPMID {
 		t.Errorf("%v, %v", ids, err)
 	}
@@ -146,12 +146,12 @@ func TestClose(t *testing.T) {
 		c := src.Context()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := c.Lookup(ctx, "a"); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := c.Lookup(ctx, []string{"a"}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 		time.AfterFunc(time.Second, func() { c.Close() })
 		for range 2 {
-			if _, err := c.Lookup(t.Context(), "a"); !errors.Is(err, pdu.ErrNoContext) {
+			if _, err := c.Lookup(t.Context(), []string{"a"}); !errors.Is(err, pdu.ErrNoContext) {
 				t.Error(err)
 			}
 		}
@@ -164,17 +164,17 @@ func TestClose(t *testing.T) {
 }
 
 // A connection that has broken stays so until Reconnect, which fails as long as the
-// source is not restored. Contexts that survive are told everything that has changed.
+// source is not restored. Contexts that reconnect by themselves report everything that has changed.
 func TestBreak(t *testing.T) {
-	for _, survive := range []bool{false, true} {
-		src := &pmapitest.Source{Survive: survive, Start: noon}
+	for _, reconnects := range []bool{false, true} {
+		src := &pmapitest.Source{AutoReconnect: reconnects, Start: noon}
 		in := src.InDom("red", "blue")
 		m := pmapitest.Add(src, pmapitest.Metric[int64]{Name: "a.b", InDom: in})
 		m.Set(1, 2)
 		c, ctx := src.Context(), t.Context()
 		id := m.Desc().PMID
 		use := func() error {
-			_, err := c.Lookup(ctx, "a.b")
+			_, err := c.Lookup(ctx, []string{"a.b"})
 			return errors.Join(err, second(c.Desc(ctx, id)), second(c.Instances(ctx, in.ID())))
 		}
 		if err := use(); err != nil {
@@ -198,7 +198,7 @@ func TestBreak(t *testing.T) {
 		in.SetNames("blue", "green")
 		src.Advance(time.Minute)
 		src.Restore()
-		if err := use(); survive == errors.Is(err, pdu.ErrIPC) {
+		if err := use(); reconnects == errors.Is(err, pdu.ErrIPC) {
 			t.Error(err)
 		}
 		if err := c.Reconnect(ctx); err != nil {
@@ -207,14 +207,14 @@ func TestBreak(t *testing.T) {
 		var r pdu.Result
 		err = c.Fetch(ctx, []pdu.PMID{id}, &r)
 		gap, _ := errors.AsType[*pmapi.Gap](err)
-		if !survive {
+		if !reconnects {
 			if err != nil {
 				t.Error(err)
 			}
 			continue
 		}
 		want := &pmapi.Gap{
-			Lost: noon, Back: noon.Add(time.Minute), Cause: broken,
+			Lost: noon, Restored: noon.Add(time.Minute), Cause: broken,
 			Names: []pmapi.NameChange{{Name: "a.b", Was: id, Is: pdu.NoPMID}},
 			InDoms: []pmapi.InDomChange{{InDom: in.ID(),
 				Was: []pdu.Instance{{ID: 0, Name: "red"}, {ID: 1, Name: "blue"}},
@@ -235,7 +235,7 @@ func TestBreak(t *testing.T) {
 	}
 }
 
-// Metrics that come and go are told of with the next fetch.
+// The next fetch reports metrics that have come or gone.
 func TestChanges(t *testing.T) {
 	src := new(pmapitest.Source)
 	a := pmapitest.Add(src, pmapitest.Metric[float32]{Name: "a"})

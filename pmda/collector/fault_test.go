@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"runtime"
 	"slices"
@@ -23,98 +22,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A guest is a client whose questions all succeed in getting an answer.
-type guest struct {
-	t    *testing.T
-	net  net.Conn
-	conn *pdu.Conn
-}
-
-// newGuest introduces a client and selects all instances.
-func newGuest(t *testing.T, n net.Conn) *guest {
-	t.Helper()
-	g := &guest{t, n, pdu.NewConn(n)}
-	if _, err := pdu.ClientHello(g.conn, 1, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := g.conn.Write(1, pdu.SetProfile{}); err != nil {
-		t.Fatal(err)
-	}
-	return g
-}
-
-func visit(t *testing.T, s *Server) *guest {
-	t.Helper()
-	n, err := s.DialContext(t.Context(), "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { n.Close() })
-	return newGuest(t, n)
-}
-
-// ask sends a request and gives the answer, without what it says has changed
-// before.
-func (g *guest) ask(p pdu.PDU) (pdu.Kind, []byte) {
-	g.t.Helper()
-	if err := g.conn.Write(1, p); err != nil {
-		g.t.Fatal(err)
-	}
-	return g.read()
-}
-
-func (g *guest) read() (pdu.Kind, []byte) {
-	g.t.Helper()
-	for {
-		h, body, err := g.conn.Read()
-		if err != nil {
-			g.t.Fatal(err)
-		}
-		var s pdu.Status
-		if h.Kind != pdu.KindError || s.Decode(body) != nil || s.Code <= 0 {
-			return h.Kind, body
-		}
-	}
-}
-
-// code is the error that answers a request, 0 if it succeeds.
-func (g *guest) code(p pdu.PDU) pdu.Error {
-	g.t.Helper()
-	kind, body := g.ask(p)
-	var s pdu.Status
-	if kind == pdu.KindError {
-		if err := s.Decode(body); err != nil {
-			g.t.Fatal(err)
-		}
-	}
-	return s.Code
-}
-
-// fetch gives the error of each metric, 0 for one whose values are true.
-func (g *guest) fetch(ids ...pdu.PMID) []pdu.Error {
-	g.t.Helper()
-	kind, body := g.ask(pdu.Fetch{PMIDs: ids})
-	var res pdu.Result
-	if err := res.Decode(body); kind != pdu.KindResult || err != nil || res.Len() != len(ids) {
-		g.t.Fatalf("%v answered fetch: %v", kind, err)
-	}
-	codes := make([]pdu.Error, len(ids))
-	for i, s := range res.All() {
-		codes[i] = pdu.FromError(s.Err())
-		d := truthDesc(ids[i])
-		if s.PMID != ids[i] || codes[i] == 0 && s.Len() != len(truthInsts(d.InDom, nil)) {
-			g.t.Errorf("%v answered by %v with %d values", ids[i], s.PMID, s.Len())
-		}
-		for inst, a := range s.All(d.Type) {
-			if !a.Equal(truthAtom(s.PMID, inst)) {
-				g.t.Errorf("%v instance %d: %v", s.PMID, inst, a)
-			}
-		}
-	}
-	return codes
-}
-
-// oneOfEach is a request of every kind that an agent answers, but fetch.
+// oneOfEach has a request of every kind that agents reply to, without FETCH.
 func oneOfEach(d pdu.Domain) []pdu.PDU {
 	id, indom := pdu.MakePMID(d, 0, 12), pdu.MakeInDom(d, 0)
 	var w pdu.ResultWriter
@@ -139,15 +47,15 @@ func oneOfEach(d pdu.Domain) []pdu.PDU {
 }
 
 // TestEveryRequestInTime blocks an agent for 20 s under a time-out of 1 s: each
-// kind of request gets its answer in time, and what the agent says in the end
-// harms nobody.
+// kind of request gets its reply in time, and what the agent returns in the end is
+// dropped.
 func TestEveryRequestInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		stuck := &moody{
-			oracle:  newOracle(20),
-			trouble: func(string) error { <-gate; return nil },
-			lie:     func(*pmda.Request, []pdu.PMID, *pdu.ResultWriter) bool { return false },
+		stuck := &faulty{
+			oracle: newOracle(20),
+			fail:   func(*pmda.Request, string) error { <-gate; return nil },
+			wrong:  noWrongReply,
 		}
 		log := newMessages()
 		requests := oneOfEach(20)
@@ -157,7 +65,7 @@ func TestEveryRequestInTime(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		g, quiet := visit(t, s), visit(t, s)
+		g, quiet := newClientOf(t, s), newClientOf(t, s)
 		inTime := func(what any, begin time.Time) {
 			t.Helper()
 			if took := time.Since(begin); took < time.Second || took > 1100*time.Millisecond {
@@ -170,12 +78,12 @@ func TestEveryRequestInTime(t *testing.T) {
 				t.Errorf("%#v: %v", p, got)
 			}
 			inTime(p, begin)
-			if diff := cmp.Diff([]pdu.Error{0}, quiet.fetch(pdu.MakePMID(10, 0, 2))); diff != "" {
+			if diff := cmp.Diff([]pdu.Error{0}, quiet.fetchOracle(pdu.MakePMID(10, 0, 2))); diff != "" {
 				t.Errorf("another agent (-want +got):\n%s", diff)
 			}
 		}
 		begin := time.Now()
-		got := g.fetch(pdu.MakePMID(10, 0, 0), pdu.MakePMID(20, 0, 0), pdu.MakePMID(10, 0, 2), pdu.MakePMID(20, 0, 2))
+		got := g.fetchOracle(pdu.MakePMID(10, 0, 0), pdu.MakePMID(20, 0, 0), pdu.MakePMID(10, 0, 2), pdu.MakePMID(20, 0, 2))
 		if diff := cmp.Diff([]pdu.Error{0, pdu.ErrTimeout, 0, pdu.ErrTimeout}, got); diff != "" {
 			t.Errorf("mixed fetch (-want +got):\n%s", diff)
 		}
@@ -183,9 +91,9 @@ func TestEveryRequestInTime(t *testing.T) {
 
 		time.Sleep(20 * time.Second)
 		close(gate)
-		// While the late answers come in, others use the memory.
+		// While the late calls return, others use the memory.
 		for range 50 {
-			g.fetch(pdu.MakePMID(10, 0, 2), pdu.MakePMID(20, 0, 2), pdu.MakePMID(10, 0, 0))
+			g.fetchOracle(pdu.MakePMID(10, 0, 2), pdu.MakePMID(20, 0, 2), pdu.MakePMID(10, 0, 0))
 		}
 		synctest.Wait()
 		for _, p := range requests {
@@ -204,7 +112,7 @@ func TestEveryRequestInTime(t *testing.T) {
 		for _, m := range log.take() {
 			counts[m]++
 		}
-		// A request for several things asks for one at a time, until one is overdue.
+		// A request calls the agent once, whatever it asks for.
 		n := len(requests) + 1
 		if diff := cmp.Diff(map[string]int{"agent timed out": n, "agent returned from an overdue request": n}, counts); diff != "" {
 			t.Errorf("log (-want +got):\n%s", diff)
@@ -239,28 +147,28 @@ func (w *waits) judge(t *testing.T, what string, most time.Duration) {
 
 // TestStoppedAgent stops the process of an agent for a while, under a time-out
 // of 3 s: a busy machine may keep one in good health from answering for 1 s.
-// PCP_CHAOS of at least 30 s makes that while 20 s, and the time-out 1 s.
+// PCP_CHAOS of at least 10 s makes that while 20 s, and the time-out 1 s.
 func TestStoppedAgent(t *testing.T) {
 	timeout, pause := 3*time.Second, 4500*time.Millisecond
-	if d, err := time.ParseDuration(os.Getenv("PCP_CHAOS")); err == nil && d >= 30*time.Second {
+	if d, err := time.ParseDuration(os.Getenv("PCP_CHAOS")); err == nil && d >= 10*time.Second {
 		timeout, pause = time.Second, 20*time.Second
 	}
 	log := newMessages()
-	s := &Server{Timeout: timeout, AgentHelloTimeout: patience, Logger: slog.New(log), Names: (&chaos{ruffians: []pdu.Domain{30}, outside: 31}).pipeNames()}
+	s := &Server{Timeout: timeout, AgentHelloTimeout: patience, Logger: slog.New(log), Names: remoteNames(30, 31)}
 	defer s.Close()
 	if err := s.Add(newOracle(10)); err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range []pdu.Domain{30, 31} {
-		if err := s.Start(agentLine(d, timeout, 1, true)); err != nil {
+		if err := s.Start(agentLine(d, timeout, 1, "")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	p := s.agents.Load().get(30).remote.Load()
-	g, quiet := visit(t, s), visit(t, s)
+	g, quiet := newClientOf(t, s), newClientOf(t, s)
 	mine, inside, outside := pdu.MakePMID(30, 0, 0), pdu.MakePMID(10, 0, 0), pdu.MakePMID(31, 0, 0)
 	fine := []pdu.Error{0, 0, 0}
-	if diff := cmp.Diff(fine, g.fetch(mine, inside, outside)); diff != "" {
+	if diff := cmp.Diff(fine, g.fetchOracle(mine, inside, outside)); diff != "" {
 		t.Fatalf("at first (-want +got):\n%s", diff)
 	}
 	beat := newMetronome()
@@ -283,7 +191,7 @@ func TestStoppedAgent(t *testing.T) {
 	wg.Go(func() {
 		for time.Since(stopped) < pause {
 			begin := time.Now()
-			quiet.fetch(inside, outside)
+			quiet.fetchOracle(inside, outside)
 			quietWaits.add(begin, 100*time.Millisecond, beat)
 			time.Sleep(20 * time.Millisecond)
 		}
@@ -294,7 +202,7 @@ func TestStoppedAgent(t *testing.T) {
 		if first {
 			want[1], limit = pdu.ErrTimeout, s.Timeout+100*time.Millisecond
 		}
-		if diff := cmp.Diff(want, g.fetch(inside, mine, outside)); diff != "" {
+		if diff := cmp.Diff(want, g.fetchOracle(inside, mine, outside)); diff != "" {
 			t.Fatalf("%v after the stop (-want +got):\n%s", time.Since(stopped), diff)
 		}
 		mineWaits.add(begin, limit, beat)
@@ -307,7 +215,7 @@ func TestStoppedAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "values of the agent that goes on", func() bool {
-		return slices.Equal(g.fetch(mine, inside, outside), fine)
+		return slices.Equal(g.fetchOracle(mine, inside, outside), fine)
 	})
 	cancel()
 	wg.Wait()

@@ -184,7 +184,7 @@ func steady(t testing.TB, root string, prefixes ...string) func() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		some, err := our.Lookup(t.Context(), names...)
+		some, err := our.Lookup(t.Context(), names)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -52,22 +52,3 @@ func (l *linux) addUptime() {
 		Value: idle.value,
 	})
 }
-
-// An optional value is one that the last reading may not have found.
-type optional[T pdu.Scalar] struct {
-	v  T
-	ok bool
-}
-
-// result is the value, or that there is none, as a Value of a metric returns it.
-func (o *optional[T]) result() (T, error) {
-	if !o.ok {
-		return o.v, pmda.NoValue
-	}
-	return o.v, nil
-}
-
-// value is the Value of a metric.
-func (o *optional[T]) value(context.Context, *pmda.Request, pdu.Instance) (T, error) {
-	return o.result()
-}

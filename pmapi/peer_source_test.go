@@ -28,7 +28,7 @@ func sourceReplies(src *pmapitest.Source) func(h pdu.Header, p pdu.PDU) []byte {
 			c.SetProfile(&p.Profile)
 			return []byte{}
 		case *pdu.NameList:
-			ids, err := c.Lookup(ctx, p.Names...)
+			ids, err := c.Lookup(ctx, p.Names)
 			if len(ids) > 1 {
 				err = nil
 			}
@@ -101,7 +101,7 @@ func listen(t testing.TB, src *pmapitest.Source) string {
 			mu.Unlock()
 			serving.Go(func() {
 				defer conn.Close()
-				answering(pdu.FeatureHighRes|pdu.FeatureDescs, sourceReplies(src))(&pdutest.Peer{Conn: pdu.NewConn(conn), Stream: conn})
+				replying(pdu.FeatureHighRes|pdu.FeatureDescs, sourceReplies(src))(&pdutest.Peer{Conn: pdu.NewConn(conn), Stream: conn})
 			})
 		}
 	})

@@ -1,0 +1,106 @@
+package pmdalinux_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pcp-go/pcp/pmda/pmdalinux"
+)
+
+// metricNames are the names of all metrics of the agent, of any machine.
+func metricNames(t *testing.T) (names []string) {
+	t.Helper()
+	our := ours(t, t.TempDir())
+	all, err := our.Traverse(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := our.Lookup(t.Context(), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range all {
+		if ids[i].Domain() == pmdalinux.Domain {
+			names = append(names, name)
+		}
+	}
+	if len(names) < 1000 {
+		t.Fatalf("only %d metrics", len(names))
+	}
+	return names
+}
+
+// sources are the sources of the package, without its tests, by file.
+func sources(t *testing.T) map[string]string {
+	t.Helper()
+	list, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, file := range list {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[file] = string(text)
+	}
+	return all
+}
+
+// TestMetricIndex: a text search for the whole name of a metric finds it in the file
+// that the list in doc.go says, and every name of that list is of use.
+func TestMetricIndex(t *testing.T) {
+	sources := sources(t)
+	index := metricIndex(t, sources["doc.go"])
+	used := map[string]bool{}
+	for _, name := range metricNames(t) {
+		prefix := name
+		for index[prefix] == "" && prefix != "" {
+			prefix = prefix[:max(strings.LastIndexByte(prefix, '.'), 0)]
+		}
+		if prefix == "" {
+			t.Errorf("the list in doc.go has no file for %s", name)
+			continue
+		}
+		used[prefix] = true
+		if file := index[prefix]; !strings.Contains(sources[file], `"`+name+`"`) {
+			t.Errorf("%s is not in %s", name, file)
+		}
+	}
+	for prefix := range index {
+		if !used[prefix] {
+			t.Errorf("the list in doc.go has %s, with which no metric begins that no longer name is for", prefix)
+		}
+	}
+}
+
+// metricIndex is the list in doc.go: files by names that metrics begin with.
+func metricIndex(t *testing.T, doc string) map[string]string {
+	t.Helper()
+	_, section, _ := strings.Cut(doc, "# Where a metric is made\n")
+	section, _, _ = strings.Cut(section, "// # ")
+	index := map[string]string{}
+	for line := range strings.Lines(section) {
+		line, ok := strings.CutPrefix(line, "//\t")
+		fields := strings.Fields(line)
+		if !ok || len(fields) < 2 {
+			continue
+		}
+		for _, prefix := range fields[:len(fields)-1] {
+			if index[prefix] != "" {
+				t.Errorf("the list in doc.go has %s twice", prefix)
+			}
+			index[prefix] = fields[len(fields)-1]
+		}
+	}
+	if len(index) < 100 {
+		t.Fatalf("the list in doc.go has only %d names", len(index))
+	}
+	return index
+}
