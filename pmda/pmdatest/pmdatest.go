@@ -44,7 +44,7 @@ func Texts() Option { return func(c *config) { c.texts = true } }
 // in a row may differ: values need not be of instances that were listed before.
 func Changing() Option { return func(c *config) { c.changing = true } }
 
-// A rule is a part of the contract.
+// A rule is one part of the contract.
 type rule struct {
 	name  string
 	check func(*checker)

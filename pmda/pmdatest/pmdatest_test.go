@@ -71,6 +71,11 @@ func TestGoodAgent(t *testing.T) {
 
 func TestSerial(t *testing.T) { pmdatest.Run(t, pmda.Serial(newAgent(t))) }
 
+// TestWrapper: a struct that embeds a Handler keeps the contract as that does.
+func TestWrapper(t *testing.T) {
+	pmdatest.Run(t, struct{ pmda.Handler }{newAgent(t)}, pmdatest.Texts())
+}
+
 // TestChanging has an instance domain that differs in every request.
 func TestChanging(t *testing.T) {
 	a := newAgent(t)
@@ -109,6 +114,14 @@ func newDynamic(t testing.TB) *dynamic {
 type nameless struct{ pmda.Handler }
 
 func (nameless) Namespace() *pmns.Tree { return nil }
+
+// A badWrapper has an Unwrap that is wrong.
+type badWrapper struct {
+	pmda.Handler
+	inner pmda.Handler
+}
+
+func (b *badWrapper) Unwrap() pmda.Handler { return b.inner }
 
 // root is the name space with all the names below one root.
 func root(t testing.TB) *pmns.Tree {
@@ -303,6 +316,18 @@ func TestBroken(t *testing.T) {
 		{"info changes", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
 			return &brokenInfo{a, []pmda.Info{{Name: "x", Domain: domain}, {Name: "y", Domain: domain}}}
 		}, "it must not change"},
+		{"unwraps itself", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			h := &badWrapper{Handler: a}
+			h.inner = h
+			return h
+		}, "info: Unwrap: more than 100 Handlers"},
+		{"unwraps nothing", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			return &badWrapper{Handler: a}
+		}, "info: Unwrap: nil"},
+		{"registration failed", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			_ = pmda.Register(a, pmda.Metric[int32]{Name: "cache.bad"})
+			return a
+		}, `info: Err: pmda: agent cache: register "cache.bad": has no values`},
 		{"no names", func(_ *testing.T, a *pmda.Agent) pmda.Handler { return nameless{a} }, "names: no names"},
 		{"new pointer", func(t *testing.T, a *pmda.Agent) pmda.Handler {
 			return brokenNames{a, func() *pmns.Tree { return tree(t, map[string]pdu.PMID{"cache.hits": hits}) }}

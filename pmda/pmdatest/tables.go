@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
 )
 
 // A metric is one that the Handler has described.
@@ -29,6 +30,7 @@ func (c *checker) checkInfo() {
 	if err := c.h.Err(); err != nil {
 		c.errorf("Err: %v", err)
 	}
+	c.checkUnwrap()
 	c.info = c.h.Info()
 	if c.info.Name == "" {
 		c.errorf("Info: no Name")
@@ -39,6 +41,23 @@ func (c *checker) checkInfo() {
 	if again := c.h.Info(); again != c.info {
 		c.errorf("Info: %v, then %v: it must not change", c.info, again)
 	}
+}
+
+// checkUnwrap follows Unwrap, as pmda.As does.
+func (c *checker) checkUnwrap() {
+	const most = 100
+	h := c.h
+	for range most {
+		w, ok := h.(interface{ Unwrap() pmda.Handler })
+		if !ok {
+			return
+		}
+		if h = w.Unwrap(); h == nil {
+			c.errorf("Unwrap: nil, want the wrapped Handler")
+			return
+		}
+	}
+	c.errorf("Unwrap: more than %d Handlers: it must return the wrapped Handler, not the wrapper", most)
 }
 
 // checkNames looks at the name space, which the other rules need.
