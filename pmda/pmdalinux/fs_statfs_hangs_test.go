@@ -24,7 +24,7 @@ func TestStatfsHangs(t *testing.T) {
 	}
 	l := newLinux(Options{Root: root})
 	asked, answer := make(chan bool), make(chan bool)
-	l.ask = func(u *usage, path []byte) error {
+	l.statfs = func(u *usage, path []byte) error {
 		if filepath.Base(string(path[:len(path)-1])) != "run" {
 			asked <- true
 			<-answer

@@ -55,13 +55,13 @@ func newLinux(o Options) *linux {
 	}
 	return &linux{
 		Agent: &pmda.Agent{Name: "linux", Domain: Domain},
-		root:  o.Root, stateDir: o.StateDir, trusts: o.Trusts, ask: (*usage).ask,
+		root:  o.Root, stateDir: o.StateDir, trusts: o.Trusts, statfs: (*usage).statfs,
 	}
 }
 
-// add adds all metrics. A fetch locks and refreshes the groups that it needs in
-// the order in which they are made, so that one that has to wait for a file system
-// has nothing locked that others need: those come first.
+// add adds all metrics. A fetch locks and refreshes the groups that it needs in the
+// order in which they were made. Those of file systems come first, so that a fetch that
+// waits for one has locked nothing that others need.
 func (l *linux) add() {
 	for _, add := range []func(){
 		l.addFilesystems,
@@ -79,13 +79,13 @@ func (l *linux) add() {
 	}
 }
 
-// linux is an agent in the making.
+// linux is the agent while it is made.
 type linux struct {
 	*pmda.Agent
 	root, stateDir string
 	trusts         func(*pmda.Client) bool
-	openFiles      atomic.Int64 // of devices
-	ask            func(u *usage, path []byte) error
+	openFiles      atomic.Int64                      // of devices
+	statfs         func(u *usage, path []byte) error // (*usage).statfs, but in tests
 
 	// The instance domains that subjects share; addProcessors makes them.
 	cpus  *pmda.InDom // of processors: the ID is the kernel's number
@@ -95,7 +95,7 @@ type linux struct {
 // keptIDs are the serials of the instance domains whose IDs the C agent keeps.
 var keptIDs = []int{1, 3, 4, 10, 11, 12, 17, 24, 25, 28, 32, 36, 38, 40, 41, 42}
 
-// Attach is that of the agent, for a domain whose IDs may have to be kept.
+// Attach is Agent.Attach, with the file of the IDs if those are kept.
 func (l *linux) Attach(d *pmda.InDom) error {
 	if l.stateDir != "" && slices.Contains(keptIDs, d.Serial) {
 		d.File = filepath.Join(l.stateDir, fmt.Sprintf("%d.%d", Domain, d.Serial))
@@ -103,7 +103,7 @@ func (l *linux) Attach(d *pmda.InDom) error {
 	return l.Agent.Attach(d)
 }
 
-// path is where a file is that other systems have at "/"+name.
+// path is the path of a file that is at "/"+name if the root is "/".
 func (l *linux) path(name string) string { return filepath.Join(l.root, filepath.FromSlash(name)) }
 
 // fileGroup makes a group that reads a file and parses it. The text is valid until

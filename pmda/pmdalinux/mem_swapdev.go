@@ -49,7 +49,7 @@ func (l *linux) addSwapDevices() {
 	})
 }
 
-// parseSwaps reads lines like "/dev/sda2  partition  1048572  0  -2".
+// parseSwaps parses lines like "/dev/sda2  partition  1048572  0  -2".
 func parseSwaps(devices *instances[swapDevice], text []byte) error {
 	devices.Begin()
 	for line := range procfile.Lines(text) {

@@ -23,7 +23,7 @@ func (l *linux) addProtocols() {
 	l.addSocketMetrics("proc/net/sockstat6", socket6Metrics)
 }
 
-// A protocolMetrics is the metrics that show the numbers of a group.
+// protocolMetrics are the metrics of the numbers of a group of procfile.GroupedNumbers.
 type protocolMetrics struct {
 	cluster int
 	group   string
