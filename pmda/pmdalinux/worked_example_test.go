@@ -50,7 +50,7 @@ func (l *linux) addFans() {
 	})
 }
 
-// TestFans compares what is to be seen of good and damaged files.
+// TestFans compares the values of good and damaged files.
 func TestFans(t *testing.T) {
 	for _, tt := range []struct {
 		name, file, want string
