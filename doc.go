@@ -5,6 +5,7 @@
 //	pdu/pdutest     a scripted peer in memory, for tests
 //	pmns            metric name spaces
 //	pmapi           clients: contexts, fetch groups, values and units
+//	pmapi/pmapitest made-up sources of metrics, for tests of clients
 //	pmda            agents: tables, callbacks, Main
 //	pmda/pmdatest   a conformance test for agents
 //	pmda/collector  the collector, to embed or to run (examples/pmcd)

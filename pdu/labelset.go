@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pcp-go/pcp/internal/jsonb"
+	"github.com/pcp-go/pcp/internal/jsonscan"
 )
 
 // A LabelClass is the kind of thing that a label set belongs to. It is a
@@ -153,7 +153,7 @@ func ParseLabels(class LabelClass, text string, optional bool) (LabelSet, error)
 	if text == "" {
 		return s, nil
 	}
-	out, err := jsonb.Compact(nil, []byte(text))
+	out, err := jsonscan.Compact(nil, []byte(text))
 	if err != nil {
 		return LabelSet{}, labelError(err, errInval)
 	}
@@ -205,7 +205,7 @@ func (s *LabelSet) build(flags LabelFlags) ([]namedIndex, error) {
 	}
 	var named []namedIndex
 	var tooBig error
-	err := jsonb.Walk(s.JSON, func(m jsonb.Member) error {
+	err := jsonscan.Walk(s.JSON, func(m jsonscan.Member) error {
 		switch {
 		case len(m.Path) > MaxLabelName:
 			tooBig = fmt.Errorf("name %.20q… of %d bytes, limit %d", m.Path, len(m.Path), MaxLabelName)
@@ -287,7 +287,7 @@ type labelMember struct {
 // flaw in a text that is no JSON.
 func (s LabelSet) members() map[int]labelMember {
 	m := make(map[int]labelMember, len(s.Labels))
-	_ = jsonb.Walk(s.JSON, func(j jsonb.Member) error {
+	_ = jsonscan.Walk(s.JSON, func(j jsonscan.Member) error {
 		if len(j.Path) <= MaxLabelName { // a hostile text could hold names whose lengths add up to its size squared
 			m[j.NameOff] = labelMember{string(j.Path), j.ValueOff, j.ValueLen}
 		}
@@ -366,10 +366,10 @@ func (s *LabelSet) add(l NamedLabel) error {
 	if l.Value == "" {
 		l.Value = "null"
 	}
-	if _, err := jsonb.Compact(nil, []byte(`"`+l.Name+`"`)); err != nil {
+	if _, err := jsonscan.Compact(nil, []byte(`"`+l.Name+`"`)); err != nil {
 		return labelError(fmt.Errorf("name %q: %w", l.Name, err), errInval)
 	}
-	value, err := jsonb.Compact(nil, []byte(l.Value))
+	value, err := jsonscan.Compact(nil, []byte(l.Value))
 	if err != nil {
 		return labelError(fmt.Errorf("value of %q: %w", l.Name, err), errInval)
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pcp-go/pcp/internal/jsonb"
+	"github.com/pcp-go/pcp/internal/jsonscan"
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
@@ -509,7 +509,7 @@ func TestInteropMergeLabels(t *testing.T) {
 		var set []string
 		for range 1 + r.IntN(4) {
 			// C mixes nested names up and refuses some white space.
-			text, err := jsonb.Compact(nil, []byte(randomLabels(r, false)))
+			text, err := jsonscan.Compact(nil, []byte(randomLabels(r, false)))
 			if err != nil {
 				t.Fatal(err)
 			}

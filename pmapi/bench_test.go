@@ -61,7 +61,7 @@ func BenchmarkFetch(b *testing.B) {
 		names []string
 	}{{"metrics=1", shapeNames(1, 1)}, {"metrics=10", shapeNames(1, 10)}, {"insts=1000", shapeNames(0, 1)}} {
 		b.Run(bb.name, func(b *testing.B) {
-			ids, err := c.Lookup(b.Context(), bb.names...)
+			ids, err := c.Lookup(b.Context(), bb.names)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -82,7 +82,7 @@ func BenchmarkLookup(b *testing.B) {
 	b.Run("names=2500", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := c.Lookup(b.Context(), names...); err != nil {
+			if _, err := c.Lookup(b.Context(), names); err != nil {
 				b.Fatal(err)
 			}
 		}

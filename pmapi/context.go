@@ -19,7 +19,7 @@ import (
 //
 // A reply that is malformed, or about something else, is pdu.ErrIPC, of that request
 // alone. When the connection breaks, or the collector replies to what nobody asked,
-// every request fails with pdu.ErrIPC until Reconnect or, with Dialer.Survive, until
+// every request fails with pdu.ErrIPC until Reconnect or, with Dialer.AutoReconnect, until
 // the context has connected again by itself.
 //
 // It is a PMAPI context of the C library. There is no current context.
@@ -49,14 +49,14 @@ func (c *Context) Close() error { return c.src.Close() }
 // Reconnect connects anew, also if the connection has not broken; that is kept if
 // it fails. The profile is kept too. After a failure it does not try again for a
 // while (Dialer.Backoff), and fails at once: both are ETIMEDOUT
-// (syscall.ETIMEDOUT), with the cause of the failure. A context that survives has a
+// (syscall.ETIMEDOUT), with the cause of the failure. A context that reconnects by itself has a
 // Gap then. The counterpart of pmReconnectContext(3).
 func (c *Context) Reconnect(ctx context.Context) error {
 	return c.fail("reconnect", "", c.inTurn(ctx, func() error { return c.src.Reconnect(ctx) }))
 }
 
 // Dup opens another context on the same source, with the same profile and, if that is
-// a collector, a connection of its own. Of a context that survives it takes over what
+// a collector, a connection of its own. Of a context that reconnects by itself it takes over what
 // is checked after a Gap. The counterpart of pmDupContext(3).
 func (c *Context) Dup(ctx context.Context) (*Context, error) {
 	var src source.Source
@@ -71,14 +71,6 @@ func (c *Context) Dup(ctx context.Context) (*Context, error) {
 	d.hostName = c.hostName
 	d.profile = c.Profile()
 	return d, nil
-}
-
-// fail wraps an error; nil stays nil.
-func (c *Context) fail(op, about string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &OpError{Op: op, Host: c.name, Metric: about, Err: err}
 }
 
 // waitTurn waits for the turn, which endTurn gives back.

@@ -72,7 +72,7 @@ func local(t testing.TB, agents ...pmda.Handler) *pmapi.Context {
 
 func TestNames(t *testing.T) {
 	ctx, c := t.Context(), local(t, colours(t))
-	ids, err := c.Lookup(ctx, "paint.used", "paint.left", "paint.dried.up")
+	ids, err := c.Lookup(ctx, []string{"paint.used", "paint.left", "paint.dried.up"})
 	if diff := cmp.Diff([]pdu.PMID{pdu.MakePMID(400, 0, 0), pdu.MakePMID(400, 0, 1), pdu.MakePMID(400, 0, 3)}, ids); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
@@ -85,10 +85,10 @@ func TestNames(t *testing.T) {
 		{nil, pdu.ErrTooSmall, 0, `pmapi: lookup on local: Insufficient elements in list`},
 		{[]string{"paint.nothing"}, pdu.ErrName, 0, `pmapi: lookup "paint.nothing" on local: Unknown metric name`},
 		{[]string{"paint.dried"}, pdu.ErrNonLeaf, 0, `pmapi: lookup "paint.dried" on local: Metric name is not a leaf in PMNS`},
-		{[]string{"paint.used", "paint.dried", "nothing"}, pdu.ErrNonLeaf, 1, `pmapi: lookup "paint.dried" on local: Metric name is not a leaf in PMNS`},
-		{[]string{"nothing", "paint.dried"}, pdu.ErrName, 0, `pmapi: lookup "nothing" on local: Unknown metric name`},
+		{[]string{"paint.used", "paint.dried", "nothing"}, pdu.ErrNonLeaf, 1, `pmapi: lookup "paint.dried" on local: Metric name is not a leaf in PMNS (and 1 more)`},
+		{[]string{"nothing", "paint.dried"}, pdu.ErrName, 0, `pmapi: lookup "nothing" on local: Unknown metric name (and 1 more)`},
 	} {
-		ids, err := c.Lookup(ctx, tt.names...)
+		ids, err := c.Lookup(ctx, tt.names)
 		if !errors.Is(err, tt.want) || err.Error() != tt.text {
 			t.Errorf("%q: %v, want %s", tt.names, err, tt.text)
 		}
@@ -122,7 +122,7 @@ func TestNames(t *testing.T) {
 
 func TestMetadata(t *testing.T) {
 	ctx, c := t.Context(), local(t, colours(t))
-	ids, err := c.Lookup(ctx, "paint.used", "paint.left", "paint.depth")
+	ids, err := c.Lookup(ctx, []string{"paint.used", "paint.left", "paint.depth"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func TestMetadata(t *testing.T) {
 
 func TestFetchAndStore(t *testing.T) {
 	ctx, c := t.Context(), local(t, colours(t))
-	ids, err := c.Lookup(ctx, "paint.left", "paint.dried.up", "paint.depth")
+	ids, err := c.Lookup(ctx, []string{"paint.left", "paint.dried.up", "paint.depth"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +286,7 @@ func TestFetchAllocations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids, err := c.Lookup(ctx, "paint.left", "paint.depth")
+	ids, err := c.Lookup(ctx, []string{"paint.left", "paint.depth"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -142,7 +142,7 @@ func TestDial(t *testing.T) {
 	} {
 		c, err := tt.dialer.Dial(t.Context(), tt.spec)
 		if c != nil {
-			if name, err := c.Lookup(t.Context(), "pmcd.version"); err != nil {
+			if name, err := c.Lookup(t.Context(), []string{"pmcd.version"}); err != nil {
 				t.Errorf("%s: %v %v", tt.spec, name, err)
 			}
 			c.Close()

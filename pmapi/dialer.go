@@ -25,8 +25,8 @@ const (
 )
 
 var (
-	defaultBackoff  = []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second}
-	survivorBackoff = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second}
+	defaultBackoff = []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second}
+	autoBackoff    = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second}
 )
 
 // A Dialer says how to connect. Its zero value is ready. It may be used by several
@@ -42,7 +42,7 @@ type Dialer struct {
 	RequestTimeout time.Duration
 	// Backoff is how long Reconnect does not try again after failures in a row; the
 	// last counts for all later ones. Nil means 5, 10, 20, 40 and 80 seconds, as in
-	// the C library, and with Survive 1, 2, 5 and 10.
+	// the C library, and with AutoReconnect 1, 2, 5 and 10.
 	Backoff []time.Duration
 	// Ports are tried, in order, where a host is named without any; none means
 	// DefaultPort.
@@ -57,13 +57,13 @@ type Dialer struct {
 	// MaxReply is the greatest length of an answer that is accepted; 0 means
 	// DefaultMaxReply. A longer one costs the connection.
 	MaxReply int
-	// Survive makes contexts that connect again by themselves; see Gap. The first
+	// AutoReconnect makes contexts that connect again by themselves; see Gap. The first
 	// connection is up to Dial, which fails if the collector is not there.
-	Survive bool
+	AutoReconnect bool
 	// Counters, if not nil, count the PDUs of all connections.
 	Counters *pdu.Counters
-	// Logger gets a line when a context that survives loses its connection and when
-	// it has another; nil discards them.
+	// Logger gets a line when a context with AutoReconnect loses its connection and when it
+	// has another; nil means slog.Default().
 	Logger *slog.Logger
 	// DialContext makes connections; nil means that of a net.Dialer.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -83,8 +83,8 @@ func (d *Dialer) complete() Dialer {
 	n.MaxReply = cmp.Or(n.MaxReply, DefaultMaxReply)
 	if n.Backoff == nil {
 		n.Backoff = defaultBackoff
-		if n.Survive {
-			n.Backoff = survivorBackoff
+		if n.AutoReconnect {
+			n.Backoff = autoBackoff
 		}
 	}
 	if len(n.Ports) == 0 {
@@ -92,7 +92,7 @@ func (d *Dialer) complete() Dialer {
 	}
 	n.Backoff, n.Ports = slices.Clone(n.Backoff), slices.Clone(n.Ports)
 	if n.Logger == nil {
-		n.Logger = slog.New(slog.DiscardHandler)
+		n.Logger = slog.Default()
 	}
 	if n.DialContext == nil {
 		n.DialContext = new(net.Dialer).DialContext
@@ -100,21 +100,21 @@ func (d *Dialer) complete() Dialer {
 	return n
 }
 
-// A DialContexter gives connections to a collector in this process: a
+// A ContextDialer gives connections to a collector in this process: a
 // collector.Server is one.
-type DialContexter interface {
+type ContextDialer interface {
 	DialContext(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
 // Local opens a context on a collector in this process, without a socket, under
 // the defaults of a Dialer. There is no counterpart in the C library, whose local
 // contexts load agents into the client.
-func Local(ctx context.Context, srv DialContexter) (*Context, error) {
+func Local(ctx context.Context, srv ContextDialer) (*Context, error) {
 	return new(Dialer).Local(ctx, srv)
 }
 
 // Local opens a context on a collector in this process.
-func (d *Dialer) Local(ctx context.Context, srv DialContexter) (*Context, error) {
+func (d *Dialer) Local(ctx context.Context, srv ContextDialer) (*Context, error) {
 	n := d.complete()
 	n.DialContext = srv.DialContext
 	return n.openHost(ctx, "local", func(ctx context.Context) (*link, error) {

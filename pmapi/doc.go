@@ -6,7 +6,7 @@
 //		return err
 //	}
 //	defer c.Close()
-//	ids, err := c.Lookup(ctx, "kernel.all.load", "hinv.ncpu")
+//	ids, err := c.Lookup(ctx, []string{"kernel.all.load", "hinv.ncpu"})
 //	if err != nil {
 //		return err
 //	}
@@ -28,7 +28,7 @@
 // says which instances fetches return.
 //
 // A Dialer holds what can be chosen: time-outs, ports, a name space of one's own,
-// whether contexts survive the loss of their connection. FromEnv makes one from the
+// whether contexts survive the loss of their connection. DialerFromEnv makes one from the
 // environment, as the C tools use it; nothing else here reads that.
 //
 // # Errors

@@ -208,7 +208,7 @@ func first[T any](list []T, err error) (one T, _ error) {
 
 var questions = []question{
 	{"Lookup", func(ctx context.Context, c *pmapi.Context, n uint32) error {
-		id, err := first(c.Lookup(ctx, echoName(n)))
+		id, err := first(c.Lookup(ctx, []string{echoName(n)}))
 		return same(pdu.PMID(n), id, err)
 	}},
 	{"Lookup of many", func(ctx context.Context, c *pmapi.Context, n uint32) error {
@@ -216,7 +216,7 @@ var questions = []question{
 		for i := range names {
 			names[i] = echoName(n + uint32(i))
 		}
-		ids, err := c.Lookup(ctx, names...)
+		ids, err := c.Lookup(ctx, names)
 		for i, id := range ids {
 			if err == nil {
 				err = same(pdu.PMID(n+uint32(i)), id, err)

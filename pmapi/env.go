@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcpconf"
 )
 
-// FromEnv is a Dialer as the environment says, and /etc/pcp.conf for the place of
+// DialerFromEnv is a Dialer as the environment says, and /etc/pcp.conf for the place of
 // the socket:
 //
 //	PMCD_CONNECT_TIMEOUT     ConnectTimeout, in seconds; 0 means no limit
@@ -28,7 +28,7 @@ import (
 //
 // A setting that makes no sense is left out; the error tells of all such, and the
 // Dialer is good all the same. The C library reads the same variables.
-func FromEnv() (*Dialer, error) {
+func DialerFromEnv() (*Dialer, error) {
 	d := new(Dialer)
 	var errs []error
 	ignored := func(name, value string) {

@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// clearEnv leaves the environment without what FromEnv reads.
+// clearEnv leaves the environment without what DialerFromEnv reads.
 func clearEnv(t *testing.T) {
 	t.Helper()
 	conf := filepath.Join(t.TempDir(), "pcp.conf")
@@ -32,7 +32,7 @@ func clearEnv(t *testing.T) {
 	t.Setenv("PCP_CONF", conf)
 }
 
-func TestFromEnv(t *testing.T) {
+func TestDialerFromEnv(t *testing.T) {
 	s := time.Second
 	with := func(change func(d *pmapi.Dialer)) pmapi.Dialer {
 		d := pmapi.Dialer{Socket: "/there/pmcd.socket"}
@@ -111,7 +111,7 @@ func TestFromEnv(t *testing.T) {
 				k, v, _ := strings.Cut(kv, "=")
 				t.Setenv(k, v)
 			}
-			d, err := pmapi.FromEnv()
+			d, err := pmapi.DialerFromEnv()
 			if got := fmt.Sprint(err); err != nil && got != tt.err || err == nil && tt.err != "" {
 				t.Errorf("error %q, want %q", got, tt.err)
 			}
@@ -129,18 +129,18 @@ func TestFromEnv(t *testing.T) {
 }
 
 // A pcp.conf that cannot be read is told of, and does no harm.
-func TestFromEnvWithoutConf(t *testing.T) {
+func TestDialerFromEnvWithoutConf(t *testing.T) {
 	clearEnv(t)
 	t.Setenv("PCP_CONF", filepath.Join(t.TempDir(), "none"))
 	t.Setenv("PMCD_REQUEST_TIMEOUT", "3")
-	d, err := pmapi.FromEnv()
+	d, err := pmapi.DialerFromEnv()
 	if !errors.Is(err, os.ErrNotExist) || d.RequestTimeout != 3*time.Second || d.Socket != "" {
 		t.Errorf("%+v, %v", d, err)
 	}
 }
 
 // Both libraries complain of the same settings in the same words.
-func TestFromEnvAsC(t *testing.T) {
+func TestDialerFromEnvAsC(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd"}})
 	for _, name := range []string{"PMCD_CONNECT_TIMEOUT", "PMCD_REQUEST_TIMEOUT"} {
@@ -154,7 +154,7 @@ func TestFromEnvAsC(t *testing.T) {
 				}
 				clearEnv(t)
 				t.Setenv(name, v)
-				_, err := pmapi.FromEnv()
+				_, err := pmapi.DialerFromEnv()
 				if got := strings.TrimPrefix(fmt.Sprint(err), "<nil>"); got != complaint {
 					t.Errorf("%q, want %q", got, complaint)
 				}

@@ -1,20 +1,24 @@
 package pmapi
 
 import (
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
 
 // An OpError says which operation failed, where and on what. Err is or wraps a
 // pdu.Error, the cause of a context.Context, or what the network reported.
 type OpError struct {
 	Op     string // "dial", "fetch", "lookup", …
-	Host   string // the context's source; empty if there is none yet
+	Host   string // the name of the context's source; empty if there is none yet
 	Metric string // a metric, an instance domain or an instance; empty if it is about none
 	Err    error
 }
 
-// Error is the operation, what it was about, and the cause.
 func (e *OpError) Error() string {
 	var b strings.Builder
 	b.WriteString("pmapi: " + e.Op)
@@ -30,3 +34,86 @@ func (e *OpError) Error() string {
 
 // Unwrap returns the cause.
 func (e *OpError) Unwrap() error { return e.Err }
+
+// Timeout reports whether something has taken too long: a collector (pdu.ErrTimeout,
+// ETIMEDOUT), the network, or the caller's context.Context.
+func (e *OpError) Timeout() bool {
+	if errors.Is(e.Err, pdu.ErrTimeout) {
+		return true
+	}
+	t, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](e.Err)
+	return ok && t.Timeout()
+}
+
+// A BulkError is the error of a method that was called about several things when some of
+// them have failed. The results for the others are good; in the place of a result that is
+// missing stands one that the method's comment names. errors.Is and errors.As look at
+// the errors of all things.
+type BulkError struct {
+	// Errs has an *OpError for each thing that has failed and nil for each other one, in
+	// their order.
+	Errs []error
+}
+
+// Error is the text of the first error, and the number of others.
+func (e *BulkError) Error() string {
+	failed := e.Unwrap()
+	switch n := len(failed); n {
+	case 0:
+		return "pmapi: nothing has failed"
+	case 1:
+		return failed[0].Error()
+	default:
+		return fmt.Sprintf("%v (and %d more)", failed[0], n-1)
+	}
+}
+
+// Unwrap returns the errors, without nil.
+func (e *BulkError) Unwrap() []error {
+	var failed []error
+	for _, err := range e.Errs {
+		if err != nil {
+			failed = append(failed, err)
+		}
+	}
+	return failed
+}
+
+// ErrorAt is the error about the thing at an index, of an error that a method about
+// several things has returned: that of a *BulkError is nil or the thing's own, and any
+// other error is about all of them.
+func ErrorAt(err error, i int) error {
+	if bulk, ok := errors.AsType[*BulkError](err); ok {
+		return bulk.Errs[i]
+	}
+	return err
+}
+
+// fail wraps an error; nil stays nil.
+func (c *Context) fail(op, about string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &OpError{Op: op, Host: c.name, Metric: about, Err: err}
+}
+
+// bulkError is the *BulkError of things that have failed, nil if none has.
+func (c *Context) bulkError(op string, errs source.Errors, about func(i int) string) error {
+	var bulk *BulkError
+	for i, err := range errs {
+		if err == nil {
+			continue
+		}
+		if bulk == nil {
+			bulk = &BulkError{Errs: make([]error, len(errs))}
+		}
+		bulk.Errs[i] = c.fail(op, about(i), err)
+	}
+	if bulk == nil {
+		return nil
+	}
+	return bulk
+}

@@ -49,7 +49,7 @@ func TestEventMetrics(t *testing.T) {
 			if children, err := c.Children(ctx, "event.flags"); children != nil || err != nil {
 				t.Errorf("children of event.flags: %v, %v", children, err)
 			}
-			ids, err := c.Lookup(ctx, all[0], "event.missed", "event.flags")
+			ids, err := c.Lookup(ctx, []string{all[0], "event.missed", "event.flags"})
 			if diff := cmp.Diff([]pdu.PMID{ids[0], pdu.EventMissedPMID, pdu.EventFlagsPMID}, ids); diff != "" || err != nil {
 				t.Errorf("lookup: %v (-want +got):\n%s", err, diff)
 			}
@@ -62,7 +62,7 @@ func TestEventMetrics(t *testing.T) {
 
 func TestEventMetricValues(t *testing.T) {
 	c, ctx := local(t, colours(t)), t.Context()
-	known, err := c.Lookup(ctx, "paint.used")
+	known, err := c.Lookup(ctx, []string{"paint.used"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestEventMetricValues(t *testing.T) {
 			t.Errorf("%v: %q, %v", kind, text, err)
 		}
 		texts, err := c.Texts(ctx, ids, kind)
-		if err != nil || len(texts) != 4 || texts[0] != (pmapi.HelpText{Text: text}) || texts[2].Err == nil {
+		if len(texts) != 4 || texts[0] != text || pmapi.ErrorAt(err, 0) != nil || pmapi.ErrorAt(err, 2) == nil {
 			t.Errorf("%v: %v, %v", kind, texts, err)
 		}
 	}
@@ -118,7 +118,7 @@ func TestEventMetricHidden(t *testing.T) {
 		}
 		return nil
 	}))
-	if ids, err := c.Lookup(t.Context(), "event.flags"); len(ids) != 1 || ids[0] != own || err != nil {
+	if ids, err := c.Lookup(t.Context(), []string{"event.flags"}); len(ids) != 1 || ids[0] != own || err != nil {
 		t.Errorf("%v, %v", ids, err)
 	}
 	if names, err := c.Traverse(t.Context(), "event"); !slices.Equal(names, []string{"event.flags", "event.missed"}) || err != nil {

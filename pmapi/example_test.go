@@ -64,7 +64,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer c.Close()
-	ids, err := c.Lookup(ctx, "shop.sold", "shop.motto")
+	ids, err := c.Lookup(ctx, []string{"shop.sold", "shop.motto"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -145,17 +145,19 @@ func ExampleContext_Lookup() {
 	}
 	defer c.Close()
 
-	ids, err := c.Lookup(ctx, "shop.sold", "shop.stolen", "shop")
-	fmt.Println(ids)
+	names := []string{"shop.sold", "shop.stolen", "shop"}
+	ids, err := c.Lookup(ctx, names)
 	fmt.Println(err)
 	fmt.Println(errors.Is(err, pdu.ErrName))
-	_, err = c.Lookup(ctx, "shop")
-	fmt.Println(err)
+	for i, name := range names {
+		fmt.Println(name, ids[i], pdu.FromError(pmapi.ErrorAt(err, i)))
+	}
 	// Output:
-	// [410.0.0 PM_ID_NULL PM_ID_NULL]
-	// pmapi: lookup "shop.stolen" on local: Unknown metric name
+	// pmapi: lookup "shop.stolen" on local: Unknown metric name (and 1 more)
 	// true
-	// pmapi: lookup "shop" on local: Metric name is not a leaf in PMNS
+	// shop.sold 410.0.0 No error
+	// shop.stolen PM_ID_NULL Unknown metric name
+	// shop PM_ID_NULL Metric name is not a leaf in PMNS
 }
 
 // A Result is used again and again. A metric that has no values has an error of its
@@ -311,13 +313,13 @@ func ExampleContext_AddProfile() {
 
 // The variables that users of the C tools know. A bad one is told of, and does not
 // matter otherwise.
-func ExampleFromEnv() {
+func ExampleDialerFromEnv() {
 	os.Setenv("PMCD_REQUEST_TIMEOUT", "2.5")
 	os.Setenv("PMCD_CONNECT_TIMEOUT", "soon")
 	defer os.Unsetenv("PMCD_REQUEST_TIMEOUT")
 	defer os.Unsetenv("PMCD_CONNECT_TIMEOUT")
 
-	d, err := pmapi.FromEnv()
+	d, err := pmapi.DialerFromEnv()
 	fmt.Println(err)
 	fmt.Println(d.RequestTimeout, d.ConnectTimeout)
 	// Output:
@@ -355,30 +357,30 @@ func ExampleContext_Reconnect() {
 	defer c.Close()
 
 	host.change(shop())
-	_, err = c.Lookup(ctx, "shop.sold")
+	_, err = c.Lookup(ctx, []string{"shop.sold"})
 	fmt.Println(errors.Is(err, pdu.ErrIPC))
 	if err := c.Reconnect(ctx); err != nil {
 		log.Fatal(err)
 	}
-	ids, err := c.Lookup(ctx, "shop.sold")
+	ids, err := c.Lookup(ctx, []string{"shop.sold"})
 	fmt.Println(ids, err)
 	// Output:
 	// true
 	// [410.0.0] <nil>
 }
 
-// A context that survives connects again by itself, and says what has changed.
+// A context that reconnects by itself connects again by itself, and says what has changed.
 func ExampleGap() {
 	ctx := context.Background()
 	host := &changing{openShop()}
 	defer func() { host.srv.Close() }()
-	dial := pmapi.Dialer{Survive: true, Backoff: []time.Duration{time.Second}}
+	dial := pmapi.Dialer{AutoReconnect: true, Backoff: []time.Duration{time.Second}}
 	c, err := dial.Local(ctx, host)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer c.Close()
-	ids, err := c.Lookup(ctx, "shop.sold")
+	ids, err := c.Lookup(ctx, []string{"shop.sold"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 // More than 16,377 metrics, which are too many for pmcd, are fetched in several
 // requests, one after the other, and r.Time is that of the first.
 //
-// Errors: pdu.ErrTooSmall without metrics; a *Gap from a context that survives.
+// Errors: pdu.ErrTooSmall without metrics; a *Gap from a context that reconnects by itself.
 // The counterpart of pmFetch(3) and pmFetchHighRes(3).
 func (c *Context) Fetch(ctx context.Context, ids []pdu.PMID, r *pdu.Result) error {
 	err := c.fetch(ctx, ids, r)

@@ -111,7 +111,7 @@ func (tp *tape) use(ctx context.Context, c *pmapi.Context, turn int) {
 		if p, ok := p.(*pdu.PMIDList); ok {
 			names = make([]string, len(p.PMIDs))
 		}
-		_, _ = c.Lookup(ctx, names...)
+		_, _ = c.Lookup(ctx, names)
 	case pdu.KindPMNSNames:
 		switch p, ok := p.(*pdu.NameList); {
 		case ok && p.Statuses != nil:
@@ -205,7 +205,7 @@ func FuzzServer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, how uint8, data []byte) {
 		tp := &tape{data: data, chunk: 1 + int(how&0x7f)*5}
-		d := pmapi.Dialer{Backoff: []time.Duration{}, MaxReply: 1 << 16, Survive: how&0x80 != 0, RequestTimeout: -1, ConnectTimeout: -1}
+		d := pmapi.Dialer{Backoff: []time.Duration{}, MaxReply: 1 << 16, AutoReconnect: how&0x80 != 0, RequestTimeout: -1, ConnectTimeout: -1}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		if c, err := d.Local(t.Context(), tp); err == nil {

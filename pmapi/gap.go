@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Gap is a time in which a context that survives (Dialer.Survive) had no
+// A Gap is a time in which a context that reconnects by itself (Dialer.AutoReconnect) had no
 // connection, and what has changed in it of what the context had handed out. Such
 // a context connects again by itself, when it is asked something and not more
 // often than Dialer.Backoff says; it tells its profile anew, and looks again at all
@@ -24,13 +24,13 @@ import (
 // and after it are not taken for neighbours; the next goes on. Gaps without a Fetch
 // in between are one.
 type Gap struct {
-	Lost, Back time.Time // by this computer's clock
-	Cause      error     // why the connection was lost
+	Lost, Restored time.Time // by this computer's clock
+	Cause          error     // why the connection was lost
 
-	Names   []NameChange   // by name
-	Descs   []DescChange   // by PMID
-	InDoms  []InDomChange  // by instance domain
-	Missing []MissingCheck // what could not be looked at
+	Names     []NameChange  // by name
+	Descs     []DescChange  // by PMID
+	InDoms    []InDomChange // by instance domain
+	Unchecked []Unchecked   // what could not be looked at
 }
 
 // A NameChange is a name that stands for another metric now, pdu.NoPMID if for
@@ -50,20 +50,20 @@ type InDomChange struct {
 	Was, Is []pdu.Instance // by number
 }
 
-// A MissingCheck is something that the new collector did not tell.
-type MissingCheck struct {
+// A Unchecked is something that the new collector did not tell.
+type Unchecked struct {
 	What string // "name sample.bin", "descriptor of 29.0.6", "instances of 29.2"
 	Err  error
 }
 
 // Changed reports whether anything that the context had handed out is not as it
 // was, or could not be looked at.
-func (g *Gap) Changed() bool { return len(g.Names)+len(g.Descs)+len(g.InDoms)+len(g.Missing) > 0 }
+func (g *Gap) Changed() bool { return len(g.Names)+len(g.Descs)+len(g.InDoms)+len(g.Unchecked) > 0 }
 
 // Error is how long the connection was lost, and what has changed.
 func (g *Gap) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "no connection for %v (%v)", g.Back.Sub(g.Lost).Round(time.Millisecond), g.Cause)
+	fmt.Fprintf(&b, "no connection for %v (%v)", g.Restored.Sub(g.Lost).Round(time.Millisecond), g.Cause)
 	for _, part := range []struct {
 		n    int
 		what string
@@ -74,8 +74,8 @@ func (g *Gap) Error() string {
 			fmt.Fprintf(&b, ", %s changed: %d", part.what, part.n)
 		}
 	}
-	if len(g.Missing) > 0 {
-		fmt.Fprintf(&b, ", not looked at: %d", len(g.Missing))
+	if len(g.Unchecked) > 0 {
+		fmt.Fprintf(&b, ", not looked at: %d", len(g.Unchecked))
 	}
 	return b.String()
 }
@@ -88,6 +88,6 @@ func (c DescChange) pmid() pdu.PMID {
 }
 
 // missing notes what the collector has refused to tell.
-func (g *Gap) missing(what string, err error) {
-	g.Missing = append(g.Missing, MissingCheck{what, err})
+func (g *Gap) addUnchecked(what string, err error) {
+	g.Unchecked = append(g.Unchecked, Unchecked{what, err})
 }

@@ -57,7 +57,7 @@ import (
 // changes the context's.
 //
 // After a new connection there are no earlier values, for rates. If the context
-// survives the loss of connections by itself (Dialer.Survive), one Fetch of each
+// survives the loss of connections by itself (Dialer.AutoReconnect), one Fetch of each
 // group fails with the *Gap, of which the context's own Fetch then hears no more.
 //
 // It is pmFG of the C library, which has a context of its own for each. The

@@ -359,7 +359,7 @@ func TestGroupReconnect(t *testing.T) {
 	}
 }
 
-// Each group of a context that survives hears of a gap, once.
+// Each group of a context that reconnects by itself hears of a gap, once.
 func TestGroupGap(t *testing.T) {
 	s := newGroupFixture(t, true)
 	groups := []*pmapi.Group{s.c.Group(), s.c.Group()}

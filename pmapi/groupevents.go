@@ -12,7 +12,7 @@ import (
 // of those records that the latest Fetch brought.
 type Events[T pdu.Scalar] struct {
 	groupMetric
-	converter[T]
+	conv  converter[T]
 	index int // where the value was
 	rows  []event[T]
 }
@@ -87,10 +87,10 @@ func (e *Events[T]) accept(d, field pdu.Desc) error {
 	if d.Type != pdu.TypeEvent && d.Type != pdu.TypeHighResEvent {
 		return pdu.ErrType
 	}
-	if err := e.converter.accept(field, &e.opts); err != nil {
+	if err := e.conv.accept(field, &e.opts); err != nil {
 		return err
 	}
-	if e.conversion.rate {
+	if e.conv.conversion.rate {
 		return pdu.ErrConv
 	}
 	return nil
@@ -136,5 +136,5 @@ func (e *Events[T]) put(at time.Time, a pdu.Atom) {
 	r := &e.rows[len(e.rows)-1]
 	r.at = at
 	var none sample
-	r.code = e.convert(&r.value, a, &none, 0)
+	r.code = e.conv.convert(&r.value, a, &none, 0)
 }

@@ -29,7 +29,7 @@ type atoms = pmapitest.Metric[pdu.Atom]
 
 func newMadeUp(survive bool) *madeUp {
 	s := new(madeUp)
-	s.src = &pmapitest.Source{Start: time.Unix(1e9, 0), Survive: survive, OnRequest: func(_ context.Context, r pmapitest.Request) error {
+	s.src = &pmapitest.Source{Start: time.Unix(1e9, 0), AutoReconnect: survive, OnRequest: func(_ context.Context, r pmapitest.Request) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.requests = append(s.requests, r.Method)

@@ -10,7 +10,7 @@ import (
 // An Item is one value of a Group, as a T.
 type Item[T pdu.Scalar] struct {
 	groupMetric
-	converter[T]
+	conv  converter[T]
 	at    time.Time // of the value before, for rates
 	last  sample
 	index int // where the value was
@@ -49,7 +49,7 @@ func (i *Item[T]) accept(d, _ pdu.Desc) error {
 	if err := i.instance(); err != nil {
 		return err
 	}
-	return i.converter.accept(d, &i.opts)
+	return i.conv.accept(d, &i.opts)
 }
 
 func (i *Item[T]) forget() { i.last, i.seen = sample{}, false }
@@ -71,7 +71,7 @@ func (i *Item[T]) take(_ context.Context, s pdu.ValueSet) error {
 	}
 	now := i.g.result.Time
 	i.index = index
-	i.code = i.convert(&i.value, s.Atom(index, i.desc.Type), &i.last, now.Sub(i.at))
+	i.code = i.conv.convert(&i.value, s.Atom(index, i.desc.Type), &i.last, now.Sub(i.at))
 	i.at = now
 	i.seen = i.seen || i.code == 0
 	return nil

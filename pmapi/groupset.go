@@ -12,7 +12,7 @@ import (
 // the order of the instances' numbers.
 type Set[T pdu.Scalar] struct {
 	groupMetric
-	converter[T]
+	conv    converter[T]
 	at      time.Time // of the values before, for rates
 	started bool      // there have been rows
 	gen     int       // of the list that names are from
@@ -77,7 +77,7 @@ func (s *Set[T]) accept(d, _ pdu.Desc) error {
 	if s.opts.hasInstance {
 		return pdu.ErrArg
 	}
-	return s.converter.accept(d, &s.opts)
+	return s.conv.accept(d, &s.opts)
 }
 
 func (s *Set[T]) forget() {
@@ -107,7 +107,7 @@ func (s *Set[T]) take(ctx context.Context, v pdu.ValueSet) error {
 	since := now.Sub(s.at)
 	for i := range s.rows {
 		r := &s.rows[i]
-		r.code = s.convert(&r.value, v.Atom(i, s.desc.Type), &r.last, since)
+		r.code = s.conv.convert(&r.value, v.Atom(i, s.desc.Type), &r.last, since)
 	}
 	s.at, s.code = now, 0
 	return nil

@@ -21,7 +21,7 @@ type host struct {
 
 	// These are for calls, which come one at a time.
 	backoff backoff
-	known   *knownMetadata // what a source that survives has given out, or nil
+	known   *knownMetadata // what a source that reconnects by itself has given out, or nil
 
 	mu      sync.Mutex
 	link    *link // nil when there is none
@@ -34,7 +34,7 @@ type host struct {
 // newHost connects to a host. d is complete.
 func newHost(ctx context.Context, d Dialer, name string, open opener) (*host, error) {
 	h := &host{dialer: d, open: open, name: name}
-	if d.Survive {
+	if d.AutoReconnect {
 		h.known = newKnownMetadata()
 	}
 	l, err := open(ctx)
@@ -94,7 +94,7 @@ func (h *host) begin(ctx context.Context) (*link, error) {
 // end ends a request and translates its error. A connection that cannot be used
 // further is given up.
 func (h *host) end(ctx context.Context, l *link, err error) error {
-	l.waiting.End()
+	l.deadline.Stop()
 	if err == nil {
 		return nil
 	}
@@ -152,7 +152,7 @@ func (h *host) lose(l *link, why lostError) {
 	}
 }
 
-// connected is the link. A source that survives makes another one if there is none.
+// connected is the link. A source that reconnects by itself makes another one if there is none.
 func (h *host) connected(ctx context.Context) (*link, error) {
 	h.mu.Lock()
 	l, lost, closed := h.link, h.lost, h.closed

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// knownMetadata is the metadata that a host that survives has given out, as it was
+// knownMetadata is the metadata that a host that reconnects by itself has given out, as it was
 // then or at the latest gap: after the next one it is compared with what the collector
 // says. A nil one stays empty.
 type knownMetadata struct {
@@ -125,13 +125,13 @@ func (h *host) check(ctx context.Context, l *link) (*knownMetadata, error) {
 	k.setLost(errReconnect) // if it was not lost
 	g := &Gap{Lost: k.lostAt, Cause: k.cause}
 	l.begin(ctx, h.dialer.RequestTimeout)
-	defer l.waiting.End()
+	defer l.deadline.Stop()
 	for _, compare := range []func(*link, *Gap) error{k.compareNames, k.compareDescs, k.compareInDoms} {
 		if err := compare(l, g); err != nil {
 			return nil, l.ended(ctx, err)
 		}
 	}
-	g.Back = time.Now()
+	g.Restored = time.Now()
 	k.apply(g)
 	return k, nil
 }
@@ -145,7 +145,7 @@ func (k *knownMetadata) compareNames(l *link, g *Gap) error {
 	for i, n := range names {
 		switch was := k.ids[n]; {
 		case codes[i] != 0 && codes[i] != pdu.ErrName && codes[i] != pdu.ErrNonLeaf:
-			g.missing("name "+n, codes[i])
+			g.addUnchecked("name "+n, codes[i])
 		case was != ids[i]:
 			g.Names = append(g.Names, NameChange{n, was, ids[i]})
 		}
@@ -162,7 +162,7 @@ func (k *knownMetadata) compareDescs(l *link, g *Gap) error {
 	for i, id := range ids {
 		switch was := k.descs[id]; {
 		case codes[i] != 0 && codes[i] != pdu.ErrPMID && codes[i] != pdu.ErrNoAgent:
-			g.missing("descriptor of "+id.String(), codes[i])
+			g.addUnchecked("descriptor of "+id.String(), codes[i])
 		case was != descs[i]:
 			g.Descs = append(g.Descs, DescChange{was, descs[i]})
 		}
@@ -184,7 +184,7 @@ func (k *knownMetadata) compareInDoms(l *link, g *Gap) error {
 		}
 		switch was, is := k.insts[domains[i]], sorted(p.Instances); {
 		case err != nil && err != error(pdu.ErrInDom) && err != error(pdu.ErrNoAgent):
-			g.missing("instances of "+domains[i].String(), err)
+			g.addUnchecked("instances of "+domains[i].String(), err)
 		case !slices.Equal(was, is):
 			g.InDoms = append(g.InDoms, InDomChange{domains[i], was, is})
 		}

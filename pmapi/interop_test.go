@@ -99,7 +99,7 @@ func describe(t *testing.T, c *pmapi.Context, name string) string {
 	t.Helper()
 	ctx := t.Context()
 	var b strings.Builder
-	ids, err := c.Lookup(ctx, name)
+	ids, err := c.Lookup(ctx, []string{name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestLookupOfManyNames(t *testing.T) {
 	}
 	ids := map[string]pdu.PMID{}
 	for _, n := range metrics {
-		one, err := c.Lookup(ctx, n)
+		one, err := c.Lookup(ctx, []string{n})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,11 +203,11 @@ func TestLookupOfManyNames(t *testing.T) {
 			names[i], want[i] = n, ids[n]
 		}
 	}
-	got, err := c.Lookup(ctx, names...)
+	got, err := c.Lookup(ctx, names)
 	if diff := cmp.Diff(want, got); diff != "" || !errors.Is(err, pdu.ErrName) || !strings.Contains(fmt.Sprint(err), names[5]) {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	got, err = c.Lookup(ctx, names[6:]...)
+	got, err = c.Lookup(ctx, names[6:])
 	if diff := cmp.Diff(want[6:], got); diff != "" || !errors.Is(err, pdu.ErrNonLeaf) || !strings.Contains(fmt.Sprint(err), `"sample"`) {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -215,7 +215,7 @@ func TestLookupOfManyNames(t *testing.T) {
 	for i := range long {
 		long[i] = strings.Repeat("x", 1000) + strconv.Itoa(i)
 	}
-	if got, err = c.Lookup(ctx, append(long, "sample.bin")...); got[1000] != ids["sample.bin"] || !errors.Is(err, pdu.ErrName) {
+	if got, err = c.Lookup(ctx, append(long, "sample.bin")); got[1000] != ids["sample.bin"] || !errors.Is(err, pdu.ErrName) {
 		t.Error(got[1000], err)
 	}
 }
@@ -232,9 +232,9 @@ func TestRefusals(t *testing.T) {
 		got  pdu.Error
 		want pdu.Error
 	}{
-		{"lookup, unknown", code(c.Lookup(ctx, "sample.nothing")), pdu.ErrName},
-		{"lookup, not a leaf", code(c.Lookup(ctx, "sample.dupnames")), pdu.ErrNonLeaf},
-		{"lookup, nothing", code(c.Lookup(ctx, "")), pdu.ErrIPC},
+		{"lookup, unknown", code(c.Lookup(ctx, []string{"sample.nothing"})), pdu.ErrName},
+		{"lookup, not a leaf", code(c.Lookup(ctx, []string{"sample.dupnames"})), pdu.ErrNonLeaf},
+		{"lookup, nothing", code(c.Lookup(ctx, []string{""})), pdu.ErrIPC},
 		{"name of none", code(c.Name(ctx, none)), pdu.ErrPMID},
 		{"name of nobody's", code(c.Names(ctx, nobody)), pdu.ErrNoAgent},
 		{"name of the null PMID", code(c.Names(ctx, pdu.NoPMID)), pdu.ErrNoAgent},
@@ -290,7 +290,7 @@ func TestRefusals(t *testing.T) {
 func TestStoreAndProfile(t *testing.T) {
 	pmcd, c := realPMCD(t, "pmcd", "sample")
 	ctx := t.Context()
-	ids, err := c.Lookup(ctx, "sample.write_me", "sample.bin", "sample.long.one")
+	ids, err := c.Lookup(ctx, []string{"sample.write_me", "sample.bin", "sample.long.one"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +336,7 @@ func TestStateChanges(t *testing.T) {
 	pcptest.Need(t, "pgrep")
 	pmcd, c := realPMCD(t, "pmcd", "simple")
 	ctx := t.Context()
-	ids, err := c.Lookup(ctx, "simple.numfetch", "pmcd.pid")
+	ids, err := c.Lookup(ctx, []string{"simple.numfetch", "pmcd.pid"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/cutoff"
+	"github.com/pcp-go/pcp/internal/ctxdeadline"
 	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -22,7 +22,7 @@ import (
 type link struct {
 	conn     net.Conn
 	pdus     *pdu.Conn
-	waiting  cutoff.Watch
+	deadline ctxdeadline.Deadline
 	stream   *watchedStream
 	ctx      context.Context // of the present request
 	timeout  time.Duration   // for each wait for a reply
@@ -42,10 +42,10 @@ type link struct {
 func newLink(ctx context.Context, conn net.Conn, d Dialer) (*link, error) {
 	l := &link{conn: conn, stream: &watchedStream{ReadWriter: rawconn.New(conn)}, pid: int32(os.Getpid())}
 	l.pdus = pdu.NewConn(l.stream)
-	l.waiting.Set = conn.SetDeadline
+	l.deadline.Set = conn.SetDeadline
 	l.pdus.MaxLen, l.pdus.Counters, l.pdus.Eager = d.MaxReply, d.Counters, true
 	l.begin(ctx, 0)
-	defer l.waiting.End()
+	defer l.deadline.Stop()
 	var err error
 	if l.features, err = pdu.ClientHello(l.pdus, l.pid, 0); err != nil {
 		l.close()
@@ -55,7 +55,7 @@ func newLink(ctx context.Context, conn net.Conn, d Dialer) (*link, error) {
 }
 
 func (l *link) close() {
-	l.waiting.Close()
+	l.deadline.Close()
 	l.conn.Close()
 }
 
@@ -70,7 +70,7 @@ func (l *link) begin(ctx context.Context, timeout time.Duration) {
 func (l *link) wait() {
 	l.began, l.stream.received = time.Now(), false
 	l.limit = deadline(l.ctx, l.began, l.timeout)
-	l.waiting.Begin(l.ctx, l.limit)
+	l.deadline.Start(l.ctx, l.limit)
 }
 
 // deadline is when what begins now has to end: zero for never.

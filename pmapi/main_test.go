@@ -3,14 +3,17 @@ package pmapi_test
 import (
 	"bytes"
 	"fmt"
+	"log/slog"
 	"os"
 	"runtime"
 	"testing"
 	"time"
 )
 
-// TestMain fails the package if a test leaves a goroutine of this module.
+// TestMain fails the package if a test leaves a goroutine of this module. Contexts that
+// lose their connections log nothing.
 func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler))
 	status := m.Run()
 	if left := leftGoroutines(); left != "" && status == 0 {
 		fmt.Fprintf(os.Stderr, "goroutines left behind:\n%s\n", left)

@@ -11,29 +11,25 @@ import (
 // Desc describes a metric. Errors: pdu.ErrPMID, also for a domain that nobody
 // serves. The counterpart of pmLookupDesc(3).
 func (c *Context) Desc(ctx context.Context, id pdu.PMID) (pdu.Desc, error) {
-	descs, err := c.Descs(ctx, []pdu.PMID{id})
-	if len(descs) == 0 {
+	descs, errs, err := c.describe(ctx, []pdu.PMID{id})
+	if err != nil {
 		return noDesc, err
 	}
-	return descs[0], err
+	return descs[0], c.fail("describe", id.String(), errs.At(0))
 }
 
-// Descs describes metrics, in one exchange: one descriptor for each, in their
-// order. One whose PMID is pdu.NoPMID stands where there is none, and then there is
-// an error too, about the first such metric. Without metrics it is pdu.ErrTooSmall.
-// The counterpart of pmLookupDescs(3), where metrics of which some are unknown are
-// no error.
+// Descs describes metrics: one descriptor for each, in their order. Metrics are described
+// together, in one exchange, and those that are unknown once more, to know why.
+//
+// Where there is no descriptor stands one whose PMID is pdu.NoPMID, and the error is a
+// *BulkError, with the errors of Desc. Without metrics the error is pdu.ErrTooSmall. The
+// counterpart of pmLookupDescs(3), where metrics of which some are unknown are no error.
 func (c *Context) Descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc, error) {
 	descs, errs, err := c.describe(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	for i, err := range errs {
-		if err != nil {
-			return descs, c.fail("describe", ids[i].String(), err)
-		}
-	}
-	return descs, nil
+	return descs, c.bulkError("describe", errs, func(i int) string { return ids[i].String() })
 }
 
 // describe describes metrics. Its last error is about all of them.
@@ -136,6 +132,27 @@ func (c *Context) texts(ctx context.Context, reqs []pdu.TextReq, kind pdu.TextKi
 		return c.replaceMissing(ctx, reqs, texts, &errs)
 	})
 	return texts, errs, err
+}
+
+// Texts are the help texts of metrics, one for each, in their order: as Text gives them,
+// but requested together, in one exchange.
+//
+// Where there is no text stands "", and the error is a *BulkError, with the errors of
+// Text. Without metrics the error is pdu.ErrTooSmall. There is no counterpart in the C
+// library, where every text takes a round trip.
+func (c *Context) Texts(ctx context.Context, ids []pdu.PMID, kind pdu.TextKind) ([]string, error) {
+	if len(ids) == 0 {
+		return nil, c.fail("text", "", pdu.ErrTooSmall)
+	}
+	reqs := make([]pdu.TextReq, len(ids))
+	for i, id := range ids {
+		reqs[i] = pdu.TextReq{Ident: uint32(id), Text: pdu.TextPMID}
+	}
+	texts, errs, err := c.texts(ctx, reqs, kind)
+	if err != nil {
+		return nil, c.fail("text", ids[0].String(), err)
+	}
+	return texts, c.bulkError("text", errs, func(i int) string { return ids[i].String() })
 }
 
 // replaceMissing puts the short text in the place of a long one that there is not.

@@ -22,23 +22,19 @@ const (
 // pmGetPMNSLocation(3).
 func (c *Context) NamesLocation() Location { return Location(c.src.NamesLocation()) }
 
-// Lookup finds the metrics of names, all in one exchange: one PMID for each name,
-// in their order. pdu.NoPMID stands where there is none, and then there is an error
-// too, about the first such name: pdu.ErrName for one that is unknown,
-// pdu.ErrNonLeaf for one that has others below it. Without names it is
-// pdu.ErrTooSmall. The counterpart of pmLookupName(3), where several names of
-// which some are unknown are no error.
-func (c *Context) Lookup(ctx context.Context, names ...string) ([]pdu.PMID, error) {
+// Lookup finds the metrics of names: one PMID for each name, in their order. Names are
+// looked up together, in one exchange, and those that are unknown once more, to know why.
+//
+// Where a name has no metric stands pdu.NoPMID, and the error is a *BulkError:
+// pdu.ErrName for a name that is unknown, pdu.ErrNonLeaf for one that has others below it.
+// Without names the error is pdu.ErrTooSmall. The counterpart of pmLookupName(3), where
+// several names of which some are unknown are no error.
+func (c *Context) Lookup(ctx context.Context, names []string) ([]pdu.PMID, error) {
 	ids, errs, err := c.lookup(ctx, names)
 	if err != nil {
 		return nil, err
 	}
-	for i, err := range errs {
-		if err != nil {
-			return ids, c.fail("lookup", names[i], err)
-		}
-	}
-	return ids, nil
+	return ids, c.bulkError("lookup", errs, func(i int) string { return names[i] })
 }
 
 // lookup finds PMIDs. Its last error is about all names.
@@ -65,8 +61,9 @@ func (c *Context) Name(ctx context.Context, id pdu.PMID) (string, error) {
 
 // Names are all names of a metric, at least one. Errors as those of Name. The
 // counterpart of pmNameAll(3).
-func (c *Context) Names(ctx context.Context, id pdu.PMID) (names []string, err error) {
-	err = c.inTurn(ctx, func() (err error) {
+func (c *Context) Names(ctx context.Context, id pdu.PMID) ([]string, error) {
+	var names []string
+	err := c.inTurn(ctx, func() (err error) {
 		names, err = c.src.Names(ctx, id)
 		return err
 	})
@@ -98,8 +95,9 @@ func (c *Context) Children(ctx context.Context, name string) ([]Child, error) {
 // Traverse are the names of all metrics at and below a name, "" for all there
 // are, in the order of the name space. An unknown name is pdu.ErrName. The
 // counterpart of pmTraversePMNS(3).
-func (c *Context) Traverse(ctx context.Context, name string) (names []string, err error) {
-	err = c.inTurn(ctx, func() (err error) {
+func (c *Context) Traverse(ctx context.Context, name string) ([]string, error) {
+	var names []string
+	err := c.inTurn(ctx, func() (err error) {
 		names, err = c.src.Traverse(ctx, name)
 		return err
 	})

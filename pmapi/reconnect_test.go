@@ -228,7 +228,7 @@ func TestCloseEnds(t *testing.T) {
 	silent := func(t testing.TB) dialFunc { return serve(t, func(p *pdutest.Peer) { _, _, _ = p.Read() }) }
 	forever := pmapi.Dialer{ConnectTimeout: -1, RequestTimeout: -1}
 	surviving := forever
-	surviving.Survive = true
+	surviving.AutoReconnect = true
 	for name, tt := range map[string]struct {
 		dial pmapi.Dialer
 		then func(testing.TB) dialFunc

@@ -87,14 +87,14 @@ func TestRestart(t *testing.T) {
 	ctx := t.Context()
 	before := garage(t, pdu.UnitCount, []string{"red", "blue"}, "cars", "wheels", "doors")
 	srv := newDaemon(t, before, colours(t))
-	dial := pmapi.Dialer{Survive: true, Backoff: []time.Duration{time.Millisecond}}
+	dial := pmapi.Dialer{AutoReconnect: true, Backoff: []time.Duration{time.Millisecond}}
 	c, err := dial.Dial(ctx, srv.addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
 	names := []string{"garage.cars", "garage.wheels", "garage.doors", "paint.used"}
-	ids, err := c.Lookup(ctx, names...)
+	ids, err := c.Lookup(ctx, names)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,12 +169,12 @@ func poll(t *testing.T, ctx context.Context, c *pmapi.Context, ids []pdu.PMID) (
 func TestCloseAmidRestarts(t *testing.T) {
 	srv := newDaemon(t, colours(t))
 	for i := range 20 {
-		dial := pmapi.Dialer{Survive: i%2 == 0, Backoff: []time.Duration{time.Microsecond}}
+		dial := pmapi.Dialer{AutoReconnect: i%2 == 0, Backoff: []time.Duration{time.Microsecond}}
 		c, err := dial.Dial(t.Context(), srv.addr)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids, err := c.Lookup(t.Context(), "paint.used", "paint.left")
+		ids, err := c.Lookup(t.Context(), []string{"paint.used", "paint.left"})
 		if err != nil {
 			t.Fatal(err)
 		}

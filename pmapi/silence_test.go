@@ -14,9 +14,9 @@ import (
 )
 
 // A connection may be dead although nobody says so: that of a host that has lost its
-// power, or of a forgetful router. A context that survives gives it up once it has
+// power, or of a forgetful router. A context that reconnects by itself gives it up once it has
 // waited for three time-outs in a row without a word.
-func TestSurviveSilence(t *testing.T) {
+func TestAutoReconnectSilence(t *testing.T) {
 	const limit = 2 * time.Second
 	for _, tt := range []struct {
 		name    string
@@ -45,7 +45,7 @@ func TestSurviveSilence(t *testing.T) {
 					}
 					_, _ = io.Copy(io.Discard, p.Stream)
 				})
-				d := pmapi.Dialer{Survive: tt.survive, RequestTimeout: tt.limit}
+				d := pmapi.Dialer{AutoReconnect: tt.survive, RequestTimeout: tt.limit}
 				c, err := d.Local(t.Context(), h)
 				if err != nil {
 					t.Fatal(err)

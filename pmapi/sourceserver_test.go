@@ -28,7 +28,7 @@ func sourceReplies(src *pmapitest.Source) func(h pdu.Header, p pdu.PDU) []byte {
 			c.SetProfile(&p.Profile)
 			return []byte{}
 		case *pdu.NameList:
-			ids, err := c.Lookup(ctx, p.Names...)
+			ids, err := c.Lookup(ctx, p.Names)
 			if len(ids) > 1 {
 				err = nil
 			}

@@ -105,7 +105,7 @@ type handedOut struct {
 	insts map[pdu.InDom][]pdu.Instance
 }
 
-// A survivor is a model of a context that survives.
+// A survivor is a model of a context that reconnects by itself.
 type survivor struct {
 	features  pdu.Features
 	w         *world
@@ -136,7 +136,7 @@ func (s *survivor) revive() {
 			is = pdu.Desc{PMID: pdu.NoPMID}
 		}
 		if sick {
-			g.Missing = append(g.Missing, pmapi.MissingCheck{What: "descriptor of " + id.String(), Err: pdu.ErrAgain})
+			g.Unchecked = append(g.Unchecked, pmapi.Unchecked{What: "descriptor of " + id.String(), Err: pdu.ErrAgain})
 			is = was
 		}
 		if was != is {
@@ -147,7 +147,7 @@ func (s *survivor) revive() {
 	for _, d := range slices.Sorted(maps.Keys(s.told.insts)) {
 		was, is := s.told.insts[d], byNumber(s.w.insts[d])
 		if s.w.sick[d.Domain()] {
-			g.Missing = append(g.Missing, pmapi.MissingCheck{What: "instances of " + d.String(), Err: pdu.ErrAgain})
+			g.Unchecked = append(g.Unchecked, pmapi.Unchecked{What: "instances of " + d.String(), Err: pdu.ErrAgain})
 			is = was
 		}
 		if !slices.Equal(was, is) {
@@ -189,11 +189,11 @@ func byNumber(list []pdu.Instance) []pdu.Instance {
 func sameGap(want, got *pmapi.Gap) string {
 	type plain pmapi.Gap // is no error
 	g := plain(*got)
-	g.Lost, g.Back, g.Cause = time.Time{}, time.Time{}, nil
+	g.Lost, g.Restored, g.Cause = time.Time{}, time.Time{}, nil
 	diff := gocmp.Diff(plain(*want), g, gocmp.Transformer("error", func(e error) string { return fmt.Sprint(e) }),
 		gocmp.Transformer("instances", func(l []pdu.Instance) string { return fmt.Sprint(l) }))
-	if got.Cause == nil || got.Lost.IsZero() || got.Back.Before(got.Lost) {
-		diff += fmt.Sprintf("lost at %v, back at %v: %v", got.Lost, got.Back, got.Cause)
+	if got.Cause == nil || got.Lost.IsZero() || got.Restored.Before(got.Lost) {
+		diff += fmt.Sprintf("lost at %v, back at %v: %v", got.Lost, got.Restored, got.Cause)
 	}
 	return diff
 }
@@ -251,7 +251,7 @@ func (s *survivor) ask(ctx context.Context, e event, name string, id pdu.PMID, d
 		for _, n := range e.Many {
 			names = append(names, fmt.Sprint("n.", n))
 		}
-		_, err = s.c.Lookup(ctx, names...)
+		_, err = s.c.Lookup(ctx, names)
 		hand = func() {
 			for _, n := range names {
 				if id, ok := s.w.names[n]; ok {
@@ -365,7 +365,7 @@ func survive(t *testing.T, features pdu.Features, life []event) error {
 	}
 	s := &survivor{features: features, w: newWorld(), told: nothing(), now: nothing()}
 	s.host = newHost(t, answering(features, s.w.answer(features)))
-	d := pmapi.Dialer{Survive: true}
+	d := pmapi.Dialer{AutoReconnect: true}
 	var err error
 	if s.c, err = d.Local(t.Context(), s.host); err != nil {
 		return err
@@ -394,13 +394,13 @@ func TestGapAfterTroubles(t *testing.T) {
 			w.descs[1] = pdu.Desc{PMID: 1}
 			w.insts[5] = []pdu.Instance{{ID: 1, Name: "x"}}
 			h := newHost(t, answering(allFeatures, w.answer(allFeatures)))
-			d := pmapi.Dialer{Survive: true, Backoff: []time.Duration{5 * time.Second, 10 * time.Second}}
+			d := pmapi.Dialer{AutoReconnect: true, Backoff: []time.Duration{5 * time.Second, 10 * time.Second}}
 			c, err := d.Local(t.Context(), h)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer c.Close()
-			_, err1 := c.Lookup(t.Context(), "a", "b")
+			_, err1 := c.Lookup(t.Context(), []string{"a", "b"})
 			_, err2 := c.Desc(t.Context(), 1)
 			_, err3 := c.Instances(t.Context(), 5)
 			if err := errors.Join(err1, err2, err3); err != nil {
@@ -449,8 +449,8 @@ func TestGapAfterTroubles(t *testing.T) {
 			if diff := sameGap(want, gap); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if gap.Lost != start || gap.Back != start.Add(40*time.Second) {
-				t.Errorf("from %v to %v, want from %v for 40 s", gap.Lost, gap.Back, start)
+			if gap.Lost != start || gap.Restored != start.Add(40*time.Second) {
+				t.Errorf("from %v to %v, want from %v for 40 s", gap.Lost, gap.Restored, start)
 			}
 			if err := c.Fetch(t.Context(), []pdu.PMID{1}, &r); err != nil {
 				t.Error(err)
@@ -459,12 +459,12 @@ func TestGapAfterTroubles(t *testing.T) {
 	}
 }
 
-// Who polls a context that survives, while it is lost, finds it again by itself, and
+// Who polls a context that reconnects by itself, while it is lost, finds it again by itself, and
 // no sooner than its back-off allows.
-func TestSurviveBackoff(t *testing.T) {
+func TestAutoReconnectBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, answering(allFeatures, echo))
-		d := pmapi.Dialer{Survive: true}
+		d := pmapi.Dialer{AutoReconnect: true}
 		c, err := d.Local(t.Context(), h)
 		if err != nil {
 			t.Fatal(err)
@@ -491,7 +491,7 @@ func TestSurviveBackoff(t *testing.T) {
 		time.Sleep(40 * time.Second)
 		var r pdu.Result
 		gap, ok := errors.AsType[*pmapi.Gap](c.Fetch(t.Context(), []pdu.PMID{7}, &r))
-		if !ok || gap.Changed() || gap.Lost != start || gap.Back.Sub(start) != 240*time.Second {
+		if !ok || gap.Changed() || gap.Lost != start || gap.Restored.Sub(start) != 240*time.Second {
 			t.Errorf("gap %v", gap)
 		}
 		if err := ask("Fetch").ask(t.Context(), c, 7); err != nil {
@@ -504,7 +504,7 @@ func TestSurviveBackoff(t *testing.T) {
 func TestGapIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, answering(allFeatures, echo))
-		d := pmapi.Dialer{Survive: true}
+		d := pmapi.Dialer{AutoReconnect: true}
 		c, err := d.Local(t.Context(), h)
 		if err != nil {
 			t.Fatal(err)
@@ -541,7 +541,7 @@ func TestGapIsToldOnce(t *testing.T) {
 }
 
 // The profile is told on the new connection, before its first fetch.
-func TestSurviveProfile(t *testing.T) {
+func TestAutoReconnectProfile(t *testing.T) {
 	want := pdu.Profile{InDoms: []pdu.InDomProfile{{InDom: 5, Exclude: true, Insts: []pdu.InstID{3, 4}}}}
 	var told []pdu.Profile
 	f := answering(allFeatures, func(h pdu.Header, p pdu.PDU) []byte {
@@ -556,7 +556,7 @@ func TestSurviveProfile(t *testing.T) {
 		return echo(h, p)
 	})
 	h := newHost(t, f)
-	d := pmapi.Dialer{Survive: true}
+	d := pmapi.Dialer{AutoReconnect: true}
 	c, err := d.Local(t.Context(), h)
 	if err != nil {
 		t.Fatal(err)
@@ -579,18 +579,18 @@ func TestSurviveProfile(t *testing.T) {
 	}
 }
 
-// Reconnect of a context that survives is a gap too, and one that fails none.
+// Reconnect of a context that reconnects by itself is a gap too, and one that fails none.
 func TestReconnectIsGap(t *testing.T) {
 	w := newWorld()
 	w.names["a"] = 1
 	h := newHost(t, answering(allFeatures, w.answer(allFeatures)))
-	d := pmapi.Dialer{Survive: true, Backoff: []time.Duration{}}
+	d := pmapi.Dialer{AutoReconnect: true, Backoff: []time.Duration{}}
 	c, err := d.Local(t.Context(), h)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := c.Lookup(t.Context(), "a"); err != nil {
+	if _, err := c.Lookup(t.Context(), []string{"a"}); err != nil {
 		t.Fatal(err)
 	}
 	twin, err := c.Dup(t.Context())
@@ -625,18 +625,18 @@ func TestReconnectIsGap(t *testing.T) {
 	}
 }
 
-// A context that survives keeps what it has handed out, each thing once.
-func TestSurviveMemory(t *testing.T) {
+// A context that reconnects by itself keeps what it has handed out, each thing once.
+func TestAutoReconnectMemory(t *testing.T) {
 	const n = 10_000
 	names, ids := make([]string, n), make([]pdu.PMID, n)
 	for i := range names {
 		ids[i] = pdu.PMID(i)
 		names[i] = echoName(ids[i])
 	}
-	d := pmapi.Dialer{Survive: true}
+	d := pmapi.Dialer{AutoReconnect: true}
 	c := open(t, d, answering(allFeatures, echo))
 	ask := func() {
-		_, err1 := c.Lookup(t.Context(), names...)
+		_, err1 := c.Lookup(t.Context(), names)
 		_, err2 := c.Descs(t.Context(), ids)
 		if err := errors.Join(err1, err2); err != nil {
 			t.Fatal(err)

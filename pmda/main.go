@@ -167,7 +167,7 @@ func (c *command) openLog(p process) *pmlog.File {
 		return nil
 	}
 	if p.own {
-		if err := f.TakeStderr(); err != nil {
+		if err := f.RedirectStderr(); err != nil {
 			io.WriteString(p.stderr, p.program()+": standard error stays apart from the log: "+err.Error()+"\n")
 		}
 	}

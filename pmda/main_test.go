@@ -22,6 +22,7 @@ import (
 
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pdu/pdutest"
 	"github.com/pcp-go/pcp/pmda"
 )
 
@@ -186,20 +187,16 @@ func (r *running) end(want int) {
 	}
 }
 
-// hello is a collector's greeting and first request.
+// hello returns the peer of an agent at the other end of rw.
 func hello(t *testing.T, rw io.ReadWriter) *peer {
 	t.Helper()
-	p := &peer{t: t, conn: pdu.NewConn(rw)}
-	if _, err := pdu.AcceptAgent(p.conn, 1); err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return newPeer(t, &pdutest.Peer{Conn: pdu.NewConn(rw)})
 }
 
 func (p *peer) domain() pdu.Domain {
 	p.t.Helper()
 	for d := range pdu.MaxDomain {
-		if r, ok := p.ask(0, pdu.DescReq{PMID: pdu.MakePMID(d, 0, 0)}).(*pdu.DescReply); ok {
+		if r, ok := p.request(0, pdu.DescReq{PMID: pdu.MakePMID(d, 0, 0)}).(*pdu.DescReply); ok {
 			return r.Desc.InDom.Domain()
 		}
 	}
@@ -239,7 +236,7 @@ func TestRunHandler(t *testing.T) {
 	a := clockAgent()
 	r := run(t, &pmda.Daemon{Agent: a, Handler: extended{a}}, in, out)
 	p := hello(t, pipes{fromAgent, toAgent})
-	if diff := cmp.Diff(encoded(t, pdu.TextReply{Text: "extended"}), encoded(t, p.ask(0, pdu.TextReq{Text: pdu.TextPMID}))); diff != "" {
+	if diff := cmp.Diff(encoded(t, pdu.TextReply{Text: "extended"}), encoded(t, p.request(0, pdu.TextReq{Text: pdu.TextPMID}))); diff != "" {
 		t.Error(diff)
 	}
 	toAgent.Close()
@@ -448,7 +445,7 @@ only full
 		if tt.want == "!" {
 			want = pdu.ErrText.Error()
 		}
-		if diff := cmp.Diff(want, encoded(t, p.ask(0, pdu.TextReq{Ident: tt.ident, Text: tt.kind}))); diff != "" {
+		if diff := cmp.Diff(want, encoded(t, p.request(0, pdu.TextReq{Ident: tt.ident, Text: tt.kind}))); diff != "" {
 			t.Errorf("text %v of %x (-want +got):\n%s", tt.kind, tt.ident, diff)
 		}
 	}
@@ -552,10 +549,10 @@ func TestMainProcess(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "clock.log")
 	t.Run("end of input", func(t *testing.T) {
 		cmd, p, in := startAgent(t, log)
-		if got := encoded(t, p.ask(0, pdu.DescReq{})); got != pdu.ErrPMID.Error() {
+		if got := encoded(t, p.request(0, pdu.DescReq{})); got != pdu.ErrPMID.Error() {
 			t.Errorf("answer %q", got)
 		}
-		if got := encoded(t, p.ask(0, pdu.DescReq{})); got != pdu.ErrPMID.Error() {
+		if got := encoded(t, p.request(0, pdu.DescReq{})); got != pdu.ErrPMID.Error() {
 			t.Errorf("second answer %q", got)
 		}
 		in.Close()
@@ -579,7 +576,7 @@ func TestMainProcess(t *testing.T) {
 			if err := cmd.Process.Signal(syscall.SIGHUP); err != nil { // does not matter
 				t.Fatal(err)
 			}
-			p.ask(0, pdu.DescReq{})
+			p.request(0, pdu.DescReq{})
 			if err := cmd.Process.Signal(sig); err != nil {
 				t.Fatal(err)
 			}
@@ -594,7 +591,7 @@ func TestMainProcess(t *testing.T) {
 	// A callback that hangs and minds no context does not keep it for ever.
 	t.Run("second signal", func(t *testing.T) {
 		cmd, p, _ := startAgent(t, log)
-		p.tell(0, pdu.TextReq{Text: pdu.TextPMID})
+		p.send(0, pdu.TextReq{Text: pdu.TextPMID})
 		for range 1000 {
 			if b, err := os.ReadFile(log); err == nil && bytes.Contains(b, []byte("it hangs")) {
 				break

@@ -8,9 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
-
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,201 +17,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pdu/pdutest"
 	"github.com/pcp-go/pcp/pmda"
-	"github.com/pcp-go/pcp/pmns"
 )
 
-// A peer is the collector's side of a connection that Serve has.
-type peer struct {
-	t      *testing.T
-	conn   *pdu.Conn
-	stream net.Conn
-	served chan error
-	wanted pdu.Features // what the agent asked for
-}
-
-// serve lets a Handler serve and greets it.
-func serve(ctx context.Context, t *testing.T, h pmda.Handler) *peer {
-	t.Helper()
-	ours, theirs := net.Pipe()
-	p := &peer{t: t, conn: pdu.NewConn(ours), stream: ours, served: make(chan error, 1)}
-	go func() { p.served <- pmda.Serve(ctx, h, theirs) }()
-	t.Cleanup(func() { ours.Close() })
-	var err error
-	if p.wanted, err = pdu.AcceptAgent(p.conn, 4711); err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-// tell sends what is not answered.
-func (p *peer) tell(from int32, m pdu.PDU) {
-	p.t.Helper()
-	if err := p.conn.Write(from, m); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
-// ask sends a request and returns the answer, which must not be from anybody.
-func (p *peer) ask(from int32, m pdu.PDU) pdu.PDU {
-	p.t.Helper()
-	p.tell(from, m)
-	h, body, err := p.conn.Read()
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	if h.From != 0 {
-		p.t.Errorf("the answer to %v is from %d", m.Kind(), h.From)
-	}
-	reply, err := pdu.Decode(h.Kind, bytes.Clone(body))
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return reply
-}
-
-// end closes the connection and checks that this ended Serve well.
-func (p *peer) end() {
-	p.t.Helper()
-	p.stream.Close()
-	if err := <-p.served; err != nil {
-		p.t.Errorf("Serve returned %v at the end of the connection", err)
-	}
-}
-
-// raw is a PDU of any kind and body.
-type raw struct {
-	kind pdu.Kind
-	body []byte
-}
-
-func (r raw) Kind() pdu.Kind                  { return r.kind }
-func (r raw) Append(b []byte) ([]byte, error) { return append(b, r.body...), nil }
-
-// A recorder is a Handler that answers as it is told and remembers what it was
-// asked.
-type recorder struct {
-	pmda.Unimplemented
-	err       error // for all methods
-	instances []pdu.Instance
-	names     pdu.NameList
-	sets      []pdu.LabelSet
-
-	mu   sync.Mutex
-	seen []string
-	reqs []*pmda.Request
-}
-
-func (h *recorder) saw(r *pmda.Request, format string, args ...any) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.seen = append(h.seen, fmt.Sprintf(format, args...))
-	if r != nil {
-		h.reqs = append(h.reqs, r)
-	}
-}
-
-func (h *recorder) take() []string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	seen := h.seen
-	h.seen = nil
-	return seen
-}
-
-func (h *recorder) Fetch(_ context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
-	h.saw(r, "fetch %v", ids)
-	for i, id := range ids {
-		w.Begin(id)
-		w.Int32(pdu.NoInst, int32(i+1))
-	}
-	return h.err
-}
-
-func (h *recorder) Desc(_ context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
-	h.saw(r, "desc %v", id)
-	return pdu.Desc{PMID: id, Type: pdu.TypeU64, InDom: pdu.NoInDom, Sem: pdu.SemCounter}, h.err
-}
-
-func (h *recorder) Instances(_ context.Context, r *pmda.Request, d pdu.InDom, i pdu.InstID, name string) ([]pdu.Instance, error) {
-	h.saw(r, "instances %v %d %q", d, i, name)
-	return h.instances, h.err
-}
-
-func (h *recorder) Text(_ context.Context, r *pmda.Request, of pdu.TextTarget, k pdu.TextKind) (string, error) {
-	req := of.Request(k)
-	h.saw(r, "text %x %v", req.Ident, req.Text)
-	return "the text", h.err
-}
-
-func (h *recorder) Store(_ context.Context, r *pmda.Request, v *pdu.Result) error {
-	for _, s := range v.All() {
-		for i, a := range s.All(pdu.Type32) {
-			h.saw(r, "store %v[%d] %v", s.PMID, i, a)
-		}
-	}
-	return h.err
-}
-
-func (h *recorder) PMID(_ context.Context, r *pmda.Request, name string) (pdu.PMID, error) {
-	h.saw(r, "pmid %s", name)
-	return pdu.MakePMID(1, 2, 3), h.err
-}
-
-func (h *recorder) Names(_ context.Context, r *pmda.Request, id pdu.PMID) ([]string, error) {
-	h.saw(r, "names %v", id)
-	return h.names.Names, h.err
-}
-
-func (h *recorder) Children(_ context.Context, r *pmda.Request, name string) ([]pmns.Child, error) {
-	h.saw(r, "children %q", name)
-	var children []pmns.Child
-	for i, n := range h.names.Names {
-		children = append(children, pmns.Child{Name: n, Leaf: h.names.Statuses == nil || h.names.Statuses[i] == pdu.Leaf})
-	}
-	return children, h.err
-}
-
-func (h *recorder) Traverse(_ context.Context, r *pmda.Request, name string) ([]string, error) {
-	h.saw(r, "traverse %q", name)
-	return h.names.Names, h.err
-}
-
-func (h *recorder) Labels(_ context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
-	h.saw(r, "labels %x %d", of.Request().Ident, of.Class)
-	return h.sets, h.err
-}
-
-func (h *recorder) EndClient(c *pmda.Client) { h.saw(nil, "end %d seq %d", c.ID, c.Seq) }
-
-func result(t *testing.T, build func(*pdu.ResultWriter)) *pdu.Result {
-	t.Helper()
-	var w pdu.ResultWriter
-	build(&w)
-	b, err := w.Append(make([]byte, pdu.HeaderLen), pdu.FormatLowRes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := new(pdu.Result)
-	if err := r.Decode(b[pdu.HeaderLen:]); err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-// encoded makes PDUs comparable.
-func encoded(t *testing.T, p pdu.PDU) string {
-	t.Helper()
-	if s, ok := p.(*pdu.Status); ok {
-		return s.Code.Error()
-	}
-	b, err := p.Append(make([]byte, pdu.HeaderLen))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprintf("%v %x", p.Kind(), b[pdu.HeaderLen:])
-}
-
+// Every request is decoded, the Handler called, and what it returns sent as reply.
 func TestServeReplies(t *testing.T) {
 	id, indom := pdu.MakePMID(251, 1, 2), pdu.MakeInDom(251, 3)
 	two := []pdu.Instance{{ID: 4, Name: "four"}, {ID: 5, Name: "five"}}
@@ -225,20 +33,20 @@ func TestServeReplies(t *testing.T) {
 		w.Int32(9, 10)
 	})
 	cut := []byte{0, 0, 0}
-	fail := func(e pdu.Error) pdu.PDU { return &pdu.Status{Code: e} }
+	fail := func(e pdu.Error) pdu.PDU { return pdu.Status{Code: e} }
 	tests := []struct {
-		name string
-		ask  pdu.PDU
-		h    *recorder
-		seen []string
-		want pdu.PDU
+		name    string
+		request pdu.PDU
+		h       *recorder
+		calls   []string
+		reply   pdu.PDU
 	}{
 		{"fetch", pdu.Fetch{PMIDs: []pdu.PMID{id, id + 1}}, &recorder{}, []string{"fetch [251.1.2 251.1.3]"},
 			result(t, func(w *pdu.ResultWriter) { w.Begin(id); w.Int32(-1, 1); w.Begin(id + 1); w.Int32(-1, 2) })},
 		{"fetch fails", pdu.Fetch{PMIDs: []pdu.PMID{id}}, &recorder{err: pdu.ErrAgain}, []string{"fetch [251.1.2]"}, fail(pdu.ErrAgain)},
 		{"fetch not ready", pdu.Fetch{PMIDs: []pdu.PMID{id}}, &recorder{err: pdu.ErrPMDANotReady}, []string{"fetch [251.1.2]"}, fail(pdu.ErrPMDANotReady)},
-		{"fetch fails dangerously", pdu.Fetch{PMIDs: []pdu.PMID{id}}, &recorder{err: pdu.ErrTimeout}, []string{"fetch [251.1.2]"}, fail(pdu.ErrGeneric)},
-		{"fetch fails oddly", pdu.Fetch{PMIDs: []pdu.PMID{id}}, &recorder{err: pdu.Error(5)}, []string{"fetch [251.1.2]"}, fail(pdu.ErrGeneric)},
+		{"fetch fails with a code for lost connections", pdu.Fetch{PMIDs: []pdu.PMID{id}}, &recorder{err: pdu.ErrTimeout}, []string{"fetch [251.1.2]"}, fail(pdu.ErrGeneric)},
+		{"fetch fails with a code that is no error", pdu.Fetch{PMIDs: []pdu.PMID{id}}, &recorder{err: pdu.Error(5)}, []string{"fetch [251.1.2]"}, fail(pdu.ErrGeneric)},
 		{"fetch undecodable", raw{pdu.KindFetch, cut}, &recorder{}, nil, fail(pdu.ErrIPC)},
 		{"desc", pdu.DescReq{PMID: id}, &recorder{}, []string{"desc 251.1.2"},
 			pdu.DescReply{Desc: pdu.Desc{PMID: id, Type: pdu.TypeU64, InDom: pdu.NoInDom, Sem: pdu.SemCounter}}},
@@ -299,33 +107,29 @@ func TestServeReplies(t *testing.T) {
 	log := captureLog(t)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			h := tt.h
-			p := serve(t.Context(), t, h)
-			got := p.ask(3, tt.ask)
-			if diff := cmp.Diff(encoded(t, tt.want), encoded(t, got)); diff != "" {
-				t.Errorf("answer (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(tt.seen, h.take(), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("the handler saw (-want +got):\n%s", diff)
+			p := serve(t.Context(), t, tt.h)
+			p.do(pdutest.SendFrom(3, tt.request), pdutest.ExpectFrom(0, tt.reply))
+			if diff := cmp.Diff(tt.calls, tt.h.takeCalls(), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("calls of the Handler (-want +got):\n%s", diff)
 			}
 			p.end()
-			// What the collector is not told is in the log, and only that.
-			status, _ := got.(*pdu.Status)
-			if hidden := status != nil && status.Code == pdu.ErrGeneric; hidden != strings.Contains(log.take(), "agent failed a request") {
+			// An error that the reply does not tell is logged, and no other.
+			status, _ := tt.reply.(pdu.Status)
+			if hidden := status.Code == pdu.ErrGeneric; hidden != strings.Contains(log.take(), "agent failed a request") {
 				t.Errorf("failure logged: %v, want %v", !hidden, hidden)
 			}
 		})
 	}
 }
 
-// What is not answered: the answer to the request after it comes next.
-func TestServeSilence(t *testing.T) {
+// No reply is sent to PDUs that are no requests: the reply to the request behind one
+// comes next. What makes no sense is logged.
+func TestServeNotices(t *testing.T) {
 	log := captureLog(t)
-	h := &recorder{}
-	p := serve(t.Context(), t, h)
-	silent := []struct {
-		m      pdu.PDU
-		logged string
+	p := serve(t.Context(), t, &recorder{})
+	notices := []struct {
+		pdu    pdu.PDU
+		logged string // a part of the line
 	}{
 		{pdu.Creds{Version: 2}, "unrecognised type CREDS"},
 		{pdu.SetProfile{Context: 1}, ""},
@@ -343,78 +147,41 @@ func TestServeSilence(t *testing.T) {
 		{raw{pdu.KindHighResFetch, nil}, "unrecognised type HIGHRES_FETCH"},
 		{raw{0x7777, []byte("anything")}, "unrecognised type TYPE-"},
 	}
-	for i, s := range silent {
-		p.tell(2, s.m)
-		want := pdu.DescReply{Desc: pdu.Desc{PMID: pdu.PMID(i), Type: pdu.TypeU64, InDom: pdu.NoInDom, Sem: pdu.SemCounter}}
-		if diff := cmp.Diff(encoded(t, want), encoded(t, p.ask(2, pdu.DescReq{PMID: pdu.PMID(i)}))); diff != "" {
-			t.Fatalf("after %v %q (-want +got):\n%s", s.m.Kind(), s.logged, diff)
-		}
-		if got := log.take(); s.logged == "" && got != "" || !strings.Contains(got, s.logged) {
-			t.Errorf("after %v, the log has %q, want %q", s.m.Kind(), got, s.logged)
+	for i, n := range notices {
+		id := pdu.PMID(i)
+		p.do(pdutest.SendFrom(2, n.pdu), pdutest.SendFrom(2, pdu.DescReq{PMID: id}),
+			pdutest.ExpectFrom(0, pdu.DescReply{Desc: pdu.Desc{PMID: id, Type: pdu.TypeU64, InDom: pdu.NoInDom, Sem: pdu.SemCounter}}))
+		if got := log.take(); n.logged == "" && got != "" || !strings.Contains(got, n.logged) {
+			t.Errorf("after %v, the log has %q, want %q", n.pdu.Kind(), got, n.logged)
 		}
 	}
 	p.end()
 }
 
-// captureLog makes slog's default logger write to what it returns, for this
-// test.
-func captureLog(t *testing.T) *logBuffer {
-	b := new(logBuffer)
-	old := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(b, nil)))
-	t.Cleanup(func() { slog.SetDefault(old) })
-	return b
-}
-
-type logBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *logBuffer) take() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	defer b.buf.Reset()
-	return b.buf.String()
-}
-
-// A watcher also wants attributes.
-type watcher struct{ recorder }
-
-func (h *watcher) Info() pmda.Info { return pmda.Info{ClientAttributes: true} }
-
-func (h *watcher) Attributes(c *pmda.Client) {
-	h.saw(nil, "client %d seq %d pid %d uid %d gid %d user %q container %q", c.ID, c.Seq, c.PID, c.UID, c.GID, c.User, c.Container)
-}
-
+// A client is known by its slot, and has a new Seq after its end. Its attributes come
+// before its requests.
 func TestServeClients(t *testing.T) {
-	h := &watcher{}
+	h := &attributeRecorder{}
 	p := serve(t.Context(), t, h)
-	if want := pdu.FeatureAuth | pdu.FeatureContainer; p.wanted != want {
-		t.Errorf("a watcher asked for %x, want %x", p.wanted, want)
+	if want := pdu.FeatureAuth | pdu.FeatureContainer; p.features != want {
+		t.Errorf("asked for %x, want %x", p.features, want)
 	}
 	attr := func(from int32, a pdu.Attribute, v string) {
-		p.tell(from, pdu.Attr{Attr: a, Value: []byte(v + "\x00")})
+		p.send(from, pdu.Attr{Attr: a, Value: []byte(v + "\x00")})
 	}
 	attr(5, pdu.AttrProcessID, "17")
 	attr(5, pdu.AttrContainer, "box")
-	p.ask(5, pdu.DescReq{})
-	p.ask(6, pdu.DescReq{}) // known without attributes
+	p.request(5, pdu.DescReq{})
+	p.request(6, pdu.DescReq{}) // a client without attributes
 	attr(5, pdu.AttrContainer, "")
 	attr(5, pdu.AttrUsername, "fred")
-	p.ask(5, pdu.DescReq{})
-	p.ask(5, pdu.DescReq{})
-	p.tell(5, pdu.Status{Code: pdu.ErrNotConn})
-	p.tell(9, pdu.Status{Code: pdu.ErrNotConn}) // never seen
-	attr(5, pdu.AttrUserID, "12")               // another one in the slot
+	p.request(5, pdu.DescReq{})
+	p.request(5, pdu.DescReq{})
+	p.send(5, pdu.Status{Code: pdu.ErrNotConn})
+	p.send(9, pdu.Status{Code: pdu.ErrNotConn}) // unknown
+	attr(5, pdu.AttrUserID, "12")               // the next client in the slot
 	attr(5, pdu.AttrGroupID, "13")
-	p.ask(5, pdu.DescReq{})
+	p.request(5, pdu.DescReq{})
 	p.end()
 	want := []string{
 		`client 5 seq 1 pid 17 uid -1 gid -1 user "" container ""`,
@@ -432,15 +199,15 @@ func TestServeClients(t *testing.T) {
 		`client 5 seq 4 pid -1 uid 12 gid 13 user "" container ""`,
 		"desc 0.0.0",
 	}
-	got := h.take()
-	ends := got[min(len(want), len(got)):] // of those still there, in any order
+	got := h.takeCalls()
+	ends := got[min(len(want), len(got)):] // of the clients that are left, in any order
 	if diff := cmp.Diff(want, got[:len(got)-len(ends)]); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
+		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"end 5 seq 4", "end 6 seq 2"}, ends, cmpopts.SortSlices(strings.Compare)); diff != "" {
-		t.Errorf("events at the end (-want +got):\n%s", diff)
+		t.Errorf("calls at the end (-want +got):\n%s", diff)
 	}
-	// Snapshots do not change, and nothing new is made while nothing changes.
+	// A Request never changes, and is used again while nothing changes.
 	if r := h.reqs[0]; r.Client.Container != "box" || r.Client.User != "" {
 		t.Errorf("the first request has become %+v", r.Client)
 	}
@@ -449,33 +216,35 @@ func TestServeClients(t *testing.T) {
 	}
 }
 
+// The collector is asked for attributes if Info says so, through wrappers too.
 func TestServeAsksForAttributes(t *testing.T) {
 	tests := []struct {
 		name string
 		h    pmda.Handler
 		want pdu.Features
 	}{
-		{"watcher", &watcher{}, 0x44},
+		{"attributes", &attributeRecorder{}, 0x44},
 		{"none", &recorder{}, 0},
-		{"serial watcher", pmda.Serial(&watcher{}), 0x44},
+		{"serial with attributes", pmda.Serial(&attributeRecorder{}), 0x44},
 		{"serial", pmda.Serial(&recorder{}), 0},
 		{"agent", &pmda.Agent{Name: "x", Domain: 251}, 0},
 		{"agent that needs them", &pmda.Agent{Name: "x", Domain: 251, ClientAttributes: true}, 0x44},
 	}
 	for _, tt := range tests {
 		p := serve(t.Context(), t, tt.h)
-		if p.wanted != tt.want {
-			t.Errorf("%s: asked for %x, want %x", tt.name, p.wanted, tt.want)
+		if p.features != tt.want {
+			t.Errorf("%s: asked for %x, want %x", tt.name, p.features, tt.want)
 		}
 		p.end()
 	}
 }
 
+// The latest profile counts, whichever client sent it.
 func TestServeProfile(t *testing.T) {
 	h := &recorder{}
 	p := serve(t.Context(), t, h)
 	fetch := func(from, context int32) *pmda.Request {
-		p.ask(from, pdu.Fetch{Context: context, PMIDs: []pdu.PMID{1}})
+		p.request(from, pdu.Fetch{Context: context, PMIDs: []pdu.PMID{1}})
 		return h.reqs[len(h.reqs)-1]
 	}
 	var prof pdu.Profile
@@ -485,7 +254,7 @@ func TestServeProfile(t *testing.T) {
 	if r := fetch(0, 7); r.Profile != nil || r.Context != 7 {
 		t.Errorf("before any profile: %+v", r)
 	}
-	p.tell(0, pdu.SetProfile{Context: 7, Profile: prof})
+	p.send(0, pdu.SetProfile{Context: 7, Profile: prof})
 	first := fetch(0, 7)
 	if diff := cmp.Diff(&prof, first.Profile); diff != "" {
 		t.Errorf("profile (-want +got):\n%s", diff)
@@ -496,11 +265,11 @@ func TestServeProfile(t *testing.T) {
 	if r := fetch(1, 7); r.Profile != first.Profile || r.Client.ID != 1 {
 		t.Errorf("another client has %+v, want the last profile", r)
 	}
-	p.tell(1, raw{pdu.KindProfile, []byte{1}})
+	p.send(1, raw{pdu.KindProfile, []byte{1}})
 	if r := fetch(1, 7); r.Profile != first.Profile {
 		t.Error("a bad profile replaced the last")
 	}
-	p.tell(1, pdu.SetProfile{Context: 2})
+	p.send(1, pdu.SetProfile{Context: 2})
 	r := fetch(1, 2)
 	if r.Context != 2 || !r.Profile.Includes(pdu.MakeInDom(1, 2), 0) || first.Profile.Includes(pdu.MakeInDom(1, 2), 0) {
 		t.Errorf("after another profile: %+v and %+v", r.Profile, first.Profile)
@@ -508,47 +277,48 @@ func TestServeProfile(t *testing.T) {
 	p.end()
 }
 
-// A sloppy agent breaks the contract of Fetch.
-type sloppy struct {
+// A careless Handler breaks the contract of Fetch, and panics in EndClient.
+type careless struct {
 	pmda.Unimplemented
 	fetch func(w *pdu.ResultWriter)
 }
 
-func (h sloppy) Fetch(_ context.Context, _ *pmda.Request, _ []pdu.PMID, w *pdu.ResultWriter) error {
+func (h careless) Fetch(_ context.Context, _ *pmda.Request, _ []pdu.PMID, w *pdu.ResultWriter) error {
 	h.fetch(w)
 	return nil
 }
 
-func (h sloppy) EndClient(*pmda.Client) { panic("at the end") }
+func (h careless) EndClient(*pmda.Client) { panic("at the end") }
 
-func TestServeSloppyAgents(t *testing.T) {
+// What a Handler does wrong costs its own reply, and is logged.
+func TestServeCarelessHandler(t *testing.T) {
 	log := captureLog(t)
+	generic := pdu.Status{Code: pdu.ErrGeneric}
 	tests := []struct {
 		name  string
 		fetch func(w *pdu.ResultWriter)
-		want  string
+		reply pdu.PDU
 		log   string
 	}{
-		{"panic", func(*pdu.ResultWriter) { panic("oh no") }, pdu.ErrGeneric.Error(), "oh no"},
-		{"too few", func(*pdu.ResultWriter) {}, pdu.ErrGeneric.Error(), "0 sets for 1 metrics"},
-		{"too many", func(w *pdu.ResultWriter) { w.Begin(1); w.Begin(2) }, pdu.ErrGeneric.Error(), "2 sets for 1 metrics"},
-		{"a time", func(w *pdu.ResultWriter) { w.Begin(1); w.Time = w.Time.AddDate(1, 0, 0) }, "RESULT 0000000000000000000000010000000100000000", ""},
-		{"odd changes", func(w *pdu.ResultWriter) { w.Begin(1); w.Changed = 0xff }, "RESULT 0000001800000000000000010000000100000000", ""},
+		{"panic", func(*pdu.ResultWriter) { panic("oh no") }, generic, "oh no"},
+		{"too few", func(*pdu.ResultWriter) {}, generic, "0 sets for 1 metrics"},
+		{"too many", func(w *pdu.ResultWriter) { w.Begin(1); w.Begin(2) }, generic, "2 sets for 1 metrics"},
+		{"a time", func(w *pdu.ResultWriter) { w.Begin(1); w.Time = w.Time.AddDate(1, 0, 0) }, result(t, func(w *pdu.ResultWriter) { w.Begin(1) }), ""},
+		{"changes that no agent can tell", func(w *pdu.ResultWriter) { w.Begin(1); w.Changed = 0xff },
+			raw{pdu.KindResult, []byte("\x00\x00\x00\x18\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x00")}, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := serve(t.Context(), t, sloppy{fetch: tt.fetch})
-			for range 2 { // the second shows that the loop goes on
-				if got := encoded(t, p.ask(0, pdu.Fetch{PMIDs: []pdu.PMID{1}})); got != tt.want {
-					t.Errorf("answer %q, want %q", got, tt.want)
-				}
+			p := serve(t.Context(), t, careless{fetch: tt.fetch})
+			for range 2 { // the second shows that service goes on
+				p.do(pdutest.Send(pdu.Fetch{PMIDs: []pdu.PMID{1}}), pdutest.ExpectFrom(0, tt.reply))
 			}
 			got := log.take()
 			if tt.log == "" && got != "" || !strings.Contains(got, tt.log) {
 				t.Errorf("log %q, want %q", got, tt.log)
 			}
-			p.tell(0, pdu.Status{Code: pdu.ErrNotConn}) // panics
-			p.ask(0, pdu.DescReq{})
+			p.send(0, pdu.Status{Code: pdu.ErrNotConn}) // panics
+			p.request(0, pdu.DescReq{})
 			p.end() // panics
 			if got := log.take(); strings.Count(got, "at the end") != 2 {
 				t.Errorf("log %q, want two panics", got)
@@ -557,6 +327,7 @@ func TestServeSloppyAgents(t *testing.T) {
 	}
 }
 
+// An Agent logs to its own Logger, wrapped or not, each error once.
 func TestServeAgentLog(t *testing.T) {
 	var b logBuffer
 	a := &pmda.Agent{Name: "x", Domain: 1, Logger: slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug}))}
@@ -567,29 +338,29 @@ func TestServeAgentLog(t *testing.T) {
 		}})
 	for _, h := range []pmda.Handler{a, pmda.Serial(a), struct{ *pmda.Agent }{a}} {
 		p := serve(t.Context(), t, h)
-		p.ask(0, pdu.DescReq{})
+		p.request(0, pdu.DescReq{})
 		p.end()
 		if got := b.take(); !strings.Contains(got, "oh no") || !strings.Contains(got, "type=DESC_REQ") {
 			t.Errorf("the agent's log has %q", got)
 		}
 	}
 	p := serve(t.Context(), t, a)
-	p.ask(0, stored(t, pdu.MakePMID(1, 0, 0), func(w *pdu.ResultWriter) { w.Int32(-1, 7) }))
+	p.request(0, stored(t, pdu.MakePMID(1, 0, 0), func(w *pdu.ResultWriter) { w.Int32(-1, 7) }))
 	p.end()
 	if got := b.take(); strings.Count(got, `"store 7"`) != 1 || !strings.Contains(got, `metric=x.limit err="store 7"`) {
 		t.Errorf("the log of a store is %q", got)
 	}
 }
 
-// Serve ends when its context does, wherever it is, with the cause, and leaves
-// no goroutine: synctest would not return.
+// Serve ends when its context does, with the cause, whatever it waits for, and leaves
+// no goroutine, or synctest would complain.
 func TestServeCancel(t *testing.T) {
 	cause := errors.New("enough")
 	tests := map[string]func(*peer){
 		"idle":       func(*peer) {},
-		"in a PDU":   func(p *peer) { p.stream.Write([]byte{0, 0, 0}) },
-		"not read":   func(p *peer) { p.tell(0, pdu.DescReq{}) },
-		"in handler": func(p *peer) { p.tell(0, pdu.Fetch{PMIDs: []pdu.PMID{1}}) },
+		"in a PDU":   func(p *peer) { p.Stream.Write([]byte{0, 0, 0}) },
+		"not read":   func(p *peer) { p.send(0, pdu.DescReq{}) },
+		"in handler": func(p *peer) { p.send(0, pdu.Fetch{PMIDs: []pdu.PMID{1}}) },
 	}
 	for name, do := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -607,7 +378,7 @@ func TestServeCancel(t *testing.T) {
 	}
 }
 
-// A waiter fetches until nobody wants it any more.
+// A waiter fetches until its context ends.
 type waiter struct{ pmda.Unimplemented }
 
 func (waiter) Fetch(ctx context.Context, _ *pmda.Request, _ []pdu.PMID, _ *pdu.ResultWriter) error {
@@ -615,17 +386,17 @@ func (waiter) Fetch(ctx context.Context, _ *pmda.Request, _ []pdu.PMID, _ *pdu.R
 	return ctx.Err()
 }
 
-// A stream can be interrupted by a deadline too.
+// A stream that cannot be closed is interrupted by a deadline.
 func TestServeCancelByDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ours, theirs := net.Pipe()
-		defer ours.Close()
+		near, far := net.Pipe()
+		defer near.Close()
 		ctx, cancel := context.WithCancel(t.Context())
 		served := make(chan error)
 		go func() {
-			served <- pmda.Serve(ctx, waiter{}, deadlineOnly{theirs, theirs})
+			served <- pmda.Serve(ctx, waiter{}, deadlineOnly{far, far})
 		}()
-		if _, err := pdu.AcceptAgent(pdu.NewConn(ours), 1); err != nil {
+		if _, err := pdu.AcceptAgent(pdu.NewConn(near), 1); err != nil {
 			t.Fatal(err)
 		}
 		cancel()
@@ -642,7 +413,7 @@ type deadlineOnly struct {
 
 func (d deadlineOnly) SetDeadline(t time.Time) error { return d.d.SetDeadline(t) }
 
-// TestServeRefuses: an agent whose tables are wrong does not greet, wrapped or not.
+// An agent whose registration has failed is not served, wrapped or not.
 func TestServeRefuses(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	if err := pmda.Register(a, pmda.Metric[int32]{Name: "a.x"}); err == nil {
@@ -660,7 +431,8 @@ func TestServeRefuses(t *testing.T) {
 	}
 }
 
-func TestServeBadStart(t *testing.T) {
+// Serve fails if the collector does not send its version.
+func TestServeBadHello(t *testing.T) {
 	tests := map[string]struct {
 		bytes string
 		want  error
@@ -681,12 +453,13 @@ func TestServeBadStart(t *testing.T) {
 	}
 }
 
-func TestServeBadStream(t *testing.T) {
+// The end of the connection within a PDU is an error.
+func TestServeEndsInPDU(t *testing.T) {
 	p := serve(t.Context(), t, &recorder{})
-	if _, err := p.stream.Write([]byte("\x00\x00\x00\x04")); err != nil {
+	if _, err := p.Stream.Write([]byte("\x00\x00\x00\x04")); err != nil {
 		t.Fatal(err)
 	}
-	p.stream.Close()
+	p.Stream.Close()
 	if err := <-p.served; !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("Serve returned %v", err)
 	}
@@ -718,14 +491,6 @@ func (r *repeat) Read(p []byte) (int, error) {
 
 func (*repeat) Write(p []byte) (int, error) { return len(p), nil }
 
-func encode(t testing.TB, m pdu.PDU) []byte {
-	var b bytes.Buffer
-	if err := pdu.NewConn(&b).Write(0, m); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
 // fixed fetches the same value for every metric.
 type fixed struct{ pmda.Unimplemented }
 
@@ -737,7 +502,8 @@ func (fixed) Fetch(_ context.Context, _ *pmda.Request, ids []pdu.PMID, w *pdu.Re
 	return nil
 }
 
-func TestServeFetchAllocates(t *testing.T) {
+// A fetch allocates nothing beyond what the Handler does.
+func TestServeFetchAllocatesNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector makes sync.Pool drop values")
 	}

@@ -51,7 +51,7 @@ func TestWrapper(t *testing.T) {
 				t.Error("the name space or Info are not the Agent's")
 			}
 			p := serve(t.Context(), t, h)
-			if p.wanted == 0 {
+			if p.features == 0 {
 				t.Error("no attributes are asked for")
 			}
 			p.end()

@@ -11,16 +11,16 @@ import (
 // A Builder makes a Tree from names and PMIDs. The zero value is an empty name
 // space, ready for use by one goroutine at a time.
 type Builder struct {
-	// Prepend puts new children before the others of their node instead of
-	// after them. The C library does so with the name space of an archive. Set
-	// it before the first Add.
+	// Prepend adds new children before the others of their node instead of after
+	// them, as the C library does with the name space of an archive. It is set
+	// before the first Add.
 	Prepend bool
 
 	root growing
 }
 
-// A growing node is one to which children can still be added. kids and byName
-// hold the same, byName only if they are many.
+// A growing is a node to which children can still be added. byName has the same
+// children as kids; it is nil if they are few.
 type growing struct {
 	full   string
 	off    int
@@ -56,19 +56,19 @@ func (g *growing) add(k *growing) {
 	}
 }
 
-// Add puts in a metric, or a dynamic root if id is a [pdu.DynamicRoot]. A name
-// that is there with the same PMID already stays as it is; a PMID may have
-// several names. The builder keeps the string.
+// Add adds a metric, or a dynamic root if id is a [pdu.DynamicRoot]. To add a
+// name again with the same PMID changes nothing; a PMID may have several names.
+// The builder keeps the string.
 //
 // A name is one or more components with dots between; a component is a letter,
-// then letters, digits and underscores. Errors, which leave everything as it
-// was:
+// then letters, digits and underscores. Errors are *[OpError] and leave the
+// builder as it was:
 //
-//   - pdu.ErrName: the name is not one, or a part of it is a metric, which
-//     cannot have others below it;
-//   - pdu.ErrNonLeaf: there are names below that name;
-//   - pdu.ErrPMID: the name has another PMID, or id is none that a metric or a
-//     dynamic root can have.
+//   - pdu.ErrName: name is not a valid name, or a part of it is a metric, which
+//     cannot have names below it;
+//   - pdu.ErrNonLeaf: there are names below name;
+//   - pdu.ErrPMID: name has another PMID, or id is neither that of a metric nor a
+//     dynamic root.
 //
 // The counterpart of pmdaTreeInsert(3).
 func (b *Builder) Add(name string, id pdu.PMID) error {
@@ -76,7 +76,7 @@ func (b *Builder) Add(name string, id pdu.PMID) error {
 		return err
 	}
 	if d, dynamic := id.IsDynamicRoot(); id>>31 != 0 || dynamic && d > pdu.MaxDomain {
-		return fmt.Errorf("pmns: add %q with PMID %v: %w", name, id, pdu.ErrPMID)
+		return addError(name, "PMID %v: %w", id, pdu.ErrPMID)
 	}
 	at, off := &b.root, 0
 	for { // down to the deepest node there is
@@ -88,13 +88,13 @@ func (b *Builder) Add(name string, id pdu.PMID) error {
 		at, off = k, next
 		switch {
 		case last == len(name) && k.inner():
-			return fmt.Errorf("pmns: add %q: there are names below it: %w", name, pdu.ErrNonLeaf)
+			return addError(name, "there are names below it: %w", pdu.ErrNonLeaf)
 		case last == len(name) && k.id != id:
-			return fmt.Errorf("pmns: add %q with PMID %v: it has %v already: %w", name, id, k.id, pdu.ErrPMID)
+			return addError(name, "PMID %v: it has %v already: %w", id, k.id, pdu.ErrPMID)
 		case last == len(name):
 			return nil
 		case !k.inner():
-			return fmt.Errorf("pmns: add %q: %q is a metric: %w", name, k.full, pdu.ErrName)
+			return addError(name, "%q is a metric: %w", k.full, pdu.ErrName)
 		}
 	}
 	for off <= len(name) {
@@ -109,10 +109,15 @@ func (b *Builder) Add(name string, id pdu.PMID) error {
 	return nil
 }
 
+// addError is the error of Add for a name.
+func addError(name, format string, args ...any) error {
+	return &OpError{Op: "add", Name: name, Err: fmt.Errorf(format, args...)}
+}
+
 func (g *growing) inner() bool { return g.id == pdu.NoPMID }
 
-// nextComponent returns where the component of name that begins at off ends,
-// and where the one after it begins.
+// nextComponent returns the end of the component of name that starts at off, and
+// the start of the next one.
 func nextComponent(name string, off int) (last, next int) {
 	if i := strings.IndexByte(name[off:], '.'); i >= 0 {
 		return off + i, off + i + 1
@@ -120,24 +125,25 @@ func nextComponent(name string, off int) (last, next int) {
 	return len(name), len(name) + 1
 }
 
+// checkName reports what is wrong with a name.
 func checkName(name string) error {
 	start := true
 	for i := range len(name) {
 		c := name[i]
 		switch {
 		case start && !isLetter(c), c != '.' && !isWord(c):
-			return fmt.Errorf("pmns: name %q: %q at byte %d, want letters, digits and underscores after a letter: %w", name, c, i, pdu.ErrName)
+			return addError(name, "%q at byte %d, want letters, digits and underscores after a letter: %w", c, i, pdu.ErrName)
 		}
 		start = c == '.'
 	}
 	if start { // empty, or ends with a dot
-		return fmt.Errorf("pmns: name %q: its last component is empty: %w", name, pdu.ErrName)
+		return addError(name, "its last component is empty: %w", pdu.ErrName)
 	}
 	return nil
 }
 
-// Tree returns the tree of what was added so far. The builder can go on; that
-// does not change the tree.
+// Tree returns the tree of the names that were added so far. Names that are added
+// later do not change it.
 func (b *Builder) Tree() *Tree {
 	return &Tree{root: b.root.freeze(b.Prepend)}
 }

@@ -38,7 +38,7 @@ var goodFiles = []fileCase{
 	{name: "several names", text: "root { a 1:2:3 b c 1:2:3 } b { x 1:2:3 }\n", names: "a 1.2.3, b.x 1.2.3, c 1.2.3"},
 	{name: "a leaf called root", text: "root { root 1:2:3 }\n", names: "root 1.2.3"},
 	{name: "nodes without metrics", text: "root { a b 1:1:1 c } a { } c { d }\nc.d { }\n", names: "b 1.1.1"},
-	{name: "longest line", text: "root { a 1:2:3 }" + strings.Repeat(" ", MaxLine-16) + "\n", names: "a 1.2.3"},
+	{name: "longest line", text: "root { a 1:2:3 }" + strings.Repeat(" ", maxLine-16) + "\n", names: "a 1.2.3"},
 	{name: "longer before preprocessing", text: "root {\n a 1:2:3 /*" + strings.Repeat("x", 1000) + "*/\n}\n", names: "a 1.2.3"},
 	{name: "comments", text: "/* c */ root /**/ { /* x\n % y */ a 1:2:3 /* / ** /* */ }\n", names: "a 1.2.3"},
 	{name: "macro values", text: "#define A 5\n#define W \"1 : 2\"\n#define Q '3:'\n#define E\nroot { E a A:A:A A1 5:A:6 b W:9 c Q 4:A d 2A:1:1 A_ 1:1:1 }\n",
@@ -105,7 +105,7 @@ var badFiles = []fileCase{
 
 	{name: "duplicate name", text: "root {\n\ta 1:2:3 b 1:2:4\n\ta 1:2:4\n}\n\n", ref: `Duplicate name "a" in subtree for "root"`,
 		err: "[n:3] " + title + "Duplicate name \"a\" in subtree for \"root\"\n    a 1:2:4\n    ^"},
-	{name: "long line", text: "root {\n}" + strings.Repeat(" ", MaxLine) + "\n", ref: "Absurdly long line, cannot recover",
+	{name: "long line", text: "root {\n}" + strings.Repeat(" ", maxLine) + "\n", ref: "Absurdly long line, cannot recover",
 		err: "[n:2] " + title + "Absurdly long line, cannot recover\n    }" + strings.Repeat(" ", 39) + "..."},
 	{name: "macro makes the line long", text: "#define A " + strings.Repeat("1", 100) + "\nroot { A A A }\n",
 		differs: "pmcpp ends with realloc(): invalid next size",

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// directive carries out a control line. done is false for a line that begins
-// with a hash sign and is none.
+// directive executes a control line. done is false for a line that starts with a
+// hash sign but is not a control line.
 //
-// Keywords match by prefix: pmcpp takes "#defineX 2" for a definition of X.
+// Keywords match by prefix, as in pmcpp: "#defineX 2" defines X.
 func (p *preprocessor) directive(text string, here place) (done bool, err error) {
 	for _, d := range [...]struct {
 		keyword string
@@ -18,7 +18,7 @@ func (p *preprocessor) directive(text string, here place) (done bool, err error)
 		{"#undef", (*preprocessor).undef},
 		{"#ifdef", func(p *preprocessor, arg string, here place) error { return p.ifdef(arg, here, true) }},
 		{"#ifndef", func(p *preprocessor, arg string, here place) error { return p.ifdef(arg, here, false) }},
-		{"#else", (*preprocessor).elseDo},
+		{"#else", (*preprocessor).invert},
 		{"#endif", (*preprocessor).endif},
 		{"#include", (*preprocessor).include},
 		{"#shell", (*preprocessor).shell},
@@ -91,9 +91,9 @@ func (p *preprocessor) ifdef(arg string, here place, want bool) error {
 	return nil
 }
 
-// elseDo turns the condition round, once. pmcpp lets a second #else pass or
-// fails on it with a message of something else, depending on the condition.
-func (p *preprocessor) elseDo(arg string, here place) error {
+// invert executes #else: it inverts the condition, once. pmcpp accepts a second
+// #else or refuses it with an unrelated message, depending on the condition.
+func (p *preprocessor) invert(arg string, here place) error {
 	if arg != "" {
 		return here.fault(extraText)
 	}
@@ -134,11 +134,11 @@ func (p *preprocessor) include(arg string, here place) error {
 	if rest != "" {
 		return here.fault("Unexpected extra text in #include line")
 	}
-	if len(p.files) >= MaxIncludeDepth {
+	if len(p.files) >= maxIncludeDepth {
 		return here.fault("#include and/or #shell nesting too deep")
 	}
-	if p.includes++; p.includes > MaxIncludes {
-		return here.fault(fmt.Sprintf("More than %d #include lines", MaxIncludes))
+	if p.includes++; p.includes > maxIncludes {
+		return here.fault(fmt.Sprintf("More than %d #include lines", maxIncludes))
 	}
 	name, f, err := p.loader.openInclude(name, p.files[0].name)
 	if err != nil {
@@ -148,8 +148,8 @@ func (p *preprocessor) include(arg string, here place) error {
 	return nil
 }
 
-// shell refuses what pmcpp does: whoever can write a name space file could run
-// commands as its reader.
+// shell refuses #shell, which runs a command in pmcpp: whoever can write a name
+// space file could run commands as the user who reads it.
 func (p *preprocessor) shell(_ string, here place) error {
 	if p.cond.skip {
 		return nil
@@ -174,16 +174,16 @@ func macroName(arg string, here place) (name, rest string, err error) {
 	return name, rest, nil
 }
 
-// expand replaces the words of s that are macros. What they stand for is not
-// looked at again, so a definition cannot grow without end; a result that is
-// too long for any line is cut off once that is certain.
+// expand replaces the words of s that are macros. Macros in the replacement are
+// not expanded, so that the result is bounded. A result that is too long for a
+// line is truncated; it is an error anyway.
 func expand(s string, macros map[string]string) string {
 	if len(macros) == 0 {
 		return s
 	}
 	var out []byte
 	done := 0 // s[:done] is in out
-	for i := 0; i < len(s) && len(out) <= MaxLine; {
+	for i := 0; i < len(s) && len(out) <= maxLine; {
 		if !isWord(s[i]) || isDigit(s[i]) {
 			i++
 			continue

@@ -1,5 +1,5 @@
-// Package pmns reads, holds, merges and writes performance metric name spaces:
-// the trees that map the dotted names of metrics to their PMIDs.
+// Package pmns reads, builds, merges and writes performance metrics name spaces
+// (PMNS): the trees that map the dotted names of metrics to their PMIDs.
 //
 //	tree, err := pmns.Load("/var/lib/pcp/pmns/root") // or pmns.Load("") for the installed one
 //	if err != nil {
@@ -18,7 +18,7 @@
 //	#define CACHE 251
 //	root {
 //	    cache
-//	    log     252:*:*     /* everything below log is asked of agent 252 */
+//	    log     252:*:*     /* agent 252 knows the names below log */
 //	}
 //	cache {
 //	    hits    CACHE:0:0
@@ -29,21 +29,23 @@
 // files it includes, from disk or through its Open function from anywhere else.
 // #include, #define, #undef, #ifdef, #ifndef, #else and #endif work as in
 // pmcpp(1); #shell is refused, because reading a file must not run commands.
-// Errors are a [*ParseError]. [Tree.WriteTo] writes the layout of pmnsmerge(1).
+// Lines have at most 254 bytes and files nest up to 5 deep, as in the C library;
+// a file with all that it includes has at most 16 MiB, of at most 4096 files.
+// Errors are [*ParseError] and [*OpError]. [Tree.WriteTo] writes the layout of
+// pmnsmerge(1).
 //
 // # Trees
 //
 // A [Tree] comes from a file, from names and PMIDs through a [Builder], or from
-// other trees through [Merge]. It never changes, so all its methods may be
-// called by any number of goroutines at once; a program whose names change makes
-// a new tree and swaps the pointer. Merge shares the parts that only one tree
-// has, so that it costs in proportion to the nodes that several trees have. A
-// Builder belongs to one goroutine at a time. A Loader does not change while
-// loading and may be shared if its Open may.
+// other trees through [Merge]. It never changes, so that it is safe for concurrent
+// use; a program whose names change makes a new tree and swaps the pointer. Merge
+// shares the subtrees that only one tree has: its cost grows with the number of
+// nodes that several trees have. A Builder is for one goroutine at a time. A Loader
+// is safe for concurrent use if its Open is.
 //
 // A dynamic root (d:*:* in a file) stands for a subtree whose names the agent
 // of domain d knows. Its PMID is [pdu.DynamicRoot], and every name at or below it
-// resolves to that PMID, the sign for a collector to ask the agent.
+// resolves to that PMID, on which a collector requests the rest from the agent.
 //
 // A node without a metric at or below it is dropped, as the C library does when
 // it loads one.

@@ -1,40 +1,70 @@
 package pmns
 
 import (
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A ParseError says what is wrong with a name space file and where. It is
-// pdu.ErrPMNS to errors.Is.
+// An OpError is the failure of an operation on a name space.
+type OpError struct {
+	Op   string // "add", "load", "read" or "write"
+	Name string // the metric, or the file in "load" and "read"; empty if there is none
+	Err  error  // the cause: an error of package pdu, or of reading or writing
+}
+
+// Error is the operation, the name in quotes, and the cause.
+func (e *OpError) Error() string {
+	if e.Name == "" {
+		return "pmns: " + e.Op + ": " + e.Err.Error()
+	}
+	return fmt.Sprintf("pmns: %s %q: %v", e.Op, e.Name, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *OpError) Unwrap() error { return e.Err }
+
+// Timeout reports whether the cause is a time-out, as a reader or writer of the
+// caller's may have.
+func (e *OpError) Timeout() bool {
+	t, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](e.Err)
+	return ok && t.Timeout()
+}
+
+// A ParseError is an error in a name space file: what is wrong, and where. It
+// unwraps to pdu.ErrPMNS.
 //
-// Its text is the report of the C library: one line where the fault has no
-// single place, otherwise three lines, as in
+// Its text is that of the C library: one line if the error has no single place,
+// else three lines, as in
 //
 //	[root_cache:3] Error Parsing ASCII PMNS: Expected NAME or }
 //	    b.c 1:2:3
 //	    ^
 type ParseError struct {
-	// File and Line name the place as the author knows it: an included file
-	// by its own name, and generated text by its linemarkers. Line is 0 for a
-	// fault of the tree as a whole (a missing or disconnected node, a PMID
-	// with two names); File is then the main file, and not in the report.
+	// File and Line are the place of the error: in an included file by its own
+	// name, in generated text by its line markers. Line is 0 for an error of the
+	// tree as a whole (a missing or disconnected node, a PMID with two names); File
+	// is then the main file, and Error leaves it out.
 	File string
 	Line int
-	// Text is the offending line. From the parser it comes without leading
-	// white space, runs of white space shortened to their first character and
-	// none around colons; from the preprocessor as written.
+	// Text is the line with the error. An error of the preprocessor has it as
+	// written; an error of the parser without white space at its start and around
+	// colons, and with other white space reduced to one character.
 	Text string
-	// Column is the byte of Text, from 1, at which the offending word begins;
-	// 0 if the fault is the whole line's.
+	// Column is the byte of Text, from 1, at which the wrong word starts; 0 if
+	// the line as a whole is wrong.
 	Column int
-	// Msg is the fault alone.
+	// Msg says what is wrong, without the place.
 	Msg string
 }
 
-// Error is the report of the C library, without a newline at its end.
+// Error is the text of the C library, without a newline at its end.
 func (e *ParseError) Error() string {
 	const title = "Error Parsing ASCII PMNS: "
 	if e.Line <= 0 {
@@ -59,7 +89,7 @@ func (e *ParseError) Error() string {
 	return b.String()
 }
 
-// Unwrap is pdu.ErrPMNS, PM_ERR_PMNS.
+// Unwrap returns pdu.ErrPMNS, PM_ERR_PMNS.
 func (e *ParseError) Unwrap() error { return pdu.ErrPMNS }
 
 func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }

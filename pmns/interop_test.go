@@ -12,24 +12,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// reference finds a tool of the reference implementation. Without it the test
-// is skipped, or fails if PCP_INTEROP=require.
+// reference returns the path of a tool of the real PCP. Without it the test is
+// skipped.
 func reference(t *testing.T, tool string) string {
 	t.Helper()
-	for _, name := range []string{tool, "/usr/lib/pcp/bin/" + tool, "/usr/libexec/pcp/bin/" + tool} {
-		if file, err := exec.LookPath(name); err == nil {
-			return file
-		}
-	}
-	const msg = "no %s: install PCP (Debian and Ubuntu: apt-get install pcp; Fedora: dnf install pcp)"
-	if os.Getenv("PCP_INTEROP") == "require" {
-		t.Fatalf(msg, tool)
-	}
-	t.Skipf(msg, tool)
-	return ""
+	pcptest.Need(t, tool)
+	return pcptest.Tool(t, tool)
 }
 
 // runTool runs a tool in a directory; it returns all it wrote and whether it

@@ -7,7 +7,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// link makes the tree out of the nodes of a file. Its faults have no place yet.
+// link makes the tree of the definitions of a file. Its errors do not have a File
+// yet.
 func link(defs []*def) (*node, *ParseError) {
 	byPath := make(map[string]*def, len(defs))
 	for _, d := range defs {
@@ -33,8 +34,8 @@ func link(defs []*def) (*node, *ParseError) {
 	return root, nil
 }
 
-// link makes the node that d defines. The recursion is no deeper than a path on
-// one line has components.
+// link makes the node that d defines, and those below it. The recursion is bounded
+// by the components that a path on one line can have.
 func (d *def) link(full string, byPath map[string]*def) (*node, *ParseError) {
 	slab := make([]node, len(d.kids))
 	kids := make([]*node, 0, len(d.kids))

@@ -1,7 +1,6 @@
 package pmns
 
 import (
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -9,28 +8,21 @@ import (
 	"path/filepath"
 )
 
-// The limits of the reference implementation.
+// The limits of the C library.
 const (
-	// MaxLine is the longest line in bytes, without its newline, that a name
-	// space file may have after preprocessing.
-	MaxLine = 254
-	// MaxIncludeDepth is how many files may be open at once, the main file
-	// and those that #include nests in it.
-	MaxIncludeDepth = 5
+	maxLine         = 254 // bytes of a line after preprocessing, without its newline
+	maxIncludeDepth = 5   // files open at once: the main file and those that #include nests in it
 )
 
-// Limits of our own, far above any real name space, that keep a hostile or
-// endless file from taking all memory or time.
+// Limits of our own, far above any real name space, so that a hostile or endless
+// file cannot use all memory or time.
 const (
-	// MaxSourceLine is the longest line in bytes before preprocessing.
-	MaxSourceLine = 1 << 20
-	// MaxSource is the size in bytes of a file with all that it includes.
-	MaxSource = 16 << 20
-	// MaxIncludes is how many times files may be included, at any depth.
-	MaxIncludes = 4096
+	maxSourceLine = 1 << 20  // bytes of a line before preprocessing
+	maxSource     = 16 << 20 // bytes of a file with all that it includes
+	maxIncludes   = 4096     // files included, at any depth
 )
 
-// A Loader reads name space files. The zero value reads from the file system
+// A Loader reads name space files. The zero Loader reads from the file system
 // and allows several names for one PMID, as a collector does by default.
 type Loader struct {
 	// Open opens a file, the main one or an included one, by its name with
@@ -45,12 +37,12 @@ type Loader struct {
 	// name is not searched.
 	Dirs []string
 
-	// Defines are macros that exist before the first line, by name; the -D of
-	// pmcpp.
+	// Defines are macros that exist before the first line, by name: option -D of
+	// pmcpp(1).
 	Defines map[string]string
 
-	// Unique refuses a second name for a PMID, dynamic roots aside: a dupok of
-	// zero in pmLoadASCIINameSpace(3), the -N of pmcd.
+	// Unique refuses a second name for a PMID, but for dynamic roots. It is a dupok
+	// of zero in pmLoadASCIINameSpace(3), and option -N of pmcd.
 	Unique bool
 }
 
@@ -58,11 +50,11 @@ type Loader struct {
 // $PMNS_DEFAULT, or pmns/root in $PCP_VAR_DIR (/var/lib/pcp if unset).
 // Two names for one PMID are allowed.
 //
-// Errors are those of opening and reading the file and *[ParseError]. The
+// Errors are *[ParseError], and *[OpError] if a file cannot be read. The
 // counterpart of pmLoadNameSpace(3).
 func Load(name string) (*Tree, error) { return new(Loader).Load(name) }
 
-// DefaultFile is the file that Load reads for "".
+// DefaultFile is the file of the installed name space, which Load reads for "".
 func DefaultFile() string {
 	if name := os.Getenv("PMNS_DEFAULT"); name != "" {
 		return name
@@ -83,7 +75,7 @@ func (l *Loader) Load(name string) (*Tree, error) {
 	}
 	f, err := l.open(name)
 	if err != nil {
-		return nil, fmt.Errorf("pmns: load name space: %w", err)
+		return nil, &OpError{Op: "load", Name: name, Err: err}
 	}
 	defer f.Close()
 	return l.Parse(name, f)

@@ -156,7 +156,7 @@ func TestLoadFromDisk(t *testing.T) {
 func TestParseReadError(t *testing.T) {
 	r := io.MultiReader(strings.NewReader("root {\n"), iotest.ErrReader(fs.ErrPermission))
 	_, err := Parse("n", r)
-	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "n, line 2") {
+	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "\"n\": line 2") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -6,14 +6,14 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Conflict is a name on which merged trees do not agree.
+// A Conflict is a name that merged trees use differently.
 type Conflict struct {
 	Name    string
-	Kept    pdu.PMID // NoPMID if the name that stays has others below it
-	Ignored pdu.PMID // NoPMID if a subtree was left out, of which Name is the top
+	Kept    pdu.PMID // the PMID in the result; NoPMID if there are names below Name
+	Ignored pdu.PMID // the other PMID; NoPMID if the names below Name are left out
 }
 
-// String says so in the words of pmnsmerge(1).
+// String is the warning of pmnsmerge(1).
 func (c Conflict) String() string {
 	what := func(id pdu.PMID) string {
 		if id == pdu.NoPMID {
@@ -24,18 +24,18 @@ func (c Conflict) String() string {
 	return fmt.Sprintf("performance metric %q has multiple PMIDs, using %s and ignoring %s", c.Name, what(c.Kept), what(c.Ignored))
 }
 
-// Merge makes one tree of several. Names that only a later tree has go to the
-// end of their node. Where trees differ on a name the first one wins: it keeps
-// its PMID, or its leaf against a subtree, and the other way round; the
-// conflicts say what was left out, in the order of the trees' names. Nil trees
-// are passed over.
+// Merge makes one tree of several. Names that only a later tree has come at the
+// end of their node. If a name is a metric in one tree, and in another a metric
+// with another PMID or a name with others below it, the first tree wins; the
+// conflicts are what was left out, in the order of the names. Nil trees are
+// ignored.
 //
-// The result shares every subtree that one argument has alone, so a merge costs
-// time and memory for the children of common nodes only.
+// The result shares every subtree that only one of the trees has, so that a merge
+// costs time and memory for the children of common nodes only.
 //
-// The work of pmnsmerge(1), which differs in two things: of the children that it
-// adds to a node it puts the leaves first, and it makes a subtree of a leaf,
-// losing the metric without a word, where a later file has names below it.
+// The counterpart of pmnsmerge(1), which differs in two points: it adds the
+// leaves before other new children of a node, and where a later file has names
+// below a metric it drops the metric without a warning.
 func Merge(trees ...*Tree) (*Tree, []Conflict) {
 	var m merger
 	roots := make([]*node, 0, len(trees))

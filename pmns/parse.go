@@ -8,12 +8,12 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A def is one node of a file: a path and what stands between its braces.
+// A def is the definition of a node in a file: its path and its children.
 type def struct {
 	path string
 	kids []defKid
 	at   map[string]struct{} // the names of kids, once there are many
-	used bool                // a part of the tree
+	used bool                // whether it is connected to the tree
 }
 
 type defKid struct {
@@ -21,7 +21,7 @@ type defKid struct {
 	id   pdu.PMID // NoPMID for a non-leaf
 }
 
-// smallNode is how many children are searched one by one.
+// smallNode is the greatest number of children that are searched one by one.
 const smallNode = 8
 
 func (d *def) has(name string) bool {
@@ -50,7 +50,7 @@ func (d *def) add(name string) {
 	}
 }
 
-// What the parser waits for.
+// A state is what the parser expects.
 type state int
 
 const (
@@ -67,8 +67,8 @@ var expected = [...]string{
 	afterName: "Expected NAME, PMID or }",
 }
 
-// A parser makes nodes out of words. The end of the input is welcome in any
-// state, as in the reference.
+// A parser makes definitions of words. The input may end in any state, as in the C
+// library.
 type parser struct {
 	state state
 	defs  []*def
@@ -92,8 +92,8 @@ func parse(src *preprocessor) ([]*def, error) {
 	}
 }
 
-// squeeze appends s to b without leading white space, with runs of it cut to
-// their first character, and with none around colons: "1 : 2 : 3" is one word.
+// squeeze appends s to b without white space at its start and around colons, and
+// with other white space reduced to one character: "1 : 2 : 3" is one word.
 func squeeze(b []byte, s string) []byte {
 	for i := range len(s) {
 		c := s[i]
@@ -129,7 +129,7 @@ func (p *parser) words(at place) error {
 	return nil
 }
 
-// word takes the next word. It returns what is wrong with it, or "".
+// word parses the next word. It returns what is wrong with it, or "".
 func (p *parser) word(w []byte) string {
 	kind := kindOf(w)
 	switch p.state {
@@ -164,7 +164,7 @@ func (p *parser) word(w []byte) string {
 			return msg
 		}
 	}
-	// The reference reports a number that is no PMID as such wherever it stands.
+	// The C library checks a PMID wherever it is.
 	if kind == number {
 		if _, msg := parsePMID(string(w)); msg != "" {
 			return msg
@@ -217,9 +217,9 @@ func kindOf(w []byte) kind {
 	return number
 }
 
-// parsePMID reads domain:cluster:item, domain:*:* or, as the reference does,
-// the domain alone for the latter. What the reference overlooks behind a
-// complete PMID ("1:2:3:4") is overlooked here.
+// parsePMID parses domain:cluster:item, domain:*:* or, as the C library does,
+// the domain alone for the latter. Text after a complete PMID ("1:2:3:4") is
+// ignored, as in the C library.
 func parsePMID(w string) (id pdu.PMID, msg string) {
 	const illegal = "Illegal PMID"
 	domain, rest, ok := leadingInt(w)
@@ -252,8 +252,8 @@ func parsePMID(w string) (id pdu.PMID, msg string) {
 	return pdu.MakePMID(pdu.Domain(domain), low[0], low[1]), ""
 }
 
-// leadingInt reads the digits that s begins with. Numbers beyond any field stay
-// just that, however many digits they have.
+// leadingInt parses the digits at the start of s. A number too great for any field
+// stays too great, however many digits it has.
 func leadingInt(s string) (n int, rest string, ok bool) {
 	i := 0
 	for ; i < len(s) && isDigit(s[i]); i++ {

@@ -17,7 +17,7 @@ type preprocessor struct {
 	files    []*source // the main file first, the innermost include last
 	macros   map[string]string
 	cond     conditional
-	comment  *place // where the comment begins that is open, or nil
+	comment  *place // the start of the comment that is open, or nil
 	read     int    // bytes of all files so far
 	includes int
 }
@@ -28,7 +28,7 @@ type source struct {
 	r      *bufio.Reader
 	closer io.Closer // nil for the main file, which belongs to the caller
 	line   int       // lines read
-	at     place     // of the last line read, with linemarkers followed
+	at     place     // of the last line read, by line markers
 }
 
 // A place is a line of a file with its text.
@@ -41,7 +41,7 @@ type place struct {
 // A conditional is the one #ifdef or #ifndef that may be open.
 type conditional struct {
 	open   bool
-	skip   bool // the lines up to the next #else or #endif are not wanted
+	skip   bool // lines up to the next #else or #endif are skipped
 	turned bool // #else was seen
 	at     place
 }
@@ -92,7 +92,8 @@ func (p *preprocessor) next() (place, error) {
 		if err != nil {
 			return place{}, err
 		}
-		// Faults of preprocessing are told by the real position, as pmcpp does.
+		// Errors of preprocessing have the position in the file, as in pmcpp, whatever
+		// line markers say.
 		here := place{file: s.name, line: s.line, text: raw}
 		text := p.stripComments(raw, here)
 		if strings.HasPrefix(text, "#") {
@@ -107,7 +108,7 @@ func (p *preprocessor) next() (place, error) {
 			continue
 		}
 		text = expand(text, p.macros)
-		if len(text) > MaxLine {
+		if len(text) > maxLine {
 			at := s.at
 			at.text = text[:40] + "..."
 			return place{}, at.fault("Absurdly long line, cannot recover")
@@ -131,8 +132,8 @@ func (p *preprocessor) next() (place, error) {
 	return place{}, io.EOF
 }
 
-// readLine returns a line without its newline. The last one needs none: pmcpp
-// drops it then, which nobody can want.
+// readLine returns a line without its newline. The last line may have none; pmcpp
+// drops it then, which is an error of pmcpp.
 func (p *preprocessor) readLine(s *source) (string, error) {
 	s.line++
 	s.at.line++
@@ -142,15 +143,15 @@ func (p *preprocessor) readLine(s *source) (string, error) {
 		part, err := s.r.ReadSlice('\n')
 		p.read += len(part)
 		switch {
-		case p.read > MaxSource:
-			return "", here.fault(fmt.Sprintf("More than %d bytes of input with all included files", MaxSource))
-		case len(long)+len(part) > MaxSourceLine:
+		case p.read > maxSource:
+			return "", here.fault(fmt.Sprintf("More than %d bytes of input with all included files", maxSource))
+		case len(long)+len(part) > maxSourceLine:
 			return "", here.fault("Absurdly long line, cannot recover")
 		case errors.Is(err, bufio.ErrBufferFull):
 			long = append(long, part...)
 			continue
 		case err != nil && err != io.EOF:
-			return "", fmt.Errorf("pmns: read %s, line %d: %w", s.name, s.line, err)
+			return "", &OpError{Op: "read", Name: s.name, Err: fmt.Errorf("line %d: %w", s.line, err)}
 		case err == io.EOF && len(long)+len(part) == 0:
 			return "", io.EOF
 		}
@@ -164,8 +165,8 @@ func (p *preprocessor) readLine(s *source) (string, error) {
 	}
 }
 
-// stripComments replaces comments by blanks, and drops blanks from the end of
-// the line if there were any: what is left decides about the length limit.
+// stripComments replaces comments by blanks. If there were any it drops blanks at
+// the end of the line, which would count for the length limit.
 func (p *preprocessor) stripComments(s string, here place) string {
 	if p.comment == nil && !strings.Contains(s, "/*") {
 		return s
@@ -194,8 +195,8 @@ func (p *preprocessor) stripComments(s string, here place) string {
 	return strings.TrimRight(string(b), " \t\v\f\r")
 }
 
-// linemarker follows a line like `# 12 "file"`: the line after it is to be
-// known as line 12 of that file.
+// linemarker executes a line like `# 12 "file"`: the next line is line 12 of that
+// file in errors.
 func (s *source) linemarker(text string, here place) error {
 	rest := strings.TrimLeft(text[1:], " \t")
 	digits := 0
@@ -213,7 +214,7 @@ func (s *source) linemarker(text string, here place) error {
 	return nil
 }
 
-// fault makes the error for a line as a whole.
+// fault is the error of a line as a whole.
 func (at place) fault(msg string) error {
 	return &ParseError{File: at.file, Line: at.line, Text: at.text, Msg: msg}
 }

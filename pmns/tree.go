@@ -11,7 +11,7 @@ import (
 )
 
 // A Tree is a name space. It does not change and is safe for concurrent use.
-// The zero Tree and a nil one hold no names. Do not copy a Tree.
+// The zero Tree and a nil Tree have no names. A Tree must not be copied.
 type Tree struct {
 	root *node // nil if there is none
 
@@ -26,27 +26,27 @@ type index struct {
 	names []string
 }
 
-// A node is a leaf or a subtree. Its place in the tree is part of it, and it
-// knows no parent, so that trees can share it.
+// A node is a leaf or a subtree. It has its full name but no pointer to its
+// parent, so that trees can share it.
 type node struct {
 	full   string   // the whole name; "" for the root
-	off    int      // where the last component begins in full
+	off    int      // start of the last component in full
 	id     pdu.PMID // NoPMID unless a leaf
-	leaves int      // how many leaves are at and below
+	leaves int      // number of leaves at and below it
 	kids   []*node
-	sorted []*node // kids by name, if they are many
+	sorted []*node // kids sorted by name, if they are many
 }
 
-// A Child is what a node has below it.
+// A Child is a name directly below another.
 type Child struct {
 	Name string // the last component alone
-	Leaf bool   // a metric; a dynamic root is none
+	Leaf bool   // a metric; a dynamic root is not one
 }
 
 var emptyRoot = &node{id: pdu.NoPMID}
 
-// newInner makes a node with children; it keeps kids. The caller sees to it
-// that names are unique and that no child is without leaves.
+// newInner makes a node with children; it keeps kids. Their names are unique, and
+// each has leaves.
 func newInner(full string, kids []*node) *node {
 	n := &node{full: full, off: strings.LastIndexByte(full, '.') + 1, id: pdu.NoPMID, kids: kids}
 	for _, k := range kids {
@@ -88,8 +88,8 @@ func (t *Tree) top() *node {
 	return t.root
 }
 
-// find goes down to the node of that name, or to the dynamic root above it;
-// rest is then what remains of the name. A nil node is no node.
+// find returns the node of a name, or the dynamic root above it; rest is then what
+// remains of the name. It returns nil if there is neither.
 func (t *Tree) find(name string) (n *node, rest string) {
 	n = t.top()
 	for name != "" {
@@ -109,14 +109,13 @@ func (t *Tree) find(name string) (n *node, rest string) {
 }
 
 // Lookup returns the PMID of a metric. For a name at or below a dynamic root it
-// returns the PMID of that root, which [pdu.PMID.IsDynamicRoot] tells from a
-// metric's; whether such a name exists only the agent of the root's domain
-// knows.
+// returns the PMID of that root, for which [pdu.PMID.IsDynamicRoot] is true; only
+// the agent of the root's domain knows whether such a name exists.
 //
-// The errors are pdu.ErrNonLeaf for a name that has others below it, and
-// pdu.ErrName for one that is unknown or empty; they come bare, and NoPMID with
-// them. Lookup does not allocate. The counterpart of pmLookupName(3) for one
-// name in a local name space.
+// Errors are pdu.ErrNonLeaf for a name that has others below it, and pdu.ErrName
+// for one that is unknown or empty, not wrapped; the PMID is then NoPMID. Lookup
+// does not allocate. The counterpart of pmLookupName(3) for one name in a local
+// name space.
 func (t *Tree) Lookup(name string) (pdu.PMID, error) {
 	n, _ := t.find(name)
 	switch {
@@ -128,10 +127,10 @@ func (t *Tree) Lookup(name string) (pdu.PMID, error) {
 	return n.id, nil
 }
 
-// Names returns the names of a PMID in the order of the tree, or nil if it has
-// none here. Dynamic roots are no metrics and have none. The slice must not be
-// changed. The first call on a Tree sorts its names; after that a call costs a
-// binary search. The counterpart of pmNameAll(3).
+// Names returns the names of a PMID in the order of the tree, nil if it has none.
+// Dynamic roots are not metrics and have none. The slice must not be changed. The
+// first call on a Tree sorts its names; later calls are a binary search. The
+// counterpart of pmNameAll(3).
 func (t *Tree) Names(id pdu.PMID) []string {
 	if t == nil {
 		return nil
@@ -167,9 +166,9 @@ func (t *Tree) buildIndex() {
 	}
 }
 
-// Children returns what is one level below a name, in the order of the file;
-// "" names the root. There is nothing below a leaf, and nothing that a Tree
-// knows below a dynamic root (ask Lookup first whether an agent is to be asked).
+// Children returns the names one level below a name, in the order of the file;
+// "" is the root. A leaf has none, and neither has a dynamic root, whose agent
+// knows them: Lookup finds out whether a name is at or below one.
 //
 // The error is pdu.ErrName for a name that the tree does not have. The
 // counterpart of pmGetChildrenStatus(3).
@@ -188,12 +187,12 @@ func (t *Tree) Children(name string) ([]Child, error) {
 	return children, nil
 }
 
-// All iterates over all metrics, depth first and children in the order of the
-// file. A dynamic root comes with its own name and PMID.
+// All yields the names and PMIDs of all metrics, depth first and children in the
+// order of the file. A dynamic root is yielded with its own name and PMID.
 func (t *Tree) All() iter.Seq2[string, pdu.PMID] { return t.top().all() }
 
-// Traverse is All for the names at and below one: a leaf or a dynamic root is
-// itself, "" is everything.
+// Traverse returns All for the names at and below a name: for a leaf or a dynamic
+// root that is the name itself, for "" all names.
 //
 // The error is pdu.ErrName for a name that the tree does not have, one below a
 // dynamic root included. The counterpart of pmTraversePMNS(3).
@@ -221,7 +220,7 @@ func (n *node) walk(yield func(string, pdu.PMID) bool) bool {
 	return true
 }
 
-// Len is the number of names that All gives.
+// Len is the number of names that All yields.
 func (t *Tree) Len() int { return t.top().leaves }
 
 // Equal reports whether two trees have the same names with the same PMIDs in

@@ -21,21 +21,21 @@ import (
 //		hits	251:0:0
 //	}
 //
-// A file cannot hold the PMIDs of derived metrics, lines over MaxLine, nor
-// names below one called root; they are errors (pdu.ErrPMNS, and pdu.ErrPMID
-// for the first), and what was written before is then a torso. WriteTo
-// implements io.WriterTo.
+// A file cannot hold the PMIDs of derived metrics (pdu.ErrPMID), lines of more
+// than 254 bytes, nor names below one called root (pdu.ErrPMNS). Such an error is
+// an *[OpError], and what was written before it is incomplete. WriteTo implements
+// io.WriterTo.
 func (t *Tree) WriteTo(w io.Writer) (int64, error) {
 	count := &counter{w: w}
 	p := printer{w: bufio.NewWriter(count)}
 	p.block("root", t.top())
 	if err := p.w.Flush(); p.err == nil && err != nil {
-		p.err = fmt.Errorf("pmns: write name space: %w", err)
+		p.err = &OpError{Op: "write", Err: err}
 	}
 	return count.n, p.err
 }
 
-// A counter counts what it passes on.
+// A counter counts the bytes that it writes to w.
 type counter struct {
 	w io.Writer
 	n int64
@@ -47,7 +47,7 @@ func (c *counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// A printer writes lines until the first error.
+// A printer writes lines up to the first error.
 type printer struct {
 	w   *bufio.Writer
 	buf []byte
@@ -64,7 +64,7 @@ func (p *printer) block(path string, n *node) {
 		}
 		id, err := appendPMID(append(p.buf[:0], '\t'), k.id)
 		if err != nil && p.err == nil {
-			p.err = fmt.Errorf("pmns: write %q: %w", k.full, err)
+			p.err = &OpError{Op: "write", Name: k.full, Err: err}
 		}
 		p.buf = id
 		p.line("\t", k.name(), string(id))
@@ -75,7 +75,7 @@ func (p *printer) block(path string, n *node) {
 			continue
 		}
 		if k.full == "root" {
-			p.err = fmt.Errorf("pmns: write %q: a file keeps this name for its top node: %w", k.full, pdu.ErrPMNS)
+			p.err = &OpError{Op: "write", Name: k.full, Err: fmt.Errorf("reserved for the top node of a file: %w", pdu.ErrPMNS)}
 			return
 		}
 		p.line()
@@ -88,8 +88,8 @@ func (p *printer) line(parts ...string) {
 	for _, s := range parts {
 		n += len(s)
 	}
-	if n > MaxLine && p.err == nil {
-		p.err = fmt.Errorf("pmns: write: line of %d bytes (limit %d) for %.40q...: %w", n, MaxLine, parts[0]+parts[1], pdu.ErrPMNS)
+	if n > maxLine && p.err == nil {
+		p.err = &OpError{Op: "write", Err: fmt.Errorf("line of %d bytes (limit %d) for %.40q...: %w", n, maxLine, parts[0]+parts[1], pdu.ErrPMNS)}
 	}
 	if p.err != nil {
 		return

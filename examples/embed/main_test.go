@@ -33,7 +33,7 @@ func TestEmbed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	ids, err := c.Lookup(t.Context(), "shop.requests", "go.goroutines")
+	ids, err := c.Lookup(t.Context(), []string{"shop.requests", "go.goroutines"})
 	if err != nil {
 		t.Fatal(err)
 	}

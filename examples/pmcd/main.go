@@ -91,7 +91,7 @@ func (o *options) openLog(stderr io.Writer) (out io.Writer, finish func() error,
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot write the log: %w: choose another place with -l", err)
 	}
-	if err := f.TakeStderr(); err != nil {
+	if err := f.RedirectStderr(); err != nil {
 		f.Finish()
 		return nil, nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/internal/pmlog"
+	"github.com/pcp-go/pcp/pmda/collector"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
@@ -32,7 +33,7 @@ type options struct {
 	verify     bool
 	noRestart  bool
 	debug      bool
-	trace      int
+	trace      collector.Trace
 	report     string // -x
 	user       string
 
@@ -137,7 +138,7 @@ func (o *options) setTrace(v string) error {
 	if err != nil || n < 0 {
 		return fmt.Errorf("-T requires a positive numeric argument")
 	}
-	o.trace = int(n)
+	o.trace = collector.Trace(n)
 	return nil
 }
 

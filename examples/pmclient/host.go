@@ -74,7 +74,7 @@ func (h *host) find(ctx context.Context) error {
 
 // describe looks up metrics.
 func (h *host) describe(ctx context.Context, names ...string) ([]pdu.Desc, error) {
-	ids, err := h.pc.Lookup(ctx, names...)
+	ids, err := h.pc.Lookup(ctx, names)
 	if unknown := unknownNames(names, ids); len(unknown) == len(names) {
 		message := fmt.Sprintf("pmclient: pmLookupName: %v\n", pdu.FromError(err))
 		for _, name := range unknown {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
@@ -38,8 +37,8 @@ type batch struct {
 	descs    []pdu.Desc
 	descErrs []error
 	values   pdu.Result
-	oneLines []pmapi.HelpText
-	helps    []pmapi.HelpText
+	oneLines []helpText
+	helps    []helpText
 	labels   []pdu.LabelSet // of the metrics alone
 	insts    map[pdu.InDom]instances
 }
@@ -77,13 +76,22 @@ func (p *printer) requestBatch() (b *batch, function string, err error) {
 	return b, "", nil
 }
 
+// A helpText is the help text of a metric, or why there is none.
+type helpText struct {
+	Text string
+	Err  error
+}
+
 // requestTexts requests the help texts of metrics. If the request fails, each has its error.
-func (p *printer) requestTexts(ids []pdu.PMID, kind pdu.TextKind) []pmapi.HelpText {
+func (p *printer) requestTexts(ids []pdu.PMID, kind pdu.TextKind) []helpText {
 	texts, err := p.pc.Texts(p.ctx, ids, kind)
-	if err != nil {
-		texts = slices.Repeat([]pmapi.HelpText{{Err: err}}, len(ids))
+	list := make([]helpText, len(ids))
+	for i := range list {
+		if list[i].Err = pmapi.ErrorAt(err, i); texts != nil {
+			list[i].Text = texts[i]
+		}
 	}
-	return texts
+	return list
 }
 
 func (s *show) needsDesc() bool { return s.descs || s.values || s.labels || s.series || s.verify }

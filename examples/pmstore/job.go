@@ -28,7 +28,7 @@ func failed(step string, err error) error { return fmt.Errorf("%s: %w", step, pd
 
 // find looks up the metric, whose type has to be one that can be stored.
 func (j *job) find(ctx context.Context, pc *pmapi.Context) (pdu.Desc, error) {
-	ids, err := pc.Lookup(ctx, j.metric)
+	ids, err := pc.Lookup(ctx, []string{j.metric})
 	if err != nil {
 		return pdu.Desc{}, failed(j.metric+": pmLookupName", err)
 	}

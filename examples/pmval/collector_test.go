@@ -137,7 +137,7 @@ func (c *metricAdder) addGaps() {
 	c.addBoth("i.gaps", double, abc, row(1, 2, 3), row(2, 4, 6), row(4, none, 7), nil, row(6, 7, 8), row(8, 9, 9), again,
 		row(8, 9, 9), row(9, 10, 10), row(9, 10, 10, 11), row(10, 10, 10, 12))
 	c.addBoth("i.late", double, abc, nil, again, row(1, 2, 3), row(2, 4, 6))
-	c.addBoth("i.strange-after-a-gap", double, abc, row(1, 2, 3, 4), row(1, 2, 3), nil, row(1, 2, 3, 4), row(1, 2, 4), row(1, 2, none, 7))
+	c.addBoth("i.unlisted-after-a-gap", double, abc, row(1, 2, 3, 4), row(1, 2, 3), nil, row(1, 2, 3, 4), row(1, 2, 4), row(1, 2, none, 7))
 	c.addBoth("two", pdu.Type32, pdu.NoInDom, row(1, 2))
 }
 
@@ -148,7 +148,7 @@ func (c *metricAdder) addInstances() {
 	c.addBoth("i.odd", pdu.Type32, odd, row(10, 20, 30, 40, 50))
 	c.addBoth("i.odd64", pdu.TypeDouble, odd, row(10, 20, 30, 40, 50), row(10, 20))
 	c.addBoth("i.empty", pdu.TypeFloat, empty, nil)
-	c.addBoth("i.ghosts", pdu.TypeFloat, empty, row(none, 1, 2))
+	c.addBoth("i.unlisted", pdu.TypeFloat, empty, row(none, 1, 2))
 	c.addBoth("i.long", pdu.TypeDouble, long, row(1, 2), row(2, 3, 4), row(4, 4, 4), row(5, 5, 5, 5), row(6, 6, 6), row(7, 8))
 	c.addBoth("i.nodomain", pdu.Type32, notThere, row(1))
 	backwards := func(n int, w *pdu.ResultWriter) {

@@ -68,7 +68,7 @@ func (p *printer) formatTime(t time.Time) string {
 	return t.In(p.Location).Format("15:04:05.000")
 }
 
-// parameterName is the name of a parameter's metric, which is asked for once.
+// parameterName is the name of a parameter's metric, which is requested once.
 func (p *printer) parameterName(ctx context.Context, id pdu.PMID) (string, error) {
 	if name, ok := p.names[id]; ok {
 		return name, nil

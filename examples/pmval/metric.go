@@ -23,7 +23,7 @@ type metric struct {
 // find looks up the metric and its instances.
 func (c *command) find(ctx context.Context, pc *pmapi.Context, spec pmapi.MetricSpec) (*metric, error) {
 	m := &metric{pc: pc, name: spec.Metric}
-	ids, err := pc.Lookup(ctx, m.name)
+	ids, err := pc.Lookup(ctx, []string{m.name})
 	if err != nil {
 		return nil, c.Errorf("pmLookupName(%s): %w", m.name, pdu.FromError(err))
 	}

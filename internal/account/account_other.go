@@ -1,6 +1,7 @@
 //go:build !unix
 
-// Package account gives up the privileges of the user who started a program.
+// Package account finds users of the system and switches the process to one of
+// them, as daemons do that root starts.
 package account
 
 import (
@@ -8,15 +9,15 @@ import (
 	"fmt"
 )
 
-// Exists is false.
+// Exists reports that there is no user.
 func Exists(string) bool { return false }
 
-// IDs fails.
+// IDs fails: systems other than Unix have no numbers of users.
 func IDs(name string) (uid, gid int, err error) {
 	return 0, 0, fmt.Errorf("user %s: %w", name, errors.ErrUnsupported)
 }
 
-// Become fails.
+// Become fails, for the same reason.
 func Become(name string) error {
 	return fmt.Errorf("switch to user %s: %w", name, errors.ErrUnsupported)
 }

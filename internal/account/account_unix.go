@@ -1,6 +1,7 @@
 //go:build unix
 
-// Package account gives up the privileges of the user who started a program.
+// Package account finds users of the system and switches the process to one of
+// them, as daemons do that root starts.
 package account
 
 import (
@@ -18,7 +19,7 @@ func Exists(name string) bool {
 	return err == nil
 }
 
-// IDs is the number of a user and of its main group.
+// IDs returns the number of a user and of its main group.
 func IDs(name string) (uid, gid int, err error) {
 	u, err := user.Lookup(name)
 	if err != nil {
@@ -27,14 +28,14 @@ func IDs(name string) (uid, gid int, err error) {
 	return ids(u)
 }
 
+// ids is IDs of a user that has been looked up.
 func ids(u *user.User) (uid, gid int, err error) {
 	uid, err = strconv.Atoi(u.Uid)
 	gid, gerr := strconv.Atoi(u.Gid)
 	return uid, gid, errors.Join(err, gerr)
 }
 
-// Become gives up the privileges of the present user for those of another, for
-// good.
+// Become switches the process to another user and its groups, for good.
 func Become(name string) error {
 	u, err := user.Lookup(name)
 	if err != nil {

@@ -1,12 +1,12 @@
-// Bench is a collector for measuring: it hosts, in its process, the shapes of
-// values that a benchmark of collectors asks for, and beside them the agents of
-// a configuration. servers.sh starts it next to a C pmcd.
+// Bench is a collector for benchmarks: it has an agent in its process with the
+// metrics that a benchmark of collectors fetches, and beside it the agents of a
+// configuration. servers.sh starts it and a C pmcd with the same agents.
 //
 //	bench -p PORT -s SOCKET -n PMNS -c CONF [-cpuprofile FILE]
 //
 // Domain 250 has bench.one (0:0), bench.slow (0:1), bench.wide.m000 to m099
 // (1:0 to 1:99) and bench.inst.n10, n100, n1000 and n10000 (2:0 to 2:3), each a
-// 64-bit counter. slow takes BENCH_DELAY_MS, or a second.
+// 64-bit counter. The value of slow comes after BENCH_DELAY_MS milliseconds, or a second.
 package main
 
 import (
@@ -37,8 +37,8 @@ func main() {
 	port := flag.String("p", "44321", "TCP port on the loopback interface")
 	socket := flag.String("s", "", "unix socket")
 	names := flag.String("n", "", "name space")
-	conf := flag.String("c", "", "configuration; dso lines are passed over")
-	timeout := flag.Duration("t", 0, "what an agent may take")
+	conf := flag.String("c", "", "configuration; dso lines are ignored")
+	timeout := flag.Duration("t", 0, "time that an agent has for a request")
 	profile := flag.String("pprof", "", "address of a profiler")
 	flag.Parse()
 	if *profile != "" {

@@ -1,6 +1,6 @@
-// Package cnum prints and scans numbers in C's ways, where Go's differ: printf's
-// conversions %e, %f and %g with their "inf" and "nan", fields of a width, and
-// what strtod takes for a number.
+// Package cnum prints and scans numbers as C does, where Go differs: the
+// conversions %e, %f and %g of printf(3) with their "inf" and "nan", fields of a
+// width, and the numbers of strtod(3).
 package cnum
 
 import (
@@ -31,8 +31,8 @@ func appendFloat(b []byte, v float64, verb byte, prec int) []byte {
 	return append(b, "inf"...)
 }
 
-// Pad makes what b has from start on a field of at least width bytes, as "%*s"
-// does in C: blanks go before it, or behind it if width is less than 0.
+// Pad pads the text from start on to at least width bytes, as "%*s" does in C:
+// with blanks before it, or behind it if width is less than 0.
 func Pad(b []byte, start, width int) []byte {
 	end := len(b)
 	for range max(width, -width) - (end - start) {

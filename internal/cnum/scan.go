@@ -9,9 +9,9 @@ import (
 // Blanks are the characters for which isspace(3) is true.
 const Blanks = " \t\n\v\f\r"
 
-// Scan takes the longest beginning of s that strtod(3) takes: blanks, a sign,
+// Scan parses the longest prefix of s that strtod(3) accepts: blanks, a sign,
 // and a decimal or hexadecimal number, an infinity or a NaN. It returns the
-// number and the length of that beginning, 0 for none. The error is
+// number and the length of the prefix, 0 if there is none. The error is
 // strconv.ErrRange where strtod sets ERANGE: v is then an infinity, or zero or
 // a number that lost digits near it.
 func Scan(s string) (v float64, n int, err error) {

@@ -6,24 +6,26 @@ import (
 	"strings"
 )
 
-// An Option is a line of a program's table. One with a Heading and nothing else starts a part of the usage message.
+// An Option is a line of a program's table of options. One with a Heading and nothing else starts a part of the usage
+// message.
 type Option struct {
 	Short byte   // its letter; 0 if it has none
 	Long  string // its name; empty if it has none
-	Arg   string // what the usage message calls its argument; empty if it takes none
+	Arg   string // what the usage message calls its argument; empty if it has none
 	Help  string // what it does; the usage message leaves out an option without
 	Forms string // how the usage message writes it, if not as its letter, name and argument say
-	Exact bool   // its name cannot be cut, so that an option of ours does not change what those of PCP's tool can be cut to
-	// Set takes the option, with its argument if it has one. An error is one of the command line.
+	Exact bool   // its name cannot be abbreviated, so that an option of ours does not make those of PCP's tool ambiguous
+	// Set is called when the option is given, with its argument if it has one. Its error is an error of the command
+	// line.
 	Set func(value string) error
 
 	Heading string
 }
 
-// ErrUsage is what Set returns if the usage message is all that is wanted.
+// ErrUsage is what Set of an option returns that requests the usage message.
 var ErrUsage = errors.New("usage")
 
-// Usage is the Set of an option that asks for the usage message.
+// Usage is the Set of an option that requests the usage message.
 func Usage(string) error { return ErrUsage }
 
 // A Set is the options of a program.
@@ -36,15 +38,14 @@ type Set struct {
 	InOrder bool
 }
 
-// Parse takes the options from the arguments, the program's name not among them, in their order, and returns the
-// others. An error neither ends the parse nor keeps other options from being taken. A program prints the errors
-// with Report.
+// Parse calls Set of each option in args, in their order, and returns the operands: the other words. The name of the
+// program is not in args. All options are parsed, even after an error. A program prints the errors with Report.
 //
 // "-abc" is "-a -b -c" unless a takes an argument; that of a short option may follow in the same word or be the next.
-// "--name=value" and "--name value" are the same; a long name may be cut as long as only one begins so. "--" ends
+// "--name=value" and "--name value" are the same; a long name may be abbreviated as long as no other begins so. "--" ends
 // the options, and "-" is none.
 func (s *Set) Parse(args []string) (operands []string, errs []error) {
-	p := parser{set: s, args: args}
+	p := parser{opts: s, args: args}
 	for len(p.args) > 0 {
 		word := p.args[0]
 		p.args = p.args[1:]
@@ -65,8 +66,8 @@ func (s *Set) Parse(args []string) (operands []string, errs []error) {
 }
 
 type parser struct {
-	set  *Set
-	args []string // not yet looked at
+	opts *Set
+	args []string // not yet parsed
 	errs []error
 }
 
@@ -74,7 +75,8 @@ func (p *parser) fail(format string, args ...any) {
 	p.errs = append(p.errs, fmt.Errorf(format, args...))
 }
 
-func (p *parser) take(o *Option, value string) {
+// set calls the Set function of an option.
+func (p *parser) set(o *Option, value string) {
 	if o.Set == nil {
 		return
 	}
@@ -93,23 +95,23 @@ func (p *parser) next() (value string, ok bool) {
 	return value, true
 }
 
-// short takes a word of letters.
+// short parses a word of letters.
 func (p *parser) short(letters string) {
 	for letters != "" {
 		c := letters[0]
 		letters = letters[1:]
-		o := p.set.letter(c)
+		o := p.opts.letter(c)
 		switch {
 		case o == nil:
 			p.fail("invalid option -- '%s'", []byte{c}) // which may be part of a character
 		case o.Arg == "":
-			p.take(o, "")
+			p.set(o, "")
 		case letters != "":
-			p.take(o, letters)
+			p.set(o, letters)
 			return
 		default:
 			if value, ok := p.next(); ok {
-				p.take(o, value)
+				p.set(o, value)
 			} else {
 				p.fail("option requires an argument -- '%c'", c)
 			}
@@ -117,10 +119,10 @@ func (p *parser) short(letters string) {
 	}
 }
 
-// long takes a word that starts with two dashes.
+// long parses a word that starts with two dashes.
 func (p *parser) long(word string) {
 	name, value, given := strings.Cut(word[2:], "=")
-	found := p.set.named(name)
+	found := p.opts.named(name)
 	switch {
 	case len(found) == 0:
 		p.fail("unrecognized option '%s'", word)
@@ -144,9 +146,10 @@ func (p *parser) long(word string) {
 			return
 		}
 	}
-	p.take(o, value)
+	p.set(o, value)
 }
 
+// letter returns the option of a letter, nil if there is none.
 func (s *Set) letter(c byte) *Option {
 	for i := range s.Options {
 		if o := &s.Options[i]; o.Short == c && c != 0 {
@@ -156,8 +159,8 @@ func (s *Set) letter(c byte) *Option {
 	return nil
 }
 
-// named returns the option of a name, or those whose names begin so: the first, and then the others from the last
-// on, the order in which getopt_long of PCP 6.0.3's C library lists them.
+// named returns the option of a name, or all whose names begin so: the first, then the others from the last
+// to the second, the order in which getopt_long of PCP 6.0.3's C library lists them.
 func (s *Set) named(name string) []*Option {
 	var found []*Option
 	for i := range s.Options {

@@ -1,5 +1,6 @@
-// Package pcpconf reads pcp.conf, the file that says where PCP keeps what: lines
-// NAME=value. It is for mains: it reads the environment and /etc.
+// Package pcpconf reads pcp.conf, the file that says where PCP's files and
+// directories are, in lines NAME=value. It is for main packages: it reads the
+// environment and /etc.
 package pcpconf
 
 import (
@@ -38,8 +39,8 @@ var defaults = map[string]string{
 	"PCP_GROUP":            "pcp",
 }
 
-// A Conf is settings. Its zero value has the defaults. It does not change and is
-// safe for concurrent use.
+// A Conf is a set of settings. The zero Conf has the defaults. It does not change
+// and is safe for concurrent use.
 type Conf struct{ file map[string]string }
 
 // Load reads a file of settings; an empty path means $PCP_CONF, or else
@@ -70,8 +71,8 @@ func Load(path string) (*Conf, error) {
 }
 
 // Parse reads the text of a file of settings. Lines that start with "#" are
-// comments, and those that do not start with PCP_ nobody's business. Quotes
-// around a value do not belong to it. The first line for a name counts.
+// comments, and those that do not start with PCP_ are ignored. Quotes around a
+// value are removed. The first line for a name counts.
 func Parse(r io.Reader) (*Conf, error) {
 	c := &Conf{file: map[string]string{}}
 	lines := bufio.NewScanner(r)
@@ -96,10 +97,10 @@ func Parse(r io.Reader) (*Conf, error) {
 	return c, nil
 }
 
-// Get is a setting: the environment's if it has one, even an empty one, for a
-// name that starts with PCP_, else the file's, else the default, else empty.
-// The counterpart of pmGetConfig(3), which ends the program instead of giving
-// nothing; pmGetOptionalConfig(3) does not.
+// Get returns a setting: that of the environment, even if it is empty, for a name
+// that starts with PCP_; else that of the file; else the default; else "". The
+// counterpart of pmGetOptionalConfig(3); pmGetConfig(3) ends the program if there
+// is no setting.
 func (c *Conf) Get(name string) string {
 	if strings.HasPrefix(name, "PCP_") {
 		if v, ok := os.LookupEnv(name); ok {

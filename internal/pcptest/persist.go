@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Persist fails the test if something is wrong that stays so. It is for comparisons of what moves, and for courses
-// that a busy machine can disturb: what came between two looks, or held up one of them, is not there at the next. look
-// says what is wrong, or nothing; it is called until it says nothing, five times at most. The last word counts.
-func Persist(t testing.TB, look func() (wrong string)) {
+// Persist calls check until it returns "", five times at most, and fails the test with what the last call returned. It
+// is for comparisons of values that change between two commands, and for courses of events that a busy machine can
+// disturb: such a difference is not there the next time.
+func Persist(t testing.TB, check func() (wrong string)) {
 	t.Helper()
-	wrong := look()
+	wrong := check()
 	for n := 1; wrong != "" && n < 5; n++ {
 		time.Sleep(time.Duration(n) * 200 * time.Millisecond)
-		wrong = look()
+		wrong = check()
 	}
 	if wrong != "" {
 		t.Error(wrong)

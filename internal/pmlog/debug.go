@@ -12,9 +12,8 @@ var debugNames = strings.Fields(`pdu fetch profile value context indom pdubuf lo
 	labels series libweb alloc services appl3 appl4 appl5 access qa search query compress dev0 dev1 dev2 pmlc appl6 appl7
 	appl8 appl9 tls`)
 
-// ParseDebug splits the argument of -D into names of debug options: names with commas between, in either case, or
-// the sum of bits that older versions had, of which no names are known here. It reports whether pmSetDebug(3) would
-// take it.
+// ParseDebug splits the argument of -D into names of debug options: names separated by commas, in either case, or a
+// number, the sum of bits of older versions, which it returns as it is. ok is false for what pmSetDebug(3) refuses.
 func ParseDebug(spec string) (names []string, ok bool) {
 	if _, err := strconv.Atoi(spec); err == nil {
 		return []string{spec}, true

@@ -13,11 +13,11 @@ type File struct {
 	*os.File
 }
 
-// Open makes a log file with the first lines that pmOpenLog(3) writes. A file that is there gets ".prev" after its
-// name; a device such as /dev/null is written to where it is.
+// Open creates a log file and writes the first lines of pmOpenLog(3) to it. An older file of the name is renamed to end
+// in ".prev"; a device such as /dev/null is opened as it is.
 func Open(path, program string) (*File, error) {
 	if st, err := os.Stat(path); err != nil || st.Mode().IsRegular() {
-		if err := keep(path); err != nil {
+		if err := keepOld(path); err != nil {
 			return nil, err
 		}
 	}
@@ -37,24 +37,24 @@ func Open(path, program string) (*File, error) {
 	return l, nil
 }
 
-// keep moves the file that is there out of the way.
-func keep(path string) error {
+// keepOld renames an older file. Where that fails, as in a directory that belongs to another user, Open overwrites the
+// file; what ends in ".prev" is then older than the log before, and is removed.
+func keepOld(path string) error {
 	err := os.Rename(path, path+".prev")
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	// A directory that is not ours may hold a file that is.
 	if err := os.Remove(path + ".prev"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
-// TakeStderr makes what is written to this process's standard error, by whomever, go to the file. Where a system has
-// no way to do so, only what the program writes to os.Stderr does.
-func (f *File) TakeStderr() error { return takeStderr(f.File) }
+// RedirectStderr makes the file the standard error of the process, also for the run time and for child processes. On
+// systems without a way to do so it replaces os.Stderr alone.
+func (f *File) RedirectStderr() error { return redirectStderr(f.File) }
 
-// Finish writes the last lines.
+// Finish writes the last lines and closes the file.
 func (f *File) Finish() error {
 	_, err := fmt.Fprintf(f, "\nLog finished %s\n", time.Now().Format(time.ANSIC))
 	return errors.Join(err, f.Close())

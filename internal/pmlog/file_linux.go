@@ -6,5 +6,5 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// takeStderr has dup3, since not all architectures have dup2.
-func takeStderr(f *os.File) error { return unix.Dup3(int(f.Fd()), 2, 0) }
+// redirectStderr uses dup3, since not all architectures have dup2.
+func redirectStderr(f *os.File) error { return unix.Dup3(int(f.Fd()), 2, 0) }

@@ -4,7 +4,7 @@ package pmlog
 
 import "os"
 
-func takeStderr(f *os.File) error {
+func redirectStderr(f *os.File) error {
 	os.Stderr = f
 	return nil
 }

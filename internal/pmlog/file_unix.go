@@ -8,4 +8,4 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func takeStderr(f *os.File) error { return unix.Dup2(int(f.Fd()), 2) }
+func redirectStderr(f *os.File) error { return unix.Dup2(int(f.Fd()), 2) }

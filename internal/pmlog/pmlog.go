@@ -1,5 +1,5 @@
-// Package pmlog writes the logs of PCP's daemons: their lines, their files, and the names of the debug options that
-// make them longer.
+// Package pmlog writes logs in the form of PCP's daemons, opens their log files, and knows the names of their debug
+// options.
 package pmlog
 
 import (
@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// LevelCritical is the level of what ends a daemon. The others are slog's.
+// LevelCritical is the level of errors that end a daemon. The other levels are slog's.
 const LevelCritical slog.Level = 12
 
 // New returns a logger whose lines have the form of pmNotifyErr(3),
 //
 //	[Sat Nov 21 08:26:37] pmdasimple(26055) Warning: no such file path=/x
 //
-// each written to w at once, attributes after the message.
+// Attributes follow the message. Each line is one call of w.Write. Lines below level least are dropped.
 func New(w io.Writer, program string, least slog.Leveler) *slog.Logger {
 	return slog.New(&handler{out: &output{w: w}, program: program, least: least})
 }
@@ -36,7 +36,7 @@ type handler struct {
 	program string
 	least   slog.Leveler
 	prefix  string // of keys: the groups
-	attrs   string // those of With, as they are printed
+	attrs   string // the attributes of With, as they are printed
 }
 
 func (h *handler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.least.Level() }

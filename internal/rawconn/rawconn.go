@@ -1,17 +1,17 @@
-// Package rawconn reads and writes sockets and pipes without telling the
-// scheduler.
+// Package rawconn reads and writes sockets and pipes with system calls that the
+// scheduler of the Go run time does not see.
 //
-// Go announces every system call to its scheduler, in case it takes long. Where
-// the program was idle, that wakes a thread of the run time, which costs about as
-// much as a short exchange of messages. A call that does not block takes no time
-// worth the notice.
+// Go reports every system call to its scheduler, in case the call blocks. If the
+// program was idle, that wakes a thread of the run time, which costs about as
+// much as a short exchange of messages. Calls on a non-blocking file return at
+// once, so that the scheduler need not know of them.
 package rawconn
 
 import "io"
 
-// New returns a stream that does what rw does, and faster, if that is a
-// *net.TCPConn, a *net.UnixConn or an *os.File of which reads and writes do not
-// block, on Linux; else rw itself. Deadlines and closing are those of rw, and so
-// are its errors. One goroutine at a time may read, and one may write. If rw is an
-// io.Closer, so is what New returns.
+// New returns a faster stream over the same file if rw is, on Linux, a
+// *net.TCPConn, a *net.UnixConn or a non-blocking *os.File; else it returns rw.
+// Deadlines are set on rw, and errors are those that rw would return. One
+// goroutine at a time may read, and one at the same time may write. If rw is an
+// io.Closer, so is the result.
 func New(rw io.ReadWriter) io.ReadWriter { return newStream(rw) }

@@ -19,14 +19,14 @@ type stream struct {
 	out half
 }
 
-// A half is one direction. Its function is made once, and told by fields what to
-// do, so that a call allocates nothing.
+// A half is one direction of a stream. The function that RawConn calls is made
+// once and has its arguments in fields, so that a read or write allocates nothing.
 type half struct {
 	try  func(fd uintptr) bool
-	trap uintptr // the system call of a file
-	sock uintptr // that of a socket, which takes a shorter way to it; 0 if it is none
+	trap uintptr // the number of the system call for a file
+	sock uintptr // that for a socket, which is faster; 0 if it is none
 	b    []byte
-	n    int // bytes of b that are done
+	n    int // the number of bytes of b that are read or written
 	fail syscall.Errno
 }
 
@@ -50,7 +50,7 @@ func newStream(rw io.ReadWriter) io.ReadWriter {
 	return s
 }
 
-// blocks is whether calls may block, or nobody knows.
+// blocks reports whether calls may block. It is true if that cannot be found out.
 func blocks(raw syscall.RawConn) bool {
 	flags := 0
 	var failed error
@@ -58,7 +58,7 @@ func blocks(raw syscall.RawConn) bool {
 	return errors.Join(err, failed) != nil || flags&unix.O_NONBLOCK == 0
 }
 
-// Read reads what there is.
+// Read reads what there is, and waits if there is nothing.
 func (s *stream) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -79,13 +79,14 @@ func (s *stream) Write(p []byte) (int, error) {
 	return n, s.wrap("write", err)
 }
 
-// Close closes what is below.
+// Close closes the stream that New was given.
 func (s *stream) Close() error { return s.rw.(io.Closer).Close() }
 
-// run does one direction's work, as often as it takes.
-func (h *half) run(p []byte, as func(func(uintptr) bool) error) (int, error) {
+// run reads into p, or writes it. wait is RawConn's Read or Write: it calls try
+// until that is true, and waits in between until the file is ready.
+func (h *half) run(p []byte, wait func(try func(uintptr) bool) error) (int, error) {
 	h.b, h.n, h.fail = p, 0, 0
-	err := as(h.try)
+	err := wait(h.try)
 	h.b = nil
 	if err == nil && h.fail != 0 {
 		err = h.fail
@@ -93,12 +94,12 @@ func (h *half) run(p []byte, as func(func(uintptr) bool) error) (int, error) {
 	return h.n, err
 }
 
-// tryRead is false if there is nothing to read.
+// tryRead reads once. It is false if there is nothing to read yet.
 func (s *stream) tryRead(fd uintptr) bool {
 	return !s.in.call(fd)
 }
 
-// tryWrite is false if not all can be written now.
+// tryWrite writes as much as it can. It is false if not all could be written.
 func (s *stream) tryWrite(fd uintptr) bool {
 	for s.out.n < len(s.out.b) && s.out.fail == 0 {
 		if s.out.call(fd) {
@@ -108,7 +109,8 @@ func (s *stream) tryWrite(fd uintptr) bool {
 	return true
 }
 
-// call makes a system call on the rest of the bytes; again if it would block.
+// call makes a system call on the rest of the bytes. It returns true if the call
+// would block.
 func (h *half) call(fd uintptr) (again bool) {
 	rest := h.b[h.n:]
 	for {
@@ -127,7 +129,7 @@ func (h *half) call(fd uintptr) (again bool) {
 		case e == syscall.EAGAIN:
 			return true
 		case e == syscall.ENOSYS && h.sock != 0:
-			h.sock = 0 // an old kernel of a processor that had one call for all that sockets do
+			h.sock = 0 // an old kernel, for a processor on which socketcall(2) did all that sockets do
 		default:
 			h.fail = e
 			return false
@@ -135,7 +137,7 @@ func (h *half) call(fd uintptr) (again bool) {
 	}
 }
 
-// wrap makes the error that the stream below would have returned.
+// wrap makes the error that the stream that New was given would have returned.
 func (s *stream) wrap(op string, err error) error {
 	e, failed := err.(syscall.Errno)
 	switch rw := s.rw.(type) {

@@ -189,7 +189,7 @@ func runCollector(t *testing.T, src string) {
 		if strings.HasPrefix(name, "pmcd.") {
 			continue
 		}
-		ids, err := c.Lookup(t.Context(), name)
+		ids, err := c.Lookup(t.Context(), []string{name})
 		if err != nil {
 			t.Fatal(err)
 		}

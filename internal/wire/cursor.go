@@ -1,7 +1,6 @@
-// Package wire reads big-endian binary layouts with bounds that cannot be
-// forgotten: a Cursor hands out fields, remembers the first thing that went
-// wrong and returns zeroes from then on, so that a decoder reads ten fields in
-// ten lines and checks once.
+// Package wire reads big-endian binary layouts. A Cursor checks every length,
+// remembers the first error and returns zeroes from then on, so that a decoder
+// reads ten fields in ten lines and checks for an error once.
 package wire
 
 import (
@@ -9,19 +8,21 @@ import (
 	"fmt"
 )
 
-// An Error says which field of a layout is wrong, where it starts and why.
+// An Error is a flaw in a layout: which field is wrong, the offset at which it
+// starts, and why.
 type Error struct {
 	Field   string
 	Offset  int
 	Problem string
 }
 
+// Error is one line with all three.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s at offset %d: %s", e.Field, e.Offset, e.Problem)
 }
 
-// A Cursor walks over bytes. Its zero value is at the end of nothing. One
-// goroutine at a time.
+// A Cursor reads fields from the beginning of a byte slice to its end. The zero
+// Cursor has no bytes. One goroutine at a time.
 type Cursor struct {
 	b    []byte
 	off  int
@@ -41,8 +42,8 @@ func (c *Cursor) Err() error {
 	return c.err
 }
 
-// Fail records a problem with a field that starts n bytes back, unless an
-// earlier one is recorded. Later reads return zeroes.
+// Fail records an error about a field that starts back bytes before the present
+// offset, unless there is an earlier error. Later reads return zeroes.
 func (c *Cursor) Fail(field string, back int, format string, args ...any) {
 	if c.err == nil {
 		c.err = &Error{Field: field, Offset: c.base + c.off - back, Problem: fmt.Sprintf(format, args...)}
@@ -60,7 +61,7 @@ func (c *Cursor) Left() int {
 // Offset is where the next field starts, counted with the base.
 func (c *Cursor) Offset() int { return c.base + c.off }
 
-// take is the one place where bytes leave the cursor.
+// take reads n bytes. All reading goes through it, and so do all checks.
 func (c *Cursor) take(n int, field string) []byte {
 	if c.err != nil {
 		return nil
@@ -127,7 +128,7 @@ func (c *Cursor) Padded(n int, field string) []byte {
 	return p
 }
 
-// Skip passes over n bytes.
+// Skip skips n bytes.
 func (c *Cursor) Skip(n int, field string) { c.take(n, field) }
 
 // Count reads a 32-bit element count and checks it against the bytes left, so
@@ -148,7 +149,7 @@ func (c *Cursor) Count(minElem int, field string) int {
 	return int(n)
 }
 
-// Done fails if bytes are left.
+// Done fails if bytes are left. It returns the first error, nil if there was none.
 func (c *Cursor) Done() error {
 	if c.err == nil && c.off != len(c.b) {
 		c.Fail("end", 0, "%d trailing bytes", len(c.b)-c.off)

@@ -97,7 +97,7 @@ func (c *conn) connect() error {
 	switch {
 	case c.lost == nil:
 		return nil
-	case !c.s.Survive || !c.noticed || c.s.broken != nil:
+	case !c.s.AutoReconnect || !c.noticed || c.s.broken != nil:
 		c.noticed = true
 		return lostError{c.lost}
 	}
@@ -105,9 +105,9 @@ func (c *conn) connect() error {
 	return nil
 }
 
-// restore connects again. With Survive, it finds the gap.
+// restore connects again. With AutoReconnect, it finds the gap.
 func (c *conn) restore() {
-	if c.s.Survive {
+	if c.s.AutoReconnect {
 		c.gap = c.findGap()
 	}
 	c.lost, c.noticed = nil, false

@@ -75,7 +75,7 @@ func ExampleMetric_Set() {
 // A metric fails, every fetch fails, and the connection breaks and comes back with
 // another PMID.
 func ExampleSource_Break() {
-	src := &pmapitest.Source{Start: noon, Survive: true}
+	src := &pmapitest.Source{Start: noon, AutoReconnect: true}
 	size := pmapitest.Add(src, pmapitest.Metric[uint32]{Name: "cache.size"})
 	size.Set(7)
 	g := src.Context().Group()

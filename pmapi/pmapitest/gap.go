@@ -26,7 +26,7 @@ func (k known) clone() known {
 // findGap compares what the context has asked for with what there is now, which it is
 // then. A gap that has not been reported becomes part of the new one.
 func (c *conn) findGap() *pmapi.Gap {
-	g := &pmapi.Gap{Lost: c.lostAt, Back: c.s.now(), Cause: c.lost}
+	g := &pmapi.Gap{Lost: c.lostAt, Restored: c.s.now(), Cause: c.lost}
 	if old := c.gap; old != nil {
 		g.Lost, g.Cause = old.Lost, old.Cause
 		for _, n := range old.Names {
@@ -53,7 +53,7 @@ func (c *conn) findGap() *pmapi.Gap {
 		is, err := c.s.desc(id)
 		switch was := c.known.descs[id]; {
 		case err != nil && err != error(pdu.ErrPMID):
-			g.Missing = append(g.Missing, pmapi.MissingCheck{What: "descriptor of " + id.String(), Err: err})
+			g.Unchecked = append(g.Unchecked, pmapi.Unchecked{What: "descriptor of " + id.String(), Err: err})
 		case was != is:
 			g.Descs = append(g.Descs, pmapi.DescChange{Was: was, Is: is})
 			c.known.descs[id] = is
@@ -67,7 +67,7 @@ func (c *conn) findGap() *pmapi.Gap {
 		}
 		switch was := c.known.insts[id]; {
 		case d != nil && d.err != nil:
-			g.Missing = append(g.Missing, pmapi.MissingCheck{What: "instances of " + id.String(), Err: d.err})
+			g.Unchecked = append(g.Unchecked, pmapi.Unchecked{What: "instances of " + id.String(), Err: d.err})
 		case !slices.Equal(was, is):
 			g.InDoms = append(g.InDoms, pmapi.InDomChange{InDom: id, Was: was, Is: is})
 			c.known.insts[id] = slices.Clone(is)

@@ -26,7 +26,7 @@ func TestMetadata(t *testing.T) {
 	pmapitest.Add(src, pmapitest.Metric[string]{Name: "state", OneLine: "State", Help: "The state."})
 	c, ctx := src.Context(), t.Context()
 
-	ids, err := c.Lookup(ctx, "disk.read", "state", "disk", "none", "event.flags")
+	ids, err := c.Lookup(ctx, []string{"disk.read", "state", "disk", "none", "event.flags"})
 	if !errors.Is(err, pdu.ErrNonLeaf) || ids[0] != reads.Desc().PMID || ids[2] != pdu.NoPMID || ids[4] != pdu.EventFlagsPMID {
 		t.Errorf("%v, %v", ids, err)
 	}
@@ -146,12 +146,12 @@ func TestClose(t *testing.T) {
 		c := src.Context()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := c.Lookup(ctx, "a"); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := c.Lookup(ctx, []string{"a"}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 		time.AfterFunc(time.Second, func() { c.Close() })
 		for range 2 {
-			if _, err := c.Lookup(t.Context(), "a"); !errors.Is(err, pdu.ErrNoContext) {
+			if _, err := c.Lookup(t.Context(), []string{"a"}); !errors.Is(err, pdu.ErrNoContext) {
 				t.Error(err)
 			}
 		}
@@ -164,17 +164,17 @@ func TestClose(t *testing.T) {
 }
 
 // A connection that has broken stays so until Reconnect, which fails as long as the
-// source is not restored. Contexts that survive are told everything that has changed.
+// source is not restored. Contexts that reconnect by themselves are told everything that has changed.
 func TestBreak(t *testing.T) {
 	for _, survive := range []bool{false, true} {
-		src := &pmapitest.Source{Survive: survive, Start: noon}
+		src := &pmapitest.Source{AutoReconnect: survive, Start: noon}
 		in := src.InDom("red", "blue")
 		m := pmapitest.Add(src, pmapitest.Metric[int64]{Name: "a.b", InDom: in})
 		m.Set(1, 2)
 		c, ctx := src.Context(), t.Context()
 		id := m.Desc().PMID
 		use := func() error {
-			_, err := c.Lookup(ctx, "a.b")
+			_, err := c.Lookup(ctx, []string{"a.b"})
 			return errors.Join(err, second(c.Desc(ctx, id)), second(c.Instances(ctx, in.ID())))
 		}
 		if err := use(); err != nil {
@@ -214,7 +214,7 @@ func TestBreak(t *testing.T) {
 			continue
 		}
 		want := &pmapi.Gap{
-			Lost: noon, Back: noon.Add(time.Minute), Cause: broken,
+			Lost: noon, Restored: noon.Add(time.Minute), Cause: broken,
 			Names: []pmapi.NameChange{{Name: "a.b", Was: id, Is: pdu.NoPMID}},
 			InDoms: []pmapi.InDomChange{{InDom: in.ID(),
 				Was: []pdu.Instance{{ID: 0, Name: "red"}, {ID: 1, Name: "blue"}},

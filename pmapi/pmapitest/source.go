@@ -24,9 +24,9 @@ type Source struct {
 	// End is the last moment with values: later fetches fail with pdu.ErrEOL, which ends
 	// Group.Every. Zero means that there is no end.
 	End time.Time
-	// Survive makes contexts that connect again by themselves, as pmapi.Dialer.Survive
+	// AutoReconnect makes contexts that connect again by themselves, as pmapi.Dialer.AutoReconnect
 	// does.
-	Survive bool
+	AutoReconnect bool
 	// OnRequest, if not nil, is called before each request is served, and may wait. An
 	// error is that of the request: a pdu.Error as one that the source has replied with.
 	OnRequest func(ctx context.Context, r Request) error
@@ -119,7 +119,7 @@ func (s *Source) FailFetch(err error) {
 
 // Break breaks all connections: requests fail with pdu.ErrIPC and cause, and
 // connecting again does too, until Restore. What changes meanwhile is not reported by
-// fetches; with Survive it is in the Gap.
+// fetches; with AutoReconnect it is in the Gap.
 func (s *Source) Break(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +129,7 @@ func (s *Source) Break(cause error) {
 	}
 }
 
-// Restore lets connections be made again: by Context.Reconnect or, with Survive, by the
+// Restore lets connections be made again: by Context.Reconnect or, with AutoReconnect, by the
 // next request.
 func (s *Source) Restore() {
 	s.mu.Lock()

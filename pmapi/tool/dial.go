@@ -21,13 +21,13 @@ func (c *Command) Source() string {
 }
 
 // Dial opens a context on a host, usually Source, with the time-outs and ports that the environment sets (see
-// pmapi.FromEnv) and the name space of -n or -N. Functions given may change the Dialer before it is used, for instance its
-// Survive. With -D the Dialer logs to Stderr. A setting of the environment that makes no sense is ignored and reported
+// pmapi.DialerFromEnv) and the name space of -n or -N. Functions given may change the Dialer before it is used, for instance its
+// AutoReconnect. With -D the Dialer logs to Stderr. A setting of the environment that makes no sense is ignored and reported
 // on Stderr.
 //
 // The error is an *ExitError: "Cannot connect to PMCD on host …".
 func (c *Command) Dial(ctx context.Context, host string, change ...func(*pmapi.Dialer)) (*pmapi.Context, error) {
-	d, err := pmapi.FromEnv()
+	d, err := pmapi.DialerFromEnv()
 	if err != nil {
 		fmt.Fprintf(c.stderr(), "%s: %v\n", c.Name, err)
 	}

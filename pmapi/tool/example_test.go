@@ -5,21 +5,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/pmapitest"
 	"github.com/pcp-go/pcp/pmapi/tool"
-	"github.com/pcp-go/pcp/pmda"
-	"github.com/pcp-go/pcp/pmda/collector"
 )
 
 // A myval is a tool that prints the numbers of a metric at an interval, those of counters as rates, as pmval(1) does.
 type myval struct {
 	tool.Command
+	dial   func(ctx context.Context, host string, change ...func(*pmapi.Dialer)) (*pmapi.Context, error)
 	column tool.Column
 	raw    bool
 }
@@ -27,6 +26,7 @@ type myval struct {
 func newMyval() *myval {
 	m := &myval{column: tool.Column{Width: 12, Precision: -1}}
 	m.Command = tool.Command{Name: "myval", Synopsis: "[options] metric", OperandSource: true}
+	m.dial = m.Dial
 	m.AddOptions("General options", m.Standard("host", "namespace", "samples", "finish", "interval", "version", "help")...)
 	m.AddOptions("Reporting options",
 		tool.Option{Short: 'f', Long: "precision", Arg: "N", Help: "digits after the point",
@@ -35,7 +35,7 @@ func newMyval() *myval {
 	return m
 }
 
-func (m *myval) run(ctx context.Context, args []string, dial ...func(*pmapi.Dialer)) error {
+func (m *myval) run(ctx context.Context, args []string) error {
 	operands, err := m.Parse(args)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (m *myval) run(ctx context.Context, args []string, dial ...func(*pmapi.Dial
 	if err != nil {
 		return err
 	}
-	pc, err := m.Dial(ctx, spec.Source, dial...)
+	pc, err := m.dial(ctx, spec.Source)
 	if err != nil {
 		return err
 	}
@@ -88,17 +88,29 @@ func (m *myval) run(ctx context.Context, args []string, dial ...func(*pmapi.Dial
 	return nil
 }
 
-// A whole tool: its main is os.Exit(m.Report(m.run(ctx, os.Args[1:]))).
+// A whole tool. Its main function is
+//
+//	func main() {
+//		m := newMyval()
+//		os.Exit(m.Report(m.run(context.Background(), os.Args[1:])))
+//	}
+//
+// Here its source is not a collector but made up by package pmapitest, whose time passes at once.
 func Example() {
-	ctx := context.Background()
-	srv := newCollector()
-	defer srv.Close()
-	dial := func(d *pmapi.Dialer) { d.DialContext = srv.DialContext } // not in a real tool: a collector in this process
+	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	src := &pmapitest.Source{Start: noon}
+	pmapitest.Add(src, pmapitest.Metric[uint64]{Name: "shop.orders", Sem: pdu.SemCounter, Units: pdu.UnitCount,
+		Value: func(now time.Time, _ pdu.Instance) (uint64, error) {
+			seconds := uint64(now.Sub(noon).Seconds())
+			return 7000 + seconds*seconds, nil
+		}})
+	pmapitest.Add(src, pmapitest.Metric[float64]{Name: "shop.cache", InDom: src.InDom("pages", "images"), Units: pdu.SpaceKByte,
+		Value: func(_ time.Time, i pdu.Instance) (float64, error) { return 1.5 + 100*float64(i.ID), nil }})
 
 	for _, line := range []string{
 		"-s 1 shop.cache",
 		"-s 1 -f 1 shop.cache[pages]",
-		"-s 2 -t 10msec shop.orders", // the first sample of a counter has no rate
+		"-T 15sec -t 5sec shop.orders", // the first sample of a counter has no rate
 		"-s 1 -r shop.orders",
 		"-s 1 shop.nosuch",
 		"-s many shop.cache",
@@ -106,7 +118,10 @@ func Example() {
 		fmt.Println("$ myval", line)
 		m := newMyval()
 		m.Stderr = stdout{}
-		status := m.Report(m.run(ctx, strings.Fields(line), dial))
+		m.dial = func(context.Context, string, ...func(*pmapi.Dialer)) (*pmapi.Context, error) {
+			return src.Context(), nil
+		}
+		status := m.Report(m.run(context.Background(), strings.Fields(line)))
 		fmt.Println("exit status", status)
 	}
 	// Output:
@@ -117,12 +132,14 @@ func Example() {
 	// $ myval -s 1 -f 1 shop.cache[pages]
 	// pages           1.5
 	// exit status 0
-	// $ myval -s 2 -t 10msec shop.orders
+	// $ myval -T 15sec -t 5sec shop.orders
 	//                   ?
-	//              0.0
+	//              5.000
+	//             15.00
+	//             25.00
 	// exit status 0
 	// $ myval -s 1 -r shop.orders
-	//           1200.
+	//           7225.
 	// exit status 0
 	// $ myval -s 1 shop.nosuch
 	// myval: shop.nosuch: Unknown metric name
@@ -153,27 +170,6 @@ func Example() {
 type stdout struct{}
 
 func (stdout) Write(b []byte) (int, error) { return fmt.Print(string(b)) }
-
-// newCollector makes a collector with the agent of a shop.
-func newCollector() *collector.Server {
-	a := &pmda.Agent{Name: "shop", Domain: 411}
-	caches := a.AddInDom("cache", "pages", "images")
-	pmda.Register(a, pmda.Metric[uint64]{
-		Name: "shop.orders", Sem: pdu.SemCounter, Units: pdu.UnitCount,
-		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) { return 1200, nil },
-	})
-	pmda.Register(a, pmda.Metric[float64]{
-		Name: "shop.cache", InDom: caches, Units: pdu.SpaceKByte,
-		Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (float64, error) {
-			return 1.5 + 100*float64(i.ID), nil
-		},
-	})
-	srv := new(collector.Server)
-	if err := srv.Add(a); err != nil {
-		log.Fatal(err)
-	}
-	return srv
-}
 
 func ExampleCommand_Parse() {
 	c := &tool.Command{Name: "pmx", Synopsis: "[options] metric ..."}

@@ -18,7 +18,7 @@ const identifyTimeout = time.Second
 // pmcd.client.whoami. It takes a second at most. That a collector has no such metric, or refuses, is no error. The
 // counterpart of pmSetClientIdArgv, but for the host's name in DNS.
 func Identify(ctx context.Context, pc *pmapi.Context, commandLine []string) {
-	ids, err := pc.Lookup(ctx, "pmcd.client.whoami")
+	ids, err := pc.Lookup(ctx, []string{"pmcd.client.whoami"})
 	if err != nil {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 // Lookup finds the metrics of names, as pmLookupName(3) does: that some of several are unknown is no error, and pdu.NoPMID
 // stands for those.
 func Lookup(ctx context.Context, pc *pmapi.Context, names []string) ([]pdu.PMID, error) {
-	ids, err := pc.Lookup(ctx, names...)
+	ids, err := pc.Lookup(ctx, names)
 	known := slices.ContainsFunc(ids, func(id pdu.PMID) bool { return id != pdu.NoPMID })
 	unknown := errors.Is(err, pdu.ErrName) || errors.Is(err, pdu.ErrNonLeaf)
 	if known || unknown && len(names) > 1 {
@@ -21,25 +21,15 @@ func Lookup(ctx context.Context, pc *pmapi.Context, names []string) ([]pdu.PMID,
 	return ids, err
 }
 
-// Descs describes metrics, all at once. Where there is no descriptor there is an error: of several metrics of which some
-// are not described, each of those is asked for alone to know it.
+// Descs describes metrics, all at once. Where there is no descriptor there is an error.
 func Descs(ctx context.Context, pc *pmapi.Context, ids []pdu.PMID) ([]pdu.Desc, []error) {
-	errs := make([]error, len(ids))
 	descs, err := pc.Descs(ctx, ids)
-	if descs == nil {
-		for i := range errs {
-			errs[i] = err
-		}
-		return slices.Repeat([]pdu.Desc{{PMID: pdu.NoPMID}}, len(ids)), errs
+	errs := make([]error, len(ids))
+	for i := range errs {
+		errs[i] = pmapi.ErrorAt(err, i)
 	}
-	for i, d := range descs {
-		switch {
-		case d.PMID != pdu.NoPMID:
-		case len(ids) == 1:
-			errs[i] = err
-		default:
-			descs[i], errs[i] = pc.Desc(ctx, ids[i])
-		}
+	if descs == nil {
+		descs = slices.Repeat([]pdu.Desc{{PMID: pdu.NoPMID}}, len(ids))
 	}
 	return descs, errs
 }

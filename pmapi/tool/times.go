@@ -46,7 +46,7 @@ func (c *Command) SetTimes(ctx context.Context, pc *pmapi.Context) error {
 // A zoneSource is what setTimes needs of a context.
 type zoneSource interface {
 	HostName(ctx context.Context) string
-	Lookup(ctx context.Context, names ...string) ([]pdu.PMID, error)
+	Lookup(ctx context.Context, names []string) ([]pdu.PMID, error)
 	Fetch(ctx context.Context, ids []pdu.PMID, r *pdu.Result) error
 }
 
@@ -76,7 +76,7 @@ func (c *Command) printZoneNote(zone string) {
 // fetchZone fetches the zone of the collector, in the form of TZ. As in pmNewContextZone(3) the error is always
 // pdu.ErrValue.
 func fetchZone(ctx context.Context, source zoneSource) (string, error) {
-	ids, err := source.Lookup(ctx, "pmcd.timezone")
+	ids, err := source.Lookup(ctx, []string{"pmcd.timezone"})
 	if err != nil {
 		return "", pdu.ErrValue
 	}

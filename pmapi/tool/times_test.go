@@ -17,7 +17,7 @@ type zoneHost struct{ zone string }
 
 func (h zoneHost) HostName(context.Context) string { return "web1" }
 
-func (h zoneHost) Lookup(_ context.Context, names ...string) ([]pdu.PMID, error) {
+func (h zoneHost) Lookup(_ context.Context, names []string) ([]pdu.PMID, error) {
 	if h.zone == "" {
 		return []pdu.PMID{pdu.NoPMID}, pdu.ErrName
 	}

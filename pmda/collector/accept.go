@@ -2,7 +2,6 @@ package collector
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -12,24 +11,24 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// accept takes clients from a listener until ctx ends. When the process is out of
-// descriptors, clients are refused; existing ones go on.
+// accept serves the clients of a listener until ctx ends. When the process is out
+// of descriptors, new clients are refused and the others go on.
 func (s *Server) accept(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	defer stop()
 	defer l.Close()
-	s.spare.take()
-	defer s.spare.give()
+	s.spare.open()
+	defer s.spare.close()
 	var delay time.Duration
-	var told time.Time
+	var logged time.Time // when a failure was logged last
 	for {
 		conn, err := l.Accept()
 		if err == nil {
 			delay = 0
-			if s.spare.take() {
+			if s.spare.open() {
 				s.serveConn(conn)
 			} else {
-				s.turnAway(conn)
+				s.refuseConn(conn)
 			}
 			continue
 		}
@@ -37,13 +36,13 @@ func (s *Server) accept(ctx context.Context, l net.Listener) error {
 			return nil
 		}
 		if !temporary(err) {
-			return fmt.Errorf("collector: accept on %v: %w", l.Addr(), err)
+			return opError("accept", "", err)
 		}
-		if now := time.Now(); now.Sub(told) >= time.Minute {
-			told = now
-			s.Logger.Warn("cannot accept clients", slog.Any("addr", l.Addr()), slog.Any("err", err))
+		if now := time.Now(); now.Sub(logged) >= time.Minute {
+			logged = now
+			s.log.Warn("cannot accept clients", slog.Any("addr", l.Addr()), slog.Any("err", err))
 		}
-		if outOfDescriptors(err) && s.spare.give() {
+		if outOfDescriptors(err) && s.spare.close() {
 			continue
 		}
 		delay = min(max(2*delay, 5*time.Millisecond), time.Second)
@@ -55,17 +54,17 @@ func (s *Server) accept(ctx context.Context, l net.Listener) error {
 	}
 }
 
-// A spare is a descriptor that is held beside those of clients. If there are no
-// others, it is given up for the next client, who is told that there are none:
-// otherwise that client would wait at the listener for ever.
-type spare struct {
+// A spareFile is an open file that keeps a descriptor for the case that there are no
+// others. Then it is closed, and the next client gets its descriptor, to be refused:
+// without that, the client would wait at the listener until others go.
+type spareFile struct {
 	mu   sync.Mutex
 	f    *os.File
-	none bool // the system has no such thing
+	none bool // the system has no such file
 }
 
-// take reports whether the spare is held, by now or before.
-func (s *spare) take() bool {
+// open opens the file, and reports whether it is open or not needed.
+func (s *spareFile) open() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.f != nil || s.none {
@@ -78,8 +77,8 @@ func (s *spare) take() bool {
 	return s.f != nil || s.none
 }
 
-// give reports whether the spare was held.
-func (s *spare) give() bool {
+// close closes the file, and reports whether it was open.
+func (s *spareFile) close() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.f == nil {
@@ -90,12 +89,13 @@ func (s *spare) give() bool {
 	return true
 }
 
-// turnAway refuses a client that has got the spare descriptor, and takes that back.
-func (s *Server) turnAway(conn net.Conn) {
-	conn.SetWriteDeadline(time.Now().Add(refuseTimeout)) // no client is so slow, since nothing was sent before
+// refuseConn refuses a client that has got the descriptor of the spare file, and
+// opens that again.
+func (s *Server) refuseConn(conn net.Conn) {
+	conn.SetWriteDeadline(time.Now().Add(refuseTimeout)) // it can read so little at once: nothing was sent before
 	pdu.NewConn(conn).Write(0, pdu.Challenge{Code: pdu.ErrConnLimit})
 	conn.Close()
-	s.spare.take()
+	s.spare.open()
 }
 
 // serveConn starts to serve a connection; false if the Server has ended.
@@ -109,9 +109,9 @@ func (s *Server) serveConn(conn net.Conn) bool {
 		conn.Close()
 		return false
 	}
-	full := s.clients.len() >= s.MaxClients
+	full := s.clients.len() >= s.limits.clients
 	if !full {
-		s.clients.enter(c)
+		s.clients.add(c)
 	}
 	s.wg.Add(1)
 	s.mu.Unlock()

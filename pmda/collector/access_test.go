@@ -223,7 +223,7 @@ func TestAccessAfterAdd(t *testing.T) {
 	}
 	s = newServer()
 	s.Access = nobody
-	if err := dial(s); err != errLateAccess {
+	if err := dial(s); !errors.Is(err, errLateAccess) {
 		t.Errorf("a client in this process: %v, want %v", err, errLateAccess)
 	}
 	ln := newFakeListener()
@@ -237,7 +237,7 @@ func TestAccessAfterAdd(t *testing.T) {
 
 func TestWriteAccess(t *testing.T) {
 	s := closed(t, &Server{Access: rules(t, `allow "unix:": maximum 3 connections;`)})
-	welcome(t, s)
+	newClientOf(t, s)
 	var b strings.Builder
 	if err := s.WriteAccess(&b); err != nil {
 		t.Fatal(err)

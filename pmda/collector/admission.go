@@ -8,42 +8,43 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// An admission is what the access rules say of a client, and the places in their
-// limits that it takes. The rules are applied when the client comes, when it
-// introduces itself, and, from another goroutine, when they change.
+// An admission is what the access rules say of a client, and what it counts for in
+// their limits of connections. The rules are applied when the client connects, when
+// its CREDS come, and, on another goroutine, when they change.
 type admission struct {
 	mu      sync.Mutex // held while rules are applied
-	host    place
-	account place
-	known   bool // the client has introduced itself
-	gone    bool // it takes no place any more
+	host    verdict
+	account verdict
+	known   bool // the CREDS have come: the rules for accounts apply
+	gone    bool // the client does not count any more
 }
 
-// A place is what the rules for hosts or accounts say.
-type place struct {
+// A verdict is what the rules for hosts, or those for accounts, say of a client.
+type verdict struct {
 	denied  pmcdconf.Ops
-	release func() // nil if it takes none
+	release func() // makes the client count no more; nil if it does not count
 }
 
-// take asks for a place. The old one is free for it.
-func (p *place) take(ask func() (pmcdconf.Ops, func(), error)) (err error) {
-	p.leave()
-	p.denied, p.release, err = ask()
+// check applies rules. The client does not count in its own way.
+func (v *verdict) check(rules func() (pmcdconf.Ops, func(), error)) (err error) {
+	v.clear()
+	v.denied, v.release, err = rules()
 	return err
 }
 
-func (p *place) leave() {
-	if p.release != nil {
-		p.release()
-		p.release = nil
+// clear makes the client count no more.
+func (v *verdict) clear() {
+	if v.release != nil {
+		v.release()
+		v.release = nil
 	}
 }
 
-// checkHost asks the access rules about the client's host. One in this process
-// counts as one on a unix socket.
+// checkHost applies the access rules for hosts. A client in this process counts as
+// one on a unix socket.
 func (c *client) checkHost() error {
-	c.admitted.mu.Lock()
-	defer c.admitted.mu.Unlock()
+	c.admission.mu.Lock()
+	defer c.admission.mu.Unlock()
 	return c.checkHostLocked()
 }
 
@@ -53,50 +54,50 @@ func (c *client) checkHostLocked() error {
 		addr = &net.UnixAddr{Net: "unix"}
 	}
 	defer c.updateDenied()
-	return c.admitted.host.take(func() (pmcdconf.Ops, func(), error) { return c.s.access.Load().checkHost(addr) })
+	return c.admission.host.check(func() (pmcdconf.Ops, func(), error) { return c.s.access.Load().checkHost(addr) })
 }
 
-// checkAccount asks the access rules about the client's user.
+// checkAccount applies the access rules for users and groups.
 func (c *client) checkAccount() error {
-	c.admitted.mu.Lock()
-	defer c.admitted.mu.Unlock()
-	c.admitted.known = true
+	c.admission.mu.Lock()
+	defer c.admission.mu.Unlock()
+	c.admission.known = true
 	return c.checkAccountLocked()
 }
 
 func (c *client) checkAccountLocked() error {
 	info := c.info.Load()
 	defer c.updateDenied()
-	return c.admitted.account.take(func() (pmcdconf.Ops, func(), error) { return c.s.access.Load().checkAccount(info.UID, info.GID) })
+	return c.admission.account.check(func() (pmcdconf.Ops, func(), error) { return c.s.access.Load().checkAccount(info.UID, info.GID) })
 }
 
 func (c *client) updateDenied() {
-	c.denied.Store(uint32(c.admitted.host.denied | c.admitted.account.denied))
+	c.denied.Store(uint32(c.admission.host.denied | c.admission.account.denied))
 }
 
-// recheck applies new access rules; a client whom they refuse is told and cut
-// off.
+// recheck applies new access rules; a client that they refuse is told so and
+// disconnected.
 func (c *client) recheck() {
-	c.admitted.mu.Lock()
-	defer c.admitted.mu.Unlock()
-	if c.admitted.gone {
+	c.admission.mu.Lock()
+	defer c.admission.mu.Unlock()
+	if c.admission.gone {
 		return
 	}
 	err := c.checkHostLocked()
-	if err == nil && c.admitted.known {
+	if err == nil && c.admission.known {
 		err = c.checkAccountLocked()
 	}
 	if err != nil {
-		c.s.Logger.Warn("client refused", slog.Any("addr", c.conn.RemoteAddr()), slog.Any("err", err))
+		c.s.log.Warn("client refused", slog.Any("addr", c.conn.RemoteAddr()), slog.Any("err", err))
 		c.disconnect(failure(err))
 	}
 }
 
-// giveUpPlaces makes room for other clients.
-func (c *client) giveUpPlaces() {
-	c.admitted.mu.Lock()
-	defer c.admitted.mu.Unlock()
-	c.admitted.gone = true
-	c.admitted.host.leave()
-	c.admitted.account.leave()
+// endAdmission makes the client count no more, for good.
+func (c *client) endAdmission() {
+	c.admission.mu.Lock()
+	defer c.admission.mu.Unlock()
+	c.admission.gone = true
+	c.admission.host.clear()
+	c.admission.account.clear()
 }

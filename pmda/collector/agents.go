@@ -14,10 +14,10 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// An agent is a row of the agent table. The row stays while the agent dies and
-// restarts; what changes is its handler.
+// An agent is an entry of the agent table, for an agent in this process or in
+// another one. It stays the same when a process dies and is started again.
 type agent struct {
-	handler pmda.Handler // in this process; nil if conf says how to start it
+	handler pmda.Handler // of an agent in this process; nil if conf says how to start it
 	kind    pmcdconf.Kind
 	conf    pmcdconf.Agent
 	label   atomic.Pointer[string] // what the configuration calls it; nil if it says nothing
@@ -28,16 +28,16 @@ type agent struct {
 	removed atomic.Bool // it is not in the table any more
 	calls   agentCalls  // of an agent in this process
 
-	// Of an agent in another process:
+	// Of an agent in another process.
 	ctx      context.Context // ends when the agent is to stop
 	cancel   context.CancelFunc
 	starting sync.Mutex    // one start at a time
-	started  chan struct{} // has room to tell the supervisor of a start
+	started  chan struct{} // has room for one, to tell the supervisor of a start
 	done     chan struct{} // closed when the supervisor has ended
-	err      error         // a process that does not end; set before done is closed
+	err      error         // that the process does not end; set before done is closed
 }
 
-// name is the label of the agent.
+// name is what the configuration calls the agent, or else what it calls itself.
 func (a *agent) name() string {
 	if l := a.label.Load(); l != nil {
 		return *l
@@ -45,14 +45,15 @@ func (a *agent) name() string {
 	return a.handler.Info().Name
 }
 
-// setName gives the agent the name that a line of the configuration has, if it has.
+// setName gives the agent the name in a line of the configuration. If that is empty,
+// an agent in this process keeps the name that it has.
 func (a *agent) setName(name string) {
 	if name != "" || a.handler == nil {
 		a.label.Store(&name)
 	}
 }
 
-// domain is the number of the agent.
+// domain is the domain of the agent's metrics.
 func (a *agent) domain() pdu.Domain {
 	if a.handler != nil {
 		return a.handler.Info().Domain
@@ -60,7 +61,7 @@ func (a *agent) domain() pdu.Domain {
 	return a.conf.Domain
 }
 
-// current is the Handler to ask, or nil if the agent is not there.
+// current is the agent's Handler, nil if its process does not run.
 func (a *agent) current() pmda.Handler {
 	if a.handler != nil {
 		return a.handler
@@ -83,9 +84,10 @@ func (a *agent) state() int32 {
 	return a.status.Load()
 }
 
-// An agentTable is the agents at one time. It never changes.
+// An agentTable is the agents at one time. It does not change: there is another one
+// when an agent is added or removed.
 type agentTable struct {
-	list     []*agent // in the order of their coming
+	list     []*agent // in the order in which they were added
 	byDomain [pdu.MaxDomain + 1]*agent
 }
 
@@ -110,12 +112,12 @@ func (t *agentTable) without(a *agent) *agentTable {
 	return n
 }
 
-// add enters an agent into the table, with a supervisor if it is one in another
+// add puts an agent into the table, and starts the supervisor of one in another
 // process.
 func (s *Server) add(a *agent) error {
 	d := a.domain()
 	if d < 0 || d > pdu.MaxDomain {
-		return fmt.Errorf("collector: agent %q: domain %d out of range (0..%d)", a.name(), d, pdu.MaxDomain)
+		return fmt.Errorf("domain %d out of range (0..%d)", d, pdu.MaxDomain)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,33 +126,33 @@ func (s *Server) add(a *agent) error {
 	}
 	t := s.agents.Load()
 	if other := t.get(d); other != nil {
-		return fmt.Errorf("collector: agent %q: domain %d is that of agent %q", a.name(), d, other.name())
+		return fmt.Errorf("domain %d is that of agent %q", d, other.name())
 	}
 	if a.calls.slots == nil {
-		a.calls.slots = make(chan struct{}, s.AgentCalls)
+		a.calls.slots = make(chan struct{}, s.limits.agentCalls)
 	}
-	s.introduce(a.handler)
+	s.sendAllAttributes(a.handler)
 	s.agents.Store(t.with(a))
 	if a.handler != nil {
-		s.greet(a)
+		s.noteAdded(a)
 	} else {
 		s.agentWG.Go(func() { s.supervise(a) })
 	}
 	return nil
 }
 
-// introduce tells an agent who is there, before any of them can ask it. s.mu is
-// held until they can.
-func (s *Server) introduce(h pmda.Handler) {
+// sendAllAttributes tells a new agent about the attributes of all clients. s.mu is
+// held until clients can send it requests.
+func (s *Server) sendAllAttributes(h pmda.Handler) {
 	for c := range s.clients.all() {
-		if info := c.info.Load(); known(info) {
-			s.tellAttributes(h, info)
+		if info := c.info.Load(); hasAttributes(info) {
+			s.sendAttributesTo(h, info)
 		}
 	}
 }
 
-// greet tells everybody that an agent has come. s.mu is held.
-func (s *Server) greet(a *agent) {
+// noteAdded notes for all clients that an agent was added. s.mu is held.
+func (s *Server) noteAdded(a *agent) {
 	s.traceAgent(a, a.remote.Load(), true)
 	s.seqnum.Add(1)
 	if a.domain() != pmcdagent.Domain {
@@ -158,7 +160,7 @@ func (s *Server) greet(a *agent) {
 	}
 }
 
-// drop takes an agent out of the table; false if somebody else was faster.
+// drop takes an agent out of the table; false if it is not in the table any more.
 func (s *Server) drop(a *agent) bool {
 	s.mu.Lock()
 	t := s.agents.Load()
@@ -197,8 +199,8 @@ func (s *Server) noteAgentChanges(what pdu.Change) {
 	}
 }
 
-// failure is the code that a client sees of an agent's or our own error: never
-// one that it would take for a success or a state change.
+// failure is the code of an error for clients: always less than 0, since 0 is a
+// success and more a state change.
 func failure(err error) pdu.Error {
 	if code := pdu.FromError(err); code < 0 {
 		return code
@@ -206,8 +208,7 @@ func failure(err error) pdu.Error {
 	return pdu.ErrGeneric
 }
 
-// deadline is when the answer to a request that begins now is no longer waited
-// for.
+// deadline is that of a request that arrives now; zero for none.
 func (s *Server) deadline(now time.Time) time.Time {
 	t := time.Duration(s.timeout.Load())
 	if t <= 0 {
@@ -216,7 +217,7 @@ func (s *Server) deadline(now time.Time) time.Time {
 	return now.Add(t)
 }
 
-// setTimeout changes what an agent may take for an answer; 0 and less are no
+// setTimeout changes how long an agent may take for a reply; 0 and less are no
 // limit.
 func (s *Server) setTimeout(d time.Duration) {
 	s.timeout.Store(int64(d))
@@ -228,7 +229,7 @@ func (s *Server) setTimeout(d time.Duration) {
 	}
 }
 
-// remoteTimeout is the same in the terms of a Remote.
+// remoteTimeout is the same as remote.Config has it.
 func (s *Server) remoteTimeout() time.Duration {
 	if t := time.Duration(s.timeout.Load()); t > 0 {
 		return t

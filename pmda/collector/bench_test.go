@@ -154,12 +154,12 @@ func BenchmarkConnect(b *testing.B) {
 func BenchmarkDesc(b *testing.B) {
 	s := &Server{}
 	add(b, s, benchAgent(b, 10, 1))
-	g := welcome(b, s)
+	g := newClientOf(b, s)
 	defer s.Close()
 	ask := pdu.DescReq{PMID: pdu.MakePMID(10, 0, 0)}
 	b.ReportAllocs()
 	for b.Loop() {
-		g.say(ask)
+		g.send(ask)
 		if _, _, err := g.conn.Read(); err != nil {
 			b.Fatal(err)
 		}

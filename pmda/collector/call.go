@@ -113,13 +113,18 @@ func (k *call) acquireSlot(s *Server) (waited bool, err error) {
 		return false, pdu.ErrPMDAFenced
 	}
 	var expired <-chan time.Time
-	if d := k.about.Deadline; !d.IsZero() {
-		t := time.NewTimer(time.Until(d))
+	deadline := k.about.Deadline
+	if !deadline.IsZero() {
+		t := time.NewTimer(time.Until(deadline))
 		defer t.Stop()
 		expired = t.C
 	}
 	select {
 	case calls.slots <- struct{}{}:
+		if expired != nil && !time.Now().Before(deadline) {
+			<-calls.slots // the agent is not to be blamed for a call that has no time
+			return true, pdu.ErrTimeout
+		}
 		return true, k.agent.checkNotRemoved()
 	case <-expired:
 		return true, pdu.ErrTimeout
@@ -175,7 +180,7 @@ func (k *call) run(s *Server, running int64, start time.Time) (end time.Time, do
 	done = k.state.CompareAndSwap(running, callDone)
 	if !done {
 		k.agent.calls.abandoned.Add(-1)
-		s.Logger.Info("agent returned from an overdue request",
+		s.log.Info("agent returned from an overdue request",
 			k.agent.attrs(slog.String("request", k.name), slog.Duration("after", end.Sub(start)))...)
 	}
 	if local {
@@ -279,7 +284,7 @@ func (s *Server) logPanic(a *agent, h pmda.Handler, method string, p any) {
 		a.calls.pausedUntil.Store(now + int64(panicPause))
 	}
 	i := h.Info()
-	s.Logger.Error("agent panicked", slog.String("agent", i.Name), slog.Int("domain", int(i.Domain)),
+	s.log.Error("agent panicked", slog.String("agent", i.Name), slog.Int("domain", int(i.Domain)),
 		slog.String("request", method), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 }
 
@@ -287,9 +292,9 @@ func (s *Server) logPanic(a *agent, h pmda.Handler, method string, p any) {
 func (s *Server) logAbandoned(c *client, a *agent) {
 	client := slog.Uint64("client", c.info.Load().Seq)
 	if n := a.calls.abandoned.Add(1); int(n) == cap(a.calls.slots) {
-		s.Logger.Error("agent timed out; it is fenced until a call returns", a.attrs(client, slog.Int("calls", int(n)))...)
+		s.log.Error("agent timed out; it is fenced until a call returns", a.attrs(client, slog.Int("calls", int(n)))...)
 	} else {
-		s.Logger.Warn("agent timed out", a.attrs(client)...)
+		s.log.Warn("agent timed out", a.attrs(client)...)
 	}
 }
 

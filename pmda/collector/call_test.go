@@ -44,68 +44,6 @@ func gated(d pdu.Domain, name string, gate <-chan struct{}) *pmda.Agent {
 	return a
 }
 
-// A caller is the client's end of a connection.
-type caller struct {
-	t    *testing.T
-	net  net.Conn
-	conn *pdu.Conn
-}
-
-func newCaller(t *testing.T, s *Server) *caller {
-	t.Helper()
-	n, err := s.DialContext(t.Context(), "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &caller{t, n, pdu.NewConn(n)}
-	if _, err := pdu.ClientHello(c.conn, 1, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.conn.Write(0, pdu.SetProfile{}); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// fetch returns the code of each metric, 0 for one with a value.
-func (c *caller) fetch(ids ...pdu.PMID) []pdu.Error {
-	c.t.Helper()
-	if err := c.conn.Write(0, pdu.Fetch{PMIDs: ids}); err != nil {
-		c.t.Fatal(err)
-	}
-	for {
-		h, body, err := c.conn.Read()
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		if h.Kind == pdu.KindError {
-			var s pdu.Status
-			if err := s.Decode(body); err != nil || s.Code <= 0 {
-				c.t.Fatal(s.Code, err)
-			}
-			continue
-		}
-		var res pdu.Result
-		if err := res.Decode(body); err != nil {
-			c.t.Fatal(err)
-		}
-		var codes []pdu.Error
-		for _, s := range res.All() {
-			code := pdu.FromError(s.Err())
-			if code == 0 && s.Len() != 1 {
-				c.t.Fatalf("%v has %d values", s.PMID, s.Len())
-			}
-			if code == 0 {
-				if v, err := pdu.As[uint64](s.Atom(0, pdu.TypeU64)); err != nil || int(v) != max(s.PMID.Item(), 1) {
-					c.t.Errorf("%v has the value %d, %v", s.PMID, v, err)
-				}
-			}
-			codes = append(codes, code)
-		}
-		return codes
-	}
-}
-
 func pmid(d pdu.Domain, item int) pdu.PMID { return pdu.MakePMID(d, 0, item) }
 
 func equal(t *testing.T, what string, got []pdu.Error, want ...pdu.Error) {
@@ -131,16 +69,16 @@ func TestTakeOver(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		c, quiet := newCaller(t, s), newCaller(t, s)
+		c, quiet := newClientOf(t, s), newClientOf(t, s)
 		begin := time.Now()
-		equal(t, "mixed", c.fetch(pmid(100, 1), pmid(101, 2), pmid(100, 2), pmid(101, 1)),
+		equal(t, "mixed", c.fetchCodes(pmid(100, 1), pmid(101, 2), pmid(100, 2), pmid(101, 1)),
 			pdu.ErrTimeout, 0, pdu.ErrTimeout, 0)
 		if took := time.Since(begin); took < time.Second || took > 1100*time.Millisecond {
 			t.Errorf("the answer took %v", took)
 		}
 		begin = time.Now()
-		equal(t, "the client goes on", c.fetch(pmid(101, 1)), 0)
-		equal(t, "another client", quiet.fetch(pmid(101, 1), pmid(100, 2)), 0, 0)
+		equal(t, "the client goes on", c.fetchCodes(pmid(101, 1)), 0)
+		equal(t, "another client", quiet.fetchCodes(pmid(101, 1), pmid(100, 2)), 0, 0)
 		if took := time.Since(begin); took > time.Millisecond {
 			t.Errorf("others waited %v", took)
 		}
@@ -162,19 +100,19 @@ func TestTakeOver(t *testing.T) {
 		// Two more, and the agent has no turns left: it is fenced at once.
 		var wg sync.WaitGroup
 		for range 2 {
-			c := newCaller(t, s)
-			wg.Go(func() { equal(t, "stuck", c.fetch(pmid(100, 1)), pdu.ErrTimeout) })
+			c := newClientOf(t, s)
+			wg.Go(func() { equal(t, "stuck", c.fetchCodes(pmid(100, 1)), pdu.ErrTimeout) })
 		}
 		wg.Wait()
 		begin = time.Now()
-		equal(t, "fenced", c.fetch(pmid(100, 2), pmid(101, 2)), pdu.ErrPMDAFenced, 0)
+		equal(t, "fenced", c.fetchCodes(pmid(100, 2), pmid(101, 2)), pdu.ErrPMDAFenced, 0)
 		if took := time.Since(begin); took > time.Millisecond {
 			t.Errorf("the fenced agent took %v", took)
 		}
 		time.Sleep(20 * time.Second)
 		close(gate)
 		synctest.Wait()
-		equal(t, "recovered", c.fetch(pmid(100, 1), pmid(100, 2), pmid(101, 2)), 0, 0, 0)
+		equal(t, "recovered", c.fetchCodes(pmid(100, 1), pmid(100, 2), pmid(101, 2)), 0, 0, 0)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
@@ -197,14 +135,14 @@ func TestTakeOverOnTime(t *testing.T) {
 		if err := s.Add(a); err != nil {
 			t.Fatal(err)
 		}
-		late := func(c *caller, want time.Duration) {
+		late := func(c *testClient, want time.Duration) {
 			begin := time.Now()
-			equal(t, "late", c.fetch(pmid(100, 0)), pdu.ErrTimeout)
+			equal(t, "late", c.fetchCodes(pmid(100, 0)), pdu.ErrTimeout)
 			if took := time.Since(begin).Truncate(time.Microsecond); took != want {
 				t.Errorf("the answer took %v, want %v", took, want)
 			}
 		}
-		first, second := newCaller(t, s), newCaller(t, s)
+		first, second := newClientOf(t, s), newClientOf(t, s)
 		var wg sync.WaitGroup
 		wg.Go(func() { late(first, time.Minute) })
 		time.Sleep(50 * time.Second)
@@ -231,16 +169,16 @@ func TestWaitForTurn(t *testing.T) {
 		if err := s.Add(gated(100, "stuck", gate)); err != nil {
 			t.Fatal(err)
 		}
-		first, second, third := newCaller(t, s), newCaller(t, s), newCaller(t, s)
+		first, second, third := newClientOf(t, s), newClientOf(t, s), newClientOf(t, s)
 		var wg sync.WaitGroup
-		wg.Go(func() { equal(t, "first", first.fetch(pmid(100, 1)), pdu.ErrTimeout) })
+		wg.Go(func() { equal(t, "first", first.fetchCodes(pmid(100, 1)), pdu.ErrTimeout) })
 		synctest.Wait()
-		wg.Go(func() { equal(t, "second", second.fetch(pmid(100, 2)), pdu.ErrTimeout) })
+		wg.Go(func() { equal(t, "second", second.fetchCodes(pmid(100, 2)), pdu.ErrTimeout) })
 		wg.Wait()
-		equal(t, "third", third.fetch(pmid(100, 2)), pdu.ErrPMDAFenced)
+		equal(t, "third", third.fetchCodes(pmid(100, 2)), pdu.ErrPMDAFenced)
 		close(gate)
 		synctest.Wait()
-		equal(t, "third, later", third.fetch(pmid(100, 2)), 0)
+		equal(t, "third, later", third.fetchCodes(pmid(100, 2)), 0)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
@@ -262,10 +200,10 @@ func TestSlowOverlap(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		c := newCaller(t, s)
+		c := newClientOf(t, s)
 		for i, want := range []time.Duration{1500 * time.Millisecond, 500 * time.Millisecond} {
 			begin := time.Now()
-			equal(t, "slow", c.fetch(pmid(100, 0), pmid(101, 0), pmid(102, 0)), 0, 0, 0)
+			equal(t, "slow", c.fetchCodes(pmid(100, 0), pmid(101, 0), pmid(102, 0)), 0, 0, 0)
 			if took := time.Since(begin); took != want {
 				t.Errorf("fetch %d took %v, want %v", i, took, want)
 			}
@@ -297,10 +235,10 @@ func TestAbandoned(t *testing.T) {
 			}
 		}
 		s.agents.Load().get(100).calls.lastDuration.Store(int64(time.Second)) // known to take time
-		c := newCaller(t, s)
-		equal(t, "given up", c.fetch(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0)
+		c := newClientOf(t, s)
+		equal(t, "given up", c.fetchCodes(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0)
 		for range 10 {
-			equal(t, "others", c.fetch(pmid(101, 1)), 0)
+			equal(t, "others", c.fetchCodes(pmid(101, 1)), 0)
 		}
 		close(gate)
 		synctest.Wait()
@@ -339,11 +277,11 @@ func TestPanic(t *testing.T) {
 		if err := s.Add(a); err != nil {
 			t.Fatal(err)
 		}
-		c := newCaller(t, s)
-		equal(t, "panic", c.fetch(pmid(100, 0)), pdu.ErrGeneric)
-		equal(t, "fenced", c.fetch(pmid(100, 0)), pdu.ErrPMDAFenced)
+		c := newClientOf(t, s)
+		equal(t, "panic", c.fetchCodes(pmid(100, 0)), pdu.ErrGeneric)
+		equal(t, "fenced", c.fetchCodes(pmid(100, 0)), pdu.ErrPMDAFenced)
 		time.Sleep(panicPause)
-		equal(t, "again", c.fetch(pmid(100, 0)), pdu.ErrGeneric)
+		equal(t, "again", c.fetchCodes(pmid(100, 0)), pdu.ErrGeneric)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
@@ -372,13 +310,13 @@ func TestOverdueContext(t *testing.T) {
 			}
 			s := &Server{Timeout: time.Second}
 			add(t, s, a, gated(101, "other", nil))
-			c := newCaller(t, s)
+			c := newClientOf(t, s)
 			for i := range 2 {
 				if aside {
 					s.agents.Load().get(100).calls.lastDuration.Store(int64(time.Second)) // known to take time
 				}
 				begin := time.Now()
-				equal(t, "fetch", c.fetch(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0)
+				equal(t, "fetch", c.fetchCodes(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0)
 				if took := time.Since(begin); took > 1100*time.Millisecond {
 					t.Errorf("the answer took %v", took)
 				}
@@ -411,9 +349,9 @@ func TestTimeOfLateResult(t *testing.T) {
 		gate := make(chan struct{})
 		s := &Server{Timeout: time.Second, AgentCalls: 1}
 		add(t, s, gated(100, "stuck", gate))
-		first, second := newCaller(t, s), newCaller(t, s)
+		first, second := newClientOf(t, s), newClientOf(t, s)
 		var wg sync.WaitGroup
-		wg.Go(func() { equal(t, "first", first.fetch(pmid(100, 1)), pdu.ErrTimeout) })
+		wg.Go(func() { equal(t, "first", first.fetchCodes(pmid(100, 1)), pdu.ErrTimeout) })
 		time.Sleep(time.Second / 2)
 		if err := second.conn.Write(0, pdu.Fetch{HighRes: true, PMIDs: []pdu.PMID{pmid(100, 2)}}); err != nil {
 			t.Fatal(err)
@@ -453,11 +391,11 @@ func TestTimeAfterWait(t *testing.T) {
 				}})
 			add(t, s, a)
 		}
-		first, second := newCaller(t, s), newCaller(t, s)
+		first, second := newClientOf(t, s), newClientOf(t, s)
 		var wg sync.WaitGroup
-		wg.Go(func() { equal(t, "first", first.fetch(pmid(100, 1)), pdu.ErrTimeout) })
+		wg.Go(func() { equal(t, "first", first.fetchCodes(pmid(100, 1)), pdu.ErrTimeout) })
 		time.Sleep(time.Second / 2)
-		equal(t, "second", second.fetch(pmid(100, 2), pmid(101, 1), pmid(102, 1), pmid(103, 1)), pdu.ErrTimeout, 0, 0, 0)
+		equal(t, "second", second.fetchCodes(pmid(100, 2), pmid(101, 1), pmid(102, 1), pmid(103, 1)), pdu.ErrTimeout, 0, 0, 0)
 		wg.Wait()
 		close(gate)
 		if err := s.Close(); err != nil {
@@ -482,13 +420,13 @@ func TestNoTurnInTime(t *testing.T) {
 		s := &Server{Timeout: time.Second, AgentCalls: 1, Logger: slog.New(log)}
 		add(t, s, slow, gated(101, "fast", nil))
 		s.agents.Load().get(100).calls.lastDuration.Store(int64(time.Second)) // known to take time
-		first := newCaller(t, s)
+		first := newClientOf(t, s)
 		var wg sync.WaitGroup
-		wg.Go(func() { equal(t, "first", first.fetch(pmid(100, 1)), pdu.ErrTimeout) })
+		wg.Go(func() { equal(t, "first", first.fetchCodes(pmid(100, 1)), pdu.ErrTimeout) })
 		time.Sleep(time.Second / 2)
 		for range 20 { // who give up when the first one returns
-			c := newCaller(t, s)
-			wg.Go(func() { equal(t, "waiting", c.fetch(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0) })
+			c := newClientOf(t, s)
+			wg.Go(func() { equal(t, "waiting", c.fetchCodes(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0) })
 		}
 		wg.Wait()
 		time.Sleep(10 * time.Second)
@@ -510,9 +448,9 @@ func TestStoreStuck(t *testing.T) {
 		block := func() error { <-gate; return nil }
 		brisk, last := &fake{name: "brisk", domain: 102}, &fake{name: "last", domain: 104}
 		add(t, s, &fake{name: "stuck", domain: 101, failing: block}, brisk, &fake{name: "also", domain: 103, failing: block}, last)
-		g := welcome(t, s)
+		g := newClientOf(t, s)
 		begin := time.Now()
-		if got := g.ask(storing(pmid(101, 1), pmid(102, 1), pmid(103, 1), pmid(104, 1))); got != "error: "+pdu.ErrTimeout.Error() {
+		if got := g.request(storing(pmid(101, 1), pmid(102, 1), pmid(103, 1), pmid(104, 1))); got != "error: "+pdu.ErrTimeout.Error() {
 			t.Error(got)
 		}
 		if took := time.Since(begin); took > 1200*time.Millisecond {
@@ -526,7 +464,7 @@ func TestStoreStuck(t *testing.T) {
 		}
 		for _, d := range []pdu.Domain{102, 103} {
 			want := map[pdu.Domain]string{102: "success", 103: "error: " + pdu.ErrTimeout.Error()}[d]
-			if got := g.ask(storing(pmid(d, 1))); got != want {
+			if got := g.request(storing(pmid(d, 1))); got != want {
 				t.Errorf("later, domain %d: %s, want %s", d, got, want)
 			}
 		}
@@ -560,12 +498,12 @@ func TestBlockedLog(t *testing.T) {
 		gate := make(chan struct{})
 		s := &Server{Timeout: time.Second, Logger: slog.New(blocked{slog.DiscardHandler, "agent timed out", gate})}
 		add(t, s, gated(100, "stuck", gate), gated(101, "other", nil))
-		c := newCaller(t, s)
+		c := newClientOf(t, s)
 		var wg sync.WaitGroup
-		wg.Go(func() { equal(t, "stuck", c.fetch(pmid(100, 1)), pdu.ErrTimeout) })
+		wg.Go(func() { equal(t, "stuck", c.fetchCodes(pmid(100, 1)), pdu.ErrTimeout) })
 		time.Sleep(2 * time.Second)
 		begin := time.Now()
-		equal(t, "another client", newCaller(t, s).fetch(pmid(101, 1)), 0)
+		equal(t, "another client", newClientOf(t, s).fetchCodes(pmid(101, 1)), 0)
 		if took := time.Since(begin); took > time.Millisecond {
 			t.Errorf("another client waited %v", took)
 		}
@@ -598,11 +536,11 @@ func TestPanicInNames(t *testing.T) {
 		s := &Server{Logger: slog.New(log)}
 		broken := false
 		add(t, s, fickle{fakeAgent("fickle", 100), &broken}, gated(101, "other", nil))
-		g := welcome(t, s)
+		g := newClientOf(t, s)
 		broken = true
 		for range 5 {
 			for range 10 {
-				if got := g.ask(pdu.NameList{Names: []string{"other.fast"}}); !strings.Contains(got, "101.0.2") {
+				if got := g.request(pdu.NameList{Names: []string{"other.fast"}}); !strings.Contains(got, "101.0.2") {
 					t.Fatal(got)
 				}
 			}
@@ -647,11 +585,11 @@ func TestOthersAfterWait(t *testing.T) {
 				busy.failing = func() error { time.Sleep(900 * time.Millisecond); return nil }
 				brisk.failing = func() error { time.Sleep(10 * time.Millisecond); return nil }
 				add(t, s, stuck, busy, brisk, last)
-				first, second, third := welcome(t, s), welcome(t, s), welcome(t, s)
-				first.say(pdu.DescReq{PMID: id(100)}) // is taken over after 1 s
+				first, second, third := newClientOf(t, s), newClientOf(t, s), newClientOf(t, s)
+				first.send(pdu.DescReq{PMID: id(100)}) // is taken over after 1 s
 				time.Sleep(500 * time.Millisecond)
-				time.AfterFunc(700*time.Millisecond, func() { second.ask(pdu.DescReq{PMID: id(101)}) })
-				if got := third.ask(test.ask); got != test.want { // waits for its turn, up to 1.5 s
+				time.AfterFunc(700*time.Millisecond, func() { second.request(pdu.DescReq{PMID: id(101)}) })
+				if got := third.request(test.ask); got != test.want { // waits for its turn, up to 1.5 s
 					t.Errorf("got  %s\nwant %s", got, test.want)
 				}
 				for _, a := range []*fake{brisk, last} {
@@ -660,7 +598,7 @@ func TestOthersAfterWait(t *testing.T) {
 					}
 				}
 				time.Sleep(2 * time.Second)
-				first.hear()
+				first.receive()
 				if diff := cmp.Diff([]string{"agent timed out; it is fenced until a call returns"}, log.take()); diff != "" {
 					t.Errorf("log (-want +got):\n%s", diff)
 				}
@@ -709,10 +647,10 @@ func TestOthersAfterOverdue(t *testing.T) {
 					a.failing = func() error { time.Sleep(10 * time.Millisecond); return nil }
 				}
 				add(t, s, stuck, others[0], others[1])
-				g := welcome(t, s)
+				g := newClientOf(t, s)
 				for range 2 { // with the others inline and, since they are known to be slow, aside
 					begin := time.Now()
-					if got := g.ask(test.ask); got != test.want {
+					if got := g.request(test.ask); got != test.want {
 						t.Errorf("got  %s\nwant %s", got, test.want)
 					}
 					if took := time.Since(begin); took < time.Second || took > 1100*time.Millisecond {
@@ -774,12 +712,12 @@ func TestCallDeadline(t *testing.T) {
 		}
 		s := &Server{Timeout: time.Second}
 		add(t, s, note("a", 2*time.Second), note("b", 2*time.Millisecond))
-		c := newCaller(t, s)
+		c := newClientOf(t, s)
 		ask := func(ids ...pdu.PMID) []deadlines {
 			t.Helper()
 			synctest.Wait()
 			begin, got = time.Now(), nil
-			c.fetch(ids...)
+			c.fetchCodes(ids...)
 			time.Sleep(3 * time.Second)
 			synctest.Wait()
 			return got
@@ -838,21 +776,21 @@ func TestRemoteBesideOverdue(t *testing.T) {
 		if err := s.add(a); err != nil {
 			t.Fatal(err)
 		}
-		first, second, third := welcome(t, s), welcome(t, s), welcome(t, s)
-		first.say(pdu.DescReq{PMID: pmid(100, 1)}) // is taken over after 1 s
+		first, second, third := newClientOf(t, s), newClientOf(t, s), newClientOf(t, s)
+		first.send(pdu.DescReq{PMID: pmid(100, 1)}) // is taken over after 1 s
 		time.Sleep(500 * time.Millisecond)
 		time.AfterFunc(1070*time.Millisecond, func() {
-			if got := second.ask(pdu.DescReq{PMID: pmid(101, 1)}); !strings.Contains(got, "101.0.1") {
+			if got := second.request(pdu.DescReq{PMID: pmid(101, 1)}); !strings.Contains(got, "101.0.1") {
 				t.Errorf("another client: %s", got)
 			}
 		})
 		const want = "{Descs:[{PMID:PM_ID_NULL Type:32 InDom:0.0 Sem:??? Units:}" +
 			" {PMID:101.0.1 Type:U32 InDom:PM_INDOM_NULL Sem:instant Units:}]}"
-		if got := third.ask(pdu.DescsReq{PMIDs: []pdu.PMID{pmid(100, 1), pmid(101, 1)}}); got != want { // waits for a slot, up to 1.5 s
+		if got := third.request(pdu.DescsReq{PMIDs: []pdu.PMID{pmid(100, 1), pmid(101, 1)}}); got != want { // waits for a slot, up to 1.5 s
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 		time.Sleep(time.Second)
-		first.hear()
+		first.receive()
 		close(gate)
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -877,19 +815,19 @@ func TestChangeOfLateResult(t *testing.T) {
 			}
 			s := &Server{Timeout: time.Second}
 			add(t, s, a)
-			g := welcome(t, s)
+			g := newClientOf(t, s)
 			if aside {
 				add(t, s, gated(101, "fast", nil))
-				g.ask(pdu.Fetch{PMIDs: []pdu.PMID{pmid(101, 1)}})
-				g.hear()
+				g.request(pdu.Fetch{PMIDs: []pdu.PMID{pmid(101, 1)}})
+				g.receive()
 				s.agents.Load().get(100).calls.lastDuration.Store(int64(time.Second)) // known to take time
-				g.ask(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1), pmid(101, 1)}})
+				g.request(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1), pmid(101, 1)}})
 			} else {
-				g.ask(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1)}})
+				g.request(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1)}})
 			}
 			time.Sleep(time.Second)
 			later.Store(true)
-			if got, want := g.ask(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1)}}), "change: names"; got != want {
+			if got, want := g.request(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1)}}), "change: names"; got != want {
 				t.Errorf("aside %v: told %q, want %q", aside, got, want)
 			}
 			g.net.Close()
@@ -912,24 +850,24 @@ func TestRemoveWhileWaiting(t *testing.T) {
 			if aside {
 				s.agents.Load().get(100).calls.lastDuration.Store(int64(time.Second)) // known to take time
 			}
-			first, second, third := welcome(t, s), welcome(t, s), welcome(t, s)
-			first.say(pdu.DescReq{PMID: pmid(100, 1)})
+			first, second, third := newClientOf(t, s), newClientOf(t, s), newClientOf(t, s)
+			first.send(pdu.DescReq{PMID: pmid(100, 1)})
 			synctest.Wait()
-			second.say(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1)}}) // for its turn
-			third.say(pdu.Fetch{PMIDs: []pdu.PMID{pmid(101, 1), pmid(100, 1)}})
+			second.send(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1)}}) // for its turn
+			third.send(pdu.Fetch{PMIDs: []pdu.PMID{pmid(101, 1), pmid(100, 1)}})
 			synctest.Wait()
 			if err := s.Remove(100); err != nil {
 				t.Error(err)
 			}
-			first.hear()
-			for g, want := range map[*prober]string{
+			first.receive()
+			for g, want := range map[*testClient]string{
 				second: "RESULT 100.0.1 " + pdu.ErrNoAgent.Error(),
 				third:  "RESULT 101.0.1 -1=1; 100.0.1 " + pdu.ErrNoAgent.Error(),
 			} {
-				if got := g.hear(); got != "change: drop agent" {
+				if got := g.receive(); got != "change: drop agent" {
 					t.Errorf("told %q", got)
 				}
-				if got := g.hear(); got != want {
+				if got := g.receive(); got != want {
 					t.Errorf("aside %v: got %q, want %q", aside, got, want)
 				}
 			}

@@ -275,7 +275,7 @@ func runChaos(t *testing.T, duration time.Duration, seed uint64) *chaos {
 	if err := <-served; err != nil {
 		c.failf("Serve: %v", err)
 	}
-	if took, limit := time.Since(start), 2*DefaultGrace+c.metronome.slack(start, time.Now()); took > limit {
+	if took, limit := time.Since(start), 2*defaultGrace+c.metronome.slack(start, time.Now()); took > limit {
 		c.failf("Serve took %v to end, more than %v", took, limit)
 	}
 	return c

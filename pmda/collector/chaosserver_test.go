@@ -136,7 +136,7 @@ func (p *chaosProcess) end(t *testing.T) {
 func TestOutOfDescriptors(t *testing.T) {
 	const files = 64
 	p := startChaosServer(t, files)
-	var guests []*guest
+	var clients []*testClient
 	var refused int
 	for i := range 3 * files {
 		network, addr := "tcp", p.tcp
@@ -149,47 +149,47 @@ func TestOutOfDescriptors(t *testing.T) {
 		}
 		defer n.Close()
 		n.SetDeadline(time.Now().Add(patience))
-		g := &guest{t, n, pdu.NewConn(n)}
+		g := newTestClient(t, n)
 		switch _, err := pdu.ClientHello(g.conn, 1, 0); {
 		case err == nil:
 			g.conn.Write(1, pdu.SetProfile{})
-			guests = append(guests, g)
+			clients = append(clients, g)
 		case errors.Is(err, pdu.ErrConnLimit):
 			refused++
 		default:
 			t.Fatalf("client %d: %v", i, err)
 		}
 	}
-	t.Logf("%d served, %d refused", len(guests), refused)
-	if len(guests) < files/4 || len(guests) > files || refused == 0 {
-		t.Errorf("%d clients were served and %d refused with %d descriptors", len(guests), refused, files)
+	t.Logf("%d served, %d refused", len(clients), refused)
+	if len(clients) < files/4 || len(clients) > files || refused == 0 {
+		t.Errorf("%d clients were served and %d refused with %d descriptors", len(clients), refused, files)
 	}
 	served := func(what string) {
 		t.Helper()
-		for _, g := range guests {
-			if diff := cmp.Diff([]pdu.Error{0}, g.fetch(pdu.MakePMID(10, 0, 0))); diff != "" {
+		for _, g := range clients {
+			if diff := cmp.Diff([]pdu.Error{0}, g.fetchOracle(pdu.MakePMID(10, 0, 0))); diff != "" {
 				t.Fatalf("%s (-want +got):\n%s", what, diff)
 			}
 		}
 	}
 	served("with no descriptor left")
-	for _, g := range guests[:4] {
+	for _, g := range clients[:4] {
 		g.net.Close()
 	}
-	guests = guests[4:]
+	clients = clients[4:]
 	eventually(t, "room for another client", func() bool {
 		n, err := net.Dial("unix", p.socket)
 		if err != nil {
 			return false
 		}
-		g := &guest{t, n, pdu.NewConn(n)}
+		g := newTestClient(t, n)
 		if _, err := pdu.ClientHello(g.conn, 1, 0); err != nil {
 			n.Close()
 			return false
 		}
 		t.Cleanup(func() { n.Close() })
 		g.conn.Write(1, pdu.SetProfile{})
-		guests = append(guests, g)
+		clients = append(clients, g)
 		return true
 	})
 	served("with descriptors again")
@@ -215,7 +215,7 @@ func TestTerm(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer n.Close()
-		g := newGuest(t, n)
+		g := newTestClient(t, n).hello()
 		load.Go(func() { answers.Add(g.askUntilCutOff(pdu.Domain([]int{10, 20, 30, 31, 32}[i%5]))) })
 	}
 	time.Sleep(300 * time.Millisecond)
@@ -241,7 +241,7 @@ func TestTerm(t *testing.T) {
 
 // askUntilCutOff counts answers until the collector ends the conversation, which
 // it does between answers.
-func (g *guest) askUntilCutOff(d pdu.Domain) (n int64) {
+func (g *testClient) askUntilCutOff(d pdu.Domain) (n int64) {
 	for {
 		err := g.conn.Write(1, pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(d, 0, 0)}})
 		var h pdu.Header

@@ -33,25 +33,25 @@ const (
 	errNotSupported pdu.Error = -95 // EOPNOTSUPP
 )
 
-// A client is a connection and the goroutine that serves it.
+// A client is a client of the Server, with its connection.
 type client struct {
 	s     *Server
 	conn  net.Conn
 	pdus  *pdu.Conn
-	since time.Time
+	since time.Time                   // when it connected
 	info  atomic.Pointer[pmda.Client] // nil until it has a slot
 
-	// Of the goroutine that owns the client, which is that of its request.
+	// What belongs to the goroutine that serves the client; see call.
 	hasCreds      bool      // its CREDS have come
 	credsBy       time.Time // when they have to; zero for no limit
 	writeDeadline time.Time
 	profiles      map[int32]*pdu.Profile
-	seen          seen
+	seen          seenChanges
 	ctx           *callContext // of calls of agents; after one is abandoned there is another
 
-	admitted admission
-	denied   atomic.Uint32        // pmcdconf.Ops
-	inline   atomic.Pointer[call] // the latest inline call of the request in progress; for the watchdog
+	admission admission
+	denied    atomic.Uint32        // pmcdconf.Ops
+	inline    atomic.Pointer[call] // the latest inline call of the request in progress; for the watchdog
 
 	mu        sync.Mutex
 	endCalls  context.CancelFunc // ends ctx
@@ -60,17 +60,17 @@ type client struct {
 	closing   bool               // no further request is wanted
 	closeCode pdu.Error          // what the client is told in the end, if it is not 0
 
-	leaving bool // agents are being told that it has gone; guarded by Server.mu
+	gone bool // agents are being told that it has gone; guarded by Server.mu
 }
 
 func newClient(s *Server, conn net.Conn) *client {
 	c := &client{s: s, conn: conn, pdus: pdu.NewConn(rawconn.New(conn)), since: time.Now()}
 	c.newContext()
-	c.pdus.MaxLen = s.MaxPDU
+	c.pdus.MaxLen = s.limits.pdu
 	c.pdus.Counters = &s.counters
 	c.pdus.Partial = c.partial
 	c.pdus.Trace = s.tracePDU(conn, conn)
-	s.changes.since(&c.seen) // a client is not told what has changed before it came
+	s.changes.since(&c.seen) // a client is not told of what changed before it connected
 	return c
 }
 
@@ -99,8 +99,7 @@ func (c *client) cancelCalls() {
 	c.endCalls()
 }
 
-// peer is the process at the other end as far as it is known, -1 where it is
-// not.
+// peer is the process at the other end of a connection; -1 for what is not known.
 func peer(c net.Conn) (pid, uid, gid int) {
 	if _, ok := c.(inProcess); ok {
 		return os.Getpid(), os.Getuid(), os.Getgid()
@@ -110,7 +109,7 @@ func peer(c net.Conn) (pid, uid, gid int) {
 
 // partial limits the wait for the rest of a PDU.
 func (c *client) partial(waiting bool) {
-	if t := c.s.Timeout; waiting && t > 0 {
+	if t := c.s.limits.timeout; waiting && t > 0 {
 		c.readBy(time.Now().Add(t))
 	} else {
 		c.readBy(time.Time{})
@@ -181,7 +180,7 @@ func (c *client) sendCloseCode() bool {
 
 // refuse answers a connection that is not to be served.
 func (c *client) refuse(code pdu.Error, why string) {
-	c.s.Logger.Warn("client refused", slog.Any("addr", c.conn.RemoteAddr()), slog.String("err", why))
+	c.s.log.Warn("client refused", slog.Any("addr", c.conn.RemoteAddr()), slog.String("err", why))
 	c.conn.SetWriteDeadline(time.Now().Add(refuseTimeout))
 	c.pdus.Write(0, pdu.Challenge{Code: code})
 	c.conn.Close()
@@ -194,7 +193,7 @@ const refuseTimeout = time.Second
 // limitWrite gives the client WriteTimeout from now for what is written next, and
 // up to a quarter more: to set a deadline costs more than to compare.
 func (c *client) limitWrite(now time.Time) {
-	t := c.s.WriteTimeout
+	t := c.s.limits.write
 	if t <= 0 {
 		return
 	}
@@ -225,9 +224,9 @@ func (c *client) closeConn(err error) {
 	c.s.traceClient(c, false, err)
 	c.conn.Close()
 	c.cancelCalls()
-	c.s.leave(c)
+	c.s.removeClient(c)
 	if err != nil && !wanted {
-		c.s.Logger.Info("client closed", slog.Any("addr", c.conn.RemoteAddr()),
+		c.s.log.Info("client closed", slog.Any("addr", c.conn.RemoteAddr()),
 			slog.Uint64("client", c.info.Load().Seq), slog.Any("err", err))
 	}
 }
@@ -275,7 +274,7 @@ func (c *client) admit() error {
 	case err != nil:
 		return err
 	}
-	if t := c.s.HelloTimeout; t > 0 {
+	if t := c.s.limits.hello; t > 0 {
 		c.credsBy = time.Now().Add(t)
 	}
 	c.readBy(time.Time{}) // also if the client was disconnected before
@@ -342,7 +341,7 @@ func (r *request) setCreds(body []byte) error {
 		c.hasCreds = true
 		c.readBy(time.Time{})
 	}
-	// First, so that no other error lets the client by the rules.
+	// This comes first, so that a client with wrong features does not evade the rules.
 	err := c.checkAccount()
 	info := c.info.Load()
 	switch {
@@ -356,8 +355,8 @@ func (r *request) setCreds(body []byte) error {
 	case err != nil:
 		return err
 	}
-	if known(info) {
-		c.s.announce(info)
+	if hasAttributes(info) {
+		c.s.sendAttributes(info)
 	}
 	return nil
 }
@@ -369,7 +368,7 @@ func (r *request) setProfile(body []byte) error {
 	if err := p.Decode(body); err != nil {
 		return err
 	}
-	if int(p.Context) >= c.s.MaxContexts {
+	if int(p.Context) >= c.s.limits.contexts {
 		return errTryAgain
 	}
 	if c.profiles == nil {

@@ -56,18 +56,18 @@ func TestCreds(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := connect(t, s)
-			if got, want := g.hear(), "challenge 0xe00"; got != want {
+			if got, want := g.receive(), "challenge 0xe00"; got != want {
 				t.Errorf("%s, want %s", got, want)
 			}
 			done := make(chan string)
-			go func() { done <- g.end() }()
+			go func() { done <- g.receiveAll() }()
 			for _, p := range append(test.say, desc) {
 				g.conn.Write(0, p) // the collector may have closed the connection
 			}
 			if test.want != "" {
 				// A request without an answer that shows the end of those before it.
 				g.conn.Write(0, pdu.SetProfile{})
-				g.raw(make([]byte, 12))
+				g.sendBytes(make([]byte, 12))
 			}
 			if got := <-done; got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
@@ -82,14 +82,14 @@ func TestFraming(t *testing.T) {
 	s := &Server{MaxPDU: 100}
 	add(t, s, &fake{name: "a", domain: 10})
 	addr := serving(t, s)
-	other := overTCP(t, addr).greet()
+	other := connectTCP(t, addr).hello()
 	desc := func(item int) pdu.DescReq { return pdu.DescReq{PMID: pdu.MakePMID(10, 0, item)} }
 	head := func(n int, k pdu.Kind) []byte {
 		b := binary.BigEndian.AppendUint32(nil, uint32(n))
 		return append(binary.BigEndian.AppendUint32(b, uint32(k)), 0, 0, 0, 0)
 	}
 	t.Run("pipelined", func(t *testing.T) {
-		g := overTCP(t, addr).greet()
+		g := connectTCP(t, addr).hello()
 		var all []byte
 		for i := range 50 {
 			all = append(all, head(16, pdu.KindDescReq)...)
@@ -97,24 +97,24 @@ func TestFraming(t *testing.T) {
 		}
 		for len(all) > 0 {
 			n := min(7, len(all))
-			g.raw(all[:n])
+			g.sendBytes(all[:n])
 			all = all[n:]
 		}
 		for i := range 50 {
-			if got, want := g.hear(), fmt.Sprintf("{Desc:{PMID:10.0.%d ", i); !strings.HasPrefix(got, want) {
+			if got, want := g.receive(), fmt.Sprintf("{Desc:{PMID:10.0.%d ", i); !strings.HasPrefix(got, want) {
 				t.Fatalf("%s, want %s", got, want)
 			}
 		}
 	})
 	t.Run("unknown kinds", func(t *testing.T) {
-		g := overTCP(t, addr).greet()
+		g := connectTCP(t, addr).hello()
 		for _, k := range []pdu.Kind{0, 1, 0x6fff, 0x700a, 0x700b, 0x7018, 0x7fffffff} {
-			g.raw(head(12, k))
-			if got, want := g.hear(), "error: "+pdu.ErrIPC.Error(); got != want {
+			g.sendBytes(head(12, k))
+			if got, want := g.receive(), "error: "+pdu.ErrIPC.Error(); got != want {
 				t.Errorf("kind %#x: %s", int(k), got)
 			}
 		}
-		if got := g.ask(desc(1)); !strings.HasPrefix(got, "{Desc:") {
+		if got := g.request(desc(1)); !strings.HasPrefix(got, "{Desc:") {
 			t.Errorf("afterwards: %s", got)
 		}
 	})
@@ -129,15 +129,15 @@ func TestFraming(t *testing.T) {
 		"end within a PDU": head(16, pdu.KindDescReq),
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := overTCP(t, addr).greet()
-			g.raw(b)
+			g := connectTCP(t, addr).hello()
+			g.sendBytes(b)
 			if strings.HasPrefix(name, "end") {
 				g.net.(*net.TCPConn).CloseWrite()
 			}
-			if got := g.end(); got != "" {
+			if got := g.receiveAll(); got != "" {
 				t.Errorf("answered %s", got)
 			}
-			if got := other.ask(desc(1)); !strings.HasPrefix(got, "{Desc:") {
+			if got := other.request(desc(1)); !strings.HasPrefix(got, "{Desc:") {
 				t.Errorf("another client: %s", got)
 			}
 		})
@@ -148,35 +148,35 @@ func TestFraming(t *testing.T) {
 func TestClientTimeouts(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		act   func(g *prober)
+		act   func(g *testClient)
 		after time.Duration // 0 for never
 		line  bool
 	}{
-		{"no hello", func(g *prober) { g.hear() }, 60 * time.Second, true},
-		{"half a hello", func(g *prober) { g.hear(); g.raw([]byte{0, 0, 0, 20, 0}) }, 5 * time.Second, true},
-		{"half a request", func(g *prober) { g.greet(); g.raw([]byte{0}) }, 5 * time.Second, true},
-		{"drop by drop", func(g *prober) {
-			g.greet()
+		{"no hello", func(g *testClient) { g.receive() }, 60 * time.Second, true},
+		{"half a hello", func(g *testClient) { g.receive(); g.sendBytes([]byte{0, 0, 0, 20, 0}) }, 5 * time.Second, true},
+		{"half a request", func(g *testClient) { g.hello(); g.sendBytes([]byte{0}) }, 5 * time.Second, true},
+		{"drop by drop", func(g *testClient) {
+			g.hello()
 			go func() {
 				for range 15 {
-					g.raw([]byte{0, 0, 0, 16, 0, 0, 0x70, 4}[:1])
+					g.sendBytes([]byte{0, 0, 0, 16, 0, 0, 0x70, 4}[:1])
 					time.Sleep(time.Second)
 				}
 			}()
 		}, 5 * time.Second, true},
-		{"half a large request", func(g *prober) {
-			g.greet()
-			g.raw(append([]byte{0, 0, 0xff, 0, 0, 0, 0x70, 3, 0, 0, 0, 0}, make([]byte, 2000)...))
+		{"half a large request", func(g *testClient) {
+			g.hello()
+			g.sendBytes(append([]byte{0, 0, 0xff, 0, 0, 0, 0x70, 3, 0, 0, 0, 0}, make([]byte, 2000)...))
 		}, 5 * time.Second, true},
-		{"credentials without a version, late", func(g *prober) {
-			g.hear()
-			g.say(pdu.Creds{Others: []uint32{5 << 24}})
+		{"credentials without a version, late", func(g *testClient) {
+			g.receive()
+			g.send(pdu.Creds{Others: []uint32{5 << 24}})
 		}, 60 * time.Second, true},
-		{"does not read", func(g *prober) {
-			g.greet()
-			g.say(pdu.DescReq{PMID: pdu.MakePMID(2, 0, 7)})
+		{"does not read", func(g *testClient) {
+			g.hello()
+			g.send(pdu.DescReq{PMID: pdu.MakePMID(2, 0, 7)})
 		}, 30 * time.Second, true},
-		{"idle", func(g *prober) { g.greet() }, 0, false},
+		{"idle", func(g *testClient) { g.hello() }, 0, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -222,16 +222,16 @@ func TestClientTimeouts(t *testing.T) {
 // More clients than allowed are told so.
 func TestMaxClients(t *testing.T) {
 	s := closed(t, &Server{MaxClients: 2})
-	first := welcome(t, s)
-	welcome(t, s)
+	first := newClientOf(t, s)
+	newClientOf(t, s)
 	third := connect(t, s)
-	if got, want := third.end(), "refused: "+pdu.ErrConnLimit.Error(); got != want {
+	if got, want := third.receiveAll(), "refused: "+pdu.ErrConnLimit.Error(); got != want {
 		t.Errorf("third: %s", got)
 	}
 	first.net.Close()
 	eventually(t, "room", func() bool { return len(s.clientList()) == 1 })
 	eventually(t, "slot", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.clients.len() == 1 })
-	if got := welcome(t, s).ask(pdu.ChildReq{Name: "nothing"}); got != "error: "+pdu.ErrName.Error() {
+	if got := newClientOf(t, s).request(pdu.ChildReq{Name: "nothing"}); got != "error: "+pdu.ErrName.Error() {
 		t.Errorf("after one has gone: %s", got)
 	}
 }
@@ -243,7 +243,7 @@ func TestEndOfClients(t *testing.T) {
 	slow := &slowEnd{fake: fake{name: "slow", domain: 10}, enter: make(chan uint64), leave: make(chan struct{})}
 	quick := &fake{name: "quick", domain: 11}
 	add(t, s, quick, slow, panicking{fakeAgent("panicking", 12)})
-	a := welcome(t, s)
+	a := newClientOf(t, s)
 	a.net.Close()
 	if got := <-slow.enter; got != 0 {
 		t.Errorf("client %d has gone", got)
@@ -251,17 +251,17 @@ func TestEndOfClients(t *testing.T) {
 	if n := len(s.clientList()); n != 0 {
 		t.Errorf("%d clients", n)
 	}
-	b := welcome(t, s)
+	b := newClientOf(t, s)
 	if c := s.clientList()[0].info.Load(); c.ID != 1 || c.Seq != 1 {
 		t.Errorf("slot %d, number %d of a client that came before the end of another was told", c.ID, c.Seq)
 	}
 	slow.leave <- struct{}{}
 	eventually(t, "free slot", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.clients.slots[0] == nil })
-	c := welcome(t, s)
+	c := newClientOf(t, s)
 	if got := s.clientOf(pmda.NewClient(0, 2)); got == nil {
 		t.Error("the lowest slot is not used again")
 	}
-	for i, g := range []*prober{b, c} {
+	for i, g := range []*testClient{b, c} {
 		g.net.Close()
 		if got := <-slow.enter; got != uint64(i+1) {
 			t.Errorf("client %d has gone", got)
@@ -308,13 +308,13 @@ func TestStateChanges(t *testing.T) {
 	add(t, s, changing)
 	fetch := pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(10, 0, 1)}}
 	other := pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(11, 0, 1)}}
-	a, b := welcome(t, s), welcome(t, s)
-	want := func(g *prober, p pdu.PDU, change string) {
+	a, b := newClientOf(t, s), newClientOf(t, s)
+	want := func(g *testClient, p pdu.PDU, change string) {
 		t.Helper()
-		got := g.ask(p)
+		got := g.request(p)
 		if text, ok := strings.CutPrefix(got, "change: "); ok {
 			got = text
-			g.hear()
+			g.receive()
 		} else {
 			got = ""
 		}
@@ -339,8 +339,8 @@ func TestStateChanges(t *testing.T) {
 	changed = pdu.ChangeNames
 	want(b, pdu.Fetch{PMIDs: append(other.PMIDs, fetch.PMIDs...)}, "names")
 	want(a, fetch, "names")
-	want(welcome(t, s), fetch, "")
-	if got := a.ask(pdu.DescReq{PMID: pdu.MakePMID(11, 0, 1)}); got != "error: "+pdu.ErrPMID.Error() {
+	want(newClientOf(t, s), fetch, "")
+	if got := a.request(pdu.DescReq{PMID: pdu.MakePMID(11, 0, 1)}); got != "error: "+pdu.ErrPMID.Error() {
 		t.Errorf("an agent that was removed: %s", got)
 	}
 }
@@ -363,7 +363,7 @@ func TestAttributes(t *testing.T) {
 	}
 	before := &watching{fake{name: "before", domain: 10}, make(chan int, 9)}
 	add(t, s, panicking{fakeAgent("panicking", 12)}, before)
-	welcome(t, s)
+	newClientOf(t, s)
 	if got := <-before.users; got != uid {
 		t.Errorf("user %d", got)
 	}
@@ -413,8 +413,8 @@ func TestDenied(t *testing.T) {
 			s := closed(t, &Server{Access: rules(t, test.rules)})
 			add(t, s, &fake{name: "a", domain: 10})
 			g := connect(t, s)
-			g.hear()
-			g.say(helloPDU)
+			g.receive()
+			g.send(helloPDU)
 			all := everyRequest()
 			for i, p := range all {
 				may := test.fetch
@@ -422,10 +422,10 @@ func TestDenied(t *testing.T) {
 					may = test.store
 				}
 				if p.Kind() == pdu.KindProfile && may {
-					g.say(p) // silence
+					g.send(p) // silence
 					continue
 				}
-				if got := g.ask(p); (got != denied) != may {
+				if got := g.request(p); (got != denied) != may {
 					t.Errorf("%v: %s", p.Kind(), got)
 				}
 			}
@@ -433,19 +433,19 @@ func TestDenied(t *testing.T) {
 	}
 	t.Run("at the door", func(t *testing.T) {
 		s := closed(t, &Server{Access: rules(t, `disallow "unix:": all;`)})
-		if got, want := connect(t, s).end(), "refused: "+pdu.ErrPermission.Error(); got != want {
+		if got, want := connect(t, s).receiveAll(), "refused: "+pdu.ErrPermission.Error(); got != want {
 			t.Error(got)
 		}
 	})
 	t.Run("limit", func(t *testing.T) {
 		s := closed(t, &Server{Access: rules(t, `allow "unix:": maximum 1 connections;`)})
-		first := welcome(t, s)
-		if got, want := connect(t, s).end(), "refused: "+pdu.ErrConnLimit.Error(); got != want {
+		first := newClientOf(t, s)
+		if got, want := connect(t, s).receiveAll(), "refused: "+pdu.ErrConnLimit.Error(); got != want {
 			t.Error(got)
 		}
 		first.net.Close()
 		eventually(t, "room", func() bool { return len(s.clientList()) == 0 })
-		welcome(t, s).ask(pdu.ChildReq{})
+		newClientOf(t, s).request(pdu.ChildReq{})
 	})
 }
 
@@ -456,13 +456,13 @@ func TestUnknownUser(t *testing.T) {
 	add(t, s, &fake{name: "a", domain: 10})
 	addr := serving(t, s)
 	for _, f := range []pdu.Features{0, pdu.FeatureSecure, pdu.FeatureAuth, pdu.FeatureContainer, 0x20, pdu.FeatureCredsRequired} {
-		g := overTCP(t, addr)
-		g.hear()
-		if got := g.ask(pdu.Creds{Version: 2, Features: f}); !strings.HasPrefix(got, "error: ") {
+		g := connectTCP(t, addr)
+		g.receive()
+		if got := g.request(pdu.Creds{Version: 2, Features: f}); !strings.HasPrefix(got, "error: ") {
 			t.Errorf("features %#x: %s", int(f), got)
 		}
 		for _, p := range everyRequest() {
-			if got, want := g.ask(p), "error: "+pdu.ErrPermission.Error(); got != want {
+			if got, want := g.request(p), "error: "+pdu.ErrPermission.Error(); got != want {
 				t.Errorf("features %#x: %v: %s", int(f), p.Kind(), got)
 			}
 		}
@@ -470,7 +470,7 @@ func TestUnknownUser(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return
 	}
-	if got := welcome(t, s).ask(pdu.ChildReq{Name: "nothing"}); got != "error: "+pdu.ErrName.Error() {
+	if got := newClientOf(t, s).request(pdu.ChildReq{Name: "nothing"}); got != "error: "+pdu.ErrName.Error() {
 		t.Errorf("a user that is known: %s", got)
 	}
 }
@@ -486,35 +486,35 @@ func TestNewRules(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	g := welcome(t, s)
+	g := newClientOf(t, s)
 	desc := pdu.DescReq{PMID: pdu.MakePMID(10, 0, 1)}
 	denied := "error: " + pdu.ErrPermission.Error()
-	g.ask(desc) // its profile has been taken
+	g.request(desc) // its profile has been taken
 	configure(`disallow "unix:": fetch;`)
-	if got := g.ask(desc); got != denied {
+	if got := g.request(desc); got != denied {
 		t.Errorf("fetch denied: %s", got)
 	}
 	configure(`allow "unix:": all, maximum 1 connections;`)
-	if got := g.ask(desc); got == denied {
+	if got := g.request(desc); got == denied {
 		t.Errorf("fetch allowed again: %s", got)
 	}
 	configure(`allow "unix:": all, maximum 2 connections;`)
-	h := welcome(t, s)
-	h.ask(desc)
+	h := newClientOf(t, s)
+	h.request(desc)
 	g.net.Close()
 	eventually(t, "end", func() bool { return len(s.clientList()) == 1 })
-	other := welcome(t, s)
-	other.ask(desc)
+	other := newClientOf(t, s)
+	other.request(desc)
 	configure(`disallow "unix:": all;`)
-	if got := other.end(); got != denied {
+	if got := other.receiveAll(); got != denied {
 		t.Errorf("cut off with %q", got)
 	}
-	if got := h.end(); got != denied {
+	if got := h.receiveAll(); got != denied {
 		t.Errorf("cut off with %q", got)
 	}
 	eventually(t, "end", func() bool { return len(s.clientList()) == 0 })
 	configure(`allow "unix:": all, maximum 1 connections;`)
-	welcome(t, s).ask(desc) // all places are free
+	newClientOf(t, s).request(desc) // all places are free
 }
 
 // Many clients at once, each with its own contexts and profiles.
@@ -537,22 +537,22 @@ func TestManyClients(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 200 {
 		all.Go(func() {
-			var g *prober
+			var g *testClient
 			if i%2 == 0 {
-				g = overTCP(t, addr).greet()
+				g = connectTCP(t, addr).hello()
 			} else {
-				g = welcome(t, s)
+				g = newClientOf(t, s)
 			}
 			for ctx := range 3 {
 				p := pdu.Profile{}
 				p.Add(pdu.MakeInDom(1, 1), pdu.InstID(1000*i+ctx))
-				g.say(pdu.SetProfile{Context: int32(ctx), Profile: p})
+				g.send(pdu.SetProfile{Context: int32(ctx), Profile: p})
 			}
 			for n := range 20 {
 				ctx := n % 3
 				v := fmt.Sprintf(" %d=%d", ctx, 1000*i+ctx)
 				want := "RESULT 10.0.1" + v + "; 11.0.1" + v + "; 10.0.2" + v + "; 12.0.1" + v + "; 13.0.1 " + pdu.ErrNoAgent.Error() + "; 10.0.1" + v
-				if got := g.ask(pdu.Fetch{Context: int32(ctx), PMIDs: []pdu.PMID{pdu.MakePMID(10, 0, 1), pdu.MakePMID(11, 0, 1),
+				if got := g.request(pdu.Fetch{Context: int32(ctx), PMIDs: []pdu.PMID{pdu.MakePMID(10, 0, 1), pdu.MakePMID(11, 0, 1),
 					pdu.MakePMID(10, 0, 2), pdu.MakePMID(12, 0, 1), pdu.MakePMID(13, 0, 1), pdu.MakePMID(10, 0, 1)}}); got != want {
 					t.Errorf("client %d: got  %s\nwant %s", i, got, want)
 					return
@@ -582,7 +582,7 @@ func TestFetch(t *testing.T) {
 		}
 		return ids
 	}
-	g := welcome(t, s)
+	g := newClientOf(t, s)
 	for _, test := range []struct {
 		name string
 		ask  pdu.Fetch
@@ -602,20 +602,20 @@ func TestFetch(t *testing.T) {
 		{"nobody's", pdu.Fetch{PMIDs: ids(10, 99, 511)}, "RESULT 10.0.0 -1=0; 99.0.1 " + pdu.ErrNoAgent.Error() + "; 511.0.2 " + pdu.ErrNoAgent.Error()},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := g.ask(test.ask); got != test.want {
+			if got := g.request(test.ask); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})
 	}
-	if got, want := g.ask(pdu.SetProfile{Context: 64}), "error: "+errTryAgain.Error(); got != want {
+	if got, want := g.request(pdu.SetProfile{Context: 64}), "error: "+errTryAgain.Error(); got != want {
 		t.Errorf("context 64: %s", got)
 	}
-	g.say(pdu.SetProfile{Context: 63})
-	if got := g.ask(pdu.Fetch{Context: 63, PMIDs: ids(10)}); got != "RESULT 10.0.0 -1=0" {
+	g.send(pdu.SetProfile{Context: 63})
+	if got := g.request(pdu.Fetch{Context: 63, PMIDs: ids(10)}); got != "RESULT 10.0.0 -1=0" {
 		t.Errorf("context 63: %s", got)
 	}
 	s.agents.Load().get(10).fenced.Store(true)
-	if got := g.ask(pdu.Fetch{PMIDs: ids(10, 11)}); got != "RESULT 10.0.0 "+pdu.ErrPMDAFenced.Error()+"; 11.0.1 -1=1" {
+	if got := g.request(pdu.Fetch{PMIDs: ids(10, 11)}); got != "RESULT 10.0.0 "+pdu.ErrPMDAFenced.Error()+"; 11.0.1 -1=1" {
 		t.Errorf("fenced: %s", got)
 	}
 }
@@ -627,12 +627,12 @@ func TestClose(t *testing.T) {
 		gate := make(chan struct{})
 		busy := &fake{name: "busy", domain: 10, failing: func() error { <-gate; return nil }}
 		add(t, s, busy)
-		idle, asking := welcome(t, s), welcome(t, s)
-		half := welcome(t, s)
-		half.raw([]byte{0, 0, 0})
+		idle, asking := newClientOf(t, s), newClientOf(t, s)
+		half := newClientOf(t, s)
+		half.sendBytes([]byte{0, 0, 0})
 		new := connect(t, s)
-		new.hear()
-		asking.say(pdu.DescReq{PMID: pdu.MakePMID(10, 0, 1)})
+		new.receive()
+		asking.send(pdu.DescReq{PMID: pdu.MakePMID(10, 0, 1)})
 		synctest.Wait()
 		began := time.Now()
 		var closers sync.WaitGroup
@@ -643,18 +643,18 @@ func TestClose(t *testing.T) {
 				}
 			})
 		}
-		for _, g := range []*prober{idle, half, new} {
-			g.end()
+		for _, g := range []*testClient{idle, half, new} {
+			g.receiveAll()
 		}
 		if d := time.Since(began); d != 0 {
 			t.Errorf("idle clients are cut off after %v", d)
 		}
-		if _, err := s.DialContext(t.Context(), "", ""); err != errClosed {
+		if _, err := s.DialContext(t.Context(), "", ""); !errors.Is(err, errClosed) {
 			t.Errorf("dial: %v", err)
 		}
 		time.Sleep(time.Second)
 		close(gate)
-		if got := asking.end(); !strings.HasPrefix(got, "{Desc:") {
+		if got := asking.receiveAll(); !strings.HasPrefix(got, "{Desc:") {
 			t.Errorf("busy client: %s", got)
 		}
 		closers.Wait()
@@ -673,22 +673,25 @@ func TestCloseStuck(t *testing.T) {
 		stuck := &fake{name: "stuck", domain: 10, failing: func() error { <-gate; return nil }}
 		heeding := &heeding{fakeAgent("heeding", 11)}
 		add(t, s, stuck, heeding)
-		a, b := welcome(t, s), welcome(t, s)
-		a.say(pdu.DescReq{PMID: pdu.MakePMID(10, 0, 1)})
-		b.say(pdu.DescReq{PMID: pdu.MakePMID(11, 0, 1)})
-		c := welcome(t, s)
-		c.say(pdu.ChildReq{Name: ""}) // and never reads the answer
+		a, b := newClientOf(t, s), newClientOf(t, s)
+		a.send(pdu.DescReq{PMID: pdu.MakePMID(10, 0, 1)})
+		b.send(pdu.DescReq{PMID: pdu.MakePMID(11, 0, 1)})
+		c := newClientOf(t, s)
+		c.send(pdu.ChildReq{Name: ""}) // and never reads the answer
 		synctest.Wait()
 		began := time.Now()
 		err := s.Close()
-		const want = `collector: agent "stuck" in this process has not returned from 1 requests`
+		const want = `collector: stop agent "stuck": it has not returned from 1 requests`
 		if err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)
+		}
+		if op, ok := errors.AsType[*OpError](err); !ok || op.Agent != "stuck" || !op.Timeout() {
+			t.Errorf("error %#v", err)
 		}
 		if again := s.Close(); again == nil || again.Error() != want {
 			t.Errorf("again: %v", again)
 		}
-		if d := time.Since(began); d < DefaultGrace || d > DefaultGrace+2*time.Second {
+		if d := time.Since(began); d < defaultGrace || d > defaultGrace+2*time.Second {
 			t.Errorf("took %v", d)
 		}
 		close(gate)
@@ -704,7 +707,7 @@ func TestCloseStuckRemoved(t *testing.T) {
 		block := func() error { <-gate; return nil }
 		add(t, s, &fake{name: "stuck", domain: 10, failing: block}, &fake{name: "stays", domain: 11, failing: block}, fakeAgent("idle", 12))
 		for d := range pdu.Domain(2) {
-			welcome(t, s).say(pdu.DescReq{PMID: pdu.MakePMID(10+d, 0, 1)})
+			newClientOf(t, s).send(pdu.DescReq{PMID: pdu.MakePMID(10+d, 0, 1)})
 		}
 		synctest.Wait()
 		for _, d := range []pdu.Domain{10, 12} {
@@ -713,8 +716,8 @@ func TestCloseStuckRemoved(t *testing.T) {
 			}
 		}
 		err := s.Close()
-		const want = `collector: agent "stays" in this process has not returned from 1 requests` + "\n" +
-			`collector: agent "stuck" in this process has not returned from 1 requests`
+		const want = `collector: stop agent "stays": it has not returned from 1 requests` + "\n" +
+			`collector: stop agent "stuck": it has not returned from 1 requests`
 		if err == nil || err.Error() != want {
 			t.Errorf("error %v\nwant  %s", err, want)
 		}
@@ -779,7 +782,7 @@ func TestAcceptBackOff(t *testing.T) {
 		}
 		near, far := net.Pipe()
 		l.accepts <- far
-		newProber(t, near).greet().ask(pdu.ChildReq{})
+		newTestClient(t, near).hello().request(pdu.ChildReq{})
 		if diff := cmp.Diff([]string{"cannot accept clients"}, log.take()); diff != "" {
 			t.Errorf("log (-want +got):\n%s", diff)
 		}
@@ -809,7 +812,7 @@ func TestSpareFromTheStart(t *testing.T) {
 		if d := time.Since(began); d != 0 {
 			t.Errorf("the client had to wait %v", d)
 		}
-		newProber(t, near).greet().ask(pdu.ChildReq{})
+		newTestClient(t, near).hello().request(pdu.ChildReq{})
 		cancel()
 		if err := <-served; err != nil {
 			t.Error(err)
@@ -833,10 +836,10 @@ func TestServe(t *testing.T) {
 		})
 		near, far := net.Pipe()
 		b.accepts <- far
-		newProber(t, near).greet().ask(pdu.ChildReq{})
+		newTestClient(t, near).hello().request(pdu.ChildReq{})
 		b.accepts <- broken
 		err := <-served
-		const want = "collector: accept on fake: broken"
+		const want = "collector: accept: broken"
 		if !errors.Is(err, broken) || err.Error() != want+"\n"+want {
 			t.Errorf("error %v", err)
 		}
@@ -855,7 +858,7 @@ func TestServe(t *testing.T) {
 				ln = append(ln, newFakeListener())
 			}
 			go func() { served <- s.Serve(context.Background(), ln...) }()
-			welcome(t, s)
+			newClientOf(t, s)
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
@@ -916,13 +919,13 @@ func (l listener) Attributes(*pmda.Client) { <-l.gate }
 // that client's first request.
 func TestAttributesFirst(t *testing.T) {
 	s := closed(t, &Server{})
-	g := welcome(t, s)
+	g := newClientOf(t, s)
 	l := listener{&fake{name: "listener", domain: 30}, make(chan struct{})}
 	added := make(chan error, 1)
 	go func() { added <- s.Add(l) }()
 	ask := pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(30, 0, 1)}}
 	for end := time.Now().Add(100 * time.Millisecond); time.Now().Before(end); {
-		if got, want := g.ask(ask), "RESULT 30.0.1 "+pdu.ErrNoAgent.Error(); got != want {
+		if got, want := g.request(ask), "RESULT 30.0.1 "+pdu.ErrNoAgent.Error(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 			break
 		}
@@ -931,9 +934,9 @@ func TestAttributesFirst(t *testing.T) {
 	if err := <-added; err != nil {
 		t.Error(err)
 	}
-	g.say(ask)
+	g.send(ask)
 	for _, want := range []string{"change: add agent", "RESULT 30.0.1 -1=1"} {
-		if got := g.hear(); got != want {
+		if got := g.receive(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A clientTable numbers clients: by slots, the lowest free one first, and by a
-// sequence number that never comes again.
+// A clientTable has the clients of a Server. Each has a slot, the lowest that was
+// free, and a sequence number, which is not used again.
 type clientTable struct {
 	slots []*client
 	n     int
@@ -18,19 +18,20 @@ type clientTable struct {
 
 func (t *clientTable) len() int { return t.n }
 
-// all yields the clients by slot, but for those who are leaving.
+// all yields the clients in the order of their slots, without those that have
+// gone.
 func (t *clientTable) all() iter.Seq[*client] {
 	return func(yield func(*client) bool) {
 		for _, c := range t.slots {
-			if c != nil && !c.leaving && !yield(c) {
+			if c != nil && !c.gone && !yield(c) {
 				return
 			}
 		}
 	}
 }
 
-// enter gives a client its numbers.
-func (t *clientTable) enter(c *client) {
+// add gives a client its numbers.
+func (t *clientTable) add(c *client) {
 	slot := len(t.slots)
 	if t.n < len(t.slots) {
 		for i, o := range t.slots {
@@ -50,12 +51,12 @@ func (t *clientTable) enter(c *client) {
 	t.seq++
 }
 
-// leave takes a client out. Every agent is told before its slot can be used
-// again.
-func (s *Server) leave(c *client) {
-	c.giveUpPlaces()
+// removeClient takes a client that has gone out of the table. Its slot is used again
+// only when every agent was told.
+func (s *Server) removeClient(c *client) {
+	c.endAdmission()
 	s.mu.Lock()
-	c.leaving = true // from now on no agent that comes hears of it
+	c.gone = true // agents that are added from now on are not told of it
 	agents := s.agents.Load().list
 	s.mu.Unlock()
 	info := c.info.Load()
@@ -70,23 +71,26 @@ func (s *Server) leave(c *client) {
 	s.clients.n--
 }
 
-// known reports whether agents may want to hear of the client.
-func known(info *pmda.Client) bool { return info.UID >= 0 || info.GID >= 0 || info.Container != "" }
+// hasAttributes reports whether anything is known of a client that agents may need.
+func hasAttributes(info *pmda.Client) bool {
+	return info.UID >= 0 || info.GID >= 0 || info.Container != ""
+}
 
-// announce tells all agents about the client's attributes.
-func (s *Server) announce(info *pmda.Client) {
+// sendAttributes tells all agents about a client's attributes.
+func (s *Server) sendAttributes(info *pmda.Client) {
 	for _, a := range s.agents.Load().list {
-		s.tellAttributes(a.current(), info)
+		s.sendAttributesTo(a.current(), info)
 	}
 }
 
-func (s *Server) tellAttributes(h pmda.Handler, info *pmda.Client) {
+// sendAttributesTo tells an agent, unless it is nil, about a client's attributes.
+func (s *Server) sendAttributesTo(h pmda.Handler, info *pmda.Client) {
 	if h != nil {
 		s.protect(nil, h, "attributes", func() { h.Attributes(info) })
 	}
 }
 
-// clientList is the clients in the order in which they have come.
+// clientList is the clients in the order in which they have connected.
 func (s *Server) clientList() []*client {
 	s.mu.Lock()
 	list := slices.AppendSeq(make([]*client, 0, s.clients.len()), s.clients.all())
@@ -95,7 +99,7 @@ func (s *Server) clientList() []*client {
 	return list
 }
 
-// clientOf is the client that agents know as info, nil if it has gone.
+// clientOf is the client that agents know by info, nil if it has gone.
 func (s *Server) clientOf(info *pmda.Client) *client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +107,7 @@ func (s *Server) clientOf(info *pmda.Client) *client {
 		return nil
 	}
 	c := s.clients.slots[info.ID]
-	if c == nil || c.leaving || c.info.Load().Seq != info.Seq {
+	if c == nil || c.gone || c.info.Load().Seq != info.Seq {
 		return nil
 	}
 	return c

@@ -17,19 +17,19 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// ContextLabels are the labels of everything that a collector serves. They come
-// from, in increasing precedence:
+// ContextLabels says where the labels of a client's context come from, which hold
+// for all metrics of a collector. Its sources are, in increasing precedence:
 //
 //	Dir, Dir/optional   files, each with a JSON object, in the order of their names
 //	the host            hostname, domainname, machineid or machineid_sha256
 //	the client          container, if it has chosen one; userid and groupid, if known
 //
-// Those of Dir/optional and the user's are optional. The zero value has the
-// host's and the client's and reads no file. The files are read at each request.
-// Safe for concurrent use.
+// The labels of Dir/optional, userid and groupid are optional ones. The zero value
+// has the labels of the host and the client, and reads no files. Files are read at
+// each request. Safe for concurrent use.
 type ContextLabels struct {
-	// Dir has the label files. Files whose name starts with a dot, and those that
-	// are no labels, are passed over. Empty means none.
+	// Dir is the directory with label files. Files whose name starts with a dot and
+	// files that cannot be parsed are skipped. Empty means none.
 	Dir string
 	// Conf is a file with settings, labels.conf: "machineid_hash = sha256" gives
 	// the hash of the machine's id instead of the id. It need not exist.
@@ -43,8 +43,8 @@ type ContextLabels struct {
 	DomainName func() string
 }
 
-// SystemLabels are the labels that pmcd gives, from the directory with PCP's
-// configuration, /etc/pcp, and the file /etc/machine-id.
+// SystemLabels returns the sources of C pmcd: the files of the directory with PCP's
+// configuration, which is usually /etc/pcp, and the file /etc/machine-id.
 func SystemLabels(sysconf string) ContextLabels {
 	return ContextLabels{
 		Dir:       filepath.Join(sysconf, "labels"),
@@ -53,8 +53,8 @@ func SystemLabels(sysconf string) ContextLabels {
 	}
 }
 
-// Set is the labels for a client, who may be nil. It fails if Dir cannot be
-// read.
+// Set returns the labels for a client, or without those of a client for nil. It
+// fails if Dir cannot be read.
 func (l ContextLabels) Set(c *pmda.Client) (pdu.LabelSet, error) {
 	sets, _, err := l.files()
 	if err != nil {
@@ -79,8 +79,8 @@ func (l ContextLabels) Set(c *pmda.Client) (pdu.LabelSet, error) {
 	return pdu.MergeLabels(nil, sets...)
 }
 
-// Files is the labels from files alone: the metric pmcd.labels, and what a change
-// of labels is a change of. Skipped says why files were passed over.
+// Files returns the labels from files alone, the value of pmcd.labels; clients are
+// told when they change. Skipped says why files were skipped.
 func (l ContextLabels) Files() (set pdu.LabelSet, skipped []error, err error) {
 	sets, skipped, err := l.files()
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"runtime"
 	"slices"
@@ -22,97 +21,6 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 )
-
-// A guest is a client whose questions all succeed in getting an answer.
-type guest struct {
-	t    *testing.T
-	net  net.Conn
-	conn *pdu.Conn
-}
-
-// newGuest introduces a client and selects all instances.
-func newGuest(t *testing.T, n net.Conn) *guest {
-	t.Helper()
-	g := &guest{t, n, pdu.NewConn(n)}
-	if _, err := pdu.ClientHello(g.conn, 1, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := g.conn.Write(1, pdu.SetProfile{}); err != nil {
-		t.Fatal(err)
-	}
-	return g
-}
-
-func visit(t *testing.T, s *Server) *guest {
-	t.Helper()
-	n, err := s.DialContext(t.Context(), "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { n.Close() })
-	return newGuest(t, n)
-}
-
-// ask sends a request and gives the answer, without what it says has changed
-// before.
-func (g *guest) ask(p pdu.PDU) (pdu.Kind, []byte) {
-	g.t.Helper()
-	if err := g.conn.Write(1, p); err != nil {
-		g.t.Fatal(err)
-	}
-	return g.read()
-}
-
-func (g *guest) read() (pdu.Kind, []byte) {
-	g.t.Helper()
-	for {
-		h, body, err := g.conn.Read()
-		if err != nil {
-			g.t.Fatal(err)
-		}
-		var s pdu.Status
-		if h.Kind != pdu.KindError || s.Decode(body) != nil || s.Code <= 0 {
-			return h.Kind, body
-		}
-	}
-}
-
-// code is the error that answers a request, 0 if it succeeds.
-func (g *guest) code(p pdu.PDU) pdu.Error {
-	g.t.Helper()
-	kind, body := g.ask(p)
-	var s pdu.Status
-	if kind == pdu.KindError {
-		if err := s.Decode(body); err != nil {
-			g.t.Fatal(err)
-		}
-	}
-	return s.Code
-}
-
-// fetch gives the error of each metric, 0 for one whose values are true.
-func (g *guest) fetch(ids ...pdu.PMID) []pdu.Error {
-	g.t.Helper()
-	kind, body := g.ask(pdu.Fetch{PMIDs: ids})
-	var res pdu.Result
-	if err := res.Decode(body); kind != pdu.KindResult || err != nil || res.Len() != len(ids) {
-		g.t.Fatalf("%v answered fetch: %v", kind, err)
-	}
-	codes := make([]pdu.Error, len(ids))
-	for i, s := range res.All() {
-		codes[i] = pdu.FromError(s.Err())
-		d := truthDesc(ids[i])
-		if s.PMID != ids[i] || codes[i] == 0 && s.Len() != len(truthInsts(d.InDom, nil)) {
-			g.t.Errorf("%v answered by %v with %d values", ids[i], s.PMID, s.Len())
-		}
-		for inst, a := range s.All(d.Type) {
-			if !a.Equal(truthAtom(s.PMID, inst)) {
-				g.t.Errorf("%v instance %d: %v", s.PMID, inst, a)
-			}
-		}
-	}
-	return codes
-}
 
 // oneOfEach is a request of every kind that an agent answers, but fetch.
 func oneOfEach(d pdu.Domain) []pdu.PDU {
@@ -157,7 +65,7 @@ func TestEveryRequestInTime(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		g, quiet := visit(t, s), visit(t, s)
+		g, quiet := newClientOf(t, s), newClientOf(t, s)
 		inTime := func(what any, begin time.Time) {
 			t.Helper()
 			if took := time.Since(begin); took < time.Second || took > 1100*time.Millisecond {
@@ -170,12 +78,12 @@ func TestEveryRequestInTime(t *testing.T) {
 				t.Errorf("%#v: %v", p, got)
 			}
 			inTime(p, begin)
-			if diff := cmp.Diff([]pdu.Error{0}, quiet.fetch(pdu.MakePMID(10, 0, 2))); diff != "" {
+			if diff := cmp.Diff([]pdu.Error{0}, quiet.fetchOracle(pdu.MakePMID(10, 0, 2))); diff != "" {
 				t.Errorf("another agent (-want +got):\n%s", diff)
 			}
 		}
 		begin := time.Now()
-		got := g.fetch(pdu.MakePMID(10, 0, 0), pdu.MakePMID(20, 0, 0), pdu.MakePMID(10, 0, 2), pdu.MakePMID(20, 0, 2))
+		got := g.fetchOracle(pdu.MakePMID(10, 0, 0), pdu.MakePMID(20, 0, 0), pdu.MakePMID(10, 0, 2), pdu.MakePMID(20, 0, 2))
 		if diff := cmp.Diff([]pdu.Error{0, pdu.ErrTimeout, 0, pdu.ErrTimeout}, got); diff != "" {
 			t.Errorf("mixed fetch (-want +got):\n%s", diff)
 		}
@@ -185,7 +93,7 @@ func TestEveryRequestInTime(t *testing.T) {
 		close(gate)
 		// While the late answers come in, others use the memory.
 		for range 50 {
-			g.fetch(pdu.MakePMID(10, 0, 2), pdu.MakePMID(20, 0, 2), pdu.MakePMID(10, 0, 0))
+			g.fetchOracle(pdu.MakePMID(10, 0, 2), pdu.MakePMID(20, 0, 2), pdu.MakePMID(10, 0, 0))
 		}
 		synctest.Wait()
 		for _, p := range requests {
@@ -257,10 +165,10 @@ func TestStoppedAgent(t *testing.T) {
 		}
 	}
 	p := s.agents.Load().get(30).remote.Load()
-	g, quiet := visit(t, s), visit(t, s)
+	g, quiet := newClientOf(t, s), newClientOf(t, s)
 	mine, inside, outside := pdu.MakePMID(30, 0, 0), pdu.MakePMID(10, 0, 0), pdu.MakePMID(31, 0, 0)
 	fine := []pdu.Error{0, 0, 0}
-	if diff := cmp.Diff(fine, g.fetch(mine, inside, outside)); diff != "" {
+	if diff := cmp.Diff(fine, g.fetchOracle(mine, inside, outside)); diff != "" {
 		t.Fatalf("at first (-want +got):\n%s", diff)
 	}
 	beat := newMetronome()
@@ -283,7 +191,7 @@ func TestStoppedAgent(t *testing.T) {
 	wg.Go(func() {
 		for time.Since(stopped) < pause {
 			begin := time.Now()
-			quiet.fetch(inside, outside)
+			quiet.fetchOracle(inside, outside)
 			quietWaits.add(begin, 100*time.Millisecond, beat)
 			time.Sleep(20 * time.Millisecond)
 		}
@@ -294,7 +202,7 @@ func TestStoppedAgent(t *testing.T) {
 		if first {
 			want[1], limit = pdu.ErrTimeout, s.Timeout+100*time.Millisecond
 		}
-		if diff := cmp.Diff(want, g.fetch(inside, mine, outside)); diff != "" {
+		if diff := cmp.Diff(want, g.fetchOracle(inside, mine, outside)); diff != "" {
 			t.Fatalf("%v after the stop (-want +got):\n%s", time.Since(stopped), diff)
 		}
 		mineWaits.add(begin, limit, beat)
@@ -307,7 +215,7 @@ func TestStoppedAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "values of the agent that goes on", func() bool {
-		return slices.Equal(g.fetch(mine, inside, outside), fine)
+		return slices.Equal(g.fetchOracle(mine, inside, outside), fine)
 	})
 	cancel()
 	wg.Wait()

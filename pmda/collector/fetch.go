@@ -61,7 +61,7 @@ func (r *request) planFetch(body []byte) error {
 	switch {
 	case r.about.Profile == nil:
 		return pdu.ErrNoProfile
-	case len(f.asked.PMIDs) > r.client.s.MaxMetrics:
+	case len(f.asked.PMIDs) > r.client.s.limits.metrics:
 		return pdu.ErrTooBig
 	}
 	r.splitFetch()
@@ -84,7 +84,7 @@ func (r *request) splitFetch() {
 		if at < 0 {
 			at = len(f.calls)
 			k := f.newCall(d)
-			k.w.Limit = s.MaxReply
+			k.w.Limit = s.limits.reply
 			if k.agent = agents.get(d); k.agent != nil {
 				r.add(&k.call)
 			} else {
@@ -182,12 +182,12 @@ func (f *fetch) merge() *pdu.ResultWriter {
 func (r *request) replyResult(w *pdu.ResultWriter) error {
 	c := r.client
 	size := int64(w.Size())
-	if size > int64(c.s.MaxReply) {
+	if size > int64(c.s.limits.reply) {
 		return pdu.ErrTooBig
 	}
 	if size > keepBytes {
 		defer c.s.largeReplies.Add(-size)
-		if c.s.largeReplies.Add(size) > int64(c.s.MaxInFlight) {
+		if c.s.largeReplies.Add(size) > int64(c.s.limits.inFlight) {
 			return pdu.ErrAgain
 		}
 	}

@@ -47,14 +47,14 @@ const hostileCost = 4 << 20
 
 // besieged runs an attack on a collector, and wants bystanders served and memory
 // saved.
-func besieged(t *testing.T, s *Server, attack func(g *guest)) {
+func besieged(t *testing.T, s *Server, attack func(g *testClient)) {
 	t.Helper()
 	if err := s.Add(newOracle(10)); err != nil {
 		t.Fatal(err)
 	}
-	bystander, g := visit(t, s), visit(t, s)
+	bystander, g := newClientOf(t, s), newClientOf(t, s)
 	ids := []pdu.PMID{pdu.MakePMID(10, 0, 0), pdu.MakePMID(10, 0, 2)}
-	bystander.fetch(ids...)
+	bystander.fetchOracle(ids...)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	attack(g)
@@ -62,7 +62,7 @@ func besieged(t *testing.T, s *Server, attack func(g *guest)) {
 	if cost := after.TotalAlloc - before.TotalAlloc; cost > hostileCost {
 		t.Errorf("%d bytes were allocated", cost)
 	}
-	if diff := cmp.Diff([]pdu.Error{0, 0}, bystander.fetch(ids...)); diff != "" {
+	if diff := cmp.Diff([]pdu.Error{0, 0}, bystander.fetchOracle(ids...)); diff != "" {
 		t.Errorf("bystander (-want +got):\n%s", diff)
 	}
 	if err := s.Close(); err != nil {
@@ -70,22 +70,14 @@ func besieged(t *testing.T, s *Server, attack func(g *guest)) {
 	}
 }
 
-// send sends bytes as they are.
-func (g *guest) send(b []byte) {
-	g.net.SetDeadline(time.Now().Add(patience))
-	if _, err := g.net.Write(b); err != nil {
-		g.t.Fatal(err)
-	}
-}
-
 func TestHostileLength(t *testing.T) {
-	for _, length := range []uint32{1<<31 - 1, 1<<31 - 16, 1 << 31, 1<<32 - 1, 1<<32 - 16, 0, 11, DefaultMaxPDU + 1} {
+	for _, length := range []uint32{1<<31 - 1, 1<<31 - 16, 1 << 31, 1<<32 - 1, 1<<32 - 16, 0, 11, defaultMaxPDU + 1} {
 		t.Run(fmt.Sprintf("%#x", length), func(t *testing.T) {
 			log := newMessages()
-			besieged(t, &Server{Logger: slog.New(log)}, func(g *guest) {
+			besieged(t, &Server{Logger: slog.New(log)}, func(g *testClient) {
 				b := raw(pdu.KindFetch)
 				binary.BigEndian.PutUint32(b, length)
-				g.send(b)
+				g.sendBytes(b)
 				if _, body, err := g.conn.Read(); err == nil {
 					g.code(pdu.DescReq{PMID: 1}) // at most an error, then the end
 					t.Errorf("not cut off, but answered %x", body)
@@ -110,14 +102,14 @@ type malformed map[string][]byte
 func (m malformed) run(t *testing.T) {
 	for name, b := range m {
 		t.Run(name, func(t *testing.T) {
-			besieged(t, &Server{}, func(g *guest) {
-				g.send(b)
-				kind, body := g.read()
+			besieged(t, &Server{}, func(g *testClient) {
+				g.sendBytes(b)
+				kind, body := g.reply()
 				var s pdu.Status
 				if kind != pdu.KindError || s.Decode(body) != nil || s.Code != pdu.ErrIPC {
 					t.Errorf("answered by %v %x", kind, body)
 				}
-				if diff := cmp.Diff([]pdu.Error{0}, g.fetch(pdu.MakePMID(10, 0, 0))); diff != "" {
+				if diff := cmp.Diff([]pdu.Error{0}, g.fetchOracle(pdu.MakePMID(10, 0, 0))); diff != "" {
 					t.Errorf("afterwards (-want +got):\n%s", diff)
 				}
 			})
@@ -173,14 +165,14 @@ func TestHostilePadding(t *testing.T) {
 
 func TestHostileContexts(t *testing.T) {
 	s := &Server{}
-	besieged(t, s, func(g *guest) {
+	besieged(t, s, func(g *testClient) {
 		var p pdu.SetProfile
-		for p.Context = 0; p.Context < DefaultMaxContexts; p.Context++ {
+		for p.Context = 0; p.Context < defaultMaxContexts; p.Context++ {
 			if err := g.conn.Write(1, p); err != nil {
 				t.Fatal(err)
 			}
 		}
-		for _, p.Context = range []int32{DefaultMaxContexts, 1000, 1 << 20, math.MaxInt32} {
+		for _, p.Context = range []int32{defaultMaxContexts, 1000, 1 << 20, math.MaxInt32} {
 			if got := g.code(p); got != -11 { // EAGAIN
 				t.Errorf("context %d: %v", p.Context, got)
 			}
@@ -188,12 +180,12 @@ func TestHostileContexts(t *testing.T) {
 		if got := g.code(pdu.Fetch{Context: math.MaxInt32, PMIDs: []pdu.PMID{1}}); got != pdu.ErrNoProfile {
 			t.Errorf("fetch: %v", got)
 		}
-		g.send(raw(pdu.KindProfile, -1, 0, 0, 0))
-		if kind, _ := g.read(); kind != pdu.KindError {
+		g.sendBytes(raw(pdu.KindProfile, -1, 0, 0, 0))
+		if kind, _ := g.reply(); kind != pdu.KindError {
 			t.Errorf("negative context answered by %v", kind)
 		}
 		for c := range s.clients.all() {
-			if n := len(c.profiles); n > DefaultMaxContexts {
+			if n := len(c.profiles); n > defaultMaxContexts {
 				t.Errorf("%d profiles are kept", n)
 			}
 		}
@@ -206,18 +198,18 @@ func TestHostilePMIDs(t *testing.T) {
 		many[i] = pdu.MakePMID(10, 0, 2)
 	}
 	t.Run("more than allowed", func(t *testing.T) {
-		besieged(t, &Server{MaxMetrics: 1000}, func(g *guest) {
+		besieged(t, &Server{MaxMetrics: 1000}, func(g *testClient) {
 			if got := g.code(pdu.Fetch{PMIDs: many[:1001]}); got != pdu.ErrTooBig {
 				t.Error(got)
 			}
 		})
 	})
 	t.Run("a reply larger than allowed", func(t *testing.T) {
-		besieged(t, &Server{MaxReply: 64 << 10}, func(g *guest) {
+		besieged(t, &Server{MaxReply: 64 << 10}, func(g *testClient) {
 			if got := g.code(pdu.Fetch{PMIDs: many[:4000]}); got != pdu.ErrTooBig {
 				t.Error(got)
 			}
-			if diff := cmp.Diff([]pdu.Error{0}, g.fetch(many[0])); diff != "" {
+			if diff := cmp.Diff([]pdu.Error{0}, g.fetchOracle(many[0])); diff != "" {
 				t.Errorf("afterwards (-want +got):\n%s", diff)
 			}
 		})
@@ -244,17 +236,17 @@ func TestHostileEventCounts(t *testing.T) {
 			if err := s.Add(o); err != nil {
 				t.Fatal(err)
 			}
-			besieged(t, s, func(g *guest) {
+			besieged(t, s, func(g *testClient) {
 				id := int(pdu.MakePMID(11, 0, 0))
 				records := raw(pdu.KindResult, 0, 0, 1, id, 1, 1, -1, 11, int(pdu.TypeEvent)<<24|28, n, 1, 2, 1, 0, 0)
-				g.send(records)
-				g.read()
+				g.sendBytes(records)
+				g.reply()
 				if pdu.FromError(o.err) != pdu.ErrIPC {
 					t.Errorf("%d records: %v", n, o.err)
 				}
 				parameters := raw(pdu.KindResult, 0, 0, 1, id, 1, 1, -1, 11, int(pdu.TypeEvent)<<24|24, 1, 1, 2, 1, n)
-				g.send(parameters)
-				g.read()
+				g.sendBytes(parameters)
+				g.reply()
 				if pdu.FromError(o.err) != pdu.ErrIPC {
 					t.Errorf("%d parameters: %v", n, o.err)
 				}
@@ -343,10 +335,10 @@ func hostileAgent(t *testing.T, ask pdu.PDU, answer []byte) {
 	if err := s.Add(m); err != nil {
 		t.Fatal(err)
 	}
-	besieged(t, s, func(g *guest) {
+	besieged(t, s, func(g *testClient) {
 		g.net.SetDeadline(time.Now().Add(patience))
 		for _, want := range []pdu.Error{pdu.ErrIPC, pdu.ErrNoAgent} {
-			kind, body := g.ask(ask)
+			kind, body := g.roundTrip(ask)
 			var st pdu.Status
 			var res pdu.Result
 			switch {
@@ -371,9 +363,9 @@ func TestHostileAttributes(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%q", evil), func(t *testing.T) {
 			s := &Server{Labels: ContextLabels{Hostname: func() (string, error) { return evil, nil }}}
-			besieged(t, s, func(g *guest) {
+			besieged(t, s, func(g *testClient) {
 				var id pdu.PMIDList
-				kind, body := g.ask(pdu.NameList{Names: []string{"pmcd.client.container"}})
+				kind, body := g.roundTrip(pdu.NameList{Names: []string{"pmcd.client.container"}})
 				if err := id.Decode(body); err != nil || kind != pdu.KindPMNSIDs {
 					t.Fatal(kind, err)
 				}
@@ -381,7 +373,7 @@ func TestHostileAttributes(t *testing.T) {
 				w.Begin(id.PMIDs[0])
 				w.String(0, evil)
 				stored := g.code(w.PDU(pdu.FormatLowRes))
-				kind, body = g.ask(pdu.LabelReq{Class: pdu.LabelContext})
+				kind, body = g.roundTrip(pdu.LabelReq{Class: pdu.LabelContext})
 				var p pdu.LabelReply
 				if err := p.Decode(body); err != nil || kind != pdu.KindLabel || len(p.Sets) != 1 {
 					t.Fatalf("labels: %v %v", kind, err)

@@ -64,7 +64,7 @@ func TestFetchAllocs(t *testing.T) {
 	}
 	s := closed(t, &Server{})
 	add(t, s, benchAgent(t, 10, 100), benchAgent(t, 11, 1))
-	g := welcome(t, s)
+	g := newClientOf(t, s)
 	fetch := &pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(10, 0, 0), pdu.MakePMID(11, 0, 0), pdu.MakePMID(10, 0, 1)}, HighRes: true}
 	n := testing.AllocsPerRun(1000, func() { fetchOnce(t, g.conn, fetch) })
 	if n != 0 {

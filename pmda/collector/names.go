@@ -9,19 +9,20 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// A nameSpace is the merged names with what they were merged of.
+// A nameSpace is the merged names of all agents, with the trees that they were
+// merged of.
 type nameSpace struct {
 	trees []*pmns.Tree
 	tree  *pmns.Tree
 }
 
-// nameTree is the name space: names from files first, then the agents' in the
-// order of their coming. It is merged anew when one of them has changed.
+// nameTree is the name space: names from files first, then the agents' in the order
+// in which they were added. It is merged again when one of the trees has changed.
 func (s *Server) nameTree() *pmns.Tree {
 	if have := s.names.Load(); have != nil && slices.Equal(have.trees, s.nameTrees()) {
 		return have.tree
 	}
-	s.merging.Lock() // for one to merge what all need
+	s.merging.Lock() // so that one goroutine merges for all that need it
 	defer s.merging.Unlock()
 	trees := s.nameTrees()
 	if have := s.names.Load(); have != nil && slices.Equal(have.trees, trees) {
@@ -29,13 +30,13 @@ func (s *Server) nameTree() *pmns.Tree {
 	}
 	tree, conflicts := pmns.Merge(trees...)
 	for _, c := range conflicts {
-		s.Logger.Warn("names conflict", slog.String("conflict", c.String()))
+		s.log.Warn("names conflict", slog.String("conflict", c.String()))
 	}
 	s.names.Store(&nameSpace{trees: trees, tree: tree})
 	return tree
 }
 
-// nameTrees are what the name space consists of now.
+// nameTrees are the trees to merge.
 func (s *Server) nameTrees() []*pmns.Tree {
 	trees := make([]*pmns.Tree, 0, 16)
 	if t := s.files.Load(); t != nil {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peerOf is what the kernel knows of the process at the other end: -1 for what it
-// does not, as for all but unix sockets.
+// peerOf is the process at the other end of a unix socket; -1 for what the kernel
+// does not know, and for all other connections.
 func peerOf(c net.Conn) (pid, uid, gid int) {
 	u, ok := c.(*net.UnixConn)
 	if !ok {

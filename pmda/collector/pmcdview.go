@@ -12,7 +12,7 @@ import (
 // newPMCDAgent makes the agent that the Server has for itself.
 func newPMCDAgent(s *Server) *pmda.Agent {
 	return pmcdagent.New(pmcdagent.Config{
-		Collector: pmcdView{s}, Logger: s.Logger, Counters: &s.counters, Trace: &s.trace,
+		Collector: pmcdView{s}, Logger: s.log, Counters: &s.counters, Trace: &s.trace,
 		TmpDir: s.TmpDir, RunDir: s.RunDir,
 	})
 }
@@ -90,7 +90,7 @@ func (v pmcdView) SetContainer(of *pmda.Client, name string) {
 	v.s.mu.Lock() // or an agent that comes just now might be told the old one after the new
 	defer v.s.mu.Unlock()
 	c.info.Store(&info)
-	v.s.announce(&info)
+	v.s.sendAttributes(&info)
 }
 
 func (v pmcdView) Timeout() time.Duration     { return time.Duration(v.s.timeout.Load()) }

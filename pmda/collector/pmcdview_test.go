@@ -359,11 +359,11 @@ func TestContainerIsToldLater(t *testing.T) {
 	s := closed(t, &Server{})
 	near, far := net.Pipe() // as over TCP: nothing is known of who is there
 	s.serveConn(far)
-	g := newProber(t, near).greet()
+	g := newTestClient(t, near).hello()
 	var w pdu.ResultWriter
 	w.Begin(pdu.MakePMID(pmcdagent.Domain, 6, 2))
 	w.String(pdu.NoInst, "box")
-	if got := g.ask(w.PDU(pdu.FormatLowRes)); got != "success" {
+	if got := g.request(w.PDU(pdu.FormatLowRes)); got != "success" {
 		t.Fatal(got)
 	}
 	agent := watcher{fakeAgent("w", 7), make(chan string, 10)}
@@ -413,19 +413,19 @@ func TestLabelChange(t *testing.T) {
 	}
 	write(`{"a":1}`)
 	s := closed(t, &Server{Labels: ContextLabels{Dir: dir}})
-	g := welcome(t, s)
+	g := newClientOf(t, s)
 	told := func(what string, want bool) {
 		t.Helper()
-		got := g.ask(pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(pmcdagent.Domain, 0, 23)}})
+		got := g.request(pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(pmcdagent.Domain, 0, 23)}})
 		if strings.HasPrefix(got, "change: ") {
-			g.hear()
+			g.receive()
 		}
 		if (got == "change: labels") != want {
 			t.Errorf("%s: %s", what, got)
 		}
 	}
 	s.Reset()
-	g.ask(pdu.LabelReq{Class: pdu.LabelContext})
+	g.request(pdu.LabelReq{Class: pdu.LabelContext})
 	told("nothing has changed", false)
 	write(`{"a":2}`)
 	told("before a reset", false)
@@ -433,7 +433,7 @@ func TestLabelChange(t *testing.T) {
 	told("reset", true)
 	told("told already", false)
 	write(`{"a":3}`)
-	g.ask(pdu.LabelReq{Class: pdu.LabelContext})
+	g.request(pdu.LabelReq{Class: pdu.LabelContext})
 	told("request", true)
 	s.Reset()
 	told("noticed already", false)

@@ -15,25 +15,25 @@ import (
 	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
-	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmda/remote"
 )
 
-// restartDelay is the least time between two starts of an agent that dies; the
+// restartDelay is the least time between two restarts of an agent that has died; the
 // first restart is immediate.
 const restartDelay = time.Minute
 
-// reapDelay is how long an agent whose connection has ended may take to exit by
+// exitTimeout is how long an agent whose connection is closed may take to exit by
 // itself, and then after a signal.
-const reapDelay = time.Second
+const exitTimeout = time.Second
 
-// hangUpDelay is how long a request may outlive the process of its agent.
-const hangUpDelay = 100 * time.Millisecond
+// lastRequestTimeout is how long a request may go on when the process of its agent
+// has ended.
+const lastRequestTimeout = 100 * time.Millisecond
 
-// listenDelay is how long an agent that the collector has started may take to
+// listenTimeout is how long an agent that the collector has started may take to
 // listen on its socket.
-const listenDelay = 5 * time.Second
+const listenTimeout = 5 * time.Second
 
 // Bits of pmcd.agent.status.
 const (
@@ -45,26 +45,30 @@ const (
 	statusSigShift  = 16
 )
 
-// A process is a started agent: the connection to it, and the child if the
-// collector has started it.
+// A process is an agent in another process: the connection to it, and the child
+// process if the collector has started it.
 type process struct {
 	*remote.Agent
 	cmd     *exec.Cmd     // nil for a socket agent that runs already
-	exited  chan struct{} // closed when cmd has been reaped
+	exited  chan struct{} // closed when cmd has ended
 	stream  remote.Stream // what Remote speaks over
 	socket  string        // a file to remove when cmd has ended, or empty
 	in, out int           // descriptors of stream while it was open, for the trace
 
-	signalled bool // cmd did not end by itself; for who reaps it
+	signalled bool // cmd was sent a signal, since it did not end by itself
 }
 
 // Start hosts the agent of a configuration line: a "dso" line makes one in this
-// process through DSO, the others start or connect to one in another process,
-// which is started again when it dies. An agent that cannot be started is in the
-// table all the same, and is tried again by Restart; the error says why it could
-// not. Clients are told that an agent was added.
+// process through DSO, other lines start or connect to one in another process,
+// which is started again when it dies. An agent that cannot be started counts as one
+// that has died: Restart tries again. The error says why it could not be started.
+// Clients are told that an agent was added.
 func (s *Server) Start(conf pmcdconf.Agent) error {
 	s.init()
+	return opError("start", conf.Name, s.startAgent(conf))
+}
+
+func (s *Server) startAgent(conf pmcdconf.Agent) error {
 	if conf.Kind == pmcdconf.KindDSO {
 		return s.startDSO(conf)
 	}
@@ -74,7 +78,7 @@ func (s *Server) Start(conf pmcdconf.Agent) error {
 	if err := s.add(a); err != nil {
 		a.cancel()
 		if err != errClosed {
-			s.Logger.Error("agent not started", a.attrs(slog.Any("err", err))...)
+			s.log.Error("agent not started", a.attrs(slog.Any("err", err))...)
 		}
 		return err
 	}
@@ -83,78 +87,23 @@ func (s *Server) Start(conf pmcdconf.Agent) error {
 }
 
 func (s *Server) startDSO(conf pmcdconf.Agent) error {
-	make := s.DSO[conf.Entry]
-	if make == nil {
-		return fmt.Errorf("collector: agent %q: no agent in this program answers to the entry point %q", conf.Name, conf.Entry)
+	newAgent := s.DSO[conf.Entry]
+	if newAgent == nil {
+		return fmt.Errorf("no agent in this program has the entry point %q", conf.Entry)
 	}
-	h, err := make(conf.Domain)
+	h, err := newAgent(conf.Domain)
 	if err != nil {
-		return fmt.Errorf("collector: agent %q: %w", conf.Name, err)
+		return err
 	}
 	return s.addHandler(h, conf)
-}
-
-// Restart starts those agents again that have died or could not be started, as
-// pmcd does on SIGHUP, and returns their names.
-func (s *Server) Restart() []string {
-	s.init()
-	var names []string
-	for _, a := range s.agents.Load().list {
-		if a.handler != nil || a.remote.Load() != nil {
-			continue
-		}
-		names = append(names, a.name())
-		s.relaunch(a)
-	}
-	return names
-}
-
-// Configure makes the Server host the agents of a new configuration under its
-// access rules, as pmcd does on SIGHUP. It replaces the rules as SetAccess does: a
-// configuration without an access section lets everybody do everything. An agent
-// whose line says the same goes on, under the name that it has there, one whose
-// line has gone or changed ends, new ones and those that have died are started.
-// Agents that Add has brought stay. The error joins those of agents that did not
-// start.
-func (s *Server) Configure(cfg *pmcdconf.Config) error {
-	s.init()
-	s.configuring.Lock()
-	defer s.configuring.Unlock()
-	s.SetAccess(cfg.Access)
-	keep := map[*agent]bool{}
-	var fresh []pmcdconf.Agent
-	for _, conf := range cfg.Agents {
-		switch a := s.agents.Load().get(conf.Domain); {
-		case a != nil && (a.domain() == pmcdagent.Domain || a.conf.Equal(conf)):
-			keep[a] = true
-			a.setName(conf.Name)
-		default:
-			fresh = append(fresh, conf)
-		}
-	}
-	for _, a := range s.agents.Load().list {
-		if !keep[a] && a.conf.Name != "" && s.drop(a) {
-			attrs := a.attrs()
-			if err := a.stop(); err != nil {
-				attrs = append(attrs, slog.Any("err", err))
-			}
-			s.Logger.Info("agent unconfigured", attrs...)
-		}
-	}
-	s.Restart()
-	var errs []error
-	for _, conf := range fresh {
-		errs = append(errs, s.Start(conf))
-	}
-	return errors.Join(errs...)
 }
 
 func (a *agent) attrs(more ...any) []any {
 	return append([]any{slog.String("agent", a.name()), slog.Int("domain", int(a.domain()))}, more...)
 }
 
-// launch starts an agent that does not run, and makes it known. It reports
-// whether it has; if not, and there is no error, somebody else was faster.
+// launch starts an agent that does not run, and tells clients of it. If started is
+// false and there is no error, another goroutine has started it.
 func (s *Server) launch(a *agent) (started bool, err error) {
 	a.starting.Lock()
 	defer a.starting.Unlock()
@@ -164,20 +113,20 @@ func (s *Server) launch(a *agent) (started bool, err error) {
 	case a.remote.Load() != nil:
 		return false, nil
 	}
-	if !s.work() {
+	if !s.addAgentWork() {
 		return false, errClosed
 	}
 	defer s.agentWG.Done()
 	p, err := s.spawn(a)
 	if err == nil && !s.install(a, p) {
-		err = errors.Join(errClosed, p.end(reapDelay))
+		err = errors.Join(errClosed, p.end(exitTimeout))
 	}
 	switch {
 	case a.ctx.Err() != nil: // it has been removed meanwhile
 		return false, errClosed
 	case err != nil:
 		a.status.Store(statusNotStart)
-		s.Logger.Error("agent not started", a.attrs(slog.Any("err", err))...)
+		s.log.Error("agent not started", a.attrs(slog.Any("err", err))...)
 		return false, err
 	}
 	return true, nil
@@ -190,9 +139,8 @@ func (s *Server) relaunch(a *agent) {
 	}
 }
 
-// work notes that something about agents begins for which Close has to wait;
-// false if the Server has ended. It is over with agentWG.Done.
-func (s *Server) work() bool {
+// addAgentWork makes Close wait for agentWG.Done; false if the Server has ended.
+func (s *Server) addAgentWork() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.hasEnded() {
@@ -202,23 +150,24 @@ func (s *Server) work() bool {
 	return true
 }
 
-// install gives a process its place; false if the agent is to stop.
+// install makes a process the one that the agent's requests go to; false if the
+// agent is to stop.
 func (s *Server) install(a *agent, p *process) bool {
 	if a.ctx.Err() != nil {
 		return false
 	}
 	a.status.Store(0)
 	a.fenced.Store(false)
-	s.Logger.Info("agent started", a.attrs()...) // before anybody can log its death
+	s.log.Info("agent started", a.attrs()...) // before anybody can log its death
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.introduce(p.Agent)
+	s.sendAllAttributes(p.Agent)
 	a.remote.Store(p)
 	p.SetTimeout(s.remoteTimeout()) // it may have changed since p was told
-	s.greet(a)
+	s.noteAdded(a)
 	select {
 	case a.started <- struct{}{}:
-	default: // the supervisor has yet to hear of an earlier one
+	default: // the supervisor has not received an earlier one yet
 	}
 	return true
 }
@@ -231,8 +180,8 @@ func (s *Server) spawn(a *agent) (*process, error) {
 	if err == nil {
 		p.stream = stream
 		p.Agent, err = remote.New(a.ctx, pmda.Info{Name: a.conf.Name, Domain: a.conf.Domain}, stream, remote.Config{
-			Timeout: s.remoteTimeout(), HelloTimeout: s.AgentHelloTimeout, NotReady: a.conf.NotReady,
-			Counters: &s.counters, Logger: s.Logger, Trace: s.tracePDU(directions(stream)),
+			Timeout: s.remoteTimeout(), HelloTimeout: s.limits.agentHello, NotReady: a.conf.NotReady,
+			Counters: &s.counters, Logger: s.log, Trace: s.tracePDU(directions(stream)),
 			OnReady: func() { s.changes.note(pdu.ChangeNames) },
 		})
 	}
@@ -240,7 +189,7 @@ func (s *Server) spawn(a *agent) (*process, error) {
 		p.in, p.out = p.descriptors()
 		return p, nil
 	}
-	if e := p.reap(reapDelay); e != nil {
+	if e := p.waitExit(exitTimeout); e != nil {
 		return nil, errors.Join(err, e)
 	}
 	if p.cmd != nil && !p.signalled {
@@ -309,8 +258,8 @@ func (p *process) start(argv []string, in, out *os.File) error {
 	return nil
 }
 
-// state is how the process has ended. If the program has another who waits for all
-// its children, that is not known, and passes for a good end.
+// state is how the process has ended. It is not known, and counts as a success, if
+// other code of the program waits for all children.
 func (p *process) state() *os.ProcessState {
 	if p.cmd.ProcessState == nil {
 		return new(os.ProcessState)
@@ -328,7 +277,7 @@ func (p *process) dial(ctx context.Context, conf pmcdconf.Agent) (remote.Stream,
 	case "ipv6":
 		network, addr = "tcp6", net.JoinHostPort("localhost", conf.Address)
 	}
-	ctx, cancel := context.WithTimeout(ctx, listenDelay)
+	ctx, cancel := context.WithTimeout(ctx, listenTimeout)
 	defer cancel()
 	exited := p.exited
 	for {
@@ -363,15 +312,15 @@ func (p *pipes) SetReadDeadline(t time.Time) error  { return p.r.SetReadDeadline
 func (p *pipes) SetWriteDeadline(t time.Time) error { return p.w.SetWriteDeadline(t) }
 func (p *pipes) Close() error                       { return errors.Join(p.w.Close(), p.r.Close()) }
 
-// end ends the connection to an agent, and its process.
-func (p *process) end(patience time.Duration) error {
+// end closes the connection to an agent, and ends its process.
+func (p *process) end(timeout time.Duration) error {
 	p.Close()
-	return p.reap(patience)
+	return p.waitExit(timeout)
 }
 
-// reap waits for a child to exit, which the end of its input ought to make it
-// do, and makes it.
-func (p *process) reap(patience time.Duration) error {
+// waitExit waits for a child process to exit, as it ought to at the end of its
+// input. After the time-out it sends SIGTERM, and then SIGKILL.
+func (p *process) waitExit(timeout time.Duration) error {
 	if p.cmd == nil {
 		return nil
 	}
@@ -382,7 +331,7 @@ func (p *process) reap(patience time.Duration) error {
 				p.cmd.Process.Kill() // a system that knows no SIGTERM
 			}
 		}
-		t := time.NewTimer(patience)
+		t := time.NewTimer(timeout)
 		select {
 		case <-p.exited:
 			t.Stop()
@@ -393,19 +342,19 @@ func (p *process) reap(patience time.Duration) error {
 		case <-t.C:
 		}
 	}
-	return fmt.Errorf("process %d does not end", p.cmd.Process.Pid)
+	return notEnded(fmt.Sprintf("process %d does not end", p.cmd.Process.Pid))
 }
 
-// supervise starts an agent again when it has died, until the agent is to stop,
-// and then ends it.
+// supervise starts an agent again whenever it has died, until the agent is to stop.
+// Then it ends the process.
 func (s *Server) supervise(a *agent) {
 	defer close(a.done)
 	var last time.Time // of the latest restart
 	died := false
 	for a.ctx.Err() == nil {
 		if p := a.remote.Load(); p != nil {
-			if a.attend(p) {
-				s.bury(a, p)
+			if a.waitForEnd(p) {
+				s.cleanUp(a, p)
 				died = true
 			}
 			continue
@@ -422,13 +371,13 @@ func (s *Server) supervise(a *agent) {
 			s.relaunch(a)
 		}
 	}
-	a.err = s.retire(a)
+	a.err = s.endProcess(a)
 }
 
-// attend waits for the end of a process; false if the agent is to stop before. A
-// process with a socket that exits in good order has gone into the background:
-// its connection tells.
-func (a *agent) attend(p *process) bool {
+// waitForEnd waits for the end of a process; false if the agent is to stop before. A
+// process with a socket that exits with success has gone into the background: it
+// ends with its connection.
+func (a *agent) waitForEnd(p *process) bool {
 	exited := p.exited
 	for {
 		select {
@@ -436,10 +385,10 @@ func (a *agent) attend(p *process) bool {
 			return true
 		case <-exited:
 			if a.kind == pmcdconf.KindPipe || !p.state().Success() {
-				if p.Busy() { // the request sees the end itself, and fails with what that is
+				if p.Busy() { // the request finds the end of the connection itself, and fails with its error
 					select {
 					case <-p.Done():
-					case <-time.After(hangUpDelay):
+					case <-time.After(lastRequestTimeout):
 					}
 				}
 				return true
@@ -451,17 +400,17 @@ func (a *agent) attend(p *process) bool {
 	}
 }
 
-// bury takes leave of an agent that has died.
-func (s *Server) bury(a *agent, p *process) {
+// cleanUp logs how an agent has died, and ends what is left of it.
+func (s *Server) cleanUp(a *agent, p *process) {
 	why := p.Err()
 	s.traceFailure(p.stream, why)
 	s.traceAgent(a, p, false)
-	err := p.end(reapDelay)
+	err := p.end(exitTimeout)
 	attrs := a.attrs()
 	status := statusProtocol
 	switch {
 	case p.cmd == nil || err != nil:
-	case !p.signalled && (why == nil || hungUp(why)):
+	case !p.signalled && (why == nil || closedByPeer(why)):
 		status = statusExited
 		why = nil // which goes without saying
 		fallthrough
@@ -469,41 +418,39 @@ func (s *Server) bury(a *agent, p *process) {
 		status |= exitStatus(p.state())
 		attrs = append(attrs, slog.String("process", p.state().String()))
 	}
-	if why != nil && hungUp(why) {
+	if why != nil && closedByPeer(why) {
 		why = errors.New("it closed the connection")
 	}
 	if err = errors.Join(why, err); err != nil {
 		attrs = append(attrs, slog.Any("err", err))
 	}
 	a.status.Store(int32(status))
-	s.Logger.Error("agent died", attrs...) // before anybody can log its next start
+	s.log.Error("agent died", attrs...) // before anybody can log its next start
 	a.remote.Store(nil)
 	a.fenced.Store(false)
 	s.changes.note(pdu.ChangeDropAgent)
 }
 
-// hungUp reports whether a connection has failed because the other end has gone.
-func hungUp(err error) bool {
+// closedByPeer reports whether a connection has failed because the other end has
+// closed it.
+func closedByPeer(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// retire ends the process of an agent that is to stop, if it has one.
-func (s *Server) retire(a *agent) error {
+// endProcess ends the process of an agent that is to stop, if there is one.
+func (s *Server) endProcess(a *agent) error {
 	a.starting.Lock() // after a start in progress
 	defer a.starting.Unlock()
 	p := a.remote.Swap(nil)
 	if p == nil {
 		return nil
 	}
-	if err := p.end(s.Grace / 3); err != nil {
-		return fmt.Errorf("collector: agent %q: %w", a.name(), err)
-	}
-	return nil
+	return p.end(s.limits.grace / 3)
 }
 
-// stop ends an agent in another process. It returns when the process has gone,
-// or an error if it does not go.
+// stop ends an agent in another process, and waits for that. The error is that the
+// process does not end.
 func (a *agent) stop() error {
 	if a.cancel == nil {
 		return nil

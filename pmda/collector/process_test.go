@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -88,11 +89,11 @@ const (
 )
 
 // fetchMood is the answer for the moody agent, and what was told before.
-func (g *prober) fetchMood() string {
+func (g *testClient) fetchMood() string {
 	g.t.Helper()
-	text := g.ask(pdu.Fetch{PMIDs: []pdu.PMID{moodMetric}})
+	text := g.request(pdu.Fetch{PMIDs: []pdu.PMID{moodMetric}})
 	if strings.HasPrefix(text, "change: ") {
-		text += " / " + g.hear()
+		text += " / " + g.receive()
 	}
 	return text
 }
@@ -140,9 +141,13 @@ func TestAgentDomainInUse(t *testing.T) {
 	s := patient(t, &Server{Logger: log})
 	conf := moodLine("good")
 	conf.Domain = pmcdagent.Domain
-	const why = `collector: agent "moody": domain 2 is that of agent "pmcd"`
-	if err := s.Start(conf); err == nil || err.Error() != why {
+	const why = `domain 2 is that of agent "pmcd"`
+	err := s.Start(conf)
+	if err == nil || err.Error() != `collector: start agent "moody": `+why {
 		t.Errorf("error %v\nwant  %s", err, why)
+	}
+	if op, ok := errors.AsType[*OpError](err); !ok || op.Op != "start" || op.Agent != "moody" || op.Timeout() {
+		t.Errorf("error %#v", err)
 	}
 	want := []string{`level=ERROR msg="agent not started" agent=moody domain=2 err="` + strings.ReplaceAll(why, `"`, `\"`) + `"`}
 	if diff := gocmp.Diff(want, j.lines()); diff != "" {
@@ -162,11 +167,14 @@ func notStarted(t *testing.T, conf pmcdconf.Agent, want string) (wrong string) {
 	if err == nil {
 		t.Fatal("started")
 	}
-	if err.Error() != want {
+	if err.Error() != `collector: start agent "moody": `+want {
 		wrong = fmt.Sprintf("error %q,\nwant  %q\n", err, want)
 	}
+	if op, ok := errors.AsType[*OpError](err); !ok || op.Timeout() != strings.Contains(want, "Timeout") {
+		wrong += fmt.Sprintf("error %#v\n", err)
+	}
 	var line bytes.Buffer
-	slog.New(slog.NewTextHandler(&line, nil)).Error("", slog.Any("err", err))
+	slog.New(slog.NewTextHandler(&line, nil)).Error("", slog.Any("err", errors.Unwrap(err)))
 	_, quoted, _ := strings.Cut(strings.TrimSpace(line.String()), " err=")
 	lines := []string{`level=ERROR msg="agent not started" agent=moody domain=30 err=` + quoted}
 	if diff := gocmp.Diff(lines, j.lines()); diff != "" {
@@ -175,7 +183,7 @@ func notStarted(t *testing.T, conf pmcdconf.Agent, want string) (wrong string) {
 	if got := agentStatus(s); got != statusNotStart {
 		wrong += fmt.Sprintf("status %d\n", got)
 	}
-	if got := welcome(t, s).fetchMood(); got != errorOf(pdu.ErrNoAgent) {
+	if got := newClientOf(t, s).fetchMood(); got != errorOf(pdu.ErrNoAgent) {
 		wrong += fmt.Sprintf("fetch: %s\n", got)
 	}
 	return wrong
@@ -213,7 +221,7 @@ func (e moodEnd) wrong(t *testing.T) (wrong string) {
 	t.Helper()
 	j, log := newJournal()
 	s := patient(t, &Server{Logger: log, NoRestart: true})
-	g := welcome(t, s)
+	g := newClientOf(t, s)
 	if err := s.Start(moodLine(e.mood)); err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +250,7 @@ func TestAgentLate(t *testing.T) {
 	if err := s.Start(moodLine("late=" + goOn)); err != nil {
 		t.Fatal(err)
 	}
-	g := welcome(t, s)
+	g := newClientOf(t, s)
 	if got := g.fetchMood(); got != errorOf(pdu.ErrTimeout) {
 		t.Errorf("late: %s", got)
 	}
@@ -273,7 +281,7 @@ func TestAgentRestarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := s.agents.Load().get(moodDomain)
-	g := welcome(t, s)
+	g := newClientOf(t, s)
 	var alive, started []time.Time // when it was alive before each start, and when it was there again
 	for range 3 {
 		old := a.remote.Load()
@@ -292,10 +300,10 @@ func TestAgentRestarts(t *testing.T) {
 	}
 	// The last death may have been told with the answer of the fetch that was its
 	// cause.
-	if got := g.ask(pdu.Fetch{PMIDs: []pdu.PMID{moodMetric}}); got != "change: add agent,restart agent,drop agent" && got != "change: add agent,restart agent" {
+	if got := g.request(pdu.Fetch{PMIDs: []pdu.PMID{moodMetric}}); got != "change: add agent,restart agent,drop agent" && got != "change: add agent,restart agent" {
 		t.Errorf("told %q", got)
 	}
-	g.hear()
+	g.receive()
 	if n := len(j.lines()); n < 7 {
 		t.Errorf("%d lines in the log:\n%s", n, strings.Join(j.lines(), "\n"))
 	}
@@ -318,7 +326,7 @@ func TestRestart(t *testing.T) {
 	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec \"$@\"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	g := welcome(t, s)
+	g := newClientOf(t, s)
 	if got := g.fetchMood(); got != errorOf(pdu.ErrNoAgent) {
 		t.Errorf("before: %s", got)
 	}
@@ -389,16 +397,16 @@ func TestCloseWhileStarting(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := <-started; err != errClosed {
+	if err := <-started; !errors.Is(err, errClosed) {
 		t.Errorf("start: %v", err)
 	}
 	if d := time.Since(began); d > 30*time.Second {
 		t.Errorf("took %v", d)
 	}
-	if err := s.Start(moodLine("good")); err != errClosed {
+	if err := s.Start(moodLine("good")); !errors.Is(err, errClosed) {
 		t.Errorf("start after the end: %v", err)
 	}
-	if err := s.Add(fakeAgent("late", 9)); err != errClosed {
+	if err := s.Add(fakeAgent("late", 9)); !errors.Is(err, errClosed) {
 		t.Errorf("add after the end: %v", err)
 	}
 	if got := s.Restart(); len(got) > 0 && s.agents.Load().get(moodDomain).remote.Load() != nil {
@@ -455,7 +463,7 @@ func TestSocketAgents(t *testing.T) {
 			if err := s.Start(conf); err != nil {
 				t.Fatal(err)
 			}
-			g := welcome(t, s)
+			g := newClientOf(t, s)
 			p := s.agents.Load().get(moodDomain).remote.Load()
 			background := strings.HasPrefix(test.mood, "goes")
 			if background {
@@ -522,13 +530,13 @@ func TestConfigure(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := pids()
-	g := welcome(t, s)
+	g := newClientOf(t, s)
 	s.agents.Load().get(33).remote.Load().cmd.Process.Kill()
 	eventually(t, "death", func() bool { return s.agents.Load().get(33).remote.Load() == nil })
 	err := s.Configure(&pmcdconf.Config{Agents: []pmcdconf.Agent{line("renamed", 30, "good"), line("changes", 31, "late"), line("dies", 33, "good"),
 		line("new", 34, "good"), line("clashes", 40, "good"), {Name: "unknown", Domain: 41, Kind: pmcdconf.KindDSO, Entry: "nobody_init"}}})
-	const want = `collector: agent "clashes": domain 40 is that of agent "added"` + "\n" +
-		`collector: agent "unknown": no agent in this program answers to the entry point "nobody_init"`
+	const want = `collector: start agent "clashes": domain 40 is that of agent "added"` + "\n" +
+		`collector: start agent "unknown": no agent in this program has the entry point "nobody_init"`
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v\nwant  %v", err, want)
 	}
@@ -598,7 +606,7 @@ func TestChangesAtOnce(t *testing.T) {
 	for range 4 {
 		all.Go(func() {
 			for ctx.Err() == nil {
-				g := welcome(t, s)
+				g := newClientOf(t, s)
 				for range 10 {
 					g.fetchMood()
 				}
@@ -639,7 +647,7 @@ func TestRemoveWhileStarting(t *testing.T) {
 	if p, err := os.FindProcess(pid); err == nil && p.Signal(syscall.Signal(0)) == nil {
 		t.Error("the process outlives the agent")
 	}
-	if err := <-started; err != errClosed {
+	if err := <-started; !errors.Is(err, errClosed) {
 		t.Errorf("start: %v", err)
 	}
 	os.Remove(file)
@@ -675,7 +683,7 @@ func TestTimeoutWhileStarting(t *testing.T) {
 	if err := <-started; err != nil {
 		t.Fatal(err)
 	}
-	if got := welcome(t, s).fetchMood(); got != moodValue {
+	if got := newClientOf(t, s).fetchMood(); got != moodValue {
 		t.Errorf("fetch: %s", got)
 	}
 }
@@ -703,10 +711,10 @@ func TestReapedByAnother(t *testing.T) {
 		if kind == pmcdconf.KindSocket { // as one that has gone into the background
 			time.AfterFunc(50*time.Millisecond, a.cancel)
 		}
-		if gone := a.attend(p); gone != (kind == pmcdconf.KindPipe) {
+		if gone := a.waitForEnd(p); gone != (kind == pmcdconf.KindPipe) {
 			t.Errorf("%v: gone is %v", kind, gone)
 		}
-		s.bury(a, p)
+		s.cleanUp(a, p)
 		if got := a.status.Load(); got != statusExited|statusProtocol && got != statusExited {
 			t.Errorf("%v: status %#x", kind, got)
 		}

@@ -3,7 +3,6 @@
 package collector
 
 import (
-	"errors"
 	"os"
 	"syscall"
 )
@@ -18,20 +17,4 @@ func exitStatus(p *os.ProcessState) int {
 		return int(w.Signal()) << statusSigShift
 	}
 	return w.ExitStatus() & 0xff << statusExitShift
-}
-
-// outOfDescriptors reports whether accepting failed for want of descriptors.
-func outOfDescriptors(err error) bool {
-	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
-}
-
-// temporary reports whether accepting may succeed again.
-func temporary(err error) bool {
-	for _, e := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
-		syscall.ECONNABORTED, syscall.EINTR, syscall.EPROTO} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
 }

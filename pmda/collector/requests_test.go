@@ -130,10 +130,10 @@ func TestRequests(t *testing.T) {
 		{"RESULT", func(d pdu.Domain) pdu.PDU { return storing(pmid(d)) }, "success", pdu.ErrNoAgent},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			g := welcome(t, s)
+			g := newClientOf(t, s)
 			got := map[string]string{}
 			for d, name := range requestDomains {
-				got[name] = g.ask(test.ask(d))
+				got[name] = g.request(test.ask(d))
 				s.agents.Load().get(panicDomain).calls.pausedUntil.Store(0)
 			}
 			want := map[string]string{
@@ -167,7 +167,7 @@ func TestRequests(t *testing.T) {
 // Requests that no agent is asked about, and those that mix.
 func TestRequestsDirect(t *testing.T) {
 	s := hostAll(t)
-	g := welcome(t, s)
+	g := newClientOf(t, s)
 	id := pdu.MakePMID(wellDomain, 0, 1)
 	gone := pdu.MakePMID(unknownDomain, 0, 1)
 	fail := func(e pdu.Error) string { return "error: " + e.Error() }
@@ -224,7 +224,7 @@ func TestRequestsDirect(t *testing.T) {
 		{"still there", pdu.NameList{Names: []string{"well.m"}}, "{Status:1 PMIDs:[10.0.1]}"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := g.ask(test.ask); got != test.want {
+			if got := g.request(test.ask); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})

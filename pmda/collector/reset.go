@@ -40,7 +40,7 @@ func (s *Server) reset() {
 
 // resetByStore resets without letting the client wait.
 func (s *Server) resetByStore() {
-	s.Logger.Info("pmcd reset via pmcd.control.sighup")
+	s.log.Info("pmcd reset via pmcd.control.sighup")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.hasEnded() && !s.resetting.waiting.Swap(true) {

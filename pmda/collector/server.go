@@ -17,34 +17,27 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/internal/eventtrace"
 	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
-	"github.com/pcp-go/pcp/pmda/remote"
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// Limits and times of a Server whose fields are zero.
+// Trace is a set of kinds of events that are kept for the event trace, in the bits of
+// pmcd's option -T. pmcd.control.traceconn, tracepdu and tracenobuf show and change
+// it; a store into pmcd.control.dumptrace writes the trace to the log.
+type Trace uint
+
 const (
-	DefaultGrace         = 5 * time.Second
-	DefaultTimeout       = remote.DefaultTimeout
-	DefaultMaxPDU        = 65536
-	DefaultMaxMetrics    = 32768
-	DefaultMaxContexts   = 64
-	DefaultMaxClients    = 65536
-	DefaultMaxReply      = 64 << 20
-	DefaultMaxInFlight   = 512 << 20
-	DefaultAgentCalls    = 4
-	DefaultHelloTimeout  = 60 * time.Second
-	DefaultWriteTimeout  = 30 * time.Second
-	defaultAgentsTimeout = remote.DefaultHelloTimeout
+	TraceConnections Trace = 1 << 0 // clients and agents that come and go, and failures of their connections
+	TracePDUs        Trace = 1 << 1 // PDUs that are sent and received
+	TraceUnbuffered  Trace = 1 << 8 // an event that is kept is logged at once as well
 )
 
-// A Server is a collector: it hosts agents and answers clients. Its zero value
-// is ready. Exported fields may be changed until the first method call.
-//
-// It answers to pmcd(1). Safe for concurrent use. Several may run in one
-// process.
+// A Server is a collector: it hosts agents and serves clients, as pmcd(1) does. Its
+// zero value is ready to use. Exported fields may be changed until the first method
+// call; the Server does not change them. Safe for concurrent use. Several may run in
+// one process.
 type Server struct {
 	// Logger gets one line for every connection that is refused or broken off and
-	// for every change of an agent's state; nil discards them.
+	// for every change of an agent's state; nil means slog.Default().
 	Logger *slog.Logger
 
 	// Names are metric names from files, for agents that do not bring their own.
@@ -55,18 +48,16 @@ type Server struct {
 	Hostname string
 
 	// TmpDir is PCP_TMP_DIR, where running loggers (pmlogger) and inference engines
-	// (pmie) leave files that pmcd.pmlogger and pmcd.pmie tell of. RunDir is
+	// (pmie) leave files that pmcd.pmlogger and pmcd.pmie are made of. RunDir is
 	// PCP_RUN_DIR, where files say which engine is the primary one and whether
-	// pmproxy runs. Where they are empty, nothing is looked for.
+	// pmproxy runs. A directory that is empty is not looked into.
 	TmpDir, RunDir string
 
 	// OnReset, if not nil, is what Reset calls in place of Restart.
 	OnReset func()
 
-	// Trace is what the event trace notes from the start on, in the bits of pmcd's
-	// option -T: 1 connections, 2 PDUs, and 256 to log each event at once.
-	// pmcd.control.traceconn, tracepdu and tracenobuf show and change it.
-	Trace int
+	// Trace is what the event trace keeps from the start on.
+	Trace Trace
 
 	// Labels are the context labels. The zero value has the host's name alone.
 	Labels ContextLabels
@@ -89,112 +80,101 @@ type Server struct {
 	// their entry point, such as "simple_init". The domain is that of the line.
 	DSO map[string]func(domain pdu.Domain) (pmda.Handler, error)
 
-	// Timeout limits what an agent may take for an answer, and a client for the
-	// rest of a PDU of which a part has arrived. 0 means DefaultTimeout, less than
-	// 0 no limit.
+	// Timeout limits how long an agent may take for a reply, and a client for the rest
+	// of a PDU of which a part has arrived. 0 means 5 s, less than 0 no limit.
 	Timeout time.Duration
 	// AgentHelloTimeout limits the wait for the first PDU of an agent that has
-	// been started; 0 means remote.DefaultHelloTimeout.
+	// been started. 0 means 3 s.
 	AgentHelloTimeout time.Duration
-	// HelloTimeout limits the wait for a client's first PDU; 0 means
-	// DefaultHelloTimeout, less than 0 no limit.
+	// HelloTimeout limits the wait for a client's first PDU. 0 means 60 s, less than 0
+	// no limit.
 	HelloTimeout time.Duration
-	// WriteTimeout limits the wait for a client to take a reply; 0 means
-	// DefaultWriteTimeout, less than 0 no limit.
+	// WriteTimeout limits the wait for a client to read a reply. 0 means 30 s, less
+	// than 0 no limit.
 	WriteTimeout time.Duration
 	// Grace is how long requests in progress may take when the Server ends, and
-	// then agents; 0 means DefaultGrace.
+	// then agents. 0 means 5 s.
 	Grace time.Duration
 	// NoRestart leaves agents that have died dead.
 	NoRestart bool
 
-	// MaxPDU is the greatest length of a PDU accepted from a client; 0 means
-	// DefaultMaxPDU.
+	// MaxPDU is the greatest length of a PDU accepted from a client. 0 means 64 KiB.
 	MaxPDU int
-	// MaxMetrics is the greatest number of metrics in a fetch; 0 means
-	// DefaultMaxMetrics.
+	// MaxMetrics is the greatest number of metrics in a fetch. 0 means 32768.
 	MaxMetrics int
-	// MaxContexts is the greatest number of contexts of a client; 0 means
-	// DefaultMaxContexts.
+	// MaxContexts is the greatest number of contexts of a client. 0 means 64.
 	MaxContexts int
-	// MaxClients is the greatest number of clients; 0 means DefaultMaxClients.
+	// MaxClients is the greatest number of clients. 0 means 65536.
 	MaxClients int
 	// MaxReply is the greatest size of a fetch's result, and of that of one agent
-	// in it: what goes beyond is pdu.ErrTooBig. 0 means DefaultMaxReply.
+	// in it, in bytes: what goes beyond is pdu.ErrTooBig. 0 means 64 MiB.
 	MaxReply int
-	// MaxInFlight is the greatest size of all large results that are being sent at
-	// one time: a client whose result goes beyond gets pdu.ErrAgain. 0 means
-	// DefaultMaxInFlight.
+	// MaxInFlight is the greatest size, in bytes, of all large results that are being
+	// sent at one time: a client whose result goes beyond gets pdu.ErrAgain. 0 means
+	// 512 MiB.
 	MaxInFlight int
 	// AgentCalls is how many calls of one agent in this process may be in progress
-	// at one time; others wait for their turn. It is also how many may be stuck
-	// before the agent is fenced. 0 means DefaultAgentCalls.
+	// at one time; others are queued. It is also how many may be overdue before the
+	// agent is fenced. 0 means 4.
 	AgentCalls int
 
 	setup        sync.Once
-	started      time.Time
-	agents       atomic.Pointer[agentTable]
-	names        atomic.Pointer[nameSpace]
-	files        atomic.Pointer[pmns.Tree] // the names from files
-	access       atomic.Pointer[accessControl]
+	limits       limits
+	log          *slog.Logger
+	started      time.Time // the zero of the clock of the Server
+	restartDelay time.Duration
 	accessAtInit *pmcdconf.Access
-	changes      changes
-	labels       atomic.Pointer[string] // those of files, when they were last looked at
-	seqnum       atomic.Uint32          // pmcd.seqnum
-	sighups      atomic.Uint32          // pmcd.sighups
-	timeout      atomic.Int64           // of agents, as pmcd.control.timeout shows and sets it
+
+	// What may change while the Server runs.
+	agents  atomic.Pointer[agentTable]
+	names   atomic.Pointer[nameSpace]
+	files   atomic.Pointer[pmns.Tree] // the names from files
+	access  atomic.Pointer[accessControl]
+	timeout atomic.Int64           // of agents, in nanoseconds: pmcd.control.timeout
+	labels  atomic.Pointer[string] // those of files, when they were read last
+	changes changes
+	seqnum  atomic.Uint32 // pmcd.seqnum
+	sighups atomic.Uint32 // pmcd.sighups
 
 	counters  pdu.Counters // PDUs of clients and agents
 	trace     eventtrace.Trace
 	resetting resetting
 
-	restartDelay time.Duration // the least time between two restarts of an agent
-	configuring  sync.Mutex    // one Configure at a time
-	adding       sync.Mutex    // one agent with names at a time
-	merging      sync.Mutex    // one merge of names at a time
+	configuring sync.Mutex // held by Configure
+	adding      sync.Mutex // held while an agent with names is added
+	merging     sync.Mutex // held while names are merged
 
-	mu      sync.Mutex // serialises changes of what follows and of agents
+	mu      sync.Mutex // held to change agents, clients, removed and serving, and to close ended
 	clients clientTable
-	removed []*agent      // those with calls that had not returned when an agent was removed
-	ended   chan struct{} // closed when the Server ends
-	spare   spare
+	removed []*agent // agents that were removed while calls were in progress
+	serving bool     // Serve was called
 
 	requests     sync.Pool    // of *request
 	largeReplies atomic.Int64 // bytes of large results that are being sent
+	spare        spareFile
 
-	startWatchdog sync.Once     // starts the watchdog, or does without
+	startWatchdog sync.Once
 	watchdogEnded chan struct{} // closed when it has ended
 	endWatchdog   chan struct{} // closed to end it
-	wake          chan struct{} // has room to make it look at once
+	wake          chan struct{} // has room for one, to make it look at once
 
-	serving  bool
-	wg       sync.WaitGroup // clients
+	ended    chan struct{}  // closed when the Server ends
+	wg       sync.WaitGroup // clients and side calls
 	agentWG  sync.WaitGroup // supervisors and starts of agents
-	closed   chan struct{}  // closed when all have gone
+	closed   chan struct{}  // closed when all of them have ended
 	closeErr error          // set before closed is closed
 }
 
 // init completes the Server before its first use.
 func (s *Server) init() {
 	s.setup.Do(func() {
-		s.Grace = cmp.Or(s.Grace, DefaultGrace)
-		s.Timeout = cmp.Or(s.Timeout, DefaultTimeout)
-		s.AgentHelloTimeout = cmp.Or(s.AgentHelloTimeout, defaultAgentsTimeout)
-		s.HelloTimeout = cmp.Or(s.HelloTimeout, DefaultHelloTimeout)
-		s.WriteTimeout = cmp.Or(s.WriteTimeout, DefaultWriteTimeout)
-		s.MaxPDU = cmp.Or(s.MaxPDU, DefaultMaxPDU)
-		s.MaxMetrics = cmp.Or(s.MaxMetrics, DefaultMaxMetrics)
-		s.MaxContexts = cmp.Or(s.MaxContexts, DefaultMaxContexts)
-		s.MaxClients = cmp.Or(s.MaxClients, DefaultMaxClients)
+		s.limits = s.makeLimits()
 		s.restartDelay = cmp.Or(s.restartDelay, restartDelay)
-		s.MaxReply = cmp.Or(s.MaxReply, DefaultMaxReply)
-		s.MaxInFlight = cmp.Or(s.MaxInFlight, DefaultMaxInFlight)
-		s.AgentCalls = cmp.Or(s.AgentCalls, DefaultAgentCalls)
-		if s.Logger == nil {
-			s.Logger = slog.New(slog.DiscardHandler)
+		if s.log = s.Logger; s.log == nil {
+			s.log = slog.Default()
 		}
 		s.started = time.Now()
-		s.timeout.Store(int64(s.Timeout))
+		s.timeout.Store(int64(s.limits.timeout))
 		s.seqnum.Store(1)
 		s.files.Store(s.Names)
 		s.access.Store(newAccessControl(s.Access))
@@ -212,9 +192,11 @@ func (s *Server) init() {
 
 // Add hosts an agent in this process. Its names, if it knows them, join the name
 // space. An agent without a log gets the Server's Logger. Errors: a domain that is
-// in use or out of range, the agent's own Err, the name of a metric that another agent has. Clients are told that an agent was
-// added.
-func (s *Server) Add(h pmda.Handler) error { return s.addHandler(h, pmcdconf.Agent{}) }
+// in use or out of range, the agent's own Err, the name of a metric that another
+// agent has. Clients are told that an agent was added.
+func (s *Server) Add(h pmda.Handler) error {
+	return opError("add", h.Info().Name, s.addHandler(h, pmcdconf.Agent{}))
+}
 
 // addHandler is Add with the configuration line that asked for the agent.
 func (s *Server) addHandler(h pmda.Handler, conf pmcdconf.Agent) error {
@@ -223,13 +205,13 @@ func (s *Server) addHandler(h pmda.Handler, conf pmcdconf.Agent) error {
 		return err
 	}
 	if l, ok := pmda.As[pmda.Logging](h); ok {
-		l.DefaultLogger(s.Logger)
+		l.DefaultLogger(s.log)
 	}
 	s.adding.Lock() // or two might both find a name free
 	defer s.adding.Unlock()
 	if t := h.Namespace(); t != nil {
 		if _, conflicts := pmns.Merge(s.nameTree(), t); len(conflicts) > 0 {
-			return fmt.Errorf("collector: agent %q: a name is in use: %v", h.Info().Name, conflicts[0])
+			return fmt.Errorf("a name is in use: %v", conflicts[0])
 		}
 	}
 	a := &agent{handler: h, kind: pmcdconf.KindDSO, conf: conf}
@@ -237,18 +219,18 @@ func (s *Server) addHandler(h pmda.Handler, conf pmcdconf.Agent) error {
 	return s.add(a)
 }
 
-// Remove ends the agent of a domain: in this process it is not asked any more,
-// one in another process sees the end of its input and is waited for; the error
-// says if it does not end. Clients are told that an agent has gone.
+// Remove ends the agent of a domain: one in this process is not called any more;
+// the input of one in another process is closed, and Remove waits for it to end. The
+// error says if it does not. Clients are told that an agent was dropped.
 func (s *Server) Remove(d pdu.Domain) error {
 	s.init()
 	a := s.agents.Load().get(d)
 	if a == nil || d == pmcdagent.Domain || !s.drop(a) {
-		return fmt.Errorf("collector: no agent of domain %d to remove", d)
+		return &OpError{Op: "remove", Err: fmt.Errorf("no agent of domain %d", d)}
 	}
 	err := a.stop()
-	s.Logger.Info("agent removed", a.attrs()...)
-	return err
+	s.log.Info("agent removed", a.attrs()...)
+	return opError("remove", a.name(), err)
 }
 
 // NumAgents is the number of agents that are connected.
@@ -263,7 +245,8 @@ func (s *Server) NumAgents() int {
 	return n
 }
 
-// SetNames replaces the names that come from files. Clients are told.
+// SetNames replaces the names that come from files. Clients are told of the
+// change.
 func (s *Server) SetNames(t *pmns.Tree) {
 	s.init()
 	s.files.Store(t)
@@ -271,12 +254,11 @@ func (s *Server) SetNames(t *pmns.Tree) {
 }
 
 // Serve accepts clients on the listeners, each a stream listener such as TCP or
-// unix, until ctx ends, Close is called, or all of them fail. It closes them. Then
-// requests in progress are completed within the grace, clients cut off and agents
-// ended. Serve returns once, when all that the Server has started has gone: nil if
-// ctx or Close ended it, or an error that names the agents still running.
+// unix, until ctx ends, Close is called, or all of them fail. Then it closes them,
+// and the Server as Close does. The error is nil if ctx or Close has ended it and
+// nothing is left running.
 //
-// Without listeners it serves clients of DialContext alone. A Server serves
+// Without listeners it serves clients of DialContext alone. A Server can serve
 // once.
 func (s *Server) Serve(ctx context.Context, ln ...net.Listener) error {
 	s.init()
@@ -289,9 +271,9 @@ func (s *Server) Serve(ctx context.Context, ln ...net.Listener) error {
 			l.Close()
 		}
 		if again {
-			return errors.New("collector: Serve called twice")
+			return opError("serve", "", errors.New("called twice"))
 		}
-		return errors.Join(errLateAccess, s.Close())
+		return errors.Join(opError("serve", "", errLateAccess), s.Close())
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -310,7 +292,7 @@ func (s *Server) Serve(ctx context.Context, ln ...net.Listener) error {
 	var err error
 	for range ln {
 		if e := <-failed; e != nil {
-			s.Logger.Error("no longer accepting clients", slog.Any("err", e))
+			s.log.Error("no longer accepting clients", slog.Any("err", e))
 			err = errors.Join(err, e)
 		}
 	}
@@ -322,21 +304,21 @@ func (s *Server) Serve(ctx context.Context, ln ...net.Listener) error {
 	return errors.Join(err, s.Close())
 }
 
-// DialContext connects a client in this process, without a socket: it speaks
-// the protocol at the other end of the returned connection, as over any other.
-// Network and address are ignored.
+// DialContext connects a client in this process to the Server, without a socket.
+// The client speaks PCP's protocol over the connection that is returned. Network
+// and address are ignored.
 func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	s.init()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if s.Access != s.accessAtInit {
-		return nil, errLateAccess
+		return nil, opError("dial", "", errLateAccess)
 	}
 	near, far := net.Pipe()
 	if !s.serveConn(inProcess{far}) {
 		near.Close()
-		return nil, errClosed
+		return nil, opError("dial", "", errClosed)
 	}
 	return near, nil
 }
@@ -344,15 +326,11 @@ func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Con
 // inProcess is a connection whose client is this process.
 type inProcess struct{ net.Conn }
 
-var (
-	errClosed     = errors.New("collector: server closed")
-	errLateAccess = errors.New("collector: Server.Access was changed after a method call: set it before, or call SetAccess")
-)
-
-// Close ends the Server: no client is accepted any more, idle clients are cut
-// off at once, busy ones when they have their answer or the grace is over; then
-// agents are ended. It returns when all have gone, or after the grace with an
-// error that names the agents still running. Called again, it does the same.
+// Close ends the Server: no client is accepted any more, idle clients are
+// disconnected at once, busy ones when they have their reply or after Grace; then
+// agents are ended. It returns when all of that is done, or after Grace with an
+// error that names the agents still running. Another Close waits for the first and
+// returns the same error.
 func (s *Server) Close() error {
 	s.init()
 	s.mu.Lock()
@@ -374,9 +352,9 @@ func (s *Server) close() error {
 	for _, c := range clients {
 		c.disconnect(0)
 	}
-	if !waitFor(&s.wg, s.Grace) {
+	if !waitFor(&s.wg, s.limits.grace) {
 		for _, c := range clients {
-			c.cancelCalls() // also for the agents that it waits for
+			c.cancelCalls() // agents may return then
 			c.conn.Close()
 		}
 	}
@@ -384,10 +362,10 @@ func (s *Server) close() error {
 	errs := make([]error, len(agents))
 	var stopping sync.WaitGroup
 	for i, a := range agents {
-		stopping.Go(func() { errs[i] = a.stop() })
+		stopping.Go(func() { errs[i] = opError("stop", a.name(), a.stop()) })
 	}
 	stopping.Wait()
-	if !waitFor(&s.wg, min(s.Grace, reapDelay)) {
+	if !waitFor(&s.wg, min(s.limits.grace, exitTimeout)) {
 		errs = append(errs, s.stuckAgents()...)
 	}
 	s.agentWG.Wait()
@@ -397,8 +375,8 @@ func (s *Server) close() error {
 	return errors.Join(errs...)
 }
 
-// hasEnded reports whether the Server has ended. s.mu is held by whoever starts
-// something that Close waits for.
+// hasEnded reports whether Close was called. Hold s.mu to start something that
+// Close waits for.
 func (s *Server) hasEnded() bool {
 	select {
 	case <-s.ended:
@@ -408,7 +386,7 @@ func (s *Server) hasEnded() bool {
 	}
 }
 
-// stuckAgents names the agents in this process that have not returned.
+// stuckAgents is an error for each agent in this process that has not returned.
 func (s *Server) stuckAgents() []error {
 	var errs []error
 	s.mu.Lock()
@@ -416,16 +394,16 @@ func (s *Server) stuckAgents() []error {
 	s.mu.Unlock()
 	for _, a := range all {
 		if n := len(a.calls.slots); n > 0 {
-			errs = append(errs, fmt.Errorf("collector: agent %q in this process has not returned from %d requests", a.name(), n))
+			errs = append(errs, opError("stop", a.name(), notEnded(fmt.Sprintf("it has not returned from %d requests", n))))
 		}
 	}
 	if errs == nil {
-		errs = append(errs, errors.New("collector: a client does not end"))
+		errs = append(errs, opError("close", "", notEnded("a client does not end")))
 	}
 	return errs
 }
 
-// waitFor waits for a group, but not for ever.
+// waitFor waits for a group for at most limit, and reports whether it is done.
 func waitFor(wg *sync.WaitGroup, limit time.Duration) bool {
 	done := make(chan struct{})
 	go func() {

@@ -16,11 +16,11 @@ import (
 	"github.com/pcp-go/pcp/pmda/remote"
 )
 
-// startTrace sets the flags of the event trace for the bits of pmcd's option -T.
-func (s *Server) startTrace(bits int) {
-	s.trace.Set(eventtrace.Conns, bits&1 != 0)
-	s.trace.Set(eventtrace.PDUs, bits&2 != 0)
-	s.trace.Set(eventtrace.Unbuffered, bits&256 != 0)
+// startTrace sets the flags of the event trace.
+func (s *Server) startTrace(t Trace) {
+	s.trace.Set(eventtrace.Conns, t&TraceConnections != 0)
+	s.trace.Set(eventtrace.PDUs, t&TracePDUs != 0)
+	s.trace.Set(eventtrace.Unbuffered, t&TraceUnbuffered != 0)
 }
 
 // traceClient notes that a client has come, or gone for a reason, nil if it just
@@ -39,7 +39,7 @@ func (s *Server) traceClient(c *client, came bool, err error) {
 	} else {
 		text = fmt.Sprintf("End client: [%d] fd=%d%s", info.ID, descriptor(c.conn), traceErr(err))
 	}
-	s.trace.Add(s.Logger, eventtrace.Conns, text)
+	s.trace.Add(s.log, eventtrace.Conns, text)
 }
 
 // traceAgent notes that an agent has come or gone; p is nil if it is in this
@@ -54,10 +54,10 @@ func (s *Server) traceAgent(a *agent, p *process, came bool) {
 		if came {
 			what = "Add"
 		}
-		s.trace.Add(s.Logger, eventtrace.Conns, fmt.Sprintf("%s PMDA: domain=%d%s", what, a.domain(), where))
+		s.trace.Add(s.log, eventtrace.Conns, fmt.Sprintf("%s PMDA: domain=%d%s", what, a.domain(), where))
 	}
 	if !came && s.trace.Any(eventtrace.Conns|eventtrace.PDUs) {
-		s.trace.Dump(s.Logger)
+		s.trace.Dump(s.log)
 	}
 }
 
@@ -80,7 +80,7 @@ func (s *Server) traceFailure(stream any, err error) {
 	default:
 		text = fmt.Sprintf("Recv error: expecting NO PDU, fd=%d%s", fd, traceErr(err))
 	}
-	s.trace.Add(s.Logger, eventtrace.Conns, text)
+	s.trace.Add(s.log, eventtrace.Conns, text)
 }
 
 // traceErr is an error as the last part of an event.
@@ -103,7 +103,7 @@ func (s *Server) tracePDU(in, out any) func(out bool, h pdu.Header, body []byte)
 			way, stream = "Xmit", out
 		}
 		text := fmt.Sprintf("%s: %s PDU, fd=%d%s", way, h.Kind, descriptor(stream), pduDetail(h.Kind, body))
-		s.trace.Add(s.Logger, eventtrace.PDUs, text)
+		s.trace.Add(s.log, eventtrace.PDUs, text)
 	}
 }
 
@@ -172,7 +172,7 @@ func (s *Server) logClients() {
 		line := fmt.Sprintf("%7d  %-40s  %7d  %s", descriptor(c.conn), peerName(c.conn), pdu.ProtocolVersion, deniedNames(c))
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
-	s.Logger.Info(b.String())
+	s.log.Info(b.String())
 }
 
 // peerName is where a client is.

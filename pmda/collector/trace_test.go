@@ -39,7 +39,7 @@ func untimed(s string) string {
 
 // The bits of pmcd's option are the switches that clients can set.
 func TestTraceFromTheStart(t *testing.T) {
-	for bits, want := range map[int]string{0: "0 0 0", 1: "1 0 0", 2: "0 1 0", 3: "1 1 0", 256: "0 0 1", 259: "1 1 1", 4: "0 0 0"} {
+	for bits, want := range map[Trace]string{0: "0 0 0", 1: "1 0 0", 2: "0 1 0", 3: "1 1 0", 256: "0 0 1", 259: "1 1 1", 4: "0 0 0"} {
 		b := newBench(t, &Server{Trace: bits})
 		got := strings.Join(slices.Concat(b.fetch("control.traceconn"), b.fetch("control.tracepdu"), b.fetch("control.tracenobuf")), " ")
 		if got != want {

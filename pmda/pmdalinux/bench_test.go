@@ -29,7 +29,7 @@ func BenchmarkFetch(b *testing.B) {
 		names []string
 	}{{"pmstat", pmstatReads}, {"all", all}} {
 		b.Run("metrics="+what.name, func(b *testing.B) {
-			ids, err := s.Lookup(b.Context(), what.names...)
+			ids, err := s.Lookup(b.Context(), what.names)
 			if err != nil {
 				b.Fatal(err)
 			}

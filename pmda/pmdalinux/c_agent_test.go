@@ -105,7 +105,7 @@ func (s agentClient) snapshot(names []string) snapshot {
 	s.t.Helper()
 	ctx := s.t.Context()
 	p := snapshot{descs: map[string]pdu.Desc{}, errors: map[string]pdu.Error{}, values: map[string]map[string]pdu.Atom{}, insts: map[string]string{}}
-	ids, err := s.Lookup(ctx, names...)
+	ids, err := s.Lookup(ctx, names)
 	if err != nil && len(ids) != len(names) {
 		s.t.Fatal(err)
 	}
@@ -492,7 +492,7 @@ func TestHelp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids, err := our.Lookup(t.Context(), names...)
+	ids, err := our.Lookup(t.Context(), names)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ type fetcher struct {
 
 func newFetcher(t testing.TB, names []string, from agentClient) *fetcher {
 	t.Helper()
-	ids, err := from.Lookup(t.Context(), names...)
+	ids, err := from.Lookup(t.Context(), names)
 	if err != nil {
 		t.Fatal(err)
 	}

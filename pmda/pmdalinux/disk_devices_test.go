@@ -185,7 +185,7 @@ func steadyFetch(t testing.TB, root string, prefixes ...string) func() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		some, err := our.Lookup(t.Context(), names...)
+		some, err := our.Lookup(t.Context(), names)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,7 +33,7 @@ func TestLabels(t *testing.T) {
 // desc is the descriptor of a metric.
 func (s agentClient) desc(name string) pdu.Desc {
 	s.t.Helper()
-	ids, err := s.Lookup(s.t.Context(), name)
+	ids, err := s.Lookup(s.t.Context(), []string{name})
 	if err != nil {
 		s.t.Fatal(name, err)
 	}

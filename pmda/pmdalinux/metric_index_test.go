@@ -17,7 +17,7 @@ func metricNames(t *testing.T) (names []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids, err := our.Lookup(t.Context(), all...)
+	ids, err := our.Lookup(t.Context(), all)
 	if err != nil {
 		t.Fatal(err)
 	}

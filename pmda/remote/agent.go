@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/cutoff"
+	"github.com/pcp-go/pcp/internal/ctxdeadline"
 	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
@@ -38,8 +38,7 @@ type Config struct {
 	// Timeout limits the wait of a request for its turn, and then its exchange; 0
 	// means DefaultTimeout, less than 0 no limit.
 	Timeout time.Duration
-	// HelloTimeout limits the wait for the agent's first PDU; 0 means
-	// DefaultHelloTimeout.
+	// HelloTimeout limits the exchange of versions; 0 means DefaultHelloTimeout.
 	HelloTimeout time.Duration
 	// NotReady says that the agent is not ready until it sends PM_ERR_PMDAREADY, like
 	// "notready" in pmcd.conf.
@@ -57,7 +56,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// An Agent is a pmda.Handler that asks an agent in another process.
+// An Agent is a pmda.Handler that makes its requests of an agent in another process.
 //
 // One exchange, of a request and its reply, runs at a time. Other requests wait
 // for their turn, first come first served. A request that expires while it waits
@@ -84,21 +83,21 @@ type Config struct {
 //
 // An Agent is safe for concurrent use.
 type Agent struct {
-	info    pmda.Info
-	cfg     Config
-	stream  Stream
-	conn    *pdu.Conn
-	timeout atomic.Int64 // a time.Duration; less than 0 is no limit
-	wants   pdu.Features // what the agent asked for in its hello
-	done    chan struct{}
-	reading cutoff.Watch // ends a read at its deadline or with its context
+	info         pmda.Info
+	cfg          Config
+	stream       Stream
+	conn         *pdu.Conn
+	timeout      atomic.Int64 // a time.Duration; less than 0 is no limit
+	wants        pdu.Features // what the agent asked for in its CREDS
+	done         chan struct{}
+	readDeadline ctxdeadline.Deadline // ends a read at its deadline or with its context
 
 	// turn is a semaphore of one. In the state ready, whoever has acquired it reads
 	// and writes conn. In the other states nobody writes, and only the goroutine that
 	// setState has started reads.
 	turn chan struct{}
 
-	// With the turn.
+	// Only whoever has the turn uses these.
 	fetch       pdu.Fetch
 	result      pdu.Result
 	profile     profileID // the profile that the agent has
@@ -106,7 +105,7 @@ type Agent struct {
 	lateChange  pdu.Change // from results that came too late; for the next
 	oddChange   bool       // an agent's odd state change has been logged
 
-	mu      sync.Mutex
+	mu      sync.Mutex // protects what follows
 	state   state
 	err     error          // why the connection has ended
 	wg      sync.WaitGroup // added to with mu held, unless disconnected
@@ -123,10 +122,10 @@ const (
 	disconnected
 )
 
-// New begins the conversation with an agent: it waits for the agent's hello, CREDS,
-// and answers it. ctx ends the wait; it does not matter later. On failure the
-// stream is closed and the error an *OpError: pdu.ErrTimeout if the hello has not
-// come in time, or the cause of ctx.
+// New exchanges versions with an agent: it waits for the agent's CREDS and sends the
+// collector's. ctx ends the wait; it does not matter later. On failure the stream is
+// closed and the error is an *OpError, with pdu.ErrTimeout if the agent's CREDS have
+// not come in time, or the cause of ctx.
 func New(ctx context.Context, info pmda.Info, s Stream, cfg Config) (*Agent, error) {
 	if cfg.HelloTimeout == 0 {
 		cfg.HelloTimeout = DefaultHelloTimeout
@@ -138,7 +137,7 @@ func New(ctx context.Context, info pmda.Info, s Stream, cfg Config) (*Agent, err
 		info: info, cfg: cfg, stream: s, conn: pdu.NewConn(rawconn.New(s)),
 		turn: make(chan struct{}, 1), done: make(chan struct{}), clients: newClientTable(),
 	}
-	a.reading.Set = s.SetReadDeadline
+	a.readDeadline.Set = s.SetReadDeadline
 	a.conn.Counters, a.conn.Trace, a.conn.Eager = cfg.Counters, cfg.Trace, true
 	a.SetTimeout(cfg.Timeout)
 	if err := a.exchangeHello(ctx); err != nil {
@@ -185,7 +184,8 @@ func (a *Agent) Namespace() *pmns.Tree { return nil }
 // Done is closed when the connection has ended.
 func (a *Agent) Done() <-chan struct{} { return a.done }
 
-// Err is why the connection has ended, nil while it has not.
+// Err is why the connection has ended, nil while it has not. A collector refuses a
+// Handler with an error.
 func (a *Agent) Err() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -225,7 +225,7 @@ func (a *Agent) disconnect(err error) bool {
 	}
 	a.state, a.err, a.clients = disconnected, err, clientTable{}
 	a.mu.Unlock()
-	a.reading.Close()
+	a.readDeadline.Close()
 	a.stream.Close()
 	close(a.done)
 	return true

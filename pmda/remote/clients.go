@@ -24,8 +24,8 @@ func (a *Agent) EndClient(c *pmda.Client) {
 }
 
 // Attributes sends the agent what is known of a client, if the agent has asked for
-// attributes in its hello, and as EndClient does. After a client's end it does
-// nothing.
+// attributes in its CREDS, and like EndClient without waiting. After a client's end
+// it does nothing.
 func (a *Agent) Attributes(c *pmda.Client) {
 	if a.wants&(pdu.FeatureAuth|pdu.FeatureContainer) == 0 {
 		return

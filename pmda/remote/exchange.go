@@ -112,9 +112,9 @@ func (a *Agent) roundTrip(x exchange) ([]byte, error) {
 		return nil, err
 	}
 	a.unsolicited.reply = x.reply
-	a.reading.Begin(x.ctx, limit)
+	a.readDeadline.Start(x.ctx, limit)
 	h, body, err := a.conn.Read()
-	a.reading.End()
+	a.readDeadline.Stop()
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		err = pdu.ErrTimeout

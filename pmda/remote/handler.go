@@ -15,7 +15,8 @@ import (
 // keepResult is how many bytes of a result are kept for the next.
 const keepResult = 1 << 20
 
-// Fetch asks the agent for values. It allocates nothing in steady state.
+// Fetch requests values, and before that sends the client's profile if the agent has
+// another. It allocates nothing in steady state.
 func (a *Agent) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 	if err := a.acquireTurn(ctx, r); err != nil {
 		return err
@@ -69,7 +70,7 @@ func (a *Agent) change(r *pdu.Result) pdu.Change {
 	return pdu.Change(sec) & agentChanges
 }
 
-// Desc asks the agent for a descriptor.
+// Desc requests a descriptor.
 func (a *Agent) Desc(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
 	var p pdu.DescReply
 	err := a.runExchange(exchange{ctx, r, pdu.DescReq{PMID: id}, pdu.KindDesc}, func(body []byte) error {
@@ -84,8 +85,8 @@ func (a *Agent) Desc(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Des
 	return p.Desc, err
 }
 
-// Instances asks the agent about an instance domain. Of one instance, agents send
-// only what the request does not say; the rest is filled in from the request.
+// Instances requests the instances of a domain. Of one instance, agents send only
+// what the request does not say; the rest is filled in from the request.
 func (a *Agent) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
 	var p pdu.InstanceReply
 	err := a.runExchange(exchange{ctx, r, pdu.InstanceReq{InDom: d, Inst: inst, Name: name}, pdu.KindInstance}, p.Decode)
@@ -107,14 +108,14 @@ func (a *Agent) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, ins
 	return p.Instances[:1], nil
 }
 
-// Text asks the agent for help text.
+// Text requests a help text.
 func (a *Agent) Text(ctx context.Context, r *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
 	var p pdu.TextReply
 	err := a.runExchange(exchange{ctx, r, of.Request(kind), pdu.KindText}, p.Decode)
 	return p.Text, err
 }
 
-// Store asks the agent to set values.
+// Store requests that values be set.
 func (a *Agent) Store(ctx context.Context, r *pmda.Request, values *pdu.Result) error {
 	return a.runExchange(exchange{ctx, r, stored{values}, pdu.KindError}, func([]byte) error { return nil })
 }
@@ -130,7 +131,7 @@ func (s stored) Append(b []byte) ([]byte, error) {
 	return v.Append(b)
 }
 
-// PMID asks the agent for the metric of a name.
+// PMID requests the metric of a name.
 func (a *Agent) PMID(ctx context.Context, r *pmda.Request, name string) (pdu.PMID, error) {
 	var p pdu.PMIDList
 	err := a.runExchange(exchange{ctx, r, pdu.NameList{Names: []string{name}}, pdu.KindPMNSIDs}, func(body []byte) error {
@@ -153,7 +154,7 @@ func (a *Agent) PMID(ctx context.Context, r *pmda.Request, name string) (pdu.PMI
 	return p.PMIDs[0], nil
 }
 
-// Names asks the agent for the names of a metric.
+// Names requests the names of a metric.
 func (a *Agent) Names(ctx context.Context, r *pmda.Request, id pdu.PMID) ([]string, error) {
 	p, err := a.names(ctx, r, pdu.PMIDList{PMIDs: []pdu.PMID{id}})
 	if err == nil && len(p.Names) == 0 {
@@ -162,7 +163,7 @@ func (a *Agent) Names(ctx context.Context, r *pmda.Request, id pdu.PMID) ([]stri
 	return p.Names, err
 }
 
-// Children asks the agent for what is one level below a name. Without a status, a
+// Children requests what is one level below a name. Where the agent sends no status, a
 // child is a leaf.
 func (a *Agent) Children(ctx context.Context, r *pmda.Request, name string) ([]pmns.Child, error) {
 	p, err := a.names(ctx, r, pdu.ChildReq{Name: name, Status: true})
@@ -176,7 +177,7 @@ func (a *Agent) Children(ctx context.Context, r *pmda.Request, name string) ([]p
 	return children, nil
 }
 
-// Traverse asks the agent for the names of all metrics at or below a name.
+// Traverse requests the names of all metrics at or below a name.
 func (a *Agent) Traverse(ctx context.Context, r *pmda.Request, name string) ([]string, error) {
 	p, err := a.names(ctx, r, pdu.TraverseReq{Name: name})
 	return p.Names, err
@@ -191,7 +192,8 @@ func (a *Agent) names(ctx context.Context, r *pmda.Request, request pdu.PDU) (pd
 	return p, err
 }
 
-// Labels asks the agent for labels.
+// Labels requests labels, and before that sends the client's profile if the agent has
+// another.
 func (a *Agent) Labels(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	var p pdu.LabelReply
 	req := of.Request()

@@ -116,7 +116,7 @@ func (l *load) lookup(ctx context.Context, list, prefix string) error {
 			return err
 		}
 	}
-	l.ids, err = c.Lookup(ctx, names...)
+	l.ids, err = c.Lookup(ctx, names)
 	return err
 }
 

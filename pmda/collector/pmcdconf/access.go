@@ -12,7 +12,7 @@ const (
 	OpFetch Ops = 1 << iota // every request but those that store values
 	OpStore                 // to store values
 
-	OpAll = OpFetch | OpStore
+	OpAll = OpFetch | OpStore // both
 )
 
 // Access is the rules of an access section: who may do what. A nil Access allows

@@ -1,4 +1,4 @@
-package jsonb
+package jsonscan
 
 import (
 	"encoding/json"

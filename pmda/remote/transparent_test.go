@@ -16,8 +16,8 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// A drawn is a Handler whose answers were drawn.
-type drawn struct {
+// A randomHandler returns what rapid has randomHandler.
+type randomHandler struct {
 	pmda.Unimplemented
 	err      error
 	values   []pdu.Atom // of each metric
@@ -31,15 +31,15 @@ type drawn struct {
 	children []pmns.Child
 	labels   []pdu.LabelSet
 
-	asked string // what it was asked last
+	called string // the latest call, with its arguments
 }
 
-func (h *drawn) note(r *pmda.Request, args ...any) {
-	h.asked = fmt.Sprint(append(args, r.Client.ID)...)
+func (h *randomHandler) noteCall(r *pmda.Request, args ...any) {
+	h.called = fmt.Sprint(append(args, r.Client.ID)...)
 }
 
-func (h *drawn) Fetch(_ context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
-	h.note(r, "fetch", ids, r.Context, *r.Profile)
+func (h *randomHandler) Fetch(_ context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+	h.noteCall(r, "fetch", ids, r.Context, *r.Profile)
 	for i, id := range ids {
 		w.Begin(id)
 		if i%3 == 2 {
@@ -53,15 +53,15 @@ func (h *drawn) Fetch(_ context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu
 	return h.err
 }
 
-func (h *drawn) Desc(_ context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
-	h.note(r, "desc", id)
+func (h *randomHandler) Desc(_ context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
+	h.noteCall(r, "desc", id)
 	d := h.desc
 	d.PMID = id
 	return d, h.err
 }
 
-func (h *drawn) Instances(_ context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
-	h.note(r, "instances", d, inst, name)
+func (h *randomHandler) Instances(_ context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
+	h.noteCall(r, "instances", d, inst, name)
 	for _, i := range h.insts {
 		if i.ID == inst || name != "" && i.Name == name {
 			return []pdu.Instance{i}, h.err
@@ -73,52 +73,52 @@ func (h *drawn) Instances(_ context.Context, r *pmda.Request, d pdu.InDom, inst 
 	return h.insts, h.err
 }
 
-func (h *drawn) Text(_ context.Context, r *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
-	h.note(r, "text", of, kind)
+func (h *randomHandler) Text(_ context.Context, r *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
+	h.noteCall(r, "text", of, kind)
 	return h.text, h.err
 }
 
-func (h *drawn) Store(_ context.Context, r *pmda.Request, values *pdu.Result) error {
-	h.note(r, "store")
+func (h *randomHandler) Store(_ context.Context, r *pmda.Request, values *pdu.Result) error {
+	h.noteCall(r, "store")
 	for _, s := range values.All() {
-		h.asked += fmt.Sprint(s.PMID)
+		h.called += fmt.Sprint(s.PMID)
 		for i, a := range s.All(pdu.TypeU32) {
-			h.asked += fmt.Sprintf("[%d]%x%v", i, a.Bytes(), a)
+			h.called += fmt.Sprintf("[%d]%x%v", i, a.Bytes(), a)
 		}
 	}
 	return h.err
 }
 
-func (h *drawn) PMID(_ context.Context, r *pmda.Request, name string) (pdu.PMID, error) {
-	h.note(r, "pmid", name)
+func (h *randomHandler) PMID(_ context.Context, r *pmda.Request, name string) (pdu.PMID, error) {
+	h.noteCall(r, "pmid", name)
 	return h.id, h.err
 }
 
-func (h *drawn) Names(_ context.Context, r *pmda.Request, id pdu.PMID) ([]string, error) {
-	h.note(r, "names", id)
+func (h *randomHandler) Names(_ context.Context, r *pmda.Request, id pdu.PMID) ([]string, error) {
+	h.noteCall(r, "names", id)
 	return h.names, h.err
 }
 
-func (h *drawn) Children(_ context.Context, r *pmda.Request, name string) ([]pmns.Child, error) {
-	h.note(r, "children", name)
+func (h *randomHandler) Children(_ context.Context, r *pmda.Request, name string) ([]pmns.Child, error) {
+	h.noteCall(r, "children", name)
 	return h.children, h.err
 }
 
-func (h *drawn) Traverse(_ context.Context, r *pmda.Request, name string) ([]string, error) {
-	h.note(r, "traverse", name)
+func (h *randomHandler) Traverse(_ context.Context, r *pmda.Request, name string) ([]string, error) {
+	h.noteCall(r, "traverse", name)
 	return h.names, h.err
 }
 
-func (h *drawn) Labels(_ context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
-	h.note(r, "labels", of, *r.Profile)
+func (h *randomHandler) Labels(_ context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
+	h.noteCall(r, "labels", of, *r.Profile)
 	if of.Class != pdu.LabelInstances {
 		return h.labels[:min(1, len(h.labels))], h.err
 	}
 	return h.labels, h.err
 }
 
-// draw gives h new answers.
-func (h *drawn) draw(t *rapid.T) {
+// draw draws anew what h returns.
+func (h *randomHandler) draw(t *rapid.T) {
 	word := rapid.StringMatching(`[a-z]{1,8}( [a-z]{0,9})?`)
 	h.err = rapid.SampledFrom([]error{nil, nil, nil, pdu.ErrPMID, pdu.ErrAppVersion, pdu.Error(-1), fmt.Errorf("deep: %w", pdu.ErrPermission)}).Draw(t, "err")
 	h.metric = rapid.SampledFrom([]pdu.Error{pdu.ErrAppVersion, pdu.ErrAgain}).Draw(t, "metric error")
@@ -148,9 +148,9 @@ func (h *drawn) draw(t *rapid.T) {
 	h.id = pdu.PMID(rapid.Uint32Max(1<<31).Draw(t, "id"))
 }
 
-// askDrawn asks a Handler something drawn, and describes the answer.
-func askDrawn(ctx context.Context, h pmda.Handler, r *pmda.Request, what int, n uint32, name string, values *pdu.Result) (any, error) {
-	switch what {
+// askDrawn asks a Handler something randomHandler, and describes the answer.
+func callMethod(ctx context.Context, h pmda.Handler, r *pmda.Request, method int, n uint32, name string, values *pdu.Result) (any, error) {
+	switch method {
 	case 0:
 		ids := make([]pdu.PMID, 1+n%40)
 		for i := range ids {
@@ -193,14 +193,14 @@ func appended(w *pdu.ResultWriter) (string, error) {
 	return fmt.Sprintf("%v %x", w.Changed, b), err
 }
 
-// A Handler behind a connection answers what it answers by itself, and is asked
-// the same.
-func TestTransparent(t *testing.T) {
+// A Handler behind a connection is called with the same arguments, and returns the
+// same, as by itself.
+func TestHandlerBehindConnection(t *testing.T) {
 	for name, open := range streams {
 		t.Run(name, func(t *testing.T) {
-			h := &drawn{}
+			h := &randomHandler{}
 			near, far := open(t)
-			m := behind(t, h, near, far)
+			agent := behind(t, h, near, far)
 			rapid.Check(t, func(t *rapid.T) {
 				h.draw(t)
 				n, name := rapid.Uint32().Draw(t, "n"), rapid.SampledFrom(h.names).Draw(t, "name")
@@ -218,21 +218,21 @@ func TestTransparent(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for what := range 11 {
-					want, wantErr := askDrawn(context.Background(), h, r, what, n, name, values)
-					asked := h.asked
-					got, err := askDrawn(context.Background(), m, r, what, n, name, values)
+				for method := range 11 {
+					want, wantErr := callMethod(context.Background(), h, r, method, n, name, values)
+					called := h.called
+					got, err := callMethod(context.Background(), agent, r, method, n, name, values)
 					if wantErr != nil {
 						if pdu.FromError(err) != pdu.FromError(wantErr) {
-							t.Fatalf("%s: error %v, want %v", asked, err, wantErr)
+							t.Fatalf("%s: error %v, want %v", called, err, wantErr)
 						}
 					} else if err != nil {
-						t.Fatalf("%s: error %v", asked, err)
+						t.Fatalf("%s: error %v", called, err)
 					} else if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-						t.Fatalf("%s (-want +got):\n%s", asked, diff)
+						t.Fatalf("%s (-want +got):\n%s", called, diff)
 					}
-					if h.asked != asked {
-						t.Fatalf("it was asked %s, want %s", h.asked, asked)
+					if h.called != called {
+						t.Fatalf("the call was %s, want %s", h.called, called)
 					}
 				}
 			})
@@ -240,50 +240,50 @@ func TestTransparent(t *testing.T) {
 	}
 }
 
-// An Agent keeps its contract behind a connection, too.
-func TestConforms(t *testing.T) {
+// A pmda.Agent behind a connection keeps the contract of a Handler.
+func TestAgentBehindConnection(t *testing.T) {
 	a := testAgent(t)
 	near, far := streams["pipe"](t)
 	pmdatest.Run(t, behind(t, a, near, far), pmdatest.Names(a.Namespace()))
 }
 
-// A watcher keeps what it is told of clients.
-type watcher struct {
+// A clientRecorder keeps what it is told of clients.
+type clientRecorder struct {
 	pmda.Unimplemented
 	mu      sync.Mutex
 	clients []*pmda.Client // of its requests
 	ended   []string
 }
 
-func (h *watcher) Attributes(*pmda.Client) {}
+func (h *clientRecorder) Attributes(*pmda.Client) {}
 
-func (h *watcher) Desc(_ context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
+func (h *clientRecorder) Desc(_ context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.clients = append(h.clients, r.Client)
 	return pdu.Desc{PMID: id, Type: pdu.TypeU64, InDom: pdu.NoInDom, Sem: pdu.SemCounter}, nil
 }
 
-func (h *watcher) EndClient(c *pmda.Client) {
+func (h *clientRecorder) EndClient(c *pmda.Client) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.ended = append(h.ended, fmt.Sprintf("%d seq %d", c.ID, c.Seq))
 }
 
-// A Handler behind a connection knows its clients.
-func TestClientAttributes(t *testing.T) {
-	h := &watcher{Unimplemented: pmda.Unimplemented{ClientAttributes: true}}
+// A Handler behind a connection is told of clients.
+func TestClientsBehindConnection(t *testing.T) {
+	h := &clientRecorder{Unimplemented: pmda.Unimplemented{ClientAttributes: true}}
 	near, far := streams["memory"](t)
-	m := behind(t, h, near, far)
+	agent := behind(t, h, near, far)
 	c := &pmda.Client{ID: 4, Seq: 9, PID: 17, UID: 18, GID: 19, User: "fred", Container: "box"}
-	m.Attributes(c)
+	agent.Attributes(c)
 	next := pmda.NewClient(4, 10)
 	for _, c := range []*pmda.Client{c, next} {
-		if _, err := m.Desc(t.Context(), &pmda.Request{Client: c}, testID); err != nil {
+		if _, err := agent.Desc(t.Context(), &pmda.Request{Client: c}, testID); err != nil {
 			t.Fatal(err)
 		}
-		m.EndClient(c)
-		if _, err := m.Desc(t.Context(), asker(), testID); err != nil { // after it has heard of the end
+		agent.EndClient(c)
+		if _, err := agent.Desc(t.Context(), request7(), testID); err != nil { // after the end of c
 			t.Fatal(err)
 		}
 	}

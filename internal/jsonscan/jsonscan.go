@@ -1,19 +1,20 @@
-// Package jsonb scans JSON text without ever changing the text of a value: it
-// removes white space and finds the names and values in an object. It knows
-// nothing of what they mean.
-package jsonb
+// Package jsonscan finds the names and values in a JSON object, and removes
+// white space from JSON text, without changing the text of a value: label sets
+// refer to their text by offsets.
+package jsonscan
 
 import "fmt"
 
 // MaxDepth is the number of objects and arrays that may lie within each other.
 const MaxDepth = 64
 
-// A SyntaxError says what is wrong with a text and where.
+// A SyntaxError is a flaw in a text, and the offset where it is.
 type SyntaxError struct {
 	Offset  int
 	Problem string
 }
 
+// Error is one line with both.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("JSON at offset %d: %s", e.Offset, e.Problem)
 }
@@ -38,9 +39,10 @@ func Compact(dst, src []byte) ([]byte, error) {
 	return s.dst, nil
 }
 
-// Walk calls f for each member of the object in text that is no object itself,
-// and for each empty object in it, in the order of the text. Arrays are values
-// whatever is in them. It stops at the first error, f's or its own.
+// Walk calls f for each member of the object in text, and of the objects in it,
+// in the order of the text. A member that is an object is skipped in favour of its
+// members, unless it is empty. An array is one value: its elements are not
+// visited. Walk returns the first error, of f or of the text.
 func Walk(text []byte, f func(Member) error) error {
 	s := scanner{src: text, member: f}
 	return s.document(func() {
@@ -61,7 +63,7 @@ type scanner struct {
 	dst     []byte // what was read, without white space, if compact
 	member  func(Member) error
 	path    []byte
-	arrays  int // open arrays: members within are none of the caller's
+	arrays  int // number of open arrays: members within one are not visited
 }
 
 // document scans white space, what scan does and white space up to the end.
@@ -89,15 +91,15 @@ func (s *scanner) peek() byte {
 	return s.src[s.pos]
 }
 
-// take passes over n bytes.
-func (s *scanner) take(n int) {
+// skip moves past n bytes, and keeps them if compact.
+func (s *scanner) skip(n int) {
 	if s.compact {
 		s.dst = append(s.dst, s.src[s.pos:s.pos+n]...)
 	}
 	s.pos += n
 }
 
-// space passes over white space.
+// space moves past white space.
 func (s *scanner) space() {
 	for {
 		switch s.peek() {
@@ -109,16 +111,17 @@ func (s *scanner) space() {
 	}
 }
 
-// accept passes over c if it is next, and white space after it.
+// accept moves past c, and white space after it, if c is next.
 func (s *scanner) accept(c byte) bool {
 	if s.peek() != c {
 		return false
 	}
-	s.take(1)
+	s.skip(1)
 	s.space()
 	return true
 }
 
+// expect is accept that fails if c is not next.
 func (s *scanner) expect(c byte) {
 	if !s.accept(c) {
 		s.fail("want " + string(rune(c)))
@@ -176,14 +179,14 @@ func (s *scanner) array(depth int) {
 	s.arrays--
 }
 
-// close passes over the end of an object or an array, but not over white space
-// after it, so that a value ends where it ends.
+// close moves past the end of an object or an array, but not past white space
+// after it, which does not belong to the value.
 func (s *scanner) close(c byte) {
 	if s.err == nil && s.peek() != c {
 		s.fail("want " + string(rune(c)))
 	}
 	if s.err == nil {
-		s.take(1)
+		s.skip(1)
 	}
 }
 
@@ -241,7 +244,7 @@ func (s *scanner) string() {
 		}
 		switch c := s.src[s.pos+n]; {
 		case c == '"':
-			s.take(n + 1)
+			s.skip(n + 1)
 			return
 		case c < ' ':
 			s.fail("control character in a string")
@@ -312,7 +315,7 @@ func (s *scanner) number() {
 		}
 		n += d
 	}
-	s.take(n)
+	s.skip(n)
 }
 
 // digits is the number of digits that b starts with.
@@ -333,7 +336,7 @@ func (s *scanner) word() {
 	}
 	for _, w := range [...]string{"true", "false", "null"} {
 		if len(s.src)-s.pos >= len(w) && string(s.src[s.pos:s.pos+len(w)]) == w {
-			s.take(len(w))
+			s.skip(len(w))
 			return
 		}
 	}

@@ -1,156 +1,16 @@
 package collector
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net"
-	"os"
-	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmns"
 )
-
-// A prober is a client of the collector under test.
-type prober struct {
-	t    testing.TB
-	net  net.Conn
-	conn *pdu.Conn
-}
-
-// connect is a client in this process that has said nothing yet.
-func connect(t testing.TB, s *Server) *prober {
-	t.Helper()
-	n, err := s.DialContext(context.Background(), "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return newProber(t, n)
-}
-
-func newProber(t testing.TB, n net.Conn) *prober {
-	n.SetDeadline(time.Now().Add(2 * time.Minute)) // a test that waits for ever says nothing
-	t.Cleanup(func() { n.Close() })
-	return &prober{t: t, net: n, conn: pdu.NewConn(n)}
-}
-
-// welcome is a client in this process that has introduced itself and wants all
-// instances in its context 0.
-func welcome(t testing.TB, s *Server) *prober {
-	t.Helper()
-	return connect(t, s).greet()
-}
-
-func (g *prober) greet() *prober {
-	g.t.Helper()
-	if _, err := pdu.ClientHello(g.conn, 1, 0); err != nil {
-		g.t.Fatal(err)
-	}
-	g.say(pdu.SetProfile{})
-	return g
-}
-
-// say sends what is not answered.
-func (g *prober) say(pdus ...pdu.PDU) {
-	g.t.Helper()
-	for _, p := range pdus {
-		if err := g.conn.Queue(0, p); err != nil {
-			g.t.Fatal(err)
-		}
-	}
-	if err := g.conn.Flush(); err != nil {
-		g.t.Fatal(err)
-	}
-}
-
-// hear is the next PDU that comes, as described by describe.
-func (g *prober) hear() string {
-	g.t.Helper()
-	h, body, err := g.conn.Read()
-	if err != nil {
-		g.t.Fatalf("read: %v", err)
-	}
-	p, err := pdu.Decode(h.Kind, bytes.Clone(body))
-	if err != nil {
-		g.t.Fatalf("decode %v: %v", h.Kind, err)
-	}
-	return describe(p)
-}
-
-// ask is say and hear.
-func (g *prober) ask(p pdu.PDU) string {
-	g.t.Helper()
-	g.say(p)
-	return g.hear()
-}
-
-// end waits until the collector closes the connection, and returns what came
-// before.
-func (g *prober) end() string {
-	g.t.Helper()
-	var said []string
-	for {
-		h, body, err := g.conn.Read()
-		if err != nil {
-			if errors.Is(err, os.ErrDeadlineExceeded) {
-				g.t.Fatal("the connection stays open")
-			}
-			return strings.Join(said, "\n")
-		}
-		p, err := pdu.Decode(h.Kind, bytes.Clone(body))
-		if err != nil {
-			g.t.Fatal(err)
-		}
-		said = append(said, describe(p))
-	}
-}
-
-// describe is a PDU in short: an error's text, the values of a result, or all
-// fields.
-func describe(p pdu.PDU) string {
-	switch p := p.(type) {
-	case *pdu.Status:
-		switch {
-		case p.Code > 0:
-			return "change: " + p.Change().String()
-		case p.Code == 0:
-			return "success"
-		}
-		return "error: " + p.Code.Error()
-	case *pdu.Challenge:
-		if p.Code != 0 {
-			return "refused: " + p.Code.Error()
-		}
-		return fmt.Sprintf("challenge %#x", int(p.Features))
-	case *pdu.Result:
-		var sets []string
-		for _, s := range p.All() {
-			var values []string
-			if err := s.Err(); err != nil {
-				values = append(values, err.Error())
-			}
-			for i, a := range s.All(pdu.TypeU32) {
-				values = append(values, fmt.Sprintf("%d=%v", i, a))
-			}
-			sets = append(sets, fmt.Sprintf("%v %s", s.PMID, strings.Join(values, ",")))
-		}
-		return p.Kind().String() + " " + strings.Join(sets, "; ")
-	case *pdu.LabelReply:
-		text := fmt.Sprintf("labels of %#x", p.Ident)
-		for _, s := range p.Sets {
-			text += fmt.Sprintf(" %d%s", s.Inst, s.JSON)
-		}
-		return text
-	}
-	return strings.TrimPrefix(fmt.Sprintf("%+v", p), "&")
-}
 
 // A fake is an agent whose every method answers with something simple, or does
 // what failing says instead.
@@ -291,16 +151,6 @@ func serving(t testing.TB, s *Server) (addr string) {
 	return ln.Addr().String()
 }
 
-// overTCP is a client that has said nothing yet.
-func overTCP(t testing.TB, addr string) *prober {
-	t.Helper()
-	n, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return newProber(t, n)
-}
-
 // closed closes a Server at the end of a test.
 func closed(t testing.TB, s *Server) *Server {
 	t.Cleanup(func() {
@@ -318,13 +168,5 @@ func add(t testing.TB, s *Server, agents ...pmda.Handler) {
 		if err := s.Add(a); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// raw sends bytes that need not be a PDU.
-func (g *prober) raw(b []byte) {
-	g.t.Helper()
-	if _, err := g.net.Write(b); err != nil && !errors.Is(err, io.ErrClosedPipe) {
-		g.t.Logf("write: %v", err) // the collector may have had enough
 	}
 }

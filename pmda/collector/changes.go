@@ -9,21 +9,21 @@ import (
 
 const numChanges = 6
 
-// changes counts state changes by kind. A client remembers the counts that it
-// has been told and compares at its next fetch, so that a change costs nothing
-// per client.
+// changes counts state changes by kind. A client keeps the counts of its latest
+// fetch and compares them at the next one, so that a change costs nothing per
+// client.
 type changes struct {
 	any   atomic.Uint64 // grows with every change
 	kinds [numChanges]atomic.Uint64
 }
 
-// seen is what a client has been told.
-type seen struct {
+// seenChanges are the counts of which a client has been told.
+type seenChanges struct {
 	any   uint64
 	kinds [numChanges]uint64
 }
 
-// note records that something has changed.
+// note counts state changes.
 func (c *changes) note(what pdu.Change) {
 	for b := uint32(what) & (1<<numChanges - 1); b != 0; b &= b - 1 {
 		c.kinds[bits.TrailingZeros32(b)].Add(1)
@@ -41,8 +41,8 @@ func (s *Server) noteLabelChanges() {
 	}
 }
 
-// since returns what has changed since s was last told, and tells it.
-func (c *changes) since(s *seen) pdu.Change {
+// since returns what has changed since s was updated last, and updates s.
+func (c *changes) since(s *seenChanges) pdu.Change {
 	n := c.any.Load()
 	if n == s.any {
 		return 0

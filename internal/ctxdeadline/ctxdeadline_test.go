@@ -1,4 +1,4 @@
-package cutoff
+package ctxdeadline
 
 import (
 	"context"
@@ -8,61 +8,61 @@ import (
 	"time"
 )
 
-// TestWatch follows the deadlines that a stream is set.
-func TestWatch(t *testing.T) {
+// TestDeadline records the deadlines that are set on a stream.
+func TestDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var set []time.Time
-		w := &Watch{Set: func(d time.Time) error { set = append(set, d); return nil }}
-		want := func(what string, d ...time.Time) {
+		d := &Deadline{Set: func(t time.Time) error { set = append(set, t); return nil }}
+		want := func(what string, times ...time.Time) {
 			t.Helper()
 			synctest.Wait()
-			if !slices.Equal(set, d) {
-				t.Errorf("%s: deadlines %v, want %v", what, set, d)
+			if !slices.Equal(set, times) {
+				t.Errorf("%s: deadlines %v, want %v", what, set, times)
 			}
 			set = nil
 		}
 		limit := time.Now().Add(time.Second)
 		ctx, cancel := context.WithCancel(t.Context())
-		w.Begin(ctx, limit)
-		w.End()
-		w.Begin(ctx, time.Time{})
+		d.Start(ctx, limit)
+		d.Stop()
+		d.Start(ctx, time.Time{})
 		want("two waits", limit, time.Time{})
 		cancel()
 		want("cancelled while waiting", past)
-		w.End()
+		d.Stop()
 
 		ctx, cancel = context.WithCancel(t.Context())
-		w.Begin(ctx, limit)
-		w.End()
+		d.Start(ctx, limit)
+		d.Stop()
 		cancel()
 		want("cancelled between waits", limit)
-		w.Begin(ctx, limit)
+		d.Start(ctx, limit)
 		want("of a context that has ended", limit, past)
-		w.End()
+		d.Stop()
 
 		ctx, cancel = context.WithCancel(t.Context())
 		defer cancel()
-		w.Begin(ctx, limit)
-		w.Begin(context.Background(), limit)
+		d.Start(ctx, limit)
+		d.Start(context.Background(), limit)
 		cancel()
 		want("another context", limit, limit)
 
-		w.Close()
+		d.Close()
 		ctx, cancel = context.WithCancel(t.Context())
-		w.Begin(ctx, limit)
+		d.Start(ctx, limit)
 		cancel()
 		want("closed", limit)
 	})
 }
 
 func TestAllocations(t *testing.T) {
-	w := &Watch{Set: func(time.Time) error { return nil }}
-	defer w.Close()
+	d := &Deadline{Set: func(time.Time) error { return nil }}
+	defer d.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	if n := testing.AllocsPerRun(100, func() {
-		w.Begin(ctx, time.Time{})
-		w.End()
+		d.Start(ctx, time.Time{})
+		d.Stop()
 	}); n != 0 {
 		t.Errorf("%v allocations a wait", n)
 	}

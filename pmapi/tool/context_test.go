@@ -1,0 +1,159 @@
+package tool_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/pmapitest"
+	"github.com/pcp-go/pcp/pmapi/tool"
+	"github.com/pcp-go/pcp/pmda/collector"
+)
+
+func TestDialError(t *testing.T) {
+	t.Setenv("PMCD_PORT", "many")
+	t.Setenv("PMCD_CONNECT_TIMEOUT", "5")
+	refused := func(d *pmapi.Dialer) {
+		if d.ConnectTimeout.Seconds() != 5 {
+			t.Errorf("connect time-out %v, want that of the environment", d.ConnectTimeout)
+		}
+		d.Socket = "/nosuch/socket"
+	}
+	for host, want := range map[string]string{
+		"unix:": "pmx: ignored bad PMCD_PORT = 'many'\npmx: Cannot connect to PMCD on host \"unix:\": No such file or directory\n",
+		"a@@b":  "pmx: ignored bad PMCD_PORT = 'many'\npmNewContext: bad host specification\na@@b\n  ^ -- unexpected terminal character\npmx: Cannot connect to PMCD on host \"a@@b\": Generic error, already reported above\n",
+	} {
+		var stderr strings.Builder
+		c := &tool.Command{Name: "pmx", Stderr: &stderr}
+		_, err := c.Dial(t.Context(), host, refused)
+		if status := c.Report(err); status != 1 {
+			t.Errorf("%s: exit status %d", host, status)
+		}
+		if diff := cmp.Diff(want, stderr.String()); diff != "" {
+			t.Errorf("%s: (-want +got):\n%s", host, diff)
+		}
+		if op, ok := errors.AsType[*pmapi.OpError](err); !ok || op.Op != "dial" {
+			t.Errorf("%s: %v does not wrap the error of pmapi", host, err)
+		}
+	}
+}
+
+func TestSelectInstances(t *testing.T) {
+	src := &pmapitest.Source{}
+	pmapitest.Add(src, pmapitest.Metric[float64]{Name: "shop.cache", InDom: src.InDom("pages", "images"),
+		Value: func(time.Time, pdu.Instance) (float64, error) { return 1, nil }})
+	pc := src.Context()
+	ids, err := pc.Lookup(t.Context(), []string{"shop.cache"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := pc.Desc(t.Context(), ids[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	fetched := func() (insts []pdu.InstID) {
+		var r pdu.Result
+		if err := pc.Fetch(t.Context(), ids, &r); err != nil {
+			t.Fatal(err)
+		}
+		for i := range r.At(0).Len() {
+			insts = append(insts, r.At(0).Inst(i))
+		}
+		slices.Sort(insts)
+		return insts
+	}
+	for _, tt := range []struct {
+		names   []string
+		insts   []pdu.Instance
+		err     error
+		fetched []pdu.InstID // afterwards
+	}{
+		{names: nil, fetched: []pdu.InstID{0, 1}},
+		{names: []string{"images", "nosuch", "pages"}, insts: []pdu.Instance{{ID: 1, Name: "images"}}, err: pdu.ErrInst, fetched: []pdu.InstID{0, 1}},
+		{names: []string{"images"}, insts: []pdu.Instance{{ID: 1, Name: "images"}}, fetched: []pdu.InstID{1}},
+		{names: []string{"images", "pages"}, insts: []pdu.Instance{{ID: 1, Name: "images"}, {ID: 0, Name: "pages"}}, fetched: []pdu.InstID{0, 1}},
+	} {
+		insts, err := tool.SelectInstances(t.Context(), pc, d.InDom, tt.names)
+		if !errors.Is(err, tt.err) {
+			t.Errorf("%q: got error %v, want %v", tt.names, err, tt.err)
+		}
+		type result struct {
+			Insts   []pdu.Instance
+			Fetched []pdu.InstID
+		}
+		if diff := cmp.Diff(result{tt.insts, tt.fetched}, result{insts, fetched()}); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", tt.names, diff)
+		}
+	}
+	names := tool.InstanceNames([]pdu.Instance{{ID: 3, Name: "a"}, {ID: 1, Name: "b"}})
+	if diff := cmp.Diff(map[pdu.InstID]string{3: "a", 1: "b"}, names); diff != "" {
+		t.Errorf("InstanceNames (-want +got):\n%s", diff)
+	}
+}
+
+func TestMetricSpec(t *testing.T) {
+	c := &tool.Command{Name: "pmx", Synopsis: "[options] metric"}
+	c.AddOptions("General options", c.Standard("host")...)
+	if _, err := c.Parse([]string{"-h", "web1"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		operand string
+		want    pmapi.MetricSpec
+		message string
+		err     error
+	}{
+		{operand: "a.b[c,d]", want: pmapi.MetricSpec{Source: "web1", Metric: "a.b", Instances: []string{"c", "d"}}},
+		{operand: "web2:a.b", want: pmapi.MetricSpec{Source: "web2", Metric: "a.b"}},
+		{operand: "/tmp/archive/a.b", message: "pmx: archives are not supported by this version\n", err: errors.ErrUnsupported},
+		{operand: "@:a.b", message: "pmx: local contexts are not supported by this version\n", err: errors.ErrUnsupported},
+		{operand: "a.b]", message: "a.b]\n   ^ -- unexpected character in metric name\n" + c.Usage(), err: tool.ErrUsage},
+	} {
+		spec, err := c.MetricSpec(tt.operand)
+		if !errors.Is(err, tt.err) {
+			t.Errorf("%s: got error %v, want %v", tt.operand, err, tt.err)
+		}
+		if err == nil {
+			if diff := cmp.Diff(tt.want, spec); diff != "" {
+				t.Errorf("%s: (-want +got):\n%s", tt.operand, diff)
+			}
+			continue
+		}
+		if exit, ok := errors.AsType[*tool.ExitError](err); !ok || exit.Message != tt.message || exit.Status != 1 {
+			t.Errorf("%s: got %+v, want message %q", tt.operand, err, tt.message)
+		}
+	}
+}
+
+func TestIdentify(t *testing.T) {
+	srv := new(collector.Server)
+	defer srv.Close()
+	pc, err := pmapi.Local(t.Context(), srv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pc.Close()
+	tool.Identify(t.Context(), pc, []string{"pmx", "-s", "1", "a.b"})
+	ids, err := pc.Lookup(t.Context(), []string{"pmcd.client.whoami"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r pdu.Result
+	if err := pc.Fetch(t.Context(), ids, &r); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, a := range r.At(0).All(pdu.TypeString) {
+		got = append(got, fmt.Sprint(a))
+	}
+	if len(got) != 1 || !strings.HasSuffix(got[0], ") pmx -s 1 a.b\"") {
+		t.Errorf("pmcd.client.whoami is %q", got)
+	}
+}

@@ -1,0 +1,9 @@
+//go:build !unix
+
+package collector
+
+// temporary reports whether accepting may succeed later.
+func temporary(error) bool { return false }
+
+// outOfDescriptors reports whether accepting failed for want of descriptors.
+func outOfDescriptors(error) bool { return false }

@@ -1,0 +1,64 @@
+package collector
+
+import (
+	"errors"
+	"log/slog"
+
+	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
+)
+
+// Restart starts those agents again that have died or could not be started, as
+// pmcd does on SIGHUP, and returns their names.
+func (s *Server) Restart() []string {
+	s.init()
+	var names []string
+	for _, a := range s.agents.Load().list {
+		if a.handler != nil || a.remote.Load() != nil {
+			continue
+		}
+		names = append(names, a.name())
+		s.relaunch(a)
+	}
+	return names
+}
+
+// Configure makes the Server host the agents of a new configuration under its
+// access rules, as pmcd does on SIGHUP. It replaces the rules as SetAccess does: a
+// configuration without an access section lets everybody do everything. An agent
+// whose line says the same goes on, under the name that it has there, one whose
+// line has gone or changed ends, new ones and those that have died are started.
+// Agents that Add has brought stay. The error joins those of agents that did not
+// start.
+func (s *Server) Configure(cfg *pmcdconf.Config) error {
+	s.init()
+	s.configuring.Lock()
+	defer s.configuring.Unlock()
+	s.SetAccess(cfg.Access)
+	keep := map[*agent]bool{}
+	var fresh []pmcdconf.Agent
+	for _, conf := range cfg.Agents {
+		switch a := s.agents.Load().get(conf.Domain); {
+		case a != nil && (a.domain() == pmcdagent.Domain || a.conf.Equal(conf)):
+			keep[a] = true
+			a.setName(conf.Name)
+		default:
+			fresh = append(fresh, conf)
+		}
+	}
+	for _, a := range s.agents.Load().list {
+		if !keep[a] && a.conf.Name != "" && s.drop(a) {
+			attrs := a.attrs()
+			if err := a.stop(); err != nil {
+				attrs = append(attrs, slog.Any("err", err))
+			}
+			s.log.Info("agent unconfigured", attrs...)
+		}
+	}
+	s.Restart()
+	var errs []error
+	for _, conf := range fresh {
+		errs = append(errs, s.Start(conf))
+	}
+	return errors.Join(errs...)
+}
