@@ -16,7 +16,7 @@ type capacities struct {
 }
 
 // capacityMetrics are the metrics of capacities. That of zram devices is in
-// disk_zram.go, as those tell it themselves.
+// disk_zram.go: they have a file of their own for it.
 var capacityMetrics = map[diskClass]nameAndItem{
 	wholeDisk: {"disk.dev.capacity", 87},
 	partition: {"disk.partitions.capacity", 16},

@@ -13,7 +13,7 @@ import (
 const (
 	arrayWorks    = 0
 	arrayDegraded = 1 // a disk is missing, or not yet rebuilt
-	arrayFailed   = 2 // so many are that it does not work
+	arrayFailed   = 2 // so many disks are missing that it does not work
 	arrayUnknown  = 4 // it is not running
 )
 

@@ -107,7 +107,7 @@ func (d *disks) addNames() {
 // blockDir has a directory for each block device.
 const blockDir = "sys/block"
 
-// unknown is the value of what a device does not have.
+// unknown is the value of a text that a device does not have.
 const unknown = "unknown"
 
 const schedulerName = "queue/scheduler"
@@ -136,8 +136,8 @@ func schedulerOf(files *deviceFiles[string], disk string) (name string, ok bool)
 
 // A wwid is a world-wide identifier: empty if a disk says that it has none.
 type wwid struct {
-	text string // of the file
-	name string // what that means
+	text string // the text of the file
+	name string // the identifier in it
 }
 
 var wwidNames = []string{"device/wwid", "wwid"}

@@ -9,10 +9,10 @@ import (
 
 // The fields of a line of /proc/diskstats behind the name. A sector has 512 bytes.
 const (
-	diskReads       = iota
-	diskReadMerges  // reads that became part of others
-	diskReadSectors //
-	diskReadTime    // milliseconds, as are all times
+	diskReads      = iota
+	diskReadMerges // reads that became part of others
+	diskReadSectors
+	diskReadTime // milliseconds, as are all times
 	diskWrites
 	diskWriteMerges
 	diskWriteSectors
@@ -73,7 +73,7 @@ func (d *disk) parse(fields []byte) {
 type diskClass int
 
 const (
-	noDisk diskClass = iota
+	noDisk diskClass = iota // not listed, such as a loop device
 	wholeDisk
 	partition
 	mapped // by the device mapper

@@ -30,7 +30,7 @@ type pathGroup struct {
 	p     *wwidDisks
 	id    []byte
 	at    []int  // the rows of its paths
-	names string // of those
+	names string // the names of its paths
 }
 
 // addWWIDDisks adds the metrics of disks by identifier. The group reads the capacities.

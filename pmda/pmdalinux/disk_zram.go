@@ -24,7 +24,7 @@ const (
 // zramFields are the numbers in one of the files.
 type zramFields struct {
 	v [maxZramFields]uint64
-	n int // of them that there are
+	n int // how many of them there are
 }
 
 // parseZram parses a file that is one line of numbers.
@@ -45,7 +45,7 @@ type zramMetric struct {
 	file, field   int
 	sem           pdu.Sem
 	units         pdu.Units
-	times, by     uint64 // makes kilobytes of what the field counts
+	times, by     uint64 // converts the field to kilobytes: field * times / by
 	text          string
 }
 

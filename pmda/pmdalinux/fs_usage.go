@@ -185,7 +185,7 @@ func inMemory(_, _, kind []byte) bool { return string(kind) == "tmpfs" }
 // mounted twice counts once, as it was first.
 func (m *mounts) parse(text []byte) error {
 	m.rows.Begin()
-	if m.at == nil || len(m.at) > 2*len(m.rows.Names) { // most are gone
+	if m.at == nil || len(m.at) > 2*len(m.rows.Names) { // most of the names are gone
 		m.at = make(map[string]int, len(m.rows.Names))
 	}
 	m.complete = !procfile.Truncated(text)

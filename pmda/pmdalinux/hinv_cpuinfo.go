@@ -95,8 +95,8 @@ func setText(which int) func(m *cpuModel, value []byte, before *cpuModel) {
 	}
 }
 
-// setSize is for lines with a whole number that has no unit, or KB. Zero is what a
-// kernel says if it does not know.
+// setSize sets a number from lines with a whole number that has no unit, or KB. Zero means
+// that the kernel does not know.
 func setSize(to *optional[uint32], value []byte) {
 	field, rest := procfile.CutField(value)
 	unit, _ := procfile.CutField(rest)
@@ -105,8 +105,8 @@ func setSize(to *optional[uint32], value []byte) {
 	}
 }
 
-// setDecimal is for lines with a decimal number of some unit. Zero is what a kernel
-// says if it does not know.
+// setDecimal sets a number from lines with a decimal number of some unit. Zero means that
+// the kernel does not know.
 func setDecimal(to *optional[float32], value []byte, unit float64) {
 	if v, _, ok := procfile.CutDecimal(value); ok && float32(v/unit) > 0 {
 		*to = optional[float32]{float32(v / unit), true}
@@ -156,7 +156,8 @@ func processorNumber(key, value []byte) (pdu.InstID, bool) {
 	return pdu.InstID(n), ok
 }
 
-// foldPrefix is whether a text begins with a prefix in lower case, whatever its own.
+// foldPrefix reports whether a text begins with a prefix, which is in lower case, in any
+// case.
 func foldPrefix(text []byte, prefix string) bool {
 	if len(text) < len(prefix) {
 		return false

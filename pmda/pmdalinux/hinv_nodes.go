@@ -123,8 +123,8 @@ func (t *topology) listNodes() []node {
 	return list
 }
 
-// listNumbered is the numbers of what a directory has with names such as cpu12, in
-// ascending order; none of a directory that cannot be read.
+// listNumbered returns the numbers of the entries of a directory with names such as cpu12,
+// in ascending order; none if the directory cannot be read.
 func listNumbered(dir, prefix string) []uint32 {
 	var list []uint32
 	entries, _ := os.ReadDir(dir)

@@ -75,7 +75,7 @@ func (r *instances[T]) dropDuplicates() {
 	})
 }
 
-// shortName is what an instance is known by: its name up to the first space.
+// shortName is a name up to the first space, which identifies an instance.
 func shortName(name string) string {
 	name, _, _ = strings.Cut(name, " ")
 	return name

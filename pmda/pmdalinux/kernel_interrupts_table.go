@@ -155,7 +155,7 @@ func (t *cpuTable) parseLine(line []byte) bool {
 		}
 	} else if rest, ok = t.cutNumbers(rest, len(t.cpus)); !ok {
 		t.cells = t.cells[:at]
-		return string(name) == "FIQ" // which ARM does not count
+		return string(name) == "FIQ" // ARM does not count those
 	}
 	t.add(name, rest, at)
 	return true

@@ -176,7 +176,7 @@ func (s *procStat) sumNodes() {
 	}
 	for at := range s.cpus.Vals {
 		p := &s.cpus.Vals[at]
-		p.node = s.nodes.of[uint32(s.cpus.ids[at])] // the first if all are there
+		p.node = s.nodes.of[uint32(s.cpus.ids[at])] // of a kernel without nodes, the first
 		s.nodeTimes[p.node].add(&p.cpuTimes)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // Domain is the number of PCP's Linux agent.
 const Domain pdu.Domain = 60
 
-// Options say where an agent looks. The zero Options are this machine.
+// Options are where an agent reads, and for whom. The zero Options are this machine.
 type Options struct {
 	// Root is the directory that has proc and sys in it. Empty means "/".
 	Root string
@@ -26,13 +26,13 @@ type Options struct {
 	// 60.1, as the C agent has them in /var/lib/pcp/config/pmda. Empty means that
 	// nothing is kept.
 	StateDir string
-	// Trusts says whether a client may see the metrics tty and mem.slabinfo, which
+	// Trusts reports whether a client may see the metrics tty and mem.slabinfo, which
 	// come from files that only the root user may read; others see no values of them.
-	// If it is nil, clients may that are known to have the user ID 0, on this machine.
+	// If it is nil, clients on this machine with the user ID 0 may.
 	Trusts func(*pmda.Client) bool
 }
 
-// trustsRoot is Trusts where there is no other.
+// trustsRoot is the Trusts of Options without one.
 func trustsRoot(c *pmda.Client) bool { return c != nil && c.UID == 0 }
 
 // New makes the agent. The error is errors.ErrUnsupported on systems other than
@@ -150,7 +150,7 @@ func (l *linux) restrictedFileGroup(name string, parse func(text []byte) error) 
 	})
 }
 
-// restrictedValues makes Values that clients who are not trusted get nothing of.
+// restrictedValues makes Values that are empty for clients that are not trusted.
 func restrictedValues[T pdu.Scalar](l *linux, values func(context.Context, *pmda.Request, *pmda.Set[T]) error) func(context.Context, *pmda.Request, *pmda.Set[T]) error {
 	return func(ctx context.Context, r *pmda.Request, s *pmda.Set[T]) error {
 		if !l.trusts(r.Client) {

@@ -85,8 +85,8 @@ func (l *linux) addSlabInfo() {
 	}
 }
 
-// size is how many bytes the objects in use take: of a slab, each has an equal part.
-// Old kernels did not tell how many there are in one.
+// size is the bytes that the objects in use take: each has an equal part of a slab. Old
+// kernels do not have the number of objects in a slab: there it is that of active slabs.
 func (c *slabs) size(s *slab) (uint64, bool) {
 	n, by := s[slabActiveObjects], s[slabObjectsPerSlab]
 	if c.old {

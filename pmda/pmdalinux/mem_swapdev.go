@@ -55,7 +55,7 @@ func parseSwaps(devices *instances[swapDevice], text []byte) error {
 	for line := range procfile.Lines(text) {
 		name, rest := procfile.CutField(line)
 		if len(name) == 0 || name[0] != '/' {
-			continue // the head
+			continue // the title
 		}
 		_, rest = procfile.CutField(rest)
 		size, rest, ok1 := procfile.CutUint(rest)

@@ -90,7 +90,7 @@ func (l *linux) addZoneInfo() {
 	})
 }
 
-// words say what a metric counts.
+// words are the text of the metric, with a small first letter.
 func (m zoneStat) words() string {
 	if m.text == "" {
 		for _, v := range vmstats {

@@ -123,7 +123,7 @@ func (a *netAddrs) readHardware() {
 	list, _ := dir.ReadDir(-1)
 	for _, e := range list {
 		if e.Type()&(fs.ModeDir|fs.ModeSymlink) == 0 {
-			continue // bonding_masters
+			continue // the file bonding_masters
 		}
 		r := a.row(e.Name())
 		if r == nil {

@@ -56,7 +56,7 @@ func (l *linux) addInterfaceAttributes(dev *netDev) {
 			"1 is Ethernet and what behaves like it, 772 the loopback interface; the kernel's if_arp.h has them all.", number("type")},
 		{"network.interface.virtual", 30, pdu.SemDiscrete, 0, "1 for an interface without a device of its own, else 0", "",
 			func(dev string) (uint32, bool) {
-				if virtual.get(".").absent { // old kernels do not tell
+				if virtual.get(".").absent { // old kernels have no such directory
 					return 0, false
 				}
 				return inVirtual(dev)
