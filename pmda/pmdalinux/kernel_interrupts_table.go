@@ -233,7 +233,7 @@ func (t *cpuTable) nameCells() error {
 	for i, to := range ends {
 		names[i], from = joined[from:to], to
 	}
-	if err := t.cellDomain.Update(names...); err != nil {
+	if _, err := t.cellDomain.SetNames(names...); err != nil {
 		return err
 	}
 	place := make(map[string]int, len(names))
@@ -249,7 +249,7 @@ func (t *cpuTable) nameCells() error {
 }
 
 // cellValues are the Values of a metric of the cells.
-func (t *cpuTable) cellValues(_ context.Context, _ *pmda.Request, s *pmda.Set[uint32]) error {
+func (t *cpuTable) cellValues(_ context.Context, _ *pmda.Request, s *pmda.Values[uint32]) error {
 	for _, c := range t.order {
 		if s.Wants(c.id) {
 			s.Put(c.id, t.cells[t.kinds.Vals[c.kind].at+int(c.column)])
