@@ -92,15 +92,12 @@ func (t *topology) read() (*nodes, error) {
 	for at := range n.list {
 		names[at] = "node" + strconv.FormatUint(uint64(n.list[at].number), 10)
 	}
-	if _, err := t.indom.SetNames(names...); err != nil {
+	ids, err := t.indom.SetNames(names...)
+	if err != nil {
 		return nil, err
 	}
-	ids := map[string]pdu.InstID{}
-	for _, i := range t.indom.Instances() {
-		ids[i.Name] = i.ID
-	}
-	for at, name := range names {
-		n.list[at].id = ids[name]
+	for at, id := range ids {
+		n.list[at].id = id
 	}
 	slices.SortFunc(n.list, func(a, b node) int { return cmp.Compare(a.id, b.id) })
 	for at, node := range n.list {

@@ -2,6 +2,7 @@ package pmdalinux
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -233,18 +234,15 @@ func (t *cpuTable) nameCells() error {
 	for i, to := range ends {
 		names[i], from = joined[from:to], to
 	}
-	if _, err := t.cellDomain.SetNames(names...); err != nil {
+	ids, err := t.cellDomain.SetNames(names...)
+	if err != nil {
+		t.order = t.order[:0]
 		return err
 	}
-	place := make(map[string]int, len(names))
-	for i, name := range names {
-		place[name] = i
+	for i, id := range ids {
+		t.order[i].id = id
 	}
-	unordered := slices.Clone(t.order)
-	for i, instance := range t.cellDomain.Instances() {
-		t.order[i] = unordered[place[instance.Name]]
-		t.order[i].id = instance.ID
-	}
+	slices.SortFunc(t.order, func(a, b cpuCell) int { return cmp.Compare(a.id, b.id) })
 	return nil
 }
 
