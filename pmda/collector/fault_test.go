@@ -52,10 +52,10 @@ func oneOfEach(d pdu.Domain) []pdu.PDU {
 func TestEveryRequestInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		stuck := &moody{
-			oracle:  newOracle(20),
-			trouble: func(string) error { <-gate; return nil },
-			lie:     func(*pmda.Request, []pdu.PMID, *pdu.ResultWriter) bool { return false },
+		stuck := &faulty{
+			oracle: newOracle(20),
+			fail:   func(*pmda.Request, string) error { <-gate; return nil },
+			wrong:  noWrongReply,
 		}
 		log := newMessages()
 		requests := oneOfEach(20)
@@ -147,20 +147,20 @@ func (w *waits) judge(t *testing.T, what string, most time.Duration) {
 
 // TestStoppedAgent stops the process of an agent for a while, under a time-out
 // of 3 s: a busy machine may keep one in good health from answering for 1 s.
-// PCP_CHAOS of at least 30 s makes that while 20 s, and the time-out 1 s.
+// PCP_CHAOS of at least 10 s makes that while 20 s, and the time-out 1 s.
 func TestStoppedAgent(t *testing.T) {
 	timeout, pause := 3*time.Second, 4500*time.Millisecond
-	if d, err := time.ParseDuration(os.Getenv("PCP_CHAOS")); err == nil && d >= 30*time.Second {
+	if d, err := time.ParseDuration(os.Getenv("PCP_CHAOS")); err == nil && d >= 10*time.Second {
 		timeout, pause = time.Second, 20*time.Second
 	}
 	log := newMessages()
-	s := &Server{Timeout: timeout, AgentHelloTimeout: patience, Logger: slog.New(log), Names: (&chaos{ruffians: []pdu.Domain{30}, outside: 31}).pipeNames()}
+	s := &Server{Timeout: timeout, AgentHelloTimeout: patience, Logger: slog.New(log), Names: remoteNames(30, 31)}
 	defer s.Close()
 	if err := s.Add(newOracle(10)); err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range []pdu.Domain{30, 31} {
-		if err := s.Start(agentLine(d, timeout, 1, true)); err != nil {
+		if err := s.Start(agentLine(d, timeout, 1, "")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -140,6 +140,7 @@ type Server struct {
 	trace     eventtrace.Trace
 	resetting resetting
 
+	dialAgent   dialFunc   // connects to agents with a socket; tests have their own
 	configuring sync.Mutex // held by Configure
 	adding      sync.Mutex // held while an agent with names is added
 	merging     sync.Mutex // held while names are merged
@@ -170,6 +171,9 @@ func (s *Server) init() {
 	s.setup.Do(func() {
 		s.limits = s.makeLimits()
 		s.restartDelay = cmp.Or(s.restartDelay, restartDelay)
+		if s.dialAgent == nil {
+			s.dialAgent = new(net.Dialer).DialContext
+		}
 		if s.log = s.Logger; s.log == nil {
 			s.log = slog.Default()
 		}
