@@ -127,9 +127,9 @@ type waits struct {
 	worst   time.Duration // beyond the limit and the slack
 }
 
-func (w *waits) add(begin time.Time, limit time.Duration, beat *metronome) {
+func (w *waits) add(begin time.Time, limit time.Duration, delays *delayMonitor) {
 	now := time.Now()
-	over := now.Sub(begin) - limit - beat.slack(begin, now)
+	over := now.Sub(begin) - limit - delays.slack(begin, now)
 	w.n++
 	if over > 0 {
 		w.late++
@@ -171,10 +171,10 @@ func TestStoppedAgent(t *testing.T) {
 	if diff := cmp.Diff(fine, g.fetchOracle(mine, inside, outside)); diff != "" {
 		t.Fatalf("at first (-want +got):\n%s", diff)
 	}
-	beat := newMetronome()
+	delays := newDelayMonitor()
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
-	wg.Go(func() { beat.run(ctx) })
+	wg.Go(func() { delays.run(ctx) })
 	defer wg.Wait()
 	defer cancel()
 	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
@@ -192,7 +192,7 @@ func TestStoppedAgent(t *testing.T) {
 		for time.Since(stopped) < pause {
 			begin := time.Now()
 			quiet.fetchOracle(inside, outside)
-			quietWaits.add(begin, 100*time.Millisecond, beat)
+			quietWaits.add(begin, 100*time.Millisecond, delays)
 			time.Sleep(20 * time.Millisecond)
 		}
 	})
@@ -205,7 +205,7 @@ func TestStoppedAgent(t *testing.T) {
 		if diff := cmp.Diff(want, g.fetchOracle(inside, mine, outside)); diff != "" {
 			t.Fatalf("%v after the stop (-want +got):\n%s", time.Since(stopped), diff)
 		}
-		mineWaits.add(begin, limit, beat)
+		mineWaits.add(begin, limit, delays)
 		if got := g.code(pdu.DescReq{PMID: mine}); got != pdu.ErrAgain {
 			t.Errorf("desc: %v", got)
 		}
