@@ -888,3 +888,74 @@ func TestRemoveWhileWaiting(t *testing.T) {
 		})
 	}
 }
+
+// TestReturnAtDeadline has agents return about when their calls are abandoned: each
+// request gets the reply that is its own, and all slots are free in the end.
+func TestReturnAtDeadline(t *testing.T) {
+	const timeout, clients = 2 * time.Millisecond, 8
+	s := &Server{Timeout: timeout, AgentCalls: 4 * clients, Logger: slog.New(slog.DiscardHandler)}
+	for d := range pdu.Domain(3) {
+		a := &testAgent{name: fmt.Sprint("agent", d), domain: 100 + d}
+		var n atomic.Uint32
+		a.failing = func() error {
+			if n.Add(1)%3 == 0 {
+				time.Sleep(timeout - 100*time.Microsecond + time.Duration(n.Load()%20)*10*time.Microsecond)
+			}
+			return nil
+		}
+		add(t, s, a)
+	}
+	var abandoned atomic.Int64
+	overdue := pdu.ErrTimeout.Error()
+	var all sync.WaitGroup
+	end := time.Now().Add(time.Second)
+	for i := range clients {
+		c := newClientOf(t, s)
+		all.Go(func() {
+			for n := i; time.Now().Before(end); n += clients {
+				ids := []pdu.PMID{pmid(100, n%1000), pmid(101, n%1000), pmid(102, n%1000), pmid(100, 1+n%1000)}
+				kind, body := c.roundTrip(pdu.Fetch{PMIDs: ids})
+				var res pdu.Result
+				if err := res.Decode(body); kind != pdu.KindResult || err != nil || res.Len() != len(ids) {
+					t.Errorf("%v of %d metrics, %v", kind, res.Len(), err)
+					return
+				}
+				for j, set := range res.All() {
+					switch err := set.Err(); {
+					case set.PMID != ids[j]:
+						t.Errorf("%v in the place of %v", set.PMID, ids[j])
+					case err == pdu.ErrTimeout:
+						abandoned.Add(1)
+					case err != nil || set.Len() != 1:
+						t.Errorf("%v: %d values, %v", set.PMID, set.Len(), err)
+					default:
+						if v, err := pdu.As[uint32](set.Atom(0, pdu.TypeU32)); err != nil || int(v) != set.PMID.Item() {
+							t.Errorf("%v has the value %d, %v", set.PMID, v, err)
+						}
+					}
+				}
+				if got := c.request(pdu.DescReq{PMID: ids[1]}); got != "error: "+overdue && !strings.HasPrefix(got, fmt.Sprintf("{Desc:{PMID:%v ", ids[1])) {
+					t.Errorf("descriptor of %v: %s", ids[1], got)
+				}
+				if got := c.request(storing(ids[:3]...)); got != "error: "+overdue && got != "success" {
+					t.Errorf("store: %s", got)
+				}
+			}
+		})
+	}
+	all.Wait()
+	eventually(t, "return of all calls", func() bool {
+		for _, a := range s.agents.Load().list {
+			if len(a.calls.slots) != 0 || a.calls.abandoned.Load() != 0 {
+				return false
+			}
+		}
+		return true
+	})
+	if abandoned.Load() == 0 {
+		t.Error("no call was abandoned")
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
