@@ -112,7 +112,7 @@ func TestEveryRequestInTime(t *testing.T) {
 		for _, m := range log.take() {
 			counts[m]++
 		}
-		// A request calls the agent once, whatever it asks for.
+		// A request calls the agent once, whatever it is for.
 		n := len(requests) + 1
 		if diff := cmp.Diff(map[string]int{"agent timed out": n, "agent returned from an overdue request": n}, counts); diff != "" {
 			t.Errorf("log (-want +got):\n%s", diff)
@@ -120,7 +120,7 @@ func TestEveryRequestInTime(t *testing.T) {
 	})
 }
 
-// waits are how long answers took. A machine under load makes some of them late; a
+// waits are how long replies took. A machine under load makes some of them late; a
 // collector that lets one agent hold up others makes all so, and by the time-out.
 type waits struct {
 	n, late int
@@ -146,7 +146,7 @@ func (w *waits) judge(t *testing.T, what string, most time.Duration) {
 }
 
 // TestStoppedAgent stops the process of an agent for a while, under a time-out
-// of 3 s: a busy machine may keep one in good health from answering for 1 s.
+// of 3 s: a busy machine may keep a healthy one from replying for 1 s.
 // PCP_CHAOS of at least 10 s makes that while 20 s, and the time-out 1 s.
 func TestStoppedAgent(t *testing.T) {
 	timeout, pause := 3*time.Second, 4500*time.Millisecond
@@ -219,8 +219,8 @@ func TestStoppedAgent(t *testing.T) {
 	})
 	cancel()
 	wg.Wait()
-	mineWaits.judge(t, "answers for the stopped agent", s.Timeout/2)
-	quietWaits.judge(t, "answers of agents in good health", s.Timeout/2)
+	mineWaits.judge(t, "replies for the stopped agent", s.Timeout/2)
+	quietWaits.judge(t, "replies of healthy agents", s.Timeout/2)
 	if got := s.agents.Load().get(30).remote.Load(); got != p {
 		t.Error("the agent was started again")
 	}
