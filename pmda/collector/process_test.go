@@ -723,7 +723,7 @@ func TestReapedByAnother(t *testing.T) {
 
 // A fence goes with the agent, and an agent that is not there is not fenced off.
 func TestPMCDFenceOfDead(t *testing.T) {
-	b := newBench(t, &Server{NoRestart: true})
+	b := newFixture(t, &Server{NoRestart: true})
 	if err := b.Start(moodLine("good")); err != nil {
 		t.Fatal(err)
 	}
@@ -741,7 +741,7 @@ func TestPMCDFenceOfDead(t *testing.T) {
 
 // An agent that the configuration gives another name is an instance of that name.
 func TestPMCDAgentRenamed(t *testing.T) {
-	b := newBench(t, &Server{})
+	b := newFixture(t, &Server{})
 	line := moodLine("good")
 	for _, name := range []string{"before", "after"} {
 		line.Name = name
