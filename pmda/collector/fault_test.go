@@ -22,7 +22,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// oneOfEach is a request of every kind that an agent answers, but fetch.
+// oneOfEach has a request of every kind that agents reply to, without FETCH.
 func oneOfEach(d pdu.Domain) []pdu.PDU {
 	id, indom := pdu.MakePMID(d, 0, 12), pdu.MakeInDom(d, 0)
 	var w pdu.ResultWriter
@@ -47,8 +47,8 @@ func oneOfEach(d pdu.Domain) []pdu.PDU {
 }
 
 // TestEveryRequestInTime blocks an agent for 20 s under a time-out of 1 s: each
-// kind of request gets its answer in time, and what the agent says in the end
-// harms nobody.
+// kind of request gets its reply in time, and what the agent returns in the end is
+// dropped.
 func TestEveryRequestInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -91,7 +91,7 @@ func TestEveryRequestInTime(t *testing.T) {
 
 		time.Sleep(20 * time.Second)
 		close(gate)
-		// While the late answers come in, others use the memory.
+		// While the late calls return, others use the memory.
 		for range 50 {
 			g.fetchOracle(pdu.MakePMID(10, 0, 2), pdu.MakePMID(20, 0, 2), pdu.MakePMID(10, 0, 0))
 		}
@@ -112,7 +112,7 @@ func TestEveryRequestInTime(t *testing.T) {
 		for _, m := range log.take() {
 			counts[m]++
 		}
-		// A request for several things asks for one at a time, until one is overdue.
+		// A request calls the agent once, whatever it asks for.
 		n := len(requests) + 1
 		if diff := cmp.Diff(map[string]int{"agent timed out": n, "agent returned from an overdue request": n}, counts); diff != "" {
 			t.Errorf("log (-want +got):\n%s", diff)

@@ -167,7 +167,7 @@ func (s *Server) install(a *agent, p *process) bool {
 	defer s.mu.Unlock()
 	s.sendAllAttributes(p.Agent)
 	a.remote.Store(p)
-	p.SetTimeout(s.remoteTimeout()) // it may have changed since p was told
+	p.SetTimeout(s.remoteTimeout()) // it may have changed since p was made
 	s.noteAdded(a)
 	select {
 	case a.started <- struct{}{}:

@@ -202,7 +202,7 @@ func (s *Server) Add(h pmda.Handler) error {
 	return opError("add", h.Info().Name, s.addHandler(h, pmcdconf.Agent{}))
 }
 
-// addHandler is Add with the configuration line that asked for the agent.
+// addHandler is Add with the configuration line of the agent.
 func (s *Server) addHandler(h pmda.Handler, conf pmcdconf.Agent) error {
 	s.init()
 	if err := h.Err(); err != nil {

@@ -37,7 +37,7 @@ func (a *agent) addBuild() {
 	if !ok {
 		info = &debug.BuildInfo{}
 	}
-	settings := &pmda.InDom{Name: "setting", Serial: serialSettings, Text: "Settings of the build", Help: "Settings of the build, as \"go version -m\" lists them."}
+	settings := &pmda.InDom{Name: "setting", Serial: pmda.InDomSerial(serialSettings), Text: "Settings of the build", Help: "Settings of the build, as \"go version -m\" lists them."}
 	a.Attach(settings)
 	values := map[string]string{}
 	var names []string
@@ -47,7 +47,7 @@ func (a *agent) addBuild() {
 		}
 		values[s.Key] = s.Value
 	}
-	if err := settings.Update(names...); err != nil {
+	if _, err := settings.SetNames(names...); err != nil {
 		a.Log().Warn("settings of the build are left out", "error", err)
 	}
 	for i, m := range []struct{ name, text, value string }{
