@@ -98,6 +98,15 @@ func (c *chaos) countValue(d pdu.Domain) {
 	}
 }
 
+// tolerance is how much later than a limit something may happen in real time, besides
+// the slack.
+func (c *chaos) tolerance() time.Duration {
+	if c.delays == nil {
+		return 0
+	}
+	return 100 * time.Millisecond * raceFactor
+}
+
 // slack is how late the machine may have made something that happened in a time:
 // nothing is late in synthetic time.
 func (c *chaos) slack(from, to time.Time) time.Duration {
@@ -123,12 +132,9 @@ func (c *chaos) machineStood(since time.Time, limit time.Duration) bool {
 
 // checkWait checks how long a client has waited for a reply.
 func (c *chaos) checkWait(p pdu.PDU, domains []pdu.Domain, start, end time.Time) {
-	limit := c.timeout + 100*time.Millisecond
+	limit := c.timeout + extraTime + c.tolerance()
 	if !slices.ContainsFunc(domains, func(d pdu.Domain) bool { return d == c.goodRemote || !slices.Contains(c.good, d) }) {
-		limit = 100 * time.Millisecond // nobody else has a share in how soon these agents reply
-		if c.delays == nil {
-			limit = 0
-		}
+		limit = c.tolerance() // nobody else has a share in how soon these agents reply
 	}
 	over := end.Sub(start) - limit
 	if over <= 0 {

@@ -681,7 +681,7 @@ func (k *chaosClient) cutOff(why string) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		k.failf("%s: client that %s was not cut off", k.network, why)
 	}
-	if took, slack := time.Since(start), k.slack(start, time.Now()); took > k.timeout+slack {
+	if took, slack := time.Since(start), k.slack(start, time.Now()); took > k.timeout+k.tolerance()+slack {
 		k.failf("%s: client that %s was cut off after %v", k.network, why, took)
 	}
 	k.broken(why, 1, 1)

@@ -726,7 +726,7 @@ func TestReapedByAnother(t *testing.T) {
 // A fence ends with the process of the agent; an agent that does not run cannot be
 // fenced.
 func TestPMCDFenceOfDead(t *testing.T) {
-	b := newBench(t, &Server{NoRestart: true})
+	b := newFixture(t, &Server{NoRestart: true})
 	if err := b.Start(programLine("good")); err != nil {
 		t.Fatal(err)
 	}
@@ -744,7 +744,7 @@ func TestPMCDFenceOfDead(t *testing.T) {
 
 // An agent that the configuration gives another name is an instance of that name.
 func TestPMCDAgentRenamed(t *testing.T) {
-	b := newBench(t, &Server{})
+	b := newFixture(t, &Server{})
 	line := programLine("good")
 	for _, name := range []string{"before", "after"} {
 		line.Name = name
