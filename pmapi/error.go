@@ -19,6 +19,7 @@ type OpError struct {
 	Err    error
 }
 
+// Error is one line: what was done, on what, where, and the cause.
 func (e *OpError) Error() string {
 	var b strings.Builder
 	b.WriteString("pmapi: " + e.Op)
