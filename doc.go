@@ -6,6 +6,7 @@
 //	pmns            metric name spaces
 //	pmapi           clients: contexts, fetch groups, values and units
 //	pmapi/pmapitest made-up sources of metrics, for tests of clients
+//	pmapi/tool      standard options and printing, for command-line tools
 //	pmda            agents: tables, callbacks, Main
 //	pmda/pmdatest   a conformance test for agents
 //	pmda/collector  the collector, to embed or to run (examples/pmcd)
@@ -69,6 +70,20 @@
 //	err = c.Write(0, pdu.DescReq{PMID: id})
 //	h, body, err := c.Read()
 //
-// Names of the C library stand in the comments of what answers to them, so that
-// a reader of PCP's guides finds pmdaInit or pmGetInDom by a search.
+// Names of the C library stand in the comments of their counterparts, so that a
+// reader of PCP's guides finds pmdaInit or pmGetInDom by a search.
+//
+// # Compatibility
+//
+// These packages have version 0: exported names may change from one minor version
+// to the next, but not from one patch to the next. internal/apigolden/testdata
+// lists the exported API of each package, so that a change is seen in review and
+// can be found in the history. Not part of the API are packages below internal and
+// examples, the texts of errors and of log lines, and what a comment does not
+// promise. Fields may be added to structs: name the fields in composite literals.
+//
+// What will not change is what PCP defines: the protocol on the wire, the formats
+// of files, numbers and texts of PCP's own error codes, the texts of values,
+// identifiers and units, and the options and output of the tools. There this
+// follows PCP, which stays compatible with its older versions.
 package pcp
