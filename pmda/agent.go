@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -14,15 +14,16 @@ import (
 )
 
 // An Agent is a Handler made of tables: metrics and instance domains, entered
-// with Register and AddInDom, from which it answers descriptors, names, help
-// texts, labels, instances, profiles and values. Callbacks replace single
-// answers.
+// with Register and AddInDom, from which it replies with descriptors, names, help
+// texts, labels, instances and values. Use wraps it, to replace single replies.
 //
-// The exported fields are set before the Agent serves. Metrics and instance
-// domains may be added at any time; clients are told that names have changed.
-// An Agent may be used by several goroutines at once.
+// The exported fields are set before the Agent serves. Metrics, instance domains
+// and dynamic roots can be added, removed and replaced at any time; clients are
+// told that names have changed. An Agent may be used by several goroutines at
+// once.
 //
-// It answers to pmdaInterface, pmdaDaemon(3), pmdaDSO(3) and pmdaInit(3).
+// It is the counterpart of pmdaInterface, pmdaDaemon(3), pmdaDSO(3) and
+// pmdaInit(3).
 type Agent struct {
 	// Name is the agent's name, such as "cache"; its metrics are usually called
 	// cache.something.
@@ -30,174 +31,78 @@ type Agent struct {
 	// Domain numbers the agent, 1 to pdu.MaxDomain; 385 to 510 are free for agents
 	// of one's own. No two agents of a collector have the same.
 	Domain pdu.Domain
-	// DomainLabels is a JSON object with the labels of the domain. Empty means
-	// {"agent":"NAME"}; what is given replaces that.
+	// DomainLabels is a JSON object with the labels of the domain, which replaces the
+	// default {"agent":"NAME"}. Empty means the default.
 	DomainLabels string
 	// ClusterLabels are JSON objects with the labels of clusters.
 	ClusterLabels map[int]string
-	// ClientAttributes says that callbacks look at who Request.Client is: see Info.
+	// ClientAttributes says that functions of the agent look at who Request.Client
+	// is: see Info.
 	ClientAttributes bool
-	// Callbacks replace the Agent's own answers.
-	Callbacks Callbacks
-	// Logger gets what goes wrong in callbacks. Nil means that of what serves the
-	// Agent, Main's log or a collector's Logger, or else nothing: see DefaultLogger.
-	// Leave it nil under Main.
+	// Logger logs what goes wrong in functions of the agent. Nil means the log of what
+	// serves the Agent, which is Main's log or a collector's Logger, or else none: see
+	// DefaultLogger. Leave it nil under Main.
 	Logger *slog.Logger
 
-	log atomic.Pointer[slog.Logger] // DefaultLogger's, or nil
+	log      atomic.Pointer[slog.Logger] // DefaultLogger's, or nil
+	wrapping sync.Mutex                  // one Use at a time
+	handler  atomic.Pointer[Handler]     // the outermost wrapper of Use; nil if there is none
+	changed  atomic.Uint32               // pdu.Change bits for the next fetch
 
-	mu      sync.Mutex
-	err     error             // the first registration that failed
-	metrics []*metric         // in order of registration
-	roots   []string          // of AddDynamic
-	names   pmns.Builder      // of their names, as if in domain 0
-	ids     map[ItemID]string // names by number
-	next    ItemID            // lowest that may be free in cluster 0
-	indoms  map[int]*InDom    // by serial
-	serial  int               // lowest that may be free
-	groups  int
-	last    *tables                // the latest; its names outlive it while they do not change
-	tables  atomic.Pointer[tables] // made of the above when first needed; nil when they have changed
-	changed atomic.Uint32          // pdu.Change bits for the next fetch
+	snap atomic.Pointer[snapshot] // of current; nil when that has changed
+
+	mu        sync.Mutex // guards what follows, and all Tables of the Agent
+	err       error      // the first registration that failed
+	current   *Tables    // what the Agent serves; nil if it is empty
+	last      lastNames
+	numbers   numbers
+	groups    int // so many were made
+	endClient []func(*Client)
 }
 
-// Callbacks replace answers of an Agent, each with the signature of the Handler
-// method of its name; nil means the Agent's own, which a replacement may call
-// through Agent.Default.
-type Callbacks struct {
-	Fetch     func(ctx context.Context, r *Request, ids []pdu.PMID, w *pdu.ResultWriter) error
-	Desc      func(ctx context.Context, r *Request, id pdu.PMID) (pdu.Desc, error)
-	Instances func(ctx context.Context, r *Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error)
-	Text      func(ctx context.Context, r *Request, of pdu.TextTarget, kind pdu.TextKind) (string, error)
-	Store     func(ctx context.Context, r *Request, values *pdu.Result) error
-	PMID      func(ctx context.Context, r *Request, name string) (pdu.PMID, error)
-	Names     func(ctx context.Context, r *Request, id pdu.PMID) ([]string, error)
-	Children  func(ctx context.Context, r *Request, name string) ([]pmns.Child, error)
-	Traverse  func(ctx context.Context, r *Request, name string) ([]string, error)
-	Labels    func(ctx context.Context, r *Request, of pdu.LabelTarget) ([]pdu.LabelSet, error)
-	EndClient func(c *Client)
+// Use wraps the Agent's Handler: wrap gets the present one and returns one that
+// embeds it and overrides some methods.
+//
+//	type tracing struct{ pmda.Handler }
+//
+//	func (t tracing) Desc(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
+//		log.Println("desc", id)
+//		return t.Handler.Desc(ctx, r, id)
+//	}
+//
+//	a.Use(func(next pmda.Handler) pmda.Handler { return tracing{next} })
+//
+// The wrapper of a later Use is around those before: it gets requests first. The
+// innermost Handler replies from the tables. A wrapper calls the Handler that it
+// was given and not the Agent, which would call it again.
+func (a *Agent) Use(wrap func(next Handler) Handler) {
+	a.wrapping.Lock() // not mu, which wrap may need
+	defer a.wrapping.Unlock()
+	h := wrap(a.wrapped())
+	a.handler.Store(&h)
 }
 
-// tables are a state of the registrations that requests can share.
-type tables struct {
-	domain  pdu.Domain
-	metrics [][]*metric    // by cluster and item, as far as there are any
-	indoms  map[int]*InDom // by serial
-	tree    *pmns.Tree
-	names   int // in tree
-}
-
-// metric looks a metric up.
-func (t *tables) metric(id pdu.PMID) *metric {
-	if uint32(id)>>22 != uint32(t.domain) {
-		return nil
+// wrapped is the outermost Handler.
+func (a *Agent) wrapped() Handler {
+	if h := a.handler.Load(); h != nil {
+		return *h
 	}
-	c, i := id.Cluster(), id.Item()
-	if c >= len(t.metrics) || i >= len(t.metrics[c]) {
-		return nil
-	}
-	return t.metrics[c][i]
+	return tableHandler{a}
 }
 
-// add puts a metric in its place.
-func (t *tables) add(m *metric) {
-	id := m.pmid(t.domain)
-	for len(t.metrics) <= id.Cluster() {
-		t.metrics = append(t.metrics, nil)
-	}
-	items := &t.metrics[id.Cluster()]
-	for len(*items) <= id.Item() {
-		*items = append(*items, nil)
-	}
-	(*items)[id.Item()] = m
-}
-
-// indom looks an instance domain up.
-func (t *tables) indom(d pdu.InDom) *InDom {
-	if uint32(d)>>22 != uint32(t.domain) { // NoInDom too
-		return nil
-	}
-	return t.indoms[d.Serial()]
-}
-
-// desc is the descriptor of a metric.
-func (t *tables) desc(m *metric) pdu.Desc {
-	return pdu.Desc{PMID: m.pmid(t.domain), Type: m.typ, InDom: m.indom.id(t.domain), Sem: m.sem, Units: m.units}
-}
-
-// snapshot returns the tables as they are now.
-func (a *Agent) snapshot() *tables {
-	if t := a.tables.Load(); t != nil && t.domain == a.Domain {
-		return t
-	}
+// OnEndClient adds a function that is called when a client has gone, after those
+// that were added before. It must not block. The counterpart of
+// pmdaSetEndContextCallBack(3).
+func (a *Agent) OnEndClient(f func(c *Client)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	t := &tables{domain: a.Domain, indoms: maps.Clone(a.indoms), names: len(a.metrics) + len(a.roots)}
-	for _, m := range a.metrics {
-		t.add(m)
-	}
-	if l := a.last; l != nil && l.domain == t.domain && l.names == t.names {
-		t.tree = l.tree
-	} else {
-		t.tree = a.treeLocked()
-	}
-	a.last = t
-	a.tables.Store(t)
-	return t
-}
-
-// treeLocked makes the name space.
-func (a *Agent) treeLocked() *pmns.Tree {
-	var names pmns.Builder
-	for _, m := range a.metrics {
-		// Register has checked the name; what can be wrong is the Domain, which Err
-		// reports.
-		_ = names.Add(m.name, m.pmid(a.Domain))
-	}
-	for _, root := range a.roots {
-		_ = names.Add(root, pdu.DynamicRoot(a.Domain)) // so has AddDynamic
-	}
-	return names.Tree()
-}
-
-// failLocked remembers the first registration that failed.
-func (a *Agent) failLocked(err error) {
-	if a.err == nil {
-		a.err = err
-	}
-}
-
-// Err is the first error of Register, AddInDom or Attach, or what else keeps the
-// Agent from serving: so a program that ignores their results still fails where
-// it starts to serve.
-func (a *Agent) Err() error {
-	if a.Name == "" {
-		return errors.New("pmda: agent without a Name")
-	}
-	const free = "385 to 510 are free for agents of one's own"
-	if a.Domain == 0 {
-		return fmt.Errorf("pmda: agent %s: needs a Domain: %s", a.Name, free)
-	}
-	if a.Domain < 0 || a.Domain > pdu.MaxDomain {
-		return fmt.Errorf("pmda: agent %s: Domain %d out of range (1..%d): %s", a.Name, a.Domain, pdu.MaxDomain, free)
-	}
-	for cluster, json := range a.ClusterLabels {
-		if err := checkLabels(fmt.Sprintf("ClusterLabels[%d]", cluster), json); err != nil {
-			return fmt.Errorf("pmda: agent %s: %w", a.Name, err)
-		}
-	}
-	if err := checkLabels("DomainLabels", a.DomainLabels); err != nil {
-		return fmt.Errorf("pmda: agent %s: %w", a.Name, err)
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.err
+	a.endClient = append(slices.Clip(a.endClient), f)
 }
 
 // Notify tells all clients, with the next fetch of this agent, that labels
-// (pdu.ChangeLabels) or names (pdu.ChangeNames) have changed. Registrations do so
-// by themselves. The counterpart of pmdaSetFlags(3) with PMDA_EXT_LABEL_CHANGE
-// and PMDA_EXT_NAMES_CHANGE.
+// (pdu.ChangeLabels) or names (pdu.ChangeNames) have changed. Registrations and
+// removals do so by themselves. The counterpart of pmdaSetFlags(3) with
+// PMDA_EXT_LABEL_CHANGE and PMDA_EXT_NAMES_CHANGE.
 func (a *Agent) Notify(c pdu.Change) {
 	a.changed.Or(uint32(c & (pdu.ChangeLabels | pdu.ChangeNames)))
 }
@@ -206,7 +111,7 @@ func (a *Agent) Notify(c pdu.Change) {
 // calls it, also while something else serves that already; the last call counts.
 func (a *Agent) DefaultLogger(l *slog.Logger) { a.log.Store(l) }
 
-// Log is where the Agent logs: its Logger, or else what DefaultLogger was given,
+// Log is where the Agent logs: its Logger, or else the argument of DefaultLogger,
 // or else one that discards everything. It is never nil.
 func (a *Agent) Log() *slog.Logger {
 	if a.Logger != nil {
@@ -220,34 +125,24 @@ func (a *Agent) Log() *slog.Logger {
 
 var discard = slog.New(slog.DiscardHandler)
 
-// Namespace is the names of the agent's metrics; the pointer is the same until
-// they change. Its Lookup gives the PMID of a name, such as that of an event's
-// parameter.
-func (a *Agent) Namespace() *pmns.Tree { return a.snapshot().tree }
-
 // Info has the fields of the same names.
-func (a *Agent) Info() Info {
-	return Info{Name: a.Name, Domain: a.Domain, ClientAttributes: a.ClientAttributes}
-}
+func (a *Agent) Info() Info { return a.wrapped().Info() }
 
-// Default is the Agent without its Callbacks: what a replacement calls for what
-// it does not answer itself.
-func (a *Agent) Default() Handler { return defaults{a} }
+// Err is the first error of Register, AddInDom, Attach or AddDynamic, or what else
+// keeps the Agent from serving: so a program that ignores their results still
+// fails where it starts to serve.
+func (a *Agent) Err() error { return a.wrapped().Err() }
 
-// defaults answers from the tables.
-type defaults struct{ a *Agent }
+// Namespace is the names of the agent's metrics; the pointer is the same until
+// they change. Its Lookup finds the PMID of a name, such as that of an event's
+// parameter.
+func (a *Agent) Namespace() *pmns.Tree { return a.wrapped().Namespace() }
 
-func (d defaults) Info() Info { return d.a.Info() }
-
-// Fetch writes the values of metrics, and what Notify was told.
+// Fetch writes the values of metrics, and the changes of which clients are to be
+// told.
 func (a *Agent) Fetch(ctx context.Context, r *Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
-	var err error
-	if f := a.Callbacks.Fetch; f != nil {
-		err = f(ctx, r, ids, w)
-	} else {
-		err = defaults{a}.Fetch(ctx, r, ids, w)
-	}
-	// What nobody waits for any more does not carry the news.
+	err := a.wrapped().Fetch(ctx, r, ids, w)
+	// The client of a request that has been abandoned would not see the changes.
 	if err == nil && a.changed.Load() != 0 && ctx.Err() == nil {
 		w.Changed |= pdu.Change(a.changed.Swap(0))
 	}
@@ -256,87 +151,101 @@ func (a *Agent) Fetch(ctx context.Context, r *Request, ids []pdu.PMID, w *pdu.Re
 
 // Desc describes a metric.
 func (a *Agent) Desc(ctx context.Context, r *Request, id pdu.PMID) (pdu.Desc, error) {
-	if f := a.Callbacks.Desc; f != nil {
-		return f(ctx, r, id)
-	}
-	return defaults{a}.Desc(ctx, r, id)
+	return a.wrapped().Desc(ctx, r, id)
 }
 
 // Instances lists an instance domain or looks an instance up.
 func (a *Agent) Instances(ctx context.Context, r *Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
-	if f := a.Callbacks.Instances; f != nil {
-		return f(ctx, r, d, inst, name)
-	}
-	return defaults{a}.Instances(ctx, r, d, inst, name)
+	return a.wrapped().Instances(ctx, r, d, inst, name)
 }
 
-// Text gives help texts.
+// Text returns a help text.
 func (a *Agent) Text(ctx context.Context, r *Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
-	if f := a.Callbacks.Text; f != nil {
-		return f(ctx, r, of, kind)
-	}
-	return defaults{a}.Text(ctx, r, of, kind)
+	return a.wrapped().Text(ctx, r, of, kind)
 }
 
 // Store sets values through the Store functions of the metrics.
 func (a *Agent) Store(ctx context.Context, r *Request, values *pdu.Result) error {
-	if f := a.Callbacks.Store; f != nil {
-		return f(ctx, r, values)
-	}
-	return defaults{a}.Store(ctx, r, values)
+	return a.wrapped().Store(ctx, r, values)
 }
 
 // PMID finds a name below a dynamic root.
 func (a *Agent) PMID(ctx context.Context, r *Request, name string) (pdu.PMID, error) {
-	if f := a.Callbacks.PMID; f != nil {
-		return f(ctx, r, name)
-	}
-	return defaults{a}.PMID(ctx, r, name)
+	return a.wrapped().PMID(ctx, r, name)
 }
 
-// Names gives the names of a metric below a dynamic root.
+// Names returns the names of a metric below a dynamic root.
 func (a *Agent) Names(ctx context.Context, r *Request, id pdu.PMID) ([]string, error) {
-	if f := a.Callbacks.Names; f != nil {
-		return f(ctx, r, id)
-	}
-	return defaults{a}.Names(ctx, r, id)
+	return a.wrapped().Names(ctx, r, id)
 }
 
 // Children returns what is one level below a name below a dynamic root.
 func (a *Agent) Children(ctx context.Context, r *Request, name string) ([]pmns.Child, error) {
-	if f := a.Callbacks.Children; f != nil {
-		return f(ctx, r, name)
-	}
-	return defaults{a}.Children(ctx, r, name)
+	return a.wrapped().Children(ctx, r, name)
 }
 
-// Traverse returns the names of all metrics at or below a name below a dynamic root.
+// Traverse returns the names of all metrics at or below a name below a dynamic
+// root.
 func (a *Agent) Traverse(ctx context.Context, r *Request, name string) ([]string, error) {
-	if f := a.Callbacks.Traverse; f != nil {
-		return f(ctx, r, name)
-	}
-	return defaults{a}.Traverse(ctx, r, name)
+	return a.wrapped().Traverse(ctx, r, name)
 }
 
-// Labels gives labels.
+// Labels returns label sets.
 func (a *Agent) Labels(ctx context.Context, r *Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
-	if f := a.Callbacks.Labels; f != nil {
-		return f(ctx, r, of)
-	}
-	return defaults{a}.Labels(ctx, r, of)
+	return a.wrapped().Labels(ctx, r, of)
 }
 
-// Attributes does nothing.
-func (a *Agent) Attributes(*Client) {}
+// Attributes does nothing, unless a wrapper overrides it.
+func (a *Agent) Attributes(c *Client) { a.wrapped().Attributes(c) }
 
-// EndClient tells the callback that a client has gone.
-func (a *Agent) EndClient(c *Client) {
-	if f := a.Callbacks.EndClient; f != nil {
+// EndClient calls the functions of OnEndClient.
+func (a *Agent) EndClient(c *Client) { a.wrapped().EndClient(c) }
+
+// A tableHandler replies from the tables of an Agent. It is the innermost Handler.
+type tableHandler struct{ a *Agent }
+
+func (h tableHandler) Info() Info {
+	return Info{Name: h.a.Name, Domain: h.a.Domain, ClientAttributes: h.a.ClientAttributes}
+}
+
+func (h tableHandler) Namespace() *pmns.Tree { return h.a.snapshot().tree }
+
+func (h tableHandler) Attributes(*Client) {}
+
+func (h tableHandler) EndClient(c *Client) {
+	h.a.mu.Lock()
+	hooks := h.a.endClient
+	h.a.mu.Unlock()
+	for _, f := range hooks {
 		f(c)
 	}
 }
 
-func (defaults) Err() error            { return nil }
-func (defaults) Namespace() *pmns.Tree { return nil }
-func (defaults) Attributes(*Client)    {}
-func (defaults) EndClient(*Client)     {}
+func (h tableHandler) Err() error {
+	err := h.a.checkFields()
+	if err != nil {
+		return &OpError{Op: "serve", Agent: h.a.Name, Err: err}
+	}
+	h.a.mu.Lock()
+	defer h.a.mu.Unlock()
+	return h.a.err
+}
+
+// checkFields says what is wrong with the exported fields.
+func (a *Agent) checkFields() error {
+	const free = "385 to 510 are free for agents of one's own"
+	switch {
+	case a.Name == "":
+		return errors.New("agent without a Name")
+	case a.Domain == 0:
+		return errors.New("needs a Domain: " + free)
+	case a.Domain < 0 || a.Domain > pdu.MaxDomain:
+		return fmt.Errorf("Domain %d out of range (1..%d): %s", a.Domain, pdu.MaxDomain, free)
+	}
+	for cluster, json := range a.ClusterLabels {
+		if err := checkLabels(fmt.Sprintf("ClusterLabels[%d]", cluster), json); err != nil {
+			return err
+		}
+	}
+	return checkLabels("DomainLabels", a.DomainLabels)
+}

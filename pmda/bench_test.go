@@ -46,7 +46,7 @@ func names(n int) []string {
 	return s
 }
 
-func register[T pdu.Scalar](t testing.TB, a *pmda.Agent, m pmda.Metric[T]) {
+func register[T pdu.Scalar](t testing.TB, a pmda.Registry, m pmda.Metric[T]) {
 	t.Helper()
 	if err := pmda.Register(a, m); err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func loads(insts int) []load {
 	value := func(_ context.Context, _ *pmda.Request, i pdu.Instance) (uint64, error) {
 		return uint64(i.ID) + 1000, nil
 	}
-	values := func(_ context.Context, _ *pmda.Request, s *pmda.Set[uint64]) error {
+	values := func(_ context.Context, _ *pmda.Request, s *pmda.Values[uint64]) error {
 		for i := range s.Instances() {
 			s.Put(i.ID, uint64(i.ID)+1000)
 		}
@@ -79,9 +79,9 @@ func loads(insts int) []load {
 			a := &pmda.Agent{Name: "bench", Domain: 251}
 			all := names(insts)
 			d := a.AddInDom("i")
-			g := a.Group(func(context.Context, *pmda.Request) error { return d.Update(all...) })
+			g := a.Group(func(context.Context, *pmda.Request) error { return setNames(d, all...) })
 			d.Group = g
-			d.Refresh = func(context.Context, *pmda.Request) error { return d.Update(all...) }
+			d.Refresh = func(context.Context, *pmda.Request) error { return setNames(d, all...) }
 			register(t, a, pmda.Metric[uint64]{Name: "bench.grouped", InDom: d, Group: g, Value: value})
 			return a
 		}},

@@ -10,58 +10,58 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/internal/override"
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// dynamicAgent has one metric in its tables, and one that its callbacks know.
+// dynamicAgent has one metric in its tables, and one that a wrapper knows.
 func dynamicAgent() *pmda.Agent {
 	a := &pmda.Agent{Name: "found", Domain: 251}
 	pmda.Register(a, pmda.Metric[uint64]{Name: "found.all", Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) { return 1, nil }})
 	const name = "found.by.chance"
 	x := pdu.MakePMID(251, 7, 1)
-	a.Callbacks = pmda.Callbacks{
-		PMID: func(_ context.Context, _ *pmda.Request, n string) (pdu.PMID, error) {
-			if n != name {
-				return pdu.NoPMID, pdu.ErrName
-			}
-			return x, nil
-		},
-		Names: func(_ context.Context, _ *pmda.Request, id pdu.PMID) ([]string, error) {
-			if id != x {
-				return nil, pdu.ErrPMID
-			}
-			return []string{name}, nil
-		},
-		Children: func(_ context.Context, _ *pmda.Request, n string) ([]pmns.Child, error) {
-			if n != "found.by" {
-				return nil, pdu.ErrName
-			}
-			return []pmns.Child{{Name: "chance", Leaf: true}}, nil
-		},
-		Traverse: func(_ context.Context, _ *pmda.Request, n string) ([]string, error) {
-			if n != "found.by" {
-				return nil, pdu.ErrName
-			}
-			return []string{name}, nil
-		},
-		Desc: func(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
+	o := override.In(a)
+	o.PMID = func(_ context.Context, _ *pmda.Request, n string) (pdu.PMID, error) {
+		if n != name {
+			return pdu.NoPMID, pdu.ErrName
+		}
+		return x, nil
+	}
+	o.Names = func(_ context.Context, _ *pmda.Request, id pdu.PMID) ([]string, error) {
+		if id != x {
+			return nil, pdu.ErrPMID
+		}
+		return []string{name}, nil
+	}
+	o.Children = func(_ context.Context, _ *pmda.Request, n string) ([]pmns.Child, error) {
+		if n != "found.by" {
+			return nil, pdu.ErrName
+		}
+		return []pmns.Child{{Name: "chance", Leaf: true}}, nil
+	}
+	o.Traverse = func(_ context.Context, _ *pmda.Request, n string) ([]string, error) {
+		if n != "found.by" {
+			return nil, pdu.ErrName
+		}
+		return []string{name}, nil
+	}
+	o.Desc = func(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
+		if id == x {
+			return pdu.Desc{PMID: x, Type: pdu.Type32, InDom: pdu.NoInDom, Sem: pdu.SemInstant}, nil
+		}
+		return o.Next.Desc(ctx, r, id)
+	}
+	o.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+		for i, id := range ids {
 			if id == x {
-				return pdu.Desc{PMID: x, Type: pdu.Type32, InDom: pdu.NoInDom, Sem: pdu.SemInstant}, nil
+				w.Begin(x)
+				w.Int32(pdu.NoInst, 5)
+			} else if err := o.Next.Fetch(ctx, r, ids[i:i+1], w); err != nil {
+				return err
 			}
-			return a.Default().Desc(ctx, r, id)
-		},
-		Fetch: func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
-			for i, id := range ids {
-				if id == x {
-					w.Begin(x)
-					w.Int32(pdu.NoInst, 5)
-				} else if err := a.Default().Fetch(ctx, r, ids[i:i+1], w); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
+		}
+		return nil
 	}
 	return a
 }

@@ -110,7 +110,7 @@ func ExampleMetric_values() {
 	pmda.Register(a, pmda.Metric[int64]{
 		Name:  "cache.entries",
 		InDom: shards,
-		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[int64]) error {
+		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[int64]) error {
 			for i := range s.Instances() {
 				s.Put(i.ID, int64(len(i.Name)))
 			}
@@ -195,7 +195,8 @@ func ExampleAgent_Group() {
 			names = append(names, n)
 		}
 		slices.Sort(names)
-		return in.Update(names...)
+		_, err := in.SetNames(names...)
+		return err
 	})
 	a.Attach(in)
 	pmda.Register(a, pmda.Metric[uint64]{Name: "disk.reads", Sem: pdu.SemCounter, InDom: in,
@@ -213,11 +214,11 @@ func ExampleAgent_Group() {
 }
 
 // A name that comes back has the ID that it had.
-func ExampleInDom_Update() {
+func ExampleInDom_SetNames() {
 	a := &pmda.Agent{Name: "jobs", Domain: 402}
 	jobs := a.AddInDom("job", "backup", "index")
 	for _, now := range [][]string{{"index", "report"}, {"backup", "report"}} {
-		if err := jobs.Update(now...); err != nil {
+		if _, err := jobs.SetNames(now...); err != nil {
 			fmt.Println(err)
 		}
 		fmt.Println(jobs.Instances())
@@ -266,23 +267,95 @@ func ExampleSerial() {
 	// names: no names: Namespace is nil or empty; give the names with the option Names
 }
 
-// A callback replaces one kind of answer and leaves the rest to the tables.
-func ExampleAgent_Default() {
+// A pointed is a Handler that has something to say for every metric.
+type pointed struct{ pmda.Handler }
+
+func (p pointed) Unwrap() pmda.Handler { return p.Handler }
+
+func (p pointed) Text(ctx context.Context, r *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
+	s, err := p.Handler.Text(ctx, r, of, kind)
+	if errors.Is(err, pdu.ErrText) && kind == pdu.TextHelp {
+		return "See https://cache.example/metrics.", nil
+	}
+	return s, err
+}
+
+// A timed is a Handler that tells how many metrics each fetch has.
+type timed struct{ pmda.Handler }
+
+func (t timed) Unwrap() pmda.Handler { return t.Handler }
+
+func (t timed) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+	err := t.Handler.Fetch(ctx, r, ids, w)
+	fmt.Println("fetch of", len(ids), "metrics:", err)
+	return err
+}
+
+// A wrapper replaces one kind of reply and leaves the rest to the tables.
+func ExampleAgent_Use() {
 	a := &pmda.Agent{Name: "cache", Domain: 400}
 	pmda.Register(a, pmda.Metric[int32]{Name: "cache.size", Text: "Size",
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) { return 1, nil }})
-	a.Callbacks.Text = func(ctx context.Context, r *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
-		s, err := a.Default().Text(ctx, r, of, kind)
-		if errors.Is(err, pdu.ErrText) && kind&pdu.TextHelp != 0 {
-			return "See https://cache.example/metrics.", nil
-		}
-		return s, err
-	}
-	r := &pmda.Request{Client: pmda.NewClient(0, 1)}
+	a.Use(func(next pmda.Handler) pmda.Handler { return pointed{next} })
+	a.Use(func(next pmda.Handler) pmda.Handler { return timed{next} }) // around pointed
+
+	ctx, r := context.Background(), &pmda.Request{Client: pmda.NewClient(0, 1)}
+	size := pdu.MakePMID(400, 0, 0)
 	for _, kind := range []pdu.TextKind{pdu.TextOneLine, pdu.TextHelp} {
-		fmt.Println(a.Text(context.Background(), r, pdu.TextOfMetric(pdu.MakePMID(400, 0, 0)), kind))
+		fmt.Println(a.Text(ctx, r, pdu.TextOfMetric(size), kind))
 	}
+	var w pdu.ResultWriter
+	a.Fetch(ctx, r, []pdu.PMID{size}, &w)
 	// Output:
 	// Size <nil>
 	// See https://cache.example/metrics. <nil>
+	// fetch of 1 metrics: <nil>
+}
+
+// Metrics come and go with what they are about.
+func ExampleAgent_Remove() {
+	a := &pmda.Agent{Name: "jobs", Domain: 405}
+	add := func(job string) {
+		pmda.Register(a, pmda.Metric[uint64]{Name: "jobs." + job + ".runs", Sem: pdu.SemCounter,
+			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) { return 1, nil }})
+	}
+	show := func() {
+		for name, id := range a.Namespace().All() {
+			fmt.Println(name, id)
+		}
+	}
+	add("backup")
+	add("report")
+	show()
+	fmt.Println(a.Remove("jobs.backup.runs"))
+	add("cleanup") // which does not get the number of backup
+	show()
+	fmt.Println(a.Remove("jobs.backup.runs"))
+	// Output:
+	// jobs.backup.runs 405.0.0
+	// jobs.report.runs 405.0.1
+	// <nil>
+	// jobs.report.runs 405.0.1
+	// jobs.cleanup.runs 405.0.2
+	// pmda: agent jobs: remove "jobs.backup.runs": Unknown metric name
+}
+
+// A program that reads its configuration again replaces all metrics in one step.
+func ExampleAgent_SetTables() {
+	a := &pmda.Agent{Name: "probe", Domain: 406}
+	configure := func(urls ...string) error {
+		t := a.NewTables()
+		sites := t.AddInDom("site", urls...)
+		pmda.Register(t, pmda.Metric[float64]{Name: "probe.seconds", InDom: sites, Units: pdu.TimeSec,
+			Value: func(context.Context, *pmda.Request, pdu.Instance) (float64, error) { return 0.1, nil }})
+		return a.SetTables(t)
+	}
+	fmt.Println(configure("a.example", "b.example"))
+	fmt.Println(configure("a.example", "a.example"))
+	id, err := a.Namespace().Lookup("probe.seconds")
+	fmt.Println(id, err)
+	// Output:
+	// <nil>
+	// pmda: agent probe: add instance domain "site": instance "a.example" is given twice
+	// 406.0.0 <nil>
 }

@@ -73,8 +73,8 @@ func TestFetchMore(t *testing.T) {
 	}
 	register(t, a, pmda.Metric[int32]{Name: "a.none", Value: fail(pmda.NoValue)})
 	register(t, a, pmda.Metric[int32]{Name: "a.fail", Value: fail(pdu.ErrAgain)})
-	values := func(err error, ids ...pdu.InstID) func(context.Context, *pmda.Request, *pmda.Set[int32]) error {
-		return func(_ context.Context, _ *pmda.Request, s *pmda.Set[int32]) error {
+	values := func(err error, ids ...pdu.InstID) func(context.Context, *pmda.Request, *pmda.Values[int32]) error {
+		return func(_ context.Context, _ *pmda.Request, s *pmda.Values[int32]) error {
 			for _, id := range ids {
 				s.Put(id, int32(id))
 			}
@@ -86,7 +86,7 @@ func TestFetchMore(t *testing.T) {
 	register(t, a, pmda.Metric[int32]{Name: "a.allFailed", InDom: d, Values: values(pdu.ErrAgain)})
 	register(t, a, pmda.Metric[int32]{Name: "a.noValue", InDom: d, Values: values(pmda.NoValue)})
 	register(t, a, pmda.Metric[int32]{Name: "a.list", InDom: d,
-		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[int32]) error {
+		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[int32]) error {
 			for i := range s.Instances() {
 				s.Put(i.ID, int32(len(i.Name)))
 				if i.Name == "y" {
@@ -96,7 +96,7 @@ func TestFetchMore(t *testing.T) {
 			return nil
 		}})
 	register(t, a, pmda.Metric[int32]{Name: "a.wants",
-		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[int32]) error {
+		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[int32]) error {
 			for range s.Instances() {
 				return errors.New("a singular metric has instances")
 			}
@@ -158,21 +158,21 @@ func TestProfile(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		errs := []error{d.Set(list...),
+		errs := []error{setInstances(d, list...),
 			pmda.Register(a, pmda.Metric[int32]{Name: "a.each", InDom: d,
 				Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (int32, error) {
 					asked++
 					return int32(i.ID), nil
 				}}),
 			pmda.Register(a, pmda.Metric[int32]{Name: "a.all", InDom: d,
-				Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[int32]) error {
+				Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[int32]) error {
 					for _, i := range d.Instances() {
 						s.Put(i.ID, int32(i.ID))
 					}
 					return nil
 				}}),
 			pmda.Register(a, pmda.Metric[int32]{Name: "a.listed", InDom: d,
-				Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[int32]) error {
+				Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[int32]) error {
 					for i := range s.Instances() {
 						s.Put(i.ID, int32(i.ID))
 					}
@@ -241,7 +241,7 @@ func TestRefresh(t *testing.T) {
 		if fail != nil {
 			return fail
 		}
-		return d.Update(fmt.Sprint("job", n))
+		return setNames(d, fmt.Sprint("job", n))
 	}
 	value := func(_ context.Context, _ *pmda.Request, i pdu.Instance) (string, error) { return i.Name, nil }
 	register(t, a, pmda.Metric[string]{Name: "a.x", InDom: d, Value: value})
@@ -454,7 +454,7 @@ func TestGroupInDom(t *testing.T) {
 			disks = append(disks, n)
 		}
 		slices.Sort(disks)
-		return d.Update(disks...)
+		return setNames(d, disks...)
 	})
 	d = &pmda.InDom{Name: "disk", Group: g}
 	must(t, a.Attach(d))
@@ -512,8 +512,8 @@ func TestGroupStore(t *testing.T) {
 	var domains [2]*pmda.InDom
 	for n := range groups {
 		groups[n] = a.Group(func(context.Context, *pmda.Request) error { work(n); return nil })
-		domains[n] = &pmda.InDom{Serial: n, Name: "i", Group: groups[n]}
-		must(t, a.Attach(domains[n]), domains[n].Update("x"))
+		domains[n] = &pmda.InDom{Serial: pmda.InDomSerial(n), Name: "i", Group: groups[n]}
+		must(t, a.Attach(domains[n]), setNames(domains[n], "x"))
 	}
 	var ids []pdu.PMID
 	for item, c := range []struct {
@@ -559,7 +559,7 @@ func TestPanic(t *testing.T) {
 			return 1, nil
 		},
 		Store: func(context.Context, *pmda.Request, pdu.Instance, int32) error { panic("no") }})
-	register(t, a, pmda.Metric[int32]{Name: "a.values", InDom: a.AddInDom("i", "x"), Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[int32]) error {
+	register(t, a, pmda.Metric[int32]{Name: "a.values", InDom: a.AddInDom("i", "x"), Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[int32]) error {
 		s.Put(0, 1)
 		if broken {
 			panic("ah")
@@ -611,7 +611,7 @@ func TestRegisterWhileServing(t *testing.T) {
 			a.AddInDom(fmt.Sprint("more", n), "y")
 			return pmda.Register(a, pmda.Metric[int32]{Name: fmt.Sprint("a.more", n), Value: always[int32](1)})
 		}
-		return d.Set(pdu.Instance{ID: pdu.InstID(n), Name: fmt.Sprint("i", n)})
+		return setInstances(d, pdu.Instance{ID: pdu.InstID(n), Name: fmt.Sprint("i", n)})
 	})
 	register(t, a, pmda.Metric[int32]{Name: "a.x", InDom: d, Group: g, Value: always[int32](1)})
 	var wg sync.WaitGroup
@@ -620,7 +620,7 @@ func TestRegisterWhileServing(t *testing.T) {
 			for range 100 {
 				fetched(t, a, request(), pdu.MakePMID(251, 0, 0))
 				a.Namespace().Len()
-				must(t, d.Update("a", "b"))
+				must(t, setNames(d, "a", "b"))
 			}
 		})
 	}

@@ -19,52 +19,54 @@ import (
 // The exported fields are set before the agent serves. The instances may change
 // at any time, from any goroutine. It is pmdaIndom of the C library.
 type InDom struct {
-	// Serial is its number within the agent, 0 to pdu.MaxInDomSerial.
-	Serial int
+	// Serial is its number within the agent, such as InDomSerial(3). Zero means the
+	// next free one. ID has the number when d is attached.
+	Serial SerialID
 	// Name says what an instance is, for messages.
 	Name string
 	// Text is the one-line help text; Help the long one. Empty means none.
 	Text, Help string
 	// Labels is a JSON object with the labels of the domain. Empty means none.
 	Labels string
-	// InstanceLabels gives a JSON object with the labels of an instance; nil, or
-	// an empty answer, means none. LabelJSON makes one of a map. It may be called by
+	// InstanceLabels returns a JSON object with the labels of an instance; nil, or
+	// an empty text, means none. LabelJSON makes one of a map. It may be called by
 	// several goroutines at once.
 	InstanceLabels func(i pdu.Instance) string
-	// Refresh, if not nil, is called before the instances are looked at for a
-	// request: before each fetch of a metric of this domain, once, and before each
-	// question about instances. It may call Set or Update. An error fails the
+	// Refresh, if not nil, is called before a request uses the instances: once before
+	// each fetch of a metric of this domain, and before each request for instances or
+	// their labels. It may set the instances. An error fails the
 	// request, or the metrics of the domain in a fetch. It may be called by
 	// several goroutines at once.
 	Refresh func(ctx context.Context, r *Request) error
-	// Group, if not nil, is refreshed at the same occasions, after Refresh. Where
+	// Group, if not nil, is refreshed on the same occasions, after Refresh. Where
 	// a group's refresh finds both the instances and their values, it calls
-	// Update, and the domain and its metrics name the group. Where it fails with
+	// SetNames, and the domain and its metrics name the group. Where it fails with
 	// pdu.ErrAppVersion there are no instances.
 	Group *Group
-	// File, if not empty, is where Update keeps the IDs of the names that it has seen,
+	// File, if not empty, is where SetNames keeps the IDs of the names that it has seen,
 	// so that they are the same when the agent runs again: a file of the C library's
 	// cache of instances, such as /var/lib/pcp/config/pmda/60.1, which it may share
 	// with a C agent that does not run at the same time. It is read before the first
-	// Update, and replaced when there is a new name. What is wrong with it is logged,
-	// and does not hinder Update; a file that is no such file, or cannot be read, is
+	// SetNames, and replaced when there is a new name. What is wrong with it is logged,
+	// and does not hinder SetNames; a file that is no such file, or cannot be read, is
 	// left alone. Names that the format cannot hold, longer than 959 bytes or
 	// beginning with a blank or bracket, are not kept. The counterpart of the
 	// operations LOAD and SAVE of pmdaCacheOp(3).
 	File string
 
-	agent atomic.Pointer[Agent]
+	home  atomic.Pointer[indomHome] // nil until it is attached first
 	insts atomic.Pointer[instances]
 
-	trouble     trouble // of Refresh
-	fileTrouble trouble
+	refreshLog  logOnce
+	fileLog     logOnce
 	labelsWrong atomic.Bool
 
-	mu      sync.Mutex            // for Set and Update
-	ids     map[string]pdu.InstID // of all names that Update has seen; nil after Set
-	next    int64
-	updated []string      // what Update was last given; nil after Set
-	file    *instanceFile // nil until it is read
+	mu      sync.Mutex            // guards what follows
+	ids     map[string]pdu.InstID // of all names that SetNames has seen; nil after SetInstances
+	next    int64                 // above all IDs of names
+	names   []string              // of the last SetNames; nil after SetInstances
+	nameIDs []pdu.InstID          // their IDs
+	file    *instanceFile         // nil until it is read
 }
 
 // instances are a state of an instance domain, which never changes.
@@ -74,82 +76,131 @@ type instances struct {
 	byName map[string]int     // by the part of the name up to the first space
 }
 
+// A SerialID is the agent's part of the identifier of an instance domain. The zero
+// SerialID means that the Agent chooses: the next serial that no domain has or had.
+// InDomSerial makes one of a number.
+type SerialID uint32
+
+const explicitSerial SerialID = 1 << 31
+
+// InDomSerial is the SerialID of a number, 0 to pdu.MaxInDomSerial.
+func InDomSerial(n int) SerialID {
+	if n < 0 || n > pdu.MaxInDomSerial {
+		return ^SerialID(0)
+	}
+	return explicitSerial | SerialID(n)
+}
+
+// Number is the number of s, and -1 if s has none.
+func (s SerialID) Number() int {
+	if s&explicitSerial == 0 {
+		return -1
+	}
+	return int(s &^ explicitSerial)
+}
+
+// indomHome is where an instance domain belongs, for as long as it is.
+type indomHome struct {
+	agent  *Agent
+	serial int
+}
+
 // AddInDom enters an instance domain with the next free serial, 0 first, and
 // instances numbered from 0 in the order of their names, which are unique up to
 // the first space.
 func (a *Agent) AddInDom(name string, instances ...string) *InDom {
-	d := &InDom{Name: name, Serial: nextSerial}
-	if err := a.Attach(d); err == nil {
-		if err := d.update(instances); err != nil {
-			a.refuse(fmt.Sprintf("instance domain %q", name), err)
+	return addInDom(a, name, instances)
+}
+
+// AddInDom is Agent.AddInDom for these Tables.
+func (t *Tables) AddInDom(name string, instances ...string) *InDom {
+	return addInDom(t, name, instances)
+}
+
+func addInDom(to Registry, name string, instances []string) *InDom {
+	d := &InDom{Name: name}
+	_ = to.register("add instance domain", name, func(t *Tables) error { // which remembers the error
+		if _, err := d.setNames(instances); err != nil {
+			return err
 		}
-	}
+		return t.attach(d)
+	})
 	return d
 }
 
-// nextSerial asks attach to choose.
-const nextSerial = -1 << 31
+// Attach enters an instance domain. From then on it belongs to the Agent, also
+// when it is detached. Errors: a serial that is in use or out of range, labels that
+// are not JSON, an InDom or Group that another agent has.
+func (a *Agent) Attach(d *InDom) error { return attach(a, d) }
 
-// Attach enters an instance domain. Errors: a serial that is in use or out of
-// range, labels that are not JSON, an InDom or Group that another agent has.
-func (a *Agent) Attach(d *InDom) error {
-	if err := a.attach(d); err != nil {
-		return a.refuse(fmt.Sprintf("instance domain %q", d.Name), err)
-	}
-	return nil
+// Attach is Agent.Attach for these Tables. The InDom may be in other Tables of the
+// same Agent too.
+func (t *Tables) Attach(d *InDom) error { return attach(t, d) }
+
+func attach(to Registry, d *InDom) error {
+	return to.register("attach instance domain", d.Name, func(t *Tables) error { return t.attach(d) })
 }
 
-func (a *Agent) attach(d *InDom) error {
+func (t *Tables) attach(d *InDom) error {
 	if err := checkLabels("Labels", d.Labels); err != nil {
 		return err
 	}
-	if d.Group != nil && d.Group.agent != a {
+	if d.Group != nil && d.Group.agent != t.agent {
 		return fmt.Errorf("its Group belongs to agent %s", d.Group.agent.Name)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if d.agent.Load() != nil {
-		return errors.New("it is attached already")
-	}
-	if d.Serial == nextSerial {
-		for a.indoms[a.serial] != nil {
-			a.serial++
+	home := d.home.Load()
+	if home == nil {
+		serial, err := t.chooseSerial(d.Serial)
+		if err != nil {
+			return err
 		}
-		d.Serial = a.serial
+		home = &indomHome{t.agent, serial}
 	}
-	if d.Serial < 0 || d.Serial > pdu.MaxInDomSerial {
-		return fmt.Errorf("serial %d out of range (0..%d)", d.Serial, pdu.MaxInDomSerial)
+	if home.agent != t.agent {
+		return fmt.Errorf("it belongs to agent %s", home.agent.Name)
 	}
-	if o := a.indoms[d.Serial]; o != nil {
-		return fmt.Errorf("serial %d is in use by %q", d.Serial, o.Name)
-	}
-	if !d.agent.CompareAndSwap(nil, a) {
+	switch o := t.indoms[home.serial]; o {
+	case nil:
+	case d:
 		return errors.New("it is attached already")
+	default:
+		return fmt.Errorf("serial %d is in use by %q", home.serial, o.Name)
 	}
-	if a.indoms == nil {
-		a.indoms = map[int]*InDom{}
+	if !d.home.CompareAndSwap(nil, home) && d.home.Load() != home {
+		return errors.New("it is attached to another agent just now")
 	}
-	a.indoms[d.Serial] = d
-	a.tables.Store(nil)
+	t.agent.numbers.noteSerial(home.serial, d.Serial == 0)
+	if t.indoms == nil {
+		t.indoms = map[int]*InDom{}
+	}
+	t.indoms[home.serial] = d
 	return nil
 }
 
-// id is the identifier; that of no domain if d is nil.
-func (d *InDom) id(domain pdu.Domain) pdu.InDom {
-	if d == nil {
-		return pdu.NoInDom
+// chooseSerial is the number of an instance domain that has none yet.
+func (t *Tables) chooseSerial(s SerialID) (int, error) {
+	n := &t.agent.numbers
+	serial := int(s &^ explicitSerial)
+	if s == 0 {
+		for serial = n.serial; n.serials[serial]; serial++ {
+		}
+	} else if s&explicitSerial == 0 {
+		return 0, errors.New("its Serial is a plain number: make it with InDomSerial")
 	}
-	return pdu.MakeInDom(domain, d.Serial)
+	if serial > pdu.MaxInDomSerial {
+		return 0, fmt.Errorf("its Serial is out of range (0..%d)", pdu.MaxInDomSerial)
+	}
+	return serial, nil
 }
 
-// ID is the identifier under the agent's present Domain, pdu.NoInDom while no
-// agent has d.
+// ID is the identifier under the agent's present Domain, pdu.NoInDom before d is
+// attached.
 func (d *InDom) ID() pdu.InDom {
-	a := d.agent.Load()
-	if a == nil {
+	home := d.home.Load()
+	if home == nil {
 		return pdu.NoInDom
 	}
-	return d.id(a.Domain)
+	return pdu.MakeInDom(home.agent.Domain, home.serial)
 }
 
 // fresh refreshes the domain for a request that is no fetch, and returns what it
@@ -183,44 +234,61 @@ func (d *InDom) state() *instances {
 	return noInstances
 }
 
-// Instances returns the instances in the order in which clients get them. Do not
-// change the slice.
+// Instances returns the instances in the order in which clients get them. The
+// caller does not change the slice.
 func (d *InDom) Instances() []pdu.Instance { return d.state().list }
 
-// Set replaces the instances and what Update knows. IDs and names must be
-// unique, names up to the first space; a name must not be empty, an ID not
-// negative. The slice is copied.
-func (d *InDom) Set(instances ...pdu.Instance) error {
+// SetInstances replaces the instances, and what SetNames remembers, and returns
+// their IDs. IDs and names must be unique, names up to the first space; a name
+// must not be empty, an ID not negative. On an error the instances stay as they
+// were. The slice is copied.
+func (d *InDom) SetInstances(instances ...pdu.Instance) ([]pdu.InstID, error) {
 	s, err := newInstances(slices.Clone(instances))
 	if err != nil {
-		return fmt.Errorf("instance domain %q: %w", d.Name, err)
+		return nil, d.opError(err)
+	}
+	ids := make([]pdu.InstID, len(instances))
+	for i := range instances {
+		ids[i] = instances[i].ID
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.insts.Store(s)
-	d.ids, d.updated, d.file = nil, nil, nil
-	return nil
+	d.ids, d.names, d.file = nil, nil, nil
+	return ids, nil
 }
 
-// Update replaces the instances by name. Names are unique up to the first space,
-// as for Set: "/order 200" and "/order 500" are not, "/order::200" and
-// "/order::500" are; on an error the instances stay as they were. A name seen before gets the ID that it
-// had, also after it was gone for a while, a new one the next. Clients get them
-// in ascending order of ID. All names are remembered until Set, and beyond in the
-// File. An Update with the names of the one before costs little. The counterpart of
-// pmdaCacheStore(3) for all instances at once.
-func (d *InDom) Update(names ...string) error {
-	if err := d.update(names); err != nil {
-		return fmt.Errorf("instance domain %q: %w", d.Name, err)
+// SetNames replaces the instances by name, and returns the ID of each name, in the
+// order of the names; do not change that slice. A name seen before gets the ID that
+// it had, also after it was gone for a while, a new one the next. Clients get the
+// instances in ascending order of ID.
+//
+// Names are unique up to the first space, as for SetInstances: "/order 200" and
+// "/order 500" are not, "/order::200" and "/order::500" are; on an error the
+// instances stay as they were. All names are remembered until SetInstances, and
+// beyond in the File. A call with the names of the one before costs little. The
+// counterpart of pmdaCacheStore(3) for all instances at once.
+func (d *InDom) SetNames(names ...string) ([]pdu.InstID, error) {
+	ids, err := d.setNames(names)
+	if err != nil {
+		return nil, d.opError(err)
 	}
-	return nil
+	return ids, nil
 }
 
-func (d *InDom) update(names []string) error {
+func (d *InDom) opError(err error) error {
+	e := &OpError{Op: "set instances of", Name: d.Name, Err: err}
+	if home := d.home.Load(); home != nil {
+		e.Agent = home.agent.Name
+	}
+	return e
+}
+
+func (d *InDom) setNames(names []string) ([]pdu.InstID, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.updated != nil && slices.Equal(names, d.updated) {
-		return nil
+	if d.names != nil && slices.Equal(names, d.names) {
+		return d.nameIDs, nil
 	}
 	if d.ids == nil {
 		d.learn()
@@ -229,35 +297,36 @@ func (d *InDom) update(names []string) error {
 		d.load()
 	}
 	list := make([]pdu.Instance, len(names))
-	free, isNew := freeIDs{d: d, next: d.next}, false
+	ids := make([]pdu.InstID, len(names))
+	free, isNew := freeIDs{d: d, above: d.next}, false
 	for i, n := range names {
 		id, ok := d.ids[n]
 		if !ok {
 			var err error
-			if id, err = free.take(); err != nil {
-				return err
+			if id, err = free.next(); err != nil {
+				return nil, err
 			}
 			isNew = true
 		}
-		list[i] = pdu.Instance{ID: id, Name: n}
+		list[i], ids[i] = pdu.Instance{ID: id, Name: n}, id
 	}
 	slices.SortFunc(list, func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
 	s, err := newInstances(list)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, i := range list {
 		d.ids[i.Name] = i.ID
 	}
 	d.insts.Store(s)
-	d.next, d.updated = free.next, append(d.updated[:0], names...)
+	d.next, d.nameIDs, d.names = free.above, ids, append(d.names[:0], names...)
 	if isNew && d.file != nil {
 		d.save(names)
 	}
-	return nil
+	return ids, nil
 }
 
-// learn starts Update's memory with the instances that there are.
+// learn starts the memory of SetNames with the instances that there are.
 func (d *InDom) learn() {
 	d.ids, d.next = map[string]pdu.InstID{}, 0
 	for _, i := range d.Instances() {

@@ -36,7 +36,7 @@ func TestSetErrors(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			a := &pmda.Agent{Name: "a", Domain: 251}
 			d := a.AddInDom("disk", "old")
-			if err := d.Set(c.insts...); err == nil || !strings.HasPrefix(err.Error(), `instance domain "disk": `) || !strings.Contains(err.Error(), c.want) {
+			if err := setInstances(d, c.insts...); err == nil || !strings.HasPrefix(err.Error(), `pmda: agent a: set instances of "disk": `) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Set: %v, want %q in it", err, c.want)
 			}
 			if diff := gocmp.Diff([]pdu.Instance{{ID: 0, Name: "old"}}, d.Instances()); diff != "" {
@@ -56,23 +56,23 @@ func TestUpdateSteps(t *testing.T) {
 		want []pdu.Instance
 		err  string
 	}{
-		{func() error { return d.Update() }, nil, ""},
-		{func() error { return d.Update("b", "a") }, insts(pdu.Instance{ID: 0, Name: "b"}, pdu.Instance{ID: 1, Name: "a"}), ""},
-		{func() error { return d.Update("a", "b") }, insts(pdu.Instance{ID: 0, Name: "b"}, pdu.Instance{ID: 1, Name: "a"}), ""},
-		{func() error { return d.Update("c", "a") }, insts(pdu.Instance{ID: 1, Name: "a"}, pdu.Instance{ID: 2, Name: "c"}), ""},
-		{func() error { return d.Update("d", "d") }, insts(pdu.Instance{ID: 1, Name: "a"}, pdu.Instance{ID: 2, Name: "c"}), `instance domain "i": instance "d" is given twice`},
-		{func() error { return d.Update("") }, insts(pdu.Instance{ID: 1, Name: "a"}, pdu.Instance{ID: 2, Name: "c"}), "needs a name"},
-		{func() error { return d.Update("e", "b") }, insts(pdu.Instance{ID: 0, Name: "b"}, pdu.Instance{ID: 3, Name: "e"}), ""},
-		{func() error { return d.Update() }, nil, ""},
-		{func() error { return d.Set(pdu.Instance{ID: 7, Name: "a"}, pdu.Instance{ID: 5, Name: "x y"}) },
+		{func() error { return setNames(d) }, nil, ""},
+		{func() error { return setNames(d, "b", "a") }, insts(pdu.Instance{ID: 0, Name: "b"}, pdu.Instance{ID: 1, Name: "a"}), ""},
+		{func() error { return setNames(d, "a", "b") }, insts(pdu.Instance{ID: 0, Name: "b"}, pdu.Instance{ID: 1, Name: "a"}), ""},
+		{func() error { return setNames(d, "c", "a") }, insts(pdu.Instance{ID: 1, Name: "a"}, pdu.Instance{ID: 2, Name: "c"}), ""},
+		{func() error { return setNames(d, "d", "d") }, insts(pdu.Instance{ID: 1, Name: "a"}, pdu.Instance{ID: 2, Name: "c"}), `pmda: agent a: set instances of "i": instance "d" is given twice`},
+		{func() error { return setNames(d, "") }, insts(pdu.Instance{ID: 1, Name: "a"}, pdu.Instance{ID: 2, Name: "c"}), "needs a name"},
+		{func() error { return setNames(d, "e", "b") }, insts(pdu.Instance{ID: 0, Name: "b"}, pdu.Instance{ID: 3, Name: "e"}), ""},
+		{func() error { return setNames(d) }, nil, ""},
+		{func() error { return setInstances(d, pdu.Instance{ID: 7, Name: "a"}, pdu.Instance{ID: 5, Name: "x y"}) },
 			insts(pdu.Instance{ID: 7, Name: "a"}, pdu.Instance{ID: 5, Name: "x y"}), ""},
-		{func() error { return d.Update("a", "e", "x y") },
+		{func() error { return setNames(d, "a", "e", "x y") },
 			insts(pdu.Instance{ID: 5, Name: "x y"}, pdu.Instance{ID: 7, Name: "a"}, pdu.Instance{ID: 8, Name: "e"}), ""},
-		{func() error { return d.Set(pdu.Instance{ID: math.MaxInt32, Name: "last"}) }, insts(pdu.Instance{ID: math.MaxInt32, Name: "last"}), ""},
-		{func() error { return d.Update("last") }, insts(pdu.Instance{ID: math.MaxInt32, Name: "last"}), ""},
+		{func() error { return setInstances(d, pdu.Instance{ID: math.MaxInt32, Name: "last"}) }, insts(pdu.Instance{ID: math.MaxInt32, Name: "last"}), ""},
+		{func() error { return setNames(d, "last") }, insts(pdu.Instance{ID: math.MaxInt32, Name: "last"}), ""},
 		// After the highest ID the lowest free ones are next.
-		{func() error { return d.Update("last", "more") }, insts(pdu.Instance{ID: 0, Name: "more"}, pdu.Instance{ID: math.MaxInt32, Name: "last"}), ""},
-		{func() error { return d.Update("x", "y") }, insts(pdu.Instance{ID: 1, Name: "x"}, pdu.Instance{ID: 2, Name: "y"}), ""},
+		{func() error { return setNames(d, "last", "more") }, insts(pdu.Instance{ID: 0, Name: "more"}, pdu.Instance{ID: math.MaxInt32, Name: "last"}), ""},
+		{func() error { return setNames(d, "x", "y") }, insts(pdu.Instance{ID: 1, Name: "x"}, pdu.Instance{ID: 2, Name: "y"}), ""},
 	} {
 		err := s.do()
 		if (err == nil) != (s.err == "") || err != nil && !strings.Contains(err.Error(), s.err) {
@@ -97,7 +97,7 @@ func TestUpdateModel(t *testing.T) {
 		owner := map[pdu.InstID]string{}
 		for range rapid.IntRange(1, 10).Draw(t, "updates") {
 			names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-f]{1,2}`), 0, 8, rapid.ID).Draw(t, "names")
-			if err := d.Update(names...); err != nil {
+			if err := setNames(d, names...); err != nil {
 				t.Fatal(err)
 			}
 			list := d.Instances()
@@ -129,8 +129,8 @@ func TestUpdateModel(t *testing.T) {
 func TestInstanceLookup(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	dense := a.AddInDom("dense", "zero", "one 1", " blank")
-	sparse := &pmda.InDom{Serial: 7, Name: "sparse"}
-	must(t, a.Attach(sparse), sparse.Set(pdu.Instance{ID: 5, Name: "1 minute"}, pdu.Instance{ID: 1, Name: "5 minute"}, pdu.Instance{ID: 0, Name: "15"}))
+	sparse := &pmda.InDom{Serial: pmda.InDomSerial(7), Name: "sparse"}
+	must(t, a.Attach(sparse), setInstances(sparse, pdu.Instance{ID: 5, Name: "1 minute"}, pdu.Instance{ID: 1, Name: "5 minute"}, pdu.Instance{ID: 0, Name: "15"}))
 	all, none := func(l ...pdu.Instance) []pdu.Instance { return l }, pdu.NoInst
 	for _, c := range []struct {
 		d    pdu.InDom
@@ -184,7 +184,7 @@ func TestManyInstances(t *testing.T) {
 	for i := range list {
 		list[i] = pdu.Instance{ID: pdu.InstID(7 * i), Name: fmt.Sprint("n", i, " more")}
 	}
-	must(t, d.Set(list...))
+	must(t, setInstances(d, list...))
 	sum := 0
 	register(t, a, pmda.Metric[int32]{Name: "a.x", InDom: d, Value: always[int32](1),
 		Store: func(_ context.Context, _ *pmda.Request, i pdu.Instance, v int32) error { sum += int(v); return nil }})
@@ -219,8 +219,8 @@ func TestAddInDomConcurrently(t *testing.T) {
 	}
 	wg.Wait()
 	must(t, a.Err())
-	if d := a.AddInDom("last"); d.Serial != 8 {
-		t.Errorf("the ninth has serial %d", d.Serial)
+	if d := a.AddInDom("last"); d.ID().Serial() != 8 {
+		t.Errorf("the ninth has serial %d", d.ID().Serial())
 	}
 }
 
@@ -229,7 +229,7 @@ func TestUpdateAllocs(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	d := a.AddInDom("i")
 	all := names(100)
-	if n := testing.AllocsPerRun(100, func() { must(t, d.Update(all...)) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { must(t, setNames(d, all...)) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -244,7 +244,7 @@ func TestInDomOfNothing(t *testing.T) {
 		if fails != nil {
 			return fails
 		}
-		return d.Update("one", "two")
+		return setNames(d, "one", "two")
 	})
 	if err := a.Attach(d); err != nil {
 		t.Fatal(err)
@@ -263,4 +263,16 @@ func TestInDomOfNothing(t *testing.T) {
 	if got, err := ask(); !errors.Is(err, pdu.ErrAgain) || got != nil {
 		t.Errorf("of an error: %v, %v", got, err)
 	}
+}
+
+// setNames is InDom.SetNames for its error alone.
+func setNames(d *pmda.InDom, names ...string) error {
+	_, err := d.SetNames(names...)
+	return err
+}
+
+// setInstances is InDom.SetInstances for its error alone.
+func setInstances(d *pmda.InDom, list ...pdu.Instance) error {
+	_, err := d.SetInstances(list...)
+	return err
 }

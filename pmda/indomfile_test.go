@@ -63,7 +63,7 @@ func TestInDomFile(t *testing.T) {
 	}
 	for _, s := range steps {
 		d, log := filed(t, path)
-		if err := d.Update(s.names...); err != nil {
+		if err := setNames(d, s.names...); err != nil {
 			t.Fatal(err)
 		}
 		var got []pdu.InstID
@@ -116,7 +116,7 @@ func TestInDomFileHostile(t *testing.T) {
 				t.Fatal(err)
 			}
 			d, log := filed(t, path)
-			if err := d.Update("a", "b", "c"); (err == nil) != (c.want != nil) {
+			if err := setNames(d, "a", "b", "c"); (err == nil) != (c.want != nil) {
 				t.Error(err)
 			}
 			if diff := gocmp.Diff(c.want, d.Instances()); diff != "" {
@@ -142,7 +142,7 @@ func TestInDomFileUnusable(t *testing.T) {
 	}
 	for name, path := range map[string]string{"a directory": dir, "below a file": filepath.Join(file, "x")} {
 		d, log := filed(t, path)
-		if err := d.Update("a"); err != nil || len(d.Instances()) != 1 {
+		if err := setNames(d, "a"); err != nil || len(d.Instances()) != 1 {
 			t.Errorf("%s: %v, %v", name, d.Instances(), err)
 		}
 		if !strings.Contains(log.String(), "instance file cannot be") {
@@ -168,7 +168,7 @@ func TestInDomFileOfC(t *testing.T) {
 		}
 		before := withoutStamps(t, mine)
 		d, log := filed(t, mine)
-		if err := d.Update("one more"); err != nil || log.Len() > 0 {
+		if err := setNames(d, "one more"); err != nil || log.Len() > 0 {
 			t.Errorf("%s: %v, %s", path, err, log)
 		}
 		want := before + strconv.Itoa(int(d.Instances()[0].ID)) + " one more\n"
@@ -201,7 +201,7 @@ func TestInDomFileLater(t *testing.T) {
 		if c.d == some {
 			names = append(names, "sdc")
 		}
-		if err := c.d.Update(names...); err != nil {
+		if err := setNames(c.d, names...); err != nil {
 			t.Fatal(err)
 		}
 		if diff := gocmp.Diff(c.want, c.d.Instances()); diff != "" {
@@ -213,7 +213,7 @@ func TestInDomFileLater(t *testing.T) {
 	}
 	// What was written is read without a complaint.
 	d, log := filed(t, path)
-	if err := d.Update("first", "sda"); err != nil || log.Len() > 0 {
+	if err := setNames(d, "first", "sda"); err != nil || log.Len() > 0 {
 		t.Error(err, log)
 	}
 }
@@ -227,7 +227,7 @@ func TestInDomFileUnreadable(t *testing.T) {
 		t.Skip(err)
 	}
 	d, log := filed(t, path)
-	if err := d.Update("a"); err != nil || len(d.Instances()) != 1 {
+	if err := setNames(d, "a"); err != nil || len(d.Instances()) != 1 {
 		t.Errorf("%v, %v", d.Instances(), err)
 	}
 	if !strings.Contains(log.String(), "instance file cannot be read") {

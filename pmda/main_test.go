@@ -24,6 +24,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pdu/pdutest"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/internal/override"
 )
 
 // clockAgent is an agent for programs: one metric, one instance domain, texts.
@@ -78,7 +79,7 @@ func TestRunRefuses(t *testing.T) {
 		{"long help", pmda.Daemon{}, "--help", all},
 		{"pipe only", pmda.Daemon{PipeOnly: true}, "-?", clockUsage + installUsage},
 		{"pipe only, socket", pmda.Daemon{PipeOnly: true}, "-i 3", "clock: invalid option -- 'i'\n" + clockUsage + installUsage},
-		{"more options", pmda.Daemon{PipeOnly: true, HelpFile: true, Options: []pmda.Option{{Short: 'n', Long: "name", Arg: "NAME", Help: "call it so"}}}, "-?", more},
+		{"more options", pmda.Daemon{PipeOnly: true, HelpOption: true, Options: []pmda.Option{{Short: 'n', Long: "name", Arg: "NAME", Help: "call it so"}}}, "-?", more},
 		{"no help file", pmda.Daemon{}, "-h x", "clock: invalid option -- 'h'\n" + all},
 		{"bad domain", pmda.Daemon{}, "-d 12x", "clock: -d requires numeric domain number\n" + all},
 		{"domain out of range", pmda.Daemon{}, "-d 511", "clock: -d domain 511 out of range (0..510)\n" + all},
@@ -422,7 +423,7 @@ only full
 	}
 	in, toAgent := io.Pipe()
 	fromAgent, out := io.Pipe()
-	r := run(t, &pmda.Daemon{Agent: clockAgent(), HelpFile: true}, in, out, "-h", path)
+	r := run(t, &pmda.Daemon{Agent: clockAgent(), HelpOption: true}, in, out, "-h", path)
 	p := hello(t, pipes{fromAgent, toAgent})
 	id, hands := uint32(pdu.MakePMID(251, 0, 0)), uint32(pdu.MakeInDom(251, 0))
 	tests := []struct {
@@ -461,7 +462,7 @@ only full
 				t.Fatal(err)
 			}
 		}
-		r := run(t, &pmda.Daemon{Agent: clockAgent(), HelpFile: true}, bytes.NewReader(nil), io.Discard, "-h", path)
+		r := run(t, &pmda.Daemon{Agent: clockAgent(), HelpOption: true}, bytes.NewReader(nil), io.Discard, "-h", path)
 		r.end(0)
 		if got := strings.ReplaceAll(r.stderr.take(), path, "PATH"); !strings.Contains(strings.ReplaceAll(got, "PATH:1", "help:1"), want) {
 			t.Errorf("log %q, want %q", got, want)
@@ -499,7 +500,8 @@ func TestAgentProcess(t *testing.T) {
 		t.Skip("the process that TestMainProcess starts")
 	}
 	a := clockAgent()
-	a.Callbacks.Desc = func(context.Context, *pmda.Request, pdu.PMID) (pdu.Desc, error) {
+	o := override.In(a)
+	o.Desc = func(context.Context, *pmda.Request, pdu.PMID) (pdu.Desc, error) {
 		fmt.Println("printed by mistake")
 		fmt.Fprintln(os.Stderr, "an error")
 		n, err := os.Stdin.Read(make([]byte, 10))
@@ -508,7 +510,8 @@ func TestAgentProcess(t *testing.T) {
 		child.Stdout, child.Stderr, child.Stdin = os.Stdout, os.Stderr, os.Stdin
 		return pdu.Desc{}, errors.Join(child.Run(), pdu.ErrPMID)
 	}
-	a.Callbacks.Text = func(context.Context, *pmda.Request, pdu.TextTarget, pdu.TextKind) (string, error) {
+
+	o.Text = func(context.Context, *pmda.Request, pdu.TextTarget, pdu.TextKind) (string, error) {
 		fmt.Println("it hangs")
 		time.Sleep(time.Hour)
 		return "", nil

@@ -21,20 +21,26 @@ func (d *Daemon) readHelp(path string, log *slog.Logger) {
 		log.Warn(fmt.Sprintf("PMDA %s: Unable to open help text file(s) from %q: %v", d.Agent.Name, path, pdu.FromError(err)), slog.Any("err", err))
 		return
 	}
-	own := d.Agent.Callbacks.Text
-	if own == nil {
-		own = d.Agent.Default().Text
+	d.Agent.Use(func(next Handler) Handler { return helpFileTexts{next, texts} })
+}
+
+// helpFileTexts prefers the texts of a help file.
+type helpFileTexts struct {
+	Handler
+	texts map[pdu.TextTarget]helpText
+}
+
+func (h helpFileTexts) Unwrap() Handler { return h.Handler }
+
+func (h helpFileTexts) Text(ctx context.Context, r *Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
+	t, ok := h.texts[of]
+	switch {
+	case !ok:
+		return h.Handler.Text(ctx, r, of, kind)
+	case kind&pdu.TextOneLine != 0:
+		return t.line, nil
 	}
-	d.Agent.Callbacks.Text = func(ctx context.Context, r *Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
-		t, ok := texts[of]
-		switch {
-		case !ok:
-			return own(ctx, r, of, kind)
-		case kind&pdu.TextOneLine != 0:
-			return t.line, nil
-		}
-		return t.help, nil
-	}
+	return t.help, nil
 }
 
 func isFile(path string) bool {

@@ -23,7 +23,7 @@ func (d *Daemon) generalOptions(c *command) []getopt.Option {
 		{Short: 'U', Long: "username", Arg: "USER", Help: "run the PMDA using the named user account",
 			Set: func(v string) error { c.user = v; return nil }},
 	}
-	if d.HelpFile {
+	if d.HelpOption {
 		opts = append(opts, getopt.Option{Short: 'h', Long: "helpfile", Arg: "FILE", Help: "read help texts from FILE",
 			Set: func(v string) error { c.helpFile = v; return nil }})
 	}

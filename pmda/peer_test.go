@@ -85,15 +85,6 @@ func (p *peer) end() {
 	}
 }
 
-// raw is a PDU of any kind and body.
-type raw struct {
-	kind pdu.Kind
-	body []byte
-}
-
-func (r raw) Kind() pdu.Kind                  { return r.kind }
-func (r raw) Append(b []byte) ([]byte, error) { return append(b, r.body...), nil }
-
 // encode is a PDU as bytes, with its header.
 func encode(t testing.TB, m pdu.PDU) []byte {
 	var b bytes.Buffer

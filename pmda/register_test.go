@@ -13,6 +13,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/internal/override"
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 )
 
@@ -65,14 +66,14 @@ func TestRegisterErrors(t *testing.T) {
 		spoil func(m *pmda.Metric[uint32])
 		want  string
 	}{
-		{"no name", func(m *pmda.Metric[uint32]) { m.Name = "" }, `register "": no name`},
+		{"no name", func(m *pmda.Metric[uint32]) { m.Name = "" }, `register: no name`},
 		{"bad name", func(m *pmda.Metric[uint32]) { m.Name = "a.7" }, `register "a.7": `},
 		{"name in use", func(m *pmda.Metric[uint32]) { m.Name = "a.used" }, `register "a.used": the name is in use`},
 		{"below a metric", func(m *pmda.Metric[uint32]) { m.Name = "a.used.x" }, `"a.used" is a metric`},
 		{"above a metric", func(m *pmda.Metric[uint32]) { m.Name = "a" }, `there are names below it`},
 		{"no values", func(m *pmda.Metric[uint32]) { m.Value = nil }, `register "a.b": has no values: set Value or Values`},
 		{"two kinds of values", func(m *pmda.Metric[uint32]) {
-			m.Values = func(context.Context, *pmda.Request, *pmda.Set[uint32]) error { return nil }
+			m.Values = func(context.Context, *pmda.Request, *pmda.Values[uint32]) error { return nil }
 		}, `register "a.b": has both Value and Values: set one of them`},
 		{"ID in use", func(m *pmda.Metric[uint32]) { m.ID = pmda.Item(0, 0) }, `the ID 0.0 is in use by "a.used"`},
 		{"ID out of range", func(m *pmda.Metric[uint32]) { m.ID = pmda.Item(0, 1024) }, "make it with Item"},
@@ -95,7 +96,7 @@ func TestRegisterErrors(t *testing.T) {
 			m := good()
 			c.spoil(&m)
 			err := pmda.Register(a, m)
-			if err == nil || !strings.HasPrefix(err.Error(), "pmda: agent a: register ") || !strings.Contains(err.Error(), c.want) {
+			if err == nil || !strings.HasPrefix(err.Error(), "pmda: agent a: register") || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("Register: %v, want %q in it", err, c.want)
 			}
 			later := good()
@@ -120,12 +121,13 @@ func TestAttachErrors(t *testing.T) {
 		d    *pmda.InDom
 		want string
 	}{
-		{"serial in use", &pmda.InDom{Name: "x"}, `pmda: agent a: instance domain "x": serial 0 is in use by "first"`},
-		{"negative", &pmda.InDom{Name: "x", Serial: -1}, "serial -1 out of range (0..4194303)"},
-		{"too high", &pmda.InDom{Name: "x", Serial: 1 << 22}, "serial 4194304 out of range"},
-		{"labels", &pmda.InDom{Name: "x", Serial: 1, Labels: "[]"}, "Labels `[]`: labels: "},
-		{"attached", foreign, "it is attached already"},
-		{"foreign Group", &pmda.InDom{Name: "x", Serial: 1, Group: foreignGroup}, "its Group belongs to agent other"},
+		{"serial in use", &pmda.InDom{Name: "x", Serial: pmda.InDomSerial(0)}, `pmda: agent a: attach instance domain "x": serial 0 is in use by "first"`},
+		{"negative", &pmda.InDom{Name: "x", Serial: pmda.InDomSerial(-1)}, "its Serial is out of range (0..4194303)"},
+		{"too high", &pmda.InDom{Name: "x", Serial: pmda.InDomSerial(1 << 22)}, "its Serial is out of range"},
+		{"plain number", &pmda.InDom{Name: "x", Serial: 3}, "make it with InDomSerial"},
+		{"labels", &pmda.InDom{Name: "x", Serial: pmda.InDomSerial(1), Labels: "[]"}, "Labels `[]`: labels: "},
+		{"attached", foreign, "it belongs to agent other"},
+		{"foreign Group", &pmda.InDom{Name: "x", Serial: pmda.InDomSerial(1), Group: foreignGroup}, "its Group belongs to agent other"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := &pmda.Agent{Name: "a", Domain: 251}
@@ -138,20 +140,20 @@ func TestAttachErrors(t *testing.T) {
 	}
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	a.AddInDom("twins", "x 1", "x 2")
-	if err := a.Err(); err == nil || !strings.Contains(err.Error(), `agent a: instance domain "twins": instances "x 1" and "x 2" are the same up to the first space`) {
+	if err := a.Err(); err == nil || !strings.Contains(err.Error(), `agent a: add instance domain "twins": instances "x 1" and "x 2" are the same up to the first space`) {
 		t.Errorf("AddInDom with twins: %v", err)
 	}
 }
 
 func TestAgentErr(t *testing.T) {
 	for want, a := range map[string]*pmda.Agent{
-		"pmda: agent without a Name": {Domain: 1},
-		"pmda: agent a: needs a Domain: 385 to 510 are free for agents of one's own":                   {Name: "a"},
-		"pmda: agent a: Domain 511 out of range (1..510): 385 to 510 are free for agents of one's own": {Name: "a", Domain: 511},
-		"pmda: agent a: Domain -1 out of range (1..510): 385":                                          {Name: "a", Domain: -1},
-		"pmda: agent a: DomainLabels `{`: labels: ":                                                    {Name: "a", Domain: 1, DomainLabels: "{"},
-		"pmda: agent a: ClusterLabels[3] \"`" + strings.Repeat("x", 59) + "\"...: labels: ":            {Name: "a", Domain: 1, ClusterLabels: map[int]string{3: "`" + strings.Repeat("x", 70)}},
-		"pmda: agent a: register \"\": has no values":                                                  {Name: "a", Domain: 1},
+		"pmda: serve: agent without a Name":                                                                   {Domain: 1},
+		"pmda: agent a: serve: needs a Domain: 385 to 510 are free for agents of one's own":                   {Name: "a"},
+		"pmda: agent a: serve: Domain 511 out of range (1..510): 385 to 510 are free for agents of one's own": {Name: "a", Domain: 511},
+		"pmda: agent a: serve: Domain -1 out of range (1..510): 385":                                          {Name: "a", Domain: -1},
+		"pmda: agent a: serve: DomainLabels `{`: labels: ":                                                    {Name: "a", Domain: 1, DomainLabels: "{"},
+		"pmda: agent a: serve: ClusterLabels[3] \"`" + strings.Repeat("x", 59) + "\"...: labels: ":            {Name: "a", Domain: 1, ClusterLabels: map[int]string{3: "`" + strings.Repeat("x", 70)}},
+		"pmda: agent a: register: has no values":                                                              {Name: "a", Domain: 1},
 	} {
 		if strings.Contains(want, "register") {
 			_ = pmda.Register(a, pmda.Metric[int32]{})
@@ -218,7 +220,7 @@ type (
 func one[T pdu.Scalar](t *testing.T, a *pmda.Agent, name string, v T, typ pdu.Type) {
 	t.Helper()
 	register(t, a, pmda.Metric[T]{Name: "a." + name, Type: typ, Value: always(v)})
-	register(t, a, pmda.Metric[T]{Name: "b." + name, Type: typ, Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[T]) error {
+	register(t, a, pmda.Metric[T]{Name: "b." + name, Type: typ, Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[T]) error {
 		s.Put(99, v) // the instance does not matter
 		return nil
 	}})
@@ -341,7 +343,8 @@ func TestNamesChange(t *testing.T) {
 	if must(t, a.Fetch(ctx, request(), nil, &w)); w.Changed != 0 {
 		t.Errorf("to a client that has gone: %v", w.Changed)
 	}
-	a.Callbacks.Fetch = func(context.Context, *pmda.Request, []pdu.PMID, *pdu.ResultWriter) error { return nil }
+	o := override.In(a)
+	o.Fetch = func(context.Context, *pmda.Request, []pdu.PMID, *pdu.ResultWriter) error { return nil }
 	if c := changed(); c != pdu.ChangeLabels {
 		t.Errorf("after Notify, with a callback: %v", c)
 	}

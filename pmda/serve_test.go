@@ -19,6 +19,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pdu/pdutest"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/internal/override"
 )
 
 // Every request is decoded, the Handler called, and what it returns sent as reply.
@@ -47,11 +48,11 @@ func TestServeReplies(t *testing.T) {
 		{"fetch not ready", pdu.Fetch{PMIDs: []pdu.PMID{id}}, &recorder{err: pdu.ErrPMDANotReady}, []string{"fetch [251.1.2]"}, fail(pdu.ErrPMDANotReady)},
 		{"fetch fails with a code for lost connections", pdu.Fetch{PMIDs: []pdu.PMID{id}}, &recorder{err: pdu.ErrTimeout}, []string{"fetch [251.1.2]"}, fail(pdu.ErrGeneric)},
 		{"fetch fails with a code that is no error", pdu.Fetch{PMIDs: []pdu.PMID{id}}, &recorder{err: pdu.Error(5)}, []string{"fetch [251.1.2]"}, fail(pdu.ErrGeneric)},
-		{"fetch undecodable", raw{pdu.KindFetch, cut}, &recorder{}, nil, fail(pdu.ErrIPC)},
+		{"fetch undecodable", pdutest.Raw(pdu.KindFetch, cut), &recorder{}, nil, fail(pdu.ErrIPC)},
 		{"desc", pdu.DescReq{PMID: id}, &recorder{}, []string{"desc 251.1.2"},
 			pdu.DescReply{Desc: pdu.Desc{PMID: id, Type: pdu.TypeU64, InDom: pdu.NoInDom, Sem: pdu.SemCounter}}},
 		{"desc fails", pdu.DescReq{PMID: id}, &recorder{err: fmt.Errorf("deep: %w", pdu.ErrPMID)}, []string{"desc 251.1.2"}, fail(pdu.ErrPMID)},
-		{"desc undecodable", raw{pdu.KindDescReq, cut}, &recorder{}, nil, fail(pdu.ErrIPC)},
+		{"desc undecodable", pdutest.Raw(pdu.KindDescReq, cut), &recorder{}, nil, fail(pdu.ErrIPC)},
 		{"instances", pdu.InstanceReq{InDom: indom, Inst: pdu.NoInst}, &recorder{instances: two}, []string{`instances 251.3 -1 ""`},
 			pdu.InstanceReply{InDom: indom, Instances: two}},
 		{"instances of an empty domain", pdu.InstanceReq{InDom: indom, Inst: pdu.NoInst}, &recorder{}, []string{`instances 251.3 -1 ""`},
@@ -63,35 +64,35 @@ func TestServeReplies(t *testing.T) {
 		{"instance missing", pdu.InstanceReq{InDom: indom, Inst: 4}, &recorder{}, []string{`instances 251.3 4 ""`}, fail(pdu.ErrInst)},
 		{"instances of no domain", pdu.InstanceReq{InDom: pdu.NoInDom, Inst: pdu.NoInst}, &recorder{instances: two}, nil, fail(pdu.ErrInDom)},
 		{"instances fail", pdu.InstanceReq{InDom: indom, Inst: 4}, &recorder{err: pdu.ErrInDom}, []string{`instances 251.3 4 ""`}, fail(pdu.ErrInDom)},
-		{"instances undecodable", raw{pdu.KindInstanceReq, cut}, &recorder{}, nil, fail(pdu.ErrIPC)},
+		{"instances undecodable", pdutest.Raw(pdu.KindInstanceReq, cut), &recorder{}, nil, fail(pdu.ErrIPC)},
 		{"text", pdu.TextReq{Ident: 0x01020304, Text: pdu.TextPMID | pdu.TextHelp}, &recorder{}, []string{"text 1020304 help,pmid"},
 			pdu.TextReply{Ident: 0x01020304, Text: "the text"}},
-		{"text with the client's own flag", raw{pdu.KindText - 1, []byte{0, 0, 0, 1, 0, 0, 0, 21}}, &recorder{}, []string{"text 1 oneline,pmid"},
+		{"text with the client's own flag", pdutest.Raw(pdu.KindText-1, []byte{0, 0, 0, 1, 0, 0, 0, 21}), &recorder{}, []string{"text 1 oneline,pmid"},
 			pdu.TextReply{Ident: 1, Text: "the text"}},
 		{"text fails", pdu.TextReq{Text: pdu.TextInDom}, &recorder{err: pdu.ErrText}, []string{"text 0 indom"}, fail(pdu.ErrText)},
-		{"text undecodable", raw{pdu.KindTextReq, cut}, &recorder{}, nil, fail(pdu.ErrIPC)},
+		{"text undecodable", pdutest.Raw(pdu.KindTextReq, cut), &recorder{}, nil, fail(pdu.ErrIPC)},
 		{"store", stored, &recorder{}, []string{"store 251.1.2[7] 8", "store 251.1.2[9] 10"}, fail(0)},
 		{"store refused", stored, &recorder{err: pdu.ErrBadStore}, []string{"store 251.1.2[7] 8", "store 251.1.2[9] 10"}, fail(pdu.ErrBadStore)},
 		{"store without a value", result(t, func(w *pdu.ResultWriter) { w.Begin(id) }), &recorder{}, nil, fail(pdu.ErrValue)},
-		{"store undecodable", raw{pdu.KindResult, cut}, &recorder{}, nil, fail(pdu.ErrIPC)},
+		{"store undecodable", pdutest.Raw(pdu.KindResult, cut), &recorder{}, nil, fail(pdu.ErrIPC)},
 		{"pmid", pdu.NameList{Names: []string{"x.y"}}, &recorder{}, []string{"pmid x.y"}, pdu.PMIDList{PMIDs: []pdu.PMID{pdu.MakePMID(1, 2, 3)}}},
 		{"pmid fails", pdu.NameList{Names: []string{"x.y"}}, &recorder{err: pdu.ErrNonLeaf}, []string{"pmid x.y"}, fail(pdu.ErrNonLeaf)},
 		{"pmid of two", pdu.NameList{Names: []string{"x", "y"}}, &recorder{}, nil, fail(pdu.ErrIPC)},
 		{"pmid of none", pdu.NameList{}, &recorder{}, nil, fail(pdu.ErrIPC)},
-		{"pmid undecodable", raw{pdu.KindPMNSNames, cut}, &recorder{}, nil, fail(pdu.ErrIPC)},
+		{"pmid undecodable", pdutest.Raw(pdu.KindPMNSNames, cut), &recorder{}, nil, fail(pdu.ErrIPC)},
 		{"names", pdu.PMIDList{PMIDs: []pdu.PMID{id}}, &recorder{names: names}, []string{"names 251.1.2"}, pdu.NameList{Names: names.Names}},
 		{"names of nothing", pdu.PMIDList{PMIDs: []pdu.PMID{id}}, &recorder{}, []string{"names 251.1.2"}, fail(pdu.ErrPMID)},
 		{"names of two", pdu.PMIDList{PMIDs: []pdu.PMID{id, id}}, &recorder{names: names}, nil, fail(pdu.ErrIPC)},
 		{"names of an error", pdu.PMIDList{Status: int32(pdu.ErrName), PMIDs: []pdu.PMID{id}}, &recorder{names: names}, nil, fail(pdu.ErrName)},
 		{"names fail", pdu.PMIDList{PMIDs: []pdu.PMID{id}}, &recorder{err: pdu.ErrPMID}, []string{"names 251.1.2"}, fail(pdu.ErrPMID)},
-		{"names undecodable", raw{pdu.KindPMNSIDs, cut}, &recorder{}, nil, fail(pdu.ErrIPC)},
+		{"names undecodable", pdutest.Raw(pdu.KindPMNSIDs, cut), &recorder{}, nil, fail(pdu.ErrIPC)},
 		{"children", pdu.ChildReq{Name: "a"}, &recorder{names: names}, []string{`children "a"`}, pdu.NameList{Names: names.Names}},
 		{"children with status", pdu.ChildReq{Name: "a", Status: true}, &recorder{names: names}, []string{`children "a"`}, names},
 		{"children fail", pdu.ChildReq{Name: "a"}, &recorder{err: pdu.ErrName}, []string{`children "a"`}, fail(pdu.ErrName)},
-		{"children undecodable", raw{pdu.KindPMNSChild, cut}, &recorder{}, nil, fail(pdu.ErrIPC)},
+		{"children undecodable", pdutest.Raw(pdu.KindPMNSChild, cut), &recorder{}, nil, fail(pdu.ErrIPC)},
 		{"traverse", pdu.TraverseReq{Name: "a"}, &recorder{names: names}, []string{`traverse "a"`}, pdu.NameList{Names: names.Names}},
 		{"traverse fails", pdu.TraverseReq{}, &recorder{err: pdu.ErrName}, []string{`traverse ""`}, fail(pdu.ErrName)},
-		{"traverse undecodable", raw{pdu.KindPMNSTraverse, cut}, &recorder{}, nil, fail(pdu.ErrIPC)},
+		{"traverse undecodable", pdutest.Raw(pdu.KindPMNSTraverse, cut), &recorder{}, nil, fail(pdu.ErrIPC)},
 		{"labels", pdu.LabelReq{Ident: 251, Class: pdu.LabelDomain}, &recorder{sets: sets}, []string{"labels fb 2"},
 			pdu.LabelReply{Ident: 251, Class: pdu.LabelDomain, Sets: sets[:1]}},
 		{"labels of instances", pdu.LabelReq{Ident: 251, Class: pdu.LabelInstances}, &recorder{sets: sets}, []string{"labels fb 32"},
@@ -100,7 +101,7 @@ func TestServeReplies(t *testing.T) {
 			pdu.LabelReply{Ident: 251, Class: pdu.LabelItem | 0xc0, Sets: sets[:1]}},
 		{"no labels", pdu.LabelReq{Class: pdu.LabelContext}, &recorder{}, []string{"labels 0 1"}, pdu.LabelReply{Class: pdu.LabelContext}},
 		{"labels fail", pdu.LabelReq{Class: 3}, &recorder{err: pdu.ErrType}, []string{"labels 0 3"}, fail(pdu.ErrType)},
-		{"labels undecodable", raw{pdu.KindLabelReq, cut}, &recorder{}, nil, fail(pdu.ErrIPC)},
+		{"labels undecodable", pdutest.Raw(pdu.KindLabelReq, cut), &recorder{}, nil, fail(pdu.ErrIPC)},
 		{"labels that do not fit", pdu.LabelReq{Class: pdu.LabelDomain}, &recorder{sets: []pdu.LabelSet{{JSON: make([]byte, pdu.MaxLabelJSON+1)}}},
 			[]string{"labels 0 2"}, fail(pdu.ErrGeneric)},
 	}
@@ -133,19 +134,19 @@ func TestServeNotices(t *testing.T) {
 	}{
 		{pdu.Creds{Version: 2}, "unrecognised type CREDS"},
 		{pdu.SetProfile{Context: 1}, ""},
-		{raw{pdu.KindProfile, []byte{1}}, "decode PROFILE"},
+		{pdutest.Raw(pdu.KindProfile, []byte{1}), "decode PROFILE"},
 		{pdu.Attr{Attr: pdu.AttrUserID, Value: []byte("12\x00")}, ""},
 		{pdu.Attr{Attr: pdu.AttrUserID, Value: []byte("x\x00")}, `attribute userid of client 2`},
 		{pdu.Attr{Attr: pdu.AttrSecure, Value: []byte("x\x00")}, ""},
-		{raw{pdu.KindAttr, []byte{1}}, "decode ATTR"},
+		{pdutest.Raw(pdu.KindAttr, []byte{1}), "decode ATTR"},
 		{pdu.Status{Code: pdu.ErrNotConn}, ""},
 		{pdu.Status{Code: pdu.ErrAgain}, "unexpected error: Try again"},
 		{pdu.Status{}, "unexpected error"},
-		{raw{pdu.KindError, []byte{1}}, "decode ERROR"},
-		{raw{pdu.KindControlReq, nil}, "unrecognised type CONTROL_REQ"},
-		{raw{pdu.KindDesc, nil}, "unrecognised type DESC"},
-		{raw{pdu.KindHighResFetch, nil}, "unrecognised type HIGHRES_FETCH"},
-		{raw{0x7777, []byte("anything")}, "unrecognised type TYPE-"},
+		{pdutest.Raw(pdu.KindError, []byte{1}), "decode ERROR"},
+		{pdutest.Raw(pdu.KindControlReq, nil), "unrecognised type CONTROL_REQ"},
+		{pdutest.Raw(pdu.KindDesc, nil), "unrecognised type DESC"},
+		{pdutest.Raw(pdu.KindHighResFetch, nil), "unrecognised type HIGHRES_FETCH"},
+		{pdutest.Raw(0x7777, []byte("anything")), "unrecognised type TYPE-"},
 	}
 	for i, n := range notices {
 		id := pdu.PMID(i)
@@ -265,7 +266,7 @@ func TestServeProfile(t *testing.T) {
 	if r := fetch(1, 7); r.Profile != first.Profile || r.Client.ID != 1 {
 		t.Errorf("another client has %+v, want the last profile", r)
 	}
-	p.send(1, raw{pdu.KindProfile, []byte{1}})
+	p.send(1, pdutest.Raw(pdu.KindProfile, []byte{1}))
 	if r := fetch(1, 7); r.Profile != first.Profile {
 		t.Error("a bad profile replaced the last")
 	}
@@ -305,7 +306,7 @@ func TestServeCarelessHandler(t *testing.T) {
 		{"too many", func(w *pdu.ResultWriter) { w.Begin(1); w.Begin(2) }, generic, "2 sets for 1 metrics"},
 		{"a time", func(w *pdu.ResultWriter) { w.Begin(1); w.Time = w.Time.AddDate(1, 0, 0) }, result(t, func(w *pdu.ResultWriter) { w.Begin(1) }), ""},
 		{"changes that no agent can tell", func(w *pdu.ResultWriter) { w.Begin(1); w.Changed = 0xff },
-			raw{pdu.KindResult, []byte("\x00\x00\x00\x18\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x00")}, ""},
+			pdutest.Raw(pdu.KindResult, []byte("\x00\x00\x00\x18\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x00")), ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -331,7 +332,8 @@ func TestServeCarelessHandler(t *testing.T) {
 func TestServeAgentLog(t *testing.T) {
 	var b logBuffer
 	a := &pmda.Agent{Name: "x", Domain: 1, Logger: slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug}))}
-	a.Callbacks.Desc = func(context.Context, *pmda.Request, pdu.PMID) (pdu.Desc, error) { panic("oh no") }
+	o := override.In(a)
+	o.Desc = func(context.Context, *pmda.Request, pdu.PMID) (pdu.Desc, error) { panic("oh no") }
 	register(t, a, pmda.Metric[int32]{Name: "x.limit", Value: always[int32](1),
 		Store: func(_ context.Context, _ *pmda.Request, _ pdu.Instance, v int32) error {
 			return fmt.Errorf("store %d", v)

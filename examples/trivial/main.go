@@ -16,6 +16,6 @@ import (
 
 func main() {
 	dir := cmp.Or(os.Getenv("PCP_PMDAS_DIR"), "/var/lib/pcp/pmdas")
-	d := pmda.Daemon{Agent: trivial.New(), Log: "trivial.log", Help: filepath.Join(dir, "trivial", "help")}
+	d := pmda.Daemon{Agent: trivial.New(), Log: "trivial.log", HelpPath: filepath.Join(dir, "trivial", "help")}
 	d.Main()
 }

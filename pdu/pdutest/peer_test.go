@@ -102,7 +102,7 @@ func TestServe(t *testing.T) {
 		{"impossible to expect", []pdutest.Step{pdutest.Expect(pdu.Fetch{})}, nothing, "pdutest: step 1 of 1: what is expected cannot be: pdu: encode FETCH"},
 		{"impossible to send", []pdutest.Step{pdutest.Send(pdu.Fetch{})}, nothing, "pdutest: step 1 of 1: pdu: encode FETCH"},
 		{"after the end", []pdutest.Step{pdutest.Hangup(), pdutest.Send(pdu.Status{})}, nothing, "pdutest: step 2 of 2 comes after the end"},
-		{"a handler given nonsense", []pdutest.Step{pdutest.Handle(nil)}, write(0, odd{}), "pdutest: step 1 of 1: pdu: decode TYPE-28683?"},
+		{"a handler given nonsense", []pdutest.Step{pdutest.Handle(nil)}, write(0, pdutest.Raw(0x700b, nil)), "pdutest: step 1 of 1: pdu: decode TYPE-28683?"},
 		{"a reply of a handler that cannot be encoded", []pdutest.Step{pdutest.Handle(func(pdu.Header, pdu.PDU) []pdu.PDU { return []pdu.PDU{pdu.Fetch{}} })},
 			write(0, pdu.Status{}), "pdutest: step 1 of 1: pdu: encode FETCH"},
 	}
@@ -120,12 +120,6 @@ func TestServe(t *testing.T) {
 		})
 	}
 }
-
-// odd is a PDU of a kind that does not exist.
-type odd struct{}
-
-func (odd) Kind() pdu.Kind                  { return 0x700b }
-func (odd) Append(b []byte) ([]byte, error) { return b, nil }
 
 // A test that has failed on its own is not blamed for leaving the script.
 func TestServeFailedBefore(t *testing.T) {

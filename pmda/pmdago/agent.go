@@ -87,8 +87,7 @@ func newAgent(o Options, all []metrics.Description, now func() time.Time) *agent
 		turn:       make(chan struct{}, 1),
 		histograms: map[int]*histogram{},
 	}
-	a.Callbacks.Fetch = a.fetch
-	a.Callbacks.Instances = a.instances
+	a.Use(func(next pmda.Handler) pmda.Handler { return handler{next, a} })
 	a.addRuntime(all)
 	a.addProgram()
 	a.addBuild()
@@ -96,27 +95,27 @@ func newAgent(o Options, all []metrics.Description, now func() time.Time) *agent
 	return a
 }
 
-// An agent is a pmda.Agent that reads what a fetch asks for before the fetch
-// looks at it.
+// An agent is a pmda.Agent that reads the metrics of the runtime before a fetch
+// needs them.
 type agent struct {
 	*pmda.Agent
 	prefix    string
 	now       func() time.Time
 	quantiles *pmda.InDom
 
-	// turn has a place for the one who reads. What is below belongs to it.
+	// turn has one place: whoever has filled it may use what follows.
 	turn       chan struct{}
 	readings   [numClusters][]*reading // by item
 	godebug    []*reading
 	histograms map[int]*histogram // by serial
-	asked      []*reading
-	samples    []metrics.Sample // of asked
+	wanted     []*reading         // by the fetch that runs
+	samples    []metrics.Sample   // of wanted
 }
 
 // A reading is one metric of the runtime, as it was last read.
 type reading struct {
 	sample metrics.Sample // its histogram is used again and again
-	asked  bool           // by the fetch that is at work
+	wanted bool           // by the fetch that runs
 	hist   *histogram     // or nil
 }
 
@@ -137,9 +136,19 @@ func (a *agent) lock(ctx context.Context) error {
 
 func (a *agent) unlock() { <-a.turn }
 
-// fetch reads the metrics of the runtime that are asked for, all at one time and
-// each once, and has the tables answer.
-func (a *agent) fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+// A handler wraps the one that replies from the tables.
+type handler struct {
+	pmda.Handler
+	a *agent
+}
+
+// Unwrap is the wrapped Handler.
+func (h handler) Unwrap() pmda.Handler { return h.Handler }
+
+// Fetch first reads the metrics of the runtime that are wanted, all at one time and
+// each once.
+func (h handler) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+	a := h.a
 	if err := a.lock(ctx); err != nil {
 		return err
 	}
@@ -148,51 +157,52 @@ func (a *agent) fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *p
 		c, i := id.Cluster(), id.Item()
 		switch {
 		case c == clusterGodebug:
-			a.ask(a.godebug...)
+			a.want(a.godebug...)
 		case c < numClusters && i < len(a.readings[c]):
-			a.ask(a.readings[c][i])
+			a.want(a.readings[c][i])
 		}
 	}
 	a.read()
-	return a.Default().Fetch(ctx, r, ids, w)
+	return h.Handler.Fetch(ctx, r, ids, w)
 }
 
-// ask notes what is to be read.
-func (a *agent) ask(readings ...*reading) {
+// want notes what is to be read.
+func (a *agent) want(readings ...*reading) {
 	for _, rd := range readings {
-		if rd == nil || rd.asked {
+		if rd == nil || rd.wanted {
 			continue
 		}
-		rd.asked = true
-		a.asked = append(a.asked, rd)
+		rd.wanted = true
+		a.wanted = append(a.wanted, rd)
 		a.samples = append(a.samples, rd.sample)
 	}
 }
 
-// read reads what was asked for.
+// read reads what is wanted.
 func (a *agent) read() {
-	if len(a.asked) == 0 {
+	if len(a.wanted) == 0 {
 		return
 	}
 	metrics.Read(a.samples)
-	for i, rd := range a.asked {
-		rd.sample, rd.asked = a.samples[i], false
+	for i, rd := range a.wanted {
+		rd.sample, rd.wanted = a.samples[i], false
 		if rd.hist != nil {
 			rd.hist.list()
 		}
 	}
-	a.asked, a.samples = a.asked[:0], a.samples[:0]
+	a.wanted, a.samples = a.wanted[:0], a.samples[:0]
 }
 
-// instances looks at a histogram before it is asked which buckets it has.
-func (a *agent) instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
-	if h := a.histograms[d.Serial()]; h != nil {
+// Instances reads a histogram before its buckets are listed.
+func (h handler) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
+	a := h.a
+	if hist := a.histograms[d.Serial()]; hist != nil {
 		if err := a.lock(ctx); err != nil {
 			return nil, err
 		}
-		a.ask(h.reading)
+		a.want(hist.reading)
 		a.read()
 		a.unlock()
 	}
-	return a.Default().Instances(ctx, r, d, inst, name)
+	return h.Handler.Instances(ctx, r, d, inst, name)
 }

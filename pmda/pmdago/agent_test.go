@@ -278,7 +278,7 @@ func TestTurn(t *testing.T) {
 	if err := a.Fetch(ctx, request(), []pdu.PMID{pdu.MakePMID(490, 0, 0)}, &w); !errors.Is(err, context.Canceled) {
 		t.Errorf("Fetch: %v", err)
 	}
-	if _, err := a.Callbacks.Instances(ctx, request(), pdu.MakeInDom(490, serialOfKnown+59), pdu.NoInst, ""); !errors.Is(err, context.Canceled) {
+	if _, err := a.Instances(ctx, request(), pdu.MakeInDom(490, serialOfKnown+59), pdu.NoInst, ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("Instances: %v", err)
 	}
 }

@@ -51,7 +51,7 @@ func (h *histogram) list() {
 			insts = append(insts, pdu.Instance{ID: pdu.InstID(i), Name: h.limit(v.Buckets[i]) + "-" + h.limit(v.Buckets[i+1])})
 		}
 	}
-	h.indom.Set(insts...) // limits ascend, so that names differ
+	h.indom.SetInstances(insts...) // limits ascend, so that names differ
 }
 
 // listed reports whether the buckets that have counted are the instances.
@@ -102,7 +102,7 @@ func (h *histogram) labels(i pdu.Instance) string {
 func (a *agent) addHistogram(rd *reading, d metrics.Description, at place) {
 	h := &histogram{reading: rd, seconds: unitsOf(d.Name) == pdu.TimeSec}
 	rd.hist = h
-	a.ask(rd)
+	a.want(rd)
 	a.read()
 	if v := h.value(); v != nil {
 		h.limits = v.Buckets
@@ -113,7 +113,7 @@ func (a *agent) addHistogram(rd *reading, d metrics.Description, at place) {
 		units = pdu.TimeUSec
 	}
 	name, line := a.name(d.Name), sentence(d.Description)
-	h.indom.Name, h.indom.Serial = "bucket", at.serial
+	h.indom.Name, h.indom.Serial = "bucket", pmda.InDomSerial(at.serial)
 	h.indom.Text = "Buckets of " + name
 	h.indom.Help = "Buckets that have counted something, from the lower limit up to, but not including,\nthe upper one. The labels ge and lt have the limits as numbers."
 	h.indom.InstanceLabels = h.labels
@@ -129,7 +129,7 @@ func (a *agent) addHistogram(rd *reading, d metrics.Description, at place) {
 	pmda.Register(a.Agent, pmda.Metric[float64]{
 		Name: name + ".quantiles", Text: line + ": quantiles since the start", Help: d.Description + sinceStart,
 		ID: a.file(rd, at, clusterQuantiles), Units: units, InDom: a.quantiles,
-		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[float64]) error {
+		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[float64]) error {
 			if v := h.value(); v != nil {
 				putQuantiles(s, v, nil, h.seconds)
 			}
@@ -139,7 +139,7 @@ func (a *agent) addHistogram(rd *reading, d metrics.Description, at place) {
 	pmda.Register(a.Agent, pmda.Metric[float64]{
 		Name: name + ".recent", Text: line + ": quantiles of the last minute", Help: d.Description + sinceMinute,
 		ID: a.file(rd, at, clusterRecent), Units: units, InDom: a.quantiles,
-		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[float64]) error {
+		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[float64]) error {
 			if v := h.value(); v != nil {
 				putQuantiles(s, v, h.recent.since(a.now(), v.Counts), h.seconds)
 			}
@@ -162,7 +162,7 @@ the start of the process if there is none. Values are as those of quantiles.`
 )
 
 // buckets gives the counts.
-func (h *histogram) buckets(_ context.Context, _ *pmda.Request, s *pmda.Set[uint64]) error {
+func (h *histogram) buckets(_ context.Context, _ *pmda.Request, s *pmda.Values[uint64]) error {
 	if v := h.value(); v != nil {
 		for i, c := range v.Counts {
 			if c > 0 {

@@ -63,14 +63,14 @@ func TestBucketNames(t *testing.T) {
 }
 
 // collect gives what Values puts into a set.
-func collect(t testing.TB, values func(s *pmda.Set[float64])) map[string]float64 {
+func collect(t testing.TB, values func(s *pmda.Values[float64])) map[string]float64 {
 	t.Helper()
 	a := &pmda.Agent{Name: "x", Domain: 251}
 	var list []string
 	for _, q := range quantiles {
 		list = append(list, q.name)
 	}
-	pmda.Register(a, pmda.Metric[float64]{Name: "x.x", InDom: a.AddInDom("q", list...), Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[float64]) error {
+	pmda.Register(a, pmda.Metric[float64]{Name: "x.x", InDom: a.AddInDom("q", list...), Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[float64]) error {
 		values(s)
 		return nil
 	}})
@@ -104,7 +104,7 @@ func TestQuantiles(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := &metrics.Float64Histogram{Counts: c.counts, Buckets: c.limits}
-			got := collect(t, func(s *pmda.Set[float64]) { putQuantiles(s, h, c.before, false) })
+			got := collect(t, func(s *pmda.Values[float64]) { putQuantiles(s, h, c.before, false) })
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -115,7 +115,7 @@ func TestQuantiles(t *testing.T) {
 // Times are in microseconds.
 func TestQuantilesOfTimes(t *testing.T) {
 	h := &metrics.Float64Histogram{Counts: []uint64{1, 1}, Buckets: []float64{math.Inf(-1), 6.4e-08, 1.024e-05}}
-	got := collect(t, func(s *pmda.Set[float64]) { putQuantiles(s, h, nil, true) })
+	got := collect(t, func(s *pmda.Values[float64]) { putQuantiles(s, h, nil, true) })
 	if diff := cmp.Diff(map[string]float64{"p50": 0.064, "p90": 10.24, "p99": 10.24, "max": 10.24}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -155,7 +155,7 @@ func TestBuckets(t *testing.T) {
 	a := newAgent(Options{}, metrics.All(), time.Now)
 	runtime.GC()
 	d := a.histograms[serialOfKnown+62]
-	list, err := a.Callbacks.Instances(t.Context(), request(), d.indom.ID(), pdu.NoInst, "")
+	list, err := a.Instances(t.Context(), request(), d.indom.ID(), pdu.NoInst, "")
 	if err != nil || len(list) == 0 {
 		t.Fatalf("%v, %v", list, err)
 	}
@@ -186,7 +186,7 @@ func TestBuckets(t *testing.T) {
 
 func TestListed(t *testing.T) {
 	var h histogram
-	h.indom.Set(pdu.Instance{ID: 1, Name: "a"}, pdu.Instance{ID: 3, Name: "b"})
+	h.indom.SetInstances(pdu.Instance{ID: 1, Name: "a"}, pdu.Instance{ID: 3, Name: "b"})
 	for _, c := range []struct {
 		counts []uint64
 		want   bool

@@ -18,7 +18,7 @@ var quantiles = [...]struct {
 
 func (a *agent) addQuantiles() {
 	a.quantiles = &pmda.InDom{
-		Name: "quantile", Serial: serialQuantiles, Text: "Quantiles of a distribution",
+		Name: "quantile", Serial: pmda.InDomSerial(serialQuantiles), Text: "Quantiles of a distribution",
 		Help: "The values that 50, 90, 99 and 100 of 100 do not exceed.",
 	}
 	a.Attach(a.quantiles)
@@ -26,13 +26,13 @@ func (a *agent) addQuantiles() {
 	for i, q := range quantiles {
 		list = append(list, pdu.Instance{ID: pdu.InstID(i), Name: q.name})
 	}
-	a.quantiles.Set(list...)
+	a.quantiles.SetInstances(list...)
 }
 
 // putQuantiles gives the quantiles of what was counted since there were the
 // counts before; nil means since the start. Of nothing there are none. Seconds
 // become microseconds: tools show three decimals, which is nothing of a pause.
-func putQuantiles(s *pmda.Set[float64], h *metrics.Float64Histogram, before []uint64, seconds bool) {
+func putQuantiles(s *pmda.Values[float64], h *metrics.Float64Histogram, before []uint64, seconds bool) {
 	counted := func(i int) uint64 {
 		if i < len(before) && before[i] <= h.Counts[i] {
 			return h.Counts[i] - before[i]

@@ -29,7 +29,7 @@ func (l *linux) addDisks() {
 	d.group = l.fileGroup("proc/diskstats", d.parse)
 	for _, c := range diskClasses {
 		r := &d.class[c.class]
-		r.indom = &pmda.InDom{Serial: c.serial, Name: c.name, Text: c.text, Group: d.group}
+		r.indom = &pmda.InDom{Serial: pmda.InDomSerial(c.serial), Name: c.name, Text: c.text, Group: d.group}
 		if c.label != "" {
 			r.indom.Labels = pmda.LabelJSON(map[string]any{"device_type": "block", "indom_name": c.label})
 			r.indom.InstanceLabels = deviceName

@@ -17,7 +17,7 @@ const fcHostDir = "sys/class/fc_host"
 // received for the frames sent, and the frames sent for the bytes received.
 func (l *linux) addFCHosts() {
 	l.addCount("hinv.nfchost", 91, "Fibre Channel adapters that there are", fcHostDir, func(e fs.DirEntry) bool { return !e.Type().IsRegular() })
-	hosts := l.newDeviceDirectory(&pmda.InDom{Serial: 39, Name: "Fibre Channel adapter", Text: "Fibre Channel adapters, by host number"},
+	hosts := l.newDeviceDirectory(&pmda.InDom{Serial: pmda.InDomSerial(39), Name: "Fibre Channel adapter", Text: "Fibre Channel adapters, by host number"},
 		fcHostDir, "statistics", func(string) bool { return true })
 	hosts.add(91, parseFCCount, []deviceFileMetric{
 		{"fchost.in.frames", "rx_frames", 0, pdu.SemCounter, pdu.UnitCount, "Frames that each Fibre Channel adapter has received"},

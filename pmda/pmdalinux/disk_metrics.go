@@ -223,7 +223,7 @@ func addToEach[T uint32 | uint64](a *pmda.Agent, m diskMetric, c classInfo, r *i
 	pmda.Register(a, pmda.Metric[T]{
 		Name: n.name, ID: pmda.Item(c.cluster, n.item), InDom: r.indom, Sem: m.semantics(), Units: m.units,
 		Text: m.text + ", " + c.each, Help: m.help,
-		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[T]) error {
+		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[T]) error {
 			return putRowValues(r, s, pdu.ErrAppVersion, func(d *disk) (T, bool) { // the kernel is too old
 				v, ok := m.of(d)
 				return T(v), ok

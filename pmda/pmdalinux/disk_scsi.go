@@ -27,7 +27,7 @@ type scsi struct {
 // addSCSI adds the metrics of SCSI devices.
 func (l *linux) addSCSI() {
 	s := &scsi{l: l}
-	s.rows.indom = &pmda.InDom{Serial: 11, Name: "SCSI device",
+	s.rows.indom = &pmda.InDom{Serial: pmda.InDomSerial(11), Name: "SCSI device",
 		Text:   "SCSI devices that are block devices, as host, channel, ID and unit, with what they are",
 		Labels: pmda.LabelJSON(map[string]any{"device_type": "block", "indom_name": "per disk"}),
 		Group:  l.optionalFileGroup("proc/scsi/scsi", s.parse)}

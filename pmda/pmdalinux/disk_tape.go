@@ -21,7 +21,7 @@ func isTape(name string) bool {
 // addTapes adds the metrics of tape drives, which Linux has since version 4.2.
 func (l *linux) addTapes() {
 	l.addCount("hinv.ntape", 71, "Tape drives that there are", tapeDir, func(e fs.DirEntry) bool { return isTape(e.Name()) })
-	l.newDeviceDirectory(&pmda.InDom{Serial: 34, Name: "tape drive", Text: "SCSI tape drives"}, tapeDir, "stats", isTape).
+	l.newDeviceDirectory(&pmda.InDom{Serial: pmda.InDomSerial(34), Name: "tape drive", Text: "SCSI tape drives"}, tapeDir, "stats", isTape).
 		add(71, parseTapeCount, []deviceFileMetric{
 			{"tape.dev.in_flight", "in_flight", 0, pdu.SemInstant, pdu.UnitCount, "Requests that each tape drive is working on"},
 			{"tape.dev.io_ns", "io_ns", 1, pdu.SemCounter, pdu.TimeNSec, "Time that each tape drive took for requests of any kind"},

@@ -38,7 +38,7 @@ func (l *linux) addPaths(s *sizes, g *pmda.Group) {
 	p.disks.indom = new(pmda.InDom)
 	p.ids = deviceFilesOf(l, &p.disks, parseWWID, blockDir, wwidNames...)
 	p.schedulers = deviceFilesOf(l, &p.disks, parseScheduler, blockDir, schedulerName)
-	p.rows.indom = &pmda.InDom{Serial: 42, Name: "disk identifier",
+	p.rows.indom = &pmda.InDom{Serial: pmda.InDomSerial(42), Name: "disk identifier",
 		Text:  "Disks, by their world-wide identifiers, whatever number of paths leads to them",
 		Group: l.fileGroup("proc/diskstats", p.parse)}
 	l.Attach(p.rows.indom)
@@ -68,7 +68,7 @@ func addToPaths[T uint32 | uint64](l *linux, p *paths, m diskMetric) {
 	pmda.Register(l.Agent, pmda.Metric[T]{
 		Name: n.name, ID: pmda.Item(92, n.item), InDom: p.rows.indom, Sem: m.semantics(), Units: m.units,
 		Text: m.text + ", of all paths to each disk", Help: m.help,
-		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[T]) error {
+		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[T]) error {
 			return putRowValues(&p.rows, s, pdu.ErrAppVersion, func(g **pathGroup) (sum T, ok bool) {
 				for _, at := range (*g).at {
 					v, ok := m.of(&p.disks.Vals[at].disk)

@@ -76,7 +76,7 @@ func (d *disks) addZram() {
 	} {
 		pmda.Register(d.l.Agent, pmda.Metric[uint64]{
 			Name: m.name, ID: pmda.Item(m.cluster, m.item), InDom: r.indom, Sem: m.sem, Units: m.units, Text: m.text,
-			Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[uint64]) error {
+			Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[uint64]) error {
 				return putRowValues(r, s, pdu.ErrAppVersion, func(k *disk) (uint64, bool) {
 					f := files[m.file].get(k.kernel)
 					v := f.v.v[m.field]

@@ -16,7 +16,7 @@ import (
 func newMounts(root string) *mounts {
 	l := newLinux(Options{Root: root})
 	m := &mounts{l: l, wanted: onDisk, name: func(device, _ []byte) []byte { return device }}
-	m.rows.indom = &pmda.InDom{Serial: 5, Name: "file system"}
+	m.rows.indom = &pmda.InDom{Serial: pmda.InDomSerial(5), Name: "file system"}
 	l.Attach(m.rows.indom)
 	return m
 }

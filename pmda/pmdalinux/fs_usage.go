@@ -43,7 +43,7 @@ type mounts struct {
 // addFilesystems adds the metrics of file systems.
 func (l *linux) addFilesystems() {
 	disk := &mounts{l: l, wanted: onDisk, name: func(device, _ []byte) []byte { return device }}
-	disk.attach(&pmda.InDom{Serial: 5, Name: "file system", Text: "File systems on disks that are mounted, by device"})
+	disk.attach(&pmda.InDom{Serial: pmda.InDomSerial(5), Name: "file system", Text: "File systems on disks that are mounted, by device"})
 	disk.addUsage(5, "of each file system", usageNames{
 		capacity: "filesys.capacity", used: "filesys.used", free: "filesys.free",
 		maxfiles: "filesys.maxfiles", usedfiles: "filesys.usedfiles", freefiles: "filesys.freefiles",
@@ -51,7 +51,7 @@ func (l *linux) addFilesystems() {
 	disk.addFull("filesys.full", pmda.Item(5, 8), "of each file system")
 	disk.addPlaces()
 	tmp := &mounts{l: l, wanted: inMemory, name: func(_, dir []byte) []byte { return dir }}
-	tmp.attach(&pmda.InDom{Serial: 18, Name: "tmpfs", Text: "File systems in memory (tmpfs), by the directory that they are mounted on"})
+	tmp.attach(&pmda.InDom{Serial: pmda.InDomSerial(18), Name: "tmpfs", Text: "File systems in memory (tmpfs), by the directory that they are mounted on"})
 	tmp.addUsage(34, "of each tmpfs", usageNames{
 		capacity: "tmpfs.capacity", used: "tmpfs.used", free: "tmpfs.free",
 		maxfiles: "tmpfs.maxfiles", usedfiles: "tmpfs.usedfiles", freefiles: "tmpfs.freefiles",
@@ -144,7 +144,7 @@ func (m *mounts) ask(ctx context.Context, r *pmda.Request) error {
 // pdu.ErrInst if none does.
 func addMounted[T pdu.Scalar](m *mounts, t pmda.Metric[T], of func(*mount) T) {
 	t.InDom, t.Group = m.rows.indom, m.answer
-	t.Values = func(_ context.Context, _ *pmda.Request, s *pmda.Set[T]) error {
+	t.Values = func(_ context.Context, _ *pmda.Request, s *pmda.Values[T]) error {
 		return putRowValues(&m.rows, s, pdu.ErrInst, func(f *mount) (T, bool) {
 			return of(f), f.ok
 		})

@@ -46,7 +46,7 @@ func parseStates(text []byte, s *cpuStates) bool {
 
 // frequencyValues makes the Values of a metric of one file if that file is there, else of
 // the number in another file, in MHz.
-func frequencyValues[T uint32 | uint64](f *frequencies, of func(*cpuStates) uint64, or *deviceFiles[uint64]) func(context.Context, *pmda.Request, *pmda.Set[T]) error {
+func frequencyValues[T uint32 | uint64](f *frequencies, of func(*cpuStates) uint64, or *deviceFiles[uint64]) func(context.Context, *pmda.Request, *pmda.Values[T]) error {
 	return valuesByName(f.cpus, func(cpu string) (T, bool) {
 		var v uint64
 		var ok bool

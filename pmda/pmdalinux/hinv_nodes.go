@@ -43,7 +43,7 @@ type node struct {
 func (l *linux) addTopology() *topology {
 	t := &topology{dir: l.path(nodeDir)}
 	t.indom = &pmda.InDom{
-		Serial: 19, Name: "node",
+		Serial: pmda.InDomSerial(19), Name: "node",
 		Text:   "Nodes of the machine: parts of memory, each with the processors that are near",
 		Labels: `{"device_type":"numa_node","indom_name":"per numa_node"}`,
 		InstanceLabels: func(i pdu.Instance) string {
@@ -92,7 +92,7 @@ func (t *topology) read() (*nodes, error) {
 	for at := range n.list {
 		names[at] = "node" + strconv.FormatUint(uint64(n.list[at].number), 10)
 	}
-	if err := t.indom.Update(names...); err != nil {
+	if _, err := t.indom.SetNames(names...); err != nil {
 		return nil, err
 	}
 	ids := map[string]pdu.InstID{}

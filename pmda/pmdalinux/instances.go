@@ -17,7 +17,7 @@ type instances[T any] struct {
 	procfile.Rows[T]
 	indom *pmda.InDom
 	// id returns the instance ID of a name, false if it is no name of an instance. If
-	// it is nil, the IDs are those of InDom.Update.
+	// it is nil, the IDs are those of InDom.SetNames.
 	id func(name string) (pdu.InstID, bool)
 
 	ids   []pdu.InstID // of the rows
@@ -84,7 +84,7 @@ func shortName(name string) string {
 // findIDs makes the names those of the instance domain, and finds their IDs.
 func (r *instances[T]) findIDs() error {
 	if r.id == nil {
-		if err := r.indom.Update(r.Names...); err != nil {
+		if _, err := r.indom.SetNames(r.Names...); err != nil {
 			return err
 		}
 		ids := make(map[string]pdu.InstID, r.Len())
@@ -105,20 +105,21 @@ func (r *instances[T]) findIDs() error {
 		list[at] = pdu.Instance{ID: id, Name: name}
 	}
 	slices.SortFunc(list, func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
-	return r.indom.Set(list...)
+	_, err := r.indom.SetInstances(list...)
+	return err
 }
 
 // rowValues makes the Values of a metric of the rows: value returns what a row has for
 // it, false for nothing.
-func rowValues[R any, T pdu.Scalar](r *instances[R], value func(*R) (T, bool)) func(context.Context, *pmda.Request, *pmda.Set[T]) error {
-	return func(_ context.Context, _ *pmda.Request, s *pmda.Set[T]) error {
+func rowValues[R any, T pdu.Scalar](r *instances[R], value func(*R) (T, bool)) func(context.Context, *pmda.Request, *pmda.Values[T]) error {
+	return func(_ context.Context, _ *pmda.Request, s *pmda.Values[T]) error {
 		return putRowValues(r, s, nil, value)
 	}
 }
 
 // putRowValues is what such Values do. None is the error if no row that the client
 // wants has a value.
-func putRowValues[R any, T pdu.Scalar](r *instances[R], s *pmda.Set[T], none error, value func(*R) (T, bool)) error {
+func putRowValues[R any, T pdu.Scalar](r *instances[R], s *pmda.Values[T], none error, value func(*R) (T, bool)) error {
 	for _, at := range r.order {
 		if id := r.ids[at]; s.Wants(id) {
 			if v, ok := value(&r.Vals[at]); ok {
@@ -131,8 +132,8 @@ func putRowValues[R any, T pdu.Scalar](r *instances[R], s *pmda.Set[T], none err
 }
 
 // valuesByName is rowValues for what is not in the rows, but found by their names.
-func valuesByName[R any, T pdu.Scalar](r *instances[R], value func(name string) (T, bool)) func(context.Context, *pmda.Request, *pmda.Set[T]) error {
-	return func(_ context.Context, _ *pmda.Request, s *pmda.Set[T]) error {
+func valuesByName[R any, T pdu.Scalar](r *instances[R], value func(name string) (T, bool)) func(context.Context, *pmda.Request, *pmda.Values[T]) error {
+	return func(_ context.Context, _ *pmda.Request, s *pmda.Values[T]) error {
 		for _, at := range r.order {
 			if id := r.ids[at]; s.Wants(id) {
 				if v, ok := value(r.Names[at]); ok {

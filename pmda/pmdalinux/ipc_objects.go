@@ -156,7 +156,7 @@ type ipcFile struct {
 func (f ipcFile) add(l *linux) (*ipcTable, *pmda.Group) {
 	t := &ipcTable{uid: f.uid}
 	g := l.fileGroup("proc/sysvipc/"+f.name, t.parse)
-	t.rows.indom = &pmda.InDom{Serial: f.serial, Name: f.object, Text: f.text, Group: g}
+	t.rows.indom = &pmda.InDom{Serial: pmda.InDomSerial(f.serial), Name: f.object, Text: f.text, Group: g}
 	l.Attach(t.rows.indom)
 	str := func(item int, metric, text string, of func(*ipcObject) (string, bool)) {
 		pmda.Register(l.Agent, pmda.Metric[string]{Name: metric, ID: pmda.Item(f.cluster, item),

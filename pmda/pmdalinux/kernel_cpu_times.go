@@ -139,7 +139,7 @@ func (l *linux) addCPUTimes(s *stat, g *pmda.Group) {
 		of.Name, of.ID, of.InDom = m.pernode, pmda.Item(0, m.pernodeItem), l.nodes
 		of.Text = "Time that the processors of the node spent " + m.text
 		of.Labels = `{"device_type":["numa_node","cpu"]}`
-		of.Values = func(_ context.Context, _ *pmda.Request, set *pmda.Set[uint64]) error {
+		of.Values = func(_ context.Context, _ *pmda.Request, set *pmda.Values[uint64]) error {
 			for at, n := range s.at.list {
 				if v, ok := m.of(&s.nodes[at]); ok {
 					set.Put(n.id, v)

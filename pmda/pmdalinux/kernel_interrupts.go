@@ -40,12 +40,12 @@ func (l *linux) addHardInterrupts() {
 		return t.parse(text)
 	})
 	l.addCPUTable(t, g, cpuMetrics{
-		kinds: &pmda.InDom{Serial: 4, Name: "interrupt", Text: "Interrupts, by number or name",
+		kinds: &pmda.InDom{Serial: pmda.InDomSerial(4), Name: "interrupt", Text: "Interrupts, by number or name",
 			Labels: `{"device_type":"irq","indom_name":"per irq"}`,
 			InstanceLabels: func(i pdu.Instance) string {
 				return pmda.LabelJSON(map[string]any{"irq": i.Name, "irqtext": t.text(i.Name)})
 			}},
-		each: &pmda.InDom{Serial: 40, Name: "interrupt on a processor", Text: "Interrupts, by number or name and processor",
+		each: &pmda.InDom{Serial: pmda.InDomSerial(40), Name: "interrupt on a processor", Text: "Interrupts, by number or name and processor",
 			Labels: `{"device_type":["irq","cpu"],"indom_name":"per cpu, per irq"}`,
 			InstanceLabels: func(i pdu.Instance) string {
 				kind, cpu := cutCPU(i.Name)
@@ -80,9 +80,9 @@ func (l *linux) addSoftInterrupts() {
 	t := new(cpuTable)
 	g := l.fileGroup("proc/softirqs", t.parse)
 	l.addCPUTable(t, g, cpuMetrics{
-		kinds: &pmda.InDom{Serial: 36, Name: "soft interrupt", Text: "Kinds of soft interrupts: the work that interrupts leave for later",
+		kinds: &pmda.InDom{Serial: pmda.InDomSerial(36), Name: "soft interrupt", Text: "Kinds of soft interrupts: the work that interrupts leave for later",
 			Labels: `{"indom_name":"per softirq"}`},
-		each: &pmda.InDom{Serial: 41, Name: "soft interrupt on a processor", Text: "Kinds of soft interrupts, by processor",
+		each: &pmda.InDom{Serial: pmda.InDomSerial(41), Name: "soft interrupt on a processor", Text: "Kinds of soft interrupts, by processor",
 			Labels: `{"device_type":"cpu","indom_name":"per cpu, per softirq"}`,
 			InstanceLabels: func(i pdu.Instance) string {
 				kind, cpu := cutCPU(i.Name)

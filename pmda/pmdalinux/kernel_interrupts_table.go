@@ -232,7 +232,7 @@ func (t *cpuTable) name() error {
 	for i, to := range ends {
 		names[i], from = joined[from:to], to
 	}
-	if err := t.each.Update(names...); err != nil {
+	if _, err := t.each.SetNames(names...); err != nil {
 		return err
 	}
 	place := make(map[string]int, len(names))
@@ -248,7 +248,7 @@ func (t *cpuTable) name() error {
 }
 
 // values are those of each.
-func (t *cpuTable) values(_ context.Context, _ *pmda.Request, s *pmda.Set[uint32]) error {
+func (t *cpuTable) values(_ context.Context, _ *pmda.Request, s *pmda.Values[uint32]) error {
 	for _, c := range t.order {
 		if s.Wants(c.id) {
 			s.Put(c.id, t.cells[t.kinds.Vals[c.kind].at+int(c.column)])

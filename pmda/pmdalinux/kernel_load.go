@@ -21,14 +21,14 @@ type load struct {
 func (l *linux) addLoad() {
 	now := new(load)
 	g := l.fileGroup("proc/loadavg", now.parse)
-	minutes := &pmda.InDom{Serial: 2, Name: "load average",
+	minutes := &pmda.InDom{Serial: pmda.InDomSerial(2), Name: "load average",
 		Text: "Minutes that the load is averaged over: 1, 5 and 15"}
-	minutes.Set(pdu.Instance{ID: 1, Name: "1 minute"}, pdu.Instance{ID: 5, Name: "5 minute"}, pdu.Instance{ID: 15, Name: "15 minute"})
+	minutes.SetInstances(pdu.Instance{ID: 1, Name: "1 minute"}, pdu.Instance{ID: 5, Name: "5 minute"}, pdu.Instance{ID: 15, Name: "15 minute"})
 	l.Attach(minutes)
 	pmda.Register(l.Agent, pmda.Metric[float32]{
 		Name: "kernel.all.load", ID: pmda.Item(2, 0), InDom: minutes, Group: g,
 		Text: "Threads that run or wait to, on average over 1, 5 and 15 minutes",
-		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[float32]) error {
+		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[float32]) error {
 			for i, id := range []pdu.InstID{1, 5, 15} {
 				s.Put(id, now.average[i])
 			}

@@ -36,9 +36,9 @@ var pressureMetrics = []struct {
 // addPressure adds the metrics of how much threads are held up, which Linux calls
 // pressure stall information.
 func (l *linux) addPressure() {
-	spans := &pmda.InDom{Serial: 37, Name: "pressure average", Text: "Spans of time that pressure is averaged over: 10 seconds, 1 and 5 minutes"}
+	spans := &pmda.InDom{Serial: pmda.InDomSerial(37), Name: "pressure average", Text: "Spans of time that pressure is averaged over: 10 seconds, 1 and 5 minutes"}
 	ids := [3]pdu.InstID{10, 60, 300}
-	spans.Set(pdu.Instance{ID: 10, Name: "10 second"}, pdu.Instance{ID: 60, Name: "1 minute"}, pdu.Instance{ID: 300, Name: "5 minute"})
+	spans.SetInstances(pdu.Instance{ID: 10, Name: "10 second"}, pdu.Instance{ID: 60, Name: "1 minute"}, pdu.Instance{ID: 300, Name: "5 minute"})
 	l.Attach(spans)
 	type state struct {
 		g          *pmda.Group
@@ -63,7 +63,7 @@ func (l *linux) addPressure() {
 		pmda.Register(l.Agent, pmda.Metric[float32]{
 			Name: m.avg, ID: pmda.Item(m.cluster, m.item), Group: s.g, InDom: spans,
 			Text: "Share of time, in percent, " + m.text, Help: m.help,
-			Values: func(_ context.Context, _ *pmda.Request, set *pmda.Set[float32]) error {
+			Values: func(_ context.Context, _ *pmda.Request, set *pmda.Values[float32]) error {
 				for i, id := range ids {
 					if now.ok {
 						set.Put(id, now.average[i])

@@ -51,7 +51,7 @@ func (l *linux) addStat() *stat {
 	s := &stat{topology: l.addTopology()}
 	g := l.fileGroup("proc/stat", s.parse)
 	l.cpus = &pmda.InDom{
-		Serial: 0, Name: "processor", Group: g,
+		Serial: pmda.InDomSerial(0), Name: "processor", Group: g,
 		Text:           "Processors that are switched on",
 		Labels:         `{"device_type":"cpu","indom_name":"per cpu"}`,
 		InstanceLabels: func(i pdu.Instance) string { return pmda.LabelJSON(map[string]any{"cpu": int(i.ID)}) },

@@ -97,8 +97,8 @@ var keptIDs = []int{1, 3, 4, 10, 11, 12, 17, 24, 25, 28, 32, 36, 38, 40, 41, 42}
 
 // Attach is that of the agent, for a domain whose IDs may have to be kept.
 func (l *linux) Attach(d *pmda.InDom) error {
-	if l.stateDir != "" && slices.Contains(keptIDs, d.Serial) {
-		d.File = filepath.Join(l.stateDir, fmt.Sprintf("%d.%d", Domain, d.Serial))
+	if l.stateDir != "" && slices.Contains(keptIDs, d.Serial.Number()) {
+		d.File = filepath.Join(l.stateDir, fmt.Sprintf("%d.%d", Domain, d.Serial.Number()))
 	}
 	return l.Agent.Attach(d)
 }
@@ -151,8 +151,8 @@ func (l *linux) restrictedFileGroup(name string, parse func(text []byte) error) 
 }
 
 // restrictedValues makes Values that clients who are not trusted get nothing of.
-func restrictedValues[T pdu.Scalar](l *linux, values func(context.Context, *pmda.Request, *pmda.Set[T]) error) func(context.Context, *pmda.Request, *pmda.Set[T]) error {
-	return func(ctx context.Context, r *pmda.Request, s *pmda.Set[T]) error {
+func restrictedValues[T pdu.Scalar](l *linux, values func(context.Context, *pmda.Request, *pmda.Values[T]) error) func(context.Context, *pmda.Request, *pmda.Values[T]) error {
+	return func(ctx context.Context, r *pmda.Request, s *pmda.Values[T]) error {
 		if !l.trusts(r.Client) {
 			return nil
 		}

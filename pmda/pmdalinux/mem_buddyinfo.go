@@ -22,7 +22,7 @@ type buddy struct {
 
 // addBuddyInfo adds the metrics of /proc/buddyinfo.
 func (l *linux) addBuddyInfo() {
-	buddies := &instances[buddy]{indom: &pmda.InDom{Serial: 31, Name: "buddy",
+	buddies := &instances[buddy]{indom: &pmda.InDom{Serial: pmda.InDomSerial(31), Name: "buddy",
 		Text:           "Sizes of free blocks, by zone, order and node: a block of order n is 2 to the n pages long",
 		Labels:         `{"device_type":["memory","numa_node"],"indom_name":"per buddy per numa_node"}`,
 		InstanceLabels: func(i pdu.Instance) string { return zoneLabels(i.Name) }}}

@@ -38,7 +38,7 @@ type slabs struct {
 // addSlabInfo adds the metrics of /proc/slabinfo.
 func (l *linux) addSlabInfo() {
 	c := &slabs{}
-	c.rows.indom = &pmda.InDom{Serial: 12, Name: "slab cache",
+	c.rows.indom = &pmda.InDom{Serial: pmda.InDomSerial(12), Name: "slab cache",
 		Text:   "The kernel's caches of objects of one kind each",
 		Labels: `{"device_type":"memory","indom_name":"per slab"}`,
 		Group:  l.restrictedFileGroup("proc/slabinfo", c.parse)}

@@ -17,7 +17,7 @@ type swapDevice struct {
 
 // addSwapDevices adds the metrics of /proc/swaps.
 func (l *linux) addSwapDevices() {
-	devices := &instances[swapDevice]{indom: &pmda.InDom{Serial: 6, Name: "swap device",
+	devices := &instances[swapDevice]{indom: &pmda.InDom{Serial: pmda.InDomSerial(6), Name: "swap device",
 		Text:   "Partitions and files that memory is swapped to, by their paths",
 		Labels: `{"device_type":["block","memory"],"indom_name":"per swap device"}`}}
 	g := l.fileGroup("proc/swaps", func(text []byte) error { return parseSwaps(devices, text) })

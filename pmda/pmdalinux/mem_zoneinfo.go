@@ -62,10 +62,10 @@ const maxZones = 16
 // addZoneInfo adds the metrics of /proc/zoneinfo.
 func (l *linux) addZoneInfo() {
 	z := &zoneInfo{}
-	z.stats.indom = &pmda.InDom{Serial: 32, Name: "zone", Text: "Zones of memory, and the nodes that have them",
+	z.stats.indom = &pmda.InDom{Serial: pmda.InDomSerial(32), Name: "zone", Text: "Zones of memory, and the nodes that have them",
 		Labels:         `{"device_type":["memory","numa_node"],"indom_name":"per zone per numa_node"}`,
 		InstanceLabels: func(i pdu.Instance) string { return zoneLabels(i.Name) }}
-	z.protection.indom = &pmda.InDom{Serial: 33, Name: "protection of a zone", Text: "Zones of memory, by the zones that could be short of it",
+	z.protection.indom = &pmda.InDom{Serial: pmda.InDomSerial(33), Name: "protection of a zone", Text: "Zones of memory, by the zones that could be short of it",
 		InstanceLabels: func(i pdu.Instance) string { return zoneLabels(i.Name) }}
 	g := l.fileGroup("proc/zoneinfo", z.parse)
 	z.stats.indom.Group, z.protection.indom.Group = g, g
@@ -226,7 +226,7 @@ func (z *zoneInfo) finish() error {
 				all = append(all, name)
 			}
 		}
-		if err := z.stats.indom.Update(all...); err != nil {
+		if _, err := z.stats.indom.SetNames(all...); err != nil {
 			return err
 		}
 		z.stats.stale = true

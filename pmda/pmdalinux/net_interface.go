@@ -37,7 +37,7 @@ var stackedNames = regexp.MustCompile(`^(lo|bond[0-9]+|team[0-9]+|tun[0-9]+|virb
 func (l *linux) addInterfaces() {
 	dev := &netDev{}
 	g := l.fileGroup("proc/net/dev", dev.parse)
-	dev.rows.indom = &pmda.InDom{Serial: 3, Name: "interface", Group: g,
+	dev.rows.indom = &pmda.InDom{Serial: pmda.InDomSerial(3), Name: "interface", Group: g,
 		Text:   "Network interfaces",
 		Labels: `{"device_type":"interface","indom_name":"per interface"}`,
 		InstanceLabels: func(i pdu.Instance) string {

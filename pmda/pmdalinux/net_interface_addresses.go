@@ -42,7 +42,7 @@ func (l *linux) addInterfaceAddresses() {
 	if l.root == "/" {
 		a.inet4 = inet4Addrs
 	}
-	a.indom = &pmda.InDom{Serial: 17, Name: "interface address",
+	a.indom = &pmda.InDom{Serial: pmda.InDomSerial(17), Name: "interface address",
 		Text:   "Network interfaces, and labels of their addresses",
 		Labels: `{"device_type":"interface","indom_name":"per interface"}`,
 	}
@@ -94,7 +94,7 @@ func (a *netAddrs) refresh() error {
 	if text, err := a.inet6.Read(); err == nil {
 		a.parseInet6(text)
 	}
-	err := a.indom.Update(a.names...)
+	_, err := a.indom.SetNames(a.names...)
 	a.hw.startReading()
 	return err
 }

@@ -109,8 +109,8 @@ func (l *linux) addICMPTypes(n *procfile.GroupedNumbers, g *pmda.Group) {
 	for i := range all {
 		all[i] = pdu.Instance{ID: pdu.InstID(i), Name: fmt.Sprintf("Type%d", i)}
 	}
-	indom := &pmda.InDom{Serial: 23, Name: "ICMP type", Text: "Types of ICMP messages"}
-	indom.Set(all...)
+	indom := &pmda.InDom{Serial: pmda.InDomSerial(23), Name: "ICMP type", Text: "Types of ICMP messages"}
+	indom.SetInstances(all...)
 	l.Attach(indom)
 	for i, m := range []struct{ name, prefix, text string }{
 		{"network.icmpmsg.intype", "InType", "ICMP messages received, by their type"},
@@ -123,7 +123,7 @@ func (l *linux) addICMPTypes(n *procfile.GroupedNumbers, g *pmda.Group) {
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
 			Name: m.name, ID: pmda.Item(14, 88+i), InDom: indom, Group: g,
 			Sem: pdu.SemCounter, Units: pdu.UnitCount, Text: m.text,
-			Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[uint64]) error {
+			Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[uint64]) error {
 				for t, at := range at {
 					if v, ok := n.Get(at); ok {
 						s.Put(pdu.InstID(t), v)

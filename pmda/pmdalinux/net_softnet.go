@@ -89,7 +89,7 @@ func (l *linux) addSoftnet() {
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
 			Name: c.percpu, ID: pmda.Item(57, len(softnetColumns)+i), InDom: l.cpus, Group: g,
 			Sem: pdu.SemCounter, Units: pdu.UnitCount, Text: c.text + ", by processor",
-			Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[uint64]) error {
+			Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[uint64]) error {
 				if n.columns <= c.at {
 					return pdu.ErrAppVersion
 				}

@@ -192,12 +192,12 @@ func (l *linux) addUncounted() {
 // procedures makes the instance domain of procedures of a version of NFS. Their IDs
 // are in the order of the kernel's numbers, from the first one.
 func (l *linux) procedures(serial int, first pdu.InstID, text string, names []string) *pmda.InDom {
-	d := &pmda.InDom{Serial: serial, Name: "NFS procedure", Text: text}
+	d := &pmda.InDom{Serial: pmda.InDomSerial(serial), Name: "NFS procedure", Text: text}
 	list := make([]pdu.Instance, len(names))
 	for i, name := range names {
 		list[i] = pdu.Instance{ID: first + pdu.InstID(i), Name: name}
 	}
-	d.Set(list...)
+	d.SetInstances(list...)
 	l.Attach(d)
 	return d
 }
@@ -234,7 +234,7 @@ func (l *linux) addProcedures(m procedureMetrics) {
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
 		Name: m.reqs, ID: pmda.Item(nfsCluster, m.reqsItem), Group: m.group, InDom: m.kinds,
 		Text: "By kind, " + m.text, Sem: pdu.SemCounter, Units: pdu.UnitCount,
-		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[uint32]) error {
+		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[uint32]) error {
 			end, _ := line.procedures()
 			for at := 1; at < end; at++ {
 				if line.known[at] {

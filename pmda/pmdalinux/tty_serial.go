@@ -43,7 +43,7 @@ type serialPort struct {
 
 // addSerialPorts adds the metrics of /proc/tty/driver/serial.
 func (l *linux) addSerialPorts() {
-	ports := &instances[serialPort]{indom: &pmda.InDom{Serial: 35, Name: "serial port",
+	ports := &instances[serialPort]{indom: &pmda.InDom{Serial: pmda.InDomSerial(35), Name: "serial port",
 		Text: "Serial ports of PCs, by number: that of ttyS0 is 0"}}
 	ports.indom.Group = l.restrictedFileGroup("proc/tty/driver/serial", func(text []byte) error {
 		ports.Begin()

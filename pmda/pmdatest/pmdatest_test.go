@@ -11,6 +11,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/internal/override"
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 	"github.com/pcp-go/pcp/pmns"
 )
@@ -29,8 +30,9 @@ func newAgent(t testing.TB) *pmda.Agent {
 	a := &pmda.Agent{Name: "cache", Domain: domain, ClusterLabels: map[int]string{1: `{"part":"build"}`}}
 	d := &pmda.InDom{Name: "shard", Text: "Shards", Labels: `{"kind":"shard"}`,
 		InstanceLabels: func(i pdu.Instance) string { return `{"shard":"` + i.Name + `"}` }}
-	errs := []error{
-		a.Attach(d), d.Set(pdu.Instance{ID: 1, Name: "red 1"}, pdu.Instance{ID: 4, Name: "blue 2"}, pdu.Instance{ID: 9, Name: "green"}),
+	_, err := d.SetInstances(pdu.Instance{ID: 1, Name: "red 1"}, pdu.Instance{ID: 4, Name: "blue 2"}, pdu.Instance{ID: 9, Name: "green"})
+	errs := []error{err,
+		a.Attach(d),
 		pmda.Register(a, pmda.Metric[uint64]{Name: "cache.hits", Text: "Hits", Sem: pdu.SemCounter, InDom: d,
 			Labels: `{"a":{"b":1}}`,
 			Value:  func(_ context.Context, _ *pmda.Request, i pdu.Instance) (uint64, error) { return uint64(i.ID), nil }}),
@@ -76,7 +78,8 @@ func TestChanging(t *testing.T) {
 	n := 0
 	step := func(context.Context, *pmda.Request) error {
 		n++
-		return d.Update("job"+string(rune('a'+n%7)), "job"+string(rune('a'+(n+3)%7)))
+		_, err := d.SetNames("job"+string(rune('a'+n%7)), "job"+string(rune('a'+(n+3)%7)))
+		return err
 	}
 	g := a.Group(step)
 	d.Group = g
@@ -99,8 +102,13 @@ type dynamic struct {
 
 func newDynamic(t testing.TB) *dynamic {
 	a := newAgent(t)
-	return &dynamic{Handler: a.Default(), tree: a.Namespace()}
+	return &dynamic{Handler: nameless{a}, tree: a.Namespace()}
 }
+
+// nameless is an agent whose names are in a file.
+type nameless struct{ pmda.Handler }
+
+func (nameless) Namespace() *pmns.Tree { return nil }
 
 // root is the name space with all the names below one root.
 func root(t testing.TB) *pmns.Tree {
@@ -181,12 +189,13 @@ func tree(t testing.TB, names map[string]pdu.PMID) *pmns.Tree {
 
 // fetchWith replaces what the agent answers to a fetch, set by set.
 func fetchWith(a *pmda.Agent, set func(w *pdu.ResultWriter, id pdu.PMID) bool) pmda.Handler {
-	a.Callbacks.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+	o := override.In(a)
+	o.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 		for _, id := range ids {
 			if set(w, id) {
 				continue
 			}
-			if err := a.Default().Fetch(ctx, r, []pdu.PMID{id}, w); err != nil {
+			if err := o.Next.Fetch(ctx, r, []pdu.PMID{id}, w); err != nil {
 				return err
 			}
 		}
@@ -212,8 +221,9 @@ func setOf(which pdu.PMID, add func(w *pdu.ResultWriter)) func(*testing.T, *pmda
 // descOf spoils a descriptor.
 func descOf(spoil func(d *pdu.Desc)) func(*testing.T, *pmda.Agent) pmda.Handler {
 	return func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-		a.Callbacks.Desc = func(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
-			d, err := a.Default().Desc(ctx, r, id)
+		o := override.In(a)
+		o.Desc = func(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
+			d, err := o.Next.Desc(ctx, r, id)
 			if err == nil && id == hits {
 				spoil(&d)
 			}
@@ -226,8 +236,9 @@ func descOf(spoil func(d *pdu.Desc)) func(*testing.T, *pmda.Agent) pmda.Handler 
 // instances replaces what a question about instances gets.
 func instances(ask func(inst pdu.InstID, name string, l []pdu.Instance, err error) ([]pdu.Instance, error)) func(*testing.T, *pmda.Agent) pmda.Handler {
 	return func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-		a.Callbacks.Instances = func(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
-			l, err := a.Default().Instances(ctx, r, d, inst, name)
+		o := override.In(a)
+		o.Instances = func(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
+			l, err := o.Next.Instances(ctx, r, d, inst, name)
 			return ask(inst, name, slices.Clone(l), err)
 		}
 		return a
@@ -246,8 +257,9 @@ func list(l ...pdu.Instance) func(*testing.T, *pmda.Agent) pmda.Handler {
 // labels replaces the sets of a class.
 func labels(class pdu.LabelClass, spoil func([]pdu.LabelSet) ([]pdu.LabelSet, error)) func(*testing.T, *pmda.Agent) pmda.Handler {
 	return func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-		a.Callbacks.Labels = func(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
-			sets, err := a.Default().Labels(ctx, r, of)
+		o := override.In(a)
+		o.Labels = func(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
+			sets, err := o.Next.Labels(ctx, r, of)
 			if of.Class == class {
 				return spoil(sets)
 			}
@@ -291,7 +303,7 @@ func TestBroken(t *testing.T) {
 		{"info changes", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
 			return &brokenInfo{a, []pmda.Info{{Name: "x", Domain: domain}, {Name: "y", Domain: domain}}}
 		}, "it must not change"},
-		{"no names", func(_ *testing.T, a *pmda.Agent) pmda.Handler { return a.Default() }, "names: no names"},
+		{"no names", func(_ *testing.T, a *pmda.Agent) pmda.Handler { return nameless{a} }, "names: no names"},
 		{"new pointer", func(t *testing.T, a *pmda.Agent) pmda.Handler {
 			return brokenNames{a, func() *pmns.Tree { return tree(t, map[string]pdu.PMID{"cache.hits": hits}) }}
 		}, "names: Namespace: another pointer"},
@@ -305,7 +317,8 @@ func TestBroken(t *testing.T) {
 		}, "names: cache.x: PMID 7.*.* is not"},
 
 		{"no descriptor", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-			a.Callbacks.Desc = func(context.Context, *pmda.Request, pdu.PMID) (pdu.Desc, error) { return pdu.Desc{}, pdu.ErrPMID }
+			o := override.In(a)
+			o.Desc = func(context.Context, *pmda.Request, pdu.PMID) (pdu.Desc, error) { return pdu.Desc{}, pdu.ErrPMID }
 			return a
 		}, "descriptors: cache.hits: Desc(251.0.0): error -12358"},
 		{"descriptor of another", descOf(func(d *pdu.Desc) { d.PMID = size }), "descriptors: cache.hits: Desc(251.0.0) is of 251.0.1"},
@@ -317,7 +330,8 @@ func TestBroken(t *testing.T) {
 			return descOf(func(d *pdu.Desc) { d.Units = pdu.Units(n.Add(1) << 12) })
 		}(), "then {PMID"},
 		{"any descriptor", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-			a.Callbacks.Desc = func(_ context.Context, _ *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
+			o := override.In(a)
+			o.Desc = func(_ context.Context, _ *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
 				return pdu.Desc{PMID: id, InDom: pdu.NoInDom, Sem: pdu.SemInstant}, nil
 			}
 			return a
@@ -362,29 +376,33 @@ func TestBroken(t *testing.T) {
 		}), "of an unknown domain: got no error, want error -12359"},
 
 		{"fetch fails", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-			a.Callbacks.Fetch = func(context.Context, *pmda.Request, []pdu.PMID, *pdu.ResultWriter) error { return pdu.ErrAgain }
+			o := override.In(a)
+			o.Fetch = func(context.Context, *pmda.Request, []pdu.PMID, *pdu.ResultWriter) error { return pdu.ErrAgain }
 			return a
 		}, "fetch: Fetch of 5 metrics: error -12389"},
 		{"set left out", fetchMissing, "sets: there must be one for each"},
 		{"wrong order", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-			a.Callbacks.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+			o := override.In(a)
+			o.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 				sorted := slices.Clone(ids)
 				slices.Sort(sorted)
-				return a.Default().Fetch(ctx, r, sorted, w)
+				return o.Next.Fetch(ctx, r, sorted, w)
 			}
 			return a
 		}, "sets come in the order of the request"},
 		{"list changed", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-			a.Callbacks.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
-				err := a.Default().Fetch(ctx, r, ids, w)
+			o := override.In(a)
+			o.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+				err := o.Next.Fetch(ctx, r, ids, w)
 				slices.Reverse(ids)
 				return err
 			}
 			return a
 		}, "it has changed the list of PMIDs"},
 		{"profile changed", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-			a.Callbacks.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
-				err := a.Default().Fetch(ctx, r, ids, w)
+			o := override.In(a)
+			o.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+				err := o.Next.Fetch(ctx, r, ids, w)
 				if r.Profile != nil {
 					r.Profile.Exclude = !r.Profile.Exclude
 				}
@@ -393,26 +411,29 @@ func TestBroken(t *testing.T) {
 			return a
 		}, "it has changed the profile"},
 		{"request changed", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-			a.Callbacks.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+			o := override.In(a)
+			o.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 				r.Client.User = "root"
-				return a.Default().Fetch(ctx, r, ids, w)
+				return o.Next.Fetch(ctx, r, ids, w)
 			}
 			return a
 		}, "requests: Fetch: it has changed the request"},
 		{"list kept", fetchKept, "it has kept the list of PMIDs"},
 		{"cancelled", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-			a.Callbacks.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+			o := override.In(a)
+			o.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 				if ctx.Err() != nil {
 					return nil
 				}
-				return a.Default().Fetch(ctx, r, ids, w)
+				return o.Next.Fetch(ctx, r, ids, w)
 			}
 			return a
 		}, "neither an error nor an answer"},
 		{"unwritable", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-			a.Callbacks.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+			o := override.In(a)
+			o.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 				w.Time = time.Unix(1<<40, 0)
-				return a.Default().Fetch(ctx, r, ids, w)
+				return o.Next.Fetch(ctx, r, ids, w)
 			}
 			return a
 		}, "the result cannot be sent as RESULT"},
@@ -438,8 +459,9 @@ func TestBroken(t *testing.T) {
 		}), "cache.events: Fetch: the value of instance -1"},
 		{"values of an unsupported metric", descOf(func(d *pdu.Desc) { d.Type = pdu.TypeNoSupport }), "values of a metric that is not supported"},
 		{"profile on instances", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-			a.Callbacks.Instances = func(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
-				l, err := a.Default().Instances(ctx, r, d, inst, name)
+			o := override.In(a)
+			o.Instances = func(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
+				l, err := o.Next.Instances(ctx, r, d, inst, name)
 				if r.Profile != nil && err == nil {
 					l = l[:1]
 				}
@@ -453,22 +475,24 @@ func TestBroken(t *testing.T) {
 		{"text error", text(func(s string, err error) (string, error) { return "", pdu.ErrNYI }), "Text(help): error -21344"},
 		{"two lines", text(func(s string, err error) (string, error) { return s + "\n", err }), "has characters that it cannot have"},
 		{"text of unknown domain", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-			a.Callbacks.Text = func(ctx context.Context, r *pmda.Request, of pdu.TextTarget, k pdu.TextKind) (string, error) {
+			o := override.In(a)
+			o.Text = func(ctx context.Context, r *pmda.Request, of pdu.TextTarget, k pdu.TextKind) (string, error) {
 				if _, ok := of.InDom(); ok {
 					return "some", nil
 				}
-				return a.Default().Text(ctx, r, of, k)
+				return o.Next.Text(ctx, r, of, k)
 			}
 			return a
 		}, "of an unknown instance domain: got no error"},
 
 		{"labels fail", labels(pdu.LabelItem, func([]pdu.LabelSet) ([]pdu.LabelSet, error) { return nil, pdu.ErrText }), "labels: Labels(metric 251.0.0): error -12349"},
 		{"unknown label IPC", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-			a.Callbacks.Labels = func(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
+			o := override.In(a)
+			o.Labels = func(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 				if of.PMID().Cluster() == pdu.MaxCluster {
 					return nil, pdu.ErrIPC
 				}
-				return a.Default().Labels(ctx, r, of)
+				return o.Next.Labels(ctx, r, of)
 			}
 			return a
 		}, "Labels(251.4095.1023, item) of an unknown metric: error -12366"},
@@ -496,19 +520,23 @@ func TestBroken(t *testing.T) {
 		{"labels ignore profile", labels(pdu.LabelInstances, func(s []pdu.LabelSet) ([]pdu.LabelSet, error) { s[0].Inst = 4; return s[:1], nil }), "a set of instance 4, which the profile excludes"},
 
 		{"names of unknown", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-			a.Callbacks.Names = func(context.Context, *pmda.Request, pdu.PMID) ([]string, error) { return []string{"x"}, nil }
+			o := override.In(a)
+			o.Names = func(context.Context, *pmda.Request, pdu.PMID) ([]string, error) { return []string{"x"}, nil }
 			return a
 		}, "dynamic names: Names(251.0.1023) of an unknown metric: got no error"},
 		{"PMID of unknown", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-			a.Callbacks.PMID = func(context.Context, *pmda.Request, string) (pdu.PMID, error) { return size, nil }
+			o := override.In(a)
+			o.PMID = func(context.Context, *pmda.Request, string) (pdu.PMID, error) { return size, nil }
 			return a
 		}, `PMID("no_such.metric.of.pmdatest"): got no error, want error -12357`},
 		{"children of unknown", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-			a.Callbacks.Children = func(context.Context, *pmda.Request, string) ([]pmns.Child, error) { return nil, nil }
+			o := override.In(a)
+			o.Children = func(context.Context, *pmda.Request, string) ([]pmns.Child, error) { return nil, nil }
 			return a
 		}, `Children("no_such.metric.of.pmdatest"): got no error`},
 		{"traversal of unknown", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-			a.Callbacks.Traverse = func(context.Context, *pmda.Request, string) ([]string, error) { return nil, nil }
+			o := override.In(a)
+			o.Traverse = func(context.Context, *pmda.Request, string) ([]string, error) { return nil, nil }
 			return a
 		}, `Traverse("no_such.metric.of.pmdatest"): got no error`},
 		{"no children", func(t *testing.T, a *pmda.Agent) pmda.Handler {
@@ -531,15 +559,18 @@ func TestBroken(t *testing.T) {
 		{"no names of PMID", func(t *testing.T, _ *pmda.Agent) pmda.Handler { return noNames{newDynamic(t)} }, `Names(251.0.0): [] (error -12358`},
 
 		{"stores all", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-			a.Callbacks.Store = func(context.Context, *pmda.Request, *pdu.Result) error { return nil }
+			o := override.In(a)
+			o.Store = func(context.Context, *pmda.Request, *pdu.Result) error { return nil }
 			return a
 		}, "store: Store of the unknown metric 251.0.1023: no error"},
 		{"store IPC", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-			a.Callbacks.Store = func(context.Context, *pmda.Request, *pdu.Result) error { return pdu.ErrIPC }
+			o := override.In(a)
+			o.Store = func(context.Context, *pmda.Request, *pdu.Result) error { return pdu.ErrIPC }
 			return a
 		}, "cache.hits: Store of a value of a wrong type: error -12366"},
 		{"store panics", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-			a.Callbacks.Store = func(_ context.Context, _ *pmda.Request, v *pdu.Result) error {
+			o := override.In(a)
+			o.Store = func(_ context.Context, _ *pmda.Request, v *pdu.Result) error {
 				for _, s := range v.All() {
 					_ = s.Atom(7, pdu.TypeU32)
 				}
@@ -550,11 +581,11 @@ func TestBroken(t *testing.T) {
 
 		{"end of client", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
 			var gone sync.Map
-			a.Callbacks.EndClient = func(c *pmda.Client) {
+			a.OnEndClient(func(c *pmda.Client) {
 				if _, again := gone.LoadOrStore(c.Seq, true); again {
 					panic("it has gone")
 				}
-			}
+			})
 			return a
 		}, "clients: panic: it has gone"},
 		{"concurrency", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
@@ -562,11 +593,12 @@ func TestBroken(t *testing.T) {
 			for n := range uint32(4) {
 				seen[n] = n != 0
 			}
-			a.Callbacks.Desc = func(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
+			o := override.In(a)
+			o.Desc = func(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
 				if seen[r.Client.ID] {
 					return pdu.Desc{}, pdu.ErrAgain
 				}
-				return a.Default().Desc(ctx, r, id)
+				return o.Next.Desc(ctx, r, id)
 			}
 			return a
 		}, "concurrency: Desc among concurrent requests: error -12389"},
@@ -594,8 +626,9 @@ func (noNames) Names(context.Context, *pmda.Request, pdu.PMID) ([]string, error)
 
 func text(spoil func(string, error) (string, error)) func(*testing.T, *pmda.Agent) pmda.Handler {
 	return func(_ *testing.T, a *pmda.Agent) pmda.Handler {
-		a.Callbacks.Text = func(ctx context.Context, r *pmda.Request, of pdu.TextTarget, k pdu.TextKind) (string, error) {
-			return spoil(a.Default().Text(ctx, r, of, k))
+		o := override.In(a)
+		o.Text = func(ctx context.Context, r *pmda.Request, of pdu.TextTarget, k pdu.TextKind) (string, error) {
+			return spoil(o.Next.Text(ctx, r, of, k))
 		}
 		return a
 	}
@@ -603,9 +636,10 @@ func text(spoil func(string, error) (string, error)) func(*testing.T, *pmda.Agen
 
 // fetchMissing leaves out what is unknown.
 func fetchMissing(_ *testing.T, a *pmda.Agent) pmda.Handler {
-	a.Callbacks.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+	o := override.In(a)
+	o.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 		known := slices.DeleteFunc(slices.Clone(ids), func(id pdu.PMID) bool { return id.Item() == pdu.MaxItem })
-		return a.Default().Fetch(ctx, r, known, w)
+		return o.Next.Fetch(ctx, r, known, w)
 	}
 	return a
 }
@@ -615,14 +649,15 @@ func fetchMissing(_ *testing.T, a *pmda.Agent) pmda.Handler {
 // asks concurrently.
 func fetchKept(_ *testing.T, a *pmda.Agent) pmda.Handler {
 	var kept, copied []pdu.PMID
-	a.Callbacks.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+	o := override.In(a)
+	o.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 		if len(ids) != 1 {
-			return a.Default().Fetch(ctx, r, ids, w)
+			return o.Next.Fetch(ctx, r, ids, w)
 		}
 		if !slices.Equal(kept, ids) {
 			kept, copied = ids, slices.Clone(ids)
 		}
-		return a.Default().Fetch(ctx, r, copied, w)
+		return o.Next.Fetch(ctx, r, copied, w)
 	}
 	return a
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pdu/pdutest"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/remote"
 )
@@ -308,7 +309,7 @@ func TestNotReadyAgentMustSendReady(t *testing.T) {
 		"not ready":  {func(far *peer) { far.send(pdu.Status{Code: pdu.ErrPMDANotReady}) }, nil},
 		"success":    {func(far *peer) { far.send(pdu.Status{}) }, nil},
 		"a reply":    {func(far *peer) { far.send(testDesc) }, pdu.ErrIPC},
-		"malformed":  {func(far *peer) { far.send(raw{pdu.KindError, nil}) }, nil},
+		"malformed":  {func(far *peer) { far.send(pdutest.Raw(pdu.KindError, nil)) }, nil},
 		"no PDU":     {func(far *peer) { far.Stream.Write(make([]byte, 12)) }, pdu.ErrIPC},
 		"end":        {func(far *peer) { far.Stream.Close() }, io.EOF},
 		"end in PDU": {func(far *peer) { far.Stream.Write(make([]byte, 3)); far.Stream.Close() }, io.ErrUnexpectedEOF},

@@ -145,9 +145,9 @@ func TestWrongReplyEndsConnection(t *testing.T) {
 	for _, tt := range methods(t) {
 		breaches := map[string]pdu.PDU{
 			"wrong kind":       pdu.Creds{Version: 2},
-			"unknown kind":     raw{0x7777, nil},
-			"malformed":        raw{tt.reply.Kind(), []byte{1, 2, 3}},
-			"malformed status": raw{pdu.KindError, []byte{1, 2, 3}},
+			"unknown kind":     pdutest.Raw(0x7777, nil),
+			"malformed":        pdutest.Raw(tt.reply.Kind(), []byte{1, 2, 3}),
+			"malformed status": pdutest.Raw(pdu.KindError, []byte{1, 2, 3}),
 			"ready in place":   pdu.Status{Code: pdu.ErrPMDAReady},
 		}
 		if tt.name != "store" {
@@ -199,8 +199,8 @@ func TestReplyAboutSomethingElse(t *testing.T) {
 		{"fetch of more", one, fetchReply(t, 1, testID, testID), pdu.ErrIPC, true, "none:"},
 		{"fetch of another", all["fetch"], fetchReply(t, 1, testID, testID), pdu.ErrIPC, true, "none:"},
 		{"fetch in another order", all["fetch"], fetchReply(t, 1, testID+1, testID), pdu.ErrIPC, true, "none:"},
-		{"fetch of a bad block", one, raw{pdu.KindResult, body[pdu.HeaderLen:]}, nil, false, "none: 251.1.2 IPC protocol failure"},
-		{"fetch in high resolution", one, raw{pdu.KindHighResResult, make([]byte, 20)}, pdu.ErrIPC, true, "none:"},
+		{"fetch of a bad block", one, pdutest.Raw(pdu.KindResult, body[pdu.HeaderLen:]), nil, false, "none: 251.1.2 IPC protocol failure"},
+		{"fetch in high resolution", one, pdutest.Raw(pdu.KindHighResResult, make([]byte, 20)), pdu.ErrIPC, true, "none:"},
 		{"desc of another", all["desc"], pdu.DescReply{Desc: pdu.Desc{PMID: 5}}, pdu.ErrIPC, true, pdu.Desc{}},
 		{"no instance", all["instance by id"], pdu.InstanceReply{InDom: testInDom}, pdu.ErrInst, false, []pdu.Instance(nil)},
 		{"two metrics of a name", all["pmid"], pdu.PMIDList{PMIDs: []pdu.PMID{1, 2}}, pdu.ErrIPC, true, pdu.NoPMID},
@@ -265,7 +265,7 @@ func TestFetchReturnsStateChanges(t *testing.T) {
 		}
 		// A microsecond is not a change, and not the zero time either.
 		c := startFetch(t, t.Context(), agent, request7())
-		far.send(raw{pdu.KindResult, []byte("\x00\x00\x00\x00\x00\x00\x00\x05\x00\x00\x00\x01\x3e\xc0\x04\x02\x00\x00\x00\x00")})
+		far.send(pdutest.Raw(pdu.KindResult, []byte("\x00\x00\x00\x00\x00\x00\x00\x05\x00\x00\x00\x01\x3e\xc0\x04\x02\x00\x00\x00\x00")))
 		if got := c.ends(nil); got != "none: 251.1.2" {
 			t.Errorf("with microseconds, got %q", got)
 		}

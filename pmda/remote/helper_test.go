@@ -14,15 +14,6 @@ import (
 	"github.com/pcp-go/pcp/pmda/remote"
 )
 
-// raw is a PDU of any kind and body.
-type raw struct {
-	kind pdu.Kind
-	body []byte
-}
-
-func (r raw) Kind() pdu.Kind                  { return r.kind }
-func (r raw) Append(b []byte) ([]byte, error) { return append(b, r.body...), nil }
-
 // encode is a PDU as bytes, with its header.
 func encode(t testing.TB, m pdu.PDU) []byte {
 	var b bytes.Buffer
@@ -94,15 +85,19 @@ func testAgent(t testing.TB) *pmda.Agent {
 		list[i] = "i" + strconv.Itoa(i)
 	}
 	static, grouped := a.AddInDom("static", list...), a.AddInDom("grouped")
-	grouped.Refresh = func(context.Context, *pmda.Request) error { return grouped.Update(list...) }
-	group := a.Group(func(context.Context, *pmda.Request) error { return grouped.Update(list...) })
+	refresh := func(context.Context, *pmda.Request) error {
+		_, err := grouped.SetNames(list...)
+		return err
+	}
+	grouped.Refresh = refresh
+	group := a.Group(refresh)
 	grouped.Group = group
 	value := func(_ context.Context, _ *pmda.Request, i pdu.Instance) (uint64, error) {
 		return uint64(i.ID) + 1000, nil
 	}
 	register(pmda.Register(a, pmda.Metric[uint64]{Name: "test.value", InDom: static, Value: value}))
 	register(pmda.Register(a, pmda.Metric[uint64]{Name: "test.values", InDom: static,
-		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[uint64]) error {
+		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[uint64]) error {
 			for i := range s.Instances() {
 				s.Put(i.ID, uint64(i.ID)+1000)
 			}

@@ -363,7 +363,7 @@ func (a *unreliableAgent) send(p pdu.PDU) bool {
 		a.Write(0, pdu.Creds{Version: 2})
 	case n < 37: // a malformed reply
 		a.broken.Store(true)
-		a.Write(0, raw{p.Kind(), []byte("???")})
+		a.Write(0, pdutest.Raw(p.Kind(), []byte("???")))
 	case n < 38: // the reply twice
 		a.broken.Store(true)
 		a.Queue(0, p)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pdu/pdutest"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/remote"
 )
@@ -94,10 +95,10 @@ func TestWhatComesForOwedReply(t *testing.T) {
 		when time.Duration
 	}{
 		{"reply", func(far *peer) { far.send(testDesc) }, nil, 0},
-		{"malformed reply", func(far *peer) { far.send(raw{pdu.KindDesc, nil}) }, nil, 0},
+		{"malformed reply", func(far *peer) { far.send(pdutest.Raw(pdu.KindDesc, nil)) }, nil, 0},
 		{"error", func(far *peer) { far.send(pdu.Status{Code: pdu.ErrPMID}) }, nil, 0},
 		{"wrong kind", func(far *peer) { far.send(pdu.TextReply{}) }, pdu.ErrIPC, 0},
-		{"malformed error", func(far *peer) { far.send(raw{pdu.KindError, nil}) }, pdu.ErrIPC, 0},
+		{"malformed error", func(far *peer) { far.send(pdutest.Raw(pdu.KindError, nil)) }, pdu.ErrIPC, 0},
 		{"no PDU", func(far *peer) { far.Stream.Write(make([]byte, 12)) }, pdu.ErrIPC, 0},
 		{"ready in place", func(far *peer) { far.send(pdu.Status{Code: pdu.ErrPMDAReady}) }, errSome, 0},
 		{"end", func(far *peer) { far.Stream.Close() }, io.EOF, 0},

@@ -35,7 +35,7 @@ func (c *conf) check(d *pmda.InDom, log *slog.Logger) {
 			log.Error("stat failed on " + c.path + ": " + code.Error())
 			c.failed = code
 		}
-		d.Set()
+		d.SetInstances()
 		c.mtime = time.Time{}
 		return
 	}
@@ -48,7 +48,7 @@ func (c *conf) check(d *pmda.InDom, log *slog.Logger) {
 	if err != nil {
 		log.Error("cannot read " + c.path + ": " + err.Error())
 	}
-	if err := d.Update(names...); err != nil {
+	if _, err := d.SetNames(names...); err != nil {
 		log.Error(err.Error())
 	}
 	if len(names) == 0 {

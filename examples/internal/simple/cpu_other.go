@@ -10,4 +10,4 @@ import (
 // cpuTimes are the processor times of a process.
 type cpuTimes struct{ user, sys time.Duration }
 
-func readCPU() (cpuTimes, error) { return cpuTimes{}, errors.ErrUnsupported }
+func cpuTimesNow() (cpuTimes, error) { return cpuTimes{}, errors.ErrUnsupported }

@@ -10,7 +10,7 @@ import (
 // cpuTimes are the processor times of a process.
 type cpuTimes struct{ user, sys time.Duration }
 
-func readCPU() (cpuTimes, error) {
+func cpuTimesNow() (cpuTimes, error) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return cpuTimes{}, err

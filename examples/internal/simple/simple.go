@@ -23,7 +23,7 @@ type simple struct {
 	colors   [3]int32  // by instance
 	clock    time.Time // of the fetch
 	cpu      cpuTimes
-	cpuAt    uint32 // numfetch when they were taken
+	cpuAt    uint32 // numfetch when they were read
 }
 
 // New returns the agent. conf is the path of its configuration file, a line such as "sec,min,hour" with the
@@ -33,7 +33,7 @@ func New(conf string) *pmda.Agent {
 	s.conf.path = conf
 	s.colors = [3]int32{0, 100, 200}
 	s.register()
-	s.agent.Callbacks = pmda.Callbacks{Fetch: s.fetch, Instances: s.instances, Store: s.store}
+	s.agent.Use(func(next pmda.Handler) pmda.Handler { return handler{next, s} })
 	return s.agent
 }
 
@@ -46,7 +46,7 @@ func (s *simple) register() {
 
 	s.now = a.AddInDom("time")
 	if s.conf.path == "" {
-		s.now.Update("sec", "min", "hour")
+		s.now.SetNames("sec", "min", "hour")
 	}
 	s.now.Text, s.now.Help = timeInDomText, timeInDomHelp
 	s.now.Labels = `{"indom_name":"time","unitsystem":"SI"}`
@@ -67,14 +67,14 @@ func (s *simple) register() {
 	pmda.Register(a, pmda.Metric[float64]{
 		Name: "simple.time.user", Text: userText, Help: userHelp, ID: pmda.Item(1, 2), Sem: pdu.SemCounter, Units: pdu.TimeSec,
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (float64, error) {
-			err := s.takeCPU()
+			err := s.readCPU()
 			return s.cpu.user.Seconds(), err
 		},
 	})
 	pmda.Register(a, pmda.Metric[float64]{
 		Name: "simple.time.sys", Text: sysText, Help: sysHelp, ID: pmda.Item(1, 3), Sem: pdu.SemCounter, Units: pdu.TimeSec,
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (float64, error) {
-			err := s.takeCPU()
+			err := s.readCPU()
 			return s.cpu.sys.Seconds(), err
 		},
 	})
@@ -84,28 +84,37 @@ func (s *simple) register() {
 	})
 }
 
-// fetch counts, and lets the tables answer.
-func (s *simple) fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+// A handler wraps the one that replies from the tables.
+type handler struct {
+	pmda.Handler
+	s *simple
+}
+
+// Fetch counts fetches, and reads what the values come from.
+func (h handler) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+	s := h.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.numfetch++
 	s.conf.check(s.now, s.agent.Log())
 	s.clock = time.Now()
-	return s.agent.Default().Fetch(ctx, r, ids, w)
+	return h.Handler.Fetch(ctx, r, ids, w)
 }
 
-func (s *simple) instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
+// Instances looks at the configuration file first.
+func (h handler) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
+	s := h.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conf.check(s.now, s.agent.Log())
-	return s.agent.Default().Instances(ctx, r, d, inst, name)
+	return h.Handler.Instances(ctx, r, d, inst, name)
 }
 
-// takeCPU takes the processor times of this process, once a fetch. Of a count of fetches that a client has set back
-// the times are taken again when it has caught up, as in PCP's agent.
-func (s *simple) takeCPU() (err error) {
+// readCPU reads the processor times of this process, once a fetch. If a client has set the count of fetches back,
+// they are read again when it has caught up, as in PCP's agent.
+func (s *simple) readCPU() (err error) {
 	if s.numfetch > s.cpuAt {
-		if s.cpu, err = readCPU(); err == nil {
+		if s.cpu, err = cpuTimesNow(); err == nil {
 			s.cpuAt = s.numfetch
 		}
 	}

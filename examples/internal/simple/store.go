@@ -7,9 +7,10 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// store takes the place of Store functions of the metrics, for the sake of the rules of PCP's agent: a bad value is
-// an error, yet what comes closest to it is set; after an error no colour is set, but the count of fetches is.
-func (s *simple) store(_ context.Context, _ *pmda.Request, values *pdu.Result) error {
+// Store replaces Store functions of the metrics, to keep the rules of PCP's agent: a bad value is an error, yet the
+// nearest one that is allowed is set; after an error no colour is set, but the count of fetches is.
+func (h handler) Store(_ context.Context, _ *pmda.Request, values *pdu.Result) error {
+	s := h.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var failed error

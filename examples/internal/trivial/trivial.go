@@ -23,7 +23,14 @@ func New() *pmda.Agent {
 			return uint64(time.Now().Unix()), nil
 		},
 	})
-	// PCP's trivial is of the time before labels. Without this line it would have {"agent":"trivial"}, as agents do.
-	a.Callbacks.Labels = func(context.Context, *pmda.Request, pdu.LabelTarget) ([]pdu.LabelSet, error) { return nil, nil }
+	// PCP's trivial is older than labels. Without this line it would have {"agent":"trivial"}, as agents do.
+	a.Use(func(next pmda.Handler) pmda.Handler { return noLabels{next} })
 	return a
+}
+
+// noLabels is a Handler without labels.
+type noLabels struct{ pmda.Handler }
+
+func (noLabels) Labels(context.Context, *pmda.Request, pdu.LabelTarget) ([]pdu.LabelSet, error) {
+	return nil, nil
 }

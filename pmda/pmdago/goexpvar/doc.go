@@ -41,10 +41,15 @@
 //
 // The names are looked up when a client asks for them, so that a variable has its
 // metric as soon as it is published. Clients are told of a change of names with the
-// next fetch that has one of these metrics in it. A metric that is gone has no
-// value. When the type of a value changes, the name gets another PMID, which has
-// the new type; the old one stays what it was, without values, and is used again if
-// the type changes back.
+// next fetch that has one of these metrics in it. When the type of a value changes,
+// the name gets another PMID, which has the new type; the old one stays what it was,
+// without values, and is used again if the type changes back.
+//
+// A variable that is gone is forgotten, with its metrics. What is gone from a
+// variable that is still there, such as an entry of a Map, is kept without values, so
+// that it has the same PMID when it comes back, until its place is needed. The
+// number of a metric that is forgotten goes to another one when none is left that was
+// never used.
 //
 // # Foreign code
 //
@@ -65,10 +70,11 @@
 //	MaxName         200 B     a metric's name, or an instance's
 //	MaxString       4096 B    a string
 //	MaxInstances    4096      keys that a Map ever has
-//	MaxPerVariable  1024      metrics that a variable ever has
-//	MaxMetrics      4096      metrics of all variables, ever
+//	MaxPerVariable  1024      metrics of a variable
+//	MaxMetrics      4096      metrics of all variables
 //
-// What exceeds one is left out; what is there already stays.
+// What exceeds one is left out; what is there already stays. Metrics in place of
+// others that are gone may be left out of one look.
 //
 // The agent's clusters from FirstCluster on, and the serials of instance domains
 // from FirstSerial on, are taken. Any number of clients may look at once; the

@@ -35,9 +35,8 @@ const (
 )
 
 // Add makes an agent export the variables of expvar below root, such as
-// "go.expvar". It wraps the agent's Callbacks: set others before, and call Add
-// before the agent serves. Errors: a root that is in use or malformed. The
-// agent's Err has them too.
+// "go.expvar". It wraps the agent with Agent.Use. Errors: a root that is in use or
+// malformed. The agent's Err has them too.
 func Add(a *pmda.Agent, root string) error {
 	return add(a, root, expvar.Do).err
 }
@@ -45,7 +44,7 @@ func Add(a *pmda.Agent, root string) error {
 // add exports the variables that do yields, as expvar.Do does.
 func add(a *pmda.Agent, root string, do func(func(expvar.KeyValue))) *exporter {
 	e := &exporter{
-		agent: a, root: root, do: do, next: a.Callbacks, timeout: CallTimeout,
+		agent: a, root: root, do: do, timeout: CallTimeout,
 		turn:   make(chan struct{}, 1),
 		tops:   map[string]*variable{},
 		byName: map[string]*metric{},
@@ -66,34 +65,38 @@ func add(a *pmda.Agent, root string, do func(func(expvar.KeyValue))) *exporter {
 	if e.err = a.AddDynamic(root); e.err != nil {
 		return e
 	}
-	c := &a.Callbacks
-	c.Fetch, c.Desc, c.Text, c.Store = e.fetch, e.desc, e.text, e.store
-	c.PMID, c.Names, c.Children, c.Traverse = e.pmid, e.names, e.children, e.traverse
+	a.Use(func(next pmda.Handler) pmda.Handler {
+		e.Handler = next
+		return e
+	})
 	return e
 }
 
-// An exporter is what Add adds to an agent.
+// An exporter wraps the Handler of an agent with the metrics of variables.
 type exporter struct {
+	pmda.Handler
+
 	agent   *pmda.Agent
 	root    string
 	do      func(func(expvar.KeyValue))
 	collect func(expvar.KeyValue)
-	next    pmda.Callbacks // the agent's before
 	timeout time.Duration
 	err     error // of Add
 
-	// turn has a place for the one who looks at variables. What is below belongs
-	// to it.
+	// turn has one place: whoever has filled it may look at variables and use what
+	// follows.
 	turn       chan struct{}
 	vars       []expvar.KeyValue // at the last list
 	listed     bool              // there was one
 	keysListed []string
-	tops       map[string]*variable // by key; all that there ever were
-	order      []*variable          // those that have a name now, by key
-	byName     map[string]*metric   // those that are there
-	known      map[metricKey]*metric
-	calls      map[string]*call // that have not returned, by path
-	said       map[string]bool  // what was logged
+	tops       map[string]*variable  // by key
+	order      []*variable           // those that have a name, by key
+	byName     map[string]*metric    // those that there are now
+	known      map[metricKey]*metric // these, and those that may come back
+	free       []int                 // numbers of metrics that are forgotten, the oldest first
+	looks      uint64                // counts those after which metrics were gone
+	calls      map[string]*call      // that have not returned, by path
+	said       map[string]bool       // what was logged
 
 	// Of one look.
 	found        []*metric
@@ -102,10 +105,8 @@ type exporter struct {
 	collectEntry func(expvar.KeyValue)
 	keys         []string
 
-	table sync.RWMutex // for metrics
-	// metrics are all that there ever were, by number. What is in one of them and
-	// is not said to be otherwise never changes.
-	metrics []*metric
+	table   sync.RWMutex // guards metrics
+	metrics []*metric    // those of known by number; nil where one is forgotten
 }
 
 // lock waits for the turn.
@@ -138,17 +139,19 @@ func (e *exporter) metric(id pdu.PMID) *metric {
 	return nil
 }
 
-func (e *exporter) desc(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
+// Unwrap is the wrapped Handler.
+func (e *exporter) Unwrap() pmda.Handler { return e.Handler }
+
+// Desc describes a metric.
+func (e *exporter) Desc(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
 	if m := e.metric(id); m != nil {
 		return pdu.Desc{PMID: id, Type: m.kind.typ(), InDom: m.indomID(), Sem: m.kind.sem()}, nil
 	}
-	if f := e.next.Desc; f != nil {
-		return f(ctx, r, id)
-	}
-	return e.agent.Default().Desc(ctx, r, id)
+	return e.Handler.Desc(ctx, r, id)
 }
 
-func (e *exporter) text(ctx context.Context, r *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
+// Text says which variable a metric is of.
+func (e *exporter) Text(ctx context.Context, r *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
 	id, _ := of.PMID()
 	if m := e.metric(id); m != nil {
 		if kind&pdu.TextOneLine != 0 {
@@ -156,22 +159,17 @@ func (e *exporter) text(ctx context.Context, r *pmda.Request, of pdu.TextTarget,
 		}
 		return m.help, nil
 	}
-	if f := e.next.Text; f != nil {
-		return f(ctx, r, of, kind)
-	}
-	return e.agent.Default().Text(ctx, r, of, kind)
+	return e.Handler.Text(ctx, r, of, kind)
 }
 
-func (e *exporter) store(ctx context.Context, r *pmda.Request, values *pdu.Result) error {
+// Store refuses to set variables.
+func (e *exporter) Store(ctx context.Context, r *pmda.Request, values *pdu.Result) error {
 	for _, s := range values.All() {
 		if e.metric(s.PMID) != nil {
 			return pdu.ErrPermission
 		}
 	}
-	if f := e.next.Store; f != nil {
-		return f(ctx, r, values)
-	}
-	return e.agent.Default().Store(ctx, r, values)
+	return e.Handler.Store(ctx, r, values)
 }
 
 // below is the part of a name below the root; false if it is not there.
@@ -183,14 +181,11 @@ func (e *exporter) below(name string) (string, bool) {
 	return strings.TrimPrefix(rest, "."), ok && rest[0] == '.'
 }
 
-// pmid finds a metric, with a look at its variable if it is new.
-func (e *exporter) pmid(ctx context.Context, r *pmda.Request, name string) (pdu.PMID, error) {
+// PMID finds a metric, with a look at its variable if it is new.
+func (e *exporter) PMID(ctx context.Context, r *pmda.Request, name string) (pdu.PMID, error) {
 	rest, ok := e.below(name)
 	if !ok {
-		if f := e.next.PMID; f != nil {
-			return f(ctx, r, name)
-		}
-		return e.agent.Default().PMID(ctx, r, name)
+		return e.Handler.PMID(ctx, r, name)
 	}
 	if err := e.lock(ctx); err != nil {
 		return pdu.NoPMID, err
@@ -218,13 +213,11 @@ func (e *exporter) pmid(ctx context.Context, r *pmda.Request, name string) (pdu.
 	return pdu.NoPMID, pdu.ErrName
 }
 
-func (e *exporter) names(ctx context.Context, r *pmda.Request, id pdu.PMID) ([]string, error) {
+// Names returns the name of a metric.
+func (e *exporter) Names(ctx context.Context, r *pmda.Request, id pdu.PMID) ([]string, error) {
 	m := e.metric(id)
 	if m == nil {
-		if f := e.next.Names; f != nil {
-			return f(ctx, r, id)
-		}
-		return e.agent.Default().Names(ctx, r, id)
+		return e.Handler.Names(ctx, r, id)
 	}
 	if err := e.lock(ctx); err != nil {
 		return nil, err
@@ -236,28 +229,23 @@ func (e *exporter) names(ctx context.Context, r *pmda.Request, id pdu.PMID) ([]s
 	return []string{m.name}, nil
 }
 
-func (e *exporter) children(ctx context.Context, r *pmda.Request, name string) ([]pmns.Child, error) {
+// Children returns what is one level below a name.
+func (e *exporter) Children(ctx context.Context, r *pmda.Request, name string) ([]pmns.Child, error) {
 	if _, ok := e.below(name); !ok {
-		if f := e.next.Children; f != nil {
-			return f(ctx, r, name)
-		}
-		return e.agent.Default().Children(ctx, r, name)
+		return e.Handler.Children(ctx, r, name)
 	}
-	all, err := e.traverse(ctx, r, name)
+	all, err := e.Traverse(ctx, r, name)
 	if err != nil {
 		return nil, err
 	}
 	return nextLevel(all, name), nil
 }
 
-// traverse looks at the variables that a name is of or above.
-func (e *exporter) traverse(ctx context.Context, r *pmda.Request, name string) ([]string, error) {
+// Traverse looks at the variables that a name is of or above.
+func (e *exporter) Traverse(ctx context.Context, r *pmda.Request, name string) ([]string, error) {
 	rest, ok := e.below(name)
 	if !ok {
-		if f := e.next.Traverse; f != nil {
-			return f(ctx, r, name)
-		}
-		return e.agent.Default().Traverse(ctx, r, name)
+		return e.Handler.Traverse(ctx, r, name)
 	}
 	if err := e.lock(ctx); err != nil {
 		return nil, err

@@ -304,7 +304,12 @@ func TestComeAndGo(t *testing.T) {
 		t.Errorf("a number has the PMID %v, and had %v", again, x)
 	}
 	b.set("b", nil)
-	want(true, "DOUBLE", x)
+	if _, changed := b.fetch(x); !changed {
+		t.Error("a variable has gone, and no client is told")
+	}
+	if _, err := b.agent.Desc(t.Context(), request(), x); err != pdu.ErrPMID {
+		t.Errorf("a metric of a variable that is gone: %v", err)
+	}
 	if _, err := b.agent.PMID(t.Context(), request(), "x.vars.b.x"); err != pdu.ErrName {
 		t.Errorf("what is gone has a PMID: %v", err)
 	}
@@ -319,6 +324,42 @@ func TestComeAndGo(t *testing.T) {
 	b.set("a", mapOf("k", str("x")))
 	want(true, "64", m)
 	want(false, "STRING x", b.id("x.vars.a.k"))
+}
+
+// TestForget publishes variables for a short time, in turn, far more often than
+// there are places: what is gone gives its place to what comes.
+func TestForget(t *testing.T) {
+	b := newBench(t, map[string]expvar.Var{"stays": integer(1)})
+	stays := b.id("x.vars.stays")
+	for i := range 12 {
+		key := fmt.Sprint("v", i)
+		m := new(expvar.Map)
+		for n := range 900 {
+			m.Set(fmt.Sprint("k", n), mapOf("key", integer(int64(n)))) // each has an instance domain
+		}
+		m.Set("s", str("x")) // so that m is no instance domain itself
+		b.set(key, m)
+		if n := len(b.all()); n != 902 {
+			t.Fatalf("round %d: %d names, want 902", i, n)
+		}
+		id := b.id("x.vars." + key + ".k7")
+		if got := b.show(id); got != "64 [0 key]7" {
+			t.Errorf("round %d: %s", i, got)
+		}
+		b.set(key, nil)
+		if names := b.all(); !slices.Equal(names, []string{"x.vars.stays"}) {
+			t.Fatalf("round %d: %v are left", i, names)
+		}
+		if len(b.known) != 1 || len(b.tops) != 1 {
+			t.Fatalf("round %d: %d metrics and %d variables are kept", i, len(b.known), len(b.tops))
+		}
+	}
+	if id := b.id("x.vars.stays"); id != stays {
+		t.Errorf("what stays has become %v, and was %v", id, stays)
+	}
+	if err := pmdatest.Check(b.agent, pmdatest.Texts()); err != nil {
+		t.Error(err)
+	}
 }
 
 // The one of two variables with the same name that is there first keeps it.

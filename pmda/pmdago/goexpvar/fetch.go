@@ -8,16 +8,17 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A split is a fetch of which this package answers a part.
+// A split is a fetch of metrics of this package and others.
 type split struct {
-	mine   []*metric // by the index of the PMID; nil if it is another's
+	mine   []*metric // by the index of the PMID; nil for others
 	others []pdu.PMID
 	w      pdu.ResultWriter // of others
 }
 
 var splits = sync.Pool{New: func() any { return new(split) }}
 
-func (e *exporter) fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+// Fetch writes the values of variables, and those of the wrapped Handler.
+func (e *exporter) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 	s := splits.Get().(*split)
 	defer s.release()
 	for _, id := range ids {
@@ -28,11 +29,11 @@ func (e *exporter) fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w
 		}
 	}
 	if len(s.others) == len(ids) {
-		return e.fetchOthers(ctx, r, ids, w)
+		return e.Handler.Fetch(ctx, r, ids, w)
 	}
 	if len(s.others) > 0 {
 		s.w.Limit = w.Limit
-		if err := e.fetchOthers(ctx, r, s.others, &s.w); err != nil {
+		if err := e.Handler.Fetch(ctx, r, s.others, &s.w); err != nil {
 			return err
 		}
 		w.Changed |= s.w.Changed
@@ -60,13 +61,6 @@ func (s *split) release() {
 	s.mine, s.others = s.mine[:0], s.others[:0]
 	s.w.Reset()
 	splits.Put(s)
-}
-
-func (e *exporter) fetchOthers(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
-	if f := e.next.Fetch; f != nil {
-		return f(ctx, r, ids, w)
-	}
-	return e.agent.Default().Fetch(ctx, r, ids, w)
 }
 
 // lookAt looks at the variables of metrics, once at each.

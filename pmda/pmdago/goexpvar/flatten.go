@@ -40,7 +40,7 @@ func (e *exporter) put(v *variable, name, path string, k kind, val values) {
 		return
 	}
 	val.insts = m.values.insts
-	m.values, m.top = val, v
+	m.values = val
 	e.found = append(e.found, m)
 }
 
@@ -123,7 +123,7 @@ func (e *exporter) putInstances(v *variable, name, path string, k kind, entries 
 		return
 	}
 	m.values.clear()
-	m.values.ok, m.top = true, v
+	m.values.ok = true
 	e.keys = e.keys[:0]
 	for _, kv := range entries {
 		id, ok := e.instance(m, kv.Key)

@@ -203,6 +203,9 @@ func TestMany(t *testing.T) {
 	if n := len(b.all()); n != 1 {
 		t.Errorf("%d names, want that of the other variable alone", n)
 	}
+	if n := len(b.all()); n != 101 { // at the next look there is room
+		t.Errorf("%d names, want 101", n)
+	}
 	b.set("a", object(0, 10))
 	if n := len(b.all()); n != 11 {
 		t.Errorf("%d names, want 11", n)
@@ -214,14 +217,17 @@ func TestMany(t *testing.T) {
 		t.Errorf("%d names, %d metrics ever, want %d", n, len(b.metrics), MaxMetrics)
 	}
 	var last pdu.PMID
+	value := ""
 	for _, name := range b.all() {
-		last = max(last, b.id(name))
+		if id := b.id(name); id > last {
+			last, value = id, strings.TrimLeft(name[len(name)-5:], "0") // see object
+		}
 	}
 	if last != pdu.MakePMID(251, FirstCluster+clusters-1, pdu.MaxItem) {
 		t.Errorf("the last PMID is %v", last)
 	}
-	if got := b.show(last); got != "DOUBLE 70" {
-		t.Errorf("the last metric: %s", got)
+	if got := b.show(last); got != "DOUBLE "+value {
+		t.Errorf("the last metric: %s, want %s", got, value)
 	}
 }
 

@@ -47,8 +47,12 @@ func (e *exporter) arrange() {
 	for _, v := range e.order {
 		if v.value != nil {
 			owner[v.component] = v
-		} else {
-			e.replace(v, nil)
+		}
+	}
+	for key, v := range e.tops {
+		if v.value == nil {
+			e.forgetVariable(v)
+			delete(e.tops, key)
 		}
 	}
 	e.order = e.order[:0]
@@ -80,13 +84,21 @@ func (e *exporter) look(ctx context.Context, v *variable) {
 	v.looked = true
 }
 
-// replace says which metrics a variable has.
+// replace says which metrics a variable has. Others may come back, such as those of
+// a value that changes its type.
 func (e *exporter) replace(v *variable, metrics []*metric) {
+	e.looks++
 	for _, m := range v.metrics {
 		if e.byName[m.name] == m {
 			delete(e.byName, m.name)
 		}
-		if !slices.Contains(metrics, m) {
+		m.goneAt = e.looks
+	}
+	for _, m := range metrics {
+		m.goneAt = 0
+	}
+	for _, m := range v.metrics {
+		if m.goneAt != 0 {
 			m.values.clear()
 		}
 	}
@@ -101,6 +113,10 @@ func (e *exporter) replace(v *variable, metrics []*metric) {
 func (e *exporter) flattenVariable(ctx context.Context, v *variable, x expvar.Var) {
 	defer func() {
 		if p := recover(); p != nil {
+			e.looks++
+			for _, m := range e.found {
+				m.goneAt = e.looks
+			}
 			e.found = e.found[:0]
 			e.fail(v, v.name, v.key, fmt.Errorf("goexpvar: panic: %v", p))
 		}
@@ -120,4 +136,45 @@ func (e *exporter) fail(v *variable, name, path string, err error) {
 			e.found = append(e.found, m)
 		}
 	}
+}
+
+// forgetVariable forgets the metrics of a variable that is gone.
+func (e *exporter) forgetVariable(v *variable) {
+	e.replace(v, nil)
+	for _, m := range e.known {
+		if m.top == v {
+			e.forget(m)
+		}
+	}
+}
+
+// forget removes a metric. Its number is used again when no other is left.
+func (e *exporter) forget(m *metric) {
+	if m.indom != nil {
+		if err := e.agent.Detach(m.indom); err != nil {
+			e.leaveOut(m.name, err.Error())
+		}
+	}
+	m.values.clear()
+	m.top.known--
+	delete(e.known, metricKey{m.name, m.kind})
+	e.free = append(e.free, m.number)
+	e.table.Lock()
+	e.metrics[m.number] = nil
+	e.table.Unlock()
+}
+
+// forgetOldest forgets the metric that has been gone for the longest time, of a
+// variable if v is not nil; false if none is gone.
+func (e *exporter) forgetOldest(v *variable) bool {
+	var oldest *metric
+	for _, m := range e.metrics {
+		if m != nil && m.goneAt != 0 && (v == nil || m.top == v) && (oldest == nil || m.goneAt < oldest.goneAt) {
+			oldest = m
+		}
+	}
+	if oldest != nil {
+		e.forget(oldest)
+	}
+	return oldest != nil
 }

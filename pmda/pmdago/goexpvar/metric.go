@@ -37,8 +37,8 @@ func (k kind) sem() pdu.Sem {
 	return pdu.SemInstant
 }
 
-// A metric is one that there is, or was. All but what is said to belong to the
-// turn never changes.
+// A metric is one that there is, or that may come back. What does not belong to
+// the turn never changes.
 type metric struct {
 	name   string
 	kind   kind
@@ -49,6 +49,7 @@ type metric struct {
 	// What follows belongs to the turn.
 	top    *variable // whose it was at the last look
 	values values
+	goneAt uint64 // which of exporter.looks did not find it; 0 while it is there
 
 	// Of the instance domain.
 	ids   map[string]pdu.Instance // by key, of all that there ever were
@@ -80,31 +81,41 @@ type variable struct {
 	name      string     // in full
 	value     expvar.Var // nil while there is none
 	metrics   []*metric  // that there are of it, in the order of names
-	ever      int        // metrics that there were
+	known     int        // metrics of it in exporter.known
 	looked    bool
 
-	seen bool // by the fetch that is at work
+	seen bool // by the fetch that runs
 }
 
 // metricOf finds the metric for a value, or makes it; nil if that exceeds a limit.
 func (e *exporter) metricOf(v *variable, name, what string, k kind) *metric {
 	if m := e.known[metricKey{name, k}]; m != nil {
+		if m.top != v { // another variable has the name now
+			m.top.known--
+			v.known++
+			m.top = v
+		}
+		m.goneAt = 0
 		return m
 	}
-	switch {
-	case len(name) > MaxName:
+	if len(name) > MaxName {
 		e.leaveOut(what, "its name is too long")
 		return nil
-	case v.ever == MaxPerVariable, len(e.metrics) == MaxMetrics:
+	}
+	if v.known == MaxPerVariable && !e.forgetOldest(v) || len(e.known) == MaxMetrics && !e.forgetOldest(nil) {
 		e.leaveOut(v.key, "there are too many metrics")
 		return nil
 	}
-	m := &metric{name: name, kind: k, number: len(e.metrics), top: v}
+	number := len(e.metrics)
+	if number == MaxMetrics {
+		number = e.free[0]
+	}
+	m := &metric{name: name, kind: k, number: number, top: v}
 	m.help = fmt.Sprintf("The value of the expvar variable %s.", printable(strings.ReplaceAll(what, "\x00", ".")))
 	if k == kindInts || k == kindFloats {
 		m.ids, m.taken = map[string]pdu.Instance{}, map[string]bool{}
 		m.indom = &pmda.InDom{
-			Name: "key", Serial: FirstSerial + m.number, Text: "Keys of " + name,
+			Name: "key", Serial: pmda.InDomSerial(FirstSerial + m.number), Text: "Keys of " + name,
 			Help:    m.help + " Spaces, and what\ncannot be printed, are underscores.",
 			Refresh: func(ctx context.Context, _ *pmda.Request) error { return e.refresh(ctx, m) },
 		}
@@ -113,11 +124,16 @@ func (e *exporter) metricOf(v *variable, name, what string, k kind) *metric {
 			return nil
 		}
 	}
-	v.ever++
+	v.known++
 	e.known[metricKey{name, k}] = m
 	e.table.Lock()
-	e.metrics = append(e.metrics, m)
-	e.table.Unlock()
+	defer e.table.Unlock()
+	if number == len(e.metrics) {
+		e.metrics = append(e.metrics, m)
+	} else {
+		e.free = e.free[1:]
+		e.metrics[number] = m
+	}
 	return m
 }
 
@@ -174,7 +190,7 @@ func (e *exporter) setInstances(m *metric, keys []string) {
 		list[n] = m.ids[key]
 	}
 	slices.SortFunc(list, func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
-	if err := m.indom.Set(list...); err != nil {
+	if _, err := m.indom.SetInstances(list...); err != nil {
 		e.leaveOut(m.name, err.Error())
 	}
 }

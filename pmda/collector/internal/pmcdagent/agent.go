@@ -36,8 +36,8 @@ func New(c Config) *pmda.Agent {
 		agent:  &pmda.Agent{Name: "pmcd", Domain: Domain, Logger: c.Logger},
 		stores: map[pdu.PMID]setter{},
 	}
-	p.agent.Callbacks.Store = p.store
-	p.agent.Callbacks.EndClient = p.notes.remove
+	p.agent.Use(func(next pmda.Handler) pmda.Handler { return handler{next, p} })
+	p.agent.OnEndClient(p.notes.remove)
 	p.attachInDoms()
 	// The order is that of the names in the name space of PCP.
 	p.addControl()
@@ -67,38 +67,38 @@ func always[T pdu.Scalar](f func() T) func(context.Context, *pmda.Request, pdu.I
 
 func (p *pmcd) attachInDoms() {
 	p.loggers = &pmda.InDom{
-		Serial: 1, Name: "pmlogger", Refresh: p.refreshLoggers,
+		Serial: pmda.InDomSerial(1), Name: "pmlogger", Refresh: p.refreshLoggers,
 		Text: "Archive loggers (pmlogger) on this host",
 		Help: `One instance for each running pmlogger, numbered and named by its process
 identifier. The primary logger is there a second time, as number 0 with
 the name "primary".`,
 	}
 	p.registers = &pmda.InDom{
-		Serial: 2, Name: "register",
+		Serial: pmda.InDomSerial(2), Name: "register",
 		Text: "Registers of pmcd.control.register",
 		Help: "The sixteen registers, 0 to 15.",
 	}
 	p.agents = &pmda.InDom{
-		Serial: 3, Name: "agent", Refresh: p.refreshAgents,
+		Serial: pmda.InDomSerial(3), Name: "agent", Refresh: p.refreshAgents,
 		Text: "Agents (PMDAs) of this collector",
 		Help: `One instance for each configured agent, also for those that are not
 connected at the moment. The number is the agent's domain.`,
 	}
 	p.engines = &pmda.InDom{
-		Serial: 4, Name: "pmie", Refresh: p.refreshEngines,
+		Serial: pmda.InDomSerial(4), Name: "pmie", Refresh: p.refreshEngines,
 		Text: "Inference engines (pmie) on this host",
 		Help: `One instance for each running pmie, numbered and named by its process
 identifier. The primary engine is there a second time, as number 0 with
 the name "primary".`,
 	}
 	p.buffers = &pmda.InDom{
-		Serial: 5, Name: "buffer pool",
+		Serial: pmda.InDomSerial(5), Name: "buffer pool",
 		Text: "Sizes of PDU buffers",
 		Help: `The size classes of buffers that the C implementation keeps, in bytes.
 The last one is for all that are larger.`,
 	}
 	p.clients = &pmda.InDom{
-		Serial: 6, Name: "client", Refresh: p.refreshClients,
+		Serial: pmda.InDomSerial(6), Name: "client", Refresh: p.refreshClients,
 		Text: "Clients connected to this collector",
 		Help: `One instance for each connection. The number counts connections since the
 collector began and is never used again.`,
@@ -110,8 +110,8 @@ collector began and is never used again.`,
 	for i := range insts {
 		insts[i] = pdu.Instance{ID: pdu.InstID(i), Name: strconv.Itoa(i)}
 	}
-	_ = p.registers.Set(insts...)
-	_ = p.buffers.Set([]pdu.Instance{{ID: 12, Name: "0012"}, {ID: 20, Name: "0020"}, {ID: 1024, Name: "1024"},
+	_, _ = p.registers.SetInstances(insts...)
+	_, _ = p.buffers.SetInstances([]pdu.Instance{{ID: 12, Name: "0012"}, {ID: 20, Name: "0020"}, {ID: 1024, Name: "1024"},
 		{ID: 2048, Name: "2048"}, {ID: 4196, Name: "4196"}, {ID: 8192, Name: "8192"}, {ID: 8193, Name: "8192+"}}...)
 }
 
@@ -126,13 +126,20 @@ func (p *pmcd) storable(cluster, item int, s setter) {
 	p.stores[pdu.MakePMID(Domain, cluster, item)] = s
 }
 
-// store sets values. It replaces the Agent's own, which knows neither metrics
+// A handler wraps the one that replies from the tables.
+type handler struct {
+	pmda.Handler
+	p *pmcd
+}
+
+// Store sets values. It replaces that of the tables, which knows neither metrics
 // that apply to the client who stores nor values for all instances at once.
 //
 // Unless the metric is open, the client has to be known to have the user ID 0,
 // as in PCP 7; the collector of PCP 6.0.3 lets everybody store who is not denied
 // to store at all.
-func (p *pmcd) store(_ context.Context, r *pmda.Request, values *pdu.Result) error {
+func (h handler) Store(_ context.Context, r *pmda.Request, values *pdu.Result) error {
+	p := h.p
 	for _, v := range values.All() {
 		s, ok := p.stores[v.PMID]
 		switch {

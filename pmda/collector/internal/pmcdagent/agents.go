@@ -107,7 +107,8 @@ func (p *pmcd) refreshAgents(context.Context, *pmda.Request) error {
 		return nil
 	}
 	p.ofAgents = list
-	return p.agents.Set(list...)
+	_, err := p.agents.SetInstances(list...)
+	return err
 }
 
 // uniqueNames makes names differ that are the same up to the first space, as

@@ -33,7 +33,7 @@ meant.`,
 func (p *pmcd) clientMetric(name string, item int, sem pdu.Sem, text, help string, value func(Client) string) {
 	register(p, pmda.Metric[string]{
 		Name: name, ID: pmda.Item(6, item), Sem: sem, InDom: p.clients, Text: text, Help: help,
-		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[string]) error {
+		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[string]) error {
 			for _, c := range p.Collector.Clients() {
 				s.Put(instanceOf(c).ID, value(c))
 			}
@@ -54,7 +54,8 @@ func (p *pmcd) refreshClients(context.Context, *pmda.Request) error {
 		return nil
 	}
 	p.ofClients = list
-	return p.clients.Set(list...)
+	_, err := p.clients.SetInstances(list...)
+	return err
 }
 
 // instanceOf is the instance of a client. There are no instances beyond 2³¹: a

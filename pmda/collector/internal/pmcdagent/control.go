@@ -85,7 +85,7 @@ func (p *pmcd) addRegister() {
 		Text: "Registers for whatever clients agree upon",
 		Help: `Sixteen numbers, 0 at first, without a meaning to the collector: clients may
 store into them to leave marks for each other, for example in an archive.`,
-		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Set[int32]) error {
+		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[int32]) error {
 			for i := range s.Instances() {
 				s.Put(i.ID, p.register[i.ID].Load())
 			}

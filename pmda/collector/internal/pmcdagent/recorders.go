@@ -204,7 +204,8 @@ func setRunning[T any](d *pmda.InDom, found map[pdu.InstID]T, primary int) error
 		list = append(list, pdu.Instance{ID: id, Name: name})
 	}
 	slices.SortFunc(list, func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
-	return d.Set(list...)
+	_, err := d.SetInstances(list...)
+	return err
 }
 
 // recorderMetric enters a metric of the loggers or of the engines, of which

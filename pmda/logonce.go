@@ -11,22 +11,22 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A trouble is what is wrong with something. It is logged when it begins and
-// when it becomes another, not whenever a client meets it.
-type trouble struct{ last atomic.Pointer[string] }
+// A logOnce logs what is wrong with something once: when it begins and when the
+// text becomes another, not whenever a client sees it.
+type logOnce struct{ last atomic.Pointer[string] }
 
-// news reports whether text is to be logged.
-func (t *trouble) news(text string) bool {
+// isNew reports whether text is to be logged.
+func (t *logOnce) isNew(text string) bool {
 	if last := t.last.Load(); last != nil && *last == text {
 		return false
 	}
-	now := text // what is no news is not allocated
+	now := text // allocates only here
 	last := t.last.Swap(&now)
 	return last == nil || *last != text
 }
 
-// over says that all is well.
-func (t *trouble) over() {
+// reset forgets the text, since all is well.
+func (t *logOnce) reset() {
 	if t.last.Load() != nil {
 		t.last.Store(nil)
 	}
@@ -39,24 +39,24 @@ func (a *Agent) warn(err error, msg string, at ...slog.Attr) {
 }
 
 // refreshed logs the failure of a refresh.
-func (a *Agent) refreshed(t *trouble, err error, msg string, of slog.Attr) {
+func (a *Agent) refreshed(t *logOnce, err error, msg string, of slog.Attr) {
 	if err == nil {
-		t.over()
-	} else if t.news(err.Error()) {
+		t.reset()
+	} else if t.isNew(err.Error()) {
 		a.warn(err, msg, of)
 	}
 }
 
 // panicked logs a panic of a function of a metric.
 func (a *Agent) panicked(m *metric, function string, p any) {
-	if m.trouble.news(fmt.Sprint("panic in ", function, ": ", p)) {
+	if m.valueLog.isNew(fmt.Sprint("panic in ", function, ": ", p)) {
 		a.Log().LogAttrs(context.Background(), slog.LevelError, "agent panicked", slog.String("agent", a.Name),
 			slog.String("metric", m.name), slog.String("function", function), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 	}
 }
 
-// ordinary reports whether an error of a Value function is an answer rather than
-// a failure that a log should tell of.
+// ordinary reports whether an error of a Value function is for the client alone,
+// and no failure to be logged.
 func ordinary(err error) bool {
 	switch pdu.FromError(err) {
 	case pdu.ErrValue, pdu.ErrAppVersion, pdu.ErrPermission, pdu.ErrAgain, pdu.ErrNYI:
@@ -68,7 +68,7 @@ func ordinary(err error) bool {
 // logValue logs an error that the function of a metric ought not to return, the
 // last if there are several.
 func (a *Agent) logValue(m *metric, s *set) {
-	if !ordinary(s.err) && m.trouble.news(s.err.Error()) {
+	if !ordinary(s.err) && m.valueLog.isNew(s.err.Error()) {
 		a.warn(s.err, "no value", m.attrs(s.list, s.errInst)...)
 	}
 }
@@ -97,7 +97,7 @@ func (a *Agent) logStore(m *metric, i pdu.Instance, err error) error {
 	case pdu.ErrBadStore, pdu.ErrConv, pdu.ErrTrunc, pdu.ErrSign, pdu.ErrType, pdu.ErrInst:
 		return err
 	}
-	if m.storeTrouble.news(err.Error()) {
+	if m.storeLog.isNew(err.Error()) {
 		a.warn(err, "store failed", m.attrs([]pdu.Instance{i}, i.ID)...)
 	}
 	return reported{err}

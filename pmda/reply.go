@@ -11,8 +11,8 @@ import (
 )
 
 // Desc describes a metric of the table.
-func (d defaults) Desc(_ context.Context, _ *Request, id pdu.PMID) (pdu.Desc, error) {
-	t := d.a.snapshot()
+func (h tableHandler) Desc(_ context.Context, _ *Request, id pdu.PMID) (pdu.Desc, error) {
+	t := h.a.snapshot()
 	m := t.metric(id)
 	if m == nil {
 		return pdu.Desc{}, pdu.ErrPMID
@@ -20,10 +20,10 @@ func (d defaults) Desc(_ context.Context, _ *Request, id pdu.PMID) (pdu.Desc, er
 	return t.desc(m), nil
 }
 
-// Instances answers from an instance domain of the table. The profile does not
-// matter here.
-func (d defaults) Instances(ctx context.Context, r *Request, id pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
-	in := d.a.snapshot().indom(id)
+// Instances lists an instance domain of the tables, or looks an instance up. The
+// profile does not matter here.
+func (h tableHandler) Instances(ctx context.Context, r *Request, id pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
+	in := h.a.snapshot().indom(id)
 	if in == nil {
 		return nil, pdu.ErrInDom
 	}
@@ -32,7 +32,7 @@ func (d defaults) Instances(ctx context.Context, r *Request, id pdu.InDom, inst 
 		return nil, err
 	}
 	var i pdu.Instance
-	ok := false // stays so if both are given
+	ok := false // stays false if both are set
 	switch {
 	case inst == pdu.NoInst && name == "":
 		return insts.list, nil
@@ -47,9 +47,9 @@ func (d defaults) Instances(ctx context.Context, r *Request, id pdu.InDom, inst 
 	return []pdu.Instance{i}, nil
 }
 
-// Text answers from the texts of the tables.
-func (d defaults) Text(_ context.Context, _ *Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
-	t := d.a.snapshot()
+// Text returns a help text of the tables.
+func (h tableHandler) Text(_ context.Context, _ *Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
+	t := h.a.snapshot()
 	var line, help string
 	if id, ok := of.PMID(); ok {
 		m := t.metric(id)
@@ -76,8 +76,8 @@ func (d defaults) Text(_ context.Context, _ *Request, of pdu.TextTarget, kind pd
 
 // Store sets values one by one through the Store functions of the metrics, and
 // stops at the first that fails: what came before it stays set.
-func (d defaults) Store(ctx context.Context, r *Request, values *pdu.Result) error {
-	t := d.a.snapshot()
+func (h tableHandler) Store(ctx context.Context, r *Request, values *pdu.Result) error {
+	t := h.a.snapshot()
 	for _, s := range values.All() {
 		m := t.metric(s.PMID)
 		switch {
@@ -86,7 +86,7 @@ func (d defaults) Store(ctx context.Context, r *Request, values *pdu.Result) err
 		case m.store == nil:
 			return pdu.ErrPermission
 		}
-		if err := m.storeSet(ctx, r, d.a, s); err != nil {
+		if err := m.storeSet(ctx, r, h.a, s); err != nil {
 			return err
 		}
 	}
@@ -121,7 +121,7 @@ func (m *metric) storeSet(ctx context.Context, r *Request, a *Agent, s pdu.Value
 		if err := m.storeValue(ctx, r, a, i, v); err != nil {
 			return a.logStore(m, i, err)
 		}
-		m.storeTrouble.over()
+		m.storeLog.reset()
 	}
 	return nil
 }
@@ -138,39 +138,39 @@ func (m *metric) storeValue(ctx context.Context, r *Request, a *Agent, i pdu.Ins
 }
 
 // PMID returns pdu.ErrName: the names of the tables are not dynamic.
-func (defaults) PMID(context.Context, *Request, string) (pdu.PMID, error) {
+func (tableHandler) PMID(context.Context, *Request, string) (pdu.PMID, error) {
 	return pdu.NoPMID, pdu.ErrName
 }
 
 // Names returns pdu.ErrPMID.
-func (defaults) Names(context.Context, *Request, pdu.PMID) ([]string, error) {
+func (tableHandler) Names(context.Context, *Request, pdu.PMID) ([]string, error) {
 	return nil, pdu.ErrPMID
 }
 
 // Children returns pdu.ErrName.
-func (defaults) Children(context.Context, *Request, string) ([]pmns.Child, error) {
+func (tableHandler) Children(context.Context, *Request, string) ([]pmns.Child, error) {
 	return nil, pdu.ErrName
 }
 
 // Traverse returns pdu.ErrName.
-func (defaults) Traverse(context.Context, *Request, string) ([]string, error) {
+func (tableHandler) Traverse(context.Context, *Request, string) ([]string, error) {
 	return nil, pdu.ErrName
 }
 
-// Labels answers from the labels of the tables.
-func (d defaults) Labels(ctx context.Context, r *Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
-	t := d.a.snapshot()
+// Labels makes sets of the labels in the tables.
+func (h tableHandler) Labels(ctx context.Context, r *Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
+	t := h.a.snapshot()
 	class := of.Class
 	switch class {
 	case pdu.LabelContext:
 		return nil, nil
 	case pdu.LabelDomain:
-		if d.a.DomainLabels == "" {
-			return DefaultLabels(d.a.Name)
+		if h.a.DomainLabels == "" {
+			return defaultLabels(h.a.Name)
 		}
-		return labels(class, d.a.DomainLabels)
+		return labels(class, h.a.DomainLabels)
 	case pdu.LabelCluster:
-		return labels(class, d.a.ClusterLabels[of.PMID().Cluster()])
+		return labels(class, h.a.ClusterLabels[of.PMID().Cluster()])
 	case pdu.LabelItem:
 		if m := t.metric(of.PMID()); m != nil {
 			return labels(class, m.labels)
@@ -182,7 +182,7 @@ func (d defaults) Labels(ctx context.Context, r *Request, of pdu.LabelTarget) ([
 		}
 		return nil, nil
 	case pdu.LabelInstances:
-		return d.instanceLabels(ctx, r, t.indom(of.InDom()), of.InDom())
+		return h.instanceLabels(ctx, r, t.indom(of.InDom()), of.InDom())
 	}
 	return nil, pdu.ErrType
 }
@@ -201,7 +201,7 @@ func labels(class pdu.LabelClass, json string) ([]pdu.LabelSet, error) {
 
 // instanceLabels makes a set for every instance that the client wants, empty for
 // one without labels.
-func (d defaults) instanceLabels(ctx context.Context, r *Request, in *InDom, id pdu.InDom) ([]pdu.LabelSet, error) {
+func (h tableHandler) instanceLabels(ctx context.Context, r *Request, in *InDom, id pdu.InDom) ([]pdu.LabelSet, error) {
 	if in == nil {
 		return nil, nil
 	}
@@ -213,14 +213,14 @@ func (d defaults) instanceLabels(ctx context.Context, r *Request, in *InDom, id 
 	var sets []pdu.LabelSet
 	for _, i := range insts.list {
 		if rule.Includes(i.ID) {
-			sets = append(sets, d.labelsOf(in, i))
+			sets = append(sets, h.labelsOf(in, i))
 		}
 	}
 	return sets, nil
 }
 
-// labelsOf makes the set of one instance.
-func (d defaults) labelsOf(in *InDom, i pdu.Instance) pdu.LabelSet {
+// labelsOf makes the label set of one instance.
+func (h tableHandler) labelsOf(in *InDom, i pdu.Instance) pdu.LabelSet {
 	if in.InstanceLabels == nil {
 		return pdu.LabelSet{Inst: i.ID}
 	}
@@ -228,7 +228,7 @@ func (d defaults) labelsOf(in *InDom, i pdu.Instance) pdu.LabelSet {
 	s, err := pdu.ParseLabels(pdu.LabelInstances, text, false)
 	if err != nil {
 		if !in.labelsWrong.Swap(true) { // many instances are likely to have the same fault
-			d.a.warn(err, "bad labels of an instance", slog.String("indom", in.Name), slog.String("instance", i.Name), slog.String("labels", excerpt(text)))
+			h.a.warn(err, "bad labels of an instance", slog.String("indom", in.Name), slog.String("instance", i.Name), slog.String("labels", excerpt(text)))
 		}
 		s = pdu.LabelSet{Err: pdu.FromError(err)}
 	}
@@ -244,7 +244,7 @@ func checkLabels(field, json string) error {
 	return nil
 }
 
-// excerpt quotes the beginning of a text.
+// excerpt is the quoted beginning of a text.
 func excerpt(s string) string {
 	const most = 60
 	if len(s) <= most {
@@ -253,10 +253,9 @@ func excerpt(s string) string {
 	return fmt.Sprintf("%#q...", strings.ToValidUTF8(s[:most], ""))
 }
 
-// LabelJSON is labels as the text that DomainLabels, Labels and InstanceLabels
-// take, with quotes and escapes where they are due. The values are whatever
-// encoding/json makes text of. Of labels that cannot be, such as one with a bad
-// name, it is a text that is refused where it is used, and says why.
+// LabelJSON is labels as a JSON text, for DomainLabels, Labels and InstanceLabels.
+// The values are what encoding/json can marshal. If the labels are wrong, such as
+// one with a bad name, the text is the reason, and is refused where it is used.
 func LabelJSON(labels map[string]any) string {
 	if len(labels) == 0 {
 		return ""
@@ -268,10 +267,10 @@ func LabelJSON(labels map[string]any) string {
 	return string(s.JSON)
 }
 
-// DefaultLabels is the default label set of an agent's domain, {"agent":"NAME"};
-// of the name a leading "pmda" and a trailing " DSO" are left out, as in the
-// reference.
-func DefaultLabels(name string) ([]pdu.LabelSet, error) {
+// defaultLabels is the default label set of an agent's domain, {"agent":"NAME"};
+// of the name a leading "pmda" and a trailing " DSO" are left out, as in the C
+// library.
+func defaultLabels(name string) ([]pdu.LabelSet, error) {
 	name = strings.TrimSuffix(strings.TrimPrefix(name, "pmda"), " DSO")
 	s, err := pdu.MakeLabels(pdu.LabelDomain, map[string]string{"agent": name}, false)
 	if err != nil {

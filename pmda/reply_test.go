@@ -16,7 +16,6 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 	"github.com/pcp-go/pcp/pmda/remote"
-	"github.com/pcp-go/pcp/pmns"
 )
 
 func TestText(t *testing.T) {
@@ -133,8 +132,8 @@ func TestLabels(t *testing.T) {
 		}
 		return `{"name":"` + i.Name + `"}`
 	}}
-	plain := &pmda.InDom{Name: "plain", Serial: 1}
-	must(t, a.Attach(d), d.Update("x", "none", "bad", "y"), a.Attach(plain), plain.Update("p"))
+	plain := &pmda.InDom{Name: "plain", Serial: pmda.InDomSerial(1)}
+	must(t, a.Attach(d), setNames(d, "x", "none", "bad", "y"), a.Attach(plain), setNames(plain, "p"))
 	register(t, a, pmda.Metric[int32]{Name: "a.x", InDom: d, Labels: `{"a":{"b":1}}`, Value: always[int32](1)})
 	register(t, a, pmda.Metric[int32]{Name: "a.y", ID: pmda.Item(1, 0), Value: always[int32](1)})
 	x, y := uint32(pdu.MakePMID(251, 0, 0)), uint32(pdu.MakePMID(251, 1, 0))
@@ -184,8 +183,9 @@ func TestLabels(t *testing.T) {
 	if _, err := a.Labels(t.Context(), request(), pdu.LabelsOfCluster(pdu.PMID(x))); err == nil {
 		t.Errorf("bad ClusterLabels: no error")
 	}
-	if sets, err := pmda.DefaultLabels("a\"\n"); err != nil || labelText(sets) != `-1:{"agent":"a\"\n"} 0x2` {
-		t.Errorf("DefaultLabels of a name to quote: %s (%v)", labelText(sets), err)
+	quoted := pmda.Unimplemented{Name: "a\"\n"}
+	if sets, err := quoted.Labels(t.Context(), request(), pdu.LabelsOfDomain(251)); err != nil || labelText(sets) != `-1:{"agent":"a\"\n"} 0x2` {
+		t.Errorf("default labels of a name to quote: %s (%v)", labelText(sets), err)
 	}
 }
 
@@ -217,93 +217,6 @@ func TestUnimplemented(t *testing.T) {
 		t.Errorf("labels of an item: %v (%v)", sets, err)
 	}
 	u.EndClient(r.Client)
-}
-
-// TestCallbacks replaces every answer, and calls the Agent's own from there.
-func TestCallbacks(t *testing.T) {
-	a := &pmda.Agent{Name: "a", Domain: 251}
-	d := a.AddInDom("i", "x", "y")
-	d.Text = "domain"
-	register(t, a, pmda.Metric[int32]{Name: "a.x", Text: "text", InDom: d, Labels: `{"l":1}`, Value: always[int32](7),
-		Store: func(context.Context, *pmda.Request, pdu.Instance, int32) error { return nil }})
-	var calls []string
-	called := func(s string) { calls = append(calls, s) }
-	own := a.Default()
-	a.Callbacks = pmda.Callbacks{
-		Fetch: func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
-			called("fetch")
-			return own.Fetch(ctx, r, ids, w)
-		},
-		Desc: func(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
-			called("desc")
-			return own.Desc(ctx, r, id)
-		},
-		Instances: func(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
-			called("instances")
-			return own.Instances(ctx, r, d, inst, name)
-		},
-		Text: func(ctx context.Context, r *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
-			called("text")
-			return own.Text(ctx, r, of, kind)
-		},
-		Store: func(ctx context.Context, r *pmda.Request, v *pdu.Result) error {
-			called("store")
-			return own.Store(ctx, r, v)
-		},
-		PMID: func(ctx context.Context, r *pmda.Request, name string) (pdu.PMID, error) {
-			called("pmid")
-			return own.PMID(ctx, r, name)
-		},
-		Names: func(ctx context.Context, r *pmda.Request, id pdu.PMID) ([]string, error) {
-			called("names")
-			return own.Names(ctx, r, id)
-		},
-		Children: func(ctx context.Context, r *pmda.Request, name string) ([]pmns.Child, error) {
-			called("children")
-			return own.Children(ctx, r, name)
-		},
-		Traverse: func(ctx context.Context, r *pmda.Request, name string) ([]string, error) {
-			called("traverse")
-			return own.Traverse(ctx, r, name)
-		},
-		Labels: func(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
-			called("labels")
-			return own.Labels(ctx, r, of)
-		},
-		EndClient: func(c *pmda.Client) { called("end"); own.EndClient(c) },
-	}
-	ctx, r, x := t.Context(), request(), pdu.MakePMID(251, 0, 0)
-	desc, err := a.Desc(ctx, r, x)
-	must(t, err)
-	insts, err := a.Instances(ctx, r, desc.InDom, 1, "")
-	must(t, err)
-	text, err := a.Text(ctx, r, pdu.TextOfMetric(x), pdu.TextOneLine)
-	must(t, err)
-	labels, err := a.Labels(ctx, r, pdu.LabelsOfItem(x))
-	must(t, err, a.Store(ctx, r, stored(t, x, func(w *pdu.ResultWriter) { w.Int32(0, 1) })))
-	var w pdu.ResultWriter
-	must(t, a.Fetch(ctx, r, []pdu.PMID{x}, &w))
-	_, errPMID := a.PMID(ctx, r, "a.x")
-	_, errNames := a.Names(ctx, r, x)
-	_, errChildren := a.Children(ctx, r, "a")
-	_, errTraverse := a.Traverse(ctx, r, "a")
-	a.EndClient(r.Client)
-	want := []string{"desc", "instances", "text", "labels", "store", "fetch", "pmid", "names", "children", "traverse", "end"}
-	if diff := cmp.Diff(want, calls); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
-	if desc.PMID != x || len(insts) != 1 || text != "text" || len(labels) != 1 || w.Len() != 1 {
-		t.Errorf("answers: %v %v %q %v, %d sets", desc, insts, text, labels, w.Len())
-	}
-	if !errors.Is(errPMID, pdu.ErrName) || !errors.Is(errNames, pdu.ErrPMID) || !errors.Is(errChildren, pdu.ErrName) || !errors.Is(errTraverse, pdu.ErrName) {
-		t.Errorf("dynamic names: %v, %v, %v, %v", errPMID, errNames, errChildren, errTraverse)
-	}
-	if own.Info() != a.Info() || a.Info() != (pmda.Info{Name: "a", Domain: 251}) {
-		t.Errorf("Info: %v and %v", own.Info(), a.Info())
-	}
-	a.Callbacks = pmda.Callbacks{}
-	a.EndClient(r.Client)
-	pmdatest.Run(t, a)
 }
 
 // TestConformance holds Agents to the contract, by themselves and behind a

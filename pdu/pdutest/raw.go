@@ -1,0 +1,15 @@
+package pdutest
+
+import "github.com/pcp-go/pcp/pdu"
+
+// Raw returns a PDU that no encoder makes, of an unknown type or with a malformed
+// body, to send or to expect. body is what follows the header.
+func Raw(k pdu.Kind, body []byte) pdu.PDU { return raw{k, body} }
+
+type raw struct {
+	kind pdu.Kind
+	body []byte
+}
+
+func (r raw) Kind() pdu.Kind                  { return r.kind }
+func (r raw) Append(b []byte) ([]byte, error) { return append(b, r.body...), nil }

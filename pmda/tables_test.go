@@ -1,0 +1,296 @@
+package pmda_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"weak"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdatest"
+)
+
+// namesOf are the names of an agent with their PMIDs.
+func namesOf(a *pmda.Agent) []string {
+	var names []string
+	for name, id := range a.Namespace().All() {
+		names = append(names, name+" "+id.String())
+	}
+	return names
+}
+
+// changesOf are the changes that the next fetch tells.
+func changesOf(t *testing.T, a *pmda.Agent) pdu.Change {
+	t.Helper()
+	var w pdu.ResultWriter
+	must(t, a.Fetch(t.Context(), request(), nil, &w))
+	return w.Changed
+}
+
+func wantNames(t *testing.T, a *pmda.Agent, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, namesOf(a)); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+}
+
+func TestRemove(t *testing.T) {
+	a := &pmda.Agent{Name: "a", Domain: 251}
+	d := a.AddInDom("i", "x")
+	for _, name := range []string{"a.x", "a.y", "a.z"} {
+		register(t, a, pmda.Metric[int32]{Name: name, InDom: d, Text: "line", Value: always[int32](1)})
+	}
+	must(t, a.AddDynamic("a.dynamic"))
+	wantNames(t, a, "a.x 251.0.0", "a.y 251.0.1", "a.z 251.0.2", "a.dynamic 251.*.*")
+	y := pdu.MakePMID(251, 0, 1)
+
+	err := a.Remove("a.x", "a.none")
+	if e, ok := errors.AsType[*pmda.OpError](err); !ok || e.Op != "remove" || e.Agent != "a" || e.Name != "a.none" || !errors.Is(err, pdu.ErrName) {
+		t.Errorf("Remove of an unknown name: %v", err)
+	}
+	must(t, a.Remove())
+	if c := changesOf(t, a); c != 0 {
+		t.Errorf("nothing is removed, and clients are told %v", c)
+	}
+	must(t, a.Remove("a.y", "a.dynamic"))
+	if c := changesOf(t, a); c != pdu.ChangeNames {
+		t.Errorf("clients are told %v", c)
+	}
+	wantNames(t, a, "a.x 251.0.0", "a.z 251.0.2")
+	if _, err := a.Desc(t.Context(), request(), y); err != pdu.ErrPMID {
+		t.Errorf("Desc of a metric that is removed: %v", err)
+	}
+	if got := fetched(t, a, request(), y); got != "251.0.1: error -12358\n" {
+		t.Errorf("Fetch of a metric that is removed: %s", got)
+	}
+	// The names are free again, also for what is above or below them.
+	register(t, a, pmda.Metric[int32]{Name: "a.y.below", Value: always[int32](1)})
+	register(t, a, pmda.Metric[int32]{Name: "a.dynamic", Value: always[int32](1)})
+	wantNames(t, a, "a.x 251.0.0", "a.z 251.0.2", "a.y.below 251.0.3", "a.dynamic 251.0.4")
+	must(t, a.Err())
+	pmdatest.Run(t, a)
+}
+
+// TestNumbersKept: a metric that comes back has its number, unless it is another
+// metric; and a number is used again only when there is no other.
+func TestNumbersKept(t *testing.T) {
+	a := &pmda.Agent{Name: "a", Domain: 251}
+	d := a.AddInDom("i")
+	x := pmda.Metric[int32]{Name: "a.x", InDom: d, Value: always[int32](1)}
+	register(t, a, x)
+	must(t, a.Remove("a.x"))
+	register(t, a, pmda.Metric[int32]{Name: "a.y", Value: always[int32](1)})
+	register(t, a, x)
+	wantNames(t, a, "a.y 251.0.1", "a.x 251.0.0")
+	must(t, a.Remove("a.x"))
+	register(t, a, pmda.Metric[int64]{Name: "a.x", InDom: d, Value: always[int64](1)}) // another type
+	wantNames(t, a, "a.y 251.0.1", "a.x 251.0.2")
+	must(t, a.Remove("a.x"))
+	for i := 3; i <= pdu.MaxItem; i++ {
+		name := fmt.Sprint("a.n", i)
+		register(t, a, pmda.Metric[int32]{Name: name, Value: always[int32](1)})
+		must(t, a.Remove(name))
+	}
+	register(t, a, pmda.Metric[int32]{Name: "a.last", Value: always[int32](1)})
+	wantNames(t, a, "a.y 251.0.1", "a.last 251.0.0")
+	register(t, a, pmda.Metric[int32]{Name: "a.fixed", ID: pmda.Item(0, 2), Value: always[int32](1)})
+	register(t, a, pmda.Metric[int32]{Name: "a.next", Value: always[int32](1)})
+	wantNames(t, a, "a.y 251.0.1", "a.last 251.0.0", "a.fixed 251.0.2", "a.next 251.0.3")
+}
+
+func TestDetach(t *testing.T) {
+	a := &pmda.Agent{Name: "a", Domain: 251}
+	d, e := a.AddInDom("disk", "sda"), &pmda.InDom{Name: "fixed", Serial: pmda.InDomSerial(1)}
+	must(t, a.Attach(e))
+	register(t, a, pmda.Metric[int32]{Name: "a.x", InDom: d, Value: always[int32](1)})
+	if err := a.Detach(d); err == nil || err.Error() != `pmda: agent a: detach instance domain "disk": metric "a.x" has it` {
+		t.Errorf("Detach of a domain in use: %v", err)
+	}
+	must(t, a.Remove("a.x"), a.Detach(d), a.Detach(e))
+	if err := a.Detach(d); err == nil || !strings.Contains(err.Error(), "it is not attached") {
+		t.Errorf("Detach twice: %v", err)
+	}
+	if _, err := a.Instances(t.Context(), request(), d.ID(), pdu.NoInst, ""); err != pdu.ErrInDom {
+		t.Errorf("Instances of a domain that is detached: %v", err)
+	}
+	if err := pmda.Register(a.NewTables(), pmda.Metric[int32]{Name: "a.x", InDom: d, Value: always[int32](1)}); err == nil || !strings.Contains(err.Error(), "not attached") {
+		t.Errorf("Register with a domain of other tables: %v", err)
+	}
+	if n := a.AddInDom("new").ID().Serial(); n != 2 {
+		t.Errorf("a new domain has serial %d", n)
+	}
+	must(t, a.Attach(d))
+	if n := d.ID().Serial(); n != 0 || d.Serial != 0 {
+		t.Errorf("the domain comes back with serial %d, field %v", n, d.Serial)
+	}
+	other := &pmda.Agent{Name: "other", Domain: 252}
+	if err := other.Attach(d); err == nil || !strings.Contains(err.Error(), "it belongs to agent a") {
+		t.Errorf("Attach to another agent: %v", err)
+	}
+	must(t, a.Err())
+}
+
+func TestSetTables(t *testing.T) {
+	a := &pmda.Agent{Name: "a", Domain: 251}
+	d := a.AddInDom("i", "x", "y")
+	for _, name := range []string{"a.stays", "a.goes"} {
+		register(t, a, pmda.Metric[int32]{Name: name, InDom: d, Value: always[int32](1)})
+	}
+	before := a.Namespace()
+	if c := changesOf(t, a); c != 0 {
+		t.Errorf("at first clients are told %v", c)
+	}
+
+	same := a.NewTables()
+	must(t, same.Attach(d))
+	register(t, same, pmda.Metric[int32]{Name: "a.stays", InDom: d, Value: always[int32](2)})
+	register(t, same, pmda.Metric[int32]{Name: "a.goes", InDom: d, Value: always[int32](2)})
+	if c := changesOf(t, a); c != 0 || a.Namespace() != before {
+		t.Errorf("tables that nobody serves yet: clients are told %v", c)
+	}
+	must(t, a.SetTables(same))
+	if c := changesOf(t, a); c != pdu.ChangeNames|pdu.ChangeLabels {
+		t.Errorf("clients are told %v", c)
+	}
+	if a.Namespace() != before {
+		t.Error("the name space is another, with the same names")
+	}
+	if got := fetched(t, a, request(), pdu.MakePMID(251, 0, 0)); got != "251.0.0: 0=2 1=2\n" {
+		t.Errorf("a value of the new tables: %s", got)
+	}
+
+	next := a.NewTables()
+	register(t, next, pmda.Metric[int32]{Name: "a.comes", Value: always[int32](3)})
+	must(t, a.SetTables(next), next.AddDynamic("a.dynamic")) // which is in use
+	wantNames(t, a, "a.comes 251.0.2", "a.dynamic 251.*.*")
+
+	bad := a.NewTables()
+	register(t, bad, pmda.Metric[int32]{Name: "a.x", Value: always[int32](1)})
+	first := pmda.Register(bad, pmda.Metric[int32]{Name: "a.x", Value: always[int32](1)})
+	bad.AddInDom("i", "twice", "twice")
+	if err := a.SetTables(bad); first == nil || err != first {
+		t.Errorf("SetTables with a failed registration: %v, want %v", err, first)
+	}
+	other := &pmda.Agent{Name: "other", Domain: 252}
+	if err := a.SetTables(other.NewTables()); err == nil || err.Error() != "pmda: agent a: set tables: they belong to agent other" {
+		t.Errorf("SetTables of another agent: %v", err)
+	}
+	wantNames(t, a, "a.comes 251.0.2", "a.dynamic 251.*.*")
+	must(t, a.Err())
+}
+
+// TestReleased: what is removed can be collected as garbage.
+func TestReleased(t *testing.T) {
+	a := &pmda.Agent{Name: "a", Domain: 251}
+	fill := func(to pmda.Registry, attach func(*pmda.InDom) error, name string) (weak.Pointer[pmda.InDom], weak.Pointer[pmda.Group]) {
+		g := a.Group(func(context.Context, *pmda.Request) error { return nil })
+		d := &pmda.InDom{Name: "i", Group: g}
+		must(t, setNames(d, "x", "y"), attach(d))
+		register(t, to, pmda.Metric[int32]{Name: name, InDom: d, Value: always[int32](1)})
+		return weak.Make(d), weak.Make(g)
+	}
+	use := func(name string) {
+		id, err := a.Namespace().Lookup(name)
+		must(t, err)
+		fetched(t, a, request(), id)
+	}
+	old := a.NewTables()
+	d1, g1 := fill(old, old.Attach, "a.x")
+	must(t, a.SetTables(old))
+	old = nil
+	use("a.x")
+	must(t, a.SetTables(a.NewTables()))
+	d2, g2 := fill(a, a.Attach, "a.y")
+	use("a.y")
+	must(t, a.Remove("a.y"), a.Detach(d2.Value()))
+	a.Namespace()
+	for range 10 { // a pool is emptied by the second
+		runtime.GC()
+		if d1.Value() == nil && g1.Value() == nil && d2.Value() == nil && g2.Value() == nil {
+			return
+		}
+	}
+	t.Errorf("kept: %v %v of replaced tables, %v %v that were removed", d1.Value(), g1.Value(), d2.Value(), g2.Value())
+}
+
+// TestReplaceWhileServing replaces, removes and adds metrics while clients fetch.
+func TestReplaceWhileServing(t *testing.T) {
+	a := &pmda.Agent{Name: "a", Domain: 251}
+	shared := a.AddInDom("shared", "one", "two")
+	build := func(n int32) {
+		tables := a.NewTables()
+		g := a.Group(func(context.Context, *pmda.Request) error { return nil })
+		own := &pmda.InDom{Name: "own", Serial: pmda.InDomSerial(7), Group: g}
+		must(t, tables.Attach(shared), tables.Attach(own), setNames(own, "x", fmt.Sprint("y", n)))
+		for i, d := range []*pmda.InDom{nil, shared, own} {
+			register(t, tables, pmda.Metric[int32]{Name: fmt.Sprint("a.m", i), ID: pmda.Item(1, i), InDom: d, Group: g, Value: always(n)})
+		}
+		must(t, a.SetTables(tables))
+	}
+	build(0)
+	ids := []pdu.PMID{pdu.MakePMID(251, 1, 0), pdu.MakePMID(251, 1, 1), pdu.MakePMID(251, 1, 2), pdu.MakePMID(251, 0, 0)}
+	stop := make(chan struct{})
+	var changing, fetching sync.WaitGroup
+	for range 3 {
+		fetching.Go(func() {
+			var w pdu.ResultWriter
+			for range 300 {
+				w.Reset()
+				if err := a.Fetch(t.Context(), request(), ids, &w); err != nil {
+					t.Error(err)
+				}
+				r, err := w.Result()
+				must(t, err)
+				var seen []int32
+				for _, s := range r.All() {
+					for _, v := range s.All(pdu.Type32) {
+						n, err := pdu.As[int32](v)
+						must(t, err)
+						seen = append(seen, n)
+					}
+				}
+				if slices.Min(seen) != slices.Max(seen) || len(seen) != 5 {
+					t.Errorf("a fetch has values of several tables: %v", seen)
+				}
+				if _, err := a.Instances(t.Context(), request(), pdu.MakeInDom(251, 7), pdu.NoInst, ""); err != nil {
+					t.Error(err)
+				}
+				a.Namespace().Lookup("a.m0")
+			}
+		})
+	}
+	changing.Go(func() {
+		for n := int32(1); ; n++ {
+			select {
+			case <-stop:
+				return
+			default:
+				build(n)
+			}
+		}
+	})
+	changing.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				// It may go with the tables that it is in.
+				if pmda.Register(a, pmda.Metric[string]{Name: "a.short", Labels: `{"a":1}`, Value: func(context.Context, *pmda.Request, pdu.Instance) (string, error) { return "", pmda.NoValue }}) == nil {
+					_ = a.Remove("a.short")
+				}
+			}
+		}
+	})
+	fetching.Wait()
+	close(stop)
+	changing.Wait()
+}
