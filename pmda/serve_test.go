@@ -449,7 +449,7 @@ func TestServeBadHello(t *testing.T) {
 			io.Reader
 			io.Writer
 		}{strings.NewReader(tt.bytes), io.Discard})
-		if !errors.Is(err, tt.want) {
+		if op, ok := errors.AsType[*pmda.OpError](err); !ok || op.Timeout() || !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", name, err, tt.want)
 		}
 	}
@@ -462,7 +462,8 @@ func TestServeEndsInPDU(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Stream.Close()
-	if err := <-p.served; !errors.Is(err, io.ErrUnexpectedEOF) {
+	err := <-p.served
+	if op, ok := errors.AsType[*pmda.OpError](err); !ok || op.Op != "serve the collector" || !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("Serve returned %v", err)
 	}
 }
