@@ -48,7 +48,7 @@ func (a *Agent) awaitOwed(want pdu.Kind) {
 	}
 }
 
-// discardReply is checkReply for a reply that nobody waits for. What it says of
+// discardReply is checkReply for a reply that no request waits for. What it says of
 // changed names and labels is kept for the next fetch: the agent does not say it
 // again.
 func (a *Agent) discardReply(h pdu.Header, body []byte, want pdu.Kind) error {
@@ -60,15 +60,15 @@ func (a *Agent) discardReply(h pdu.Header, body []byte, want pdu.Kind) error {
 	return err
 }
 
-// unsolicited keeps account of the errors that an agent may send though nobody has
-// asked it: an agent of the C library whose check callback fails replies with an
-// error to the end of a client, too.
+// unsolicited counts the errors that an agent may send though no request expects
+// them: an agent of the C library whose check callback fails replies with an error to
+// the end of a client, too.
 //
 //	collector: ERROR PM_ERR_NOTCONN of client 3, then DESC_REQ of client 4
 //	agent:     ERROR PM_ERR_PERMISSION, then DESC
 //
-// The error was taken for the reply to DESC_REQ. DESC is then the reply that
-// nobody waits for; it must not be taken for the reply to the next request.
+// The error is taken for the reply to DESC_REQ. DESC is then a reply that no request
+// waits for; it must not be taken for the reply to the next request.
 type unsolicited struct {
 	possible  int      // how many may yet come
 	ambiguous bool     // the last reply was an error that may have been one of them
@@ -92,8 +92,8 @@ func (u *unsolicited) sawStatus(code pdu.Error) {
 const unsolicitedWait = 100 * time.Millisecond
 
 // discardUnsolicited reads what the agent has sent since the last exchange, before
-// the next: unsolicited errors, and the reply in the place of which one was taken.
-// Anything else ends the connection.
+// the next: unsolicited errors, and the reply to the last request if such an error was
+// taken for it. Anything else ends the connection.
 func (a *Agent) discardUnsolicited() error {
 	u := &a.unsolicited
 	for u.possible > 0 && (u.ambiguous || a.conn.Buffered()) {
@@ -123,7 +123,7 @@ func (a *Agent) discardUnsolicited() error {
 		}
 	}
 	if a.conn.Buffered() {
-		return a.fail(errors.New("agent sent something that it was not asked for"))
+		return a.fail(errors.New("agent sent a PDU that no request expects"))
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func TestOwedReply(t *testing.T) {
 					far.send(pdu.DescReply{Desc: pdu.Desc{PMID: 12345}}) // whatever it says
 					synctest.Wait()
 					checkServes(t, agent, far)
-					if got := log.take(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "owes a reply") || !strings.Contains(got, "replies again") {
+					if got := log.flush(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "owes a reply") || !strings.Contains(got, "replies again") {
 						t.Errorf("the log has %q", got)
 					}
 					if tt.end != 0 {
@@ -216,7 +216,7 @@ func TestOwedResultKeepsStateChange(t *testing.T) {
 		}
 		late(pdu.ChangeLabels)
 		late(pdu.ChangeNames | pdu.ChangeAddAgent)
-		if got := log.take(); !strings.Contains(got, "bogus state change") {
+		if got := log.flush(); !strings.Contains(got, "bogus state change") {
 			t.Errorf("the log has %q", got)
 		}
 		for _, want := range []string{"labels,names: 251.1.2[-1] 0", "none: 251.1.2[-1] 0"} {
