@@ -15,11 +15,11 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// Many questions at once get the answers that each alone would get.
+// Many requests at once get the results that each alone would get.
 func TestBulk(t *testing.T) {
 	texts := map[uint32][2]string{1: {"one", "long"}, 2: {"two", ""}, 4: {"four", "-"}}
 	counters := new(pdu.Counters)
-	c := open(t, pmapi.Dialer{Counters: counters}, answering(allFeatures, func(_ pdu.Header, p pdu.PDU) []byte {
+	c := open(t, pmapi.Dialer{Counters: counters}, replying(allFeatures, func(_ pdu.Header, p pdu.PDU) []byte {
 		switch p := p.(type) {
 		case *pdu.TextReq:
 			text := texts[p.Ident][p.Text>>1&1]
@@ -146,11 +146,11 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// The metrics and names of which a request about many says nothing are asked for alone,
-// once; and of an agent without a reply only one metric.
-func TestBulkAsksWhy(t *testing.T) {
+// Names and metrics that fail in a request about many are requested alone, once, for the
+// reason; and of an agent that is not available only one metric is.
+func TestBulkReasons(t *testing.T) {
 	var requests []string
-	c := open(t, pmapi.Dialer{}, answering(allFeatures, func(_ pdu.Header, p pdu.PDU) []byte {
+	c := open(t, pmapi.Dialer{}, replying(allFeatures, func(_ pdu.Header, p pdu.PDU) []byte {
 		switch p := p.(type) {
 		case *pdu.NameList:
 			requests = append(requests, strings.Join(p.Names, " "))
@@ -191,7 +191,7 @@ func TestBulkAsksWhy(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 func TestBulkFails(t *testing.T) {
-	c := open(t, pmapi.Dialer{}, answering(pdu.FeatureDescs, func(pdu.Header, pdu.PDU) []byte { return nil }))
+	c := open(t, pmapi.Dialer{}, replying(pdu.FeatureDescs, func(pdu.Header, pdu.PDU) []byte { return nil }))
 	if _, err := c.ItemLabelSets(t.Context(), []pdu.PMID{1}); !errors.Is(err, pdu.ErrNoLabels) {
 		t.Errorf("labels where there are none: %v", err)
 	}

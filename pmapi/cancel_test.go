@@ -18,7 +18,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A step is one thing that a goroutine asks.
+// A step is one call that a goroutine makes.
 type step struct {
 	Question int
 	Before   time.Duration // to wait before
@@ -30,12 +30,12 @@ type step struct {
 type plan struct {
 	Features pdu.Features
 	Request  time.Duration // Dialer.RequestTimeout
-	Askers   [][]step
+	Callers  [][]step
 	Read     int             // how many bytes the collector reads at a time
-	Think    []time.Duration // how long it waits before each answer, in turn
+	Think    []time.Duration // how long it waits before each reply, in turn
 	Dribble  []int           // how many bytes it sends at a time, in turn, with Pause in between
 	Pause    time.Duration
-	HangUp   int // after how many answers; 0: never
+	HangUp   int // after how many replies; 0: never
 
 	calm atomic.Bool // no more waiting
 }
@@ -52,7 +52,7 @@ func drawPlan(t *rapid.T) *plan {
 	}
 	steps := rapid.Custom(func(t *rapid.T) step {
 		return step{
-			Question: rapid.IntRange(0, len(questions)-1).Draw(t, "question"),
+			Question: rapid.IntRange(0, len(apiCalls)-1).Draw(t, "apiCall"),
 			Before:   ms(20).Draw(t, "before"),
 			Timeout:  ms(40).Draw(t, "timeout"),
 			Cancel:   rapid.Bool().Draw(t, "cancel"),
@@ -61,7 +61,7 @@ func drawPlan(t *rapid.T) *plan {
 	return &plan{
 		Features: rapid.SampledFrom([]pdu.Features{allFeatures, pdu.FeatureLabels, 0}).Draw(t, "features"),
 		Request:  rapid.SampledFrom([]time.Duration{-1, 15 * time.Millisecond, time.Second}).Draw(t, "request"),
-		Askers:   rapid.SliceOfN(rapid.SliceOfN(steps, 1, 8), 1, 5).Draw(t, "askers"),
+		Callers:  rapid.SliceOfN(rapid.SliceOfN(steps, 1, 8), 1, 5).Draw(t, "callers"),
 		Read:     rapid.SampledFrom([]int{1, 7, 100, 1 << 20}).Draw(t, "read"),
 		Think:    rapid.SliceOfN(ms(20), 1, 4).Draw(t, "think"),
 		Dribble:  rapid.SliceOfN(rapid.IntRange(1, 64), 1, 4).Draw(t, "dribble"),
@@ -83,19 +83,19 @@ func (r slowReader) Read(b []byte) (int, error) {
 	return r.Conn.Read(b[:min(r.pl.Read, len(b))])
 }
 
-// collect plays the collector of a plan.
-func (pl *plan) collect(p *pdutest.Peer) {
+// serveCollector is the collector of a plan.
+func (pl *plan) serveCollector(p *pdutest.Peer) {
 	if pdutest.CollectorHello(pl.Features)(p) != nil {
 		return
 	}
 	p.Conn = pdu.NewConn(slowReader{p.Stream, pl})
 	sent := 0
-	for answers := 0; pl.HangUp == 0 || answers < pl.HangUp; answers++ {
+	for replies := 0; pl.HangUp == 0 || replies < pl.HangUp; replies++ {
 		h, q, err := p.Receive()
 		if err != nil {
 			return
 		}
-		pl.wait(pl.Think[answers%len(pl.Think)])
+		pl.wait(pl.Think[replies%len(pl.Think)])
 		b := echo(h, q)
 		if _, fetch := q.(*pdu.Fetch); fetch {
 			b = append(frame(pdu.Status{Code: 1}), b...)
@@ -115,17 +115,17 @@ func (pl *plan) collect(p *pdutest.Peer) {
 	}
 }
 
-// ask plays one of those who ask, and returns what must not happen.
-func (pl *plan) ask(c *pmapi.Context, who int, steps []step) error {
+// makeCalls makes the calls of one goroutine, and returns what must not happen.
+func (pl *plan) makeCalls(c *pmapi.Context, who int, steps []step) error {
 	for i, s := range steps {
 		time.Sleep(s.Before)
 		ctx, cancel := s.context()
-		q := questions[s.Question]
+		q := apiCalls[s.Question]
 		start := time.Now()
-		err := q.ask(ctx, c, uint32(100_000*(who+1)+1000*i))
+		err := q.do(ctx, c, uint32(100_000*(who+1)+1000*i))
 		took := time.Since(start)
 		cancel()
-		var mixed *mixedUp
+		var mixed *wrongReply
 		switch {
 		case errors.As(err, &mixed):
 			return fmt.Errorf("%s: %w", q.name, err)
@@ -158,8 +158,8 @@ func (s step) context() (context.Context, context.CancelFunc) {
 	}
 }
 
-// Whatever ends early, and wherever, no answer is taken for that of another
-// question, every error is what it should be, and the context works afterwards
+// Whatever ends early, and wherever, no reply is taken for that of another
+// apiCall, every error is what it should be, and the context works afterwards
 // unless the collector has hung up, which it reports.
 func TestCancellation(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -183,19 +183,19 @@ func (pl *plan) run(t *testing.T) []error {
 		}
 	}
 	d := pmapi.Dialer{RequestTimeout: pl.Request}
-	c, err := d.Local(t.Context(), serve(t, pl.collect))
+	c, err := d.Local(t.Context(), serve(t, pl.serveCollector))
 	if err != nil {
 		return []error{err}
 	}
 	defer c.Close()
 	var all sync.WaitGroup
-	for who, steps := range pl.Askers {
-		all.Go(func() { failed(pl.ask(c, who, steps)) })
+	for who, steps := range pl.Callers {
+		all.Go(func() { failed(pl.makeCalls(c, who, steps)) })
 	}
 	all.Wait()
 	pl.calm.Store(true)
 	time.Sleep(time.Second) // the waits that have begun
-	for range 100 {         // what is owed comes first
+	for range 100 {         // pending replies come first
 		if _, err = c.Desc(t.Context(), 9); !errors.Is(err, pdu.ErrTimeout) {
 			break
 		}

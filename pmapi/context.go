@@ -11,21 +11,20 @@ import (
 // A Context is access to a source of metrics, usually a collector that it is
 // connected to. Dial opens one, and Local one on a collector in this process.
 //
-// It is safe for concurrent use: requests take turns at the source, in no particular
-// order. A request that ends early, by its context.Context or the Dialer's
-// RequestTimeout, leaves a reply pending, which the next request reads and discards, so
-// that a reply is never taken for that of another request. What it asked for may be
-// done all the same, once the collector comes to it.
+// It is safe for concurrent use: requests are made one after the other, in no particular
+// order. A request that ends early, by its context.Context or Dialer.RequestTimeout,
+// leaves a reply pending. The next request reads and discards it, so that no request gets
+// the reply of another. The collector may still do what the abandoned request was for.
 //
-// A reply that is malformed, or about something else, is pdu.ErrIPC, of that request
-// alone. When the connection breaks, or the collector replies to what nobody asked,
-// every request fails with pdu.ErrIPC until Reconnect or, with Dialer.AutoReconnect, until
-// the context has connected again by itself.
+// A malformed reply, or one about something else, makes its own request fail with
+// pdu.ErrIPC. When the connection breaks, or the collector sends a reply without a
+// request, all requests fail with pdu.ErrIPC until Reconnect or, with
+// Dialer.AutoReconnect, until the context has connected again by itself.
 //
 // It is a PMAPI context of the C library. There is no current context.
 type Context struct {
 	name     string // for errors
-	hostName string // if the source does not say
+	hostName string // used if the source has none
 	src      source.Source
 	turn     chan struct{} // filled while somebody calls src
 
@@ -42,22 +41,25 @@ func init() {
 	source.NewContext = func(name string, src source.Source) any { return newContext(name, withOverlays(src, nil)) }
 }
 
-// Close ends the context, also for requests in progress, which fail with
-// pdu.ErrNoContext, as do later ones. The counterpart of pmDestroyContext(3).
+// Close closes the context. Requests in progress, and later ones, fail with
+// pdu.ErrNoContext. It always returns nil. The counterpart of pmDestroyContext(3).
 func (c *Context) Close() error { return c.src.Close() }
 
-// Reconnect connects anew, also if the connection has not broken; that is kept if
-// it fails. The profile is kept too. After a failure it does not try again for a
-// while (Dialer.Backoff), and fails at once: both are ETIMEDOUT
-// (syscall.ETIMEDOUT), with the cause of the failure. A context that reconnects by itself has a
-// Gap then. The counterpart of pmReconnectContext(3).
+// Reconnect makes a new connection in the place of the old one, which is kept if that
+// fails. It may be called on a connection that works. The profile is kept.
+//
+// After a failure, no connection is tried for a while (Dialer.Backoff), in which Reconnect
+// fails at once. Both errors are ETIMEDOUT (syscall.ETIMEDOUT) with the cause of the
+// failure. A context with Dialer.AutoReconnect has a Gap afterwards. On a source without
+// connections, Reconnect starts again from its origin. The counterpart of
+// pmReconnectContext(3).
 func (c *Context) Reconnect(ctx context.Context) error {
 	return c.fail("reconnect", "", c.inTurn(ctx, func() error { return c.src.Reconnect(ctx) }))
 }
 
 // Dup opens another context on the same source, with the same profile and, if that is
-// a collector, a connection of its own. Of a context that reconnects by itself it takes over what
-// is checked after a Gap. The counterpart of pmDupContext(3).
+// a collector, a connection of its own. With Dialer.AutoReconnect, what is checked after a
+// Gap is copied, too. The counterpart of pmDupContext(3).
 func (c *Context) Dup(ctx context.Context) (*Context, error) {
 	var src source.Source
 	err := c.inTurn(ctx, func() (err error) {

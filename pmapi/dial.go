@@ -27,12 +27,11 @@ const (
 // "unix:", "unix:///run/x.socket", or "local:", which is the socket or else TCP on
 // this computer. Ports are tried in their order.
 //
-// Errors: pdu.ErrNotHost for an empty specification, one that shows where a
-// specification is malformed, errors.ErrUnsupported for encryption,
-// authentication, compression and containers, EHOSTUNREACH
-// (syscall.EHOSTUNREACH) for a host without an address, ETIMEDOUT, pdu.ErrTimeout
-// for a collector that does not greet in time, pdu.ErrPermission or
-// pdu.ErrConnLimit if it refuses, or what the network reports.
+// Errors: pdu.ErrNotHost for an empty specification; that of ParseHost for a malformed
+// one; errors.ErrUnsupported for encryption, authentication, compression and containers;
+// EHOSTUNREACH (syscall.EHOSTUNREACH) for a host without an address; pdu.ErrTimeout for no
+// connection or handshake within ConnectTimeout; pdu.ErrPermission or pdu.ErrConnLimit if
+// the collector refuses the client; or what the network reports.
 func (d *Dialer) Dial(ctx context.Context, spec string) (*Context, error) {
 	n := d.complete()
 	h, err := ParseHost(spec)
@@ -55,7 +54,7 @@ func (d *Dialer) Dial(ctx context.Context, spec string) (*Context, error) {
 	return n.openHost(ctx, name, open)
 }
 
-// unsupportedAttrs are what a specification may ask for and is not there.
+// unsupportedAttrs are attributes of a specification that this package does not support.
 var unsupportedAttrs = map[string]string{
 	"secure": "encryption", "compress": "compression", "container": "containers",
 	"userauth": "authentication", "username": "authentication", "password": "authentication",
@@ -102,8 +101,8 @@ func (n Dialer) opener(h HostSpec) (opener, error) {
 	return n.tcp(h.Host, proxies), nil
 }
 
-// tcp opens a connection to the first port of a host that takes one, through the
-// nearest of proxies, if there are any. That one has to know of the others.
+// tcp makes a connection to the first port of a host that accepts one, through the
+// nearest of proxies, if there are any. That one connects to the others.
 func (n Dialer) tcp(host HostPort, proxies []HostPort) opener {
 	ports := host.Ports
 	if len(ports) == 0 {
@@ -170,7 +169,7 @@ func (n Dialer) through(proxy HostPort) proxied {
 	return proxied{n, net.JoinHostPort(proxy.Name, strconv.Itoa(port))}
 }
 
-// connect asks the proxy for a connection, which is then as one to the collector.
+// connect makes a connection to the proxy, which connects it to the collector.
 func (p proxied) connect(ctx context.Context, host, port string) (*link, error) {
 	n := p.Dialer
 	n.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -192,7 +191,7 @@ func (p proxied) connect(ctx context.Context, host, port string) (*link, error) 
 	return n.connect(ctx, "tcp", "")
 }
 
-// greetProxy tells a pmproxy where to connect to. Its greeting is read byte by
+// greetProxy sends a pmproxy the address to connect to. Its greeting is read byte by
 // byte, since what follows it is the collector's.
 func greetProxy(conn net.Conn, host, port string) error {
 	if _, err := conn.Write([]byte("pmproxy-client 1\n")); err != nil {
@@ -203,7 +202,7 @@ func greetProxy(conn net.Conn, host, port string) error {
 		return err
 	}
 	if strings.TrimSuffix(line, "\n") != "pmproxy-server 1" {
-		return fmt.Errorf("%w: no pmproxy, it said %q", pdu.ErrIPC, line)
+		return fmt.Errorf("%w: no pmproxy, its greeting is %q", pdu.ErrIPC, line)
 	}
 	_, err = conn.Write([]byte(host + " " + port + "\n"))
 	return err
@@ -217,7 +216,7 @@ type oneByte struct {
 
 func (o *oneByte) Read(b []byte) (int, error) {
 	if o.left--; o.left < 0 {
-		return 0, fmt.Errorf("%w: no pmproxy, it said too much", pdu.ErrIPC)
+		return 0, fmt.Errorf("%w: no pmproxy, its greeting is too long", pdu.ErrIPC)
 	}
 	return o.conn.Read(b[:1])
 }

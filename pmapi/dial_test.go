@@ -51,9 +51,9 @@ func closedPort(t *testing.T) string {
 	return strconv.Itoa(pcptest.FreePort(t))
 }
 
-// proxy is a pmproxy that greets with a line, and connects to what it is asked
-// for, if to is true. The function returns what it was asked.
-func proxy(t *testing.T, greeting string, to bool) (port string, asked func() []string) {
+// proxy is a pmproxy that greets with a line, and connects to what is requested, if to is
+// true. The function returns what was requested.
+func proxy(t *testing.T, greeting string, to bool) (port string, requested func() []string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -101,7 +101,7 @@ func proxy(t *testing.T, greeting string, to bool) (port string, asked func() []
 func TestDial(t *testing.T) {
 	port, socket := listening(t)
 	closed := closedPort(t)
-	via, asked := proxy(t, "pmproxy-server 1\n", true)
+	via, requested := proxy(t, "pmproxy-server 1\n", true)
 	impostor, _ := proxy(t, "HTTP/1.1 400 Bad Request\r\n", false)
 	chatterer, _ := proxy(t, strings.Repeat("x", 1000), false)
 	number := func(port string) (n int) { fmt.Sscan(port, &n); return n }
@@ -129,8 +129,8 @@ func TestDial(t *testing.T) {
 		{"127.0.0.1", &throughProxy, nil, ""},
 		{"127.0.0.1:" + closed, d, pdu.Error(-111), "connection refused"},
 		{"unix:", &noSocket, pdu.Error(-2), "no such file"},
-		{"127.0.0.1:" + port + "@127.0.0.1:" + impostor, d, pdu.ErrIPC, `no pmproxy, it said "HTTP/1.1 400 Bad Request`},
-		{"127.0.0.1:" + port + "@127.0.0.1:" + chatterer, d, pdu.ErrIPC, "it said too much"},
+		{"127.0.0.1:" + port + "@127.0.0.1:" + impostor, d, pdu.ErrIPC, `no pmproxy, its greeting is "HTTP/1.1 400 Bad Request`},
+		{"127.0.0.1:" + port + "@127.0.0.1:" + chatterer, d, pdu.ErrIPC, "its greeting is too long"},
 		{"127.0.0.1:" + closed + "@127.0.0.1:" + via, d, pdu.ErrIPC, ""},
 		{"", d, pdu.ErrNotHost, ""},
 		{"127.0.0.1:x", d, pdu.ErrGeneric, "non-numeric port"},
@@ -158,8 +158,8 @@ func TestDial(t *testing.T) {
 		}
 	}
 	for i, want := range []string{port, port, closed} {
-		if got := asked()[i]; got != "pmproxy-client 1\n127.0.0.1 "+want+"\n" {
-			t.Errorf("the proxy was asked %q", got)
+		if got := requested()[i]; got != "pmproxy-client 1\n127.0.0.1 "+want+"\n" {
+			t.Errorf("the proxy got %q", got)
 		}
 	}
 }

@@ -29,20 +29,19 @@ var (
 	autoBackoff    = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second}
 )
 
-// A Dialer says how to connect. Its zero value is ready. It may be used by several
-// goroutines, but not be changed meanwhile.
+// A Dialer holds the options of connections to collectors. Its zero value is ready for use.
+// It is safe for concurrent use, as long as nobody changes it.
 type Dialer struct {
-	// ConnectTimeout limits a connection with its handshake; 0 means
+	// ConnectTimeout limits the time to make a connection, with the handshake; 0 means
 	// DefaultConnectTimeout, less than 0 no limit.
 	ConnectTimeout time.Duration
-	// RequestTimeout limits the wait for an answer: from the turn of the request
-	// on, or from the answer before, of those to a request that takes several or to
-	// earlier ones that ended early. 0 means DefaultRequestTimeout, less than 0 no
-	// limit.
+	// RequestTimeout limits the wait for each reply: from the turn of the request on, or
+	// from the reply before, if there are several. 0 means DefaultRequestTimeout, less
+	// than 0 no limit.
 	RequestTimeout time.Duration
-	// Backoff is how long Reconnect does not try again after failures in a row; the
-	// last counts for all later ones. Nil means 5, 10, 20, 40 and 80 seconds, as in
-	// the C library, and with AutoReconnect 1, 2, 5 and 10.
+	// Backoff is how long no connection is tried after the first failure in a row, the
+	// second, and so on; the last is also for all later ones. Nil means 5, 10, 20, 40 and
+	// 80 seconds, as in the C library, and with AutoReconnect 1, 2, 5 and 10.
 	Backoff []time.Duration
 	// Ports are tried, in order, where a host is named without any; none means
 	// DefaultPort.
@@ -52,13 +51,13 @@ type Dialer struct {
 	Proxy HostPort
 	// Socket is the unix socket of "unix:" and "local:"; empty means DefaultSocket.
 	Socket string
-	// Names, if not nil, are the names of metrics, in place of the collector's.
+	// Names, if not nil, are the names of metrics, instead of the collector's.
 	Names *pmns.Tree
-	// MaxReply is the greatest length of an answer that is accepted; 0 means
-	// DefaultMaxReply. A longer one costs the connection.
+	// MaxReply is the greatest length of a reply in bytes; 0 means DefaultMaxReply. A
+	// longer reply breaks the connection.
 	MaxReply int
-	// AutoReconnect makes contexts that connect again by themselves; see Gap. The first
-	// connection is up to Dial, which fails if the collector is not there.
+	// AutoReconnect makes contexts that connect again by themselves; see Gap. Dial itself
+	// fails all the same if there is no collector.
 	AutoReconnect bool
 	// Counters, if not nil, count the PDUs of all connections.
 	Counters *pdu.Counters
@@ -68,7 +67,7 @@ type Dialer struct {
 	// DialContext makes connections; nil means that of a net.Dialer.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	unsupported string // what the environment asks for and is not there
+	unsupported string // what the environment requires and this package does not have
 }
 
 // An opener makes a connection to a host.
@@ -100,20 +99,21 @@ func (d *Dialer) complete() Dialer {
 	return n
 }
 
-// A ContextDialer gives connections to a collector in this process: a
-// collector.Server is one.
+// A ContextDialer makes connections to a collector in this process. A collector.Server
+// is one.
 type ContextDialer interface {
 	DialContext(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
-// Local opens a context on a collector in this process, without a socket, under
-// the defaults of a Dialer. There is no counterpart in the C library, whose local
-// contexts load agents into the client.
+// Local opens a context on a collector in this process, without a socket, with the
+// defaults of a Dialer. There is no counterpart in the C library, whose local contexts
+// load agents into the client.
 func Local(ctx context.Context, srv ContextDialer) (*Context, error) {
 	return new(Dialer).Local(ctx, srv)
 }
 
-// Local opens a context on a collector in this process.
+// Local opens a context on a collector in this process, with the options of d. Its host
+// is called "local" in errors. The errors are those of Dial.
 func (d *Dialer) Local(ctx context.Context, srv ContextDialer) (*Context, error) {
 	n := d.complete()
 	n.DialContext = srv.DialContext

@@ -1,46 +1,75 @@
-// Package pmapi is for programs that look at metrics: it asks collectors about
-// them, in other processes and in this one.
+// Package pmapi is the client side of Performance Co-Pilot: it reads metrics from
+// collectors, in other processes and in this one.
 //
 //	c, err := pmapi.Dial(ctx, "web1.example.com")
 //	if err != nil {
 //		return err
 //	}
 //	defer c.Close()
-//	ids, err := c.Lookup(ctx, []string{"kernel.all.load", "hinv.ncpu"})
-//	if err != nil {
-//		return err
+//	g := c.Group()
+//	load := pmapi.Add[float64](g, "kernel.all.load", pmapi.Instance("1 minute"))
+//	for now, err := range g.Every(ctx, time.Second) {
+//		if err != nil {
+//			return err
+//		}
+//		if v, err := load.Value(); err == nil {
+//			fmt.Println(now, v)
+//		}
 //	}
-//	var r pdu.Result
-//	if err := c.Fetch(ctx, ids, &r); err != nil {
-//		return err
-//	}
-//	for inst, v := range r.At(0).All(pdu.TypeFloat) {
-//		fmt.Println(inst, v)
-//	}
+//
+// # Groups
+//
+// A Group fetches metrics together, by their names, and converts their values: counters
+// to rates, units to other units, all to Go types. Most programs need nothing else.
 //
 // # Contexts
 //
-// A Context is one connection. Its methods ask one thing each: names (Lookup,
-// Names, Children, Traverse), what metrics are (Desc, Text, Labels), instance
-// domains (Instances, InstID, InstName), values (Fetch, Store). They ask the
-// collector each time: what a collector says of names, descriptors and instances
-// may change while nobody is told. A profile (AddProfile, DelProfile, SetProfile)
-// says which instances fetches return.
+// A Context is access to one source of metrics. Each of its methods is one request, or a
+// few that are sent together: for names (Lookup, Names, Children, Traverse), descriptions
+// of metrics (Desc, Text, Labels), instance domains (Instances, InstID, InstName) and values
+// (Fetch, Store). Nothing is cached: names, descriptors and instances may change at any
+// time. A profile (AddProfile, DelProfile, SetProfile) limits the instances that Fetch
+// returns.
 //
-// A Dialer holds what can be chosen: time-outs, ports, a name space of one's own,
-// whether contexts survive the loss of their connection. DialerFromEnv makes one from the
-// environment, as the C tools use it; nothing else here reads that.
+// A Dialer holds the options of connections: time-outs, ports, a name space of one's own,
+// and whether contexts connect again by themselves (AutoReconnect). DialerFromEnv makes
+// one from the environment variables that the C library reads. Nothing else in this package
+// looks at the environment.
+//
+// # Sources
+//
+// What a context stands on is its source. A host is the usual one: a collector that the
+// context is connected to by a socket (Dial) or in memory (Local). Package
+// pmapitest makes sources of another kind, without a collector, for tests. A context and
+// its groups work alike on any source; these depend on it:
+//
+//	            a host                        a source of pmapitest
+//	time        of this computer              the test's
+//	Reconnect   makes another connection      likewise, when the test lets it
+//	HostName    what pmcd.hostname says       what the test says
+//	Dup         has a connection of its own   likewise
+//	Store       is sent to the agents         changes the value
+//	the end     does not come                 ends Group.Every, if the test sets one
+//
+// On every source, event.flags and event.missed, the metrics that stand for the flags of
+// event records and for missed ones, have names, descriptors and help texts, but no values.
 //
 // # Errors
 //
-// They wrap pdu.Error, the number on the wire, in an OpError that says where:
-// errors.Is(err, pdu.ErrName), pdu.FromError(err). Several names or metrics in one
-// question that fail in part give what there is, and an error. The end of a
-// context.Context is wrapped as its cause.
+// Errors are *OpErrors, which say what was done, where and on what, and wrap a pdu.Error,
+// the code on the wire: test it with errors.Is(err, pdu.ErrName), or get it with
+// pdu.FromError(err). When a context.Context ends a request, its cause is wrapped
+// instead.
+//
+// Methods that are called about several things, as Lookup is about names, return a result
+// for each of them. If some have failed, the results of the others are good, and the error
+// is a *BulkError with the reasons; ErrorAt picks out one. If the request as a whole has
+// failed, there are no results, and the error is of another type.
 //
 // # Concurrency
 //
-// A Context, and a Dialer once it is filled in, are safe for concurrent use.
+// A Context, and a Dialer once it is filled in, are safe for concurrent use. A Group is for
+// one goroutine at a time.
 //
 // # The C names
 //

@@ -4,106 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pdu/pdutest"
 	"github.com/pcp-go/pcp/pmapi"
 )
 
 const allFeatures = pdu.FeatureLabels | pdu.FeatureHighRes | pdu.FeatureDescs
 
-// dialFunc makes the connections of a Dialer, or of Local.
-type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
-
-func (f dialFunc) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	return f(ctx, network, addr)
-}
-
-// serve is a connection to f, which hangs up when it returns.
-func serve(t testing.TB, f func(p *pdutest.Peer)) dialFunc {
-	return func(context.Context, string, string) (net.Conn, error) {
-		near, far := net.Pipe()
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			defer far.Close()
-			f(&pdutest.Peer{Conn: pdu.NewConn(far), Stream: far})
-		}()
-		t.Cleanup(func() {
-			near.Close()
-			far.Close()
-			<-done
-		})
-		return near, nil
-	}
-}
-
-// open is a context on f.
-func open(t testing.TB, d pmapi.Dialer, f func(p *pdutest.Peer)) *pmapi.Context {
-	t.Helper()
-	c, err := d.Local(t.Context(), serve(t, f))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
-// answering is a collector that answers each request with what f returns, and
-// hangs up for nil.
-func answering(features pdu.Features, f func(h pdu.Header, p pdu.PDU) []byte) func(p *pdutest.Peer) {
-	return func(p *pdutest.Peer) {
-		if pdutest.CollectorHello(features)(p) != nil {
-			return
-		}
-		for {
-			h, q, err := p.Receive()
-			if err != nil {
-				return
-			}
-			b := f(h, q)
-			if b == nil {
-				return
-			}
-			if len(b) == 0 { // a write of nothing would wait for a reader
-				continue
-			}
-			if _, err := p.Stream.Write(b); err != nil {
-				return
-			}
-		}
-	}
-}
-
-// frame encodes PDUs with their headers.
-func frame(pdus ...pdu.PDU) []byte {
-	b := []byte{}
-	c := pdu.NewConn(struct {
-		io.Reader
-		io.Writer
-	}{nil, writerFunc(func(p []byte) { b = append(b, p...) })})
-	for _, p := range pdus {
-		if err := c.Write(0, p); err != nil {
-			panic(err)
-		}
-	}
-	return b
-}
-
-type writerFunc func(p []byte)
-
-func (f writerFunc) Write(p []byte) (int, error) {
-	f(p)
-	return len(p), nil
-}
-
-// echo answers a request with what tells which one it was: nothing to PROFILE.
+// echo replies to a request with values that identify it, and not to PROFILE.
 func echo(_ pdu.Header, p pdu.PDU) []byte {
 	switch p := p.(type) {
 	case *pdu.SetProfile:
@@ -176,21 +88,21 @@ func number(name string) int {
 	return n
 }
 
-// A question is one of the methods of a Context; n makes its answer from echo one
-// of its own. It returns the method's error, or a *mixedUp.
-type question struct {
+// An apiCall is one of the methods of a Context; n makes its reply from echo one
+// of its own. It returns the method's error, or a *wrongReply.
+type apiCall struct {
 	name string
-	ask  func(ctx context.Context, c *pmapi.Context, n uint32) error
+	do   func(ctx context.Context, c *pmapi.Context, n uint32) error
 }
 
-// A mixedUp is an answer that belongs to another question.
-type mixedUp struct{ want, got any }
+// A wrongReply is a reply that belongs to another call.
+type wrongReply struct{ want, got any }
 
-func (m *mixedUp) Error() string { return fmt.Sprintf("got %v, want %v", m.got, m.want) }
+func (m *wrongReply) Error() string { return fmt.Sprintf("got %v, want %v", m.got, m.want) }
 
 func same[T comparable](want, got T, err error) error {
 	if err == nil && want != got {
-		return &mixedUp{want, got}
+		return &wrongReply{want, got}
 	}
 	return err
 }
@@ -198,7 +110,7 @@ func same[T comparable](want, got T, err error) error {
 // first is the only element of a list.
 func first[T any](list []T, err error) (one T, _ error) {
 	if err == nil && len(list) != 1 {
-		return one, &mixedUp{1, len(list)}
+		return one, &wrongReply{1, len(list)}
 	}
 	if err == nil {
 		one = list[0]
@@ -206,7 +118,7 @@ func first[T any](list []T, err error) (one T, _ error) {
 	return one, err
 }
 
-var questions = []question{
+var apiCalls = []apiCall{
 	{"Lookup", func(ctx context.Context, c *pmapi.Context, n uint32) error {
 		id, err := first(c.Lookup(ctx, []string{echoName(n)}))
 		return same(pdu.PMID(n), id, err)
@@ -309,7 +221,7 @@ var questions = []question{
 			return nil
 		}
 		if err == nil {
-			return &mixedUp{pdu.Error(-int32(n)), nil}
+			return &wrongReply{pdu.Error(-int32(n)), nil}
 		}
 		return err
 	}},
@@ -319,17 +231,17 @@ var questions = []question{
 	}},
 }
 
-// Every question gets its own answer, of collectors that can do much and little.
-func TestQuestions(t *testing.T) {
+// Every call gets its own reply, of collectors that can do much and little.
+func TestReplies(t *testing.T) {
 	for _, features := range []pdu.Features{allFeatures, pdu.FeatureLabels} {
-		c := open(t, pmapi.Dialer{}, answering(features, echo))
-		for i, q := range questions {
-			if err := q.ask(t.Context(), c, uint32(1000+i)); err != nil {
+		c := open(t, pmapi.Dialer{}, replying(features, echo))
+		for i, q := range apiCalls {
+			if err := q.do(t.Context(), c, uint32(1000+i)); err != nil {
 				t.Errorf("%s: %v", q.name, err)
 			}
 		}
 	}
-	c := open(t, pmapi.Dialer{}, answering(0, echo))
+	c := open(t, pmapi.Dialer{}, replying(0, echo))
 	if _, err := c.ContextLabels(t.Context()); !errors.Is(err, pdu.ErrNoLabels) {
 		t.Error(err)
 	}

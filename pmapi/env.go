@@ -13,8 +13,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcpconf"
 )
 
-// DialerFromEnv is a Dialer as the environment says, and /etc/pcp.conf for the place of
-// the socket:
+// DialerFromEnv makes a Dialer from the environment variables that the C library reads, and
+// from /etc/pcp.conf for the path of the socket:
 //
 //	PMCD_CONNECT_TIMEOUT     ConnectTimeout, in seconds; 0 means no limit
 //	PMCD_REQUEST_TIMEOUT     RequestTimeout, likewise
@@ -26,8 +26,8 @@ import (
 //	PCP_SECURE_SOCKETS       contexts fail with errors.ErrUnsupported, unless it is "relaxed"
 //	PCP_CONTAINER            likewise, always
 //
-// A setting that makes no sense is left out; the error tells of all such, and the
-// Dialer is good all the same. The C library reads the same variables.
+// A value that cannot be used is ignored. Then there is an error, which names all such
+// values, and the Dialer can be used all the same.
 func DialerFromEnv() (*Dialer, error) {
 	d := new(Dialer)
 	var errs []error

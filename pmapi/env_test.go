@@ -128,7 +128,7 @@ func TestDialerFromEnv(t *testing.T) {
 	}
 }
 
-// A pcp.conf that cannot be read is told of, and does no harm.
+// A pcp.conf that cannot be read is an error, and the Dialer can be used all the same.
 func TestDialerFromEnvWithoutConf(t *testing.T) {
 	clearEnv(t)
 	t.Setenv("PCP_CONF", filepath.Join(t.TempDir(), "none"))

@@ -11,9 +11,9 @@ import (
 )
 
 // An eventOverlay adds the two metrics of event records, event.flags and
-// event.missed, which exist in every context although no collector knows them: their
-// names, descriptors and texts, and no values in the place of the error that the
-// source has for them. The source's own metric hides the one of the same name.
+// event.missed, to a source that does not know them. They have names, descriptors and
+// texts, and no values, but no error either. A metric of the source with one of the names
+// hides the one here.
 type eventOverlay struct{ source.Source }
 
 // An eventMetric is one of the two metrics.
@@ -39,6 +39,8 @@ func eventMetricOf(id pdu.PMID) *eventMetric {
 	}
 	return nil
 }
+
+func isEventMetric(id pdu.PMID) bool { return id == pdu.EventFlagsPMID || id == pdu.EventMissedPMID }
 
 func (m *eventMetric) desc() pdu.Desc {
 	return pdu.Desc{PMID: m.id, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
@@ -83,7 +85,7 @@ func (o *eventOverlay) Traverse(ctx context.Context, name string) ([]string, err
 }
 
 // addEventNames adds the names of event metrics at and below a name to those of the
-// source, which err says to have none. The error is nil if there are any now.
+// source, whose error is err. The error is nil if there are any now.
 func addEventNames(name string, names []string, err error) ([]string, error) {
 	for _, m := range eventMetrics {
 		below := name == "" || m.name == name || strings.HasPrefix(m.name, name+".")
@@ -113,32 +115,42 @@ func (o *eventOverlay) Children(ctx context.Context, name string) ([]pmns.Child,
 	return children, err
 }
 
+// Descs describes the event metrics, and has the source describe the others.
 func (o *eventOverlay) Descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc, source.Errors, error) {
-	descs, errs, err := o.Source.Descs(ctx, ids)
-	if err != nil || errs == nil {
-		return descs, errs, err
+	others := slices.DeleteFunc(slices.Clone(ids), isEventMetric)
+	if len(others) == len(ids) {
+		return o.Source.Descs(ctx, ids)
 	}
-	for i, id := range ids {
-		if m := eventMetricOf(id); m != nil && errs[i] != nil {
-			descs[i], errs[i] = m.desc(), nil
+	var descs []pdu.Desc
+	var errs source.Errors
+	if len(others) > 0 {
+		var err error
+		if descs, errs, err = o.Source.Descs(ctx, others); err != nil {
+			return nil, nil, err
 		}
 	}
-	return descs, errs, nil
+	all := make([]pdu.Desc, len(ids))
+	var allErrs source.Errors
+	n := 0 // others so far
+	for i, id := range ids {
+		if m := eventMetricOf(id); m != nil {
+			all[i] = m.desc()
+			continue
+		}
+		if all[i] = descs[n]; errs.At(n) != nil {
+			allErrs.Set(i, len(ids), errs.At(n))
+		}
+		n++
+	}
+	return all, allErrs, nil
 }
 
-// Texts asks the source about the others alone, as far as there are any.
+// Texts has the texts of event metrics, and requests those of others from the source.
 func (o *eventOverlay) Texts(ctx context.Context, reqs []pdu.TextReq) ([]string, source.Errors, error) {
-	isEvent := func(r pdu.TextReq) bool {
-		return r.Text&pdu.TextPMID != 0 && eventMetricOf(pdu.PMID(r.Ident)) != nil
-	}
-	if !slices.ContainsFunc(reqs, isEvent) {
+	isEvent := func(r pdu.TextReq) bool { return r.Text&pdu.TextPMID != 0 && isEventMetric(pdu.PMID(r.Ident)) }
+	others := slices.DeleteFunc(slices.Clone(reqs), isEvent)
+	if len(others) == len(reqs) {
 		return o.Source.Texts(ctx, reqs)
-	}
-	var others []pdu.TextReq
-	for _, r := range reqs {
-		if !isEvent(r) {
-			others = append(others, r)
-		}
 	}
 	var texts []string
 	var errs source.Errors
@@ -150,14 +162,14 @@ func (o *eventOverlay) Texts(ctx context.Context, reqs []pdu.TextReq) ([]string,
 	}
 	all := make([]string, len(reqs))
 	var allErrs source.Errors
-	for i, n := 0, 0; i < len(reqs); i++ {
-		if isEvent(reqs[i]) {
-			all[i] = eventMetricOf(pdu.PMID(reqs[i].Ident)).text(reqs[i].Text)
+	n := 0 // others so far
+	for i, r := range reqs {
+		if isEvent(r) {
+			all[i] = eventMetricOf(pdu.PMID(r.Ident)).text(r.Text)
 			continue
 		}
-		all[i] = texts[n]
-		if err := errs.At(n); err != nil {
-			allErrs.Set(i, len(reqs), err)
+		if all[i] = texts[n]; errs.At(n) != nil {
+			allErrs.Set(i, len(reqs), errs.At(n))
 		}
 		n++
 	}
@@ -166,7 +178,7 @@ func (o *eventOverlay) Texts(ctx context.Context, reqs []pdu.TextReq) ([]string,
 
 func (o *eventOverlay) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile, r *pdu.Result) error {
 	err := o.Source.Fetch(ctx, ids, profile, r)
-	if err != nil || !slices.ContainsFunc(ids, func(id pdu.PMID) bool { return id == pdu.EventFlagsPMID || id == pdu.EventMissedPMID }) {
+	if err != nil || !slices.ContainsFunc(ids, isEventMetric) {
 		return err
 	}
 	return dropEventErrors(r)

@@ -53,7 +53,7 @@ func openShop() *collector.Server {
 	return srv
 }
 
-// A collector in this process, and what a program that looks at metrics asks of it.
+// A collector in this process, and a program that reads its metrics.
 func Example() {
 	ctx := context.Background()
 	srv := openShop()
@@ -232,7 +232,7 @@ func ExampleContext_Labels() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, s := range sets[1:] { // all but those of the collector, which tell of this computer
+	for _, s := range sets[1:] { // all but those of the collector, which are about this computer
 		fmt.Println(s)
 	}
 	all, err := pdu.MergeLabels(nil, sets[1:]...)
@@ -311,7 +311,7 @@ func ExampleContext_AddProfile() {
 	// Output: 1 101
 }
 
-// The variables that users of the C tools know. A bad one is told of, and does not
+// The variables that users of the C tools know. A bad one is an error, and does not
 // matter otherwise.
 func ExampleDialerFromEnv() {
 	os.Setenv("PMCD_REQUEST_TIMEOUT", "2.5")

@@ -6,17 +6,18 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Fetch asks for the values of metrics under the profile: r gets one set for each,
-// in their order; a metric that fails alone has its error in its set. r.Time is
-// the collector's clock, with nanoseconds where the collector has them; r.Changed
-// are the changes in the collector since the fetch before. r owns its memory, which
-// is reused: into a used Result, Fetch allocates nothing. On an error r is empty.
+// Fetch fetches the values of metrics into r: one set for each metric, in their order,
+// with the instances that the profile includes. A metric that fails has its error in its
+// set. r.Time is the time of the values by the collector's clock, in nanoseconds if the
+// collector has them. r.Changed are the changes in the collector since the fetch before.
+// r owns its memory, which is reused: into a used Result, Fetch allocates nothing. On an
+// error r is empty.
 //
 // More than 16,377 metrics, which are too many for pmcd, are fetched in several
 // requests, one after the other, and r.Time is that of the first.
 //
-// Errors: pdu.ErrTooSmall without metrics; a *Gap from a context that reconnects by itself.
-// The counterpart of pmFetch(3) and pmFetchHighRes(3).
+// Errors: pdu.ErrTooSmall without metrics; a *Gap, with Dialer.AutoReconnect. The
+// counterpart of pmFetch(3) and pmFetchHighRes(3).
 func (c *Context) Fetch(ctx context.Context, ids []pdu.PMID, r *pdu.Result) error {
 	err := c.fetch(ctx, ids, r)
 	if err != nil {
@@ -44,10 +45,11 @@ func empty(r *pdu.Result) {
 
 var noSets [20]byte
 
-// Store sets values, all in one request: of each metric at least one, or it is
-// pdu.ErrValue; without metrics it is pdu.ErrTooSmall. A pdu.ResultWriter makes a
-// Result. What fails in one agent does not keep others from storing; the error is
-// pdu.ErrPermission, pdu.ErrBadStore or another code of an agent that failed. The
+// Store sets the values of metrics, all in one request. A pdu.ResultWriter makes the
+// Result. It is not atomic: when one agent fails, others may have stored their values.
+//
+// Errors: pdu.ErrTooSmall without metrics, pdu.ErrValue for a metric without a value,
+// pdu.ErrPermission, pdu.ErrBadStore, or another code of an agent that has failed. The
 // counterpart of pmStore(3).
 func (c *Context) Store(ctx context.Context, r *pdu.Result) error {
 	return c.fail("store", "", c.store(ctx, r))
@@ -69,16 +71,16 @@ func (c *Context) store(ctx context.Context, r *pdu.Result) error {
 // groups that want all do not send it to the collector in turns.
 var everything = new(pdu.Profile)
 
-// Profile returns the profile, which says what instances fetches return. It must
-// not be changed.
+// Profile returns the profile, which selects the instances that Fetch returns. The caller
+// must not change it.
 func (c *Context) Profile() *pdu.Profile {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.profile
 }
 
-// SetProfile replaces the profile, also for requests in progress that have not
-// begun yet; nil means all instances. The context keeps a copy.
+// SetProfile replaces the profile; nil means all instances. The context keeps a copy.
+// Requests that still wait for their turn use the new one.
 func (c *Context) SetProfile(p *pdu.Profile) {
 	if p == nil {
 		p = everything
@@ -90,16 +92,18 @@ func (c *Context) SetProfile(p *pdu.Profile) {
 	c.mu.Unlock()
 }
 
-// AddProfile adds instances of a domain to those that are wanted: all without any
-// named, and all of all domains for pdu.NoInDom. Instances named for pdu.NoInDom
-// are pdu.ErrProfileSpec. The counterpart of pmAddProfile(3).
+// AddProfile adds instances of a domain to the profile: all of the domain if insts is
+// empty, and all of all domains for pdu.NoInDom. Instances of pdu.NoInDom are
+// pdu.ErrProfileSpec. The counterpart of pmAddProfile(3).
 func (c *Context) AddProfile(d pdu.InDom, insts ...pdu.InstID) error {
 	return c.changeProfile(func(p *pdu.Profile) error { return p.Add(d, insts...) })
 }
 
-// DelProfile takes instances of a domain away from those that are wanted: all
-// without any named, and all of all domains for pdu.NoInDom. For a domain that was
-// not named before, it leaves none. The counterpart of pmDelProfile(3).
+// DelProfile removes instances of a domain from the profile: all of the domain if insts
+// is empty, and all of all domains for pdu.NoInDom. As in the C library, some instances of
+// a domain that the profile does not name yet remove all of it: "all but these" takes an
+// AddProfile of the domain before. Instances of pdu.NoInDom are pdu.ErrProfileSpec. The
+// counterpart of pmDelProfile(3).
 func (c *Context) DelProfile(d pdu.InDom, insts ...pdu.InstID) error {
 	return c.changeProfile(func(p *pdu.Profile) error { return p.Delete(d, insts...) })
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A tape is what a collector says, whatever it hears: each connection begins with a
+// A tape is what a collector sends, whatever it receives: each connection begins with a
 // hello and goes on where the one before has ended.
 type tape struct {
 	data  []byte
@@ -74,8 +74,8 @@ func (tp *tape) next() (pdu.Kind, pdu.PDU) {
 	return k, p
 }
 
-// use asks for what comes next, as far as that can be told, and looks at all of the
-// answer.
+// use makes the request whose reply comes next, as far as that can be known, and looks at all
+// of the reply.
 func (tp *tape) use(ctx context.Context, c *pmapi.Context, turn int) {
 	id, d := pdu.PMID(1), pdu.InDom(1)
 	switch k, p := tp.next(); k {
@@ -124,8 +124,8 @@ func (tp *tape) use(ctx context.Context, c *pmapi.Context, turn int) {
 	case pdu.KindHighResResult, pdu.KindResult:
 		tp.fetch(ctx, c, p)
 	default:
-		if q := questions[turn%len(questions)]; q.name != "Lookup of many" { // which takes long
-			_ = q.ask(ctx, c, 1)
+		if q := apiCalls[turn%len(apiCalls)]; q.name != "Lookup of many" { // which takes long
+			_ = q.do(ctx, c, 1)
 		}
 	}
 }
@@ -178,7 +178,7 @@ func (tp *tape) fetch(ctx context.Context, c *pmapi.Context, p pdu.PDU) {
 	}
 }
 
-// FuzzServer is what a collector says after its hello, to a client that asks for
+// FuzzServer has what a collector sends after its hello, to a client that requests
 // everything there is. Whatever it says, the client comes to an end, and its memory
 // is in proportion.
 func FuzzServer(f *testing.F) {

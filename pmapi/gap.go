@@ -8,21 +8,23 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Gap is a time in which a context that reconnects by itself (Dialer.AutoReconnect) had no
-// connection, and what has changed in it of what the context had handed out. Such
-// a context connects again by itself, when it is asked something and not more
-// often than Dialer.Backoff says; it tells its profile anew, and looks again at all
-// PMIDs of names (Lookup, Names), descriptors (Desc, Descs) and instance domains
-// (Instances) that it has given, which it keeps for that as long as it lives.
-// Requests that come while there is no connection fail as those of other contexts
-// do. To connect again and to look takes of the time of the request that does it.
-// A connection on which nothing has come while requests waited for three times
-// Dialer.RequestTimeout, in a row, is taken for lost: that of a host without power
-// breaks only after a quarter of an hour.
+// A Gap is a time in which a context had no connection, and what has changed in it. It is
+// the error of one Fetch of a context with Dialer.AutoReconnect.
 //
-// The first Fetch on the new connection fails with the Gap, so that values before
-// and after it are not taken for neighbours; the next goes on. Gaps without a Fetch
-// in between are one.
+// Such a context connects again by itself: with the next request after one that has failed,
+// but not more often than Dialer.Backoff says. Requests without a connection fail as those
+// of other contexts do. On the new connection the context first checks what it has returned
+// so far, and remembers for this purpose as long as it lives: PMIDs of names (Lookup,
+// Names), descriptors (Desc, Descs) and instance domains (Instances). The request that
+// connects waits for that.
+//
+// The first Fetch on the new connection then fails with the Gap, so that nobody takes values
+// before and after it for neighbours; the next Fetch succeeds. Gaps without a Fetch between
+// them are reported as one.
+//
+// A connection is also lost when nothing has been received on it while requests waited for
+// three times Dialer.RequestTimeout, in a row: without that, the connection to a host that
+// has lost its power breaks only after a quarter of an hour.
 type Gap struct {
 	Lost, Restored time.Time // by this computer's clock
 	Cause          error     // why the connection was lost
@@ -30,18 +32,18 @@ type Gap struct {
 	Names     []NameChange  // by name
 	Descs     []DescChange  // by PMID
 	InDoms    []InDomChange // by instance domain
-	Unchecked []Unchecked   // what could not be looked at
+	Unchecked []Unchecked   // what could not be checked
 }
 
-// A NameChange is a name that stands for another metric now, pdu.NoPMID if for
-// none.
+// A NameChange is a name that stands for another metric now. A PMID is pdu.NoPMID if there
+// is none.
 type NameChange struct {
 	Name    string
 	Was, Is pdu.PMID
 }
 
-// A DescChange is a metric that is described otherwise now. The PMID of Is is
-// pdu.NoPMID if it is no more, that of Was if it is there again.
+// A DescChange is a metric with another descriptor now. The PMID of a descriptor is
+// pdu.NoPMID where there is no such metric.
 type DescChange struct{ Was, Is pdu.Desc }
 
 // An InDomChange is an instance domain with other instances now.
@@ -50,14 +52,14 @@ type InDomChange struct {
 	Was, Is []pdu.Instance // by number
 }
 
-// A Unchecked is something that the new collector did not tell.
+// An Unchecked is something that could not be checked, since the request for it failed.
 type Unchecked struct {
 	What string // "name sample.bin", "descriptor of 29.0.6", "instances of 29.2"
 	Err  error
 }
 
-// Changed reports whether anything that the context had handed out is not as it
-// was, or could not be looked at.
+// Changed reports whether anything that the context has returned is not as it was, or
+// could not be checked.
 func (g *Gap) Changed() bool { return len(g.Names)+len(g.Descs)+len(g.InDoms)+len(g.Unchecked) > 0 }
 
 // Error is how long the connection was lost, and what has changed.
@@ -75,7 +77,7 @@ func (g *Gap) Error() string {
 		}
 	}
 	if len(g.Unchecked) > 0 {
-		fmt.Fprintf(&b, ", not looked at: %d", len(g.Unchecked))
+		fmt.Fprintf(&b, ", not checked: %d", len(g.Unchecked))
 	}
 	return b.String()
 }
@@ -87,7 +89,7 @@ func (c DescChange) pmid() pdu.PMID {
 	return c.Was.PMID
 }
 
-// missing notes what the collector has refused to tell.
+// addUnchecked adds something of which the collector has replied with an error.
 func (g *Gap) addUnchecked(what string, err error) {
 	g.Unchecked = append(g.Unchecked, Unchecked{what, err})
 }

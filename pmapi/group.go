@@ -8,10 +8,10 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
 
-// A Group fetches values of metrics by their names, again and again, and converts
-// them: to rates, to other units, to the Go types that the program wants. Add,
-// AddSet and AddEvents enter what is wanted and return where it will be found.
-// Fetch, or Every in a loop, fills all of it.
+// A Group is a set of metrics that are fetched together, by their names, again and again.
+// It converts their values: to rates, to other units, and to Go types. Add, AddSet and
+// AddEvents add a metric and return where its values are found after each Fetch, or in
+// each round of Every.
 //
 //	g := c.Group()
 //	load := pmapi.Add[float64](g, "kernel.all.load", pmapi.Instance("1 minute"))
@@ -19,46 +19,47 @@ import (
 //
 // # Names
 //
-// Adding asks nobody. The next Fetch looks up all names that are new, together;
-// from then on a Fetch is one round trip, and allocates nothing as long as the
-// values are numbers. A metric that cannot be resolved, because it is unknown or
-// does not fit what is wanted of it, makes one Fetch fail with all such errors,
-// joined: pdu.ErrName, pdu.ErrNonLeaf, pdu.ErrPMID, pdu.ErrInDom for an instance
-// that is missing or that a singular metric cannot have, pdu.ErrInst, pdu.ErrType
-// and pdu.ErrConv for what does not convert. Its item keeps the error, and the
-// Fetches after that go on with the others; if there are none, each fails.
+// Adding a metric makes no request. The next Fetch looks up all new names together; from
+// then on a Fetch is one exchange, and allocates nothing as long as the values are
+// numbers.
 //
-// Names are looked up anew when the collector tells that agents or names have
-// changed, and on a new connection. A metric that has become another one then
-// lacks its value once, with pdu.ErrAgain. What an agent does not say at present
-// (pdu.ErrAgain, pdu.ErrTimeout) is asked again each time. The names of the instances
-// of a Set are asked when one comes that was not there before.
+// A metric that cannot be resolved, because it is unknown or does not fit what is to be
+// made of it, makes one Fetch fail, with the errors of all such metrics joined: pdu.ErrName,
+// pdu.ErrNonLeaf, pdu.ErrPMID, pdu.ErrInDom for a missing Instance option or for one of a
+// singular metric, pdu.ErrInst, pdu.ErrType and pdu.ErrConv for an impossible conversion.
+// The item keeps its error, and later Fetches go on with the other items. If there are no
+// other items, each Fetch fails.
+//
+// Names are looked up again when the collector reports that agents or names have changed,
+// and on a new connection. An item whose name now stands for another metric has no value
+// once, with pdu.ErrAgain. A metric whose agent is not available at present (pdu.ErrAgain,
+// pdu.ErrTimeout, …) is looked up again at each Fetch. The names of instances are requested
+// when a Set gets an instance that it did not have before.
 //
 // # Values
 //
-// Every Fetch replaces all values, or says with an error that one is missing:
-// pdu.ErrValue after a failed Fetch and for an instance that is not there, or what
-// the collector says of the metric. Metrics of discrete semantics of which a
-// collector says nothing keep their values (see DiscreteOnce).
+// Every Fetch replaces all values. An item without a value has an error instead: what the
+// collector has for the metric, or pdu.ErrValue for an instance that does not exist and
+// after a Fetch that has failed. Only a metric of discrete semantics keeps its value when
+// the collector has neither a value nor an error for it (see DiscreteOnce).
 //
-// A rate is the difference to the value of the Fetch before, in the units of the
-// metric, by the seconds between them on the collector's clock, less than a
-// nanosecond counting as one. The first is pdu.ErrAgain, as is that of an instance
-// that was not there at the Fetch before. A Fetch that fails is none: the next rate
-// is that since the last good one. A value below the one before is pdu.ErrValue
-// (see CounterWrap), as is a rate over a time in which the clock was set back: to the
-// C library that is a nanosecond too, and the rate a thousand million times too high.
+// A rate is the difference between a value and that of the Fetch before, in the units of the
+// metric, divided by the seconds between them on the collector's clock; less than a
+// nanosecond counts as one. There is none, but pdu.ErrAgain, at the first Fetch and for an
+// instance without a value before. A Fetch that fails does not count: the next rate is since
+// the last one that succeeded. A value below the one before has no rate, but pdu.ErrValue
+// (see CounterWrap). Neither has one after the clock was set back, for which the C library
+// has a rate as if a nanosecond had passed.
 //
 // # Sharing a Context
 //
-// A Group is for one goroutine at a time, Values included. Several groups may use
-// one context, beside other requests, each in its goroutine. A Group fetches under
-// a profile of its own, for the instances that its items name: it neither heeds nor
-// changes the context's.
+// A Group is for one goroutine at a time, and so are its items. Several groups may
+// use one context at the same time, and other requests too. A Group fetches with a profile
+// of its own, of the instances that its items need, and does not use the context's.
 //
-// After a new connection there are no earlier values, for rates. If the context
-// survives the loss of connections by itself (Dialer.AutoReconnect), one Fetch of each
-// group fails with the *Gap, of which the context's own Fetch then hears no more.
+// Rates start again after a new connection. With Dialer.AutoReconnect, one Fetch of each
+// group fails with the *Gap. A Gap that a group has reported is not reported by
+// Context.Fetch.
 //
 // It is pmFG of the C library, which has a context of its own for each. The
 // counterpart of pmClearFetchGroup(3) is another Group.
@@ -74,11 +75,11 @@ type Group struct {
 	started bool         // there has been a fetch
 	fetches uint64       // how many results there were
 
-	unresolved  bool // some metric has to be looked up
-	misassigned bool // some instance may have another number
+	unresolved   bool // some metric has to be looked up
+	instsChanged bool // some instance may have another number
 }
 
-// Group makes a group without items. The counterpart of pmCreateFetchGroup(3).
+// Group makes an empty group. The counterpart of pmCreateFetchGroup(3).
 func (c *Context) Group() *Group {
 	return &Group{c: c, domains: map[pdu.InDom]*groupDomain{}, epoch: c.src.Epoch()}
 }
@@ -87,13 +88,13 @@ func (c *Context) Group() *Group {
 type member interface {
 	// base is the metric of it.
 	base() *groupMetric
-	// accept takes the metric's descriptor, and says what is wrong with it for this
-	// member. field is that of an event's field.
-	accept(d, field pdu.Desc) error
-	// take takes values. Its error is that of an exchange with the collector.
-	take(ctx context.Context, s pdu.ValueSet) error
-	// forget drops what rates are made of.
-	forget()
+	// setDesc prepares for values of a descriptor. Its error is why the metric does not
+	// fit this member. field is the descriptor of an event's field.
+	setDesc(d, field pdu.Desc) error
+	// setValues converts the values of a fetch. Its error is that of a request.
+	setValues(ctx context.Context, s pdu.ValueSet) error
+	// resetRates drops the values before, from which the next rates would be made.
+	resetRates()
 }
 
 // A groupMetric is what all members are made of.
@@ -104,13 +105,13 @@ type groupMetric struct {
 	opts  itemOptions
 
 	unresolved bool
-	why        error // it is not good
+	why        error // it cannot be resolved, or nil
 	desc       pdu.Desc
 	fieldDesc  pdu.Desc
 	domain     *groupDomain // nil for singular metrics
 	inst       pdu.InstID   // that of the option Instance, or NoInst
 	slot       int          // where in the result
-	code       pdu.Error    // it has no value; 0 if it has
+	code       pdu.Error    // why there is no value; 0 if there is one
 }
 
 func (m *groupMetric) base() *groupMetric { return m }
@@ -127,40 +128,40 @@ type itemOptions struct {
 	discreteOnce bool
 }
 
-// Instance names the instance whose value is wanted: by its whole name, or by that
-// up to the first space. Metrics with instances need it, others cannot have it, and
-// a Set takes none (pdu.ErrArg).
+// Instance selects an instance by its name, or by its name up to the first space. An item of
+// a metric with instances needs this option, one of a singular metric cannot have it
+// (pdu.ErrInDom), and neither can a Set (pdu.ErrArg).
 func Instance(name string) ItemOption {
 	return func(o *itemOptions) { o.instance, o.hasInstance = name, true }
 }
 
-// Scale says what to convert values to.
+// Scale selects what values are converted to.
 //
 //	(no Scale)    rates of counters, other values as they are
 //	"rate"        the rate, in the units of the metric per second
 //	"instant"     values as they are, those of counters too
-//	other text    units, as pdu.ParseUnits takes them, "" for none
+//	other text    units, as pdu.ParseUnits parses them, "" for none
 //
-// Units have the dimension of the metric; values are then converted, also those of
-// counters. Or their dimension in time is one less; then it is the rate that is
-// converted. A number in the text scales: "s / 100 s" of a counter of milliseconds
-// is a percentage. Other units are pdu.ErrConv.
+// If the units have the dimension of the metric, values are converted to them, also those
+// of counters. If their dimension in time is one less, the rate is converted. A number in the
+// text is a factor: "s / 100 s" of a counter of milliseconds is a percentage. Other units
+// are pdu.ErrConv.
 func Scale(text string) ItemOption {
 	return func(o *itemOptions) { o.scale, o.hasScale = text, true }
 }
 
-// CounterWrap takes an integer counter that has decreased for one that has passed
-// its greatest value once. The C library does so if PCP_COUNTER_WRAP is set, and
-// then has negative rates of floating point counters that decrease, which stay
-// pdu.ErrValue here.
+// CounterWrap makes rates of integer counters that have decreased, as if they had passed
+// their greatest value once. The C library does so if PCP_COUNTER_WRAP is set, and then also
+// has negative rates of floating point counters that have decreased; here they have
+// none, but pdu.ErrValue.
 func CounterWrap() ItemOption { return func(o *itemOptions) { o.counterWrap = true } }
 
-// DiscreteOnce lets a metric of discrete semantics have a value only after a Fetch
-// that brought one, as other metrics do. The C library of PCP 7 does so if
+// DiscreteOnce makes a metric of discrete semantics have a value only after a Fetch that
+// has brought one, as other metrics do. The C library of PCP 7 does so if
 // PCP_DISCRETE_ONCE is set.
 func DiscreteOnce() ItemOption { return func(o *itemOptions) { o.discreteOnce = true } }
 
-// add enters a member.
+// add adds a member.
 func (g *Group) add(m member, name, field string, opts []ItemOption) {
 	b := m.base()
 	*b = groupMetric{g: g, name: name, field: field, unresolved: true, code: pdu.ErrValue, inst: pdu.NoInst}
@@ -171,10 +172,11 @@ func (g *Group) add(m member, name, field string, opts []ItemOption) {
 	g.unresolved = true
 }
 
-// Fetch fetches all values. It returns their time, by the collector's clock, or an
-// error and the time by this computer's. Errors: pdu.ErrTooSmall for a group without
-// items; those of names, once, joined; a *Gap; those of Context.Fetch. The
-// counterpart of pmFetchGroup(3) and pmExtendFetchGroup_timestamp(3).
+// Fetch fetches all values. It returns their time by the collector's clock. With an error
+// it returns the present time at the source, which for a collector is by this computer's
+// clock. Errors: pdu.ErrTooSmall for an empty group; those of names (see Group), once,
+// joined; a *Gap; those of Context.Fetch. The counterpart of pmFetchGroup(3) and
+// pmExtendFetchGroup_timestamp(3).
 func (g *Group) Fetch(ctx context.Context) (time.Time, error) {
 	if err := g.fetch(ctx); err != nil {
 		for _, m := range g.members {
@@ -201,16 +203,15 @@ func (g *Group) fetch(ctx context.Context) error {
 	g.fetches++
 	g.result.SortInstances()
 	for _, m := range g.members {
-		if err := g.deal(ctx, m); err != nil {
+		if err := g.distribute(ctx, m); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// fetchValues fetches under the group's own profile, unless there is a gap that it
-// has not reported, and compares the epoch with that before: results of others tell of
-// changes too.
+// fetchValues fetches with the group's own profile, unless there is a gap that it has not
+// reported. Then it compares epochs: fetches of others may have begun a new one, too.
 func (g *Group) fetchValues(ctx context.Context) error {
 	if err := g.c.waitTurn(ctx); err != nil {
 		return err
@@ -218,63 +219,63 @@ func (g *Group) fetchValues(ctx context.Context) error {
 	defer g.c.endTurn()
 	src := g.c.src
 	epoch := src.Epoch()
-	if !g.started { // gaps and connections before that are of no concern
+	if !g.started { // gaps and connections before the first fetch do not matter
 		g.started, g.epoch.Connection, g.epoch.Gap = true, epoch.Connection, epoch.Gap
 	}
 	var err error
-	if epoch.Gap != g.epoch.Gap { // which has been reported to somebody else
+	if epoch.Gap != g.epoch.Gap { // another group, or the context, has reported it
 		err = epoch.Gap
 	} else {
 		err = src.Fetch(ctx, g.ids, g.profile, &g.result)
 		epoch = src.Epoch()
 	}
 	if epoch.Connection != g.epoch.Connection || epoch.Gap != g.epoch.Gap {
-		g.restart()
+		g.startAgain()
 	}
 	if epoch.Names != g.epoch.Names {
-		g.rename()
+		g.resolveAgain()
 	}
 	g.epoch = epoch
 	return err
 }
 
-// deal gives a member its values.
-func (g *Group) deal(ctx context.Context, m member) error {
+// distribute passes the values of a member's metric to it.
+func (g *Group) distribute(ctx context.Context, m member) error {
 	b := m.base()
 	if b.why != nil {
 		return nil
 	}
 	if b.slot < g.result.Len() {
 		if s := g.result.At(b.slot); s.PMID == b.desc.PMID {
-			return m.take(ctx, s)
+			return m.setValues(ctx, s)
 		}
 	}
 	// The metrics have changed since they were fetched.
 	for _, s := range g.result.All() {
 		if s.PMID == b.desc.PMID {
-			return m.take(ctx, s)
+			return m.setValues(ctx, s)
 		}
 	}
 	b.code = pdu.ErrAgain
-	m.forget()
+	m.resetRates()
 	return nil
 }
 
-// restart begins anew on another connection.
-func (g *Group) restart() {
+// startAgain drops what was known from another connection.
+func (g *Group) startAgain() {
 	for _, m := range g.members {
-		m.forget()
+		m.resetRates()
 	}
-	g.rename()
+	g.resolveAgain()
 }
 
-// rename has all names looked up again.
-func (g *Group) rename() {
+// resolveAgain makes the next resolve look up all names again.
+func (g *Group) resolveAgain() {
 	for _, m := range g.members {
 		m.base().unresolved = true
 	}
 	for _, d := range g.domains {
-		d.renew()
+		d.forgetNames()
 	}
 	g.unresolved = true
 }
@@ -287,7 +288,7 @@ func (m *groupMetric) err() error {
 	return m.failure("", m.code)
 }
 
-// failure is the error of a value; nil for 0.
+// failure is the error of a value that is missing; nil for code 0.
 func (m *groupMetric) failure(instance string, code pdu.Error) error {
 	if code == 0 {
 		return nil
@@ -306,8 +307,8 @@ func (m *groupMetric) label(instance string) string {
 	return m.name + "[" + instance + "]"
 }
 
-// unavailable notes why a set has no values, unless it has.
-func (m *groupMetric) unavailable(s pdu.ValueSet) bool {
+// setMissing sets the code of the metric if a set has no values, and reports that.
+func (m *groupMetric) setMissing(s pdu.ValueSet) bool {
 	if s.Len() > 0 {
 		return false
 	}
@@ -318,13 +319,13 @@ func (m *groupMetric) unavailable(s pdu.ValueSet) bool {
 	return true
 }
 
-// keeps reports whether values stay when a set is empty.
-func (m *groupMetric) keeps(s pdu.ValueSet) bool {
+// keepsValues reports whether values stay, since the set is empty.
+func (m *groupMetric) keepsValues(s pdu.ValueSet) bool {
 	return m.desc.Sem == pdu.SemDiscrete && !m.opts.discreteOnce && s.Len() == 0 && s.Err() == nil
 }
 
-// find is where the values of an instance are in a set; hint is where they were.
-func find(s pdu.ValueSet, inst pdu.InstID, hint int) (int, bool) {
+// indexOfInstance is the index of an instance in a set of values; hint is where it was before.
+func indexOfInstance(s pdu.ValueSet, inst pdu.InstID, hint int) (int, bool) {
 	if hint < s.Len() && s.Inst(hint) == inst {
 		return hint, true
 	}

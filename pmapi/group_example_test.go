@@ -133,7 +133,7 @@ func ExampleAddSet() {
 	if _, err := g.Fetch(ctx); err != nil {
 		log.Fatal(err)
 	}
-	// All has the values that there are, At also tells of those that are missing.
+	// All has the values that there are, At also the instances without one.
 	for i := range caches.Len() {
 		cache, bytes, err := caches.At(i)
 		fmt.Println(cache.ID, cache.Name, bytes, err)

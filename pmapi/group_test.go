@@ -17,25 +17,25 @@ func TestGroupExchanges(t *testing.T) {
 	size := pmapi.Add[uint64](g, "size", pmapi.Scale("Kbyte"))
 	a, b := pmapi.Add[float64](g, "disk.temp", pmapi.Instance("sda")), pmapi.Add[float64](g, "disk.temp", pmapi.Instance("sdb"))
 	is(t, size, 0, pdu.ErrValue)
-	s.asks("")
+	s.wantRequests("")
 	s.fetch(g)
-	s.asks("Lookup Descs Instances Fetch")
+	s.wantRequests("Lookup Descs Instances Fetch")
 	is(t, size, 1024, 0)
 	is(t, a, 0.5, 0)
 	is(t, b, 1.5, 0)
 	s.fetch(g)
 	s.fetch(g)
-	s.asks("Fetch Fetch")
+	s.wantRequests("Fetch Fetch")
 
 	// What is added later is looked up alone. A set wants all instances.
 	reads := pmapi.AddSet[uint32](g, "disk.reads", pmapi.Scale("instant"))
 	again := pmapi.AddSet[string](g, "size", pmapi.Scale("instant"))
 	s.fetch(g)
-	s.asks("Lookup Descs Fetch")
+	s.wantRequests("Lookup Descs Fetch")
 	has(t, reads, "sda=10", "sdb solid=20", "sdc=30")
 	has(t, again, "=1048576")
 	s.fetch(g)
-	s.asks("Fetch")
+	s.wantRequests("Fetch")
 	is(t, b, 1.5, 0)
 
 	if _, err := s.c.Group().Fetch(t.Context()); !errors.Is(err, pdu.ErrTooSmall) {
@@ -49,7 +49,7 @@ func TestGroupOnTheWire(t *testing.T) {
 	s := newGroupFixture(t, false)
 	var kinds []string
 	reply := sourceReplies(s.src)
-	c := open(t, pmapi.Dialer{}, answering(pdu.FeatureHighRes|pdu.FeatureDescs, func(h pdu.Header, p pdu.PDU) []byte {
+	c := open(t, pmapi.Dialer{}, replying(pdu.FeatureHighRes|pdu.FeatureDescs, func(h pdu.Header, p pdu.PDU) []byte {
 		kinds = append(kinds, p.Kind().String())
 		return reply(h, p)
 	}))
@@ -73,7 +73,7 @@ func TestGroupOnTheWire(t *testing.T) {
 	requests("PMNS_NAMES DESC_REQ PROFILE HIGHRES_FETCH")
 	has(t, reads, "sda=10", "sdb solid=20", "sdc=30")
 
-	// Of the metrics of an agent without a reply, only one is asked for alone.
+	// Of the metrics of an agent without a reply, only one is requested alone.
 	for _, m := range []*atoms{s.size, s.temp, s.reads} {
 		m.FailDesc(pdu.ErrPMDANotReady)
 	}
@@ -107,7 +107,7 @@ func TestGroupProfile(t *testing.T) {
 		}
 	}
 	// The collector gave the group no more than it wanted.
-	s.asked()
+	s.requestsMade()
 	set := pmapi.AddSet[float64](g, "disk.temp")
 	s.fetch(g)
 	has(t, set, "sda=0.5", "sdb solid=1.5", "sdc=2.5")
@@ -155,8 +155,8 @@ func TestGroupUnresolved(t *testing.T) {
 		t.Errorf("error %v, want %s", err, want)
 	}
 
-	// A name that was unknown is looked up again when the collector tells of changes.
-	s.asked()
+	// A name that was unknown is looked up again when the collector reports changes.
+	s.requestsMade()
 	s.temp.Rename("nothing")
 	change(s.temp, func(d *pdu.Desc) { d.InDom = pdu.NoInDom })
 	s.temp.Set(pdu.Float64(4))
@@ -180,7 +180,7 @@ func TestGroupWithoutAnyMetric(t *testing.T) {
 	is(t, i, 1<<20, 0)
 }
 
-// What an agent does not say at present is asked again, once for all its metrics.
+// What an agent cannot reply to at present is requested again, once for all its metrics.
 func TestGroupNotReady(t *testing.T) {
 	for _, code := range []pdu.Error{pdu.ErrAgain, pdu.ErrTimeout, pdu.ErrPMDANotReady, pdu.ErrPMDAFenced} {
 		t.Run(code.Error(), func(t *testing.T) {
@@ -192,7 +192,7 @@ func TestGroupNotReady(t *testing.T) {
 				m.FailDesc(code)
 			}
 			s.fails(g, code)
-			s.asks("Lookup Descs")
+			s.wantRequests("Lookup Descs")
 			for range 2 {
 				s.fetch(g)
 				is(t, state, "idle", 0)
@@ -212,14 +212,14 @@ func TestGroupNotReady(t *testing.T) {
 			s.fetch(g)
 			is(t, reads, 20, 0)
 			has(t, temp, "sda=0.5", "sdb solid=1.5", "sdc=2.5")
-			s.asked()
+			s.requestsMade()
 			s.fetch(g)
-			s.asks("Fetch")
+			s.wantRequests("Fetch")
 		})
 	}
 }
 
-// A change that the collector tells of is looked at before values are believed.
+// Names are looked up again, after a change that the collector reports, before values are used.
 func TestGroupChanges(t *testing.T) {
 	s := newGroupFixture(t, false)
 	g, other := s.c.Group(), s.c.Group()
@@ -237,18 +237,18 @@ func TestGroupChanges(t *testing.T) {
 	second()
 	is(t, size, 2<<20, 0)
 
-	// Nothing has changed for the group, which asks once more and goes on with rates.
+	// Nothing has changed for the group, which looks up all names again and goes on with rates.
 	s.src.Notify(pdu.ChangeAddAgent)
 	s.instances("0 nvme0", "1 nvme1", "2 nvme2")
-	s.asked()
+	s.requestsMade()
 	second()
-	s.asks("Fetch Lookup Descs Instances Fetch Lookup Descs")
+	s.wantRequests("Fetch Lookup Descs Instances Fetch Lookup Descs")
 	is(t, size, 0, 0)
 	is(t, others, 0, 0)
 	has(t, set, "nvme0=0.5", "nvme1=1.5", "nvme2=2.5")
-	s.asked()
+	s.requestsMade()
 	second()
-	s.asks("Fetch Fetch")
+	s.wantRequests("Fetch Fetch")
 
 	// The names stand for other metrics now.
 	old := s.size.Desc().PMID
@@ -272,10 +272,10 @@ func TestGroupChanges(t *testing.T) {
 	is(t, size, 2<<20, 0)
 
 	// Other changes are none of names.
-	s.asked()
+	s.requestsMade()
 	s.src.Notify(pdu.ChangeLabels | pdu.ChangeHostname)
 	s.fetch(g)
-	s.asks("Fetch")
+	s.wantRequests("Fetch")
 
 	// An agent goes, and comes back.
 	s.size.FailDesc(pdu.ErrNoAgent)
@@ -345,13 +345,13 @@ func TestGroupReconnect(t *testing.T) {
 		if err := s.c.Reconnect(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		s.asked()
+		s.requestsMade()
 		s.src.Advance(time.Second)
 		s.fetch(g)
 		is(t, size, 0, pdu.ErrAgain)
 		is(t, sda, 0.5, 0)
-		if asked := s.asked(); !strings.Contains(asked, "Lookup Descs Instances") {
-			t.Errorf("only asks %s", asked)
+		if made := s.requestsMade(); !strings.Contains(made, "Lookup Descs Instances") {
+			t.Errorf("only makes the requests %s", made)
 		}
 		s.src.Advance(time.Second)
 		s.fetch(g)
@@ -359,7 +359,7 @@ func TestGroupReconnect(t *testing.T) {
 	}
 }
 
-// Each group of a context that reconnects by itself hears of a gap, once.
+// Each group of a context that reconnects by itself reports a gap, once.
 func TestGroupGap(t *testing.T) {
 	s := newGroupFixture(t, true)
 	groups := []*pmapi.Group{s.c.Group(), s.c.Group()}

@@ -8,22 +8,22 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A groupDomain is what a group knows of an instance domain.
+// A groupDomain is an instance domain, as far as a group knows it.
 type groupDomain struct {
 	g  *Group
 	id pdu.InDom
 
-	asked bool // and as far as is known, nothing has changed since
-	list  []pdu.Instance
-	err   error                 // why there is none
-	names map[pdu.InstID]string // "" for those of which it is known that they have none
-	gen   int                   // counts lists
-	at    uint64                // the result after which the list was asked for
+	current bool // the list is, unless instances have changed unnoticed
+	list    []pdu.Instance
+	err     error                 // why there is no list
+	names   map[pdu.InstID]string // "" for instances without a name
+	gen     int                   // counts lists
+	at      uint64                // how many results there were when the list was requested
 }
 
 const never = math.MaxUint64
 
-// domain is that of an instance domain, nil for that of singular metrics.
+// domain is the groupDomain of an instance domain, nil for pdu.NoInDom.
 func (g *Group) domain(id pdu.InDom) *groupDomain {
 	if id == pdu.NoInDom {
 		return nil
@@ -36,56 +36,55 @@ func (g *Group) domain(id pdu.InDom) *groupDomain {
 	return d
 }
 
-// renew has the list asked for again when it is needed.
-func (d *groupDomain) renew() {
-	d.asked = false
+// forgetNames makes the list be requested again when it is needed.
+func (d *groupDomain) forgetNames() {
+	d.current = false
 	clear(d.names)
 	d.gen++
 }
 
-// ask asks for the list. Its error is that of the exchange; what the collector says
-// is noted, and if that passes, it is asked again.
-func (d *groupDomain) ask(ctx context.Context) error {
+// requestList requests the list. Its error is that of the request as a whole. An error
+// that the source has replied with is kept in err, and if it is temporary, the list is
+// requested again later.
+func (d *groupDomain) requestList(ctx context.Context) error {
 	list, err := d.g.c.Instances(ctx, d.id)
-	if err != nil && !refused(err) {
+	if err != nil && !isReply(err) {
 		return err
 	}
 	d.list, d.err = list, nil
 	if err != nil {
 		d.err = pdu.FromError(err)
 	}
-	d.renew()
-	d.asked, d.at, d.g.misassigned = !isTemporary(pdu.FromError(d.err)), d.g.fetches, true
+	d.forgetNames()
+	d.current, d.at, d.g.instsChanged = !isTemporary(pdu.FromError(d.err)), d.g.fetches, true
 	for _, i := range list {
 		d.names[i.ID] = i.Name
 	}
 	return nil
 }
 
-// know makes sure that the names of the instances of a set are known, as far as
-// there are any: by asking for the list again, or if one is not known. That is not
-// done twice about the same result.
-func (d *groupDomain) know(ctx context.Context, s pdu.ValueSet, again bool) error {
-	again = again || !d.asked
+// ensureNames requests the list, if it has to be requested again or if it lacks an instance of
+// a set: at most once for each result. Instances that are not in it have no name.
+func (d *groupDomain) ensureNames(ctx context.Context, s pdu.ValueSet, again bool) error {
+	again = again || !d.current
 	for i := 0; i < s.Len() && !again; i++ {
 		_, known := d.names[s.Inst(i)]
 		again = !known
 	}
 	if again && d.at != d.g.fetches {
-		if err := d.ask(ctx); err != nil {
+		if err := d.requestList(ctx); err != nil {
 			return err
 		}
 	}
 	for i := range s.Len() {
-		if _, known := d.names[s.Inst(i)]; !known && d.asked {
+		if _, known := d.names[s.Inst(i)]; !known && d.current {
 			d.names[s.Inst(i)] = ""
 		}
 	}
 	return nil
 }
 
-// find finds the number of an instance by its name, or by that up to the first
-// space.
+// find is the number of an instance with a name, or with that up to its first space.
 func (d *groupDomain) find(name string) (pdu.InstID, bool) {
 	for _, i := range d.list {
 		if i.Name == name {

@@ -8,19 +8,13 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An Events is one field of the event records of a metric of a Group, each as a T:
-// of those records that the latest Fetch brought.
+// An Events has the values of one field of event records of a Group, each as a T: of those
+// records that the latest Fetch has returned.
 type Events[T pdu.Scalar] struct {
 	groupMetric
 	conv  converter[T]
 	index int // where the value was
 	rows  []event[T]
-}
-
-// eventFields are fields of which the collector need not know.
-var eventFields = map[string]pdu.Desc{
-	pdu.EventFlagsName:  {PMID: pdu.EventFlagsPMID, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete},
-	pdu.EventMissedName: {PMID: pdu.EventMissedPMID, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete},
 }
 
 // An event is the field of one record.
@@ -30,15 +24,17 @@ type event[T pdu.Scalar] struct {
 	value T
 }
 
-// AddEvents enters a field of event records into a group: the parameters of a
-// metric's records that are values of the metric field, or what pdu.EventRecord.Values says of
-// the records themselves, "event.flags" and "event.missed". Metrics with instances
-// need the option Instance. For conversions see Add: Scale is about the field. There
-// are no rates, so that a field that is a counter needs a Scale: pdu.ErrConv. A metric
-// without event records is pdu.ErrType.
+// AddEvents adds one field of event records to a group. The records are the values of a
+// metric; field is the name of the metric whose values, among the parameters of each record,
+// are wanted. "event.flags" and "event.missed" are fields too: those that
+// pdu.EventRecord.Values has of the records themselves.
 //
-// A collector gives a client each record once: a context on which others fetch the
-// same metric misses what they get. The counterpart of
+// A metric with instances needs the option Instance. Values are converted as Add does it, and
+// Scale is about the field. There are no rates: a field that is a counter needs the option
+// Scale, or is pdu.ErrConv. A metric without event records is pdu.ErrType.
+//
+// A collector sends each record to a client once: if anything else on the same context
+// fetches the metric, it gets records that are then missing here. The counterpart of
 // pmExtendFetchGroup_event(3).
 func AddEvents[T pdu.Scalar](g *Group, metric, field string, opts ...ItemOption) *Events[T] {
 	e := new(Events[T])
@@ -46,11 +42,11 @@ func AddEvents[T pdu.Scalar](g *Group, metric, field string, opts ...ItemOption)
 	return e
 }
 
-// Err is why the latest Fetch could not bring records; nil if it could, and also if
-// there were none.
+// Err is why the latest Fetch has not returned event records; nil if it has, or if there
+// were none.
 func (e *Events[T]) Err() error { return e.err() }
 
-// Len is how often the field was in the records; 0 if Err is not nil.
+// Len is the number of values of the field in all records; 0 if Err is not nil.
 func (e *Events[T]) Len() int {
 	if e.why != nil || e.code != 0 {
 		return 0
@@ -80,14 +76,14 @@ func (e *Events[T]) All() iter.Seq2[time.Time, T] {
 	}
 }
 
-func (e *Events[T]) accept(d, field pdu.Desc) error {
-	if err := e.instance(); err != nil {
+func (e *Events[T]) setDesc(d, field pdu.Desc) error {
+	if err := e.findInstance(); err != nil {
 		return err
 	}
 	if d.Type != pdu.TypeEvent && d.Type != pdu.TypeHighResEvent {
 		return pdu.ErrType
 	}
-	if err := e.conv.accept(field, &e.opts); err != nil {
+	if err := e.conv.setDesc(field, &e.opts); err != nil {
 		return err
 	}
 	if e.conv.conversion.rate {
@@ -96,16 +92,16 @@ func (e *Events[T]) accept(d, field pdu.Desc) error {
 	return nil
 }
 
-func (e *Events[T]) forget() {}
+func (e *Events[T]) resetRates() {}
 
-func (e *Events[T]) take(_ context.Context, s pdu.ValueSet) error {
+func (e *Events[T]) setValues(_ context.Context, s pdu.ValueSet) error {
 	old := len(e.rows)
 	e.rows = e.rows[:0]
-	if e.unavailable(s) && s.Err() != nil {
+	if e.setMissing(s) && s.Err() != nil {
 		return nil
 	}
 	e.code = 0
-	index, ok := find(s, e.inst, e.index)
+	index, ok := indexOfInstance(s, e.inst, e.index)
 	if !ok {
 		return nil // there are none at present
 	}

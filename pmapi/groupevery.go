@@ -9,14 +9,14 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
 
-// Every fetches at once and then at every multiple of an interval after that, by
-// this computer's clock, and yields what Fetch returns: the time of the values, or
-// an error, after which it goes on. When a fetch, or what the caller does with it,
-// takes longer than the interval, the multiples that have passed are left out. An
-// interval of 0 or less leaves no pause.
+// Every fetches at once and then at every multiple of an interval after that, and yields
+// what Fetch returns: the time of the values, or an error, after which it goes on. When a
+// fetch, or the body of the loop, takes longer than the interval, the multiples that have
+// passed are left out. An interval of 0 or less means no pause. Time is that of the source:
+// of this computer, if that is a collector.
 //
-// It ends, without yielding an error, when ctx ends. Breaking out of the loop ends
-// it too, and another Every may follow.
+// The loop ends, without an error, when ctx ends or the source has no more values, as one of
+// package pmapitest may. It may be left by break, and another Every may follow.
 //
 //	for now, err := range g.Every(ctx, time.Second) {
 //		if err != nil {

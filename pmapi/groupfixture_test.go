@@ -16,8 +16,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// A madeUp is a source that logs what is requested of it.
-type madeUp struct {
+// A loggedSource is a source that logs its requests.
+type loggedSource struct {
 	src *pmapitest.Source
 
 	mu       sync.Mutex
@@ -27,9 +27,9 @@ type madeUp struct {
 // atoms is a metric with values of any type.
 type atoms = pmapitest.Metric[pdu.Atom]
 
-func newMadeUp(survive bool) *madeUp {
-	s := new(madeUp)
-	s.src = &pmapitest.Source{Start: time.Unix(1e9, 0), AutoReconnect: survive, OnRequest: func(_ context.Context, r pmapitest.Request) error {
+func newLoggedSource(reconnects bool) *loggedSource {
+	s := new(loggedSource)
+	s.src = &pmapitest.Source{Start: time.Unix(1e9, 0), AutoReconnect: reconnects, OnRequest: func(_ context.Context, r pmapitest.Request) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.requests = append(s.requests, r.Method)
@@ -39,12 +39,12 @@ func newMadeUp(survive bool) *madeUp {
 }
 
 // add adds a metric without values: a singular one, unless there are instances.
-func (s *madeUp) add(name string, d pdu.Desc, in *pmapitest.InDom) *atoms {
+func (s *loggedSource) add(name string, d pdu.Desc, in *pmapitest.InDom) *atoms {
 	return pmapitest.Add(s.src, atoms{Name: name, Type: d.Type, Sem: d.Sem, Units: d.Units, InDom: in})
 }
 
-// asked are the requests since the call before, in their order.
-func (s *madeUp) asked() string {
+// requestsMade are the requests since the call before, in their order.
+func (s *loggedSource) requestsMade() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := strings.Join(s.requests, " ")
@@ -53,7 +53,7 @@ func (s *madeUp) asked() string {
 }
 
 // cut breaks the connections there are.
-func (s *madeUp) cut() {
+func (s *loggedSource) cut() {
 	s.src.Break(errors.New("cut"))
 	s.src.Restore()
 }
@@ -83,7 +83,7 @@ func setValues(m *atoms, values ...instValue) {
 
 // A groupFixture is a source with some metrics, and a context on it.
 type groupFixture struct {
-	*madeUp
+	*loggedSource
 	*testing.T
 	c     *pmapi.Context
 	disks *pmapitest.InDom
@@ -91,8 +91,8 @@ type groupFixture struct {
 	reads, temp, size, state *atoms // a counter, numbers, a singular counter, a discrete metric
 }
 
-func newGroupFixture(t *testing.T, survive bool) *groupFixture {
-	s := &groupFixture{madeUp: newMadeUp(survive), T: t}
+func newGroupFixture(t *testing.T, reconnects bool) *groupFixture {
+	s := &groupFixture{loggedSource: newLoggedSource(reconnects), T: t}
 	s.disks = s.src.InDom("sda", "sdb solid", "sdc")
 	s.reads = s.add("disk.reads", pdu.Desc{Type: pdu.TypeU32, Sem: pdu.SemCounter, Units: pdu.UnitCount}, s.disks)
 	s.temp = s.add("disk.temp", pdu.Desc{Type: pdu.TypeDouble, Sem: pdu.SemInstant}, s.disks)
@@ -151,10 +151,10 @@ func (s *groupFixture) fails(g *pmapi.Group, want ...error) error {
 	return err
 }
 
-// asks wants these requests to have been made since it was called before.
-func (s *groupFixture) asks(want string) {
+// wantRequests wants these requests to have been made since it was called before.
+func (s *groupFixture) wantRequests(want string) {
 	s.T.Helper()
-	if diff := cmp.Diff(want, s.asked()); diff != "" {
+	if diff := cmp.Diff(want, s.requestsMade()); diff != "" {
 		s.T.Errorf("requests (-want +got):\n%s", diff)
 	}
 }

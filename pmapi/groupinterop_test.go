@@ -370,7 +370,7 @@ func (c *comparison) fetch(round string, rough func(wanted) bool, alter func(w w
 
 // Scales and types of metrics of all kinds, at times that are the same for both.
 func TestInteropGroupScales(t *testing.T) {
-	s := newMadeUp(false)
+	s := newLoggedSource(false)
 	metrics := []struct {
 		name   string
 		sem    pdu.Sem

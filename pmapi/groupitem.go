@@ -7,7 +7,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An Item is one value of a Group, as a T.
+// An Item has one value of a Group, as a T.
 type Item[T pdu.Scalar] struct {
 	groupMetric
 	conv  converter[T]
@@ -18,15 +18,18 @@ type Item[T pdu.Scalar] struct {
 	value T
 }
 
-// Add enters one value into a group: that of a singular metric, or of the instance
-// that the option Instance names.
+// Add adds one value to a group: that of a singular metric, or of the instance that the
+// option Instance selects. Values become a T as follows.
 //
-// Numbers become a T of a number as pdu.As says, with its pdu.ErrTrunc and
-// pdu.ErrSign; rates and what Scale converts do so as floating point numbers. A T
-// of a string takes every number, with 18 digits if it is floating point, and every
-// string. A string becomes a number if it is one as a whole, or else is pdu.ErrType.
-// Aggregates become byte slices alone, and nothing else does; they may be kept, but
-// not changed.
+//	metric      T           value
+//	number      number      as pdu.As converts it, with pdu.ErrTrunc and pdu.ErrSign
+//	number      string      its text, with 18 digits if it is floating point
+//	string      number      the number that the whole text is, or else pdu.ErrType
+//	string      string      the text
+//	aggregate   []byte      the bytes, which may be kept, but not changed
+//
+// All else is pdu.ErrType. Rates, and values that Scale converts, are floating point numbers
+// before they become a T.
 //
 // The counterpart of pmExtendFetchGroup_item(3), which refuses aggregates.
 func Add[T pdu.Scalar](g *Group, metric string, opts ...ItemOption) *Item[T] {
@@ -35,8 +38,7 @@ func Add[T pdu.Scalar](g *Group, metric string, opts ...ItemOption) *Item[T] {
 	return i
 }
 
-// Value is the value that the latest Fetch brought, or why there is none: see
-// Group.
+// Value is the value after the latest Fetch, or why there is none (see Group).
 func (i *Item[T]) Value() (T, error) {
 	if i.why != nil || i.code != 0 {
 		var none T
@@ -45,28 +47,28 @@ func (i *Item[T]) Value() (T, error) {
 	return i.value, nil
 }
 
-func (i *Item[T]) accept(d, _ pdu.Desc) error {
-	if err := i.instance(); err != nil {
+func (i *Item[T]) setDesc(d, _ pdu.Desc) error {
+	if err := i.findInstance(); err != nil {
 		return err
 	}
-	return i.conv.accept(d, &i.opts)
+	return i.conv.setDesc(d, &i.opts)
 }
 
-func (i *Item[T]) forget() { i.last, i.seen = sample{}, false }
+func (i *Item[T]) resetRates() { i.last, i.seen = sample{}, false }
 
-func (i *Item[T]) take(_ context.Context, s pdu.ValueSet) error {
-	if i.keeps(s) && i.seen {
+func (i *Item[T]) setValues(_ context.Context, s pdu.ValueSet) error {
+	if i.keepsValues(s) && i.seen {
 		i.code = 0
 		return nil
 	}
-	if i.unavailable(s) {
+	if i.setMissing(s) {
 		i.last.ok = false
 		return nil
 	}
-	index, ok := find(s, i.inst, i.index)
+	index, ok := indexOfInstance(s, i.inst, i.index)
 	if !ok {
 		i.code = pdu.ErrValue
-		i.forget()
+		i.resetRates()
 		return nil
 	}
 	now := i.g.result.Time

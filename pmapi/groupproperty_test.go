@@ -15,7 +15,7 @@ import (
 )
 
 // drawPause lets time pass.
-func drawPause(r *rapid.T, s *madeUp) {
+func drawPause(r *rapid.T, s *loggedSource) {
 	s.src.Advance(time.Duration(rapid.Int64Range(1, int64(time.Hour)).Draw(r, "pause")))
 }
 
@@ -33,7 +33,7 @@ func TestRatesAddUp(t *testing.T) {
 		"STRING": func(v uint32) pdu.Atom { return pdu.String(fmt.Sprint(v)) },
 	}
 	rapid.Check(t, func(r *rapid.T) {
-		s := newMadeUp(false)
+		s := newLoggedSource(false)
 		atom := types[rapid.SampledFrom([]string{"U32", "32", "U64", "64", "DOUBLE", "STRING"}).Draw(r, "type")]
 		size := rapid.SampledFrom([]string{"byte", "Kbyte", "Gbyte"}).Draw(r, "size")
 		per := rapid.SampledFrom([]string{"millisec", "sec", "min", "hour"}).Draw(r, "per")
@@ -89,7 +89,7 @@ func TestRatesAddUp(t *testing.T) {
 // whatever instances come and go, in whatever order the collector sends them.
 func TestSetsAgainstModel(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		s := newMadeUp(false)
+		s := newLoggedSource(false)
 		names := map[pdu.InstID]string{}
 		in := s.src.InDom()
 		var list []pdu.Instance

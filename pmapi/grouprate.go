@@ -35,7 +35,7 @@ func raterOfType(t pdu.Type, wrap bool) rater {
 	return r
 }
 
-// sample takes a number.
+// sample makes a sample of a number.
 func (r *rater) sample(a pdu.Atom) (s sample, err error) {
 	switch {
 	case r.unsigned:
@@ -84,12 +84,12 @@ func (r *rater) change(old, now sample) float64 {
 	return -float64(-up)
 }
 
-// CounterChange is how far a counter has come from one of its values to a later one: the difference, exact for integers
-// until it becomes a float64, and less than 0 if the counter has gone back. With wrap an integer counter that has gone
-// back is taken to have passed its greatest value once, as the C library takes it if PCP_COUNTER_WRAP is set.
+// CounterChange is the difference between a value of a counter and a later one: exact for integers until it becomes a
+// float64, and less than 0 if the counter has decreased. With wrap, an integer counter that has decreased counts as one
+// that has passed its greatest value once, as in the C library if PCP_COUNTER_WRAP is set.
 //
-// A Group makes rates of counters so, for programs that do not look at single values. Errors are those of pdu.As for
-// values that are no numbers, or of different types.
+// A Group makes its rates of such differences. Errors: pdu.ErrType for values of different types, and those of pdu.As for
+// values that are no numbers.
 func CounterChange(from, to pdu.Atom, wrap bool) (float64, error) {
 	if from.Type != to.Type {
 		return 0, pdu.ErrType

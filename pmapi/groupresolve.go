@@ -10,24 +10,24 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An answer is what the collector says of a name.
-type answer struct {
+// A resolvedName is the metric of a name, or why there is none.
+type resolvedName struct {
 	id   pdu.PMID
 	desc pdu.Desc
 	err  error
 }
 
-// resolve looks up what has not been yet, or has to be again. Its error is what
-// keeps metrics from being good and was not told before; or everything that does if
-// none is good.
+// resolve looks up the names that are new or have to be looked up again. Its error is why
+// metrics cannot be resolved: those that it has not returned before, or all of them if no
+// metric can be.
 func (g *Group) resolve(ctx context.Context) error {
-	if g.misassigned {
-		g.assign()
+	if g.instsChanged {
+		g.findInstances()
 	}
 	if !g.unresolved {
 		return nil
 	}
-	answers, err := g.ask(ctx)
+	resolved, err := g.requestNames(ctx)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (g *Group) resolve(ctx context.Context) error {
 		b := m.base()
 		if b.unresolved {
 			was := pdu.FromError(b.why)
-			b.settle(m, answers)
+			b.setResolved(m, resolved)
 			if b.why != nil && pdu.FromError(b.why) != was {
 				now = append(now, b.why)
 			}
@@ -46,7 +46,7 @@ func (g *Group) resolve(ctx context.Context) error {
 			all = append(all, b.why)
 		}
 	}
-	g.plan()
+	g.planFetch()
 	if len(g.ids) > 0 {
 		return errors.Join(now...)
 	}
@@ -57,55 +57,53 @@ func (g *Group) resolve(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// ask asks for descriptors of the names of all metrics that are not resolved, and
-// then for the instances where one is named.
-func (g *Group) ask(ctx context.Context) (map[string]*answer, error) {
-	answers := map[string]*answer{}
+// requestNames requests PMIDs and descriptors of the names of all metrics that are not
+// resolved, and then the instances of the domains in which one is selected.
+func (g *Group) requestNames(ctx context.Context) (map[string]*resolvedName, error) {
+	resolved := map[string]*resolvedName{}
 	var names []string
-	want := func(name string) {
-		if answers[name] == nil {
-			answers[name] = new(answer)
+	add := func(name string) {
+		if resolved[name] == nil {
+			resolved[name] = new(resolvedName)
 			names = append(names, name)
 		}
 	}
 	for _, m := range g.members {
 		if b := m.base(); b.unresolved {
-			want(b.name)
-			if d, ours := eventFields[b.field]; ours {
-				answers[b.field] = &answer{desc: d}
-			} else if b.field != "" {
-				want(b.field)
+			add(b.name)
+			if b.field != "" {
+				add(b.field)
 			}
 		}
 	}
-	if err := g.askNames(ctx, names, answers); err != nil {
+	if err := g.lookupNames(ctx, names, resolved); err != nil {
 		return nil, err
 	}
-	if err := g.askDescs(ctx, names, answers); err != nil {
+	if err := g.describeNames(ctx, names, resolved); err != nil {
 		return nil, err
 	}
-	return answers, g.askInstances(ctx, answers)
+	return resolved, g.requestInstances(ctx, resolved)
 }
 
-// askNames looks names up.
-func (g *Group) askNames(ctx context.Context, names []string, answers map[string]*answer) error {
+// lookupNames finds the metrics of names.
+func (g *Group) lookupNames(ctx context.Context, names []string, resolved map[string]*resolvedName) error {
 	ids, errs, err := g.c.lookup(ctx, names)
 	if err != nil {
 		return err
 	}
 	for i, name := range names {
-		answers[name].id = ids[i]
-		answers[name].err = g.c.fail("lookup", name, errs.At(i))
+		resolved[name].id = ids[i]
+		resolved[name].err = g.c.fail("lookup", name, errs.At(i))
 	}
 	return nil
 }
 
-// askDescs asks for the descriptors of the names that are known.
-func (g *Group) askDescs(ctx context.Context, names []string, answers map[string]*answer) error {
+// describeNames requests the descriptors of the names that are known.
+func (g *Group) describeNames(ctx context.Context, names []string, resolved map[string]*resolvedName) error {
 	var ids []pdu.PMID
 	var known []string
 	for _, name := range names {
-		if a := answers[name]; a.err == nil {
+		if a := resolved[name]; a.err == nil {
 			ids, known = append(ids, a.id), append(known, name)
 		}
 	}
@@ -117,56 +115,58 @@ func (g *Group) askDescs(ctx context.Context, names []string, answers map[string
 		return err
 	}
 	for i, name := range known {
-		answers[name].desc = descs[i]
-		answers[name].err = g.c.fail("describe", name, errs.At(i))
+		resolved[name].desc = descs[i]
+		resolved[name].err = g.c.fail("describe", name, errs.At(i))
 	}
 	return nil
 }
 
-// askInstances asks for the instances of domains of which one is named, once.
-func (g *Group) askInstances(ctx context.Context, answers map[string]*answer) error {
-	asked := map[*groupDomain]bool{}
+// requestInstances requests the instances of domains in which one is selected, once for each
+// domain.
+func (g *Group) requestInstances(ctx context.Context, resolved map[string]*resolvedName) error {
+	requested := map[*groupDomain]bool{}
 	for _, m := range g.members {
 		b := m.base()
-		if !b.unresolved || !b.opts.hasInstance || answers[b.name].err != nil {
+		if !b.unresolved || !b.opts.hasInstance || resolved[b.name].err != nil {
 			continue
 		}
-		d := g.domain(answers[b.name].desc.InDom)
-		if d == nil || d.asked || asked[d] {
+		d := g.domain(resolved[b.name].desc.InDom)
+		if d == nil || d.current || requested[d] {
 			continue
 		}
-		asked[d] = true
-		if err := d.ask(ctx); err != nil {
+		requested[d] = true
+		if err := d.requestList(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// refused reports whether an error is what the collector says of what it was
-// asked, rather than that of the exchange; a time-out may be either.
-func refused(err error) bool {
+// isReply reports whether an error is one that the source has replied with, rather than
+// that of a request without a reply; a time-out may be either.
+func isReply(err error) bool {
 	op, ok := errors.AsType[*OpError](err)
 	if !ok {
 		return false
 	}
-	code, said := op.Err.(pdu.Error)
-	return said && code != pdu.ErrNoContext
+	code, isCode := op.Err.(pdu.Error)
+	return isCode && code != pdu.ErrNoContext
 }
 
-// settle makes a metric good, or not.
-func (m *groupMetric) settle(of member, answers map[string]*answer) {
-	a, field := answers[m.name], new(answer)
+// setResolved prepares a metric for the values of what its name is now, or keeps why it
+// cannot.
+func (m *groupMetric) setResolved(of member, resolved map[string]*resolvedName) {
+	a, field := resolved[m.name], new(resolvedName)
 	if m.field != "" {
-		field = answers[m.field]
+		field = resolved[m.field]
 	}
 	if a.err == nil && (m.desc != a.desc || m.fieldDesc != field.desc) {
-		of.forget()
+		of.resetRates()
 	}
 	m.desc, m.fieldDesc = a.desc, field.desc
 	if m.why = cmp.Or(a.err, field.err); m.why == nil {
 		m.domain = m.g.domain(a.desc.InDom)
-		if err := of.accept(a.desc, field.desc); err != nil {
+		if err := of.setDesc(a.desc, field.desc); err != nil {
 			m.why = m.g.c.fail("fetch", m.label(""), err)
 		}
 	}
@@ -174,9 +174,9 @@ func (m *groupMetric) settle(of member, answers map[string]*answer) {
 	m.g.unresolved = m.g.unresolved || m.unresolved
 }
 
-// instance finds the number of the instance that is named, if a metric that has
-// instances needs one.
-func (m *groupMetric) instance() error {
+// findInstance finds the number of the instance that is selected, if the metric has
+// instances.
+func (m *groupMetric) findInstance() error {
 	switch {
 	case m.opts.hasInstance != (m.domain != nil):
 		return pdu.ErrInDom
@@ -194,10 +194,10 @@ func (m *groupMetric) instance() error {
 	return nil
 }
 
-// assign finds the numbers of instances again, in lists that were asked for since.
-// An instance that is not in its list keeps its number, and lacks its value.
-func (g *Group) assign() {
-	g.misassigned = false
+// findInstances finds the numbers of instances again, in lists that are new. An instance
+// that is not in its list keeps its number, and has no value.
+func (g *Group) findInstances() {
+	g.instsChanged = false
 	changed := false
 	for _, m := range g.members {
 		b := m.base()
@@ -210,20 +210,20 @@ func (g *Group) assign() {
 			b.unresolved, g.unresolved = true, true
 		case ok && b.why == nil && b.inst != id:
 			b.inst, changed = id, true
-			m.forget()
+			m.resetRates()
 		}
 	}
 	if changed {
-		g.plan()
+		g.planFetch()
 	}
 }
 
-// plan says what is fetched: each metric once, and only the instances that are
-// named in domains of which no Set wants all.
-func (g *Group) plan() {
+// planFetch sets what is fetched: each metric once, and of instance domains without a Set
+// only the instances that are selected.
+func (g *Group) planFetch() {
 	g.ids = g.ids[:0]
 	slots := map[pdu.PMID]int{}
-	wants := map[pdu.InDom][]pdu.InstID{} // nil: all
+	byDomain := map[pdu.InDom][]pdu.InstID{} // nil for all
 	for _, m := range g.members {
 		b := m.base()
 		if b.why != nil {
@@ -240,21 +240,21 @@ func (g *Group) plan() {
 			continue
 		}
 		d := b.domain.id
-		if all, ok := wants[d]; !b.opts.hasInstance || ok && all == nil {
-			wants[d] = nil
+		if all, ok := byDomain[d]; !b.opts.hasInstance || ok && all == nil {
+			byDomain[d] = nil
 		} else {
-			wants[d] = append(all, b.inst)
+			byDomain[d] = append(all, b.inst)
 		}
 	}
-	if p := profileOf(wants); g.profile == nil || !reflect.DeepEqual(p, g.profile) {
-		g.profile = p // one that is new has to be told
+	if p := profileOf(byDomain); g.profile == nil || !reflect.DeepEqual(p, g.profile) {
+		g.profile = p // another pointer is sent again
 	}
 }
 
 // profileOf is the profile for instances of domains, of which nil means all.
-func profileOf(wants map[pdu.InDom][]pdu.InstID) *pdu.Profile {
+func profileOf(byDomain map[pdu.InDom][]pdu.InstID) *pdu.Profile {
 	p := new(pdu.Profile)
-	for d, insts := range wants {
+	for d, insts := range byDomain {
 		if insts == nil {
 			continue
 		}

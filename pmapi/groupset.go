@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Set is the values of all instances of one metric of a Group, each as a T, in
-// the order of the instances' numbers.
+// A Set has the values of all instances of one metric of a Group, each as a T, in the order
+// of the instances' numbers.
 type Set[T pdu.Scalar] struct {
 	groupMetric
 	conv    converter[T]
@@ -20,7 +20,7 @@ type Set[T pdu.Scalar] struct {
 	old     []row[T] // scratch
 }
 
-// A row is what a Set has of an instance.
+// A row is one instance of a Set.
 type row[T pdu.Scalar] struct {
 	inst  pdu.Instance
 	last  sample
@@ -28,21 +28,21 @@ type row[T pdu.Scalar] struct {
 	value T
 }
 
-// AddSet enters all instances of a metric into a group: those that there are at
-// each Fetch. A singular metric is one instance, pdu.NoInst without a name. For
-// conversions see Add. The counterpart of pmExtendFetchGroup_indom(3).
+// AddSet adds all instances of a metric to a group: those that have a value at each Fetch. A
+// singular metric has one, pdu.NoInst without a name. Values are converted as Add does it.
+// The counterpart of pmExtendFetchGroup_indom(3).
 func AddSet[T pdu.Scalar](g *Group, metric string, opts ...ItemOption) *Set[T] {
 	s := new(Set[T])
 	g.add(s, metric, "", opts)
 	return s
 }
 
-// Err is why the latest Fetch brought no values of the metric at all; nil if it did,
-// and if there are no instances at present.
+// Err is why the metric as a whole has no values after the latest Fetch; nil if it has, or
+// if there are no instances at present.
 func (s *Set[T]) Err() error { return s.err() }
 
-// Len is the number of instances of the latest Fetch, those included whose value
-// is missing; 0 if Err is not nil.
+// Len is the number of instances of the latest Fetch, including those without a value after
+// conversion; 0 if Err is not nil.
 func (s *Set[T]) Len() int {
 	if s.why != nil || s.code != 0 {
 		return 0
@@ -50,8 +50,8 @@ func (s *Set[T]) Len() int {
 	return len(s.rows)
 }
 
-// At is the instance at an index below Len, with its value or why there is none: see
-// Group. An instance of which the collector does not know the name has none.
+// At is the instance at an index below Len, with its value or why there is none (see Group).
+// The name is empty if the collector has none for the instance.
 func (s *Set[T]) At(i int) (pdu.Instance, T, error) {
 	r := &s.rows[:s.Len()][i]
 	if r.code != 0 {
@@ -73,23 +73,23 @@ func (s *Set[T]) All() iter.Seq2[pdu.Instance, T] {
 	}
 }
 
-func (s *Set[T]) accept(d, _ pdu.Desc) error {
+func (s *Set[T]) setDesc(d, _ pdu.Desc) error {
 	if s.opts.hasInstance {
 		return pdu.ErrArg
 	}
-	return s.conv.accept(d, &s.opts)
+	return s.conv.setDesc(d, &s.opts)
 }
 
-func (s *Set[T]) forget() {
+func (s *Set[T]) resetRates() {
 	s.rows = s.rows[:0]
 }
 
-func (s *Set[T]) take(ctx context.Context, v pdu.ValueSet) error {
-	if s.keeps(v) && len(s.rows) > 0 {
+func (s *Set[T]) setValues(ctx context.Context, v pdu.ValueSet) error {
+	if s.keepsValues(v) && len(s.rows) > 0 {
 		s.code = 0
 		return nil
 	}
-	if s.unavailable(v) {
+	if s.setMissing(v) {
 		for i := range s.rows {
 			s.rows[i].last.ok = false
 		}
@@ -98,8 +98,8 @@ func (s *Set[T]) take(ctx context.Context, v pdu.ValueSet) error {
 		}
 		return nil
 	}
-	if !s.same(v) {
-		if err := s.renew(ctx, v); err != nil {
+	if !s.hasInstancesOf(v) {
+		if err := s.setInstances(ctx, v); err != nil {
 			return err
 		}
 	}
@@ -113,8 +113,8 @@ func (s *Set[T]) take(ctx context.Context, v pdu.ValueSet) error {
 	return nil
 }
 
-// same reports whether the values are of the instances that there were before.
-func (s *Set[T]) same(v pdu.ValueSet) bool {
+// hasInstancesOf reports whether values are of the instances that there were before.
+func (s *Set[T]) hasInstancesOf(v pdu.ValueSet) bool {
 	if v.Len() != len(s.rows) || s.domain != nil && s.domain.gen != s.gen {
 		return false
 	}
@@ -126,16 +126,16 @@ func (s *Set[T]) same(v pdu.ValueSet) bool {
 	return true
 }
 
-// renew makes the rows for other instances than before. Both are in order. An
-// instance that was not there before may have its number from another, so that the
-// name is asked for.
-func (s *Set[T]) renew(ctx context.Context, v pdu.ValueSet) error {
+// setInstances makes the rows for the instances of v, which are in order as the rows are. An
+// instance that was not there before may have the number that another one had, so that
+// names are requested again.
+func (s *Set[T]) setInstances(ctx context.Context, v pdu.ValueSet) error {
 	if s.domain != nil {
-		if err := s.domain.know(ctx, v, s.started && s.adds(v)); err != nil {
+		if err := s.domain.ensureNames(ctx, v, s.started && s.adds(v)); err != nil {
 			return err
 		}
-		if s.gen = s.domain.gen; !s.domain.asked {
-			s.gen-- // the next time, again
+		if s.gen = s.domain.gen; !s.domain.current {
+			s.gen-- // so that the next fetch gets here, too
 		}
 	}
 	was := s.rows

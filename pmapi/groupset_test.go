@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// Instances come and go; their names are asked for when one is new.
+// Instances come and go; their names are requested when one is new.
 func TestSetInstances(t *testing.T) {
 	s := newGroupFixture(t, false)
 	g := s.c.Group()
@@ -19,7 +19,7 @@ func TestSetInstances(t *testing.T) {
 		name        string
 		list        []string // of instances, if it changes
 		reads, temp []instValue
-		asks        string
+		requests    string
 		wantReads   []string
 		wantTemp    []string
 	}{{
@@ -65,7 +65,7 @@ func TestSetInstances(t *testing.T) {
 		[]string{"sda=0", ": Try again. Information not currently available"},
 		[]string{"=9"},
 	}, {
-		"which is not asked for again", nil,
+		"which is not requested again", nil,
 		[]instValue{inst(0, pdu.Uint32(13)), inst(99, pdu.Uint32(6))},
 		[]instValue{inst(99, pdu.Float64(9))},
 		"Fetch",
@@ -84,7 +84,7 @@ func TestSetInstances(t *testing.T) {
 		setValues(s.temp, step.temp...)
 		s.fetch(g)
 		t.Run(step.name, func(t *testing.T) {
-			if diff := cmp.Diff(step.asks, s.asked()); diff != "" {
+			if diff := cmp.Diff(step.requests, s.requestsMade()); diff != "" {
 				t.Errorf("requests (-want +got):\n%s", diff)
 			}
 			has(t, reads, step.wantReads...)
@@ -108,16 +108,16 @@ func TestItemInstances(t *testing.T) {
 	s.fetch(g)
 	is(t, sdb, 1, 0) // as far as the group knows
 	is(t, sdx, 0, pdu.ErrInst)
-	// A set of the same domain has reason to ask for the list; then the others know.
+	// A set of the same domain needs the list; then the others have it too.
 	set := pmapi.AddSet[float64](g, "disk.temp")
 	s.fetch(g)
 	has(t, set, "=1", "sdb=5", "sdx fast=6")
 	s.fetch(g)
 	is(t, sdb, 5, 0)
 	is(t, sdx, 6, 0)
-	s.asked()
+	s.requestsMade()
 	s.fetch(g)
-	s.asks("Fetch")
+	s.wantRequests("Fetch")
 	// Those that are not in a list any more lack their values.
 	s.instances("0 sda", "9 nine")
 	setValues(s.temp, inst(9, pdu.Float64(9)))
@@ -128,7 +128,7 @@ func TestItemInstances(t *testing.T) {
 	}
 }
 
-// A collector that does not tell of a domain has values without names.
+// A collector that does not know a domain has values without names.
 func TestSetWithoutNames(t *testing.T) {
 	s := newGroupFixture(t, false)
 	g := s.c.Group()
@@ -139,7 +139,7 @@ func TestSetWithoutNames(t *testing.T) {
 	s.fetch(g)
 	has(t, temp, "=0.5", "=1.5", "=2.5")
 	is(t, sda, 0, pdu.ErrInDom)
-	s.asked()
+	s.requestsMade()
 	s.fetch(g)
-	s.asks("Fetch")
+	s.wantRequests("Fetch")
 }

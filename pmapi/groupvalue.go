@@ -21,9 +21,9 @@ type converter[T pdu.Scalar] struct {
 	text []byte   // scratch
 }
 
-// accept says what is to be done to a metric's values. Errors: pdu.ErrType for what
-// has no numbers or texts, or bytes if T wants them, and pdu.ErrConv.
-func (c *converter[T]) accept(d pdu.Desc, o *itemOptions) error {
+// setDesc prepares for the values of a metric. Errors: pdu.ErrType for a type without numbers
+// and texts, or without bytes if those are what T needs, and pdu.ErrConv.
+func (c *converter[T]) setDesc(d pdu.Desc, o *itemOptions) error {
 	c.to = pdu.ScalarType[T]()
 	aggregate := d.Type == pdu.TypeAggregate || d.Type == pdu.TypeAggregateStatic
 	if aggregate != (c.to == pdu.TypeAggregate) || !aggregate && (d.Type < 0 || d.Type > pdu.TypeString) {
@@ -72,7 +72,7 @@ func (c *converter[T]) convert(to *T, a pdu.Atom, last *sample, since time.Durat
 	}
 	x = c.apply(x)
 	if c.to == pdu.TypeFloat && math.Abs(x) > math.MaxFloat32 || c.to == pdu.Type64 && x < math.MinInt64 {
-		return pdu.ErrTrunc // pdu.As takes these
+		return pdu.ErrTrunc // pdu.As has no error for these
 	}
 	if p, ok := any(to).(*float64); ok { // most are; the same, but faster
 		*p = x
@@ -139,7 +139,7 @@ func text(a pdu.Atom) []byte {
 }
 
 // parseNumber is the number that a text is in whole, but for blanks before it: for
-// an integer decimal or hexadecimal, for others as strtod(3) takes it. Errors:
+// an integer decimal or hexadecimal, for others as strtod(3) parses it. Errors:
 // pdu.ErrType, and pdu.ErrTrunc for one that is out of every range.
 func parseNumber(a pdu.Atom, to pdu.Type) (pdu.Atom, error) {
 	s := string(text(a))

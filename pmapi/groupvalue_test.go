@@ -40,7 +40,7 @@ func TestGroupRates(t *testing.T) {
 			[]float64{0, 0, 2}, []pdu.Error{pdu.ErrSign, pdu.ErrAgain, 0}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newMadeUp(false)
+			s := newLoggedSource(false)
 			m := s.add("m", pdu.Desc{Type: tt.values[0].Type, Sem: pdu.SemCounter}, nil)
 			g := s.src.Context().Group()
 			var opts []pmapi.ItemOption
@@ -70,7 +70,7 @@ func TestGroupRates(t *testing.T) {
 // Time that does not pass counts as a nanosecond, and there is no rate when it goes
 // back.
 func TestGroupRateTimes(t *testing.T) {
-	s := newMadeUp(false)
+	s := newLoggedSource(false)
 	m := s.add("m", pdu.Desc{Type: pdu.TypeU64, Sem: pdu.SemInstant, Units: pdu.SpaceByte}, nil)
 	g := s.src.Context().Group()
 	i := pmapi.Add[float64](g, "m", pmapi.Scale("rate"))
@@ -149,7 +149,7 @@ type (
 )
 
 func TestGroupTypes(t *testing.T) {
-	s := newMadeUp(false)
+	s := newLoggedSource(false)
 	put := func(name string, typ pdu.Type, v pdu.Atom) *atoms {
 		m := s.add(name, pdu.Desc{Type: typ, Sem: pdu.SemInstant, Units: pdu.TempCelsius}, nil)
 		m.Set(v)
@@ -215,7 +215,7 @@ func TestGroupTypes(t *testing.T) {
 
 // Texts that are numbers, or not.
 func TestGroupTextNumbers(t *testing.T) {
-	s := newMadeUp(false)
+	s := newLoggedSource(false)
 	m := s.add("m", pdu.Desc{Type: pdu.TypeString, Sem: pdu.SemInstant}, nil)
 	g := s.src.Context().Group()
 	i32, u32 := pmapi.Add[int32](g, "m"), pmapi.Add[uint32](g, "m")

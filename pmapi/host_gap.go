@@ -11,8 +11,8 @@ import (
 )
 
 // knownMetadata is the metadata that a host that reconnects by itself has given out, as it was
-// then or at the latest gap: after the next one it is compared with what the collector
-// says. A nil one stays empty.
+// then or at the latest gap. After the next gap it is compared with what the collector has.
+// A nil one stays empty.
 type knownMetadata struct {
 	ids    map[string]pdu.PMID // pdu.NoPMID: no more
 	descs  map[pdu.PMID]pdu.Desc
@@ -85,7 +85,7 @@ func (k *knownMetadata) unreportedGap() *Gap {
 	return g
 }
 
-// apply makes what a gap says the present state.
+// apply makes the state after a gap the present one.
 func (k *knownMetadata) apply(g *Gap) {
 	for _, c := range g.Names {
 		k.ids[c.Name] = c.Is

@@ -33,8 +33,8 @@ const maxDescs = 4096
 var noDesc = pdu.Desc{PMID: pdu.NoPMID}
 
 // descs describes metrics, as many at once as the collector can, but at most step.
-// A code is why there is no descriptor, or 0 if the collector has not said: only a
-// request about one metric tells.
+// A code is why there is no descriptor, or 0 if that is not known: only the reply to a
+// request about one metric has a code.
 func (l *link) descs(ids []pdu.PMID, step int) ([]pdu.Desc, []pdu.Error, error) {
 	descs, codes := make([]pdu.Desc, len(ids)), make([]pdu.Error, len(ids))
 	want := pdu.KindDescs
@@ -76,7 +76,7 @@ func decodeDescReply(kind pdu.Kind, body []byte, err error, ids []pdu.PMID, desc
 			codes[i] = code
 		case d.PMID == pdu.NoPMID && kind == pdu.KindDesc:
 			codes[i] = pdu.ErrPMID
-		case d.PMID == pdu.NoPMID: // why has not been said
+		case d.PMID == pdu.NoPMID: // without a code
 		case d.PMID != ids[i]:
 			codes[i] = pdu.ErrIPC
 		default:
@@ -105,10 +105,9 @@ func decodeDescs(kind pdu.Kind, body []byte, descs []pdu.Desc) error {
 	return nil
 }
 
-// describeUnknown asks for each metric alone that has no descriptor and no code, which
-// tells why. Of the metrics of one agent the first is asked for
-// before the others: if the agent has no reply at present, that is why all of them have
-// none.
+// describeUnknown requests each metric alone that has no descriptor and no code, to get the
+// code. Of the metrics of one agent the first is requested before the others: if the agent is
+// not available at present, that is why all of them have no descriptor.
 func (l *link) describeUnknown(ids []pdu.PMID, descs []pdu.Desc, codes []pdu.Error) error {
 	first := map[pdu.Domain]int{}
 	var firsts, others []int
@@ -189,7 +188,7 @@ func (p *instanceReply) Decode(body []byte) error {
 	if err := p.InstanceReply.Decode(body); err != nil {
 		return err
 	}
-	// Its InDom says nothing: agents within the C pmcd leave it unset.
+	// Its InDom means nothing: agents within the C pmcd leave it unset.
 	if !p.all() && len(p.Instances) != 1 {
 		return fmt.Errorf("%d instances in place of one: %w", len(p.Instances), pdu.ErrIPC)
 	}
@@ -281,8 +280,8 @@ func decodeLabels(body []byte, req pdu.LabelReq) ([]pdu.LabelSet, error) {
 	return p.Sets, nil
 }
 
-// HostName is what pmcd.hostname says. This fetch reports neither a gap nor changes in
-// the collector: they wait for the next one of the user.
+// HostName is the value of pmcd.hostname. This fetch reports neither a gap nor changes in
+// the collector: the next one of the user does.
 func (h *host) HostName(ctx context.Context) (string, error) {
 	l, err := h.begin(ctx)
 	if err != nil {

@@ -38,8 +38,8 @@ func errorsOf(codes []pdu.Error) (errs source.Errors) {
 	return errs
 }
 
-// lookup asks for the PMIDs of names, in as many requests as they need. A code is why
-// there is none, or 0 if the collector has not said.
+// lookup requests the PMIDs of names, in as many requests as they need. A code is why
+// there is none, or 0 if that is not known.
 func (l *link) lookup(names []string) ([]pdu.PMID, []pdu.Error, error) {
 	var ends []int // of the names of each request
 	for at := 0; at < len(names); {
@@ -53,7 +53,7 @@ func (l *link) lookup(names []string) ([]pdu.PMID, []pdu.Error, error) {
 	return l.lookupParts(names, ends)
 }
 
-// lookupParts asks for the PMIDs of names, in requests that end before the indexes
+// lookupParts requests the PMIDs of names, in requests that end before the indexes
 // ends.
 func (l *link) lookupParts(names []string, ends []int) ([]pdu.PMID, []pdu.Error, error) {
 	ids, codes := make([]pdu.PMID, len(names)), make([]pdu.Error, len(names))
@@ -93,8 +93,8 @@ func decodeIDs(body []byte, err error, ids []pdu.PMID, codes []pdu.Error) error 
 	return err
 }
 
-// lookupUnknown asks for each name that has no PMID alone, which tells why: of several,
-// the collector only says that there is none.
+// lookupUnknown requests each name alone that has no PMID and no code, to get the code: in the
+// reply about several names there is none.
 func (l *link) lookupUnknown(names []string, ids []pdu.PMID, codes []pdu.Error) error {
 	var unknown []string
 	var at, ends []int

@@ -31,7 +31,7 @@ func (e unreachable) Error() string {
 
 func (e unreachable) Unwrap() []error { return []error{errTimedOut, e.cause} }
 
-// A backoff says when to try again. The zero value says now.
+// A backoff is when to try again. The zero value means now.
 type backoff struct {
 	failures int
 	until    time.Time
@@ -59,7 +59,7 @@ func (h *host) Reconnect(ctx context.Context) error {
 	return err
 }
 
-var errReconnect = errors.New("a new connection was asked for")
+var errReconnect = errors.New("Reconnect was called")
 
 // replace opens a connection in the place of an old one, or of none, unless it is
 // too early to try again. Errors: pdu.ErrNoContext, that of ctx, or an unreachable.

@@ -43,26 +43,26 @@ func values(ids ...pdu.PMID) []byte {
 	return frame(w.PDU(pdu.FormatHighRes))
 }
 
-func ask(name string) question {
-	for _, q := range questions {
+func callNamed(name string) apiCall {
+	for _, q := range apiCalls {
 		if q.name == name {
 			return q
 		}
 	}
-	panic("no question " + name)
+	panic("no apiCall " + name)
 }
 
-// The answers of a collector that does not keep to the protocol are errors; what
-// breaks the order of answers costs the connection.
-func TestHostileAnswers(t *testing.T) {
+// The replies of a collector that does not keep to the protocol are errors; what
+// breaks the order of replies costs the connection.
+func TestHostileReplies(t *testing.T) {
 	const n = 77
 	var none []byte
 	tests := []struct {
-		name   string
-		ask    string
-		answer []byte // nil: hang up
-		want   error
-		lost   bool
+		name  string
+		call  string
+		reply []byte // nil: hang up
+		want  error
+		lost  bool
 	}{
 		{"nothing", "Desc", none, pdu.ErrIPC, true},
 		{"half a header", "Desc", header(32, pdu.KindDesc)[:7], pdu.ErrIPC, true},
@@ -72,10 +72,10 @@ func TestHostileAnswers(t *testing.T) {
 		{"negative kind", "Desc", header(16, -1), pdu.ErrIPC, true},
 		{"length above the ceiling", "Desc", header(1<<20+1, pdu.KindDesc), pdu.ErrIPC, true},
 		{"unknown kind", "Desc", raw(0x7fff, 0), pdu.ErrIPC, true},
-		{"kind of another answer", "Desc", frame(pdu.TextReply{Text: "x"}), pdu.ErrIPC, true},
+		{"kind of another reply", "Desc", frame(pdu.TextReply{Text: "x"}), pdu.ErrIPC, true},
 		{"a request", "Desc", frame(pdu.DescReq{PMID: n}), pdu.ErrIPC, true},
-		{"success for an answer", "Desc", frame(pdu.Status{}), pdu.ErrIPC, true},
-		{"an answer for success", "Store", frame(pdu.DescReply{}), pdu.ErrIPC, true},
+		{"success for a reply", "Desc", frame(pdu.Status{}), pdu.ErrIPC, true},
+		{"a reply for success", "Store", frame(pdu.DescReply{}), pdu.ErrIPC, true},
 		{"values in another format", "Fetch", raw(pdu.KindResult, 0, 0, 0), pdu.ErrIPC, true},
 		{"values of fewer metrics", "Fetch", values(n), pdu.ErrIPC, true},
 		{"values of more metrics", "Fetch", values(n, 1, 2), pdu.ErrIPC, true},
@@ -128,32 +128,32 @@ func TestHostileAnswers(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			first := true
-			c := open(t, pmapi.Dialer{MaxReply: 1 << 20}, answering(allFeatures, func(h pdu.Header, p pdu.PDU) []byte {
+			c := open(t, pmapi.Dialer{MaxReply: 1 << 20}, replying(allFeatures, func(h pdu.Header, p pdu.PDU) []byte {
 				if _, profile := p.(*pdu.SetProfile); !first || profile {
 					return echo(h, p)
 				}
 				first = false
-				if tt.lost && len(tt.answer) > 0 && len(tt.answer) < 12+4 {
-					return append(tt.answer, bytes.Repeat([]byte{1}, 3)...) // and some of the rest
+				if tt.lost && len(tt.reply) > 0 && len(tt.reply) < 12+4 {
+					return append(tt.reply, bytes.Repeat([]byte{1}, 3)...) // and some of the rest
 				}
-				return tt.answer
+				return tt.reply
 			}))
-			if len(tt.answer) > 0 && (tt.name == "half a PDU" || tt.name == "half a header") {
+			if len(tt.reply) > 0 && (tt.name == "half a PDU" || tt.name == "half a header") {
 				c = open(t, pmapi.Dialer{}, func(p *pdutest.Peer) {
 					if pdutest.CollectorHello(allFeatures)(p) == nil {
 						_, _, _ = p.Receive()
-						_, _ = p.Stream.Write(tt.answer)
+						_, _ = p.Stream.Write(tt.reply)
 					}
 				})
 			}
-			err := ask(tt.ask).ask(t.Context(), c, n)
+			err := callNamed(tt.call).do(t.Context(), c, n)
 			if !errors.Is(err, tt.want) {
 				t.Errorf("error %v, want %v", err, tt.want)
 			}
-			if mixed, ok := errors.AsType[*mixedUp](err); ok {
+			if mixed, ok := errors.AsType[*wrongReply](err); ok {
 				t.Error(mixed)
 			}
-			err = ask("Desc").ask(t.Context(), c, n)
+			err = callNamed("Desc").do(t.Context(), c, n)
 			if tt.lost && !errors.Is(err, pdu.ErrIPC) || !tt.lost && err != nil {
 				t.Errorf("afterwards: %v, lost %v", err, tt.lost)
 			}
@@ -245,22 +245,22 @@ func TestSilence(t *testing.T) {
 		reply := frame(pdu.DescReply{Desc: echoDesc(7)})
 		for n := range len(reply) {
 			synctest.Test(t, func(t *testing.T) {
-				answers := 0
-				c := open(t, e.dial, answering(allFeatures, func(h pdu.Header, p pdu.PDU) []byte {
-					if answers++; answers == 1 {
+				replies := 0
+				c := open(t, e.dial, replying(allFeatures, func(h pdu.Header, p pdu.PDU) []byte {
+					if replies++; replies == 1 {
 						return append([]byte{}, reply[:n]...)
 					}
 					return echo(h, p)
 				}))
 				ctx, cancel := e.ctx(t.Context())
 				defer cancel()
-				for range 3 { // the first waits for its answer, the others for that of the first
+				for range 3 { // the first waits for its reply, the others for that of the first
 					start := time.Now()
 					if _, err := c.Desc(ctx, 7); !errors.Is(err, e.want) {
-						t.Errorf("answer of %d bytes, to be ended %s: %v", n, e.name, err)
+						t.Errorf("reply of %d bytes, to be ended %s: %v", n, e.name, err)
 					}
 					if took := time.Since(start); took != limit && took != 0 {
-						t.Errorf("answer of %d bytes, ended %s after %v", n, e.name, took)
+						t.Errorf("reply of %d bytes, ended %s after %v", n, e.name, took)
 					}
 				}
 				if err := c.Close(); err != nil {
@@ -273,9 +273,9 @@ func TestSilence(t *testing.T) {
 
 var errTired = errors.New("tired of waiting")
 
-// A request whose answer comes too late, at any place in it, costs nothing but
-// itself: the next one is answered.
-func TestLateAnswer(t *testing.T) {
+// A request whose reply comes too late, at any place in it, costs nothing but
+// itself: the next one is served.
+func TestLateReply(t *testing.T) {
 	reply := frame(pdu.Status{Code: 3}, pdu.DescReply{Desc: echoDesc(7)})
 	for n := range len(reply) {
 		synctest.Test(t, func(t *testing.T) {
@@ -351,10 +351,10 @@ func TestHostileMemory(t *testing.T) {
 	}
 	const left = ceiling - pdu.HeaderLen
 	tests := []struct {
-		name   string
-		ask    string
-		answer []byte
-		most   uint64 // bytes for each byte of the ceiling
+		name  string
+		call  string
+		reply []byte
+		most  uint64 // bytes for each byte of the ceiling
 	}{
 		{"a length without the bytes", "Desc", header(ceiling, pdu.KindDesc), 1},
 		{"a length beyond the ceiling", "Desc", header(1<<30, pdu.KindDesc), 1},
@@ -377,11 +377,11 @@ func TestHostileMemory(t *testing.T) {
 					return
 				}
 				_, _, _ = p.Receive()
-				_, _ = p.Stream.Write(tt.answer)
+				_, _ = p.Stream.Write(tt.reply)
 			})
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			err := ask(tt.ask).ask(t.Context(), c, 77)
+			err := callNamed(tt.call).do(t.Context(), c, 77)
 			runtime.ReadMemStats(&after)
 			if err == nil {
 				t.Error("no error")
@@ -395,16 +395,16 @@ func TestHostileMemory(t *testing.T) {
 	}
 }
 
-// What a collector says without being asked is not taken for what is asked later,
-// where it can be told apart.
-func TestUnasked(t *testing.T) {
-	c := open(t, pmapi.Dialer{}, answering(allFeatures, func(h pdu.Header, p pdu.PDU) []byte {
+// A reply without a request is not taken for that of a later request, where the two can be
+// distinguished.
+func TestUnsolicitedReply(t *testing.T) {
+	c := open(t, pmapi.Dialer{}, replying(allFeatures, func(h pdu.Header, p pdu.PDU) []byte {
 		return append(echo(h, p), frame(pdu.DescReply{Desc: echoDesc(1)})...)
 	}))
-	if err := ask("Desc").ask(t.Context(), c, 7); err != nil {
+	if err := callNamed("Desc").do(t.Context(), c, 7); err != nil {
 		t.Fatal(err)
 	}
-	err := ask("Text").ask(t.Context(), c, 7)
+	err := callNamed("Text").do(t.Context(), c, 7)
 	if diff := cmp.Diff(pdu.ErrIPC, pdu.FromError(err)); diff != "" {
 		t.Error(diff)
 	}

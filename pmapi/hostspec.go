@@ -31,7 +31,8 @@ func (p Protocol) String() string {
 	return protocolNames[p]
 }
 
-// A HostSpec says where a collector is and how to introduce oneself there.
+// A HostSpec is a parsed host specification: the address of a collector, and attributes of
+// the connection.
 type HostSpec struct {
 	Protocol Protocol
 	// Host is the collector's, of ProtocolPCP and ProtocolPCPS. An empty name
@@ -88,7 +89,7 @@ func (h HostSpec) Attr(name string) (value string, ok bool) {
 	return "", false
 }
 
-// ParseHost parses where a collector is, as tools take it after -h:
+// ParseHost parses a host specification, the argument of the option -h of PCP's tools:
 //
 //	spec  = [prefix] (host [ports] {'@' host [ports]} | path) ['?' attrs]
 //	ports = ':' number {',' number}

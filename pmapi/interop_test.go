@@ -55,7 +55,7 @@ func TestPMInfo(t *testing.T) {
 	if diff := cmp.Diff(want, slices.Sorted(slices.Values(walk(t, c, "")))); diff != "" {
 		t.Errorf("names by Children (-want +got):\n%s", diff)
 	}
-	// Some have other instances for each who asks or each time, or are told of in words of pminfo's own.
+	// Some have other instances for each client or each time, or are described in words of pminfo's own.
 	names = slices.DeleteFunc(names, func(n string) bool {
 		return slices.ContainsFunc([]string{"event.", "pmcd.client.", "sample.scramble.", "sample.proc.", "sample.dynamic.", "sample.bad.", "sample.mirage"},
 			func(prefix string) bool { return strings.HasPrefix(n, prefix) })
@@ -220,7 +220,7 @@ func TestLookupOfManyNames(t *testing.T) {
 	}
 }
 
-// What the C pmcd says to questions that have no answer.
+// What the C pmcd replies to requests that fail.
 func TestRefusals(t *testing.T) {
 	_, c := realPMCD(t, "pmcd", "sample")
 	ctx := t.Context()
@@ -331,7 +331,7 @@ func TestStoreAndProfile(t *testing.T) {
 	}
 }
 
-// The C pmcd tells of agents that go and come with the next fetch, and no sooner.
+// The C pmcd reports agents that go and come with the next fetch, and no sooner.
 func TestStateChanges(t *testing.T) {
 	pcptest.Need(t, "pgrep")
 	pmcd, c := realPMCD(t, "pmcd", "simple")
@@ -363,7 +363,7 @@ func TestStateChanges(t *testing.T) {
 	var seen pdu.Change
 	missed := false
 	await(t, "the agent to go and come back", func() bool {
-		c.HostName(ctx) // does not take the news
+		c.HostName(ctx) // leaves the changes to the next fetch
 		changed, err := fetch()
 		seen |= changed
 		missed = missed || err != nil
@@ -373,7 +373,7 @@ func TestStateChanges(t *testing.T) {
 		t.Errorf("changes %v", seen)
 	}
 	if changed, err := fetch(); changed != 0 || err != nil {
-		t.Errorf("told twice: %v, %v", changed, err)
+		t.Errorf("reported twice: %v, %v", changed, err)
 	}
 }
 
@@ -386,15 +386,15 @@ func await(t *testing.T, what string, f func() bool) {
 	}
 }
 
-// When the C pmcd has gone, every question fails as it does in the C library.
+// When the C pmcd has gone, every apiCall fails as it does in the C library.
 func TestLossOfPMCD(t *testing.T) {
 	pmcd, c := realPMCD(t, "pmcd", "sample")
 	if _, err := c.Desc(t.Context(), pdu.MakePMID(29, 0, 6)); err != nil {
 		t.Fatal(err)
 	}
 	pmcd.Stop()
-	for _, q := range questions {
-		if err := q.ask(t.Context(), c, 7); q.name != "HostName" && pdu.FromError(err) != pdu.ErrIPC {
+	for _, q := range apiCalls {
+		if err := q.do(t.Context(), c, 7); q.name != "HostName" && pdu.FromError(err) != pdu.ErrIPC {
 			t.Errorf("%s: %v", q.name, err)
 		}
 	}

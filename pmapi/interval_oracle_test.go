@@ -79,7 +79,7 @@ func TestInteropParseInterval(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("interval: %d questions, %d refused on purpose, %d answers differ", len(q), own, wrong)
+	t.Logf("interval: %d inputs, %d refused on purpose, %d replies differ", len(q), own, wrong)
 	if own > len(q)/10 {
 		t.Errorf("%d of %d refused on purpose", own, len(q))
 	}

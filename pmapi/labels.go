@@ -11,14 +11,15 @@ import (
 // noIdent is the identifier in requests for the labels of a context.
 const noIdent = 0xffffffff
 
-// ContextLabels are the labels of the collector as a whole. An empty set has no
-// labels. A collector that knows no labels is pdu.ErrNoLabels. The counterpart of
+// ContextLabels are the labels of the collector as a whole. The set is empty if there are
+// none. Errors, as for all labels: pdu.ErrNoLabels from a collector of a PCP before version
+// 4, which does not have any. The counterpart of
 // pmGetContextLabels(3).
 func (c *Context) ContextLabels(ctx context.Context) (pdu.LabelSet, error) {
 	return c.labels(ctx, noIdent, pdu.LabelContext)
 }
 
-// DomainLabels are the labels of an agent. The counterpart of pmGetDomainLabels(3).
+// DomainLabels are the labels of all metrics of an agent. The counterpart of pmGetDomainLabels(3).
 func (c *Context) DomainLabels(ctx context.Context, d pdu.Domain) (pdu.LabelSet, error) {
 	return c.labels(ctx, uint32(d), pdu.LabelDomain)
 }
@@ -44,7 +45,7 @@ func (c *Context) ItemLabels(ctx context.Context, id pdu.PMID) (pdu.LabelSet, er
 // ItemLabelSets are the labels of metrics alone, one set for each, in their order: as
 // ItemLabels gives them, but requested together, in one exchange.
 //
-// Where a metric has no labels stands an empty set. Where they cannot be told too, and then
+// A metric without labels has an empty set, and so has one whose request has failed; then
 // the error is a *BulkError. Without metrics the error is pdu.ErrTooSmall. There is no
 // counterpart in the C library, where each takes a round trip.
 func (c *Context) ItemLabelSets(ctx context.Context, ids []pdu.PMID) ([]pdu.LabelSet, error) {
@@ -70,14 +71,14 @@ func (c *Context) ItemLabelSets(ctx context.Context, ids []pdu.PMID) ([]pdu.Labe
 
 // InstanceLabels are the labels of the instances of a domain that the profile
 // includes: one set for each instance that has any, with its Inst. A set's Err is why
-// the labels of this instance cannot be told. The counterpart of
+// this instance has none, but an error. The counterpart of
 // pmGetInstancesLabels(3).
 func (c *Context) InstanceLabels(ctx context.Context, d pdu.InDom) ([]pdu.LabelSet, error) {
 	return c.labelsOf(ctx, uint32(d), pdu.LabelInstances)
 }
 
-// Labels are the labels of a metric of all levels but that of instances: of the
-// context, the domain, the instance domain, the cluster and the item, in this
+// Labels are the labels that apply to a metric on all levels but that of instances: the
+// sets of the context, the domain, the instance domain, the cluster and the item, in this
 // order, as far as there are any. pdu.MergeLabels makes one set of them. The
 // counterpart of pmLookupLabels(3).
 func (c *Context) Labels(ctx context.Context, id pdu.PMID) ([]pdu.LabelSet, error) {

@@ -15,7 +15,7 @@ import (
 func TestFetchMany(t *testing.T) {
 	for _, features := range []pdu.Features{allFeatures, 0} {
 		fetches, fail := 0, 0 // fail: at which fetch; 0: at none
-		c := open(t, pmapi.Dialer{}, answering(features, func(h pdu.Header, p pdu.PDU) []byte {
+		c := open(t, pmapi.Dialer{}, replying(features, func(h pdu.Header, p pdu.PDU) []byte {
 			if h.Len > 65536 {
 				return nil // as pmcd does
 			}
@@ -57,12 +57,12 @@ func TestFetchMany(t *testing.T) {
 	}
 }
 
-// The time-out is that of each answer, however many there are.
-func TestManyAnswersTime(t *testing.T) {
+// The time-out is that of each reply, however many there are.
+func TestManyRepliesTime(t *testing.T) {
 	ids := []pdu.PMID{1, 2, 3, 4, 5}
 	for _, tt := range []struct {
 		name  string
-		slow  int           // the answer that takes too long
+		slow  int           // the reply that takes too long
 		limit time.Duration // of the context
 		want  error
 		took  time.Duration
@@ -71,7 +71,7 @@ func TestManyAnswersTime(t *testing.T) {
 		{"too late", 3, 0, pdu.ErrTimeout, 4 * time.Second},
 		{"deadline", 0, 3500 * time.Millisecond, context.DeadlineExceeded, 3500 * time.Millisecond},
 	} {
-		for _, ask := range []struct {
+		for _, call := range []struct {
 			what string
 			f    func(ctx context.Context, c *pmapi.Context) error
 		}{
@@ -81,7 +81,7 @@ func TestManyAnswersTime(t *testing.T) {
 		} {
 			synctest.Test(t, func(t *testing.T) {
 				n := 0
-				c := open(t, pmapi.Dialer{RequestTimeout: 2 * time.Second}, answering(pdu.FeatureLabels, func(h pdu.Header, p pdu.PDU) []byte {
+				c := open(t, pmapi.Dialer{RequestTimeout: 2 * time.Second}, replying(pdu.FeatureLabels, func(h pdu.Header, p pdu.PDU) []byte {
 					time.Sleep(time.Second)
 					if n++; n == tt.slow {
 						time.Sleep(time.Hour)
@@ -95,15 +95,15 @@ func TestManyAnswersTime(t *testing.T) {
 					defer cancel()
 				}
 				start := time.Now()
-				if err := ask.f(ctx, c); !errors.Is(err, tt.want) || time.Since(start) != tt.took {
-					t.Errorf("%s %s: %v after %v", ask.what, tt.name, err, time.Since(start))
+				if err := call.f(ctx, c); !errors.Is(err, tt.want) || time.Since(start) != tt.took {
+					t.Errorf("%s %s: %v after %v", call.what, tt.name, err, time.Since(start))
 				}
 				if tt.slow > 0 {
 					return
 				}
-				// What is owed may take longer than one answer, too.
-				if err := ask.f(t.Context(), c); err != nil {
-					t.Errorf("%s %s, again: %v", ask.what, tt.name, err)
+				// Pending replies may take longer than one time-out, too.
+				if err := call.f(t.Context(), c); err != nil {
+					t.Errorf("%s %s, again: %v", call.what, tt.name, err)
 				}
 			})
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
 
-// Desc describes a metric. Errors: pdu.ErrPMID, also for a domain that nobody
-// serves. The counterpart of pmLookupDesc(3).
+// Desc describes a metric. Errors: pdu.ErrPMID, also for a domain without
+// an agent. The counterpart of pmLookupDesc(3).
 func (c *Context) Desc(ctx context.Context, id pdu.PMID) (pdu.Desc, error) {
 	descs, errs, err := c.describe(ctx, []pdu.PMID{id})
 	if err != nil {
@@ -19,9 +19,9 @@ func (c *Context) Desc(ctx context.Context, id pdu.PMID) (pdu.Desc, error) {
 }
 
 // Descs describes metrics: one descriptor for each, in their order. Metrics are described
-// together, in one exchange, and those that are unknown once more, to know why.
+// together, in one exchange, and those that are unknown once more, for the reason.
 //
-// Where there is no descriptor stands one whose PMID is pdu.NoPMID, and the error is a
+// A metric that is unknown has a descriptor whose PMID is pdu.NoPMID, and the error is a
 // *BulkError, with the errors of Desc. Without metrics the error is pdu.ErrTooSmall. The
 // counterpart of pmLookupDescs(3), where metrics of which some are unknown are no error.
 func (c *Context) Descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc, error) {
@@ -44,8 +44,8 @@ func (c *Context) describe(ctx context.Context, ids []pdu.PMID) (descs []pdu.Des
 	return descs, errs, c.fail("describe", ids[0].String(), err)
 }
 
-// Instances are the instances of a domain, with their external names. Errors:
-// pdu.ErrInDom. The counterpart of pmGetInDom(3).
+// Instances are the present instances of a domain, with their names, in no particular order.
+// Errors: pdu.ErrInDom. The counterpart of pmGetInDom(3).
 func (c *Context) Instances(ctx context.Context, d pdu.InDom) ([]pdu.Instance, error) {
 	list, err := c.instances(ctx, pdu.InstanceReq{InDom: d, Inst: pdu.NoInst})
 	return list, c.fail("instances", d.String(), err)
@@ -62,8 +62,8 @@ func (c *Context) instances(ctx context.Context, req pdu.InstanceReq) (list []pd
 	return list, err
 }
 
-// InstID is the number of an instance. The name is the whole name of the
-// instance, or that up to its first space. Errors: pdu.ErrInst, pdu.ErrInDom. The
+// InstID is the number of the instance with a name: the whole name, or the name up to its
+// first space. Errors: pdu.ErrInst, pdu.ErrInDom. The
 // counterpart of pmLookupInDom(3).
 func (c *Context) InstID(ctx context.Context, d pdu.InDom, name string) (pdu.InstID, error) {
 	list, err := c.instances(ctx, pdu.InstanceReq{InDom: d, Inst: pdu.NoInst, Name: name})
@@ -90,9 +90,9 @@ func (c *Context) InstName(ctx context.Context, d pdu.InDom, id pdu.InstID) (str
 	return list[0].Name, nil
 }
 
-// Text is the help text of a metric: pdu.TextOneLine or pdu.TextHelp. Where there
-// is no long text, the short one takes its place, unless pdu.TextDirect is set.
-// Errors: pdu.ErrText, pdu.ErrPMID; pdu.ErrArg for another kind. The counterpart of
+// Text is the help text of a metric: the line pdu.TextOneLine or the text pdu.TextHelp. If
+// there is no pdu.TextHelp, it is the line instead, unless kind has pdu.TextDirect. Errors:
+// pdu.ErrText, pdu.ErrPMID; pdu.ErrArg for another kind. The counterpart of
 // pmLookupText(3).
 func (c *Context) Text(ctx context.Context, id pdu.PMID, kind pdu.TextKind) (string, error) {
 	return c.text(ctx, id.String(), pdu.TextReq{Ident: uint32(id), Text: pdu.TextPMID}, kind)
@@ -137,8 +137,7 @@ func (c *Context) texts(ctx context.Context, reqs []pdu.TextReq, kind pdu.TextKi
 // Texts are the help texts of metrics, one for each, in their order: as Text gives them,
 // but requested together, in one exchange.
 //
-// Where there is no text stands "", and the error is a *BulkError, with the errors of
-// Text. Without metrics the error is pdu.ErrTooSmall. There is no counterpart in the C
+// A metric without a text has "", and the error is a *BulkError, with the errors of Text. Without metrics the error is pdu.ErrTooSmall. There is no counterpart in the C
 // library, where every text takes a round trip.
 func (c *Context) Texts(ctx context.Context, ids []pdu.PMID, kind pdu.TextKind) ([]string, error) {
 	if len(ids) == 0 {
@@ -179,17 +178,17 @@ func (c *Context) replaceMissing(ctx context.Context, reqs []pdu.TextReq, texts 
 	return nil
 }
 
-// hasNoText reports whether a source has said that there is no text, for whatever
-// reason: another text may do.
+// hasNoText reports whether a source has replied that there is no text, for whatever reason:
+// there may be the other one.
 func hasNoText(text string, err error) bool {
 	_, isCode := err.(pdu.Error)
 	return isCode || err == nil && text == ""
 }
 
-// HostName is the name of the host whose metrics these are, as its collector says
-// (pmcd.hostname). If it does not, it is this computer's name where the
-// collector is on it, or else the name that the context was opened with. The
-// counterpart of pmGetContextHostName(3).
+// HostName is the name of the host whose metrics these are: the value of pmcd.hostname. If
+// the collector does not have that, it is this computer's name where the collector is on it,
+// or else the name that the context was opened with. The counterpart of
+// pmGetContextHostName(3).
 func (c *Context) HostName(ctx context.Context) string {
 	var name string
 	err := c.inTurn(ctx, func() (err error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// A Location says where a context looks names up.
+// A Location is where a context looks names up.
 type Location int
 
 // The numbers are those of pmGetPMNSLocation(3).
@@ -18,14 +18,14 @@ const (
 	ArchiveNames Location = 3 // in an archive
 )
 
-// NamesLocation says where names are looked up. The counterpart of
+// NamesLocation is where names are looked up. The counterpart of
 // pmGetPMNSLocation(3).
 func (c *Context) NamesLocation() Location { return Location(c.src.NamesLocation()) }
 
 // Lookup finds the metrics of names: one PMID for each name, in their order. Names are
-// looked up together, in one exchange, and those that are unknown once more, to know why.
+// looked up together, in one exchange, and those that are unknown once more, for the reason.
 //
-// Where a name has no metric stands pdu.NoPMID, and the error is a *BulkError:
+// The PMID of a name without a metric is pdu.NoPMID, and the error is a *BulkError:
 // pdu.ErrName for a name that is unknown, pdu.ErrNonLeaf for one that has others below it.
 // Without names the error is pdu.ErrTooSmall. The counterpart of pmLookupName(3), where
 // several names of which some are unknown are no error.
@@ -49,8 +49,8 @@ func (c *Context) lookup(ctx context.Context, names []string) (ids []pdu.PMID, e
 	return ids, errs, c.fail("lookup", names[0], err)
 }
 
-// Name is the name of a metric, or one of them. Errors: pdu.ErrPMID, and
-// pdu.ErrNoAgent for a domain that nobody serves. The counterpart of pmNameID(3).
+// Name is the name of a metric, or one of several. Errors: pdu.ErrPMID, and
+// pdu.ErrNoAgent for a domain without an agent. The counterpart of pmNameID(3).
 func (c *Context) Name(ctx context.Context, id pdu.PMID) (string, error) {
 	names, err := c.Names(ctx, id)
 	if err != nil {
@@ -70,14 +70,14 @@ func (c *Context) Names(ctx context.Context, id pdu.PMID) ([]string, error) {
 	return names, c.fail("name", id.String(), err)
 }
 
-// A Child is what a name has directly below it.
+// A Child is one component of the name space directly below a name.
 type Child struct {
 	Name string // the last component alone
-	Leaf bool   // a metric
+	Leaf bool   // whether it is a metric
 }
 
-// Children are what lies directly below a name, "" for the root, in the order of
-// the name space: nothing below a metric. An unknown name is pdu.ErrName. The
+// Children are the components directly below a name, "" for the root, in the order of
+// the name space. A metric has none. Errors: pdu.ErrName for an unknown name. The
 // counterpart of pmGetChildrenStatus(3).
 func (c *Context) Children(ctx context.Context, name string) ([]Child, error) {
 	var list []pmns.Child
@@ -92,8 +92,8 @@ func (c *Context) Children(ctx context.Context, name string) ([]Child, error) {
 	return children, c.fail("children", name, err)
 }
 
-// Traverse are the names of all metrics at and below a name, "" for all there
-// are, in the order of the name space. An unknown name is pdu.ErrName. The
+// Traverse returns the names of all metrics at and below a name, "" for all there
+// are, in the order of the name space. Errors: pdu.ErrName for an unknown name. The
 // counterpart of pmTraversePMNS(3).
 func (c *Context) Traverse(ctx context.Context, name string) ([]string, error) {
 	var names []string

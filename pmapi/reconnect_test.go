@@ -75,7 +75,7 @@ func (h *host) replace(up dialFunc) {
 	h.conns = nil
 }
 
-// tried is how many connections have been asked for since the last call.
+// tried is how many connections have been tried since the last call.
 func (h *host) tried() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -88,18 +88,18 @@ func (h *host) tried() int {
 // until Reconnect; then all works again.
 func TestLoss(t *testing.T) {
 	ctx := t.Context()
-	for _, q := range questions {
-		h := newHost(t, answering(allFeatures, echo))
+	for _, q := range apiCalls {
+		h := newHost(t, replying(allFeatures, echo))
 		c, err := pmapi.Local(ctx, h)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(c.AddProfile(4, 5), q.ask(ctx, c, 7)); err != nil {
+		if err := errors.Join(c.AddProfile(4, 5), q.do(ctx, c, 7)); err != nil {
 			t.Fatal(q.name, err)
 		}
 		h.kill()
-		for _, other := range questions {
-			err := other.ask(ctx, c, 7)
+		for _, other := range apiCalls {
+			err := other.do(ctx, c, 7)
 			if other.name == "HostName" && err != nil || other.name != "HostName" && !errors.Is(err, pdu.ErrIPC) {
 				t.Errorf("%s after %s: %v", other.name, q.name, err)
 			}
@@ -131,15 +131,15 @@ func TestReconnectBackoff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := newHost(t, answering(allFeatures, echo))
+				h := newHost(t, replying(allFeatures, echo))
 				d := pmapi.Dialer{Backoff: tt.backoff}
 				c, err := d.Local(t.Context(), h)
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer c.Close()
-				told := false // when the next try will be
-				for range 2 { // a success begins anew
+				announced := false // when the next try will be
+				for range 2 {      // a success begins anew
 					h.kill()
 					h.tried()
 					for len(h.dials) <= len(tt.want) {
@@ -147,7 +147,7 @@ func TestReconnectBackoff(t *testing.T) {
 						if !errors.Is(err, syscall.ETIMEDOUT) || !errors.Is(err, syscall.ECONNREFUSED) || pdu.FromError(err) != -110 {
 							t.Fatal(err)
 						}
-						told = told || strings.HasSuffix(err.Error(), "s)") && strings.Contains(err.Error(), "(next try in ")
+						announced = announced || strings.HasSuffix(err.Error(), "s)") && strings.Contains(err.Error(), "(next try in ")
 						time.Sleep(s / 4)
 					}
 					var got []time.Duration
@@ -157,17 +157,17 @@ func TestReconnectBackoff(t *testing.T) {
 					if diff := cmp.Diff(tt.want, got); diff != "" {
 						t.Errorf("(-want +got):\n%s", diff)
 					}
-					h.start(answering(allFeatures, echo))
+					h.start(replying(allFeatures, echo))
 					time.Sleep(100 * s)
 					if err := c.Reconnect(t.Context()); err != nil {
 						t.Fatal(err)
 					}
-					if err := ask("Fetch").ask(t.Context(), c, 7); err != nil {
+					if err := callNamed("Fetch").do(t.Context(), c, 7); err != nil {
 						t.Fatal(err)
 					}
 				}
-				if waits := len(tt.want) > 0 && slices.Max(tt.want) >= s; told != waits {
-					t.Errorf("told when the next try will be: %v, want %v", told, waits)
+				if waits := len(tt.want) > 0 && slices.Max(tt.want) >= s; announced != waits {
+					t.Errorf("announced when the next try will be: %v, want %v", announced, waits)
 				}
 			})
 		})
@@ -177,7 +177,7 @@ func TestReconnectBackoff(t *testing.T) {
 // An attempt that its caller ends is none, and a Reconnect that fails costs nothing.
 func TestReconnectKeeps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, answering(allFeatures, echo))
+		h := newHost(t, replying(allFeatures, echo))
 		c, err := pmapi.Local(t.Context(), h)
 		if err != nil {
 			t.Fatal(err)
@@ -200,18 +200,18 @@ func TestReconnectKeeps(t *testing.T) {
 			t.Error(err, time.Since(start))
 		}
 		if n := h.tried(); n != 5 {
-			t.Errorf("%d connections asked for", n)
+			t.Errorf("%d connections tried", n)
 		}
-		if err := ask("Desc").ask(t.Context(), c, 7); err != nil {
+		if err := callNamed("Desc").do(t.Context(), c, 7); err != nil {
 			t.Errorf("the connection there was is gone: %v", err)
 		}
 		h.serve(good)
 		time.Sleep(5 * time.Second)
-		if err := errors.Join(c.Reconnect(t.Context()), ask("Desc").ask(t.Context(), c, 7)); err != nil {
+		if err := errors.Join(c.Reconnect(t.Context()), callNamed("Desc").do(t.Context(), c, 7)); err != nil {
 			t.Error(err)
 		}
 		if n := h.tried(); n != 1 {
-			t.Errorf("%d connections asked for", n)
+			t.Errorf("%d connections tried", n)
 		}
 	})
 }
@@ -227,25 +227,25 @@ func TestCloseEnds(t *testing.T) {
 	}
 	silent := func(t testing.TB) dialFunc { return serve(t, func(p *pdutest.Peer) { _, _, _ = p.Read() }) }
 	forever := pmapi.Dialer{ConnectTimeout: -1, RequestTimeout: -1}
-	surviving := forever
-	surviving.AutoReconnect = true
+	reconnecting := forever
+	reconnecting.AutoReconnect = true
 	for name, tt := range map[string]struct {
 		dial pmapi.Dialer
 		then func(testing.TB) dialFunc
-		ask  func(c *pmapi.Context) error
+		do   func(c *pmapi.Context) error
 	}{
-		"an answer":       {forever, nil, func(c *pmapi.Context) error { return ask("Text").ask(ctx, c, 7) }},
-		"a turn":          {forever, nil, func(c *pmapi.Context) error { return ask("Fetch").ask(ctx, c, 7) }},
-		"a connection":    {forever, never, func(c *pmapi.Context) error { return c.Reconnect(ctx) }},
-		"a hello":         {forever, silent, func(c *pmapi.Context) error { return c.Reconnect(ctx) }},
-		"to survive":      {surviving, never, func(c *pmapi.Context) error { return c.Reconnect(ctx) }},
-		"to be told more": {surviving, nil, func(c *pmapi.Context) error { return c.Reconnect(ctx) }},
+		"a reply":           {forever, nil, func(c *pmapi.Context) error { return callNamed("Text").do(ctx, c, 7) }},
+		"a turn":            {forever, nil, func(c *pmapi.Context) error { return callNamed("Fetch").do(ctx, c, 7) }},
+		"a connection":      {forever, never, func(c *pmapi.Context) error { return c.Reconnect(ctx) }},
+		"a hello":           {forever, silent, func(c *pmapi.Context) error { return c.Reconnect(ctx) }},
+		"to reconnect":      {reconnecting, never, func(c *pmapi.Context) error { return c.Reconnect(ctx) }},
+		"to check metadata": {reconnecting, nil, func(c *pmapi.Context) error { return c.Reconnect(ctx) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				asked := 0
-				h := newHost(t, answering(allFeatures, func(hd pdu.Header, p pdu.PDU) []byte {
-					if asked++; asked == 1 {
+				requests := 0
+				h := newHost(t, replying(allFeatures, func(hd pdu.Header, p pdu.PDU) []byte {
+					if requests++; requests == 1 {
 						return echo(hd, p)
 					}
 					time.Sleep(time.Hour)
@@ -255,7 +255,7 @@ func TestCloseEnds(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := ask("Desc").ask(t.Context(), c, 7); err != nil {
+				if err := callNamed("Desc").do(t.Context(), c, 7); err != nil {
 					t.Fatal(err)
 				}
 				if tt.then != nil {
@@ -264,7 +264,7 @@ func TestCloseEnds(t *testing.T) {
 				var all sync.WaitGroup
 				for range 3 {
 					all.Go(func() {
-						if err := tt.ask(c); !errors.Is(err, pdu.ErrNoContext) || pdu.FromError(err) != pdu.ErrNoContext {
+						if err := tt.do(c); !errors.Is(err, pdu.ErrNoContext) || pdu.FromError(err) != pdu.ErrNoContext {
 							t.Error(err)
 						}
 					})
@@ -277,8 +277,8 @@ func TestCloseEnds(t *testing.T) {
 				if all.Wait(); time.Since(start) != 0 {
 					t.Errorf("took %v", time.Since(start))
 				}
-				for _, q := range questions {
-					if err := q.ask(t.Context(), c, 7); q.name != "HostName" && !errors.Is(err, pdu.ErrNoContext) {
+				for _, q := range apiCalls {
+					if err := q.do(t.Context(), c, 7); q.name != "HostName" && !errors.Is(err, pdu.ErrNoContext) {
 						t.Error(q.name, err)
 					}
 				}

@@ -140,7 +140,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// poll has some poll a context until stop, and gives the gaps that they are told.
+// poll has some poll a context until stop, and gives the gaps that are reported.
 func poll(t *testing.T, ctx context.Context, c *pmapi.Context, ids []pdu.PMID) (<-chan *pmapi.Gap, func()) {
 	gaps := make(chan *pmapi.Gap, 100)
 	ctx, cancel := context.WithCancel(ctx)
@@ -165,7 +165,7 @@ func poll(t *testing.T, ctx context.Context, c *pmapi.Context, ids []pdu.PMID) (
 	}
 }
 
-// While collectors come and go and many ask, Close ends everything, at any time.
+// While collectors come and go under many requests, Close ends everything, at any time.
 func TestCloseAmidRestarts(t *testing.T) {
 	srv := newDaemon(t, colours(t))
 	for i := range 20 {
@@ -194,7 +194,7 @@ func TestCloseAmidRestarts(t *testing.T) {
 		c.Close()
 		also.Wait()
 		stop()
-		if err := ask("Desc").ask(t.Context(), c, 7); !errors.Is(err, pdu.ErrNoContext) {
+		if err := callNamed("Desc").do(t.Context(), c, 7); !errors.Is(err, pdu.ErrNoContext) {
 			t.Error(gocmp.Diff(pdu.ErrNoContext, err))
 		}
 	}

@@ -19,20 +19,20 @@ import (
 func TestAutoReconnectSilence(t *testing.T) {
 	const limit = 2 * time.Second
 	for _, tt := range []struct {
-		name    string
-		survive bool
-		limit   time.Duration // Dialer.RequestTimeout
-		each    time.Duration // deadline of a request, 0 for none
-		pause   time.Duration // between requests
-		word    time.Duration // when a word comes, 0 for never
-		tries   int           // requests that fail before there is another connection; 0: there is none
+		name       string
+		reconnects bool
+		limit      time.Duration // Dialer.RequestTimeout
+		each       time.Duration // deadline of a request, 0 for none
+		pause      time.Duration // between requests
+		word       time.Duration // when a word comes, 0 for never
+		tries      int           // requests that fail before there is another connection; 0: there is none
 	}{
-		{name: "time-outs", survive: true, limit: limit, tries: 3},
-		{name: "pauses do not count", survive: true, limit: limit, pause: time.Hour, tries: 3},
-		{name: "deadlines", survive: true, limit: limit, each: time.Second, tries: 6},
-		{name: "a word", survive: true, limit: limit, word: 3 * time.Second, tries: 5},
-		{name: "no limit", survive: true, limit: -1, each: time.Second},
-		{name: "does not survive", limit: limit},
+		{name: "time-outs", reconnects: true, limit: limit, tries: 3},
+		{name: "pauses do not count", reconnects: true, limit: limit, pause: time.Hour, tries: 3},
+		{name: "deadlines", reconnects: true, limit: limit, each: time.Second, tries: 6},
+		{name: "a word", reconnects: true, limit: limit, word: 3 * time.Second, tries: 5},
+		{name: "no limit", reconnects: true, limit: -1, each: time.Second},
+		{name: "does not reconnects", limit: limit},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -41,17 +41,17 @@ func TestAutoReconnectSilence(t *testing.T) {
 						return
 					}
 					if tt.word > 0 {
-						time.AfterFunc(tt.word, func() { _, _ = p.Stream.Write([]byte{0}) }) // of an answer
+						time.AfterFunc(tt.word, func() { _, _ = p.Stream.Write([]byte{0}) }) // of a reply
 					}
 					_, _ = io.Copy(io.Discard, p.Stream)
 				})
-				d := pmapi.Dialer{AutoReconnect: tt.survive, RequestTimeout: tt.limit}
+				d := pmapi.Dialer{AutoReconnect: tt.reconnects, RequestTimeout: tt.limit}
 				c, err := d.Local(t.Context(), h)
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer c.Close()
-				h.start(answering(allFeatures, echo))
+				h.start(replying(allFeatures, echo))
 				for n := range 20 {
 					ctx, cancel, want := t.Context(), context.CancelFunc(func() {}), error(pdu.ErrTimeout)
 					if tt.each > 0 {

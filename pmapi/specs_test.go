@@ -252,14 +252,14 @@ func FuzzSpecs(f *testing.F) {
 	})
 }
 
-// askLibrary asks the C library about specifications. An answer is the fields of its oracle.
+// askLibrary asks the C library about specifications. A reply is the fields of its oracle.
 func askLibrary(t *testing.T, subject string, texts []string) []string {
 	t.Helper()
-	questions := make([]string, len(texts))
+	apiCalls := make([]string, len(texts))
 	for i, text := range texts {
-		questions[i] = hexText(text)
+		apiCalls[i] = hexText(text)
 	}
-	return pcptest.Oracle(t, subject, questions)
+	return pcptest.Oracle(t, subject, apiCalls)
 }
 
 func hexText(s string) string {
@@ -283,7 +283,7 @@ func randomTexts(n int, seed uint64, alphabet string) []string {
 	return texts
 }
 
-// fields are what an answer of the oracle consists of.
+// fields are what a reply of the oracle consists of.
 type fields []string
 
 func (f *fields) add(name, value string) { *f = append(*f, " "+name+"="+hexText(value)) }
@@ -313,7 +313,7 @@ func TestInteropMetricSpec(t *testing.T) {
 	}
 }
 
-// TestInteropHost passes over what ParseHost refuses on purpose, and paths of one character before a question mark,
+// TestInteropHost passes over what ParseHost refuses on purpose, and paths of one character before a apiCall mark,
 // which the library takes for none.
 func TestInteropHost(t *testing.T) {
 	texts := randomTexts(20000, 3, "aab:::1,@@[]/?=&")

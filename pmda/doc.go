@@ -1,12 +1,13 @@
 // Package pmda makes agents: programs, or parts of programs, that export metrics
-// to a collector of Performance Co-Pilot (PMDAs, in PCP's words).
+// to a collector of Performance Co-Pilot. PCP calls them PMDAs, performance
+// metrics domain agents.
 //
 //	func main() {
 //		a := &pmda.Agent{Name: "cache", Domain: 400}
 //		shards := a.AddInDom("shard", "red", "blue")
 //		pmda.Register(a, pmda.Metric[uint64]{
 //			Name:  "cache.hits",
-//			Text:  "Lookups answered from memory",
+//			Text:  "Lookups served from memory",
 //			Sem:   pdu.SemCounter,
 //			Units: pdu.UnitCount,
 //			InDom: shards,
@@ -17,82 +18,122 @@
 //		pmda.Main(a)
 //	}
 //
-// An [Agent] has tables of metrics and instance domains, from which it answers
-// everything that a collector asks: descriptors, names, values under the
-// client's profile, instances, help texts, labels, stores. What cannot be told
-// by a table is said by one of its [Callbacks], which may leave the rest to
-// [Agent.Default]. The results of Register and AddInDom may be ignored:
-// [Agent.Err] has the first failure, for which Main and a collector refuse the
-// agent.
+// An [Agent] has tables of metrics and instance domains, from which it replies to
+// every request of a collector: for descriptors, names, instances, help texts,
+// labels and values, and to store values. The results of Register and AddInDom may
+// be ignored: [Agent.Err] has the first error, and Main and collectors refuse an
+// agent that has one.
 //
 // # A program of its own, or a part of one
 //
-// [Main] makes a program of an agent, which pmcd starts (or which listens on a
-// socket), with the options of PCP's agents; it can install itself into a PCP.
-// [Serve] speaks the protocol over any stream. A collector in the same program
-// takes the same value without a changed line: see the package
-// [github.com/pcp-go/pcp/pmda/collector]. Both need just a [Handler], the
-// interface that Agent implements. A type that embeds [Unimplemented] is a
-// Handler with no more code than it has metrics of its own. Package
-// [github.com/pcp-go/pcp/pmda/remote] makes a Handler of an agent in another
-// process.
+// [Main] makes a program of an agent, with the options of PCP's agents. A collector
+// starts the program, or it listens on a socket; it can also install itself into a
+// PCP. [Serve] runs an agent on one connection. A collector in the same program
+// uses the same Agent without a changed line: see the package
+// [github.com/pcp-go/pcp/pmda/collector]. All of them need only a [Handler], the
+// interface that Agent implements. A type that embeds [Unimplemented] is a Handler
+// without tables. The package [github.com/pcp-go/pcp/pmda/remote] has the Handler
+// of an agent in another process.
 //
 // # Values
 //
 // The type parameter of [Register] is the type of the values, from int32 to
-// string and []byte, named types included. [Metric] has a function Value that is
-// asked for one instance at a time, or Values that puts all it has into a [Set].
-// Neither is called for instances that the client's profile excludes. Return
-// [NoValue] if there is nothing now. Any other error leaves out the instance too,
-// and is what the client sees where no instance has a value: a [pdu.Error] such
-// as pdu.ErrAgain or pdu.ErrAppVersion as it is, an errno as its number. Other
-// errors go to the Logger, once for as long as they stay the same. A panic fails
-// its own metric and is logged likewise. An event array is a []byte, with Type set and
-// pdu.EventBuilder to make it; [Agent.Namespace] has the PMIDs of its parameters.
+// string and []byte, named types included. A [Metric] has a function Value, which
+// returns the value of one instance, or a function Values, which puts the values of
+// all instances into a [Values]. Value is not called for instances that the
+// client's profile excludes.
+//
+// [NoValue] as the error means that there is no value now. Any other error leaves
+// the instance out too, and the client gets it if no instance has a value: a
+// [pdu.Error] such as pdu.ErrAgain or pdu.ErrAppVersion as it is, an errno as its
+// number. Other errors are logged, once for as long as they stay the same. A panic
+// fails its own metric and is logged too.
+//
+// An event array is a []byte: set Type, and make it with pdu.EventBuilder.
+// [Agent.Namespace] has the PMIDs of its parameters.
 //
 // # Instances that come and go
 //
-// [InDom.Update] replaces the instances by name; a name has the same ID whenever
-// it comes back. [InDom.Set] takes IDs from you. Call them when something changes,
-// or from the domain's Refresh, which runs before the instances are looked at.
+// [InDom.SetNames] replaces the instances by name; a name has the same ID whenever
+// it comes back. With [InDom.SetInstances] the program chooses the IDs. Call them
+// when something changes, or from the domain's Refresh, which runs before the
+// instances are used.
 //
 // # Groups
 //
-// Where one look at the source gives many values, a [Group] takes that look once
-// per fetch, before the first value:
+// A [Group] reads what several metrics have in common once per fetch, before the
+// first value:
 //
 //	disks := &pmda.InDom{Name: "disk"}
 //	disks.Group = a.Group(func(ctx context.Context, r *pmda.Request) error {
 //		stats = readDiskStats()
-//		return disks.Update(slices.Sorted(maps.Keys(stats))...)
+//		_, err := disks.SetNames(slices.Sorted(maps.Keys(stats))...)
+//		return err
 //	})
 //	a.Attach(disks)
 //
-// Metrics name their Group, or have it from their instance domain. Refresh,
-// values and stores of a group run under its lock, so that stats needs no other.
+// Metrics name their Group, or have that of their instance domain. The refresh, the
+// values and the stores of a group run under its lock, so that stats needs no
+// other.
 //
 // # Stores and labels
 //
-// A metric with a Store function lets clients set values; its errors are the
-// client's. Labels are JSON objects: of the agent (DomainLabels), its clusters,
+// A metric with a Store function lets clients set values; the client gets its
+// error. Labels are JSON objects: of the agent (DomainLabels), its clusters,
 // instance domains, metrics and instances. Call [Agent.Notify] when they change.
+//
+// # Wrapping
+//
+// A Handler is wrapped by a struct that embeds it and overrides some methods, as in
+// net/http. The wrapper works wherever a Handler does:
+//
+//	type logging struct{ pmda.Handler }
+//
+//	func (l logging) Store(ctx context.Context, r *pmda.Request, values *pdu.Result) error {
+//		err := l.Handler.Store(ctx, r, values)
+//		slog.Info("store", "user", r.Client.User, "err", err)
+//		return err
+//	}
+//
+//	func (l logging) Unwrap() pmda.Handler { return l.Handler }
+//
+//	srv.Add(logging{a})
+//
+// [Agent.Use] wraps an Agent from the inside, so that the Agent itself has the
+// changed replies. Wrappers compose: that of the last Use gets a request first.
+// [Agent.OnEndClient] adds functions for the end of a client. [As] finds a Handler
+// of some type among those that wrap each other.
+//
+// # Removing
+//
+// Metrics, instance domains and dynamic roots can be added, removed ([Agent.Remove],
+// [Agent.Detach]) and replaced while the agent serves. To replace many at once, fill
+// [Tables] and let [Agent.SetTables] swap them. A request works with the tables that
+// there were when it began. Clients are told that names have changed with the
+// agent's next fetch.
+//
+// A PMID stays what it was, as far as possible: the agent gives the number of a
+// removed metric to another one only when no other is left, and gives a metric that
+// comes back its old number. See [ItemID].
 //
 // # Names below a dynamic root
 //
-// Where an agent finds out itself what metrics there are, [Agent.AddDynamic]
-// names a subtree of which collectors ask it, and [Callbacks] answer.
+// For names that are not known before clients ask for them, [Agent.AddDynamic]
+// names a subtree, and a wrapper overrides PMID, Names, Children and Traverse, with
+// Desc and Fetch for the metrics below.
 //
 // # Concurrency
 //
-// Handlers are called concurrently, like those of net/http: guard what callbacks
-// share, put it under a Group, or wrap the Handler in [Serial]. All methods of
-// Agent and InDom may be called at any time, also by callbacks. A callback honours
-// its ctx; one that hangs costs its own agent and nobody else. Exported fields
-// are set before the agent serves.
+// Methods of a Handler are called concurrently, like those of net/http. What the
+// functions of an agent share needs a lock, a Group, or [Serial] around the
+// Handler. All methods of Agent and InDom may be called at any time, also by
+// functions of the agent. These should end soon after their ctx has ended; one
+// that hangs keeps only its own agent from replying. Exported fields are set before
+// the agent serves.
 //
 // # Tests
 //
-// Package [github.com/pcp-go/pcp/pmda/pmdatest] checks any Handler against the
+// Package [github.com/pcp-go/pcp/pmda/pmdatest] checks that a Handler keeps the
 // contract.
 //
 // # The C names
@@ -105,12 +146,12 @@
 //	PMDA_PMID, pmdaSetFetchCallBack        Item, Metric.Value
 //	pmdaIndom, pmdaInstid                  InDom, pdu.Instance
 //	pmdaCacheStore, pmdaCacheLookup,
-//	pmdaCacheOp                            InDom.Update, InDom.Set, InDom.File
+//	pmdaCacheOp                            InDom.SetNames, InDom.SetInstances, InDom.File
 //	pmdaProfile, pmdaFetch, pmdaDesc,
 //	pmdaInstance, pmdaText, pmdaStore,
 //	pmdaPMID, pmdaName, pmdaChildren,
-//	pmdaLabel                              Agent.Default
-//	pmdaSetEndContextCallBack              Callbacks.EndClient
+//	pmdaLabel                              the Handler that Agent.Use passes to a wrapper
+//	pmdaSetEndContextCallBack              Agent.OnEndClient
 //	pmdaSetLabelCallBack                   InDom.InstanceLabels
 //	pmdaAddLabels                          Metric.Labels and others
 //	pmdaAttribute                          Handler.Attributes, Request.Client

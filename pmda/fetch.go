@@ -11,21 +11,22 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Group refreshes what the values of several metrics come from, once per
-// fetch, before the first of them is asked for. The refresh, the values and the
+// A Group is a set of metrics whose values come from one source, which is
+// refreshed once per fetch, before the first value. The refresh, the values and the
 // stores of a group's metrics run under the group's lock, one request at a time,
-// so that they may share buffers. They must not ask their own agent for metrics
-// of the group: that waits for itself.
+// so that they may share buffers. They must not fetch metrics of the group from
+// their own agent: that would wait for itself.
 type Group struct {
 	agent   *Agent
 	index   int
 	refresh func(context.Context, *Request) error
-	turn    chan struct{} // its one place is the lock: waiting for it can be cancelled
+	turn    chan struct{} // has one place, which is the lock: waiting for it can be cancelled
 	log     logOnce       // of refresh
 }
 
-// Group makes a group. An error of refresh is that of the group's metrics in
-// the fetch. A nil refresh makes a group that is just the lock.
+// Group makes a group. If refresh fails, the group's metrics fail with its error in
+// that fetch. A group with a nil refresh is only a lock. A group needs no removal:
+// it is garbage when no metric and no instance domain has it any more.
 func (a *Agent) Group(refresh func(ctx context.Context, r *Request) error) *Group {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -58,7 +59,7 @@ func (g *Group) run(ctx context.Context, r *Request) error {
 	return g.refresh(ctx, r)
 }
 
-// A fetch is the state of one default Fetch, kept for the next.
+// A fetch is the state of one Fetch from the tables, which is used again.
 type fetch struct {
 	metrics []*metric
 	groups  []groupState // in the order of their index, which is that of locking
@@ -132,7 +133,7 @@ func (f *fetch) release() {
 	fetches.Put(f)
 }
 
-// add notes a metric and what is to be refreshed for it.
+// add adds a metric and what is to be refreshed for it.
 func (f *fetch) add(m *metric) {
 	f.metrics = append(f.metrics, m)
 	if m == nil {
@@ -213,7 +214,7 @@ func (f *fetch) nameOf(g *Group) string {
 	return ""
 }
 
-// ready is what failed before the values of a metric could be asked for.
+// ready is the error of a refresh that the values of a metric depend on.
 func (f *fetch) ready(m *metric) error {
 	for i := range f.groups {
 		s := &f.groups[i]
@@ -242,7 +243,7 @@ func (f *fetch) value(ctx context.Context, r *Request, a *Agent, m *metric, doma
 		s.list = m.indom.Instances()
 		s.rule = r.Profile.For(m.indomID(domain))
 		if len(s.list) == 0 || s.rule.Exclude && len(s.rule.Insts) == 0 {
-			return // as in the reference, nothing is asked for
+			return // as in the C library, no function is called
 		}
 	}
 	err := m.fetch(ctx, r, &f.one)
@@ -251,12 +252,12 @@ func (f *fetch) value(ctx context.Context, r *Request, a *Agent, m *metric, doma
 	}
 	if s.err != nil {
 		a.logValue(m, s)
-	} else if !s.indom || s.rule.All() { // what was left out may be in trouble still
+	} else if !s.indom || s.rule.All() { // an instance that was left out may fail still
 		m.valueLog.reset()
 	}
 }
 
-// A set is what the function of one metric works on.
+// A set is the state of the function of one metric.
 type set struct {
 	w     *pdu.ResultWriter
 	typ   pdu.Type
@@ -273,15 +274,15 @@ type set struct {
 // none is allocated.
 type setBox struct{ set set }
 
-// failed notes an error of an instance.
+// failed remembers the error of an instance, to be logged.
 func (s *set) failed(id pdu.InstID, err error) {
 	if !errors.Is(err, NoValue) {
 		s.err, s.errInst = err, id
 	}
 }
 
-// fetchEach asks Value for every instance that is wanted. The error is that of
-// the last one without a value, as in the reference.
+// fetchEach calls value for every instance that is wanted. The error is that of
+// the last one without a value, as in the C library.
 func fetchEach[T pdu.Scalar](value func(context.Context, *Request, pdu.Instance) (T, error)) func(context.Context, *Request, *setBox) error {
 	return func(ctx context.Context, r *Request, box *setBox) error {
 		s := &box.set
@@ -303,7 +304,7 @@ func fetchEach[T pdu.Scalar](value func(context.Context, *Request, pdu.Instance)
 // would have to grow, for each of thousands of clients.
 const manyValues = 32
 
-// fetchInstances asks Value for instances.
+// fetchInstances calls value for instances.
 func fetchInstances[T pdu.Scalar](ctx context.Context, r *Request, s *set, value func(context.Context, *Request, pdu.Instance) (T, error)) error {
 	var ids [manyValues]pdu.InstID
 	var values [len(ids)]T
@@ -353,8 +354,8 @@ func putAll[T pdu.Scalar](s *set, ids []pdu.InstID, values []T) {
 	s.n += len(ids)
 }
 
-// put writes one value. The cases spare the common types the way through
-// reflection.
+// put writes one value. The cases keep common types clear of reflection, which
+// is slower.
 func put[T pdu.Scalar](s *set, id pdu.InstID, value T) {
 	s.n++
 	switch v := any(value).(type) {
@@ -379,7 +380,7 @@ func put[T pdu.Scalar](s *set, id pdu.InstID, value T) {
 	}
 }
 
-// fetchAll lets Values write what it has.
+// fetchAll calls values, which writes all values.
 func fetchAll[T pdu.Scalar](values func(context.Context, *Request, *Values[T]) error) func(context.Context, *Request, *setBox) error {
 	return func(ctx context.Context, r *Request, box *setBox) error {
 		err := values(ctx, r, (*Values[T])(box))
@@ -390,11 +391,11 @@ func fetchAll[T pdu.Scalar](values func(context.Context, *Request, *Values[T]) e
 	}
 }
 
-// Values takes the values of a metric for all instances at once. It is valid
-// until Values returns, for one goroutine at a time.
+// Values is where the function Metric.Values puts the values of all instances. It is
+// valid until that returns, for one goroutine at a time.
 type Values[T pdu.Scalar] struct{ set set }
 
-// Put gives the value of an instance of the domain, pdu.NoInst if the metric is
+// Put writes the value of an instance of the domain, pdu.NoInst if the metric is
 // singular. That of an instance that the client does not want is dropped. Each
 // instance gets at most one value.
 func (s *Values[T]) Put(id pdu.InstID, v T) {
@@ -406,7 +407,8 @@ func (s *Values[T]) Put(id pdu.InstID, v T) {
 	put(&s.set, id, v)
 }
 
-// Wants reports whether the client wants an instance, for values that are dear.
+// Wants reports whether the client wants an instance, for values that are expensive
+// to find.
 func (s *Values[T]) Wants(id pdu.InstID) bool { return !s.set.indom || s.set.rule.Includes(id) }
 
 // Instances yields the instances that the client wants.

@@ -101,12 +101,12 @@ type Handler interface {
 	EndClient(c *Client)
 }
 
-// A Logging is a Handler that has a log of its own. Serve and collectors find it
-// with As.
+// Logging is what a Handler implements that logs by itself, as an Agent does. Serve
+// and collectors find it with As.
 type Logging interface {
 	// Log is where the Handler logs; nil means slog.Default.
 	Log() *slog.Logger
-	// DefaultLogger sets the log of a Handler that was given none.
+	// DefaultLogger sets the log of a Handler that has no other.
 	DefaultLogger(l *slog.Logger)
 }
 
@@ -130,13 +130,13 @@ func As[T any](h Handler) (T, bool) {
 
 type wrapper interface{ Unwrap() Handler }
 
-// A Request says on whose behalf a Handler is asked. It and what it points to
+// A Request says for which client a Handler is called. It and what it points to
 // never change.
 type Request struct {
-	Client   *Client      // who asks
+	Client   *Client      // whose request it is
 	Context  int32        // which of the client's contexts, 0 to 63
 	Profile  *pdu.Profile // the instances wanted; nil means all
-	Deadline time.Time    // when the answer is no longer wanted; zero if never
+	Deadline time.Time    // when the reply is no longer wanted; zero if never
 }
 
 // A Client is a connection to the collector, as agents see it. It never changes:
@@ -173,7 +173,7 @@ func (Unimplemented) Err() error { return nil }
 // Namespace is nil: the names are in the collector's PMNS file.
 func (Unimplemented) Namespace() *pmns.Tree { return nil }
 
-// Fetch gives pdu.ErrPMID for every metric.
+// Fetch writes pdu.ErrPMID for every metric.
 func (Unimplemented) Fetch(_ context.Context, _ *Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 	for _, id := range ids {
 		w.Begin(id)

@@ -28,17 +28,17 @@ type InDom struct {
 	Text, Help string
 	// Labels is a JSON object with the labels of the domain. Empty means none.
 	Labels string
-	// InstanceLabels gives a JSON object with the labels of an instance; nil, or
-	// an empty answer, means none. LabelJSON makes one of a map. It may be called by
+	// InstanceLabels returns a JSON object with the labels of an instance; nil, or
+	// an empty text, means none. LabelJSON makes one of a map. It may be called by
 	// several goroutines at once.
 	InstanceLabels func(i pdu.Instance) string
-	// Refresh, if not nil, is called before the instances are looked at for a
-	// request: before each fetch of a metric of this domain, once, and before each
-	// question about instances. It may set the instances. An error fails the
+	// Refresh, if not nil, is called before a request uses the instances: once before
+	// each fetch of a metric of this domain, and before each request for instances or
+	// their labels. It may set the instances. An error fails the
 	// request, or the metrics of the domain in a fetch. It may be called by
 	// several goroutines at once.
 	Refresh func(ctx context.Context, r *Request) error
-	// Group, if not nil, is refreshed at the same occasions, after Refresh. Where
+	// Group, if not nil, is refreshed on the same occasions, after Refresh. Where
 	// a group's refresh finds both the instances and their values, it calls
 	// SetNames, and the domain and its metrics name the group. Where it fails with
 	// pdu.ErrAppVersion there are no instances.
@@ -63,10 +63,10 @@ type InDom struct {
 
 	mu      sync.Mutex            // guards what follows
 	ids     map[string]pdu.InstID // of all names that SetNames has seen; nil after SetInstances
-	next    int64
-	names   []string      // of the last SetNames; nil after SetInstances
-	nameIDs []pdu.InstID  // their IDs
-	file    *instanceFile // nil until it is read
+	next    int64                 // above all IDs of names
+	names   []string              // of the last SetNames; nil after SetInstances
+	nameIDs []pdu.InstID          // their IDs
+	file    *instanceFile         // nil until it is read
 }
 
 // instances are a state of an instance domain, which never changes.
@@ -234,8 +234,8 @@ func (d *InDom) state() *instances {
 	return noInstances
 }
 
-// Instances returns the instances in the order in which clients get them. Do not
-// change the slice.
+// Instances returns the instances in the order in which clients get them. The
+// caller does not change the slice.
 func (d *InDom) Instances() []pdu.Instance { return d.state().list }
 
 // SetInstances replaces the instances, and what SetNames remembers, and returns
@@ -298,12 +298,12 @@ func (d *InDom) setNames(names []string) ([]pdu.InstID, error) {
 	}
 	list := make([]pdu.Instance, len(names))
 	ids := make([]pdu.InstID, len(names))
-	free, isNew := freeIDs{d: d, next: d.next}, false
+	free, isNew := freeIDs{d: d, above: d.next}, false
 	for i, n := range names {
 		id, ok := d.ids[n]
 		if !ok {
 			var err error
-			if id, err = free.take(); err != nil {
+			if id, err = free.next(); err != nil {
 				return nil, err
 			}
 			isNew = true
@@ -319,7 +319,7 @@ func (d *InDom) setNames(names []string) ([]pdu.InstID, error) {
 		d.ids[i.Name] = i.ID
 	}
 	d.insts.Store(s)
-	d.next, d.nameIDs, d.names = free.next, ids, append(d.names[:0], names...)
+	d.next, d.nameIDs, d.names = free.above, ids, append(d.names[:0], names...)
 	if isNew && d.file != nil {
 		d.save(names)
 	}

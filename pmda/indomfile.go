@@ -49,7 +49,7 @@ func newInstanceFile() *instanceFile {
 	return &instanceFile{max: math.MaxInt32, known: map[string]instanceRecord{}}
 }
 
-// readInstances reads a file. What was understood is returned with an error, too.
+// readInstances reads a file. With an error it returns what it could read.
 func readInstances(path string) (*instanceFile, error) {
 	f := newInstanceFile()
 	in, err := os.Open(path)
@@ -146,7 +146,7 @@ func (f *instanceFile) record(line string) (name string, r instanceRecord, err e
 	return name, r, nil
 }
 
-// write replaces a file, at once: whoever reads it finds the old text or the new.
+// write replaces a file in one step: a reader finds the old text or the new.
 func (f *instanceFile) write(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -189,17 +189,17 @@ func keepable(name string) bool {
 	return len(name) <= maxInstanceLine-64 && !strings.ContainsAny(name, "\n\x00") && strings.TrimLeft(name, " \t[") == name
 }
 
-// load gives SetNames the memory of the file.
+// load adds the IDs of the file to the memory of SetNames.
 func (d *InDom) load() {
 	f, err := readInstances(d.File)
 	d.file = f
-	d.filed(err, "instance file cannot be read")
-	taken := map[pdu.InstID]string{}
+	d.logFileError(err, "instance file cannot be read")
+	byID := map[pdu.InstID]string{}
 	for name, id := range d.ids {
-		taken[id] = name
+		byID[id] = name
 	}
 	for name, r := range f.known {
-		if other, ok := taken[r.id]; ok && other != name {
+		if other, ok := byID[r.id]; ok && other != name {
 			delete(f.known, name) // the ID is another's now, in the file too
 		} else if _, ok := d.ids[name]; !ok {
 			d.ids[name] = r.id
@@ -223,48 +223,48 @@ func (d *InDom) save(names []string) {
 		}
 	}
 	if !f.foreign {
-		d.filed(f.write(d.File), "instance file cannot be written")
+		d.logFileError(f.write(d.File), "instance file cannot be written")
 	}
 }
 
-// filed logs what is wrong with the file.
-func (d *InDom) filed(err error, msg string) {
+// logFileError logs what is wrong with the file.
+func (d *InDom) logFileError(err error, msg string) {
 	if home := d.home.Load(); home != nil && err != nil && d.fileLog.isNew(err.Error()) {
 		home.agent.warn(err, msg, slog.String("indom", d.Name))
 	}
 }
 
-// freeIDs hands out IDs for new names.
+// freeIDs chooses IDs for new names.
 type freeIDs struct {
-	d    *InDom
-	next int64 // after the highest
-	low  int64 // all below are in use
-	used map[int64]bool
+	d     *InDom
+	above int64 // the ID after the highest in use
+	low   int64 // all below are in use
+	used  map[int64]bool
 }
 
-// take returns an ID: the one after the highest, or the lowest free one if the
+// next returns an ID: the one after the highest, or the lowest free one if the
 // file says so, or there is none after the highest.
-func (f *freeIDs) take() (pdu.InstID, error) {
+func (f *freeIDs) next() (pdu.InstID, error) {
 	highest, reuse := int64(math.MaxInt32), false
 	if f.d.file != nil {
 		highest, reuse = int64(f.d.file.max), f.d.file.reuse
 	}
-	if !reuse && f.next <= highest {
-		f.next++
-		return pdu.InstID(f.next - 1), nil
+	if !reuse && f.above <= highest {
+		f.above++
+		return pdu.InstID(f.above - 1), nil
 	}
-	for f.collect(); f.low <= highest; f.low++ {
+	for f.collectUsed(); f.low <= highest; f.low++ {
 		if !f.used[f.low] {
 			f.low++
-			f.next = max(f.next, f.low)
+			f.above = max(f.above, f.low)
 			return pdu.InstID(f.low - 1), nil
 		}
 	}
 	return 0, errors.New("no IDs are left for new instances")
 }
 
-// collect finds out which IDs are in use.
-func (f *freeIDs) collect() {
+// collectUsed finds out which IDs are in use.
+func (f *freeIDs) collectUsed() {
 	if f.used != nil {
 		return
 	}
@@ -272,7 +272,7 @@ func (f *freeIDs) collect() {
 	for _, id := range f.d.ids {
 		f.used[int64(id)] = true
 	}
-	for id := f.d.next; id < f.next; id++ {
-		f.used[id] = true // given just now
+	for id := f.d.next; id < f.above; id++ {
+		f.used[id] = true // chosen just now
 	}
 }

@@ -55,8 +55,8 @@ func (a *Agent) panicked(m *metric, function string, p any) {
 	}
 }
 
-// ordinary reports whether an error of a Value function is an answer rather than
-// a failure that a log should tell of.
+// ordinary reports whether an error of a Value function is for the client alone,
+// and no failure to be logged.
 func ordinary(err error) bool {
 	switch pdu.FromError(err) {
 	case pdu.ErrValue, pdu.ErrAppVersion, pdu.ErrPermission, pdu.ErrAgain, pdu.ErrNYI:

@@ -16,13 +16,13 @@ import (
 
 // Main runs an agent as a program of its own, and ends the program: on the
 // pipes that a collector has made standard input and output, or on the socket
-// that an option names. It takes the options that PCP's agents take; --help
+// that an option names. It has the options of PCP's agents; --help
 // lists them. The log is the file NAME.log in the working directory unless -l
 // names another, "-" being standard error; leave a.Logger nil to have what goes
 // wrong in callbacks there too. It also installs the program into a PCP; see
 // --install.
 //
-// What the agent prints by mistake goes to the log. Started by root, it becomes
+// What the agent prints to standard output goes to the log. Started by root, it becomes
 // the user pcp, if there is one, or that of -U. It ends with status 0 when the
 // collector closes the connection or a signal asks it to, and with 1 for a wrong
 // command line or when it cannot serve. A second signal kills it, even if a
@@ -55,8 +55,8 @@ type Daemon struct {
 	HelpOption bool
 	// Options are further options.
 	Options []Option
-	// Operands, if not nil, gets the arguments that are no options; else they are
-	// passed over, as C agents do.
+	// Operands, if not nil, is called with the arguments that are no options; else they
+	// are ignored, as by C agents.
 	Operands func(args []string) error
 }
 
@@ -64,10 +64,10 @@ type Daemon struct {
 type Option struct {
 	Short byte   // its letter, 0 if it has none
 	Long  string // its name, empty if it has none
-	Arg   string // what the usage message calls its argument; empty if it takes none
+	Arg   string // what the usage message calls its argument; empty if it has none
 	Help  string // what it does, in a few words
-	// Set takes the option. An error is printed, with the usage message, and ends
-	// the program.
+	// Set is called with the argument of the option. An error is printed, with the
+	// usage message, and ends the program.
 	Set func(value string) error
 }
 
@@ -191,7 +191,7 @@ func (d *Daemon) serve(ctx context.Context, c *command, p process, log *slog.Log
 	case ln != nil:
 		rw, err = accept(ctx, ln)
 	case p.own:
-		rw, err = takeStdio()
+		rw, err = privateStdio()
 	default:
 		rw = duplex{p.stdin, p.stdout}
 	}
@@ -247,7 +247,7 @@ func (d duplex) Close() error {
 	return errors.Join(errs[:]...)
 }
 
-// command is what a command line says.
+// A command is a command line that has been read.
 type command struct {
 	level     slog.Level
 	log       string

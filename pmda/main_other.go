@@ -14,7 +14,7 @@ func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithCancel(ctx)
 }
 
-func takeStdio() (io.ReadWriteCloser, error) {
+func privateStdio() (io.ReadWriteCloser, error) {
 	rw := duplex{os.Stdin, os.Stdout}
 	os.Stdout = os.Stderr
 	return rw, nil

@@ -17,8 +17,8 @@ import (
 )
 
 // untilSignal ends the context when a signal asks the program to end. The next
-// kills it, should a callback hang that minds no context. A terminal that goes
-// away does not matter to a daemon.
+// signal kills the program, if a function of the agent hangs. The end of a terminal
+// (SIGHUP) does not matter to a daemon.
 func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
 	signal.Ignore(syscall.SIGHUP)
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
@@ -26,10 +26,10 @@ func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
 	return ctx, stop
 }
 
-// takeStdio takes standard input and output away from the rest of the program:
-// what that prints goes to standard error, and it reads nothing. Reads of a pipe
-// or socket can be interrupted.
-func takeStdio() (io.ReadWriteCloser, error) {
+// privateStdio returns standard input and output, and keeps the rest of the program
+// away from them: what it prints goes to standard error, and it reads nothing. Reads
+// of a pipe or socket can be interrupted.
+func privateStdio() (io.ReadWriteCloser, error) {
 	in, err := move(0, "standard input")
 	if err != nil {
 		return nil, err
@@ -46,13 +46,13 @@ func takeStdio() (io.ReadWriteCloser, error) {
 	}
 	if err != nil {
 		rw.Close()
-		return nil, fmt.Errorf("take standard input and output: %w", err)
+		return nil, fmt.Errorf("make standard input and output private: %w", err)
 	}
 	return rw, nil
 }
 
-// move makes a file of a descriptor, under another number that child processes
-// do not get.
+// move duplicates a descriptor under another number, which child processes do not
+// get.
 func move(fd int, name string) (*os.File, error) {
 	n, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {

@@ -40,7 +40,8 @@ func (c *command) listen(ctx context.Context, log *slog.Logger) (net.Listener, e
 	return ln, nil
 }
 
-// lookupPort takes a number, or a name in the system's list of services.
+// lookupPort finds the port of a number, or of a name in the system's list of
+// services.
 func lookupPort(ctx context.Context, s string) (int, error) {
 	if n, err := strconv.Atoi(s); err == nil {
 		if n < 0 || n > 65535 {
@@ -51,9 +52,9 @@ func lookupPort(ctx context.Context, s string) (int, error) {
 	return net.DefaultResolver.LookupPort(ctx, "tcp", s)
 }
 
-// listenUnix replaces a socket that nobody listens on. Its own stays when the
-// agent has ended, as with C agents: a collector that starts the agent again
-// may look for it early.
+// listenUnix replaces a socket that nobody listens on. The socket stays when the
+// agent has ended, as with C agents: a collector that starts the agent again may
+// connect before the agent listens.
 func listenUnix(ctx context.Context, path string, log *slog.Logger) (net.Listener, error) {
 	if st, err := os.Lstat(path); err == nil {
 		if st.Mode()&fs.ModeSocket == 0 {
@@ -79,8 +80,8 @@ func listenUnix(ctx context.Context, path string, log *slog.Logger) (net.Listene
 	return ln, nil
 }
 
-// inUse reports whether a program listens on a socket. To connect would end an
-// agent, which serves whoever comes first. Datagrams are refused by all: with
+// inUse reports whether a program listens on a socket. To connect is no way to find
+// out: an agent serves one connection and ends with it. Datagrams are refused by all: with
 // EPROTOTYPE where there is a listener, with ECONNREFUSED where there is none.
 func inUse(path string) bool {
 	c, err := net.Dial("unixgram", path)
@@ -91,7 +92,7 @@ func inUse(path string) bool {
 	return errors.Is(err, syscall.EPROTOTYPE)
 }
 
-// accept waits for the collector; nobody else is let in after it.
+// accept waits for the collector, and refuses all later connections.
 func accept(ctx context.Context, ln net.Listener) (net.Conn, error) {
 	stop := context.AfterFunc(ctx, func() { ln.Close() })
 	defer stop()

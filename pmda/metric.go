@@ -8,10 +8,10 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// NoValue is what Value returns when there is no value now. It is no failure:
-// the instance is left out of the result.
+// NoValue is the error of Value when there is no value now. It is no failure: the
+// instance is left out of the result.
 //
-//lint:ignore ST1012 It is an answer like io.EOF, not a failure.
+//lint:ignore ST1012 It is a result like io.EOF, not a failure.
 var NoValue = errors.New("no value available")
 
 // An ItemID is the agent's part of a PMID. The zero ItemID means that the Agent
@@ -33,7 +33,7 @@ func Item(cluster, item int) ItemID {
 	return explicitItem | ItemID(cluster<<10|item)
 }
 
-// A Metric is what Register enters. Exactly one of Value and Values is set.
+// A Metric describes a metric for Register. Exactly one of Value and Values is set.
 type Metric[T pdu.Scalar] struct {
 	// Name is the full dotted name.
 	Name string
@@ -50,25 +50,25 @@ type Metric[T pdu.Scalar] struct {
 	Units pdu.Units
 	// InDom is the instance domain; nil for a singular metric.
 	InDom *InDom
-	// Group, if not nil, is refreshed before the values are asked for.
+	// Group, if not nil, is refreshed before the values are needed.
 	Group *Group
 	// Labels is a JSON object with the labels of the metric; see LabelJSON. Empty
 	// means none.
 	Labels string
 
-	// Value gives the value of one instance, of Instance{pdu.NoInst, ""} if the
+	// Value returns the value of one instance, of Instance{pdu.NoInst, ""} if the
 	// metric is singular. It is called for the instances that the client wants.
 	// NoValue leaves the instance out; any other error does so too, and is the
 	// metric's error if no instance has a value.
 	Value func(ctx context.Context, r *Request, i pdu.Instance) (T, error)
-	// Values gives the values of all instances at once.
+	// Values puts the values of all instances at once.
 	Values func(ctx context.Context, r *Request, s *Values[T]) error
 	// Store sets a value; nil means that clients have no permission to. Its error is
 	// the client's: pdu.ErrBadStore for a value that cannot be, or another pdu.Error.
 	Store func(ctx context.Context, r *Request, i pdu.Instance, v T) error
 }
 
-// A metric is an entry of the table, where the type parameter has ended.
+// A metric is an entry of the tables, without the type parameter of Metric.
 type metric struct {
 	name, text, help, labels string
 	item                     ItemID

@@ -20,8 +20,8 @@ func (h tableHandler) Desc(_ context.Context, _ *Request, id pdu.PMID) (pdu.Desc
 	return t.desc(m), nil
 }
 
-// Instances answers from an instance domain of the table. The profile does not
-// matter here.
+// Instances lists an instance domain of the tables, or looks an instance up. The
+// profile does not matter here.
 func (h tableHandler) Instances(ctx context.Context, r *Request, id pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
 	in := h.a.snapshot().indom(id)
 	if in == nil {
@@ -32,7 +32,7 @@ func (h tableHandler) Instances(ctx context.Context, r *Request, id pdu.InDom, i
 		return nil, err
 	}
 	var i pdu.Instance
-	ok := false // stays so if both are given
+	ok := false // stays false if both are set
 	switch {
 	case inst == pdu.NoInst && name == "":
 		return insts.list, nil
@@ -47,7 +47,7 @@ func (h tableHandler) Instances(ctx context.Context, r *Request, id pdu.InDom, i
 	return []pdu.Instance{i}, nil
 }
 
-// Text answers from the texts of the tables.
+// Text returns a help text of the tables.
 func (h tableHandler) Text(_ context.Context, _ *Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
 	t := h.a.snapshot()
 	var line, help string
@@ -157,7 +157,7 @@ func (tableHandler) Traverse(context.Context, *Request, string) ([]string, error
 	return nil, pdu.ErrName
 }
 
-// Labels answers from the labels of the tables.
+// Labels makes sets of the labels in the tables.
 func (h tableHandler) Labels(ctx context.Context, r *Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	t := h.a.snapshot()
 	class := of.Class
@@ -219,7 +219,7 @@ func (h tableHandler) instanceLabels(ctx context.Context, r *Request, in *InDom,
 	return sets, nil
 }
 
-// labelsOf makes the set of one instance.
+// labelsOf makes the label set of one instance.
 func (h tableHandler) labelsOf(in *InDom, i pdu.Instance) pdu.LabelSet {
 	if in.InstanceLabels == nil {
 		return pdu.LabelSet{Inst: i.ID}
@@ -244,7 +244,7 @@ func checkLabels(field, json string) error {
 	return nil
 }
 
-// excerpt quotes the beginning of a text.
+// excerpt is the quoted beginning of a text.
 func excerpt(s string) string {
 	const most = 60
 	if len(s) <= most {
@@ -253,10 +253,9 @@ func excerpt(s string) string {
 	return fmt.Sprintf("%#q...", strings.ToValidUTF8(s[:most], ""))
 }
 
-// LabelJSON is labels as the text that DomainLabels, Labels and InstanceLabels
-// take, with quotes and escapes where they are due. The values are whatever
-// encoding/json makes text of. Of labels that cannot be, such as one with a bad
-// name, it is a text that is refused where it is used, and says why.
+// LabelJSON is labels as a JSON text, for DomainLabels, Labels and InstanceLabels.
+// The values are what encoding/json can marshal. If the labels are wrong, such as
+// one with a bad name, the text is the reason, and is refused where it is used.
 func LabelJSON(labels map[string]any) string {
 	if len(labels) == 0 {
 		return ""
@@ -269,8 +268,8 @@ func LabelJSON(labels map[string]any) string {
 }
 
 // defaultLabels is the default label set of an agent's domain, {"agent":"NAME"};
-// of the name a leading "pmda" and a trailing " DSO" are left out, as in the
-// reference.
+// of the name a leading "pmda" and a trailing " DSO" are left out, as in the C
+// library.
 func defaultLabels(name string) ([]pdu.LabelSet, error) {
 	name = strings.TrimSuffix(strings.TrimPrefix(name, "pmda"), " DSO")
 	s, err := pdu.MakeLabels(pdu.LabelDomain, map[string]string{"agent": name}, false)

@@ -9,31 +9,31 @@ import (
 )
 
 // Serial wraps a Handler that cannot run concurrently: its methods are called
-// one at a time. A request that waits for its turn gives up with the cause of
-// ctx when that ends. EndClient and Attributes never wait: while somebody has
-// the turn they are kept, and the Handler is told before its next request. Info,
-// Err and Namespace are passed on at any time.
+// one at a time. A request that waits for another to end fails with the cause of
+// ctx when ctx ends. EndClient and Attributes never wait: during a request they
+// are queued, and the Handler gets them before its next request. Info, Err and
+// Namespace are called at any time.
 func Serial(h Handler) Handler {
 	return &serial{Handler: h, turn: make(chan struct{}, 1)}
 }
 
 type serial struct {
 	Handler
-	turn chan struct{} // its one place is the right to call the Handler
+	turn chan struct{} // has one place: whoever has filled it may call the Handler
 
-	mu   sync.Mutex
-	news []clientNews // in the order of events
+	mu     sync.Mutex
+	events []clientEvent // that the Handler has not got yet, in their order
 }
 
-// clientNews is what the Handler is to be told about a client.
-type clientNews struct {
-	c    *Client
-	gone bool // or else it has new attributes
+// A clientEvent is a call of EndClient or Attributes.
+type clientEvent struct {
+	c   *Client
+	end bool // EndClient, or else Attributes
 }
 
-// enter waits for the turn. What happened to clients in the meantime is told
-// first, so that the Handler never sees a request of a later client in the same
-// slot before the end of the earlier.
+// enter waits for the turn. It passes the queued events on first, so that the
+// Handler never sees a request of a client before the end of an earlier one in the
+// same slot.
 func (s *serial) enter(ctx context.Context) error {
 	select {
 	case s.turn <- struct{}{}:
@@ -44,33 +44,32 @@ func (s *serial) enter(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
-	told := false
+	done := false
 	defer func() {
-		if !told { // the Handler has panicked
+		if !done { // the Handler has panicked
 			<-s.turn
 		}
 	}()
-	s.tell()
-	told = true
+	s.passEvents()
+	done = true
 	return nil
 }
 
-// leave gives the turn back. News that came too late for whoever had it finds
-// the turn free or is seen here.
+// leave returns the turn, and passes on the events that were queued meanwhile.
 func (s *serial) leave() {
 	<-s.turn
-	s.tellNow()
+	s.tryPassEvents()
 }
 
-// tellNow tells the Handler what is new, unless somebody has the turn: whoever
-// that is does so on leaving.
-func (s *serial) tellNow() {
+// tryPassEvents passes the queued events on, unless a request runs: that does so
+// when it leaves.
+func (s *serial) tryPassEvents() {
 	for s.pending() {
 		select {
 		case s.turn <- struct{}{}:
 			func() {
 				defer func() { <-s.turn }()
-				s.tell()
+				s.passEvents()
 			}()
 		default:
 			return
@@ -81,34 +80,34 @@ func (s *serial) tellNow() {
 func (s *serial) pending() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.news) > 0
+	return len(s.events) > 0
 }
 
-// tell tells the Handler what is new, one after the other so that a panic loses
-// no more than the news it came from. The caller has the turn.
-func (s *serial) tell() {
+// passEvents passes the queued events on, one after the other so that a panic loses
+// only the event that caused it. The caller has the turn.
+func (s *serial) passEvents() {
 	for {
 		s.mu.Lock()
-		if len(s.news) == 0 {
+		if len(s.events) == 0 {
 			s.mu.Unlock()
 			return
 		}
-		n := s.news[0]
-		s.news = s.news[1:]
+		e := s.events[0]
+		s.events = s.events[1:]
 		s.mu.Unlock()
-		if n.gone {
-			s.Handler.EndClient(n.c)
+		if e.end {
+			s.Handler.EndClient(e.c)
 		} else {
-			s.Handler.Attributes(n.c)
+			s.Handler.Attributes(e.c)
 		}
 	}
 }
 
-func (s *serial) add(n clientNews) {
+func (s *serial) queueEvent(e clientEvent) {
 	s.mu.Lock()
-	s.news = append(s.news, n)
+	s.events = append(s.events, e)
 	s.mu.Unlock()
-	s.tellNow()
+	s.tryPassEvents()
 }
 
 func (s *serial) Fetch(ctx context.Context, r *Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
@@ -191,11 +190,11 @@ func (s *serial) Labels(ctx context.Context, r *Request, of pdu.LabelTarget) ([]
 	return s.Handler.Labels(ctx, r, of)
 }
 
-// EndClient never waits: whoever has the turn passes it on.
-func (s *serial) EndClient(c *Client) { s.add(clientNews{c, true}) }
+// EndClient never waits: if a request runs, that passes the event on.
+func (s *serial) EndClient(c *Client) { s.queueEvent(clientEvent{c, true}) }
 
 // Attributes never waits, as EndClient does.
-func (s *serial) Attributes(c *Client) { s.add(clientNews{c, false}) }
+func (s *serial) Attributes(c *Client) { s.queueEvent(clientEvent{c, false}) }
 
 // Unwrap is the wrapped Handler.
 func (s *serial) Unwrap() Handler { return s.Handler }

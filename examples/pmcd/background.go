@@ -15,36 +15,36 @@ import (
 // inBackground reports whether the program leaves the terminal, as a service does.
 func (o *options) inBackground() bool { return o.config != "" && !o.foreground }
 
-// settle is what a collector in the background does when its agents have started,
-// with the privileges that it was started with: it leaves its process id in the
-// place for that, tells the service manager, and becomes the user of -U. What it
-// returns takes the first two back.
-func (o *options) settle(conf *pcpconf.Conf, log *slog.Logger) (leave func(), err error) {
+// becomeService is what a collector in the background does when its agents have
+// started, with the privileges that it was started with: it writes its process
+// identifier to pmcd.pid, tells the service manager that it is ready, and becomes the
+// user of -U. Undo removes the file and tells the service manager of the end.
+func (o *options) becomeService(conf *pcpconf.Conf, log *slog.Logger) (undo func(), err error) {
 	if !o.inBackground() {
 		return func() {}, nil
 	}
 	file := filepath.Join(conf.Get("PCP_RUN_DIR"), "pmcd.pid")
-	os.Remove(file) // of one that was killed, which nobody may write to
+	os.Remove(file) // of a collector that was killed; the file is read-only
 	if err := os.WriteFile(file, []byte(strconv.Itoa(os.Getpid())), 0o444); err != nil {
 		log.Warn("process id not noted", slog.Any("err", err))
 	}
 	if err := notify("READY=1\nMAINPID=" + strconv.Itoa(os.Getpid())); err != nil {
 		log.Warn("service manager not told", slog.Any("err", err))
 	}
-	leave = func() {
-		notify("STOPPING=1") // or it sees the end
+	undo = func() {
+		notify("STOPPING=1") // an error would change nothing now
 		os.Remove(file)
 	}
 	if o.user != "" {
 		if err := account.Become(o.user); err != nil {
-			leave()
+			undo()
 			return nil, err
 		}
 	}
-	return leave, nil
+	return undo, nil
 }
 
-// notify tells the service manager, if there is one, something of sd_notify(3).
+// notify sends the service manager, if there is one, a state as sd_notify(3) does.
 func notify(state string) error {
 	path := os.Getenv("NOTIFY_SOCKET")
 	if path == "" {

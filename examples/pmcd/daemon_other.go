@@ -14,5 +14,5 @@ func daemonize() (parent bool, err error) {
 	return false, fmt.Errorf("running in the background: %w: use -f", errors.ErrUnsupported)
 }
 
-// keepStderr is standard error, which nobody can close.
-func keepStderr() io.WriteCloser { return kept{os.Stderr} }
+// keepStderr returns standard error; its Close does nothing.
+func keepStderr() io.WriteCloser { return noCloser{os.Stderr} }

@@ -25,7 +25,7 @@ func daemonize() (parent bool, err error) {
 	}
 	cmd := exec.Command(self, os.Args[1:]...)
 	cmd.Env = append(os.Environ(), inDaemon+"=1")
-	cmd.Stderr = os.Stderr // until the log takes its place; standard output stays with who waits for its end
+	cmd.Stderr = os.Stderr // until the log replaces it; standard output is not passed on, whose end others may wait for
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return false, err
@@ -33,11 +33,11 @@ func daemonize() (parent bool, err error) {
 	return true, cmd.Process.Release()
 }
 
-// keepStderr is standard error as it is now, for when a log has taken its place.
+// keepStderr returns standard error as it is now, before a log replaces it.
 func keepStderr() io.WriteCloser {
 	fd, err := syscall.Dup(2)
 	if err != nil {
-		return kept{os.Stderr}
+		return noCloser{os.Stderr}
 	}
 	syscall.CloseOnExec(fd)
 	return os.NewFile(uintptr(fd), "standard error")

@@ -15,10 +15,9 @@ import (
 	"github.com/pcp-go/pcp/internal/pcpconf"
 )
 
-// listen opens the ports and the socket. Without a configuration file every one
-// of them has to open, so that nobody talks to another collector by mistake;
-// with one it is enough if any does, as for pmcd. The errors are those of the
-// others.
+// listen opens the ports and the socket. Without a configuration file all of them
+// have to open, so that nobody uses another collector by mistake; with one it is
+// enough if any does, as for pmcd. The errors are those of the others.
 func (o *options) listen(conf *pcpconf.Conf) (open []net.Listener, errs []error) {
 	for _, addr := range o.addresses() {
 		l, err := net.Listen(addr[0], addr[1])
@@ -26,9 +25,9 @@ func (o *options) listen(conf *pcpconf.Conf) (open []net.Listener, errs []error)
 		case err == nil:
 			open = append(open, l)
 		case addr[0] == "tcp6" && (errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT)):
-			// A host without IPv6 is no mistake.
+			// The host has no IPv6.
 		case addr[0] == "tcp6" && len(errs) > 0:
-			// What keeps IPv6 from a port has been said of IPv4.
+			// The error for IPv4 is the same.
 		default:
 			errs = append(errs, explain(err, addr[1]))
 		}
@@ -48,7 +47,7 @@ func closeAll(listeners []net.Listener) {
 	}
 }
 
-// explain says what to do about a port that does not open.
+// explain adds to an error what the user can do about it.
 func explain(err error, addr string) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("cannot listen on %s: the port is in use, perhaps by another pmcd: end that or choose a port with -p", addr)
@@ -59,7 +58,7 @@ func explain(err error, addr string) error {
 	return fmt.Errorf("cannot listen on %s: %w", addr, err)
 }
 
-// addresses are networks with addresses to listen on.
+// addresses are the networks and addresses to listen on.
 func (o *options) addresses() [][2]string {
 	interfaces := o.interfaces
 	if len(interfaces) == 0 {
@@ -92,8 +91,8 @@ func (o *options) addresses() [][2]string {
 	return all
 }
 
-// listenUnix opens the socket: that of -s or PMCD_SOCKET, else PCP's own place,
-// else, without a configuration file, one that the user may write to.
+// listenUnix opens the unix socket: that of -s or PMCD_SOCKET, else PCP's own,
+// else, without a configuration file, one in a directory of the user.
 func (o *options) listenUnix(conf *pcpconf.Conf) (net.Listener, error) {
 	if o.socket != "" {
 		return listenAt(o.socket)
@@ -113,8 +112,8 @@ func (o *options) listenUnix(conf *pcpconf.Conf) (net.Listener, error) {
 	return l, err
 }
 
-// listenAt takes the place of a collector that has left its socket behind, but
-// not of one that lives.
+// listenAt listens on a unix socket. It replaces a socket that a collector has left
+// behind, but not that of one that still serves.
 func listenAt(path string) (net.Listener, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

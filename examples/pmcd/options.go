@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pmda/collector"
-	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
 const defaultPort = "44321"
@@ -36,11 +34,6 @@ type options struct {
 	trace      collector.Trace
 	report     string // -x
 	user       string
-
-	cfg        *pmcdconf.Config // of -c
-	complaints []string         // about it
-	before     io.WriteCloser   // standard error, until it has started
-	started    bool
 }
 
 // addPorts adds a comma list of port numbers.

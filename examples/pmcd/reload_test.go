@@ -18,10 +18,10 @@ func TestVerifyWarns(t *testing.T) {
 	if err := os.WriteFile(file, []byte("[access]\ndisallow \"\" : all;\nallow * : all;\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var said bytes.Buffer
-	status := run([]string{"-v", "-c", file}, &said)
-	if want := "access control error for host ''"; status != 0 || !strings.Contains(said.String(), want) {
-		t.Errorf("exit status %d, says %q", status, &said)
+	var output bytes.Buffer
+	status := run([]string{"-v", "-c", file}, &output)
+	if want := "access control error for host ''"; status != 0 || !strings.Contains(output.String(), want) {
+		t.Errorf("exit status %d, says %q", status, &output)
 	}
 }
 
@@ -34,7 +34,7 @@ func TestReload(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	o := &options{config: filepath.Join(dir, "pmcd.conf")}
+	d := &daemon{options: &options{config: filepath.Join(dir, "pmcd.conf")}, conf: conf}
 	names := &nameFile{path: filepath.Join(dir, "names")}
 	write := func(file, text string) {
 		t.Helper()
@@ -57,22 +57,22 @@ func TestReload(t *testing.T) {
 		{"one more", line + "trivial 250 dso trivial_init /none/pmda_trivial.so\n", 3},
 		{"one less", line, 2},
 	} {
-		write(o.config, test.text)
-		o.reload(srv, names, conf)
+		write(d.config, test.text)
+		d.reload(srv, names)
 		if got := srv.NumAgents(); got != test.want {
 			t.Errorf("%s: %d agents, want %d", test.name, got, test.want)
 		}
 	}
 	log.Reset()
-	write(o.config, line+"[access]\ndisallow \"\" : all;\nallow * : all;\n")
-	o.reload(srv, names, conf)
+	write(d.config, line+"[access]\ndisallow \"\" : all;\nallow * : all;\n")
+	d.reload(srv, names)
 	if want := "access control error for host ''"; !strings.Contains(log.String(), want) {
 		t.Errorf("the log does not say %q of a rule that was left out:\n%s", want, &log)
 	}
-	if err := os.Remove(o.config); err != nil {
+	if err := os.Remove(d.config); err != nil {
 		t.Fatal(err)
 	}
-	o.reload(srv, names, conf)
+	d.reload(srv, names)
 	if got := srv.NumAgents(); got != 2 {
 		t.Errorf("no file: %d agents", got)
 	}

@@ -146,7 +146,7 @@ func (c *conn) Reconnect(ctx context.Context) error {
 	case c.s.broken != nil:
 		return lostError{c.s.broken}
 	}
-	c.lose(errors.New("a new connection was asked for"))
+	c.lose(errors.New("Reconnect was called"))
 	c.restore()
 	return nil
 }

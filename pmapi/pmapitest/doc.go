@@ -12,7 +12,7 @@
 // Add enters a metric, whose values are Go values of its type parameter: those that Set
 // has set, or those that a function returns at each fetch. Instance domains, texts and
 // labels are optional. Metrics and instances come, go, get other names and other PMIDs
-// at any time; contexts are told of it as by a collector.
+// at any time; the next fetch of each context reports it, as one from a collector does.
 //
 // # Faults
 //

@@ -94,7 +94,7 @@ func Add[T Value](s *Source, d Metric[T]) *Metric[T] {
 	return &d
 }
 
-// change makes a change of which contexts are told, or not.
+// change changes the metric. The next fetch of each context reports changed.
 func (m *Metric[T]) change(changed pdu.Change, f func(*metric)) {
 	m.s.mu.Lock()
 	defer m.s.mu.Unlock()
@@ -103,7 +103,8 @@ func (m *Metric[T]) change(changed pdu.Change, f func(*metric)) {
 }
 
 // Set replaces the values: of a singular metric one or none, of others those of the
-// instances in their order, the last of which may have none. It ends Fail.
+// instances in their order, the last of which may have none. It ends Fail. It panics if there
+// are more values than instances.
 func (m *Metric[T]) Set(values ...T) {
 	m.change(0, func(d *metric) {
 		d.err, d.values = nil, nil

@@ -164,10 +164,10 @@ func TestClose(t *testing.T) {
 }
 
 // A connection that has broken stays so until Reconnect, which fails as long as the
-// source is not restored. Contexts that reconnect by themselves are told everything that has changed.
+// source is not restored. Contexts that reconnect by themselves report everything that has changed.
 func TestBreak(t *testing.T) {
-	for _, survive := range []bool{false, true} {
-		src := &pmapitest.Source{AutoReconnect: survive, Start: noon}
+	for _, reconnects := range []bool{false, true} {
+		src := &pmapitest.Source{AutoReconnect: reconnects, Start: noon}
 		in := src.InDom("red", "blue")
 		m := pmapitest.Add(src, pmapitest.Metric[int64]{Name: "a.b", InDom: in})
 		m.Set(1, 2)
@@ -198,7 +198,7 @@ func TestBreak(t *testing.T) {
 		in.SetNames("blue", "green")
 		src.Advance(time.Minute)
 		src.Restore()
-		if err := use(); survive == errors.Is(err, pdu.ErrIPC) {
+		if err := use(); reconnects == errors.Is(err, pdu.ErrIPC) {
 			t.Error(err)
 		}
 		if err := c.Reconnect(ctx); err != nil {
@@ -207,7 +207,7 @@ func TestBreak(t *testing.T) {
 		var r pdu.Result
 		err = c.Fetch(ctx, []pdu.PMID{id}, &r)
 		gap, _ := errors.AsType[*pmapi.Gap](err)
-		if !survive {
+		if !reconnects {
 			if err != nil {
 				t.Error(err)
 			}
@@ -235,7 +235,7 @@ func TestBreak(t *testing.T) {
 	}
 }
 
-// Metrics that come and go are told of with the next fetch.
+// The next fetch reports metrics that have come or gone.
 func TestChanges(t *testing.T) {
 	src := new(pmapitest.Source)
 	a := pmapitest.Add(src, pmapitest.Metric[float32]{Name: "a"})

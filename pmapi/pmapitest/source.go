@@ -2,6 +2,7 @@ package pmapitest
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -17,7 +18,7 @@ type Source struct {
 	// Host is the name of the host, for errors and Context.HostName; empty means
 	// "pmapitest".
 	Host string
-	// Labels are those of the context, as a JSON object; empty means none.
+	// Labels are the labels of the context, a JSON object; empty means none.
 	Labels string
 	// Start is when the source's own time begins; zero means the time of package time.
 	Start time.Time
@@ -117,10 +118,13 @@ func (s *Source) FailFetch(err error) {
 	s.failed = err
 }
 
-// Break breaks all connections: requests fail with pdu.ErrIPC and cause, and
+// Break breaks all connections: requests fail with pdu.ErrIPC and cause, which may be nil, and
 // connecting again does too, until Restore. What changes meanwhile is not reported by
 // fetches; with AutoReconnect it is in the Gap.
 func (s *Source) Break(cause error) {
+	if cause == nil {
+		cause = errors.New("the connection is broken")
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.broken = cause
@@ -137,8 +141,8 @@ func (s *Source) Restore() {
 	s.broken = nil
 }
 
-// Notify tells contexts of changes with their next fetch, as a collector does. Changes of
-// names are told without it.
+// Notify makes the next fetch of each context report changes, as from a collector. Changes
+// of names and labels of this source are reported without it.
 func (s *Source) Notify(changed pdu.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

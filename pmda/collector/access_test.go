@@ -200,7 +200,7 @@ func TestCheckAccount(t *testing.T) {
 // Server that would not know of them does not serve.
 func TestAccessAfterAdd(t *testing.T) {
 	newServer := func() *Server {
-		s := closed(t, &Server{})
+		s := closeAtEnd(t, &Server{})
 		if err := s.Add(gated(100, "a", nil)); err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +236,7 @@ func TestAccessAfterAdd(t *testing.T) {
 }
 
 func TestWriteAccess(t *testing.T) {
-	s := closed(t, &Server{Access: rules(t, `allow "unix:": maximum 3 connections;`)})
+	s := closeAtEnd(t, &Server{Access: rules(t, `allow "unix:": maximum 3 connections;`)})
 	newClientOf(t, s)
 	var b strings.Builder
 	if err := s.WriteAccess(&b); err != nil {

@@ -43,7 +43,7 @@ func benchAgent(b testing.TB, d pdu.Domain, n int) *pmda.Agent {
 func BenchmarkFetch(b *testing.B) {
 	s := &Server{}
 	add(b, s, benchAgent(b, 10, 1000), benchAgent(b, 11, 1))
-	addr := serving(b, s)
+	addr := serveTCP(b, s)
 	connections := []struct {
 		name string
 		dial func() (net.Conn, error)
@@ -104,7 +104,7 @@ func fetchOnce(b testing.TB, conn *pdu.Conn, ask *pdu.Fetch) {
 func BenchmarkClients(b *testing.B) {
 	s := &Server{}
 	add(b, s, benchAgent(b, 10, 1))
-	addr := serving(b, s)
+	addr := serveTCP(b, s)
 	for _, clients := range []int{8, 64} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
 			var left atomic.Int64
@@ -137,7 +137,7 @@ func BenchmarkClients(b *testing.B) {
 func BenchmarkConnect(b *testing.B) {
 	s := &Server{}
 	add(b, s, benchAgent(b, 10, 1))
-	addr := serving(b, s)
+	addr := serveTCP(b, s)
 	ask := &pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(10, 0, 0)}, HighRes: true}
 	b.ReportAllocs()
 	for b.Loop() {

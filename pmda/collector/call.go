@@ -22,13 +22,14 @@ import (
 //	   │            │
 //	   └────────────┴────────> abandoned
 //
-//	queued     waits for a slot of the agent, of which there are AgentCalls.
-//	running    The agent's method runs. All that it was given, the call and what
-//	           its fields point to, belongs to the goroutine that makes the call.
+//	queued     The call waits for one of the agent's slots, of which there are
+//	           AgentCalls.
+//	running    The agent's method runs. The call and what it was given belong to the
+//	           goroutine that makes the call.
 //	done       The method has returned, or could not be called. The call belongs
 //	           to the request again, which may read err and what was written.
 //	abandoned  The deadline has passed: nobody waits any more. The call belongs to
-//	           its goroutine for ever, and its result is pdu.ErrTimeout.
+//	           its goroutine for good, and its result is pdu.ErrTimeout.
 //
 // Each transition is one compare-and-swap of state, so that of two that come at the
 // same time one happens. The goroutine that makes the call takes all but those to
@@ -85,7 +86,7 @@ const slowCall = time.Millisecond
 const panicPause = time.Second
 
 // lateCall is how long a request may have been in progress when an inline call
-// starts, for the watchdog to look at the right time without being told.
+// starts, for the watchdog to look at the right time without being woken.
 const lateCall = 10 * time.Millisecond
 
 // agentCalls is what is known of the calls of an agent in this process.
@@ -170,7 +171,7 @@ func (k *call) run(s *Server, running int64, start time.Time) (end time.Time, do
 	k.err = k.invoke(s)
 	end = time.Now()
 	if w := k.writer; w != nil {
-		// Noted even if nobody waits for the values, since the agent says it once.
+		// This holds also if the call was abandoned, since the agent reports it once.
 		s.noteAgentChanges(w.Changed)
 		w.Changed = 0
 	}
@@ -279,7 +280,7 @@ func (s *Server) logPanic(a *agent, h pmda.Handler, method string, p any) {
 	if a != nil {
 		now := s.clock()
 		if now < a.calls.pausedUntil.Load() {
-			return // a fenced agent still gives its names; another panic is not worth a line
+			return // a fenced agent is still called for its names, at each of which it may panic
 		}
 		a.calls.pausedUntil.Store(now + int64(panicPause))
 	}
@@ -299,9 +300,9 @@ func (s *Server) logAbandoned(c *client, a *agent) {
 }
 
 // A callContext is the context of the calls for a client: its deadline is that of
-// the request in progress, and it ends when nobody wants the results any more. It
-// is used again for the client's next request, so that a call costs no memory,
-// unless a call was abandoned: then that call keeps it.
+// the request in progress, and it ends when a call is abandoned or the client has
+// gone. It is used again for the client's next request, so that a call allocates no
+// memory, unless a call was abandoned: that keeps it.
 type callContext struct {
 	context.Context
 	deadline atomic.Int64 // when the request expires, on Server.clock; 0 for never

@@ -23,7 +23,8 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// gated has a metric whose value waits for the gate to open.
+// gated is an agent with a metric whose value waits until gate is closed, if it is
+// not nil, and another one.
 func gated(d pdu.Domain, name string, gate <-chan struct{}) *pmda.Agent {
 	a := &pmda.Agent{Name: name, Domain: d}
 	wait := func(v uint64) func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
@@ -60,9 +61,9 @@ func equal(t *testing.T, what string, got []pdu.Error, want ...pdu.Error) {
 	}
 }
 
-// TestTakeOver blocks an agent for 20 s: its clients get their answers in time,
-// the others do not notice, and it recovers by itself.
-func TestTakeOver(t *testing.T) {
+// TestAbandonInline blocks an agent for 20 s: its clients get their replies in time,
+// others do not notice, and it recovers by itself.
+func TestAbandonInline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		s := &Server{Timeout: time.Second}
@@ -85,7 +86,7 @@ func TestTakeOver(t *testing.T) {
 			t.Errorf("others waited %v", took)
 		}
 
-		// Other requests than fetches are taken over too.
+		// Calls of other requests than fetches are abandoned too.
 		begin = time.Now()
 		if err := c.conn.Write(0, pdu.DescReq{PMID: pmid(100, 1)}); err != nil {
 			t.Fatal(err)
@@ -99,7 +100,7 @@ func TestTakeOver(t *testing.T) {
 			t.Errorf("the descriptor took %v", took)
 		}
 
-		// Two more, and the agent has no turns left: it is fenced at once.
+		// Two more, and the agent has no slots left: it is fenced at once.
 		var wg sync.WaitGroup
 		for range 2 {
 			c := newClientOf(t, s)
@@ -121,9 +122,9 @@ func TestTakeOver(t *testing.T) {
 	})
 }
 
-// TestTakeOverOnTime has the watchdog look when a call is due: of a client that
-// has waited for its turn, and with a time-out that is lowered during the call.
-func TestTakeOverOnTime(t *testing.T) {
+// TestAbandonOnTime has the watchdog look when a call is due: of a client that
+// has waited for a slot, and with a time-out that is lowered during the call.
+func TestAbandonOnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := []time.Duration{70 * time.Second, 100 * time.Second, 10 * time.Second}
 		s := &Server{Timeout: time.Minute, AgentCalls: 1}
@@ -148,7 +149,7 @@ func TestTakeOverOnTime(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { late(first, time.Minute) })
 		time.Sleep(50 * time.Second)
-		wg.Go(func() { late(second, time.Minute) }) // waits 20 s, in which the first is taken over
+		wg.Go(func() { late(second, time.Minute) }) // waits 20 s, until the first call is abandoned and returns
 		wg.Wait()
 		time.Sleep(2 * time.Minute)
 		wg.Go(func() { late(first, 3*time.Second) })
@@ -162,9 +163,9 @@ func TestTakeOverOnTime(t *testing.T) {
 	})
 }
 
-// TestWaitForTurn lets more clients ask at once than an agent may be called by:
-// those over the number wait, and give up at the deadline.
-func TestWaitForTurn(t *testing.T) {
+// TestWaitForSlot has more calls of an agent at once than it has slots: the others
+// are queued, and abandoned at the deadline.
+func TestWaitForSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		s := &Server{Timeout: time.Second, AgentCalls: 1}
@@ -187,8 +188,8 @@ func TestWaitForTurn(t *testing.T) {
 	})
 }
 
-// TestSlowOverlap asks two agents that take half a second each: at first one
-// after the other, then, since they are known to be slow, at the same time.
+// TestSlowOverlap calls agents that take half a second each: at first one after the
+// other, then, since they are known to be slow, at the same time.
 func TestSlowOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Server{Timeout: 5 * time.Second}
@@ -216,8 +217,8 @@ func TestSlowOverlap(t *testing.T) {
 	})
 }
 
-// TestAbandoned: a call that is given up at the deadline keeps its request, though
-// the exchange it came with serves other fetches meanwhile.
+// TestAbandoned: what the agent was given stays the same for an abandoned call,
+// though the memory of its request serves other fetches meanwhile.
 func TestAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -238,7 +239,7 @@ func TestAbandoned(t *testing.T) {
 		}
 		s.agents.Load().get(100).calls.lastDuration.Store(int64(time.Second)) // known to take time
 		c := newClientOf(t, s)
-		equal(t, "given up", c.fetchCodes(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0)
+		equal(t, "abandoned", c.fetchCodes(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0)
 		for range 10 {
 			equal(t, "others", c.fetchCodes(pmid(101, 1)), 0)
 		}
@@ -273,10 +274,10 @@ func TestAwaitAtDeadline(t *testing.T) {
 func TestPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Server{Timeout: time.Second}
-		a := &pmda.Agent{Name: "mad", Domain: 100}
+		a := &pmda.Agent{Name: "panicking", Domain: 100}
 		// In a Value it would be the metric's failure alone.
 		o := override.In(a)
-		o.Fetch = func(context.Context, *pmda.Request, []pdu.PMID, *pdu.ResultWriter) error { panic("mad") }
+		o.Fetch = func(context.Context, *pmda.Request, []pdu.PMID, *pdu.ResultWriter) error { panic("on purpose") }
 		if err := s.Add(a); err != nil {
 			t.Fatal(err)
 		}
@@ -291,32 +292,35 @@ func TestPanic(t *testing.T) {
 	})
 }
 
-// TestOverdueContext: the context of a call ends when the answer is no longer
-// wanted, though the client stays; those of its later calls are not touched.
-func TestOverdueContext(t *testing.T) {
-	for _, aside := range []bool{false, true} {
+// TestAbandonedContext: the context of an abandoned call ends, though the client
+// stays; those of its later calls do not.
+func TestAbandonedContext(t *testing.T) {
+	for _, sideCall := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			ended := 0
-			heeds := func(ctx context.Context) {
+			waitForEnd := func(ctx context.Context) {
 				select {
 				case <-ctx.Done():
 					ended++
 				case <-time.After(time.Hour):
 				}
 			}
-			a := &pmda.Agent{Name: "heeding", Domain: 100}
-			pmda.Register(a, pmda.Metric[uint64]{Name: "heeding.m", ID: pmda.Item(0, 1),
-				Value: func(ctx context.Context, _ *pmda.Request, _ pdu.Instance) (uint64, error) { heeds(ctx); return 1, nil }})
+			a := &pmda.Agent{Name: "returning", Domain: 100}
+			pmda.Register(a, pmda.Metric[uint64]{Name: "returning.m", ID: pmda.Item(0, 1),
+				Value: func(ctx context.Context, _ *pmda.Request, _ pdu.Instance) (uint64, error) {
+					waitForEnd(ctx)
+					return 1, nil
+				}})
 			o := override.In(a)
 			o.Desc = func(ctx context.Context, _ *pmda.Request, _ pdu.PMID) (pdu.Desc, error) {
-				heeds(ctx)
+				waitForEnd(ctx)
 				return pdu.Desc{}, nil
 			}
 			s := &Server{Timeout: time.Second}
 			add(t, s, a, gated(101, "other", nil))
 			c := newClientOf(t, s)
 			for i := range 2 {
-				if aside {
+				if sideCall {
 					s.agents.Load().get(100).calls.lastDuration.Store(int64(time.Second)) // known to take time
 				}
 				begin := time.Now()
@@ -326,7 +330,7 @@ func TestOverdueContext(t *testing.T) {
 				}
 				synctest.Wait()
 				if ended != 2*i+1 {
-					t.Errorf("aside %v: %d calls of %d were told that they are overdue", aside, ended, 2*i+1)
+					t.Errorf("side call %v: %d calls of %d were told that they are overdue", sideCall, ended, 2*i+1)
 				}
 				if err := c.conn.Write(0, pdu.DescReq{PMID: pmid(100, 1)}); err != nil {
 					t.Fatal(err)
@@ -346,8 +350,8 @@ func TestOverdueContext(t *testing.T) {
 	}
 }
 
-// TestTimeOfLateResult: the time of a result is when all answers were there, also
-// of one that has waited in vain for its turn with an agent.
+// TestTimeOfLateResult: the time of a result is when all calls were done, also if
+// one has waited for a slot in vain.
 func TestTimeOfLateResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -379,15 +383,15 @@ func TestTimeOfLateResult(t *testing.T) {
 	})
 }
 
-// TestTimeAfterWait: an agent whose turn does not come takes all the time there
-// is, but the other agents of the fetch get some.
+// TestTimeAfterWait: when a call has waited for a slot until the deadline, there is
+// extra time for the other agents of the fetch.
 func TestTimeAfterWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		s := &Server{Timeout: time.Second, AgentCalls: 1}
 		add(t, s, gated(100, "stuck", gate))
 		for d := range pdu.Domain(3) {
-			a := &pmda.Agent{Name: fmt.Sprint("brisk", d), Domain: 101 + d}
+			a := &pmda.Agent{Name: fmt.Sprint("fast", d), Domain: 101 + d}
 			pmda.Register(a, pmda.Metric[uint64]{Name: a.Name + ".m", ID: pmda.Item(0, 1),
 				Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
 					time.Sleep(10 * time.Millisecond)
@@ -408,9 +412,9 @@ func TestTimeAfterWait(t *testing.T) {
 	})
 }
 
-// TestNoTurnInTime: who does not get a turn with an agent in time has no call that
-// is overdue, and is not asked for later.
-func TestNoTurnInTime(t *testing.T) {
+// TestNoSlotInTime: a call that does not get a slot in time does not count as
+// overdue, and is not made later.
+func TestNoSlotInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newMessages()
 		calls := 0
@@ -428,7 +432,7 @@ func TestNoTurnInTime(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { equal(t, "first", first.fetchCodes(pmid(100, 1)), pdu.ErrTimeout) })
 		time.Sleep(time.Second / 2)
-		for range 20 { // who give up when the first one returns
+		for range 20 { // whose deadline is when the first call returns
 			c := newClientOf(t, s)
 			wg.Go(func() { equal(t, "waiting", c.fetchCodes(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0) })
 		}
@@ -443,15 +447,15 @@ func TestNoTurnInTime(t *testing.T) {
 	})
 }
 
-// TestStoreStuck: agents that do not return keep no other from being told to set
-// values.
+// TestStoreStuck: agents that do not return do not keep values of others from being
+// set.
 func TestStoreStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		s := &Server{Timeout: time.Second}
 		block := func() error { <-gate; return nil }
-		brisk, last := &fake{name: "brisk", domain: 102}, &fake{name: "last", domain: 104}
-		add(t, s, &fake{name: "stuck", domain: 101, failing: block}, brisk, &fake{name: "also", domain: 103, failing: block}, last)
+		fast, last := &testAgent{name: "fast", domain: 102}, &testAgent{name: "last", domain: 104}
+		add(t, s, &testAgent{name: "stuck", domain: 101, failing: block}, fast, &testAgent{name: "also", domain: 103, failing: block}, last)
 		g := newClientOf(t, s)
 		begin := time.Now()
 		if got := g.request(storing(pmid(101, 1), pmid(102, 1), pmid(103, 1), pmid(104, 1))); got != "error: "+pdu.ErrTimeout.Error() {
@@ -460,7 +464,7 @@ func TestStoreStuck(t *testing.T) {
 		if took := time.Since(begin); took > 1200*time.Millisecond {
 			t.Errorf("the answer took %v", took)
 		}
-		for _, a := range []*fake{brisk, last} {
+		for _, a := range []*testAgent{fast, last} {
 			want := fmt.Sprintf("RESULT %v -1=7", pmid(a.domain, 1))
 			if len(a.stored) != 1 || strings.TrimPrefix(a.stored[0], "HIGHRES_") != want {
 				t.Errorf("%s has stored %q", a.name, a.stored)
@@ -479,28 +483,28 @@ func TestStoreStuck(t *testing.T) {
 	})
 }
 
-// A blocked is a log that takes a message only when the gate opens.
-type blocked struct {
+// A blockedLog is a log that blocks at a message until gate is closed.
+type blockedLog struct {
 	slog.Handler
 	message string
 	gate    chan struct{}
 }
 
-func (b blocked) Enabled(context.Context, slog.Level) bool { return true }
+func (b blockedLog) Enabled(context.Context, slog.Level) bool { return true }
 
-func (b blocked) Handle(_ context.Context, r slog.Record) error {
+func (b blockedLog) Handle(_ context.Context, r slog.Record) error {
 	if r.Message == b.message {
 		<-b.gate
 	}
 	return nil
 }
 
-// TestBlockedLog: a log that takes nothing holds up the client that it is told of,
+// TestBlockedLog: a log that blocks holds up the client that the message is about,
 // and no others.
 func TestBlockedLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		s := &Server{Timeout: time.Second, Logger: slog.New(blocked{slog.DiscardHandler, "agent timed out", gate})}
+		s := &Server{Timeout: time.Second, Logger: slog.New(blockedLog{slog.DiscardHandler, "agent timed out", gate})}
 		add(t, s, gated(100, "stuck", gate), gated(101, "other", nil))
 		c := newClientOf(t, s)
 		var wg sync.WaitGroup
@@ -519,27 +523,27 @@ func TestBlockedLog(t *testing.T) {
 	})
 }
 
-// fickle has names that it cannot give any more.
-type fickle struct {
+// panickingNames is an agent whose Namespace panics when broken is set.
+type panickingNames struct {
 	pmda.Unimplemented
 	broken *bool
 }
 
-func (f fickle) Namespace() *pmns.Tree {
+func (f panickingNames) Namespace() *pmns.Tree {
 	if *f.broken {
 		panic("no names")
 	}
 	return nil
 }
 
-// TestPanicInNames: an agent that panics whenever it is asked for its names does
-// not fill the log, and costs the others nothing.
+// TestPanicInNames: an agent whose Namespace panics each time does not fill the log,
+// and the names of others stay.
 func TestPanicInNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newMessages()
 		s := &Server{Logger: slog.New(log)}
 		broken := false
-		add(t, s, fickle{fakeAgent("fickle", 100), &broken}, gated(101, "other", nil))
+		add(t, s, panickingNames{fakeAgent("panicking", 100), &broken}, gated(101, "other", nil))
 		g := newClientOf(t, s)
 		broken = true
 		for range 5 {
@@ -559,8 +563,8 @@ func TestPanicInNames(t *testing.T) {
 	})
 }
 
-// TestOthersAfterWait: an agent that takes all the time of a request keeps no other
-// from being asked, and none is thought overdue for it.
+// TestOthersAfterWait: when a call has waited for a slot until the deadline, other
+// agents are called all the same, and do not count as overdue.
 func TestOthersAfterWait(t *testing.T) {
 	id := func(d pdu.Domain) pdu.PMID { return pdu.MakePMID(d, 0, 1) }
 	tree, err := pmns.Parse("names", strings.NewReader("root { x }\nx { a 100:*:* b 102:*:* c 103:*:* }"))
@@ -583,22 +587,22 @@ func TestOthersAfterWait(t *testing.T) {
 				gate := make(chan struct{})
 				log := newMessages()
 				s := &Server{Timeout: time.Second, AgentCalls: 1, Logger: slog.New(log), Names: tree}
-				stuck, busy := &fake{name: "stuck", domain: 100}, &fake{name: "busy", domain: 101}
-				brisk, last := &fake{name: "brisk", domain: 102}, &fake{name: "last", domain: 103}
+				stuck, busy := &testAgent{name: "stuck", domain: 100}, &testAgent{name: "busy", domain: 101}
+				fast, last := &testAgent{name: "fast", domain: 102}, &testAgent{name: "last", domain: 103}
 				stuck.failing = func() error { <-gate; return nil }
 				busy.failing = func() error { time.Sleep(900 * time.Millisecond); return nil }
-				brisk.failing = func() error { time.Sleep(10 * time.Millisecond); return nil }
-				add(t, s, stuck, busy, brisk, last)
+				fast.failing = func() error { time.Sleep(10 * time.Millisecond); return nil }
+				add(t, s, stuck, busy, fast, last)
 				first, second, third := newClientOf(t, s), newClientOf(t, s), newClientOf(t, s)
-				first.send(pdu.DescReq{PMID: id(100)}) // is taken over after 1 s
+				first.send(pdu.DescReq{PMID: id(100)}) // is abandoned after 1 s
 				time.Sleep(500 * time.Millisecond)
 				time.AfterFunc(700*time.Millisecond, func() { second.request(pdu.DescReq{PMID: id(101)}) })
-				if got := third.request(test.ask); got != test.want { // waits for its turn, up to 1.5 s
+				if got := third.request(test.ask); got != test.want { // waits for a slot, up to 1.5 s
 					t.Errorf("got  %s\nwant %s", got, test.want)
 				}
-				for _, a := range []*fake{brisk, last} {
-					if len(a.asked) != 1 {
-						t.Errorf("%s was asked %q", a.name, a.asked)
+				for _, a := range []*testAgent{fast, last} {
+					if len(a.called) != 1 {
+						t.Errorf("%s was asked %q", a.name, a.called)
 					}
 				}
 				time.Sleep(2 * time.Second)
@@ -615,8 +619,8 @@ func TestOthersAfterWait(t *testing.T) {
 	}
 }
 
-// TestOthersAfterOverdue: a request goes on with the other agents when one is
-// overdue, whatever it asks for.
+// TestOthersAfterOverdue: when a call is abandoned, a request goes on with the other
+// agents, whatever its kind.
 func TestOthersAfterOverdue(t *testing.T) {
 	id := func(d pdu.Domain) pdu.PMID { return pdu.MakePMID(d, 0, 1) }
 	tree, err := pmns.Parse("names", strings.NewReader("root { x }\nx { a 100:*:* m 101:0:1 b 101:*:* c 102:*:* }"))
@@ -645,14 +649,14 @@ func TestOthersAfterOverdue(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				gate := make(chan struct{})
 				s := &Server{Timeout: time.Second, Names: tree}
-				stuck := &fake{name: "stuck", domain: 100, failing: func() error { <-gate; return nil }}
-				others := []*fake{{name: "b", domain: 101}, {name: "c", domain: 102}}
+				stuck := &testAgent{name: "stuck", domain: 100, failing: func() error { <-gate; return nil }}
+				others := []*testAgent{{name: "b", domain: 101}, {name: "c", domain: 102}}
 				for _, a := range others {
 					a.failing = func() error { time.Sleep(10 * time.Millisecond); return nil }
 				}
 				add(t, s, stuck, others[0], others[1])
 				g := newClientOf(t, s)
-				for range 2 { // with the others inline and, since they are known to be slow, aside
+				for range 2 { // with the others inline and, when they are known to be slow, in side calls
 					begin := time.Now()
 					if got := g.request(test.ask); got != test.want {
 						t.Errorf("got  %s\nwant %s", got, test.want)
@@ -662,8 +666,8 @@ func TestOthersAfterOverdue(t *testing.T) {
 					}
 				}
 				for _, a := range others {
-					if len(a.asked) < 2 {
-						t.Errorf("%s was called for %q", a.name, a.asked)
+					if len(a.called) < 2 {
+						t.Errorf("%s was called for %q", a.name, a.called)
 					}
 				}
 				close(gate)
@@ -676,7 +680,7 @@ func TestOthersAfterOverdue(t *testing.T) {
 }
 
 // TestCallDeadline: the context of a call and its request have the deadline of the
-// client's request, inline and aside, also when there is extra time and after a call
+// client's request, in inline and side calls, also when there is extra time and after a call
 // was abandoned.
 func TestCallDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -728,8 +732,8 @@ func TestCallDeadline(t *testing.T) {
 		}
 		const full, extra = time.Second, time.Second + extraTime
 		for i, want := range [][]deadlines{
-			{{"a", full, full}, {"b", extra, extra}}, // inline, and what is left aside
-			{{"b", full, full}, {"a", full, full}},   // aside and inline, since both are slow by now
+			{{"a", full, full}, {"b", extra, extra}}, // an inline call, and a side call for what is left
+			{{"b", full, full}, {"a", full, full}},   // a side call and an inline one, since both are slow by now
 			{{"a", full, full}},
 		} {
 			ids := []pdu.PMID{pmid(100, 1), pmid(101, 1)}[:min(len(want), 2)]
@@ -761,27 +765,27 @@ func TestRemoteBesideOverdue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		s := &Server{Timeout: time.Second, AgentCalls: 1}
-		stuck := &fake{name: "stuck", domain: 100, failing: func() error { <-gate; return nil }}
+		stuck := &testAgent{name: "stuck", domain: 100, failing: func() error { <-gate; return nil }}
 		add(t, s, stuck)
-		calm := &fake{name: "calm", domain: 101, failing: func() error { time.Sleep(100 * time.Millisecond); return nil }}
+		outside := &testAgent{name: "outside", domain: 101, failing: func() error { time.Sleep(100 * time.Millisecond); return nil }}
 		near, far := net.Pipe()
 		go func() {
-			pmda.Serve(t.Context(), calm, far)
+			pmda.Serve(t.Context(), outside, far)
 			far.Close()
 		}()
-		r, err := remote.New(t.Context(), calm.Info(), near, remote.Config{Timeout: time.Second})
+		r, err := remote.New(t.Context(), outside.Info(), near, remote.Config{Timeout: time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := &agent{kind: pmcdconf.KindSocket, conf: pmcdconf.Agent{Name: "calm", Domain: 101}, started: make(chan struct{}, 1), done: make(chan struct{})}
-		a.setName("calm")
+		a := &agent{kind: pmcdconf.KindSocket, conf: pmcdconf.Agent{Name: "outside", Domain: 101}, started: make(chan struct{}, 1), done: make(chan struct{})}
+		a.setName("outside")
 		a.ctx, a.cancel = context.WithCancel(t.Context())
 		a.remote.Store(&process{Agent: r, stream: near, exited: make(chan struct{})})
 		if err := s.add(a); err != nil {
 			t.Fatal(err)
 		}
 		first, second, third := newClientOf(t, s), newClientOf(t, s), newClientOf(t, s)
-		first.send(pdu.DescReq{PMID: pmid(100, 1)}) // is taken over after 1 s
+		first.send(pdu.DescReq{PMID: pmid(100, 1)}) // is abandoned after 1 s
 		time.Sleep(500 * time.Millisecond)
 		time.AfterFunc(1070*time.Millisecond, func() {
 			if got := second.request(pdu.DescReq{PMID: pmid(101, 1)}); !strings.Contains(got, "101.0.1") {
@@ -802,13 +806,13 @@ func TestRemoteBesideOverdue(t *testing.T) {
 	})
 }
 
-// TestChangeOfLateResult: what an agent says of labels and names is told, though
-// nobody waits any more for what it came with. The agent says it once.
+// TestChangeOfLateResult: clients are told of a change of labels and names though it
+// comes with the result of an abandoned call. The agent sends it once.
 func TestChangeOfLateResult(t *testing.T) {
-	for _, aside := range []bool{false, true} {
+	for _, sideCall := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			var later atomic.Bool
-			a := &fake{name: "late", domain: 100}
+			a := &testAgent{name: "late", domain: 100}
 			a.fetched = func(_ *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 				if !later.Load() {
 					time.Sleep(1010 * time.Millisecond)
@@ -820,7 +824,7 @@ func TestChangeOfLateResult(t *testing.T) {
 			s := &Server{Timeout: time.Second}
 			add(t, s, a)
 			g := newClientOf(t, s)
-			if aside {
+			if sideCall {
 				add(t, s, gated(101, "fast", nil))
 				g.request(pdu.Fetch{PMIDs: []pdu.PMID{pmid(101, 1)}})
 				g.receive()
@@ -832,7 +836,7 @@ func TestChangeOfLateResult(t *testing.T) {
 			time.Sleep(time.Second)
 			later.Store(true)
 			if got, want := g.request(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1)}}), "change: names"; got != want {
-				t.Errorf("aside %v: told %q, want %q", aside, got, want)
+				t.Errorf("side call %v: told %q, want %q", sideCall, got, want)
 			}
 			g.net.Close()
 			if err := s.Close(); err != nil {
@@ -842,22 +846,22 @@ func TestChangeOfLateResult(t *testing.T) {
 	}
 }
 
-// TestRemoveWhileWaiting: an agent that has been removed is not asked any more, not
-// even by those who were waiting for their turn with it, or for another agent.
+// TestRemoveWhileWaiting: an agent that was removed is not called any more, not even
+// for requests that were waiting for a slot or for another agent.
 func TestRemoveWhileWaiting(t *testing.T) {
-	for _, aside := range []bool{false, true} {
+	for _, sideCall := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			a := &fake{name: "goes", domain: 100, failing: func() error { time.Sleep(time.Second); return nil }}
-			b := &fake{name: "other", domain: 101, failing: func() error { time.Sleep(time.Second); return nil }}
+			a := &testAgent{name: "goes", domain: 100, failing: func() error { time.Sleep(time.Second); return nil }}
+			b := &testAgent{name: "other", domain: 101, failing: func() error { time.Sleep(time.Second); return nil }}
 			s := &Server{AgentCalls: 1}
 			add(t, s, a, b)
-			if aside {
+			if sideCall {
 				s.agents.Load().get(100).calls.lastDuration.Store(int64(time.Second)) // known to take time
 			}
 			first, second, third := newClientOf(t, s), newClientOf(t, s), newClientOf(t, s)
 			first.send(pdu.DescReq{PMID: pmid(100, 1)})
 			synctest.Wait()
-			second.send(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1)}}) // for its turn
+			second.send(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1)}}) // waits for a slot
 			third.send(pdu.Fetch{PMIDs: []pdu.PMID{pmid(101, 1), pmid(100, 1)}})
 			synctest.Wait()
 			if err := s.Remove(100); err != nil {
@@ -872,10 +876,10 @@ func TestRemoveWhileWaiting(t *testing.T) {
 					t.Errorf("told %q", got)
 				}
 				if got := g.receive(); got != want {
-					t.Errorf("aside %v: got %q, want %q", aside, got, want)
+					t.Errorf("side call %v: got %q, want %q", sideCall, got, want)
 				}
 			}
-			if diff := cmp.Diff([]string{"desc"}, a.asked); diff != "" {
+			if diff := cmp.Diff([]string{"desc"}, a.called); diff != "" {
 				t.Errorf("the removed agent was asked (-want +got):\n%s", diff)
 			}
 			if err := s.Close(); err != nil {

@@ -19,46 +19,52 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// The numbers of the chaos run. raceFactor stretches times under the race
-// detector.
-const (
-	chaosClients = 160
-	chaosVandals = 40
-	chaosTimeout = 600 * time.Millisecond * raceFactor
-	chaosThink   = 60 * time.Millisecond * raceFactor
-)
-
-// A chaos is a collector in trouble.
+// A chaos is a run of a collector whose agents fail and some of whose clients
+// misbehave. It goes on in synthetic time with connections and agents in memory,
+// or in real time with sockets and processes.
 type chaos struct {
-	t         *testing.T
-	seed      uint64
-	srv       *Server
-	ctx       context.Context
-	timeout   time.Duration
-	think     time.Duration // of a client between requests, on average
-	addr      map[string]string
-	luck      *dice
-	metronome *metronome
-	log       *chaosLog
-	panics    atomic.Int64 // of agents in this process
+	t       *testing.T
+	seed    uint64
+	srv     *Server
+	ctx     context.Context // of the run
+	timeout time.Duration
+	think   time.Duration // of a client between requests, on average
+	dial    func(network string) (net.Conn, error)
+	log     *chaosLog
+	ledger  ledger
+	panics  atomic.Int64 // of agents in this process
 
-	healthy, hotheads, ruffians []pdu.Domain
-	outside                     pdu.Domain   // that of healthy which is in another process, as ruffians are
-	domains                     []pdu.Domain // all
+	memory    *memoryNet // in synthetic time
+	metronome *metronome // in real time
+	faultFile string     // in real time: what agents in other processes did wrong
 
-	mu      sync.Mutex
-	fails   int
-	counts  map[string]int
-	lines   map[string][2]int // least and greatest number of lines in the log, by address
-	longest time.Duration     // beyond what is allowed without slack
-	slack   time.Duration     // the greatest that was granted
-	stood   bool              // the machine has stood still
+	good, locals, remotes []pdu.Domain // of agents without faults, and of faulty ones
+	goodRemote            pdu.Domain   // that of good which is in another process
+	domains               []pdu.Domain // all
+
+	mu     sync.Mutex
+	fails  int
+	counts map[string]int
+	lines  map[string][2]int // least and greatest number of lines in the log, by address
+	stood  bool              // the machine has stood still
+}
+
+func newChaos(t *testing.T, seed uint64) *chaos {
+	c := &chaos{
+		t: t, seed: seed, log: newChaosLog(), counts: map[string]int{}, lines: map[string][2]int{},
+		good: []pdu.Domain{10, 11, 12}, goodRemote: 12, locals: []pdu.Domain{20, 21, 22}, remotes: []pdu.Domain{30, 31, 32},
+	}
+	c.domains = slices.Concat(c.good, c.locals, c.remotes)
+	c.log.started = c.ledger.addStart
+	return c
 }
 
 // failf reports what is wrong, but not for ever.
@@ -78,60 +84,36 @@ func (c *chaos) count(what string, n int) {
 	c.counts[what] += n
 }
 
-func (c *chaos) anyMoody(ds []pdu.Domain) bool { return slices.ContainsFunc(ds, c.moody) }
+func (c *chaos) badLocal(d pdu.Domain) bool  { return slices.Contains(c.locals, d) }
+func (c *chaos) badRemote(d pdu.Domain) bool { return slices.Contains(c.remotes, d) }
 
-// moody reports whether something may be wrong with an agent. One in another
-// process is late, and then owes a reply, also if the machine stands still.
-func (c *chaos) moody(d pdu.Domain) bool {
-	return !slices.Contains(c.healthy, d) || d == c.outside && c.standstill(time.Now().Add(-3*c.timeout), c.timeout/6)
-}
-
-// distant reports whether others have a share in how soon an agent answers.
-func (c *chaos) distant(d pdu.Domain) bool { return d == c.outside || !slices.Contains(c.healthy, d) }
-
-func (c *chaos) hothead(d pdu.Domain) bool { return slices.Contains(c.hotheads, d) }
-func (c *chaos) ruffian(d pdu.Domain) bool { return slices.Contains(c.ruffians, d) }
-func (c *chaos) kind(d pdu.Domain) string {
+func (c *chaos) countValue(d pdu.Domain) {
 	switch {
-	case c.hothead(d):
-		return "hothead"
-	case c.ruffian(d):
-		return "ruffian"
-	}
-	return "healthy"
-}
-
-func (c *chaos) countValue(d pdu.Domain) { c.count("value of "+c.kind(d), 1) }
-
-func (c *chaos) countError(code pdu.Error, domains []pdu.Domain) {
-	if code < 0 && code > -20000 && len(domains) == 1 {
-		c.count(fmt.Sprintf("%s: %v", c.kind(domains[0]), code), 1)
+	case c.badLocal(d):
+		c.count("values of faulty agents in this process", 1)
+	case c.badRemote(d):
+		c.count("values of faulty agents in other processes", 1)
+	default:
+		c.count("values of good agents", 1)
 	}
 }
 
-// troubles are the errors that moody agents cause: those of the collector, their
-// own, and those of an agent that has been removed for a while.
-var troubles = []pdu.Error{
-	pdu.ErrTimeout, pdu.ErrAgain, pdu.ErrNoAgent, pdu.ErrIPC, pdu.ErrPMDAFenced, pdu.ErrGeneric, pdu.ErrPMID,
-	pdu.ErrAppVersion, pdu.ErrTooBig, -pdu.Error(syscall.EPIPE),
-	pdu.ErrInDom, pdu.ErrName,
-}
-
-// excused reports whether a request to some domains may fail so.
-func (c *chaos) excused(code pdu.Error, domains ...pdu.Domain) bool {
-	if c.anyMoody(domains) {
-		return slices.Contains(troubles, code)
+// slack is how late the machine may have made something that happened in a time:
+// nothing is late in synthetic time.
+func (c *chaos) slack(from, to time.Time) time.Duration {
+	if c.metronome == nil {
+		return 0
 	}
-	return code == pdu.ErrTimeout && c.standstill(time.Now().Add(-c.timeout), c.timeout/2)
+	return c.metronome.slack(from, to)
 }
 
-// standstill reports whether the machine has stood still, for more than a limit,
-// since some time: then an agent in good health may be too late, and a client
-// have taken too long for the rest of a PDU.
-func (c *chaos) standstill(since time.Time, limit time.Duration) bool {
-	still := c.metronome.slack(since, time.Now()) > limit
+// machineStood reports whether the machine has stood still for more than a limit
+// since some time: then a good agent may reply too late, and a client have taken
+// too long for the rest of a PDU.
+func (c *chaos) machineStood(since time.Time, limit time.Duration) bool {
+	still := c.slack(since, time.Now()) > limit
 	if still {
-		c.count("excused, since the machine stood still", 1)
+		c.count("allowances, since the machine stood still", 1)
 		c.mu.Lock()
 		c.stood = true
 		c.mu.Unlock()
@@ -139,22 +121,22 @@ func (c *chaos) standstill(since time.Time, limit time.Duration) bool {
 	return still
 }
 
-// waited checks how long a client has waited for an answer.
-func (c *chaos) waited(p pdu.PDU, domains []pdu.Domain, start, end time.Time) {
-	over := end.Sub(start) - c.timeout - 100*time.Millisecond
-	if !slices.ContainsFunc(domains, c.distant) {
-		over += c.timeout // agents in good health in this process answer at once
+// checkWait checks how long a client has waited for a reply.
+func (c *chaos) checkWait(p pdu.PDU, domains []pdu.Domain, start, end time.Time) {
+	limit := c.timeout + 100*time.Millisecond
+	if !slices.ContainsFunc(domains, func(d pdu.Domain) bool { return d == c.goodRemote || !slices.Contains(c.good, d) }) {
+		limit = 100 * time.Millisecond // nobody else has a share in how soon these agents reply
+		if c.metronome == nil {
+			limit = 0
+		}
 	}
+	over := end.Sub(start) - limit
 	if over <= 0 {
 		return
 	}
-	slack := c.metronome.slack(start, end)
-	c.mu.Lock()
-	c.longest, c.slack = max(c.longest, over), max(c.slack, slack)
-	c.mu.Unlock()
+	slack := c.slack(start, end)
 	if over > slack {
-		c.failf("%v to %v: answered after %v, %v too late (%v would be excused: the machine was slow)",
-			p.Kind(), domains, end.Sub(start), over, slack)
+		c.failf("%v to %v: reply after %v, %v too late (the machine may have been %v late)", p.Kind(), domains, end.Sub(start), over, slack)
 	}
 }
 
@@ -173,6 +155,8 @@ type chaosLog struct {
 	agents map[string][]string // what has happened to each agent in another process
 	closed map[string]int      // clients that were broken off, by address
 	vague  []string            // lines without a reason
+
+	started func(pdu.Domain) // is called when an agent in another process has started
 }
 
 func newChaosLog() *chaosLog {
@@ -199,8 +183,12 @@ func (l *chaosLog) Handle(_ context.Context, r slog.Record) error {
 	case "agent panicked":
 		l.reason(r.Message, attrs, "panic")
 	}
-	if name := attrs["agent"]; strings.HasPrefix(name, "pipe") {
+	if name, ok := strings.CutPrefix(attrs["agent"], "agent"); ok {
 		l.agents[name] = append(l.agents[name], r.Message)
+		if r.Message == "agent started" {
+			d, _ := strconv.Atoi(name)
+			l.started(pdu.Domain(d))
+		}
 	}
 	return nil
 }
@@ -215,19 +203,109 @@ func (l *chaosLog) reason(message string, attrs map[string]string, keys ...strin
 	l.vague = append(l.vague, fmt.Sprint(message, attrs))
 }
 
-// TestChaos lets many clients, good and bad, ask agents that stall, panic, lie,
-// die and break the protocol, and wants the good ones served as if nothing were.
+// TestChaos has many clients, good and bad, send requests to agents that take too
+// long, panic, fail, reply what is wrong, die and break the protocol. No good client
+// may get a wrong reply, wait too long or lose its connection, and all errors that
+// clients see must be within the budget of the faults that there were.
 //
-// PCP_CHAOS says for how long, PCP_CHAOS_SEED makes it the same chaos again, as
-// far as that goes.
+// It runs in synthetic time. PCP_CHAOS_SEED makes it the same run again, but for the
+// order of what happens at the same time; PCP_CHAOS_TIME makes it longer than 20 s.
 func TestChaos(t *testing.T) {
+	duration := 20 * time.Second
+	if testing.Short() || raceFactor > 1 {
+		duration /= 4
+	}
+	if s := os.Getenv("PCP_CHAOS_TIME"); s != "" {
+		var err error
+		if duration, err = time.ParseDuration(s); err != nil {
+			t.Fatal("PCP_CHAOS_TIME: ", err)
+		}
+	}
+	seed := chaosSeed(t)
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // the panics of agents are meant
+	before := takeStock()
+	synctest.Test(t, func(t *testing.T) {
+		c := newChaos(t, seed)
+		c.timeout, c.think = 600*time.Millisecond, 60*time.Millisecond
+		ctx, cancel := context.WithTimeout(t.Context(), duration)
+		defer cancel()
+		c.ctx = ctx
+		c.memory = &memoryNet{agents: map[pdu.Domain]*memoryAgent{}}
+		tcp, unix := c.memory.listen(), c.memory.listen()
+		listeners := map[string]*memoryListener{"tcp": tcp, "unix": unix}
+		c.dial = func(network string) (net.Conn, error) {
+			if l := listeners[network]; l != nil {
+				return l.dial()
+			}
+			return c.srv.DialContext(context.Background(), "", "")
+		}
+		c.run(160, 40, tcp, unix)
+		time.Sleep(10 * c.timeout) // for agents that were in the middle of a request
+		c.ledger.close(defaultAgentCalls, 0)
+		c.report()
+	})
+	before.compare(t)
+}
+
+// TestChaosProcesses is TestChaos with sockets, with agents in other processes that
+// signals stop and end, and in real time.
+func TestChaosProcesses(t *testing.T) {
 	if os.Getenv("PCP_CHAOS") == "" {
-		t.Skip("takes both cores and much time: say for how long with PCP_CHAOS=60s")
+		t.Skip("takes both cores and much time: say for how long with PCP_CHAOS=15s")
 	}
 	duration, err := time.ParseDuration(os.Getenv("PCP_CHAOS"))
 	if err != nil {
 		t.Fatal("PCP_CHAOS: ", err)
 	}
+	seed := chaosSeed(t)
+	before := takeStock()
+	c := newChaos(t, seed)
+	c.timeout, c.think = 600*time.Millisecond*raceFactor, 60*time.Millisecond*raceFactor
+	ctx, cancel := context.WithTimeout(t.Context(), duration)
+	defer cancel()
+	c.ctx = ctx
+	c.faultFile = filepath.Join(t.TempDir(), "faults")
+	if err := os.WriteFile(c.faultFile, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c.metronome = newMetronome()
+	var beating sync.WaitGroup
+	rhythm, silence := context.WithCancel(context.Background())
+	beating.Go(func() { c.metronome.run(rhythm) })
+	defer beating.Wait()
+	defer silence()
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unix, err := net.Listen("unix", filepath.Join(t.TempDir(), "socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.dial = func(network string) (net.Conn, error) {
+		switch network {
+		case "tcp":
+			return net.DialTimeout("tcp", tcp.Addr().String(), patience)
+		case "unix":
+			return net.DialTimeout("unix", unix.Addr().String(), patience)
+		}
+		return c.srv.DialContext(context.Background(), "", "")
+	}
+	c.run(160, 40, tcp, unix)
+	if err := c.ledger.readFaults(c.faultFile); err != nil {
+		t.Fatal(err)
+	}
+	c.ledger.close(defaultAgentCalls, c.timeout/4)
+	c.report()
+	c = nil
+	silence()
+	beating.Wait()
+	before.compare(t)
+}
+
+// chaosSeed is the seed of a run, of PCP_CHAOS_SEED or at random.
+func chaosSeed(t *testing.T) uint64 {
 	seed := rand.Uint64() >> 1
 	if s := os.Getenv("PCP_CHAOS_SEED"); s != "" {
 		var err error
@@ -235,131 +313,153 @@ func TestChaos(t *testing.T) {
 			t.Fatal("PCP_CHAOS_SEED: ", err)
 		}
 	}
-	t.Logf("PCP_CHAOS=%v PCP_CHAOS_SEED=%d", duration, seed)
-	before := takeStock()
-	c := runChaos(t, duration, seed)
-	c.report()
-	c = nil
-	before.compare(t)
+	t.Logf("PCP_CHAOS_SEED=%d", seed)
+	return seed
 }
 
-func runChaos(t *testing.T, duration time.Duration, seed uint64) *chaos {
-	ctx, cancel := context.WithTimeout(t.Context(), duration)
-	defer cancel()
-	c := &chaos{
-		t: t, seed: seed, ctx: ctx, timeout: chaosTimeout, think: chaosThink, luck: newDice(seed, 0),
-		metronome: newMetronome(), log: newChaosLog(), counts: map[string]int{}, lines: map[string][2]int{},
-		healthy: []pdu.Domain{10, 11, 12}, outside: 12, hotheads: []pdu.Domain{20, 21, 22}, ruffians: []pdu.Domain{30, 31, 32},
-	}
-	c.domains = slices.Concat(c.healthy, c.hotheads, c.ruffians)
-	var beating sync.WaitGroup
-	rhythm, silence := context.WithCancel(context.Background())
-	beating.Go(func() { c.metronome.run(rhythm) })
-	defer beating.Wait()
-	defer silence()
-
+// run serves so many good and bad clients until c.ctx ends.
+func (c *chaos) run(good, bad int, listeners ...net.Listener) {
 	serving, end := context.WithCancel(context.Background())
 	defer end()
-	served := c.serve(serving)
-	var people sync.WaitGroup
-	for n := range chaosClients {
-		people.Go(newVisitor(c, n).behave)
+	served := c.serve(serving, listeners)
+	var actors sync.WaitGroup
+	for n := range good {
+		actors.Go(newChaosClient(c, n).behave)
 	}
-	for n := range chaosVandals {
-		people.Go(newVisitor(c, 1000+n).misbehave)
+	for n := range bad {
+		actors.Go(newChaosClient(c, 1000+n).misbehave)
 	}
-	people.Go(c.monkey)
-	people.Wait()
+	actors.Go(c.disturb)
+	actors.Wait()
 	start := time.Now()
 	end()
 	if err := <-served; err != nil {
 		c.failf("Serve: %v", err)
 	}
-	if took, limit := time.Since(start), 2*defaultGrace+c.metronome.slack(start, time.Now()); took > limit {
+	if took, limit := time.Since(start), 2*defaultGrace+c.slack(start, time.Now()); took > limit {
 		c.failf("Serve took %v to end, more than %v", took, limit)
 	}
-	return c
 }
 
 // serve starts the collector with its agents.
-func (c *chaos) serve(ctx context.Context) <-chan error {
+func (c *chaos) serve(ctx context.Context, listeners []net.Listener) <-chan error {
 	c.srv = &Server{
-		Logger: slog.New(c.log), Timeout: c.timeout, WriteTimeout: 2 * c.timeout, Names: c.pipeNames(),
+		Logger: slog.New(c.log), Timeout: c.timeout, WriteTimeout: 2 * c.timeout, Names: remoteNames(append(c.remotes, c.goodRemote)...),
 		AgentHelloTimeout: patience, // a machine under load starts processes slowly
 	}
-	fatal := func(err error) {
-		if err != nil {
+	if c.memory != nil {
+		c.srv.dialAgent = c.dialAgent
+	}
+	for _, d := range c.domains {
+		if err := c.startAgent(d); err != nil {
 			c.t.Fatal(err)
 		}
 	}
-	for _, d := range c.domains {
-		fatal(c.startAgent(d))
-	}
-	tcp, err := net.Listen("tcp", "127.0.0.1:0")
-	fatal(err)
-	unix, err := net.Listen("unix", filepath.Join(c.t.TempDir(), "socket"))
-	fatal(err)
-	c.addr = map[string]string{"tcp": tcp.Addr().String(), "unix": unix.Addr().String()}
 	served := make(chan error, 1)
-	go func() { served <- c.srv.Serve(ctx, tcp, unix) }()
+	go func() { served <- c.srv.Serve(ctx, listeners...) }()
 	return served
 }
 
 func (c *chaos) startAgent(d pdu.Domain) error {
-	switch {
-	case c.hothead(d):
-		return c.srv.Add(newHothead(d, c.timeout, c.luck, &c.panics))
-	case c.ruffian(d), d == c.outside:
-		return c.srv.Start(agentLine(d, c.timeout, c.seed, !c.ruffian(d)))
+	switch remote := c.badRemote(d) || d == c.goodRemote; {
+	case remote && c.memory != nil:
+		return c.srv.Start(pmcdconf.Agent{Name: fmt.Sprintf("agent%d", d), Domain: d, Kind: pmcdconf.KindSocket,
+			Network: "inet", Address: strconv.Itoa(int(d)), Port: int(d)})
+	case c.badRemote(d):
+		return c.srv.Start(agentLine(d, c.timeout, c.seed, c.faultFile))
+	case remote:
+		return c.srv.Start(agentLine(d, c.timeout, c.seed, ""))
+	case c.badLocal(d):
+		return c.srv.Add(newBadLocal(c, d))
 	}
 	return c.srv.Add(newOracle(d))
 }
 
-// pipeNames are the names of the agents in other processes.
-func (c *chaos) pipeNames() *pmns.Tree {
+// remoteNames are the names of the metrics of agents in other processes.
+func remoteNames(domains ...pdu.Domain) *pmns.Tree {
 	var b pmns.Builder
-	for _, d := range append(slices.Clone(c.ruffians), c.outside) {
+	for _, d := range domains {
 		truthNames(&b, d)
 	}
 	return b.Tree()
 }
 
-// monkey does to agents what administrators and kernels do.
-func (c *chaos) monkey() {
+// disturb does to agents what administrators and kernels do.
+func (c *chaos) disturb() {
+	luck := chance{rand.New(rand.NewPCG(c.seed, 1<<32))}
 	var stopped sync.WaitGroup
 	defer stopped.Wait()
 	for c.ctx.Err() == nil {
-		d := c.ruffians[c.luck.n(len(c.ruffians))]
-		switch c.luck.n(20) {
+		d := c.remotes[luck.IntN(len(c.remotes))]
+		switch luck.IntN(20) {
 		case 0:
-			c.signal(c.process(d), syscall.SIGKILL)
+			c.killAgent(d, syscall.SIGKILL)
 		case 1:
-			c.signal(c.process(d), syscall.SIGTERM)
+			c.killAgent(d, syscall.SIGTERM)
 		case 2, 3, 4, 5:
-			p := c.process(d)
-			stopped.Go(func() {
-				c.signal(p, syscall.SIGSTOP)
-				time.Sleep(c.luck.upTo(3 * c.timeout))
-				c.signal(p, syscall.SIGCONT)
-			})
+			lasts := luck.upTo(3 * c.timeout)
+			stopped.Go(func() { c.stopAgent(d, lasts) })
 		case 6, 7, 8:
-			c.count("restarted by hand", len(c.srv.Restart()))
+			c.count("agents restarted by hand", len(c.srv.Restart()))
 		case 9:
-			c.srv.SetNames(c.pipeNames())
+			c.srv.SetNames(remoteNames(append(c.remotes, c.goodRemote)...))
 		case 10:
-			if c.luck.n(2) == 0 {
-				d = c.hotheads[c.luck.n(len(c.hotheads))]
+			if luck.IntN(2) == 0 {
+				d = c.locals[luck.IntN(len(c.locals))]
 			}
-			if err := c.srv.Remove(d); err != nil {
-				c.failf("remove: %v", err)
-			}
-			time.Sleep(c.luck.upTo(c.timeout / 2))
-			if err := c.startAgent(d); err != nil {
-				c.count("agent did not start", 1) // killed at its start
-			}
+			c.replaceAgent(d, luck.upTo(c.timeout/2))
 		}
-		time.Sleep(c.luck.upTo(c.timeout / 2))
+		time.Sleep(luck.upTo(c.timeout / 2))
 	}
+}
+
+// replaceAgent removes an agent and adds it again after some time.
+func (c *chaos) replaceAgent(d pdu.Domain, after time.Duration) {
+	from := time.Now()
+	if c.badRemote(d) {
+		c.ledger.addFault(d, faultBroken, from, 0)
+	}
+	if err := c.srv.Remove(d); err != nil {
+		c.failf("remove: %v", err)
+	}
+	time.Sleep(after)
+	if err := c.startAgent(d); err != nil {
+		c.count("agents that did not start", 1) // killed at the start
+	}
+	c.ledger.addFault(d, faultGone, from, time.Since(from))
+}
+
+// killAgent ends an agent of another process.
+func (c *chaos) killAgent(d pdu.Domain, s syscall.Signal) {
+	c.ledger.addFault(d, faultBroken, time.Now(), 0)
+	if c.memory == nil {
+		c.signal(c.process(d), s)
+		return
+	}
+	c.memory.mu.Lock()
+	a := c.memory.agents[d]
+	c.memory.mu.Unlock()
+	a.conn.Close()
+	c.count("signal: "+s.String(), 1)
+}
+
+// stopAgent stops an agent of another process for some time.
+func (c *chaos) stopAgent(d pdu.Domain, lasts time.Duration) {
+	from := time.Now()
+	if c.memory == nil {
+		p := c.process(d)
+		c.signal(p, syscall.SIGSTOP)
+		time.Sleep(lasts)
+		c.signal(p, syscall.SIGCONT)
+		c.ledger.addFault(d, faultStall, from, time.Since(from))
+		return
+	}
+	c.ledger.addFault(d, faultStall, from, lasts)
+	c.memory.mu.Lock()
+	a := c.memory.agents[d]
+	c.memory.mu.Unlock()
+	a.stop(lasts)
+	c.count("signal: "+syscall.SIGSTOP.String(), 1)
 }
 
 // process is that of an agent, nil if it is not there.
@@ -376,7 +476,7 @@ func (c *chaos) signal(p *process, s syscall.Signal) {
 	}
 }
 
-// report looks at the log, and shows that something has happened.
+// report judges the run, and shows that something has happened.
 func (c *chaos) report() {
 	for _, what := range slices.Sorted(maps.Keys(c.counts)) {
 		c.t.Logf("%8d %s", c.counts[what], what)
@@ -384,13 +484,20 @@ func (c *chaos) report() {
 	for _, what := range slices.Sorted(maps.Keys(c.log.counts)) {
 		c.t.Logf("%8d logged: %s", c.log.counts[what], what)
 	}
-	c.t.Logf("the latest answer came %v after the limit, the greatest allowance for such was %v", c.longest, c.slack)
-	if c.fails > 20 {
-		c.t.Errorf("%d faults in all", c.fails)
+	c.t.Log(c.ledger.summary())
+	for i, e := range c.ledger.judge() {
+		if i == 20 {
+			c.t.Error("and others")
+			break
+		}
+		c.t.Errorf("no fault explains %v at %v after %v: %s (of %v)", e.code, e.to.Format("05.000000"), e.to.Sub(e.from), e.what, e.domains)
 	}
-	for _, kind := range []string{"healthy", "hothead", "ruffian"} {
-		if c.counts["value of "+kind] == 0 {
-			c.t.Errorf("no value of a %s agent came", kind)
+	if c.fails > 20 {
+		c.t.Errorf("%d failures in all", c.fails)
+	}
+	for _, whose := range []string{"good agents", "faulty agents in this process", "faulty agents in other processes"} {
+		if c.counts["values of "+whose] == 0 {
+			c.t.Errorf("no values of %s came", whose)
 		}
 	}
 	c.checkLog()

@@ -3,19 +3,18 @@
 package collector
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,10 +28,7 @@ import (
 // for some that it has made up, so that the answer to another request, or of
 // another client, is not taken for its own.
 func truth(ident uint32, inst pdu.InstID) uint64 {
-	x := uint64(ident)<<32 | uint64(uint32(inst))
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+	return mix(uint64(ident)<<32 | uint64(uint32(inst)))
 }
 
 // truthItems is how many metrics an oracle has; those from truthStatic on lie
@@ -97,7 +93,10 @@ func truthLabels(ident uint32, class pdu.LabelClass, inst pdu.InstID) string {
 	return fmt.Sprintf(`{"class":%d,"inst":%d,"of":"%x"}`, int(class), inst, ident)
 }
 
-// truthStore is the answer to a store: of all that is possible, one that the
+// truthStoreError is the greatest error of truthStore.
+const truthStoreError pdu.Error = -20000
+
+// truthStore is the reply to a store: of all that is possible, one that the
 // values determine.
 func truthStore(id pdu.PMID, insts []pdu.InstID) pdu.Error {
 	sum := uint64(id)
@@ -107,7 +106,7 @@ func truthStore(id pdu.PMID, insts []pdu.InstID) pdu.Error {
 	if sum%3 == 0 {
 		return 0
 	}
-	return -20000 - pdu.Error(sum%5000)
+	return truthStoreError - pdu.Error(sum%5000)
 }
 
 // truthNames are the names of an oracle's metrics.
@@ -234,149 +233,137 @@ func (o *oracle) Traverse(_ context.Context, _ *pmda.Request, name string) ([]st
 	return []string{name + ".x8", name + ".x9"}, nil
 }
 
-// A moody is an oracle with moods: before it answers, trouble may come, or an
-// answer to a fetch that is a lie.
-type moody struct {
+// A faulty agent is an oracle with faults: a request may fail before the oracle
+// gets it, and a fetch may have a wrong reply.
+type faulty struct {
 	*oracle
-	trouble func(request string) error
-	lie     func(r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) bool
+	fail  func(r *pmda.Request, what string) error
+	wrong func(r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) bool
 }
 
-func (m *moody) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
-	if err := m.trouble("fetch"); err != nil {
+func (m *faulty) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+	if err := m.fail(r, "fetch"); err != nil {
 		return err
 	}
-	if m.lie(r, ids, w) {
+	if m.wrong(r, ids, w) {
 		return nil
 	}
 	return m.oracle.Fetch(ctx, r, ids, w)
 }
 
-func (m *moody) Desc(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
-	if err := m.trouble("desc"); err != nil {
+func (m *faulty) Desc(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
+	if err := m.fail(r, "desc"); err != nil {
 		return pdu.Desc{}, err
 	}
 	return m.oracle.Desc(ctx, r, id)
 }
 
-func (m *moody) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
-	if err := m.trouble("instances"); err != nil {
+func (m *faulty) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
+	if err := m.fail(r, "instances"); err != nil {
 		return nil, err
 	}
 	return m.oracle.Instances(ctx, r, d, inst, name)
 }
 
-func (m *moody) Text(ctx context.Context, r *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
-	if err := m.trouble("text"); err != nil {
+func (m *faulty) Text(ctx context.Context, r *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
+	if err := m.fail(r, "text"); err != nil {
 		return "", err
 	}
 	return m.oracle.Text(ctx, r, of, kind)
 }
 
-func (m *moody) Labels(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
-	if err := m.trouble("labels"); err != nil {
+func (m *faulty) Labels(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
+	if err := m.fail(r, "labels"); err != nil {
 		return nil, err
 	}
 	return m.oracle.Labels(ctx, r, of)
 }
 
-func (m *moody) Store(ctx context.Context, r *pmda.Request, values *pdu.Result) error {
-	if err := m.trouble("store"); err != nil {
+func (m *faulty) Store(ctx context.Context, r *pmda.Request, values *pdu.Result) error {
+	if err := m.fail(r, "store"); err != nil {
 		return err
 	}
 	return m.oracle.Store(ctx, r, values)
 }
 
-func (m *moody) PMID(ctx context.Context, r *pmda.Request, name string) (pdu.PMID, error) {
-	if err := m.trouble("pmid"); err != nil {
+func (m *faulty) PMID(ctx context.Context, r *pmda.Request, name string) (pdu.PMID, error) {
+	if err := m.fail(r, "pmid"); err != nil {
 		return pdu.NoPMID, err
 	}
 	return m.oracle.PMID(ctx, r, name)
 }
 
-func (m *moody) Names(ctx context.Context, r *pmda.Request, id pdu.PMID) ([]string, error) {
-	if err := m.trouble("names"); err != nil {
+func (m *faulty) Names(ctx context.Context, r *pmda.Request, id pdu.PMID) ([]string, error) {
+	if err := m.fail(r, "names"); err != nil {
 		return nil, err
 	}
 	return m.oracle.Names(ctx, r, id)
 }
 
-func (m *moody) Children(ctx context.Context, r *pmda.Request, name string) ([]pmns.Child, error) {
-	if err := m.trouble("children"); err != nil {
+func (m *faulty) Children(ctx context.Context, r *pmda.Request, name string) ([]pmns.Child, error) {
+	if err := m.fail(r, "children"); err != nil {
 		return nil, err
 	}
 	return m.oracle.Children(ctx, r, name)
 }
 
-func (m *moody) Traverse(ctx context.Context, r *pmda.Request, name string) ([]string, error) {
-	if err := m.trouble("children"); err != nil {
+func (m *faulty) Traverse(ctx context.Context, r *pmda.Request, name string) ([]string, error) {
+	if err := m.fail(r, "children"); err != nil {
 		return nil, err
 	}
 	return m.oracle.Traverse(ctx, r, name)
 }
 
-// dice are random numbers for several goroutines.
-type dice struct {
-	mu  sync.Mutex
-	rng *rand.Rand
+// noWrongReply is the wrong of a faulty agent that has none.
+func noWrongReply(*pmda.Request, []pdu.PMID, *pdu.ResultWriter) bool { return false }
+
+// wrongInsts is how many instances are in a wrong reply that is large.
+const wrongInsts = 20000
+
+// wrongAtom stands where a number is promised.
+func wrongAtom(id pdu.PMID, inst pdu.InstID) pdu.Atom {
+	return pdu.String(fmt.Sprintf("wrong %x", truth(uint32(id), inst)))
 }
 
-func newDice(seed, n uint64) *dice { return &dice{rng: rand.New(rand.NewPCG(seed, n))} }
-
-func (d *dice) n(n int) int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.rng.IntN(n)
-}
-
-// upTo is a random time.
-func (d *dice) upTo(t time.Duration) time.Duration { return time.Duration(d.n(int(t))) }
-
-// lieInsts is how many instances a lying agent has.
-const lieInsts = 20000
-
-// lieAtom stands where a number is promised.
-func lieAtom(id pdu.PMID, inst pdu.InstID) pdu.Atom {
-	return pdu.String(fmt.Sprintf("lie %x", truth(uint32(id), inst)))
-}
-
-// newHothead is a moody agent in this process: it stalls, without listening to
-// its context, panics, fails and lies. panics counts.
-func newHothead(d pdu.Domain, timeout time.Duration, luck *dice, panics *atomic.Int64) *moody {
-	m := &moody{oracle: newOracle(d)}
-	m.trouble = func(request string) error {
-		switch n := luck.n(2000); {
+// newBadLocal is a faulty agent in this process: it takes long, without looking at
+// its context, panics, fails and replies what is wrong.
+func newBadLocal(c *chaos, d pdu.Domain) *faulty {
+	m := &faulty{oracle: newOracle(d)}
+	m.fail = func(r *pmda.Request, what string) error {
+		now := time.Now()
+		luck := chanceAt(c.seed, now, uint64(d), r.Client.Seq, uint64(len(what)))
+		switch n := luck.IntN(2000); {
 		case n < 20:
-			time.Sleep(luck.upTo(3 * timeout))
-		case n < 22: // each fences it for a while
-			panics.Add(1)
-			panic("chaos in " + request)
+			lasts := luck.around(c.timeout, 3*c.timeout)
+			c.ledger.addFault(d, faultDelay, now, lasts)
+			time.Sleep(lasts)
+		case n < 22:
+			c.ledger.addFault(d, faultPanic, now, 0)
+			c.panics.Add(1)
+			panic("chaos in " + what)
 		case n < 40:
+			c.ledger.addFault(d, faultError, now, 0)
 			return pdu.ErrAppVersion
 		}
 		return nil
 	}
-	m.lie = func(r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) bool {
-		switch n := luck.n(2000); {
-		case n < 20: // too few
-			m.oracle.Fetch(context.Background(), r, ids[1:], w)
-		case n < 40: // too many
-			m.oracle.Fetch(context.Background(), r, append(slices.Clone(ids), ids[0]), w)
-		case n < 60: // others
-			other := slices.Clone(ids)
-			other[len(other)-1] ^= 4
-			m.oracle.Fetch(context.Background(), r, other, w)
-		case n < 80: // of a wrong type
+	m.wrong = func(r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) bool {
+		now := time.Now()
+		switch n := chanceAt(c.seed, now, uint64(d), r.Client.Seq).IntN(2000); {
+		case n < 60:
+			c.ledger.addFault(d, faultReply, now, 0)
+			m.oracle.Fetch(context.Background(), r, wrongIDs(n/20, ids), w)
+		case n < 80: // of a wrong type, which nobody checks
 			for _, id := range ids {
 				w.Begin(id)
 				for _, inst := range truthInsts(truthDesc(id).InDom, r.Profile) {
-					w.Atom(inst, lieAtom(id, inst))
+					w.Atom(inst, wrongAtom(id, inst))
 				}
 			}
-		case n < 82: // absurdly many
+		case n < 82: // large
 			for _, id := range ids {
 				w.Begin(id)
-				for i := range pdu.InstID(lieInsts) {
+				for i := range pdu.InstID(wrongInsts) {
 					w.Uint64(i, truth(uint32(id), i))
 				}
 			}
@@ -388,10 +375,136 @@ func newHothead(d pdu.Domain, timeout time.Duration, luck *dice, panics *atomic.
 	return m
 }
 
-func (m *moody) EndClient(c *pmda.Client) {
+// wrongIDs are metrics to reply when others were asked for: one too few, one too
+// many, or another.
+func wrongIDs(which int, ids []pdu.PMID) []pdu.PMID {
+	ids = slices.Clone(ids)
+	switch which {
+	case 0:
+		return ids[1:]
+	case 1:
+		return append(ids, ids[0])
+	}
+	ids[len(ids)-1] ^= 4
+	return ids
+}
+
+// EndClient panics now and then, which is nobody's affair.
+func (m *faulty) EndClient(c *pmda.Client) {
 	if c.Seq%128 == 5 {
 		panic("chaos at the end of a client")
 	}
+}
+
+// An agentProgram is an agent in another process, or one that passes for it.
+type agentProgram struct {
+	domain  pdu.Domain
+	timeout time.Duration
+	seed    uint64
+	correct bool // it has no faults
+	in      io.Reader
+	out     io.Writer
+	exit    func(status int)
+	fault   func(kind faultKind, lasts time.Duration) // notes a fault
+}
+
+func (p *agentProgram) run(ctx context.Context) error {
+	out := &agentOutput{program: p}
+	var h pmda.Handler = newOracle(p.domain)
+	if !p.correct {
+		h = p.newBadRemote(out)
+	}
+	return pmda.Serve(ctx, h, struct {
+		io.Reader
+		io.Writer
+	}{p.in, out})
+}
+
+// An agentOutput is the output of an agent, which sometimes writes a PDU in two
+// pieces.
+type agentOutput struct {
+	program *agentProgram
+	mu      sync.Mutex
+	pause   time.Duration // between the pieces of the next PDU
+}
+
+func (o *agentOutput) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	pause := o.pause
+	if o.pause = 0; pause == 0 || len(b) < 2 {
+		return o.program.out.Write(b)
+	}
+	o.program.fault(faultStall, pause)
+	if _, err := o.program.out.Write(b[:len(b)/2]); err != nil {
+		return 0, err
+	}
+	time.Sleep(pause)
+	n, err := o.program.out.Write(b[len(b)/2:])
+	return len(b)/2 + n, err
+}
+
+func (o *agentOutput) setPause(d time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.pause = d
+}
+
+// newBadRemote is a faulty agent in a process of its own, which may also break the
+// protocol.
+func (p *agentProgram) newBadRemote(out *agentOutput) *faulty {
+	m := &faulty{oracle: newOracle(p.domain)}
+	send := func(u pdu.PDU) { // a PDU beside the replies
+		pdu.NewConn(struct {
+			io.Reader
+			io.Writer
+		}{p.in, out}).Write(0, u)
+	}
+	m.fail = func(r *pmda.Request, what string) error {
+		luck := chanceAt(p.seed, time.Now(), uint64(p.domain), uint64(len(what)))
+		switch n := luck.IntN(3000); {
+		case n < 5:
+			lasts := luck.around(p.timeout, 3*p.timeout)
+			p.fault(faultStall, lasts)
+			time.Sleep(lasts)
+		case n < 15:
+			out.setPause(luck.around(p.timeout, 2*p.timeout))
+		case n < 17:
+			p.fault(faultBroken, 0)
+			garbage := binary.BigEndian.AppendUint32(nil, []uint32{0, 11, 13, 1 << 31, 1<<31 - 1, 1<<32 - 1}[luck.IntN(6)])
+			out.Write(append(garbage, "garbage of twenty..."...))
+		case n < 19:
+			p.fault(faultBroken, 0)
+			send(pdu.Fetch{PMIDs: []pdu.PMID{1}})
+		case n < 21:
+			p.fault(faultBroken, 0)
+			p.exit(luck.IntN(4))
+		case n < 36:
+			p.fault(faultError, 0)
+			return pdu.ErrAppVersion
+		case n < 42:
+			lasts := luck.upTo(p.timeout/2) + p.timeout/10
+			p.fault(faultNotReady, lasts)
+			time.AfterFunc(lasts, func() { send(pdu.Status{Code: pdu.ErrPMDAReady}) })
+			return pdu.ErrPMDANotReady
+		case n < 50:
+			p.fault(faultPanic, 0)
+			panic("chaos")
+		}
+		return nil
+	}
+	m.wrong = func(r *pmda.Request, ids []pdu.PMID, _ *pdu.ResultWriter) bool {
+		n := chanceAt(p.seed, time.Now(), uint64(p.domain)).IntN(1500)
+		if n > 2 {
+			return false
+		}
+		p.fault(faultBroken, 0)
+		var w pdu.ResultWriter
+		m.oracle.Fetch(context.Background(), r, wrongIDs(n, ids), &w)
+		send(w.PDU(pdu.FormatLowRes))
+		return true
+	}
+	return m
 }
 
 // TestChaosAgent is no test but the program of an agent, when the collector
@@ -400,103 +513,51 @@ func TestChaosAgent(t *testing.T) {
 	if flag.Arg(0) != "agent" {
 		t.Skip("runs as a program of other tests")
 	}
-	var d pdu.Domain
-	var timeout time.Duration
-	var seed uint64
-	var sane bool
-	if _, err := fmt.Sscan(strings.Join(flag.Args()[1:], " "), &d, &timeout, &seed, &sane); err != nil {
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // its panics are meant
+	p := agentProgram{in: os.Stdin, out: os.Stdout, exit: os.Exit, fault: func(faultKind, time.Duration) {}}
+	var faults string
+	if _, err := fmt.Sscan(strings.Join(flag.Args()[1:], " "), &p.domain, &p.timeout, &p.seed, &p.correct, &faults); err != nil {
 		panic(err)
 	}
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // its panics are meant
-	luck := newDice(seed, uint64(os.Getpid()))
-	var h pmda.Handler = newOracle(d)
-	out := &dribbler{luck: luck, timeout: timeout}
-	if !sane {
-		h = newRuffian(d, timeout, luck, out)
+	p.seed += uint64(os.Getpid())
+	if !p.correct {
+		f, err := os.OpenFile(faults, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			panic(err)
+		}
+		p.fault = func(kind faultKind, lasts time.Duration) {
+			fmt.Fprintln(f, p.domain, time.Now().UnixNano(), int64(lasts), kind)
+		}
 	}
-	if err := pmda.Serve(context.Background(), h, struct {
-		io.Reader
-		io.Writer
-	}{os.Stdin, out}); err != nil {
+	if err := p.run(context.Background()); err != nil {
 		os.Exit(2)
 	}
 	os.Exit(0)
 }
 
-// agentLine is the configuration of such an agent.
-func agentLine(d pdu.Domain, timeout time.Duration, seed uint64, sane bool) pmcdconf.Agent {
-	return pmcdconf.Agent{Name: fmt.Sprintf("pipe%d", d), Domain: d, Kind: pmcdconf.KindPipe, Argv: []string{
-		os.Args[0], "-test.run=^TestChaosAgent$", "agent", fmt.Sprint(d), fmt.Sprint(int64(timeout)), fmt.Sprint(seed), fmt.Sprint(sane),
+// agentLine is the configuration of such an agent. A faulty one appends its faults
+// to a file.
+func agentLine(d pdu.Domain, timeout time.Duration, seed uint64, faults string) pmcdconf.Agent {
+	return pmcdconf.Agent{Name: fmt.Sprintf("agent%d", d), Domain: d, Kind: pmcdconf.KindPipe, Argv: []string{
+		os.Args[0], "-test.run=^TestChaosAgent$", "agent", fmt.Sprint(d), fmt.Sprint(int64(timeout)), fmt.Sprint(seed),
+		fmt.Sprint(faults == ""), cmp.Or(faults, "none"),
 	}}
 }
 
-// A dribbler is the output of an agent, which sometimes writes in pieces.
-type dribbler struct {
-	luck    *dice
-	timeout time.Duration
-	next    atomic.Bool // the next PDU comes so
-}
-
-func (d *dribbler) Write(b []byte) (int, error) {
-	if !d.next.Swap(false) {
-		return os.Stdout.Write(b)
+// readFaults reads the file to which agents have appended their faults.
+func (l *ledger) readFaults(file string) error {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return err
 	}
-	cut := d.luck.n(len(b))
-	if _, err := os.Stdout.Write(b[:cut]); err != nil {
-		return 0, err
-	}
-	time.Sleep(d.luck.upTo(2 * d.timeout))
-	n, err := os.Stdout.Write(b[cut:])
-	return cut + n, err
-}
-
-// newRuffian is a moody agent in a process of its own, which may also break the
-// protocol.
-func newRuffian(d pdu.Domain, timeout time.Duration, luck *dice, out *dribbler) *moody {
-	m := &moody{oracle: newOracle(d)}
-	raw := pdu.NewConn(struct {
-		io.Reader
-		io.Writer
-	}{os.Stdin, os.Stdout})
-	m.trouble = func(string) error {
-		switch n := luck.n(3000); {
-		case n < 5:
-			time.Sleep(timeout + luck.upTo(2*timeout))
-		case n < 15:
-			out.next.Store(true)
-		case n < 17:
-			garbage := binary.BigEndian.AppendUint32(nil, []uint32{0, 11, 13, 1 << 31, 1<<31 - 1, 1<<32 - 1}[luck.n(6)])
-			os.Stdout.Write(append(garbage, "garbage of twenty..."...))
-		case n < 19:
-			raw.Write(0, pdu.Fetch{PMIDs: []pdu.PMID{1}})
-		case n < 21:
-			os.Exit(luck.n(4))
-		case n < 36:
-			return pdu.ErrAppVersion
-		case n < 42:
-			time.AfterFunc(luck.upTo(timeout/2)+timeout/10, func() { raw.Write(0, pdu.Status{Code: pdu.ErrPMDAReady}) })
-			return pdu.ErrPMDANotReady
-		case n < 50:
-			panic("chaos")
+	for line := range strings.Lines(string(b)) {
+		var d pdu.Domain
+		var from, lasts int64
+		if _, err := fmt.Sscan(line, &d, &from, &lasts); err != nil {
+			return fmt.Errorf("%q: %w", line, err)
 		}
-		return nil
+		kind := strings.Join(strings.Fields(line)[3:], " ")
+		l.addFault(d, faultKind(kind), time.Unix(0, from), time.Duration(lasts))
 	}
-	m.lie = func(r *pmda.Request, ids []pdu.PMID, _ *pdu.ResultWriter) bool {
-		var w pdu.ResultWriter
-		switch luck.n(1500) {
-		case 0:
-			m.oracle.Fetch(context.Background(), r, ids[1:], &w)
-		case 1:
-			m.oracle.Fetch(context.Background(), r, append(slices.Clone(ids), ids[0]), &w)
-		case 2:
-			other := slices.Clone(ids)
-			other[0] ^= 4
-			m.oracle.Fetch(context.Background(), r, other, &w)
-		default:
-			return false
-		}
-		raw.Write(0, w.PDU(pdu.FormatLowRes))
-		return true
-	}
-	return m
+	return nil
 }

@@ -3,7 +3,6 @@
 package collector
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,98 +17,98 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A visitor is a client of the chaos run. It believes nothing.
-type visitor struct {
+// A chaosClient is a client of a chaos run. It checks every reply.
+type chaosClient struct {
 	*chaos
 	rng      *rand.Rand
 	network  string // "tcp", "unix" or "memory"
 	conn     net.Conn
 	pdus     *pdu.Conn
 	profiles [3]pdu.Profile // by context, as the collector knows them
+
+	// The latest request:
+	asked        time.Time
+	domainsAsked []pdu.Domain
+	seen         []domainCode // errors in its reply
 }
 
-func newVisitor(c *chaos, n int) *visitor {
-	return &visitor{chaos: c, rng: rand.New(rand.NewPCG(c.seed, uint64(n))), network: []string{"tcp", "unix", "memory"}[n%3]}
+func newChaosClient(c *chaos, n int) *chaosClient {
+	return &chaosClient{chaos: c, rng: rand.New(rand.NewPCG(c.seed, uint64(n))), network: []string{"tcp", "unix", "memory"}[n%3]}
 }
 
 // connect makes a new connection, without a word yet.
-func (v *visitor) connect() bool {
+func (k *chaosClient) connect() bool {
 	var err error
-	if v.network == "memory" {
-		v.conn, err = v.srv.DialContext(context.Background(), "", "")
-	} else {
-		v.conn, err = net.DialTimeout(v.network, v.addr[v.network], patience)
-	}
-	if err != nil {
-		v.failf("%s: cannot connect: %v", v.network, err)
+	if k.conn, err = k.dial(k.network); err != nil {
+		k.failf("%s: cannot connect: %v", k.network, err)
 		return false
 	}
-	v.pdus = pdu.NewConn(v.conn)
-	v.conn.SetDeadline(time.Now().Add(patience))
+	k.pdus = pdu.NewConn(k.conn)
+	k.conn.SetDeadline(time.Now().Add(patience))
 	return true
 }
 
 // hello connects and introduces itself.
-func (v *visitor) hello() bool {
-	if !v.connect() {
+func (k *chaosClient) hello() bool {
+	if !k.connect() {
 		return false
 	}
-	if _, err := pdu.ClientHello(v.pdus, 1, 0); err != nil {
-		v.failf("%s: hello: %v", v.network, err)
-		v.conn.Close()
+	if _, err := pdu.ClientHello(k.pdus, 1, 0); err != nil {
+		k.failf("%s: hello: %v", k.network, err)
+		k.conn.Close()
 		return false
 	}
-	v.profiles = [3]pdu.Profile{}
-	return v.profile(0)
+	k.profiles = [3]pdu.Profile{}
+	return k.profile(0)
 }
 
-// patience is how long a visitor waits for what ought to come at once.
+// patience is how long a client waits for what ought to come at once.
 const patience = 30 * time.Second
 
 // pause waits a little; false if the run is over.
-func (v *visitor) pause(d time.Duration) bool {
+func (k *chaosClient) pause(d time.Duration) bool {
 	select {
-	case <-time.After(time.Duration(v.rng.Int64N(int64(2*d) + 1))):
-	case <-v.ctx.Done():
+	case <-time.After(chance{k.rng}.upTo(2 * d)):
+	case <-k.ctx.Done():
 	}
-	return v.ctx.Err() == nil
+	return k.ctx.Err() == nil
 }
 
 // behave is the life of a good client.
-func (v *visitor) behave() {
-	if !v.hello() {
+func (k *chaosClient) behave() {
+	if !k.hello() {
 		return
 	}
-	defer func() { v.conn.Close() }()
-	for v.pause(v.think) {
-		if v.rng.IntN(100) == 0 { // a new life
-			v.conn.Close()
-			if !v.hello() {
+	defer func() { k.conn.Close() }()
+	for k.pause(k.think) {
+		if k.rng.IntN(100) == 0 { // a new life
+			k.conn.Close()
+			if !k.hello() {
 				return
 			}
 		}
 		var ok bool
-		switch v.rng.IntN(20) {
+		switch k.rng.IntN(20) {
 		case 0:
-			ok = v.store()
+			ok = k.store()
 		case 1:
-			ok = v.desc()
+			ok = k.desc()
 		case 2:
-			ok = v.descs()
+			ok = k.descs()
 		case 3:
-			ok = v.instance()
+			ok = k.instance()
 		case 4:
-			ok = v.text()
+			ok = k.text()
 		case 5:
-			ok = v.labels()
+			ok = k.labels()
 		case 6:
-			ok = v.lookup()
+			ok = k.lookup()
 		case 7:
-			ok = v.reverse()
+			ok = k.reverse()
 		case 8:
-			ok = v.children()
+			ok = k.children()
 		default:
-			ok = v.fetch()
+			ok = k.fetch()
 		}
 		if !ok {
 			return
@@ -118,100 +117,122 @@ func (v *visitor) behave() {
 }
 
 // domain is a random one.
-func (v *visitor) domain() pdu.Domain { return v.domains[v.rng.IntN(len(v.domains))] }
+func (k *chaosClient) domain() pdu.Domain { return k.domains[k.rng.IntN(len(k.domains))] }
 
-func (v *visitor) metric(d pdu.Domain) pdu.PMID {
-	return pdu.MakePMID(d, 0, v.rng.IntN(truthItems))
+func (k *chaosClient) metric(d pdu.Domain) pdu.PMID {
+	return pdu.MakePMID(d, 0, k.rng.IntN(truthItems))
 }
 
-func (v *visitor) inst() pdu.InstID { return pdu.InstID(v.rng.Int32()) }
+func (k *chaosClient) inst() pdu.InstID { return pdu.InstID(k.rng.Int32()) }
 
 // profile makes up the instances that a context wants, in every domain.
-func (v *visitor) profile(context int) bool {
+func (k *chaosClient) profile(context int) bool {
 	p := pdu.Profile{Exclude: true}
-	for _, d := range v.domains {
+	for _, d := range k.domains {
 		var insts []pdu.InstID
-		for range 1 + v.rng.IntN(3) {
-			insts = append(insts, v.inst())
+		for range 1 + k.rng.IntN(3) {
+			insts = append(insts, k.inst())
 		}
 		if err := p.Add(pdu.MakeInDom(d, 0), insts...); err != nil {
-			v.failf("profile: %v", err)
+			k.failf("profile: %v", err)
 		}
 	}
-	v.profiles[context] = p
-	return v.queue(pdu.SetProfile{Context: int32(context), Profile: p})
+	k.profiles[context] = p
+	return k.queue(pdu.SetProfile{Context: int32(context), Profile: p})
 }
 
-func (v *visitor) queue(p pdu.PDU) bool {
-	if err := v.pdus.Queue(1, p); err != nil {
-		v.failf("%s: send %T: %v", v.network, p, err)
+func (k *chaosClient) queue(p pdu.PDU) bool {
+	if err := k.pdus.Queue(1, p); err != nil {
+		k.failf("%s: send %T: %v", k.network, p, err)
 		return false
 	}
 	return true
 }
 
-// ask sends a request and reads the answer, which has to come in time and be of
-// the kind wanted or an error that the agents of the domains may cause.
-func (v *visitor) ask(p pdu.PDU, want pdu.Kind, domains ...pdu.Domain) (body []byte, code pdu.Error, ok bool) {
-	start := time.Now()
-	v.conn.SetDeadline(start.Add(patience))
-	if !v.queue(p) {
+// ask sends a request and reads the reply, which has to come in time and be of the
+// kind wanted or an error that the agents of the domains may have caused.
+func (k *chaosClient) ask(p pdu.PDU, want pdu.Kind, domains ...pdu.Domain) (body []byte, code pdu.Error, ok bool) {
+	k.asked, k.domainsAsked, k.seen = time.Now(), domains, nil
+	k.conn.SetDeadline(k.asked.Add(patience))
+	if !k.queue(p) {
 		return nil, 0, false
 	}
-	if err := v.pdus.Flush(); err != nil {
-		if v.standstill(start, v.timeout/2) {
-			return nil, pdu.ErrTimeout, v.hello()
+	if err := k.pdus.Flush(); err != nil {
+		if k.machineStood(k.asked, k.timeout/2) {
+			return nil, pdu.ErrTimeout, k.hello()
 		}
-		v.failf("%s: send %v: %v", v.network, p.Kind(), err)
+		k.failf("%s: send %v: %v", k.network, p.Kind(), err)
 		return nil, 0, false
 	}
-	h, body, err := v.pdus.Read()
+	h, body, err := k.pdus.Read()
 	var s pdu.Status
 	if err == nil && h.Kind == pdu.KindError && want != pdu.KindError && s.Decode(body) == nil && s.Code > 0 {
-		h, body, err = v.pdus.Read() // what it says has changed
+		h, body, err = k.pdus.Read() // what it says has changed
 	}
-	v.waited(p, domains, start, time.Now())
+	k.checkWait(p, domains, k.asked, time.Now())
 	switch {
-	case err != nil && v.standstill(start, v.timeout/2):
-		return nil, pdu.ErrTimeout, v.hello()
+	case err != nil && k.machineStood(k.asked, k.timeout/2):
+		return nil, pdu.ErrTimeout, k.hello()
 	case err != nil:
-		v.failf("%s: answer to %v: %v", v.network, p.Kind(), err)
+		k.failf("%s: reply to %v: %v", k.network, p.Kind(), err)
 		return nil, 0, false
 	case h.Kind == pdu.KindError && s.Decode(body) == nil:
-		v.countError(s.Code, domains)
-		if want != pdu.KindError && !v.excused(s.Code, domains...) {
-			v.failf("%s: %v of %v answered %v", v.network, p.Kind(), domains, s.Code)
+		if want != pdu.KindError {
+			k.failedWith(s.Code, domains, fmt.Sprintf("%v", p.Kind()))
 		}
 		return nil, s.Code, true
 	case h.Kind != want:
-		v.failf("%s: %v answered by %v", v.network, p.Kind(), h.Kind)
+		k.failf("%s: reply to %v is %v", k.network, p.Kind(), h.Kind)
 		return nil, 0, false
 	}
 	return body, 0, true
 }
 
-func (v *visitor) fetch() bool {
-	context := v.rng.IntN(len(v.profiles))
-	if (v.profiles[context].InDoms == nil || v.rng.IntN(2) == 0) && !v.profile(context) {
+type domainCode struct {
+	domain pdu.Domain
+	code   pdu.Error
+}
+
+// failedWith notes an error that agents of some domains may have caused: once for
+// each request and agent, whatever number of values it was instead of.
+func (k *chaosClient) failedWith(code pdu.Error, domains []pdu.Domain, what string) {
+	if code == pdu.ErrTimeout || code == lost {
+		domains = k.domainsAsked // others may have taken all the time
+	}
+	if k.metronome != nil && k.machineStood(time.Now().Add(-3*k.timeout), k.timeout/6) {
+		for _, d := range domains {
+			k.ledger.addFault(d, faultMachine, k.asked, time.Since(k.asked))
+		}
+	}
+	seen := domainCode{domains[0], code}
+	if slices.Contains(k.seen, seen) {
+		return
+	}
+	k.seen = append(k.seen, seen)
+	k.ledger.addFailure(failed{domains: slices.Clone(domains), code: code, from: k.asked, to: time.Now(), what: k.network + ": " + what})
+}
+
+func (k *chaosClient) fetch() bool {
+	context := k.rng.IntN(len(k.profiles))
+	if (k.profiles[context].InDoms == nil || k.rng.IntN(2) == 0) && !k.profile(context) {
 		return false
 	}
-	f := pdu.Fetch{HighRes: v.rng.IntN(2) == 0, Context: int32(context)}
-	domains := []pdu.Domain{v.domain()}
-	if v.rng.IntN(2) == 0 {
-		domains = append(domains, v.domain(), v.domain())
+	f := pdu.Fetch{HighRes: k.rng.IntN(2) == 0, Context: int32(context)}
+	domains := []pdu.Domain{k.domain()}
+	if k.rng.IntN(2) == 0 {
+		domains = append(domains, k.domain(), k.domain())
 	}
-	for range 1 + v.rng.IntN(6) {
-		f.PMIDs = append(f.PMIDs, v.metric(domains[v.rng.IntN(len(domains))]))
+	for range 1 + k.rng.IntN(6) {
+		f.PMIDs = append(f.PMIDs, k.metric(domains[k.rng.IntN(len(domains))]))
 	}
 	res := pdu.Result{}
 	if f.HighRes {
 		res.Format = pdu.FormatHighRes
 	}
-	start := time.Now()
-	body, code, ok := v.ask(f, res.Kind(), domains...)
+	body, code, ok := k.ask(f, res.Kind(), domains...)
 	if !ok || code != 0 {
 		if code != 0 && code != pdu.ErrTooBig {
-			v.failf("%s: fetch as a whole failed: %v", v.network, code)
+			k.failf("%s: fetch as a whole failed: %v", k.network, code)
 		}
 		return ok
 	}
@@ -220,43 +241,33 @@ func (v *visitor) fetch() bool {
 		err = res.Validate()
 	}
 	if err != nil || res.Len() != len(f.PMIDs) {
-		v.failf("%s: %d of %d sets, %v", v.network, res.Len(), len(f.PMIDs), err)
+		k.failf("%s: %d of %d sets, %v", k.network, res.Len(), len(f.PMIDs), err)
 		return false
 	}
 	for i, id := range f.PMIDs {
-		// In a fetch of several, an agent that is asked when another has taken all the
-		// time gets little.
-		code := pdu.FromError(res.At(i).Err())
-		if code == pdu.ErrTimeout && v.anyMoody(domains) && v.standstill(start, extraTime) {
-			continue
-		}
-		v.check(id, res.At(i), &v.profiles[context])
+		k.check(id, res.At(i), &k.profiles[context])
 	}
 	return true
 }
 
 // check looks at the answer for a metric.
-func (v *visitor) check(id pdu.PMID, s pdu.ValueSet, p *pdu.Profile) {
+func (k *chaosClient) check(id pdu.PMID, s pdu.ValueSet, p *pdu.Profile) {
 	if s.PMID != id {
-		v.failf("%s: metric %v came in place of %v", v.network, s.PMID, id)
+		k.failf("%s: metric %v came in place of %v", k.network, s.PMID, id)
 		return
 	}
 	d := truthDesc(id)
 	if err := s.Err(); err != nil {
-		code := pdu.FromError(err)
-		v.countError(code, []pdu.Domain{id.Domain()})
-		if !v.excused(code, id.Domain()) {
-			v.failf("%s: metric %v: %v", v.network, id, err)
-		}
+		k.failedWith(pdu.FromError(err), []pdu.Domain{id.Domain()}, fmt.Sprintf("value of %v", id))
 		return
 	}
-	if v.hothead(id.Domain()) && s.Len() == lieInsts {
+	if k.badLocal(id.Domain()) && s.Len() == wrongInsts {
 		for i := range s.Len() {
 			if !s.Atom(i, d.Type).Equal(pdu.Uint64(truth(uint32(id), pdu.InstID(i)))) {
-				v.failf("metric %v: instance %d has %v", id, i, s.Atom(i, d.Type))
+				k.failf("metric %v: instance %d has %v", id, i, s.Atom(i, d.Type))
 			}
 		}
-		v.count("absurdly many instances", 1)
+		k.count("replies with very many instances", 1)
 		return
 	}
 	var got []pdu.InstID
@@ -265,73 +276,81 @@ func (v *visitor) check(id pdu.PMID, s pdu.ValueSet, p *pdu.Profile) {
 		got = append(got, inst)
 		switch {
 		case a.Equal(truthAtom(id, inst)):
-		case v.hothead(id.Domain()) && a.Equal(lieAtom(id, inst)):
-			v.count("wrong types", 1)
+		case k.badLocal(id.Domain()) && a.Equal(wrongAtom(id, inst)):
+			k.count("values of a wrong type", 1)
 		default:
-			v.failf("%s: metric %v instance %d: %v, want %v", v.network, id, inst, a, truthAtom(id, inst))
+			k.failf("%s: metric %v instance %d: %v, want %v", k.network, id, inst, a, truthAtom(id, inst))
 		}
 	}
 	if want := truthInsts(d.InDom, p); !slices.Equal(got, want) {
-		v.failf("%s: metric %v: instances %v, want %v", v.network, id, got, want)
+		k.failf("%s: metric %v: instances %v, want %v", k.network, id, got, want)
 	}
-	v.countValue(id.Domain())
+	k.countValue(id.Domain())
 }
 
-func (v *visitor) store() bool {
-	id := pdu.MakePMID(v.domain(), 0, 4*v.rng.IntN(truthItems/4))
+func (k *chaosClient) store() bool {
+	id := pdu.MakePMID(k.domain(), 0, 4*k.rng.IntN(truthItems/4))
 	var w pdu.ResultWriter
 	var insts []pdu.InstID
 	w.Begin(id)
-	for range 1 + v.rng.IntN(3) {
-		insts = append(insts, v.inst())
+	for range 1 + k.rng.IntN(3) {
+		insts = append(insts, k.inst())
 		w.Atom(insts[len(insts)-1], truthAtom(id, insts[len(insts)-1]))
 	}
-	_, code, ok := v.ask(w.PDU(pdu.FormatLowRes), pdu.KindError, id.Domain())
-	if want := truthStore(id, insts); ok && code != want && !v.excused(code, id.Domain()) {
-		v.failf("%s: store of %v answered %v, want %v", v.network, id, code, want)
+	_, code, ok := k.ask(w.PDU(pdu.FormatLowRes), pdu.KindError, id.Domain())
+	if want := truthStore(id, insts); ok && code != want {
+		if code == 0 || code <= truthStoreError {
+			k.failf("%s: store of %v: reply %v, want %v", k.network, id, code, want)
+		} else {
+			k.failedWith(code, []pdu.Domain{id.Domain()}, "store")
+		}
 	}
 	return ok
 }
 
-func (v *visitor) desc() bool {
-	id := v.metric(v.domain())
-	body, code, ok := v.ask(pdu.DescReq{PMID: id}, pdu.KindDesc, id.Domain())
+func (k *chaosClient) desc() bool {
+	id := k.metric(k.domain())
+	body, code, ok := k.ask(pdu.DescReq{PMID: id}, pdu.KindDesc, id.Domain())
 	var p pdu.DescReply
-	return ok && (code != 0 || v.same(p.Decode(body), pdu.DescReply{Desc: truthDesc(id)}, &p))
+	return ok && (code != 0 || k.same(p.Decode(body), pdu.DescReply{Desc: truthDesc(id)}, &p))
 }
 
 // descs asks for metrics of several agents, which together get no more time than
 // one: of those asked last, one in good health may be late for others.
-func (v *visitor) descs() bool {
+func (k *chaosClient) descs() bool {
 	var ask pdu.DescsReq
 	var domains []pdu.Domain
-	for range 2 + v.rng.IntN(4) {
-		id := v.metric(v.domain())
+	for range 2 + k.rng.IntN(4) {
+		id := k.metric(k.domain())
 		ask.PMIDs = append(ask.PMIDs, id)
 		domains = append(domains, id.Domain())
 	}
-	body, code, ok := v.ask(ask, pdu.KindDescs, domains...)
+	body, code, ok := k.ask(ask, pdu.KindDescs, domains...)
 	if !ok || code != 0 {
 		return ok
 	}
 	var p pdu.DescsReply
 	if err := p.Decode(body); err != nil || len(p.Descs) != len(ask.PMIDs) {
-		v.failf("%s: %d of %d descriptors, %v", v.network, len(p.Descs), len(ask.PMIDs), err)
+		k.failf("%s: %d of %d descriptors, %v", k.network, len(p.Descs), len(ask.PMIDs), err)
 		return false
 	}
 	for i, id := range ask.PMIDs {
-		if d := p.Descs[i]; d != truthDesc(id) && (d.PMID != pdu.NoPMID || !v.anyMoody(domains)) {
-			v.failf("%s: %v described as %v", v.network, id, d)
+		switch d := p.Descs[i]; {
+		case d == truthDesc(id):
+		case d.PMID == pdu.NoPMID:
+			k.failedWith(lost, domains, fmt.Sprintf("descriptor of %v among several", id))
+		default:
+			k.failf("%s: %v described as %v", k.network, id, d)
 		}
 	}
 	return true
 }
 
-func (v *visitor) instance() bool {
-	d := pdu.MakeInDom(v.domain(), v.rng.IntN(1000))
-	i := truthInstance(d, v.inst())
+func (k *chaosClient) instance() bool {
+	d := pdu.MakeInDom(k.domain(), k.rng.IntN(1000))
+	i := truthInstance(d, k.inst())
 	ask, want := pdu.InstanceReq{InDom: d, Inst: pdu.NoInst}, pdu.InstanceReply{InDom: d}
-	switch v.rng.IntN(3) {
+	switch k.rng.IntN(3) {
 	case 0:
 		ask.Inst, want.Instances = i.ID, []pdu.Instance{{ID: pdu.NoInst, Name: i.Name}}
 	case 1:
@@ -341,28 +360,28 @@ func (v *visitor) instance() bool {
 			want.Instances = append(want.Instances, truthInstance(d, inst))
 		}
 	}
-	body, code, ok := v.ask(ask, pdu.KindInstance, d.Domain())
+	body, code, ok := k.ask(ask, pdu.KindInstance, d.Domain())
 	var p pdu.InstanceReply
-	return ok && (code != 0 || v.same(p.Decode(body), want, &p))
+	return ok && (code != 0 || k.same(p.Decode(body), want, &p))
 }
 
-func (v *visitor) text() bool {
-	id := v.metric(v.domain())
-	kind := []pdu.TextKind{pdu.TextOneLine, pdu.TextHelp}[v.rng.IntN(2)] | pdu.TextPMID
-	body, code, ok := v.ask(pdu.TextReq{Ident: uint32(id), Text: kind}, pdu.KindText, id.Domain())
+func (k *chaosClient) text() bool {
+	id := k.metric(k.domain())
+	kind := []pdu.TextKind{pdu.TextOneLine, pdu.TextHelp}[k.rng.IntN(2)] | pdu.TextPMID
+	body, code, ok := k.ask(pdu.TextReq{Ident: uint32(id), Text: kind}, pdu.KindText, id.Domain())
 	var p pdu.TextReply
-	return ok && (code != 0 || v.same(p.Decode(body), pdu.TextReply{Ident: uint32(id), Text: truthText(uint32(id), kind)}, &p))
+	return ok && (code != 0 || k.same(p.Decode(body), pdu.TextReply{Ident: uint32(id), Text: truthText(uint32(id), kind)}, &p))
 }
 
-func (v *visitor) labels() bool {
-	d := v.domain()
-	ask := pdu.LabelReq{Ident: uint32(v.metric(d)), Class: pdu.LabelItem}
+func (k *chaosClient) labels() bool {
+	d := k.domain()
+	ask := pdu.LabelReq{Ident: uint32(k.metric(d)), Class: pdu.LabelItem}
 	insts := []pdu.InstID{pdu.NoInst}
-	if v.rng.IntN(2) == 0 {
+	if k.rng.IntN(2) == 0 {
 		ask = pdu.LabelReq{Ident: uint32(pdu.MakeInDom(d, 0)), Class: pdu.LabelInstances}
-		insts = truthInsts(pdu.InDom(ask.Ident), &v.profiles[0]) // of the first context, as in the reference
+		insts = truthInsts(pdu.InDom(ask.Ident), &k.profiles[0]) // of the first context, as in the reference
 	}
-	body, code, ok := v.ask(ask, pdu.KindLabel, d)
+	body, code, ok := k.ask(ask, pdu.KindLabel, d)
 	if !ok || code != 0 {
 		return ok
 	}
@@ -375,16 +394,16 @@ func (v *visitor) labels() bool {
 	for _, inst := range insts {
 		want = append(want, fmt.Sprint(inst, " ", truthLabels(ask.Ident, ask.Class, inst)))
 	}
-	return v.same(err, want, &got)
+	return k.same(err, want, &got)
 }
 
 // lookup asks for names, which lie below dynamic roots, of several agents.
-func (v *visitor) lookup() bool {
+func (k *chaosClient) lookup() bool {
 	var ask pdu.NameList
 	var want []pdu.PMID
 	var domains []pdu.Domain
-	for range 1 + v.rng.IntN(5) {
-		id := v.metric(v.domain())
+	for range 1 + k.rng.IntN(5) {
+		id := k.metric(k.domain())
 		name := fmt.Sprintf("dynamic%d.x%d", id.Domain(), id.Item())
 		if id.Item() < truthStatic {
 			name = fmt.Sprintf("static%d.m%d", id.Domain(), id.Item())
@@ -393,87 +412,94 @@ func (v *visitor) lookup() bool {
 		want = append(want, id)
 		domains = append(domains, id.Domain())
 	}
-	body, code, ok := v.ask(ask, pdu.KindPMNSIDs, domains...)
+	body, code, ok := k.ask(ask, pdu.KindPMNSIDs, domains...)
 	if !ok || code != 0 {
 		return ok
 	}
 	var p pdu.PMIDList
 	if err := p.Decode(body); err != nil || len(p.PMIDs) != len(want) {
-		v.failf("%s: %d of %d metrics of names, %v", v.network, len(p.PMIDs), len(want), err)
+		k.failf("%s: %d of %d metrics of names, %v", k.network, len(p.PMIDs), len(want), err)
 		return false
 	}
 	for i, id := range want {
-		if p.PMIDs[i] != id && (p.PMIDs[i] != pdu.NoPMID || !v.anyMoody(domains)) {
-			v.failf("%s: %s is %v", v.network, ask.Names[i], p.PMIDs[i])
+		switch p.PMIDs[i] {
+		case id:
+		case pdu.NoPMID:
+			k.failedWith(lost, domains, "identifier of "+ask.Names[i])
+		default:
+			k.failf("%s: %s is %v", k.network, ask.Names[i], p.PMIDs[i])
 		}
 	}
 	return true
 }
 
-func (v *visitor) reverse() bool {
-	id := v.metric(v.domain())
+func (k *chaosClient) reverse() bool {
+	id := k.metric(k.domain())
 	want := pdu.NameList{Names: []string{fmt.Sprintf("dynamic%d.x%d", id.Domain(), id.Item())}}
 	if id.Item() < truthStatic {
 		want.Names[0] = fmt.Sprintf("static%d.m%d", id.Domain(), id.Item())
 	}
-	body, code, ok := v.ask(pdu.PMIDList{PMIDs: []pdu.PMID{id}}, pdu.KindPMNSNames, id.Domain())
+	body, code, ok := k.ask(pdu.PMIDList{PMIDs: []pdu.PMID{id}}, pdu.KindPMNSNames, id.Domain())
 	if !ok || code != 0 {
 		return ok
 	}
 	var p pdu.NameList
 	err := p.Decode(body)
-	if v.moody(id.Domain()) && err == nil && id.Item() < truthStatic && cmp.Equal(p.Names, []string{fmt.Sprintf("dynamic%d.x%d", id.Domain(), id.Item())}) {
-		return true // its names have gone from the collector, and the agent goes
+	if err == nil && id.Item() < truthStatic && cmp.Equal(p.Names, []string{fmt.Sprintf("dynamic%d.x%d", id.Domain(), id.Item())}) {
+		// The static names have gone from the collector, and the agent goes.
+		k.failedWith(lost, []pdu.Domain{id.Domain()}, "static name")
+		return true
 	}
-	return v.same(err, want, &p)
+	return k.same(err, want, &p)
 }
 
 // children asks for what lies below a root, or, which takes all agents, below
 // all.
-func (v *visitor) children() bool {
-	d := v.domain()
+func (k *chaosClient) children() bool {
+	d := k.domain()
 	root := fmt.Sprintf("dynamic%d", d)
 	var p pdu.NameList
-	switch v.rng.IntN(4) {
+	switch k.rng.IntN(4) {
 	case 0:
-		body, code, ok := v.ask(pdu.ChildReq{Name: root, Status: true}, pdu.KindPMNSNames, d)
+		body, code, ok := k.ask(pdu.ChildReq{Name: root, Status: true}, pdu.KindPMNSNames, d)
 		want := pdu.NameList{Names: []string{"x8", "x9"}, Statuses: []int32{pdu.Leaf, pdu.Leaf}}
-		return ok && (code != 0 || v.same(p.Decode(body), want, &p))
+		return ok && (code != 0 || k.same(p.Decode(body), want, &p))
 	case 1:
-		body, code, ok := v.ask(pdu.TraverseReq{}, pdu.KindPMNSNames, v.domains...)
+		body, code, ok := k.ask(pdu.TraverseReq{}, pdu.KindPMNSNames, k.domains...)
 		if !ok || code != 0 {
 			return ok
 		}
 		err := p.Decode(body)
-		for _, d := range v.domains {
+		for _, d := range k.domains {
 			// An agent that was asked when others had taken all the time leaves its root.
 			root := fmt.Sprintf("dynamic%d", d)
-			if !v.moody(d) && !slices.Contains(p.Names, root+".x9") && !slices.Contains(p.Names, root) {
-				v.failf("%s: traversal lacks %s, %v", v.network, root, err)
+			if !slices.Contains(p.Names, root+".x9") && !slices.Contains(p.Names, root) {
+				k.failedWith(pdu.ErrName, []pdu.Domain{d}, "traversal that lacks "+root)
 			}
 		}
 		return err == nil
 	}
-	body, code, ok := v.ask(pdu.TraverseReq{Name: root}, pdu.KindPMNSNames, d)
+	body, code, ok := k.ask(pdu.TraverseReq{Name: root}, pdu.KindPMNSNames, d)
 	if !ok || code != 0 {
 		return ok
 	}
 	err := p.Decode(body)
-	if v.moody(d) && err == nil && cmp.Equal(p.Names, []string{root}) {
-		return true // its agent did not answer
+	if err == nil && cmp.Equal(p.Names, []string{root}) { // its agent did not reply
+		k.failedWith(lost, []pdu.Domain{d}, "names below "+root)
+		return true
 	}
-	return v.same(err, pdu.NameList{Names: []string{root + ".x8", root + ".x9"}}, &p)
+	return k.same(err, pdu.NameList{Names: []string{root + ".x8", root + ".x9"}}, &p)
 }
 
 // same compares an answer. It is the end of the conversation if it cannot be
 // decoded.
-func (v *visitor) same(err error, want, got any) bool {
+func (k *chaosClient) same(err error, want, got any) bool {
 	if err != nil {
-		v.failf("%s: %T: %v", v.network, got, err)
+		k.failf("%s: %T: %v", k.network, got, err)
 		return false
 	}
 	if diff := cmp.Diff(want, deref(got)); diff != "" {
-		v.failf("%s: wrong answer (-want +got):\n%s", v.network, diff)
+		k.failf("%s: wrong answer (-want +got):\n%s", k.network, diff)
 	}
 	return true
 }
@@ -495,178 +521,178 @@ func deref(p any) any {
 }
 
 // misbehave is the life of a bad client: each of its visits ends badly.
-func (v *visitor) misbehave() {
+func (k *chaosClient) misbehave() {
 	sins := []func(){
-		v.vanish, v.vanish, v.peep, v.neverRead, v.dribble, v.sendHalf, v.sendGarbage, v.forgetHello, v.talkNonsense,
+		k.vanish, k.vanish, k.peep, k.neverRead, k.dribble, k.sendHalf, k.sendGarbage, k.forgetHello, k.talkNonsense,
 	}
-	for v.pause(v.think) {
-		sins[v.rng.IntN(len(sins))]()
+	for k.pause(k.think) {
+		sins[k.rng.IntN(len(sins))]()
 	}
 }
 
 // vanish goes away in the middle of a request.
-func (v *visitor) vanish() {
-	if !v.hello() {
+func (k *chaosClient) vanish() {
+	if !k.hello() {
 		return
 	}
-	defer v.conn.Close()
+	defer k.conn.Close()
 	var f pdu.Fetch
 	for range 20 {
-		f.PMIDs = append(f.PMIDs, v.metric(v.domain()))
+		f.PMIDs = append(f.PMIDs, k.metric(k.domain()))
 	}
-	v.pdus.Write(1, f)
-	if v.rng.IntN(2) == 0 {
-		v.pause(5 * time.Millisecond)
+	k.pdus.Write(1, f)
+	if k.rng.IntN(2) == 0 {
+		k.pause(5 * time.Millisecond)
 	}
-	v.broken("vanished", 0, 1)
+	k.broken("vanished", 0, 1)
 }
 
 // peep connects and goes.
-func (v *visitor) peep() {
-	if v.connect() {
-		v.conn.Close()
-		v.broken("peeped", 0, 1)
+func (k *chaosClient) peep() {
+	if k.connect() {
+		k.conn.Close()
+		k.broken("peeped", 0, 1)
 	}
 }
 
 // neverRead asks for a lot and takes nothing.
-func (v *visitor) neverRead() {
-	if !v.hello() {
+func (k *chaosClient) neverRead() {
+	if !k.hello() {
 		return
 	}
-	defer v.conn.Close()
-	if c, ok := v.conn.(*net.TCPConn); ok {
+	defer k.conn.Close()
+	if c, ok := k.conn.(*net.TCPConn); ok {
 		c.SetReadBuffer(4096)
 	}
-	v.conn.SetDeadline(time.Now().Add(v.timeout / 2))
+	k.conn.SetDeadline(time.Now().Add(k.timeout / 2))
 	var f pdu.Fetch
 	for range 2000 {
-		f.PMIDs = append(f.PMIDs, pdu.MakePMID(v.healthy[0], 0, 2))
+		f.PMIDs = append(f.PMIDs, pdu.MakePMID(k.good[0], 0, 2))
 	}
-	for v.ctx.Err() == nil && v.pdus.Write(1, f) == nil {
+	for k.ctx.Err() == nil && k.pdus.Write(1, f) == nil {
 	}
-	v.broken("took nothing", 0, 1)
+	k.broken("took nothing", 0, 1)
 }
 
 // dribble sends a request a few bytes at a time, and gets its answer.
-func (v *visitor) dribble() {
-	if !v.hello() {
+func (k *chaosClient) dribble() {
+	if !k.hello() {
 		return
 	}
-	defer v.conn.Close()
+	defer k.conn.Close()
 	start := time.Now()
-	id := v.metric(v.healthy[0])
+	id := k.metric(k.good[0])
 	b, err := pdu.DescReq{PMID: id}.Append(make([]byte, pdu.HeaderLen))
 	if err != nil {
-		v.failf("dribble: %v", err)
+		k.failf("dribble: %v", err)
 	}
 	putHeader(b, pdu.KindDescReq)
-	v.pdus.Flush() // the profile
+	k.pdus.Flush() // the profile
 	for chunk := range slices.Chunk(b, 3) {
-		v.conn.Write(chunk)
-		time.Sleep(v.timeout / 40)
+		k.conn.Write(chunk)
+		time.Sleep(k.timeout / 40)
 	}
-	h, body, err := v.pdus.Read()
+	h, body, err := k.pdus.Read()
 	var p pdu.DescReply
 	if err == nil {
 		err = p.Decode(body)
 	}
-	if (err != nil || p.Desc != truthDesc(id)) && !v.standstill(start, v.timeout/2) {
-		v.failf("%s: dribbled request answered by %v %v, %v", v.network, h.Kind, p, err)
+	if (err != nil || p.Desc != truthDesc(id)) && !k.machineStood(start, k.timeout/2) {
+		k.failf("%s: dribbled request answered by %v %v, %v", k.network, h.Kind, p, err)
 	}
 }
 
 // sendHalf begins a PDU and does not end it.
-func (v *visitor) sendHalf() {
-	if !v.hello() {
+func (k *chaosClient) sendHalf() {
+	if !k.hello() {
 		return
 	}
-	defer v.conn.Close()
-	v.pdus.Flush()
+	defer k.conn.Close()
+	k.pdus.Flush()
 	half := putHeader(make([]byte, 40), pdu.KindFetch)
-	v.conn.Write(half[:1+v.rng.IntN(39)])
-	v.cutOff("sent half")
+	k.conn.Write(half[:1+k.rng.IntN(39)])
+	k.cutOff("sent half")
 }
 
 // sendGarbage sends what is no PDU.
-func (v *visitor) sendGarbage() {
-	if !v.hello() {
+func (k *chaosClient) sendGarbage() {
+	if !k.hello() {
 		return
 	}
-	defer v.conn.Close()
-	v.pdus.Flush()
-	b := make([]byte, 12+v.rng.IntN(20))
+	defer k.conn.Close()
+	k.pdus.Flush()
+	b := make([]byte, 12+k.rng.IntN(20))
 	for i := range b {
-		b[i] = byte(v.rng.Int())
+		b[i] = byte(k.rng.Int())
 	}
 	b[0] |= 0x01 // longer than any PDU may be, or negative
-	v.conn.Write(b)
-	v.cutOff("sent garbage")
+	k.conn.Write(b)
+	k.cutOff("sent garbage")
 }
 
 // forgetHello asks before it has introduced itself.
-func (v *visitor) forgetHello() {
-	if !v.connect() {
+func (k *chaosClient) forgetHello() {
+	if !k.connect() {
 		return
 	}
-	defer v.conn.Close()
-	if _, _, err := v.pdus.Read(); err != nil {
-		v.failf("%s: no challenge: %v", v.network, err)
+	defer k.conn.Close()
+	if _, _, err := k.pdus.Read(); err != nil {
+		k.failf("%s: no challenge: %v", k.network, err)
 		return
 	}
-	v.pdus.Write(1, pdu.DescReq{PMID: v.metric(v.healthy[0])})
-	v.cutOff("forgot to say hello")
+	k.pdus.Write(1, pdu.DescReq{PMID: k.metric(k.good[0])})
+	k.cutOff("forgot to say hello")
 }
 
 // talkNonsense sends PDUs that are none for a collector, or malformed, and is
 // served all the same.
-func (v *visitor) talkNonsense() {
-	if !v.hello() {
+func (k *chaosClient) talkNonsense() {
+	if !k.hello() {
 		return
 	}
-	defer v.conn.Close()
-	v.pdus.Flush()
+	defer k.conn.Close()
+	k.pdus.Flush()
 	start := time.Now()
 	for range 5 {
-		b := make([]byte, pdu.HeaderLen+4*v.rng.IntN(20))
+		b := make([]byte, pdu.HeaderLen+4*k.rng.IntN(20))
 		for i := pdu.HeaderLen; i < len(b); i++ {
-			b[i] = byte(v.rng.Int())
+			b[i] = byte(k.rng.Int())
 		}
-		kind := pdu.Kind(0x7000 + v.rng.IntN(64))
+		kind := pdu.Kind(0x7000 + k.rng.IntN(64))
 		if kind == pdu.KindCreds || kind == pdu.KindProfile { // have no answer
 			continue
 		}
-		v.conn.Write(putHeader(b, kind))
-		if _, _, err := v.pdus.Read(); err != nil && !v.standstill(start, v.timeout/2) {
-			v.failf("%s: nonsense of kind %v: %v", v.network, kind, err)
+		k.conn.Write(putHeader(b, kind))
+		if _, _, err := k.pdus.Read(); err != nil && !k.machineStood(start, k.timeout/2) {
+			k.failf("%s: nonsense of kind %v: %v", k.network, kind, err)
 		} else if err != nil {
 			return
 		}
 	}
-	v.desc()
+	k.desc()
 }
 
 // cutOff waits for the collector to break the connection off, which leaves a line
 // in its log.
-func (v *visitor) cutOff(why string) {
+func (k *chaosClient) cutOff(why string) {
 	start := time.Now()
-	v.conn.SetReadDeadline(start.Add(patience))
-	_, err := io.Copy(io.Discard, v.conn)
+	k.conn.SetReadDeadline(start.Add(patience))
+	_, err := io.Copy(io.Discard, k.conn)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		v.failf("%s: client that %s was not cut off", v.network, why)
+		k.failf("%s: client that %s was not cut off", k.network, why)
 	}
-	if took, slack := time.Since(start), v.metronome.slack(start, time.Now()); took > v.timeout+slack {
-		v.failf("%s: client that %s was cut off after %v", v.network, why, took)
+	if took, slack := time.Since(start), k.slack(start, time.Now()); took > k.timeout+slack {
+		k.failf("%s: client that %s was cut off after %v", k.network, why, took)
 	}
-	v.broken(why, 1, 1)
+	k.broken(why, 1, 1)
 }
 
 // broken notes that the log shall have between min and max lines about the
 // connection.
-func (v *visitor) broken(why string, min, max int) {
-	v.count("client "+why, 1)
-	if v.network == "tcp" {
-		v.expectLines(v.conn.LocalAddr().String(), min, max)
+func (k *chaosClient) broken(why string, min, max int) {
+	k.count("client "+why, 1)
+	if a, ok := k.conn.LocalAddr().(*net.TCPAddr); ok {
+		k.expectLines(a.String(), min, max)
 	}
 }
 

@@ -41,13 +41,13 @@ func TestChaosServer(t *testing.T) {
 func chaosServer(socket string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	slow := &moody{oracle: newOracle(20), lie: func(*pmda.Request, []pdu.PMID, *pdu.ResultWriter) bool { return false }}
-	slow.trouble = func(string) error { time.Sleep(500 * time.Millisecond); return nil }
+	slow := &faulty{oracle: newOracle(20), wrong: noWrongReply}
+	slow.fail = func(*pmda.Request, string) error { time.Sleep(500 * time.Millisecond); return nil }
 	srv := &Server{Timeout: time.Second, Grace: termGrace, AgentHelloTimeout: patience, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	pids := []string{}
 	err := errors.Join(srv.Add(newOracle(10)), srv.Add(slow))
 	for _, d := range []pdu.Domain{30, 31, 32} {
-		err = errors.Join(err, srv.Start(agentLine(d, time.Second, 1, true)))
+		err = errors.Join(err, srv.Start(agentLine(d, time.Second, 1, "")))
 		if a := srv.agents.Load().get(d); err == nil {
 			pids = append(pids, strconv.Itoa(a.remote.Load().cmd.Process.Pid))
 		}

@@ -23,7 +23,7 @@ import (
 // offered is what the collector can do beyond the basic protocol.
 const offered = pdu.FeatureLabels | pdu.FeatureHighRes | pdu.FeatureDescs
 
-// requestable are the features that a client may ask for in its CREDS at all.
+// requestable are the features that the CREDS of a client may have at all.
 const requestable = pdu.FeatureSecure | pdu.FeatureCompress | pdu.FeatureAuth | pdu.FeatureCredsRequired |
 	pdu.FeatureSecureAck | pdu.FeatureContainer | pdu.FeatureCertRequired
 
@@ -178,7 +178,7 @@ func (c *client) sendCloseCode() bool {
 	return closing
 }
 
-// refuse answers a connection that is not to be served.
+// refuse refuses a connection with an error.
 func (c *client) refuse(code pdu.Error, why string) {
 	c.s.log.Warn("client refused", slog.Any("addr", c.conn.RemoteAddr()), slog.String("err", why))
 	c.conn.SetWriteDeadline(time.Now().Add(refuseTimeout))

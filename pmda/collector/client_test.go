@@ -23,13 +23,13 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// helloPDU is what a client that wants nothing special answers to the challenge.
+// helloPDU is the reply of a client without special features to the challenge.
 var helloPDU = pdu.Creds{Version: pdu.ProtocolVersion}
 
 // CREDS in every form, and what a request after it gets: as from C pmcd.
 func TestCreds(t *testing.T) {
-	s := closed(t, &Server{})
-	add(t, s, &fake{name: "a", domain: 10})
+	s := closeAtEnd(t, &Server{})
+	add(t, s, &testAgent{name: "a", domain: 10})
 	desc := pdu.DescReq{PMID: pdu.MakePMID(10, 0, 1)}
 	const described = "{Desc:{PMID:10.0.1 Type:U32 InDom:PM_INDOM_NULL Sem:instant Units:}}"
 	fail := func(e pdu.Error) string { return "error: " + e.Error() + "\n" }
@@ -65,7 +65,7 @@ func TestCreds(t *testing.T) {
 				g.conn.Write(0, p) // the collector may have closed the connection
 			}
 			if test.want != "" {
-				// A request without an answer that shows the end of those before it.
+				// A request without a reply that shows the end of those before it.
 				g.conn.Write(0, pdu.SetProfile{})
 				g.sendBytes(make([]byte, 12))
 			}
@@ -76,12 +76,12 @@ func TestCreds(t *testing.T) {
 	}
 }
 
-// Requests and their answers go on in the order of the requests, however they
-// are cut; what cannot be a PDU ends the connection, and nobody else's.
+// Replies come in the order of the requests, however the bytes of these are split.
+// What cannot be a PDU ends the connection, and no other.
 func TestFraming(t *testing.T) {
 	s := &Server{MaxPDU: 100}
-	add(t, s, &fake{name: "a", domain: 10})
-	addr := serving(t, s)
+	add(t, s, &testAgent{name: "a", domain: 10})
+	addr := serveTCP(t, s)
 	other := connectTCP(t, addr).hello()
 	desc := func(item int) pdu.DescReq { return pdu.DescReq{PMID: pdu.MakePMID(10, 0, item)} }
 	head := func(n int, k pdu.Kind) []byte {
@@ -144,7 +144,8 @@ func TestFraming(t *testing.T) {
 	}
 }
 
-// Who says nothing, or half of something, is cut off in time; who is idle is not.
+// A client that sends nothing, or half of a PDU, is disconnected in time; an idle one
+// is not.
 func TestClientTimeouts(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -181,7 +182,7 @@ func TestClientTimeouts(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				log := newMessages()
-				s := closed(t, &Server{Logger: slog.New(log)})
+				s := closeAtEnd(t, &Server{Logger: slog.New(log)})
 				g := connect(t, s)
 				g.net.SetDeadline(time.Time{})
 				test.act(g)
@@ -213,15 +214,15 @@ func TestClientTimeouts(t *testing.T) {
 					t.Errorf("log (-want +got):\n%s", diff)
 				}
 				g.net.Close()
-				time.Sleep(20 * time.Second) // for who drops
+				time.Sleep(20 * time.Second) // for the client that sends single bytes
 			})
 		})
 	}
 }
 
-// More clients than allowed are told so.
+// More clients than allowed are refused with an error.
 func TestMaxClients(t *testing.T) {
-	s := closed(t, &Server{MaxClients: 2})
+	s := closeAtEnd(t, &Server{MaxClients: 2})
 	first := newClientOf(t, s)
 	newClientOf(t, s)
 	third := connect(t, s)
@@ -236,12 +237,12 @@ func TestMaxClients(t *testing.T) {
 	}
 }
 
-// A slot is used again only when every agent knows that the client before has
-// gone; every client is told of once.
+// A slot is used again only when every agent was told that the client before has
+// gone; agents are told once of each client.
 func TestEndOfClients(t *testing.T) {
-	s := closed(t, &Server{})
-	slow := &slowEnd{fake: fake{name: "slow", domain: 10}, enter: make(chan uint64), leave: make(chan struct{})}
-	quick := &fake{name: "quick", domain: 11}
+	s := closeAtEnd(t, &Server{})
+	slow := &slowEnd{testAgent: testAgent{name: "slow", domain: 10}, enter: make(chan uint64), leave: make(chan struct{})}
+	quick := &testAgent{name: "quick", domain: 11}
 	add(t, s, quick, slow, panicking{fakeAgent("panicking", 12)})
 	a := newClientOf(t, s)
 	a.net.Close()
@@ -274,9 +275,9 @@ func TestEndOfClients(t *testing.T) {
 	}
 }
 
-// A slowEnd takes its time with the ends of clients.
+// A slowEnd is an agent whose EndClient waits for the test.
 type slowEnd struct {
-	fake
+	testAgent
 	enter chan uint64
 	leave chan struct{}
 }
@@ -286,17 +287,17 @@ func (s *slowEnd) EndClient(c *pmda.Client) {
 	<-s.leave
 }
 
-// panicking panics where no answer is wanted.
+// panicking is an agent that panics in methods that return nothing.
 type panicking struct{ pmda.Unimplemented }
 
 func (panicking) EndClient(*pmda.Client)  { panic("end of client") }
 func (panicking) Attributes(*pmda.Client) { panic("attributes") }
 
-// What has changed is told to each client once, with its next fetch, and to no
-// client that came later.
+// Each client is told of a change once, with its next fetch; a client that connects
+// later is not.
 func TestStateChanges(t *testing.T) {
-	s := closed(t, &Server{})
-	changing := &fake{name: "a", domain: 10}
+	s := closeAtEnd(t, &Server{})
+	changing := &testAgent{name: "a", domain: 10}
 	var changed pdu.Change
 	changing.fetched = func(_ *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 		w.Changed, changed = changed, 0
@@ -345,29 +346,29 @@ func TestStateChanges(t *testing.T) {
 	}
 }
 
-// watching wants to know who its clients are.
-type watching struct {
-	fake
+// attributesAgent is an agent that passes the users of clients on to the test.
+type attributesAgent struct {
+	testAgent
 	users chan int
 }
 
-func (w *watching) Attributes(c *pmda.Client) { w.users <- c.UID }
+func (w *attributesAgent) Attributes(c *pmda.Client) { w.users <- c.UID }
 
-// An agent is told the attributes of clients that come and of those who are
-// there when it comes; a client in this process is this process's user.
+// An agent is told the attributes of clients that connect, and of those that are
+// connected when it is added; a client in this process has its user.
 func TestAttributes(t *testing.T) {
-	s := closed(t, &Server{})
+	s := closeAtEnd(t, &Server{})
 	uid := syscall.Getuid()
 	if runtime.GOOS == "windows" {
 		t.Skip("users have no numbers")
 	}
-	before := &watching{fake{name: "before", domain: 10}, make(chan int, 9)}
+	before := &attributesAgent{testAgent{name: "before", domain: 10}, make(chan int, 9)}
 	add(t, s, panicking{fakeAgent("panicking", 12)}, before)
 	newClientOf(t, s)
 	if got := <-before.users; got != uid {
 		t.Errorf("user %d", got)
 	}
-	after := &watching{fake{name: "after", domain: 11}, make(chan int, 9)}
+	after := &attributesAgent{testAgent{name: "after", domain: 11}, make(chan int, 9)}
 	add(t, s, after)
 	if got := <-after.users; got != uid {
 		t.Errorf("user %d", got)
@@ -410,8 +411,8 @@ func TestDenied(t *testing.T) {
 		{`disallow .*: all;`, true, true},
 	} {
 		t.Run(test.rules, func(t *testing.T) {
-			s := closed(t, &Server{Access: rules(t, test.rules)})
-			add(t, s, &fake{name: "a", domain: 10})
+			s := closeAtEnd(t, &Server{Access: rules(t, test.rules)})
+			add(t, s, &testAgent{name: "a", domain: 10})
 			g := connect(t, s)
 			g.receive()
 			g.send(helloPDU)
@@ -431,14 +432,14 @@ func TestDenied(t *testing.T) {
 			}
 		})
 	}
-	t.Run("at the door", func(t *testing.T) {
-		s := closed(t, &Server{Access: rules(t, `disallow "unix:": all;`)})
+	t.Run("refused", func(t *testing.T) {
+		s := closeAtEnd(t, &Server{Access: rules(t, `disallow "unix:": all;`)})
 		if got, want := connect(t, s).receiveAll(), "refused: "+pdu.ErrPermission.Error(); got != want {
 			t.Error(got)
 		}
 	})
 	t.Run("limit", func(t *testing.T) {
-		s := closed(t, &Server{Access: rules(t, `allow "unix:": maximum 1 connections;`)})
+		s := closeAtEnd(t, &Server{Access: rules(t, `allow "unix:": maximum 1 connections;`)})
 		first := newClientOf(t, s)
 		if got, want := connect(t, s).receiveAll(), "refused: "+pdu.ErrConnLimit.Error(); got != want {
 			t.Error(got)
@@ -450,11 +451,11 @@ func TestDenied(t *testing.T) {
 }
 
 // A client of no known user gets nothing where there are rules for users,
-// whatever it asks for in its CREDS: C pmcd goes on serving it.
+// whatever features its CREDS have: C pmcd goes on serving it.
 func TestUnknownUser(t *testing.T) {
 	s := &Server{Access: rules(t, "allow user *: all;")}
-	add(t, s, &fake{name: "a", domain: 10})
-	addr := serving(t, s)
+	add(t, s, &testAgent{name: "a", domain: 10})
+	addr := serveTCP(t, s)
 	for _, f := range []pdu.Features{0, pdu.FeatureSecure, pdu.FeatureAuth, pdu.FeatureContainer, 0x20, pdu.FeatureCredsRequired} {
 		g := connectTCP(t, addr)
 		g.receive()
@@ -475,11 +476,11 @@ func TestUnknownUser(t *testing.T) {
 	}
 }
 
-// New rules hold at once for clients that are there: who may do nothing any more
-// is told and cut off, a place that was taken under the old rules is free.
+// New rules hold at once for connected clients: one that they refuse is told so and
+// disconnected, and its connection does not count any more.
 func TestNewRules(t *testing.T) {
-	s := closed(t, &Server{})
-	add(t, s, &fake{name: "a", domain: 10})
+	s := closeAtEnd(t, &Server{})
+	add(t, s, &testAgent{name: "a", domain: 10})
 	configure := func(text string) {
 		t.Helper()
 		if err := s.Configure(&pmcdconf.Config{Access: rules(t, text)}); err != nil {
@@ -521,9 +522,9 @@ func TestNewRules(t *testing.T) {
 func TestManyClients(t *testing.T) {
 	s := &Server{}
 	for d := range pdu.Domain(3) {
-		f := &fake{name: fmt.Sprint("a", d), domain: 10 + d}
+		f := &testAgent{name: fmt.Sprint("a", d), domain: 10 + d}
 		f.fetched = func(r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
-			// The value tells of the profile.
+			// The value depends on the profile.
 			insts := r.Profile.For(pdu.MakeInDom(1, 1)).Insts
 			for _, id := range ids {
 				w.Begin(id)
@@ -533,7 +534,7 @@ func TestManyClients(t *testing.T) {
 		}
 		add(t, s, f)
 	}
-	addr := serving(t, s)
+	addr := serveTCP(t, s)
 	var all sync.WaitGroup
 	for i := range 200 {
 		all.Go(func() {
@@ -567,15 +568,15 @@ func TestManyClients(t *testing.T) {
 
 // Fetches that fail as a whole, and the formats of those that do not.
 func TestFetch(t *testing.T) {
-	s := closed(t, &Server{MaxMetrics: 3})
-	lacking := &fake{name: "lacking", domain: 12}
+	s := closeAtEnd(t, &Server{MaxMetrics: 3})
+	lacking := &testAgent{name: "lacking", domain: 12}
 	lacking.fetched = func(_ *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 		w.Begin(ids[0])
 		return nil
 	}
-	add(t, s, &fake{name: "a", domain: 10}, &fake{name: "b", domain: 11}, lacking,
-		&fake{name: "failing", domain: 13, failing: func() error { return pdu.ErrAppVersion }},
-		&fake{name: "panicking", domain: 14, failing: func() error { panic("on purpose") }})
+	add(t, s, &testAgent{name: "a", domain: 10}, &testAgent{name: "b", domain: 11}, lacking,
+		&testAgent{name: "failing", domain: 13, failing: func() error { return pdu.ErrAppVersion }},
+		&testAgent{name: "panicking", domain: 14, failing: func() error { panic("on purpose") }})
 	ids := func(ds ...pdu.Domain) (ids []pdu.PMID) {
 		for i, d := range ds {
 			ids = append(ids, pdu.MakePMID(d, 0, i))
@@ -620,12 +621,13 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// The end of a Server: idle clients at once, busy ones with their answer.
+// The end of a Server disconnects idle clients at once, and busy ones when they have
+// their reply.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Server{}
 		gate := make(chan struct{})
-		busy := &fake{name: "busy", domain: 10, failing: func() error { <-gate; return nil }}
+		busy := &testAgent{name: "busy", domain: 10, failing: func() error { <-gate; return nil }}
 		add(t, s, busy)
 		idle, asking := newClientOf(t, s), newClientOf(t, s)
 		half := newClientOf(t, s)
@@ -665,19 +667,19 @@ func TestClose(t *testing.T) {
 }
 
 // An agent that does not return does not keep the Server from ending; the error
-// names it. One that heeds its context returns when clients are cut off.
+// names it. One that waits for its context returns when clients are disconnected.
 func TestCloseStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Server{Timeout: -1}
 		gate := make(chan struct{})
-		stuck := &fake{name: "stuck", domain: 10, failing: func() error { <-gate; return nil }}
-		heeding := &heeding{fakeAgent("heeding", 11)}
-		add(t, s, stuck, heeding)
+		stuck := &testAgent{name: "stuck", domain: 10, failing: func() error { <-gate; return nil }}
+		returning := untilCancelled{fakeAgent("returning", 11)}
+		add(t, s, stuck, returning)
 		a, b := newClientOf(t, s), newClientOf(t, s)
 		a.send(pdu.DescReq{PMID: pdu.MakePMID(10, 0, 1)})
 		b.send(pdu.DescReq{PMID: pdu.MakePMID(11, 0, 1)})
 		c := newClientOf(t, s)
-		c.send(pdu.ChildReq{Name: ""}) // and never reads the answer
+		c.send(pdu.ChildReq{Name: ""}) // and never reads the reply
 		synctest.Wait()
 		began := time.Now()
 		err := s.Close()
@@ -699,13 +701,13 @@ func TestCloseStuck(t *testing.T) {
 	})
 }
 
-// An agent that was removed while it was asked is named, too.
+// The error names an agent that was removed during a call, too.
 func TestCloseStuckRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Server{}
 		gate := make(chan struct{})
 		block := func() error { <-gate; return nil }
-		add(t, s, &fake{name: "stuck", domain: 10, failing: block}, &fake{name: "stays", domain: 11, failing: block}, fakeAgent("idle", 12))
+		add(t, s, &testAgent{name: "stuck", domain: 10, failing: block}, &testAgent{name: "stays", domain: 11, failing: block}, fakeAgent("idle", 12))
 		for d := range pdu.Domain(2) {
 			newClientOf(t, s).send(pdu.DescReq{PMID: pdu.MakePMID(10+d, 0, 1)})
 		}
@@ -726,15 +728,15 @@ func TestCloseStuckRemoved(t *testing.T) {
 	})
 }
 
-// heeding answers nothing until its context ends.
-type heeding struct{ pmda.Unimplemented }
+// untilCancelled is an agent that returns when its context ends.
+type untilCancelled struct{ pmda.Unimplemented }
 
-func (heeding) Desc(ctx context.Context, _ *pmda.Request, _ pdu.PMID) (pdu.Desc, error) {
+func (untilCancelled) Desc(ctx context.Context, _ *pmda.Request, _ pdu.PMID) (pdu.Desc, error) {
 	<-ctx.Done()
 	return pdu.Desc{}, context.Cause(ctx)
 }
 
-// A fakeListener accepts what a test tells it.
+// A fakeListener accepts what a test sends it.
 type fakeListener struct {
 	accepts chan any // net.Conn or error
 	once    sync.Once
@@ -760,7 +762,7 @@ func (l *fakeListener) Accept() (net.Conn, error) {
 func (l *fakeListener) Close() error   { l.once.Do(func() { close(l.closed) }); return nil }
 func (l *fakeListener) Addr() net.Addr { return &net.UnixAddr{Name: "fake", Net: "unix"} }
 
-// A process that is out of descriptors goes on with the clients it has, says so
+// When the process is out of descriptors, the clients that are connected are served on, a line is logged
 // once a minute, and accepts again later.
 func TestAcceptBackOff(t *testing.T) {
 	if runtime.GOOS == "windows" {
@@ -794,7 +796,7 @@ func TestAcceptBackOff(t *testing.T) {
 }
 
 // TestSpareFromTheStart: a descriptor is held back before the first client comes,
-// who may find none left.
+// which may find none left.
 func TestSpareFromTheStart(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("errors of accept do not pass there")
@@ -882,10 +884,10 @@ func TestServe(t *testing.T) {
 			t.Errorf("dial: %v", err)
 		}
 	})
-	t.Run("somebody who only looks", func(t *testing.T) {
+	t.Run("a client that goes before the challenge", func(t *testing.T) {
 		log := newMessages()
 		s := &Server{Logger: slog.New(log)}
-		addr := serving(t, s)
+		addr := serveTCP(t, s)
 		c, err := net.Dial("tcp", addr)
 		if err != nil {
 			t.Fatal(err)
@@ -907,20 +909,20 @@ func (s *Server) counted() int {
 	return int(s.clients.seq)
 }
 
-// A listener is an agent that is told of clients, and takes its time to hear.
-type listener struct {
-	*fake
+// A slowAttributes is an agent whose Attributes waits until gate is closed.
+type slowAttributes struct {
+	*testAgent
 	gate chan struct{}
 }
 
-func (l listener) Attributes(*pmda.Client) { <-l.gate }
+func (l slowAttributes) Attributes(*pmda.Client) { <-l.gate }
 
-// TestAttributesFirst: an agent that comes is told of a client who is there before
-// that client's first request.
+// TestAttributesFirst: a new agent is told the attributes of a client before that
+// client's first request.
 func TestAttributesFirst(t *testing.T) {
-	s := closed(t, &Server{})
+	s := closeAtEnd(t, &Server{})
 	g := newClientOf(t, s)
-	l := listener{&fake{name: "listener", domain: 30}, make(chan struct{})}
+	l := slowAttributes{&testAgent{name: "attributes", domain: 30}, make(chan struct{})}
 	added := make(chan error, 1)
 	go func() { added <- s.Add(l) }()
 	ask := pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(30, 0, 1)}}

@@ -167,7 +167,7 @@ func (l ContextLabels) host() map[string]string {
 	return labels
 }
 
-// hashed reports whether Conf asks for the hash of the machine's id.
+// hashed reports whether Conf has the setting for the hash of the machine's id.
 func (l ContextLabels) hashed() (yes bool) {
 	if l.Conf == "" {
 		return false

@@ -22,7 +22,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// oneOfEach is a request of every kind that an agent answers, but fetch.
+// oneOfEach has a request of every kind that agents reply to, without FETCH.
 func oneOfEach(d pdu.Domain) []pdu.PDU {
 	id, indom := pdu.MakePMID(d, 0, 12), pdu.MakeInDom(d, 0)
 	var w pdu.ResultWriter
@@ -47,15 +47,15 @@ func oneOfEach(d pdu.Domain) []pdu.PDU {
 }
 
 // TestEveryRequestInTime blocks an agent for 20 s under a time-out of 1 s: each
-// kind of request gets its answer in time, and what the agent says in the end
-// harms nobody.
+// kind of request gets its reply in time, and what the agent returns in the end is
+// dropped.
 func TestEveryRequestInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		stuck := &moody{
-			oracle:  newOracle(20),
-			trouble: func(string) error { <-gate; return nil },
-			lie:     func(*pmda.Request, []pdu.PMID, *pdu.ResultWriter) bool { return false },
+		stuck := &faulty{
+			oracle: newOracle(20),
+			fail:   func(*pmda.Request, string) error { <-gate; return nil },
+			wrong:  noWrongReply,
 		}
 		log := newMessages()
 		requests := oneOfEach(20)
@@ -91,7 +91,7 @@ func TestEveryRequestInTime(t *testing.T) {
 
 		time.Sleep(20 * time.Second)
 		close(gate)
-		// While the late answers come in, others use the memory.
+		// While the late calls return, others use the memory.
 		for range 50 {
 			g.fetchOracle(pdu.MakePMID(10, 0, 2), pdu.MakePMID(20, 0, 2), pdu.MakePMID(10, 0, 0))
 		}
@@ -112,7 +112,7 @@ func TestEveryRequestInTime(t *testing.T) {
 		for _, m := range log.take() {
 			counts[m]++
 		}
-		// A request for several things asks for one at a time, until one is overdue.
+		// A request calls the agent once, whatever it asks for.
 		n := len(requests) + 1
 		if diff := cmp.Diff(map[string]int{"agent timed out": n, "agent returned from an overdue request": n}, counts); diff != "" {
 			t.Errorf("log (-want +got):\n%s", diff)
@@ -147,20 +147,20 @@ func (w *waits) judge(t *testing.T, what string, most time.Duration) {
 
 // TestStoppedAgent stops the process of an agent for a while, under a time-out
 // of 3 s: a busy machine may keep one in good health from answering for 1 s.
-// PCP_CHAOS of at least 30 s makes that while 20 s, and the time-out 1 s.
+// PCP_CHAOS of at least 10 s makes that while 20 s, and the time-out 1 s.
 func TestStoppedAgent(t *testing.T) {
 	timeout, pause := 3*time.Second, 4500*time.Millisecond
-	if d, err := time.ParseDuration(os.Getenv("PCP_CHAOS")); err == nil && d >= 30*time.Second {
+	if d, err := time.ParseDuration(os.Getenv("PCP_CHAOS")); err == nil && d >= 10*time.Second {
 		timeout, pause = time.Second, 20*time.Second
 	}
 	log := newMessages()
-	s := &Server{Timeout: timeout, AgentHelloTimeout: patience, Logger: slog.New(log), Names: (&chaos{ruffians: []pdu.Domain{30}, outside: 31}).pipeNames()}
+	s := &Server{Timeout: timeout, AgentHelloTimeout: patience, Logger: slog.New(log), Names: remoteNames(30, 31)}
 	defer s.Close()
 	if err := s.Add(newOracle(10)); err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range []pdu.Domain{30, 31} {
-		if err := s.Start(agentLine(d, timeout, 1, true)); err != nil {
+		if err := s.Start(agentLine(d, timeout, 1, "")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A fetch is what a request has that asks for values.
+// A fetch is what a request for values has beside the others.
 type fetch struct {
-	asked  pdu.Fetch
+	req    pdu.Fetch
 	calls  []*fetchCall // one for each domain
 	spare  []*fetchCall // of earlier requests
 	order  []int        // which call gets it, for each of the client's PMIDs
@@ -38,7 +38,7 @@ func (f *fetch) reset() (keep bool) {
 	for _, k := range f.calls {
 		size += k.w.Size()
 	}
-	keep = size <= keepBytes && cap(f.asked.PMIDs) <= keepMetrics
+	keep = size <= keepBytes && cap(f.req.PMIDs) <= keepMetrics
 	for _, k := range f.calls {
 		k.agent, k.handler, k.request, k.ctx, k.done = nil, nil, nil, nil, nil
 		k.about.Client, k.about.Profile = nil, nil
@@ -52,16 +52,16 @@ func (f *fetch) reset() (keep bool) {
 // planFetch is for FETCH and HIGHRES_FETCH.
 func (r *request) planFetch(body []byte) error {
 	f := &r.fetch
-	f.asked.HighRes = r.kind == pdu.KindHighResFetch
-	if err := f.asked.Decode(body); err != nil {
+	f.req.HighRes = r.kind == pdu.KindHighResFetch
+	if err := f.req.Decode(body); err != nil {
 		return err
 	}
-	r.about.Context = f.asked.Context
-	r.about.Profile = r.client.profiles[f.asked.Context]
+	r.about.Context = f.req.Context
+	r.about.Profile = r.client.profiles[f.req.Context]
 	switch {
 	case r.about.Profile == nil:
 		return pdu.ErrNoProfile
-	case len(f.asked.PMIDs) > r.client.s.limits.metrics:
+	case len(f.req.PMIDs) > r.client.s.limits.metrics:
 		return pdu.ErrTooBig
 	}
 	r.splitFetch()
@@ -75,7 +75,7 @@ func (r *request) splitFetch() {
 	s := r.client.s
 	agents := s.agents.Load()
 	f.order = f.order[:0]
-	for _, id := range f.asked.PMIDs {
+	for _, id := range f.req.PMIDs {
 		d := id.Domain()
 		at := len(f.calls) - 1
 		for at >= 0 && f.calls[at].domain != d {
@@ -146,7 +146,7 @@ func (k *fetchCall) completeSets(err error) {
 	if err == nil && k.w.Holds(k.ids) {
 		return
 	}
-	code := pdu.ErrPMID // other sets than asked for
+	code := pdu.ErrPMID // other sets than requested
 	if err != nil {
 		code = pdu.FromError(err)
 	}
@@ -178,7 +178,7 @@ func (f *fetch) merge() *pdu.ResultWriter {
 }
 
 // replyResult sends what has changed, and the result. Large results in memory at
-// one time are limited: one too many has to be asked for again.
+// one time are limited: the client of one too many has to send its request again.
 func (r *request) replyResult(w *pdu.ResultWriter) error {
 	c := r.client
 	size := int64(w.Size())
@@ -197,7 +197,7 @@ func (r *request) replyResult(w *pdu.ResultWriter) error {
 		}
 	}
 	f := pdu.FormatLowRes
-	if r.fetch.asked.HighRes {
+	if r.fetch.req.HighRes {
 		f = pdu.FormatHighRes
 	}
 	return r.reply(w.PDU(f))

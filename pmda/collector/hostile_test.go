@@ -23,9 +23,9 @@ import (
 	"github.com/pcp-go/pcp/pmda/remote"
 )
 
-// Hostile input is of the classes that PCP's advisories are about. Each must
-// cost the sender an error or the connection, the collector next to nothing,
-// and others nothing at all.
+// Hostile input is of the classes that PCP's advisories are about. The sender gets
+// an error or is disconnected, the collector needs little memory for it, and other
+// clients do not notice.
 
 // raw makes a PDU of words and of strings, which are not padded.
 func raw(kind pdu.Kind, parts ...any) []byte {
@@ -42,19 +42,19 @@ func raw(kind pdu.Kind, parts ...any) []byte {
 }
 
 // hostileCost is how many bytes the collector, and the test, may allocate for a
-// hostile PDU: its own buffers, and nothing that a count of millions asks for.
+// hostile PDU: buffers, but not what a count of millions would need.
 const hostileCost = 4 << 20
 
-// besieged runs an attack on a collector, and wants bystanders served and memory
-// saved.
-func besieged(t *testing.T, s *Server, attack func(g *testClient)) {
+// underAttack runs an attack on a collector, and checks that another client is served
+// and that little memory is allocated.
+func underAttack(t *testing.T, s *Server, attack func(g *testClient)) {
 	t.Helper()
 	if err := s.Add(newOracle(10)); err != nil {
 		t.Fatal(err)
 	}
-	bystander, g := newClientOf(t, s), newClientOf(t, s)
+	other, g := newClientOf(t, s), newClientOf(t, s)
 	ids := []pdu.PMID{pdu.MakePMID(10, 0, 0), pdu.MakePMID(10, 0, 2)}
-	bystander.fetchOracle(ids...)
+	other.fetchOracle(ids...)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	attack(g)
@@ -62,8 +62,8 @@ func besieged(t *testing.T, s *Server, attack func(g *testClient)) {
 	if cost := after.TotalAlloc - before.TotalAlloc; cost > hostileCost {
 		t.Errorf("%d bytes were allocated", cost)
 	}
-	if diff := cmp.Diff([]pdu.Error{0, 0}, bystander.fetchOracle(ids...)); diff != "" {
-		t.Errorf("bystander (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]pdu.Error{0, 0}, other.fetchOracle(ids...)); diff != "" {
+		t.Errorf("another client (-want +got):\n%s", diff)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
@@ -74,13 +74,13 @@ func TestHostileLength(t *testing.T) {
 	for _, length := range []uint32{1<<31 - 1, 1<<31 - 16, 1 << 31, 1<<32 - 1, 1<<32 - 16, 0, 11, defaultMaxPDU + 1} {
 		t.Run(fmt.Sprintf("%#x", length), func(t *testing.T) {
 			log := newMessages()
-			besieged(t, &Server{Logger: slog.New(log)}, func(g *testClient) {
+			underAttack(t, &Server{Logger: slog.New(log)}, func(g *testClient) {
 				b := raw(pdu.KindFetch)
 				binary.BigEndian.PutUint32(b, length)
 				g.sendBytes(b)
 				if _, body, err := g.conn.Read(); err == nil {
 					g.code(pdu.DescReq{PMID: 1}) // at most an error, then the end
-					t.Errorf("not cut off, but answered %x", body)
+					t.Errorf("not disconnected, but replied to with %x", body)
 				}
 			})
 			if diff := cmp.Diff([]string{"client closed"}, log.take()); diff != "" {
@@ -95,19 +95,19 @@ const (
 	hostileWrap = 1 << 30 // times four it is nothing
 )
 
-// malformed are requests that have to be answered with pdu.ErrIPC, for a client
-// that goes on.
+// malformed are requests whose reply has to be pdu.ErrIPC, after which the client
+// goes on.
 type malformed map[string][]byte
 
 func (m malformed) run(t *testing.T) {
 	for name, b := range m {
 		t.Run(name, func(t *testing.T) {
-			besieged(t, &Server{}, func(g *testClient) {
+			underAttack(t, &Server{}, func(g *testClient) {
 				g.sendBytes(b)
 				kind, body := g.reply()
 				var s pdu.Status
 				if kind != pdu.KindError || s.Decode(body) != nil || s.Code != pdu.ErrIPC {
-					t.Errorf("answered by %v %x", kind, body)
+					t.Errorf("replied to with %v %x", kind, body)
 				}
 				if diff := cmp.Diff([]pdu.Error{0}, g.fetchOracle(pdu.MakePMID(10, 0, 0))); diff != "" {
 					t.Errorf("afterwards (-want +got):\n%s", diff)
@@ -165,7 +165,7 @@ func TestHostilePadding(t *testing.T) {
 
 func TestHostileContexts(t *testing.T) {
 	s := &Server{}
-	besieged(t, s, func(g *testClient) {
+	underAttack(t, s, func(g *testClient) {
 		var p pdu.SetProfile
 		for p.Context = 0; p.Context < defaultMaxContexts; p.Context++ {
 			if err := g.conn.Write(1, p); err != nil {
@@ -182,7 +182,7 @@ func TestHostileContexts(t *testing.T) {
 		}
 		g.sendBytes(raw(pdu.KindProfile, -1, 0, 0, 0))
 		if kind, _ := g.reply(); kind != pdu.KindError {
-			t.Errorf("negative context answered by %v", kind)
+			t.Errorf("negative context replied to with %v", kind)
 		}
 		for c := range s.clients.all() {
 			if n := len(c.profiles); n > defaultMaxContexts {
@@ -198,14 +198,14 @@ func TestHostilePMIDs(t *testing.T) {
 		many[i] = pdu.MakePMID(10, 0, 2)
 	}
 	t.Run("more than allowed", func(t *testing.T) {
-		besieged(t, &Server{MaxMetrics: 1000}, func(g *testClient) {
+		underAttack(t, &Server{MaxMetrics: 1000}, func(g *testClient) {
 			if got := g.code(pdu.Fetch{PMIDs: many[:1001]}); got != pdu.ErrTooBig {
 				t.Error(got)
 			}
 		})
 	})
 	t.Run("a reply larger than allowed", func(t *testing.T) {
-		besieged(t, &Server{MaxReply: 64 << 10}, func(g *testClient) {
+		underAttack(t, &Server{MaxReply: 64 << 10}, func(g *testClient) {
 			if got := g.code(pdu.Fetch{PMIDs: many[:4000]}); got != pdu.ErrTooBig {
 				t.Error(got)
 			}
@@ -236,7 +236,7 @@ func TestHostileEventCounts(t *testing.T) {
 			if err := s.Add(o); err != nil {
 				t.Fatal(err)
 			}
-			besieged(t, s, func(g *testClient) {
+			underAttack(t, s, func(g *testClient) {
 				id := int(pdu.MakePMID(11, 0, 0))
 				records := raw(pdu.KindResult, 0, 0, 1, id, 1, 1, -1, 11, int(pdu.TypeEvent)<<24|28, n, 1, 2, 1, 0, 0)
 				g.sendBytes(records)
@@ -255,8 +255,8 @@ func TestHostileEventCounts(t *testing.T) {
 	}
 }
 
-// TestHostileLabels and what follows have an agent as the enemy: it says what no
-// agent says, and is given up.
+// TestHostileLabels and the following tests have a hostile agent, which sends what no
+// agent may send, and is disconnected.
 func TestHostileLabels(t *testing.T) {
 	id := int(pdu.MakePMID(30, 0, 0))
 	ask := pdu.LabelReq{Ident: uint32(id), Class: pdu.LabelItem}
@@ -308,7 +308,7 @@ func TestHostileAgents(t *testing.T) {
 	}
 }
 
-// hostileAgent has an agent answer a request with some bytes. It is given up;
+// hostileAgent has an agent reply to a request with some bytes. It is disconnected;
 // its client gets pdu.ErrIPC, and then pdu.ErrNoAgent.
 func hostileAgent(t *testing.T, ask pdu.PDU, answer []byte) {
 	t.Helper()
@@ -327,7 +327,7 @@ func hostileAgent(t *testing.T, ask pdu.PDU, answer []byte) {
 		c.Read() // until the collector closes the connection
 		said <- err
 	}()
-	m, err := remote.New(t.Context(), pmda.Info{Name: "enemy", Domain: 30}, near, remote.Config{})
+	m, err := remote.New(t.Context(), pmda.Info{Name: "hostile", Domain: 30}, near, remote.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +335,7 @@ func hostileAgent(t *testing.T, ask pdu.PDU, answer []byte) {
 	if err := s.Add(m); err != nil {
 		t.Fatal(err)
 	}
-	besieged(t, s, func(g *testClient) {
+	underAttack(t, s, func(g *testClient) {
 		g.net.SetDeadline(time.Now().Add(patience))
 		for _, want := range []pdu.Error{pdu.ErrIPC, pdu.ErrNoAgent} {
 			kind, body := g.roundTrip(ask)
@@ -347,7 +347,7 @@ func hostileAgent(t *testing.T, ask pdu.PDU, answer []byte) {
 				st.Code = pdu.FromError(res.At(0).Err())
 			}
 			if st.Code != want {
-				t.Errorf("answered by %v %v, want %v", kind, st.Code, want)
+				t.Errorf("replied to with %v %v, want %v", kind, st.Code, want)
 			}
 		}
 	})
@@ -358,12 +358,12 @@ func hostileAgent(t *testing.T, ask pdu.PDU, answer []byte) {
 }
 
 func TestHostileAttributes(t *testing.T) {
-	for _, evil := range []string{
+	for _, value := range []string{
 		`","userid":0,"x":"`, `\`, `\"`, "\x00", "a\nb", "\u2028", "\xff\xfe", `{"container":1}`, `</script>`,
 	} {
-		t.Run(fmt.Sprintf("%q", evil), func(t *testing.T) {
-			s := &Server{Labels: ContextLabels{Hostname: func() (string, error) { return evil, nil }}}
-			besieged(t, s, func(g *testClient) {
+		t.Run(fmt.Sprintf("%q", value), func(t *testing.T) {
+			s := &Server{Labels: ContextLabels{Hostname: func() (string, error) { return value, nil }}}
+			underAttack(t, s, func(g *testClient) {
 				var id pdu.PMIDList
 				kind, body := g.roundTrip(pdu.NameList{Names: []string{"pmcd.client.container"}})
 				if err := id.Decode(body); err != nil || kind != pdu.KindPMNSIDs {
@@ -371,7 +371,7 @@ func TestHostileAttributes(t *testing.T) {
 				}
 				var w pdu.ResultWriter
 				w.Begin(id.PMIDs[0])
-				w.String(0, evil)
+				w.String(0, value)
 				stored := g.code(w.PDU(pdu.FormatLowRes))
 				kind, body = g.roundTrip(pdu.LabelReq{Class: pdu.LabelContext})
 				var p pdu.LabelReply
@@ -390,7 +390,7 @@ func TestHostileAttributes(t *testing.T) {
 				}
 				// A NUL ends a string, and JSON has no bytes that are no text.
 				var want any
-				if name, _, _ := strings.Cut(evil, "\x00"); name != "" {
+				if name, _, _ := strings.Cut(value, "\x00"); name != "" {
 					quoted, _ := json.Marshal(name)
 					if err := json.Unmarshal(quoted, &want); err != nil {
 						t.Fatal(err)

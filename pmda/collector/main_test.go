@@ -12,10 +12,11 @@ import (
 )
 
 // TestMain fails the package if a test leaves a goroutine of the collector, or a
-// process that nobody has waited for. As a program that a Server under test has started, it is an agent.
+// process that was not waited for. When a Server under test starts the test program,
+// it is an agent.
 func TestMain(m *testing.M) {
-	if mood := os.Getenv(moodEnv); mood != "" {
-		os.Exit(runMood(mood))
+	if behavior := os.Getenv(programEnv); behavior != "" {
+		os.Exit(runAgentProgram(behavior))
 	}
 	// Agents made of this program shall not take the second that the race detector
 	// waits before a process exits.

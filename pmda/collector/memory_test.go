@@ -19,7 +19,7 @@ func TestClientMemory(t *testing.T) {
 	const clients, most = 200, 8 << 10
 	s := &Server{}
 	add(t, s, benchAgent(t, 10, 1000))
-	addr := serving(t, s)
+	addr := serveTCP(t, s)
 	fetch := func() net.Conn {
 		n, err := net.Dial("tcp", addr)
 		if err != nil {
@@ -62,7 +62,7 @@ func TestFetchAllocs(t *testing.T) {
 	if raceFactor > 1 {
 		t.Skip("the race detector needs memory of its own")
 	}
-	s := closed(t, &Server{})
+	s := closeAtEnd(t, &Server{})
 	add(t, s, benchAgent(t, 10, 100), benchAgent(t, 11, 1))
 	g := newClientOf(t, s)
 	fetch := &pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(10, 0, 0), pdu.MakePMID(11, 0, 0), pdu.MakePMID(10, 0, 1)}, HighRes: true}

@@ -9,7 +9,7 @@ func (r *request) planDesc(body []byte) error {
 		return err
 	}
 	id := p.PMID
-	q := ask(r, id.Domain(), pdu.ErrPMID, "desc", func(k *call) (pdu.Desc, error) {
+	q := planCall(r, id.Domain(), pdu.ErrPMID, "desc", func(k *call) (pdu.Desc, error) {
 		return k.handler.Desc(k.ctx, &k.about, id)
 	})
 	r.finish = func(r *request) error {
@@ -30,7 +30,7 @@ func (r *request) planDescs(body []byte) error {
 	if err := p.Decode(body); err != nil {
 		return err
 	}
-	descs := askEach(r, len(p.PMIDs), pdu.ErrPMID, "desc",
+	descs := planCalls(r, len(p.PMIDs), pdu.ErrPMID, "desc",
 		func(i int) (pdu.Domain, bool) { return p.PMIDs[i].Domain(), true },
 		func(k *call, i int) (pdu.Desc, error) { return k.handler.Desc(k.ctx, &k.about, p.PMIDs[i]) })
 	r.finish = func(r *request) error {
@@ -64,7 +64,7 @@ func (r *request) planInstances(body []byte) error {
 	if err := p.Decode(body); err != nil {
 		return err
 	}
-	q := ask(r, p.InDom.Domain(), pdu.ErrInDom, "instances", func(k *call) ([]pdu.Instance, error) {
+	q := planCall(r, p.InDom.Domain(), pdu.ErrInDom, "instances", func(k *call) ([]pdu.Instance, error) {
 		return k.handler.Instances(k.ctx, &k.about, p.InDom, p.Inst, p.Name)
 	})
 	r.finish = func(r *request) error {
@@ -94,7 +94,7 @@ func (r *request) planText(body []byte) error {
 		return pdu.ErrPMID
 	}
 	// The domain lies at the same place in both kinds of identifier.
-	q := ask(r, pdu.PMID(p.Ident).Domain(), pdu.ErrPMID, "text", func(k *call) (string, error) {
+	q := planCall(r, pdu.PMID(p.Ident).Domain(), pdu.ErrPMID, "text", func(k *call) (string, error) {
 		return k.handler.Text(k.ctx, &k.about, p.Target(), p.Text&^(pdu.TextPMID|pdu.TextInDom))
 	})
 	r.finish = func(r *request) error {
@@ -129,7 +129,7 @@ func (r *request) planLabels(body []byte) error {
 		return pdu.ErrType
 	}
 	r.about.Profile = r.client.profiles[0]
-	q := ask(r, d, unknown, "labels", func(k *call) ([]pdu.LabelSet, error) {
+	q := planCall(r, d, unknown, "labels", func(k *call) ([]pdu.LabelSet, error) {
 		return k.handler.Labels(k.ctx, &k.about, p.Target())
 	})
 	r.finish = func(r *request) error {

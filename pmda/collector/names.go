@@ -56,8 +56,8 @@ func (s *Server) nameTrees() []*pmns.Tree {
 	return trees
 }
 
-// planLookup is for PMNS_NAMES: the metrics of names. Agents are asked for those
-// that are dynamic.
+// planLookup is for PMNS_NAMES: the metrics of names. Agents are called for dynamic
+// names.
 func (r *request) planLookup(body []byte) error {
 	var p pdu.NameList
 	if err := p.Decode(body); err != nil {
@@ -68,7 +68,7 @@ func (r *request) planLookup(body []byte) error {
 	}
 	tree := r.client.s.nameTree()
 	static := make([]entry[pdu.PMID], len(p.Names))
-	metrics := askEach(r, len(p.Names), pdu.ErrNoAgent, "pmid", func(i int) (pdu.Domain, bool) {
+	metrics := planCalls(r, len(p.Names), pdu.ErrNoAgent, "pmid", func(i int) (pdu.Domain, bool) {
 		id, err := tree.Lookup(p.Names[i])
 		static[i] = entry[pdu.PMID]{value: id, err: err}
 		if err != nil {
@@ -120,7 +120,7 @@ func (r *request) planNames(body []byte) error {
 		r.finish = func(r *request) error { return r.reply(pdu.NameList{Names: names}) }
 		return nil
 	}
-	q := ask(r, id.Domain(), pdu.ErrNoAgent, "names", func(k *call) ([]string, error) {
+	q := planCall(r, id.Domain(), pdu.ErrNoAgent, "names", func(k *call) ([]string, error) {
 		return k.handler.Names(k.ctx, &k.about, id)
 	})
 	r.finish = func(r *request) error {
@@ -144,7 +144,7 @@ func (r *request) planChildren(body []byte) error {
 	}
 	tree := r.client.s.nameTree()
 	if d, ok := dynamicRoot(tree, p.Name); ok {
-		q := ask(r, d, pdu.ErrNoAgent, "children", func(k *call) ([]pmns.Child, error) {
+		q := planCall(r, d, pdu.ErrNoAgent, "children", func(k *call) ([]pmns.Child, error) {
 			return k.handler.Children(k.ctx, &k.about, p.Name)
 		})
 		r.finish = func(r *request) error {
@@ -210,7 +210,7 @@ func (r *request) planTraverse(body []byte) error {
 	if !ok {
 		return err
 	}
-	q := ask(r, d, pdu.ErrNoAgent, "traverse", func(k *call) ([]string, error) { return traverseSubtree(k, p.Name) })
+	q := planCall(r, d, pdu.ErrNoAgent, "traverse", func(k *call) ([]string, error) { return traverseSubtree(k, p.Name) })
 	r.finish = func(r *request) error {
 		more, err := q.result()
 		switch {
@@ -238,7 +238,7 @@ func (r *request) planTraverseRoots(all iter.Seq2[string, pdu.PMID]) {
 		}
 		names, domains = append(names, name), append(domains, d)
 	}
-	subtrees := askEach(r, len(names), pdu.ErrNoAgent, "traverse",
+	subtrees := planCalls(r, len(names), pdu.ErrNoAgent, "traverse",
 		func(i int) (pdu.Domain, bool) { return domains[i], domains[i] >= 0 },
 		func(k *call, i int) ([]string, error) { return traverseSubtree(k, names[i]) })
 	r.finish = func(r *request) error {

@@ -25,7 +25,7 @@ func named(t *testing.T, domain pdu.Domain, metric string) *pmda.Agent {
 // An agent with a name that another one has does not come in, as long as that is
 // there.
 func TestNameInUse(t *testing.T) {
-	s := closed(t, &Server{})
+	s := closeAtEnd(t, &Server{})
 	add(t, s, named(t, 10, "some.name"))
 	for _, name := range []string{"some.name", "some.name.below", "some"} {
 		err := s.Add(named(t, 11, name))
@@ -43,7 +43,7 @@ func TestNameInUse(t *testing.T) {
 // Of two agents that come at once with the same name, one comes in.
 func TestNameInUseAtOnce(t *testing.T) {
 	for range 300 {
-		s := closed(t, &Server{})
+		s := closeAtEnd(t, &Server{})
 		agents := []*pmda.Agent{named(t, 10, "some.name"), named(t, 11, "some.name")}
 		errs := make([]error, len(agents))
 		var adding sync.WaitGroup

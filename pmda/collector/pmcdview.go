@@ -87,7 +87,7 @@ func (v pmcdView) SetContainer(of *pmda.Client, name string) {
 	}
 	info := *c.info.Load()
 	info.Container = name
-	v.s.mu.Lock() // or an agent that comes just now might be told the old one after the new
+	v.s.mu.Lock() // or an agent that is being added might be told the old one after the new
 	defer v.s.mu.Unlock()
 	c.info.Store(&info)
 	v.s.sendAttributes(&info)

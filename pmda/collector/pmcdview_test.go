@@ -356,7 +356,7 @@ func TestPMCDContainerIsAnnounced(t *testing.T) {
 // An agent that comes later is told the containers of all clients, also of those
 // who are not known otherwise.
 func TestContainerIsToldLater(t *testing.T) {
-	s := closed(t, &Server{})
+	s := closeAtEnd(t, &Server{})
 	near, far := net.Pipe() // as over TCP: nothing is known of who is there
 	s.serveConn(far)
 	g := newTestClient(t, near).hello()
@@ -412,7 +412,7 @@ func TestLabelChange(t *testing.T) {
 		}
 	}
 	write(`{"a":1}`)
-	s := closed(t, &Server{Labels: ContextLabels{Dir: dir}})
+	s := closeAtEnd(t, &Server{Labels: ContextLabels{Dir: dir}})
 	g := newClientOf(t, s)
 	told := func(what string, want bool) {
 		t.Helper()

@@ -45,6 +45,9 @@ const (
 	statusSigShift  = 16
 )
 
+// A dialFunc is DialContext of a net.Dialer.
+type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
+
 // A process is an agent in another process: the connection to it, and the child
 // process if the collector has started it.
 type process struct {
@@ -53,6 +56,7 @@ type process struct {
 	exited  chan struct{} // closed when cmd has ended
 	stream  remote.Stream // what Remote speaks over
 	socket  string        // a file to remove when cmd has ended, or empty
+	dialer  dialFunc      // connects to a socket
 	in, out int           // descriptors of stream while it was open, for the trace
 
 	signalled bool // cmd was sent a signal, since it did not end by itself
@@ -163,7 +167,7 @@ func (s *Server) install(a *agent, p *process) bool {
 	defer s.mu.Unlock()
 	s.sendAllAttributes(p.Agent)
 	a.remote.Store(p)
-	p.SetTimeout(s.remoteTimeout()) // it may have changed since p was told
+	p.SetTimeout(s.remoteTimeout()) // it may have changed since p was made
 	s.noteAdded(a)
 	select {
 	case a.started <- struct{}{}:
@@ -175,7 +179,7 @@ func (s *Server) install(a *agent, p *process) bool {
 // spawn runs the command of an agent, or connects to its socket, or both. It
 // gives up when the agent is to stop.
 func (s *Server) spawn(a *agent) (*process, error) {
-	p := &process{exited: make(chan struct{})}
+	p := &process{exited: make(chan struct{}), dialer: s.dialAgent}
 	stream, err := p.connect(a)
 	if err == nil {
 		p.stream = stream
@@ -281,7 +285,7 @@ func (p *process) dial(ctx context.Context, conf pmcdconf.Agent) (remote.Stream,
 	defer cancel()
 	exited := p.exited
 	for {
-		c, err := new(net.Dialer).DialContext(ctx, network, addr)
+		c, err := p.dialer(ctx, network, addr)
 		if err == nil {
 			return c.(remote.Stream), nil
 		}

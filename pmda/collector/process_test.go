@@ -30,23 +30,23 @@ import (
 	"github.com/pcp-go/pcp/pmda/remote"
 )
 
-// moodLine is the configuration of a pipe agent with a mood.
-func moodLine(mood string) pmcdconf.Agent {
-	return pmcdconf.Agent{Name: "moody", Domain: moodDomain, Kind: pmcdconf.KindPipe, Argv: moodArgv(mood)}
+// programLine is the configuration of a pipe agent with a behavior.
+func programLine(behavior string) pmcdconf.Agent {
+	return pmcdconf.Agent{Name: "program", Domain: programDomain, Kind: pmcdconf.KindPipe, Argv: programArgv(behavior)}
 }
 
-func moodArgv(mood string) []string {
-	return []string{"/usr/bin/env", moodEnv + "=" + mood, os.Args[0]}
+func programArgv(behavior string) []string {
+	return []string{"/usr/bin/env", programEnv + "=" + behavior, os.Args[0]}
 }
 
-// A journal keeps the lines of a log, without their times.
-type journal struct {
+// A logLines keeps the lines of a log, without their times.
+type logLines struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
-func newJournal() (*journal, *slog.Logger) {
-	j := new(journal)
+func newLogLines() (*logLines, *slog.Logger) {
+	j := new(logLines)
 	return j, slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
 			return slog.Attr{}
@@ -55,14 +55,14 @@ func newJournal() (*journal, *slog.Logger) {
 	}}))
 }
 
-func (j *journal) Write(b []byte) (int, error) {
+func (j *logLines) Write(b []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.buf.Write(b)
 }
 
-// lines are those about agents.
-func (j *journal) lines() (lines []string) {
+// lines are the lines about agents.
+func (j *logLines) lines() (lines []string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for line := range strings.Lines(j.buf.String()) {
@@ -73,25 +73,26 @@ func (j *journal) lines() (lines []string) {
 	return lines
 }
 
-// patient is closed, for a Server that gives the processes of agents time to start and to answer: a busy machine
-// takes it.
-func patient(t *testing.T, s *Server) *Server {
+// withTime closes a Server at the end of a test, and gives the processes of agents
+// time to start and to reply, which a busy machine needs.
+func withTime(t *testing.T, s *Server) *Server {
 	s.AgentHelloTimeout = cmp.Or(s.AgentHelloTimeout, time.Minute)
 	s.Timeout = cmp.Or(s.Timeout, time.Minute)
-	return closed(t, s)
+	return closeAtEnd(t, s)
 }
 
-var moodMetric = pdu.MakePMID(moodDomain, 0, 1)
+var programMetric = pdu.MakePMID(programDomain, 0, 1)
 
 const (
-	moodValue   = "RESULT 30.0.1 -1=1"
-	moodStarted = `level=INFO msg="agent started" agent=moody domain=30`
+	programValue   = "RESULT 30.0.1 -1=1"
+	programStarted = `level=INFO msg="agent started" agent=program domain=30`
 )
 
-// fetchMood is the answer for the moody agent, and what was told before.
-func (g *testClient) fetchMood() string {
+// fetchProgram is the result of the agent program's metric, with the change that
+// came before.
+func (g *testClient) fetchProgram() string {
 	g.t.Helper()
-	text := g.request(pdu.Fetch{PMIDs: []pdu.PMID{moodMetric}})
+	text := g.request(pdu.Fetch{PMIDs: []pdu.PMID{programMetric}})
 	if strings.HasPrefix(text, "change: ") {
 		text += " / " + g.receive()
 	}
@@ -101,8 +102,8 @@ func (g *testClient) fetchMood() string {
 // errorOf is a set with an error in the words of describe.
 func errorOf(e pdu.Error) string { return "RESULT 30.0.1 " + e.Error() }
 
-// agentStatus is pmcd.agent.status of the moody agent.
-func agentStatus(s *Server) int { return int(s.agents.Load().get(moodDomain).state()) }
+// agentStatus is pmcd.agent.status of the agent program.
+func agentStatus(s *Server) int { return int(s.agents.Load().get(programDomain).state()) }
 
 // Agents that cannot be started: an error, a line in the log, a status, and
 // nothing left of the process.
@@ -114,22 +115,22 @@ func TestAgentNotStarted(t *testing.T) {
 	}{
 		{"no such program", pmcdconf.Agent{Kind: pmcdconf.KindPipe, Argv: []string{"/nonexistent"}}, "fork/exec /nonexistent: no such file or directory"},
 		{"no command", pmcdconf.Agent{Kind: pmcdconf.KindPipe}, "no command to start it"},
-		{"exits", moodLine("fails at start"),
-			`remote: version exchange with agent "moody": pdu: hello: EOF (its process: exit status 3)`},
-		{"says nothing", moodLine("mute"),
-			`remote: version exchange with agent "moody": Timeout waiting for a response from PMCD (its process: exit status 4)`},
-		{"says nothing and stays", moodLine("mute and stubborn"),
-			`remote: version exchange with agent "moody": Timeout waiting for a response from PMCD`},
-		{"garbage", moodLine("garbage at start"), // the start of a long PDU
-			`remote: version exchange with agent "moody": Timeout waiting for a response from PMCD (its process: exit status 1)`},
+		{"exits", programLine("fails at start"),
+			`remote: version exchange with agent "program": pdu: hello: EOF (its process: exit status 3)`},
+		{"says nothing", programLine("mute"),
+			`remote: version exchange with agent "program": Timeout waiting for a response from PMCD (its process: exit status 4)`},
+		{"says nothing and stays", programLine("mute, ignores signals"),
+			`remote: version exchange with agent "program": Timeout waiting for a response from PMCD`},
+		{"garbage", programLine("garbage at start"), // the start of a long PDU
+			`remote: version exchange with agent "program": Timeout waiting for a response from PMCD (its process: exit status 1)`},
 		{"no socket", pmcdconf.Agent{Kind: pmcdconf.KindSocket, Network: "unix", Address: "/nonexistent/socket"},
 			"dial unix /nonexistent/socket: connect: no such file or directory"},
-		{"socket of a program that exits", pmcdconf.Agent{Kind: pmcdconf.KindSocket, Network: "unix", Address: "/nonexistent/socket", Argv: moodArgv("fails at start")},
+		{"socket of a program that exits", pmcdconf.Agent{Kind: pmcdconf.KindSocket, Network: "unix", Address: "/nonexistent/socket", Argv: programArgv("fails at start")},
 			"dial unix /nonexistent/socket: connect: no such file or directory (its process: exit status 3)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			test.conf.Name, test.conf.Domain = "moody", moodDomain
+			test.conf.Name, test.conf.Domain = "program", programDomain
 			pcptest.Persist(t, func() string { return notStarted(t, test.conf, test.want) }) // a process may be slow to end
 		})
 	}
@@ -137,37 +138,38 @@ func TestAgentNotStarted(t *testing.T) {
 
 // An agent whose domain is in use is not started, which the log says, too.
 func TestAgentDomainInUse(t *testing.T) {
-	j, log := newJournal()
-	s := patient(t, &Server{Logger: log})
-	conf := moodLine("good")
+	j, log := newLogLines()
+	s := withTime(t, &Server{Logger: log})
+	conf := programLine("good")
 	conf.Domain = pmcdagent.Domain
 	const why = `domain 2 is that of agent "pmcd"`
 	err := s.Start(conf)
-	if err == nil || err.Error() != `collector: start agent "moody": `+why {
+	if err == nil || err.Error() != `collector: start agent "program": `+why {
 		t.Errorf("error %v\nwant  %s", err, why)
 	}
-	if op, ok := errors.AsType[*OpError](err); !ok || op.Op != "start" || op.Agent != "moody" || op.Timeout() {
+	if op, ok := errors.AsType[*OpError](err); !ok || op.Op != "start" || op.Agent != "program" || op.Timeout() {
 		t.Errorf("error %#v", err)
 	}
-	want := []string{`level=ERROR msg="agent not started" agent=moody domain=2 err="` + strings.ReplaceAll(why, `"`, `\"`) + `"`}
+	want := []string{`level=ERROR msg="agent not started" agent=program domain=2 err="` + strings.ReplaceAll(why, `"`, `\"`) + `"`}
 	if diff := gocmp.Diff(want, j.lines()); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
 	}
 }
 
-// notStarted tries to start an agent, and says what happens otherwise than it should.
+// notStarted tries to start an agent, and returns how that differs from what it
+// should.
 func notStarted(t *testing.T, conf pmcdconf.Agent, want string) (wrong string) {
 	t.Helper()
-	j, log := newJournal()
+	j, log := newLogLines()
 	s := &Server{Logger: log}
 	if strings.Contains(want, "Timeout") {
 		s.AgentHelloTimeout = 300 * time.Millisecond
 	}
-	err := patient(t, s).Start(conf)
+	err := withTime(t, s).Start(conf)
 	if err == nil {
 		t.Fatal("started")
 	}
-	if err.Error() != `collector: start agent "moody": `+want {
+	if err.Error() != `collector: start agent "program": `+want {
 		wrong = fmt.Sprintf("error %q,\nwant  %q\n", err, want)
 	}
 	if op, ok := errors.AsType[*OpError](err); !ok || op.Timeout() != strings.Contains(want, "Timeout") {
@@ -176,14 +178,14 @@ func notStarted(t *testing.T, conf pmcdconf.Agent, want string) (wrong string) {
 	var line bytes.Buffer
 	slog.New(slog.NewTextHandler(&line, nil)).Error("", slog.Any("err", errors.Unwrap(err)))
 	_, quoted, _ := strings.Cut(strings.TrimSpace(line.String()), " err=")
-	lines := []string{`level=ERROR msg="agent not started" agent=moody domain=30 err=` + quoted}
+	lines := []string{`level=ERROR msg="agent not started" agent=program domain=30 err=` + quoted}
 	if diff := gocmp.Diff(lines, j.lines()); diff != "" {
 		wrong += fmt.Sprintf("log (-want +got):\n%s", diff)
 	}
 	if got := agentStatus(s); got != statusNotStart {
 		wrong += fmt.Sprintf("status %d\n", got)
 	}
-	if got := newClientOf(t, s).fetchMood(); got != errorOf(pdu.ErrNoAgent) {
+	if got := newClientOf(t, s).fetchProgram(); got != errorOf(pdu.ErrNoAgent) {
 		wrong += fmt.Sprintf("fetch: %s\n", got)
 	}
 	return wrong
@@ -192,7 +194,7 @@ func notStarted(t *testing.T, conf pmcdconf.Agent, want string) (wrong string) {
 // Agents that fail in a request: what the client gets then and later, the
 // status and the lines in the log.
 func TestAgentFails(t *testing.T) {
-	for _, test := range []moodEnd{
+	for _, test := range []programEnd{
 		{"exits", errorOf(pdu.ErrIPC), statusExited | 7<<8, `process="exit status 7"`},
 		{"killed", errorOf(pdu.ErrIPC), statusExited | 9<<16, `process="signal: killed"`},
 		{"hangs up", errorOf(pdu.ErrIPC), statusProtocol | 9<<16, `process="signal: killed" err="it closed the connection"`},
@@ -201,92 +203,92 @@ func TestAgentFails(t *testing.T) {
 		{"wrong metric", errorOf(pdu.ErrIPC), statusProtocol, `process="exit status 0" err="agent replied with metric 30.0.9 in place of 30.0.1"`},
 		{"garbage", errorOf(pdu.ErrIPC), statusProtocol, `process="exit status 0" err="pdu: read TYPE-774778414?: length below that of a header: IPC protocol failure"`},
 	} {
-		t.Run(test.mood, func(t *testing.T) {
+		t.Run(test.behavior, func(t *testing.T) {
 			t.Parallel()
 			pcptest.Persist(t, func() string { return test.wrong(t) }) // a process may be slow to end
 		})
 	}
 }
 
-// A moodEnd is how an agent with a mood ends.
-type moodEnd struct {
-	mood   string
-	first  string // what a fetch gets
-	status int
-	line   string // in the log
+// A programEnd is how an agent with a behavior ends.
+type programEnd struct {
+	behavior string
+	first    string // what a fetch gets
+	status   int
+	line     string // in the log
 }
 
-// wrong says how an agent ends otherwise.
-func (e moodEnd) wrong(t *testing.T) (wrong string) {
+// wrong runs an agent, and returns how its end differs.
+func (e programEnd) wrong(t *testing.T) (wrong string) {
 	t.Helper()
-	j, log := newJournal()
-	s := patient(t, &Server{Logger: log, NoRestart: true})
+	j, log := newLogLines()
+	s := withTime(t, &Server{Logger: log, NoRestart: true})
 	g := newClientOf(t, s)
-	if err := s.Start(moodLine(e.mood)); err != nil {
+	if err := s.Start(programLine(e.behavior)); err != nil {
 		t.Fatal(err)
 	}
-	if got := g.fetchMood(); !strings.HasSuffix(got, e.first) {
+	if got := g.fetchProgram(); !strings.HasSuffix(got, e.first) {
 		wrong = fmt.Sprintf("first fetch: %s, want %s\n", got, e.first)
 	}
 	eventually(t, "end", func() bool { return s.NumAgents() == 1 })
 	if got := agentStatus(s); got != e.status {
 		wrong += fmt.Sprintf("status %#x, want %#x\n", got, e.status)
 	}
-	if got := g.fetchMood(); !strings.HasSuffix(got, errorOf(pdu.ErrNoAgent)) {
+	if got := g.fetchProgram(); !strings.HasSuffix(got, errorOf(pdu.ErrNoAgent)) {
 		wrong += fmt.Sprintf("later: %s\n", got)
 	}
-	want := []string{moodStarted, `level=ERROR msg="agent died" agent=moody domain=30 ` + e.line}
+	want := []string{programStarted, `level=ERROR msg="agent died" agent=program domain=30 ` + e.line}
 	if diff := gocmp.Diff(want, j.lines()); diff != "" {
 		wrong += fmt.Sprintf("log (-want +got):\n%s", diff)
 	}
 	return wrong
 }
 
-// An agent that is late owes a reply, and then serves on.
+// An agent that is late owes a reply; when that has come it is called again.
 func TestAgentLate(t *testing.T) {
-	j, log := newJournal()
+	j, log := newLogLines()
 	goOn := filepath.Join(t.TempDir(), "go-on")
-	s := patient(t, &Server{Logger: log, Timeout: 100 * time.Millisecond})
-	if err := s.Start(moodLine("late=" + goOn)); err != nil {
+	s := withTime(t, &Server{Logger: log, Timeout: 100 * time.Millisecond})
+	if err := s.Start(programLine("late=" + goOn)); err != nil {
 		t.Fatal(err)
 	}
 	g := newClientOf(t, s)
-	if got := g.fetchMood(); got != errorOf(pdu.ErrTimeout) {
+	if got := g.fetchProgram(); got != errorOf(pdu.ErrTimeout) {
 		t.Errorf("late: %s", got)
 	}
 	s.setTimeout(time.Minute) // it is late once only
-	if got := g.fetchMood(); got != errorOf(pdu.ErrAgain) {
+	if got := g.fetchProgram(); got != errorOf(pdu.ErrAgain) {
 		t.Errorf("owing: %s", got)
 	}
 	if err := os.WriteFile(goOn, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "recovery", func() bool { return g.fetchMood() == moodValue })
+	eventually(t, "recovery", func() bool { return g.fetchProgram() == programValue })
 	if got := agentStatus(s); got != 0 {
 		t.Errorf("status %d", got)
 	}
-	want := []string{moodStarted, `level=WARN msg="agent owes a reply" agent=moody domain=30 type=RESULT`,
-		`level=INFO msg="agent replies again" agent=moody domain=30`}
+	want := []string{programStarted, `level=WARN msg="agent owes a reply" agent=program domain=30 type=RESULT`,
+		`level=INFO msg="agent replies again" agent=program domain=30`}
 	if diff := gocmp.Diff(want, j.lines()); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
 	}
 }
 
-// A dead agent is started again at once, but not again before the delay is over;
-// clients are told each time.
+// An agent that has died is started again at once, and then not before the delay is
+// over; clients are told each time.
 func TestAgentRestarts(t *testing.T) {
-	j, log := newJournal()
-	s := patient(t, &Server{Logger: log, restartDelay: 700 * time.Millisecond})
-	if err := s.Start(moodLine("exits")); err != nil {
+	j, log := newLogLines()
+	s := withTime(t, &Server{Logger: log, restartDelay: 700 * time.Millisecond})
+	if err := s.Start(programLine("exits")); err != nil {
 		t.Fatal(err)
 	}
-	a := s.agents.Load().get(moodDomain)
+	a := s.agents.Load().get(programDomain)
 	g := newClientOf(t, s)
 	var alive, started []time.Time // when it was alive before each start, and when it was there again
 	for range 3 {
 		old := a.remote.Load()
 		alive = append(alive, time.Now())
-		g.fetchMood()
+		g.fetchProgram()
 		eventually(t, "restart", func() bool {
 			p := a.remote.Load()
 			return p != nil && p != old
@@ -298,9 +300,8 @@ func TestAgentRestarts(t *testing.T) {
 			t.Errorf("restarted less than %v after the time before", d)
 		}
 	}
-	// The last death may have been told with the answer of the fetch that was its
-	// cause.
-	if got := g.request(pdu.Fetch{PMIDs: []pdu.PMID{moodMetric}}); got != "change: add agent,restart agent,drop agent" && got != "change: add agent,restart agent" {
+	// The client may have been told of the last end by the fetch that was its cause.
+	if got := g.request(pdu.Fetch{PMIDs: []pdu.PMID{programMetric}}); got != "change: add agent,restart agent,drop agent" && got != "change: add agent,restart agent" {
 		t.Errorf("told %q", got)
 	}
 	g.receive()
@@ -309,45 +310,45 @@ func TestAgentRestarts(t *testing.T) {
 	}
 }
 
-// Restart starts what was not there; its death is noticed as any other's.
+// Restart starts agents that do not run; their next end is noticed as well.
 func TestRestart(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "agent")
-	j, log := newJournal()
-	s := patient(t, &Server{Logger: log})
-	conf := moodLine("good")
+	j, log := newLogLines()
+	s := withTime(t, &Server{Logger: log})
+	conf := programLine("good")
 	conf.Argv = append([]string{program}, conf.Argv...)
 	if s.Start(conf) == nil {
 		t.Fatal("started")
 	}
-	if diff := gocmp.Diff([]string{"moody"}, s.Restart()); diff != "" {
+	if diff := gocmp.Diff([]string{"program"}, s.Restart()); diff != "" {
 		t.Error(diff)
 	}
 	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec \"$@\"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	g := newClientOf(t, s)
-	if got := g.fetchMood(); got != errorOf(pdu.ErrNoAgent) {
+	if got := g.fetchProgram(); got != errorOf(pdu.ErrNoAgent) {
 		t.Errorf("before: %s", got)
 	}
 	var both sync.WaitGroup // which must not start two
 	both.Go(func() { s.Restart() })
 	both.Go(func() { s.Restart() })
 	both.Wait()
-	if got, want := g.fetchMood(), "change: add agent,restart agent / "+moodValue; got != want {
+	if got, want := g.fetchProgram(), "change: add agent,restart agent / "+programValue; got != want {
 		t.Errorf("after: %s", got)
 	}
 	if got := s.Restart(); got != nil {
 		t.Errorf("restarted %v again", got)
 	}
-	old := s.agents.Load().get(moodDomain).remote.Load()
+	old := s.agents.Load().get(programDomain).remote.Load()
 	old.cmd.Process.Kill()
 	eventually(t, "restart", func() bool {
-		p := s.agents.Load().get(moodDomain).remote.Load()
+		p := s.agents.Load().get(programDomain).remote.Load()
 		return p != nil && p != old
 	})
 	lines := j.lines()
-	want := []string{moodStarted, `level=ERROR msg="agent died" agent=moody domain=30 process="signal: killed"`, moodStarted}
+	want := []string{programStarted, `level=ERROR msg="agent died" agent=program domain=30 process="signal: killed"`, programStarted}
 	if diff := gocmp.Diff(want, lines[max(0, len(lines)-3):]); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
 	}
@@ -356,14 +357,14 @@ func TestRestart(t *testing.T) {
 // An agent that ignores the end of its input and SIGTERM is killed; its end is
 // waited for.
 func TestStubbornAgent(t *testing.T) {
-	s := patient(t, &Server{Grace: 1500 * time.Millisecond})
+	s := withTime(t, &Server{Grace: 1500 * time.Millisecond})
 	pcptest.Persist(t, func() string {
-		if err := s.Start(moodLine("stubborn")); err != nil {
+		if err := s.Start(programLine("ignores signals")); err != nil {
 			t.Fatal(err)
 		}
-		p := s.agents.Load().get(moodDomain).remote.Load()
+		p := s.agents.Load().get(programDomain).remote.Load()
 		began := time.Now()
-		err := s.Remove(moodDomain)
+		err := s.Remove(programDomain)
 		d := time.Since(began)
 		if d < 900*time.Millisecond {
 			t.Errorf("took %v", d)
@@ -378,7 +379,7 @@ func TestStubbornAgent(t *testing.T) {
 		}
 		return ""
 	})
-	if err := s.Remove(moodDomain); err == nil {
+	if err := s.Remove(programDomain); err == nil {
 		t.Error("removed twice")
 	}
 	if err := s.Remove(pmcdagent.Domain); err == nil {
@@ -386,12 +387,12 @@ func TestStubbornAgent(t *testing.T) {
 	}
 }
 
-// A start that is in progress does not hold up the end.
+// A start that is in progress does not hold up Close.
 func TestCloseWhileStarting(t *testing.T) {
 	s := &Server{AgentHelloTimeout: time.Minute}
 	started := make(chan error, 1)
-	go func() { started <- s.Start(moodLine("mute")) }()
-	eventually(t, "entry", func() bool { s.init(); return s.agents.Load().get(moodDomain) != nil })
+	go func() { started <- s.Start(programLine("mute")) }()
+	eventually(t, "entry", func() bool { s.init(); return s.agents.Load().get(programDomain) != nil })
 	time.Sleep(50 * time.Millisecond)
 	began := time.Now()
 	if err := s.Close(); err != nil {
@@ -403,13 +404,13 @@ func TestCloseWhileStarting(t *testing.T) {
 	if d := time.Since(began); d > 30*time.Second {
 		t.Errorf("took %v", d)
 	}
-	if err := s.Start(moodLine("good")); !errors.Is(err, errClosed) {
+	if err := s.Start(programLine("good")); !errors.Is(err, errClosed) {
 		t.Errorf("start after the end: %v", err)
 	}
 	if err := s.Add(fakeAgent("late", 9)); !errors.Is(err, errClosed) {
 		t.Errorf("add after the end: %v", err)
 	}
-	if got := s.Restart(); len(got) > 0 && s.agents.Load().get(moodDomain).remote.Load() != nil {
+	if got := s.Restart(); len(got) > 0 && s.agents.Load().get(programDomain).remote.Load() != nil {
 		t.Error("restarted after the end")
 	}
 }
@@ -420,8 +421,8 @@ func TestSocketAgents(t *testing.T) {
 	path := filepath.Join(pcptest.ShortDir(t), "s")
 	port := fmt.Sprint(pcptest.FreePort(t))
 	for _, test := range []struct {
-		name, mood, network, addr string
-		running                   bool
+		name, behavior, network, addr string
+		running                       bool
 	}{
 		{"unix", "listens=unix:" + path, "unix", path, false},
 		{"unix, running", "", "unix", path + "2", true},
@@ -430,9 +431,9 @@ func TestSocketAgents(t *testing.T) {
 		{"unix, in the background", "goes into the background=unix:" + path, "unix", path, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			j, log := newJournal()
-			s := patient(t, &Server{Logger: log, NoRestart: true})
-			conf := pmcdconf.Agent{Name: "moody", Domain: moodDomain, Kind: pmcdconf.KindSocket, Network: test.network, Address: test.addr}
+			j, log := newLogLines()
+			s := withTime(t, &Server{Logger: log, NoRestart: true})
+			conf := pmcdconf.Agent{Name: "program", Domain: programDomain, Kind: pmcdconf.KindSocket, Network: test.network, Address: test.addr}
 			hangUp := func() {}
 			if test.running {
 				network := map[string]string{"unix": "unix", "inet": "tcp4"}[test.network]
@@ -452,29 +453,29 @@ func TestSocketAgents(t *testing.T) {
 				var agent sync.WaitGroup
 				agent.Go(func() {
 					if conn, err := ln.Accept(); err == nil {
-						pmda.Serve(ctx, &fake{name: "moody", domain: moodDomain}, conn)
+						pmda.Serve(ctx, &testAgent{name: "program", domain: programDomain}, conn)
 						conn.Close()
 					}
 				})
 				t.Cleanup(func() { cancel(); ln.Close(); agent.Wait() })
 			} else {
-				conf.Argv = moodArgv(test.mood)
+				conf.Argv = programArgv(test.behavior)
 			}
 			if err := s.Start(conf); err != nil {
 				t.Fatal(err)
 			}
 			g := newClientOf(t, s)
-			p := s.agents.Load().get(moodDomain).remote.Load()
-			background := strings.HasPrefix(test.mood, "goes")
+			p := s.agents.Load().get(programDomain).remote.Load()
+			background := strings.HasPrefix(test.behavior, "goes")
 			if background {
 				<-p.exited
 				time.Sleep(50 * time.Millisecond)
 			}
-			if got := g.fetchMood(); got != moodValue {
+			if got := g.fetchProgram(); got != programValue {
 				t.Fatal(got)
 			}
 			if background {
-				return // it ends when the collector hangs up
+				return // it ends when the collector closes the connection
 			}
 			line := ` err="it closed the connection"`
 			if p.cmd != nil {
@@ -485,11 +486,11 @@ func TestSocketAgents(t *testing.T) {
 			}
 			eventually(t, "end", func() bool {
 				if p.cmd == nil && p.Err() == nil {
-					g.fetchMood() // an agent's end shows when it is asked
+					g.fetchProgram() // an agent's end shows when it is called
 				}
 				return s.NumAgents() == 1
 			})
-			want := []string{moodStarted, `level=ERROR msg="agent died" agent=moody domain=30` + line}
+			want := []string{programStarted, `level=ERROR msg="agent died" agent=program domain=30` + line}
 			if diff := gocmp.Diff(want, j.lines()); diff != "" {
 				t.Errorf("log (-want +got):\n%s", diff)
 			}
@@ -502,17 +503,18 @@ func TestSocketAgents(t *testing.T) {
 	}
 }
 
-// Configure keeps what is the same, ends what has gone or changed, starts what
-// is new or dead, and leaves agents in this process alone.
+// Configure keeps agents whose lines are the same, ends those whose lines have gone
+// or changed, starts new ones and those that have died, and leaves agents in this
+// process alone.
 func TestConfigure(t *testing.T) {
-	line := func(name string, d pdu.Domain, mood string) pmcdconf.Agent {
-		return pmcdconf.Agent{Name: name, Domain: d, Kind: pmcdconf.KindPipe, Argv: moodArgv(mood)}
+	line := func(name string, d pdu.Domain, behavior string) pmcdconf.Agent {
+		return pmcdconf.Agent{Name: name, Domain: d, Kind: pmcdconf.KindPipe, Argv: programArgv(behavior)}
 	}
-	j, log := newJournal()
-	s := patient(t, &Server{Logger: log, NoRestart: true, DSO: map[string]func(pdu.Domain) (pmda.Handler, error){
-		"inner_init": func(d pdu.Domain) (pmda.Handler, error) { return &fake{name: "inner", domain: d}, nil },
+	j, log := newLogLines()
+	s := withTime(t, &Server{Logger: log, NoRestart: true, DSO: map[string]func(pdu.Domain) (pmda.Handler, error){
+		"inner_init": func(d pdu.Domain) (pmda.Handler, error) { return &testAgent{name: "inner", domain: d}, nil },
 	}})
-	add(t, s, &fake{name: "added", domain: 40})
+	add(t, s, &testAgent{name: "added", domain: 40})
 	dso := pmcdconf.Agent{Name: "inner", Domain: 35, Kind: pmcdconf.KindDSO, Entry: "inner_init"}
 	pids := func() map[pdu.Domain]int {
 		pids := map[pdu.Domain]int{}
@@ -561,7 +563,7 @@ func TestConfigure(t *testing.T) {
 	if diff := gocmp.Diff([]pdu.Domain{2, 30, 31, 33, 34, 40}, domains); diff != "" {
 		t.Errorf("agents (-want +got):\n%s", diff)
 	}
-	if got, want := g.fetchMood(), "change: add agent,restart agent,drop agent / "+moodValue; got != want {
+	if got, want := g.fetchProgram(), "change: add agent,restart agent,drop agent / "+programValue; got != want {
 		t.Errorf("told %s", got)
 	}
 	var unconfigured int
@@ -575,12 +577,12 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
-// Everything that changes agents at once, beside clients who ask: nothing is
-// lost, deadlocks or stays.
+// All that changes agents, at once, while clients send requests: nothing is lost,
+// deadlocks or stays.
 func TestChangesAtOnce(t *testing.T) {
 	s := &Server{restartDelay: 10 * time.Millisecond, Grace: 20 * time.Second}
-	s.init() // the tests look inside
-	good := moodLine("good")
+	s.init() // the test looks at fields
+	good := programLine("good")
 	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 	defer cancel()
 	var all sync.WaitGroup
@@ -594,9 +596,9 @@ func TestChangesAtOnce(t *testing.T) {
 	loop(func() { s.Configure(&pmcdconf.Config{Agents: []pmcdconf.Agent{good}}) })
 	loop(func() { s.Configure(&pmcdconf.Config{}) })
 	loop(func() { s.Restart(); time.Sleep(time.Millisecond) })
-	loop(func() { s.Remove(moodDomain); s.Start(good) })
+	loop(func() { s.Remove(programDomain); s.Start(good) })
 	loop(func() {
-		if a := s.agents.Load().get(moodDomain); a != nil {
+		if a := s.agents.Load().get(programDomain); a != nil {
 			if p := a.remote.Load(); p != nil {
 				p.cmd.Process.Kill()
 			}
@@ -608,7 +610,7 @@ func TestChangesAtOnce(t *testing.T) {
 			for ctx.Err() == nil {
 				g := newClientOf(t, s)
 				for range 10 {
-					g.fetchMood()
+					g.fetchProgram()
 				}
 				g.net.Close()
 			}
@@ -620,16 +622,16 @@ func TestChangesAtOnce(t *testing.T) {
 	}
 }
 
-// Who removes an agent that is being started waits for its process, too.
+// Remove waits for the process of an agent that is being started, too.
 func TestRemoveWhileStarting(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
-	s := closed(t, &Server{AgentHelloTimeout: time.Minute})
+	s := closeAtEnd(t, &Server{AgentHelloTimeout: time.Minute})
 	s.init()
 	started := make(chan error, 1)
 	// It never says hello, and takes a moment to end.
 	argv := []string{"/bin/sh", "-c", "echo $$ >" + file + ".new; mv " + file + ".new " + file + "; cat; sleep 0.2"}
 	go func() {
-		started <- s.Start(pmcdconf.Agent{Name: "moody", Domain: moodDomain, Kind: pmcdconf.KindPipe, Argv: argv})
+		started <- s.Start(pmcdconf.Agent{Name: "program", Domain: programDomain, Kind: pmcdconf.KindPipe, Argv: argv})
 	}()
 	eventually(t, "process", func() bool { _, err := os.Stat(file); return err == nil })
 	b, err := os.ReadFile(file)
@@ -640,8 +642,8 @@ func TestRemoveWhileStarting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := s.agents.Load().get(moodDomain)
-	if err := s.Remove(moodDomain); err != nil {
+	a := s.agents.Load().get(programDomain)
+	if err := s.Remove(programDomain); err != nil {
 		t.Error(err)
 	}
 	if p, err := os.FindProcess(pid); err == nil && p.Signal(syscall.Signal(0)) == nil {
@@ -665,11 +667,11 @@ func TestTimeoutWhileStarting(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	s := patient(t, &Server{Timeout: 100 * time.Millisecond})
+	s := withTime(t, &Server{Timeout: 100 * time.Millisecond})
 	s.init()
 	started := make(chan error, 1)
 	go func() {
-		started <- s.Start(pmcdconf.Agent{Name: "moody", Domain: moodDomain, Kind: pmcdconf.KindSocket, Network: "unix", Address: path})
+		started <- s.Start(pmcdconf.Agent{Name: "program", Domain: programDomain, Kind: pmcdconf.KindSocket, Network: "unix", Address: path})
 	}()
 	conn, err := ln.Accept()
 	if err != nil {
@@ -678,12 +680,12 @@ func TestTimeoutWhileStarting(t *testing.T) {
 	defer conn.Close()
 	time.Sleep(50 * time.Millisecond) // it waits for the hello
 	s.setTimeout(time.Minute)
-	slow := &fake{name: "moody", domain: moodDomain, failing: func() error { time.Sleep(300 * time.Millisecond); return nil }}
+	slow := &testAgent{name: "program", domain: programDomain, failing: func() error { time.Sleep(300 * time.Millisecond); return nil }}
 	go pmda.Serve(t.Context(), slow, conn)
 	if err := <-started; err != nil {
 		t.Fatal(err)
 	}
-	if got := newClientOf(t, s).fetchMood(); got != moodValue {
+	if got := newClientOf(t, s).fetchProgram(); got != programValue {
 		t.Errorf("fetch: %s", got)
 	}
 }
@@ -691,22 +693,22 @@ func TestTimeoutWhileStarting(t *testing.T) {
 // A program that reaps all children may take the end of an agent's process, of
 // which nothing is known then.
 func TestReapedByAnother(t *testing.T) {
-	s := closed(t, &Server{})
+	s := closeAtEnd(t, &Server{})
 	for _, kind := range []pmcdconf.Kind{pmcdconf.KindPipe, pmcdconf.KindSocket} {
 		near, far := net.Pipe()
 		go func() {
-			pmda.Serve(t.Context(), fakeAgent("moody", moodDomain), far)
+			pmda.Serve(t.Context(), fakeAgent("program", programDomain), far)
 			far.Close()
 		}()
-		r, err := remote.New(t.Context(), pmda.Info{Name: "moody", Domain: moodDomain}, near, remote.Config{})
+		r, err := remote.New(t.Context(), pmda.Info{Name: "program", Domain: programDomain}, near, remote.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		p := &process{Agent: r, stream: near, cmd: exec.Command("none"), exited: make(chan struct{})}
 		close(p.exited) // and no ProcessState
 		s.init()
-		a := &agent{kind: kind, conf: pmcdconf.Agent{Name: "moody", Domain: moodDomain}}
-		a.setName("moody")
+		a := &agent{kind: kind, conf: pmcdconf.Agent{Name: "program", Domain: programDomain}}
+		a.setName("program")
 		a.ctx, a.cancel = context.WithCancel(t.Context())
 		if kind == pmcdconf.KindSocket { // as one that has gone into the background
 			time.AfterFunc(50*time.Millisecond, a.cancel)
@@ -721,15 +723,16 @@ func TestReapedByAnother(t *testing.T) {
 	}
 }
 
-// A fence goes with the agent, and an agent that is not there is not fenced off.
+// A fence ends with the process of the agent; an agent that does not run cannot be
+// fenced.
 func TestPMCDFenceOfDead(t *testing.T) {
 	b := newBench(t, &Server{NoRestart: true})
-	if err := b.Start(moodLine("good")); err != nil {
+	if err := b.Start(programLine("good")); err != nil {
 		t.Fatal(err)
 	}
-	a := b.agents.Load().get(moodDomain)
+	a := b.agents.Load().get(programDomain)
 	b.store("agent.fenced", 1)
-	b.want("agent.fenced", "pmcd 0", "moody 1")
+	b.want("agent.fenced", "pmcd 0", "program 1")
 	a.remote.Load().cmd.Process.Kill()
 	eventually(t, "death", func() bool { return a.remote.Load() == nil })
 	eventually(t, "end of the fence", func() bool { return !a.fenced.Load() })
@@ -742,7 +745,7 @@ func TestPMCDFenceOfDead(t *testing.T) {
 // An agent that the configuration gives another name is an instance of that name.
 func TestPMCDAgentRenamed(t *testing.T) {
 	b := newBench(t, &Server{})
-	line := moodLine("good")
+	line := programLine("good")
 	for _, name := range []string{"before", "after"} {
 		line.Name = name
 		if err := b.Configure(&pmcdconf.Config{Agents: []pmcdconf.Agent{line}}); err != nil {

@@ -14,10 +14,10 @@ func (q *query[T]) invoke() (err error) {
 	return err
 }
 
-// ask plans a call of the agent of a domain. unknown is the error if there is no
+// planCall plans a call of the agent of a domain. unknown is the error if there is no
 // such agent. Nothing that get uses may be the client's or the request's, since it
 // may go on when they do without it.
-func ask[T any](r *request, d pdu.Domain, unknown pdu.Error, method string, get func(*call) (T, error)) *query[T] {
+func planCall[T any](r *request, d pdu.Domain, unknown pdu.Error, method string, get func(*call) (T, error)) *query[T] {
 	q := &query[T]{call: call{name: method}, get: get}
 	q.method = q
 	q.agent = r.client.s.agents.Load().get(d)
@@ -67,10 +67,10 @@ func (e entry[T]) result() (T, error) {
 // abandoned reports whether the call that gets it was abandoned.
 func (e entry[T]) abandoned() bool { return e.of != nil && e.of.state.Load() == callAbandoned }
 
-// askEach plans calls that get n things, one call of each agent that gets all that
+// planCalls plans calls that get n things, one call of each agent that gets all that
 // are of its domain. domain says of which one a thing is, or that it has none. The
-// same holds for get as in ask.
-func askEach[T any](r *request, n int, unknown pdu.Error, method string,
+// same holds for get as in planCall.
+func planCalls[T any](r *request, n int, unknown pdu.Error, method string,
 	domain func(i int) (pdu.Domain, bool), get func(k *call, i int) (T, error)) []entry[T] {
 	entries := make([]entry[T], n)
 	indexes := map[pdu.Domain]*[]int{}
@@ -85,7 +85,7 @@ func askEach[T any](r *request, n int, unknown pdu.Error, method string,
 			of = new([]int)
 			indexes[d] = of
 			var q *query[[]entry[T]]
-			q = ask(r, d, unknown, method, func(k *call) ([]entry[T], error) {
+			q = planCall(r, d, unknown, method, func(k *call) ([]entry[T], error) {
 				for _, i := range *of {
 					if err := k.ctx.Err(); err != nil {
 						return q.value, err

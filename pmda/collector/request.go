@@ -23,14 +23,14 @@ type request struct {
 	client   *client
 	kind     pdu.Kind
 	arrived  time.Time
-	now      time.Time // the latest time that is known
+	now      time.Time // when the clock was read last
 	since    int64     // arrived on Server.clock
-	deadline time.Time // when nobody waits for agents any more; zero for never
+	deadline time.Time // of its calls; zero for none
 
 	ctx       *callContext // of the calls
-	about     pmda.Request // what agents are told, but for the deadline
+	about     pmda.Request // what agents are given, without the deadline
 	calls     []*call
-	next      int                    // the first of calls that is not made yet
+	next      int                    // index of the next call to make
 	abandoned bool                   // a call was abandoned
 	finish    func(r *request) error // sends the reply; nil if there is none
 

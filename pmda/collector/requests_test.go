@@ -16,8 +16,8 @@ import (
 
 // Domains of the agents in the tests of requests.
 const (
-	wellDomain    = 10 // answers
-	unknownDomain = 11 // nobody's
+	wellDomain    = 10 // replies
+	unknownDomain = 11 // has no agent
 	deadDomain    = 12 // configured, but could not be started
 	fencedDomain  = 13
 	failDomain    = 14 // fails with an error of its own
@@ -54,7 +54,7 @@ func hostAll(t *testing.T) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := closed(t, &Server{Names: tree, NoRestart: true, Logger: slog.New(newMessages())})
+	s := closeAtEnd(t, &Server{Names: tree, NoRestart: true, Logger: slog.New(newMessages())})
 	for d, failing := range map[pdu.Domain]func() error{
 		wellDomain:   nil,
 		fencedDomain: nil,
@@ -64,7 +64,7 @@ func hostAll(t *testing.T) *Server {
 		lateDomain:   func() error { return pdu.ErrAgain },
 		wrongDomain:  func() error { return pdu.Error(5) },
 	} {
-		add(t, s, &fake{name: requestDomains[d], domain: d, failing: failing})
+		add(t, s, &testAgent{name: requestDomains[d], domain: d, failing: failing})
 	}
 	s.agents.Load().get(fencedDomain).fenced.Store(true)
 	if s.Start(pmcdconf.Agent{Name: "dead", Domain: deadDomain, Kind: pmcdconf.KindPipe, Argv: []string{"/nonexistent/agent"}}) == nil {
@@ -73,7 +73,7 @@ func hostAll(t *testing.T) *Server {
 	return s
 }
 
-// Every kind of request to every kind of agent: what C pmcd answers.
+// Every kind of request to every kind of agent gets the reply of C pmcd.
 func TestRequests(t *testing.T) {
 	s := hostAll(t)
 	pmid := func(d pdu.Domain) pdu.PMID { return pdu.MakePMID(d, 0, 1) }
@@ -164,7 +164,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// Requests that no agent is asked about, and those that mix.
+// Requests that need no agent, and those of several domains.
 func TestRequestsDirect(t *testing.T) {
 	s := hostAll(t)
 	g := newClientOf(t, s)
@@ -231,7 +231,7 @@ func TestRequestsDirect(t *testing.T) {
 	}
 	want := []string{"RESULT 10.0.1 -1=7", "RESULT 10.0.1 -1=7", "RESULT 10.0.1 -1=7"}
 	var got []string
-	for _, text := range s.agents.Load().get(wellDomain).handler.(*fake).stored {
+	for _, text := range s.agents.Load().get(wellDomain).handler.(*testAgent).stored {
 		got = append(got, strings.Replace(text, "HIGHRES_RESULT", "RESULT", 1))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -15,7 +15,7 @@ type resetting struct {
 // (pmcd.sighups), lists the clients in the log, looks at the label files, and
 // calls OnReset or, without one, Restart. A program calls it when it gets that
 // signal; a client does by storing pmcd.control.sighup. Resets run one at a time;
-// a reset that is asked for while another waits is the same one.
+// one that is called while another waits is merged with that.
 func (s *Server) Reset() {
 	s.init()
 	if !s.resetting.waiting.Swap(true) {

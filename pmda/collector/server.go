@@ -140,6 +140,7 @@ type Server struct {
 	trace     eventtrace.Trace
 	resetting resetting
 
+	dialAgent   dialFunc   // connects to agents with a socket; tests have their own
 	configuring sync.Mutex // held by Configure
 	adding      sync.Mutex // held while an agent with names is added
 	merging     sync.Mutex // held while names are merged
@@ -170,6 +171,9 @@ func (s *Server) init() {
 	s.setup.Do(func() {
 		s.limits = s.makeLimits()
 		s.restartDelay = cmp.Or(s.restartDelay, restartDelay)
+		if s.dialAgent == nil {
+			s.dialAgent = new(net.Dialer).DialContext
+		}
 		if s.log = s.Logger; s.log == nil {
 			s.log = slog.Default()
 		}
@@ -198,7 +202,7 @@ func (s *Server) Add(h pmda.Handler) error {
 	return opError("add", h.Info().Name, s.addHandler(h, pmcdconf.Agent{}))
 }
 
-// addHandler is Add with the configuration line that asked for the agent.
+// addHandler is Add with the configuration line of the agent.
 func (s *Server) addHandler(h pmda.Handler, conf pmcdconf.Agent) error {
 	s.init()
 	if err := h.Err(); err != nil {

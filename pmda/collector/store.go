@@ -40,7 +40,7 @@ func (r *request) planStore(body []byte) error {
 				return err
 			}
 		}
-		stores[i] = ask(r, d, pdu.ErrNoAgent, "store", func(k *call) (struct{}, error) {
+		stores[i] = planCall(r, d, pdu.ErrNoAgent, "store", func(k *call) (struct{}, error) {
 			return struct{}{}, k.handler.Store(k.ctx, &k.about, values)
 		})
 		stores[i].store = true

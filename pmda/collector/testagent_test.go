@@ -12,9 +12,9 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// A fake is an agent whose every method answers with something simple, or does
-// what failing says instead.
-type fake struct {
+// A testAgent is an agent whose methods return something simple, or what failing
+// returns.
+type testAgent struct {
 	name    string
 	domain  pdu.Domain
 	failing func() error // an error, nil to succeed; may panic
@@ -22,14 +22,14 @@ type fake struct {
 	names   *pmns.Tree
 
 	mu     sync.Mutex
-	asked  []string // requests, and ends of clients
+	called []string // methods
 	stored []string
-	ended  []uint64
+	ended  []uint64 // clients
 }
 
-func (f *fake) fail(what string) error {
+func (f *testAgent) fail(what string) error {
 	f.mu.Lock()
-	f.asked = append(f.asked, what)
+	f.called = append(f.called, what)
 	f.mu.Unlock()
 	if f.failing != nil {
 		return f.failing()
@@ -37,16 +37,16 @@ func (f *fake) fail(what string) error {
 	return nil
 }
 
-func (f *fake) Info() pmda.Info { return pmda.Info{Name: f.name, Domain: f.domain} }
+func (f *testAgent) Info() pmda.Info { return pmda.Info{Name: f.name, Domain: f.domain} }
 
-func (f *fake) Err() error { return nil }
+func (f *testAgent) Err() error { return nil }
 
-func (f *fake) Attributes(*pmda.Client) {}
+func (f *testAgent) Attributes(*pmda.Client) {}
 
-func (f *fake) Namespace() *pmns.Tree { return f.names }
+func (f *testAgent) Namespace() *pmns.Tree { return f.names }
 
 // Fetch gives every metric its item as value.
-func (f *fake) Fetch(_ context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+func (f *testAgent) Fetch(_ context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 	if err := f.fail("fetch"); err != nil {
 		return err
 	}
@@ -60,11 +60,11 @@ func (f *fake) Fetch(_ context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.
 	return nil
 }
 
-func (f *fake) Desc(_ context.Context, _ *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
+func (f *testAgent) Desc(_ context.Context, _ *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
 	return pdu.Desc{PMID: id, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemInstant}, f.fail("desc")
 }
 
-func (f *fake) Instances(_ context.Context, _ *pmda.Request, _ pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
+func (f *testAgent) Instances(_ context.Context, _ *pmda.Request, _ pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
 	all := []pdu.Instance{{ID: 1, Name: "one"}, {ID: 2, Name: "two"}}
 	switch {
 	case inst == 9:
@@ -75,11 +75,11 @@ func (f *fake) Instances(_ context.Context, _ *pmda.Request, _ pdu.InDom, inst p
 	return all, f.fail("instances")
 }
 
-func (f *fake) Text(_ context.Context, _ *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
+func (f *testAgent) Text(_ context.Context, _ *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
 	return fmt.Sprintf("text %d", of.Request(kind).Text), f.fail("text")
 }
 
-func (f *fake) Store(_ context.Context, _ *pmda.Request, values *pdu.Result) error {
+func (f *testAgent) Store(_ context.Context, _ *pmda.Request, values *pdu.Result) error {
 	if err := f.fail("store"); err != nil {
 		return err
 	}
@@ -89,23 +89,23 @@ func (f *fake) Store(_ context.Context, _ *pmda.Request, values *pdu.Result) err
 	return nil
 }
 
-func (f *fake) PMID(_ context.Context, _ *pmda.Request, name string) (pdu.PMID, error) {
+func (f *testAgent) PMID(_ context.Context, _ *pmda.Request, name string) (pdu.PMID, error) {
 	return pdu.MakePMID(f.domain, 1, len(name)), f.fail("pmid")
 }
 
-func (f *fake) Names(context.Context, *pmda.Request, pdu.PMID) ([]string, error) {
+func (f *testAgent) Names(context.Context, *pmda.Request, pdu.PMID) ([]string, error) {
 	return []string{f.name + ".dynamic.reverse"}, f.fail("names")
 }
 
-func (f *fake) Children(context.Context, *pmda.Request, string) ([]pmns.Child, error) {
+func (f *testAgent) Children(context.Context, *pmda.Request, string) ([]pmns.Child, error) {
 	return []pmns.Child{{Name: "a", Leaf: true}, {Name: "b"}}, f.fail("children")
 }
 
-func (f *fake) Traverse(_ context.Context, _ *pmda.Request, name string) ([]string, error) {
+func (f *testAgent) Traverse(_ context.Context, _ *pmda.Request, name string) ([]string, error) {
 	return []string{name + ".a", name + ".b"}, f.fail("traverse")
 }
 
-func (f *fake) Labels(_ context.Context, _ *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
+func (f *testAgent) Labels(_ context.Context, _ *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	set, err := pdu.ParseLabels(of.Class, fmt.Sprintf(`{"class":%d}`, of.Class), false)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (f *fake) Labels(_ context.Context, _ *pmda.Request, of pdu.LabelTarget) ([
 	return []pdu.LabelSet{one, two}, f.fail("labels")
 }
 
-func (f *fake) EndClient(c *pmda.Client) {
+func (f *testAgent) EndClient(c *pmda.Client) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ended = append(f.ended, c.Seq)
@@ -131,9 +131,9 @@ func storing(ids ...pdu.PMID) pdu.PDU {
 	return w.PDU(pdu.FormatLowRes)
 }
 
-// serving runs a Server with a listener on the loopback interface until the
-// test ends.
-func serving(t testing.TB, s *Server) (addr string) {
+// serveTCP runs a Server with a listener on the loopback interface until the test
+// ends.
+func serveTCP(t testing.TB, s *Server) (addr string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -151,8 +151,8 @@ func serving(t testing.TB, s *Server) (addr string) {
 	return ln.Addr().String()
 }
 
-// closed closes a Server at the end of a test.
-func closed(t testing.TB, s *Server) *Server {
+// closeAtEnd closes a Server at the end of a test.
+func closeAtEnd(t testing.TB, s *Server) *Server {
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)

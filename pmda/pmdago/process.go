@@ -30,29 +30,29 @@ const (
 // is absent, the metric included.
 func (a *agent) addProcess(commandLine bool) {
 	pid := uint32(os.Getpid())
-	addProcess(a, itemPID, "pid", "Number of the process", pdu.SemDiscrete, pdu.NoUnits, func() (uint32, error) { return pid, nil })
-	a.addText("process.program", "Name of the program's file", pmda.Item(clusterProcess, itemProgram), programName())
+	addProcess(a, itemPID, "go.process.pid", "Number of the process", pdu.SemDiscrete, pdu.NoUnits, func() (uint32, error) { return pid, nil })
+	a.addText("go.process.program", "Name of the program's file", pmda.Item(clusterProcess, itemProgram), programName())
 	if commandLine {
-		a.addText("process.cmdline", "The program and its arguments", pmda.Item(clusterProcess, itemCommandLine), strings.Join(os.Args, " "))
+		a.addText("go.process.cmdline", "The program and its arguments", pmda.Item(clusterProcess, itemCommandLine), strings.Join(os.Args, " "))
 	}
 	if began, err := startTime(); err == nil {
-		addProcess(a, itemStart, "start", "Time at which the process began, since 1970", pdu.SemDiscrete, pdu.TimeSec,
+		addProcess(a, itemStart, "go.process.start", "Time at which the process began, since 1970", pdu.SemDiscrete, pdu.TimeSec,
 			func() (float64, error) { return float64(began.UnixMilli()) / 1000, nil })
-		addProcess(a, itemUptime, "uptime", "Time since the process began", pdu.SemInstant, pdu.TimeSec,
+		addProcess(a, itemUptime, "go.process.uptime", "Time since the process began", pdu.SemInstant, pdu.TimeSec,
 			func() (float64, error) { return a.now().Sub(began).Seconds(), nil })
 	}
-	addProcess(a, itemUserTime, "cpu.user", "Processor time in the program's own code", pdu.SemCounter, pdu.TimeUSec, func() (uint64, error) {
+	addProcess(a, itemUserTime, "go.process.cpu.user", "Processor time in the program's own code", pdu.SemCounter, pdu.TimeUSec, func() (uint64, error) {
 		user, _, err := processorTime()
 		return uint64(user.Microseconds()), err
 	})
-	addProcess(a, itemSystemTime, "cpu.sys", "Processor time in the system", pdu.SemCounter, pdu.TimeUSec, func() (uint64, error) {
+	addProcess(a, itemSystemTime, "go.process.cpu.sys", "Processor time in the system", pdu.SemCounter, pdu.TimeUSec, func() (uint64, error) {
 		_, system, err := processorTime()
 		return uint64(system.Microseconds()), err
 	})
 	a.addMemory()
-	addProcess(a, itemMaxResident, "memory.maxrss", "The most memory that was ever resident", pdu.SemInstant, pdu.SpaceByte, maxResident)
-	addProcess(a, itemOpenFiles, "fd.open", "Open descriptors", pdu.SemInstant, pdu.UnitCount, openFiles)
-	addProcess(a, itemMaxFiles, "fd.limit", "Descriptors that the process may have open", pdu.SemInstant, pdu.UnitCount, maxFiles)
+	addProcess(a, itemMaxResident, "go.process.memory.maxrss", "The most memory that was ever resident", pdu.SemInstant, pdu.SpaceByte, maxResident)
+	addProcess(a, itemOpenFiles, "go.process.fd.open", "Open descriptors", pdu.SemInstant, pdu.UnitCount, openFiles)
+	addProcess(a, itemMaxFiles, "go.process.fd.limit", "Descriptors that the process may have open", pdu.SemInstant, pdu.UnitCount, maxFiles)
 }
 
 // addProcess enters a metric, unless the system lacks what it is about.
@@ -61,7 +61,7 @@ func addProcess[T pdu.Scalar](a *agent, item int, name, text string, sem pdu.Sem
 		return
 	}
 	pmda.Register(a.Agent, pmda.Metric[T]{
-		Name: a.prefix + ".process." + name, Text: text, ID: pmda.Item(clusterProcess, item), Sem: sem, Units: units,
+		Name: a.named(name), Text: text, ID: pmda.Item(clusterProcess, item), Sem: sem, Units: units,
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (T, error) { return value() },
 	})
 }
@@ -81,11 +81,11 @@ func (a *agent) addMemory() {
 		name, text string
 		value      *uint64
 	}{
-		{itemResident, "rss", "Memory that is resident", &resident},
-		{itemVirtual, "virtual", "Address space in use", &size},
+		{itemResident, "go.process.memory.rss", "Memory that is resident", &resident},
+		{itemVirtual, "go.process.memory.virtual", "Address space in use", &size},
 	} {
 		pmda.Register(a.Agent, pmda.Metric[uint64]{
-			Name: a.prefix + ".process.memory." + m.name, Text: m.text, ID: pmda.Item(clusterProcess, m.item), Units: pdu.SpaceByte, Group: look,
+			Name: a.named(m.name), Text: m.text, ID: pmda.Item(clusterProcess, m.item), Units: pdu.SpaceByte, Group: look,
 			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) { return *m.value, nil },
 		})
 	}

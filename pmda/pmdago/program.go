@@ -19,13 +19,13 @@ func (a *agent) addProgram() {
 		units      pdu.Units
 		value      func() uint64
 	}{
-		{"goroutines", "Goroutines that exist", pdu.SemInstant, pdu.UnitCount, func() uint64 { return uint64(runtime.NumGoroutine()) }},
-		{"gomaxprocs", "Threads that can execute Go code at the same time", pdu.SemInstant, pdu.UnitCount, func() uint64 { return uint64(runtime.GOMAXPROCS(0)) }},
-		{"numcpu", "Processors that the process could use when it began", pdu.SemDiscrete, pdu.UnitCount, func() uint64 { return uint64(runtime.NumCPU()) }},
-		{"cgocalls", "Calls of C functions", pdu.SemCounter, pdu.UnitCount, func() uint64 { return uint64(runtime.NumCgoCall()) }},
+		{"go.goroutines", "Goroutines that exist", pdu.SemInstant, pdu.UnitCount, func() uint64 { return uint64(runtime.NumGoroutine()) }},
+		{"go.gomaxprocs", "Threads that can execute Go code at the same time", pdu.SemInstant, pdu.UnitCount, func() uint64 { return uint64(runtime.GOMAXPROCS(0)) }},
+		{"go.numcpu", "Processors that the process could use when it began", pdu.SemDiscrete, pdu.UnitCount, func() uint64 { return uint64(runtime.NumCPU()) }},
+		{"go.cgocalls", "Calls of C functions", pdu.SemCounter, pdu.UnitCount, func() uint64 { return uint64(runtime.NumCgoCall()) }},
 	} {
 		pmda.Register(a.Agent, pmda.Metric[uint64]{
-			Name: a.prefix + "." + m.name, Text: m.text, ID: pmda.Item(clusterProgram, i), Sem: m.sem, Units: m.units,
+			Name: a.named(m.name), Text: m.text, ID: pmda.Item(clusterProgram, i), Sem: m.sem, Units: m.units,
 			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) { return m.value(), nil },
 		})
 	}
@@ -51,19 +51,19 @@ func (a *agent) addBuild() {
 		a.Log().Warn("settings of the build are left out", "error", err)
 	}
 	for i, m := range []struct{ name, text, value string }{
-		{"goversion", "Release of Go that built the program", runtime.Version()},
-		{"path", "Path of the main package", info.Path},
-		{"module", "Path of the main module", info.Main.Path},
-		{"version", "Version of the main module", info.Main.Version},
-		{"revision", "Revision in version control", values["vcs.revision"]},
-		{"time", "Time of the revision in version control", values["vcs.time"]},
-		{"os", "Operating system that the program was built for", runtime.GOOS},
-		{"arch", "Architecture that the program was built for", runtime.GOARCH},
+		{"go.build.goversion", "Release of Go that built the program", runtime.Version()},
+		{"go.build.path", "Path of the main package", info.Path},
+		{"go.build.module", "Path of the main module", info.Main.Path},
+		{"go.build.version", "Version of the main module", info.Main.Version},
+		{"go.build.revision", "Revision in version control", values["vcs.revision"]},
+		{"go.build.time", "Time of the revision in version control", values["vcs.time"]},
+		{"go.build.os", "Operating system that the program was built for", runtime.GOOS},
+		{"go.build.arch", "Architecture that the program was built for", runtime.GOARCH},
 	} {
-		a.addText("build."+m.name, m.text, pmda.Item(clusterBuild, i), m.value)
+		a.addText(m.name, m.text, pmda.Item(clusterBuild, i), m.value)
 	}
 	pmda.Register(a.Agent, pmda.Metric[string]{
-		Name: a.prefix + ".build.setting", Text: "Settings of the build", ID: pmda.Item(clusterBuild, 100), Sem: pdu.SemDiscrete, InDom: settings,
+		Name: a.named("go.build.setting"), Text: "Settings of the build", ID: pmda.Item(clusterBuild, 100), Sem: pdu.SemDiscrete, InDom: settings,
 		Help:  "Settings of the build, such as flags of the compiler and the revision in\nversion control. They are in the program's file, too.",
 		Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (string, error) { return values[i.Name], nil },
 	})
@@ -72,7 +72,7 @@ func (a *agent) addBuild() {
 // addText enters a text that never changes; an empty one is none.
 func (a *agent) addText(name, text string, id pmda.ItemID, value string) {
 	pmda.Register(a.Agent, pmda.Metric[string]{
-		Name: a.prefix + "." + name, Text: text, ID: id, Sem: pdu.SemDiscrete,
+		Name: a.named(name), Text: text, ID: id, Sem: pdu.SemDiscrete,
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (string, error) {
 			if value == "" {
 				return "", pmda.NoValue

@@ -47,6 +47,9 @@ func (a *agent) addRuntime(all []metrics.Description) {
 	a.addGodebug(godebug)
 }
 
+// named is the name of a metric under the Prefix of the Options, which replaces "go".
+func (a *agent) named(name string) string { return a.prefix + strings.TrimPrefix(name, "go") }
+
 // name is the name of a metric of the runtime: its path with dots, a "_" and its
 // unit, /gc/heap/allocs:bytes being go.gc.heap.allocs_bytes. What a name cannot
 // have becomes "_".
@@ -171,7 +174,7 @@ func (a *agent) addGodebug(all []metrics.Description) {
 	}
 	d.SetInstances(list...) // names of settings are unique
 	pmda.Register(a.Agent, pmda.Metric[uint64]{
-		Name: a.prefix + ".godebug.non_default_behavior", ID: pmda.Item(clusterGodebug, 0), Sem: pdu.SemCounter, Units: pdu.UnitCount, InDom: d,
+		Name: a.named("go.godebug.non_default_behavior"), ID: pmda.Item(clusterGodebug, 0), Sem: pdu.SemCounter, Units: pdu.UnitCount, InDom: d,
 		Text: "How often a setting of GODEBUG made a difference",
 		Help: "The number of non-default behaviors that were executed due to a non-default\nsetting of GODEBUG.",
 		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[uint64]) error {

@@ -1,4 +1,4 @@
-// Package source defines what a pmapi.Context stands on: the origin of metrics.
+// Package source defines what a pmapi.Context stands on: a source of metrics.
 package source
 
 import (
@@ -9,126 +9,155 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// A Source is the origin of the metrics of a context: a collector that it is
-// connected to, an archive set, metrics that a test made up. Overlays are sources
-// that add to another one: names from a file, the metrics of event records, derived
-// metrics. A context adds turns, a profile, and OpErrors to it; a group compares
-// epochs. Neither knows what its source is.
+// A Source is where the metrics of a context come from. There is one implementation for
+// each kind of origin:
+//
+//	host           a collector (pmapi, host.go)
+//	pmapitest      metrics that a test makes up (pmapi/pmapitest, conn.go)
+//	archive set    not written yet; see below
+//
+// and overlays, which embed another source and change some of its methods:
+//
+//	namesOverlay   names from a file (pmapi, names_overlay.go)
+//	eventOverlay   the metrics of event records (pmapi, event_overlay.go)
+//
+// A context adds to a source that calls wait for each other, a profile, and OpErrors. A
+// group compares epochs. Neither knows what its source is.
 //
 // # Calls
 //
-// One call at a time: the context serialises them. Only Close, Epoch, Now and Sleep
-// may be called at any time. What a caller passes is its own again when the call
-// returns, but for a profile: the same pointer means the same profile, and what it
-// points to does not change.
+// One method is called at a time: the context sees to it. Only Close, Epoch, Now and Sleep
+// may be called at any time. An argument belongs to the caller again when the method
+// returns. The exception is a profile, which is never changed: the same pointer means the
+// same profile, so that a source can see whether it has changed.
 //
 // # Errors
 //
-// An error that is a pdu.Error itself, not one that wraps it, says that the source
-// has refused this request and that others are not concerned; a request that cannot
-// be carried out at all wraps pdu.ErrIPC or is the cause of ctx. Methods that are
-// asked about several things return a value for each, in their order, and in errs why
-// there is none: errs is nil if there is no such error, or else as long as the
-// values. Their last result is the error of the request as a whole; then there are no
-// values.
+// If an error is a pdu.Error, not only wraps one, the source has replied to this request
+// with it. An error after which no request can succeed wraps pdu.ErrIPC. If ctx has ended
+// the request, the error is context.Cause(ctx).
 //
-// # A host
-//
-// Its calls are exchanges with the collector. When the connection breaks, all fail
-// until Reconnect, or it reconnects by itself and reports the gap.
+// A method that is called about several things returns a value for each, in their order,
+// and in errs why one is missing. Its last result is the error of the request as a whole;
+// then there are no values.
 //
 // # An archive set
 //
-// It has a position in time and a mode (pmSetMode(3)), which Dup copies. What is
-// asked is true of that position: which names there are (those whose descriptors lie in
-// an archive that covers it), instances, labels and texts as of it. Fetch gives the
-// next record in the modes forward and back, and interpolated values at the position
-// in the interpolating one, and then moves the position on by the step; r.Time is the
-// time of the values. Past the last record, or before the first one in mode back,
-// Fetch fails with ErrEnd. An epoch ends where another archive of the set begins
-// and names or descriptors differ (Names), and at a <mark> record, which stands for
-// a gap in the recording (Connection: rates do not go across it). The methods say what
-// else is special. Mode and position are set by a method that hosts do not have: Open,
-// the counterpart of Dial, keeps what it opens below the overlays, for that.
+// How an archive set implements each method is said there under "Archive". In general, it
+// has a position in time and a mode: forward, back, or interpolating with a step
+// (pmSetMode(3)). Requests for metadata are about the position. Fetch returns values at or
+// after it, moves it on, and fails with ErrEnd at the end of the log.
+//
+// Position and mode are set by methods of the archive source that Source does not have, and
+// that the function that opens an archive keeps hold of: it makes the source, puts
+// overlays on it, and makes a context, as Dialer.openHost does for a host.
 type Source interface {
-	// Lookup finds the metrics of names. pdu.NoPMID stands where there is none.
+	// Lookup finds the metrics of names. Where there is none, the PMID is pdu.NoPMID.
+	//
+	// Archive: names are those of the archives of the set, which may differ in them;
+	// those that cover the position come first.
 	Lookup(ctx context.Context, names []string) (ids []pdu.PMID, errs Errors, err error)
 
-	// Names are all names of a metric: at least one, or an error.
+	// Names returns all names of a metric: at least one, or an error.
 	Names(ctx context.Context, id pdu.PMID) ([]string, error)
 
-	// Children are what lies directly below a name, "" for the root.
+	// Children returns what lies directly below a name, "" for the root.
 	Children(ctx context.Context, name string) ([]pmns.Child, error)
 
-	// Traverse are the names of all metrics at and below a name.
+	// Traverse returns the names of all metrics at and below a name.
 	Traverse(ctx context.Context, name string) ([]string, error)
 
-	// NamesLocation says where names are looked up, as pmGetPMNSLocation(3) does: 1 for
-	// a file, 2 for a collector, 3 for an archive.
+	// NamesLocation is where names are looked up, by the numbers of
+	// pmGetPMNSLocation(3): 1 in a file, 2 at a collector, 3 in an archive.
 	NamesLocation() int
 
-	// Descs describes metrics. A descriptor whose PMID is pdu.NoPMID stands where
-	// there is none.
+	// Descs describes metrics. Where there is no descriptor, its PMID is pdu.NoPMID.
+	//
+	// Archive: a metric has the same descriptor at all positions.
 	Descs(ctx context.Context, ids []pdu.PMID) (descs []pdu.Desc, errs Errors, err error)
 
-	// Instances are the instances of a domain, or the one that the request names. An
-	// archive has those as of its position, or with the position at the start, before
-	// any Fetch, all that ever were.
+	// Instances returns the instances of a domain, or the one that req selects.
+	//
+	// Archive: those at the position, from the latest record of the domain before it.
+	// pmGetInDomArchive(3), with all instances that there ever were, would be a method
+	// of its own.
 	Instances(ctx context.Context, req pdu.InstanceReq) ([]pdu.Instance, error)
 
-	// Texts are help texts, of the very kind that is asked for: the context asks for
-	// the other kind where there is none. "" and an error are the same. Archives have
-	// them from version 3 on, others have pdu.ErrText.
+	// Texts returns help texts, of the kind that a request has: if there is none, the
+	// context requests the other kind. An empty text counts as none.
+	//
+	// Archive: from version 3 on; in older ones each is pdu.ErrText.
 	Texts(ctx context.Context, reqs []pdu.TextReq) (texts []string, errs Errors, err error)
 
-	// Labels are the sets of labels of something, at most one of all classes but
-	// pdu.LabelInstances, of which there is one for each instance that the profile
-	// includes. A source without labels is pdu.ErrNoLabels.
+	// Labels returns label sets: for a request of class pdu.LabelInstances one for each
+	// instance that the profile includes, for any other class at most one. A source that
+	// has no labels at all fails with pdu.ErrNoLabels.
+	//
+	// Archive: from version 3 on, those at the position.
 	Labels(ctx context.Context, reqs []pdu.LabelReq, profile *pdu.Profile) (sets [][]pdu.LabelSet, errs Errors, err error)
 
-	// HostName is the name of the host whose metrics these are: as its collector says,
-	// or the label record of an archive. On an error, and if it is empty, there is another
-	// in its place.
+	// HostName returns the name of the host whose metrics these are. On an error, or if
+	// it is empty, the context has a substitute.
+	//
+	// Archive: from the label record.
 	HostName(ctx context.Context) (string, error)
 
-	// Fetch refills r with the values of metrics under a profile: one set for each, in
-	// their order, with the PMID asked for. It allocates nothing in a steady state. A
-	// gap that has not been reported yet is the error, once, and there are no values. On an
-	// error r may hold anything.
+	// Fetch replaces r with the values of metrics: one set for each, in their order, of
+	// the instances that the profile includes. A metric that fails has its error in its
+	// set. On an error r may hold anything. In the long run it allocates nothing.
+	//
+	// If there has been a gap that Fetch has not reported yet, that is the error, once,
+	// and it becomes Epoch.Gap.
+	//
+	// Archive: in the modes forward and back, the next record with one of the metrics;
+	// in the interpolating mode, values between the records around the position. r.Time
+	// is the time of the values, r.Changed is 0. At the end of the log the error is
+	// ErrEnd, in mode back also at its beginning.
 	Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile, r *pdu.Result) error
 
-	// Store sets values. A source that cannot be changed, as an archive, is
-	// pdu.ErrPermission.
+	// Store sets the values of metrics.
+	//
+	// Archive: always pdu.ErrPermission.
 	Store(ctx context.Context, r *pdu.Result) error
 
-	// Epoch says what values may be compared with each other. It changes only in calls
-	// that take a ctx, and is up to date when such a call returns.
+	// Epoch returns the present epoch. A new one begins only in methods that have a ctx.
+	//
+	// Archive: Connection changes at a mark record, across which there are no rates,
+	// and when the position is set; Names changes when the next archive of the set
+	// has other names or descriptors.
 	Epoch() Epoch
 
-	// Now is the time at the source: that of this computer for a host, the position in
-	// an archive, or a time that a test made up.
+	// Now returns the time at the source: for a host that of this computer.
+	//
+	// Archive: the position.
 	Now() time.Time
 
-	// Sleep waits for a duration of that time, or until ctx ends, of which it returns
-	// the cause. An archive does not wait: it moves the position on, in the
-	// interpolating mode, and does nothing in the others. It is the pause of Group.Every.
+	// Sleep lets a duration of that time pass: the pause of Group.Every between two
+	// fetches. If ctx ends, it returns context.Cause(ctx).
+	//
+	// Archive: it does not wait. In the interpolating mode it moves the position on by d,
+	// so that Every replays at its interval. In the others it does nothing.
 	Sleep(ctx context.Context, d time.Duration) error
 
-	// Reconnect begins anew at the origin, and thereby another epoch: a host gets
-	// another connection, an archive set is opened again, to see what has been recorded
-	// since, and keeps its position.
+	// Reconnect starts again at the origin, with a new epoch. A host makes a new
+	// connection.
+	//
+	// Archive: opens the files again, to read what has been recorded since, and keeps
+	// the position.
 	Reconnect(ctx context.Context) error
 
 	// Dup opens the same source again, independent of this one.
+	//
+	// Archive: at the same position, in the same mode.
 	Dup(ctx context.Context) (Source, error)
 
-	// Close ends the source. Calls in progress, and later ones that need the origin,
-	// fail with pdu.ErrNoContext.
+	// Close closes the source. Methods that need the origin fail with pdu.ErrNoContext,
+	// also those that have been called before.
 	Close() error
 }
 
-// Errors are those about each of several things: nil if there are none, or else as
-// many as things, with nil for what has not failed.
+// Errors has the error about each of several things, nil for each that has not failed. It is
+// nil itself if there are none.
 type Errors []error
 
 // At is the error about one of the things.
@@ -147,22 +176,20 @@ func (e *Errors) Set(i, n int, err error) {
 	(*e)[i] = err
 }
 
-// An Epoch is a time in which the values and names of a source belong together. Its
-// fields mean nothing but that they differ from those of another epoch.
+// An Epoch identifies a time during which the values and names of a source belong together.
+// Two epochs are compared field by field; the fields mean nothing else.
 type Epoch struct {
-	// Connection differs when values are not the continuation of those before, as after
-	// the loss of a connection: there are no rates across it, and names are looked up
-	// again.
+	// Connection changes when there are no rates between later values and earlier ones,
+	// as after the loss of a connection. Names are looked up again, too.
 	Connection uint64
-	// Names differs when names may stand for other metrics, instances included.
+	// Names changes when names, or instances, may stand for something else.
 	Names uint64
-	// Gap is the latest error with which a Fetch has reported a gap, nil if there was
-	// none.
+	// Gap is the latest gap that Fetch has reported, nil if there was none.
 	Gap error
 }
 
-// ErrEnd is pdu.ErrEOL as the error of a source that has no more values, and not that
-// of an agent. It ends Group.Every.
+// ErrEnd is the error of a Fetch beyond the last value of a source. It wraps pdu.ErrEOL, but is
+// not equal to it: a collector may reply with that. It ends Group.Every.
 var ErrEnd error = endError{}
 
 type endError struct{}
@@ -189,6 +216,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// NewContext makes a *pmapi.Context on a source, whose name stands in errors. Package
-// pmapi sets it, so that pmapitest can make contexts without an exported function.
+// NewContext makes a *pmapi.Context on a source. The name is that of the host in errors.
+// Package pmapi sets this variable, so that pmapitest can make contexts although pmapi exports
+// no function for it.
 var NewContext func(name string, src Source) any

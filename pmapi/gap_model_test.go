@@ -21,24 +21,24 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A world is what a collector knows.
-type world struct {
+// A modelCollector is what a collector knows.
+type modelCollector struct {
 	names map[string]pdu.PMID
 	descs map[pdu.PMID]pdu.Desc
 	insts map[pdu.InDom][]pdu.Instance
-	sick  map[pdu.Domain]bool // domains whose agents are busy
+	busy  map[pdu.Domain]bool // domains whose agents are busy
 }
 
-func newWorld() *world {
-	return &world{map[string]pdu.PMID{}, map[pdu.PMID]pdu.Desc{}, map[pdu.InDom][]pdu.Instance{}, map[pdu.Domain]bool{}}
+func newModelCollector() *modelCollector {
+	return &modelCollector{map[string]pdu.PMID{}, map[pdu.PMID]pdu.Desc{}, map[pdu.InDom][]pdu.Instance{}, map[pdu.Domain]bool{}}
 }
 
-// answer answers as pmcd does.
-func (w *world) answer(features pdu.Features) func(h pdu.Header, p pdu.PDU) []byte {
+// reply replies as pmcd does.
+func (w *modelCollector) reply(features pdu.Features) func(h pdu.Header, p pdu.PDU) []byte {
 	desc := func(id pdu.PMID) (pdu.Desc, pdu.Error) {
 		d, ok := w.descs[id]
 		switch {
-		case w.sick[id.Domain()]:
+		case w.busy[id.Domain()]:
 			return pdu.Desc{PMID: pdu.NoPMID}, pdu.ErrAgain
 		case !ok:
 			return pdu.Desc{PMID: pdu.NoPMID}, pdu.ErrPMID
@@ -87,7 +87,7 @@ func (w *world) answer(features pdu.Features) func(h pdu.Header, p pdu.PDU) []by
 		case *pdu.InstanceReq:
 			list, ok := w.insts[p.InDom]
 			switch {
-			case w.sick[p.InDom.Domain()]:
+			case w.busy[p.InDom.Domain()]:
 				return frame(pdu.Status{Code: pdu.ErrAgain})
 			case !ok:
 				return frame(pdu.Status{Code: pdu.ErrInDom})
@@ -98,44 +98,44 @@ func (w *world) answer(features pdu.Features) func(h pdu.Header, p pdu.PDU) []by
 	}
 }
 
-// handedOut is what a context has handed out.
-type handedOut struct {
+// returnedMetadata is what a context has returned.
+type returnedMetadata struct {
 	names map[string]pdu.PMID
 	descs map[pdu.PMID]pdu.Desc
 	insts map[pdu.InDom][]pdu.Instance
 }
 
-// A survivor is a model of a context that reconnects by itself.
-type survivor struct {
+// A gapModel is a model of a context that reconnects by itself.
+type gapModel struct {
 	features  pdu.Features
-	w         *world
-	told, now handedOut  // what its user knows, and what was so when it was last looked at
-	pending   *pmapi.Gap // to be told
-	dead      bool       // the connection, but it is not known
+	w         *modelCollector
+	user, now returnedMetadata // what its user knows, and what was so at the latest check
+	pending   *pmapi.Gap       // not reported yet
+	dead      bool             // the connection, but it is not known
 	host      *host
 	c         *pmapi.Context
 }
 
-// revive looks at everything on a new connection.
-func (s *survivor) revive() {
+// check compares everything on a new connection.
+func (s *gapModel) check() {
 	g := new(pmapi.Gap)
-	for _, n := range slices.Sorted(maps.Keys(s.told.names)) {
+	for _, n := range slices.Sorted(maps.Keys(s.user.names)) {
 		is, ok := s.w.names[n]
 		if !ok {
 			is = pdu.NoPMID
 		}
-		if was := s.told.names[n]; was != is {
+		if was := s.user.names[n]; was != is {
 			g.Names = append(g.Names, pmapi.NameChange{Name: n, Was: was, Is: is})
 		}
 		s.now.names[n] = is
 	}
-	for _, id := range slices.Sorted(maps.Keys(s.told.descs)) {
-		was, sick := s.told.descs[id], s.w.sick[id.Domain()]
+	for _, id := range slices.Sorted(maps.Keys(s.user.descs)) {
+		was, busy := s.user.descs[id], s.w.busy[id.Domain()]
 		is, ok := s.w.descs[id]
 		if !ok {
 			is = pdu.Desc{PMID: pdu.NoPMID}
 		}
-		if sick {
+		if busy {
 			g.Unchecked = append(g.Unchecked, pmapi.Unchecked{What: "descriptor of " + id.String(), Err: pdu.ErrAgain})
 			is = was
 		}
@@ -144,9 +144,9 @@ func (s *survivor) revive() {
 		}
 		s.now.descs[id] = is
 	}
-	for _, d := range slices.Sorted(maps.Keys(s.told.insts)) {
-		was, is := s.told.insts[d], byNumber(s.w.insts[d])
-		if s.w.sick[d.Domain()] {
+	for _, d := range slices.Sorted(maps.Keys(s.user.insts)) {
+		was, is := s.user.insts[d], byNumber(s.w.insts[d])
+		if s.w.busy[d.Domain()] {
 			g.Unchecked = append(g.Unchecked, pmapi.Unchecked{What: "instances of " + d.String(), Err: pdu.ErrAgain})
 			is = was
 		}
@@ -158,25 +158,25 @@ func (s *survivor) revive() {
 	s.pending, s.dead = g, false
 }
 
-// The three note what was handed out. What a gap that is still to be told says of it
+// The three note what was returned. What a gap that is still to be reported says of it
 // counts.
-func (s *survivor) handName(n string, id pdu.PMID) {
+func (s *gapModel) noteName(n string, id pdu.PMID) {
 	if s.pending == nil || !slices.ContainsFunc(s.pending.Names, func(c pmapi.NameChange) bool { return c.Name == n }) {
-		s.told.names[n] = id
+		s.user.names[n] = id
 	}
 	s.now.names[n] = id
 }
 
-func (s *survivor) handDesc(d pdu.Desc) {
+func (s *gapModel) noteDesc(d pdu.Desc) {
 	if s.pending == nil || !slices.ContainsFunc(s.pending.Descs, func(c pmapi.DescChange) bool { return c.Was.PMID == d.PMID || c.Is.PMID == d.PMID }) {
-		s.told.descs[d.PMID] = d
+		s.user.descs[d.PMID] = d
 	}
 	s.now.descs[d.PMID] = d
 }
 
-func (s *survivor) handInDom(d pdu.InDom, list []pdu.Instance) {
+func (s *gapModel) noteInDom(d pdu.InDom, list []pdu.Instance) {
 	if s.pending == nil || !slices.ContainsFunc(s.pending.InDoms, func(c pmapi.InDomChange) bool { return c.InDom == d }) {
-		s.told.insts[d] = list
+		s.user.insts[d] = list
 	}
 	s.now.insts[d] = list
 }
@@ -198,7 +198,7 @@ func sameGap(want, got *pmapi.Gap) string {
 	return diff
 }
 
-// An event is what happens in a life of a survivor: one of the world, or of its own.
+// An event is what happens in a run of a gapModel: one of the modelCollector, or of its own.
 type event struct {
 	Kind, Name, Item, Value int
 	Many                    []int
@@ -206,13 +206,13 @@ type event struct {
 
 const kinds = 13 // of events
 
-func (s *survivor) restart() {
-	s.host.restart(answering(s.features, s.w.answer(s.features)))
+func (s *gapModel) restart() {
+	s.host.restart(replying(s.features, s.w.reply(s.features)))
 	s.dead = true
 }
 
-// live lets an event happen and returns what should not be.
-func (s *survivor) live(ctx context.Context, e event) error {
+// apply lets an event happen and returns what should not be.
+func (s *gapModel) apply(ctx context.Context, e event) error {
 	name, id := fmt.Sprint("n.", e.Name), pdu.MakePMID(pdu.Domain(40+e.Item%2), 0, e.Item)
 	d := pdu.MakeInDom(pdu.Domain(40+e.Item%2), e.Item)
 	switch e.Kind {
@@ -232,19 +232,19 @@ func (s *survivor) live(ctx context.Context, e event) error {
 		s.w.insts[d] = list
 	case 5:
 		delete(s.w.insts, d)
-		s.w.sick[id.Domain()] = !s.w.sick[id.Domain()]
+		s.w.busy[id.Domain()] = !s.w.busy[id.Domain()]
 	case 6:
 		s.restart()
 	default:
-		return s.ask(ctx, e, name, id, d)
+		return s.makeRequest(ctx, e, name, id, d)
 	}
 	return nil
 }
 
-// ask asks about names, descriptors or instances, or fetches.
-func (s *survivor) ask(ctx context.Context, e event, name string, id pdu.PMID, d pdu.InDom) error {
+// makeRequest looks up names, descriptors or instances, or fetches.
+func (s *gapModel) makeRequest(ctx context.Context, e event, name string, id pdu.PMID, d pdu.InDom) error {
 	var err error
-	hand := func() {}
+	note := func() {}
 	switch e.Kind {
 	case 7:
 		names := []string{name}
@@ -252,44 +252,44 @@ func (s *survivor) ask(ctx context.Context, e event, name string, id pdu.PMID, d
 			names = append(names, fmt.Sprint("n.", n))
 		}
 		_, err = s.c.Lookup(ctx, names)
-		hand = func() {
+		note = func() {
 			for _, n := range names {
 				if id, ok := s.w.names[n]; ok {
-					s.handName(n, id)
+					s.noteName(n, id)
 				}
 			}
 		}
 	case 8:
 		_, err = s.c.Names(ctx, id)
-		hand = func() {
+		note = func() {
 			for n, of := range s.w.names {
 				if of == id {
-					s.handName(n, id)
+					s.noteName(n, id)
 				}
 			}
 		}
 	case 9:
 		ids := []pdu.PMID{id, pdu.MakePMID(41, 0, e.Value)}[:1+e.Name%2]
 		_, err = s.c.Descs(ctx, ids)
-		hand = func() {
+		note = func() {
 			for _, id := range ids {
-				if d, ok := s.w.descs[id]; ok && !s.w.sick[id.Domain()] {
-					s.handDesc(d)
+				if d, ok := s.w.descs[id]; ok && !s.w.busy[id.Domain()] {
+					s.noteDesc(d)
 				}
 			}
 		}
 	case 10:
 		list, ok := s.w.insts[d]
 		_, err = s.c.Instances(ctx, d)
-		hand = func() {
-			if ok && !s.w.sick[d.Domain()] {
-				s.handInDom(d, byNumber(list))
+		note = func() {
+			if ok && !s.w.busy[d.Domain()] {
+				s.noteInDom(d, byNumber(list))
 			}
 		}
 	case 11:
 		s.c.HostName(ctx) // does not take the gap
 		if s.host.tried() > 0 {
-			s.revive()
+			s.check()
 		}
 		s.dead = false // or it is known now
 		return nil
@@ -297,7 +297,7 @@ func (s *survivor) ask(ctx context.Context, e event, name string, id pdu.PMID, d
 		return s.fetch(ctx)
 	}
 	if s.host.tried() > 0 {
-		s.revive()
+		s.check()
 	}
 	switch {
 	case s.dead && errors.Is(err, pdu.ErrIPC):
@@ -305,18 +305,18 @@ func (s *survivor) ask(ctx context.Context, e event, name string, id pdu.PMID, d
 	case s.dead:
 		return fmt.Errorf("%v of a dead connection", err)
 	case err == nil, errors.Is(err, pdu.ErrName), errors.Is(err, pdu.ErrPMID), errors.Is(err, pdu.ErrInDom), errors.Is(err, pdu.ErrAgain):
-		hand()
+		note()
 	default:
 		return err
 	}
 	return nil
 }
 
-func (s *survivor) fetch(ctx context.Context) error {
+func (s *gapModel) fetch(ctx context.Context) error {
 	var r pdu.Result
 	err := s.c.Fetch(ctx, []pdu.PMID{9}, &r)
 	if s.host.tried() > 0 {
-		s.revive()
+		s.check()
 	}
 	gap, ok := errors.AsType[*pmapi.Gap](err)
 	switch {
@@ -326,7 +326,7 @@ func (s *survivor) fetch(ctx context.Context) error {
 		if diff := sameGap(s.pending, gap); diff != "" {
 			return fmt.Errorf("gap (-want +got):\n%s", diff)
 		}
-		s.told = handedOut{maps.Clone(s.now.names), maps.Clone(s.now.descs), maps.Clone(s.now.insts)}
+		s.user = returnedMetadata{maps.Clone(s.now.names), maps.Clone(s.now.descs), maps.Clone(s.now.insts)}
 		s.pending = nil
 	case s.dead && errors.Is(err, pdu.ErrIPC):
 		s.dead = false // it is known now
@@ -337,7 +337,7 @@ func (s *survivor) fetch(ctx context.Context) error {
 }
 
 // Whatever changes while a collector is away, once or several times, the next Fetch
-// tells it, precisely and once.
+// reports it, precisely and once.
 func TestGapModel(t *testing.T) {
 	upTo := func(n int) *rapid.Generator[int] {
 		return rapid.SampledFrom([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}[:n])
@@ -350,21 +350,21 @@ func TestGapModel(t *testing.T) {
 	}), 40, 100)
 	rapid.Check(t, func(rt *rapid.T) {
 		features := rapid.SampledFrom([]pdu.Features{allFeatures, pdu.FeatureHighRes}).Draw(rt, "features")
-		life := events.Draw(rt, "events")
+		list := events.Draw(rt, "events")
 		var failure error
-		synctest.Test(t, func(t *testing.T) { failure = survive(t, features, life) })
+		synctest.Test(t, func(t *testing.T) { failure = runGapModel(t, features, list) })
 		if failure != nil {
 			rt.Error(failure)
 		}
 	})
 }
 
-func survive(t *testing.T, features pdu.Features, life []event) error {
-	nothing := func() handedOut {
-		return handedOut{map[string]pdu.PMID{}, map[pdu.PMID]pdu.Desc{}, map[pdu.InDom][]pdu.Instance{}}
+func runGapModel(t *testing.T, features pdu.Features, list []event) error {
+	nothing := func() returnedMetadata {
+		return returnedMetadata{map[string]pdu.PMID{}, map[pdu.PMID]pdu.Desc{}, map[pdu.InDom][]pdu.Instance{}}
 	}
-	s := &survivor{features: features, w: newWorld(), told: nothing(), now: nothing()}
-	s.host = newHost(t, answering(features, s.w.answer(features)))
+	s := &gapModel{features: features, w: newModelCollector(), user: nothing(), now: nothing()}
+	s.host = newHost(t, replying(features, s.w.reply(features)))
 	d := pmapi.Dialer{AutoReconnect: true}
 	var err error
 	if s.c, err = d.Local(t.Context(), s.host); err != nil {
@@ -373,8 +373,8 @@ func survive(t *testing.T, features pdu.Features, life []event) error {
 	defer s.c.Close()
 	s.host.tried()
 	fetch := event{Kind: 12}
-	for i, e := range append(life, event{Kind: 6}, fetch, fetch, fetch) {
-		if err := s.live(t.Context(), e); err != nil {
+	for i, e := range append(list, event{Kind: 6}, fetch, fetch, fetch) {
+		if err := s.apply(t.Context(), e); err != nil {
 			return fmt.Errorf("event %d, %+v: %w", i, e, err)
 		}
 	}
@@ -384,16 +384,16 @@ func survive(t *testing.T, features pdu.Features, life []event) error {
 	return nil
 }
 
-// A check that the collector does not live through is made again, whole, and not
+// A check in which the collector goes away is made again, whole, and not
 // sooner than the back-off allows.
-func TestGapAfterTroubles(t *testing.T) {
-	for lives := range 3 { // for how many answers the new collector lives at first: of names, descriptors, instances
+func TestGapAfterFailures(t *testing.T) {
+	for limit := range 3 { // how many replies the new collector sends at first: of names, descriptors, instances
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld()
+			w := newModelCollector()
 			w.names["a"], w.names["b"] = 1, 2
 			w.descs[1] = pdu.Desc{PMID: 1}
 			w.insts[5] = []pdu.Instance{{ID: 1, Name: "x"}}
-			h := newHost(t, answering(allFeatures, w.answer(allFeatures)))
+			h := newHost(t, replying(allFeatures, w.reply(allFeatures)))
 			d := pmapi.Dialer{AutoReconnect: true, Backoff: []time.Duration{5 * time.Second, 10 * time.Second}}
 			c, err := d.Local(t.Context(), h)
 			if err != nil {
@@ -411,12 +411,12 @@ func TestGapAfterTroubles(t *testing.T) {
 			delete(w.descs, 1)
 			w.insts[5] = nil
 			h.start(func(p *pdutest.Peer) {
-				answers := 0
-				answering(allFeatures, func(hd pdu.Header, q pdu.PDU) []byte {
-					if answers++; answers > lives {
+				replies := 0
+				replying(allFeatures, func(hd pdu.Header, q pdu.PDU) []byte {
+					if replies++; replies > limit {
 						return nil
 					}
-					return w.answer(allFeatures)(hd, q)
+					return w.reply(allFeatures)(hd, q)
 				})(p)
 			})
 			h.tried()
@@ -433,9 +433,9 @@ func TestGapAfterTroubles(t *testing.T) {
 				attempts = append(attempts, at.Sub(start))
 			}
 			if diff := gocmp.Diff([]time.Duration{1 * time.Second, 6 * time.Second, 16 * time.Second, 26 * time.Second}, attempts); diff != "" {
-				t.Errorf("after %d answers: attempts (-want +got):\n%s", lives, diff)
+				t.Errorf("after %d replies: attempts (-want +got):\n%s", limit, diff)
 			}
-			h.start(answering(allFeatures, w.answer(allFeatures)))
+			h.start(replying(allFeatures, w.reply(allFeatures)))
 			time.Sleep(10 * time.Second)
 			gap, ok := errors.AsType[*pmapi.Gap](c.Fetch(t.Context(), []pdu.PMID{1}, &r))
 			if !ok {
@@ -463,7 +463,7 @@ func TestGapAfterTroubles(t *testing.T) {
 // no sooner than its back-off allows.
 func TestAutoReconnectBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, answering(allFeatures, echo))
+		h := newHost(t, replying(allFeatures, echo))
 		d := pmapi.Dialer{AutoReconnect: true}
 		c, err := d.Local(t.Context(), h)
 		if err != nil {
@@ -474,7 +474,7 @@ func TestAutoReconnectBackoff(t *testing.T) {
 		h.tried()
 		start := time.Now()
 		for time.Since(start) < 200*time.Second {
-			if err := ask("Fetch").ask(t.Context(), c, 7); pdu.FromError(err) != pdu.ErrIPC {
+			if err := callNamed("Fetch").do(t.Context(), c, 7); pdu.FromError(err) != pdu.ErrIPC {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Second)
@@ -487,23 +487,23 @@ func TestAutoReconnectBackoff(t *testing.T) {
 		if diff := gocmp.Diff(want, attempts); diff != "" {
 			t.Errorf("attempts after so many seconds (-want +got):\n%s", diff)
 		}
-		h.start(answering(allFeatures, echo))
+		h.start(replying(allFeatures, echo))
 		time.Sleep(40 * time.Second)
 		var r pdu.Result
 		gap, ok := errors.AsType[*pmapi.Gap](c.Fetch(t.Context(), []pdu.PMID{7}, &r))
 		if !ok || gap.Changed() || gap.Lost != start || gap.Restored.Sub(start) != 240*time.Second {
 			t.Errorf("gap %v", gap)
 		}
-		if err := ask("Fetch").ask(t.Context(), c, 7); err != nil {
+		if err := callNamed("Fetch").do(t.Context(), c, 7); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-// Of many who fetch, one is told of a gap.
-func TestGapIsToldOnce(t *testing.T) {
+// Of many fetches, one reports a gap.
+func TestGapIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, answering(allFeatures, echo))
+		h := newHost(t, replying(allFeatures, echo))
 		d := pmapi.Dialer{AutoReconnect: true}
 		c, err := d.Local(t.Context(), h)
 		if err != nil {
@@ -516,7 +516,7 @@ func TestGapIsToldOnce(t *testing.T) {
 		for who := range 8 {
 			all.Go(func() {
 				for ctx.Err() == nil {
-					err := ask("Fetch").ask(ctx, c, uint32(100*(who+1)))
+					err := callNamed("Fetch").do(ctx, c, uint32(100*(who+1)))
 					if gap, ok := errors.AsType[*pmapi.Gap](err); ok {
 						gaps <- gap
 					} else if err != nil && !errors.Is(err, pdu.ErrIPC) && ctx.Err() == nil {
@@ -529,27 +529,27 @@ func TestGapIsToldOnce(t *testing.T) {
 		const kills = 10
 		for range kills {
 			time.Sleep(100 * time.Millisecond)
-			h.restart(answering(allFeatures, echo))
+			h.restart(replying(allFeatures, echo))
 		}
 		time.Sleep(100 * time.Millisecond)
 		stop()
 		all.Wait()
 		if len(gaps) != kills {
-			t.Errorf("%d gaps told, want %d", len(gaps), kills)
+			t.Errorf("%d gaps reported, want %d", len(gaps), kills)
 		}
 	})
 }
 
-// The profile is told on the new connection, before its first fetch.
+// The profile is sent on the new connection, before its first fetch.
 func TestAutoReconnectProfile(t *testing.T) {
 	want := pdu.Profile{InDoms: []pdu.InDomProfile{{InDom: 5, Exclude: true, Insts: []pdu.InstID{3, 4}}}}
-	var told []pdu.Profile
-	f := answering(allFeatures, func(h pdu.Header, p pdu.PDU) []byte {
+	var sent []pdu.Profile
+	f := replying(allFeatures, func(h pdu.Header, p pdu.PDU) []byte {
 		switch p := p.(type) {
 		case *pdu.SetProfile:
-			told = append(told, p.Profile)
+			sent = append(sent, p.Profile)
 		case *pdu.Fetch:
-			if len(told) == 0 {
+			if len(sent) == 0 {
 				return nil // as pmcd would say ErrNoProfile
 			}
 		}
@@ -562,18 +562,18 @@ func TestAutoReconnectProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if err := errors.Join(c.AddProfile(5, 4, 3), ask("Fetch").ask(t.Context(), c, 7), ask("Fetch").ask(t.Context(), c, 7)); err != nil {
+	if err := errors.Join(c.AddProfile(5, 4, 3), callNamed("Fetch").do(t.Context(), c, 7), callNamed("Fetch").do(t.Context(), c, 7)); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if diff := gocmp.Diff([]pdu.Profile{want}, told); diff != "" {
+		if diff := gocmp.Diff([]pdu.Profile{want}, sent); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		told = nil
+		sent = nil
 		h.restart(f)
-		for ask("Fetch").ask(t.Context(), c, 7) != nil { // of the loss, of the gap
-			if len(told) > 0 {
-				t.Fatal("told too soon")
+		for callNamed("Fetch").do(t.Context(), c, 7) != nil { // of the loss, of the gap
+			if len(sent) > 0 {
+				t.Fatal("sent too soon")
 			}
 		}
 	}
@@ -581,9 +581,9 @@ func TestAutoReconnectProfile(t *testing.T) {
 
 // Reconnect of a context that reconnects by itself is a gap too, and one that fails none.
 func TestReconnectIsGap(t *testing.T) {
-	w := newWorld()
+	w := newModelCollector()
 	w.names["a"] = 1
-	h := newHost(t, answering(allFeatures, w.answer(allFeatures)))
+	h := newHost(t, replying(allFeatures, w.reply(allFeatures)))
 	d := pmapi.Dialer{AutoReconnect: true, Backoff: []time.Duration{}}
 	c, err := d.Local(t.Context(), h)
 	if err != nil {
@@ -603,7 +603,7 @@ func TestReconnectIsGap(t *testing.T) {
 	if err := c.Reconnect(t.Context()); err == nil {
 		t.Error("connected to nobody")
 	}
-	if err := ask("Fetch").ask(t.Context(), c, 7); err != nil {
+	if err := callNamed("Fetch").do(t.Context(), c, 7); err != nil {
 		t.Error(err)
 	}
 	h.serve(good)
@@ -612,20 +612,20 @@ func TestReconnectIsGap(t *testing.T) {
 		if err := c.Reconnect(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		gap, ok := errors.AsType[*pmapi.Gap](ask("Fetch").ask(t.Context(), c, 7))
+		gap, ok := errors.AsType[*pmapi.Gap](callNamed("Fetch").do(t.Context(), c, 7))
 		if !ok {
 			t.Fatal("no gap")
 		}
 		if diff := sameGap(&pmapi.Gap{Names: []pmapi.NameChange{{Name: "a", Was: 1, Is: 2}}}, gap); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		if err := ask("Fetch").ask(t.Context(), c, 7); err != nil {
+		if err := callNamed("Fetch").do(t.Context(), c, 7); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-// A context that reconnects by itself keeps what it has handed out, each thing once.
+// A context that reconnects by itself keeps what it has returned, each thing once.
 func TestAutoReconnectMemory(t *testing.T) {
 	const n = 10_000
 	names, ids := make([]string, n), make([]pdu.PMID, n)
@@ -634,8 +634,8 @@ func TestAutoReconnectMemory(t *testing.T) {
 		names[i] = echoName(ids[i])
 	}
 	d := pmapi.Dialer{AutoReconnect: true}
-	c := open(t, d, answering(allFeatures, echo))
-	ask := func() {
+	c := open(t, d, replying(allFeatures, echo))
+	request := func() {
 		_, err1 := c.Lookup(t.Context(), names)
 		_, err2 := c.Descs(t.Context(), ids)
 		if err := errors.Join(err1, err2); err != nil {
@@ -643,13 +643,13 @@ func TestAutoReconnectMemory(t *testing.T) {
 		}
 	}
 	before := heap()
-	ask()
+	request()
 	once := heap() - before
 	for range 10 {
-		ask()
+		request()
 	}
 	if again := heap() - before; again > once+once/4 {
-		t.Errorf("%d bytes for what was handed out once, %d for ten times", once, again)
+		t.Errorf("%d bytes for what was returned once, %d for ten times", once, again)
 	}
 	if each := once / n; each > 200 {
 		t.Errorf("%d bytes for a name and its descriptor", each)

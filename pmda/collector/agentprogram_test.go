@@ -16,11 +16,11 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// moodEnv makes the test program an agent of domain moodDomain that behaves as
-// its value says.
+// The test program, started with the variable programEnv, is an agent of domain
+// programDomain that behaves as the value says.
 const (
-	moodEnv    = "PCP_COLLECTOR_TEST_MOOD"
-	moodDomain = 30
+	programEnv    = "PCP_COLLECTOR_TEST_AGENT"
+	programDomain = 30
 )
 
 // stdio is the connection of a pipe agent.
@@ -29,73 +29,73 @@ type stdio struct{}
 func (stdio) Read(b []byte) (int, error)  { return os.Stdin.Read(b) }
 func (stdio) Write(b []byte) (int, error) { return os.Stdout.Write(b) }
 
-// runMood is an agent, and returns its exit status.
-func runMood(mood string) int {
-	mood, arg, _ := strings.Cut(mood, "=")
-	switch mood {
+// runAgentProgram runs the agent, and returns its exit status.
+func runAgentProgram(behavior string) int {
+	behavior, arg, _ := strings.Cut(behavior, "=")
+	switch behavior {
 	case "good":
-		return serveMood(stdio{}, nil)
+		return serveAgentProgram(stdio{}, nil)
 	case "fails at start":
 		return 3
 	case "mute":
 		io.Copy(io.Discard, os.Stdin)
 		return 4
-	case "mute and stubborn":
-		stayForEver()
+	case "mute, ignores signals":
+		ignoreSignals()
 	case "garbage at start":
 		os.Stdout.WriteString("this is not a PDU")
 		io.Copy(io.Discard, os.Stdin)
 	case "exits":
-		return serveMood(stdio{}, func() { os.Exit(7) })
+		return serveAgentProgram(stdio{}, func() { os.Exit(7) })
 	case "killed":
-		return serveMood(stdio{}, func() {
+		return serveAgentProgram(stdio{}, func() {
 			self, _ := os.FindProcess(os.Getpid())
 			self.Kill()
 			select {}
 		})
-	case "stubborn":
-		serveMood(stdio{}, nil)
-		stayForEver()
+	case "ignores signals":
+		serveAgentProgram(stdio{}, nil)
+		ignoreSignals()
 	case "hangs up":
-		serveMood(stdio{}, func() {
+		serveAgentProgram(stdio{}, func() {
 			os.Stdout.Close()
-			stayForEver()
+			ignoreSignals()
 		})
 	case "late":
 		late, inTime := false, within(2*time.Minute)
-		return serveMood(stdio{}, func() {
+		return serveAgentProgram(stdio{}, func() {
 			if !late {
 				late = true
-				for _, err := os.Stat(arg); err != nil && inTime(); _, err = os.Stat(arg) { // until somebody makes this file
+				for _, err := os.Stat(arg); err != nil && inTime(); _, err = os.Stat(arg) { // until the test makes this file
 					time.Sleep(10 * time.Millisecond)
 				}
 			}
 		})
 	case "wrong type":
-		return answerMood(func(c *pdu.Conn) { c.Write(0, pdu.TextReply{Text: "no result"}) })
+		return replyToFetches(func(c *pdu.Conn) { c.Write(0, pdu.TextReply{Text: "no result"}) })
 	case "wrong count":
-		return answerMood(func(c *pdu.Conn) {
+		return replyToFetches(func(c *pdu.Conn) {
 			var w pdu.ResultWriter
-			w.Begin(pdu.MakePMID(moodDomain, 0, 1))
-			w.Begin(pdu.MakePMID(moodDomain, 0, 1))
+			w.Begin(pdu.MakePMID(programDomain, 0, 1))
+			w.Begin(pdu.MakePMID(programDomain, 0, 1))
 			c.Write(0, w.PDU(pdu.FormatLowRes))
 		})
 	case "wrong metric":
-		return answerMood(func(c *pdu.Conn) {
+		return replyToFetches(func(c *pdu.Conn) {
 			var w pdu.ResultWriter
-			w.Begin(pdu.MakePMID(moodDomain, 0, 9))
+			w.Begin(pdu.MakePMID(programDomain, 0, 9))
 			c.Write(0, w.PDU(pdu.FormatLowRes))
 		})
 	case "garbage":
-		return answerMood(func(*pdu.Conn) {
+		return replyToFetches(func(*pdu.Conn) {
 			os.Stdout.Write(binary.BigEndian.AppendUint32(nil, 11))
 			os.Stdout.WriteString("........")
 		})
 	case "listens", "goes into the background":
 		network, addr, _ := strings.Cut(arg, ":")
-		if mood != "listens" {
+		if behavior != "listens" {
 			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), moodEnv+"=listens="+arg)
+			cmd.Env = append(os.Environ(), programEnv+"=listens="+arg)
 			if cmd.Start() != nil {
 				return 1
 			}
@@ -109,19 +109,19 @@ func runMood(mood string) int {
 		if err != nil {
 			return 6
 		}
-		return serveMood(conn, nil)
+		return serveAgentProgram(conn, nil)
 	}
 	return 1
 }
 
-// within reports whether some time has not passed since now.
+// within returns a function that reports whether d has not passed yet.
 func within(d time.Duration) func() bool {
 	end := time.Now().Add(d)
 	return func() bool { return time.Now().Before(end) }
 }
 
-// stayForEver outlasts everything but SIGKILL; and a collector that has died.
-func stayForEver() {
+// ignoreSignals runs until SIGKILL or the end of the collector.
+func ignoreSignals() {
 	signal.Ignore(syscall.SIGTERM)
 	parent := os.Getppid()
 	for os.Getppid() == parent {
@@ -130,11 +130,12 @@ func stayForEver() {
 	os.Exit(8)
 }
 
-// serveMood is an agent that calls event, if it is not nil, at each fetch.
-func serveMood(rw io.ReadWriter, event func()) int {
-	f := &fake{name: "moody", domain: moodDomain}
+// serveAgentProgram serves a testAgent that calls event, if it is not nil, at each
+// fetch.
+func serveAgentProgram(rw io.ReadWriter, event func()) int {
+	f := &testAgent{name: "program", domain: programDomain}
 	f.failing = func() error {
-		if event != nil && f.asked[len(f.asked)-1] == "fetch" {
+		if event != nil && f.called[len(f.called)-1] == "fetch" {
 			event()
 		}
 		return nil
@@ -145,8 +146,8 @@ func serveMood(rw io.ReadWriter, event func()) int {
 	return 0
 }
 
-// answerMood is an agent that answers fetches so.
-func answerMood(answer func(c *pdu.Conn)) int {
+// replyToFetches is an agent that calls reply for each fetch.
+func replyToFetches(reply func(c *pdu.Conn)) int {
 	c := pdu.NewConn(stdio{})
 	if _, err := pdu.AgentHello(c, int32(os.Getpid()), 0); err != nil {
 		return 2
@@ -157,7 +158,7 @@ func answerMood(answer func(c *pdu.Conn)) int {
 			return 0
 		}
 		if h.Kind == pdu.KindFetch {
-			answer(c)
+			reply(c)
 		}
 	}
 }

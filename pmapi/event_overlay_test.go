@@ -21,7 +21,7 @@ func TestEventMetrics(t *testing.T) {
 	}
 	for name, c := range map[string]*pmapi.Context{
 		"remote": local(t, colours(t)),
-		"local":  open(t, pmapi.Dialer{Names: b.Tree()}, answering(allFeatures, echo)),
+		"local":  open(t, pmapi.Dialer{Names: b.Tree()}, replying(allFeatures, echo)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
@@ -107,7 +107,7 @@ func TestEventMetricValues(t *testing.T) {
 // A collector's own metric of the name hides ours.
 func TestEventMetricHidden(t *testing.T) {
 	own := pdu.MakePMID(9, 0, 1)
-	c := open(t, pmapi.Dialer{}, answering(allFeatures, func(_ pdu.Header, p pdu.PDU) []byte {
+	c := open(t, pmapi.Dialer{}, replying(allFeatures, func(_ pdu.Header, p pdu.PDU) []byte {
 		switch p.(type) {
 		case *pdu.NameList:
 			return frame(pdu.PMIDList{Status: 1, PMIDs: []pdu.PMID{own}})

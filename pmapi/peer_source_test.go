@@ -101,7 +101,7 @@ func listen(t testing.TB, src *pmapitest.Source) string {
 			mu.Unlock()
 			serving.Go(func() {
 				defer conn.Close()
-				answering(pdu.FeatureHighRes|pdu.FeatureDescs, sourceReplies(src))(&pdutest.Peer{Conn: pdu.NewConn(conn), Stream: conn})
+				replying(pdu.FeatureHighRes|pdu.FeatureDescs, sourceReplies(src))(&pdutest.Peer{Conn: pdu.NewConn(conn), Stream: conn})
 			})
 		}
 	})

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/pcp-go/pcp/pmns"
+)
+
+// A nameFile is a PMNS file.
+type nameFile struct {
+	path   string // empty for that of PCP
+	loader pmns.Loader
+	info   os.FileInfo // of the file when it was read
+}
+
+// load reads the file, that of PCP only if wanted.
+func (n *nameFile) load(wanted bool) (*pmns.Tree, error) {
+	if n.path == "" && !wanted {
+		return nil, nil
+	}
+	if path := n.file(); path != "" {
+		n.info, _ = os.Stat(path)
+	}
+	tree, err := n.loader.Load(n.path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot load the name space: %w\nmend it, or name another with -n", err)
+	}
+	return tree, nil
+}
+
+func (n *nameFile) file() string {
+	if n.path != "" {
+		return n.path
+	}
+	return pmns.DefaultFile()
+}
+
+// reload is load if the file has changed; else it returns nil.
+func (n *nameFile) reload(wanted bool) (*pmns.Tree, error) {
+	info, err := os.Stat(n.file())
+	if n.path == "" && !wanted {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, errors.Join(errors.New("cannot load the name space"), err)
+	}
+	if n.info != nil && os.SameFile(n.info, info) && n.info.Size() == info.Size() && n.info.ModTime().Equal(info.ModTime()) {
+		return nil, nil
+	}
+	return n.load(wanted)
+}

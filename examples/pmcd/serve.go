@@ -1,0 +1,98 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+
+	"github.com/pcp-go/pcp/internal/pmlog"
+	"github.com/pcp-go/pcp/pmda/collector"
+	"github.com/pcp-go/pcp/pmns"
+)
+
+// serve runs the collector until a signal ends it.
+func (d *daemon) serve(out io.Writer) error {
+	names := &nameFile{path: d.names, loader: pmns.Loader{Unique: d.unique}}
+	tree, err := names.load(d.config != "")
+	if err != nil {
+		return err
+	}
+	srv := d.newServer(out, tree)
+	srv.OnReset = func() { d.reload(srv, names) }
+	listeners, errs := d.listen(d.conf)
+	if len(errs) > 0 && (d.config == "" || len(listeners) == 0) {
+		closeAll(listeners)
+		return errors.Join(errs...)
+	}
+	for _, err := range errs {
+		srv.Logger.Error(err.Error())
+	}
+	for _, p := range d.cfg.problems {
+		srv.Logger.Error(p)
+	}
+	if err := d.cfg.addAgents(srv); err != nil {
+		closeAll(listeners)
+		return errors.Join(err, srv.Close())
+	}
+	if d.cfg.conf != nil {
+		srv.WriteAccess(out)
+	}
+	caught := catchSignals() // before anybody can know that the collector serves
+	defer caught.stop()
+	undo, err := d.becomeService(d.conf, srv.Logger)
+	if err != nil {
+		closeAll(listeners)
+		return errors.Join(err, srv.Close())
+	}
+	defer undo()
+	printHint(out, srv, listeners)
+	d.started = true
+	d.startStderr.Close() // a script that reads it waits for its end
+	return caught.serve(srv, listeners)
+}
+
+// newServer makes the collector that the options and the configuration ask for.
+func (d *daemon) newServer(out io.Writer, names *pmns.Tree) *collector.Server {
+	level := slog.LevelInfo
+	if d.debug {
+		level = slog.LevelDebug
+	}
+	srv := &collector.Server{
+		Logger: pmlog.New(out, "pmcd", level), Names: names, Hostname: d.hostname, Timeout: d.timeout,
+		AgentHelloTimeout: d.hello, MaxPDU: d.maxPDU, NoRestart: d.noRestart, Trace: d.trace, DSO: embedded(d.conf),
+	}
+	if d.cfg.conf != nil {
+		srv.TmpDir, srv.RunDir = d.conf.Get("PCP_TMP_DIR"), d.conf.Get("PCP_RUN_DIR")
+		srv.Labels = collector.SystemLabels(d.conf.Get("PCP_SYSCONF_DIR"))
+		srv.Access = d.cfg.conf.Access
+	}
+	return srv
+}
+
+// printHint prints where the collector serves and a command that shows something of it.
+func printHint(w io.Writer, srv *collector.Server, listeners []net.Listener) {
+	var at []string
+	host := ""
+	for _, l := range listeners {
+		switch a := l.Addr().(type) {
+		case *net.TCPAddr:
+			at = append(at, a.String())
+			if host == "" {
+				host = fmt.Sprintf("localhost:%d", a.Port)
+				if !a.IP.IsUnspecified() && !a.IP.Equal(net.IPv4(127, 0, 0, 1)) && !a.IP.Equal(net.IPv6loopback) {
+					host = a.String()
+				}
+			}
+		default:
+			at = append(at, "unix:"+a.String())
+			if host == "" {
+				host = "unix:" + a.String()
+			}
+		}
+	}
+	fmt.Fprintf(w, "pmcd: %d agents, on %s; try: pminfo -h %s -f pmcd.version pmcd.agent.name\n",
+		srv.NumAgents(), strings.Join(at, " "), host)
+}
