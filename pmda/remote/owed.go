@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"math"
@@ -70,20 +71,21 @@ func (a *Agent) discardReply(h pdu.Header, body []byte, want pdu.Kind) error {
 // The error is taken for the reply to DESC_REQ. DESC is then a reply that no request
 // waits for; it must not be taken for the reply to the next request.
 type unsolicited struct {
-	possible  int      // how many may yet come
-	ambiguous bool     // the last reply was an error that may have been one of them
-	reply     pdu.Kind // what the last request expected
+	possible  int           // how many may yet come
+	ambiguous bool          // the last reply was an error that may have been one of them
+	reply     pdu.Kind      // what the last request expected
+	waited    time.Duration // for another reply, since the ambiguous one
 }
 
 // noneBefore notes that a reply has come: what was sent before it has come, too.
-func (u *unsolicited) noneBefore() { u.possible, u.ambiguous = 0, false }
+func (u *unsolicited) noneBefore() { u.possible, u.ambiguous, u.waited = 0, false, 0 }
 
 // sawStatus notes that an ERROR PDU has come. A success is no error.
 func (u *unsolicited) sawStatus(code pdu.Error) {
 	if code >= 0 {
 		u.possible = 0
 	}
-	u.ambiguous = u.possible > 0
+	u.ambiguous, u.waited = u.possible > 0, 0
 }
 
 // unsolicitedWait is how long to wait for the rest of what an agent has sent, or,
@@ -93,20 +95,35 @@ const unsolicitedWait = 100 * time.Millisecond
 
 // discardUnsolicited reads what the agent has sent since the last exchange, before
 // the next: unsolicited errors, and the reply to the last request if such an error was
-// taken for it. Anything else ends the connection.
-func (a *Agent) discardUnsolicited() error {
+// taken for it. Anything else ends the connection. It waits no longer than the request
+// that comes next, with its context and deadline; the one after that waits for the rest
+// of unsolicitedWait.
+func (a *Agent) discardUnsolicited(ctx context.Context, deadline time.Time) error {
 	u := &a.unsolicited
 	for u.possible > 0 && (u.ambiguous || a.conn.Buffered()) {
 		want := pdu.KindError
 		if u.ambiguous {
 			want = u.reply
 		}
-		a.stream.SetReadDeadline(time.Now().Add(unsolicitedWait))
+		begin := time.Now()
+		limit := begin.Add(unsolicitedWait - u.waited)
+		if !deadline.IsZero() && deadline.Before(limit) {
+			limit = deadline
+		}
+		a.readDeadline.Start(ctx, limit)
 		h, body, err := a.conn.Read()
+		a.readDeadline.Stop()
 		expired := errors.Is(err, os.ErrDeadlineExceeded)
 		if expired && !a.conn.Buffered() {
-			u.noneBefore() // the error was the reply
-			return nil
+			u.waited += time.Since(begin)
+			switch {
+			case u.waited >= unsolicitedWait:
+				u.noneBefore() // the error was the reply
+				return nil
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			}
+			return pdu.ErrTimeout
 		}
 		u.possible--
 		switch {

@@ -328,6 +328,31 @@ func afterUnsolicitedError(t *testing.T, request func(agent *remote.Agent) error
 	return agent, far
 }
 
+// A request that waits for another reply after an error that may have been unsolicited
+// waits no longer than it may. The requests together wait for as long as one.
+func TestDeadlineAfterUnsolicitedError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		desc := func(agent *remote.Agent) error { _, err := agent.Desc(t.Context(), request7(), testID); return err }
+		agent, far := afterUnsolicitedError(t, desc)
+		far.expect(desc7)
+		begin := time.Now()
+		r := request7()
+		r.Deadline = begin.Add(60 * time.Millisecond)
+		startDesc(t, t.Context(), agent, r).ends(pdu.ErrTimeout)
+		checkTook(t, begin, 60*time.Millisecond)
+		ctx, cancel := cancelable(t)
+		time.AfterFunc(30*time.Millisecond, func() { cancel(errSome) })
+		startDesc(t, ctx, agent, request7()).ends(errSome)
+		checkTook(t, begin, 90*time.Millisecond)
+		far.expect()
+		c := startDesc(t, t.Context(), agent, request7())
+		time.Sleep(10 * time.Millisecond)
+		far.expect(desc7)
+		far.send(testDesc)
+		c.ends(nil)
+	})
+}
+
 // A reply that is discarded is discarded whole, however slowly it comes.
 func TestReplyAfterUnsolicitedErrorInPieces(t *testing.T) {
 	reply := encode(t, pdu.TextReply{Text: "stale"})
