@@ -25,7 +25,7 @@ func firstFetch(stream io.ReadWriter, desc pdu.Desc, pid int32) error {
 	if _, err := pdu.ClientHello(c, pid, 0); err != nil {
 		return err
 	}
-	// The profile is needed before the first fetch, and not answered.
+	// The profile is needed before the first fetch, and it has no reply.
 	if err := errors.Join(
 		c.Queue(0, pdu.SetProfile{}),
 		c.Write(0, pdu.Fetch{PMIDs: []pdu.PMID{desc.PMID}}),
@@ -73,7 +73,7 @@ func Example() {
 	// 5 1.250000e+00
 }
 
-// An agent answers a fetch of two metrics, one of which it does not know.
+// An agent replies to a fetch of two metrics, one of which it does not know.
 func ExampleResultWriter() {
 	var w pdu.ResultWriter
 	w.Begin(pdu.MakePMID(251, 0, 0))
@@ -100,24 +100,24 @@ func ExampleResultWriter() {
 	// 251.0.99 0 Unknown or illegal metric identifier
 }
 
-// A collector puts the answers of its agents together, in the order that its
-// client asked for.
+// A collector combines the values of its agents, in the order of its client's
+// request.
 func ExampleResultWriter_CopySet() {
-	var kernel, cache, answer pdu.ResultWriter
+	var kernel, cache, reply pdu.ResultWriter
 	kernel.Begin(pdu.MakePMID(60, 2, 0))
 	kernel.Float32(1, 1.5)
 	cache.Begin(pdu.MakePMID(251, 0, 0))
 	cache.Uint64(pdu.NoInst, 17)
 
-	answer.CopySet(&cache, 0)
-	answer.CopySet(&kernel, 0)
-	answer.Time = time.Unix(1_700_000_000, 0)
-	b, err := answer.Append(make([]byte, pdu.HeaderLen), pdu.FormatHighRes)
-	fmt.Println(answer.Len(), len(b), err)
+	reply.CopySet(&cache, 0)
+	reply.CopySet(&kernel, 0)
+	reply.Time = time.Unix(1_700_000_000, 0)
+	b, err := reply.Append(make([]byte, pdu.HeaderLen), pdu.FormatHighRes)
+	fmt.Println(reply.Len(), len(b), err)
 	// Output: 2 92 <nil>
 }
 
-// A profile asks for all instances but two.
+// A profile that selects all instances but two.
 func ExampleProfile() {
 	load := pdu.MakeInDom(60, 2)
 	var p pdu.Profile

@@ -417,7 +417,7 @@ func TestStatusChange(t *testing.T) {
 	}
 }
 
-// The forms in which the C library answers questions about instances.
+// The forms of the C library's replies about instances.
 func TestInstanceAnswer(t *testing.T) {
 	one, two := []pdu.Instance{{ID: 5, Name: "five"}}, []pdu.Instance{{ID: 5, Name: "five"}, {ID: 6, Name: "six"}}
 	tests := []struct {

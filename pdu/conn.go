@@ -2,10 +2,11 @@ package pdu
 
 import (
 	"encoding/binary"
-	"errors"
 	"io"
 	"math"
 	"sync"
+
+	"github.com/pcp-go/pcp/internal/timeout"
 )
 
 const (
@@ -242,10 +243,7 @@ func (c *Conn) Flush() error {
 	if len(b) > 0 { // it is empty if all calls of Queue failed
 		n, err = c.rw.Write(b)
 	}
-	if timeout, ok := errors.AsType[interface {
-		error
-		Timeout() bool
-	}](err); ok && timeout.Timeout() {
+	if timeout.Is(err) {
 		*c.out = append(b[:0], b[n:]...)
 	} else {
 		putBuffer(c.out)

@@ -157,6 +157,7 @@ func TestOpErrorTimeout(t *testing.T) {
 		{fmt.Errorf("stream: %w", os.ErrDeadlineExceeded), true},
 		{io.ErrUnexpectedEOF, false},
 		{pdu.ErrIPC, false},
+		{pdu.ErrTimeout, true},
 	} {
 		if got := (&pdu.OpError{Op: "read", Err: tt.cause}).Timeout(); got != tt.want {
 			t.Errorf("%v: %v, want %v", tt.cause, got, tt.want)
@@ -378,18 +379,19 @@ func TestConnWriteError(t *testing.T) {
 	}
 }
 
-// slowWriter takes some bytes of each write, and then its deadline has passed.
+// A slowWriter accepts some bytes of each write, after which its deadline has
+// passed.
 type slowWriter struct {
 	bytes.Buffer
-	takes []int
+	accepts []int
 }
 
 func (w *slowWriter) Write(b []byte) (int, error) {
-	if len(w.takes) == 0 {
+	if len(w.accepts) == 0 {
 		return w.Buffer.Write(b)
 	}
-	n := min(w.takes[0], len(b))
-	w.takes = w.takes[1:]
+	n := min(w.accepts[0], len(b))
+	w.accepts = w.accepts[1:]
 	w.Buffer.Write(b[:n])
 	return n, os.ErrDeadlineExceeded
 }
@@ -403,7 +405,7 @@ func TestConnFlushContinues(t *testing.T) {
 	must(t, all.Write(7, first))
 	must(t, all.Write(8, second))
 	for n := range 16 { // of the first
-		w := &slowWriter{takes: []int{n, 0, 1, 3}}
+		w := &slowWriter{accepts: []int{n, 0, 1, 3}}
 		c := pdu.NewConn(readWriter{nil, w})
 		must(t, c.Queue(7, first))
 		timeouts := 0

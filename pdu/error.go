@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/pcp-go/pcp/internal/timeout"
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
@@ -247,6 +248,10 @@ func (e Error) Unwrap() error {
 	return nil
 }
 
+// Timeout reports whether e is ErrTimeout. Other codes that stand for a time-out,
+// such as that of ETIMEDOUT, unwrap to an error that is one.
+func (e Error) Timeout() bool { return e == ErrTimeout }
+
 // FromError is the code to put on the wire for err, 0 for nil. It looks along
 // the chain of wrapped errors for, in this order,
 //
@@ -276,10 +281,7 @@ func FromError(err error) Error {
 	if _, ok := errors.AsType[*wire.Error](err); ok {
 		return ErrIPC
 	}
-	if t, ok := errors.AsType[interface {
-		error
-		Timeout() bool
-	}](err); ok && t.Timeout() {
+	if timeout.Is(err) {
 		return ErrTimeout
 	}
 	for _, m := range errorCodes {

@@ -126,7 +126,7 @@ func TestErrorV1(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := Error(rapid.Int32().Draw(t, "code"))
 		if e < -999 && e > ErrGeneric {
-			return // not told from 1.x codes
+			return // the same number as a 1.x code
 		}
 		if got := fromV1(int32(e.v1())); got != e {
 			t.Fatalf("%d became %d", int32(e), int32(got))

@@ -89,7 +89,7 @@ func TestEventArray(t *testing.T) {
 	}
 }
 
-// TestEventCapture reads an array that the reference's sample agent made; the
+// TestEventCapture reads an array that the C library's sample agent made; the
 // padding is what happened to be there.
 func TestEventCapture(t *testing.T) {
 	data, err := hex.DecodeString("00000002" +

@@ -8,9 +8,12 @@ import (
 // missed events. Every client knows them, although no collector does; their
 // values are of TypeU32.
 const (
-	EventFlagsPMID  = PMID(DynamicDomain)<<22 | 1 // 511.0.1
-	EventMissedPMID = PMID(DynamicDomain)<<22 | 2 // 511.0.2
+	EventFlagsPMID  PMID = 511<<22 | 1 // 511.0.1, event.flags
+	EventMissedPMID PMID = 511<<22 | 2 // 511.0.2, event.missed
+)
 
+// The names of EventFlagsPMID and EventMissedPMID.
+const (
 	EventFlagsName  = "event.flags"
 	EventMissedName = "event.missed"
 )

@@ -149,7 +149,7 @@ func checkResult(t fataler, r *pdu.Result) bool {
 	return err == nil
 }
 
-// walkAtom looks at all of a value.
+// walkAtom reads everything in a value.
 func walkAtom(a pdu.Atom) {
 	_, _ = pdu.As[float64](a)
 	_, _ = pdu.As[string](a)
@@ -165,7 +165,7 @@ func walkAtom(a pdu.Atom) {
 	}
 }
 
-// walkLabels looks at all labels.
+// walkLabels reads all labels.
 func walkLabels(l *pdu.LabelReply) {
 	for _, s := range l.Sets {
 		for v := range s.All() {

@@ -27,7 +27,7 @@ const (
 	LabelInstances LabelClass = 0x20 // InDom, with one set for each instance
 )
 
-// String is the name of the class in messages and dumps of the reference:
+// String is the name of the class in messages and dumps of PCP:
 // "context", "domain", "indom", "cluster", "pmid" (LabelItem) or "instances".
 func (c LabelClass) String() string {
 	switch c {
@@ -307,7 +307,7 @@ func (s LabelSet) Lookup(name string) (value string, ok bool) {
 }
 
 // MergeLabels merges sets, which stand in increasing precedence: of labels with
-// the same full name the last counts, and a label takes the place of one in an
+// the same full name the last counts, and a label replaces one in an
 // earlier set that would enclose it ("a.b" that of "a"). The text of the result
 // has the full names, sorted, and the labels keep their flags. If keep is not
 // nil, only labels for which it is true take part. Inst is the last set's.

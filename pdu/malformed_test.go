@@ -235,7 +235,7 @@ func TestChallengeMalformed(t *testing.T) {
 	}
 }
 
-// Kinds that nobody answers.
+// Kinds that do not exist, or no more.
 func TestDecodeUnknownKind(t *testing.T) {
 	for _, k := range []pdu.Kind{pdu.KindControlReq, 0x700b, 0x7018, 0, -1, 0x8000} {
 		p, err := pdu.Decode(k, nil)

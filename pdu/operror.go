@@ -1,8 +1,7 @@
 package pdu
 
 import (
-	"errors"
-
+	"github.com/pcp-go/pcp/internal/timeout"
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
@@ -27,13 +26,7 @@ func (e *OpError) Error() string {
 func (e *OpError) Unwrap() error { return e.Err }
 
 // Timeout reports whether a deadline of the stream passed.
-func (e *OpError) Timeout() bool {
-	t, ok := errors.AsType[interface {
-		error
-		Timeout() bool
-	}](e.Err)
-	return ok && t.Timeout()
-}
+func (e *OpError) Timeout() bool { return timeout.Is(e.Err) }
 
 // malformed is an ErrIPC with the place in a body that is wrong.
 type malformed struct{ at *wire.Error }

@@ -459,19 +459,19 @@ func TestInteropParseLabels(t *testing.T) {
 		class    LabelClass
 		optional bool
 	}
-	var ask []question
-	for len(ask) < 15000 {
+	var questions []question
+	for len(questions) < 15000 {
 		if text := randomLabels(r, true); !losesLabels(t, text) {
-			ask = append(ask, question{text, classes[r.IntN(6)], r.IntN(2) == 0})
+			questions = append(questions, question{text, classes[r.IntN(6)], r.IntN(2) == 0})
 		}
 	}
 	for _, s := range []string{`{"a":1,"a":2}`, `{"":1}`, `{"_a":1}`, `{"1a":1}`, `{"a-b":1}`, `{"a":foo}`, `{"a":01}`, `{"a":1,}`, `{"a":1}x`, `{"a":"\x"}`,
 		`{"a":1,"a":{"b":2}}`, `{"a":{"b":1,"b":2}}`, `{"é":1}`, `{"a\u0062":1}`, `{"a":[1,2}`, `{"a":{}}`, `{}`,
 		`{"` + strings.Repeat("a", 254) + `":1}`} {
-		ask = append(ask, question{s, LabelContext, false})
+		questions = append(questions, question{s, LabelContext, false})
 	}
 	var q []string
-	for _, a := range ask {
+	for _, a := range questions {
 		flags := int(a.class)
 		if a.optional {
 			flags |= int(LabelOptional)
@@ -480,11 +480,11 @@ func TestInteropParseLabels(t *testing.T) {
 	}
 	wrong := 0
 	for i, want := range pcptest.Oracle(t, "addlabels", q) {
-		s, err := ParseLabels(ask[i].class, ask[i].text, ask[i].optional)
+		s, err := ParseLabels(questions[i].class, questions[i].text, questions[i].optional)
 		got := strconv.Itoa(int(FromError(err)))
 		if err == nil {
 			got = strconv.Itoa(len(s.Labels))
-			if len(s.Labels) > 0 || ask[i].text == "{}" {
+			if len(s.Labels) > 0 || questions[i].text == "{}" {
 				got += " " + hexText(string(s.JSON))
 			}
 			for _, l := range s.Labels {
@@ -496,7 +496,7 @@ func TestInteropParseLabels(t *testing.T) {
 		}
 		if got != want && wrong < 20 {
 			wrong++
-			t.Errorf("%s: got %s, C has %s", ask[i].text, got, want)
+			t.Errorf("%s: got %s, C has %s", questions[i].text, got, want)
 		}
 	}
 }
@@ -551,7 +551,7 @@ func TestInteropMergeLabels(t *testing.T) {
 }
 
 // losesLabels reports whether one name starts another that is nested: C compares
-// such names no further than the shorter goes and takes them for the same.
+// such names only up to the end of the shorter, and takes them for the same.
 func losesLabels(t *testing.T, text string) bool {
 	set, err := ParseLabels(LabelContext, text, false)
 	if err != nil {

@@ -250,7 +250,7 @@ func TestInsituFloat(t *testing.T) {
 	}
 }
 
-// A value in place whose metric's type nobody knows is a number all the same.
+// A value in place of a metric of unknown type is a number all the same.
 func TestInsituUnknown(t *testing.T) {
 	r := decodeResult(t, `0000002c 00007001 00000000 00000000 00000000 00000001 00000001 00000001 00000000 ffffffff fffffffe`)
 	if diff := cmp.Diff(pdu.Int32(-2), r.At(0).Atom(0, pdu.TypeUnknown)); diff != "" {

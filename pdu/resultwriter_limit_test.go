@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A writer that is as full as a PDU can be takes no more values, but still says
+// A writer that is as full as a PDU can be accepts no more values, but still says
 // of each further metric why. Its memory is never touched, so it costs none.
 func TestResultWriterFull(t *testing.T) {
 	info, _ := debug.ReadBuildInfo()

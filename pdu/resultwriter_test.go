@@ -325,7 +325,7 @@ func TestResultWriterCopySet(t *testing.T) {
 			got.CopySet(&agents[1], 0)
 			got.CopySet(&agents[1], 1)
 			got.CopySet(&agents[2], 1)
-			got.CopySet(&agents[2], 0) // a metric may be asked for twice
+			got.CopySet(&agents[2], 0) // a request may have a metric twice
 		}
 	}
 	r := new(pdu.Result)

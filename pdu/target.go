@@ -5,7 +5,7 @@ import "fmt"
 // A TextTarget is what a help text describes: a metric or an instance domain.
 // The zero TextTarget is neither.
 type TextTarget struct {
-	kind  TextKind // TextPMID, TextInDom, or as malformed as it came
+	kind  TextKind // TextPMID, TextInDom, or both or none in a malformed request
 	ident uint32
 }
 
@@ -42,11 +42,12 @@ func (t TextTarget) String() string {
 	return "no text target"
 }
 
-// Request is the PDU that asks for a text of the target; kind is TextOneLine or
+// Request is the PDU that requests a text of the target; kind is TextOneLine or
 // TextHelp.
 func (t TextTarget) Request(kind TextKind) TextReq { return TextReq{t.ident, t.kind | kind} }
 
-// Target is what the text describes. It has what a malformed request says, too.
+// Target is what the text describes. That of a malformed request is neither a
+// metric nor an instance domain.
 func (p TextReq) Target() TextTarget {
 	return TextTarget{p.Text & (TextPMID | TextInDom), p.Ident}
 }
@@ -125,7 +126,7 @@ func (t LabelTarget) String() string {
 	return fmt.Sprintf("class %#x of %#x", int32(t.Class), t.ident)
 }
 
-// Request is the PDU that asks for the labels of the target.
+// Request is the PDU that requests the labels of the target.
 func (t LabelTarget) Request() LabelReq { return LabelReq{t.ident, t.Class} }
 
 // Target is what the labels are attached to. The flags of labels, which C agents

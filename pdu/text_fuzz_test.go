@@ -6,7 +6,7 @@ import (
 )
 
 // FuzzText covers what parses text from outside: identifiers, units, labels.
-// What a parser accepts prints as a text that it takes for the same again.
+// What a parser accepts is printed as a text that it parses to the same value.
 func FuzzText(f *testing.F) {
 	for _, s := range []string{"60.2.0", "29.*.*", "PM_ID_NULL", "60.1", "PM_INDOM_NULL", "Kbyte / sec", "2 byte^2 / 4 count x 10^3", "100 s/ 0x1p3", "temperature (C)",
 		"-nan(1) time-6", `{"a":{"b":[1, 2],"c":"\u00e9"},"d":1.50}`, `{"a":1,"a":2}`, "{}", `{"a.b":1}`, `{"x":{}}`} {

@@ -2,7 +2,7 @@ package pdu
 
 import "strconv"
 
-// Units are the dimension and scale of a metric, as the wire's word:
+// Units are the dimension and scale of a metric's values, as they are on the wire:
 //
 //	bits 31–28  dimension in space     19–16  scale of space, SpaceByte = 0 …
 //	     27–24  dimension in time      15–12  scale of time, nanoseconds = 0 …
@@ -17,30 +17,21 @@ import "strconv"
 // It is pmUnits of the C library.
 type Units uint32
 
-const (
-	dimSpace1 Units = 1 << 28
-	dimTime1  Units = 1 << 24
-	dimCount1 Units = 1 << 20
-	perTime   Units = 0xf << 24 // dimension −1 in time
-	perCount  Units = 0xf << 20
-	perSpace  Units = 0xf << 28
-)
-
 // The extents of a dimension and of the scales.
 const (
 	minDim        = -8
 	maxDim        = 7
-	maxSpaceScale = 15 // 8 of them have a name
-	maxTimeScale  = 15 // 5 of them have a name
+	maxSpaceScale = 15 // those up to 8, SpaceYByte, have names
+	maxTimeScale  = 15 // those up to 5, TimeHour, have names
 )
 
 // NoUnits are the units of a pure number.
 const NoUnits Units = 0
 
-// Space, dimension 1.
+// Units of space, with dimension 1. Each is 1024 of the one before.
 const (
-	SpaceByte  = dimSpace1 | Units(iota)<<16
-	SpaceKByte // 1024 bytes
+	SpaceByte Units = 1<<28 | iota<<16
+	SpaceKByte
 	SpaceMByte
 	SpaceGByte
 	SpaceTByte
@@ -50,9 +41,9 @@ const (
 	SpaceYByte
 )
 
-// Time, dimension 1.
+// Units of time, with dimension 1.
 const (
-	TimeNSec = dimTime1 | Units(iota)<<12
+	TimeNSec Units = 1<<24 | iota<<12
 	TimeUSec
 	TimeMSec
 	TimeSec
@@ -60,12 +51,12 @@ const (
 	TimeHour
 )
 
-// UnitCount is dimension 1 in count, of ones.
-const UnitCount = dimCount1
+// UnitCount is the unit of counts, with dimension 1.
+const UnitCount Units = 1 << 20
 
-// Per units of time, and per count: dimension −1.
+// Units per time, with dimension −1.
 const (
-	PerNSec = perTime | Units(iota)<<12
+	PerNSec Units = 0xf<<24 | iota<<12
 	PerUSec
 	PerMSec
 	PerSec
@@ -73,8 +64,8 @@ const (
 	PerHour
 )
 
-// PerCount is dimension −1 in count.
-const PerCount = perCount
+// PerCount is the unit per count, with dimension −1.
+const PerCount Units = 0xf << 20
 
 // The extra units of PCP 7.2, each with its scale.
 const (
@@ -101,8 +92,9 @@ const (
 	ExtraPower
 )
 
-// MakeUnits composes units of the three basic dimensions; every field is
-// masked to its width. The counterpart of PMDA_PMUNITS.
+// MakeUnits composes units of the three basic dimensions. Dimensions and the scale
+// of count are −8 to 7, the other scales 0 to 15; of other numbers only the low 4
+// bits count. The counterpart of PMDA_PMUNITS.
 func MakeUnits(dimSpace, dimTime, dimCount, scaleSpace, scaleTime, scaleCount int) Units {
 	f := func(n, shift int) Units { return Units(n&0xf) << shift }
 	return f(dimSpace, 28) | f(dimTime, 24) | f(dimCount, 20) |
@@ -131,7 +123,8 @@ func (u Units) ScaleCount() int { return int(int32(u<<20) >> 28) }
 // ExtraTemperature to ExtraPower.
 func (u Units) Extra() int { return int(int32(u<<24) >> 27) }
 
-// ExtraScale is the scale of the extra unit, 0 to 7; see the constants.
+// ExtraScale is the scale of the extra unit, 0 to 7, as in the constants from
+// TempCelsius to MicroWatt.
 func (u Units) ExtraScale() int { return int(u & 7) }
 
 var spaceNames = [...]string{"byte", "Kbyte", "Mbyte", "Gbyte", "Tbyte", "Pbyte", "Ebyte", "Zbyte", "Ybyte"}

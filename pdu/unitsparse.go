@@ -41,7 +41,7 @@ func ParseUnits(s string) (u Units, mult float64, err error) {
 	return u, mult, nil
 }
 
-// A unitsError is a message of the reference's.
+// A unitsError is a message of the C library.
 type unitsError string
 
 func (e unitsError) Error() string { return string(e) }
@@ -196,7 +196,7 @@ func lowerASCII(r rune) rune {
 }
 
 // tens completes "count x 10" with its exponent. One that is no scale of count
-// is left for the dimension, as the reference has it: "count x 10^9" is the
+// is left for the dimension, as the C library has it: "count x 10^9" is the
 // ninth power of "count x 10".
 func (p *unitsParser) tens() baseUnit {
 	if t, ok := strings.CutPrefix(p.rest, "^"); ok {
@@ -241,7 +241,7 @@ func exponent(s string, low, high int) (int, bool) {
 func divide(a, b *unitsSide) (Units, float64, error) {
 	mult := b.num / a.num
 	var dim, scale [3]int
-	// In this order: the reference's, on which the last bit of mult depends.
+	// In this order: the C library's, on which the last bit of mult depends.
 	for _, d := range [...]int{inSpace, inCount, inTime} {
 		dim[d] = a.dim[d] - b.dim[d]
 		switch {
@@ -284,7 +284,7 @@ func unitFactor(d, scale int) float64 {
 }
 
 // power is x to the n, correctly rounded. math.Pow is not, and pow(3) nearly
-// is, so this is what agrees with the reference.
+// is, so this is what agrees with the C library.
 func power(x float64, n int) float64 {
 	f := big.NewFloat(x).SetPrec(256)
 	r := big.NewFloat(1).SetPrec(256)

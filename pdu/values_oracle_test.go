@@ -134,23 +134,23 @@ func TestInteropValueFormat(t *testing.T) {
 	var values []oracleValue
 	var widths []int
 	var q []string
-	ask := func(v oracleValue, valfmt int) {
+	add := func(v oracleValue, valfmt int) {
 		width := randomWidth(r)
 		values, widths = append(values, v), append(widths, width)
 		q = append(q, fmt.Sprintf("%d %d %d %d %s", valfmt, v.Type, v.Type, width, hexText(v.machine)))
 	}
 	for range 60000 {
 		if v := randomValue(r); v.inPlace() {
-			ask(v, 0)
+			add(v, 0)
 		} else {
-			ask(v, 1)
+			add(v, 1)
 		}
 	}
 	for range 3000 {
 		// C does not step over missed records: the second one on counts what the
 		// first does, and the last time is that of the first.
 		if v := randomEvents(r); v.missed == 0 {
-			ask(v.oracleValue, 1)
+			add(v.oracleValue, 1)
 		}
 	}
 	if len(q) < 61000 {
@@ -243,7 +243,7 @@ func scaleFactors(from, to Units) (mult, div *big.Int) {
 	return mult, div
 }
 
-// ownScale is the answer where C's arithmetic overflows, "" where it does not.
+// ownScale is what we compute where C's arithmetic overflows, "" where it does not.
 func ownScale(a Atom, from, to Units) string {
 	mult, div := scaleFactors(from, to)
 	beyond := mult.BitLen() > 63 || div.BitLen() > 63
@@ -318,23 +318,23 @@ func TestInteropConvertUnits(t *testing.T) {
 		from, to Units
 	}
 	r := rand.New(rand.NewPCG(6, 6))
-	var ask []question
+	var questions []question
 	var q []string
 	for range 100000 {
 		v := randomValue(r)
 		from, to := randomUnits(r)
-		ask = append(ask, question{v.Atom, from, to})
+		questions = append(questions, question{v.Atom, from, to})
 		bits := append(append([]byte(nil), v.machine...), make([]byte, 8)...)
 		q = append(q, fmt.Sprintf("%d %08x %08x %x", v.Type, uint32(from), uint32(to), binary.NativeEndian.Uint64(bits)))
 	}
 	wrong, own := 0, 0
 	report := func(i int, got, want string) {
 		if wrong++; wrong <= 10 {
-			t.Errorf("%v from %q to %q: got %s, want %s", ask[i].a, ask[i].from, ask[i].to, got, want)
+			t.Errorf("%v from %q to %q: got %s, want %s", questions[i].a, questions[i].from, questions[i].to, got, want)
 		}
 	}
 	for i, want := range pcptest.Oracle(t, "convscale", q) {
-		a, from, to := ask[i].a, ask[i].from, ask[i].to
+		a, from, to := questions[i].a, questions[i].from, questions[i].to
 		got, err := a.ConvertUnits(from, to)
 		if err == nil || err == ErrSign || err == ErrTrunc {
 			text := got.String()

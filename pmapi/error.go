@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/internal/timeout"
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
 
@@ -19,6 +19,7 @@ type OpError struct {
 	Err    error
 }
 
+// Error is the operation, what it was about, and the cause.
 func (e *OpError) Error() string {
 	var b strings.Builder
 	b.WriteString("pmapi: " + e.Op)
@@ -37,16 +38,7 @@ func (e *OpError) Unwrap() error { return e.Err }
 
 // Timeout reports whether something has taken too long: a collector (pdu.ErrTimeout,
 // ETIMEDOUT), the network, or the caller's context.Context.
-func (e *OpError) Timeout() bool {
-	if errors.Is(e.Err, pdu.ErrTimeout) {
-		return true
-	}
-	t, ok := errors.AsType[interface {
-		error
-		Timeout() bool
-	}](e.Err)
-	return ok && t.Timeout()
-}
+func (e *OpError) Timeout() bool { return timeout.Is(e.Err) }
 
 // A BulkError is the error of a method that was called about several things when some of
 // them have failed. The results for the others are good; in the place of a result that is

@@ -8,17 +8,17 @@ import (
 	"testing/fstest"
 )
 
-// A fileCase is a name space file, and what it means to the reference and to us.
+// A fileCase is a name space file, and what it means to the C library and to us.
 type fileCase struct {
 	name  string
 	text  string            // of the file "n"
 	files map[string]string // others
 	names string            // what a good file has, "name PMID" in order, with ", " between
 	err   string            // the report on a bad file
-	// ref is the message of the reference where its report differs from ours in
+	// ref is the message of the C library where its report differs from ours in
 	// more than the end: in the place, or in what it shows of the line.
 	ref string
-	// differs says why the reference does not agree at all.
+	// differs says why the C library does not agree at all.
 	differs string
 }
 
@@ -165,7 +165,7 @@ var badFiles = []fileCase{
 		err: "[n:2] " + title + "#shell is not supported: run the command beforehand and #include its output\n    #shell \"echo a 1:2:3\""},
 }
 
-// cpp is a case of which the reference's preprocessor complains, in a form of
+// cpp is a case of which the C library's preprocessor complains, in a form of
 // its own; ours is that of the other errors.
 func cpp(msg string, line int, text string) fileCase {
 	at := strings.Split(text, "\n")[line-1]

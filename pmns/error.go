@@ -1,11 +1,11 @@
 package pmns
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/timeout"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -29,13 +29,7 @@ func (e *OpError) Unwrap() error { return e.Err }
 
 // Timeout reports whether the cause is a time-out, as a reader or writer of the
 // caller's may have.
-func (e *OpError) Timeout() bool {
-	t, ok := errors.AsType[interface {
-		error
-		Timeout() bool
-	}](e.Err)
-	return ok && t.Timeout()
-}
+func (e *OpError) Timeout() bool { return timeout.Is(e.Err) }
 
 // A ParseError is an error in a name space file: what is wrong, and where. It
 // unwraps to pdu.ErrPMNS.

@@ -17,7 +17,7 @@ const cacheFile = `
 #define CACHE 251
 root {
     cache
-    log     252:*:*     /* everything below log is asked of agent 252 */
+    log     252:*:*     /* agent 252 knows the names below log */
 }
 cache {
     hits    CACHE:0:0
@@ -42,7 +42,7 @@ func Example() {
 	// log 252.*.*
 }
 
-// What a collector does with a name: it answers for its own, and passes on
+// What a collector does with a name: it looks up its own, and passes on
 // those that only an agent can know.
 func ExampleTree_Lookup() {
 	tree, err := pmns.Parse("root_cache", strings.NewReader(cacheFile))
@@ -52,7 +52,7 @@ func ExampleTree_Lookup() {
 	for _, name := range []string{"cache.hits", "cache", "log.web.requests", "nosuch"} {
 		id, err := tree.Lookup(name)
 		if domain, ok := id.IsDynamicRoot(); ok {
-			fmt.Printf("%s: ask agent %d\n", name, domain)
+			fmt.Printf("%s: known to agent %d\n", name, domain)
 		} else if err != nil {
 			fmt.Printf("%s: %v\n", name, err)
 		} else {
@@ -62,7 +62,7 @@ func ExampleTree_Lookup() {
 	// Output:
 	// cache.hits: 251.0.0
 	// cache: Metric name is not a leaf in PMNS
-	// log.web.requests: ask agent 252
+	// log.web.requests: known to agent 252
 	// nosuch: Unknown metric name
 }
 

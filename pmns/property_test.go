@@ -162,10 +162,10 @@ func (m model) check(t *rapid.T, tree *Tree) {
 	if tree.Len() != len(want) {
 		t.Fatalf("Len is %d, want %d", tree.Len(), len(want))
 	}
-	asked := []string{strings.Join(rapid.SliceOfN(componentGen, 0, 5).Draw(t, "asked"), ".")}
+	lookups := []string{strings.Join(rapid.SliceOfN(componentGen, 0, 5).Draw(t, "name"), ".")}
 	byID := make(map[pdu.PMID][]string)
 	for _, e := range want {
-		asked = append(asked, e.name, e.name+".x", e.name[:strings.LastIndexByte(e.name, '.')+1])
+		lookups = append(lookups, e.name, e.name+".x", e.name[:strings.LastIndexByte(e.name, '.')+1])
 		if _, dynamic := e.id.IsDynamicRoot(); !dynamic {
 			byID[e.id] = append(byID[e.id], e.name)
 		}
@@ -175,7 +175,7 @@ func (m model) check(t *rapid.T, tree *Tree) {
 			t.Fatalf("Names(%v) (-want +got):\n%s", id, diff)
 		}
 	}
-	for _, name := range asked {
+	for _, name := range lookups {
 		id, err := tree.Lookup(name)
 		if wantID, wantErr := m.lookup(name); id != wantID || err != wantErr {
 			t.Fatalf("Lookup(%q): got %v, %v, want %v, %v", name, id, err, wantID, wantErr)
@@ -191,7 +191,7 @@ func (m model) check(t *rapid.T, tree *Tree) {
 	}
 }
 
-// A Builder, whatever it is told, is the model, and so is its tree in any
+// A Builder equals the model whatever is added, and so does its tree in any
 // written form.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

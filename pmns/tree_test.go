@@ -22,7 +22,7 @@ func parseText(t testing.TB, text string) *Tree {
 	return tree
 }
 
-// The answers of libpcp to the same questions were compared once.
+// The results of libpcp for the same calls were compared once.
 func TestTreeOperations(t *testing.T) {
 	tree := parseText(t, "root { a b d 5 e } a { x 1:2:3 y } a.y { z 1:2:3 } b { w 1:2:3 } e { }")
 	dynamic := pdu.DynamicRoot(5)

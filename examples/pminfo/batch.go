@@ -35,7 +35,7 @@ func (p *printer) printBatch() {
 type batch struct {
 	ids      []pdu.PMID
 	descs    []pdu.Desc
-	descErrs []error
+	descErr  error // for pmapi.ErrorAt
 	values   pdu.Result
 	oneLines []helpText
 	helps    []helpText
@@ -59,7 +59,7 @@ func (p *printer) requestBatch() (b *batch, function string, err error) {
 		}
 	}
 	if p.needsDesc() {
-		b.descs, b.descErrs = tool.Descs(p.ctx, p.pc, b.ids)
+		b.descs, b.descErr = p.pc.Descs(p.ctx, b.ids)
 	}
 	if p.oneLine {
 		b.oneLines = p.requestTexts(b.ids, pdu.TextOneLine)

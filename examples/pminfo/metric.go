@@ -29,7 +29,7 @@ func (p *printer) printf(format string, args ...any) { fmt.Fprintf(p.out, format
 func (p *printer) printMetric(name string, b *batch, i int) {
 	var desc pdu.Desc
 	if p.needsDesc() {
-		if err := b.descErrs[i]; err != nil {
+		if err := pmapi.ErrorAt(b.descErr, i); err != nil {
 			p.printf("%s: pmLookupDesc: %v\n", name, pdu.FromError(err))
 			return
 		}

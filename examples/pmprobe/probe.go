@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
@@ -71,15 +72,15 @@ func (p *probe) probeBatch(names []string, ids []pdu.PMID) {
 			return
 		}
 	}
-	descs, errs := make([]pdu.Desc, len(ids)), make([]error, len(ids))
+	descs, err := make([]pdu.Desc, len(ids)), error(nil)
 	if listed || p.values {
-		descs, errs = tool.Descs(p.ctx, p.pc, ids)
+		descs, err = p.pc.Descs(p.ctx, ids)
 	}
 	for i, name := range names {
-		switch {
-		case errs[i] != nil:
+		switch err := pmapi.ErrorAt(err, i); {
+		case err != nil:
 			p.printf("%s ", name)
-			p.printError(errs[i], "pmLookupDesc")
+			p.printError(err, "pmLookupDesc")
 		case p.whole && listed:
 			p.printDomain(name, descs[i].InDom)
 		default:

@@ -102,7 +102,7 @@ func (s Session) normalise(out string) string {
 }
 
 // AgentDir makes a directory for a dbpmda session with the agent name (simple or trivial): program under the name
-// pmdaNAME, and the reference's name space (root), help text and configuration. An empty program means the C
+// pmdaNAME, and the C library's name space (root), help text and configuration. An empty program means the C
 // agent, see BuildAgent. The environment that goes with it lets the agent find its files.
 func AgentDir(t testing.TB, name, program string) (dir string, env []string) {
 	t.Helper()

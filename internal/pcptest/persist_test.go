@@ -12,18 +12,18 @@ func TestPersist(t *testing.T) {
 	for _, tt := range []struct {
 		wrong int // how often
 		want  string
-		looks int
-	}{{0, "", 1}, {1, "", 2}, {4, "", 5}, {9, "error: look 5", 5}} {
+		calls int
+	}{{0, "", 1}, {1, "", 2}, {4, "", 5}, {9, "error: call 5", 5}} {
 		synctest.Test(t, func(t *testing.T) {
-			v, looks := &verdict{TB: t}, 0
+			v, calls := &verdict{TB: t}, 0
 			Persist(v, func() string {
-				if looks++; looks > tt.wrong {
+				if calls++; calls > tt.wrong {
 					return ""
 				}
-				return fmt.Sprint("look ", looks)
+				return fmt.Sprint("call ", calls)
 			})
-			if v.how != tt.want || looks != tt.looks {
-				t.Errorf("wrong %d times: %q after %d looks, want %q after %d", tt.wrong, v.how, looks, tt.want, tt.looks)
+			if v.how != tt.want || calls != tt.calls {
+				t.Errorf("wrong %d times: %q after %d calls, want %q after %d", tt.wrong, v.how, calls, tt.want, tt.calls)
 			}
 		})
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FreePort hands out ports from firstPort up to lastPort. Nothing listens there unless it was told to: systems
-// choose the ports of clients, and of servers that ask for any, from 16000 (gVisor), 32768 (Linux) or higher.
+// FreePort returns ports from firstPort up to lastPort. Nothing listens there by chance: systems
+// choose the ports of clients, and of servers that let them choose, from 16000 (gVisor), 32768 (Linux) or higher.
 const (
 	firstPort = 10000
 	lastPort  = 15999

@@ -14,7 +14,7 @@ import (
 // startTimeout bounds the start of a server, on a busy machine and with agents that are slow to greet.
 const startTimeout = 2 * time.Minute
 
-// endTimeout is how long a server that was told to end may take before it is killed, and then what it has started.
+// endTimeout is how long a server has to end after SIGTERM before it is killed, and then each process that it started.
 const endTimeout = 20 * time.Second
 
 // Daemon says how Start runs a server.

@@ -14,7 +14,7 @@ func dieWithParent(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeat
 
 func terminate(p *os.Process) { p.Signal(syscall.SIGTERM) }
 
-// identity tells a process from a later one of the same id: its start time.
+// An identity is a process id with the time of the start, by which it differs from a later process of the same id.
 type identity struct{ pid, start int }
 
 // descendants returns the processes started by pid, and by those.

@@ -193,7 +193,7 @@ func (r *Recorder) tap(i int, d Dir, dst, src net.Conn) {
 	}
 }
 
-// isReset tells the ends of a connection that a peer may choose: PCP's servers and tools close with data unread.
+// isReset reports whether a connection ended in a way that a peer may choose: PCP's servers and tools close with data unread.
 func isReset(err error) bool {
 	return errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }

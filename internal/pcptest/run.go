@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// runTimeout bounds a command of Run, so that one that hangs is told of before the tests' own time is over. It
+// runTimeout bounds a command of Run, so that one that hangs is reported before the time of go test is over. It
 // leaves a busy machine time for several that walk every metric of the linux agent.
 const runTimeout = 4 * time.Minute
 

@@ -85,7 +85,7 @@ func TestFile(t *testing.T) {
 }
 
 // TestDevice: what is no file stays where it is. A daemon that root starts with
-// -l /dev/null would otherwise take that from everybody.
+// -l /dev/null would otherwise remove that for all processes.
 func TestDevice(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "null")
@@ -134,7 +134,7 @@ func TestParseDebug(t *testing.T) {
 	}
 }
 
-// TestDebugNames holds the names to the list that pmdbg prints, and what is taken to what a tool takes.
+// TestDebugNames compares the names with the list that pmdbg prints, and what ParseDebug accepts with what a tool accepts.
 func TestDebugNames(t *testing.T) {
 	pcptest.Need(t, "pmdbg", "pminfo")
 	out, _, _ := pcptest.Run(t, nil, "", "pmdbg", "-l")

@@ -75,7 +75,7 @@ func TestNew(t *testing.T) {
 		}
 		type other struct{ io.ReadWriteCloser } // reads and writes as it likes
 		if o := (other{p.near}); New(o) != io.ReadWriter(o) {
-			t.Errorf("%s: a type of somebody else was taken", p.name)
+			t.Errorf("%s: a type that is none of net or os was wrapped", p.name)
 		}
 	}
 	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
@@ -139,7 +139,7 @@ func TestEcho(t *testing.T) {
 	}
 }
 
-// TestErrors brings streams and connections into the same trouble.
+// TestErrors makes the same errors happen to a stream and to its connection.
 func TestErrors(t *testing.T) {
 	buf := make([]byte, 1<<20)
 	troubles := []struct {

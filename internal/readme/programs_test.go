@@ -121,7 +121,7 @@ func somewhere(t *testing.T, src string) (there, addr string) {
 // runMonitor runs a program that prints what examples/pmcd has.
 func runMonitor(t *testing.T, src string) {
 	if runtime.GOOS != "linux" && strings.Contains(src, "kernel.") {
-		t.Skip("it wants what a Linux kernel tells")
+		t.Skip("it needs the metrics of a Linux kernel")
 	}
 	src, addr := somewhere(t, src)
 	_, port, _ := strings.Cut(addr, ":")
@@ -167,11 +167,11 @@ func runAgent(t *testing.T, src string) {
 	defer c.Close()
 	var d pdu.Domain
 	fmt.Sscan(domain[1], &d)
-	// Names are of pmcd's own files here: ask for the PMID.
+	// Names come from pmcd's own files here: pminfo gets the PMID.
 	within(t, "a value", func() error { return hasValue(t, c, pdu.MakePMID(d, 0, 0)) })
 }
 
-// runCollector runs a program with a collector, and looks at all that it has.
+// runCollector runs a program with a collector, and fetches all its metrics.
 func runCollector(t *testing.T, src string) {
 	src, addr := somewhere(t, src)
 	pcptest.Start(t, pcptest.Daemon{Path: build(t, src), Addr: addr, Greets: true})
@@ -230,7 +230,7 @@ func within(t *testing.T, what string, is func() error) {
 // that are here. Of what they print, the lines without values are as it shows.
 func TestLook(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("it shows what a Linux kernel tells")
+		t.Skip("it shows metrics of a Linux kernel")
 	}
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {

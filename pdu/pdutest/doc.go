@@ -1,8 +1,8 @@
-// Package pdutest plays the other side of a PCP connection in tests of clients,
-// agents and collectors.
+// Package pdutest has a scripted peer for tests of clients, agents and
+// collectors: it is the other side of a PCP connection.
 //
-// [Serve] takes a script, runs it at the far end of a connection in memory and
-// returns the near end:
+// [Serve] runs a script at the far end of a connection in memory and returns the
+// near end:
 //
 //	conn := pdutest.Serve(t,
 //		pdutest.CollectorHello(pdu.FeatureHighRes),
@@ -16,6 +16,6 @@
 // closed or the test ends before it. A script that has failed hangs up, so that
 // the code under test does not wait for ever.
 //
-// A [Step] is a function, so that a test can write its own; [Handle] answers
-// requests in no fixed order.
+// A [Step] is a function, so that a test can write its own; [Handle] replies to
+// requests in any order.
 package pdutest

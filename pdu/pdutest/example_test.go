@@ -27,7 +27,7 @@ func (p *printer) end() {
 	}
 }
 
-// typeOf is a client under test: it asks for a metric's type.
+// typeOf is the client under test: it requests the type of a metric.
 func typeOf(conn net.Conn, id pdu.PMID) (pdu.Type, error) {
 	c := pdu.NewConn(conn)
 	if _, err := pdu.ClientHello(c, 1, 0); err != nil {
@@ -53,7 +53,7 @@ func typeOf(conn net.Conn, id pdu.PMID) (pdu.Type, error) {
 	return 0, &pdu.UnexpectedError{Want: pdu.KindDesc, Got: h.Kind}
 }
 
-// A collector that knows one metric, and only answers in one order.
+// A collector that knows one metric, and expects its requests in one order.
 func ExampleServe() {
 	t := new(printer) // in a test, its *testing.T
 	defer t.end()
@@ -87,14 +87,14 @@ func ExampleExpect() {
 	// EOF
 }
 
-// A collector that answers whatever it is asked.
+// A collector that replies to requests in any order.
 func ExampleHandle() {
 	t := new(printer)
 	defer t.end()
 	collector := func(_ pdu.Header, p pdu.PDU) []pdu.PDU {
 		switch p := p.(type) {
 		case *pdu.SetProfile:
-			return nil // PROFILE has no answer
+			return nil // PROFILE has no reply
 		case *pdu.DescReq:
 			if p.PMID.Domain() != 60 {
 				return []pdu.PDU{pdu.Status{Code: pdu.ErrPMID}}

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A TB is what Serve needs of a testing.TB.
+// A TB is the part of testing.TB that Serve uses.
 type TB interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -18,8 +18,8 @@ type TB interface {
 	Cleanup(func())
 }
 
-// A Peer is the far end of a connection, as the steps of a script see it. One
-// goroutine at a time: that of the script.
+// A Peer is the far end of a connection, on which the steps of a script act. Only
+// the goroutine of the script may use it.
 type Peer struct {
 	*pdu.Conn
 	// Stream is what Conn frames, for a step that closes it or wraps it with
@@ -27,7 +27,7 @@ type Peer struct {
 	Stream net.Conn
 }
 
-// Receive waits for the next PDU and decodes it. The value owns its memory.
+// Receive waits for the next PDU and decodes it, into memory of its own.
 func (p *Peer) Receive() (pdu.Header, pdu.PDU, error) {
 	h, body, err := p.Read()
 	if err != nil {
@@ -37,7 +37,8 @@ func (p *Peer) Receive() (pdu.Header, pdu.PDU, error) {
 	return h, v, err
 }
 
-// A Step is one act of a script. Its error fails the test and ends the script.
+// A Step is one step of a script. If it returns an error the test fails and the
+// script ends.
 type Step func(p *Peer) error
 
 // errHungUp ends a script that has closed the connection itself.

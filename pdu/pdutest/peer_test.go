@@ -103,7 +103,7 @@ func TestServe(t *testing.T) {
 		{"impossible to send", []pdutest.Step{pdutest.Send(pdu.Fetch{})}, nothing, "pdutest: step 1 of 1: pdu: encode FETCH"},
 		{"after the end", []pdutest.Step{pdutest.Hangup(), pdutest.Send(pdu.Status{})}, nothing, "pdutest: step 2 of 2 comes after the end"},
 		{"a handler given nonsense", []pdutest.Step{pdutest.Handle(nil)}, write(0, pdutest.Raw(0x700b, nil)), "pdutest: step 1 of 1: pdu: decode TYPE-28683?"},
-		{"a handler's impossible answer", []pdutest.Step{pdutest.Handle(func(pdu.Header, pdu.PDU) []pdu.PDU { return []pdu.PDU{pdu.Fetch{}} })},
+		{"a reply of a handler that cannot be encoded", []pdutest.Step{pdutest.Handle(func(pdu.Header, pdu.PDU) []pdu.PDU { return []pdu.PDU{pdu.Fetch{}} })},
 			write(0, pdu.Status{}), "pdutest: step 1 of 1: pdu: encode FETCH"},
 	}
 	for _, tt := range tests {

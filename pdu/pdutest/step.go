@@ -9,13 +9,13 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Expect waits for a PDU and wants it to be the one given, byte for byte. Its
-// sender does not matter.
+// Expect waits for a PDU and fails unless its kind and body are those of want,
+// byte for byte. The sender may be any.
 func Expect(want pdu.PDU) Step {
 	return func(p *Peer) error { return expect(p, nil, want) }
 }
 
-// ExpectFrom is Expect with the sender of the header.
+// ExpectFrom is Expect that also compares the sender in the header.
 func ExpectFrom(from int32, want pdu.PDU) Step {
 	return func(p *Peer) error { return expect(p, &from, want) }
 }
@@ -40,7 +40,8 @@ func expect(p *Peer, from *int32, want pdu.PDU) error {
 		describeBody(sender, want.Kind(), b[pdu.HeaderLen:]), describeBody(h.From, h.Kind, body)))
 }
 
-// ExpectKind waits for a PDU of a kind, whatever it says.
+// ExpectKind waits for a PDU and fails unless it is of the kind. The body may be
+// any that decodes.
 func ExpectKind(want pdu.Kind) Step {
 	return func(p *Peer) error {
 		h, got, err := p.Receive()
@@ -54,12 +55,12 @@ func ExpectKind(want pdu.Kind) Step {
 	}
 }
 
-// Send sends PDUs in one write, from 0. A PDU of a ResultWriter is encoded when
-// the step is reached: the test must leave the writer alone until then.
+// Send sends PDUs in one write, with sender 0. A PDU of a ResultWriter is encoded
+// when the step runs: the test must not change the writer until then.
 func Send(pdus ...pdu.PDU) Step { return SendFrom(0, pdus...) }
 
-// SendFrom is Send with the sender of the header: to an agent, the client's
-// slot.
+// SendFrom is Send with a sender in the header. To an agent that is the number of
+// the client.
 func SendFrom(from int32, pdus ...pdu.PDU) Step {
 	return func(p *Peer) error {
 		for _, q := range pdus {
@@ -79,9 +80,9 @@ func SendBytes(b []byte) Step {
 	}
 }
 
-// Handle answers every PDU that arrives with those that f returns, from 0, until
-// the other end closes the connection: the last step of a script. A handler that
-// answers nothing returns nil, as for PROFILE.
+// Handle sends, for every PDU that arrives, those that f returns, with sender 0,
+// until the other end closes the connection. It is the last step of a script. f
+// returns nil if there is no reply, as to PROFILE.
 func Handle(f func(h pdu.Header, p pdu.PDU) []pdu.PDU) Step {
 	return func(p *Peer) error {
 		for {
@@ -99,7 +100,7 @@ func Handle(f func(h pdu.Header, p pdu.PDU) []pdu.PDU) Step {
 	}
 }
 
-// Hangup closes the connection: the last step of a script.
+// Hangup closes the connection. It is the last step of a script.
 func Hangup() Step {
 	return func(p *Peer) error {
 		if err := p.Stream.Close(); err != nil {

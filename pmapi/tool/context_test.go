@@ -98,6 +98,28 @@ func TestSelectInstances(t *testing.T) {
 	}
 }
 
+func TestLookup(t *testing.T) {
+	src := &pmapitest.Source{}
+	known := pmapitest.Add(src, pmapitest.Metric[float64]{Name: "shop.cache"})
+	pc := src.Context()
+	id, none := known.PMID, pdu.NoPMID
+	for names, want := range map[string]struct {
+		IDs []pdu.PMID
+		Err error
+	}{
+		"shop.cache":             {IDs: []pdu.PMID{id}},
+		"shop.cache shop.nosuch": {IDs: []pdu.PMID{id, none}},
+		"shop shop.nosuch":       {IDs: []pdu.PMID{none, none}},
+		"shop.nosuch":            {IDs: []pdu.PMID{none}, Err: pdu.ErrName},
+		"shop":                   {IDs: []pdu.PMID{none}, Err: pdu.ErrNonLeaf},
+	} {
+		ids, err := tool.Lookup(t.Context(), pc, strings.Fields(names))
+		if diff := cmp.Diff(want.IDs, ids); diff != "" || !errors.Is(err, want.Err) {
+			t.Errorf("%s: got error %v, want %v, and PMIDs (-want +got):\n%s", names, err, want.Err, diff)
+		}
+	}
+}
+
 func TestMetricSpec(t *testing.T) {
 	c := &tool.Command{Name: "pmx", Synopsis: "[options] metric"}
 	c.AddOptions("General options", c.Standard("host")...)

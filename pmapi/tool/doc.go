@@ -49,5 +49,7 @@
 //	LoadZone               pmNewZone(3), tzset(3)
 //	Identify               pmSetClientIdArgv
 //
+// The package embeds the time zone database (time/tzdata), for systems without one.
+//
 // A Command is for one goroutine at a time; the functions may be called by several.
 package tool

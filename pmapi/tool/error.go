@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/timeout"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -26,13 +27,7 @@ func (e *ExitError) Error() string { return strings.TrimRight(e.Message, "\n") }
 func (e *ExitError) Unwrap() error { return e.Err }
 
 // Timeout reports whether the cause is a time-out.
-func (e *ExitError) Timeout() bool {
-	t, ok := errors.AsType[interface {
-		error
-		Timeout() bool
-	}](e.Err)
-	return ok && t.Timeout()
-}
+func (e *ExitError) Timeout() bool { return timeout.Is(e.Err) }
 
 // Errorf makes the error of a tool that ends with a message and status 1. The message begins with the tool's name. As in
 // fmt.Errorf, %w makes an argument its cause; a pdu.Error, such as pdu.FromError makes of any error, has PCP's text.

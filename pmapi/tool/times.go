@@ -43,23 +43,16 @@ func (c *Command) SetTimes(ctx context.Context, pc *pmapi.Context) error {
 	return c.setTimes(ctx, pc, time.Now())
 }
 
-// A zoneSource is what setTimes needs of a context.
-type zoneSource interface {
-	HostName(ctx context.Context) string
-	Lookup(ctx context.Context, names []string) ([]pdu.PMID, error)
-	Fetch(ctx context.Context, ids []pdu.PMID, r *pdu.Result) error
-}
-
-func (c *Command) setTimes(ctx context.Context, source zoneSource, now time.Time) error {
+func (c *Command) setTimes(ctx context.Context, pc *pmapi.Context, now time.Time) error {
 	c.Location = LocalZone()
 	switch {
 	case c.given.hostZone:
-		tz, err := fetchZone(ctx, source)
+		tz, err := fetchZone(ctx, pc)
 		if err != nil {
 			return c.Errorf("Cannot set context timezone: %w", err)
 		}
 		c.Location = newZone(tz)
-		c.printZoneNote("local timezone of host \"" + source.HostName(ctx) + "\"")
+		c.printZoneNote("local timezone of host \"" + pc.HostName(ctx) + "\"")
 	case c.given.zoneSet:
 		c.Location = newZone(c.given.zone)
 		c.printZoneNote("\"TZ=" + c.given.zone + "\"")
@@ -75,13 +68,13 @@ func (c *Command) printZoneNote(zone string) {
 
 // fetchZone fetches the zone of the collector, in the form of TZ. As in pmNewContextZone(3) the error is always
 // pdu.ErrValue.
-func fetchZone(ctx context.Context, source zoneSource) (string, error) {
-	ids, err := source.Lookup(ctx, []string{"pmcd.timezone"})
+func fetchZone(ctx context.Context, pc *pmapi.Context) (string, error) {
+	ids, err := pc.Lookup(ctx, []string{"pmcd.timezone"})
 	if err != nil {
 		return "", pdu.ErrValue
 	}
 	var r pdu.Result
-	if err := source.Fetch(ctx, ids, &r); err != nil || r.At(0).Len() != 1 {
+	if err := pc.Fetch(ctx, ids, &r); err != nil || r.At(0).Len() != 1 {
 		return "", pdu.ErrValue
 	}
 	tz, err := pdu.As[string](r.At(0).Atom(0, pdu.TypeString))

@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -9,51 +8,38 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// zoneHost is a collector in a zone. It has no metric for the zone if that is empty.
-type zoneHost struct{ zone string }
-
-func (h zoneHost) HostName(context.Context) string { return "web1" }
-
-func (h zoneHost) Lookup(_ context.Context, names []string) ([]pdu.PMID, error) {
-	if h.zone == "" {
-		return []pdu.PMID{pdu.NoPMID}, pdu.ErrName
+// newZoneContext makes a context on web1, whose zone is zone. It has no metric for the zone if that is empty.
+func newZoneContext(zone string) *pmapi.Context {
+	src := &pmapitest.Source{Host: "web1"}
+	if zone != "" {
+		pmapitest.Add(src, pmapitest.Metric[string]{Name: "pmcd.timezone"}).Set(zone)
 	}
-	return []pdu.PMID{pdu.MakePMID(2, 0, 1)}, nil
-}
-
-func (h zoneHost) Fetch(_ context.Context, ids []pdu.PMID, r *pdu.Result) error {
-	var w pdu.ResultWriter
-	w.Begin(ids[0])
-	w.String(pdu.NoInst, h.zone)
-	made, err := w.Result()
-	if err == nil {
-		*r = *made
-	}
-	return err
+	return src.Context()
 }
 
 func TestSetTimes(t *testing.T) {
 	t.Setenv("TZ", "AEST-10")
 	now := time.Date(2024, time.January, 15, 12, 0, 0, 0, time.UTC)
 	tests := []struct {
-		name   string
-		args   string
-		quiet  bool
-		source zoneHost
-		out    string
-		clock  string
-		end    time.Duration // from now; -1 for none
-		err    string
+		name  string
+		args  string
+		quiet bool
+		zone  string // of the host
+		out   string
+		clock string
+		end   time.Duration // from now; -1 for none
+		err   string
 	}{
 		{name: "nothing", clock: "22:00", end: -1},
 		{name: "zone", args: "-Z EST5EDT", out: "Note: timezone set to \"TZ=EST5EDT\"\n\n", clock: "07:00", end: -1},
 		{name: "three letters", args: "-ZEST", out: "Note: timezone set to \"TZ=EST\"\n\n", clock: "12:00", end: -1},
 		{name: "no zone", args: "--timezone=", out: "Note: timezone set to \"TZ=\"\n\n", clock: "12:00", end: -1},
 		{name: "quiet", args: "-Z EST5EDT", quiet: true, clock: "07:00", end: -1},
-		{name: "host's zone", args: "-z", source: zoneHost{"CET-1"}, out: "Note: timezone set to local timezone of host \"web1\"\n\n", clock: "13:00", end: -1},
+		{name: "host's zone", args: "-z", zone: "CET-1", out: "Note: timezone set to local timezone of host \"web1\"\n\n", clock: "13:00", end: -1},
 		{name: "host without zone", args: "-z", err: "Cannot set context timezone: Missing metric value(s)"},
 		{name: "finish", args: "-T 90sec", clock: "22:00", end: 90 * time.Second},
 		{name: "plus", args: "-T +2", clock: "22:00", end: 2 * time.Second},
@@ -74,7 +60,7 @@ func TestSetTimes(t *testing.T) {
 			if message, status := parse(c, nil, append(strings.Fields(tt.args), "x")); status != -1 {
 				t.Fatalf("status %d, %s", status, message)
 			}
-			err := c.setTimes(t.Context(), tt.source, now)
+			err := c.setTimes(t.Context(), newZoneContext(tt.zone), now)
 			if tt.err != "" {
 				if exit, ok := errors.AsType[*ExitError](err); !ok || exit.Message != "pmval: "+tt.err+"\n" || exit.Status != 1 {
 					t.Errorf("got error %+v, want %q", err, tt.err)
@@ -105,7 +91,7 @@ func TestSampleCount(t *testing.T) {
 		if message, status := parse(c, nil, strings.Fields(args)); status != -1 {
 			t.Fatalf("status %d, %s", status, message)
 		}
-		if err := c.setTimes(t.Context(), zoneHost{}, time.Unix(0, 0)); err != nil {
+		if err := c.setTimes(t.Context(), newZoneContext(""), time.Unix(0, 0)); err != nil {
 			t.Fatal(err)
 		}
 		if got := c.SampleCount(100 * time.Millisecond); got != want {

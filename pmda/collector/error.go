@@ -1,11 +1,10 @@
 package collector
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
-	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/internal/timeout"
 )
 
 // An OpError says what has failed, and of which agent. All errors of a Server are
@@ -29,16 +28,7 @@ func (e *OpError) Unwrap() error { return e.Err }
 
 // Timeout reports whether something was not done in time, such as a process that
 // does not end or an agent that does not return.
-func (e *OpError) Timeout() bool {
-	if errors.Is(e.Err, pdu.ErrTimeout) || errors.Is(e.Err, context.DeadlineExceeded) {
-		return true
-	}
-	t, ok := errors.AsType[interface {
-		error
-		Timeout() bool
-	}](e.Err)
-	return ok && t.Timeout()
-}
+func (e *OpError) Timeout() bool { return timeout.Is(e.Err) }
 
 // A notEnded is something that did not end in time.
 type notEnded string

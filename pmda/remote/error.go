@@ -1,11 +1,9 @@
 package remote
 
 import (
-	"context"
-	"errors"
 	"fmt"
 
-	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/internal/timeout"
 )
 
 // An OpError says with which agent something has failed. New returns it. The
@@ -26,6 +24,4 @@ func (e *OpError) Error() string {
 func (e *OpError) Unwrap() error { return e.Err }
 
 // Timeout reports whether the agent did not do it in time.
-func (e *OpError) Timeout() bool {
-	return errors.Is(e.Err, pdu.ErrTimeout) || errors.Is(e.Err, context.DeadlineExceeded)
-}
+func (e *OpError) Timeout() bool { return timeout.Is(e.Err) }
