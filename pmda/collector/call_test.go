@@ -258,7 +258,7 @@ func TestAbandoned(t *testing.T) {
 func TestAwaitAtDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &request{deadline: time.Now().Add(time.Second)}
-		k := &call{agent: &agent{handler: &pmda.Agent{}}, done: make(chan struct{})}
+		k := &call{agent: &agent{local: &pmda.Agent{}}, done: make(chan struct{})}
 		time.AfterFunc(time.Second-1, func() { k.state.Store(callDone) })
 		time.AfterFunc(2*time.Second, func() { close(k.done) })
 		begin := time.Now()

@@ -14,7 +14,7 @@ func (s *Server) Restart() []string {
 	s.init()
 	var names []string
 	for _, a := range s.agents.Load().list {
-		if a.handler != nil || a.remote.Load() != nil {
+		if a.local != nil || a.remote.Load() != nil {
 			continue
 		}
 		names = append(names, a.name())

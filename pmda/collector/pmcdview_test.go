@@ -67,7 +67,7 @@ func newFixture(t *testing.T, s *Server) *fixture {
 	t.Cleanup(func() { s.Close() })
 	me := pmda.NewClient(99, 99)
 	me.UID, me.GID = 0, 0
-	return &fixture{Server: s, t: t, log: log, me: me, agent: s.agents.Load().get(pmcdagent.Domain).handler.(*pmda.Agent)}
+	return &fixture{Server: s, t: t, log: log, me: me, agent: s.agents.Load().get(pmcdagent.Domain).local.(*pmda.Agent)}
 }
 
 func (b *fixture) request() *pmda.Request { return &pmda.Request{Client: b.me} }

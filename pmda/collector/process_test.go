@@ -521,7 +521,7 @@ func TestConfigure(t *testing.T) {
 		for _, a := range s.agents.Load().list {
 			if p := a.remote.Load(); p != nil {
 				pids[a.domain()] = p.cmd.Process.Pid
-			} else if a.handler != nil {
+			} else if a.local != nil {
 				pids[a.domain()] = 0
 			}
 		}

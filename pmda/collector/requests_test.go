@@ -231,7 +231,7 @@ func TestRequestsDirect(t *testing.T) {
 	}
 	want := []string{"RESULT 10.0.1 -1=7", "RESULT 10.0.1 -1=7", "RESULT 10.0.1 -1=7"}
 	var got []string
-	for _, text := range s.agents.Load().get(wellDomain).handler.(*testAgent).stored {
+	for _, text := range s.agents.Load().get(wellDomain).local.(*testAgent).stored {
 		got = append(got, strings.Replace(text, "HIGHRES_RESULT", "RESULT", 1))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -190,7 +190,7 @@ func (s *Server) init() {
 		s.requests.New = func() any { return new(request) }
 		s.startTrace(s.Trace)
 		s.noteLabelChanges()
-		s.add(&agent{handler: newPMCDAgent(s), kind: pmcdconf.KindDSO})
+		s.add(&agent{local: newPMCDAgent(s), kind: pmcdconf.KindDSO})
 	})
 }
 
@@ -218,7 +218,7 @@ func (s *Server) addHandler(h pmda.Handler, conf pmcdconf.Agent) error {
 			return fmt.Errorf("a name is in use: %v", conflicts[0])
 		}
 	}
-	a := &agent{handler: h, kind: pmcdconf.KindDSO, conf: conf}
+	a := &agent{local: h, kind: pmcdconf.KindDSO, conf: conf}
 	a.setName(conf.Name)
 	return s.add(a)
 }
