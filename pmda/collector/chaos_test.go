@@ -369,12 +369,12 @@ func (c *chaos) serve(ctx context.Context, listeners []net.Listener) <-chan erro
 func (c *chaos) startAgent(d pdu.Domain) error {
 	switch remote := c.badRemote(d) || d == c.goodRemote; {
 	case remote && c.memory != nil:
-		return c.srv.Start(pmcdconf.Agent{Name: fmt.Sprintf("agent%d", d), Domain: d, Kind: pmcdconf.KindSocket,
+		return c.srv.StartAgent(pmcdconf.Agent{Name: fmt.Sprintf("agent%d", d), Domain: d, Kind: pmcdconf.KindSocket,
 			Network: "inet", Address: strconv.Itoa(int(d)), Port: int(d)})
 	case c.badRemote(d):
-		return c.srv.Start(agentLine(d, c.timeout, c.seed, c.faultFile))
+		return c.srv.StartAgent(agentLine(d, c.timeout, c.seed, c.faultFile))
 	case remote:
-		return c.srv.Start(agentLine(d, c.timeout, c.seed, ""))
+		return c.srv.StartAgent(agentLine(d, c.timeout, c.seed, ""))
 	case c.badLocal(d):
 		return c.srv.Add(newBadLocal(c, d))
 	}
@@ -406,7 +406,7 @@ func (c *chaos) disturb() {
 			lasts := luck.upTo(3 * c.timeout)
 			stopped.Go(func() { c.stopAgent(d, lasts) })
 		case 6, 7, 8:
-			c.count("agents restarted by hand", len(c.srv.Restart()))
+			c.count("agents restarted by hand", len(c.srv.RestartAgents()))
 		case 9:
 			c.srv.SetNames(remoteNames(append(c.remotes, c.goodRemote)...))
 		case 10:

@@ -47,7 +47,7 @@ func chaosServer(socket string) int {
 	pids := []string{}
 	err := errors.Join(srv.Add(newOracle(10)), srv.Add(slow))
 	for _, d := range []pdu.Domain{30, 31, 32} {
-		err = errors.Join(err, srv.Start(agentLine(d, time.Second, 1, "")))
+		err = errors.Join(err, srv.StartAgent(agentLine(d, time.Second, 1, "")))
 		if a := srv.agents.Load().get(d); err == nil {
 			pids = append(pids, strconv.Itoa(a.remote.Load().cmd.Process.Pid))
 		}

@@ -13,7 +13,7 @@
 //
 // # Agents
 //
-// Add hosts an agent in this process, which brings its own names. Start runs one in
+// Add hosts an agent in this process, which brings its own names. StartAgent runs one in
 // another process, over a pipe or a socket, as a line of pmcd.conf says; its names
 // come from a PMNS file (Server.Names). An agent that dies is started again, at
 // most once a minute. Configure takes a whole configuration and, while the Server
@@ -85,5 +85,5 @@
 //	pmcd.conf                   pmcdconf.Load, Configure
 //	[access]                    pmcdconf.Access, SetAccess
 //	PMCD_ADD_AGENT, …           pdu.ChangeAddAgent, …, sent ahead of the next fetch
-//	SIGHUP                      Configure, Restart, SetNames
+//	SIGHUP                      Configure, RestartAgents, SetNames
 package collector

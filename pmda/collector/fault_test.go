@@ -160,7 +160,7 @@ func TestStoppedAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range []pdu.Domain{30, 31} {
-		if err := s.Start(agentLine(d, timeout, 1, "")); err != nil {
+		if err := s.StartAgent(agentLine(d, timeout, 1, "")); err != nil {
 			t.Fatal(err)
 		}
 	}

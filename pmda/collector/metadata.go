@@ -149,7 +149,7 @@ func (r *request) planLabels(body []byte) error {
 func (r *request) replyContextLabels(p pdu.LabelReq) error {
 	c := r.client
 	c.s.noteLabelChanges()
-	set, err := c.s.Labels.Set(c.info.Load())
+	set, err := c.s.Labels.For(c.info.Load())
 	if err != nil {
 		return err
 	}

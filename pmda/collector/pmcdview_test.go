@@ -241,7 +241,7 @@ func TestPMCDAgents(t *testing.T) {
 	}
 	b.want("numagents", "3")
 	b.want("agent.fenced", "pmcd 0", "zebra 0", "zebra.251 0")
-	err := b.Start(pmcdconf.Agent{Name: "gone", Domain: 8, Kind: pmcdconf.KindPipe, Argv: []string{filepath.Join(t.TempDir(), "none")}})
+	err := b.StartAgent(pmcdconf.Agent{Name: "gone", Domain: 8, Kind: pmcdconf.KindPipe, Argv: []string{filepath.Join(t.TempDir(), "none")}})
 	if err == nil {
 		t.Fatal("an agent without a program has started")
 	}
@@ -442,7 +442,7 @@ func TestLabelChange(t *testing.T) {
 // Without OnReset, agents that have died are tried again; after Close nothing is.
 func TestResetRestarts(t *testing.T) {
 	b := newFixture(t, &Server{})
-	b.Start(pmcdconf.Agent{Name: "gone", Domain: 8, Kind: pmcdconf.KindPipe, Argv: []string{filepath.Join(t.TempDir(), "none")}})
+	b.StartAgent(pmcdconf.Agent{Name: "gone", Domain: 8, Kind: pmcdconf.KindPipe, Argv: []string{filepath.Join(t.TempDir(), "none")}})
 	b.log.take()
 	b.Reset()
 	if log := b.log.take(); !slices.Contains(log, "agent not started") {

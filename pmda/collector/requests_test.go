@@ -67,7 +67,7 @@ func hostAll(t *testing.T) *Server {
 		add(t, s, &testAgent{name: requestDomains[d], domain: d, failing: failing})
 	}
 	s.agents.Load().get(fencedDomain).fenced.Store(true)
-	if s.Start(pmcdconf.Agent{Name: "dead", Domain: deadDomain, Kind: pmcdconf.KindPipe, Argv: []string{"/nonexistent/agent"}}) == nil {
+	if s.StartAgent(pmcdconf.Agent{Name: "dead", Domain: deadDomain, Kind: pmcdconf.KindPipe, Argv: []string{"/nonexistent/agent"}}) == nil {
 		t.Fatal("an agent that does not exist was started")
 	}
 	return s

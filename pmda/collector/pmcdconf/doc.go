@@ -7,7 +7,7 @@
 //	}
 //	srv := &collector.Server{Access: cfg.Access}
 //	for _, agent := range cfg.Agents {
-//		err = errors.Join(err, srv.Start(agent))
+//		err = errors.Join(err, srv.StartAgent(agent))
 //	}
 //
 // collector.Server.Configure takes a whole Config, while the Server runs too.
