@@ -759,7 +759,7 @@ func TestCallDeadline(t *testing.T) {
 }
 
 // TestRemoteBesideOverdue: an agent of another process is called at once, not in the
-// little time that another agent leaves. Then it might owe the reply, and clients
+// little time that another agent leaves. Then its reply might be late, and clients
 // would be told to try again.
 func TestRemoteBesideOverdue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

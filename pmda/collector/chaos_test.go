@@ -537,15 +537,15 @@ func (c *chaos) checkLog() {
 // sense: it starts, is late and catches up, dies, once each.
 func agentStory(events []string) error {
 	after := map[string][]string{ // what an event may follow; "" is the beginning
-		"agent started":       {"", "agent died", "agent not started", "agent not restarted", "agent removed"},
-		"agent owes a reply":  {"agent started", "agent replies again", "agent is ready"},
-		"agent replies again": {"agent owes a reply"},
-		"agent is not ready":  {"agent started", "agent replies again", "agent is ready", "agent owes a reply"},
+		"agent started": {"", "agent died", "agent not started", "agent not restarted", "agent removed"},
+		"agent did not reply in time; requests fail until the late reply comes": {"agent started", "agent replies again", "agent is ready"},
+		"agent replies again": {"agent did not reply in time; requests fail until the late reply comes"},
+		"agent is not ready":  {"agent started", "agent replies again", "agent is ready", "agent did not reply in time; requests fail until the late reply comes"},
 		"agent is ready":      {"agent is not ready"},
 		"agent not started":   {"", "agent died", "agent removed", "agent not started", "agent not restarted"},
 		"agent not restarted": {"agent died", "agent not restarted", "agent not started"},
 	}
-	alive := []string{"agent started", "agent owes a reply", "agent replies again", "agent is not ready", "agent is ready"}
+	alive := []string{"agent started", "agent did not reply in time; requests fail until the late reply comes", "agent replies again", "agent is not ready", "agent is ready"}
 	after["agent died"] = alive
 	after["agent removed"] = append(slices.Clone(alive), "agent died", "agent not started", "agent not restarted")
 	last := ""

@@ -41,8 +41,8 @@
 //     pdu.ErrPMDAFenced at once.
 //   - When an agent panics, the client gets an error, and the agent is fenced for a
 //     second.
-//   - An agent in another process that does not reply in time owes the reply;
-//     until it has come, clients get pdu.ErrAgain. The agent is ended and started
+//   - An agent in another process that does not reply in time gets no further
+//     request until the late reply has come; clients get pdu.ErrAgain. The agent is ended and started
 //     again only when it breaks the protocol or stays silent for ten time-outs, at
 //     least half a minute. See remote.Agent.
 //   - What a client sends is checked before it is used. A client that breaks the

@@ -224,7 +224,7 @@ func TestStoppedAgent(t *testing.T) {
 	if got := s.agents.Load().get(30).remote.Load(); got != p {
 		t.Error("the agent was started again")
 	}
-	want := []string{"agent started", "agent started", "agent owes a reply", "agent replies again"}
+	want := []string{"agent started", "agent started", "agent did not reply in time; requests fail until the late reply comes", "agent replies again"}
 	if diff := cmp.Diff(want, log.take()); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
 	}

@@ -244,7 +244,7 @@ func (e programEnd) wrong(t *testing.T) (wrong string) {
 	return wrong
 }
 
-// An agent that is late owes a reply; when that has come it is called again.
+// An agent that does not reply in time is called again when the late reply has come.
 func TestAgentLate(t *testing.T) {
 	j, log := newLogLines()
 	goOn := filepath.Join(t.TempDir(), "go-on")
@@ -258,7 +258,7 @@ func TestAgentLate(t *testing.T) {
 	}
 	s.setTimeout(time.Minute) // it is late once only
 	if got := g.fetchProgram(); got != errorOf(pdu.ErrAgain) {
-		t.Errorf("owing: %s", got)
+		t.Errorf("late reply: %s", got)
 	}
 	if err := os.WriteFile(goOn, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -267,7 +267,7 @@ func TestAgentLate(t *testing.T) {
 	if got := agentStatus(s); got != 0 {
 		t.Errorf("status %d", got)
 	}
-	want := []string{programStarted, `level=WARN msg="agent owes a reply" agent=program domain=30 type=RESULT`,
+	want := []string{programStarted, `level=WARN msg="agent did not reply in time; requests fail until the late reply comes" agent=program domain=30 type=RESULT`,
 		`level=INFO msg="agent replies again" agent=program domain=30`}
 	if diff := gocmp.Diff(want, j.lines()); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)

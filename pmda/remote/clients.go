@@ -48,7 +48,7 @@ func (a *Agent) startNotices() {
 	}
 }
 
-// sendNotices sends the notices, unless requests have sent them first. It ends when
+// sendNotices sends the notices, unless a request is sent first and carries them. It ends when
 // the agent is no longer ready; setState starts it again.
 func (a *Agent) sendNotices() {
 	for a.keepSending() {

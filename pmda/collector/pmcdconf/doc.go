@@ -32,7 +32,7 @@
 //	allow users pcp, root : all;
 //
 // Names of hosts and accounts are looked up while the file is read. Access has
-// the rules that come of it as plain data, which a program may also make itself.
+// the resulting rules as plain data, which a program may also make itself.
 //
 // # Errors
 //
