@@ -346,6 +346,6 @@ func TestNamesChange(t *testing.T) {
 	o := override.In(a)
 	o.Fetch = func(context.Context, *pmda.Request, []pdu.PMID, *pdu.ResultWriter) error { return nil }
 	if c := changed(); c != pdu.ChangeLabels {
-		t.Errorf("after Notify, with a callback: %v", c)
+		t.Errorf("after Notify, with a wrapper: %v", c)
 	}
 }
