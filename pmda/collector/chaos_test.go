@@ -42,9 +42,9 @@ type chaos struct {
 	ledger  ledger
 	panics  atomic.Int64 // of agents in this process
 
-	memory    *memoryNet // in synthetic time
-	metronome *metronome // in real time
-	faultFile string     // in real time: what agents in other processes did wrong
+	memory    *memoryNet    // in synthetic time
+	delays    *delayMonitor // in real time
+	faultFile string        // in real time: what agents in other processes did wrong
 
 	good, locals, remotes []pdu.Domain // of agents without faults, and of faulty ones
 	goodRemote            pdu.Domain   // that of good which is in another process
@@ -98,13 +98,22 @@ func (c *chaos) countValue(d pdu.Domain) {
 	}
 }
 
+// tolerance is how much later than a limit something may happen in real time, besides
+// the slack.
+func (c *chaos) tolerance() time.Duration {
+	if c.delays == nil {
+		return 0
+	}
+	return 100 * time.Millisecond * raceFactor
+}
+
 // slack is how late the machine may have made something that happened in a time:
 // nothing is late in synthetic time.
 func (c *chaos) slack(from, to time.Time) time.Duration {
-	if c.metronome == nil {
+	if c.delays == nil {
 		return 0
 	}
-	return c.metronome.slack(from, to)
+	return c.delays.slack(from, to)
 }
 
 // machineStood reports whether the machine has stood still for more than a limit
@@ -123,12 +132,9 @@ func (c *chaos) machineStood(since time.Time, limit time.Duration) bool {
 
 // checkWait checks how long a client has waited for a reply.
 func (c *chaos) checkWait(p pdu.PDU, domains []pdu.Domain, start, end time.Time) {
-	limit := c.timeout + 100*time.Millisecond
+	limit := c.timeout + extraTime + c.tolerance()
 	if !slices.ContainsFunc(domains, func(d pdu.Domain) bool { return d == c.goodRemote || !slices.Contains(c.good, d) }) {
-		limit = 100 * time.Millisecond // nobody else has a share in how soon these agents reply
-		if c.metronome == nil {
-			limit = 0
-		}
+		limit = c.tolerance() // nobody else has a share in how soon these agents reply
 	}
 	over := end.Sub(start) - limit
 	if over <= 0 {
@@ -269,12 +275,12 @@ func TestChaosProcesses(t *testing.T) {
 	if err := os.WriteFile(c.faultFile, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	c.metronome = newMetronome()
-	var beating sync.WaitGroup
-	rhythm, silence := context.WithCancel(context.Background())
-	beating.Go(func() { c.metronome.run(rhythm) })
-	defer beating.Wait()
-	defer silence()
+	c.delays = newDelayMonitor()
+	var monitoring sync.WaitGroup
+	monitorCtx, stopMonitor := context.WithCancel(context.Background())
+	monitoring.Go(func() { c.delays.run(monitorCtx) })
+	defer monitoring.Wait()
+	defer stopMonitor()
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -299,8 +305,8 @@ func TestChaosProcesses(t *testing.T) {
 	c.ledger.close(defaultAgentCalls, c.timeout/4)
 	c.report()
 	c = nil
-	silence()
-	beating.Wait()
+	stopMonitor()
+	monitoring.Wait()
 	before.compare(t)
 }
 

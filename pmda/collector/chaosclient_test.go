@@ -199,7 +199,7 @@ func (k *chaosClient) failedWith(code pdu.Error, domains []pdu.Domain, what stri
 	if code == pdu.ErrTimeout || code == lost {
 		domains = k.domainsAsked // others may have taken all the time
 	}
-	if k.metronome != nil && k.machineStood(time.Now().Add(-3*k.timeout), k.timeout/6) {
+	if k.delays != nil && k.machineStood(time.Now().Add(-3*k.timeout), k.timeout/6) {
 		for _, d := range domains {
 			k.ledger.addFault(d, faultMachine, k.asked, time.Since(k.asked))
 		}
@@ -681,7 +681,7 @@ func (k *chaosClient) cutOff(why string) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		k.failf("%s: client that %s was not cut off", k.network, why)
 	}
-	if took, slack := time.Since(start), k.slack(start, time.Now()); took > k.timeout+slack {
+	if took, slack := time.Since(start), k.slack(start, time.Now()); took > k.timeout+k.tolerance()+slack {
 		k.failf("%s: client that %s was cut off after %v", k.network, why, took)
 	}
 	k.broken(why, 1, 1)

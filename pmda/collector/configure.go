@@ -39,7 +39,7 @@ func (s *Server) Configure(cfg *pmcdconf.Config) error {
 	var fresh []pmcdconf.Agent
 	for _, conf := range cfg.Agents {
 		switch a := s.agents.Load().get(conf.Domain); {
-		case a != nil && (a.domain() == pmcdagent.Domain || a.conf.Equal(conf)):
+		case a != nil && (a.domain() == pmcdagent.Domain || a.conf.SameProcess(conf)):
 			keep[a] = true
 			a.setName(conf.Name)
 		default:

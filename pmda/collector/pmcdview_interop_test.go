@@ -201,7 +201,7 @@ func TestPMCDAgentInterop(t *testing.T) {
 		t.Fatal(err)
 	}
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}, Env: []string{"PMCD_RESTART_AGENTS=0"}})
-	b := newBench(t, &Server{Names: names, NoRestart: true})
+	b := newFixture(t, &Server{Names: names, NoRestart: true})
 	host, _ := serveForTools(t, b.Server)
 	b.store("control.tracebufs", 1000)
 	b.store("control.traceconn", 1)

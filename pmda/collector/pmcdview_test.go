@@ -49,8 +49,8 @@ func (m *messages) take() []string {
 	return text
 }
 
-// A bench is a Server and a way to ask its own agent.
-type bench struct {
+// A fixture is a Server and ways to send requests to its own agent.
+type fixture struct {
 	*Server
 	t     *testing.T
 	agent *pmda.Agent
@@ -58,7 +58,7 @@ type bench struct {
 	me    *pmda.Client // who asks: root, unless a test says otherwise
 }
 
-func newBench(t *testing.T, s *Server) *bench {
+func newFixture(t *testing.T, s *Server) *fixture {
 	t.Helper()
 	log := newMessages()
 	s.Logger = slog.New(log)
@@ -67,13 +67,13 @@ func newBench(t *testing.T, s *Server) *bench {
 	t.Cleanup(func() { s.Close() })
 	me := pmda.NewClient(99, 99)
 	me.UID, me.GID = 0, 0
-	return &bench{Server: s, t: t, log: log, me: me, agent: s.agents.Load().get(pmcdagent.Domain).handler.(*pmda.Agent)}
+	return &fixture{Server: s, t: t, log: log, me: me, agent: s.agents.Load().get(pmcdagent.Domain).handler.(*pmda.Agent)}
 }
 
-func (b *bench) request() *pmda.Request { return &pmda.Request{Client: b.me} }
+func (b *fixture) request() *pmda.Request { return &pmda.Request{Client: b.me} }
 
 // pmid is the metric of a name below pmcd.
-func (b *bench) pmid(name string) pdu.PMID {
+func (b *fixture) pmid(name string) pdu.PMID {
 	b.t.Helper()
 	id, err := b.agent.Namespace().Lookup("pmcd." + name)
 	if err != nil {
@@ -83,7 +83,7 @@ func (b *bench) pmid(name string) pdu.PMID {
 }
 
 // instances are those of a metric's domain, by ID.
-func (b *bench) instances(d pdu.InDom) map[pdu.InstID]string {
+func (b *fixture) instances(d pdu.InDom) map[pdu.InstID]string {
 	b.t.Helper()
 	names := map[pdu.InstID]string{}
 	if d == pdu.NoInDom {
@@ -101,7 +101,7 @@ func (b *bench) instances(d pdu.InDom) map[pdu.InstID]string {
 
 // fetch gives the values of a metric: "value" of a singular one, else
 // "instance value", in the order of the result.
-func (b *bench) fetch(name string) []string {
+func (b *fixture) fetch(name string) []string {
 	b.t.Helper()
 	id := b.pmid(name)
 	var w pdu.ResultWriter
@@ -133,7 +133,7 @@ func (b *bench) fetch(name string) []string {
 }
 
 // want compares the values of a metric.
-func (b *bench) want(name string, want ...string) {
+func (b *fixture) want(name string, want ...string) {
 	b.t.Helper()
 	if diff := cmp.Diff(append([]string{}, want...), b.fetch(name)); diff != "" {
 		b.t.Errorf("pmcd.%s (-want +got):\n%s", name, diff)
@@ -147,7 +147,7 @@ type assignment struct {
 }
 
 // store stores values of a metric; a bare value goes to no instance.
-func (b *bench) store(name string, values ...any) error {
+func (b *fixture) store(name string, values ...any) error {
 	b.t.Helper()
 	var w pdu.ResultWriter
 	w.Begin(b.pmid(name))
@@ -171,7 +171,7 @@ func (b *bench) store(name string, values ...any) error {
 }
 
 // join connects a client in this process, which does not speak.
-func (b *bench) join() *client {
+func (b *fixture) join() *client {
 	b.t.Helper()
 	before := b.clientList()
 	conn, err := b.DialContext(b.t.Context(), "", "")
@@ -212,7 +212,7 @@ func TestPMCDLabels(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.json"), []byte(`{"role":"test","n":1.50}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	b := newBench(t, &Server{Labels: ContextLabels{Dir: dir}})
+	b := newFixture(t, &Server{Labels: ContextLabels{Dir: dir}})
 	b.want("labels", `{"n":1.50,"role":"test"}`)
 	b.Labels.Dir = filepath.Join(dir, "none")
 	b.want("labels", "error No such file or directory")
@@ -224,7 +224,7 @@ func fakeAgent(name string, d pdu.Domain) pmda.Unimplemented {
 }
 
 func TestPMCDAgents(t *testing.T) {
-	b := newBench(t, &Server{})
+	b := newFixture(t, &Server{})
 	b.want("numagents", "1")
 	for _, a := range []pmda.Unimplemented{fakeAgent("zebra", 250), fakeAgent("aardvark", 7), fakeAgent("zebra", 251)} {
 		if err := b.Add(a); err != nil {
@@ -251,7 +251,7 @@ func TestPMCDAgents(t *testing.T) {
 }
 
 func TestPMCDFence(t *testing.T) {
-	b := newBench(t, &Server{})
+	b := newFixture(t, &Server{})
 	if err := b.Add(fakeAgent("a", 7)); err != nil {
 		t.Fatal(err)
 	}
@@ -265,14 +265,14 @@ func TestPMCDFence(t *testing.T) {
 }
 
 func TestPMCDHostname(t *testing.T) {
-	newBench(t, &Server{Hostname: "here.example"}).want("hostname", "here.example")
+	newFixture(t, &Server{Hostname: "here.example"}).want("hostname", "here.example")
 	if host, err := os.Hostname(); err == nil {
-		newBench(t, &Server{}).want("hostname", host)
+		newFixture(t, &Server{}).want("hostname", host)
 	}
 }
 
 func TestPMCDTimeout(t *testing.T) {
-	b := newBench(t, &Server{Timeout: 1500 * time.Millisecond})
+	b := newFixture(t, &Server{Timeout: 1500 * time.Millisecond})
 	b.want("control.timeout", "2")
 	if err := b.store("control.timeout", 60); err != nil {
 		t.Fatal(err)
@@ -286,11 +286,11 @@ func TestPMCDTimeout(t *testing.T) {
 	if d := b.deadline(time.Now()); !d.IsZero() {
 		t.Errorf("a request ends at %v", d)
 	}
-	newBench(t, &Server{Timeout: -1}).want("control.timeout", "0")
+	newFixture(t, &Server{Timeout: -1}).want("control.timeout", "0")
 }
 
 func TestPMCDClients(t *testing.T) {
-	b := newBench(t, &Server{})
+	b := newFixture(t, &Server{})
 	b.want("numclients", "0")
 	b.want("client.whoami")
 	first, second := b.join(), b.join()
@@ -335,7 +335,7 @@ type watcher struct {
 func (w watcher) Attributes(c *pmda.Client) { w.told <- c.Container }
 
 func TestPMCDContainerIsAnnounced(t *testing.T) {
-	b := newBench(t, &Server{})
+	b := newFixture(t, &Server{})
 	w := watcher{fakeAgent("w", 7), make(chan string, 10)}
 	if err := b.Add(w); err != nil {
 		t.Fatal(err)
@@ -380,7 +380,7 @@ func TestContainerIsToldLater(t *testing.T) {
 
 func TestReset(t *testing.T) {
 	resets := make(chan struct{})
-	b := newBench(t, &Server{OnReset: func() { resets <- struct{}{} }})
+	b := newFixture(t, &Server{OnReset: func() { resets <- struct{}{} }})
 	b.join()
 	b.log.take()
 	if err := b.store("control.sighup", 1); err != nil { // does not wait for the reset
@@ -441,7 +441,7 @@ func TestLabelChange(t *testing.T) {
 
 // Without OnReset, agents that have died are tried again; after Close nothing is.
 func TestResetRestarts(t *testing.T) {
-	b := newBench(t, &Server{})
+	b := newFixture(t, &Server{})
 	b.Start(pmcdconf.Agent{Name: "gone", Domain: 8, Kind: pmcdconf.KindPipe, Argv: []string{filepath.Join(t.TempDir(), "none")}})
 	b.log.take()
 	b.Reset()
@@ -454,7 +454,7 @@ func TestResetRestarts(t *testing.T) {
 }
 
 func TestDumpConn(t *testing.T) {
-	b := newBench(t, &Server{})
+	b := newFixture(t, &Server{})
 	c := b.join()
 	c.denied.Store(uint32(pmcdconf.OpStore))
 	b.log.take()
@@ -479,7 +479,7 @@ func TestDumpConn(t *testing.T) {
 
 // Everything is asked and set while clients and agents come and go.
 func TestPMCDConcurrency(t *testing.T) {
-	b := newBench(t, &Server{TmpDir: t.TempDir()})
+	b := newFixture(t, &Server{TmpDir: t.TempDir()})
 	var ids []pdu.PMID
 	for _, id := range b.agent.Namespace().All() {
 		ids = append(ids, id)

@@ -726,7 +726,7 @@ func TestReapedByAnother(t *testing.T) {
 // A fence ends with the process of the agent; an agent that does not run cannot be
 // fenced.
 func TestPMCDFenceOfDead(t *testing.T) {
-	b := newBench(t, &Server{NoRestart: true})
+	b := newFixture(t, &Server{NoRestart: true})
 	if err := b.Start(programLine("good")); err != nil {
 		t.Fatal(err)
 	}
@@ -738,13 +738,13 @@ func TestPMCDFenceOfDead(t *testing.T) {
 	eventually(t, "end of the fence", func() bool { return !a.fenced.Load() })
 	b.store("agent.fenced", 1)
 	if _, err := a.handlerFor(false); err != pdu.ErrNoAgent {
-		t.Errorf("a fenced agent that is dead is asked: %v", err)
+		t.Errorf("a fenced agent that is dead is called: %v", err)
 	}
 }
 
 // An agent that the configuration gives another name is an instance of that name.
 func TestPMCDAgentRenamed(t *testing.T) {
-	b := newBench(t, &Server{})
+	b := newFixture(t, &Server{})
 	line := programLine("good")
 	for _, name := range []string{"before", "after"} {
 		line.Name = name

@@ -17,7 +17,7 @@ import (
 )
 
 // dumped is the lines of a dump of the trace, without its times.
-func (b *bench) dumped() []string {
+func (b *fixture) dumped() []string {
 	b.t.Helper()
 	b.log.take()
 	if err := b.store("control.dumptrace", 1); err != nil {
@@ -40,7 +40,7 @@ func untimed(s string) string {
 // The bits of pmcd's option are the switches that clients can set.
 func TestTraceFromTheStart(t *testing.T) {
 	for bits, want := range map[Trace]string{0: "0 0 0", 1: "1 0 0", 2: "0 1 0", 3: "1 1 0", 256: "0 0 1", 259: "1 1 1", 4: "0 0 0"} {
-		b := newBench(t, &Server{Trace: bits})
+		b := newFixture(t, &Server{Trace: bits})
 		got := strings.Join(slices.Concat(b.fetch("control.traceconn"), b.fetch("control.tracepdu"), b.fetch("control.tracenobuf")), " ")
 		if got != want {
 			t.Errorf("Trace %d: %s, want %s", bits, got, want)
@@ -50,7 +50,7 @@ func TestTraceFromTheStart(t *testing.T) {
 
 // What happens to clients and agents is in the trace.
 func TestTraceOfConnections(t *testing.T) {
-	b := newBench(t, &Server{})
+	b := newFixture(t, &Server{})
 	b.store("control.traceconn", 1)
 	b.store("control.tracepdu", 1)
 	if err := b.Add(fakeAgent("a", 7)); err != nil {
@@ -107,7 +107,7 @@ func TestTraceFailures(t *testing.T) {
 		{"write", &pdu.OpError{Op: "write", Kind: pdu.KindDesc, Err: pdu.ErrIPC}, "Send DESC PDU failed: fd=-1, err=-12366: "},
 	}
 	for _, tt := range tests {
-		b := newBench(t, &Server{})
+		b := newFixture(t, &Server{})
 		b.store("control.traceconn", 1)
 		b.traceFailure(nil, tt.err)
 		got := b.dumped()
@@ -196,7 +196,7 @@ func TestDescriptor(t *testing.T) {
 
 // While nothing is traced a PDU costs no memory.
 func TestTraceAllocatesNothing(t *testing.T) {
-	b := newBench(t, &Server{})
+	b := newFixture(t, &Server{})
 	trace := b.tracePDU(nil, nil)
 	if n := testing.AllocsPerRun(100, func() { trace(true, pdu.Header{}, nil) }); n != 0 {
 		t.Errorf("%v allocations", n)

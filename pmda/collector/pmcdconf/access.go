@@ -16,15 +16,15 @@ const (
 )
 
 // Access is the rules of an access section: who may do what. A nil Access allows
-// everything, as does a zero one. A collector only reads it; it may be shared but
-// not changed.
+// everything, as does a zero one. It must not be changed while a collector uses it;
+// several collectors may use the same.
 //
 // Of the host rules that match a peer the one with the lower level wins,
 // operation by operation; an operation that no rule mentions is allowed. Rules for
 // users and groups then only take away. Where there are any, a client that none
 // of them mentions may do nothing.
 type Access struct {
-	// Hosts are the rules for hosts, in the order of their levels.
+	// Hosts are the rules for hosts, in the order of Level.
 	Hosts []*HostRule
 	// Users and Groups are the rules for accounts.
 	Users, Groups AccountRules
@@ -39,7 +39,7 @@ func (a *Access) NeedsAccount() bool {
 	return a != nil && (a.Users.Others != nil || a.Groups.Others != nil)
 }
 
-// A Rule is what a statement says of those whom it is about.
+// A Rule says what a host or an account may do.
 type Rule struct {
 	Ops      Ops // the operations that it mentions
 	Denied   Ops // those of them that it denies
@@ -96,12 +96,13 @@ type AccountRules struct {
 	Others *AccountRule // for those whom List does not mention; nil if there are no rules at all
 }
 
-// Matching are the rules for the user id that is a member of a group, or for the
-// group id that a user is a member of: those of List, or else Others.
+// Matching returns the rules of List that are about an account: a user id with the
+// group member, or a group id with the user member. If there are none it returns
+// Others.
 func (l *AccountRules) Matching(id, member int) []*AccountRule {
 	var rules []*AccountRule
 	for _, r := range l.List {
-		if r.Matches(id, member) {
+		if r.matches(id, member) {
 			rules = append(rules, r)
 		}
 	}
@@ -119,8 +120,8 @@ type AccountRule struct {
 	Members []Account // the groups of a user, or the users of a group
 }
 
-// Matches reports whether the rule is about the account id or has the member.
-func (r *AccountRule) Matches(id, member int) bool {
+// matches reports whether the rule is about the account id or has the member.
+func (r *AccountRule) matches(id, member int) bool {
 	return r.ID == id || slices.ContainsFunc(r.Members, func(m Account) bool { return m.ID == member })
 }
 

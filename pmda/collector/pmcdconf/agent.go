@@ -11,14 +11,14 @@ import (
 // A Kind is how a collector reaches an agent.
 type Kind int
 
-// The kinds of agents. pmcd.agent.type shows them.
+// The kinds of agents, as the metric pmcd.agent.type shows them.
 const (
 	KindDSO    Kind = iota // in the collector's process
-	KindSocket             // through a socket on which the agent listens
-	KindPipe               // as a child, through its standard input and output
+	KindSocket             // over a socket on which the agent listens
+	KindPipe               // as a child process, over its standard input and output
 )
 
-// String is the word of configuration files.
+// String returns the word that configuration files have for the kind.
 func (k Kind) String() string {
 	switch k {
 	case KindDSO:
@@ -31,7 +31,7 @@ func (k Kind) String() string {
 	return "Kind(" + strconv.Itoa(int(k)) + ")"
 }
 
-// An Agent is a line for an agent:
+// An Agent is the line of a configuration file for an agent, in one of the forms
 //
 //	NAME DOMAIN dso    ENTRY PATH
 //	NAME DOMAIN socket inet|ipv6|unix ADDRESS [ARGV...]
@@ -48,15 +48,15 @@ type Agent struct {
 	Address string // of KindSocket: the port on this host, by number or name, or the path
 	Port    int    // of "inet" and "ipv6": the number of the port
 
-	NotReady bool     // of KindPipe: requests must wait until the agent says that it is ready
+	NotReady bool     // of KindPipe: no request may be sent before the agent says that it is ready
 	Argv     []string // the command that starts it; a socket agent may have none
 
 	Line int // in the file, from 1
 }
 
-// Equal reports whether an agent that runs as b says can go on running when the
-// configuration says a: all but the name and the line is the same.
-func (a Agent) Equal(b Agent) bool {
+// SameProcess reports whether an agent that was started by line b can go on running
+// when line a replaces it: they differ in the name or the line number at most.
+func (a Agent) SameProcess(b Agent) bool {
 	same := a.Domain == b.Domain && a.Kind == b.Kind && slices.Equal(a.Argv, b.Argv)
 	switch a.Kind {
 	case KindDSO:
@@ -67,7 +67,7 @@ func (a Agent) Equal(b Agent) bool {
 	return same && a.NotReady == b.NotReady
 }
 
-// String is a line of a configuration file that says the same.
+// String returns the line for a configuration file. Parse makes the same Agent of it.
 func (a Agent) String() string {
 	words := []string{a.Name, strconv.Itoa(int(a.Domain)), a.Kind.String()}
 	switch a.Kind {
@@ -89,7 +89,7 @@ func (a Agent) String() string {
 		b.WriteString(quoteWord(w))
 	}
 	if s := b.String(); strings.HasSuffix(s, `\`) {
-		b.WriteByte(' ') // or the next line would join this one
+		b.WriteByte(' ') // or the next line would continue this one
 	}
 	return b.String()
 }

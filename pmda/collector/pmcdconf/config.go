@@ -12,31 +12,31 @@ import (
 	"strings"
 )
 
-// A Config is what a configuration file of pmcd, pmcd.conf, says.
+// A Config is the contents of a configuration file of pmcd, pmcd.conf.
 type Config struct {
 	Agents []Agent // in the order of the file, which is that of starting them
 
-	// Access is the access section, nil if there is none.
+	// Access is the rules of the access section, nil if there is none.
 	Access *Access
 
-	// Warnings are what was found wrong and did no harm: access rules for hosts
-	// that have no address, say, which are not in Access.
+	// Warnings are faults that did not keep the rest from being used: access rules for
+	// hosts that have no address, for example, which are not in Access.
 	Warnings []*Error
 }
 
-// An Error is one fault in a configuration. Its text is pmcd's:
+// An Error is one fault in a configuration file. Its text is that of pmcd:
 //
 //	pmcd config[line 3]: Error: expected `dso', `socket' or `pipe'
 type Error struct {
 	File    string // where the fault is
-	Line    int    // from 1, of a line that goes on in others the first; 0 if it is none's
-	Extra   bool   // in the file of access rules beside the configuration
-	Warning bool   // pmcd calls it a warning
+	Line    int    // from 1; the first of those that continue each other; 0 if the fault is in no line
+	Extra   bool   // whether the fault is in the file with ".access" at the end of its name
+	Warning bool   // whether pmcd calls it a warning
 	Msg     string
-	Err     error // more of the reason, or nil
+	Err     error // the reason, or nil
 }
 
-// Error is pmcd's text, and the reason if there is one.
+// Error returns the text of pmcd, and the reason if there is one.
 func (e *Error) Error() string {
 	s, severity := "pmcd config", "Error: "
 	if e.Extra {
@@ -56,35 +56,35 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Unwrap is Err.
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// A Loader reads configurations. The zero value asks the system for what
-// names stand for: ports, hosts and accounts. All of it is asked while reading
-// and never again.
+// A Loader reads configuration files. The zero value looks up the names of ports,
+// hosts and accounts in the system. They are looked up while a file is read, and never
+// again.
 type Loader struct {
 	// LookupPort finds the number of a port; nil means net.LookupPort.
 	LookupPort func(network, service string) (int, error)
 	// LookupHost finds the addresses of a host; nil means the system's resolver,
-	// which gets ten seconds.
+	// with a limit of ten seconds.
 	LookupHost func(name string) ([]netip.Addr, error)
-	// Hostname is the name of this host; nil means os.Hostname.
+	// Hostname returns the name of this host; nil means os.Hostname.
 	Hostname func() (string, error)
-	// Accounts has the files "passwd" and "group"; nil means /etc.
+	// Accounts is the directory with the files "passwd" and "group"; nil means /etc.
 	Accounts fs.FS
 }
 
-// Load is the Load of a zero Loader.
+// Load is the method Load of a zero Loader.
 func Load(path string) (*Config, error) { return new(Loader).Load(path) }
 
-// Parse is the Parse of a zero Loader.
+// Parse is the method Parse of a zero Loader.
 func Parse(name string, r io.Reader) (*Config, error) {
 	return new(Loader).Parse(name, r)
 }
 
-// Load reads a configuration file, and further access rules from the file with
-// ".access" after its name if there is one and the first has no fault. For
-// errors see Parse.
+// Load reads a configuration file. If it has no fault, Load also reads access rules
+// from the file of the same name with ".access" at its end, if there is one. Its
+// errors are those of Parse, and of opening the files.
 func (l *Loader) Load(path string) (*Config, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -92,7 +92,7 @@ func (l *Loader) Load(path string) (*Config, error) {
 	}
 	defer f.Close()
 	p := l.newParser(path)
-	p.file(f)
+	p.parseFile(f)
 	if p.errs != nil {
 		return p.result()
 	}
@@ -101,7 +101,7 @@ func (l *Loader) Load(path string) (*Config, error) {
 		p.scan = scanner{access: true}
 		p.name, p.extra = path+".access", true
 		p.scan.open(extra)
-		p.accessSection()
+		p.parseAccessSection()
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		p.errs, p.fatal = append(p.errs, err), true
 	}
@@ -110,14 +110,14 @@ func (l *Loader) Load(path string) (*Config, error) {
 
 // Parse reads the text of a configuration file; name is for errors.
 //
-// All faults are reported, as Errors that errors.Join has joined. When
-// they are in agents' lines alone the Config has the other agents and all of the
-// access section, so that a collector may start with those; otherwise it is nil.
-// (pmcd itself starts if the last agent's line has no fault, and without access
-// rules in some cases. Any fault should fail a check and a reload.)
+// All faults are reported, each as an *Error; errors.Join joins them. If all of them
+// are in lines of agents, the Config has the other agents and the access section, so
+// that a collector may start with those; otherwise it is nil. (pmcd itself starts if
+// the last agent's line has no fault, and without access rules in some cases. A check
+// or a reload should fail at any fault.)
 func (l *Loader) Parse(name string, r io.Reader) (*Config, error) {
 	p := l.newParser(name)
-	p.file(r)
+	p.parseFile(r)
 	return p.result()
 }
 
@@ -146,8 +146,8 @@ type parser struct {
 	scan  scanner
 	conf  Config
 	errs  []error
-	fatal bool // a fault that is not in an agent's line
-	ended bool // the scanner's fault has been reported
+	fatal bool // there was a fault that is not in an agent's line
+	ended bool // the fault that stopped the scanner has been reported
 	names ruleNames
 }
 
@@ -163,8 +163,8 @@ func (p *parser) errorf(line int, format string, args ...any) {
 	p.errs = append(p.errs, &Error{File: p.name, Line: line, Extra: p.extra, Msg: fmt.Sprintf(format, args...)})
 }
 
-// file reads a configuration file to its end.
-func (p *parser) file(r io.Reader) {
+// parseFile reads a configuration file to its end.
+func (p *parser) parseFile(r io.Reader) {
 	p.scan = scanner{}
 	p.scan.open(r)
 	for {
@@ -177,22 +177,23 @@ func (p *parser) file(r io.Reader) {
 			continue
 		case strings.HasPrefix(tok.text, "["):
 			p.scan.access, p.scan.pos = true, tok.pos
-			if p.accessHeader() {
-				p.accessSection()
+			if p.parseAccessHeader() {
+				p.parseAccessSection()
 			}
-			p.scanFault()
+			p.reportScanFault()
 			return
 		}
-		p.agentLine(tok)
-		if p.scanFault() {
+		p.parseAgent(tok)
+		if p.reportScanFault() {
 			break
 		}
 	}
-	p.scanFault()
+	p.reportScanFault()
 }
 
-// scanFault reports what stopped the scanner, once.
-func (p *parser) scanFault() bool {
+// reportScanFault reports the fault that stopped the scanner, once, and whether there is
+// one.
+func (p *parser) reportScanFault() bool {
 	if p.scan.err == "" {
 		return false
 	}

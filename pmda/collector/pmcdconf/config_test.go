@@ -222,7 +222,7 @@ last 2 pipe binary x`
 	}
 }
 
-func TestAgentEqual(t *testing.T) {
+func TestSameProcess(t *testing.T) {
 	dso := Agent{Name: "a", Domain: 2, Kind: KindDSO, Entry: "e", Path: "/p", Line: 1}
 	sock := Agent{Name: "a", Domain: 2, Kind: KindSocket, Network: "inet", Address: "80", Port: 80}
 	pipe := Agent{Name: "a", Domain: 2, Kind: KindPipe, Argv: []string{"x", "y"}}
@@ -248,7 +248,7 @@ func TestAgentEqual(t *testing.T) {
 	for _, tt := range tests {
 		b := tt.a
 		tt.change(&b)
-		if got := tt.a.Equal(b); got != tt.want {
+		if got := tt.a.SameProcess(b); got != tt.want {
 			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// accessHeader reads "[access]", which may have blanks and newlines in it.
-func (p *parser) accessHeader() bool {
+// parseAccessHeader reads "[access]", which may have blanks and newlines in it.
+func (p *parser) parseAccessHeader() bool {
 	p.scan.next() // the bracket
 	tok := p.scan.next()
 	if !tok.is("access") {
@@ -22,32 +22,32 @@ func (p *parser) accessHeader() bool {
 	return true
 }
 
-// accessSection reads the statements of an access section:
+// parseAccessSection reads the statements of an access section:
 //
 //	(allow | disallow) [hosts | users | groups] SPEC {, SPEC} : ITEM {, ITEM} ;
-func (p *parser) accessSection() {
+func (p *parser) parseAccessSection() {
 	if p.names.loader == nil {
 		p.names = ruleNames{loader: &p.Loader}
 	}
 	before, effective := len(p.errs), false
 	tok := p.scan.next()
 	for tok.kind != tokenEnd {
-		s, end, ok := p.statement(tok)
+		s, end, ok := p.parseStatement(tok)
 		if ok {
-			effective = p.apply(s) || effective
+			effective = p.addRules(s) || effective
 		}
 		for !ok && !end.is(";") && end.kind != tokenEnd {
 			end = p.scan.next()
 		}
 		tok = p.scan.next()
 	}
-	if p.scanFault(); len(p.errs) == before && !effective {
+	if p.reportScanFault(); len(p.errs) == before && !effective {
 		p.accessError(tok, "no valid statements in [access] section")
 	}
 }
 
-// accessError reports a fault in the access section, unless it is that of the
-// scanner, which is reported as such.
+// accessError reports a fault in the access section. If the scanner has stopped, that
+// is the fault, which reportScanFault reports.
 func (p *parser) accessError(tok token, format string, args ...any) {
 	p.fatal = true
 	if p.scan.err == "" {
@@ -63,9 +63,9 @@ type statement struct {
 	line  int // of its end
 }
 
-// statement reads a statement that starts with tok. It returns the last token
-// that it took.
-func (p *parser) statement(tok token) (s statement, end token, ok bool) {
+// parseStatement reads a statement that starts with tok. It returns the last token
+// that it has read.
+func (p *parser) parseStatement(tok token) (s statement, end token, ok bool) {
 	var allow bool
 	switch {
 	case tok.is("allow"):
@@ -82,19 +82,19 @@ func (p *parser) statement(tok token) (s statement, end token, ok bool) {
 			break
 		}
 	}
-	if tok, ok = p.specs(&s, tok); !ok {
+	if tok, ok = p.parseSpecs(&s, tok); !ok {
 		return s, tok, false
 	}
 	l := operationList{p: p, allow: allow}
-	if tok, ok = l.read(); !ok {
+	if tok, ok = l.parse(); !ok {
 		return s, tok, false
 	}
 	s.rule, s.line = l.rule, tok.line
 	return s, tok, true
 }
 
-// specs reads the specifications up to the colon after them.
-func (p *parser) specs(s *statement, tok token) (token, bool) {
+// parseSpecs reads the specifications up to the colon after them.
+func (p *parser) parseSpecs(s *statement, tok token) (token, bool) {
 	missing := func() bool { return tok.is(":") || tok.is(";") || tok.kind == tokenEnd }
 	if missing() {
 		p.accessError(tok, "no %ss in allow/disallow statement", s.kind)
@@ -124,13 +124,13 @@ type operationList struct {
 	p      *parser
 	allow  bool
 	rule   Rule
-	single bool // fetch or store has come, outside of except
+	single bool // fetch or store was read, outside of except
 	all    bool
 	except bool
 }
 
-// read reads up to the semicolon. It returns the last token.
-func (l *operationList) read() (tok token, ok bool) {
+// parse reads up to the semicolon. It returns the last token.
+func (l *operationList) parse() (tok token, ok bool) {
 	comma, exceptNow := false, false
 	for {
 		tok = l.p.scan.next()
@@ -140,7 +140,7 @@ func (l *operationList) read() (tok token, ok bool) {
 		case tok.is(";") || tok.kind == tokenEnd:
 			return l.fail(tok, "empty or incomplete permissions list")
 		}
-		if problem := l.item(&tok, exceptNow); problem != "" {
+		if problem := l.parseItem(&tok, exceptNow); problem != "" {
 			return l.fail(tok, problem)
 		}
 		isAll := tok.is("all")
@@ -164,14 +164,14 @@ func (l *operationList) fail(tok token, problem string) (token, bool) {
 	return tok, false
 }
 
-// item takes one item, of which tok is the first word, and then the last.
-// exceptNow says that it is the first one after "except".
-func (l *operationList) item(tok *token, exceptNow bool) (problem string) {
+// parseItem reads one item. Tok is its first word before, and its last one afterwards;
+// exceptNow says that the item is the first one after "except".
+func (l *operationList) parseItem(tok *token, exceptNow bool) (problem string) {
 	switch {
 	case tok.is("fetch"):
-		return l.operation(OpFetch)
+		return l.addOperation(OpFetch)
 	case tok.is("store"):
-		return l.operation(OpStore)
+		return l.addOperation(OpStore)
 	case tok.is("all"):
 		if exceptNow {
 			return `can't have "all" within an "all except"`
@@ -186,12 +186,12 @@ func (l *operationList) item(tok *token, exceptNow bool) (problem string) {
 		}
 		return ""
 	case tok.is("maximum"), tok.is("unlimited"):
-		return l.limit(tok, exceptNow)
+		return l.parseLimit(tok, exceptNow)
 	}
 	return "bad access specifier"
 }
 
-func (l *operationList) operation(op Ops) string {
+func (l *operationList) addOperation(op Ops) string {
 	if l.all && !l.except {
 		return `can't have "all" mixed with specific permissions`
 	}
@@ -205,8 +205,8 @@ func (l *operationList) operation(op Ops) string {
 	return ""
 }
 
-// limit takes "maximum N connections".
-func (l *operationList) limit(tok *token, exceptNow bool) string {
+// parseLimit reads "maximum N connections".
+func (l *operationList) parseLimit(tok *token, exceptNow bool) string {
 	switch {
 	case exceptNow:
 		return `connection limit may not immediately follow "all except"`
@@ -230,8 +230,8 @@ func (l *operationList) limit(tok *token, exceptNow bool) string {
 	return ""
 }
 
-// apply adds a statement's rules. It reports whether there was one to add.
-func (p *parser) apply(s statement) (effective bool) {
+// addRules adds the rules of a statement, and reports whether there was one.
+func (p *parser) addRules(s statement) (effective bool) {
 	if p.conf.Access == nil {
 		p.conf.Access = new(Access)
 	}

@@ -8,24 +8,24 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// agentLine reads the line of an agent, whose first word is read already. One
-// with a fault is reported and left out.
-func (p *parser) agentLine(first token) {
+// parseAgent reads the line of an agent, of which first is the first word. A line with
+// a fault is reported and left out.
+func (p *parser) parseAgent(first token) {
 	a := Agent{Name: first.text, Line: first.line}
-	if !p.agentDomain(&a) {
+	if !p.parseDomain(&a) {
 		return
 	}
 	var ok bool
 	switch kind := p.scan.next(); {
 	case kind.is("dso"):
 		a.Kind = KindDSO
-		ok = p.dsoAgent(&a)
+		ok = p.parseDSO(&a)
 	case kind.is("socket"):
 		a.Kind = KindSocket
-		ok = p.socketAgent(&a)
+		ok = p.parseSocket(&a)
 	case kind.is("pipe"):
 		a.Kind = KindPipe
-		ok = p.pipeAgent(&a)
+		ok = p.parsePipe(&a)
 	default:
 		p.agentError(&a, "expected `dso', `socket' or `pipe'")
 	}
@@ -34,8 +34,8 @@ func (p *parser) agentLine(first token) {
 	}
 }
 
-// agentError reports a fault, unless it is that of the scanner, which is
-// reported as such.
+// agentError reports a fault in the line of an agent. If the scanner has stopped, that
+// is the fault, which reportScanFault reports. It returns false.
 func (p *parser) agentError(a *Agent, format string, args ...any) bool {
 	if p.scan.err == "" {
 		p.errorf(a.Line, format, args...)
@@ -43,7 +43,7 @@ func (p *parser) agentError(a *Agent, format string, args ...any) bool {
 	return false
 }
 
-func (p *parser) agentDomain(a *Agent) bool {
+func (p *parser) parseDomain(a *Agent) bool {
 	tok := p.scan.next()
 	if tok.text == "" || strings.Trim(tok.text, "0123456789") != "" {
 		return p.agentError(a, "expected domain number for \"%s\" agent", a.Name)
@@ -61,7 +61,7 @@ func (p *parser) agentDomain(a *Agent) bool {
 	return true
 }
 
-func (p *parser) dsoAgent(a *Agent) bool {
+func (p *parser) parseDSO(a *Agent) bool {
 	entry := p.scan.next()
 	if entry.kind == tokenEnd {
 		return p.agentError(a, "expected DSO entry point")
@@ -80,7 +80,7 @@ func (p *parser) dsoAgent(a *Agent) bool {
 	return true
 }
 
-func (p *parser) socketAgent(a *Agent) bool {
+func (p *parser) parseSocket(a *Agent) bool {
 	switch family := p.scan.next(); {
 	case family.is("inet"), family.is("ipv6"), family.is("unix"):
 		a.Network = strings.ToLower(family.text)
@@ -104,11 +104,11 @@ func (p *parser) socketAgent(a *Agent) bool {
 		}
 		a.Port = int(port)
 	}
-	p.argv(a, p.scan.next())
+	p.parseArgv(a, p.scan.next())
 	return true
 }
 
-func (p *parser) pipeAgent(a *Agent) bool {
+func (p *parser) parsePipe(a *Agent) bool {
 	if !p.scan.next().is("binary") {
 		return p.agentError(a, "pipe PDU type expected (`binary')")
 	}
@@ -116,14 +116,14 @@ func (p *parser) pipeAgent(a *Agent) bool {
 	for ; tok.is("notready"); tok = p.scan.next() {
 		a.NotReady = true
 	}
-	if p.argv(a, tok); a.Argv == nil {
+	if p.parseArgv(a, tok); a.Argv == nil {
 		return p.agentError(a, "command to create pipe agent expected.")
 	}
 	return true
 }
 
-// argv takes the rest of the line, from tok.
-func (p *parser) argv(a *Agent, tok token) {
+// parseArgv reads the rest of the line, of which tok is the first word.
+func (p *parser) parseArgv(a *Agent, tok token) {
 	for ; tok.kind != tokenEnd; tok = p.scan.next() {
 		a.Argv = append(a.Argv, tok.text)
 	}

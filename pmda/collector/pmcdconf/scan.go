@@ -27,7 +27,7 @@ type token struct {
 	line int
 }
 
-// is reports whether the token is a reserved word, in any case and even in
+// is reports whether the token is a reserved word, in upper or lower case and even in
 // quotes, or a mark.
 func (t token) is(word string) bool {
 	if t.kind == tokenMark || len(word) == 1 && strings.Contains(",:;[]", word) {
@@ -36,22 +36,22 @@ func (t token) is(word string) bool {
 	return t.kind == tokenWord && strings.EqualFold(t.text, word)
 }
 
-// A scanner cuts a configuration file into tokens. In the part for agents the
-// caller takes line after line with nextLine and the words of each with next; in
-// an access section next goes from line to line itself.
+// A scanner splits a configuration file into tokens. Among the lines of agents the
+// caller reads each line with nextLine and its words with next; in an access section
+// next goes on to the next line itself.
 //
 //	# to the end of the line    a comment, if not in quotes
 //	\# \"                       # and ", in and outside of quotes
-//	\ at the end of a line      a blank: the line goes on in the next
+//	\ at the end of a line      a blank: the next line continues this one
 //	"…"                         one word, if the quote starts it
 type scanner struct {
 	r      *bufio.Reader
 	access bool
 	text   string // a line with those that continue it
 	pos    int
-	line   int    // its number, at the end that of where more text would be
+	line   int    // its number; at the end of the file, that of the line where more text would be
 	read   int    // lines read
-	err    string // what stopped the scan: nothing more comes
+	err    string // the fault that stopped the scanner, empty if there is none
 }
 
 func (s *scanner) open(r io.Reader) { s.r = bufio.NewReader(r) }
@@ -125,7 +125,7 @@ func (s *scanner) next() token {
 	return t
 }
 
-// word reads up to a byte that ends it, which no escaped one does.
+// word reads up to a byte that ends the word, which an escaped one does not.
 func (s *scanner) word(ends func(byte) bool) string {
 	var b strings.Builder
 	for ; s.pos < len(s.text); s.pos++ {
@@ -141,7 +141,7 @@ func (s *scanner) word(ends func(byte) bool) string {
 	return b.String()
 }
 
-// quoteWord writes a word so that the scanner reads it as it is.
+// quoteWord quotes and escapes a word so that the scanner reads it unchanged.
 func quoteWord(w string) string {
 	quoted := strings.NewReplacer(`"`, `\"`, `#`, `\#`).Replace(w)
 	if w == "" || strings.ContainsFunc(w, func(r rune) bool { return r < 0x80 && isBlank(byte(r)) }) {

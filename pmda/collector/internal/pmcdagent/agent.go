@@ -55,8 +55,8 @@ func New(c Config) *pmda.Agent {
 	return p.agent
 }
 
-// register enters a metric. The tables are constant; their test sees to it that
-// none is refused.
+// register registers a metric. The tables are constant, and their test fails if
+// a metric of them is refused.
 func register[T pdu.Scalar](p *pmcd, m pmda.Metric[T]) { _ = pmda.Register(p.agent, m) }
 
 // always makes the Value function of a metric that has the same value for
@@ -117,8 +117,8 @@ collector began and is never used again.`,
 
 // A setter sets what a client stores into a metric.
 type setter struct {
-	open bool // to everybody who may store at all
-	set  func(r *pmda.Request, values pdu.ValueSet) error
+	anyUser bool // may store, not root alone
+	set     func(r *pmda.Request, values pdu.ValueSet) error
 }
 
 // storable lets clients store into a metric.
@@ -135,7 +135,7 @@ type handler struct {
 // Store sets values. It replaces that of the tables, which knows neither metrics
 // that apply to the client who stores nor values for all instances at once.
 //
-// Unless the metric is open, the client has to be known to have the user ID 0,
+// Unless any user may store into the metric, the client has to be known to have the user ID 0,
 // as in PCP 7; the collector of PCP 6.0.3 lets everybody store who is not denied
 // to store at all.
 func (h handler) Store(_ context.Context, r *pmda.Request, values *pdu.Result) error {
@@ -145,7 +145,7 @@ func (h handler) Store(_ context.Context, r *pmda.Request, values *pdu.Result) e
 		switch {
 		case !ok:
 			return pdu.ErrPMID
-		case !s.open && r.Client.UID != 0:
+		case !s.anyUser && r.Client.UID != 0:
 			return pdu.ErrPermission
 		}
 		if err := s.set(r, v); err != nil {

@@ -92,21 +92,21 @@ func (c *fakeCollector) connect(seq uint64) Client {
 	return k
 }
 
-// A bench is an agent and a way to send it requests.
-type bench struct {
+// A fixture is an agent, with the collector that it sees and ways to send it requests.
+type fixture struct {
 	*fakeCollector
 	t        *testing.T
 	agent    *pmda.Agent
 	counters pdu.Counters
 	trace    eventtrace.Trace
-	me       *pmda.Client // who asks: root, unless a test says otherwise
+	me       *pmda.Client // the client that sends: root, unless a test says otherwise
 }
 
-// newBench makes the agent of a collector that has no other, for the directories
+// newFixture makes the agent of a collector that has no other, for the directories
 // of a Config.
-func newBench(t *testing.T, c Config) *bench {
+func newFixture(t *testing.T, c Config) *fixture {
 	t.Helper()
-	b := &bench{t: t, me: pmda.NewClient(99, 99)}
+	b := &fixture{t: t, me: pmda.NewClient(99, 99)}
 	b.fakeCollector = &fakeCollector{seqnum: 2, timeout: 5 * time.Second, agents: []Agent{{Domain: Domain, Name: "pmcd"}}}
 	b.me.UID, b.me.GID = 0, 0
 	c.Collector, c.Counters, c.Trace, c.Logger = b.fakeCollector, &b.counters, &b.trace, slog.New(slog.DiscardHandler)
@@ -114,10 +114,10 @@ func newBench(t *testing.T, c Config) *bench {
 	return b
 }
 
-func (b *bench) request() *pmda.Request { return &pmda.Request{Client: b.me} }
+func (b *fixture) request() *pmda.Request { return &pmda.Request{Client: b.me} }
 
 // pmid is the metric of a name below pmcd.
-func (b *bench) pmid(name string) pdu.PMID {
+func (b *fixture) pmid(name string) pdu.PMID {
 	b.t.Helper()
 	id, err := b.agent.Namespace().Lookup("pmcd." + name)
 	if err != nil {
@@ -127,7 +127,7 @@ func (b *bench) pmid(name string) pdu.PMID {
 }
 
 // instances are those of a metric's domain, by ID.
-func (b *bench) instances(d pdu.InDom) map[pdu.InstID]string {
+func (b *fixture) instances(d pdu.InDom) map[pdu.InstID]string {
 	b.t.Helper()
 	names := map[pdu.InstID]string{}
 	if d == pdu.NoInDom {
@@ -145,7 +145,7 @@ func (b *bench) instances(d pdu.InDom) map[pdu.InstID]string {
 
 // fetch gives the values of a metric: "value" of a singular one, else
 // "instance value", in the order of the result.
-func (b *bench) fetch(name string) []string {
+func (b *fixture) fetch(name string) []string {
 	b.t.Helper()
 	id := b.pmid(name)
 	var w pdu.ResultWriter
@@ -177,7 +177,7 @@ func (b *bench) fetch(name string) []string {
 }
 
 // want compares the values of a metric.
-func (b *bench) want(name string, want ...string) {
+func (b *fixture) want(name string, want ...string) {
 	b.t.Helper()
 	if diff := cmp.Diff(append([]string{}, want...), b.fetch(name)); diff != "" {
 		b.t.Errorf("pmcd.%s (-want +got):\n%s", name, diff)
@@ -191,7 +191,7 @@ type assignment struct {
 }
 
 // store stores values of a metric; a bare value goes to no instance.
-func (b *bench) store(name string, values ...any) error {
+func (b *fixture) store(name string, values ...any) error {
 	b.t.Helper()
 	var w pdu.ResultWriter
 	w.Begin(b.pmid(name))
@@ -216,7 +216,7 @@ func (b *bench) store(name string, values ...any) error {
 
 // Every metric has a name, texts and, for those that always have one, a value.
 func TestTables(t *testing.T) {
-	b := newBench(t, Config{})
+	b := newFixture(t, Config{})
 	if err := b.agent.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestTables(t *testing.T) {
 }
 
 func TestIdentity(t *testing.T) {
-	b := newBench(t, Config{})
+	b := newFixture(t, Config{})
 	b.want("hostname", "here.example")
 	b.want("version", "6.0.3")
 	b.want("pid", fmt.Sprint(os.Getpid()))
@@ -276,7 +276,7 @@ func TestIdentity(t *testing.T) {
 }
 
 func TestAgents(t *testing.T) {
-	b := newBench(t, Config{})
+	b := newFixture(t, Config{})
 	b.agents = []Agent{{Domain: Domain, Name: "pmcd"}, {Domain: 7, Name: "a b", Kind: pmcdconf.KindPipe, Status: 4},
 		{Domain: 250, Name: "zebra", Kind: pmcdconf.KindSocket, Fenced: true}, {Domain: 251, Name: "zebra"}}
 	b.want("numagents", "4")
@@ -287,7 +287,7 @@ func TestAgents(t *testing.T) {
 }
 
 func TestFence(t *testing.T) {
-	b := newBench(t, Config{})
+	b := newFixture(t, Config{})
 	b.agents = append(b.agents, Agent{Domain: 7, Name: "a"})
 	steps := []struct {
 		name   string
@@ -359,7 +359,7 @@ func TestStore(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(fmt.Sprint(tt.metric, "=", tt.value), func(t *testing.T) {
-			b := newBench(t, Config{})
+			b := newFixture(t, Config{})
 			if err := b.store(tt.metric, tt.value); err != tt.err {
 				t.Errorf("error %v, want %v", err, tt.err)
 			}
@@ -372,7 +372,7 @@ func TestStore(t *testing.T) {
 func TestStoreUID(t *testing.T) {
 	open := []string{"seqnum", "client.whoami", "client.container"}
 	for _, uid := range []int{-1, 1000} {
-		b := newBench(t, Config{})
+		b := newFixture(t, Config{})
 		b.me.UID = uid
 		for id := range b.pmcdStores() {
 			name := strings.TrimPrefix(b.agent.Namespace().Names(id)[0], "pmcd.")
@@ -394,7 +394,7 @@ func TestStoreUID(t *testing.T) {
 }
 
 // pmcdStores are the metrics that can be stored into, by the documentation.
-func (b *bench) pmcdStores() map[pdu.PMID]bool {
+func (b *fixture) pmcdStores() map[pdu.PMID]bool {
 	ids := map[pdu.PMID]bool{}
 	for name, id := range b.agent.Namespace().All() {
 		if strings.HasPrefix(name, "pmcd.control.") {
@@ -408,7 +408,7 @@ func (b *bench) pmcdStores() map[pdu.PMID]bool {
 }
 
 func TestTimeout(t *testing.T) {
-	b := newBench(t, Config{})
+	b := newFixture(t, Config{})
 	for timeout, want := range map[time.Duration]string{1500 * time.Millisecond: "2", -1: "0", 0: "0", time.Minute: "60"} {
 		b.timeout = timeout
 		b.want("control.timeout", want)
@@ -419,7 +419,7 @@ func TestTimeout(t *testing.T) {
 }
 
 func TestActions(t *testing.T) {
-	b := newBench(t, Config{})
+	b := newFixture(t, Config{})
 	for _, name := range []string{"control.sighup", "control.dumpconn"} {
 		if err := b.store(name, 1); err != nil {
 			t.Error(err)
@@ -431,7 +431,7 @@ func TestActions(t *testing.T) {
 }
 
 func TestClients(t *testing.T) {
-	b := newBench(t, Config{})
+	b := newFixture(t, Config{})
 	b.want("numclients", "0")
 	b.want("client.whoami")
 	first, second := b.connect(0), b.connect(1)
@@ -466,7 +466,7 @@ func TestClients(t *testing.T) {
 }
 
 func TestCPUPerPDU(t *testing.T) {
-	b := newBench(t, Config{})
+	b := newFixture(t, Config{})
 	b.me = b.connect(0).Client
 	b.want("cputime.per_pdu_in", "0.000000e+00") // no PDU has come
 	spend(t, 20*time.Millisecond)                // time to be counted
@@ -504,7 +504,7 @@ func spend(t *testing.T, d time.Duration) {
 
 // The totals stand in the middle of the kinds.
 func TestPDUItems(t *testing.T) {
-	b := newBench(t, Config{})
+	b := newFixture(t, Config{})
 	var names []string
 	for name, id := range b.agent.Namespace().All() {
 		if rest, ok := strings.CutPrefix(name, "pmcd.pdu_in."); ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// addAgents enters pmcd.numagents, pmcd.agent and pmcd.numclients.
+// addAgents registers pmcd.numagents, pmcd.agent and pmcd.numclients.
 func (p *pmcd) addAgents() {
 	register(p, pmda.Metric[uint32]{
 		Name: "pmcd.numagents", ID: pmda.Item(0, 2),
@@ -55,7 +55,7 @@ store passes it by.`,
 	})
 }
 
-// agentMetric enters a metric of the agents.
+// agentMetric registers a metric of the agents.
 func agentMetric[T pdu.Scalar](p *pmcd, name string, item int, sem pdu.Sem, text, help string, value func(Agent) T) {
 	register(p, pmda.Metric[T]{
 		Name: name, ID: pmda.Item(4, item), Sem: sem, InDom: p.agents, Text: text, Help: help,
@@ -87,7 +87,8 @@ func (p *pmcd) setFence(i pdu.InstID, v uint32) error {
 	return nil
 }
 
-// fence passes this agent by, which could not be freed again.
+// fence raises or lowers the fence of an agent. This agent has none: behind it, no store
+// could lower it again.
 func (p *pmcd) fence(d pdu.Domain, up bool) {
 	if d != Domain {
 		p.Collector.SetFence(d, up)

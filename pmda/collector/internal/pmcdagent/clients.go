@@ -11,14 +11,14 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// addClients enters pmcd.client.
+// addClients registers pmcd.client.
 func (p *pmcd) addClients() {
 	p.clientMetric("pmcd.client.whoami", 0, pdu.SemDiscrete, "What clients say about themselves",
 		`A client may store here what it wants others to know about it, for example
 its command line. Empty until it does. The instance of the store does not
 matter: the client who stores is meant.`,
 		func(c Client) string { return p.notes.of(c.Seq).whoami })
-	p.storable(6, 0, setter{open: true, set: p.setWhoami})
+	p.storable(6, 0, setter{anyUser: true, set: p.setWhoami})
 	p.clientMetric("pmcd.client.start_date", 1, pdu.SemDiscrete, "When clients have connected",
 		"The collector's local time, in the form of ctime(3).",
 		func(c Client) string { return c.Since.Local().Format(time.ANSIC) })
@@ -27,7 +27,7 @@ matter: the client who stores is meant.`,
 the host. The instance of a store does not matter: the client who stores is
 meant.`,
 		func(c Client) string { return c.Container })
-	p.storable(6, 2, setter{open: true, set: p.setContainer})
+	p.storable(6, 2, setter{anyUser: true, set: p.setContainer})
 }
 
 func (p *pmcd) clientMetric(name string, item int, sem pdu.Sem, text, help string, value func(Client) string) {

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/internal/eventtrace"
 )
 
-// addControl enters pmcd.control.
+// addControl registers pmcd.control.
 func (p *pmcd) addControl() {
 	p.addDebug()
 	p.addTimeout()
@@ -101,7 +101,7 @@ store into them to leave marks for each other, for example in an archive.`,
 	})})
 }
 
-// addSwitch enters a metric that is 0 or 1, as a flag of the event trace is.
+// addSwitch registers a metric that is 0 or 1, as a flag of the event trace is.
 func (p *pmcd) addSwitch(name string, item int, flag eventtrace.Flags, text, help string) {
 	t := p.Trace
 	register(p, control(name, item, text, help, func() int32 {
@@ -136,7 +136,7 @@ func (p *pmcd) addTraceBufs() {
 	})})
 }
 
-// addAction enters a metric that is always 0 and does something when it is
+// addAction registers a metric that is always 0 and does something when it is
 // stored into.
 func (p *pmcd) addAction(name string, item int, text, help string, do func()) {
 	register(p, control(name, item, text, help, func() int32 { return 0 }))

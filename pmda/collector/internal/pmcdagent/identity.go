@@ -17,14 +17,14 @@ const pcpVersion = "6.0.3"
 // modulePath is how build information names this module.
 const modulePath = "github.com/pcp-go/pcp"
 
-// identity enters a metric that says what the collector is.
+// identity registers a metric that says what the collector is.
 func (p *pmcd) identity(name string, item int, sem pdu.Sem, text, help string, value func() string) {
 	register(p, pmda.Metric[string]{
 		Name: name, ID: pmda.Item(0, item), Sem: sem, Text: text, Help: help, Value: always(value),
 	})
 }
 
-// addIdentity enters pmcd.timezone and what comes after it.
+// addIdentity registers pmcd.timezone and what comes after it.
 func (p *pmcd) addIdentity() {
 	p.identity("pmcd.timezone", 5, pdu.SemDiscrete, "Time zone of the collector",
 		"The collector's local time zone, as $TZ has it.", timezone)
@@ -84,7 +84,7 @@ func build() string {
 	return "devel"
 }
 
-// addFeatures enters pmcd.feature.
+// addFeatures registers pmcd.feature.
 func (p *pmcd) addFeatures() {
 	for item, f := range []struct {
 		name, text string

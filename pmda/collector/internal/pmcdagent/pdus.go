@@ -65,7 +65,7 @@ var pduMetrics = []struct {
 		"A DESCS has the descriptors of several metrics."},
 }
 
-// addPDUs enters pmcd.pdu_in and pmcd.pdu_out.
+// addPDUs registers pmcd.pdu_in and pmcd.pdu_out.
 func (p *pmcd) addPDUs() {
 	for _, m := range pduMetrics {
 		p.addPDUCounter(m.in, pmda.Item(1, m.item), m.kind, "received", m.help, func(in, _ uint64) uint64 { return in })
@@ -75,7 +75,7 @@ func (p *pmcd) addPDUs() {
 	}
 }
 
-// addPDUCounter enters the counter of a kind, or of all kinds, in the direction
+// addPDUCounter registers the counter of a kind, or of all kinds, in the direction
 // that pick gives.
 func (p *pmcd) addPDUCounter(name string, id pmda.ItemID, kind pdu.Kind, done, help string, pick func(in, out uint64) uint64) {
 	m := pmda.Metric[uint32]{Name: name, ID: id, Sem: pdu.SemCounter, Units: pdu.UnitCount}

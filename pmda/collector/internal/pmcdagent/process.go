@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// addSize enters pmcd.datasize.
+// addSize registers pmcd.datasize.
 func (p *pmcd) addSize() {
 	register(p, pmda.Metric[uint32]{
 		Name: "pmcd.datasize", ID: pmda.Item(0, 1), Units: pdu.SpaceKByte,
@@ -29,7 +29,7 @@ func dataSize() uint32 {
 	return uint32((s[0].Value.Uint64() - s[1].Value.Uint64()) / 1024)
 }
 
-// addBuffers enters pmcd.buf. The buffers of this implementation are not of
+// addBuffers registers pmcd.buf. The buffers of this implementation are not of
 // fixed sizes, so that there are never any of those that the metrics are about.
 func (p *pmcd) addBuffers() {
 	for item, m := range []struct{ name, text string }{
@@ -45,7 +45,7 @@ the garbage collector.`,
 	}
 }
 
-// addCPU enters pmcd.cputime.
+// addCPU registers pmcd.cputime.
 func (p *pmcd) addCPU() {
 	register(p, pmda.Metric[uint64]{
 		Name: "pmcd.cputime.total", ID: pmda.Item(7, 0), Sem: pdu.SemCounter, Units: pdu.TimeMSec,
@@ -87,7 +87,7 @@ func (p *pmcd) cpuPerPDU(_ context.Context, r *pmda.Request, _ pdu.Instance) (fl
 	return float64(now.time-last.time) / float64(time.Microsecond) / float64(now.pdus-last.pdus), nil
 }
 
-// addProcess enters what comes last in the name space.
+// addProcess registers what comes last in the name space.
 func (p *pmcd) addProcess() {
 	register(p, pmda.Metric[uint32]{
 		Name: "pmcd.sighups", ID: pmda.Item(0, 22), Sem: pdu.SemCounter, Units: pdu.UnitCount,
@@ -111,7 +111,7 @@ does well to look again at what metrics there are. Everybody who may store may
 store here.`,
 		Value: always(p.Collector.SeqNum),
 	})
-	p.storable(0, 24, setter{open: true, set: setEach(func(pdu.InstID, uint32) error {
+	p.storable(0, 24, setter{anyUser: true, set: setEach(func(pdu.InstID, uint32) error {
 		p.Collector.IncSeqNum()
 		return nil
 	})})

@@ -17,8 +17,8 @@ func cpuTime() (time.Duration, error) {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), nil
 }
 
-// alive reports whether there is a process.
-func alive(pid int) bool {
+// processExists reports whether there is a process.
+func processExists(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)
 }

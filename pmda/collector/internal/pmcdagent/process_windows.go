@@ -20,8 +20,8 @@ func cpuTime() (time.Duration, error) {
 	return 100 * time.Duration(ticks(kernel)+ticks(user)), nil
 }
 
-// alive reports whether there is a process.
-func alive(pid int) bool {
+// processExists reports whether there is a process.
+func processExists(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {
 		return false

@@ -110,7 +110,7 @@ func readRunning[T any](dir string, limit int64, decode func([]byte) (T, bool)) 
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		pid, err := strconv.ParseInt(e.Name(), 10, 32)
-		if err != nil || pid <= 0 || !alive(int(pid)) {
+		if err != nil || pid <= 0 || !processExists(int(pid)) {
 			continue
 		}
 		b, err := readShort(filepath.Join(dir, e.Name()), limit)
@@ -145,7 +145,7 @@ func pidFile(name string) int {
 		return 0
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil || pid <= 0 || !alive(pid) {
+	if err != nil || pid <= 0 || !processExists(pid) {
 		return 0
 	}
 	return pid
@@ -208,7 +208,7 @@ func setRunning[T any](d *pmda.InDom, found map[pdu.InstID]T, primary int) error
 	return err
 }
 
-// recorderMetric enters a metric of the loggers or of the engines, of which
+// recorderMetric registers a metric of the loggers or of the engines, of which
 // found has the latest.
 func recorderMetric[R any, T pdu.Scalar](p *pmcd, found *map[pdu.InstID]R, value func(R) T, m pmda.Metric[T]) {
 	m.Value = func(_ context.Context, _ *pmda.Request, i pdu.Instance) (v T, err error) {
@@ -223,7 +223,7 @@ func recorderMetric[R any, T pdu.Scalar](p *pmcd, found *map[pdu.InstID]R, value
 	register(p, m)
 }
 
-// addLoggers enters pmcd.pmlogger.
+// addLoggers registers pmcd.pmlogger.
 func (p *pmcd) addLoggers() {
 	add := func(name string, item int, text, help string, value func(logger) string) {
 		recorderMetric(p, &p.recorders.loggers, value, pmda.Metric[string]{
@@ -247,7 +247,7 @@ func (p *pmcd) addLoggers() {
 		func(l logger) string { return l.host })
 }
 
-// addEngines enters pmcd.pmie.
+// addEngines registers pmcd.pmie.
 func (p *pmcd) addEngines() {
 	add := func(name string, item int, text, help string, value func(engine) string) {
 		recorderMetric(p, &p.recorders.engines, value, pmda.Metric[string]{

@@ -105,7 +105,7 @@ func recorderDirs(t *testing.T) (tmp, run string, pid, gone int) {
 
 func TestRecorders(t *testing.T) {
 	tmp, run, pid, gone := recorderDirs(t)
-	b := newBench(t, Config{TmpDir: tmp, RunDir: run})
+	b := newFixture(t, Config{TmpDir: tmp, RunDir: run})
 	for name, want := range map[string]string{
 		"pmlogger.host": "here.example", "pmlogger.port": "4330", "pmlogger.archive": "/var/arch", "pmlogger.pmcd_host": "web1",
 		"pmie.configfile": "/etc/x.pmie", "pmie.logfile": "<none>", "pmie.pmcd_host": "web1", "pmie.numrules": "2",
@@ -133,7 +133,7 @@ func TestRecorders(t *testing.T) {
 
 func TestServices(t *testing.T) {
 	run := t.TempDir()
-	b := newBench(t, Config{RunDir: run})
+	b := newFixture(t, Config{RunDir: run})
 	b.want("services", "pmcd")
 	for text, want := range map[string]string{fmt.Sprint(os.Getpid(), "\n"): "pmcd pmproxy", "0": "pmcd", "-1": "pmcd", "x": "pmcd"} {
 		if err := os.WriteFile(filepath.Join(run, "pmproxy.pid"), []byte(text), 0o644); err != nil {
