@@ -25,7 +25,7 @@ import (
 )
 
 // truth is the value of a metric's instance. Instances have no end: a client asks
-// for some that it has made up, so that the answer to another request, or of
+// for some that it has made up, so that the reply to another request, or of
 // another client, is not taken for its own.
 func truth(ident uint32, inst pdu.InstID) uint64 {
 	return mix(uint64(ident)<<32 | uint64(uint32(inst)))
@@ -325,8 +325,8 @@ func wrongAtom(id pdu.PMID, inst pdu.InstID) pdu.Atom {
 	return pdu.String(fmt.Sprintf("wrong %x", truth(uint32(id), inst)))
 }
 
-// newBadLocal is a faulty agent in this process: it takes long, without looking at
-// its context, panics, fails and replies what is wrong.
+// newBadLocal is a faulty agent in this process: it delays replies, without
+// looking at its context, panics, fails and makes wrong replies.
 func newBadLocal(c *chaos, d pdu.Domain) *faulty {
 	m := &faulty{oracle: newOracle(d)}
 	m.fail = func(r *pmda.Request, what string) error {
