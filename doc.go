@@ -1,25 +1,29 @@
 // Package pcp is the root of an implementation of Performance Co-Pilot in pure
 // Go. It holds no code: this page is the map of its packages.
 //
-//	pdu             data model and protocol: identifiers, values, labels, PDUs
-//	pdu/pdutest     a scripted peer in memory, for tests
-//	pmns            metric name spaces
-//	pmapi           clients: contexts, fetch groups, values and units
-//	pmapi/pmapitest made-up sources of metrics, for tests of clients
-//	pmapi/tool      standard options and printing, for command-line tools
-//	pmda            agents: tables, callbacks, Main
-//	pmda/pmdatest   a conformance test for agents
-//	pmda/collector  the collector, to embed or to run (examples/pmcd)
-//	pmda/pmdalinux  an agent: what a Linux kernel tells
-//	pmda/pmdago     an agent: what Go's run time tells of the program
+//	pdu                      data model and protocol: identifiers, values, labels, PDUs
+//	pdu/pdutest              a scripted peer in memory, for tests
+//	pmns                     metric name spaces
+//	pmapi                    clients: contexts, fetch groups, rates, labels
+//	pmapi/pmapitest          made-up sources of metrics, for tests of clients
+//	pmapi/tool               standard options and printing, for command-line tools
+//	pmda                     agents: tables of metrics, handlers, Main
+//	pmda/pmdatest            a conformance test for agents
+//	pmda/remote              a collector's side of an agent in another process
+//	pmda/collector           the collector, to embed or to run (examples/pmcd)
+//	pmda/collector/pmcdconf  its configuration file and access rules
+//	pmda/pmdalinux           an agent: metrics of the Linux kernel
+//	pmda/pmdago              an agent: metrics of Go's run time in this program
+//	pmda/pmdago/goexpvar     metrics made of the variables of package expvar
 //
-// The programs under examples are PCP's tools, made of these packages; examples/embed
-// is a web server with a collector inside.
+// The programs under examples are PCP's tools, built from these packages;
+// examples/embed is a web server with a collector inside.
 //
-// # To look at metrics
+// # Reading metrics
 //
-// A context is a connection to a collector, in another process or in this one. A
-// group fetches metrics together and makes rates of counters.
+// A context is a source of metrics, usually a connection to a collector in another
+// process or in this one. A group fetches metrics together and turns counters into
+// rates.
 //
 //	c, err := pmapi.Dial(ctx, "web1.example.com")
 //	g := c.Group()
@@ -37,7 +41,7 @@
 //		}
 //	}
 //
-// # To export metrics
+// # Exporting metrics
 //
 // An agent is a value: metrics and instance domains in tables, with a function
 // for each value. The same agent runs in a program of its own under pmcd, or in
@@ -53,7 +57,7 @@
 //	})
 //	pmda.Main(a) // under pmcd, over a pipe or a socket
 //
-// # To embed a collector
+// # Embedding a collector
 //
 // A collector is a value too. It needs no files and no privileges; the listeners
 // are yours.
@@ -63,7 +67,7 @@
 //	srv.Add(pmdago.New(pmdago.Options{}))
 //	err := srv.Serve(ctx, ln) // until ctx ends; then everything has gone
 //
-// # To speak the protocol
+// # Speaking the protocol
 //
 //	c := pdu.NewConn(stream)
 //	offered, err := pdu.ClientHello(c, 0, 0)

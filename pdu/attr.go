@@ -14,21 +14,21 @@ type Attribute int32
 // groupid, processid and container.
 const (
 	AttrNone      Attribute = 0 // SASL data
-	AttrProtocol  Attribute = 1
+	AttrProtocol  Attribute = 1 // of a host specification, like all up to 10
 	AttrSecure    Attribute = 2
 	AttrCompress  Attribute = 3
 	AttrUserAuth  Attribute = 4
-	AttrUsername  Attribute = 5
+	AttrUsername  Attribute = 5 // user who has authenticated
 	AttrAuthName  Attribute = 6
 	AttrPassword  Attribute = 7
 	AttrMethod    Attribute = 8
 	AttrRealm     Attribute = 9
 	AttrUnixSock  Attribute = 10
-	AttrUserID    Attribute = 11 // decimal text
-	AttrGroupID   Attribute = 12 // decimal text
-	AttrLocal     Attribute = 13
-	AttrProcessID Attribute = 14 // decimal text
-	AttrContainer Attribute = 15
+	AttrUserID    Attribute = 11 // user of the client process, in decimal
+	AttrGroupID   Attribute = 12 // group of the client process, in decimal
+	AttrLocal     Attribute = 13 // of a host specification
+	AttrProcessID Attribute = 14 // client process, in decimal
+	AttrContainer Attribute = 15 // name of the container that the client wants metrics of
 	AttrExclusive Attribute = 16 // deprecated
 )
 

@@ -252,13 +252,13 @@ func (e Error) Unwrap() error {
 // such as that of ETIMEDOUT, unwrap to an error that is one.
 func (e Error) Timeout() bool { return e == ErrTimeout }
 
-// FromError is the code to put on the wire for err, 0 for nil. It looks along
-// the chain of wrapped errors for, in this order,
+// FromError is the code that stands for err on the wire, 0 for nil. It is that of
+// the first of these that err is or wraps:
 //
 //	an Error                             itself (an Error of 0 counts as none)
 //	a syscall.Errno                      its Linux number, negated
 //	a malformed input                    ErrIPC
-//	anything that says Timeout()         ErrTimeout; context.DeadlineExceeded too
+//	any whose Timeout() is true          ErrTimeout; context.DeadlineExceeded is one
 //	context.Canceled                     ECANCELED
 //	io.EOF                               ErrEOF
 //	io.ErrUnexpectedEOF                  ErrIPC: the stream ended within a PDU

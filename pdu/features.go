@@ -14,13 +14,13 @@ const (
 	FeatureSecure        Features = 0x0001 // TLS
 	FeatureCompress      Features = 0x0002 // retired
 	FeatureAuth          Features = 0x0004 // SASL; of an agent: wants client attributes
-	FeatureCredsRequired Features = 0x0008
-	FeatureSecureAck     Features = 0x0010
+	FeatureCredsRequired Features = 0x0008 // the client must authenticate
+	FeatureSecureAck     Features = 0x0010 // the collector acknowledges the start of TLS
 	FeatureNoNSSInit     Features = 0x0020 // retired
-	FeatureContainer     Features = 0x0040
-	FeatureCertRequired  Features = 0x0080
+	FeatureContainer     Features = 0x0040 // the container attribute; of an agent: wants it
+	FeatureCertRequired  Features = 0x0080 // the client needs a certificate
 	FeatureBadLabel      Features = 0x0100 // retired
-	FeatureLabels        Features = 0x0200
-	FeatureHighRes       Features = 0x0400 // nanosecond fetches
-	FeatureDescs         Features = 0x0800 // descriptors in bulk
+	FeatureLabels        Features = 0x0200 // labels: LABEL_REQ
+	FeatureHighRes       Features = 0x0400 // times with nanoseconds: HIGHRES_FETCH
+	FeatureDescs         Features = 0x0800 // many descriptors at once: DESC_IDS
 )

@@ -1,6 +1,6 @@
 package pdu
 
-// A Type is the data type of a metric's values, or of one value block.
+// A Type is the data type of a value.
 type Type int32
 
 // The types, PM_TYPE_* of the C library. 32-bit integers travel in place; all
@@ -18,7 +18,7 @@ const (
 	TypeAggregateStatic Type = 8 // as TypeAggregate on the wire
 	TypeEvent           Type = 9 // an EventArray with microseconds
 	TypeHighResEvent    Type = 10
-	TypeUnknown         Type = 255 // of a value block only
+	TypeUnknown         Type = 255 // not known, as of a malformed value
 )
 
 var typeNames = [...]string{"32", "U32", "64", "U64", "FLOAT", "DOUBLE", "STRING", "AGGREGATE",
@@ -72,11 +72,12 @@ func (s Sem) String() string {
 	return "???"
 }
 
-// A Desc describes a metric. It is pmDesc of the C library.
+// A Desc is the descriptor of a metric: what does not change with its values. It
+// is pmDesc of the C library.
 type Desc struct {
 	PMID  PMID
-	Type  Type
-	InDom InDom
-	Sem   Sem
-	Units Units
+	Type  Type  // of the values
+	InDom InDom // what there are values of; NoInDom for a single value
+	Sem   Sem   // how values relate over time
+	Units Units // of the values
 }

@@ -96,4 +96,5 @@
 //	pmExtendFetchGroup_item, …_indom       Add, AddSet
 //	pmExtendFetchGroup_event               AddEvents
 //	pmFetchGroup, …_timestamp              Group.Fetch, Group.Every
+//	pmParseMetricSpec, pmParseInterval     ParseMetricSpec, ParseInterval
 package pmapi

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/internal/timeout"
+	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
 
@@ -108,4 +109,13 @@ func (c *Context) bulkError(op string, errs source.Errors, about func(i int) str
 		return nil
 	}
 	return bulk
+}
+
+// isTemporary reports whether a code is about the present state of an agent.
+func isTemporary(code pdu.Error) bool {
+	switch code {
+	case pdu.ErrAgain, pdu.ErrTimeout, pdu.ErrIPC, pdu.ErrPMDANotReady, pdu.ErrPMDAFenced:
+		return true
+	}
+	return false
 }

@@ -285,7 +285,7 @@ func ExampleContext_Store() {
 	// pmapi: store on local: No permission to perform requested operation
 }
 
-// Of an instance domain, fetches return what the profile says.
+// Of an instance domain, fetches return what the profile includes.
 func ExampleContext_AddProfile() {
 	ctx := context.Background()
 	srv := openShop()
@@ -369,7 +369,7 @@ func ExampleContext_Reconnect() {
 	// [410.0.0] <nil>
 }
 
-// A context that reconnects by itself connects again by itself, and says what has changed.
+// A context with AutoReconnect reports what has changed while it had no connection.
 func ExampleGap() {
 	ctx := context.Background()
 	host := &changing{openShop()}

@@ -179,7 +179,7 @@ func (tp *tape) fetch(ctx context.Context, c *pmapi.Context, p pdu.PDU) {
 }
 
 // FuzzServer has what a collector sends after its hello, to a client that requests
-// everything there is. Whatever it says, the client comes to an end, and its memory
+// everything there is. Whatever it sends, the client comes to an end, and its memory
 // is in proportion.
 func FuzzServer(f *testing.F) {
 	files, err := filepath.Glob("../pdu/testdata/captures/*.txt")
@@ -191,17 +191,17 @@ func FuzzServer(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		said, section := []byte{}, ""
+		captured, section := []byte{}, ""
 		for _, p := range pdus {
-			if p.Section != section && len(said) > 0 {
-				f.Add(uint8(0), said[:min(len(said), 4096)])
-				said = nil
+			if p.Section != section && len(captured) > 0 {
+				f.Add(uint8(0), captured[:min(len(captured), 4096)])
+				captured = nil
 			}
 			if section = p.Section; p.Dir == pcptest.ToClient {
-				said = append(said, p.Bytes...)
+				captured = append(captured, p.Bytes...)
 			}
 		}
-		f.Add(uint8(0x85), said[:min(len(said), 4096)])
+		f.Add(uint8(0x85), captured[:min(len(captured), 4096)])
 	}
 	f.Fuzz(func(t *testing.T, how uint8, data []byte) {
 		tp := &tape{data: data, chunk: 1 + int(how&0x7f)*5}

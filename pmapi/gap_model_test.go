@@ -158,7 +158,7 @@ func (s *gapModel) check() {
 	s.pending, s.dead = g, false
 }
 
-// The three note what was returned. What a gap that is still to be reported says of it
+// The three note what was returned. What a gap that is still to be reported has of it
 // counts.
 func (s *gapModel) noteName(n string, id pdu.PMID) {
 	if s.pending == nil || !slices.ContainsFunc(s.pending.Names, func(c pmapi.NameChange) bool { return c.Name == n }) {

@@ -16,11 +16,11 @@ func eventRows[T pdu.Scalar](e *pmapi.Events[T]) []string {
 	var got []string
 	for i := range e.Len() {
 		at, v, err := e.At(i)
-		said := fmt.Sprint(v)
+		text := fmt.Sprint(v)
 		if err != nil {
-			said = pdu.FromError(err).Error()
+			text = pdu.FromError(err).Error()
 		}
-		got = append(got, fmt.Sprintf("%+v %s", at.Sub(time.Unix(1e9, 0)), said))
+		got = append(got, fmt.Sprintf("%+v %s", at.Sub(time.Unix(1e9, 0)), text))
 	}
 	return got
 }

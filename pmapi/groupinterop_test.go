@@ -88,7 +88,7 @@ func newCGroup(t *testing.T, host string, env ...string) *cGroup {
 	return g
 }
 
-func (g *cGroup) ask(fields ...string) []string {
+func (g *cGroup) request(fields ...string) []string {
 	g.t.Helper()
 	fmt.Fprintln(g.say, strings.Join(fields, "\t"))
 	g.say.Flush()
@@ -123,7 +123,7 @@ func (g *cGroup) add(w wanted) pdu.Error {
 		fields = append(fields, w.inst, w.field)
 	}
 	fields = append(fields, w.scale, strconv.Itoa(int(w.typ)))
-	code := g.status(g.ask(fields...)[0])
+	code := g.status(g.request(fields...)[0])
 	if code == 0 {
 		g.items = append(g.items, w)
 	}
@@ -133,7 +133,7 @@ func (g *cGroup) add(w wanted) pdu.Error {
 // fetch fetches, and returns what the items were given.
 func (g *cGroup) fetch() (pdu.Error, map[wanted]filled) {
 	g.t.Helper()
-	status := g.status(g.ask("fetch")[0])
+	status := g.status(g.request("fetch")[0])
 	all := map[wanted]filled{}
 	for _, w := range g.items {
 		f := g.line()

@@ -138,7 +138,7 @@ func TestSetsAgainstModel(t *testing.T) {
 			}
 			for id, i := range items {
 				v, err := i.Value()
-				if got := said(v, err); got != model(id) {
+				if got := textOf(v, err); got != model(id) {
 					r.Errorf("item %d: %s, want %s", id, got, model(id))
 				}
 			}
@@ -150,7 +150,7 @@ func TestSetsAgainstModel(t *testing.T) {
 			}
 			for i := range set.Len() {
 				inst, v, err := set.At(i)
-				got = append(got, inst.Name+" "+said(v, err))
+				got = append(got, inst.Name+" "+textOf(v, err))
 			}
 			for inst, v := range raw.All() {
 				gotRaw = append(gotRaw, fmt.Sprint(inst.Name, v))
@@ -163,8 +163,8 @@ func TestSetsAgainstModel(t *testing.T) {
 	})
 }
 
-// said is a value, or the text of its error's code.
-func said(v any, err error) string {
+// textOf is a value, or the text of its error's code.
+func textOf(v any, err error) string {
 	if err != nil {
 		return pdu.FromError(err).Error()
 	}

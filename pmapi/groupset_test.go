@@ -94,7 +94,7 @@ func TestSetInstances(t *testing.T) {
 	}
 }
 
-// An item's instance keeps its number until the list says otherwise.
+// An item's instance keeps its number until the list has another.
 func TestItemInstances(t *testing.T) {
 	s := newGroupFixture(t, false)
 	g := s.c.Group()

@@ -90,7 +90,7 @@ func TestGroupRateTimes(t *testing.T) {
 	}
 }
 
-// A discrete metric of which the collector says nothing keeps its value.
+// A discrete metric for which the collector has neither value nor error keeps its value.
 func TestGroupDiscrete(t *testing.T) {
 	s := newGroupFixture(t, false)
 	marks := s.add("disk.marks", pdu.Desc{Type: pdu.TypeU32, Sem: pdu.SemDiscrete}, s.disks)

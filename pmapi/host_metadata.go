@@ -29,9 +29,6 @@ func (h *host) Descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc, source.Er
 // several.
 const maxDescs = 4096
 
-// noDesc stands where there is no descriptor.
-var noDesc = pdu.Desc{PMID: pdu.NoPMID}
-
 // descs describes metrics, as many at once as the collector can, but at most step.
 // A code is why there is no descriptor, or 0 if that is not known: only the reply to a
 // request about one metric has a code.
@@ -154,15 +151,6 @@ func (l *link) describeEach(ids []pdu.PMID, descs []pdu.Desc, codes []pdu.Error,
 		descs[i], codes[i] = again[n], why[n]
 	}
 	return nil
-}
-
-// isTemporary reports whether a code is about the present state of an agent.
-func isTemporary(code pdu.Error) bool {
-	switch code {
-	case pdu.ErrAgain, pdu.ErrTimeout, pdu.ErrIPC, pdu.ErrPMDANotReady, pdu.ErrPMDAFenced:
-		return true
-	}
-	return false
 }
 
 func (h *host) Instances(ctx context.Context, req pdu.InstanceReq) ([]pdu.Instance, error) {

@@ -103,7 +103,7 @@ func TestHostileReplies(t *testing.T) {
 		{"a code in a list", "Names", frame(pdu.NameList{Err: pdu.ErrNoAgent}), pdu.ErrNoAgent, false},
 		{"names beyond the end", "Names", raw(pdu.KindPMNSNames, 1<<30, 0, 1<<28), pdu.ErrIPC, false},
 		{"a name beyond the end", "Traverse", raw(pdu.KindPMNSNames, 1<<30, 0, 1, 1<<30), pdu.ErrIPC, false},
-		{"names longer than said", "Traverse", raw(pdu.KindPMNSNames, 1, 0, 1, 4, 0), pdu.ErrIPC, false},
+		{"names longer than their length", "Traverse", raw(pdu.KindPMNSNames, 1, 0, 1, 4, 0), pdu.ErrIPC, false},
 		{"a name of negative length", "Traverse", raw(pdu.KindPMNSNames, 1<<30, 0, 1, 1<<31), pdu.ErrIPC, false},
 		{"statuses of some", "Children", raw(pdu.KindPMNSNames, 9, 1, 2, 0, 0, 0, 0), pdu.ErrIPC, false},
 		{"no statuses", "Children", frame(pdu.NameList{Names: []string{"x"}}), pdu.ErrIPC, false},
@@ -161,7 +161,7 @@ func TestHostileReplies(t *testing.T) {
 	}
 }
 
-// A collector that says nothing sensible is not one to be connected to.
+// There is no connection to a peer that does not greet as a collector does.
 func TestHostileHello(t *testing.T) {
 	challenge := frame(pdu.Challenge{Version: pdu.ProtocolVersion})
 	tests := []struct {

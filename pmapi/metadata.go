@@ -18,6 +18,9 @@ func (c *Context) Desc(ctx context.Context, id pdu.PMID) (pdu.Desc, error) {
 	return descs[0], c.fail("describe", id.String(), errs.At(0))
 }
 
+// noDesc stands where there is no descriptor.
+var noDesc = pdu.Desc{PMID: pdu.NoPMID}
+
 // Descs describes metrics: one descriptor for each, in their order. Metrics are described
 // together, in one exchange, and those that are unknown once more, for the reason.
 //

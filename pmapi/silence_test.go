@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A connection may be dead although nobody says so: that of a host that has lost its
+// A connection may be dead without a sign of it: that of a host that has lost its
 // power, or of a forgetful router. A context that reconnects by itself gives it up once it has
 // waited for three time-outs in a row without a word.
 func TestAutoReconnectSilence(t *testing.T) {

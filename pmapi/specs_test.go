@@ -252,8 +252,8 @@ func FuzzSpecs(f *testing.F) {
 	})
 }
 
-// askLibrary asks the C library about specifications. A reply is the fields of its oracle.
-func askLibrary(t *testing.T, subject string, texts []string) []string {
+// libraryResults has the C library parse specifications. A reply is the fields of its oracle.
+func libraryResults(t *testing.T, subject string, texts []string) []string {
 	t.Helper()
 	apiCalls := make([]string, len(texts))
 	for i, text := range texts {
@@ -295,7 +295,7 @@ func TestInteropMetricSpec(t *testing.T) {
 	for _, s := range metricSpecs {
 		texts = append(texts, s.text)
 	}
-	for i, want := range askLibrary(t, "metricspec", texts) {
+	for i, want := range libraryResults(t, "metricspec", texts) {
 		var got fields
 		if s, err := pmapi.ParseMetricSpec(texts[i], pmapi.SourceHost, "default"); err != nil {
 			got.add("error", err.Error()+"\n")
@@ -324,7 +324,7 @@ func TestInteropHost(t *testing.T) {
 		texts = append(texts, s.text)
 	}
 	stricter := 0
-	for i, want := range askLibrary(t, "hostspec", texts) {
+	for i, want := range libraryResults(t, "hostspec", texts) {
 		text := texts[i]
 		h, err := pmapi.ParseHost(text)
 		if refusedHere(text, err) || len(h.Path) == 2 && strings.ContainsRune(text, '?') {

@@ -240,7 +240,7 @@ func (a *Agent) checkFields() error {
 	case a.Domain == 0:
 		return errors.New("needs a Domain: " + free)
 	case a.Domain < 0 || a.Domain > pdu.MaxDomain:
-		return fmt.Errorf("Domain %d out of range (1..%d): %s", a.Domain, pdu.MaxDomain, free)
+		return fmt.Errorf("domain %d out of range (1..%d): %s", a.Domain, pdu.MaxDomain, free)
 	}
 	for cluster, json := range a.ClusterLabels {
 		if err := checkLabels(fmt.Sprintf("ClusterLabels[%d]", cluster), json); err != nil {

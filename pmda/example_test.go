@@ -53,7 +53,7 @@ func Example() {
 	a := &pmda.Agent{Name: "cache", Domain: 400}
 	pmda.Register(a, pmda.Metric[uint64]{
 		Name:  "cache.hits",
-		Text:  "Lookups answered from memory",
+		Text:  "Lookups served from memory",
 		Sem:   pdu.SemCounter,
 		Units: pdu.UnitCount,
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) { return hits.Load(), nil },
@@ -228,11 +228,11 @@ func ExampleInDom_SetNames() {
 	// [{0 backup} {2 report}]
 }
 
-// uptime is a Handler by hand, of one metric, which counts how often it is asked
+// uptime is a Handler without tables. Its one metric counts how often it is fetched
 // without a lock.
 type uptime struct {
 	pmda.Unimplemented
-	asked uint32
+	fetches uint32
 }
 
 func (u *uptime) Desc(_ context.Context, _ *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
@@ -249,8 +249,8 @@ func (u *uptime) Fetch(_ context.Context, _ *pmda.Request, ids []pdu.PMID, w *pd
 			w.Fail(pdu.ErrPMID)
 			continue
 		}
-		u.asked++
-		w.Uint32(pdu.NoInst, u.asked)
+		u.fetches++
+		w.Uint32(pdu.NoInst, u.fetches)
 	}
 	return nil
 }
@@ -260,7 +260,7 @@ func ExampleSerial() {
 	var w pdu.ResultWriter
 	err := h.Fetch(context.Background(), &pmda.Request{Client: pmda.NewClient(0, 1)}, []pdu.PMID{pdu.MakePMID(403, 0, 0)}, &w)
 	fmt.Println(h.Info().Name, w.Len(), err)
-	// pmdatest finds what the Handler does not answer: here, the names.
+	// pmdatest finds what the Handler lacks: here, the names.
 	fmt.Println(pmdatest.Check(h))
 	// Output:
 	// uptime 1 <nil>

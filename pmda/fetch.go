@@ -119,7 +119,7 @@ func (f *fetch) values(ctx context.Context, r *Request, a *Agent, domain pdu.Dom
 	return at
 }
 
-// release unlocks the groups, also when a callback panics.
+// release unlocks the groups, also when a function of the agent panics.
 func (f *fetch) release() {
 	for i := range f.groups {
 		if f.groups[i].locked {

@@ -22,12 +22,12 @@ import (
 )
 
 // TestFetchErrors has instances with values, without and with errors, and states
-// what the set is: the values if there are some, else the last answer.
+// what the set is: the values if there are some, else the last error.
 func TestFetchErrors(t *testing.T) {
 	oops := errors.New("oops")
 	for _, c := range []struct {
 		name    string
-		answers []error // nil is a value
+		results []error // nil is a value
 		want    string
 		logged  string
 	}{
@@ -45,9 +45,9 @@ func TestFetchErrors(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var log bytes.Buffer
 			a := &pmda.Agent{Name: "a", Domain: 251, Logger: slog.New(slog.NewTextHandler(&log, nil))}
-			register(t, a, pmda.Metric[int32]{Name: "a.x", InDom: a.AddInDom("i", names(len(c.answers))...),
+			register(t, a, pmda.Metric[int32]{Name: "a.x", InDom: a.AddInDom("i", names(len(c.results))...),
 				Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (int32, error) {
-					return int32(i.ID), c.answers[i.ID]
+					return int32(i.ID), c.results[i.ID]
 				}})
 			want := "251.0.0:" + c.want + "\n"
 			if got := fetched(t, a, request(), pdu.MakePMID(251, 0, 0)); got != want {
@@ -140,7 +140,7 @@ func TestProfile(t *testing.T) {
 		for _, i := range insts {
 			list = append(list, pdu.Instance{ID: pdu.InstID(i), Name: fmt.Sprint("n", i)})
 		}
-		asked := 0
+		calls := 0
 		p := new(pdu.Profile)
 		for range rapid.IntRange(0, 5).Draw(t, "changes") {
 			in := rapid.SampledFrom([]pdu.InDom{d.ID(), d.ID(), pdu.NoInDom, pdu.MakeInDom(251, 1)}).Draw(t, "indom")
@@ -161,7 +161,7 @@ func TestProfile(t *testing.T) {
 		errs := []error{setInstances(d, list...),
 			pmda.Register(a, pmda.Metric[int32]{Name: "a.each", InDom: d,
 				Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (int32, error) {
-					asked++
+					calls++
 					return int32(i.ID), nil
 				}}),
 			pmda.Register(a, pmda.Metric[int32]{Name: "a.all", InDom: d,
@@ -196,8 +196,8 @@ func TestProfile(t *testing.T) {
 		if got := fetchedIn(t, a, r, 4); got != want {
 			t.Fatalf("fetch:\n%swant:\n%s", got, want)
 		}
-		if asked != n {
-			t.Fatalf("Value was called %d times for %d instances", asked, n)
+		if calls != n {
+			t.Fatalf("Value was called %d times for %d instances", calls, n)
 		}
 	})
 }
@@ -598,7 +598,7 @@ level=ERROR msg="agent panicked" agent=a metric=a.value function=Store panic=no
 	}
 }
 
-// TestRegisterWhileServing registers, updates and notifies from callbacks and
+// TestRegisterWhileServing registers, sets instances and notifies from functions of the agent and
 // other goroutines while requests run.
 func TestRegisterWhileServing(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}

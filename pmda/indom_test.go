@@ -20,7 +20,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-func TestSetErrors(t *testing.T) {
+func TestSetInstancesErrors(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		insts []pdu.Instance
@@ -37,7 +37,7 @@ func TestSetErrors(t *testing.T) {
 			a := &pmda.Agent{Name: "a", Domain: 251}
 			d := a.AddInDom("disk", "old")
 			if err := setInstances(d, c.insts...); err == nil || !strings.HasPrefix(err.Error(), `pmda: agent a: set instances of "disk": `) || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("Set: %v, want %q in it", err, c.want)
+				t.Errorf("SetInstances: %v, want %q in it", err, c.want)
 			}
 			if diff := gocmp.Diff([]pdu.Instance{{ID: 0, Name: "old"}}, d.Instances()); diff != "" {
 				t.Errorf("afterwards (-want +got):\n%s", diff)
@@ -46,8 +46,8 @@ func TestSetErrors(t *testing.T) {
 	}
 }
 
-// TestUpdateSteps walks an instance domain through changes.
-func TestUpdateSteps(t *testing.T) {
+// TestSetNames takes an instance domain through changes.
+func TestSetNames(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	d := a.AddInDom("i")
 	insts := func(l ...pdu.Instance) []pdu.Instance { return l }
@@ -249,18 +249,18 @@ func TestInDomOfNothing(t *testing.T) {
 	if err := a.Attach(d); err != nil {
 		t.Fatal(err)
 	}
-	ask := func() ([]pdu.Instance, error) {
+	list := func() ([]pdu.Instance, error) {
 		return a.Instances(t.Context(), &pmda.Request{}, d.ID(), pdu.NoInst, "")
 	}
-	if got, err := ask(); err != nil || len(got) != 2 {
+	if got, err := list(); err != nil || len(got) != 2 {
 		t.Errorf("%v, %v, want two", got, err)
 	}
 	fails = fmt.Errorf("no such file: %w", pdu.ErrAppVersion)
-	if got, err := ask(); err != nil || len(got) != 0 {
+	if got, err := list(); err != nil || len(got) != 0 {
 		t.Errorf("of nothing: %v, %v", got, err)
 	}
 	fails = pdu.ErrAgain
-	if got, err := ask(); !errors.Is(err, pdu.ErrAgain) || got != nil {
+	if got, err := list(); !errors.Is(err, pdu.ErrAgain) || got != nil {
 		t.Errorf("of an error: %v, %v", got, err)
 	}
 }

@@ -100,7 +100,7 @@ func TestTrouble(t *testing.T) {
 		{name: "fine"},
 		{"value", oops, nil, nil, nil, `level=WARN msg="no value" agent=a metric=a.x instance=blue err=oops` + "\n"},
 		{"changed", other, nil, nil, nil, `level=WARN msg="no value" agent=a metric=a.x instance=blue err=other` + "\n"},
-		{"an answer", pdu.ErrAgain, nil, nil, nil, ""},
+		{"an error for the client", pdu.ErrAgain, nil, nil, nil, ""},
 		{name: "fine again"},
 		{"back", other, nil, nil, nil, `level=WARN msg="no value" agent=a metric=a.x instance=blue err=other` + "\n"},
 		{"refresh", nil, oops, nil, nil, `level=WARN msg="refresh of an instance domain failed" agent=a indom=shard err=oops` + "\n"},

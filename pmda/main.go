@@ -19,14 +19,14 @@ import (
 // that an option names. It has the options of PCP's agents; --help
 // lists them. The log is the file NAME.log in the working directory unless -l
 // names another, "-" being standard error; leave a.Logger nil to have what goes
-// wrong in callbacks there too. It also installs the program into a PCP; see
+// wrong in functions of the agent there too. It also installs the program into a PCP; see
 // --install.
 //
 // What the agent prints to standard output goes to the log. Started by root, it becomes
 // the user pcp, if there is one, or that of -U. It ends with status 0 when the
 // collector closes the connection or a signal asks it to, and with 1 for a wrong
 // command line or when it cannot serve. A second signal kills it, even if a
-// callback hangs.
+// function of the agent hangs.
 //
 // It is what a main function around pmdaDaemon(3), pmdaGetOptions(3),
 // pmdaOpenLog(3), pmdaConnect(3) and pmdaMain(3) is in C. A Daemon has choices.

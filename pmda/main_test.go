@@ -224,7 +224,7 @@ func TestRunPipe(t *testing.T) {
 	}
 }
 
-// A Handler of the program's own answers in place of the Agent.
+// An extended is a Handler that serves in place of the Agent.
 type extended struct{ *pmda.Agent }
 
 func (extended) Text(context.Context, *pmda.Request, pdu.TextTarget, pdu.TextKind) (string, error) {
@@ -553,10 +553,10 @@ func TestMainProcess(t *testing.T) {
 	t.Run("end of input", func(t *testing.T) {
 		cmd, p, in := startAgent(t, log)
 		if got := encoded(t, p.request(0, pdu.DescReq{})); got != pdu.ErrPMID.Error() {
-			t.Errorf("answer %q", got)
+			t.Errorf("reply %q", got)
 		}
 		if got := encoded(t, p.request(0, pdu.DescReq{})); got != pdu.ErrPMID.Error() {
-			t.Errorf("second answer %q", got)
+			t.Errorf("second reply %q", got)
 		}
 		in.Close()
 		if err := cmd.Wait(); err != nil {
@@ -591,7 +591,7 @@ func TestMainProcess(t *testing.T) {
 			}
 		}
 	})
-	// A callback that hangs and minds no context does not keep it for ever.
+	// A function of the agent that hangs, and ignores its context, does not keep it for ever.
 	t.Run("second signal", func(t *testing.T) {
 		cmd, p, _ := startAgent(t, log)
 		p.send(0, pdu.TextReq{Text: pdu.TextPMID})
@@ -610,7 +610,7 @@ func TestMainProcess(t *testing.T) {
 			select {
 			case err := <-ended:
 				if err == nil {
-					t.Error("it ended well: the callback did not hang")
+					t.Error("it ended well: the function did not hang")
 				}
 				return
 			case <-time.After(100 * time.Millisecond):

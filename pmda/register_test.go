@@ -149,8 +149,8 @@ func TestAgentErr(t *testing.T) {
 	for want, a := range map[string]*pmda.Agent{
 		"pmda: serve: agent without a Name":                                                                   {Domain: 1},
 		"pmda: agent a: serve: needs a Domain: 385 to 510 are free for agents of one's own":                   {Name: "a"},
-		"pmda: agent a: serve: Domain 511 out of range (1..510): 385 to 510 are free for agents of one's own": {Name: "a", Domain: 511},
-		"pmda: agent a: serve: Domain -1 out of range (1..510): 385":                                          {Name: "a", Domain: -1},
+		"pmda: agent a: serve: domain 511 out of range (1..510): 385 to 510 are free for agents of one's own": {Name: "a", Domain: 511},
+		"pmda: agent a: serve: domain -1 out of range (1..510): 385":                                          {Name: "a", Domain: -1},
 		"pmda: agent a: serve: DomainLabels `{`: labels: ":                                                    {Name: "a", Domain: 1, DomainLabels: "{"},
 		"pmda: agent a: serve: ClusterLabels[3] \"`" + strings.Repeat("x", 59) + "\"...: labels: ":            {Name: "a", Domain: 1, ClusterLabels: map[int]string{3: "`" + strings.Repeat("x", 70)}},
 		"pmda: agent a: register: has no values":                                                              {Name: "a", Domain: 1},
@@ -346,6 +346,6 @@ func TestNamesChange(t *testing.T) {
 	o := override.In(a)
 	o.Fetch = func(context.Context, *pmda.Request, []pdu.PMID, *pdu.ResultWriter) error { return nil }
 	if c := changed(); c != pdu.ChangeLabels {
-		t.Errorf("after Notify, with a callback: %v", c)
+		t.Errorf("after Notify, with a wrapper: %v", c)
 	}
 }

@@ -179,7 +179,7 @@ func TestLabels(t *testing.T) {
 	if sets, err := a.Labels(t.Context(), request(), pdu.LabelsOfDomain(251)); labelText(sets) != `-1:{"role":"testing"} 0x2` {
 		t.Errorf("DomainLabels: %s (%v)", labelText(sets), err)
 	}
-	a.ClusterLabels[0] = "{" // a program that does not ask Err
+	a.ClusterLabels[0] = "{" // a program that does not call Err
 	if _, err := a.Labels(t.Context(), request(), pdu.LabelsOfCluster(pdu.PMID(x))); err == nil {
 		t.Errorf("bad ClusterLabels: no error")
 	}
@@ -189,7 +189,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestUnimplemented has nothing to answer.
+// TestUnimplemented requests what an Unimplemented does not have.
 func TestUnimplemented(t *testing.T) {
 	u := pmda.Unimplemented{Name: "none", Domain: 251}
 	ctx, r := t.Context(), request()
@@ -207,7 +207,7 @@ func TestUnimplemented(t *testing.T) {
 	want := []error{pdu.ErrPMID, pdu.ErrInDom, pdu.ErrText, pdu.ErrPermission, pdu.ErrName, pdu.ErrPMID, pdu.ErrName, pdu.ErrName, nil}
 	for i := range want {
 		if !errors.Is(got[i], want[i]) {
-			t.Errorf("answer %d: %v, want %v", i, got[i], want[i])
+			t.Errorf("reply %d: %v, want %v", i, got[i], want[i])
 		}
 	}
 	if sets, err := u.Labels(ctx, r, pdu.LabelsOfDomain(251)); labelText(sets) != `-1:{"agent":"none"} 0x2` {

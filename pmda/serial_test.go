@@ -18,9 +18,9 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// lonely is a Handler that must not be called concurrently. Every request takes
-// a second.
-type lonely struct {
+// An exclusive is a Handler that must not be called concurrently. Every request
+// takes a second.
+type exclusive struct {
 	t      *testing.T
 	inside atomic.Int32
 	log    []string // without a lock: the race detector watches
@@ -28,7 +28,7 @@ type lonely struct {
 	fetch  func()
 }
 
-func (l *lonely) call(what string) error {
+func (l *exclusive) call(what string) error {
 	if n := l.inside.Add(1); n != 1 {
 		l.t.Errorf("%s: %d calls at once", what, n)
 	}
@@ -38,42 +38,42 @@ func (l *lonely) call(what string) error {
 	return nil
 }
 
-func (l *lonely) Info() pmda.Info       { return pmda.Info{Name: "lonely", Domain: 251} }
-func (l *lonely) Err() error            { return nil }
-func (l *lonely) Namespace() *pmns.Tree { return nil }
-func (l *lonely) Fetch(context.Context, *pmda.Request, []pdu.PMID, *pdu.ResultWriter) error {
+func (l *exclusive) Info() pmda.Info       { return pmda.Info{Name: "exclusive", Domain: 251} }
+func (l *exclusive) Err() error            { return nil }
+func (l *exclusive) Namespace() *pmns.Tree { return nil }
+func (l *exclusive) Fetch(context.Context, *pmda.Request, []pdu.PMID, *pdu.ResultWriter) error {
 	if l.fetch != nil {
 		l.fetch()
 	}
 	return l.call("fetch")
 }
-func (l *lonely) Desc(context.Context, *pmda.Request, pdu.PMID) (pdu.Desc, error) {
+func (l *exclusive) Desc(context.Context, *pmda.Request, pdu.PMID) (pdu.Desc, error) {
 	return pdu.Desc{}, l.call("desc")
 }
-func (l *lonely) Instances(context.Context, *pmda.Request, pdu.InDom, pdu.InstID, string) ([]pdu.Instance, error) {
+func (l *exclusive) Instances(context.Context, *pmda.Request, pdu.InDom, pdu.InstID, string) ([]pdu.Instance, error) {
 	return nil, l.call("instances")
 }
-func (l *lonely) Text(context.Context, *pmda.Request, pdu.TextTarget, pdu.TextKind) (string, error) {
+func (l *exclusive) Text(context.Context, *pmda.Request, pdu.TextTarget, pdu.TextKind) (string, error) {
 	return "", l.call("text")
 }
-func (l *lonely) Store(context.Context, *pmda.Request, *pdu.Result) error { return l.call("store") }
-func (l *lonely) PMID(context.Context, *pmda.Request, string) (pdu.PMID, error) {
+func (l *exclusive) Store(context.Context, *pmda.Request, *pdu.Result) error { return l.call("store") }
+func (l *exclusive) PMID(context.Context, *pmda.Request, string) (pdu.PMID, error) {
 	return 0, l.call("pmid")
 }
-func (l *lonely) Names(context.Context, *pmda.Request, pdu.PMID) ([]string, error) {
+func (l *exclusive) Names(context.Context, *pmda.Request, pdu.PMID) ([]string, error) {
 	return nil, l.call("names")
 }
-func (l *lonely) Children(context.Context, *pmda.Request, string) ([]pmns.Child, error) {
+func (l *exclusive) Children(context.Context, *pmda.Request, string) ([]pmns.Child, error) {
 	return nil, l.call("children")
 }
-func (l *lonely) Traverse(context.Context, *pmda.Request, string) ([]string, error) {
+func (l *exclusive) Traverse(context.Context, *pmda.Request, string) ([]string, error) {
 	return nil, l.call("traverse")
 }
-func (l *lonely) Labels(context.Context, *pmda.Request, pdu.LabelTarget) ([]pdu.LabelSet, error) {
+func (l *exclusive) Labels(context.Context, *pmda.Request, pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	return nil, l.call("labels")
 }
 
-func (l *lonely) EndClient(c *pmda.Client) {
+func (l *exclusive) EndClient(c *pmda.Client) {
 	if n := l.inside.Load(); n != 0 {
 		l.t.Errorf("EndClient during a call")
 	}
@@ -83,15 +83,15 @@ func (l *lonely) EndClient(c *pmda.Client) {
 	}
 }
 
-func (l *lonely) Attributes(c *pmda.Client) {
+func (l *exclusive) Attributes(c *pmda.Client) {
 	if n := l.inside.Load(); n != 0 {
 		l.t.Errorf("Attributes during a call")
 	}
 	l.log = append(l.log, fmt.Sprint("attributes ", c.Seq))
 }
 
-// ask calls every method of a Handler that has an error, each by its name.
-func ask(ctx context.Context, h pmda.Handler) map[string]func() error {
+// requests calls every method of a Handler that has an error, each by its name.
+func requests(ctx context.Context, h pmda.Handler) map[string]func() error {
 	r := request()
 	return map[string]func() error{
 		"fetch":     func() error { return h.Fetch(ctx, r, nil, new(pdu.ResultWriter)) },
@@ -109,14 +109,14 @@ func ask(ctx context.Context, h pmda.Handler) map[string]func() error {
 
 func TestSerial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &lonely{t: t}
+		l := &exclusive{t: t}
 		h := pmda.Serial(l)
 		if h.Info() != l.Info() {
 			t.Errorf("Info: %v", h.Info())
 		}
 		var wg sync.WaitGroup
 		start := time.Now()
-		for what, f := range ask(t.Context(), h) {
+		for what, f := range requests(t.Context(), h) {
 			wg.Go(func() {
 				if err := f(); err != nil {
 					t.Errorf("%s: %v", what, err)
@@ -138,15 +138,15 @@ func TestSerial(t *testing.T) {
 // TestSerialCancel: waiting for the turn ends with the context.
 func TestSerialCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &lonely{t: t}
+		l := &exclusive{t: t}
 		h := pmda.Serial(l)
 		why := errors.New("nobody waits")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, why)
 		defer cancel()
 		var wg sync.WaitGroup
-		wg.Go(func() { _ = ask(t.Context(), h)["fetch"]() })
+		wg.Go(func() { _ = requests(t.Context(), h)["fetch"]() })
 		synctest.Wait()
-		for what, f := range ask(ctx, h) {
+		for what, f := range requests(ctx, h) {
 			if err := f(); !errors.Is(err, why) {
 				t.Errorf("%s: %v", what, err)
 			}
@@ -158,11 +158,11 @@ func TestSerialCancel(t *testing.T) {
 	})
 }
 
-// TestSerialClients: news of clients never wait, come in order, and before the
+// TestSerialClients: events of clients never wait, come in order, and before the
 // next request.
 func TestSerialClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &lonely{t: t}
+		l := &exclusive{t: t}
 		h := pmda.Serial(l)
 		start := time.Now()
 		h.EndClient(pmda.NewClient(0, 1)) // at once
@@ -170,15 +170,15 @@ func TestSerialClients(t *testing.T) {
 			t.Errorf("EndClient while nobody has the turn: %v", l.log)
 		}
 		var wg sync.WaitGroup
-		wg.Go(func() { _ = ask(t.Context(), h)["fetch"]() })
+		wg.Go(func() { _ = requests(t.Context(), h)["fetch"]() })
 		synctest.Wait()
 		h.EndClient(pmda.NewClient(0, 2))
 		h.Attributes(pmda.NewClient(0, 3))
 		h.EndClient(pmda.NewClient(0, 3))
 		if d := time.Since(start); d != 0 {
-			t.Errorf("news waited for %v", d)
+			t.Errorf("events waited for %v", d)
 		}
-		wg.Go(func() { _ = ask(t.Context(), h)["desc"]() })
+		wg.Go(func() { _ = requests(t.Context(), h)["desc"]() })
 		wg.Wait()
 		want := []string{"end 1", "fetch", "end 2", "attributes 3", "end 3", "desc"}
 		if diff := cmp.Diff(want, l.log); diff != "" {
@@ -191,7 +191,7 @@ func TestSerialClients(t *testing.T) {
 // panics keeps nobody waiting.
 func TestSerialReentry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &lonely{t: t}
+		l := &exclusive{t: t}
 		h := pmda.Serial(l)
 		l.end = func(c *pmda.Client) {
 			if c.Seq < 3 {
@@ -199,11 +199,11 @@ func TestSerialReentry(t *testing.T) {
 			}
 		}
 		l.fetch = func() { h.EndClient(pmda.NewClient(0, 1)) }
-		must(t, ask(t.Context(), h)["fetch"]())
+		must(t, requests(t.Context(), h)["fetch"]())
 		if diff := cmp.Diff([]string{"fetch", "end 1", "end 2", "end 3"}, l.log); diff != "" {
 			t.Errorf("calls (-want +got):\n%s", diff)
 		}
-		calm := func(what string, f func()) {
+		wantPanic := func(what string, f func()) {
 			defer func() {
 				if recover() == nil {
 					t.Errorf("%s: no panic", what)
@@ -212,16 +212,16 @@ func TestSerialReentry(t *testing.T) {
 			f()
 		}
 		l.fetch, l.end = func() { panic("fetch") }, func(*pmda.Client) { panic("end") }
-		calm("fetch", func() { _ = ask(t.Context(), h)["fetch"]() })
-		calm("end", func() { h.EndClient(pmda.NewClient(0, 4)) })
+		wantPanic("fetch", func() { _ = requests(t.Context(), h)["fetch"]() })
+		wantPanic("end", func() { h.EndClient(pmda.NewClient(0, 4)) })
 		l.fetch = nil
 		var wg sync.WaitGroup
-		wg.Go(func() { calm("end on leaving", func() { _ = ask(t.Context(), h)["fetch"]() }) })
+		wg.Go(func() { wantPanic("end on leaving", func() { _ = requests(t.Context(), h)["fetch"]() }) })
 		synctest.Wait()
 		h.EndClient(pmda.NewClient(0, 5))
 		wg.Wait()
 		l.end = nil
-		must(t, ask(t.Context(), h)["desc"]())
+		must(t, requests(t.Context(), h)["desc"]())
 		if last := l.log[len(l.log)-1]; last != "desc" {
 			t.Errorf("afterwards: %v", l.log)
 		}

@@ -46,7 +46,8 @@ func (a *Agent) NewTables() *Tables { return &Tables{agent: a} }
 //
 // A metric of the same name, type, semantics, units and instance domain keeps its
 // number if the Agent chooses it: see ItemID. An InDom and a Group may be in
-// the old and in the new Tables.
+// the old and in the new Tables. What other packages have registered, such as
+// goexpvar, is replaced too: give those an Agent of their own.
 func (a *Agent) SetTables(t *Tables) error {
 	if t.agent != a {
 		return &OpError{Op: "set tables", Agent: a.Name, Err: errors.New("they belong to agent " + t.agent.Name)}

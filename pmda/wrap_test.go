@@ -57,7 +57,7 @@ func TestWrapper(t *testing.T) {
 			}
 			p := serve(t.Context(), t, h)
 			if p.features == 0 {
-				t.Error("no attributes are asked for")
+				t.Error("the collector is not asked for attributes")
 			}
 			p.end()
 			pmda.Register(a, pmda.Metric[int32]{Name: "a.x", Value: always[int32](1)})

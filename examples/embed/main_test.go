@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// TestEmbed asks the web server for pages, and its collector how many it served.
+// TestEmbed fetches pages from the web server, and from its collector how many it served.
 func TestEmbed(t *testing.T) {
 	web := fmt.Sprintf("localhost:%d", pcptest.FreePort(t))
 	addr := fmt.Sprintf("localhost:%d", pcptest.FreePort(t))

@@ -77,7 +77,7 @@ func TestAbandonInline(t *testing.T) {
 		equal(t, "mixed", c.fetchCodes(pmid(100, 1), pmid(101, 2), pmid(100, 2), pmid(101, 1)),
 			pdu.ErrTimeout, 0, pdu.ErrTimeout, 0)
 		if took := time.Since(begin); took < time.Second || took > 1100*time.Millisecond {
-			t.Errorf("the answer took %v", took)
+			t.Errorf("the reply took %v", took)
 		}
 		begin = time.Now()
 		equal(t, "the client goes on", c.fetchCodes(pmid(101, 1)), 0)
@@ -142,7 +142,7 @@ func TestAbandonOnTime(t *testing.T) {
 			begin := time.Now()
 			equal(t, "late", c.fetchCodes(pmid(100, 0)), pdu.ErrTimeout)
 			if took := time.Since(begin).Truncate(time.Microsecond); took != want {
-				t.Errorf("the answer took %v, want %v", took, want)
+				t.Errorf("the reply took %v, want %v", took, want)
 			}
 		}
 		first, second := newClientOf(t, s), newClientOf(t, s)
@@ -222,11 +222,11 @@ func TestSlowOverlap(t *testing.T) {
 func TestAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		var asked, later pmda.Request
+		var before, later pmda.Request
 		slow := &pmda.Agent{Name: "slow", Domain: 100}
 		pmda.Register(slow, pmda.Metric[uint64]{Name: "slow.value", ID: pmda.Item(0, 1),
 			Value: func(_ context.Context, r *pmda.Request, _ pdu.Instance) (uint64, error) {
-				asked = *r
+				before = *r
 				<-gate
 				later = *r
 				return 1, nil
@@ -245,8 +245,8 @@ func TestAbandoned(t *testing.T) {
 		}
 		close(gate)
 		synctest.Wait()
-		if asked.Client == nil || asked.Deadline.IsZero() || later != asked {
-			t.Errorf("the request was %+v and became %+v", asked, later)
+		if before.Client == nil || before.Deadline.IsZero() || later != before {
+			t.Errorf("the request was %+v and became %+v", before, later)
 		}
 		c.net.Close()
 		s.Close()
@@ -326,11 +326,11 @@ func TestAbandonedContext(t *testing.T) {
 				begin := time.Now()
 				equal(t, "fetch", c.fetchCodes(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0)
 				if took := time.Since(begin); took > 1100*time.Millisecond {
-					t.Errorf("the answer took %v", took)
+					t.Errorf("the reply took %v", took)
 				}
 				synctest.Wait()
 				if ended != 2*i+1 {
-					t.Errorf("side call %v: %d calls of %d were told that they are overdue", sideCall, ended, 2*i+1)
+					t.Errorf("side call %v: %d calls of %d saw their context end", sideCall, ended, 2*i+1)
 				}
 				if err := c.conn.Write(0, pdu.DescReq{PMID: pmid(100, 1)}); err != nil {
 					t.Fatal(err)
@@ -340,7 +340,7 @@ func TestAbandonedContext(t *testing.T) {
 				}
 				synctest.Wait()
 				if ended != 2*i+2 {
-					t.Errorf("desc: %d calls of %d were told that they are overdue", ended, 2*i+2)
+					t.Errorf("desc: %d calls of %d saw their context end", ended, 2*i+2)
 				}
 			}
 			if err := s.Close(); err != nil {
@@ -462,7 +462,7 @@ func TestStoreStuck(t *testing.T) {
 			t.Error(got)
 		}
 		if took := time.Since(begin); took > 1200*time.Millisecond {
-			t.Errorf("the answer took %v", took)
+			t.Errorf("the reply took %v", took)
 		}
 		for _, a := range []*testAgent{fast, last} {
 			want := fmt.Sprintf("RESULT %v -1=7", pmid(a.domain, 1))
@@ -602,7 +602,7 @@ func TestOthersAfterWait(t *testing.T) {
 				}
 				for _, a := range []*testAgent{fast, last} {
 					if len(a.called) != 1 {
-						t.Errorf("%s was asked %q", a.name, a.called)
+						t.Errorf("%s was called for %q", a.name, a.called)
 					}
 				}
 				time.Sleep(2 * time.Second)
@@ -880,11 +880,82 @@ func TestRemoveWhileWaiting(t *testing.T) {
 				}
 			}
 			if diff := cmp.Diff([]string{"desc"}, a.called); diff != "" {
-				t.Errorf("the removed agent was asked (-want +got):\n%s", diff)
+				t.Errorf("calls of the removed agent (-want +got):\n%s", diff)
 			}
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestReturnAtDeadline has agents return about when their calls are abandoned: each
+// request gets the reply that is its own, and all slots are free in the end.
+func TestReturnAtDeadline(t *testing.T) {
+	const timeout, clients = 2 * time.Millisecond, 8
+	s := &Server{Timeout: timeout, AgentCalls: 4 * clients, Logger: slog.New(slog.DiscardHandler)}
+	for d := range pdu.Domain(3) {
+		a := &testAgent{name: fmt.Sprint("agent", d), domain: 100 + d}
+		var n atomic.Uint32
+		a.failing = func() error {
+			if n.Add(1)%3 == 0 {
+				time.Sleep(timeout - 100*time.Microsecond + time.Duration(n.Load()%20)*10*time.Microsecond)
+			}
+			return nil
+		}
+		add(t, s, a)
+	}
+	var abandoned atomic.Int64
+	overdue := pdu.ErrTimeout.Error()
+	var all sync.WaitGroup
+	end := time.Now().Add(time.Second)
+	for i := range clients {
+		c := newClientOf(t, s)
+		all.Go(func() {
+			for n := i; time.Now().Before(end); n += clients {
+				ids := []pdu.PMID{pmid(100, n%1000), pmid(101, n%1000), pmid(102, n%1000), pmid(100, 1+n%1000)}
+				kind, body := c.roundTrip(pdu.Fetch{PMIDs: ids})
+				var res pdu.Result
+				if err := res.Decode(body); kind != pdu.KindResult || err != nil || res.Len() != len(ids) {
+					t.Errorf("%v of %d metrics, %v", kind, res.Len(), err)
+					return
+				}
+				for j, set := range res.All() {
+					switch err := set.Err(); {
+					case set.PMID != ids[j]:
+						t.Errorf("%v in the place of %v", set.PMID, ids[j])
+					case err == pdu.ErrTimeout:
+						abandoned.Add(1)
+					case err != nil || set.Len() != 1:
+						t.Errorf("%v: %d values, %v", set.PMID, set.Len(), err)
+					default:
+						if v, err := pdu.As[uint32](set.Atom(0, pdu.TypeU32)); err != nil || int(v) != set.PMID.Item() {
+							t.Errorf("%v has the value %d, %v", set.PMID, v, err)
+						}
+					}
+				}
+				if got := c.request(pdu.DescReq{PMID: ids[1]}); got != "error: "+overdue && !strings.HasPrefix(got, fmt.Sprintf("{Desc:{PMID:%v ", ids[1])) {
+					t.Errorf("descriptor of %v: %s", ids[1], got)
+				}
+				if got := c.request(storing(ids[:3]...)); got != "error: "+overdue && got != "success" {
+					t.Errorf("store: %s", got)
+				}
+			}
+		})
+	}
+	all.Wait()
+	eventually(t, "return of all calls", func() bool {
+		for _, a := range s.agents.Load().list {
+			if len(a.calls.slots) != 0 || a.calls.abandoned.Load() != 0 {
+				return false
+			}
+		}
+		return true
+	})
+	if abandoned.Load() == 0 {
+		t.Error("no call was abandoned")
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }

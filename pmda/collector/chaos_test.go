@@ -42,9 +42,9 @@ type chaos struct {
 	ledger  ledger
 	panics  atomic.Int64 // of agents in this process
 
-	memory    *memoryNet // in synthetic time
-	metronome *metronome // in real time
-	faultFile string     // in real time: what agents in other processes did wrong
+	memory    *memoryNet    // in synthetic time
+	delays    *delayMonitor // in real time
+	faultFile string        // in real time: what agents in other processes did wrong
 
 	good, locals, remotes []pdu.Domain // of agents without faults, and of faulty ones
 	goodRemote            pdu.Domain   // that of good which is in another process
@@ -101,7 +101,7 @@ func (c *chaos) countValue(d pdu.Domain) {
 // tolerance is how much later than a limit something may happen in real time, besides
 // the slack.
 func (c *chaos) tolerance() time.Duration {
-	if c.metronome == nil {
+	if c.delays == nil {
 		return 0
 	}
 	return 100 * time.Millisecond * raceFactor
@@ -110,10 +110,10 @@ func (c *chaos) tolerance() time.Duration {
 // slack is how late the machine may have made something that happened in a time:
 // nothing is late in synthetic time.
 func (c *chaos) slack(from, to time.Time) time.Duration {
-	if c.metronome == nil {
+	if c.delays == nil {
 		return 0
 	}
-	return c.metronome.slack(from, to)
+	return c.delays.slack(from, to)
 }
 
 // machineStood reports whether the machine has stood still for more than a limit
@@ -277,12 +277,12 @@ func TestChaosProcesses(t *testing.T) {
 	if err := os.WriteFile(c.faultFile, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	c.metronome = newMetronome()
-	var beating sync.WaitGroup
-	rhythm, silence := context.WithCancel(context.Background())
-	beating.Go(func() { c.metronome.run(rhythm) })
-	defer beating.Wait()
-	defer silence()
+	c.delays = newDelayMonitor()
+	var monitoring sync.WaitGroup
+	monitorCtx, stopMonitor := context.WithCancel(context.Background())
+	monitoring.Go(func() { c.delays.run(monitorCtx) })
+	defer monitoring.Wait()
+	defer stopMonitor()
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -307,8 +307,8 @@ func TestChaosProcesses(t *testing.T) {
 	c.ledger.close(defaultAgentCalls, c.timeout/4)
 	c.report()
 	c = nil
-	silence()
-	beating.Wait()
+	stopMonitor()
+	monitoring.Wait()
 	before.compare(t)
 }
 

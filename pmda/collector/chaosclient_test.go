@@ -199,7 +199,7 @@ func (k *chaosClient) failedWith(code pdu.Error, domains []pdu.Domain, what stri
 	if code == pdu.ErrTimeout || code == lost {
 		domains = k.domainsAsked // others may have taken all the time
 	}
-	if k.metronome != nil && k.machineStood(time.Now().Add(-3*k.timeout), k.timeout/6) {
+	if k.delays != nil && k.machineStood(time.Now().Add(-3*k.timeout), k.timeout/6) {
 		for _, d := range domains {
 			k.ledger.addFault(d, faultMachine, k.asked, time.Since(k.asked))
 		}

@@ -46,7 +46,7 @@ func TestCreds(t *testing.T) {
 		{"nothing", nil, ""},
 		{"twice", []pdu.PDU{helloPDU, helloPDU}, described},
 		{"unknown feature", []pdu.PDU{creds(0x20)}, fail(pdu.ErrIPC) + described},
-		{"a feature that is not to be asked for", []pdu.PDU{creds(pdu.FeatureLabels)}, fail(pdu.ErrIPC) + described},
+		{"a feature of the collector alone", []pdu.PDU{creds(pdu.FeatureLabels)}, fail(pdu.ErrIPC) + described},
 		{"TLS", []pdu.PDU{creds(pdu.FeatureSecure)}, fail(pdu.ErrNotConn) + described},
 		{"TLS acknowledgement", []pdu.PDU{creds(pdu.FeatureSecureAck)}, described},
 		{"compression", []pdu.PDU{creds(pdu.FeatureCompress)}, fail(errNotSupported) + described},
@@ -135,7 +135,7 @@ func TestFraming(t *testing.T) {
 				g.net.(*net.TCPConn).CloseWrite()
 			}
 			if got := g.receiveAll(); got != "" {
-				t.Errorf("answered %s", got)
+				t.Errorf("replied %s", got)
 			}
 			if got := other.request(desc(1)); !strings.HasPrefix(got, "{Desc:") {
 				t.Errorf("another client: %s", got)
@@ -600,7 +600,7 @@ func TestFetch(t *testing.T) {
 			"RESULT 12.0.0 " + pdu.ErrPMID.Error() + "; 10.0.1 -1=1; 12.0.2 " + pdu.ErrPMID.Error()},
 		{"failing", pdu.Fetch{PMIDs: ids(13, 10)}, "RESULT 13.0.0 " + pdu.ErrAppVersion.Error() + "; 10.0.1 -1=1"},
 		{"panicking", pdu.Fetch{PMIDs: ids(14, 10)}, "RESULT 14.0.0 " + pdu.ErrGeneric.Error() + "; 10.0.1 -1=1"},
-		{"nobody's", pdu.Fetch{PMIDs: ids(10, 99, 511)}, "RESULT 10.0.0 -1=0; 99.0.1 " + pdu.ErrNoAgent.Error() + "; 511.0.2 " + pdu.ErrNoAgent.Error()},
+		{"no agent", pdu.Fetch{PMIDs: ids(10, 99, 511)}, "RESULT 10.0.0 -1=0; 99.0.1 " + pdu.ErrNoAgent.Error() + "; 511.0.2 " + pdu.ErrNoAgent.Error()},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := g.request(test.ask); got != test.want {

@@ -1,4 +1,4 @@
-package collector
+package collector_test
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector"
 )
 
 // labelFiles are a directory with files that count and files that do not.
@@ -45,21 +46,21 @@ func writeLabelFiles(t *testing.T) (dir string) {
 
 func TestContextLabels(t *testing.T) {
 	dir := writeLabelFiles(t)
-	files := ContextLabels{Dir: filepath.Join(dir, "labels"), MachineID: filepath.Join(dir, "machine-id")}
+	files := collector.ContextLabels{Dir: filepath.Join(dir, "labels"), MachineID: filepath.Join(dir, "machine-id")}
 	client := pmda.NewClient(0, 0)
 	known := &pmda.Client{UID: 5, GID: 6, Container: "box"}
 	failing := func() (string, error) { return "", errors.New("none") }
 	tests := []struct {
 		name   string
-		labels ContextLabels
+		labels collector.ContextLabels
 		client *pmda.Client
 		want   string
 	}{
-		{"zero", ContextLabels{}, nil, `{"domainname":"dom","hostname":"h","machineid":"localmachine"}`},
-		{"no name", ContextLabels{Hostname: failing}, client, `{"domainname":"dom","hostname":"localhost","machineid":"localmachine"}`},
-		{"client", ContextLabels{}, known, `{"container":"box","domainname":"dom","groupid":6,"hostname":"h","machineid":"localmachine","userid":5}`},
+		{"zero", collector.ContextLabels{}, nil, `{"domainname":"dom","hostname":"h","machineid":"localmachine"}`},
+		{"no name", collector.ContextLabels{Hostname: failing}, client, `{"domainname":"dom","hostname":"localhost","machineid":"localmachine"}`},
+		{"client", collector.ContextLabels{}, known, `{"container":"box","domainname":"dom","groupid":6,"hostname":"h","machineid":"localmachine","userid":5}`},
 		{"files", files, client, `{"domainname":"dom","hostname":"h","machineid":"0123456789abcdef","n":1.50,"opt":"yes","role":"prod","sub.a":true,"zed":"opt"}`},
-		{"missing files", ContextLabels{Conf: dir + "/none", MachineID: dir + "/none"}, nil, `{"domainname":"dom","hostname":"h","machineid":"localmachine"}`},
+		{"missing files", collector.ContextLabels{Conf: dir + "/none", MachineID: dir + "/none"}, nil, `{"domainname":"dom","hostname":"h","machineid":"localmachine"}`},
 	}
 	for _, tt := range tests {
 		if tt.labels.Hostname == nil {
@@ -117,7 +118,7 @@ func TestLabelsConf(t *testing.T) {
 		if err := os.WriteFile(conf, []byte(tt.text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		set, err := ContextLabels{Conf: conf}.Set(nil)
+		set, err := collector.ContextLabels{Conf: conf}.Set(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +141,7 @@ func TestInteropContextLabels(t *testing.T) {
 			t.Fatal(err)
 		}
 		pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd"}, Env: []string{"PCP_SYSCONF_DIR=" + dir}})
-		labels := SystemLabels(dir)
+		labels := collector.SystemLabels(dir)
 		for host, client := range map[string]*pmda.Client{
 			pmcd.Host():               nil,
 			"unix://" + pmcd.Socket(): {UID: os.Getuid(), GID: os.Getgid()},

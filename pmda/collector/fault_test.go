@@ -112,7 +112,7 @@ func TestEveryRequestInTime(t *testing.T) {
 		for _, m := range log.take() {
 			counts[m]++
 		}
-		// A request calls the agent once, whatever it asks for.
+		// A request calls the agent once, whatever it is for.
 		n := len(requests) + 1
 		if diff := cmp.Diff(map[string]int{"agent timed out": n, "agent returned from an overdue request": n}, counts); diff != "" {
 			t.Errorf("log (-want +got):\n%s", diff)
@@ -120,16 +120,16 @@ func TestEveryRequestInTime(t *testing.T) {
 	})
 }
 
-// waits are how long answers took. A machine under load makes some of them late; a
+// waits are how long replies took. A machine under load makes some of them late; a
 // collector that lets one agent hold up others makes all so, and by the time-out.
 type waits struct {
 	n, late int
 	worst   time.Duration // beyond the limit and the slack
 }
 
-func (w *waits) add(begin time.Time, limit time.Duration, beat *metronome) {
+func (w *waits) add(begin time.Time, limit time.Duration, delays *delayMonitor) {
 	now := time.Now()
-	over := now.Sub(begin) - limit - beat.slack(begin, now)
+	over := now.Sub(begin) - limit - delays.slack(begin, now)
 	w.n++
 	if over > 0 {
 		w.late++
@@ -146,7 +146,7 @@ func (w *waits) judge(t *testing.T, what string, most time.Duration) {
 }
 
 // TestStoppedAgent stops the process of an agent for a while, under a time-out
-// of 3 s: a busy machine may keep one in good health from answering for 1 s.
+// of 3 s: a busy machine may keep a healthy one from replying for 1 s.
 // PCP_CHAOS of at least 10 s makes that while 20 s, and the time-out 1 s.
 func TestStoppedAgent(t *testing.T) {
 	timeout, pause := 3*time.Second, 4500*time.Millisecond
@@ -171,10 +171,10 @@ func TestStoppedAgent(t *testing.T) {
 	if diff := cmp.Diff(fine, g.fetchOracle(mine, inside, outside)); diff != "" {
 		t.Fatalf("at first (-want +got):\n%s", diff)
 	}
-	beat := newMetronome()
+	delays := newDelayMonitor()
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
-	wg.Go(func() { beat.run(ctx) })
+	wg.Go(func() { delays.run(ctx) })
 	defer wg.Wait()
 	defer cancel()
 	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
@@ -192,7 +192,7 @@ func TestStoppedAgent(t *testing.T) {
 		for time.Since(stopped) < pause {
 			begin := time.Now()
 			quiet.fetchOracle(inside, outside)
-			quietWaits.add(begin, 100*time.Millisecond, beat)
+			quietWaits.add(begin, 100*time.Millisecond, delays)
 			time.Sleep(20 * time.Millisecond)
 		}
 	})
@@ -205,7 +205,7 @@ func TestStoppedAgent(t *testing.T) {
 		if diff := cmp.Diff(want, g.fetchOracle(inside, mine, outside)); diff != "" {
 			t.Fatalf("%v after the stop (-want +got):\n%s", time.Since(stopped), diff)
 		}
-		mineWaits.add(begin, limit, beat)
+		mineWaits.add(begin, limit, delays)
 		if got := g.code(pdu.DescReq{PMID: mine}); got != pdu.ErrAgain {
 			t.Errorf("desc: %v", got)
 		}
@@ -219,8 +219,8 @@ func TestStoppedAgent(t *testing.T) {
 	})
 	cancel()
 	wg.Wait()
-	mineWaits.judge(t, "answers for the stopped agent", s.Timeout/2)
-	quietWaits.judge(t, "answers of agents in good health", s.Timeout/2)
+	mineWaits.judge(t, "replies for the stopped agent", s.Timeout/2)
+	quietWaits.judge(t, "replies of healthy agents", s.Timeout/2)
 	if got := s.agents.Load().get(30).remote.Load(); got != p {
 		t.Error("the agent was started again")
 	}

@@ -282,13 +282,13 @@ func TestHostileAgents(t *testing.T) {
 	instances := pdu.InstanceReq{InDom: indom, Inst: pdu.NoInst}
 	text := pdu.TextReq{Ident: uint32(id), Text: pdu.TextPMID | pdu.TextOneLine}
 	type exchange struct {
-		ask    pdu.PDU
-		answer []byte
+		ask   pdu.PDU
+		reply []byte
 	}
-	answers := map[string]exchange{}
+	replies := map[string]exchange{}
 	for _, n := range []int{-1, math.MinInt32, hostileHigh, hostileWrap, 100} {
 		add := func(what string, ask pdu.PDU, kind pdu.Kind, parts ...any) {
-			answers[fmt.Sprintf("%s=%d", what, n)] = exchange{ask, raw(kind, parts...)}
+			replies[fmt.Sprintf("%s=%d", what, n)] = exchange{ask, raw(kind, parts...)}
 		}
 		add("sets", fetch, pdu.KindResult, 0, 0, n, id, 1, 0, -1, 7)
 		if n > 0 {
@@ -301,16 +301,16 @@ func TestHostileAgents(t *testing.T) {
 	for _, length := range []uint32{1 << 31, 1<<32 - 1, 3} {
 		b := raw(pdu.KindResult, 0, 0, 1)
 		binary.BigEndian.PutUint32(b, length)
-		answers[fmt.Sprintf("length=%#x", length)] = exchange{fetch, b}
+		replies[fmt.Sprintf("length=%#x", length)] = exchange{fetch, b}
 	}
-	for name, e := range answers {
-		t.Run(name, func(t *testing.T) { hostileAgent(t, e.ask, e.answer) })
+	for name, e := range replies {
+		t.Run(name, func(t *testing.T) { hostileAgent(t, e.ask, e.reply) })
 	}
 }
 
 // hostileAgent has an agent reply to a request with some bytes. It is disconnected;
 // its client gets pdu.ErrIPC, and then pdu.ErrNoAgent.
-func hostileAgent(t *testing.T, ask pdu.PDU, answer []byte) {
+func hostileAgent(t *testing.T, ask pdu.PDU, reply []byte) {
 	t.Helper()
 	near, far := net.Pipe()
 	said := make(chan error, 1)
@@ -320,7 +320,7 @@ func hostileAgent(t *testing.T, ask pdu.PDU, answer []byte) {
 		for err == nil {
 			var h pdu.Header
 			if h, _, err = c.Read(); err == nil && h.Kind == ask.Kind() {
-				_, err = far.Write(answer)
+				_, err = far.Write(reply)
 				break
 			}
 		}

@@ -1,4 +1,4 @@
-package collector
+package collector_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector"
 )
 
 // named is an agent with one metric.
@@ -22,10 +23,29 @@ func named(t *testing.T, domain pdu.Domain, metric string) *pmda.Agent {
 	return a
 }
 
+// newServer is a Server that the end of the test closes.
+func newServer(t *testing.T) *collector.Server {
+	t.Helper()
+	s := new(collector.Server)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func add(t *testing.T, s *collector.Server, h pmda.Handler) {
+	t.Helper()
+	if err := s.Add(h); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // An agent with a name that another one has does not come in, as long as that is
 // there.
 func TestNameInUse(t *testing.T) {
-	s := closeAtEnd(t, &Server{})
+	s := newServer(t)
 	add(t, s, named(t, 10, "some.name"))
 	for _, name := range []string{"some.name", "some.name.below", "some"} {
 		err := s.Add(named(t, 11, name))
@@ -43,7 +63,7 @@ func TestNameInUse(t *testing.T) {
 // Of two agents that come at once with the same name, one comes in.
 func TestNameInUseAtOnce(t *testing.T) {
 	for range 300 {
-		s := closeAtEnd(t, &Server{})
+		s := newServer(t)
 		agents := []*pmda.Agent{named(t, 10, "some.name"), named(t, 11, "some.name")}
 		errs := make([]error, len(agents))
 		var adding sync.WaitGroup

@@ -738,7 +738,7 @@ func TestPMCDFenceOfDead(t *testing.T) {
 	eventually(t, "end of the fence", func() bool { return !a.fenced.Load() })
 	b.store("agent.fenced", 1)
 	if _, err := a.handlerFor(false); err != pdu.ErrNoAgent {
-		t.Errorf("a fenced agent that is dead is asked: %v", err)
+		t.Errorf("a fenced agent that is dead is called: %v", err)
 	}
 }
 

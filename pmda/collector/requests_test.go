@@ -218,7 +218,7 @@ func TestRequestsDirect(t *testing.T) {
 		{"store to a failing agent and a good one", storing(pdu.MakePMID(failDomain, 0, 1), id, pdu.MakePMID(failDomain, 0, 2)),
 			fail(pdu.ErrAppVersion)},
 		{"store nothing", storing(), fail(pdu.ErrTooSmall)},
-		{"an answer in place of a request", pdu.DescReply{}, fail(pdu.ErrIPC)},
+		{"a reply in place of a request", pdu.DescReply{}, fail(pdu.ErrIPC)},
 		{"an attribute", pdu.Attr{Attr: pdu.AttrContainer, Value: []byte("x")}, fail(pdu.ErrIPC)},
 		{"an error", pdu.Status{Code: pdu.ErrNotConn}, fail(pdu.ErrIPC)},
 		{"still there", pdu.NameList{Names: []string{"well.m"}}, "{Status:1 PMIDs:[10.0.1]}"},

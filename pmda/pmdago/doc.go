@@ -1,6 +1,6 @@
-// Package pmdago is an agent that exports what a Go program knows of itself: the
-// metrics of its runtime, how it was built, and the process that it is. A
-// service that embeds it can be looked at with every PCP tool.
+// Package pmdago is an agent that exports the metrics of a Go program: of its
+// runtime, its build and its process. Every PCP tool can monitor a service that
+// embeds it.
 //
 //	srv.Add(pmdago.New(pmdago.Options{}))
 //
@@ -14,7 +14,7 @@
 //	}
 //	go srv.Serve(ctx, ln)
 //
-// Then look:
+// Then, for example:
 //
 //	pmval -h localhost go.goroutines
 //	pmval -h localhost go.gc.heap.live_bytes
@@ -22,19 +22,19 @@
 //	pmrep -h localhost go.process.cpu go.gc.cycles.total_gc_cycles
 //	pminfo -h localhost -dtT go
 //
-// A program that has its metrics from a pmcd elsewhere hands New's agent to
-// pmda.Serve or pmda.Daemon instead.
+// A program whose agent belongs to a pmcd in another process passes it to pmda.Serve
+// or pmda.Daemon instead.
 //
-// # What there is
+// # Metrics
 //
-//	go.goroutines, gomaxprocs,     what one looks at first
+//	go.goroutines, gomaxprocs,     the most wanted
 //	   numcpu, cgocalls
 //	go.gc, cpu, memory, sched,     all that runtime/metrics has, under its own names
 //	   sync, cgo
-//	go.godebug                     what settings of GODEBUG have done
+//	go.godebug                     how often settings of GODEBUG took effect
 //	go.build                       releases, versions, settings of the build
 //	go.process                     pid, times, memory, descriptors, as far as the
-//	                               system tells: what it does not tell is absent
+//	                               system has them
 //
 // Variables of the package expvar are exported by
 // [github.com/pcp-go/pcp/pmda/pmdago/goexpvar].
@@ -59,23 +59,23 @@
 // are no instances. New ones come while the program runs, and stay. Quantiles of
 // times are in microseconds.
 //
-// All clients get the same values; nothing is kept for one of them. The window of
-// recent begins with the newest look, of any client, that is about a minute old;
-// while there is none, with the start of the process.
-// A client with an interval of its own takes the rates of the buckets.
+// All clients get the same values; nothing is kept for a single client. The window of
+// recent begins with the newest fetch, by any client, that is about a minute old, or
+// with the start of the process if there is none. A client that wants another
+// interval computes rates of the buckets.
 //
-// # What it costs
+// # Cost
 //
-// What a fetch asks for is read from the runtime, at one time for all, and nothing
-// else is: some 40 to 250 ns for a metric. All metrics take some 35 µs, of which
-// the reading is 3. Nothing runs while nobody asks, and no metric stops the world.
-// The histograms take some 10 KiB, and 70 more once recent is asked of all of them.
+// A fetch reads the wanted metrics from the runtime all at once, and no others: some
+// 40 to 250 ns for each. All metrics take some 35 µs, 3 of them for the reading.
+// Nothing runs between fetches, and no metric stops the world. The histograms use
+// some 10 KiB, and 70 more after a fetch of all recent metrics.
 //
 // # What clients can see
 //
-// Whoever can reach the collector can read all this: the versions of the program
-// and its modules, the flags it was built with (also -ldflags, if -trimpath does
-// not hide it), the name of its file. The command line is exported only with
+// Everybody who can connect to the collector can read all this: the versions of the
+// program and its modules, the flags it was built with (also -ldflags, if -trimpath
+// does not hide it), the name of its file. The command line is exported only with
 // Options.CommandLine. Listen on the loopback interface, or set the collector's
 // Access, where that is too much.
 //

@@ -121,12 +121,12 @@ func TestQuantilesOfTimes(t *testing.T) {
 	}
 }
 
-// A window begins with the newest look that is a minute old, or the start of the
+// A window begins with the newest fetch that is a minute old, or the start of the
 // process if none is.
 func TestWindow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var w window
-		var kept []look // all of them, as since keeps them
+		var kept []sample // all of them, as since keeps them
 		now := time.Unix(1000, 0)
 		for i := range 60 {
 			now = now.Add(time.Duration(rapid.IntRange(0, 100_000).Draw(t, "step")) * time.Millisecond)
@@ -139,11 +139,11 @@ func TestWindow(t *testing.T) {
 			}
 			// Only as many as a window keeps can be the oldest of it.
 			if len(kept) == 0 || now.Sub(kept[len(kept)-1].at) >= 10*time.Second {
-				kept = append(kept, look{now, counts})
+				kept = append(kept, sample{now, counts})
 				kept = kept[max(0, len(kept)-8):]
 			}
 			if diff := cmp.Diff(want, w.since(now, counts)); diff != "" {
-				t.Fatalf("look %d (-want +got):\n%s", i, diff)
+				t.Fatalf("sample %d (-want +got):\n%s", i, diff)
 			}
 		}
 	})

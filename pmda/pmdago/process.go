@@ -55,7 +55,7 @@ func (a *agent) addProcess(commandLine bool) {
 	addProcess(a, itemMaxFiles, "go.process.fd.limit", "Descriptors that the process may have open", pdu.SemInstant, pdu.UnitCount, maxFiles)
 }
 
-// addProcess enters a metric, unless the system lacks what it is about.
+// addProcess adds a metric, unless the system does not support it.
 func addProcess[T pdu.Scalar](a *agent, item int, name, text string, sem pdu.Sem, units pdu.Units, value func() (T, error)) {
 	if _, err := value(); errors.Is(err, errors.ErrUnsupported) {
 		return
@@ -66,13 +66,13 @@ func addProcess[T pdu.Scalar](a *agent, item int, name, text string, sem pdu.Sem
 	})
 }
 
-// addMemory enters what one look at a file gives.
+// addMemory adds the metrics that one read of a file has.
 func (a *agent) addMemory() {
 	if _, _, err := memory(); errors.Is(err, errors.ErrUnsupported) {
 		return
 	}
 	var resident, size uint64
-	look := a.Group(func(context.Context, *pmda.Request) (err error) {
+	group := a.Group(func(context.Context, *pmda.Request) (err error) {
 		resident, size, err = memory()
 		return err
 	})
@@ -85,7 +85,7 @@ func (a *agent) addMemory() {
 		{itemVirtual, "go.process.memory.virtual", "Address space in use", &size},
 	} {
 		pmda.Register(a.Agent, pmda.Metric[uint64]{
-			Name: a.named(m.name), Text: m.text, ID: pmda.Item(clusterProcess, m.item), Units: pdu.SpaceByte, Group: look,
+			Name: a.named(m.name), Text: m.text, ID: pmda.Item(clusterProcess, m.item), Units: pdu.SpaceByte, Group: group,
 			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) { return *m.value, nil },
 		})
 	}

@@ -23,7 +23,7 @@ func startTime() (time.Time, error) {
 // memory is told by Mach alone.
 func memory() (resident, size uint64, err error) { return 0, 0, errors.ErrUnsupported }
 
-// openFiles counts the entries of /dev/fd, but not the one for its own look.
+// openFiles counts the entries of /dev/fd, but not the one that it opens itself.
 func openFiles() (uint32, error) {
 	f, err := os.Open("/dev/fd")
 	if err != nil {

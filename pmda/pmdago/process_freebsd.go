@@ -8,7 +8,7 @@ import (
 // maxRSSUnit is what getrusage counts ru_maxrss in.
 const maxRSSUnit = 1024
 
-// What follows takes more than a look at a file or one call.
+// What follows would need more than one file or system call.
 
 func startTime() (time.Time, error) { return time.Time{}, errors.ErrUnsupported }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// addProgram enters what one looks at first, under names that one can remember.
+// addProgram adds the most wanted metrics, under short names.
 func (a *agent) addProgram() {
 	for i, m := range []struct {
 		name, text string
@@ -31,7 +31,7 @@ func (a *agent) addProgram() {
 	}
 }
 
-// addBuild enters what the program was built of. What is not known has no value.
+// addBuild adds metrics of the build. What is not known has no value.
 func (a *agent) addBuild() {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

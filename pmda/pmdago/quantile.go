@@ -79,46 +79,47 @@ func highest(h *metrics.Float64Histogram, bucket int) float64 {
 
 const (
 	windowLength = time.Minute
-	windowStep   = 10 * time.Second // between two looks that are kept
+	windowStep   = 10 * time.Second // between two samples that are kept
 )
 
-// A window keeps counts of some earlier looks: as many as it takes for one of
-// them to be windowLength old, if there are looks all the time.
+// A window keeps samples of earlier fetches: enough for one of them to be
+// windowLength old while clients fetch all the time.
 type window struct {
-	looks []look // oldest first
+	samples []sample // oldest first
 }
 
-type look struct {
+// A sample is the counts of a histogram at a time.
+type sample struct {
 	at     time.Time
 	counts []uint64
 }
 
-// since is the counts with which the window begins, nil for the start of the
-// process: so it is until there is a look that is old enough, since what was
-// counted from one look to the next may be nothing. It keeps the present ones for
-// later, and is valid until the next call.
+// since returns the counts at the beginning of the window. Nil means the start of
+// the process, while no sample is old enough: a shorter window might have counted
+// nothing. It keeps the present counts for later. The result is valid until the next
+// call.
 func (w *window) since(now time.Time, counts []uint64) []uint64 {
 	var before []uint64
-	for _, l := range w.looks {
-		// A client that looks once a minute may be a little early.
+	for _, l := range w.samples {
+		// A client that fetches once a minute may be a little early.
 		if now.Sub(l.at) >= windowLength-windowStep/2 {
 			before = l.counts
 		}
 	}
-	if n := len(w.looks); n == 0 || now.Sub(w.looks[n-1].at) >= windowStep {
+	if n := len(w.samples); n == 0 || now.Sub(w.samples[n-1].at) >= windowStep {
 		w.keep(now, counts)
 	}
 	return before
 }
 
-// keep adds a look, in the memory of the oldest if there are enough: then the one
-// after that is older than windowLength too, and since has not chosen the oldest.
+// keep adds a sample. If there are enough, it uses the memory of the oldest, which
+// since has not returned: the one after it is older than windowLength too.
 func (w *window) keep(now time.Time, counts []uint64) {
 	const most = int(windowLength/windowStep) + 2
-	var l look
-	if len(w.looks) == most {
-		l = w.looks[0]
-		w.looks = append(w.looks[:0], w.looks[1:]...)
+	var l sample
+	if len(w.samples) == most {
+		l = w.samples[0]
+		w.samples = append(w.samples[:0], w.samples[1:]...)
 	}
-	w.looks = append(w.looks, look{now, append(l.counts[:0], counts...)})
+	w.samples = append(w.samples, sample{now, append(l.counts[:0], counts...)})
 }

@@ -19,7 +19,7 @@ func BenchmarkFetch(b *testing.B) {
 	if runtime.GOOS != "linux" {
 		b.Skip("no Linux")
 	}
-	s := ours(b, "")
+	s := ourAgent(b, "")
 	all, err := s.Traverse(b.Context(), "")
 	if err != nil {
 		b.Fatal(err)

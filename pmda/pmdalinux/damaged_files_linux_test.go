@@ -25,7 +25,7 @@ type fetcher struct {
 	ids   []pdu.PMID
 }
 
-func newFetcher(t testing.TB, names []string, from side) *fetcher {
+func newFetcher(t testing.TB, names []string, from agentClient) *fetcher {
 	t.Helper()
 	ids, err := from.Lookup(t.Context(), names)
 	if err != nil {
@@ -34,8 +34,8 @@ func newFetcher(t testing.TB, names []string, from side) *fetcher {
 	return &fetcher{t, names, ids}
 }
 
-// fetch asks a new agent. A panic of the agent is a failure, also one that the
-// agent has caught.
+// fetch fetches from a new agent. A panic of the agent fails the test, also if the agent
+// has recovered from it.
 func (f *fetcher) fetch(root string) *pmda.Agent {
 	f.t.Helper()
 	a, err := pmdalinux.New(pmdalinux.Options{Root: root})
@@ -49,7 +49,7 @@ func (f *fetcher) fetch(root string) *pmda.Agent {
 		f.t.Fatal(err)
 	}
 	if !w.Holds(f.ids) {
-		f.t.Fatalf("the answer has %d sets, not one for each of %d metrics", w.Len(), len(f.ids))
+		f.t.Fatalf("the result has %d sets, not one for each of %d metrics", w.Len(), len(f.ids))
 	}
 	if s := log.String(); strings.Contains(s, "panic") {
 		f.t.Fatal(s)
@@ -57,8 +57,8 @@ func (f *fetcher) fetch(root string) *pmda.Agent {
 	return a
 }
 
-// all are the names of all our metrics.
-func all(t testing.TB, our side) []string {
+// agentMetrics are the names of all metrics of the agent.
+func agentMetrics(t testing.TB, our agentClient) []string {
 	t.Helper()
 	names, err := our.Traverse(t.Context(), "")
 	if err != nil {
@@ -67,12 +67,12 @@ func all(t testing.TB, our side) []string {
 	return slices.DeleteFunc(names, func(n string) bool { return strings.HasPrefix(n, "pmcd.") })
 }
 
-// record copies what the agent reads of this machine. It keeps files open, which
-// shows which they are.
-func record(t testing.TB) files {
+// recordMachine copies the files that the agent reads of this machine: those that it has
+// open after a fetch.
+func recordMachine(t testing.TB) files {
 	t.Helper()
-	our := ours(t, "/")
-	a := newFetcher(t, all(t, our), our).fetch("/")
+	our := ourAgent(t, "/")
+	a := newFetcher(t, agentMetrics(t, our), our).fetch("/")
 	defer runtime.KeepAlive(a)
 	tree := files{}
 	fds, err := filepath.Glob("/proc/self/fd/*")
@@ -99,7 +99,7 @@ func record(t testing.TB) files {
 	if len(tree) < 3 {
 		t.Skip("the agent reads nothing here")
 	}
-	links(tree)
+	addLinks(tree)
 	// The processors of nodes are what is in directories.
 	cpus, _ := filepath.Glob("/sys/devices/system/node/node[0-9]*/cpu[0-9]*")
 	for _, path := range cpus {
@@ -108,8 +108,8 @@ func record(t testing.TB) files {
 	return tree
 }
 
-// links adds the links in /sys by which recorded files are found.
-func links(tree files) {
+// addLinks adds the links in /sys by which recorded files are found.
+func addLinks(tree files) {
 	all, _ := filepath.Glob("/sys/class/*/*")
 	disks, _ := filepath.Glob("/sys/block/*")
 	for _, path := range append(all, disks...) {
@@ -127,8 +127,8 @@ func links(tree files) {
 	}
 }
 
-// devices adds to a recorded tree what this machine may not have.
-func devices(tree files) {
+// addDevices adds devices to a recorded tree that this machine may not have.
+func addDevices(tree files) {
 	for name, text := range map[string]string{
 		"proc/scsi/scsi":             "Attached devices:\nHost: scsi99 Channel: 00 Id: 00 Lun: 00\n  Vendor: ATA Model: x Rev: y\n  Type:   Direct-Access ANSI SCSI revision: 05\n",
 		"proc/diskstats":             tree["proc/diskstats"] + " 8 99 sdzz" + fifteen + " 253 99 dm-99" + fifteen + " 9 99 md99" + eleven + " 8 99 sdzz1 1 2 3 4\n 252 99 zram99" + eleven,
@@ -155,8 +155,8 @@ func devices(tree files) {
 	maps.Copy(tree, nfsFiles["2.6.32"])
 }
 
-// texts are the names of the files of a tree that are no links, in order.
-func (f files) texts() []string {
+// regularFiles are the names of the files of a tree that are no links, in order.
+func (f files) regularFiles() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(f)), func(n string) bool {
 		return strings.HasPrefix(f[n], "->") || strings.HasSuffix(n, "/")
 	})
@@ -164,7 +164,7 @@ func (f files) texts() []string {
 
 var numbers = regexp.MustCompile(`(?m)(^|[ \t])[0-9]+($|[ \t])`)
 
-// damages are what may befall a text.
+// damages are ways to damage a text.
 var damages = []struct {
 	name string
 	do   func(text string) string
@@ -185,10 +185,10 @@ var damages = []struct {
 
 const latin = "Latin"
 
-// isName are files that have a name: another is no damage.
-var isName = regexp.MustCompile(`/(wwid|dm/name)$`)
+// nameFiles are files that are a name: another name is no damage.
+var nameFiles = regexp.MustCompile(`/(wwid|dm/name)$`)
 
-// cut ends a text, not at the end of a line: that it is not all would not show.
+// cut cuts a text short, not at the end of a line: there it would be a good one.
 func cut(s string, at int) string {
 	for at = max(at, 0); at > 0 && s[at-1] == '\n'; {
 		at--
@@ -196,6 +196,7 @@ func cut(s string, at int) string {
 	return s[:at]
 }
 
+// replaceNumbers replaces all numbers of a text.
 func replaceNumbers(s, by string) string {
 	for range 2 { // neighbours share the blank between them
 		s = numbers.ReplaceAllString(s, "${1}"+by+"${2}")
@@ -203,28 +204,28 @@ func replaceNumbers(s, by string) string {
 	return s
 }
 
-// listsMayEnd are metrics that count or add up what is in a file: that it has
-// nothing in it is no damage.
+// listsMayEnd are metrics that count or add up the lines of a file: an empty file is no
+// damage.
 var listsMayEnd = regexp.MustCompile(`^(vfs\.locks\.|disk\.all\.|hinv\.ndisk$|hinv\.nfilesys$)`)
 
-// anyText are metrics that have numbers on one architecture, and words on others, or
-// that only look for one word: that a text is not theirs does not show. Of a list of
-// addresses that was cut off, another is the last.
+// anyText are metrics for which other text is no damage: they have numbers on one
+// architecture and words on others, or only look for one word. And when a list of
+// addresses is cut short, its last address is another.
 var anyText = regexp.MustCompile(`^(hinv\.cpu\.(model|stepping)|network\.interface\.(running|ipv6_addr|ipv6_scope))$`)
 
-// TestHostile damages each file that the agent reads. All values are those of
+// TestDamagedFiles damages each file that the agent reads. All values are those of
 // undamaged fields, or absent.
-func TestHostile(t *testing.T) {
-	tree := record(t)
-	devices(tree)
+func TestDamagedFiles(t *testing.T) {
+	tree := recordMachine(t)
+	addDevices(tree)
 	root := tree.write(t)
-	our := ours(t, root)
-	names := slices.DeleteFunc(all(t, our), ofSystem)
-	good := our.look(names)
+	our := ourAgent(t, root)
+	names := slices.DeleteFunc(agentMetrics(t, our), ofSystem)
+	good := our.snapshot(names)
 	checks := 0
-	check := func(t *testing.T, what string, wrong func(picture) []string) {
+	check := func(t *testing.T, what string, unexpected func(snapshot) []string) {
 		t.Run(what, func(t *testing.T) { // its agent ends with it
-			for _, w := range wrong(ours(t, root).look(names)) {
+			for _, w := range unexpected(ourAgent(t, root).snapshot(names)) {
 				t.Error(w)
 			}
 		})
@@ -233,7 +234,7 @@ func TestHostile(t *testing.T) {
 		}
 	}
 	seen := map[string]bool{}
-	for _, name := range tree.texts() {
+	for _, name := range tree.regularFiles() {
 		if file := filepath.Base(name); strings.Contains(name, "/net/") && strings.HasPrefix(name, "sys/") {
 			if seen[file] {
 				continue // one interface is enough
@@ -243,11 +244,11 @@ func TestHostile(t *testing.T) {
 		path := filepath.Join(root, name)
 		for _, d := range damages {
 			bad := d.do(tree[name])
-			if d.name == latin && isName.MatchString(name) {
+			if d.name == latin && nameFiles.MatchString(name) {
 				continue
 			}
 			write(t, root, name, bad)
-			check(t, name+", "+d.name, func(now picture) []string { return wrong(good, now, bad == "") })
+			check(t, name+", "+d.name, func(now snapshot) []string { return unexpectedValues(good, now, bad == "") })
 		}
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
@@ -255,7 +256,7 @@ func TestHostile(t *testing.T) {
 		if err := os.Mkdir(path, 0o777); err != nil {
 			t.Fatal(err)
 		}
-		check(t, name+", a directory", func(now picture) []string { return wrong(good, now, false) })
+		check(t, name+", a directory", func(now snapshot) []string { return unexpectedValues(good, now, false) })
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
@@ -263,9 +264,9 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// wrong lists the values that are not in the good picture. Instances are compared
+// unexpectedValues lists the values that are not in the good snapshot. Instances are compared
 // by name: IDs depend on which are there.
-func wrong(good, now picture, empty bool) []string {
+func unexpectedValues(good, now snapshot, empty bool) []string {
 	var list []string
 	for name, values := range now.values {
 		if anyText.MatchString(name) {
@@ -286,24 +287,25 @@ func wrong(good, now picture, empty bool) []string {
 	return list
 }
 
+// instName is the name of an instance of a snapshot, quoted.
 func instName(inst string) string {
 	_, name, _ := strings.Cut(inst, " ")
 	return name
 }
 
 // FuzzTree gives the agent any text in any of its files. Nothing panics, all
-// metrics have an answer, and the memory used is in proportion.
+// metrics have a value or an error, and the memory used is in proportion.
 func FuzzTree(f *testing.F) {
-	tree := record(f)
-	devices(tree)
-	names := tree.texts()
+	tree := recordMachine(f)
+	addDevices(tree)
+	names := tree.regularFiles()
 	for i, name := range names {
 		f.Add(uint16(i), []byte(tree[name]))
 		f.Add(uint16(i), []byte(replaceNumbers(tree[name], "99999999999999999999999")))
 	}
 	root := tree.write(f)
-	our := ours(f, root)
-	metrics := all(f, our)
+	our := ourAgent(f, root)
+	metrics := agentMetrics(f, our)
 	f.Fuzz(func(t *testing.T, i uint16, text []byte) {
 		name := names[int(i)%len(names)]
 		write(t, root, name, string(text))

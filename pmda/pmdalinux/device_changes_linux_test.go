@@ -15,14 +15,13 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux"
 )
 
-// TestChanging: several clients fetch everything while devices come and go, files
-// with them and some in the middle of a reading. Each fetch answers all metrics, no
-// function of the agent panics, and the race detector has nothing to say. When all
-// have gone, so have the files.
-func TestChanging(t *testing.T) {
+// TestDevicesChange: several clients fetch everything while devices come and go with their
+// files, some in the middle of a reading. Each fetch has a set for each metric, and no
+// function of the agent panics. When all devices have gone, no file of them is open.
+func TestDevicesChange(t *testing.T) {
 	root := t.TempDir()
 	change := func(n int) {
-		crowd(t, root, n)
+		writeDevices(t, root, n)
 		var nets string
 		for i := range n {
 			nets += fmt.Sprintf(" eth%d: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n", i)
@@ -41,8 +40,8 @@ func TestChanging(t *testing.T) {
 		write(t, root, "proc/net/dev", "Inter-|\n face |bytes\n"+nets)
 	}
 	change(8)
-	our := ours(t, root)
-	f := newFetcher(t, all(t, our), our)
+	our := ourAgent(t, root)
+	f := newFetcher(t, agentMetrics(t, our), our)
 	a, err := pmdalinux.New(pmdalinux.Options{Root: root})
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +72,7 @@ func TestChanging(t *testing.T) {
 	}
 	close(done)
 	clients.Wait()
-	crowd(t, root, 0)
+	writeDevices(t, root, 0)
 	write(t, root, "proc/net/dev", "Inter-|\n face |bytes\n")
 	var w pdu.ResultWriter
 	if err := a.Fetch(t.Context(), &pmda.Request{Client: &pmda.Client{}, Profile: new(pdu.Profile)}, f.ids, &w); err != nil {

@@ -13,30 +13,30 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// listed are the devices of a directory of /sys, in the order in which that lists
-// them, which the C agent numbers them in. They are looked up now and then.
+// A deviceDirectory is the devices of a directory below /sys, in the order in which the
+// kernel lists them: the C agent numbers them so. It is listed again after recheckAfter.
 type deviceDirectory struct {
-	l     *linux
-	rows  instances[struct{}]
-	dir   string
-	stats string                 // the directory of those that count
-	is    func(name string) bool // whether a name is that of such a device
-	next  time.Time
+	l        *linux
+	rows     instances[struct{}]
+	dir      string
+	stats    string                 // the directory of statistics that a device has
+	isDevice func(name string) bool // whether a name is that of such a device
+	next     time.Time              // when to list it again
 }
 
-// newListed makes their instance domain a part of the agent.
-func (l *linux) newDeviceDirectory(d *pmda.InDom, dir, stats string, is func(name string) bool) *deviceDirectory {
-	s := &deviceDirectory{l: l, dir: dir, stats: stats, is: is}
+// newDeviceDirectory attaches an instance domain of the devices of a directory.
+func (l *linux) newDeviceDirectory(d *pmda.InDom, dir, stats string, isDevice func(name string) bool) *deviceDirectory {
+	s := &deviceDirectory{l: l, dir: dir, stats: stats, isDevice: isDevice}
 	s.rows.indom = d
 	d.Group = l.Group(s.refresh)
 	l.Attach(d)
 	return s
 }
 
-// refresh has the devices' files read again.
+// refresh starts a reading of the devices' files.
 func (s *deviceDirectory) refresh(context.Context, *pmda.Request) error {
 	if now := time.Now(); !now.Before(s.next) {
-		if err := s.look(); err != nil {
+		if err := s.list(); err != nil {
 			return err
 		}
 		s.next = now.Add(recheckAfter)
@@ -44,13 +44,13 @@ func (s *deviceDirectory) refresh(context.Context, *pmda.Request) error {
 	return s.rows.end()
 }
 
-// look lists the directory.
-func (s *deviceDirectory) look() error {
+// list lists the directory.
+func (s *deviceDirectory) list() error {
 	dir := s.l.path(s.dir)
 	var names []string
 	f, err := os.Open(dir)
 	if err == nil {
-		names, err = f.Readdirnames(maxLinks)
+		names, err = f.Readdirnames(maxEntries)
 		f.Close()
 	}
 	if err != nil && err != io.EOF && !errors.Is(err, fs.ErrNotExist) { // there is none without a driver
@@ -58,7 +58,7 @@ func (s *deviceDirectory) look() error {
 	}
 	s.rows.Begin()
 	for _, name := range names {
-		if !s.is(name) || !validName([]byte(name)) {
+		if !s.isDevice(name) || !validName([]byte(name)) {
 			continue
 		}
 		if stats, err := os.Stat(filepath.Join(dir, name, s.stats)); err == nil && stats.IsDir() {
@@ -68,7 +68,7 @@ func (s *deviceDirectory) look() error {
 	return nil
 }
 
-// A listedMetric is a file of each device.
+// A deviceFileMetric is a metric of a file that each device has.
 type deviceFileMetric struct {
 	name, file string
 	item       int
@@ -77,8 +77,8 @@ type deviceFileMetric struct {
 	text       string
 }
 
-// add adds such metrics.
-func (s *deviceDirectory) add(cluster int, parse func([]byte, *uint64) bool, list []deviceFileMetric) {
+// addMetrics adds such metrics.
+func (s *deviceDirectory) addMetrics(cluster int, parse func([]byte, *uint64) bool, list []deviceFileMetric) {
 	for _, m := range list {
 		files := deviceFilesOf(s.l, &s.rows, parse, s.dir, s.stats+"/"+m.file)
 		pmda.Register(s.l.Agent, pmda.Metric[uint64]{

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTapes compares what is to be seen of tape drives.
+// TestTapes compares the values of tape drives.
 func TestTapes(t *testing.T) {
 	const dir = "sys/class/scsi_tape/"
 	for _, tt := range []struct {
@@ -24,7 +24,7 @@ func TestTapes(t *testing.T) {
 		{"a file", files{dir + "st0/stats": "5"}, "hinv.ntape 1\ntape.dev.in_flight\ntape.dev.io_ns\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, tt.tree.show(t, "hinv.ntape", "tape.dev.in_flight", "tape.dev.io_ns")); diff != "" {
+			if diff := cmp.Diff(tt.want, tt.tree.valuesOf(t, "hinv.ntape", "tape.dev.in_flight", "tape.dev.io_ns")); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}
 		})
@@ -49,7 +49,7 @@ var fcHosts = func() files {
 // TestFCHosts: the two metrics that the C agent has exchanged, and all values that
 // are damaged or not there.
 func TestFCHosts(t *testing.T) {
-	p := ours(t, fcHosts.write(t)).look([]string{"fchost.in.frames", "fchost.in.bytes", "fchost.out.frames", "fchost.out.bytes",
+	p := ourAgent(t, fcHosts.write(t)).snapshot([]string{"fchost.in.frames", "fchost.in.bytes", "fchost.out.frames", "fchost.out.bytes",
 		"fchost.lip_count", "fchost.nos_count", "fchost.error_frames", "fchost.dumped_frames", "hinv.nfchost"})
 	for name := range p.values {
 		if name != "hinv.nfchost" {

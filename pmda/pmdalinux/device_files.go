@@ -15,19 +15,19 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// maxKept is how many files of devices an agent keeps open, of all kinds together.
-// A file that is kept takes a fifth of the time, and no memory; but a machine may
-// have thousands of processors and disks, and the program that the agent is in has
-// other uses for its descriptors. Those that come later are opened each time.
+// maxOpenFiles is how many files of devices an agent keeps open, of all kinds together.
+// Reading an open file takes a fifth of the time, and allocates nothing; but a machine
+// may have thousands of processors and disks, and the program that the agent is in needs
+// descriptors too. Files beyond that number are opened for each reading.
 const maxOpenFiles = 128
 
-// lookAgain is how long what is looked up now and then may be old: that a file is
-// not there, or what is in a directory. Most of it never changes.
+// recheckAfter is how old may be what seldom changes: that a file is not there, and
+// what is in a directory.
 const recheckAfter = 10 * time.Second
 
-// attributes are the small files of one name, mostly below /sys, that the devices
-// of an instance domain have. Each is read when it is asked for, at most once from
-// one call of again to the next. They are for one goroutine at a time.
+// deviceFiles are the small files of one name, mostly below /sys, that the devices of
+// an instance domain have. A file is read when get wants it, at most once in a reading,
+// which startReading begins. They are for one goroutine at a time.
 type deviceFiles[T any] struct {
 	l     *linux
 	indom *pmda.InDom
@@ -35,47 +35,47 @@ type deviceFiles[T any] struct {
 	names []string // of the file there; the first that exists counts
 	parse func(text []byte, v *T) bool
 
-	of      map[string]*deviceFile[T] // by the names of the devices
-	reading uint64                    // counts calls of again
-	present []pdu.Instance            // what the domain had then
-	buf     []byte
+	of        map[string]*deviceFile[T] // by the names of the devices
+	reading   uint64                    // counts calls of startReading
+	instances []pdu.Instance            // of the domain at the last of them
+	buf       []byte
 }
 
-// An attribute is the file of one device.
+// A deviceFile is the file of one device.
 type deviceFile[T any] struct {
 	v      T
-	ok     bool // v is what the file says, and parse has understood it
+	ok     bool // the file could be read and parsed: v is its value
 	absent bool // there is no such file
 
-	reading uint64
+	reading uint64         // in which it was read last
 	next    time.Time      // when to look for the file again
 	f       procfile.Small // closed if it is not kept open
 }
 
-// newAttributes makes those of a domain. Parse makes a T of the text, which it must
-// not keep; v has what it was before. If parse is nil, the files, which may be
-// directories, are not read: what counts is whether they are there.
+// newDeviceFiles makes those of a domain. Parse sets v to the value of the text, which it
+// must not keep; before, v has the value of the last reading. If parse is nil, the files,
+// which may be directories, are not read: only absent is set.
 func newDeviceFiles[T any](l *linux, d *pmda.InDom, parse func(text []byte, v *T) bool, dir string, names ...string) *deviceFiles[T] {
 	return &deviceFiles[T]{l: l, indom: d, dir: dir, names: names, parse: parse, of: map[string]*deviceFile[T]{}, reading: 1}
 }
 
-// attributesOf makes those of the devices that have rows, which read them again
-// with each reading.
+// deviceFilesOf makes those of the devices that have rows. The end of each reading of the
+// rows starts one of the files.
 func deviceFilesOf[T, R any](l *linux, r *instances[R], parse func(text []byte, v *T) bool, dir string, names ...string) *deviceFiles[T] {
 	a := newDeviceFiles(l, r.indom, parse, dir, names...)
 	r.files = append(r.files, a)
 	return a
 }
 
-// again lets all be read again. The files of devices that are not in the domain any
-// more are closed.
+// startReading starts a reading. The files of devices that are not in the domain any more
+// are closed.
 func (a *deviceFiles[T]) startReading() {
 	a.reading++
 	now := a.indom.Instances()
-	if len(now) == len(a.present) && (len(now) == 0 || &now[0] == &a.present[0]) {
+	if len(now) == len(a.instances) && (len(now) == 0 || &now[0] == &a.instances[0]) {
 		return
 	}
-	a.present = now
+	a.instances = now
 	there := make(map[string]bool, len(now))
 	for _, i := range now {
 		there[i.Name] = true
@@ -88,7 +88,7 @@ func (a *deviceFiles[T]) startReading() {
 	}
 }
 
-// get is the file of a device.
+// get returns the file of a device, read in this reading.
 func (a *deviceFiles[T]) get(device string) *deviceFile[T] {
 	f := a.of[device]
 	if f == nil {
@@ -106,7 +106,7 @@ func (a *deviceFiles[T]) get(device string) *deviceFile[T] {
 // read reads a file. The text is valid until the next one is read.
 func (a *deviceFiles[T]) read(device string, f *deviceFile[T]) (text []byte, ok bool) {
 	if f.f.IsOpen() {
-		if text, err := a.text(f.f); keeps(err) {
+		if text, err := a.text(f.f); canStayOpen(err) {
 			return text, err == nil
 		}
 		a.close(f) // the device has gone; there may be another of its name
@@ -127,7 +127,7 @@ func (a *deviceFiles[T]) read(device string, f *deviceFile[T]) (text []byte, ok 
 		return nil, false
 	}
 	text, err = a.text(opened)
-	if keeps(err) {
+	if canStayOpen(err) {
 		if a.l.openFiles.Add(1) <= maxOpenFiles {
 			f.f = opened
 			return text, err == nil
@@ -138,10 +138,10 @@ func (a *deviceFiles[T]) read(device string, f *deviceFile[T]) (text []byte, ok 
 	return text, err == nil
 }
 
-// keeps reports whether a file that has been read can stay open. EINVAL is what the
+// canStayOpen reports whether a file that has been read can stay open. EINVAL is what the
 // kernel says of an interface without a carrier when it is asked for its speed; it
 // may have one the next time.
-func keeps(err error) bool { return err == nil || errors.Is(err, syscall.EINVAL) }
+func canStayOpen(err error) bool { return err == nil || errors.Is(err, syscall.EINVAL) }
 
 // open opens the file of a device. A slash in a name of a device is an exclamation
 // mark in /sys.
@@ -158,7 +158,7 @@ func (a *deviceFiles[T]) open(device string) (f procfile.Small, err error) {
 	return f, err
 }
 
-// text is what an open file has now.
+// text reads an open file. The text is valid until the next one is read.
 func (a *deviceFiles[T]) text(f procfile.Small) ([]byte, error) {
 	if a.buf == nil {
 		a.buf = make([]byte, procfile.MaxSmall+1)
@@ -167,7 +167,7 @@ func (a *deviceFiles[T]) text(f procfile.Small) ([]byte, error) {
 	return a.buf[:n], err
 }
 
-// close gives the descriptor of a file back.
+// close closes a file if it is open.
 func (a *deviceFiles[T]) close(f *deviceFile[T]) {
 	if f.f.IsOpen() {
 		f.f.Close()
@@ -175,7 +175,7 @@ func (a *deviceFiles[T]) close(f *deviceFile[T]) {
 	}
 }
 
-// parseName is for files that are a name.
+// parseName parses a file that is a name.
 func parseName(text []byte, v *string) bool {
 	line, ok := procfile.OnlyLine(text)
 	if !ok || !validName(line) {
@@ -187,7 +187,7 @@ func parseName(text []byte, v *string) bool {
 	return true
 }
 
-// refresh is again for a group of their own.
+// refresh is startReading as the Refresh of a group.
 func (a *deviceFiles[T]) refresh(context.Context, *pmda.Request) error {
 	a.startReading()
 	return nil

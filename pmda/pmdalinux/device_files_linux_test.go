@@ -28,8 +28,8 @@ func openBelow(t *testing.T, dir string) (n int) {
 	return n
 }
 
-// crowd writes the lists of so many processors and disks.
-func crowd(t *testing.T, root string, n int) {
+// writeDevices writes the lists of n processors and disks.
+func writeDevices(t *testing.T, root string, n int) {
 	t.Helper()
 	var stat, disks strings.Builder
 	stat.WriteString("cpu  1 2 3 4\n")
@@ -41,8 +41,8 @@ func crowd(t *testing.T, root string, n int) {
 	write(t, root, "proc/diskstats", disks.String())
 }
 
-// TestDescriptors: on a large machine few files are open, and all are read. Those of
-// devices that have gone are closed when that is seen, and others are kept instead.
+// TestDescriptors: on a large machine few files are open, and all are read. The files of
+// devices that have gone are closed, and others stay open in their place.
 func TestDescriptors(t *testing.T) {
 	const most, limit = 2000, 128
 	tree := files{}
@@ -52,8 +52,8 @@ func TestDescriptors(t *testing.T) {
 		tree[fmt.Sprintf("sys/block/nvme%dn1/wwid", i)] = fmt.Sprintf("eui.%d\n", i/2)
 	}
 	root := tree.write(t)
-	crowd(t, root, most)
-	our := ours(t, root)
+	writeDevices(t, root, most)
+	our := ourAgent(t, root)
 	// A file of each processor, two of each disk, and one of the last path to a disk.
 	kept := func(n int) int { return min(3*n+(n+1)/2, limit) }
 	list := func(n int, value func(i int) string) string {
@@ -64,13 +64,13 @@ func TestDescriptors(t *testing.T) {
 		return b.String() + "\n"
 	}
 	for _, n := range []int{most, 5, 1, 40, most - 1} {
-		crowd(t, root, n)
-		our.look([]string{"hinv.ncpu", "hinv.ndisk", "disk.wwid.read"})
+		writeDevices(t, root, n)
+		our.snapshot([]string{"hinv.ncpu", "hinv.ndisk", "disk.wwid.read"})
 		if got := openBelow(t, root+"/sys"); got > kept(n) {
 			t.Errorf("%d files of %d processors and as many disks are open before they are read", got, n)
 		}
 		names := []string{"disk.dev.scheduler", "disk.wwid.scheduler", "hinv.cpu.frequency_scaling.max"}
-		got := our.look(names).String()
+		got := our.snapshot(names).String()
 		want := "disk.dev.scheduler" + list(n, func(i int) string { return fmt.Sprintf(`%d "nvme%dn1" s%d`, i, i, i) }) +
 			"disk.wwid.scheduler" + list((n+1)/2, func(i int) string { return fmt.Sprintf(`%d "2%d" s%d`, i, i, min(2*i+1, n-1)) }) +
 			"hinv.cpu.frequency_scaling.max" + list(n, func(i int) string { return fmt.Sprintf(`%d "cpu%d" %d`, i, i, i+1) })
@@ -83,8 +83,8 @@ func TestDescriptors(t *testing.T) {
 	}
 }
 
-// TestAttributesAllocate: fetches of what devices have files of allocate nothing.
-func TestAttributesAllocate(t *testing.T) {
+// TestDeviceFilesAllocate: fetches of the files of devices allocate nothing.
+func TestDeviceFilesAllocate(t *testing.T) {
 	tree := files{"proc/net/dev": "Inter-|\n face |bytes\n"}
 	for i := range 4 {
 		tree["proc/net/dev"] += fmt.Sprintf(" eth%d: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n", i)
@@ -95,13 +95,13 @@ func TestAttributesAllocate(t *testing.T) {
 		tree[cpu+"cpufreq/scaling_cur_freq"], tree[cpu+"online"], tree[cpu+"thermal_throttle/core_throttle_count"] = "2000000\n", "1\n", "5\n"
 	}
 	root := tree.write(t)
-	crowd(t, root, 4)
+	writeDevices(t, root, 4)
 	allocatesNothing(t, root, "hinv.cpu", "hinv.node", "mem.numa", "disk", "network.interface.in", "network.interface.mtu", "network.interface.speed",
 		"network.interface.baudrate", "network.interface.duplex", "network.interface.up", "network.interface.running",
 		"network.interface.wireless", "network.interface.type", "network.interface.virtual")
 }
 
-// TestDevicesAllocate: fetches of what the devices of a machine tell allocate nothing.
+// TestDevicesAllocate: fetches of the other files of devices allocate nothing.
 func TestDevicesAllocate(t *testing.T) {
 	tree := arrayTree("array_state=clean level=raid10 raid_disks=4 layout=258 degraded=2", "in_sync", "", "in_sync", "")
 	maps.Copy(tree, fcHosts)
@@ -121,9 +121,9 @@ func TestSpeedStaysOpen(t *testing.T) {
 	if _, err := os.ReadFile(dir + "/speed"); !errors.Is(err, syscall.EINVAL) {
 		t.Skip("no such file: ", err)
 	}
-	our := ours(t, "")
+	our := ourAgent(t, "")
 	for range 2 {
-		if s := our.look([]string{"network.interface.speed"}).String(); strings.Contains(s, `"lo"`) || openBelow(t, dir) != 1 {
+		if s := our.snapshot([]string{"network.interface.speed"}).String(); strings.Contains(s, `"lo"`) || openBelow(t, dir) != 1 {
 			t.Errorf("%d files are open, and the speeds are %s", openBelow(t, dir), s)
 		}
 	}

@@ -6,16 +6,17 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// sizes are what /proc/partitions tells: kilobytes, by the kernel's names.
-type sizes struct {
+// capacities are the sizes of block devices in /proc/partitions, in kilobytes, by the
+// kernel's names.
+type capacities struct {
 	names []string
 	kb    []uint64
-	have  []bool
+	known []bool
 	index map[string]int
 }
 
 // capacityMetrics are the metrics of capacities. That of zram devices is in
-// disk_zram.go, as those tell it themselves.
+// disk_zram.go: they have a file of their own for it.
 var capacityMetrics = map[diskClass]nameAndItem{
 	wholeDisk: {"disk.dev.capacity", 87},
 	partition: {"disk.partitions.capacity", 16},
@@ -23,10 +24,10 @@ var capacityMetrics = map[diskClass]nameAndItem{
 	array:     {"disk.md.capacity", 17},
 }
 
-// addSizes adds the capacities of devices. It returns where they are, and what
-// reads them.
-func (d *disks) addSizes() (*sizes, *pmda.Group) {
-	s := new(sizes)
+// addCapacities adds the metrics of capacities. It returns the capacities and the group
+// that reads them.
+func (d *disks) addCapacities() (*capacities, *pmda.Group) {
+	s := new(capacities)
 	g := d.l.fileGroup("proc/partitions", s.parse)
 	for _, c := range diskClasses {
 		n, ok := capacityMetrics[c.class]
@@ -43,33 +44,33 @@ func (d *disks) addSizes() (*sizes, *pmda.Group) {
 	return s, g
 }
 
-// of is the size of a device.
-func (s *sizes) of(kernel string) (kb uint64, ok bool) {
+// of returns the size of a device.
+func (s *capacities) of(kernel string) (kb uint64, ok bool) {
 	at, ok := s.index[kernel]
 	if !ok {
 		return 0, false
 	}
-	return s.kb[at], s.have[at]
+	return s.kb[at], s.known[at]
 }
 
 // parse reads lines such as " 8 1 1048576 sda1". The first is a heading.
-func (s *sizes) parse(text []byte) error {
+func (s *capacities) parse(text []byte) error {
 	n, same := 0, true
 	eachPartition(text, func(name []byte, kb uint64, ok bool) {
 		if n == len(s.names) {
-			s.names, s.kb, s.have = append(s.names, string(name)), append(s.kb, 0), append(s.have, false)
+			s.names, s.kb, s.known = append(s.names, string(name)), append(s.kb, 0), append(s.known, false)
 			same = false
 		} else if s.names[n] != string(name) {
 			s.names[n] = string(name)
 			same = false
 		}
-		s.kb[n], s.have[n] = kb, ok
+		s.kb[n], s.known[n] = kb, ok
 		n++
 	})
 	if same && n == len(s.names) {
 		return nil
 	}
-	s.names, s.kb, s.have = s.names[:n], s.kb[:n], s.have[:n]
+	s.names, s.kb, s.known = s.names[:n], s.kb[:n], s.known[:n]
 	s.index = make(map[string]int, n)
 	for at, name := range s.names {
 		s.index[name] = at
@@ -77,15 +78,15 @@ func (s *sizes) parse(text []byte) error {
 	return nil
 }
 
-// eachPartition calls what for the whole lines that have a name.
-func eachPartition(text []byte, what func(name []byte, kb uint64, ok bool)) {
+// eachPartition calls add for the lines that have a name.
+func eachPartition(text []byte, add func(name []byte, kb uint64, ok bool)) {
 	for line := range procfile.Lines(text) {
 		_, rest, ok1 := procfile.CutUint(line)
 		_, rest, ok2 := procfile.CutUint(rest)
 		field, rest := procfile.CutField(rest)
 		kb, ok := procfile.ParseUint(field)
 		if name, _ := procfile.CutField(rest); ok1 && ok2 && validName(name) {
-			what(name, kb, ok)
+			add(name, kb, ok)
 		}
 	}
 }

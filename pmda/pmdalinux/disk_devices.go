@@ -13,15 +13,15 @@ type disks struct {
 	l        *linux
 	group    *pmda.Group
 	class    [zram + 1]instances[disk]
-	mapped   instances[struct{}] // by the kernel's names, dm-0 and so on
-	arrays   instances[struct{}] // likewise
+	mapped   instances[struct{}] // devices of the device mapper by the kernel's names, such as dm-0
+	arrays   instances[struct{}] // arrays by the kernel's names, such as md0
 	dmNames  *deviceFiles[string]
 	links    arrayLinks
-	name     []byte
-	complete bool // it understood all lines
+	name     []byte // of the device that is being parsed
+	complete bool   // all lines of the last reading could be parsed
 }
 
-// addDisks adds the metrics of /proc/diskstats, and what belongs to its devices.
+// addDisks adds the metrics of /proc/diskstats, and the others of block devices.
 func (l *linux) addDisks() {
 	d := &disks{l: l, links: arrayLinks{dir: l.path("dev/md")}}
 	d.mapped.indom, d.arrays.indom = new(pmda.InDom), new(pmda.InDom)
@@ -37,9 +37,9 @@ func (l *linux) addDisks() {
 		l.Attach(r.indom)
 		for _, m := range diskMetrics {
 			if c.wide(m) {
-				addToEach[uint64](l.Agent, m, c, r)
+				addOfEach[uint64](l.Agent, m, c, r)
 			} else {
-				addToEach[uint32](l.Agent, m, c, r)
+				addOfEach[uint32](l.Agent, m, c, r)
 			}
 		}
 	}
@@ -47,13 +47,13 @@ func (l *linux) addDisks() {
 	d.addNames()
 	d.addZram()
 	d.addArrayStatus()
-	l.addPaths(d.addSizes())
+	l.addWWIDDisks(d.addCapacities())
 	l.addSCSI()
 	l.addTapes()
 	l.addFCHosts()
 }
 
-// deviceName are the labels of a device.
+// deviceName makes the labels of a device.
 func deviceName(i pdu.Instance) string { return pmda.LabelJSON(map[string]any{"device_name": i.Name}) }
 
 // parse reads /proc/diskstats.
@@ -63,8 +63,8 @@ func (d *disks) parse(text []byte) error {
 	}
 	d.mapped.Begin()
 	d.arrays.Begin()
-	d.links.begin()
-	d.complete = eachDisk(text, d.line)
+	d.links.startReading()
+	d.complete = eachDisk(text, d.parseLine)
 	err := cmp.Or(d.mapped.end(), d.arrays.end())
 	for c := wholeDisk; c <= zram; c++ {
 		err = cmp.Or(err, d.class[c].end())
@@ -72,8 +72,8 @@ func (d *disks) parse(text []byte) error {
 	return err
 }
 
-// line takes a line in.
-func (d *disks) line(kernel, fields []byte) {
+// parseLine parses the line of a device.
+func (d *disks) parseLine(kernel, fields []byte) {
 	class := classOf(kernel)
 	name := kernel
 	switch class {
@@ -83,7 +83,7 @@ func (d *disks) line(kernel, fields []byte) {
 		d.mapped.Row(kernel)
 		n := d.dmNames.get(d.mapped.LastName())
 		if !n.ok {
-			return // not of use without
+			return // it is an instance by this name
 		}
 		name = append(d.name[:0], n.v...)
 		d.name = name
@@ -92,28 +92,28 @@ func (d *disks) line(kernel, fields []byte) {
 		name = d.links.name(kernel)
 	}
 	r := &d.class[class]
-	if !r.Row(name).take(kernel, fields) {
+	if !r.Row(name).update(kernel, fields) {
 		r.DropLast()
 		d.complete = false
 	}
 }
 
-// take fills in what a line has. It is false if that is nothing.
-func (d *disk) take(kernel, fields []byte) bool {
+// update parses the fields of a line. It is false if there are none.
+func (d *disk) update(kernel, fields []byte) bool {
 	if d.kernel != string(kernel) {
 		*d = disk{kernel: string(kernel)}
 	}
 	d.parse(fields)
-	return d.have != 0
+	return d.known != 0
 }
 
 // addAll adds the metrics of all disks together.
 func (d *disks) addAll() {
 	for _, m := range diskMetrics {
 		if m.narrowAll {
-			addToAll[uint32](d, m)
+			addOfAll[uint32](d, m)
 		} else {
-			addToAll[uint64](d, m)
+			addOfAll[uint64](d, m)
 		}
 	}
 	pmda.Register(d.l.Agent, pmda.Metric[uint32]{

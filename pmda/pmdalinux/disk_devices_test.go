@@ -25,9 +25,9 @@ const (
 )
 
 // TestDiskClasses sorts block devices by their names. The C agent does the same;
-// TestDiskTwin asks it.
+// TestDiskSameAsC asks it.
 func TestDiskClasses(t *testing.T) {
-	got := files{"proc/diskstats": diskNames()}.show(t, "disk.dev.read", "disk.partitions.read", "disk.dm.read", "disk.md.read", "zram.read", "hinv.ndisk")
+	got := files{"proc/diskstats": diskNames()}.valuesOf(t, "disk.dev.read", "disk.partitions.read", "disk.dm.read", "disk.md.read", "zram.read", "hinv.ndisk")
 	var b strings.Builder
 	for line := range strings.Lines(got) {
 		f := strings.Fields(line)
@@ -62,7 +62,7 @@ func diskNames() string {
 	return b.String()
 }
 
-// TestDisks compares what is to be seen of good and damaged files.
+// TestDisks compares the values of good and damaged files.
 func TestDisks(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -132,15 +132,15 @@ zram.mm_stat.pages.huge: ` + none + "\n"},
 			"hinv.map.scsi_id", `hinv.map.scsi_id 0 "sda" 35000c5 1 "sdb" 200253 2 "sdc" 1ATA 4 "sde" uuid.1-2 5 "sdf" unknown` + "\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, tt.tree.show(t, strings.Fields(tt.metrics)...)); diff != "" {
+			if diff := cmp.Diff(tt.want, tt.tree.valuesOf(t, strings.Fields(tt.metrics)...)); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}
 		})
 	}
 }
 
-// TestDiskTwin compares the agents on small trees that the C agent understands.
-func TestDiskTwin(t *testing.T) {
+// TestDiskSameAsC compares the agents on small trees that the C agent understands.
+func TestDiskSameAsC(t *testing.T) {
 	lines := diskNames()
 	sameOnTree(t, files{"proc/diskstats": lines + " 253 3 dm-3" + fifteen + " 253 4 dm-4" + fifteen,
 		"proc/partitions":        "major minor  #blocks  name\n\n 8 0 1000 sda\n 8 1 900 sda12\n 253 3 77 dm-3\n 9 0 78 md0\n",
@@ -157,27 +157,28 @@ func TestDiskTwin(t *testing.T) {
 // has now, though its number was another's.
 func TestDisksReplaced(t *testing.T) {
 	root := files{"proc/diskstats": " 253 0 dm-0" + eleven, "sys/block/dm-0/dm/name": "old\n"}.write(t)
-	our := ours(t, root)
+	our := ourAgent(t, root)
 	for _, name := range []string{"old", "new", "newer"} {
 		path := filepath.Join(root, "sys/block/dm-0/dm/name")
 		if err := os.WriteFile(path, []byte(name+"\n"), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		want := fmt.Sprintf("disk.dm.read %d %q 1\n", map[string]int{"old": 0, "new": 1, "newer": 2}[name], name)
-		if diff := cmp.Diff(want, our.look([]string{"disk.dm.read"}).String()); diff != "" {
+		if diff := cmp.Diff(want, our.snapshot([]string{"disk.dm.read"}).String()); diff != "" {
 			t.Error("(-want +got)\n", diff)
 		}
 	}
 }
 
-// steady fetches metrics of an agent without a collector, again and again.
-func steady(t testing.TB, root string, prefixes ...string) func() {
+// steadyFetch makes a function that fetches metrics of an agent without a collector. It has
+// been called, so that what only a first fetch allocates is there.
+func steadyFetch(t testing.TB, root string, prefixes ...string) func() {
 	t.Helper()
 	a, err := pmdalinux.New(pmdalinux.Options{Root: root})
 	if err != nil {
 		t.Fatal(err)
 	}
-	our := ours(t, root)
+	our := ourAgent(t, root)
 	var ids []pdu.PMID
 	for _, p := range prefixes {
 		names, err := our.Traverse(t.Context(), p)
@@ -226,7 +227,7 @@ func manyDisks(t testing.TB, n int) string {
 
 // TestDisksAllocate: a fetch allocates nothing.
 func TestDisksAllocate(t *testing.T) {
-	fetch := steady(t, manyDisks(t, 20), "disk", "zram", "hinv.ndisk", "hinv.map.dmname", "hinv.map.mdname", "hinv.map.scsi_id", "hinv.ntape", "hinv.nfchost")
+	fetch := steadyFetch(t, manyDisks(t, 20), "disk", "zram", "hinv.ndisk", "hinv.map.dmname", "hinv.map.mdname", "hinv.map.scsi_id", "hinv.ntape", "hinv.nfchost")
 	if n := testing.AllocsPerRun(100, fetch); n != 0 && !raceEnabled {
 		t.Errorf("a fetch allocates %v times", n)
 	}
@@ -235,7 +236,7 @@ func TestDisksAllocate(t *testing.T) {
 func BenchmarkDisks(b *testing.B) {
 	for _, bb := range []struct{ name, prefix string }{{"all", "disk.all"}, {"each", "disk.dev.read"}, {"everything", "disk"}} {
 		b.Run("disks=1000/"+bb.name, func(b *testing.B) {
-			fetch := steady(b, manyDisks(b, 1000), bb.prefix)
+			fetch := steadyFetch(b, manyDisks(b, 1000), bb.prefix)
 			b.ReportAllocs()
 			for b.Loop() {
 				fetch()

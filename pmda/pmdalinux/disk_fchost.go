@@ -13,13 +13,13 @@ import (
 // fcHostDir has a directory for each Fibre Channel adapter.
 const fcHostDir = "sys/class/fc_host"
 
-// addFCHosts adds the metrics of Fibre Channel adapters. The C agent has the bytes
-// received for the frames sent, and the frames sent for the bytes received.
+// addFCHosts adds the metrics of Fibre Channel adapters. In the C agent, the frames sent
+// have the values of the bytes received, and the reverse.
 func (l *linux) addFCHosts() {
-	l.addCount("hinv.nfchost", 91, "Fibre Channel adapters that there are", fcHostDir, func(e fs.DirEntry) bool { return !e.Type().IsRegular() })
+	l.addEntryCount("hinv.nfchost", 91, "Fibre Channel adapters that there are", fcHostDir, func(e fs.DirEntry) bool { return !e.Type().IsRegular() })
 	hosts := l.newDeviceDirectory(&pmda.InDom{Serial: pmda.InDomSerial(39), Name: "Fibre Channel adapter", Text: "Fibre Channel adapters, by host number"},
 		fcHostDir, "statistics", func(string) bool { return true })
-	hosts.add(91, parseFCCount, []deviceFileMetric{
+	hosts.addMetrics(91, parseFCCount, []deviceFileMetric{
 		{"fchost.in.frames", "rx_frames", 0, pdu.SemCounter, pdu.UnitCount, "Frames that each Fibre Channel adapter has received"},
 		{"fchost.out.frames", "tx_frames", 1, pdu.SemCounter, pdu.UnitCount, "Frames that each Fibre Channel adapter has sent"},
 		{"fchost.lip_count", "lip_count", 4, pdu.SemCounter, pdu.UnitCount, "Times that the loop of each Fibre Channel adapter was set up anew"},
@@ -27,14 +27,14 @@ func (l *linux) addFCHosts() {
 		{"fchost.error_frames", "error_frames", 6, pdu.SemCounter, pdu.UnitCount, "Frames received by each Fibre Channel adapter that were damaged"},
 		{"fchost.dumped_frames", "dumped_frames", 7, pdu.SemCounter, pdu.UnitCount, "Frames that each Fibre Channel adapter had to throw away for want of room"},
 	})
-	hosts.add(91, parseFCWords, []deviceFileMetric{
+	hosts.addMetrics(91, parseFCWords, []deviceFileMetric{
 		{"fchost.in.bytes", "rx_words", 2, pdu.SemCounter, pdu.SpaceByte, "Data that each Fibre Channel adapter has received"},
 		{"fchost.out.bytes", "tx_words", 3, pdu.SemCounter, pdu.SpaceByte, "Data that each Fibre Channel adapter has sent"},
 	})
 }
 
-// parseFCCount reads a count such as 0x39ce. What a driver does not count, the kernel
-// shows as the greatest number.
+// parseFCCount parses a count such as 0x39ce. What a driver does not count is the
+// greatest number.
 func parseFCCount(text []byte, v *uint64) bool {
 	line, one := procfile.OnlyLine(bytes.TrimRight(text, "\x00"))
 	digits, is := bytes.CutPrefix(line, []byte("0x"))
@@ -43,7 +43,7 @@ func parseFCCount(text []byte, v *uint64) bool {
 	return one && is && ok && n != math.MaxUint64
 }
 
-// parseFCWords reads a count of words of four bytes.
+// parseFCWords parses a count of words of four bytes.
 func parseFCWords(text []byte, v *uint64) bool {
 	ok := parseFCCount(text, v) && *v <= math.MaxUint64/4
 	*v *= 4

@@ -9,25 +9,25 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// What mdadm --detail --test would exit with, according to its manual.
+// The exit codes of mdadm --detail --test, according to its manual.
 const (
 	arrayWorks    = 0
 	arrayDegraded = 1 // a disk is missing, or not yet rebuilt
-	arrayFailed   = 2 // so many are that it does not work
-	arrayUnknown  = 4 // it is not one at present
+	arrayFailed   = 2 // so many disks are missing that it does not work
+	arrayUnknown  = 4 // it is not running
 )
 
-// arrayFiles are the files by which the state of arrays is known.
+// arrayFiles are the files of arrays that their status is found from.
 type arrayFiles struct {
 	d                       *disks
 	state, level, metadata  *deviceFiles[string]
 	degraded, disks, layout *deviceFiles[uint64]
-	slots                   []*deviceFiles[string] // what the disk in each place is
+	slots                   []*deviceFiles[string] // the state of the disk in each place
 }
 
 // addArrayStatus adds the metric of whether arrays work. The C agent runs mdadm for
-// each of them in each fetch, and has what wait(2) makes of its exit code, which is
-// 256 times that. What mdadm would say is to be seen in /sys.
+// each of them in each fetch, and exports what wait(2) returns: 256 times the exit code.
+// Here the exit code is found from the files in /sys.
 func (d *disks) addArrayStatus() {
 	a := &arrayFiles{d: d,
 		state: d.arrayFile(parseName, "array_state"), level: d.arrayFile(parseName, "level"), metadata: d.arrayFile(parseName, "metadata_version"),
@@ -47,6 +47,7 @@ func (d *disks) addArrayStatus() {
 	})
 }
 
+// arrayFile is a file of each array.
 func (d *disks) arrayFile(parse func([]byte, *string) bool, name string) *deviceFiles[string] {
 	return deviceFilesOf(d.l, &d.arrays, parse, blockDir, "md/"+name)
 }
@@ -61,7 +62,7 @@ func (d *disks) arrayNumber(name string) *deviceFiles[uint64] {
 	}, blockDir, "md/"+name)
 }
 
-// status is the code of an array.
+// status returns the exit code for an array. It is not ok if that is not known.
 func (a *arrayFiles) status(kernel string) (code int32, ok bool) {
 	switch state := a.state.get(kernel); {
 	case !state.ok:
@@ -87,15 +88,16 @@ func (a *arrayFiles) status(kernel string) (code int32, ok bool) {
 	return arrayDegraded, ok
 }
 
-// container is whether it only holds the disks that other arrays are made of, for
-// which the BIOS has a format of its own, and never runs.
+// container reports whether an array only holds the disks that other arrays are made
+// of, in a format of the BIOS, and never runs.
 func (a *arrayFiles) container(kernel string) bool {
 	m := a.metadata.get(kernel)
 	rest, external := strings.CutPrefix(m.v, "external:")
 	return m.ok && external && !strings.HasPrefix(rest, "/")
 }
 
-// enough is whether an array works without so many of its disks.
+// enough reports whether an array works without so many of its disks. It is not ok if
+// that is not known.
 func (a *arrayFiles) enough(kernel string, missing uint64) (enough, ok bool) {
 	level, disks := a.level.get(kernel), a.disks.get(kernel)
 	if !level.ok || !disks.ok {
@@ -117,8 +119,8 @@ func (a *arrayFiles) enough(kernel string, missing uint64) (enough, ok bool) {
 // maxArrayDisks is more than an array of raid10 can have.
 const maxArrayDisks = 4096
 
-// enoughCopies is enough for raid10. What it stores is on several disks in a row,
-// the first of which is one whose number is a multiple of the number of near copies.
+// enoughCopies is enough for raid10. Each block is on several disks in a row, the first
+// of which has a number that is a multiple of the number of near copies.
 func (a *arrayFiles) enoughCopies(kernel string, missing, disks uint64) (enough, ok bool) {
 	layout := a.layout.get(kernel)
 	near, far := layout.v&0xff, layout.v>>8&0xff
@@ -147,7 +149,7 @@ func (a *arrayFiles) enoughCopies(kernel string, missing, disks uint64) (enough,
 	}
 }
 
-// works is whether the disk in a place of an array is there and up to date.
+// works reports whether the disk in a place of an array is there and up to date.
 func (a *arrayFiles) works(kernel string, slot int) (works, ok bool) {
 	for len(a.slots) <= slot {
 		a.slots = append(a.slots, a.d.arrayFile(parseInSync, "rd"+strconv.Itoa(len(a.slots))+"/state"))
@@ -156,8 +158,8 @@ func (a *arrayFiles) works(kernel string, slot int) (works, ok bool) {
 	return f.ok && f.v != "", f.ok || f.absent
 }
 
-// parseInSync keeps of a list such as in_sync,write_mostly only that word, if it is
-// there.
+// parseInSync parses a list such as in_sync,write_mostly. The value is in_sync if that
+// is in it, else empty.
 func parseInSync(text []byte, v *string) bool {
 	const inSync = "in_sync"
 	line, ok := procfile.OnlyLine(text)

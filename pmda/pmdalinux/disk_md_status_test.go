@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// array is a tree with an array that has these files, and disks in its places of
+// arrayTree is a tree with an array that has these files, and disks in its places of
 // these states.
 func arrayTree(md string, slots ...string) files {
 	f := files{"proc/diskstats": " 9 0 md0" + eleven}
@@ -68,16 +68,16 @@ func TestArrayStatus(t *testing.T) {
 			if tt.want != "" {
 				want = `disk.md.status 0 "md0" ` + tt.want + "\n"
 			}
-			if diff := cmp.Diff(want, tt.tree.show(t, "disk.md.status")); diff != "" {
+			if diff := cmp.Diff(want, tt.tree.valuesOf(t, "disk.md.status")); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}
 		})
 	}
 }
 
-// TestArrayStatusTwin: the C agent has the same numbers if mdadm says what its manual
+// TestArrayStatusSameAsC: the C agent has the same numbers if mdadm says what its manual
 // says.
-func TestArrayStatusTwin(t *testing.T) {
+func TestArrayStatusSameAsC(t *testing.T) {
 	tree := files{"proc/diskstats": " 9 0 md0" + eleven + " 9 1 md1" + eleven + " 9 2 md2" + eleven + " 9 127 md127" + eleven, "dev/md/home": "->../md127"}
 	for file, text := range map[string]string{"md0/md/array_state": "active", "md1/md/array_state": "active", "md1/md/level": "raid1", "md1/md/raid_disks": "2", "md1/md/degraded": "1",
 		"md2/md/array_state": "broken", "md127/md/array_state": "clear"} {
@@ -90,8 +90,8 @@ func TestArrayStatusTwin(t *testing.T) {
 		t.Fatal(err)
 	}
 	metrics := []string{"disk.md.status", "disk.md.read"} // it knows no arrays if it is asked for the first alone
-	want := theirs(t, root, "LINUX_MDADM="+mdadm).look(metrics).String()
-	if diff := cmp.Diff(want, ours(t, root).look(metrics).String()); diff != "" || !strings.Contains(want, "1024") {
+	want := cAgent(t, root, "LINUX_MDADM="+mdadm).snapshot(metrics).String()
+	if diff := cmp.Diff(want, ourAgent(t, root).snapshot(metrics).String()); diff != "" || !strings.Contains(want, "1024") {
 		t.Error(want, "(-theirs +ours)\n", diff)
 	}
 }

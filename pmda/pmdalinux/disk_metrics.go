@@ -31,8 +31,8 @@ type nameAndItem struct {
 	item int
 }
 
-// diskMetrics are the metrics of /proc/diskstats. The text is completed by what it
-// is of.
+// diskMetrics are the metrics of /proc/diskstats. What a metric is of, such as "of each
+// disk", is appended to the text.
 var diskMetrics = []diskMetric{
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.read", 4}, partition: {"disk.partitions.read", 0}, mapped: {"disk.dm.read", 0}, array: {"disk.md.read", 0},
@@ -162,8 +162,8 @@ var diskMetrics = []diskMetric{
 		text: "Requests under way at present"},
 }
 
-// of is the value for a device, false if the fields are not there.
-func (m *diskMetric) of(d *disk) (v uint64, ok bool) {
+// value is the value for a device, false if the fields are not there.
+func (m *diskMetric) value(d *disk) (v uint64, ok bool) {
 	if !d.has(1<<m.a | 1<<m.b) {
 		return 0, false
 	}
@@ -180,7 +180,7 @@ func (m *diskMetric) of(d *disk) (v uint64, ok bool) {
 	return v, true
 }
 
-// semantics are those of a counter, but of the requests under way.
+// semantics are those of a counter, except for the requests under way.
 func (m *diskMetric) semantics() pdu.Sem {
 	if m.a == diskInFlight {
 		return pdu.SemInstant
@@ -188,11 +188,12 @@ func (m *diskMetric) semantics() pdu.Sem {
 	return pdu.SemCounter
 }
 
-// A classInfo is how a class of devices is exported.
+// A classInfo is the instance domain of a class of devices, and what its metrics have
+// in common.
 type classInfo struct {
 	class                   diskClass
 	serial                  int
-	name, label, text, each string
+	name, label, text, each string // each completes the metrics' texts
 	cluster                 int
 	wide                    func(diskMetric) bool // whether values have 64 bits
 }
@@ -210,30 +211,33 @@ var diskClasses = []classInfo{
 		"of each zram device", 86, diskMetric.isWide},
 }
 
+// isWide reports whether the values of disks, partitions and zram devices have 64 bits.
 func (m diskMetric) isWide() bool { return !m.narrow }
 
-// wideUnlessBytes: those of the device mapper and of arrays have 32 bits for bytes too.
+// wideUnlessBytes is isWide for the device mapper and arrays, which have 32 bits for
+// kilobytes too.
 func (m diskMetric) wideUnlessBytes() bool {
 	return !m.narrow && (m.units != pdu.SpaceKByte || m.names[mapped].name == "disk.dm.discard_bytes")
 }
 
-// addToEach adds a metric of the devices of a class.
-func addToEach[T uint32 | uint64](a *pmda.Agent, m diskMetric, c classInfo, r *instances[disk]) {
+// addOfEach adds a metric of the devices of a class.
+func addOfEach[T uint32 | uint64](a *pmda.Agent, m diskMetric, c classInfo, r *instances[disk]) {
 	n := m.names[c.class]
 	pmda.Register(a, pmda.Metric[T]{
 		Name: n.name, ID: pmda.Item(c.cluster, n.item), InDom: r.indom, Sem: m.semantics(), Units: m.units,
 		Text: m.text + ", " + c.each, Help: m.help,
 		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[T]) error {
-			return putRowValues(r, s, pdu.ErrAppVersion, func(d *disk) (T, bool) { // the kernel is too old
-				v, ok := m.of(d)
+			// Where no device has the fields, the kernel is too old.
+			return putRowValues(r, s, pdu.ErrAppVersion, func(d *disk) (T, bool) {
+				v, ok := m.value(d)
 				return T(v), ok
 			})
 		},
 	})
 }
 
-// addToAll adds a metric of all disks together.
-func addToAll[T uint32 | uint64](d *disks, m diskMetric) {
+// addOfAll adds a metric of all disks together.
+func addOfAll[T uint32 | uint64](d *disks, m diskMetric) {
 	n := m.names[allDisks]
 	pmda.Register(d.l.Agent, pmda.Metric[T]{
 		Name: n.name, ID: pmda.Item(0, n.item), Sem: m.semantics(), Units: m.units, Group: d.group,
@@ -245,13 +249,13 @@ func addToAll[T uint32 | uint64](d *disks, m diskMetric) {
 	})
 }
 
-// sum adds up what the disks have. There is no value if it is not known of all of
-// them, and pdu.ErrAppVersion if of none.
+// sum is the sum over all disks. There is none if the value of one disk is not known,
+// and the error is pdu.ErrAppVersion if those of all are not.
 func (m *diskMetric) sum(d *disks) (sum uint64, err error) {
 	r := &d.class[wholeDisk]
 	known := 0
 	for at := range r.ids {
-		if v, ok := m.of(&r.Vals[at]); ok {
+		if v, ok := m.value(&r.Vals[at]); ok {
 			sum += v
 			known++
 		}

@@ -14,25 +14,26 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// arrayLinks are the names of arrays: those of the links to them in a directory.
-// They are looked up when an array has come, and now and then.
+// arrayLinks are the names of arrays: those of the links to them in /dev/md. The
+// directory is read when an array is new, and again after recheckAfter.
 type arrayLinks struct {
 	dir   string
 	names map[string][]byte // by the name that the kernel gives
-	next  time.Time
+	next  time.Time         // when to read the directory again
 }
 
-func (a *arrayLinks) begin() {
+// startReading forgets names that are too old.
+func (a *arrayLinks) startReading() {
 	if time.Now().After(a.next) {
 		clear(a.names)
 	}
 }
 
-// name is the name of an array.
+// name returns the name of an array.
 func (a *arrayLinks) name(kernel []byte) []byte {
 	name, ok := a.names[string(kernel)]
 	if !ok {
-		a.look()
+		a.readDirectory()
 		if name, ok = a.names[string(kernel)]; !ok {
 			name = bytes.Clone(kernel)
 			a.names[string(kernel)] = name
@@ -41,9 +42,9 @@ func (a *arrayLinks) name(kernel []byte) []byte {
 	return name
 }
 
-// look reads the directory. Names that begin with a digit say no more than the
-// number does.
-func (a *arrayLinks) look() {
+// readDirectory reads the directory. Names that begin with a digit are left out: they
+// are only the number of the array.
+func (a *arrayLinks) readDirectory() {
 	a.next = time.Now().Add(recheckAfter)
 	if a.names == nil {
 		a.names = map[string][]byte{}
@@ -53,7 +54,7 @@ func (a *arrayLinks) look() {
 		return
 	}
 	defer f.Close()
-	list, _ := f.Readdirnames(maxLinks)
+	list, _ := f.Readdirnames(maxEntries)
 	for _, name := range list {
 		if procfile.IsDigit(name[0]) || !validName([]byte(name)) {
 			continue
@@ -65,10 +66,10 @@ func (a *arrayLinks) look() {
 	}
 }
 
-// maxLinks is how many arrays are looked for.
-const maxLinks = 4096
+// maxEntries is how many entries of a directory are looked at.
+const maxEntries = 4096
 
-// addNames adds what else the devices are known as.
+// addNames adds the metrics of other names that devices have, and of their schedulers.
 func (d *disks) addNames() {
 	for _, m := range []struct {
 		class      diskClass
@@ -106,7 +107,7 @@ func (d *disks) addNames() {
 // blockDir has a directory for each block device.
 const blockDir = "sys/block"
 
-// unknown is the value of what a device does not have.
+// unknown is the value of a text that a device does not have.
 const unknown = "unknown"
 
 const schedulerName = "queue/scheduler"
@@ -124,7 +125,7 @@ func parseScheduler(text []byte, name *string) bool {
 	return ok
 }
 
-// schedulerOf is the scheduler of a disk.
+// schedulerOf returns the scheduler of a disk.
 func schedulerOf(files *deviceFiles[string], disk string) (name string, ok bool) {
 	f := files.get(disk)
 	if f.absent {
@@ -135,13 +136,13 @@ func schedulerOf(files *deviceFiles[string], disk string) (name string, ok bool)
 
 // A wwid is a world-wide identifier: empty if a disk says that it has none.
 type wwid struct {
-	text string // of the file
-	name string // what that means
+	text string // the text of the file
+	name string // the identifier in it
 }
 
 var wwidNames = []string{"device/wwid", "wwid"}
 
-// wwidOf is the identifier of a disk, empty if it has none, not ok if it cannot be
+// wwidOf returns the identifier of a disk, empty if it has none, not ok if it cannot be
 // read.
 func wwidOf(files *deviceFiles[wwid], disk string) (name string, ok bool) {
 	f := files.get(disk)

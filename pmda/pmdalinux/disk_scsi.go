@@ -18,10 +18,10 @@ import (
 // scsi are the devices of /proc/scsi/scsi that are block devices.
 type scsi struct {
 	l      *linux
-	rows   instances[string] // what the kernel calls them as block devices
-	blocks map[string]string
-	next   time.Time // when to look at those again
-	name   []byte
+	rows   instances[string] // the kernel's names of the block devices
+	blocks map[string]string // those names, by address
+	next   time.Time         // when to look them up again
+	name   []byte            // of the entry that is being parsed
 }
 
 // addSCSI adds the metrics of SCSI devices.
@@ -53,16 +53,16 @@ func (s *scsi) parse(text []byte) error {
 	s.name = s.name[:0]
 	for line := range procfile.Lines(text) {
 		if word, rest := procfile.CutField(line); string(word) == "Host:" {
-			s.address(rest)
+			s.parseAddress(rest)
 		} else if kind, _ := procfile.CutField(rest); string(word) == "Type:" && len(s.name) > 0 && validName(kind) {
-			s.device(kind)
+			s.endEntry(kind)
 		}
 	}
 	return s.rows.end()
 }
 
-// address reads the first line of an entry into the name, as scsi0:0:0:0.
-func (s *scsi) address(line []byte) {
+// parseAddress parses the first line of an entry into the name, as scsi0:0:0:0.
+func (s *scsi) parseAddress(line []byte) {
 	s.name = append(s.name[:0], "scsi"...)
 	for i, label := range [...]string{"", "Channel:", "Id:", "Lun:"} {
 		if i > 0 {
@@ -83,8 +83,8 @@ func (s *scsi) address(line []byte) {
 	}
 }
 
-// device ends an entry. One that is no block device is not listed.
-func (s *scsi) device(kind []byte) {
+// endEntry ends an entry. One that is no block device has no row.
+func (s *scsi) endEntry(kind []byte) {
 	address := s.name[len("scsi"):]
 	block, ok := s.blocks[string(address)]
 	if !ok {
@@ -101,9 +101,9 @@ func (s *scsi) device(kind []byte) {
 	s.name = s.name[:0]
 }
 
-// addCount adds a metric that counts the entries of a directory. They are counted
-// now and then.
-func (l *linux) addCount(name string, cluster int, text, dir string, counts func(fs.DirEntry) bool) {
+// addEntryCount adds a metric that counts the entries of a directory, again after
+// recheckAfter.
+func (l *linux) addEntryCount(name string, cluster int, text, dir string, counts func(fs.DirEntry) bool) {
 	var n uint32
 	var next time.Time
 	dir = filepath.FromSlash(dir)

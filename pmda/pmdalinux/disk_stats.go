@@ -9,10 +9,10 @@ import (
 
 // The fields of a line of /proc/diskstats behind the name. A sector has 512 bytes.
 const (
-	diskReads       = iota
-	diskReadMerges  // reads that others took along
-	diskReadSectors //
-	diskReadTime    // milliseconds, as are all times
+	diskReads      = iota
+	diskReadMerges // reads that became part of others
+	diskReadSectors
+	diskReadTime // milliseconds, as are all times
 	diskWrites
 	diskWriteMerges
 	diskWriteSectors
@@ -29,23 +29,23 @@ const (
 	diskFields
 )
 
-// narrow are the fields that the kernel writes with 32 bits.
+// narrow are the fields in which the kernel writes numbers of 32 bits.
 const narrow = 1<<diskReadTime | 1<<diskWriteTime | 1<<diskInFlight | 1<<diskBusyTime | 1<<diskQueueTime | 1<<diskDiscardTime | 1<<diskFlushTime
 
-// A disk is a block device of any class, as /proc/diskstats tells of it.
+// A disk is a block device of any class, with its fields of /proc/diskstats.
 type disk struct {
 	kernel string // its name in /proc and /sys
 	field  [diskFields]uint64
-	have   uint32 // a bit for each field that is there
+	known  uint32 // a bit for each field that is there
 }
 
 // has reports whether some fields are there.
-func (d *disk) has(fields uint32) bool { return d.have&fields == fields }
+func (d *disk) has(fields uint32) bool { return d.known&fields == fields }
 
 // parse reads the fields. There are 11 of them, 15, or 17, or four of a partition
 // under Linux 2.6.
 func (d *disk) parse(fields []byte) {
-	d.have = 0
+	d.known = 0
 	n := 0
 	for ; n < diskFields; n++ {
 		var field []byte
@@ -55,25 +55,25 @@ func (d *disk) parse(fields []byte) {
 		v, ok := procfile.ParseUint(field)
 		d.field[n] = v
 		if ok && (v <= math.MaxUint32 || narrow>>n&1 == 0) {
-			d.have |= 1 << n
+			d.known |= 1 << n
 		}
 	}
 	switch {
 	case n < 4:
-		d.have = 0
-	case n == 4 && d.have == 0xf:
+		d.known = 0
+	case n == 4 && d.known == 0xf:
 		d.field[diskReadSectors], d.field[diskWrites], d.field[diskWriteSectors] = d.field[1], d.field[2], d.field[3]
-		d.have = 1<<diskReads | 1<<diskReadSectors | 1<<diskWrites | 1<<diskWriteSectors
+		d.known = 1<<diskReads | 1<<diskReadSectors | 1<<diskWrites | 1<<diskWriteSectors
 	case n == 4:
-		d.have = 0
+		d.known = 0
 	}
 }
 
-// A diskClass is what a block device is listed as.
+// A diskClass is a class of block devices. Each has an instance domain.
 type diskClass int
 
 const (
-	noDisk diskClass = iota
+	noDisk diskClass = iota // not listed, such as a loop device
 	wholeDisk
 	partition
 	mapped // by the device mapper
@@ -81,7 +81,7 @@ const (
 	zram
 )
 
-// classOf tells the class from the kernel's name, as the C agent does.
+// classOf finds the class by the kernel's name, as the C agent does.
 func classOf(name []byte) diskClass {
 	digits := len(bytes.TrimRight(name, "0123456789"))
 	numbered := digits < len(name)
@@ -117,16 +117,16 @@ func partitionAfterP(name []byte, digits int) diskClass {
 	return wholeDisk
 }
 
-// eachDisk calls what for the lines of /proc/diskstats: the name, and the fields
-// behind it. It reports whether all lines could be understood, including that
-// nothing is missing at the end.
-func eachDisk(text []byte, what func(name, fields []byte)) (all bool) {
+// eachDisk calls parse for the lines of /proc/diskstats: the name, and the fields
+// behind it. It reports whether all lines could be parsed, and nothing is missing at
+// the end.
+func eachDisk(text []byte, parse func(name, fields []byte)) (all bool) {
 	all = !procfile.Truncated(text)
 	for line := range procfile.Lines(text) {
 		_, rest, ok1 := procfile.CutUint(line)
 		_, rest, ok2 := procfile.CutUint(rest)
 		if name, fields := procfile.CutField(rest); ok1 && ok2 && validName(name) {
-			what(name, fields)
+			parse(name, fields)
 		} else {
 			all = false
 		}
@@ -134,8 +134,8 @@ func eachDisk(text []byte, what func(name, fields []byte)) (all bool) {
 	return all
 }
 
-// goodName reports whether a name is fit for an instance: not empty, nothing but
-// printable characters, of a sensible length.
+// validName reports whether a name can be that of an instance: it is not empty, not too
+// long, and has no control characters.
 func validName(name []byte) bool {
 	for _, c := range name {
 		if c < ' ' || c == 0x7f {
@@ -145,6 +145,6 @@ func validName(name []byte) bool {
 	return 0 < len(name) && len(name) <= maxName
 }
 
-// maxName is how long the name of a device may be. The longest are those that the
-// device mapper takes, with 127 bytes.
+// maxName is how long the name of a device may be. The longest are those of the
+// device mapper, with 127 bytes.
 const maxName = 255

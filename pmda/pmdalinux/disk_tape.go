@@ -12,7 +12,7 @@ import (
 // tapeDir has a directory for each device of each tape drive.
 const tapeDir = "sys/class/scsi_tape"
 
-// isTape is whether a name is the first that a tape drive has: st0l, st0m and st0a
+// isTape reports whether a name is the first that a tape drive has: st0l, st0m and st0a
 // are the same drive with other densities, nst0 without rewinding.
 func isTape(name string) bool {
 	return len(name) > 2 && name[:2] == "st" && procfile.IsDigit(name[len(name)-1])
@@ -20,9 +20,9 @@ func isTape(name string) bool {
 
 // addTapes adds the metrics of tape drives, which Linux has since version 4.2.
 func (l *linux) addTapes() {
-	l.addCount("hinv.ntape", 71, "Tape drives that there are", tapeDir, func(e fs.DirEntry) bool { return isTape(e.Name()) })
+	l.addEntryCount("hinv.ntape", 71, "Tape drives that there are", tapeDir, func(e fs.DirEntry) bool { return isTape(e.Name()) })
 	l.newDeviceDirectory(&pmda.InDom{Serial: pmda.InDomSerial(34), Name: "tape drive", Text: "SCSI tape drives"}, tapeDir, "stats", isTape).
-		add(71, parseTapeCount, []deviceFileMetric{
+		addMetrics(71, parseTapeCount, []deviceFileMetric{
 			{"tape.dev.in_flight", "in_flight", 0, pdu.SemInstant, pdu.UnitCount, "Requests that each tape drive is working on"},
 			{"tape.dev.io_ns", "io_ns", 1, pdu.SemCounter, pdu.TimeNSec, "Time that each tape drive took for requests of any kind"},
 			{"tape.dev.other_cnt", "other_cnt", 2, pdu.SemCounter, pdu.UnitCount, "Requests to each tape drive other than to read and to write, such as to rewind"},

@@ -7,34 +7,35 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// paths are the disks by their world-wide identifiers. One that is reached by
-// several paths shows as so many disks, which are added up here.
-type paths struct {
-	disks      instances[pathDisk]
+// wwidDisks are the disks by their world-wide identifiers. A disk with several paths to
+// it, as in a storage network, is several disks to the kernel: their values are added.
+type wwidDisks struct {
+	disks      instances[diskPath]
 	ids        *deviceFiles[wwid]
 	schedulers *deviceFiles[string]
-	moved      bool // a disk has another identifier than before
-	group      []pathGroup
+	changed    bool // a path has another identifier than before
+	groups     []pathGroup
 	rows       instances[*pathGroup]
-	sizes      *sizes
+	capacities *capacities
 }
 
-type pathDisk struct {
+// A diskPath is a disk of the kernel, with its identifier.
+type diskPath struct {
 	disk
 	id string
 }
 
-// A pathGroup is a disk.
+// A pathGroup is a disk with all paths to it.
 type pathGroup struct {
-	p     *paths
+	p     *wwidDisks
 	id    []byte
-	at    []int  // its paths
-	names string // of those
+	at    []int  // the rows of its paths
+	names string // the names of its paths
 }
 
-// addPaths adds the metrics of disks by identifier. G reads the sizes.
-func (l *linux) addPaths(s *sizes, g *pmda.Group) {
-	p := &paths{sizes: s}
+// addWWIDDisks adds the metrics of disks by identifier. The group reads the capacities.
+func (l *linux) addWWIDDisks(c *capacities, g *pmda.Group) {
+	p := &wwidDisks{capacities: c}
 	p.disks.indom = new(pmda.InDom)
 	p.ids = deviceFilesOf(l, &p.disks, parseWWID, blockDir, wwidNames...)
 	p.schedulers = deviceFilesOf(l, &p.disks, parseScheduler, blockDir, schedulerName)
@@ -44,9 +45,9 @@ func (l *linux) addPaths(s *sizes, g *pmda.Group) {
 	l.Attach(p.rows.indom)
 	for _, m := range diskMetrics {
 		if m.narrow && m.a != diskInFlight {
-			addToPaths[uint32](l, p, m)
+			addWWIDMetric[uint32](l, p, m)
 		} else {
-			addToPaths[uint64](l, p, m)
+			addWWIDMetric[uint64](l, p, m)
 		}
 	}
 	pmda.Register(l.Agent, pmda.Metric[uint64]{
@@ -54,16 +55,16 @@ func (l *linux) addPaths(s *sizes, g *pmda.Group) {
 		Sem: pdu.SemDiscrete, Units: pdu.SpaceKByte, Text: "The sizes of all paths to each disk, added up",
 		Values: rowValues(&p.rows, func(g **pathGroup) (uint64, bool) { return (*g).capacity() }),
 	})
-	addPathText(l, p, "disk.wwid.scheduler", 59, "What decides on the order of the requests on the last path to each disk",
+	addWWIDText(l, p, "disk.wwid.scheduler", 59, "What decides on the order of the requests on the last path to each disk",
 		func(g *pathGroup) (string, bool) {
 			return schedulerOf(p.schedulers, p.disks.Names[g.at[len(g.at)-1]])
 		})
-	addPathText(l, p, "disk.wwid.scsi_paths", 3, "The disks that are the paths to each disk, by the names that the kernel gives them",
+	addWWIDText(l, p, "disk.wwid.scsi_paths", 3, "The disks that are the paths to each disk, by the names that the kernel gives them",
 		func(g *pathGroup) (string, bool) { return g.names, true })
 }
 
-// addToPaths adds a metric of /proc/diskstats.
-func addToPaths[T uint32 | uint64](l *linux, p *paths, m diskMetric) {
+// addWWIDMetric adds a metric of /proc/diskstats.
+func addWWIDMetric[T uint32 | uint64](l *linux, p *wwidDisks, m diskMetric) {
 	n := m.names[byWWID]
 	pmda.Register(l.Agent, pmda.Metric[T]{
 		Name: n.name, ID: pmda.Item(92, n.item), InDom: p.rows.indom, Sem: m.semantics(), Units: m.units,
@@ -71,7 +72,7 @@ func addToPaths[T uint32 | uint64](l *linux, p *paths, m diskMetric) {
 		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[T]) error {
 			return putRowValues(&p.rows, s, pdu.ErrAppVersion, func(g **pathGroup) (sum T, ok bool) {
 				for _, at := range (*g).at {
-					v, ok := m.of(&p.disks.Vals[at].disk)
+					v, ok := m.value(&p.disks.Vals[at].disk)
 					if !ok {
 						return 0, false
 					}
@@ -83,18 +84,18 @@ func addToPaths[T uint32 | uint64](l *linux, p *paths, m diskMetric) {
 	})
 }
 
-// addPathText adds a metric that is a text.
-func addPathText(l *linux, p *paths, name string, item int, text string, of func(*pathGroup) (string, bool)) {
+// addWWIDText adds a metric that is a text.
+func addWWIDText(l *linux, p *wwidDisks, name string, item int, text string, of func(*pathGroup) (string, bool)) {
 	pmda.Register(l.Agent, pmda.Metric[string]{
 		Name: name, ID: pmda.Item(92, item), InDom: p.rows.indom, Sem: pdu.SemDiscrete, Text: text,
 		Values: rowValues(&p.rows, func(g **pathGroup) (string, bool) { return of(*g) }),
 	})
 }
 
-// capacity adds up the sizes of the paths, if all are known.
+// capacity is the sum of the capacities of the paths, if all are known.
 func (g *pathGroup) capacity() (sum uint64, ok bool) {
 	for _, at := range g.at {
-		kb, ok := g.p.sizes.of(g.p.disks.Names[at])
+		kb, ok := g.p.capacities.of(g.p.disks.Names[at])
 		if !ok {
 			return 0, false
 		}
@@ -104,39 +105,39 @@ func (g *pathGroup) capacity() (sum uint64, ok bool) {
 }
 
 // parse reads /proc/diskstats.
-func (p *paths) parse(text []byte) error {
+func (p *wwidDisks) parse(text []byte) error {
 	p.disks.Begin()
-	p.moved = false
-	eachDisk(text, p.line)
-	moved := p.moved || p.disks.Changed()
+	p.changed = false
+	eachDisk(text, p.parseLine)
+	changed := p.changed || p.disks.Changed()
 	if err := p.disks.end(); err != nil {
 		return err
 	}
-	if moved {
-		p.regroup()
+	if changed {
+		p.group()
 	}
 	p.rows.Begin()
-	for i := range p.group {
-		*p.rows.Row(p.group[i].id) = &p.group[i]
+	for i := range p.groups {
+		*p.rows.Row(p.groups[i].id) = &p.groups[i]
 	}
 	return p.rows.end()
 }
 
-// line takes a line in.
-func (p *paths) line(kernel, fields []byte) {
+// parseLine parses the line of a device.
+func (p *wwidDisks) parseLine(kernel, fields []byte) {
 	if classOf(kernel) != wholeDisk {
 		return
 	}
 	d := p.disks.Row(kernel)
-	d.take(kernel, fields)
+	d.update(kernel, fields)
 	id, _ := wwidOf(p.ids, p.disks.LastName())
-	p.moved = p.moved || id != d.id
+	p.changed = p.changed || id != d.id
 	d.id = id
 }
 
-// regroup finds out anew which paths lead where.
-func (p *paths) regroup() {
-	p.group = nil
+// group groups the paths by identifier.
+func (p *wwidDisks) group() {
+	p.groups = nil
 	index := map[string]int{}
 	for at, d := range p.disks.Vals {
 		if d.id == "" {
@@ -144,13 +145,13 @@ func (p *paths) regroup() {
 		}
 		i, ok := index[shortName(d.id)]
 		if !ok {
-			i = len(p.group)
+			i = len(p.groups)
 			index[shortName(d.id)] = i
-			p.group = append(p.group, pathGroup{p: p, id: []byte(d.id)})
+			p.groups = append(p.groups, pathGroup{p: p, id: []byte(d.id)})
 		}
-		g := &p.group[i]
+		g := &p.groups[i]
 		if string(g.id) != d.id {
-			continue // as an instance, it could not be told from that one
+			continue // the two would be the same instance
 		}
 		if g.at = append(g.at, at); g.names != "" {
 			g.names += " "

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// pathsTree has disks that are reached by several paths, and others.
-func pathsTree() files {
+// wwidTree has disks that are reached by several paths, and others.
+func wwidTree() files {
 	tree := files{"proc/diskstats": " 8 0 sda 1 2 3 4294967295 5 6 7 8 9 10 11\n 8 16 sdb" + eleven + " 8 17 sdb1" + eleven +
 		" 8 32 sdc 1 2 3 4 5 6 8 8 9 10 11\n 8 48 sdd" + eleven + " 8 64 sde" + eleven + " 8 80 sdf" + fifteen,
 		"proc/partitions": "major minor  #blocks  name\n\n 8 0 100 sda\n 8 32 100 sdc\n 8 16 7 sdb\n 8 80 9 sdf\n"}
@@ -20,9 +20,9 @@ func pathsTree() files {
 	return tree
 }
 
-// TestPaths: disks of the same identifier are added up.
-func TestPaths(t *testing.T) {
-	got := pathsTree().show(t, strings.Fields("disk.wwid.scsi_paths disk.wwid.total_bytes disk.wwid.read_rawactive disk.wwid.capacity disk.wwid.scheduler disk.wwid.discard disk.wwid.inflight")...)
+// TestWWIDDisks: disks of the same identifier are added up.
+func TestWWIDDisks(t *testing.T) {
+	got := wwidTree().valuesOf(t, strings.Fields("disk.wwid.scsi_paths disk.wwid.total_bytes disk.wwid.read_rawactive disk.wwid.capacity disk.wwid.scheduler disk.wwid.discard disk.wwid.inflight")...)
 	want := `disk.wwid.capacity 0 "35" 200 1 "1ATA  x" 7 2 "27" 9
 disk.wwid.discard 2 "27" 12
 disk.wwid.inflight 0 "35" 18 1 "1ATA  x" 9 2 "27" 9
@@ -36,13 +36,13 @@ disk.wwid.total_bytes 0 "35" 10 1 "1ATA  x" 5 2 "27" 5
 	}
 }
 
-// TestPathsTwin: the C agent adds up the same, but for what it makes of discards
+// TestWWIDDisksSameAsC: the C agent adds up the same, but for what it makes of discards
 // that it does not know. It has the sizes only if those of disk.dev are asked for.
-func TestPathsTwin(t *testing.T) {
-	root := pathsTree().write(t)
+func TestWWIDDisksSameAsC(t *testing.T) {
+	root := wwidTree().write(t)
 	names := strings.Fields("disk.dev.capacity disk.wwid.read disk.wwid.total_bytes disk.wwid.read_rawactive disk.wwid.total_rawactive disk.wwid.capacity disk.wwid.scheduler disk.wwid.scsi_paths disk.wwid.inflight")
-	want := theirs(t, root).look(names)
-	for _, d := range differences(names, want, ours(t, root).look(names), want) {
+	want := cAgent(t, root).snapshot(names)
+	for _, d := range differences(names, want, ourAgent(t, root).snapshot(names), want) {
 		t.Error(d)
 	}
 }
@@ -79,16 +79,16 @@ Host: scsi7 Channel: 00 Id: 00 Lun: 00
 	}
 	root := tree.write(t)
 	want := `hinv.map.scsi 0 "scsi0:0:0:0 Direct-Access" sda 1 "scsi12:0:15:2 CD-ROM" sr0 2 "scsi5:0:0:0 Optical" sdb` + "\n"
-	if diff := cmp.Diff(want, ours(t, root).look([]string{"hinv.map.scsi"}).String()); diff != "" {
+	if diff := cmp.Diff(want, ourAgent(t, root).snapshot([]string{"hinv.map.scsi"}).String()); diff != "" {
 		t.Error("(-want +got)\n", diff)
 	}
-	if n := testing.AllocsPerRun(100, steady(t, root, "hinv.map.scsi")); n != 0 && !raceEnabled {
+	if n := testing.AllocsPerRun(100, steadyFetch(t, root, "hinv.map.scsi")); n != 0 && !raceEnabled {
 		t.Errorf("a fetch allocates %v times", n)
 	}
 }
 
-// TestCounts compares how many tapes and Fibre Channel adapters there are.
-func TestCounts(t *testing.T) {
+// TestEntryCounts compares how many tapes and Fibre Channel adapters there are.
+func TestEntryCounts(t *testing.T) {
 	tree := files{}
 	for _, name := range strings.Fields("st0 st0l st0m st1 st10 nst0 nst1 st") {
 		tree["sys/class/scsi_tape/"+name+"/stats/read_ns"] = "1\n"
@@ -98,11 +98,11 @@ func TestCounts(t *testing.T) {
 	}
 	root := tree.write(t)
 	names := []string{"hinv.ntape", "hinv.nfchost"}
-	got := ours(t, root).look(names)
+	got := ourAgent(t, root).snapshot(names)
 	if diff := cmp.Diff("hinv.nfchost 2\nhinv.ntape 3\n", got.String()); diff != "" {
 		t.Error("(-want +got)\n", diff)
 	}
-	want := theirs(t, root).look(names)
+	want := cAgent(t, root).snapshot(names)
 	for _, d := range differences(names, want, got, want) {
 		t.Error(d)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// The files that only zram devices have, and how many fields those have at most.
+// The files that only zram devices have.
 var zramNames = [...]string{"disksize", "io_stat", "mm_stat", "bd_stat"}
 
 const (
@@ -18,15 +18,16 @@ const (
 	zramIO
 	zramMemory
 	zramBacking
-	maxZramFields = 8
+	maxZramFields = 8 // of a file
 )
 
 // zramFields are the numbers in one of the files.
 type zramFields struct {
 	v [maxZramFields]uint64
-	n int // of them that there are
+	n int // how many of them there are
 }
 
+// parseZram parses a file that is one line of numbers.
 func parseZram(text []byte, f *zramFields) (ok bool) {
 	line, one := procfile.OnlyLine(text)
 	for f.n = 0; f.n < maxZramFields; f.n++ {
@@ -44,11 +45,11 @@ type zramMetric struct {
 	file, field   int
 	sem           pdu.Sem
 	units         pdu.Units
-	times, by     uint64 // makes kilobytes of what the field counts
+	times, by     uint64 // converts the field to kilobytes: field * times / by
 	text          string
 }
 
-// addZram adds the metrics of the files.
+// addZram adds the metrics of those files.
 func (d *disks) addZram() {
 	page := uint64(os.Getpagesize()) / 1024
 	r := &d.class[zram]

@@ -196,7 +196,7 @@
 // whole name:
 //
 //	func (l *linux) addFans() {
-//		fans := &instances[fan]{indom: &pmda.InDom{Serial: 99, Name: "fan", Text: "Fans, by the kernel's names"}}
+//		fans := &instances[fan]{indom: &pmda.InDom{Serial: pmda.InDomSerial(99), Name: "fan", Text: "Fans, by the kernel's names"}}
 //		fans.indom.Group = l.fileGroup("proc/fans", func(text []byte) error { return parseFans(fans, text) })
 //		l.Attach(fans.indom)
 //		pmda.Register(l.Agent, pmda.Metric[uint64]{

@@ -18,7 +18,7 @@ var reopened = []string{"var/run/", "proc/fs/nfsd/", "sys/kernel/debug/"}
 // directory: see procfile.File.Record. The longest name wins. Files with records of
 // any length are not listed: each mount in /proc/self/mounts, each node in
 // /proc/zoneinfo, each disk with its partitions in /proc/diskstats, each lock with
-// those who wait for it in /proc/locks.
+// those that wait for it in /proc/locks.
 var records = map[string]int{
 	"proc/loadavg":             procfile.Single,
 	"proc/meminfo":             procfile.Single,
@@ -37,8 +37,8 @@ var records = map[string]int{
 	"sys/kernel/uevent_seqnum": procfile.Single,
 
 	"proc/vmstat":           512,
-	"proc/buddyinfo":        2048, // a node
-	"proc/slabinfo":         1024, // and the title
+	"proc/buddyinfo":        2048, // a node is a record
+	"proc/slabinfo":         1024, // the first has the title too
 	"proc/sysvipc/":         512,
 	"proc/net/dev":          512,
 	"proc/net/if_inet6":     512,
@@ -63,7 +63,7 @@ func recordOf(name string) int {
 	return record
 }
 
-// file is one below the root directory.
+// file makes a File of a file below the root directory.
 func (l *linux) file(name string) *procfile.File {
 	f := &procfile.File{Path: l.path(name), Record: recordOf(name)}
 	for _, prefix := range reopened {
@@ -72,7 +72,8 @@ func (l *linux) file(name string) *procfile.File {
 	return f
 }
 
-// absent makes of the absence of a file that of the metrics in it.
+// absent converts the error of a file that is not there to that of metrics that are not
+// supported.
 func absent(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return pdu.ErrAppVersion

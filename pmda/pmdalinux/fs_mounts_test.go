@@ -15,7 +15,7 @@ import (
 // newMounts are mounts on disks that have no metrics.
 func newMounts(root string) *mounts {
 	l := newLinux(Options{Root: root})
-	m := &mounts{l: l, wanted: onDisk, name: func(device, _ []byte) []byte { return device }}
+	m := &mounts{l: l, isListed: onDisk, name: func(device, _ []byte) []byte { return device }}
 	m.rows.indom = &pmda.InDom{Serial: pmda.InDomSerial(5), Name: "file system"}
 	l.Attach(m.rows.indom)
 	return m

@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// TestStatfsHangs: while a file system does not answer, who asks for it waits as
-// long as he likes, whatever else he asks for. Others have everything else.
+// TestStatfsHangs: while a file system does not reply, fetches of its metrics wait until
+// their deadline, whatever else they fetch. Other fetches have all other metrics.
 func TestStatfsHangs(t *testing.T) {
 	root := t.TempDir()
 	for name, text := range map[string]string{"self/mounts": "/dev/sda1 / ext4 rw 0 0\ntmpfs /run tmpfs rw 0 0\n", "loadavg": "1 2 3 4/5 6\n", "stat": "cpu 1 2 3 4\ncpu0 1 2 3 4\nintr 5\n"} {
@@ -23,11 +23,11 @@ func TestStatfsHangs(t *testing.T) {
 		}
 	}
 	l := newLinux(Options{Root: root})
-	asked, answer := make(chan bool), make(chan bool)
-	l.ask = func(u *usage, path []byte) error {
+	called, reply := make(chan bool), make(chan bool)
+	l.statfs = func(u *usage, path []byte) error {
 		if filepath.Base(string(path[:len(path)-1])) != "run" {
-			asked <- true
-			<-answer
+			called <- true
+			<-reply
 		}
 		*u = usage{blockSize: 1024, blocks: 5, free: 5}
 		return nil
@@ -56,7 +56,7 @@ func TestStatfsHangs(t *testing.T) {
 	others := []pdu.PMID{pdu.MakePMID(Domain, 2, 0), pdu.MakePMID(Domain, 0, 20), pdu.MakePMID(Domain, 0, 0), tmp, count}
 	first := make(chan error)
 	go func() { first <- fetch(t.Context(), append([]pdu.PMID{free}, others...)...) }()
-	<-asked
+	<-called
 	soon, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := fetch(soon, others...); err != nil {
@@ -65,9 +65,9 @@ func TestStatfsHangs(t *testing.T) {
 	short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	if err := fetch(short, free); !errors.Is(err, context.DeadlineExceeded) {
-		t.Error("a second one who asks for it:", err)
+		t.Error("a second fetch of it:", err)
 	}
-	answer <- true
+	reply <- true
 	if err := <-first; err != nil {
 		t.Error("the first:", err)
 	}

@@ -2,9 +2,9 @@ package pmdalinux
 
 import "golang.org/x/sys/unix"
 
-// ask asks the file system at path, which ends with a NUL. That may take as long
-// as it likes.
-func (u *usage) ask(path []byte) error {
+// statfs sets u to what statfs(2) returns of path, which ends with a NUL. It may wait for
+// any time.
+func (u *usage) statfs(path []byte) error {
 	var s unix.Statfs_t
 	err := unix.EINTR
 	for err == unix.EINTR {

@@ -4,5 +4,5 @@ package pmdalinux
 
 import "errors"
 
-// ask has nobody to ask: the mounts are those of another machine.
-func (u *usage) ask([]byte) error { return errors.ErrUnsupported }
+// statfs fails: the mounts are those of another machine.
+func (u *usage) statfs([]byte) error { return errors.ErrUnsupported }

@@ -10,39 +10,38 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// A usage is what a file system says of itself: statfs(2).
+// A usage is what statfs(2) returns of a file system.
 type usage struct {
-	blockSize, blocks, free, avail uint64 // avail is free to everybody
+	blockSize, blocks, free, avail uint64 // avail are free blocks that every user may have
 	files, freeFiles               uint64
 }
 
 // A mount is a mounted file system.
 type mount struct {
-	raw      string // the directory as /proc/self/mounts has it
-	dir      string // as it is
-	path     []byte // where that is, with a NUL behind
+	escaped  string // the directory as /proc/self/mounts has it
+	dir      string // the directory
+	path     []byte // the directory below the root of the agent, with a NUL behind
 	readOnly bool
 	use      usage
-	ok       bool // it answered, with use
+	ok       bool // statfs has succeeded, and use is valid
 }
 
-// mounts are the mounted file systems of a kind. Each kind has groups of its own,
-// which nothing else is locked with while file systems are asked (see add): one
-// that does not answer keeps those waiting who ask for its kind, not those who ask
-// for anything else, nor how many there are.
+// mounts are the mounted file systems of a kind, on disks or in memory. Each kind has
+// groups of its own, and no other group is locked during statfs (see linux.add): a file
+// system that does not reply delays fetches of its kind, and no other fetches.
 type mounts struct {
-	l      *linux
-	rows   instances[mount]
-	at     map[string]int // where in rows a name was last
-	wanted func(device, dir, kind []byte) bool
-	name   func(device, dir []byte) []byte
-	answer *pmda.Group // asks those that the client wants
-	whole  bool
+	l        *linux
+	rows     instances[mount]
+	at       map[string]int // the row that a name had last
+	isListed func(device, dir, kind []byte) bool
+	name     func(device, dir []byte) []byte // of the instance
+	usage    *pmda.Group                     // calls statfs of those that the client wants
+	complete bool                            // all lines of the file could be parsed
 }
 
 // addFilesystems adds the metrics of file systems.
 func (l *linux) addFilesystems() {
-	disk := &mounts{l: l, wanted: onDisk, name: func(device, _ []byte) []byte { return device }}
+	disk := &mounts{l: l, isListed: onDisk, name: func(device, _ []byte) []byte { return device }}
 	disk.attach(&pmda.InDom{Serial: pmda.InDomSerial(5), Name: "file system", Text: "File systems on disks that are mounted, by device"})
 	disk.addUsage(5, "of each file system", usageNames{
 		capacity: "filesys.capacity", used: "filesys.used", free: "filesys.free",
@@ -50,7 +49,7 @@ func (l *linux) addFilesystems() {
 	})
 	disk.addFull("filesys.full", pmda.Item(5, 8), "of each file system")
 	disk.addPlaces()
-	tmp := &mounts{l: l, wanted: inMemory, name: func(_, dir []byte) []byte { return dir }}
+	tmp := &mounts{l: l, isListed: inMemory, name: func(_, dir []byte) []byte { return dir }}
 	tmp.attach(&pmda.InDom{Serial: pmda.InDomSerial(18), Name: "tmpfs", Text: "File systems in memory (tmpfs), by the directory that they are mounted on"})
 	tmp.addUsage(34, "of each tmpfs", usageNames{
 		capacity: "tmpfs.capacity", used: "tmpfs.used", free: "tmpfs.free",
@@ -58,13 +57,13 @@ func (l *linux) addFilesystems() {
 	})
 	tmp.addFull("tmpfs.full", pmda.Item(34, 7), "of each tmpfs")
 
-	count := &mounts{l: l, wanted: onDisk, name: disk.name, rows: instances[mount]{indom: new(pmda.InDom)}}
+	count := &mounts{l: l, isListed: onDisk, name: disk.name, rows: instances[mount]{indom: new(pmda.InDom)}}
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
 		Name: "hinv.nfilesys", ID: pmda.Item(5, 0), Sem: pdu.SemDiscrete, Units: pdu.UnitCount,
 		Group: l.fileGroup("proc/self/mounts", count.parse),
 		Text:  "File systems on disks that are mounted, each counted once",
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
-			if !count.whole {
+			if !count.complete {
 				return 0, pmda.NoValue
 			}
 			return uint32(count.rows.Len()), nil
@@ -75,7 +74,7 @@ func (l *linux) addFilesystems() {
 // attach makes the instance domain of a kind of file systems a part of the agent.
 func (m *mounts) attach(indom *pmda.InDom) {
 	indom.Group = m.l.fileGroup("proc/self/mounts", m.parse)
-	m.answer = m.l.Group(m.ask)
+	m.usage = m.l.Group(m.statfs)
 	m.rows.indom = indom
 	m.l.Attach(indom)
 }
@@ -83,7 +82,7 @@ func (m *mounts) attach(indom *pmda.InDom) {
 // usageNames are the names of the metrics that both kinds have.
 type usageNames struct{ capacity, used, free, maxfiles, usedfiles, freefiles string }
 
-// addUsage adds the metrics that both kinds have.
+// addUsage adds the metrics that both kinds have, but full.
 func (m *mounts) addUsage(cluster int, of string, names usageNames) {
 	m.addSpace(names.capacity, pmda.Item(cluster, 1), pdu.SemDiscrete, "The size, "+of, func(u *usage) uint64 { return u.blocks })
 	m.addSpace(names.used, pmda.Item(cluster, 2), pdu.SemInstant, "Space in use, "+of, func(u *usage) uint64 { return u.blocks - u.free })
@@ -126,12 +125,12 @@ func (m *mounts) addPlaces() {
 	})
 }
 
-// ask asks the file systems that the client wants.
-func (m *mounts) ask(ctx context.Context, r *pmda.Request) error {
+// statfs calls statfs of the file systems that the client wants.
+func (m *mounts) statfs(ctx context.Context, r *pmda.Request) error {
 	rule := r.Profile.For(m.rows.indom.ID())
 	for _, at := range m.rows.order {
 		if f := &m.rows.Vals[at]; rule.Includes(m.rows.ids[at]) {
-			f.ok = m.l.ask(&f.use, f.path) == nil
+			f.ok = m.l.statfs(&f.use, f.path) == nil
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -140,10 +139,10 @@ func (m *mounts) ask(ctx context.Context, r *pmda.Request) error {
 	return nil
 }
 
-// addMounted adds a metric of the file systems that answer. The error is
-// pdu.ErrInst if none does.
+// addMounted adds a metric of the file systems of which statfs succeeds. The error is
+// pdu.ErrInst if there is none.
 func addMounted[T pdu.Scalar](m *mounts, t pmda.Metric[T], of func(*mount) T) {
-	t.InDom, t.Group = m.rows.indom, m.answer
+	t.InDom, t.Group = m.rows.indom, m.usage
 	t.Values = func(_ context.Context, _ *pmda.Request, s *pmda.Values[T]) error {
 		return putRowValues(&m.rows, s, pdu.ErrInst, func(f *mount) (T, bool) {
 			return of(f), f.ok
@@ -152,7 +151,7 @@ func addMounted[T pdu.Scalar](m *mounts, t pmda.Metric[T], of func(*mount) T) {
 	pmda.Register(m.l.Agent, t)
 }
 
-// kb is so many blocks in kilobytes.
+// kb converts blocks to kilobytes.
 func (u *usage) kb(blocks uint64) uint64 {
 	if u.blockSize%1024 == 0 {
 		return blocks * (u.blockSize / 1024)
@@ -169,8 +168,8 @@ func (u *usage) full() float64 {
 	return 100 * float64(used) / float64(used+u.avail)
 }
 
-// onDisk reports whether a file system is one that is listed: that of a device,
-// or of the root directory. Those of other machines are not: they may not answer.
+// onDisk reports whether a file system is listed in filesys: that of a device, or of the
+// root directory. Those of other machines are not: they may not reply.
 func onDisk(device, dir, kind []byte) bool {
 	switch string(kind) {
 	case "proc", "nfs", "devfs", "devpts", "devtmpfs", "cgroup", "sysfs", "squashfs", "autofs", "selinuxfs", "securityfs", "configfs", "tmpfs":
@@ -179,25 +178,26 @@ func onDisk(device, dir, kind []byte) bool {
 	return bytes.HasPrefix(device, []byte("/dev")) || string(dir) == "/"
 }
 
+// inMemory reports whether a file system is listed in tmpfs.
 func inMemory(_, _, kind []byte) bool { return string(kind) == "tmpfs" }
 
 // parse reads lines such as "/dev/sda1 /boot ext4 rw,relatime 0 0". What is
 // mounted twice counts once, as it was first.
 func (m *mounts) parse(text []byte) error {
 	m.rows.Begin()
-	if m.at == nil || len(m.at) > 2*len(m.rows.Names) { // most are gone
+	if m.at == nil || len(m.at) > 2*len(m.rows.Names) { // most of the names are gone
 		m.at = make(map[string]int, len(m.rows.Names))
 	}
-	m.whole = !procfile.Truncated(text)
+	m.complete = !procfile.Truncated(text)
 	for line := range procfile.Lines(text) {
-		m.whole = m.line(line) && m.whole
+		m.complete = m.parseLine(line) && m.complete
 	}
 	return m.rows.end()
 }
 
-// line takes a line in. It is false if that makes no sense. One that begins with a
-// blank has no device: what was mounted was named "".
-func (m *mounts) line(line []byte) bool {
+// parseLine parses a line. It is false if that cannot be parsed. A line that begins with
+// a blank has no device: its name is empty.
+func (m *mounts) parseLine(line []byte) bool {
 	device, rest := procfile.CutField(line)
 	unnamed := len(line) > 0 && line[0] == ' '
 	if unnamed {
@@ -211,15 +211,15 @@ func (m *mounts) line(line []byte) bool {
 	if !ok1 || !ok2 || !unnamed && !validPath(device) || !validPath(dir) {
 		return false
 	}
-	if name := m.name(device, dir); len(name) > 0 && m.wanted(device, dir, kind) && !m.listed(name) {
-		m.row(name).take(m.l, dir, options)
+	if name := m.name(device, dir); len(name) > 0 && m.isListed(device, dir, kind) && !m.hasRow(name) {
+		m.addRow(name).update(m.l, dir, options)
 	}
 	return true
 }
 
-// listed reports whether a name has been given to a row in this reading. What had
-// the next place in the reading before has not: rows differ.
-func (m *mounts) listed(name []byte) bool {
+// hasRow reports whether a name has a row in this reading. One that had the next row in
+// the reading before has none yet, as names of rows differ.
+func (m *mounts) hasRow(name []byte) bool {
 	if m.rows.NextHad(name) {
 		return false
 	}
@@ -227,8 +227,8 @@ func (m *mounts) listed(name []byte) bool {
 	return ok && m.rows.Has(at, name)
 }
 
-// row is a row for a name that is not listed.
-func (m *mounts) row(name []byte) *mount {
+// addRow adds a row for a name that has none.
+func (m *mounts) addRow(name []byte) *mount {
 	row := m.rows.Row(name)
 	if at, ok := m.at[string(name)]; !ok || at != m.rows.Len()-1 {
 		m.at[m.rows.LastName()] = m.rows.Len() - 1
@@ -236,10 +236,10 @@ func (m *mounts) row(name []byte) *mount {
 	return row
 }
 
-// take fills in where and how a file system is mounted.
-func (f *mount) take(l *linux, dir, options []byte) {
-	if f.raw != string(dir) {
-		*f = mount{raw: string(dir), dir: unescape(string(dir))}
+// update sets where and how a file system is mounted.
+func (f *mount) update(l *linux, dir, options []byte) {
+	if f.escaped != string(dir) {
+		*f = mount{escaped: string(dir), dir: unescape(string(dir))}
 		f.path = append([]byte(l.path(f.dir)), 0)
 	}
 	f.readOnly = false
@@ -250,7 +250,7 @@ func (f *mount) take(l *linux, dir, options []byte) {
 	}
 }
 
-// goodPath reports whether a device or directory is fit for an instance.
+// validPath reports whether a device or directory can be the name of an instance.
 func validPath(name []byte) bool {
 	return 0 < len(name) && len(name) <= maxPath && bytes.IndexByte(name, 0) < 0
 }
@@ -258,7 +258,7 @@ func validPath(name []byte) bool {
 // maxPath is how long a path may be.
 const maxPath = 4096
 
-// unescape makes a path of what the kernel writes, with \040 for a space.
+// unescape returns the path that the kernel writes with \040 for a space.
 func unescape(dir string) string {
 	if !strings.Contains(dir, `\`) {
 		return dir
@@ -275,7 +275,7 @@ func unescape(dir string) string {
 	return b.String()
 }
 
-// octal reads a character such as \040. There are no NULs in paths.
+// octal parses a character such as \040. There are no NULs in paths.
 func octal(s string) (c byte, ok bool) {
 	if len(s) < 4 || s[0] != '\\' || s[1] < '0' || s[1] > '3' {
 		return 0, false

@@ -23,7 +23,7 @@ var liveFilesystems = func() map[string]string {
 	return all
 }()
 
-// TestFilesystems compares what is to be seen of lists of mounts.
+// TestFilesystems compares the values of lists of mounts.
 func TestFilesystems(t *testing.T) {
 	const noInst = "Unknown or illegal instance identifier"
 	for _, tt := range []struct {
@@ -62,7 +62,7 @@ hinv.nfilesys 3
 			if tt.mounts != "" {
 				tree["proc/self/mounts"] = tt.mounts
 			}
-			if diff := cmp.Diff(tt.want, tree.show(t, "filesys.mountdir", "filesys.readonly", "hinv.nfilesys")); diff != "" {
+			if diff := cmp.Diff(tt.want, tree.valuesOf(t, "filesys.mountdir", "filesys.readonly", "hinv.nfilesys")); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}
 		})
@@ -72,7 +72,7 @@ hinv.nfilesys 3
 // TestFilesystemsUsage: all that a file system says is what df(1) would.
 func TestFilesystemsUsage(t *testing.T) {
 	root := files{"proc/self/mounts": "/dev/sda1 / ext4 rw 0 0\ntmpfs /run tmpfs rw 0 0\ntmpfs /run tmpfs rw 0 0\n", "run/x": ""}.write(t)
-	got := ours(t, root).look(strings.Fields("filesys.capacity filesys.free filesys.used filesys.full filesys.avail filesys.maxfiles filesys.usedfiles filesys.freefiles tmpfs.capacity tmpfs.full"))
+	got := ourAgent(t, root).snapshot(strings.Fields("filesys.capacity filesys.free filesys.used filesys.full filesys.avail filesys.maxfiles filesys.usedfiles filesys.freefiles tmpfs.capacity tmpfs.full"))
 	of := func(name string) float64 {
 		inst := `0 "/dev/sda1"`
 		if strings.HasPrefix(name, "tmpfs") {
@@ -96,17 +96,17 @@ func TestFilesystemsUsage(t *testing.T) {
 	}
 }
 
-// TestFilesystemsTwin compares the agents on mounts that both find.
-func TestFilesystemsTwin(t *testing.T) {
-	root := files{"proc/self/mounts": twinMounts, "tmp/x": "", "usr/x": ""}.write(t)
+// TestFilesystemsSameAsC compares the agents on mounts that both find.
+func TestFilesystemsSameAsC(t *testing.T) {
+	root := files{"proc/self/mounts": sharedMounts, "tmp/x": "", "usr/x": ""}.write(t)
 	names := []string{"filesys.mountdir", "filesys.readonly", "hinv.nfilesys"}
-	want := theirs(t, root).look(names)
-	for _, d := range differences(names, want, ours(t, root).look(names), want) {
+	want := cAgent(t, root).snapshot(names)
+	for _, d := range differences(names, want, ourAgent(t, root).snapshot(names), want) {
 		t.Error(d)
 	}
 }
 
-const twinMounts = `rootfs / rootfs rw 0 0
+const sharedMounts = `rootfs / rootfs rw 0 0
 /dev/sda1 / ext4 rw,relatime 0 0
 /dev/sda1 /bind ext4 ro,relatime 0 0
 /dev/sdb /tmp xfs ro,noatime 0 0
@@ -130,7 +130,7 @@ func TestFilesystemsAllocate(t *testing.T) {
 	for i := range 50 {
 		fmt.Fprintf(&b, "/dev/sda%d / ext4 rw 0 0\ntmpfs /run tmpfs rw 0 0\n", i/2)
 	}
-	fetch := steady(t, files{"proc/self/mounts": b.String(), "run/x": ""}.write(t), "filesys", "tmpfs", "hinv.nfilesys")
+	fetch := steadyFetch(t, files{"proc/self/mounts": b.String(), "run/x": ""}.write(t), "filesys", "tmpfs", "hinv.nfilesys")
 	if n := testing.AllocsPerRun(100, fetch); n != 0 && !raceEnabled && strconv.IntSize == 64 { // others' statfs copies paths
 		t.Errorf("a fetch allocates %v times", n)
 	}

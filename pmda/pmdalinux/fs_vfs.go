@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// addVFS adds the metrics of what file systems have in common.
+// addVFS adds the metrics of what all file systems share: open files, inodes, locks.
 func (l *linux) addVFS() {
 	var list []numberMetric[int32]
 	for _, m := range []struct {
@@ -56,7 +56,7 @@ func (l *linux) addLocks() {
 	}
 }
 
-// errNoLock is for a list of locks with something else in it.
+// errNoLock is the error of a list with a line that is no lock.
 var errNoLock = errors.New("/proc/locks: a line is no lock")
 
 // parseLocks reads lines like "1: POSIX  ADVISORY  WRITE 1 00:06:1028 0 EOF", of

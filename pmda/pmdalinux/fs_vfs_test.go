@@ -28,27 +28,27 @@ var vfsFiles = files{
 `,
 }
 
-// sameAsTheirs compares the metrics with a prefix with those of the C agent, on a
+// samePrefixAsC compares the metrics with a prefix with those of the C agent, on a
 // tree.
-func sameAsTheirs(t *testing.T, f files, prefix string) {
+func samePrefixAsC(t *testing.T, f files, prefix string) {
 	t.Helper()
 	root := f.write(t)
-	their, our := theirs(t, root), ours(t, root)
+	their, our := cAgent(t, root), ourAgent(t, root)
 	var names []string
-	for _, name := range both(t, our, their) {
+	for _, name := range commonMetrics(t, our, their) {
 		if strings.HasPrefix(name, prefix) && live[name] == "" {
 			names = append(names, name)
 		}
 	}
-	want := their.look(names)
-	for _, d := range differences(names, want, our.look(names), want) {
+	want := their.snapshot(names)
+	for _, d := range differences(names, want, our.snapshot(names), want) {
 		t.Error(d)
 	}
 }
 
-func TestVFSTwin(t *testing.T) { sameAsTheirs(t, vfsFiles, "vfs.") }
+func TestVFSSameAsC(t *testing.T) { samePrefixAsC(t, vfsFiles, "vfs.") }
 
-// TestVFS compares what is to be seen of damaged files.
+// TestVFS compares the values of damaged files.
 func TestVFS(t *testing.T) {
 	const none = "Metric not supported by this version of monitored application"
 	got := files{
@@ -56,7 +56,7 @@ func TestVFS(t *testing.T) {
 		"proc/sys/fs/inode-state":  "x 8\n",
 		"proc/sys/fs/dentry-state": "300 70",
 		"proc/sys/fs/aio-nr":       "",
-	}.show(t, "vfs.files.count", "vfs.files.max", "vfs.inodes.count", "vfs.inodes.free", "vfs.dentry.count", "vfs.aio.count", "vfs.aio.max")
+	}.valuesOf(t, "vfs.files.count", "vfs.files.max", "vfs.inodes.count", "vfs.inodes.free", "vfs.dentry.count", "vfs.aio.count", "vfs.aio.max")
 	want := `vfs.aio.count
 vfs.aio.max: ` + none + `
 vfs.dentry.count
@@ -83,7 +83,7 @@ func TestLocks(t *testing.T) {
 		{"zeros", lock + "\x00\x00\n", bad},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := files{"proc/locks": tt.locks}.show(t, "vfs.locks.flock.read")
+			got := files{"proc/locks": tt.locks}.valuesOf(t, "vfs.locks.flock.read")
 			if diff := cmp.Diff("vfs.locks.flock.read"+tt.want+"\n", got); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// ofSystem are metrics whose values are those of the system that the test runs on,
+// ofSystem reports whether a metric has values of the system that the test runs on,
 // whatever the tree.
 func ofSystem(name string) bool {
 	switch {
@@ -28,16 +28,16 @@ func ofSystem(name string) bool {
 	return name == "hinv.pagesize"
 }
 
-// unordered are metrics whose instances have IDs in the order of a directory, which
-// is another on each file system.
+// unordered reports whether a metric's instances have IDs in the order of a directory,
+// which differs by file system.
 func unordered(name string) bool {
 	return slices.Contains([]string{"network.interface.inet_addr", "network.interface.ipv6_addr",
 		"network.interface.ipv6_scope", "network.interface.hw_addr"}, name)
 }
 
-// TestFixtures compares all that the agent says of the trees in testdata with what
-// it said when somebody looked at it, and with what the C agent says.
-func TestFixtures(t *testing.T) {
+// TestGolden compares all values of the trees in testdata with golden files, and with the
+// C agent.
+func TestGolden(t *testing.T) {
 	list, err := filepath.Glob("testdata/*.tree")
 	if err != nil || len(list) == 0 {
 		t.Fatal("no trees", err)
@@ -45,19 +45,19 @@ func TestFixtures(t *testing.T) {
 	for _, path := range list {
 		name := strings.TrimSuffix(filepath.Base(path), ".tree")
 		root := readTree(t, path).write(t)
-		t.Run(name, func(t *testing.T) { golden(t, name, sayAll(t, root)) })
-		t.Run(name+"/twin", func(t *testing.T) { sameOnTree(t, root, misreadIn[name]...) })
+		t.Run(name, func(t *testing.T) { golden(t, name, allValues(t, root)) })
+		t.Run(name+"/same as C", func(t *testing.T) { sameOnTree(t, root, misreadIn[name]...) })
 	}
 }
 
-// sayAll is what our agent says of a tree.
-func sayAll(t testing.TB, root string) string {
+// allValues are the values of all metrics of a tree.
+func allValues(t testing.TB, root string) string {
 	t.Helper()
 	if os.Getpagesize() != 4096 {
 		t.Skip("golden files have the numbers of pages of 4096 bytes")
 	}
-	our := ours(t, root)
-	p := our.look(slices.DeleteFunc(all(t, our), ofSystem))
+	our := ourAgent(t, root)
+	p := our.snapshot(slices.DeleteFunc(agentMetrics(t, our), ofSystem))
 	for name := range p.values {
 		if unordered(name) {
 			p.dropIDs(name)
@@ -66,8 +66,8 @@ func sayAll(t testing.TB, root string) string {
 	return p.String()
 }
 
-// dropIDs leaves out the IDs of instances, and sorts them by name.
-func (p picture) dropIDs(name string) {
+// dropIDs removes the IDs of instances, and sorts them by name.
+func (p snapshot) dropIDs(name string) {
 	values := map[string]pdu.Atom{}
 	for inst, v := range p.values[name] {
 		values[instName(inst)] = v

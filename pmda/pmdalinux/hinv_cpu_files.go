@@ -11,7 +11,7 @@ import (
 const cpuDir, nodeDir = "sys/devices/system/cpu", "sys/devices/system/node"
 
 // addCPUFiles adds the metrics of the files that each processor has.
-func (l *linux) addCPUFiles(s *stat) {
+func (l *linux) addCPUFiles(s *procStat) {
 	l.addOnline("hinv.cpu.online", 0, nil, deviceFilesOf(l, &s.cpus, procfile.ParseNumber, cpuDir, "online"),
 		"Whether the processor is switched on: 1, or 0 if not")
 	nodes := newDeviceFiles(l, l.nodes, procfile.ParseNumber, nodeDir, "online")
@@ -45,8 +45,8 @@ func (l *linux) addCPUFiles(s *stat) {
 	l.addFrequencies(s)
 }
 
-// addOnline adds whether devices are switched on. One that cannot be switched off
-// has no file to tell.
+// addOnline adds the metric of whether devices are switched on. A device without the file
+// cannot be switched off.
 func (l *linux) addOnline(name string, item int, g *pmda.Group, files *deviceFiles[uint64], text string) {
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
 		Name: name, ID: pmda.Item(55, item), InDom: files.indom, Group: g, Text: text,

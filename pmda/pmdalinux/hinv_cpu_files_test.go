@@ -19,7 +19,7 @@ func cpuFiles(pairs ...string) files {
 	return f
 }
 
-// TestCPUFiles compares what is to be seen of good and damaged files.
+// TestCPUFiles compares the values of good and damaged files.
 func TestCPUFiles(t *testing.T) {
 	for _, tt := range []struct {
 		name, metrics string
@@ -64,7 +64,7 @@ frequency_scaling.time 0 "cpu0" 18446744073709551615`},
 			for n := range strings.FieldsSeq(tt.metrics) {
 				names = append(names, "hinv.cpu."+n)
 			}
-			got := strings.TrimSuffix(strings.ReplaceAll(tt.tree.show(t, names...), "hinv.cpu.", ""), "\n")
+			got := strings.TrimSuffix(strings.ReplaceAll(tt.tree.valuesOf(t, names...), "hinv.cpu.", ""), "\n")
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}
@@ -77,18 +77,18 @@ frequency_scaling.time 0 "cpu0" 18446744073709551615`},
 func TestCPUFilesComeAndGo(t *testing.T) {
 	const count = "cpu0/thermal_throttle/core_throttle_count"
 	root := cpuFiles(count, "5\n").write(t)
-	our := ours(t, root)
+	our := ourAgent(t, root)
 	for _, n := range []string{"5", "6", "7"} {
 		write(t, root, "sys/devices/system/cpu/"+count, n+"\n")
 		want := `hinv.cpu.thermal_throttle.core.count 0 "cpu0" ` + n + "\n"
-		if diff := cmp.Diff(want, our.look([]string{"hinv.cpu.thermal_throttle.core.count"}).String()); diff != "" {
+		if diff := cmp.Diff(want, our.snapshot([]string{"hinv.cpu.thermal_throttle.core.count"}).String()); diff != "" {
 			t.Error("(-want +got)\n", diff)
 		}
 	}
 }
 
-// TestProcessorsTwin compares both agents on machines that PCP has no copies of.
-func TestProcessorsTwin(t *testing.T) {
+// TestProcessorsSameAsC compares both agents on machines that PCP has no copies of.
+func TestProcessorsSameAsC(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	for _, tt := range []struct {
 		name string

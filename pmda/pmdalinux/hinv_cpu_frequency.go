@@ -10,9 +10,9 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// frequencies are what processors tell that change theirs. Some drivers tell how
-// long a processor has had each frequency, others only what it has now, and within
-// which limits.
+// frequencies are the files of processors that change their frequency. Some drivers have
+// a file of how long a processor has had each frequency, others only of its present
+// frequency and the limits.
 type frequencies struct {
 	cpus          *instances[processor]
 	states        *deviceFiles[cpuStates]
@@ -26,7 +26,7 @@ type cpuStates struct {
 	min, max uint64 // MHz
 }
 
-// parseStates reads lines of a frequency in kHz and how long the processor has had it.
+// parseStates parses lines of a frequency in kHz and how long the processor has had it.
 func parseStates(text []byte, s *cpuStates) bool {
 	*s = cpuStates{min: math.MaxUint64}
 	for line := range procfile.Lines(text) {
@@ -60,8 +60,8 @@ func frequencyValues[T uint32 | uint64](f *frequencies, of func(*cpuStates) uint
 	})
 }
 
-// addFrequencies adds how processors change their frequencies.
-func (l *linux) addFrequencies(s *stat) {
+// addFrequencies adds the metrics of frequencies.
+func (l *linux) addFrequencies(s *procStat) {
 	kHz := func(name string) *deviceFiles[uint64] {
 		return deviceFilesOf(l, &s.cpus, procfile.ParseNumber, cpuDir, "cpufreq/"+name)
 	}
@@ -100,7 +100,7 @@ func (l *linux) addFrequencyCounts(f *frequencies) {
 	}
 }
 
-// addFrequencyLimits adds between which frequencies a processor chooses.
+// addFrequencyLimits adds the metrics of the lowest and the highest frequency.
 func (l *linux) addFrequencyLimits(f *frequencies) {
 	for _, m := range []struct {
 		name string

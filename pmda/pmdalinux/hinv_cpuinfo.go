@@ -9,18 +9,18 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// A cpuInfo is what /proc/cpuinfo tells, which looks different on each
-// architecture. Mostly each processor has a paragraph that begins with its number.
-// Others have all numbers first, and what follows holds for all of those; or what
-// comes before the first number holds for all processors.
+// A cpuInfo is what /proc/cpuinfo has, which differs by architecture. Mostly each
+// processor has a paragraph that begins with its number. Others have all numbers first,
+// and the lines that follow hold for all of those; or the lines before the first number
+// hold for all processors.
 type cpuInfo struct {
-	cpus   []cpuModel // of which the first n are of this reading
+	cpus   []cpuModel // the first n are of this reading
 	n      int
 	at     map[pdu.InstID]int
 	common cpuModel
 }
 
-// A cpuModel is what is told of one processor.
+// A cpuModel is what is known of one processor.
 type cpuModel struct {
 	texts           [cpuTexts]cpuText
 	clock, bogomips optional[float32]
@@ -46,7 +46,7 @@ type cpuText struct {
 // maxCPUText is how long a text may be: some times what the flags of today have.
 const maxCPUText = 16 << 10
 
-// cpuKeys are what the lines begin with, in lower case. The first that fits counts.
+// cpuKeys are the beginnings of lines, in lower case. The first that a line has counts.
 var cpuKeys = []struct {
 	prefix string
 	set    func(m *cpuModel, value []byte, before *cpuModel)
@@ -70,7 +70,7 @@ var cpuKeys = []struct {
 	{"cycle frequency", func(m *cpuModel, value []byte, _ *cpuModel) { setDecimal(&m.clock, value, 1e6) }},
 }
 
-// setText is for lines with a text, of which the first counts. Processors that
+// setText sets a text from lines with a text, of which the first counts. Processors that
 // have the same as the one before share it.
 func setText(which int) func(m *cpuModel, value []byte, before *cpuModel) {
 	return func(m *cpuModel, value []byte, before *cpuModel) {
@@ -95,8 +95,8 @@ func setText(which int) func(m *cpuModel, value []byte, before *cpuModel) {
 	}
 }
 
-// setSize is for lines with a whole number that has no unit, or KB. Zero is what a
-// kernel says if it does not know.
+// setSize sets a number from lines with a whole number that has no unit, or KB. Zero means
+// that the kernel does not know.
 func setSize(to *optional[uint32], value []byte) {
 	field, rest := procfile.CutField(value)
 	unit, _ := procfile.CutField(rest)
@@ -105,20 +105,20 @@ func setSize(to *optional[uint32], value []byte) {
 	}
 }
 
-// setDecimal is for lines with a decimal number of some unit. Zero is what a kernel
-// says if it does not know.
+// setDecimal sets a number from lines with a decimal number of some unit. Zero means that
+// the kernel does not know.
 func setDecimal(to *optional[float32], value []byte, unit float64) {
 	if v, _, ok := procfile.CutDecimal(value); ok && float32(v/unit) > 0 {
 		*to = optional[float32]{float32(v / unit), true}
 	}
 }
 
-// parse reads the file. A line without an end is the rest of one that was longer.
+// parse parses the file.
 func (c *cpuInfo) parse(text []byte) error {
 	c.n = 0
 	clear(c.at)
-	c.common.forget()
-	first := 0       // what is said now is said of the processors from this one on
+	c.common.reset()
+	first := 0       // a line is of the processors from this one on
 	numbers := false // the line before had the number of a processor
 	for line := range procfile.Lines(text) {
 		key, value, ok := bytes.Cut(line, colon)
@@ -130,7 +130,7 @@ func (c *cpuInfo) parse(text []byte) error {
 			if !numbers {
 				first, numbers = c.n, true
 			}
-			c.begin(id)
+			c.startProcessor(id)
 			continue
 		}
 		numbers = false
@@ -156,7 +156,8 @@ func processorNumber(key, value []byte) (pdu.InstID, bool) {
 	return pdu.InstID(n), ok
 }
 
-// foldPrefix is whether a text begins with a prefix in lower case, whatever its own.
+// foldPrefix reports whether a text begins with a prefix, which is in lower case, in any
+// case.
 func foldPrefix(text []byte, prefix string) bool {
 	if len(text) < len(prefix) {
 		return false
@@ -173,27 +174,28 @@ func foldPrefix(text []byte, prefix string) bool {
 	return true
 }
 
-// begin starts what is told of a processor.
-func (c *cpuInfo) begin(id pdu.InstID) {
+// startProcessor starts the lines of a processor.
+func (c *cpuInfo) startProcessor(id pdu.InstID) {
 	if c.n == len(c.cpus) {
 		c.cpus = append(c.cpus, cpuModel{})
 	}
-	c.cpus[c.n].forget()
+	c.cpus[c.n].reset()
 	if _, again := c.at[id]; !again {
 		c.at[id] = c.n
 	}
 	c.n++
 }
 
-// forget makes ready for a reading.
-func (m *cpuModel) forget() {
+// reset prepares for a reading.
+func (m *cpuModel) reset() {
 	for i := range m.texts {
 		m.texts[i].ok, m.texts[i].bad = false, false
 	}
 	*m = cpuModel{texts: m.texts}
 }
 
-// set notes a line for the processors from one on, or for all if none has begun.
+// set sets what a line says for the processors from first on, or for all if there is none
+// yet.
 func (c *cpuInfo) set(key, value []byte, first int) {
 	for _, k := range cpuKeys {
 		if !foldPrefix(key, k.prefix) {
@@ -209,8 +211,9 @@ func (c *cpuInfo) set(key, value []byte, first int) {
 	}
 }
 
-// of is what is told of a processor itself, and of all. If the file has no numbers
-// the first is empty; if it has, but not this one, nothing is known.
+// of returns what the file has of a processor itself, and of all. If the file has no
+// numbers of processors, both are what it has of all; it is not ok if the file has
+// numbers, but not this one.
 func (c *cpuInfo) of(id pdu.InstID) (own, common *cpuModel, ok bool) {
 	if c.n == 0 {
 		return &c.common, &c.common, true
@@ -222,8 +225,8 @@ func (c *cpuInfo) of(id pdu.InstID) (own, common *cpuModel, ok bool) {
 	return &c.cpus[at], &c.common, true
 }
 
-// text is a text of a processor: the first of some that is told. What nothing is
-// told of is unknown.
+// text makes the Value of a metric of a text: the first of several that the file has of a
+// processor, or "unknown".
 func (c *cpuInfo) text(which ...int) func(context.Context, *pmda.Request, pdu.Instance) (string, error) {
 	return func(_ context.Context, _ *pmda.Request, i pdu.Instance) (string, error) {
 		own, common, ok := c.of(i.ID)
@@ -243,7 +246,7 @@ func (c *cpuInfo) text(which ...int) func(context.Context, *pmda.Request, pdu.In
 	}
 }
 
-// cpuNumber is a number of a processor.
+// cpuNumber makes the Value of a metric of a number.
 func cpuNumber[T pdu.Scalar](c *cpuInfo, of func(*cpuModel) optional[T]) func(context.Context, *pmda.Request, pdu.Instance) (T, error) {
 	return func(_ context.Context, _ *pmda.Request, i pdu.Instance) (T, error) {
 		var v optional[T]

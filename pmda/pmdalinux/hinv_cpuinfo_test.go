@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestCPUInfo compares what is to be seen of the ways in which architectures tell
+// TestCPUInfo compares the values of the ways in which architectures tell
 // of their processors, and of damaged files.
 func TestCPUInfo(t *testing.T) {
 	const (
@@ -106,7 +106,7 @@ vendor
 			for n := range strings.FieldsSeq(tt.metrics) {
 				names = append(names, "hinv.cpu."+n)
 			}
-			got := "\n" + strings.ReplaceAll(tree.show(t, names...), "hinv.cpu.", "")
+			got := "\n" + strings.ReplaceAll(tree.valuesOf(t, names...), "hinv.cpu.", "")
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}
@@ -118,7 +118,7 @@ vendor
 func TestCPUInfoAgain(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, "proc/stat", "cpu0 1\ncpu1 1\n")
-	our := ours(t, root)
+	our := ourAgent(t, root)
 	for _, tt := range []struct{ text, want string }{
 		{"processor : 0\nvendor : a\nbogomips : 5\nprocessor : 1\nvendor : b\nbogomips : 6\n",
 			"hinv.cpu.bogomips 0 \"cpu0\" 5 1 \"cpu1\" 6\nhinv.cpu.vendor 0 \"cpu0\" a 1 \"cpu1\" b\n"},
@@ -127,7 +127,7 @@ func TestCPUInfoAgain(t *testing.T) {
 		{"processor : 0\nprocessor : 1\n", "hinv.cpu.bogomips\nhinv.cpu.vendor 0 \"cpu0\" unknown 1 \"cpu1\" unknown\n"},
 	} {
 		write(t, root, "proc/cpuinfo", tt.text)
-		if diff := cmp.Diff(tt.want, our.look([]string{"hinv.cpu.vendor", "hinv.cpu.bogomips"}).String()); diff != "" {
+		if diff := cmp.Diff(tt.want, our.snapshot([]string{"hinv.cpu.vendor", "hinv.cpu.bogomips"}).String()); diff != "" {
 			t.Errorf("%q (-want +got)\n%s", tt.text, diff)
 		}
 	}

@@ -15,18 +15,18 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// A topology is which nodes the memory of the machine has, and which processors
-// are at which of them. It is read once, and again when a processor turns up that
-// none of the nodes had. Several goroutines may use it.
+// A topology is the nodes of the machine (NUMA) and the processors of each. It is read
+// once, and again when there is a processor that no node had. It is safe for concurrent
+// use.
 type topology struct {
 	dir   string
 	indom *pmda.InDom // the nodes
 
-	mu  sync.Mutex // to read it
+	mu  sync.Mutex // held while it is read
 	now atomic.Pointer[nodes]
 }
 
-// nodes are what a reading has found, which does not change any more.
+// nodes are what a reading has found. They are immutable.
 type nodes struct {
 	list []node         // by ascending ID
 	of   map[uint32]int // where in list the node of a processor is; nil if all are at the first
@@ -39,7 +39,7 @@ type node struct {
 	cpus   []uint32
 }
 
-// addTopology enters the instance domain of the nodes.
+// addTopology attaches the instance domain of the nodes.
 func (l *linux) addTopology() *topology {
 	t := &topology{dir: l.path(nodeDir)}
 	t.indom = &pmda.InDom{
@@ -70,7 +70,7 @@ func (l *linux) addTopology() *topology {
 	return t
 }
 
-// nodes are the nodes and their processors.
+// nodes returns the nodes and their processors.
 func (t *topology) nodes() (*nodes, error) {
 	if n := t.now.Load(); n != nil {
 		return n, nil
@@ -78,7 +78,7 @@ func (t *topology) nodes() (*nodes, error) {
 	return t.read()
 }
 
-// read looks at the nodes anew.
+// read reads the nodes again.
 func (t *topology) read() (*nodes, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,15 +92,12 @@ func (t *topology) read() (*nodes, error) {
 	for at := range n.list {
 		names[at] = "node" + strconv.FormatUint(uint64(n.list[at].number), 10)
 	}
-	if _, err := t.indom.SetNames(names...); err != nil {
+	ids, err := t.indom.SetNames(names...)
+	if err != nil {
 		return nil, err
 	}
-	ids := map[string]pdu.InstID{}
-	for _, i := range t.indom.Instances() {
-		ids[i.Name] = i.ID
-	}
-	for at, name := range names {
-		n.list[at].id = ids[name]
+	for at, id := range ids {
+		n.list[at].id = id
 	}
 	slices.SortFunc(n.list, func(a, b node) int { return cmp.Compare(a.id, b.id) })
 	for at, node := range n.list {
@@ -123,8 +120,8 @@ func (t *topology) listNodes() []node {
 	return list
 }
 
-// listNumbered is the numbers of what a directory has with names such as cpu12, in
-// ascending order; none of a directory that cannot be read.
+// listNumbered returns the numbers of the entries of a directory with names such as cpu12,
+// in ascending order; none if the directory cannot be read.
 func listNumbered(dir, prefix string) []uint32 {
 	var list []uint32
 	entries, _ := os.ReadDir(dir)

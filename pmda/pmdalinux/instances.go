@@ -75,7 +75,7 @@ func (r *instances[T]) dropDuplicates() {
 	})
 }
 
-// shortName is what an instance is known by: its name up to the first space.
+// shortName is a name up to the first space, which identifies an instance.
 func shortName(name string) string {
 	name, _, _ = strings.Cut(name, " ")
 	return name
@@ -84,18 +84,9 @@ func shortName(name string) string {
 // findIDs makes the names those of the instance domain, and finds their IDs.
 func (r *instances[T]) findIDs() error {
 	if r.id == nil {
-		if _, err := r.indom.SetNames(r.Names...); err != nil {
-			return err
-		}
-		ids := make(map[string]pdu.InstID, r.Len())
-		for _, i := range r.indom.Instances() {
-			ids[i.Name] = i.ID
-		}
-		r.ids = r.ids[:0]
-		for _, name := range r.Names {
-			r.ids = append(r.ids, ids[name])
-		}
-		return nil
+		ids, err := r.indom.SetNames(r.Names...)
+		r.ids = ids
+		return err
 	}
 	list := make([]pdu.Instance, r.Len())
 	r.ids = r.ids[:0]

@@ -7,16 +7,16 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// ipcInfo are the limits that no file has. Most are constants of the kernel that
-// it makes no use of any more.
+// ipcInfo are the limits that no file has. Most are constants that the kernel itself does
+// not use any more.
 type ipcInfo struct {
 	semmap, semmnu, semume, semusz, semvmx, semaem int32
 	msgpool, msgmap, msgssz, msgtql                int32
 	msgseg                                         uint16
 }
 
-// addIPCLimits adds the metrics of limits: those below /proc/sys/kernel, and those
-// that a system call tells of this machine.
+// addIPCLimits adds the metrics of limits: those below /proc/sys/kernel, and those that
+// system calls return for this machine.
 func (l *linux) addIPCLimits() {
 	limit := func(name string, cluster, item int, file string, column int, units pdu.Units, text string) numberMetric[uint32] {
 		return numberMetric[uint32]{file: "proc/sys/kernel/" + file, column: column, Metric: pmda.Metric[uint32]{
@@ -61,13 +61,14 @@ func (l *linux) addIPCLimits() {
 		{"ipc.msg.max_msgseg", 22, 5, 0, &now.msgssz, "Bytes of a segment of a message, as the kernel says for old programs"},
 		{"ipc.msg.num_smsghdr", 22, 6, 0, &now.msgtql, "Headers of messages; the kernel does not limit them"},
 	} {
-		l.ipcLimit(m.name, m.cluster, m.item, m.units, m.text, g, func() uint32 { return uint32(*m.v) })
+		l.addIPCLimit(m.name, m.cluster, m.item, m.units, m.text, g, func() uint32 { return uint32(*m.v) })
 	}
-	l.ipcLimit("ipc.msg.max_seg", 22, 7, 0, "Segments of messages; the kernel does not limit them", g, func() uint32 { return uint32(now.msgseg) })
-	l.ipcLimit("ipc.shm.min_segsz", 23, 1, pdu.SpaceByte, "Bytes that a shared memory segment has to have, which is 1", g, func() uint32 { return 1 })
+	l.addIPCLimit("ipc.msg.max_seg", 22, 7, 0, "Segments of messages; the kernel does not limit them", g, func() uint32 { return uint32(now.msgseg) })
+	l.addIPCLimit("ipc.shm.min_segsz", 23, 1, pdu.SpaceByte, "Bytes that a shared memory segment has to have, which is 1", g, func() uint32 { return 1 })
 }
 
-func (l *linux) ipcLimit(name string, cluster, item int, units pdu.Units, text string, g *pmda.Group, v func() uint32) {
+// addIPCLimit adds a metric of a limit.
+func (l *linux) addIPCLimit(name string, cluster, item int, units pdu.Units, text string, g *pmda.Group, v func() uint32) {
 	pmda.Register(l.Agent, pmda.Metric[uint32]{Name: name, ID: pmda.Item(cluster, item), Group: g,
 		Sem: pdu.SemDiscrete, Units: units, Text: text,
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) { return v(), nil }})

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readIPCInfo asks for the limits of semaphores and messages. The counterparts of
+// readIPCInfo reads the limits of semaphores and messages. The counterparts of
 // what it fills in are struct seminfo and struct msginfo.
 func readIPCInfo() (ipcInfo, error) {
 	const info = 3 // IPC_INFO

@@ -4,5 +4,5 @@ package pmdalinux
 
 import "errors"
 
-// readIPCInfo has nobody to ask.
+// readIPCInfo fails: this is no Linux.
 func readIPCInfo() (ipcInfo, error) { return ipcInfo{}, errors.ErrUnsupported }

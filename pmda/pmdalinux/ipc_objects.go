@@ -13,29 +13,29 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// An ipcObject is a shared memory segment, a queue of messages or a set of
-// semaphores, as a line of a file in /proc/sysvipc tells of it.
+// An ipcObject is a shared memory segment, a queue of messages or a set of semaphores: a
+// line of a file in /proc/sysvipc.
 type ipcObject struct {
 	columns [16]uint64
 	known   [16]bool
 	key     string
 	owner   string
-	mode    uint32 // with flags above the permissions
+	mode    uint32 // the permissions, and flags in higher bits
 }
 
-// ipcTable is a file in /proc/sysvipc. Columns 0 to 2 are the key, the ID and the
-// permissions; uid is that of the owner.
+// An ipcTable is a file in /proc/sysvipc. Columns 0 to 2 are the key, the ID and the
+// permissions.
 type ipcTable struct {
-	rows  instances[ipcObject]
-	uid   int
-	users map[uint64]string
-	whole bool // all lines could be read
+	rows     instances[ipcObject]
+	uid      int               // the column of the owner's user ID
+	users    map[uint64]string // names of users
+	complete bool              // all lines could be parsed
 }
 
 // parse reads the lines after the title.
 func (t *ipcTable) parse(text []byte) error {
 	t.rows.Begin()
-	t.whole = procfile.HasCompleteLines(text)
+	t.complete = procfile.HasCompleteLines(text)
 	_, text, _ = procfile.CutLine(text) // the title
 	for line := range procfile.Lines(text) {
 		key, line := procfile.CutField(line)
@@ -45,7 +45,7 @@ func (t *ipcTable) parse(text []byte) error {
 		keyBits, okKey := parseKey(key)
 		bits, okMode := parseOctal(mode)
 		if !okID || !okKey || !okMode {
-			t.whole = false
+			t.complete = false
 			continue
 		}
 		o := t.rows.Row(id)
@@ -72,14 +72,14 @@ func parseKey(field []byte) (uint32, bool) {
 	return uint32(v), ok && v < 1<<31
 }
 
-// setKey notes the key, which is known in hexadecimal.
+// setKey sets the key, which is shown in hexadecimal.
 func (o *ipcObject) setKey(key uint32) {
 	if o.key == "" || o.columns[0] != uint64(key) {
 		o.columns[0], o.key = uint64(key), fmt.Sprintf("0x%08x", key)
 	}
 }
 
-// parseOctal reads the permissions and the flags above them.
+// parseOctal parses the permissions and the flags.
 func parseOctal(field []byte) (v uint32, ok bool) {
 	for _, c := range field {
 		if c < '0' || c > '7' || v >= 1<<20 {
@@ -90,10 +90,10 @@ func parseOctal(field []byte) (v uint32, ok bool) {
 	return v, len(field) > 0
 }
 
-// perms are the octal digits of the permissions, read as decimal.
+// perms are the octal digits of the permissions, as a decimal number.
 func (o *ipcObject) perms() uint32 { return o.mode>>6&7*100 + o.mode>>3&7*10 + o.mode&7 }
 
-// user names a user of this machine; one without a name by the number.
+// user returns the name of a user of this machine, or the number of one without a name.
 func (t *ipcTable) user(uid uint64, known bool) string {
 	if !known {
 		return ""
@@ -112,9 +112,10 @@ func (t *ipcTable) user(uid uint64, known bool) string {
 	return name
 }
 
-// sum sums a column; unknown if it is so of one object, or if there may be more.
+// sum is the sum over all objects. There is none if the value of one is not known, or if
+// there may be more of them.
 func (t *ipcTable) sum(of func(*ipcObject) (uint64, bool)) (sum uint64, ok bool) {
-	if !t.whole {
+	if !t.complete {
 		return 0, false
 	}
 	for i := range t.rows.Vals {
@@ -127,14 +128,14 @@ func (t *ipcTable) sum(of func(*ipcObject) (uint64, bool)) (sum uint64, ok bool)
 	return sum, true
 }
 
-// ipcColumn is what a column has, if it fits.
+// ipcColumn is the number in a column, if it fits 32 bits.
 func ipcColumn(i int) func(*ipcObject) (uint32, bool) {
 	return func(o *ipcObject) (uint32, bool) {
 		return uint32(o.columns[i]), o.known[i] && o.columns[i] <= 1<<32-1
 	}
 }
 
-// addIPC adds the metrics of System V's means of communication.
+// addIPC adds the metrics of System V shared memory, message queues and semaphores.
 func (l *linux) addIPC() {
 	l.addSharedMemory()
 	l.addMessageQueues()
@@ -164,18 +165,19 @@ func (f ipcFile) add(l *linux) (*ipcTable, *pmda.Group) {
 	}
 	str(0, f.key, "Key of a "+f.object+", which programs find it by", func(o *ipcObject) (string, bool) { return o.key, true })
 	str(1, f.owner, "Name of the user who owns a "+f.object, func(o *ipcObject) (string, bool) { return o.owner, o.owner != "" })
-	l.ipcObject(t, f.perms, f.cluster, 2, pdu.SemInstant, 0, "Permissions of a "+f.object+", octal digits like those of a file",
+	l.addIPCMetric(t, f.perms, f.cluster, 2, pdu.SemInstant, 0, "Permissions of a "+f.object+", octal digits like those of a file",
 		func(o *ipcObject) (uint32, bool) { return o.perms(), true })
 	return t, g
 }
 
-func (l *linux) ipcObject(t *ipcTable, name string, cluster, item int, sem pdu.Sem, units pdu.Units, text string, of func(*ipcObject) (uint32, bool)) {
+// addIPCMetric adds a metric of each object.
+func (l *linux) addIPCMetric(t *ipcTable, name string, cluster, item int, sem pdu.Sem, units pdu.Units, text string, of func(*ipcObject) (uint32, bool)) {
 	pmda.Register(l.Agent, pmda.Metric[uint32]{Name: name, ID: pmda.Item(cluster, item), InDom: t.rows.indom,
 		Sem: sem, Units: units, Text: text, Values: rowValues(&t.rows, of)})
 }
 
-// ipcTotal adds a metric that sums over all objects.
-func (l *linux) ipcTotal(t *ipcTable, g *pmda.Group, name string, cluster, item int, units pdu.Units, text string, of func(*ipcObject) (uint64, bool)) {
+// addIPCTotal adds a metric that sums over all objects.
+func (l *linux) addIPCTotal(t *ipcTable, g *pmda.Group, name string, cluster, item int, units pdu.Units, text string, of func(*ipcObject) (uint64, bool)) {
 	pmda.Register(l.Agent, pmda.Metric[uint32]{Name: name, ID: pmda.Item(cluster, item), Group: g, Units: units, Text: text,
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
 			if v, ok := t.sum(of); ok && v <= 1<<32-1 {
@@ -185,37 +187,39 @@ func (l *linux) ipcTotal(t *ipcTable, g *pmda.Group, name string, cluster, item 
 		}})
 }
 
-// plain is a column to sum; one is to count.
-func plain(i int) func(*ipcObject) (uint64, bool) {
+// ipcSummand is a column to be summed.
+func ipcSummand(i int) func(*ipcObject) (uint64, bool) {
 	return func(o *ipcObject) (uint64, bool) { return o.columns[i], o.known[i] }
 }
 
-func one(*ipcObject) (uint64, bool) { return 1, true }
+// ipcCount counts objects when it is summed.
+func ipcCount(*ipcObject) (uint64, bool) { return 1, true }
 
 func (l *linux) addSharedMemory() {
 	const cluster, total = 64, 56
 	t, g := ipcFile{name: "shm", serial: 28, cluster: cluster, object: "shared memory segment", text: "Segments of shared memory, by their IDs", uid: 7,
 		key: "ipc.shm.key", owner: "ipc.shm.owner", perms: "ipc.shm.perms"}.add(l)
-	l.ipcObject(t, "ipc.shm.segsz", cluster, 3, pdu.SemDiscrete, pdu.SpaceByte, "Length of a shared memory segment", ipcColumn(3))
-	l.ipcObject(t, "ipc.shm.creator_pid", cluster, 6, pdu.SemDiscrete, 0, "Process that made a shared memory segment", ipcColumn(4))
-	l.ipcObject(t, "ipc.shm.last_access_pid", cluster, 7, pdu.SemInstant, 0, "Process that attached or detached a shared memory segment last", ipcColumn(5))
-	l.ipcObject(t, "ipc.shm.nattch", cluster, 4, pdu.SemInstant, 0, "Processes that a shared memory segment is attached to", ipcColumn(6))
+	l.addIPCMetric(t, "ipc.shm.segsz", cluster, 3, pdu.SemDiscrete, pdu.SpaceByte, "Length of a shared memory segment", ipcColumn(3))
+	l.addIPCMetric(t, "ipc.shm.creator_pid", cluster, 6, pdu.SemDiscrete, 0, "Process that made a shared memory segment", ipcColumn(4))
+	l.addIPCMetric(t, "ipc.shm.last_access_pid", cluster, 7, pdu.SemInstant, 0, "Process that attached or detached a shared memory segment last", ipcColumn(5))
+	l.addIPCMetric(t, "ipc.shm.nattch", cluster, 4, pdu.SemInstant, 0, "Processes that a shared memory segment is attached to", ipcColumn(6))
 	pmda.Register(l.Agent, pmda.Metric[string]{Name: "ipc.shm.status", ID: pmda.Item(cluster, 5), InDom: t.rows.indom,
 		Text:   "State of a shared memory segment: dest if it goes with the last process, locked if it stays in memory",
 		Values: rowValues(&t.rows, shmStatus)})
 	page := uint64(os.Getpagesize())
-	l.ipcTotal(t, g, "ipc.shm.tot", total, 0, pdu.SpaceByte, "Length of all shared memory segments, in whole pages",
+	l.addIPCTotal(t, g, "ipc.shm.tot", total, 0, pdu.SpaceByte, "Length of all shared memory segments, in whole pages",
 		func(o *ipcObject) (uint64, bool) {
 			return o.columns[3]/page*page + min(o.columns[3]%page, 1)*page, o.known[3]
 		})
-	l.ipcTotal(t, g, "ipc.shm.rss", total, 1, pdu.SpaceByte, "Shared memory that is in main memory", plain(14))
-	l.ipcTotal(t, g, "ipc.shm.swp", total, 2, pdu.SpaceByte, "Shared memory that is swapped out", plain(15))
-	l.ipcTotal(t, g, "ipc.shm.used_ids", total, 3, 0, "Shared memory segments that there are", one)
+	l.addIPCTotal(t, g, "ipc.shm.rss", total, 1, pdu.SpaceByte, "Shared memory that is in main memory", ipcSummand(14))
+	l.addIPCTotal(t, g, "ipc.shm.swp", total, 2, pdu.SpaceByte, "Shared memory that is swapped out", ipcSummand(15))
+	l.addIPCTotal(t, g, "ipc.shm.used_ids", total, 3, 0, "Shared memory segments that there are", ipcCount)
 	none := func(*ipcObject) (uint64, bool) { return 0, true }
-	l.ipcTotal(t, g, "ipc.shm.swap_attempts", total, 4, 0, "Attempts to swap shared memory, which kernels since 2.4 do not count", none)
-	l.ipcTotal(t, g, "ipc.shm.swap_successes", total, 5, 0, "Successes in swapping shared memory, which kernels since 2.4 do not count", none)
+	l.addIPCTotal(t, g, "ipc.shm.swap_attempts", total, 4, 0, "Attempts to swap shared memory, which kernels since 2.4 do not count", none)
+	l.addIPCTotal(t, g, "ipc.shm.swap_successes", total, 5, 0, "Successes in swapping shared memory, which kernels since 2.4 do not count", none)
 }
 
+// shmStatus is the state of a segment by its flags.
 func shmStatus(o *ipcObject) (string, bool) {
 	const dest, locked = 0o1000, 0o2000
 	return [...]string{"", "dest", "locked", "dest locked"}[o.mode&(dest|locked)/dest], true
@@ -225,20 +229,20 @@ func (l *linux) addMessageQueues() {
 	const cluster, total = 65, 62
 	t, g := ipcFile{name: "msg", serial: 29, cluster: cluster, object: "message queue", text: "Queues of messages, by their IDs", uid: 7,
 		key: "ipc.msg.key", owner: "ipc.msg.owner", perms: "ipc.msg.perms"}.add(l)
-	l.ipcObject(t, "ipc.msg.msgsz", cluster, 3, pdu.SemDiscrete, pdu.SpaceByte, "Length of the messages in a queue", ipcColumn(3))
-	l.ipcObject(t, "ipc.msg.messages", cluster, 4, pdu.SemInstant, 0, "Messages in a queue", ipcColumn(4))
-	l.ipcObject(t, "ipc.msg.last_send_pid", cluster, 5, pdu.SemInstant, pdu.SpaceByte, "Process that sent to a queue last", ipcColumn(5))
-	l.ipcObject(t, "ipc.msg.last_recv_pid", cluster, 6, pdu.SemInstant, 0, "Process that received from a queue last", ipcColumn(6))
-	l.ipcTotal(t, g, "ipc.msg.used_queues", total, 0, 0, "Queues of messages that there are", one)
-	l.ipcTotal(t, g, "ipc.msg.tot_msg", total, 1, 0, "Messages in all queues", plain(4))
-	l.ipcTotal(t, g, "ipc.msg.tot_bytes", total, 2, pdu.SpaceByte, "Length of the messages in all queues", plain(3))
+	l.addIPCMetric(t, "ipc.msg.msgsz", cluster, 3, pdu.SemDiscrete, pdu.SpaceByte, "Length of the messages in a queue", ipcColumn(3))
+	l.addIPCMetric(t, "ipc.msg.messages", cluster, 4, pdu.SemInstant, 0, "Messages in a queue", ipcColumn(4))
+	l.addIPCMetric(t, "ipc.msg.last_send_pid", cluster, 5, pdu.SemInstant, pdu.SpaceByte, "Process that sent to a queue last", ipcColumn(5))
+	l.addIPCMetric(t, "ipc.msg.last_recv_pid", cluster, 6, pdu.SemInstant, 0, "Process that received from a queue last", ipcColumn(6))
+	l.addIPCTotal(t, g, "ipc.msg.used_queues", total, 0, 0, "Queues of messages that there are", ipcCount)
+	l.addIPCTotal(t, g, "ipc.msg.tot_msg", total, 1, 0, "Messages in all queues", ipcSummand(4))
+	l.addIPCTotal(t, g, "ipc.msg.tot_bytes", total, 2, pdu.SpaceByte, "Length of the messages in all queues", ipcSummand(3))
 }
 
 func (l *linux) addSemaphores() {
 	const cluster, total = 66, 61
 	t, g := ipcFile{name: "sem", serial: 30, cluster: cluster, object: "semaphore set", text: "Sets of semaphores, by their IDs", uid: 4,
 		key: "ipc.sem.key", owner: "ipc.sem.owner", perms: "ipc.sem.perms"}.add(l)
-	l.ipcObject(t, "ipc.sem.nsems", cluster, 3, pdu.SemInstant, 0, "Semaphores in a set", ipcColumn(3))
-	l.ipcTotal(t, g, "ipc.sem.used_sem", total, 0, 0, "Sets of semaphores that there are", one)
-	l.ipcTotal(t, g, "ipc.sem.tot_sem", total, 1, 0, "Semaphores in all sets", plain(3))
+	l.addIPCMetric(t, "ipc.sem.nsems", cluster, 3, pdu.SemInstant, 0, "Semaphores in a set", ipcColumn(3))
+	l.addIPCTotal(t, g, "ipc.sem.used_sem", total, 0, 0, "Sets of semaphores that there are", ipcCount)
+	l.addIPCTotal(t, g, "ipc.sem.tot_sem", total, 1, 0, "Semaphores in all sets", ipcSummand(3))
 }

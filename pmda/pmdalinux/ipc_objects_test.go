@@ -20,9 +20,9 @@ var ipcFiles = files{
 	"proc/sysvipc/sem": semTitle + "0 983040 600 1 0 0 0 0 0 1555176121\n" + "18 3 7777 250 33 1 2 3 4 5\n",
 }
 
-func TestIPCTwin(t *testing.T) { sameAsTheirs(t, ipcFiles, "ipc.") }
+func TestIPCSameAsC(t *testing.T) { samePrefixAsC(t, ipcFiles, "ipc.") }
 
-// TestIPC compares what is to be seen of good and damaged files, where the C agent
+// TestIPC compares the values of good and damaged files, where the C agent
 // asks the kernel of this machine.
 func TestIPC(t *testing.T) {
 	const none = "Metric not supported by this version of monitored application"
@@ -64,7 +64,7 @@ ipc.shm.tot
 `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := tt.tree.show(t, "ipc.shm.perms", "ipc.shm.segsz", "ipc.shm.status", "ipc.shm.tot", "ipc.shm.rss",
+			got := tt.tree.valuesOf(t, "ipc.shm.perms", "ipc.shm.segsz", "ipc.shm.status", "ipc.shm.tot", "ipc.shm.rss",
 				"ipc.msg.tot_bytes", "ipc.msg.used_queues", "ipc.sem.tot_sem")
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error("(-want +got)\n", diff)
@@ -80,7 +80,7 @@ func TestIPCLimits(t *testing.T) {
 		"proc/sys/kernel/sem":    "32000\t1024000000\t500\t31999\n",
 		"proc/sys/kernel/shmmax": "18446744073692774399\n",
 		"proc/sys/kernel/shmmni": "4096\n",
-	}.show(t, "ipc.sem.max_semid", "ipc.sem.max_sem", "ipc.shm.max_segsz", "ipc.shm.max_seg", "ipc.msg.max_msgsz", "ipc.sem.max_semval")
+	}.valuesOf(t, "ipc.sem.max_semid", "ipc.sem.max_sem", "ipc.shm.max_segsz", "ipc.shm.max_seg", "ipc.msg.max_msgsz", "ipc.sem.max_semval")
 	want := `ipc.msg.max_msgsz: ` + none + `
 ipc.sem.max_sem 1024000000
 ipc.sem.max_semid 31999

@@ -8,12 +8,12 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// cpuTimes are how a processor, or several, spent their time, from a line such as
+// cpuTimes are the times that a processor, or several, have spent, from a line such as
 // "cpu0 380353 0 183563 577294 792 0 28373 688 0 0".
 type cpuTimes struct {
-	ms    [10]uint64 // in the order of the line
-	known int        // how many of them are; old kernels have fewer
-	whole bool       // the line had no more, so that what is not known is nothing
+	ms       [10]uint64 // in the order of the line
+	known    int        // the first of them that the line has; old kernels have fewer
+	complete bool       // the line has ended there, so that a time that is not known is 0
 }
 
 // The columns of the line.
@@ -30,17 +30,17 @@ const (
 	inGuestNice
 )
 
-// maxTicks is more ticks than all processors of a large machine have in a thousand
-// years. What is above is damaged, and would overflow in sums.
+// maxTicks is more ticks than all processors of a large machine have in a thousand years.
+// A greater number is damaged, and would overflow in sums.
 const maxTicks = 1 << 48
 
-// parseCPUTimes reads what a line has after its name.
+// parseCPUTimes parses a line after its name.
 func parseCPUTimes(line []byte) cpuTimes {
 	var t cpuTimes
 	for t.known < len(t.ms) {
 		field, rest := procfile.CutField(line)
 		if len(field) == 0 {
-			t.whole = true
+			t.complete = true
 			return t
 		}
 		ticks, ok := procfile.ParseUint(field)
@@ -51,13 +51,13 @@ func parseCPUTimes(line []byte) cpuTimes {
 		t.known++
 		line = rest
 	}
-	t.whole = true
+	t.complete = true
 	return t
 }
 
-// add adds the times of another processor; what one of them lacks, the sum lacks.
+// add adds the times of another processor. The sum has the times that both have.
 func (t *cpuTimes) add(o *cpuTimes) {
-	t.known, t.whole = min(t.known, o.known), t.whole && o.whole
+	t.known, t.complete = min(t.known, o.known), t.complete && o.complete
 	for i := range t.ms {
 		t.ms[i] += o.ms[i]
 	}
@@ -66,11 +66,11 @@ func (t *cpuTimes) add(o *cpuTimes) {
 // column is one of the times.
 func (t *cpuTimes) column(i int) (uint64, bool) { return t.ms[i], i < t.known }
 
-// without is one of the times less the part of it that guests had. A kernel that
-// does not count guests has none.
+// without is one of the times less the part of it that guests had. A kernel that does not
+// count guests has no guests.
 func (t *cpuTimes) without(i, guests int) (uint64, bool) {
 	own := t.ms[i] - min(t.ms[i], t.ms[guests]) // they are not counted at the same moment
-	return own, i < t.known && (guests < t.known || t.whole)
+	return own, i < t.known && (guests < t.known || t.complete)
 }
 
 // cpuTimeMetrics are the metrics of times: of all processors, of each one and of
@@ -111,8 +111,8 @@ func timeIn(i int) func(*cpuTimes) (uint64, bool) {
 	return func(t *cpuTimes) (uint64, bool) { return t.column(i) }
 }
 
-// addCPUTimes adds the times of all processors, of each, and of those of a node.
-func (l *linux) addCPUTimes(s *stat, g *pmda.Group) {
+// addCPUTimes adds the metrics of times.
+func (l *linux) addCPUTimes(s *procStat, g *pmda.Group) {
 	for _, m := range cpuTimeMetrics {
 		metric := pmda.Metric[uint64]{Group: g, Sem: pdu.SemCounter, Units: pdu.TimeMSec}
 
@@ -140,8 +140,8 @@ func (l *linux) addCPUTimes(s *stat, g *pmda.Group) {
 		of.Text = "Time that the processors of the node spent " + m.text
 		of.Labels = `{"device_type":["numa_node","cpu"]}`
 		of.Values = func(_ context.Context, _ *pmda.Request, set *pmda.Values[uint64]) error {
-			for at, n := range s.at.list {
-				if v, ok := m.of(&s.nodes[at]); ok {
+			for at, n := range s.nodes.list {
+				if v, ok := m.of(&s.nodeTimes[at]); ok {
 					set.Put(n.id, v)
 				}
 			}

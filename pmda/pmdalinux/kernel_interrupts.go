@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// addInterrupts adds the metrics of interrupts, soft interrupts, pressure, users.
+// addInterrupts adds the metrics of interrupts, of pressure and of users.
 func (l *linux) addInterrupts() {
 	l.addHardInterrupts()
 	l.addSoftInterrupts()
@@ -23,12 +23,12 @@ func (l *linux) addInterrupts() {
 func (l *linux) addHardInterrupts() {
 	var failed, missed optional[uint32]
 	t := &cpuTable{
-		special: func(name, rest []byte) bool {
+		single: func(name, rest []byte) bool {
 			switch string(name) {
 			case "ERR", "Err", "BAD":
-				failed = leading(rest)
+				failed = firstNumber(rest)
 			case "MIS":
-				missed = leading(rest)
+				missed = firstNumber(rest)
 			default:
 				return false
 			}
@@ -45,7 +45,7 @@ func (l *linux) addHardInterrupts() {
 			InstanceLabels: func(i pdu.Instance) string {
 				return pmda.LabelJSON(map[string]any{"irq": i.Name, "irqtext": t.text(i.Name)})
 			}},
-		each: &pmda.InDom{Serial: pmda.InDomSerial(40), Name: "interrupt on a processor", Text: "Interrupts, by number or name and processor",
+		cells: &pmda.InDom{Serial: pmda.InDomSerial(40), Name: "interrupt on a processor", Text: "Interrupts, by number or name and processor",
 			Labels: `{"device_type":["irq","cpu"],"indom_name":"per cpu, per irq"}`,
 			InstanceLabels: func(i pdu.Instance) string {
 				kind, cpu := cutCPU(i.Name)
@@ -82,7 +82,7 @@ func (l *linux) addSoftInterrupts() {
 	l.addCPUTable(t, g, cpuMetrics{
 		kinds: &pmda.InDom{Serial: pmda.InDomSerial(36), Name: "soft interrupt", Text: "Kinds of soft interrupts: the work that interrupts leave for later",
 			Labels: `{"indom_name":"per softirq"}`},
-		each: &pmda.InDom{Serial: pmda.InDomSerial(41), Name: "soft interrupt on a processor", Text: "Kinds of soft interrupts, by processor",
+		cells: &pmda.InDom{Serial: pmda.InDomSerial(41), Name: "soft interrupt on a processor", Text: "Kinds of soft interrupts, by processor",
 			Labels: `{"device_type":"cpu","indom_name":"per cpu, per softirq"}`,
 			InstanceLabels: func(i pdu.Instance) string {
 				kind, cpu := cutCPU(i.Name)
@@ -94,7 +94,7 @@ func (l *linux) addSoftInterrupts() {
 	})
 }
 
-// cutCPU parts the name of an instance of a kind on a processor.
+// cutCPU splits the name of an instance of a kind on a processor.
 func cutCPU(name string) (kind string, cpu int) {
 	at := strings.LastIndex(name, "::cpu")
 	cpu, _ = strconv.Atoi(name[at+len("::cpu"):])
@@ -103,7 +103,7 @@ func cutCPU(name string) (kind string, cpu int) {
 
 // cpuMetrics are the metrics of a cpuTable, and the domains of two of them.
 type cpuMetrics struct {
-	kinds, each                  *pmda.InDom
+	kinds, cells                 *pmda.InDom
 	total, cell, sum             string
 	totalID, cellID, sumID       pmda.ItemID
 	totalText, cellText, sumText string
@@ -111,17 +111,17 @@ type cpuMetrics struct {
 
 // addCPUTable adds the metrics of a table.
 func (l *linux) addCPUTable(t *cpuTable, g *pmda.Group, m cpuMetrics) {
-	t.kinds.indom, t.each = m.kinds, m.each
-	t.kinds.indom.Group, t.each.Group, t.each.Refresh = g, g, t.want
+	t.kinds.indom, t.cellDomain = m.kinds, m.cells
+	t.kinds.indom.Group, t.cellDomain.Group, t.cellDomain.Refresh = g, g, t.useCells
 	l.Attach(t.kinds.indom)
-	l.Attach(t.each)
+	l.Attach(t.cellDomain)
 	pmda.Register(l.Agent, pmda.Metric[uint64]{
 		Name: m.total, ID: m.totalID, InDom: t.kinds.indom, Sem: pdu.SemCounter, Units: pdu.UnitCount,
 		Text: m.totalText, Values: rowValues(&t.kinds, func(k *cpuKind) (uint64, bool) { return k.total, true }),
 	})
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
-		Name: m.cell, ID: m.cellID, InDom: t.each, Sem: pdu.SemCounter, Units: pdu.UnitCount,
-		Text: m.cellText, Values: t.values,
+		Name: m.cell, ID: m.cellID, InDom: t.cellDomain, Sem: pdu.SemCounter, Units: pdu.UnitCount,
+		Text: m.cellText, Values: t.cellValues,
 	})
 	pmda.Register(l.Agent, pmda.Metric[uint64]{
 		Name: m.sum, ID: m.sumID, InDom: l.cpus, Group: g, Sem: pdu.SemCounter, Units: pdu.UnitCount,
@@ -129,8 +129,8 @@ func (l *linux) addCPUTable(t *cpuTable, g *pmda.Group, m cpuMetrics) {
 	})
 }
 
-// leading is the number that a line begins with.
-func leading(line []byte) (n optional[uint32]) {
+// firstNumber is the number that a line begins with.
+func firstNumber(line []byte) (n optional[uint32]) {
 	field, _ := procfile.CutField(line)
 	n.v, n.ok = procfile.ParseUint32(field)
 	return n

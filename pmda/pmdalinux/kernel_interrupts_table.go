@@ -2,6 +2,7 @@ package pmdalinux
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -17,34 +18,35 @@ import (
 // maxCPU is more than any number of a processor.
 const maxCPU = 1 << 16
 
-// A cpuTable is what a file tells of kinds of interrupts, a line each, and
-// processors, a column each, below a line that names those:
+// A cpuTable is a file with a line for each kind of interrupts and a column for each
+// processor, below a line that names the processors:
 //
 //	           CPU0       CPU1
 //	 24:          1          0  IO-APIC   5-edge      ACPI:Ged
 //	LOC:   17952806   17830258  Local timer interrupts
 //	ERR:          0
 //
-// The processors that are not running have no column.
+// Processors that are switched off have no column.
 type cpuTable struct {
-	special func(name, rest []byte) bool // takes lines that have one number; or nil
+	single func(name, rest []byte) bool // parses lines that have one number; nil if there are none
 
-	head   []byte             // the first line
-	cpus   []pdu.InstID       // the processors of the columns
-	column []int              // by processor, -1 for none
-	cells  []uint32           // by line and column
-	sums   []uint64           // of the columns
-	whole  bool               // all lines are understood, so that the sums are of all kinds
-	kinds  instances[cpuKind] // the lines
+	head     []byte             // the first line
+	cpus     []pdu.InstID       // the processors of the columns
+	column   []int              // by processor, -1 for none
+	cells    []uint32           // by line and column
+	sums     []uint64           // of the columns
+	complete bool               // all lines could be parsed, so that the sums are of all kinds
+	kinds    instances[cpuKind] // the lines
 
-	// each has the instances of the kinds on each processor. There may be a million:
-	// they are not named before somebody asks for them.
-	each   *pmda.InDom
-	wanted atomic.Bool
-	stale  bool
-	order  []cpuCell // by ascending ID
+	// cellDomain has an instance for each kind on each processor. There may be a million:
+	// they are not named before the first request for them.
+	cellDomain *pmda.InDom
+	cellsUsed  atomic.Bool // there has been such a request
+	cellsStale bool        // the instances are to be named again
+	order      []cpuCell   // by ascending ID
 
-	// texts are what is said of the kinds, for labels: they are asked for at any time.
+	// texts are the descriptions of the kinds, for labels, which may be wanted during a
+	// reading.
 	texts    atomic.Pointer[map[string]string]
 	newTexts bool
 }
@@ -62,51 +64,51 @@ type cpuCell struct {
 	kind, column int32
 }
 
-// want is the Refresh of each.
-func (t *cpuTable) want(context.Context, *pmda.Request) error {
-	t.wanted.Store(true)
+// useCells is the Refresh of cellDomain.
+func (t *cpuTable) useCells(context.Context, *pmda.Request) error {
+	t.cellsUsed.Store(true)
 	return nil
 }
 
-// parse reads the file. One that is empty hides what there is, as in containers.
+// parse parses the file. In containers it may be empty, though there are interrupts.
 func (t *cpuTable) parse(text []byte) error {
 	if len(text) == 0 {
 		return pdu.ErrAppVersion
 	}
 	head, text, _ := procfile.CutLine(text)
 	if !bytes.Equal(head, t.head) || len(t.cpus) == 0 {
-		t.stale = true
+		t.cellsStale = true
 		if err := t.parseHead(head); err != nil {
 			t.head, t.cpus = nil, nil
 			return err
 		}
 	}
 	clear(t.sums)
-	t.whole = !procfile.Truncated(text)
+	t.complete = !procfile.Truncated(text)
 	t.cells = t.cells[:0]
 	t.kinds.Begin()
 	for line := range procfile.Lines(text) {
-		t.whole = t.line(line) && t.whole
+		t.complete = t.parseLine(line) && t.complete
 	}
-	t.stale = t.stale || t.kinds.Changed()
+	t.cellsStale = t.cellsStale || t.kinds.Changed()
 	t.newTexts = t.newTexts || t.kinds.Changed()
 	if err := t.kinds.end(); err != nil {
 		return err
 	}
 	if t.newTexts {
-		t.tell()
+		t.publishTexts()
 		t.newTexts = false
 	}
-	if t.stale && t.wanted.Load() {
-		if err := t.name(); err != nil {
+	if t.cellsStale && t.cellsUsed.Load() {
+		if err := t.nameCells(); err != nil {
 			return err
 		}
-		t.stale = false
+		t.cellsStale = false
 	}
 	return nil
 }
 
-// parseHead reads the line that names the processors.
+// parseHead parses the line that names the processors.
 func (t *cpuTable) parseHead(head []byte) error {
 	t.head = append(t.head[:0], head...)
 	t.cpus, t.column = t.cpus[:0], t.column[:0]
@@ -132,35 +134,35 @@ func (t *cpuTable) parseHead(head []byte) error {
 	return nil
 }
 
-// line reads one line. If it has not a number for each processor, it is left out.
-// It is false if that is not to be.
-func (t *cpuTable) line(line []byte) bool {
+// parseLine parses one line. A line without a number for each processor is left out. It
+// is false if that is damage.
+func (t *cpuTable) parseLine(line []byte) bool {
 	name, rest, ok := bytes.Cut(line, []byte(":"))
 	name, more := procfile.CutField(name)
 	if tail, _ := procfile.CutField(more); !ok || len(name) == 0 || len(tail) > 0 || bytes.IndexByte(name, 0) >= 0 {
 		return len(line) == 0
 	}
 	at := len(t.cells)
-	if t.special != nil && t.special(name, rest) {
+	if t.single != nil && t.single(name, rest) {
 		// Where the names are indented, which they are if numbers of interrupts may
 		// have four digits, the C agent takes this for a kind that only the first
-		// processor has. So do we, that the instances are the same.
-		if rest, ok = t.numbers(rest, 1); line[0] != ' ' || !ok {
+		// processor has. So do we, so that the instances are the same.
+		if rest, ok = t.cutNumbers(rest, 1); line[0] != ' ' || !ok {
 			t.cells = t.cells[:at]
 			return line[0] != ' '
 		}
 		for range t.cpus[1:] {
 			t.cells = append(t.cells, 0)
 		}
-	} else if rest, ok = t.numbers(rest, len(t.cpus)); !ok {
+	} else if rest, ok = t.cutNumbers(rest, len(t.cpus)); !ok {
 		t.cells = t.cells[:at]
-		return string(name) == "FIQ" // which ARM does not count
+		return string(name) == "FIQ" // ARM does not count those
 	}
 	t.add(name, rest, at)
 	return true
 }
 
-// add takes in a kind with the cells from one on.
+// add adds a kind with the cells from an index on.
 func (t *cpuTable) add(name, tail []byte, at int) {
 	var total uint64
 	for i, v := range t.cells[at:] {
@@ -175,10 +177,10 @@ func (t *cpuTable) add(name, tail []byte, at int) {
 	}
 }
 
-// numbers appends the first n numbers of a line to the cells, and returns what
-// follows them. It is most of the work on a machine with many processors, which is
-// why it does not use cutUint.
-func (t *cpuTable) numbers(line []byte, n int) (tail []byte, ok bool) {
+// cutNumbers appends the first n numbers of a line to the cells, and returns what follows
+// them. On a machine with many processors this is most of the work, which is why it does
+// not use procfile.CutUint.
+func (t *cpuTable) cutNumbers(line []byte, n int) (tail []byte, ok bool) {
 	at := 0
 	for range n {
 		for at < len(line) && line[at] == ' ' {
@@ -198,8 +200,8 @@ func (t *cpuTable) numbers(line []byte, n int) (tail []byte, ok bool) {
 	return line[at:], true
 }
 
-// tell makes the texts.
-func (t *cpuTable) tell() {
+// publishTexts makes the texts.
+func (t *cpuTable) publishTexts() {
 	texts := make(map[string]string, len(t.kinds.Names))
 	for i, name := range t.kinds.Names {
 		texts[name] = string(bytes.Join(bytes.Fields(t.kinds.Vals[i].tail), []byte(" ")))
@@ -207,7 +209,7 @@ func (t *cpuTable) tell() {
 	t.texts.Store(&texts)
 }
 
-// text is what is said of a kind.
+// text is the description of a kind.
 func (t *cpuTable) text(kind string) string {
 	if texts := t.texts.Load(); texts != nil {
 		return (*texts)[kind]
@@ -215,8 +217,8 @@ func (t *cpuTable) text(kind string) string {
 	return ""
 }
 
-// name names the instances of each, "kind::cpu0" and so on.
-func (t *cpuTable) name() error {
+// nameCells names the instances of cellDomain, "kind::cpu0" and so on.
+func (t *cpuTable) nameCells() error {
 	t.order = t.order[:0]
 	var all []byte
 	ends := make([]int, 0, len(t.cells))
@@ -232,23 +234,20 @@ func (t *cpuTable) name() error {
 	for i, to := range ends {
 		names[i], from = joined[from:to], to
 	}
-	if _, err := t.each.SetNames(names...); err != nil {
+	ids, err := t.cellDomain.SetNames(names...)
+	if err != nil {
+		t.order = t.order[:0]
 		return err
 	}
-	place := make(map[string]int, len(names))
-	for i, name := range names {
-		place[name] = i
+	for i, id := range ids {
+		t.order[i].id = id
 	}
-	unordered := slices.Clone(t.order)
-	for i, instance := range t.each.Instances() {
-		t.order[i] = unordered[place[instance.Name]]
-		t.order[i].id = instance.ID
-	}
+	slices.SortFunc(t.order, func(a, b cpuCell) int { return cmp.Compare(a.id, b.id) })
 	return nil
 }
 
-// values are those of each.
-func (t *cpuTable) values(_ context.Context, _ *pmda.Request, s *pmda.Values[uint32]) error {
+// cellValues are the Values of a metric of the cells.
+func (t *cpuTable) cellValues(_ context.Context, _ *pmda.Request, s *pmda.Values[uint32]) error {
 	for _, c := range t.order {
 		if s.Wants(c.id) {
 			s.Put(c.id, t.cells[t.kinds.Vals[c.kind].at+int(c.column)])
@@ -257,9 +256,9 @@ func (t *cpuTable) values(_ context.Context, _ *pmda.Request, s *pmda.Values[uin
 	return nil
 }
 
-// sum is the Value of a metric of processors: all kinds together, unknown if one is.
+// sum is the Value of a metric of processors: the sum of all kinds.
 func (t *cpuTable) sum(_ context.Context, _ *pmda.Request, i pdu.Instance) (uint64, error) {
-	if cpu := int(i.ID); t.whole && cpu < len(t.column) && t.column[cpu] >= 0 {
+	if cpu := int(i.ID); t.complete && cpu < len(t.column) && t.column[cpu] >= 0 {
 		return t.sums[t.column[cpu]], nil
 	}
 	return 0, pmda.NoValue

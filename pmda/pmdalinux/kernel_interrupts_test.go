@@ -30,8 +30,8 @@ var liveInterrupts = map[string]string{
 
 const utmpIsLive = "the C agent asks the C library, which reads /var/run/utmp"
 
-// cpus are files that say that there are n processors.
-func cpus(n int) files {
+// cpuTree is a tree that say that there are n processors.
+func cpuTree(n int) files {
 	stat := "cpu  1 2 3 4 5 6 7 8 9 10\n"
 	f := files{}
 	for cpu := range n {
@@ -42,7 +42,7 @@ func cpus(n int) files {
 	return f
 }
 
-// TestInterrupts compares what is to be seen of good and damaged files.
+// TestInterrupts compares the values of good and damaged files.
 func TestInterrupts(t *testing.T) {
 	names := []string{
 		"kernel.all.interrupts.errors", "kernel.all.interrupts.missed", "kernel.all.interrupts.total",
@@ -103,11 +103,11 @@ kernel.percpu.intr 0 "cpu0" 4 1 "cpu1" 6
 		{"no file", "-", failed("Metric not supported by this version of monitored application")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tree := cpus(2)
+			tree := cpuTree(2)
 			if tt.text != "-" {
 				tree["proc/interrupts"] = tt.text
 			}
-			if diff := cmp.Diff(tt.want, only(tree.show(t, names...))); diff != "" {
+			if diff := cmp.Diff(tt.want, only(tree.valuesOf(t, names...))); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}
 		})
@@ -129,7 +129,7 @@ func interruptTrees(t testing.TB) map[int]string {
 		text := unzip(t, path)
 		head, _, _ := strings.Cut(text, "\n")
 		n := len(strings.Fields(head))
-		tree := cpus(n)
+		tree := cpuTree(n)
 		tree["proc/interrupts"] = text
 		if soft := strings.Replace(path, "interrupts-", "softirqs-", 1); exists(soft) {
 			tree["proc/softirqs"] = unzip(t, soft)
@@ -159,7 +159,7 @@ func unzip(t testing.TB, path string) string {
 
 // TestInterruptFiles compares the interrupts of other machines with what the C
 // agent says, which has to be told their number of processors. 1152 are too many for
-// it: it does not answer in time.
+// it: it does not reply in time.
 func TestInterruptFiles(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	names := []string{
@@ -171,11 +171,11 @@ func TestInterruptFiles(t *testing.T) {
 			continue
 		}
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			want := theirs(t, root, fmt.Sprint("LINUX_NCPUS=", n)).look(names)
+			want := cAgent(t, root, fmt.Sprint("LINUX_NCPUS=", n)).snapshot(names)
 			if len(want.values["kernel.all.interrupts.total"]) == 0 {
 				t.Fatal("the C agent has no interrupts")
 			}
-			for _, d := range differences(names, want, ours(t, root).look(names), want) {
+			for _, d := range differences(names, want, ourAgent(t, root).snapshot(names), want) {
 				t.Error(d)
 			}
 		})
@@ -188,7 +188,7 @@ func TestManyProcessors(t *testing.T) {
 	if !ok {
 		t.Skip("needs the file of 1152 processors")
 	}
-	our := ours(t, root)
+	our := ourAgent(t, root)
 	for _, tt := range []struct {
 		file, total, sum, cell string
 		lines                  int
@@ -228,7 +228,7 @@ func TestManyProcessors(t *testing.T) {
 				continue // a million instances are more than an answer may have
 			}
 			got := map[string]string{}
-			for inst, a := range our.look([]string{metric}).values[metric] {
+			for inst, a := range our.snapshot([]string{metric}).values[metric] {
 				got[inst] = text(a)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -241,10 +241,10 @@ func TestManyProcessors(t *testing.T) {
 // TestInterruptsChange: a kind that comes has an ID of its own, and those that stay
 // keep theirs, also when a processor is switched off.
 func TestInterruptsChange(t *testing.T) {
-	tree := cpus(2)
+	tree := cpuTree(2)
 	tree["proc/interrupts"] = "  CPU0 CPU1\n 1: 10 11\n 3: 30 31\n"
 	root := tree.write(t)
-	our := ours(t, root)
+	our := ourAgent(t, root)
 	names := []string{"kernel.all.interrupts.total", "kernel.percpu.interrupts"}
 	for _, step := range []struct{ text, want string }{
 		{tree["proc/interrupts"], `kernel.all.interrupts.total 0 "1" 21 1 "3" 61
@@ -258,7 +258,7 @@ kernel.percpu.interrupts 3 "3::cpu1" 31 5 "2::cpu1" 21
 `},
 	} {
 		write(t, root, "proc/interrupts", step.text)
-		if diff := cmp.Diff(step.want, our.look(names).String()); diff != "" {
+		if diff := cmp.Diff(step.want, our.snapshot(names).String()); diff != "" {
 			t.Error("(-want +got)\n", diff)
 		}
 	}
@@ -267,10 +267,10 @@ kernel.percpu.interrupts 3 "3::cpu1" 31 5 "2::cpu1" 21
 // TestInterruptLabels: the texts of interrupts are labels, of which no quote and no
 // byte out of place makes something else, and follow the file.
 func TestInterruptLabels(t *testing.T) {
-	tree := cpus(1)
+	tree := cpuTree(1)
 	tree["proc/interrupts"] = "  CPU0\n 24: 1  IO-APIC \t 5-edge   ti\"mer\\\nLOC: 2\n"
 	root := tree.write(t)
-	our := ours(t, root)
+	our := ourAgent(t, root)
 	for _, step := range []struct{ text, want string }{
 		{tree["proc/interrupts"], `{"cpu":0,"irq":"24","irqtext":"IO-APIC 5-edge ti\"mer\\"} {"cpu":0,"irq":"LOC","irqtext":""}`},
 		{"  CPU0\n 24: 1  other\nLOC: 2\n", `{"cpu":0,"irq":"24","irqtext":"other"} {"cpu":0,"irq":"LOC","irqtext":""}`},
@@ -290,7 +290,7 @@ func TestInterruptLabels(t *testing.T) {
 	}
 }
 
-// TestPressure compares what is to be seen of good and damaged files.
+// TestPressure compares the values of good and damaged files.
 func TestPressure(t *testing.T) {
 	names := []string{
 		"kernel.all.pressure.cpu.some.avg", "kernel.all.pressure.cpu.some.total",
@@ -323,15 +323,15 @@ kernel.all.pressure.irq.full.total 18446744073709551615
 		{"no files", files{"proc/pressure/io": ""}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, only(tt.tree.show(t, names...))); diff != "" {
+			if diff := cmp.Diff(tt.want, only(tt.tree.valuesOf(t, names...))); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}
 		})
 	}
 }
 
-// utmp makes a record of /var/run/utmp.
-func utmp(kind uint16, user string) string {
+// utmpRecord makes a record of /var/run/utmp.
+func utmpRecord(kind uint16, user string) string {
 	size := 384
 	switch runtime.GOARCH {
 	case "arm64", "riscv64", "loong64":
@@ -345,27 +345,27 @@ func utmp(kind uint16, user string) string {
 
 // TestUsers counts records of all kinds. The C agent has the same numbers of them.
 func TestUsers(t *testing.T) {
-	all := utmp(2, "reboot") + utmp(1, "runlevel") + utmp(6, "LOGIN") + utmp(7, "root") + utmp(7, "alice") + utmp(7, "alice") + utmp(7, "bob") +
-		utmp(8, "carol") + utmp(7, "")
+	all := utmpRecord(2, "reboot") + utmpRecord(1, "runlevel") + utmpRecord(6, "LOGIN") + utmpRecord(7, "root") + utmpRecord(7, "alice") + utmpRecord(7, "alice") + utmpRecord(7, "bob") +
+		utmpRecord(8, "carol") + utmpRecord(7, "")
 	for _, tt := range []struct {
 		name, text           string
 		roots, records, user int
 	}{
 		{"all kinds", all, 1, 8, 4},
 		{"cut off", all[:len(all)-400], 1, 7, 4},
-		{"a long name", utmp(7, strings.Repeat("r", 40)) + utmp(7, "root2"), 0, 2, 2},
+		{"a long name", utmpRecord(7, strings.Repeat("r", 40)) + utmpRecord(7, "root2"), 0, 2, 2},
 		{"empty", "", 0, 0, 0},
 		{"something else", "hello\n", 0, 0, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			want := fmt.Sprintf("kernel.all.nroots %d\nkernel.all.nsessions %d\nkernel.all.nusers %d\n", tt.roots, tt.records, tt.user)
-			got := files{"var/run/utmp": tt.text}.show(t, "kernel.all.nusers", "kernel.all.nroots", "kernel.all.nsessions")
+			got := files{"var/run/utmp": tt.text}.valuesOf(t, "kernel.all.nusers", "kernel.all.nroots", "kernel.all.nsessions")
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}
 		})
 	}
-	if got, want := (files{}).show(t, "kernel.all.nusers"), "kernel.all.nusers 0\n"; got != want {
+	if got, want := (files{}).valuesOf(t, "kernel.all.nusers"), "kernel.all.nusers 0\n"; got != want {
 		t.Errorf("without a file there is %q, want %q", got, want)
 	}
 }
@@ -378,7 +378,7 @@ var interruptPrefixes = []string{
 
 // TestInterruptsSteady: fetches of interrupts and pressure allocate nothing.
 func TestInterruptsSteady(t *testing.T) {
-	tree := cpus(2)
+	tree := cpuTree(2)
 	tree["proc/interrupts"] = "  CPU0 CPU1\n 1: 10 11\n 3: 30 31\n"
 	tree["proc/softirqs"] = "  CPU0 CPU1\n HI: 10 11\n TIMER: 30 31\n"
 	for _, name := range []string{"cpu", "memory", "io", "irq"} {
@@ -387,7 +387,7 @@ func TestInterruptsSteady(t *testing.T) {
 	for _, name := range []string{"random/entropy_avail", "random/poolsize", "pid_max", "pty/nr"} {
 		tree["proc/sys/kernel/"+name] = "12\n"
 	}
-	if n := testing.AllocsPerRun(100, steady(t, tree.write(t), interruptPrefixes...)); n != 0 && !raceEnabled {
+	if n := testing.AllocsPerRun(100, steadyFetch(t, tree.write(t), interruptPrefixes...)); n != 0 && !raceEnabled {
 		t.Errorf("a fetch allocates %v times", n)
 	}
 }
@@ -400,7 +400,7 @@ func BenchmarkInterrupts(b *testing.B) {
 			{"kernel.all.interrupts", "kernel.percpu.intr"}, {"kernel.percpu.interrupts"}, {"kernel.percpu.softirqs"},
 		} {
 			b.Run(fmt.Sprintf("cpus=%d/%s", n, which[0]), func(b *testing.B) {
-				fetch := steady(b, root, which...)
+				fetch := steadyFetch(b, root, which...)
 				b.ReportAllocs()
 				for b.Loop() {
 					fetch()

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// A load is what /proc/loadavg tells.
+// A load is what /proc/loadavg has.
 type load struct {
 	average          [3]float32 // of 1, 5 and 15 minutes
 	runnable, nprocs uint32
@@ -52,7 +52,7 @@ func (l *linux) addLoad() {
 	})
 }
 
-// parse reads a line like "0.83 1.22 1.44 3/109 5128".
+// parse parses a line like "0.83 1.22 1.44 3/109 5128".
 func (n *load) parse(text []byte) error {
 	line, _, whole := procfile.CutLine(text)
 	if !whole {

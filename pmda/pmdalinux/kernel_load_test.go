@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLoad compares what is to be seen of good and damaged files.
+// TestLoad compares the values of good and damaged files.
 func TestLoad(t *testing.T) {
 	const (
 		none = "Metric not supported by this version of monitored application"
@@ -34,7 +34,7 @@ kernel.all.runnable 3
 		{"words", files{"proc/loadavg": "a b c d e\n"}, failed(bad)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := tt.tree.show(t, "kernel.all.load", "kernel.all.lastpid", "kernel.all.runnable", "kernel.all.nprocs")
+			got := tt.tree.valuesOf(t, "kernel.all.load", "kernel.all.lastpid", "kernel.all.runnable", "kernel.all.nprocs")
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}

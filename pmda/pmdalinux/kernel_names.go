@@ -13,13 +13,14 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// A kernelName is a name that is read again and again, and seldom another.
+// A kernelName is the name of a kernel, machine or host. It allocates only when it
+// changes.
 type kernelName string
 
 // maxKernelName is more than names of kernels and machines can have.
 const maxKernelName = 256
 
-// parse takes the only line of a file.
+// parse sets the name to the only line of a file.
 func (n *kernelName) parse(text []byte) error {
 	line, ok := procfile.OnlyLine(text)
 	if !ok {
@@ -28,7 +29,7 @@ func (n *kernelName) parse(text []byte) error {
 	return n.set(line)
 }
 
-// set takes a name.
+// set sets the name.
 func (n *kernelName) set(name []byte) error {
 	if len(name) > maxKernelName || bytes.IndexByte(name, 0) >= 0 {
 		return errors.New("/proc/sys/kernel: not a name")
@@ -44,7 +45,7 @@ func (n *kernelName) value(context.Context, *pmda.Request, pdu.Instance) (string
 	return string(*n), nil
 }
 
-// pcpVersion is the release of PCP whose agent this one stands in for.
+// pcpVersion is the release of PCP whose agent has the same metrics.
 const pcpVersion = "6.0.3"
 
 // kernelNames are the names that unameMetrics show, in that order.
@@ -99,7 +100,7 @@ func (l *linux) addNames() {
 	})
 }
 
-// addUname makes the group of the names of this machine, which one system call tells.
+// addUname makes the group of the names of this machine, from uname(2).
 func (l *linux) addUname(names *kernelNames, groups *[len(kernelNames{})]*pmda.Group) {
 	read, all := newUname(), new(joined)
 	g := l.Group(func(context.Context, *pmda.Request) error {
@@ -115,7 +116,7 @@ func (l *linux) addUname(names *kernelNames, groups *[len(kernelNames{})]*pmda.G
 	l.addJoined(all, g)
 }
 
-// addUnameFiles makes groups of the names that another machine's files tell.
+// addUnameFiles makes groups of the names from the files of another machine.
 func (l *linux) addUnameFiles(names *kernelNames, groups *[len(kernelNames{})]*pmda.Group) {
 	var files [len(kernelNames{})]*procfile.File
 	for i, m := range unameMetrics {
@@ -138,7 +139,7 @@ func (l *linux) addUnameFiles(names *kernelNames, groups *[len(kernelNames{})]*p
 	}))
 }
 
-// joined is all names, with blanks between.
+// joined is all names, with blanks between them.
 type joined struct {
 	text string
 	b    []byte
@@ -157,7 +158,7 @@ func (j *joined) join(names *kernelNames) {
 	}
 }
 
-// addJoined adds what uname -a shows, which a refresh of g finds.
+// addJoined adds the metric of what uname -a shows, which g sets.
 func (l *linux) addJoined(j *joined, g *pmda.Group) {
 	pmda.Register(l.Agent, pmda.Metric[string]{
 		Name: "pmda.uname", ID: pmda.Item(12, 5), Sem: pdu.SemDiscrete, Group: g,
@@ -166,18 +167,18 @@ func (l *linux) addJoined(j *joined, g *pmda.Group) {
 	})
 }
 
-// A distribution is what the files in /etc name it. It is another only after an
-// upgrade, so that a look once in a while is enough.
+// A distribution is the name of the Linux distribution in the files in /etc. They are
+// read again after recheckAfter.
 type distribution struct {
-	l      *linux
-	name   string // "" for none
-	looked time.Time
+	l    *linux
+	name string    // "" for none
+	read time.Time // when the files were read last
 }
 
 // value is the Value of the metric.
 func (d *distribution) value(context.Context, *pmda.Request, pdu.Instance) (string, error) {
-	if now := time.Now(); now.Sub(d.looked) >= recheckAfter {
-		d.name, d.looked = d.find(), now
+	if now := time.Now(); now.Sub(d.read) >= recheckAfter {
+		d.name, d.read = d.find(), now
 	}
 	if d.name == "" {
 		return "", pdu.ErrAppVersion
@@ -185,7 +186,7 @@ func (d *distribution) value(context.Context, *pmda.Request, pdu.Instance) (stri
 	return d.name, nil
 }
 
-// find is the first line of the first file that has one.
+// find returns the first line of the first file that has one.
 func (d *distribution) find() string {
 	for _, file := range []string{
 		"debian_version", "oracle-release", "fedora-release", "redhat-release",
@@ -207,7 +208,7 @@ func (d *distribution) find() string {
 	return ""
 }
 
-// firstLine is the first line of a file, none if it cannot be read.
+// firstLine returns the first line of a file, none if it cannot be read.
 func firstLine(path string) []byte {
 	f, err := os.Open(path)
 	if err != nil {

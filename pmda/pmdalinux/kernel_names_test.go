@@ -25,7 +25,7 @@ var liveProcessors = map[string]string{
 	"pmda.uname":            "the C agent asks uname(2)",
 }
 
-// TestUptime compares what is to be seen of good and damaged files.
+// TestUptime compares the values of good and damaged files.
 func TestUptime(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"good", "12008.78 11382.09\n", "kernel.all.idletime 11382.09\nkernel.all.uptime 12008.78\n"},
@@ -38,7 +38,7 @@ func TestUptime(t *testing.T) {
 		{"huge", strings.Repeat("9", 400) + " 1e5\n", "kernel.all.idletime\nkernel.all.uptime\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := files{"proc/uptime": tt.text}.show(t, "kernel.all.uptime", "kernel.all.idletime")
+			got := files{"proc/uptime": tt.text}.valuesOf(t, "kernel.all.uptime", "kernel.all.idletime")
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}
@@ -46,7 +46,7 @@ func TestUptime(t *testing.T) {
 	}
 }
 
-// TestNames compares what is to be seen of good and damaged files.
+// TestNames compares the values of good and damaged files.
 func TestNames(t *testing.T) {
 	const (
 		none = ": Metric not supported by this version of monitored application"
@@ -82,7 +82,7 @@ pmda.uname Linux web1 6.1.0 #1 SMP riscv64`},
 			"etc/redhat-release": strings.Repeat("x", 9999), "etc/lsb-release": "DISTRIB_ID=Ubuntu\nDISTRIB_RELEASE=22.04\n"}, "kernel.uname.distro Ubuntu"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := strings.TrimSuffix(tt.tree.show(t, strings.Fields(tt.metrics)...), "\n")
+			got := strings.TrimSuffix(tt.tree.valuesOf(t, strings.Fields(tt.metrics)...), "\n")
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}

@@ -16,14 +16,13 @@ type pressure struct {
 	ok      bool
 }
 
-// pressureMetrics are the kinds of pressure. Of each, a pair of metrics tells one
-// line of its file.
+// pressureMetrics are pairs of metrics, each of a line of a file.
 var pressureMetrics = []struct {
 	avg, total string
 	file, line string // "some" or "full"
 	cluster    int
 	item       int
-	text, help string // what is to follow "Share of time" and "Time"
+	text, help string // the text follows "Share of time" and "Time"
 }{
 	{"kernel.all.pressure.cpu.some.avg", "kernel.all.pressure.cpu.some.total", "cpu", "some", 83, 0, "that some thread waited for a processor", ""},
 	{"kernel.all.pressure.memory.some.avg", "kernel.all.pressure.memory.some.total", "memory", "some", 84, 0, "that some thread waited for memory", "It waits while it reclaims, or for what has been swapped out or reclaimed too soon."},
@@ -33,8 +32,8 @@ var pressureMetrics = []struct {
 	{"kernel.all.pressure.irq.full.avg", "kernel.all.pressure.irq.full.total", "irq", "full", 93, 0, "that processors served interrupts while threads waited for them", ""},
 }
 
-// addPressure adds the metrics of how much threads are held up, which Linux calls
-// pressure stall information.
+// addPressure adds the metrics of how long threads have to wait for resources: Linux's
+// pressure stall information (PSI).
 func (l *linux) addPressure() {
 	spans := &pmda.InDom{Serial: pmda.InDomSerial(37), Name: "pressure average", Text: "Spans of time that pressure is averaged over: 10 seconds, 1 and 5 minutes"}
 	ids := [3]pdu.InstID{10, 60, 300}
@@ -51,8 +50,8 @@ func (l *linux) addPressure() {
 			s = new(state)
 			states[m.file] = s
 			s.g = l.optionalFileGroup("proc/pressure/"+m.file, func(text []byte) error {
-				s.some.find(text, "some")
-				s.full.find(text, "full")
+				s.some.parse(text, "some")
+				s.full.parse(text, "full")
 				return nil
 			})
 		}
@@ -80,20 +79,20 @@ func (l *linux) addPressure() {
 	}
 }
 
-// find reads the line that begins with a word, such as
+// parse parses the line that begins with a word, such as
 // "some avg10=1.35 avg60=0.89 avg300=3.80 total=3661676251".
-func (p *pressure) find(text []byte, word string) {
+func (p *pressure) parse(text []byte, word string) {
 	*p = pressure{}
 	for line := range procfile.Lines(text) {
 		if field, after := procfile.CutField(line); string(field) == word {
-			p.parse(after)
+			p.parseNumbers(after)
 			return
 		}
 	}
 }
 
-// parse reads the numbers.
-func (p *pressure) parse(line []byte) {
+// parseNumbers parses the numbers of a line.
+func (p *pressure) parseNumbers(line []byte) {
 	for i, name := range [...]string{"avg10=", "avg60=", "avg300=", "total="} {
 		var field []byte
 		field, line = procfile.CutField(line)
@@ -106,7 +105,7 @@ func (p *pressure) parse(line []byte) {
 			return
 		}
 		v, ok := procfile.ParseFloat(text)
-		if !ok || !(v >= 0 && v <= 100) { // no such number is one of those
+		if !ok || !(v >= 0 && v <= 100) { // also if it is NaN
 			return
 		}
 		p.average[i] = float32(v)

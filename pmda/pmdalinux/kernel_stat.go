@@ -10,18 +10,18 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// A stat is what /proc/stat tells: how the processors spent their time, and counts
-// of the kernel.
-type stat struct {
+// A procStat is what /proc/stat has: the times of the processors, and counts of the
+// kernel.
+type procStat struct {
 	topology *topology
 
-	all    cpuTimes // of all processors
-	cpus   instances[processor]
-	whole  bool       // cpus are all that there are
-	at     *nodes     // as of the last reading
-	nodes  []cpuTimes // by their place in at
-	counts [len(counts)]optional[uint64]
-	boot   optional[int64]
+	all       cpuTimes // of all processors
+	cpus      instances[processor]
+	complete  bool       // cpus are all that there are
+	nodes     *nodes     // of the last reading
+	nodeTimes []cpuTimes // by their place in nodes
+	counts    [len(statCounts)]optional[uint64]
+	boot      optional[int64]
 }
 
 // A processor is a line of /proc/stat.
@@ -30,8 +30,8 @@ type processor struct {
 	node int // its place in the list of nodes
 }
 
-// counts are the lines with a number.
-var counts = [...]struct {
+// statCounts are the lines with a number.
+var statCounts = [...]struct {
 	key, name string
 	item      int
 	sem       pdu.Sem
@@ -47,8 +47,8 @@ var counts = [...]struct {
 
 // addStat adds the metrics of /proc/stat, and the instance domain of the
 // processors that there are in it.
-func (l *linux) addStat() *stat {
-	s := &stat{topology: l.addTopology()}
+func (l *linux) addStat() *procStat {
+	s := &procStat{topology: l.addTopology()}
 	g := l.fileGroup("proc/stat", s.parse)
 	l.cpus = &pmda.InDom{
 		Serial: pmda.InDomSerial(0), Name: "processor", Group: g,
@@ -64,7 +64,7 @@ func (l *linux) addStat() *stat {
 	}
 	l.Attach(l.cpus)
 	l.addCPUTimes(s, g)
-	for i, c := range counts {
+	for i, c := range statCounts {
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
 			Name: c.name, ID: pmda.Item(0, c.item), Group: g, Sem: c.sem, Units: c.units, Text: c.text,
 			Value: s.counts[i].value,
@@ -79,13 +79,13 @@ func (l *linux) addStat() *stat {
 	return s
 }
 
-// addProcessorMap adds what /proc/stat tells by having lines for processors.
-func (l *linux) addProcessorMap(s *stat, g *pmda.Group) {
+// addProcessorMap adds the metrics of which processors /proc/stat has lines of.
+func (l *linux) addProcessorMap(s *procStat, g *pmda.Group) {
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
 		Name: "hinv.ncpu", ID: pmda.Item(0, 32), Group: g, Sem: pdu.SemDiscrete,
 		Text: "Number of processors that are switched on",
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
-			n := optional[uint32]{uint32(s.cpus.Len()), s.whole}
+			n := optional[uint32]{uint32(s.cpus.Len()), s.complete}
 			return n.result()
 		},
 	})
@@ -97,20 +97,20 @@ func (l *linux) addProcessorMap(s *stat, g *pmda.Group) {
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
 		Name: "hinv.map.cpu_node", ID: pmda.Item(18, 8), InDom: l.cpus, Sem: pdu.SemDiscrete,
 		Text:   "The number of the node that the processor is at",
-		Values: rowValues(&s.cpus, func(p *processor) (uint32, bool) { return s.at.list[p.node].number, true }),
+		Values: rowValues(&s.cpus, func(p *processor) (uint32, bool) { return s.nodes.list[p.node].number, true }),
 	})
 }
 
-// parse reads the file. A line without an end is the rest of one that was longer.
-func (s *stat) parse(text []byte) error {
+// parse parses the file.
+func (s *procStat) parse(text []byte) error {
 	var err error
-	if s.at, err = s.topology.nodes(); err != nil {
+	if s.nodes, err = s.topology.nodes(); err != nil {
 		return err
 	}
-	s.all, s.counts, s.boot = cpuTimes{}, [len(counts)]optional[uint64]{}, optional[int64]{}
+	s.all, s.counts, s.boot = cpuTimes{}, [len(statCounts)]optional[uint64]{}, optional[int64]{}
 	s.cpus.Begin()
-	s.whole = false
-	looked, damaged := false, false
+	s.complete = false
+	reread, damaged := false, false
 	for line := range procfile.Lines(text) {
 		key, values := procfile.CutField(line)
 		switch cpu, ok := procfile.NumberAfter(key, "cpu"); {
@@ -119,13 +119,13 @@ func (s *stat) parse(text []byte) error {
 		case bytes.HasPrefix(key, cpuPrefix) && !ok:
 			damaged = true
 		case !ok:
-			s.whole = len(key) > 0 // the kernel has other lines after those of processors
-			s.count(key, values)
+			s.complete = len(key) > 0 // the kernel has other lines after those of processors
+			s.parseCount(key, values)
 		default:
-			s.whole = false
-			if !s.has(cpu) && !looked { // one look per reading is enough for all that are new
-				looked = true
-				if s.at, err = s.topology.read(); err != nil {
+			s.complete = false
+			if !s.has(cpu) && !reread { // once per reading is enough for all that are new
+				reread = true
+				if s.nodes, err = s.topology.read(); err != nil {
 					return err
 				}
 			}
@@ -134,49 +134,49 @@ func (s *stat) parse(text []byte) error {
 			}
 		}
 	}
-	s.whole = s.whole && !damaged && s.cpus.Len() > 0
+	s.complete = s.complete && !damaged && s.cpus.Len() > 0
 	if err := s.cpus.end(); err != nil {
 		return err
 	}
-	s.sum()
+	s.sumNodes()
 	return nil
 }
 
 var cpuPrefix = []byte("cpu")
 
-// has is whether a processor is at a node. The C agent knows no others either.
-func (s *stat) has(cpu uint32) bool {
-	_, ok := s.at.of[cpu]
-	return ok || s.at.of == nil
+// has reports whether a processor is at a node. The C agent knows no others either.
+func (s *procStat) has(cpu uint32) bool {
+	_, ok := s.nodes.of[cpu]
+	return ok || s.nodes.of == nil
 }
 
-// count reads a line with a number, if it is one of those that are known.
-func (s *stat) count(key, values []byte) {
+// parseCount parses a line with a number, if it is one of statCounts or btime.
+func (s *procStat) parseCount(key, values []byte) {
 	if string(key) == "btime" {
 		v, _, ok := procfile.CutUint(values)
 		s.boot = optional[int64]{int64(v), ok && v <= math.MaxInt64}
 		return
 	}
-	for i := range counts {
-		if counts[i].key == string(key) {
+	for i := range statCounts {
+		if statCounts[i].key == string(key) {
 			s.counts[i].v, _, s.counts[i].ok = procfile.CutUint(values)
 		}
 	}
 }
 
-// sum adds the times of the processors up for their nodes.
-func (s *stat) sum() {
-	s.nodes = s.nodes[:0]
-	for range s.at.list {
-		s.nodes = append(s.nodes, cpuTimes{known: len(cpuTimes{}.ms), whole: true})
+// sumNodes adds up the times of the processors of each node.
+func (s *procStat) sumNodes() {
+	s.nodeTimes = s.nodeTimes[:0]
+	for range s.nodes.list {
+		s.nodeTimes = append(s.nodeTimes, cpuTimes{known: len(cpuTimes{}.ms), complete: true})
 	}
-	if !s.whole {
-		clear(s.nodes) // who knows what is missing
+	if !s.complete {
+		clear(s.nodeTimes) // processors may be missing
 		return
 	}
 	for at := range s.cpus.Vals {
 		p := &s.cpus.Vals[at]
-		p.node = s.at.of[uint32(s.cpus.ids[at])] // the first if all are there
-		s.nodes[p.node].add(&p.cpuTimes)
+		p.node = s.nodes.of[uint32(s.cpus.ids[at])] // of a kernel without nodes, the first
+		s.nodeTimes[p.node].add(&p.cpuTimes)
 	}
 }

@@ -30,7 +30,7 @@ func (f files) atNodes() files {
 	return f
 }
 
-// TestStat compares what is to be seen of good and damaged files.
+// TestStat compares the values of good and damaged files.
 func TestStat(t *testing.T) {
 	stat := func(text string) files { return files{"proc/stat": text} }
 	const none = ": Metric not supported by this version of monitored application\n"
@@ -149,7 +149,7 @@ pernode.cpu.user 0 "node0" 30
 					names[i] = "kernel." + n
 				}
 			}
-			got := "\n" + strings.ReplaceAll(tt.tree.show(t, names...), "kernel.", "")
+			got := "\n" + strings.ReplaceAll(tt.tree.valuesOf(t, names...), "kernel.", "")
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}
@@ -164,7 +164,7 @@ func TestProcessorsChange(t *testing.T) {
 	for name, text := range (files{}.atNodes()) {
 		write(t, root, name, text)
 	}
-	our := ours(t, root)
+	our := ourAgent(t, root)
 	names := []string{"hinv.nnode", "hinv.map.cpu_node", "kernel.percpu.cpu.user", "kernel.pernode.cpu.user"}
 	for _, tt := range []struct {
 		name, stat string
@@ -199,7 +199,7 @@ kernel.pernode.cpu.user 0 "node2" 50 1 "node10" 0 2 "node3" 0
 				tt.plug()
 			}
 			write(t, root, "proc/stat", tt.stat+"intr 1\n")
-			if diff := cmp.Diff(tt.want, our.look(names).String()); diff != "" {
+			if diff := cmp.Diff(tt.want, our.snapshot(names).String()); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}
 		})
@@ -212,7 +212,7 @@ func TestUnreadable(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(root, "proc", "stat"), 0o777); err != nil { // a directory
 		t.Fatal(err)
 	}
-	got := ours(t, root).look([]string{"kernel.all.intr", "kernel.percpu.cpu.user"}).String()
+	got := ourAgent(t, root).snapshot([]string{"kernel.all.intr", "kernel.percpu.cpu.user"}).String()
 	want := "kernel.all.intr: Is a directory\nkernel.percpu.cpu.user: Is a directory\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error("(-want +got)\n", diff)

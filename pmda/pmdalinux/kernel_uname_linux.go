@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newUname makes a function that reads what uname(2) tells of this machine. Unlike
-// unix.Uname it lets the scheduler know, as the call waits for one who sets a name.
+// newUname makes a function that sets names by uname(2). The scheduler knows of the call,
+// unlike of unix.Uname: it may wait while another process sets a name.
 func newUname() func(*kernelNames) error {
 	u := new(unix.Utsname)
 	return func(names *kernelNames) error {

@@ -8,12 +8,12 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// hz is how many ticks of the clock make a second in what the kernel tells
-// programs (USER_HZ): this many on every architecture that Go runs on.
+// hz is the ticks in a second of the clock that the kernel's files count in (USER_HZ). It
+// is the same on every architecture that Go runs on.
 const hz = 100
 
-// addProcessors adds the metrics of what there is per processor, and of the
-// machine: first /proc/stat, which the instances come from.
+// addProcessors adds the metrics of processors, and of the machine as a whole: first
+// those of /proc/stat, which has the instances.
 func (l *linux) addProcessors() {
 	s := l.addStat()
 	l.addCPUInfo()
@@ -34,7 +34,7 @@ func (l *linux) addUptime() {
 	g := l.fileGroup("proc/uptime", func(text []byte) error {
 		line, _, whole := procfile.CutLine(text)
 		up.v, line, up.ok = procfile.CutDecimal(line)
-		// Of a line that does not end, nobody knows what the last number was to be.
+		// The last number of a line without a newline may have been cut short.
 		up.ok = up.ok && (whole || len(line) > 0)
 		idle.v, _, idle.ok = procfile.CutDecimal(line)
 		idle.ok = idle.ok && whole

@@ -16,8 +16,8 @@ const (
 	userProcess = 7 // the type of a record of somebody who has logged in
 )
 
-// utmpSize is the size of a record. It has 32-bit times wherever there have been
-// 32-bit programs of the same kind of machine.
+// utmpSize is the size of a record. Its times have 32 bits on architectures that have had
+// 32-bit programs.
 var utmpSize = func() int {
 	switch runtime.GOARCH {
 	case "arm64", "riscv64", "loong64":
@@ -26,7 +26,7 @@ var utmpSize = func() int {
 	return 384
 }()
 
-// users are what /var/run/utmp tells.
+// users are the numbers of logins in /var/run/utmp.
 type users struct{ logins, roots, records uint32 }
 
 // addUsers adds the metrics of users.

@@ -16,11 +16,11 @@ import (
 // TestLabels compares the labels of all our metrics, instance domains and
 // instances with those of the C agent, on this machine.
 func TestLabels(t *testing.T) {
-	their, our := theirs(t, ""), ours(t, "")
-	names := slices.DeleteFunc(both(t, our, their), func(n string) bool {
+	their, our := cAgent(t, ""), ourAgent(t, "")
+	names := slices.DeleteFunc(commonMetrics(t, our, their), func(n string) bool {
 		return our.desc(n).PMID.Domain() != pmdalinux.Domain
 	})
-	// Devices may come and go between the two looks.
+	// Devices may come and go between the two snapshots.
 	var diff string
 	for range 3 {
 		if diff = cmp.Diff(their.labels(names), our.labels(names)); diff == "" {
@@ -31,7 +31,7 @@ func TestLabels(t *testing.T) {
 }
 
 // desc is the descriptor of a metric.
-func (s side) desc(name string) pdu.Desc {
+func (s agentClient) desc(name string) pdu.Desc {
 	s.t.Helper()
 	ids, err := s.Lookup(s.t.Context(), []string{name})
 	if err != nil {
@@ -46,10 +46,10 @@ func (s side) desc(name string) pdu.Desc {
 
 // labels are those of metrics, each level for itself: of the domain, the clusters,
 // the metrics, their instance domains and the instances.
-func (s side) labels(names []string) map[string]string {
+func (s agentClient) labels(names []string) map[string]string {
 	s.t.Helper()
 	ctx := s.t.Context()
-	s.look(names) // the C agent has no instances before it is asked for values of them
+	s.snapshot(names) // the C agent has no instances before it is asked for values of them
 	all := map[string]string{}
 	one := func(what string) func(pdu.LabelSet, error) {
 		return func(set pdu.LabelSet, err error) {

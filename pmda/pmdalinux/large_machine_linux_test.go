@@ -150,8 +150,8 @@ func (m machine) addInterfaces(f files) {
 // Which values those are, tests of small machines say; here the C agent says the same.
 func TestLargeMachine(t *testing.T) {
 	root := largeMachine().tree().write(t)
-	our := ours(t, root)
-	p := our.look(all(t, our))
+	our := ourAgent(t, root)
+	p := our.snapshot(agentMetrics(t, our))
 	t.Run("instances", func(t *testing.T) { checkInstanceCounts(t, p) })
 	t.Run("sums", func(t *testing.T) { checkSums(t, p) })
 	for _, m := range []machine{
@@ -162,11 +162,11 @@ func TestLargeMachine(t *testing.T) {
 		t.Run(fmt.Sprintf("alone/cpu=%d", m.cpus[0]), func(t *testing.T) { checkAlone(t, p, m) })
 	}
 	// Of discarded bytes, the C agent has those of one path.
-	t.Run("twin", func(t *testing.T) { sameOnTree(t, root, "disk.wwid.discard_bytes") })
+	t.Run("same as C", func(t *testing.T) { sameOnTree(t, root, "disk.wwid.discard_bytes") })
 }
 
 // checkInstanceCounts: there is an instance for each.
-func checkInstanceCounts(t *testing.T, p picture) {
+func checkInstanceCounts(t *testing.T, p snapshot) {
 	for name, want := range map[string]int{
 		"hinv.ncpu": largeCPUs, "hinv.nnode": largeNodes, "hinv.ndisk": largeDisks, "hinv.ninterface": largeLinks,
 	} {
@@ -187,7 +187,7 @@ func checkInstanceCounts(t *testing.T, p picture) {
 }
 
 // checkSums: what is added up is the sum of what it is of.
-func checkSums(t *testing.T, p picture) {
+func checkSums(t *testing.T, p snapshot) {
 	for _, s := range []struct {
 		sums, parts string
 		of          func(part string) (sum string, counts bool) // the instance whose sum has a part
@@ -237,7 +237,7 @@ func wwidOfDisk(name string) (string, bool) {
 }
 
 // byInstance are the numbers of the metrics with a prefix, by their instances' names.
-func byInstance(p picture, prefix string) map[string]map[string]float64 {
+func byInstance(p snapshot, prefix string) map[string]map[string]float64 {
 	all := map[string]map[string]float64{}
 	for name, values := range p.values {
 		if !strings.HasPrefix(name, prefix) {
@@ -258,9 +258,9 @@ func unquoted(inst string) string { return strings.Trim(instName(inst), `"`) }
 
 // checkAlone: what is of one processor, interrupt or device is the same on a machine that
 // has few of them.
-func checkAlone(t *testing.T, large picture, m machine) {
-	our := ours(t, m.tree().write(t))
-	p := our.look(all(t, our))
+func checkAlone(t *testing.T, large snapshot, m machine) {
+	our := ourAgent(t, m.tree().write(t))
+	p := our.snapshot(agentMetrics(t, our))
 	compared := map[string]int{}
 	for name, values := range p.values {
 		subject := slices.IndexFunc(ofOneDevice, func(prefix string) bool { return strings.HasPrefix(name, prefix) })

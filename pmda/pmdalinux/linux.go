@@ -17,7 +17,7 @@ import (
 // Domain is the number of PCP's Linux agent.
 const Domain pdu.Domain = 60
 
-// Options say where an agent looks. The zero Options are this machine.
+// Options are where an agent reads, and for whom. The zero Options are this machine.
 type Options struct {
 	// Root is the directory that has proc and sys in it. Empty means "/".
 	Root string
@@ -26,13 +26,13 @@ type Options struct {
 	// 60.1, as the C agent has them in /var/lib/pcp/config/pmda. Empty means that
 	// nothing is kept.
 	StateDir string
-	// Trusts says whether a client may see the metrics tty and mem.slabinfo, which
+	// Trusts reports whether a client may see the metrics tty and mem.slabinfo, which
 	// come from files that only the root user may read; others see no values of them.
-	// If it is nil, clients may that are known to have the user ID 0, on this machine.
+	// If it is nil, clients on this machine with the user ID 0 may.
 	Trusts func(*pmda.Client) bool
 }
 
-// trustsRoot is Trusts where there is no other.
+// trustsRoot is the Trusts of Options without one.
 func trustsRoot(c *pmda.Client) bool { return c != nil && c.UID == 0 }
 
 // New makes the agent. The error is errors.ErrUnsupported on systems other than
@@ -55,13 +55,13 @@ func newLinux(o Options) *linux {
 	}
 	return &linux{
 		Agent: &pmda.Agent{Name: "linux", Domain: Domain},
-		root:  o.Root, stateDir: o.StateDir, trusts: o.Trusts, ask: (*usage).ask,
+		root:  o.Root, stateDir: o.StateDir, trusts: o.Trusts, statfs: (*usage).statfs,
 	}
 }
 
-// add adds all metrics. A fetch locks and refreshes the groups that it needs in
-// the order in which they are made, so that one that has to wait for a file system
-// has nothing locked that others need: those come first.
+// add adds all metrics. A fetch locks and refreshes the groups that it needs in the
+// order in which they were made. Those of file systems come first, so that a fetch that
+// waits for one has locked nothing that others need.
 func (l *linux) add() {
 	for _, add := range []func(){
 		l.addFilesystems,
@@ -79,13 +79,13 @@ func (l *linux) add() {
 	}
 }
 
-// linux is an agent in the making.
+// linux is the agent while it is made.
 type linux struct {
 	*pmda.Agent
 	root, stateDir string
 	trusts         func(*pmda.Client) bool
-	openFiles      atomic.Int64 // of devices
-	ask            func(u *usage, path []byte) error
+	openFiles      atomic.Int64                      // of devices
+	statfs         func(u *usage, path []byte) error // (*usage).statfs, but in tests
 
 	// The instance domains that subjects share; addProcessors makes them.
 	cpus  *pmda.InDom // of processors: the ID is the kernel's number
@@ -95,7 +95,7 @@ type linux struct {
 // keptIDs are the serials of the instance domains whose IDs the C agent keeps.
 var keptIDs = []int{1, 3, 4, 10, 11, 12, 17, 24, 25, 28, 32, 36, 38, 40, 41, 42}
 
-// Attach is that of the agent, for a domain whose IDs may have to be kept.
+// Attach is Agent.Attach, with the file of the IDs if those are kept.
 func (l *linux) Attach(d *pmda.InDom) error {
 	if l.stateDir != "" && slices.Contains(keptIDs, d.Serial.Number()) {
 		d.File = filepath.Join(l.stateDir, fmt.Sprintf("%d.%d", Domain, d.Serial.Number()))
@@ -103,7 +103,7 @@ func (l *linux) Attach(d *pmda.InDom) error {
 	return l.Agent.Attach(d)
 }
 
-// path is where a file is that other systems have at "/"+name.
+// path is the path of a file that is at "/"+name if the root is "/".
 func (l *linux) path(name string) string { return filepath.Join(l.root, filepath.FromSlash(name)) }
 
 // fileGroup makes a group that reads a file and parses it. The text is valid until
@@ -150,7 +150,7 @@ func (l *linux) restrictedFileGroup(name string, parse func(text []byte) error) 
 	})
 }
 
-// restrictedValues makes Values that clients who are not trusted get nothing of.
+// restrictedValues makes Values that are empty for clients that are not trusted.
 func restrictedValues[T pdu.Scalar](l *linux, values func(context.Context, *pmda.Request, *pmda.Values[T]) error) func(context.Context, *pmda.Request, *pmda.Values[T]) error {
 	return func(ctx context.Context, r *pmda.Request, s *pmda.Values[T]) error {
 		if !l.trusts(r.Client) {

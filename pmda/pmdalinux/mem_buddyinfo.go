@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// maxOrder is more than any order of blocks that a kernel has.
+// maxOrder is greater than the orders of blocks of any kernel.
 const maxOrder = 32
 
 // A buddy is a column of a line of /proc/buddyinfo.
@@ -64,7 +64,7 @@ func (l *linux) addBuddyInfo() {
 	})
 }
 
-// cutZone reads the begin of a line like "Node 0, zone   Normal  3291 1946".
+// cutZone cuts the beginning off a line like "Node 0, zone   Normal  3291 1946".
 func cutZone(line []byte) (node uint64, zone, rest []byte, ok bool) {
 	word, rest := procfile.CutField(line)
 	field, rest := procfile.CutField(rest)

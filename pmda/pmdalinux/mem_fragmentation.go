@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// fragmentation is what the kernel says of free memory that is in too small pieces.
+// fragmentation is how much free memory is in pieces that are too small.
 type fragmentation struct {
 	nodes []nodeIndex
 }
@@ -21,8 +21,8 @@ type nodeIndex struct {
 	ok   bool
 }
 
-// maxIndices is how many are summed: of so many orders were the blocks that kernels
-// had when the metric was made, and of no more does the C agent know.
+// maxIndices is how many indices are summed: as many orders of blocks as kernels had when
+// the metric was made. The C agent sums no more.
 const maxIndices = 11
 
 // addFragmentation adds the metric of the file, which is there for the root user if
@@ -46,7 +46,7 @@ func (l *linux) addFragmentation() {
 	})
 }
 
-// parse reads lines such as "Node 0, zone   Normal 0.000 0.012 0.034".
+// parse parses lines such as "Node 0, zone   Normal 0.000 0.012 0.034".
 func (f *fragmentation) parse(text []byte) error {
 	f.nodes = f.nodes[:0]
 	for line := range procfile.Lines(text) {

@@ -89,7 +89,7 @@ var meminfo = []struct {
 	{58, "mem.util.available", "MemAvailable", "Memory that new programs could have without swapping, as the kernel estimates"},
 }
 
-// addMemoryUse adds how much memory there is, and what follows from that.
+// addMemoryUse adds the metrics of how much memory there is, and of how much is in use.
 func (l *linux) addMemoryUse(g *pmda.Group, info *procfile.KeyedNumbers) {
 	total, free, cached := keyedNumber(info, "MemTotal"), keyedNumber(info, "MemFree"), keyedNumber(info, "Cached")
 	used := difference(total, free)

@@ -33,7 +33,7 @@ var memoryNames = []string{
 	"swap.free", "swap.length", "swap.used",
 }
 
-// TestMeminfo compares what is to be seen of good and damaged files.
+// TestMeminfo compares the values of good and damaged files.
 func TestMeminfo(t *testing.T) {
 	none := func() string {
 		return strings.Join(memoryNames, ": Metric not supported by this version of monitored application\n") +
@@ -85,13 +85,13 @@ swap.used 307200
 		{"an endless line", strings.Repeat("MemFree ", 1<<16), ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := only(files{"proc/meminfo": tt.text}.show(t, memoryNames...))
+			got := only(files{"proc/meminfo": tt.text}.valuesOf(t, memoryNames...))
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}
 		})
 	}
-	if diff := cmp.Diff(none(), files{}.show(t, memoryNames...)); diff != "" {
+	if diff := cmp.Diff(none(), files{}.valuesOf(t, memoryNames...)); diff != "" {
 		t.Error("without the file: (-want +got)\n", diff)
 	}
 }
@@ -113,7 +113,7 @@ func TestVMStat(t *testing.T) {
 		{"parts", "nr_slab_reclaimable 3\nthp_split_page 9\npgscan_direct x\npswpin -1\n", noProcesses},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := only(files{"proc/vmstat": tt.text}.show(t, names...))
+			got := only(files{"proc/vmstat": tt.text}.valuesOf(t, names...))
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}
@@ -121,7 +121,7 @@ func TestVMStat(t *testing.T) {
 	}
 }
 
-// TestSwapDevices compares what is to be seen of good and damaged lines.
+// TestSwapDevices compares the values of good and damaged lines.
 func TestSwapDevices(t *testing.T) {
 	got := only(files{"proc/swaps": `Filename				Type		Size		Used		Priority
 /dev/sda2                               partition	1000		300		-2
@@ -133,7 +133,7 @@ func TestSwapDevices(t *testing.T) {
 none                                    partition	7		3		4
 /dev/zram0                              partition	8		0		100
 /dev/sde                                partition	8		0		1`,
-	}.show(t, "swapdev.free", "swapdev.length", "swapdev.maxswap", "swapdev.vlength", "swapdev.priority"))
+	}.valuesOf(t, "swapdev.free", "swapdev.length", "swapdev.maxswap", "swapdev.vlength", "swapdev.priority"))
 	want := `swapdev.free 0 "/dev/sda2" 700 2 "/dev/zram0" 8
 swapdev.length 0 "/dev/sda2" 1000 1 "/swap\\040file" 500 2 "/dev/zram0" 8
 swapdev.maxswap 0 "/dev/sda2" 1000 1 "/swap\\040file" 500 2 "/dev/zram0" 8
@@ -145,7 +145,7 @@ swapdev.vlength 0 "/dev/sda2" 0 1 "/swap\\040file" 0 2 "/dev/zram0" 0
 	}
 }
 
-// TestNUMA compares what is to be seen of nodes, also of one whose files are damaged
+// TestNUMA compares the values of nodes, also of one whose files are damaged
 // or missing.
 func TestNUMA(t *testing.T) {
 	const dir = "sys/devices/system/node/"
@@ -170,15 +170,15 @@ mem.numa.util.used 0 "node0" 700
 		"mem.numa.alloc.hit", "mem.numa.alloc.local_node", "mem.numa.util.free", "mem.numa.util.hugepagesFree", "mem.numa.util.hugepagesFreeBytes",
 		"mem.numa.util.mapped", "mem.numa.util.pageTables", "mem.numa.util.total", "mem.numa.util.used",
 	}
-	if diff := cmp.Diff(want, only(tree.show(t, names...))); diff != "" {
+	if diff := cmp.Diff(want, only(tree.valuesOf(t, names...))); diff != "" {
 		t.Error("(-want +got)\n", diff)
 	}
-	if got := only(files{dir + "online": "0\n"}.show(t, names...)); got != "" {
+	if got := only(files{dir + "online": "0\n"}.valuesOf(t, names...)); got != "" {
 		t.Error("without nodes there is ", got)
 	}
 }
 
-// TestKSM compares what is to be seen of good and damaged files.
+// TestKSM compares the values of good and damaged files.
 func TestKSM(t *testing.T) {
 	names := []string{"mem.ksm.full_scans", "mem.ksm.pages_shared", "mem.ksm.run_state", "mem.ksm.sleep_time"}
 	const dir = "sys/kernel/mm/ksm/"
@@ -188,12 +188,12 @@ mem.ksm.pages_shared
 mem.ksm.run_state 1
 mem.ksm.sleep_time: Metric not supported by this version of monitored application
 `
-	if diff := cmp.Diff(want, tree.show(t, names...)); diff != "" {
+	if diff := cmp.Diff(want, tree.valuesOf(t, names...)); diff != "" {
 		t.Error("(-want +got)\n", diff)
 	}
 }
 
-// TestZones compares what is to be seen of /proc/buddyinfo and /proc/zoneinfo.
+// TestZones compares the values of /proc/buddyinfo and /proc/zoneinfo.
 func TestZones(t *testing.T) {
 	page := uint64(os.Getpagesize() >> 10)
 	kb := func(pages uint64) string { return fmt.Sprint(pages * page) }
@@ -238,7 +238,7 @@ mem.zoneinfo.protection 0 "DMA::node0::lowmem_reserved0" 0 1 "DMA::node0::lowmem
 		"mem.buddyinfo.pages", "mem.buddyinfo.total", "mem.zoneinfo.free", "mem.zoneinfo.high", "mem.zoneinfo.nr_dirty",
 		"mem.zoneinfo.nr_free_pages", "mem.zoneinfo.nr_mapped", "mem.zoneinfo.protection",
 	}
-	if diff := cmp.Diff(want, only(tree.show(t, names...))); diff != "" {
+	if diff := cmp.Diff(want, only(tree.valuesOf(t, names...))); diff != "" {
 		t.Error("(-want +got)\n", diff)
 	}
 	damaged := files{
@@ -246,7 +246,7 @@ mem.zoneinfo.protection 0 "DMA::node0::lowmem_reserved0" 0 1 "DMA::node0::lowmem
 		"proc/zoneinfo":  "Node 0, zone A\n pages free 1\n present 1\nNode 0, zone A\n present 2\n per-node stats\n pagesets\n pages free 3\n protection: (1)\n",
 	}
 	want = "mem.zoneinfo.free 0 \"A::node0\" " + kb(1) + "\n"
-	if diff := cmp.Diff(want, only(damaged.show(t, names...))); diff != "" {
+	if diff := cmp.Diff(want, only(damaged.valuesOf(t, names...))); diff != "" {
 		t.Error("damaged: (-want +got)\n", diff)
 	}
 }
@@ -279,7 +279,7 @@ func memoryTree(t testing.TB) files {
 
 // TestMemorySteady: fetches of memory and swap allocate nothing.
 func TestMemorySteady(t *testing.T) {
-	fetch := steady(t, memoryTree(t).write(t), "mem", "swap", "swapdev", "hinv.physmem", "hinv.pagesize", "hinv.hugepagesize")
+	fetch := steadyFetch(t, memoryTree(t).write(t), "mem", "swap", "swapdev", "hinv.physmem", "hinv.pagesize", "hinv.hugepagesize")
 	if n := testing.AllocsPerRun(100, fetch); n != 0 && !raceEnabled {
 		t.Errorf("a fetch allocates %v times", n)
 	}
@@ -290,7 +290,7 @@ func BenchmarkMemory(b *testing.B) {
 	if _, err := os.Stat("/proc/meminfo"); err != nil {
 		b.Skip("needs a Linux: ", err)
 	}
-	fetch := steady(b, "/", "mem", "swap", "swapdev")
+	fetch := steadyFetch(b, "/", "mem", "swap", "swapdev")
 	b.ReportAllocs()
 	for b.Loop() {
 		fetch()

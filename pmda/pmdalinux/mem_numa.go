@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// numaMetrics are the metrics that are a line of a node's meminfo, in kilobytes.
+// numaMetrics are the metrics of lines of a node's meminfo, in kilobytes.
 var numaMetrics = []struct {
 	item            int
 	name, key, text string
@@ -45,15 +45,15 @@ var numaMetrics = []struct {
 	{28, "mem.numa.util.slabUnreclaimable", "SUnreclaim", "Memory of a node in caches of objects that cannot be given up"},
 }
 
-// numaHugePages are the metrics of a node's huge pages; both of each, pages and
-// bytes, have one line.
+// numaHugePages are the metrics of a node's huge pages. A line is shown in pages and in
+// bytes.
 var numaHugePages = []struct{ pages, bytes, key, text string }{
 	{"mem.numa.util.hugepagesTotal", "mem.numa.util.hugepagesTotalBytes", "HugePages_Total", "set aside, in use or not"},
 	{"mem.numa.util.hugepagesFree", "mem.numa.util.hugepagesFreeBytes", "HugePages_Free", "set aside and not in use"},
 	{"mem.numa.util.hugepagesSurp", "mem.numa.util.hugepagesSurpBytes", "HugePages_Surp", "beyond those that the administrator set aside"},
 }
 
-// numaAllocs are the metrics that are a line of a node's numastat.
+// numaAllocs are the metrics of lines of a node's numastat.
 var numaAllocs = []struct{ name, key, text string }{
 	{"mem.numa.alloc.hit", "numa_hit", "Pages given by a node that was asked for them"},
 	{"mem.numa.alloc.miss", "numa_miss", "Pages given by a node though another was asked, which had none"},
@@ -90,7 +90,7 @@ func (l *linux) addNUMA() {
 	l.addBandwidth()
 }
 
-// nodeFiles are the files of one name that all nodes have, of numbers with names.
+// nodeFiles are the files of one name that all nodes have, which are numbers with names.
 type nodeFiles struct {
 	*deviceFiles[procfile.KeyedNumbers]
 	before int                   // how many fields stand before a name
@@ -103,7 +103,7 @@ func (l *linux) nodeFiles(name string, before int) *nodeFiles {
 	return n
 }
 
-// parse reads lines like "Node 0 MemTotal:  11102412 kB" or "numa_hit 268195172".
+// parse parses lines like "Node 0 MemTotal:  11102412 kB" or "numa_hit 268195172".
 func (n *nodeFiles) parse(text []byte, k *procfile.KeyedNumbers) bool {
 	if k.Empty() {
 		*k = n.keys.Clone()
@@ -141,8 +141,8 @@ func (n *nodeFiles) value(key string, factor number) func(context.Context, *pmda
 	}
 }
 
-// hugePageSize is the size of huge pages in bytes, which is read until it is found:
-// it never changes.
+// hugePageSize is the size of huge pages in bytes. It never changes: the file is read until
+// it has been found.
 func (l *linux) hugePageSize() number {
 	f := l.file("proc/meminfo")
 	var info procfile.KeyedNumbers

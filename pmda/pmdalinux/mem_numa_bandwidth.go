@@ -16,14 +16,14 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// bandwidthFile is where an administrator writes down what no file of the kernel
-// tells: it is that of the C agent.
+// bandwidthFile is a file in which an administrator writes what the kernel does not know.
+// The C agent reads the same.
 const bandwidthFile = "var/lib/pcp/pmdas/linux/bandwidth.conf"
 
-// maxConfig is how long it may be.
+// maxConfig is the greatest length of the file.
 const maxConfig = 64 << 10
 
-// bandwidths are what it says.
+// bandwidths are what the file says.
 type bandwidths struct {
 	path string
 	of   map[string]float64 // by node
@@ -31,7 +31,7 @@ type bandwidths struct {
 	next time.Time // when to read it again
 }
 
-// addBandwidth adds the metric of what is written there.
+// addBandwidth adds the metric of what is in the file.
 func (l *linux) addBandwidth() {
 	b := &bandwidths{path: l.path(bandwidthFile)}
 	pmda.Register(l.Agent, pmda.Metric[float64]{
@@ -50,7 +50,7 @@ func (l *linux) addBandwidth() {
 	})
 }
 
-// refresh reads the file now and then.
+// refresh reads the file if it was read longer than recheckAfter ago.
 func (b *bandwidths) refresh(context.Context, *pmda.Request) error {
 	if now := time.Now(); !now.Before(b.next) {
 		b.next = now.Add(recheckAfter)
@@ -80,8 +80,8 @@ func readBandwidths(path string) (map[string]float64, error) {
 	return of, nil
 }
 
-// parseBandwidths reads lines such as node0:1024. What follows # is a comment. Of
-// what is no such line, the rest serves.
+// parseBandwidths parses lines such as node0:1024. What follows # is a comment. Other
+// lines are left out.
 func parseBandwidths(text string) (of map[string]float64, ok bool) {
 	of = map[string]float64{}
 	for line := range strings.Lines(text) {

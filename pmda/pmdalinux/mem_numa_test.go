@@ -12,7 +12,7 @@ func nodesWith(name, text string) files {
 	return files{"sys/devices/system/node/node0/meminfo": "Node 0 MemTotal: 16 kB\n", "sys/devices/system/node/node1/meminfo": "Node 1 MemTotal: 17 kB\n", name: text}
 }
 
-// TestFragmentation compares what is to be seen of good and damaged files, of the
+// TestFragmentation compares the values of good and damaged files, of the
 // good ones with the C agent.
 func TestFragmentation(t *testing.T) {
 	const file = "sys/kernel/debug/extfrag/unusable_index"
@@ -35,7 +35,7 @@ func TestFragmentation(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tree := nodesWith(file, tt.text)
-			if diff := cmp.Diff(metric+tt.want+"\n", tree.show(t, metric)); diff != "" {
+			if diff := cmp.Diff(metric+tt.want+"\n", tree.valuesOf(t, metric)); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}
 			if tt.good {
@@ -45,7 +45,7 @@ func TestFragmentation(t *testing.T) {
 	}
 }
 
-// TestBandwidth compares what is to be seen of good and damaged files.
+// TestBandwidth compares the values of good and damaged files.
 func TestBandwidth(t *testing.T) {
 	const file = "var/lib/pcp/pmdas/linux/bandwidth.conf"
 	const metric = "mem.numa.max_bandwidth"
@@ -68,14 +68,14 @@ func TestBandwidth(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tree := nodesWith(file, tt.text)
-			if diff := cmp.Diff(metric+tt.want+"\n", tree.show(t, metric)); diff != "" {
+			if diff := cmp.Diff(metric+tt.want+"\n", tree.valuesOf(t, metric)); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}
 			if !tt.good {
 				return
 			}
 			root := tree.write(t)
-			want := theirs(t, root, "PCP_PMDAS_DIR="+filepath.Join(root, "var/lib/pcp/pmdas")).look([]string{metric})
+			want := cAgent(t, root, "PCP_PMDAS_DIR="+filepath.Join(root, "var/lib/pcp/pmdas")).snapshot([]string{metric})
 			if tt.want == bad {
 				tt.want = "" // it tells its log only
 			}
@@ -84,7 +84,7 @@ func TestBandwidth(t *testing.T) {
 			}
 		})
 	}
-	if diff := cmp.Diff(metric+"\n", nodesWith("x", "").show(t, metric)); diff != "" {
+	if diff := cmp.Diff(metric+"\n", nodesWith("x", "").valuesOf(t, metric)); diff != "" {
 		t.Error("no file: (-want +got)\n", diff)
 	}
 }

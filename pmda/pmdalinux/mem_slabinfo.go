@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// A slab is what a line of /proc/slabinfo tells of one of the kernel's caches of
-// objects. Its numbers stand in the order of the newer kernels' columns.
+// A slab is a line of /proc/slabinfo: one of the kernel's caches of objects. The numbers
+// are in the order of the columns of newer kernels.
 type slab [7]uint64
 
 const (
@@ -28,11 +28,11 @@ const (
 // oldSlabs are the columns of versions 1.0 and 1.1, of Linux 2.2 and 2.4.
 var oldSlabs = [...]int{slabActiveObjects, slabObjects, slabObjectSize, slabActiveSlabs, slabSlabs, slabPagesPerSlab}
 
-// slabs are the caches.
+// slabs are the caches of objects.
 type slabs struct {
 	rows instances[slab]
-	name []byte
-	old  bool // the file is of an old version
+	name []byte // of the line that is being parsed
+	old  bool   // the file is of an old version
 }
 
 // addSlabInfo adds the metrics of /proc/slabinfo.
@@ -85,8 +85,8 @@ func (l *linux) addSlabInfo() {
 	}
 }
 
-// size is how many bytes the objects in use take: of a slab, each has an equal part.
-// Old kernels did not tell how many there are in one.
+// size is the bytes that the objects in use take: each has an equal part of a slab. Old
+// kernels do not have the number of objects in a slab: there it is that of active slabs.
 func (c *slabs) size(s *slab) (uint64, bool) {
 	n, by := s[slabActiveObjects], s[slabObjectsPerSlab]
 	if c.old {
@@ -100,7 +100,7 @@ func (c *slabs) size(s *slab) (uint64, bool) {
 	return size / by, true
 }
 
-// parse reads the version, then a line for each cache:
+// parse parses the version, then a line for each cache:
 //
 //	slabinfo - version: 2.1
 //	# name  <active_objs> <num_objs> <objsize> <objperslab> <pagesperslab> : tunables …
@@ -120,14 +120,14 @@ func (c *slabs) parse(text []byte) error {
 	}
 	if ok {
 		for line := range procfile.Lines(rest) {
-			c.line(line)
+			c.parseLine(line)
 		}
 	}
 	return c.rows.end()
 }
 
-// line takes a line in, if all of its numbers can be read.
-func (c *slabs) line(line []byte) {
+// parseLine parses a line, if all of its numbers can be parsed.
+func (c *slabs) parseLine(line []byte) {
 	if len(line) == 0 || line[0] == '#' {
 		return
 	}
@@ -152,8 +152,8 @@ func (c *slabs) line(line []byte) {
 	}
 }
 
-// cutName reads the name, which ends before the first number. The names of some
-// modules' caches have blanks in them, for which an instance has underscores.
+// cutName cuts off the name, which ends before the first number. The names of some
+// modules' caches have blanks in them: an instance has underscores in their place.
 func (c *slabs) cutName(line []byte) (rest []byte, ok bool) {
 	c.name = c.name[:0]
 	for {

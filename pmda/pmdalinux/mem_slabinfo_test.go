@@ -34,7 +34,7 @@ func TestSlabVersions(t *testing.T) {
 	}
 }
 
-// TestSlabInfo compares what is to be seen of good and damaged files.
+// TestSlabInfo compares the values of good and damaged files.
 func TestSlabInfo(t *testing.T) {
 	const rest = " 2 3 4 5 : tunables 0 0 0 : slabdata 6 7 0\n"
 	for _, tt := range []struct{ name, text, metrics, want string }{
@@ -53,7 +53,7 @@ func TestSlabInfo(t *testing.T) {
 		{"twice the same", "slabinfo - version: 2.1\na 1" + rest + "a 9" + rest, "objects.active", `mem.slabinfo.objects.active 0 "a" 1` + "\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := files{"proc/slabinfo": tt.text}.show(t, "mem.slabinfo."+tt.metrics)
+			got := files{"proc/slabinfo": tt.text}.valuesOf(t, "mem.slabinfo."+tt.metrics)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}
@@ -76,8 +76,8 @@ func TestSlabIDs(t *testing.T) {
 		return files{"proc/slabinfo": text}.write(t)
 	}
 	metric := []string{"mem.slabinfo.objects.size"}
-	theirs(t, tree("dentry", "filp", "skbuff"), "PCP_VAR_DIR="+vars).look(metric)
-	got := started(t, pmdalinux.Options{Root: tree("skbuff", "inode"), Trusts: anybody, StateDir: state}).look(metric).String()
+	cAgent(t, tree("dentry", "filp", "skbuff"), "PCP_VAR_DIR="+vars).snapshot(metric)
+	got := startAgent(t, pmdalinux.Options{Root: tree("skbuff", "inode"), Trusts: trustEverybody, StateDir: state}).snapshot(metric).String()
 	if diff := cmp.Diff(`mem.slabinfo.objects.size 2 "skbuff" 3 3 "inode" 3`+"\n", got); diff != "" {
 		t.Error("(-want +got)\n", diff)
 	}

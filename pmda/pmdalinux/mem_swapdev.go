@@ -49,13 +49,13 @@ func (l *linux) addSwapDevices() {
 	})
 }
 
-// parseSwaps reads lines like "/dev/sda2  partition  1048572  0  -2".
+// parseSwaps parses lines like "/dev/sda2  partition  1048572  0  -2".
 func parseSwaps(devices *instances[swapDevice], text []byte) error {
 	devices.Begin()
 	for line := range procfile.Lines(text) {
 		name, rest := procfile.CutField(line)
 		if len(name) == 0 || name[0] != '/' {
-			continue // the head
+			continue // the title
 		}
 		_, rest = procfile.CutField(rest)
 		size, rest, ok1 := procfile.CutUint(rest)

@@ -9,21 +9,21 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// A vmKind is what kind of number a line of /proc/vmstat is, to the C agent. (Some
-// are taken for what they are not, such as nr_free_cma.)
+// A vmKind is the semantics and units that the C agent has for a line of /proc/vmstat.
+// (Some are not right, such as those of nr_free_cma.)
 type vmKind int
 
 const (
-	ever  vmKind = iota // counted from the start on
-	pages               // what there is now
-	bare                // the same, of the metrics that were first, without units
+	vmCounter      vmKind = iota // counted since the start of the kernel
+	vmGauge                      // what there is now
+	vmGaugeNoUnits               // the same, of the oldest metrics, which have no units
 )
 
 func (k vmKind) desc() (pdu.Sem, pdu.Units) {
 	switch k {
-	case ever:
+	case vmCounter:
 		return pdu.SemCounter, pdu.UnitCount
-	case pages:
+	case vmGauge:
 		return pdu.SemInstant, pdu.UnitCount
 	}
 	return pdu.SemInstant, pdu.NoUnits
@@ -62,8 +62,8 @@ func (l *linux) addVMStat() {
 	l.addSwapping(g, stat)
 }
 
-// vmSums are the numbers that are made of others: sums over all lines of a kind
-// that have metrics, and what newer kernels tell only in parts.
+// vmSums are the numbers that are sums of others: over all lines of a kind that have
+// metrics, and of the parts that newer kernels have in place of a number.
 func vmSums(stat *procfile.KeyedNumbers) map[string]number {
 	sums := map[string]number{
 		"nr_slab": keyedNumber(stat, "nr_slab").or(
@@ -84,8 +84,8 @@ func vmSums(stat *procfile.KeyedNumbers) map[string]number {
 	return sums
 }
 
-// addSwapping adds the metrics of swapping. Kernels before 2.6 told them in
-// /proc/stat, and of processes that were swapped as a whole.
+// addSwapping adds the metrics of swapping. Kernels before 2.6 had them in /proc/stat, and
+// swapped processes as a whole.
 func (l *linux) addSwapping(g *pmda.Group, stat *procfile.KeyedNumbers) {
 	for _, m := range []struct {
 		item            int

@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// zoneInfo is what /proc/zoneinfo tells, of zones and of the nodes that have them:
+// zoneInfo is /proc/zoneinfo: the zones of memory and the nodes that have them.
 //
 //	Node 0, zone      DMA
 //	  per-node stats
@@ -31,15 +31,14 @@ type zoneInfo struct {
 	stats      instances[procfile.KeyedNumbers] // of the zones and nodes
 	protection instances[uint64]
 
-	// seen are the zones and nodes in the order of the file, those left out too: all
-	// have IDs, as with the C agent.
-	seen    []string
-	nseen   int
-	changed bool
+	// all are the zones and nodes in the order of the file, those that are left out too:
+	// all have IDs, as with the C agent.
+	all      procfile.Rows[struct{}]
+	allStale bool // they have changed, and have no IDs yet
 
-	present int // the place of that number
+	present int // the index of that number
 
-	// The part of the file that is being read.
+	// The part of the file that is being parsed.
 	part zonePart
 	node uint64
 	zone []byte
@@ -47,16 +46,16 @@ type zoneInfo struct {
 	name []byte // of a zone or node
 }
 
-// A zonePart says what the lines of a part of the file are of.
+// A zonePart is what the lines of a part of the file are of.
 type zonePart int
 
 const (
-	nothing zonePart = iota // that we know
+	ofOther zonePart = iota // what no metric shows
 	ofNode
 	ofZone
 )
 
-// maxZones is more than the zones of a node.
+// maxZones is more than a node has zones.
 const maxZones = 16
 
 // addZoneInfo adds the metrics of /proc/zoneinfo.
@@ -91,7 +90,7 @@ func (l *linux) addZoneInfo() {
 	})
 }
 
-// words say what a metric counts.
+// words are the text of the metric, with a small first letter.
 func (m zoneStat) words() string {
 	if m.text == "" {
 		for _, v := range vmstats {
@@ -108,59 +107,60 @@ func (z *zoneInfo) parse(text []byte) error {
 	if z.now.Empty() {
 		z.now = z.keys.Clone()
 	}
+	z.all.Begin()
 	z.stats.Begin()
 	z.protection.Begin()
-	z.nseen, z.changed, z.part = 0, false, nothing
+	z.part = ofOther
 	for line := range procfile.Lines(text) {
-		z.line(line)
+		z.parseLine(line)
 	}
-	z.end()
+	z.endPart()
 	z.zone = nil
-	return z.finish()
+	return z.updateDomains()
 }
 
-// line reads a line.
-func (z *zoneInfo) line(line []byte) {
+// parseLine parses a line.
+func (z *zoneInfo) parseLine(line []byte) {
 	if node, zone, _, ok := cutZone(line); ok {
-		z.end()
+		z.endPart()
 		z.node, z.zone, z.part = node, zone, ofZone
 		return
 	}
 	word, rest := procfile.CutField(line)
 	switch {
-	case z.part == nothing:
+	case z.part == ofOther:
 	case string(word) == "per-node":
 		z.part = ofNode
 	case string(word) == "pages":
 		if z.part == ofNode {
-			z.end()
+			z.endPart()
 			z.part = ofZone
 		}
 		z.now.ParseLine(rest)
 	case string(word) == "pagesets":
-		z.end()
+		z.endPart()
 	case string(word) == "protection:":
-		z.protect(rest)
+		z.parseProtection(rest)
 	default:
 		z.now.ParseLine(line)
 	}
 }
 
-// end completes a part: the zone or node has the numbers that were in it.
-func (z *zoneInfo) end() {
+// endPart ends a part: the zone or node has the numbers that were in it.
+func (z *zoneInfo) endPart() {
 	switch z.part {
 	case ofNode:
 		z.name = strconv.AppendUint(append(z.name[:0], "node"...), z.node, 10)
-		z.see()
-		z.row()
+		z.all.Row(z.name)
+		z.addRow()
 	case ofZone:
 		z.nameZone()
-		z.see()
+		z.all.Row(z.name)
 		if v, ok := z.now.Get(z.present); ok && v > 0 {
-			z.row()
+			z.addRow()
 		}
 	}
-	z.part = nothing
+	z.part = ofOther
 	z.now.Clear()
 }
 
@@ -170,8 +170,8 @@ func (z *zoneInfo) nameZone() {
 	z.name = strconv.AppendUint(z.name, z.node, 10)
 }
 
-// row makes a row of the numbers.
-func (z *zoneInfo) row() {
+// addRow makes a row of the numbers.
+func (z *zoneInfo) addRow() {
 	r := z.stats.Row(z.name)
 	if r.Empty() {
 		*r = z.keys.Clone()
@@ -179,20 +179,8 @@ func (z *zoneInfo) row() {
 	r.CopyFrom(&z.now)
 }
 
-// see notes the name of a zone or node.
-func (z *zoneInfo) see() {
-	at := z.nseen
-	z.nseen++
-	if at == len(z.seen) {
-		z.seen = append(z.seen, "")
-	}
-	if z.seen[at] != string(z.name) {
-		z.seen[at], z.changed = string(z.name), true
-	}
-}
-
-// protect reads the rest of a line like "protection: (0, 3019, 10827)".
-func (z *zoneInfo) protect(list []byte) {
+// parseProtection parses the rest of a line like "protection: (0, 3019, 10827)".
+func (z *zoneInfo) parseProtection(list []byte) {
 	list = bytes.TrimSpace(list)
 	if len(list) < 2 || list[0] != '(' || list[len(list)-1] != ')' {
 		return
@@ -215,13 +203,13 @@ func (z *zoneInfo) protect(list []byte) {
 	}
 }
 
-// finish tells the instance domains.
-func (z *zoneInfo) finish() error {
-	if z.changed || z.nseen < len(z.seen) {
-		z.seen = z.seen[:z.nseen]
+// updateDomains gives the names to the instance domains.
+func (z *zoneInfo) updateDomains() error {
+	if z.all.End() || z.allStale {
+		z.allStale = true
 		// All get an ID before those with values alone are instances.
 		var all []string
-		for _, name := range z.seen {
+		for _, name := range z.all.Names {
 			if !slices.Contains(all, name) {
 				all = append(all, name)
 			}
@@ -229,7 +217,7 @@ func (z *zoneInfo) finish() error {
 		if _, err := z.stats.indom.SetNames(all...); err != nil {
 			return err
 		}
-		z.stats.stale = true
+		z.stats.stale, z.allStale = true, false
 	}
 	return cmp.Or(z.stats.end(), z.protection.end())
 }

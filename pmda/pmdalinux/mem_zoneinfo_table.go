@@ -2,8 +2,8 @@ package pmdalinux
 
 import "strings"
 
-// A zoneStat is a metric mem.zoneinfo.*. If it has no text, it counts for a zone or
-// a node what the metric mem.vmstat.* of that name counts for all.
+// A zoneStat is a metric mem.zoneinfo.*. One without a text counts for a zone or a node
+// what the metric mem.vmstat.* of that name counts for all of them.
 type zoneStat struct{ name, text string }
 
 // baseName is the name without what all have in common.
@@ -89,7 +89,7 @@ var zoneStats = []zoneStat{
 	{"mem.zoneinfo.nr_zone_write_pending", ""},
 }
 
-// zoneKeys are the names that /proc/zoneinfo has for them where they differ.
+// zoneKeys are the names in /proc/zoneinfo where they differ from the metrics'.
 var zoneKeys = map[string]string{
 	"workingset_active_anon": "workingset_activate_anon",
 	"workingset_active_file": "workingset_activate_file",

@@ -12,7 +12,7 @@ import (
 // metricNames are the names of all metrics of the agent, of any machine.
 func metricNames(t *testing.T) (names []string) {
 	t.Helper()
-	our := ours(t, t.TempDir())
+	our := ourAgent(t, t.TempDir())
 	all, err := our.Traverse(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)

@@ -10,27 +10,26 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// traffic is what a line of /proc/net/dev counts: eight columns of what has been
-// received, eight of what has been sent.
+// traffic is a line of /proc/net/dev: eight columns of what has been received, and eight
+// of what has been sent.
 type traffic struct {
 	columns [16]uint64
-	known   [16]bool // the columns that could be read
-	class   class
+	known   [16]bool // the columns that could be parsed
+	class   linkClass
 }
 
-// class is whether an interface counts in the sums over all.
-type class uint8
+// A linkClass is whether an interface counts in the sums over all.
+type linkClass uint8
 
 const (
-	unclassed class = iota
+	unclassified linkClass = iota
 	physical
-	stacked // on others, which count already, or one that leads nowhere
+	virtual // its packets pass other interfaces too, or never leave the machine
 )
 
-// stackedNames are interfaces whose packets do not count in network.all: those
-// pass another one too, or never leave the machine. They are those of the C
-// agent's configuration as it is shipped, interfaces.conf.
-var stackedNames = regexp.MustCompile(`^(lo|bond[0-9]+|team[0-9]+|tun[0-9]+|virbr[0-9]+|virbr[0-9]+-nic|` +
+// virtualNames are the interfaces whose packets do not count in network.all. They are
+// those of the C agent's configuration as it is shipped, interfaces.conf.
+var virtualNames = regexp.MustCompile(`^(lo|bond[0-9]+|team[0-9]+|tun[0-9]+|virbr[0-9]+|virbr[0-9]+-nic|` +
 	`cni[0-9]+|cni-podman[0-9]+|docker[0-9]+|veth[0-9]+|face)$`)
 
 // addInterfaces adds the metrics of network interfaces.
@@ -56,14 +55,14 @@ func (l *linux) addInterfaces() {
 	l.addIPC()
 }
 
-// netDev is what /proc/net/dev tells.
+// netDev is /proc/net/dev.
 type netDev struct {
-	rows  instances[traffic]
-	sums  [8]total // over the interfaces that are not stacked
-	whole bool     // the file has been read to its end
+	rows     instances[traffic]
+	sums     [8]total // over the interfaces that are not virtual
+	complete bool     // all lines of the file could be parsed
 }
 
-// total is the sum of a column, unknown if one of them is.
+// A total is the sum of a column, unknown if one of its numbers is.
 type total struct {
 	v       uint64
 	unknown bool
@@ -72,20 +71,20 @@ type total struct {
 // summed are the columns that network.all sums, in the order of its metrics.
 var summed = [8]int{0, 1, 2, 3, 8, 9, 10, 11}
 
-// parse reads two lines of titles, then lines like "eth0: 1422 10 0 0 …".
+// parse parses two lines of titles, then lines like "eth0: 1422 10 0 0 …".
 func (d *netDev) parse(text []byte) error {
 	d.rows.Begin()
-	d.whole = procfile.HasCompleteLines(text)
+	d.complete = procfile.HasCompleteLines(text)
 	titles := 0
 	for line := range procfile.Lines(text) {
 		name, columns, ok := bytes.Cut(line, []byte(":"))
 		name, _ = procfile.CutField(name)
-		if titles < 2 && bytes.IndexByte(line, '|') >= 0 { // which names may have in them, too
+		if titles < 2 && bytes.IndexByte(line, '|') >= 0 { // which names may have in them too
 			titles++
 			continue
 		}
 		if !ok || len(name) == 0 {
-			d.whole = false
+			d.complete = false
 			continue
 		}
 		t := d.rows.Row(name)
@@ -96,23 +95,23 @@ func (d *netDev) parse(text []byte) error {
 	if err := d.rows.end(); err != nil {
 		return err
 	}
-	d.whole = d.whole && titles == 2
-	d.sum()
+	d.complete = d.complete && titles == 2
+	d.addUp()
 	return nil
 }
 
-// sum sums over the interfaces that are not stacked.
-func (d *netDev) sum() {
+// addUp sums over the interfaces that are not virtual.
+func (d *netDev) addUp() {
 	d.sums = [8]total{}
 	for at := range d.rows.Vals {
 		t := &d.rows.Vals[at]
-		if t.class == unclassed {
+		if t.class == unclassified {
 			t.class = physical
-			if stackedNames.MatchString(d.rows.Names[at]) {
-				t.class = stacked
+			if virtualNames.MatchString(d.rows.Names[at]) {
+				t.class = virtual
 			}
 		}
-		if t.class == stacked {
+		if t.class == virtual {
 			continue
 		}
 		for i, c := range summed {
@@ -201,7 +200,7 @@ func (l *linux) addTrafficSums(dev *netDev, g *pmda.Group) {
 					s.v += dev.sums[item-4].v
 					s.unknown = s.unknown || dev.sums[item-4].unknown
 				}
-				if s.unknown || !dev.whole {
+				if s.unknown || !dev.complete {
 					return 0, pmda.NoValue
 				}
 				return s.v, nil
@@ -212,7 +211,7 @@ func (l *linux) addTrafficSums(dev *netDev, g *pmda.Group) {
 		Name: "hinv.ninterface", ID: pmda.Item(3, 27), Group: g, Sem: pdu.SemDiscrete,
 		Text: "Number of network interfaces",
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
-			if !dev.whole {
+			if !dev.complete {
 				return 0, pmda.NoValue
 			}
 			return uint32(dev.rows.Len()), nil

@@ -14,14 +14,14 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// addresses are those of an interface, or of a label that an address has. An
-// empty one is not known.
+// addresses are those of an interface, or of a label that an address has. An address that
+// is not known is empty.
 type addresses struct {
 	inet, ipv6, scope, hw string
 }
 
-// netAddrs is what the directory /sys/class/net, the file /proc/net/if_inet6 and
-// the kernel tell of addresses.
+// netAddrs are the addresses in /sys/class/net, in /proc/net/if_inet6 and from the
+// kernel by netlink.
 type netAddrs struct {
 	dir   string // sys/class/net
 	hw    *deviceFiles[string]
@@ -35,8 +35,8 @@ type netAddrs struct {
 	indom *pmda.InDom
 }
 
-// addInterfaceAddresses adds the metrics of addresses. They have an instance
-// domain of their own, since there are addresses with names that no interface has.
+// addInterfaceAddresses adds the metrics of addresses. They have an instance domain of
+// their own, as labels of addresses need not be names of interfaces.
 func (l *linux) addInterfaceAddresses() {
 	a := &netAddrs{dir: l.path(netDir), inet6: l.file("proc/net/if_inet6"), at: map[string]int{}}
 	if l.root == "/" {
@@ -79,11 +79,11 @@ func (l *linux) addInterfaceAddresses() {
 	}
 }
 
-// refresh looks at all addresses. New names are numbered in this order.
+// refresh reads all addresses. New names get IDs in this order.
 func (a *netAddrs) refresh() error {
 	clear(a.at)
 	a.rows, a.names = a.rows[:0], a.names[:0]
-	a.hardware()
+	a.readHardware()
 	if a.inet4 != nil {
 		a.err = a.inet4(func(label string, addr netip.Addr) {
 			if r := a.row(label); r != nil && r.inet == "" {
@@ -99,7 +99,7 @@ func (a *netAddrs) refresh() error {
 	return err
 }
 
-// row is the row of a name, nil if it cannot be one.
+// row returns the row of a name, nil if that cannot be an instance.
 func (a *netAddrs) row(name string) *addresses {
 	if name == "" || shortName(name) != name {
 		return nil
@@ -113,8 +113,8 @@ func (a *netAddrs) row(name string) *addresses {
 	return &a.rows[at]
 }
 
-// hardware reads the hardware addresses, in the order of the directory.
-func (a *netAddrs) hardware() {
+// readHardware reads the hardware addresses, in the order of the directory.
+func (a *netAddrs) readHardware() {
 	dir, err := os.Open(a.dir)
 	if err != nil {
 		return
@@ -123,7 +123,7 @@ func (a *netAddrs) hardware() {
 	list, _ := dir.ReadDir(-1)
 	for _, e := range list {
 		if e.Type()&(fs.ModeDir|fs.ModeSymlink) == 0 {
-			continue // bonding_masters
+			continue // the file bonding_masters
 		}
 		r := a.row(e.Name())
 		if r == nil {
@@ -135,7 +135,7 @@ func (a *netAddrs) hardware() {
 	}
 }
 
-// parseHardware reads bytes in hexadecimal with colons between.
+// parseHardware parses bytes in hexadecimal with colons between them.
 func parseHardware(text []byte, v *string) bool {
 	if !parseName(text, v) {
 		return false
@@ -148,7 +148,7 @@ func parseHardware(text []byte, v *string) bool {
 	return len(*v)%3 == 2
 }
 
-// parseInet6 reads lines of an address, the index of the interface, the bits of
+// parseInet6 parses lines of an address, the index of the interface, the bits of
 // the network, the scope, flags, all in hexadecimal, and the name of the interface.
 func (a *netAddrs) parseInet6(text []byte) {
 	for line := range procfile.Lines(text) {
@@ -175,8 +175,8 @@ func (a *netAddrs) parseInet6(text []byte) {
 	}
 }
 
-// inet6Text writes an address as C programs do, which is how Go does except for
-// those that have an IPv4 address in them.
+// inet6Text formats an address as C programs do. Go differs for addresses that have an
+// IPv4 address in them.
 func inet6Text(b [16]byte) string {
 	if [12]byte(b[:12]) == [12]byte{} && (b[12] != 0 || b[13] != 0) {
 		return "::" + netip.AddrFrom4([4]byte(b[12:])).String()

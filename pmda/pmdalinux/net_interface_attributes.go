@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// addInterfaceAttributes adds the metrics of what /sys tells of each interface.
+// addInterfaceAttributes adds the metrics of the files of each interface below /sys.
 func (l *linux) addInterfaceAttributes(dev *netDev) {
 	number := func(name string) func(string) (uint32, bool) {
 		files := deviceFilesOf(l, &dev.rows, procfile.ParseNumber, netDir, name)
@@ -18,14 +18,14 @@ func (l *linux) addInterfaceAttributes(dev *netDev) {
 			return uint32(f.v), f.ok && f.v <= math.MaxUint32
 		}
 	}
-	known := deviceFilesOf[struct{}](l, &dev.rows, nil, netDir, "")
+	exists := deviceFilesOf[struct{}](l, &dev.rows, nil, netDir, "")
 	has := func(dir string, names ...string) func(string) (uint32, bool) {
 		files := deviceFilesOf[struct{}](l, &dev.rows, nil, dir, names...)
 		return func(dev string) (uint32, bool) {
 			if files.get(dev).absent {
-				return 0, !known.get(dev).absent
+				return 0, !exists.get(dev).absent
 			}
-			return 1, !known.get(dev).absent
+			return 1, !exists.get(dev).absent
 		}
 	}
 	inVirtual := has(virtualNetDir, "")
@@ -56,7 +56,7 @@ func (l *linux) addInterfaceAttributes(dev *netDev) {
 			"1 is Ethernet and what behaves like it, 772 the loopback interface; the kernel's if_arp.h has them all.", number("type")},
 		{"network.interface.virtual", 30, pdu.SemDiscrete, 0, "1 for an interface without a device of its own, else 0", "",
 			func(dev string) (uint32, bool) {
-				if virtual.get(".").absent { // old kernels do not tell
+				if virtual.get(".").absent { // old kernels have no such directory
 					return 0, false
 				}
 				return inVirtual(dev)
@@ -76,9 +76,9 @@ const (
 	virtualNetDir = "sys/devices/virtual/net"
 )
 
-// addInterfaceSpeed adds the two metrics of how fast interfaces are. The kernel has
-// that in megabits, and -1 or, in older ones, the same without its sign if it does
-// not know. The C agent takes that for a number.
+// addInterfaceSpeed adds the two metrics of the speed of interfaces. The file is in
+// megabits; -1, or 4294967295 in older kernels, is a speed that is not known. The C agent
+// takes that for a number.
 func (l *linux) addInterfaceSpeed(dev *netDev, mbit func(dev string) (uint32, bool)) {
 	const help = "There is no value while the speed is not known, as of interfaces that are\n" +
 		"not connected, and of most virtual ones."
@@ -103,7 +103,7 @@ func (l *linux) addInterfaceSpeed(dev *netDev, mbit func(dev string) (uint32, bo
 	})
 }
 
-// duplexOf makes a number of the file duplex.
+// duplexOf converts the file duplex to a number.
 func duplexOf(f *deviceFile[string]) (uint32, bool) {
 	switch f.v {
 	case "half":
@@ -117,7 +117,7 @@ func duplexOf(f *deviceFile[string]) (uint32, bool) {
 // isUp is the flag of an interface that is switched on.
 const isUp = 1
 
-// parseFlags reads flags such as 0x1003.
+// parseFlags parses flags such as 0x1003.
 func parseFlags(text []byte, v *uint32) bool {
 	line, ok := procfile.OnlyLine(text)
 	digits, is := bytes.CutPrefix(line, []byte("0x"))
@@ -126,9 +126,8 @@ func parseFlags(text []byte, v *uint32) bool {
 	return ok && is && isHex
 }
 
-// running is whether an interface works. Its flags in /sys lack the one that it is
-// running, which the kernel works out of the operational state when a program asks
-// by ioctl.
+// running reports whether an interface works. The flags in /sys lack IFF_RUNNING, which
+// the kernel derives from the operational state when a program uses ioctl.
 func running(flags *deviceFile[uint32], operates *deviceFiles[string], dev string) (uint32, bool) {
 	if !flags.ok || flags.v&isUp == 0 {
 		return 0, flags.ok

@@ -113,24 +113,24 @@ fd000000000000000000000000000007 06 60 00 80    wlan9
 	return f
 }()
 
-// TestInterfacesTwin compares the metrics of interfaces with those of the C agent,
+// TestInterfacesSameAsC compares the metrics of interfaces with those of the C agent,
 // on a tree that it takes them all from.
-func TestInterfacesTwin(t *testing.T) {
+func TestInterfacesSameAsC(t *testing.T) {
 	root := interfaces.write(t)
-	their, our := theirs(t, root), ours(t, root)
+	their, our := cAgent(t, root), ourAgent(t, root)
 	var names []string
-	for _, name := range both(t, our, their) {
+	for _, name := range commonMetrics(t, our, their) {
 		if strings.HasPrefix(name, "network.interface") && name != "network.interface.inet_addr" || strings.HasPrefix(name, "network.all") {
 			names = append(names, name)
 		}
 	}
-	want := their.look(names)
-	for _, d := range differences(names, want, our.look(names), want) {
+	want := their.snapshot(names)
+	for _, d := range differences(names, want, our.snapshot(names), want) {
 		t.Error(d)
 	}
 }
 
-// TestInterfaces compares what is to be seen of good and damaged files.
+// TestInterfaces compares the values of good and damaged files.
 func TestInterfaces(t *testing.T) {
 	const line = "lo: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n"
 	eth := func(s string) files { return files{"proc/net/dev": titles + line + "  eth0:" + s} }
@@ -197,7 +197,7 @@ network.interface.total.bytes 0 "lo" 10 1 "eth0" 10
 `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := tt.tree.show(t, "hinv.ninterface", "network.all.in.bytes", "network.all.total.bytes", "network.interface.in.bytes",
+			got := tt.tree.valuesOf(t, "hinv.ninterface", "network.all.in.bytes", "network.all.total.bytes", "network.interface.in.bytes",
 				"network.interface.out.compressed", "network.interface.total.bytes")
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error("(-want +got)\n", diff)
@@ -236,11 +236,11 @@ network.interface.virtual "eth0" 0 "eth1" 0 "eth2" 0 "eth3" 0 "eth4" 1
 network.interface.wireless "eth0" 1 "eth1" 0 "eth2" 0 "eth3" 0 "eth4" 0
 `
 	var got strings.Builder
-	our := ours(t, tree.write(t))
+	our := ourAgent(t, tree.write(t))
 	for line := range strings.Lines(want) {
 		name, _, _ := strings.Cut(line, " ")
 		got.WriteString(name)
-		p := our.look([]string{name})
+		p := our.snapshot([]string{name})
 		for _, inst := range []string{"eth0", "eth1", "eth2", "eth3", "eth4", "eth5", "..", "../eth4", "bonding_masters"} {
 			for at, v := range p.values[name] {
 				if _, of, _ := strings.Cut(at, " "); of == fmt.Sprintf("%q", inst) {
@@ -255,7 +255,7 @@ network.interface.wireless "eth0" 1 "eth1" 0 "eth2" 0 "eth3" 0 "eth4" 0
 	}
 }
 
-// TestInterfaceAddresses compares what is to be seen of good and damaged lists of
+// TestInterfaceAddresses compares the values of good and damaged lists of
 // IPv6 addresses.
 func TestInterfaceAddresses(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
@@ -280,7 +280,7 @@ network.interface.ipv6_scope 0 "good" Global
 `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := files{"proc/net/if_inet6": tt.text}.show(t, "network.interface.ipv6_addr", "network.interface.ipv6_scope")
+			got := files{"proc/net/if_inet6": tt.text}.valuesOf(t, "network.interface.ipv6_addr", "network.interface.ipv6_scope")
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}
@@ -291,7 +291,7 @@ network.interface.ipv6_scope 0 "good" Global
 // allocatesNothing fails the test if a fetch of metrics on a tree allocates.
 func allocatesNothing(t *testing.T, root string, names ...string) {
 	t.Helper()
-	fetch := steady(t, root, names...)
+	fetch := steadyFetch(t, root, names...)
 	if n := testing.AllocsPerRun(100, fetch); n >= 1 && !raceEnabled {
 		t.Errorf("a fetch of %s and others allocates %.1f times", names[0], n)
 	}
@@ -314,7 +314,7 @@ func manyInterfaces(n int) files {
 func BenchmarkInterfaces(b *testing.B) {
 	for _, n := range []int{10, 1000} {
 		b.Run(fmt.Sprintf("interfaces=%d/metrics=8", n), func(b *testing.B) {
-			fetch := steady(b, manyInterfaces(n).write(b), "network.interface.in.bytes", "network.interface.in.packets",
+			fetch := steadyFetch(b, manyInterfaces(n).write(b), "network.interface.in.bytes", "network.interface.in.packets",
 				"network.interface.in.errors", "network.interface.in.drops", "network.interface.out.bytes",
 				"network.interface.out.packets", "network.interface.out.errors", "network.interface.out.drops")
 			b.ReportAllocs()

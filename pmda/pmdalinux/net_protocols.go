@@ -17,13 +17,13 @@ func (l *linux) addProtocols() {
 	l.addProtocolMetrics(snmp, g, pmda.NoValue, snmpMetrics, tcpMetrics)
 	l.addICMPTypes(snmp, g)
 	l.addProtocolMetrics(netstat, l.fileGroup("proc/net/netstat", netstat.ParseTable), pmda.NoValue, netstatMetrics, tcpExtMetrics)
-	// The C agent makes zeros of what this file lacks; that it is not supported says more.
+	// The C agent has zeros for what this file lacks; an error says more.
 	l.addProtocolMetrics(snmp6, l.fileGroup("proc/net/snmp6", snmp6.ParseList), pdu.ErrAppVersion, snmp6Metrics)
 	l.addSocketMetrics("proc/net/sockstat", socketMetrics)
 	l.addSocketMetrics("proc/net/sockstat6", socket6Metrics)
 }
 
-// A protocolMetrics is the metrics that show the numbers of a group.
+// protocolMetrics are the metrics of the numbers of a group of procfile.GroupedNumbers.
 type protocolMetrics struct {
 	cluster int
 	group   string
@@ -92,7 +92,7 @@ func (l *linux) addSocketMetrics(file string, list []protocolMetrics) {
 				Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) {
 					v, ok := n.Get(at)
 					if !ok || v > math.MaxInt32 {
-						return 0, pdu.ErrAppVersion // zeros in the C agent; that it is not supported says more
+						return 0, pdu.ErrAppVersion // the C agent has 0; an error says more
 					}
 					return int32(v), nil
 				},

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestProtocols compares what is to be seen of good and damaged files.
+// TestProtocols compares the values of good and damaged files.
 func TestProtocols(t *testing.T) {
 	const none = "Metric not supported by this version of monitored application"
 	names := []string{"network.icmpmsg.intype", "network.icmpmsg.outtype", "network.mptcp.rmaddr", "network.sockstat.frag6.memory",
@@ -55,7 +55,7 @@ func TestProtocols(t *testing.T) {
 			for i, name := range names {
 				want.WriteString(name + tt.want[i] + "\n")
 			}
-			if diff := cmp.Diff(want.String(), tt.tree.show(t, names...)); diff != "" {
+			if diff := cmp.Diff(want.String(), tt.tree.valuesOf(t, names...)); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}
 		})
@@ -81,19 +81,19 @@ func protocolFiles(t testing.TB) files {
 	return f
 }
 
-// TestProtocolsTwin compares the counters of protocols with those of the C agent
+// TestProtocolsSameAsC compares the counters of protocols with those of the C agent
 // where none is like another.
-func TestProtocolsTwin(t *testing.T) {
+func TestProtocolsSameAsC(t *testing.T) {
 	root := protocolFiles(t).write(t)
-	their, our := theirs(t, root), ours(t, root)
+	their, our := cAgent(t, root), ourAgent(t, root)
 	protocol := regexp.MustCompile(`^network\.(ip|icmp|icmpmsg|tcp|udp|udplite|mptcp|ip6|icmp6|udp6|udplite6|sockstat)\.`)
 	var names []string
-	for _, name := range both(t, our, their) {
+	for _, name := range commonMetrics(t, our, their) {
 		if protocol.MatchString(name) {
 			names = append(names, name)
 		}
 	}
-	want, got := their.look(names), our.look(names)
+	want, got := their.snapshot(names), our.snapshot(names)
 	for _, d := range differences(names, want, got, want) {
 		t.Error(d)
 	}
@@ -112,7 +112,7 @@ func TestProtocolsAllocs(t *testing.T) {
 }
 
 func BenchmarkProtocols(b *testing.B) {
-	fetch := steady(b, protocolFiles(b).write(b), "network.tcp.insegs", "network.tcp.timewaited", "network.udp6.indatagrams")
+	fetch := steadyFetch(b, protocolFiles(b).write(b), "network.tcp.insegs", "network.tcp.timewaited", "network.udp6.indatagrams")
 	b.ReportAllocs()
 	for b.Loop() {
 		fetch()

@@ -8,20 +8,20 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// A census counts the sockets in a file, which has a line for each.
-type census struct {
+// socketCounts are the numbers of sockets in a file, which has a line for each.
+type socketCounts struct {
 	all   uint32
 	state [16]uint32 // by the kernel's numbers of states of TCP
 }
 
-// errNoSocket is for a file with something in it that cannot be counted: what is
-// left would be less than there is.
+// errNoSocket is the error of a file with a line that cannot be parsed: the numbers would
+// be too low.
 var errNoSocket = errors.New("a list of sockets is damaged")
 
-// parse reads a title, then lines like "0: 0100007F:4E02 00000000:0000 0A …", where
+// parse parses a title, then lines like "0: 0100007F:4E02 00000000:0000 0A …", where
 // the state is the fourth field.
-func (c *census) parse(text []byte) error {
-	*c = census{}
+func (c *socketCounts) parse(text []byte) error {
+	*c = socketCounts{}
 	if !procfile.HasCompleteLines(text) {
 		return errNoSocket
 	}
@@ -63,22 +63,22 @@ var tcpStates = []struct {
 
 // addSockets adds the metrics that count sockets by their state.
 func (l *linux) addSockets() {
-	tcp, tcp6 := &census{}, &census{}
+	tcp, tcp6 := &socketCounts{}, &socketCounts{}
 	inTCP, inTCP6 := l.fileGroup("proc/net/tcp", tcp.parse), l.fileGroup("proc/net/tcp6", tcp6.parse)
 	for _, m := range tcpStates {
 		l.addSocketCount(m.tcp, "IPv4 TCP sockets "+m.text, pmda.Item(19, m.state), inTCP, &tcp.state[m.state])
 		l.addSocketCount(m.tcp6, "IPv6 TCP sockets "+m.text, pmda.Item(76, m.state), inTCP6, &tcp6.state[m.state])
 	}
-	udp, udp6 := &census{}, &census{}
+	udp, udp6 := &socketCounts{}, &socketCounts{}
 	inUDP, inUDP6 := l.fileGroup("proc/net/udp", udp.parse), l.fileGroup("proc/net/udp6", udp6.parse)
 	l.addSocketCount("network.udpconn.established", "IPv4 UDP sockets bound to one peer", pmda.Item(79, 1), inUDP, &udp.state[1])
 	l.addSocketCount("network.udpconn.listen", "IPv4 UDP sockets that take datagrams from anybody", pmda.Item(79, 2), inUDP, &udp.state[7])
 	l.addSocketCount("network.udpconn6.established", "IPv6 UDP sockets bound to one peer", pmda.Item(80, 1), inUDP6, &udp6.state[1])
 	l.addSocketCount("network.udpconn6.listen", "IPv6 UDP sockets that take datagrams from anybody", pmda.Item(80, 2), inUDP6, &udp6.state[7])
-	raw, raw6 := &census{}, &census{}
+	raw, raw6 := &socketCounts{}, &socketCounts{}
 	l.addSocketCount("network.rawconn.count", "IPv4 raw sockets", pmda.Item(77, 1), l.fileGroup("proc/net/raw", raw.parse), &raw.all)
 	l.addSocketCount("network.rawconn6.count", "IPv6 raw sockets", pmda.Item(78, 1), l.fileGroup("proc/net/raw6", raw6.parse), &raw6.all)
-	u := &unixCensus{}
+	u := &unixSocketCounts{}
 	g := l.fileGroup("proc/net/unix", u.parse)
 	l.addSocketCount("network.unix.datagram.count", "Datagram sockets of the Unix domain", pmda.Item(81, 1), g, &u.datagram)
 	l.addSocketCount("network.unix.stream.established", "Stream sockets of the Unix domain that are connected", pmda.Item(81, 2), g, &u.established)
@@ -93,15 +93,15 @@ func (l *linux) addSocketCount(name, text string, id pmda.ItemID, g *pmda.Group,
 	})
 }
 
-// A unixCensus counts the sockets in /proc/net/unix.
-type unixCensus struct{ datagram, stream, established, listen uint32 }
+// unixSocketCounts are the numbers of sockets in /proc/net/unix.
+type unixSocketCounts struct{ datagram, stream, established, listen uint32 }
 
-// parse reads a title, then lines like "0000000000000000: 00000002 00000000
+// parse parses a title, then lines like "0000000000000000: 00000002 00000000
 // 00010000 0001 01 630 /run/x", where the fifth field is the type and the sixth the
-// state. What is no such line is the rest of a name with ends of lines in it, which
-// every program may give its socket: only the first has to be one.
-func (u *unixCensus) parse(text []byte) error {
-	*u = unixCensus{}
+// state. Any program may give its socket a name with newlines in it. So only the first line
+// has to have this form, and others that have not are left out.
+func (u *unixSocketCounts) parse(text []byte) error {
+	*u = unixSocketCounts{}
 	if !procfile.HasCompleteLines(text) {
 		return errNoSocket
 	}

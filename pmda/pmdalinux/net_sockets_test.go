@@ -36,13 +36,13 @@ func socketTree() files {
 	return f
 }
 
-// TestSocketsTwin compares the counts with those of the C agent, where none is
+// TestSocketsSameAsC compares the counts with those of the C agent, where none is
 // like another.
-func TestSocketsTwin(t *testing.T) {
+func TestSocketsSameAsC(t *testing.T) {
 	root := socketTree().write(t)
-	their, our := theirs(t, root), ours(t, root)
+	their, our := cAgent(t, root), ourAgent(t, root)
 	var names []string
-	for _, name := range both(t, our, their) {
+	for _, name := range commonMetrics(t, our, their) {
 		if strings.Contains(name, "conn.") || strings.Contains(name, "conn6.") || strings.HasPrefix(name, "network.unix.") {
 			names = append(names, name)
 		}
@@ -50,8 +50,8 @@ func TestSocketsTwin(t *testing.T) {
 	if len(names) != 32 {
 		t.Error("there are other metrics:", names)
 	}
-	want := their.look(names)
-	for _, d := range differences(names, want, our.look(names), want) {
+	want := their.snapshot(names)
+	for _, d := range differences(names, want, our.snapshot(names), want) {
 		t.Error(d)
 	}
 }
@@ -74,13 +74,13 @@ func TestSockets(t *testing.T) {
 		{"no state", title + "0: a b 107 c\n", title + "0: 1 2 3 0001 x\n", bad, bad},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := files{"proc/net/udp": tt.udp, "proc/net/unix": tt.unix}.show(t, "network.udpconn.listen", "network.unix.stream.count")
+			got := files{"proc/net/udp": tt.udp, "proc/net/unix": tt.unix}.valuesOf(t, "network.udpconn.listen", "network.unix.stream.count")
 			if diff := cmp.Diff("network.udpconn.listen"+tt.listen+"network.unix.stream.count"+tt.stream, got); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}
 		})
 	}
-	if got := (files{}).show(t, "network.rawconn.count"); got != "network.rawconn.count: "+none+"\n" {
+	if got := (files{}).valuesOf(t, "network.rawconn.count"); got != "network.rawconn.count: "+none+"\n" {
 		t.Error("without a file: ", got)
 	}
 }

@@ -22,7 +22,7 @@ var softnetColumns = [...]struct {
 	{10, "network.softnet.flow_limit_count", "network.softnet.percpu.flow_limit_count", "Packets dropped because their flow took too much of the queue"},
 }
 
-// softnet is what /proc/net/softnet_stat tells, with a line for each processor.
+// softnet is /proc/net/softnet_stat, which has a line for each processor.
 type softnet struct {
 	lines   []softnetLine
 	columns int // that all lines have
@@ -33,8 +33,8 @@ type softnetLine struct {
 	vals [len(softnetColumns)]uint64
 }
 
-// parse reads lines of hexadecimal numbers. The thirteenth is that of the processor,
-// in recent kernels; in others the lines are those of the processors in order.
+// parse parses lines of hexadecimal numbers. The thirteenth is the number of the processor
+// in recent kernels; in others the lines are in the order of the processors.
 func (n *softnet) parse(text []byte) error {
 	n.lines, n.columns = n.lines[:0], 0
 	if !procfile.HasCompleteLines(text) {
@@ -93,7 +93,7 @@ func (l *linux) addSoftnet() {
 				if n.columns <= c.at {
 					return pdu.ErrAppVersion
 				}
-				// The lines are in the order of processors, of which some may have none.
+				// The lines are in the order of processors. Some may have none.
 				lines := n.lines
 				for inst := range s.Instances() {
 					for len(lines) > 0 && lines[0].cpu < inst.ID {

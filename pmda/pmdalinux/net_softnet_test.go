@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSoftnet compares what is to be seen of files of several kernels, and of
+// TestSoftnet compares the values of files of several kernels, and of
 // damaged ones.
 func TestSoftnet(t *testing.T) {
 	const none = ": Metric not supported by this version of monitored application\n"
@@ -30,14 +30,14 @@ func TestSoftnet(t *testing.T) {
 		{"zeros", strings.Repeat("\x00", 20) + "\n", all(bad)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := files{"proc/net/softnet_stat": tt.text, "proc/stat": stat}.show(t,
+			got := files{"proc/net/softnet_stat": tt.text, "proc/stat": stat}.valuesOf(t,
 				"network.softnet.processed", "network.softnet.flow_limit_count", "network.softnet.percpu.dropped")
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}
 		})
 	}
-	got := files{"proc/stat": stat}.show(t, "network.softnet.processed", "network.softnet.flow_limit_count", "network.softnet.percpu.dropped")
+	got := files{"proc/stat": stat}.valuesOf(t, "network.softnet.processed", "network.softnet.flow_limit_count", "network.softnet.percpu.dropped")
 	if diff := cmp.Diff(all(none), got); diff != "" {
 		t.Error("(-want +got)\n", diff)
 	}

@@ -9,21 +9,21 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// nfsCluster is that of all metrics of NFS and of the remote procedure calls under it.
+// nfsCluster is the cluster of all metrics of NFS and of its remote procedure calls.
 const nfsCluster = 7
 
-// An rpcStats is what /proc/net/rpc/nfs or nfsd tells, in lines that begin with a
-// word. Those that nobody has asked for by line are passed over.
+// rpcStats are the lines of /proc/net/rpc/nfs or nfsd, by the word that a line begins
+// with. Only those are parsed that have been entered by line.
 type rpcStats map[string]*rpcLine
 
 // A rpcLine is a line, with the numbers at its first places.
 type rpcLine struct {
 	vals  []uint64
 	known []bool
-	n     int // fields that the line has, 0 if it is not there
+	n     int // the number of fields of the line, 0 if it is not there
 }
 
-// line is the line of a word, of which a number at a place will be asked for.
+// line returns the line of a word, which keeps the numbers up to a place.
 func (s rpcStats) line(word string, at int) *rpcLine {
 	line := s[word]
 	if line == nil {
@@ -61,7 +61,7 @@ func (r *rpcLine) parse(text []byte) {
 	}
 }
 
-// sum adds numbers up, false if one of them is not known.
+// sum adds up the numbers at places. It is not ok if one of them is not known.
 func (r *rpcLine) sum(from, to int) (sum uint64, ok bool) {
 	for at := from; at < to; at++ {
 		if !r.known[at] {
@@ -72,9 +72,9 @@ func (r *rpcLine) sum(from, to int) (sum uint64, ok bool) {
 	return sum, true
 }
 
-// procedures is where the numbers of procedures end in a line such as "proc3 22 0 7 …"
-// that begins with how many there are. Where it has another number of them nobody
-// knows which are missing.
+// procedures returns the end of the numbers of procedures in a line such as
+// "proc3 22 0 7 …", which begins with how many there are. It is not ok if the line has
+// another number of them, as it is not known which are missing.
 func (r *rpcLine) procedures() (end int, ok bool) {
 	if r.n == 0 || !r.known[0] || r.vals[0] != uint64(r.n-1) {
 		return 0, false
@@ -82,8 +82,8 @@ func (r *rpcLine) procedures() (end int, ok bool) {
 	return min(r.n, len(r.vals)), true
 }
 
-// addNFS adds the metrics of NFS clients and servers, and of their remote procedure
-// calls. A machine that is none has no such files, and no values.
+// addNFS adds the metrics of NFS clients and servers, and of their remote procedure calls.
+// A machine that is neither has no such files, and no values.
 func (l *linux) addNFS() {
 	client, server := rpcStats{}, rpcStats{}
 	nfs := l.optionalFileGroup("proc/net/rpc/nfs", client.parse)
@@ -117,8 +117,8 @@ type rpcMetric struct {
 	text       string
 }
 
-// addRPC adds metrics of single numbers. The kernel counts some with 64 bits, of
-// which the metrics have the lower half, as other counters that begin anew.
+// addRPC adds metrics of single numbers. The kernel counts some with 64 bits: a metric has
+// the lower 32, like a counter that wraps.
 func (l *linux) addRPC(s rpcStats, g *pmda.Group, list []rpcMetric) {
 	for _, m := range list {
 		line := s.line(m.line, m.at)
@@ -170,7 +170,7 @@ func (l *linux) addReadAhead(s rpcStats, g *pmda.Group) {
 	}
 }
 
-// addUncounted adds the metrics of what no file has: kernels of long ago counted it.
+// addUncounted adds the metrics of what only old kernels counted.
 func (l *linux) addUncounted() {
 	for _, m := range []struct {
 		item       int

@@ -62,14 +62,14 @@ var nfsFiles = map[string]files{
 	},
 }
 
-// TestNFSTwin compares all metrics with those of the C agent, and how many values
+// TestNFSSameAsC compares all metrics with those of the C agent, and how many values
 // of NFS there are.
-func TestNFSTwin(t *testing.T) {
+func TestNFSSameAsC(t *testing.T) {
 	for name, want := range map[string]int{"2.6.9": 151, "2.6.32": 224, "6.8": 212, "a server that is off": 29, "calls that begin anew": 23} {
 		t.Run(name, func(t *testing.T) {
 			root := nfsFiles[name].write(t)
 			n := 0
-			for _, values := range ours(t, root).lookNFS().values {
+			for _, values := range ourAgent(t, root).snapshotNFS().values {
 				n += len(values)
 			}
 			if n != want {
@@ -80,7 +80,7 @@ func TestNFSTwin(t *testing.T) {
 	}
 }
 
-// TestNFS compares what is to be seen of files that the C agent does not read well,
+// TestNFS compares the values of files that the C agent does not read well,
 // and of damaged ones.
 func TestNFS(t *testing.T) {
 	good := nfsFiles["2.6.32"]
@@ -117,7 +117,7 @@ func TestNFS(t *testing.T) {
 				t.Fatal("no such line:", tt.line)
 			}
 			tree := files{"proc/net/rpc/nfsd": strings.Replace(good["proc/net/rpc/nfsd"], tt.line, tt.by, 1)}
-			if diff := cmp.Diff(tt.want+"\n", tree.show(t, metricsOf(tt.want)...)); diff != "" {
+			if diff := cmp.Diff(tt.want+"\n", tree.valuesOf(t, metricsOf(tt.want)...)); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}
 		})
@@ -136,8 +136,8 @@ func metricsOf(shown string) (names []string) {
 // nfsRoots are the names above all metrics of NFS.
 var nfsRoots = []string{"nfs", "nfs3", "nfs4", "rpc"}
 
-// lookNFS takes a picture of all metrics of NFS.
-func (s side) lookNFS() picture {
+// lookNFS takes a snapshot of all metrics of NFS.
+func (s agentClient) snapshotNFS() snapshot {
 	s.t.Helper()
 	var names []string
 	for _, root := range nfsRoots {
@@ -147,12 +147,12 @@ func (s side) lookNFS() picture {
 		}
 		names = append(names, some...)
 	}
-	return s.look(names)
+	return s.snapshot(names)
 }
 
 // TestNoNFS: where there is no file, there is no value, and no error.
 func TestNoNFS(t *testing.T) {
-	p := ours(t, t.TempDir()).lookNFS()
+	p := ourAgent(t, t.TempDir()).snapshotNFS()
 	if len(p.values) != 53 || len(p.errors) != 0 {
 		t.Errorf("%d metrics without an error, want 53:\n%v", len(p.values), p)
 	}
@@ -166,7 +166,7 @@ func TestNoNFS(t *testing.T) {
 // TestNFSInstances: the kinds of requests are known without any.
 func TestNFSInstances(t *testing.T) {
 	root := files{}.write(t)
-	our, their := ours(t, root), theirs(t, root)
+	our, their := ourAgent(t, root), cAgent(t, root)
 	for _, name := range []string{"nfs.client.reqs", "nfs3.server.reqs", "nfs4.client.reqs", "nfs4.server.reqs"} {
 		want, err1 := their.Instances(t.Context(), their.desc(name).InDom)
 		got, err2 := our.Instances(t.Context(), our.desc(name).InDom)
@@ -176,8 +176,8 @@ func TestNFSInstances(t *testing.T) {
 	}
 }
 
-// TestPools compares what is to be seen of the files of the server's pools.
-func TestPools(t *testing.T) {
+// TestNFSThreads compares the values of the files of the server's pools.
+func TestNFSThreads(t *testing.T) {
 	const titles = "# pool packets-arrived sockets-enqueued threads-woken threads-timedout\n"
 	for _, tt := range []struct{ name, threads, stats, want string }{
 		{"good", "8\n", titles + "0 1 2 3 4\n", "2|1|3|1|4|8"},
@@ -214,7 +214,7 @@ func TestPools(t *testing.T) {
 				names[i] = "nfs.server.threads." + names[i]
 				want += strings.TrimSpace(names[i]+" "+v) + "\n"
 			}
-			if diff := cmp.Diff(want, tree.show(t, names...)); diff != "" {
+			if diff := cmp.Diff(want, tree.valuesOf(t, names...)); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}
 		})
@@ -224,16 +224,16 @@ func TestPools(t *testing.T) {
 // TestNFSServerEnds: a server that has ended has nothing of what it had before.
 func TestNFSServerEnds(t *testing.T) {
 	root := nfsFiles["2.6.32"].write(t)
-	our := ours(t, root)
+	our := ourAgent(t, root)
 	names := []string{"nfs.server.threads.requests", "nfs.server.threads.total", "nfs3.server.calls"}
 	want := "nfs.server.threads.requests 1001\nnfs.server.threads.total 8\nnfs3.server.calls 11253\n"
-	if diff := cmp.Diff(want, our.look(names).String()); diff != "" {
+	if diff := cmp.Diff(want, our.snapshot(names).String()); diff != "" {
 		t.Error("(-want +got)\n", diff)
 	}
 	write(t, root, "proc/fs/nfsd/pool_threads", "x\n")
 	write(t, root, "proc/net/rpc/nfsd", "net 1 2 3 4\n")
 	want = "nfs.server.threads.requests\nnfs.server.threads.total\nnfs3.server.calls\n"
-	if diff := cmp.Diff(want, our.look(names).String()); diff != "" {
+	if diff := cmp.Diff(want, our.snapshot(names).String()); diff != "" {
 		t.Error("(-want +got)\n", diff)
 	}
 }
@@ -250,7 +250,7 @@ func TestNFSAllocs(t *testing.T) {
 }
 
 func BenchmarkNFS(b *testing.B) {
-	fetch := steady(b, nfsFiles["6.8"].write(b), nfsRoots...)
+	fetch := steadyFetch(b, nfsFiles["6.8"].write(b), nfsRoots...)
 	b.ReportAllocs()
 	for b.Loop() {
 		fetch()

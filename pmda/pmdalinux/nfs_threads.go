@@ -21,14 +21,14 @@ var poolColumns = [...]struct {
 	{"threads-timedout", "nfs.server.threads.timedout", "Times that a thread of the NFS server ended, as it had been idle too long"},
 }
 
-// pools are the threads of the NFS server, of which each pool has some.
+// pools are the pools of threads of the NFS server.
 type pools struct {
 	threads, stats *procfile.File
 
 	total      uint32
-	knowsTotal bool
+	totalKnown bool
 	pools      uint32
-	knowsPools bool
+	poolsKnown bool
 	sums       [len(poolColumns)]uint64
 	known      [len(poolColumns)]bool
 }
@@ -42,8 +42,8 @@ func (l *linux) addPools() {
 		v          *uint32
 		known      *bool
 	}{
-		{"nfs.server.threads.total", "Threads that the NFS server has", &p.total, &p.knowsTotal},
-		{"nfs.server.threads.pools", "Pools that the NFS server has its threads in", &p.pools, &p.knowsPools},
+		{"nfs.server.threads.total", "Threads that the NFS server has", &p.total, &p.totalKnown},
+		{"nfs.server.threads.pools", "Pools that the NFS server has its threads in", &p.pools, &p.poolsKnown},
 	} {
 		pmda.Register(l.Agent, pmda.Metric[uint32]{
 			Name: m.name, ID: pmda.Item(nfsCluster, 71+i), Group: g, Units: pdu.UnitCount, Text: m.text,
@@ -69,22 +69,22 @@ func (l *linux) addPools() {
 	}
 }
 
-// forget forgets what the reading before found.
-func (p *pools) forget() {
-	p.knowsTotal, p.knowsPools, p.known = false, false, [len(poolColumns)]bool{}
+// reset prepares for a reading.
+func (p *pools) reset() {
+	p.totalKnown, p.poolsKnown, p.known = false, false, [len(poolColumns)]bool{}
 }
 
-// read reads both files. A server that does not run has no threads. It has no pools
-// then and has done nothing, which pool_stats would not tell: it cannot be opened.
+// read reads both files. A server that does not run has no threads. Then pool_stats cannot
+// be opened, and the other metrics are 0.
 func (p *pools) read() error {
-	p.forget()
+	p.reset()
 	text, err := p.threads.Read()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
 		return err
 	}
-	if p.total, p.knowsTotal = parseThreads(text); !p.knowsTotal {
+	if p.total, p.totalKnown = parseThreads(text); !p.totalKnown {
 		return nil
 	}
 	if p.total == 0 {
@@ -101,15 +101,15 @@ func (p *pools) read() error {
 	return nil
 }
 
-// zero is what a server has that does not run, and where adding up begins.
+// zero sets all metrics but the number of threads to 0.
 func (p *pools) zero() {
-	p.pools, p.knowsPools, p.sums = 0, true, [len(poolColumns)]uint64{}
+	p.pools, p.poolsKnown, p.sums = 0, true, [len(poolColumns)]uint64{}
 	for i := range p.known {
 		p.known[i] = true
 	}
 }
 
-// parseThreads reads a line with how many threads each pool has.
+// parseThreads parses a line of the number of threads of each pool.
 func parseThreads(text []byte) (total uint32, ok bool) {
 	line, ok := procfile.OnlyLine(text)
 	field, line := procfile.CutField(line)
@@ -121,7 +121,7 @@ func parseThreads(text []byte) (total uint32, ok bool) {
 	return total, ok
 }
 
-// parse reads lines such as
+// parse parses lines such as
 //
 //	# pool packets-arrived sockets-enqueued threads-woken threads-timedout
 //	0 49 4 45 0
@@ -137,8 +137,8 @@ func (p *pools) parse(text []byte) {
 	p.zero()
 	for line := range procfile.Lines(text) {
 		p.pools++
-		if !p.row(titles, line) {
-			p.knowsPools, p.known = false, [len(poolColumns)]bool{}
+		if !p.addPool(titles, line) {
+			p.poolsKnown, p.known = false, [len(poolColumns)]bool{}
 			return
 		}
 	}
@@ -147,8 +147,8 @@ func (p *pools) parse(text []byte) {
 	}
 }
 
-// row adds the numbers of a pool.
-func (p *pools) row(titles, line []byte) bool {
+// addPool adds the numbers of a pool.
+func (p *pools) addPool(titles, line []byte) bool {
 	if _, rest, ok := procfile.CutUint(line); ok {
 		line = rest
 	} else {
@@ -171,7 +171,7 @@ func (p *pools) row(titles, line []byte) bool {
 	}
 }
 
-// hasField is whether a line has a field.
+// hasField reports whether a line has a field.
 func hasField(line []byte, name string) bool {
 	for field, line := procfile.CutField(line); len(field) > 0; field, line = procfile.CutField(line) {
 		if string(field) == name {

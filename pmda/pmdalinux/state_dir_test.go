@@ -28,16 +28,16 @@ func TestStateDir(t *testing.T) {
 		{[]string{"sdc", "sdb"}, "disk.dev.read 1 \"sdb\" 1 2 \"sdc\" 1\n"},
 		{[]string{"sdd", "sdc", "sda"}, "disk.dev.read 0 \"sda\" 1 2 \"sdc\" 1 3 \"sdd\" 1\n"},
 	} {
-		got := started(t, pmdalinux.Options{Root: stats(s.disks...).write(t), StateDir: state}).look([]string{"disk.dev.read"}).String()
+		got := startAgent(t, pmdalinux.Options{Root: stats(s.disks...).write(t), StateDir: state}).snapshot([]string{"disk.dev.read"}).String()
 		if diff := cmp.Diff(s.want, got); diff != "" {
 			t.Error("(-want +got)\n", diff)
 		}
 	}
-	got := theirs(t, stats("sde", "sdd", "sdb").write(t), "PCP_VAR_DIR="+vars).look([]string{"disk.dev.read"}).String()
+	got := cAgent(t, stats("sde", "sdd", "sdb").write(t), "PCP_VAR_DIR="+vars).snapshot([]string{"disk.dev.read"}).String()
 	if diff := cmp.Diff("disk.dev.read 1 \"sdb\" 1 3 \"sdd\" 1 4 \"sde\" 1\n", got); diff != "" {
 		t.Error("the C agent (-want +got)\n", diff)
 	}
-	got = started(t, pmdalinux.Options{Root: stats("sde", "sdf").write(t), StateDir: state}).look([]string{"disk.dev.read"}).String()
+	got = startAgent(t, pmdalinux.Options{Root: stats("sde", "sdf").write(t), StateDir: state}).snapshot([]string{"disk.dev.read"}).String()
 	if diff := cmp.Diff("disk.dev.read 4 \"sde\" 1 5 \"sdf\" 1\n", got); diff != "" {
 		t.Error("after the C agent (-want +got)\n", diff)
 	}

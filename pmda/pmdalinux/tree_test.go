@@ -132,10 +132,10 @@ func (f files) write(t testing.TB) (root string) {
 	return root
 }
 
-// show is what our agent says of metrics on a tree.
-func (f files) show(t testing.TB, names ...string) string {
+// valuesOf are the values of metrics on a tree.
+func (f files) valuesOf(t testing.TB, names ...string) string {
 	t.Helper()
-	return ours(t, f.write(t)).look(names).String()
+	return ourAgent(t, f.write(t)).snapshot(names).String()
 }
 
 // TestTreeText: a tree that has been written is the same when it is read.

@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
-// serialMetrics are the metrics of serial ports, by the words before the numbers.
+// serialMetrics are the metrics of serial ports, with the words before the numbers.
 var serialMetrics = [...]struct {
 	key, name string
 	item      int
@@ -35,7 +35,7 @@ const (
 	serialIRQ
 )
 
-// A serialPort is what a line tells.
+// A serialPort is a line of /proc/tty/driver/serial.
 type serialPort struct {
 	v     [len(serialMetrics)]uint32
 	known [len(serialMetrics)]bool
@@ -65,9 +65,9 @@ func (l *linux) addSerialPorts() {
 	}
 }
 
-// parse reads fields such as "port:000003F8 irq:4 tx:218 rx:0 oe:2 RTS|CTS". Errors
-// that have not yet happened are left out. Who is not allowed to know sees none of
-// the counts.
+// parse parses fields such as "port:000003F8 irq:4 tx:218 rx:0 oe:2 RTS|CTS". The kernel
+// leaves out kinds of errors that have not happened. A process without the right to see
+// them gets no counts at all.
 func (p *serialPort) parse(line []byte) {
 	*p = serialPort{}
 	damaged := false
@@ -88,7 +88,7 @@ func (p *serialPort) parse(line []byte) {
 	}
 }
 
-// parseWrapped reads a number of 32 bits that the kernel writes as if it had a sign.
+// parseWrapped parses a number of 32 bits that the kernel prints as a signed one.
 func parseWrapped(field []byte) (uint32, bool) {
 	digits, minus := bytes.CutPrefix(field, []byte("-"))
 	v, ok := procfile.ParseUint32(digits)

@@ -19,7 +19,7 @@ const goodPorts = `serinfo:1.0 driver revision:
 12: uart:16C950/954 port:0000D100 irq:18 tx:-2147483648 rx:-1
 `
 
-// TestSerialPorts compares what is to be seen of good and damaged files.
+// TestSerialPorts compares the values of good and damaged files.
 func TestSerialPorts(t *testing.T) {
 	names := []string{"tty.serial.tx", "tty.serial.rx", "tty.serial.frame", "tty.serial.parity", "tty.serial.brk", "tty.serial.overrun", "tty.serial.irq"}
 	nothing := strings.Join([]string{"tty.serial.brk", "tty.serial.frame", "tty.serial.irq", "tty.serial.overrun", "tty.serial.parity", "tty.serial.rx", "tty.serial.tx", ""}, "\n")
@@ -51,16 +51,16 @@ tty.serial.tx 0 "0" 1 2 "2" 1
 		{"no file", files{}, nothing},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, tt.tree.show(t, names...)); diff != "" {
+			if diff := cmp.Diff(tt.want, tt.tree.valuesOf(t, names...)); diff != "" {
 				t.Error("(-want +got)\n", diff)
 			}
 		})
 	}
 	root := files{"proc/tty/driver/serial": goodPorts}.write(t)
-	t.Run("twin", func(t *testing.T) { sameOnTree(t, root) })
+	t.Run("same as C", func(t *testing.T) { sameOnTree(t, root) })
 	t.Run("not for everybody", func(t *testing.T) {
 		other := func(c *pmda.Client) bool { return c.UID == os.Getuid()+1 }
-		if diff := cmp.Diff(nothing, started(t, pmdalinux.Options{Root: root, Trusts: other}).look(names).String()); diff != "" {
+		if diff := cmp.Diff(nothing, startAgent(t, pmdalinux.Options{Root: root, Trusts: other}).snapshot(names).String()); diff != "" {
 			t.Error("(-want +got)\n", diff)
 		}
 	})

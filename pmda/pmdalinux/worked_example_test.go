@@ -35,7 +35,7 @@ func parseFans(fans *instances[fan], text []byte) error {
 
 // addFans adds the metrics of /proc/fans.
 func (l *linux) addFans() {
-	fans := &instances[fan]{indom: &pmda.InDom{Serial: 99, Name: "fan", Text: "Fans, by the kernel's names"}}
+	fans := &instances[fan]{indom: &pmda.InDom{Serial: pmda.InDomSerial(99), Name: "fan", Text: "Fans, by the kernel's names"}}
 	fans.indom.Group = l.fileGroup("proc/fans", func(text []byte) error { return parseFans(fans, text) })
 	l.Attach(fans.indom)
 	pmda.Register(l.Agent, pmda.Metric[uint64]{
@@ -50,7 +50,7 @@ func (l *linux) addFans() {
 	})
 }
 
-// TestFans compares what is to be seen of good and damaged files.
+// TestFans compares the values of good and damaged files.
 func TestFans(t *testing.T) {
 	for _, tt := range []struct {
 		name, file, want string

@@ -7,9 +7,9 @@
 //
 // It drives the Handler as a collector does: it goes through the name space,
 // describes and fetches every metric, lists and looks up instances, applies
-// profiles, asks for texts and labels, stores what cannot be stored, and does
+// profiles, requests texts and labels, stores what cannot be stored, and does
 // much of that from several goroutines. Run it under the race detector, too: that
-// also sees a Handler that works on after it has answered.
+// also sees a Handler that goes on working after it has replied.
 package pmdatest
 
 import (
@@ -40,11 +40,11 @@ func Names(t *pmns.Tree) Option { return func(c *config) { c.tree = t } }
 // Texts expects a one-line help text for every metric and instance domain.
 func Texts() Option { return func(c *config) { c.texts = true } }
 
-// Changing says that instances come and go by themselves, so that two answers
+// Changing says that instances come and go by themselves, so that two replies
 // in a row may differ: values need not be of instances that were listed before.
 func Changing() Option { return func(c *config) { c.changing = true } }
 
-// A rule is a part of the contract.
+// A rule is one part of the contract.
 type rule struct {
 	name  string
 	check func(*checker)

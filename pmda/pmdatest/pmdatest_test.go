@@ -71,7 +71,12 @@ func TestGoodAgent(t *testing.T) {
 
 func TestSerial(t *testing.T) { pmdatest.Run(t, pmda.Serial(newAgent(t))) }
 
-// TestChanging has an instance domain that is another at every look.
+// TestWrapper: a struct that embeds a Handler keeps the contract as that does.
+func TestWrapper(t *testing.T) {
+	pmdatest.Run(t, struct{ pmda.Handler }{newAgent(t)}, pmdatest.Texts())
+}
+
+// TestChanging has an instance domain that differs in every request.
 func TestChanging(t *testing.T) {
 	a := newAgent(t)
 	d := a.AddInDom("job")
@@ -109,6 +114,14 @@ func newDynamic(t testing.TB) *dynamic {
 type nameless struct{ pmda.Handler }
 
 func (nameless) Namespace() *pmns.Tree { return nil }
+
+// A badWrapper has an Unwrap that is wrong.
+type badWrapper struct {
+	pmda.Handler
+	inner pmda.Handler
+}
+
+func (b *badWrapper) Unwrap() pmda.Handler { return b.inner }
 
 // root is the name space with all the names below one root.
 func root(t testing.TB) *pmns.Tree {
@@ -187,7 +200,7 @@ func tree(t testing.TB, names map[string]pdu.PMID) *pmns.Tree {
 	return b.Tree()
 }
 
-// fetchWith replaces what the agent answers to a fetch, set by set.
+// fetchWith replaces the reply to a fetch, set by set.
 func fetchWith(a *pmda.Agent, set func(w *pdu.ResultWriter, id pdu.PMID) bool) pmda.Handler {
 	o := override.In(a)
 	o.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
@@ -234,12 +247,12 @@ func descOf(spoil func(d *pdu.Desc)) func(*testing.T, *pmda.Agent) pmda.Handler 
 }
 
 // instances replaces what a question about instances gets.
-func instances(ask func(inst pdu.InstID, name string, l []pdu.Instance, err error) ([]pdu.Instance, error)) func(*testing.T, *pmda.Agent) pmda.Handler {
+func instances(reply func(inst pdu.InstID, name string, l []pdu.Instance, err error) ([]pdu.Instance, error)) func(*testing.T, *pmda.Agent) pmda.Handler {
 	return func(_ *testing.T, a *pmda.Agent) pmda.Handler {
 		o := override.In(a)
 		o.Instances = func(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
 			l, err := o.Next.Instances(ctx, r, d, inst, name)
-			return ask(inst, name, slices.Clone(l), err)
+			return reply(inst, name, slices.Clone(l), err)
 		}
 		return a
 	}
@@ -303,6 +316,18 @@ func TestBroken(t *testing.T) {
 		{"info changes", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
 			return &brokenInfo{a, []pmda.Info{{Name: "x", Domain: domain}, {Name: "y", Domain: domain}}}
 		}, "it must not change"},
+		{"unwraps itself", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			h := &badWrapper{Handler: a}
+			h.inner = h
+			return h
+		}, "info: Unwrap: more than 100 Handlers"},
+		{"unwraps nothing", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			return &badWrapper{Handler: a}
+		}, "info: Unwrap: nil"},
+		{"registration failed", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
+			_ = pmda.Register(a, pmda.Metric[int32]{Name: "cache.bad"})
+			return a
+		}, `info: Err: pmda: agent cache: register "cache.bad": has no values`},
 		{"no names", func(_ *testing.T, a *pmda.Agent) pmda.Handler { return nameless{a} }, "names: no names"},
 		{"new pointer", func(t *testing.T, a *pmda.Agent) pmda.Handler {
 			return brokenNames{a, func() *pmns.Tree { return tree(t, map[string]pdu.PMID{"cache.hits": hits}) }}
@@ -428,7 +453,7 @@ func TestBroken(t *testing.T) {
 				return o.Next.Fetch(ctx, r, ids, w)
 			}
 			return a
-		}, "neither an error nor an answer"},
+		}, "neither an error nor a reply"},
 		{"unwritable", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
 			o := override.In(a)
 			o.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
@@ -644,9 +669,9 @@ func fetchMissing(_ *testing.T, a *pmda.Agent) pmda.Handler {
 	return a
 }
 
-// fetchKept answers as before if the list is the same as before, by looking at
+// fetchKept replies as before if the list is the same as before, by comparing
 // the caller's list of before. It does so with lists of one, for which no rule
-// asks concurrently.
+// makes requests concurrently.
 func fetchKept(_ *testing.T, a *pmda.Agent) pmda.Handler {
 	var kept, copied []pdu.PMID
 	o := override.In(a)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
 )
 
 // A metric is one that the Handler has described.
@@ -29,6 +30,7 @@ func (c *checker) checkInfo() {
 	if err := c.h.Err(); err != nil {
 		c.errorf("Err: %v", err)
 	}
+	c.checkUnwrap()
 	c.info = c.h.Info()
 	if c.info.Name == "" {
 		c.errorf("Info: no Name")
@@ -39,6 +41,23 @@ func (c *checker) checkInfo() {
 	if again := c.h.Info(); again != c.info {
 		c.errorf("Info: %v, then %v: it must not change", c.info, again)
 	}
+}
+
+// checkUnwrap follows Unwrap, as pmda.As does.
+func (c *checker) checkUnwrap() {
+	const most = 100
+	h := c.h
+	for range most {
+		w, ok := h.(interface{ Unwrap() pmda.Handler })
+		if !ok {
+			return
+		}
+		if h = w.Unwrap(); h == nil {
+			c.errorf("Unwrap: nil, want the wrapped Handler")
+			return
+		}
+	}
+	c.errorf("Unwrap: more than %d Handlers: it must return the wrapped Handler, not the wrapper", most)
 }
 
 // checkNames looks at the name space, which the other rules need.
@@ -131,8 +150,8 @@ func (c *checker) names() func(yield func(string, pdu.PMID) bool) {
 	}
 }
 
-// unknownPMIDs are some of the agent's domain that have no name. Of other
-// domains no collector asks an agent.
+// unknownPMIDs are some of the agent's domain that have no name. No collector sends an
+// agent those of other domains.
 func (c *checker) unknownPMIDs() []pdu.PMID {
 	used := map[pdu.PMID]bool{}
 	for _, id := range c.names() {
@@ -150,8 +169,8 @@ func (c *checker) unknownPMIDs() []pdu.PMID {
 	return ids
 }
 
-// unknownInDom is one that no metric has. pdu.NoInDom is not asked for: that
-// makes agents of the C library loop for ever.
+// unknownInDom is one that no metric has. pdu.NoInDom is not used: that makes
+// agents of the C library loop for ever.
 func (c *checker) unknownInDom() pdu.InDom {
 	serial := pdu.MaxInDomSerial
 	for slices.ContainsFunc(c.indoms, func(o indom) bool { return o.id.Serial() == serial }) {
@@ -201,7 +220,7 @@ func (c *checker) checkList(d indom) {
 	}
 }
 
-// lookUp asks for a listed instance by ID, by name and by the short name.
+// lookUp requests a listed instance by ID, by name and by the short name.
 func (c *checker) lookUp(id pdu.InDom, i pdu.Instance) {
 	r := request(0, nil)
 	got, err := c.h.Instances(c.ctx, r, id, i.ID, "")
@@ -216,7 +235,7 @@ func (c *checker) lookUp(id pdu.InDom, i pdu.Instance) {
 	short, _, _ := strings.Cut(i.Name, " ")
 	for _, name := range slices.Compact([]string{i.Name, short}) {
 		if name == "" {
-			continue // an empty name asks for the list
+			continue // an empty name means the list
 		}
 		got, err := c.h.Instances(c.ctx, r, id, pdu.NoInst, name)
 		switch {
@@ -229,7 +248,7 @@ func (c *checker) lookUp(id pdu.InDom, i pdu.Instance) {
 	}
 }
 
-// lookUpUnknown asks for instances that are not listed.
+// lookUpUnknown requests instances that are not listed.
 func (c *checker) lookUpUnknown(d indom) {
 	r := request(0, nil)
 	_, err := c.h.Instances(c.ctx, r, d.id, d.unknown(), "")

@@ -22,7 +22,7 @@ func (c *checker) checkFetch() {
 	}
 	reversed := slices.Clone(all)
 	slices.Reverse(reversed)
-	c.fetch(nil, append(reversed, all...)) // a client may ask for a metric twice
+	c.fetch(nil, append(reversed, all...)) // a client may fetch a metric twice
 
 	var mixed []pdu.PMID
 	unknown := c.unknownPMIDs()
@@ -47,30 +47,30 @@ func (c *checker) ids() []pdu.PMID {
 	return ids
 }
 
-// fetch fetches metrics and checks the form of the result; nil if it has none. No
-// collector asks for no metrics.
+// fetch fetches metrics and checks the form of the result; nil if there is none. No
+// collector fetches an empty list.
 func (c *checker) fetch(p *pdu.Profile, ids []pdu.PMID) *pdu.Result {
 	if len(ids) == 0 {
 		return nil
 	}
-	asked := slices.Clone(ids)
+	list := slices.Clone(ids)
 	var before *pdu.Profile
 	if p != nil {
 		before = p.Clone()
 	}
 	var w pdu.ResultWriter
-	err := c.h.Fetch(c.ctx, request(0, p), asked, &w)
-	if !slices.Equal(asked, ids) {
-		c.errorf("Fetch: it has changed the list of PMIDs %v into %v", ids, asked)
+	err := c.h.Fetch(c.ctx, request(0, p), list, &w)
+	if !slices.Equal(list, ids) {
+		c.errorf("Fetch: it has changed the list of PMIDs %v into %v", ids, list)
 	}
 	if p != nil && !equalProfiles(*p, *before) {
 		c.errorf("Fetch: it has changed the profile %v into %v", *before, *p)
 	}
-	for i := range asked {
-		asked[i] = pdu.NoPMID // it is the caller's again
+	for i := range list {
+		list[i] = pdu.NoPMID // the Handler must not use it any more
 	}
 	if err != nil {
-		c.errorf("Fetch of %d metrics: %s: it fails only if no metric can be answered; a set can fail alone", len(ids), errorText(err))
+		c.errorf("Fetch of %d metrics: %s: it fails only if every metric fails; a set can fail alone", len(ids), errorText(err))
 		return nil
 	}
 	if w.Len() != len(ids) {

@@ -1,6 +1,5 @@
-// Package oddity is an agent whose metrics are not as they should be, for tests of tools: instances that their domain
-// does not know, domains that cannot be asked, values beside their descriptor, broken event arrays, empty texts, labels
-// that override each other.
+// Package oddity is an agent with faulty metrics, for tests of tools: instances that their domain does not have, domains
+// that fail, values that contradict their descriptor, broken event arrays, empty texts, labels that override each other.
 package oddity
 
 import (
@@ -39,21 +38,21 @@ func Start(t testing.TB) (host string) {
 
 const domain pdu.Domain = 245
 
-// A metric is one of the agent's.
+// A metric is a metric of the agent.
 type metric struct {
 	name   string
 	desc   pdu.Desc // without PMID
 	values func(w *pdu.ResultWriter)
 	labels string // of the item
-	choosy bool   // has values only of instances that a profile names
+	picky  bool   // has values only of instances that a profile names
 	text   string // the only one, and none for a "-"
 	help   string
 }
 
 // The instance domains, by serial.
 const (
-	halfKnown = 1 // does not tell of instances 7 and 8
-	refused   = 2 // cannot be asked
+	halfKnown = 1 // does not list instances 7 and 8
+	refused   = 2 // fails
 	empty     = 3 // has no instances
 	stored    = 4 // whole, of metrics that can be stored
 )
@@ -170,7 +169,7 @@ func (a *Agent) Fetch(_ context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu
 			w.Fail(pdu.ErrPMID)
 			continue
 		}
-		if m.choosy && r.Profile.For(m.desc.InDom).All() {
+		if m.picky && r.Profile.For(m.desc.InDom).All() {
 			w.Fail(pdu.ErrProfile)
 			continue
 		}

@@ -15,7 +15,7 @@ func runner(t *testing.T) *toolcmp.Runner {
 	return &toolcmp.Runner{Program: func(tool string) string { return pcptest.Build(t, "./examples/"+tool) }}
 }
 
-// TestLines compares what PCP's tools and ours make of the agent.
+// TestLines compares the output of PCP's tools and ours for the agent.
 func TestLines(t *testing.T) {
 	r := runner(t)
 	tables, err := filepath.Glob("testdata/*.lines")
@@ -40,9 +40,9 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestTrouble compares what PCP's tools and ours say when a request goes wrong. Where ours ask in fewer requests than
-// PCP's, or in another order, the lines ask but one of the kind.
-func TestTrouble(t *testing.T) {
+// TestFaults compares what PCP's tools and ours print when a request fails. Where ours need fewer requests than PCP's,
+// or make them in another order, the lines need only one of the kind.
+func TestFaults(t *testing.T) {
 	r := runner(t)
 	collector := Start(t)
 	kinds := map[string][]pdu.Kind{
@@ -72,10 +72,10 @@ func TestTrouble(t *testing.T) {
 		{"labels", 1, `pminfo -f odd.half;pmprobe -v odd.half`},
 	} {
 		for _, code := range []pdu.Error{pdu.ErrAgain, 0} {
-			host := Trouble{Kinds: kinds[tt.kind], N: tt.n, Code: code}.Start(t, collector)
+			host := Fault{Kinds: kinds[tt.kind], N: tt.n, Code: code}.Start(t, collector)
 			for line := range strings.SplitSeq(tt.lines, ";") {
 				if strings.HasPrefix(line, "pminfo -b 1") && code == 0 {
-					continue // PCP's has asked for less when the connection breaks
+					continue // PCP's has made fewer requests when the connection breaks
 				}
 				compareAt(t, r, collector, host, line, tt.kind, code)
 			}
@@ -83,12 +83,12 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
-// TestFeatures compares PCP's tools and ours before collectors that lack a feature.
+// TestFeatures compares PCP's tools and ours with collectors that lack a feature.
 func TestFeatures(t *testing.T) {
 	r := runner(t)
 	collector := Start(t)
 	for _, hidden := range []pdu.Features{pdu.FeatureLabels, pdu.FeatureHighRes, pdu.FeatureDescs, 0xffff} {
-		host := Trouble{Hidden: hidden}.Start(t, collector)
+		host := Fault{Hidden: hidden}.Start(t, collector)
 		for line := range strings.SplitSeq(`pminfo -l odd.half odd.named;pminfo -s odd.named odd.store.some;pminfo -dmtTf odd.half odd.nothing odd.named;
 			pmprobe -v odd.half odd.nothing odd.named;pmstore -F odd.store.some 5`, ";") {
 			compareAt(t, r, collector, host, line, "without", hidden)

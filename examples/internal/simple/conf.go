@@ -17,21 +17,21 @@ import (
 // maxLine is how much of the file's first line counts.
 const maxLine = 255
 
-// conf is the configuration file.
+// A conf is the configuration file.
 type conf struct {
 	path   string
-	mtime  time.Time // of what the instances were made of
-	failed pdu.Error // why the file could not be looked at the last time
+	mtime  time.Time // of the version that the instances come from
+	failed pdu.Error // why stat failed the last time; 0 if it did not
 }
 
-// check makes the instances anew if the file has changed. Without it there are none.
+// check reads the file again if it has changed. Without a file there are no instances.
 func (c *conf) check(d *pmda.InDom, log *slog.Logger) {
 	if c.path == "" {
 		return
 	}
 	st, err := os.Stat(c.path)
 	if err != nil {
-		if code := pdu.FromError(err); code != c.failed { // say it once
+		if code := pdu.FromError(err); code != c.failed { // log it once
 			log.Error("stat failed on " + c.path + ": " + code.Error())
 			c.failed = code
 		}

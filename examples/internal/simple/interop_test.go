@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestTranscript compares everything that dbpmda can ask of the agent with the answers of PCP's own.
+// TestTranscript compares the replies to all requests of dbpmda with those of PCP's agent.
 func TestTranscript(t *testing.T) {
 	pcptest.Need(t, "dbpmda", "gcc", "make")
 	want := pcptest.RunScript(t, "simple", "")

@@ -39,7 +39,7 @@
 //
 // # Variables that come and go
 //
-// The names are looked up when a client asks for them, so that a variable has its
+// The names are found when a client requests them, so that a variable has its
 // metric as soon as it is published. Clients are told of a change of names with the
 // next fetch that has one of these metrics in it. When the type of a value changes,
 // the name gets another PMID, which has the new type; the old one stays what it was,
@@ -54,7 +54,7 @@
 // # Foreign code
 //
 // The text of a Func, or of a type that is not expvar's own, takes a call of the
-// program's code: one for each fetch that asks for any metric of the variable.
+// program's code: one for each fetch of a metric of the variable.
 // Calls are made one at a time, each on a goroutine of its own. One that
 // takes too long is waited for no longer: its metrics have the error pdu.ErrAgain
 // until it has returned and another one has been in time. One that panics, or whose
@@ -74,9 +74,9 @@
 //	MaxMetrics      4096      metrics of all variables
 //
 // What exceeds one is left out; what is there already stays. Metrics in place of
-// others that are gone may be left out of one look.
+// others that are gone may be left out of one read.
 //
 // The agent's clusters from FirstCluster on, and the serials of instance domains
-// from FirstSerial on, are taken. Any number of clients may look at once; the
-// variables are looked at for one of them at a time.
+// from FirstSerial on, are reserved. Any number of clients may fetch at once; the
+// variables are read for one request at a time.
 package goexpvar

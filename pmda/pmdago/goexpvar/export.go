@@ -50,7 +50,7 @@ func add(a *pmda.Agent, root string, do func(func(expvar.KeyValue))) *exporter {
 		byName: map[string]*metric{},
 		known:  map[metricKey]*metric{},
 		calls:  map[string]*call{},
-		said:   map[string]bool{},
+		logged: map[string]bool{},
 	}
 	e.collect = func(kv expvar.KeyValue) {
 		if kv.Key != "memstats" && kv.Key != "cmdline" && kv.Value != nil {
@@ -83,7 +83,7 @@ type exporter struct {
 	timeout time.Duration
 	err     error // of Add
 
-	// turn has one place: whoever has filled it may look at variables and use what
+	// turn has one place: whoever has filled it may read variables and use what
 	// follows.
 	turn       chan struct{}
 	vars       []expvar.KeyValue // at the last list
@@ -94,11 +94,11 @@ type exporter struct {
 	byName     map[string]*metric    // those that there are now
 	known      map[metricKey]*metric // these, and those that may come back
 	free       []int                 // numbers of metrics that are forgotten, the oldest first
-	looks      uint64                // counts those after which metrics were gone
+	reads      uint64                // counts changes of the metrics of a variable
 	calls      map[string]*call      // that have not returned, by path
-	said       map[string]bool       // what was logged
+	logged     map[string]bool       // what was logged
 
-	// Of one look.
+	// Of one read of a variable.
 	found        []*metric
 	entries      []expvar.KeyValue // of the Maps that are being flattened
 	room         int               // for entries of the innermost
@@ -181,7 +181,7 @@ func (e *exporter) below(name string) (string, bool) {
 	return strings.TrimPrefix(rest, "."), ok && rest[0] == '.'
 }
 
-// PMID finds a metric, with a look at its variable if it is new.
+// PMID finds a metric. It reads the variable if the metric is new.
 func (e *exporter) PMID(ctx context.Context, r *pmda.Request, name string) (pdu.PMID, error) {
 	rest, ok := e.below(name)
 	if !ok {
@@ -196,7 +196,7 @@ func (e *exporter) PMID(ctx context.Context, r *pmda.Request, name string) (pdu.
 		component, _, _ := strings.Cut(rest, ".")
 		for _, v := range e.order {
 			if v.component == component {
-				e.look(ctx, v)
+				e.readVariable(ctx, v)
 			} else if rest == "" {
 				return pdu.NoPMID, pdu.ErrNonLeaf
 			}
@@ -241,7 +241,7 @@ func (e *exporter) Children(ctx context.Context, r *pmda.Request, name string) (
 	return nextLevel(all, name), nil
 }
 
-// Traverse looks at the variables that a name is of or above.
+// Traverse reads the variables at or below a name.
 func (e *exporter) Traverse(ctx context.Context, r *pmda.Request, name string) ([]string, error) {
 	rest, ok := e.below(name)
 	if !ok {
@@ -258,7 +258,7 @@ func (e *exporter) Traverse(ctx context.Context, r *pmda.Request, name string) (
 		if component != "" && v.component != component {
 			continue
 		}
-		e.look(ctx, v)
+		e.readVariable(ctx, v)
 		for _, m := range v.metrics {
 			if rest == "" || m.name == name || strings.HasPrefix(m.name, name+".") {
 				all = append(all, m.name)

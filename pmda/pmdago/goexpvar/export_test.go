@@ -229,7 +229,7 @@ func TestVariables(t *testing.T) {
 				}
 			}
 			if again := b.picture(); again != got || b.log.String() != before {
-				t.Errorf("at the second look:\n%s\nlogged: %s", again, strings.TrimPrefix(b.log.String(), before))
+				t.Errorf("at the second read:\n%s\nlogged: %s", again, strings.TrimPrefix(b.log.String(), before))
 			}
 			pmdatest.Run(t, b.agent, pmdatest.Texts())
 		})

@@ -42,7 +42,7 @@ func (e *exporter) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w
 		return err
 	}
 	defer e.unlock()
-	e.lookAt(ctx, s.mine)
+	e.readVariables(ctx, s.mine)
 	other := 0
 	for i, m := range s.mine {
 		if m == nil {
@@ -63,13 +63,13 @@ func (s *split) release() {
 	splits.Put(s)
 }
 
-// lookAt looks at the variables of metrics, once at each.
-func (e *exporter) lookAt(ctx context.Context, metrics []*metric) {
+// readVariables reads the variables of metrics, each once.
+func (e *exporter) readVariables(ctx context.Context, metrics []*metric) {
 	e.list()
 	for _, m := range metrics {
 		if m != nil && !m.top.seen {
 			m.top.seen = true
-			e.look(ctx, m.top)
+			e.readVariable(ctx, m.top)
 		}
 	}
 	for _, m := range metrics {
@@ -79,7 +79,7 @@ func (e *exporter) lookAt(ctx context.Context, metrics []*metric) {
 	}
 }
 
-// write writes the values that the last look has found.
+// write writes the values that the last read has found.
 func (m *metric) write(w *pdu.ResultWriter, p *pdu.Profile) {
 	switch v := &m.values; {
 	case v.err != nil:

@@ -18,11 +18,11 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 )
 
-// TestHang: a variable that does not answer is waited for once, and leaves the
+// TestHang: a variable that hangs is waited for once, and leaves the
 // others alone.
 func TestHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var hang chan struct{} // nil while it answers
+		var hang chan struct{} // nil while it does not hang
 		var mu sync.Mutex
 		var calls atomic.Int32
 		b := newBench(t, map[string]expvar.Var{"ok": integer(1), "f": expvar.Func(func() any {
@@ -41,7 +41,7 @@ func TestHang(t *testing.T) {
 		mu.Lock()
 		hang = stop
 		mu.Unlock()
-		look := func(wait time.Duration, want string) {
+		show := func(wait time.Duration, want string) {
 			t.Helper()
 			before := time.Now()
 			r, changed := b.fetch(ok, f)
@@ -59,10 +59,10 @@ func TestHang(t *testing.T) {
 				t.Errorf("got %s, want %s; %d of the other; names change: %v", got, want, r.At(0).Len(), changed)
 			}
 		}
-		look(CallTimeout, pdu.ErrAgain.Error())
+		show(CallTimeout, pdu.ErrAgain.Error())
 		n := calls.Load()
 		for range 3 {
-			look(0, pdu.ErrAgain.Error())
+			show(0, pdu.ErrAgain.Error())
 		}
 		if calls.Load() != n {
 			t.Error("it is called again before it has returned")
@@ -75,7 +75,7 @@ func TestHang(t *testing.T) {
 		mu.Unlock()
 		close(stop)
 		synctest.Wait()
-		look(0, "5")
+		show(0, "5")
 	})
 }
 
@@ -203,7 +203,7 @@ func TestMany(t *testing.T) {
 	if n := len(b.all()); n != 1 {
 		t.Errorf("%d names, want that of the other variable alone", n)
 	}
-	if n := len(b.all()); n != 101 { // at the next look there is room
+	if n := len(b.all()); n != 101 { // at the next read there is room
 		t.Errorf("%d names, want 101", n)
 	}
 	b.set("a", object(0, 10))
@@ -309,7 +309,7 @@ func TestAnyVariable(t *testing.T) {
 	})
 }
 
-// TestConcurrent changes variables while clients look.
+// TestConcurrent changes variables while clients fetch.
 func TestConcurrent(t *testing.T) {
 	m := new(expvar.Map)
 	b := newBench(t, map[string]expvar.Var{"m": m, "n": integer(1)})

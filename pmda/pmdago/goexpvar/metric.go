@@ -47,9 +47,9 @@ type metric struct {
 	indom  *pmda.InDom // of kindInts and kindFloats
 
 	// What follows belongs to the turn.
-	top    *variable // whose it was at the last look
+	top    *variable // whose it was at the last read
 	values values
-	goneAt uint64 // which of exporter.looks did not find it; 0 while it is there
+	goneAt uint64 // which of exporter.reads did not find it; 0 while it is there
 
 	// Of the instance domain.
 	ids   map[string]pdu.Instance // by key, of all that there ever were
@@ -82,7 +82,7 @@ type variable struct {
 	value     expvar.Var // nil while there is none
 	metrics   []*metric  // that there are of it, in the order of names
 	known     int        // metrics of it in exporter.known
-	looked    bool
+	wasRead   bool
 
 	seen bool // by the fetch that runs
 }
@@ -137,14 +137,14 @@ func (e *exporter) metricOf(v *variable, name, what string, k kind) *metric {
 	return m
 }
 
-// refresh looks at the variable of a metric before its instances are listed.
+// refresh reads the variable of a metric before its instances are listed.
 func (e *exporter) refresh(ctx context.Context, m *metric) error {
 	if err := e.lock(ctx); err != nil {
 		return err
 	}
 	defer e.unlock()
 	e.list()
-	e.look(ctx, m.top)
+	e.readVariable(ctx, m.top)
 	return nil
 }
 
@@ -199,8 +199,8 @@ func (e *exporter) setInstances(m *metric, keys []string) {
 func (e *exporter) leaveOut(what, why string) {
 	what = strings.ReplaceAll(what, "\x00", ".")
 	const most = 1000 // of what changes all the time there would be no end
-	if text := what + "\x00" + why; !e.said[text] && len(e.said) < most {
-		e.said[text] = true
+	if text := what + "\x00" + why; !e.logged[text] && len(e.logged) < most {
+		e.logged[text] = true
 		e.agent.Log().Warn("a variable of expvar is left out", slog.String("variable", printable(what)), slog.String("reason", why))
 	}
 }

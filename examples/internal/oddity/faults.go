@@ -10,19 +10,20 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Trouble is what happens between a tool and its collector. The zero value is none.
-type Trouble struct {
-	// Hidden are features that the collector is not to have.
+// A Fault is a fault between a tool and its collector, which Start simulates. The zero value is none.
+type Fault struct {
+	// Hidden are features of the collector that the tool does not see.
 	Hidden pdu.Features
-	// Kinds are those of the requests that go wrong: the Nth of all of them, from 1.
+	// Kinds are the kinds of requests of which one fails: the Nth of all of them, from 1.
 	Kinds []pdu.Kind
 	N     int
-	// Code is the answer. 0 hangs up.
+	// Code is the reply to that request. 0 closes the connection.
 	Code pdu.Error
 }
 
-// Start stands between a collector and its clients, each of which has the trouble. It ends with the test. host is for -h.
-func (tr Trouble) Start(t testing.TB, collector string) (host string) {
+// Start runs a proxy of a collector, of which each connection has the fault. It ends with the test. host is the
+// proxy's address, for -h.
+func (f Fault) Start(t testing.TB, collector string) (host string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -35,7 +36,7 @@ func (tr Trouble) Start(t testing.TB, collector string) (host string) {
 			if err != nil {
 				return
 			}
-			conns.Go(func() { tr.between(client, collector) })
+			conns.Go(func() { f.proxy(client, collector) })
 		}
 	})
 	t.Cleanup(func() {
@@ -45,8 +46,8 @@ func (tr Trouble) Start(t testing.TB, collector string) (host string) {
 	return ln.Addr().String()
 }
 
-// between hands PDUs on, a question and its answer in turn, until one side closes its connection.
-func (tr Trouble) between(client net.Conn, collector string) {
+// proxy forwards PDUs, a request and its reply in turn, until one side closes its connection.
+func (f Fault) proxy(client net.Conn, collector string) {
 	defer client.Close()
 	server, err := net.Dial("tcp", collector)
 	if err != nil {
@@ -57,7 +58,7 @@ func (tr Trouble) between(client net.Conn, collector string) {
 	client.SetDeadline(limit)
 	server.SetDeadline(limit)
 	in, out := pdu.NewConn(client), pdu.NewConn(server)
-	if tr.greet(in, out) != nil {
+	if f.greet(in, out) != nil {
 		return
 	}
 	for n := 0; ; {
@@ -65,17 +66,17 @@ func (tr Trouble) between(client net.Conn, collector string) {
 		if err != nil {
 			return
 		}
-		concerned := slices.Contains(tr.Kinds, h.Kind)
-		if concerned {
+		counted := slices.Contains(f.Kinds, h.Kind)
+		if counted {
 			n++
 		}
 		switch {
-		case !concerned || n != tr.N:
+		case !counted || n != f.N:
 			err = exchange(in, out, h, body)
-		case tr.Code == 0:
+		case f.Code == 0:
 			return
 		default:
-			err = in.Write(0, pdu.Status{Code: tr.Code})
+			err = in.Write(0, pdu.Status{Code: f.Code})
 		}
 		if err != nil {
 			return
@@ -83,8 +84,8 @@ func (tr Trouble) between(client net.Conn, collector string) {
 	}
 }
 
-// greet hands the collector's greeting on.
-func (tr Trouble) greet(in, out *pdu.Conn) error {
+// greet forwards the collector's greeting.
+func (f Fault) greet(in, out *pdu.Conn) error {
 	_, body, err := out.Read()
 	if err != nil {
 		return err
@@ -93,11 +94,11 @@ func (tr Trouble) greet(in, out *pdu.Conn) error {
 	if err := c.Decode(body); err != nil {
 		return err
 	}
-	c.Features &^= tr.Hidden
+	c.Features &^= f.Hidden
 	return in.Write(0, c)
 }
 
-// exchange hands on a PDU of the client, and the answer if it has one.
+// exchange forwards a PDU of the client, and the reply if it has one.
 func exchange(in, out *pdu.Conn, h pdu.Header, body []byte) error {
 	if err := out.Write(h.From, asIs{h.Kind, body}); err != nil || h.Kind == pdu.KindCreds || h.Kind == pdu.KindProfile {
 		return err

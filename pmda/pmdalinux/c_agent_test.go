@@ -28,27 +28,27 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux"
 )
 
-// A side is one of the two agents that are compared, behind its collector.
-type side struct {
+// An agentClient is a client of a collector with one of the two agents that are compared.
+type agentClient struct {
 	*pmapi.Context
 	t testing.TB
 }
 
-// ours is our agent on a root directory. A panic of the agent is a failure, also
-// one that the agent has caught.
-func ours(t testing.TB, root string) side {
+// ourAgent starts this package's agent on a root directory. A panic of the agent fails the
+// test, also if the agent has recovered from it.
+func ourAgent(t testing.TB, root string) agentClient {
 	t.Helper()
-	return started(t, pmdalinux.Options{Root: root, Trusts: anybody})
+	return startAgent(t, pmdalinux.Options{Root: root, Trusts: trustEverybody})
 }
 
-// patient waits for an agent that reads a large machine's files on a busy one.
-var patient = pmapi.Dialer{ConnectTimeout: time.Minute, RequestTimeout: time.Minute}
+// patientDialer waits long enough for the files of a large machine on a busy one.
+var patientDialer = pmapi.Dialer{ConnectTimeout: time.Minute, RequestTimeout: time.Minute}
 
-// anybody may see what is not for everybody.
-func anybody(*pmda.Client) bool { return true }
+// trustEverybody is an Options.Trusts.
+func trustEverybody(*pmda.Client) bool { return true }
 
-// started is our agent with options.
-func started(t testing.TB, o pmdalinux.Options) side {
+// startAgent starts this package's agent with options.
+func startAgent(t testing.TB, o pmdalinux.Options) agentClient {
 	t.Helper()
 	a, err := pmdalinux.New(o)
 	if err != nil {
@@ -61,49 +61,50 @@ func started(t testing.TB, o pmdalinux.Options) side {
 			t.Error(s)
 		}
 	})
-	s := &collector.Server{Timeout: patient.RequestTimeout}
+	s := &collector.Server{Timeout: patientDialer.RequestTimeout}
 	if err := s.Add(a); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	c, err := patient.Local(t.Context(), s)
+	c, err := patientDialer.Local(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	return side{c, t}
+	return agentClient{c, t}
 }
 
-// theirs is the C agent on a root directory, behind a C pmcd.
-func theirs(t testing.TB, root string, env ...string) side {
+// cAgent starts the C agent on a root directory, with a C pmcd.
+func cAgent(t testing.TB, root string, env ...string) agentClient {
 	t.Helper()
 	if root != "" {
 		env = append(env, "LINUX_STATSPATH="+root)
 	}
-	// It has no IDs of instances from other tests there, and shows everything.
+	// The directory has no IDs of instances of other tests. LINUX_ACCESS shows everything to
+	// everybody.
 	env = append([]string{"PCP_VAR_DIR=" + t.TempDir(), "LINUX_ACCESS=1"}, env...)
 	p := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"linux"}, Env: env})
-	c, err := patient.Dial(t.Context(), p.Host())
+	c, err := patientDialer.Dial(t.Context(), p.Host())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	return side{c, t}
+	return agentClient{c, t}
 }
 
-// A picture is what an agent says of some metrics at one time.
-type picture struct {
+// A snapshot is the values of some metrics at one time.
+type snapshot struct {
 	descs  map[string]pdu.Desc
 	errors map[string]pdu.Error
 	values map[string]map[string]pdu.Atom // by metric and instance
 	insts  map[string]string              // the instances, in the order of the values
 }
 
-// look takes a picture of metrics.
-func (s side) look(names []string) picture {
+// snapshot fetches metrics.
+func (s agentClient) snapshot(names []string) snapshot {
 	s.t.Helper()
 	ctx := s.t.Context()
-	p := picture{descs: map[string]pdu.Desc{}, errors: map[string]pdu.Error{}, values: map[string]map[string]pdu.Atom{}, insts: map[string]string{}}
+	p := snapshot{descs: map[string]pdu.Desc{}, errors: map[string]pdu.Error{}, values: map[string]map[string]pdu.Atom{}, insts: map[string]string{}}
 	ids, err := s.Lookup(ctx, names)
 	if err != nil && len(ids) != len(names) {
 		s.t.Fatal(err)
@@ -126,8 +127,8 @@ func (s side) look(names []string) picture {
 	return p
 }
 
-// fetch adds the values of metrics to a picture.
-func (s side) fetch(p picture, names []string, ids []pdu.PMID, descs []pdu.Desc, indoms map[pdu.InDom]map[pdu.InstID]string) {
+// fetch adds the values of metrics to a snapshot.
+func (s agentClient) fetch(p snapshot, names []string, ids []pdu.PMID, descs []pdu.Desc, indoms map[pdu.InDom]map[pdu.InstID]string) {
 	s.t.Helper()
 	ctx := s.t.Context()
 	var r pdu.Result
@@ -154,8 +155,8 @@ func (s side) fetch(p picture, names []string, ids []pdu.PMID, descs []pdu.Desc,
 	}
 }
 
-// instance names an instance with its ID.
-func (s side) instance(ctx context.Context, known map[pdu.InDom]map[pdu.InstID]string, d pdu.InDom, id pdu.InstID) string {
+// instance returns the ID and the name of an instance.
+func (s agentClient) instance(ctx context.Context, known map[pdu.InDom]map[pdu.InstID]string, d pdu.InDom, id pdu.InstID) string {
 	if known[d] == nil {
 		known[d] = map[pdu.InstID]string{}
 		list, err := s.Instances(ctx, d)
@@ -169,13 +170,13 @@ func (s side) instance(ctx context.Context, known map[pdu.InDom]map[pdu.InstID]s
 	return fmt.Sprintf("%d %q", id, known[d][id])
 }
 
-// number is a value to calculate with; false for one that is none.
+// number converts a value to a float64. It is not ok if the value is no number.
 func number(a pdu.Atom) (float64, bool) {
 	v, err := pdu.As[float64](a)
 	return v, err == nil && a.Type != pdu.TypeString
 }
 
-// text is a value to read, and to tell from others.
+// text formats a value. Values that differ have texts that differ.
 func text(a pdu.Atom) string {
 	switch a.Type {
 	case pdu.TypeString:
@@ -198,39 +199,39 @@ func as[T pdu.Scalar](a pdu.Atom) string {
 	return fmt.Sprint(v)
 }
 
-// differences compares a picture of ours with two of theirs, the one before and
-// the one after. Of two equal ones everything has to be the same; a counter has to
-// be between two that differ, and another number nearby.
-func differences(names []string, before, our, after picture) []string {
+// differences compares a snapshot of our agent with two of the C agent, one before and one
+// after it. Where those two are the same, ours has to be, too; else a counter has to be
+// between the two, and another number near them.
+func differences(names []string, before, our, after snapshot) []string {
 	var all []string
-	say := func(name, format string, args ...any) { all = append(all, name+": "+fmt.Sprintf(format, args...)) }
+	report := func(name, format string, args ...any) { all = append(all, name+": "+fmt.Sprintf(format, args...)) }
 	for _, name := range names {
 		if before.descs[name] != our.descs[name] {
-			say(name, "is %+v, want %+v", our.descs[name], before.descs[name])
+			report(name, "is %+v, want %+v", our.descs[name], before.descs[name])
 		}
 		for inst, a := range before.values[name] {
 			if madeUpValues[name] != "" && text(a) == madeUpValues[name] {
-				for _, p := range []picture{before, our, after} {
+				for _, p := range []snapshot{before, our, after} {
 					p.drop(name, inst)
 				}
 			}
 		}
-		if (absence(our.errors[name]) || misread[name] != "") && before.nothing(name) {
+		if (absence(our.errors[name]) || misread[name] != "") && before.isAbsent(name) {
 			continue // the C agent makes zeros of files that are not there, or reads others
 		}
 		if before.errors[name] != our.errors[name] {
-			say(name, "has the error %v, want %v", our.errors[name], before.errors[name])
+			report(name, "has the error %v, want %v", our.errors[name], before.errors[name])
 			continue
 		}
 		if before.insts[name] != after.insts[name] {
 			continue // they come and go
 		}
-		if len(our.values[name]) == 0 && our.errors[name] == 0 && !before.nothing(name) {
-			say(name, "has no value")
+		if len(our.values[name]) == 0 && our.errors[name] == 0 && !before.isAbsent(name) {
+			report(name, "has no value")
 			continue
 		}
 		if want := before.except(our, name); our.insts[name] != want {
-			say(name, "has the instances\n%s\nwant\n%s", our.insts[name], want)
+			report(name, "has the instances\n%s\nwant\n%s", our.insts[name], want)
 			continue
 		}
 		if mistaken[name] != "" {
@@ -238,21 +239,21 @@ func differences(names []string, before, our, after picture) []string {
 		}
 		for _, inst := range slices.Sorted(maps.Keys(our.values[name])) {
 			a, b, v := before.values[name][inst], after.values[name][inst], our.values[name][inst]
-			if !near(our.descs[name].Sem, a, v, b) {
-				say(name, "[%s] is %s, want %s to %s", inst, text(v), text(a), text(b))
+			if !plausible(our.descs[name].Sem, a, v, b) {
+				report(name, "[%s] is %s, want %s to %s", inst, text(v), text(a), text(b))
 			}
 		}
 	}
 	return all
 }
 
-// absence is whether an error says that a file is not there, or cannot be opened.
+// absence reports whether an error says that a file is not there, or cannot be opened.
 func absence(err pdu.Error) bool {
 	return err == pdu.ErrAppVersion || errors.Is(err, syscall.ELOOP) || errors.Is(err, fs.ErrPermission)
 }
 
-// drop leaves out an instance of a metric.
-func (p picture) drop(name, inst string) {
+// drop removes an instance of a metric.
+func (p snapshot) drop(name, inst string) {
 	delete(p.values[name], inst)
 	insts := slices.DeleteFunc(strings.Split(p.insts[name], "\n"), func(i string) bool { return i == inst })
 	p.insts[name] = strings.Join(insts, "\n")
@@ -262,15 +263,14 @@ func (p picture) drop(name, inst string) {
 // does not know the value. What ours has there is not compared.
 var madeUpValues = madeUpInterfaces
 
-// invented are what the C agent makes of the absence of some files, other than zeros.
+// invented are values other than 0 that the C agent has for files that are absent.
 var invented = map[string]string{
 	"kernel.all.pid_max":   "4194304",
 	"mem.vmstat.thp_split": "18446744073709551614", // twice -1
 }
 
-// nothing is whether the picture has only errors or zeros for a metric, or what is
-// invented.
-func (p picture) nothing(name string) bool {
+// isAbsent reports whether a metric has only errors, zeros or values in invented.
+func (p snapshot) isAbsent(name string) bool {
 	for _, a := range p.values[name] {
 		if !ofAbsence(a) && text(a) != invented[name] {
 			return false
@@ -279,15 +279,15 @@ func (p picture) nothing(name string) bool {
 	return true
 }
 
-// ofAbsence is whether a value is one that the C agent makes of absence.
+// ofAbsence reports whether a value is one that the C agent has for what is absent.
 func ofAbsence(a pdu.Atom) bool {
 	s := text(a)
 	return s == "0" || s == "" || s == "unknown" || s == "?"
 }
 
-// except is the instances that a metric has, without those that the other picture
-// has no value of and that this one may have made up.
-func (p picture) except(other picture, name string) string {
+// except returns the instances of a metric, without those that the other snapshot has no
+// value of and that may be made up in this one.
+func (p snapshot) except(other snapshot, name string) string {
 	var insts []string
 	for inst := range strings.SplitSeq(p.insts[name], "\n") {
 		a, ok := p.values[name][inst]
@@ -300,7 +300,7 @@ func (p picture) except(other picture, name string) string {
 
 // String is the values of metrics, a line for each: with its error, its value, or
 // its instances and their values.
-func (p picture) String() string {
+func (p snapshot) String() string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(p.descs)) {
 		b.WriteString(name)
@@ -317,8 +317,8 @@ func (p picture) String() string {
 	return b.String()
 }
 
-// near is whether v, taken between a and b, is what those say.
-func near(sem pdu.Sem, a, v, b pdu.Atom) bool {
+// plausible reports whether v can be the value between a and b.
+func plausible(sem pdu.Sem, a, v, b pdu.Atom) bool {
 	if text(v) == text(a) || text(v) == text(b) {
 		return true
 	}
@@ -331,13 +331,13 @@ func near(sem pdu.Sem, a, v, b pdu.Atom) bool {
 	if sem == pdu.SemCounter {
 		return x <= y && y <= z || z < x // it has wrapped
 	}
-	// What it was in between nobody knows; not elsewhere altogether.
+	// In between it may have been somewhat outside of the two.
 	room := 0.05*max(math.Abs(x), math.Abs(z)) + 2*math.Abs(z-x) + 8
 	return y >= min(x, z)-room && y <= max(x, z)+room
 }
 
-// both are the metrics that both sides have.
-func both(t *testing.T, our, their side) []string {
+// commonMetrics are the metrics that both agents have.
+func commonMetrics(t *testing.T, our, their agentClient) []string {
 	t.Helper()
 	names, err := our.Traverse(t.Context(), "")
 	if err != nil {
@@ -354,20 +354,20 @@ func both(t *testing.T, our, their side) []string {
 	return names
 }
 
-// hasMdadm is whether the C agent has the program that tells it of arrays.
+// hasMdadm reports whether the C agent can run mdadm.
 func hasMdadm() bool {
 	_, err := os.Stat("/sbin/mdadm")
 	return err == nil
 }
 
-// TestTwin compares all our metrics with those of the C agent, on this machine.
-func TestTwin(t *testing.T) {
-	their, our := theirs(t, ""), ours(t, "")
-	names := slices.DeleteFunc(both(t, our, their), func(n string) bool { return n == "disk.md.status" && !hasMdadm() })
-	pcptest.Persist(t, func() string { // what moves to and fro may do so between two looks, but not each time
-		before := their.look(names)
-		now := our.look(names)
-		diff := differences(names, before, now, their.look(names))
+// TestSameAsC compares all our metrics with those of the C agent, on this machine.
+func TestSameAsC(t *testing.T) {
+	their, our := cAgent(t, ""), ourAgent(t, "")
+	names := slices.DeleteFunc(commonMetrics(t, our, their), func(n string) bool { return n == "disk.md.status" && !hasMdadm() })
+	pcptest.Persist(t, func() string { // what goes up and down may do so between two snapshots, but not each time
+		before := their.snapshot(names)
+		now := our.snapshot(names)
+		diff := differences(names, before, now, their.snapshot(names))
 		names = slices.DeleteFunc(names, func(n string) bool {
 			return !slices.ContainsFunc(diff, func(d string) bool { return strings.HasPrefix(d, n+": ") })
 		})
@@ -427,16 +427,16 @@ func unpack(t *testing.T, tree string) string {
 // metrics.
 func sameOnTree(t *testing.T, root string, except ...string) {
 	t.Helper()
-	their, our := theirs(t, root, processors(root)...), ours(t, root)
-	names := slices.DeleteFunc(both(t, our, their), func(n string) bool { return live[n] != "" || slices.Contains(except, n) })
-	want := their.look(names)
-	for _, d := range differences(names, want, our.look(names), want) {
+	their, our := cAgent(t, root, processors(root)...), ourAgent(t, root)
+	names := slices.DeleteFunc(commonMetrics(t, our, their), func(n string) bool { return live[n] != "" || slices.Contains(except, n) })
+	want := their.snapshot(names)
+	for _, d := range differences(names, want, our.snapshot(names), want) {
 		t.Error(d)
 	}
 }
 
-// processors tells the C agent what processors a tree may have: those with numbers
-// below that of this machine, otherwise.
+// processors is the environment for the C agent with the processors of a tree. Without it,
+// it knows those of this machine.
 func processors(root string) []string {
 	stat, _ := os.ReadFile(filepath.Join(root, "proc", "stat"))
 	n := 0
@@ -487,7 +487,7 @@ var mistaken = map[string]string{
 
 // TestHelp: every metric and instance domain has a help text of its own.
 func TestHelp(t *testing.T) {
-	our := ours(t, t.TempDir())
+	our := ourAgent(t, t.TempDir())
 	names, err := our.Traverse(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// checkText asks for all help texts.
+// checkText requests all help texts.
 func (c *checker) checkText() {
 	for _, m := range c.metrics {
 		c.textsOf(pdu.TextOfMetric(m.desc.PMID), m.name)
@@ -30,7 +30,7 @@ func (c *checker) checkText() {
 	}
 }
 
-// textsOf asks for both texts of one thing.
+// textsOf requests both texts of a metric or instance domain.
 func (c *checker) textsOf(of pdu.TextTarget, what string) {
 	for _, kind := range []pdu.TextKind{pdu.TextOneLine, pdu.TextHelp} {
 		s, err := c.h.Text(c.ctx, request(0, nil), of, kind)
@@ -44,7 +44,7 @@ func (c *checker) textsOf(of pdu.TextTarget, what string) {
 	}
 }
 
-// checkLabels asks for the labels of everything.
+// checkLabels requests all labels.
 func (c *checker) checkLabels() {
 	c.labels(pdu.LabelsOfDomain(c.info.Domain), nil)
 	c.labels(pdu.LabelsOfContext(), nil)
@@ -66,7 +66,7 @@ func (c *checker) checkLabels() {
 	}
 }
 
-// labels asks for the labels of one thing and checks every set.
+// labels requests the labels of a target and checks every set.
 func (c *checker) labels(of pdu.LabelTarget, p *pdu.Profile) []pdu.LabelSet {
 	sets, err := c.h.Labels(c.ctx, request(0, p), of)
 	if err != nil {
@@ -127,7 +127,7 @@ func labelText(s pdu.LabelSet, l pdu.Label) string {
 	return string(s.JSON[name:name+int(l.NameLen)]) + ": " + string(s.JSON[value:value+int(l.ValueLen)])
 }
 
-// instanceLabels asks for the labels of the instances of a domain.
+// instanceLabels requests the labels of the instances of a domain.
 func (c *checker) instanceLabels(d indom, p *pdu.Profile) {
 	seen := map[pdu.InstID]bool{}
 	for _, s := range c.labels(pdu.LabelsOfInstances(d.id), p) {
@@ -201,7 +201,8 @@ func (c *checker) dynamicRoot(root string) {
 	}
 }
 
-// checkStore stores what a metric cannot take, which must not disturb the agent.
+// checkStore stores values that a metric cannot have, which must not disturb the
+// agent.
 func (c *checker) checkStore() {
 	store := func(id pdu.PMID, add func(w *pdu.ResultWriter)) error {
 		var w pdu.ResultWriter
@@ -228,7 +229,7 @@ func (c *checker) checkStore() {
 		if m.desc.Type >= pdu.TypeAggregate {
 			wrong = func(w *pdu.ResultWriter) { w.Uint64(inst, 1) }
 		}
-		// Agents that do not look at the value take it: that is theirs to say.
+		// An agent may accept the value.
 		c.legal(store(m.desc.PMID, wrong), "%s: Store of a value of a wrong type", m.name)
 	}
 }
@@ -252,7 +253,7 @@ func (c *checker) checkRequests() {
 			c.errorf("%s: Fetch: it has changed the list of PMIDs", m.name)
 		}
 		if got := c.decode(&w, pdu.FormatLowRes); got != nil && (got.Len() != 1 || got.At(0).PMID != m.desc.PMID) {
-			c.errorf("%s: Fetch: it answers another request than the last: it has kept the list of PMIDs", m.name)
+			c.errorf("%s: Fetch: the reply is to an earlier request: it has kept the list of PMIDs", m.name)
 		}
 	}
 	if want := *request(0, nil); *r.Client != *want.Client || r.Profile != nil || r.Context != 0 || !r.Deadline.IsZero() {
@@ -262,11 +263,12 @@ func (c *checker) checkRequests() {
 	cancel()
 	w.Reset()
 	if err := c.h.Fetch(ctx, r, ids, &w); err == nil && w.Len() != 1 {
-		c.errorf("Fetch with a context that has ended: neither an error nor an answer")
+		c.errorf("Fetch with a context that has ended: neither an error nor a reply")
 	}
 }
 
-// checkClients ends clients that the Handler knows, and others, and goes on.
+// checkClients ends clients that the Handler knows and others, and fetches after
+// that.
 func (c *checker) checkClients() {
 	known := pmda.NewClient(0, 1)
 	c.h.Attributes(known)
@@ -277,14 +279,14 @@ func (c *checker) checkClients() {
 	c.fetch(nil, c.ids())
 }
 
-// checkConcurrency asks everything of several goroutines at once.
+// checkConcurrency makes all requests from several goroutines at once.
 func (c *checker) checkConcurrency() {
 	var wg sync.WaitGroup
 	for n := range 4 {
 		wg.Go(func() {
 			c.guard(func() {
 				for range 3 {
-					c.askAll(uint32(n))
+					c.requestAll(uint32(n))
 				}
 			})
 		})
@@ -292,10 +294,10 @@ func (c *checker) checkConcurrency() {
 	wg.Wait()
 }
 
-// askAll asks of everything once, for the race detector to see.
-func (c *checker) askAll(slot uint32) {
+// requestAll makes all requests once, for the race detector to see.
+func (c *checker) requestAll(slot uint32) {
 	r := request(slot, nil)
-	ask := func(err error, what string) {
+	check := func(err error, what string) {
 		if err != nil {
 			c.errorf("%s among concurrent requests: %s", what, errorText(err))
 		}
@@ -303,16 +305,16 @@ func (c *checker) askAll(slot uint32) {
 	c.fetch(nil, c.ids())
 	for _, m := range c.metrics {
 		_, err := c.h.Desc(c.ctx, r, m.desc.PMID)
-		ask(err, "Desc")
+		check(err, "Desc")
 		_, err = c.h.Labels(c.ctx, r, pdu.LabelsOfItem(m.desc.PMID))
-		ask(err, "Labels")
+		check(err, "Labels")
 		_, _ = c.h.Text(c.ctx, r, pdu.TextOfMetric(m.desc.PMID), pdu.TextOneLine) // may be missing
 	}
 	for _, d := range c.indoms {
 		_, err := c.h.Instances(c.ctx, r, d.id, pdu.NoInst, "")
-		ask(err, "Instances")
+		check(err, "Instances")
 		_, err = c.h.Labels(c.ctx, r, pdu.LabelsOfInstances(d.id))
-		ask(err, "Labels")
+		check(err, "Labels")
 	}
 	c.h.Namespace()
 	c.h.Attributes(r.Client)

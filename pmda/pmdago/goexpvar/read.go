@@ -67,32 +67,32 @@ func (e *exporter) arrange() {
 	}
 }
 
-// look finds out which metrics a variable has now, and their values. list has
-// been called.
-func (e *exporter) look(ctx context.Context, v *variable) {
+// readVariable finds out which metrics a variable has now, and their values. list
+// has been called.
+func (e *exporter) readVariable(ctx context.Context, v *variable) {
 	for _, m := range v.metrics {
 		m.values.clear()
 	}
 	e.found = e.found[:0]
 	e.flattenVariable(ctx, v, v.value)
 	if !slices.Equal(e.found, v.metrics) {
-		if v.looked {
+		if v.wasRead {
 			e.agent.Notify(pdu.ChangeNames)
 		}
 		e.replace(v, e.found)
 	}
-	v.looked = true
+	v.wasRead = true
 }
 
 // replace says which metrics a variable has. Others may come back, such as those of
 // a value that changes its type.
 func (e *exporter) replace(v *variable, metrics []*metric) {
-	e.looks++
+	e.reads++
 	for _, m := range v.metrics {
 		if e.byName[m.name] == m {
 			delete(e.byName, m.name)
 		}
-		m.goneAt = e.looks
+		m.goneAt = e.reads
 	}
 	for _, m := range metrics {
 		m.goneAt = 0
@@ -113,9 +113,9 @@ func (e *exporter) replace(v *variable, metrics []*metric) {
 func (e *exporter) flattenVariable(ctx context.Context, v *variable, x expvar.Var) {
 	defer func() {
 		if p := recover(); p != nil {
-			e.looks++
+			e.reads++
 			for _, m := range e.found {
-				m.goneAt = e.looks
+				m.goneAt = e.reads
 			}
 			e.found = e.found[:0]
 			e.fail(v, v.name, v.key, fmt.Errorf("goexpvar: panic: %v", p))

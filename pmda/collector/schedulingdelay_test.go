@@ -1,0 +1,88 @@
+//go:build unix
+
+package collector
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// A delayMonitor measures how late the machine schedules goroutines, on every
+// processor: a delay that is not the collector's fault.
+type delayMonitor struct{ processors []delaySamples }
+
+// delaySamples are the latest samples of one processor, in a ring.
+type delaySamples struct {
+	mu   sync.Mutex
+	ring [8192]delaySample
+	next int
+}
+
+// A delaySample is how late a goroutine was that wanted to run some time before at.
+type delaySample struct {
+	at   time.Time
+	late time.Duration
+}
+
+const sampleInterval = 5 * time.Millisecond
+
+func newDelayMonitor() *delayMonitor { return &delayMonitor{make([]delaySamples, runtime.NumCPU())} }
+
+func (m *delayMonitor) run(ctx context.Context) {
+	var all sync.WaitGroup
+	for i := range m.processors {
+		all.Go(func() {
+			runtime.LockOSThread() // the thread ends with the goroutine
+			pin(i)
+			m.processors[i].run(ctx)
+		})
+	}
+	all.Wait()
+}
+
+func (b *delaySamples) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		due := time.Now().Add(sampleInterval)
+		time.Sleep(sampleInterval)
+		now := time.Now()
+		b.mu.Lock()
+		b.ring[b.next%len(b.ring)] = delaySample{now, now.Sub(due)}
+		b.next++
+		b.mu.Unlock()
+	}
+}
+
+// slack is the allowance for a reply that was waited for from start to end. Between
+// the request and the reply about half a dozen goroutines and processes are
+// scheduled one after the other, each of which may be as late as the worst sample of
+// that time.
+func (m *delayMonitor) slack(start, end time.Time) time.Duration {
+	var worst time.Duration
+	for i := range m.processors {
+		worst = max(worst, m.processors[i].worst(start, end))
+	}
+	return 6 * worst
+}
+
+// worst is the longest delay from start to end. A sample that is due, but has not
+// been taken, counts as well.
+func (b *delaySamples) worst(start, end time.Time) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var worst time.Duration
+	var last time.Time
+	for _, b := range &b.ring {
+		if b.at.After(last) {
+			last = b.at
+		}
+		if !b.at.Before(start) && b.at.Add(-b.late).Before(end) {
+			worst = max(worst, b.late)
+		}
+	}
+	if !last.IsZero() {
+		worst = max(worst, end.Sub(last)-sampleInterval)
+	}
+	return worst
+}
