@@ -266,9 +266,3 @@ func (c chance) around(t, most time.Duration) time.Duration {
 	}
 	return c.upTo(most)
 }
-
-func mix(x uint64) uint64 {
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}
