@@ -181,7 +181,7 @@ func (r *running) end(want int) {
 	select {
 	case got := <-r.status:
 		if got != want {
-			r.t.Errorf("status %d, want %d; log:\n%s", got, want, r.stderr.take())
+			r.t.Errorf("status %d, want %d; log:\n%s", got, want, r.stderr.flush())
 		}
 	case <-time.After(time.Minute):
 		r.t.Fatal("Run does not end")
@@ -219,7 +219,7 @@ func TestRunPipe(t *testing.T) {
 	}
 	toAgent.Close()
 	r.end(0)
-	if s := r.stderr.take(); s != "" {
+	if s := r.stderr.flush(); s != "" {
 		t.Errorf("log %q", s)
 	}
 }
@@ -309,7 +309,7 @@ func (r *running) listens() string {
 	r.t.Helper()
 	var address string
 	await(r.t, "where it listens", func() (ok bool) {
-		_, address, ok = strings.Cut(r.stderr.take(), "Info: listens on ")
+		_, address, ok = strings.Cut(r.stderr.flush(), "Info: listens on ")
 		return ok
 	})
 	return strings.TrimSpace(address)
@@ -375,7 +375,7 @@ func TestRunLog(t *testing.T) {
 		d := pmda.Daemon{Agent: clockAgent(), Log: path}
 		r := run(t, &d, bytes.NewReader(nil), io.Discard, args...)
 		r.end(0)
-		if s := r.stderr.take(); s != "" {
+		if s := r.stderr.flush(); s != "" {
 			t.Errorf("standard error got %q", s)
 		}
 	}
@@ -396,7 +396,7 @@ func TestRunLog(t *testing.T) {
 	r := run(t, &d, bytes.NewReader(nil), io.Discard, "-l", filepath.Join(dir, "no/such"))
 	r.end(0)
 	want := fmt.Sprintf("clock: cannot open log %q for writing : No such file or directory\n", filepath.Join(dir, "no/such"))
-	if got := r.stderr.take(); !strings.HasPrefix(got, want) || !strings.Contains(got, "EOF") {
+	if got := r.stderr.flush(); !strings.HasPrefix(got, want) || !strings.Contains(got, "EOF") {
 		t.Errorf("standard error got %q, want %q first", got, want)
 	}
 }
@@ -464,7 +464,7 @@ only full
 		}
 		r := run(t, &pmda.Daemon{Agent: clockAgent(), HelpOption: true}, bytes.NewReader(nil), io.Discard, "-h", path)
 		r.end(0)
-		if got := strings.ReplaceAll(r.stderr.take(), path, "PATH"); !strings.Contains(strings.ReplaceAll(got, "PATH:1", "help:1"), want) {
+		if got := strings.ReplaceAll(r.stderr.flush(), path, "PATH"); !strings.Contains(strings.ReplaceAll(got, "PATH:1", "help:1"), want) {
 			t.Errorf("log %q, want %q", got, want)
 		}
 	}

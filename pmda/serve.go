@@ -20,7 +20,8 @@ import (
 // cause. To interrupt a read, Serve closes rw if it is an io.Closer, or else sets a
 // deadline with SetDeadline; without either it ends at the next request. No
 // goroutine of it is left when it returns. A Handler whose Err is not nil is not
-// served: Serve returns that error.
+// served: Serve returns that error. When the connection fails, the error is an
+// *OpError.
 //
 // The collector is asked for the attributes of clients if Info says so. A client is
 // known by the number of its slot in the collector until the collector says that it
@@ -108,7 +109,7 @@ func (s *session) run(ctx context.Context) error {
 		want = pdu.FeatureAuth | pdu.FeatureContainer
 	}
 	if _, err := pdu.AgentHello(s.conn, int32(os.Getpid()), want); err != nil {
-		return fmt.Errorf("pmda: version exchange with the collector: %w", err)
+		return &OpError{Op: "version exchange with the collector", Err: err}
 	}
 	for ctx.Err() == nil {
 		h, body, err := s.conn.Read()
@@ -119,7 +120,7 @@ func (s *session) run(ctx context.Context) error {
 			err = s.servePDU(ctx, h, body)
 		}
 		if err != nil {
-			return fmt.Errorf("pmda: serve the collector: %w", err)
+			return &OpError{Op: "serve the collector", Err: err}
 		}
 	}
 	return context.Cause(ctx)

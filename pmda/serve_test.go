@@ -116,7 +116,7 @@ func TestServeReplies(t *testing.T) {
 			p.end()
 			// An error that the reply does not tell is logged, and no other.
 			status, _ := tt.reply.(pdu.Status)
-			if hidden := status.Code == pdu.ErrGeneric; hidden != strings.Contains(log.take(), "agent failed a request") {
+			if hidden := status.Code == pdu.ErrGeneric; hidden != strings.Contains(log.flush(), "agent failed a request") {
 				t.Errorf("failure logged: %v, want %v", !hidden, hidden)
 			}
 		})
@@ -152,7 +152,7 @@ func TestServeNotices(t *testing.T) {
 		id := pdu.PMID(i)
 		p.do(pdutest.SendFrom(2, n.pdu), pdutest.SendFrom(2, pdu.DescReq{PMID: id}),
 			pdutest.ExpectFrom(0, pdu.DescReply{Desc: pdu.Desc{PMID: id, Type: pdu.TypeU64, InDom: pdu.NoInDom, Sem: pdu.SemCounter}}))
-		if got := log.take(); n.logged == "" && got != "" || !strings.Contains(got, n.logged) {
+		if got := log.flush(); n.logged == "" && got != "" || !strings.Contains(got, n.logged) {
 			t.Errorf("after %v, the log has %q, want %q", n.pdu.Kind(), got, n.logged)
 		}
 	}
@@ -314,14 +314,14 @@ func TestServeCarelessHandler(t *testing.T) {
 			for range 2 { // the second shows that service goes on
 				p.do(pdutest.Send(pdu.Fetch{PMIDs: []pdu.PMID{1}}), pdutest.ExpectFrom(0, tt.reply))
 			}
-			got := log.take()
+			got := log.flush()
 			if tt.log == "" && got != "" || !strings.Contains(got, tt.log) {
 				t.Errorf("log %q, want %q", got, tt.log)
 			}
 			p.send(0, pdu.Status{Code: pdu.ErrNotConn}) // panics
 			p.request(0, pdu.DescReq{})
 			p.end() // panics
-			if got := log.take(); strings.Count(got, "at the end") != 2 {
+			if got := log.flush(); strings.Count(got, "at the end") != 2 {
 				t.Errorf("log %q, want two panics", got)
 			}
 		})
@@ -342,14 +342,14 @@ func TestServeAgentLog(t *testing.T) {
 		p := serve(t.Context(), t, h)
 		p.request(0, pdu.DescReq{})
 		p.end()
-		if got := b.take(); !strings.Contains(got, "oh no") || !strings.Contains(got, "type=DESC_REQ") {
+		if got := b.flush(); !strings.Contains(got, "oh no") || !strings.Contains(got, "type=DESC_REQ") {
 			t.Errorf("the agent's log has %q", got)
 		}
 	}
 	p := serve(t.Context(), t, a)
 	p.request(0, stored(t, pdu.MakePMID(1, 0, 0), func(w *pdu.ResultWriter) { w.Int32(-1, 7) }))
 	p.end()
-	if got := b.take(); strings.Count(got, `"store 7"`) != 1 || !strings.Contains(got, `metric=x.limit err="store 7"`) {
+	if got := b.flush(); strings.Count(got, `"store 7"`) != 1 || !strings.Contains(got, `metric=x.limit err="store 7"`) {
 		t.Errorf("the log of a store is %q", got)
 	}
 }
@@ -449,7 +449,7 @@ func TestServeBadHello(t *testing.T) {
 			io.Reader
 			io.Writer
 		}{strings.NewReader(tt.bytes), io.Discard})
-		if !errors.Is(err, tt.want) {
+		if op, ok := errors.AsType[*pmda.OpError](err); !ok || op.Timeout() || !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", name, err, tt.want)
 		}
 	}
@@ -462,7 +462,8 @@ func TestServeEndsInPDU(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Stream.Close()
-	if err := <-p.served; !errors.Is(err, io.ErrUnexpectedEOF) {
+	err := <-p.served
+	if op, ok := errors.AsType[*pmda.OpError](err); !ok || op.Op != "serve the collector" || !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("Serve returned %v", err)
 	}
 }

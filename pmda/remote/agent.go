@@ -51,7 +51,7 @@ type Config struct {
 	// Trace, if not nil, sees every PDU, like Trace of pdu.Conn.
 	Trace func(out bool, h pdu.Header, body []byte)
 	// Logger gets one line for every change between ready, not ready and owing a
-	// reply; nil means slog.Default(). It is not told why the connection ended: see
+	// reply; nil means slog.Default(). Why the connection has ended is not logged: see
 	// Done and Err.
 	Logger *slog.Logger
 }
@@ -77,9 +77,9 @@ type Config struct {
 // Done is closed. That the agent has closed the connection is noticed with the next
 // request.
 //
-// Some agents of the C library reply with an error when they are told that a
-// client has gone, though nobody expects a reply. That does not end the
-// connection, but such an error may be taken for the reply to the next request.
+// Some agents of the C library reply with an error to the end of a client, though no
+// reply is expected. That does not end the connection, but such an error may be taken
+// for the reply to the next request.
 //
 // An Agent is safe for concurrent use.
 type Agent struct {
@@ -92,9 +92,9 @@ type Agent struct {
 	done         chan struct{}
 	readDeadline ctxdeadline.Deadline // ends a read at its deadline or with its context
 
-	// turn is a semaphore of one. In the state ready, whoever has acquired it reads
-	// and writes conn. In the other states nobody writes, and only the goroutine that
-	// setState has started reads.
+	// turn is a semaphore of one. In the state ready, the goroutine that has acquired
+	// it reads and writes conn. In the other states nothing is written, and only the
+	// goroutine that setState has started reads.
 	turn chan struct{}
 
 	// Only whoever has the turn uses these.

@@ -39,8 +39,8 @@ func (a *Agent) Attributes(c *pmda.Client) {
 	a.startNotices()
 }
 
-// startNotices starts the goroutine that sends the notices, so that whoever has
-// made one does not wait for the agent. The caller has mu.
+// startNotices starts the goroutine that sends the notices, so that EndClient and
+// Attributes do not wait for the agent. The caller has mu.
 func (a *Agent) startNotices() {
 	if a.state == ready && len(a.clients.notices) > 0 && !a.sending {
 		a.sending = true
@@ -48,7 +48,7 @@ func (a *Agent) startNotices() {
 	}
 }
 
-// sendNotices sends the notices, unless requests take them along. It ends when
+// sendNotices sends the notices, unless requests have sent them first. It ends when
 // the agent is no longer ready; setState starts it again.
 func (a *Agent) sendNotices() {
 	for a.keepSending() {
@@ -100,7 +100,7 @@ func (a *Agent) takeNotices(c *pmda.Client) map[uint32]notice {
 	if c != nil {
 		a.clients.enter(c)
 	}
-	return a.clients.take()
+	return a.clients.removeNotices()
 }
 
 // A clientTable is what an agent knows of the collector's clients, and what it is
@@ -143,7 +143,7 @@ func (t *clientTable) end(c *pmda.Client) {
 }
 
 // enter notes that a client has its slot, and that the one before has gone, even if
-// nobody has said so. It returns false if the client itself has gone.
+// EndClient was not called for it. It returns false if the client itself has gone.
 func (t *clientTable) enter(c *pmda.Client) bool {
 	s, known := t.slots[c.ID]
 	switch {
@@ -171,8 +171,8 @@ func (t *clientTable) setAttributes(c *pmda.Client) {
 	t.notices[c.ID] = notice{ended: t.notices[c.ID].ended, attrs: attrs}
 }
 
-// take removes and returns the notices, nil if there are none.
-func (t *clientTable) take() map[uint32]notice {
+// removeNotices removes and returns the notices, nil if there are none.
+func (t *clientTable) removeNotices() map[uint32]notice {
 	if len(t.notices) == 0 {
 		return nil
 	}

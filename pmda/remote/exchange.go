@@ -61,7 +61,7 @@ func (a *Agent) acquireTurn(ctx context.Context, r *pmda.Request) error {
 	case !r.Deadline.IsZero() && !time.Now().Before(r.Deadline):
 		err = pdu.ErrTimeout
 	default:
-		err = a.discardUnsolicited()
+		err = a.discardUnsolicited(ctx, r.Deadline)
 	}
 	if err != nil {
 		a.releaseTurn()

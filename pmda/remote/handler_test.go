@@ -259,7 +259,7 @@ func TestFetchReturnsStateChanges(t *testing.T) {
 			if got := c.ends(nil); got != tt.want {
 				t.Errorf("%d: got %q, want %q", tt.change, got, tt.want)
 			}
-			if got := log.take(); tt.logged != strings.Contains(got, "bogus state change") {
+			if got := log.flush(); tt.logged != strings.Contains(got, "bogus state change") {
 				t.Errorf("%d: the log has %q", tt.change, got)
 			}
 		}

@@ -50,7 +50,8 @@ func (b *logBuffer) Write(p []byte) (int, error) {
 	return b.buf.Write(p)
 }
 
-func (b *logBuffer) take() string {
+// flush removes and returns what has been logged.
+func (b *logBuffer) flush() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	defer b.buf.Reset()

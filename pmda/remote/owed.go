@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"math"
@@ -48,7 +49,7 @@ func (a *Agent) awaitOwed(want pdu.Kind) {
 	}
 }
 
-// discardReply is checkReply for a reply that nobody waits for. What it says of
+// discardReply is checkReply for a reply that no request waits for. What it says of
 // changed names and labels is kept for the next fetch: the agent does not say it
 // again.
 func (a *Agent) discardReply(h pdu.Header, body []byte, want pdu.Kind) error {
@@ -60,30 +61,31 @@ func (a *Agent) discardReply(h pdu.Header, body []byte, want pdu.Kind) error {
 	return err
 }
 
-// unsolicited keeps account of the errors that an agent may send though nobody has
-// asked it: an agent of the C library whose check callback fails replies with an
-// error to the end of a client, too.
+// unsolicited counts the errors that an agent may send though no request expects
+// them: an agent of the C library whose check callback fails replies with an error to
+// the end of a client, too.
 //
 //	collector: ERROR PM_ERR_NOTCONN of client 3, then DESC_REQ of client 4
 //	agent:     ERROR PM_ERR_PERMISSION, then DESC
 //
-// The error was taken for the reply to DESC_REQ. DESC is then the reply that
-// nobody waits for; it must not be taken for the reply to the next request.
+// The error is taken for the reply to DESC_REQ. DESC is then a reply that no request
+// waits for; it must not be taken for the reply to the next request.
 type unsolicited struct {
-	possible  int      // how many may yet come
-	ambiguous bool     // the last reply was an error that may have been one of them
-	reply     pdu.Kind // what the last request expected
+	possible  int           // how many may yet come
+	ambiguous bool          // the last reply was an error that may have been one of them
+	reply     pdu.Kind      // what the last request expected
+	waited    time.Duration // for another reply, since the ambiguous one
 }
 
 // noneBefore notes that a reply has come: what was sent before it has come, too.
-func (u *unsolicited) noneBefore() { u.possible, u.ambiguous = 0, false }
+func (u *unsolicited) noneBefore() { u.possible, u.ambiguous, u.waited = 0, false, 0 }
 
 // sawStatus notes that an ERROR PDU has come. A success is no error.
 func (u *unsolicited) sawStatus(code pdu.Error) {
 	if code >= 0 {
 		u.possible = 0
 	}
-	u.ambiguous = u.possible > 0
+	u.ambiguous, u.waited = u.possible > 0, 0
 }
 
 // unsolicitedWait is how long to wait for the rest of what an agent has sent, or,
@@ -92,21 +94,36 @@ func (u *unsolicited) sawStatus(code pdu.Error) {
 const unsolicitedWait = 100 * time.Millisecond
 
 // discardUnsolicited reads what the agent has sent since the last exchange, before
-// the next: unsolicited errors, and the reply in the place of which one was taken.
-// Anything else ends the connection.
-func (a *Agent) discardUnsolicited() error {
+// the next: unsolicited errors, and the reply to the last request if such an error was
+// taken for it. Anything else ends the connection. It waits no longer than the request
+// that comes next, with its context and deadline; the one after that waits for the rest
+// of unsolicitedWait.
+func (a *Agent) discardUnsolicited(ctx context.Context, deadline time.Time) error {
 	u := &a.unsolicited
 	for u.possible > 0 && (u.ambiguous || a.conn.Buffered()) {
 		want := pdu.KindError
 		if u.ambiguous {
 			want = u.reply
 		}
-		a.stream.SetReadDeadline(time.Now().Add(unsolicitedWait))
+		begin := time.Now()
+		limit := begin.Add(unsolicitedWait - u.waited)
+		if !deadline.IsZero() && deadline.Before(limit) {
+			limit = deadline
+		}
+		a.readDeadline.Start(ctx, limit)
 		h, body, err := a.conn.Read()
+		a.readDeadline.Stop()
 		expired := errors.Is(err, os.ErrDeadlineExceeded)
 		if expired && !a.conn.Buffered() {
-			u.noneBefore() // the error was the reply
-			return nil
+			u.waited += time.Since(begin)
+			switch {
+			case u.waited >= unsolicitedWait:
+				u.noneBefore() // the error was the reply
+				return nil
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			}
+			return pdu.ErrTimeout
 		}
 		u.possible--
 		switch {
@@ -123,7 +140,7 @@ func (a *Agent) discardUnsolicited() error {
 		}
 	}
 	if a.conn.Buffered() {
-		return a.fail(errors.New("agent sent something that it was not asked for"))
+		return a.fail(errors.New("agent sent a PDU that no request expects"))
 	}
 	return nil
 }

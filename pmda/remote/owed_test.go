@@ -70,7 +70,7 @@ func TestOwedReply(t *testing.T) {
 					far.send(pdu.DescReply{Desc: pdu.Desc{PMID: 12345}}) // whatever it says
 					synctest.Wait()
 					checkServes(t, agent, far)
-					if got := log.take(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "owes a reply") || !strings.Contains(got, "replies again") {
+					if got := log.flush(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "owes a reply") || !strings.Contains(got, "replies again") {
 						t.Errorf("the log has %q", got)
 					}
 					if tt.end != 0 {
@@ -216,7 +216,7 @@ func TestOwedResultKeepsStateChange(t *testing.T) {
 		}
 		late(pdu.ChangeLabels)
 		late(pdu.ChangeNames | pdu.ChangeAddAgent)
-		if got := log.take(); !strings.Contains(got, "bogus state change") {
+		if got := log.flush(); !strings.Contains(got, "bogus state change") {
 			t.Errorf("the log has %q", got)
 		}
 		for _, want := range []string{"labels,names: 251.1.2[-1] 0", "none: 251.1.2[-1] 0"} {
@@ -326,6 +326,31 @@ func afterUnsolicitedError(t *testing.T, request func(agent *remote.Agent) error
 	far.send(pdu.Status{Code: pdu.ErrAgain})
 	c.ends(pdu.ErrAgain)
 	return agent, far
+}
+
+// A request that waits for another reply after an error that may have been unsolicited
+// waits no longer than it may. The requests together wait for as long as one.
+func TestDeadlineAfterUnsolicitedError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		desc := func(agent *remote.Agent) error { _, err := agent.Desc(t.Context(), request7(), testID); return err }
+		agent, far := afterUnsolicitedError(t, desc)
+		far.expect(desc7)
+		begin := time.Now()
+		r := request7()
+		r.Deadline = begin.Add(60 * time.Millisecond)
+		startDesc(t, t.Context(), agent, r).ends(pdu.ErrTimeout)
+		checkTook(t, begin, 60*time.Millisecond)
+		ctx, cancel := cancelable(t)
+		time.AfterFunc(30*time.Millisecond, func() { cancel(errSome) })
+		startDesc(t, ctx, agent, request7()).ends(errSome)
+		checkTook(t, begin, 90*time.Millisecond)
+		far.expect()
+		c := startDesc(t, t.Context(), agent, request7())
+		time.Sleep(10 * time.Millisecond)
+		far.expect(desc7)
+		far.send(testDesc)
+		c.ends(nil)
+	})
 }
 
 // A reply that is discarded is discarded whole, however slowly it comes.

@@ -148,7 +148,7 @@ func (h *randomHandler) draw(t *rapid.T) {
 	h.id = pdu.PMID(rapid.Uint32Max(1<<31).Draw(t, "id"))
 }
 
-// askDrawn asks a Handler something randomHandler, and describes the answer.
+// callMethod calls a method of a Handler, with arguments made of n and name.
 func callMethod(ctx context.Context, h pmda.Handler, r *pmda.Request, method int, n uint32, name string, values *pdu.Result) (any, error) {
 	switch method {
 	case 0:
