@@ -177,7 +177,7 @@ func compare(t *testing.T, want, got string, args []string) {
 		out, errs, status := pcptest.Run(t, nil, "", append([]string{"pminfo", "-h", host}, args...)...)
 		return seen{strings.Split(out, "\n"), strings.Split(errs, "\n"), status}
 	}
-	pcptest.Persist(t, func() string {
+	pcptest.Retry(t, func() string {
 		w, g := look(want), look(got)
 		if len(w.Out) < 100 {
 			return fmt.Sprintf("pminfo %s has %d lines under C pmcd", args[0], len(w.Out))

@@ -31,16 +31,16 @@ import (
 // misbehave. It goes on in synthetic time with connections and agents in memory,
 // or in real time with sockets and processes.
 type chaos struct {
-	t       *testing.T
-	seed    uint64
-	srv     *Server
-	ctx     context.Context // of the run
-	timeout time.Duration
-	think   time.Duration // of a client between requests, on average
-	dial    func(network string) (net.Conn, error)
-	log     *chaosLog
-	ledger  ledger
-	panics  atomic.Int64 // of agents in this process
+	t        *testing.T
+	seed     uint64
+	srv      *Server
+	ctx      context.Context // of the run
+	timeout  time.Duration
+	think    time.Duration // of a client between requests, on average
+	dial     func(network string) (net.Conn, error)
+	log      *chaosLog
+	faultLog faultLog
+	panics   atomic.Int64 // of agents in this process
 
 	memory    *memoryNet    // in synthetic time
 	delays    *delayMonitor // in real time
@@ -63,7 +63,7 @@ func newChaos(t *testing.T, seed uint64) *chaos {
 		good: []pdu.Domain{10, 11, 12}, goodRemote: 12, locals: []pdu.Domain{20, 21, 22}, remotes: []pdu.Domain{30, 31, 32},
 	}
 	c.domains = slices.Concat(c.good, c.locals, c.remotes)
-	c.log.started = c.ledger.addStart
+	c.log.started = c.faultLog.addStart
 	return c
 }
 
@@ -250,7 +250,7 @@ func TestChaos(t *testing.T) {
 		}
 		c.run(160, 40, tcp, unix)
 		time.Sleep(10 * c.timeout) // for agents that were in the middle of a request
-		c.ledger.close(defaultAgentCalls, 0)
+		c.faultLog.complete(defaultAgentCalls, 0)
 		c.report()
 	})
 	before.compare(t)
@@ -301,10 +301,10 @@ func TestChaosProcesses(t *testing.T) {
 		return c.srv.DialContext(context.Background(), "", "")
 	}
 	c.run(160, 40, tcp, unix)
-	if err := c.ledger.readFaults(c.faultFile); err != nil {
+	if err := c.faultLog.readFaults(c.faultFile); err != nil {
 		t.Fatal(err)
 	}
-	c.ledger.close(defaultAgentCalls, c.timeout/4)
+	c.faultLog.complete(defaultAgentCalls, c.timeout/4)
 	c.report()
 	c = nil
 	stopMonitor()
@@ -380,14 +380,14 @@ func (c *chaos) startAgent(d pdu.Domain) error {
 	case c.badLocal(d):
 		return c.srv.Add(newBadLocal(c, d))
 	}
-	return c.srv.Add(newOracle(d))
+	return c.srv.Add(newExactAgent(d))
 }
 
 // remoteNames are the names of the metrics of agents in other processes.
 func remoteNames(domains ...pdu.Domain) *pmns.Tree {
 	var b pmns.Builder
 	for _, d := range domains {
-		truthNames(&b, d)
+		expectedNames(&b, d)
 	}
 	return b.Tree()
 }
@@ -425,7 +425,7 @@ func (c *chaos) disturb() {
 func (c *chaos) replaceAgent(d pdu.Domain, after time.Duration) {
 	from := time.Now()
 	if c.badRemote(d) {
-		c.ledger.addFault(d, faultBroken, from, 0)
+		c.faultLog.addFault(d, faultBroken, from, 0)
 	}
 	if err := c.srv.Remove(d); err != nil {
 		c.failf("remove: %v", err)
@@ -434,12 +434,12 @@ func (c *chaos) replaceAgent(d pdu.Domain, after time.Duration) {
 	if err := c.startAgent(d); err != nil {
 		c.count("agents that did not start", 1) // killed at the start
 	}
-	c.ledger.addFault(d, faultGone, from, time.Since(from))
+	c.faultLog.addFault(d, faultGone, from, time.Since(from))
 }
 
 // killAgent ends an agent of another process.
 func (c *chaos) killAgent(d pdu.Domain, s syscall.Signal) {
-	c.ledger.addFault(d, faultBroken, time.Now(), 0)
+	c.faultLog.addFault(d, faultBroken, time.Now(), 0)
 	if c.memory == nil {
 		c.signal(c.process(d), s)
 		return
@@ -459,10 +459,10 @@ func (c *chaos) stopAgent(d pdu.Domain, lasts time.Duration) {
 		c.signal(p, syscall.SIGSTOP)
 		time.Sleep(lasts)
 		c.signal(p, syscall.SIGCONT)
-		c.ledger.addFault(d, faultStall, from, time.Since(from))
+		c.faultLog.addFault(d, faultStall, from, time.Since(from))
 		return
 	}
-	c.ledger.addFault(d, faultStall, from, lasts)
+	c.faultLog.addFault(d, faultStall, from, lasts)
 	c.memory.mu.Lock()
 	a := c.memory.agents[d]
 	c.memory.mu.Unlock()
@@ -484,7 +484,7 @@ func (c *chaos) signal(p *process, s syscall.Signal) {
 	}
 }
 
-// report judges the run, and shows that something has happened.
+// report checks the run, and shows that something has happened.
 func (c *chaos) report() {
 	for _, what := range slices.Sorted(maps.Keys(c.counts)) {
 		c.t.Logf("%8d %s", c.counts[what], what)
@@ -492,8 +492,8 @@ func (c *chaos) report() {
 	for _, what := range slices.Sorted(maps.Keys(c.log.counts)) {
 		c.t.Logf("%8d logged: %s", c.log.counts[what], what)
 	}
-	c.t.Log(c.ledger.summary())
-	for i, e := range c.ledger.judge() {
+	c.t.Log(c.faultLog.summary())
+	for i, e := range c.faultLog.unexplained() {
 		if i == 20 {
 			c.t.Error("and others")
 			break
@@ -594,7 +594,7 @@ func countResources() resources {
 // time library and of the test grow a little.
 const heapSlack = 4 << 20
 
-// compare waits a little for things to settle, then wants no more than before.
+// compare waits a little for goroutines to end, then wants no more than before.
 func (before resources) compare(t *testing.T) {
 	t.Helper()
 	var now resources

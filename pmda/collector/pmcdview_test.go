@@ -258,7 +258,7 @@ func TestPMCDFence(t *testing.T) {
 	b.store("agent.fenced", 1)
 	b.want("agent.fenced", "pmcd 0", "a 1")
 	if _, err := b.agents.Load().get(7).handlerFor(false); err != pdu.ErrPMDAFenced {
-		t.Errorf("a fenced agent is asked: %v", err)
+		t.Errorf("a fenced agent is called: %v", err)
 	}
 	b.store("agent.fenced", assignment{7, 0})
 	b.want("agent.fenced", "pmcd 0", "a 0")
@@ -477,7 +477,7 @@ func TestDumpConn(t *testing.T) {
 	}
 }
 
-// Everything is asked and set while clients and agents come and go.
+// Everything is fetched and stored while clients and agents come and go.
 func TestPMCDConcurrency(t *testing.T) {
 	b := newFixture(t, &Server{TmpDir: t.TempDir()})
 	var ids []pdu.PMID

@@ -131,7 +131,7 @@ func TestAgentNotStarted(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			test.conf.Name, test.conf.Domain = "program", programDomain
-			pcptest.Persist(t, func() string { return notStarted(t, test.conf, test.want) }) // a process may be slow to end
+			pcptest.Retry(t, func() string { return notStarted(t, test.conf, test.want) }) // a process may be slow to end
 		})
 	}
 }
@@ -205,7 +205,7 @@ func TestAgentFails(t *testing.T) {
 	} {
 		t.Run(test.behavior, func(t *testing.T) {
 			t.Parallel()
-			pcptest.Persist(t, func() string { return test.wrong(t) }) // a process may be slow to end
+			pcptest.Retry(t, func() string { return test.wrong(t) }) // a process may be slow to end
 		})
 	}
 }
@@ -358,7 +358,7 @@ func TestRestartAgents(t *testing.T) {
 // waited for.
 func TestStubbornAgent(t *testing.T) {
 	s := withTime(t, &Server{Grace: 1500 * time.Millisecond})
-	pcptest.Persist(t, func() string {
+	pcptest.Retry(t, func() string {
 		if err := s.StartAgent(programLine("ignores signals")); err != nil {
 			t.Fatal(err)
 		}

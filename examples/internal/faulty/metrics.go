@@ -51,8 +51,8 @@ func storeMetrics() []metric {
 		{name: "store.double", desc: single(pdu.TypeDouble)},
 		{name: "store.string", desc: single(pdu.TypeString)},
 		{name: "store.some", desc: desc(pdu.TypeU32, indom(stored))},
-		{name: "store.halves", desc: desc(pdu.TypeU32, indom(stored))}, // keeps half of what is stored
-		{name: "store.forgets", desc: desc(pdu.TypeU32, indom(stored))},    // forgets instance 0 when 1 is stored
+		{name: "store.halves", desc: desc(pdu.TypeU32, indom(stored))},  // keeps half of what is stored
+		{name: "store.forgets", desc: desc(pdu.TypeU32, indom(stored))}, // forgets instance 0 when 1 is stored
 		{name: "store.none.u32", desc: single(pdu.TypeU32)},
 		{name: "store.none.string", desc: single(pdu.TypeString)},
 		{name: "store.none.some", desc: desc(pdu.TypeString, indom(stored))},
