@@ -32,7 +32,7 @@ func start(t *testing.T, env []string, args ...string) (p *pcptest.Process, host
 	return p, host, socket
 }
 
-// tool runs a tool of PCP that has to succeed without a word on standard error.
+// tool runs a tool of PCP that has to succeed and print nothing to standard error.
 func tool(t *testing.T, argv ...string) string {
 	t.Helper()
 	out, errs, status := pcptest.Run(t, nil, "", argv...)

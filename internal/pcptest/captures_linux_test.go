@@ -237,7 +237,7 @@ func TestCaptures(t *testing.T) {
 
 func version() string { return "PCP " + Conf("PCP_VERSION") }
 
-// outline lists the sections, directions and types. Left out is what pmcd tells an agent unasked: when it repeats a
+// outline lists the sections, directions and types. Left out is what pmcd sends an agent besides requests: when it repeats a
 // profile, and whether it notes the end of a client before the next one's first request, differs from run to run.
 func outline(rec recording, pdus []PDU) []string {
 	var o []string

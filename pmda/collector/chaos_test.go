@@ -294,9 +294,9 @@ func TestChaosProcesses(t *testing.T) {
 	c.dial = func(network string) (net.Conn, error) {
 		switch network {
 		case "tcp":
-			return net.DialTimeout("tcp", tcp.Addr().String(), patience)
+			return net.DialTimeout("tcp", tcp.Addr().String(), replyLimit)
 		case "unix":
-			return net.DialTimeout("unix", unix.Addr().String(), patience)
+			return net.DialTimeout("unix", unix.Addr().String(), replyLimit)
 		}
 		return c.srv.DialContext(context.Background(), "", "")
 	}
@@ -353,7 +353,7 @@ func (c *chaos) run(good, bad int, listeners ...net.Listener) {
 func (c *chaos) serve(ctx context.Context, listeners []net.Listener) <-chan error {
 	c.srv = &Server{
 		Logger: slog.New(c.log), Timeout: c.timeout, WriteTimeout: 2 * c.timeout, Names: remoteNames(append(c.remotes, c.goodRemote)...),
-		AgentHelloTimeout: patience, // a machine under load starts processes slowly
+		AgentHelloTimeout: replyLimit, // a machine under load starts processes slowly
 	}
 	if c.memory != nil {
 		c.srv.dialAgent = c.dialAgent

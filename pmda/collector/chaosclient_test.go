@@ -44,7 +44,7 @@ func (k *chaosClient) connect() bool {
 		return false
 	}
 	k.pdus = pdu.NewConn(k.conn)
-	k.conn.SetDeadline(time.Now().Add(patience))
+	k.conn.SetDeadline(time.Now().Add(replyLimit))
 	return true
 }
 
@@ -62,8 +62,8 @@ func (k *chaosClient) hello() bool {
 	return k.profile(0)
 }
 
-// patience is how long a client waits for what ought to come at once.
-const patience = 30 * time.Second
+// replyLimit is how long a test waits for a reply that ought to come at once.
+const replyLimit = 30 * time.Second
 
 // pause waits a little; false if the run is over.
 func (k *chaosClient) pause(d time.Duration) bool {
@@ -153,7 +153,7 @@ func (k *chaosClient) queue(p pdu.PDU) bool {
 // kind wanted or an error that the agents of the domains may have caused.
 func (k *chaosClient) request(p pdu.PDU, want pdu.Kind, domains ...pdu.Domain) (body []byte, code pdu.Error, ok bool) {
 	k.sent, k.sentDomains, k.seen = time.Now(), domains, nil
-	k.conn.SetDeadline(k.sent.Add(patience))
+	k.conn.SetDeadline(k.sent.Add(replyLimit))
 	if !k.queue(p) {
 		return nil, 0, false
 	}
@@ -675,7 +675,7 @@ func (k *chaosClient) sendInvalidRequests() {
 // expectDisconnect waits for the collector to disconnect the client, which it logs.
 func (k *chaosClient) expectDisconnect(why string) {
 	start := time.Now()
-	k.conn.SetReadDeadline(start.Add(patience))
+	k.conn.SetReadDeadline(start.Add(replyLimit))
 	_, err := io.Copy(io.Discard, k.conn)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		k.failf("%s: client that %s was not disconnected", k.network, why)

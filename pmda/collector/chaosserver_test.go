@@ -43,7 +43,7 @@ func chaosServer(socket string) int {
 	defer stop()
 	slow := &faulty{exactAgent: newExactAgent(20), wrong: noWrongReply}
 	slow.fail = func(*pmda.Request, string) error { time.Sleep(500 * time.Millisecond); return nil }
-	srv := &Server{Timeout: time.Second, Grace: termGrace, AgentHelloTimeout: patience, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
+	srv := &Server{Timeout: time.Second, Grace: termGrace, AgentHelloTimeout: replyLimit, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	pids := []string{}
 	err := errors.Join(srv.Add(newExactAgent(10)), srv.Add(slow))
 	for _, d := range []pdu.Domain{30, 31, 32} {
@@ -124,14 +124,14 @@ func (p *chaosProcess) end(t *testing.T) {
 		if err != nil {
 			t.Errorf("the collector ended with %v:\n%s", err, &p.stderr)
 		}
-	case <-time.After(2*termGrace + patience):
+	case <-time.After(2*termGrace + replyLimit):
 		t.Fatalf("the collector is still there %v after the signal", time.Since(start))
 	}
 	t.Logf("ended after %v", time.Since(start))
 }
 
 // TestOutOfDescriptors has more clients come than the process has descriptors
-// for: those who are too many are told so, the others served, and when some have
+// for: those beyond the limit are refused with an error, the others served, and when some have
 // gone others can come.
 func TestOutOfDescriptors(t *testing.T) {
 	const files = 64
@@ -148,7 +148,7 @@ func TestOutOfDescriptors(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer n.Close()
-		n.SetDeadline(time.Now().Add(patience))
+		n.SetDeadline(time.Now().Add(replyLimit))
 		g := newTestClient(t, n)
 		switch _, err := pdu.ClientHello(g.conn, 1, 0); {
 		case err == nil:

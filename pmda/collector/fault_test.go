@@ -154,7 +154,7 @@ func TestStoppedAgent(t *testing.T) {
 		timeout, pause = time.Second, 20*time.Second
 	}
 	log := newMessages()
-	s := &Server{Timeout: timeout, AgentHelloTimeout: patience, Logger: slog.New(log), Names: remoteNames(30, 31)}
+	s := &Server{Timeout: timeout, AgentHelloTimeout: replyLimit, Logger: slog.New(log), Names: remoteNames(30, 31)}
 	defer s.Close()
 	if err := s.Add(newExactAgent(10)); err != nil {
 		t.Fatal(err)

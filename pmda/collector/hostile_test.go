@@ -336,7 +336,7 @@ func hostileAgent(t *testing.T, ask pdu.PDU, reply []byte) {
 		t.Fatal(err)
 	}
 	underAttack(t, s, func(g *testClient) {
-		g.net.SetDeadline(time.Now().Add(patience))
+		g.net.SetDeadline(time.Now().Add(replyLimit))
 		for _, want := range []pdu.Error{pdu.ErrIPC, pdu.ErrNoAgent} {
 			kind, body := g.roundTrip(ask)
 			var st pdu.Status
