@@ -99,7 +99,7 @@ func (c *chaos) countValue(d pdu.Domain) {
 }
 
 // tolerance is how much later than a limit something may happen in real time, besides
-// the slack.
+// the allowance for the machine.
 func (c *chaos) tolerance() time.Duration {
 	if c.delays == nil {
 		return 0
@@ -107,20 +107,20 @@ func (c *chaos) tolerance() time.Duration {
 	return 100 * time.Millisecond * raceFactor
 }
 
-// slack is how late the machine may have made something that happened in a time:
+// allowance is how late the machine may have made something that happened in a time:
 // nothing is late in synthetic time.
-func (c *chaos) slack(from, to time.Time) time.Duration {
+func (c *chaos) allowance(from, to time.Time) time.Duration {
 	if c.delays == nil {
 		return 0
 	}
-	return c.delays.slack(from, to)
+	return c.delays.allowance(from, to)
 }
 
 // machineStood reports whether the machine has stood still for more than a limit
 // since some time: then a good agent may reply too late, and a client have taken
 // too long for the rest of a PDU.
 func (c *chaos) machineStood(since time.Time, limit time.Duration) bool {
-	still := c.slack(since, time.Now()) > limit
+	still := c.allowance(since, time.Now()) > limit
 	if still {
 		c.count("allowances, since the machine stood still", 1)
 		c.mu.Lock()
@@ -142,9 +142,9 @@ func (c *chaos) checkWait(p pdu.PDU, domains []pdu.Domain, start, end time.Time)
 	if over <= 0 {
 		return
 	}
-	slack := c.slack(start, end)
-	if over > slack {
-		c.failf("%v to %v: reply after %v, %v too late (the machine may have been %v late)", p.Kind(), domains, end.Sub(start), over, slack)
+	allowance := c.allowance(start, end)
+	if over > allowance {
+		c.failf("%v to %v: reply after %v, %v too late (the machine may have been %v late)", p.Kind(), domains, end.Sub(start), over, allowance)
 	}
 }
 
@@ -344,7 +344,7 @@ func (c *chaos) run(good, bad int, listeners ...net.Listener) {
 	if err := <-served; err != nil {
 		c.failf("Serve: %v", err)
 	}
-	if took, limit := time.Since(start), 2*defaultGrace+c.slack(start, time.Now()); took > limit {
+	if took, limit := time.Since(start), 2*defaultGrace+c.allowance(start, time.Now()); took > limit {
 		c.failf("Serve took %v to end, more than %v", took, limit)
 	}
 }

@@ -680,7 +680,7 @@ func (k *chaosClient) expectDisconnect(why string) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		k.failf("%s: client that %s was not disconnected", k.network, why)
 	}
-	if took, slack := time.Since(start), k.slack(start, time.Now()); took > k.timeout+k.tolerance()+slack {
+	if took, allowance := time.Since(start), k.allowance(start, time.Now()); took > k.timeout+k.tolerance()+allowance {
 		k.failf("%s: client that %s was disconnected after %v", k.network, why, took)
 	}
 	k.expectLogged(why, 1, 1)

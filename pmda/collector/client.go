@@ -122,8 +122,8 @@ func (c *client) readBy(limit time.Time) {
 	c.conn.SetReadDeadline(limit)
 }
 
-// disconnect ends an idle client at once and a busy one after its reply. It is
-// told why, unless code is 0.
+// disconnect ends an idle client at once and a busy one after its reply. The client
+// is sent code in the end, unless that is 0.
 func (c *client) disconnect(code pdu.Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -124,12 +124,12 @@ func TestEveryRequestInTime(t *testing.T) {
 // collector that lets one agent hold up others makes all so, and by the time-out.
 type waits struct {
 	n, late int
-	worst   time.Duration // beyond the limit and the slack
+	worst   time.Duration // beyond the limit and the allowance
 }
 
 func (w *waits) add(begin time.Time, limit time.Duration, delays *delayMonitor) {
 	now := time.Now()
-	over := now.Sub(begin) - limit - delays.slack(begin, now)
+	over := now.Sub(begin) - limit - delays.allowance(begin, now)
 	w.n++
 	if over > 0 {
 		w.late++

@@ -192,7 +192,8 @@ func (a *Agent) Err() error {
 	return a.err
 }
 
-// Busy reports whether an exchange is under way.
+// Busy reports whether an exchange is in progress. If so, a collector that sees the
+// agent's process end leaves it to that exchange to report the error.
 func (a *Agent) Busy() bool { return len(a.turn) > 0 }
 
 // Ready reports whether the agent is connected and has not said that it is not
