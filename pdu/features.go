@@ -7,9 +7,10 @@ const ProtocolVersion = 2
 // protocol. Challenge and Creds carry them.
 type Features uint16
 
-// The feature flags, PDU_FLAG_* of the C library. A collector offers them in
-// its Challenge; a client requests some of the first seven in its Creds, and
-// uses the last three without a request.
+// The feature flags, PDU_FLAG_* of the C library. A collector offers them in its
+// Challenge. In its Creds a client may request Secure, Compress, Auth,
+// CredsRequired, SecureAck, Container and CertRequired; it uses Labels, HighRes
+// and Descs without a request.
 const (
 	FeatureSecure        Features = 0x0001 // TLS
 	FeatureCompress      Features = 0x0002 // retired
