@@ -36,9 +36,9 @@ func (p Protocol) String() string {
 type HostSpec struct {
 	Protocol Protocol
 	// Host is the collector's, of ProtocolPCP and ProtocolPCPS. An empty name
-	// stands for none, which is no source of metrics.
+	// stands for none: Dial then fails with pdu.ErrNotHost.
 	Host HostPort
-	// Proxies are what lies between, the nearest last as in the text.
+	// Proxies are the pmproxies in the order of the text; Dial uses the first.
 	Proxies []HostPort
 	// Path is the socket of ProtocolUnix and ProtocolLocal. It begins with a
 	// slash; empty stands for the default.
