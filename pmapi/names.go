@@ -13,9 +13,9 @@ type Location int
 
 // The numbers are those of pmGetPMNSLocation(3).
 const (
-	LocalNames   Location = 1 // in Dialer.Names
-	RemoteNames  Location = 2 // at the collector
-	ArchiveNames Location = 3 // in an archive
+	LocalNames   = Location(source.LocalNames)   // in Dialer.Names
+	RemoteNames  = Location(source.RemoteNames)  // at the collector
+	ArchiveNames = Location(source.ArchiveNames) // in an archive
 )
 
 // NamesLocation is where names are looked up. The counterpart of
