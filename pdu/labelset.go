@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/internal/jsonscan"
 )
 
-// A LabelClass is the kind of thing that a label set belongs to. It is a
+// A LabelClass is what a label set belongs to: a context, a domain, and so on. It is a
 // PM_LABEL_* bit of the C library.
 type LabelClass int32
 
@@ -83,7 +83,7 @@ type Label struct {
 	ValueLen uint16
 }
 
-// A LabelSet is the labels of one thing: JSON text and an index of the labels
+// A LabelSet has labels of one class and identifier: JSON text and an index of the labels
 // in it, sorted by full name. The text may alias the buffer that it was decoded
 // from and is read-only. The zero LabelSet is that of instance 0; sets of all
 // classes but LabelInstances have Inst NoInst. It is pmLabelSet of the C

@@ -39,8 +39,9 @@
 // # Sources
 //
 // A context reads from a source. A host is the usual one: a collector that the context
-// is connected to by a socket (Dial) or in memory (Local). Package pmapitest makes sources of another kind, without a collector, for tests. A context and
-// its groups work alike on any source; these depend on it:
+// is connected to by a socket (Dial) or in memory (Local). Package pmapitest makes
+// sources of another kind, without a collector, for tests. A context and its groups work
+// alike on any source; these depend on it:
 //
 //	            a host                        a source of pmapitest
 //	Time        of this computer              the test's

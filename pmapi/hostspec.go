@@ -283,7 +283,7 @@ func (p *hostSpecParser) attrs() (attrs []HostAttr, err error) {
 // errInvalid is EINVAL.
 const errInvalid pdu.Error = -22
 
-// String is a specification of which ParseHost makes h again, if ParseHost made h.
+// String is a specification that ParseHost parses to h again, if h came from there.
 func (h HostSpec) String() string {
 	var b strings.Builder
 	if h.Protocol != ProtocolPCP {

@@ -216,7 +216,7 @@ func (p *metricSpecParser) instance() (name string, ok bool) {
 
 func isBlank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 
-// unescape removes each backslash but one at the end.
+// unescape removes each backslash that escapes a character.
 func unescape(s string) string {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s

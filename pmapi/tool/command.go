@@ -13,8 +13,9 @@ import (
 // PCPVersion is the version of PCP whose options and messages this package has.
 const PCPVersion = "6.0.3"
 
-// A Command is the command line of a tool. Its fields are, first, the options that it accepts, which its author sets before
-// Parse, and then what the environment and the command line gave. The counterpart of pmOptions in C.
+// A Command is the command line of a tool. Its first fields are its name, the options that it accepts, and settings, which
+// its author sets before Parse; the others are what the environment and the command line gave. The counterpart of pmOptions
+// in C.
 type Command struct {
 	Name     string   // of the tool, in messages
 	Synopsis string   // what follows the name in the first line of the usage message
