@@ -1,5 +1,5 @@
-// Package pcptest lets tests use the real PCP: its tools, its pmcd, its agents, and recordings of what they say
-// to each other. It is for tests alone and imports nothing of this module.
+// Package pcptest lets tests use the real PCP: its tools, its pmcd, its agents, and recordings of the PDUs that they
+// exchange. It is for tests alone and imports nothing of this module.
 //
 // # Tools
 //
