@@ -195,7 +195,7 @@ func (pl *plan) run(t *testing.T) []error {
 	all.Wait()
 	pl.calm.Store(true)
 	time.Sleep(time.Second) // the waits that have begun
-	for range 100 {         // pending replies come first
+	for range 100 {         // late replies come first
 		if _, err = c.Desc(t.Context(), 9); !errors.Is(err, pdu.ErrTimeout) {
 			break
 		}

@@ -13,7 +13,7 @@ import (
 //
 // It is safe for concurrent use: requests are made one after the other, in no particular
 // order. A request that ends early, by its context.Context or Dialer.RequestTimeout,
-// leaves a reply pending. The next request reads and discards it, so that no request gets
+// has a late reply. The next request reads and discards that, so that no request gets
 // the reply of another. The collector may still do what the abandoned request was for.
 //
 // A malformed reply, or one about something else, makes its own request fail with

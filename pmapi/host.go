@@ -75,7 +75,7 @@ func (h *host) Now() time.Time { return time.Now() }
 
 func (h *host) Sleep(ctx context.Context, d time.Duration) error { return source.Sleep(ctx, d) }
 
-// begin begins a request, which ends with end. The link then has no replies pending.
+// begin begins a request, which ends with end. The link then has no late replies to read.
 func (h *host) begin(ctx context.Context) (*link, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -85,7 +85,7 @@ func (h *host) begin(ctx context.Context) (*link, error) {
 		return nil, err
 	}
 	l.begin(ctx, h.dialer.RequestTimeout)
-	if err := l.discardPending(); err != nil {
+	if err := l.discardLateReplies(); err != nil {
 		return nil, h.end(ctx, l, err)
 	}
 	return l, nil

@@ -17,8 +17,8 @@ import (
 // be called at any time.
 //
 // Replies come in the order of the requests and have no numbers. A request that
-// ended early leaves its reply pending: the next one sends what is left of it, and reads
-// and discards the reply, before it is sent itself.
+// ended early has a late reply: the next one sends what is left of it, and reads
+// and discards its reply, before it is sent itself.
 type link struct {
 	conn     net.Conn
 	pdus     *pdu.Conn
@@ -156,8 +156,8 @@ func (l *link) exchange(read func() error) error {
 	return err
 }
 
-// discardPending reads the replies to requests that ended early.
-func (l *link) discardPending() error {
+// discardLateReplies reads and discards the replies to requests that ended early.
+func (l *link) discardLateReplies() error {
 	if l.pending == 0 {
 		return nil
 	}

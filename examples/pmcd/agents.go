@@ -42,7 +42,7 @@ func (f *configFile) addAgents(srv *collector.Server) error {
 		if a.Kind == pmcdconf.KindDSO && a.Entry == "pmcd_init" {
 			continue // it is built in
 		}
-		if err := srv.Start(a); err != nil && a.Kind == pmcdconf.KindDSO {
+		if err := srv.StartAgent(a); err != nil && a.Kind == pmcdconf.KindDSO {
 			srv.Logger.Error("agent not started", slog.Any("err", err))
 		}
 	}

@@ -33,7 +33,7 @@ func TestBackground(t *testing.T) {
 		t.Fatal(err)
 	}
 	manager.SetReadDeadline(time.Now().Add(time.Minute))
-	hears := func() string {
+	notified := func() string {
 		b := make([]byte, 1000)
 		n, err := manager.Read(b)
 		if err != nil {
@@ -65,7 +65,7 @@ func TestBackground(t *testing.T) {
 	if status != 0 || out != "" || errs != "" {
 		t.Fatalf("exit status %d\n%s%s", status, out, errs)
 	}
-	ready := hears()
+	ready := notified()
 	var pid int
 	if _, err := fmt.Sscanf(ready, "READY=1\nMAINPID=%d", &pid); err != nil || strings.HasSuffix(ready, "\n") {
 		t.Fatalf("%q: %v", ready, err)
@@ -99,7 +99,7 @@ func TestBackground(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if got := hears(); got != "STOPPING=1" {
+	if got := notified(); got != "STOPPING=1" {
 		t.Errorf("at the end: %q", got)
 	}
 	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {

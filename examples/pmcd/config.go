@@ -68,7 +68,7 @@ func (o *options) verifyConfig(conf *pcpconf.Conf, stderr io.Writer) int {
 func (d *daemon) reload(srv *collector.Server, names *nameFile) {
 	srv.Logger.Info("pmcd RESTARTED")
 	if d.config == "" {
-		srv.Restart()
+		srv.RestartAgents()
 	} else if conf, err := readConfig(d.config); err != nil {
 		srv.Logger.Error("Configuration left unchanged", slog.Any("err", err))
 	} else {

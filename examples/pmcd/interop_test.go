@@ -32,7 +32,7 @@ func start(t *testing.T, env []string, args ...string) (p *pcptest.Process, host
 	return p, host, socket
 }
 
-// tool runs a tool of PCP that has to succeed without a word on standard error.
+// tool runs a tool of PCP that has to succeed and print nothing to standard error.
 func tool(t *testing.T, argv ...string) string {
 	t.Helper()
 	out, errs, status := pcptest.Run(t, nil, "", argv...)
@@ -177,7 +177,7 @@ func compare(t *testing.T, want, got string, args []string) {
 		out, errs, status := pcptest.Run(t, nil, "", append([]string{"pminfo", "-h", host}, args...)...)
 		return seen{strings.Split(out, "\n"), strings.Split(errs, "\n"), status}
 	}
-	pcptest.Persist(t, func() string {
+	pcptest.Retry(t, func() string {
 		w, g := look(want), look(got)
 		if len(w.Out) < 100 {
 			return fmt.Sprintf("pminfo %s has %d lines under C pmcd", args[0], len(w.Out))

@@ -73,7 +73,7 @@ func TestTools(t *testing.T) {
 		for i, v := range some {
 			t.Run(v.tool, func(t *testing.T) {
 				both := outputs[2*i : 2*i+2]
-				pcptest.Persist(t, func() string {
+				pcptest.Retry(t, func() string {
 					if both == nil {
 						both = look([]view{v})
 					}
@@ -105,7 +105,7 @@ func TestLinuxDescriptors(t *testing.T) {
 	c := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "linux"}})
 	_, host, _ := start(t, nil)
 	var want []string
-	pcptest.Persist(t, func() string { // the kernel may name another interrupt
+	pcptest.Retry(t, func() string { // the kernel may name another interrupt
 		want = metricsOf(t, c.Host(), "linux")
 		got := metricsOf(t, host, "linux")
 		slices.Sort(want)

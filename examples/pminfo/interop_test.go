@@ -79,7 +79,7 @@ func compare(want, got string, args ...string) (difference string) {
 func TestAllMetrics(t *testing.T) {
 	for name, host := range startCollectors(t) {
 		t.Run(name+"/names", func(t *testing.T) {
-			pcptest.Persist(t, func() string {
+			pcptest.Retry(t, func() string {
 				want, got, difference := runBoth(t, "-h", host)
 				if n := strings.Count(want, "\n"); n < 2000 {
 					return fmt.Sprintf("%d metrics", n)
@@ -95,7 +95,7 @@ func TestAllMetrics(t *testing.T) {
 
 func testMetadata(t *testing.T, host string) {
 	for _, opts := range []string{"-dm", "-dmtT", "-IMt", "-b1 -T"} {
-		pcptest.Persist(t, func() string {
+		pcptest.Retry(t, func() string {
 			want, got, difference := runBoth(t, append([]string{"-h", host}, strings.Fields(opts)...)...)
 			if strings.ContainsAny(opts, "tT") {
 				// The help texts of event.flags and event.missed are our own.
@@ -121,7 +121,7 @@ func testLabels(t *testing.T, host string) {
 	}
 	for _, opts := range []string{"-l", "-ds"} {
 		args := append([]string{"-h", host, opts}, names...)
-		pcptest.Persist(t, func() string {
+		pcptest.Retry(t, func() string {
 			before, got, after, difference := runAround(t, args...)
 			return difference + compareLabels(opts, splitBlocks(before), splitBlocks(got), splitBlocks(after))
 		})
@@ -130,7 +130,7 @@ func testLabels(t *testing.T, host string) {
 
 func testValues(t *testing.T, host string) {
 	for _, opts := range []string{"-f", "-F", "-xb1"} {
-		pcptest.Persist(t, func() string {
+		pcptest.Retry(t, func() string {
 			before, got, after, difference := runAround(t, "-h", host, opts)
 			return difference + compareBlocks(opts, before, got, after)
 		})

@@ -128,7 +128,7 @@ func TestInteropLoss(t *testing.T) {
 	pcptest.Need(t, "pmval", "pmcd")
 	for _, metric := range []string{"sample.long.one", "sample.long.bin", "sample.long.bin_ctr"} {
 		t.Run(metric, func(t *testing.T) {
-			pcptest.Persist(t, func() string { // a request may be pending, which ends otherwise
+			pcptest.Retry(t, func() string { // a request may be pending, which ends otherwise
 				want := runUntilLoss(t, pcptest.Tool(t, "pmval"), metric)
 				got := runUntilLoss(t, pcptest.Build(t, "./examples/pmval"), metric)
 				if want.Status != 1 || !strings.Contains(want.Stderr, "IPC protocol failure") {
@@ -192,7 +192,7 @@ func (l *lines) String() string {
 // TestPace has a slow collector: pmval keeps the interval all the same.
 func TestPace(t *testing.T) {
 	program := pcptest.Build(t, "./examples/pmval")
-	pcptest.Persist(t, func() string { return checkPace(t, program) }) // a busy machine is late
+	pcptest.Retry(t, func() string { return checkPace(t, program) }) // a busy machine is late
 }
 
 // checkPace returns how far fetches were from the interval, "" if they kept it.

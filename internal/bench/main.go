@@ -67,7 +67,7 @@ func run(port, socket, names, conf string, timeout time.Duration) error {
 		}
 		for _, a := range cfg.Agents {
 			if a.Kind != pmcdconf.KindDSO {
-				if err := srv.Start(a); err != nil {
+				if err := srv.StartAgent(a); err != nil {
 					return err
 				}
 			}

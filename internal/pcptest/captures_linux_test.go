@@ -22,21 +22,21 @@ var record = flag.String("record", "", "directory to write the golden captures t
 
 const goldenDir = "../../pdu/testdata/captures"
 
-// A scene is a conversation worth keeping. Each file is made by one scene, against a pmcd of its own, so that
+// A recording says which PDUs a golden capture has. Each file is one recording, of a pmcd of its own, so that
 // the state of the agents is the same each time.
-type scene struct {
+type recording struct {
 	file    string
 	about   string
 	agents  []string
 	unix    bool       // clients come over the unix socket
 	access  string     // access section
 	tools   [][]string // commands run one after the other with -h HOST, each a connection
-	direct  string     // or: requests in hexadecimal, sent one by one over one connection, see converse
-	pipe    string     // keep pmcd's conversation with this pipe agent instead of the clients'
+	direct  string     // or: requests in hexadecimal, sent one by one over one connection, see sendAll
+	pipe    string     // record the PDUs between pmcd and this pipe agent instead of the clients'
 	outlive bool       // kill the agents before the last request
 }
 
-var scenes = []scene{
+var recordings = []recording{
 	{file: "pminfo-sample-types", about: "every type, scalar and with instances", agents: []string{"sample"},
 		tools: [][]string{
 			{"pminfo", "-dmtf", "sample.long.one", "sample.ulong.million", "sample.longlong.ten", "sample.ulonglong.million",
@@ -209,17 +209,17 @@ var scenes = []scene{
 
 func repeat(n int, argv ...string) [][]string { return slices.Repeat([][]string{argv}, n) }
 
-// TestCaptures records every scene and compares the order and types of its PDUs with those of the golden capture:
+// TestCaptures records every recording and compares the order and types of its PDUs with those of the golden capture:
 // contents hold times and pids. With -record=DIR it writes the captures there instead.
 func TestCaptures(t *testing.T) {
 	Need(t, "pmcd", "pminfo", "pmprobe", "pmval", "pmstore")
-	for _, s := range scenes {
-		t.Run(s.file, func(t *testing.T) {
+	for _, rec := range recordings {
+		t.Run(rec.file, func(t *testing.T) {
 			if *record != "" {
-				s.write(t, filepath.Join(*record, s.file+".txt"), s.play(t))
+				rec.write(t, filepath.Join(*record, rec.file+".txt"), rec.play(t))
 				return
 			}
-			golden := filepath.Join(goldenDir, s.file+".txt")
+			golden := filepath.Join(goldenDir, rec.file+".txt")
 			want, err := ReadCapture(golden)
 			if err != nil {
 				t.Fatal(err)
@@ -227,9 +227,9 @@ func TestCaptures(t *testing.T) {
 			if b, _ := os.ReadFile(golden); !strings.Contains(string(b), "# "+version()+"; ") {
 				t.Skipf("%s was not recorded from the %s that is installed here", golden, version())
 			}
-			got := s.play(t)
-			if diff := cmp.Diff(outline(s, want), outline(s, got)); diff != "" {
-				t.Errorf("the golden capture has another course than a new one (-golden +new):\n%s", diff)
+			got := rec.play(t)
+			if diff := cmp.Diff(outline(rec, want), outline(rec, got)); diff != "" {
+				t.Errorf("the golden capture has other PDUs than a new one (-golden +new):\n%s", diff)
 			}
 		})
 	}
@@ -237,12 +237,12 @@ func TestCaptures(t *testing.T) {
 
 func version() string { return "PCP " + Conf("PCP_VERSION") }
 
-// outline lists the sections, directions and types. Left out is what pmcd tells an agent unasked: when it repeats a
+// outline lists the sections, directions and types. Left out is what pmcd sends an agent besides requests: when it repeats a
 // profile, and whether it notes the end of a client before the next one's first request, differs from run to run.
-func outline(s scene, pdus []PDU) []string {
+func outline(rec recording, pdus []PDU) []string {
 	var o []string
 	for _, p := range pdus {
-		if s.pipe != "" && p.Dir == ToServer && (p.Type() == 0x7000 || p.Type() == 0x7002) {
+		if rec.pipe != "" && p.Dir == ToServer && (p.Type() == 0x7000 || p.Type() == 0x7002) {
 			continue
 		}
 		o = append(o, fmt.Sprintf("%s: %s %x", p.Section, p.Dir, p.Type()))
@@ -250,12 +250,12 @@ func outline(s scene, pdus []PDU) []string {
 	return o
 }
 
-func (s scene) write(t *testing.T, path string, pdus []PDU) {
+func (rec recording) write(t *testing.T, path string, pdus []PDU) {
 	t.Helper()
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# %s.\n# %s; agents: %s.\n", s.about, version(), strings.Join(s.agents, ", "))
-	if s.access != "" {
-		fmt.Fprintf(&b, "# Access section: %s\n", strings.ReplaceAll(s.access, "\n", " "))
+	fmt.Fprintf(&b, "# %s.\n# %s; agents: %s.\n", rec.about, version(), strings.Join(rec.agents, ", "))
+	if rec.access != "" {
+		fmt.Fprintf(&b, "# Access section: %s\n", strings.ReplaceAll(rec.access, "\n", " "))
 	}
 	if err := WriteCapture(&b, pdus); err != nil {
 		t.Fatal(err)
@@ -263,31 +263,31 @@ func (s scene) write(t *testing.T, path string, pdus []PDU) {
 	writeFile(t, path, b.String())
 }
 
-// play stages the scene and returns what was said, without what identifies the machine.
-func (s scene) play(t *testing.T) []PDU {
+// play makes the recording and returns its PDUs, without what identifies the machine.
+func (rec recording) play(t *testing.T) []PDU {
 	t.Helper()
-	c := Config{Shipped: s.agents, Access: s.access, Args: []string{"-H", "localhost"}}
-	if s.outlive {
+	c := Config{Shipped: rec.agents, Access: rec.access, Args: []string{"-H", "localhost"}}
+	if rec.outlive {
 		c.Env = append(c.Env, "PMCD_RESTART_AGENTS=0")
 	}
 	kept := filepath.Join(t.TempDir(), "pipe")
-	if s.pipe != "" {
-		set := Agents(t, s.agents...)
+	if rec.pipe != "" {
+		set := Agents(t, rec.agents...)
 		c = Config{PMNS: set.PMNS, Env: set.Env, Args: c.Args}
 		tap := Build(t, "./internal/pcptest/stdiotap") + " " + kept + " "
 		c.Agents = []string{strings.Replace(set.Conf, " binary ", " binary "+tap, 1)}
 	}
 	pmcd := StartPMCD(t, c)
 	r := Record(t, "tcp", pmcd.Addr())
-	if s.unix {
+	if rec.unix {
 		r = Record(t, "unix", pmcd.Socket())
 	}
 	titles := []string{"requests"}
-	if s.direct != "" {
-		s.converse(t, r, pmcd)
+	if rec.direct != "" {
+		rec.sendAll(t, r, pmcd)
 	} else {
 		titles = nil
-		for _, argv := range s.tools {
+		for _, argv := range rec.tools {
 			Run(t, nil, "", slices.Insert(slices.Clone(argv), 1, "-h", r.Host())...)
 			titles = append(titles, strings.Join(argv, " "))
 		}
@@ -296,14 +296,14 @@ func (s scene) play(t *testing.T) []PDU {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.pipe != "" {
+	if rec.pipe != "" {
 		pmcd.Stop()
 		if pdus, err = ReadCapture(kept); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := range pdus {
-		if n := 0; s.pipe == "" {
+		if n := 0; rec.pipe == "" {
 			fmt.Sscanf(pdus[i].Section, "connection %d", &n)
 			pdus[i].Section = titles[min(n, len(titles))-1]
 		} else {
@@ -311,15 +311,15 @@ func (s scene) play(t *testing.T) []PDU {
 		}
 		anonymise(pdus[i].Bytes)
 	}
-	s.annotate(pdus)
+	rec.annotate(pdus)
 	return pdus
 }
 
-// annotate gives the requests of s.direct the comments above them. The first request of the connection is CREDS.
-func (s scene) annotate(pdus []PDU) {
+// annotate gives the requests of rec.direct the comments above them. The first request of the connection is CREDS.
+func (rec recording) annotate(pdus []PDU) {
 	var notes []string
 	note := ""
-	for line := range strings.Lines(s.direct) {
+	for line := range strings.Lines(rec.direct) {
 		line = strings.TrimSpace(line)
 		if text, ok := strings.CutPrefix(line, "# "); ok {
 			note = text
@@ -338,9 +338,9 @@ func (s scene) annotate(pdus []PDU) {
 	}
 }
 
-// converse sends the requests of s.direct one by one, each when the one before it has been answered; "! " marks
-// those that have no answer.
-func (s scene) converse(t *testing.T, r *Recorder, pmcd *PMCD) {
+// sendAll sends the requests of rec.direct one by one, each when the reply to the one before it has come; "! " marks
+// those that have no reply.
+func (rec recording) sendAll(t *testing.T, r *Recorder, pmcd *PMCD) {
 	t.Helper()
 	c, err := net.Dial("tcp", r.Addr())
 	if err != nil {
@@ -351,8 +351,8 @@ func (s scene) converse(t *testing.T, r *Recorder, pmcd *PMCD) {
 	reply := func() { readPDU(t, c) }
 	reply() // the challenge
 	send(t, c, "00000014 0000700c 00001092 00000001 01020000")
-	asked := 0
-	for line := range strings.Lines(s.direct) {
+	replies := 0
+	for line := range strings.Lines(rec.direct) {
 		line = strings.TrimSpace(line)
 		request, silent := strings.CutPrefix(line, "! ")
 		if line == "" || line[0] == '#' {
@@ -363,13 +363,13 @@ func (s scene) converse(t *testing.T, r *Recorder, pmcd *PMCD) {
 			continue
 		}
 		reply()
-		if asked++; s.outlive && asked == 1 {
+		if replies++; rec.outlive && replies == 1 {
 			for _, a := range descendants(pmcd.PID()) {
 				syscall.Kill(a.pid, syscall.SIGKILL)
 				awaitEnd(a, endTimeout)
 			}
-		} else if s.outlive && asked == 2 {
-			reply() // the answer follows the state change
+		} else if rec.outlive && replies == 2 {
+			reply() // the reply follows the state change
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package pcptest lets tests use the real PCP: its tools, its pmcd, its agents, and recordings of what they say
-// to each other. It is for tests alone and imports nothing of this module.
+// Package pcptest lets tests use the real PCP: its tools, its pmcd, its agents, and recordings of the PDUs that they
+// exchange. It is for tests alone and imports nothing of this module.
 //
 // # Tools
 //
@@ -11,7 +11,7 @@
 //	out, errs, status := pcptest.Run(t, nil, "", "pminfo", "-h", pmcd.Host(), "-f", "sample.bin")
 //
 // Commands see no derived metrics, the C locale and UTC, so that their output is the same everywhere. [RunAll] runs
-// several at the same time. Values that change between two commands are compared with [Persist].
+// several at the same time. Values that change between two commands are compared with [Retry].
 //
 // [Oracle] asks the C library itself, many questions at once.
 //

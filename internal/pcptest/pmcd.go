@@ -28,9 +28,9 @@ type PMCD struct {
 	log    string
 }
 
-// patience is how many seconds pmcd waits for the greeting of an agent, and for an answer. By itself it waits 3 and 5,
-// which an agent may take to start on a busy machine; Args may say so.
-const patience = "60"
+// timeoutSeconds is how long pmcd waits for the first PDU of an agent, and for a reply. Its defaults are 3 and 5,
+// which an agent may exceed at its start on a busy machine; Args may override it.
+const timeoutSeconds = "60"
 
 // StartPMCD runs the real pmcd as a private collector: on a free port of the loopback interface and on a unix
 // socket, with directories of its own for everything that PCP writes, in the foreground. It returns when the
@@ -42,7 +42,7 @@ func StartPMCD(t testing.TB, c Config) *PMCD {
 	p := &PMCD{socket: filepath.Join(dir, "s"), log: filepath.Join(dir, "pmcd.log")}
 	env := slices.Concat(c.layOut(t, dir), c.Env)
 	p.port = FreePort(t)
-	args := []string{"-f", "-A", "-q", patience, "-t", patience, "-i", "127.0.0.1", "-p", strconv.Itoa(p.port), "-s", p.socket,
+	args := []string{"-f", "-A", "-q", timeoutSeconds, "-t", timeoutSeconds, "-i", "127.0.0.1", "-p", strconv.Itoa(p.port), "-s", p.socket,
 		"-c", filepath.Join(dir, "pmcd.conf"), "-n", filepath.Join(dir, "pmns"), "-l", p.log, "-x", p.log + ".fatal"}
 	if u, err := user.Current(); err == nil {
 		args = append(args, "-U", u.Username) // no switch: the directories are ours

@@ -40,9 +40,9 @@ func descendants(pid int) []identity {
 
 // awaitEnd waits for a process that is no child of ours to end, and kills it when that takes too long. One that
 // has ended but is not collected by its parent (a container without an init) counts as gone.
-func awaitEnd(id identity, patience time.Duration) {
+func awaitEnd(id identity, limit time.Duration) {
 	killed := false
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(limit); ; time.Sleep(5 * time.Millisecond) {
 		s, ok := readStat(id.pid)
 		if !ok || s.start != id.start || s.state == 'Z' || s.state == 'X' {
 			return
@@ -52,7 +52,7 @@ func awaitEnd(id identity, patience time.Duration) {
 				return
 			}
 			syscall.Kill(id.pid, syscall.SIGKILL)
-			killed, deadline = true, time.Now().Add(patience)
+			killed, deadline = true, time.Now().Add(limit)
 		}
 	}
 }

@@ -157,7 +157,7 @@ func runAgent(t *testing.T, src string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Start(cfg.Agents[0]); err != nil {
+	if err := s.StartAgent(cfg.Agents[0]); err != nil {
 		t.Fatal(err)
 	}
 	c, err := pmapi.Local(t.Context(), s)

@@ -29,8 +29,8 @@ func newAccessControl(rules *pmcdconf.Access) *accessControl {
 }
 
 // SetAccess replaces the access rules; nil lets everybody do everything. Clients
-// that are connected are checked against the new rules: those whom they refuse
-// are told so and cut off. SetAccess does not change the field Access, which holds
+// that are connected are checked against the new rules: those that are refused
+// get an error and are disconnected. SetAccess does not change the field Access, which holds
 // the rules at the start.
 func (s *Server) SetAccess(rules *pmcdconf.Access) {
 	s.init()

@@ -75,8 +75,8 @@ func (c *client) updateDenied() {
 	c.denied.Store(uint32(c.admission.host.denied | c.admission.account.denied))
 }
 
-// recheck applies new access rules; a client that they refuse is told so and
-// disconnected.
+// recheck applies new access rules; a client that they refuse gets an error and
+// is disconnected.
 func (c *client) recheck() {
 	c.admission.mu.Lock()
 	defer c.admission.mu.Unlock()

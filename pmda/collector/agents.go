@@ -17,10 +17,10 @@ import (
 // An agent is an entry of the agent table, for an agent in this process or in
 // another one. It stays the same when a process dies and is started again.
 type agent struct {
-	handler pmda.Handler // of an agent in this process; nil if conf says how to start it
-	kind    pmcdconf.Kind
-	conf    pmcdconf.Agent
-	label   atomic.Pointer[string] // what the configuration calls it; nil if it says nothing
+	local pmda.Handler // of an agent in this process; nil if conf says how to start it
+	kind  pmcdconf.Kind
+	conf  pmcdconf.Agent
+	label atomic.Pointer[string] // what the configuration calls it; nil if it says nothing
 
 	remote  atomic.Pointer[process] // a started agent; nil while there is none
 	status  atomic.Int32            // pmcd.agent.status
@@ -42,29 +42,29 @@ func (a *agent) name() string {
 	if l := a.label.Load(); l != nil {
 		return *l
 	}
-	return a.handler.Info().Name
+	return a.local.Info().Name
 }
 
 // setName gives the agent the name in a line of the configuration. If that is empty,
 // an agent in this process keeps the name that it has.
 func (a *agent) setName(name string) {
-	if name != "" || a.handler == nil {
+	if name != "" || a.local == nil {
 		a.label.Store(&name)
 	}
 }
 
 // domain is the domain of the agent's metrics.
 func (a *agent) domain() pdu.Domain {
-	if a.handler != nil {
-		return a.handler.Info().Domain
+	if a.local != nil {
+		return a.local.Info().Domain
 	}
 	return a.conf.Domain
 }
 
 // current is the agent's Handler, nil if its process does not run.
 func (a *agent) current() pmda.Handler {
-	if a.handler != nil {
-		return a.handler
+	if a.local != nil {
+		return a.local
 	}
 	if p := a.remote.Load(); p != nil {
 		return p.Agent
@@ -131,9 +131,9 @@ func (s *Server) add(a *agent) error {
 	if a.calls.slots == nil {
 		a.calls.slots = make(chan struct{}, s.limits.agentCalls)
 	}
-	s.sendAllAttributes(a.handler)
+	s.sendAllAttributes(a.local)
 	s.agents.Store(t.with(a))
-	if a.handler != nil {
+	if a.local != nil {
 		s.noteAdded(a)
 	} else {
 		s.agentWG.Go(func() { s.supervise(a) })
@@ -178,8 +178,7 @@ func (s *Server) drop(a *agent) bool {
 	return mine
 }
 
-// handlerFor is the Handler for one request, or why there is none. Fencing does
-// not keep values from being set.
+// handlerFor is the Handler for one request, or why there is none. // not keep values from being set.
 func (a *agent) handlerFor(store bool) (pmda.Handler, error) {
 	h := a.current()
 	switch {

@@ -46,24 +46,24 @@ import (
 //     between the start of a client's goroutine and callInline may be deferred
 //     but the note that the goroutine has ended.
 //
-// Calls of agents in other processes are not abandoned: pmda.Remote returns at the
-// deadline.
+// Calls of agents in other processes are not abandoned: remote.Agent returns at
+// the deadline.
 type call struct {
 	state   atomic.Int64 // callQueued, callDone, callAbandoned, or since when it is running
 	request *request     // of an inline call; for who abandons it
 	agent   *agent
-	method  interface{ invoke() error } // the call that this one is part of
+	method  interface{ invoke() error } // the typedCall or fetchCall that embeds this call
 	name    string                      // of the method, for the log
-	store   bool                        // fencing does not keep values from being set
+	store   bool                        // a store, which is made even if the agent is fenced, as by pmcd
 	writer  *pdu.ResultWriter           // that of a fetch, in which the agent may say what has changed; or nil
 
 	// What the agent is given; for invoke.
-	handler pmda.Handler
-	ctx     *callContext
-	about   pmda.Request
+	handler      pmda.Handler
+	ctx          *callContext
+	agentRequest pmda.Request
 
 	err  error         // why it failed; valid when it is done
-	done chan struct{} // of a side call: closed when the goroutine has let go of it; nil for an inline call
+	done chan struct{} // of a side call: closed when the goroutine has returned; nil for an inline call
 }
 
 // The states that are not "running".
@@ -114,7 +114,7 @@ func (k *call) acquireSlot(s *Server) (waited bool, err error) {
 		return false, pdu.ErrPMDAFenced
 	}
 	var expired <-chan time.Time
-	deadline := k.about.Deadline
+	deadline := k.agentRequest.Deadline
 	if !deadline.IsZero() {
 		t := time.NewTimer(time.Until(deadline))
 		defer t.Stop()
@@ -149,7 +149,7 @@ func (a *agent) checkNotRemoved() error {
 // was abandoned.
 func (k *call) run(s *Server, running int64, start time.Time) (end time.Time, done bool) {
 	k.handler, k.err = k.agent.handlerFor(k.store)
-	local := k.agent.handler != nil
+	local := k.agent.local != nil
 	if k.err == nil && local {
 		var waited bool
 		if waited, k.err = k.acquireSlot(s); waited {
@@ -206,7 +206,7 @@ func (k *call) invoke(s *Server) (err error) {
 func (r *request) callInline(k *call) {
 	r.prepareCall(k)
 	running := r.since
-	if k.agent.handler == nil {
+	if k.agent.local == nil {
 		running = runningAside // for the watchdog to leave alone
 	} else {
 		k.request = r
@@ -232,7 +232,7 @@ func (r *request) callAside(k *call) {
 
 // await waits for a side call until the deadline, and abandons it then.
 func (r *request) await(k *call) {
-	if k.agent.handler == nil || r.deadline.IsZero() {
+	if k.agent.local == nil || r.deadline.IsZero() {
 		<-k.done
 		return
 	}
@@ -250,7 +250,7 @@ func (r *request) await(k *call) {
 		r.abandoned = true
 		r.client.s.logAbandoned(r.client, k.agent)
 	default:
-		<-k.done // its goroutine is about to let go of it
+		<-k.done // its goroutine is about to return
 	}
 }
 

@@ -258,7 +258,7 @@ func TestAbandoned(t *testing.T) {
 func TestAwaitAtDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &request{deadline: time.Now().Add(time.Second)}
-		k := &call{agent: &agent{handler: &pmda.Agent{}}, done: make(chan struct{})}
+		k := &call{agent: &agent{local: &pmda.Agent{}}, done: make(chan struct{})}
 		time.AfterFunc(time.Second-1, func() { k.state.Store(callDone) })
 		time.AfterFunc(2*time.Second, func() { close(k.done) })
 		begin := time.Now()
@@ -759,7 +759,7 @@ func TestCallDeadline(t *testing.T) {
 }
 
 // TestRemoteBesideOverdue: an agent of another process is called at once, not in the
-// little time that another agent leaves. Then it might owe the reply, and clients
+// little time that another agent leaves. Then its reply might be late, and clients
 // would be told to try again.
 func TestRemoteBesideOverdue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -31,16 +31,16 @@ import (
 // misbehave. It goes on in synthetic time with connections and agents in memory,
 // or in real time with sockets and processes.
 type chaos struct {
-	t       *testing.T
-	seed    uint64
-	srv     *Server
-	ctx     context.Context // of the run
-	timeout time.Duration
-	think   time.Duration // of a client between requests, on average
-	dial    func(network string) (net.Conn, error)
-	log     *chaosLog
-	ledger  ledger
-	panics  atomic.Int64 // of agents in this process
+	t        *testing.T
+	seed     uint64
+	srv      *Server
+	ctx      context.Context // of the run
+	timeout  time.Duration
+	think    time.Duration // of a client between requests, on average
+	dial     func(network string) (net.Conn, error)
+	log      *chaosLog
+	faultLog faultLog
+	panics   atomic.Int64 // of agents in this process
 
 	memory    *memoryNet    // in synthetic time
 	delays    *delayMonitor // in real time
@@ -63,7 +63,7 @@ func newChaos(t *testing.T, seed uint64) *chaos {
 		good: []pdu.Domain{10, 11, 12}, goodRemote: 12, locals: []pdu.Domain{20, 21, 22}, remotes: []pdu.Domain{30, 31, 32},
 	}
 	c.domains = slices.Concat(c.good, c.locals, c.remotes)
-	c.log.started = c.ledger.addStart
+	c.log.started = c.faultLog.addStart
 	return c
 }
 
@@ -99,7 +99,7 @@ func (c *chaos) countValue(d pdu.Domain) {
 }
 
 // tolerance is how much later than a limit something may happen in real time, besides
-// the slack.
+// the allowance for the machine.
 func (c *chaos) tolerance() time.Duration {
 	if c.delays == nil {
 		return 0
@@ -107,20 +107,20 @@ func (c *chaos) tolerance() time.Duration {
 	return 100 * time.Millisecond * raceFactor
 }
 
-// slack is how late the machine may have made something that happened in a time:
+// allowance is how late the machine may have made something that happened in a time:
 // nothing is late in synthetic time.
-func (c *chaos) slack(from, to time.Time) time.Duration {
+func (c *chaos) allowance(from, to time.Time) time.Duration {
 	if c.delays == nil {
 		return 0
 	}
-	return c.delays.slack(from, to)
+	return c.delays.allowance(from, to)
 }
 
 // machineStood reports whether the machine has stood still for more than a limit
 // since some time: then a good agent may reply too late, and a client have taken
 // too long for the rest of a PDU.
 func (c *chaos) machineStood(since time.Time, limit time.Duration) bool {
-	still := c.slack(since, time.Now()) > limit
+	still := c.allowance(since, time.Now()) > limit
 	if still {
 		c.count("allowances, since the machine stood still", 1)
 		c.mu.Lock()
@@ -142,9 +142,9 @@ func (c *chaos) checkWait(p pdu.PDU, domains []pdu.Domain, start, end time.Time)
 	if over <= 0 {
 		return
 	}
-	slack := c.slack(start, end)
-	if over > slack {
-		c.failf("%v to %v: reply after %v, %v too late (the machine may have been %v late)", p.Kind(), domains, end.Sub(start), over, slack)
+	allowance := c.allowance(start, end)
+	if over > allowance {
+		c.failf("%v to %v: reply after %v, %v too late (the machine may have been %v late)", p.Kind(), domains, end.Sub(start), over, allowance)
 	}
 }
 
@@ -250,7 +250,7 @@ func TestChaos(t *testing.T) {
 		}
 		c.run(160, 40, tcp, unix)
 		time.Sleep(10 * c.timeout) // for agents that were in the middle of a request
-		c.ledger.close(defaultAgentCalls, 0)
+		c.faultLog.complete(defaultAgentCalls, 0)
 		c.report()
 	})
 	before.compare(t)
@@ -294,17 +294,17 @@ func TestChaosProcesses(t *testing.T) {
 	c.dial = func(network string) (net.Conn, error) {
 		switch network {
 		case "tcp":
-			return net.DialTimeout("tcp", tcp.Addr().String(), patience)
+			return net.DialTimeout("tcp", tcp.Addr().String(), replyLimit)
 		case "unix":
-			return net.DialTimeout("unix", unix.Addr().String(), patience)
+			return net.DialTimeout("unix", unix.Addr().String(), replyLimit)
 		}
 		return c.srv.DialContext(context.Background(), "", "")
 	}
 	c.run(160, 40, tcp, unix)
-	if err := c.ledger.readFaults(c.faultFile); err != nil {
+	if err := c.faultLog.readFaults(c.faultFile); err != nil {
 		t.Fatal(err)
 	}
-	c.ledger.close(defaultAgentCalls, c.timeout/4)
+	c.faultLog.complete(defaultAgentCalls, c.timeout/4)
 	c.report()
 	c = nil
 	stopMonitor()
@@ -344,7 +344,7 @@ func (c *chaos) run(good, bad int, listeners ...net.Listener) {
 	if err := <-served; err != nil {
 		c.failf("Serve: %v", err)
 	}
-	if took, limit := time.Since(start), 2*defaultGrace+c.slack(start, time.Now()); took > limit {
+	if took, limit := time.Since(start), 2*defaultGrace+c.allowance(start, time.Now()); took > limit {
 		c.failf("Serve took %v to end, more than %v", took, limit)
 	}
 }
@@ -353,7 +353,7 @@ func (c *chaos) run(good, bad int, listeners ...net.Listener) {
 func (c *chaos) serve(ctx context.Context, listeners []net.Listener) <-chan error {
 	c.srv = &Server{
 		Logger: slog.New(c.log), Timeout: c.timeout, WriteTimeout: 2 * c.timeout, Names: remoteNames(append(c.remotes, c.goodRemote)...),
-		AgentHelloTimeout: patience, // a machine under load starts processes slowly
+		AgentHelloTimeout: replyLimit, // a machine under load starts processes slowly
 	}
 	if c.memory != nil {
 		c.srv.dialAgent = c.dialAgent
@@ -371,23 +371,23 @@ func (c *chaos) serve(ctx context.Context, listeners []net.Listener) <-chan erro
 func (c *chaos) startAgent(d pdu.Domain) error {
 	switch remote := c.badRemote(d) || d == c.goodRemote; {
 	case remote && c.memory != nil:
-		return c.srv.Start(pmcdconf.Agent{Name: fmt.Sprintf("agent%d", d), Domain: d, Kind: pmcdconf.KindSocket,
+		return c.srv.StartAgent(pmcdconf.Agent{Name: fmt.Sprintf("agent%d", d), Domain: d, Kind: pmcdconf.KindSocket,
 			Network: "inet", Address: strconv.Itoa(int(d)), Port: int(d)})
 	case c.badRemote(d):
-		return c.srv.Start(agentLine(d, c.timeout, c.seed, c.faultFile))
+		return c.srv.StartAgent(agentLine(d, c.timeout, c.seed, c.faultFile))
 	case remote:
-		return c.srv.Start(agentLine(d, c.timeout, c.seed, ""))
+		return c.srv.StartAgent(agentLine(d, c.timeout, c.seed, ""))
 	case c.badLocal(d):
 		return c.srv.Add(newBadLocal(c, d))
 	}
-	return c.srv.Add(newOracle(d))
+	return c.srv.Add(newExactAgent(d))
 }
 
 // remoteNames are the names of the metrics of agents in other processes.
 func remoteNames(domains ...pdu.Domain) *pmns.Tree {
 	var b pmns.Builder
 	for _, d := range domains {
-		truthNames(&b, d)
+		expectedNames(&b, d)
 	}
 	return b.Tree()
 }
@@ -408,7 +408,7 @@ func (c *chaos) disturb() {
 			lasts := luck.upTo(3 * c.timeout)
 			stopped.Go(func() { c.stopAgent(d, lasts) })
 		case 6, 7, 8:
-			c.count("agents restarted by hand", len(c.srv.Restart()))
+			c.count("agents restarted by hand", len(c.srv.RestartAgents()))
 		case 9:
 			c.srv.SetNames(remoteNames(append(c.remotes, c.goodRemote)...))
 		case 10:
@@ -425,7 +425,7 @@ func (c *chaos) disturb() {
 func (c *chaos) replaceAgent(d pdu.Domain, after time.Duration) {
 	from := time.Now()
 	if c.badRemote(d) {
-		c.ledger.addFault(d, faultBroken, from, 0)
+		c.faultLog.addFault(d, faultBroken, from, 0)
 	}
 	if err := c.srv.Remove(d); err != nil {
 		c.failf("remove: %v", err)
@@ -434,12 +434,12 @@ func (c *chaos) replaceAgent(d pdu.Domain, after time.Duration) {
 	if err := c.startAgent(d); err != nil {
 		c.count("agents that did not start", 1) // killed at the start
 	}
-	c.ledger.addFault(d, faultGone, from, time.Since(from))
+	c.faultLog.addFault(d, faultGone, from, time.Since(from))
 }
 
 // killAgent ends an agent of another process.
 func (c *chaos) killAgent(d pdu.Domain, s syscall.Signal) {
-	c.ledger.addFault(d, faultBroken, time.Now(), 0)
+	c.faultLog.addFault(d, faultBroken, time.Now(), 0)
 	if c.memory == nil {
 		c.signal(c.process(d), s)
 		return
@@ -459,10 +459,10 @@ func (c *chaos) stopAgent(d pdu.Domain, lasts time.Duration) {
 		c.signal(p, syscall.SIGSTOP)
 		time.Sleep(lasts)
 		c.signal(p, syscall.SIGCONT)
-		c.ledger.addFault(d, faultStall, from, time.Since(from))
+		c.faultLog.addFault(d, faultStall, from, time.Since(from))
 		return
 	}
-	c.ledger.addFault(d, faultStall, from, lasts)
+	c.faultLog.addFault(d, faultStall, from, lasts)
 	c.memory.mu.Lock()
 	a := c.memory.agents[d]
 	c.memory.mu.Unlock()
@@ -484,7 +484,7 @@ func (c *chaos) signal(p *process, s syscall.Signal) {
 	}
 }
 
-// report judges the run, and shows that something has happened.
+// report checks the run, and shows that something has happened.
 func (c *chaos) report() {
 	for _, what := range slices.Sorted(maps.Keys(c.counts)) {
 		c.t.Logf("%8d %s", c.counts[what], what)
@@ -492,8 +492,8 @@ func (c *chaos) report() {
 	for _, what := range slices.Sorted(maps.Keys(c.log.counts)) {
 		c.t.Logf("%8d logged: %s", c.log.counts[what], what)
 	}
-	c.t.Log(c.ledger.summary())
-	for i, e := range c.ledger.judge() {
+	c.t.Log(c.faultLog.summary())
+	for i, e := range c.faultLog.unexplained() {
 		if i == 20 {
 			c.t.Error("and others")
 			break
@@ -539,15 +539,15 @@ func (c *chaos) checkLog() {
 // another process: it starts, is late and replies again, and dies, once each.
 func checkAgentEvents(events []string) error {
 	after := map[string][]string{ // what an event may follow; "" is the beginning
-		"agent started":       {"", "agent died", "agent not started", "agent not restarted", "agent removed"},
-		"agent owes a reply":  {"agent started", "agent replies again", "agent is ready"},
-		"agent replies again": {"agent owes a reply"},
-		"agent is not ready":  {"agent started", "agent replies again", "agent is ready", "agent owes a reply"},
+		"agent started": {"", "agent died", "agent not started", "agent not restarted", "agent removed"},
+		"agent did not reply in time; requests fail until the late reply comes": {"agent started", "agent replies again", "agent is ready"},
+		"agent replies again": {"agent did not reply in time; requests fail until the late reply comes"},
+		"agent is not ready":  {"agent started", "agent replies again", "agent is ready", "agent did not reply in time; requests fail until the late reply comes"},
 		"agent is ready":      {"agent is not ready"},
 		"agent not started":   {"", "agent died", "agent removed", "agent not started", "agent not restarted"},
 		"agent not restarted": {"agent died", "agent not restarted", "agent not started"},
 	}
-	alive := []string{"agent started", "agent owes a reply", "agent replies again", "agent is not ready", "agent is ready"}
+	alive := []string{"agent started", "agent did not reply in time; requests fail until the late reply comes", "agent replies again", "agent is not ready", "agent is ready"}
 	after["agent died"] = alive
 	after["agent removed"] = append(slices.Clone(alive), "agent died", "agent not started", "agent not restarted")
 	last := ""
@@ -594,7 +594,7 @@ func countResources() resources {
 // time library and of the test grow a little.
 const heapSlack = 4 << 20
 
-// compare waits a little for things to settle, then wants no more than before.
+// compare waits a little for goroutines to end, then wants no more than before.
 func (before resources) compare(t *testing.T) {
 	t.Helper()
 	var now resources

@@ -23,10 +23,10 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// A faulty agent is an oracle with faults: a request may fail before the oracle
+// A faulty agent is an exactAgent with faults: a request may fail before the exactAgent
 // gets it, and a fetch may have a wrong reply.
 type faulty struct {
-	*oracle
+	*exactAgent
 	fail  func(r *pmda.Request, what string) error
 	wrong func(r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) bool
 }
@@ -38,70 +38,70 @@ func (m *faulty) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *
 	if m.wrong(r, ids, w) {
 		return nil
 	}
-	return m.oracle.Fetch(ctx, r, ids, w)
+	return m.exactAgent.Fetch(ctx, r, ids, w)
 }
 
 func (m *faulty) Desc(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
 	if err := m.fail(r, "desc"); err != nil {
 		return pdu.Desc{}, err
 	}
-	return m.oracle.Desc(ctx, r, id)
+	return m.exactAgent.Desc(ctx, r, id)
 }
 
 func (m *faulty) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
 	if err := m.fail(r, "instances"); err != nil {
 		return nil, err
 	}
-	return m.oracle.Instances(ctx, r, d, inst, name)
+	return m.exactAgent.Instances(ctx, r, d, inst, name)
 }
 
 func (m *faulty) Text(ctx context.Context, r *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
 	if err := m.fail(r, "text"); err != nil {
 		return "", err
 	}
-	return m.oracle.Text(ctx, r, of, kind)
+	return m.exactAgent.Text(ctx, r, of, kind)
 }
 
 func (m *faulty) Labels(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	if err := m.fail(r, "labels"); err != nil {
 		return nil, err
 	}
-	return m.oracle.Labels(ctx, r, of)
+	return m.exactAgent.Labels(ctx, r, of)
 }
 
 func (m *faulty) Store(ctx context.Context, r *pmda.Request, values *pdu.Result) error {
 	if err := m.fail(r, "store"); err != nil {
 		return err
 	}
-	return m.oracle.Store(ctx, r, values)
+	return m.exactAgent.Store(ctx, r, values)
 }
 
 func (m *faulty) PMID(ctx context.Context, r *pmda.Request, name string) (pdu.PMID, error) {
 	if err := m.fail(r, "pmid"); err != nil {
 		return pdu.NoPMID, err
 	}
-	return m.oracle.PMID(ctx, r, name)
+	return m.exactAgent.PMID(ctx, r, name)
 }
 
 func (m *faulty) Names(ctx context.Context, r *pmda.Request, id pdu.PMID) ([]string, error) {
 	if err := m.fail(r, "names"); err != nil {
 		return nil, err
 	}
-	return m.oracle.Names(ctx, r, id)
+	return m.exactAgent.Names(ctx, r, id)
 }
 
 func (m *faulty) Children(ctx context.Context, r *pmda.Request, name string) ([]pmns.Child, error) {
 	if err := m.fail(r, "children"); err != nil {
 		return nil, err
 	}
-	return m.oracle.Children(ctx, r, name)
+	return m.exactAgent.Children(ctx, r, name)
 }
 
 func (m *faulty) Traverse(ctx context.Context, r *pmda.Request, name string) ([]string, error) {
 	if err := m.fail(r, "children"); err != nil {
 		return nil, err
 	}
-	return m.oracle.Traverse(ctx, r, name)
+	return m.exactAgent.Traverse(ctx, r, name)
 }
 
 // noWrongReply is the wrong of a faulty agent that has none.
@@ -112,27 +112,27 @@ const wrongInsts = 20000
 
 // wrongAtom stands where a number is promised.
 func wrongAtom(id pdu.PMID, inst pdu.InstID) pdu.Atom {
-	return pdu.String(fmt.Sprintf("wrong %x", truth(uint32(id), inst)))
+	return pdu.String(fmt.Sprintf("wrong %x", expectedNumber(uint32(id), inst)))
 }
 
 // newBadLocal is a faulty agent in this process: it delays replies, without
 // looking at its context, panics, fails and makes wrong replies.
 func newBadLocal(c *chaos, d pdu.Domain) *faulty {
-	m := &faulty{oracle: newOracle(d)}
+	m := &faulty{exactAgent: newExactAgent(d)}
 	m.fail = func(r *pmda.Request, what string) error {
 		now := time.Now()
 		luck := chanceAt(c.seed, now, uint64(d), r.Client.Seq, uint64(len(what)))
 		switch n := luck.IntN(2000); {
 		case n < 20:
 			lasts := luck.around(c.timeout, 3*c.timeout)
-			c.ledger.addFault(d, faultDelay, now, lasts)
+			c.faultLog.addFault(d, faultDelay, now, lasts)
 			time.Sleep(lasts)
 		case n < 22:
-			c.ledger.addFault(d, faultPanic, now, 0)
+			c.faultLog.addFault(d, faultPanic, now, 0)
 			c.panics.Add(1)
 			panic("chaos in " + what)
 		case n < 40:
-			c.ledger.addFault(d, faultError, now, 0)
+			c.faultLog.addFault(d, faultError, now, 0)
 			return pdu.ErrAppVersion
 		}
 		return nil
@@ -141,12 +141,12 @@ func newBadLocal(c *chaos, d pdu.Domain) *faulty {
 		now := time.Now()
 		switch n := chanceAt(c.seed, now, uint64(d), r.Client.Seq).IntN(2000); {
 		case n < 60:
-			c.ledger.addFault(d, faultReply, now, 0)
-			m.oracle.Fetch(context.Background(), r, wrongIDs(n/20, ids), w)
+			c.faultLog.addFault(d, faultReply, now, 0)
+			m.exactAgent.Fetch(context.Background(), r, wrongIDs(n/20, ids), w)
 		case n < 80: // of a wrong type, which nobody checks
 			for _, id := range ids {
 				w.Begin(id)
-				for _, inst := range truthInsts(truthDesc(id).InDom, r.Profile) {
+				for _, inst := range expectedInsts(expectedDesc(id).InDom, r.Profile) {
 					w.Atom(inst, wrongAtom(id, inst))
 				}
 			}
@@ -154,7 +154,7 @@ func newBadLocal(c *chaos, d pdu.Domain) *faulty {
 			for _, id := range ids {
 				w.Begin(id)
 				for i := range pdu.InstID(wrongInsts) {
-					w.Uint64(i, truth(uint32(id), i))
+					w.Uint64(i, expectedNumber(uint32(id), i))
 				}
 			}
 		default:
@@ -165,7 +165,7 @@ func newBadLocal(c *chaos, d pdu.Domain) *faulty {
 	return m
 }
 
-// wrongIDs are metrics to reply when others were asked for: one too few, one too
+// wrongIDs are metrics to reply in place of those requested: one too few, one too
 // many, or another.
 func wrongIDs(which int, ids []pdu.PMID) []pdu.PMID {
 	ids = slices.Clone(ids)
@@ -200,7 +200,7 @@ type agentProgram struct {
 
 func (p *agentProgram) run(ctx context.Context) error {
 	out := &agentOutput{program: p}
-	var h pmda.Handler = newOracle(p.domain)
+	var h pmda.Handler = newExactAgent(p.domain)
 	if !p.correct {
 		h = p.newBadRemote(out)
 	}
@@ -243,7 +243,7 @@ func (o *agentOutput) setPause(d time.Duration) {
 // newBadRemote is a faulty agent in a process of its own, which may also break the
 // protocol.
 func (p *agentProgram) newBadRemote(out *agentOutput) *faulty {
-	m := &faulty{oracle: newOracle(p.domain)}
+	m := &faulty{exactAgent: newExactAgent(p.domain)}
 	send := func(u pdu.PDU) { // a PDU beside the replies
 		pdu.NewConn(struct {
 			io.Reader
@@ -290,7 +290,7 @@ func (p *agentProgram) newBadRemote(out *agentOutput) *faulty {
 		}
 		p.fault(faultBroken, 0)
 		var w pdu.ResultWriter
-		m.oracle.Fetch(context.Background(), r, wrongIDs(n, ids), &w)
+		m.exactAgent.Fetch(context.Background(), r, wrongIDs(n, ids), &w)
 		send(w.PDU(pdu.FormatLowRes))
 		return true
 	}
@@ -335,7 +335,7 @@ func agentLine(d pdu.Domain, timeout time.Duration, seed uint64, faults string) 
 }
 
 // readFaults reads the file to which agents have appended their faults.
-func (l *ledger) readFaults(file string) error {
+func (l *faultLog) readFaults(file string) error {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return err

@@ -27,16 +27,16 @@ type chaosClient struct {
 	profiles [3]pdu.Profile // by context, as the collector knows them
 
 	// The latest request:
-	asked        time.Time
-	domainsAsked []pdu.Domain
-	seen         []domainCode // errors in its reply
+	sent        time.Time
+	sentDomains []pdu.Domain
+	seen        []domainCode // errors in its reply
 }
 
 func newChaosClient(c *chaos, n int) *chaosClient {
 	return &chaosClient{chaos: c, rng: rand.New(rand.NewPCG(c.seed, uint64(n))), network: []string{"tcp", "unix", "memory"}[n%3]}
 }
 
-// connect makes a new connection, without a word yet.
+// connect makes a new connection, and sends nothing yet.
 func (k *chaosClient) connect() bool {
 	var err error
 	if k.conn, err = k.dial(k.network); err != nil {
@@ -44,11 +44,11 @@ func (k *chaosClient) connect() bool {
 		return false
 	}
 	k.pdus = pdu.NewConn(k.conn)
-	k.conn.SetDeadline(time.Now().Add(patience))
+	k.conn.SetDeadline(time.Now().Add(replyLimit))
 	return true
 }
 
-// hello connects and introduces itself.
+// hello connects and exchanges versions.
 func (k *chaosClient) hello() bool {
 	if !k.connect() {
 		return false
@@ -62,8 +62,8 @@ func (k *chaosClient) hello() bool {
 	return k.profile(0)
 }
 
-// patience is how long a client waits for what ought to come at once.
-const patience = 30 * time.Second
+// replyLimit is how long a test waits for a reply that ought to come at once.
+const replyLimit = 30 * time.Second
 
 // pause waits a little; false if the run is over.
 func (k *chaosClient) pause(d time.Duration) bool {
@@ -120,7 +120,7 @@ func (k *chaosClient) runGood() {
 func (k *chaosClient) domain() pdu.Domain { return k.domains[k.rng.IntN(len(k.domains))] }
 
 func (k *chaosClient) metric(d pdu.Domain) pdu.PMID {
-	return pdu.MakePMID(d, 0, k.rng.IntN(truthItems))
+	return pdu.MakePMID(d, 0, k.rng.IntN(exactItems))
 }
 
 func (k *chaosClient) inst() pdu.InstID { return pdu.InstID(k.rng.Int32()) }
@@ -149,16 +149,16 @@ func (k *chaosClient) queue(p pdu.PDU) bool {
 	return true
 }
 
-// ask sends a request and reads the reply, which has to come in time and be of the
+// request sends a request and reads the reply, which has to come in time and be of the
 // kind wanted or an error that the agents of the domains may have caused.
-func (k *chaosClient) ask(p pdu.PDU, want pdu.Kind, domains ...pdu.Domain) (body []byte, code pdu.Error, ok bool) {
-	k.asked, k.domainsAsked, k.seen = time.Now(), domains, nil
-	k.conn.SetDeadline(k.asked.Add(patience))
+func (k *chaosClient) request(p pdu.PDU, want pdu.Kind, domains ...pdu.Domain) (body []byte, code pdu.Error, ok bool) {
+	k.sent, k.sentDomains, k.seen = time.Now(), domains, nil
+	k.conn.SetDeadline(k.sent.Add(replyLimit))
 	if !k.queue(p) {
 		return nil, 0, false
 	}
 	if err := k.pdus.Flush(); err != nil {
-		if k.machineStood(k.asked, k.timeout/2) {
+		if k.machineStood(k.sent, k.timeout/2) {
 			return nil, pdu.ErrTimeout, k.hello()
 		}
 		k.failf("%s: send %v: %v", k.network, p.Kind(), err)
@@ -169,9 +169,9 @@ func (k *chaosClient) ask(p pdu.PDU, want pdu.Kind, domains ...pdu.Domain) (body
 	if err == nil && h.Kind == pdu.KindError && want != pdu.KindError && s.Decode(body) == nil && s.Code > 0 {
 		h, body, err = k.pdus.Read() // what it says has changed
 	}
-	k.checkWait(p, domains, k.asked, time.Now())
+	k.checkWait(p, domains, k.sent, time.Now())
 	switch {
-	case err != nil && k.machineStood(k.asked, k.timeout/2):
+	case err != nil && k.machineStood(k.sent, k.timeout/2):
 		return nil, pdu.ErrTimeout, k.hello()
 	case err != nil:
 		k.failf("%s: reply to %v: %v", k.network, p.Kind(), err)
@@ -197,11 +197,11 @@ type domainCode struct {
 // each request and agent, whatever number of values it was instead of.
 func (k *chaosClient) failedWith(code pdu.Error, domains []pdu.Domain, what string) {
 	if code == pdu.ErrTimeout || code == lost {
-		domains = k.domainsAsked // others may have taken all the time
+		domains = k.sentDomains // others may have taken all the time
 	}
 	if k.delays != nil && k.machineStood(time.Now().Add(-3*k.timeout), k.timeout/6) {
 		for _, d := range domains {
-			k.ledger.addFault(d, faultMachine, k.asked, time.Since(k.asked))
+			k.faultLog.addFault(d, faultMachine, k.sent, time.Since(k.sent))
 		}
 	}
 	seen := domainCode{domains[0], code}
@@ -209,7 +209,7 @@ func (k *chaosClient) failedWith(code pdu.Error, domains []pdu.Domain, what stri
 		return
 	}
 	k.seen = append(k.seen, seen)
-	k.ledger.addFailure(failed{domains: slices.Clone(domains), code: code, from: k.asked, to: time.Now(), what: k.network + ": " + what})
+	k.faultLog.addFailure(failed{domains: slices.Clone(domains), code: code, from: k.sent, to: time.Now(), what: k.network + ": " + what})
 }
 
 func (k *chaosClient) fetch() bool {
@@ -229,7 +229,7 @@ func (k *chaosClient) fetch() bool {
 	if f.HighRes {
 		res.Format = pdu.FormatHighRes
 	}
-	body, code, ok := k.ask(f, res.Kind(), domains...)
+	body, code, ok := k.request(f, res.Kind(), domains...)
 	if !ok || code != 0 {
 		if code != 0 && code != pdu.ErrTooBig {
 			k.failf("%s: fetch as a whole failed: %v", k.network, code)
@@ -256,14 +256,14 @@ func (k *chaosClient) check(id pdu.PMID, s pdu.ValueSet, p *pdu.Profile) {
 		k.failf("%s: metric %v came in place of %v", k.network, s.PMID, id)
 		return
 	}
-	d := truthDesc(id)
+	d := expectedDesc(id)
 	if err := s.Err(); err != nil {
 		k.failedWith(pdu.FromError(err), []pdu.Domain{id.Domain()}, fmt.Sprintf("value of %v", id))
 		return
 	}
 	if k.badLocal(id.Domain()) && s.Len() == wrongInsts {
 		for i := range s.Len() {
-			if !s.Atom(i, d.Type).Equal(pdu.Uint64(truth(uint32(id), pdu.InstID(i)))) {
+			if !s.Atom(i, d.Type).Equal(pdu.Uint64(expectedNumber(uint32(id), pdu.InstID(i)))) {
 				k.failf("metric %v: instance %d has %v", id, i, s.Atom(i, d.Type))
 			}
 		}
@@ -275,31 +275,31 @@ func (k *chaosClient) check(id pdu.PMID, s pdu.ValueSet, p *pdu.Profile) {
 		inst, a := s.Inst(i), s.Atom(i, d.Type)
 		got = append(got, inst)
 		switch {
-		case a.Equal(truthAtom(id, inst)):
+		case a.Equal(expectedAtom(id, inst)):
 		case k.badLocal(id.Domain()) && a.Equal(wrongAtom(id, inst)):
 			k.count("values of a wrong type", 1)
 		default:
-			k.failf("%s: metric %v instance %d: %v, want %v", k.network, id, inst, a, truthAtom(id, inst))
+			k.failf("%s: metric %v instance %d: %v, want %v", k.network, id, inst, a, expectedAtom(id, inst))
 		}
 	}
-	if want := truthInsts(d.InDom, p); !slices.Equal(got, want) {
+	if want := expectedInsts(d.InDom, p); !slices.Equal(got, want) {
 		k.failf("%s: metric %v: instances %v, want %v", k.network, id, got, want)
 	}
 	k.countValue(id.Domain())
 }
 
 func (k *chaosClient) store() bool {
-	id := pdu.MakePMID(k.domain(), 0, 4*k.rng.IntN(truthItems/4))
+	id := pdu.MakePMID(k.domain(), 0, 4*k.rng.IntN(exactItems/4))
 	var w pdu.ResultWriter
 	var insts []pdu.InstID
 	w.Begin(id)
 	for range 1 + k.rng.IntN(3) {
 		insts = append(insts, k.inst())
-		w.Atom(insts[len(insts)-1], truthAtom(id, insts[len(insts)-1]))
+		w.Atom(insts[len(insts)-1], expectedAtom(id, insts[len(insts)-1]))
 	}
-	_, code, ok := k.ask(w.PDU(pdu.FormatLowRes), pdu.KindError, id.Domain())
-	if want := truthStore(id, insts); ok && code != want {
-		if code == 0 || code <= truthStoreError {
+	_, code, ok := k.request(w.PDU(pdu.FormatLowRes), pdu.KindError, id.Domain())
+	if want := expectedStore(id, insts); ok && code != want {
+		if code == 0 || code <= expectedStoreError {
 			k.failf("%s: store of %v: reply %v, want %v", k.network, id, code, want)
 		} else {
 			k.failedWith(code, []pdu.Domain{id.Domain()}, "store")
@@ -310,33 +310,33 @@ func (k *chaosClient) store() bool {
 
 func (k *chaosClient) desc() bool {
 	id := k.metric(k.domain())
-	body, code, ok := k.ask(pdu.DescReq{PMID: id}, pdu.KindDesc, id.Domain())
+	body, code, ok := k.request(pdu.DescReq{PMID: id}, pdu.KindDesc, id.Domain())
 	var p pdu.DescReply
-	return ok && (code != 0 || k.same(p.Decode(body), pdu.DescReply{Desc: truthDesc(id)}, &p))
+	return ok && (code != 0 || k.same(p.Decode(body), pdu.DescReply{Desc: expectedDesc(id)}, &p))
 }
 
 // descs asks for metrics of several agents, which together get no more time than
-// one: of those asked last, one in good health may be late for others.
+// one: of those called last, a good one may be late because of others.
 func (k *chaosClient) descs() bool {
-	var ask pdu.DescsReq
+	var req pdu.DescsReq
 	var domains []pdu.Domain
 	for range 2 + k.rng.IntN(4) {
 		id := k.metric(k.domain())
-		ask.PMIDs = append(ask.PMIDs, id)
+		req.PMIDs = append(req.PMIDs, id)
 		domains = append(domains, id.Domain())
 	}
-	body, code, ok := k.ask(ask, pdu.KindDescs, domains...)
+	body, code, ok := k.request(req, pdu.KindDescs, domains...)
 	if !ok || code != 0 {
 		return ok
 	}
 	var p pdu.DescsReply
-	if err := p.Decode(body); err != nil || len(p.Descs) != len(ask.PMIDs) {
-		k.failf("%s: %d of %d descriptors, %v", k.network, len(p.Descs), len(ask.PMIDs), err)
+	if err := p.Decode(body); err != nil || len(p.Descs) != len(req.PMIDs) {
+		k.failf("%s: %d of %d descriptors, %v", k.network, len(p.Descs), len(req.PMIDs), err)
 		return false
 	}
-	for i, id := range ask.PMIDs {
+	for i, id := range req.PMIDs {
 		switch d := p.Descs[i]; {
-		case d == truthDesc(id):
+		case d == expectedDesc(id):
 		case d.PMID == pdu.NoPMID:
 			k.failedWith(lost, domains, fmt.Sprintf("descriptor of %v among several", id))
 		default:
@@ -348,19 +348,19 @@ func (k *chaosClient) descs() bool {
 
 func (k *chaosClient) instance() bool {
 	d := pdu.MakeInDom(k.domain(), k.rng.IntN(1000))
-	i := truthInstance(d, k.inst())
-	ask, want := pdu.InstanceReq{InDom: d, Inst: pdu.NoInst}, pdu.InstanceReply{InDom: d}
+	i := expectedInstance(d, k.inst())
+	req, want := pdu.InstanceReq{InDom: d, Inst: pdu.NoInst}, pdu.InstanceReply{InDom: d}
 	switch k.rng.IntN(3) {
 	case 0:
-		ask.Inst, want.Instances = i.ID, []pdu.Instance{{ID: pdu.NoInst, Name: i.Name}}
+		req.Inst, want.Instances = i.ID, []pdu.Instance{{ID: pdu.NoInst, Name: i.Name}}
 	case 1:
-		ask.Name, want.Instances = i.Name, []pdu.Instance{{ID: i.ID}}
+		req.Name, want.Instances = i.Name, []pdu.Instance{{ID: i.ID}}
 	case 2:
-		for _, inst := range truthInsts(d, nil) {
-			want.Instances = append(want.Instances, truthInstance(d, inst))
+		for _, inst := range expectedInsts(d, nil) {
+			want.Instances = append(want.Instances, expectedInstance(d, inst))
 		}
 	}
-	body, code, ok := k.ask(ask, pdu.KindInstance, d.Domain())
+	body, code, ok := k.request(req, pdu.KindInstance, d.Domain())
 	var p pdu.InstanceReply
 	return ok && (code != 0 || k.same(p.Decode(body), want, &p))
 }
@@ -368,20 +368,20 @@ func (k *chaosClient) instance() bool {
 func (k *chaosClient) text() bool {
 	id := k.metric(k.domain())
 	kind := []pdu.TextKind{pdu.TextOneLine, pdu.TextHelp}[k.rng.IntN(2)] | pdu.TextPMID
-	body, code, ok := k.ask(pdu.TextReq{Ident: uint32(id), Text: kind}, pdu.KindText, id.Domain())
+	body, code, ok := k.request(pdu.TextReq{Ident: uint32(id), Text: kind}, pdu.KindText, id.Domain())
 	var p pdu.TextReply
-	return ok && (code != 0 || k.same(p.Decode(body), pdu.TextReply{Ident: uint32(id), Text: truthText(uint32(id), kind)}, &p))
+	return ok && (code != 0 || k.same(p.Decode(body), pdu.TextReply{Ident: uint32(id), Text: expectedText(uint32(id), kind)}, &p))
 }
 
 func (k *chaosClient) labels() bool {
 	d := k.domain()
-	ask := pdu.LabelReq{Ident: uint32(k.metric(d)), Class: pdu.LabelItem}
+	req := pdu.LabelReq{Ident: uint32(k.metric(d)), Class: pdu.LabelItem}
 	insts := []pdu.InstID{pdu.NoInst}
 	if k.rng.IntN(2) == 0 {
-		ask = pdu.LabelReq{Ident: uint32(pdu.MakeInDom(d, 0)), Class: pdu.LabelInstances}
-		insts = truthInsts(pdu.InDom(ask.Ident), &k.profiles[0]) // of the first context, as in the reference
+		req = pdu.LabelReq{Ident: uint32(pdu.MakeInDom(d, 0)), Class: pdu.LabelInstances}
+		insts = expectedInsts(pdu.InDom(req.Ident), &k.profiles[0]) // of the first context, as in the reference
 	}
-	body, code, ok := k.ask(ask, pdu.KindLabel, d)
+	body, code, ok := k.request(req, pdu.KindLabel, d)
 	if !ok || code != 0 {
 		return ok
 	}
@@ -392,27 +392,27 @@ func (k *chaosClient) labels() bool {
 		got = append(got, fmt.Sprint(s.Inst, " ", string(s.JSON)))
 	}
 	for _, inst := range insts {
-		want = append(want, fmt.Sprint(inst, " ", truthLabels(ask.Ident, ask.Class, inst)))
+		want = append(want, fmt.Sprint(inst, " ", expectedLabels(req.Ident, req.Class, inst)))
 	}
 	return k.same(err, want, &got)
 }
 
 // lookup asks for names, which lie below dynamic roots, of several agents.
 func (k *chaosClient) lookup() bool {
-	var ask pdu.NameList
+	var req pdu.NameList
 	var want []pdu.PMID
 	var domains []pdu.Domain
 	for range 1 + k.rng.IntN(5) {
 		id := k.metric(k.domain())
 		name := fmt.Sprintf("dynamic%d.x%d", id.Domain(), id.Item())
-		if id.Item() < truthStatic {
+		if id.Item() < exactStatic {
 			name = fmt.Sprintf("static%d.m%d", id.Domain(), id.Item())
 		}
-		ask.Names = append(ask.Names, name)
+		req.Names = append(req.Names, name)
 		want = append(want, id)
 		domains = append(domains, id.Domain())
 	}
-	body, code, ok := k.ask(ask, pdu.KindPMNSIDs, domains...)
+	body, code, ok := k.request(req, pdu.KindPMNSIDs, domains...)
 	if !ok || code != 0 {
 		return ok
 	}
@@ -425,9 +425,9 @@ func (k *chaosClient) lookup() bool {
 		switch p.PMIDs[i] {
 		case id:
 		case pdu.NoPMID:
-			k.failedWith(lost, domains, "identifier of "+ask.Names[i])
+			k.failedWith(lost, domains, "identifier of "+req.Names[i])
 		default:
-			k.failf("%s: %s is %v", k.network, ask.Names[i], p.PMIDs[i])
+			k.failf("%s: %s is %v", k.network, req.Names[i], p.PMIDs[i])
 		}
 	}
 	return true
@@ -436,16 +436,16 @@ func (k *chaosClient) lookup() bool {
 func (k *chaosClient) reverse() bool {
 	id := k.metric(k.domain())
 	want := pdu.NameList{Names: []string{fmt.Sprintf("dynamic%d.x%d", id.Domain(), id.Item())}}
-	if id.Item() < truthStatic {
+	if id.Item() < exactStatic {
 		want.Names[0] = fmt.Sprintf("static%d.m%d", id.Domain(), id.Item())
 	}
-	body, code, ok := k.ask(pdu.PMIDList{PMIDs: []pdu.PMID{id}}, pdu.KindPMNSNames, id.Domain())
+	body, code, ok := k.request(pdu.PMIDList{PMIDs: []pdu.PMID{id}}, pdu.KindPMNSNames, id.Domain())
 	if !ok || code != 0 {
 		return ok
 	}
 	var p pdu.NameList
 	err := p.Decode(body)
-	if err == nil && id.Item() < truthStatic && cmp.Equal(p.Names, []string{fmt.Sprintf("dynamic%d.x%d", id.Domain(), id.Item())}) {
+	if err == nil && id.Item() < exactStatic && cmp.Equal(p.Names, []string{fmt.Sprintf("dynamic%d.x%d", id.Domain(), id.Item())}) {
 		// The static names have gone from the collector, and the agent goes.
 		k.failedWith(lost, []pdu.Domain{id.Domain()}, "static name")
 		return true
@@ -461,17 +461,17 @@ func (k *chaosClient) children() bool {
 	var p pdu.NameList
 	switch k.rng.IntN(4) {
 	case 0:
-		body, code, ok := k.ask(pdu.ChildReq{Name: root, Status: true}, pdu.KindPMNSNames, d)
+		body, code, ok := k.request(pdu.ChildReq{Name: root, Status: true}, pdu.KindPMNSNames, d)
 		want := pdu.NameList{Names: []string{"x8", "x9"}, Statuses: []int32{pdu.Leaf, pdu.Leaf}}
 		return ok && (code != 0 || k.same(p.Decode(body), want, &p))
 	case 1:
-		body, code, ok := k.ask(pdu.TraverseReq{}, pdu.KindPMNSNames, k.domains...)
+		body, code, ok := k.request(pdu.TraverseReq{}, pdu.KindPMNSNames, k.domains...)
 		if !ok || code != 0 {
 			return ok
 		}
 		err := p.Decode(body)
 		for _, d := range k.domains {
-			// An agent that was asked when others had taken all the time leaves its root.
+			// An agent that was called when others had taken all the time leaves its root.
 			root := fmt.Sprintf("dynamic%d", d)
 			if !slices.Contains(p.Names, root+".x9") && !slices.Contains(p.Names, root) {
 				k.failedWith(pdu.ErrName, []pdu.Domain{d}, "traversal that lacks "+root)
@@ -479,7 +479,7 @@ func (k *chaosClient) children() bool {
 		}
 		return err == nil
 	}
-	body, code, ok := k.ask(pdu.TraverseReq{Name: root}, pdu.KindPMNSNames, d)
+	body, code, ok := k.request(pdu.TraverseReq{Name: root}, pdu.KindPMNSNames, d)
 	if !ok || code != 0 {
 		return ok
 	}
@@ -547,7 +547,7 @@ func (k *chaosClient) closeDuringRequest() {
 	k.expectLogged("closed during a request", 0, 1)
 }
 
-// connectAndClose closes the connection without a word.
+// connectAndClose closes the connection without sending anything.
 func (k *chaosClient) connectAndClose() {
 	if k.connect() {
 		k.conn.Close()
@@ -597,7 +597,7 @@ func (k *chaosClient) sendInPieces() {
 	if err == nil {
 		err = p.Decode(body)
 	}
-	if (err != nil || p.Desc != truthDesc(id)) && !k.machineStood(start, k.timeout/2) {
+	if (err != nil || p.Desc != expectedDesc(id)) && !k.machineStood(start, k.timeout/2) {
 		k.failf("%s: reply to a request in pieces: %v %v, %v", k.network, h.Kind, p, err)
 	}
 }
@@ -611,7 +611,7 @@ func (k *chaosClient) sendHalfRequest() {
 	k.pdus.Flush()
 	half := putHeader(make([]byte, 40), pdu.KindFetch)
 	k.conn.Write(half[:1+k.rng.IntN(39)])
-	k.expectCutOff("sent half a request")
+	k.expectDisconnect("sent half a request")
 }
 
 // sendGarbage sends bytes that are no PDU.
@@ -627,7 +627,7 @@ func (k *chaosClient) sendGarbage() {
 	}
 	b[0] |= 0x01 // longer than any PDU may be, or negative
 	k.conn.Write(b)
-	k.expectCutOff("sent garbage")
+	k.expectDisconnect("sent garbage")
 }
 
 // skipHello sends a request before its credentials.
@@ -641,7 +641,7 @@ func (k *chaosClient) skipHello() {
 		return
 	}
 	k.pdus.Write(1, pdu.DescReq{PMID: k.metric(k.good[0])})
-	k.expectCutOff("sent a request before its credentials")
+	k.expectDisconnect("sent a request before its credentials")
 }
 
 // sendInvalidRequests sends PDUs that are malformed or not for a collector. The
@@ -672,16 +672,16 @@ func (k *chaosClient) sendInvalidRequests() {
 	k.desc()
 }
 
-// expectCutOff waits for the collector to break the connection off, which it logs.
-func (k *chaosClient) expectCutOff(why string) {
+// expectDisconnect waits for the collector to disconnect the client, which it logs.
+func (k *chaosClient) expectDisconnect(why string) {
 	start := time.Now()
-	k.conn.SetReadDeadline(start.Add(patience))
+	k.conn.SetReadDeadline(start.Add(replyLimit))
 	_, err := io.Copy(io.Discard, k.conn)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		k.failf("%s: client that %s was not cut off", k.network, why)
+		k.failf("%s: client that %s was not disconnected", k.network, why)
 	}
-	if took, slack := time.Since(start), k.slack(start, time.Now()); took > k.timeout+k.tolerance()+slack {
-		k.failf("%s: client that %s was cut off after %v", k.network, why, took)
+	if took, allowance := time.Since(start), k.allowance(start, time.Now()); took > k.timeout+k.tolerance()+allowance {
+		k.failf("%s: client that %s was disconnected after %v", k.network, why, took)
 	}
 	k.expectLogged(why, 1, 1)
 }

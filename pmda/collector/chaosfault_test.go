@@ -80,30 +80,30 @@ type failed struct {
 }
 
 // unsolicitedWait is how much longer a collector may wait before the next request
-// to an agent that was late, for a reply that comes unasked.
+// to an agent that was late, for an unsolicited reply.
 const unsolicitedWait = 100 * time.Millisecond
 
-// A ledger has the faults of a run and the errors that clients have seen.
-type ledger struct {
+// A faultLog holds the faults of a run and the errors that clients have seen.
+type faultLog struct {
 	mu       sync.Mutex
 	faults   []*fault
 	failures []failed
 	starts   map[pdu.Domain][]time.Time // of agents in other processes
 }
 
-func (l *ledger) addFault(d pdu.Domain, kind faultKind, from time.Time, lasts time.Duration) {
+func (l *faultLog) addFault(d pdu.Domain, kind faultKind, from time.Time, lasts time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.faults = append(l.faults, &fault{domain: d, kind: kind, from: from, to: from.Add(lasts)})
 }
 
-func (l *ledger) addFailure(f failed) {
+func (l *faultLog) addFailure(f failed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.failures = append(l.failures, f)
 }
 
-func (l *ledger) addStart(d pdu.Domain) {
+func (l *faultLog) addStart(d pdu.Domain) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.starts == nil {
@@ -112,11 +112,11 @@ func (l *ledger) addStart(d pdu.Domain) {
 	l.starts[d] = append(l.starts[d], time.Now())
 }
 
-// close completes the faults at the end of a run, of agents that serve so many
+// complete completes the faults at the end of a run, of agents that serve so many
 // calls at a time: a broken connection lasts until the agent is started again, a
 // panic fences its agent, and delays take all calls of an agent where they meet.
 // Everything lasts tolerance longer.
-func (l *ledger) close(calls int, tolerance time.Duration) {
+func (l *faultLog) complete(calls int, tolerance time.Duration) {
 	delays := map[pdu.Domain][]*fault{}
 	for _, f := range slices.Clone(l.faults) {
 		switch f.kind {
@@ -157,17 +157,18 @@ func (l *ledger) close(calls int, tolerance time.Duration) {
 	slices.SortFunc(l.faults, func(a, b *fault) int { return a.to.Compare(b.to) })
 }
 
-// judge spends the budgets on the errors and returns those that are beyond them.
-func (l *ledger) judge() (over []failed) {
+// unexplained assigns faults to the errors, within the budgets, and returns the errors
+// that no fault explains.
+func (l *faultLog) unexplained() (over []failed) {
 	byDomain := map[pdu.Domain][]*fault{}
 	for _, f := range l.faults { // which are in the order of their ends
 		byDomain[f.domain] = append(byDomain[f.domain], f)
 	}
-	spent := map[*fault]*failed{}
+	assigned := map[*fault]*failed{}
 	for i := range l.failures {
 		e := &l.failures[i]
 		lasting, single := e.causes(byDomain)
-		if e.causedBy = single; !lasting && !e.spend(spent, map[*fault]bool{}) {
+		if e.causedBy = single; !lasting && !e.assign(assigned, map[*fault]bool{}) {
 			over = append(over, *e)
 		}
 	}
@@ -193,16 +194,16 @@ func (e *failed) causes(byDomain map[pdu.Domain][]*fault) (lasting bool, single 
 	return false, single
 }
 
-// spend finds a fault of a single request that no other error is put down to, if
-// need be by putting others down to other faults.
-func (e *failed) spend(spent map[*fault]*failed, tried map[*fault]bool) bool {
+// assign finds a fault of a single request that no other error is assigned to, if
+// need be by assigning others to other faults.
+func (e *failed) assign(assigned map[*fault]*failed, tried map[*fault]bool) bool {
 	for _, f := range e.causedBy {
 		if tried[f] {
 			continue
 		}
 		tried[f] = true
-		if other := spent[f]; other == nil || other.spend(spent, tried) {
-			spent[f] = e
+		if other := assigned[f]; other == nil || other.assign(assigned, tried) {
+			assigned[f] = e
 			return true
 		}
 	}
@@ -210,7 +211,7 @@ func (e *failed) spend(spent map[*fault]*failed, tried map[*fault]bool) bool {
 }
 
 // summary counts the faults by kind and the errors by code.
-func (l *ledger) summary() string {
+func (l *faultLog) summary() string {
 	faults, errors := map[faultKind]int{}, map[pdu.Error]int{}
 	for _, f := range l.faults {
 		faults[f.kind]++

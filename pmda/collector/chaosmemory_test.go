@@ -99,7 +99,7 @@ func (c *chaos) dialAgent(ctx context.Context, network, addr string) (net.Conn, 
 	go func() {
 		program := agentProgram{
 			domain: d, timeout: c.timeout, seed: c.seed, correct: !c.badRemote(d), in: a, out: a, exit: func(int) { far.Close() },
-			fault: func(kind faultKind, lasts time.Duration) { c.ledger.addFault(d, kind, time.Now(), lasts) },
+			fault: func(kind faultKind, lasts time.Duration) { c.faultLog.addFault(d, kind, time.Now(), lasts) },
 		}
 		program.run(context.Background())
 		far.Close()

@@ -41,13 +41,13 @@ func TestChaosServer(t *testing.T) {
 func chaosServer(socket string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	slow := &faulty{oracle: newOracle(20), wrong: noWrongReply}
+	slow := &faulty{exactAgent: newExactAgent(20), wrong: noWrongReply}
 	slow.fail = func(*pmda.Request, string) error { time.Sleep(500 * time.Millisecond); return nil }
-	srv := &Server{Timeout: time.Second, Grace: termGrace, AgentHelloTimeout: patience, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
+	srv := &Server{Timeout: time.Second, Grace: termGrace, AgentHelloTimeout: replyLimit, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	pids := []string{}
-	err := errors.Join(srv.Add(newOracle(10)), srv.Add(slow))
+	err := errors.Join(srv.Add(newExactAgent(10)), srv.Add(slow))
 	for _, d := range []pdu.Domain{30, 31, 32} {
-		err = errors.Join(err, srv.Start(agentLine(d, time.Second, 1, "")))
+		err = errors.Join(err, srv.StartAgent(agentLine(d, time.Second, 1, "")))
 		if a := srv.agents.Load().get(d); err == nil {
 			pids = append(pids, strconv.Itoa(a.remote.Load().cmd.Process.Pid))
 		}
@@ -124,14 +124,14 @@ func (p *chaosProcess) end(t *testing.T) {
 		if err != nil {
 			t.Errorf("the collector ended with %v:\n%s", err, &p.stderr)
 		}
-	case <-time.After(2*termGrace + patience):
+	case <-time.After(2*termGrace + replyLimit):
 		t.Fatalf("the collector is still there %v after the signal", time.Since(start))
 	}
 	t.Logf("ended after %v", time.Since(start))
 }
 
 // TestOutOfDescriptors has more clients come than the process has descriptors
-// for: those who are too many are told so, the others served, and when some have
+// for: those beyond the limit are refused with an error, the others served, and when some have
 // gone others can come.
 func TestOutOfDescriptors(t *testing.T) {
 	const files = 64
@@ -148,7 +148,7 @@ func TestOutOfDescriptors(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer n.Close()
-		n.SetDeadline(time.Now().Add(patience))
+		n.SetDeadline(time.Now().Add(replyLimit))
 		g := newTestClient(t, n)
 		switch _, err := pdu.ClientHello(g.conn, 1, 0); {
 		case err == nil:
@@ -167,7 +167,7 @@ func TestOutOfDescriptors(t *testing.T) {
 	served := func(what string) {
 		t.Helper()
 		for _, g := range clients {
-			if diff := cmp.Diff([]pdu.Error{0}, g.fetchOracle(pdu.MakePMID(10, 0, 0))); diff != "" {
+			if diff := cmp.Diff([]pdu.Error{0}, g.fetchExact(pdu.MakePMID(10, 0, 0))); diff != "" {
 				t.Fatalf("%s (-want +got):\n%s", what, diff)
 			}
 		}
@@ -216,7 +216,7 @@ func TestTerm(t *testing.T) {
 		}
 		defer n.Close()
 		g := newTestClient(t, n).hello()
-		load.Go(func() { replies.Add(g.askUntilCutOff(pdu.Domain([]int{10, 20, 30, 31, 32}[i%5]))) })
+		load.Go(func() { replies.Add(g.requestUntilDisconnected(pdu.Domain([]int{10, 20, 30, 31, 32}[i%5]))) })
 	}
 	time.Sleep(300 * time.Millisecond)
 	if err := syscall.Kill(p.agents[0], syscall.SIGSTOP); err != nil {
@@ -239,9 +239,9 @@ func TestTerm(t *testing.T) {
 	}
 }
 
-// askUntilCutOff counts replies until the collector ends the connection, which it
+// requestUntilDisconnected counts replies until the collector disconnects the client, which it
 // does between replies.
-func (g *testClient) askUntilCutOff(d pdu.Domain) (n int64) {
+func (g *testClient) requestUntilDisconnected(d pdu.Domain) (n int64) {
 	for {
 		err := g.conn.Write(1, pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(d, 0, 0)}})
 		var h pdu.Header

@@ -17,21 +17,10 @@ import (
 	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
-	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
 // offered is what the collector can do beyond the basic protocol.
 const offered = pdu.FeatureLabels | pdu.FeatureHighRes | pdu.FeatureDescs
-
-// requestable are the features that the CREDS of a client may have at all.
-const requestable = pdu.FeatureSecure | pdu.FeatureCompress | pdu.FeatureAuth | pdu.FeatureCredsRequired |
-	pdu.FeatureSecureAck | pdu.FeatureContainer | pdu.FeatureCertRequired
-
-// Negated numbers of Linux.
-const (
-	errTryAgain     pdu.Error = -11 // EAGAIN
-	errNotSupported pdu.Error = -95 // EOPNOTSUPP
-)
 
 // A client is a client of the Server, with its connection.
 type client struct {
@@ -133,8 +122,8 @@ func (c *client) readBy(limit time.Time) {
 	c.conn.SetReadDeadline(limit)
 }
 
-// disconnect ends an idle client at once and a busy one after its reply. It is
-// told why, unless code is 0.
+// disconnect ends an idle client at once and a busy one after its reply. The client
+// is sent code in the end, unless that is 0.
 func (c *client) disconnect(code pdu.Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -257,6 +246,10 @@ func (c *client) serveRequests() error {
 	}
 }
 
+// errGone ends a connection whose client has gone before the challenge, such as a
+// port probe.
+var errGone = errors.New("client gone before the challenge")
+
 // admit checks the peer and sends the challenge.
 func (c *client) admit() error {
 	refused := c.checkHost()
@@ -278,102 +271,5 @@ func (c *client) admit() error {
 		c.credsBy = time.Now().Add(t)
 	}
 	c.readBy(time.Time{}) // also if the client was disconnected before
-	return nil
-}
-
-// An operation says how a kind of PDU is replied to, and which permissions it
-// takes.
-type operation struct {
-	needs pmcdconf.Ops
-	plan  func(r *request, body []byte) error
-}
-
-var operations = map[pdu.Kind]operation{
-	pdu.KindCreds:        {0, (*request).setCreds},
-	pdu.KindProfile:      {pmcdconf.OpFetch, (*request).setProfile},
-	pdu.KindFetch:        {pmcdconf.OpFetch, (*request).planFetch},
-	pdu.KindHighResFetch: {pmcdconf.OpFetch, (*request).planFetch},
-	pdu.KindResult:       {pmcdconf.OpStore, (*request).planStore},
-	pdu.KindDescReq:      {pmcdconf.OpFetch, (*request).planDesc},
-	pdu.KindDescIDs:      {pmcdconf.OpFetch, (*request).planDescs},
-	pdu.KindInstanceReq:  {pmcdconf.OpFetch, (*request).planInstances},
-	pdu.KindTextReq:      {pmcdconf.OpFetch, (*request).planText},
-	pdu.KindLabelReq:     {pmcdconf.OpFetch, (*request).planLabels},
-	pdu.KindPMNSNames:    {pmcdconf.OpFetch, (*request).planLookup},
-	pdu.KindPMNSIDs:      {pmcdconf.OpFetch, (*request).planNames},
-	pdu.KindPMNSChild:    {pmcdconf.OpFetch, (*request).planChildren},
-	pdu.KindPMNSTraverse: {pmcdconf.OpFetch, (*request).planTraverse},
-}
-
-// errGone ends a connection whose client has gone before the challenge, as who
-// looks whether a collector is there.
-var errGone = errors.New("client gone before the challenge")
-
-// errNoCreds ends a connection whose client has sent a request before its CREDS.
-var errNoCreds = errors.New("request before credentials")
-
-// plan decodes a PDU and plans what it takes, or returns why not.
-func (r *request) plan(body []byte) error {
-	if !r.client.hasCreds && r.kind != pdu.KindCreds {
-		return errNoCreds
-	}
-	op, ok := operations[r.kind]
-	switch {
-	case !ok:
-		return pdu.ErrIPC
-	case op.needs&pmcdconf.Ops(r.client.denied.Load()) != 0:
-		return pdu.ErrPermission
-	}
-	return op.plan(r, body)
-}
-
-// setCreds takes the client's reply to the challenge, or a later change of it.
-func (r *request) setCreds(body []byte) error {
-	c := r.client
-	var p pdu.Creds
-	if err := p.Decode(body); err != nil {
-		return err
-	}
-	if p.Version == 0 {
-		return nil // the next PDU, if not other credentials, ends the connection
-	}
-	if !c.hasCreds {
-		c.hasCreds = true
-		c.readBy(time.Time{})
-	}
-	// This comes first, so that a client with wrong features does not evade the rules.
-	err := c.checkAccount()
-	info := c.info.Load()
-	switch {
-	case p.Features&^requestable != 0:
-		return pdu.ErrIPC
-	case p.Features&pdu.FeatureSecure != 0:
-		return pdu.ErrNotConn
-	case p.Features&(pdu.FeatureCompress|pdu.FeatureAuth|pdu.FeatureContainer) != 0,
-		p.Features&pdu.FeatureCredsRequired != 0 && info.UID < 0:
-		return errNotSupported
-	case err != nil:
-		return err
-	}
-	if hasAttributes(info) {
-		c.s.sendAttributes(info)
-	}
-	return nil
-}
-
-// setProfile replaces the profile of a context.
-func (r *request) setProfile(body []byte) error {
-	c := r.client
-	var p pdu.SetProfile
-	if err := p.Decode(body); err != nil {
-		return err
-	}
-	if int(p.Context) >= c.s.limits.contexts {
-		return errTryAgain
-	}
-	if c.profiles == nil {
-		c.profiles = make(map[int32]*pdu.Profile, 1)
-	}
-	c.profiles[p.Context] = &p.Profile
 	return nil
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// Restart starts those agents again that have died or could not be started, as
+// RestartAgents starts those agents again that have died or could not be started, as
 // pmcd does on SIGHUP, and returns their names.
-func (s *Server) Restart() []string {
+func (s *Server) RestartAgents() []string {
 	s.init()
 	var names []string
 	for _, a := range s.agents.Load().list {
-		if a.handler != nil || a.remote.Load() != nil {
+		if a.local != nil || a.remote.Load() != nil {
 			continue
 		}
 		names = append(names, a.name())
@@ -55,10 +55,10 @@ func (s *Server) Configure(cfg *pmcdconf.Config) error {
 			s.log.Info("agent unconfigured", attrs...)
 		}
 	}
-	s.Restart()
+	s.RestartAgents()
 	var errs []error
 	for _, conf := range fresh {
-		errs = append(errs, s.Start(conf))
+		errs = append(errs, s.StartAgent(conf))
 	}
 	return errors.Join(errs...)
 }

@@ -53,9 +53,9 @@ func SystemLabels(sysconf string) ContextLabels {
 	}
 }
 
-// Set returns the labels for a client, or without those of a client for nil. It
-// fails if Dir cannot be read.
-func (l ContextLabels) Set(c *pmda.Client) (pdu.LabelSet, error) {
+// For returns the context labels of a client; with nil, those of the files and the
+// host alone. It fails if Dir cannot be read.
+func (l ContextLabels) For(c *pmda.Client) (pdu.LabelSet, error) {
 	sets, _, err := l.files()
 	if err != nil {
 		return pdu.LabelSet{}, err

@@ -67,7 +67,7 @@ func TestContextLabels(t *testing.T) {
 			tt.labels.Hostname = func() (string, error) { return "h", nil }
 		}
 		tt.labels.DomainName = func() string { return "dom" }
-		set, err := tt.labels.Set(tt.client)
+		set, err := tt.labels.For(tt.client)
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}
@@ -88,7 +88,7 @@ func TestContextLabels(t *testing.T) {
 		t.Errorf("files: got %v, %v, %v, want %s and two skipped", set, skipped, err, want)
 	}
 	files.Dir = filepath.Join(dir, "none")
-	if _, err := files.Set(client); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := files.For(client); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without the directory: got %v", err)
 	}
 	if _, _, err := files.Files(); !errors.Is(err, fs.ErrNotExist) {
@@ -118,7 +118,7 @@ func TestLabelsConf(t *testing.T) {
 		if err := os.WriteFile(conf, []byte(tt.text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		set, err := collector.ContextLabels{Conf: conf}.Set(nil)
+		set, err := collector.ContextLabels{Conf: conf}.For(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestInteropContextLabels(t *testing.T) {
 			pmcd.Host():               nil,
 			"unix://" + pmcd.Socket(): {UID: os.Getuid(), GID: os.Getgid()},
 		} {
-			set, err := labels.Set(client)
+			set, err := labels.For(client)
 			if err != nil {
 				t.Fatal(err)
 			}

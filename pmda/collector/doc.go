@@ -13,10 +13,10 @@
 //
 // # Agents
 //
-// Add hosts an agent in this process, which brings its own names. Start runs one in
-// another process, over a pipe or a socket, as a line of pmcd.conf says; its names
-// come from a PMNS file (Server.Names). An agent that dies is started again, at
-// most once a minute. Configure takes a whole configuration and, while the Server
+// Add hosts an agent in this process, which brings its own names. StartAgent runs
+// one in another process, over a pipe or a socket, as a line of pmcd.conf says; its
+// names come from a PMNS file (Server.Names). An agent that dies is started again,
+// at most once a minute. Configure takes a whole configuration and, while the Server
 // runs, a changed one. The agent of domain 2, with the metrics pmcd.* about the
 // collector itself, is always there.
 //
@@ -41,10 +41,10 @@
 //     pdu.ErrPMDAFenced at once.
 //   - When an agent panics, the client gets an error, and the agent is fenced for a
 //     second.
-//   - An agent in another process that does not reply in time owes the reply;
-//     until it has come, clients get pdu.ErrAgain. The agent is ended and started
-//     again only when it breaks the protocol or stays silent for ten time-outs, at
-//     least half a minute. See remote.Agent.
+//   - An agent in another process that does not reply in time gets no further
+//     request until the late reply has come; clients get pdu.ErrAgain. The agent is
+//     ended and started again only when it breaks the protocol or stays silent for
+//     ten time-outs, at least half a minute. See remote.Agent.
 //   - What a client sends is checked before it is used. A client that breaks the
 //     framing is disconnected; a request that is malformed, unknown or not allowed
 //     gets an error.
@@ -85,5 +85,5 @@
 //	pmcd.conf                   pmcdconf.Load, Configure
 //	[access]                    pmcdconf.Access, SetAccess
 //	PMCD_ADD_AGENT, …           pdu.ChangeAddAgent, …, sent ahead of the next fetch
-//	SIGHUP                      Configure, Restart, SetNames
+//	SIGHUP                      Configure, RestartAgents, SetNames
 package collector

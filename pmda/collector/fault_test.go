@@ -27,7 +27,7 @@ func oneOfEach(d pdu.Domain) []pdu.PDU {
 	id, indom := pdu.MakePMID(d, 0, 12), pdu.MakeInDom(d, 0)
 	var w pdu.ResultWriter
 	w.Begin(id)
-	w.Atom(7, truthAtom(id, 7))
+	w.Atom(7, expectedAtom(id, 7))
 	dynamic := fmt.Sprintf("dynamic%d", d)
 	return []pdu.PDU{
 		pdu.DescReq{PMID: id},
@@ -53,14 +53,14 @@ func TestEveryRequestInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		stuck := &faulty{
-			oracle: newOracle(20),
-			fail:   func(*pmda.Request, string) error { <-gate; return nil },
-			wrong:  noWrongReply,
+			exactAgent: newExactAgent(20),
+			fail:       func(*pmda.Request, string) error { <-gate; return nil },
+			wrong:      noWrongReply,
 		}
 		log := newMessages()
 		requests := oneOfEach(20)
 		s := &Server{Timeout: time.Second, AgentCalls: len(requests) + 2, Logger: slog.New(log)}
-		for _, h := range []pmda.Handler{stuck, newOracle(10)} {
+		for _, h := range []pmda.Handler{stuck, newExactAgent(10)} {
 			if err := s.Add(h); err != nil {
 				t.Fatal(err)
 			}
@@ -78,12 +78,12 @@ func TestEveryRequestInTime(t *testing.T) {
 				t.Errorf("%#v: %v", p, got)
 			}
 			inTime(p, begin)
-			if diff := cmp.Diff([]pdu.Error{0}, quiet.fetchOracle(pdu.MakePMID(10, 0, 2))); diff != "" {
+			if diff := cmp.Diff([]pdu.Error{0}, quiet.fetchExact(pdu.MakePMID(10, 0, 2))); diff != "" {
 				t.Errorf("another agent (-want +got):\n%s", diff)
 			}
 		}
 		begin := time.Now()
-		got := g.fetchOracle(pdu.MakePMID(10, 0, 0), pdu.MakePMID(20, 0, 0), pdu.MakePMID(10, 0, 2), pdu.MakePMID(20, 0, 2))
+		got := g.fetchExact(pdu.MakePMID(10, 0, 0), pdu.MakePMID(20, 0, 0), pdu.MakePMID(10, 0, 2), pdu.MakePMID(20, 0, 2))
 		if diff := cmp.Diff([]pdu.Error{0, pdu.ErrTimeout, 0, pdu.ErrTimeout}, got); diff != "" {
 			t.Errorf("mixed fetch (-want +got):\n%s", diff)
 		}
@@ -93,16 +93,16 @@ func TestEveryRequestInTime(t *testing.T) {
 		close(gate)
 		// While the late calls return, others use the memory.
 		for range 50 {
-			g.fetchOracle(pdu.MakePMID(10, 0, 2), pdu.MakePMID(20, 0, 2), pdu.MakePMID(10, 0, 0))
+			g.fetchExact(pdu.MakePMID(10, 0, 2), pdu.MakePMID(20, 0, 2), pdu.MakePMID(10, 0, 0))
 		}
 		synctest.Wait()
 		for _, p := range requests {
 			want := pdu.Error(0)
 			if p.Kind() == pdu.KindResult {
-				want = truthStore(pdu.MakePMID(20, 0, 12), []pdu.InstID{7})
+				want = expectedStore(pdu.MakePMID(20, 0, 12), []pdu.InstID{7})
 			}
 			if got := g.code(p); got != want {
-				t.Errorf("after the end of the trouble: %#v: %v", p, got)
+				t.Errorf("after the calls returned: %#v: %v", p, got)
 			}
 		}
 		if err := s.Close(); err != nil {
@@ -124,12 +124,12 @@ func TestEveryRequestInTime(t *testing.T) {
 // collector that lets one agent hold up others makes all so, and by the time-out.
 type waits struct {
 	n, late int
-	worst   time.Duration // beyond the limit and the slack
+	worst   time.Duration // beyond the limit and the allowance
 }
 
 func (w *waits) add(begin time.Time, limit time.Duration, delays *delayMonitor) {
 	now := time.Now()
-	over := now.Sub(begin) - limit - delays.slack(begin, now)
+	over := now.Sub(begin) - limit - delays.allowance(begin, now)
 	w.n++
 	if over > 0 {
 		w.late++
@@ -137,7 +137,7 @@ func (w *waits) add(begin time.Time, limit time.Duration, delays *delayMonitor) 
 	}
 }
 
-func (w *waits) judge(t *testing.T, what string, most time.Duration) {
+func (w *waits) check(t *testing.T, what string, most time.Duration) {
 	t.Helper()
 	t.Logf("%s: %d, %d late, the worst by %v", what, w.n, w.late, w.worst)
 	if w.n == 0 || w.late > 1+w.n/20 || w.worst > most {
@@ -154,13 +154,13 @@ func TestStoppedAgent(t *testing.T) {
 		timeout, pause = time.Second, 20*time.Second
 	}
 	log := newMessages()
-	s := &Server{Timeout: timeout, AgentHelloTimeout: patience, Logger: slog.New(log), Names: remoteNames(30, 31)}
+	s := &Server{Timeout: timeout, AgentHelloTimeout: replyLimit, Logger: slog.New(log), Names: remoteNames(30, 31)}
 	defer s.Close()
-	if err := s.Add(newOracle(10)); err != nil {
+	if err := s.Add(newExactAgent(10)); err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range []pdu.Domain{30, 31} {
-		if err := s.Start(agentLine(d, timeout, 1, "")); err != nil {
+		if err := s.StartAgent(agentLine(d, timeout, 1, "")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -168,7 +168,7 @@ func TestStoppedAgent(t *testing.T) {
 	g, quiet := newClientOf(t, s), newClientOf(t, s)
 	mine, inside, outside := pdu.MakePMID(30, 0, 0), pdu.MakePMID(10, 0, 0), pdu.MakePMID(31, 0, 0)
 	fine := []pdu.Error{0, 0, 0}
-	if diff := cmp.Diff(fine, g.fetchOracle(mine, inside, outside)); diff != "" {
+	if diff := cmp.Diff(fine, g.fetchExact(mine, inside, outside)); diff != "" {
 		t.Fatalf("at first (-want +got):\n%s", diff)
 	}
 	delays := newDelayMonitor()
@@ -191,7 +191,7 @@ func TestStoppedAgent(t *testing.T) {
 	wg.Go(func() {
 		for time.Since(stopped) < pause {
 			begin := time.Now()
-			quiet.fetchOracle(inside, outside)
+			quiet.fetchExact(inside, outside)
 			quietWaits.add(begin, 100*time.Millisecond, delays)
 			time.Sleep(20 * time.Millisecond)
 		}
@@ -202,7 +202,7 @@ func TestStoppedAgent(t *testing.T) {
 		if first {
 			want[1], limit = pdu.ErrTimeout, s.Timeout+100*time.Millisecond
 		}
-		if diff := cmp.Diff(want, g.fetchOracle(inside, mine, outside)); diff != "" {
+		if diff := cmp.Diff(want, g.fetchExact(inside, mine, outside)); diff != "" {
 			t.Fatalf("%v after the stop (-want +got):\n%s", time.Since(stopped), diff)
 		}
 		mineWaits.add(begin, limit, delays)
@@ -215,16 +215,16 @@ func TestStoppedAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "values of the agent that goes on", func() bool {
-		return slices.Equal(g.fetchOracle(mine, inside, outside), fine)
+		return slices.Equal(g.fetchExact(mine, inside, outside), fine)
 	})
 	cancel()
 	wg.Wait()
-	mineWaits.judge(t, "replies for the stopped agent", s.Timeout/2)
-	quietWaits.judge(t, "replies of healthy agents", s.Timeout/2)
+	mineWaits.check(t, "replies for the stopped agent", s.Timeout/2)
+	quietWaits.check(t, "replies of healthy agents", s.Timeout/2)
 	if got := s.agents.Load().get(30).remote.Load(); got != p {
 		t.Error("the agent was started again")
 	}
-	want := []string{"agent started", "agent started", "agent owes a reply", "agent replies again"}
+	want := []string{"agent started", "agent started", "agent did not reply in time; requests fail until the late reply comes", "agent replies again"}
 	if diff := cmp.Diff(want, log.take()); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
 	}

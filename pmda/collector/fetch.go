@@ -41,7 +41,7 @@ func (f *fetch) reset() (keep bool) {
 	keep = size <= keepBytes && cap(f.req.PMIDs) <= keepMetrics
 	for _, k := range f.calls {
 		k.agent, k.handler, k.request, k.ctx, k.done = nil, nil, nil, nil, nil
-		k.about.Client, k.about.Profile = nil, nil
+		k.agentRequest.Client, k.agentRequest.Profile = nil, nil
 	}
 	f.spare = append(f.spare, f.calls...)
 	clear(f.calls)
@@ -56,10 +56,10 @@ func (r *request) planFetch(body []byte) error {
 	if err := f.req.Decode(body); err != nil {
 		return err
 	}
-	r.about.Context = f.req.Context
-	r.about.Profile = r.client.profiles[f.req.Context]
+	r.agentRequest.Context = f.req.Context
+	r.agentRequest.Profile = r.client.profiles[f.req.Context]
 	switch {
-	case r.about.Profile == nil:
+	case r.agentRequest.Profile == nil:
 		return pdu.ErrNoProfile
 	case len(f.req.PMIDs) > r.client.s.limits.metrics:
 		return pdu.ErrTooBig
@@ -119,7 +119,7 @@ func newFetchCall() *fetchCall {
 	return k
 }
 
-func (k *fetchCall) invoke() error { return k.handler.Fetch(k.ctx, &k.about, k.ids, &k.w) }
+func (k *fetchCall) invoke() error { return k.handler.Fetch(k.ctx, &k.agentRequest, k.ids, &k.w) }
 
 // finishFetch sends the result.
 func (r *request) finishFetch() error {

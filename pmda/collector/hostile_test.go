@@ -49,12 +49,12 @@ const hostileCost = 4 << 20
 // and that little memory is allocated.
 func underAttack(t *testing.T, s *Server, attack func(g *testClient)) {
 	t.Helper()
-	if err := s.Add(newOracle(10)); err != nil {
+	if err := s.Add(newExactAgent(10)); err != nil {
 		t.Fatal(err)
 	}
 	other, g := newClientOf(t, s), newClientOf(t, s)
 	ids := []pdu.PMID{pdu.MakePMID(10, 0, 0), pdu.MakePMID(10, 0, 2)}
-	other.fetchOracle(ids...)
+	other.fetchExact(ids...)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	attack(g)
@@ -62,7 +62,7 @@ func underAttack(t *testing.T, s *Server, attack func(g *testClient)) {
 	if cost := after.TotalAlloc - before.TotalAlloc; cost > hostileCost {
 		t.Errorf("%d bytes were allocated", cost)
 	}
-	if diff := cmp.Diff([]pdu.Error{0, 0}, other.fetchOracle(ids...)); diff != "" {
+	if diff := cmp.Diff([]pdu.Error{0, 0}, other.fetchExact(ids...)); diff != "" {
 		t.Errorf("another client (-want +got):\n%s", diff)
 	}
 	if err := s.Close(); err != nil {
@@ -109,7 +109,7 @@ func (m malformed) run(t *testing.T) {
 				if kind != pdu.KindError || s.Decode(body) != nil || s.Code != pdu.ErrIPC {
 					t.Errorf("replied to with %v %x", kind, body)
 				}
-				if diff := cmp.Diff([]pdu.Error{0}, g.fetchOracle(pdu.MakePMID(10, 0, 0))); diff != "" {
+				if diff := cmp.Diff([]pdu.Error{0}, g.fetchExact(pdu.MakePMID(10, 0, 0))); diff != "" {
 					t.Errorf("afterwards (-want +got):\n%s", diff)
 				}
 			})
@@ -209,20 +209,20 @@ func TestHostilePMIDs(t *testing.T) {
 			if got := g.code(pdu.Fetch{PMIDs: many[:4000]}); got != pdu.ErrTooBig {
 				t.Error(got)
 			}
-			if diff := cmp.Diff([]pdu.Error{0}, g.fetchOracle(many[0])); diff != "" {
+			if diff := cmp.Diff([]pdu.Error{0}, g.fetchExact(many[0])); diff != "" {
 				t.Errorf("afterwards (-want +got):\n%s", diff)
 			}
 		})
 	})
 }
 
-// A readingOracle looks into the events that it is given.
-type readingOracle struct {
-	*oracle
+// A eventReader looks into the events that it is given.
+type eventReader struct {
+	*exactAgent
 	err error
 }
 
-func (o *readingOracle) Store(_ context.Context, _ *pmda.Request, values *pdu.Result) error {
+func (o *eventReader) Store(_ context.Context, _ *pmda.Request, values *pdu.Result) error {
 	for _, a := range values.At(0).All(pdu.TypeEvent) {
 		_, o.err = a.Events()
 	}
@@ -232,7 +232,7 @@ func (o *readingOracle) Store(_ context.Context, _ *pmda.Request, values *pdu.Re
 func TestHostileEventCounts(t *testing.T) {
 	for _, n := range []int{hostileHigh, hostileWrap, -1, math.MinInt32, 2} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			s, o := &Server{}, &readingOracle{oracle: newOracle(11)}
+			s, o := &Server{}, &eventReader{exactAgent: newExactAgent(11)}
 			if err := s.Add(o); err != nil {
 				t.Fatal(err)
 			}
@@ -336,7 +336,7 @@ func hostileAgent(t *testing.T, ask pdu.PDU, reply []byte) {
 		t.Fatal(err)
 	}
 	underAttack(t, s, func(g *testClient) {
-		g.net.SetDeadline(time.Now().Add(patience))
+		g.net.SetDeadline(time.Now().Add(replyLimit))
 		for _, want := range []pdu.Error{pdu.ErrIPC, pdu.ErrNoAgent} {
 			kind, body := g.roundTrip(ask)
 			var st pdu.Status

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintf(os.Stderr, "goroutines left behind:\n%s\n", left)
 		status = 1
 	}
-	for end := time.Now().Add(leftPatience); leftChildren() != "" && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(leftLimit); leftChildren() != "" && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 	}
 	if left := leftChildren(); left != "" && status == 0 {
 		fmt.Fprintf(os.Stderr, "processes left behind: %s\n", left)
@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// leftPatience is how long what a test leaves may take to end.
-const leftPatience = 30 * time.Second
+// leftLimit is how long what a test leaves may take to end.
+const leftLimit = 30 * time.Second
 
 // leftChildren are the children of this process, where the system lists them.
 func leftChildren() string {
@@ -53,7 +53,7 @@ func leftChildren() string {
 // the caller, when they had time to end.
 func leftGoroutines() string {
 	var left []byte
-	for end := time.Now().Add(leftPatience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(leftLimit); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		buf := make([]byte, 1<<20)
 		buf = buf[:runtime.Stack(buf, true)]
 		left = nil

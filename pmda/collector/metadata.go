@@ -9,11 +9,11 @@ func (r *request) planDesc(body []byte) error {
 		return err
 	}
 	id := p.PMID
-	q := planCall(r, id.Domain(), pdu.ErrPMID, "desc", func(k *call) (pdu.Desc, error) {
-		return k.handler.Desc(k.ctx, &k.about, id)
+	planned := planCall(r, id.Domain(), pdu.ErrPMID, "desc", func(k *call) (pdu.Desc, error) {
+		return k.handler.Desc(k.ctx, &k.agentRequest, id)
 	})
 	r.finish = func(r *request) error {
-		d, err := q.result()
+		d, err := planned.result()
 		if err != nil {
 			return err
 		}
@@ -32,7 +32,7 @@ func (r *request) planDescs(body []byte) error {
 	}
 	descs := planCalls(r, len(p.PMIDs), pdu.ErrPMID, "desc",
 		func(i int) (pdu.Domain, bool) { return p.PMIDs[i].Domain(), true },
-		func(k *call, i int) (pdu.Desc, error) { return k.handler.Desc(k.ctx, &k.about, p.PMIDs[i]) })
+		func(k *call, i int) (pdu.Desc, error) { return k.handler.Desc(k.ctx, &k.agentRequest, p.PMIDs[i]) })
 	r.finish = func(r *request) error {
 		out := pdu.DescsReply{Descs: make([]pdu.Desc, len(descs))}
 		overdue, known := false, false
@@ -64,11 +64,11 @@ func (r *request) planInstances(body []byte) error {
 	if err := p.Decode(body); err != nil {
 		return err
 	}
-	q := planCall(r, p.InDom.Domain(), pdu.ErrInDom, "instances", func(k *call) ([]pdu.Instance, error) {
-		return k.handler.Instances(k.ctx, &k.about, p.InDom, p.Inst, p.Name)
+	planned := planCall(r, p.InDom.Domain(), pdu.ErrInDom, "instances", func(k *call) ([]pdu.Instance, error) {
+		return k.handler.Instances(k.ctx, &k.agentRequest, p.InDom, p.Inst, p.Name)
 	})
 	r.finish = func(r *request) error {
-		insts, err := q.result()
+		insts, err := planned.result()
 		if one := p.Inst != pdu.NoInst || p.Name != ""; err == nil && one {
 			if len(insts) == 0 {
 				err = pdu.ErrInst
@@ -94,11 +94,11 @@ func (r *request) planText(body []byte) error {
 		return pdu.ErrPMID
 	}
 	// The domain lies at the same place in both kinds of identifier.
-	q := planCall(r, pdu.PMID(p.Ident).Domain(), pdu.ErrPMID, "text", func(k *call) (string, error) {
-		return k.handler.Text(k.ctx, &k.about, p.Target(), p.Text&^(pdu.TextPMID|pdu.TextInDom))
+	planned := planCall(r, pdu.PMID(p.Ident).Domain(), pdu.ErrPMID, "text", func(k *call) (string, error) {
+		return k.handler.Text(k.ctx, &k.agentRequest, p.Target(), p.Text&^(pdu.TextPMID|pdu.TextInDom))
 	})
 	r.finish = func(r *request) error {
-		t, err := q.result()
+		t, err := planned.result()
 		if err != nil {
 			return err
 		}
@@ -128,12 +128,12 @@ func (r *request) planLabels(body []byte) error {
 	default:
 		return pdu.ErrType
 	}
-	r.about.Profile = r.client.profiles[0]
-	q := planCall(r, d, unknown, "labels", func(k *call) ([]pdu.LabelSet, error) {
-		return k.handler.Labels(k.ctx, &k.about, p.Target())
+	r.agentRequest.Profile = r.client.profiles[0] // LABEL_REQ has no context number: context 0 is used
+	planned := planCall(r, d, unknown, "labels", func(k *call) ([]pdu.LabelSet, error) {
+		return k.handler.Labels(k.ctx, &k.agentRequest, p.Target())
 	})
 	r.finish = func(r *request) error {
-		sets, err := q.result()
+		sets, err := planned.result()
 		if err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func (r *request) planLabels(body []byte) error {
 func (r *request) replyContextLabels(p pdu.LabelReq) error {
 	c := r.client
 	c.s.noteLabelChanges()
-	set, err := c.s.Labels.Set(c.info.Load())
+	set, err := c.s.Labels.For(c.info.Load())
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func (r *request) planLookup(body []byte) error {
 		}
 		return id.IsDynamicRoot()
 	}, func(k *call, i int) (pdu.PMID, error) {
-		return k.handler.PMID(k.ctx, &k.about, p.Names[i])
+		return k.handler.PMID(k.ctx, &k.agentRequest, p.Names[i])
 	})
 	r.finish = func(r *request) error {
 		out := pdu.PMIDList{PMIDs: make([]pdu.PMID, len(metrics))}
@@ -120,11 +120,11 @@ func (r *request) planNames(body []byte) error {
 		r.finish = func(r *request) error { return r.reply(pdu.NameList{Names: names}) }
 		return nil
 	}
-	q := planCall(r, id.Domain(), pdu.ErrNoAgent, "names", func(k *call) ([]string, error) {
-		return k.handler.Names(k.ctx, &k.about, id)
+	planned := planCall(r, id.Domain(), pdu.ErrNoAgent, "names", func(k *call) ([]string, error) {
+		return k.handler.Names(k.ctx, &k.agentRequest, id)
 	})
 	r.finish = func(r *request) error {
-		names, err := q.result()
+		names, err := planned.result()
 		if err == nil && len(names) == 0 {
 			err = pdu.ErrPMID
 		}
@@ -144,11 +144,11 @@ func (r *request) planChildren(body []byte) error {
 	}
 	tree := r.client.s.nameTree()
 	if d, ok := dynamicRoot(tree, p.Name); ok {
-		q := planCall(r, d, pdu.ErrNoAgent, "children", func(k *call) ([]pmns.Child, error) {
-			return k.handler.Children(k.ctx, &k.about, p.Name)
+		planned := planCall(r, d, pdu.ErrNoAgent, "children", func(k *call) ([]pmns.Child, error) {
+			return k.handler.Children(k.ctx, &k.agentRequest, p.Name)
 		})
 		r.finish = func(r *request) error {
-			children, err := q.result()
+			children, err := planned.result()
 			if err != nil {
 				return err
 			}
@@ -191,7 +191,7 @@ func dynamicRoot(t *pmns.Tree, name string) (pdu.Domain, bool) {
 // traverseSubtree calls an agent for the names at and below one of a dynamic
 // subtree.
 func traverseSubtree(k *call, name string) ([]string, error) {
-	return k.handler.Traverse(k.ctx, &k.about, name)
+	return k.handler.Traverse(k.ctx, &k.agentRequest, name)
 }
 
 // planTraverse is for PMNS_TRAVERSE.
@@ -210,9 +210,9 @@ func (r *request) planTraverse(body []byte) error {
 	if !ok {
 		return err
 	}
-	q := planCall(r, d, pdu.ErrNoAgent, "traverse", func(k *call) ([]string, error) { return traverseSubtree(k, p.Name) })
+	planned := planCall(r, d, pdu.ErrNoAgent, "traverse", func(k *call) ([]string, error) { return traverseSubtree(k, p.Name) })
 	r.finish = func(r *request) error {
-		more, err := q.result()
+		more, err := planned.result()
 		switch {
 		case err == nil && len(more) > 0:
 			return r.reply(pdu.NameList{Names: more})

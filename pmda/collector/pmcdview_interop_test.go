@@ -55,7 +55,7 @@ func sameOutput(t *testing.T, c, ours string, edit func(string) string, tool str
 		}
 		return text + map[bool]string{true: "failed\n"}[status != 0]
 	}
-	pcptest.Persist(t, func() string {
+	pcptest.Retry(t, func() string {
 		want, got := strings.Split(run(c), "\n"), strings.Split(run(ours), "\n")
 		if diff := cmp.Diff(want, got); diff != "" {
 			return fmt.Sprintf("%s %q (-C +Go):\n%s", tool, args, diff)
@@ -105,7 +105,7 @@ func TestPMCDStoreInterop(t *testing.T) {
 	}
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd"}, Args: []string{"-t", "5"}})
 	_, host := serveForTools(t, &Server{})
-	clients := regexp.MustCompile(`pmcd.client.(\w+) inst \[\d+ or "\d+"\]`) // one more has asked the C collector
+	clients := regexp.MustCompile(`pmcd.client.(\w+) inst \[\d+ or "\d+"\]`) // the C collector has had one more client
 	edit := func(s string) string { return clients.ReplaceAllString(s, "pmcd.client.$1 inst [N]") }
 	for _, args := range [][]string{
 		{"pmcd.control.debug", "0"}, {"pmcd.control.debug", "abc"}, {"pmcd.control.debug", "3000000000"},

@@ -67,7 +67,7 @@ func newFixture(t *testing.T, s *Server) *fixture {
 	t.Cleanup(func() { s.Close() })
 	me := pmda.NewClient(99, 99)
 	me.UID, me.GID = 0, 0
-	return &fixture{Server: s, t: t, log: log, me: me, agent: s.agents.Load().get(pmcdagent.Domain).handler.(*pmda.Agent)}
+	return &fixture{Server: s, t: t, log: log, me: me, agent: s.agents.Load().get(pmcdagent.Domain).local.(*pmda.Agent)}
 }
 
 func (b *fixture) request() *pmda.Request { return &pmda.Request{Client: b.me} }
@@ -241,7 +241,7 @@ func TestPMCDAgents(t *testing.T) {
 	}
 	b.want("numagents", "3")
 	b.want("agent.fenced", "pmcd 0", "zebra 0", "zebra.251 0")
-	err := b.Start(pmcdconf.Agent{Name: "gone", Domain: 8, Kind: pmcdconf.KindPipe, Argv: []string{filepath.Join(t.TempDir(), "none")}})
+	err := b.StartAgent(pmcdconf.Agent{Name: "gone", Domain: 8, Kind: pmcdconf.KindPipe, Argv: []string{filepath.Join(t.TempDir(), "none")}})
 	if err == nil {
 		t.Fatal("an agent without a program has started")
 	}
@@ -258,7 +258,7 @@ func TestPMCDFence(t *testing.T) {
 	b.store("agent.fenced", 1)
 	b.want("agent.fenced", "pmcd 0", "a 1")
 	if _, err := b.agents.Load().get(7).handlerFor(false); err != pdu.ErrPMDAFenced {
-		t.Errorf("a fenced agent is asked: %v", err)
+		t.Errorf("a fenced agent is called: %v", err)
 	}
 	b.store("agent.fenced", assignment{7, 0})
 	b.want("agent.fenced", "pmcd 0", "a 0")
@@ -442,7 +442,7 @@ func TestLabelChange(t *testing.T) {
 // Without OnReset, agents that have died are tried again; after Close nothing is.
 func TestResetRestarts(t *testing.T) {
 	b := newFixture(t, &Server{})
-	b.Start(pmcdconf.Agent{Name: "gone", Domain: 8, Kind: pmcdconf.KindPipe, Argv: []string{filepath.Join(t.TempDir(), "none")}})
+	b.StartAgent(pmcdconf.Agent{Name: "gone", Domain: 8, Kind: pmcdconf.KindPipe, Argv: []string{filepath.Join(t.TempDir(), "none")}})
 	b.log.take()
 	b.Reset()
 	if log := b.log.take(); !slices.Contains(log, "agent not started") {
@@ -477,7 +477,7 @@ func TestDumpConn(t *testing.T) {
 	}
 }
 
-// Everything is asked and set while clients and agents come and go.
+// Everything is fetched and stored while clients and agents come and go.
 func TestPMCDConcurrency(t *testing.T) {
 	b := newFixture(t, &Server{TmpDir: t.TempDir()})
 	var ids []pdu.PMID

@@ -54,7 +54,7 @@ type process struct {
 	*remote.Agent
 	cmd     *exec.Cmd     // nil for a socket agent that runs already
 	exited  chan struct{} // closed when cmd has ended
-	stream  remote.Stream // what Remote speaks over
+	stream  remote.Stream // what Agent reads and writes
 	socket  string        // a file to remove when cmd has ended, or empty
 	dialer  dialFunc      // connects to a socket
 	in, out int           // descriptors of stream while it was open, for the trace
@@ -62,12 +62,12 @@ type process struct {
 	signalled bool // cmd was sent a signal, since it did not end by itself
 }
 
-// Start hosts the agent of a configuration line: a "dso" line makes one in this
+// StartAgent hosts the agent of a configuration line: a "dso" line makes one in this
 // process through DSO, other lines start or connect to one in another process,
 // which is started again when it dies. An agent that cannot be started counts as one
-// that has died: Restart tries again. The error says why it could not be started.
+// that has died: RestartAgents tries again. The error says why it could not be started.
 // Clients are told that an agent was added.
-func (s *Server) Start(conf pmcdconf.Agent) error {
+func (s *Server) StartAgent(conf pmcdconf.Agent) error {
 	s.init()
 	return opError("start", conf.Name, s.startAgent(conf))
 }
@@ -369,7 +369,7 @@ func (s *Server) supervise(a *agent) {
 		}
 		select {
 		case <-a.ctx.Done():
-		case <-a.started: // by Start or Restart
+		case <-a.started: // by StartAgent or RestartAgents
 		case <-again:
 			last = time.Now()
 			s.relaunch(a)

@@ -131,7 +131,7 @@ func TestAgentNotStarted(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			test.conf.Name, test.conf.Domain = "program", programDomain
-			pcptest.Persist(t, func() string { return notStarted(t, test.conf, test.want) }) // a process may be slow to end
+			pcptest.Retry(t, func() string { return notStarted(t, test.conf, test.want) }) // a process may be slow to end
 		})
 	}
 }
@@ -143,7 +143,7 @@ func TestAgentDomainInUse(t *testing.T) {
 	conf := programLine("good")
 	conf.Domain = pmcdagent.Domain
 	const why = `domain 2 is that of agent "pmcd"`
-	err := s.Start(conf)
+	err := s.StartAgent(conf)
 	if err == nil || err.Error() != `collector: start agent "program": `+why {
 		t.Errorf("error %v\nwant  %s", err, why)
 	}
@@ -165,7 +165,7 @@ func notStarted(t *testing.T, conf pmcdconf.Agent, want string) (wrong string) {
 	if strings.Contains(want, "Timeout") {
 		s.AgentHelloTimeout = 300 * time.Millisecond
 	}
-	err := withTime(t, s).Start(conf)
+	err := withTime(t, s).StartAgent(conf)
 	if err == nil {
 		t.Fatal("started")
 	}
@@ -205,7 +205,7 @@ func TestAgentFails(t *testing.T) {
 	} {
 		t.Run(test.behavior, func(t *testing.T) {
 			t.Parallel()
-			pcptest.Persist(t, func() string { return test.wrong(t) }) // a process may be slow to end
+			pcptest.Retry(t, func() string { return test.wrong(t) }) // a process may be slow to end
 		})
 	}
 }
@@ -224,7 +224,7 @@ func (e programEnd) wrong(t *testing.T) (wrong string) {
 	j, log := newLogLines()
 	s := withTime(t, &Server{Logger: log, NoRestart: true})
 	g := newClientOf(t, s)
-	if err := s.Start(programLine(e.behavior)); err != nil {
+	if err := s.StartAgent(programLine(e.behavior)); err != nil {
 		t.Fatal(err)
 	}
 	if got := g.fetchProgram(); !strings.HasSuffix(got, e.first) {
@@ -244,12 +244,12 @@ func (e programEnd) wrong(t *testing.T) (wrong string) {
 	return wrong
 }
 
-// An agent that is late owes a reply; when that has come it is called again.
+// An agent that does not reply in time is called again when the late reply has come.
 func TestAgentLate(t *testing.T) {
 	j, log := newLogLines()
 	goOn := filepath.Join(t.TempDir(), "go-on")
 	s := withTime(t, &Server{Logger: log, Timeout: 100 * time.Millisecond})
-	if err := s.Start(programLine("late=" + goOn)); err != nil {
+	if err := s.StartAgent(programLine("late=" + goOn)); err != nil {
 		t.Fatal(err)
 	}
 	g := newClientOf(t, s)
@@ -258,7 +258,7 @@ func TestAgentLate(t *testing.T) {
 	}
 	s.setTimeout(time.Minute) // it is late once only
 	if got := g.fetchProgram(); got != errorOf(pdu.ErrAgain) {
-		t.Errorf("owing: %s", got)
+		t.Errorf("late reply: %s", got)
 	}
 	if err := os.WriteFile(goOn, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -267,7 +267,7 @@ func TestAgentLate(t *testing.T) {
 	if got := agentStatus(s); got != 0 {
 		t.Errorf("status %d", got)
 	}
-	want := []string{programStarted, `level=WARN msg="agent owes a reply" agent=program domain=30 type=RESULT`,
+	want := []string{programStarted, `level=WARN msg="agent did not reply in time; requests fail until the late reply comes" agent=program domain=30 type=RESULT`,
 		`level=INFO msg="agent replies again" agent=program domain=30`}
 	if diff := gocmp.Diff(want, j.lines()); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
@@ -279,7 +279,7 @@ func TestAgentLate(t *testing.T) {
 func TestAgentRestarts(t *testing.T) {
 	j, log := newLogLines()
 	s := withTime(t, &Server{Logger: log, restartDelay: 700 * time.Millisecond})
-	if err := s.Start(programLine("exits")); err != nil {
+	if err := s.StartAgent(programLine("exits")); err != nil {
 		t.Fatal(err)
 	}
 	a := s.agents.Load().get(programDomain)
@@ -310,18 +310,18 @@ func TestAgentRestarts(t *testing.T) {
 	}
 }
 
-// Restart starts agents that do not run; their next end is noticed as well.
-func TestRestart(t *testing.T) {
+// RestartAgents starts agents that do not run; their next end is noticed as well.
+func TestRestartAgents(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "agent")
 	j, log := newLogLines()
 	s := withTime(t, &Server{Logger: log})
 	conf := programLine("good")
 	conf.Argv = append([]string{program}, conf.Argv...)
-	if s.Start(conf) == nil {
+	if s.StartAgent(conf) == nil {
 		t.Fatal("started")
 	}
-	if diff := gocmp.Diff([]string{"program"}, s.Restart()); diff != "" {
+	if diff := gocmp.Diff([]string{"program"}, s.RestartAgents()); diff != "" {
 		t.Error(diff)
 	}
 	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec \"$@\"\n"), 0o755); err != nil {
@@ -332,13 +332,13 @@ func TestRestart(t *testing.T) {
 		t.Errorf("before: %s", got)
 	}
 	var both sync.WaitGroup // which must not start two
-	both.Go(func() { s.Restart() })
-	both.Go(func() { s.Restart() })
+	both.Go(func() { s.RestartAgents() })
+	both.Go(func() { s.RestartAgents() })
 	both.Wait()
 	if got, want := g.fetchProgram(), "change: add agent,restart agent / "+programValue; got != want {
 		t.Errorf("after: %s", got)
 	}
-	if got := s.Restart(); got != nil {
+	if got := s.RestartAgents(); got != nil {
 		t.Errorf("restarted %v again", got)
 	}
 	old := s.agents.Load().get(programDomain).remote.Load()
@@ -358,8 +358,8 @@ func TestRestart(t *testing.T) {
 // waited for.
 func TestStubbornAgent(t *testing.T) {
 	s := withTime(t, &Server{Grace: 1500 * time.Millisecond})
-	pcptest.Persist(t, func() string {
-		if err := s.Start(programLine("ignores signals")); err != nil {
+	pcptest.Retry(t, func() string {
+		if err := s.StartAgent(programLine("ignores signals")); err != nil {
 			t.Fatal(err)
 		}
 		p := s.agents.Load().get(programDomain).remote.Load()
@@ -391,7 +391,7 @@ func TestStubbornAgent(t *testing.T) {
 func TestCloseWhileStarting(t *testing.T) {
 	s := &Server{AgentHelloTimeout: time.Minute}
 	started := make(chan error, 1)
-	go func() { started <- s.Start(programLine("mute")) }()
+	go func() { started <- s.StartAgent(programLine("mute")) }()
 	eventually(t, "entry", func() bool { s.init(); return s.agents.Load().get(programDomain) != nil })
 	time.Sleep(50 * time.Millisecond)
 	began := time.Now()
@@ -404,13 +404,13 @@ func TestCloseWhileStarting(t *testing.T) {
 	if d := time.Since(began); d > 30*time.Second {
 		t.Errorf("took %v", d)
 	}
-	if err := s.Start(programLine("good")); !errors.Is(err, errClosed) {
+	if err := s.StartAgent(programLine("good")); !errors.Is(err, errClosed) {
 		t.Errorf("start after the end: %v", err)
 	}
 	if err := s.Add(fakeAgent("late", 9)); !errors.Is(err, errClosed) {
 		t.Errorf("add after the end: %v", err)
 	}
-	if got := s.Restart(); len(got) > 0 && s.agents.Load().get(programDomain).remote.Load() != nil {
+	if got := s.RestartAgents(); len(got) > 0 && s.agents.Load().get(programDomain).remote.Load() != nil {
 		t.Error("restarted after the end")
 	}
 }
@@ -461,7 +461,7 @@ func TestSocketAgents(t *testing.T) {
 			} else {
 				conf.Argv = programArgv(test.behavior)
 			}
-			if err := s.Start(conf); err != nil {
+			if err := s.StartAgent(conf); err != nil {
 				t.Fatal(err)
 			}
 			g := newClientOf(t, s)
@@ -521,7 +521,7 @@ func TestConfigure(t *testing.T) {
 		for _, a := range s.agents.Load().list {
 			if p := a.remote.Load(); p != nil {
 				pids[a.domain()] = p.cmd.Process.Pid
-			} else if a.handler != nil {
+			} else if a.local != nil {
 				pids[a.domain()] = 0
 			}
 		}
@@ -595,8 +595,8 @@ func TestChangesAtOnce(t *testing.T) {
 	}
 	loop(func() { s.Configure(&pmcdconf.Config{Agents: []pmcdconf.Agent{good}}) })
 	loop(func() { s.Configure(&pmcdconf.Config{}) })
-	loop(func() { s.Restart(); time.Sleep(time.Millisecond) })
-	loop(func() { s.Remove(programDomain); s.Start(good) })
+	loop(func() { s.RestartAgents(); time.Sleep(time.Millisecond) })
+	loop(func() { s.Remove(programDomain); s.StartAgent(good) })
 	loop(func() {
 		if a := s.agents.Load().get(programDomain); a != nil {
 			if p := a.remote.Load(); p != nil {
@@ -631,7 +631,7 @@ func TestRemoveWhileStarting(t *testing.T) {
 	// It never says hello, and takes a moment to end.
 	argv := []string{"/bin/sh", "-c", "echo $$ >" + file + ".new; mv " + file + ".new " + file + "; cat; sleep 0.2"}
 	go func() {
-		started <- s.Start(pmcdconf.Agent{Name: "program", Domain: programDomain, Kind: pmcdconf.KindPipe, Argv: argv})
+		started <- s.StartAgent(pmcdconf.Agent{Name: "program", Domain: programDomain, Kind: pmcdconf.KindPipe, Argv: argv})
 	}()
 	eventually(t, "process", func() bool { _, err := os.Stat(file); return err == nil })
 	b, err := os.ReadFile(file)
@@ -653,7 +653,7 @@ func TestRemoveWhileStarting(t *testing.T) {
 		t.Errorf("start: %v", err)
 	}
 	os.Remove(file)
-	s.relaunch(a) // by a Restart that has looked at the agents before
+	s.relaunch(a) // by a RestartAgents that has looked at the agents before
 	if _, err := os.Stat(file); err == nil {
 		t.Error("an agent that has been removed was started again")
 	}
@@ -671,7 +671,7 @@ func TestTimeoutWhileStarting(t *testing.T) {
 	s.init()
 	started := make(chan error, 1)
 	go func() {
-		started <- s.Start(pmcdconf.Agent{Name: "program", Domain: programDomain, Kind: pmcdconf.KindSocket, Network: "unix", Address: path})
+		started <- s.StartAgent(pmcdconf.Agent{Name: "program", Domain: programDomain, Kind: pmcdconf.KindSocket, Network: "unix", Address: path})
 	}()
 	conn, err := ln.Accept()
 	if err != nil {
@@ -727,7 +727,7 @@ func TestReapedByAnother(t *testing.T) {
 // fenced.
 func TestPMCDFenceOfDead(t *testing.T) {
 	b := newFixture(t, &Server{NoRestart: true})
-	if err := b.Start(programLine("good")); err != nil {
+	if err := b.StartAgent(programLine("good")); err != nil {
 		t.Fatal(err)
 	}
 	a := b.agents.Load().get(programDomain)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
 // A request is one PDU of a client, from its arrival to the reply. It is carried
@@ -27,12 +28,12 @@ type request struct {
 	since    int64     // arrived on Server.clock
 	deadline time.Time // of its calls; zero for none
 
-	ctx       *callContext // of the calls
-	about     pmda.Request // what agents are given, without the deadline
-	calls     []*call
-	next      int                    // index of the next call to make
-	abandoned bool                   // a call was abandoned
-	finish    func(r *request) error // sends the reply; nil if there is none
+	ctx          *callContext // of the calls
+	agentRequest pmda.Request // what agents get; prepareCall adds the deadline
+	calls        []*call
+	next         int                    // index of the next call to make
+	abandoned    bool                   // a call was abandoned
+	finish       func(r *request) error // sends the reply; nil if there is none
 
 	fetch fetch // of FETCH and HIGHRES_FETCH
 }
@@ -47,7 +48,7 @@ func (c *client) newRequest(k pdu.Kind) *request {
 	now := time.Now()
 	r.client, r.kind, r.ctx = c, k, c.ctx
 	r.arrived, r.now, r.since, r.deadline = now, now, c.s.sinceStart(now), c.s.deadline(now)
-	r.about = pmda.Request{Client: c.info.Load()}
+	r.agentRequest = pmda.Request{Client: c.info.Load()}
 	return r
 }
 
@@ -58,7 +59,7 @@ func (r *request) release() {
 	s := r.client.s
 	clear(r.calls)
 	r.calls, r.next, r.abandoned, r.finish = r.calls[:0], 0, false, nil
-	r.client, r.ctx, r.about = nil, nil, pmda.Request{}
+	r.client, r.ctx, r.agentRequest = nil, nil, pmda.Request{}
 	if r.fetch.reset() {
 		s.requests.Put(r)
 	}
@@ -84,6 +85,48 @@ func (r *request) resume() {
 		err = c.serveRequests()
 	}
 	c.closeConn(err)
+}
+
+// An operation says how a kind of PDU is replied to, and which permissions it
+// takes.
+type operation struct {
+	needs   pmcdconf.Ops
+	prepare func(r *request, body []byte) error // plans the calls
+}
+
+var operations = map[pdu.Kind]operation{
+	pdu.KindCreds:        {0, (*request).setCreds},
+	pdu.KindProfile:      {pmcdconf.OpFetch, (*request).setProfile},
+	pdu.KindFetch:        {pmcdconf.OpFetch, (*request).planFetch},
+	pdu.KindHighResFetch: {pmcdconf.OpFetch, (*request).planFetch},
+	pdu.KindResult:       {pmcdconf.OpStore, (*request).planStore}, // a store
+	pdu.KindDescReq:      {pmcdconf.OpFetch, (*request).planDesc},
+	pdu.KindDescIDs:      {pmcdconf.OpFetch, (*request).planDescs},
+	pdu.KindInstanceReq:  {pmcdconf.OpFetch, (*request).planInstances},
+	pdu.KindTextReq:      {pmcdconf.OpFetch, (*request).planText},
+	pdu.KindLabelReq:     {pmcdconf.OpFetch, (*request).planLabels},
+	pdu.KindPMNSNames:    {pmcdconf.OpFetch, (*request).planLookup},
+	pdu.KindPMNSIDs:      {pmcdconf.OpFetch, (*request).planNames},
+	pdu.KindPMNSChild:    {pmcdconf.OpFetch, (*request).planChildren},
+	pdu.KindPMNSTraverse: {pmcdconf.OpFetch, (*request).planTraverse},
+}
+
+// errNoCreds ends a connection whose client has sent a request before its CREDS.
+var errNoCreds = errors.New("request before credentials")
+
+// plan decodes a PDU and plans what it takes, or returns why not.
+func (r *request) plan(body []byte) error {
+	if !r.client.hasCreds && r.kind != pdu.KindCreds {
+		return errNoCreds
+	}
+	op, ok := operations[r.kind]
+	switch {
+	case !ok:
+		return pdu.ErrIPC
+	case op.needs&pmcdconf.Ops(r.client.denied.Load()) != 0:
+		return pdu.ErrPermission
+	}
+	return op.prepare(r, body)
 }
 
 // complete makes the calls that are left, and the reply.
@@ -166,13 +209,13 @@ func (r *request) callAgents() {
 // others. The last of them is inline, since the client's goroutine would only wait
 // for it; but not if other agents are called inline too: the one that comes first
 // would hold up the others and, if it does not return, take their time. So an agent
-// in another process never has the extra time alone, in which it might get to owe a
-// reply, to the harm of other clients.
+// in another process never has the extra time alone, in which it could
+// time out and block other clients.
 func (r *request) startSideCalls() {
 	var last *call
 	others := false
 	for _, k := range r.calls {
-		if k.agent.handler != nil && k.agent.calls.lastDuration.Load() <= int64(slowCall) {
+		if k.agent.local != nil && k.agent.calls.lastDuration.Load() <= int64(slowCall) {
 			others = true
 			continue
 		}
@@ -197,6 +240,67 @@ func (r *request) extend() {
 func (r *request) prepareCall(k *call) {
 	r.ctx.setDeadline(r.deadline)
 	k.ctx = r.ctx
-	k.about = r.about
-	k.about.Deadline = r.deadline
+	k.agentRequest = r.agentRequest
+	k.agentRequest.Deadline = r.deadline
+}
+
+// requestable are the features that the CREDS of a client may have at all.
+const requestable = pdu.FeatureSecure | pdu.FeatureCompress | pdu.FeatureAuth | pdu.FeatureCredsRequired |
+	pdu.FeatureSecureAck | pdu.FeatureContainer | pdu.FeatureCertRequired
+
+// Negated numbers of Linux.
+const (
+	errTryAgain     pdu.Error = -11 // EAGAIN
+	errNotSupported pdu.Error = -95 // EOPNOTSUPP
+)
+
+// setCreds takes the client's reply to the challenge, or a later change of it.
+func (r *request) setCreds(body []byte) error {
+	c := r.client
+	var p pdu.Creds
+	if err := p.Decode(body); err != nil {
+		return err
+	}
+	if p.Version == 0 {
+		return nil // the next PDU, if not other credentials, ends the connection
+	}
+	if !c.hasCreds {
+		c.hasCreds = true
+		c.readBy(time.Time{})
+	}
+	// This comes first, so that a client with wrong features does not evade the rules.
+	err := c.checkAccount()
+	info := c.info.Load()
+	switch {
+	case p.Features&^requestable != 0:
+		return pdu.ErrIPC
+	case p.Features&pdu.FeatureSecure != 0:
+		return pdu.ErrNotConn
+	case p.Features&(pdu.FeatureCompress|pdu.FeatureAuth|pdu.FeatureContainer) != 0,
+		p.Features&pdu.FeatureCredsRequired != 0 && info.UID < 0:
+		return errNotSupported
+	case err != nil:
+		return err
+	}
+	if hasAttributes(info) {
+		c.s.sendAttributes(info)
+	}
+	return nil
+}
+
+// setProfile replaces the profile of a context.
+func (r *request) setProfile(body []byte) error {
+	c := r.client
+	var p pdu.SetProfile
+	if err := p.Decode(body); err != nil {
+		return err
+	}
+	if int(p.Context) >= c.s.limits.contexts {
+		return errTryAgain
+	}
+	if c.profiles == nil {
+		c.profiles = make(map[int32]*pdu.Profile, 1)
+	}
+	c.profiles[p.Context] = &p.Profile
+	return nil
 }

@@ -67,7 +67,7 @@ func hostAll(t *testing.T) *Server {
 		add(t, s, &testAgent{name: requestDomains[d], domain: d, failing: failing})
 	}
 	s.agents.Load().get(fencedDomain).fenced.Store(true)
-	if s.Start(pmcdconf.Agent{Name: "dead", Domain: deadDomain, Kind: pmcdconf.KindPipe, Argv: []string{"/nonexistent/agent"}}) == nil {
+	if s.StartAgent(pmcdconf.Agent{Name: "dead", Domain: deadDomain, Kind: pmcdconf.KindPipe, Argv: []string{"/nonexistent/agent"}}) == nil {
 		t.Fatal("an agent that does not exist was started")
 	}
 	return s
@@ -231,7 +231,7 @@ func TestRequestsDirect(t *testing.T) {
 	}
 	want := []string{"RESULT 10.0.1 -1=7", "RESULT 10.0.1 -1=7", "RESULT 10.0.1 -1=7"}
 	var got []string
-	for _, text := range s.agents.Load().get(wellDomain).handler.(*testAgent).stored {
+	for _, text := range s.agents.Load().get(wellDomain).local.(*testAgent).stored {
 		got = append(got, strings.Replace(text, "HIGHRES_RESULT", "RESULT", 1))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

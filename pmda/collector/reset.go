@@ -11,9 +11,9 @@ type resetting struct {
 	mu      sync.Mutex
 }
 
-// Reset does what SIGHUP asks of a collector: it counts the reset
+// Reset does what pmcd does on SIGHUP: it counts the reset
 // (pmcd.sighups), lists the clients in the log, looks at the label files, and
-// calls OnReset or, without one, Restart. A program calls it when it gets that
+// calls OnReset or, without one, RestartAgents. A program calls it when it gets that
 // signal; a client does by storing pmcd.control.sighup. Resets run one at a time;
 // one that is called while another waits is merged with that.
 func (s *Server) Reset() {
@@ -34,7 +34,7 @@ func (s *Server) reset() {
 	if s.OnReset != nil {
 		s.OnReset()
 	} else {
-		s.Restart()
+		s.RestartAgents()
 	}
 }
 

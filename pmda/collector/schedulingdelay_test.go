@@ -42,23 +42,23 @@ func (m *delayMonitor) run(ctx context.Context) {
 	all.Wait()
 }
 
-func (b *delaySamples) run(ctx context.Context) {
+func (s *delaySamples) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		due := time.Now().Add(sampleInterval)
 		time.Sleep(sampleInterval)
 		now := time.Now()
-		b.mu.Lock()
-		b.ring[b.next%len(b.ring)] = delaySample{now, now.Sub(due)}
-		b.next++
-		b.mu.Unlock()
+		s.mu.Lock()
+		s.ring[s.next%len(s.ring)] = delaySample{now, now.Sub(due)}
+		s.next++
+		s.mu.Unlock()
 	}
 }
 
-// slack is the allowance for a reply that was waited for from start to end. Between
+// allowance is how late a reply that was waited for from start to end may be. Between
 // the request and the reply about half a dozen goroutines and processes are
 // scheduled one after the other, each of which may be as late as the worst sample of
 // that time.
-func (m *delayMonitor) slack(start, end time.Time) time.Duration {
+func (m *delayMonitor) allowance(start, end time.Time) time.Duration {
 	var worst time.Duration
 	for i := range m.processors {
 		worst = max(worst, m.processors[i].worst(start, end))
@@ -68,17 +68,17 @@ func (m *delayMonitor) slack(start, end time.Time) time.Duration {
 
 // worst is the longest delay from start to end. A sample that is due, but has not
 // been taken, counts as well.
-func (b *delaySamples) worst(start, end time.Time) time.Duration {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (s *delaySamples) worst(start, end time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var worst time.Duration
 	var last time.Time
-	for _, b := range &b.ring {
-		if b.at.After(last) {
-			last = b.at
+	for _, sample := range &s.ring {
+		if sample.at.After(last) {
+			last = sample.at
 		}
-		if !b.at.Before(start) && b.at.Add(-b.late).Before(end) {
-			worst = max(worst, b.late)
+		if !sample.at.Before(start) && sample.at.Add(-sample.late).Before(end) {
+			worst = max(worst, sample.late)
 		}
 	}
 	if !last.IsZero() {

@@ -53,7 +53,7 @@ type Server struct {
 	// pmproxy runs. A directory that is empty is not looked into.
 	TmpDir, RunDir string
 
-	// OnReset, if not nil, is what Reset calls in place of Restart.
+	// OnReset, if not nil, is what Reset calls in place of RestartAgents.
 	OnReset func()
 
 	// Trace is what the event trace keeps from the start on.
@@ -62,18 +62,18 @@ type Server struct {
 	// Labels are the context labels. The zero value has the host's name alone.
 	Labels ContextLabels
 
-	// Access is the rules for who may do what; nil lets everybody do everything. As
-	// every field it is to be set before the first method call: a Server whose field
-	// was changed later does not serve, rather than by the wrong rules. SetAccess and
-	// Configure replace the rules while the Server runs. pmcdconf.Parse makes rules of
-	// the text of a configuration such as
+	// Access is the rules for who may do what; nil lets everybody do everything. Serve
+	// and DialContext fail if Access was changed after the first method call. SetAccess
+	// and Configure replace the rules while the Server runs. pmcdconf.Parse makes rules
+	// of the text of a configuration such as
 	//
 	//	[access]
 	//	disallow ".*" : store;
 	//	disallow ":*" : store;
 	//
-	// which keeps all who come over IPv4 and IPv6 from setting values. Clients in this
-	// process and over a unix socket are "unix:".
+	// which keeps all clients that connect over IPv4 and IPv6 from setting values. In
+	// such rules the host "unix:" stands for clients without an IP address: those on
+	// unix sockets and those in this process.
 	Access *pmcdconf.Access
 
 	// DSO makes the in-process agents that "dso" lines of a configuration name, by
@@ -95,7 +95,7 @@ type Server struct {
 	// Grace is how long requests in progress may take when the Server ends, and
 	// then agents. 0 means 5 s.
 	Grace time.Duration
-	// NoRestart leaves agents that have died dead.
+	// NoRestart disables restarting agents that have died.
 	NoRestart bool
 
 	// MaxPDU is the greatest length of a PDU accepted from a client. 0 means 64 KiB.
@@ -190,7 +190,7 @@ func (s *Server) init() {
 		s.requests.New = func() any { return new(request) }
 		s.startTrace(s.Trace)
 		s.noteLabelChanges()
-		s.add(&agent{handler: newPMCDAgent(s), kind: pmcdconf.KindDSO})
+		s.add(&agent{local: newPMCDAgent(s), kind: pmcdconf.KindDSO})
 	})
 }
 
@@ -218,7 +218,7 @@ func (s *Server) addHandler(h pmda.Handler, conf pmcdconf.Agent) error {
 			return fmt.Errorf("a name is in use: %v", conflicts[0])
 		}
 	}
-	a := &agent{handler: h, kind: pmcdconf.KindDSO, conf: conf}
+	a := &agent{local: h, kind: pmcdconf.KindDSO, conf: conf}
 	a.setName(conf.Name)
 	return s.add(a)
 }

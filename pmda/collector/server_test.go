@@ -49,7 +49,7 @@ func TestFieldsStayZero(t *testing.T) {
 func TestOpError(t *testing.T) {
 	s := new(collector.Server)
 	add(t, s, pmda.Unimplemented{Name: "first", Domain: 10})
-	start := s.Start(pmcdconf.Agent{Name: "none", Domain: 12, Kind: pmcdconf.KindDSO, Entry: "none_init"})
+	start := s.StartAgent(pmcdconf.Agent{Name: "none", Domain: 12, Kind: pmcdconf.KindDSO, Entry: "none_init"})
 	tests := []struct {
 		err  error
 		want string

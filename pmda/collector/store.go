@@ -30,8 +30,8 @@ func (r *request) planStore(body []byte) error {
 		}
 		w.Copy(s)
 	}
-	r.about.Profile = r.client.profiles[0]
-	stores := make([]*query[struct{}], len(order))
+	r.agentRequest.Profile = r.client.profiles[0] // RESULT has no context number: context 0 is used
+	stores := make([]*typedCall[struct{}], len(order))
 	for i, d := range order {
 		values := &res
 		if len(order) > 1 {
@@ -41,14 +41,14 @@ func (r *request) planStore(body []byte) error {
 			}
 		}
 		stores[i] = planCall(r, d, pdu.ErrNoAgent, "store", func(k *call) (struct{}, error) {
-			return struct{}{}, k.handler.Store(k.ctx, &k.about, values)
+			return struct{}{}, k.handler.Store(k.ctx, &k.agentRequest, values)
 		})
 		stores[i].store = true
 	}
 	r.finish = func(r *request) error {
 		var worst pdu.Error
-		for _, q := range stores {
-			_, err := q.result()
+		for _, store := range stores {
+			_, err := store.result()
 			worst = worse(worst, pdu.FromError(err))
 		}
 		return r.reply(pdu.Status{Code: worst})

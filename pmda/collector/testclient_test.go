@@ -206,19 +206,19 @@ func (c *testClient) fetchCodes(ids ...pdu.PMID) []pdu.Error {
 	return codes
 }
 
-// fetchOracle is the error of each metric of a fetch of oracles, 0 for one whose
+// fetchExact is the error of each metric of a fetch of exactAgents, 0 for one whose
 // values are true.
-func (c *testClient) fetchOracle(ids ...pdu.PMID) []pdu.Error {
+func (c *testClient) fetchExact(ids ...pdu.PMID) []pdu.Error {
 	c.t.Helper()
 	codes := make([]pdu.Error, len(ids))
 	for i, s := range c.fetch(ids...).All() {
 		codes[i] = pdu.FromError(s.Err())
-		d := truthDesc(ids[i])
-		if s.PMID != ids[i] || codes[i] == 0 && s.Len() != len(truthInsts(d.InDom, nil)) {
+		d := expectedDesc(ids[i])
+		if s.PMID != ids[i] || codes[i] == 0 && s.Len() != len(expectedInsts(d.InDom, nil)) {
 			c.t.Errorf("%v was replied to with %v of %d values", ids[i], s.PMID, s.Len())
 		}
 		for inst, a := range s.All(d.Type) {
-			if !a.Equal(truthAtom(s.PMID, inst)) {
+			if !a.Equal(expectedAtom(s.PMID, inst)) {
 				c.t.Errorf("%v instance %d: %v", s.PMID, inst, a)
 			}
 		}

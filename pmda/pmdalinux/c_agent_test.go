@@ -364,7 +364,7 @@ func hasMdadm() bool {
 func TestSameAsC(t *testing.T) {
 	their, our := cAgent(t, ""), ourAgent(t, "")
 	names := slices.DeleteFunc(commonMetrics(t, our, their), func(n string) bool { return n == "disk.md.status" && !hasMdadm() })
-	pcptest.Persist(t, func() string { // what goes up and down may do so between two snapshots, but not each time
+	pcptest.Retry(t, func() string { // what goes up and down may do so between two snapshots, but not each time
 		before := their.snapshot(names)
 		now := our.snapshot(names)
 		diff := differences(names, before, now, their.snapshot(names))

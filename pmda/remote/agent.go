@@ -48,10 +48,10 @@ type Config struct {
 	OnReady func()
 	// Counters, if not nil, count the PDUs.
 	Counters *pdu.Counters
-	// Trace, if not nil, sees every PDU, like Trace of pdu.Conn.
+	// Trace, if not nil, is called with every PDU, like Trace of pdu.Conn.
 	Trace func(out bool, h pdu.Header, body []byte)
-	// Logger gets one line for every change between ready, not ready and owing a
-	// reply; nil means slog.Default(). Why the connection has ended is not logged: see
+	// Logger gets one line for every change between ready, not ready and waiting
+	// for a late reply; nil means slog.Default(). Why the connection has ended is not logged: see
 	// Done and Err.
 	Logger *slog.Logger
 }
@@ -64,15 +64,15 @@ type Config struct {
 // the agent never sees them.
 //
 // An exchange can end before its reply has come: at the request's deadline, after
-// Config.Timeout, or with the context. The agent then owes a reply. A reply does
-// not say which request it belongs to, so until the owed one has come and has been
+// Config.Timeout, or with the context. Its reply is late then. A reply does
+// not say which request it belongs to, so until the late one has come and has been
 // discarded, nothing more is sent and requests fail at once with pdu.ErrAgain. So
 // they do while the agent has said that it is not ready.
 //
 // The connection ends when it fails; when the agent has not read a whole request
 // within Config.Timeout; when it sends what does not belong to the request (a
 // reply of the wrong type, malformed, or about something else), which fails with
-// pdu.ErrIPC; or when an owed reply has not come within ten times Config.Timeout,
+// pdu.ErrIPC; or when a late reply has not come within ten times Config.Timeout,
 // at least half a minute. From then on every request fails with pdu.ErrNoAgent, and
 // Done is closed. That the agent has closed the connection is noticed with the next
 // request.
@@ -116,9 +116,9 @@ type Agent struct {
 type state int
 
 const (
-	ready    state = iota
-	notReady       // the agent has said so; awaitReady waits until it is
-	owing          // the agent owes a reply, for which awaitOwed waits
+	ready     state = iota
+	notReady        // the agent has said so; awaitReady waits until it is
+	replyLate       // awaitLateReply waits for the reply to a request that has ended
 	disconnected
 )
 
@@ -192,15 +192,16 @@ func (a *Agent) Err() error {
 	return a.err
 }
 
-// Busy reports whether an exchange is under way.
+// Busy reports whether an exchange is in progress. If so, a collector that sees the
+// agent's process end leaves it to that exchange to report the error.
 func (a *Agent) Busy() bool { return len(a.turn) > 0 }
 
 // Ready reports whether the agent is connected and has not said that it is not
-// ready. An agent that owes a reply is ready.
+// ready. An agent with a late reply is ready.
 func (a *Agent) Ready() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.state == ready || a.state == owing
+	return a.state == ready || a.state == replyLate
 }
 
 // Close ends the connection, which the agent sees as the end of its input, and
@@ -248,7 +249,7 @@ func (a *Agent) unavailable() error {
 	switch a.state {
 	case disconnected:
 		return pdu.ErrNoAgent
-	case notReady, owing:
+	case notReady, replyLate:
 		return pdu.ErrAgain
 	}
 	return nil

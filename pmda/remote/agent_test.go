@@ -138,7 +138,7 @@ func TestCloseInEveryState(t *testing.T) {
 	}{
 		"ready":     {remote.Config{}, func(*testing.T, *remote.Agent, *peer) {}},
 		"not ready": {remote.Config{NotReady: true}, func(*testing.T, *remote.Agent, *peer) {}},
-		"owing": {remote.Config{}, func(t *testing.T, agent *remote.Agent, far *peer) {
+		"late reply": {remote.Config{}, func(t *testing.T, agent *remote.Agent, far *peer) {
 			startDesc(t, t.Context(), agent, request7()).ends(pdu.ErrTimeout)
 		}},
 		"during a request": {remote.Config{}, func(t *testing.T, agent *remote.Agent, far *peer) { startDesc(t, t.Context(), agent, request7()) }},

@@ -48,8 +48,8 @@ func (a *Agent) startNotices() {
 	}
 }
 
-// sendNotices sends the notices, unless requests have sent them first. It ends when
-// the agent is no longer ready; setState starts it again.
+// sendNotices sends the notices, unless a request is sent first and carries them. It
+// ends when the agent is no longer ready; setState starts it again.
 func (a *Agent) sendNotices() {
 	for a.keepSending() {
 		a.turn <- struct{}{} // not for ever: exchanges end, after Close too

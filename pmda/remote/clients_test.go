@@ -75,7 +75,7 @@ func TestAttributes(t *testing.T) {
 }
 
 // What happens to clients, and what the agent is sent of it: when it is idle, and
-// after it was busy with another client's request, owed a reply or was not ready
+// after it was busy with another client's request, was late with a reply or was not ready
 // meanwhile.
 func TestClientNotices(t *testing.T) {
 	type event func(agent *remote.Agent)

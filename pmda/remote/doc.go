@@ -3,7 +3,7 @@
 //
 // [New] exchanges versions with an agent and returns an [Agent]. That is a
 // [pmda.Handler], which a collector uses like an agent in its own process. The caller
-// makes the stream and looks after the process. A tool like dbpmda(1) needs no more
+// makes the stream and manages the process. A tool like dbpmda(1) needs no more
 // than this:
 //
 //	c, err := net.Dial("unix", "/run/pcp/pmda.sample")
@@ -28,7 +28,7 @@
 //		agent.Close()
 //	}
 //
-// The other side of the conversation, that of the agent, is [pmda.Serve].
+// The agent's side is [pmda.Serve].
 //
 // # Concurrency
 //

@@ -7,8 +7,8 @@ import (
 )
 
 // An OpError says with which agent something has failed. New returns it. The
-// methods of an Agent return errors as they are, since the
-// caller knows the agent.
+// methods of an Agent return errors as they are, since the caller knows
+// which agent it called.
 type OpError struct {
 	Op    string // what failed: "version exchange"
 	Agent string // the agent's name

@@ -138,7 +138,7 @@ func (a *Agent) send(x exchange) error {
 	a.queueNotices(x.from.Client)
 	var err error
 	switch x.request.Kind() {
-	case pdu.KindFetch, pdu.KindLabelReq: // they are answered under the profile
+	case pdu.KindFetch, pdu.KindLabelReq: // their reply depends on the profile
 		err = a.queueProfile(x.from)
 	}
 	if err == nil {

@@ -93,7 +93,7 @@ func TestNoTimeout(t *testing.T) {
 		far.send(testDesc)
 		second.ends(nil)
 
-		// So does the Agent for an owed reply.
+		// So does the Agent for a late reply.
 		r := request7()
 		r.Deadline = time.Now().Add(time.Second)
 		startDesc(t, t.Context(), agent, r).ends(pdu.ErrTimeout)
@@ -181,7 +181,7 @@ func TestContextEndsAfterExchange(t *testing.T) {
 		agent, far := connect(t, 0, remote.Config{})
 		ctx, cancel := context.WithCancel(t.Context())
 		startDesc(t, ctx, agent, request7()).ends(pdu.ErrTimeout)
-		cancel() // while the agent owes the reply
+		cancel() // while the reply is late
 		synctest.Wait()
 		far.send(testDesc)
 		far.expect(desc7)

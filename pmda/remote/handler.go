@@ -53,7 +53,7 @@ func (a *Agent) copyResult(body []byte, ids []pdu.PMID, w *pdu.ResultWriter) err
 	return nil
 }
 
-// agentChanges are the changes that an agent can tell.
+// agentChanges are the changes that an agent can report.
 const agentChanges = pdu.ChangeLabels | pdu.ChangeNames
 
 // change is the state change that an agent sends in the place of a result's time.

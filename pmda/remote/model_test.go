@@ -368,7 +368,7 @@ func (a *unreliableAgent) send(p pdu.PDU) bool {
 		a.broken.Store(true)
 		a.Queue(0, p)
 		a.Write(0, p)
-	case n < 39: // longer than an owed reply may take
+	case n < 39: // longer than a late reply may take
 		a.broken.Store(true)
 		time.Sleep(12 * timeout)
 	default:

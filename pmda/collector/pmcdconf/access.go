@@ -93,7 +93,7 @@ func (r *HostRule) Matches(peer netip.Addr) bool {
 // none.
 type AccountRules struct {
 	List   []*AccountRule
-	Others *AccountRule // for those whom List does not mention; nil if there are no rules at all
+	Others *AccountRule // for accounts that List does not mention; nil if there are no rules at all
 }
 
 // Matching returns the rules of List that are about an account: a user id with the

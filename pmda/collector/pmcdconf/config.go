@@ -29,7 +29,7 @@ type Config struct {
 //	pmcd config[line 3]: Error: expected `dso', `socket' or `pipe'
 type Error struct {
 	File    string // where the fault is
-	Line    int    // from 1; the first of those that continue each other; 0 if the fault is in no line
+	Line    int    // from 1; first line of a continued one; 0 if none
 	Extra   bool   // whether the fault is in the file with ".access" at the end of its name
 	Warning bool   // whether pmcd calls it a warning
 	Msg     string
@@ -60,8 +60,8 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // A Loader reads configuration files. The zero value looks up the names of ports,
-// hosts and accounts in the system. They are looked up while a file is read, and never
-// again.
+// hosts and accounts in the system. Names are resolved while a file is read, never
+// later.
 type Loader struct {
 	// LookupPort finds the number of a port; nil means net.LookupPort.
 	LookupPort func(network, service string) (int, error)

@@ -7,7 +7,7 @@
 //	}
 //	srv := &collector.Server{Access: cfg.Access}
 //	for _, agent := range cfg.Agents {
-//		err = errors.Join(err, srv.Start(agent))
+//		err = errors.Join(err, srv.StartAgent(agent))
 //	}
 //
 // collector.Server.Configure takes a whole Config, while the Server runs too.
@@ -32,7 +32,7 @@
 //	allow users pcp, root : all;
 //
 // Names of hosts and accounts are looked up while the file is read. Access has
-// the rules that come of it as plain data, which a program may also make itself.
+// the resulting rules as plain data, which a program may also make itself.
 //
 // # Errors
 //

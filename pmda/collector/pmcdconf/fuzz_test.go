@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// FuzzParse reads any text. A fault is a Error, without a Config unless
+// FuzzParse reads any text. A fault is an Error, without a Config unless
 // it is in an agent's line; the agents of an accepted text, printed, read back
 // the same; and rules can be matched and written.
 func FuzzParse(f *testing.F) {

@@ -11,32 +11,32 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// This file has the replies that no request waits for: those that come too late,
-// and those that were never asked for.
+// This file has the replies that no request waits for: late ones, whose request has
+// ended, and unsolicited ones, which no request expects.
 
-// How long an agent gets for a reply that it owes: so many times Config.Timeout,
-// and no less than owedLeast.
+// How long an agent gets for a late reply: lateReplyTimeouts times Config.Timeout, and
+// no less than lateReplyLeast.
 const (
-	owedTimeouts = 10
-	owedLeast    = 30 * time.Second
+	lateReplyTimeouts = 10
+	lateReplyLeast    = 30 * time.Second
 )
 
 // abandonReply leaves the reply to a request, which has ended with err, to
-// awaitOwed. It returns the error for the request.
+// awaitLateReply. It returns the error for the request.
 func (a *Agent) abandonReply(want pdu.Kind, err error) error {
-	a.cfg.Logger.Warn("agent owes a reply", a.attrs(slog.String("type", want.String()))...)
-	if !a.setState(owing, func() { a.awaitOwed(want) }) {
+	a.cfg.Logger.Warn("agent did not reply in time; requests fail until the late reply comes", a.attrs(slog.String("type", want.String()))...)
+	if !a.setState(replyLate, func() { a.awaitLateReply(want) }) {
 		return pdu.ErrNoAgent
 	}
 	return err
 }
 
-// awaitOwed reads and discards a reply of the type wanted, after which requests
+// awaitLateReply reads and discards a late reply of the type wanted, after which requests
 // can be sent again.
-func (a *Agent) awaitOwed(want pdu.Kind) {
+func (a *Agent) awaitLateReply(want pdu.Kind) {
 	var limit time.Time
 	if t := time.Duration(a.timeout.Load()); t > 0 {
-		limit = time.Now().Add(max(owedTimeouts*min(t, math.MaxInt64/owedTimeouts), owedLeast))
+		limit = time.Now().Add(max(lateReplyTimeouts*min(t, math.MaxInt64/lateReplyTimeouts), lateReplyLeast))
 	}
 	a.stream.SetReadDeadline(limit)
 	h, body, err := a.conn.Read()

@@ -8,7 +8,7 @@ import (
 
 func (v *verdict) Error(args ...any) { v.how = "error: " + fmt.Sprint(args...) }
 
-func TestPersist(t *testing.T) {
+func TestRetry(t *testing.T) {
 	for _, tt := range []struct {
 		wrong int // how often
 		want  string
@@ -16,7 +16,7 @@ func TestPersist(t *testing.T) {
 	}{{0, "", 1}, {1, "", 2}, {4, "", 5}, {9, "error: call 5", 5}} {
 		synctest.Test(t, func(t *testing.T) {
 			v, calls := &verdict{TB: t}, 0
-			Persist(v, func() string {
+			Retry(v, func() string {
 				if calls++; calls > tt.wrong {
 					return ""
 				}

@@ -1,4 +1,4 @@
-package oddity
+package faulty
 
 import (
 	"net"

@@ -1,4 +1,4 @@
-package oddity
+package faulty
 
 import (
 	"encoding/binary"
@@ -19,11 +19,11 @@ func metrics() []metric {
 		{name: "single.inst", desc: single(pdu.TypeU32), values: uints(3)},
 		{name: "indom.null", desc: desc(pdu.TypeU32, indom(halfKnown)), values: uints(pdu.NoInst)},
 		{name: "indom.one", desc: desc(pdu.TypeU32, indom(halfKnown)), values: uints(1)},
-		{name: "choosy.half", desc: desc(pdu.TypeU32, indom(halfKnown)), values: uints(0, 2), picky: true},
-		{name: "choosy.refused", desc: desc(pdu.TypeU32, indom(refused)), values: uints(0), picky: true},
-		{name: "choosy.empty", desc: desc(pdu.TypeU32, indom(empty)), values: uints(0), picky: true},
-		{name: "choosy.single", desc: single(pdu.TypeU32), values: uints(pdu.NoInst), picky: true},
-		{name: "choosy.never", desc: desc(pdu.TypeU32, indom(stored)), values: fails(pdu.ErrProfile)},
+		{name: "needsprofile.half", desc: desc(pdu.TypeU32, indom(halfKnown)), values: uints(0, 2), needsProfile: true},
+		{name: "needsprofile.refused", desc: desc(pdu.TypeU32, indom(refused)), values: uints(0), needsProfile: true},
+		{name: "needsprofile.empty", desc: desc(pdu.TypeU32, indom(empty)), values: uints(0), needsProfile: true},
+		{name: "needsprofile.single", desc: single(pdu.TypeU32), values: uints(pdu.NoInst), needsProfile: true},
+		{name: "needsprofile.never", desc: desc(pdu.TypeU32, indom(stored)), values: fails(pdu.ErrProfile)},
 		{name: "fails.again", desc: single(pdu.TypeU32), values: fails(pdu.ErrAgain)},
 		{name: "fails.errno", desc: single(pdu.TypeU32), values: fails(-13)},
 		{name: "type.unsupported", desc: single(pdu.TypeNoSupport), values: fails(pdu.ErrAppVersion)},
@@ -51,8 +51,8 @@ func storeMetrics() []metric {
 		{name: "store.double", desc: single(pdu.TypeDouble)},
 		{name: "store.string", desc: single(pdu.TypeString)},
 		{name: "store.some", desc: desc(pdu.TypeU32, indom(stored))},
-		{name: "store.halves", desc: desc(pdu.TypeU32, indom(stored))}, // keeps half of what is stored
-		{name: "store.shy", desc: desc(pdu.TypeU32, indom(stored))},    // forgets instance 0 when 1 is stored
+		{name: "store.halves", desc: desc(pdu.TypeU32, indom(stored))},  // keeps half of what is stored
+		{name: "store.forgets", desc: desc(pdu.TypeU32, indom(stored))}, // forgets instance 0 when 1 is stored
 		{name: "store.none.u32", desc: single(pdu.TypeU32)},
 		{name: "store.none.string", desc: single(pdu.TypeString)},
 		{name: "store.none.some", desc: desc(pdu.TypeString, indom(stored))},

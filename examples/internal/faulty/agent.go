@@ -1,6 +1,6 @@
-// Package oddity is an agent with faulty metrics, for tests of tools: instances that their domain does not have, domains
+// Package faulty is an agent with faulty metrics, for tests of tools: instances that their domain does not have, domains
 // that fail, values that contradict their descriptor, broken event arrays, empty texts, labels that override each other.
-package oddity
+package faulty
 
 import (
 	"context"
@@ -40,13 +40,13 @@ const domain pdu.Domain = 245
 
 // A metric is a metric of the agent.
 type metric struct {
-	name   string
-	desc   pdu.Desc // without PMID
-	values func(w *pdu.ResultWriter)
-	labels string // of the item
-	picky  bool   // has values only of instances that a profile names
-	text   string // the only one, and none for a "-"
-	help   string
+	name         string
+	desc         pdu.Desc // without PMID
+	values       func(w *pdu.ResultWriter)
+	labels       string // of the item
+	needsProfile bool   // has values only of instances that a profile names
+	text         string // the only one, and none for a "-"
+	help         string
 }
 
 // The instance domains, by serial.
@@ -81,7 +81,7 @@ func value(a pdu.Atom) func(w *pdu.ResultWriter) {
 // at is a time of the events: 2001-09-09 01:46:40 UTC and some.
 func at(n int) time.Time { return time.Unix(1e9+int64(n), 123456789).UTC() }
 
-// Agent is the agent: its own metrics, and those that keep what is stored.
+// An Agent is an agent with faulty metrics, and some that keep what is stored.
 type Agent struct {
 	pmda.Unimplemented
 	metrics []metric
@@ -91,17 +91,17 @@ type Agent struct {
 	kept map[pdu.PMID]map[pdu.InstID]pdu.Atom
 }
 
-// New makes the agent.
+// New makes an Agent.
 func New() *Agent {
 	a := &Agent{Unimplemented: pmda.Unimplemented{Name: "odd", Domain: domain}, metrics: metrics()}
 	var b pmns.Builder
 	for i, m := range a.metrics {
-		name := m.name // what breaks tools stands apart
+		name := m.name // metrics that make tools fail have names of their own
 		if !strings.HasPrefix(name, "broken.") {
 			name = "odd." + name
 		}
 		if err := b.Add(name, pdu.MakePMID(domain, 0, i)); err != nil {
-			panic(err) // a name that stands twice
+			panic(err) // a duplicate name
 		}
 	}
 	if err := b.Add("odd.alias", pdu.MakePMID(domain, 0, 1)); err != nil {
@@ -169,7 +169,7 @@ func (a *Agent) Fetch(_ context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu
 			w.Fail(pdu.ErrPMID)
 			continue
 		}
-		if m.picky && r.Profile.For(m.desc.InDom).All() {
+		if m.needsProfile && r.Profile.For(m.desc.InDom).All() {
 			w.Fail(pdu.ErrProfile)
 			continue
 		}
@@ -216,7 +216,7 @@ func (a *Agent) Store(_ context.Context, _ *pmda.Request, values *pdu.Result) er
 					v = pdu.Uint32(n / 2)
 				}
 			}
-			if m.name == "store.shy" && inst == 1 {
+			if m.name == "store.forgets" && inst == 1 {
 				delete(a.kept[s.PMID], 0)
 			}
 			if a.kept[s.PMID] == nil {

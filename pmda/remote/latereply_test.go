@@ -18,7 +18,7 @@ import (
 
 // An exchange can end before its reply has come, for several reasons. Then requests
 // fail until that reply has come, and it is taken for no other request's.
-func TestOwedReply(t *testing.T) {
+func TestLateReply(t *testing.T) {
 	cause := errors.New("enough")
 	tests := []struct {
 		name  string
@@ -60,7 +60,7 @@ func TestOwedReply(t *testing.T) {
 					waiting.ends(pdu.ErrAgain)
 					checkTook(t, begin, tt.took)
 					if !agent.Ready() {
-						t.Error("not ready while it owes a reply")
+						t.Error("not ready while its reply is late")
 					}
 					time.Sleep(timeout)
 					if _, err := agent.Desc(t.Context(), request7(), testID); err != pdu.ErrAgain {
@@ -70,7 +70,7 @@ func TestOwedReply(t *testing.T) {
 					far.send(pdu.DescReply{Desc: pdu.Desc{PMID: 12345}}) // whatever it says
 					synctest.Wait()
 					checkServes(t, agent, far)
-					if got := log.flush(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "owes a reply") || !strings.Contains(got, "replies again") {
+					if got := log.flush(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "did not reply in time") || !strings.Contains(got, "replies again") {
 						t.Errorf("the log has %q", got)
 					}
 					if tt.end != 0 {
@@ -86,8 +86,8 @@ func TestOwedReply(t *testing.T) {
 	}
 }
 
-// What may come in place of an owed reply, and when.
-func TestWhatComesForOwedReply(t *testing.T) {
+// What may come in place of a late reply, and when.
+func TestWhatComesForLateReply(t *testing.T) {
 	tests := []struct {
 		name string
 		come func(far *peer)
@@ -141,7 +141,7 @@ func TestWhatComesForOwedReply(t *testing.T) {
 }
 
 // A time-out may come in the middle of a reply; the rest still belongs to it.
-func TestOwedReplyInPieces(t *testing.T) {
+func TestLateReplyInPieces(t *testing.T) {
 	for _, size := range []int{4, 400, 5_000, 200_000} {
 		reply := encode(t, pdu.TextReply{Text: strings.Repeat("x", size)})
 		for _, cut := range []int{1, 4, 11, 12, 13, 16, 100, 511, 512, 513, 4096, 65_535, 65_549, 131_072, len(reply) - 1} {
@@ -172,7 +172,7 @@ func TestOwedReplyInPieces(t *testing.T) {
 }
 
 // Ten times the longest time-out is no overflow.
-func TestOwedReplyWithLongTimeout(t *testing.T) {
+func TestLateReplyWithLongTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent, far := connect(t, 0, remote.Config{Timeout: math.MaxInt64})
 		ctx, cancel := cancelable(t)
@@ -187,8 +187,8 @@ func TestOwedReplyWithLongTimeout(t *testing.T) {
 	})
 }
 
-// An agent with a short time-out gets half a minute for an owed reply.
-func TestOwedReplyWithShortTimeout(t *testing.T) {
+// An agent with a short time-out gets half a minute for a late reply.
+func TestLateReplyWithShortTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent, far := connect(t, 0, remote.Config{Timeout: time.Second})
 		startDesc(t, t.Context(), agent, request7()).ends(pdu.ErrTimeout)
@@ -199,9 +199,9 @@ func TestOwedReplyWithShortTimeout(t *testing.T) {
 	})
 }
 
-// What an owed result says of changed labels and names is returned by the next
+// What a late result says of changed labels and names is returned by the next
 // fetch: the agent does not say it again.
-func TestOwedResultKeepsStateChange(t *testing.T) {
+func TestLateResultKeepsStateChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logBuffer
 		agent, far := connect(t, 0, remote.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
