@@ -1,10 +1,9 @@
 package pmda
 
 import (
-	"errors"
 	"strconv"
 
-	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/internal/timeout"
 )
 
 // An OpError says which operation of an agent failed, on what, and why.
@@ -33,10 +32,4 @@ func (e *OpError) Error() string {
 func (e *OpError) Unwrap() error { return e.Err }
 
 // Timeout reports whether the cause is a time-out.
-func (e *OpError) Timeout() bool {
-	t, ok := errors.AsType[interface {
-		error
-		Timeout() bool
-	}](e.Err)
-	return ok && t.Timeout() || errors.Is(e.Err, pdu.ErrTimeout)
-}
+func (e *OpError) Timeout() bool { return timeout.Is(e.Err) }

@@ -311,8 +311,9 @@ func fetchInstances[T pdu.Scalar](ctx context.Context, r *Request, s *set, value
 	n := 0
 	var last error
 	all := s.rule.All()
-	for k := range s.list {
-		i := &s.list[k]
+	list := s.list // a local copy, since the loop then needs no bounds checks
+	for k := range list {
+		i := &list[k]
 		if !all && !s.rule.Includes(i.ID) {
 			continue
 		}

@@ -14,26 +14,26 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Main runs an agent as a program of its own, and ends the program: on the
-// pipes that a collector has made standard input and output, or on the socket
-// that an option names. It has the options of PCP's agents; --help
-// lists them. The log is the file NAME.log in the working directory unless -l
-// names another, "-" being standard error; leave a.Logger nil to have what goes
-// wrong in functions of the agent there too. It also installs the program into a PCP; see
-// --install.
+// Main is the main function of an agent that is a program: it serves, and ends the
+// program. It serves on standard input and output, which a collector has connected to
+// pipes, or on the socket that an option names. It has the options of PCP's agents;
+// --help lists them. The log is the file NAME.log in the working directory unless -l
+// names another, "-" being standard error. Leave a.Logger nil, so that failures of the
+// agent's functions are logged there too. The option --install installs the program
+// into a PCP.
 //
-// What the agent prints to standard output goes to the log. Started by root, it becomes
-// the user pcp, if there is one, or that of -U. It ends with status 0 when the
-// collector closes the connection or a signal asks it to, and with 1 for a wrong
-// command line or when it cannot serve. A second signal kills it, even if a
-// function of the agent hangs.
+// What the agent prints to standard output goes to the log. If root starts the program, it
+// changes to the user that -U names, or pcp if there is one. The exit status is 0 after
+// the collector has closed the connection or a signal has come, and 1 for a wrong
+// command line or when the agent cannot serve. A second signal kills the program, even
+// if a function of the agent hangs.
 //
 // It is what a main function around pmdaDaemon(3), pmdaGetOptions(3),
-// pmdaOpenLog(3), pmdaConnect(3) and pmdaMain(3) is in C. A Daemon has choices.
+// pmdaOpenLog(3), pmdaConnect(3) and pmdaMain(3) is in C. A Daemon has more settings.
 func Main(a *Agent) { (&Daemon{Agent: a, Log: a.Name + ".log"}).Main() }
 
-// A Daemon is an Agent as a program of its own, as Main runs it. The zero value
-// of all but Agent will do.
+// A Daemon is an Agent with the settings of its program. All fields but Agent may be
+// zero.
 type Daemon struct {
 	Agent *Agent
 	// Handler is what serves, if that is not the Agent itself but Serial of it or
@@ -41,8 +41,8 @@ type Daemon struct {
 	Handler Handler
 	// Log is the log file unless -l names one; empty means standard error.
 	Log string
-	// User is the account that an agent which root starts becomes, unless -U names
-	// one; empty means pcp if that exists.
+	// User is the account that the program changes to if root starts it, unless -U
+	// names one; empty means pcp if that exists.
 	User string
 	// PipeOnly leaves out the options for sockets.
 	PipeOnly bool
@@ -80,20 +80,20 @@ func (d *Daemon) Main() {
 	os.Exit(status)
 }
 
-// Run is Main inside a program with a life of its own: it returns the exit
-// status, and ends with ctx. args has the program's name first. Standard input
-// and output stay what they are, and so does the user unless -U is given.
-// Streams are closed if they are io.Closers.
+// Run is Main inside a larger program: it returns the exit status, and ends with
+// ctx. args has the program's name first. The streams take the place of the program's
+// own, which are left alone; they are closed if they are io.Closers. The user changes
+// only if -U is given.
 func (d *Daemon) Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return d.run(ctx, process{args, stdin, stdout, stderr, false})
 }
 
-// A process is where a Daemon runs.
+// A process is what a Daemon uses of its process.
 type process struct {
 	args           []string
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	own            bool // nobody else is in it
+	own            bool // the Daemon is the whole program: it may change streams and user
 }
 
 func (p process) program() string {
@@ -147,7 +147,7 @@ func (d *Daemon) run(ctx context.Context, p process) int {
 	}
 	if err := d.serve(ctx, c, p, log); err != nil {
 		log.Log(ctx, pmlog.LevelCritical, err.Error())
-		if errors.Is(err, io.EOF) { // nobody there; that is the usual end
+		if errors.Is(err, io.EOF) { // the collector has gone already, which is no failure
 			return 0
 		}
 		return 1

@@ -294,3 +294,22 @@ func TestReplaceWhileServing(t *testing.T) {
 	close(stop)
 	changing.Wait()
 }
+
+func TestOpError(t *testing.T) {
+	for _, c := range []struct {
+		err     *pmda.OpError
+		text    string
+		timeout bool
+	}{
+		{&pmda.OpError{Op: "register", Agent: "a", Name: "a.x", Err: pdu.ErrName}, `pmda: agent a: register "a.x": Unknown metric name`, false},
+		{&pmda.OpError{Op: "serve", Err: fmt.Errorf("no hello: %w", pdu.ErrTimeout)}, "pmda: serve: no hello: Timeout waiting for a response from PMCD", true},
+		{&pmda.OpError{Op: "serve", Err: context.DeadlineExceeded}, "pmda: serve: context deadline exceeded", true},
+	} {
+		if got := c.err.Error(); got != c.text {
+			t.Errorf("got %q, want %q", got, c.text)
+		}
+		if got := c.err.Timeout(); got != c.timeout || !errors.Is(c.err, c.err.Err) {
+			t.Errorf("%v: Timeout is %v", c.err, got)
+		}
+	}
+}

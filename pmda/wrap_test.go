@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,11 +20,11 @@ import (
 // descCounter overrides one method of a Handler and embeds the others.
 type descCounter struct {
 	pmda.Handler
-	descs *int
+	descs *atomic.Int64
 }
 
 func (c descCounter) Desc(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
-	*c.descs++
+	c.descs.Add(1)
 	return c.Handler.Desc(ctx, r, id)
 }
 
@@ -42,14 +43,14 @@ func TestWrapper(t *testing.T) {
 	for name, wrap := range map[string]func(descCounter) pmda.Handler{
 		"without Unwrap": func(c descCounter) pmda.Handler { return c },
 		"with Unwrap":    func(c descCounter) pmda.Handler { return unwrapping{c} },
-		"twice":          func(c descCounter) pmda.Handler { return descCounter{unwrapping{c}, new(int)} },
+		"twice":          func(c descCounter) pmda.Handler { return descCounter{unwrapping{c}, new(atomic.Int64)} },
 		"serial":         func(c descCounter) pmda.Handler { return pmda.Serial(unwrapping{c}) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, descs := newAgent(), 0
-			h := wrap(descCounter{pmda.Serial(a), &descs})
+			a, descs := newAgent(), new(atomic.Int64)
+			h := wrap(descCounter{pmda.Serial(a), descs})
 			pmdatest.Run(t, h, pmdatest.Texts())
-			if descs == 0 {
+			if descs.Load() == 0 {
 				t.Error("the wrapper is not called")
 			}
 			if h.Namespace() != a.Namespace() || h.Info() != a.Info() {
@@ -70,7 +71,7 @@ func TestWrapper(t *testing.T) {
 
 func TestAs(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
-	c := descCounter{a, new(int)}
+	c := descCounter{a, new(atomic.Int64)}
 	if got, ok := pmda.As[*pmda.Agent](a); got != a || !ok {
 		t.Errorf("the Handler itself: %v, %v", got, ok)
 	}

@@ -42,8 +42,8 @@ func tool(t *testing.T, argv ...string) string {
 	return out
 }
 
-// TestLogOfFailure reads in the log why the program did not start, before the line
-// that ends it.
+// TestLogOfFailure finds in the log why the program did not start, before its last
+// line.
 func TestLogOfFailure(t *testing.T) {
 	dir := t.TempDir()
 	conf, log := filepath.Join(dir, "pmcd.conf"), filepath.Join(dir, "log")
@@ -61,9 +61,9 @@ func TestLogOfFailure(t *testing.T) {
 	}
 }
 
-// TestFirstLight looks at the embedded agents with PCP's tools, as the README
-// tells.
-func TestFirstLight(t *testing.T) {
+// TestEmbeddedAgents shows metrics of the embedded agents with PCP's tools, as the
+// README does.
+func TestEmbeddedAgents(t *testing.T) {
 	pcptest.Need(t, "pminfo", "pmval", "pmprobe", "pmstore")
 	p, host, socket := start(t, nil)
 	out := tool(t, "pminfo", "-h", host, "-f", "simple", "pmcd.version")
@@ -92,7 +92,7 @@ func TestFirstLight(t *testing.T) {
 	}
 }
 
-// TestEverything asks for all that there is of every metric.
+// TestEverything has pminfo print everything about every metric.
 func TestEverything(t *testing.T) {
 	pcptest.Need(t, "pminfo")
 	_, host, _ := start(t, nil)
@@ -230,8 +230,8 @@ func TestSampleValues(t *testing.T) {
 	compare(t, c.Host(), host, constant)
 }
 
-// TestStartFails starts the program in vain: one line says what is wrong, where
-// and what to do, and the exit status is that of C pmcd.
+// TestStartFails starts the program where it cannot: one line says what is wrong,
+// where, and what to do, and the exit status is that of C pmcd.
 func TestStartFails(t *testing.T) {
 	pcptest.Need(t, "go")
 	_, host, socket := start(t, nil)
@@ -270,8 +270,8 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
-// TestReport: who starts the program in the background hears on standard error, or
-// in the file of -x, why it did not start, as from C pmcd.
+// TestReport finds on standard error, or in the file of -x, why a program in the
+// background did not start, as C pmcd reports it.
 func TestReport(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	for _, test := range []struct {
@@ -328,7 +328,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestTraceOption switches the event trace on, as clients see it.
+// TestTraceOption sets the switches of the event trace that clients see.
 func TestTraceOption(t *testing.T) {
 	pcptest.Need(t, "pminfo")
 	_, host, _ := start(t, nil, "-T", "257")

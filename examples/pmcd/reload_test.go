@@ -12,7 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// A rule that is left out passes the check, which says so.
+// TestVerifyWarns verifies a configuration with a rule that is left out: a warning,
+// and success.
 func TestVerifyWarns(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pmcd.conf")
 	if err := os.WriteFile(file, []byte("[access]\ndisallow \"\" : all;\nallow * : all;\n"), 0o600); err != nil {
@@ -25,8 +26,8 @@ func TestVerifyWarns(t *testing.T) {
 	}
 }
 
-// A configuration with a fault, or without agents, leaves things as they are when
-// it is read anew; one without a fault counts.
+// TestReload reads a changed configuration: one with a fault, or without agents,
+// changes nothing; one without a fault is used.
 func TestReload(t *testing.T) {
 	const line = "simple 253 dso simple_init /none/pmda_simple.so\n"
 	conf, err := pcpconf.Load("")

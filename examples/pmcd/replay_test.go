@@ -22,9 +22,9 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// What the tools of PCP have asked C pmcd about the C agents simple and trivial,
-// our collector answers about the Go agents with the same bytes, but for what
-// changes with time and machine, and for help, which has our words.
+// TestReplay sends what the tools of PCP have sent to C pmcd about the C agents simple
+// and trivial. The replies about the Go agents have the same bytes, but for what
+// changes with time and machine, and for help texts, which are our own.
 func TestReplay(t *testing.T) {
 	for _, test := range []struct {
 		capture  string

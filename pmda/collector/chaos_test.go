@@ -132,7 +132,9 @@ func (c *chaos) machineStood(since time.Time, limit time.Duration) bool {
 
 // checkWait checks how long a client has waited for a reply.
 func (c *chaos) checkWait(p pdu.PDU, domains []pdu.Domain, start, end time.Time) {
-	limit := c.timeout + extraTime + c.tolerance()
+	// After the deadline other agents get extraTime, for which the watchdog looks up to
+	// lateCall late; and a remote agent may have to wait for an unsolicited reply first.
+	limit := c.timeout + max(extraTime+2*lateCall, unsolicitedWait)
 	if !slices.ContainsFunc(domains, func(d pdu.Domain) bool { return d == c.goodRemote || !slices.Contains(c.good, d) }) {
 		limit = c.tolerance() // nobody else has a share in how soon these agents reply
 	}
@@ -156,11 +158,11 @@ func (c *chaos) expectLines(addr string, least, most int) {
 // A chaosLog keeps what matters of the log.
 type chaosLog struct {
 	slog.Handler
-	mu     sync.Mutex
-	counts map[string]int
-	agents map[string][]string // what has happened to each agent in another process
-	closed map[string]int      // clients that were broken off, by address
-	vague  []string            // lines without a reason
+	mu       sync.Mutex
+	counts   map[string]int
+	agents   map[string][]string // what has happened to each agent in another process
+	closed   map[string]int      // clients that were broken off, by address
+	noReason []string            // lines without a reason
 
 	started func(pdu.Domain) // is called when an agent in another process has started
 }
@@ -206,7 +208,7 @@ func (l *chaosLog) reason(message string, attrs map[string]string, keys ...strin
 			return
 		}
 	}
-	l.vague = append(l.vague, fmt.Sprint(message, attrs))
+	l.noReason = append(l.noReason, fmt.Sprint(message, attrs))
 }
 
 // TestChaos has many clients, good and bad, send requests to agents that take too
@@ -230,7 +232,7 @@ func TestChaos(t *testing.T) {
 	seed := chaosSeed(t)
 	defer slog.SetDefault(slog.Default())
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // the panics of agents are meant
-	before := takeStock()
+	before := countResources()
 	synctest.Test(t, func(t *testing.T) {
 		c := newChaos(t, seed)
 		c.timeout, c.think = 600*time.Millisecond, 60*time.Millisecond
@@ -258,14 +260,14 @@ func TestChaos(t *testing.T) {
 // signals stop and end, and in real time.
 func TestChaosProcesses(t *testing.T) {
 	if os.Getenv("PCP_CHAOS") == "" {
-		t.Skip("takes both cores and much time: say for how long with PCP_CHAOS=15s")
+		t.Skip("uses both cores for some time: set it with PCP_CHAOS=15s")
 	}
 	duration, err := time.ParseDuration(os.Getenv("PCP_CHAOS"))
 	if err != nil {
 		t.Fatal("PCP_CHAOS: ", err)
 	}
 	seed := chaosSeed(t)
-	before := takeStock()
+	before := countResources()
 	c := newChaos(t, seed)
 	c.timeout, c.think = 600*time.Millisecond*raceFactor, 60*time.Millisecond*raceFactor
 	ctx, cancel := context.WithTimeout(t.Context(), duration)
@@ -330,10 +332,10 @@ func (c *chaos) run(good, bad int, listeners ...net.Listener) {
 	served := c.serve(serving, listeners)
 	var actors sync.WaitGroup
 	for n := range good {
-		actors.Go(newChaosClient(c, n).behave)
+		actors.Go(newChaosClient(c, n).runGood)
 	}
 	for n := range bad {
-		actors.Go(newChaosClient(c, 1000+n).misbehave)
+		actors.Go(newChaosClient(c, 1000+n).runHostile)
 	}
 	actors.Go(c.disturb)
 	actors.Wait()
@@ -510,7 +512,7 @@ func (c *chaos) report() {
 }
 
 func (c *chaos) checkLog() {
-	for _, line := range c.log.vague {
+	for _, line := range c.log.noReason {
 		c.t.Errorf("logged without a reason: %s", line)
 	}
 	if got, want := int64(c.log.counts["agent panicked"]), c.panics.Load(); got < want {
@@ -527,15 +529,15 @@ func (c *chaos) checkLog() {
 		}
 	}
 	for name, events := range c.log.agents {
-		if err := agentStory(events); err != nil {
+		if err := checkAgentEvents(events); err != nil {
 			c.t.Errorf("log of agent %s: %v", name, err)
 		}
 	}
 }
 
-// agentStory checks that what the log says of an agent in another process makes
-// sense: it starts, is late and catches up, dies, once each.
-func agentStory(events []string) error {
+// checkAgentEvents checks the order in which the log has what happened to an agent in
+// another process: it starts, is late and replies again, and dies, once each.
+func checkAgentEvents(events []string) error {
 	after := map[string][]string{ // what an event may follow; "" is the beginning
 		"agent started":       {"", "agent died", "agent not started", "agent not restarted", "agent removed"},
 		"agent owes a reply":  {"agent started", "agent replies again", "agent is ready"},
@@ -561,13 +563,13 @@ func agentStory(events []string) error {
 	return nil
 }
 
-// A stock is what a process has.
-type stock struct {
+// A resources value is how much a process has of what may leak.
+type resources struct {
 	goroutines, files, children int
 	heap                        uint64
 }
 
-func takeStock() stock {
+func countResources() resources {
 	if r, w, err := os.Pipe(); err == nil { // from now on the poller of the run time library has its descriptors
 		r.Close()
 		w.Close()
@@ -576,7 +578,7 @@ func takeStock() stock {
 	runtime.GC() // pools give up what they hold at the second
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	s := stock{goroutines: runtime.NumGoroutine(), files: -1, heap: m.HeapAlloc}
+	s := resources{goroutines: runtime.NumGoroutine(), files: -1, heap: m.HeapAlloc}
 	if dir, err := os.ReadDir("/proc/self/fd"); err == nil {
 		s.files = len(dir)
 	}
@@ -593,11 +595,11 @@ func takeStock() stock {
 const heapSlack = 4 << 20
 
 // compare waits a little for things to settle, then wants no more than before.
-func (before stock) compare(t *testing.T) {
+func (before resources) compare(t *testing.T) {
 	t.Helper()
-	var now stock
+	var now resources
 	for range 300 {
-		now = takeStock()
+		now = countResources()
 		if now.goroutines <= before.goroutines && now.files <= before.files && now.children <= before.children &&
 			now.heap <= before.heap+heapSlack {
 			return

@@ -74,14 +74,14 @@ func (k *chaosClient) pause(d time.Duration) bool {
 	return k.ctx.Err() == nil
 }
 
-// behave is the life of a good client.
-func (k *chaosClient) behave() {
+// runGood is a good client, until the run ends.
+func (k *chaosClient) runGood() {
 	if !k.hello() {
 		return
 	}
 	defer func() { k.conn.Close() }()
 	for k.pause(k.think) {
-		if k.rng.IntN(100) == 0 { // a new life
+		if k.rng.IntN(100) == 0 { // another connection
 			k.conn.Close()
 			if !k.hello() {
 				return
@@ -250,7 +250,7 @@ func (k *chaosClient) fetch() bool {
 	return true
 }
 
-// check looks at the answer for a metric.
+// check checks the values of a metric in a reply.
 func (k *chaosClient) check(id pdu.PMID, s pdu.ValueSet, p *pdu.Profile) {
 	if s.PMID != id {
 		k.failf("%s: metric %v came in place of %v", k.network, s.PMID, id)
@@ -453,7 +453,7 @@ func (k *chaosClient) reverse() bool {
 	return k.same(err, want, &p)
 }
 
-// children asks for what lies below a root, or, which takes all agents, below
+// children asks for the names below a root, or, which concerns all agents, below
 // all.
 func (k *chaosClient) children() bool {
 	d := k.domain()
@@ -491,15 +491,15 @@ func (k *chaosClient) children() bool {
 	return k.same(err, pdu.NameList{Names: []string{root + ".x8", root + ".x9"}}, &p)
 }
 
-// same compares an answer. It is the end of the conversation if it cannot be
-// decoded.
+// same compares a reply. It returns false if the reply could not be decoded, which
+// ends the connection.
 func (k *chaosClient) same(err error, want, got any) bool {
 	if err != nil {
 		k.failf("%s: %T: %v", k.network, got, err)
 		return false
 	}
 	if diff := cmp.Diff(want, deref(got)); diff != "" {
-		k.failf("%s: wrong answer (-want +got):\n%s", k.network, diff)
+		k.failf("%s: wrong reply (-want +got):\n%s", k.network, diff)
 	}
 	return true
 }
@@ -520,18 +520,18 @@ func deref(p any) any {
 	return p
 }
 
-// misbehave is the life of a bad client: each of its visits ends badly.
-func (k *chaosClient) misbehave() {
-	sins := []func(){
-		k.vanish, k.vanish, k.peep, k.neverRead, k.dribble, k.sendHalf, k.sendGarbage, k.forgetHello, k.talkNonsense,
+// runHostile is a client that breaks the rules in each of its connections.
+func (k *chaosClient) runHostile() {
+	acts := []func(){
+		k.closeDuringRequest, k.closeDuringRequest, k.connectAndClose, k.sendWithoutReading, k.sendInPieces, k.sendHalfRequest, k.sendGarbage, k.skipHello, k.sendInvalidRequests,
 	}
 	for k.pause(k.think) {
-		sins[k.rng.IntN(len(sins))]()
+		acts[k.rng.IntN(len(acts))]()
 	}
 }
 
-// vanish goes away in the middle of a request.
-func (k *chaosClient) vanish() {
+// closeDuringRequest closes the connection when it has sent a request.
+func (k *chaosClient) closeDuringRequest() {
 	if !k.hello() {
 		return
 	}
@@ -544,19 +544,19 @@ func (k *chaosClient) vanish() {
 	if k.rng.IntN(2) == 0 {
 		k.pause(5 * time.Millisecond)
 	}
-	k.broken("vanished", 0, 1)
+	k.expectLogged("closed during a request", 0, 1)
 }
 
-// peep connects and goes.
-func (k *chaosClient) peep() {
+// connectAndClose closes the connection without a word.
+func (k *chaosClient) connectAndClose() {
 	if k.connect() {
 		k.conn.Close()
-		k.broken("peeped", 0, 1)
+		k.expectLogged("connected and closed", 0, 1)
 	}
 }
 
-// neverRead asks for a lot and takes nothing.
-func (k *chaosClient) neverRead() {
+// sendWithoutReading sends large requests and reads no reply.
+func (k *chaosClient) sendWithoutReading() {
 	if !k.hello() {
 		return
 	}
@@ -571,11 +571,11 @@ func (k *chaosClient) neverRead() {
 	}
 	for k.ctx.Err() == nil && k.pdus.Write(1, f) == nil {
 	}
-	k.broken("took nothing", 0, 1)
+	k.expectLogged("read nothing", 0, 1)
 }
 
-// dribble sends a request a few bytes at a time, and gets its answer.
-func (k *chaosClient) dribble() {
+// sendInPieces sends a request a few bytes at a time, and gets its reply.
+func (k *chaosClient) sendInPieces() {
 	if !k.hello() {
 		return
 	}
@@ -584,7 +584,7 @@ func (k *chaosClient) dribble() {
 	id := k.metric(k.good[0])
 	b, err := pdu.DescReq{PMID: id}.Append(make([]byte, pdu.HeaderLen))
 	if err != nil {
-		k.failf("dribble: %v", err)
+		k.failf("encode: %v", err)
 	}
 	putHeader(b, pdu.KindDescReq)
 	k.pdus.Flush() // the profile
@@ -598,12 +598,12 @@ func (k *chaosClient) dribble() {
 		err = p.Decode(body)
 	}
 	if (err != nil || p.Desc != truthDesc(id)) && !k.machineStood(start, k.timeout/2) {
-		k.failf("%s: dribbled request answered by %v %v, %v", k.network, h.Kind, p, err)
+		k.failf("%s: reply to a request in pieces: %v %v, %v", k.network, h.Kind, p, err)
 	}
 }
 
-// sendHalf begins a PDU and does not end it.
-func (k *chaosClient) sendHalf() {
+// sendHalfRequest sends the first part of a PDU alone.
+func (k *chaosClient) sendHalfRequest() {
 	if !k.hello() {
 		return
 	}
@@ -611,10 +611,10 @@ func (k *chaosClient) sendHalf() {
 	k.pdus.Flush()
 	half := putHeader(make([]byte, 40), pdu.KindFetch)
 	k.conn.Write(half[:1+k.rng.IntN(39)])
-	k.cutOff("sent half")
+	k.expectCutOff("sent half a request")
 }
 
-// sendGarbage sends what is no PDU.
+// sendGarbage sends bytes that are no PDU.
 func (k *chaosClient) sendGarbage() {
 	if !k.hello() {
 		return
@@ -627,11 +627,11 @@ func (k *chaosClient) sendGarbage() {
 	}
 	b[0] |= 0x01 // longer than any PDU may be, or negative
 	k.conn.Write(b)
-	k.cutOff("sent garbage")
+	k.expectCutOff("sent garbage")
 }
 
-// forgetHello asks before it has introduced itself.
-func (k *chaosClient) forgetHello() {
+// skipHello sends a request before its credentials.
+func (k *chaosClient) skipHello() {
 	if !k.connect() {
 		return
 	}
@@ -641,12 +641,12 @@ func (k *chaosClient) forgetHello() {
 		return
 	}
 	k.pdus.Write(1, pdu.DescReq{PMID: k.metric(k.good[0])})
-	k.cutOff("forgot to say hello")
+	k.expectCutOff("sent a request before its credentials")
 }
 
-// talkNonsense sends PDUs that are none for a collector, or malformed, and is
-// served all the same.
-func (k *chaosClient) talkNonsense() {
+// sendInvalidRequests sends PDUs that are malformed or not for a collector. The
+// connection stays usable.
+func (k *chaosClient) sendInvalidRequests() {
 	if !k.hello() {
 		return
 	}
@@ -659,12 +659,12 @@ func (k *chaosClient) talkNonsense() {
 			b[i] = byte(k.rng.Int())
 		}
 		kind := pdu.Kind(0x7000 + k.rng.IntN(64))
-		if kind == pdu.KindCreds || kind == pdu.KindProfile { // have no answer
+		if kind == pdu.KindCreds || kind == pdu.KindProfile { // have no reply
 			continue
 		}
 		k.conn.Write(putHeader(b, kind))
 		if _, _, err := k.pdus.Read(); err != nil && !k.machineStood(start, k.timeout/2) {
-			k.failf("%s: nonsense of kind %v: %v", k.network, kind, err)
+			k.failf("%s: invalid request of kind %v: %v", k.network, kind, err)
 		} else if err != nil {
 			return
 		}
@@ -672,9 +672,8 @@ func (k *chaosClient) talkNonsense() {
 	k.desc()
 }
 
-// cutOff waits for the collector to break the connection off, which leaves a line
-// in its log.
-func (k *chaosClient) cutOff(why string) {
+// expectCutOff waits for the collector to break the connection off, which it logs.
+func (k *chaosClient) expectCutOff(why string) {
 	start := time.Now()
 	k.conn.SetReadDeadline(start.Add(patience))
 	_, err := io.Copy(io.Discard, k.conn)
@@ -684,12 +683,12 @@ func (k *chaosClient) cutOff(why string) {
 	if took, slack := time.Since(start), k.slack(start, time.Now()); took > k.timeout+k.tolerance()+slack {
 		k.failf("%s: client that %s was cut off after %v", k.network, why, took)
 	}
-	k.broken(why, 1, 1)
+	k.expectLogged(why, 1, 1)
 }
 
-// broken notes that the log shall have between min and max lines about the
+// expectLogged notes that the log must have between min and max lines about the
 // connection.
-func (k *chaosClient) broken(why string, min, max int) {
+func (k *chaosClient) expectLogged(why string, min, max int) {
 	k.count("client "+why, 1)
 	if a, ok := k.conn.LocalAddr().(*net.TCPAddr); ok {
 		k.expectLines(a.String(), min, max)

@@ -26,7 +26,7 @@ type fault struct {
 type faultKind string
 
 const (
-	faultDelay    faultKind = "delay"           // one call of an agent in this process takes until to
+	faultDelay    faultKind = "delay"           // one call of an agent in this process returns at to
 	faultBusy     faultKind = "all calls taken" // of an agent in this process
 	faultStall    faultKind = "stall"           // an agent in another process replies to nothing until to
 	faultNotReady faultKind = "not ready"       // until to
@@ -40,7 +40,7 @@ const (
 )
 
 // A budget is which error codes may be seen of a fault. Of a fault that is one
-// request's, one request may see one of them; any request that is answered while
+// request's, one request may see one of them; any request whose reply comes while
 // another fault lasts may.
 type budget struct {
 	oneRequest bool
@@ -265,10 +265,4 @@ func (c chance) around(t, most time.Duration) time.Duration {
 		return t + 1
 	}
 	return c.upTo(most)
-}
-
-func mix(x uint64) uint64 {
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }

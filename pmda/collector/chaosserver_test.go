@@ -73,7 +73,7 @@ type chaosProcess struct {
 	socket, tcp string // where it listens
 	agents      []int  // process numbers
 	ended       chan error
-	complaints  strings.Builder // complete when it has ended
+	stderr      strings.Builder // complete when it has ended
 }
 
 // startChaosServer runs TestChaosServer as a program that may have so many
@@ -82,7 +82,7 @@ func startChaosServer(t *testing.T, files int) *chaosProcess {
 	p := &chaosProcess{socket: filepath.Join(t.TempDir(), "socket"), ended: make(chan error, 1)}
 	p.cmd = exec.Command("sh", "-c", `ulimit -n "$0" && exec "$@"`, strconv.Itoa(files),
 		os.Args[0], "-test.run=^TestChaosServer$", "server", p.socket)
-	p.cmd.Stderr = &p.complaints
+	p.cmd.Stderr = &p.stderr
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func startChaosServer(t *testing.T, files int) *chaosProcess {
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		p.cmd.Process.Kill()
-		t.Fatalf("the collector does not start: %v\n%s", errors.Join(err, p.cmd.Wait()), &p.complaints)
+		t.Fatalf("the collector does not start: %v\n%s", errors.Join(err, p.cmd.Wait()), &p.stderr)
 	}
 	go func() { p.ended <- p.cmd.Wait() }()
 	t.Cleanup(func() { p.cmd.Process.Kill() })
@@ -122,7 +122,7 @@ func (p *chaosProcess) end(t *testing.T) {
 	select {
 	case err := <-p.ended:
 		if err != nil {
-			t.Errorf("the collector ended with %v:\n%s", err, &p.complaints)
+			t.Errorf("the collector ended with %v:\n%s", err, &p.stderr)
 		}
 	case <-time.After(2*termGrace + patience):
 		t.Fatalf("the collector is still there %v after the signal", time.Since(start))
@@ -194,17 +194,17 @@ func TestOutOfDescriptors(t *testing.T) {
 	})
 	served("with descriptors again")
 	p.end(t)
-	if n := strings.Count(p.complaints.String(), "cannot accept clients"); n < 1 || n > 4 {
-		t.Errorf("%d lines about it in the log:\n%s", n, &p.complaints)
+	if n := strings.Count(p.stderr.String(), "cannot accept clients"); n < 1 || n > 4 {
+		t.Errorf("%d lines about it in the log:\n%s", n, &p.stderr)
 	}
 }
 
-// TestTerm ends a collector with a signal while clients ask and one of its
+// TestTerm ends a collector with a signal while clients send requests and one of its
 // agents is stopped: it ends in time, and leaves neither agents nor a socket.
 func TestTerm(t *testing.T) {
 	p := startChaosServer(t, 1024)
 	var load sync.WaitGroup
-	var answers atomic.Int64
+	var replies atomic.Int64
 	for i := range 20 {
 		network, addr := "tcp", p.tcp
 		if i%2 == 0 {
@@ -216,7 +216,7 @@ func TestTerm(t *testing.T) {
 		}
 		defer n.Close()
 		g := newTestClient(t, n).hello()
-		load.Go(func() { answers.Add(g.askUntilCutOff(pdu.Domain([]int{10, 20, 30, 31, 32}[i%5]))) })
+		load.Go(func() { replies.Add(g.askUntilCutOff(pdu.Domain([]int{10, 20, 30, 31, 32}[i%5]))) })
 	}
 	time.Sleep(300 * time.Millisecond)
 	if err := syscall.Kill(p.agents[0], syscall.SIGSTOP); err != nil {
@@ -225,7 +225,7 @@ func TestTerm(t *testing.T) {
 	time.Sleep(200 * time.Millisecond)
 	p.end(t)
 	load.Wait()
-	if answers.Load() == 0 {
+	if replies.Load() == 0 {
 		t.Error("there was no load")
 	}
 	for _, pid := range p.agents {
@@ -239,8 +239,8 @@ func TestTerm(t *testing.T) {
 	}
 }
 
-// askUntilCutOff counts answers until the collector ends the conversation, which
-// it does between answers.
+// askUntilCutOff counts replies until the collector ends the connection, which it
+// does between replies.
 func (g *testClient) askUntilCutOff(d pdu.Domain) (n int64) {
 	for {
 		err := g.conn.Write(1, pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(d, 0, 0)}})
@@ -252,7 +252,7 @@ func (g *testClient) askUntilCutOff(d pdu.Domain) (n int64) {
 		case err == io.EOF || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET):
 			return n
 		case err != nil:
-			g.t.Errorf("conversation of domain %d ended with %v", d, err)
+			g.t.Errorf("connection of domain %d ended with %v", d, err)
 			return n
 		case h.Kind == pdu.KindResult:
 			n++

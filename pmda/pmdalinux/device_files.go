@@ -139,8 +139,8 @@ func (a *deviceFiles[T]) read(device string, f *deviceFile[T]) (text []byte, ok 
 }
 
 // canStayOpen reports whether a file that has been read can stay open. EINVAL is what the
-// kernel says of an interface without a carrier when it is asked for its speed; it
-// may have one the next time.
+// kernel returns for the speed of an interface without a carrier. It may have one the next
+// time.
 func canStayOpen(err error) bool { return err == nil || errors.Is(err, syscall.EINVAL) }
 
 // open opens the file of a device. A slash in a name of a device is an exclamation

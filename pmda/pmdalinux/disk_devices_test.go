@@ -25,7 +25,7 @@ const (
 )
 
 // TestDiskClasses sorts block devices by their names. The C agent does the same;
-// TestDiskSameAsC asks it.
+// TestDiskSameAsC runs it.
 func TestDiskClasses(t *testing.T) {
 	got := files{"proc/diskstats": diskNames()}.valuesOf(t, "disk.dev.read", "disk.partitions.read", "disk.dm.read", "disk.md.read", "zram.read", "hinv.ndisk")
 	var b strings.Builder

@@ -89,7 +89,7 @@ func TestArrayStatusSameAsC(t *testing.T) {
 	if err := os.WriteFile(mdadm, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	metrics := []string{"disk.md.status", "disk.md.read"} // it knows no arrays if it is asked for the first alone
+	metrics := []string{"disk.md.status", "disk.md.read"} // the C agent knows no arrays in a fetch of the first alone
 	want := cAgent(t, root, "LINUX_MDADM="+mdadm).snapshot(metrics).String()
 	if diff := cmp.Diff(want, ourAgent(t, root).snapshot(metrics).String()); diff != "" || !strings.Contains(want, "1024") {
 		t.Error(want, "(-theirs +ours)\n", diff)

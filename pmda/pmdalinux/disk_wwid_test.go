@@ -37,7 +37,7 @@ disk.wwid.total_bytes 0 "35" 10 1 "1ATA  x" 5 2 "27" 5
 }
 
 // TestWWIDDisksSameAsC: the C agent adds up the same, but for what it makes of discards
-// that it does not know. It has the sizes only if those of disk.dev are asked for.
+// that it does not know. It has the sizes only in a fetch with those of disk.dev.
 func TestWWIDDisksSameAsC(t *testing.T) {
 	root := wwidTree().write(t)
 	names := strings.Fields("disk.dev.capacity disk.wwid.read disk.wwid.total_bytes disk.wwid.read_rawactive disk.wwid.total_rawactive disk.wwid.capacity disk.wwid.scheduler disk.wwid.scsi_paths disk.wwid.inflight")

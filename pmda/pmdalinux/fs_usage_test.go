@@ -18,7 +18,7 @@ var liveFilesystems = func() map[string]string {
 		all["tmpfs."+name] = "statfs"
 	}
 	for _, name := range strings.Fields(`blocksize avail readonly mountdir`) {
-		all["filesys."+name] = "statfs, which the C agent asks of the mount points that are not below the tree"
+		all["filesys."+name] = "statfs, which the C agent calls for the mount points that are not below the tree"
 	}
 	return all
 }()

@@ -23,7 +23,7 @@ var ipcFiles = files{
 func TestIPCSameAsC(t *testing.T) { samePrefixAsC(t, ipcFiles, "ipc.") }
 
 // TestIPC compares the values of good and damaged files, where the C agent
-// asks the kernel of this machine.
+// makes system calls on this machine.
 func TestIPC(t *testing.T) {
 	const none = "Metric not supported by this version of monitored application"
 	for _, tt := range []struct {

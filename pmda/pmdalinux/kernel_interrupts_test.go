@@ -28,7 +28,7 @@ var liveInterrupts = map[string]string{
 	"kernel.all.nsessions": utmpIsLive,
 }
 
-const utmpIsLive = "the C agent asks the C library, which reads /var/run/utmp"
+const utmpIsLive = "the C agent calls the C library, which reads /var/run/utmp"
 
 // cpuTree is a tree that say that there are n processors.
 func cpuTree(n int) files {
@@ -225,7 +225,7 @@ func TestManyProcessors(t *testing.T) {
 		}
 		for metric, want := range map[string]map[string]string{tt.total: totals, tt.sum: sums, tt.cell: cells} {
 			if metric == "" {
-				continue // a million instances are more than an answer may have
+				continue // a million instances are more than a reply may have
 			}
 			got := map[string]string{}
 			for inst, a := range our.snapshot([]string{metric}).values[metric] {

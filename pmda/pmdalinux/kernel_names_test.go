@@ -16,13 +16,13 @@ import (
 // liveProcessors are metrics of the machine that come from system calls, not from a tree,
 // with the reason.
 var liveProcessors = map[string]string{
-	"hinv.machine":          "the C agent asks uname(2)",
-	"kernel.uname.machine":  "the C agent asks uname(2)",
-	"kernel.uname.nodename": "the C agent asks uname(2)",
-	"kernel.uname.release":  "the C agent asks uname(2)",
-	"kernel.uname.sysname":  "the C agent asks uname(2)",
-	"kernel.uname.version":  "the C agent asks uname(2)",
-	"pmda.uname":            "the C agent asks uname(2)",
+	"hinv.machine":          "the C agent calls uname(2)",
+	"kernel.uname.machine":  "the C agent calls uname(2)",
+	"kernel.uname.nodename": "the C agent calls uname(2)",
+	"kernel.uname.release":  "the C agent calls uname(2)",
+	"kernel.uname.sysname":  "the C agent calls uname(2)",
+	"kernel.uname.version":  "the C agent calls uname(2)",
+	"pmda.uname":            "the C agent calls uname(2)",
 }
 
 // TestUptime compares the values of good and damaged files.

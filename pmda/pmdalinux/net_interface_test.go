@@ -60,10 +60,9 @@ var liveInterfaces = map[string]string{
 	"ipc.shm.used_ids":             "SHM_INFO and its like",
 }
 
-// madeUpInterfaces is what the C agent says of interfaces where it asks by ioctl:
-// that an unknown speed is 2³²−1 Mbit/s, and that unknown kinds are 0. Without
-// /proc/net/snmp it says that there is no limit. Of limits that are longer than its
-// numbers it has the last bits.
+// madeUpInterfaces are values that the C agent has for what it does not know: an unknown
+// speed is 2³²−1 Mbit/s, an unknown kind of interface is 0, and without /proc/net/snmp there
+// is no limit. Of limits that are longer than its numbers it has the last bits.
 var madeUpInterfaces = map[string]string{
 	"network.interface.speed":    "5.12e+08",
 	"network.interface.baudrate": "536870911875000",

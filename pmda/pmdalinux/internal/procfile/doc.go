@@ -2,8 +2,8 @@
 // its state: those below /proc and /sys.
 //
 // [File] reads such a file whole, again and again, with as few system calls as it
-// takes: it keeps the file open, and does not ask for the end of a file where the
-// length of what has been read tells that this was all.
+// takes: it keeps the file open, and needs no further read to find the end of a file where
+// the length of the last read shows it.
 //
 // [Lines], [CutField], [ParseUint] and their kin scan a text without allocating.
 // [KeyedNumbers], [GroupedNumbers] and [NumberLine] parse the forms that many files

@@ -11,14 +11,14 @@ import (
 // more than a thousand processors, with some megabytes.
 const MaxFile = 64 << 20
 
-// RetryAbsent is how long after a file has not been found it is looked for again.
+// RetryAbsent is how long a file that was not there is taken to be absent.
 const RetryAbsent = 10 * time.Second
 
 // Single is the Record of a file that is a single record.
 const Single = -1
 
 // A File is a file that is read whole, again and again, into the same memory. It
-// stays open: reading from its begin makes the kernel write it anew. The zero File
+// stays open: a read from its beginning makes the kernel write it again. The zero File
 // with a Path is ready for use. It must not be copied after the first Read.
 type File struct {
 	Path string
@@ -26,24 +26,24 @@ type File struct {
 	// Reopen says that the file is opened for each Read and closed after it.
 	Reopen bool
 
-	// Record is what tells that a read has reached the end of the file. The kernel
-	// writes most files record by record, mostly lines, into a buffer of at least a
-	// page, and a read returns what is in there when the next record does not fit.
-	// Record is the greatest length of a record: a read that returned so little that
-	// another record would have fitted was the last. Single says that the file is one
-	// record, so that every read with room for more is the last. Zero says that
-	// nothing is known: then the end is where a read returns nothing.
+	// Record is the greatest length of a record of the file, mostly a line. By it, a
+	// read is known to have reached the end of the file: the kernel puts one record
+	// after the other into a buffer of at least a page, and a read returns them when
+	// the next one does not fit. A read of so little that another record would have
+	// fitted was the last. Single means that the file is one record, so that every read
+	// with room for more is the last. Zero means that the length is not known: then the
+	// end is where a read returns nothing.
 	Record int
 
 	h      *handle
 	buf    []byte
-	absent error     // that there is no such file
-	retry  time.Time // when to look for it again
+	absent error     // the error that there is no such file
+	retry  time.Time // when to try to open it again
 }
 
 // Read returns what the file has now, valid until the next Read. The error is an
-// *fs.PathError if the file cannot be opened or read. A file that is not there is
-// looked for again only after RetryAbsent. After an error in reading, the next Read
+// *fs.PathError if the file cannot be opened or read. A file that was not
+// there is not opened again before RetryAbsent. After an error in reading, the next Read
 // opens the file anew.
 func (f *File) Read() ([]byte, error) {
 	if err := f.open(); err != nil {
@@ -84,8 +84,8 @@ func (f *File) open() error {
 	return nil
 }
 
-// page is the least size of the buffer from which the kernel answers a read, and
-// how long the longest file below /sys is.
+// page is the least length of the buffer that the kernel fills for a read, and the length
+// of the longest file below /sys.
 const page = 4 << 10
 
 // readOpen reads the open file from its begin to its end.
@@ -111,8 +111,8 @@ func (f *File) readOpen() ([]byte, error) {
 	}
 }
 
-// firstBuffer is the length of the buffer for the first read. The kernel clears as
-// much memory for a file below /proc/sys, which mostly is a number.
+// firstBuffer is the length of the buffer for the first Read. It is short for files below
+// /proc/sys, mostly a number: the kernel clears as much memory for each read.
 func (f *File) firstBuffer() int {
 	if f.Record == Single {
 		return page / 8

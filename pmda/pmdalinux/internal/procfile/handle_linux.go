@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// A handle is an open file. An *os.File would ask for the end of a file with a
-// second read, and have the network poller watch the files below /proc and /sys.
+// A handle is an open file. An *os.File would need a second read to find the end of
+// a file, and would make the network poller watch the files below /proc and /sys.
 // The scheduler knows of all calls: one that waits for a lock of the kernel holds
 // up no other goroutine. What nobody refers to any more is closed.
 type handle struct {
