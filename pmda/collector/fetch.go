@@ -56,7 +56,7 @@ func (r *request) planFetch(body []byte) error {
 	if err := f.req.Decode(body); err != nil {
 		return err
 	}
-	r.about.Context = f.req.Context
+	r.about.ContextID = f.req.Context
 	r.about.Profile = r.client.profiles[f.req.Context]
 	switch {
 	case r.about.Profile == nil:
