@@ -40,6 +40,30 @@ func TestCommentNames(t *testing.T) {
 	})
 }
 
+// TestFirstIdentifier: words of English are no identifiers.
+func TestFirstIdentifier(t *testing.T) {
+	for _, tt := range []struct {
+		comment string
+		isType  bool
+		want    string // empty if none
+	}{
+		{"record is a line.", false, "record"},
+		{"maxKept's unit is bytes.", false, "maxKept"},
+		{"TextDirect is a flag.", false, "TextDirect"},
+		{"A Case is a run.", true, "Case"},
+		{"An option is a setting.", true, "option"},
+		{"A connection is kept.", false, ""},
+		{"The widths of columns.", true, ""},
+		{"PCP_DIR is a directory, TLS a protocol.", false, ""},
+		{"", true, ""},
+	} {
+		got, ok := firstIdentifier(tt.comment, tt.isType)
+		if ok != (tt.want != "") || ok && got != tt.want {
+			t.Errorf("%q: %q, %v, want %q", tt.comment, got, ok, tt.want)
+		}
+	}
+}
+
 // eachFile calls f for every source file of the module.
 func eachFile(t *testing.T, f func(path string, files *token.FileSet, parsed *ast.File)) {
 	t.Helper()
@@ -65,8 +89,8 @@ func eachFile(t *testing.T, f func(path string, files *token.FileSet, parsed *as
 	}
 }
 
-// each calls f for the comments on the declarations of a file, and on single names in
-// groups of them.
+// each calls f for the comments on the declarations of a file, on single names in groups
+// of them, on fields and on methods of interfaces.
 func each(file *ast.File, f func(doc *ast.CommentGroup, names []*ast.Ident, isType bool)) {
 	call := func(doc *ast.CommentGroup, isType bool, names ...*ast.Ident) {
 		if doc != nil {
@@ -82,6 +106,9 @@ func each(file *ast.File, f func(doc *ast.CommentGroup, names []*ast.Ident, isTy
 				switch s := s.(type) {
 				case *ast.TypeSpec:
 					call(s.Doc, true, s.Name)
+					for _, m := range members(s.Type) {
+						call(m.Doc, false, m.Names...)
+					}
 					if !d.Lparen.IsValid() {
 						call(d.Doc, true, s.Name)
 					}
@@ -94,6 +121,25 @@ func each(file *ast.File, f func(doc *ast.CommentGroup, names []*ast.Ident, isTy
 			}
 		}
 	}
+}
+
+// members returns the fields of a struct, or the methods of an interface, that have names.
+func members(e ast.Expr) (named []*ast.Field) {
+	var list *ast.FieldList
+	switch e := e.(type) {
+	case *ast.StructType:
+		list = e.Fields
+	case *ast.InterfaceType:
+		list = e.Methods
+	default:
+		return nil
+	}
+	for _, f := range list.List {
+		if len(f.Names) > 0 {
+			named = append(named, f)
+		}
+	}
+	return named
 }
 
 // firstIdentifier returns the identifier that a comment begins with, not ok if it begins

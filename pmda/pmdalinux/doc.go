@@ -214,10 +214,10 @@
 // A file of numbers with names needs no parser of its own: see the table in mem_info.go
 // and procfile.KeyedNumbers. A line there is a metric.
 //
-// Then call addFans in linux.add, enter the name in the list above, and, if the kernel
+// Then call addFans in linux.add, add the name to the list above, and, if the kernel
 // writes the file in pieces of limited length, the length in files.go. The test is a
 // fixture, a tree with the file, good and damaged, and what is to be seen of it, as in
-// worked_example_test.go, which has all this code. Enter the file in the trees of testdata
+// worked_example_test.go, which has all this code. Add the file to the trees of testdata
 // if it belongs there: go test -update writes the golden files anew. TestTwin and TestTrees
 // compare the metric with PCP's automatically.
 package pmdalinux
