@@ -50,8 +50,8 @@ func Aggregate(b []byte) Atom { return Atom{Type: TypeAggregate, data: b} }
 // or an event array (without its block header); nil for numbers.
 func (a Atom) Bytes() []byte { return a.data }
 
-// Equal reports whether a and b have the same type and the same bits: not a
-// number equals itself, and 0 does not equal -0.
+// Equal reports whether a and b have the same type and the same bits: NaN equals
+// itself, and 0 does not equal -0.
 func (a Atom) Equal(b Atom) bool {
 	return a.Type == b.Type && a.bits == b.bits && bytes.Equal(a.data, b.data)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/internal/cnum"
 )
 
-// ParseAtom is the value of type t that a text stands for, as pmstore takes it
-// from its command line. Integers are decimal or, after "0x", hexadecimal; blanks
+// ParseAtom is the value of type t that a text stands for, in the syntax of
+// pmstore's argument. Integers are decimal or, after "0x", hexadecimal; blanks
 // and a sign may go before them. An unsigned integer with a minus sign is its
 // complement in 64 bits, as of strtoul(3): "-1" is the greatest TypeU64. Floats
 // and doubles are what strtod(3) takes, but for hexadecimal integers. An empty

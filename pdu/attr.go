@@ -51,10 +51,10 @@ const (
 // An Attr carries an attribute: ATTR, also called AUTH. To an agent the value
 // ends with a NUL, from a client it does not; Value is as on the wire.
 //
-//	12  int32  Attr
+//	12  int32  Key
 //	16  bytes  Value, to the end, not padded
 type Attr struct {
-	Attr  Attribute
+	Key   Attribute
 	Value []byte
 }
 
@@ -62,7 +62,7 @@ type Attr struct {
 func (Attr) Kind() Kind { return KindAttr }
 
 func (p Attr) tooLong() bool {
-	return len(p.Value) >= maxAttrLen || p.Attr == AttrNone && len(p.Value) >= maxSASLLen
+	return len(p.Value) >= maxAttrLen || p.Key == AttrNone && len(p.Value) >= maxSASLLen
 }
 
 // Append adds the body to b.
@@ -70,14 +70,14 @@ func (p Attr) Append(b []byte) ([]byte, error) {
 	if p.tooLong() {
 		return b, refuse(KindAttr, ErrTooBig, "value too long")
 	}
-	b = binary.BigEndian.AppendUint32(b, uint32(p.Attr))
+	b = binary.BigEndian.AppendUint32(b, uint32(p.Key))
 	return append(b, p.Value...), nil
 }
 
 // Decode fills p from a body, which Value aliases.
 func (p *Attr) Decode(body []byte) error {
 	c := wire.New(body, HeaderLen)
-	*p = Attr{Attr: Attribute(c.Int32("attribute"))}
+	*p = Attr{Key: Attribute(c.Int32("attribute"))}
 	p.Value = c.Bytes(c.Left(), "value")
 	if p.tooLong() {
 		c.Fail("value", len(p.Value), "%d bytes are too long", len(p.Value))

@@ -14,7 +14,7 @@ const challengeLen = 8
 //
 //	12  int32  Code
 //	16  uint8  version, 2 (0 in a refusal)
-//	17  uint8  1, "licensed", a relic
+//	17  uint8  obsolete "licensed" flag, always 1
 //	18  uint16 Features
 type Challenge struct {
 	Code     Error

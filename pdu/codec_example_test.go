@@ -59,7 +59,7 @@ func Example() {
 	w.Float32(5, 1.25)
 
 	stream := pdutest.Serve(t,
-		pdutest.CollectorHello(0),
+		pdutest.AcceptClient(0),
 		pdutest.Expect(pdu.SetProfile{}),
 		pdutest.Expect(pdu.Fetch{PMIDs: []pdu.PMID{load.PMID}}),
 		pdutest.Send(w.PDU(pdu.FormatLowRes)),

@@ -162,13 +162,13 @@ var codecTests = []struct {
 	{"text (short, made)", 0, &pdu.TextReply{Ident: 0x0200000f, Text: "load averages"},
 		`00000024 00007009 00000000 0200000f 0000000d "load averages~~~"`},
 	{"text, none", 0, &pdu.TextReply{Ident: 0x0f000002}, `00000014 00007009 00000000 0f000002 00000000`},
-	{"process id", 0, &pdu.Attr{Attr: pdu.AttrProcessID, Value: []byte("2135\x00")},
+	{"process id", 0, &pdu.Attr{Key: pdu.AttrProcessID, Value: []byte("2135\x00")},
 		`00000015 00007011 00000000 0000000e "2135" 00`},
 	{"mechanisms", 0, &pdu.Attr{Value: []byte("PLAIN LOGIN SCRAM-SHA-256")},
 		`00000029 00007011 00000000 00000000 "PLAIN LOGIN SCRAM-SHA-256"`},
 	{"plain", 0, &pdu.Attr{Value: []byte("PLAIN\x00joe\x00joe\x00secret")},
 		`00000024 00007011 00000000 00000000 "PLAIN" 00 "joe" 00 "joe" 00 "secret"`},
-	{"container", 0, &pdu.Attr{Attr: pdu.AttrContainer, Value: []byte("abc")}, `00000013 00007011 00000000 0000000f "abc"`},
+	{"container", 0, &pdu.Attr{Key: pdu.AttrContainer, Value: []byte("abc")}, `00000013 00007011 00000000 0000000f "abc"`},
 	{"attribute without a value", 0, &pdu.Attr{}, `00000010 00007011 00000000 00000000`},
 	{"label request", 0x1092, &pdu.LabelReq{Ident: 29, Class: pdu.LabelDomain},
 		`00000014 00007012 00001092 0000001d 00000002`},
@@ -315,7 +315,7 @@ func TestEncodeRefuses(t *testing.T) {
 		{"features without a version", pdu.Creds{Features: pdu.FeatureAuth, Others: []uint32{1}}, pdu.ErrIPC, "pdu: encode CREDS: features without a version: IPC protocol failure"},
 		{"statuses of some", pdu.NameList{Names: []string{"a", "b"}, Statuses: []int32{0}}, pdu.ErrIPC, "pdu: encode PMNS_NAMES: number of statuses is not that of names: IPC protocol failure"},
 		{"negative context", pdu.SetProfile{Context: -1}, pdu.ErrNoContext, "pdu: encode PROFILE: negative context: Attempt to use an illegal context"},
-		{"long attribute", pdu.Attr{Attr: pdu.AttrContainer, Value: make([]byte, 4096)}, pdu.ErrTooBig, "pdu: encode ATTR: value too long: Result size exceeded"},
+		{"long attribute", pdu.Attr{Key: pdu.AttrContainer, Value: make([]byte, 4096)}, pdu.ErrTooBig, "pdu: encode ATTR: value too long: Result size exceeded"},
 		{"long SASL payload", pdu.Attr{Value: make([]byte, 2048)}, pdu.ErrTooBig, "pdu: encode ATTR: value too long: Result size exceeded"},
 		{"label outside its text", pdu.LabelReply{Sets: []pdu.LabelSet{{JSON: []byte("{}"), Labels: []pdu.Label{{ValueOff: 1, ValueLen: 2}}}}}, pdu.ErrIPC, ""},
 		{"long label text", pdu.LabelReply{Sets: []pdu.LabelSet{{JSON: make([]byte, 65535)}}}, pdu.ErrIPC, ""},
@@ -351,7 +351,7 @@ func TestEncodeRefuses(t *testing.T) {
 // What is accepted up to its limit.
 func TestEncodeLimits(t *testing.T) {
 	for _, p := range []pdu.PDU{
-		pdu.Attr{Attr: pdu.AttrContainer, Value: make([]byte, 4095)},
+		pdu.Attr{Key: pdu.AttrContainer, Value: make([]byte, 4095)},
 		pdu.Attr{Value: make([]byte, 2047)},
 		pdu.Creds{Version: 2, Others: make([]uint32, 1023)},
 		pdu.LabelReply{Sets: []pdu.LabelSet{{JSON: make([]byte, 65534), Labels: make([]pdu.Label, 254)}}},

@@ -30,8 +30,8 @@ type Conn struct {
 	// used: the PDU is still in it.
 	MaxLen int
 	// Eager makes Read get a buffer for a PDU as long as the last one before it
-	// waits, so that one read of the stream gets the PDU whole. It is for those
-	// who read only when a reply is due.
+	// waits, so that one read of the stream gets the PDU whole. Set it on
+	// connections that read only after sending a request.
 	Eager bool
 	// Counters, if not nil, count the PDUs that are read and written.
 	Counters *Counters
@@ -70,7 +70,7 @@ func putBuffer(b *[]byte) {
 // the stream has passed, Read may be called again and continues where it was.
 // Any other error means that the stream cannot be used further:
 // io.ErrUnexpectedEOF within a PDU, ErrIPC for a length or kind that cannot be,
-// ErrTooBig above the ceiling (with the Header), or what the stream reported.
+// ErrTooBig above MaxLen (with the Header), or what the stream reported.
 func (c *Conn) Read() (Header, []byte, error) {
 	c.discardRead()
 	waited := false

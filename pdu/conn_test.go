@@ -465,7 +465,7 @@ func TestConnTrace(t *testing.T) {
 	if _, err := readAll(c); err != io.EOF {
 		t.Fatal(err)
 	}
-	must(t, c.Write(6, pdu.Attr{Attr: 0x41424344, Value: []byte("E")}))
+	must(t, c.Write(6, pdu.Attr{Key: 0x41424344, Value: []byte("E")}))
 	want := []event{
 		{false, pdu.Header{Len: 16, Kind: pdu.KindDescReq, From: 5}, "ABCD"},
 		{true, pdu.Header{Len: 17, Kind: pdu.KindAttr, From: 6}, "ABCDE"}}

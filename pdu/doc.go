@@ -4,7 +4,7 @@
 // The data model is [PMID], [InDom], [InstID], [Type], [Sem], [Units], [Desc],
 // [Atom], [EventArray], [LabelSet], [Profile] and [Error]. The protocol is a
 // struct for each kind of PDU, with Append and Decode, and [Conn], which frames
-// PDUs over any io.ReadWriter: this package imports no network. Here a client
+// PDUs over any io.ReadWriter: this package does not import net. Here a client
 // requests the values of one metric:
 //
 //	c := pdu.NewConn(stream) // a net.Conn, say

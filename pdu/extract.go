@@ -6,8 +6,8 @@ import (
 )
 
 // A Scalar is a Go type that holds a value of one PCP type: Type32, TypeU32,
-// Type64, TypeU64, TypeFloat, TypeDouble, TypeString and TypeAggregate, in the
-// order below.
+// Type64, TypeU64, TypeFloat, TypeDouble, TypeString and TypeAggregate, in this
+// order.
 type Scalar interface {
 	~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64 | ~string | ~[]byte
 }
@@ -85,8 +85,7 @@ func AtomOf[T Scalar](v T) Atom {
 //
 // Every number converts to float32 and float64, in the worst case to an
 // infinity or with less precision. Fractions are dropped toward zero; a
-// negative fraction is a negative number all the same, and not a number is
-// ErrTrunc. Strings convert to strings alone, up to the first NUL, aggregates to
+// negative fraction is a negative number all the same, and NaN is ErrTrunc. Strings convert to strings alone, up to the first NUL, aggregates to
 // byte slices alone; the bytes alias a's, as a string does not. Errors are ErrTrunc, ErrSign,
 // ErrConv for what cannot convert, and ErrIPC for a value that arrived
 // malformed.

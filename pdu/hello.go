@@ -5,9 +5,9 @@ import (
 	"io"
 )
 
-// ClientHello begins a client's connection to a collector: it reads the
-// Challenge and replies with Creds that request the features in want, which may
-// only be those that need no further exchange; the collector does not
+// ClientHello performs the version handshake of a client with a collector: it
+// reads the Challenge and replies with Creds that request the features in want,
+// which may only be those that need no further exchange; the collector does not
 // acknowledge them. pid is the client's process, for the collector's log. The
 // result is what the collector offers. A refusal is an *OpError around the
 // collector's code, such as ErrPermission or ErrConnLimit.
@@ -32,8 +32,8 @@ func ClientHello(c *Conn, pid int32, want Features) (offered Features, err error
 	return ch.Features, c.Write(pid, Creds{Version: ProtocolVersion, Features: want})
 }
 
-// AgentHello begins an agent's connection to its collector, on which the agent
-// speaks first: it sends Creds that request the features in want (FeatureAuth
+// AgentHello performs the version handshake of an agent with its collector, in
+// which the agent speaks first: it sends Creds that request the features in want (FeatureAuth
 // and FeatureContainer, or none) and waits for the reply. The result is what the
 // collector grants.
 func AgentHello(c *Conn, pid int32, want Features) (granted Features, err error) {
@@ -43,15 +43,15 @@ func AgentHello(c *Conn, pid int32, want Features) (granted Features, err error)
 	return readCreds(c)
 }
 
-// AcceptAgent begins a collector's connection to an agent, whose side is
-// AgentHello: it waits for the agent's Creds and replies. The result is what the
-// agent wants.
-func AcceptAgent(c *Conn, pid int32) (wanted Features, err error) {
-	wanted, err = readCreds(c)
+// AcceptAgent performs the version handshake of a collector with an agent, whose
+// side is AgentHello: it waits for the agent's Creds and replies. The result is
+// the features that the agent requests.
+func AcceptAgent(c *Conn, pid int32) (requested Features, err error) {
+	requested, err = readCreds(c)
 	if err != nil {
 		return 0, err
 	}
-	return wanted, c.Write(pid, Creds{Version: ProtocolVersion, Features: wanted & FeatureAuth})
+	return requested, c.Write(pid, Creds{Version: ProtocolVersion, Features: requested & FeatureAuth})
 }
 
 // readCreds waits for the peer's Creds.

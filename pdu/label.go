@@ -13,7 +13,7 @@ import (
 //	12  uint32  Ident
 //	16  int32   Class
 type LabelReq struct {
-	Ident uint32 // the identifier that the class wants, see LabelClass
+	Ident uint32 // the identifier that LabelClass names for the class
 	Class LabelClass
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/internal/jsonscan"
 )
 
-// A LabelClass is the kind of thing that a label set belongs to. It is a
+// A LabelClass is what a label set belongs to: a context, a domain, and so on. It is a
 // PM_LABEL_* bit of the C library.
 type LabelClass int32
 
@@ -83,7 +83,7 @@ type Label struct {
 	ValueLen uint16
 }
 
-// A LabelSet is the labels of one thing: JSON text and an index of the labels
+// A LabelSet has labels of one class and identifier: JSON text and an index of the labels
 // in it, sorted by full name. The text may alias the buffer that it was decoded
 // from and is read-only. The zero LabelSet is that of instance 0; sets of all
 // classes but LabelInstances have Inst NoInst. It is pmLabelSet of the C
@@ -93,7 +93,7 @@ type Label struct {
 // name of b in {"a":{"b":1}} is "a.b".
 type LabelSet struct {
 	Inst   InstID // NoInst but in sets of LabelInstances
-	Err    Error  // why there are no labels; 0 if there is no reason
+	Err    Error  // why there are no labels; 0 if none
 	JSON   []byte // an object; empty if there are no labels
 	Labels []Label
 }
@@ -315,7 +315,7 @@ func (s LabelSet) Lookup(name string) (value string, ok bool) {
 // Errors wrap E2BIG for a result that exceeds a limit, and EINVAL for a label of
 // a peer's that is no JSON. The counterpart of
 // pmMergeLabelSets(3), which loses some names that are nested more than once
-// and labels whose names start another's.
+// and labels whose name is a prefix of another's.
 func MergeLabels(keep func(NamedLabel) bool, sets ...LabelSet) (LabelSet, error) {
 	type ranked struct {
 		NamedLabel

@@ -2,7 +2,7 @@ package pdu
 
 import "slices"
 
-// A Profile is a selection of the instances that a client wants values of. The
+// A Profile is a selection of the instances whose values a client requests. The
 // zero Profile selects all. It does not apply to singular metrics.
 //
 // A Profile that several goroutines use must not be changed any more.

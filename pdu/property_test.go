@@ -120,7 +120,7 @@ var gens = map[string]*rapid.Generator[codec]{
 	}),
 	"TraverseReq": gen(func(t *rapid.T) codec { return &pdu.TraverseReq{Name: anyName.Draw(t, "name")} }),
 	"Attr": gen(func(t *rapid.T) codec {
-		return &pdu.Attr{Attr: pdu.Attribute(rapid.Int32().Draw(t, "attribute")), Value: anyBytes.Draw(t, "value")}
+		return &pdu.Attr{Key: pdu.Attribute(rapid.Int32().Draw(t, "attribute")), Value: anyBytes.Draw(t, "value")}
 	}),
 	"LabelReq": gen(func(t *rapid.T) codec {
 		return &pdu.LabelReq{Ident: rapid.Uint32().Draw(t, "ident"), Class: pdu.LabelClass(rapid.Int32().Draw(t, "class"))}

@@ -53,8 +53,8 @@ func (w *ResultWriter) Reset() {
 	*w = ResultWriter{sets: w.sets[:0], blocks: w.blocks[:0], ends: w.ends[:0]}
 }
 
-// Holds reports whether the writer has exactly the sets of ids, in order.
-func (w *ResultWriter) Holds(ids []PMID) bool {
+// HasSets reports whether the writer has exactly the sets of ids, in order.
+func (w *ResultWriter) HasSets(ids []PMID) bool {
 	w.close()
 	if len(w.ends) != len(ids) {
 		return false

@@ -5,36 +5,44 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"strconv"
 )
 
 // The methods here do what one call for each value would do, in less than half
 // of the time: they grow the buffers and check the limits once for all values.
 // Those that only call a generic function are not inlined: in another package the
 // compiler would not know that the slices do not escape.
+//
+// They panic if insts and vs differ in length, and have then added nothing.
 
-// Int32s adds values of Type32: vs[i] is that of insts[i].
+// Int32s adds values of Type32: vs[i] is that of insts[i]. It panics if the slices
+// differ in length.
 //
 //go:noinline
 func (w *ResultWriter) Int32s(insts []InstID, vs []int32) { addWords(w, insts, vs) }
 
-// Uint32s adds values of TypeU32: vs[i] is that of insts[i].
+// Uint32s adds values of TypeU32: vs[i] is that of insts[i]. It panics if the slices
+// differ in length.
 //
 //go:noinline
 func (w *ResultWriter) Uint32s(insts []InstID, vs []uint32) { addWords(w, insts, vs) }
 
-// Int64s adds values of Type64: vs[i] is that of insts[i].
+// Int64s adds values of Type64: vs[i] is that of insts[i]. It panics if the slices
+// differ in length.
 //
 //go:noinline
 func (w *ResultWriter) Int64s(insts []InstID, vs []int64) { addEights(w, Type64, insts, vs) }
 
-// Uint64s adds values of TypeU64: vs[i] is that of insts[i].
+// Uint64s adds values of TypeU64: vs[i] is that of insts[i]. It panics if the slices
+// differ in length.
 //
 //go:noinline
 func (w *ResultWriter) Uint64s(insts []InstID, vs []uint64) { addEights(w, TypeU64, insts, vs) }
 
-// Float64s adds values of TypeDouble: vs[i] is that of insts[i].
+// Float64s adds values of TypeDouble: vs[i] is that of insts[i]. It panics if the slices
+// differ in length.
 func (w *ResultWriter) Float64s(insts []InstID, vs []float64) {
-	insts = insts[:len(vs)]
+	mustPair(len(insts), len(vs))
 	var bits [64]uint64
 	for len(vs) > 0 {
 		n := min(len(vs), len(bits))
@@ -46,9 +54,16 @@ func (w *ResultWriter) Float64s(insts []InstID, vs []float64) {
 	}
 }
 
+// mustPair panics unless there are as many instances as values.
+func mustPair(insts, values int) {
+	if insts != values {
+		panic("pdu: " + strconv.Itoa(insts) + " instances for " + strconv.Itoa(values) + " values")
+	}
+}
+
 // addWords adds values of 32 bits, which travel in place.
 func addWords[T int32 | uint32](w *ResultWriter, insts []InstID, vs []T) {
-	insts = insts[:len(vs)]
+	mustPair(len(insts), len(vs))
 	sets, _, ok := w.room(valInsitu, len(vs), 0)
 	if !ok {
 		for i, v := range vs {
@@ -65,7 +80,7 @@ func addWords[T int32 | uint32](w *ResultWriter, insts []InstID, vs []T) {
 // addEights adds values of eight bytes each.
 func addEights[T int64 | uint64](w *ResultWriter, t Type, insts []InstID, vs []T) {
 	const each = blockHeadLen + 8
-	insts = insts[:len(vs)]
+	mustPair(len(insts), len(vs))
 	index := w.nextIndex()
 	sets, blocks, ok := w.room(valDPtr, len(vs), each)
 	if !ok {

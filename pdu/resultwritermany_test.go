@@ -69,3 +69,31 @@ func TestManyValues(t *testing.T) {
 		}
 	})
 }
+
+func TestManyValuesOfOtherLength(t *testing.T) {
+	insts := make([]pdu.InstID, 1, 4) // whose capacity would do
+	for name, add := range map[string]func(w *pdu.ResultWriter, insts []pdu.InstID){
+		"Int32s":   func(w *pdu.ResultWriter, insts []pdu.InstID) { w.Int32s(insts, make([]int32, 2)) },
+		"Uint32s":  func(w *pdu.ResultWriter, insts []pdu.InstID) { w.Uint32s(insts, make([]uint32, 2)) },
+		"Int64s":   func(w *pdu.ResultWriter, insts []pdu.InstID) { w.Int64s(insts, make([]int64, 2)) },
+		"Uint64s":  func(w *pdu.ResultWriter, insts []pdu.InstID) { w.Uint64s(insts, make([]uint64, 2)) },
+		"Float64s": func(w *pdu.ResultWriter, insts []pdu.InstID) { w.Float64s(insts, make([]float64, 2)) },
+	} {
+		for n, want := range map[int]string{1: "pdu: 1 instances for 2 values", 3: "pdu: 3 instances for 2 values"} {
+			var w pdu.ResultWriter
+			w.Begin(1)
+			size := w.Size()
+			func() {
+				defer func() {
+					if got := recover(); got != want {
+						t.Errorf("%s: panic %v, want %q", name, got, want)
+					}
+				}()
+				add(&w, insts[:n])
+			}()
+			if w.Size() != size {
+				t.Errorf("%s: the writer has grown from %d to %d bytes", name, size, w.Size())
+			}
+		}
+	}
+}

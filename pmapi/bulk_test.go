@@ -94,7 +94,7 @@ func TestBulk(t *testing.T) {
 	}
 }
 
-// codes are those of the errors about each of several things.
+// codes are the codes of the errors about each of several items.
 func codes(t *testing.T, err error, n int) []pdu.Error {
 	t.Helper()
 	if bulk, ok := errors.AsType[*pmapi.BulkError](err); !ok || len(bulk.Errs) != n {

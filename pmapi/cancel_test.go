@@ -85,7 +85,7 @@ func (r slowReader) Read(b []byte) (int, error) {
 
 // serveCollector is the collector of a plan.
 func (pl *plan) serveCollector(p *pdutest.Peer) {
-	if pdutest.CollectorHello(pl.Features)(p) != nil {
+	if pdutest.AcceptClient(pl.Features)(p) != nil {
 		return
 	}
 	p.Conn = pdu.NewConn(slowReader{p.Stream, pl})

@@ -104,7 +104,7 @@ func TestNames(t *testing.T) {
 		t.Error(err)
 	}
 	children, err := c.Children(ctx, "paint")
-	want := []pmapi.Child{{"used", true}, {"left", true}, {"depth", true}, {"dried", false}}
+	want := []pmapi.Child{{Name: "used", Leaf: true}, {Name: "left", Leaf: true}, {Name: "depth", Leaf: true}, {Name: "dried"}}
 	if diff := cmp.Diff(want, children); err != nil || diff != "" {
 		t.Error(err, diff)
 	}

@@ -102,7 +102,7 @@ func (n Dialer) opener(h HostSpec) (opener, error) {
 }
 
 // tcp makes a connection to the first port of a host that accepts one, through the
-// nearest of proxies, if there are any. That one connects to the others.
+// first of proxies, if there are any. Others are not used.
 func (n Dialer) tcp(host HostPort, proxies []HostPort) opener {
 	ports := host.Ports
 	if len(ports) == 0 {

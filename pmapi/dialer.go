@@ -30,7 +30,7 @@ var (
 )
 
 // A Dialer holds the options of connections to collectors. Its zero value is ready for use.
-// It is safe for concurrent use, as long as nobody changes it.
+// It is safe for concurrent use after its fields are set.
 type Dialer struct {
 	// ConnectTimeout limits the time to make a connection, with the handshake; 0 means
 	// DefaultConnectTimeout, less than 0 no limit.
@@ -61,8 +61,8 @@ type Dialer struct {
 	AutoReconnect bool
 	// Counters, if not nil, count the PDUs of all connections.
 	Counters *pdu.Counters
-	// Logger gets a line when a context with AutoReconnect loses its connection and when it
-	// has another; nil means slog.Default().
+	// Logger receives one record when a context with AutoReconnect loses its connection and
+	// one when it has another; nil means slog.Default().
 	Logger *slog.Logger
 	// DialContext makes connections; nil means that of a net.Dialer.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -102,18 +102,22 @@ func (d *Dialer) complete() Dialer {
 // A ContextDialer makes connections to a collector in this process. A collector.Server
 // is one.
 type ContextDialer interface {
+	// DialContext makes a connection, as of net.Dialer. Local calls it with the network
+	// "pipe" and the address "local"; both may be ignored.
 	DialContext(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
-// Local opens a context on a collector in this process, without a socket, with the
-// defaults of a Dialer. There is no counterpart in the C library, whose local contexts
-// load agents into the client.
+// Local opens a context on a collector that runs in this process, such as a
+// collector.Server, without a socket, with the defaults of a Dialer. It is not the
+// PM_CONTEXT_LOCAL of the C library, which loads agents into the client and has no
+// collector.
 func Local(ctx context.Context, srv ContextDialer) (*Context, error) {
 	return new(Dialer).Local(ctx, srv)
 }
 
-// Local opens a context on a collector in this process, with the options of d. Its host
-// is called "local" in errors. The errors are those of Dial.
+// Local opens a context on a collector that runs in this process, with the options of d;
+// see the function Local. Its host is called "local" in errors. The errors are those of
+// Dial.
 func (d *Dialer) Local(ctx context.Context, srv ContextDialer) (*Context, error) {
 	n := d.complete()
 	n.DialContext = srv.DialContext

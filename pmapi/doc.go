@@ -38,18 +38,18 @@
 //
 // # Sources
 //
-// What a context stands on is its source. A host is the usual one: a collector that the
-// context is connected to by a socket (Dial) or in memory (Local). Package
-// pmapitest makes sources of another kind, without a collector, for tests. A context and
-// its groups work alike on any source; these depend on it:
+// A context reads from a source. A host is the usual one: a collector that the context
+// is connected to by a socket (Dial) or in memory (Local). Package pmapitest makes
+// sources of another kind, without a collector, for tests. A context and its groups work
+// alike on any source; these depend on it:
 //
 //	            a host                        a source of pmapitest
-//	time        of this computer              the test's
-//	Reconnect   makes another connection      likewise, when the test lets it
+//	Time        of this computer              the test's
+//	Reconnect   makes another connection      also, unless the test has broken it
 //	HostName    what pmcd.hostname says       what the test says
-//	Dup         has a connection of its own   likewise
+//	Dup         has a connection of its own   also
 //	Store       is sent to the agents         changes the value
-//	the end     does not come                 ends Group.Every, if the test sets one
+//	End of data none                          ends Group.Every, if the test sets it
 //
 // On every source, event.flags and event.missed, the metrics that stand for the flags of
 // event records and for missed ones, have names, descriptors and help texts, but no values.
@@ -61,10 +61,10 @@
 // pdu.FromError(err). When a context.Context ends a request, its cause is wrapped
 // instead.
 //
-// Methods that are called about several things, as Lookup is about names, return a result
-// for each of them. If some have failed, the results of the others are good, and the error
-// is a *BulkError with the reasons; ErrorAt picks out one. If the request as a whole has
-// failed, there are no results, and the error is of another type.
+// Methods for several items, as Lookup is for names, return a result for each item. If
+// some items have failed, the results of the others are good, and the error is a *BulkError
+// with the reasons; ErrorAt returns that of one item. If the request as a whole has failed,
+// there are no results, and the error is of another type.
 //
 // # Concurrency
 //

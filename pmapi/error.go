@@ -41,12 +41,11 @@ func (e *OpError) Unwrap() error { return e.Err }
 // ETIMEDOUT), the network, or the caller's context.Context.
 func (e *OpError) Timeout() bool { return timeout.Is(e.Err) }
 
-// A BulkError is the error of a method that was called about several things when some of
-// them have failed. The results for the others are good; in the place of a result that is
-// missing stands one that the method's comment names. errors.Is and errors.As look at
-// the errors of all things.
+// A BulkError is the error of a call for several items, some of which have failed. The
+// results of the others are good; in the place of a missing result stands the one that the
+// method's comment names. errors.Is and errors.As look at the errors of all items.
 type BulkError struct {
-	// Errs has an *OpError for each thing that has failed and nil for each other one, in
+	// Errs has an *OpError for each item that has failed and nil for each other one, in
 	// their order.
 	Errs []error
 }
@@ -75,9 +74,8 @@ func (e *BulkError) Unwrap() []error {
 	return failed
 }
 
-// ErrorAt is the error about the thing at an index, of an error that a method about
-// several things has returned: that of a *BulkError is nil or the thing's own, and any
-// other error is about all of them.
+// ErrorAt returns the error of item i of a call for several items: nil or a *OpError from
+// a *BulkError, otherwise err itself.
 func ErrorAt(err error, i int) error {
 	if bulk, ok := errors.AsType[*BulkError](err); ok {
 		return bulk.Errs[i]
@@ -93,7 +91,7 @@ func (c *Context) fail(op, about string, err error) error {
 	return &OpError{Op: op, Host: c.name, Metric: about, Err: err}
 }
 
-// bulkError is the *BulkError of things that have failed, nil if none has.
+// bulkError is the *BulkError of items that have failed, nil if none has.
 func (c *Context) bulkError(op string, errs source.Errors, about func(i int) string) error {
 	var bulk *BulkError
 	for i, err := range errs {

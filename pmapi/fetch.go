@@ -67,8 +67,8 @@ func (c *Context) store(ctx context.Context, r *pdu.Result) error {
 	return c.inTurn(ctx, func() error { return c.src.Store(ctx, r) })
 }
 
-// everything is a profile with all instances. It is one value, so that contexts and
-// groups that want all do not send it to the collector in turns.
+// everything is a profile with all instances. It is one value, so that a context
+// and its groups do not send equal profiles again and again.
 var everything = new(pdu.Profile)
 
 // Profile returns the profile, which selects the instances that Fetch returns. The caller

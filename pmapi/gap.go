@@ -18,13 +18,13 @@ import (
 // Names), descriptors (Desc, Descs) and instance domains (Instances). The request that
 // connects waits for that.
 //
-// The first Fetch on the new connection then fails with the Gap, so that nobody takes values
-// before and after it for neighbours; the next Fetch succeeds. Gaps without a Fetch between
-// them are reported as one.
+// The first Fetch on the new connection then fails with the Gap, so that values before and
+// after are not treated as consecutive samples; the next Fetch succeeds. Gaps without a
+// Fetch between them are reported as one.
 //
-// A connection is also lost when nothing has been received on it while requests waited for
-// three times Dialer.RequestTimeout, in a row: without that, the connection to a host that
-// has lost its power breaks only after a quarter of an hour.
+// A connection also counts as lost when requests have waited, in sum, for three times
+// Dialer.RequestTimeout since something was last received on it: without that, the
+// connection to a host that has lost its power breaks only after a quarter of an hour.
 type Gap struct {
 	Lost, Restored time.Time // by this computer's clock
 	Cause          error     // why the connection was lost

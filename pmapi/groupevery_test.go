@@ -19,7 +19,7 @@ import (
 // other, then no time; or time out when they take longer than a limit, if there is one.
 func timed(limit time.Duration, takes ...time.Duration) *pmapi.Group {
 	src := &pmapitest.Source{OnRequest: func(ctx context.Context, r pmapitest.Request) error {
-		if r.Method != "Fetch" || len(takes) == 0 {
+		if r.Method != pmapitest.MethodFetch || len(takes) == 0 {
 			return nil
 		}
 		take := takes[0]

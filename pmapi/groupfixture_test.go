@@ -32,7 +32,7 @@ func newLoggedSource(reconnects bool) *loggedSource {
 	s.src = &pmapitest.Source{Start: time.Unix(1e9, 0), AutoReconnect: reconnects, OnRequest: func(_ context.Context, r pmapitest.Request) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.requests = append(s.requests, r.Method)
+		s.requests = append(s.requests, string(r.Method))
 		return nil
 	}}
 	return s
@@ -121,7 +121,7 @@ func (s *groupFixture) instances(texts ...string) {
 	s.disks.SetInstances(list...)
 }
 
-// fetch fetches and wants it to succeed.
+// fetch fetches a group and fails the test on an error.
 func (s *groupFixture) fetch(g *pmapi.Group) {
 	s.T.Helper()
 	now, err := g.Fetch(s.T.Context())
@@ -133,7 +133,7 @@ func (s *groupFixture) fetch(g *pmapi.Group) {
 	}
 }
 
-// fails fetches and wants it to fail, with all of the errors.
+// fails fetches a group and fails the test unless the error has all of want.
 func (s *groupFixture) fails(g *pmapi.Group, want ...error) error {
 	s.T.Helper()
 	now, err := g.Fetch(s.T.Context())
@@ -151,7 +151,7 @@ func (s *groupFixture) fails(g *pmapi.Group, want ...error) error {
 	return err
 }
 
-// wantRequests wants these requests to have been made since it was called before.
+// wantRequests checks the requests made since it was last called.
 func (s *groupFixture) wantRequests(want string) {
 	s.T.Helper()
 	if diff := cmp.Diff(want, s.requestsMade()); diff != "" {
@@ -159,7 +159,7 @@ func (s *groupFixture) wantRequests(want string) {
 	}
 }
 
-// is wants an item to have a value, or to be without one for a reason.
+// is checks that an item has a value, or an error with a code.
 func is[T comparable](t *testing.T, i interface{ Value() (T, error) }, want T, code pdu.Error) {
 	t.Helper()
 	if got, err := i.Value(); got != want || pdu.FromError(err) != code {
@@ -167,7 +167,7 @@ func is[T comparable](t *testing.T, i interface{ Value() (T, error) }, want T, c
 	}
 }
 
-// has wants a set to have these instances: "sda=1", or "sda: why".
+// has checks the instances of a set: "sda=1", or "sda: why".
 func has[T pdu.Scalar](t *testing.T, s *pmapi.Set[T], want ...string) {
 	t.Helper()
 	var got, good []string

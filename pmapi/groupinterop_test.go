@@ -22,41 +22,41 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A wanted is an item, a set or the events of a group, ours and the C library's.
+// A testItem is an item, a set or events of a group, of package pmapi and of the C library.
 // "-" is no instance and no scale.
-type wanted struct {
+type testItem struct {
 	kind, metric, inst, field, scale string
 	typ                              pdu.Type
 }
 
-func (w wanted) String() string {
+func (w testItem) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s[%s] %s %q %v", w.kind, w.metric, w.inst, w.field, w.scale, w.typ))
 }
 
-// A filled is what one of them was given. Of what has an error, there is no value.
-type filled struct {
+// An itemResult is the result of a fetch for a testItem. Where there is an error, there is no value.
+type itemResult struct {
 	Status pdu.Error
-	Rows   []filledRow
+	Rows   []resultRow
 }
 
-type filledRow struct {
+type resultRow struct {
 	Status pdu.Error
 	Inst   int
 	Name   string
 	Time   string
-	Value  shown
+	Value  anyValue
 }
 
-// A shown is a number, a text, bytes or nil.
-type shown struct{ V any }
+// An anyValue is a number, a text, bytes or nil.
+type anyValue struct{ V any }
 
 // A cGroup is a fetch group of the C library, in a process of its own.
 type cGroup struct {
 	t      *testing.T
-	say    *bufio.Writer
-	hear   *bufio.Scanner
-	items  []wanted
-	refuse map[wanted]pdu.Error
+	in     *bufio.Writer
+	out    *bufio.Scanner
+	items  []testItem
+	refuse map[testItem]pdu.Error
 }
 
 func newCGroup(t *testing.T, host string, env ...string) *cGroup {
@@ -83,24 +83,24 @@ func newCGroup(t *testing.T, host string, env ...string) *cGroup {
 		in.Close()
 		cmd.Wait()
 	})
-	g := &cGroup{t: t, say: bufio.NewWriter(in), hear: bufio.NewScanner(out), refuse: map[wanted]pdu.Error{}}
-	g.hear.Buffer(nil, 1<<20)
+	g := &cGroup{t: t, in: bufio.NewWriter(in), out: bufio.NewScanner(out), refuse: map[testItem]pdu.Error{}}
+	g.out.Buffer(nil, 1<<20)
 	return g
 }
 
 func (g *cGroup) request(fields ...string) []string {
 	g.t.Helper()
-	fmt.Fprintln(g.say, strings.Join(fields, "\t"))
-	g.say.Flush()
+	fmt.Fprintln(g.in, strings.Join(fields, "\t"))
+	g.in.Flush()
 	return g.line()
 }
 
 func (g *cGroup) line() []string {
 	g.t.Helper()
-	if !g.hear.Scan() {
-		g.t.Fatalf("the C program has ended: %v", g.hear.Err())
+	if !g.out.Scan() {
+		g.t.Fatalf("the C program has ended: %v", g.out.Err())
 	}
-	return strings.Split(g.hear.Text(), "\t")
+	return strings.Split(g.out.Text(), "\t")
 }
 
 func (g *cGroup) status(text string) pdu.Error {
@@ -112,8 +112,8 @@ func (g *cGroup) status(text string) pdu.Error {
 	return pdu.Error(n)
 }
 
-// add enters an item, or says why not.
-func (g *cGroup) add(w wanted) pdu.Error {
+// add adds an item to the C group and returns C's status.
+func (g *cGroup) add(w testItem) pdu.Error {
 	g.t.Helper()
 	fields := []string{w.kind, w.metric}
 	switch w.kind {
@@ -130,16 +130,16 @@ func (g *cGroup) add(w wanted) pdu.Error {
 	return code
 }
 
-// fetch fetches, and returns what the items were given.
-func (g *cGroup) fetch() (pdu.Error, map[wanted]filled) {
+// fetch fetches, and returns the results of the items.
+func (g *cGroup) fetch() (pdu.Error, map[testItem]itemResult) {
 	g.t.Helper()
 	status := g.status(g.request("fetch")[0])
-	all := map[wanted]filled{}
+	all := map[testItem]itemResult{}
 	for _, w := range g.items {
 		f := g.line()
-		got := filled{Status: g.status(f[1])}
+		got := itemResult{Status: g.status(f[1])}
 		if w.kind == "item" {
-			got = filled{Rows: []filledRow{{Status: got.Status, Value: shown{g.value(w.typ, f[2])}}}}
+			got = itemResult{Rows: []resultRow{{Status: got.Status, Value: anyValue{g.value(w.typ, f[2])}}}}
 		} else {
 			n, err := strconv.Atoi(f[2])
 			if err != nil {
@@ -151,7 +151,7 @@ func (g *cGroup) fetch() (pdu.Error, map[wanted]filled) {
 		}
 		for i, r := range got.Rows {
 			if r.Status != 0 {
-				got.Rows[i].Value, got.Rows[i].Time = shown{}, ""
+				got.Rows[i].Value, got.Rows[i].Time = anyValue{}, ""
 			}
 		}
 		if got.Status != 0 {
@@ -165,19 +165,19 @@ func (g *cGroup) fetch() (pdu.Error, map[wanted]filled) {
 	return status, all
 }
 
-func (g *cGroup) row(w wanted) filledRow {
+func (g *cGroup) row(w testItem) resultRow {
 	g.t.Helper()
 	f := g.line()
-	r := filledRow{Status: g.status(f[0])}
+	r := resultRow{Status: g.status(f[0])}
 	if w.kind == "set" {
 		r.Inst = int(g.status(f[1]))
 		if f[2] != "-" {
 			r.Name = g.text(f[2])
 		}
-		r.Value = shown{g.value(w.typ, f[3])}
+		r.Value = anyValue{g.value(w.typ, f[3])}
 		return r
 	}
-	r.Time, r.Value = f[1], shown{g.value(w.typ, f[2])}
+	r.Time, r.Value = f[1], anyValue{g.value(w.typ, f[2])}
 	return r
 }
 
@@ -190,7 +190,7 @@ func (g *cGroup) text(s string) string {
 	return string(b)
 }
 
-// value is what C has printed, as Go has it.
+// value is the Go value of what the C program has printed.
 func (g *cGroup) value(typ pdu.Type, s string) (v any) {
 	g.t.Helper()
 	var err error
@@ -203,7 +203,7 @@ func (g *cGroup) value(typ pdu.Type, s string) (v any) {
 	case pdu.TypeFloat, pdu.TypeDouble:
 		v, err = strconv.ParseFloat(strings.TrimPrefix(s, "-nan"), 64)
 		if s == "-nan" {
-			v, err = nil, nil // where there is none
+			v, err = nil, nil // no value
 		}
 	case pdu.TypeU64:
 		v, err = strconv.ParseUint(s, 10, 64)
@@ -216,9 +216,9 @@ func (g *cGroup) value(typ pdu.Type, s string) (v any) {
 	return v
 }
 
-// enter enters an item into a group of ours, and returns what tells what it was
-// given.
-func enter(g *pmapi.Group, w wanted, opts ...pmapi.ItemOption) func() filled {
+// addItem adds an item to a group of package pmapi, and returns a function that returns its
+// result.
+func addItem(g *pmapi.Group, w testItem, opts ...pmapi.ItemOption) func() itemResult {
 	if w.inst != "-" {
 		opts = append(opts, pmapi.Instance(w.inst))
 	}
@@ -227,79 +227,79 @@ func enter(g *pmapi.Group, w wanted, opts ...pmapi.ItemOption) func() filled {
 	}
 	switch w.typ {
 	case pdu.Type32:
-		return enterAs(g, w, opts, func(v int32) any { return int64(v) })
+		return addItemAs(g, w, opts, func(v int32) any { return int64(v) })
 	case pdu.TypeU32:
-		return enterAs(g, w, opts, func(v uint32) any { return int64(v) })
+		return addItemAs(g, w, opts, func(v uint32) any { return int64(v) })
 	case pdu.Type64:
-		return enterAs(g, w, opts, func(v int64) any { return v })
+		return addItemAs(g, w, opts, func(v int64) any { return v })
 	case pdu.TypeU64:
-		return enterAs(g, w, opts, func(v uint64) any { return v })
+		return addItemAs(g, w, opts, func(v uint64) any { return v })
 	case pdu.TypeFloat:
-		return enterAs(g, w, opts, func(v float32) any { return float64(v) })
+		return addItemAs(g, w, opts, func(v float32) any { return float64(v) })
 	case pdu.TypeDouble:
-		return enterAs(g, w, opts, func(v float64) any { return v })
+		return addItemAs(g, w, opts, func(v float64) any { return v })
 	case pdu.TypeString:
-		return enterAs(g, w, opts, func(v string) any { return v })
+		return addItemAs(g, w, opts, func(v string) any { return v })
 	}
-	return enterAs(g, w, opts, func(v []byte) any { return v })
+	return addItemAs(g, w, opts, func(v []byte) any { return v })
 }
 
-func enterAs[T pdu.Scalar](g *pmapi.Group, w wanted, opts []pmapi.ItemOption, show func(T) any) func() filled {
-	row := func(r filledRow, v T, err error) filledRow {
+func addItemAs[T pdu.Scalar](g *pmapi.Group, w testItem, opts []pmapi.ItemOption, show func(T) any) func() itemResult {
+	row := func(r resultRow, v T, err error) resultRow {
 		if r.Status = pdu.FromError(err); err != nil {
 			r.Time = "" // C has none
 			return r
 		}
-		r.Value = shown{show(v)}
+		r.Value = anyValue{show(v)}
 		return r
 	}
 	switch w.kind {
 	case "item":
 		i := pmapi.Add[T](g, w.metric, opts...)
-		return func() filled {
+		return func() itemResult {
 			v, err := i.Value()
-			return filled{Rows: []filledRow{row(filledRow{}, v, err)}}
+			return itemResult{Rows: []resultRow{row(resultRow{}, v, err)}}
 		}
 	case "set":
 		s := pmapi.AddSet[T](g, w.metric, opts...)
-		return func() filled {
-			f := filled{Status: pdu.FromError(s.Err())}
+		return func() itemResult {
+			f := itemResult{Status: pdu.FromError(s.Err())}
 			for i := range s.Len() {
 				inst, v, err := s.At(i)
-				f.Rows = append(f.Rows, row(filledRow{Inst: int(inst.ID), Name: inst.Name}, v, err))
+				f.Rows = append(f.Rows, row(resultRow{Inst: int(inst.ID), Name: inst.Name}, v, err))
 			}
 			return f
 		}
 	}
 	e := pmapi.AddEvents[T](g, w.metric, w.field, opts...)
-	return func() filled {
-		f := filled{Status: pdu.FromError(e.Err())}
+	return func() itemResult {
+		f := itemResult{Status: pdu.FromError(e.Err())}
 		for i := range e.Len() {
 			at, v, err := e.At(i)
-			f.Rows = append(f.Rows, row(filledRow{Time: fmt.Sprintf("%d.%09d", at.Unix(), at.Nanosecond())}, v, err))
+			f.Rows = append(f.Rows, row(resultRow{Time: fmt.Sprintf("%d.%09d", at.Unix(), at.Nanosecond())}, v, err))
 		}
 		return f
 	}
 }
 
-// compare wants what ours were given to be what C's were. rough says that values
-// may differ: they are then compared by their presence.
-func compare(t *testing.T, round string, w wanted, want, got filled, rough bool) {
+// compare reports a result that differs from C's. With rough, values may differ: they are
+// then compared by their presence.
+func compare(t *testing.T, round string, w testItem, want, got itemResult, rough bool) {
 	t.Helper()
 	if rough {
-		for _, rows := range [][]filledRow{want.Rows, got.Rows} {
+		for _, rows := range [][]resultRow{want.Rows, got.Rows} {
 			for i := range rows {
-				rows[i].Value = shown{}
+				rows[i].Value = anyValue{}
 			}
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s: %v (-C +ours):\n%s", round, w, diff)
+		t.Errorf("%s: %v (-C +Go):\n%s", round, w, diff)
 	}
 }
 
 // Equal compares numbers, in texts too, by all but their last digit.
-func (s shown) Equal(other shown) bool {
+func (s anyValue) Equal(other anyValue) bool {
 	number := func(v any) (float64, bool) {
 		switch v := v.(type) {
 		case float64:
@@ -318,47 +318,47 @@ func (s shown) Equal(other shown) bool {
 	return math.Abs(x-y) <= 1e-14*math.Max(math.Abs(x), math.Abs(y))
 }
 
-// A comparison is a group of ours and one of C's with the same items.
+// A comparison is a group of package pmapi and one of the C library with the same items.
 type comparison struct {
-	c      *cGroup
-	g      *pmapi.Group
-	ours   map[wanted]func() filled
-	refuse map[wanted]pdu.Error
+	c       *cGroup
+	g       *pmapi.Group
+	goItems map[testItem]func() itemResult
+	refuse  map[testItem]pdu.Error
 }
 
 func newComparison(t *testing.T, host string, pc *pmapi.Context, env ...string) *comparison {
 	t.Helper()
-	return &comparison{newCGroup(t, host, env...), pc.Group(), map[wanted]func() filled{}, map[wanted]pdu.Error{}}
+	return &comparison{newCGroup(t, host, env...), pc.Group(), map[testItem]func() itemResult{}, map[testItem]pdu.Error{}}
 }
 
-func (c *comparison) add(w wanted, opts ...pmapi.ItemOption) {
+func (c *comparison) add(w testItem, opts ...pmapi.ItemOption) {
 	c.c.t.Helper()
-	if c.ours[w] != nil {
+	if c.goItems[w] != nil {
 		return
 	}
 	if code := c.c.add(w); code != 0 {
 		c.refuse[w] = code
 	}
-	c.ours[w] = enter(c.g, w, opts...)
+	c.goItems[w] = addItem(c.g, w, opts...)
 }
 
-func never(wanted) bool { return false }
+func never(testItem) bool { return false }
 
-// fetch fetches both, and compares. Values that are rough need only be there. alter
-// changes what C says to what is meant to be different.
-func (c *comparison) fetch(round string, rough func(wanted) bool, alter func(w wanted, want *filled, got filled)) {
+// fetch fetches both groups, and compares the results. Of items for which rough is true, values
+// need only be present. alter changes C's result where package pmapi differs on purpose.
+func (c *comparison) fetch(round string, rough func(testItem) bool, alter func(w testItem, want *itemResult, got itemResult)) {
 	t := c.c.t
 	t.Helper()
 	status, theirs := c.c.fetch()
 	_, err := c.g.Fetch(t.Context())
 	if status < 0 || err != nil {
-		t.Fatalf("%s: C %v, ours %v", round, status, err)
+		t.Fatalf("%s: C %v, Go %v", round, status, err)
 	}
-	for w, show := range c.ours {
+	for w, show := range c.goItems {
 		want, got := theirs[w], show()
 		if code := c.refuse[w]; code != 0 {
 			if want.Status = code; w.kind == "item" {
-				want = filled{Rows: []filledRow{{Status: code}}}
+				want = itemResult{Rows: []resultRow{{Status: code}}}
 			}
 		}
 		if alter != nil {
@@ -404,12 +404,12 @@ func TestInteropGroupScales(t *testing.T) {
 				"s/100s", "12 ms / s", "nonsense", "byte^2 s count", "byte^2 min^2 count", "byte^2 count sec^2",
 				"byte^2 count x 10^2 sec", "count x 10^3", "1.5", "kb/sec/count",
 			} {
-				c.add(wanted{"item", m.name, "-", "", scale, typ})
+				c.add(testItem{"item", m.name, "-", "", scale, typ})
 			}
 		}
 	}
-	t.Logf("%d combinations, of which C refuses %d", len(c.ours), len(c.refuse))
-	// A group of ours tells once of all that it does not resolve.
+	t.Logf("%d combinations, of which C refuses %d", len(c.goItems), len(c.refuse))
+	// The first Fetch reports all items that cannot be resolved, once.
 	if _, err := c.g.Fetch(t.Context()); !errors.Is(err, pdu.ErrConv) || !errors.Is(err, pdu.ErrType) {
 		t.Error(err)
 	}
@@ -422,7 +422,7 @@ func TestInteropGroupScales(t *testing.T) {
 	}
 }
 
-// events makes an array: of nothing for pdu.NoPMID.
+// events makes an event array; with pdu.NoPMID it is empty.
 func events(t *testing.T, highRes bool, id pdu.PMID) pdu.Atom {
 	t.Helper()
 	b := pdu.EventBuilder{HighRes: highRes}
@@ -442,8 +442,8 @@ func events(t *testing.T, highRes bool, id pdu.PMID) pdu.Atom {
 	return a
 }
 
-// Instances that come and go, counters that wrap, discrete metrics and errors, over
-// time.
+// Over several fetches instances come and go, counters wrap, discrete metrics keep their
+// values, and errors occur.
 func TestInteropGroupTime(t *testing.T) {
 	for _, wrap := range []bool{false, true} {
 		t.Run(fmt.Sprintf("wrap=%v", wrap), func(t *testing.T) {
@@ -461,24 +461,24 @@ func TestInteropGroupTime(t *testing.T) {
 			c := newComparison(t, listen(t, s.src), s.c, env...)
 			for typ := range pdu.TypeString + 1 {
 				for _, m := range []string{"size", "state", "double", "signed"} {
-					c.add(wanted{"item", m, "-", "", "-", typ}, opts...)
-					c.add(wanted{"set", m, "-", "", "-", typ}, opts...)
+					c.add(testItem{"item", m, "-", "", "-", typ}, opts...)
+					c.add(testItem{"set", m, "-", "", "-", typ}, opts...)
 				}
 				for _, f := range []string{"field", "event.flags", "event.missed", "single", "nothing"} {
 					for _, scale := range []string{"-", "instant", "rate", "Kbyte", "byte/s", ""} {
-						c.add(wanted{"event", "single", "-", f, scale, typ}, opts...)
-						c.add(wanted{"event", "queue", "sda", f, scale, typ}, opts...)
+						c.add(testItem{"event", "single", "-", f, scale, typ}, opts...)
+						c.add(testItem{"event", "queue", "sda", f, scale, typ}, opts...)
 					}
 				}
-				c.add(wanted{"event", "queue", "-", "field", "-", typ})
-				c.add(wanted{"event", "queue", "sdz", "field", "-", typ})
-				c.add(wanted{"event", "single", "sda", "field", "-", typ})
-				c.add(wanted{"event", "size", "-", "field", "-", typ})
+				c.add(testItem{"event", "queue", "-", "field", "-", typ})
+				c.add(testItem{"event", "queue", "sdz", "field", "-", typ})
+				c.add(testItem{"event", "single", "sda", "field", "-", typ})
+				c.add(testItem{"event", "size", "-", "field", "-", typ})
 				for _, m := range []string{"disk.reads", "disk.temp"} {
-					c.add(wanted{"set", m, "-", "", "-", typ}, opts...)
-					c.add(wanted{"set", m, "-", "", "rate", typ}, opts...)
+					c.add(testItem{"set", m, "-", "", "-", typ}, opts...)
+					c.add(testItem{"set", m, "-", "", "rate", typ}, opts...)
 					for _, i := range []string{"-", "sda", "sdb solid", "sdz"} {
-						c.add(wanted{"item", m, i, "", "-", typ}, opts...)
+						c.add(testItem{"item", m, i, "", "-", typ}, opts...)
 					}
 				}
 			}
@@ -537,21 +537,21 @@ func TestInteropGroupTime(t *testing.T) {
 			} {
 				s.src.Advance(4 * time.Second)
 				step.set()
-				c.fetch(step.name, never, func(w wanted, want *filled, got filled) {
+				c.fetch(step.name, never, func(w testItem, want *itemResult, got itemResult) {
 					// C wraps no floating point counters, but gives negative rates.
 					if wrap && (w.metric == "double" && step.name == "less" || w.metric == "disk.temp" && w.scale == "rate" && step.name == "back") {
 						for i, r := range want.Rows {
 							if r.Status == 0 || r.Status == pdu.ErrSign {
-								want.Rows[i] = filledRow{Status: pdu.ErrValue, Inst: r.Inst, Name: r.Name}
+								want.Rows[i] = resultRow{Status: pdu.ErrValue, Inst: r.Inst, Name: r.Name}
 							}
 						}
 					}
-					// To keep a value takes one.
+					// A discrete metric keeps a value only if it had one.
 					if w.kind == "item" && w.metric == "state" && want.Rows[0].Status == pdu.ErrType && (step.name == "fewer" || step.name == "back") {
 						want.Rows[0].Status = pdu.ErrValue
 					}
-					// Where there was nothing before, C tells what was wrong then, ours
-					// that another sample is needed.
+					// Without an earlier value, C returns the error of the earlier fetch, and
+					// package pmapi that another sample is needed.
 					for i, r := range want.Rows {
 						if (step.name == "back" || step.name == "again") && i < len(got.Rows) && got.Rows[i].Status == pdu.ErrAgain &&
 							(r.Status == pdu.ErrValue || r.Status == pdu.ErrNoAgent || r.Status == pdu.ErrAppVersion) {
@@ -584,32 +584,32 @@ func TestInteropGroupSample(t *testing.T) {
 		}
 		for _, typ := range []pdu.Type{pdu.Type32, pdu.TypeU64, pdu.TypeDouble, pdu.TypeString} {
 			for _, scale := range []string{"-", "instant", "rate", "", "Mbyte", "count / min", "hour"} {
-				c.add(wanted{"set", name, "-", "", scale, typ})
-				c.add(wanted{"item", name, "-", "", scale, typ})
+				c.add(testItem{"set", name, "-", "", scale, typ})
+				c.add(testItem{"item", name, "-", "", scale, typ})
 			}
 			for _, i := range []string{"bin-500", "red", "yellow or what"} {
-				c.add(wanted{"item", name, i, "", "-", typ})
+				c.add(testItem{"item", name, i, "", "-", typ})
 			}
-			c.add(wanted{"event", name, "bogus", "sample.event.param_string", "-", typ})
+			c.add(testItem{"event", name, "bogus", "sample.event.param_string", "-", typ})
 		}
 	}
-	t.Logf("%d combinations, of which C refuses %d", len(c.ours), len(c.refuse))
-	if len(c.ours)-len(c.refuse) < 1000 {
+	t.Logf("%d combinations, of which C refuses %d", len(c.goItems), len(c.refuse))
+	if len(c.goItems)-len(c.refuse) < 1000 {
 		t.Error("too few")
 	}
 	if _, err := c.g.Fetch(t.Context()); err == nil {
-		t.Error("no error of what is refused")
+		t.Error("no error for the items that C refuses")
 	}
 	for _, round := range []string{"first", "second", "third"} {
-		c.fetch(round, func(w wanted) bool { return moving.MatchString(w.metric) || w.scale == "rate" }, nil)
+		c.fetch(round, func(w testItem) bool { return moving.MatchString(w.metric) || w.scale == "rate" }, nil)
 		time.Sleep(20 * time.Millisecond) // by the sample agent's clock
 	}
 }
 
 var (
-	// What changes with each request or with each client, a text that changes now and then, and an empty one, which
-	// is the number 0 in C.
+	// unequal matches metrics that change with each request or with each client, a text that changes now and then,
+	// and an empty one, which is the number 0 in C.
 	unequal = regexp.MustCompile(`^sample\.(mirage|.*wrap|string\.null|.*pdu|not_ready|error_c|percontext|dodgey|updown|hordes|event\.(highres_)?records|event\.no|ghosts|controller|noinst|scramble|k?byte_rate|drift|proc|step$|rapid|scale_step|(dupnames\.two\.)?lights)`)
-	// What changes with time.
+	// moving matches metrics that change with time.
 	moving = regexp.MustCompile(`^sample\.(dupnames\.[a-z]*\.)?(.*seconds|.*ctr|needprofile|load|sysinfo|magnitude|ulonglong\.bin|many|const|negative|darkness|colour)`)
 )

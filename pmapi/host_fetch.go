@@ -91,8 +91,8 @@ func (l *link) fetchParts(ids []pdu.PMID, profile *pdu.Profile, r *pdu.Result) e
 	return nil
 }
 
-// checkPMIDs wants the sets to be those of ids, in order. The C pmcd counts the sets
-// of agents, but does not look at what they are of.
+// checkPMIDs returns an error unless the sets are those of ids, in order. The C pmcd
+// counts the sets of agents, but does not check their PMIDs.
 func checkPMIDs(r *pdu.Result, ids []pdu.PMID) error {
 	if r.Len() != len(ids) {
 		return lostError{fmt.Errorf("values of %d metrics in place of %d", r.Len(), len(ids))}

@@ -175,4 +175,4 @@ func (h *host) Traverse(ctx context.Context, name string) ([]string, error) {
 	return p.Names, nil
 }
 
-func (h *host) NamesLocation() int { return int(RemoteNames) }
+func (h *host) NamesLocation() source.Location { return source.RemoteNames }

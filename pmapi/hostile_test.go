@@ -140,7 +140,7 @@ func TestHostileReplies(t *testing.T) {
 			}))
 			if len(tt.reply) > 0 && (tt.name == "half a PDU" || tt.name == "half a header") {
 				c = open(t, pmapi.Dialer{}, func(p *pdutest.Peer) {
-					if pdutest.CollectorHello(allFeatures)(p) == nil {
+					if pdutest.AcceptClient(allFeatures)(p) == nil {
 						_, _, _ = p.Receive()
 						_, _ = p.Stream.Write(tt.reply)
 					}
@@ -280,7 +280,7 @@ func TestLateReply(t *testing.T) {
 	for n := range len(reply) {
 		synctest.Test(t, func(t *testing.T) {
 			c := open(t, pmapi.Dialer{RequestTimeout: 2 * time.Second}, func(p *pdutest.Peer) {
-				if pdutest.CollectorHello(allFeatures)(p) != nil {
+				if pdutest.AcceptClient(allFeatures)(p) != nil {
 					return
 				}
 				_, _, _ = p.Receive()
@@ -314,7 +314,7 @@ func TestLateReply(t *testing.T) {
 func TestEndlessChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := open(t, pmapi.Dialer{RequestTimeout: 5 * time.Second}, func(p *pdutest.Peer) {
-			if pdutest.CollectorHello(allFeatures)(p) != nil {
+			if pdutest.AcceptClient(allFeatures)(p) != nil {
 				return
 			}
 			for i := 0; ; i++ {
@@ -373,7 +373,7 @@ func TestHostileMemory(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c := open(t, pmapi.Dialer{MaxReply: ceiling}, func(p *pdutest.Peer) {
-				if pdutest.CollectorHello(allFeatures)(p) != nil {
+				if pdutest.AcceptClient(allFeatures)(p) != nil {
 					return
 				}
 				_, _, _ = p.Receive()

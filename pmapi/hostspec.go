@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Protocol is how to reach a collector.
+// A Protocol is a way to connect to a collector.
 type Protocol int
 
 // The protocols of host specifications.
@@ -36,9 +36,9 @@ func (p Protocol) String() string {
 type HostSpec struct {
 	Protocol Protocol
 	// Host is the collector's, of ProtocolPCP and ProtocolPCPS. An empty name
-	// stands for none, which is no source of metrics.
+	// stands for none: Dial then fails with pdu.ErrNotHost.
 	Host HostPort
-	// Proxies are what lies between, the nearest last as in the text.
+	// Proxies are the pmproxies in the order of the text; Dial uses the first.
 	Proxies []HostPort
 	// Path is the socket of ProtocolUnix and ProtocolLocal. It begins with a
 	// slash; empty stands for the default.
@@ -60,7 +60,7 @@ type HostPort struct {
 // groupid, processid, secure, container and exclusive.
 type HostAttr struct{ Name, Value string }
 
-// hostAttrNames maps what a specification may call an attribute.
+// hostAttrNames maps the names of attributes in a specification to the canonical ones.
 var hostAttrNames = map[string]string{
 	"compress": "compress",
 	"userauth": "userauth", "authorise": "userauth", "authorize": "userauth",
@@ -78,7 +78,7 @@ var hostAttrNames = map[string]string{
 	"exclusive": "exclusive",
 }
 
-// Attr is the value of an attribute and whether it was given: "secure" and
+// Attr returns the value of an attribute and whether it was given: "secure" and
 // "secure=" both give an empty one.
 func (h HostSpec) Attr(name string) (value string, ok bool) {
 	for _, a := range slices.Backward(h.Attrs) {
@@ -96,10 +96,10 @@ func (h HostSpec) Attr(name string) (value string, ok bool) {
 //	attrs = name ['=' value] {'&' name ['=' value]}
 //
 // A prefix is "pcp:", "pcps:", "unix:" or "local:" and any number of slashes;
-// the last two are followed by a path. A host in brackets may hold any
+// the last two are followed by a path. A host in brackets may contain any
 // character but ']'. What follows a slash after the host or within the
-// attributes does not matter. Values are decoded as in URLs; unknown attributes
-// are passed over.
+// attributes is ignored. Values are decoded as in URLs; unknown attributes are
+// ignored.
 //
 //	web1                         the default port of host web1
 //	[fe80::1]:44321,44322        two ports of an address
@@ -107,13 +107,13 @@ func (h HostSpec) Attr(name string) (value string, ok bool) {
 //	unix:///run/pcp/pmcd.socket  a unix socket
 //	pcps://web1?container=db     with TLS, for metrics of a container
 //
-// A text without a host and ports is none of these errors: Host.Name is empty,
-// and to connect there is [pdu.ErrNotHost].
+// A text without a host and ports is not an error here: Host.Name is empty, and
+// Dial fails with [pdu.ErrNotHost].
 //
 // The error's text has the three lines that pmNewContext(3) prints: that it is
-// a host specification, the text, and a caret with the complaint. It wraps
+// a host specification, the text, and a caret with what is wrong. It wraps
 // pdu.ErrGeneric. A value that cannot be decoded is an error of one line that
-// wraps EINVAL. Errors here, and none in the C library, are an empty name in
+// wraps EINVAL. Errors here, but not in the C library, are an empty name in
 // brackets or after '@', and a port above 65535. The counterpart of
 // __pmParseHostAttrsSpec, for the argument of pmNewContext(3).
 func ParseHost(spec string) (HostSpec, error) {
@@ -143,7 +143,7 @@ func (p *hostSpecParser) at() byte {
 	return 0
 }
 
-// until passes what comes before one of the characters or the end.
+// until consumes and returns the text before one of the characters or the end.
 func (p *hostSpecParser) until(chars string) string {
 	rest := p.text[p.pos:]
 	if i := strings.IndexAny(rest, chars); i >= 0 {
@@ -186,7 +186,7 @@ func (p *hostSpecParser) protocol() Protocol {
 	return ProtocolPCP
 }
 
-// hosts passes the collector's and the proxies.
+// hosts parses the host of the collector and the proxies.
 func (p *hostSpecParser) hosts(h *HostSpec) (err error) {
 	if p.pos == len(p.text) || p.at() == '?' || p.at() == '/' {
 		return nil
@@ -233,7 +233,7 @@ func (p *hostSpecParser) host() (h HostPort, err error) {
 	return h, err
 }
 
-// ports passes a list of ports, each with the colon or comma before it.
+// ports parses a list of ports, each with the colon or comma before it.
 func (p *hostSpecParser) ports() (ports []int, err error) {
 	for p.at() == ':' && ports == nil || p.at() == ',' {
 		p.pos++
@@ -260,7 +260,7 @@ func (p *hostSpecParser) ports() (ports []int, err error) {
 	return ports, nil
 }
 
-// attrs passes what follows the question mark.
+// attrs parses what follows the question mark.
 func (p *hostSpecParser) attrs() (attrs []HostAttr, err error) {
 	for item := range strings.SplitSeq(p.until("/"), "&") {
 		name, value := item, ""
@@ -283,8 +283,7 @@ func (p *hostSpecParser) attrs() (attrs []HostAttr, err error) {
 // errInvalid is EINVAL.
 const errInvalid pdu.Error = -22
 
-// String is a specification that ParseHost turns into h again, if it came
-// from there.
+// String is a specification that ParseHost parses to h again, if h came from there.
 func (h HostSpec) String() string {
 	var b strings.Builder
 	if h.Protocol != ProtocolPCP {
@@ -308,10 +307,10 @@ func (h HostSpec) String() string {
 	return b.String()
 }
 
-// String is the host and its ports as ParseHost takes them.
+// String is the host and its ports in the syntax of ParseHost.
 func (h HostPort) String() string {
 	var b strings.Builder
-	// The last of these would be taken for a protocol.
+	// A protocol's name without brackets would be a prefix.
 	if strings.ContainsAny(h.Name, ":@/?") || strings.HasPrefix(h.Name, "[") || slices.Contains(protocolNames[:], h.Name) {
 		b.WriteString("[" + h.Name + "]")
 	} else {

@@ -31,7 +31,7 @@ func realPMCD(t *testing.T, shipped ...string) (*pcptest.PMCD, *pmapi.Context) {
 	return pmcd, c
 }
 
-// pminfo is what that prints.
+// pminfo returns what the tool pminfo prints.
 func pminfo(t *testing.T, pmcd *pcptest.PMCD, args ...string) string {
 	t.Helper()
 	out, errs, _ := pcptest.Run(t, nil, "", append([]string{"pminfo", "-h", pmcd.Host()}, args...)...)
@@ -69,7 +69,7 @@ func TestPMInfo(t *testing.T) {
 	}
 }
 
-// walk is Traverse by Children.
+// walk does with Children what Traverse does.
 func walk(t *testing.T, c *pmapi.Context, name string) (names []string) {
 	t.Helper()
 	children, err := c.Children(t.Context(), name)
@@ -172,8 +172,8 @@ func merged(t *testing.T, sets ...pdu.LabelSet) string {
 	return all.String()
 }
 
-// Thousands of names in one exchange: good ones, dynamic ones, unknown ones and such
-// as have others below them.
+// Thousands of names are looked up in one call: of metrics, of dynamic metrics, unknown
+// ones, and ones that are not leaves.
 func TestLookupOfManyNames(t *testing.T) {
 	_, c := realPMCD(t, "pmcd", "sample", "simple")
 	ctx := t.Context()
@@ -220,12 +220,12 @@ func TestLookupOfManyNames(t *testing.T) {
 	}
 }
 
-// What the C pmcd replies to requests that fail.
+// Requests that the C pmcd refuses fail with its codes.
 func TestRefusals(t *testing.T) {
 	_, c := realPMCD(t, "pmcd", "sample")
 	ctx := t.Context()
-	bin, none, nobody := pdu.MakePMID(29, 0, 6), pdu.MakePMID(29, 7, 7), pdu.MakePMID(200, 0, 0)
-	ids := []pdu.PMID{bin, none, nobody, pdu.NoPMID}
+	bin, unknown, noAgent := pdu.MakePMID(29, 0, 6), pdu.MakePMID(29, 7, 7), pdu.MakePMID(200, 0, 0)
+	ids := []pdu.PMID{bin, unknown, noAgent, pdu.NoPMID}
 	code := func(_ any, err error) pdu.Error { return pdu.FromError(err) }
 	for _, tt := range []struct {
 		name string
@@ -235,28 +235,28 @@ func TestRefusals(t *testing.T) {
 		{"lookup, unknown", code(c.Lookup(ctx, []string{"sample.nothing"})), pdu.ErrName},
 		{"lookup, not a leaf", code(c.Lookup(ctx, []string{"sample.dupnames"})), pdu.ErrNonLeaf},
 		{"lookup, nothing", code(c.Lookup(ctx, []string{""})), pdu.ErrIPC},
-		{"name of none", code(c.Name(ctx, none)), pdu.ErrPMID},
-		{"name of nobody's", code(c.Names(ctx, nobody)), pdu.ErrNoAgent},
+		{"name of an unknown metric", code(c.Name(ctx, unknown)), pdu.ErrPMID},
+		{"name of a metric without an agent", code(c.Names(ctx, noAgent)), pdu.ErrNoAgent},
 		{"name of the null PMID", code(c.Names(ctx, pdu.NoPMID)), pdu.ErrNoAgent},
 		{"children, unknown", code(c.Children(ctx, "sample.nothing")), pdu.ErrName},
 		{"traverse, unknown", code(c.Traverse(ctx, "sample.nothing")), pdu.ErrName},
-		{"desc of none", code(c.Desc(ctx, none)), pdu.ErrPMID},
-		{"desc of nobody's", code(c.Desc(ctx, nobody)), pdu.ErrPMID},
+		{"desc of an unknown metric", code(c.Desc(ctx, unknown)), pdu.ErrPMID},
+		{"desc of a metric without an agent", code(c.Desc(ctx, noAgent)), pdu.ErrPMID},
 		{"desc of the null PMID", code(c.Desc(ctx, pdu.NoPMID)), pdu.ErrPMID},
 		{"descs", code(c.Descs(ctx, ids)), pdu.ErrPMID},
-		{"descs, none good", code(c.Descs(ctx, ids[1:])), pdu.ErrPMID},
+		{"descs, all unknown", code(c.Descs(ctx, ids[1:])), pdu.ErrPMID},
 		{"instances, null", code(c.Instances(ctx, pdu.NoInDom)), pdu.ErrInDom},
 		{"instances, unknown", code(c.Instances(ctx, pdu.MakeInDom(29, 999))), pdu.ErrInDom},
-		{"instances, nobody's", code(c.Instances(ctx, pdu.MakeInDom(200, 1))), pdu.ErrInDom},
+		{"instances, no agent", code(c.Instances(ctx, pdu.MakeInDom(200, 1))), pdu.ErrInDom},
 		{"instance, unknown", code(c.InstID(ctx, pdu.MakeInDom(29, 2), "bin")), pdu.ErrInst},
 		{"instance, number", code(c.InstName(ctx, pdu.MakeInDom(29, 2), 7)), pdu.ErrInst},
-		{"text of none", code(c.Text(ctx, none, pdu.TextHelp)), pdu.ErrText},
-		{"text of nobody's", code(c.Text(ctx, nobody, pdu.TextHelp)), pdu.ErrPMID},
+		{"text of an unknown metric", code(c.Text(ctx, unknown, pdu.TextHelp)), pdu.ErrText},
+		{"text of a metric without an agent", code(c.Text(ctx, noAgent, pdu.TextHelp)), pdu.ErrPMID},
 		{"text of an unknown domain", code(c.InDomText(ctx, pdu.MakeInDom(29, 999), pdu.TextOneLine)), pdu.ErrText},
 		{"text of no kind", code(c.Text(ctx, bin, pdu.TextDirect)), pdu.ErrArg},
-		{"labels of nobody", code(c.DomainLabels(ctx, 200)), pdu.ErrNoAgent},
-		{"labels of an unknown domain", code(c.InstanceLabels(ctx, pdu.MakeInDom(200, 1))), pdu.ErrInDom},
-		{"labels of nobody's", code(c.Labels(ctx, nobody)), pdu.ErrPMID},
+		{"labels of a domain without an agent", code(c.DomainLabels(ctx, 200)), pdu.ErrNoAgent},
+		{"labels of an instance domain without an agent", code(c.InstanceLabels(ctx, pdu.MakeInDom(200, 1))), pdu.ErrInDom},
+		{"labels of a metric without an agent", code(c.Labels(ctx, noAgent)), pdu.ErrPMID},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, tt.got, tt.want)
@@ -286,7 +286,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Stored values come back, within the profile.
+// Values that are stored are fetched, of the instances in the profile.
 func TestStoreAndProfile(t *testing.T) {
 	pmcd, c := realPMCD(t, "pmcd", "sample")
 	ctx := t.Context()
@@ -308,7 +308,7 @@ func TestStoreAndProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := store(ids[2], 1); !errors.Is(err, pdu.ErrPermission) {
-		t.Errorf("stored what cannot be: %v", err)
+		t.Errorf("storing into a read-only metric: %v", err)
 	}
 	if out := pminfo(t, pmcd, "-f", "sample.write_me"); !strings.Contains(out, "value -4711\n") {
 		t.Error(out)
@@ -331,7 +331,8 @@ func TestStoreAndProfile(t *testing.T) {
 	}
 }
 
-// The C pmcd reports agents that go and come with the next fetch, and no sooner.
+// The C pmcd reports an agent that has ended and one that it has started in the reply to the next
+// fetch, and in no reply before it.
 func TestStateChanges(t *testing.T) {
 	pcptest.Need(t, "pgrep")
 	pmcd, c := realPMCD(t, "pmcd", "simple")
@@ -386,7 +387,7 @@ func await(t *testing.T, what string, f func() bool) {
 	}
 }
 
-// When the C pmcd has gone, every apiCall fails as it does in the C library.
+// When the C pmcd has gone, every call fails as it does in the C library.
 func TestLossOfPMCD(t *testing.T) {
 	pmcd, c := realPMCD(t, "pmcd", "sample")
 	if _, err := c.Desc(t.Context(), pdu.MakePMID(29, 0, 6)); err != nil {

@@ -8,12 +8,12 @@ import (
 	"github.com/pcp-go/pcp/internal/cnum"
 )
 
-// ParseInterval adds up numbers with units, in which blanks do not matter:
+// ParseInterval parses an interval, the sum of numbers with units; blanks are ignored:
 //
 //	"2"   "0.5 sec"   "10 msec 5"   "1 hour 30 min"   "1min30"   "2.5days"
 //
 // Numbers are those of strtod(3), hexadecimal ones too, not below 0. The units
-// are, in any case and with one "s" behind or without,
+// are, in upper or lower case and with or without an "s" at the end,
 //
 //	nanosecond, nsec · microsecond, usec · millisecond, msec · second, sec, s ·
 //	minute, min, m · hour, hr, h · day, d
@@ -21,8 +21,8 @@ import (
 // so that "2ms" is two minutes. A number without a unit counts seconds. Blanks
 // alone are 0.
 //
-// The text of an error is the reference's two lines: s, and below it a caret
-// where it goes wrong. The counterpart of pmParseInterval(3) and
+// The text of an error has the two lines of the C library: s, and below it a caret
+// under what is wrong. The counterpart of pmParseInterval(3) and
 // pmParseHighResInterval(3), which also take NaN, as an interval below 0, and
 // intervals beyond the 292 years of a time.Duration.
 func ParseInterval(s string) (time.Duration, error) {
@@ -51,8 +51,9 @@ func ParseInterval(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// secondsDuration is a number of seconds, to the nearest nanosecond.
-func secondsDuration(sec float64) (time.Duration, bool) {
+// secondsDuration is a number of seconds as a Duration, rounded to nanoseconds. ok is
+// false if it is too long.
+func secondsDuration(sec float64) (_ time.Duration, ok bool) {
 	whole, fraction := math.Modf(sec)
 	if whole > math.MaxInt64/1e9 {
 		return 0, false
@@ -61,8 +62,8 @@ func secondsDuration(sec float64) (time.Duration, bool) {
 	return d, d >= 0
 }
 
-// nanoseconds rounds a part of a second, halves upwards. What a multiplication
-// loses counts: half a nanosecond in decimal is often less in binary.
+// nanoseconds rounds a part of a second, halves upwards. It takes account of the rounding
+// error of the multiplication: half a nanosecond in decimal is often less in binary.
 func nanoseconds(fraction float64) float64 {
 	product := fraction * 1e9
 	lost := math.FMA(fraction, 1e9, -product)
@@ -73,7 +74,7 @@ func nanoseconds(fraction float64) float64 {
 	return whole
 }
 
-const tooLong = "more than 292 years" // ours
+const tooLong = "more than 292 years" // not a message of the C library
 
 type intervalParser struct {
 	text string
@@ -89,7 +90,7 @@ func (p *intervalParser) blanks() {
 	p.at += len(rest) - len(strings.TrimLeft(rest, cnum.Blanks))
 }
 
-// unit takes a unit, which is the second if there is none.
+// unit parses a unit, which is the second if there is none.
 func (p *intervalParser) unit() (intervalUnit, bool) {
 	rest, n := p.text[p.at:], 0
 	for n < len(rest) && (rest[n]|0x20 >= 'a' && rest[n]|0x20 <= 'z') {
@@ -111,8 +112,8 @@ func (p *intervalParser) unit() (intervalUnit, bool) {
 	return intervalUnit{}, false
 }
 
-// An intervalUnit is times or one of so many parts of a second: 1e-6 would
-// round where the reference, which divides, does not.
+// An intervalUnit is times/parts seconds. The C library divides too: multiplying by 1e-6
+// would round differently.
 type intervalUnit struct {
 	name         string
 	times, parts float64

@@ -85,9 +85,9 @@ func TestInteropParseInterval(t *testing.T) {
 	}
 }
 
-// ownRefusal reports whether C takes what is refused here: what a time.Duration cannot
-// hold, up to overflow of C's own integers, and NaN, as which C also reads the
-// beginning of "nanosecond".
+// ownRefusal reports whether an error is one that the C library does not have: an interval
+// too long for a time.Duration, where C's own integers may overflow, and NaN, as which C
+// also reads the beginning of "nanosecond".
 func ownRefusal(e *specError) bool {
 	rest := strings.TrimLeft(e.text[e.pos:], "+-")
 	return e.msg == tooLong || len(rest) >= 3 && strings.EqualFold(rest[:3], "nan")

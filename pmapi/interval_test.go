@@ -86,9 +86,9 @@ func BenchmarkParseInterval(b *testing.B) {
 	}
 }
 
-// FuzzParseInterval: an error leaves nothing and shows the text; what parses is
-// not negative, is the same in capitals and with nothing added, and prints as
-// text that parses to the same but for what a float of seconds loses.
+// FuzzParseInterval checks that an error comes with a zero interval and has the text, and
+// that an interval is not negative, is the same in capitals and with 0 added,
+// and prints as a text that parses to the same, within the precision of float64 seconds.
 func FuzzParseInterval(f *testing.F) {
 	for _, s := range []string{"", " ", "2", "0.5 sec", "10 msec 5", "1 hour 30 min", "1min30", "2ms", "1ss", "1e3", "0x1.8p3days", "-0x", "nan(1)", "1e18", "9223372036.9",
 		"1,", "1 \u017fec", "\t1\n", "1 nanoseconds", "inf", "1.2.3", "+1 -1"} {

@@ -116,7 +116,7 @@ func (c *Context) labels(ctx context.Context, ident uint32, class pdu.LabelClass
 	return sets[0], nil
 }
 
-// labelsOf are the labels of a class of one thing.
+// labelsOf are the labels of a class that go with one identifier.
 func (c *Context) labelsOf(ctx context.Context, ident uint32, class pdu.LabelClass) ([]pdu.LabelSet, error) {
 	sets, errs, err := c.labelSets(ctx, []pdu.LabelReq{{Ident: ident, Class: class}})
 	if err == nil {

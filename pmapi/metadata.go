@@ -22,7 +22,7 @@ func (c *Context) Desc(ctx context.Context, id pdu.PMID) (pdu.Desc, error) {
 var noDesc = pdu.Desc{PMID: pdu.NoPMID}
 
 // Descs describes metrics: one descriptor for each, in their order. Metrics are described
-// together, in one exchange, and those that are unknown once more, for the reason.
+// together, in one exchange; unknown ones are requested again singly, to learn why.
 //
 // A metric that is unknown has a descriptor whose PMID is pdu.NoPMID, and the error is a
 // *BulkError, with the errors of Desc. Without metrics the error is pdu.ErrTooSmall. The

@@ -2,7 +2,7 @@ package pmapi
 
 import "strings"
 
-// SourceKind says where metrics come from.
+// A SourceKind is a kind of source of metrics.
 type SourceKind int
 
 // The kinds of sources, by the numbers that pmParseMetricSpec(3) has for them.
@@ -12,11 +12,11 @@ const (
 	SourceLocal                     // agents loaded into the process
 )
 
-// A MetricSpec names instances of a metric of a source: what tools take as an
-// operand.
+// A MetricSpec names a metric, its source and some of its instances, as an operand of
+// PCP's tools does.
 type MetricSpec struct {
 	Kind   SourceKind
-	Source string // a host specification, the name of an archive, or "@" for SourceLocal; the default's may be empty
+	Source string // a host specification, the name of an archive, or "@" for SourceLocal; a default may be empty
 	Metric string
 	// Instances are names of instances; none stands for all.
 	Instances []string
@@ -26,21 +26,21 @@ type MetricSpec struct {
 //
 //	[source] metric [ '[' [instance [[','] instance]…] ']' ]
 //
-// where source is "host:", "archive/", or "@:" for a local context. The kind
-// and the source given are those of a text without one. The source ends at the
-// last ':' or '/' before the first '[', and so an address in brackets cannot
-// be one, and "pcp://host/m" is a metric of an archive.
+// where source is "host:", "archive/", or "@:" for a local context. The
+// arguments kind and source are the default, for a text without a source. The
+// source ends at the last ':' or '/' before the first '['. So it cannot be an
+// address in brackets, and "pcp://host/m" is a metric of an archive.
 //
 //	kernel.all.load               all instances
-//	kernel.all.load[1,5]          instances "1" and "5"; a blank would do for the comma
+//	kernel.all.load[1,5]          instances "1" and "5"; a blank may replace the comma
 //	kernel.all.load["1 minute"]   instance "1 minute"
 //	web1:44321:kernel.all.load    of the collector on web1
 //
-// A backslash takes the next character as it is. Blanks around the parts do
-// not matter.
+// A backslash makes the next character part of the name. Blanks around the parts
+// are ignored.
 //
 // The error's text is that of the C library without its last newline: the
-// specification and, on a line below, a caret with the complaint. It wraps
+// specification and, on a line below, a caret with what is wrong. It wraps
 // pdu.ErrGeneric. The counterpart of pmParseMetricSpec(3).
 func ParseMetricSpec(text string, kind SourceKind, source string) (MetricSpec, error) {
 	p := metricSpecParser{text: text}
@@ -74,7 +74,7 @@ func (p *metricSpecParser) blanks() {
 	}
 }
 
-// step passes one character, or two if the first is a backslash.
+// step moves past one character, or two if the first is a backslash.
 func (p *metricSpecParser) step() {
 	if p.text[p.pos] == '\\' && p.pos+1 < len(p.text) {
 		p.pos++
@@ -153,9 +153,9 @@ func (p *metricSpecParser) metric(s *MetricSpec) error {
 	return nil
 }
 
-// instances passes the list in brackets. Where it ends is found first, and
-// then the names in it, with less strict rules for quotes: they stand within a
-// name, unless it begins with one.
+// instances parses the list in brackets. As in the C library its end is found first, and
+// then the names in it, with another rule for quotes: they are characters of a name that
+// does not begin with one.
 func (p *metricSpecParser) instances(s *MetricSpec) error {
 	p.pos++
 	list := *p
@@ -192,8 +192,8 @@ func (p *metricSpecParser) instances(s *MetricSpec) error {
 	return nil
 }
 
-// instance passes a name. It reports false if that begins with a quote and
-// does not end with one.
+// instance parses a name. ok is false if it begins with a quote and does not end with
+// one.
 func (p *metricSpecParser) instance() (name string, ok bool) {
 	if p.at() == '"' {
 		p.pos++
@@ -216,7 +216,7 @@ func (p *metricSpecParser) instance() (name string, ok bool) {
 
 func isBlank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 
-// unescape drops each backslash that something follows.
+// unescape removes each backslash that escapes a character.
 func unescape(s string) string {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s

@@ -13,9 +13,9 @@ type Location int
 
 // The numbers are those of pmGetPMNSLocation(3).
 const (
-	LocalNames   Location = 1 // in Dialer.Names
-	RemoteNames  Location = 2 // at the collector
-	ArchiveNames Location = 3 // in an archive
+	LocalNames   = Location(source.LocalNames)   // in Dialer.Names
+	RemoteNames  = Location(source.RemoteNames)  // at the collector
+	ArchiveNames = Location(source.ArchiveNames) // in an archive
 )
 
 // NamesLocation is where names are looked up. The counterpart of
@@ -23,7 +23,8 @@ const (
 func (c *Context) NamesLocation() Location { return Location(c.src.NamesLocation()) }
 
 // Lookup finds the metrics of names: one PMID for each name, in their order. Names are
-// looked up together, in one exchange, and those that are unknown once more, for the reason.
+// looked up together, in one exchange; unknown ones are requested again singly, to learn
+// why.
 //
 // The PMID of a name without a metric is pdu.NoPMID, and the error is a *BulkError:
 // pdu.ErrName for a name that is unknown, pdu.ErrNonLeaf for one that has others below it.
@@ -71,24 +72,17 @@ func (c *Context) Names(ctx context.Context, id pdu.PMID) ([]string, error) {
 }
 
 // A Child is one component of the name space directly below a name.
-type Child struct {
-	Name string // the last component alone
-	Leaf bool   // whether it is a metric
-}
+type Child = pmns.Child
 
 // Children are the components directly below a name, "" for the root, in the order of
 // the name space. A metric has none. Errors: pdu.ErrName for an unknown name. The
 // counterpart of pmGetChildrenStatus(3).
 func (c *Context) Children(ctx context.Context, name string) ([]Child, error) {
-	var list []pmns.Child
+	var children []Child
 	err := c.inTurn(ctx, func() (err error) {
-		list, err = c.src.Children(ctx, name)
+		children, err = c.src.Children(ctx, name)
 		return err
 	})
-	var children []Child
-	for _, e := range list {
-		children = append(children, Child(e))
-	}
 	return children, c.fail("children", name, err)
 }
 

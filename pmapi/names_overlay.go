@@ -61,7 +61,7 @@ func (o *namesOverlay) Traverse(_ context.Context, name string) ([]string, error
 	return names, nil
 }
 
-func (o *namesOverlay) NamesLocation() int { return int(LocalNames) }
+func (o *namesOverlay) NamesLocation() source.Location { return source.LocalNames }
 
 func (o *namesOverlay) Dup(ctx context.Context) (source.Source, error) {
 	src, err := o.Source.Dup(ctx)

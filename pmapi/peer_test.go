@@ -52,7 +52,7 @@ func open(t testing.TB, d pmapi.Dialer, f func(p *pdutest.Peer)) *pmapi.Context 
 // hangs up for nil.
 func replying(features pdu.Features, f func(h pdu.Header, p pdu.PDU) []byte) func(p *pdutest.Peer) {
 	return func(p *pdutest.Peer) {
-		if pdutest.CollectorHello(features)(p) != nil {
+		if pdutest.AcceptClient(features)(p) != nil {
 			return
 		}
 		for {

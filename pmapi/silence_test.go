@@ -37,7 +37,7 @@ func TestAutoReconnectSilence(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHost(t, func(p *pdutest.Peer) {
-					if pdutest.CollectorHello(allFeatures)(p) != nil {
+					if pdutest.AcceptClient(allFeatures)(p) != nil {
 						return
 					}
 					if tt.word > 0 {

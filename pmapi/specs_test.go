@@ -18,7 +18,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// metricSpecs are texts with what they are, or with the text of the error.
+// metricSpecs are specifications with their parts, or with the text of the error.
 var metricSpecs = []struct {
 	text string
 	want pmapi.MetricSpec
@@ -89,7 +89,7 @@ func checkSpec(t *testing.T, text string, want, got any, wantErr string, err err
 	}
 }
 
-// hostSpecs are texts with what they are, or with the text of the error after the first line.
+// hostSpecs are specifications with their parts, or with the text of the error after the first line.
 var hostSpecs = []struct {
 	text string
 	want pmapi.HostSpec
@@ -173,7 +173,7 @@ func TestHostSpecAttr(t *testing.T) {
 	}
 }
 
-// drawHost draws what ParseHost can give.
+// drawHost draws a HostSpec that ParseHost can return.
 func drawHost(t *rapid.T) pmapi.HostSpec {
 	names := rapid.OneOf(
 		rapid.SampledFrom([]string{"pcp", "pcps", "unix", "local", "web1.example.com", "::1"}),
@@ -221,8 +221,8 @@ func TestHostSpecString(t *testing.T) {
 	})
 }
 
-// FuzzSpecs gives a text to both parsers. An error leaves nothing behind and quotes the text; what a host
-// specification prints gives the same again.
+// FuzzSpecs parses a text as a metric and as a host specification. An error comes with a zero value and quotes
+// the text; the String of a host specification parses to the same again.
 func FuzzSpecs(f *testing.F) {
 	for _, s := range metricSpecs {
 		f.Add(s.text)
@@ -252,14 +252,14 @@ func FuzzSpecs(f *testing.F) {
 	})
 }
 
-// libraryResults has the C library parse specifications. A reply is the fields of its oracle.
+// libraryResults returns what the C library makes of specifications: the fields that the oracle prints of each.
 func libraryResults(t *testing.T, subject string, texts []string) []string {
 	t.Helper()
-	apiCalls := make([]string, len(texts))
+	hexTexts := make([]string, len(texts))
 	for i, text := range texts {
-		apiCalls[i] = hexText(text)
+		hexTexts[i] = hexText(text)
 	}
-	return pcptest.Oracle(t, subject, apiCalls)
+	return pcptest.Oracle(t, subject, hexTexts)
 }
 
 func hexText(s string) string {
@@ -269,7 +269,7 @@ func hexText(s string) string {
 	return hex.EncodeToString([]byte(s))
 }
 
-// randomTexts draws texts of characters that mean something.
+// randomTexts makes texts of the characters of an alphabet.
 func randomTexts(n int, seed uint64, alphabet string) []string {
 	r := rand.New(rand.NewPCG(seed, 0))
 	texts := make([]string, n)
@@ -283,7 +283,7 @@ func randomTexts(n int, seed uint64, alphabet string) []string {
 	return texts
 }
 
-// fields are what a reply of the oracle consists of.
+// fields are the fields of an oracle's result.
 type fields []string
 
 func (f *fields) add(name, value string) { *f = append(*f, " "+name+"="+hexText(value)) }
@@ -313,8 +313,8 @@ func TestInteropMetricSpec(t *testing.T) {
 	}
 }
 
-// TestInteropHost passes over what ParseHost refuses on purpose, and paths of one character before a apiCall mark,
-// which the library takes for none.
+// TestInteropHost leaves out what ParseHost refuses on purpose, and paths of one character before a question mark,
+// which the library ignores.
 func TestInteropHost(t *testing.T) {
 	texts := randomTexts(20000, 3, "aab:::1,@@[]/?=&")
 	for i, s := range randomTexts(20000, 4, "ab:1,@?/=&%4") {
@@ -344,8 +344,8 @@ func TestInteropHost(t *testing.T) {
 	}
 }
 
-// refusedHere reports whether an error is one of those that ParseHost's doc says the library has not: an empty name in
-// brackets or of a proxy, and a port too great.
+// refusedHere reports whether an error is one that the library does not have, according to ParseHost's comment: an
+// empty name in brackets or of a proxy, and a port that is too great.
 func refusedHere(text string, err error) bool {
 	if err == nil {
 		return false

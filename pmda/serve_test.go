@@ -135,9 +135,9 @@ func TestServeNotices(t *testing.T) {
 		{pdu.Creds{Version: 2}, "unrecognised type CREDS"},
 		{pdu.SetProfile{Context: 1}, ""},
 		{pdutest.Raw(pdu.KindProfile, []byte{1}), "decode PROFILE"},
-		{pdu.Attr{Attr: pdu.AttrUserID, Value: []byte("12\x00")}, ""},
-		{pdu.Attr{Attr: pdu.AttrUserID, Value: []byte("x\x00")}, `attribute userid of client 2`},
-		{pdu.Attr{Attr: pdu.AttrSecure, Value: []byte("x\x00")}, ""},
+		{pdu.Attr{Key: pdu.AttrUserID, Value: []byte("12\x00")}, ""},
+		{pdu.Attr{Key: pdu.AttrUserID, Value: []byte("x\x00")}, `attribute userid of client 2`},
+		{pdu.Attr{Key: pdu.AttrSecure, Value: []byte("x\x00")}, ""},
 		{pdutest.Raw(pdu.KindAttr, []byte{1}), "decode ATTR"},
 		{pdu.Status{Code: pdu.ErrNotConn}, ""},
 		{pdu.Status{Code: pdu.ErrAgain}, "unexpected error: Try again"},
@@ -168,7 +168,7 @@ func TestServeClients(t *testing.T) {
 		t.Errorf("asked for %x, want %x", p.features, want)
 	}
 	attr := func(from int32, a pdu.Attribute, v string) {
-		p.send(from, pdu.Attr{Attr: a, Value: []byte(v + "\x00")})
+		p.send(from, pdu.Attr{Key: a, Value: []byte(v + "\x00")})
 	}
 	attr(5, pdu.AttrProcessID, "17")
 	attr(5, pdu.AttrContainer, "box")

@@ -73,7 +73,7 @@ func (s *session) setAttribute(from int32, body []byte) error {
 	}
 	value := strings.TrimRight(string(p.Value), "\x00")
 	var err error
-	switch p.Attr {
+	switch p.Key {
 	case pdu.AttrUsername:
 		c.User = value
 	case pdu.AttrContainer:
@@ -86,7 +86,7 @@ func (s *session) setAttribute(from int32, body []byte) error {
 		c.PID, err = strconv.Atoi(value)
 	}
 	if err != nil {
-		return fmt.Errorf("attribute %v of client %d: %w", p.Attr, from, err)
+		return fmt.Errorf("attribute %v of client %d: %w", p.Key, from, err)
 	}
 	s.clients[from] = &c
 	s.h.SetClient(&c)

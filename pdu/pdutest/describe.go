@@ -50,7 +50,7 @@ func describe(from int32, p pdu.PDU) []string {
 			part("%d: error %d, %s %v", s.Inst, int32(s.Err), s.JSON, s.Labels)
 		}
 	case *pdu.Attr:
-		part("%v %q", p.Attr, p.Value)
+		part("%v %q", p.Key, p.Value)
 	default:
 		part("%+v", p)
 	}

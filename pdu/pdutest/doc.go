@@ -5,7 +5,7 @@
 // near end:
 //
 //	conn := pdutest.Serve(t,
-//		pdutest.CollectorHello(pdu.FeatureHighRes),
+//		pdutest.AcceptClient(pdu.FeatureHighRes),
 //		pdutest.Expect(pdu.DescReq{PMID: id}),
 //		pdutest.Send(pdu.Status{Code: pdu.ErrPMID}),
 //	)

@@ -60,7 +60,7 @@ func ExampleServe() {
 	load := pdu.MakePMID(60, 2, 0)
 
 	conn := pdutest.Serve(t,
-		pdutest.CollectorHello(0),
+		pdutest.AcceptClient(0),
 		pdutest.Expect(pdu.DescReq{PMID: load}),
 		pdutest.Send(pdu.DescReply{Desc: pdu.Desc{PMID: load, Type: pdu.TypeFloat}}),
 	)
@@ -72,7 +72,7 @@ func ExampleServe() {
 func ExampleExpect() {
 	t := new(printer)
 	conn := pdutest.Serve(t,
-		pdutest.CollectorHello(0),
+		pdutest.AcceptClient(0),
 		pdutest.Expect(pdu.DescReq{PMID: pdu.MakePMID(60, 2, 0)}),
 	)
 	_, err := typeOf(conn, pdu.MakePMID(60, 2, 1))
@@ -104,7 +104,7 @@ func ExampleHandle() {
 		return []pdu.PDU{pdu.Status{Code: pdu.ErrIPC}}
 	}
 	for _, id := range []pdu.PMID{pdu.MakePMID(60, 0, 1), pdu.MakePMID(2, 0, 1)} {
-		conn := pdutest.Serve(t, pdutest.CollectorHello(0), pdutest.Handle(collector))
+		conn := pdutest.Serve(t, pdutest.AcceptClient(0), pdutest.Handle(collector))
 		typ, err := typeOf(conn, id)
 		fmt.Println(typ, err, errors.Is(err, pdu.ErrPMID))
 	}

@@ -91,10 +91,10 @@ func TestServe(t *testing.T) {
 		{"more than expected", nil, write(0, pdu.Status{}), "pdutest: after the last step, unexpected\n+ ERROR from 0\n"},
 		{"half of a PDU", nil, func(c net.Conn) { _, _ = c.Write(make([]byte, 5)) }, "pdutest: after the last step: pdu: read: unexpected EOF"},
 		{"less than expected", []pdutest.Step{pdutest.Send(), pdutest.Expect(pdu.Status{})}, nothing, "pdutest: step 2 of 2: expected ERROR: EOF"},
-		{"less than a hello", []pdutest.Step{pdutest.CollectorHello(0)}, func(c net.Conn) { _, _, _ = pdu.NewConn(c).Read() },
+		{"less than a hello", []pdutest.Step{pdutest.AcceptClient(0)}, func(c net.Conn) { _, _, _ = pdu.NewConn(c).Read() },
 			"pdutest: step 1 of 1: expected CREDS: EOF"},
-		{"not read", []pdutest.Step{pdutest.CollectorHello(0)}, nothing, "pdutest: step 1 of 1: pdu: write: io: read/write on closed pipe"},
-		{"no credentials", []pdutest.Step{pdutest.CollectorHello(0)}, func(c net.Conn) {
+		{"not read", []pdutest.Step{pdutest.AcceptClient(0)}, nothing, "pdutest: step 1 of 1: pdu: write: io: read/write on closed pipe"},
+		{"no credentials", []pdutest.Step{pdutest.AcceptClient(0)}, func(c net.Conn) {
 			near := pdu.NewConn(c)
 			_, _, _ = near.Read()
 			_ = near.Write(0, pdu.Creds{Version: 1})
@@ -139,7 +139,7 @@ func TestHellos(t *testing.T) {
 		near func(c *pdu.Conn) (pdu.Features, error)
 		want pdu.Features
 	}{
-		"client":    {pdutest.CollectorHello(want), func(c *pdu.Conn) (pdu.Features, error) { return pdu.ClientHello(c, 9, 0) }, want},
+		"client":    {pdutest.AcceptClient(want), func(c *pdu.Conn) (pdu.Features, error) { return pdu.ClientHello(c, 9, 0) }, want},
 		"agent":     {pdutest.AcceptAgent(), func(c *pdu.Conn) (pdu.Features, error) { return pdu.AgentHello(c, 9, want) }, want},
 		"host":      {pdutest.AgentHello(want), func(c *pdu.Conn) (pdu.Features, error) { return pdu.AcceptAgent(c, 9) }, want},
 		"collector": {pdutest.ClientHello(0), collector, 0},
@@ -189,7 +189,7 @@ func TestDescribe(t *testing.T) {
 		{pdu.InstanceReply{InDom: 1, Instances: []pdu.Instance{{ID: 2, Name: "b"}}}, "INSTANCE from 0\n  0.1\n  {ID:2 Name:b}\n"},
 		{pdu.NameList{Names: []string{"a"}, Statuses: []int32{1}}, "PMNS_NAMES from 0\n  error 0, statuses [1]\n  a\n"},
 		{pdu.LabelReply{Ident: 1, Class: 2, Sets: labels}, "LABEL from 0\n  ident 0x1, class 0x2\n  1: error 0, {\"a\":1} []\n"},
-		{pdu.Attr{Attr: pdu.AttrUserID, Value: []byte("0\x00")}, "ATTR from 0\n  userid \"0\\x00\"\n"},
+		{pdu.Attr{Key: pdu.AttrUserID, Value: []byte("0\x00")}, "ATTR from 0\n  userid \"0\\x00\"\n"},
 	}
 	for _, tt := range tests {
 		r := new(recorder)

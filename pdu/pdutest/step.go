@@ -110,9 +110,9 @@ func Hangup() Step {
 	}
 }
 
-// CollectorHello is a collector's hello to a client: it sends the Challenge and
+// AcceptClient is a collector's hello to a client: it sends the Challenge and
 // expects Creds of the protocol's version.
-func CollectorHello(offered pdu.Features) Step {
+func AcceptClient(offered pdu.Features) Step {
 	return func(p *Peer) error {
 		if err := p.Write(0, pdu.Challenge{Version: pdu.ProtocolVersion, Features: offered}); err != nil {
 			return err

@@ -166,17 +166,17 @@ func (c *conn) Dup(context.Context) (source.Source, error) {
 }
 
 func (c *conn) HostName(ctx context.Context) (string, error) {
-	if err := c.begin(ctx, Request{Method: "HostName"}); err != nil {
+	if err := c.begin(ctx, Request{Method: MethodHostName}); err != nil {
 		return "", err
 	}
 	defer c.s.mu.Unlock()
 	return c.s.host(), nil
 }
 
-func (c *conn) NamesLocation() int { return int(pmapi.RemoteNames) }
+func (c *conn) NamesLocation() source.Location { return source.RemoteNames }
 
 func (c *conn) Lookup(ctx context.Context, names []string) ([]pdu.PMID, source.Errors, error) {
-	if err := c.begin(ctx, Request{Method: "Lookup", Names: names}); err != nil {
+	if err := c.begin(ctx, Request{Method: MethodLookup, Names: names}); err != nil {
 		return nil, nil, err
 	}
 	defer c.s.mu.Unlock()
@@ -211,7 +211,7 @@ func (s *Source) tree() *pmns.Tree {
 }
 
 func (c *conn) Names(ctx context.Context, id pdu.PMID) ([]string, error) {
-	if err := c.begin(ctx, Request{Method: "Names", PMIDs: []pdu.PMID{id}}); err != nil {
+	if err := c.begin(ctx, Request{Method: MethodNames, PMIDs: []pdu.PMID{id}}); err != nil {
 		return nil, err
 	}
 	defer c.s.mu.Unlock()
@@ -224,7 +224,7 @@ func (c *conn) Names(ctx context.Context, id pdu.PMID) ([]string, error) {
 }
 
 func (c *conn) Children(ctx context.Context, name string) ([]pmns.Child, error) {
-	if err := c.begin(ctx, Request{Method: "Children", Names: []string{name}}); err != nil {
+	if err := c.begin(ctx, Request{Method: MethodChildren, Names: []string{name}}); err != nil {
 		return nil, err
 	}
 	defer c.s.mu.Unlock()
@@ -232,7 +232,7 @@ func (c *conn) Children(ctx context.Context, name string) ([]pmns.Child, error) 
 }
 
 func (c *conn) Traverse(ctx context.Context, name string) ([]string, error) {
-	if err := c.begin(ctx, Request{Method: "Traverse", Names: []string{name}}); err != nil {
+	if err := c.begin(ctx, Request{Method: MethodTraverse, Names: []string{name}}); err != nil {
 		return nil, err
 	}
 	defer c.s.mu.Unlock()
@@ -248,7 +248,7 @@ func (c *conn) Traverse(ctx context.Context, name string) ([]string, error) {
 }
 
 func (c *conn) Descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc, source.Errors, error) {
-	if err := c.begin(ctx, Request{Method: "Descs", PMIDs: ids}); err != nil {
+	if err := c.begin(ctx, Request{Method: MethodDescs, PMIDs: ids}); err != nil {
 		return nil, nil, err
 	}
 	defer c.s.mu.Unlock()
@@ -279,7 +279,7 @@ func (s *Source) desc(id pdu.PMID) (pdu.Desc, error) {
 }
 
 func (c *conn) Instances(ctx context.Context, req pdu.InstanceReq) ([]pdu.Instance, error) {
-	if err := c.begin(ctx, Request{Method: "Instances"}); err != nil {
+	if err := c.begin(ctx, Request{Method: MethodInstances}); err != nil {
 		return nil, err
 	}
 	defer c.s.mu.Unlock()
@@ -302,7 +302,7 @@ func (c *conn) Instances(ctx context.Context, req pdu.InstanceReq) ([]pdu.Instan
 }
 
 func (c *conn) Texts(ctx context.Context, reqs []pdu.TextReq) ([]string, source.Errors, error) {
-	if err := c.begin(ctx, Request{Method: "Texts"}); err != nil {
+	if err := c.begin(ctx, Request{Method: MethodTexts}); err != nil {
 		return nil, nil, err
 	}
 	defer c.s.mu.Unlock()
@@ -320,7 +320,7 @@ func (c *conn) Texts(ctx context.Context, reqs []pdu.TextReq) ([]string, source.
 		case r.Text&pdu.TextHelp != 0:
 			texts[i] = m.help
 		default:
-			texts[i] = m.oneLine
+			texts[i] = m.text
 		}
 		if texts[i] == "" {
 			errs.Set(i, len(reqs), pdu.ErrText)
@@ -330,7 +330,7 @@ func (c *conn) Texts(ctx context.Context, reqs []pdu.TextReq) ([]string, source.
 }
 
 func (c *conn) Labels(ctx context.Context, reqs []pdu.LabelReq, profile *pdu.Profile) ([][]pdu.LabelSet, source.Errors, error) {
-	if err := c.begin(ctx, Request{Method: "Labels"}); err != nil {
+	if err := c.begin(ctx, Request{Method: MethodLabels}); err != nil {
 		return nil, nil, err
 	}
 	defer c.s.mu.Unlock()
@@ -412,7 +412,7 @@ type set struct {
 
 // beginFetch is the part of a fetch that needs the lock.
 func (c *conn) beginFetch(ctx context.Context, ids []pdu.PMID, now *time.Time) ([]set, pdu.Change, error) {
-	if err := c.begin(ctx, Request{Method: "Fetch", PMIDs: ids}); err != nil {
+	if err := c.begin(ctx, Request{Method: MethodFetch, PMIDs: ids}); err != nil {
 		return nil, 0, err
 	}
 	s := c.s
@@ -487,7 +487,7 @@ func (c *conn) Store(ctx context.Context, r *pdu.Result) error {
 	for _, s := range r.All() {
 		ids = append(ids, s.PMID)
 	}
-	if err := c.begin(ctx, Request{Method: "Store", PMIDs: ids}); err != nil {
+	if err := c.begin(ctx, Request{Method: MethodStore, PMIDs: ids}); err != nil {
 		return err
 	}
 	defer c.s.mu.Unlock()

@@ -18,8 +18,8 @@
 //
 // Metric.Fail makes one metric fail, Source.FailFetch every fetch. Source.Break breaks
 // the connections and Source.Restore lets them come back, by Context.Reconnect or, with
-// AutoReconnect, by themselves, with a *pmapi.Gap. Source.OnRequest sees every request before
-// it is served, and can delay it or make it fail.
+// AutoReconnect, by themselves, with a *pmapi.Gap. Source.OnRequest is called before every
+// request, and can delay it or make it fail.
 //
 // # Time
 //

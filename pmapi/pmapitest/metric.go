@@ -13,8 +13,7 @@ import (
 // PCP type the metric has, or a pdu.Atom of any type.
 type Value interface{ pdu.Scalar | pdu.Atom }
 
-// A Metric is a metric of a Source. Its fields are what it is added with; methods change
-// it later.
+// A Metric is a metric of a Source. Its fields are read by Add; methods change it later.
 type Metric[T Value] struct {
 	Name string
 	// PMID is chosen by Add if it is 0.
@@ -26,8 +25,8 @@ type Metric[T Value] struct {
 	Type pdu.Type
 	// InDom are the instances; nil means that the metric is singular.
 	InDom *InDom
-	// OneLine and Help are its texts; empty means that there is none.
-	OneLine, Help string
+	// Text is the one-line help text, Help the long one; empty means that there is none.
+	Text, Help string
 	// Labels are those of the metric alone, as a JSON object; empty means none.
 	Labels string
 	// Value, if not nil, makes the value of an instance at each fetch; a singular metric
@@ -41,13 +40,13 @@ type Metric[T Value] struct {
 
 // A metric is a Metric without its type parameter.
 type metric struct {
-	name                  string
-	desc                  pdu.Desc
-	oneLine, help, labels string
-	values                []value
-	value                 func(now time.Time, i pdu.Instance) (pdu.Atom, error)
-	err                   error // in place of values
-	descErr               error // in place of the descriptor
+	name               string
+	desc               pdu.Desc
+	text, help, labels string
+	values             []value
+	value              func(now time.Time, i pdu.Instance) (pdu.Atom, error)
+	err                error // in place of values
+	descErr            error // in place of the descriptor
 }
 
 // A value is that of one instance.
@@ -75,7 +74,7 @@ func Add[T Value](s *Source, d Metric[T]) *Metric[T] {
 		d.Sem = pdu.SemInstant
 	}
 	m := &metric{
-		name: d.Name, oneLine: d.OneLine, help: d.Help, labels: d.Labels,
+		name: d.Name, text: d.Text, help: d.Help, labels: d.Labels,
 		desc: pdu.Desc{PMID: d.PMID, Type: typeOf[T](d.Type), InDom: pdu.NoInDom, Sem: d.Sem, Units: d.Units},
 	}
 	if d.InDom != nil {
@@ -103,8 +102,8 @@ func (m *Metric[T]) change(changed pdu.Change, f func(*metric)) {
 }
 
 // Set replaces the values: of a singular metric one or none, of others those of the
-// instances in their order, the last of which may have none. It ends Fail. It panics if there
-// are more values than instances.
+// instances in their order, the last of which may have none. It cancels an earlier Fail. It
+// panics if there are more values than instances.
 func (m *Metric[T]) Set(values ...T) {
 	m.change(0, func(d *metric) {
 		d.err, d.values = nil, nil
@@ -118,8 +117,8 @@ func (m *Metric[T]) Set(values ...T) {
 	})
 }
 
-// SetInstance sets the value of one instance, which the domain need not know. It ends
-// Fail.
+// SetInstance sets the value of one instance, which the domain need not have. It
+// cancels an earlier Fail.
 func (m *Metric[T]) SetInstance(inst pdu.InstID, v T) {
 	m.change(0, func(d *metric) {
 		d.err = nil

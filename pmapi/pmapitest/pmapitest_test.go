@@ -21,9 +21,9 @@ func TestMetadata(t *testing.T) {
 	disks := src.InDom("sda", "sdb solid")
 	disks.SetLabels(`{"kind":"disk"}`, func(i pdu.Instance) string { return `{"name":"` + i.Name[:3] + `"}` })
 	reads := pmapitest.Add(src, pmapitest.Metric[uint64]{
-		Name: "disk.read", InDom: disks, Sem: pdu.SemCounter, Units: pdu.UnitCount, OneLine: "Reads", Labels: `{"a":1}`,
+		Name: "disk.read", InDom: disks, Sem: pdu.SemCounter, Units: pdu.UnitCount, Text: "Reads", Labels: `{"a":1}`,
 	})
-	pmapitest.Add(src, pmapitest.Metric[string]{Name: "state", OneLine: "State", Help: "The state."})
+	pmapitest.Add(src, pmapitest.Metric[string]{Name: "state", Text: "State", Help: "The state."})
 	c, ctx := src.Context(), t.Context()
 
 	ids, err := c.Lookup(ctx, []string{"disk.read", "state", "disk", "none", "event.flags"})

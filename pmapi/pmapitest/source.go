@@ -45,10 +45,29 @@ type Source struct {
 
 // A Request is one that a context makes.
 type Request struct {
-	Method string     // "Lookup", "Names", "Children", "Traverse", "Descs", "Instances", "Texts", "Labels", "HostName", "Fetch" or "Store"
-	Names  []string   // of Lookup, Children and Traverse
-	PMIDs  []pdu.PMID // of Names, Descs, Fetch and Store
+	Method Method
+	Names  []string   // of MethodLookup, MethodChildren and MethodTraverse
+	PMIDs  []pdu.PMID // of MethodNames, MethodDescs, MethodFetch and MethodStore
 }
+
+// A Method is the kind of a Request.
+type Method string
+
+// The methods. Methods of pmapi.Context about one item make the request of the method
+// for several: Desc makes MethodDescs, InstID and InstName make MethodInstances.
+const (
+	MethodLookup    Method = "Lookup"
+	MethodNames     Method = "Names"
+	MethodChildren  Method = "Children"
+	MethodTraverse  Method = "Traverse"
+	MethodDescs     Method = "Descs"
+	MethodInstances Method = "Instances"
+	MethodTexts     Method = "Texts"
+	MethodLabels    Method = "Labels"
+	MethodHostName  Method = "HostName"
+	MethodFetch     Method = "Fetch"
+	MethodStore     Method = "Store"
+)
 
 // Context opens a context on the source. It does not have to be closed.
 func (s *Source) Context() *pmapi.Context {

@@ -12,8 +12,8 @@ import (
 type Column struct {
 	// Width is the least number of bytes; blanks go in front.
 	Width int
-	// Precision is the number of digits after the point, as of pmval's -f. If it is less than 0, numbers have four
-	// significant digits, with an exponent below 0.1 and above 9999, and points stand below each other.
+	// Precision is the number of digits after the decimal point, as of pmval's -f. If it is less than 0, numbers have four
+	// significant digits, with an exponent below 0.1 and above 9999, and decimal points are aligned.
 	Precision int
 }
 

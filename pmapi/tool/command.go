@@ -13,8 +13,9 @@ import (
 // PCPVersion is the version of PCP whose options and messages this package has.
 const PCPVersion = "6.0.3"
 
-// A Command is the command line of a tool. Its fields are, first, what the tool takes, which its author sets before Parse,
-// and then what the environment and the command line gave. The counterpart of pmOptions in C.
+// A Command is the command line of a tool. Its first fields are its name, the options that it accepts, and settings, which
+// its author sets before Parse; the others are what the environment and the command line gave. The counterpart of pmOptions
+// in C.
 type Command struct {
 	Name     string   // of the tool, in messages
 	Synopsis string   // what follows the name in the first line of the usage message
@@ -62,10 +63,10 @@ type given struct {
 	finishSet         bool
 	guiMode, guiPort  bool
 	messages          []byte // about errors, in their order
-	usageError        bool   // one of the errors asks for the usage message
+	usageError        bool   // the usage message is printed after the messages
 	namesError        error  // an error that the usage message would not help with
 	versionPrinted    bool
-	unsupported       string // the first of what was asked for and is not supported
+	unsupported       string // the first of what was requested and is not supported
 }
 
 // Parse parses the options that the environment and the arguments give, and returns the operands. The tool's name is not
@@ -91,7 +92,7 @@ func (c *Command) parse(args []string, getenv func(string) (string, bool)) (oper
 	return operands, c.parseError()
 }
 
-// A plainMessage is an error whose text is printed as it stands, and that does not ask for the usage message.
+// A plainMessage is an error whose text is printed as it stands, without the usage message.
 type plainMessage string
 
 func (m plainMessage) Error() string { return string(m) }
@@ -115,7 +116,7 @@ func (c *Command) addMessage(format string, args ...any) {
 	c.given.messages = fmt.Appendf(c.given.messages, format, args...)
 }
 
-// addUnsupported notes that the command line asks for what is not supported. Only the first is reported.
+// addUnsupported notes that the command line requests what is not supported. Only the first is reported.
 func (c *Command) addUnsupported(what string) {
 	if c.given.unsupported == "" {
 		c.given.unsupported = what
@@ -158,7 +159,7 @@ func (c *Command) parseError() error {
 	return e
 }
 
-// unsupportedError is the error of a tool that is asked for what is not supported.
+// unsupportedError is the error of a request for what is not supported.
 func (c *Command) unsupportedError(what string) error {
 	return &ExitError{Status: 1, Message: fmt.Sprintf("%s: %s are not supported by this version\n", c.Name, what), Err: errors.ErrUnsupported}
 }

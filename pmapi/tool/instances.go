@@ -27,7 +27,7 @@ func (c *Command) MetricSpec(operand string) (pmapi.MetricSpec, error) {
 }
 
 // SplitInstances splits the argument of pmval's -i into names of instances. Blanks and commas separate names; one that
-// has them itself is in quotes of either kind, up to the closing one. A single byte behind that is ignored, whatever it is.
+// has them itself is in single or double quotes; the byte after the closing quote is skipped, as in pmval.
 func SplitInstances(list string) (names []string) {
 	const separators = cnum.Blanks + ","
 	for list = strings.TrimLeft(list, separators); list != ""; list = strings.TrimLeft(list, separators) {

@@ -18,14 +18,14 @@ type Option struct {
 	Help  string // what it does; the usage message leaves out an option without
 	Exact bool   // Long cannot be abbreviated, and does not make the abbreviations of others ambiguous
 	// Set is called when the option is given, with its argument if it takes one. Its error is reported with the usage
-	// message; ErrUsage asks for that alone. Nil ignores the option.
+	// message; ErrUsage requests that alone. Nil ignores the option.
 	Set func(value string) error
 
 	Heading string // without the colon
 }
 
-// ErrUsage is the cause of errors that print the usage message. Option.Set returns it for an option such as -? that asks for
-// nothing else.
+// ErrUsage is the cause of errors that print the usage message. Option.Set returns it for an option such as -? that
+// requests only the usage message.
 var ErrUsage = errors.New("usage message")
 
 // AddOptions adds a part with a heading to the options and to the usage message.
@@ -58,12 +58,12 @@ func Flag(variable *bool) func(string) error {
 }
 
 // Number makes the Set of an option whose argument is a decimal number not below minimum. Other arguments are an error
-// with the text complaint, such as "-b requires numeric argument".
-func Number(variable *int, minimum int, complaint string) func(string) error {
+// whose text is message, such as "-b requires numeric argument".
+func Number(variable *int, minimum int, message string) func(string) error {
 	return func(value string) error {
 		n, ok := parseInteger(value)
 		if !ok || n < int64(minimum) {
-			return errors.New(complaint)
+			return errors.New(message)
 		}
 		*variable = int(n)
 		return nil

@@ -169,7 +169,7 @@ func (c *Command) setNamespace(value string) error { return c.loadNames(value, f
 
 func (c *Command) setUniqnames(value string) error { return c.loadNames(value, true) }
 
-// loadNames reads a name space file. Its errors do not ask for the usage message.
+// loadNames reads a name space file. Its errors are printed without the usage message.
 func (c *Command) loadNames(file string, unique bool) error {
 	report, err := "", error(pdu.ErrDupPMNS)
 	if !c.given.namesLoaded {

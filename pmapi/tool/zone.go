@@ -27,7 +27,7 @@ func LoadZone(tz string) *time.Location {
 				return loc
 			}
 		}
-	case name != "Local": // which is no name of the database
+	case name != "Local": // which is not a name of the database
 		if loc, err := time.LoadLocation(name); err == nil {
 			return loc
 		}

@@ -143,7 +143,7 @@ func (r *request) finishFetch() error {
 // completeSets makes sure that there is one set per PMID, whatever the agent has
 // done.
 func (k *fetchCall) completeSets(err error) {
-	if err == nil && k.w.Holds(k.ids) {
+	if err == nil && k.w.HasSets(k.ids) {
 		return
 	}
 	code := pdu.ErrPMID // other sets than requested

@@ -219,7 +219,7 @@ func TestRequestsDirect(t *testing.T) {
 			fail(pdu.ErrAppVersion)},
 		{"store nothing", storing(), fail(pdu.ErrTooSmall)},
 		{"a reply in place of a request", pdu.DescReply{}, fail(pdu.ErrIPC)},
-		{"an attribute", pdu.Attr{Attr: pdu.AttrContainer, Value: []byte("x")}, fail(pdu.ErrIPC)},
+		{"an attribute", pdu.Attr{Key: pdu.AttrContainer, Value: []byte("x")}, fail(pdu.ErrIPC)},
 		{"an error", pdu.Status{Code: pdu.ErrNotConn}, fail(pdu.ErrIPC)},
 		{"still there", pdu.NameList{Names: []string{"well.m"}}, "{Status:1 PMIDs:[10.0.1]}"},
 	} {

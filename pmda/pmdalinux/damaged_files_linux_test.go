@@ -48,7 +48,7 @@ func (f *fetcher) fetch(root string) *pmda.Agent {
 	if err := a.Fetch(f.t.Context(), &pmda.Request{Client: &pmda.Client{}, Profile: new(pdu.Profile)}, f.ids, &w); err != nil {
 		f.t.Fatal(err)
 	}
-	if !w.Holds(f.ids) {
+	if !w.HasSets(f.ids) {
 		f.t.Fatalf("the result has %d sets, not one for each of %d metrics", w.Len(), len(f.ids))
 	}
 	if s := log.String(); strings.Contains(s, "panic") {

@@ -56,7 +56,7 @@ func TestDevicesChange(t *testing.T) {
 			var w pdu.ResultWriter
 			for {
 				w.Reset()
-				if err := a.Fetch(t.Context(), r, f.ids, &w); err != nil || !w.Holds(f.ids) {
+				if err := a.Fetch(t.Context(), r, f.ids, &w); err != nil || !w.HasSets(f.ids) {
 					t.Errorf("a fetch has %d sets of %d: %v", w.Len(), len(f.ids), err)
 				}
 				select {

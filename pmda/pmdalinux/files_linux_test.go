@@ -3,11 +3,13 @@ package pmdalinux
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
@@ -48,29 +50,41 @@ func filesBelow(t *testing.T, dir string) (list []string) {
 }
 
 // readToEnd reads a file until a read returns nothing. No read that has room for
-// more, and is the last one by the Record, is followed by another with something.
+// more, and is the last one by the Record, is followed by another with something;
+// but a file that grows between two reads, such as a list of sockets, is read anew.
 func readToEnd(t *testing.T, path string, record int) (text []byte) {
 	t.Helper()
+	var err error
+	for range 20 {
+		if text, err = readUntilEmpty(path, record); err == nil {
+			return text
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error(err)
+	return nil
+}
+
+// readUntilEmpty is one attempt of readToEnd. A file that cannot be read is empty.
+func readUntilEmpty(path string, record int) (text []byte, err error) {
 	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
-		return nil // this kernel has none, or not for us
+		return nil, nil // this kernel has none, or not for us
 	}
 	defer syscall.Close(fd)
 	var b [64 << 10]byte
 	last := false
 	for {
 		n, err := syscall.Pread(fd, b[:], int64(len(text)))
-		if err != nil {
-			if !errors.Is(err, syscall.EISDIR) && !errors.Is(err, os.ErrPermission) && !errors.Is(err, syscall.EINVAL) {
-				t.Errorf("%s: %v", path, err)
-			}
-			return nil
-		}
-		if n == 0 {
-			return text
-		}
-		if last {
-			t.Errorf("%s: %d bytes come after a read that is the last by the Record %d", path, n, record)
+		switch {
+		case errors.Is(err, syscall.EISDIR) || errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EINVAL):
+			return nil, nil
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", path, err)
+		case n == 0:
+			return text, nil
+		case last:
+			return nil, fmt.Errorf("%s: %d bytes come after a read that is the last by the Record %d", path, n, record)
 		}
 		last = record == procfile.Single || n+record <= 4096
 		text = append(text, b[:n]...)

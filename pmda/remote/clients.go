@@ -186,7 +186,7 @@ func (t *clientTable) removeNotices() map[uint32]notice {
 func attributes(c *pmda.Client, container bool) []pdu.Attr {
 	var attrs []pdu.Attr
 	add := func(k pdu.Attribute, v string) {
-		attrs = append(attrs, pdu.Attr{Attr: k, Value: append([]byte(v), 0)})
+		attrs = append(attrs, pdu.Attr{Key: k, Value: append([]byte(v), 0)})
 	}
 	if c.PID >= 0 {
 		add(pdu.AttrProcessID, strconv.Itoa(c.PID))

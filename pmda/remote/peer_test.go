@@ -202,7 +202,7 @@ func ended(client int32) pdutest.Step {
 
 // attribute expects an attribute of a client.
 func attribute(client int32, a pdu.Attribute, value string) pdutest.Step {
-	return pdutest.ExpectFrom(client, pdu.Attr{Attr: a, Value: []byte(value + "\x00")})
+	return pdutest.ExpectFrom(client, pdu.Attr{Key: a, Value: []byte(value + "\x00")})
 }
 
 // startDesc starts a request for the descriptor of testID.

@@ -1,4 +1,8 @@
-// Package source defines what a pmapi.Context stands on: a source of metrics.
+// Package source defines the interface through which a pmapi.Context reads metrics.
+//
+// Package pmapi exports no function that makes a Context on a Source, so that the interface
+// can change. Package pmapitest, which has a Source too, calls NewContext, a variable that
+// pmapi sets when it is initialized.
 package source
 
 import (
@@ -26,8 +30,8 @@ import (
 //
 // # Calls
 //
-// One method is called at a time: the context sees to it. Only Close, Epoch, Now and Sleep
-// may be called at any time. An argument belongs to the caller again when the method
+// A context calls one method at a time. Only Close, Epoch, Now and Sleep may be called
+// concurrently with any other. An argument belongs to the caller again when the method
 // returns. The exception is a profile, which is never changed: the same pointer means the
 // same profile, so that a source can see whether it has changed.
 //
@@ -37,8 +41,8 @@ import (
 // with it. An error after which no request can succeed wraps pdu.ErrIPC. If ctx has ended
 // the request, the error is context.Cause(ctx).
 //
-// A method that is called about several things returns a value for each, in their order,
-// and in errs why one is missing. Its last result is the error of the request as a whole;
+// A method for several items returns a value for each, in their order, and in errs why one
+// is missing. Its last result is the error of the request as a whole;
 // then there are no values.
 //
 // # An archive set
@@ -48,9 +52,20 @@ import (
 // (pmSetMode(3)). Requests for metadata are about the position. Fetch returns values at or
 // after it, moves it on, and fails with ErrEnd at the end of the log.
 //
-// Position and mode are set by methods of the archive source that Source does not have, and
-// that the function that opens an archive keeps hold of: it makes the source, puts
-// overlays on it, and makes a context, as Dialer.openHost does for a host.
+// Position and mode are set by methods of an exported type of pmapi, for instance
+//
+//	func OpenArchive(name string) (*Archive, error)
+//
+//	type Archive struct {
+//		*Context
+//		src *archiveSource // beneath the overlays
+//	}
+//
+// which has a Dup of its own that returns an *Archive. OpenArchive makes the source, puts
+// overlays on it, and makes a context, as Dialer.openHost does for a host. A method that
+// sets the position runs in the turn of the context (Context.inTurn), as a request does,
+// and so never during one. The source has a lock for what Epoch, Now and Sleep use, since
+// they run outside of turns.
 type Source interface {
 	// Lookup finds the metrics of names. Where there is none, the PMID is pdu.NoPMID.
 	//
@@ -67,9 +82,8 @@ type Source interface {
 	// Traverse returns the names of all metrics at and below a name.
 	Traverse(ctx context.Context, name string) ([]string, error)
 
-	// NamesLocation is where names are looked up, by the numbers of
-	// pmGetPMNSLocation(3): 1 in a file, 2 at a collector, 3 in an archive.
-	NamesLocation() int
+	// NamesLocation is where names are looked up.
+	NamesLocation() Location
 
 	// Descs describes metrics. Where there is no descriptor, its PMID is pdu.NoPMID.
 	//
@@ -117,7 +131,7 @@ type Source interface {
 
 	// Store sets the values of metrics.
 	//
-	// Archive: always pdu.ErrPermission.
+	// Archive: always pdu.ErrNotHost.
 	Store(ctx context.Context, r *pdu.Result) error
 
 	// Epoch returns the present epoch. A new one begins only in methods that have a ctx.
@@ -156,11 +170,11 @@ type Source interface {
 	Close() error
 }
 
-// Errors has the error about each of several things, nil for each that has not failed. It is
-// nil itself if there are none.
+// Errors has the error about each of several items, nil for each that has not failed. It is
+// nil itself if none has.
 type Errors []error
 
-// At is the error about one of the things.
+// At is the error about item i.
 func (e Errors) At(i int) error {
 	if e == nil {
 		return nil
@@ -168,13 +182,23 @@ func (e Errors) At(i int) error {
 	return e[i]
 }
 
-// Set enters the error about one of n things.
+// Set enters the error about item i of n.
 func (e *Errors) Set(i, n int, err error) {
 	if *e == nil {
 		*e = make(Errors, n)
 	}
 	(*e)[i] = err
 }
+
+// A Location is where names are looked up, by the numbers of pmGetPMNSLocation(3).
+type Location int
+
+// The locations of names.
+const (
+	LocalNames   Location = 1 // in a file
+	RemoteNames  Location = 2 // at a collector
+	ArchiveNames Location = 3 // in an archive
+)
 
 // An Epoch identifies a time during which the values and names of a source belong together.
 // Two epochs are compared field by field; the fields mean nothing else.
@@ -216,7 +240,6 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// NewContext makes a *pmapi.Context on a source. The name is that of the host in errors.
-// Package pmapi sets this variable, so that pmapitest can make contexts although pmapi exports
-// no function for it.
+// NewContext makes a *pmapi.Context on a source; see the package comment. The name is that
+// of the host in errors. Package pmapi sets it.
 var NewContext func(name string, src Source) any
