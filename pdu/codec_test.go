@@ -377,7 +377,7 @@ func TestLabelErrorHasNoLabels(t *testing.T) {
 	}
 }
 
-// TextDirect is a client's own flag.
+// TestTextDirectStays: the flag TextDirect stays with the client, it is not sent.
 func TestTextDirectStays(t *testing.T) {
 	got := encode(t, pdu.TextReq{Ident: 1, Text: pdu.TextHelp | pdu.TextPMID | pdu.TextDirect})
 	if diff := cmp.Diff(unhex(t, `00000001 00000006`), got); diff != "" {

@@ -36,7 +36,7 @@ func newContext(name string, src source.Source) *Context {
 	return &Context{name: name, hostName: name, src: src, turn: make(chan struct{}, 1), profile: everything}
 }
 
-// pmapitest makes contexts, too.
+// The package pmapitest makes contexts, too.
 func init() {
 	source.NewContext = func(name string, src source.Source) any { return newContext(name, withOverlays(src, nil)) }
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// An Agent is a Handler made of tables: metrics and instance domains, entered
+// An Agent is a Handler made of tables: metrics and instance domains, added
 // with Register and AddInDom, from which it replies with descriptors, names, help
 // texts, labels, instances and values. Use wraps it, to replace single replies.
 //
@@ -28,23 +28,23 @@ type Agent struct {
 	// Name is the agent's name, such as "cache"; its metrics are usually called
 	// cache.something.
 	Name string
-	// Domain numbers the agent, 1 to pdu.MaxDomain; 385 to 510 are free for agents
-	// of one's own. No two agents of a collector have the same.
+	// Domain is the agent's number, 1 to pdu.MaxDomain (0 means not set); 385 to 510
+	// are free for agents of one's own. No two agents of a collector have the same.
 	Domain pdu.Domain
 	// DomainLabels is a JSON object with the labels of the domain, which replaces the
 	// default {"agent":"NAME"}. Empty means the default.
 	DomainLabels string
 	// ClusterLabels are JSON objects with the labels of clusters.
 	ClusterLabels map[int]string
-	// ClientAttributes says that functions of the agent look at who Request.Client
-	// is: see Info.
+	// ClientAttributes says that functions of the agent use the identity of
+	// Request.Client: see Info.
 	ClientAttributes bool
 	// Logger logs what goes wrong in functions of the agent. Nil means the log of what
 	// serves the Agent, which is Main's log or a collector's Logger, or else none: see
-	// DefaultLogger. Leave it nil under Main.
+	// SetDefaultLogger. Leave it nil under Main.
 	Logger *slog.Logger
 
-	log      atomic.Pointer[slog.Logger] // DefaultLogger's, or nil
+	log      atomic.Pointer[slog.Logger] // SetDefaultLogger's, or nil
 	wrapping sync.Mutex                  // one Use at a time
 	handler  atomic.Pointer[Handler]     // the outermost wrapper of Use; nil if there is none
 	changed  atomic.Uint32               // pdu.Change bits for the next fetch
@@ -74,7 +74,8 @@ type Agent struct {
 //
 // The wrapper of a later Use is around those before: it gets requests first. The
 // innermost Handler replies from the tables. A wrapper calls the Handler that it
-// was given and not the Agent, which would call it again.
+// was given and not the Agent, which would call it again. A wrapper cannot be taken
+// away, and needs no method Unwrap.
 func (a *Agent) Use(wrap func(next Handler) Handler) {
 	a.wrapping.Lock() // not mu, which wrap may need
 	defer a.wrapping.Unlock()
@@ -107,11 +108,11 @@ func (a *Agent) Notify(c pdu.Change) {
 	a.changed.Or(uint32(c & (pdu.ChangeLabels | pdu.ChangeNames)))
 }
 
-// DefaultLogger sets the log of an Agent whose Logger is nil. What serves an Agent
+// SetDefaultLogger sets the log of an Agent whose Logger is nil. What serves an Agent
 // calls it, also while something else serves that already; the last call counts.
-func (a *Agent) DefaultLogger(l *slog.Logger) { a.log.Store(l) }
+func (a *Agent) SetDefaultLogger(l *slog.Logger) { a.log.Store(l) }
 
-// Log is where the Agent logs: its Logger, or else the argument of DefaultLogger,
+// Log is where the Agent logs: its Logger, or else the argument of SetDefaultLogger,
 // or else one that discards everything. It is never nil.
 func (a *Agent) Log() *slog.Logger {
 	if a.Logger != nil {
@@ -195,8 +196,8 @@ func (a *Agent) Labels(ctx context.Context, r *Request, of pdu.LabelTarget) ([]p
 	return a.wrapped().Labels(ctx, r, of)
 }
 
-// Attributes does nothing, unless a wrapper overrides it.
-func (a *Agent) Attributes(c *Client) { a.wrapped().Attributes(c) }
+// SetClient does nothing, unless a wrapper overrides it.
+func (a *Agent) SetClient(c *Client) { a.wrapped().SetClient(c) }
 
 // EndClient calls the functions of OnEndClient.
 func (a *Agent) EndClient(c *Client) { a.wrapped().EndClient(c) }
@@ -210,7 +211,7 @@ func (h tableHandler) Info() Info {
 
 func (h tableHandler) Namespace() *pmns.Tree { return h.a.snapshot().tree }
 
-func (h tableHandler) Attributes(*Client) {}
+func (h tableHandler) SetClient(*Client) {}
 
 func (h tableHandler) EndClient(c *Client) {
 	h.a.mu.Lock()

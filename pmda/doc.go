@@ -99,12 +99,14 @@
 //
 //	srv.Add(logging{a})
 //
-// [Agent.Use] wraps an Agent from the inside, so that the Agent itself has the
-// changed replies. Wrappers compose: that of the last Use gets a request first.
-// [Agent.OnEndClient] adds functions for the end of a client. [As] finds a Handler
-// of some type among those that wrap each other.
+// It needs the method Unwrap, through which [As] finds the Agent's log.
 //
-// # Removing
+// [Agent.Use] installs a wrapper in the Agent itself, so that every caller of the Agent
+// gets it. Main needs that, as it is given the Agent. Such a wrapper needs no Unwrap,
+// and stays as long as the Agent. Wrappers compose: that of the last Use gets a request
+// first. [Agent.OnEndClient] adds functions for the end of a client.
+//
+// # Changing metrics while serving
 //
 // Metrics, instance domains and dynamic roots can be added, removed ([Agent.Remove],
 // [Agent.Detach]) and replaced while the agent serves. To replace many at once, fill
@@ -154,7 +156,7 @@
 //	pmdaSetEndContextCallBack              Agent.OnEndClient
 //	pmdaSetLabelCallBack                   InDom.InstanceLabels
 //	pmdaAddLabels                          Metric.Labels and others
-//	pmdaAttribute                          Handler.Attributes, Request.Client
+//	pmdaAttribute                          Handler.SetClient, Request.Client
 //	pmdaGetContext                         Request.Client
 //	pmdaSetFlags(PMDA_EXT_NAMES_CHANGE)    Agent.Notify
 //	pmdaEventNewArray, pmdaEventAddRecord  pdu.EventBuilder

@@ -92,12 +92,12 @@ type Handler interface {
 	// has some, of other classes at most one.
 	Labels(ctx context.Context, r *Request, of pdu.LabelTarget) ([]pdu.LabelSet, error)
 
-	// Attributes says who a client is: before its first request, and when an
-	// attribute has changed. It must not block. See Info.ClientAttributes.
-	Attributes(c *Client)
+	// SetClient says who a client is. It is called before the client's first request
+	// and when an attribute has changed, and must not block. See Info.ClientAttributes.
+	SetClient(c *Client)
 
-	// EndClient says that a client has gone: whatever is kept for its Seq can be
-	// forgotten. It is called for every client, known or not, and must not block.
+	// EndClient is called when a client disconnects: whatever is kept for its Seq can
+	// be forgotten. It is called for every client, known or not, and must not block.
 	EndClient(c *Client)
 }
 
@@ -106,8 +106,8 @@ type Handler interface {
 type Logging interface {
 	// Log is where the Handler logs; nil means slog.Default.
 	Log() *slog.Logger
-	// DefaultLogger sets the log of a Handler that has no other.
-	DefaultLogger(l *slog.Logger)
+	// SetDefaultLogger sets the log of a Handler that has no other.
+	SetDefaultLogger(l *slog.Logger)
 }
 
 // As finds the first Handler that is a T among h and those that it wraps: from
@@ -133,17 +133,17 @@ type wrapper interface{ Unwrap() Handler }
 // A Request says for which client a Handler is called. It and what it points to
 // never change.
 type Request struct {
-	Client   *Client      // whose request it is
-	Context  int32        // which of the client's contexts, 0 to 63
-	Profile  *pdu.Profile // the instances wanted; nil means all
-	Deadline time.Time    // when the reply is no longer wanted; zero if never
+	Client    *Client      // whose request it is
+	ContextID int32        // which of the client's PCP contexts, 0 to 63
+	Profile   *pdu.Profile // the instances wanted; nil means all
+	Deadline  time.Time    // when the reply is no longer wanted; zero if never
 }
 
 // A Client is a connection to the collector, as agents see it. It never changes:
 // when an attribute does, there is a new Client with the same ID and Seq.
 type Client struct {
 	ID        uint32 // its slot in the collector; reused when it has gone
-	Seq       uint64 // its number since the collector began; never reused
+	Seq       uint64 // counts clients since the collector started; never reused
 	PID       int    // -1 if unknown, as for all TCP clients
 	UID       int    // -1 if unknown
 	GID       int    // -1 if unknown
@@ -228,8 +228,8 @@ func (u Unimplemented) Labels(_ context.Context, _ *Request, of pdu.LabelTarget)
 	return defaultLabels(u.Name)
 }
 
-// Attributes does nothing.
-func (Unimplemented) Attributes(*Client) {}
+// SetClient does nothing.
+func (Unimplemented) SetClient(*Client) {}
 
 // EndClient does nothing.
 func (Unimplemented) EndClient(*Client) {}

@@ -14,7 +14,7 @@ import (
 )
 
 // An InDom is an instance domain of an Agent: a set of instances that several
-// metrics share. AddInDom makes one; Attach enters one that is made by hand.
+// metrics share. AddInDom makes one; Attach adds one that is made by hand.
 //
 // The exported fields are set before the agent serves. The instances may change
 // at any time, from any goroutine. It is pmdaIndom of the C library.
@@ -105,7 +105,7 @@ type indomHome struct {
 	serial int
 }
 
-// AddInDom enters an instance domain with the next free serial, 0 first, and
+// AddInDom adds an instance domain with the next free serial, 0 first, and
 // instances numbered from 0 in the order of their names, which are unique up to
 // the first space.
 func (a *Agent) AddInDom(name string, instances ...string) *InDom {
@@ -128,7 +128,7 @@ func addInDom(to Registry, name string, instances []string) *InDom {
 	return d
 }
 
-// Attach enters an instance domain. From then on it belongs to the Agent, also
+// Attach adds an instance domain. From then on it belongs to the Agent, also
 // when it is detached. Errors: a serial that is in use or out of range, labels that
 // are not JSON, an InDom or Group that another agent has.
 func (a *Agent) Attach(d *InDom) error { return attach(a, d) }

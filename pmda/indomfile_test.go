@@ -28,7 +28,7 @@ func filed(t *testing.T, path string) (*pmda.InDom, *bytes.Buffer) {
 	return d, &log
 }
 
-// record is a line of a file without its stamp.
+// withoutStamps returns a file without the stamps of its lines.
 func withoutStamps(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)

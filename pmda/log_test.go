@@ -22,7 +22,7 @@ func logLines(b *bytes.Buffer) *slog.Logger {
 	}}))
 }
 
-func TestDefaultLogger(t *testing.T) {
+func TestSetDefaultLogger(t *testing.T) {
 	var own, first, second bytes.Buffer
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	a.Log().Error("lost")
@@ -32,14 +32,14 @@ func TestDefaultLogger(t *testing.T) {
 		if !ok {
 			t.Fatal("no Logging is found")
 		}
-		log.DefaultLogger(logLines(l))
+		log.SetDefaultLogger(logLines(l))
 		a.Log().Error("x")
 	}
 	a.Logger = logLines(&own)
-	a.DefaultLogger(logLines(&first))
+	a.SetDefaultLogger(logLines(&first))
 	a.Log().Error("y")
 	a.Logger = nil
-	a.DefaultLogger(nil)
+	a.SetDefaultLogger(nil)
 	a.Log().Error("lost")
 	for _, tt := range []struct {
 		log  *bytes.Buffer
@@ -54,16 +54,16 @@ func TestDefaultLogger(t *testing.T) {
 	}
 }
 
-// TestDefaultLoggerServing sets the log of an agent that fails values meanwhile,
+// TestSetDefaultLoggerServing sets the log of an agent that fails values meanwhile,
 // for the race detector.
-func TestDefaultLoggerServing(t *testing.T) {
+func TestSetDefaultLoggerServing(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	pmda.Register(a, pmda.Metric[int32]{Name: "a.bad",
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) { return 0, errors.New("bad") }})
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for range 100 {
-			a.DefaultLogger(slog.New(slog.DiscardHandler))
+			a.SetDefaultLogger(slog.New(slog.DiscardHandler))
 		}
 	})
 	for range 100 {
@@ -72,8 +72,8 @@ func TestDefaultLoggerServing(t *testing.T) {
 	wg.Wait()
 }
 
-// TestTrouble: a failure is logged when it begins, changes and comes back.
-func TestTrouble(t *testing.T) {
+// TestFailureLogging: a failure is logged when it begins, changes and comes back.
+func TestFailureLogging(t *testing.T) {
 	var log bytes.Buffer
 	a := &pmda.Agent{Name: "a", Domain: 251, Logger: logLines(&log)}
 	var value, refresh, group, store error

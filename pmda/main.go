@@ -20,7 +20,7 @@ import (
 // --help lists them. The log is the file NAME.log in the working directory unless -l
 // names another, "-" being standard error. Leave a.Logger nil, so that failures of the
 // agent's functions are logged there too. The option --install installs the program
-// into a PCP.
+// into a PCP installation.
 //
 // What the agent prints to standard output goes to the log. If root starts the program, it
 // changes to the user that -U names, or pcp if there is one. The exit status is 0 after
@@ -135,7 +135,7 @@ func (d *Daemon) run(ctx context.Context, p process) int {
 		defer f.Finish()
 		log = pmlog.New(f, p.program(), c.level)
 	}
-	d.Agent.DefaultLogger(log)
+	d.Agent.SetDefaultLogger(log)
 	if p.own {
 		slog.SetDefault(log)
 	}

@@ -35,7 +35,7 @@ func (d *Daemon) generalOptions(c *command) []getopt.Option {
 	return append([]getopt.Option{{Heading: "Options"}}, opts...)
 }
 
-// transportOptions say how to meet the collector.
+// transportOptions say how to connect to the collector.
 func (c *command) transportOptions(pipeOnly bool) []getopt.Option {
 	if pipeOnly {
 		return nil

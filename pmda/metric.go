@@ -97,8 +97,7 @@ func (m *metric) indomID(d pdu.Domain) pdu.InDom {
 	return pdu.MakeInDom(d, m.serial)
 }
 
-// Register enters a metric into an Agent, or into Tables that it will serve
-// later. Errors: a name or ID that is in use or malformed, no or two ways to
+// Register adds a metric to an Agent, or to Tables that it will serve later. Errors: a name or ID that is in use or malformed, no or two ways to
 // values, an InDom or Group of another agent, labels that are not JSON. The Agent
 // remembers the first error, so that a program may leave it to Main, Serve or a
 // collector to report it; Tables leave it to SetTables.
@@ -108,7 +107,7 @@ func Register[T pdu.Scalar](to Registry, m Metric[T]) error {
 		if err != nil {
 			return err
 		}
-		return t.enter(e)
+		return t.add(e)
 	})
 }
 
@@ -172,8 +171,8 @@ func checkType(t, ofT pdu.Type) error {
 	return fmt.Errorf("type %v cannot hold Go values of type %v", t, ofT)
 }
 
-// enter puts a metric into tables.
-func (t *Tables) enter(m *metric) error {
+// add adds a metric to tables.
+func (t *Tables) add(m *metric) error {
 	if m.indom != nil {
 		switch home := m.indom.home.Load(); {
 		case home == nil:

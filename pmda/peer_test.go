@@ -223,7 +223,7 @@ type attributeRecorder struct{ recorder }
 
 func (h *attributeRecorder) Info() pmda.Info { return pmda.Info{ClientAttributes: true} }
 
-func (h *attributeRecorder) Attributes(c *pmda.Client) {
+func (h *attributeRecorder) SetClient(c *pmda.Client) {
 	h.record(nil, "client %d seq %d pid %d uid %d gid %d user %q container %q", c.ID, c.Seq, c.PID, c.UID, c.GID, c.User, c.Container)
 }
 

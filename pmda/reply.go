@@ -255,7 +255,8 @@ func excerpt(s string) string {
 
 // LabelJSON is labels as a JSON text, for DomainLabels, Labels and InstanceLabels.
 // The values are what encoding/json can marshal. If the labels are wrong, such as
-// one with a bad name, the text is the reason, and is refused where it is used.
+// one with a bad name, it returns the reason, an invalid text that registration
+// rejects.
 func LabelJSON(labels map[string]any) string {
 	if len(labels) == 0 {
 		return ""

@@ -10,7 +10,7 @@ import (
 
 // Serial wraps a Handler that cannot run concurrently: its methods are called
 // one at a time. A request that waits for another to end fails with the cause of
-// ctx when ctx ends. EndClient and Attributes never wait: during a request they
+// ctx when ctx ends. EndClient and SetClient never wait: during a request they
 // are queued, and the Handler gets them before its next request. Info, Err and
 // Namespace are called at any time.
 func Serial(h Handler) Handler {
@@ -25,10 +25,10 @@ type serial struct {
 	events []clientEvent // that the Handler has not got yet, in their order
 }
 
-// A clientEvent is a call of EndClient or Attributes.
+// A clientEvent is a call of EndClient or SetClient.
 type clientEvent struct {
 	c   *Client
-	end bool // EndClient, or else Attributes
+	end bool // EndClient, or else SetClient
 }
 
 // enter waits for the turn. It passes the queued events on first, so that the
@@ -98,7 +98,7 @@ func (s *serial) passEvents() {
 		if e.end {
 			s.Handler.EndClient(e.c)
 		} else {
-			s.Handler.Attributes(e.c)
+			s.Handler.SetClient(e.c)
 		}
 	}
 }
@@ -193,8 +193,8 @@ func (s *serial) Labels(ctx context.Context, r *Request, of pdu.LabelTarget) ([]
 // EndClient never waits: if a request runs, that passes the event on.
 func (s *serial) EndClient(c *Client) { s.queueEvent(clientEvent{c, true}) }
 
-// Attributes never waits, as EndClient does.
-func (s *serial) Attributes(c *Client) { s.queueEvent(clientEvent{c, false}) }
+// SetClient never waits, as EndClient does.
+func (s *serial) SetClient(c *Client) { s.queueEvent(clientEvent{c, false}) }
 
 // Unwrap is the wrapped Handler.
 func (s *serial) Unwrap() Handler { return s.Handler }

@@ -83,9 +83,9 @@ func (l *exclusive) EndClient(c *pmda.Client) {
 	}
 }
 
-func (l *exclusive) Attributes(c *pmda.Client) {
+func (l *exclusive) SetClient(c *pmda.Client) {
 	if n := l.inside.Load(); n != 0 {
-		l.t.Errorf("Attributes during a call")
+		l.t.Errorf("SetClient during a call")
 	}
 	l.log = append(l.log, fmt.Sprint("attributes ", c.Seq))
 }
@@ -173,7 +173,7 @@ func TestSerialClients(t *testing.T) {
 		wg.Go(func() { _ = requests(t.Context(), h)["fetch"]() })
 		synctest.Wait()
 		h.EndClient(pmda.NewClient(0, 2))
-		h.Attributes(pmda.NewClient(0, 3))
+		h.SetClient(pmda.NewClient(0, 3))
 		h.EndClient(pmda.NewClient(0, 3))
 		if d := time.Since(start); d != 0 {
 			t.Errorf("events waited for %v", d)
@@ -239,5 +239,5 @@ func TestSerialNames(t *testing.T) {
 	if n := h.Namespace(); n != (*pmns.Tree)(nil) || n.Len() != 0 {
 		t.Errorf("Namespace of a Handler without one: %v", n)
 	}
-	h.Attributes(pmda.NewClient(0, 1))
+	h.SetClient(pmda.NewClient(0, 1))
 }

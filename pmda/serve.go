@@ -33,7 +33,7 @@ import (
 // of the Logging that As finds, or slog.Default. A fetch allocates nothing beyond
 // what h does.
 //
-// It is __pmdaSetupPDU and pmdaMain(3) of the C library. That one also replies, if
+// It is __pmdaSetupPDU and pmdaMain(3) of the C library. pmdaMain also replies, if
 // its check callback fails, to PDUs for which no reply is expected; Serve never
 // does.
 func Serve(ctx context.Context, h Handler, rw io.ReadWriter) error {

@@ -252,7 +252,7 @@ func TestServeProfile(t *testing.T) {
 	if err := prof.Delete(pdu.MakeInDom(1, 2)); err != nil {
 		t.Fatal(err)
 	}
-	if r := fetch(0, 7); r.Profile != nil || r.Context != 7 {
+	if r := fetch(0, 7); r.Profile != nil || r.ContextID != 7 {
 		t.Errorf("before any profile: %+v", r)
 	}
 	p.send(0, pdu.SetProfile{Context: 7, Profile: prof})
@@ -272,7 +272,7 @@ func TestServeProfile(t *testing.T) {
 	}
 	p.send(1, pdu.SetProfile{Context: 2})
 	r := fetch(1, 2)
-	if r.Context != 2 || !r.Profile.Includes(pdu.MakeInDom(1, 2), 0) || first.Profile.Includes(pdu.MakeInDom(1, 2), 0) {
+	if r.ContextID != 2 || !r.Profile.Includes(pdu.MakeInDom(1, 2), 0) || first.Profile.Includes(pdu.MakeInDom(1, 2), 0) {
 		t.Errorf("after another profile: %+v and %+v", r.Profile, first.Profile)
 	}
 	p.end()

@@ -12,8 +12,8 @@ import (
 // pointer for as long as nothing in it changes.
 func (s *session) requestOf(from int32) *Request {
 	c := s.client(from)
-	if r := s.current; r == nil || r.Client != c || r.Context != s.context || r.Profile != s.profile {
-		s.current = &Request{Client: c, Context: s.context, Profile: s.profile}
+	if r := s.current; r == nil || r.Client != c || r.ContextID != s.context || r.Profile != s.profile {
+		s.current = &Request{Client: c, ContextID: s.context, Profile: s.profile}
 	}
 	return s.current
 }
@@ -25,7 +25,7 @@ func (s *session) client(from int32) *Client {
 	if !ok {
 		c = s.newClient(from)
 		s.clients[from] = c
-		s.h.Attributes(c)
+		s.h.SetClient(c)
 	}
 	return c
 }
@@ -89,6 +89,6 @@ func (s *session) setAttribute(from int32, body []byte) error {
 		return fmt.Errorf("attribute %v of client %d: %w", p.Key, from, err)
 	}
 	s.clients[from] = &c
-	s.h.Attributes(&c)
+	s.h.SetClient(&c)
 	return nil
 }

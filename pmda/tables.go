@@ -13,7 +13,7 @@ import (
 // Tables are a set of metrics, instance domains and dynamic roots of an Agent. A
 // program that wants to change many of them at once fills new Tables and has
 // the Agent serve them in place of the old with SetTables: no client sees a state
-// in between.
+// in between. Groups belong to no Tables: Agent.Group makes them.
 //
 // Tables may be used by several goroutines at once.
 type Tables struct {
@@ -42,7 +42,7 @@ func (a *Agent) NewTables() *Tables { return &Tables{agent: a} }
 // SetTables has the Agent serve t in place of what it has served so far, which is
 // released. Requests in progress end with the old tables. Clients are told that
 // names and labels may have changed. Errors: the first registration with t
-// that failed, after which nothing has changed; Tables of another Agent.
+// that failed, and then nothing changes; Tables of another Agent.
 //
 // A metric of the same name, type, semantics, units and instance domain keeps its
 // number if the Agent chooses it: see ItemID. An InDom and a Group may be in
@@ -64,8 +64,8 @@ func (a *Agent) SetTables(t *Tables) error {
 
 // Remove removes metrics and dynamic roots by their names. Fetches in progress
 // still have their values. Clients are told. Groups and instance domains stay,
-// the latter until Detach. Errors: pdu.ErrName for a name that there is not, after
-// which nothing has changed.
+// the latter until Detach. Errors: pdu.ErrName for an unknown name; it
+// removes nothing then.
 //
 // The number of a removed metric is not given to another one as long as cluster 0
 // has others: see ItemID.
@@ -109,9 +109,9 @@ func (a *Agent) Remove(names ...string) error {
 	return nil
 }
 
-// Detach removes an instance domain, of which no metric is left. The Agent does
-// not give its serial to another one. Attach enters it again. Errors: a domain that
-// is not attached, or that a metric has.
+// Detach removes an instance domain that no metric uses. The Agent does not give
+// its serial to another one. Attach adds it again. Errors: a domain that is not
+// attached, or that a metric uses.
 func (a *Agent) Detach(d *InDom) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -136,7 +136,7 @@ func (a *Agent) detachLocked(d *InDom) error {
 	return nil
 }
 
-// AddDynamic enters a dynamic root: a name of which, and of all below it,
+// AddDynamic adds a dynamic root: a name of which, and of all below it,
 // collectors ask the agent. A wrapper replies, which overrides PMID, Names,
 // Children and Traverse; the metrics are in no table, so that its Desc, Fetch and
 // Text have to know them too: see Use. Errors: a name that is in use or malformed.

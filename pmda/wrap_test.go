@@ -149,8 +149,8 @@ func (h recordingWrapper) Labels(ctx context.Context, r *pmda.Request, of pdu.La
 	h.note("Labels")
 	return h.next.Labels(ctx, r, of)
 }
-func (h recordingWrapper) Attributes(c *pmda.Client) { h.note("Attributes"); h.next.Attributes(c) }
-func (h recordingWrapper) EndClient(c *pmda.Client)  { h.note("EndClient"); h.next.EndClient(c) }
+func (h recordingWrapper) SetClient(c *pmda.Client) { h.note("SetClient"); h.next.SetClient(c) }
+func (h recordingWrapper) EndClient(c *pmda.Client) { h.note("EndClient"); h.next.EndClient(c) }
 
 // TestUse wraps an Agent twice: every method of the Agent calls the later wrapper,
 // which calls the earlier, which calls the tables.
@@ -207,8 +207,8 @@ func TestUse(t *testing.T) {
 	called("Children")
 	_, errTraverse := a.Traverse(ctx, r, "a")
 	called("Traverse")
-	a.Attributes(r.Client)
-	called("Attributes")
+	a.SetClient(r.Client)
+	called("SetClient")
 	a.EndClient(r.Client)
 	called("EndClient", fmt.Sprint("first end of client ", r.Client.Seq), fmt.Sprint("second end of client ", r.Client.Seq))
 	if diff := cmp.Diff(want, calls.lines); diff != "" {

@@ -51,7 +51,7 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// pminfo agrees with what the cases say about every file.
+// TestInteropFiles: pminfo agrees with what the cases say about every file.
 func TestInteropFiles(t *testing.T) {
 	pminfo := reference(t, "pminfo")
 	for _, c := range slices.Concat(goodFiles, badFiles) {

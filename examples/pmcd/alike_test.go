@@ -64,7 +64,7 @@ func (v view) differences(want, got pcptest.Output) []string {
 	return all
 }
 
-// compare compares two lines, and enters the patterns that say something of them.
+// compare compares two lines, and adds the patterns that say something of them.
 func (v view) compare(want, got string, said map[string]bool) (all []string) {
 	match := func(patterns []string, check func(want, got []string) string) (any bool) {
 		for _, pattern := range patterns {

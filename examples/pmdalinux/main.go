@@ -1,5 +1,5 @@
-// Pmdalinux exports what the Linux kernel tells, as PCP's agent of that name does
-// and in its place: under pmcd, over a pipe. The package pmda/pmdalinux is the
+// Pmdalinux exports the statistics of the Linux kernel, as PCP's agent of that name
+// does and in its place: under pmcd, over a pipe. The package pmda/pmdalinux is the
 // agent, which examples/pmcd has inside.
 //
 //	go build ./examples/pmdalinux

@@ -6,38 +6,164 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // TestComments wants a comment on every exported name of the packages that
 // programs may import: on itself, or on the group of constants or variables that
 // it belongs to.
 func TestComments(t *testing.T) {
-	const root = "../.."
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		switch name := d.Name(); {
-		case d.IsDir() && (name == "internal" || name == "examples" || name == "testdata" || name == ".git"):
-			return filepath.SkipDir
-		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
-			return nil
-		}
-		files := token.NewFileSet()
-		f, err := parser.ParseFile(files, path, nil, parser.ParseComments)
-		if err != nil {
-			return err
+	eachFile(t, func(path string, files *token.FileSet, f *ast.File) {
+		if strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/internal/") || strings.Contains(path, "/examples/") {
+			return
 		}
 		for _, n := range uncommented(f) {
 			t.Errorf("%v: %s has no comment", files.Position(n.Pos()), n.Name)
 		}
+	})
+}
+
+// TestCommentNames wants comments to name what they are on: a comment on a declaration
+// that begins with an identifier begins with the declared one, so that no comment is left
+// behind when something is renamed.
+func TestCommentNames(t *testing.T) {
+	eachFile(t, func(_ string, files *token.FileSet, f *ast.File) {
+		each(f, func(doc *ast.CommentGroup, names []*ast.Ident, isType bool) {
+			got, ok := firstIdentifier(doc.Text(), isType)
+			if ok && !slices.ContainsFunc(names, func(n *ast.Ident) bool { return n.Name == got }) {
+				t.Errorf("%v: the comment on %s begins with %s", files.Position(doc.Pos()), names[0].Name, got)
+			}
+		})
+	})
+}
+
+// TestFirstIdentifier: words of English are no identifiers.
+func TestFirstIdentifier(t *testing.T) {
+	for _, tt := range []struct {
+		comment string
+		isType  bool
+		want    string // empty if none
+	}{
+		{"record is a line.", false, "record"},
+		{"maxKept's unit is bytes.", false, "maxKept"},
+		{"TextDirect is a flag.", false, "TextDirect"},
+		{"A Case is a run.", true, "Case"},
+		{"An option is a setting.", true, "option"},
+		{"A connection is kept.", false, ""},
+		{"The widths of columns.", true, ""},
+		{"PCP_DIR is a directory, TLS a protocol.", false, ""},
+		{"", true, ""},
+	} {
+		got, ok := firstIdentifier(tt.comment, tt.isType)
+		if ok != (tt.want != "") || ok && got != tt.want {
+			t.Errorf("%q: %q, %v, want %q", tt.comment, got, ok, tt.want)
+		}
+	}
+}
+
+// eachFile calls f for every source file of the module.
+func eachFile(t *testing.T, f func(path string, files *token.FileSet, parsed *ast.File)) {
+	t.Helper()
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		switch name := d.Name(); {
+		case err != nil:
+			return err
+		case d.IsDir() && (name == "testdata" || name == ".git"):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(name, ".go"):
+			return nil
+		}
+		files := token.NewFileSet()
+		parsed, err := parser.ParseFile(files, path, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		f(filepath.ToSlash(path), files, parsed)
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// each calls f for the comments on the declarations of a file, on single names in groups
+// of them, on fields and on methods of interfaces.
+func each(file *ast.File, f func(doc *ast.CommentGroup, names []*ast.Ident, isType bool)) {
+	call := func(doc *ast.CommentGroup, isType bool, names ...*ast.Ident) {
+		if doc != nil {
+			f(doc, names, isType)
+		}
+	}
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			call(d.Doc, false, d.Name)
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				switch s := s.(type) {
+				case *ast.TypeSpec:
+					call(s.Doc, true, s.Name)
+					for _, m := range members(s.Type) {
+						call(m.Doc, false, m.Names...)
+					}
+					if !d.Lparen.IsValid() {
+						call(d.Doc, true, s.Name)
+					}
+				case *ast.ValueSpec:
+					call(s.Doc, false, s.Names...)
+					if !d.Lparen.IsValid() {
+						call(d.Doc, false, s.Names...)
+					}
+				}
+			}
+		}
+	}
+}
+
+// members returns the fields of a struct, or the methods of an interface, that have names.
+func members(e ast.Expr) (named []*ast.Field) {
+	var list *ast.FieldList
+	switch e := e.(type) {
+	case *ast.StructType:
+		list = e.Fields
+	case *ast.InterfaceType:
+		list = e.Methods
+	default:
+		return nil
+	}
+	for _, f := range list.List {
+		if len(f.Names) > 0 {
+			named = append(named, f)
+		}
+	}
+	return named
+}
+
+// firstIdentifier returns the identifier that a comment begins with, not ok if it begins
+// with a word of English. An identifier begins with a small letter, or has a capital
+// after a small letter. In comments on types an article may be before it, and then it
+// may be any word.
+func firstIdentifier(comment string, isType bool) (name string, ok bool) {
+	words := strings.Fields(comment)
+	if len(words) > 1 && isType && (words[0] == "A" || words[0] == "An") {
+		return words[1], true
+	}
+	if len(words) == 0 {
+		return "", false
+	}
+	name = words[0]
+	if end := strings.IndexFunc(name, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }); end >= 0 {
+		name = name[:end]
+	}
+	for i, r := range name {
+		if unicode.IsUpper(r) && i > 0 && unicode.IsLower(rune(name[i-1])) {
+			return name, true
+		}
+	}
+	return name, name != "" && unicode.IsLower(rune(name[0]))
 }
 
 // uncommented returns the exported names of a file that have no comment.

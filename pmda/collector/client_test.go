@@ -290,8 +290,8 @@ func (s *slowEnd) EndClient(c *pmda.Client) {
 // panicking is an agent that panics in methods that return nothing.
 type panicking struct{ pmda.Unimplemented }
 
-func (panicking) EndClient(*pmda.Client)  { panic("end of client") }
-func (panicking) Attributes(*pmda.Client) { panic("attributes") }
+func (panicking) EndClient(*pmda.Client) { panic("end of client") }
+func (panicking) SetClient(*pmda.Client) { panic("attributes") }
 
 // Each client is told of a change once, with its next fetch; a client that connects
 // later is not.
@@ -352,7 +352,7 @@ type attributesAgent struct {
 	users chan int
 }
 
-func (w *attributesAgent) Attributes(c *pmda.Client) { w.users <- c.UID }
+func (w *attributesAgent) SetClient(c *pmda.Client) { w.users <- c.UID }
 
 // An agent is told the attributes of clients that connect, and of those that are
 // connected when it is added; a client in this process has its user.
@@ -528,7 +528,7 @@ func TestManyClients(t *testing.T) {
 			insts := r.Profile.For(pdu.MakeInDom(1, 1)).Insts
 			for _, id := range ids {
 				w.Begin(id)
-				w.Uint32(pdu.InstID(r.Context), uint32(insts[0]))
+				w.Uint32(pdu.InstID(r.ContextID), uint32(insts[0]))
 			}
 			return nil
 		}
@@ -909,13 +909,13 @@ func (s *Server) counted() int {
 	return int(s.clients.seq)
 }
 
-// A slowAttributes is an agent whose Attributes waits until gate is closed.
+// A slowAttributes is an agent whose SetClient waits until gate is closed.
 type slowAttributes struct {
 	*testAgent
 	gate chan struct{}
 }
 
-func (l slowAttributes) Attributes(*pmda.Client) { <-l.gate }
+func (l slowAttributes) SetClient(*pmda.Client) { <-l.gate }
 
 // TestAttributesFirst: a new agent is told the attributes of a client before that
 // client's first request.

@@ -86,7 +86,7 @@ func (s *Server) sendAttributes(info *pmda.Client) {
 // sendAttributesTo tells an agent, unless it is nil, about a client's attributes.
 func (s *Server) sendAttributesTo(h pmda.Handler, info *pmda.Client) {
 	if h != nil {
-		s.protect(nil, h, "attributes", func() { h.Attributes(info) })
+		s.protect(nil, h, "attributes", func() { h.SetClient(info) })
 	}
 }
 

@@ -56,7 +56,7 @@ func (r *request) planFetch(body []byte) error {
 	if err := f.req.Decode(body); err != nil {
 		return err
 	}
-	r.agentRequest.Context = f.req.Context
+	r.agentRequest.ContextID = f.req.Context
 	r.agentRequest.Profile = r.client.profiles[f.req.Context]
 	switch {
 	case r.agentRequest.Profile == nil:

@@ -332,7 +332,7 @@ type watcher struct {
 	told chan string
 }
 
-func (w watcher) Attributes(c *pmda.Client) { w.told <- c.Container }
+func (w watcher) SetClient(c *pmda.Client) { w.told <- c.Container }
 
 func TestPMCDContainerIsAnnounced(t *testing.T) {
 	b := newFixture(t, &Server{})

@@ -209,7 +209,7 @@ func (s *Server) addHandler(h pmda.Handler, conf pmcdconf.Agent) error {
 		return err
 	}
 	if l, ok := pmda.As[pmda.Logging](h); ok {
-		l.DefaultLogger(s.log)
+		l.SetDefaultLogger(s.log)
 	}
 	s.adding.Lock() // or two might both find a name free
 	defer s.adding.Unlock()

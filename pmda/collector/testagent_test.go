@@ -41,7 +41,7 @@ func (f *testAgent) Info() pmda.Info { return pmda.Info{Name: f.name, Domain: f.
 
 func (f *testAgent) Err() error { return nil }
 
-func (f *testAgent) Attributes(*pmda.Client) {}
+func (f *testAgent) SetClient(*pmda.Client) {}
 
 func (f *testAgent) Namespace() *pmns.Tree { return f.names }
 

@@ -12,8 +12,8 @@ import (
 )
 
 // Domain is the number of the agent unless Options has another. PCP leaves 385 to
-// 510 to agents of one's own; this one is seldom taken by those who begin to count
-// at either end.
+// 510 to agents of one's own; this one is unlikely to collide with numbers chosen from
+// either end.
 const Domain pdu.Domain = 490
 
 // Prefix is where the names of the metrics begin unless Options has another.
@@ -61,13 +61,13 @@ type Options struct {
 	// CommandLine exports the arguments of the program, which every client can then
 	// read. False leaves them out, since there may be secrets among them.
 	CommandLine bool
-	// Logger gets what is left out, and what the agent logs later. Nil discards the
-	// former, and has the latter where pmda.Agent says.
+	// Logger logs what goes wrong in the agent, and the items that New skips. If nil,
+	// skipped items are not logged; see pmda.Agent.Logger for the rest.
 	Logger *slog.Logger
 }
 
-// New makes the agent. What is wrong with the options its Err tells, and
-// whatever is to serve it.
+// New makes the agent. Invalid options are reported by the agent's Err, and by
+// whatever serves it.
 func New(o Options) *pmda.Agent {
 	return newAgent(o, metrics.All(), time.Now).Agent
 }

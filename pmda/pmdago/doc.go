@@ -1,6 +1,6 @@
-// Package pmdago is an agent that exports the metrics of a Go program: of its
-// runtime, its build and its process. Every PCP tool can monitor a service that
-// embeds it.
+// Package pmdago is an agent that exports statistics of the Go program that it runs
+// in: of the runtime, the build and the process. Every PCP tool can monitor a service
+// that embeds it.
 //
 //	srv.Add(pmdago.New(pmdago.Options{}))
 //
@@ -22,12 +22,12 @@
 //	pmrep -h localhost go.process.cpu go.gc.cycles.total_gc_cycles
 //	pminfo -h localhost -dtT go
 //
-// A program whose agent belongs to a pmcd in another process passes it to pmda.Serve
-// or pmda.Daemon instead.
+// A program whose agent belongs to a pmcd in another process passes the agent to
+// pmda.Serve or pmda.Daemon instead.
 //
 // # Metrics
 //
-//	go.goroutines, gomaxprocs,     the most wanted
+//	go.goroutines, gomaxprocs,     an overview
 //	   numcpu, cgocalls
 //	go.gc, cpu, memory, sched,     all that runtime/metrics has, under its own names
 //	   sync, cgo
@@ -55,14 +55,14 @@
 //
 // The instances of the first are called "64ns-128ns" or "49-65", and have labels
 // with the limits, {"ge":49,"lt":65}: each counts from the lower limit up to the
-// upper, which is not its own. Buckets that have counted nothing, most of some 160,
+// upper, exclusive. Buckets that have counted nothing, most of some 160,
 // are no instances. New ones come while the program runs, and stay. Quantiles of
 // times are in microseconds.
 //
 // All clients get the same values; nothing is kept for a single client. The window of
-// recent begins with the newest fetch, by any client, that is about a minute old, or
-// with the start of the process if there is none. A client that wants another
-// interval computes rates of the buckets.
+// recent begins with the latest fetch, by any client, that is about a minute old or
+// older, or with the start of the process if there is none. A client that wants another interval should
+// compute rates from the buckets.
 //
 // # Cost
 //

@@ -98,7 +98,7 @@ func (h *histogram) labels(i pdu.Instance) string {
 	return pmda.LabelJSON(all)
 }
 
-// addHistogram enters the metrics that are made of a histogram.
+// addHistogram adds the metrics that are made of a histogram.
 func (a *agent) addHistogram(rd *reading, d metrics.Description, at place) {
 	h := &histogram{reading: rd, seconds: unitsOf(d.Name) == pdu.TimeSec}
 	rd.hist = h

@@ -26,7 +26,7 @@ const (
 	itemMaxFiles
 )
 
-// addProcess enters what the system knows of the process. What it does not tell
+// addProcess adds what the system knows of the process. What it does not tell
 // is absent, the metric included.
 func (a *agent) addProcess(commandLine bool) {
 	pid := uint32(os.Getpid())

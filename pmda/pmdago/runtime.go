@@ -15,7 +15,7 @@ import (
 // godebugNames is where the runtime counts what settings of GODEBUG have done.
 const godebugNames = "/godebug/non-default-behavior/"
 
-// addRuntime enters the metrics of runtime/metrics.
+// addRuntime adds the metrics of runtime/metrics.
 func (a *agent) addRuntime(all []metrics.Description) {
 	a.addQuantiles()
 	items := make(map[string]int, len(known))
@@ -80,7 +80,7 @@ type place struct {
 	serial        int // of the instance domain, for a histogram
 }
 
-// addReading enters a metric of the runtime.
+// addReading adds a metric of the runtime.
 func (a *agent) addReading(d metrics.Description, at place) {
 	rd := &reading{sample: metrics.Sample{Name: d.Name}}
 	switch d.Kind {
@@ -95,7 +95,7 @@ func (a *agent) addReading(d metrics.Description, at place) {
 	}
 }
 
-// register enters a metric with one value, which get takes out of what was read.
+// register adds a metric with one value, which get takes out of what was read.
 func register[T pdu.Scalar](a *agent, rd *reading, d metrics.Description, at place, get func(metrics.Value) T) {
 	id := a.file(rd, at, clusterValue)
 	pmda.Register(a.Agent, pmda.Metric[T]{

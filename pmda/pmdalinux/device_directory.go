@@ -41,7 +41,7 @@ func (s *deviceDirectory) refresh(context.Context, *pmda.Request) error {
 		}
 		s.next = now.Add(recheckAfter)
 	}
-	return s.rows.end()
+	return s.rows.End()
 }
 
 // list lists the directory.

@@ -65,9 +65,9 @@ func (d *disks) parse(text []byte) error {
 	d.arrays.Begin()
 	d.links.startReading()
 	d.complete = eachDisk(text, d.parseLine)
-	err := cmp.Or(d.mapped.end(), d.arrays.end())
+	err := cmp.Or(d.mapped.End(), d.arrays.End())
 	for c := wholeDisk; c <= zram; c++ {
-		err = cmp.Or(err, d.class[c].end())
+		err = cmp.Or(err, d.class[c].End())
 	}
 	return err
 }

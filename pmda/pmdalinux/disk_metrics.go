@@ -11,7 +11,7 @@ import (
 // each class, for disks by identifier and for all disks together.
 type diskMetric struct {
 	names      [diskFamilies]nameAndItem
-	a, b       int // the fields: their sum, or a alone if both are the same
+	fields     []int // one, or two of which it is the sum
 	units      pdu.Units
 	narrow     bool // has 32 bits for each device
 	narrowAll  bool // also for all disks
@@ -37,139 +37,138 @@ var diskMetrics = []diskMetric{
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.read", 4}, partition: {"disk.partitions.read", 0}, mapped: {"disk.dm.read", 0}, array: {"disk.md.read", 0},
 		zram: {"zram.read", 0}, byWWID: {"disk.wwid.read", 4}, allDisks: {"disk.all.read", 24}},
-		a: diskReads, b: diskReads, units: pdu.UnitCount,
+		fields: []int{diskReads}, units: pdu.UnitCount,
 		text: "Reads completed"},
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.write", 5}, partition: {"disk.partitions.write", 1}, mapped: {"disk.dm.write", 1}, array: {"disk.md.write", 1},
 		zram: {"zram.write", 1}, byWWID: {"disk.wwid.write", 5}, allDisks: {"disk.all.write", 25}},
-		a: diskWrites, b: diskWrites, units: pdu.UnitCount,
+		fields: []int{diskWrites}, units: pdu.UnitCount,
 		text: "Writes completed"},
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.total", 28}, partition: {"disk.partitions.total", 2}, mapped: {"disk.dm.total", 2}, array: {"disk.md.total", 2},
 		zram: {"zram.total", 2}, byWWID: {"disk.wwid.total", 28}, allDisks: {"disk.all.total", 29}},
-		a: diskReads, b: diskWrites, units: pdu.UnitCount,
+		fields: []int{diskReads, diskWrites}, units: pdu.UnitCount,
 		text: "Reads and writes completed"},
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.blkread", 6}, partition: {"disk.partitions.blkread", 3}, mapped: {"disk.dm.blkread", 3}, array: {"disk.md.blkread", 3},
 		zram: {"zram.blkread", 3}, byWWID: {"disk.wwid.blkread", 6}, allDisks: {"disk.all.blkread", 26}},
-		a: diskReadSectors, b: diskReadSectors, units: pdu.UnitCount,
+		fields: []int{diskReadSectors}, units: pdu.UnitCount,
 		text: "Sectors of 512 bytes read"},
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.blkwrite", 7}, partition: {"disk.partitions.blkwrite", 4}, mapped: {"disk.dm.blkwrite", 4}, array: {"disk.md.blkwrite", 4},
 		zram: {"zram.blkwrite", 4}, byWWID: {"disk.wwid.blkwrite", 7}, allDisks: {"disk.all.blkwrite", 27}},
-		a: diskWriteSectors, b: diskWriteSectors, units: pdu.UnitCount,
+		fields: []int{diskWriteSectors}, units: pdu.UnitCount,
 		text: "Sectors of 512 bytes written"},
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.blktotal", 36}, partition: {"disk.partitions.blktotal", 5}, mapped: {"disk.dm.blktotal", 5}, array: {"disk.md.blktotal", 5},
 		zram: {"zram.blktotal", 5}, byWWID: {"disk.wwid.blktotal", 36}, allDisks: {"disk.all.blktotal", 37}},
-		a: diskReadSectors, b: diskWriteSectors, units: pdu.UnitCount,
+		fields: []int{diskReadSectors, diskWriteSectors}, units: pdu.UnitCount,
 		text: "Sectors of 512 bytes read and written"},
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.read_bytes", 38}, partition: {"disk.partitions.read_bytes", 6}, mapped: {"disk.dm.read_bytes", 6}, array: {"disk.md.read_bytes", 6},
 		zram: {"zram.read_bytes", 6}, byWWID: {"disk.wwid.read_bytes", 38}, allDisks: {"disk.all.read_bytes", 41}},
-		a: diskReadSectors, b: diskReadSectors, units: pdu.SpaceKByte,
+		fields: []int{diskReadSectors}, units: pdu.SpaceKByte,
 		text: "Data read"},
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.write_bytes", 39}, partition: {"disk.partitions.write_bytes", 7}, mapped: {"disk.dm.write_bytes", 7}, array: {"disk.md.write_bytes", 7},
 		zram: {"zram.write_bytes", 7}, byWWID: {"disk.wwid.write_bytes", 39}, allDisks: {"disk.all.write_bytes", 42}},
-		a: diskWriteSectors, b: diskWriteSectors, units: pdu.SpaceKByte,
+		fields: []int{diskWriteSectors}, units: pdu.SpaceKByte,
 		text: "Data written"},
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.total_bytes", 40}, partition: {"disk.partitions.total_bytes", 8}, mapped: {"disk.dm.total_bytes", 8}, array: {"disk.md.total_bytes", 8},
 		zram: {"zram.total_bytes", 8}, byWWID: {"disk.wwid.total_bytes", 40}, allDisks: {"disk.all.total_bytes", 43}},
-		a: diskReadSectors, b: diskWriteSectors, units: pdu.SpaceKByte,
+		fields: []int{diskReadSectors, diskWriteSectors}, units: pdu.SpaceKByte,
 		text: "Data read and written"},
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.read_merge", 49}, partition: {"disk.partitions.read_merge", 9}, mapped: {"disk.dm.read_merge", 9}, array: {"disk.md.read_merge", 9},
 		zram: {"zram.read_merge", 9}, byWWID: {"disk.wwid.read_merge", 49}, allDisks: {"disk.all.read_merge", 51}},
-		a: diskReadMerges, b: diskReadMerges, units: pdu.UnitCount,
+		fields: []int{diskReadMerges}, units: pdu.UnitCount,
 		text: "Reads that were made part of another one that waited"},
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.write_merge", 50}, partition: {"disk.partitions.write_merge", 10}, mapped: {"disk.dm.write_merge", 10}, array: {"disk.md.write_merge", 10},
 		zram: {"zram.write_merge", 10}, byWWID: {"disk.wwid.write_merge", 50}, allDisks: {"disk.all.write_merge", 52}},
-		a: diskWriteMerges, b: diskWriteMerges, units: pdu.UnitCount,
+		fields: []int{diskWriteMerges}, units: pdu.UnitCount,
 		text: "Writes that were made part of another one that waited"},
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.avactive", 46}, partition: {"disk.partitions.avactive", 11}, mapped: {"disk.dm.avactive", 11}, array: {"disk.md.avactive", 11},
 		zram: {"zram.avactive", 11}, byWWID: {"disk.wwid.avactive", 46}, allDisks: {"disk.all.avactive", 44}},
-		a: diskBusyTime, b: diskBusyTime, units: pdu.TimeMSec, narrow: true,
+		fields: []int{diskBusyTime}, units: pdu.TimeMSec, narrow: true,
 		text: "Time with at least one request under way",
 		help: "As a rate, this is the utilisation: 1 if there was always something to do. Of a device that works on\nseveral requests at once, that does not mean that it could do no more."},
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.aveq", 47}, partition: {"disk.partitions.aveq", 12}, mapped: {"disk.dm.aveq", 12}, array: {"disk.md.aveq", 12},
 		zram: {"zram.aveq", 12}, byWWID: {"disk.wwid.aveq", 47}, allDisks: {"disk.all.aveq", 45}},
-		a: diskQueueTime, b: diskQueueTime, units: pdu.TimeMSec, narrow: true,
+		fields: []int{diskQueueTime}, units: pdu.TimeMSec, narrow: true,
 		text: "Time that requests spent under way, each counted",
 		help: "As a rate, this is how many requests were under way on average, in the queue or at the device."},
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.read_rawactive", 72}, partition: {"disk.partitions.read_rawactive", 13}, mapped: {"disk.dm.read_rawactive", 14}, array: {"disk.md.read_rawactive", 14},
 		zram: {"zram.read_rawactive", 13}, byWWID: {"disk.wwid.read_rawactive", 72}, allDisks: {"disk.all.read_rawactive", 74}},
-		a: diskReadTime, b: diskReadTime, units: pdu.TimeMSec, narrow: true,
+		fields: []int{diskReadTime}, units: pdu.TimeMSec, narrow: true,
 		text: "Time that reads took, each counted",
 		help: "Divided by the reads that were completed meanwhile, it is what one took on average, from the queue on."},
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.write_rawactive", 73}, partition: {"disk.partitions.write_rawactive", 14}, mapped: {"disk.dm.write_rawactive", 15}, array: {"disk.md.write_rawactive", 15},
 		zram: {"zram.write_rawactive", 14}, byWWID: {"disk.wwid.write_rawactive", 73}, allDisks: {"disk.all.write_rawactive", 75}},
-		a: diskWriteTime, b: diskWriteTime, units: pdu.TimeMSec, narrow: true,
+		fields: []int{diskWriteTime}, units: pdu.TimeMSec, narrow: true,
 		text: "Time that writes took, each counted",
 		help: "Divided by the writes that were completed meanwhile, it is what one took on average, from the queue on."},
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.total_rawactive", 79}, partition: {"disk.partitions.total_rawactive", 15}, mapped: {"disk.dm.total_rawactive", 16}, array: {"disk.md.total_rawactive", 16},
 		zram: {"zram.total_rawactive", 15}, byWWID: {"disk.wwid.total_rawactive", 79}, allDisks: {"disk.all.total_rawactive", 80}},
-		a: diskReadTime, b: diskWriteTime, units: pdu.TimeMSec, narrow: true,
+		fields: []int{diskReadTime, diskWriteTime}, units: pdu.TimeMSec, narrow: true,
 		text: "Time that reads and writes took, each counted"},
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.discard", 88}, partition: {"disk.partitions.discard", 17}, mapped: {"disk.dm.discard", 18}, array: {"disk.md.discard", 18},
 		zram: {"zram.discard", 17}, byWWID: {"disk.wwid.discard", 88}, allDisks: {"disk.all.discard", 96}},
-		a: diskDiscards, b: diskDiscards, units: pdu.UnitCount,
+		fields: []int{diskDiscards}, units: pdu.UnitCount,
 		text: "Discards completed",
 		help: "A discard tells the device that data is not needed any more. Linux counts them since version 4.18."},
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.blkdiscard", 89}, partition: {"disk.partitions.blkdiscard", 18}, mapped: {"disk.dm.blkdiscard", 19}, array: {"disk.md.blkdiscard", 19},
 		zram: {"zram.blkdiscard", 18}, byWWID: {"disk.wwid.blkdiscard", 89}, allDisks: {"disk.all.blkdiscard", 97}},
-		a: diskDiscardSectors, b: diskDiscardSectors, units: pdu.UnitCount,
+		fields: []int{diskDiscardSectors}, units: pdu.UnitCount,
 		text: "Sectors of 512 bytes discarded"},
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.discard_bytes", 90}, partition: {"disk.partitions.discard_bytes", 19}, mapped: {"disk.dm.discard_bytes", 20}, array: {"disk.md.discard_bytes", 20},
 		zram: {"zram.discard_bytes", 19}, byWWID: {"disk.wwid.discard_bytes", 90}, allDisks: {"disk.all.discard_bytes", 98}},
-		a: diskDiscardSectors, b: diskDiscardSectors, units: pdu.SpaceKByte,
+		fields: []int{diskDiscardSectors}, units: pdu.SpaceKByte,
 		text: "Data discarded"},
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.discard_merge", 91}, partition: {"disk.partitions.discard_merge", 20}, mapped: {"disk.dm.discard_merge", 21}, array: {"disk.md.discard_merge", 21},
 		zram: {"zram.discard_merge", 20}, byWWID: {"disk.wwid.discard_merge", 91}, allDisks: {"disk.all.discard_merge", 99}},
-		a: diskDiscardMerges, b: diskDiscardMerges, units: pdu.UnitCount,
+		fields: []int{diskDiscardMerges}, units: pdu.UnitCount,
 		text: "Discards that were made part of another one that waited"},
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.discard_rawactive", 92}, partition: {"disk.partitions.discard_rawactive", 21}, mapped: {"disk.dm.discard_rawactive", 22}, array: {"disk.md.discard_rawactive", 22},
 		zram: {"zram.discard_rawactive", 21}, byWWID: {"disk.wwid.discard_rawactive", 92}, allDisks: {"disk.all.discard_rawactive", 100}},
-		a: diskDiscardTime, b: diskDiscardTime, units: pdu.TimeMSec, narrow: true, narrowAll: true,
+		fields: []int{diskDiscardTime}, units: pdu.TimeMSec, narrow: true, narrowAll: true,
 		text: "Time that discards took, each counted"},
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.flush", 93}, partition: {"disk.partitions.flush", 22}, mapped: {"disk.dm.flush", 23}, array: {"disk.md.flush", 23},
 		zram: {"zram.flush", 22}, byWWID: {"disk.wwid.flush", 93}, allDisks: {"disk.all.flush", 101}},
-		a: diskFlushes, b: diskFlushes, units: pdu.UnitCount,
+		fields: []int{diskFlushes}, units: pdu.UnitCount,
 		text: "Flushes completed",
 		help: "A flush makes the device put what it has been given where it stays. Linux counts them since version\n5.5, for whole devices only."},
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.flush_rawactive", 94}, partition: {"disk.partitions.flush_rawactive", 23}, mapped: {"disk.dm.flush_rawactive", 24}, array: {"disk.md.flush_rawactive", 24},
 		zram: {"zram.flush_rawactive", 23}, byWWID: {"disk.wwid.flush_rawactive", 94}, allDisks: {"disk.all.flush_rawactive", 102}},
-		a: diskFlushTime, b: diskFlushTime, units: pdu.TimeMSec, narrow: true, narrowAll: true,
+		fields: []int{diskFlushTime}, units: pdu.TimeMSec, narrow: true, narrowAll: true,
 		text: "Time that flushes took, each counted"},
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.inflight", 95}, partition: {"disk.partitions.inflight", 24}, mapped: {"disk.dm.inflight", 25}, array: {"disk.md.inflight", 25},
 		zram: {"zram.inflight", 24}, byWWID: {"disk.wwid.inflight", 95}, allDisks: {"disk.all.inflight", 104}},
-		a: diskInFlight, b: diskInFlight, narrow: true,
+		fields: []int{diskInFlight}, narrow: true,
 		text: "Requests under way at present"},
 }
 
 // value is the value for a device, false if the fields are not there.
 func (m *diskMetric) value(d *disk) (v uint64, ok bool) {
-	if !d.has(1<<m.a | 1<<m.b) {
-		return 0, false
-	}
-	v = d.field[m.a]
-	if m.b != m.a {
-		v += d.field[m.b]
+	for _, f := range m.fields {
+		if !d.has(1 << f) {
+			return 0, false
+		}
+		v += d.field[f]
 	}
 	if m.units == pdu.SpaceKByte {
 		v /= 2
@@ -182,7 +181,7 @@ func (m *diskMetric) value(d *disk) (v uint64, ok bool) {
 
 // semantics are those of a counter, except for the requests under way.
 func (m *diskMetric) semantics() pdu.Sem {
-	if m.a == diskInFlight {
+	if m.fields[0] == diskInFlight {
 		return pdu.SemInstant
 	}
 	return pdu.SemCounter

@@ -58,7 +58,7 @@ func (s *scsi) parse(text []byte) error {
 			s.endEntry(kind)
 		}
 	}
-	return s.rows.end()
+	return s.rows.End()
 }
 
 // parseAddress parses the first line of an entry into the name, as scsi0:0:0:0.

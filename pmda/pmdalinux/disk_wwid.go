@@ -44,7 +44,7 @@ func (l *linux) addWWIDDisks(c *capacities, g *pmda.Group) {
 		Group: l.fileGroup("proc/diskstats", p.parse)}
 	l.Attach(p.rows.indom)
 	for _, m := range diskMetrics {
-		if m.narrow && m.a != diskInFlight {
+		if m.narrow && m.fields[0] != diskInFlight {
 			addWWIDMetric[uint32](l, p, m)
 		} else {
 			addWWIDMetric[uint64](l, p, m)
@@ -110,7 +110,7 @@ func (p *wwidDisks) parse(text []byte) error {
 	p.changed = false
 	eachDisk(text, p.parseLine)
 	changed := p.changed || p.disks.Changed()
-	if err := p.disks.end(); err != nil {
+	if err := p.disks.End(); err != nil {
 		return err
 	}
 	if changed {
@@ -120,7 +120,7 @@ func (p *wwidDisks) parse(text []byte) error {
 	for i := range p.groups {
 		*p.rows.Row(p.groups[i].id) = &p.groups[i]
 	}
-	return p.rows.end()
+	return p.rows.End()
 }
 
 // parseLine parses the line of a device.

@@ -1,7 +1,7 @@
-// Package pmdalinux is an agent that exports what a Linux kernel tells: processors,
-// memory, disks, network interfaces, file systems, NFS. Its metrics have the names,
-// PMIDs, types, semantics, units and instances of PCP's own Linux agent, so that
-// tools that know those work with either.
+// Package pmdalinux is an agent that exports the statistics of the Linux kernel: of
+// processors, memory, disks, network interfaces, file systems, NFS. Its metrics have
+// the names, PMIDs, types, semantics, units and instances of PCP's own Linux agent, so
+// that tools that know those work with either.
 //
 //	linux, err := pmdalinux.New(pmdalinux.Options{})
 //	if err != nil {
@@ -158,12 +158,12 @@
 //
 //	tty                                             tty_serial.go
 //
-// What is not of one subject: linux.go makes the agent and the groups that read files,
-// files.go says how files are read, instances.go makes rows of a file the instances of a
-// domain, device_files.go reads the small files that each device has, device_directory.go
-// lists the devices of a directory below /sys, number.go and number_files.go are for
-// metrics of single numbers. The parsers that several files need are in
-// internal/procfile.
+// The other files: linux.go makes the agent and the groups that read files, files.go says
+// how files are read, instances.go makes rows of a file the instances of a domain,
+// device_files.go reads the small files that each device has, device_directory.go lists
+// the devices of a directory below /sys, disk_stats.go parses /proc/diskstats, number.go
+// and number_files.go are for metrics of single numbers. The parsers that several files
+// need are in internal/procfile.
 //
 // # How to add a metric
 //
@@ -189,7 +189,7 @@
 //			f.speed, rest, f.hasSpeed = procfile.CutUint(rest)
 //			f.stalls, _, f.counted = procfile.CutUint(rest)
 //		}
-//		return fans.end()
+//		return fans.End()
 //	}
 //
 // the instance domain with the group that reads the file, and the metrics, each with its
@@ -214,10 +214,10 @@
 // A file of numbers with names needs no parser of its own: see the table in mem_info.go
 // and procfile.KeyedNumbers. A line there is a metric.
 //
-// Then call addFans in linux.add, enter the name in the list above, and, if the kernel
+// Then call addFans in linux.add, add the name to the list above, and, if the kernel
 // writes the file in pieces of limited length, the length in files.go. The test is a
 // fixture, a tree with the file, good and damaged, and what is to be seen of it, as in
-// worked_example_test.go, which has all this code. Enter the file in the trees of testdata
+// worked_example_test.go, which has all this code. Add the file to the trees of testdata
 // if it belongs there: go test -update writes the golden files anew. TestTwin and TestTrees
-// compare the metric with PCP's without being told.
+// compare the metric with PCP's automatically.
 package pmdalinux

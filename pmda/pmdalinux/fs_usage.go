@@ -192,7 +192,7 @@ func (m *mounts) parse(text []byte) error {
 	for line := range procfile.Lines(text) {
 		m.complete = m.parseLine(line) && m.complete
 	}
-	return m.rows.end()
+	return m.rows.End()
 }
 
 // parseLine parses a line. It is false if that cannot be parsed. A line that begins with

@@ -12,7 +12,7 @@ import (
 )
 
 // instances are the rows of a file that are the instances of a domain, such as disks.
-// A reading calls Begin, Row for each, and end.
+// A reading calls Begin, Row for each, and End, which is the one of this type.
 type instances[T any] struct {
 	procfile.Rows[T]
 	indom *pmda.InDom
@@ -27,8 +27,9 @@ type instances[T any] struct {
 	files []interface{ startReading() } // of the devices that are the instances
 }
 
-// end completes a reading: the instance domain has the names of it.
-func (r *instances[T]) end() error {
+// End completes a reading: the instance domain gets the names of its rows. It hides
+// Rows.End, which would leave the domain as it was.
+func (r *instances[T]) End() error {
 	err := r.updateDomain()
 	for _, f := range r.files {
 		f.startReading()
@@ -38,7 +39,7 @@ func (r *instances[T]) end() error {
 
 // updateDomain gives the names to the instance domain, if they are others than before.
 func (r *instances[T]) updateDomain() error {
-	r.stale = r.End() || r.stale || len(r.ids) != r.Len()
+	r.stale = r.Rows.End() || r.stale || len(r.ids) != r.Len()
 	if !r.stale {
 		return nil
 	}

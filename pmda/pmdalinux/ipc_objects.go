@@ -59,7 +59,7 @@ func (t *ipcTable) parse(text []byte) error {
 	if t.rows.Changed() {
 		clear(t.users) // there may be new users too
 	}
-	return t.rows.end()
+	return t.rows.End()
 }
 
 // parseKey reads a key, which the kernel prints as a signed number.

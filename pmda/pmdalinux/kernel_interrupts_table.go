@@ -92,7 +92,7 @@ func (t *cpuTable) parse(text []byte) error {
 	}
 	t.cellsStale = t.cellsStale || t.kinds.Changed()
 	t.newTexts = t.newTexts || t.kinds.Changed()
-	if err := t.kinds.end(); err != nil {
+	if err := t.kinds.End(); err != nil {
 		return err
 	}
 	if t.newTexts {

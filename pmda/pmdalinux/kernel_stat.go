@@ -135,7 +135,7 @@ func (s *procStat) parse(text []byte) error {
 		}
 	}
 	s.complete = s.complete && !damaged && s.cpus.Len() > 0
-	if err := s.cpus.end(); err != nil {
+	if err := s.cpus.End(); err != nil {
 		return err
 	}
 	s.sumNodes()

@@ -17,7 +17,7 @@ import (
 // Domain is the number of PCP's Linux agent.
 const Domain pdu.Domain = 60
 
-// Options are where an agent reads, and for whom. The zero Options are this machine.
+// Options configure New. The zero value reads this machine.
 type Options struct {
 	// Root is the directory that has proc and sys in it. Empty means "/".
 	Root string

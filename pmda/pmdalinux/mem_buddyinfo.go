@@ -44,7 +44,7 @@ func (l *linux) addBuddyInfo() {
 				*buddies.Row(strconv.AppendUint(name, node, 10)) = buddy{blocks, order}
 			}
 		}
-		return buddies.end()
+		return buddies.End()
 	})
 	buddies.indom.Group = g
 	l.Attach(buddies.indom)

@@ -123,7 +123,7 @@ func (c *slabs) parse(text []byte) error {
 			c.parseLine(line)
 		}
 	}
-	return c.rows.end()
+	return c.rows.End()
 }
 
 // parseLine parses a line, if all of its numbers can be parsed.

@@ -67,5 +67,5 @@ func parseSwaps(devices *instances[swapDevice], text []byte) error {
 		}
 		*devices.Row(name) = swapDevice{uint32(size), uint32(used), int32(priority)}
 	}
-	return devices.end()
+	return devices.End()
 }

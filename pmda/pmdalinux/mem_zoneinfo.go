@@ -219,5 +219,5 @@ func (z *zoneInfo) updateDomains() error {
 		}
 		z.stats.stale, z.allStale = true, false
 	}
-	return cmp.Or(z.stats.end(), z.protection.end())
+	return cmp.Or(z.stats.End(), z.protection.End())
 }

@@ -92,7 +92,7 @@ func (d *netDev) parse(text []byte) error {
 			t.columns[i], columns, t.known[i] = procfile.CutUint(columns)
 		}
 	}
-	if err := d.rows.end(); err != nil {
+	if err := d.rows.End(); err != nil {
 		return err
 	}
 	d.complete = d.complete && titles == 2

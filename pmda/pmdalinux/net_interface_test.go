@@ -300,7 +300,7 @@ func TestInterfacesAllocs(t *testing.T) {
 	allocatesNothing(t, interfaces.write(t), "network.interface.in.bytes", "network.interface.total.bytes", "network.all.in.bytes", "hinv.ninterface")
 }
 
-// many is a tree with many interfaces.
+// manyInterfaces is a tree with many interfaces.
 func manyInterfaces(n int) files {
 	var b strings.Builder
 	b.WriteString(titles)

@@ -136,7 +136,7 @@ func metricsOf(shown string) (names []string) {
 // nfsRoots are the names above all metrics of NFS.
 var nfsRoots = []string{"nfs", "nfs3", "nfs4", "rpc"}
 
-// lookNFS takes a snapshot of all metrics of NFS.
+// snapshotNFS takes a snapshot of all metrics of NFS.
 func (s agentClient) snapshotNFS() snapshot {
 	s.t.Helper()
 	var names []string

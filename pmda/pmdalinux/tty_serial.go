@@ -54,7 +54,7 @@ func (l *linux) addSerialPorts() {
 				ports.Row(number).parse(rest)
 			}
 		}
-		return ports.end()
+		return ports.End()
 	})
 	l.Attach(ports.indom)
 	for i, m := range serialMetrics {

@@ -30,7 +30,7 @@ func parseFans(fans *instances[fan], text []byte) error {
 		f.speed, rest, f.hasSpeed = procfile.CutUint(rest)
 		f.stalls, _, f.counted = procfile.CutUint(rest)
 	}
-	return fans.end()
+	return fans.End()
 }
 
 // addFans adds the metrics of /proc/fans.

@@ -9,7 +9,7 @@
 // describes and fetches every metric, lists and looks up instances, applies
 // profiles, requests texts and labels, stores what cannot be stored, and does
 // much of that from several goroutines. Run it under the race detector, too: that
-// also sees a Handler that goes on working after it has replied.
+// also sees a Handler that keeps using its arguments after returning.
 package pmdatest
 
 import (
@@ -40,8 +40,8 @@ func Names(t *pmns.Tree) Option { return func(c *config) { c.tree = t } }
 // Texts expects a one-line help text for every metric and instance domain.
 func Texts() Option { return func(c *config) { c.texts = true } }
 
-// Changing says that instances come and go by themselves, so that two replies
-// in a row may differ: values need not be of instances that were listed before.
+// Changing says that instances come and go by themselves, so that two consecutive
+// replies may differ: values need not be of instances that were listed before.
 func Changing() Option { return func(c *config) { c.changing = true } }
 
 // A rule is one part of the contract.

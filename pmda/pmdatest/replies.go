@@ -256,7 +256,7 @@ func (c *checker) checkRequests() {
 			c.errorf("%s: Fetch: the reply is to an earlier request: it has kept the list of PMIDs", m.name)
 		}
 	}
-	if want := *request(0, nil); *r.Client != *want.Client || r.Profile != nil || r.Context != 0 || !r.Deadline.IsZero() {
+	if want := *request(0, nil); *r.Client != *want.Client || r.Profile != nil || r.ContextID != 0 || !r.Deadline.IsZero() {
 		c.errorf("Fetch: it has changed the request: %+v", *r)
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
@@ -271,7 +271,7 @@ func (c *checker) checkRequests() {
 // that.
 func (c *checker) checkClients() {
 	known := pmda.NewClient(0, 1)
-	c.h.Attributes(known)
+	c.h.SetClient(known)
 	c.fetch(nil, c.ids())
 	c.h.EndClient(known)
 	c.h.EndClient(known)
@@ -294,7 +294,7 @@ func (c *checker) checkConcurrency() {
 	wg.Wait()
 }
 
-// requestAll makes all requests once, for the race detector to see.
+// requestAll makes each request once, for the race detector to see.
 func (c *checker) requestAll(slot uint32) {
 	r := request(slot, nil)
 	check := func(err error, what string) {
@@ -317,6 +317,6 @@ func (c *checker) requestAll(slot uint32) {
 		check(err, "Labels")
 	}
 	c.h.Namespace()
-	c.h.Attributes(r.Client)
+	c.h.SetClient(r.Client)
 	c.h.EndClient(r.Client)
 }

@@ -151,7 +151,7 @@ func TestCloseInEveryState(t *testing.T) {
 			agent.Desc(t.Context(), request7(), testID)
 		}},
 		"with notices": {remote.Config{NotReady: true}, func(t *testing.T, agent *remote.Agent, far *peer) {
-			agent.Attributes(&pmda.Client{ID: 1, PID: 2})
+			agent.SetClient(&pmda.Client{ID: 1, PID: 2})
 			agent.EndClient(pmda.NewClient(1, 0))
 		}},
 	}
@@ -282,7 +282,7 @@ func TestNotReady(t *testing.T) {
 							t.Errorf("%s: %v, want %v", tt.name, err, pdu.ErrAgain)
 						}
 					}
-					agent.Attributes(&pmda.Client{ID: 3, PID: 17, UID: -1, GID: -1})
+					agent.SetClient(&pmda.Client{ID: 3, PID: 17, UID: -1, GID: -1})
 					far.expect()
 					before := calls
 					far.send(pdu.Status{Code: pdu.ErrPMDAReady})

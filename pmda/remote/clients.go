@@ -23,10 +23,10 @@ func (a *Agent) EndClient(c *pmda.Client) {
 	a.startNotices()
 }
 
-// Attributes sends the agent what is known of a client, if the agent has asked for
+// SetClient sends the agent what is known of a client, if the agent has asked for
 // attributes in its CREDS, and like EndClient without waiting. After a client's end
 // it does nothing.
-func (a *Agent) Attributes(c *pmda.Client) {
+func (a *Agent) SetClient(c *pmda.Client) {
 	if a.wants&(pdu.FeatureAuth|pdu.FeatureContainer) == 0 {
 		return
 	}
@@ -40,7 +40,7 @@ func (a *Agent) Attributes(c *pmda.Client) {
 }
 
 // startNotices starts the goroutine that sends the notices, so that EndClient and
-// Attributes do not wait for the agent. The caller has mu.
+// SetClient do not wait for the agent. The caller has mu.
 func (a *Agent) startNotices() {
 	if a.state == ready && len(a.clients.notices) > 0 && !a.sending {
 		a.sending = true

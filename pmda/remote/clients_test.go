@@ -38,7 +38,7 @@ func TestAttributes(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			agent, far := connect(t, features, remote.Config{})
-			agent.Attributes(full)
+			agent.SetClient(full)
 			if !sent {
 				far.expect()
 				agent.EndClient(full)
@@ -46,29 +46,29 @@ func TestAttributes(t *testing.T) {
 				return
 			}
 			far.expect(withContainer("box")...)
-			agent.Attributes(pmda.NewClient(4, 2)) // of whom nothing is known
+			agent.SetClient(pmda.NewClient(4, 2)) // of whom nothing is known
 			far.expect()
 			agent.EndClient(pmda.NewClient(4, 2))
 			far.expect()
 			// The container changes, then there is none.
 			c := *full
 			c.Container = "can"
-			agent.Attributes(&c)
+			agent.SetClient(&c)
 			far.expect(withContainer("can")...)
 			c.Container = ""
-			agent.Attributes(&c)
+			agent.SetClient(&c)
 			far.expect(withContainer("")...)
 			// Others in the slot never had one.
 			c.Container = "box"
-			agent.Attributes(&c)
+			agent.SetClient(&c)
 			far.expect(withContainer("box")...)
-			agent.Attributes(person(3, 4))
+			agent.SetClient(person(3, 4))
 			far.expect(ended(3), processID(3, 4))
 			agent.EndClient(person(3, 4))
 			far.expect(ended(3))
-			agent.Attributes(person(3, 5))
+			agent.SetClient(person(3, 5))
 			far.expect(processID(3, 5))
-			agent.Attributes(&pmda.Client{ID: 6, Seq: 6, PID: 6, UID: -1, GID: -1, User: string(make([]byte, 1<<20))})
+			agent.SetClient(&pmda.Client{ID: 6, Seq: 6, PID: 6, UID: -1, GID: -1, User: string(make([]byte, 1<<20))})
 			far.expect(processID(6, 6)) // without a name that fits no PDU
 		})
 	}
@@ -79,7 +79,7 @@ func TestAttributes(t *testing.T) {
 // meanwhile.
 func TestClientNotices(t *testing.T) {
 	type event func(agent *remote.Agent)
-	attrs := func(c *pmda.Client) event { return func(agent *remote.Agent) { agent.Attributes(c) } }
+	attrs := func(c *pmda.Client) event { return func(agent *remote.Agent) { agent.SetClient(c) } }
 	end := func(c *pmda.Client) event { return func(agent *remote.Agent) { agent.EndClient(c) } }
 	a, b, c := person(3, 1), person(3, 2), person(3, 3)
 	tests := []struct {
@@ -166,7 +166,7 @@ func TestNoticesComeBeforeRequest(t *testing.T) {
 		a, b := pmda.NewClient(3, 1), person(3, 2)
 		first := startDesc(t, t.Context(), agent, &pmda.Request{Client: a})
 		agent.EndClient(a) // while its request is under way
-		agent.Attributes(b)
+		agent.SetClient(b)
 		second := startDesc(t, t.Context(), agent, &pmda.Request{Client: b})
 		far.expect(descFrom(3))
 		far.send(testDesc)
@@ -191,7 +191,7 @@ func TestNoticesDoNotWait(t *testing.T) {
 		agent, far := connectUnbuffered(t, pdu.FeatureAuth, remote.Config{})
 		begin := time.Now()
 		for i := range uint64(1000) {
-			agent.Attributes(person(uint32(i), i))
+			agent.SetClient(person(uint32(i), i))
 			agent.EndClient(person(uint32(i), i))
 			synctest.Wait()
 		}

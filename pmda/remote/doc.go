@@ -35,7 +35,7 @@
 // An Agent is safe for concurrent use. It sends one request at a time, since that is
 // all that PCP's protocol for agents knows. A request to a slow agent waits, up to the
 // time-out; then all requests fail at once, until the agent has replied. EndClient
-// and Attributes never wait.
+// and SetClient never wait.
 //
 // # The C names
 //

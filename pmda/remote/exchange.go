@@ -162,11 +162,11 @@ type profileID struct {
 // queueProfile encodes the client's profile, unless it is the one that the agent
 // was sent last.
 func (a *Agent) queueProfile(r *pmda.Request) error {
-	id := profileID{true, r.Client.Seq, r.Context, r.Profile}
+	id := profileID{true, r.Client.Seq, r.ContextID, r.Profile}
 	if a.profile == id {
 		return nil
 	}
-	p := pdu.SetProfile{Context: r.Context}
+	p := pdu.SetProfile{Context: r.ContextID}
 	if r.Profile != nil {
 		p.Profile = *r.Profile
 	}

@@ -22,7 +22,7 @@ func (a *Agent) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *p
 		return err
 	}
 	defer a.releaseTurn()
-	a.fetch.Context, a.fetch.PMIDs = r.Context, ids
+	a.fetch.Context, a.fetch.PMIDs = r.ContextID, ids
 	defer func() { a.fetch.PMIDs = nil }() // they are the caller's
 	return a.runInTurn(exchange{ctx, r, &a.fetch, pdu.KindResult}, func(body []byte) error {
 		return a.copyResult(body, ids, w)

@@ -282,7 +282,7 @@ func TestRequestThatCannotBeEncoded(t *testing.T) {
 		}
 		far.expect(profile7) // which is true all the same
 		negative := request7()
-		negative.Context = -1
+		negative.ContextID = -1
 		if _, err := fetchText(t.Context(), agent, negative, testID); !errors.Is(err, pdu.ErrNoContext) {
 			t.Errorf("fetch in context -1: %v", err)
 		}
@@ -324,7 +324,7 @@ func TestProfileIsSentWhenItDiffers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent, far := connect(t, 0, remote.Config{})
 		for _, s := range steps {
-			r := &pmda.Request{Client: pmda.NewClient(s.id, s.seq), Context: s.context, Profile: s.profile}
+			r := &pmda.Request{Client: pmda.NewClient(s.id, s.seq), ContextID: s.context, Profile: s.profile}
 			c := startFetch(t, t.Context(), agent, r)
 			far.expect(append(s.want, fetch(int32(s.id), s.context))...)
 			far.send(fetchReply(t, 1, testID))
@@ -338,7 +338,7 @@ func TestProfileIsSentWhenItDiffers(t *testing.T) {
 		// A new client in the same slot has the same pointer and context.
 		agent.EndClient(pmda.NewClient(1, 10))
 		far.expect(ended(1))
-		c := startFetch(t, t.Context(), agent, &pmda.Request{Client: pmda.NewClient(1, 12), Context: 1, Profile: steps[8].profile})
+		c := startFetch(t, t.Context(), agent, &pmda.Request{Client: pmda.NewClient(1, 12), ContextID: 1, Profile: steps[8].profile})
 		far.expect(append(profile(1, 1, false), fetch(1, 1))...)
 		far.send(fetchReply(t, 1, testID))
 		c.ends(nil)

@@ -120,12 +120,12 @@ func (m *model) runClients(slot uint32, clients int) {
 			agent := m.connection()
 			if len(used) == 0 || used[len(used)-1] != agent {
 				used = append(used, agent)
-				m.atOnce(func() { agent.Attributes(c) })
+				m.atOnce(func() { agent.SetClient(c) })
 			}
 			if profile == nil || rnd.IntN(5) == 0 {
 				profile = markedProfile(c.Seq, rnd.IntN(100))
 			}
-			err := m.makeRequest(rnd, agent, &pmda.Request{Client: c, Context: int32(rnd.IntN(2)), Profile: profile})
+			err := m.makeRequest(rnd, agent, &pmda.Request{Client: c, ContextID: int32(rnd.IntN(2)), Profile: profile})
 			if err != nil || rnd.IntN(3) == 0 {
 				time.Sleep(time.Duration(rnd.Int64N(int64(3 * timeout))))
 			}

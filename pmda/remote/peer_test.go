@@ -279,7 +279,7 @@ func checkEnded(t *testing.T, agent *remote.Agent, why error) {
 		t.Errorf("then a request gets %v, want %v", err, pdu.ErrNoAgent)
 	}
 	agent.EndClient(pmda.NewClient(7, 1))
-	agent.Attributes(&pmda.Client{ID: 7, Seq: 2})
+	agent.SetClient(&pmda.Client{ID: 7, Seq: 2})
 }
 
 const timeout = remote.DefaultTimeout

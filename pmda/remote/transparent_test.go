@@ -39,7 +39,7 @@ func (h *randomHandler) noteCall(r *pmda.Request, args ...any) {
 }
 
 func (h *randomHandler) Fetch(_ context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
-	h.noteCall(r, "fetch", ids, r.Context, *r.Profile)
+	h.noteCall(r, "fetch", ids, r.ContextID, *r.Profile)
 	for i, id := range ids {
 		w.Begin(id)
 		if i%3 == 2 {
@@ -210,7 +210,7 @@ func TestHandlerBehindConnection(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				r := &pmda.Request{Client: pmda.NewClient(n%7, 0), Context: int32(n % 64), Profile: &prof}
+				r := &pmda.Request{Client: pmda.NewClient(n%7, 0), ContextID: int32(n % 64), Profile: &prof}
 				var w pdu.ResultWriter
 				w.Begin(pdu.PMID(n))
 				w.Atom(3, append(h.values, pdu.Uint32(4))[0])
@@ -255,7 +255,7 @@ type clientRecorder struct {
 	ended   []string
 }
 
-func (h *clientRecorder) Attributes(*pmda.Client) {}
+func (h *clientRecorder) SetClient(*pmda.Client) {}
 
 func (h *clientRecorder) Desc(_ context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
 	h.mu.Lock()
@@ -276,7 +276,7 @@ func TestClientsBehindConnection(t *testing.T) {
 	near, far := streams["memory"](t)
 	agent := behind(t, h, near, far)
 	c := &pmda.Client{ID: 4, Seq: 9, PID: 17, UID: 18, GID: 19, User: "fred", Container: "box"}
-	agent.Attributes(c)
+	agent.SetClient(c)
 	next := pmda.NewClient(4, 10)
 	for _, c := range []*pmda.Client{c, next} {
 		if _, err := agent.Desc(t.Context(), &pmda.Request{Client: c}, testID); err != nil {

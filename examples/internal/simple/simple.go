@@ -37,7 +37,7 @@ func New(conf string) *pmda.Agent {
 	return s.agent
 }
 
-// register enters the tables. The numbers are those of PCP's agent; others could leave them out.
+// register adds the metrics of the tables. The numbers are those of PCP's agent; others could leave them out.
 func (s *simple) register() {
 	a := s.agent
 	color := a.AddInDom("color", "red", "green", "blue")

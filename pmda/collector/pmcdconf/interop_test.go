@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// pmcd -v says the same of every case, and reads the same access rules.
+// TestInteropConfig: pmcd -v says the same of every case, and reads the same access rules.
 func TestInteropConfig(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	complaint := regexp.MustCompile(`(?m)^pmcd config(.*)$`)

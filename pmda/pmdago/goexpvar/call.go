@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A call is one of foreign code.
+// A call is one of the program's code.
 type call struct {
 	done chan struct{} // closed at the end
 	text string
@@ -33,7 +33,7 @@ func (e *exporter) textOf(ctx context.Context, path string, v expvar.Var) (strin
 			return "", errHangs
 		}
 	}
-	if e.stuck() >= MaxStuck {
+	if e.stuck() >= maxStuck {
 		return "", errHangs
 	}
 	c := &call{done: make(chan struct{})}
@@ -49,7 +49,7 @@ func (e *exporter) textOf(ctx context.Context, path string, v expvar.Var) (strin
 	case <-ctx.Done():
 		return "", errHangs
 	}
-	if c.err == nil && len(c.text) > MaxText {
+	if c.err == nil && len(c.text) > maxText {
 		return "", errText
 	}
 	return c.text, c.err

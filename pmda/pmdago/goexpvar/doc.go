@@ -8,7 +8,7 @@
 // that imports expvar has the handler of /debug/vars in http.DefaultServeMux
 // thereby, whether or not it wants that.
 //
-// # What becomes of a variable
+// # How variables are exported
 //
 //	*expvar.Int      a metric of 64 bits
 //	*expvar.Float    a double; none while it is not a number
@@ -47,11 +47,11 @@
 //
 // A variable that is gone is forgotten, with its metrics. What is gone from a
 // variable that is still there, such as an entry of a Map, is kept without values, so
-// that it has the same PMID when it comes back, until its place is needed. The
+// that it has the same PMID when it comes back, until its slot is reused. The
 // number of a metric that is forgotten goes to another one when none is left that was
 // never used.
 //
-// # Foreign code
+// # Calls of the program's code
 //
 // The text of a Func, or of a type that is not expvar's own, takes a call of the
 // program's code: one for each fetch of a metric of the variable.
@@ -63,18 +63,18 @@
 //
 // # Limits
 //
-//	CallTimeout     250 ms    a call of foreign code
-//	MaxStuck        16        calls that have not returned; then no others are made
-//	MaxText         1 MiB     the text of a variable
-//	MaxDepth        8         levels of names below a variable
-//	MaxName         200 B     a metric's name, or an instance's
-//	MaxString       4096 B    a string
-//	MaxInstances    4096      keys that a Map ever has
-//	MaxPerVariable  1024      metrics of a variable
-//	MaxMetrics      4096      metrics of all variables
+//	250 ms    a call of the program's code
+//	16        calls that have not returned; then no others are made
+//	1 MiB     the text of a variable
+//	8         levels of names below a variable
+//	200 B     a metric's name, or an instance's
+//	4096 B    a string
+//	4096      keys that a Map ever has
+//	1024      metrics of a variable
+//	4096      metrics of all variables
 //
-// What exceeds one is left out; what is there already stays. Metrics in place of
-// others that are gone may be left out of one read.
+// What exceeds a limit is left out; what is there already stays. Metrics that take the
+// place of others that are gone may be missing from one fetch.
 //
 // The agent's clusters from FirstCluster on, and the serials of instance domains
 // from FirstSerial on, are reserved. Any number of clients may fetch at once; the

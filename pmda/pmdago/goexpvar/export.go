@@ -12,26 +12,30 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// The limits; see the comment of the package.
+// The limits, which the comment on the package lists.
 const (
-	CallTimeout    = 250 * time.Millisecond
-	MaxStuck       = 16
-	MaxText        = 1 << 20
-	MaxDepth       = 8
-	MaxName        = 200
-	MaxString      = 4096
-	MaxInstances   = 4096
-	MaxPerVariable = 1024
-	MaxMetrics     = 4096
+	callTimeout    = 250 * time.Millisecond
+	maxStuck       = 16
+	maxText        = 1 << 20
+	maxDepth       = 8
+	maxName        = 200
+	maxString      = 4096
+	maxInstances   = 4096
+	maxPerVariable = 1024
+	maxMetrics     = 4096
 )
 
-// What this package takes of the numbers of an agent.
+// The clusters and the serials of instance domains from these on are reserved: the
+// agent must not use them.
 const (
 	FirstCluster = 4000
 	FirstSerial  = 1 << 20
+)
 
+// Metrics are numbered through the clusters of this package.
+const (
 	perCluster = pdu.MaxItem + 1
-	clusters   = MaxMetrics / perCluster
+	clusters   = maxMetrics / perCluster
 )
 
 // Add makes an agent export the variables of expvar below root, such as
@@ -44,7 +48,7 @@ func Add(a *pmda.Agent, root string) error {
 // add exports the variables that do yields, as expvar.Do does.
 func add(a *pmda.Agent, root string, do func(func(expvar.KeyValue))) *exporter {
 	e := &exporter{
-		agent: a, root: root, do: do, timeout: CallTimeout,
+		agent: a, root: root, do: do, timeout: callTimeout,
 		turn:   make(chan struct{}, 1),
 		tops:   map[string]*variable{},
 		byName: map[string]*metric{},

@@ -46,7 +46,7 @@ func (e *exporter) put(v *variable, name, path string, k kind, val values) {
 
 // putString notes a string, unless PCP cannot have it.
 func (e *exporter) putString(v *variable, name, path, s string) {
-	if len(s) > MaxString || strings.Contains(s, "\x00") {
+	if len(s) > maxString || strings.Contains(s, "\x00") {
 		e.leaveOut(path, "the string is too long, or has a zero byte")
 		e.put(v, name, path, kindString, values{})
 		return
@@ -85,7 +85,7 @@ func (e *exporter) flatten(ctx context.Context, v *variable, name, path string, 
 // flattenMap makes a metric with instances of a Map, or a level of names.
 func (e *exporter) flattenMap(ctx context.Context, v *variable, name, path string, x *expvar.Map, depth int) {
 	from := len(e.entries)
-	e.room = MaxInstances
+	e.room = maxInstances
 	x.Do(e.collectEntry)
 	entries := e.entries[from:]
 	if e.room < 0 {
@@ -201,7 +201,7 @@ type level struct {
 }
 
 func (e *exporter) level(path string, depth int) *level {
-	return &level{e, path, depth >= MaxDepth, map[string]bool{}}
+	return &level{e, path, depth >= maxDepth, map[string]bool{}}
 }
 
 // component is the one for a key; false if there is none.

@@ -35,7 +35,7 @@ func TestHang(t *testing.T) {
 			}
 			return 5
 		})})
-		b.timeout = CallTimeout
+		b.timeout = callTimeout
 		stop := make(chan struct{})
 		ok, f := b.id("x.vars.ok"), b.id("x.vars.f")
 		mu.Lock()
@@ -59,7 +59,7 @@ func TestHang(t *testing.T) {
 				t.Errorf("got %s, want %s; %d of the other; names change: %v", got, want, r.At(0).Len(), changed)
 			}
 		}
-		show(CallTimeout, pdu.ErrAgain.Error())
+		show(callTimeout, pdu.ErrAgain.Error())
 		n := calls.Load()
 		for range 3 {
 			show(0, pdu.ErrAgain.Error())
@@ -85,14 +85,14 @@ func TestStuck(t *testing.T) {
 		stop := make(chan struct{})
 		var calls atomic.Int32
 		vars := map[string]expvar.Var{"ok": integer(1), "z": text("2")}
-		for i := range MaxStuck + 10 {
+		for i := range maxStuck + 10 {
 			vars[fmt.Sprintf("f%02d", i)] = expvar.Func(func() any { calls.Add(1); <-stop; return i })
 		}
 		b := newBench(t, vars)
-		b.timeout = CallTimeout
-		for _, wait := range []time.Duration{MaxStuck * CallTimeout, 0} {
+		b.timeout = callTimeout
+		for _, wait := range []time.Duration{maxStuck * callTimeout, 0} {
 			before := time.Now()
-			if got := strings.Join(b.all(), " "); got != "x.vars.ok" || time.Since(before) != wait || calls.Load() != MaxStuck {
+			if got := strings.Join(b.all(), " "); got != "x.vars.ok" || time.Since(before) != wait || calls.Load() != maxStuck {
 				t.Errorf("%s after %v and %d calls, want %v", got, time.Since(before), calls.Load(), wait)
 			}
 		}
@@ -164,7 +164,7 @@ func TestDepth(t *testing.T) {
 	loop := new(expvar.Map)
 	loop.Set("again", loop)
 	loop.Set("n", integer(1))
-	b := newBench(t, map[string]expvar.Var{"deepest": nested(MaxDepth), "deeper": nested(MaxDepth + 1), "abyss": nested(100_000), "loop": loop})
+	b := newBench(t, map[string]expvar.Var{"deepest": nested(maxDepth), "deeper": nested(maxDepth + 1), "abyss": nested(100_000), "loop": loop})
 	got := b.all()
 	deepest, loops := 0, 0
 	for _, name := range got {
@@ -177,8 +177,8 @@ func TestDepth(t *testing.T) {
 			t.Errorf("%s is exported", name)
 		}
 	}
-	if deepest != 1 || loops != MaxDepth {
-		t.Errorf("%d and %d metrics, want 1 and %d: %v", deepest, loops, MaxDepth, got)
+	if deepest != 1 || loops != maxDepth {
+		t.Errorf("%d and %d metrics, want 1 and %d: %v", deepest, loops, maxDepth, got)
 	}
 }
 
@@ -196,8 +196,8 @@ func object(from, n int) text {
 // its names change all the time, and all together have no more than there are.
 func TestMany(t *testing.T) {
 	b := newBench(t, map[string]expvar.Var{"a": object(0, 5000), "b": integer(1)})
-	if n := len(b.all()); n != MaxPerVariable+1 {
-		t.Errorf("%d names, want %d", n, MaxPerVariable+1)
+	if n := len(b.all()); n != maxPerVariable+1 {
+		t.Errorf("%d names, want %d", n, maxPerVariable+1)
 	}
 	b.set("a", object(10_000, 100))
 	if n := len(b.all()); n != 1 {
@@ -213,8 +213,8 @@ func TestMany(t *testing.T) {
 	for i := range 5 {
 		b.set(fmt.Sprintf("c%d", i), object(0, 1000))
 	}
-	if n := len(b.all()); n > MaxMetrics || len(b.metrics) != MaxMetrics {
-		t.Errorf("%d names, %d metrics ever, want %d", n, len(b.metrics), MaxMetrics)
+	if n := len(b.all()); n > maxMetrics || len(b.metrics) != maxMetrics {
+		t.Errorf("%d names, %d metrics ever, want %d", n, len(b.metrics), maxMetrics)
 	}
 	var last pdu.PMID
 	value := ""
@@ -234,7 +234,7 @@ func TestMany(t *testing.T) {
 // TestManyKeys: a Map has so many instances and no more, ever.
 func TestManyKeys(t *testing.T) {
 	m := new(expvar.Map)
-	for i := range MaxInstances + 10 {
+	for i := range maxInstances + 10 {
 		m.Add(fmt.Sprintf("k%06d", i), 1)
 	}
 	b := newBench(t, map[string]expvar.Var{"m": m})
@@ -243,8 +243,8 @@ func TestManyKeys(t *testing.T) {
 		r, _ := b.fetch(id)
 		return r.At(0).Len()
 	}
-	if n := count(); n != MaxInstances {
-		t.Errorf("%d instances, want %d", n, MaxInstances)
+	if n := count(); n != maxInstances {
+		t.Errorf("%d instances, want %d", n, maxInstances)
 	}
 	m.Init()
 	m.Add("k000003", 1)

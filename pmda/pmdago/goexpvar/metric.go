@@ -98,16 +98,16 @@ func (e *exporter) metricOf(v *variable, name, what string, k kind) *metric {
 		m.goneAt = 0
 		return m
 	}
-	if len(name) > MaxName {
+	if len(name) > maxName {
 		e.leaveOut(what, "its name is too long")
 		return nil
 	}
-	if v.known == MaxPerVariable && !e.forgetOldest(v) || len(e.known) == MaxMetrics && !e.forgetOldest(nil) {
+	if v.known == maxPerVariable && !e.forgetOldest(v) || len(e.known) == maxMetrics && !e.forgetOldest(nil) {
 		e.leaveOut(v.key, "there are too many metrics")
 		return nil
 	}
 	number := len(e.metrics)
-	if number == MaxMetrics {
+	if number == maxMetrics {
 		number = e.free[0]
 	}
 	m := &metric{name: name, kind: k, number: number, top: v}
@@ -153,12 +153,12 @@ func (e *exporter) instance(m *metric, key string) (pdu.InstID, bool) {
 	if i, ok := m.ids[key]; ok {
 		return i.ID, i.ID != pdu.NoInst
 	}
-	if len(m.ids) >= MaxInstances {
+	if len(m.ids) >= maxInstances {
 		e.leaveOut(m.name, "there are too many keys")
 		return 0, false
 	}
 	i := pdu.Instance{ID: pdu.InstID(len(m.ids)), Name: printable(key)}
-	if len(i.Name) > MaxName || m.taken[i.Name] {
+	if len(i.Name) > maxName || m.taken[i.Name] {
 		e.leaveOut(m.name+"["+i.Name+"]", "the name of the instance is too long, or that of another one")
 		i.ID = pdu.NoInst
 	} else {

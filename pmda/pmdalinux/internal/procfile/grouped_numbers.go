@@ -15,7 +15,7 @@ type GroupedNumbers struct {
 	known  []bool // found in this reading
 }
 
-// Index returns the index of a number, which it enters if it is new.
+// Index returns the index of a number, which it adds if it is new.
 func (n *GroupedNumbers) Index(group, name string) (at int) {
 	if n.groups == nil {
 		n.groups = map[string]map[string]int{}

@@ -17,7 +17,7 @@ type KeyedNumbers struct {
 	last int
 }
 
-// Index returns the index of the number with a name, which it enters if it is new.
+// Index returns the index of the number with a name, which it adds if it is new.
 func (k *KeyedNumbers) Index(name string) int {
 	at, ok := k.index[name]
 	if !ok {
