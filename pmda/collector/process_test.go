@@ -310,7 +310,8 @@ func TestAgentRestarts(t *testing.T) {
 	}
 }
 
-// TestRestartAgents: RestartAgents starts agents that do not run; their next end is noticed as well.
+// TestRestartAgents: RestartAgents starts agents that do not run; their next end is
+// noticed as well.
 func TestRestartAgents(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "agent")
