@@ -291,7 +291,7 @@ func (d *InDom) setNames(names []string) ([]pdu.InstID, error) {
 		return d.nameIDs, nil
 	}
 	if d.ids == nil {
-		d.learn()
+		d.rememberIDs()
 	}
 	if d.File != "" && d.file == nil {
 		d.load()
@@ -326,8 +326,8 @@ func (d *InDom) setNames(names []string) ([]pdu.InstID, error) {
 	return ids, nil
 }
 
-// learn starts the memory of SetNames with the instances that there are.
-func (d *InDom) learn() {
+// rememberIDs makes SetNames know the IDs of the present instances.
+func (d *InDom) rememberIDs() {
 	d.ids, d.next = map[string]pdu.InstID{}, 0
 	for _, i := range d.Instances() {
 		d.ids[i.Name] = i.ID

@@ -142,7 +142,7 @@ func TestEcho(t *testing.T) {
 // TestErrors makes the same errors happen to a stream and to its connection.
 func TestErrors(t *testing.T) {
 	buf := make([]byte, 1<<20)
-	troubles := []struct {
+	failures := []struct {
 		name string
 		make func(p pair)
 		do   func(rw io.ReadWriter) error
@@ -179,7 +179,7 @@ func TestErrors(t *testing.T) {
 				return nil
 			}, nil},
 	}
-	for _, tt := range troubles {
+	for _, tt := range failures {
 		t.Run(tt.name, func(t *testing.T) {
 			plain, fast := pairs(t), pairs(t)
 			for i := range plain {
