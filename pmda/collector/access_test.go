@@ -11,6 +11,7 @@ import (
 	"testing/fstest"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
@@ -200,7 +201,7 @@ func TestCheckAccount(t *testing.T) {
 // Server that would not know of them does not serve.
 func TestAccessAfterAdd(t *testing.T) {
 	newServer := func() *Server {
-		s := closeAtEnd(t, &Server{})
+		s := collectortest.CloseAtEnd(t, &Server{})
 		if err := s.Add(gated(100, "a", nil)); err != nil {
 			t.Fatal(err)
 		}
@@ -236,8 +237,8 @@ func TestAccessAfterAdd(t *testing.T) {
 }
 
 func TestWriteAccess(t *testing.T) {
-	s := closeAtEnd(t, &Server{Access: rules(t, `allow "unix:": maximum 3 connections;`)})
-	newClientOf(t, s)
+	s := collectortest.CloseAtEnd(t, &Server{Access: rules(t, `allow "unix:": maximum 3 connections;`)})
+	collectortest.Connect(t, s)
 	var b strings.Builder
 	if err := s.WriteAccess(&b); err != nil {
 		t.Fatal(err)

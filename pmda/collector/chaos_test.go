@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmns"
 )
@@ -380,14 +381,14 @@ func (c *chaos) startAgent(d pdu.Domain) error {
 	case c.badLocal(d):
 		return c.srv.Add(newBadLocal(c, d))
 	}
-	return c.srv.Add(newExactAgent(d))
+	return c.srv.Add(collectortest.NewExactAgent(d))
 }
 
 // remoteNames are the names of the metrics of agents in other processes.
 func remoteNames(domains ...pdu.Domain) *pmns.Tree {
 	var b pmns.Builder
 	for _, d := range domains {
-		expectedNames(&b, d)
+		collectortest.ExpectedNames(&b, d)
 	}
 	return b.Tree()
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
 // TestClientMemory pins what an idle client costs that has fetched 1,000 values
@@ -18,8 +19,8 @@ func TestClientMemory(t *testing.T) {
 	}
 	const clients, most = 200, 8 << 10
 	s := &Server{}
-	add(t, s, benchAgent(t, 10, 1000))
-	addr := serveTCP(t, s)
+	collectortest.Add(t, s, benchAgent(t, 10, 1000))
+	addr := collectortest.ServeTCP(t, s)
 	fetch := func() net.Conn {
 		n, err := net.Dial("tcp", addr)
 		if err != nil {
@@ -62,11 +63,11 @@ func TestFetchAllocs(t *testing.T) {
 	if raceFactor > 1 {
 		t.Skip("the race detector needs memory of its own")
 	}
-	s := closeAtEnd(t, &Server{})
-	add(t, s, benchAgent(t, 10, 100), benchAgent(t, 11, 1))
-	g := newClientOf(t, s)
+	s := collectortest.CloseAtEnd(t, &Server{})
+	collectortest.Add(t, s, benchAgent(t, 10, 100), benchAgent(t, 11, 1))
+	g := collectortest.Connect(t, s)
 	fetch := &pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(10, 0, 0), pdu.MakePMID(11, 0, 0), pdu.MakePMID(10, 0, 1)}, HighRes: true}
-	n := testing.AllocsPerRun(1000, func() { fetchOnce(t, g.conn, fetch) })
+	n := testing.AllocsPerRun(1000, func() { fetchOnce(t, g.Conn, fetch) })
 	if n != 0 {
 		t.Errorf("%v allocations for a fetch", n)
 	}

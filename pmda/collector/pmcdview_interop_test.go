@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmns"
 )
@@ -175,7 +176,7 @@ func TestPMCDRecordersInterop(t *testing.T) {
 		write("rules", "pmcd.numclients >= 0 -> print \"x\";\npmcd.numagents > 100 -> print \"y\";\n"))
 	daemon("pmlogger", "-U", "root", "-h", pmcd.Host(), "-m", "a note", "-l", filepath.Join(work, "pmlogger.log"),
 		"-c", write("config", "log mandatory on 10 min { pmcd.pid }\n"), filepath.Join(work, "archive"))
-	eventually(t, "start of pmie and pmlogger", func() bool {
+	collectortest.Eventually(t, "start of pmie and pmlogger", func() bool {
 		out, _, _ := pcptest.Run(t, nil, "", "pminfo", "-h", pmcd.Host(), "-f", "pmcd.pmie.eval.actual", "pmcd.pmlogger.port")
 		return strings.Contains(out, "primary") && strings.Contains(out, " value 2") && strings.Contains(out, "pmlogger.port\n    inst")
 	})
@@ -230,7 +231,7 @@ func TestPMCDAgentInterop(t *testing.T) {
 		}
 	}
 	for _, h := range []string{pmcd.Host(), host} {
-		eventually(t, "notice of the agent's end by "+h, func() bool {
+		collectortest.Eventually(t, "notice of the agent's end by "+h, func() bool {
 			pcptest.Run(t, nil, "", "pminfo", "-h", h, "-f", "sample.long.one")
 			out, _, _ := pcptest.Run(t, nil, "", "pminfo", "-h", h, "-f", "pmcd.numagents")
 			return strings.HasSuffix(strings.TrimSpace(out), "value 1")
@@ -238,8 +239,8 @@ func TestPMCDAgentInterop(t *testing.T) {
 	}
 	compare("-f", "pmcd.agent", "pmcd.numagents", "pmcd.seqnum")
 	var trace string
-	eventually(t, "dump of the trace", func() bool {
-		trace += untimed(strings.Join(b.log.take(), "\n"))
+	collectortest.Eventually(t, "dump of the trace", func() bool {
+		trace += untimed(strings.Join(b.log.Take(), "\n"))
 		return strings.Contains(trace, "event trace: starting")
 	})
 	for _, want := range []string{

@@ -1,7 +1,6 @@
 package collector
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -18,49 +17,23 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
-
-// A messages logger keeps what is logged.
-type messages struct {
-	slog.Handler
-	mu   sync.Mutex
-	text []string
-}
-
-func newMessages() *messages { return &messages{Handler: slog.DiscardHandler} }
-
-func (m *messages) Enabled(context.Context, slog.Level) bool { return true }
-
-func (m *messages) Handle(_ context.Context, r slog.Record) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.text = append(m.text, r.Message)
-	return nil
-}
-
-// take returns what was logged since the last call.
-func (m *messages) take() []string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	text := m.text
-	m.text = nil
-	return text
-}
 
 // A fixture is a Server and ways to send requests to its own agent.
 type fixture struct {
 	*Server
 	t     *testing.T
 	agent *pmda.Agent
-	log   *messages
+	log   *collectortest.Messages
 	me    *pmda.Client // who asks: root, unless a test says otherwise
 }
 
 func newFixture(t *testing.T, s *Server) *fixture {
 	t.Helper()
-	log := newMessages()
+	log := collectortest.NewMessages()
 	s.Logger = slog.New(log)
 	s.AgentHelloTimeout = time.Minute // a busy machine starts processes slowly
 	s.init()
@@ -192,18 +165,6 @@ func (b *fixture) join() *client {
 	return nil
 }
 
-// eventually waits for what other goroutines bring about.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	const limit = time.Minute
-	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if ok() {
-			return
-		}
-	}
-	t.Fatalf("%s did not happen in %v", what, limit)
-}
-
 func TestPMCDLabels(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "optional"), 0o755); err != nil {
@@ -218,15 +179,10 @@ func TestPMCDLabels(t *testing.T) {
 	b.want("labels", "error No such file or directory")
 }
 
-// fakeAgent is an agent in this process without metrics.
-func fakeAgent(name string, d pdu.Domain) pmda.Unimplemented {
-	return pmda.Unimplemented{Name: name, Domain: d}
-}
-
 func TestPMCDAgents(t *testing.T) {
 	b := newFixture(t, &Server{})
 	b.want("numagents", "1")
-	for _, a := range []pmda.Unimplemented{fakeAgent("zebra", 250), fakeAgent("aardvark", 7), fakeAgent("zebra", 251)} {
+	for _, a := range []pmda.Unimplemented{collectortest.EmptyAgent("zebra", 250), collectortest.EmptyAgent("aardvark", 7), collectortest.EmptyAgent("zebra", 251)} {
 		if err := b.Add(a); err != nil {
 			t.Fatal(err)
 		}
@@ -252,7 +208,7 @@ func TestPMCDAgents(t *testing.T) {
 
 func TestPMCDFence(t *testing.T) {
 	b := newFixture(t, &Server{})
-	if err := b.Add(fakeAgent("a", 7)); err != nil {
+	if err := b.Add(collectortest.EmptyAgent("a", 7)); err != nil {
 		t.Fatal(err)
 	}
 	b.store("agent.fenced", 1)
@@ -313,7 +269,7 @@ func TestPMCDClients(t *testing.T) {
 	}
 
 	first.disconnect(0)
-	eventually(t, "end of the first client", func() bool { return len(b.clientList()) == 1 })
+	collectortest.Eventually(t, "end of the first client", func() bool { return len(b.clientList()) == 1 })
 	third := b.join()
 	if third.info.Load().ID != 0 {
 		t.Errorf("the slot is not used again: %+v", third.info.Load())
@@ -336,7 +292,7 @@ func (w watcher) SetClient(c *pmda.Client) { w.told <- c.Container }
 
 func TestPMCDContainerIsAnnounced(t *testing.T) {
 	b := newFixture(t, &Server{})
-	w := watcher{fakeAgent("w", 7), make(chan string, 10)}
+	w := watcher{collectortest.EmptyAgent("w", 7), make(chan string, 10)}
 	if err := b.Add(w); err != nil {
 		t.Fatal(err)
 	}
@@ -356,18 +312,18 @@ func TestPMCDContainerIsAnnounced(t *testing.T) {
 // An agent that comes later is told the containers of all clients, also of those
 // who are not known otherwise.
 func TestContainerIsToldLater(t *testing.T) {
-	s := closeAtEnd(t, &Server{})
+	s := collectortest.CloseAtEnd(t, &Server{})
 	near, far := net.Pipe() // as over TCP: nothing is known of who is there
 	s.serveConn(far)
-	g := newTestClient(t, near).hello()
+	g := collectortest.NewClient(t, near).Hello()
 	var w pdu.ResultWriter
 	w.Begin(pdu.MakePMID(pmcdagent.Domain, 6, 2))
 	w.String(pdu.NoInst, "box")
-	if got := g.request(w.PDU(pdu.FormatLowRes)); got != "success" {
+	if got := g.Request(w.PDU(pdu.FormatLowRes)); got != "success" {
 		t.Fatal(got)
 	}
-	agent := watcher{fakeAgent("w", 7), make(chan string, 10)}
-	add(t, s, agent)
+	agent := watcher{collectortest.EmptyAgent("w", 7), make(chan string, 10)}
+	collectortest.Add(t, s, agent)
 	select {
 	case got := <-agent.told:
 		if got != "box" {
@@ -382,20 +338,20 @@ func TestReset(t *testing.T) {
 	resets := make(chan struct{})
 	b := newFixture(t, &Server{OnReset: func() { resets <- struct{}{} }})
 	b.join()
-	b.log.take()
+	b.log.Take()
 	if err := b.store("control.sighup", 1); err != nil { // does not wait for the reset
 		t.Fatal(err)
 	}
-	eventually(t, "count of the reset", func() bool { return b.sighups.Load() == 1 })
+	collectortest.Eventually(t, "count of the reset", func() bool { return b.sighups.Load() == 1 })
 	for range 5 { // all of them one reset, since one is running
 		b.resetByStore()
 	}
-	eventually(t, "waiting reset", b.resetting.waiting.Load)
+	collectortest.Eventually(t, "waiting reset", b.resetting.waiting.Load)
 	<-resets
 	<-resets
-	eventually(t, "count of the second reset", func() bool { return b.sighups.Load() == 2 })
+	collectortest.Eventually(t, "count of the second reset", func() bool { return b.sighups.Load() == 2 })
 	b.want("sighups", "2")
-	log := b.log.take()
+	log := b.log.Take()
 	if len(log) == 0 || log[0] != "pmcd reset via pmcd.control.sighup" ||
 		!slices.ContainsFunc(log, func(s string) bool { return strings.Contains(s, "->Current PMCD clients at ") }) {
 		t.Errorf("log: %q", log)
@@ -412,20 +368,20 @@ func TestLabelChange(t *testing.T) {
 		}
 	}
 	write(`{"a":1}`)
-	s := closeAtEnd(t, &Server{Labels: ContextLabels{Dir: dir}})
-	g := newClientOf(t, s)
+	s := collectortest.CloseAtEnd(t, &Server{Labels: ContextLabels{Dir: dir}})
+	g := collectortest.Connect(t, s)
 	told := func(what string, want bool) {
 		t.Helper()
-		got := g.request(pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(pmcdagent.Domain, 0, 23)}})
+		got := g.Request(pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(pmcdagent.Domain, 0, 23)}})
 		if strings.HasPrefix(got, "change: ") {
-			g.receive()
+			g.Receive()
 		}
 		if (got == "change: labels") != want {
 			t.Errorf("%s: %s", what, got)
 		}
 	}
 	s.Reset()
-	g.request(pdu.LabelReq{Class: pdu.LabelContext})
+	g.Request(pdu.LabelReq{Class: pdu.LabelContext})
 	told("nothing has changed", false)
 	write(`{"a":2}`)
 	told("before a reset", false)
@@ -433,7 +389,7 @@ func TestLabelChange(t *testing.T) {
 	told("reset", true)
 	told("told already", false)
 	write(`{"a":3}`)
-	g.request(pdu.LabelReq{Class: pdu.LabelContext})
+	g.Request(pdu.LabelReq{Class: pdu.LabelContext})
 	told("request", true)
 	s.Reset()
 	told("noticed already", false)
@@ -443,9 +399,9 @@ func TestLabelChange(t *testing.T) {
 func TestResetRestarts(t *testing.T) {
 	b := newFixture(t, &Server{})
 	b.StartAgent(pmcdconf.Agent{Name: "gone", Domain: 8, Kind: pmcdconf.KindPipe, Argv: []string{filepath.Join(t.TempDir(), "none")}})
-	b.log.take()
+	b.log.Take()
 	b.Reset()
-	if log := b.log.take(); !slices.Contains(log, "agent not started") {
+	if log := b.log.Take(); !slices.Contains(log, "agent not started") {
 		t.Errorf("log: %q", log)
 	}
 	b.Close()
@@ -457,11 +413,11 @@ func TestDumpConn(t *testing.T) {
 	b := newFixture(t, &Server{})
 	c := b.join()
 	c.denied.Store(uint32(pmcdconf.OpStore))
-	b.log.take()
+	b.log.Take()
 	if err := b.store("control.dumpconn", 1); err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.Split(strings.Join(b.log.take(), "\n"), "\n")
+	lines := strings.Split(strings.Join(b.log.Take(), "\n"), "\n")
 	want := []string{"",
 		"->Current PMCD clients at",
 		"     fd  client connection from                    ipc ver  operations denied",
@@ -509,7 +465,7 @@ func TestPMCDConcurrency(t *testing.T) {
 	}
 	wg.Go(func() {
 		for i := range 40 {
-			if err := b.Add(fakeAgent(fmt.Sprint("a", i), pdu.Domain(100+i))); err != nil {
+			if err := b.Add(collectortest.EmptyAgent(fmt.Sprint("a", i), pdu.Domain(100+i))); err != nil {
 				t.Error(err)
 			}
 			for _, name := range []string{"control.traceconn", "control.tracepdu", "control.dumptrace", "control.dumpconn", "agent.fenced"} {

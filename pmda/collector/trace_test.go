@@ -14,16 +14,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
 // dumped is the lines of a dump of the trace, without its times.
 func (b *fixture) dumped() []string {
 	b.t.Helper()
-	b.log.take()
+	b.log.Take()
 	if err := b.store("control.dumptrace", 1); err != nil {
 		b.t.Fatal(err)
 	}
-	return strings.Split(untimed(strings.Join(b.log.take(), "\n")), "\n")
+	return strings.Split(untimed(strings.Join(b.log.Take(), "\n")), "\n")
 }
 
 var times = regexp.MustCompile(`\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}|\d\d:\d\d:\d\d `)
@@ -53,7 +54,7 @@ func TestTraceOfConnections(t *testing.T) {
 	b := newFixture(t, &Server{})
 	b.store("control.traceconn", 1)
 	b.store("control.tracepdu", 1)
-	if err := b.Add(fakeAgent("a", 7)); err != nil {
+	if err := b.Add(collectortest.EmptyAgent("a", 7)); err != nil {
 		t.Fatal(err)
 	}
 	conn, err := b.DialContext(t.Context(), "", "")
@@ -65,7 +66,7 @@ func TestTraceOfConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn.Close()
-	eventually(t, "end of the client", func() bool { return len(b.clientList()) == 0 })
+	collectortest.Eventually(t, "end of the client", func() bool { return len(b.clientList()) == 0 })
 	want := []string{"",
 		"->PMCD event trace: starting at TIME",
 		"->         Add PMDA: domain=7, DSO",
@@ -83,11 +84,11 @@ func TestTraceOfConnections(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 
-	b.log.take()
+	b.log.Take()
 	if err := b.Remove(7); err != nil {
 		t.Fatal(err)
 	}
-	if log := untimed(strings.Join(b.log.take(), "\n")); !strings.Contains(log, "->         Drop PMDA: domain=7, DSO") {
+	if log := untimed(strings.Join(b.log.Take(), "\n")); !strings.Contains(log, "->         Drop PMDA: domain=7, DSO") {
 		t.Errorf("no dump when an agent has gone: %q", log)
 	}
 }
