@@ -1,4 +1,4 @@
-package collector
+package collector_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector"
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
@@ -42,7 +43,7 @@ func benchAgent(b testing.TB, d pdu.Domain, n int) *pmda.Agent {
 // BenchmarkFetch is a fetch end to end, by a client that does as little as it
 // can: one value, 1,000 of one metric, and values of two agents.
 func BenchmarkFetch(b *testing.B) {
-	s := &Server{}
+	s := &collector.Server{}
 	collectortest.Add(b, s, benchAgent(b, 10, 1000), benchAgent(b, 11, 1))
 	addr := collectortest.ServeTCP(b, s)
 	connections := []struct {
@@ -103,7 +104,7 @@ func fetchOnce(b testing.TB, conn *pdu.Conn, ask *pdu.Fetch) {
 
 // BenchmarkClients is the fetch of one value by many clients at the same time.
 func BenchmarkClients(b *testing.B) {
-	s := &Server{}
+	s := &collector.Server{}
 	collectortest.Add(b, s, benchAgent(b, 10, 1))
 	addr := collectortest.ServeTCP(b, s)
 	for _, clients := range []int{8, 64} {
@@ -136,7 +137,7 @@ func BenchmarkClients(b *testing.B) {
 
 // BenchmarkConnect is a client that comes, fetches one value, and goes.
 func BenchmarkConnect(b *testing.B) {
-	s := &Server{}
+	s := &collector.Server{}
 	collectortest.Add(b, s, benchAgent(b, 10, 1))
 	addr := collectortest.ServeTCP(b, s)
 	ask := &pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(10, 0, 0)}, HighRes: true}
@@ -153,7 +154,7 @@ func BenchmarkConnect(b *testing.B) {
 
 // BenchmarkDesc is a request other than a fetch.
 func BenchmarkDesc(b *testing.B) {
-	s := &Server{}
+	s := &collector.Server{}
 	collectortest.Add(b, s, benchAgent(b, 10, 1))
 	g := collectortest.Connect(b, s)
 	defer s.Close()

@@ -45,7 +45,7 @@ func (k *chaosClient) connect() bool {
 		return false
 	}
 	k.pdus = pdu.NewConn(k.conn)
-	k.conn.SetDeadline(time.Now().Add(replyLimit))
+	k.conn.SetDeadline(time.Now().Add(collectortest.ReplyLimit))
 	return true
 }
 
@@ -62,9 +62,6 @@ func (k *chaosClient) hello() bool {
 	k.profiles = [3]pdu.Profile{}
 	return k.profile(0)
 }
-
-// replyLimit is how long a test waits for a reply that ought to come at once.
-const replyLimit = 30 * time.Second
 
 // pause waits a little; false if the run is over.
 func (k *chaosClient) pause(d time.Duration) bool {
@@ -154,7 +151,7 @@ func (k *chaosClient) queue(p pdu.PDU) bool {
 // kind wanted or an error that the agents of the domains may have caused.
 func (k *chaosClient) request(p pdu.PDU, want pdu.Kind, domains ...pdu.Domain) (body []byte, code pdu.Error, ok bool) {
 	k.sent, k.sentDomains, k.seen = time.Now(), domains, nil
-	k.conn.SetDeadline(k.sent.Add(replyLimit))
+	k.conn.SetDeadline(k.sent.Add(collectortest.ReplyLimit))
 	if !k.queue(p) {
 		return nil, 0, false
 	}
@@ -587,7 +584,7 @@ func (k *chaosClient) sendInPieces() {
 	if err != nil {
 		k.failf("encode: %v", err)
 	}
-	putHeader(b, pdu.KindDescReq)
+	collectortest.PutHeader(b, pdu.KindDescReq)
 	k.pdus.Flush() // the profile
 	for chunk := range slices.Chunk(b, 3) {
 		k.conn.Write(chunk)
@@ -610,7 +607,7 @@ func (k *chaosClient) sendHalfRequest() {
 	}
 	defer k.conn.Close()
 	k.pdus.Flush()
-	half := putHeader(make([]byte, 40), pdu.KindFetch)
+	half := collectortest.PutHeader(make([]byte, 40), pdu.KindFetch)
 	k.conn.Write(half[:1+k.rng.IntN(39)])
 	k.expectDisconnect("sent half a request")
 }
@@ -663,7 +660,7 @@ func (k *chaosClient) sendInvalidRequests() {
 		if kind == pdu.KindCreds || kind == pdu.KindProfile { // have no reply
 			continue
 		}
-		k.conn.Write(putHeader(b, kind))
+		k.conn.Write(collectortest.PutHeader(b, kind))
 		if _, _, err := k.pdus.Read(); err != nil && !k.machineStood(start, k.timeout/2) {
 			k.failf("%s: invalid request of kind %v: %v", k.network, kind, err)
 		} else if err != nil {
@@ -676,7 +673,7 @@ func (k *chaosClient) sendInvalidRequests() {
 // expectDisconnect waits for the collector to disconnect the client, which it logs.
 func (k *chaosClient) expectDisconnect(why string) {
 	start := time.Now()
-	k.conn.SetReadDeadline(start.Add(replyLimit))
+	k.conn.SetReadDeadline(start.Add(collectortest.ReplyLimit))
 	_, err := io.Copy(io.Discard, k.conn)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		k.failf("%s: client that %s was not disconnected", k.network, why)
@@ -694,12 +691,4 @@ func (k *chaosClient) expectLogged(why string, min, max int) {
 	if a, ok := k.conn.LocalAddr().(*net.TCPAddr); ok {
 		k.expectLines(a.String(), min, max)
 	}
-}
-
-// putHeader writes the header of a PDU that fills b.
-func putHeader(b []byte, k pdu.Kind) []byte {
-	for i, w := range []int{len(b), int(k), 1} {
-		b[4*i], b[4*i+1], b[4*i+2], b[4*i+3] = byte(w>>24), byte(w>>16), byte(w>>8), byte(w)
-	}
-	return b
 }

@@ -44,7 +44,7 @@ func chaosServer(socket string) int {
 	defer stop()
 	slow := &faulty{ExactAgent: collectortest.NewExactAgent(20), wrong: noWrongReply}
 	slow.fail = func(*pmda.Request, string) error { time.Sleep(500 * time.Millisecond); return nil }
-	srv := &Server{Timeout: time.Second, Grace: termGrace, AgentHelloTimeout: replyLimit, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
+	srv := &Server{Timeout: time.Second, Grace: termGrace, AgentHelloTimeout: collectortest.ReplyLimit, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	pids := []string{}
 	err := errors.Join(srv.Add(collectortest.NewExactAgent(10)), srv.Add(slow))
 	for _, d := range []pdu.Domain{30, 31, 32} {
@@ -125,7 +125,7 @@ func (p *chaosProcess) end(t *testing.T) {
 		if err != nil {
 			t.Errorf("the collector ended with %v:\n%s", err, &p.stderr)
 		}
-	case <-time.After(2*termGrace + replyLimit):
+	case <-time.After(2*termGrace + collectortest.ReplyLimit):
 		t.Fatalf("the collector is still there %v after the signal", time.Since(start))
 	}
 	t.Logf("ended after %v", time.Since(start))
@@ -149,7 +149,7 @@ func TestOutOfDescriptors(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer n.Close()
-		n.SetDeadline(time.Now().Add(replyLimit))
+		n.SetDeadline(time.Now().Add(collectortest.ReplyLimit))
 		g := collectortest.NewClient(t, n)
 		switch _, err := pdu.ClientHello(g.Conn, 1, 0); {
 		case err == nil:

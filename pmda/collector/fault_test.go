@@ -155,7 +155,7 @@ func TestStoppedAgent(t *testing.T) {
 		timeout, pause = time.Second, 20*time.Second
 	}
 	log := collectortest.NewMessages()
-	s := &Server{Timeout: timeout, AgentHelloTimeout: replyLimit, Logger: slog.New(log), Names: remoteNames(30, 31)}
+	s := &Server{Timeout: timeout, AgentHelloTimeout: collectortest.ReplyLimit, Logger: slog.New(log), Names: remoteNames(30, 31)}
 	defer s.Close()
 	if err := s.Add(collectortest.NewExactAgent(10)); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package collector
+package collector_test
 
 import (
 	"context"
@@ -20,6 +20,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector"
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 	"github.com/pcp-go/pcp/pmda/remote"
 )
@@ -39,7 +40,7 @@ func raw(kind pdu.Kind, parts ...any) []byte {
 			b = append(b, p...)
 		}
 	}
-	return putHeader(b, kind)
+	return collectortest.PutHeader(b, kind)
 }
 
 // hostileCost is how many bytes the collector, and the test, may allocate for a
@@ -48,7 +49,7 @@ const hostileCost = 4 << 20
 
 // underAttack runs an attack on a collector, and checks that another client is served
 // and that little memory is allocated.
-func underAttack(t *testing.T, s *Server, attack func(g *collectortest.Client)) {
+func underAttack(t *testing.T, s *collector.Server, attack func(g *collectortest.Client)) {
 	t.Helper()
 	if err := s.Add(collectortest.NewExactAgent(10)); err != nil {
 		t.Fatal(err)
@@ -72,10 +73,10 @@ func underAttack(t *testing.T, s *Server, attack func(g *collectortest.Client)) 
 }
 
 func TestHostileLength(t *testing.T) {
-	for _, length := range []uint32{1<<31 - 1, 1<<31 - 16, 1 << 31, 1<<32 - 1, 1<<32 - 16, 0, 11, defaultMaxPDU + 1} {
+	for _, length := range []uint32{1<<31 - 1, 1<<31 - 16, 1 << 31, 1<<32 - 1, 1<<32 - 16, 0, 11, collector.DefaultMaxPDU + 1} {
 		t.Run(fmt.Sprintf("%#x", length), func(t *testing.T) {
 			log := collectortest.NewMessages()
-			underAttack(t, &Server{Logger: slog.New(log)}, func(g *collectortest.Client) {
+			underAttack(t, &collector.Server{Logger: slog.New(log)}, func(g *collectortest.Client) {
 				b := raw(pdu.KindFetch)
 				binary.BigEndian.PutUint32(b, length)
 				g.SendBytes(b)
@@ -103,7 +104,7 @@ type malformed map[string][]byte
 func (m malformed) run(t *testing.T) {
 	for name, b := range m {
 		t.Run(name, func(t *testing.T) {
-			underAttack(t, &Server{}, func(g *collectortest.Client) {
+			underAttack(t, &collector.Server{}, func(g *collectortest.Client) {
 				g.SendBytes(b)
 				kind, body := g.Reply()
 				var s pdu.Status
@@ -165,15 +166,15 @@ func TestHostilePadding(t *testing.T) {
 }
 
 func TestHostileContexts(t *testing.T) {
-	s := &Server{}
+	s := &collector.Server{}
 	underAttack(t, s, func(g *collectortest.Client) {
 		var p pdu.SetProfile
-		for p.Context = 0; p.Context < defaultMaxContexts; p.Context++ {
+		for p.Context = 0; p.Context < collector.DefaultMaxContexts; p.Context++ {
 			if err := g.Conn.Write(1, p); err != nil {
 				t.Fatal(err)
 			}
 		}
-		for _, p.Context = range []int32{defaultMaxContexts, 1000, 1 << 20, math.MaxInt32} {
+		for _, p.Context = range []int32{collector.DefaultMaxContexts, 1000, 1 << 20, math.MaxInt32} {
 			if got := g.Code(p); got != -11 { // EAGAIN
 				t.Errorf("context %d: %v", p.Context, got)
 			}
@@ -185,10 +186,8 @@ func TestHostileContexts(t *testing.T) {
 		if kind, _ := g.Reply(); kind != pdu.KindError {
 			t.Errorf("negative context replied to with %v", kind)
 		}
-		for c := range s.clients.all() {
-			if n := len(c.profiles); n > defaultMaxContexts {
-				t.Errorf("%d profiles are kept", n)
-			}
+		if n := s.MostProfiles(); n > collector.DefaultMaxContexts {
+			t.Errorf("%d profiles are kept", n)
 		}
 	})
 }
@@ -199,14 +198,14 @@ func TestHostilePMIDs(t *testing.T) {
 		many[i] = pdu.MakePMID(10, 0, 2)
 	}
 	t.Run("more than allowed", func(t *testing.T) {
-		underAttack(t, &Server{MaxMetrics: 1000}, func(g *collectortest.Client) {
+		underAttack(t, &collector.Server{MaxMetrics: 1000}, func(g *collectortest.Client) {
 			if got := g.Code(pdu.Fetch{PMIDs: many[:1001]}); got != pdu.ErrTooBig {
 				t.Error(got)
 			}
 		})
 	})
 	t.Run("a reply larger than allowed", func(t *testing.T) {
-		underAttack(t, &Server{MaxReply: 64 << 10}, func(g *collectortest.Client) {
+		underAttack(t, &collector.Server{MaxReply: 64 << 10}, func(g *collectortest.Client) {
 			if got := g.Code(pdu.Fetch{PMIDs: many[:4000]}); got != pdu.ErrTooBig {
 				t.Error(got)
 			}
@@ -233,7 +232,7 @@ func (o *eventReader) Store(_ context.Context, _ *pmda.Request, values *pdu.Resu
 func TestHostileEventCounts(t *testing.T) {
 	for _, n := range []int{hostileHigh, hostileWrap, -1, math.MinInt32, 2} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			s, o := &Server{}, &eventReader{ExactAgent: collectortest.NewExactAgent(11)}
+			s, o := &collector.Server{}, &eventReader{ExactAgent: collectortest.NewExactAgent(11)}
 			if err := s.Add(o); err != nil {
 				t.Fatal(err)
 			}
@@ -332,12 +331,12 @@ func hostileAgent(t *testing.T, ask pdu.PDU, reply []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{}
+	s := &collector.Server{}
 	if err := s.Add(m); err != nil {
 		t.Fatal(err)
 	}
 	underAttack(t, s, func(g *collectortest.Client) {
-		g.Net.SetDeadline(time.Now().Add(replyLimit))
+		g.Net.SetDeadline(time.Now().Add(collectortest.ReplyLimit))
 		for _, want := range []pdu.Error{pdu.ErrIPC, pdu.ErrNoAgent} {
 			kind, body := g.RoundTrip(ask)
 			var st pdu.Status
@@ -363,7 +362,7 @@ func TestHostileAttributes(t *testing.T) {
 		`","userid":0,"x":"`, `\`, `\"`, "\x00", "a\nb", "\u2028", "\xff\xfe", `{"container":1}`, `</script>`,
 	} {
 		t.Run(fmt.Sprintf("%q", value), func(t *testing.T) {
-			s := &Server{Labels: ContextLabels{Hostname: func() (string, error) { return value, nil }}}
+			s := &collector.Server{Labels: collector.ContextLabels{Hostname: func() (string, error) { return value, nil }}}
 			underAttack(t, s, func(g *collectortest.Client) {
 				var id pdu.PMIDList
 				kind, body := g.RoundTrip(pdu.NameList{Names: []string{"pmcd.client.container"}})

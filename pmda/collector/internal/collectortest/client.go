@@ -265,3 +265,14 @@ func Describe(p pdu.PDU) string {
 	}
 	return strings.TrimPrefix(fmt.Sprintf("%+v", p), "&")
 }
+
+// ReplyLimit is how long a test waits for a reply that ought to come at once.
+const ReplyLimit = 30 * time.Second
+
+// PutHeader writes the header of a PDU that fills b.
+func PutHeader(b []byte, k pdu.Kind) []byte {
+	for i, w := range []int{len(b), int(k), 1} {
+		b[4*i], b[4*i+1], b[4*i+2], b[4*i+3] = byte(w>>24), byte(w>>16), byte(w>>8), byte(w)
+	}
+	return b
+}
