@@ -1,4 +1,4 @@
-package collector
+package collector_test
 
 import (
 	"context"
@@ -20,6 +20,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector"
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
@@ -29,7 +30,7 @@ var helloPDU = pdu.Creds{Version: pdu.ProtocolVersion}
 
 // CREDS in every form, and what a request after it gets: as from C pmcd.
 func TestCreds(t *testing.T) {
-	s := collectortest.CloseAtEnd(t, &Server{})
+	s := collectortest.CloseAtEnd(t, &collector.Server{})
 	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
 	desc := pdu.DescReq{PMID: pdu.MakePMID(10, 0, 1)}
 	const described = "{Desc:{PMID:10.0.1 Type:U32 InDom:PM_INDOM_NULL Sem:instant Units:}}"
@@ -50,9 +51,9 @@ func TestCreds(t *testing.T) {
 		{"a feature of the collector alone", []pdu.PDU{creds(pdu.FeatureLabels)}, fail(pdu.ErrIPC) + described},
 		{"TLS", []pdu.PDU{creds(pdu.FeatureSecure)}, fail(pdu.ErrNotConn) + described},
 		{"TLS acknowledgement", []pdu.PDU{creds(pdu.FeatureSecureAck)}, described},
-		{"compression", []pdu.PDU{creds(pdu.FeatureCompress)}, fail(errNotSupported) + described},
-		{"SASL", []pdu.PDU{creds(pdu.FeatureAuth)}, fail(errNotSupported) + described},
-		{"container", []pdu.PDU{creds(pdu.FeatureContainer)}, fail(errNotSupported) + described},
+		{"compression", []pdu.PDU{creds(pdu.FeatureCompress)}, fail(collector.ErrNotSupported) + described},
+		{"SASL", []pdu.PDU{creds(pdu.FeatureAuth)}, fail(collector.ErrNotSupported) + described},
+		{"container", []pdu.PDU{creds(pdu.FeatureContainer)}, fail(collector.ErrNotSupported) + described},
 		{"credentials of a known user", []pdu.PDU{creds(pdu.FeatureCredsRequired)}, described},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -80,7 +81,7 @@ func TestCreds(t *testing.T) {
 // Replies come in the order of the requests, however the bytes of these are split.
 // What cannot be a PDU ends the connection, and no other.
 func TestFraming(t *testing.T) {
-	s := &Server{MaxPDU: 100}
+	s := &collector.Server{MaxPDU: 100}
 	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
 	addr := collectortest.ServeTCP(t, s)
 	other := collectortest.DialTCP(t, addr).Hello()
@@ -183,20 +184,20 @@ func TestClientTimeouts(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				log := collectortest.NewMessages()
-				s := collectortest.CloseAtEnd(t, &Server{Logger: slog.New(log)})
+				s := collectortest.CloseAtEnd(t, &collector.Server{Logger: slog.New(log)})
 				g := collectortest.Dial(t, s)
 				g.Net.SetDeadline(time.Time{})
 				test.act(g)
 				began := time.Now()
 				synctest.Wait()
-				n := len(s.clientList())
+				n := s.NumClients()
 				if n != 1 {
 					t.Fatalf("%d clients", n)
 				}
 				for range 600 {
 					time.Sleep(time.Second / 5)
 					synctest.Wait()
-					if len(s.clientList()) == 0 {
+					if s.NumClients() == 0 {
 						break
 					}
 				}
@@ -221,83 +222,10 @@ func TestClientTimeouts(t *testing.T) {
 	}
 }
 
-// More clients than allowed are refused with an error.
-func TestMaxClients(t *testing.T) {
-	s := collectortest.CloseAtEnd(t, &Server{MaxClients: 2})
-	first := collectortest.Connect(t, s)
-	collectortest.Connect(t, s)
-	third := collectortest.Dial(t, s)
-	if got, want := third.ReceiveAll(), "refused: "+pdu.ErrConnLimit.Error(); got != want {
-		t.Errorf("third: %s", got)
-	}
-	first.Net.Close()
-	collectortest.Eventually(t, "room", func() bool { return len(s.clientList()) == 1 })
-	collectortest.Eventually(t, "slot", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.clients.len() == 1 })
-	if got := collectortest.Connect(t, s).Request(pdu.ChildReq{Name: "nothing"}); got != "error: "+pdu.ErrName.Error() {
-		t.Errorf("after one has gone: %s", got)
-	}
-}
-
-// A slot is used again only when every agent was told that the client before has
-// gone; agents are told once of each client.
-func TestEndOfClients(t *testing.T) {
-	s := collectortest.CloseAtEnd(t, &Server{})
-	slow := &slowEnd{Agent: collectortest.Agent{Name: "slow", Domain: 10}, enter: make(chan uint64), leave: make(chan struct{})}
-	quick := &collectortest.Agent{Name: "quick", Domain: 11}
-	collectortest.Add(t, s, quick, slow, panicking{collectortest.EmptyAgent("panicking", 12)})
-	a := collectortest.Connect(t, s)
-	a.Net.Close()
-	if got := <-slow.enter; got != 0 {
-		t.Errorf("client %d has gone", got)
-	}
-	if n := len(s.clientList()); n != 0 {
-		t.Errorf("%d clients", n)
-	}
-	b := collectortest.Connect(t, s)
-	if c := s.clientList()[0].info.Load(); c.ID != 1 || c.Seq != 1 {
-		t.Errorf("slot %d, number %d of a client that came before the end of another was told", c.ID, c.Seq)
-	}
-	slow.leave <- struct{}{}
-	collectortest.Eventually(t, "free slot", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.clients.slots[0] == nil })
-	c := collectortest.Connect(t, s)
-	if got := s.clientOf(pmda.NewClient(0, 2)); got == nil {
-		t.Error("the lowest slot is not used again")
-	}
-	for i, g := range []*collectortest.Client{b, c} {
-		g.Net.Close()
-		if got := <-slow.enter; got != uint64(i+1) {
-			t.Errorf("client %d has gone", got)
-		}
-		slow.leave <- struct{}{}
-	}
-	collectortest.Eventually(t, "ends", func() bool { quick.Mu.Lock(); defer quick.Mu.Unlock(); return len(quick.Ended) == 3 })
-	if diff := cmp.Diff([]uint64{0, 1, 2}, quick.Ended); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// A slowEnd is an agent whose EndClient waits for the test.
-type slowEnd struct {
-	collectortest.Agent
-	enter chan uint64
-	leave chan struct{}
-}
-
-func (s *slowEnd) EndClient(c *pmda.Client) {
-	s.enter <- c.Seq
-	<-s.leave
-}
-
-// panicking is an agent that panics in methods that return nothing.
-type panicking struct{ pmda.Unimplemented }
-
-func (panicking) EndClient(*pmda.Client) { panic("end of client") }
-func (panicking) SetClient(*pmda.Client) { panic("attributes") }
-
 // Each client is told of a change once, with its next fetch; a client that connects
 // later is not.
 func TestStateChanges(t *testing.T) {
-	s := collectortest.CloseAtEnd(t, &Server{})
+	s := collectortest.CloseAtEnd(t, &collector.Server{})
 	changing := &collectortest.Agent{Name: "a", Domain: 10}
 	var changed pdu.Change
 	changing.Fetched = func(_ *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
@@ -358,13 +286,13 @@ func (w *attributesAgent) SetClient(c *pmda.Client) { w.users <- c.UID }
 // An agent is told the attributes of clients that connect, and of those that are
 // connected when it is added; a client in this process has its user.
 func TestAttributes(t *testing.T) {
-	s := collectortest.CloseAtEnd(t, &Server{})
+	s := collectortest.CloseAtEnd(t, &collector.Server{})
 	uid := syscall.Getuid()
 	if runtime.GOOS == "windows" {
 		t.Skip("users have no numbers")
 	}
 	before := &attributesAgent{collectortest.Agent{Name: "before", Domain: 10}, make(chan int, 9)}
-	collectortest.Add(t, s, panicking{collectortest.EmptyAgent("panicking", 12)}, before)
+	collectortest.Add(t, s, collectortest.Panicking{Unimplemented: collectortest.EmptyAgent("panicking", 12)}, before)
 	collectortest.Connect(t, s)
 	if got := <-before.users; got != uid {
 		t.Errorf("user %d", got)
@@ -412,7 +340,7 @@ func TestDenied(t *testing.T) {
 		{`disallow .*: all;`, true, true},
 	} {
 		t.Run(test.rules, func(t *testing.T) {
-			s := collectortest.CloseAtEnd(t, &Server{Access: rules(t, test.rules)})
+			s := collectortest.CloseAtEnd(t, &collector.Server{Access: rules(t, test.rules)})
 			collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
 			g := collectortest.Dial(t, s)
 			g.Receive()
@@ -434,19 +362,19 @@ func TestDenied(t *testing.T) {
 		})
 	}
 	t.Run("refused", func(t *testing.T) {
-		s := collectortest.CloseAtEnd(t, &Server{Access: rules(t, `disallow "unix:": all;`)})
+		s := collectortest.CloseAtEnd(t, &collector.Server{Access: rules(t, `disallow "unix:": all;`)})
 		if got, want := collectortest.Dial(t, s).ReceiveAll(), "refused: "+pdu.ErrPermission.Error(); got != want {
 			t.Error(got)
 		}
 	})
 	t.Run("limit", func(t *testing.T) {
-		s := collectortest.CloseAtEnd(t, &Server{Access: rules(t, `allow "unix:": maximum 1 connections;`)})
+		s := collectortest.CloseAtEnd(t, &collector.Server{Access: rules(t, `allow "unix:": maximum 1 connections;`)})
 		first := collectortest.Connect(t, s)
 		if got, want := collectortest.Dial(t, s).ReceiveAll(), "refused: "+pdu.ErrConnLimit.Error(); got != want {
 			t.Error(got)
 		}
 		first.Net.Close()
-		collectortest.Eventually(t, "room", func() bool { return len(s.clientList()) == 0 })
+		collectortest.Eventually(t, "room", func() bool { return s.NumClients() == 0 })
 		collectortest.Connect(t, s).Request(pdu.ChildReq{})
 	})
 }
@@ -454,7 +382,7 @@ func TestDenied(t *testing.T) {
 // A client of no known user gets nothing where there are rules for users,
 // whatever features its CREDS have: C pmcd goes on serving it.
 func TestUnknownUser(t *testing.T) {
-	s := &Server{Access: rules(t, "allow user *: all;")}
+	s := &collector.Server{Access: rules(t, "allow user *: all;")}
 	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
 	addr := collectortest.ServeTCP(t, s)
 	for _, f := range []pdu.Features{0, pdu.FeatureSecure, pdu.FeatureAuth, pdu.FeatureContainer, 0x20, pdu.FeatureCredsRequired} {
@@ -480,7 +408,7 @@ func TestUnknownUser(t *testing.T) {
 // New rules hold at once for connected clients: one that they refuse is told so and
 // disconnected, and its connection does not count any more.
 func TestNewRules(t *testing.T) {
-	s := collectortest.CloseAtEnd(t, &Server{})
+	s := collectortest.CloseAtEnd(t, &collector.Server{})
 	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
 	configure := func(text string) {
 		t.Helper()
@@ -504,7 +432,7 @@ func TestNewRules(t *testing.T) {
 	h := collectortest.Connect(t, s)
 	h.Request(desc)
 	g.Net.Close()
-	collectortest.Eventually(t, "end", func() bool { return len(s.clientList()) == 1 })
+	collectortest.Eventually(t, "end", func() bool { return s.NumClients() == 1 })
 	other := collectortest.Connect(t, s)
 	other.Request(desc)
 	configure(`disallow "unix:": all;`)
@@ -514,14 +442,14 @@ func TestNewRules(t *testing.T) {
 	if got := h.ReceiveAll(); got != denied {
 		t.Errorf("cut off with %q", got)
 	}
-	collectortest.Eventually(t, "end", func() bool { return len(s.clientList()) == 0 })
+	collectortest.Eventually(t, "end", func() bool { return s.NumClients() == 0 })
 	configure(`allow "unix:": all, maximum 1 connections;`)
 	collectortest.Connect(t, s).Request(desc) // all places are free
 }
 
 // Many clients at once, each with its own contexts and profiles.
 func TestManyClients(t *testing.T) {
-	s := &Server{}
+	s := &collector.Server{}
 	for d := range pdu.Domain(3) {
 		f := &collectortest.Agent{Name: fmt.Sprint("a", d), Domain: 10 + d}
 		f.Fetched = func(r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
@@ -564,12 +492,12 @@ func TestManyClients(t *testing.T) {
 		})
 	}
 	all.Wait()
-	collectortest.Eventually(t, "ends", func() bool { return len(s.clientList()) == 0 })
+	collectortest.Eventually(t, "ends", func() bool { return s.NumClients() == 0 })
 }
 
 // Fetches that fail as a whole, and the formats of those that do not.
 func TestFetch(t *testing.T) {
-	s := collectortest.CloseAtEnd(t, &Server{MaxMetrics: 3})
+	s := collectortest.CloseAtEnd(t, &collector.Server{MaxMetrics: 3})
 	lacking := &collectortest.Agent{Name: "lacking", Domain: 12}
 	lacking.Fetched = func(_ *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 		w.Begin(ids[0])
@@ -609,14 +537,14 @@ func TestFetch(t *testing.T) {
 			}
 		})
 	}
-	if got, want := g.Request(pdu.SetProfile{Context: 64}), "error: "+errTryAgain.Error(); got != want {
+	if got, want := g.Request(pdu.SetProfile{Context: 64}), "error: "+collector.ErrTryAgain.Error(); got != want {
 		t.Errorf("context 64: %s", got)
 	}
 	g.Send(pdu.SetProfile{Context: 63})
 	if got := g.Request(pdu.Fetch{Context: 63, PMIDs: ids(10)}); got != "RESULT 10.0.0 -1=0" {
 		t.Errorf("context 63: %s", got)
 	}
-	s.agents.Load().get(10).fenced.Store(true)
+	s.Fence(10)
 	if got := g.Request(pdu.Fetch{PMIDs: ids(10, 11)}); got != "RESULT 10.0.0 "+pdu.ErrPMDAFenced.Error()+"; 11.0.1 -1=1" {
 		t.Errorf("fenced: %s", got)
 	}
@@ -626,7 +554,7 @@ func TestFetch(t *testing.T) {
 // their reply.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{}
+		s := &collector.Server{}
 		gate := make(chan struct{})
 		busy := &collectortest.Agent{Name: "busy", Domain: 10, Failing: func() error { <-gate; return nil }}
 		collectortest.Add(t, s, busy)
@@ -652,7 +580,7 @@ func TestClose(t *testing.T) {
 		if d := time.Since(began); d != 0 {
 			t.Errorf("idle clients are cut off after %v", d)
 		}
-		if _, err := s.DialContext(t.Context(), "", ""); !errors.Is(err, errClosed) {
+		if _, err := s.DialContext(t.Context(), "", ""); !errors.Is(err, collector.ErrClosed) {
 			t.Errorf("dial: %v", err)
 		}
 		time.Sleep(time.Second)
@@ -671,7 +599,7 @@ func TestClose(t *testing.T) {
 // names it. One that waits for its context returns when clients are disconnected.
 func TestCloseStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{Timeout: -1}
+		s := &collector.Server{Timeout: -1}
 		gate := make(chan struct{})
 		stuck := &collectortest.Agent{Name: "stuck", Domain: 10, Failing: func() error { <-gate; return nil }}
 		returning := untilCancelled{collectortest.EmptyAgent("returning", 11)}
@@ -688,13 +616,13 @@ func TestCloseStuck(t *testing.T) {
 		if err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)
 		}
-		if op, ok := errors.AsType[*OpError](err); !ok || op.Agent != "stuck" || !op.Timeout() {
+		if op, ok := errors.AsType[*collector.OpError](err); !ok || op.Agent != "stuck" || !op.Timeout() {
 			t.Errorf("error %#v", err)
 		}
 		if again := s.Close(); again == nil || again.Error() != want {
 			t.Errorf("again: %v", again)
 		}
-		if d := time.Since(began); d < defaultGrace || d > defaultGrace+2*time.Second {
+		if d := time.Since(began); d < collector.DefaultGrace || d > collector.DefaultGrace+2*time.Second {
 			t.Errorf("took %v", d)
 		}
 		close(gate)
@@ -705,7 +633,7 @@ func TestCloseStuck(t *testing.T) {
 // The error names an agent that was removed during a call, too.
 func TestCloseStuckRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{}
+		s := &collector.Server{}
 		gate := make(chan struct{})
 		block := func() error { <-gate; return nil }
 		collectortest.Add(t, s, &collectortest.Agent{Name: "stuck", Domain: 10, Failing: block}, &collectortest.Agent{Name: "stays", Domain: 11, Failing: block}, collectortest.EmptyAgent("idle", 12))
@@ -771,7 +699,7 @@ func TestAcceptBackOff(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		log := collectortest.NewMessages()
-		s := &Server{Logger: slog.New(log)}
+		s := &collector.Server{Logger: slog.New(log)}
 		l := newFakeListener()
 		ctx, cancel := context.WithCancel(t.Context())
 		served := make(chan error)
@@ -803,7 +731,7 @@ func TestSpareFromTheStart(t *testing.T) {
 		t.Skip("errors of accept do not pass there")
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{}
+		s := &collector.Server{}
 		l := newFakeListener()
 		ctx, cancel := context.WithCancel(t.Context())
 		served := make(chan error)
@@ -829,7 +757,7 @@ func TestServe(t *testing.T) {
 	broken := errors.New("broken")
 	t.Run("failures", func(t *testing.T) {
 		log := collectortest.NewMessages()
-		s := &Server{Logger: slog.New(log)}
+		s := &collector.Server{Logger: slog.New(log)}
 		a, b := newFakeListener(), newFakeListener()
 		served := make(chan error)
 		go func() { served <- s.Serve(t.Context(), a, b) }()
@@ -854,7 +782,7 @@ func TestServe(t *testing.T) {
 	})
 	for _, n := range []int{0, 1} {
 		t.Run(fmt.Sprintf("close with %d listeners", n), func(t *testing.T) {
-			s := &Server{}
+			s := &collector.Server{}
 			served := make(chan error)
 			var ln []net.Listener
 			for range n {
@@ -874,7 +802,7 @@ func TestServe(t *testing.T) {
 		})
 	}
 	t.Run("after Close", func(t *testing.T) {
-		s := &Server{}
+		s := &collector.Server{}
 		s.Close()
 		if err := s.Serve(context.Background(), newFakeListener()); err != nil {
 			t.Error(err)
@@ -887,7 +815,7 @@ func TestServe(t *testing.T) {
 	})
 	t.Run("a client that goes before the challenge", func(t *testing.T) {
 		log := collectortest.NewMessages()
-		s := &Server{Logger: slog.New(log)}
+		s := &collector.Server{Logger: slog.New(log)}
 		addr := collectortest.ServeTCP(t, s)
 		c, err := net.Dial("tcp", addr)
 		if err != nil {
@@ -896,18 +824,11 @@ func TestServe(t *testing.T) {
 		io.ReadFull(c, make([]byte, 20))
 		c.Close()
 		collectortest.Dial(t, s).Net.Close()
-		collectortest.Eventually(t, "ends", func() bool { return s.counted() == 2 && len(s.clientList()) == 0 })
+		collectortest.Eventually(t, "ends", func() bool { return s.NumAccepted() == 2 && s.NumClients() == 0 })
 		if lines := log.Take(); lines != nil {
 			t.Errorf("logged %q", lines)
 		}
 	})
-}
-
-// counted is how many clients have come.
-func (s *Server) counted() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return int(s.clients.seq)
 }
 
 // A slowAttributes is an agent whose SetClient waits until gate is closed.
@@ -921,7 +842,7 @@ func (l slowAttributes) SetClient(*pmda.Client) { <-l.gate }
 // TestAttributesFirst: a new agent is told the attributes of a client before that
 // client's first request.
 func TestAttributesFirst(t *testing.T) {
-	s := collectortest.CloseAtEnd(t, &Server{})
+	s := collectortest.CloseAtEnd(t, &collector.Server{})
 	g := collectortest.Connect(t, s)
 	l := slowAttributes{&collectortest.Agent{Name: "attributes", Domain: 30}, make(chan struct{})}
 	added := make(chan error, 1)

@@ -1,8 +1,22 @@
 package collector
 
+import (
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
 // What the tests in package collector_test need to know of the inside.
 
+var (
+	ErrClosed     = errClosed
+	ErrLateAccess = errLateAccess
+)
+
 const (
+	ErrTryAgain     = errTryAgain
+	ErrNotSupported = errNotSupported
+
+	DefaultGrace       = defaultGrace
 	DefaultMaxPDU      = defaultMaxPDU
 	DefaultMaxContexts = defaultMaxContexts
 )
@@ -15,3 +29,22 @@ func (s *Server) MostProfiles() int {
 	}
 	return most
 }
+
+// NumClients is how many clients are connected.
+func (s *Server) NumClients() int { return len(s.clientList()) }
+
+// NumAccepted is how many clients have ever connected.
+func (s *Server) NumAccepted() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return int(s.clients.seq)
+}
+
+// LocalAgent is an agent in this process.
+func (s *Server) LocalAgent(d pdu.Domain) pmda.Handler { return s.agents.Load().get(d).local }
+
+// Fence fences an agent, as a store into pmcd.agent.fenced does.
+func (s *Server) Fence(d pdu.Domain) { s.agents.Load().get(d).fenced.Store(true) }
+
+// EndPanicPause has an agent called again although it has just panicked.
+func (s *Server) EndPanicPause(d pdu.Domain) { s.agents.Load().get(d).calls.pausedUntil.Store(0) }

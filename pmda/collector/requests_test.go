@@ -1,4 +1,4 @@
-package collector
+package collector_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/collector"
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmns"
@@ -49,13 +50,13 @@ var requestDomains = map[pdu.Domain]string{
 }
 
 // hostAll is a Server with an agent of every kind.
-func hostAll(t *testing.T) *Server {
+func hostAll(t *testing.T) *collector.Server {
 	t.Helper()
 	tree, err := pmns.Parse("names", strings.NewReader(requestNames))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := collectortest.CloseAtEnd(t, &Server{Names: tree, NoRestart: true, Logger: slog.New(collectortest.NewMessages())})
+	s := collectortest.CloseAtEnd(t, &collector.Server{Names: tree, NoRestart: true, Logger: slog.New(collectortest.NewMessages())})
 	for d, failing := range map[pdu.Domain]func() error{
 		wellDomain:   nil,
 		fencedDomain: nil,
@@ -67,7 +68,7 @@ func hostAll(t *testing.T) *Server {
 	} {
 		collectortest.Add(t, s, &collectortest.Agent{Name: requestDomains[d], Domain: d, Failing: failing})
 	}
-	s.agents.Load().get(fencedDomain).fenced.Store(true)
+	s.Fence(fencedDomain)
 	if s.StartAgent(pmcdconf.Agent{Name: "dead", Domain: deadDomain, Kind: pmcdconf.KindPipe, Argv: []string{"/nonexistent/agent"}}) == nil {
 		t.Fatal("an agent that does not exist was started")
 	}
@@ -135,7 +136,7 @@ func TestRequests(t *testing.T) {
 			got := map[string]string{}
 			for d, name := range requestDomains {
 				got[name] = g.Request(test.ask(d))
-				s.agents.Load().get(panicDomain).calls.pausedUntil.Store(0)
+				s.EndPanicPause(panicDomain)
 			}
 			want := map[string]string{
 				"well":   test.want,
@@ -232,7 +233,7 @@ func TestRequestsDirect(t *testing.T) {
 	}
 	want := []string{"RESULT 10.0.1 -1=7", "RESULT 10.0.1 -1=7", "RESULT 10.0.1 -1=7"}
 	var got []string
-	for _, text := range s.agents.Load().get(wellDomain).local.(*collectortest.Agent).Stored {
+	for _, text := range s.LocalAgent(wellDomain).(*collectortest.Agent).Stored {
 		got = append(got, strings.Replace(text, "HIGHRES_RESULT", "RESULT", 1))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -133,3 +133,9 @@ func Storing(ids ...pdu.PMID) pdu.PDU {
 func EmptyAgent(name string, d pdu.Domain) pmda.Unimplemented {
 	return pmda.Unimplemented{Name: name, Domain: d}
 }
+
+// Panicking is an agent that panics in methods that return nothing.
+type Panicking struct{ pmda.Unimplemented }
+
+func (Panicking) EndClient(*pmda.Client) { panic("end of client") }
+func (Panicking) SetClient(*pmda.Client) { panic("attributes") }
