@@ -48,3 +48,8 @@ func (s *Server) Fence(d pdu.Domain) { s.agents.Load().get(d).fenced.Store(true)
 
 // EndPanicPause has an agent called again although it has just panicked.
 func (s *Server) EndPanicPause(d pdu.Domain) { s.agents.Load().get(d).calls.pausedUntil.Store(0) }
+
+// AgentPID is the process of an agent.
+func (s *Server) AgentPID(d pdu.Domain) int {
+	return s.agents.Load().get(d).remote.Load().cmd.Process.Pid
+}

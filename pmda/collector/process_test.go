@@ -728,17 +728,17 @@ func TestReapedByAnother(t *testing.T) {
 // A fence ends with the process of the agent; an agent that does not run cannot be
 // fenced.
 func TestPMCDFenceOfDead(t *testing.T) {
-	b := newFixture(t, &Server{NoRestart: true})
+	b := NewFixture(t, &Server{NoRestart: true})
 	if err := b.StartAgent(programLine("good")); err != nil {
 		t.Fatal(err)
 	}
 	a := b.agents.Load().get(programDomain)
-	b.store("agent.fenced", 1)
-	b.want("agent.fenced", "pmcd 0", "program 1")
+	b.Store("agent.fenced", 1)
+	b.Want("agent.fenced", "pmcd 0", "program 1")
 	a.remote.Load().cmd.Process.Kill()
 	collectortest.Eventually(t, "death", func() bool { return a.remote.Load() == nil })
 	collectortest.Eventually(t, "end of the fence", func() bool { return !a.fenced.Load() })
-	b.store("agent.fenced", 1)
+	b.Store("agent.fenced", 1)
 	if _, err := a.handlerFor(false); err != pdu.ErrNoAgent {
 		t.Errorf("a fenced agent that is dead is called: %v", err)
 	}
@@ -746,13 +746,13 @@ func TestPMCDFenceOfDead(t *testing.T) {
 
 // An agent that the configuration gives another name is an instance of that name.
 func TestPMCDAgentRenamed(t *testing.T) {
-	b := newFixture(t, &Server{})
+	b := NewFixture(t, &Server{})
 	line := programLine("good")
 	for _, name := range []string{"before", "after"} {
 		line.Name = name
 		if err := b.Configure(&pmcdconf.Config{Agents: []pmcdconf.Agent{line}}); err != nil {
 			t.Fatal(err)
 		}
-		b.want("agent.name", "pmcd pmcd", name+" "+name)
+		b.Want("agent.name", "pmcd pmcd", name+" "+name)
 	}
 }
