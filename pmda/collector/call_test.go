@@ -1,10 +1,9 @@
-package collector
+package collector_test
 
 import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -17,10 +16,9 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector"
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
-	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmda/internal/override"
-	"github.com/pcp-go/pcp/pmda/remote"
 	"github.com/pcp-go/pcp/pmns"
 )
 
@@ -67,7 +65,7 @@ func equal(t *testing.T, what string, got []pdu.Error, want ...pdu.Error) {
 func TestAbandonInline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		s := &Server{Timeout: time.Second}
+		s := &collector.Server{Timeout: time.Second}
 		for _, a := range []*pmda.Agent{gated(100, "stuck", gate), gated(101, "other", nil)} {
 			if err := s.Add(a); err != nil {
 				t.Fatal(err)
@@ -128,7 +126,7 @@ func TestAbandonInline(t *testing.T) {
 func TestAbandonOnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := []time.Duration{70 * time.Second, 100 * time.Second, 10 * time.Second}
-		s := &Server{Timeout: time.Minute, AgentCalls: 1}
+		s := &collector.Server{Timeout: time.Minute, AgentCalls: 1}
 		a := &pmda.Agent{Name: "tired", Domain: 100}
 		pmda.Register(a, pmda.Metric[uint64]{Name: "tired.m", Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
 			took := calls[0]
@@ -155,7 +153,7 @@ func TestAbandonOnTime(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		wg.Go(func() { late(first, 3*time.Second) })
 		time.Sleep(2 * time.Second)
-		s.setTimeout(3 * time.Second)
+		s.SetTimeout(3 * time.Second)
 		wg.Wait()
 		time.Sleep(time.Minute)
 		if err := s.Close(); err != nil {
@@ -169,7 +167,7 @@ func TestAbandonOnTime(t *testing.T) {
 func TestWaitForSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		s := &Server{Timeout: time.Second, AgentCalls: 1}
+		s := &collector.Server{Timeout: time.Second, AgentCalls: 1}
 		if err := s.Add(gated(100, "stuck", gate)); err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +191,7 @@ func TestWaitForSlot(t *testing.T) {
 // other, then, since they are known to be slow, at the same time.
 func TestSlowOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{Timeout: 5 * time.Second}
+		s := &collector.Server{Timeout: 5 * time.Second}
 		for d := range pdu.Domain(3) {
 			a := &pmda.Agent{Name: fmt.Sprint("slow", d), Domain: 100 + d}
 			pmda.Register(a, pmda.Metric[uint64]{Name: a.Name + ".m", Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
@@ -232,13 +230,13 @@ func TestAbandoned(t *testing.T) {
 				later = *r
 				return 1, nil
 			}})
-		s := &Server{Timeout: time.Second}
+		s := &collector.Server{Timeout: time.Second}
 		for _, a := range []*pmda.Agent{slow, gated(101, "fast", nil)} {
 			if err := s.Add(a); err != nil {
 				t.Fatal(err)
 			}
 		}
-		s.agents.Load().get(100).calls.lastDuration.Store(int64(time.Second)) // known to take time
+		s.SetLastDuration(100, time.Second) // known to take time
 		c := collectortest.Connect(t, s)
 		equal(t, "abandoned", c.FetchCodes(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0)
 		for range 10 {
@@ -254,27 +252,11 @@ func TestAbandoned(t *testing.T) {
 	})
 }
 
-// TestAwaitAtDeadline: when the end of a side call and the deadline come at the same
-// time, the call is not used again before its goroutine has let go of it.
-func TestAwaitAtDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := &request{deadline: time.Now().Add(time.Second)}
-		k := &call{agent: &agent{local: &pmda.Agent{}}, done: make(chan struct{})}
-		time.AfterFunc(time.Second-1, func() { k.state.Store(callDone) })
-		time.AfterFunc(2*time.Second, func() { close(k.done) })
-		begin := time.Now()
-		r.await(k)
-		if _, done := k.outcome(); !done || r.abandoned || time.Since(begin) < 2*time.Second {
-			t.Errorf("had the call after %v", time.Since(begin))
-		}
-	})
-}
-
 // TestPanic has an agent panic: the client gets an error, the log a line, and
 // the agent is fenced for a moment.
 func TestPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{Timeout: time.Second}
+		s := &collector.Server{Timeout: time.Second}
 		a := &pmda.Agent{Name: "panicking", Domain: 100}
 		// In a Value it would be the metric's failure alone.
 		o := override.In(a)
@@ -285,7 +267,7 @@ func TestPanic(t *testing.T) {
 		c := collectortest.Connect(t, s)
 		equal(t, "panic", c.FetchCodes(pmid(100, 0)), pdu.ErrGeneric)
 		equal(t, "fenced", c.FetchCodes(pmid(100, 0)), pdu.ErrPMDAFenced)
-		time.Sleep(panicPause)
+		time.Sleep(collector.PanicPause)
 		equal(t, "again", c.FetchCodes(pmid(100, 0)), pdu.ErrGeneric)
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -317,12 +299,12 @@ func TestAbandonedContext(t *testing.T) {
 				waitForEnd(ctx)
 				return pdu.Desc{}, nil
 			}
-			s := &Server{Timeout: time.Second}
+			s := &collector.Server{Timeout: time.Second}
 			collectortest.Add(t, s, a, gated(101, "other", nil))
 			c := collectortest.Connect(t, s)
 			for i := range 2 {
 				if sideCall {
-					s.agents.Load().get(100).calls.lastDuration.Store(int64(time.Second)) // known to take time
+					s.SetLastDuration(100, time.Second) // known to take time
 				}
 				begin := time.Now()
 				equal(t, "fetch", c.FetchCodes(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0)
@@ -356,7 +338,7 @@ func TestAbandonedContext(t *testing.T) {
 func TestTimeOfLateResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		s := &Server{Timeout: time.Second, AgentCalls: 1}
+		s := &collector.Server{Timeout: time.Second, AgentCalls: 1}
 		collectortest.Add(t, s, gated(100, "stuck", gate))
 		first, second := collectortest.Connect(t, s), collectortest.Connect(t, s)
 		var wg sync.WaitGroup
@@ -389,7 +371,7 @@ func TestTimeOfLateResult(t *testing.T) {
 func TestTimeAfterWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		s := &Server{Timeout: time.Second, AgentCalls: 1}
+		s := &collector.Server{Timeout: time.Second, AgentCalls: 1}
 		collectortest.Add(t, s, gated(100, "stuck", gate))
 		for d := range pdu.Domain(3) {
 			a := &pmda.Agent{Name: fmt.Sprint("fast", d), Domain: 101 + d}
@@ -426,9 +408,9 @@ func TestNoSlotInTime(t *testing.T) {
 				time.Sleep(1500 * time.Millisecond)
 				return 1, nil
 			}})
-		s := &Server{Timeout: time.Second, AgentCalls: 1, Logger: slog.New(log)}
+		s := &collector.Server{Timeout: time.Second, AgentCalls: 1, Logger: slog.New(log)}
 		collectortest.Add(t, s, slow, gated(101, "fast", nil))
-		s.agents.Load().get(100).calls.lastDuration.Store(int64(time.Second)) // known to take time
+		s.SetLastDuration(100, time.Second) // known to take time
 		first := collectortest.Connect(t, s)
 		var wg sync.WaitGroup
 		wg.Go(func() { equal(t, "first", first.FetchCodes(pmid(100, 1)), pdu.ErrTimeout) })
@@ -453,7 +435,7 @@ func TestNoSlotInTime(t *testing.T) {
 func TestStoreStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		s := &Server{Timeout: time.Second}
+		s := &collector.Server{Timeout: time.Second}
 		block := func() error { <-gate; return nil }
 		fast, last := &collectortest.Agent{Name: "fast", Domain: 102}, &collectortest.Agent{Name: "last", Domain: 104}
 		collectortest.Add(t, s, &collectortest.Agent{Name: "stuck", Domain: 101, Failing: block}, fast, &collectortest.Agent{Name: "also", Domain: 103, Failing: block}, last)
@@ -505,7 +487,7 @@ func (b blockedLog) Handle(_ context.Context, r slog.Record) error {
 func TestBlockedLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		s := &Server{Timeout: time.Second, Logger: slog.New(blockedLog{slog.DiscardHandler, "agent timed out", gate})}
+		s := &collector.Server{Timeout: time.Second, Logger: slog.New(blockedLog{slog.DiscardHandler, "agent timed out", gate})}
 		collectortest.Add(t, s, gated(100, "stuck", gate), gated(101, "other", nil))
 		c := collectortest.Connect(t, s)
 		var wg sync.WaitGroup
@@ -542,7 +524,7 @@ func (f panickingNames) Namespace() *pmns.Tree {
 func TestPanicInNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := collectortest.NewMessages()
-		s := &Server{Logger: slog.New(log)}
+		s := &collector.Server{Logger: slog.New(log)}
 		broken := false
 		collectortest.Add(t, s, panickingNames{collectortest.EmptyAgent("panicking", 100), &broken}, gated(101, "other", nil))
 		g := collectortest.Connect(t, s)
@@ -553,7 +535,7 @@ func TestPanicInNames(t *testing.T) {
 					t.Fatal(got)
 				}
 			}
-			time.Sleep(panicPause)
+			time.Sleep(collector.PanicPause)
 		}
 		if n := len(log.Take()); n != 5 {
 			t.Errorf("%d lines in the log", n)
@@ -587,7 +569,7 @@ func TestOthersAfterWait(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				gate := make(chan struct{})
 				log := collectortest.NewMessages()
-				s := &Server{Timeout: time.Second, AgentCalls: 1, Logger: slog.New(log), Names: tree}
+				s := &collector.Server{Timeout: time.Second, AgentCalls: 1, Logger: slog.New(log), Names: tree}
 				stuck, busy := &collectortest.Agent{Name: "stuck", Domain: 100}, &collectortest.Agent{Name: "busy", Domain: 101}
 				fast, last := &collectortest.Agent{Name: "fast", Domain: 102}, &collectortest.Agent{Name: "last", Domain: 103}
 				stuck.Failing = func() error { <-gate; return nil }
@@ -649,7 +631,7 @@ func TestOthersAfterOverdue(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				gate := make(chan struct{})
-				s := &Server{Timeout: time.Second, Names: tree}
+				s := &collector.Server{Timeout: time.Second, Names: tree}
 				stuck := &collectortest.Agent{Name: "stuck", Domain: 100, Failing: func() error { <-gate; return nil }}
 				others := []*collectortest.Agent{{Name: "b", Domain: 101}, {Name: "c", Domain: 102}}
 				for _, a := range others {
@@ -719,7 +701,7 @@ func TestCallDeadline(t *testing.T) {
 				}})
 			return a
 		}
-		s := &Server{Timeout: time.Second}
+		s := &collector.Server{Timeout: time.Second}
 		collectortest.Add(t, s, note("a", 2*time.Second), note("b", 2*time.Millisecond))
 		c := collectortest.Connect(t, s)
 		ask := func(ids ...pdu.PMID) []deadlines {
@@ -731,7 +713,7 @@ func TestCallDeadline(t *testing.T) {
 			synctest.Wait()
 			return got
 		}
-		const full, extra = time.Second, time.Second + extraTime
+		const full, extra = time.Second, time.Second + collector.ExtraTime
 		for i, want := range [][]deadlines{
 			{{"a", full, full}, {"b", extra, extra}}, // an inline call, and a side call for what is left
 			{{"b", full, full}, {"a", full, full}},   // a side call and an inline one, since both are slow by now
@@ -747,60 +729,12 @@ func TestCallDeadline(t *testing.T) {
 			}
 		}
 		for _, timeout := range []time.Duration{time.Minute, -1} {
-			s.setTimeout(timeout)
+			s.SetTimeout(timeout)
 			want := []deadlines{{"b", max(timeout, 0), max(timeout, 0)}}
 			if diff := cmp.Diff(want, ask(pmid(101, 1)), cmp.AllowUnexported(deadlines{})); diff != "" {
 				t.Errorf("time-out %v (-want +got):\n%s", timeout, diff)
 			}
 		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// TestRemoteBesideOverdue: an agent of another process is called at once, not in the
-// little time that another agent leaves. Then its reply might be late, and clients
-// would be told to try again.
-func TestRemoteBesideOverdue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		gate := make(chan struct{})
-		s := &Server{Timeout: time.Second, AgentCalls: 1}
-		stuck := &collectortest.Agent{Name: "stuck", Domain: 100, Failing: func() error { <-gate; return nil }}
-		collectortest.Add(t, s, stuck)
-		outside := &collectortest.Agent{Name: "outside", Domain: 101, Failing: func() error { time.Sleep(100 * time.Millisecond); return nil }}
-		near, far := net.Pipe()
-		go func() {
-			pmda.Serve(t.Context(), outside, far)
-			far.Close()
-		}()
-		r, err := remote.New(t.Context(), outside.Info(), near, remote.Config{Timeout: time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
-		a := &agent{kind: pmcdconf.KindSocket, conf: pmcdconf.Agent{Name: "outside", Domain: 101}, started: make(chan struct{}, 1), done: make(chan struct{})}
-		a.setName("outside")
-		a.ctx, a.cancel = context.WithCancel(t.Context())
-		a.remote.Store(&process{Agent: r, stream: near, exited: make(chan struct{})})
-		if err := s.add(a); err != nil {
-			t.Fatal(err)
-		}
-		first, second, third := collectortest.Connect(t, s), collectortest.Connect(t, s), collectortest.Connect(t, s)
-		first.Send(pdu.DescReq{PMID: pmid(100, 1)}) // is abandoned after 1 s
-		time.Sleep(500 * time.Millisecond)
-		time.AfterFunc(1070*time.Millisecond, func() {
-			if got := second.Request(pdu.DescReq{PMID: pmid(101, 1)}); !strings.Contains(got, "101.0.1") {
-				t.Errorf("another client: %s", got)
-			}
-		})
-		const want = "{Descs:[{PMID:PM_ID_NULL Type:32 InDom:0.0 Sem:??? Units:}" +
-			" {PMID:101.0.1 Type:U32 InDom:PM_INDOM_NULL Sem:instant Units:}]}"
-		if got := third.Request(pdu.DescsReq{PMIDs: []pdu.PMID{pmid(100, 1), pmid(101, 1)}}); got != want { // waits for a slot, up to 1.5 s
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
-		time.Sleep(time.Second)
-		first.Receive()
-		close(gate)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
@@ -822,14 +756,14 @@ func TestChangeOfLateResult(t *testing.T) {
 				w.Begin(ids[0])
 				return nil
 			}
-			s := &Server{Timeout: time.Second}
+			s := &collector.Server{Timeout: time.Second}
 			collectortest.Add(t, s, a)
 			g := collectortest.Connect(t, s)
 			if sideCall {
 				collectortest.Add(t, s, gated(101, "fast", nil))
 				g.Request(pdu.Fetch{PMIDs: []pdu.PMID{pmid(101, 1)}})
 				g.Receive()
-				s.agents.Load().get(100).calls.lastDuration.Store(int64(time.Second)) // known to take time
+				s.SetLastDuration(100, time.Second) // known to take time
 				g.Request(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1), pmid(101, 1)}})
 			} else {
 				g.Request(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1)}})
@@ -854,10 +788,10 @@ func TestRemoveWhileWaiting(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			a := &collectortest.Agent{Name: "goes", Domain: 100, Failing: func() error { time.Sleep(time.Second); return nil }}
 			b := &collectortest.Agent{Name: "other", Domain: 101, Failing: func() error { time.Sleep(time.Second); return nil }}
-			s := &Server{AgentCalls: 1}
+			s := &collector.Server{AgentCalls: 1}
 			collectortest.Add(t, s, a, b)
 			if sideCall {
-				s.agents.Load().get(100).calls.lastDuration.Store(int64(time.Second)) // known to take time
+				s.SetLastDuration(100, time.Second) // known to take time
 			}
 			first, second, third := collectortest.Connect(t, s), collectortest.Connect(t, s), collectortest.Connect(t, s)
 			first.Send(pdu.DescReq{PMID: pmid(100, 1)})
@@ -887,76 +821,5 @@ func TestRemoveWhileWaiting(t *testing.T) {
 				t.Error(err)
 			}
 		})
-	}
-}
-
-// TestReturnAtDeadline has agents return about when their calls are abandoned: each
-// request gets the reply that is its own, and all slots are free in the end.
-func TestReturnAtDeadline(t *testing.T) {
-	const timeout, clients = 2 * time.Millisecond, 8
-	s := &Server{Timeout: timeout, AgentCalls: 4 * clients, Logger: slog.New(slog.DiscardHandler)}
-	for d := range pdu.Domain(3) {
-		a := &collectortest.Agent{Name: fmt.Sprint("agent", d), Domain: 100 + d}
-		var n atomic.Uint32
-		a.Failing = func() error {
-			if n.Add(1)%3 == 0 {
-				time.Sleep(timeout - 100*time.Microsecond + time.Duration(n.Load()%20)*10*time.Microsecond)
-			}
-			return nil
-		}
-		collectortest.Add(t, s, a)
-	}
-	var abandoned atomic.Int64
-	overdue := pdu.ErrTimeout.Error()
-	var all sync.WaitGroup
-	end := time.Now().Add(time.Second)
-	for i := range clients {
-		c := collectortest.Connect(t, s)
-		all.Go(func() {
-			for n := i; time.Now().Before(end); n += clients {
-				ids := []pdu.PMID{pmid(100, n%1000), pmid(101, n%1000), pmid(102, n%1000), pmid(100, 1+n%1000)}
-				kind, body := c.RoundTrip(pdu.Fetch{PMIDs: ids})
-				var res pdu.Result
-				if err := res.Decode(body); kind != pdu.KindResult || err != nil || res.Len() != len(ids) {
-					t.Errorf("%v of %d metrics, %v", kind, res.Len(), err)
-					return
-				}
-				for j, set := range res.All() {
-					switch err := set.Err(); {
-					case set.PMID != ids[j]:
-						t.Errorf("%v in the place of %v", set.PMID, ids[j])
-					case err == pdu.ErrTimeout:
-						abandoned.Add(1)
-					case err != nil || set.Len() != 1:
-						t.Errorf("%v: %d values, %v", set.PMID, set.Len(), err)
-					default:
-						if v, err := pdu.As[uint32](set.Atom(0, pdu.TypeU32)); err != nil || int(v) != set.PMID.Item() {
-							t.Errorf("%v has the value %d, %v", set.PMID, v, err)
-						}
-					}
-				}
-				if got := c.Request(pdu.DescReq{PMID: ids[1]}); got != "error: "+overdue && !strings.HasPrefix(got, fmt.Sprintf("{Desc:{PMID:%v ", ids[1])) {
-					t.Errorf("descriptor of %v: %s", ids[1], got)
-				}
-				if got := c.Request(collectortest.Storing(ids[:3]...)); got != "error: "+overdue && got != "success" {
-					t.Errorf("store: %s", got)
-				}
-			}
-		})
-	}
-	all.Wait()
-	collectortest.Eventually(t, "return of all calls", func() bool {
-		for _, a := range s.agents.Load().list {
-			if len(a.calls.slots) != 0 || a.calls.abandoned.Load() != 0 {
-				return false
-			}
-		}
-		return true
-	})
-	if abandoned.Load() == 0 {
-		t.Error("no call was abandoned")
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
 	}
 }

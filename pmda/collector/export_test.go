@@ -1,6 +1,8 @@
 package collector
 
 import (
+	"time"
+
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 )
@@ -16,6 +18,8 @@ const (
 	ErrTryAgain     = errTryAgain
 	ErrNotSupported = errNotSupported
 
+	PanicPause         = panicPause
+	ExtraTime          = extraTime
 	DefaultGrace       = defaultGrace
 	DefaultMaxPDU      = defaultMaxPDU
 	DefaultMaxContexts = defaultMaxContexts
@@ -53,3 +57,11 @@ func (s *Server) EndPanicPause(d pdu.Domain) { s.agents.Load().get(d).calls.paus
 func (s *Server) AgentPID(d pdu.Domain) int {
 	return s.agents.Load().get(d).remote.Load().cmd.Process.Pid
 }
+
+// SetLastDuration is how long an agent is said to have needed for its last call.
+func (s *Server) SetLastDuration(d pdu.Domain, took time.Duration) {
+	s.agents.Load().get(d).calls.lastDuration.Store(int64(took))
+}
+
+// SetTimeout changes the timeout, as a store into pmcd.control.timeout does.
+func (s *Server) SetTimeout(d time.Duration) { s.setTimeout(d) }
