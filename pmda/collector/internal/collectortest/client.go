@@ -92,6 +92,7 @@ func (c *Client) SendBytes(b []byte) {
 // nothing.
 const replyTimeout = 2 * time.Minute
 
+// Read is the next PDU that comes, or why there is none.
 func (c *Client) Read() (pdu.Header, []byte, error) {
 	c.Net.SetReadDeadline(time.Now().Add(replyTimeout))
 	return c.Conn.Read()
@@ -116,7 +117,7 @@ func (c *Client) describe(h pdu.Header, body []byte) string {
 	return Describe(p)
 }
 
-// Request is send and receive.
+// Request is Send and Receive.
 func (c *Client) Request(p pdu.PDU) string {
 	c.T.Helper()
 	c.Send(p)
@@ -155,7 +156,7 @@ func (c *Client) Reply() (pdu.Kind, []byte) {
 	}
 }
 
-// RoundTrip is send and reply.
+// RoundTrip is Send and Reply.
 func (c *Client) RoundTrip(p pdu.PDU) (pdu.Kind, []byte) {
 	c.T.Helper()
 	c.Send(p)

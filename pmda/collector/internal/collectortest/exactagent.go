@@ -19,9 +19,9 @@ func Mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// ExpectedNumber is the value of a metric's instance. Instances have no end: a client asks
-// for some that it has made up, so that the reply to another request, or of
-// another client, is not taken for its own.
+// ExpectedNumber is the value of a metric's instance. Instances have no end: a
+// client asks for some that it has made up, so that the reply to another request,
+// or of another client, is not taken for its own.
 func ExpectedNumber(ident uint32, inst pdu.InstID) uint64 {
 	return Mix(uint64(ident)<<32 | uint64(uint32(inst)))
 }
@@ -49,6 +49,7 @@ func ExpectedDesc(id pdu.PMID) pdu.Desc {
 	return d
 }
 
+// ExpectedAtom is the value of a metric's instance in the type of the metric.
 func ExpectedAtom(id pdu.PMID, inst pdu.InstID) pdu.Atom {
 	v := ExpectedNumber(uint32(id), inst)
 	switch ExpectedDesc(id).Type {
@@ -76,14 +77,17 @@ func ExpectedInsts(d pdu.InDom, p *pdu.Profile) []pdu.InstID {
 	return []pdu.InstID{0, 1, 2, 3}
 }
 
+// ExpectedInstance is an instance with its name.
 func ExpectedInstance(d pdu.InDom, inst pdu.InstID) pdu.Instance {
 	return pdu.Instance{ID: inst, Name: fmt.Sprintf("i%d-%x", inst, ExpectedNumber(uint32(d), inst))}
 }
 
+// ExpectedText is the help text of a metric or an instance domain.
 func ExpectedText(ident uint32, kind pdu.TextKind) string {
 	return fmt.Sprintf("text %d of %x", int(kind), ident)
 }
 
+// ExpectedLabels are the labels of a class, in JSON.
 func ExpectedLabels(ident uint32, class pdu.LabelClass, inst pdu.InstID) string {
 	return fmt.Sprintf(`{"class":%d,"inst":%d,"of":"%x"}`, int(class), inst, ident)
 }
@@ -116,13 +120,14 @@ func ExpectedNames(b *pmns.Builder, d pdu.Domain) {
 	}
 }
 
-// An ExactAgent is an agent whose replies are known beforehand: the expected functions give
-// them.
+// An ExactAgent is an agent whose replies are known beforehand: the Expected functions
+// give them.
 type ExactAgent struct {
 	pmda.Unimplemented
 	tree *pmns.Tree // nil if its names are in a file
 }
 
+// NewExactAgent is the agent of a domain, with the ExpectedNames.
 func NewExactAgent(d pdu.Domain) *ExactAgent {
 	var b pmns.Builder
 	ExpectedNames(&b, d)

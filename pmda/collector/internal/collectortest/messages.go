@@ -13,7 +13,7 @@ type Messages struct {
 	text []string
 }
 
-// NewMessages has no messages yet.
+// NewMessages is a handler without messages.
 func NewMessages() *Messages { return &Messages{Handler: slog.DiscardHandler} }
 
 func (m *Messages) Enabled(context.Context, slog.Level) bool { return true }
