@@ -1,213 +1,28 @@
-package collector
+package collector_test
 
 import (
-	"bytes"
 	"errors"
 	"net"
-	"net/netip"
 	"strings"
-	"sync"
 	"testing"
-	"testing/fstest"
 
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
+	"github.com/pcp-go/pcp/pmda/collector"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
-
-// accessLoader reads rules about the hosts and accounts that the tests are about.
-func accessLoader() *pmcdconf.Loader {
-	return &pmcdconf.Loader{
-		LookupHost: func(name string) ([]netip.Addr, error) {
-			if name == "here" || name == "localhost" {
-				return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
-			}
-			return nil, errors.New("no such host")
-		},
-		Hostname: func() (string, error) { return "here", nil },
-		Accounts: fstest.MapFS{
-			"passwd": {Data: []byte("root:x:0:0::/root:/bin/sh\npcp:x:999:995::/:/bin/false\nann:x:1000:1000::/:/bin/sh\n")},
-			"group":  {Data: []byte("root:x:0:\nwheel:x:10:pcp,ann\npcp:x:995:\nann:x:1000:ann\n")},
-		},
-	}
-}
-
-func parseAccess(t *testing.T, statements string) *accessControl {
-	t.Helper()
-	conf, err := accessLoader().Parse("f", strings.NewReader("[access]\n"+statements))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return newAccessControl(conf.Access)
-}
-
-func tcp(addr string) net.Addr {
-	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(addr), 4))
-}
-
-// release is the release of a peer that must be let in.
-func release(t *testing.T, a *accessControl, peer net.Addr) func() {
-	t.Helper()
-	_, release, err := a.checkHost(peer)
-	if err != nil {
-		t.Fatalf("%v: %v", peer, err)
-	}
-	return release
-}
-
-// strangeAddr is the address of a listener that is not of package net.
-type strangeAddr struct{ network, addr string }
-
-func (a strangeAddr) Network() string { return a.network }
-func (a strangeAddr) String() string  { return a.addr }
-
-func TestCheckHost(t *testing.T) {
-	unix := &net.UnixAddr{Net: "unix", Name: "1.2.3.4:5"}
-	tests := []struct {
-		name, statements string
-		peer             net.Addr
-		denied           pmcdconf.Ops
-		err              error
-	}{
-		{"not mentioned", "disallow 1.2.3.4 : all;", tcp("1.2.3.5"), 0, nil},
-		{"mentioned", "disallow 1.2.3.4 : all;", tcp("1.2.3.4"), pmcdconf.OpAll, pdu.ErrPermission},
-		{"mapped", "disallow 1.2.3.4 : store;", tcp("::ffff:1.2.3.4"), pmcdconf.OpStore, nil},
-		{"zone", `disallow "fe80::1" : store;`, tcp("fe80::1%eth0"), pmcdconf.OpStore, nil},
-		{"specific wins", "disallow .* : all; allow 1.2.* : fetch; allow 1.2.3.4 : store;", tcp("1.2.3.4"), 0, nil},
-		{"specific wins, any order", "allow 1.2.3.4 : store; allow 1.2.* : fetch; disallow .* : all;", tcp("1.2.3.5"), pmcdconf.OpStore, nil},
-		{"other family", `disallow ":*" : all; disallow "unix:" : all;`, tcp("1.2.3.4"), 0, nil},
-		{"family 6", `disallow ":*" : store;`, tcp("2001::1"), pmcdconf.OpStore, nil},
-		{"unix", `disallow "unix:" : store; disallow .* : all;`, unix, pmcdconf.OpStore, nil},
-		{"unix looks like IP", "disallow 1.2.3.4 : all;", unix, 0, nil},
-		{"memory", `disallow "local:" : store;`, strangeAddr{"memory", "1.2.3.4:5"}, pmcdconf.OpStore, nil},
-		{"no address", `disallow * : store;`, nil, pmcdconf.OpStore, nil},
-		{"strange TCP", "disallow 1.2.3.4 : store;", strangeAddr{"tcp4", "1.2.3.4:5"}, pmcdconf.OpStore, nil},
-		{"loopback is this host", "disallow here : store;", tcp("127.9.9.9"), pmcdconf.OpStore, nil},
-		{"loopback 6 is this host", "disallow 127.0.0.1 : store;", tcp("::1"), pmcdconf.OpStore, nil},
-		{"hidden groups", `disallow "fe80::223:*" : store;`, tcp("fe80:1:2:3:4:5:223:6"), pmcdconf.OpStore, nil},
-		{"groups", `disallow "fe80::223:*" : store;`, tcp("fe80::224:6"), 0, nil},
-	}
-	for _, tt := range tests {
-		denied, release, err := parseAccess(t, tt.statements).checkHost(tt.peer)
-		if denied != tt.denied || !errors.Is(err, tt.err) {
-			t.Errorf("%s: got %v, %v, want %v, %v", tt.name, denied, err, tt.denied, tt.err)
-		}
-		release()
-	}
-	if denied, release, err := (*accessControl)(nil).checkHost(unix); denied != 0 || err != nil || release == nil {
-		t.Errorf("without rules: got %v, %v", denied, err)
-	}
-}
-
-func TestHostLimits(t *testing.T) {
-	a := parseAccess(t, "allow 1.2.3.4 : maximum 1 connections; allow 1.2.* : maximum 2 connections; allow 1.2.3.5 : fetch;")
-	full := func(peer string) {
-		t.Helper()
-		if denied, release, err := a.checkHost(tcp(peer)); err != pdu.ErrConnLimit || denied != pmcdconf.OpAll {
-			t.Errorf("%s: got %v, %v, want a limit", peer, denied, err)
-		} else {
-			release()
-		}
-	}
-	one := release(t, a, tcp("1.2.3.4"))
-	full("1.2.3.4")
-	two := release(t, a, tcp("1.2.9.9"))
-	full("1.2.9.8")
-	// The most specific rule has no limit, though a wider one is full.
-	three := release(t, a, tcp("1.2.3.5"))
-	one()
-	one()
-	full("1.2.9.9")
-	three()
-	release(t, a, tcp("1.2.9.9"))()
-	two()
-	for _, r := range a.rules.Hosts {
-		if n := a.connections(&r.Rule); n != 0 {
-			t.Errorf("%s: %d connections left", r.Name, n)
-		}
-	}
-}
-
-func TestAccessConcurrently(t *testing.T) {
-	a := parseAccess(t, "allow .* : maximum 3 connections; allow user * : maximum 3 connections;")
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			for range 100 {
-				_, hostDone, _ := a.checkHost(tcp("1.2.3.4"))
-				_, userDone, _ := a.checkAccount(0, 0)
-				a.writeTables(new(bytes.Buffer))
-				hostDone()
-				userDone()
-			}
-		})
-	}
-	wg.Wait()
-	hosts, users := a.connections(&a.rules.Hosts[0].Rule), a.connections(&a.rules.Users.Others.Rule)
-	if hosts != 0 || users != 0 {
-		t.Errorf("connections left: %d of the host, %d of the user", hosts, users)
-	}
-}
-
-func TestCheckAccount(t *testing.T) {
-	tests := []struct {
-		name, statements string
-		uid, gid         int
-		denied           pmcdconf.Ops
-		err              error
-	}{
-		{"hosts only", "disallow .* : all;", -1, -1, 0, nil},
-		{"unknown", "allow user * : all;", -1, 0, pmcdconf.OpAll, pdu.ErrPermission},
-		{"group unknown", "allow group * : all;", 0, -1, pmcdconf.OpAll, pdu.ErrPermission},
-		{"user", "allow user root : all; disallow user pcp : store;", 999, 995, pmcdconf.OpStore, nil},
-		{"others denied", "allow user root : all;", 999, 995, pmcdconf.OpAll, pdu.ErrPermission},
-		{"others given", "allow user root : all; disallow user * : store;", 999, 995, pmcdconf.OpStore, nil},
-		{"user's group", "allow user pcp : all;", 7, 10, 0, nil},
-		{"group", "disallow group wheel : store;", 7, 10, pmcdconf.OpStore, nil},
-		{"group's user", "disallow group wheel : store;", 1000, 7, pmcdconf.OpStore, nil},
-		{"both add up", "disallow user pcp : store; disallow group pcp : fetch;", 999, 995, pmcdconf.OpAll, pdu.ErrPermission},
-		{"allow lifts nothing", "disallow group wheel : store; allow group ann : store;", 1000, 1000, pmcdconf.OpStore, nil},
-	}
-	for _, tt := range tests {
-		a := parseAccess(t, tt.statements)
-		denied, release, err := a.checkAccount(tt.uid, tt.gid)
-		if denied != tt.denied || !errors.Is(err, tt.err) {
-			t.Errorf("%s: got %v, %v, want %v, %v", tt.name, denied, err, tt.denied, tt.err)
-		}
-		release()
-		if want := tt.name != "hosts only"; a.rules.NeedsAccount() != want {
-			t.Errorf("%s: NeedsAccount is not %v", tt.name, want)
-		}
-	}
-	var none *accessControl
-	if _, _, err := none.checkAccount(-1, -1); err != nil {
-		t.Errorf("without rules: %v", err)
-	}
-	a := parseAccess(t, "allow group wheel : maximum 1 connections;")
-	_, release, err := a.checkAccount(999, 995)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if denied, _, err := a.checkAccount(1000, 1000); denied != pmcdconf.OpAll || err != pdu.ErrConnLimit {
-		t.Errorf("second of a group: got %v, %v, want a limit", denied, err)
-	}
-	release()
-	if _, _, err := a.checkAccount(1000, 1000); err != nil {
-		t.Errorf("when the first has gone: %v", err)
-	}
-}
 
 // Access rules hold for all clients, whatever the Server did before it got them; a
 // Server that would not know of them does not serve.
 func TestAccessAfterAdd(t *testing.T) {
-	newServer := func() *Server {
-		s := closeAtEnd(t, &Server{})
-		if err := s.Add(gated(100, "a", nil)); err != nil {
+	withAgent := func() *collector.Server {
+		s := collectortest.CloseAtEnd(t, &collector.Server{})
+		if err := s.Add(collectortest.EmptyAgent("a", 100)); err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
-	nobody := parseAccess(t, `disallow ".*" : all; disallow ":*" : all; disallow "unix:" : all;`).rules
-	dial := func(s *Server) error {
+	nobody := rules(t, `disallow ".*" : all; disallow ":*" : all; disallow "unix:" : all;`)
+	dial := func(s *collector.Server) error {
 		n, err := s.DialContext(t.Context(), "", "")
 		if err != nil {
 			return err
@@ -216,19 +31,19 @@ func TestAccessAfterAdd(t *testing.T) {
 		_, err = pdu.ClientHello(pdu.NewConn(n), 1, 0)
 		return err
 	}
-	s := newServer()
+	s := withAgent()
 	s.SetAccess(nobody)
 	if err := dial(s); !errors.Is(err, pdu.ErrPermission) {
 		t.Errorf("a client that is not allowed: %v, want %v", err, pdu.ErrPermission)
 	}
-	s = newServer()
+	s = withAgent()
 	s.Access = nobody
-	if err := dial(s); !errors.Is(err, errLateAccess) {
-		t.Errorf("a client in this process: %v, want %v", err, errLateAccess)
+	if err := dial(s); !errors.Is(err, collector.ErrLateAccess) {
+		t.Errorf("a client in this process: %v, want %v", err, collector.ErrLateAccess)
 	}
 	ln := newFakeListener()
-	if err := s.Serve(t.Context(), ln); !errors.Is(err, errLateAccess) {
-		t.Errorf("Serve: %v, want %v", err, errLateAccess)
+	if err := s.Serve(t.Context(), ln); !errors.Is(err, collector.ErrLateAccess) {
+		t.Errorf("Serve: %v, want %v", err, collector.ErrLateAccess)
 	}
 	if _, err := ln.Accept(); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("the listener is open: %v", err)
@@ -236,8 +51,8 @@ func TestAccessAfterAdd(t *testing.T) {
 }
 
 func TestWriteAccess(t *testing.T) {
-	s := closeAtEnd(t, &Server{Access: rules(t, `allow "unix:": maximum 3 connections;`)})
-	newClientOf(t, s)
+	s := collectortest.CloseAtEnd(t, &collector.Server{Access: rules(t, `allow "unix:": maximum 3 connections;`)})
+	collectortest.Connect(t, s)
 	var b strings.Builder
 	if err := s.WriteAccess(&b); err != nil {
 		t.Fatal(err)
@@ -252,41 +67,4 @@ func TestWriteAccess(t *testing.T) {
 	if got := strings.Count(b.String(), "access list empty"); got != 3 {
 		t.Errorf("tables of nothing: got\n%s", &b)
 	}
-}
-
-// FuzzAccess checks peers and accounts by any rules: who may do nothing is refused,
-// and nobody else is.
-func FuzzAccess(f *testing.F) {
-	for _, section := range accessSections {
-		f.Add(section)
-	}
-	f.Fuzz(func(t *testing.T, section string) {
-		conf, err := accessLoader().Parse("f", strings.NewReader("[access]\n"+section))
-		if err != nil {
-			return
-		}
-		a := newAccessControl(conf.Access)
-		check := func(who string, denied pmcdconf.Ops, release func(), err error) {
-			t.Helper()
-			if (denied == pmcdconf.OpAll) != (err != nil) {
-				t.Fatalf("%s: got %v, %v", who, denied, err)
-			}
-			release()
-		}
-		for _, peer := range []net.Addr{nil, tcp("127.0.0.1"), tcp("1.2.3.4"), tcp("fe80::1")} {
-			denied, release, err := a.checkHost(peer)
-			check("a peer", denied, release, err)
-		}
-		denied, release, err := a.checkAccount(999, 995)
-		check("an account", denied, release, err)
-		var tables strings.Builder
-		if err := a.writeTables(&tables); err != nil || tables.Len() == 0 {
-			t.Fatal(err)
-		}
-		for r, n := range a.conns {
-			if n != 0 {
-				t.Fatalf("%d connections left of %v", n, r)
-			}
-		}
-	})
 }

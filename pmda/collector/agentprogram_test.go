@@ -14,6 +14,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
 // The test program, started with the variable programEnv, is an agent of domain
@@ -130,12 +131,12 @@ func ignoreSignals() {
 	os.Exit(8)
 }
 
-// serveAgentProgram serves a testAgent that calls event, if it is not nil, at each
+// serveAgentProgram serves a collectortest.Agent that calls event, if it is not nil, at each
 // fetch.
 func serveAgentProgram(rw io.ReadWriter, event func()) int {
-	f := &testAgent{name: "program", domain: programDomain}
-	f.failing = func() error {
-		if event != nil && f.called[len(f.called)-1] == "fetch" {
+	f := &collectortest.Agent{Name: "program", Domain: programDomain}
+	f.Failing = func() error {
+		if event != nil && f.Called[len(f.Called)-1] == "fetch" {
 			event()
 		}
 		return nil

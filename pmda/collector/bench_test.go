@@ -1,4 +1,4 @@
-package collector
+package collector_test
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
 // benchAgent has a metric without instances, and one with n.
@@ -41,9 +43,9 @@ func benchAgent(b testing.TB, d pdu.Domain, n int) *pmda.Agent {
 // BenchmarkFetch is a fetch end to end, by a client that does as little as it
 // can: one value, 1,000 of one metric, and values of two agents.
 func BenchmarkFetch(b *testing.B) {
-	s := &Server{}
-	add(b, s, benchAgent(b, 10, 1000), benchAgent(b, 11, 1))
-	addr := serveTCP(b, s)
+	s := &collector.Server{}
+	collectortest.Add(b, s, benchAgent(b, 10, 1000), benchAgent(b, 11, 1))
+	addr := collectortest.ServeTCP(b, s)
 	connections := []struct {
 		name string
 		dial func() (net.Conn, error)
@@ -102,9 +104,9 @@ func fetchOnce(b testing.TB, conn *pdu.Conn, ask *pdu.Fetch) {
 
 // BenchmarkClients is the fetch of one value by many clients at the same time.
 func BenchmarkClients(b *testing.B) {
-	s := &Server{}
-	add(b, s, benchAgent(b, 10, 1))
-	addr := serveTCP(b, s)
+	s := &collector.Server{}
+	collectortest.Add(b, s, benchAgent(b, 10, 1))
+	addr := collectortest.ServeTCP(b, s)
 	for _, clients := range []int{8, 64} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
 			var left atomic.Int64
@@ -135,9 +137,9 @@ func BenchmarkClients(b *testing.B) {
 
 // BenchmarkConnect is a client that comes, fetches one value, and goes.
 func BenchmarkConnect(b *testing.B) {
-	s := &Server{}
-	add(b, s, benchAgent(b, 10, 1))
-	addr := serveTCP(b, s)
+	s := &collector.Server{}
+	collectortest.Add(b, s, benchAgent(b, 10, 1))
+	addr := collectortest.ServeTCP(b, s)
 	ask := &pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(10, 0, 0)}, HighRes: true}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -152,15 +154,15 @@ func BenchmarkConnect(b *testing.B) {
 
 // BenchmarkDesc is a request other than a fetch.
 func BenchmarkDesc(b *testing.B) {
-	s := &Server{}
-	add(b, s, benchAgent(b, 10, 1))
-	g := newClientOf(b, s)
+	s := &collector.Server{}
+	collectortest.Add(b, s, benchAgent(b, 10, 1))
+	g := collectortest.Connect(b, s)
 	defer s.Close()
 	ask := pdu.DescReq{PMID: pdu.MakePMID(10, 0, 0)}
 	b.ReportAllocs()
 	for b.Loop() {
-		g.send(ask)
-		if _, _, err := g.conn.Read(); err != nil {
+		g.Send(ask)
+		if _, _, err := g.Conn.Read(); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,10 +1,9 @@
-package collector
+package collector_test
 
 import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -17,9 +16,9 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
-	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
+	"github.com/pcp-go/pcp/pmda/collector"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 	"github.com/pcp-go/pcp/pmda/internal/override"
-	"github.com/pcp-go/pcp/pmda/remote"
 	"github.com/pcp-go/pcp/pmns"
 )
 
@@ -66,32 +65,32 @@ func equal(t *testing.T, what string, got []pdu.Error, want ...pdu.Error) {
 func TestAbandonInline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		s := &Server{Timeout: time.Second}
+		s := &collector.Server{Timeout: time.Second}
 		for _, a := range []*pmda.Agent{gated(100, "stuck", gate), gated(101, "other", nil)} {
 			if err := s.Add(a); err != nil {
 				t.Fatal(err)
 			}
 		}
-		c, quiet := newClientOf(t, s), newClientOf(t, s)
+		c, quiet := collectortest.Connect(t, s), collectortest.Connect(t, s)
 		begin := time.Now()
-		equal(t, "mixed", c.fetchCodes(pmid(100, 1), pmid(101, 2), pmid(100, 2), pmid(101, 1)),
+		equal(t, "mixed", c.FetchCodes(pmid(100, 1), pmid(101, 2), pmid(100, 2), pmid(101, 1)),
 			pdu.ErrTimeout, 0, pdu.ErrTimeout, 0)
 		if took := time.Since(begin); took < time.Second || took > 1100*time.Millisecond {
 			t.Errorf("the reply took %v", took)
 		}
 		begin = time.Now()
-		equal(t, "the client goes on", c.fetchCodes(pmid(101, 1)), 0)
-		equal(t, "another client", quiet.fetchCodes(pmid(101, 1), pmid(100, 2)), 0, 0)
+		equal(t, "the client goes on", c.FetchCodes(pmid(101, 1)), 0)
+		equal(t, "another client", quiet.FetchCodes(pmid(101, 1), pmid(100, 2)), 0, 0)
 		if took := time.Since(begin); took > time.Millisecond {
 			t.Errorf("others waited %v", took)
 		}
 
 		// Calls of other requests than fetches are abandoned too.
 		begin = time.Now()
-		if err := c.conn.Write(0, pdu.DescReq{PMID: pmid(100, 1)}); err != nil {
+		if err := c.Conn.Write(0, pdu.DescReq{PMID: pmid(100, 1)}); err != nil {
 			t.Fatal(err)
 		}
-		_, body, err := c.conn.Read()
+		_, body, err := c.Conn.Read()
 		var st pdu.Status
 		if err != nil || st.Decode(body) != nil || st.Code != pdu.ErrTimeout {
 			t.Fatalf("desc: %v %v", st, err)
@@ -103,19 +102,19 @@ func TestAbandonInline(t *testing.T) {
 		// Two more, and the agent has no slots left: it is fenced at once.
 		var wg sync.WaitGroup
 		for range 2 {
-			c := newClientOf(t, s)
-			wg.Go(func() { equal(t, "stuck", c.fetchCodes(pmid(100, 1)), pdu.ErrTimeout) })
+			c := collectortest.Connect(t, s)
+			wg.Go(func() { equal(t, "stuck", c.FetchCodes(pmid(100, 1)), pdu.ErrTimeout) })
 		}
 		wg.Wait()
 		begin = time.Now()
-		equal(t, "fenced", c.fetchCodes(pmid(100, 2), pmid(101, 2)), pdu.ErrPMDAFenced, 0)
+		equal(t, "fenced", c.FetchCodes(pmid(100, 2), pmid(101, 2)), pdu.ErrPMDAFenced, 0)
 		if took := time.Since(begin); took > time.Millisecond {
 			t.Errorf("the fenced agent took %v", took)
 		}
 		time.Sleep(20 * time.Second)
 		close(gate)
 		synctest.Wait()
-		equal(t, "recovered", c.fetchCodes(pmid(100, 1), pmid(100, 2), pmid(101, 2)), 0, 0, 0)
+		equal(t, "recovered", c.FetchCodes(pmid(100, 1), pmid(100, 2), pmid(101, 2)), 0, 0, 0)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
@@ -127,7 +126,7 @@ func TestAbandonInline(t *testing.T) {
 func TestAbandonOnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := []time.Duration{70 * time.Second, 100 * time.Second, 10 * time.Second}
-		s := &Server{Timeout: time.Minute, AgentCalls: 1}
+		s := &collector.Server{Timeout: time.Minute, AgentCalls: 1}
 		a := &pmda.Agent{Name: "tired", Domain: 100}
 		pmda.Register(a, pmda.Metric[uint64]{Name: "tired.m", Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
 			took := calls[0]
@@ -138,14 +137,14 @@ func TestAbandonOnTime(t *testing.T) {
 		if err := s.Add(a); err != nil {
 			t.Fatal(err)
 		}
-		late := func(c *testClient, want time.Duration) {
+		late := func(c *collectortest.Client, want time.Duration) {
 			begin := time.Now()
-			equal(t, "late", c.fetchCodes(pmid(100, 0)), pdu.ErrTimeout)
+			equal(t, "late", c.FetchCodes(pmid(100, 0)), pdu.ErrTimeout)
 			if took := time.Since(begin).Truncate(time.Microsecond); took != want {
 				t.Errorf("the reply took %v, want %v", took, want)
 			}
 		}
-		first, second := newClientOf(t, s), newClientOf(t, s)
+		first, second := collectortest.Connect(t, s), collectortest.Connect(t, s)
 		var wg sync.WaitGroup
 		wg.Go(func() { late(first, time.Minute) })
 		time.Sleep(50 * time.Second)
@@ -154,7 +153,7 @@ func TestAbandonOnTime(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		wg.Go(func() { late(first, 3*time.Second) })
 		time.Sleep(2 * time.Second)
-		s.setTimeout(3 * time.Second)
+		s.SetTimeout(3 * time.Second)
 		wg.Wait()
 		time.Sleep(time.Minute)
 		if err := s.Close(); err != nil {
@@ -168,20 +167,20 @@ func TestAbandonOnTime(t *testing.T) {
 func TestWaitForSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		s := &Server{Timeout: time.Second, AgentCalls: 1}
+		s := &collector.Server{Timeout: time.Second, AgentCalls: 1}
 		if err := s.Add(gated(100, "stuck", gate)); err != nil {
 			t.Fatal(err)
 		}
-		first, second, third := newClientOf(t, s), newClientOf(t, s), newClientOf(t, s)
+		first, second, third := collectortest.Connect(t, s), collectortest.Connect(t, s), collectortest.Connect(t, s)
 		var wg sync.WaitGroup
-		wg.Go(func() { equal(t, "first", first.fetchCodes(pmid(100, 1)), pdu.ErrTimeout) })
+		wg.Go(func() { equal(t, "first", first.FetchCodes(pmid(100, 1)), pdu.ErrTimeout) })
 		synctest.Wait()
-		wg.Go(func() { equal(t, "second", second.fetchCodes(pmid(100, 2)), pdu.ErrTimeout) })
+		wg.Go(func() { equal(t, "second", second.FetchCodes(pmid(100, 2)), pdu.ErrTimeout) })
 		wg.Wait()
-		equal(t, "third", third.fetchCodes(pmid(100, 2)), pdu.ErrPMDAFenced)
+		equal(t, "third", third.FetchCodes(pmid(100, 2)), pdu.ErrPMDAFenced)
 		close(gate)
 		synctest.Wait()
-		equal(t, "third, later", third.fetchCodes(pmid(100, 2)), 0)
+		equal(t, "third, later", third.FetchCodes(pmid(100, 2)), 0)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
@@ -192,7 +191,7 @@ func TestWaitForSlot(t *testing.T) {
 // other, then, since they are known to be slow, at the same time.
 func TestSlowOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{Timeout: 5 * time.Second}
+		s := &collector.Server{Timeout: 5 * time.Second}
 		for d := range pdu.Domain(3) {
 			a := &pmda.Agent{Name: fmt.Sprint("slow", d), Domain: 100 + d}
 			pmda.Register(a, pmda.Metric[uint64]{Name: a.Name + ".m", Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
@@ -203,10 +202,10 @@ func TestSlowOverlap(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		c := newClientOf(t, s)
+		c := collectortest.Connect(t, s)
 		for i, want := range []time.Duration{1500 * time.Millisecond, 500 * time.Millisecond} {
 			begin := time.Now()
-			equal(t, "slow", c.fetchCodes(pmid(100, 0), pmid(101, 0), pmid(102, 0)), 0, 0, 0)
+			equal(t, "slow", c.FetchCodes(pmid(100, 0), pmid(101, 0), pmid(102, 0)), 0, 0, 0)
 			if took := time.Since(begin); took != want {
 				t.Errorf("fetch %d took %v, want %v", i, took, want)
 			}
@@ -231,41 +230,25 @@ func TestAbandoned(t *testing.T) {
 				later = *r
 				return 1, nil
 			}})
-		s := &Server{Timeout: time.Second}
+		s := &collector.Server{Timeout: time.Second}
 		for _, a := range []*pmda.Agent{slow, gated(101, "fast", nil)} {
 			if err := s.Add(a); err != nil {
 				t.Fatal(err)
 			}
 		}
-		s.agents.Load().get(100).calls.lastDuration.Store(int64(time.Second)) // known to take time
-		c := newClientOf(t, s)
-		equal(t, "abandoned", c.fetchCodes(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0)
+		s.SetLastDuration(100, time.Second) // known to take time
+		c := collectortest.Connect(t, s)
+		equal(t, "abandoned", c.FetchCodes(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0)
 		for range 10 {
-			equal(t, "others", c.fetchCodes(pmid(101, 1)), 0)
+			equal(t, "others", c.FetchCodes(pmid(101, 1)), 0)
 		}
 		close(gate)
 		synctest.Wait()
 		if before.Client == nil || before.Deadline.IsZero() || later != before {
 			t.Errorf("the request was %+v and became %+v", before, later)
 		}
-		c.net.Close()
+		c.Net.Close()
 		s.Close()
-	})
-}
-
-// TestAwaitAtDeadline: when the end of a side call and the deadline come at the same
-// time, the call is not used again before its goroutine has let go of it.
-func TestAwaitAtDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := &request{deadline: time.Now().Add(time.Second)}
-		k := &call{agent: &agent{local: &pmda.Agent{}}, done: make(chan struct{})}
-		time.AfterFunc(time.Second-1, func() { k.state.Store(callDone) })
-		time.AfterFunc(2*time.Second, func() { close(k.done) })
-		begin := time.Now()
-		r.await(k)
-		if _, done := k.outcome(); !done || r.abandoned || time.Since(begin) < 2*time.Second {
-			t.Errorf("had the call after %v", time.Since(begin))
-		}
 	})
 }
 
@@ -273,7 +256,7 @@ func TestAwaitAtDeadline(t *testing.T) {
 // the agent is fenced for a moment.
 func TestPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{Timeout: time.Second}
+		s := &collector.Server{Timeout: time.Second}
 		a := &pmda.Agent{Name: "panicking", Domain: 100}
 		// In a Value it would be the metric's failure alone.
 		o := override.In(a)
@@ -281,11 +264,11 @@ func TestPanic(t *testing.T) {
 		if err := s.Add(a); err != nil {
 			t.Fatal(err)
 		}
-		c := newClientOf(t, s)
-		equal(t, "panic", c.fetchCodes(pmid(100, 0)), pdu.ErrGeneric)
-		equal(t, "fenced", c.fetchCodes(pmid(100, 0)), pdu.ErrPMDAFenced)
-		time.Sleep(panicPause)
-		equal(t, "again", c.fetchCodes(pmid(100, 0)), pdu.ErrGeneric)
+		c := collectortest.Connect(t, s)
+		equal(t, "panic", c.FetchCodes(pmid(100, 0)), pdu.ErrGeneric)
+		equal(t, "fenced", c.FetchCodes(pmid(100, 0)), pdu.ErrPMDAFenced)
+		time.Sleep(collector.PanicPause)
+		equal(t, "again", c.FetchCodes(pmid(100, 0)), pdu.ErrGeneric)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
@@ -316,15 +299,15 @@ func TestAbandonedContext(t *testing.T) {
 				waitForEnd(ctx)
 				return pdu.Desc{}, nil
 			}
-			s := &Server{Timeout: time.Second}
-			add(t, s, a, gated(101, "other", nil))
-			c := newClientOf(t, s)
+			s := &collector.Server{Timeout: time.Second}
+			collectortest.Add(t, s, a, gated(101, "other", nil))
+			c := collectortest.Connect(t, s)
 			for i := range 2 {
 				if sideCall {
-					s.agents.Load().get(100).calls.lastDuration.Store(int64(time.Second)) // known to take time
+					s.SetLastDuration(100, time.Second) // known to take time
 				}
 				begin := time.Now()
-				equal(t, "fetch", c.fetchCodes(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0)
+				equal(t, "fetch", c.FetchCodes(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0)
 				if took := time.Since(begin); took > 1100*time.Millisecond {
 					t.Errorf("the reply took %v", took)
 				}
@@ -332,10 +315,10 @@ func TestAbandonedContext(t *testing.T) {
 				if ended != 2*i+1 {
 					t.Errorf("side call %v: %d calls of %d saw their context end", sideCall, ended, 2*i+1)
 				}
-				if err := c.conn.Write(0, pdu.DescReq{PMID: pmid(100, 1)}); err != nil {
+				if err := c.Conn.Write(0, pdu.DescReq{PMID: pmid(100, 1)}); err != nil {
 					t.Fatal(err)
 				}
-				if _, _, err := c.conn.Read(); err != nil {
+				if _, _, err := c.Conn.Read(); err != nil {
 					t.Fatal(err)
 				}
 				synctest.Wait()
@@ -355,16 +338,16 @@ func TestAbandonedContext(t *testing.T) {
 func TestTimeOfLateResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		s := &Server{Timeout: time.Second, AgentCalls: 1}
-		add(t, s, gated(100, "stuck", gate))
-		first, second := newClientOf(t, s), newClientOf(t, s)
+		s := &collector.Server{Timeout: time.Second, AgentCalls: 1}
+		collectortest.Add(t, s, gated(100, "stuck", gate))
+		first, second := collectortest.Connect(t, s), collectortest.Connect(t, s)
 		var wg sync.WaitGroup
-		wg.Go(func() { equal(t, "first", first.fetchCodes(pmid(100, 1)), pdu.ErrTimeout) })
+		wg.Go(func() { equal(t, "first", first.FetchCodes(pmid(100, 1)), pdu.ErrTimeout) })
 		time.Sleep(time.Second / 2)
-		if err := second.conn.Write(0, pdu.Fetch{HighRes: true, PMIDs: []pdu.PMID{pmid(100, 2)}}); err != nil {
+		if err := second.Conn.Write(0, pdu.Fetch{HighRes: true, PMIDs: []pdu.PMID{pmid(100, 2)}}); err != nil {
 			t.Fatal(err)
 		}
-		h, body, err := second.conn.Read()
+		h, body, err := second.Conn.Read()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -388,8 +371,8 @@ func TestTimeOfLateResult(t *testing.T) {
 func TestTimeAfterWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		s := &Server{Timeout: time.Second, AgentCalls: 1}
-		add(t, s, gated(100, "stuck", gate))
+		s := &collector.Server{Timeout: time.Second, AgentCalls: 1}
+		collectortest.Add(t, s, gated(100, "stuck", gate))
 		for d := range pdu.Domain(3) {
 			a := &pmda.Agent{Name: fmt.Sprint("fast", d), Domain: 101 + d}
 			pmda.Register(a, pmda.Metric[uint64]{Name: a.Name + ".m", ID: pmda.Item(0, 1),
@@ -397,13 +380,13 @@ func TestTimeAfterWait(t *testing.T) {
 					time.Sleep(10 * time.Millisecond)
 					return 1, nil
 				}})
-			add(t, s, a)
+			collectortest.Add(t, s, a)
 		}
-		first, second := newClientOf(t, s), newClientOf(t, s)
+		first, second := collectortest.Connect(t, s), collectortest.Connect(t, s)
 		var wg sync.WaitGroup
-		wg.Go(func() { equal(t, "first", first.fetchCodes(pmid(100, 1)), pdu.ErrTimeout) })
+		wg.Go(func() { equal(t, "first", first.FetchCodes(pmid(100, 1)), pdu.ErrTimeout) })
 		time.Sleep(time.Second / 2)
-		equal(t, "second", second.fetchCodes(pmid(100, 2), pmid(101, 1), pmid(102, 1), pmid(103, 1)), pdu.ErrTimeout, 0, 0, 0)
+		equal(t, "second", second.FetchCodes(pmid(100, 2), pmid(101, 1), pmid(102, 1), pmid(103, 1)), pdu.ErrTimeout, 0, 0, 0)
 		wg.Wait()
 		close(gate)
 		if err := s.Close(); err != nil {
@@ -416,7 +399,7 @@ func TestTimeAfterWait(t *testing.T) {
 // overdue, and is not made later.
 func TestNoSlotInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := newMessages()
+		log := collectortest.NewMessages()
 		calls := 0
 		slow := &pmda.Agent{Name: "slow", Domain: 100}
 		pmda.Register(slow, pmda.Metric[uint64]{Name: "slow.m", ID: pmda.Item(0, 1),
@@ -425,20 +408,20 @@ func TestNoSlotInTime(t *testing.T) {
 				time.Sleep(1500 * time.Millisecond)
 				return 1, nil
 			}})
-		s := &Server{Timeout: time.Second, AgentCalls: 1, Logger: slog.New(log)}
-		add(t, s, slow, gated(101, "fast", nil))
-		s.agents.Load().get(100).calls.lastDuration.Store(int64(time.Second)) // known to take time
-		first := newClientOf(t, s)
+		s := &collector.Server{Timeout: time.Second, AgentCalls: 1, Logger: slog.New(log)}
+		collectortest.Add(t, s, slow, gated(101, "fast", nil))
+		s.SetLastDuration(100, time.Second) // known to take time
+		first := collectortest.Connect(t, s)
 		var wg sync.WaitGroup
-		wg.Go(func() { equal(t, "first", first.fetchCodes(pmid(100, 1)), pdu.ErrTimeout) })
+		wg.Go(func() { equal(t, "first", first.FetchCodes(pmid(100, 1)), pdu.ErrTimeout) })
 		time.Sleep(time.Second / 2)
 		for range 20 { // whose deadline is when the first call returns
-			c := newClientOf(t, s)
-			wg.Go(func() { equal(t, "waiting", c.fetchCodes(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0) })
+			c := collectortest.Connect(t, s)
+			wg.Go(func() { equal(t, "waiting", c.FetchCodes(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0) })
 		}
 		wg.Wait()
 		time.Sleep(10 * time.Second)
-		if n := len(log.take()); n != 2*calls {
+		if n := len(log.Take()); n != 2*calls {
 			t.Errorf("%d lines in the log for %d overdue calls", n, calls)
 		}
 		if err := s.Close(); err != nil {
@@ -452,27 +435,27 @@ func TestNoSlotInTime(t *testing.T) {
 func TestStoreStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		s := &Server{Timeout: time.Second}
+		s := &collector.Server{Timeout: time.Second}
 		block := func() error { <-gate; return nil }
-		fast, last := &testAgent{name: "fast", domain: 102}, &testAgent{name: "last", domain: 104}
-		add(t, s, &testAgent{name: "stuck", domain: 101, failing: block}, fast, &testAgent{name: "also", domain: 103, failing: block}, last)
-		g := newClientOf(t, s)
+		fast, last := &collectortest.Agent{Name: "fast", Domain: 102}, &collectortest.Agent{Name: "last", Domain: 104}
+		collectortest.Add(t, s, &collectortest.Agent{Name: "stuck", Domain: 101, Failing: block}, fast, &collectortest.Agent{Name: "also", Domain: 103, Failing: block}, last)
+		g := collectortest.Connect(t, s)
 		begin := time.Now()
-		if got := g.request(storing(pmid(101, 1), pmid(102, 1), pmid(103, 1), pmid(104, 1))); got != "error: "+pdu.ErrTimeout.Error() {
+		if got := g.Request(collectortest.Storing(pmid(101, 1), pmid(102, 1), pmid(103, 1), pmid(104, 1))); got != "error: "+pdu.ErrTimeout.Error() {
 			t.Error(got)
 		}
 		if took := time.Since(begin); took > 1200*time.Millisecond {
 			t.Errorf("the reply took %v", took)
 		}
-		for _, a := range []*testAgent{fast, last} {
-			want := fmt.Sprintf("RESULT %v -1=7", pmid(a.domain, 1))
-			if len(a.stored) != 1 || strings.TrimPrefix(a.stored[0], "HIGHRES_") != want {
-				t.Errorf("%s has stored %q", a.name, a.stored)
+		for _, a := range []*collectortest.Agent{fast, last} {
+			want := fmt.Sprintf("RESULT %v -1=7", pmid(a.Domain, 1))
+			if len(a.Stored) != 1 || strings.TrimPrefix(a.Stored[0], "HIGHRES_") != want {
+				t.Errorf("%s has stored %q", a.Name, a.Stored)
 			}
 		}
 		for _, d := range []pdu.Domain{102, 103} {
 			want := map[pdu.Domain]string{102: "success", 103: "error: " + pdu.ErrTimeout.Error()}[d]
-			if got := g.request(storing(pmid(d, 1))); got != want {
+			if got := g.Request(collectortest.Storing(pmid(d, 1))); got != want {
 				t.Errorf("later, domain %d: %s, want %s", d, got, want)
 			}
 		}
@@ -504,14 +487,14 @@ func (b blockedLog) Handle(_ context.Context, r slog.Record) error {
 func TestBlockedLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		s := &Server{Timeout: time.Second, Logger: slog.New(blockedLog{slog.DiscardHandler, "agent timed out", gate})}
-		add(t, s, gated(100, "stuck", gate), gated(101, "other", nil))
-		c := newClientOf(t, s)
+		s := &collector.Server{Timeout: time.Second, Logger: slog.New(blockedLog{slog.DiscardHandler, "agent timed out", gate})}
+		collectortest.Add(t, s, gated(100, "stuck", gate), gated(101, "other", nil))
+		c := collectortest.Connect(t, s)
 		var wg sync.WaitGroup
-		wg.Go(func() { equal(t, "stuck", c.fetchCodes(pmid(100, 1)), pdu.ErrTimeout) })
+		wg.Go(func() { equal(t, "stuck", c.FetchCodes(pmid(100, 1)), pdu.ErrTimeout) })
 		time.Sleep(2 * time.Second)
 		begin := time.Now()
-		equal(t, "another client", newClientOf(t, s).fetchCodes(pmid(101, 1)), 0)
+		equal(t, "another client", collectortest.Connect(t, s).FetchCodes(pmid(101, 1)), 0)
 		if took := time.Since(begin); took > time.Millisecond {
 			t.Errorf("another client waited %v", took)
 		}
@@ -540,21 +523,21 @@ func (f panickingNames) Namespace() *pmns.Tree {
 // and the names of others stay.
 func TestPanicInNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := newMessages()
-		s := &Server{Logger: slog.New(log)}
+		log := collectortest.NewMessages()
+		s := &collector.Server{Logger: slog.New(log)}
 		broken := false
-		add(t, s, panickingNames{fakeAgent("panicking", 100), &broken}, gated(101, "other", nil))
-		g := newClientOf(t, s)
+		collectortest.Add(t, s, panickingNames{collectortest.EmptyAgent("panicking", 100), &broken}, gated(101, "other", nil))
+		g := collectortest.Connect(t, s)
 		broken = true
 		for range 5 {
 			for range 10 {
-				if got := g.request(pdu.NameList{Names: []string{"other.fast"}}); !strings.Contains(got, "101.0.2") {
+				if got := g.Request(pdu.NameList{Names: []string{"other.fast"}}); !strings.Contains(got, "101.0.2") {
 					t.Fatal(got)
 				}
 			}
-			time.Sleep(panicPause)
+			time.Sleep(collector.PanicPause)
 		}
-		if n := len(log.take()); n != 5 {
+		if n := len(log.Take()); n != 5 {
 			t.Errorf("%d lines in the log", n)
 		}
 		if err := s.Close(); err != nil {
@@ -576,7 +559,7 @@ func TestOthersAfterWait(t *testing.T) {
 		ask  pdu.PDU
 		want string
 	}{
-		{"store", storing(id(100), id(101), id(102), id(103)), "error: " + pdu.ErrTimeout.Error()},
+		{"store", collectortest.Storing(id(100), id(101), id(102), id(103)), "error: " + pdu.ErrTimeout.Error()},
 		{"descriptors", pdu.DescsReq{PMIDs: []pdu.PMID{id(100), id(102), id(103)}},
 			"{Descs:[{PMID:PM_ID_NULL Type:32 InDom:0.0 Sem:??? Units:}" +
 				" {PMID:102.0.1 Type:U32 InDom:PM_INDOM_NULL Sem:instant Units:} {PMID:103.0.1 Type:U32 InDom:PM_INDOM_NULL Sem:instant Units:}]}"},
@@ -585,29 +568,29 @@ func TestOthersAfterWait(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				gate := make(chan struct{})
-				log := newMessages()
-				s := &Server{Timeout: time.Second, AgentCalls: 1, Logger: slog.New(log), Names: tree}
-				stuck, busy := &testAgent{name: "stuck", domain: 100}, &testAgent{name: "busy", domain: 101}
-				fast, last := &testAgent{name: "fast", domain: 102}, &testAgent{name: "last", domain: 103}
-				stuck.failing = func() error { <-gate; return nil }
-				busy.failing = func() error { time.Sleep(900 * time.Millisecond); return nil }
-				fast.failing = func() error { time.Sleep(10 * time.Millisecond); return nil }
-				add(t, s, stuck, busy, fast, last)
-				first, second, third := newClientOf(t, s), newClientOf(t, s), newClientOf(t, s)
-				first.send(pdu.DescReq{PMID: id(100)}) // is abandoned after 1 s
+				log := collectortest.NewMessages()
+				s := &collector.Server{Timeout: time.Second, AgentCalls: 1, Logger: slog.New(log), Names: tree}
+				stuck, busy := &collectortest.Agent{Name: "stuck", Domain: 100}, &collectortest.Agent{Name: "busy", Domain: 101}
+				fast, last := &collectortest.Agent{Name: "fast", Domain: 102}, &collectortest.Agent{Name: "last", Domain: 103}
+				stuck.Failing = func() error { <-gate; return nil }
+				busy.Failing = func() error { time.Sleep(900 * time.Millisecond); return nil }
+				fast.Failing = func() error { time.Sleep(10 * time.Millisecond); return nil }
+				collectortest.Add(t, s, stuck, busy, fast, last)
+				first, second, third := collectortest.Connect(t, s), collectortest.Connect(t, s), collectortest.Connect(t, s)
+				first.Send(pdu.DescReq{PMID: id(100)}) // is abandoned after 1 s
 				time.Sleep(500 * time.Millisecond)
-				time.AfterFunc(700*time.Millisecond, func() { second.request(pdu.DescReq{PMID: id(101)}) })
-				if got := third.request(test.ask); got != test.want { // waits for a slot, up to 1.5 s
+				time.AfterFunc(700*time.Millisecond, func() { second.Request(pdu.DescReq{PMID: id(101)}) })
+				if got := third.Request(test.ask); got != test.want { // waits for a slot, up to 1.5 s
 					t.Errorf("got  %s\nwant %s", got, test.want)
 				}
-				for _, a := range []*testAgent{fast, last} {
-					if len(a.called) != 1 {
-						t.Errorf("%s was called for %q", a.name, a.called)
+				for _, a := range []*collectortest.Agent{fast, last} {
+					if len(a.Called) != 1 {
+						t.Errorf("%s was called for %q", a.Name, a.Called)
 					}
 				}
 				time.Sleep(2 * time.Second)
-				first.receive()
-				if diff := cmp.Diff([]string{"agent timed out; it is fenced until a call returns"}, log.take()); diff != "" {
+				first.Receive()
+				if diff := cmp.Diff([]string{"agent timed out; it is fenced until a call returns"}, log.Take()); diff != "" {
 					t.Errorf("log (-want +got):\n%s", diff)
 				}
 				close(gate)
@@ -639,7 +622,7 @@ func TestOthersAfterOverdue(t *testing.T) {
 	}{
 		{"fetch", pdu.Fetch{PMIDs: []pdu.PMID{id(100), id(101), id(100), id(102)}},
 			"RESULT 100.0.1 " + overdue + "; 101.0.1 -1=1; 100.0.1 " + overdue + "; 102.0.1 -1=1"},
-		{"store", storing(id(100), id(101), id(102)), "error: " + overdue},
+		{"store", collectortest.Storing(id(100), id(101), id(102)), "error: " + overdue},
 		{"descriptors", pdu.DescsReq{PMIDs: []pdu.PMID{id(101), id(100), id(102), id(100), id(101)}},
 			"{Descs:[" + strings.Join([]string{desc(101), gap, desc(102), gap, desc(101)}, " ") + "]}"},
 		{"names", pdu.TraverseReq{Name: "x"}, "{Names:[x.a x.m x.b.a x.b.b x.c.a x.c.b] Statuses:[] Err:No error}"},
@@ -648,17 +631,17 @@ func TestOthersAfterOverdue(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				gate := make(chan struct{})
-				s := &Server{Timeout: time.Second, Names: tree}
-				stuck := &testAgent{name: "stuck", domain: 100, failing: func() error { <-gate; return nil }}
-				others := []*testAgent{{name: "b", domain: 101}, {name: "c", domain: 102}}
+				s := &collector.Server{Timeout: time.Second, Names: tree}
+				stuck := &collectortest.Agent{Name: "stuck", Domain: 100, Failing: func() error { <-gate; return nil }}
+				others := []*collectortest.Agent{{Name: "b", Domain: 101}, {Name: "c", Domain: 102}}
 				for _, a := range others {
-					a.failing = func() error { time.Sleep(10 * time.Millisecond); return nil }
+					a.Failing = func() error { time.Sleep(10 * time.Millisecond); return nil }
 				}
-				add(t, s, stuck, others[0], others[1])
-				g := newClientOf(t, s)
+				collectortest.Add(t, s, stuck, others[0], others[1])
+				g := collectortest.Connect(t, s)
 				for range 2 { // with the others inline and, when they are known to be slow, in side calls
 					begin := time.Now()
-					if got := g.request(test.ask); got != test.want {
+					if got := g.Request(test.ask); got != test.want {
 						t.Errorf("got  %s\nwant %s", got, test.want)
 					}
 					if took := time.Since(begin); took < time.Second || took > 1100*time.Millisecond {
@@ -666,8 +649,8 @@ func TestOthersAfterOverdue(t *testing.T) {
 					}
 				}
 				for _, a := range others {
-					if len(a.called) < 2 {
-						t.Errorf("%s was called for %q", a.name, a.called)
+					if len(a.Called) < 2 {
+						t.Errorf("%s was called for %q", a.Name, a.Called)
 					}
 				}
 				close(gate)
@@ -718,19 +701,19 @@ func TestCallDeadline(t *testing.T) {
 				}})
 			return a
 		}
-		s := &Server{Timeout: time.Second}
-		add(t, s, note("a", 2*time.Second), note("b", 2*time.Millisecond))
-		c := newClientOf(t, s)
+		s := &collector.Server{Timeout: time.Second}
+		collectortest.Add(t, s, note("a", 2*time.Second), note("b", 2*time.Millisecond))
+		c := collectortest.Connect(t, s)
 		ask := func(ids ...pdu.PMID) []deadlines {
 			t.Helper()
 			synctest.Wait()
 			begin, got = time.Now(), nil
-			c.fetchCodes(ids...)
+			c.FetchCodes(ids...)
 			time.Sleep(3 * time.Second)
 			synctest.Wait()
 			return got
 		}
-		const full, extra = time.Second, time.Second + extraTime
+		const full, extra = time.Second, time.Second + collector.ExtraTime
 		for i, want := range [][]deadlines{
 			{{"a", full, full}, {"b", extra, extra}}, // an inline call, and a side call for what is left
 			{{"b", full, full}, {"a", full, full}},   // a side call and an inline one, since both are slow by now
@@ -746,60 +729,12 @@ func TestCallDeadline(t *testing.T) {
 			}
 		}
 		for _, timeout := range []time.Duration{time.Minute, -1} {
-			s.setTimeout(timeout)
+			s.SetTimeout(timeout)
 			want := []deadlines{{"b", max(timeout, 0), max(timeout, 0)}}
 			if diff := cmp.Diff(want, ask(pmid(101, 1)), cmp.AllowUnexported(deadlines{})); diff != "" {
 				t.Errorf("time-out %v (-want +got):\n%s", timeout, diff)
 			}
 		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// TestRemoteBesideOverdue: an agent of another process is called at once, not in the
-// little time that another agent leaves. Then its reply might be late, and clients
-// would be told to try again.
-func TestRemoteBesideOverdue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		gate := make(chan struct{})
-		s := &Server{Timeout: time.Second, AgentCalls: 1}
-		stuck := &testAgent{name: "stuck", domain: 100, failing: func() error { <-gate; return nil }}
-		add(t, s, stuck)
-		outside := &testAgent{name: "outside", domain: 101, failing: func() error { time.Sleep(100 * time.Millisecond); return nil }}
-		near, far := net.Pipe()
-		go func() {
-			pmda.Serve(t.Context(), outside, far)
-			far.Close()
-		}()
-		r, err := remote.New(t.Context(), outside.Info(), near, remote.Config{Timeout: time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
-		a := &agent{kind: pmcdconf.KindSocket, conf: pmcdconf.Agent{Name: "outside", Domain: 101}, started: make(chan struct{}, 1), done: make(chan struct{})}
-		a.setName("outside")
-		a.ctx, a.cancel = context.WithCancel(t.Context())
-		a.remote.Store(&process{Agent: r, stream: near, exited: make(chan struct{})})
-		if err := s.add(a); err != nil {
-			t.Fatal(err)
-		}
-		first, second, third := newClientOf(t, s), newClientOf(t, s), newClientOf(t, s)
-		first.send(pdu.DescReq{PMID: pmid(100, 1)}) // is abandoned after 1 s
-		time.Sleep(500 * time.Millisecond)
-		time.AfterFunc(1070*time.Millisecond, func() {
-			if got := second.request(pdu.DescReq{PMID: pmid(101, 1)}); !strings.Contains(got, "101.0.1") {
-				t.Errorf("another client: %s", got)
-			}
-		})
-		const want = "{Descs:[{PMID:PM_ID_NULL Type:32 InDom:0.0 Sem:??? Units:}" +
-			" {PMID:101.0.1 Type:U32 InDom:PM_INDOM_NULL Sem:instant Units:}]}"
-		if got := third.request(pdu.DescsReq{PMIDs: []pdu.PMID{pmid(100, 1), pmid(101, 1)}}); got != want { // waits for a slot, up to 1.5 s
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
-		time.Sleep(time.Second)
-		first.receive()
-		close(gate)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
@@ -812,8 +747,8 @@ func TestChangeOfLateResult(t *testing.T) {
 	for _, sideCall := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			var later atomic.Bool
-			a := &testAgent{name: "late", domain: 100}
-			a.fetched = func(_ *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+			a := &collectortest.Agent{Name: "late", Domain: 100}
+			a.Fetched = func(_ *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 				if !later.Load() {
 					time.Sleep(1010 * time.Millisecond)
 					w.Changed = pdu.ChangeNames
@@ -821,24 +756,24 @@ func TestChangeOfLateResult(t *testing.T) {
 				w.Begin(ids[0])
 				return nil
 			}
-			s := &Server{Timeout: time.Second}
-			add(t, s, a)
-			g := newClientOf(t, s)
+			s := &collector.Server{Timeout: time.Second}
+			collectortest.Add(t, s, a)
+			g := collectortest.Connect(t, s)
 			if sideCall {
-				add(t, s, gated(101, "fast", nil))
-				g.request(pdu.Fetch{PMIDs: []pdu.PMID{pmid(101, 1)}})
-				g.receive()
-				s.agents.Load().get(100).calls.lastDuration.Store(int64(time.Second)) // known to take time
-				g.request(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1), pmid(101, 1)}})
+				collectortest.Add(t, s, gated(101, "fast", nil))
+				g.Request(pdu.Fetch{PMIDs: []pdu.PMID{pmid(101, 1)}})
+				g.Receive()
+				s.SetLastDuration(100, time.Second) // known to take time
+				g.Request(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1), pmid(101, 1)}})
 			} else {
-				g.request(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1)}})
+				g.Request(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1)}})
 			}
 			time.Sleep(time.Second)
 			later.Store(true)
-			if got, want := g.request(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1)}}), "change: names"; got != want {
+			if got, want := g.Request(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1)}}), "change: names"; got != want {
 				t.Errorf("side call %v: told %q, want %q", sideCall, got, want)
 			}
-			g.net.Close()
+			g.Net.Close()
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
@@ -851,111 +786,40 @@ func TestChangeOfLateResult(t *testing.T) {
 func TestRemoveWhileWaiting(t *testing.T) {
 	for _, sideCall := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			a := &testAgent{name: "goes", domain: 100, failing: func() error { time.Sleep(time.Second); return nil }}
-			b := &testAgent{name: "other", domain: 101, failing: func() error { time.Sleep(time.Second); return nil }}
-			s := &Server{AgentCalls: 1}
-			add(t, s, a, b)
+			a := &collectortest.Agent{Name: "goes", Domain: 100, Failing: func() error { time.Sleep(time.Second); return nil }}
+			b := &collectortest.Agent{Name: "other", Domain: 101, Failing: func() error { time.Sleep(time.Second); return nil }}
+			s := &collector.Server{AgentCalls: 1}
+			collectortest.Add(t, s, a, b)
 			if sideCall {
-				s.agents.Load().get(100).calls.lastDuration.Store(int64(time.Second)) // known to take time
+				s.SetLastDuration(100, time.Second) // known to take time
 			}
-			first, second, third := newClientOf(t, s), newClientOf(t, s), newClientOf(t, s)
-			first.send(pdu.DescReq{PMID: pmid(100, 1)})
+			first, second, third := collectortest.Connect(t, s), collectortest.Connect(t, s), collectortest.Connect(t, s)
+			first.Send(pdu.DescReq{PMID: pmid(100, 1)})
 			synctest.Wait()
-			second.send(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1)}}) // waits for a slot
-			third.send(pdu.Fetch{PMIDs: []pdu.PMID{pmid(101, 1), pmid(100, 1)}})
+			second.Send(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1)}}) // waits for a slot
+			third.Send(pdu.Fetch{PMIDs: []pdu.PMID{pmid(101, 1), pmid(100, 1)}})
 			synctest.Wait()
 			if err := s.Remove(100); err != nil {
 				t.Error(err)
 			}
-			first.receive()
-			for g, want := range map[*testClient]string{
+			first.Receive()
+			for g, want := range map[*collectortest.Client]string{
 				second: "RESULT 100.0.1 " + pdu.ErrNoAgent.Error(),
 				third:  "RESULT 101.0.1 -1=1; 100.0.1 " + pdu.ErrNoAgent.Error(),
 			} {
-				if got := g.receive(); got != "change: drop agent" {
+				if got := g.Receive(); got != "change: drop agent" {
 					t.Errorf("told %q", got)
 				}
-				if got := g.receive(); got != want {
+				if got := g.Receive(); got != want {
 					t.Errorf("side call %v: got %q, want %q", sideCall, got, want)
 				}
 			}
-			if diff := cmp.Diff([]string{"desc"}, a.called); diff != "" {
+			if diff := cmp.Diff([]string{"desc"}, a.Called); diff != "" {
 				t.Errorf("calls of the removed agent (-want +got):\n%s", diff)
 			}
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
 		})
-	}
-}
-
-// TestReturnAtDeadline has agents return about when their calls are abandoned: each
-// request gets the reply that is its own, and all slots are free in the end.
-func TestReturnAtDeadline(t *testing.T) {
-	const timeout, clients = 2 * time.Millisecond, 8
-	s := &Server{Timeout: timeout, AgentCalls: 4 * clients, Logger: slog.New(slog.DiscardHandler)}
-	for d := range pdu.Domain(3) {
-		a := &testAgent{name: fmt.Sprint("agent", d), domain: 100 + d}
-		var n atomic.Uint32
-		a.failing = func() error {
-			if n.Add(1)%3 == 0 {
-				time.Sleep(timeout - 100*time.Microsecond + time.Duration(n.Load()%20)*10*time.Microsecond)
-			}
-			return nil
-		}
-		add(t, s, a)
-	}
-	var abandoned atomic.Int64
-	overdue := pdu.ErrTimeout.Error()
-	var all sync.WaitGroup
-	end := time.Now().Add(time.Second)
-	for i := range clients {
-		c := newClientOf(t, s)
-		all.Go(func() {
-			for n := i; time.Now().Before(end); n += clients {
-				ids := []pdu.PMID{pmid(100, n%1000), pmid(101, n%1000), pmid(102, n%1000), pmid(100, 1+n%1000)}
-				kind, body := c.roundTrip(pdu.Fetch{PMIDs: ids})
-				var res pdu.Result
-				if err := res.Decode(body); kind != pdu.KindResult || err != nil || res.Len() != len(ids) {
-					t.Errorf("%v of %d metrics, %v", kind, res.Len(), err)
-					return
-				}
-				for j, set := range res.All() {
-					switch err := set.Err(); {
-					case set.PMID != ids[j]:
-						t.Errorf("%v in the place of %v", set.PMID, ids[j])
-					case err == pdu.ErrTimeout:
-						abandoned.Add(1)
-					case err != nil || set.Len() != 1:
-						t.Errorf("%v: %d values, %v", set.PMID, set.Len(), err)
-					default:
-						if v, err := pdu.As[uint32](set.Atom(0, pdu.TypeU32)); err != nil || int(v) != set.PMID.Item() {
-							t.Errorf("%v has the value %d, %v", set.PMID, v, err)
-						}
-					}
-				}
-				if got := c.request(pdu.DescReq{PMID: ids[1]}); got != "error: "+overdue && !strings.HasPrefix(got, fmt.Sprintf("{Desc:{PMID:%v ", ids[1])) {
-					t.Errorf("descriptor of %v: %s", ids[1], got)
-				}
-				if got := c.request(storing(ids[:3]...)); got != "error: "+overdue && got != "success" {
-					t.Errorf("store: %s", got)
-				}
-			}
-		})
-	}
-	all.Wait()
-	eventually(t, "return of all calls", func() bool {
-		for _, a := range s.agents.Load().list {
-			if len(a.calls.slots) != 0 || a.calls.abandoned.Load() != 0 {
-				return false
-			}
-		}
-		return true
-	})
-	if abandoned.Load() == 0 {
-		t.Error("no call was abandoned")
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmns"
 )
@@ -104,7 +105,7 @@ func (c *chaos) tolerance() time.Duration {
 	if c.delays == nil {
 		return 0
 	}
-	return 100 * time.Millisecond * raceFactor
+	return 100 * time.Millisecond * collectortest.RaceFactor
 }
 
 // allowance is how late the machine may have made something that happened in a time:
@@ -220,7 +221,7 @@ func (l *chaosLog) reason(message string, attrs map[string]string, keys ...strin
 // order of what happens at the same time; PCP_CHAOS_TIME makes it longer than 20 s.
 func TestChaos(t *testing.T) {
 	duration := 20 * time.Second
-	if testing.Short() || raceFactor > 1 {
+	if testing.Short() || collectortest.RaceFactor > 1 {
 		duration /= 4
 	}
 	if s := os.Getenv("PCP_CHAOS_TIME"); s != "" {
@@ -269,7 +270,7 @@ func TestChaosProcesses(t *testing.T) {
 	seed := chaosSeed(t)
 	before := countResources()
 	c := newChaos(t, seed)
-	c.timeout, c.think = 600*time.Millisecond*raceFactor, 60*time.Millisecond*raceFactor
+	c.timeout, c.think = 600*time.Millisecond*collectortest.RaceFactor, 60*time.Millisecond*collectortest.RaceFactor
 	ctx, cancel := context.WithTimeout(t.Context(), duration)
 	defer cancel()
 	c.ctx = ctx
@@ -294,9 +295,9 @@ func TestChaosProcesses(t *testing.T) {
 	c.dial = func(network string) (net.Conn, error) {
 		switch network {
 		case "tcp":
-			return net.DialTimeout("tcp", tcp.Addr().String(), replyLimit)
+			return net.DialTimeout("tcp", tcp.Addr().String(), collectortest.ReplyLimit)
 		case "unix":
-			return net.DialTimeout("unix", unix.Addr().String(), replyLimit)
+			return net.DialTimeout("unix", unix.Addr().String(), collectortest.ReplyLimit)
 		}
 		return c.srv.DialContext(context.Background(), "", "")
 	}
@@ -353,7 +354,7 @@ func (c *chaos) run(good, bad int, listeners ...net.Listener) {
 func (c *chaos) serve(ctx context.Context, listeners []net.Listener) <-chan error {
 	c.srv = &Server{
 		Logger: slog.New(c.log), Timeout: c.timeout, WriteTimeout: 2 * c.timeout, Names: remoteNames(append(c.remotes, c.goodRemote)...),
-		AgentHelloTimeout: replyLimit, // a machine under load starts processes slowly
+		AgentHelloTimeout: collectortest.ReplyLimit, // a machine under load starts processes slowly
 	}
 	if c.memory != nil {
 		c.srv.dialAgent = c.dialAgent
@@ -380,14 +381,14 @@ func (c *chaos) startAgent(d pdu.Domain) error {
 	case c.badLocal(d):
 		return c.srv.Add(newBadLocal(c, d))
 	}
-	return c.srv.Add(newExactAgent(d))
+	return c.srv.Add(collectortest.NewExactAgent(d))
 }
 
 // remoteNames are the names of the metrics of agents in other processes.
 func remoteNames(domains ...pdu.Domain) *pmns.Tree {
 	var b pmns.Builder
 	for _, d := range domains {
-		expectedNames(&b, d)
+		collectortest.ExpectedNames(&b, d)
 	}
 	return b.Tree()
 }

@@ -19,14 +19,15 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// A faulty agent is an exactAgent with faults: a request may fail before the exactAgent
+// A faulty agent is an ExactAgent with faults: a request may fail before the ExactAgent
 // gets it, and a fetch may have a wrong reply.
 type faulty struct {
-	*exactAgent
+	*collectortest.ExactAgent
 	fail  func(r *pmda.Request, what string) error
 	wrong func(r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) bool
 }
@@ -38,70 +39,70 @@ func (m *faulty) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *
 	if m.wrong(r, ids, w) {
 		return nil
 	}
-	return m.exactAgent.Fetch(ctx, r, ids, w)
+	return m.ExactAgent.Fetch(ctx, r, ids, w)
 }
 
 func (m *faulty) Desc(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
 	if err := m.fail(r, "desc"); err != nil {
 		return pdu.Desc{}, err
 	}
-	return m.exactAgent.Desc(ctx, r, id)
+	return m.ExactAgent.Desc(ctx, r, id)
 }
 
 func (m *faulty) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
 	if err := m.fail(r, "instances"); err != nil {
 		return nil, err
 	}
-	return m.exactAgent.Instances(ctx, r, d, inst, name)
+	return m.ExactAgent.Instances(ctx, r, d, inst, name)
 }
 
 func (m *faulty) Text(ctx context.Context, r *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
 	if err := m.fail(r, "text"); err != nil {
 		return "", err
 	}
-	return m.exactAgent.Text(ctx, r, of, kind)
+	return m.ExactAgent.Text(ctx, r, of, kind)
 }
 
 func (m *faulty) Labels(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	if err := m.fail(r, "labels"); err != nil {
 		return nil, err
 	}
-	return m.exactAgent.Labels(ctx, r, of)
+	return m.ExactAgent.Labels(ctx, r, of)
 }
 
 func (m *faulty) Store(ctx context.Context, r *pmda.Request, values *pdu.Result) error {
 	if err := m.fail(r, "store"); err != nil {
 		return err
 	}
-	return m.exactAgent.Store(ctx, r, values)
+	return m.ExactAgent.Store(ctx, r, values)
 }
 
 func (m *faulty) PMID(ctx context.Context, r *pmda.Request, name string) (pdu.PMID, error) {
 	if err := m.fail(r, "pmid"); err != nil {
 		return pdu.NoPMID, err
 	}
-	return m.exactAgent.PMID(ctx, r, name)
+	return m.ExactAgent.PMID(ctx, r, name)
 }
 
 func (m *faulty) Names(ctx context.Context, r *pmda.Request, id pdu.PMID) ([]string, error) {
 	if err := m.fail(r, "names"); err != nil {
 		return nil, err
 	}
-	return m.exactAgent.Names(ctx, r, id)
+	return m.ExactAgent.Names(ctx, r, id)
 }
 
 func (m *faulty) Children(ctx context.Context, r *pmda.Request, name string) ([]pmns.Child, error) {
 	if err := m.fail(r, "children"); err != nil {
 		return nil, err
 	}
-	return m.exactAgent.Children(ctx, r, name)
+	return m.ExactAgent.Children(ctx, r, name)
 }
 
 func (m *faulty) Traverse(ctx context.Context, r *pmda.Request, name string) ([]string, error) {
 	if err := m.fail(r, "children"); err != nil {
 		return nil, err
 	}
-	return m.exactAgent.Traverse(ctx, r, name)
+	return m.ExactAgent.Traverse(ctx, r, name)
 }
 
 // noWrongReply is the wrong of a faulty agent that has none.
@@ -112,13 +113,13 @@ const wrongInsts = 20000
 
 // wrongAtom stands where a number is promised.
 func wrongAtom(id pdu.PMID, inst pdu.InstID) pdu.Atom {
-	return pdu.String(fmt.Sprintf("wrong %x", expectedNumber(uint32(id), inst)))
+	return pdu.String(fmt.Sprintf("wrong %x", collectortest.ExpectedNumber(uint32(id), inst)))
 }
 
 // newBadLocal is a faulty agent in this process: it delays replies, without
 // looking at its context, panics, fails and makes wrong replies.
 func newBadLocal(c *chaos, d pdu.Domain) *faulty {
-	m := &faulty{exactAgent: newExactAgent(d)}
+	m := &faulty{ExactAgent: collectortest.NewExactAgent(d)}
 	m.fail = func(r *pmda.Request, what string) error {
 		now := time.Now()
 		luck := chanceAt(c.seed, now, uint64(d), r.Client.Seq, uint64(len(what)))
@@ -142,11 +143,11 @@ func newBadLocal(c *chaos, d pdu.Domain) *faulty {
 		switch n := chanceAt(c.seed, now, uint64(d), r.Client.Seq).IntN(2000); {
 		case n < 60:
 			c.faultLog.addFault(d, faultReply, now, 0)
-			m.exactAgent.Fetch(context.Background(), r, wrongIDs(n/20, ids), w)
+			m.ExactAgent.Fetch(context.Background(), r, wrongIDs(n/20, ids), w)
 		case n < 80: // of a wrong type, which nobody checks
 			for _, id := range ids {
 				w.Begin(id)
-				for _, inst := range expectedInsts(expectedDesc(id).InDom, r.Profile) {
+				for _, inst := range collectortest.ExpectedInsts(collectortest.ExpectedDesc(id).InDom, r.Profile) {
 					w.Atom(inst, wrongAtom(id, inst))
 				}
 			}
@@ -154,7 +155,7 @@ func newBadLocal(c *chaos, d pdu.Domain) *faulty {
 			for _, id := range ids {
 				w.Begin(id)
 				for i := range pdu.InstID(wrongInsts) {
-					w.Uint64(i, expectedNumber(uint32(id), i))
+					w.Uint64(i, collectortest.ExpectedNumber(uint32(id), i))
 				}
 			}
 		default:
@@ -200,7 +201,7 @@ type agentProgram struct {
 
 func (p *agentProgram) run(ctx context.Context) error {
 	out := &agentOutput{program: p}
-	var h pmda.Handler = newExactAgent(p.domain)
+	var h pmda.Handler = collectortest.NewExactAgent(p.domain)
 	if !p.correct {
 		h = p.newBadRemote(out)
 	}
@@ -243,7 +244,7 @@ func (o *agentOutput) setPause(d time.Duration) {
 // newBadRemote is a faulty agent in a process of its own, which may also break the
 // protocol.
 func (p *agentProgram) newBadRemote(out *agentOutput) *faulty {
-	m := &faulty{exactAgent: newExactAgent(p.domain)}
+	m := &faulty{ExactAgent: collectortest.NewExactAgent(p.domain)}
 	send := func(u pdu.PDU) { // a PDU beside the replies
 		pdu.NewConn(struct {
 			io.Reader
@@ -290,7 +291,7 @@ func (p *agentProgram) newBadRemote(out *agentOutput) *faulty {
 		}
 		p.fault(faultBroken, 0)
 		var w pdu.ResultWriter
-		m.exactAgent.Fetch(context.Background(), r, wrongIDs(n, ids), &w)
+		m.ExactAgent.Fetch(context.Background(), r, wrongIDs(n, ids), &w)
 		send(w.PDU(pdu.FormatLowRes))
 		return true
 	}

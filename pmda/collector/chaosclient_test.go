@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
 // A chaosClient is a client of a chaos run. It checks every reply.
@@ -44,7 +45,7 @@ func (k *chaosClient) connect() bool {
 		return false
 	}
 	k.pdus = pdu.NewConn(k.conn)
-	k.conn.SetDeadline(time.Now().Add(replyLimit))
+	k.conn.SetDeadline(time.Now().Add(collectortest.ReplyLimit))
 	return true
 }
 
@@ -61,9 +62,6 @@ func (k *chaosClient) hello() bool {
 	k.profiles = [3]pdu.Profile{}
 	return k.profile(0)
 }
-
-// replyLimit is how long a test waits for a reply that ought to come at once.
-const replyLimit = 30 * time.Second
 
 // pause waits a little; false if the run is over.
 func (k *chaosClient) pause(d time.Duration) bool {
@@ -120,7 +118,7 @@ func (k *chaosClient) runGood() {
 func (k *chaosClient) domain() pdu.Domain { return k.domains[k.rng.IntN(len(k.domains))] }
 
 func (k *chaosClient) metric(d pdu.Domain) pdu.PMID {
-	return pdu.MakePMID(d, 0, k.rng.IntN(exactItems))
+	return pdu.MakePMID(d, 0, k.rng.IntN(collectortest.ExactItems))
 }
 
 func (k *chaosClient) inst() pdu.InstID { return pdu.InstID(k.rng.Int32()) }
@@ -153,7 +151,7 @@ func (k *chaosClient) queue(p pdu.PDU) bool {
 // kind wanted or an error that the agents of the domains may have caused.
 func (k *chaosClient) request(p pdu.PDU, want pdu.Kind, domains ...pdu.Domain) (body []byte, code pdu.Error, ok bool) {
 	k.sent, k.sentDomains, k.seen = time.Now(), domains, nil
-	k.conn.SetDeadline(k.sent.Add(replyLimit))
+	k.conn.SetDeadline(k.sent.Add(collectortest.ReplyLimit))
 	if !k.queue(p) {
 		return nil, 0, false
 	}
@@ -256,14 +254,14 @@ func (k *chaosClient) check(id pdu.PMID, s pdu.ValueSet, p *pdu.Profile) {
 		k.failf("%s: metric %v came in place of %v", k.network, s.PMID, id)
 		return
 	}
-	d := expectedDesc(id)
+	d := collectortest.ExpectedDesc(id)
 	if err := s.Err(); err != nil {
 		k.failedWith(pdu.FromError(err), []pdu.Domain{id.Domain()}, fmt.Sprintf("value of %v", id))
 		return
 	}
 	if k.badLocal(id.Domain()) && s.Len() == wrongInsts {
 		for i := range s.Len() {
-			if !s.Atom(i, d.Type).Equal(pdu.Uint64(expectedNumber(uint32(id), pdu.InstID(i)))) {
+			if !s.Atom(i, d.Type).Equal(pdu.Uint64(collectortest.ExpectedNumber(uint32(id), pdu.InstID(i)))) {
 				k.failf("metric %v: instance %d has %v", id, i, s.Atom(i, d.Type))
 			}
 		}
@@ -275,31 +273,31 @@ func (k *chaosClient) check(id pdu.PMID, s pdu.ValueSet, p *pdu.Profile) {
 		inst, a := s.Inst(i), s.Atom(i, d.Type)
 		got = append(got, inst)
 		switch {
-		case a.Equal(expectedAtom(id, inst)):
+		case a.Equal(collectortest.ExpectedAtom(id, inst)):
 		case k.badLocal(id.Domain()) && a.Equal(wrongAtom(id, inst)):
 			k.count("values of a wrong type", 1)
 		default:
-			k.failf("%s: metric %v instance %d: %v, want %v", k.network, id, inst, a, expectedAtom(id, inst))
+			k.failf("%s: metric %v instance %d: %v, want %v", k.network, id, inst, a, collectortest.ExpectedAtom(id, inst))
 		}
 	}
-	if want := expectedInsts(d.InDom, p); !slices.Equal(got, want) {
+	if want := collectortest.ExpectedInsts(d.InDom, p); !slices.Equal(got, want) {
 		k.failf("%s: metric %v: instances %v, want %v", k.network, id, got, want)
 	}
 	k.countValue(id.Domain())
 }
 
 func (k *chaosClient) store() bool {
-	id := pdu.MakePMID(k.domain(), 0, 4*k.rng.IntN(exactItems/4))
+	id := pdu.MakePMID(k.domain(), 0, 4*k.rng.IntN(collectortest.ExactItems/4))
 	var w pdu.ResultWriter
 	var insts []pdu.InstID
 	w.Begin(id)
 	for range 1 + k.rng.IntN(3) {
 		insts = append(insts, k.inst())
-		w.Atom(insts[len(insts)-1], expectedAtom(id, insts[len(insts)-1]))
+		w.Atom(insts[len(insts)-1], collectortest.ExpectedAtom(id, insts[len(insts)-1]))
 	}
 	_, code, ok := k.request(w.PDU(pdu.FormatLowRes), pdu.KindError, id.Domain())
-	if want := expectedStore(id, insts); ok && code != want {
-		if code == 0 || code <= expectedStoreError {
+	if want := collectortest.ExpectedStore(id, insts); ok && code != want {
+		if code == 0 || code <= collectortest.ExpectedStoreError {
 			k.failf("%s: store of %v: reply %v, want %v", k.network, id, code, want)
 		} else {
 			k.failedWith(code, []pdu.Domain{id.Domain()}, "store")
@@ -312,7 +310,7 @@ func (k *chaosClient) desc() bool {
 	id := k.metric(k.domain())
 	body, code, ok := k.request(pdu.DescReq{PMID: id}, pdu.KindDesc, id.Domain())
 	var p pdu.DescReply
-	return ok && (code != 0 || k.same(p.Decode(body), pdu.DescReply{Desc: expectedDesc(id)}, &p))
+	return ok && (code != 0 || k.same(p.Decode(body), pdu.DescReply{Desc: collectortest.ExpectedDesc(id)}, &p))
 }
 
 // descs asks for metrics of several agents, which together get no more time than
@@ -336,7 +334,7 @@ func (k *chaosClient) descs() bool {
 	}
 	for i, id := range req.PMIDs {
 		switch d := p.Descs[i]; {
-		case d == expectedDesc(id):
+		case d == collectortest.ExpectedDesc(id):
 		case d.PMID == pdu.NoPMID:
 			k.failedWith(lost, domains, fmt.Sprintf("descriptor of %v among several", id))
 		default:
@@ -348,7 +346,7 @@ func (k *chaosClient) descs() bool {
 
 func (k *chaosClient) instance() bool {
 	d := pdu.MakeInDom(k.domain(), k.rng.IntN(1000))
-	i := expectedInstance(d, k.inst())
+	i := collectortest.ExpectedInstance(d, k.inst())
 	req, want := pdu.InstanceReq{InDom: d, Inst: pdu.NoInst}, pdu.InstanceReply{InDom: d}
 	switch k.rng.IntN(3) {
 	case 0:
@@ -356,8 +354,8 @@ func (k *chaosClient) instance() bool {
 	case 1:
 		req.Name, want.Instances = i.Name, []pdu.Instance{{ID: i.ID}}
 	case 2:
-		for _, inst := range expectedInsts(d, nil) {
-			want.Instances = append(want.Instances, expectedInstance(d, inst))
+		for _, inst := range collectortest.ExpectedInsts(d, nil) {
+			want.Instances = append(want.Instances, collectortest.ExpectedInstance(d, inst))
 		}
 	}
 	body, code, ok := k.request(req, pdu.KindInstance, d.Domain())
@@ -370,7 +368,7 @@ func (k *chaosClient) text() bool {
 	kind := []pdu.TextKind{pdu.TextOneLine, pdu.TextHelp}[k.rng.IntN(2)] | pdu.TextPMID
 	body, code, ok := k.request(pdu.TextReq{Ident: uint32(id), Text: kind}, pdu.KindText, id.Domain())
 	var p pdu.TextReply
-	return ok && (code != 0 || k.same(p.Decode(body), pdu.TextReply{Ident: uint32(id), Text: expectedText(uint32(id), kind)}, &p))
+	return ok && (code != 0 || k.same(p.Decode(body), pdu.TextReply{Ident: uint32(id), Text: collectortest.ExpectedText(uint32(id), kind)}, &p))
 }
 
 func (k *chaosClient) labels() bool {
@@ -379,7 +377,7 @@ func (k *chaosClient) labels() bool {
 	insts := []pdu.InstID{pdu.NoInst}
 	if k.rng.IntN(2) == 0 {
 		req = pdu.LabelReq{Ident: uint32(pdu.MakeInDom(d, 0)), Class: pdu.LabelInstances}
-		insts = expectedInsts(pdu.InDom(req.Ident), &k.profiles[0]) // of the first context, as in the reference
+		insts = collectortest.ExpectedInsts(pdu.InDom(req.Ident), &k.profiles[0]) // of the first context, as in the reference
 	}
 	body, code, ok := k.request(req, pdu.KindLabel, d)
 	if !ok || code != 0 {
@@ -392,7 +390,7 @@ func (k *chaosClient) labels() bool {
 		got = append(got, fmt.Sprint(s.Inst, " ", string(s.JSON)))
 	}
 	for _, inst := range insts {
-		want = append(want, fmt.Sprint(inst, " ", expectedLabels(req.Ident, req.Class, inst)))
+		want = append(want, fmt.Sprint(inst, " ", collectortest.ExpectedLabels(req.Ident, req.Class, inst)))
 	}
 	return k.same(err, want, &got)
 }
@@ -405,7 +403,7 @@ func (k *chaosClient) lookup() bool {
 	for range 1 + k.rng.IntN(5) {
 		id := k.metric(k.domain())
 		name := fmt.Sprintf("dynamic%d.x%d", id.Domain(), id.Item())
-		if id.Item() < exactStatic {
+		if id.Item() < collectortest.ExactStatic {
 			name = fmt.Sprintf("static%d.m%d", id.Domain(), id.Item())
 		}
 		req.Names = append(req.Names, name)
@@ -436,7 +434,7 @@ func (k *chaosClient) lookup() bool {
 func (k *chaosClient) reverse() bool {
 	id := k.metric(k.domain())
 	want := pdu.NameList{Names: []string{fmt.Sprintf("dynamic%d.x%d", id.Domain(), id.Item())}}
-	if id.Item() < exactStatic {
+	if id.Item() < collectortest.ExactStatic {
 		want.Names[0] = fmt.Sprintf("static%d.m%d", id.Domain(), id.Item())
 	}
 	body, code, ok := k.request(pdu.PMIDList{PMIDs: []pdu.PMID{id}}, pdu.KindPMNSNames, id.Domain())
@@ -445,7 +443,7 @@ func (k *chaosClient) reverse() bool {
 	}
 	var p pdu.NameList
 	err := p.Decode(body)
-	if err == nil && id.Item() < exactStatic && cmp.Equal(p.Names, []string{fmt.Sprintf("dynamic%d.x%d", id.Domain(), id.Item())}) {
+	if err == nil && id.Item() < collectortest.ExactStatic && cmp.Equal(p.Names, []string{fmt.Sprintf("dynamic%d.x%d", id.Domain(), id.Item())}) {
 		// The static names have gone from the collector, and the agent goes.
 		k.failedWith(lost, []pdu.Domain{id.Domain()}, "static name")
 		return true
@@ -586,7 +584,7 @@ func (k *chaosClient) sendInPieces() {
 	if err != nil {
 		k.failf("encode: %v", err)
 	}
-	putHeader(b, pdu.KindDescReq)
+	collectortest.PutHeader(b, pdu.KindDescReq)
 	k.pdus.Flush() // the profile
 	for chunk := range slices.Chunk(b, 3) {
 		k.conn.Write(chunk)
@@ -597,7 +595,7 @@ func (k *chaosClient) sendInPieces() {
 	if err == nil {
 		err = p.Decode(body)
 	}
-	if (err != nil || p.Desc != expectedDesc(id)) && !k.machineStood(start, k.timeout/2) {
+	if (err != nil || p.Desc != collectortest.ExpectedDesc(id)) && !k.machineStood(start, k.timeout/2) {
 		k.failf("%s: reply to a request in pieces: %v %v, %v", k.network, h.Kind, p, err)
 	}
 }
@@ -609,7 +607,7 @@ func (k *chaosClient) sendHalfRequest() {
 	}
 	defer k.conn.Close()
 	k.pdus.Flush()
-	half := putHeader(make([]byte, 40), pdu.KindFetch)
+	half := collectortest.PutHeader(make([]byte, 40), pdu.KindFetch)
 	k.conn.Write(half[:1+k.rng.IntN(39)])
 	k.expectDisconnect("sent half a request")
 }
@@ -662,7 +660,7 @@ func (k *chaosClient) sendInvalidRequests() {
 		if kind == pdu.KindCreds || kind == pdu.KindProfile { // have no reply
 			continue
 		}
-		k.conn.Write(putHeader(b, kind))
+		k.conn.Write(collectortest.PutHeader(b, kind))
 		if _, _, err := k.pdus.Read(); err != nil && !k.machineStood(start, k.timeout/2) {
 			k.failf("%s: invalid request of kind %v: %v", k.network, kind, err)
 		} else if err != nil {
@@ -675,7 +673,7 @@ func (k *chaosClient) sendInvalidRequests() {
 // expectDisconnect waits for the collector to disconnect the client, which it logs.
 func (k *chaosClient) expectDisconnect(why string) {
 	start := time.Now()
-	k.conn.SetReadDeadline(start.Add(replyLimit))
+	k.conn.SetReadDeadline(start.Add(collectortest.ReplyLimit))
 	_, err := io.Copy(io.Discard, k.conn)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		k.failf("%s: client that %s was not disconnected", k.network, why)
@@ -693,12 +691,4 @@ func (k *chaosClient) expectLogged(why string, min, max int) {
 	if a, ok := k.conn.LocalAddr().(*net.TCPAddr); ok {
 		k.expectLines(a.String(), min, max)
 	}
-}
-
-// putHeader writes the header of a PDU that fills b.
-func putHeader(b []byte, k pdu.Kind) []byte {
-	for i, w := range []int{len(b), int(k), 1} {
-		b[4*i], b[4*i+1], b[4*i+2], b[4*i+3] = byte(w>>24), byte(w>>16), byte(w>>8), byte(w)
-	}
-	return b
 }

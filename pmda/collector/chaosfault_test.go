@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
 // A fault is something that an agent of a chaos run does wrong, or that is done to
@@ -244,7 +245,7 @@ type chance struct{ *rand.Rand }
 func chanceAt(seed uint64, now time.Time, reasons ...uint64) chance {
 	h := uint64(now.UnixNano())
 	for _, r := range reasons {
-		h = mix(h ^ r)
+		h = collectortest.Mix(h ^ r)
 	}
 	return chance{rand.New(rand.NewPCG(seed, h))}
 }

@@ -27,6 +27,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
 // TestChaosServer is no test but a collector as a program, for TestTerm.
@@ -41,11 +42,11 @@ func TestChaosServer(t *testing.T) {
 func chaosServer(socket string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	slow := &faulty{exactAgent: newExactAgent(20), wrong: noWrongReply}
+	slow := &faulty{ExactAgent: collectortest.NewExactAgent(20), wrong: noWrongReply}
 	slow.fail = func(*pmda.Request, string) error { time.Sleep(500 * time.Millisecond); return nil }
-	srv := &Server{Timeout: time.Second, Grace: termGrace, AgentHelloTimeout: replyLimit, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
+	srv := &Server{Timeout: time.Second, Grace: termGrace, AgentHelloTimeout: collectortest.ReplyLimit, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	pids := []string{}
-	err := errors.Join(srv.Add(newExactAgent(10)), srv.Add(slow))
+	err := errors.Join(srv.Add(collectortest.NewExactAgent(10)), srv.Add(slow))
 	for _, d := range []pdu.Domain{30, 31, 32} {
 		err = errors.Join(err, srv.StartAgent(agentLine(d, time.Second, 1, "")))
 		if a := srv.agents.Load().get(d); err == nil {
@@ -124,7 +125,7 @@ func (p *chaosProcess) end(t *testing.T) {
 		if err != nil {
 			t.Errorf("the collector ended with %v:\n%s", err, &p.stderr)
 		}
-	case <-time.After(2*termGrace + replyLimit):
+	case <-time.After(2*termGrace + collectortest.ReplyLimit):
 		t.Fatalf("the collector is still there %v after the signal", time.Since(start))
 	}
 	t.Logf("ended after %v", time.Since(start))
@@ -136,7 +137,7 @@ func (p *chaosProcess) end(t *testing.T) {
 func TestOutOfDescriptors(t *testing.T) {
 	const files = 64
 	p := startChaosServer(t, files)
-	var clients []*testClient
+	var clients []*collectortest.Client
 	var refused int
 	for i := range 3 * files {
 		network, addr := "tcp", p.tcp
@@ -148,11 +149,11 @@ func TestOutOfDescriptors(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer n.Close()
-		n.SetDeadline(time.Now().Add(replyLimit))
-		g := newTestClient(t, n)
-		switch _, err := pdu.ClientHello(g.conn, 1, 0); {
+		n.SetDeadline(time.Now().Add(collectortest.ReplyLimit))
+		g := collectortest.NewClient(t, n)
+		switch _, err := pdu.ClientHello(g.Conn, 1, 0); {
 		case err == nil:
-			g.conn.Write(1, pdu.SetProfile{})
+			g.Conn.Write(1, pdu.SetProfile{})
 			clients = append(clients, g)
 		case errors.Is(err, pdu.ErrConnLimit):
 			refused++
@@ -167,28 +168,28 @@ func TestOutOfDescriptors(t *testing.T) {
 	served := func(what string) {
 		t.Helper()
 		for _, g := range clients {
-			if diff := cmp.Diff([]pdu.Error{0}, g.fetchExact(pdu.MakePMID(10, 0, 0))); diff != "" {
+			if diff := cmp.Diff([]pdu.Error{0}, g.FetchExact(pdu.MakePMID(10, 0, 0))); diff != "" {
 				t.Fatalf("%s (-want +got):\n%s", what, diff)
 			}
 		}
 	}
 	served("with no descriptor left")
 	for _, g := range clients[:4] {
-		g.net.Close()
+		g.Net.Close()
 	}
 	clients = clients[4:]
-	eventually(t, "room for another client", func() bool {
+	collectortest.Eventually(t, "room for another client", func() bool {
 		n, err := net.Dial("unix", p.socket)
 		if err != nil {
 			return false
 		}
-		g := newTestClient(t, n)
-		if _, err := pdu.ClientHello(g.conn, 1, 0); err != nil {
+		g := collectortest.NewClient(t, n)
+		if _, err := pdu.ClientHello(g.Conn, 1, 0); err != nil {
 			n.Close()
 			return false
 		}
 		t.Cleanup(func() { n.Close() })
-		g.conn.Write(1, pdu.SetProfile{})
+		g.Conn.Write(1, pdu.SetProfile{})
 		clients = append(clients, g)
 		return true
 	})
@@ -215,8 +216,8 @@ func TestTerm(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer n.Close()
-		g := newTestClient(t, n).hello()
-		load.Go(func() { replies.Add(g.requestUntilDisconnected(pdu.Domain([]int{10, 20, 30, 31, 32}[i%5]))) })
+		g := collectortest.NewClient(t, n).Hello()
+		load.Go(func() { replies.Add(requestUntilDisconnected(g, pdu.Domain([]int{10, 20, 30, 31, 32}[i%5]))) })
 	}
 	time.Sleep(300 * time.Millisecond)
 	if err := syscall.Kill(p.agents[0], syscall.SIGSTOP); err != nil {
@@ -241,18 +242,18 @@ func TestTerm(t *testing.T) {
 
 // requestUntilDisconnected counts replies until the collector disconnects the client, which it
 // does between replies.
-func (g *testClient) requestUntilDisconnected(d pdu.Domain) (n int64) {
+func requestUntilDisconnected(g *collectortest.Client, d pdu.Domain) (n int64) {
 	for {
-		err := g.conn.Write(1, pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(d, 0, 0)}})
+		err := g.Conn.Write(1, pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(d, 0, 0)}})
 		var h pdu.Header
 		if err == nil {
-			h, _, err = g.conn.Read()
+			h, _, err = g.Conn.Read()
 		}
 		switch {
 		case err == io.EOF || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET):
 			return n
 		case err != nil:
-			g.t.Errorf("connection of domain %d ended with %v", d, err)
+			g.T.Errorf("connection of domain %d ended with %v", d, err)
 			return n
 		case h.Kind == pdu.KindResult:
 			n++

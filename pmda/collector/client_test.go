@@ -1,4 +1,4 @@
-package collector
+package collector_test
 
 import (
 	"context"
@@ -20,6 +20,8 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
@@ -28,8 +30,8 @@ var helloPDU = pdu.Creds{Version: pdu.ProtocolVersion}
 
 // CREDS in every form, and what a request after it gets: as from C pmcd.
 func TestCreds(t *testing.T) {
-	s := closeAtEnd(t, &Server{})
-	add(t, s, &testAgent{name: "a", domain: 10})
+	s := collectortest.CloseAtEnd(t, &collector.Server{})
+	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
 	desc := pdu.DescReq{PMID: pdu.MakePMID(10, 0, 1)}
 	const described = "{Desc:{PMID:10.0.1 Type:U32 InDom:PM_INDOM_NULL Sem:instant Units:}}"
 	fail := func(e pdu.Error) string { return "error: " + e.Error() + "\n" }
@@ -49,25 +51,25 @@ func TestCreds(t *testing.T) {
 		{"a feature of the collector alone", []pdu.PDU{creds(pdu.FeatureLabels)}, fail(pdu.ErrIPC) + described},
 		{"TLS", []pdu.PDU{creds(pdu.FeatureSecure)}, fail(pdu.ErrNotConn) + described},
 		{"TLS acknowledgement", []pdu.PDU{creds(pdu.FeatureSecureAck)}, described},
-		{"compression", []pdu.PDU{creds(pdu.FeatureCompress)}, fail(errNotSupported) + described},
-		{"SASL", []pdu.PDU{creds(pdu.FeatureAuth)}, fail(errNotSupported) + described},
-		{"container", []pdu.PDU{creds(pdu.FeatureContainer)}, fail(errNotSupported) + described},
+		{"compression", []pdu.PDU{creds(pdu.FeatureCompress)}, fail(collector.ErrNotSupported) + described},
+		{"SASL", []pdu.PDU{creds(pdu.FeatureAuth)}, fail(collector.ErrNotSupported) + described},
+		{"container", []pdu.PDU{creds(pdu.FeatureContainer)}, fail(collector.ErrNotSupported) + described},
 		{"credentials of a known user", []pdu.PDU{creds(pdu.FeatureCredsRequired)}, described},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			g := connect(t, s)
-			if got, want := g.receive(), "challenge 0xe00"; got != want {
+			g := collectortest.Dial(t, s)
+			if got, want := g.Receive(), "challenge 0xe00"; got != want {
 				t.Errorf("%s, want %s", got, want)
 			}
 			done := make(chan string)
-			go func() { done <- g.receiveAll() }()
+			go func() { done <- g.ReceiveAll() }()
 			for _, p := range append(test.say, desc) {
-				g.conn.Write(0, p) // the collector may have closed the connection
+				g.Conn.Write(0, p) // the collector may have closed the connection
 			}
 			if test.want != "" {
 				// A request without a reply that shows the end of those before it.
-				g.conn.Write(0, pdu.SetProfile{})
-				g.sendBytes(make([]byte, 12))
+				g.Conn.Write(0, pdu.SetProfile{})
+				g.SendBytes(make([]byte, 12))
 			}
 			if got := <-done; got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
@@ -79,17 +81,17 @@ func TestCreds(t *testing.T) {
 // Replies come in the order of the requests, however the bytes of these are split.
 // What cannot be a PDU ends the connection, and no other.
 func TestFraming(t *testing.T) {
-	s := &Server{MaxPDU: 100}
-	add(t, s, &testAgent{name: "a", domain: 10})
-	addr := serveTCP(t, s)
-	other := connectTCP(t, addr).hello()
+	s := &collector.Server{MaxPDU: 100}
+	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
+	addr := collectortest.ServeTCP(t, s)
+	other := collectortest.DialTCP(t, addr).Hello()
 	desc := func(item int) pdu.DescReq { return pdu.DescReq{PMID: pdu.MakePMID(10, 0, item)} }
 	head := func(n int, k pdu.Kind) []byte {
 		b := binary.BigEndian.AppendUint32(nil, uint32(n))
 		return append(binary.BigEndian.AppendUint32(b, uint32(k)), 0, 0, 0, 0)
 	}
 	t.Run("pipelined", func(t *testing.T) {
-		g := connectTCP(t, addr).hello()
+		g := collectortest.DialTCP(t, addr).Hello()
 		var all []byte
 		for i := range 50 {
 			all = append(all, head(16, pdu.KindDescReq)...)
@@ -97,24 +99,24 @@ func TestFraming(t *testing.T) {
 		}
 		for len(all) > 0 {
 			n := min(7, len(all))
-			g.sendBytes(all[:n])
+			g.SendBytes(all[:n])
 			all = all[n:]
 		}
 		for i := range 50 {
-			if got, want := g.receive(), fmt.Sprintf("{Desc:{PMID:10.0.%d ", i); !strings.HasPrefix(got, want) {
+			if got, want := g.Receive(), fmt.Sprintf("{Desc:{PMID:10.0.%d ", i); !strings.HasPrefix(got, want) {
 				t.Fatalf("%s, want %s", got, want)
 			}
 		}
 	})
 	t.Run("unknown kinds", func(t *testing.T) {
-		g := connectTCP(t, addr).hello()
+		g := collectortest.DialTCP(t, addr).Hello()
 		for _, k := range []pdu.Kind{0, 1, 0x6fff, 0x700a, 0x700b, 0x7018, 0x7fffffff} {
-			g.sendBytes(head(12, k))
-			if got, want := g.receive(), "error: "+pdu.ErrIPC.Error(); got != want {
+			g.SendBytes(head(12, k))
+			if got, want := g.Receive(), "error: "+pdu.ErrIPC.Error(); got != want {
 				t.Errorf("kind %#x: %s", int(k), got)
 			}
 		}
-		if got := g.request(desc(1)); !strings.HasPrefix(got, "{Desc:") {
+		if got := g.Request(desc(1)); !strings.HasPrefix(got, "{Desc:") {
 			t.Errorf("afterwards: %s", got)
 		}
 	})
@@ -129,15 +131,15 @@ func TestFraming(t *testing.T) {
 		"end within a PDU": head(16, pdu.KindDescReq),
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := connectTCP(t, addr).hello()
-			g.sendBytes(b)
+			g := collectortest.DialTCP(t, addr).Hello()
+			g.SendBytes(b)
 			if strings.HasPrefix(name, "end") {
-				g.net.(*net.TCPConn).CloseWrite()
+				g.Net.(*net.TCPConn).CloseWrite()
 			}
-			if got := g.receiveAll(); got != "" {
+			if got := g.ReceiveAll(); got != "" {
 				t.Errorf("replied %s", got)
 			}
-			if got := other.request(desc(1)); !strings.HasPrefix(got, "{Desc:") {
+			if got := other.Request(desc(1)); !strings.HasPrefix(got, "{Desc:") {
 				t.Errorf("another client: %s", got)
 			}
 		})
@@ -149,53 +151,53 @@ func TestFraming(t *testing.T) {
 func TestClientTimeouts(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		act   func(g *testClient)
+		act   func(g *collectortest.Client)
 		after time.Duration // 0 for never
 		line  bool
 	}{
-		{"no hello", func(g *testClient) { g.receive() }, 60 * time.Second, true},
-		{"half a hello", func(g *testClient) { g.receive(); g.sendBytes([]byte{0, 0, 0, 20, 0}) }, 5 * time.Second, true},
-		{"half a request", func(g *testClient) { g.hello(); g.sendBytes([]byte{0}) }, 5 * time.Second, true},
-		{"drop by drop", func(g *testClient) {
-			g.hello()
+		{"no hello", func(g *collectortest.Client) { g.Receive() }, 60 * time.Second, true},
+		{"half a hello", func(g *collectortest.Client) { g.Receive(); g.SendBytes([]byte{0, 0, 0, 20, 0}) }, 5 * time.Second, true},
+		{"half a request", func(g *collectortest.Client) { g.Hello(); g.SendBytes([]byte{0}) }, 5 * time.Second, true},
+		{"drop by drop", func(g *collectortest.Client) {
+			g.Hello()
 			go func() {
 				for range 15 {
-					g.sendBytes([]byte{0, 0, 0, 16, 0, 0, 0x70, 4}[:1])
+					g.SendBytes([]byte{0, 0, 0, 16, 0, 0, 0x70, 4}[:1])
 					time.Sleep(time.Second)
 				}
 			}()
 		}, 5 * time.Second, true},
-		{"half a large request", func(g *testClient) {
-			g.hello()
-			g.sendBytes(append([]byte{0, 0, 0xff, 0, 0, 0, 0x70, 3, 0, 0, 0, 0}, make([]byte, 2000)...))
+		{"half a large request", func(g *collectortest.Client) {
+			g.Hello()
+			g.SendBytes(append([]byte{0, 0, 0xff, 0, 0, 0, 0x70, 3, 0, 0, 0, 0}, make([]byte, 2000)...))
 		}, 5 * time.Second, true},
-		{"credentials without a version, late", func(g *testClient) {
-			g.receive()
-			g.send(pdu.Creds{Others: []uint32{5 << 24}})
+		{"credentials without a version, late", func(g *collectortest.Client) {
+			g.Receive()
+			g.Send(pdu.Creds{Others: []uint32{5 << 24}})
 		}, 60 * time.Second, true},
-		{"does not read", func(g *testClient) {
-			g.hello()
-			g.send(pdu.DescReq{PMID: pdu.MakePMID(2, 0, 7)})
+		{"does not read", func(g *collectortest.Client) {
+			g.Hello()
+			g.Send(pdu.DescReq{PMID: pdu.MakePMID(2, 0, 7)})
 		}, 30 * time.Second, true},
-		{"idle", func(g *testClient) { g.hello() }, 0, false},
+		{"idle", func(g *collectortest.Client) { g.Hello() }, 0, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				log := newMessages()
-				s := closeAtEnd(t, &Server{Logger: slog.New(log)})
-				g := connect(t, s)
-				g.net.SetDeadline(time.Time{})
+				log := collectortest.NewMessages()
+				s := collectortest.CloseAtEnd(t, &collector.Server{Logger: slog.New(log)})
+				g := collectortest.Dial(t, s)
+				g.Net.SetDeadline(time.Time{})
 				test.act(g)
 				began := time.Now()
 				synctest.Wait()
-				n := len(s.clientList())
+				n := s.NumClients()
 				if n != 1 {
 					t.Fatalf("%d clients", n)
 				}
 				for range 600 {
 					time.Sleep(time.Second / 5)
 					synctest.Wait()
-					if len(s.clientList()) == 0 {
+					if s.NumClients() == 0 {
 						break
 					}
 				}
@@ -210,112 +212,39 @@ func TestClientTimeouts(t *testing.T) {
 				if test.line {
 					want = []string{"client closed"}
 				}
-				if diff := cmp.Diff(want, log.take()); diff != "" {
+				if diff := cmp.Diff(want, log.Take()); diff != "" {
 					t.Errorf("log (-want +got):\n%s", diff)
 				}
-				g.net.Close()
+				g.Net.Close()
 				time.Sleep(20 * time.Second) // for the client that sends single bytes
 			})
 		})
 	}
 }
 
-// More clients than allowed are refused with an error.
-func TestMaxClients(t *testing.T) {
-	s := closeAtEnd(t, &Server{MaxClients: 2})
-	first := newClientOf(t, s)
-	newClientOf(t, s)
-	third := connect(t, s)
-	if got, want := third.receiveAll(), "refused: "+pdu.ErrConnLimit.Error(); got != want {
-		t.Errorf("third: %s", got)
-	}
-	first.net.Close()
-	eventually(t, "room", func() bool { return len(s.clientList()) == 1 })
-	eventually(t, "slot", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.clients.len() == 1 })
-	if got := newClientOf(t, s).request(pdu.ChildReq{Name: "nothing"}); got != "error: "+pdu.ErrName.Error() {
-		t.Errorf("after one has gone: %s", got)
-	}
-}
-
-// A slot is used again only when every agent was told that the client before has
-// gone; agents are told once of each client.
-func TestEndOfClients(t *testing.T) {
-	s := closeAtEnd(t, &Server{})
-	slow := &slowEnd{testAgent: testAgent{name: "slow", domain: 10}, enter: make(chan uint64), leave: make(chan struct{})}
-	quick := &testAgent{name: "quick", domain: 11}
-	add(t, s, quick, slow, panicking{fakeAgent("panicking", 12)})
-	a := newClientOf(t, s)
-	a.net.Close()
-	if got := <-slow.enter; got != 0 {
-		t.Errorf("client %d has gone", got)
-	}
-	if n := len(s.clientList()); n != 0 {
-		t.Errorf("%d clients", n)
-	}
-	b := newClientOf(t, s)
-	if c := s.clientList()[0].info.Load(); c.ID != 1 || c.Seq != 1 {
-		t.Errorf("slot %d, number %d of a client that came before the end of another was told", c.ID, c.Seq)
-	}
-	slow.leave <- struct{}{}
-	eventually(t, "free slot", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.clients.slots[0] == nil })
-	c := newClientOf(t, s)
-	if got := s.clientOf(pmda.NewClient(0, 2)); got == nil {
-		t.Error("the lowest slot is not used again")
-	}
-	for i, g := range []*testClient{b, c} {
-		g.net.Close()
-		if got := <-slow.enter; got != uint64(i+1) {
-			t.Errorf("client %d has gone", got)
-		}
-		slow.leave <- struct{}{}
-	}
-	eventually(t, "ends", func() bool { quick.mu.Lock(); defer quick.mu.Unlock(); return len(quick.ended) == 3 })
-	if diff := cmp.Diff([]uint64{0, 1, 2}, quick.ended); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// A slowEnd is an agent whose EndClient waits for the test.
-type slowEnd struct {
-	testAgent
-	enter chan uint64
-	leave chan struct{}
-}
-
-func (s *slowEnd) EndClient(c *pmda.Client) {
-	s.enter <- c.Seq
-	<-s.leave
-}
-
-// panicking is an agent that panics in methods that return nothing.
-type panicking struct{ pmda.Unimplemented }
-
-func (panicking) EndClient(*pmda.Client) { panic("end of client") }
-func (panicking) SetClient(*pmda.Client) { panic("attributes") }
-
 // Each client is told of a change once, with its next fetch; a client that connects
 // later is not.
 func TestStateChanges(t *testing.T) {
-	s := closeAtEnd(t, &Server{})
-	changing := &testAgent{name: "a", domain: 10}
+	s := collectortest.CloseAtEnd(t, &collector.Server{})
+	changing := &collectortest.Agent{Name: "a", Domain: 10}
 	var changed pdu.Change
-	changing.fetched = func(_ *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+	changing.Fetched = func(_ *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 		w.Changed, changed = changed, 0
 		for _, id := range ids {
 			w.Begin(id)
 		}
 		return nil
 	}
-	add(t, s, changing)
+	collectortest.Add(t, s, changing)
 	fetch := pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(10, 0, 1)}}
 	other := pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(11, 0, 1)}}
-	a, b := newClientOf(t, s), newClientOf(t, s)
-	want := func(g *testClient, p pdu.PDU, change string) {
+	a, b := collectortest.Connect(t, s), collectortest.Connect(t, s)
+	want := func(g *collectortest.Client, p pdu.PDU, change string) {
 		t.Helper()
-		got := g.request(p)
+		got := g.Request(p)
 		if text, ok := strings.CutPrefix(got, "change: "); ok {
 			got = text
-			g.receive()
+			g.Receive()
 		} else {
 			got = ""
 		}
@@ -324,7 +253,7 @@ func TestStateChanges(t *testing.T) {
 		}
 	}
 	want(a, fetch, "")
-	add(t, s, fakeAgent("b", 11))
+	collectortest.Add(t, s, collectortest.EmptyAgent("b", 11))
 	want(a, fetch, "add agent")
 	want(a, fetch, "")
 	if err := s.Remove(11); err != nil {
@@ -340,15 +269,15 @@ func TestStateChanges(t *testing.T) {
 	changed = pdu.ChangeNames
 	want(b, pdu.Fetch{PMIDs: append(other.PMIDs, fetch.PMIDs...)}, "names")
 	want(a, fetch, "names")
-	want(newClientOf(t, s), fetch, "")
-	if got := a.request(pdu.DescReq{PMID: pdu.MakePMID(11, 0, 1)}); got != "error: "+pdu.ErrPMID.Error() {
+	want(collectortest.Connect(t, s), fetch, "")
+	if got := a.Request(pdu.DescReq{PMID: pdu.MakePMID(11, 0, 1)}); got != "error: "+pdu.ErrPMID.Error() {
 		t.Errorf("an agent that was removed: %s", got)
 	}
 }
 
 // attributesAgent is an agent that passes the users of clients on to the test.
 type attributesAgent struct {
-	testAgent
+	collectortest.Agent
 	users chan int
 }
 
@@ -357,19 +286,19 @@ func (w *attributesAgent) SetClient(c *pmda.Client) { w.users <- c.UID }
 // An agent is told the attributes of clients that connect, and of those that are
 // connected when it is added; a client in this process has its user.
 func TestAttributes(t *testing.T) {
-	s := closeAtEnd(t, &Server{})
+	s := collectortest.CloseAtEnd(t, &collector.Server{})
 	uid := syscall.Getuid()
 	if runtime.GOOS == "windows" {
 		t.Skip("users have no numbers")
 	}
-	before := &attributesAgent{testAgent{name: "before", domain: 10}, make(chan int, 9)}
-	add(t, s, panicking{fakeAgent("panicking", 12)}, before)
-	newClientOf(t, s)
+	before := &attributesAgent{collectortest.Agent{Name: "before", Domain: 10}, make(chan int, 9)}
+	collectortest.Add(t, s, collectortest.Panicking{Unimplemented: collectortest.EmptyAgent("panicking", 12)}, before)
+	collectortest.Connect(t, s)
 	if got := <-before.users; got != uid {
 		t.Errorf("user %d", got)
 	}
-	after := &attributesAgent{testAgent{name: "after", domain: 11}, make(chan int, 9)}
-	add(t, s, after)
+	after := &attributesAgent{collectortest.Agent{Name: "after", Domain: 11}, make(chan int, 9)}
+	collectortest.Add(t, s, after)
 	if got := <-after.users; got != uid {
 		t.Errorf("user %d", got)
 	}
@@ -394,7 +323,7 @@ func everyRequest() []pdu.PDU {
 		pdu.DescReq{PMID: id}, pdu.DescsReq{PMIDs: []pdu.PMID{id}}, pdu.InstanceReq{InDom: pdu.MakeInDom(10, 1), Inst: pdu.NoInst},
 		pdu.TextReq{Ident: uint32(id), Text: pdu.TextPMID}, pdu.LabelReq{Ident: uint32(id), Class: pdu.LabelItem},
 		pdu.NameList{Names: []string{"x"}}, pdu.PMIDList{PMIDs: []pdu.PMID{id}}, pdu.ChildReq{}, pdu.TraverseReq{},
-		storing(id),
+		collectortest.Storing(id),
 	}
 }
 
@@ -411,11 +340,11 @@ func TestDenied(t *testing.T) {
 		{`disallow .*: all;`, true, true},
 	} {
 		t.Run(test.rules, func(t *testing.T) {
-			s := closeAtEnd(t, &Server{Access: rules(t, test.rules)})
-			add(t, s, &testAgent{name: "a", domain: 10})
-			g := connect(t, s)
-			g.receive()
-			g.send(helloPDU)
+			s := collectortest.CloseAtEnd(t, &collector.Server{Access: rules(t, test.rules)})
+			collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
+			g := collectortest.Dial(t, s)
+			g.Receive()
+			g.Send(helloPDU)
 			all := everyRequest()
 			for i, p := range all {
 				may := test.fetch
@@ -423,47 +352,47 @@ func TestDenied(t *testing.T) {
 					may = test.store
 				}
 				if p.Kind() == pdu.KindProfile && may {
-					g.send(p) // silence
+					g.Send(p) // silence
 					continue
 				}
-				if got := g.request(p); (got != denied) != may {
+				if got := g.Request(p); (got != denied) != may {
 					t.Errorf("%v: %s", p.Kind(), got)
 				}
 			}
 		})
 	}
 	t.Run("refused", func(t *testing.T) {
-		s := closeAtEnd(t, &Server{Access: rules(t, `disallow "unix:": all;`)})
-		if got, want := connect(t, s).receiveAll(), "refused: "+pdu.ErrPermission.Error(); got != want {
+		s := collectortest.CloseAtEnd(t, &collector.Server{Access: rules(t, `disallow "unix:": all;`)})
+		if got, want := collectortest.Dial(t, s).ReceiveAll(), "refused: "+pdu.ErrPermission.Error(); got != want {
 			t.Error(got)
 		}
 	})
 	t.Run("limit", func(t *testing.T) {
-		s := closeAtEnd(t, &Server{Access: rules(t, `allow "unix:": maximum 1 connections;`)})
-		first := newClientOf(t, s)
-		if got, want := connect(t, s).receiveAll(), "refused: "+pdu.ErrConnLimit.Error(); got != want {
+		s := collectortest.CloseAtEnd(t, &collector.Server{Access: rules(t, `allow "unix:": maximum 1 connections;`)})
+		first := collectortest.Connect(t, s)
+		if got, want := collectortest.Dial(t, s).ReceiveAll(), "refused: "+pdu.ErrConnLimit.Error(); got != want {
 			t.Error(got)
 		}
-		first.net.Close()
-		eventually(t, "room", func() bool { return len(s.clientList()) == 0 })
-		newClientOf(t, s).request(pdu.ChildReq{})
+		first.Net.Close()
+		collectortest.Eventually(t, "room", func() bool { return s.NumClients() == 0 })
+		collectortest.Connect(t, s).Request(pdu.ChildReq{})
 	})
 }
 
 // A client of no known user gets nothing where there are rules for users,
 // whatever features its CREDS have: C pmcd goes on serving it.
 func TestUnknownUser(t *testing.T) {
-	s := &Server{Access: rules(t, "allow user *: all;")}
-	add(t, s, &testAgent{name: "a", domain: 10})
-	addr := serveTCP(t, s)
+	s := &collector.Server{Access: rules(t, "allow user *: all;")}
+	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
+	addr := collectortest.ServeTCP(t, s)
 	for _, f := range []pdu.Features{0, pdu.FeatureSecure, pdu.FeatureAuth, pdu.FeatureContainer, 0x20, pdu.FeatureCredsRequired} {
-		g := connectTCP(t, addr)
-		g.receive()
-		if got := g.request(pdu.Creds{Version: 2, Features: f}); !strings.HasPrefix(got, "error: ") {
+		g := collectortest.DialTCP(t, addr)
+		g.Receive()
+		if got := g.Request(pdu.Creds{Version: 2, Features: f}); !strings.HasPrefix(got, "error: ") {
 			t.Errorf("features %#x: %s", int(f), got)
 		}
 		for _, p := range everyRequest() {
-			if got, want := g.request(p), "error: "+pdu.ErrPermission.Error(); got != want {
+			if got, want := g.Request(p), "error: "+pdu.ErrPermission.Error(); got != want {
 				t.Errorf("features %#x: %v: %s", int(f), p.Kind(), got)
 			}
 		}
@@ -471,7 +400,7 @@ func TestUnknownUser(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return
 	}
-	if got := newClientOf(t, s).request(pdu.ChildReq{Name: "nothing"}); got != "error: "+pdu.ErrName.Error() {
+	if got := collectortest.Connect(t, s).Request(pdu.ChildReq{Name: "nothing"}); got != "error: "+pdu.ErrName.Error() {
 		t.Errorf("a user that is known: %s", got)
 	}
 }
@@ -479,51 +408,51 @@ func TestUnknownUser(t *testing.T) {
 // New rules hold at once for connected clients: one that they refuse is told so and
 // disconnected, and its connection does not count any more.
 func TestNewRules(t *testing.T) {
-	s := closeAtEnd(t, &Server{})
-	add(t, s, &testAgent{name: "a", domain: 10})
+	s := collectortest.CloseAtEnd(t, &collector.Server{})
+	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
 	configure := func(text string) {
 		t.Helper()
 		if err := s.Configure(&pmcdconf.Config{Access: rules(t, text)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	g := newClientOf(t, s)
+	g := collectortest.Connect(t, s)
 	desc := pdu.DescReq{PMID: pdu.MakePMID(10, 0, 1)}
 	denied := "error: " + pdu.ErrPermission.Error()
-	g.request(desc) // its profile has been taken
+	g.Request(desc) // its profile has been taken
 	configure(`disallow "unix:": fetch;`)
-	if got := g.request(desc); got != denied {
+	if got := g.Request(desc); got != denied {
 		t.Errorf("fetch denied: %s", got)
 	}
 	configure(`allow "unix:": all, maximum 1 connections;`)
-	if got := g.request(desc); got == denied {
+	if got := g.Request(desc); got == denied {
 		t.Errorf("fetch allowed again: %s", got)
 	}
 	configure(`allow "unix:": all, maximum 2 connections;`)
-	h := newClientOf(t, s)
-	h.request(desc)
-	g.net.Close()
-	eventually(t, "end", func() bool { return len(s.clientList()) == 1 })
-	other := newClientOf(t, s)
-	other.request(desc)
+	h := collectortest.Connect(t, s)
+	h.Request(desc)
+	g.Net.Close()
+	collectortest.Eventually(t, "end", func() bool { return s.NumClients() == 1 })
+	other := collectortest.Connect(t, s)
+	other.Request(desc)
 	configure(`disallow "unix:": all;`)
-	if got := other.receiveAll(); got != denied {
+	if got := other.ReceiveAll(); got != denied {
 		t.Errorf("cut off with %q", got)
 	}
-	if got := h.receiveAll(); got != denied {
+	if got := h.ReceiveAll(); got != denied {
 		t.Errorf("cut off with %q", got)
 	}
-	eventually(t, "end", func() bool { return len(s.clientList()) == 0 })
+	collectortest.Eventually(t, "end", func() bool { return s.NumClients() == 0 })
 	configure(`allow "unix:": all, maximum 1 connections;`)
-	newClientOf(t, s).request(desc) // all places are free
+	collectortest.Connect(t, s).Request(desc) // all places are free
 }
 
 // Many clients at once, each with its own contexts and profiles.
 func TestManyClients(t *testing.T) {
-	s := &Server{}
+	s := &collector.Server{}
 	for d := range pdu.Domain(3) {
-		f := &testAgent{name: fmt.Sprint("a", d), domain: 10 + d}
-		f.fetched = func(r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+		f := &collectortest.Agent{Name: fmt.Sprint("a", d), Domain: 10 + d}
+		f.Fetched = func(r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 			// The value depends on the profile.
 			insts := r.Profile.For(pdu.MakeInDom(1, 1)).Insts
 			for _, id := range ids {
@@ -532,58 +461,58 @@ func TestManyClients(t *testing.T) {
 			}
 			return nil
 		}
-		add(t, s, f)
+		collectortest.Add(t, s, f)
 	}
-	addr := serveTCP(t, s)
+	addr := collectortest.ServeTCP(t, s)
 	var all sync.WaitGroup
 	for i := range 200 {
 		all.Go(func() {
-			var g *testClient
+			var g *collectortest.Client
 			if i%2 == 0 {
-				g = connectTCP(t, addr).hello()
+				g = collectortest.DialTCP(t, addr).Hello()
 			} else {
-				g = newClientOf(t, s)
+				g = collectortest.Connect(t, s)
 			}
 			for ctx := range 3 {
 				p := pdu.Profile{}
 				p.Add(pdu.MakeInDom(1, 1), pdu.InstID(1000*i+ctx))
-				g.send(pdu.SetProfile{Context: int32(ctx), Profile: p})
+				g.Send(pdu.SetProfile{Context: int32(ctx), Profile: p})
 			}
 			for n := range 20 {
 				ctx := n % 3
 				v := fmt.Sprintf(" %d=%d", ctx, 1000*i+ctx)
 				want := "RESULT 10.0.1" + v + "; 11.0.1" + v + "; 10.0.2" + v + "; 12.0.1" + v + "; 13.0.1 " + pdu.ErrNoAgent.Error() + "; 10.0.1" + v
-				if got := g.request(pdu.Fetch{Context: int32(ctx), PMIDs: []pdu.PMID{pdu.MakePMID(10, 0, 1), pdu.MakePMID(11, 0, 1),
+				if got := g.Request(pdu.Fetch{Context: int32(ctx), PMIDs: []pdu.PMID{pdu.MakePMID(10, 0, 1), pdu.MakePMID(11, 0, 1),
 					pdu.MakePMID(10, 0, 2), pdu.MakePMID(12, 0, 1), pdu.MakePMID(13, 0, 1), pdu.MakePMID(10, 0, 1)}}); got != want {
 					t.Errorf("client %d: got  %s\nwant %s", i, got, want)
 					return
 				}
 			}
-			g.net.Close()
+			g.Net.Close()
 		})
 	}
 	all.Wait()
-	eventually(t, "ends", func() bool { return len(s.clientList()) == 0 })
+	collectortest.Eventually(t, "ends", func() bool { return s.NumClients() == 0 })
 }
 
 // Fetches that fail as a whole, and the formats of those that do not.
 func TestFetch(t *testing.T) {
-	s := closeAtEnd(t, &Server{MaxMetrics: 3})
-	lacking := &testAgent{name: "lacking", domain: 12}
-	lacking.fetched = func(_ *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+	s := collectortest.CloseAtEnd(t, &collector.Server{MaxMetrics: 3})
+	lacking := &collectortest.Agent{Name: "lacking", Domain: 12}
+	lacking.Fetched = func(_ *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 		w.Begin(ids[0])
 		return nil
 	}
-	add(t, s, &testAgent{name: "a", domain: 10}, &testAgent{name: "b", domain: 11}, lacking,
-		&testAgent{name: "failing", domain: 13, failing: func() error { return pdu.ErrAppVersion }},
-		&testAgent{name: "panicking", domain: 14, failing: func() error { panic("on purpose") }})
+	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10}, &collectortest.Agent{Name: "b", Domain: 11}, lacking,
+		&collectortest.Agent{Name: "failing", Domain: 13, Failing: func() error { return pdu.ErrAppVersion }},
+		&collectortest.Agent{Name: "panicking", Domain: 14, Failing: func() error { panic("on purpose") }})
 	ids := func(ds ...pdu.Domain) (ids []pdu.PMID) {
 		for i, d := range ds {
 			ids = append(ids, pdu.MakePMID(d, 0, i))
 		}
 		return ids
 	}
-	g := newClientOf(t, s)
+	g := collectortest.Connect(t, s)
 	for _, test := range []struct {
 		name string
 		ask  pdu.Fetch
@@ -603,20 +532,20 @@ func TestFetch(t *testing.T) {
 		{"no agent", pdu.Fetch{PMIDs: ids(10, 99, 511)}, "RESULT 10.0.0 -1=0; 99.0.1 " + pdu.ErrNoAgent.Error() + "; 511.0.2 " + pdu.ErrNoAgent.Error()},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := g.request(test.ask); got != test.want {
+			if got := g.Request(test.ask); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})
 	}
-	if got, want := g.request(pdu.SetProfile{Context: 64}), "error: "+errTryAgain.Error(); got != want {
+	if got, want := g.Request(pdu.SetProfile{Context: 64}), "error: "+collector.ErrTryAgain.Error(); got != want {
 		t.Errorf("context 64: %s", got)
 	}
-	g.send(pdu.SetProfile{Context: 63})
-	if got := g.request(pdu.Fetch{Context: 63, PMIDs: ids(10)}); got != "RESULT 10.0.0 -1=0" {
+	g.Send(pdu.SetProfile{Context: 63})
+	if got := g.Request(pdu.Fetch{Context: 63, PMIDs: ids(10)}); got != "RESULT 10.0.0 -1=0" {
 		t.Errorf("context 63: %s", got)
 	}
-	s.agents.Load().get(10).fenced.Store(true)
-	if got := g.request(pdu.Fetch{PMIDs: ids(10, 11)}); got != "RESULT 10.0.0 "+pdu.ErrPMDAFenced.Error()+"; 11.0.1 -1=1" {
+	s.Fence(10)
+	if got := g.Request(pdu.Fetch{PMIDs: ids(10, 11)}); got != "RESULT 10.0.0 "+pdu.ErrPMDAFenced.Error()+"; 11.0.1 -1=1" {
 		t.Errorf("fenced: %s", got)
 	}
 }
@@ -625,16 +554,16 @@ func TestFetch(t *testing.T) {
 // their reply.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{}
+		s := &collector.Server{}
 		gate := make(chan struct{})
-		busy := &testAgent{name: "busy", domain: 10, failing: func() error { <-gate; return nil }}
-		add(t, s, busy)
-		idle, asking := newClientOf(t, s), newClientOf(t, s)
-		half := newClientOf(t, s)
-		half.sendBytes([]byte{0, 0, 0})
-		new := connect(t, s)
-		new.receive()
-		asking.send(pdu.DescReq{PMID: pdu.MakePMID(10, 0, 1)})
+		busy := &collectortest.Agent{Name: "busy", Domain: 10, Failing: func() error { <-gate; return nil }}
+		collectortest.Add(t, s, busy)
+		idle, asking := collectortest.Connect(t, s), collectortest.Connect(t, s)
+		half := collectortest.Connect(t, s)
+		half.SendBytes([]byte{0, 0, 0})
+		new := collectortest.Dial(t, s)
+		new.Receive()
+		asking.Send(pdu.DescReq{PMID: pdu.MakePMID(10, 0, 1)})
 		synctest.Wait()
 		began := time.Now()
 		var closers sync.WaitGroup
@@ -645,18 +574,18 @@ func TestClose(t *testing.T) {
 				}
 			})
 		}
-		for _, g := range []*testClient{idle, half, new} {
-			g.receiveAll()
+		for _, g := range []*collectortest.Client{idle, half, new} {
+			g.ReceiveAll()
 		}
 		if d := time.Since(began); d != 0 {
 			t.Errorf("idle clients are cut off after %v", d)
 		}
-		if _, err := s.DialContext(t.Context(), "", ""); !errors.Is(err, errClosed) {
+		if _, err := s.DialContext(t.Context(), "", ""); !errors.Is(err, collector.ErrClosed) {
 			t.Errorf("dial: %v", err)
 		}
 		time.Sleep(time.Second)
 		close(gate)
-		if got := asking.receiveAll(); !strings.HasPrefix(got, "{Desc:") {
+		if got := asking.ReceiveAll(); !strings.HasPrefix(got, "{Desc:") {
 			t.Errorf("busy client: %s", got)
 		}
 		closers.Wait()
@@ -670,16 +599,16 @@ func TestClose(t *testing.T) {
 // names it. One that waits for its context returns when clients are disconnected.
 func TestCloseStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{Timeout: -1}
+		s := &collector.Server{Timeout: -1}
 		gate := make(chan struct{})
-		stuck := &testAgent{name: "stuck", domain: 10, failing: func() error { <-gate; return nil }}
-		returning := untilCancelled{fakeAgent("returning", 11)}
-		add(t, s, stuck, returning)
-		a, b := newClientOf(t, s), newClientOf(t, s)
-		a.send(pdu.DescReq{PMID: pdu.MakePMID(10, 0, 1)})
-		b.send(pdu.DescReq{PMID: pdu.MakePMID(11, 0, 1)})
-		c := newClientOf(t, s)
-		c.send(pdu.ChildReq{Name: ""}) // and never reads the reply
+		stuck := &collectortest.Agent{Name: "stuck", Domain: 10, Failing: func() error { <-gate; return nil }}
+		returning := untilCancelled{collectortest.EmptyAgent("returning", 11)}
+		collectortest.Add(t, s, stuck, returning)
+		a, b := collectortest.Connect(t, s), collectortest.Connect(t, s)
+		a.Send(pdu.DescReq{PMID: pdu.MakePMID(10, 0, 1)})
+		b.Send(pdu.DescReq{PMID: pdu.MakePMID(11, 0, 1)})
+		c := collectortest.Connect(t, s)
+		c.Send(pdu.ChildReq{Name: ""}) // and never reads the reply
 		synctest.Wait()
 		began := time.Now()
 		err := s.Close()
@@ -687,13 +616,13 @@ func TestCloseStuck(t *testing.T) {
 		if err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)
 		}
-		if op, ok := errors.AsType[*OpError](err); !ok || op.Agent != "stuck" || !op.Timeout() {
+		if op, ok := errors.AsType[*collector.OpError](err); !ok || op.Agent != "stuck" || !op.Timeout() {
 			t.Errorf("error %#v", err)
 		}
 		if again := s.Close(); again == nil || again.Error() != want {
 			t.Errorf("again: %v", again)
 		}
-		if d := time.Since(began); d < defaultGrace || d > defaultGrace+2*time.Second {
+		if d := time.Since(began); d < collector.DefaultGrace || d > collector.DefaultGrace+2*time.Second {
 			t.Errorf("took %v", d)
 		}
 		close(gate)
@@ -704,12 +633,12 @@ func TestCloseStuck(t *testing.T) {
 // The error names an agent that was removed during a call, too.
 func TestCloseStuckRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{}
+		s := &collector.Server{}
 		gate := make(chan struct{})
 		block := func() error { <-gate; return nil }
-		add(t, s, &testAgent{name: "stuck", domain: 10, failing: block}, &testAgent{name: "stays", domain: 11, failing: block}, fakeAgent("idle", 12))
+		collectortest.Add(t, s, &collectortest.Agent{Name: "stuck", Domain: 10, Failing: block}, &collectortest.Agent{Name: "stays", Domain: 11, Failing: block}, collectortest.EmptyAgent("idle", 12))
 		for d := range pdu.Domain(2) {
-			newClientOf(t, s).send(pdu.DescReq{PMID: pdu.MakePMID(10+d, 0, 1)})
+			collectortest.Connect(t, s).Send(pdu.DescReq{PMID: pdu.MakePMID(10+d, 0, 1)})
 		}
 		synctest.Wait()
 		for _, d := range []pdu.Domain{10, 12} {
@@ -769,8 +698,8 @@ func TestAcceptBackOff(t *testing.T) {
 		t.Skip("errors of accept do not pass there")
 	}
 	synctest.Test(t, func(t *testing.T) {
-		log := newMessages()
-		s := &Server{Logger: slog.New(log)}
+		log := collectortest.NewMessages()
+		s := &collector.Server{Logger: slog.New(log)}
 		l := newFakeListener()
 		ctx, cancel := context.WithCancel(t.Context())
 		served := make(chan error)
@@ -784,8 +713,8 @@ func TestAcceptBackOff(t *testing.T) {
 		}
 		near, far := net.Pipe()
 		l.accepts <- far
-		newTestClient(t, near).hello().request(pdu.ChildReq{})
-		if diff := cmp.Diff([]string{"cannot accept clients"}, log.take()); diff != "" {
+		collectortest.NewClient(t, near).Hello().Request(pdu.ChildReq{})
+		if diff := cmp.Diff([]string{"cannot accept clients"}, log.Take()); diff != "" {
 			t.Errorf("log (-want +got):\n%s", diff)
 		}
 		cancel()
@@ -802,7 +731,7 @@ func TestSpareFromTheStart(t *testing.T) {
 		t.Skip("errors of accept do not pass there")
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{}
+		s := &collector.Server{}
 		l := newFakeListener()
 		ctx, cancel := context.WithCancel(t.Context())
 		served := make(chan error)
@@ -814,7 +743,7 @@ func TestSpareFromTheStart(t *testing.T) {
 		if d := time.Since(began); d != 0 {
 			t.Errorf("the client had to wait %v", d)
 		}
-		newTestClient(t, near).hello().request(pdu.ChildReq{})
+		collectortest.NewClient(t, near).Hello().Request(pdu.ChildReq{})
 		cancel()
 		if err := <-served; err != nil {
 			t.Error(err)
@@ -827,18 +756,18 @@ func TestSpareFromTheStart(t *testing.T) {
 func TestServe(t *testing.T) {
 	broken := errors.New("broken")
 	t.Run("failures", func(t *testing.T) {
-		log := newMessages()
-		s := &Server{Logger: slog.New(log)}
+		log := collectortest.NewMessages()
+		s := &collector.Server{Logger: slog.New(log)}
 		a, b := newFakeListener(), newFakeListener()
 		served := make(chan error)
 		go func() { served <- s.Serve(t.Context(), a, b) }()
 		a.accepts <- broken
-		eventually(t, "line in the log", func() bool {
-			return cmp.Diff([]string{"no longer accepting clients"}, log.take()) == ""
+		collectortest.Eventually(t, "line in the log", func() bool {
+			return cmp.Diff([]string{"no longer accepting clients"}, log.Take()) == ""
 		})
 		near, far := net.Pipe()
 		b.accepts <- far
-		newTestClient(t, near).hello().request(pdu.ChildReq{})
+		collectortest.NewClient(t, near).Hello().Request(pdu.ChildReq{})
 		b.accepts <- broken
 		err := <-served
 		const want = "collector: accept: broken"
@@ -853,14 +782,14 @@ func TestServe(t *testing.T) {
 	})
 	for _, n := range []int{0, 1} {
 		t.Run(fmt.Sprintf("close with %d listeners", n), func(t *testing.T) {
-			s := &Server{}
+			s := &collector.Server{}
 			served := make(chan error)
 			var ln []net.Listener
 			for range n {
 				ln = append(ln, newFakeListener())
 			}
 			go func() { served <- s.Serve(context.Background(), ln...) }()
-			newClientOf(t, s)
+			collectortest.Connect(t, s)
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
@@ -873,7 +802,7 @@ func TestServe(t *testing.T) {
 		})
 	}
 	t.Run("after Close", func(t *testing.T) {
-		s := &Server{}
+		s := &collector.Server{}
 		s.Close()
 		if err := s.Serve(context.Background(), newFakeListener()); err != nil {
 			t.Error(err)
@@ -885,33 +814,26 @@ func TestServe(t *testing.T) {
 		}
 	})
 	t.Run("a client that goes before the challenge", func(t *testing.T) {
-		log := newMessages()
-		s := &Server{Logger: slog.New(log)}
-		addr := serveTCP(t, s)
+		log := collectortest.NewMessages()
+		s := &collector.Server{Logger: slog.New(log)}
+		addr := collectortest.ServeTCP(t, s)
 		c, err := net.Dial("tcp", addr)
 		if err != nil {
 			t.Fatal(err)
 		}
 		io.ReadFull(c, make([]byte, 20))
 		c.Close()
-		connect(t, s).net.Close()
-		eventually(t, "ends", func() bool { return s.counted() == 2 && len(s.clientList()) == 0 })
-		if lines := log.take(); lines != nil {
+		collectortest.Dial(t, s).Net.Close()
+		collectortest.Eventually(t, "ends", func() bool { return s.NumAccepted() == 2 && s.NumClients() == 0 })
+		if lines := log.Take(); lines != nil {
 			t.Errorf("logged %q", lines)
 		}
 	})
 }
 
-// counted is how many clients have come.
-func (s *Server) counted() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return int(s.clients.seq)
-}
-
 // A slowAttributes is an agent whose SetClient waits until gate is closed.
 type slowAttributes struct {
-	*testAgent
+	*collectortest.Agent
 	gate chan struct{}
 }
 
@@ -920,14 +842,14 @@ func (l slowAttributes) SetClient(*pmda.Client) { <-l.gate }
 // TestAttributesFirst: a new agent is told the attributes of a client before that
 // client's first request.
 func TestAttributesFirst(t *testing.T) {
-	s := closeAtEnd(t, &Server{})
-	g := newClientOf(t, s)
-	l := slowAttributes{&testAgent{name: "attributes", domain: 30}, make(chan struct{})}
+	s := collectortest.CloseAtEnd(t, &collector.Server{})
+	g := collectortest.Connect(t, s)
+	l := slowAttributes{&collectortest.Agent{Name: "attributes", Domain: 30}, make(chan struct{})}
 	added := make(chan error, 1)
 	go func() { added <- s.Add(l) }()
 	ask := pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(30, 0, 1)}}
 	for end := time.Now().Add(100 * time.Millisecond); time.Now().Before(end); {
-		if got, want := g.request(ask), "RESULT 30.0.1 "+pdu.ErrNoAgent.Error(); got != want {
+		if got, want := g.Request(ask), "RESULT 30.0.1 "+pdu.ErrNoAgent.Error(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 			break
 		}
@@ -936,9 +858,9 @@ func TestAttributesFirst(t *testing.T) {
 	if err := <-added; err != nil {
 		t.Error(err)
 	}
-	g.send(ask)
+	g.Send(ask)
 	for _, want := range []string{"change: add agent", "RESULT 30.0.1 -1=1"} {
-		if got := g.receive(); got != want {
+		if got := g.Receive(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}

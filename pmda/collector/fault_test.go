@@ -20,6 +20,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
 // oneOfEach has a request of every kind that agents reply to, without FETCH.
@@ -27,7 +28,7 @@ func oneOfEach(d pdu.Domain) []pdu.PDU {
 	id, indom := pdu.MakePMID(d, 0, 12), pdu.MakeInDom(d, 0)
 	var w pdu.ResultWriter
 	w.Begin(id)
-	w.Atom(7, expectedAtom(id, 7))
+	w.Atom(7, collectortest.ExpectedAtom(id, 7))
 	dynamic := fmt.Sprintf("dynamic%d", d)
 	return []pdu.PDU{
 		pdu.DescReq{PMID: id},
@@ -53,19 +54,19 @@ func TestEveryRequestInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		stuck := &faulty{
-			exactAgent: newExactAgent(20),
+			ExactAgent: collectortest.NewExactAgent(20),
 			fail:       func(*pmda.Request, string) error { <-gate; return nil },
 			wrong:      noWrongReply,
 		}
-		log := newMessages()
+		log := collectortest.NewMessages()
 		requests := oneOfEach(20)
 		s := &Server{Timeout: time.Second, AgentCalls: len(requests) + 2, Logger: slog.New(log)}
-		for _, h := range []pmda.Handler{stuck, newExactAgent(10)} {
+		for _, h := range []pmda.Handler{stuck, collectortest.NewExactAgent(10)} {
 			if err := s.Add(h); err != nil {
 				t.Fatal(err)
 			}
 		}
-		g, quiet := newClientOf(t, s), newClientOf(t, s)
+		g, quiet := collectortest.Connect(t, s), collectortest.Connect(t, s)
 		inTime := func(what any, begin time.Time) {
 			t.Helper()
 			if took := time.Since(begin); took < time.Second || took > 1100*time.Millisecond {
@@ -74,16 +75,16 @@ func TestEveryRequestInTime(t *testing.T) {
 		}
 		for _, p := range requests {
 			begin := time.Now()
-			if got := g.code(p); got != pdu.ErrTimeout {
+			if got := g.Code(p); got != pdu.ErrTimeout {
 				t.Errorf("%#v: %v", p, got)
 			}
 			inTime(p, begin)
-			if diff := cmp.Diff([]pdu.Error{0}, quiet.fetchExact(pdu.MakePMID(10, 0, 2))); diff != "" {
+			if diff := cmp.Diff([]pdu.Error{0}, quiet.FetchExact(pdu.MakePMID(10, 0, 2))); diff != "" {
 				t.Errorf("another agent (-want +got):\n%s", diff)
 			}
 		}
 		begin := time.Now()
-		got := g.fetchExact(pdu.MakePMID(10, 0, 0), pdu.MakePMID(20, 0, 0), pdu.MakePMID(10, 0, 2), pdu.MakePMID(20, 0, 2))
+		got := g.FetchExact(pdu.MakePMID(10, 0, 0), pdu.MakePMID(20, 0, 0), pdu.MakePMID(10, 0, 2), pdu.MakePMID(20, 0, 2))
 		if diff := cmp.Diff([]pdu.Error{0, pdu.ErrTimeout, 0, pdu.ErrTimeout}, got); diff != "" {
 			t.Errorf("mixed fetch (-want +got):\n%s", diff)
 		}
@@ -93,15 +94,15 @@ func TestEveryRequestInTime(t *testing.T) {
 		close(gate)
 		// While the late calls return, others use the memory.
 		for range 50 {
-			g.fetchExact(pdu.MakePMID(10, 0, 2), pdu.MakePMID(20, 0, 2), pdu.MakePMID(10, 0, 0))
+			g.FetchExact(pdu.MakePMID(10, 0, 2), pdu.MakePMID(20, 0, 2), pdu.MakePMID(10, 0, 0))
 		}
 		synctest.Wait()
 		for _, p := range requests {
 			want := pdu.Error(0)
 			if p.Kind() == pdu.KindResult {
-				want = expectedStore(pdu.MakePMID(20, 0, 12), []pdu.InstID{7})
+				want = collectortest.ExpectedStore(pdu.MakePMID(20, 0, 12), []pdu.InstID{7})
 			}
-			if got := g.code(p); got != want {
+			if got := g.Code(p); got != want {
 				t.Errorf("after the calls returned: %#v: %v", p, got)
 			}
 		}
@@ -109,7 +110,7 @@ func TestEveryRequestInTime(t *testing.T) {
 			t.Error(err)
 		}
 		counts := map[string]int{}
-		for _, m := range log.take() {
+		for _, m := range log.Take() {
 			counts[m]++
 		}
 		// A request calls the agent once, whatever it is for.
@@ -153,10 +154,10 @@ func TestStoppedAgent(t *testing.T) {
 	if d, err := time.ParseDuration(os.Getenv("PCP_CHAOS")); err == nil && d >= 10*time.Second {
 		timeout, pause = time.Second, 20*time.Second
 	}
-	log := newMessages()
-	s := &Server{Timeout: timeout, AgentHelloTimeout: replyLimit, Logger: slog.New(log), Names: remoteNames(30, 31)}
+	log := collectortest.NewMessages()
+	s := &Server{Timeout: timeout, AgentHelloTimeout: collectortest.ReplyLimit, Logger: slog.New(log), Names: remoteNames(30, 31)}
 	defer s.Close()
-	if err := s.Add(newExactAgent(10)); err != nil {
+	if err := s.Add(collectortest.NewExactAgent(10)); err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range []pdu.Domain{30, 31} {
@@ -165,10 +166,10 @@ func TestStoppedAgent(t *testing.T) {
 		}
 	}
 	p := s.agents.Load().get(30).remote.Load()
-	g, quiet := newClientOf(t, s), newClientOf(t, s)
+	g, quiet := collectortest.Connect(t, s), collectortest.Connect(t, s)
 	mine, inside, outside := pdu.MakePMID(30, 0, 0), pdu.MakePMID(10, 0, 0), pdu.MakePMID(31, 0, 0)
 	fine := []pdu.Error{0, 0, 0}
-	if diff := cmp.Diff(fine, g.fetchExact(mine, inside, outside)); diff != "" {
+	if diff := cmp.Diff(fine, g.FetchExact(mine, inside, outside)); diff != "" {
 		t.Fatalf("at first (-want +got):\n%s", diff)
 	}
 	delays := newDelayMonitor()
@@ -181,7 +182,7 @@ func TestStoppedAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if stat := fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid); runtime.GOOS == "linux" {
-		eventually(t, "stop", func() bool {
+		collectortest.Eventually(t, "stop", func() bool {
 			b, err := os.ReadFile(stat)
 			return err == nil && bytes.Contains(b, []byte(") T "))
 		})
@@ -191,7 +192,7 @@ func TestStoppedAgent(t *testing.T) {
 	wg.Go(func() {
 		for time.Since(stopped) < pause {
 			begin := time.Now()
-			quiet.fetchExact(inside, outside)
+			quiet.FetchExact(inside, outside)
 			quietWaits.add(begin, 100*time.Millisecond, delays)
 			time.Sleep(20 * time.Millisecond)
 		}
@@ -202,11 +203,11 @@ func TestStoppedAgent(t *testing.T) {
 		if first {
 			want[1], limit = pdu.ErrTimeout, s.Timeout+100*time.Millisecond
 		}
-		if diff := cmp.Diff(want, g.fetchExact(inside, mine, outside)); diff != "" {
+		if diff := cmp.Diff(want, g.FetchExact(inside, mine, outside)); diff != "" {
 			t.Fatalf("%v after the stop (-want +got):\n%s", time.Since(stopped), diff)
 		}
 		mineWaits.add(begin, limit, delays)
-		if got := g.code(pdu.DescReq{PMID: mine}); got != pdu.ErrAgain {
+		if got := g.Code(pdu.DescReq{PMID: mine}); got != pdu.ErrAgain {
 			t.Errorf("desc: %v", got)
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -214,8 +215,8 @@ func TestStoppedAgent(t *testing.T) {
 	if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "values of the agent that goes on", func() bool {
-		return slices.Equal(g.fetchExact(mine, inside, outside), fine)
+	collectortest.Eventually(t, "values of the agent that goes on", func() bool {
+		return slices.Equal(g.FetchExact(mine, inside, outside), fine)
 	})
 	cancel()
 	wg.Wait()
@@ -225,7 +226,7 @@ func TestStoppedAgent(t *testing.T) {
 		t.Error("the agent was started again")
 	}
 	want := []string{"agent started", "agent started", "agent did not reply in time; requests fail until the late reply comes", "agent replies again"}
-	if diff := cmp.Diff(want, log.take()); diff != "" {
+	if diff := cmp.Diff(want, log.Take()); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
 	}
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package collector
+package collector_test
 
 import (
 	"context"
@@ -20,6 +20,8 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 	"github.com/pcp-go/pcp/pmda/remote"
 )
 
@@ -38,7 +40,7 @@ func raw(kind pdu.Kind, parts ...any) []byte {
 			b = append(b, p...)
 		}
 	}
-	return putHeader(b, kind)
+	return collectortest.PutHeader(b, kind)
 }
 
 // hostileCost is how many bytes the collector, and the test, may allocate for a
@@ -47,14 +49,14 @@ const hostileCost = 4 << 20
 
 // underAttack runs an attack on a collector, and checks that another client is served
 // and that little memory is allocated.
-func underAttack(t *testing.T, s *Server, attack func(g *testClient)) {
+func underAttack(t *testing.T, s *collector.Server, attack func(g *collectortest.Client)) {
 	t.Helper()
-	if err := s.Add(newExactAgent(10)); err != nil {
+	if err := s.Add(collectortest.NewExactAgent(10)); err != nil {
 		t.Fatal(err)
 	}
-	other, g := newClientOf(t, s), newClientOf(t, s)
+	other, g := collectortest.Connect(t, s), collectortest.Connect(t, s)
 	ids := []pdu.PMID{pdu.MakePMID(10, 0, 0), pdu.MakePMID(10, 0, 2)}
-	other.fetchExact(ids...)
+	other.FetchExact(ids...)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	attack(g)
@@ -62,7 +64,7 @@ func underAttack(t *testing.T, s *Server, attack func(g *testClient)) {
 	if cost := after.TotalAlloc - before.TotalAlloc; cost > hostileCost {
 		t.Errorf("%d bytes were allocated", cost)
 	}
-	if diff := cmp.Diff([]pdu.Error{0, 0}, other.fetchExact(ids...)); diff != "" {
+	if diff := cmp.Diff([]pdu.Error{0, 0}, other.FetchExact(ids...)); diff != "" {
 		t.Errorf("another client (-want +got):\n%s", diff)
 	}
 	if err := s.Close(); err != nil {
@@ -71,19 +73,19 @@ func underAttack(t *testing.T, s *Server, attack func(g *testClient)) {
 }
 
 func TestHostileLength(t *testing.T) {
-	for _, length := range []uint32{1<<31 - 1, 1<<31 - 16, 1 << 31, 1<<32 - 1, 1<<32 - 16, 0, 11, defaultMaxPDU + 1} {
+	for _, length := range []uint32{1<<31 - 1, 1<<31 - 16, 1 << 31, 1<<32 - 1, 1<<32 - 16, 0, 11, collector.DefaultMaxPDU + 1} {
 		t.Run(fmt.Sprintf("%#x", length), func(t *testing.T) {
-			log := newMessages()
-			underAttack(t, &Server{Logger: slog.New(log)}, func(g *testClient) {
+			log := collectortest.NewMessages()
+			underAttack(t, &collector.Server{Logger: slog.New(log)}, func(g *collectortest.Client) {
 				b := raw(pdu.KindFetch)
 				binary.BigEndian.PutUint32(b, length)
-				g.sendBytes(b)
-				if _, body, err := g.conn.Read(); err == nil {
-					g.code(pdu.DescReq{PMID: 1}) // at most an error, then the end
+				g.SendBytes(b)
+				if _, body, err := g.Conn.Read(); err == nil {
+					g.Code(pdu.DescReq{PMID: 1}) // at most an error, then the end
 					t.Errorf("not disconnected, but replied to with %x", body)
 				}
 			})
-			if diff := cmp.Diff([]string{"client closed"}, log.take()); diff != "" {
+			if diff := cmp.Diff([]string{"client closed"}, log.Take()); diff != "" {
 				t.Errorf("log (-want +got):\n%s", diff)
 			}
 		})
@@ -102,14 +104,14 @@ type malformed map[string][]byte
 func (m malformed) run(t *testing.T) {
 	for name, b := range m {
 		t.Run(name, func(t *testing.T) {
-			underAttack(t, &Server{}, func(g *testClient) {
-				g.sendBytes(b)
-				kind, body := g.reply()
+			underAttack(t, &collector.Server{}, func(g *collectortest.Client) {
+				g.SendBytes(b)
+				kind, body := g.Reply()
 				var s pdu.Status
 				if kind != pdu.KindError || s.Decode(body) != nil || s.Code != pdu.ErrIPC {
 					t.Errorf("replied to with %v %x", kind, body)
 				}
-				if diff := cmp.Diff([]pdu.Error{0}, g.fetchExact(pdu.MakePMID(10, 0, 0))); diff != "" {
+				if diff := cmp.Diff([]pdu.Error{0}, g.FetchExact(pdu.MakePMID(10, 0, 0))); diff != "" {
 					t.Errorf("afterwards (-want +got):\n%s", diff)
 				}
 			})
@@ -164,30 +166,28 @@ func TestHostilePadding(t *testing.T) {
 }
 
 func TestHostileContexts(t *testing.T) {
-	s := &Server{}
-	underAttack(t, s, func(g *testClient) {
+	s := &collector.Server{}
+	underAttack(t, s, func(g *collectortest.Client) {
 		var p pdu.SetProfile
-		for p.Context = 0; p.Context < defaultMaxContexts; p.Context++ {
-			if err := g.conn.Write(1, p); err != nil {
+		for p.Context = 0; p.Context < collector.DefaultMaxContexts; p.Context++ {
+			if err := g.Conn.Write(1, p); err != nil {
 				t.Fatal(err)
 			}
 		}
-		for _, p.Context = range []int32{defaultMaxContexts, 1000, 1 << 20, math.MaxInt32} {
-			if got := g.code(p); got != -11 { // EAGAIN
+		for _, p.Context = range []int32{collector.DefaultMaxContexts, 1000, 1 << 20, math.MaxInt32} {
+			if got := g.Code(p); got != -11 { // EAGAIN
 				t.Errorf("context %d: %v", p.Context, got)
 			}
 		}
-		if got := g.code(pdu.Fetch{Context: math.MaxInt32, PMIDs: []pdu.PMID{1}}); got != pdu.ErrNoProfile {
+		if got := g.Code(pdu.Fetch{Context: math.MaxInt32, PMIDs: []pdu.PMID{1}}); got != pdu.ErrNoProfile {
 			t.Errorf("fetch: %v", got)
 		}
-		g.sendBytes(raw(pdu.KindProfile, -1, 0, 0, 0))
-		if kind, _ := g.reply(); kind != pdu.KindError {
+		g.SendBytes(raw(pdu.KindProfile, -1, 0, 0, 0))
+		if kind, _ := g.Reply(); kind != pdu.KindError {
 			t.Errorf("negative context replied to with %v", kind)
 		}
-		for c := range s.clients.all() {
-			if n := len(c.profiles); n > defaultMaxContexts {
-				t.Errorf("%d profiles are kept", n)
-			}
+		if n := s.MostProfiles(); n > collector.DefaultMaxContexts {
+			t.Errorf("%d profiles are kept", n)
 		}
 	})
 }
@@ -198,18 +198,18 @@ func TestHostilePMIDs(t *testing.T) {
 		many[i] = pdu.MakePMID(10, 0, 2)
 	}
 	t.Run("more than allowed", func(t *testing.T) {
-		underAttack(t, &Server{MaxMetrics: 1000}, func(g *testClient) {
-			if got := g.code(pdu.Fetch{PMIDs: many[:1001]}); got != pdu.ErrTooBig {
+		underAttack(t, &collector.Server{MaxMetrics: 1000}, func(g *collectortest.Client) {
+			if got := g.Code(pdu.Fetch{PMIDs: many[:1001]}); got != pdu.ErrTooBig {
 				t.Error(got)
 			}
 		})
 	})
 	t.Run("a reply larger than allowed", func(t *testing.T) {
-		underAttack(t, &Server{MaxReply: 64 << 10}, func(g *testClient) {
-			if got := g.code(pdu.Fetch{PMIDs: many[:4000]}); got != pdu.ErrTooBig {
+		underAttack(t, &collector.Server{MaxReply: 64 << 10}, func(g *collectortest.Client) {
+			if got := g.Code(pdu.Fetch{PMIDs: many[:4000]}); got != pdu.ErrTooBig {
 				t.Error(got)
 			}
-			if diff := cmp.Diff([]pdu.Error{0}, g.fetchExact(many[0])); diff != "" {
+			if diff := cmp.Diff([]pdu.Error{0}, g.FetchExact(many[0])); diff != "" {
 				t.Errorf("afterwards (-want +got):\n%s", diff)
 			}
 		})
@@ -218,7 +218,7 @@ func TestHostilePMIDs(t *testing.T) {
 
 // A eventReader looks into the events that it is given.
 type eventReader struct {
-	*exactAgent
+	*collectortest.ExactAgent
 	err error
 }
 
@@ -232,21 +232,21 @@ func (o *eventReader) Store(_ context.Context, _ *pmda.Request, values *pdu.Resu
 func TestHostileEventCounts(t *testing.T) {
 	for _, n := range []int{hostileHigh, hostileWrap, -1, math.MinInt32, 2} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			s, o := &Server{}, &eventReader{exactAgent: newExactAgent(11)}
+			s, o := &collector.Server{}, &eventReader{ExactAgent: collectortest.NewExactAgent(11)}
 			if err := s.Add(o); err != nil {
 				t.Fatal(err)
 			}
-			underAttack(t, s, func(g *testClient) {
+			underAttack(t, s, func(g *collectortest.Client) {
 				id := int(pdu.MakePMID(11, 0, 0))
 				records := raw(pdu.KindResult, 0, 0, 1, id, 1, 1, -1, 11, int(pdu.TypeEvent)<<24|28, n, 1, 2, 1, 0, 0)
-				g.sendBytes(records)
-				g.reply()
+				g.SendBytes(records)
+				g.Reply()
 				if pdu.FromError(o.err) != pdu.ErrIPC {
 					t.Errorf("%d records: %v", n, o.err)
 				}
 				parameters := raw(pdu.KindResult, 0, 0, 1, id, 1, 1, -1, 11, int(pdu.TypeEvent)<<24|24, 1, 1, 2, 1, n)
-				g.sendBytes(parameters)
-				g.reply()
+				g.SendBytes(parameters)
+				g.Reply()
 				if pdu.FromError(o.err) != pdu.ErrIPC {
 					t.Errorf("%d parameters: %v", n, o.err)
 				}
@@ -331,14 +331,14 @@ func hostileAgent(t *testing.T, ask pdu.PDU, reply []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{}
+	s := &collector.Server{}
 	if err := s.Add(m); err != nil {
 		t.Fatal(err)
 	}
-	underAttack(t, s, func(g *testClient) {
-		g.net.SetDeadline(time.Now().Add(replyLimit))
+	underAttack(t, s, func(g *collectortest.Client) {
+		g.Net.SetDeadline(time.Now().Add(collectortest.ReplyLimit))
 		for _, want := range []pdu.Error{pdu.ErrIPC, pdu.ErrNoAgent} {
-			kind, body := g.roundTrip(ask)
+			kind, body := g.RoundTrip(ask)
 			var st pdu.Status
 			var res pdu.Result
 			switch {
@@ -362,18 +362,18 @@ func TestHostileAttributes(t *testing.T) {
 		`","userid":0,"x":"`, `\`, `\"`, "\x00", "a\nb", "\u2028", "\xff\xfe", `{"container":1}`, `</script>`,
 	} {
 		t.Run(fmt.Sprintf("%q", value), func(t *testing.T) {
-			s := &Server{Labels: ContextLabels{Hostname: func() (string, error) { return value, nil }}}
-			underAttack(t, s, func(g *testClient) {
+			s := &collector.Server{Labels: collector.ContextLabels{Hostname: func() (string, error) { return value, nil }}}
+			underAttack(t, s, func(g *collectortest.Client) {
 				var id pdu.PMIDList
-				kind, body := g.roundTrip(pdu.NameList{Names: []string{"pmcd.client.container"}})
+				kind, body := g.RoundTrip(pdu.NameList{Names: []string{"pmcd.client.container"}})
 				if err := id.Decode(body); err != nil || kind != pdu.KindPMNSIDs {
 					t.Fatal(kind, err)
 				}
 				var w pdu.ResultWriter
 				w.Begin(id.PMIDs[0])
 				w.String(0, value)
-				stored := g.code(w.PDU(pdu.FormatLowRes))
-				kind, body = g.roundTrip(pdu.LabelReq{Class: pdu.LabelContext})
+				stored := g.Code(w.PDU(pdu.FormatLowRes))
+				kind, body = g.RoundTrip(pdu.LabelReq{Class: pdu.LabelContext})
 				var p pdu.LabelReply
 				if err := p.Decode(body); err != nil || kind != pdu.KindLabel || len(p.Sets) != 1 {
 					t.Fatalf("labels: %v %v", kind, err)

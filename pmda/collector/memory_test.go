@@ -1,4 +1,4 @@
-package collector
+package collector_test
 
 import (
 	"net"
@@ -7,19 +7,21 @@ import (
 	"testing"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/collector"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
 // TestClientMemory pins what an idle client costs that has fetched 1,000 values
 // before: its share of stacks, which a call grows and nothing shrinks until there
 // is garbage to collect, and of the heap.
 func TestClientMemory(t *testing.T) {
-	if raceFactor > 1 {
+	if collectortest.RaceFactor > 1 {
 		t.Skip("the race detector needs memory of its own")
 	}
 	const clients, most = 200, 8 << 10
-	s := &Server{}
-	add(t, s, benchAgent(t, 10, 1000))
-	addr := serveTCP(t, s)
+	s := &collector.Server{}
+	collectortest.Add(t, s, benchAgent(t, 10, 1000))
+	addr := collectortest.ServeTCP(t, s)
 	fetch := func() net.Conn {
 		n, err := net.Dial("tcp", addr)
 		if err != nil {
@@ -59,14 +61,14 @@ func TestClientMemory(t *testing.T) {
 
 // TestFetchAllocs pins that a fetch of agents in this process costs no memory.
 func TestFetchAllocs(t *testing.T) {
-	if raceFactor > 1 {
+	if collectortest.RaceFactor > 1 {
 		t.Skip("the race detector needs memory of its own")
 	}
-	s := closeAtEnd(t, &Server{})
-	add(t, s, benchAgent(t, 10, 100), benchAgent(t, 11, 1))
-	g := newClientOf(t, s)
+	s := collectortest.CloseAtEnd(t, &collector.Server{})
+	collectortest.Add(t, s, benchAgent(t, 10, 100), benchAgent(t, 11, 1))
+	g := collectortest.Connect(t, s)
 	fetch := &pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(10, 0, 0), pdu.MakePMID(11, 0, 0), pdu.MakePMID(10, 0, 1)}, HighRes: true}
-	n := testing.AllocsPerRun(1000, func() { fetchOnce(t, g.conn, fetch) })
+	n := testing.AllocsPerRun(1000, func() { fetchOnce(t, g.Conn, fetch) })
 	if n != 0 {
 		t.Errorf("%v allocations for a fetch", n)
 	}

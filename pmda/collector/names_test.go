@@ -9,6 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/collector"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
 // named is an agent with one metric.
@@ -23,47 +24,28 @@ func named(t *testing.T, domain pdu.Domain, metric string) *pmda.Agent {
 	return a
 }
 
-// newServer is a Server that the end of the test closes.
-func newServer(t *testing.T) *collector.Server {
-	t.Helper()
-	s := new(collector.Server)
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
-
-func add(t *testing.T, s *collector.Server, h pmda.Handler) {
-	t.Helper()
-	if err := s.Add(h); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // An agent with a name that another one has does not come in, as long as that is
 // there.
 func TestNameInUse(t *testing.T) {
-	s := newServer(t)
-	add(t, s, named(t, 10, "some.name"))
+	s := collectortest.CloseAtEnd(t, new(collector.Server))
+	collectortest.Add(t, s, named(t, 10, "some.name"))
 	for _, name := range []string{"some.name", "some.name.below", "some"} {
 		err := s.Add(named(t, 11, name))
 		if err == nil || !strings.Contains(err.Error(), `agent "a": a name is in use: `) || !strings.Contains(err.Error(), `"some`) {
 			t.Errorf("agent with %s beside one with some.name: %v", name, err)
 		}
 	}
-	add(t, s, named(t, 12, "some.other"))
+	collectortest.Add(t, s, named(t, 12, "some.other"))
 	if err := s.Remove(10); err != nil {
 		t.Fatal(err)
 	}
-	add(t, s, named(t, 11, "some.name"))
+	collectortest.Add(t, s, named(t, 11, "some.name"))
 }
 
 // Of two agents that come at once with the same name, one comes in.
 func TestNameInUseAtOnce(t *testing.T) {
 	for range 300 {
-		s := newServer(t)
+		s := collectortest.CloseAtEnd(t, new(collector.Server))
 		agents := []*pmda.Agent{named(t, 10, "some.name"), named(t, 11, "some.name")}
 		errs := make([]error, len(agents))
 		var adding sync.WaitGroup

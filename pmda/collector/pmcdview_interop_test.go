@@ -1,4 +1,4 @@
-package collector
+package collector_test
 
 import (
 	"context"
@@ -14,13 +14,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pmda/collector"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmns"
 )
 
 // serveForTools serves on the loopback interface and on a unix socket until the
 // test ends, and returns what tools take after -h for each.
-func serveForTools(t *testing.T, s *Server) (tcp, unix string) {
+func serveForTools(t *testing.T, s *collector.Server) (tcp, unix string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -69,7 +71,7 @@ func sameOutput(t *testing.T, c, ours string, edit func(string) string, tool str
 func TestPMCDInterop(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmprobe")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd"}, Args: []string{"-t", "5"}})
-	host, _ := serveForTools(t, &Server{})
+	host, _ := serveForTools(t, &collector.Server{})
 	compare := func(edit func(string) string, tool string, args ...string) {
 		t.Helper()
 		sameOutput(t, pmcd.Host(), host, edit, tool, args...)
@@ -104,7 +106,7 @@ func TestPMCDStoreInterop(t *testing.T) {
 		t.Skip("only root may store into the metrics of a collector")
 	}
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd"}, Args: []string{"-t", "5"}})
-	_, host := serveForTools(t, &Server{})
+	_, host := serveForTools(t, &collector.Server{})
 	clients := regexp.MustCompile(`pmcd.client.(\w+) inst \[\d+ or "\d+"\]`) // the C collector has had one more client
 	edit := func(s string) string { return clients.ReplaceAllString(s, "pmcd.client.$1 inst [N]") }
 	for _, args := range [][]string{
@@ -130,7 +132,7 @@ func TestPMCDStoreInterop(t *testing.T) {
 // it is root may only store what is about itself, and seqnum.
 func TestPMCDStoreInteropTCP(t *testing.T) {
 	pcptest.Need(t, "pmstore")
-	host, _ := serveForTools(t, &Server{})
+	host, _ := serveForTools(t, &collector.Server{})
 	const denied = "pmStore: No permission to perform requested operation"
 	for metric, want := range map[string]string{
 		"pmcd.control.timeout": denied, "pmcd.control.sighup": denied, "pmcd.agent.fenced": denied,
@@ -165,7 +167,7 @@ func TestPMCDRecordersInterop(t *testing.T) {
 	}
 	env := []string{"PCP_TMP_DIR=" + tmp, "PCP_RUN_DIR=" + run}
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd"}, Env: env})
-	host, _ := serveForTools(t, &Server{TmpDir: tmp, RunDir: run})
+	host, _ := serveForTools(t, &collector.Server{TmpDir: tmp, RunDir: run})
 
 	daemon := func(name string, args ...string) {
 		t.Helper()
@@ -175,7 +177,7 @@ func TestPMCDRecordersInterop(t *testing.T) {
 		write("rules", "pmcd.numclients >= 0 -> print \"x\";\npmcd.numagents > 100 -> print \"y\";\n"))
 	daemon("pmlogger", "-U", "root", "-h", pmcd.Host(), "-m", "a note", "-l", filepath.Join(work, "pmlogger.log"),
 		"-c", write("config", "log mandatory on 10 min { pmcd.pid }\n"), filepath.Join(work, "archive"))
-	eventually(t, "start of pmie and pmlogger", func() bool {
+	collectortest.Eventually(t, "start of pmie and pmlogger", func() bool {
 		out, _, _ := pcptest.Run(t, nil, "", "pminfo", "-h", pmcd.Host(), "-f", "pmcd.pmie.eval.actual", "pmcd.pmlogger.port")
 		return strings.Contains(out, "primary") && strings.Contains(out, " value 2") && strings.Contains(out, "pmlogger.port\n    inst")
 	})
@@ -201,14 +203,14 @@ func TestPMCDAgentInterop(t *testing.T) {
 		t.Fatal(err)
 	}
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}, Env: []string{"PMCD_RESTART_AGENTS=0"}})
-	b := newFixture(t, &Server{Names: names, NoRestart: true})
+	b := collector.NewFixture(t, &collector.Server{Names: names, NoRestart: true})
 	host, _ := serveForTools(t, b.Server)
-	b.store("control.tracebufs", 1000)
-	b.store("control.traceconn", 1)
+	b.Store("control.tracebufs", 1000)
+	b.Store("control.traceconn", 1)
 	if err := b.Configure(conf); err != nil {
 		t.Fatal(err)
 	}
-	b.store("control.tracepdu", 1)
+	b.Store("control.tracepdu", 1)
 	// The C collector learns of the end from a request that fails, status 8; ours
 	// sees the process exit, 2.
 	edit := func(s string) string { return strings.Replace(s, fmt.Sprint(9<<16|8), fmt.Sprint(9<<16|2), 1) }
@@ -223,14 +225,13 @@ func TestPMCDAgentInterop(t *testing.T) {
 	if _, err2 := fmt.Sscan(string(children), &child); err != nil || err2 != nil {
 		t.Skipf("cannot tell which process is the agent of the C collector: %v, %v", err, err2)
 	}
-	process := b.agents.Load().get(29).remote.Load()
-	for _, pid := range []int{child, process.cmd.Process.Pid} {
+	for _, pid := range []int{child, b.AgentPID(29)} {
 		if p, err := os.FindProcess(pid); err != nil || p.Kill() != nil {
 			t.Fatalf("cannot kill process %d: %v", pid, err)
 		}
 	}
 	for _, h := range []string{pmcd.Host(), host} {
-		eventually(t, "notice of the agent's end by "+h, func() bool {
+		collectortest.Eventually(t, "notice of the agent's end by "+h, func() bool {
 			pcptest.Run(t, nil, "", "pminfo", "-h", h, "-f", "sample.long.one")
 			out, _, _ := pcptest.Run(t, nil, "", "pminfo", "-h", h, "-f", "pmcd.numagents")
 			return strings.HasSuffix(strings.TrimSpace(out), "value 1")
@@ -238,8 +239,8 @@ func TestPMCDAgentInterop(t *testing.T) {
 	}
 	compare("-f", "pmcd.agent", "pmcd.numagents", "pmcd.seqnum")
 	var trace string
-	eventually(t, "dump of the trace", func() bool {
-		trace += untimed(strings.Join(b.log.take(), "\n"))
+	collectortest.Eventually(t, "dump of the trace", func() bool {
+		trace += collector.Untimed(strings.Join(b.Log.Take(), "\n"))
 		return strings.Contains(trace, "event trace: starting")
 	})
 	for _, want := range []string{

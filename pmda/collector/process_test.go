@@ -25,6 +25,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmda/remote"
@@ -78,7 +79,7 @@ func (j *logLines) lines() (lines []string) {
 func withTime(t *testing.T, s *Server) *Server {
 	s.AgentHelloTimeout = cmp.Or(s.AgentHelloTimeout, time.Minute)
 	s.Timeout = cmp.Or(s.Timeout, time.Minute)
-	return closeAtEnd(t, s)
+	return collectortest.CloseAtEnd(t, s)
 }
 
 var programMetric = pdu.MakePMID(programDomain, 0, 1)
@@ -90,16 +91,16 @@ const (
 
 // fetchProgram is the result of the agent program's metric, with the change that
 // came before.
-func (g *testClient) fetchProgram() string {
-	g.t.Helper()
-	text := g.request(pdu.Fetch{PMIDs: []pdu.PMID{programMetric}})
+func fetchProgram(g *collectortest.Client) string {
+	g.T.Helper()
+	text := g.Request(pdu.Fetch{PMIDs: []pdu.PMID{programMetric}})
 	if strings.HasPrefix(text, "change: ") {
-		text += " / " + g.receive()
+		text += " / " + g.Receive()
 	}
 	return text
 }
 
-// errorOf is a set with an error in the words of describe.
+// errorOf is a set with an error in the words of Describe.
 func errorOf(e pdu.Error) string { return "RESULT 30.0.1 " + e.Error() }
 
 // agentStatus is pmcd.agent.status of the agent program.
@@ -185,7 +186,7 @@ func notStarted(t *testing.T, conf pmcdconf.Agent, want string) (wrong string) {
 	if got := agentStatus(s); got != statusNotStart {
 		wrong += fmt.Sprintf("status %d\n", got)
 	}
-	if got := newClientOf(t, s).fetchProgram(); got != errorOf(pdu.ErrNoAgent) {
+	if got := fetchProgram(collectortest.Connect(t, s)); got != errorOf(pdu.ErrNoAgent) {
 		wrong += fmt.Sprintf("fetch: %s\n", got)
 	}
 	return wrong
@@ -223,18 +224,18 @@ func (e programEnd) wrong(t *testing.T) (wrong string) {
 	t.Helper()
 	j, log := newLogLines()
 	s := withTime(t, &Server{Logger: log, NoRestart: true})
-	g := newClientOf(t, s)
+	g := collectortest.Connect(t, s)
 	if err := s.StartAgent(programLine(e.behavior)); err != nil {
 		t.Fatal(err)
 	}
-	if got := g.fetchProgram(); !strings.HasSuffix(got, e.first) {
+	if got := fetchProgram(g); !strings.HasSuffix(got, e.first) {
 		wrong = fmt.Sprintf("first fetch: %s, want %s\n", got, e.first)
 	}
-	eventually(t, "end", func() bool { return s.NumAgents() == 1 })
+	collectortest.Eventually(t, "end", func() bool { return s.NumAgents() == 1 })
 	if got := agentStatus(s); got != e.status {
 		wrong += fmt.Sprintf("status %#x, want %#x\n", got, e.status)
 	}
-	if got := g.fetchProgram(); !strings.HasSuffix(got, errorOf(pdu.ErrNoAgent)) {
+	if got := fetchProgram(g); !strings.HasSuffix(got, errorOf(pdu.ErrNoAgent)) {
 		wrong += fmt.Sprintf("later: %s\n", got)
 	}
 	want := []string{programStarted, `level=ERROR msg="agent died" agent=program domain=30 ` + e.line}
@@ -252,18 +253,18 @@ func TestAgentLate(t *testing.T) {
 	if err := s.StartAgent(programLine("late=" + goOn)); err != nil {
 		t.Fatal(err)
 	}
-	g := newClientOf(t, s)
-	if got := g.fetchProgram(); got != errorOf(pdu.ErrTimeout) {
+	g := collectortest.Connect(t, s)
+	if got := fetchProgram(g); got != errorOf(pdu.ErrTimeout) {
 		t.Errorf("late: %s", got)
 	}
 	s.setTimeout(time.Minute) // it is late once only
-	if got := g.fetchProgram(); got != errorOf(pdu.ErrAgain) {
+	if got := fetchProgram(g); got != errorOf(pdu.ErrAgain) {
 		t.Errorf("late reply: %s", got)
 	}
 	if err := os.WriteFile(goOn, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "recovery", func() bool { return g.fetchProgram() == programValue })
+	collectortest.Eventually(t, "recovery", func() bool { return fetchProgram(g) == programValue })
 	if got := agentStatus(s); got != 0 {
 		t.Errorf("status %d", got)
 	}
@@ -283,13 +284,13 @@ func TestAgentRestarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := s.agents.Load().get(programDomain)
-	g := newClientOf(t, s)
+	g := collectortest.Connect(t, s)
 	var alive, started []time.Time // when it was alive before each start, and when it was there again
 	for range 3 {
 		old := a.remote.Load()
 		alive = append(alive, time.Now())
-		g.fetchProgram()
-		eventually(t, "restart", func() bool {
+		fetchProgram(g)
+		collectortest.Eventually(t, "restart", func() bool {
 			p := a.remote.Load()
 			return p != nil && p != old
 		})
@@ -301,10 +302,10 @@ func TestAgentRestarts(t *testing.T) {
 		}
 	}
 	// The client may have been told of the last end by the fetch that was its cause.
-	if got := g.request(pdu.Fetch{PMIDs: []pdu.PMID{programMetric}}); got != "change: add agent,restart agent,drop agent" && got != "change: add agent,restart agent" {
+	if got := g.Request(pdu.Fetch{PMIDs: []pdu.PMID{programMetric}}); got != "change: add agent,restart agent,drop agent" && got != "change: add agent,restart agent" {
 		t.Errorf("told %q", got)
 	}
-	g.receive()
+	g.Receive()
 	if n := len(j.lines()); n < 7 {
 		t.Errorf("%d lines in the log:\n%s", n, strings.Join(j.lines(), "\n"))
 	}
@@ -328,15 +329,15 @@ func TestRestartAgents(t *testing.T) {
 	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec \"$@\"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	g := newClientOf(t, s)
-	if got := g.fetchProgram(); got != errorOf(pdu.ErrNoAgent) {
+	g := collectortest.Connect(t, s)
+	if got := fetchProgram(g); got != errorOf(pdu.ErrNoAgent) {
 		t.Errorf("before: %s", got)
 	}
 	var both sync.WaitGroup // which must not start two
 	both.Go(func() { s.RestartAgents() })
 	both.Go(func() { s.RestartAgents() })
 	both.Wait()
-	if got, want := g.fetchProgram(), "change: add agent,restart agent / "+programValue; got != want {
+	if got, want := fetchProgram(g), "change: add agent,restart agent / "+programValue; got != want {
 		t.Errorf("after: %s", got)
 	}
 	if got := s.RestartAgents(); got != nil {
@@ -344,7 +345,7 @@ func TestRestartAgents(t *testing.T) {
 	}
 	old := s.agents.Load().get(programDomain).remote.Load()
 	old.cmd.Process.Kill()
-	eventually(t, "restart", func() bool {
+	collectortest.Eventually(t, "restart", func() bool {
 		p := s.agents.Load().get(programDomain).remote.Load()
 		return p != nil && p != old
 	})
@@ -393,7 +394,7 @@ func TestCloseWhileStarting(t *testing.T) {
 	s := &Server{AgentHelloTimeout: time.Minute}
 	started := make(chan error, 1)
 	go func() { started <- s.StartAgent(programLine("mute")) }()
-	eventually(t, "entry", func() bool { s.init(); return s.agents.Load().get(programDomain) != nil })
+	collectortest.Eventually(t, "entry", func() bool { s.init(); return s.agents.Load().get(programDomain) != nil })
 	time.Sleep(50 * time.Millisecond)
 	began := time.Now()
 	if err := s.Close(); err != nil {
@@ -408,7 +409,7 @@ func TestCloseWhileStarting(t *testing.T) {
 	if err := s.StartAgent(programLine("good")); !errors.Is(err, errClosed) {
 		t.Errorf("start after the end: %v", err)
 	}
-	if err := s.Add(fakeAgent("late", 9)); !errors.Is(err, errClosed) {
+	if err := s.Add(collectortest.EmptyAgent("late", 9)); !errors.Is(err, errClosed) {
 		t.Errorf("add after the end: %v", err)
 	}
 	if got := s.RestartAgents(); len(got) > 0 && s.agents.Load().get(programDomain).remote.Load() != nil {
@@ -454,7 +455,7 @@ func TestSocketAgents(t *testing.T) {
 				var agent sync.WaitGroup
 				agent.Go(func() {
 					if conn, err := ln.Accept(); err == nil {
-						pmda.Serve(ctx, &testAgent{name: "program", domain: programDomain}, conn)
+						pmda.Serve(ctx, &collectortest.Agent{Name: "program", Domain: programDomain}, conn)
 						conn.Close()
 					}
 				})
@@ -465,14 +466,14 @@ func TestSocketAgents(t *testing.T) {
 			if err := s.StartAgent(conf); err != nil {
 				t.Fatal(err)
 			}
-			g := newClientOf(t, s)
+			g := collectortest.Connect(t, s)
 			p := s.agents.Load().get(programDomain).remote.Load()
 			background := strings.HasPrefix(test.behavior, "goes")
 			if background {
 				<-p.exited
 				time.Sleep(50 * time.Millisecond)
 			}
-			if got := g.fetchProgram(); got != programValue {
+			if got := fetchProgram(g); got != programValue {
 				t.Fatal(got)
 			}
 			if background {
@@ -485,9 +486,9 @@ func TestSocketAgents(t *testing.T) {
 			} else {
 				hangUp()
 			}
-			eventually(t, "end", func() bool {
+			collectortest.Eventually(t, "end", func() bool {
 				if p.cmd == nil && p.Err() == nil {
-					g.fetchProgram() // an agent's end shows when it is called
+					fetchProgram(g) // an agent's end shows when it is called
 				}
 				return s.NumAgents() == 1
 			})
@@ -513,9 +514,9 @@ func TestConfigure(t *testing.T) {
 	}
 	j, log := newLogLines()
 	s := withTime(t, &Server{Logger: log, NoRestart: true, DSO: map[string]func(pdu.Domain) (pmda.Handler, error){
-		"inner_init": func(d pdu.Domain) (pmda.Handler, error) { return &testAgent{name: "inner", domain: d}, nil },
+		"inner_init": func(d pdu.Domain) (pmda.Handler, error) { return &collectortest.Agent{Name: "inner", Domain: d}, nil },
 	}})
-	add(t, s, &testAgent{name: "added", domain: 40})
+	collectortest.Add(t, s, &collectortest.Agent{Name: "added", Domain: 40})
 	dso := pmcdconf.Agent{Name: "inner", Domain: 35, Kind: pmcdconf.KindDSO, Entry: "inner_init"}
 	pids := func() map[pdu.Domain]int {
 		pids := map[pdu.Domain]int{}
@@ -533,9 +534,9 @@ func TestConfigure(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := pids()
-	g := newClientOf(t, s)
+	g := collectortest.Connect(t, s)
 	s.agents.Load().get(33).remote.Load().cmd.Process.Kill()
-	eventually(t, "death", func() bool { return s.agents.Load().get(33).remote.Load() == nil })
+	collectortest.Eventually(t, "death", func() bool { return s.agents.Load().get(33).remote.Load() == nil })
 	err := s.Configure(&pmcdconf.Config{Agents: []pmcdconf.Agent{line("renamed", 30, "good"), line("changes", 31, "late"), line("dies", 33, "good"),
 		line("new", 34, "good"), line("clashes", 40, "good"), {Name: "unknown", Domain: 41, Kind: pmcdconf.KindDSO, Entry: "nobody_init"}}})
 	const want = `collector: start agent "clashes": domain 40 is that of agent "added"` + "\n" +
@@ -564,7 +565,7 @@ func TestConfigure(t *testing.T) {
 	if diff := gocmp.Diff([]pdu.Domain{2, 30, 31, 33, 34, 40}, domains); diff != "" {
 		t.Errorf("agents (-want +got):\n%s", diff)
 	}
-	if got, want := g.fetchProgram(), "change: add agent,restart agent,drop agent / "+programValue; got != want {
+	if got, want := fetchProgram(g), "change: add agent,restart agent,drop agent / "+programValue; got != want {
 		t.Errorf("told %s", got)
 	}
 	var unconfigured int
@@ -609,11 +610,11 @@ func TestChangesAtOnce(t *testing.T) {
 	for range 4 {
 		all.Go(func() {
 			for ctx.Err() == nil {
-				g := newClientOf(t, s)
+				g := collectortest.Connect(t, s)
 				for range 10 {
-					g.fetchProgram()
+					fetchProgram(g)
 				}
-				g.net.Close()
+				g.Net.Close()
 			}
 		})
 	}
@@ -626,7 +627,7 @@ func TestChangesAtOnce(t *testing.T) {
 // Remove waits for the process of an agent that is being started, too.
 func TestRemoveWhileStarting(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
-	s := closeAtEnd(t, &Server{AgentHelloTimeout: time.Minute})
+	s := collectortest.CloseAtEnd(t, &Server{AgentHelloTimeout: time.Minute})
 	s.init()
 	started := make(chan error, 1)
 	// It never says hello, and takes a moment to end.
@@ -634,7 +635,7 @@ func TestRemoveWhileStarting(t *testing.T) {
 	go func() {
 		started <- s.StartAgent(pmcdconf.Agent{Name: "program", Domain: programDomain, Kind: pmcdconf.KindPipe, Argv: argv})
 	}()
-	eventually(t, "process", func() bool { _, err := os.Stat(file); return err == nil })
+	collectortest.Eventually(t, "process", func() bool { _, err := os.Stat(file); return err == nil })
 	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -681,12 +682,12 @@ func TestTimeoutWhileStarting(t *testing.T) {
 	defer conn.Close()
 	time.Sleep(50 * time.Millisecond) // it waits for the hello
 	s.setTimeout(time.Minute)
-	slow := &testAgent{name: "program", domain: programDomain, failing: func() error { time.Sleep(300 * time.Millisecond); return nil }}
+	slow := &collectortest.Agent{Name: "program", Domain: programDomain, Failing: func() error { time.Sleep(300 * time.Millisecond); return nil }}
 	go pmda.Serve(t.Context(), slow, conn)
 	if err := <-started; err != nil {
 		t.Fatal(err)
 	}
-	if got := newClientOf(t, s).fetchProgram(); got != programValue {
+	if got := fetchProgram(collectortest.Connect(t, s)); got != programValue {
 		t.Errorf("fetch: %s", got)
 	}
 }
@@ -694,11 +695,11 @@ func TestTimeoutWhileStarting(t *testing.T) {
 // A program that reaps all children may take the end of an agent's process, of
 // which nothing is known then.
 func TestReapedByAnother(t *testing.T) {
-	s := closeAtEnd(t, &Server{})
+	s := collectortest.CloseAtEnd(t, &Server{})
 	for _, kind := range []pmcdconf.Kind{pmcdconf.KindPipe, pmcdconf.KindSocket} {
 		near, far := net.Pipe()
 		go func() {
-			pmda.Serve(t.Context(), fakeAgent("program", programDomain), far)
+			pmda.Serve(t.Context(), collectortest.EmptyAgent("program", programDomain), far)
 			far.Close()
 		}()
 		r, err := remote.New(t.Context(), pmda.Info{Name: "program", Domain: programDomain}, near, remote.Config{})
@@ -727,17 +728,17 @@ func TestReapedByAnother(t *testing.T) {
 // A fence ends with the process of the agent; an agent that does not run cannot be
 // fenced.
 func TestPMCDFenceOfDead(t *testing.T) {
-	b := newFixture(t, &Server{NoRestart: true})
+	b := NewFixture(t, &Server{NoRestart: true})
 	if err := b.StartAgent(programLine("good")); err != nil {
 		t.Fatal(err)
 	}
 	a := b.agents.Load().get(programDomain)
-	b.store("agent.fenced", 1)
-	b.want("agent.fenced", "pmcd 0", "program 1")
+	b.Store("agent.fenced", 1)
+	b.Want("agent.fenced", "pmcd 0", "program 1")
 	a.remote.Load().cmd.Process.Kill()
-	eventually(t, "death", func() bool { return a.remote.Load() == nil })
-	eventually(t, "end of the fence", func() bool { return !a.fenced.Load() })
-	b.store("agent.fenced", 1)
+	collectortest.Eventually(t, "death", func() bool { return a.remote.Load() == nil })
+	collectortest.Eventually(t, "end of the fence", func() bool { return !a.fenced.Load() })
+	b.Store("agent.fenced", 1)
 	if _, err := a.handlerFor(false); err != pdu.ErrNoAgent {
 		t.Errorf("a fenced agent that is dead is called: %v", err)
 	}
@@ -745,13 +746,13 @@ func TestPMCDFenceOfDead(t *testing.T) {
 
 // An agent that the configuration gives another name is an instance of that name.
 func TestPMCDAgentRenamed(t *testing.T) {
-	b := newFixture(t, &Server{})
+	b := NewFixture(t, &Server{})
 	line := programLine("good")
 	for _, name := range []string{"before", "after"} {
 		line.Name = name
 		if err := b.Configure(&pmcdconf.Config{Agents: []pmcdconf.Agent{line}}); err != nil {
 			t.Fatal(err)
 		}
-		b.want("agent.name", "pmcd pmcd", name+" "+name)
+		b.Want("agent.name", "pmcd pmcd", name+" "+name)
 	}
 }

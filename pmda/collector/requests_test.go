@@ -1,4 +1,4 @@
-package collector
+package collector_test
 
 import (
 	"fmt"
@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/collector"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmns"
 )
@@ -48,13 +50,13 @@ var requestDomains = map[pdu.Domain]string{
 }
 
 // hostAll is a Server with an agent of every kind.
-func hostAll(t *testing.T) *Server {
+func hostAll(t *testing.T) *collector.Server {
 	t.Helper()
 	tree, err := pmns.Parse("names", strings.NewReader(requestNames))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := closeAtEnd(t, &Server{Names: tree, NoRestart: true, Logger: slog.New(newMessages())})
+	s := collectortest.CloseAtEnd(t, &collector.Server{Names: tree, NoRestart: true, Logger: slog.New(collectortest.NewMessages())})
 	for d, failing := range map[pdu.Domain]func() error{
 		wellDomain:   nil,
 		fencedDomain: nil,
@@ -64,9 +66,9 @@ func hostAll(t *testing.T) *Server {
 		lateDomain:   func() error { return pdu.ErrAgain },
 		wrongDomain:  func() error { return pdu.Error(5) },
 	} {
-		add(t, s, &testAgent{name: requestDomains[d], domain: d, failing: failing})
+		collectortest.Add(t, s, &collectortest.Agent{Name: requestDomains[d], Domain: d, Failing: failing})
 	}
-	s.agents.Load().get(fencedDomain).fenced.Store(true)
+	s.Fence(fencedDomain)
 	if s.StartAgent(pmcdconf.Agent{Name: "dead", Domain: deadDomain, Kind: pmcdconf.KindPipe, Argv: []string{"/nonexistent/agent"}}) == nil {
 		t.Fatal("an agent that does not exist was started")
 	}
@@ -127,14 +129,14 @@ func TestRequests(t *testing.T) {
 		}, "{Names:[a b] Statuses:[0 1] Err:No error}", pdu.ErrNoAgent},
 		{"PMNS_TRAVERSE", func(d pdu.Domain) pdu.PDU { return pdu.TraverseReq{Name: requestDomains[d] + ".dynamic.x"} },
 			"{Names:[well.dynamic.x.a well.dynamic.x.b] Statuses:[] Err:No error}", pdu.ErrName},
-		{"RESULT", func(d pdu.Domain) pdu.PDU { return storing(pmid(d)) }, "success", pdu.ErrNoAgent},
+		{"RESULT", func(d pdu.Domain) pdu.PDU { return collectortest.Storing(pmid(d)) }, "success", pdu.ErrNoAgent},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			g := newClientOf(t, s)
+			g := collectortest.Connect(t, s)
 			got := map[string]string{}
 			for d, name := range requestDomains {
-				got[name] = g.request(test.ask(d))
-				s.agents.Load().get(panicDomain).calls.pausedUntil.Store(0)
+				got[name] = g.Request(test.ask(d))
+				s.EndPanicPause(panicDomain)
 			}
 			want := map[string]string{
 				"well":   test.want,
@@ -167,7 +169,7 @@ func TestRequests(t *testing.T) {
 // Requests that need no agent, and those of several domains.
 func TestRequestsDirect(t *testing.T) {
 	s := hostAll(t)
-	g := newClientOf(t, s)
+	g := collectortest.Connect(t, s)
 	id := pdu.MakePMID(wellDomain, 0, 1)
 	gone := pdu.MakePMID(unknownDomain, 0, 1)
 	fail := func(e pdu.Error) string { return "error: " + e.Error() }
@@ -211,27 +213,27 @@ func TestRequestsDirect(t *testing.T) {
 		{"traverse with no agent", pdu.TraverseReq{Name: "gone"}, "{Names:[gone.m gone.dynamic] Statuses:[] Err:No error}"},
 		{"traverse with a failing agent", pdu.TraverseReq{Name: "fail"}, "{Names:[fail.m fail.dynamic] Statuses:[] Err:No error}"},
 		{"traverse with an agent that is not ready", pdu.TraverseReq{}, fail(pdu.ErrAgain)},
-		{"store to a dead agent and a good one", storing(pdu.MakePMID(deadDomain, 0, 1), id), fail(pdu.ErrNoAgent)},
-		{"store to an agent that is not ready and no agent", storing(pdu.MakePMID(lateDomain, 0, 1), gone, id), fail(pdu.ErrNoAgent)},
-		{"store to an agent that is not ready and one that fails", storing(pdu.MakePMID(lateDomain, 0, 1), pdu.MakePMID(failDomain, 0, 1)),
+		{"store to a dead agent and a good one", collectortest.Storing(pdu.MakePMID(deadDomain, 0, 1), id), fail(pdu.ErrNoAgent)},
+		{"store to an agent that is not ready and no agent", collectortest.Storing(pdu.MakePMID(lateDomain, 0, 1), gone, id), fail(pdu.ErrNoAgent)},
+		{"store to an agent that is not ready and one that fails", collectortest.Storing(pdu.MakePMID(lateDomain, 0, 1), pdu.MakePMID(failDomain, 0, 1)),
 			fail(pdu.ErrAgain)},
-		{"store to a failing agent and a good one", storing(pdu.MakePMID(failDomain, 0, 1), id, pdu.MakePMID(failDomain, 0, 2)),
+		{"store to a failing agent and a good one", collectortest.Storing(pdu.MakePMID(failDomain, 0, 1), id, pdu.MakePMID(failDomain, 0, 2)),
 			fail(pdu.ErrAppVersion)},
-		{"store nothing", storing(), fail(pdu.ErrTooSmall)},
+		{"store nothing", collectortest.Storing(), fail(pdu.ErrTooSmall)},
 		{"a reply in place of a request", pdu.DescReply{}, fail(pdu.ErrIPC)},
 		{"an attribute", pdu.Attr{Key: pdu.AttrContainer, Value: []byte("x")}, fail(pdu.ErrIPC)},
 		{"an error", pdu.Status{Code: pdu.ErrNotConn}, fail(pdu.ErrIPC)},
 		{"still there", pdu.NameList{Names: []string{"well.m"}}, "{Status:1 PMIDs:[10.0.1]}"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := g.request(test.ask); got != test.want {
+			if got := g.Request(test.ask); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})
 	}
 	want := []string{"RESULT 10.0.1 -1=7", "RESULT 10.0.1 -1=7", "RESULT 10.0.1 -1=7"}
 	var got []string
-	for _, text := range s.agents.Load().get(wellDomain).local.(*testAgent).stored {
+	for _, text := range s.LocalAgent(wellDomain).(*collectortest.Agent).Stored {
 		got = append(got, strings.Replace(text, "HIGHRES_RESULT", "RESULT", 1))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -14,6 +14,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/collector"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
@@ -31,8 +32,8 @@ func exportedFields(s *collector.Server) map[string]any {
 
 // A Server does not write its defaults into its fields.
 func TestFieldsStayZero(t *testing.T) {
-	s := newServer(t)
-	add(t, s, pmda.Unimplemented{Name: "a", Domain: 10})
+	s := collectortest.CloseAtEnd(t, new(collector.Server))
+	collectortest.Add(t, s, pmda.Unimplemented{Name: "a", Domain: 10})
 	conn, err := s.DialContext(t.Context(), "", "")
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +49,7 @@ func TestFieldsStayZero(t *testing.T) {
 // Errors say what has failed, of which agent, and whether that is for lack of time.
 func TestOpError(t *testing.T) {
 	s := new(collector.Server)
-	add(t, s, pmda.Unimplemented{Name: "first", Domain: 10})
+	collectortest.Add(t, s, pmda.Unimplemented{Name: "first", Domain: 10})
 	start := s.StartAgent(pmcdconf.Agent{Name: "none", Domain: 12, Kind: pmcdconf.KindDSO, Entry: "none_init"})
 	tests := []struct {
 		err  error
