@@ -28,7 +28,7 @@ func TestPMCDFence(t *testing.T) {
 	if _, err := b.agents.Load().get(7).handlerFor(false); err != pdu.ErrPMDAFenced {
 		t.Errorf("a fenced agent is called: %v", err)
 	}
-	b.Store("agent.fenced", assignment{7, 0})
+	b.Store("agent.fenced", collectortest.Assign(7, 0))
 	b.Want("agent.fenced", "pmcd 0", "a 0")
 }
 
@@ -61,10 +61,10 @@ func TestPMCDClients(t *testing.T) {
 
 	b.Me = second.info.Load()
 	for _, name := range []string{"client.whoami", "client.container"} {
-		if err := b.Store(name, assignment{0, "x"}, assignment{1, "y"}); err != pdu.ErrInst {
+		if err := b.Store(name, collectortest.Assign(0, "x"), collectortest.Assign(1, "y")); err != pdu.ErrInst {
 			t.Errorf("two values for pmcd.%s: %v", name, err)
 		}
-		if err := b.Store(name, assignment{0, "me"}); err != nil {
+		if err := b.Store(name, collectortest.Assign(0, "me")); err != nil {
 			t.Errorf("pmcd.%s: %v", name, err)
 		}
 		b.Want(name, "0 ", "1 me")

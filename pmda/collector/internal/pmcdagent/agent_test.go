@@ -15,6 +15,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 	"github.com/pcp-go/pcp/pmda/collector/internal/eventtrace"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
@@ -95,123 +96,23 @@ func (c *fakeCollector) connect(seq uint64) Client {
 // A fixture is an agent, with the collector that it sees and ways to send it requests.
 type fixture struct {
 	*fakeCollector
+	*collectortest.PMCDAgent
 	t        *testing.T
 	agent    *pmda.Agent
 	counters pdu.Counters
 	trace    eventtrace.Trace
-	me       *pmda.Client // the client that sends: root, unless a test says otherwise
 }
 
 // newFixture makes the agent of a collector that has no other, for the directories
 // of a Config.
 func newFixture(t *testing.T, c Config) *fixture {
 	t.Helper()
-	b := &fixture{t: t, me: pmda.NewClient(99, 99)}
+	b := &fixture{t: t}
 	b.fakeCollector = &fakeCollector{seqnum: 2, timeout: 5 * time.Second, agents: []Agent{{Domain: Domain, Name: "pmcd"}}}
-	b.me.UID, b.me.GID = 0, 0
 	c.Collector, c.Counters, c.Trace, c.Logger = b.fakeCollector, &b.counters, &b.trace, slog.New(slog.DiscardHandler)
 	b.agent = New(c)
+	b.PMCDAgent = collectortest.NewPMCDAgent(t, b.agent)
 	return b
-}
-
-func (b *fixture) request() *pmda.Request { return &pmda.Request{Client: b.me} }
-
-// pmid is the metric of a name below pmcd.
-func (b *fixture) pmid(name string) pdu.PMID {
-	b.t.Helper()
-	id, err := b.agent.Namespace().Lookup("pmcd." + name)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return id
-}
-
-// instances are those of a metric's domain, by ID.
-func (b *fixture) instances(d pdu.InDom) map[pdu.InstID]string {
-	b.t.Helper()
-	names := map[pdu.InstID]string{}
-	if d == pdu.NoInDom {
-		return names
-	}
-	list, err := b.agent.Instances(b.t.Context(), b.request(), d, pdu.NoInst, "")
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	for _, i := range list {
-		names[i.ID] = i.Name
-	}
-	return names
-}
-
-// fetch gives the values of a metric: "value" of a singular one, else
-// "instance value", in the order of the result.
-func (b *fixture) fetch(name string) []string {
-	b.t.Helper()
-	id := b.pmid(name)
-	var w pdu.ResultWriter
-	if err := b.agent.Fetch(b.t.Context(), b.request(), []pdu.PMID{id}, &w); err != nil {
-		b.t.Fatal(err)
-	}
-	res, err := w.Result()
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	d, err := b.agent.Desc(b.t.Context(), b.request(), id)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	s := res.At(0)
-	if err := s.Err(); err != nil {
-		return []string{"error " + err.Error()}
-	}
-	names := b.instances(d.InDom)
-	values := []string{}
-	for inst, a := range s.All(d.Type) {
-		v := strings.Trim(a.String(), `"`)
-		if inst != pdu.NoInst {
-			v = names[inst] + " " + v
-		}
-		values = append(values, v)
-	}
-	return values
-}
-
-// want compares the values of a metric.
-func (b *fixture) want(name string, want ...string) {
-	b.t.Helper()
-	if diff := cmp.Diff(append([]string{}, want...), b.fetch(name)); diff != "" {
-		b.t.Errorf("pmcd.%s (-want +got):\n%s", name, diff)
-	}
-}
-
-// An assignment is a value for an instance.
-type assignment struct {
-	inst pdu.InstID
-	v    any
-}
-
-// store stores values of a metric; a bare value goes to no instance.
-func (b *fixture) store(name string, values ...any) error {
-	b.t.Helper()
-	var w pdu.ResultWriter
-	w.Begin(b.pmid(name))
-	for _, v := range values {
-		a, ok := v.(assignment)
-		if !ok {
-			a = assignment{pdu.NoInst, v}
-		}
-		switch v := a.v.(type) {
-		case int:
-			w.Int32(a.inst, int32(v))
-		case string:
-			w.String(a.inst, v)
-		}
-	}
-	res, err := w.Result()
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return b.agent.Store(b.t.Context(), b.request(), res)
 }
 
 // Every metric has a name, texts and, for those that always have one, a value.
@@ -220,12 +121,12 @@ func TestTables(t *testing.T) {
 	if err := b.agent.Err(); err != nil {
 		t.Fatal(err)
 	}
-	b.me = b.connect(0).Client
+	b.Me = b.connect(0).Client
 	n := 0
 	for name, id := range b.agent.Namespace().All() {
 		n++
 		for _, kind := range []pdu.TextKind{pdu.TextOneLine, pdu.TextHelp} {
-			text, err := b.agent.Text(t.Context(), b.request(), pdu.TextOfMetric(id), kind)
+			text, err := b.agent.Text(t.Context(), b.Request(), pdu.TextOfMetric(id), kind)
 			if err != nil || kind == pdu.TextOneLine && (strings.Contains(text, "\n") || len(text) > 80) {
 				t.Errorf("%s: text of kind %v: %q, %v", name, kind, text, err)
 			}
@@ -235,7 +136,7 @@ func TestTables(t *testing.T) {
 				}
 			}
 		}
-		got := b.fetch(strings.TrimPrefix(name, "pmcd."))
+		got := b.Fetch(strings.TrimPrefix(name, "pmcd."))
 		below := strings.HasPrefix(name, "pmcd.pmlogger.") || strings.HasPrefix(name, "pmcd.pmie.")
 		if below != (len(got) == 0) || len(got) > 0 && strings.HasPrefix(got[0], "error") {
 			t.Errorf("%s has the values %q", name, got)
@@ -247,7 +148,7 @@ func TestTables(t *testing.T) {
 	for serial := 1; serial <= 6; serial++ {
 		d := pdu.MakeInDom(Domain, serial)
 		for _, kind := range []pdu.TextKind{pdu.TextOneLine, pdu.TextHelp} {
-			if text, err := b.agent.Text(t.Context(), b.request(), pdu.TextOfInDom(d), kind); err != nil || text == "" {
+			if text, err := b.agent.Text(t.Context(), b.Request(), pdu.TextOfInDom(d), kind); err != nil || text == "" {
 				t.Errorf("text of %v: %q, %v", d, text, err)
 			}
 		}
@@ -256,22 +157,22 @@ func TestTables(t *testing.T) {
 
 func TestIdentity(t *testing.T) {
 	b := newFixture(t, Config{})
-	b.want("hostname", "here.example")
-	b.want("version", "6.0.3")
-	b.want("pid", fmt.Sprint(os.Getpid()))
-	b.want("services", "pmcd")
-	b.want("labels", `{"role":"test"}`)
-	b.want("seqnum", "2")
-	b.want("sighups", "0")
-	b.want("timezone", posixZone(time.Now()))
+	b.Want("hostname", "here.example")
+	b.Want("version", "6.0.3")
+	b.Want("pid", fmt.Sprint(os.Getpid()))
+	b.Want("services", "pmcd")
+	b.Want("labels", `{"role":"test"}`)
+	b.Want("seqnum", "2")
+	b.Want("sighups", "0")
+	b.Want("timezone", posixZone(time.Now()))
 	if v := build(); v == "" || strings.ContainsAny(v, "() ") {
 		t.Errorf("build is %q", v)
 	}
 	for _, name := range []string{"ipv6", "unix_domain_sockets", "containers"} {
-		b.want("feature."+name, "1")
+		b.Want("feature."+name, "1")
 	}
 	for _, name := range []string{"secure", "compress", "authentication", "creds_required", "service_discovery", "local", "client_cert_required"} {
-		b.want("feature."+name, "0")
+		b.Want("feature."+name, "0")
 	}
 }
 
@@ -279,11 +180,11 @@ func TestAgents(t *testing.T) {
 	b := newFixture(t, Config{})
 	b.agents = []Agent{{Domain: Domain, Name: "pmcd"}, {Domain: 7, Name: "a b", Kind: pmcdconf.KindPipe, Status: 4},
 		{Domain: 250, Name: "zebra", Kind: pmcdconf.KindSocket, Fenced: true}, {Domain: 251, Name: "zebra"}}
-	b.want("numagents", "4")
-	b.want("agent.name", "pmcd pmcd", "a b a b", "zebra zebra", "zebra.251 zebra")
-	b.want("agent.type", "pmcd 0", "a b 4", "zebra 2", "zebra.251 0")
-	b.want("agent.status", "pmcd 0", "a b 4", "zebra 0", "zebra.251 0")
-	b.want("agent.fenced", "pmcd 0", "a b 0", "zebra 1", "zebra.251 0")
+	b.Want("numagents", "4")
+	b.Want("agent.name", "pmcd pmcd", "a b a b", "zebra zebra", "zebra.251 zebra")
+	b.Want("agent.type", "pmcd 0", "a b 4", "zebra 2", "zebra.251 0")
+	b.Want("agent.status", "pmcd 0", "a b 4", "zebra 0", "zebra.251 0")
+	b.Want("agent.fenced", "pmcd 0", "a b 0", "zebra 1", "zebra.251 0")
 }
 
 func TestFence(t *testing.T) {
@@ -296,18 +197,18 @@ func TestFence(t *testing.T) {
 		want   []string
 	}{
 		{"up for all", []any{1}, nil, []string{"pmcd 0", "a 1"}},
-		{"down for one", []any{assignment{7, 0}}, nil, []string{"pmcd 0", "a 0"}},
-		{"up for one", []any{assignment{7, 1}}, nil, []string{"pmcd 0", "a 1"}},
-		{"not the collector's own", []any{assignment{2, 1}}, nil, []string{"pmcd 0", "a 1"}},
-		{"unknown agent", []any{assignment{8, 0}}, pdu.ErrInst, []string{"pmcd 0", "a 1"}},
-		{"neither up nor down", []any{assignment{7, 2}}, pdu.ErrBadStore, []string{"pmcd 0", "a 1"}},
-		{"what came before an error stays", []any{assignment{7, 0}, assignment{-3, 1}}, pdu.ErrInst, []string{"pmcd 0", "a 0"}},
+		{"down for one", []any{collectortest.Assign(7, 0)}, nil, []string{"pmcd 0", "a 0"}},
+		{"up for one", []any{collectortest.Assign(7, 1)}, nil, []string{"pmcd 0", "a 1"}},
+		{"not the collector's own", []any{collectortest.Assign(2, 1)}, nil, []string{"pmcd 0", "a 1"}},
+		{"unknown agent", []any{collectortest.Assign(8, 0)}, pdu.ErrInst, []string{"pmcd 0", "a 1"}},
+		{"neither up nor down", []any{collectortest.Assign(7, 2)}, pdu.ErrBadStore, []string{"pmcd 0", "a 1"}},
+		{"what came before an error stays", []any{collectortest.Assign(7, 0), collectortest.Assign(-3, 1)}, pdu.ErrInst, []string{"pmcd 0", "a 0"}},
 	}
 	for _, s := range steps {
-		if err := b.store("agent.fenced", s.values...); err != s.err {
+		if err := b.Store("agent.fenced", s.values...); err != s.err {
 			t.Errorf("%s: %v, want %v", s.name, err, s.err)
 		}
-		b.want("agent.fenced", s.want...)
+		b.Want("agent.fenced", s.want...)
 	}
 }
 
@@ -335,8 +236,8 @@ func TestStore(t *testing.T) {
 		{"control.timeout", 7, nil, []string{"7"}},
 		{"control.timeout", 0, nil, []string{"0"}},
 		{"control.timeout", -1, pdu.ErrSign, []string{"5"}},
-		{"control.register", assignment{3, 42}, nil, registers("42", 3)},
-		{"control.register", assignment{16, 42}, pdu.ErrInst, registers("")},
+		{"control.register", collectortest.Assign(3, 42), nil, registers("42", 3)},
+		{"control.register", collectortest.Assign(16, 42), pdu.ErrInst, registers("")},
 		{"control.register", 42, pdu.ErrInst, registers("")},
 		{"control.traceconn", 1, nil, []string{"1"}},
 		{"control.traceconn", 2, pdu.ErrBadStore, []string{"0"}},
@@ -354,16 +255,16 @@ func TestStore(t *testing.T) {
 		{"seqnum", 77, nil, []string{"3"}},
 		{"numagents", 77, pdu.ErrPMID, []string{"1"}},
 		{"version", "x", pdu.ErrPMID, []string{"6.0.3"}},
-		{"agent.name", assignment{2, "x"}, pdu.ErrPMID, []string{"pmcd pmcd"}},
-		{"buf.alloc", assignment{12, 1}, pdu.ErrPMID, []string{"0012 0", "0020 0", "1024 0", "2048 0", "4196 0", "8192 0", "8192+ 0"}},
+		{"agent.name", collectortest.Assign(2, "x"), pdu.ErrPMID, []string{"pmcd pmcd"}},
+		{"buf.alloc", collectortest.Assign(12, 1), pdu.ErrPMID, []string{"0012 0", "0020 0", "1024 0", "2048 0", "4196 0", "8192 0", "8192+ 0"}},
 	}
 	for _, tt := range tests {
 		t.Run(fmt.Sprint(tt.metric, "=", tt.value), func(t *testing.T) {
 			b := newFixture(t, Config{})
-			if err := b.store(tt.metric, tt.value); err != tt.err {
+			if err := b.Store(tt.metric, tt.value); err != tt.err {
 				t.Errorf("error %v, want %v", err, tt.err)
 			}
-			b.want(tt.metric, tt.want...)
+			b.Want(tt.metric, tt.want...)
 		})
 	}
 }
@@ -373,10 +274,10 @@ func TestStoreUID(t *testing.T) {
 	open := []string{"seqnum", "client.whoami", "client.container"}
 	for _, uid := range []int{-1, 1000} {
 		b := newFixture(t, Config{})
-		b.me.UID = uid
+		b.Me.UID = uid
 		for id := range b.pmcdStores() {
 			name := strings.TrimPrefix(b.agent.Namespace().Names(id)[0], "pmcd.")
-			var v any = assignment{7, 1}
+			var v any = collectortest.Assign(7, 1)
 			if strings.HasPrefix(name, "client.") {
 				v = "x"
 			}
@@ -384,12 +285,12 @@ func TestStoreUID(t *testing.T) {
 			if !slices.Contains(open, name) {
 				want = pdu.ErrPermission
 			}
-			if err := b.store(name, v); err != want {
+			if err := b.Store(name, v); err != want {
 				t.Errorf("user %d stores %s: %v, want %v", uid, name, err, want)
 			}
 		}
-		b.want("control.timeout", "5")
-		b.want("seqnum", "3")
+		b.Want("control.timeout", "5")
+		b.Want("seqnum", "3")
 	}
 }
 
@@ -402,7 +303,7 @@ func (b *fixture) pmcdStores() map[pdu.PMID]bool {
 		}
 	}
 	for _, name := range []string{"seqnum", "agent.fenced", "client.whoami", "client.container"} {
-		ids[b.pmid(name)] = true
+		ids[b.PMID(name)] = true
 	}
 	return ids
 }
@@ -411,9 +312,9 @@ func TestTimeout(t *testing.T) {
 	b := newFixture(t, Config{})
 	for timeout, want := range map[time.Duration]string{1500 * time.Millisecond: "2", -1: "0", 0: "0", time.Minute: "60"} {
 		b.timeout = timeout
-		b.want("control.timeout", want)
+		b.Want("control.timeout", want)
 	}
-	if err := b.store("control.timeout", 60); err != nil || b.timeout != time.Minute {
+	if err := b.Store("control.timeout", 60); err != nil || b.timeout != time.Minute {
 		t.Errorf("60 stored: %v, %v", b.timeout, err)
 	}
 }
@@ -421,7 +322,7 @@ func TestTimeout(t *testing.T) {
 func TestActions(t *testing.T) {
 	b := newFixture(t, Config{})
 	for _, name := range []string{"control.sighup", "control.dumpconn"} {
-		if err := b.store(name, 1); err != nil {
+		if err := b.Store(name, 1); err != nil {
 			t.Error(err)
 		}
 	}
@@ -432,43 +333,43 @@ func TestActions(t *testing.T) {
 
 func TestClients(t *testing.T) {
 	b := newFixture(t, Config{})
-	b.want("numclients", "0")
-	b.want("client.whoami")
+	b.Want("numclients", "0")
+	b.Want("client.whoami")
 	first, second := b.connect(0), b.connect(1)
-	b.want("numclients", "2")
-	b.want("client.whoami", "0 ", "1 ")
-	b.want("client.start_date", "0 "+first.Since.Format(time.ANSIC), "1 "+second.Since.Format(time.ANSIC))
+	b.Want("numclients", "2")
+	b.Want("client.whoami", "0 ", "1 ")
+	b.Want("client.start_date", "0 "+first.Since.Format(time.ANSIC), "1 "+second.Since.Format(time.ANSIC))
 
-	b.me = second.Client
+	b.Me = second.Client
 	for _, name := range []string{"client.whoami", "client.container"} {
-		if err := b.store(name, assignment{0, "x"}, assignment{1, "y"}); err != pdu.ErrInst {
+		if err := b.Store(name, collectortest.Assign(0, "x"), collectortest.Assign(1, "y")); err != pdu.ErrInst {
 			t.Errorf("two values for pmcd.%s: %v", name, err)
 		}
-		if err := b.store(name, assignment{0, "me"}); err != nil {
+		if err := b.Store(name, collectortest.Assign(0, "me")); err != nil {
 			t.Errorf("pmcd.%s: %v", name, err)
 		}
-		b.want(name, "0 ", "1 me")
+		b.Want(name, "0 ", "1 me")
 	}
-	if err := b.store("client.container", strings.Repeat("x", 4095)); err != pdu.ErrTooBig {
+	if err := b.Store("client.container", strings.Repeat("x", 4095)); err != pdu.ErrTooBig {
 		t.Errorf("a name that no agent could be told: %v", err)
 	}
 
 	b.clients = b.clients[:1]
 	b.agent.EndClient(second.Client)
-	if err := b.store("client.whoami", "ghost"); err != nil { // it has gone
+	if err := b.Store("client.whoami", "ghost"); err != nil { // it has gone
 		t.Error(err)
 	}
-	b.fetch("cputime.per_pdu_in")
+	b.Fetch("cputime.per_pdu_in")
 	b.connect(2)
-	b.want("client.whoami", "0 ", "2 ")
+	b.Want("client.whoami", "0 ", "2 ")
 	b.connect(1) // as nobody ever will
-	b.want("client.whoami", "0 ", "2 ", "1 ")
+	b.Want("client.whoami", "0 ", "2 ", "1 ")
 }
 
 func TestCPUPerPDU(t *testing.T) {
 	b := newFixture(t, Config{})
-	b.me = b.connect(0).Client
-	b.want("cputime.per_pdu_in", "0.000000e+00") // no PDU has come
+	b.Me = b.connect(0).Client
+	b.Want("cputime.per_pdu_in", "0.000000e+00") // no PDU has come
 	spend(t, 20*time.Millisecond)                // time to be counted
 	conn := pdu.NewConn(struct {
 		io.Reader
@@ -478,13 +379,13 @@ func TestCPUPerPDU(t *testing.T) {
 	if _, _, err := conn.Read(); err != nil {
 		t.Fatal(err)
 	}
-	got := b.fetch("cputime.per_pdu_in")
+	got := b.Fetch("cputime.per_pdu_in")
 	var v float64
 	if _, err := fmt.Sscan(got[0], &v); err != nil || v < 1000 || v > 60e6 {
 		t.Errorf("%v microseconds for one PDU", got)
 	}
-	b.want("pdu_in.error", "1")
-	b.want("pdu_in.total", "1")
+	b.Want("pdu_in.error", "1")
+	b.Want("pdu_in.total", "1")
 }
 
 // spend makes the process use time of its processors, which it may not get at once.
@@ -509,7 +410,7 @@ func TestPDUItems(t *testing.T) {
 	for name, id := range b.agent.Namespace().All() {
 		if rest, ok := strings.CutPrefix(name, "pmcd.pdu_in."); ok {
 			names = append(names, fmt.Sprintf("%d %s", id.Item(), rest))
-			if out := b.pmid("pdu_out." + rest); out.Cluster() != 2 || out.Item() != id.Item() || id.Cluster() != 1 {
+			if out := b.PMID("pdu_out." + rest); out.Cluster() != 2 || out.Item() != id.Item() || id.Cluster() != 1 {
 				t.Errorf("pmcd.pdu_out.%s is %v", rest, out)
 			}
 		}
@@ -531,7 +432,7 @@ func TestPDUItems(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"auth": "1", "error": "1", "desc_ids": "1", "descs": "0", "total": "3", "control_req": "0"} {
-		b.want("pdu_out."+name, want)
-		b.want("pdu_in."+name, "0")
+		b.Want("pdu_out."+name, want)
+		b.Want("pdu_in."+name, "0")
 	}
 }

@@ -112,7 +112,7 @@ func TestRecorders(t *testing.T) {
 		"pmie.actions": "3", "pmie.eval.true": "4", "pmie.eval.false": "5", "pmie.eval.unknown": "6",
 		"pmie.eval.expected": "5.000000e-01", "pmie.eval.actual": "7",
 	} {
-		b.want(name, "primary "+want, fmt.Sprint(pid, " ", want))
+		b.Want(name, "primary "+want, fmt.Sprint(pid, " ", want))
 	}
 
 	// Who is the primary one changes, and who has gone is not listed.
@@ -122,23 +122,23 @@ func TestRecorders(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(run, "pmie.pid"), []byte(fmt.Sprint(gone)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	b.want("pmlogger.port", fmt.Sprint(pid, " 4330"))
-	b.want("pmie.actions", fmt.Sprint(pid, " 3"))
+	b.Want("pmlogger.port", fmt.Sprint(pid, " 4330"))
+	b.Want("pmie.actions", fmt.Sprint(pid, " 3"))
 	if err := os.RemoveAll(tmp); err != nil {
 		t.Fatal(err)
 	}
-	b.want("pmlogger.port")
-	b.want("pmie.actions")
+	b.Want("pmlogger.port")
+	b.Want("pmie.actions")
 }
 
 func TestServices(t *testing.T) {
 	run := t.TempDir()
 	b := newFixture(t, Config{RunDir: run})
-	b.want("services", "pmcd")
+	b.Want("services", "pmcd")
 	for text, want := range map[string]string{fmt.Sprint(os.Getpid(), "\n"): "pmcd pmproxy", "0": "pmcd", "-1": "pmcd", "x": "pmcd"} {
 		if err := os.WriteFile(filepath.Join(run, "pmproxy.pid"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		b.want("services", want)
+		b.Want("services", want)
 	}
 }
