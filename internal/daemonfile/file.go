@@ -1,0 +1,173 @@
+package daemonfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// fileMode is the mode of files, whatever the umask: anybody may read logs and process identifiers.
+const fileMode = 0o644
+
+// maxTries is how often a name is cleared for a new file while somebody else puts files there.
+const maxTries = 1000
+
+// Rotate creates a file, open for appending. What has its name, which may be a link or a FIFO, is renamed to end in
+// ".prev"; but a directory or a disk is an error. A device such as /dev/null or a terminal is opened as it is, without
+// waiting, and so is a device or a pipe to which a link leads, such as /dev/stdout, unless others may write to the
+// directory of the link.
+func Rotate(path string) (*os.File, error) {
+	f, err := create(path, entry.rename)
+	if err != nil {
+		return nil, err
+	}
+	return f.File, f.entry.close()
+}
+
+// Create is Rotate but removes what has the name.
+func Create(path string) (*File, error) { return create(path, entry.remove) }
+
+// A File is a file of Create.
+type File struct {
+	*os.File
+	entry entry
+}
+
+// Remove removes the name of the file, unless another file has it by now. A device stays.
+func (f *File) Remove() error { return f.entry.removeOwn() }
+
+// Close closes the file.
+func (f *File) Close() error { return errors.Join(f.File.Close(), f.entry.close()) }
+
+// create makes room for the file with the function clear.
+func create(path string, clear func(entry) error) (*File, error) {
+	e, err := openEntry(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := e.openSpecial(path)
+	if f == nil && err == nil {
+		f, err = e.create(clear)
+	}
+	if err == nil {
+		err = e.identify(f)
+	}
+	if err != nil {
+		e.close()
+		return nil, withPath(err, path)
+	}
+	return &File{File: f, entry: e}, nil
+}
+
+// create creates a regular file.
+func (e entry) create(clear func(entry) error) (f *os.File, err error) {
+	for range maxTries {
+		if f, err = e.dir.OpenFile(e.name, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL, fileMode); !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
+		if err := e.clear(clear); err != nil {
+			if errors.Is(err, fs.ErrPermission) {
+				if f := e.truncateOwn(); f != nil {
+					return f, nil
+				}
+			}
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("somebody else created it %d times", maxTries)
+}
+
+// identify notes what the entry is, and sets the mode of a file.
+func (e *entry) identify(f *os.File) error {
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		e.own = info
+		err = f.Chmod(fileMode)
+	}
+	if err != nil {
+		f.Close()
+	}
+	return err
+}
+
+// An entry is a name in a directory.
+type entry struct {
+	dir  *os.Root
+	name string
+	own  fs.FileInfo // of the file that this process has created; nil if it has not
+}
+
+// openEntry opens the directory of a path. The dot has the system refuse what is no directory before it opens it:
+// a FIFO would wait for its other end.
+func openEntry(path string) (entry, error) {
+	dir, name := filepath.Split(path)
+	if name == "" || name == "." || name == ".." {
+		return entry{}, withPath(errors.New("the path names no file"), path)
+	}
+	root, err := os.OpenRoot(dir + ".")
+	if err != nil {
+		return entry{}, withPath(err, path)
+	}
+	return entry{dir: root, name: name}, nil
+}
+
+func (e entry) close() error { return e.dir.Close() }
+
+// clear makes room for a file with the function how. What nobody can want to be replaced stays, with an error.
+func (e entry) clear(how func(entry) error) error {
+	info, err := e.dir.Lstat(e.name)
+	switch {
+	case err != nil:
+		return ignoreNotExist(err)
+	case info.IsDir():
+		return syscall.EISDIR
+	case info.Mode()&fs.ModeDevice != 0:
+		return errNoFile
+	}
+	return how(e)
+}
+
+func (e entry) remove() error { return ignoreNotExist(e.dir.Remove(e.name)) }
+
+// rename renames the entry; where something else has its new name for good, it removes it.
+func (e entry) rename() error {
+	err := ignoreNotExist(e.dir.Rename(e.name, e.name+".prev"))
+	if err != nil && e.remove() != nil {
+		return err
+	}
+	return nil
+}
+
+// removeOwn removes the entry if it is what this process has created.
+func (e entry) removeOwn() error {
+	info, err := e.dir.Lstat(e.name)
+	if err != nil {
+		return ignoreNotExist(err)
+	}
+	if e.own == nil || !os.SameFile(info, e.own) {
+		return nil
+	}
+	return e.remove()
+}
+
+var errNoFile = errors.New("neither a regular file nor a terminal")
+
+// withPath makes an error tell of a whole path, not of a name in a directory.
+func withPath(err error, path string) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
+	} else if e, ok := errors.AsType[*os.LinkError](err); ok {
+		err = e.Err
+	}
+	return &fs.PathError{Op: "create", Path: path, Err: err}
+}
+
+func ignoreNotExist(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

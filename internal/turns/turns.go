@@ -1,0 +1,206 @@
+// Package turns shares something that few can use at one time among clients, so that
+// one who uses it much does not keep the others waiting.
+package turns
+
+import (
+	"container/heap"
+	"sync"
+	"time"
+)
+
+// A Queue has a number of places, and the turns that wait for one. Clients that wait all
+// the time get the places for the same time each. The next place goes to the turn that
+// would end first in such shares, if it takes as long as the client's last one. So a client
+// that comes now and then waits for one use to end, not for all that wait.
+//
+// Safe for concurrent use.
+type Queue struct {
+	places int
+
+	mu      sync.Mutex
+	taken   int
+	waiting waiting
+	waits   uint64  // how many turns have begun to wait
+	unused  []*Turn // for the next, so that turns are not allocated
+	// While turns wait, each use is entered here, and time is counted in use rather than
+	// by a clock: a client's next turn begins where its last one ended, or now.
+	now      time.Duration
+	uses     map[uint64]use // by client
+	forgetAt int            // how many uses there are when those that are over are forgotten
+}
+
+// keepUses is how many uses are kept at least, keepTurns how many unused turns at most.
+const (
+	keepUses  = 4096
+	keepTurns = 64
+)
+
+// A use is when the last use of a client ended, and how long it took.
+type use struct{ end, took time.Duration }
+
+// New returns a Queue with some places.
+func New(places int) *Queue { return &Queue{places: places} }
+
+// A Turn is a client's use of a place, or its wait for one. It begins with Try or Wait and
+// ends with End, after which it is not to be touched: it may be another client's.
+type Turn struct {
+	client     uint64
+	begin, end time.Duration // the end is what it will be as far as is known
+	ready      chan struct{} // gets a value when a wait is over
+	at         int           // index among those that wait, or hasPlace
+	number     uint64        // of its wait
+}
+
+// hasPlace stands for the index of a turn that does not wait.
+const hasPlace = -1
+
+// Ready gives one value when the turn has a place, if it had to wait for it.
+func (t *Turn) Ready() <-chan struct{} { return t.ready }
+
+// Len is how many places are taken, Cap how many there are.
+func (q *Queue) Len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.taken
+}
+
+// Cap is how many places there are.
+func (q *Queue) Cap() int { return q.places }
+
+// Try takes a place if one is free, for which nobody waits then; else it returns nil.
+func (q *Queue) Try(client uint64) *Turn {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.taken >= q.places {
+		return nil
+	}
+	q.taken++
+	return q.newTurn(client)
+}
+
+// Wait begins to wait for a place.
+func (q *Queue) Wait(client uint64) *Turn {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	t := q.newTurn(client)
+	last := q.uses[client]
+	t.begin = max(q.now, last.end)
+	t.end = t.begin + last.took
+	q.waits++
+	t.number = q.waits
+	heap.Push(&q.waiting, t)
+	q.grant()
+	return t
+}
+
+// newTurn returns a turn that has its place. The caller has mu.
+func (q *Queue) newTurn(client uint64) *Turn {
+	var t *Turn
+	if last := len(q.unused) - 1; last >= 0 {
+		t, q.unused = q.unused[last], q.unused[:last]
+	} else {
+		t = &Turn{ready: make(chan struct{}, 1)}
+	}
+	t.client, t.at = client, hasPlace
+	return t
+}
+
+// grant gives free places to those who wait. The caller has mu.
+func (q *Queue) grant() {
+	for q.taken < q.places && len(q.waiting) > 0 {
+		t := heap.Pop(&q.waiting).(*Turn)
+		q.taken++
+		q.now = max(q.now, t.begin)
+		t.ready <- struct{}{} // there is room for it
+	}
+}
+
+// End ends a turn, the wait or the use, which has taken some time: 0 if there was none.
+func (q *Queue) End(t *Turn, used time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if t.at != hasPlace {
+		heap.Remove(&q.waiting, t.at)
+	} else {
+		q.enter(t.client, used)
+		q.release()
+	}
+	select {
+	case <-t.ready: // the wait ended meanwhile
+	default:
+	}
+	if len(q.unused) < keepTurns {
+		q.unused = append(q.unused, t)
+	}
+}
+
+// enter notes a use while others wait. The caller has mu.
+func (q *Queue) enter(client uint64, used time.Duration) {
+	if len(q.waiting) == 0 || used <= 0 {
+		return
+	}
+	if q.uses == nil {
+		q.uses = map[uint64]use{}
+	}
+	q.uses[client] = use{max(q.now, q.uses[client].end) + used, used}
+	// It is also for half a share that time passes at least: clients without end, each
+	// of which is new, could else keep those waiting for ever that are not.
+	q.now += used / time.Duration(2*(len(q.waiting)+q.taken))
+	q.forget()
+}
+
+// forget keeps clients that have gone from filling the memory while others wait all the
+// time. The caller has mu.
+func (q *Queue) forget() {
+	if len(q.uses) < max(q.forgetAt, keepUses) {
+		return
+	}
+	for client, u := range q.uses {
+		if u.end <= q.now {
+			delete(q.uses, client)
+		}
+	}
+	q.forgetAt = 2 * len(q.uses)
+}
+
+// release gives the place of a turn to the next. The caller has mu.
+func (q *Queue) release() {
+	q.taken--
+	if len(q.waiting) == 0 {
+		clear(q.uses) // who has used it matters only while others wait
+		return
+	}
+	q.grant()
+}
+
+// waiting are the turns that wait, as a heap with the one that is next at its top: that
+// which would end first, among equals the one that has waited longest.
+type waiting []*Turn
+
+func (w waiting) Len() int { return len(w) }
+
+func (w waiting) Less(i, j int) bool {
+	if w[i].end != w[j].end {
+		return w[i].end < w[j].end
+	}
+	return w[i].number < w[j].number
+}
+
+func (w waiting) Swap(i, j int) {
+	w[i], w[j] = w[j], w[i]
+	w[i].at, w[j].at = i, j
+}
+
+func (w *waiting) Push(t any) {
+	t.(*Turn).at = len(*w)
+	*w = append(*w, t.(*Turn))
+}
+
+func (w *waiting) Pop() any {
+	last := len(*w) - 1
+	t := (*w)[last]
+	(*w)[last] = nil
+	*w = (*w)[:last]
+	t.at = hasPlace
+	return t
+}
