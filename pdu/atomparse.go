@@ -14,10 +14,11 @@ import (
 // and a sign may go before them. An unsigned integer with a minus sign is its
 // complement in 64 bits, as of strtoul(3): "-1" is the greatest TypeU64. Floats
 // and doubles are what strtod(3) takes, but for hexadecimal integers. An empty
-// text is 0. A string is the whole text.
+// text is 0. A string is the whole text, and a value of TypeString is also what
+// is stored into a metric of TypeEvent or TypeHighResEvent.
 //
 // Errors are ErrConv for a text that is no value of the type and for types other
-// than numbers and strings, and ErrTrunc for a number out of the type's range.
+// than those, and ErrTrunc for a number out of the type's range.
 // Numbers so small that they lose digits are out of the range of floats and
 // doubles. It is __pmStringValue of the C library, where 0 is out of the range
 // of floats too.
@@ -44,7 +45,7 @@ func ParseAtom(text string, t Type) (Atom, error) {
 	case TypeDouble:
 		v, err := parseFloat(text)
 		return parsed(Float64(v), err)
-	case TypeString:
+	case TypeString, TypeEvent, TypeHighResEvent:
 		return String(text), nil
 	}
 	return Atom{}, ErrConv

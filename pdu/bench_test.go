@@ -219,7 +219,7 @@ func BenchmarkResultMerge(b *testing.B)     { benchmark(b, "ResultMerge") }
 func BenchmarkConnRead(b *testing.B)        { benchmark(b, "ConnRead") }
 
 // BenchmarkResultWriter writes 1,000 values of one metric, one by one and many at
-// once.
+// once, and one value each of 1,000 metrics.
 func BenchmarkResultWriter(b *testing.B) {
 	insts, values := make([]pdu.InstID, 1000), make([]uint64, 1000)
 	for i := range insts {
@@ -236,6 +236,17 @@ func BenchmarkResultWriter(b *testing.B) {
 			}
 		}
 	})
+	b.Run("metrics", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			w.Reset()
+			w.Memory = boundless{}
+			for i, v := range values {
+				w.Begin(pdu.MakePMID(1, 0, i))
+				w.Uint64(pdu.NoInst, v)
+			}
+		}
+	})
 	b.Run("at once", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
@@ -245,3 +256,8 @@ func BenchmarkResultWriter(b *testing.B) {
 		}
 	})
 }
+
+// boundless is a Memory without an end.
+type boundless struct{}
+
+func (boundless) Reserve(int) error { return nil }

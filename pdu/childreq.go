@@ -33,7 +33,7 @@ func (p ChildReq) Append(b []byte) ([]byte, error) {
 func (p *ChildReq) Decode(body []byte) error {
 	c := wire.New(body, HeaderLen)
 	*p = ChildReq{Status: c.Int32("subtype") != 0}
-	p.Name = readTail(&c, "name")
+	p.Name = string(readTail(&c, "name"))
 	err := c.Done()
 	if err != nil {
 		*p = ChildReq{}

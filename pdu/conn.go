@@ -1,10 +1,14 @@
 package pdu
 
 import (
+	"cmp"
 	"encoding/binary"
 	"io"
 	"math"
+	"runtime"
+	"slices"
 	"sync"
+	"weak"
 
 	"github.com/pcp-go/pcp/internal/timeout"
 )
@@ -15,7 +19,9 @@ const (
 
 	inlineLen = 512     // PDUs up to this length need no buffer to be read
 	growLen   = 1 << 16 // the most that is allocated for a PDU before its bytes arrive
-	keepLen   = 1 << 20 // larger buffers are not kept for the next PDU
+	keepLen   = 1 << 18 // larger buffers are not kept for the next PDU
+	skipLen   = 1 << 16 // at most that much of a PDU that is discarded is read at once
+	startLen  = 16      // that much of its body is kept
 )
 
 // A Conn reads and writes PDUs over a stream. It holds no buffer while it waits
@@ -33,20 +39,41 @@ type Conn struct {
 	// waits, so that one read of the stream gets the PDU whole. Set it on
 	// connections that read only after sending a request.
 	Eager bool
+	// Growth is how many times longer the buffer for a PDU is than what has arrived of
+	// it, as long as it is not whole; 0 means 2. With more, less is copied, and less
+	// memory is left behind for the garbage collector: a Growth-1st part of a long PDU.
+	Growth int
 	// Counters, if not nil, count the PDUs that are read and written.
 	Counters *Counters
 	// Trace, if not nil, is called with every PDU that has been read or, with out,
 	// is going to be written. It must not keep or change body.
 	Trace func(out bool, h Header, body []byte)
+	// Admit, if not nil, is called by Read when the header of a PDU has come that needs a
+	// buffer: one of more than 512 bytes. If it returns an error, Read discards the PDU as
+	// it arrives, and fails with that error and the first 16 bytes of the body; the next
+	// PDU can be read then. The buffer of a PDU that is admitted is allocated at once.
+	Admit func(h Header) error
 	// Partial, if not nil, is called by Read: with true when a part of a PDU has
 	// arrived and Read waits for the rest, with false when that wait is over. The
 	// owner can set a deadline for the wait.
 	Partial func(waiting bool)
 
-	rw    io.ReadWriter
-	r, n  int     // unread bytes are in()[r:n]
-	big   *[]byte // what is read into instead of small, in its whole capacity
-	last  int     // length of the last PDU
+	rw   io.ReadWriter
+	r, n int     // unread bytes are in()[r:n]
+	big  *[]byte // what is read into instead of small, in its whole capacity
+	last int     // length of the last PDU
+
+	// spare is the last long buffer that nobody got, for the next PDU if it has not been
+	// collected by then: where long ones come in a row, there is not one in use and one that waits
+	// for the garbage collector.
+	spare weak.Pointer[[]byte]
+
+	head     Header         // of the PDU that is being read
+	admitted bool           // Admit was called for it
+	skip     int            // bytes of it that are to be discarded, when they come
+	refused  error          // why they are; nil if they are not
+	start    [startLen]byte // what is kept of it then
+
 	out   *[]byte // PDUs not flushed
 	small [inlineLen]byte
 }
@@ -78,11 +105,16 @@ func (c *Conn) Read() (Header, []byte, error) {
 	if waited && c.Partial != nil {
 		c.Partial(false)
 	}
+	return c.finishRead(h, body, err)
+}
+
+// finishRead counts and traces a PDU that has been read, or says why it was not.
+func (c *Conn) finishRead(h Header, body []byte, err error) (Header, []byte, error) {
 	if err != nil {
 		if err != io.EOF {
 			err = &OpError{Op: "read", Kind: h.Kind, Err: err}
 		}
-		return h, nil, err
+		return h, body, err
 	}
 	if c.Counters != nil && h.Kind >= kindFirst && h.Kind <= kindLast {
 		c.Counters.in[h.Kind-kindFirst].Add(1)
@@ -94,11 +126,44 @@ func (c *Conn) Read() (Header, []byte, error) {
 }
 
 func (c *Conn) read(waited *bool) (Header, []byte, error) {
+	if c.refused != nil {
+		return c.finishSkip(waited)
+	}
 	for c.n-c.r < HeaderLen {
 		if err := c.fill(HeaderLen, waited); err != nil {
 			return Header{}, nil, err
 		}
 	}
+	h, err := c.header()
+	if err != nil {
+		return h, nil, err
+	}
+	if h.Len > inlineLen && c.Admit != nil && !c.admitted {
+		for c.n-c.r < HeaderLen+startLen {
+			if err := c.fill(HeaderLen+startLen, waited); err != nil {
+				return h, nil, err
+			}
+		}
+		if err := c.Admit(h); err != nil {
+			c.skipRest(h, err)
+			return c.finishSkip(waited)
+		}
+		c.admitted = true
+	}
+	for c.n-c.r < h.Len {
+		if err := c.fill(h.Len, waited); err != nil {
+			return h, nil, err
+		}
+	}
+	c.admitted = false
+	body := c.in()[c.r+HeaderLen : c.r+h.Len : c.r+h.Len]
+	c.r += h.Len
+	c.last = h.Len
+	return h, body, nil
+}
+
+// header is the header that has arrived, if it can be one.
+func (c *Conn) header() (Header, error) {
 	p := c.in()[c.r:]
 	h := Header{
 		Len:  int(int32(binary.BigEndian.Uint32(p))),
@@ -111,21 +176,98 @@ func (c *Conn) read(waited *bool) (Header, []byte, error) {
 	}
 	switch {
 	case h.Len < HeaderLen:
-		return h, nil, problem{ErrIPC, "length below that of a header"}
+		return h, problem{ErrIPC, "length below that of a header"}
 	case h.Kind < 0:
-		return h, nil, problem{ErrIPC, "negative type"}
+		return h, problem{ErrIPC, "negative type"}
 	case h.Len > limit:
-		return h, nil, ErrTooBig
+		return h, ErrTooBig
 	}
-	for c.n-c.r < h.Len {
-		if err := c.fill(h.Len, waited); err != nil {
+	return h, nil
+}
+
+// ReadStart is Read for a PDU of which only the start matters: the first 16 bytes of
+// the body, or all if there are fewer. The rest is discarded as it arrives, also that
+// of a PDU of which a Read that failed at a deadline has read a part. It does not call
+// Admit.
+func (c *Conn) ReadStart() (Header, []byte, error) {
+	c.discardRead()
+	waited := false
+	h, start, err := c.readStart(&waited)
+	if waited && c.Partial != nil {
+		c.Partial(false)
+	}
+	return c.finishRead(h, start, err)
+}
+
+func (c *Conn) readStart(waited *bool) (Header, []byte, error) {
+	if c.refused == nil {
+		for c.n-c.r < HeaderLen {
+			if err := c.fill(HeaderLen, waited); err != nil {
+				return Header{}, nil, err
+			}
+		}
+		h, err := c.header()
+		if err != nil {
 			return h, nil, err
 		}
+		need := min(HeaderLen+startLen, h.Len)
+		for c.n-c.r < need {
+			if err := c.fill(need, waited); err != nil {
+				return h, nil, err
+			}
+		}
+		c.skipRest(h, errStartOnly)
 	}
-	body := c.in()[c.r+HeaderLen : c.r+h.Len : c.r+h.Len]
-	c.r += h.Len
-	c.last = h.Len
-	return h, body, nil
+	refused := c.refused
+	h, start, err := c.finishSkip(waited)
+	if err == refused {
+		err = nil
+	}
+	return h, start, err
+}
+
+// errStartOnly says that no more than the start of a PDU was to be read.
+var errStartOnly = problem{ErrIPC, "only the start was read"}
+
+// skipRest has a PDU discarded, because of err, of which the start has arrived.
+func (c *Conn) skipRest(h Header, err error) {
+	c.head, c.refused, c.admitted = h, err, false
+	c.skip = h.Len - min(h.Len, c.n-c.r)
+	copy(c.start[:], c.in()[c.r+HeaderLen:c.r+h.Len-c.skip])
+	c.r += h.Len - c.skip
+	c.discardRead()
+}
+
+// finishSkip waits for the end of a PDU that is discarded, and returns its start and
+// why it was.
+func (c *Conn) finishSkip(waited *bool) (Header, []byte, error) {
+	for c.skip > 0 {
+		c.notePartial(waited)
+		n, err := c.readSkipped()
+		c.skip -= n
+		if n > 0 {
+			continue
+		}
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return c.head, nil, err
+	}
+	err := c.refused
+	c.refused = nil
+	return c.head, c.start[:min(startLen, c.head.Len-HeaderLen)], err
+}
+
+// Keep gives the body that Read has returned last to the caller, who may keep it for good: a decoder
+// with a method DecodeInPlace, such as Result, needs no copy of it. It does so for long bodies alone, whose
+// buffers are not used again, and reports whether it did.
+func (c *Conn) Keep() bool {
+	if c.big == nil || cap(*c.big) <= keepLen || c.n-c.r > inlineLen {
+		return false
+	}
+	c.n = copy(c.small[:], (*c.big)[c.r:c.n])
+	c.r, c.big = 0, nil
+	return true
 }
 
 // in is the buffer that is read into.
@@ -142,7 +284,7 @@ func (c *Conn) discardRead() {
 	if c.big != nil && c.n-c.r <= inlineLen {
 		c.n = copy(c.small[:], (*c.big)[c.r:c.n])
 		c.r = 0
-		putBuffer(c.big)
+		c.putBuffer(c.big)
 		c.big = nil
 	}
 	if c.r == c.n {
@@ -159,6 +301,9 @@ func (c *Conn) fill(need int, waited *bool) error {
 	}
 	c.makeRoom(need)
 	n, err := io.ReadAtLeast(c.rw, c.in()[c.n:], 1)
+	if (c.n+n)/keepLen > c.n/keepLen { // a long PDU keeps others waiting
+		runtime.Gosched()
+	}
 	c.n += n
 	if n > 0 {
 		return nil
@@ -176,20 +321,58 @@ func (c *Conn) makeRoom(need int) {
 		return
 	}
 	if need > len(in) && (c.big == nil || c.n == len(in)) {
-		grown := buffers.Get().(*[]byte)
-		if size := min(need, max(2*len(in), growLen)); cap(*grown) < size {
-			*grown = make([]byte, size)
+		size := need
+		if !c.admitted {
+			size = max(stepTo(need, len(in), cmp.Or(c.Growth, 2)), min(need, growLen))
 		}
-		*grown = (*grown)[:cap(*grown)]
+		grown := c.getBuffer(size)
 		c.n = copy(*grown, in[c.r:c.n])
 		if c.big != nil {
-			putBuffer(c.big)
+			c.putBuffer(c.big)
 		}
 		c.big = grown
 	} else {
 		c.n = copy(in, in[c.r:c.n])
 	}
 	c.r = 0
+}
+
+// getBuffer is a buffer of at least size bytes, in its whole capacity.
+func (c *Conn) getBuffer(size int) *[]byte {
+	if size > keepLen {
+		if b := c.spare.Value(); b != nil && cap(*b) >= size {
+			c.spare = weak.Pointer[[]byte]{}
+			return b
+		}
+		b := make([]byte, size)
+		return &b
+	}
+	b := buffers.Get().(*[]byte)
+	if cap(*b) < size {
+		*b = make([]byte, size)
+	}
+	*b = (*b)[:cap(*b)]
+	return b
+}
+
+// putBuffer gives back a buffer of getBuffer.
+func (c *Conn) putBuffer(b *[]byte) {
+	if cap(*b) > keepLen {
+		c.spare = weak.Make(b)
+		return
+	}
+	putBuffer(b)
+}
+
+// stepTo is the next length of a buffer of n bytes that grows at most growth times at once and
+// gets at last to need bytes: the last steps are whole ones, so that the buffers before the last
+// have together less than need/(growth-1) bytes.
+func stepTo(need, n, growth int) int {
+	size := need
+	for size > growth*n {
+		size = (size + growth - 1) / growth
+	}
+	return size
 }
 
 // notePartial calls Partial at the first wait within a PDU.
@@ -200,8 +383,24 @@ func (c *Conn) notePartial(waited *bool) {
 	}
 }
 
-// Buffered reports whether bytes of a further PDU have arrived already.
-func (c *Conn) Buffered() bool { return c.n > c.r }
+// readSkipped reads bytes that are to be discarded.
+func (c *Conn) readSkipped() (int, error) {
+	if c.skip <= skipLen {
+		return io.ReadAtLeast(c.rw, c.small[:min(c.skip, inlineLen)], 1)
+	}
+	b := buffers.Get().(*[]byte)
+	defer putBuffer(b)
+	*b = slices.Grow((*b)[:0], skipLen)[:skipLen]
+	return io.ReadAtLeast(c.rw, *b, 1)
+}
+
+// Release gives back the memory of the PDU that was read last, whose body is not
+// valid any more. It is for a long one, which would keep its memory until the next Read.
+func (c *Conn) Release() { c.discardRead() }
+
+// Buffered reports whether bytes of a further PDU have arrived already, or a part of
+// one that is being discarded.
+func (c *Conn) Buffered() bool { return c.n > c.r || c.refused != nil }
 
 // Queue encodes a PDU to be sent by the next Flush or Write. If it fails,
 // nothing is queued of it.
@@ -219,16 +418,19 @@ func (c *Conn) Queue(from int32, p PDU) error {
 	}
 	*c.out = b
 	h := Header{Len: len(b) - start, Kind: p.Kind(), From: from}
-	binary.BigEndian.PutUint32(b[start:], uint32(h.Len))
-	binary.BigEndian.PutUint32(b[start+4:], uint32(h.Kind))
-	binary.BigEndian.PutUint32(b[start+8:], uint32(h.From))
-	if c.Counters != nil && h.Kind >= kindFirst && h.Kind <= kindLast {
-		c.Counters.out[h.Kind-kindFirst].Add(1)
-	}
+	h.append(b[start:start])
+	c.count(h)
 	if c.Trace != nil {
 		c.Trace(true, h, b[start+HeaderLen:])
 	}
 	return nil
+}
+
+// count counts a PDU that is going to be written.
+func (c *Conn) count(h Header) {
+	if c.Counters != nil && h.Kind >= kindFirst && h.Kind <= kindLast {
+		c.Counters.out[h.Kind-kindFirst].Add(1)
+	}
 }
 
 // Flush sends what is queued in one write. After a deadline of the stream has

@@ -8,6 +8,8 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"sync"
 	"testing"
 	"testing/iotest"
@@ -622,4 +624,37 @@ func TestConnReadContinues(t *testing.T) {
 // broke the protocol, rather than that the stream failed.
 func breaksProtocol(err error) bool {
 	return errors.Is(err, pdu.ErrIPC) || errors.Is(err, pdu.ErrTooBig)
+}
+
+// The buffers that a long PDU outgrows are a small part of it, and one that nobody keeps is used again.
+func TestConnGrowth(t *testing.T) {
+	if withRace() {
+		t.Skip("with the race detector, pools lose what is put there")
+	}
+	for _, n := range []int{300_000, 1<<22 + 100, 5 << 20, 33 << 20} {
+		stream := text(t, 1, n)
+		c := pdu.NewConn(struct {
+			io.Reader
+			io.Writer
+		}{bytes.NewReader(slices.Concat(stream, stream, stream)), io.Discard})
+		c.Growth = 8
+		var costs [3]uint64
+		for i := range costs {
+			var before, after runtime.MemStats
+			defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would take what is to be used again
+			runtime.ReadMemStats(&before)
+			if _, _, err := c.Read(); err != nil {
+				t.Fatal(err)
+			}
+			if i == 1 && !c.Keep() {
+				t.Errorf("%d bytes are not kept", n)
+			}
+			runtime.ReadMemStats(&after)
+			costs[i] = after.TotalAlloc - before.TotalAlloc
+		}
+		whole := uint64(len(stream))
+		if most := whole*8/7 + 128<<10; costs[0] > most || costs[1] > whole/8+128<<10 || costs[2] < whole || costs[2] > most {
+			t.Errorf("%d bytes took %d, want at most %d for the first and, as that was not kept, less for the second", n, costs, most)
+		}
+	}
 }

@@ -39,7 +39,7 @@ func (p *InstanceReq) Decode(body []byte) error {
 	*p = InstanceReq{InDom: InDom(c.Uint32("indom"))}
 	c.Skip(8, "timestamp")
 	p.Inst = InstID(c.Int32("inst"))
-	p.Name = readTail(&c, "name")
+	p.Name = string(readTail(&c, "name"))
 	err := c.Done()
 	if err != nil {
 		*p = InstanceReq{}
@@ -73,14 +73,19 @@ func (p InstanceReply) Append(b []byte) ([]byte, error) {
 }
 
 // Decode fills p from a body, reusing its slice.
-func (p *InstanceReply) Decode(body []byte) error {
+func (p *InstanceReply) Decode(body []byte) error { return p.decode(body, copied) }
+
+// DecodeInPlace is Decode of a body that nobody changes afterwards, which the names alias; see Conn.Keep.
+func (p *InstanceReply) DecodeInPlace(body []byte) error { return p.decode(body, wire.Alias) }
+
+func (p *InstanceReply) decode(body []byte, text func([]byte) string) error {
 	c := wire.New(body, HeaderLen)
 	p.InDom = InDom(c.Uint32("indom"))
 	n := c.Count(8, "numinst")
 	p.Instances = slices.Grow(p.Instances[:0], n)
 	for range n {
 		i := Instance{ID: InstID(c.Int32("inst"))}
-		i.Name = string(c.Padded(int(c.Int32("namelen")), "name"))
+		i.Name = text(c.Padded(int(c.Int32("namelen")), "name"))
 		p.Instances = append(p.Instances, i)
 	}
 	err := c.Done()

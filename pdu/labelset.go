@@ -296,11 +296,12 @@ func (s LabelSet) members() map[int]labelMember {
 	return m
 }
 
-// Lookup is the value of the label with a full name, as JSON.
-func (s LabelSet) Lookup(name string) (value string, ok bool) {
+// Lookup is the value of the label with a full name, as NamedLabel.Text gives it: a string has no
+// quotes. All yields values as JSON.
+func (s LabelSet) Lookup(name string) (text string, ok bool) {
 	for l := range s.All() {
 		if l.Name == name {
-			return l.Value, true
+			return l.Text(), true
 		}
 	}
 	return "", false
@@ -382,7 +383,7 @@ func (s *LabelSet) add(l NamedLabel) error {
 		open = '{'
 	}
 	s.JSON = append(s.JSON, open, '"')
-	n := Label{NameOff: uint16(len(s.JSON)), NameLen: uint8(len(l.Name)), Flags: l.Flags &^ LabelCompound}
+	n := Label{NameOff: uint16(len(s.JSON)), NameLen: uint8(len(l.Name)), Flags: l.Flags}
 	if strings.Contains(l.Name, ".") {
 		n.Flags |= LabelCompound
 	}

@@ -46,7 +46,7 @@ func TestParseLabels(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 			for _, l := range tt.want {
-				if v, ok := s.Lookup(l.Name); !ok || v != l.Value {
+				if v, ok := s.Lookup(l.Name); !ok || v != l.Text() {
 					t.Errorf("%s: %q, %v", l.Name, v, ok)
 				}
 			}
@@ -54,6 +54,28 @@ func TestParseLabels(t *testing.T) {
 				t.Error("found a label that is not there")
 			}
 		})
+	}
+}
+
+// A label that is looked up is the text itself, without the quotes and escapes of JSON.
+func TestLookupLabel(t *testing.T) {
+	s := parseLabels(t, LabelItem, `{"host":"web1","path":"C:\\\\a \"b\" \u00e4","rack":{"row":4},"up":true,"list":["a"],"empty":""}`)
+	got := map[string]string{}
+	for _, name := range []string{"host", "path", "rack.row", "up", "list", "empty"} {
+		v, ok := s.Lookup(name)
+		if !ok {
+			t.Errorf("%s is missing", name)
+		}
+		got[name] = v
+	}
+	want := map[string]string{"host": "web1", "path": `C:\\a "b" ä`, "rack.row": "4", "up": "true", "list": `["a"]`, "empty": ""}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	for _, name := range []string{"rack", "row", "Host", ""} {
+		if v, ok := s.Lookup(name); ok || v != "" {
+			t.Errorf("%s: %q", name, v)
+		}
 	}
 }
 

@@ -92,6 +92,9 @@ func ExampleMergeLabels() {
 	}
 	all, err := pdu.MergeLabels(nil, host, item)
 	fmt.Println(all, err)
+	tier, ok := all.Lookup("tier")
+	fmt.Println(tier, ok)
 	// Output:
 	// {"hostname":"web1","rack.row":4,"tier":"prod"} <nil>
+	// prod true
 }

@@ -61,9 +61,14 @@ func (p NameList) Append(b []byte) ([]byte, error) {
 }
 
 // Decode fills p from a body, reusing its slices.
-func (p *NameList) Decode(body []byte) error {
+func (p *NameList) Decode(body []byte) error { return p.decodeBody(body, copied) }
+
+// DecodeInPlace is Decode of a body that nobody changes afterwards, which the names alias; see Conn.Keep.
+func (p *NameList) DecodeInPlace(body []byte) error { return p.decodeBody(body, wire.Alias) }
+
+func (p *NameList) decodeBody(body []byte, text func([]byte) string) error {
 	c := wire.New(body, HeaderLen)
-	p.decode(&c)
+	p.decode(&c, text)
 	err := c.Done()
 	if err != nil {
 		*p = NameList{}
@@ -71,7 +76,7 @@ func (p *NameList) Decode(body []byte) error {
 	return malformedIn(KindPMNSNames, err)
 }
 
-func (p *NameList) decode(c *wire.Cursor) {
+func (p *NameList) decode(c *wire.Cursor, text func([]byte) string) {
 	size := int(c.Int32("nstrbytes"))
 	statuses := int(c.Int32("numstatus"))
 	spare := p.Statuses[:0]
@@ -100,6 +105,6 @@ func (p *NameList) decode(c *wire.Cursor) {
 			c.Fail("nstrbytes", 0, "names are longer than announced")
 			return
 		}
-		p.Names = append(p.Names, string(s))
+		p.Names = append(p.Names, text(s))
 	}
 }

@@ -18,12 +18,15 @@ func appendString(b []byte, s string) []byte {
 	return appendPadded(b, s)
 }
 
-// readTail reads a length and the string that ends a PDU; 6.0.3 lets the last
-// padding be missing.
-func readTail(c *wire.Cursor, field string) string {
+// readTail reads a length and the bytes of the string that ends a PDU; 6.0.3 lets
+// the last padding be missing.
+func readTail(c *wire.Cursor, field string) []byte {
 	n := int(c.Int32(field))
 	if c.Left() == n {
-		return string(c.Bytes(n, field))
+		return c.Bytes(n, field)
 	}
-	return string(c.Padded(n, field))
+	return c.Padded(n, field)
 }
+
+// copied is a string of its own of some bytes.
+func copied(b []byte) string { return string(b) }

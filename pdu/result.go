@@ -78,9 +78,8 @@ type Result struct {
 	Time    time.Time // when; zero if both parts on the wire are
 	Changed Change    // what changed in the collector before; not part of the body
 
-	buf   []byte // the body
-	sets  []int32
-	order []uint64 // scratch of SortInstances
+	buf  []byte // the body
+	sets []int32
 }
 
 // Kind is KindResult or KindHighResResult, as r.Format says.
@@ -88,7 +87,13 @@ func (r *Result) Kind() Kind { return r.Format.Kind() }
 
 // Decode fills r from a body of r.Format. The body is copied.
 func (r *Result) Decode(body []byte) error {
-	r.buf = append(r.buf[:0], body...)
+	return r.DecodeInPlace(append(r.buf[:0], body...))
+}
+
+// DecodeInPlace is Decode without a copy, for a long body: r refers to the body,
+// which must not change as long as r is used.
+func (r *Result) DecodeInPlace(body []byte) error {
+	r.buf = body
 	r.sets = r.sets[:0]
 	r.Changed = 0
 	c := wire.New(r.buf, HeaderLen)
@@ -128,7 +133,7 @@ func stamp(sec, nsec int64) time.Time {
 }
 
 func (r *Result) fail(err error) error {
-	*r = Result{Format: r.Format, buf: r.buf[:0], sets: r.sets[:0], order: r.order}
+	*r = Result{Format: r.Format, buf: r.buf[:0], sets: r.sets[:0]}
 	return malformedIn(r.Kind(), err)
 }
 
@@ -191,7 +196,6 @@ func (r *Result) Clone() *Result {
 	q := *r
 	q.buf = append([]byte(nil), r.buf...)
 	q.sets = append([]int32(nil), r.sets...)
-	q.order = nil
 	return &q
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/pcp-go/pcp/internal/wire"
@@ -29,9 +30,13 @@ type ResultWriter struct {
 	// is encoded in place of Time.
 	Changed Change
 
-	// Limit, if not 0, is the Size above which further sets with values become
-	// ErrTooBig. Reset sets it to 0.
+	// Limit, if not 0, is the Size above which the result is too large: further sets
+	// with values become ErrTooBig, and so does Err.
 	Limit int
+	// Memory, if not nil, is asked before the result takes more memory than it was granted,
+	// of which FreeSize bytes go without saying. An error is that of all further sets with
+	// values, and of Err.
+	Memory Memory
 
 	sets   []byte    // closed and open sets as on the wire, block indexes from the start of blocks
 	blocks []byte    // all blocks, padded
@@ -42,13 +47,26 @@ type ResultWriter struct {
 	form   uint32  // and their form
 	below  int     // the Size below which more values of the form fit; 0 if there are none yet or none fit
 	bad    Error   // why it failed
+
+	reserved int   // what Memory has granted so far
+	err      error // see Err
+}
+
+// FreeSize is the Size up to which a ResultWriter does not ask its Memory.
+const FreeSize = 4 << 10
+
+// Memory grants memory for a reply, to whoever makes it.
+type Memory interface {
+	// Reserve asks for n more bytes. The error says why there are none: ErrTooBig if the
+	// reply is too large at any time, ErrAgain if there is too little memory now.
+	Reserve(n int) error
 }
 
 // A setSpan is an end of a set in both buffers.
 type setSpan struct{ sets, blocks uint32 }
 
-// Reset empties w for another result. It keeps the memory alone: Time, Changed
-// and Limit become zero.
+// Reset empties w for another result. It keeps the memory alone: the exported
+// fields become zero.
 func (w *ResultWriter) Reset() {
 	*w = ResultWriter{sets: w.sets[:0], blocks: w.blocks[:0], ends: w.ends[:0]}
 }
@@ -79,6 +97,77 @@ func (w *ResultWriter) Len() int {
 
 // Size is the number of bytes that the sets and their blocks take on the wire.
 func (w *ResultWriter) Size() int { return len(w.sets) + len(w.blocks) }
+
+// Cap is the Size that the memory of w has room for.
+func (w *ResultWriter) Cap() int { return cap(w.sets) + cap(w.blocks) }
+
+// Err is why the result has become worthless, nil if it has not: it is longer than
+// Limit, or Memory has refused. Who writes a long result may stop then.
+func (w *ResultWriter) Err() error { return w.err }
+
+// GrowFor makes room for copies of all sets of r, at once. The error is that of Err.
+func (w *ResultWriter) GrowFor(r *Result) error {
+	if len(r.sets) == 0 {
+		return w.err
+	}
+	end := int(r.sets[len(r.sets)-1])
+	sets := end - (r.Format.prefix() - HeaderLen)
+	blocks := len(r.buf) - end
+	if w.reserve(sets + blocks) {
+		w.sets, w.blocks = slices.Grow(w.sets, sets), slices.Grow(w.blocks, blocks)
+	}
+	return w.err
+}
+
+// limit is the greatest Size.
+func (w *ResultWriter) limit() int { return cmp.Or(w.Limit, MaxLen) }
+
+// granted is the Size that the result may have without asking for more.
+func (w *ResultWriter) granted() int {
+	if w.Memory == nil {
+		return w.limit()
+	}
+	return min(w.limit(), max(w.reserved, FreeSize))
+}
+
+// reserve reports whether the result may grow by n bytes, for which it reserves
+// memory if need be: twice as much as before or, for a long result, half as much again.
+// One that may not has failed for good, unless only the layout is in the way.
+func (w *ResultWriter) reserve(n int) bool {
+	need := w.Size() + n
+	switch {
+	case w.err != nil:
+		return false
+	case need > w.limit():
+		if w.Limit != 0 {
+			w.err = ErrTooBig
+		}
+		return false
+	case w.Memory == nil || need <= max(w.reserved, FreeSize):
+		return true
+	}
+	grown := 2 * w.reserved
+	if grown > longResult {
+		grown = w.reserved + w.reserved/2
+	}
+	want := max(need, min(grown, w.limit()), 4*FreeSize)
+	if w.err = w.Memory.Reserve(want - w.reserved); w.err != nil {
+		return false
+	}
+	w.reserved = want
+	return true
+}
+
+// longResult is the Size of a result from which on it grows by smaller steps.
+const longResult = 512 << 10
+
+// errCode is the code of a set that cannot have values.
+func (w *ResultWriter) errCode() Error {
+	if w.err != nil {
+		return FromError(w.err)
+	}
+	return ErrTooBig
+}
 
 // Begin opens the set of a metric, and closes the one that is open.
 func (w *ResultWriter) Begin(id PMID) {
@@ -137,20 +226,46 @@ func (w *ResultWriter) accepts(form uint32) bool {
 
 // acceptsSlow is the rest of accepts.
 func (w *ResultWriter) acceptsSlow(form uint32) bool {
-	limit := cmp.Or(w.Limit, MaxLen) // one value more is still within a setSpan
+	if !w.open || w.bad != 0 {
+		return false
+	}
+	w.below = w.granted() + 1 // one value more is still within a setSpan
+	if w.err != nil || w.Size() >= w.below {
+		if !w.reserve(0) {
+			w.Fail(w.errCode())
+			return false
+		}
+		w.below = w.granted() + 1
+	}
+	if w.n > 0 && w.form != form {
+		return w.acceptsMixed(form)
+	}
+	if w.n == 0 {
+		w.form = form
+		w.sets = binary.BigEndian.AppendUint32(w.sets, form)
+	}
+	return true
+}
+
+// acceptsLong reports whether a value of n bytes, which may be many, may join the
+// open set as far as memory goes.
+func (w *ResultWriter) acceptsLong(n int) bool {
 	switch {
 	case !w.open || w.bad != 0:
 		return false
-	case w.Size() > limit:
+	case n+blockHeadLen > maxBlockLen:
 		w.Fail(ErrTooBig)
 		return false
-	case w.n == 0:
-		w.form, w.below = form, limit+1
-		w.sets = binary.BigEndian.AppendUint32(w.sets, form)
-		return true
+	case n > longValue && !w.reserve(n):
+		w.Fail(w.errCode())
+		return false
 	}
-	return w.acceptsMixed(form)
+	return true
 }
+
+// longValue is the length of a value that memory is reserved for by itself: shorter
+// ones may exceed what is reserved.
+const longValue = 256
 
 // acceptsMixed reports whether a value of another form may join the open set: if
 // both forms are in blocks.
@@ -204,11 +319,7 @@ func (w *ResultWriter) Float32(inst InstID, v float32) {
 
 // String adds a value of TypeString. The NUL at its end is added.
 func (w *ResultWriter) String(inst InstID, s string) {
-	if len(s)+1+blockHeadLen > maxBlockLen {
-		w.Fail(ErrTooBig)
-		return
-	}
-	if !w.add(valDPtr, inst, w.nextIndex()) {
+	if !w.acceptsLong(len(s)+1) || !w.add(valDPtr, inst, w.nextIndex()) {
 		return
 	}
 	w.blocks = binary.BigEndian.AppendUint32(w.blocks, uint32(TypeString)<<24|uint32(len(s)+1+blockHeadLen))
@@ -236,11 +347,7 @@ func (w *ResultWriter) Bytes(t Type, inst InstID, v []byte) {
 
 // addBlock adds a value in a block, with any bytes.
 func (w *ResultWriter) addBlock(form uint32, inst InstID, t Type, v []byte) {
-	if len(v)+blockHeadLen > maxBlockLen {
-		w.Fail(ErrTooBig)
-		return
-	}
-	if w.add(form, inst, w.nextIndex()) {
+	if w.acceptsLong(len(v)) && w.add(form, inst, w.nextIndex()) {
 		w.blocks = binary.BigEndian.AppendUint32(w.blocks, uint32(t)<<24|uint32(len(v)+blockHeadLen))
 		w.blocks = append(w.blocks, v...)
 		w.pad()
@@ -263,9 +370,7 @@ func (w *ResultWriter) Atom(inst InstID, a Atom) {
 	case TypeFloat:
 		w.Float32(inst, math.Float32frombits(uint32(a.bits)))
 	case TypeString:
-		if len(a.data)+1+blockHeadLen > maxBlockLen {
-			w.Fail(ErrTooBig)
-		} else if w.add(valDPtr, inst, w.nextIndex()) {
+		if w.acceptsLong(len(a.data)+1) && w.add(valDPtr, inst, w.nextIndex()) {
 			w.blocks = binary.BigEndian.AppendUint32(w.blocks, uint32(TypeString)<<24|uint32(len(a.data)+1+blockHeadLen))
 			w.blocks = append(append(w.blocks, a.data...), 0)
 			w.pad()
@@ -314,7 +419,7 @@ func (w *ResultWriter) CopySets(from *ResultWriter, i, j int) {
 		a = from.ends[i-1]
 	}
 	z := from.ends[j-1]
-	if w.Size() > MaxLen-int(z.sets-a.sets)-int(z.blocks-a.blocks) {
+	if !w.reserve(int(z.sets-a.sets) + int(z.blocks-a.blocks)) {
 		w.copyFitting(from, i, j, a)
 		return
 	}
@@ -341,7 +446,7 @@ func (w *ResultWriter) copyFitting(from *ResultWriter, i, j int, a setSpan) {
 		return
 	}
 	w.Begin(PMID(binary.BigEndian.Uint32(from.sets[a.sets:])))
-	w.Fail(ErrTooBig)
+	w.Fail(w.errCode())
 }
 
 // rebase adds delta to the block index of every value of one set.
@@ -363,17 +468,9 @@ func (w *ResultWriter) Append(b []byte, f Format) ([]byte, error) {
 	if w.Changed == 0 && !w.Time.IsZero() {
 		sec, nsec = w.Time.Unix(), int64(w.Time.Nanosecond())
 	}
-	if f == FormatHighRes {
-		b = binary.BigEndian.AppendUint32(b, uint32(len(w.ends)))
-		b = binary.BigEndian.AppendUint64(b, uint64(sec))
-		b = binary.BigEndian.AppendUint64(b, uint64(nsec))
-	} else {
-		if sec != int64(int32(sec)) {
-			return b, refuse(f.Kind(), ErrTooBig, "time beyond 32-bit seconds")
-		}
-		b = binary.BigEndian.AppendUint32(b, uint32(sec))
-		b = binary.BigEndian.AppendUint32(b, uint32(nsec/1000))
-		b = binary.BigEndian.AppendUint32(b, uint32(len(w.ends)))
+	b, err := appendPrefix(slices.Grow(b, f.prefix()+w.Size()), f, len(w.ends), sec, nsec)
+	if err != nil {
+		return b, err
 	}
 	at := len(b)
 	b = append(b, w.sets...)
@@ -386,6 +483,21 @@ func (w *ResultWriter) Append(b []byte, f Format) ([]byte, error) {
 		from = to
 	}
 	return append(b, w.blocks...), nil
+}
+
+// appendPrefix adds what precedes the sets in a body.
+func appendPrefix(b []byte, f Format, sets int, sec, nsec int64) ([]byte, error) {
+	if f == FormatHighRes {
+		b = binary.BigEndian.AppendUint32(b, uint32(sets))
+		b = binary.BigEndian.AppendUint64(b, uint64(sec))
+		return binary.BigEndian.AppendUint64(b, uint64(nsec)), nil
+	}
+	if sec != int64(int32(sec)) {
+		return b, refuse(f.Kind(), ErrTooBig, "time beyond 32-bit seconds")
+	}
+	b = binary.BigEndian.AppendUint32(b, uint32(sec))
+	b = binary.BigEndian.AppendUint32(b, uint32(nsec/1000))
+	return binary.BigEndian.AppendUint32(b, uint32(sets)), nil
 }
 
 // A writer as a PDU: one type for each format, since a pointer becomes an

@@ -1,7 +1,6 @@
 package pdu
 
 import (
-	"cmp"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -104,7 +103,8 @@ func addEights[T int64 | uint64](w *ResultWriter, t Type, insts []InstID, vs []T
 // them fit or there are none.
 func (w *ResultWriter) room(form uint32, n, each int) (sets, blocks []byte, ok bool) {
 	const formLen = 4 // before the first value
-	if n == 0 || w.Size()+formLen+n*(valueLen+each) > cmp.Or(w.Limit, MaxLen) || !w.accepts(form) {
+	more := formLen + n*(valueLen+each)
+	if n == 0 || w.Size()+more > w.limit() || !w.reserve(more) || !w.accepts(form) {
 		return nil, nil, false
 	}
 	w.n += uint32(n)

@@ -67,9 +67,16 @@ func fuzzLabels(t *testing.T, s string) {
 	if err != nil || len(flat.Labels) != len(set.Labels) || flat.validate() != nil {
 		t.Errorf("labels %q merge to %s, %v", s, flat, err)
 	}
+	merged := map[string]string{}
+	for l := range flat.All() {
+		merged[l.Name] = l.Value
+	}
 	for l := range set.All() {
-		if v, ok := flat.Lookup(l.Name); !ok || v != l.Value {
-			t.Errorf("labels %q: %s is %q after merging", s, l.Name, v)
+		if v, ok := merged[l.Name]; !ok || v != l.Value {
+			t.Errorf("labels %q: %s is %s after merging", s, l.Name, v)
+		}
+		if v, ok := flat.Lookup(l.Name); !ok || v != l.Text() {
+			t.Errorf("labels %q: %s is looked up as %q", s, l.Name, v)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func (p TraverseReq) Append(b []byte) ([]byte, error) {
 func (p *TraverseReq) Decode(body []byte) error {
 	c := wire.New(body, HeaderLen)
 	c.Skip(4, "subtype")
-	*p = TraverseReq{Name: readTail(&c, "name")}
+	*p = TraverseReq{Name: string(readTail(&c, "name"))}
 	err := c.Done()
 	if err != nil {
 		*p = TraverseReq{}

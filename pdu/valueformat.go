@@ -203,6 +203,7 @@ func (f ValueFormat) appendBytes(b, data []byte) []byte {
 	}
 	b = appendBlank(b, start)
 	at := len(b)
+	b = slices.Grow(b, 2*len(data)+2) // at once, with both brackets
 	b = append(hex.AppendEncode(append(b, '['), data), ']')
 	return f.padText(b, at)
 }

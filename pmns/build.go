@@ -15,6 +15,9 @@ type Builder struct {
 	// them, as the C library does with the name space of an archive. It is set
 	// before the first Add.
 	Prepend bool
+	// AnyStart lets a component begin with a digit or an underscore too, as the names
+	// of agents may in the C library. It is set before the first Add.
+	AnyStart bool
 
 	root growing
 }
@@ -72,7 +75,7 @@ func (g *growing) add(k *growing) {
 //
 // The counterpart of pmdaTreeInsert(3).
 func (b *Builder) Add(name string, id pdu.PMID) error {
-	if err := checkName(name); err != nil {
+	if err := checkName(name, b.AnyStart); err != nil {
 		return err
 	}
 	if d, dynamic := id.IsDynamicRoot(); id>>31 != 0 || dynamic && d > pdu.MaxDomain {
@@ -94,7 +97,7 @@ func (b *Builder) Add(name string, id pdu.PMID) error {
 		case last == len(name):
 			return nil
 		case !k.inner():
-			return addError(name, "%q is a metric: %w", k.full, pdu.ErrName)
+			return addError(name, "%w", badName(fmt.Sprintf("%q is a metric, below which there are no names", k.full)))
 		}
 	}
 	for off <= len(name) {
@@ -108,6 +111,12 @@ func (b *Builder) Add(name string, id pdu.PMID) error {
 	}
 	return nil
 }
+
+// A badName is why a name cannot be added. It is pdu.ErrName, whose own text is about names that are not there.
+type badName string
+
+func (e badName) Error() string { return string(e) }
+func (badName) Unwrap() error   { return pdu.ErrName }
 
 // addError is the error of Add for a name.
 func addError(name, format string, args ...any) error {
@@ -126,18 +135,18 @@ func nextComponent(name string, off int) (last, next int) {
 }
 
 // checkName reports what is wrong with a name.
-func checkName(name string) error {
+func checkName(name string, anyStart bool) error {
 	start := true
 	for i := range len(name) {
 		c := name[i]
 		switch {
-		case start && !isLetter(c), c != '.' && !isWord(c):
-			return addError(name, "%q at byte %d, want letters, digits and underscores after a letter: %w", c, i, pdu.ErrName)
+		case start && !isLetter(c) && !(anyStart && c != '.'), c != '.' && !isWord(c):
+			return addError(name, "%w", badName(fmt.Sprintf("%q at byte %d, want letters, digits and underscores after a letter", c, i)))
 		}
 		start = c == '.'
 	}
 	if start { // empty, or ends with a dot
-		return addError(name, "its last component is empty: %w", pdu.ErrName)
+		return addError(name, "%w", badName("its last component is empty"))
 	}
 	return nil
 }

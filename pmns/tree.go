@@ -19,7 +19,7 @@ type Tree struct {
 	index index
 }
 
-// An index has the names of all leaves but dynamic roots, by PMID and then in
+// An index has the names of all leaves but dynamic roots, by PMID and then against
 // the order of the tree. ids and names run in parallel.
 type index struct {
 	ids   []pdu.PMID
@@ -127,10 +127,10 @@ func (t *Tree) Lookup(name string) (pdu.PMID, error) {
 	return n.id, nil
 }
 
-// Names returns the names of a PMID in the order of the tree, nil if it has none.
-// Dynamic roots are not metrics and have none. The slice must not be changed. The
-// first call on a Tree sorts its names; later calls are a binary search. The
-// counterpart of pmNameAll(3).
+// Names returns the names of a PMID, nil if it has none. As in the C library the
+// last one in the order of the tree comes first. Dynamic roots are not metrics and
+// have none. The slice must not be changed. The first call on a Tree sorts its
+// names; later calls are a binary search. The counterpart of pmNameAll(3).
 func (t *Tree) Names(id pdu.PMID) []string {
 	if t == nil {
 		return nil
@@ -158,6 +158,7 @@ func (t *Tree) buildIndex() {
 			entries = append(entries, entry{id, name})
 		}
 	}
+	slices.Reverse(entries)
 	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(a.id, b.id) })
 	t.index.ids = make([]pdu.PMID, len(entries))
 	t.index.names = make([]string, len(entries))

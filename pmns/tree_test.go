@@ -90,7 +90,7 @@ func TestTreeOperations(t *testing.T) {
 		t.Errorf("Len: got %d, want 4", got)
 	}
 	for id, want := range map[pdu.PMID][]string{
-		metric: {"a.x", "a.y.z", "b.w"}, dynamic: nil, pdu.NoPMID: nil, pdu.MakePMID(1, 2, 4): nil, 0: nil,
+		metric: {"b.w", "a.y.z", "a.x"}, dynamic: nil, pdu.NoPMID: nil, pdu.MakePMID(1, 2, 4): nil, 0: nil,
 	} {
 		if diff := cmp.Diff(want, tree.Names(id)); diff != "" {
 			t.Errorf("Names(%v) (-want +got):\n%s", id, diff)

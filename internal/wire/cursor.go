@@ -6,6 +6,7 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
+	"unsafe"
 )
 
 // An Error is a flaw in a layout: which field is wrong, the offset at which it
@@ -155,6 +156,14 @@ func (c *Cursor) Done() error {
 		c.Fail("end", 0, "%d trailing bytes", len(c.b)-c.off)
 	}
 	return c.Err()
+}
+
+// Alias is a string of the bytes of b, without a copy: b must never change again.
+func Alias(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// Octets are the bytes of b, of which the number is a multiple of 8, eight by eight and without a copy.
+func Octets(b []byte) [][8]byte {
+	return unsafe.Slice((*[8]byte)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
 }
 
 // Pad4 rounds a length up to a whole word.

@@ -1,0 +1,171 @@
+package pdu_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A writtenTo is a stream that only keeps what is written to it.
+type writtenTo struct{ bytes.Buffer }
+
+// A result in parts is sent as what a writer with copies of the same sets would, in any order of
+// the parts, with pieces that are long and short.
+func TestWriteParts(t *testing.T) {
+	when := time.Unix(1700000000, 123456000)
+	for _, long := range []int{1, 200, 300_000} {
+		for _, f := range []pdu.Format{pdu.FormatLowRes, pdu.FormatHighRes} {
+			t.Run(fmt.Sprint(long, f.Kind()), func(t *testing.T) {
+				a, b, merged := new(pdu.ResultWriter), new(pdu.ResultWriter), &pdu.ResultWriter{Time: when}
+				for i, w := range []*pdu.ResultWriter{a, b, a, b, a, b} {
+					w.Begin(pdu.MakePMID(1, 0, i))
+					switch i {
+					case 0, 1:
+						w.String(pdu.NoInst, string(bytes.Repeat([]byte{'x'}, long+i)))
+					case 2:
+						w.Uint32(1, 7)
+					case 3:
+						w.Fail(pdu.ErrPMID)
+					default:
+						w.Uint64(1, 8)
+						w.Float64(2, 9)
+					}
+				}
+				parts := []pdu.ResultPart{{a, 0, 1}, {b, 0, 2}, {a, 1, 3}, {b, 2, 3}}
+				for _, p := range parts {
+					merged.CopySets(p.Writer, p.From, p.To)
+				}
+				var want, got writtenTo
+				if err := pdu.NewConn(&want).Write(5, merged.PDU(f)); err != nil {
+					t.Fatal(err)
+				}
+				err := pdu.NewConn(&got).WriteParts(5, pdu.ResultParts{Time: when, Format: f, Parts: slices.Values(parts)})
+				if err != nil || !bytes.Equal(got.Bytes(), want.Bytes()) {
+					t.Errorf("%v: %d bytes differ from the %d of one writer", err, got.Len(), want.Len())
+				}
+			})
+		}
+	}
+}
+
+// A purse is a Memory with so many bytes.
+type purse struct {
+	left  int
+	asked []int
+}
+
+func (p *purse) Reserve(n int) error {
+	p.asked = append(p.asked, n)
+	if p.left -= n; p.left < 0 {
+		return pdu.ErrAgain
+	}
+	return nil
+}
+
+// A writer asks for memory before it grows, and what it is granted holds the result.
+// When it is refused, every further set has the error.
+func TestResultWriterMemory(t *testing.T) {
+	insts, values := make([]pdu.InstID, 100), make([]uint64, 100)
+	var source pdu.ResultWriter
+	source.Begin(1)
+	source.Uint64s(insts, values)
+	long := string(make([]byte, 10_000))
+	for name, add := range map[string]func(w *pdu.ResultWriter){
+		"words":  func(w *pdu.ResultWriter) { w.Uint32(1, 2) },
+		"eights": func(w *pdu.ResultWriter) { w.Uint64(1, 2) },
+		"many":   func(w *pdu.ResultWriter) { w.Uint64s(insts, values) },
+		"text":   func(w *pdu.ResultWriter) { w.String(1, long) },
+		"copies": func(w *pdu.ResultWriter) { w.CopySet(&source, 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &purse{left: 1 << 20}
+			w := pdu.ResultWriter{Memory: p}
+			w.Begin(1)
+			granted, most := 0, 0
+			for range 1 << 20 {
+				add(&w)
+				if w.Err() != nil {
+					break
+				}
+				granted = 1<<20 - p.left
+				if size := w.Size(); size > max(granted, pdu.FreeSize)+300 {
+					t.Fatalf("%d bytes with %d granted", size, granted)
+				}
+				most = w.Size()
+			}
+			if err := w.Err(); !errors.Is(err, pdu.ErrAgain) || granted > 1<<20 || most < 1<<19 {
+				t.Errorf("%v, with %d of %d bytes in use", err, most, granted)
+			}
+			if len(p.asked) > 200 {
+				t.Errorf("asked %d times", len(p.asked))
+			}
+			size := w.Size()
+			w.Begin(2)
+			w.Uint32(pdu.NoInst, 1)
+			w.Begin(3)
+			w.Uint64s(insts, values)
+			w.Begin(4)
+			if w.Size() > size+3*8+4 {
+				t.Errorf("still growing: %d bytes after %d", w.Size(), size)
+			}
+			w.Reset()
+			if w.Err() != nil || w.Memory != nil {
+				t.Error("Reset keeps why it failed")
+			}
+		})
+	}
+	t.Run("limit", func(t *testing.T) {
+		w := pdu.ResultWriter{Limit: 100_000}
+		for i := range 10_000 {
+			w.Begin(pdu.PMID(i))
+			w.Uint64s(insts, values)
+		}
+		if err := w.Err(); err != pdu.ErrTooBig || w.Size() > 250_000 {
+			t.Errorf("%v, %d bytes", err, w.Size())
+		}
+	})
+	t.Run("nothing for a small one", func(t *testing.T) {
+		p := &purse{}
+		w := pdu.ResultWriter{Memory: p}
+		w.Begin(1)
+		w.Uint64s(insts, values)
+		if w.Err() != nil || p.asked != nil {
+			t.Errorf("%v: asked for %v", w.Err(), p.asked)
+		}
+	})
+}
+
+// A long decoded result is copied to a writer that has grown once, by as much as it
+// takes.
+func TestGrowFor(t *testing.T) {
+	var w pdu.ResultWriter
+	for i := range 1000 {
+		w.Begin(pdu.PMID(i))
+		w.Uint64(pdu.NoInst, 1)
+	}
+	r, err := w.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &purse{left: 1 << 20}
+	to := pdu.ResultWriter{Memory: p}
+	if err := to.GrowFor(r); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range r.All() {
+		to.Copy(s)
+	}
+	if diff := cmp.Diff([]int{w.Size()}, p.asked); diff != "" {
+		t.Errorf("asked for (-want +got):\n%s", diff)
+	}
+	if err := (&pdu.ResultWriter{Memory: &purse{}}).GrowFor(r); err != pdu.ErrAgain {
+		t.Errorf("without memory: %v", err)
+	}
+}
