@@ -40,6 +40,7 @@ var agents = []agent{
 	{name: "simple", domain: 253, build: true, pmns: "pmdas/simple/pmns", subs: true},
 	{name: "trivial", domain: 250, build: true, pmns: "pmdas/trivial/pmns", subs: true},
 	{name: "txmon", domain: 248, build: true, pmns: "pmdas/txmon/pmns", subs: true, args: "tx1 tx2"},
+	{name: "trace", domain: 10, pmns: "pmdas/trace/pmns", subs: true},
 }
 
 func shipped(t testing.TB, name string) agent {
@@ -52,7 +53,8 @@ func shipped(t testing.TB, name string) agent {
 }
 
 // Agents prepares the named agents: pmcd (its own metrics, in-process in the C pmcd), proc, linux, mmv (in-process),
-// sample, simple, trivial, txmon. The last three are built when they are first asked for (see BuildAgent).
+// sample, trace (which listens on its usual port, unless PCP_TRACE_PORT names another), simple, trivial, txmon. The last three are
+// built when they are first asked for (see BuildAgent).
 func Agents(t testing.TB, names ...string) AgentSet {
 	t.Helper()
 	base, logs := ShortDir(t), t.TempDir()
