@@ -26,14 +26,18 @@ type Context struct {
 	name     string // for errors
 	hostName string // used if the source has none
 	src      source.Source
-	turn     chan struct{} // filled while somebody calls src
+	turn     chan struct{}   // filled while somebody calls src
+	open     context.Context // ends with Close
+	close    context.CancelFunc
 
 	mu      sync.Mutex
 	profile *pdu.Profile // never changed, but replaced
 }
 
 func newContext(name string, src source.Source) *Context {
-	return &Context{name: name, hostName: name, src: src, turn: make(chan struct{}, 1), profile: everything}
+	c := &Context{name: name, hostName: name, src: src, turn: make(chan struct{}, 1), profile: everything}
+	c.open, c.close = context.WithCancel(context.Background())
+	return c
 }
 
 // The package pmapitest makes contexts, too.
@@ -41,9 +45,16 @@ func init() {
 	source.NewContext = func(name string, src source.Source) any { return newContext(name, withOverlays(src, nil)) }
 }
 
-// Close closes the context. Requests in progress, and later ones, fail with
-// pdu.ErrNoContext. It always returns nil. The counterpart of pmDestroyContext(3).
-func (c *Context) Close() error { return c.src.Close() }
+// Close closes the context. Requests in progress, and later ones, fail with an error that
+// is both pdu.ErrNoContext and net.ErrClosed. It always returns nil. The counterpart of
+// pmDestroyContext(3).
+func (c *Context) Close() error {
+	c.close()
+	return c.src.Close()
+}
+
+// isClosed reports whether Close was called.
+func (c *Context) isClosed() bool { return c.open.Err() != nil }
 
 // Reconnect makes a new connection in the place of the old one, which is kept if that
 // fails. It may be called on a connection that works. The profile is kept.
@@ -59,7 +70,7 @@ func (c *Context) Reconnect(ctx context.Context) error {
 
 // Dup opens another context on the same source, with the same profile and, if that is
 // a collector, a connection of its own. With Dialer.AutoReconnect, what is checked after a
-// Gap is copied, too. The counterpart of pmDupContext(3).
+// Gap is copied, too, and there need not be a connection at present. The counterpart of pmDupContext(3).
 func (c *Context) Dup(ctx context.Context) (*Context, error) {
 	var src source.Source
 	err := c.inTurn(ctx, func() (err error) {
@@ -77,6 +88,9 @@ func (c *Context) Dup(ctx context.Context) (*Context, error) {
 
 // waitTurn waits for the turn, which endTurn gives back.
 func (c *Context) waitTurn(ctx context.Context) error {
+	if ctx == nil {
+		panic("pmapi: the context.Context is nil")
+	}
 	if ctx.Err() != nil { // or else the choice is open
 		return context.Cause(ctx)
 	}

@@ -185,7 +185,7 @@ func TestMetadata(t *testing.T) {
 		t.Fatal(sets, err)
 	}
 	merged, err := pdu.MergeLabels(nil, sets...)
-	if v, ok := merged.Lookup("level"); v != `"metric"` || !ok || err != nil {
+	if v, ok := merged.Lookup("level"); v != "metric" || !ok || err != nil {
 		t.Error(merged, err)
 	}
 	if l, err := c.InDomLabels(ctx, d); err != nil || l.String() != `{"kind":"colour"}` {
@@ -235,7 +235,7 @@ func TestFetchAndStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Store(ctx, to); err != nil {
+	if err := c.StoreResult(ctx, to); err != nil {
 		t.Error(err)
 	}
 	if diff := cmp.Diff([]any{2, "1.000000e+00", pdu.ErrAppVersion, -1, "9"}, values()); diff != "" {
@@ -251,10 +251,10 @@ func TestFetchAndStore(t *testing.T) {
 	if to, err = w.Result(); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Store(ctx, to); !errors.Is(err, pdu.ErrPermission) {
+	if err := c.StoreResult(ctx, to); !errors.Is(err, pdu.ErrPermission) {
 		t.Error(err)
 	}
-	if err := c.Store(ctx, new(pdu.Result)); !errors.Is(err, pdu.ErrTooSmall) {
+	if err := c.StoreResult(ctx, new(pdu.Result)); !errors.Is(err, pdu.ErrTooSmall) {
 		t.Error(err)
 	}
 	if err := c.Fetch(ctx, nil, &r); !errors.Is(err, pdu.ErrTooSmall) || r.Len() != 0 {

@@ -3,11 +3,11 @@ package pmapi
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -16,28 +16,33 @@ import (
 // Dialer.Dial. The counterpart of pmNewContext(3).
 func Dial(ctx context.Context, spec string) (*Context, error) { return new(Dialer).Dial(ctx, spec) }
 
-// Numbers of Linux.
-const (
-	errNoHost       pdu.Error = -113 // EHOSTUNREACH
-	errNotSupported pdu.Error = -95  // EOPNOTSUPP, which is errors.ErrUnsupported
-)
+// errNotSupported is EOPNOTSUPP in Linux's numbers, which is errors.ErrUnsupported.
+const errNotSupported pdu.Error = -95
 
 // Dial opens a context on the collector that a host specification names (see
 // ParseHost): "web1.example.com", "web1:44321,4321", "[::1]", "web1@proxy",
 // "unix:", "unix:///run/x.socket", or "local:", which is the socket or else TCP on
 // this computer. Ports are tried in their order.
 //
-// Errors: pdu.ErrNotHost for an empty specification; that of ParseHost for a malformed
-// one; errors.ErrUnsupported for encryption, authentication, compression and containers;
+// With AutoReconnect, Dial succeeds also if no connection can be made at present: then requests fail,
+// until one can. It fails for a bad specification, and when ctx has ended.
+//
+// Errors: pdu.ErrNotHost for an empty specification; pdu.ErrGeneric or EINVAL for a malformed
+// one, as of ParseHost but in one line; errors.ErrUnsupported for encryption, authentication, compression and containers;
 // EHOSTUNREACH (syscall.EHOSTUNREACH) for a host without an address; pdu.ErrTimeout for no
-// connection or handshake within ConnectTimeout; pdu.ErrPermission or pdu.ErrConnLimit if
-// the collector refuses the client; or what the network reports.
+// connection within ConnectTimeout or no handshake within HandshakeTimeout; pdu.ErrPermission
+// or pdu.ErrConnLimit if the collector refuses the client; pdu.ErrIPC for a peer that closes the
+// connection in the handshake, or is no collector; or what the network reports. Their texts
+// name the host and the port, or the path of the socket.
 func (d *Dialer) Dial(ctx context.Context, spec string) (*Context, error) {
 	n := d.complete()
 	h, err := ParseHost(spec)
-	var open opener
-	if err == nil {
-		open, err = n.opener(h)
+	if err != nil {
+		return nil, &OpError{Op: "dial", Err: &badHostError{spec, err}}
+	}
+	open, err := n.opener(h)
+	if err == error(pdu.ErrNotHost) {
+		return nil, &OpError{Op: "dial", Err: &badHostError{spec, err}}
 	}
 	if err != nil {
 		return nil, &OpError{Op: "dial", Host: spec, Err: err}
@@ -50,8 +55,10 @@ func (d *Dialer) Dial(ctx context.Context, spec string) (*Context, error) {
 		name = h.Path
 	case h.Protocol == ProtocolLocal:
 		name = "localhost"
+	case len(h.Host.Ports) > 0: // there may be another collector on the same host
+		return n.openHost(ctx, name, h.Host.String(), open)
 	}
-	return n.openHost(ctx, name, open)
+	return n.openHost(ctx, name, name, open)
 }
 
 // unsupportedAttrs are attributes of a specification that this package does not support.
@@ -86,10 +93,15 @@ func (n Dialer) opener(h HostSpec) (opener, error) {
 	case h.Protocol == ProtocolLocal:
 		tcp := n.tcp(HostPort{Name: "localhost"}, nil)
 		return func(ctx context.Context) (*link, error) {
-			if l, err := socket(ctx); err == nil || ctx.Err() != nil {
-				return l, err
+			l, noSocket := socket(ctx)
+			if noSocket == nil || ctx.Err() != nil {
+				return l, noSocket
 			}
-			return tcp(ctx)
+			l, err := tcp(ctx)
+			if err != nil && ctx.Err() == nil {
+				err = localError{tcp: err, socket: noSocket}
+			}
+			return l, err
 		}, nil
 	case h.Host.Name == "":
 		return nil, pdu.ErrNotHost
@@ -123,36 +135,33 @@ func (n Dialer) tcp(host HostPort, proxies []HostPort) opener {
 	}
 }
 
-// dialError gives errors of the network the numbers of the C library.
-func dialError(err error) error {
-	if dns, ok := errors.AsType[*net.DNSError](err); ok && !dns.IsTimeout {
-		return fmt.Errorf("%w: %w", errNoHost, err)
-	}
-	return err
-}
-
 // connect makes one connection and greets the collector.
 func (n Dialer) connect(ctx context.Context, network, addr string) (*link, error) {
-	dialing := ctx
-	if n.ConnectTimeout > 0 {
-		var cancel context.CancelFunc
-		dialing, cancel = context.WithTimeout(ctx, n.ConnectTimeout)
+	dialing, cancel := limited(ctx, n.ConnectTimeout)
+	defer cancel()
+	conn, err := n.DialContext(dialing, network, addr)
+	if err != nil {
+		return nil, dialError(ctx, dialing, addr, "no connection in time", err)
+	}
+	if n.HandshakeTimeout != 0 {
+		cancel()
+		dialing, cancel = limited(ctx, n.HandshakeTimeout)
 		defer cancel()
 	}
-	conn, err := n.DialContext(dialing, network, addr)
-	var l *link
-	if err == nil {
-		l, err = newLink(dialing, conn, n)
+	l, err := newLink(dialing, conn, n)
+	if err != nil {
+		return nil, dialError(ctx, dialing, addr, "no greeting in time", err)
 	}
-	switch {
-	case err == nil:
-		return l, nil
-	case hasEnded(ctx):
-		return nil, context.Cause(ctx)
-	case hasEnded(dialing):
-		return nil, fmt.Errorf("%w: %w", pdu.ErrTimeout, err)
+	l.addr = addr
+	return l, nil
+}
+
+// limited is a context that ends with ctx, or after a limit that is more than 0.
+func limited(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if limit > 0 {
+		return context.WithTimeout(ctx, limit)
 	}
-	return nil, dialError(err)
+	return context.WithCancel(ctx)
 }
 
 // A proxied connects through a pmproxy.
@@ -188,7 +197,7 @@ func (p proxied) connect(ctx context.Context, host, port string) (*link, error) 
 		}
 		return conn, nil
 	}
-	return n.connect(ctx, "tcp", "")
+	return n.connect(ctx, "tcp", net.JoinHostPort(host, port))
 }
 
 // greetProxy sends a pmproxy the address to connect to. Its greeting is read byte by

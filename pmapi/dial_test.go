@@ -163,3 +163,24 @@ func TestDial(t *testing.T) {
 		}
 	}
 }
+
+// Errors of Dial for bad specifications have one line, with what is wrong.
+func TestDialBadSpec(t *testing.T) {
+	for spec, want := range map[string]struct {
+		text string
+		code pdu.Error
+	}{
+		"":                  {"empty host specification", pdu.ErrNotHost},
+		"pcp://":            {`bad host specification "pcp://": it names no host`, pdu.ErrNotHost},
+		"localhost:x":       {`bad host specification "localhost:x": non-numeric port at "x"`, pdu.ErrGeneric},
+		"localhost:":        {`bad host specification "localhost:": missing port at the end`, pdu.ErrGeneric},
+		"web1:99999@p":      {`bad host specification "web1:99999@p": port out of range at "99999@p"`, pdu.ErrGeneric},
+		"a\nb:x":            {`bad host specification "a\nb:x": non-numeric port at "x"`, pdu.ErrGeneric},
+		"web1?container=%z": {`bad host specification "web1?container=%z": bad encoding in "container=%z"`, -22},
+	} {
+		_, err := pmapi.Dial(t.Context(), spec)
+		if got := fmt.Sprint(err); got != "pmapi: dial: "+want.text || pdu.FromError(err) != want.code {
+			t.Errorf("%q: %s (code %d), want %v", spec, got, pdu.FromError(err), want)
+		}
+	}
+}

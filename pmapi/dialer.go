@@ -3,9 +3,11 @@ package pmapi
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +23,7 @@ const (
 	DefaultSocket         = "/run/pcp/pmcd.socket"
 	DefaultConnectTimeout = 5 * time.Second
 	DefaultRequestTimeout = 10 * time.Second
-	DefaultMaxReply       = 128 << 20
+	DefaultMaxReply       = 16 << 20
 )
 
 var (
@@ -32,9 +34,12 @@ var (
 // A Dialer holds the options of connections to collectors. Its zero value is ready for use.
 // It is safe for concurrent use after its fields are set.
 type Dialer struct {
-	// ConnectTimeout limits the time to make a connection, with the handshake; 0 means
-	// DefaultConnectTimeout, less than 0 no limit.
+	// ConnectTimeout limits the time to make a connection, with the handshake unless that
+	// has a limit of its own; 0 means DefaultConnectTimeout, less than 0 no limit.
 	ConnectTimeout time.Duration
+	// HandshakeTimeout limits the handshake on a connection that has been made; 0 means
+	// what ConnectTimeout leaves of its time, less than 0 no limit.
+	HandshakeTimeout time.Duration
 	// RequestTimeout limits the wait for each reply: from the turn of the request on, or
 	// from the reply before, if there are several. 0 means DefaultRequestTimeout, less
 	// than 0 no limit.
@@ -54,15 +59,17 @@ type Dialer struct {
 	// Names, if not nil, are the names of metrics, instead of the collector's.
 	Names *pmns.Tree
 	// MaxReply is the greatest length of a reply in bytes; 0 means DefaultMaxReply. A
-	// longer reply breaks the connection.
+	// longer reply breaks the connection, with a *LimitError.
 	MaxReply int
-	// AutoReconnect makes contexts that connect again by themselves; see Gap. Dial itself
-	// fails all the same if there is no collector.
+	// AutoReconnect makes contexts that connect again by themselves; see Gap. They also make
+	// their first connection so: if there is no collector yet, Dial succeeds, and
+	// requests fail with pdu.ErrIPC and why there is no connection, until there is one.
 	AutoReconnect bool
 	// Counters, if not nil, count the PDUs of all connections.
 	Counters *pdu.Counters
-	// Logger receives one record when a context with AutoReconnect loses its connection and
-	// one when it has another; nil means slog.Default().
+	// Logger receives one record when a context with AutoReconnect loses its connection, or
+	// cannot make its first, and one when it has another; nil means slog.Default(). The
+	// attribute host is that of an OpError.
 	Logger *slog.Logger
 	// DialContext makes connections; nil means that of a net.Dialer.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -119,20 +126,25 @@ func Local(ctx context.Context, srv ContextDialer) (*Context, error) {
 // see the function Local. Its host is called "local" in errors. The errors are those of
 // Dial.
 func (d *Dialer) Local(ctx context.Context, srv ContextDialer) (*Context, error) {
+	if v := reflect.ValueOf(srv); srv == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, &OpError{Op: "dial", Host: "local", Err: fmt.Errorf("the ContextDialer is nil, want a collector.Server: %w", pdu.ErrArg)}
+	}
 	n := d.complete()
 	n.DialContext = srv.DialContext
-	return n.openHost(ctx, "local", func(ctx context.Context) (*link, error) {
+	return n.openHost(ctx, "local", "local", func(ctx context.Context) (*link, error) {
 		return n.connect(ctx, "pipe", "local")
 	})
 }
 
-// openHost opens a context on a host. d is complete.
-func (d Dialer) openHost(ctx context.Context, name string, open opener) (*Context, error) {
-	h, err := newHost(ctx, d, name, open)
+// openHost opens a context on a host. source is its name and the ports that are named, for errors
+// and the log. d is complete.
+func (d Dialer) openHost(ctx context.Context, name, source string, open opener) (*Context, error) {
+	h, err := newHost(ctx, d, source, open)
 	if err != nil {
-		return nil, &OpError{Op: "dial", Host: name, Err: err}
+		return nil, &OpError{Op: "dial", Host: source, Err: err}
 	}
-	c := newContext(name, withOverlays(h, d.Names))
+	c := newContext(source, withOverlays(h, d.Names))
+	c.hostName = name
 	if name == "local" || strings.HasPrefix(name, "/") || strings.HasPrefix(name, "localhost") {
 		if own, err := os.Hostname(); err == nil {
 			c.hostName = own

@@ -20,14 +20,16 @@
 // # Groups
 //
 // A Group fetches metrics together, by their names, and converts their values: counters
-// to rates, units to other units, all to Go types. Most programs need nothing else.
+// to rates, units to other units, all to Go types. Most programs need nothing else. What is
+// wrong with one of them, a name that is misspelt, say, does not keep the others from their
+// values: it is the error of its item, and in Group.Err.
 //
 // # Contexts
 //
 // A Context is access to one source of metrics. Each of its methods is one request, or a
 // few that are sent together: for names (Lookup, Names, Children, Traverse), descriptions
 // of metrics (Desc, Text, Labels), instance domains (Instances, InstID, InstName) and values
-// (Fetch, Store). Nothing is cached: names, descriptors and instances may change at any
+// (Fetch, Store, StoreResult). Nothing is cached: names, descriptors and instances may change at any
 // time. A profile (AddProfile, DelProfile, SetProfile) limits the instances that Fetch
 // returns.
 //
@@ -88,7 +90,7 @@
 //	pmLookupLabels, pmGet…Labels           Context.Labels, …
 //	pmAddProfile, pmDelProfile             Context.AddProfile, Context.DelProfile
 //	pmFetch, pmFetchHighRes                Context.Fetch
-//	pmStore                                Context.Store
+//	pmStore                                Context.StoreResult, Context.Store
 //	event.flags, event.missed              pdu.EventFlagsPMID, pdu.EventMissedPMID: every context has them
 //	pmExtractValue, pmMergeLabelSets       pdu.As, pdu.MergeLabels
 //	pmConvScale, pmPrintValue, pmNumberStr pdu.Atom.ConvertUnits, pdu.ValueFormat, pdu.FormatNumber

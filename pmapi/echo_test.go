@@ -216,7 +216,7 @@ var apiCalls = []apiCall{
 		if err != nil {
 			return err
 		}
-		err = c.Store(ctx, r)
+		err = c.StoreResult(ctx, r)
 		if code, ok := errors.AsType[pdu.Error](err); ok && code == pdu.Error(-int32(n)) {
 			return nil
 		}

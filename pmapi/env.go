@@ -11,13 +11,15 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/internal/pcpconf"
+	"github.com/pcp-go/pcp/pdu"
 )
 
-// DialerFromEnv makes a Dialer from the environment variables that the C library reads, and
+// DialerFromEnv makes a Dialer from the environment variables that the C library reads, and one more, and
 // from /etc/pcp.conf for the path of the socket:
 //
-//	PMCD_CONNECT_TIMEOUT     ConnectTimeout, in seconds; 0 means no limit
+//	PMCD_CONNECT_TIMEOUT     ConnectTimeout, in seconds; 0 means no limit; see below
 //	PMCD_REQUEST_TIMEOUT     RequestTimeout, likewise
+//	PMCD_MAX_REPLY           MaxReply, in bytes; the C library has no such limit
 //	PMCD_RECONNECT_TIMEOUT   Backoff, in seconds, separated by commas
 //	PMCD_PORT                Ports, separated by commas
 //	PMCD_SOCKET              Socket
@@ -26,10 +28,14 @@ import (
 //	PCP_SECURE_SOCKETS       contexts fail with errors.ErrUnsupported, unless it is "relaxed"
 //	PCP_CONTAINER            likewise, always
 //
+// HandshakeTimeout is 10 seconds: as with the tools of PCP, neither PMCD_CONNECT_TIMEOUT nor
+// PMCD_REQUEST_TIMEOUT changes how long a collector is waited for that accepts connections but
+// does not greet.
+//
 // A value that cannot be used is ignored. Then there is an error, which names all such
 // values, and the Dialer can be used all the same.
 func DialerFromEnv() (*Dialer, error) {
-	d := new(Dialer)
+	d := &Dialer{HandshakeTimeout: envHandshakeTimeout}
 	var errs []error
 	ignored := func(name, value string) {
 		errs = append(errs, fmt.Errorf("ignored bad %s = '%s'", name, value))
@@ -45,6 +51,13 @@ func DialerFromEnv() (*Dialer, error) {
 	}
 	seconds("PMCD_CONNECT_TIMEOUT", &d.ConnectTimeout)
 	seconds("PMCD_REQUEST_TIMEOUT", &d.RequestTimeout)
+	if v := os.Getenv("PMCD_MAX_REPLY"); v != "" {
+		if n, err := strconv.ParseInt(v, 10, 64); err == nil && n > 0 {
+			d.MaxReply = int(min(n, pdu.MaxLen))
+		} else {
+			ignored("PMCD_MAX_REPLY", v)
+		}
+	}
 	if v := os.Getenv("PMCD_RECONNECT_TIMEOUT"); v != "" {
 		for _, n := range parsePositive(v, math.MaxInt32) {
 			d.Backoff = append(d.Backoff, time.Duration(n)*time.Second)
@@ -79,6 +92,9 @@ func DialerFromEnv() (*Dialer, error) {
 	}
 	return d, errors.Join(errs...)
 }
+
+// envHandshakeTimeout is how long the C library waits for the greeting of a collector.
+const envHandshakeTimeout = 10 * time.Second
 
 // parseSeconds reads a time-out: a number of seconds, 0 for none.
 func parseSeconds(text string) (time.Duration, bool) {

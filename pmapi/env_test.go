@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
 
@@ -35,7 +36,7 @@ func clearEnv(t *testing.T) {
 func TestDialerFromEnv(t *testing.T) {
 	s := time.Second
 	with := func(change func(d *pmapi.Dialer)) pmapi.Dialer {
-		d := pmapi.Dialer{Socket: "/there/pmcd.socket"}
+		d := pmapi.Dialer{Socket: "/there/pmcd.socket", HandshakeTimeout: 10 * s}
 		if change != nil {
 			change(&d)
 		}
@@ -50,6 +51,7 @@ func TestDialerFromEnv(t *testing.T) {
 	backoff := func(list ...time.Duration) pmapi.Dialer {
 		return with(func(d *pmapi.Dialer) { d.Backoff = list })
 	}
+	maxReply := func(n int) pmapi.Dialer { return with(func(d *pmapi.Dialer) { d.MaxReply = n }) }
 	ports := func(list ...int) pmapi.Dialer { return with(func(d *pmapi.Dialer) { d.Ports = list }) }
 	ignored := func(name, value string) string { return fmt.Sprintf("ignored bad %s = '%s'", name, value) }
 	tests := []struct {
@@ -73,6 +75,10 @@ func TestDialerFromEnv(t *testing.T) {
 		{env: "PMCD_REQUEST_TIMEOUT=30", want: request(30 * s)},
 		{env: "PMCD_REQUEST_TIMEOUT=0", want: request(-1)},
 		{env: "PMCD_REQUEST_TIMEOUT=3 ", want: with(nil), err: ignored("PMCD_REQUEST_TIMEOUT", "3 ")},
+		{env: "PMCD_MAX_REPLY=1000", want: maxReply(1000)},
+		{env: "PMCD_MAX_REPLY=9999999999", want: maxReply(pdu.MaxLen)},
+		{env: "PMCD_MAX_REPLY=0", want: with(nil), err: ignored("PMCD_MAX_REPLY", "0")},
+		{env: "PMCD_MAX_REPLY=1M", want: with(nil), err: ignored("PMCD_MAX_REPLY", "1M")},
 		{env: "PMCD_RECONNECT_TIMEOUT=1", want: backoff(s)},
 		{env: "PMCD_RECONNECT_TIMEOUT=1,2,600,", want: backoff(s, 2*s, 600*s)},
 		{env: "PMCD_RECONNECT_TIMEOUT=0", want: with(nil), err: ignored("PMCD_RECONNECT_TIMEOUT", "0")},

@@ -3,6 +3,7 @@ package pmapi
 import (
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 
@@ -14,8 +15,8 @@ import (
 // An OpError says which operation failed, where and on what. Err is or wraps a
 // pdu.Error, the cause of a context.Context, or what the network reported.
 type OpError struct {
-	Op     string // "dial", "fetch", "lookup", …
-	Host   string // the name of the context's source; empty if there is none yet
+	Op     string // "dial", "fetch", "lookup", …; "connect" of any request if AutoReconnect finds no collector
+	Host   string // the context's source, with the ports if any are named: "web1:44321"; empty if there is none yet
 	Metric string // a metric, an instance domain or an instance; empty if it is about none
 	Err    error
 }
@@ -27,7 +28,11 @@ func (e *OpError) Error() string {
 	if e.Metric != "" {
 		b.WriteString(" " + strconv.Quote(e.Metric))
 	}
-	if e.Host != "" {
+	switch {
+	case e.Host == "":
+	case e.Op == "connect":
+		b.WriteString(" to " + e.Host)
+	default:
 		b.WriteString(" on " + e.Host)
 	}
 	b.WriteString(": " + e.Err.Error())
@@ -88,8 +93,37 @@ func (c *Context) fail(op, about string, err error) error {
 	if err == nil {
 		return nil
 	}
+	if c.isClosed() && errors.Is(err, pdu.ErrNoContext) {
+		err = errClosed{}
+	}
+	if lost, ok := err.(lostError); ok && lost.addr == "" { // nothing has been requested
+		op, about = "connect", ""
+	}
 	return &OpError{Op: op, Host: c.name, Metric: about, Err: err}
 }
+
+// failItem is fail for the code with which the collector replies about one item.
+func (c *Context) failItem(op, about string, err error) error {
+	if err == error(pdu.ErrTimeout) {
+		err = agentTimeout{}
+	}
+	return c.fail(op, about, err)
+}
+
+// agentTimeout is pdu.ErrTimeout of one item: the collector has replied, but not the agent of the
+// item. The text of the code would blame the collector.
+type agentTimeout struct{}
+
+func (agentTimeout) Error() string { return "the agent did not reply in time" }
+
+func (agentTimeout) Unwrap() error { return pdu.ErrTimeout }
+
+// errClosed is the error of requests after Close, and of those that it has ended.
+type errClosed struct{}
+
+func (errClosed) Error() string { return "the context is closed: " + pdu.ErrNoContext.Error() }
+
+func (errClosed) Unwrap() []error { return []error{pdu.ErrNoContext, net.ErrClosed} }
 
 // bulkError is the *BulkError of items that have failed, nil if none has.
 func (c *Context) bulkError(op string, errs source.Errors, about func(i int) string) error {
@@ -101,7 +135,7 @@ func (c *Context) bulkError(op string, errs source.Errors, about func(i int) str
 		if bulk == nil {
 			bulk = &BulkError{Errs: make([]error, len(errs))}
 		}
-		bulk.Errs[i] = c.fail(op, about(i), err)
+		bulk.Errs[i] = c.failItem(op, about(i), err)
 	}
 	if bulk == nil {
 		return nil

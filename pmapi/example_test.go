@@ -53,6 +53,19 @@ func openShop() *collector.Server {
 	return srv
 }
 
+// dialShop is a context on such a collector, and what ends both.
+func dialShop(ctx context.Context) (c *pmapi.Context, end func()) {
+	srv := openShop()
+	c, err := pmapi.Local(ctx, srv)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return c, func() {
+		c.Close()
+		srv.Close()
+	}
+}
+
 // A collector in this process, and a program that reads its metrics.
 func Example() {
 	ctx := context.Background()
@@ -137,13 +150,8 @@ func ExampleLocal() {
 // what is.
 func ExampleContext_Lookup() {
 	ctx := context.Background()
-	srv := openShop()
-	defer srv.Close()
-	c, err := pmapi.Local(ctx, srv)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer c.Close()
+	c, end := dialShop(ctx)
+	defer end()
 
 	names := []string{"shop.sold", "shop.stolen", "shop"}
 	ids, err := c.Lookup(ctx, names)
@@ -164,13 +172,8 @@ func ExampleContext_Lookup() {
 // own.
 func ExampleContext_Fetch() {
 	ctx := context.Background()
-	srv := openShop()
-	defer srv.Close()
-	c, err := pmapi.Local(ctx, srv)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer c.Close()
+	c, end := dialShop(ctx)
+	defer end()
 
 	sold, nobodys := pdu.MakePMID(410, 0, 0), pdu.MakePMID(411, 0, 0)
 	var r pdu.Result
@@ -192,13 +195,8 @@ func ExampleContext_Fetch() {
 // Instances have numbers, which values go by, and names, which people do.
 func ExampleContext_Instances() {
 	ctx := context.Background()
-	srv := openShop()
-	defer srv.Close()
-	c, err := pmapi.Local(ctx, srv)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer c.Close()
+	c, end := dialShop(ctx)
+	defer end()
 
 	d, err := c.Desc(ctx, pdu.MakePMID(410, 0, 0))
 	if err != nil {
@@ -220,13 +218,8 @@ func ExampleContext_Instances() {
 // later ones count for more.
 func ExampleContext_Labels() {
 	ctx := context.Background()
-	srv := openShop()
-	defer srv.Close()
-	c, err := pmapi.Local(ctx, srv)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer c.Close()
+	c, end := dialShop(ctx)
+	defer end()
 
 	sets, err := c.Labels(ctx, pdu.MakePMID(410, 0, 0))
 	if err != nil {
@@ -244,16 +237,31 @@ func ExampleContext_Labels() {
 	// {"agent":"shop","floor":0,"tax":true} <nil>
 }
 
-// A ResultWriter makes what is to be stored.
+// Values of one metric, by name: what does not fit is an error.
 func ExampleContext_Store() {
 	ctx := context.Background()
-	srv := openShop()
-	defer srv.Close()
-	c, err := pmapi.Local(ctx, srv)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer c.Close()
+	c, end := dialShop(ctx)
+	defer end()
+
+	south := pmapi.Instance("south") // up to the first space is enough
+	fmt.Println(c.Store(ctx, "shop.open", 0, south))
+	fmt.Println(c.Store(ctx, "shop.open", -1, south))
+	fmt.Println(c.Store(ctx, "shop.open", "no", south))
+	fmt.Println(c.Store(ctx, "shop.open", 1))
+	fmt.Println(c.Store(ctx, "shop.sold", 1_000_000, south))
+	// Output:
+	// <nil>
+	// pmapi: store "shop.open[south]" on local: from int to type U32 (uint32): Negative value in conversion to unsigned
+	// pmapi: store "shop.open[south]" on local: from string to type U32 (uint32): Unknown or illegal metric type
+	// pmapi: store "shop.open" on local: the metric has instances: use Instance: Unknown or illegal instance domain identifier
+	// pmapi: store "shop.sold[south]" on local: No permission to perform requested operation
+}
+
+// A ResultWriter makes what is to be stored, of several metrics and instances.
+func ExampleContext_StoreResult() {
+	ctx := context.Background()
+	c, end := dialShop(ctx)
+	defer end()
 
 	sold, open := pdu.MakePMID(410, 0, 0), pdu.MakePMID(410, 0, 1)
 	var w pdu.ResultWriter
@@ -263,7 +271,7 @@ func ExampleContext_Store() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(c.Store(ctx, r))
+	fmt.Println(c.StoreResult(ctx, r))
 
 	if err := c.Fetch(ctx, []pdu.PMID{open}, r); err != nil {
 		log.Fatal(err)
@@ -277,24 +285,19 @@ func ExampleContext_Store() {
 	if r, err = w.Result(); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(c.Store(ctx, r))
+	fmt.Println(c.StoreResult(ctx, r))
 	// Output:
 	// <nil>
 	// 0 1
 	// 1 0
-	// pmapi: store on local: No permission to perform requested operation
+	// pmapi: store "410.0.0[1]" on local: No permission to perform requested operation
 }
 
 // Of an instance domain, fetches return what the profile includes.
 func ExampleContext_AddProfile() {
 	ctx := context.Background()
-	srv := openShop()
-	defer srv.Close()
-	c, err := pmapi.Local(ctx, srv)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer c.Close()
+	c, end := dialShop(ctx)
+	defer end()
 
 	sold := pdu.MakePMID(410, 0, 0)
 	tills := pdu.MakeInDom(410, 0)

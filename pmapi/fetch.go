@@ -45,28 +45,6 @@ func empty(r *pdu.Result) {
 
 var noSets [20]byte
 
-// Store sets the values of metrics, all in one request. A pdu.ResultWriter makes the
-// Result. It is not atomic: when one agent fails, others may have stored their values.
-//
-// Errors: pdu.ErrTooSmall without metrics, pdu.ErrValue for a metric without a value,
-// pdu.ErrPermission, pdu.ErrBadStore, or another code of an agent that has failed. The
-// counterpart of pmStore(3).
-func (c *Context) Store(ctx context.Context, r *pdu.Result) error {
-	return c.fail("store", "", c.store(ctx, r))
-}
-
-func (c *Context) store(ctx context.Context, r *pdu.Result) error {
-	if r.Len() == 0 {
-		return pdu.ErrTooSmall
-	}
-	for _, s := range r.All() {
-		if s.Len() == 0 {
-			return pdu.ErrValue
-		}
-	}
-	return c.inTurn(ctx, func() error { return c.src.Store(ctx, r) })
-}
-
 // everything is a profile with all instances. It is one value, so that a context
 // and its groups do not send equal profiles again and again.
 var everything = new(pdu.Profile)

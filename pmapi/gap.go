@@ -16,7 +16,7 @@ import (
 // of other contexts do. On the new connection the context first checks what it has returned
 // so far, and remembers for this purpose as long as it lives: PMIDs of names (Lookup,
 // Names), descriptors (Desc, Descs) and instance domains (Instances). The request that
-// connects waits for that.
+// connects waits for that. There is no Gap before the first connection.
 //
 // The first Fetch on the new connection then fails with the Gap, so that values before and
 // after are not treated as consecutive samples; the next Fetch succeeds. Gaps without a

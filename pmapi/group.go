@@ -2,8 +2,13 @@ package pmapi
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/typename"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
@@ -24,22 +29,25 @@ import (
 // numbers.
 //
 // A metric that cannot be resolved, because it is unknown or does not fit what is to be
-// made of it, makes one Fetch fail, with the errors of all such metrics joined: pdu.ErrName,
-// pdu.ErrNonLeaf, pdu.ErrPMID, pdu.ErrInDom for a missing Instance option or for one of a
-// singular metric, pdu.ErrInst, pdu.ErrType and pdu.ErrConv for an impossible conversion.
-// The item keeps its error, and later Fetches go on with the other items. If there are no
-// other items, each Fetch fails.
+// made of it, is an error of its item alone: pdu.ErrName, pdu.ErrNonLeaf, pdu.ErrPMID,
+// pdu.ErrInDom for a missing Instance option or for one of a singular metric, pdu.ErrType and
+// pdu.ErrConv for an impossible conversion. Fetches go on with the other items, and Err
+// has the errors of all such items. If no item can be resolved, each Fetch fails with them.
 //
 // Names are looked up again when the collector reports that agents or names have changed,
 // and on a new connection. An item whose name now stands for another metric has no value
 // once, with pdu.ErrAgain. A metric whose agent is not available at present (pdu.ErrAgain,
-// pdu.ErrTimeout, …) is looked up again at each Fetch. The names of instances are requested
-// when a Set gets an instance that it did not have before.
+// pdu.ErrTimeout, …) is looked up again at each Fetch.
+//
+// Instances may come and go, and come again with other numbers. The names of a domain's
+// instances are requested when a Set gets an instance that it did not have before, and at
+// each Fetch after one in which an instance that an item selects had no value. While there is
+// no such instance, the item has pdu.ErrInst.
 //
 // # Values
 //
 // Every Fetch replaces all values. An item without a value has an error instead: what the
-// collector has for the metric, or pdu.ErrValue for an instance that does not exist and
+// collector has for the metric, or pdu.ErrValue if it has neither that nor a value, and
 // after a Fetch that has failed. Only a metric of discrete semantics keeps its value when
 // the collector has neither a value nor an error for it (see DiscreteOnce).
 //
@@ -77,6 +85,7 @@ type Group struct {
 
 	unresolved   bool // some metric has to be looked up
 	instsChanged bool // some instance may have another number
+	instsMissing bool // some groupDomain has missing set
 }
 
 // Group makes an empty group. The counterpart of pmCreateFetchGroup(3).
@@ -88,6 +97,8 @@ func (c *Context) Group() *Group {
 type member interface {
 	// base is the metric of it.
 	base() *groupMetric
+	// Err is why there are no values.
+	Err() error
 	// setDesc prepares for values of a descriptor. Its error is why the metric does not
 	// fit this member. field is the descriptor of an event's field.
 	setDesc(d, field pdu.Desc) error
@@ -110,13 +121,16 @@ type groupMetric struct {
 	fieldDesc  pdu.Desc
 	domain     *groupDomain // nil for singular metrics
 	inst       pdu.InstID   // that of the option Instance, or NoInst
+	noInst     bool         // there is no instance of the option Instance
 	slot       int          // where in the result
 	code       pdu.Error    // why there is no value; 0 if there is one
+	misfit     bool         // code is of the conversion to to
+	to         reflect.Type // what values become
 }
 
 func (m *groupMetric) base() *groupMetric { return m }
 
-// An ItemOption is a choice about one item of a Group.
+// An ItemOption is a choice about one item of a Group, or about what Context.Store stores.
 type ItemOption func(*itemOptions)
 
 type itemOptions struct {
@@ -130,7 +144,8 @@ type itemOptions struct {
 
 // Instance selects an instance by its name, or by its name up to the first space. An item of
 // a metric with instances needs this option, one of a singular metric cannot have it
-// (pdu.ErrInDom), and neither can a Set (pdu.ErrArg).
+// (pdu.ErrInDom), and neither can a Set (pdu.ErrArg). The instance need not exist yet (see
+// Group).
 func Instance(name string) ItemOption {
 	return func(o *itemOptions) { o.instance, o.hasInstance = name, true }
 }
@@ -140,12 +155,17 @@ func Instance(name string) ItemOption {
 //	(no Scale)    rates of counters, other values as they are
 //	"rate"        the rate, in the units of the metric per second
 //	"instant"     values as they are, those of counters too
+//	"%"           percent
 //	other text    units, as pdu.ParseUnits parses them, "" for none
 //
 // If the units have the dimension of the metric, values are converted to them, also those
 // of counters. If their dimension in time is one less, the rate is converted. A number in the
-// text is a factor: "s / 100 s" of a counter of milliseconds is a percentage. Other units
-// are pdu.ErrConv.
+// text is a factor: "100 byte" counts hundreds of bytes. Other units are pdu.ErrConv.
+//
+// A percentage is a hundred times a number without a dimension. That of a counter of time, such as
+// kernel.percpu.cpu.user in milliseconds, is made of its rate, in seconds per second: 100 % is a
+// CPU that is busy all the time. That of a metric without units is made of its value: right for
+// a ratio from 0 to 1, but not for a metric that is a percentage already.
 func Scale(text string) ItemOption {
 	return func(o *itemOptions) { o.scale, o.hasScale = text, true }
 }
@@ -161,10 +181,13 @@ func CounterWrap() ItemOption { return func(o *itemOptions) { o.counterWrap = tr
 // PCP_DISCRETE_ONCE is set.
 func DiscreteOnce() ItemOption { return func(o *itemOptions) { o.discreteOnce = true } }
 
-// add adds a member.
-func (g *Group) add(m member, name, field string, opts []ItemOption) {
+// add adds a member, whose values become a T.
+func add[T pdu.Scalar](g *Group, m member, name, field string, opts []ItemOption) {
+	if g == nil {
+		panic("pmapi: " + strconv.Quote(name) + " is added to a nil *Group: make one with Context.Group")
+	}
 	b := m.base()
-	*b = groupMetric{g: g, name: name, field: field, unresolved: true, code: pdu.ErrValue, inst: pdu.NoInst}
+	*b = groupMetric{g: g, name: name, field: field, unresolved: true, code: pdu.ErrValue, inst: pdu.NoInst, to: reflect.TypeFor[T]()}
 	for _, o := range opts {
 		o(&b.opts)
 	}
@@ -174,13 +197,13 @@ func (g *Group) add(m member, name, field string, opts []ItemOption) {
 
 // Fetch fetches all values. It returns their time by the collector's clock. With an error
 // it returns the present time at the source, which for a collector is by this computer's
-// clock. Errors: pdu.ErrTooSmall for an empty group; those of names (see Group), once,
-// joined; a *Gap; those of Context.Fetch. The counterpart of pmFetchGroup(3) and
+// clock. Errors: pdu.ErrTooSmall for an empty group; that of Err, if no item can be
+// resolved; a *Gap; those of Context.Fetch. The counterpart of pmFetchGroup(3) and
 // pmExtendFetchGroup_timestamp(3).
 func (g *Group) Fetch(ctx context.Context) (time.Time, error) {
 	if err := g.fetch(ctx); err != nil {
 		for _, m := range g.members {
-			m.base().code = pdu.ErrValue
+			m.base().setCode(pdu.ErrValue)
 		}
 		return g.c.src.Now(), err
 	}
@@ -189,15 +212,22 @@ func (g *Group) Fetch(ctx context.Context) (time.Time, error) {
 
 func (g *Group) fetch(ctx context.Context) error {
 	if len(g.members) == 0 {
-		return g.c.fail("fetch", "", pdu.ErrTooSmall)
+		return g.c.fail("fetch", "", fmt.Errorf("the group has no metrics: %w", pdu.ErrTooSmall))
+	}
+	if err := g.requestMissing(ctx); err != nil {
+		return err
 	}
 	if err := g.resolve(ctx); err != nil {
 		return err
 	}
-	if err := g.fetchValues(ctx); err != nil {
-		return g.c.fail("fetch", "", err)
+	next := g.unresolved // those that could not be resolved now are looked up again at the next Fetch
+	g.unresolved = false
+	err := g.c.fail("fetch", "", g.fetchValues(ctx))
+	if err == nil {
+		err = g.resolve(ctx) // names may have changed
 	}
-	if err := g.resolve(ctx); err != nil {
+	g.unresolved = g.unresolved || next
+	if err != nil {
 		return err
 	}
 	g.fetches++
@@ -208,6 +238,34 @@ func (g *Group) fetch(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// Err is why items cannot have values, as far as the latest Fetch has found, joined: of
+// metrics that cannot be resolved, of instances that there are not, and of texts that are not
+// the numbers that an item wants. Nil means that all items have been found. After the first Fetch
+// it tells of names that are misspelt:
+//
+//	if _, err := g.Fetch(ctx); err != nil {
+//		return err // no collector, or nothing that was added can be resolved
+//	}
+//	if err := g.Err(); err != nil {
+//		log.Print(err) // and go on with the others
+//	}
+func (g *Group) Err() error {
+	var errs []error
+	for _, m := range g.members {
+		switch b := m.base(); {
+		case b.why != nil:
+			errs = append(errs, b.why)
+		case b.noInst:
+			errs = append(errs, b.failure("", pdu.ErrInst))
+		default:
+			if err := m.Err(); pdu.FromError(err) == pdu.ErrType {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // fetchValues fetches with the group's own profile, unless there is a gap that it has not
@@ -245,6 +303,9 @@ func (g *Group) distribute(ctx context.Context, m member) error {
 	if b.why != nil {
 		return nil
 	}
+	if b.noInst {
+		b.requestListNext()
+	}
 	if b.slot < g.result.Len() {
 		if s := g.result.At(b.slot); s.PMID == b.desc.PMID {
 			return m.setValues(ctx, s)
@@ -256,7 +317,7 @@ func (g *Group) distribute(ctx context.Context, m member) error {
 			return m.setValues(ctx, s)
 		}
 	}
-	b.code = pdu.ErrAgain
+	b.setCode(pdu.ErrAgain)
 	m.resetRates()
 	return nil
 }
@@ -282,10 +343,43 @@ func (g *Group) resolveAgain() {
 
 // err is why there is no value, nil if there is one.
 func (m *groupMetric) err() error {
-	if m.why != nil {
+	switch {
+	case m.why != nil:
 		return m.why
+	case m.misfit:
+		return m.conversionFailure("", m.desc.Type, m.code)
 	}
 	return m.failure("", m.code)
+}
+
+// conversionFailure is the error of a value of a type that there is, but that does not convert.
+func (m *groupMetric) conversionFailure(instance string, from pdu.Type, code pdu.Error) error {
+	err := error(code)
+	switch {
+	case isMisfit(code):
+		err = misfit(from, m.to, code)
+	case code == pdu.ErrAgain: // which only rates have
+		err = fmt.Errorf("a rate takes two samples: %w", code)
+	}
+	return m.g.c.fail("fetch", m.label(instance), err)
+}
+
+// isMisfit reports whether a code, of a conversion, is about the type that a value is to become.
+func isMisfit(code pdu.Error) bool {
+	return code == pdu.ErrType || code == pdu.ErrConv || code == pdu.ErrTrunc || code == pdu.ErrSign
+}
+
+// misfit is an error about a value, or all values, of a metric's type and a Go type.
+func misfit(from pdu.Type, to reflect.Type, err error) error {
+	return fmt.Errorf("from type %s to %s: %w", typename.Of(from), goName(to), err)
+}
+
+// goName is the name of a Go type.
+func goName(t reflect.Type) string {
+	if t == reflect.TypeFor[[]byte]() {
+		return "[]byte"
+	}
+	return t.String()
 }
 
 // failure is the error of a value that is missing; nil for code 0.
@@ -293,7 +387,7 @@ func (m *groupMetric) failure(instance string, code pdu.Error) error {
 	if code == 0 {
 		return nil
 	}
-	return m.g.c.fail("fetch", m.label(instance), code)
+	return m.g.c.failItem("fetch", m.label(instance), code)
 }
 
 // label names a value in errors.
@@ -312,17 +406,48 @@ func (m *groupMetric) setMissing(s pdu.ValueSet) bool {
 	if s.Len() > 0 {
 		return false
 	}
-	m.code = pdu.ErrValue
+	m.setCode(pdu.ErrValue)
 	if err := s.Err(); err != nil {
-		m.code = pdu.FromError(err)
+		m.setCode(pdu.FromError(err))
 	}
 	return true
+}
+
+// setCode sets a code that is not of a conversion.
+func (m *groupMetric) setCode(code pdu.Error) { m.code, m.misfit = code, false }
+
+// hasFailed reports whether a set has an error in the place of values. Some agents refuse a
+// profile without an instance, which is that of an item whose instance is missing: that is no error.
+func (m *groupMetric) hasFailed(s pdu.ValueSet) bool {
+	err := s.Err()
+	return err != nil && !(m.noInst && errors.Is(err, pdu.ErrProfile))
+}
+
+// selectValue finds the value of the instance that is selected in a set that has not failed; hint
+// is its index before. If there is none, it sets the code of the metric, and the list of
+// instances is requested again.
+func (m *groupMetric) selectValue(s pdu.ValueSet, hint int) (index int, ok bool) {
+	if !m.noInst {
+		if index, ok = indexOfInstance(s, m.inst, hint); ok {
+			return index, true
+		}
+	}
+	if m.domain != nil {
+		m.requestListNext()
+	}
+	if m.setCode(pdu.ErrValue); m.noInst {
+		m.setCode(pdu.ErrInst)
+	}
+	return 0, false
 }
 
 // keepsValues reports whether values stay, since the set is empty.
 func (m *groupMetric) keepsValues(s pdu.ValueSet) bool {
 	return m.desc.Sem == pdu.SemDiscrete && !m.opts.discreteOnce && s.Len() == 0 && s.Err() == nil
 }
+
+// requestListNext makes the next Fetch request the list of instances.
+func (m *groupMetric) requestListNext() { m.domain.missing, m.g.instsMissing = true, true }
 
 // indexOfInstance is the index of an instance in a set of values; hint is where it was before.
 func indexOfInstance(s pdu.ValueSet, inst pdu.InstID, hint int) (int, bool) {

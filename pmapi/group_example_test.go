@@ -170,15 +170,14 @@ func ExampleGroup_Fetch() {
 	g := c.Group()
 	pages := pmapi.Add[uint64](g, "web.cache", pmapi.Instance("pages"))
 	errs := pmapi.Add[uint64](g, "web.errors")
-	for range 2 {
-		_, err := g.Fetch(ctx)
-		fmt.Println(err)
-	}
+	_, err := g.Fetch(ctx)
+	fmt.Println(err)
+	fmt.Println(g.Err()) // what has been misspelt
 	fmt.Println(pages.Value())
 	fmt.Println(errs.Value())
 	// Output:
-	// pmapi: lookup "web.errors" on local: Unknown metric name
 	// <nil>
+	// pmapi: lookup "web.errors" on local: Unknown metric name
 	// 1536 <nil>
 	// 0 pmapi: lookup "web.errors" on local: Unknown metric name
 }

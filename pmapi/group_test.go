@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
@@ -129,13 +131,11 @@ func TestGroupUnresolved(t *testing.T) {
 	set := pmapi.AddSet[float64](g, "disk.temp", pmapi.Instance("sda"))
 	events := pmapi.AddEvents[float64](g, "size", "disk.temp")
 	codes := []pdu.Error{pdu.ErrName, pdu.ErrInDom, pdu.ErrInDom, pdu.ErrInst, pdu.ErrConv, pdu.ErrConv}
-	err := s.fails(g, pdu.ErrName, pdu.ErrInDom, pdu.ErrInst, pdu.ErrConv, pdu.ErrType, pdu.ErrArg)
-	if n := len(strings.Split(err.Error(), "\n")); n != 9 {
-		t.Errorf("%d errors:\n%v", n, err)
-	}
-	is(t, good, "", pdu.ErrValue)
-	for range 2 {
-		s.fetch(g)
+	for range 3 {
+		err := s.fetchWithout(g, pdu.ErrName, pdu.ErrInDom, pdu.ErrInst, pdu.ErrConv, pdu.ErrType, pdu.ErrArg)
+		if n := len(strings.Split(err.Error(), "\n")); n != 9 {
+			t.Errorf("%d errors:\n%v", n, err)
+		}
 		is(t, good, "idle", 0)
 		for i, b := range bad {
 			is(t, b, 0, codes[i])
@@ -150,9 +150,24 @@ func TestGroupUnresolved(t *testing.T) {
 			t.Error(events.Err(), events.Len())
 		}
 	}
-	const want = `pmapi: fetch "disk.temp[sdz]" on pmapitest: Unknown or illegal instance identifier`
-	if _, err := bad[3].Value(); err.Error() != want {
-		t.Errorf("error %v, want %s", err, want)
+	var texts []string
+	for _, b := range bad {
+		_, err := b.Value()
+		texts = append(texts, err.Error())
+	}
+	texts = append(texts, bytes.Err().Error(), set.Err().Error(), events.Err().Error())
+	if diff := cmp.Diff([]string{
+		`pmapi: lookup "nothing" on pmapitest: Unknown metric name`,
+		`pmapi: fetch "disk.temp" on pmapitest: the metric has instances: use Instance or AddSet: Unknown or illegal instance domain identifier`,
+		`pmapi: fetch "size[sda]" on pmapitest: the metric has no instances: use no Instance: Unknown or illegal instance domain identifier`,
+		`pmapi: fetch "disk.temp[sdz]" on pmapitest: Unknown or illegal instance identifier`,
+		`pmapi: fetch "size" on pmapitest: from units "byte" to "count": Impossible value or scale conversion`,
+		`pmapi: fetch "size" on pmapitest: units "furlong": unrecognized or duplicate base unit: Impossible value or scale conversion`,
+		`pmapi: fetch "size" on pmapitest: from type U64 (uint64) to []byte: Unknown or illegal metric type`,
+		`pmapi: fetch "disk.temp[sda]" on pmapitest: a Set has all instances: use Add with Instance: Bad value for function argument`,
+		`pmapi: fetch "size" on pmapitest: type U64 (uint64) has no event records: Unknown or illegal metric type`,
+	}, texts); diff != "" {
+		t.Errorf("texts (-want +got):\n%s", diff)
 	}
 
 	// A name that was unknown is looked up again when the collector reports changes.
@@ -160,8 +175,7 @@ func TestGroupUnresolved(t *testing.T) {
 	s.temp.Rename("nothing")
 	change(s.temp, func(d *pdu.Desc) { d.InDom = pdu.NoInDom })
 	s.temp.Set(pdu.Float64(4))
-	s.fails(g, pdu.ErrName) // disk.temp is not known any more
-	s.fetch(g)
+	s.fetchWithout(g, pdu.ErrName) // disk.temp is not known any more
 	is(t, bad[0], 4, 0)
 	is(t, bad[1], 0, pdu.ErrName)
 }
@@ -191,8 +205,8 @@ func TestGroupNotReady(t *testing.T) {
 			for _, m := range []*atoms{s.size, s.temp, s.reads} {
 				m.FailDesc(code)
 			}
-			s.fails(g, code)
-			s.wantRequests("Lookup Descs")
+			s.fetchWithout(g, code)
+			s.wantRequests("Lookup Descs Fetch")
 			for range 2 {
 				s.fetch(g)
 				is(t, state, "idle", 0)
@@ -281,8 +295,7 @@ func TestGroupChanges(t *testing.T) {
 	s.size.FailDesc(pdu.ErrNoAgent)
 	s.size.Fail(pdu.ErrNoAgent)
 	s.src.Notify(pdu.ChangeDropAgent)
-	s.fails(g, pdu.ErrNoAgent)
-	s.fetch(g)
+	s.fetchWithout(g, pdu.ErrNoAgent)
 	is(t, size, 0, pdu.ErrNoAgent)
 	is(t, state, "idle", 0)
 	s.size.FailDesc(nil)

@@ -19,6 +19,7 @@ type groupDomain struct {
 	names   map[pdu.InstID]string // "" for instances without a name
 	gen     int                   // counts lists
 	at      uint64                // how many results there were when the list was requested
+	missing bool                  // an instance that is selected had no value
 }
 
 const never = math.MaxUint64
@@ -59,6 +60,26 @@ func (d *groupDomain) requestList(ctx context.Context) error {
 	d.current, d.at, d.g.instsChanged = !isTemporary(pdu.FromError(d.err)), d.g.fetches, true
 	for _, i := range list {
 		d.names[i.ID] = i.Name
+	}
+	return nil
+}
+
+// requestMissing requests the instances of domains in which one that is selected had no value:
+// it may have gone, or come, or have another number.
+func (g *Group) requestMissing(ctx context.Context) error {
+	if !g.instsMissing {
+		return nil
+	}
+	g.instsMissing = false
+	for _, d := range g.domains {
+		if !d.missing {
+			continue
+		}
+		d.missing = false
+		if err := d.requestList(ctx); err != nil {
+			d.missing, g.instsMissing = true, true
+			return err
+		}
 	}
 	return nil
 }

@@ -2,9 +2,11 @@ package pmapi
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/typename"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -38,7 +40,7 @@ type event[T pdu.Scalar] struct {
 // pmExtendFetchGroup_event(3).
 func AddEvents[T pdu.Scalar](g *Group, metric, field string, opts ...ItemOption) *Events[T] {
 	e := new(Events[T])
-	g.add(e, metric, field, opts)
+	add[T](g, e, metric, field, opts)
 	return e
 }
 
@@ -60,7 +62,11 @@ func (e *Events[T]) At(i int) (time.Time, T, error) {
 	r := &e.rows[:e.Len()][i]
 	if r.code != 0 {
 		var none T
-		return r.at, none, e.g.c.fail("fetch", e.field, r.code)
+		err := error(r.code)
+		if isMisfit(r.code) {
+			err = misfit(e.fieldDesc.Type, e.to, r.code)
+		}
+		return r.at, none, e.g.c.fail("fetch", e.field, err)
 	}
 	return r.at, r.value, nil
 }
@@ -81,13 +87,13 @@ func (e *Events[T]) setDesc(d, field pdu.Desc) error {
 		return err
 	}
 	if d.Type != pdu.TypeEvent && d.Type != pdu.TypeHighResEvent {
-		return pdu.ErrType
+		return fmt.Errorf("type %s has no event records: %w", typename.Of(d.Type), pdu.ErrType)
 	}
 	if err := e.conv.setDesc(field, &e.opts); err != nil {
 		return err
 	}
 	if e.conv.conversion.rate {
-		return pdu.ErrConv
+		return fmt.Errorf("events have no rates: use Scale: %w", pdu.ErrConv)
 	}
 	return nil
 }
@@ -97,11 +103,15 @@ func (e *Events[T]) resetRates() {}
 func (e *Events[T]) setValues(_ context.Context, s pdu.ValueSet) error {
 	old := len(e.rows)
 	e.rows = e.rows[:0]
-	if e.setMissing(s) && s.Err() != nil {
+	if e.hasFailed(s) {
+		e.setMissing(s)
 		return nil
 	}
-	e.code = 0
-	index, ok := indexOfInstance(s, e.inst, e.index)
+	index, ok := e.selectValue(s, e.index)
+	if !ok && e.noInst {
+		return nil
+	}
+	e.setCode(0)
 	if !ok {
 		return nil // there are none at present
 	}

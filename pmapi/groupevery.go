@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"net"
 	"time"
 
 	"github.com/pcp-go/pcp/pmapi/internal/source"
@@ -16,7 +17,8 @@ import (
 // of this computer, if that is a collector.
 //
 // The loop ends, without an error, when ctx ends or the source has no more values, as one of
-// package pmapitest may. It may be left by break, and another Every may follow.
+// package pmapitest may. When the context is closed, it ends at once, with one error, which is
+// net.ErrClosed. It may be left by break, and another Every may follow.
 //
 //	for now, err := range g.Every(ctx, time.Second) {
 //		if err != nil {
@@ -28,10 +30,15 @@ import (
 func (g *Group) Every(ctx context.Context, interval time.Duration) iter.Seq2[time.Time, error] {
 	return func(yield func(time.Time, error) bool) {
 		src := g.c.src
+		pausing, wake := context.WithCancel(ctx)
+		defer wake()
+		defer context.AfterFunc(g.c.open, wake)()
 		began, due, pause := src.Now(), time.Duration(0), time.Duration(0)
-		for src.Sleep(ctx, pause) == nil {
+		for src.Sleep(pausing, pause) == nil || ctx.Err() == nil {
 			now, err := g.Fetch(ctx)
-			if err != nil && (hasEnded(ctx) || errors.Is(err, source.ErrEnd)) || !yield(now, err) {
+			ended := err != nil && (hasEnded(ctx) || errors.Is(err, source.ErrEnd))
+			closed := errors.Is(err, net.ErrClosed) && g.c.isClosed() // else the body may close it
+			if ended || !yield(now, err) || closed {
 				return
 			}
 			passed := src.Now().Sub(began)

@@ -3,7 +3,9 @@ package pmapi_test
 import (
 	"context"
 	"errors"
+	"net"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +20,12 @@ import (
 // timed is a group of a metric whose fetches take as long as a test says, one after the
 // other, then no time; or time out when they take longer than a limit, if there is one.
 func timed(limit time.Duration, takes ...time.Duration) *pmapi.Group {
+	g, _ := timedContext(limit, takes...)
+	return g
+}
+
+// timedContext is timed, with the group's context.
+func timedContext(limit time.Duration, takes ...time.Duration) (*pmapi.Group, *pmapi.Context) {
 	src := &pmapitest.Source{OnRequest: func(ctx context.Context, r pmapitest.Request) error {
 		if r.Method != pmapitest.MethodFetch || len(takes) == 0 {
 			return nil
@@ -39,9 +47,10 @@ func timed(limit time.Duration, takes ...time.Duration) *pmapi.Group {
 		return nil
 	}}
 	pmapitest.Add(src, pmapitest.Metric[uint32]{Name: "fetches"}).Set(1)
-	g := src.Context().Group()
+	c := src.Context()
+	g := c.Group()
 	pmapi.Add[uint32](g, "fetches")
-	return g
+	return g, c
 }
 
 // Fetches are at multiples of the interval, and those that are missed are left out.
@@ -117,7 +126,7 @@ func TestEveryEnds(t *testing.T) {
 func TestEveryFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := timed(time.Second, 0, 3*time.Second/2)
-		pmapi.Add[uint32](g, "nothing")
+		nothing := pmapi.Add[uint32](g, "nothing") // an error of its item alone
 		var errs []error
 		began := time.Now()
 		for _, err := range g.Every(t.Context(), 3*time.Second) {
@@ -125,13 +134,14 @@ func TestEveryFails(t *testing.T) {
 				break
 			}
 		}
-		codes := []pdu.Error{pdu.ErrName, 0, pdu.ErrTimeout, 0}
+		codes := []pdu.Error{0, pdu.ErrTimeout, 0, 0}
 		if !slices.EqualFunc(errs, codes, func(err error, code pdu.Error) bool { return pdu.FromError(err) == code }) {
 			t.Errorf("errors %v, want %v", errs, codes)
 		}
 		if d := time.Since(began); d != 9*time.Second {
 			t.Errorf("took %v", d)
 		}
+		is(t, nothing, 0, pdu.ErrName)
 	})
 }
 
@@ -191,4 +201,108 @@ func TestEveryAtTheEnd(t *testing.T) {
 	if _, err := g.Fetch(t.Context()); !errors.Is(err, pdu.ErrEOL) {
 		t.Error(err)
 	}
+}
+
+// Close ends the loop with one error, at once, be it before, in a pause, in a fetch or in the body.
+func TestEveryClosed(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		after  time.Duration
+		inBody bool // not while the loop waits
+		want   int  // fetches without an error
+	}{
+		{"before", 0, false, 0},
+		{"in a pause", 2500 * time.Millisecond, false, 3},
+		{"in a fetch", 4500 * time.Millisecond, false, 4},
+		{"in the body", 2 * time.Second, true, 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g, c := timedContext(0, 0, 0, 0, 0, time.Second)
+				began := time.Now()
+				if tt.after == 0 {
+					c.Close()
+				} else {
+					if !tt.inBody {
+						time.AfterFunc(tt.after, func() { c.Close() })
+					}
+					defer func() {
+						if d := time.Since(began); d != tt.after {
+							t.Errorf("took %v, want %v", d, tt.after)
+						}
+					}()
+				}
+				var errs []error
+				n := 0
+				for _, err := range g.Every(t.Context(), time.Second) {
+					if n++; err != nil {
+						errs = append(errs, err)
+					}
+					if tt.inBody && time.Since(began) == tt.after {
+						c.Close()
+					}
+				}
+				if n != tt.want+1 || len(errs) != 1 {
+					t.Fatalf("%d fetches, errors %v; want %d and one error", n, errs, tt.want+1)
+				}
+				wantClosed(t, errs[0])
+			})
+		})
+	}
+}
+
+// wantClosed checks an error of a context that is closed.
+func wantClosed(t *testing.T, err error) {
+	t.Helper()
+	if !errors.Is(err, net.ErrClosed) || !errors.Is(err, pdu.ErrNoContext) || pdu.FromError(err) != pdu.ErrNoContext ||
+		!strings.HasSuffix(err.Error(), ": the context is closed: Attempt to use an illegal context") {
+		t.Errorf("error %v, want one of a context that is closed", err)
+	}
+}
+
+// The same holds for a context on a collector; and one whose connection is lost is not closed.
+func TestEveryClosedHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := openShop()
+		defer srv.Close()
+		c, err := pmapi.Local(t.Context(), srv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := c.Group()
+		sold := pmapi.AddSet[uint64](g, "shop.sold", pmapi.Scale("instant"))
+		n := 0
+		for _, err := range g.Every(t.Context(), time.Hour) {
+			if n++; n == 2 {
+				wantClosed(t, err)
+				continue
+			}
+			if err != nil || sold.Len() != 2 {
+				t.Fatal(err, sold.Len())
+			}
+			time.AfterFunc(time.Minute, func() { c.Close() })
+		}
+		if n != 2 {
+			t.Errorf("%d rounds, want 2", n)
+		}
+		_, err = c.Lookup(t.Context(), []string{"shop.sold"})
+		wantClosed(t, err)
+
+		if c, err = pmapi.Local(t.Context(), srv); err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		g = c.Group()
+		pmapi.AddSet[uint64](g, "shop.sold")
+		srv.Close()
+		n = 0
+		for _, err := range g.Every(t.Context(), time.Second) {
+			if err == nil || errors.Is(err, net.ErrClosed) || errors.Is(err, pdu.ErrNoContext) {
+				t.Fatal(err)
+			}
+			if n++; n == 3 {
+				break
+			}
+		}
+	})
 }

@@ -151,6 +151,19 @@ func (s *groupFixture) fails(g *pmapi.Group, want ...error) error {
 	return err
 }
 
+// fetchWithout fetches a group and fails the test unless Group.Err has all of want.
+func (s *groupFixture) fetchWithout(g *pmapi.Group, want ...error) error {
+	s.T.Helper()
+	s.fetch(g)
+	err := g.Err()
+	for _, w := range want {
+		if !errors.Is(err, w) {
+			s.T.Errorf("error %v, want %v", err, w)
+		}
+	}
+	return err
+}
+
 // wantRequests checks the requests made since it was last called.
 func (s *groupFixture) wantRequests(want string) {
 	s.T.Helper()

@@ -28,13 +28,24 @@ type Item[T pdu.Scalar] struct {
 //	string      string      the text
 //	aggregate   []byte      the bytes, which may be kept, but not changed
 //
+// T is int32, uint32, int64, uint64, float32, float64, string, []byte, or a type made of one, such as
+// time.Duration (see pdu.Scalar); int and uint are none, for their size is not that of a metric's type.
+//
 // All else is pdu.ErrType. Rates, and values that Scale converts, are floating point numbers
 // before they become a T.
 //
-// The counterpart of pmExtendFetchGroup_item(3), which refuses aggregates.
+// If T is time.Duration, the value of a metric in units of time is that duration, in whatever
+// unit of time the metric has it: exactly for an integer, rounded to nanoseconds for others, and
+// pdu.ErrTrunc beyond 292 years. A metric of other units is pdu.ErrConv, and a number without units
+// counts nanoseconds. The rate of a counter of time is a duration per second. Units
+// of time given to Scale make no difference then.
+//
+// It makes no request: what is wrong with the metric, if it is misspelt, say, the item's
+// Value and Err tell after the first Fetch. The counterpart of pmExtendFetchGroup_item(3),
+// which refuses aggregates.
 func Add[T pdu.Scalar](g *Group, metric string, opts ...ItemOption) *Item[T] {
 	i := new(Item[T])
-	g.add(i, metric, "", opts)
+	add[T](g, i, metric, "", opts)
 	return i
 }
 
@@ -47,6 +58,9 @@ func (i *Item[T]) Value() (T, error) {
 	return i.value, nil
 }
 
+// Err is why there is no value after the latest Fetch: the error of Value.
+func (i *Item[T]) Err() error { return i.err() }
+
 func (i *Item[T]) setDesc(d, _ pdu.Desc) error {
 	if err := i.findInstance(); err != nil {
 		return err
@@ -57,23 +71,27 @@ func (i *Item[T]) setDesc(d, _ pdu.Desc) error {
 func (i *Item[T]) resetRates() { i.last, i.seen = sample{}, false }
 
 func (i *Item[T]) setValues(_ context.Context, s pdu.ValueSet) error {
-	if i.keepsValues(s) && i.seen {
-		i.code = 0
-		return nil
-	}
-	if i.setMissing(s) {
+	if i.hasFailed(s) {
+		i.setMissing(s)
 		i.last.ok = false
 		return nil
 	}
-	index, ok := indexOfInstance(s, i.inst, i.index)
+	index, ok := i.selectValue(s, i.index)
 	if !ok {
-		i.code = pdu.ErrValue
-		i.resetRates()
+		switch {
+		case i.keepsValues(s) && i.seen:
+			i.setCode(0)
+		case s.Len() == 0:
+			i.last.ok = false
+		default:
+			i.resetRates()
+		}
 		return nil
 	}
 	now := i.g.result.Time
 	i.index = index
 	i.code = i.conv.convert(&i.value, s.Atom(index, i.desc.Type), &i.last, now.Sub(i.at))
+	i.misfit = i.code != 0
 	i.at = now
 	i.seen = i.seen || i.code == 0
 	return nil

@@ -163,6 +163,63 @@ func TestSetsAgainstModel(t *testing.T) {
 	})
 }
 
+// Items follow their instances, which come, go and come again with other numbers: a value that a fetch returns is
+// that of the instance, and at the second fetch after each change all items are right.
+func TestItemsFollowInstances(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		s := newLoggedSource(false)
+		in := s.src.InDom()
+		m := s.add("m", pdu.Desc{Type: pdu.TypeU32}, in)
+		g := s.src.Context().Group()
+		names := []string{"name0", "name1", "name2", "name3", "name4"}
+		items := map[string]*pmapi.Item[uint32]{}
+		for _, name := range names {
+			items[name] = pmapi.Add[uint32](g, "m", pmapi.Instance(name))
+		}
+		if rapid.Bool().Draw(r, "with a set") {
+			pmapi.AddSet[uint32](g, "m")
+		}
+		here := map[string]pdu.InstID{}
+		next := pdu.InstID(0)
+		for range rapid.IntRange(1, 10).Draw(r, "changes") {
+			for _, name := range names {
+				switch rapid.IntRange(0, 3).Draw(r, name) {
+				case 0:
+					delete(here, name)
+				case 1:
+					here[name] = next
+					next++
+				}
+			}
+			var list []pdu.Instance
+			for name, id := range here {
+				list = append(list, pdu.Instance{ID: id, Name: name + " more"})
+			}
+			in.SetInstances(list...)
+			m.Clear()
+			for _, i := range list {
+				m.SetInstance(i.ID, pdu.Uint32(100+uint32(i.ID)))
+			}
+			for round := range 2 {
+				if _, err := g.Fetch(t.Context()); err != nil {
+					r.Fatal(err)
+				}
+				for name, item := range items {
+					id, is := here[name]
+					want := pdu.ErrInst.Error()
+					if is {
+						want = fmt.Sprint(100 + uint32(id))
+					}
+					v, err := item.Value()
+					if got := textOf(v, err); got != want && (round > 0 || got != pdu.ErrValue.Error()) {
+						r.Errorf("round %d: %s: %s, want %s", round, name, got, want)
+					}
+				}
+			}
+		}
+	})
+}
+
 // textOf is a value, or the text of its error's code.
 func textOf(v any, err error) string {
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -17,9 +18,8 @@ type resolvedName struct {
 	err  error
 }
 
-// resolve looks up the names that are new or have to be looked up again. Its error is why
-// metrics cannot be resolved: those that it has not returned before, or all of them if no
-// metric can be.
+// resolve looks up the names that are new or have to be looked up again. Its error is that of
+// requests, or why no metric can be resolved.
 func (g *Group) resolve(ctx context.Context) error {
 	if g.instsChanged {
 		g.findInstances()
@@ -31,30 +31,21 @@ func (g *Group) resolve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var now, all []error
 	g.unresolved = false
 	for _, m := range g.members {
-		b := m.base()
-		if b.unresolved {
-			was := pdu.FromError(b.why)
+		if b := m.base(); b.unresolved {
 			b.setResolved(m, resolved)
-			if b.why != nil && pdu.FromError(b.why) != was {
-				now = append(now, b.why)
-			}
-		}
-		if b.why != nil {
-			all = append(all, b.why)
 		}
 	}
 	g.planFetch()
 	if len(g.ids) > 0 {
-		return errors.Join(now...)
+		return nil
 	}
 	for _, m := range g.members {
 		m.base().unresolved = true
 	}
 	g.unresolved = true
-	return errors.Join(all...)
+	return g.Err()
 }
 
 // requestNames requests PMIDs and descriptors of the names of all metrics that are not
@@ -93,7 +84,7 @@ func (g *Group) lookupNames(ctx context.Context, names []string, resolved map[st
 	}
 	for i, name := range names {
 		resolved[name].id = ids[i]
-		resolved[name].err = g.c.fail("lookup", name, errs.At(i))
+		resolved[name].err = g.c.failItem("lookup", name, errs.At(i))
 	}
 	return nil
 }
@@ -116,7 +107,7 @@ func (g *Group) describeNames(ctx context.Context, names []string, resolved map[
 	}
 	for i, name := range known {
 		resolved[name].desc = descs[i]
-		resolved[name].err = g.c.fail("describe", name, errs.At(i))
+		resolved[name].err = g.c.failItem("describe", name, errs.At(i))
 	}
 	return nil
 }
@@ -163,7 +154,7 @@ func (m *groupMetric) setResolved(of member, resolved map[string]*resolvedName) 
 	if a.err == nil && (m.desc != a.desc || m.fieldDesc != field.desc) {
 		of.resetRates()
 	}
-	m.desc, m.fieldDesc = a.desc, field.desc
+	m.desc, m.fieldDesc, m.noInst = a.desc, field.desc, false
 	if m.why = cmp.Or(a.err, field.err); m.why == nil {
 		m.domain = m.g.domain(a.desc.InDom)
 		if err := of.setDesc(a.desc, field.desc); err != nil {
@@ -177,39 +168,55 @@ func (m *groupMetric) setResolved(of member, resolved map[string]*resolvedName) 
 // findInstance finds the number of the instance that is selected, if the metric has
 // instances.
 func (m *groupMetric) findInstance() error {
+	if err := checkInstance(m.opts.hasInstance, m.domain != nil, "use Instance or AddSet"); err != nil {
+		return err
+	}
 	switch {
-	case m.opts.hasInstance != (m.domain != nil):
-		return pdu.ErrInDom
 	case m.domain == nil:
 		m.inst = pdu.NoInst
 		return nil
 	case m.domain.err != nil:
 		return m.domain.err
 	}
-	id, ok := m.domain.find(m.opts.instance)
-	if !ok {
-		return pdu.ErrInst
-	}
-	m.inst = id
+	m.selectInstance()
 	return nil
 }
 
-// findInstances finds the numbers of instances again, in lists that are new. An instance
-// that is not in its list keeps its number, and has no value.
+// checkInstance checks that an instance is selected if a metric has any. If none is, use is what
+// to do.
+func checkInstance(selected, hasInstances bool, use string) error {
+	switch {
+	case hasInstances && !selected:
+		return fmt.Errorf("the metric has instances: %s: %w", use, pdu.ErrInDom)
+	case selected && !hasInstances:
+		return fmt.Errorf("the metric has no instances: use no Instance: %w", pdu.ErrInDom)
+	}
+	return nil
+}
+
+// selectInstance finds the number of the instance that is selected in the domain's list. It
+// reports whether it has changed.
+func (m *groupMetric) selectInstance() (changed bool) {
+	id, ok := m.domain.find(m.opts.instance)
+	if !ok {
+		id = pdu.NoInst
+	}
+	changed = m.inst != id || m.noInst == ok
+	m.inst, m.noInst = id, !ok
+	return changed
+}
+
+// findInstances finds the numbers of instances again, in lists that are new.
 func (g *Group) findInstances() {
 	g.instsChanged = false
 	changed := false
 	for _, m := range g.members {
 		b := m.base()
-		if b.domain == nil || !b.opts.hasInstance || b.unresolved {
+		if b.domain == nil || !b.opts.hasInstance || b.unresolved || b.why != nil || b.domain.err != nil {
 			continue
 		}
-		id, ok := b.domain.find(b.opts.instance)
-		switch {
-		case ok && errors.Is(b.why, pdu.ErrInst):
-			b.unresolved, g.unresolved = true, true
-		case ok && b.why == nil && b.inst != id:
-			b.inst, changed = id, true
+		if b.selectInstance() {
+			changed = true
 			m.resetRates()
 		}
 	}
@@ -240,9 +247,12 @@ func (g *Group) planFetch() {
 			continue
 		}
 		d := b.domain.id
-		if all, ok := byDomain[d]; !b.opts.hasInstance || ok && all == nil {
+		switch all, ok := byDomain[d]; {
+		case !b.opts.hasInstance || ok && all == nil:
 			byDomain[d] = nil
-		} else {
+		case b.noInst && !ok:
+			byDomain[d] = []pdu.InstID{}
+		case !b.noInst:
 			byDomain[d] = append(all, b.inst)
 		}
 	}
@@ -261,7 +271,9 @@ func profileOf(byDomain map[pdu.InDom][]pdu.InstID) *pdu.Profile {
 		slices.Sort(insts)
 		// They fail for instances without a domain alone.
 		_ = p.Delete(d)
-		_ = p.Add(d, slices.Compact(insts)...)
+		if len(insts) > 0 { // none would mean all
+			_ = p.Add(d, slices.Compact(insts)...)
+		}
 	}
 	if len(p.InDoms) == 0 {
 		return everything

@@ -12,24 +12,37 @@ type conversion struct {
 	scaled bool
 	factor float64 // if scaled
 	offset float64 // for temperatures
+	nanos  int64   // for durations: the nanoseconds in a unit of the metric, of which whole numbers are exact
 }
 
-// conversionOf is what Scale says, or does not, about a metric.
-func conversionOf(d pdu.Desc, o *itemOptions) (conversion, error) {
-	switch {
-	case !o.hasScale:
-		return conversion{rate: d.Sem == pdu.SemCounter}, nil
-	case o.scale == "rate":
-		return conversion{rate: true}, nil
-	case o.scale == "instant":
-		return conversion{}, nil
+// conversionOf is what Scale says, or does not, about a metric. toDuration is whether values become
+// a time.Duration.
+func conversionOf(d pdu.Desc, o *itemOptions, toDuration bool) (conversion, error) {
+	rate := d.Sem == pdu.SemCounter
+	if o.hasScale {
+		rate = o.scale == "rate"
 	}
-	to, mult, err := pdu.ParseUnits(o.scale)
+	if !o.hasScale || rate || o.scale == "instant" {
+		if toDuration && isTime(d.Units) {
+			return durationOf(d.Units, rate)
+		}
+		if toDuration && d.Units != pdu.NoUnits {
+			return conversion{}, errNoTime(d.Units)
+		}
+		return conversion{rate: rate}, nil
+	}
+	to, mult, err := parseScale(o.scale)
 	if err != nil {
 		return conversion{}, err
 	}
+	switch {
+	case toDuration && isTime(to) && isTime(d.Units):
+		return durationOf(d.Units, false)
+	case toDuration && d.Units != pdu.NoUnits && !isTime(d.Units):
+		return conversion{}, errNoTime(d.Units)
+	}
 	from, first := d.Units, 1.0
-	rate := to.DimTime() == from.DimTime()-1
+	rate = to.DimTime() == from.DimTime()-1
 	if rate {
 		if from, first, err = perSecond(from); err != nil {
 			return conversion{}, err
@@ -40,6 +53,33 @@ func conversionOf(d pdu.Desc, o *itemOptions) (conversion, error) {
 		return conversion{}, fmt.Errorf("from units %q to %q: %w", d.Units, o.scale, err)
 	}
 	return conversion{rate: rate, scaled: true, factor: first * factor * mult, offset: offset * mult}, nil
+}
+
+// parseScale parses the text of Scale: "%", which is a factor, or units.
+func parseScale(text string) (to pdu.Units, mult float64, err error) {
+	if text == "%" {
+		return pdu.NoUnits, 100, nil
+	}
+	return pdu.ParseUnits(text)
+}
+
+// isTime reports whether units are those of time alone.
+func isTime(u pdu.Units) bool {
+	return u.DimTime() == 1 && u.DimSpace() == 0 && u.DimCount() == 0 && u.Extra() == 0
+}
+
+// errNoTime is why a time.Duration does not fit a metric that has units.
+func errNoTime(u pdu.Units) error {
+	return fmt.Errorf("the metric has units %q, which are not of time, and so no time.Duration: %w", u, pdu.ErrConv)
+}
+
+// durationOf is the conversion of units of time, or of their rate per second, to nanoseconds.
+func durationOf(u pdu.Units, rate bool) (conversion, error) {
+	factor, _, err := linear(u, pdu.TimeNSec)
+	if err != nil {
+		return conversion{}, fmt.Errorf("from units %q to time.Duration: %w", u, err)
+	}
+	return conversion{rate: rate, scaled: true, factor: factor, nanos: int64(factor)}, nil
 }
 
 // perSecond is the units of rates, and the factor from units per second to them.

@@ -2,7 +2,9 @@ package pmapi
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -33,16 +35,27 @@ type row[T pdu.Scalar] struct {
 // The counterpart of pmExtendFetchGroup_indom(3).
 func AddSet[T pdu.Scalar](g *Group, metric string, opts ...ItemOption) *Set[T] {
 	s := new(Set[T])
-	g.add(s, metric, "", opts)
+	add[T](g, s, metric, "", opts)
 	return s
 }
 
 // Err is why the metric as a whole has no values after the latest Fetch; nil if it has, or
-// if there are no instances at present.
-func (s *Set[T]) Err() error { return s.err() }
+// if there are no instances at present. If all instances have values of which none becomes a T, it
+// is the error of the first, with both types.
+func (s *Set[T]) Err() error {
+	if err := s.err(); err != nil || len(s.rows) == 0 {
+		return err
+	}
+	for i := range s.rows {
+		if !isMisfit(s.rows[i].code) {
+			return nil
+		}
+	}
+	return s.conversionFailure("", s.desc.Type, s.rows[0].code)
+}
 
 // Len is the number of instances of the latest Fetch, including those without a value after
-// conversion; 0 if Err is not nil.
+// conversion; 0 if the metric as a whole has no values.
 func (s *Set[T]) Len() int {
 	if s.why != nil || s.code != 0 {
 		return 0
@@ -56,9 +69,36 @@ func (s *Set[T]) At(i int) (pdu.Instance, T, error) {
 	r := &s.rows[:s.Len()][i]
 	if r.code != 0 {
 		var none T
-		return r.inst, none, s.failure(r.inst.Name, r.code)
+		return r.inst, none, s.conversionFailure(r.inst.Name, s.desc.Type, r.code)
 	}
 	return r.inst, r.value, nil
+}
+
+// Get is the value of the instance with a name, or with that up to its first space, or why
+// there is none: pdu.ErrInst if the latest Fetch has not returned the instance. It looks at
+// one instance after the other. The value of a singular metric has the name "".
+func (s *Set[T]) Get(name string) (T, error) {
+	at := -1
+	for i := range s.Len() {
+		is := s.rows[i].inst.Name
+		if is == name {
+			at = i
+			break
+		}
+		if first, _, ok := strings.Cut(is, " "); ok && first == name && at < 0 {
+			at = i
+		}
+	}
+	if at < 0 {
+		var none T
+		err := s.err()
+		if err == nil {
+			err = s.failure(name, pdu.ErrInst)
+		}
+		return none, err
+	}
+	_, v, err := s.At(at)
+	return v, err
 }
 
 // All yields the instances that have a value. A loop over it allocates nothing, unless
@@ -75,7 +115,7 @@ func (s *Set[T]) All() iter.Seq2[pdu.Instance, T] {
 
 func (s *Set[T]) setDesc(d, _ pdu.Desc) error {
 	if s.opts.hasInstance {
-		return pdu.ErrArg
+		return fmt.Errorf("a Set has all instances: use Add with Instance: %w", pdu.ErrArg)
 	}
 	return s.conv.setDesc(d, &s.opts)
 }

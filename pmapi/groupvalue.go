@@ -3,6 +3,7 @@ package pmapi
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"strconv"
@@ -27,14 +28,14 @@ func (c *converter[T]) setDesc(d pdu.Desc, o *itemOptions) error {
 	c.to = pdu.ScalarType[T]()
 	aggregate := d.Type == pdu.TypeAggregate || d.Type == pdu.TypeAggregateStatic
 	if aggregate != (c.to == pdu.TypeAggregate) || !aggregate && (d.Type < 0 || d.Type > pdu.TypeString) {
-		return pdu.ErrType
+		return misfit(d.Type, reflect.TypeFor[T](), pdu.ErrType)
 	}
 	var err error
-	if c.conversion, err = conversionOf(d, o); err != nil {
+	if c.conversion, err = conversionOf(d, o, reflect.TypeFor[T]() == reflect.TypeFor[time.Duration]()); err != nil {
 		return err
 	}
 	if aggregate && (c.conversion.rate || c.scaled) {
-		return pdu.ErrConv
+		return fmt.Errorf("type %v has no rates and units: %w", d.Type, pdu.ErrConv)
 	}
 	c.rater = raterOf(d.Type, o)
 	return nil
@@ -52,6 +53,9 @@ func (c *converter[T]) convert(to *T, a pdu.Atom, last *sample, since time.Durat
 			last.ok = false
 			return pdu.FromError(err)
 		}
+	}
+	if c.nanos != 0 && !c.conversion.rate && a.Type != pdu.TypeFloat && a.Type != pdu.TypeDouble {
+		return c.setWholeDuration(to, a)
 	}
 	var x float64
 	if !c.conversion.rate {
@@ -71,6 +75,9 @@ func (c *converter[T]) convert(to *T, a pdu.Atom, last *sample, since time.Durat
 		}
 	}
 	x = c.apply(x)
+	if c.nanos != 0 {
+		x = math.Round(x)
+	}
 	if c.to == pdu.TypeFloat && math.Abs(x) > math.MaxFloat32 || c.to == pdu.Type64 && x < math.MinInt64 {
 		return pdu.ErrTrunc // pdu.As has no error for these
 	}
@@ -79,6 +86,18 @@ func (c *converter[T]) convert(to *T, a pdu.Atom, last *sample, since time.Durat
 		return 0
 	}
 	return c.set(to, pdu.Float64(x))
+}
+
+// setWholeDuration converts a whole number of units of time, exactly.
+func (c *converter[T]) setWholeDuration(to *T, a pdu.Atom) pdu.Error {
+	n, err := pdu.As[int64](a)
+	if err != nil {
+		return pdu.FromError(err)
+	}
+	if n > math.MaxInt64/c.nanos || n < math.MinInt64/c.nanos {
+		return pdu.ErrTrunc
+	}
+	return c.set(to, pdu.Int64(n*c.nanos))
 }
 
 // set converts a value as it is. Texts and bytes that are what they were stay the

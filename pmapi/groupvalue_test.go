@@ -167,8 +167,8 @@ func TestGroupTypes(t *testing.T) {
 	bits, blobs := pmapi.Add[[]byte](g, "data"), pmapi.Add[blob](g, "data")
 	wrong := pmapi.Add[[]byte](g, "data", pmapi.Scale("rate"))
 	noText := pmapi.Add[string](g, "data")
-	if _, err := g.Fetch(t.Context()); pdu.FromError(err) != pdu.ErrConv {
-		t.Error(err)
+	if _, err := g.Fetch(t.Context()); err != nil || pdu.FromError(g.Err()) != pdu.ErrConv {
+		t.Error(err, g.Err())
 	}
 	var kept []byte
 	for _, w := range []struct {

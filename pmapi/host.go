@@ -17,11 +17,12 @@ import (
 type host struct {
 	dialer Dialer // completed
 	open   opener
-	name   string
+	name   string // for errors and the log
 
 	// These are for calls, which come one at a time.
 	backoff backoff
 	known   *knownMetadata // what a source that reconnects by itself has given out, or nil
+	never   bool           // there has been no connection yet
 
 	mu      sync.Mutex
 	link    *link // nil when there is none
@@ -31,17 +32,24 @@ type host struct {
 	epoch   source.Epoch
 }
 
-// newHost connects to a host. d is complete.
+// newHost connects to a host. With AutoReconnect, a first connection that fails is tried again by
+// requests. d is complete.
 func newHost(ctx context.Context, d Dialer, name string, open opener) (*host, error) {
 	h := &host{dialer: d, open: open, name: name}
 	if d.AutoReconnect {
 		h.known = newKnownMetadata()
 	}
 	l, err := open(ctx)
-	if err != nil {
+	switch {
+	case err == nil:
+		h.link = l
+	case h.known == nil || ctx.Err() != nil:
 		return nil, err
+	default:
+		h.never = true
+		h.backoff.failed(d.Backoff, err)
+		d.Logger.Warn("no connection yet", slog.String("host", name), slog.Any("err", err))
 	}
-	h.link = l
 	return h, nil
 }
 
@@ -99,10 +107,12 @@ func (h *host) end(ctx context.Context, l *link, err error) error {
 		return nil
 	}
 	why := l.ended(ctx, err)
-	if lost, ok := errors.AsType[lostError](why); ok {
+	if lost, ok := why.(lostError); ok {
+		lost.addr = l.addr
+		why = lost
 		h.lose(l, lost)
 	} else if errors.Is(err, os.ErrDeadlineExceeded) && h.known != nil && l.silent() {
-		h.lose(l, lostError{errSilent})
+		h.lose(l, lostError{l.addr, errSilent})
 	}
 	if h.isClosed() {
 		return pdu.ErrNoContext
@@ -124,7 +134,7 @@ func (l *link) ended(ctx context.Context, err error) error {
 	case !l.limit.IsZero() && !time.Now().Before(l.limit):
 		return pdu.ErrTimeout
 	}
-	return lostError{err}
+	return lostError{cause: err}
 }
 
 // hasEnded reports whether ctx has ended. A stream may see its deadline pass a
@@ -167,7 +177,7 @@ func (h *host) connected(ctx context.Context) (*link, error) {
 	}
 	l, err := h.replace(ctx, nil)
 	if _, failed := err.(unreachable); failed {
-		err = lostError{err}
+		err = lostError{cause: err}
 	}
 	return l, err
 }
@@ -184,15 +194,23 @@ func (h *host) roundTrip(ctx context.Context, req pdu.PDU, want pdu.Kind, reply 
 	}
 	body, err := l.roundTrip(req, want)
 	if err == nil && reply != nil {
-		err = reply.Decode(body)
+		err = l.decode(reply, body)
 	}
 	return h.end(ctx, l, err)
 }
 
-// A lostError is that of every request once the connection has broken: ErrIPC,
-// and why.
-type lostError struct{ cause error }
+// A lostError is that of every request once the connection has broken, or if there is none:
+// ErrIPC, and why.
+type lostError struct {
+	addr  string // of the connection that has broken; empty if there is none
+	cause error
+}
 
-func (e lostError) Error() string { return pdu.ErrIPC.Error() + ": " + e.cause.Error() }
+func (e lostError) Error() string {
+	if e.addr == "" {
+		return e.cause.Error()
+	}
+	return "connection to " + e.addr + " lost: " + e.cause.Error()
+}
 
 func (e lostError) Unwrap() []error { return []error{pdu.ErrIPC, e.cause} }

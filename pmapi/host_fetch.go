@@ -54,7 +54,7 @@ func (l *link) fetchValues(ids []pdu.PMID, profile *pdu.Profile, r *pdu.Result) 
 	if err != nil {
 		return err
 	}
-	if err := r.Decode(body); err != nil {
+	if err := l.decode(r, body); err != nil {
 		return err
 	}
 	if err := checkPMIDs(r, ids); err != nil {
@@ -95,7 +95,7 @@ func (l *link) fetchParts(ids []pdu.PMID, profile *pdu.Profile, r *pdu.Result) e
 // counts the sets of agents, but does not check their PMIDs.
 func checkPMIDs(r *pdu.Result, ids []pdu.PMID) error {
 	if r.Len() != len(ids) {
-		return lostError{fmt.Errorf("values of %d metrics in place of %d", r.Len(), len(ids))}
+		return lostError{cause: fmt.Errorf("values of %d metrics in place of %d", r.Len(), len(ids))}
 	}
 	for i, id := range ids {
 		if is := r.At(i).PMID; is != id {

@@ -1,6 +1,7 @@
 package pmapi
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -172,8 +173,17 @@ type instanceReply struct {
 
 func (p *instanceReply) all() bool { return p.to.Inst == pdu.NoInst && p.to.Name == "" }
 
-func (p *instanceReply) Decode(body []byte) error {
-	if err := p.InstanceReply.Decode(body); err != nil {
+func (p *instanceReply) Decode(body []byte) error { return p.decode(body, p.InstanceReply.Decode) }
+
+func (p *instanceReply) DecodeInPlace(body []byte) error {
+	return p.decode(body, p.InstanceReply.DecodeInPlace)
+}
+
+func (p *instanceReply) decode(body []byte, decode func([]byte) error) error {
+	if err := checkCount(body, 4, "instances", maxInstances); err != nil {
+		return err
+	}
+	if err := decode(body); err != nil {
 		return err
 	}
 	// Its InDom means nothing: agents within the C pmcd leave it unset.
@@ -202,7 +212,7 @@ func (l *link) texts(reqs []pdu.TextReq) (texts []string, errs source.Errors, er
 	err = l.readReplies(len(reqs), pdu.KindText, func(i int, body []byte, err error) error {
 		var p pdu.TextReply // its Ident is in anybody's byte order
 		if err == nil {
-			err = p.Decode(body)
+			err = l.decode(&p, body)
 		}
 		if err != nil {
 			errs.Set(i, len(reqs), err)
@@ -240,6 +250,12 @@ func (l *link) labels(reqs []pdu.LabelReq, profile *pdu.Profile) (sets [][]pdu.L
 	sets = make([][]pdu.LabelSet, len(reqs))
 	err = l.readReplies(len(reqs), pdu.KindLabel, func(i int, body []byte, err error) error {
 		if err == nil {
+			err = checkLabels(body, reqs[i])
+		}
+		if err == nil {
+			if !l.pdus.Keep() {
+				body = bytes.Clone(body) // the texts alias it
+			}
 			sets[i], err = decodeLabels(body, reqs[i])
 		}
 		if err != nil {
@@ -250,15 +266,25 @@ func (l *link) labels(reqs []pdu.LabelReq, profile *pdu.Profile) (sets [][]pdu.L
 	return sets, errs, err
 }
 
+// checkLabels returns an error if a reply has more label sets than it may.
+func checkLabels(body []byte, req pdu.LabelReq) error {
+	if req.Class == pdu.LabelInstances {
+		return checkCount(body, 12, "label sets", maxLabelSets)
+	}
+	if err := checkCount(body, 12, "label sets", 1); err != nil {
+		return fmt.Errorf("%w: %w", pdu.ErrIPC, err)
+	}
+	return nil
+}
+
+// decodeLabels decodes a reply with labels, whose texts alias the body.
 func decodeLabels(body []byte, req pdu.LabelReq) ([]pdu.LabelSet, error) {
 	var p pdu.LabelReply
-	err := p.Decode(append([]byte(nil), body...)) // the texts alias it
+	err := p.Decode(body)
 	switch {
 	case err != nil:
 	case p.Ident != req.Ident || p.Class != req.Class:
 		err = fmt.Errorf("labels of %v %#x in place of %v %#x: %w", p.Class, p.Ident, req.Class, req.Ident, pdu.ErrIPC)
-	case req.Class != pdu.LabelInstances && len(p.Sets) > 1:
-		err = fmt.Errorf("%d sets of labels of one thing: %w", len(p.Sets), pdu.ErrIPC)
 	case req.Class != pdu.LabelInstances && len(p.Sets) == 1 && p.Sets[0].Err != 0:
 		err = p.Sets[0].Err
 	}

@@ -83,11 +83,10 @@ func decodeIDs(body []byte, err error, ids []pdu.PMID, codes []pdu.Error) error 
 			ids[i], codes[i] = pdu.NoPMID, code
 		}
 		return nil
+	case err == nil && len(body) != 8+4*len(ids): // before others than were requested take memory
+		err = fmt.Errorf("%d bytes in place of the PMIDs of %d names: %w", len(body), len(ids), pdu.ErrIPC)
 	case err == nil:
 		err = p.Decode(body)
-	}
-	if err == nil && len(p.PMIDs) != len(ids) {
-		err = fmt.Errorf("%d PMIDs of %d names: %w", len(p.PMIDs), len(ids), pdu.ErrIPC)
 	}
 	copy(ids, p.PMIDs)
 	return err
@@ -140,8 +139,15 @@ func (h *host) Names(ctx context.Context, id pdu.PMID) ([]string, error) {
 // A nameList is a reply that has names, or a code instead.
 type nameList struct{ pdu.NameList }
 
-func (p *nameList) Decode(body []byte) error {
-	if err := p.NameList.Decode(body); err != nil {
+func (p *nameList) Decode(body []byte) error { return p.decode(body, p.NameList.Decode) }
+
+func (p *nameList) DecodeInPlace(body []byte) error { return p.decode(body, p.NameList.DecodeInPlace) }
+
+func (p *nameList) decode(body []byte, decode func([]byte) error) error {
+	if err := checkCount(body, 8, "names", maxNames); err != nil {
+		return err
+	}
+	if err := decode(body); err != nil {
 		return err
 	}
 	if p.Err < 0 {

@@ -14,19 +14,32 @@ import (
 // errTimedOut is ETIMEDOUT in Linux's numbers.
 const errTimedOut pdu.Error = -110
 
-// An unreachable is the error of Reconnect: ETIMEDOUT, why, and for how long it
-// will not try again.
+// An unreachable is the error of Reconnect: ETIMEDOUT for pmReconnectContext(3), why, and for how
+// long it will not try again.
 type unreachable struct {
 	cause error
+	tried bool // now, and not only before
 	wait  time.Duration
 }
 
 func (e unreachable) Error() string {
-	text := errTimedOut.Error() + ": " + e.cause.Error()
-	if e.wait >= time.Second/2 {
-		text += fmt.Sprintf(" (next try in %v)", e.wait.Round(time.Second))
+	wait := roundUp(e.wait)
+	switch {
+	case !e.tried:
+		return fmt.Sprintf("%v (not tried again yet, next try in %v)", e.cause, wait)
+	case wait > 0:
+		return fmt.Sprintf("%v (next try in %v)", e.cause, wait)
 	}
-	return text
+	return e.cause.Error()
+}
+
+// roundUp rounds a time to wait up to seconds, or to milliseconds if it is shorter than one second.
+func roundUp(d time.Duration) time.Duration {
+	unit := time.Second
+	if d < unit {
+		unit = time.Millisecond
+	}
+	return (d + unit - 1).Truncate(unit)
 }
 
 func (e unreachable) Unwrap() []error { return []error{errTimedOut, e.cause} }
@@ -45,9 +58,6 @@ func (b *backoff) failed(delays []time.Duration, cause error) {
 	}
 	b.failures++
 }
-
-// unreachable is the error of the latest failure.
-func (b *backoff) unreachable() error { return unreachable{b.cause, time.Until(b.until)} }
 
 // Reconnect puts a new connection in the place of the one there is, which is kept if
 // that fails.
@@ -69,12 +79,12 @@ func (h *host) replace(ctx context.Context, old *link) (*link, error) {
 		return nil, err
 	}
 	defer cancel()
-	if time.Now().Before(h.backoff.until) {
-		return nil, h.backoff.unreachable()
+	if wait := time.Until(h.backoff.until); wait > 0 {
+		return nil, unreachable{cause: h.backoff.cause, wait: wait}
 	}
 	l, err := h.open(dialing)
-	var known *knownMetadata
-	if err == nil && h.known != nil {
+	known := h.known
+	if err == nil && known != nil && !h.never {
 		known, err = h.check(dialing, l)
 	}
 	switch {
@@ -86,7 +96,7 @@ func (h *host) replace(ctx context.Context, old *link) (*link, error) {
 		err = context.Cause(ctx)
 	default:
 		h.backoff.failed(h.dialer.Backoff, err)
-		err = h.backoff.unreachable()
+		err = unreachable{err, true, time.Until(h.backoff.until)}
 	}
 	if l != nil {
 		l.close()
@@ -123,12 +133,16 @@ func (h *host) install(l, old *link, known *knownMetadata) error {
 		l.close()
 		return pdu.ErrNoContext
 	}
-	h.backoff, h.known = backoff{}, known
+	first := h.never
+	h.backoff, h.known, h.never = backoff{}, known, false
 	if old != nil {
 		l.changes = old.changes // no fetch has reported them
 		old.close()
 	}
-	if known != nil {
+	switch {
+	case first:
+		h.dialer.Logger.Info("connected", slog.String("host", h.name))
+	case known != nil:
 		h.dialer.Logger.Info("connected again", slog.String("host", h.name), slog.String("gap", known.gap.Error()))
 	}
 	return nil
@@ -154,6 +168,10 @@ func (h *host) Dup(ctx context.Context) (source.Source, error) {
 	if h.known != nil {
 		d.known = h.known.clone()
 		d.known.gap, d.known.lostAt, d.known.cause = nil, time.Time{}, nil
+		if d.never && !h.never { // there is something to check on its first connection
+			d.never = false
+			d.known.setLost(d.backoff.cause)
+		}
 	}
 	return d, nil
 }

@@ -273,7 +273,7 @@ func (p *hostSpecParser) attrs() (attrs []HostAttr, err error) {
 		}
 		decoded, err := url.QueryUnescape(value)
 		if err != nil || strings.IndexByte(decoded, 0) >= 0 {
-			return nil, fmt.Errorf("%s: %q: %s=%s: %w", badHostSpec, p.text, name, value, errInvalid)
+			return nil, &hostAttrError{p.text, name, value}
 		}
 		attrs = append(attrs, HostAttr{canonical, decoded})
 	}
@@ -282,6 +282,43 @@ func (p *hostSpecParser) attrs() (attrs []HostAttr, err error) {
 
 // errInvalid is EINVAL.
 const errInvalid pdu.Error = -22
+
+// A hostAttrError says which value in a host specification cannot be decoded.
+type hostAttrError struct{ text, name, value string }
+
+func (e *hostAttrError) Error() string {
+	return fmt.Sprintf("%s: %q: %s=%s: %v", badHostSpec, e.text, e.name, e.value, errInvalid)
+}
+
+func (e *hostAttrError) Unwrap() error { return errInvalid }
+
+// A badHostError is the error of Dial for a specification that names no collector. Its text has one
+// line, for logs; that of ParseHost is made for a terminal.
+type badHostError struct {
+	spec  string
+	cause error // of ParseHost, or pdu.ErrNotHost
+}
+
+func (e *badHostError) Error() string {
+	var what string
+	switch cause := e.cause.(type) {
+	case *specError:
+		what = cause.msg + " at the end"
+		if rest := e.spec[cause.pos:]; rest != "" {
+			what = fmt.Sprintf("%s at %q", cause.msg, rest)
+		}
+	case *hostAttrError:
+		what = fmt.Sprintf("bad encoding in %q", cause.name+"="+cause.value)
+	default:
+		if e.spec == "" {
+			return "empty host specification"
+		}
+		what = "it names no host"
+	}
+	return fmt.Sprintf("bad host specification %q: %s", e.spec, what)
+}
+
+func (e *badHostError) Unwrap() error { return e.cause }
 
 // String is a specification that ParseHost parses to h again, if h came from there.
 func (h HostSpec) String() string {

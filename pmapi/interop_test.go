@@ -302,7 +302,7 @@ func TestStoreAndProfile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return c.Store(ctx, r)
+		return c.StoreResult(ctx, r)
 	}
 	if err := store(ids[0], -4711); err != nil {
 		t.Fatal(err)

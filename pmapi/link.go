@@ -21,6 +21,7 @@ import (
 // and discards its reply, before it is sent itself.
 type link struct {
 	conn     net.Conn
+	addr     string // for errors
 	pdus     *pdu.Conn
 	deadline ctxdeadline.Deadline
 	stream   *watchedStream
@@ -37,20 +38,25 @@ type link struct {
 	fetch   pdu.Fetch    // the latest
 }
 
+// maxGreeting is the greatest length of a collector's greeting. Those of PCP have 20 bytes.
+const maxGreeting = 1024
+
 // newLink does the handshake with the collector at the other end of a connection, which
 // it closes if that fails. d is complete.
 func newLink(ctx context.Context, conn net.Conn, d Dialer) (*link, error) {
 	l := &link{conn: conn, stream: &watchedStream{ReadWriter: rawconn.New(conn)}, pid: int32(os.Getpid())}
 	l.pdus = pdu.NewConn(l.stream)
 	l.deadline.Set = conn.SetDeadline
-	l.pdus.MaxLen, l.pdus.Counters, l.pdus.Eager = d.MaxReply, d.Counters, true
+	l.pdus.MaxLen, l.pdus.Counters, l.pdus.Eager = maxGreeting, d.Counters, true
+	l.pdus.Growth = 8
 	l.begin(ctx, 0)
 	defer l.deadline.Stop()
 	var err error
 	if l.features, err = pdu.ClientHello(l.pdus, l.pid, 0); err != nil {
 		l.close()
-		return nil, err
+		return nil, greetingError(err)
 	}
+	l.pdus.MaxLen = d.MaxReply
 	return l, nil
 }
 
@@ -131,7 +137,7 @@ func broken(err error) error {
 	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		return err
 	}
-	return lostError{err}
+	return lostError{cause: err}
 }
 
 // exchange sends what is queued, and read reads the replies, all of them unless
@@ -177,13 +183,16 @@ func (l *link) discardLateReplies() error {
 func (l *link) read() (pdu.Header, []byte, error) {
 	for {
 		h, body, err := l.pdus.Read()
+		if errors.Is(err, pdu.ErrTooBig) {
+			err = &LimitError{"bytes", h.Len, l.pdus.MaxLen}
+		}
 		if err != nil {
 			return h, nil, broken(err)
 		}
 		if h.Kind == pdu.KindError {
 			var s pdu.Status
 			if err := s.Decode(body); err != nil {
-				return h, nil, lostError{err}
+				return h, nil, lostError{cause: err}
 			}
 			if s.Code > 0 {
 				l.changes |= pdu.Change(s.Code)
@@ -206,16 +215,31 @@ func (l *link) readReply(want pdu.Kind) ([]byte, error) {
 	if h.Kind == pdu.KindError {
 		var s pdu.Status
 		if err := s.Decode(body); err != nil {
-			return nil, lostError{err}
+			return nil, lostError{cause: err}
 		}
 		if s.Code < 0 {
 			return nil, s.Code
 		}
 	}
 	if h.Kind != want {
-		return nil, lostError{&pdu.UnexpectedError{Want: want, Got: h.Kind}}
+		return nil, lostError{cause: &pdu.UnexpectedError{Want: want, Got: h.Kind}}
 	}
 	return body, nil
+}
+
+// An inPlaceDecoder is a decoder that needs no copy of a body which is its own.
+type inPlaceDecoder interface {
+	decoder
+	DecodeInPlace(body []byte) error
+}
+
+// decode decodes the body of the reply that was read last. A long one becomes the decoder's, so that
+// there are not two of it in memory.
+func (l *link) decode(d decoder, body []byte) error {
+	if k, ok := d.(inPlaceDecoder); ok && l.pdus.Keep() {
+		return k.DecodeInPlace(body)
+	}
+	return d.Decode(body)
 }
 
 // readReplies sends what is queued, n requests, and calls handle with each reply of the

@@ -15,7 +15,7 @@ func (c *Context) Desc(ctx context.Context, id pdu.PMID) (pdu.Desc, error) {
 	if err != nil {
 		return noDesc, err
 	}
-	return descs[0], c.fail("describe", id.String(), errs.At(0))
+	return descs[0], c.failItem("describe", id.String(), errs.At(0))
 }
 
 // noDesc stands where there is no descriptor.
@@ -48,6 +48,8 @@ func (c *Context) describe(ctx context.Context, ids []pdu.PMID) (descs []pdu.Des
 }
 
 // Instances are the present instances of a domain, with their names, in no particular order.
+// The names of a reply of more than 256 KiB share its memory, which one name keeps in use:
+// strings.Clone makes a copy of one that is kept for longer.
 // Errors: pdu.ErrInDom. The counterpart of pmGetInDom(3).
 func (c *Context) Instances(ctx context.Context, d pdu.InDom) ([]pdu.Instance, error) {
 	list, err := c.instances(ctx, pdu.InstanceReq{InDom: d, Inst: pdu.NoInst})

@@ -3,6 +3,8 @@ package pmapi_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net"
 	"slices"
 	"strings"
@@ -264,9 +266,7 @@ func TestCloseEnds(t *testing.T) {
 				var all sync.WaitGroup
 				for range 3 {
 					all.Go(func() {
-						if err := tt.do(c); !errors.Is(err, pdu.ErrNoContext) || pdu.FromError(err) != pdu.ErrNoContext {
-							t.Error(err)
-						}
+						wantClosed(t, tt.do(c))
 					})
 				}
 				time.Sleep(time.Second)
@@ -278,15 +278,57 @@ func TestCloseEnds(t *testing.T) {
 					t.Errorf("took %v", time.Since(start))
 				}
 				for _, q := range apiCalls {
-					if err := q.do(t.Context(), c, 7); q.name != "HostName" && !errors.Is(err, pdu.ErrNoContext) {
-						t.Error(q.name, err)
+					if err := q.do(t.Context(), c, 7); q.name != "HostName" {
+						wantClosed(t, err)
 					}
 				}
 				_, err = c.Dup(t.Context())
-				if !errors.Is(err, pdu.ErrNoContext) || !errors.Is(c.Reconnect(t.Context()), pdu.ErrNoContext) {
-					t.Error(err)
-				}
+				wantClosed(t, err)
+				wantClosed(t, c.Reconnect(t.Context()))
 			})
 		})
 	}
+}
+
+// Errors of requests without a connection are not about what was requested. They say whether a
+// connection was tried, and when the next one will be.
+func TestNextTry(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	const refused, stale = "web1 refuses (next try in ", "web1 refuses (not tried again yet, next try in "
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		d := pmapi.Dialer{AutoReconnect: true, Backoff: []time.Duration{s, 2*s + ms, 500 * ms, 0}, Logger: slog.New(slog.DiscardHandler),
+			DialContext: func(context.Context, string, string) (net.Conn, error) {
+				tries++
+				return nil, errors.New("web1 refuses")
+			}}
+		c, err := d.Dial(t.Context(), "web1:27001")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		for _, tt := range []struct {
+			pause time.Duration
+			tries int
+			text  string
+		}{
+			{0, 1, stale + "1s)"},
+			{600 * ms, 1, stale + "400ms)"},
+			{400 * ms, 2, refused + "3s)"},
+			{s, 2, stale + "2s)"},
+			{s, 2, stale + "1ms)"},
+			{s, 3, refused + "500ms)"},
+			{s, 4, "web1 refuses"},
+			{0, 5, "web1 refuses"},
+		} {
+			time.Sleep(tt.pause)
+			_, err := c.Lookup(t.Context(), []string{"x"})
+			if want := "pmapi: connect to web1:27001: web1:27001: " + tt.text; fmt.Sprint(err) != want || tries != tt.tries {
+				t.Errorf("try %d: %v, want try %d and %s", tries, err, tt.tries, want)
+			}
+			if op, ok := errors.AsType[*pmapi.OpError](err); !ok || op.Op != "connect" || op.Metric != "" || !errors.Is(err, pdu.ErrIPC) {
+				t.Errorf("%#v", err)
+			}
+		}
+	})
 }

@@ -76,7 +76,7 @@ func (h *host) find(ctx context.Context) error {
 func (h *host) describe(ctx context.Context, names ...string) ([]pdu.Desc, error) {
 	ids, err := h.pc.Lookup(ctx, names)
 	if unknown := unknownNames(names, ids); len(unknown) == len(names) {
-		message := fmt.Sprintf("pmclient: pmLookupName: %v\n", pdu.FromError(err))
+		message := fmt.Sprintf("pmclient: pmLookupName: %v\n", tool.Cause(err))
 		for _, name := range unknown {
 			message += fmt.Sprintf("pmclient: metric \"%s\" not in name space\n", name)
 		}
@@ -86,7 +86,7 @@ func (h *host) describe(ctx context.Context, names ...string) ([]pdu.Desc, error
 	for i, id := range ids {
 		d, err := h.pc.Desc(ctx, id)
 		if err != nil {
-			return nil, h.command.Errorf("cannot retrieve description for metric \"%s\" (PMID: %v)\nReason: %w", names[i], id, pdu.FromError(err))
+			return nil, h.command.Errorf("cannot retrieve description for metric \"%s\" (PMID: %v)\nReason: %w", names[i], id, tool.Cause(err))
 		}
 		descs = append(descs, d)
 	}
@@ -105,7 +105,7 @@ func unknownNames(names []string, ids []pdu.PMID) (unknown []string) {
 
 func (h *host) fetch(ctx context.Context, ids []pdu.PMID, r *pdu.Result) error {
 	if err := h.pc.Fetch(ctx, ids, r); err != nil {
-		return h.command.Errorf("pmFetch: %w", pdu.FromError(err))
+		return h.command.Errorf("pmFetch: %w", tool.Cause(err))
 	}
 	return nil
 }

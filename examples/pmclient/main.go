@@ -16,6 +16,7 @@ import (
 const defaultInterval = 5 * time.Second
 
 func main() {
+	tool.LimitMemory()
 	c := newCommand()
 	os.Exit(c.Report(run(context.Background(), c)))
 }
@@ -58,7 +59,7 @@ func run(ctx context.Context, c *command) error {
 	if err := h.find(ctx); err != nil {
 		return err
 	}
-	r := &report{out: bufio.NewWriter(os.Stdout), host: pc.HostName(ctx), zone: c.Location, cpus: h.cpus}
+	r := &report{out: bufio.NewWriter(tool.NewEscapeWriter(os.Stdout)), host: tool.EscapeName(pc.HostName(ctx)), zone: c.Location, cpus: h.cpus}
 	ticker := time.NewTicker(cmp.Or(c.Interval, defaultInterval)) // keeps the interval however long a sample takes
 	defer ticker.Stop()
 	before, now := new(pdu.Result), new(pdu.Result)

@@ -24,7 +24,7 @@ func (p *printer) printBatch() {
 	b, function, err := p.requestBatch()
 	for i, name := range p.names {
 		if err != nil {
-			p.printf("%s: %s: %v\n", name, function, pdu.FromError(err))
+			p.printf("%s: %s: %v\n", tool.EscapeName(name), function, tool.Cause(err))
 			continue
 		}
 		p.printMetric(name, b, i)
@@ -104,7 +104,7 @@ func (p *printer) fetchByInstances(d pdu.Desc, r *pdu.Result) (message string) {
 	insts, err := p.pc.Instances(p.ctx, d.InDom)
 	switch {
 	case err != nil:
-		return "pmGetIndom: " + pdu.FromError(err).Error()
+		return "pmGetIndom: " + tool.Cause(err).Error()
 	case len(insts) == 0:
 		return "pmGetIndom: No instances?"
 	}
@@ -118,7 +118,7 @@ func (p *printer) fetchByInstances(d pdu.Desc, r *pdu.Result) (message string) {
 		err = p.pc.Fetch(p.ctx, []pdu.PMID{d.PMID}, r)
 	}
 	if err != nil {
-		return "pmFetch: " + pdu.FromError(err).Error()
+		return "pmFetch: " + tool.Cause(err).Error()
 	}
 	return ""
 }
@@ -128,7 +128,7 @@ func (p *printer) instances(b *batch, d pdu.InDom) instances {
 	in, ok := b.insts[d]
 	if !ok {
 		in.list, _ = p.pc.Instances(p.ctx, d)
-		in.names = tool.InstanceNames(in.list)
+		in.names = tool.NewInstanceNames(in.list)
 		b.insts[d] = in
 	}
 	return in
@@ -137,5 +137,5 @@ func (p *printer) instances(b *batch, d pdu.InDom) instances {
 // instances are the instances of a domain, in its order and by number.
 type instances struct {
 	list  []pdu.Instance
-	names map[pdu.InstID]string
+	names tool.InstanceNames
 }

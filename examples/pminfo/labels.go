@@ -3,10 +3,12 @@ package main
 import (
 	"crypto/sha1"
 	"fmt"
+	"iter"
 	"os"
 	"slices"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A labelCache holds the labels that have been requested, by what they are of.
@@ -73,26 +75,34 @@ func (p *printer) metricLabels(d pdu.Desc, item pdu.LabelSet) []pdu.LabelSet {
 	return append(sets, item)
 }
 
-// instLabels returns the labels of the instances of a domain. If there are none, each instance has a set without labels.
-func (p *printer) instLabels(b *batch, d pdu.InDom) []pdu.LabelSet {
-	if d == pdu.NoInDom {
-		return nil
+// instLabels yields the labels of the instances of a domain. If there are none, each instance has a set without labels.
+func (p *printer) instLabels(b *batch, d pdu.InDom) iter.Seq[pdu.LabelSet] {
+	return func(yield func(pdu.LabelSet) bool) {
+		if d == pdu.NoInDom {
+			return
+		}
+		sets := cachedSets(&p.labelCache.insts, d, func() ([]pdu.LabelSet, error) { return p.pc.InstanceLabels(p.ctx, d) })
+		for _, s := range sets {
+			if !yield(s) {
+				return
+			}
+		}
+		if len(sets) > 0 {
+			return
+		}
+		for _, inst := range p.instances(b, d).list {
+			if !yield(pdu.LabelSet{Inst: inst.ID}) {
+				return
+			}
+		}
 	}
-	sets := cachedSets(&p.labelCache.insts, d, func() ([]pdu.LabelSet, error) { return p.pc.InstanceLabels(p.ctx, d) })
-	if len(sets) > 0 {
-		return sets
-	}
-	for _, inst := range p.instances(b, d).list {
-		sets = append(sets, pdu.LabelSet{Inst: inst.ID})
-	}
-	return sets
 }
 
 // mergeLabels merges sets of labels, of which later ones take precedence.
 func mergeLabels(sets []pdu.LabelSet) pdu.LabelSet {
 	m, err := pdu.MergeLabels(nil, sets...)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "pminfo: labels merge failed: %v\n", pdu.FromError(err))
+		fmt.Fprintf(os.Stderr, "pminfo: labels merge failed: %v\n", tool.Cause(err))
 	}
 	return m
 }
@@ -120,7 +130,7 @@ func (p *printer) printSeries(name string, d pdu.Desc, labels pdu.LabelSet) {
 func (p *printer) printInstances(b *batch, d pdu.Desc, labels pdu.LabelSet) {
 	insts := p.instLabels(b, d.InDom)
 	name := func(inst pdu.InstID) string {
-		if name, ok := p.instances(b, d.InDom).names[inst]; ok {
+		if name, ok := p.instances(b, d.InDom).names.Name(inst); ok {
 			return name
 		}
 		return "DISAPPEARED"
@@ -128,15 +138,19 @@ func (p *printer) printInstances(b *batch, d pdu.Desc, labels pdu.LabelSet) {
 	if p.series {
 		// The labels of the cluster and of the metric do not count here, optional labels do.
 		above := p.inDomLabels(d.PMID.Domain(), d.InDom)
-		for _, s := range insts {
+		for s := range insts {
 			n := name(s.Inst)
-			p.printf("    inst [%d or \"%s\"] series %s\n", s.Inst, n,
+			p.printf("    inst [%d or \"%s\"] series %s\n", s.Inst, tool.EscapeName(n),
 				seriesID("instance", fmt.Sprintf(`"name":"%s","labels":%v`, n, mergeLabels(append(slices.Clip(above), s)))))
 		}
 	}
 	if p.labels {
-		for _, s := range insts {
-			p.printf("    inst [%d or \"%s\"] labels %v\n", s.Inst, name(s.Inst), mergeLabels([]pdu.LabelSet{labels, s}))
+		for s := range insts {
+			all := labels
+			if len(s.Labels) > 0 {
+				all = mergeLabels([]pdu.LabelSet{labels, s})
+			}
+			p.printf("    inst [%d or \"%s\"] labels %v\n", s.Inst, tool.EscapeName(name(s.Inst)), all)
 		}
 	}
 }

@@ -27,6 +27,7 @@ type show struct {
 }
 
 func main() {
+	tool.LimitMemory()
 	s := &show{batch: 128}
 	c := newCommand(s)
 	status, err := run(context.Background(), c, s)
@@ -50,7 +51,7 @@ func run(ctx context.Context, c *tool.Command, s *show) (status int, err error) 
 		return 1, err
 	}
 	defer pc.Close()
-	out := bufio.NewWriter(os.Stdout)
+	out := bufio.NewWriter(tool.NewEscapeWriter(os.Stdout))
 	defer out.Flush()
 	// -z and -Z have no effect, as in pminfo(1).
 	p := &printer{show: s, ctx: ctx, pc: pc, out: out, format: pdu.ValueFormat{Location: tool.LocalZone()}}
@@ -95,14 +96,14 @@ func (p *printer) printAll(args []string) (status int) {
 	if len(args) == 0 {
 		names, err := p.pc.Traverse(p.ctx, "")
 		if err != nil {
-			fmt.Fprintf(os.Stderr, "Error: %v\n", pdu.FromError(err))
+			fmt.Fprintf(os.Stderr, "Error: %v\n", tool.Cause(err))
 			return 1
 		}
 		p.addMetrics(names)
 	}
 	for _, arg := range args {
 		if err := p.addArgument(arg); err != nil {
-			fmt.Fprintf(os.Stderr, "Error: %s: %v\n", arg, pdu.FromError(err))
+			fmt.Fprintf(os.Stderr, "Error: %s: %v\n", arg, tool.Cause(err))
 			status = 1
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A printer prints metrics.
@@ -21,22 +22,31 @@ type printer struct {
 	names      []string // the metrics of the batch
 	labelCache labelCache
 	parameters map[pdu.PMID]*parameter
+	buf        []byte
 }
 
 func (p *printer) printf(format string, args ...any) { fmt.Fprintf(p.out, format, args...) }
 
+// print prints texts, which may be long, without a copy.
+func (p *printer) print(texts ...string) {
+	for _, text := range texts {
+		p.out.WriteString(text)
+	}
+}
+
 // printMetric prints the metric at index i of a batch.
 func (p *printer) printMetric(name string, b *batch, i int) {
+	printed := tool.EscapeName(name)
 	var desc pdu.Desc
 	if p.needsDesc() {
 		if err := pmapi.ErrorAt(b.descErr, i); err != nil {
-			p.printf("%s: pmLookupDesc: %v\n", name, pdu.FromError(err))
+			p.printf("%s: pmLookupDesc: %v\n", printed, tool.Cause(err))
 			return
 		}
 		desc = b.descs[i]
 	}
 	if p.verify {
-		p.printProblem(name, desc, b.values.At(i))
+		p.printProblem(printed, desc, b.values.At(i))
 		return
 	}
 	if p.descs || p.values || p.labels || p.help {
@@ -49,12 +59,12 @@ func (p *printer) printMetric(name string, b *batch, i int) {
 	if p.fetchAll && values.Err() == error(pdu.ErrProfile) {
 		var r pdu.Result
 		if message := p.fetchByInstances(desc, &r); message != "" {
-			p.printf("%s: %s\n", name, message)
+			p.printf("%s: %s\n", printed, message)
 			return
 		}
 		values = r.At(0)
 	}
-	p.printHead(name, b, i)
+	p.printHead(printed, b, i)
 	if p.descs {
 		p.printDesc(desc)
 	}
@@ -139,22 +149,22 @@ func (p *printer) printInDomID(d pdu.InDom) {
 func (p *printer) printOneLine(text string, err error, ownLine bool) {
 	switch {
 	case err != nil:
-		p.printf(" One-line Help: Error: %v", pdu.FromError(err))
+		p.printf(" One-line Help: Error: %v", tool.Cause(err))
 	case ownLine:
-		p.printf("\n    [%s]", text)
+		p.print("\n    [", text, "]")
 	default:
-		p.printf(" [%s]", text)
+		p.print(" [", text, "]")
 	}
 }
 
 func (p *printer) printHelp(text string, err error) {
 	switch {
 	case err != nil:
-		p.printf("Full Help: Error: %v\n", pdu.FromError(err))
+		p.printf("Full Help: Error: %v\n", tool.Cause(err))
 	case text == "":
 		p.printf("Help: <empty entry>\n")
 	default:
-		p.printf("Help:\n%s\n", strings.TrimRight(text, "\n"))
+		p.print("Help:\n", strings.TrimRight(text, "\n"), "\n")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 func (p *printer) printValues(b *batch, d pdu.Desc, s pdu.ValueSet) {
@@ -22,7 +23,9 @@ func (p *printer) printValues(b *batch, d pdu.Desc, s pdu.ValueSet) {
 		if !p.printInst(b, d.InDom, s.Inst(i)) {
 			continue
 		}
-		p.printf("value %s\n", p.format.AppendValue(nil, s, i, d.Type))
+		p.buf = p.format.AppendValue(append(p.buf[:0], "value "...), s, i, d.Type)
+		p.out.Write(p.buf)
+		p.out.WriteByte('\n')
 		if p.unpacked && (d.Type == pdu.TypeEvent || d.Type == pdu.TypeHighResEvent) {
 			p.printEvents(b, s.Atom(i, d.Type))
 		}
@@ -35,10 +38,10 @@ func (p *printer) printInst(b *batch, d pdu.InDom, inst pdu.InstID) bool {
 		p.printf("    ")
 		return true
 	}
-	name, known := p.instances(b, d).names[inst]
+	name, known := p.instances(b, d).names.Name(inst)
 	switch {
 	case known:
-		p.printf("    inst [%d or \"%s\"] ", inst, name)
+		p.printf("    inst [%d or \"%s\"] ", inst, tool.EscapeName(name))
 	case p.fetchAll:
 		p.printf("    inst [%d \"DISAPPEARED\"]\n", inst)
 		return false
@@ -56,7 +59,7 @@ func (p *printer) printEvents(b *batch, a pdu.Atom) {
 		if a.Type == pdu.TypeHighResEvent {
 			function = "pmUnpackHighResEventRecords"
 		}
-		fmt.Fprintf(os.Stderr, "pminfo: %s: %v\n", function, pdu.FromError(err))
+		fmt.Fprintf(os.Stderr, "pminfo: %s: %v\n", function, tool.Cause(err))
 		return
 	}
 	layout := "15:04:05.000"
@@ -93,10 +96,10 @@ func (p *printer) printParameter(b *batch, id pdu.PMID, a pdu.Atom) {
 	if m.names == nil {
 		p.printf("\tPMID: %v\n", id)
 	} else {
-		p.printf("    %s (%v)\n", strings.Join(m.names, " or "), id)
+		p.printf("    %s (%v)\n", tool.EscapeName(strings.Join(m.names, " or ")), id)
 	}
 	if m.err != nil {
-		p.printf("\tpmLookupDesc: %v\n", pdu.FromError(m.err))
+		p.printf("\tpmLookupDesc: %v\n", tool.Cause(m.err))
 		return
 	}
 	p.printf("    ")

@@ -30,10 +30,12 @@ type probe struct {
 	out      *bufio.Writer
 	format   pdu.ValueFormat
 	counters pdu.Counters
+	buf      []byte
 }
 
 func main() {
-	p := &probe{batch: 128, out: bufio.NewWriter(os.Stdout)}
+	tool.LimitMemory()
+	p := &probe{batch: 128, out: bufio.NewWriter(tool.NewEscapeWriter(os.Stdout))}
 	c := p.command()
 	os.Exit(c.Report(p.run(context.Background(), c)))
 }

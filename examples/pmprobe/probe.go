@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
@@ -10,11 +12,13 @@ import (
 
 func (p *probe) printf(format string, args ...any) { fmt.Fprintf(p.out, format, args...) }
 
+// printName prints the beginning of a line: the name of the metric that it is about.
+func (p *probe) printName(name string) { p.printf("%s ", tool.EscapeName(name)) }
+
 // printError prints the rest of a line: the code and the text of an error, and perhaps the function of the C library whose
 // error it is.
 func (p *probe) printError(err error, function string) {
-	code := pdu.FromError(err)
-	p.printf("%d %v", int(code), code)
+	p.printf("%d %v", int(pdu.FromError(err)), tool.Cause(err))
 	if function != "" {
 		p.printf(" (%s)", function)
 	}
@@ -30,10 +34,10 @@ func (p *probe) probeAll(args []string) {
 	if len(names) == 0 {
 		return
 	}
-	ids, err := tool.Lookup(p.ctx, p.pc, names)
+	ids, err := p.lookup(names)
 	if err != nil {
 		for _, name := range names {
-			p.printf("%s ", name)
+			p.printName(name)
 			p.printError(err, "")
 		}
 		return
@@ -45,18 +49,46 @@ func (p *probe) probeAll(args []string) {
 	}
 }
 
+// maxLookup is how many names are looked up at once.
+const maxLookup = 4096
+
+// lookup is tool.Lookup, in parts.
+func (p *probe) lookup(names []string) ([]pdu.PMID, error) {
+	ids := make([]pdu.PMID, 0, len(names))
+	for len(names) > 0 {
+		n := min(maxLookup, len(names))
+		if len(names) == n+1 {
+			n++ // an unknown name that is looked up alone would be an error
+		}
+		some, err := tool.Lookup(p.ctx, p.pc, names[:n])
+		if err != nil {
+			return nil, err
+		}
+		ids, names = append(ids, some...), names[n:]
+	}
+	return ids, nil
+}
+
 // expand returns the names of the metrics at and below the names given. The error of a name is printed at once.
 func (p *probe) expand(args []string) (names []string) {
 	if len(args) == 0 {
-		names, _ = p.pc.Traverse(p.ctx, "") // an error could not be printed without a name
+		var err error
+		names, err = p.pc.Traverse(p.ctx, "")
+		if _, ok := errors.AsType[*pmapi.LimitError](err); ok {
+			fmt.Fprintf(os.Stderr, "pmprobe: %v\n", tool.Cause(err))
+		} // other errors are not printed without a name, as in pmprobe(1)
 	}
 	for _, arg := range args {
 		below, err := p.pc.Traverse(p.ctx, arg)
 		if err != nil {
-			p.printf("%s ", arg)
+			p.printName(arg)
 			p.printError(err, "")
 		}
-		names = append(names, below...)
+		if names == nil {
+			names = below // there may be millions, which are not copied
+		} else {
+			names = append(names, below...)
+		}
 	}
 	return names
 }
@@ -67,7 +99,7 @@ func (p *probe) probeBatch(names []string, ids []pdu.PMID) {
 	listed := p.internal || p.external
 	if !p.whole || !listed {
 		if err := p.pc.Fetch(p.ctx, ids, &r); err != nil {
-			p.printf("%s ", names[0])
+			p.printName(names[0])
 			p.printError(err, "pmFetch")
 			return
 		}
@@ -79,7 +111,7 @@ func (p *probe) probeBatch(names []string, ids []pdu.PMID) {
 	for i, name := range names {
 		switch err := pmapi.ErrorAt(err, i); {
 		case err != nil:
-			p.printf("%s ", name)
+			p.printName(name)
 			p.printError(err, "pmLookupDesc")
 		case p.whole && listed:
 			p.printDomain(name, descs[i].InDom)
@@ -91,7 +123,7 @@ func (p *probe) probeBatch(names []string, ids []pdu.PMID) {
 
 // printDomain prints the instances of a metric's domain.
 func (p *probe) printDomain(name string, d pdu.InDom) {
-	p.printf("%s ", name)
+	p.printName(name)
 	if d == pdu.NoInDom {
 		p.printf("1")
 		p.printSingular()
@@ -104,7 +136,7 @@ func (p *probe) printDomain(name string, d pdu.InDom) {
 		return
 	}
 	p.printf("%d", len(insts))
-	names := tool.InstanceNames(insts)
+	names := tool.NewInstanceNames(insts)
 	for _, inst := range insts {
 		p.printInstance(inst.ID, names)
 	}
@@ -121,15 +153,15 @@ func (p *probe) printSingular() {
 }
 
 // printInstance prints an instance. Instead of a name that the domain does not have it prints the number.
-func (p *probe) printInstance(id pdu.InstID, names map[pdu.InstID]string) {
+func (p *probe) printInstance(id pdu.InstID, names tool.InstanceNames) {
 	if p.internal {
 		p.printf(" ?%d", id)
 	}
 	if !p.external {
 		return
 	}
-	if name, ok := names[id]; ok {
-		p.printf(" \"%s\"", name)
+	if name, ok := names.Name(id); ok {
+		p.printf(" \"%s\"", tool.EscapeName(name))
 	} else {
 		p.printf(" ?%d", id)
 	}
@@ -137,7 +169,7 @@ func (p *probe) printInstance(id pdu.InstID, names map[pdu.InstID]string) {
 
 // printMetric prints a metric's values or their instances.
 func (p *probe) printMetric(name string, d pdu.Desc, s pdu.ValueSet) {
-	p.printf("%s ", name)
+	p.printName(name)
 	if err := s.Err(); err != nil {
 		p.printError(err, "")
 		return
@@ -148,7 +180,8 @@ func (p *probe) printMetric(name string, d pdu.Desc, s pdu.ValueSet) {
 	case p.values:
 		for i := range s.Len() {
 			p.out.WriteByte(' ')
-			p.out.Write(p.format.AppendValue(nil, s, i, d.Type))
+			p.buf = p.format.AppendValue(p.buf[:0], s, i, d.Type)
+			p.out.Write(p.buf)
 		}
 	case !p.internal && !p.external:
 	case d.InDom == pdu.NoInDom:
@@ -159,7 +192,7 @@ func (p *probe) printMetric(name string, d pdu.Desc, s pdu.ValueSet) {
 			p.printError(err, "pmGetInDom")
 			return
 		}
-		names := tool.InstanceNames(insts)
+		names := tool.NewInstanceNames(insts)
 		for i := range s.Len() {
 			p.printInstance(s.Inst(i), names)
 		}

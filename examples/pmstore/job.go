@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sort"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
@@ -24,7 +25,7 @@ type argumentError string
 func (e argumentError) Error() string { return string(e) }
 
 // failed makes the error of a step, with PCP's text for its cause.
-func failed(step string, err error) error { return fmt.Errorf("%s: %w", step, pdu.FromError(err)) }
+func failed(step string, err error) error { return fmt.Errorf("%s: %w", step, tool.Cause(err)) }
 
 // find looks up the metric, whose type has to be one that can be stored.
 func (j *job) find(ctx context.Context, pc *pmapi.Context) (pdu.Desc, error) {
@@ -51,7 +52,7 @@ func (j *job) run(ctx context.Context, pc *pmapi.Context, out *bufio.Writer) err
 	if err != nil {
 		return err
 	}
-	selected, err := j.selectInstances(ctx, pc, d)
+	selected, known, err := j.selectInstances(ctx, pc, d)
 	if err != nil {
 		return err
 	}
@@ -80,17 +81,17 @@ func (j *job) run(ctx context.Context, pc *pmapi.Context, out *bufio.Writer) err
 		}
 		stored = &after
 	}
-	var known []pdu.Instance
-	if d.InDom != pdu.NoInDom {
+	if d.InDom != pdu.NoInDom && known == nil {
 		known, _ = pc.Instances(ctx, d.InDom) // without names, numbers are printed
 	}
-	j.print(out, d, old, stored.At(0), tool.InstanceNames(known))
+	before.SortInstances() // to be searched
+	j.print(out, d, old, stored.At(0), tool.NewInstanceNames(known))
 	return nil
 }
 
 // store stores a value in the instances that have one, or in all that were selected if none has one.
 func (j *job) store(ctx context.Context, pc *pmapi.Context, old pdu.ValueSet, selected []pdu.InstID, v pdu.Atom) (*pdu.Result, error) {
-	var w pdu.ResultWriter
+	w := pdu.ResultWriter{Limit: pmapi.MaxStore}
 	w.Begin(old.PMID)
 	for i := range old.Len() {
 		w.Atom(old.Inst(i), v)
@@ -101,31 +102,36 @@ func (j *job) store(ctx context.Context, pc *pmapi.Context, old pdu.ValueSet, se
 		}
 	}
 	r, err := w.Result()
+	if err == nil {
+		err = r.At(0).Err()
+	}
 	if err != nil {
 		return nil, err
 	}
-	return r, pc.Store(ctx, r)
+	return r, pc.StoreResult(ctx, r)
 }
 
 // selectInstances makes fetches return the instances that the options name, and returns them. Without the option it
-// returns, if they are needed, all there are; those of a singular metric are one.
-func (j *job) selectInstances(ctx context.Context, pc *pmapi.Context, d pdu.Desc) (ids []pdu.InstID, err error) {
+// returns, if they are needed, all there are, also with their names; those of a singular metric are one.
+func (j *job) selectInstances(ctx context.Context, pc *pmapi.Context, d pdu.Desc) (ids []pdu.InstID, all []pdu.Instance, err error) {
 	insts, err := tool.SelectInstances(ctx, pc, d.InDom, j.insts)
 	switch {
 	case err != nil:
-		return nil, failed(fmt.Sprintf("pmLookupInDom %s[%s]", j.metric, j.insts[len(insts)]), err)
+		return nil, nil, failed(fmt.Sprintf("pmLookupInDom %s[%s]", j.metric, j.insts[len(insts)]), err)
 	case len(j.insts) > 0:
 	case d.InDom == pdu.NoInDom:
-		return []pdu.InstID{pdu.NoInst}, nil
+		return []pdu.InstID{pdu.NoInst}, nil, nil
 	case j.force:
-		if insts, err = pc.Instances(ctx, d.InDom); err != nil {
-			return nil, failed(j.metric+": pmGetInDom", err)
+		if all, err = pc.Instances(ctx, d.InDom); err != nil {
+			return nil, nil, failed(j.metric+": pmGetInDom", err)
 		}
+		insts = all
 	}
-	for _, inst := range insts {
-		ids = append(ids, inst.ID)
+	ids = make([]pdu.InstID, len(insts))
+	for i, inst := range insts {
+		ids[i] = inst.ID
 	}
-	return ids, nil
+	return ids, all, nil
 }
 
 // parseValue parses the value to store.
@@ -140,24 +146,22 @@ func (j *job) parseValue(t pdu.Type) (pdu.Atom, error) {
 	return v, nil
 }
 
-// print prints a line for each value that is there now.
-func (j *job) print(out *bufio.Writer, d pdu.Desc, before, now pdu.ValueSet, names map[pdu.InstID]string) {
+// print prints a line for each value that is there now. Those before are sorted by instance.
+func (j *job) print(out *bufio.Writer, d pdu.Desc, before, now pdu.ValueSet, names tool.InstanceNames) {
 	var format pdu.ValueFormat
 	for i := range now.Len() {
 		inst := now.Inst(i)
 		out.WriteString(j.metric)
 		if d.InDom != pdu.NoInDom {
-			if name, ok := names[inst]; ok {
-				fmt.Fprintf(out, " inst [%d or \"%s\"]", inst, name)
+			if name, ok := names.Name(inst); ok {
+				fmt.Fprintf(out, " inst [%d or \"%s\"]", inst, tool.EscapeName(name))
 			} else {
 				fmt.Fprintf(out, " inst [%d]", inst)
 			}
 		}
 		old := []byte(`"(none)"`)
-		for k := range before.Len() {
-			if before.Inst(k) == inst {
-				old = format.AppendValue(nil, before, k, d.Type)
-			}
+		if k := sort.Search(before.Len(), func(k int) bool { return before.Inst(k) > inst }) - 1; k >= 0 && before.Inst(k) == inst {
+			old = format.AppendValue(nil, before, k, d.Type)
 		}
 		fmt.Fprintf(out, " old value=%s new value=%s\n", old, format.AppendValue(nil, now, i, d.Type))
 	}

@@ -16,6 +16,7 @@ import (
 )
 
 func main() {
+	tool.LimitMemory()
 	j := &job{}
 	c := j.command()
 	os.Exit(c.Report(run(context.Background(), c, j)))
@@ -36,7 +37,7 @@ func run(ctx context.Context, c *tool.Command, j *job) error {
 		return err
 	}
 	defer pc.Close()
-	out := bufio.NewWriter(os.Stdout)
+	out := bufio.NewWriter(tool.NewEscapeWriter(os.Stdout))
 	defer out.Flush()
 	err = j.run(ctx, pc, out)
 	if err == nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // printEvents prints the records of event arrays.
@@ -21,7 +22,7 @@ func (p *printer) printEvents(ctx context.Context, set pdu.ValueSet) {
 		}
 		events, err := a.Events()
 		if err != nil {
-			fmt.Fprintf(p.out, "%s: pmUnpackEventRecords: %v\n", name, pdu.FromError(err))
+			fmt.Fprintf(p.out, "%s: pmUnpackEventRecords: %v\n", name, tool.Cause(err))
 			continue
 		}
 		fmt.Fprintf(p.out, "%s: %d event records\n", name, events.Len())
@@ -49,7 +50,7 @@ func (p *printer) printRecord(ctx context.Context, n int, r pdu.EventRecord) {
 	for id, a := range r.Params() {
 		name, err := p.parameterName(ctx, id)
 		if err != nil {
-			fmt.Fprintf(p.out, "\t%v: pmNameID: %v\n", id, pdu.FromError(err))
+			fmt.Fprintf(p.out, "\t%v: pmNameID: %v\n", id, tool.Cause(err))
 			continue
 		}
 		p.buf = pdu.ValueFormat{}.Append(p.buf[:0], a)
@@ -78,6 +79,7 @@ func (p *printer) parameterName(ctx context.Context, id pdu.PMID) (string, error
 		if p.names == nil {
 			p.names = map[pdu.PMID]string{}
 		}
+		name = tool.EscapeName(name)
 		p.names[id] = name
 	}
 	return name, err

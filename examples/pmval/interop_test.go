@@ -59,6 +59,7 @@ sample.string.write_me -x nothing
 sample.bin -x 17
 sample.bin -x 100 -i bin-100,bin-200
 sample.seconds -x 3
+sample.event.records -x start
 sample.long.one -z
 sample.event.no_indom_records -s 0 -z
 hinv.ncpu

@@ -62,6 +62,7 @@ func (c *command) addInstances(list string) error {
 }
 
 func main() {
+	tool.LimitMemory()
 	c := newCommand()
 	os.Exit(c.Report(run(context.Background(), c)))
 }
@@ -120,9 +121,9 @@ func (c *command) metricSpec(operands []string) (spec pmapi.MetricSpec, err erro
 // printer makes the printer of the report.
 func (c *command) printer(ctx context.Context, m *metric) *printer {
 	p := &printer{
-		command: c, metric: m, out: bufio.NewWriter(os.Stdout), column: c.column,
+		command: c, metric: m, out: bufio.NewWriter(tool.NewEscapeWriter(os.Stdout)), column: c.column,
 		rates: m.desc.Sem == pdu.SemCounter && !c.raw,
-		host:  m.pc.HostName(ctx), interval: cmp.Or(c.Interval, defaultInterval),
+		host:  tool.EscapeName(m.pc.HostName(ctx)), interval: cmp.Or(c.Interval, defaultInterval),
 	}
 	p.column.Width = min(p.column.Width, maxWidth)
 	p.samples = c.SampleCount(p.interval)

@@ -25,10 +25,10 @@ func (c *command) find(ctx context.Context, pc *pmapi.Context, spec pmapi.Metric
 	m := &metric{pc: pc, name: spec.Metric}
 	ids, err := pc.Lookup(ctx, []string{m.name})
 	if err != nil {
-		return nil, c.Errorf("pmLookupName(%s): %w", m.name, pdu.FromError(err))
+		return nil, c.Errorf("pmLookupName(%s): %w", m.name, tool.Cause(err))
 	}
 	if m.desc, err = pc.Desc(ctx, ids[0]); err != nil {
-		return nil, c.Errorf("pmLookupDesc: %w", pdu.FromError(err))
+		return nil, c.Errorf("pmLookupDesc: %w", tool.Cause(err))
 	}
 	switch {
 	case m.desc.InDom == pdu.NoInDom && len(spec.Instances) > 0:
@@ -57,8 +57,12 @@ func (c *command) selectInstances(ctx context.Context, m *metric, names []string
 
 // refreshInstances makes a column for each instance that there is now.
 func (c *command) refreshInstances(ctx context.Context, m *metric) (err error) {
+	m.insts = nil // there may be millions: not both lists at once
 	if m.insts, err = m.pc.Instances(ctx, m.desc.InDom); err != nil {
-		return c.Errorf("pmGetInDom(%v): %w", m.desc.InDom, pdu.FromError(err))
+		return c.Errorf("pmGetInDom(%v): %w", m.desc.InDom, tool.Cause(err))
+	}
+	for i := range m.insts {
+		m.insts[i].Name = tool.EscapeName(m.insts[i].Name)
 	}
 	m.sortInstances()
 	return nil
@@ -92,7 +96,7 @@ func (c *command) store(ctx context.Context, m *metric) error {
 	case err != nil:
 		return c.Errorf("filter \"%s\" incompatible with metric type (PM_TYPE_%v)", *c.filter, m.desc.Type)
 	}
-	var w pdu.ResultWriter
+	w := pdu.ResultWriter{Limit: pmapi.MaxStore}
 	w.Begin(m.desc.PMID)
 	for _, i := range m.insts {
 		w.Atom(i.ID, value)
@@ -102,10 +106,13 @@ func (c *command) store(ctx context.Context, m *metric) error {
 	}
 	r, err := w.Result()
 	if err == nil {
-		err = m.pc.Store(ctx, r)
+		err = r.At(0).Err()
+	}
+	if err == nil {
+		err = m.pc.StoreResult(ctx, r)
 	}
 	if err != nil {
-		return c.Errorf("store value \"%s\" failed: %w", *c.filter, pdu.FromError(err))
+		return c.Errorf("store value \"%s\" failed: %w", *c.filter, tool.Cause(err))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"sort"
 	"strings"
 	"time"
 
@@ -58,6 +59,7 @@ func (p *printer) printLabels() {
 	}
 	b := append(p.buf[:0], '\n')
 	for _, i := range p.insts {
+		b = p.writeLong(b)
 		start, name := len(b), i.Name
 		if most := width - p.labelShift; most >= 0 {
 			name = name[:min(len(name), most)]
@@ -70,6 +72,19 @@ func (p *printer) printLabels() {
 	}
 	p.out.Write(b)
 	p.buf = b
+}
+
+// maxRow is how much of a row is kept until it is complete. A row is written whole up to that length, since an error of one of
+// its values makes it disappear.
+const maxRow = 64 << 10
+
+// writeLong writes b if it is long, and returns what is left.
+func (p *printer) writeLong(b []byte) []byte {
+	if len(b) < maxRow {
+		return b
+	}
+	p.out.Write(b)
+	return b[:0]
 }
 
 // A cellFunc appends the text of the value at an index of a set in a column. It returns b as it is if there is none.
@@ -94,7 +109,7 @@ func (p *printer) printRow(set pdu.ValueSet, cell cellFunc) (err error) {
 			if i >= 0 {
 				next = i + 1
 			}
-			if b, err = p.appendCell(b, i, cell); err != nil {
+			if b, err = p.appendCell(p.writeLong(b), i, cell); err != nil {
 				return err
 			}
 			b = append(b, ' ')
@@ -134,6 +149,7 @@ func (p *printer) appendWarnings(b []byte, set pdu.ValueSet, cell cellFunc) (_ [
 		if _, ok := p.columnOf(set.Inst(i)); ok {
 			continue
 		}
+		b = p.writeLong(b)
 		line := len(b)
 		b = append(b, "Warning: value="...)
 		start := len(b)
@@ -149,17 +165,17 @@ func (p *printer) appendWarnings(b []byte, set pdu.ValueSet, cell cellFunc) (_ [
 	return b, nil
 }
 
-// indexOf is the index of an instance's value, less than 0 if it has none. likely is where it probably is.
+// indexOf is the index of an instance's value, less than 0 if it has none. The set is sorted by instance. likely is where the
+// value probably is.
 func indexOf(set pdu.ValueSet, id pdu.InstID, likely int) int {
 	if likely < set.Len() && set.Inst(likely) == id {
 		return likely
 	}
-	for i := range set.Len() {
-		if set.Inst(i) == id {
-			return i
-		}
+	i := sort.Search(set.Len(), func(i int) bool { return set.Inst(i) >= id })
+	if i == set.Len() || set.Inst(i) != id {
+		return -1
 	}
-	return -1
+	return i
 }
 
 // printValues prints a row of values as they are.
@@ -181,7 +197,7 @@ func (p *printer) printValues(set pdu.ValueSet) error {
 func (p *printer) float(a pdu.Atom) (float64, error) {
 	v, err := pdu.As[float64](a)
 	if err != nil {
-		return 0, p.Errorf("pmExtractValue: %w", pdu.FromError(err))
+		return 0, p.Errorf("pmExtractValue: %w", tool.Cause(err))
 	}
 	return v, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // printSamples prints the samples, the first at once and the others at the interval.
@@ -95,7 +96,7 @@ func (p *printer) fetch(ctx context.Context, r *pdu.Result) (more bool, err erro
 	if err := p.pc.Fetch(ctx, []pdu.PMID{p.desc.PMID}, r); err != nil {
 		p.out.Flush()
 		fmt.Fprintln(os.Stderr)
-		return false, p.Errorf("pmFetch: %w", pdu.FromError(err))
+		return false, p.Errorf("pmFetch: %w", tool.Cause(err))
 	}
 	r.SortInstances()
 	return p.End.IsZero() || !r.Time.After(p.End), nil
@@ -105,7 +106,7 @@ func (p *printer) fetch(ctx context.Context, r *pdu.Result) (more bool, err erro
 func (p *printer) checkValues(set pdu.ValueSet) bool {
 	if err := set.Err(); err != nil {
 		p.out.Flush()
-		fmt.Fprintf(os.Stderr, "\npmval: pmFetch: %v\n", pdu.FromError(err))
+		fmt.Fprintf(os.Stderr, "\npmval: pmFetch: %v\n", tool.Cause(err))
 	} else if set.Len() > 0 {
 		return true
 	} else {

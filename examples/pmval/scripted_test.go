@@ -117,6 +117,9 @@ const plainLines = `
 -s 1 -x 5 v.good
 -s 1 -x 5 v.i.gaps
 -s 1 -x a v.good
+-s 1 -x text e.low
+-s 1 -x text e.insts
+-s 1 -x text e.high
 -s 1 -x 5 v.i.empty
 -s 2 nosuch
 -s 2 v.good nosuch

@@ -22,6 +22,7 @@ type conn struct {
 	lost    error // why the connection is broken, or nil
 	lostAt  time.Time
 	noticed bool       // a request has failed for it
+	never   bool       // there has been no connection yet
 	changed pdu.Change // for the next fetch
 	epoch   source.Epoch
 	known   known
@@ -32,11 +33,20 @@ type conn struct {
 func (c *conn) begin(ctx context.Context, r Request) error {
 	err := c.wait(ctx, r)
 	c.s.mu.Lock()
+	c.s.applyOutages()
 	switch {
 	case c.closed:
 		err = pdu.ErrNoContext
-	case err == nil:
-		err = c.connect()
+	case ctx.Err() != nil:
+	case c.s.hasEnded() && (r.Method == MethodLookup || r.Method == MethodFetch):
+		err = source.ErrEnd // a Group whose names are all unknown makes no fetch
+	default:
+		if err == nil {
+			err = c.connect()
+		}
+		if err != nil && c.s.hasEnded() {
+			err = source.ErrEnd
+		}
 	}
 	if err != nil {
 		c.s.mu.Unlock()
@@ -83,10 +93,10 @@ func (e lostError) Error() string { return pdu.ErrIPC.Error() + ": " + e.cause.E
 
 func (e lostError) Unwrap() []error { return []error{pdu.ErrIPC, e.cause} }
 
-// lose breaks the connection.
-func (c *conn) lose(cause error) {
+// lose breaks the connection, at a time that is not in the future.
+func (c *conn) lose(cause error, at time.Time) {
 	if c.lost == nil {
-		c.lost, c.lostAt, c.changed = cause, c.s.now(), 0
+		c.lost, c.lostAt, c.changed = cause, at, 0
 		c.epoch.Connection++
 	}
 }
@@ -107,10 +117,10 @@ func (c *conn) connect() error {
 
 // restore connects again. With AutoReconnect, it finds the gap.
 func (c *conn) restore() {
-	if c.s.AutoReconnect {
+	if c.s.AutoReconnect && !c.never {
 		c.gap = c.findGap()
 	}
-	c.lost, c.noticed = nil, false
+	c.lost, c.noticed, c.never = nil, false, false
 }
 
 func (c *conn) Close() error {
@@ -140,13 +150,14 @@ func (c *conn) Reconnect(ctx context.Context) error {
 	}
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
+	c.s.applyOutages()
 	switch {
 	case c.closed:
 		return pdu.ErrNoContext
 	case c.s.broken != nil:
 		return lostError{c.s.broken}
 	}
-	c.lose(errors.New("Reconnect was called"))
+	c.lose(errors.New("Reconnect was called"), c.s.now())
 	c.restore()
 	return nil
 }
@@ -154,14 +165,15 @@ func (c *conn) Reconnect(ctx context.Context) error {
 func (c *conn) Dup(context.Context) (source.Source, error) {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
+	c.s.applyOutages()
 	switch {
 	case c.closed:
 		return nil, pdu.ErrNoContext
-	case c.s.broken != nil:
+	case c.s.broken != nil && !c.s.AutoReconnect:
 		return nil, lostError{c.s.broken}
 	}
 	d := c.s.connect()
-	d.known = c.known.clone()
+	d.known, d.never = c.known.clone(), c.never
 	return d, nil
 }
 
@@ -418,13 +430,9 @@ func (c *conn) beginFetch(ctx context.Context, ids []pdu.PMID, now *time.Time) (
 	s := c.s
 	defer s.mu.Unlock()
 	*now = s.now()
-	switch {
-	case c.gap != nil:
-		gap := c.gap
+	if gap := c.gap; gap != nil {
 		c.gap, c.epoch.Gap = nil, gap
 		return nil, 0, gap
-	case !s.End.IsZero() && now.After(s.End):
-		return nil, 0, source.ErrEnd
 	}
 	changed := c.changed
 	c.changed = 0
@@ -499,6 +507,11 @@ func (c *conn) Store(ctx context.Context, r *pdu.Result) error {
 		case m.value != nil:
 			return pdu.ErrPermission
 		}
+		for i := range s.Len() {
+			if !c.s.hasInstance(m.desc.InDom, s.Inst(i)) {
+				return pdu.ErrInst
+			}
+		}
 	}
 	for _, s := range r.Clone().All() { // the result is the caller's
 		m := c.s.byPMID(s.PMID)
@@ -507,6 +520,15 @@ func (c *conn) Store(ctx context.Context, r *pdu.Result) error {
 		}
 	}
 	return nil
+}
+
+// hasInstance reports whether a domain has an instance, of which a singular metric has pdu.NoInst.
+func (s *Source) hasInstance(id pdu.InDom, inst pdu.InstID) bool {
+	d := s.indom(id)
+	if d == nil {
+		return inst == pdu.NoInst
+	}
+	return slices.ContainsFunc(d.list, func(i pdu.Instance) bool { return i.ID == inst })
 }
 
 // sorted is a copy of instances by number.

@@ -18,7 +18,8 @@
 //
 // Metric.Fail makes one metric fail, Source.FailFetch every fetch. Source.Break breaks
 // the connections and Source.Restore lets them come back, by Context.Reconnect or, with
-// AutoReconnect, by themselves, with a *pmapi.Gap. Source.OnRequest is called before every
+// AutoReconnect, by themselves, with a *pmapi.Gap; Source.BreakAt does both at times of the
+// source. Source.OnRequest is called before every
 // request, and can delay it or make it fail.
 //
 // # Time
@@ -27,7 +28,8 @@
 // by the pauses of Group.Every, which take no time: an hour of samples is there at once.
 // Without Start, time is that of package time, which testing/synctest makes virtual
 // together with all other time of the program. With End, fetches after that time fail as
-// at the end of an archive, which ends Group.Every.
+// at the end of an archive, which ends Group.Every, whatever faults there are: a test of a
+// loop over Every has an End.
 //
 // # Concurrency
 //

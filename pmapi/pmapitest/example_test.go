@@ -29,7 +29,7 @@ func warn(ctx context.Context, c *pmapi.Context, limit float64) error {
 	return nil
 }
 
-var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.Local)
 
 // A test of a monitor: the load rises by one each second, for five seconds that take no
 // time.

@@ -94,7 +94,7 @@ func TestStore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return c.Store(ctx, r)
+		return c.StoreResult(ctx, r)
 	}
 	if err := store(level.Desc().PMID); err != nil {
 		t.Error(err)
@@ -271,4 +271,43 @@ func merged(sets []pdu.LabelSet) string {
 		return err.Error()
 	}
 	return set.String()
+}
+
+// A context that is opened while connections are broken works after Restore: by itself with
+// AutoReconnect and without a gap, or after Reconnect.
+func TestContextOnBrokenSource(t *testing.T) {
+	for _, reconnects := range []bool{false, true} {
+		src := &pmapitest.Source{AutoReconnect: reconnects, Start: noon}
+		pmapitest.Add(src, pmapitest.Metric[uint32]{Name: "size"}).Set(7)
+		src.Break(errors.New("not started"))
+		c := src.Context()
+		g := c.Group()
+		size := pmapi.Add[uint32](g, "size")
+		for range 2 {
+			if _, err := g.Fetch(t.Context()); !errors.Is(err, pdu.ErrIPC) || !strings.Contains(err.Error(), "not started") {
+				t.Error(err)
+			}
+		}
+		twin, err := c.Dup(t.Context())
+		if reconnects != (err == nil) {
+			t.Errorf("Dup with AutoReconnect %v: %v", reconnects, err)
+		}
+		src.Restore()
+		if !reconnects {
+			if _, err := g.Fetch(t.Context()); !errors.Is(err, pdu.ErrIPC) {
+				t.Error(err)
+			}
+			if err := c.Reconnect(t.Context()); err != nil {
+				t.Error(err)
+			}
+		} else if err := twin.Fetch(t.Context(), []pdu.PMID{1}, new(pdu.Result)); err != nil {
+			t.Error(err)
+		}
+		if _, err := g.Fetch(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if v, err := size.Value(); v != 7 || err != nil {
+			t.Error(v, err)
+		}
+	}
 }

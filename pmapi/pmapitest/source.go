@@ -22,14 +22,17 @@ type Source struct {
 	Labels string
 	// Start is when the source's own time begins; zero means the time of package time.
 	Start time.Time
-	// End is the last moment with values: later fetches fail with pdu.ErrEOL, which ends
-	// Group.Every. Zero means that there is no end.
+	// End is the last moment with values: later fetches and lookups of names fail with
+	// pdu.ErrEOL, which ends Group.Every, and so do other requests that a fault would make
+	// fail: End wins over Break, FailFetch and OnRequest. Zero means that there is no end.
 	End time.Time
 	// AutoReconnect makes contexts that connect again by themselves, as pmapi.Dialer.AutoReconnect
 	// does.
 	AutoReconnect bool
 	// OnRequest, if not nil, is called before each request is served, and may wait. An
 	// error is that of the request: a pdu.Error as one that the source has replied with.
+	// While connections are broken it is called too, but a Group starts with a Lookup then, whose
+	// failure ends its Fetch: no request of MethodFetch reaches OnRequest.
 	OnRequest func(ctx context.Context, r Request) error
 
 	mu      sync.Mutex
@@ -40,7 +43,8 @@ type Source struct {
 	delay   time.Duration
 	failed  error // of fetches
 	broken  error // of connections
-	serial  int   // of PMIDs
+	outages []outage
+	serial  int // of PMIDs
 }
 
 // A Request is one that a context makes.
@@ -69,7 +73,8 @@ const (
 	MethodStore     Method = "Store"
 )
 
-// Context opens a context on the source. It does not have to be closed.
+// Context opens a context on the source. It does not have to be closed. While connections are
+// broken (see Break), its requests fail, as those of a monitor that is started before its collector.
 func (s *Source) Context() *pmapi.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +90,11 @@ func (s *Source) host() string {
 
 // connect makes a connection. The caller has the lock.
 func (s *Source) connect() *conn {
+	s.applyOutages()
 	c := &conn{s: s, closing: make(chan struct{}), known: newKnown()}
+	if s.broken != nil {
+		c.lost, c.lostAt, c.noticed, c.never = s.broken, s.now(), true, true
+	}
 	s.conns = append(s.conns, c)
 	return c
 }
@@ -139,16 +148,26 @@ func (s *Source) FailFetch(err error) {
 
 // Break breaks all connections: requests fail with pdu.ErrIPC and cause, which may be nil, and
 // connecting again does too, until Restore. What changes meanwhile is not reported by
-// fetches; with AutoReconnect it is in the Gap.
+// fetches; with AutoReconnect it is in the Gap. While connections are broken, OnRequest is not
+// called for fetches of a Group, whose Lookup fails before. A loop over Group.Every goes on until
+// Source.End or the end of its context.Context. BreakAt does it at a time.
 func (s *Source) Break(cause error) {
 	if cause == nil {
-		cause = errors.New("the connection is broken")
+		cause = errBroken
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.applyOutages()
+	s.breakAll(cause, s.now())
+}
+
+var errBroken = errors.New("the connection is broken")
+
+// breakAll breaks all connections, at a time that is not in the future.
+func (s *Source) breakAll(cause error, at time.Time) {
 	s.broken = cause
 	for _, c := range s.conns {
-		c.lose(cause)
+		c.lose(cause, at)
 	}
 }
 
@@ -157,8 +176,47 @@ func (s *Source) Break(cause error) {
 func (s *Source) Restore() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.applyOutages()
 	s.broken = nil
 }
+
+// An outage is a Break, or the Restore after it, of a time.
+type outage struct {
+	at     time.Time
+	broken bool
+}
+
+// BreakAt breaks all connections at a moment of the source's time, as Break does without a cause,
+// and restores them at another, as Restore does. It may be called for several outages, which do not
+// overlap. It panics if until is not after from.
+//
+//	src.BreakAt(noon.Add(2*time.Second), noon.Add(4*time.Second)) // no connection from second 2 to 4
+func (s *Source) BreakAt(from, until time.Time) {
+	if !until.After(from) {
+		panic("pmapitest: BreakAt: until is not after from")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outages = append(s.outages, outage{from, true}, outage{until, false})
+	slices.SortStableFunc(s.outages, func(a, b outage) int { return a.at.Compare(b.at) })
+}
+
+// applyOutages does what BreakAt has planned for times that have come. The caller has the lock.
+func (s *Source) applyOutages() {
+	now := s.now()
+	for len(s.outages) > 0 && !s.outages[0].at.After(now) {
+		o := s.outages[0]
+		s.outages = s.outages[1:]
+		if o.broken {
+			s.breakAll(errBroken, o.at)
+		} else {
+			s.broken = nil
+		}
+	}
+}
+
+// hasEnded reports whether End has passed. The caller has the lock.
+func (s *Source) hasEnded() bool { return !s.End.IsZero() && s.now().After(s.End) }
 
 // Notify makes the next fetch of each context report changes, as from a collector. Changes
 // of names and labels of this source are reported without it.

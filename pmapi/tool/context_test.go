@@ -92,9 +92,28 @@ func TestSelectInstances(t *testing.T) {
 			t.Errorf("%q (-want +got):\n%s", tt.names, diff)
 		}
 	}
-	names := tool.InstanceNames([]pdu.Instance{{ID: 3, Name: "a"}, {ID: 1, Name: "b"}})
-	if diff := cmp.Diff(map[pdu.InstID]string{3: "a", 1: "b"}, names); diff != "" {
-		t.Errorf("InstanceNames (-want +got):\n%s", diff)
+}
+
+func TestInstanceNames(t *testing.T) {
+	for _, tt := range []struct {
+		insts []pdu.Instance
+		want  map[pdu.InstID]string
+	}{
+		{nil, map[pdu.InstID]string{}},
+		{[]pdu.Instance{{ID: 1, Name: "a"}, {ID: 3, Name: "b"}}, map[pdu.InstID]string{1: "a", 3: "b"}},
+		{[]pdu.Instance{{ID: 3, Name: "a"}, {ID: 1, Name: "b"}, {ID: -2, Name: "c"}}, map[pdu.InstID]string{3: "a", 1: "b", -2: "c"}},
+		{[]pdu.Instance{{ID: 3, Name: "a"}, {ID: 1, Name: "b"}, {ID: 3, Name: "c"}}, map[pdu.InstID]string{3: "c", 1: "b"}},
+		{[]pdu.Instance{{ID: 1, Name: "a"}, {ID: 1, Name: "b"}}, map[pdu.InstID]string{1: "b"}},
+	} {
+		names, got := tool.NewInstanceNames(tt.insts), map[pdu.InstID]string{}
+		for id := pdu.InstID(-5); id < 5; id++ {
+			if name, ok := names.Name(id); ok {
+				got[id] = name
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", tt.insts, diff)
+		}
 	}
 }
 

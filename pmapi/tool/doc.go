@@ -30,6 +30,9 @@
 // [*ExitError], which has the message and the exit status of PCP's tools; [Command.Report] prints it. Nothing in this
 // package ends the program.
 //
+// What a collector sends is not trusted. A tool that prints it to a terminal does so through an [EscapeWriter], and names
+// through [EscapeName]; [LimitMemory] keeps the memory of a tool within three times the longest reply.
+//
 // The package's example is a whole tool that prints the values of a metric as pmval(1) does. What tools need of values alone
 // is in package pdu: pdu.ValueFormat formats them and pdu.ParseAtom parses them.
 //

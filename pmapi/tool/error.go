@@ -9,6 +9,7 @@ import (
 
 	"github.com/pcp-go/pcp/internal/timeout"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
 )
 
 // An ExitError says how a tool ends: with what message and with what exit status.
@@ -30,10 +31,22 @@ func (e *ExitError) Unwrap() error { return e.Err }
 func (e *ExitError) Timeout() bool { return timeout.Is(e.Err) }
 
 // Errorf makes the error of a tool that ends with a message and status 1. The message begins with the tool's name. As in
-// fmt.Errorf, %w makes an argument its cause; a pdu.Error, such as pdu.FromError makes of any error, has PCP's text.
+// fmt.Errorf, %w makes an argument its cause; what Cause makes of an error has PCP's text.
 func (c *Command) Errorf(format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	return &ExitError{Status: 1, Message: fmt.Sprintf("%s: %v\n", c.Name, err), Err: errors.Unwrap(err)}
+}
+
+// Cause returns what tools print of an error: its code, with PCP's text. Of a reply that exceeds a limit, PCP has no text that
+// says what to do; then it is the *pmapi.LimitError.
+func Cause(err error) error {
+	if long, ok := errors.AsType[*pmapi.LimitError](err); ok {
+		return long
+	}
+	if err == nil {
+		return nil
+	}
+	return pdu.FromError(err)
 }
 
 // UsageErrorf makes the error of a command line that a tool cannot use: the message, which is printed as it stands and
@@ -46,7 +59,7 @@ func (c *Command) UsageErrorf(format string, args ...any) error {
 func (c *Command) Usage() string { return c.parser().Usage() }
 
 // Report prints the message of an error to Stderr and returns the exit status that goes with it: 0 for nil, 1 for an
-// error that is no *ExitError, which is printed after the tool's name.
+// error that is no *ExitError, which is printed after the tool's name. Control characters are escaped; see Escape.
 //
 // What Parse and UsageErrorf say of a command line goes where the environment says, as with pmflush(3): PCP_STDERR is
 // the name of a file to append to, and "DISPLAY" would be a dialog, of which there is none.
@@ -57,12 +70,12 @@ func (c *Command) Report(err error) (status int) {
 	exit, ok := errors.AsType[*ExitError](err)
 	switch {
 	case !ok:
-		fmt.Fprintf(c.stderr(), "%s: %v\n", c.Name, err)
+		fmt.Fprintf(c.stderr(), "%s: %s\n", c.Name, Escape(err.Error()))
 		return 1
 	case exit.redirected && exit.Message != "":
-		c.printRedirected(exit.Message)
+		c.printRedirected(Escape(exit.Message))
 	default:
-		io.WriteString(c.stderr(), exit.Message)
+		io.WriteString(c.stderr(), Escape(exit.Message))
 	}
 	return exit.Status
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
 )
 
 func TestReport(t *testing.T) {
@@ -23,6 +24,8 @@ func TestReport(t *testing.T) {
 		cause  error
 	}{
 		{err: nil},
+		{err: errors.New("\x1b[2J"), want: "pmx: \\x1b[2J\n", status: 1},
+		{err: c.Errorf("\a%w", pdu.ErrName), want: "pmx: \\x07Unknown metric name\n", status: 1, cause: pdu.ErrName},
 		{err: pdu.ErrName, want: "pmx: Unknown metric name\n", status: 1, cause: pdu.ErrName},
 		{err: c.Errorf("a.b: %w", pdu.ErrName), want: "pmx: a.b: Unknown metric name\n", status: 1, cause: pdu.ErrName},
 		{err: c.UsageErrorf("too many: %d\n", 3), want: "too many: 3\n" + usage, status: 1, cause: ErrUsage},
@@ -70,5 +73,20 @@ func TestReportRedirected(t *testing.T) {
 	c.Report(c.UsageErrorf(""))
 	if want := "pmx: using stderr - there are no dialogs\n" + usage; stderr.String() != want {
 		t.Errorf("DISPLAY: got %q, want %q", stderr.String(), want)
+	}
+}
+
+// A reply that is too long is reported with the length, the limit and what to do; other errors with PCP's text.
+func TestCause(t *testing.T) {
+	long := &pmapi.LimitError{What: "names", N: 20, Limit: 10}
+	for _, tt := range []struct{ err, want error }{
+		{nil, nil},
+		{fmt.Errorf("lost: %w", long), long},
+		{&pmapi.OpError{Op: "fetch", Err: pdu.ErrAgain}, pdu.ErrAgain},
+		{context.DeadlineExceeded, pdu.ErrTimeout},
+	} {
+		if got := Cause(tt.err); got != tt.want {
+			t.Errorf("Cause(%v) = %v, want %v", tt.err, got, tt.want)
+		}
 	}
 }

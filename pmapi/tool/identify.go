@@ -36,6 +36,6 @@ func Identify(ctx context.Context, pc *pmapi.Context, commandLine []string) {
 	w.Begin(ids[0])
 	w.String(pdu.NoInst, host+" ("+address+") "+strings.Join(commandLine, " "))
 	if r, err := w.Result(); err == nil {
-		_ = pc.Store(ctx, r)
+		_ = pc.StoreResult(ctx, r)
 	}
 }

@@ -1,8 +1,11 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"sort"
 	"strings"
 
 	"github.com/pcp-go/pcp/internal/cnum"
@@ -66,11 +69,42 @@ func SelectInstances(ctx context.Context, pc *pmapi.Context, d pdu.InDom, names 
 	return insts, errors.Join(pc.DelProfile(d), pc.AddProfile(d, ids...))
 }
 
-// InstanceNames returns the names of instances by their numbers.
-func InstanceNames(insts []pdu.Instance) map[pdu.InstID]string {
-	names := make(map[pdu.InstID]string, len(insts))
-	for _, inst := range insts {
-		names[inst.ID] = inst.Name
+// InstanceNames are the names of instances by their numbers. They take little memory beside the instances, of which a
+// domain may have millions. The zero value has no names.
+type InstanceNames struct {
+	insts []pdu.Instance
+	order []int32 // indexes of insts by number; nil if insts is in that order
+}
+
+// NewInstanceNames returns the names of instances, which must not change afterwards. Of several with one number the last
+// has its name.
+func NewInstanceNames(insts []pdu.Instance) InstanceNames {
+	byID := func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) }
+	n := InstanceNames{insts: insts}
+	if slices.IsSortedFunc(insts, byID) {
+		return n
 	}
-	return names
+	n.order = make([]int32, len(insts))
+	for i := range n.order {
+		n.order[i] = int32(i)
+	}
+	slices.SortStableFunc(n.order, func(a, b int32) int { return byID(insts[a], insts[b]) })
+	return n
+}
+
+// Name returns the name of an instance; ok is false if there is none.
+func (n InstanceNames) Name(id pdu.InstID) (name string, ok bool) {
+	after := sort.Search(len(n.insts), func(i int) bool { return n.at(i).ID > id })
+	if after == 0 || n.at(after-1).ID != id {
+		return "", false
+	}
+	return n.at(after - 1).Name, true
+}
+
+// at is the instance at an index in the order of their numbers.
+func (n InstanceNames) at(i int) pdu.Instance {
+	if n.order != nil {
+		i = int(n.order[i])
+	}
+	return n.insts[i]
 }

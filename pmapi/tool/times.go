@@ -52,7 +52,7 @@ func (c *Command) setTimes(ctx context.Context, pc *pmapi.Context, now time.Time
 			return c.Errorf("Cannot set context timezone: %w", err)
 		}
 		c.Location = newZone(tz)
-		c.printZoneNote("local timezone of host \"" + pc.HostName(ctx) + "\"")
+		c.printZoneNote("local timezone of host \"" + EscapeName(pc.HostName(ctx)) + "\"")
 	case c.given.zoneSet:
 		c.Location = newZone(c.given.zone)
 		c.printZoneNote("\"TZ=" + c.given.zone + "\"")

@@ -3,10 +3,10 @@ package faulty
 import (
 	"net"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -25,38 +25,17 @@ type Fault struct {
 // proxy's address, for -h.
 func (f Fault) Start(t testing.TB, collector string) (host string) {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var conns sync.WaitGroup
-	conns.Go(func() {
-		for {
-			client, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			conns.Go(func() { f.proxy(client, collector) })
-		}
-	})
-	t.Cleanup(func() {
-		ln.Close()
-		conns.Wait()
-	})
-	return ln.Addr().String()
+	return pcptest.Serve(t, func(client net.Conn) { f.proxy(client, collector) })
 }
 
 // proxy forwards PDUs, a request and its reply in turn, until one side closes its connection.
 func (f Fault) proxy(client net.Conn, collector string) {
-	defer client.Close()
 	server, err := net.Dial("tcp", collector)
 	if err != nil {
 		return
 	}
 	defer server.Close()
-	limit := time.Now().Add(time.Minute)
-	client.SetDeadline(limit)
-	server.SetDeadline(limit)
+	server.SetDeadline(time.Now().Add(time.Minute))
 	in, out := pdu.NewConn(client), pdu.NewConn(server)
 	if f.greet(in, out) != nil {
 		return

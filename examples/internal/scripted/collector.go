@@ -7,10 +7,10 @@ import (
 	"errors"
 	"net"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -34,29 +34,7 @@ type Metric struct {
 // Serve runs the collector on a port of the loopback interface until the test has ended, and returns its address.
 func (c Collector) Serve(t testing.TB) (addr string) {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var conns sync.WaitGroup
-	conns.Go(func() {
-		for {
-			conn, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			conns.Go(func() {
-				defer conn.Close()
-				conn.SetDeadline(time.Now().Add(time.Minute))
-				c.serveClient(conn)
-			})
-		}
-	})
-	t.Cleanup(func() {
-		ln.Close()
-		conns.Wait()
-	})
-	return ln.Addr().String()
+	return pcptest.Serve(t, func(conn net.Conn) { c.serveClient(conn) })
 }
 
 // serveClient replies to the requests of one client until it closes the connection or the script does.

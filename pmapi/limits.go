@@ -1,0 +1,49 @@
+package pmapi
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A LimitError is the error of a reply that exceeds a limit: one that is longer than Dialer.MaxReply,
+// with which the connection is lost, or one with more names, instances or label sets than fit
+// in three times its length when they are decoded. It unwraps to pdu.ErrTooBig.
+type LimitError struct {
+	What     string // "bytes", "names", "instances" or "label sets"
+	N, Limit int
+}
+
+// Limits of what one reply has.
+const (
+	maxNames     = 4 << 20
+	maxInstances = 4 << 20
+	maxLabelSets = 1 << 20
+)
+
+// Error has both numbers, and what to do.
+func (e *LimitError) Error() string {
+	s := fmt.Sprintf("a reply of %d %s exceeds the limit of %d", e.N, e.What, e.Limit)
+	switch e.What {
+	case "bytes":
+		s += ": raise Dialer.MaxReply, or PMCD_MAX_REPLY in the environment"
+	case "names":
+		s += ": request a part of the name space"
+	}
+	return s
+}
+
+// Unwrap returns pdu.ErrTooBig.
+func (e *LimitError) Unwrap() error { return pdu.ErrTooBig }
+
+// checkCount returns an error if the number at an offset of a body exceeds a limit.
+func checkCount(body []byte, offset int, what string, limit int) error {
+	if len(body) < offset+4 {
+		return nil // which is for the decoder to say
+	}
+	if n := int(int32(binary.BigEndian.Uint32(body[offset:]))); n > limit && n <= len(body)/4 {
+		return &LimitError{what, n, limit}
+	}
+	return nil
+}
