@@ -39,15 +39,17 @@ type Agent struct {
 	// ClientAttributes says that functions of the agent use the identity of
 	// Request.Client: see Info.
 	ClientAttributes bool
-	// Logger logs what goes wrong in functions of the agent. Nil means the log of what
-	// serves the Agent, which is Main's log or a collector's Logger, or else none: see
-	// SetDefaultLogger. Leave it nil under Main.
+	// Logger logs what goes wrong in functions of the agent, with a limit for lines that
+	// say the same: how many were left out is logged. Nil means the logs of what
+	// serves the Agent, which are Main's log and the Logger of each collector, or else
+	// slog.Default: see AddLogger. Leave it nil under Main.
 	Logger *slog.Logger
 
-	log      atomic.Pointer[slog.Logger] // SetDefaultLogger's, or nil
-	wrapping sync.Mutex                  // one Use at a time
-	handler  atomic.Pointer[Handler]     // the outermost wrapper of Use; nil if there is none
-	changed  atomic.Uint32               // pdu.Change bits for the next fetch
+	logs     agentLogs
+	limited  atomic.Pointer[limitedLog] // of the Log that was used last
+	wrapping sync.Mutex                 // one Use at a time
+	handler  atomic.Pointer[Handler]    // the outermost wrapper of Use; nil if there is none
+	changed  atomic.Uint32              // pdu.Change bits for the next fetch
 
 	snap atomic.Pointer[snapshot] // of current; nil when that has changed
 
@@ -80,11 +82,28 @@ func (a *Agent) Use(wrap func(next Handler) Handler) {
 	a.wrapping.Lock() // not mu, which wrap may need
 	defer a.wrapping.Unlock()
 	h := wrap(a.wrapped())
+	if h == nil {
+		a.fail(&OpError{Op: "use a wrapper", Agent: a.Name, Err: errors.New("it is nil: return a Handler that embeds the one given")})
+		return
+	}
 	a.handler.Store(&h)
 }
 
-// wrapped is the outermost Handler.
+// fail makes Err return an error, unless there was one before.
+func (a *Agent) fail(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.err == nil {
+		a.err = err
+	}
+}
+
+// wrapped is the outermost Handler. That of a nil *Agent has no metrics, and Err refuses
+// it.
 func (a *Agent) wrapped() Handler {
+	if a == nil {
+		return Unimplemented{}
+	}
 	if h := a.handler.Load(); h != nil {
 		return *h
 	}
@@ -108,31 +127,34 @@ func (a *Agent) Notify(c pdu.Change) {
 	a.changed.Or(uint32(c & (pdu.ChangeLabels | pdu.ChangeNames)))
 }
 
-// SetDefaultLogger sets the log of an Agent whose Logger is nil. What serves an Agent
-// calls it, also while something else serves that already; the last call counts.
-func (a *Agent) SetDefaultLogger(l *slog.Logger) { a.log.Store(l) }
+// AddLogger adds a log for an Agent whose Logger is nil, until remove is called. What
+// serves an Agent calls it. An Agent that several serve logs to the logs of all.
+func (a *Agent) AddLogger(l *slog.Logger) (remove func()) { return a.logs.add(l) }
 
-// Log is where the Agent logs: its Logger, or else the argument of SetDefaultLogger,
-// or else one that discards everything. It is never nil.
+// Log is where the Agent logs: its Logger, or else all the logs of AddLogger, or else
+// slog.Default. It is never nil.
 func (a *Agent) Log() *slog.Logger {
 	if a.Logger != nil {
 		return a.Logger
 	}
-	if l := a.log.Load(); l != nil {
-		return l
-	}
-	return discard
+	return a.logs.logger()
 }
 
-var discard = slog.New(slog.DiscardHandler)
+// errNilAgent is why a nil *Agent cannot be used.
+var errNilAgent = &OpError{Op: "serve", Err: errors.New("the *Agent is nil")}
 
 // Info has the fields of the same names.
 func (a *Agent) Info() Info { return a.wrapped().Info() }
 
 // Err is the first error of Register, AddInDom, Attach or AddDynamic, or what else
 // keeps the Agent from serving: so a program that ignores their results still
-// fails where it starts to serve.
-func (a *Agent) Err() error { return a.wrapped().Err() }
+// fails where it starts to serve. A nil *Agent has an error too.
+func (a *Agent) Err() error {
+	if a == nil {
+		return errNilAgent
+	}
+	return a.wrapped().Err()
+}
 
 // Namespace is the names of the agent's metrics; the pointer is the same until
 // they change. Its Lookup finds the PMID of a name, such as that of an event's

@@ -28,7 +28,8 @@
 //
 // [Main] makes a program of an agent, with the options of PCP's agents. A collector
 // starts the program, or it listens on a socket; it can also install itself into a
-// PCP. [Serve] runs an agent on one connection. A collector in the same program
+// PCP. [Serve] runs an agent on one connection, [ServeListener] on those that come to a
+// socket, one after the other. A collector in the same program
 // uses the same Agent without a changed line: see the package
 // [github.com/pcp-go/pcp/pmda/collector]. All of them need only a [Handler], the
 // interface that Agent implements. A type that embeds [Unimplemented] is a Handler
@@ -57,7 +58,8 @@
 // [InDom.SetNames] replaces the instances by name; a name has the same ID whenever
 // it comes back. With [InDom.SetInstances] the program chooses the IDs. Call them
 // when something changes, or from the domain's Refresh, which runs before the
-// instances are used.
+// instances are used. Names that come from elsewhere, such as those of devices, are
+// checked with [ValidInstanceName] first.
 //
 // # Groups
 //
@@ -136,7 +138,8 @@
 // # Tests
 //
 // Package [github.com/pcp-go/pcp/pmda/pmdatest] checks that a Handler keeps the
-// contract.
+// contract. It needs no collector; an agent in a collector.Server, with pmapi.Local as
+// its client, needs no socket: the README has a test of each kind.
 //
 // # The C names
 //

@@ -102,6 +102,7 @@ func TestDynamicRootRefused(t *testing.T) {
 		{"found.by.x", "is a metric"},
 		{"", "its last component is empty"},
 		{"found.7", "letters, digits and underscores"},
+		{"event", "are reserved"},
 	} {
 		a := dynamicAgent()
 		must(t, a.AddDynamic("found.by"))

@@ -91,10 +91,10 @@ func (h tableHandler) Fetch(ctx context.Context, r *Request, ids []pdu.PMID, w *
 	if err := f.refresh(ctx, r, h.a); err != nil {
 		return err
 	}
-	for next := 0; next < len(ids); {
+	for next := 0; next < len(ids) && w.Err() == nil; {
 		next = f.values(ctx, r, h.a, t.domain, ids, next, w)
 	}
-	return nil
+	return w.Err()
 }
 
 // values writes the values of the metrics from one on, and returns where to go on:
@@ -108,7 +108,7 @@ func (f *fetch) values(ctx context.Context, r *Request, a *Agent, domain pdu.Dom
 			next = at + 1
 		}
 	}()
-	for ; at < len(ids); at++ {
+	for ; at < len(ids) && w.Err() == nil; at++ { // the rest would be in vain
 		w.Begin(ids[at])
 		if m := f.metrics[at]; m != nil {
 			f.value(ctx, r, a, m, domain, w)

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 )
@@ -546,7 +547,7 @@ func TestGroupStore(t *testing.T) {
 // TestPanic: a function of a metric that panics fails that metric and no other,
 // and leaves nothing locked.
 func TestPanic(t *testing.T) {
-	var log bytes.Buffer
+	var log pcptest.LogBuffer
 	a := &pmda.Agent{Name: "a", Domain: 251, Logger: logLines(&log)}
 	broken := true
 	g := a.Group(nil)

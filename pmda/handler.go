@@ -53,7 +53,9 @@ type Handler interface {
 	Namespace() *pmns.Tree
 
 	// Fetch writes one set per PMID, in order. A metric that fails alone has its
-	// error in its set. It is fetch of pmdaInterface.
+	// error in its set. A collector makes a fetch of more than 1024 metrics in several
+	// calls with the same writer, which has the sets of earlier ones then. When w has an
+	// Err, further values are in vain. It is fetch of pmdaInterface.
 	Fetch(ctx context.Context, r *Request, ids []pdu.PMID, w *pdu.ResultWriter) error
 
 	// Desc describes a metric, or returns pdu.ErrPMID.
@@ -106,8 +108,9 @@ type Handler interface {
 type Logging interface {
 	// Log is where the Handler logs; nil means slog.Default.
 	Log() *slog.Logger
-	// SetDefaultLogger sets the log of a Handler that has no other.
-	SetDefaultLogger(l *slog.Logger)
+	// AddLogger adds a log for a Handler that has none of its own, until remove is
+	// called. A Handler that several collectors serve has several.
+	AddLogger(l *slog.Logger) (remove func())
 }
 
 // As finds the first Handler that is a T among h and those that it wraps: from
@@ -134,9 +137,14 @@ type wrapper interface{ Unwrap() Handler }
 // never change.
 type Request struct {
 	Client    *Client      // whose request it is
-	ContextID int32        // which of the client's PCP contexts, 0 to 63
+	ContextID int32        // which of the client's PCP contexts
 	Profile   *pdu.Profile // the instances wanted; nil means all
 	Deadline  time.Time    // when the reply is no longer wanted; zero if never
+
+	// Memory, if not nil, grants the memory for the reply, which the client is charged for
+	// until it has that. It is for Handlers that get a long reply from elsewhere: a
+	// ResultWriter asks by itself. Its error is that of the request.
+	Memory pdu.Memory
 }
 
 // A Client is a connection to the collector, as agents see it. It never changes:

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode"
 
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -50,16 +51,16 @@ type InDom struct {
 	// SetNames, and replaced when there is a new name. What is wrong with it is logged,
 	// and does not hinder SetNames; a file that is no such file, or cannot be read, is
 	// left alone. Names that the format cannot hold, longer than 959 bytes or
-	// beginning with a blank or bracket, are not kept. The counterpart of the
+	// beginning with a bracket, are not kept. The counterpart of the
 	// operations LOAD and SAVE of pmdaCacheOp(3).
 	File string
 
 	home  atomic.Pointer[indomHome] // nil until it is attached first
 	insts atomic.Pointer[instances]
 
-	refreshLog  logOnce
-	fileLog     logOnce
-	labelsWrong atomic.Bool
+	refreshLog logOnce
+	fileLog    logOnce
+	labelsLog  logOnce
 
 	mu      sync.Mutex            // guards what follows
 	ids     map[string]pdu.InstID // of all names that SetNames has seen; nil after SetInstances
@@ -138,6 +139,9 @@ func (a *Agent) Attach(d *InDom) error { return attach(a, d) }
 func (t *Tables) Attach(d *InDom) error { return attach(t, d) }
 
 func attach(to Registry, d *InDom) error {
+	if d == nil {
+		return to.register("attach instance domain", "", func(*Tables) error { return errors.New("the *InDom is nil") })
+	}
 	return to.register("attach instance domain", d.Name, func(t *Tables) error { return t.attach(d) })
 }
 
@@ -240,8 +244,8 @@ func (d *InDom) Instances() []pdu.Instance { return d.state().list }
 
 // SetInstances replaces the instances, and what SetNames remembers, and returns
 // their IDs. IDs and names must be unique, names up to the first space; a name
-// must not be empty, an ID not negative. On an error the instances stay as they
-// were. The slice is copied.
+// must be one that ValidInstanceName accepts, an ID not negative. On an error the
+// instances stay as they were. The slice is copied.
 func (d *InDom) SetInstances(instances ...pdu.Instance) ([]pdu.InstID, error) {
 	s, err := newInstances(slices.Clone(instances))
 	if err != nil {
@@ -265,7 +269,9 @@ func (d *InDom) SetInstances(instances ...pdu.Instance) ([]pdu.InstID, error) {
 //
 // Names are unique up to the first space, as for SetInstances: "/order 200" and
 // "/order 500" are not, "/order::200" and "/order::500" are; on an error the
-// instances stay as they were. All names are remembered until SetInstances, and
+// instances stay as they were. One bad name fails them all: a program that has names
+// from elsewhere, such as those of devices, leaves out those that ValidInstanceName does
+// not accept. All names are remembered until SetInstances, and
 // beyond in the File. A call with the names of the one before costs little. The
 // counterpart of pmdaCacheStore(3) for all instances at once.
 func (d *InDom) SetNames(names ...string) ([]pdu.InstID, error) {
@@ -335,12 +341,33 @@ func (d *InDom) rememberIDs() {
 	}
 }
 
+// ValidInstanceName reports whether an instance may have a name. It may not be empty
+// before the first space, since tools such as pminfo know an instance by that part, and
+// may not have control characters, which could break lines and move the cursor where
+// names are printed.
+func ValidInstanceName(name string) bool { return checkInstanceName(name) == nil }
+
+func checkInstanceName(name string) error {
+	switch {
+	case name == "":
+		return errors.New("needs a name")
+	case name[0] == ' ':
+		return errors.New("the name must not begin with a space: up to the first space it tells instances apart")
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return errors.New("the name must not have control characters")
+	}
+	return nil
+}
+
 // newInstances checks and indexes a list, which it keeps.
 func newInstances(list []pdu.Instance) (*instances, error) {
 	s := &instances{list: list, byName: make(map[string]int, len(list))}
 	for at, i := range list {
-		if i.Name == "" || i.ID < 0 {
-			return nil, fmt.Errorf("instance %d %q: needs a name and an ID of 0 or more", i.ID, i.Name)
+		if i.ID < 0 {
+			return nil, fmt.Errorf("instance %d %q: needs an ID of 0 or more", i.ID, i.Name)
+		}
+		if err := checkInstanceName(i.Name); err != nil {
+			return nil, fmt.Errorf("instance %d %q: %w", i.ID, i.Name, err)
 		}
 		short, _, _ := strings.Cut(i.Name, " ")
 		if other, ok := s.byName[short]; ok && list[other].Name == i.Name {

@@ -27,6 +27,14 @@ func TestSetInstancesErrors(t *testing.T) {
 		want  string
 	}{
 		{"no name", []pdu.Instance{{ID: 1}}, `instance 1 "": needs a name`},
+		{"space", []pdu.Instance{{ID: 1, Name: " "}}, `instance 1 " ": the name must not begin with a space: up to the first space it tells instances apart`},
+		{"space first", []pdu.Instance{{ID: 0, Name: "x"}, {ID: 1, Name: " a"}}, `instance 1 " a": the name must not begin with a space`},
+		{"line break", []pdu.Instance{{ID: 1, Name: "a\nb"}}, `instance 1 "a\nb": the name must not have control characters`},
+		{"tab after a space", []pdu.Instance{{ID: 1, Name: "a \t"}}, "control characters"},
+		{"NUL", []pdu.Instance{{ID: 1, Name: "a\x00"}}, "control characters"},
+		{"escape", []pdu.Instance{{ID: 1, Name: "\x1b[2J"}}, "control characters"},
+		{"delete", []pdu.Instance{{ID: 1, Name: "a\x7f"}}, "control characters"},
+		{"C1", []pdu.Instance{{ID: 1, Name: "a\u009b"}}, "control characters"},
 		{"no ID", []pdu.Instance{{ID: pdu.NoInst, Name: "x"}}, `instance -1 "x": needs`},
 		{"same ID", []pdu.Instance{{ID: 0, Name: "w"}, {ID: 3, Name: "x"}, {ID: 3, Name: "y"}}, `"x" and "y" have the same ID 3`},
 		{"same ID as the first", []pdu.Instance{{ID: 0, Name: "w"}, {ID: 0, Name: "x"}}, `"w" and "x" have the same ID 0`},
@@ -62,6 +70,7 @@ func TestSetNames(t *testing.T) {
 		{func() error { return setNames(d, "c", "a") }, insts(pdu.Instance{ID: 1, Name: "a"}, pdu.Instance{ID: 2, Name: "c"}), ""},
 		{func() error { return setNames(d, "d", "d") }, insts(pdu.Instance{ID: 1, Name: "a"}, pdu.Instance{ID: 2, Name: "c"}), `pmda: agent a: set instances of "i": instance "d" is given twice`},
 		{func() error { return setNames(d, "") }, insts(pdu.Instance{ID: 1, Name: "a"}, pdu.Instance{ID: 2, Name: "c"}), "needs a name"},
+		{func() error { return setNames(d, "a", "d\r") }, insts(pdu.Instance{ID: 1, Name: "a"}, pdu.Instance{ID: 2, Name: "c"}), "control characters"},
 		{func() error { return setNames(d, "e", "b") }, insts(pdu.Instance{ID: 0, Name: "b"}, pdu.Instance{ID: 3, Name: "e"}), ""},
 		{func() error { return setNames(d) }, nil, ""},
 		{func() error { return setInstances(d, pdu.Instance{ID: 7, Name: "a"}, pdu.Instance{ID: 5, Name: "x y"}) },
@@ -128,7 +137,7 @@ func TestUpdateModel(t *testing.T) {
 
 func TestInstanceLookup(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
-	dense := a.AddInDom("dense", "zero", "one 1", " blank")
+	dense := a.AddInDom("dense", "zero", "one 1", "two  blanks")
 	sparse := &pmda.InDom{Serial: pmda.InDomSerial(7), Name: "sparse"}
 	must(t, a.Attach(sparse), setInstances(sparse, pdu.Instance{ID: 5, Name: "1 minute"}, pdu.Instance{ID: 1, Name: "5 minute"}, pdu.Instance{ID: 0, Name: "15"}))
 	all, none := func(l ...pdu.Instance) []pdu.Instance { return l }, pdu.NoInst
@@ -139,7 +148,7 @@ func TestInstanceLookup(t *testing.T) {
 		want []pdu.Instance
 		err  error
 	}{
-		{dense.ID(), none, "", all(pdu.Instance{ID: 0, Name: "zero"}, pdu.Instance{ID: 1, Name: "one 1"}, pdu.Instance{ID: 2, Name: " blank"}), nil},
+		{dense.ID(), none, "", all(pdu.Instance{ID: 0, Name: "zero"}, pdu.Instance{ID: 1, Name: "one 1"}, pdu.Instance{ID: 2, Name: "two  blanks"}), nil},
 		{dense.ID(), 1, "", all(pdu.Instance{ID: 1, Name: "one 1"}), nil},
 		{dense.ID(), 3, "", nil, pdu.ErrInst},
 		{dense.ID(), -2, "", nil, pdu.ErrInst},
@@ -148,7 +157,7 @@ func TestInstanceLookup(t *testing.T) {
 		{dense.ID(), none, "one 2", nil, pdu.ErrInst},
 		{dense.ID(), none, "one ", nil, pdu.ErrInst},
 		{dense.ID(), none, "on", nil, pdu.ErrInst},
-		{dense.ID(), none, " blank", all(pdu.Instance{ID: 2, Name: " blank"}), nil},
+		{dense.ID(), none, "two  blanks", all(pdu.Instance{ID: 2, Name: "two  blanks"}), nil},
 		{dense.ID(), none, " ", nil, pdu.ErrInst},
 		{dense.ID(), 1, "one 1", nil, pdu.ErrInst},
 		{sparse.ID(), 5, "", all(pdu.Instance{ID: 5, Name: "1 minute"}), nil},

@@ -229,7 +229,7 @@ func (d *InDom) save(names []string) {
 
 // logFileError logs what is wrong with the file.
 func (d *InDom) logFileError(err error, msg string) {
-	if home := d.home.Load(); home != nil && err != nil && d.fileLog.isNew(err.Error()) {
+	if home := d.home.Load(); home != nil && err != nil && d.fileLog.isNew(home.agent, err.Error()) {
 		home.agent.warn(err, msg, slog.String("indom", d.Name))
 	}
 }

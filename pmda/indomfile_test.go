@@ -59,7 +59,7 @@ func TestInDomFile(t *testing.T) {
 		{[]string{"sda", "sdb"}, []pdu.InstID{0, 1}, "2 0 2147483647\n0 sda\n1 sdb\n"},
 		{[]string{"sdc", "sdb"}, []pdu.InstID{1, 2}, "2 0 2147483647\n0 sda\n1 sdb\n2 sdc\n"},
 		{nil, nil, "2 0 2147483647\n0 sda\n1 sdb\n2 sdc\n"},
-		{[]string{"with space", "sda", " blank", "[ab] x"}, []pdu.InstID{0, 3, 4, 5}, "2 0 2147483647\n0 sda\n1 sdb\n2 sdc\n3 with space\n"},
+		{[]string{"with space", "sda", "[ab] x"}, []pdu.InstID{0, 3, 4}, "2 0 2147483647\n0 sda\n1 sdb\n2 sdc\n3 with space\n"},
 	}
 	for _, s := range steps {
 		d, log := filed(t, path)

@@ -1,52 +1,70 @@
 package pmda_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net"
+	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/pcp-go/pcp/internal/loglimit"
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 )
 
 // logLines is a log without times.
-func logLines(b *bytes.Buffer) *slog.Logger {
-	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey || a.Key == "stack" {
-			return slog.Attr{}
-		}
-		return a
-	}}))
-}
+func logLines(b *pcptest.LogBuffer) *slog.Logger { return b.Logger(slog.LevelInfo, "stack") }
 
-func TestSetDefaultLogger(t *testing.T) {
-	var own, first, second bytes.Buffer
+// TestAddLogger: an agent without a Logger logs to all that serve it, and to
+// slog.Default if nothing does.
+func TestAddLogger(t *testing.T) {
+	var own, first, second, other pcptest.LogBuffer
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(logLines(&other))
 	a := &pmda.Agent{Name: "a", Domain: 251}
-	a.Log().Error("lost")
-	h := pmda.Serial(struct{ *pmda.Agent }{a}) // also through what wraps it
-	for _, l := range []*bytes.Buffer{&first, &second} {
-		log, ok := pmda.As[pmda.Logging](h)
-		if !ok {
-			t.Fatal("no Logging is found")
-		}
-		log.SetDefaultLogger(logLines(l))
-		a.Log().Error("x")
+	log, ok := pmda.As[pmda.Logging](pmda.Serial(struct{ *pmda.Agent }{a})) // also through what wraps it
+	if !ok {
+		t.Fatal("no Logging is found")
 	}
+	a.Log().Error("nobody serves it")
+	one, two := logLines(&first), logLines(&second)
+	removeFirst := log.AddLogger(one)
+	a.Log().Error("first")
+	removeSecond := log.AddLogger(two)
+	removeAgain := log.AddLogger(one)
+	a.Log().Error("both")
+	removeFirst()
+	removeFirst() // does nothing
+	a.Log().Error("both still")
+	removeAgain()
+	a.Log().Error("second")
 	a.Logger = logLines(&own)
-	a.SetDefaultLogger(logLines(&first))
-	a.Log().Error("y")
+	a.Log().Error("own")
 	a.Logger = nil
-	a.SetDefaultLogger(nil)
-	a.Log().Error("lost")
+	removeSecond()
+	a.Log().Error("nobody")
 	for _, tt := range []struct {
-		log  *bytes.Buffer
-		want string
-	}{{&first, "level=ERROR msg=x\n"}, {&second, "level=ERROR msg=x\n"}, {&own, "level=ERROR msg=y\n"}} {
-		if got := tt.log.String(); got != tt.want {
-			t.Errorf("got %q, want %q", got, tt.want)
+		name string
+		log  *pcptest.LogBuffer
+		want []string
+	}{
+		{"default", &other, []string{"nobody serves it", "nobody"}},
+		{"first", &first, []string{"first", "both", "both still"}},
+		{"second", &second, []string{"both", "both still", "second"}},
+		{"own", &own, []string{"own"}},
+	} {
+		var want pcptest.LogBuffer
+		for _, msg := range tt.want {
+			logLines(&want).Error(msg)
+		}
+		if got := tt.log.String(); got != want.String() {
+			t.Errorf("%s: got %q, want %q", tt.name, got, want.String())
 		}
 	}
 	if log, ok := pmda.As[pmda.Logging](pmda.Serial(pmda.Unimplemented{})); ok {
@@ -54,16 +72,17 @@ func TestSetDefaultLogger(t *testing.T) {
 	}
 }
 
-// TestSetDefaultLoggerServing sets the log of an agent that fails values meanwhile,
-// for the race detector.
-func TestSetDefaultLoggerServing(t *testing.T) {
+// TestAddLoggerServing adds logs to an agent that fails values meanwhile, for the race
+// detector.
+func TestAddLoggerServing(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	pmda.Register(a, pmda.Metric[int32]{Name: "a.bad",
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) { return 0, errors.New("bad") }})
+	defer a.AddLogger(slog.New(slog.DiscardHandler))()
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for range 100 {
-			a.SetDefaultLogger(slog.New(slog.DiscardHandler))
+			a.AddLogger(slog.New(slog.DiscardHandler))()
 		}
 	})
 	for range 100 {
@@ -72,9 +91,96 @@ func TestSetDefaultLoggerServing(t *testing.T) {
 	wg.Wait()
 }
 
+// TestLogOfAnother: a log that is added while values fail gets the failure too, once.
+func TestLogOfAnother(t *testing.T) {
+	var first, second pcptest.LogBuffer
+	a := &pmda.Agent{Name: "a", Domain: 251}
+	pmda.Register(a, pmda.Metric[int32]{Name: "a.bad", Value: always[int32](0),
+		Store: func(context.Context, *pmda.Request, pdu.Instance, int32) error { panic("bad") }})
+	pmda.Register(a, pmda.Metric[int32]{Name: "a.worse",
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) { return 0, errors.New("bad") }})
+	bad, worse := pdu.MakePMID(251, 0, 0), pdu.MakePMID(251, 0, 1)
+	for _, log := range []*pcptest.LogBuffer{&first, &second} {
+		defer a.AddLogger(logLines(log))()
+		for range 3 {
+			fetched(t, a, request(), worse)
+			a.Store(t.Context(), request(), stored(t, bad, func(w *pdu.ResultWriter) { w.Int32(-1, 1) }))
+		}
+	}
+	want := `level=WARN msg="no value" agent=a metric=a.worse err=bad` + "\n" +
+		`level=ERROR msg="agent panicked" agent=a metric=a.bad function=Store panic=bad` + "\n"
+	if got := second.String(); got != want {
+		t.Errorf("the second log: %q, want %q", got, want)
+	}
+	if got := first.String(); got != want+want {
+		t.Errorf("the first log: %q, want %q twice", got, want)
+	}
+}
+
+// TestLimitsOfTwoLogs: an agent that two collectors serve, with a limit in each of their logs, leaves a line out and
+// counts it once.
+func TestLimitsOfTwoLogs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var first, second pcptest.LogBuffer
+		a := &pmda.Agent{Name: "a", Domain: 251}
+		n := 0
+		pmda.Register(a, pmda.Metric[int32]{Name: "a.bad",
+			Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) {
+				n++
+				return 0, fmt.Errorf("bad %d", n)
+			}})
+		for _, log := range []*pcptest.LogBuffer{&first, &second} {
+			l := loglimit.New(logLines(log))
+			defer loglimit.Flush(l)
+			defer a.AddLogger(l)()
+		}
+		for range 100 {
+			fetched(t, a, request(), pdu.MakePMID(251, 0, 0))
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		fetched(t, a, request(), pdu.MakePMID(251, 0, 0))
+		for _, log := range []*pcptest.LogBuffer{&first, &second} {
+			if got := log.String(); strings.Count(got, "no value") != 12 || !strings.Contains(got, "90 more of this kind") {
+				t.Errorf("%s\nhas %d lines, want 10, how many others there were, and the last", got, strings.Count(got, "no value"))
+			}
+		}
+	})
+}
+
+// TestServeLogs: what fails in an agent that Serve serves reaches slog.Default.
+func TestServeLogs(t *testing.T) {
+	var log pcptest.LogBuffer
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(logLines(&log))
+	a := &pmda.Agent{Name: "a", Domain: 251}
+	pmda.Register(a, pmda.Metric[int32]{Name: "a.bad",
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) { panic("oops") }})
+	near, far := net.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- pmda.Serve(t.Context(), a, far) }()
+	conn := pdu.NewConn(near)
+	if _, err := pdu.AcceptAgent(conn, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Write(1, pdu.Fetch{PMIDs: []pdu.PMID{pdu.MakePMID(251, 0, 0)}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := conn.Read(); err != nil {
+		t.Fatal(err)
+	}
+	near.Close()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if got, want := log.String(), `level=ERROR msg="agent panicked" agent=a metric=a.bad function=Value panic=oops`+"\n"; got != want {
+		t.Errorf("log %q, want %q", got, want)
+	}
+}
+
 // TestFailureLogging: a failure is logged when it begins, changes and comes back.
 func TestFailureLogging(t *testing.T) {
-	var log bytes.Buffer
+	var log pcptest.LogBuffer
 	a := &pmda.Agent{Name: "a", Domain: 251, Logger: logLines(&log)}
 	var value, refresh, group, store error
 	d := a.AddInDom("shard", "red", "blue")
@@ -111,7 +217,7 @@ func TestFailureLogging(t *testing.T) {
 		{"store again", nil, nil, nil, oops, `level=WARN msg="store failed" agent=a metric=a.one err=oops` + "\n"},
 		{"group again", nil, nil, oops, nil, `level=WARN msg="refresh of a group failed" agent=a metric=a.one err=oops` + "\n"},
 	} {
-		log.Reset()
+		log.Take()
 		value, refresh, group, store = step.value, step.refresh, step.group, step.store
 		for range 2 {
 			fetched(t, a, request(), one, x)
@@ -125,4 +231,63 @@ func TestFailureLogging(t *testing.T) {
 			t.Errorf("%s: log %q, want %q", step.name, got, step.want)
 		}
 	}
+}
+
+// TestFlappingFailures: failures that come and go 1,000 times in 250 s, and a request
+// that always fails, are logged at first, and counted then.
+func TestFlappingFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log pcptest.LogBuffer
+		a := &pmda.Agent{Name: "a", Domain: 251, Logger: logLines(&log)}
+		n := 0
+		flap := func() error {
+			if n++; n%2 == 0 {
+				return nil
+			}
+			return fmt.Errorf("port %d is closed", n)
+		}
+		register(t, a, pmda.Metric[int32]{Name: "a.fails",
+			Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) { return 0, flap() }})
+		register(t, a, pmda.Metric[int32]{Name: "a.panics",
+			Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) { n++; panic(fmt.Sprint("at ", n)) }})
+		for range 1000 {
+			fetched(t, a, request(), pdu.MakePMID(251, 0, 0), pdu.MakePMID(251, 0, 1))
+			time.Sleep(250 * time.Millisecond)
+		}
+		a.Use(func(next pmda.Handler) pmda.Handler { return failing{next} })
+		p := serve(t.Context(), t, a)
+		for i := range 1000 {
+			p.request(1, pdu.DescReq{PMID: pdu.MakePMID(251, 0, i%2)})
+		}
+		p.end()
+		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+		for _, of := range []struct{ what, count string }{
+			{`msg="no value" agent=a metric=a.fails`, `msg="no value: `},
+			{`msg="agent panicked" agent=a metric=a.panics`, `msg="agent panicked: `},
+			{`msg="agent failed a request" request=`, `msg="agent failed a request: 990 more of this kind in the last 1 s"`},
+		} {
+			written, counts := 0, 0
+			for _, l := range lines {
+				if strings.Contains(l, of.what) {
+					written++
+				}
+				if strings.Contains(l, of.count) {
+					counts++
+				}
+			}
+			if written < 10 || written > 20 || counts < 1 || counts > 10 {
+				t.Errorf("%d lines with %s, %d with %s", written, of.what, counts, of.count)
+			}
+		}
+		if t.Failed() || len(lines) > 60 {
+			t.Errorf("%d lines:\n%s", len(lines), strings.Join(lines, "\n"))
+		}
+	})
+}
+
+// A failing is an agent that cannot describe its metrics.
+type failing struct{ pmda.Handler }
+
+func (failing) Desc(context.Context, *pmda.Request, pdu.PMID) (pdu.Desc, error) {
+	return pdu.Desc{}, errors.New("broken")
 }

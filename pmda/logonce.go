@@ -8,21 +8,31 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
+	"github.com/pcp-go/pcp/internal/loglimit"
 	"github.com/pcp-go/pcp/pdu"
 )
 
 // A logOnce logs what is wrong with something once: when it begins and when the
-// text becomes another, not whenever a client sees it.
-type logOnce struct{ last atomic.Pointer[string] }
+// text becomes another, not whenever a client sees it. What begins again and again is
+// left to the limit of the log. An Agent that gets another log logs it again, since
+// nothing of it is in that.
+type logOnce struct{ last atomic.Pointer[logged] }
 
-// isNew reports whether text is to be logged.
-func (t *logOnce) isNew(text string) bool {
-	if last := t.last.Load(); last != nil && *last == text {
+// logged is what was logged last.
+type logged struct {
+	text string
+	news uint64 // agentLogs.news then
+}
+
+// isNew reports whether an agent is to log a text.
+func (t *logOnce) isNew(a *Agent, text string) bool {
+	now := logged{text, a.logs.news.Load()}
+	if last := t.last.Load(); last != nil && *last == now {
 		return false
 	}
-	now := text // allocates only here
-	last := t.last.Swap(&now)
-	return last == nil || *last != text
+	kept := now // allocates only here
+	last := t.last.Swap(&kept)
+	return last == nil || *last != now
 }
 
 // reset forgets the text, since all is well.
@@ -35,22 +45,40 @@ func (t *logOnce) reset() {
 // warn logs an error.
 func (a *Agent) warn(err error, msg string, at ...slog.Attr) {
 	at = append(append([]slog.Attr{slog.String("agent", a.Name)}, at...), slog.Any("err", err))
-	a.Log().LogAttrs(context.Background(), slog.LevelWarn, msg, at...)
+	a.limitedLog().LogAttrs(context.Background(), slog.LevelWarn, msg, at...)
 }
+
+// limitedLog is the Log with a limit for lines that say the same, as that of a
+// collector has it already; of several logs each has its own.
+func (a *Agent) limitedLog() *slog.Logger {
+	if l := a.logs.limited.Load(); l != nil && a.Logger == nil {
+		return l
+	}
+	log := a.Log()
+	if l := a.limited.Load(); l != nil && l.of == log {
+		return l.log
+	}
+	l := &limitedLog{log, loglimit.New(log)}
+	a.limited.Store(l)
+	return l.log
+}
+
+// A limitedLog is a log with a limit for lines that say the same.
+type limitedLog struct{ of, log *slog.Logger }
 
 // refreshed logs the failure of a refresh.
 func (a *Agent) refreshed(t *logOnce, err error, msg string, of slog.Attr) {
 	if err == nil {
 		t.reset()
-	} else if t.isNew(err.Error()) {
+	} else if t.isNew(a, err.Error()) {
 		a.warn(err, msg, of)
 	}
 }
 
 // panicked logs a panic of a function of a metric.
 func (a *Agent) panicked(m *metric, function string, p any) {
-	if m.valueLog.isNew(fmt.Sprint("panic in ", function, ": ", p)) {
-		a.Log().LogAttrs(context.Background(), slog.LevelError, "agent panicked", slog.String("agent", a.Name),
+	if m.valueLog.isNew(a, fmt.Sprint("panic in ", function, ": ", p)) {
+		a.limitedLog().LogAttrs(context.Background(), slog.LevelError, "agent panicked", slog.String("agent", a.Name),
 			slog.String("metric", m.name), slog.String("function", function), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 	}
 }
@@ -68,7 +96,7 @@ func ordinary(err error) bool {
 // logValue logs an error that the function of a metric ought not to return, the
 // last if there are several.
 func (a *Agent) logValue(m *metric, s *set) {
-	if !ordinary(s.err) && m.valueLog.isNew(s.err.Error()) {
+	if !ordinary(s.err) && m.valueLog.isNew(a, s.err.Error()) {
 		a.warn(s.err, "no value", m.attrs(s.list, s.errInst)...)
 	}
 }
@@ -97,7 +125,7 @@ func (a *Agent) logStore(m *metric, i pdu.Instance, err error) error {
 	case pdu.ErrBadStore, pdu.ErrConv, pdu.ErrTrunc, pdu.ErrSign, pdu.ErrType, pdu.ErrInst:
 		return err
 	}
-	if m.storeLog.isNew(err.Error()) {
+	if m.storeLog.isNew(a, err.Error()) {
 		a.warn(err, "store failed", m.attrs([]pdu.Instance{i}, i.ID)...)
 	}
 	return reported{err}

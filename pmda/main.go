@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 
 	"github.com/pcp-go/pcp/internal/account"
+	"github.com/pcp-go/pcp/internal/daemonfile"
 	"github.com/pcp-go/pcp/internal/getopt"
+	"github.com/pcp-go/pcp/internal/loglimit"
 	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -25,12 +27,19 @@ import (
 // What the agent prints to standard output goes to the log. If root starts the program, it
 // changes to the user that -U names, or pcp if there is one. The exit status is 0 after
 // the collector has closed the connection or a signal has come, and 1 for a wrong
-// command line or when the agent cannot serve. A second signal kills the program, even
+// command line or when the agent cannot serve. With --stay, an agent on a socket serves
+// the next collector when one has gone, until a signal comes. A second signal kills the program, even
 // if a function of the agent hangs.
 //
 // It is what a main function around pmdaDaemon(3), pmdaGetOptions(3),
 // pmdaOpenLog(3), pmdaConnect(3) and pmdaMain(3) is in C. A Daemon has more settings.
-func Main(a *Agent) { (&Daemon{Agent: a, Log: a.Name + ".log"}).Main() }
+func Main(a *Agent) {
+	d := &Daemon{Agent: a}
+	if a != nil {
+		d.Log = a.Name + ".log"
+	}
+	d.Main()
+}
 
 // A Daemon is an Agent with the settings of its program. All fields but Agent may be
 // zero.
@@ -53,11 +62,17 @@ type Daemon struct {
 	// HelpOption says that there is an option -h, which names the file to use instead
 	// of HelpPath.
 	HelpOption bool
-	// Options are further options.
+	// Options are further options. One with the letter of another that all agents have takes
+	// its place.
 	Options []Option
 	// Operands, if not nil, is called with the arguments that are no options; else they
 	// are ignored, as by C agents.
 	Operands func(args []string) error
+	// Start, if not nil, starts what the program does besides, such as serving others than
+	// the collector. It is called when the log is open, before the Agent serves; an error
+	// ends the program. When the Agent serves no more, ctx ends and wait, which may be nil,
+	// is called.
+	Start func(ctx context.Context) (wait func(), err error)
 }
 
 // An Option is an option of a Daemon.
@@ -105,6 +120,10 @@ func (p process) program() string {
 
 // run returns the exit status.
 func (d *Daemon) run(ctx context.Context, p process) int {
+	if d.Agent == nil {
+		pmlog.New(p.stderr, p.program(), slog.LevelInfo).Log(ctx, pmlog.LevelCritical, errNilAgent.Error())
+		return 1
+	}
 	c, set := d.command(p)
 	operands, errs := set.Parse(p.args[min(1, len(p.args)):])
 	if d.Operands != nil && len(errs) == 0 {
@@ -131,11 +150,10 @@ func (d *Daemon) run(ctx context.Context, p process) int {
 		log.Log(ctx, pmlog.LevelCritical, "standard input is a terminal: an agent is started by a collector, or with -i, -u or -6; see --help")
 		return 1
 	}
-	if f := c.openLog(p); f != nil {
-		defer f.Finish()
-		log = pmlog.New(f, p.program(), c.level)
-	}
-	d.Agent.SetDefaultLogger(log)
+	out, finish := c.openLog(p)
+	defer finish()
+	log = pmlog.New(out, p.program(), c.level)
+	defer d.Agent.AddLogger(loglimit.New(log))()
 	if p.own {
 		slog.SetDefault(log)
 	}
@@ -145,7 +163,12 @@ func (d *Daemon) run(ctx context.Context, p process) int {
 	if c.helpFile != "" {
 		d.readHelp(c.helpFile, log)
 	}
-	if err := d.serve(ctx, c, p, log); err != nil {
+	stop, err := d.start(ctx)
+	if err == nil {
+		err = d.serve(ctx, c, p, log)
+		stop()
+	}
+	if err != nil {
 		log.Log(ctx, pmlog.LevelCritical, err.Error())
 		if errors.Is(err, io.EOF) { // the collector has gone already, which is no failure
 			return 0
@@ -155,23 +178,50 @@ func (d *Daemon) run(ctx context.Context, p process) int {
 	return 0
 }
 
-// openLog returns the log file, nil if that is standard error.
-func (c *command) openLog(p process) *pmlog.File {
-	if c.log == "-" || c.log == "" && !c.logGiven {
-		return nil
+// start starts what the program does besides, until stop is called.
+func (d *Daemon) start(ctx context.Context) (stop func(), err error) {
+	if d.Start == nil {
+		return func() {}, nil
 	}
-	f, err := pmlog.Open(c.log, p.program())
+	ctx, cancel := context.WithCancel(ctx)
+	wait, err := d.Start(ctx)
+	if err != nil || wait == nil {
+		return cancel, err
+	}
+	return func() { cancel(); wait() }, nil
+}
+
+// openLog starts the log, which is standard error if -l says so or the file cannot be written. Without a file in the
+// Daemon either, standard error has nothing of a log.
+func (c *command) openLog(p process) (log io.Writer, finish func() error) {
+	switch {
+	case c.log == "" && !c.logGiven:
+		return p.stderr, func() error { return nil }
+	case c.log == "-":
+		return startLog(p)
+	}
+	f, err := daemonfile.OpenLog(c.log, p.program())
 	if err != nil {
 		// The words of pmOpenLog(3), for those who search logs.
 		io.WriteString(p.stderr, p.program()+": cannot open log \""+c.log+"\" for writing : "+pdu.FromError(err).Error()+"\n")
-		return nil
+		return startLog(p)
 	}
 	if p.own {
-		if err := f.RedirectStderr(); err != nil {
+		redirect := f.RedirectStderr // of standard output the connection is made
+		if c.transport != 0 && c.transport != 'p' {
+			redirect = f.Redirect
+		}
+		if err := redirect(); err != nil {
 			io.WriteString(p.stderr, p.program()+": standard error stays apart from the log: "+err.Error()+"\n")
 		}
 	}
-	return f
+	return f, f.Finish
+}
+
+// startLog starts a log on standard error.
+func startLog(p process) (log io.Writer, finish func() error) {
+	daemonfile.StartLog(p.stderr, p.program()) // where an error would have to be said
+	return p.stderr, func() error { return daemonfile.FinishLog(p.stderr) }
 }
 
 // serve connects, gives up privileges, and serves.
@@ -186,8 +236,14 @@ func (d *Daemon) serve(ctx context.Context, c *command, p process, log *slog.Log
 		}
 		return err
 	}
+	h := d.Handler
+	if h == nil {
+		h = d.Agent
+	}
 	var rw io.ReadWriteCloser
 	switch {
+	case ln != nil && c.stay:
+		err = ServeListener(ctx, h, ln)
 	case ln != nil:
 		rw, err = accept(ctx, ln)
 	case p.own:
@@ -196,10 +252,6 @@ func (d *Daemon) serve(ctx context.Context, c *command, p process, log *slog.Log
 		rw = duplex{p.stdin, p.stdout}
 	}
 	if err == nil {
-		h := d.Handler
-		if h == nil {
-			h = d.Agent
-		}
 		err = Serve(ctx, h, rw)
 		rw.Close()
 	}
@@ -256,6 +308,7 @@ type command struct {
 	helpFile  string
 	transport byte   // 'p', 'i', '6', 'u'; 0 if not given
 	address   string // of a socket
+	stay      bool   // serve the next collector on it when one has gone
 	print     string
 	install   string
 }

@@ -57,18 +57,25 @@ Exactly one of the following options may appear:
   -6 PORT, --ipv6=PORT  pmcd IPv6 connection service name or numeric port
 `
 
+const stayUsage = `
+Option for agents on sockets, which no C agent has:
+  --stay                serve the next collector when one has gone
+`
+
 const installUsage = `
 Installation options, for use without a collector:
-  --install=DIR         copy this program and what its Install script needs to DIR
-  --print=FILE          print one of the files: pmns, root, help, domain.h, Install, Remove
+  --install=DIR         copy this program and Install to DIR, named as the agent
+  --print=FILE          print pmns, root, help, domain.h, Install or Remove
 `
 
 // TestRunRefuses has what the command line can do wrong. The messages are those
 // of C agents; TestOptionsOfC compares them.
 func TestRunRefuses(t *testing.T) {
-	all := clockUsage + socketUsage + installUsage
+	all := clockUsage + socketUsage + stayUsage + installUsage
 	more := strings.Replace(clockUsage, "  -l FILE", "  -h FILE, --helpfile=FILE\n                        read help texts from FILE\n  -l FILE", 1)
 	more = strings.Replace(more, "  -U USER", "  -n NAME, --name=NAME  call it so\n  -U USER", 1) + installUsage
+	instead := strings.Replace(clockUsage, "-U USER, --username=USER\n                        run the PMDA using the named user account",
+		"-U UNITS              use other units", 1) + installUsage
 	tests := []struct {
 		name   string
 		daemon pmda.Daemon
@@ -80,6 +87,7 @@ func TestRunRefuses(t *testing.T) {
 		{"pipe only", pmda.Daemon{PipeOnly: true}, "-?", clockUsage + installUsage},
 		{"pipe only, socket", pmda.Daemon{PipeOnly: true}, "-i 3", "clock: invalid option -- 'i'\n" + clockUsage + installUsage},
 		{"more options", pmda.Daemon{PipeOnly: true, HelpOption: true, Options: []pmda.Option{{Short: 'n', Long: "name", Arg: "NAME", Help: "call it so"}}}, "-?", more},
+		{"option instead", pmda.Daemon{PipeOnly: true, Options: []pmda.Option{{Short: 'U', Arg: "UNITS", Help: "use other units"}}}, "-?", instead},
 		{"no help file", pmda.Daemon{}, "-h x", "clock: invalid option -- 'h'\n" + all},
 		{"bad domain", pmda.Daemon{}, "-d 12x", "clock: -d requires numeric domain number\n" + all},
 		{"domain out of range", pmda.Daemon{}, "-d 511", "clock: -d domain 511 out of range (0..510)\n" + all},
@@ -163,7 +171,7 @@ type running struct {
 	t      *testing.T
 	cancel context.CancelFunc
 	status chan int
-	stderr logBuffer
+	stderr pcptest.LogBuffer
 }
 
 // run runs a Daemon with arguments.
@@ -181,7 +189,7 @@ func (r *running) end(want int) {
 	select {
 	case got := <-r.status:
 		if got != want {
-			r.t.Errorf("status %d, want %d; log:\n%s", got, want, r.stderr.flush())
+			r.t.Errorf("status %d, want %d; log:\n%s", got, want, r.stderr.Take())
 		}
 	case <-time.After(time.Minute):
 		r.t.Fatal("Run does not end")
@@ -219,7 +227,7 @@ func TestRunPipe(t *testing.T) {
 	}
 	toAgent.Close()
 	r.end(0)
-	if s := r.stderr.flush(); s != "" {
+	if s := r.stderr.Take(); s != "" {
 		t.Errorf("log %q", s)
 	}
 }
@@ -244,15 +252,39 @@ func TestRunHandler(t *testing.T) {
 	r.end(0)
 }
 
+// What a program does besides begins before the agent serves, and has ended when Run returns.
+func TestRunStart(t *testing.T) {
+	in, toAgent := io.Pipe()
+	fromAgent, out := io.Pipe()
+	var events []string
+	d := &pmda.Daemon{Agent: clockAgent(), Start: func(ctx context.Context) (func(), error) {
+		events = append(events, "started")
+		return func() {
+			<-ctx.Done()
+			events = append(events, "ended")
+		}, nil
+	}}
+	r := run(t, d, in, out)
+	hello(t, pipes{fromAgent, toAgent})
+	toAgent.Close()
+	r.end(0)
+	if diff := cmp.Diff([]string{"started", "ended"}, events); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	d.Start = func(context.Context) (func(), error) { return nil, errors.New("no room") }
+	r = run(t, d, strings.NewReader(""), io.Discard)
+	r.end(1)
+	if got := r.stderr.Take(); !strings.Contains(got, "Critical: no room") {
+		t.Errorf("log %q", got)
+	}
+}
+
 func TestRunSockets(t *testing.T) {
 	path := filepath.Join(pcptest.ShortDir(t), "s")
 	for range 2 { // the second time it is there already
 		r := run(t, &pmda.Daemon{Agent: clockAgent()}, nil, nil, "-u", path)
 		c := dial(t, "unix", path)
 		st, err := os.Stat(path)
-		if os.PathSeparator == '/' {
-			await(t, "the mode of the socket", func() bool { st, err = os.Stat(path); return err != nil || listening(st) })
-		}
 		if err != nil || st.Mode().Perm() != 0o660 && os.PathSeparator == '/' {
 			t.Errorf("%v, mode %v, want 0660", err, st.Mode())
 		}
@@ -284,12 +316,31 @@ func TestRunSockets(t *testing.T) {
 	}
 }
 
+// TestStay: with --stay an agent on a socket serves one collector after the other, until
+// it is to end.
+func TestStay(t *testing.T) {
+	path := filepath.Join(pcptest.ShortDir(t), "s")
+	r := run(t, &pmda.Daemon{Agent: clockAgent()}, nil, nil, "--stay", "-u", path)
+	for range 3 {
+		c := dial(t, "unix", path)
+		if d := hello(t, c).domain(); d != 251 {
+			t.Errorf("the domain is %d", d)
+		}
+		c.Close()
+	}
+	dial(t, "unix", path).Close() // without a version exchange
+	c := dial(t, "unix", path)
+	hello(t, c).domain()
+	r.cancel()
+	r.end(0)
+}
+
 // TestRunSocketInUse lets an agent find another that waits at its socket: it
 // gives way, and the other does not notice.
 func TestRunSocketInUse(t *testing.T) {
 	path := filepath.Join(pcptest.ShortDir(t), "s")
 	first := run(t, &pmda.Daemon{Agent: clockAgent()}, nil, nil, "-u", path)
-	await(t, "a socket", func() bool { st, err := os.Stat(path); return err == nil && (listening(st) || os.PathSeparator != '/') })
+	await(t, "a socket", func() bool { _, err := os.Stat(path); return err == nil })
 	var errs strings.Builder
 	second := pmda.Daemon{Agent: clockAgent()}
 	if status := second.Run(t.Context(), []string{"clock", "-u", path}, nil, nil, &errs); status != 1 ||
@@ -309,7 +360,7 @@ func (r *running) listens() string {
 	r.t.Helper()
 	var address string
 	await(r.t, "where it listens", func() (ok bool) {
-		_, address, ok = strings.Cut(r.stderr.flush(), "Info: listens on ")
+		_, address, ok = strings.Cut(r.stderr.Take(), "Info: listens on ")
 		return ok
 	})
 	return strings.TrimSpace(address)
@@ -324,9 +375,6 @@ func await(t *testing.T, what string, ok func() bool) {
 		}
 	}
 }
-
-// listening tells by the mode of a socket that its agent listens, which comes first.
-func listening(st os.FileInfo) bool { return st.Mode().Perm() == 0o660 }
 
 // dial connects as soon as there is somebody.
 func dial(t *testing.T, network, address string) net.Conn {
@@ -375,7 +423,7 @@ func TestRunLog(t *testing.T) {
 		d := pmda.Daemon{Agent: clockAgent(), Log: path}
 		r := run(t, &d, bytes.NewReader(nil), io.Discard, args...)
 		r.end(0)
-		if s := r.stderr.flush(); s != "" {
+		if s := r.stderr.Take(); s != "" {
 			t.Errorf("standard error got %q", s)
 		}
 	}
@@ -396,8 +444,35 @@ func TestRunLog(t *testing.T) {
 	r := run(t, &d, bytes.NewReader(nil), io.Discard, "-l", filepath.Join(dir, "no/such"))
 	r.end(0)
 	want := fmt.Sprintf("clock: cannot open log %q for writing : No such file or directory\n", filepath.Join(dir, "no/such"))
-	if got := r.stderr.flush(); !strings.HasPrefix(got, want) || !strings.Contains(got, "EOF") {
+	if got := r.stderr.Take(); !strings.HasPrefix(got, want+"Log for clock on ") || !strings.Contains(got, "EOF") {
 		t.Errorf("standard error got %q, want %q first", got, want)
+	}
+}
+
+// TestRunLogToStderr: standard error as a log starts and ends like a file.
+func TestRunLogToStderr(t *testing.T) {
+	d := pmda.Daemon{Agent: clockAgent(), Log: "clock.log"}
+	r := run(t, &d, bytes.NewReader(nil), io.Discard, "-l", "-")
+	r.end(0)
+	re := regexp.MustCompile(`^Log for clock on \S+ started .*\n\n` +
+		regexp.QuoteMeta(line("Critical", "pmda: version exchange with the collector: pdu: hello: EOF")) + `\nLog finished .*\n$`)
+	if got := plainLog(r.stderr.Take()); !re.MatchString(got) {
+		t.Errorf("standard error got %q, want %s", got, re)
+	}
+}
+
+// TestHelpWidth: the lines of the usage message fit a terminal of 80 columns.
+func TestHelpWidth(t *testing.T) {
+	var errs strings.Builder
+	d := pmda.Daemon{Agent: clockAgent(), HelpOption: true}
+	d.Run(t.Context(), []string{"clock", "-?"}, nil, nil, &errs)
+	if !strings.Contains(errs.String(), "--install") {
+		t.Errorf("no usage message: %q", &errs)
+	}
+	for line := range strings.SplitSeq(errs.String(), "\n") {
+		if len(line) > 80 {
+			t.Errorf("%d columns: %s", len(line), line)
+		}
 	}
 }
 
@@ -464,7 +539,7 @@ only full
 		}
 		r := run(t, &pmda.Daemon{Agent: clockAgent(), HelpOption: true}, bytes.NewReader(nil), io.Discard, "-h", path)
 		r.end(0)
-		if got := strings.ReplaceAll(r.stderr.flush(), path, "PATH"); !strings.Contains(strings.ReplaceAll(got, "PATH:1", "help:1"), want) {
+		if got := strings.ReplaceAll(r.stderr.Take(), path, "PATH"); !strings.Contains(strings.ReplaceAll(got, "PATH:1", "help:1"), want) {
 			t.Errorf("log %q, want %q", got, want)
 		}
 	}
@@ -485,7 +560,7 @@ func TestOptionsOfC(t *testing.T) {
 		if out != "" || status != got {
 			t.Errorf("%s: status %d, want %d (%q)", args, got, status, out)
 		}
-		if diff := cmp.Diff(want, strings.TrimSuffix(errs.String(), installUsage)); diff != "" {
+		if diff := cmp.Diff(want, strings.TrimSuffix(errs.String(), stayUsage+installUsage)); diff != "" {
 			t.Errorf("%s (-C +Go):\n%s", args, diff)
 		}
 	}
@@ -493,6 +568,9 @@ func TestOptionsOfC(t *testing.T) {
 
 // asProcess in the environment makes this test binary an agent.
 const asProcess = "PMDA_TEST_AGENT"
+
+// processArgs in the environment are further arguments of that agent.
+const processArgs = "PMDA_TEST_AGENT_ARGS"
 
 // TestAgentProcess is no test but the agent that TestMainProcess starts.
 func TestAgentProcess(t *testing.T) {
@@ -516,7 +594,7 @@ func TestAgentProcess(t *testing.T) {
 		time.Sleep(time.Hour)
 		return "", nil
 	}
-	os.Args = []string{os.Args[0], "-l", os.Getenv(asProcess)}
+	os.Args = append([]string{os.Args[0], "-l", os.Getenv(asProcess)}, strings.Fields(os.Getenv(processArgs))...)
 	pmda.Main(a)
 }
 
@@ -618,4 +696,46 @@ func TestMainProcess(t *testing.T) {
 		}
 		t.Error("it does not end")
 	})
+}
+
+// TestMainSocket: what an agent prints that serves on a socket goes to its log, too.
+func TestMainSocket(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no standard streams that can be exchanged")
+	}
+	dir := pcptest.ShortDir(t)
+	log, socket := filepath.Join(dir, "log"), filepath.Join(dir, "s")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "-test.run=^TestAgentProcess$")
+	cmd.Env = append(os.Environ(), asProcess+"="+log, processArgs+"=-U "+currentUser(t)+" -u "+socket)
+	var printed bytes.Buffer
+	cmd.Stdout = &printed
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	c := dial(t, "unix", socket)
+	hello(t, c).request(0, pdu.DescReq{})
+	c.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if b, err := os.ReadFile(log); err != nil || !bytes.Contains(b, []byte("printed by mistake\nan error\n")) {
+		t.Errorf("log: %v\n%s", err, b)
+	}
+	if printed.Len() > 0 {
+		t.Errorf("printed %q", &printed)
+	}
+}
+
+func currentUser(t *testing.T) string {
+	t.Helper()
+	u, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Username
 }

@@ -11,7 +11,6 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/pcp-go/pcp/internal/account"
 	"github.com/pcp-go/pcp/internal/rawconn"
 	"golang.org/x/sys/unix"
 )
@@ -67,20 +66,4 @@ func move(fd int, name string) (*os.File, error) {
 		}
 	}
 	return os.NewFile(uintptr(n), name), nil
-}
-
-// restrictSocket lets the collector's account use a socket, and no other.
-func restrictSocket(path string) error {
-	if os.Geteuid() == 0 {
-		if account.Exists(defaultUser) {
-			uid, gid, err := account.IDs(defaultUser)
-			if err == nil {
-				err = os.Chown(path, uid, gid)
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return os.Chmod(path, 0o660)
 }

@@ -27,6 +27,9 @@ func (d *Daemon) generalOptions(c *command) []getopt.Option {
 		opts = append(opts, getopt.Option{Short: 'h', Long: "helpfile", Arg: "FILE", Help: "read help texts from FILE",
 			Set: func(v string) error { c.helpFile = v; return nil }})
 	}
+	opts = slices.DeleteFunc(opts, func(o getopt.Option) bool {
+		return slices.ContainsFunc(d.Options, func(own Option) bool { return own.Short == o.Short })
+	})
 	for _, o := range d.Options {
 		opts = append(opts, getopt.Option{Short: o.Short, Long: o.Long, Arg: o.Arg, Help: o.Help, Set: o.Set})
 	}
@@ -55,6 +58,9 @@ func (c *command) transportOptions(pipeOnly bool) []getopt.Option {
 		{Short: 'p', Long: "pipe", Help: "use a pipe for communication with pmcd", Set: by('p')},
 		{Short: 'u', Long: "unix", Arg: "FILE", Help: "use a unix domain socket for communication with pmcd", Set: by('u')},
 		{Short: '6', Long: "ipv6", Arg: "PORT", Help: "pmcd IPv6 connection service name or numeric port", Set: by('6')},
+		{Heading: "Option for agents on sockets, which no C agent has"},
+		{Long: "stay", Exact: true, Help: "serve the next collector when one has gone",
+			Set: func(string) error { c.stay = true; return nil }},
 	}
 }
 
@@ -62,9 +68,9 @@ func (c *command) transportOptions(pipeOnly bool) []getopt.Option {
 func (c *command) exportOptions() []getopt.Option {
 	return []getopt.Option{
 		{Heading: "Installation options, for use without a collector"},
-		{Long: "install", Exact: true, Arg: "DIR", Help: "copy this program and what its Install script needs to DIR",
+		{Long: "install", Exact: true, Arg: "DIR", Help: "copy this program and Install to DIR, named as the agent",
 			Set: func(v string) error { c.install = v; return nil }},
-		{Long: "print", Exact: true, Arg: "FILE", Help: "print one of the files: pmns, root, help, domain.h, Install, Remove",
+		{Long: "print", Exact: true, Arg: "FILE", Help: "print pmns, root, help, domain.h, Install or Remove",
 			Set: func(v string) error {
 				if v == "" {
 					return errors.New("--print requires the name of a file")

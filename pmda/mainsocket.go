@@ -9,7 +9,9 @@ import (
 	"net"
 	"os"
 	"strconv"
-	"syscall"
+
+	"github.com/pcp-go/pcp/internal/account"
+	"github.com/pcp-go/pcp/internal/daemonfile"
 )
 
 // listen opens the socket that the collector will connect to; there is none if
@@ -18,7 +20,7 @@ func (c *command) listen(ctx context.Context, log *slog.Logger) (net.Listener, e
 	var network, address string
 	switch c.transport {
 	case 'u':
-		return listenUnix(ctx, c.address, log)
+		return listenUnix(c.address, log)
 	case 'i':
 		network, address = "tcp4", "127.0.0.1"
 	case '6':
@@ -52,44 +54,31 @@ func lookupPort(ctx context.Context, s string) (int, error) {
 	return net.DefaultResolver.LookupPort(ctx, "tcp", s)
 }
 
-// listenUnix replaces a socket that nobody listens on. The socket stays when the
-// agent has ended, as with C agents: a collector that starts the agent again may
-// connect before the agent listens.
-func listenUnix(ctx context.Context, path string, log *slog.Logger) (net.Listener, error) {
-	if st, err := os.Lstat(path); err == nil {
-		if st.Mode()&fs.ModeSocket == 0 {
-			return nil, fmt.Errorf("-u %s: the file exists and is not a socket", path)
-		}
-		if inUse(path) {
-			return nil, fmt.Errorf("-u %s: another program listens on the socket: end it, or give this one another name", path)
-		}
-		log.Warn("replaces the socket " + path)
-		if err := os.Remove(path); err != nil {
+// listenUnix replaces a socket that nobody listens on. The collector's account may use the socket, and no other. The
+// socket stays when the agent has ended, as with C agents: a collector that starts the agent again may connect before
+// the agent listens.
+func listenUnix(path string, log *slog.Logger) (net.Listener, error) {
+	s := daemonfile.Socket{Path: path, Mode: 0o660, Keep: true}
+	if account.Exists(defaultUser) {
+		uid, gid, err := account.IDs(defaultUser)
+		if err != nil {
 			return nil, fmt.Errorf("-u: %w", err)
 		}
+		s.User = &daemonfile.User{UID: uid, GID: gid}
 	}
-	ln, err := new(net.ListenConfig).Listen(ctx, "unix", path)
-	if err != nil {
+	ln, replaced, err := s.Listen()
+	switch {
+	case errors.Is(err, daemonfile.ErrInUse):
+		return nil, fmt.Errorf("-u %s: %w: end it, or give this one another name", path, err)
+	case errors.Is(err, daemonfile.ErrNotSocket):
+		return nil, fmt.Errorf("-u %s: %w", path, err)
+	case err != nil:
 		return nil, fmt.Errorf("-u: %w", err)
 	}
-	ln.(*net.UnixListener).SetUnlinkOnClose(false)
-	if err := restrictSocket(path); err != nil {
-		ln.Close()
-		return nil, fmt.Errorf("-u: %w", err)
+	if replaced {
+		log.Warn("replaces the socket " + path)
 	}
 	return ln, nil
-}
-
-// inUse reports whether a program listens on a socket. To connect is no way to find
-// out: an agent serves one connection and ends with it. Datagrams are refused by all: with
-// EPROTOTYPE where there is a listener, with ECONNREFUSED where there is none.
-func inUse(path string) bool {
-	c, err := net.Dial("unixgram", path)
-	if err == nil {
-		c.Close()
-		return true
-	}
-	return errors.Is(err, syscall.EPROTOTYPE)
 }
 
 // accept waits for the collector, and refuses all later connections.

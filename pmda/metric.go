@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/pcp-go/pcp/internal/typename"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -35,7 +36,8 @@ func Item(cluster, item int) ItemID {
 
 // A Metric describes a metric for Register. Exactly one of Value and Values is set.
 type Metric[T pdu.Scalar] struct {
-	// Name is the full dotted name.
+	// Name is the full dotted name. Names below "event" are reserved, since clients have
+	// event.flags and event.missed there.
 	Name string
 	// Text is the one-line help text; Help the long one. Empty means none.
 	Text, Help string
@@ -64,7 +66,11 @@ type Metric[T pdu.Scalar] struct {
 	// Values puts the values of all instances at once.
 	Values func(ctx context.Context, r *Request, s *Values[T]) error
 	// Store sets a value; nil means that clients have no permission to. Its error is
-	// the client's: pdu.ErrBadStore for a value that cannot be, or another pdu.Error.
+	// pdu.ErrBadStore for a value that cannot be, or another pdu.Error, or wraps one. The
+	// client gets that code alone, or pdu.ErrGeneric if there is none: the protocol has no
+	// room for the text. Logged is what is no fault of the value: all errors but
+	// pdu.ErrBadStore, ErrConv, ErrTrunc, ErrSign, ErrType, ErrInst and those that Value
+	// may return without a log line, such as ErrPermission.
 	Store func(ctx context.Context, r *Request, i pdu.Instance, v T) error
 }
 
@@ -97,11 +103,15 @@ func (m *metric) indomID(d pdu.Domain) pdu.InDom {
 	return pdu.MakeInDom(d, m.serial)
 }
 
-// Register adds a metric to an Agent, or to Tables that it will serve later. Errors: a name or ID that is in use or malformed, no or two ways to
-// values, an InDom or Group of another agent, labels that are not JSON. The Agent
-// remembers the first error, so that a program may leave it to Main, Serve or a
-// collector to report it; Tables leave it to SetTables.
+// Register adds a metric to an Agent, or to Tables that it will serve later. Errors:
+// a name or ID that is in use or malformed, no or two ways to values, an InDom or Group
+// of another agent, labels that are not JSON. The Agent remembers the first error, so
+// that a program may leave it to Main, Serve or a collector to report it; Tables leave
+// it to SetTables.
 func Register[T pdu.Scalar](to Registry, m Metric[T]) error {
+	if to == nil {
+		return &OpError{Op: "register", Name: m.Name, Err: errors.New("the Registry is nil: give an *Agent or *Tables")}
+	}
 	return to.register("register", m.Name, func(t *Tables) error {
 		e, err := newMetric(m)
 		if err != nil {
@@ -141,7 +151,7 @@ func newMetric[T pdu.Scalar](m Metric[T]) (*metric, error) {
 		e.store = func(ctx context.Context, r *Request, i pdu.Instance, at pdu.Atom) error {
 			v, err := pdu.As[T](at)
 			if err != nil {
-				return err
+				return fmt.Errorf("a value of type %s for a metric of type %s: %w", typename.Of(at.Type), typename.Of(e.typ), err)
 			}
 			return m.Store(ctx, r, i, v)
 		}
@@ -168,7 +178,7 @@ func checkType(t, ofT pdu.Type) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("type %v cannot hold Go values of type %v", t, ofT)
+	return fmt.Errorf("type %s cannot hold Go values of type %s", typename.Of(t), typename.Of(ofT))
 }
 
 // add adds a metric to tables.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pdu/pdutest"
 	"github.com/pcp-go/pcp/pmda"
@@ -229,29 +230,10 @@ func (h *attributeRecorder) SetClient(c *pmda.Client) {
 
 // captureLog makes slog's default logger write to what it returns, for this
 // test.
-func captureLog(t *testing.T) *logBuffer {
-	b := new(logBuffer)
+func captureLog(t *testing.T) *pcptest.LogBuffer {
+	b := new(pcptest.LogBuffer)
 	old := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(b, nil)))
 	t.Cleanup(func() { slog.SetDefault(old) })
 	return b
-}
-
-type logBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-// flush removes and returns what has been logged.
-func (b *logBuffer) flush() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	defer b.buf.Reset()
-	return b.buf.String()
 }

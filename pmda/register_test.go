@@ -67,9 +67,16 @@ func TestRegisterErrors(t *testing.T) {
 		want  string
 	}{
 		{"no name", func(m *pmda.Metric[uint32]) { m.Name = "" }, `register: no name`},
-		{"bad name", func(m *pmda.Metric[uint32]) { m.Name = "a.7" }, `register "a.7": `},
+		{"bad name", func(m *pmda.Metric[uint32]) { m.Name = "a.7" }, `register "a.7": '7' at byte 2, want letters, digits and underscores after a letter`},
+		{"name with a hyphen", func(m *pmda.Metric[uint32]) { m.Name = "a.my-x" },
+			`register "a.my-x": '-' at byte 4, want letters, digits and underscores after a letter`},
+		{"name that ends with a dot", func(m *pmda.Metric[uint32]) { m.Name = "a." }, `register "a.": its last component is empty`},
+		{"name of an event's flags", func(m *pmda.Metric[uint32]) { m.Name = "event.flags" },
+			`register "event.flags": names at and below "event" are reserved: there, clients have event.flags and event.missed, the parts of event records`},
+		{"name below event", func(m *pmda.Metric[uint32]) { m.Name = "event.x.y" }, `"event" are reserved`},
+		{"event", func(m *pmda.Metric[uint32]) { m.Name = "event" }, `"event" are reserved`},
 		{"name in use", func(m *pmda.Metric[uint32]) { m.Name = "a.used" }, `register "a.used": the name is in use`},
-		{"below a metric", func(m *pmda.Metric[uint32]) { m.Name = "a.used.x" }, `"a.used" is a metric`},
+		{"below a metric", func(m *pmda.Metric[uint32]) { m.Name = "a.used.x" }, `register "a.used.x": "a.used" is a metric`},
 		{"above a metric", func(m *pmda.Metric[uint32]) { m.Name = "a" }, `there are names below it`},
 		{"no values", func(m *pmda.Metric[uint32]) { m.Value = nil }, `register "a.b": has no values: set Value or Values`},
 		{"two kinds of values", func(m *pmda.Metric[uint32]) {
@@ -80,7 +87,7 @@ func TestRegisterErrors(t *testing.T) {
 		{"cluster out of range", func(m *pmda.Metric[uint32]) { m.ID = pmda.Item(4096, 0) }, "make it with Item"},
 		{"negative", func(m *pmda.Metric[uint32]) { m.ID = pmda.Item(-1, 0) }, "make it with Item"},
 		{"bare ID", func(m *pmda.Metric[uint32]) { m.ID = 7 }, "make it with Item"},
-		{"other type", func(m *pmda.Metric[uint32]) { m.Type = pdu.TypeDouble }, "type DOUBLE cannot hold Go values of type U32"},
+		{"other type", func(m *pmda.Metric[uint32]) { m.Type = pdu.TypeDouble }, "type DOUBLE cannot hold Go values of type U32 (uint32)"},
 		{"events of numbers", func(m *pmda.Metric[uint32]) { m.Type = pdu.TypeEvent }, "type EVENT cannot hold"},
 		{"bad semantics", func(m *pmda.Metric[uint32]) { m.Sem = 2 }, "no semantics have the number 2"},
 		{"bad labels", func(m *pmda.Metric[uint32]) { m.Labels = "{" }, "Labels `{`: labels: "},
@@ -98,6 +105,9 @@ func TestRegisterErrors(t *testing.T) {
 			err := pmda.Register(a, m)
 			if err == nil || !strings.HasPrefix(err.Error(), "pmda: agent a: register") || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("Register: %v, want %q in it", err, c.want)
+			}
+			if strings.Contains(err.Error(), pdu.ErrName.Error()) {
+				t.Errorf("Register: %v speaks to a client that asks for a name", err)
 			}
 			later := good()
 			later.Name = ""

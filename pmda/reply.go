@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/typename"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmns"
 )
@@ -75,22 +76,25 @@ func (h tableHandler) Text(_ context.Context, _ *Request, of pdu.TextTarget, kin
 }
 
 // Store sets values one by one through the Store functions of the metrics, and
-// stops at the first that fails: what came before it stays set.
+// stops at the first that fails: what came before it stays set. An instance that is none
+// of the metric's is pdu.ErrInst, also for a singular metric, where C agents ignore it.
 func (h tableHandler) Store(ctx context.Context, r *Request, values *pdu.Result) error {
 	t := h.a.snapshot()
 	for _, s := range values.All() {
-		m := t.metric(s.PMID)
-		switch {
-		case m == nil:
-			return pdu.ErrPMID
-		case m.store == nil:
-			return pdu.ErrPermission
-		}
-		if err := m.storeSet(ctx, r, h.a, s); err != nil {
-			return err
+		if m := t.metric(s.PMID); m == nil {
+			return h.storeError(s.PMID.String(), pdu.ErrPMID)
+		} else if m.store == nil {
+			return h.storeError(m.name, pdu.ErrPermission)
+		} else if err := m.storeSet(ctx, r, h.a, s); err != nil {
+			return h.storeError(m.name, err)
 		}
 	}
 	return nil
+}
+
+// storeError names the metric that a store has failed for.
+func (h tableHandler) storeError(metric string, err error) error {
+	return &OpError{Op: "store", Agent: h.a.Name, Name: metric, Err: err}
 }
 
 func (m *metric) storeSet(ctx context.Context, r *Request, a *Agent, s pdu.ValueSet) error {
@@ -107,16 +111,22 @@ func (m *metric) storeSet(ctx context.Context, r *Request, a *Agent, s pdu.Value
 	if err := f.lock(ctx); err != nil {
 		return err
 	}
-	for id, v := range s.All(m.typ) {
+	for at := range s.Len() {
+		id, v := s.Inst(at), s.Atom(at, m.typ)
 		i := pdu.Instance{ID: pdu.NoInst}
 		if insts != nil {
 			var ok bool
 			if i, ok = insts.id(id); !ok {
-				return pdu.ErrInst
+				return fmt.Errorf("instance %d: %w", id, pdu.ErrInst)
 			}
+		} else if id != pdu.NoInst {
+			return fmt.Errorf("instance %d of a singular metric: %w", id, pdu.ErrInst)
 		}
 		if v.Type == pdu.TypeUnknown {
-			return pdu.ErrBadStore // the bytes of the value are malformed
+			if s.Atom(at, pdu.TypeUnknown).Type == pdu.Type32 {
+				return fmt.Errorf("an integer of 32 bits for a metric of type %s: %w", typename.Of(m.typ), pdu.ErrBadStore)
+			}
+			return fmt.Errorf("the bytes of the value are malformed: %w", pdu.ErrBadStore)
 		}
 		if err := m.storeValue(ctx, r, a, i, v); err != nil {
 			return a.logStore(m, i, err)
@@ -227,8 +237,8 @@ func (h tableHandler) labelsOf(in *InDom, i pdu.Instance) pdu.LabelSet {
 	text := in.InstanceLabels(i)
 	s, err := pdu.ParseLabels(pdu.LabelInstances, text, false)
 	if err != nil {
-		if !in.labelsWrong.Swap(true) { // many instances are likely to have the same fault
-			h.a.warn(err, "bad labels of an instance", slog.String("indom", in.Name), slog.String("instance", i.Name), slog.String("labels", excerpt(text)))
+		if in.labelsLog.isNew(h.a, "bad labels") { // not the error: many instances are likely to have the same fault
+			h.a.warn(checkLabels("InDom.InstanceLabels returned", text), "bad labels of an instance", slog.String("indom", in.Name), slog.String("instance", i.Name))
 		}
 		s = pdu.LabelSet{Err: pdu.FromError(err)}
 	}
@@ -238,6 +248,9 @@ func (h tableHandler) labelsOf(in *InDom, i pdu.Instance) pdu.LabelSet {
 
 // checkLabels refuses text that is not an object of labels; none is right.
 func checkLabels(field, json string) error {
+	if reason, ok := strings.CutPrefix(json, wrongLabels); ok {
+		return fmt.Errorf("%s: %s", field, reason)
+	}
 	if _, err := pdu.ParseLabels(pdu.LabelItem, json, false); err != nil {
 		return fmt.Errorf("%s %s: %w", field, excerpt(json), err)
 	}
@@ -253,6 +266,9 @@ func excerpt(s string) string {
 	return fmt.Sprintf("%#q...", strings.ToValidUTF8(s[:most], ""))
 }
 
+// wrongLabels begins what LabelJSON returns in place of labels that are wrong.
+const wrongLabels = "labels: "
+
 // LabelJSON is labels as a JSON text, for DomainLabels, Labels and InstanceLabels.
 // The values are what encoding/json can marshal. If the labels are wrong, such as
 // one with a bad name, it returns the reason, an invalid text that registration
@@ -263,7 +279,7 @@ func LabelJSON(labels map[string]any) string {
 	}
 	s, err := pdu.MakeLabels(pdu.LabelItem, labels, false)
 	if err != nil {
-		return err.Error()
+		return wrongLabels + strings.TrimPrefix(err.Error(), wrongLabels)
 	}
 	return string(s.JSON)
 }

@@ -74,27 +74,31 @@ func TestStore(t *testing.T) {
 		add  func(w *pdu.ResultWriter)
 		err  error
 		want []string
+		text string // of the error
 	}{
-		{"two instances", n, func(w *pdu.ResultWriter) { w.Int32(0, 5); w.Int32(1, 6) }, nil, []string{"x=5", "y=6"}},
-		{"the second is refused", n, func(w *pdu.ResultWriter) { w.Int32(0, 5); w.Int32(1, -6) }, pdu.ErrBadStore, []string{"x=5"}},
-		{"converted", n, func(w *pdu.ResultWriter) { w.Uint64(1, 7) }, nil, []string{"y=7"}},
-		{"truncated", n, func(w *pdu.ResultWriter) { w.Uint64(1, 1<<40) }, pdu.ErrTrunc, nil},
-		{"a string", n, func(w *pdu.ResultWriter) { w.String(1, "7") }, pdu.ErrConv, nil},
-		{"unknown instance", n, func(w *pdu.ResultWriter) { w.Int32(0, 1); w.Int32(2, 1) }, pdu.ErrInst, []string{"x=1"}},
-		{"no instance", n, func(w *pdu.ResultWriter) { w.Int32(-1, 1) }, pdu.ErrInst, nil},
-		{"no values", n, func(*pdu.ResultWriter) {}, nil, nil},
-		{"named type", colour, func(w *pdu.ResultWriter) { w.String(-1, "blue") }, nil, []string{"-1=blue"}},
-		{"instance of a singular metric", colour, func(w *pdu.ResultWriter) { w.String(3, "blue") }, nil, []string{"-1=blue"}},
-		{"number as string", colour, func(w *pdu.ResultWriter) { w.Int64(-1, 1) }, pdu.ErrConv, nil},
-		{"word as string", colour, func(w *pdu.ResultWriter) { w.Int32(-1, 1) }, pdu.ErrBadStore, nil},
-		{"no Store", fixed, func(w *pdu.ResultWriter) { w.Int32(-1, 1) }, pdu.ErrPermission, nil},
-		{"unknown metric", fixed + 1, func(w *pdu.ResultWriter) { w.Int32(-1, 1) }, pdu.ErrPMID, nil},
+		{"two instances", n, func(w *pdu.ResultWriter) { w.Int32(0, 5); w.Int32(1, 6) }, nil, []string{"x=5", "y=6"}, ""},
+		{"the second is refused", n, func(w *pdu.ResultWriter) { w.Int32(0, 5); w.Int32(1, -6) }, pdu.ErrBadStore, []string{"x=5"}, `store "a.n": Bad input to pmstore`},
+		{"converted", n, func(w *pdu.ResultWriter) { w.Uint64(1, 7) }, nil, []string{"y=7"}, ""},
+		{"truncated", n, func(w *pdu.ResultWriter) { w.Uint64(1, 1<<40) }, pdu.ErrTrunc, nil, `store "a.n": a value of type U64 (uint64) for a metric of type 32 (int32): Truncation`},
+		{"a string", n, func(w *pdu.ResultWriter) { w.String(1, "7") }, pdu.ErrConv, nil, `store "a.n": a value of type STRING for a metric of type 32 (int32): Impossible value`},
+		{"unknown instance", n, func(w *pdu.ResultWriter) { w.Int32(0, 1); w.Int32(2, 1) }, pdu.ErrInst, []string{"x=1"}, `store "a.n": instance 2: Unknown`},
+		{"no instance", n, func(w *pdu.ResultWriter) { w.Int32(-1, 1) }, pdu.ErrInst, nil, `store "a.n": instance -1: Unknown`},
+		{"no values", n, func(*pdu.ResultWriter) {}, nil, nil, ""},
+		{"named type", colour, func(w *pdu.ResultWriter) { w.String(-1, "blue") }, nil, []string{"-1=blue"}, ""},
+		{"instance of a singular metric", colour, func(w *pdu.ResultWriter) { w.String(3, "blue") }, pdu.ErrInst, nil, `store "a.colour": instance 3 of a singular metric: Unknown`},
+		{"number as string", colour, func(w *pdu.ResultWriter) { w.Int64(-1, 1) }, pdu.ErrConv, nil, `store "a.colour": a value of type 64 (int64) for a metric of type STRING: Impossible value`},
+		{"word as string", colour, func(w *pdu.ResultWriter) { w.Int32(-1, 1) }, pdu.ErrBadStore, nil, `store "a.colour": an integer of 32 bits for a metric of type STRING: Bad`},
+		{"no Store", fixed, func(w *pdu.ResultWriter) { w.Int32(-1, 1) }, pdu.ErrPermission, nil, `store "a.fixed": No permission`},
+		{"unknown metric", fixed + 1, func(w *pdu.ResultWriter) { w.Int32(-1, 1) }, pdu.ErrPMID, nil, `store "251.0.3": Unknown`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			log = nil
 			err := a.Store(t.Context(), request(), stored(t, c.id, c.add))
 			if !errors.Is(err, c.err) {
 				t.Errorf("Store: %v, want %v", err, c.err)
+			}
+			if err != nil && (c.text == "" || !strings.HasPrefix(err.Error(), "pmda: agent a: "+c.text)) {
+				t.Errorf("Store: %v, want pmda: agent a: %s", err, c.text)
 			}
 			if diff := cmp.Diff(c.want, log); diff != "" {
 				t.Errorf("stored (-want +got):\n%s", diff)
@@ -169,7 +173,7 @@ func TestLabels(t *testing.T) {
 	if _, err := a.Labels(t.Context(), request(), pdu.LabelsOfInstances(d.ID())); err != nil { // once more
 		t.Error(err)
 	}
-	if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "instance=bad labels=`{`") {
+	if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "indom=i instance=bad err=\"InDom.InstanceLabels returned `{`") {
 		t.Errorf("log: %s", log.String())
 	}
 	if _, err := a.Labels(t.Context(), request(), pdu.LabelTarget{Class: 3}); !errors.Is(err, pdu.ErrType) {
@@ -245,16 +249,17 @@ func TestLabelJSON(t *testing.T) {
 	}{
 		{nil, "", ""},
 		{map[string]any{"path": `C:\"<x>"`, "n": 1, "on": true, "a": map[string]int{"b": 2}}, `{"a":{"b":2},"n":1,"on":true,"path":"C:\\\"<x>\""}`, ""},
-		{map[string]any{"7": 1}, `labels: bad name "7": Invalid argument`, `bad name "7"`},
-		{map[string]any{"f": func() {}}, "labels: json: unsupported type: func(): Invalid argument", "unsupported type: func()"},
+		{map[string]any{"7": 1}, `labels: bad name "7": Invalid argument`, `pmda: agent a: serve: DomainLabels: bad name "7": Invalid argument`},
+		{map[string]any{"f": func() {}}, "labels: json: unsupported type: func(): Invalid argument",
+			"pmda: agent a: serve: DomainLabels: json: unsupported type: func(): Invalid argument"},
 	} {
 		got := pmda.LabelJSON(tt.labels)
 		if got != tt.want {
 			t.Errorf("%v: %s, want %s", tt.labels, got, tt.want)
 		}
 		err := (&pmda.Agent{Name: "a", Domain: 251, DomainLabels: got}).Err()
-		if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
-			t.Errorf("%v: Err: %v, want %q in it", tt.labels, err, tt.err)
+		if (err == nil) != (tt.err == "") || err != nil && err.Error() != tt.err {
+			t.Errorf("%v: Err: %v, want %s", tt.labels, err, tt.err)
 		}
 	}
 }

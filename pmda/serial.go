@@ -14,6 +14,9 @@ import (
 // are queued, and the Handler gets them before its next request. Info, Err and
 // Namespace are called at any time.
 func Serial(h Handler) Handler {
+	if h == nil {
+		return nil // which Serve and collectors refuse
+	}
 	return &serial{Handler: h, turn: make(chan struct{}, 1)}
 }
 

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/loglimit"
 	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -30,13 +31,22 @@ import (
 //
 // A panic of h is logged and replied to with pdu.ErrGeneric. So are pdu.ErrIPC and
 // pdu.ErrTimeout, for which a collector would close the connection. The log is that
-// of the Logging that As finds, or slog.Default. A fetch allocates nothing beyond
-// what h does.
+// of the Logging that As finds, or slog.Default; of lines that say the same it gets 10
+// and then one a minute, with the number of those left out. A fetch allocates nothing
+// beyond what h does.
 //
 // It is __pmdaSetupPDU and pmdaMain(3) of the C library. pmdaMain also replies, if
 // its check callback fails, to PDUs for which no reply is expected; Serve never
 // does.
 func Serve(ctx context.Context, h Handler, rw io.ReadWriter) error {
+	return serve(ctx, h, rw, func() {})
+}
+
+// serve is Serve. It calls greeted after the exchange of versions.
+func serve(ctx context.Context, h Handler, rw io.ReadWriter, greeted func()) error {
+	if h == nil {
+		return &OpError{Op: "serve", Err: errors.New("the Handler is nil")}
+	}
 	if err := h.Err(); err != nil {
 		return err
 	}
@@ -46,8 +56,9 @@ func Serve(ctx context.Context, h Handler, rw io.ReadWriter) error {
 		interrupt(rw)
 	})
 	s := newSession(h, rw)
-	err := s.run(ctx)
+	err := s.run(ctx, greeted)
 	s.endClients()
+	loglimit.Flush(s.log)
 	if !stop() {
 		<-done
 		return context.Cause(ctx)
@@ -84,7 +95,7 @@ type session struct {
 }
 
 func newSession(h Handler, rw io.ReadWriter) *session {
-	s := &session{h: h, log: loggerOf(h), conn: pdu.NewConn(rawconn.New(rw)), clients: map[int32]*Client{}}
+	s := &session{h: h, log: loglimit.New(loggerOf(h)), conn: pdu.NewConn(rawconn.New(rw)), clients: map[int32]*Client{}}
 	if s.log.Enabled(context.Background(), slog.LevelDebug) {
 		s.conn.Trace = func(out bool, h pdu.Header, _ []byte) {
 			s.log.Debug("PDU", slog.Bool("out", out), slog.String("type", h.Kind.String()), slog.Int("from", int(h.From)), slog.Int("len", h.Len))
@@ -103,7 +114,7 @@ func loggerOf(h Handler) *slog.Logger {
 	return slog.Default()
 }
 
-func (s *session) run(ctx context.Context) error {
+func (s *session) run(ctx context.Context, greeted func()) error {
 	var want pdu.Features
 	if s.h.Info().ClientAttributes {
 		want = pdu.FeatureAuth | pdu.FeatureContainer
@@ -111,6 +122,7 @@ func (s *session) run(ctx context.Context) error {
 	if _, err := pdu.AgentHello(s.conn, int32(os.Getpid()), want); err != nil {
 		return &OpError{Op: "version exchange with the collector", Err: err}
 	}
+	greeted()
 	for ctx.Err() == nil {
 		h, body, err := s.conn.Read()
 		if err == io.EOF {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pdu/pdutest"
 	"github.com/pcp-go/pcp/pmda"
@@ -116,7 +117,7 @@ func TestServeReplies(t *testing.T) {
 			p.end()
 			// An error that the reply does not tell is logged, and no other.
 			status, _ := tt.reply.(pdu.Status)
-			if hidden := status.Code == pdu.ErrGeneric; hidden != strings.Contains(log.flush(), "agent failed a request") {
+			if hidden := status.Code == pdu.ErrGeneric; hidden != strings.Contains(log.Take(), "agent failed a request") {
 				t.Errorf("failure logged: %v, want %v", !hidden, hidden)
 			}
 		})
@@ -152,7 +153,7 @@ func TestServeNotices(t *testing.T) {
 		id := pdu.PMID(i)
 		p.do(pdutest.SendFrom(2, n.pdu), pdutest.SendFrom(2, pdu.DescReq{PMID: id}),
 			pdutest.ExpectFrom(0, pdu.DescReply{Desc: pdu.Desc{PMID: id, Type: pdu.TypeU64, InDom: pdu.NoInDom, Sem: pdu.SemCounter}}))
-		if got := log.flush(); n.logged == "" && got != "" || !strings.Contains(got, n.logged) {
+		if got := log.Take(); n.logged == "" && got != "" || !strings.Contains(got, n.logged) {
 			t.Errorf("after %v, the log has %q, want %q", n.pdu.Kind(), got, n.logged)
 		}
 	}
@@ -314,14 +315,14 @@ func TestServeCarelessHandler(t *testing.T) {
 			for range 2 { // the second shows that service goes on
 				p.do(pdutest.Send(pdu.Fetch{PMIDs: []pdu.PMID{1}}), pdutest.ExpectFrom(0, tt.reply))
 			}
-			got := log.flush()
+			got := log.Take()
 			if tt.log == "" && got != "" || !strings.Contains(got, tt.log) {
 				t.Errorf("log %q, want %q", got, tt.log)
 			}
 			p.send(0, pdu.Status{Code: pdu.ErrNotConn}) // panics
 			p.request(0, pdu.DescReq{})
 			p.end() // panics
-			if got := log.flush(); strings.Count(got, "at the end") != 2 {
+			if got := log.Take(); strings.Count(got, "at the end") != 2 {
 				t.Errorf("log %q, want two panics", got)
 			}
 		})
@@ -330,7 +331,7 @@ func TestServeCarelessHandler(t *testing.T) {
 
 // An Agent logs to its own Logger, wrapped or not, each error once.
 func TestServeAgentLog(t *testing.T) {
-	var b logBuffer
+	var b pcptest.LogBuffer
 	a := &pmda.Agent{Name: "x", Domain: 1, Logger: slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	o := override.In(a)
 	o.Desc = func(context.Context, *pmda.Request, pdu.PMID) (pdu.Desc, error) { panic("oh no") }
@@ -342,14 +343,14 @@ func TestServeAgentLog(t *testing.T) {
 		p := serve(t.Context(), t, h)
 		p.request(0, pdu.DescReq{})
 		p.end()
-		if got := b.flush(); !strings.Contains(got, "oh no") || !strings.Contains(got, "type=DESC_REQ") {
+		if got := b.Take(); !strings.Contains(got, "oh no") || !strings.Contains(got, "type=DESC_REQ") {
 			t.Errorf("the agent's log has %q", got)
 		}
 	}
 	p := serve(t.Context(), t, a)
 	p.request(0, stored(t, pdu.MakePMID(1, 0, 0), func(w *pdu.ResultWriter) { w.Int32(-1, 7) }))
 	p.end()
-	if got := b.flush(); strings.Count(got, `"store 7"`) != 1 || !strings.Contains(got, `metric=x.limit err="store 7"`) {
+	if got := b.Take(); strings.Count(got, `"store 7"`) != 1 || !strings.Contains(got, `metric=x.limit err="store 7"`) {
 		t.Errorf("the log of a store is %q", got)
 	}
 }

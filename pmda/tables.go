@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmns"
@@ -159,16 +160,38 @@ func addDynamic(to Registry, root string) error {
 	})
 }
 
+// reservedNames is above the names that libpcp and pmapi give all clients, whatever the
+// collector has. A metric called event.flags would hide the client's; one called event
+// would leave no place for it.
+const reservedNames = "event"
+
 // addName adds a name to the name space, as if the agent's domain were 0.
 func (t *Tables) addName(name string, id pdu.PMID) error {
+	if name == reservedNames || strings.HasPrefix(name, reservedNames+".") {
+		return fmt.Errorf("names at and below %q are reserved: there, clients have %s and %s, the parts of event records",
+			reservedNames, pdu.EventFlagsName, pdu.EventMissedName)
+	}
 	err := t.names.Add(name, id)
 	if errors.Is(err, pdu.ErrPMID) {
 		return errors.New("the name is in use")
 	} else if err == nil {
 		t.namesVersion++
 	}
+	if e, ok := errors.AsType[*pmns.OpError](err); ok && errors.Is(err, pdu.ErrName) {
+		return badName{e.Err}
+	}
 	return err
 }
+
+// A badName is why a name cannot be added, without the text of pdu.ErrName, "Unknown
+// metric name", which is for clients that ask for one.
+type badName struct{ error }
+
+func (e badName) Error() string {
+	return strings.TrimSuffix(e.error.Error(), ": "+pdu.ErrName.Error())
+}
+
+func (e badName) Unwrap() error { return e.error }
 
 // has reports whether an instance domain is in the tables.
 func (t *Tables) has(d *InDom) bool {
@@ -177,12 +200,18 @@ func (t *Tables) has(d *InDom) bool {
 }
 
 func (a *Agent) register(op, name string, f func(t *Tables) error) error {
+	if a == nil {
+		return &OpError{Op: op, Name: name, Err: errors.New("the *Agent is nil")}
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.registerLocked(a.currentLocked(), &a.err, op, name, f)
 }
 
 func (t *Tables) register(op, name string, f func(t *Tables) error) error {
+	if t == nil || t.agent == nil {
+		return &OpError{Op: op, Name: name, Err: errors.New("the *Tables belong to no agent: make them with NewTables")}
+	}
 	t.agent.mu.Lock()
 	defer t.agent.mu.Unlock()
 	return t.agent.registerLocked(t, &t.err, op, name, f)

@@ -54,6 +54,17 @@ func (s *Server) accept(ctx context.Context, l net.Listener) error {
 	}
 }
 
+// localAddr reports whether only clients of this host can connect to an address.
+func localAddr(a net.Addr) bool {
+	switch a := a.(type) {
+	case *net.UnixAddr:
+		return true
+	case *net.TCPAddr:
+		return a.IP.IsLoopback()
+	}
+	return false
+}
+
 // A spareFile is an open file that keeps a descriptor for the case that there are no
 // others. Then it is closed, and the next client gets its descriptor, to be refused:
 // without that, the client would wait at the listener until others go.

@@ -2,31 +2,11 @@ package collector
 
 import (
 	"io"
-	"net"
-	"net/netip"
 	"slices"
-	"strings"
-	"sync"
 
-	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
+	"github.com/pcp-go/pcp/pmda/internal/access"
 )
-
-// An accessControl applies access rules and counts the connections that they
-// limit. A nil one allows everything. Safe for concurrent use.
-type accessControl struct {
-	rules *pmcdconf.Access
-
-	mu    sync.Mutex
-	conns map[*pmcdconf.Rule]int // connections that count against a rule with a limit
-}
-
-func newAccessControl(rules *pmcdconf.Access) *accessControl {
-	if rules == nil {
-		return nil
-	}
-	return &accessControl{rules: rules, conns: map[*pmcdconf.Rule]int{}}
-}
 
 // SetAccess replaces the access rules; nil lets everybody do everything. Clients
 // that are connected are checked against the new rules: those that are refused
@@ -34,7 +14,7 @@ func newAccessControl(rules *pmcdconf.Access) *accessControl {
 // the rules at the start.
 func (s *Server) SetAccess(rules *pmcdconf.Access) {
 	s.init()
-	s.access.Store(newAccessControl(rules))
+	s.access.Store(access.New(rules))
 	s.mu.Lock()
 	clients := slices.Collect(s.clients.all())
 	s.mu.Unlock()
@@ -47,136 +27,5 @@ func (s *Server) SetAccess(rules *pmcdconf.Access) {
 // against each, in the layout of pmcd's log.
 func (s *Server) WriteAccess(w io.Writer) error {
 	s.init()
-	return s.access.Load().writeTables(w)
-}
-
-func (a *accessControl) writeTables(w io.Writer) error {
-	if a == nil {
-		return (*pmcdconf.Access)(nil).WriteTables(w, nil)
-	}
-	return a.rules.WriteTables(w, a.connections)
-}
-
-// connections is the number of connections that count against a rule.
-func (a *accessControl) connections(r *pmcdconf.Rule) int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.conns[r]
-}
-
-// releaseNothing is the release of a connection that was not counted.
-func releaseNothing() {}
-
-// checkHost returns the operations that are denied to a peer that has just
-// connected, and counts the connection until release is called, which may be done
-// more than once. A peer without an IP address, on a unix socket or in this
-// process, is checked as "unix:"; one on the loopback interface by the addresses
-// of this host's name.
-//
-// Errors, with which the peer is to be refused: pdu.ErrPermission if it may do
-// nothing, pdu.ErrConnLimit if it exceeds the limit of the most specific rule
-// that matches. Release is not nil then either.
-func (a *accessControl) checkHost(addr net.Addr) (denied pmcdconf.Ops, release func(), err error) {
-	if a == nil || len(a.rules.Hosts) == 0 {
-		return 0, releaseNothing, nil
-	}
-	peers := []netip.Addr{peerIP(addr)}
-	if peers[0].IsLoopback() && len(a.rules.Local) > 0 {
-		peers = a.rules.Local
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	var limited []*pmcdconf.Rule
-	for _, peer := range peers {
-		var last *pmcdconf.Rule
-		for _, r := range slices.Backward(a.rules.Hosts) {
-			if !r.Matches(peer) {
-				continue
-			}
-			denied = denied&^r.Ops | r.Denied
-			last = &r.Rule
-			if r.MaxConns != 0 && !slices.Contains(limited, last) {
-				limited = append(limited, last)
-			}
-		}
-		if denied == pmcdconf.OpAll {
-			return pmcdconf.OpAll, releaseNothing, pdu.ErrPermission
-		}
-		if last != nil && a.full(last) {
-			return pmcdconf.OpAll, releaseNothing, pdu.ErrConnLimit
-		}
-	}
-	return denied, a.count(limited), nil
-}
-
-// full reports whether a rule allows no further connection. The caller holds
-// a.mu.
-func (a *accessControl) full(r *pmcdconf.Rule) bool {
-	return r.MaxConns != 0 && a.conns[r] >= r.MaxConns
-}
-
-// count counts a connection against rules, until release is called. The caller
-// holds a.mu.
-func (a *accessControl) count(rules []*pmcdconf.Rule) (release func()) {
-	if len(rules) == 0 {
-		return releaseNothing
-	}
-	for _, r := range rules {
-		a.conns[r]++
-	}
-	return sync.OnceFunc(func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		for _, r := range rules {
-			a.conns[r]--
-		}
-	})
-}
-
-// peerIP is the IP address of a peer, not valid if it has none.
-func peerIP(addr net.Addr) netip.Addr {
-	var ip netip.Addr
-	switch a := addr.(type) {
-	case *net.TCPAddr:
-		ip = a.AddrPort().Addr()
-	case nil, *net.UnixAddr: // whose name, the peer's choice, may look like an IP address
-	default:
-		if ap, err := netip.ParseAddrPort(a.String()); err == nil && strings.HasPrefix(a.Network(), "tcp") {
-			ip = ap.Addr()
-		}
-	}
-	return ip.Unmap().WithZone("")
-}
-
-// checkAccount returns the operations that are denied to a client of a user and a
-// group, -1 where they are not known, besides what checkHost denies. It counts the
-// connection until release is called, which may be done more than once.
-//
-// Errors: pdu.ErrPermission if the client may do nothing, which holds for one
-// that is not known where there are rules; pdu.ErrConnLimit. All operations are
-// denied then: pmcd, which forgets to, goes on serving the client what its
-// host may. Nor does pmcd take a client that has gone from the count.
-func (a *accessControl) checkAccount(uid, gid int) (denied pmcdconf.Ops, release func(), err error) {
-	switch {
-	case a == nil || !a.rules.NeedsAccount():
-		return 0, releaseNothing, nil
-	case uid < 0 || gid < 0:
-		return pmcdconf.OpAll, releaseNothing, pdu.ErrPermission
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	var limited []*pmcdconf.Rule
-	for _, r := range slices.Concat(a.rules.Users.Matching(uid, gid), a.rules.Groups.Matching(gid, uid)) {
-		denied |= r.Denied
-		if a.full(&r.Rule) {
-			return pmcdconf.OpAll, releaseNothing, pdu.ErrConnLimit
-		}
-		if r.MaxConns != 0 {
-			limited = append(limited, &r.Rule)
-		}
-	}
-	if denied == pmcdconf.OpAll {
-		return pmcdconf.OpAll, releaseNothing, pdu.ErrPermission
-	}
-	return denied, a.count(limited), nil
+	return s.access.Load().WriteTables(w)
 }

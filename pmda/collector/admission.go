@@ -54,7 +54,7 @@ func (c *client) checkHostLocked() error {
 		addr = &net.UnixAddr{Net: "unix"}
 	}
 	defer c.updateDenied()
-	return c.admission.host.check(func() (pmcdconf.Ops, func(), error) { return c.s.access.Load().checkHost(addr) })
+	return c.admission.host.check(func() (pmcdconf.Ops, func(), error) { return c.s.access.Load().CheckHost(addr) })
 }
 
 // checkAccount applies the access rules for users and groups.
@@ -68,7 +68,7 @@ func (c *client) checkAccount() error {
 func (c *client) checkAccountLocked() error {
 	info := c.info.Load()
 	defer c.updateDenied()
-	return c.admission.account.check(func() (pmcdconf.Ops, func(), error) { return c.s.access.Load().checkAccount(info.UID, info.GID) })
+	return c.admission.account.check(func() (pmcdconf.Ops, func(), error) { return c.s.access.Load().CheckAccount(info.UID, info.GID) })
 }
 
 func (c *client) updateDenied() {

@@ -48,13 +48,15 @@ func runAgentProgram(behavior string) int {
 		io.Copy(io.Discard, os.Stdin)
 	case "exits":
 		return serveAgentProgram(stdio{}, func() { os.Exit(7) })
+	case "exits well":
+		return serveAgentProgram(stdio{}, func() { os.Exit(0) })
 	case "killed":
 		return serveAgentProgram(stdio{}, func() {
 			self, _ := os.FindProcess(os.Getpid())
 			self.Kill()
 			select {}
 		})
-	case "ignores signals":
+	case "ignores signals", "ignores-signals": // the latter for commands without blanks
 		serveAgentProgram(stdio{}, nil)
 		ignoreSignals()
 	case "hangs up":

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/turns"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
@@ -27,8 +28,12 @@ type agent struct {
 	fenced  atomic.Bool
 	removed atomic.Bool // it is not in the table any more
 	calls   agentCalls  // of an agent in this process
+	// removeLogger takes the Server's log from an agent in this process; nil if it does
+	// not have it.
+	removeLogger func()
 
 	// Of an agent in another process.
+	argv     []string        // the command that starts it; a socket agent may have none
 	ctx      context.Context // ends when the agent is to stop
 	cancel   context.CancelFunc
 	starting sync.Mutex    // one start at a time
@@ -129,7 +134,7 @@ func (s *Server) add(a *agent) error {
 		return fmt.Errorf("domain %d is that of agent %q", d, other.name())
 	}
 	if a.calls.slots == nil {
-		a.calls.slots = make(chan struct{}, s.limits.agentCalls)
+		a.calls.slots = turns.New(s.limits.agentCalls)
 	}
 	s.sendAllAttributes(a.local)
 	s.agents.Store(t.with(a))
@@ -168,10 +173,11 @@ func (s *Server) drop(a *agent) bool {
 	if mine {
 		s.agents.Store(t.without(a))
 		a.removed.Store(true)
-		s.removed = slices.DeleteFunc(append(s.removed, a), func(b *agent) bool { return len(b.calls.slots) == 0 })
+		s.removed = slices.DeleteFunc(append(s.removed, a), func(b *agent) bool { return b.calls.slots.Len() == 0 })
 	}
 	s.mu.Unlock()
 	if mine {
+		a.stopLogging()
 		s.traceAgent(a, a.remote.Load(), false)
 		s.changes.note(pdu.ChangeDropAgent)
 	}
@@ -188,6 +194,13 @@ func (a *agent) handlerFor(store bool) (pmda.Handler, error) {
 		return nil, pdu.ErrPMDAFenced
 	}
 	return h, nil
+}
+
+// stopLogging makes an agent in this process log no longer to the Server's log.
+func (a *agent) stopLogging() {
+	if a.removeLogger != nil {
+		a.removeLogger()
+	}
 }
 
 // noteAgentChanges notes for all clients what an agent says has changed, as far as

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/shortlist"
+	"github.com/pcp-go/pcp/internal/turns"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 )
@@ -54,6 +56,8 @@ type call struct {
 	agent   *agent
 	method  interface{ invoke() error } // the typedCall or fetchCall that embeds this call
 	name    string                      // of the method, for the log
+	metrics []pdu.PMID                  // that it is about, for the log; a fetchCall has its own
+	indom   pdu.InDom                   // that it is about, for the log; 0 for none
 	store   bool                        // a store, which is made even if the agent is fenced, as by pmcd
 	writer  *pdu.ResultWriter           // that of a fetch, in which the agent may say what has changed; or nil
 
@@ -61,6 +65,12 @@ type call struct {
 	handler      pmda.Handler
 	ctx          *callContext
 	agentRequest pmda.Request
+
+	client   *client      // is charged for the memory of the reply
+	reserved atomic.Int64 // how much it was charged for
+	refused  error        // why it could not be charged for more; valid when the call is done
+
+	turn *turns.Turn // the slot of the agent that it has, or nil
 
 	err  error         // why it failed; valid when it is done
 	done chan struct{} // of a side call: closed when the goroutine has returned; nil for an inline call
@@ -91,10 +101,10 @@ const lateCall = 10 * time.Millisecond
 
 // agentCalls is what is known of the calls of an agent in this process.
 type agentCalls struct {
-	slots        chan struct{} // holds one for each call in progress
-	abandoned    atomic.Int32  // calls in progress that were abandoned
-	lastDuration atomic.Int64  // nanoseconds of the latest call
-	pausedUntil  atomic.Int64  // end of the pause after a panic, on Server.clock
+	slots        *turns.Queue // with a place for each call in progress
+	abandoned    atomic.Int32 // calls in progress that were abandoned
+	lastDuration atomic.Int64 // nanoseconds of the latest call
+	pausedUntil  atomic.Int64 // end of the pause after a panic, on Server.clock
 }
 
 // acquireSlot waits for a slot of the agent until the deadline. When abandoned
@@ -105,12 +115,11 @@ func (k *call) acquireSlot(s *Server) (waited bool, err error) {
 	if t := calls.pausedUntil.Load(); t != 0 && s.clock() < t {
 		return false, pdu.ErrPMDAFenced
 	}
-	select {
-	case calls.slots <- struct{}{}:
-		return false, k.agent.checkNotRemoved()
-	default:
+	client := k.agentRequest.Client.Seq
+	if k.turn = calls.slots.Try(client); k.turn != nil {
+		return false, k.checkNotRemoved()
 	}
-	if int(calls.abandoned.Load()) >= cap(calls.slots) {
+	if int(calls.abandoned.Load()) >= calls.slots.Cap() {
 		return false, pdu.ErrPMDAFenced
 	}
 	var expired <-chan time.Time
@@ -120,28 +129,55 @@ func (k *call) acquireSlot(s *Server) (waited bool, err error) {
 		defer t.Stop()
 		expired = t.C
 	}
+	turn := calls.slots.Wait(client)
 	select {
-	case calls.slots <- struct{}{}:
+	case <-turn.Ready():
+		k.turn = turn
 		if expired != nil && !time.Now().Before(deadline) {
-			<-calls.slots // the agent is not to be blamed for a call that has no time
+			k.releaseSlot(0) // the agent is not to be blamed for a call that has no time
 			return true, pdu.ErrTimeout
 		}
-		return true, k.agent.checkNotRemoved()
+		return true, k.checkNotRemoved()
 	case <-expired:
-		return true, pdu.ErrTimeout
+		err = pdu.ErrTimeout
 	case <-k.ctx.Done():
-		return true, context.Cause(k.ctx)
+		err = context.Cause(k.ctx)
 	}
+	calls.slots.End(turn, 0)
+	return true, err
+}
+
+// releaseSlot gives back the slot of the agent, which the call has used for some
+// time.
+func (k *call) releaseSlot(used time.Duration) {
+	turn := k.turn
+	k.turn = nil
+	k.agent.calls.slots.End(turn, used)
 }
 
 // checkNotRemoved gives a slot back if the agent was removed before the call got
 // it.
-func (a *agent) checkNotRemoved() error {
-	if !a.removed.Load() {
+func (k *call) checkNotRemoved() error {
+	if !k.agent.removed.Load() {
 		return nil
 	}
-	<-a.calls.slots
+	k.releaseSlot(0)
 	return pdu.ErrNoAgent
+}
+
+// giveWay lets others use the agent, in the middle of a long call: it gives the slot
+// back and waits for another. began is when the part of the call began that has
+// ended. Without an error the call has a slot again.
+func (k *call) giveWay(began time.Time) error {
+	k.releaseSlot(time.Since(began))
+	runtime.Gosched()
+	if _, err := k.acquireSlot(k.client.s); err != nil {
+		return err
+	}
+	if k.state.Load() == callAbandoned {
+		return pdu.ErrTimeout
+	}
+	return nil
 }
 
 // run makes the call on this goroutine; running is the state meanwhile, start the
@@ -161,7 +197,7 @@ func (k *call) run(s *Server, running int64, start time.Time) (end time.Time, do
 	}
 	if !k.state.CompareAndSwap(callQueued, running) {
 		if local {
-			<-k.agent.calls.slots
+			k.releaseSlot(0)
 		}
 		return start, false
 	}
@@ -180,14 +216,32 @@ func (k *call) run(s *Server, running int64, start time.Time) (end time.Time, do
 	}
 	done = k.state.CompareAndSwap(running, callDone)
 	if !done {
+		k.releaseMemory() // nobody is going to read the reply
 		k.agent.calls.abandoned.Add(-1)
 		s.log.Info("agent returned from an overdue request",
-			k.agent.attrs(slog.String("request", k.name), slog.Duration("after", end.Sub(start)))...)
+			k.agent.attrs(append(s.subject(k), slog.Duration("after", end.Sub(start)))...)...)
 	}
-	if local {
-		<-k.agent.calls.slots
+	if k.turn != nil {
+		k.releaseSlot(end.Sub(start))
 	}
 	return end, done
+}
+
+// Reserve charges the client for memory of the reply. It makes the call a pdu.Memory.
+func (k *call) Reserve(n int) error {
+	if err := k.client.reserve("an agent's reply", n); err != nil {
+		k.refused = err
+		return err
+	}
+	k.reserved.Add(int64(n))
+	return nil
+}
+
+// releaseMemory gives back what Reserve took.
+func (k *call) releaseMemory() {
+	if n := k.reserved.Swap(0); n > 0 {
+		k.client.release(int(n))
+	}
 }
 
 // invoke calls the method, and makes an error of a panic.
@@ -248,7 +302,7 @@ func (r *request) await(k *call) {
 		r.abandoned = true
 	case k.state.CompareAndSwap(runningAside, callAbandoned):
 		r.abandoned = true
-		r.client.s.logAbandoned(r.client, k.agent)
+		r.client.s.logAbandoned(r.client, k)
 	default:
 		<-k.done // its goroutine is about to return
 	}
@@ -290,13 +344,41 @@ func (s *Server) logPanic(a *agent, h pmda.Handler, method string, p any) {
 }
 
 // logAbandoned counts and logs a call that does not return.
-func (s *Server) logAbandoned(c *client, a *agent) {
-	client := slog.Uint64("client", c.info.Load().Seq)
-	if n := a.calls.abandoned.Add(1); int(n) == cap(a.calls.slots) {
-		s.log.Error("agent timed out; it is fenced until a call returns", a.attrs(client, slog.Int("calls", int(n)))...)
+func (s *Server) logAbandoned(c *client, k *call) {
+	a := k.agent
+	attrs := append(a.attrs(slog.Uint64("client", c.info.Load().Seq)), s.subject(k)...)
+	if n := a.calls.abandoned.Add(1); int(n) == a.calls.slots.Cap() {
+		s.log.Error("agent timed out; it is fenced until a call returns", append(attrs, slog.Int("calls", int(n)))...)
 	} else {
-		s.log.Warn("agent timed out", a.attrs(client)...)
+		s.log.Warn("agent timed out", attrs...)
 	}
+}
+
+// subject is what a call is about, for the log. The call may be abandoned: what it was
+// given does not change any more.
+func (s *Server) subject(k *call) []any {
+	attrs := []any{slog.String("request", k.name)}
+	metrics := k.metrics
+	if f, ok := k.method.(*fetchCall); ok {
+		metrics = f.ids
+	}
+	if len(metrics) > 0 {
+		attrs = append(attrs, slog.String("metrics", shortlist.Of(len(metrics), func(i int) string { return s.nameOf(metrics[i]) })))
+	}
+	if k.indom != 0 {
+		attrs = append(attrs, slog.String("indom", k.indom.String()))
+	}
+	return attrs
+}
+
+// nameOf is a name of a metric, for the log; its PMID if none is known.
+func (s *Server) nameOf(id pdu.PMID) string {
+	if n := s.names.Load(); n != nil { // which no agent has to be asked for
+		if names := n.tree.Names(id); len(names) > 0 {
+			return names[0]
+		}
+	}
+	return id.String()
 }
 
 // A callContext is the context of the calls for a client: its deadline is that of

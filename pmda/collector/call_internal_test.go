@@ -140,7 +140,7 @@ func TestReturnAtDeadline(t *testing.T) {
 	all.Wait()
 	collectortest.Eventually(t, "return of all calls", func() bool {
 		for _, a := range s.agents.Load().list {
-			if len(a.calls.slots) != 0 || a.calls.abandoned.Load() != 0 {
+			if a.calls.slots.Len() != 0 || a.calls.abandoned.Load() != 0 {
 				return false
 			}
 		}

@@ -359,6 +359,7 @@ func (c *chaos) serve(ctx context.Context, listeners []net.Listener) <-chan erro
 	if c.memory != nil {
 		c.srv.dialAgent = c.dialAgent
 	}
+	c.srv.LogAll()
 	for _, d := range c.domains {
 		if err := c.startAgent(d); err != nil {
 			c.t.Fatal(err)

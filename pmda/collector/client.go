@@ -34,9 +34,15 @@ type client struct {
 	hasCreds      bool      // its CREDS have come
 	credsBy       time.Time // when they have to; zero for no limit
 	writeDeadline time.Time
-	profiles      map[int32]*pdu.Profile
+	profiles      map[int32]profile
+	requestMemory int  // what the request in progress was charged for when it came
+	wide          bool // the last result was long
 	seen          seenChanges
 	ctx           *callContext // of calls of agents; after one is abandoned there is another
+
+	memory        account
+	profileMemory account      // of its profiles alone
+	unread        atomic.Int64 // since when a long reply is being written, on Server.clock; or 0
 
 	admission admission
 	denied    atomic.Uint32        // pmcdconf.Ops
@@ -54,7 +60,9 @@ type client struct {
 
 func newClient(s *Server, conn net.Conn) *client {
 	c := &client{s: s, conn: conn, pdus: pdu.NewConn(rawconn.New(conn)), since: time.Now()}
+	c.memory.ledger, c.profileMemory.ledger = s.ledger, s.profiles
 	c.newContext()
+	c.pdus.Admit = c.admitRequest
 	c.pdus.MaxLen = s.limits.pdu
 	c.pdus.Counters = &s.counters
 	c.pdus.Partial = c.partial
@@ -169,7 +177,7 @@ func (c *client) sendCloseCode() bool {
 
 // refuse refuses a connection with an error.
 func (c *client) refuse(code pdu.Error, why string) {
-	c.s.log.Warn("client refused", slog.Any("addr", c.conn.RemoteAddr()), slog.String("err", why))
+	c.s.log.LogAttrs(context.Background(), slog.LevelWarn, "client refused", slog.Any("addr", c.conn.RemoteAddr()), slog.String("err", why))
 	c.conn.SetWriteDeadline(time.Now().Add(refuseTimeout))
 	c.pdus.Write(0, pdu.Challenge{Code: code})
 	c.conn.Close()
@@ -213,9 +221,10 @@ func (c *client) closeConn(err error) {
 	c.s.traceClient(c, false, err)
 	c.conn.Close()
 	c.cancelCalls()
+	c.releaseMemory()
 	c.s.removeClient(c)
 	if err != nil && !wanted {
-		c.s.log.Info("client closed", slog.Any("addr", c.conn.RemoteAddr()),
+		c.s.log.LogAttrs(context.Background(), slog.LevelInfo, "client closed", slog.Any("addr", c.conn.RemoteAddr()),
 			slog.Uint64("client", c.info.Load().Seq), slog.Any("err", err))
 	}
 }
@@ -231,6 +240,15 @@ func (c *client) serveRequests() error {
 			runtime.Gosched()
 		}
 		h, body, err := c.pdus.Read()
+		if short, ok := errors.AsType[*shortage](err); ok { // only the request has failed
+			if !c.requestStarts() {
+				return errClosed
+			}
+			if err := c.newRequest(h.Kind).fail(short); err != nil {
+				return err
+			}
+			continue
+		}
 		if err == io.EOF || errors.Is(err, syscall.ECONNRESET) {
 			return nil // as C clients go: their sockets linger for no time
 		}
@@ -244,6 +262,42 @@ func (c *client) serveRequests() error {
 			return err
 		}
 	}
+}
+
+// requestCost is how many bytes a long request takes for each that it has: itself,
+// what it is decoded to, and what is planned for it.
+const requestCost = 6
+
+// admitRequest charges the client for a long request whose header has come. A PROFILE
+// is charged for later, since it has no reply to say that it was refused.
+func (c *client) admitRequest(h pdu.Header) error {
+	if h.Kind == pdu.KindProfile {
+		return nil
+	}
+	n := h.Len * requestCost
+	if err := c.reserve("request", n); err != nil {
+		return err
+	}
+	c.requestMemory = n
+	return nil
+}
+
+// releaseRequest gives back what admitRequest took.
+func (c *client) releaseRequest() {
+	if n := c.requestMemory; n > 0 {
+		c.requestMemory = 0
+		c.release(n)
+	}
+}
+
+// releaseMemory gives back what a client holds that goes, but for what abandoned
+// calls hold.
+func (c *client) releaseMemory() {
+	c.releaseRequest()
+	for id := range c.profiles {
+		c.dropProfile(id)
+	}
+	c.s.noteRelease()
 }
 
 // errGone ends a connection whose client has gone before the challenge, such as a

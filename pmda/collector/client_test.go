@@ -537,12 +537,16 @@ func TestFetch(t *testing.T) {
 			}
 		})
 	}
-	if got, want := g.Request(pdu.SetProfile{Context: 64}), "error: "+collector.ErrTryAgain.Error(); got != want {
-		t.Errorf("context 64: %s", got)
+	// A client of many collectors numbers its contexts with all of them.
+	for i := range int32(collector.DefaultMaxContexts - 1) { // it has one already
+		g.Send(pdu.SetProfile{Context: 1000 * (i + 1)})
 	}
-	g.Send(pdu.SetProfile{Context: 63})
-	if got := g.Request(pdu.Fetch{Context: 63, PMIDs: ids(10)}); got != "RESULT 10.0.0 -1=0" {
-		t.Errorf("context 63: %s", got)
+	if got, want := g.Request(pdu.SetProfile{Context: 63}), "error: "+collector.ErrTryAgain.Error(); got != want {
+		t.Errorf("one context too many: %s", got)
+	}
+	g.Send(pdu.SetProfile{Context: 63000}) // it is known
+	if got := g.Request(pdu.Fetch{Context: 63000, PMIDs: ids(10)}); got != "RESULT 10.0.0 -1=0" {
+		t.Errorf("context 63000: %s", got)
 	}
 	s.Fence(10)
 	if got := g.Request(pdu.Fetch{PMIDs: ids(10, 11)}); got != "RESULT 10.0.0 "+pdu.ErrPMDAFenced.Error()+"; 11.0.1 -1=1" {

@@ -44,7 +44,9 @@ type ContextLabels struct {
 }
 
 // SystemLabels returns the sources of C pmcd: the files of the directory with PCP's
-// configuration, which is usually /etc/pcp, and the file /etc/machine-id.
+// configuration, which is usually /etc/pcp, and the file /etc/machine-id. Where that
+// configuration has no directory labels, as without PCP, clients get an error in place of
+// labels.
 func SystemLabels(sysconf string) ContextLabels {
 	return ContextLabels{
 		Dir:       filepath.Join(sysconf, "labels"),
@@ -90,6 +92,8 @@ func (l ContextLabels) Files() (set pdu.LabelSet, skipped []error, err error) {
 	return set, skipped, err
 }
 
+// files is the label sets of the files. As in C pmcd all their labels count as
+// compound.
 func (l ContextLabels) files() (sets []pdu.LabelSet, skipped []error, err error) {
 	if l.Dir == "" {
 		return nil, nil, nil
@@ -137,7 +141,11 @@ func labelFile(file string, optional bool) (pdu.LabelSet, error) {
 	if err != nil {
 		return pdu.LabelSet{}, err
 	}
-	return pdu.ParseLabels(pdu.LabelContext, string(text), optional)
+	set, err := pdu.ParseLabels(pdu.LabelContext, string(text), optional)
+	for i := range set.Labels {
+		set.Labels[i].Flags |= pdu.LabelCompound
+	}
+	return set, err
 }
 
 // host is the labels that say which host this is.

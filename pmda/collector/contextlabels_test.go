@@ -3,8 +3,10 @@ package collector_test
 import (
 	"errors"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -125,8 +127,8 @@ func TestLabelsConf(t *testing.T) {
 		plain, isPlain := set.Lookup("machineid")
 		hash, isHash := set.Lookup("machineid_sha256")
 		// echo -n localmachine | sha256sum
-		const sum = `"4dcff50158cfda428fa70d2a9b2f88f9376cb8f6159e505c1f0ffc3a5fc4cc8f"`
-		if isHash != tt.want || isPlain == tt.want || isHash && hash != sum || isPlain && plain != `"localmachine"` {
+		const sum = "4dcff50158cfda428fa70d2a9b2f88f9376cb8f6159e505c1f0ffc3a5fc4cc8f"
+		if isHash != tt.want || isPlain == tt.want || isHash && hash != sum || isPlain && plain != "localmachine" {
 			t.Errorf("%q: got %v, want a hash: %v", tt.text, set, tt.want)
 		}
 	}
@@ -168,4 +170,56 @@ func TestInteropContextLabels(t *testing.T) {
 			t.Errorf("pmcd.labels: got %s, want %v", out, files)
 		}
 	}
+}
+
+// The label sets that a client gets are those of a C pmcd to the byte: the JSON and
+// the place and flags of each label in it.
+func TestInteropContextLabelSets(t *testing.T) {
+	pcptest.Need(t, "pmcd")
+	many, one := writeLabelFiles(t), t.TempDir()
+	if err := os.Mkdir(filepath.Join(one, "labels"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(one, "labels", "only"), []byte(`{"hostname":"x","plain":"p","sub":{"a":1}}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{many, one} {
+		pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd"}, Env: []string{"PCP_SYSCONF_DIR=" + dir}})
+		host, _ := serveForTools(t, &collector.Server{Labels: collector.SystemLabels(dir)})
+		if diff := cmp.Diff(contextLabels(t, pmcd.Addr()), contextLabels(t, host)); diff != "" {
+			t.Errorf("LABEL (-C +Go):\n%s", diff)
+		}
+	}
+}
+
+// contextLabels requests the labels of the context from a collector.
+func contextLabels(t *testing.T, addr string) pdu.LabelReply {
+	t.Helper()
+	nc, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	c := pdu.NewConn(nc)
+	if _, err := pdu.ClientHello(c, int32(os.Getpid()), pdu.FeatureLabels); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Write(0, pdu.LabelsOfContext().Request()); err != nil {
+		t.Fatal(err)
+	}
+	h, body, err := c.Read()
+	if err == nil && h.Kind == pdu.KindError { // that something has changed
+		_, body, err = c.Read()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reply pdu.LabelReply
+	if err := reply.Decode(body); err != nil {
+		t.Fatal(err)
+	}
+	for i := range reply.Sets { // they alias the connection's buffer
+		reply.Sets[i].JSON = slices.Clone(reply.Sets[i].JSON)
+	}
+	return reply
 }

@@ -36,6 +36,10 @@
 //     and can send further requests. The context of the call ends, and what the
 //     agent returns later is dropped. Agents whose calls take more than a
 //     millisecond are called in parallel.
+//   - A client that uses an agent much does not keep others waiting: of those that wait
+//     for an agent the one that has used it least is next, and a fetch of more than
+//     1024 metrics is made in parts, each with a refresh of its own, between which
+//     others have their turn.
 //   - At most AgentCalls calls of an agent run at one time. When all of them are
 //     abandoned, the agent is fenced until one returns: its clients get
 //     pdu.ErrPMDAFenced at once.
@@ -60,9 +64,18 @@
 //	MaxMetrics         32768    metrics of a fetch
 //	MaxContexts        64       contexts of a client
 //	MaxClients         65536    clients
-//	MaxReply           64 MiB   a fetch's result: pdu.ErrTooBig
-//	MaxInFlight        512 MiB  large results that are being sent: pdu.ErrAgain
+//	MaxReply           16 MiB   a fetch's result, an agent's reply: pdu.ErrTooBig
+//	MaxClientMemory    64 MiB   memory held for a client: pdu.ErrTooBig
+//	MaxMemory          384 MiB  memory held for all clients: pdu.ErrAgain
 //	AgentCalls         4        calls of one agent in this process at a time
+//
+// Memory is counted before it is taken: for long requests, profiles, agents' replies
+// and results, until the client has read them. No client may hold more than is left
+// for the others, and when memory is short, those are disconnected that have not read
+// a reply for the longest time: for a second, if they hold more than who needs it, else
+// for five. What a client needs below 64 KiB is never refused. Of a profile that is
+// refused the next fetch in its context says why. Some seconds after a peak, garbage
+// is collected, so that memory goes back to the system.
 //
 // When the process is out of file descriptors, the Server goes on with the clients
 // that it has, refuses others with pdu.ErrConnLimit, and accepts them when it can

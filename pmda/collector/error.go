@@ -48,4 +48,7 @@ func opError(op, agent string, err error) error {
 // errClosed is why nothing is started any more.
 var errClosed = errors.New("the server is closed")
 
+// errServedTwice is why a second Serve fails.
+var errServedTwice = errors.New("the server serves already, or has served: make another Server, or give all listeners to one call")
+
 var errLateAccess = errors.New("Server.Access was changed after a method call: set it before, or call SetAccess")

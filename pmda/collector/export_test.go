@@ -25,6 +25,13 @@ const (
 	DefaultMaxContexts = defaultMaxContexts
 )
 
+// LogAll has the Server log all lines of a reason, for a test that counts them. It comes
+// before the first use of the Server.
+func (s *Server) LogAll() {
+	s.init()
+	s.log = s.traceLog
+}
+
 // MostProfiles is how many profiles are kept for the client that has the most.
 func (s *Server) MostProfiles() int {
 	most := 0
@@ -65,3 +72,9 @@ func (s *Server) SetLastDuration(d pdu.Domain, took time.Duration) {
 
 // SetTimeout changes the timeout, as a store into pmcd.control.timeout does.
 func (s *Server) SetTimeout(d time.Duration) { s.setTimeout(d) }
+
+// MemoryHeld is what all clients hold, beyond their allowances.
+func (s *Server) MemoryHeld() int { return int(s.ledger.held.Load()) }
+
+// MemoryPeak is the most that they have held.
+func (s *Server) MemoryPeak() int { return int(s.ledger.peak.Load()) }

@@ -1,9 +1,12 @@
 package collector
 
 import (
+	"cmp"
 	"slices"
+	"time"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
 )
 
 // A fetch is what a request for values has beside the others.
@@ -11,7 +14,7 @@ type fetch struct {
 	req    pdu.Fetch
 	calls  []*fetchCall // one for each domain
 	spare  []*fetchCall // of earlier requests
-	order  []int        // which call gets it, for each of the client's PMIDs
+	order  []uint16     // which call gets it, for each of the client's PMIDs
 	merged pdu.ResultWriter
 }
 
@@ -21,32 +24,39 @@ type fetchCall struct {
 	domain pdu.Domain
 	ids    []pdu.PMID
 	w      pdu.ResultWriter
-	copied int // sets that are in the merged result already
+	sent   int // sets that are in the result already
 }
 
-// A request whose memory is kept for the next one holds at most keepMetrics PMIDs
-// and keepBytes bytes of a result.
+// The memory of a request is kept for the next one up to keepBytes, and that of
+// a few requests up to keepWide.
 const (
-	keepMetrics = 1 << 12
-	keepBytes   = 1 << 20
+	keepBytes = 256 << 10
+	keepWide  = 1 << 20
 )
 
-// reset empties f for another request, and reports whether its memory is to be
-// kept.
-func (f *fetch) reset() (keep bool) {
-	size := f.merged.Size()
-	for _, k := range f.calls {
-		size += k.w.Size()
-	}
-	keep = size <= keepBytes && cap(f.req.PMIDs) <= keepMetrics
+// reset empties f for another request, and returns how much memory it has.
+func (f *fetch) reset() (size int) {
 	for _, k := range f.calls {
 		k.agent, k.handler, k.request, k.ctx, k.done = nil, nil, nil, nil, nil
-		k.agentRequest.Client, k.agentRequest.Profile = nil, nil
+		k.agentRequest, k.client, k.refused = pmda.Request{}, nil, nil
 	}
 	f.spare = append(f.spare, f.calls...)
 	clear(f.calls)
 	f.calls = f.calls[:0]
-	return keep
+	size = f.merged.Cap() + 4*cap(f.req.PMIDs) + 2*cap(f.order)
+	for _, k := range f.spare {
+		size += k.w.Cap() + 4*cap(k.ids)
+	}
+	return size
+}
+
+// drop frees the memory of a long result that is not sent.
+func (f *fetch) drop() {
+	for _, k := range f.calls {
+		if k.w.Cap() > freeReserve {
+			k.w = pdu.ResultWriter{}
+		}
+	}
 }
 
 // planFetch is for FETCH and HIGHRES_FETCH.
@@ -57,9 +67,12 @@ func (r *request) planFetch(body []byte) error {
 		return err
 	}
 	r.agentRequest.ContextID = f.req.Context
-	r.agentRequest.Profile = r.client.profiles[f.req.Context]
+	p := r.client.profiles[f.req.Context]
+	r.agentRequest.Profile = p.Profile
 	switch {
-	case r.agentRequest.Profile == nil:
+	case p.refused != nil:
+		return p.refused
+	case p.Profile == nil:
 		return pdu.ErrNoProfile
 	case len(f.req.PMIDs) > r.client.s.limits.metrics:
 		return pdu.ErrTooBig
@@ -84,7 +97,7 @@ func (r *request) splitFetch() {
 		if at < 0 {
 			at = len(f.calls)
 			k := f.newCall(d)
-			k.w.Limit = s.limits.reply
+			k.w.Limit, k.w.Memory = s.limits.reply, &k.call
 			if k.agent = agents.get(d); k.agent != nil {
 				r.add(&k.call)
 			} else {
@@ -93,7 +106,7 @@ func (r *request) splitFetch() {
 			}
 		}
 		f.calls[at].ids = append(f.calls[at].ids, id)
-		f.order = append(f.order, at)
+		f.order = append(f.order, uint16(at))
 	}
 }
 
@@ -102,7 +115,7 @@ func (f *fetch) newCall(d pdu.Domain) *fetchCall {
 	var k *fetchCall
 	if n := len(f.spare); n > 0 {
 		k, f.spare = f.spare[n-1], f.spare[:n-1]
-		k.ids, k.copied, k.err = k.ids[:0], 0, nil
+		k.ids, k.err = k.ids[:0], nil
 		k.state.Store(callQueued)
 		k.w.Reset()
 	} else {
@@ -119,14 +132,42 @@ func newFetchCall() *fetchCall {
 	return k
 }
 
-func (k *fetchCall) invoke() error { return k.handler.Fetch(k.ctx, &k.agentRequest, k.ids, &k.w) }
+// A fetch of more than wholeFetch metrics of an agent in this process is made in
+// parts of partFetch, between which other clients may use the agent: it may hold locks
+// for as long as a part takes.
+const (
+	wholeFetch = 1024
+	partFetch  = 256
+)
+
+func (k *fetchCall) invoke() error {
+	if len(k.ids) <= wholeFetch || k.agent.local == nil {
+		return k.handler.Fetch(k.ctx, &k.agentRequest, k.ids, &k.w)
+	}
+	for from := 0; from < len(k.ids); from += partFetch {
+		began := time.Now()
+		part := k.ids[from:min(from+partFetch, len(k.ids))]
+		if err := k.handler.Fetch(k.ctx, &k.agentRequest, part, &k.w); err != nil {
+			return err
+		}
+		if from+partFetch < len(k.ids) {
+			if err := k.giveWay(began); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
 
 // finishFetch sends the result.
 func (r *request) finishFetch() error {
 	f := &r.fetch
+	var refused error
 	for i, k := range f.calls {
 		err, done := k.outcome()
-		if !done {
+		if done {
+			refused = cmp.Or(refused, k.refused, k.w.Err())
+		} else {
 			// Its memory is the agent's, which reads the ids.
 			theirs := k
 			k = newFetchCall()
@@ -135,9 +176,10 @@ func (r *request) finishFetch() error {
 		}
 		k.completeSets(err)
 	}
-	w := f.merge()
-	w.Time = r.now
-	return r.replyResult(w)
+	if refused != nil {
+		return refused // the rest would be too much as well
+	}
+	return r.replyResult()
 }
 
 // completeSets makes sure that there is one set per PMID, whatever the agent has
@@ -157,38 +199,57 @@ func (k *fetchCall) completeSets(err error) {
 	}
 }
 
-// merge puts the values of all agents in the client's order. Those of one agent
+// merge puts the values of all agents in the client's order. Those of one call
 // alone are the result.
 func (f *fetch) merge() *pdu.ResultWriter {
 	if len(f.calls) == 1 {
 		return &f.calls[0].w
 	}
 	f.merged.Reset()
+	for p := range f.parts {
+		f.merged.CopySets(p.Writer, p.From, p.To)
+	}
+	return &f.merged
+}
+
+// parts yields the values of all agents in the client's order.
+func (f *fetch) parts(yield func(pdu.ResultPart) bool) {
+	for _, k := range f.calls {
+		k.sent = 0
+	}
 	for i := 0; i < len(f.order); {
 		at, n := f.order[i], 1
 		for i+n < len(f.order) && f.order[i+n] == at {
 			n++
 		}
 		k := f.calls[at]
-		f.merged.CopySets(&k.w, k.copied, k.copied+n)
-		k.copied += n
+		if !yield(pdu.ResultPart{Writer: &k.w, From: k.sent, To: k.sent + n}) {
+			return
+		}
+		k.sent += n
 		i += n
 	}
-	return &f.merged
 }
 
-// replyResult sends what has changed, and the result. Large results in memory at
-// one time are limited: the client of one too many has to send its request again.
-func (r *request) replyResult(w *pdu.ResultWriter) error {
-	c := r.client
-	size := int64(w.Size())
-	if size > int64(c.s.limits.reply) {
-		return pdu.ErrTooBig
+// resultHeadLen is the greatest length of what precedes the sets in the PDU of a result.
+const resultHeadLen = 32
+
+// replyResult sends what has changed, and the result. A long one is sent as it is,
+// in parts: that takes no more memory.
+func (r *request) replyResult() error {
+	c, f := r.client, &r.fetch
+	size := 0
+	for _, k := range f.calls {
+		size += k.w.Size()
 	}
-	if size > keepBytes {
-		defer c.s.largeReplies.Add(-size)
-		if c.s.largeReplies.Add(size) > int64(c.s.limits.inFlight) {
-			return pdu.ErrAgain
+	long := size > keepBytes
+	c.wide = long
+	switch {
+	case size+resultHeadLen > c.s.limits.reply:
+		return pdu.ErrTooBig
+	case !long:
+		if err := r.reserve("result", 2*size); err != nil { // merged and encoded
+			return err
 		}
 	}
 	if ch := c.s.changes.since(&c.seen); ch != 0 {
@@ -196,9 +257,17 @@ func (r *request) replyResult(w *pdu.ResultWriter) error {
 			return err
 		}
 	}
-	f := pdu.FormatLowRes
-	if r.fetch.req.HighRes {
-		f = pdu.FormatHighRes
+	format := pdu.FormatLowRes
+	if f.req.HighRes {
+		format = pdu.FormatHighRes
 	}
-	return r.reply(w.PDU(f))
+	if !long {
+		w := f.merge()
+		w.Time = r.now
+		return r.write(w.PDU(format), size)
+	}
+	c.limitWrite(r.now)
+	c.unread.Store(c.s.sinceStart(r.now))
+	defer c.unread.Store(0)
+	return c.pdus.WriteParts(0, pdu.ResultParts{Time: r.now, Format: format, Parts: f.parts})
 }

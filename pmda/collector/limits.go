@@ -18,9 +18,18 @@ const (
 	defaultMaxMetrics   = 32768
 	defaultMaxContexts  = 64
 	defaultMaxClients   = 65536
-	defaultMaxReply     = 64 << 20
-	defaultMaxInFlight  = 512 << 20
+	defaultMaxReply     = remote.DefaultMaxReply
+	defaultMemory       = 384 << 20
+	defaultClientMemory = 64 << 20
 	defaultAgentCalls   = 4
+)
+
+// What the ledger has beside the limits of a Server.
+const (
+	clientAllowance  = 64 << 10 // of a client, which is not counted
+	profileAllowance = 16 << 10 // of its profiles alone
+	profileShare     = 8        // the fraction of all memory that profiles may take, which clients keep as long as they like
+	clientProfiles   = 2 << 20  // of one client
 )
 
 // limits are the fields of a Server that limit something, with their defaults.
@@ -36,7 +45,8 @@ type limits struct {
 	contexts   int
 	clients    int
 	reply      int
-	inFlight   int
+	memory     int // of all clients
+	clientMem  int // of one client
 	agentCalls int
 }
 
@@ -52,7 +62,8 @@ func (s *Server) makeLimits() limits {
 		contexts:   cmp.Or(s.MaxContexts, defaultMaxContexts),
 		clients:    cmp.Or(s.MaxClients, defaultMaxClients),
 		reply:      cmp.Or(s.MaxReply, defaultMaxReply),
-		inFlight:   cmp.Or(s.MaxInFlight, defaultMaxInFlight),
+		memory:     cmp.Or(s.MaxMemory, defaultMemory),
+		clientMem:  cmp.Or(s.MaxClientMemory, defaultClientMemory),
 		agentCalls: cmp.Or(s.AgentCalls, defaultAgentCalls),
 	}
 }

@@ -12,6 +12,7 @@ func (r *request) planDesc(body []byte) error {
 	planned := planCall(r, id.Domain(), pdu.ErrPMID, "desc", func(k *call) (pdu.Desc, error) {
 		return k.handler.Desc(k.ctx, &k.agentRequest, id)
 	})
+	planned.metrics = []pdu.PMID{id}
 	r.finish = func(r *request) error {
 		d, err := planned.result()
 		if err != nil {
@@ -30,9 +31,17 @@ func (r *request) planDescs(body []byte) error {
 	if err := p.Decode(body); err != nil {
 		return err
 	}
+	if err := r.reserve("descriptors", planCost*len(p.PMIDs)); err != nil {
+		return err
+	}
 	descs := planCalls(r, len(p.PMIDs), pdu.ErrPMID, "desc",
 		func(i int) (pdu.Domain, bool) { return p.PMIDs[i].Domain(), true },
 		func(k *call, i int) (pdu.Desc, error) { return k.handler.Desc(k.ctx, &k.agentRequest, p.PMIDs[i]) })
+	for i, e := range descs {
+		if e.of != nil {
+			e.of.metrics = append(e.of.metrics, p.PMIDs[i])
+		}
+	}
 	r.finish = func(r *request) error {
 		out := pdu.DescsReply{Descs: make([]pdu.Desc, len(descs))}
 		overdue, known := false, false
@@ -67,6 +76,7 @@ func (r *request) planInstances(body []byte) error {
 	planned := planCall(r, p.InDom.Domain(), pdu.ErrInDom, "instances", func(k *call) ([]pdu.Instance, error) {
 		return k.handler.Instances(k.ctx, &k.agentRequest, p.InDom, p.Inst, p.Name)
 	})
+	planned.indom = p.InDom
 	r.finish = func(r *request) error {
 		insts, err := planned.result()
 		if one := p.Inst != pdu.NoInst || p.Name != ""; err == nil && one {
@@ -97,6 +107,11 @@ func (r *request) planText(body []byte) error {
 	planned := planCall(r, pdu.PMID(p.Ident).Domain(), pdu.ErrPMID, "text", func(k *call) (string, error) {
 		return k.handler.Text(k.ctx, &k.agentRequest, p.Target(), p.Text&^(pdu.TextPMID|pdu.TextInDom))
 	})
+	if id, ok := p.Target().PMID(); ok {
+		planned.metrics = []pdu.PMID{id}
+	} else {
+		planned.indom, _ = p.Target().InDom()
+	}
 	r.finish = func(r *request) error {
 		t, err := planned.result()
 		if err != nil {
@@ -128,10 +143,16 @@ func (r *request) planLabels(body []byte) error {
 	default:
 		return pdu.ErrType
 	}
-	r.agentRequest.Profile = r.client.profiles[0] // LABEL_REQ has no context number: context 0 is used
+	r.agentRequest.Profile = r.client.profiles[0].Profile // LABEL_REQ has no context number: context 0 is used
 	planned := planCall(r, d, unknown, "labels", func(k *call) ([]pdu.LabelSet, error) {
 		return k.handler.Labels(k.ctx, &k.agentRequest, p.Target())
 	})
+	switch p.Class {
+	case pdu.LabelItem:
+		planned.metrics = []pdu.PMID{pdu.PMID(p.Ident)}
+	case pdu.LabelInDom, pdu.LabelInstances:
+		planned.indom = pdu.InDom(p.Ident)
+	}
 	r.finish = func(r *request) error {
 		sets, err := planned.result()
 		if err != nil {

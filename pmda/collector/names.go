@@ -66,6 +66,9 @@ func (r *request) planLookup(body []byte) error {
 	if len(p.Names) == 0 {
 		return pdu.ErrTooSmall
 	}
+	if err := r.reserve("names", planCost*len(p.Names)); err != nil {
+		return err
+	}
 	tree := r.client.s.nameTree()
 	static := make([]entry[pdu.PMID], len(p.Names))
 	metrics := planCalls(r, len(p.Names), pdu.ErrNoAgent, "pmid", func(i int) (pdu.Domain, bool) {
@@ -203,8 +206,7 @@ func (r *request) planTraverse(body []byte) error {
 	tree := r.client.s.nameTree()
 	all, err := tree.Traverse(p.Name)
 	if err == nil {
-		r.planTraverseRoots(all)
-		return nil
+		return r.planTraverseRoots(all)
 	}
 	d, ok := dynamicRoot(tree, p.Name)
 	if !ok {
@@ -228,7 +230,7 @@ func (r *request) planTraverse(body []byte) error {
 // one of the names that are given. One whose agent is not there leaves the root's
 // name, and one that is not ready fails the whole; so does one that is overdue, if
 // there are no names but its root.
-func (r *request) planTraverseRoots(all iter.Seq2[string, pdu.PMID]) {
+func (r *request) planTraverseRoots(all iter.Seq2[string, pdu.PMID]) error {
 	var names []string
 	var domains []pdu.Domain // of roots; -1 for metrics
 	for name, id := range all {
@@ -237,6 +239,9 @@ func (r *request) planTraverseRoots(all iter.Seq2[string, pdu.PMID]) {
 			d = -1
 		}
 		names, domains = append(names, name), append(domains, d)
+	}
+	if err := r.reserve("names", planCost*len(names)); err != nil {
+		return err
 	}
 	subtrees := planCalls(r, len(names), pdu.ErrNoAgent, "traverse",
 		func(i int) (pdu.Domain, bool) { return domains[i], domains[i] >= 0 },
@@ -265,4 +270,5 @@ func (r *request) planTraverseRoots(all iter.Seq2[string, pdu.PMID]) {
 		}
 		return r.reply(pdu.NameList{Names: out})
 	}
+	return nil
 }

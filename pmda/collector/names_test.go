@@ -10,6 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/collector"
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
+	"github.com/pcp-go/pcp/pmns"
 )
 
 // named is an agent with one metric.
@@ -40,6 +41,20 @@ func TestNameInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	collectortest.Add(t, s, named(t, 11, "some.name"))
+}
+
+// A client gets the names of a metric in the order of the C library: the last one of
+// the file comes first.
+func TestNamesOrder(t *testing.T) {
+	tree, err := pmns.Parse("names", strings.NewReader("root { a b c 10:0:1 } a { z 10:0:1 y } a.y { q 10:0:1 } b { w 10:0:1 v 10:0:2 }"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := collectortest.CloseAtEnd(t, &collector.Server{Names: tree})
+	const want = "{Names:[c b.w a.y.q a.z] Statuses:[] Err:No error}"
+	if got := collectortest.Connect(t, s).Request(pdu.PMIDList{PMIDs: []pdu.PMID{pdu.MakePMID(10, 0, 1)}}); got != want {
+		t.Errorf("names %s, want %s", got, want)
+	}
 }
 
 // Of two agents that come at once with the same name, one comes in.

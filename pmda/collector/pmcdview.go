@@ -58,8 +58,23 @@ func (v pmcdView) Agent(d pdu.Domain) (pmcdagent.Agent, bool) {
 }
 
 func (a *agent) view() pmcdagent.Agent {
-	return pmcdagent.Agent{Domain: a.domain(), Name: a.name(), Kind: a.kind, Status: a.state(), Fenced: a.fenced.Load()}
+	return pmcdagent.Agent{
+		Domain: a.domain(), Name: a.name(), Kind: a.kind, Status: a.state(), Fenced: a.fenced.Load(),
+		Containers: a.knowsContainers(),
+	}
 }
+
+// knowsContainers reports whether the agent runs and looks at the containers of its
+// clients.
+func (a *agent) knowsContainers() bool {
+	if a.local != nil {
+		return a.local.Info().ClientAttributes
+	}
+	p := a.remote.Load()
+	return p != nil && p.Features()&pdu.FeatureContainer != 0
+}
+
+func (v pmcdView) LocalOnly() bool { return !v.s.remotely.Load() }
 
 func (v pmcdView) NumAgents() int { return v.s.NumAgents() }
 

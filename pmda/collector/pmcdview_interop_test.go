@@ -77,7 +77,7 @@ func TestPMCDInterop(t *testing.T) {
 		sameOutput(t, pmcd.Host(), host, edit, tool, args...)
 	}
 	compare(nil, "pminfo", "-dm", "pmcd")
-	compare(nil, "pminfo", "-f", "pmcd.agent", "pmcd.control", "pmcd.feature.ipv6", "pmcd.feature.containers", "pmcd.feature.unix_domain_sockets",
+	compare(nil, "pminfo", "-f", "pmcd.agent", "pmcd.control", "pmcd.feature.ipv6", "pmcd.feature.unix_domain_sockets",
 		"pmcd.timezone", "pmcd.zoneinfo", "pmcd.hostname", "pmcd.version", "pmcd.services", "pmcd.labels",
 		"pmcd.pmie", "pmcd.pmlogger", "pmcd.client.whoami.none")
 	if runtime.GOARCH != "386" { // whose programs run beside those of amd64
@@ -177,9 +177,17 @@ func TestPMCDRecordersInterop(t *testing.T) {
 		write("rules", "pmcd.numclients >= 0 -> print \"x\";\npmcd.numagents > 100 -> print \"y\";\n"))
 	daemon("pmlogger", "-U", "root", "-h", pmcd.Host(), "-m", "a note", "-l", filepath.Join(work, "pmlogger.log"),
 		"-c", write("config", "log mandatory on 10 min { pmcd.pid }\n"), filepath.Join(work, "archive"))
-	collectortest.Eventually(t, "start of pmie and pmlogger", func() bool {
-		out, _, _ := pcptest.Run(t, nil, "", "pminfo", "-h", pmcd.Host(), "-f", "pmcd.pmie.eval.actual", "pmcd.pmlogger.port")
-		return strings.Contains(out, "primary") && strings.Contains(out, " value 2") && strings.Contains(out, "pmlogger.port\n    inst")
+	var out string
+	defer func() {
+		if t.Failed() {
+			t.Logf("pmcd shows of them:\n%s", out)
+		}
+	}()
+	collectortest.Eventually(t, "start of pmie and pmlogger, and the end of the first evaluations,", func() bool {
+		before := out
+		out, _, _ = pcptest.Run(t, nil, "", "pminfo", "-h", pmcd.Host(), "-f", "pmcd.pmie.eval.actual", "pmcd.pmlogger.port")
+		return strings.Contains(out, "primary") && strings.Contains(out, " value ") && !strings.Contains(out, " value 0") &&
+			strings.Contains(out, "pmlogger.port\n    inst") && out == before
 	})
 	sameOutput(t, pmcd.Host(), host, nil, "pminfo", "-f", "pmcd.pmie", "pmcd.pmlogger")
 	sameOutput(t, pmcd.Host(), host, nil, "pmprobe", "-I", "pmcd.pmie", "pmcd.pmlogger")

@@ -1,10 +1,12 @@
 package collector_test
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -64,6 +66,80 @@ func TestPMCDHostname(t *testing.T) {
 	if host, err := os.Hostname(); err == nil {
 		collector.NewFixture(t, &collector.Server{}).Want("hostname", host)
 	}
+}
+
+// A noListener is a listener on an address at which nobody connects.
+type noListener struct {
+	addr   net.Addr
+	ctx    context.Context
+	closed context.CancelFunc // ends ctx
+}
+
+func (l noListener) Addr() net.Addr { return l.addr }
+
+func (l noListener) Accept() (net.Conn, error) {
+	<-l.ctx.Done()
+	return nil, net.ErrClosed
+}
+
+func (l noListener) Close() error {
+	l.closed()
+	return nil
+}
+
+// The metric pmcd.feature.local is 1 if no listener can be reached from other hosts.
+func TestPMCDLocal(t *testing.T) {
+	tcp := func(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 44321} }
+	unix := &net.UnixAddr{Net: "unix", Name: "/run/pmcd.socket"}
+	for _, tt := range []struct {
+		name  string
+		addrs []net.Addr
+		want  string
+	}{
+		{"no listener", nil, "1"},
+		{"loopback and unix", []net.Addr{tcp("127.0.0.1"), tcp("::1"), unix}, "1"},
+		{"any", []net.Addr{tcp("127.0.0.1"), tcp("0.0.0.0"), unix}, "0"},
+		{"any IPv6", []net.Addr{tcp("::")}, "0"},
+		{"an address", []net.Addr{tcp("192.0.2.1")}, "0"},
+		{"another network", []net.Addr{&net.IPAddr{IP: net.IPv4(127, 0, 0, 1)}}, "0"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var ln []net.Listener
+			for _, a := range tt.addrs {
+				ctx, closed := context.WithCancel(t.Context())
+				ln = append(ln, noListener{a, ctx, closed})
+			}
+			b := collector.NewFixture(t, &collector.Server{})
+			served := make(chan error)
+			go func() { served <- b.Serve(t.Context(), ln...) }()
+			defer func() {
+				b.Close()
+				if err := <-served; err != nil {
+					t.Error(err)
+				}
+			}()
+			collectortest.Eventually(t, "feature.local "+tt.want, func() bool { return slices.Equal(b.Fetch("feature.local"), []string{tt.want}) })
+		})
+	}
+}
+
+// The metric pmcd.feature.containers is 1 while an agent looks at the containers of
+// clients.
+func TestPMCDContainers(t *testing.T) {
+	b := collector.NewFixture(t, &collector.Server{})
+	b.Want("feature.containers", "0")
+	if err := b.Add(&pmda.Agent{Name: "plain", Domain: 7}); err != nil {
+		t.Fatal(err)
+	}
+	b.Want("feature.containers", "0")
+	if err := b.Add(&pmda.Agent{Name: "looks", Domain: 8, ClientAttributes: true}); err != nil {
+		t.Fatal(err)
+	}
+	b.Want("feature.containers", "1")
+	if err := b.Remove(8); err != nil {
+		t.Fatal(err)
+	}
+	b.Want("feature.containers", "0")
 }
 
 // A change of the label files is told after a reset, and after a request that

@@ -6,9 +6,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -52,8 +57,9 @@ type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 // process if the collector has started it.
 type process struct {
 	*remote.Agent
-	cmd     *exec.Cmd     // nil for a socket agent that runs already
-	exited  chan struct{} // closed when cmd has ended
+	cmd     *exec.Cmd     // nil for a socket agent that runs already, and with byRoot
+	byRoot  *rootChild    // the process if pmdaroot has started it
+	exited  chan struct{} // closed when cmd or byRoot has ended
 	stream  remote.Stream // what Agent reads and writes
 	socket  string        // a file to remove when cmd has ended, or empty
 	dialer  dialFunc      // connects to a socket
@@ -64,19 +70,25 @@ type process struct {
 
 // StartAgent hosts the agent of a configuration line: a "dso" line makes one in this
 // process through DSO, other lines start or connect to one in another process,
-// which is started again when it dies. An agent that cannot be started counts as one
-// that has died: RestartAgents tries again. The error says why it could not be started.
-// Clients are told that an agent was added.
+// which is started again when it dies. For a "dso" line whose entry point DSO lacks
+// it runs the program that PCP's agents have beside their shared object, as pmdasample
+// -d DOMAIN -l NAME.log for sample_init in pmda_sample.so. An agent that cannot be
+// started counts as one that has died: RestartAgents tries again. The error, which is
+// logged as well, says why it could not be started. Clients are told that an agent was
+// added.
 func (s *Server) StartAgent(conf pmcdconf.Agent) error {
 	s.init()
 	return opError("start", conf.Name, s.startAgent(conf))
 }
 
 func (s *Server) startAgent(conf pmcdconf.Agent) error {
-	if conf.Kind == pmcdconf.KindDSO {
+	if conf.Kind == pmcdconf.KindDSO && s.DSO[conf.Entry] != nil {
 		return s.startDSO(conf)
 	}
-	a := &agent{kind: conf.Kind, conf: conf, started: make(chan struct{}, 1), done: make(chan struct{})}
+	a := &agent{kind: conf.Kind, conf: conf, argv: conf.Argv, started: make(chan struct{}, 1), done: make(chan struct{})}
+	if argv := programOfDSO(conf); conf.Kind == pmcdconf.KindDSO && argv != nil {
+		a.kind, a.argv = pmcdconf.KindPipe, argv
+	}
 	a.setName(conf.Name)
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	if err := s.add(a); err != nil {
@@ -91,15 +103,31 @@ func (s *Server) startAgent(conf pmcdconf.Agent) error {
 }
 
 func (s *Server) startDSO(conf pmcdconf.Agent) error {
-	newAgent := s.DSO[conf.Entry]
-	if newAgent == nil {
-		return fmt.Errorf("no agent in this program has the entry point %q", conf.Entry)
+	h, err := s.DSO[conf.Entry](conf.Domain)
+	if err == nil {
+		err = s.addHandler(h, conf)
 	}
-	h, err := newAgent(conf.Domain)
-	if err != nil {
-		return err
+	if err != nil && err != errClosed {
+		s.log.Error("agent not started", slog.String("agent", conf.Name), slog.Int("domain", int(conf.Domain)), slog.Any("err", err))
 	}
-	return s.addHandler(h, conf)
+	return err
+}
+
+// programOfDSO is the command of the program beside a shared object that is the same
+// agent, nil if there is none. Of an object with several entry points, as pmda_mmv.so
+// is, the program is that of one of them. Its log is named for the line, since the
+// program may run for another line as well.
+func programOfDSO(conf pmcdconf.Agent) []string {
+	name, ok := strings.CutSuffix(conf.Entry, "_init")
+	dir, object := filepath.Split(conf.Path)
+	if !ok || object != "pmda_"+name+".so" {
+		return nil
+	}
+	program := dir + "pmda" + name
+	if info, err := os.Stat(program); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+		return nil
+	}
+	return []string{program, "-d", strconv.Itoa(int(conf.Domain)), "-l", conf.Name + ".log"}
 }
 
 func (a *agent) attrs(more ...any) []any {
@@ -132,6 +160,9 @@ func (s *Server) launch(a *agent) (started bool, err error) {
 		a.status.Store(statusNotStart)
 		s.log.Error("agent not started", a.attrs(slog.Any("err", err))...)
 		return false, err
+	}
+	if a.domain() == rootDomain {
+		s.connectRootAgent()
 	}
 	return true, nil
 }
@@ -180,11 +211,11 @@ func (s *Server) install(a *agent, p *process) bool {
 // gives up when the agent is to stop.
 func (s *Server) spawn(a *agent) (*process, error) {
 	p := &process{exited: make(chan struct{}), dialer: s.dialAgent}
-	stream, err := p.connect(a)
+	stream, err := s.connect(p, a)
 	if err == nil {
 		p.stream = stream
 		p.Agent, err = remote.New(a.ctx, pmda.Info{Name: a.conf.Name, Domain: a.conf.Domain}, stream, remote.Config{
-			Timeout: s.remoteTimeout(), HelloTimeout: s.limits.agentHello, NotReady: a.conf.NotReady,
+			Timeout: s.remoteTimeout(), HelloTimeout: s.limits.agentHello, NotReady: a.conf.NotReady, NameOf: s.nameOf, MaxReply: s.limits.reply,
 			Counters: &s.counters, Logger: s.log, Trace: s.tracePDU(directions(stream)),
 			OnReady: func() { s.changes.note(pdu.ChangeNames) },
 		})
@@ -202,13 +233,24 @@ func (s *Server) spawn(a *agent) (*process, error) {
 	return nil, err
 }
 
-// connect makes the stream to an agent.
-func (p *process) connect(a *agent) (remote.Stream, error) {
+// connect makes the stream to an agent, and starts its process if there is a command
+// for that.
+func (s *Server) connect(p *process, a *agent) (remote.Stream, error) {
 	if a.kind == pmcdconf.KindPipe {
-		return p.pipe(a.conf.Argv)
+		if r := s.rootAgentFor(a); r != nil {
+			stream, err := p.pipeByRoot(r, a)
+			if err == nil {
+				return stream, nil
+			}
+			s.log.Warn("agent is started without root's privileges", a.attrs(slog.Any("err", err))...)
+		}
+		return p.pipe(a.argv)
 	}
-	if len(a.conf.Argv) > 0 {
-		if err := p.start(a.conf.Argv, nil, os.Stderr); err != nil {
+	if a.kind == pmcdconf.KindDSO {
+		return nil, s.unknownEntry(a.conf.Entry)
+	}
+	if len(a.argv) > 0 {
+		if err := p.start(a.argv, nil, os.Stderr); err != nil {
 			return nil, err
 		}
 		if a.conf.Network == "unix" {
@@ -216,6 +258,16 @@ func (p *process) connect(a *agent) (remote.Stream, error) {
 		}
 	}
 	return p.dial(a.ctx, a.conf)
+}
+
+// unknownEntry is why the agent of a "dso" line cannot be started: neither this program
+// has it nor is there a program beside the shared object.
+func (s *Server) unknownEntry(entry string) error {
+	known := "none"
+	if len(s.DSO) > 0 {
+		known = strings.Join(slices.Sorted(maps.Keys(s.DSO)), ", ")
+	}
+	return fmt.Errorf("no agent in this program has the entry point %q (it knows: %s); an agent's program needs a \"pipe binary\" line", entry, known)
 }
 
 // pipe runs a command whose standard input and output are the connection.
@@ -238,7 +290,7 @@ func (p *process) pipe(argv []string) (remote.Stream, error) {
 		fromAgent.Close()
 		return nil, err
 	}
-	return &pipes{Reader: rawconn.New(fromAgent), Writer: rawconn.New(toAgent), r: fromAgent, w: toAgent}, nil
+	return newPipes(fromAgent, toAgent), nil
 }
 
 // start runs a command and waits for its end in the background.
@@ -312,6 +364,10 @@ type pipes struct {
 	r, w      *os.File
 }
 
+func newPipes(r, w *os.File) *pipes {
+	return &pipes{Reader: rawconn.New(r), Writer: rawconn.New(w), r: r, w: w}
+}
+
 func (p *pipes) SetReadDeadline(t time.Time) error  { return p.r.SetReadDeadline(t) }
 func (p *pipes) SetWriteDeadline(t time.Time) error { return p.w.SetWriteDeadline(t) }
 func (p *pipes) Close() error                       { return errors.Join(p.w.Close(), p.r.Close()) }
@@ -325,15 +381,12 @@ func (p *process) end(timeout time.Duration) error {
 // waitExit waits for a child process to exit, as it ought to at the end of its
 // input. After the time-out it sends SIGTERM, and then SIGKILL.
 func (p *process) waitExit(timeout time.Duration) error {
-	if p.cmd == nil {
+	if p.cmd == nil && p.byRoot == nil {
 		return nil
 	}
 	for _, sig := range []os.Signal{nil, syscall.SIGTERM, os.Kill} {
 		if sig != nil {
-			p.signalled = true
-			if p.cmd.Process.Signal(sig) != nil {
-				p.cmd.Process.Kill() // a system that knows no SIGTERM
-			}
+			p.signal(sig)
 		}
 		t := time.NewTimer(timeout)
 		select {
@@ -346,7 +399,23 @@ func (p *process) waitExit(timeout time.Duration) error {
 		case <-t.C:
 		}
 	}
-	return notEnded(fmt.Sprintf("process %d does not end", p.cmd.Process.Pid))
+	return notEnded(fmt.Sprintf("process %d does not end", p.pid()))
+}
+
+func (p *process) signal(sig os.Signal) {
+	p.signalled = true
+	if p.byRoot != nil {
+		p.byRoot.signal(sig)
+	} else if p.cmd.Process.Signal(sig) != nil {
+		p.cmd.Process.Kill() // a system that knows no SIGTERM
+	}
+}
+
+func (p *process) pid() int {
+	if p.byRoot != nil {
+		return p.byRoot.pid
+	}
+	return p.cmd.Process.Pid
 }
 
 // supervise starts an agent again whenever it has died, until the agent is to stop.
@@ -404,6 +473,9 @@ func (a *agent) waitForEnd(p *process) bool {
 	}
 }
 
+// errEndedWell explains the end of a process that says nothing of its own.
+var errEndedWell = errors.New("it ended without an error, as agents do on SIGTERM")
+
 // cleanUp logs how an agent has died, and ends what is left of it.
 func (s *Server) cleanUp(a *agent, p *process) {
 	why := p.Err()
@@ -417,6 +489,9 @@ func (s *Server) cleanUp(a *agent, p *process) {
 	case !p.signalled && (why == nil || closedByPeer(why)):
 		status = statusExited
 		why = nil // which goes without saying
+		if p.state().Success() {
+			why = errEndedWell
+		}
 		fallthrough
 	default:
 		status |= exitStatus(p.state())

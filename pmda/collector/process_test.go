@@ -41,32 +41,16 @@ func programArgv(behavior string) []string {
 }
 
 // A logLines keeps the lines of a log, without their times.
-type logLines struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
+type logLines struct{ pcptest.LogBuffer }
 
 func newLogLines() (*logLines, *slog.Logger) {
 	j := new(logLines)
-	return j, slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}}))
-}
-
-func (j *logLines) Write(b []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.buf.Write(b)
+	return j, j.Logger(slog.LevelInfo)
 }
 
 // lines are the lines about agents.
 func (j *logLines) lines() (lines []string) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for line := range strings.Lines(j.buf.String()) {
+	for line := range strings.Lines(j.String()) {
 		if strings.Contains(line, "agent=") {
 			lines = append(lines, strings.TrimSpace(line))
 		}
@@ -123,7 +107,7 @@ func TestAgentNotStarted(t *testing.T) {
 		{"says nothing and stays", programLine("mute, ignores signals"),
 			`remote: version exchange with agent "program": Timeout waiting for a response from PMCD`},
 		{"garbage", programLine("garbage at start"), // the start of a long PDU
-			`remote: version exchange with agent "program": Timeout waiting for a response from PMCD (its process: exit status 1)`},
+			`remote: version exchange with agent "program": the agent sent something longer than its version: Result size exceeded (its process: exit status 1)`},
 		{"no socket", pmcdconf.Agent{Kind: pmcdconf.KindSocket, Network: "unix", Address: "/nonexistent/socket"},
 			"dial unix /nonexistent/socket: connect: no such file or directory"},
 		{"socket of a program that exits", pmcdconf.Agent{Kind: pmcdconf.KindSocket, Network: "unix", Address: "/nonexistent/socket", Argv: programArgv("fails at start")},
@@ -197,6 +181,7 @@ func notStarted(t *testing.T, conf pmcdconf.Agent, want string) (wrong string) {
 func TestAgentFails(t *testing.T) {
 	for _, test := range []programEnd{
 		{"exits", errorOf(pdu.ErrIPC), statusExited | 7<<8, `process="exit status 7"`},
+		{"exits well", errorOf(pdu.ErrIPC), statusExited, `process="exit status 0" err="it ended without an error, as agents do on SIGTERM"`},
 		{"killed", errorOf(pdu.ErrIPC), statusExited | 9<<16, `process="signal: killed"`},
 		{"hangs up", errorOf(pdu.ErrIPC), statusProtocol | 9<<16, `process="signal: killed" err="it closed the connection"`},
 		{"wrong type", errorOf(pdu.ErrIPC), statusProtocol, `process="exit status 0" err="expected RESULT, got TEXT: IPC protocol failure"`},
@@ -268,7 +253,7 @@ func TestAgentLate(t *testing.T) {
 	if got := agentStatus(s); got != 0 {
 		t.Errorf("status %d", got)
 	}
-	want := []string{programStarted, `level=WARN msg="agent did not reply in time; requests fail until the late reply comes" agent=program domain=30 type=RESULT`,
+	want := []string{programStarted, `level=WARN msg="agent did not reply in time; requests fail until the late reply comes" agent=program domain=30 type=RESULT metrics=30.0.1`,
 		`level=INFO msg="agent replies again" agent=program domain=30`}
 	if diff := gocmp.Diff(want, j.lines()); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
@@ -505,6 +490,63 @@ func TestSocketAgents(t *testing.T) {
 	}
 }
 
+// An agent in a shared object runs as the program beside it, with the domain of its
+// line, and goes on when the line is the same in a new configuration.
+func TestProgramOfDSO(t *testing.T) {
+	dir := t.TempDir()
+	script := fmt.Sprintf("#!/bin/sh\nprintf '%%s ' \"$@\" >>'%s/args'\nexec env %s=good '%s'\n", dir, programEnv, os.Args[0])
+	for _, program := range []string{"pmdaprogram", "pmdaother"} {
+		if err := os.WriteFile(filepath.Join(dir, program), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "pmdatext"), []byte(script), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "pmdadir"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	none := func(pdu.Domain) (pmda.Handler, error) { return nil, errors.New("not made here") }
+	s := withTime(t, &Server{DSO: map[string]func(pdu.Domain) (pmda.Handler, error){"second_init": none, "first_init": none}})
+	line := func(entry, object string) pmcdconf.Agent {
+		return pmcdconf.Agent{Name: "program", Domain: programDomain, Kind: pmcdconf.KindDSO, Entry: entry, Path: filepath.Join(dir, object)}
+	}
+	for i, bad := range []pmcdconf.Agent{
+		line("program_init", "pmda_other.so"), line("program", "pmda_program.so"), line("program_init", "pmda_program"),
+		line("text_init", "pmda_text.so"), line("dir_init", "pmda_dir.so"), line("none_init", "pmda_none.so"),
+	} {
+		bad.Domain += pdu.Domain(i + 1)
+		want := fmt.Sprintf(`collector: start agent "program": no agent in this program has the entry point %q (it knows: first_init, second_init); an agent's program needs a "pipe binary" line`, bad.Entry)
+		if err := s.StartAgent(bad); err == nil || err.Error() != want {
+			t.Errorf("%v: error %v\nwant %s", bad, err, want)
+		}
+		a := s.agents.Load().get(bad.Domain)
+		if a == nil || a.state() != statusNotStart || a.kind != pmcdconf.KindDSO {
+			t.Errorf("%v is not listed as an agent that could not be started", bad)
+		}
+	}
+	if names := s.RestartAgents(); len(names) != 6 {
+		t.Errorf("tried to start %q again", names)
+	}
+	good := line("program_init", "pmda_program.so")
+	if err := s.StartAgent(good); err != nil {
+		t.Fatal(err)
+	}
+	process := s.agents.Load().get(programDomain).remote.Load()
+	if err := s.Configure(&pmcdconf.Config{Agents: []pmcdconf.Agent{good}}); err != nil {
+		t.Fatal(err)
+	}
+	if s.agents.Load().get(programDomain).remote.Load() != process {
+		t.Error("the same configuration has started the agent again")
+	}
+	if got := fetchProgram(collectortest.Connect(t, s)); got != programValue {
+		t.Errorf("fetched %s", got)
+	}
+	if args, err := os.ReadFile(filepath.Join(dir, "args")); string(args) != "-d 30 -l program.log " {
+		t.Errorf("the program was started with %q, %v", args, err)
+	}
+}
+
 // Configure keeps agents whose lines are the same, ends those whose lines have gone
 // or changed, starts new ones and those that have died, and leaves agents in this
 // process alone.
@@ -540,7 +582,7 @@ func TestConfigure(t *testing.T) {
 	err := s.Configure(&pmcdconf.Config{Agents: []pmcdconf.Agent{line("renamed", 30, "good"), line("changes", 31, "late"), line("dies", 33, "good"),
 		line("new", 34, "good"), line("clashes", 40, "good"), {Name: "unknown", Domain: 41, Kind: pmcdconf.KindDSO, Entry: "nobody_init"}}})
 	const want = `collector: start agent "clashes": domain 40 is that of agent "added"` + "\n" +
-		`collector: start agent "unknown": no agent in this program has the entry point "nobody_init"`
+		`collector: start agent "unknown": no agent in this program has the entry point "nobody_init" (it knows: inner_init); an agent's program needs a "pipe binary" line`
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v\nwant  %v", err, want)
 	}

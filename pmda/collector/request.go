@@ -33,6 +33,7 @@ type request struct {
 	calls        []*call
 	next         int                    // index of the next call to make
 	abandoned    bool                   // a call was abandoned
+	reserved     int                    // memory that the client was charged for, beside that of calls
 	finish       func(r *request) error // sends the reply; nil if there is none
 
 	fetch fetch // of FETCH and HIGHRES_FETCH
@@ -44,7 +45,7 @@ const extraTime = 50 * time.Millisecond
 
 // newRequest is a request that arrives now.
 func (c *client) newRequest(k pdu.Kind) *request {
-	r := c.s.requests.Get().(*request)
+	r := c.s.usedRequest(c.wide)
 	now := time.Now()
 	r.client, r.kind, r.ctx = c, k, c.ctx
 	r.arrived, r.now, r.since, r.deadline = now, now, c.s.sinceStart(now), c.s.deadline(now)
@@ -52,17 +53,68 @@ func (c *client) newRequest(k pdu.Kind) *request {
 	return r
 }
 
+// usedRequest is a request of which only the memory matters: much of it, if there is
+// such a one, for a client whose last result was long.
+func (s *Server) usedRequest(wide bool) *request {
+	if wide {
+		select {
+		case r := <-s.wideRequests:
+			return r
+		default:
+		}
+	}
+	return s.requests.Get().(*request)
+}
+
+// wideRequests is how many requests are kept whose memory has grown beyond
+// keepBytes.
+const wideRequests = 8
+
 // release keeps the memory of a request for the next one of any client, unless it
 // is large. What belongs to abandoned calls is not in it any more.
 func (r *request) release() {
 	r.client.inline.Store(nil)
+	r.releaseMemory()
 	s := r.client.s
 	clear(r.calls)
 	r.calls, r.next, r.abandoned, r.finish = r.calls[:0], 0, false, nil
 	r.client, r.ctx, r.agentRequest = nil, nil, pmda.Request{}
-	if r.fetch.reset() {
+	switch size := r.fetch.reset(); {
+	case size <= keepBytes:
 		s.requests.Put(r)
+	case size <= keepWide:
+		select {
+		case s.wideRequests <- r:
+		default:
+		}
 	}
+}
+
+// reserve charges the client for n bytes until the request ends.
+func (r *request) reserve(what string, n int) error {
+	if n <= freeReserve {
+		return nil
+	}
+	if err := r.client.reserve(what, n); err != nil {
+		return err
+	}
+	r.reserved += n
+	return nil
+}
+
+// releaseMemory gives back what the client was charged for, but for what abandoned
+// calls hold.
+func (r *request) releaseMemory() {
+	for _, k := range r.calls {
+		if k.reserved.Load() != 0 && k.state.Load() != callAbandoned {
+			k.releaseMemory()
+		}
+	}
+	if r.reserved > 0 {
+		r.client.release(r.reserved)
+		r.reserved = 0
+	}
+	r.client.releaseRequest()
 }
 
 // run carries out a request that has arrived, and ends it. An error ends the
@@ -71,6 +123,14 @@ func (r *request) run(body []byte) error {
 	err := r.plan(body)
 	if err == nil {
 		err = r.complete()
+	}
+	return r.end(err)
+}
+
+// fail ends a request that was refused before it had arrived.
+func (r *request) fail(err error) error {
+	if !r.client.hasCreds {
+		err = errNoCreds
 	}
 	return r.end(err)
 }
@@ -142,6 +202,9 @@ func (r *request) complete() error {
 // error that it returns ends the connection.
 func (r *request) end(err error) error {
 	if err != nil && err != errNoCreds {
+		// What is not sent is not held while the client is told so.
+		r.releaseMemory()
+		r.fetch.drop()
 		if w, ok := errors.AsType[*pdu.OpError](err); !ok || w.Op != "write" {
 			err = r.reply(pdu.Status{Code: failure(err)})
 		}
@@ -152,10 +215,56 @@ func (r *request) end(err error) error {
 	return err
 }
 
-// reply sends a PDU to the client.
+// reply sends a PDU to the client, which is charged for it until it has read it.
 func (r *request) reply(p pdu.PDU) error {
-	r.client.limitWrite(r.now)
-	return r.client.pdus.Write(0, p)
+	n := replySize(p)
+	if err := r.reserve("reply", n); err != nil {
+		return err
+	}
+	return r.write(p, n)
+}
+
+// write sends a PDU of n bytes, 0 if they are few.
+func (r *request) write(p pdu.PDU, n int) error {
+	c := r.client
+	c.limitWrite(r.now)
+	if n > unreadLen {
+		c.unread.Store(c.s.sinceStart(r.now))
+		defer c.unread.Store(0)
+	}
+	return c.pdus.Write(0, p)
+}
+
+// unreadLen is the length of a reply that makes a client worth dropping when it does
+// not read it.
+const unreadLen = 32 << 10
+
+// replySize is about how many bytes a reply takes that may be long, with what it is
+// encoded from.
+func replySize(p pdu.PDU) int {
+	const each = 24 // with the header of a string
+	n := 0
+	switch p := p.(type) {
+	case pdu.NameList:
+		for _, name := range p.Names {
+			n += each + len(name)
+		}
+	case pdu.InstanceReply:
+		for _, i := range p.Instances {
+			n += each + len(i.Name)
+		}
+	case pdu.LabelReply:
+		for _, set := range p.Sets {
+			n += 4*each + 2*len(set.JSON) + len(set.Labels)*each
+		}
+	case pdu.TextReply:
+		n = len(p.Text)
+	case pdu.PMIDList:
+		n = 8 * len(p.PMIDs)
+	case pdu.DescsReply:
+		n = 2 * each * len(p.Descs)
+	}
+	return n
 }
 
 // add plans a call, of which agent, method and invoke are given.
@@ -242,6 +351,7 @@ func (r *request) prepareCall(k *call) {
 	k.ctx = r.ctx
 	k.agentRequest = r.agentRequest
 	k.agentRequest.Deadline = r.deadline
+	k.client, k.agentRequest.Memory = r.client, k
 }
 
 // requestable are the features that the CREDS of a client may have at all.
@@ -295,12 +405,12 @@ func (r *request) setProfile(body []byte) error {
 	if err := p.Decode(body); err != nil {
 		return err
 	}
-	if int(p.Context) >= c.s.limits.contexts {
+	if _, known := c.profiles[p.Context]; !known && len(c.profiles) >= c.s.limits.contexts {
 		return errTryAgain
 	}
 	if c.profiles == nil {
-		c.profiles = make(map[int32]*pdu.Profile, 1)
+		c.profiles = make(map[int32]profile, 1)
 	}
-	c.profiles[p.Context] = &p.Profile
+	c.keepProfile(p.Context, &p.Profile)
 	return nil
 }

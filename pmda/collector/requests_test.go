@@ -195,7 +195,7 @@ func TestRequestsDirect(t *testing.T) {
 		{"an unknown name", pdu.NameList{Names: []string{"well.nothing"}}, fail(pdu.ErrName)},
 		{"an inner name", pdu.NameList{Names: []string{"well.sub"}}, fail(pdu.ErrNonLeaf)},
 		{"no names", pdu.NameList{}, fail(pdu.ErrTooSmall)},
-		{"names of a metric", pdu.PMIDList{PMIDs: ids(id)}, "{Names:[well.m well.m2] Statuses:[] Err:No error}"},
+		{"names of a metric", pdu.PMIDList{PMIDs: ids(id)}, "{Names:[well.m2 well.m] Statuses:[] Err:No error}"},
 		{"names of two metrics", pdu.PMIDList{PMIDs: ids(id, id)}, fail(pdu.ErrIPC)},
 		{"names of a derived metric", pdu.PMIDList{PMIDs: ids(pdu.MakePMID(511, 0, 1))}, fail(pdu.ErrNoAgent)},
 		{"names of a dynamic root", pdu.PMIDList{PMIDs: ids(pdu.MakePMID(511, wellDomain, 0))}, fail(pdu.ErrNoAgent)},

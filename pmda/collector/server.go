@@ -7,16 +7,20 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/loglimit"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/collector/internal/eventtrace"
 	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
+	"github.com/pcp-go/pcp/pmda/internal/access"
 	"github.com/pcp-go/pcp/pmns"
 )
 
@@ -36,8 +40,11 @@ const (
 // call; the Server does not change them. Safe for concurrent use. Several may run in
 // one process.
 type Server struct {
-	// Logger gets one line for every connection that is refused or broken off and
-	// for every change of an agent's state; nil means slog.Default().
+	// Logger gets a line for a connection that is refused or broken off, for a change
+	// of an agent's state, and for a failure of an agent in this process that has no
+	// Logger; nil means slog.Default(). Of lines that say the same of the same agent, or
+	// of whatever client, 10 are written at once; while there are more, one a minute,
+	// and how many there were besides.
 	Logger *slog.Logger
 
 	// Names are metric names from files, for agents that do not bring their own.
@@ -59,7 +66,10 @@ type Server struct {
 	// Trace is what the event trace keeps from the start on.
 	Trace Trace
 
-	// Labels are the context labels. The zero value has the host's name alone.
+	// Labels are the context labels. The zero value has the names of the host and of its
+	// NIS domain, "localdomain" if there is none, and the machine's id "localmachine", since
+	// it reads no files. ContextLabels{MachineID: "/etc/machine-id"} has the id too, and
+	// SystemLabels("/etc/pcp"), where PCP is installed, all that C pmcd has.
 	Labels ContextLabels
 
 	// Access is the rules for who may do what; nil lets everybody do everything. Serve
@@ -77,8 +87,16 @@ type Server struct {
 	Access *pmcdconf.Access
 
 	// DSO makes the in-process agents that "dso" lines of a configuration name, by
-	// their entry point, such as "simple_init". The domain is that of the line.
+	// their entry point, such as "simple_init". The domain is that of the line. For
+	// entry points that it lacks see StartAgent.
 	DSO map[string]func(domain pdu.Domain) (pmda.Handler, error)
+
+	// RootSocket is the socket of PCP's agent pmdaroot, root.socket in the directory
+	// /var/lib/pcp/pmcd. If pmdaroot is the agent of domain 1, the Server connects to it
+	// while the process has root's privileges; when it has given them up, pmdaroot starts
+	// and ends the agents of "pipe" lines with them. Empty means that agents have the
+	// privileges that the process has when they start.
+	RootSocket string
 
 	// Timeout limits how long an agent may take for a reply, and a client for the rest
 	// of a PDU of which a part has arrived. 0 means 5 s, less than 0 no limit.
@@ -106,13 +124,20 @@ type Server struct {
 	MaxContexts int
 	// MaxClients is the greatest number of clients. 0 means 65536.
 	MaxClients int
-	// MaxReply is the greatest size of a fetch's result, and of that of one agent
-	// in it, in bytes: what goes beyond is pdu.ErrTooBig. 0 means 64 MiB.
+	// MaxReply is the greatest size of a fetch's result, and of a reply of an agent in
+	// another process, in bytes: what goes beyond is pdu.ErrTooBig. 0 means 16 MiB,
+	// which clients take: pmapi.DefaultMaxReply.
 	MaxReply int
-	// MaxInFlight is the greatest size, in bytes, of all large results that are being
-	// sent at one time: a client whose result goes beyond gets pdu.ErrAgain. 0 means
-	// 512 MiB.
-	MaxInFlight int
+	// MaxClientMemory is how many bytes of memory a client may make the Server hold for
+	// its requests, profiles and replies: what goes beyond is pdu.ErrTooBig. 0 means 64 MiB.
+	MaxClientMemory int
+	// MaxMemory is how many bytes all clients together may make the Server hold, beyond
+	// 64 KiB of each that are not counted; and no client may hold more than is left. When
+	// it is short, clients that have not read a reply for some seconds are disconnected, the
+	// longest unread first; otherwise the request fails with pdu.ErrAgain. The process
+	// takes about twice as much at most, since garbage is collected now and then. 0
+	// means 384 MiB.
+	MaxMemory int
 	// AgentCalls is how many calls of one agent in this process may be in progress
 	// at one time; others are queued. It is also how many may be overdue before the
 	// agent is fenced. 0 means 4.
@@ -120,8 +145,9 @@ type Server struct {
 
 	setup        sync.Once
 	limits       limits
-	log          *slog.Logger
-	started      time.Time // the zero of the clock of the Server
+	log          *slog.Logger // Logger with a limit for lines of one reason
+	traceLog     *slog.Logger // Logger without, for traced events
+	started      time.Time    // the zero of the clock of the Server
 	restartDelay time.Duration
 	accessAtInit *pmcdconf.Access
 
@@ -129,16 +155,21 @@ type Server struct {
 	agents  atomic.Pointer[agentTable]
 	names   atomic.Pointer[nameSpace]
 	files   atomic.Pointer[pmns.Tree] // the names from files
-	access  atomic.Pointer[accessControl]
+	access  atomic.Pointer[access.Control]
 	timeout atomic.Int64           // of agents, in nanoseconds: pmcd.control.timeout
 	labels  atomic.Pointer[string] // those of files, when they were read last
 	changes changes
 	seqnum  atomic.Uint32 // pmcd.seqnum
 	sighups atomic.Uint32 // pmcd.sighups
 
+	remotely atomic.Bool // a listener of Serve can be reached from other hosts
+
 	counters  pdu.Counters // PDUs of clients and agents
 	trace     eventtrace.Trace
 	resetting resetting
+
+	isRoot    func() bool               // whether the process has root's privileges; tests have their own
+	rootAgent atomic.Pointer[rootAgent] // the connection to pmdaroot, nil if there is none
 
 	dialAgent   dialFunc   // connects to agents with a socket; tests have their own
 	configuring sync.Mutex // held by Configure
@@ -150,9 +181,15 @@ type Server struct {
 	removed []*agent // agents that were removed while calls were in progress
 	serving bool     // Serve was called
 
-	requests     sync.Pool    // of *request
-	largeReplies atomic.Int64 // bytes of large results that are being sent
-	spare        spareFile
+	requests     sync.Pool     // of *request
+	wideRequests chan *request // a few with more memory, which the pool would keep without limit
+	ledger       *ledger
+	profiles     *ledger      // what clients hold of the ledger for profiles
+	lastDrop     atomic.Int64 // when clients were dropped last, on Server.clock
+	trim         trimmer
+
+	listeners []net.Listener // of the first Serve, set with serving
+	spare     spareFile
 
 	startWatchdog sync.Once
 	watchdogEnded chan struct{} // closed when it has ended
@@ -171,23 +208,30 @@ func (s *Server) init() {
 	s.setup.Do(func() {
 		s.limits = s.makeLimits()
 		s.restartDelay = cmp.Or(s.restartDelay, restartDelay)
+		if s.isRoot == nil {
+			s.isRoot = func() bool { return os.Geteuid() == 0 }
+		}
 		if s.dialAgent == nil {
 			s.dialAgent = new(net.Dialer).DialContext
 		}
-		if s.log = s.Logger; s.log == nil {
-			s.log = slog.Default()
+		if s.traceLog = s.Logger; s.traceLog == nil {
+			s.traceLog = slog.Default()
 		}
+		s.log = loglimit.New(s.traceLog)
 		s.started = time.Now()
 		s.timeout.Store(int64(s.limits.timeout))
 		s.seqnum.Store(1)
 		s.files.Store(s.Names)
-		s.access.Store(newAccessControl(s.Access))
+		s.access.Store(access.New(s.Access))
 		s.accessAtInit = s.Access
 		s.agents.Store(&agentTable{})
 		s.ended, s.closed = make(chan struct{}), make(chan struct{})
 		s.watchdogEnded, s.endWatchdog = make(chan struct{}), make(chan struct{})
 		s.wake = make(chan struct{}, 1)
 		s.requests.New = func() any { return new(request) }
+		s.wideRequests = make(chan *request, wideRequests)
+		s.ledger = newLedger("memory", s.limits.memory, s.limits.clientMem, clientAllowance)
+		s.profiles = newLedger("profiles", s.limits.memory/profileShare, min(s.limits.clientMem, clientProfiles), profileAllowance)
 		s.startTrace(s.Trace)
 		s.noteLabelChanges()
 		s.add(&agent{local: newPMCDAgent(s), kind: pmcdconf.KindDSO})
@@ -195,21 +239,26 @@ func (s *Server) init() {
 }
 
 // Add hosts an agent in this process. Its names, if it knows them, join the name
-// space. An agent without a log gets the Server's Logger. Errors: a domain that is
+// space. An agent without a log of its own logs to the Server's
+// Logger, and to those of other Servers that it was added to. Errors: a domain that is
 // in use or out of range, the agent's own Err, the name of a metric that another
-// agent has. Clients are told that an agent was added.
+// agent has; a nil Handler or *pmda.Agent. Clients are told that an agent was added.
 func (s *Server) Add(h pmda.Handler) error {
-	return opError("add", h.Info().Name, s.addHandler(h, pmcdconf.Agent{}))
+	name := ""
+	if h != nil {
+		name = h.Info().Name
+	}
+	return opError("add", name, s.addHandler(h, pmcdconf.Agent{}))
 }
 
 // addHandler is Add with the configuration line of the agent.
 func (s *Server) addHandler(h pmda.Handler, conf pmcdconf.Agent) error {
 	s.init()
+	if h == nil {
+		return errors.New("the Handler is nil")
+	}
 	if err := h.Err(); err != nil {
 		return err
-	}
-	if l, ok := pmda.As[pmda.Logging](h); ok {
-		l.SetDefaultLogger(s.log)
 	}
 	s.adding.Lock() // or two might both find a name free
 	defer s.adding.Unlock()
@@ -220,7 +269,14 @@ func (s *Server) addHandler(h pmda.Handler, conf pmcdconf.Agent) error {
 	}
 	a := &agent{local: h, kind: pmcdconf.KindDSO, conf: conf}
 	a.setName(conf.Name)
-	return s.add(a)
+	if l, ok := pmda.As[pmda.Logging](h); ok {
+		a.removeLogger = l.AddLogger(s.log)
+	}
+	if err := s.add(a); err != nil {
+		a.stopLogging()
+		return err
+	}
+	return nil
 }
 
 // Remove ends the agent of a domain: one in this process is not called any more;
@@ -262,22 +318,25 @@ func (s *Server) SetNames(t *pmns.Tree) {
 // and the Server as Close does. The error is nil if ctx or Close has ended it and
 // nothing is left running.
 //
-// Without listeners it serves clients of DialContext alone. A Server can serve
-// once.
+// Without listeners it serves clients of DialContext alone. A nil listener is an error,
+// and ends the Server. A Server can serve once: a second call closes its listeners,
+// but for those of the first, and returns an error at once. The first goes on.
 func (s *Server) Serve(ctx context.Context, ln ...net.Listener) error {
 	s.init()
 	s.mu.Lock()
 	again := s.serving
 	s.serving = true
+	if !again {
+		s.listeners = ln
+	}
 	s.mu.Unlock()
-	if again || s.Access != s.accessAtInit {
-		for _, l := range ln {
-			l.Close()
-		}
-		if again {
-			return opError("serve", "", errors.New("called twice"))
-		}
-		return errors.Join(opError("serve", "", errLateAccess), s.Close())
+	if again {
+		closeListeners(ln, s.listeners)
+		return opError("serve", "", errServedTwice)
+	}
+	if err := s.checkServe(ln); err != nil {
+		closeListeners(ln, nil)
+		return errors.Join(opError("serve", "", err), s.Close())
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -289,6 +348,7 @@ func (s *Server) Serve(ctx context.Context, ln ...net.Listener) error {
 		case <-ctx.Done():
 		}
 	})
+	s.remotely.Store(slices.ContainsFunc(ln, func(l net.Listener) bool { return !localAddr(l.Addr()) }))
 	failed := make(chan error, len(ln))
 	for _, l := range ln {
 		go func() { failed <- s.accept(ctx, l) }()
@@ -306,6 +366,28 @@ func (s *Server) Serve(ctx context.Context, ln ...net.Listener) error {
 	cancel()
 	closed.Wait()
 	return errors.Join(err, s.Close())
+}
+
+// closeListeners closes listeners that are not among others.
+func closeListeners(ln, others []net.Listener) {
+	for _, l := range ln {
+		if l != nil && !slices.ContainsFunc(others, func(o net.Listener) bool { return reflect.TypeOf(l).Comparable() && l == o }) {
+			l.Close()
+		}
+	}
+}
+
+// checkServe is why the Server cannot serve on listeners.
+func (s *Server) checkServe(ln []net.Listener) error {
+	for i, l := range ln {
+		if l == nil {
+			return fmt.Errorf("listener %d of %d is nil: look at the error of net.Listen", i+1, len(ln))
+		}
+	}
+	if s.Access != s.accessAtInit {
+		return errLateAccess
+	}
+	return nil
 }
 
 // DialContext connects a client in this process to the Server, without a socket.
@@ -363,20 +445,42 @@ func (s *Server) close() error {
 		}
 	}
 	agents := s.agents.Load().list
-	errs := make([]error, len(agents))
-	var stopping sync.WaitGroup
-	for i, a := range agents {
-		stopping.Go(func() { errs[i] = opError("stop", a.name(), a.stop()) })
-	}
-	stopping.Wait()
+	errs := s.stopAgents(agents)
 	if !waitFor(&s.wg, min(s.limits.grace, exitTimeout)) {
 		errs = append(errs, s.stuckAgents()...)
 	}
 	s.agentWG.Wait()
+	s.trim.end()
+	for _, a := range s.agents.Load().list {
+		a.stopLogging()
+	}
 	s.startWatchdog.Do(func() { close(s.watchdogEnded) })
 	close(s.endWatchdog)
 	<-s.watchdogEnded
+	loglimit.Flush(s.log)
 	return errors.Join(errs...)
+}
+
+// stopAgents ends agents; pmdaroot is the last, since others may end through it.
+func (s *Server) stopAgents(agents []*agent) []error {
+	errs := make([]error, len(agents))
+	var stopping sync.WaitGroup
+	stop := func(i int, a *agent) { errs[i] = opError("stop", a.name(), a.stop()) }
+	for i, a := range agents {
+		if a.domain() != rootDomain {
+			stopping.Go(func() { stop(i, a) })
+		}
+	}
+	stopping.Wait()
+	for i, a := range agents {
+		if a.domain() == rootDomain {
+			stop(i, a)
+		}
+	}
+	if r := s.rootAgent.Swap(nil); r != nil {
+		r.close()
+	}
+	return errs
 }
 
 // hasEnded reports whether Close was called. Hold s.mu to start something that
@@ -397,7 +501,7 @@ func (s *Server) stuckAgents() []error {
 	all := append(slices.Clone(s.agents.Load().list), s.removed...)
 	s.mu.Unlock()
 	for _, a := range all {
-		if n := len(a.calls.slots); n > 0 {
+		if n := a.calls.slots.Len(); n > 0 {
 			errs = append(errs, opError("stop", a.name(), notEnded(fmt.Sprintf("it has not returned from %d requests", n))))
 		}
 	}

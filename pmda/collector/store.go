@@ -30,7 +30,7 @@ func (r *request) planStore(body []byte) error {
 		}
 		w.Copy(s)
 	}
-	r.agentRequest.Profile = r.client.profiles[0] // RESULT has no context number: context 0 is used
+	r.agentRequest.Profile = r.client.profiles[0].Profile // RESULT has no context number: context 0 is used
 	stores := make([]*typedCall[struct{}], len(order))
 	for i, d := range order {
 		values := &res
@@ -44,6 +44,9 @@ func (r *request) planStore(body []byte) error {
 			return struct{}{}, k.handler.Store(k.ctx, &k.agentRequest, values)
 		})
 		stores[i].store = true
+		for _, set := range values.All() {
+			stores[i].metrics = append(stores[i].metrics, set.PMID)
+		}
 	}
 	r.finish = func(r *request) error {
 		var worst pdu.Error

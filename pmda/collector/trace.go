@@ -39,7 +39,7 @@ func (s *Server) traceClient(c *client, came bool, err error) {
 	} else {
 		text = fmt.Sprintf("End client: [%d] fd=%d%s", info.ID, descriptor(c.conn), traceErr(err))
 	}
-	s.trace.Add(s.log, eventtrace.Conns, text)
+	s.trace.Add(s.traceLog, eventtrace.Conns, text)
 }
 
 // traceAgent notes that an agent has come or gone; p is nil if it is in this
@@ -54,10 +54,10 @@ func (s *Server) traceAgent(a *agent, p *process, came bool) {
 		if came {
 			what = "Add"
 		}
-		s.trace.Add(s.log, eventtrace.Conns, fmt.Sprintf("%s PMDA: domain=%d%s", what, a.domain(), where))
+		s.trace.Add(s.traceLog, eventtrace.Conns, fmt.Sprintf("%s PMDA: domain=%d%s", what, a.domain(), where))
 	}
 	if !came && s.trace.Any(eventtrace.Conns|eventtrace.PDUs) {
-		s.trace.Dump(s.log)
+		s.trace.Dump(s.traceLog)
 	}
 }
 
@@ -80,7 +80,7 @@ func (s *Server) traceFailure(stream any, err error) {
 	default:
 		text = fmt.Sprintf("Recv error: expecting NO PDU, fd=%d%s", fd, traceErr(err))
 	}
-	s.trace.Add(s.log, eventtrace.Conns, text)
+	s.trace.Add(s.traceLog, eventtrace.Conns, text)
 }
 
 // traceErr is an error as the last part of an event.
@@ -103,7 +103,7 @@ func (s *Server) tracePDU(in, out any) func(out bool, h pdu.Header, body []byte)
 			way, stream = "Xmit", out
 		}
 		text := fmt.Sprintf("%s: %s PDU, fd=%d%s", way, h.Kind, descriptor(stream), pduDetail(h.Kind, body))
-		s.trace.Add(s.log, eventtrace.PDUs, text)
+		s.trace.Add(s.traceLog, eventtrace.PDUs, text)
 	}
 }
 

@@ -67,6 +67,9 @@ func (e entry[T]) result() (T, error) {
 // abandoned reports whether the call that gets it was abandoned.
 func (e entry[T]) abandoned() bool { return e.of != nil && e.of.state.Load() == callAbandoned }
 
+// planCost is about how many bytes are taken for each thing that planCalls plans.
+const planCost = 192
+
 // planCalls plans calls that get n things, one call of each agent that gets all that
 // are of its domain. domain says of which one a thing is, or that it has none. The
 // same holds for do as in planCall.

@@ -71,12 +71,12 @@ func (s *Server) abandonInline(k *call, since int64) {
 		s.wg.Done()
 		return
 	}
-	r, a := k.request, k.agent
+	r := k.request
 	k.request = nil
 	go func() {
 		defer s.wg.Done()
 		r.abandoned = true
-		s.logAbandoned(r.client, a) // here, since a log may be slow
+		s.logAbandoned(r.client, k) // here, since a log may be slow
 		r.resume()
 	}()
 }

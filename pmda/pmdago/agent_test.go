@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pcp-go/pcp/internal/goruntime"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/pmdatest"
@@ -119,7 +120,7 @@ func TestOptions(t *testing.T) {
 // at its end.
 func TestKnown(t *testing.T) {
 	for _, d := range metrics.All() {
-		if !strings.HasPrefix(d.Name, godebugNames) && !slices.Contains(known, d.Name) {
+		if !strings.HasPrefix(d.Name, goruntime.GodebugNames) && !slices.Contains(known, d.Name) {
 			t.Errorf("not in known: %s", d.Name)
 		}
 	}
@@ -208,7 +209,7 @@ func TestNames(t *testing.T) {
 		"/a:bytes": pdu.SpaceByte, "/a:cpu-seconds": pdu.TimeSec, "/a:percent": pdu.NoUnits, "/a:yaks": pdu.UnitCount,
 		"/a:bytes/second": pdu.NoUnits, "/a": pdu.NoUnits,
 	} {
-		if got := unitsOf(name); got != want {
+		if got := goruntime.Units(name); got != want {
 			t.Errorf("%s has units %v, want %v", name, got, want)
 		}
 	}
@@ -224,7 +225,7 @@ func TestNewer(t *testing.T) {
 		metrics.Description{Name: "/gc-heap/x:bytes", Kind: metrics.KindUint64},
 		metrics.Description{Name: "/gc_heap/x:bytes", Kind: metrics.KindUint64},              // the same name
 		metrics.Description{Name: "/gc/heap/allocs_bytes/x:bytes", Kind: metrics.KindUint64}, // below a metric
-		metrics.Description{Name: godebugNames + "something:events", Kind: metrics.KindUint64},
+		metrics.Description{Name: goruntime.GodebugNames + "something:events", Kind: metrics.KindUint64},
 	)
 	var log strings.Builder
 	a := newAgent(Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, all, time.Now)

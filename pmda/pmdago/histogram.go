@@ -4,10 +4,8 @@ import (
 	"context"
 	"math"
 	"runtime/metrics"
-	"strconv"
-	"strings"
-	"time"
 
+	"github.com/pcp-go/pcp/internal/goruntime"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 )
@@ -20,7 +18,7 @@ type histogram struct {
 	seconds bool      // what it counts
 	limits  []float64 // of the buckets, one more than there are
 	indom   pmda.InDom
-	recent  window
+	recent  goruntime.Window
 }
 
 // value is what was last read, nil if that is no histogram.
@@ -48,7 +46,7 @@ func (h *histogram) list() {
 		case len(before) > 0 && before[0].ID == pdu.InstID(i): // it has its name
 			insts, before = append(insts, before[0]), before[1:]
 		default:
-			insts = append(insts, pdu.Instance{ID: pdu.InstID(i), Name: h.limit(v.Buckets[i]) + "-" + h.limit(v.Buckets[i+1])})
+			insts = append(insts, pdu.Instance{ID: pdu.InstID(i), Name: goruntime.Bucket(v, i, h.seconds)})
 		}
 	}
 	h.indom.SetInstances(insts...) // limits ascend, so that names differ
@@ -69,21 +67,6 @@ func (h *histogram) listed(counts []uint64) bool {
 	return len(list) == 0
 }
 
-// limit is a limit of a bucket as part of its name.
-func (h *histogram) limit(v float64) string {
-	switch {
-	case math.IsInf(v, 1):
-		return "inf"
-	case math.IsInf(v, -1):
-		return "-inf"
-	}
-	// The runtime has limits in nanoseconds.
-	if ns := math.Round(v * 1e9); h.seconds && math.Abs(ns) < 1<<62 && math.Abs(ns-v*1e9) <= 1e-9*math.Abs(ns) {
-		return strings.Replace(time.Duration(ns).String(), "µ", "u", 1)
-	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
-}
-
 // labels are the limits of a bucket. One that is infinite has no label: JSON knows
 // no such number.
 func (h *histogram) labels(i pdu.Instance) string {
@@ -100,7 +83,7 @@ func (h *histogram) labels(i pdu.Instance) string {
 
 // addHistogram adds the metrics that are made of a histogram.
 func (a *agent) addHistogram(rd *reading, d metrics.Description, at place) {
-	h := &histogram{reading: rd, seconds: unitsOf(d.Name) == pdu.TimeSec}
+	h := &histogram{reading: rd, seconds: goruntime.Units(d.Name) == pdu.TimeSec}
 	rd.hist = h
 	a.want(rd)
 	a.read()
@@ -108,11 +91,11 @@ func (a *agent) addHistogram(rd *reading, d metrics.Description, at place) {
 		h.limits = v.Buckets
 	}
 	a.histograms[at.serial] = h
-	units := unitsOf(d.Name)
+	units := goruntime.Units(d.Name)
 	if h.seconds {
 		units = pdu.TimeUSec
 	}
-	name, line := a.name(d.Name), sentence(d.Description)
+	name, line := a.name(d.Name), goruntime.Sentence(d.Description)
 	h.indom.Name, h.indom.Serial = "bucket", pmda.InDomSerial(at.serial)
 	h.indom.Text = "Buckets of " + name
 	h.indom.Help = "Buckets that have counted something, from the lower limit up to, but not including,\nthe upper one. The labels ge and lt have the limits as numbers."
@@ -120,11 +103,11 @@ func (a *agent) addHistogram(rd *reading, d metrics.Description, at place) {
 	a.Attach(&h.indom)
 	pmda.Register(a.Agent, pmda.Metric[uint64]{
 		Name: name + ".buckets", Text: line + ": counts by bucket", Help: d.Description,
-		ID: a.file(rd, at, clusterBuckets), Sem: semOf(d), Units: pdu.UnitCount, InDom: &h.indom, Values: h.buckets,
+		ID: a.file(rd, at, clusterBuckets), Sem: goruntime.Sem(d), Units: pdu.UnitCount, InDom: &h.indom, Values: h.buckets,
 	})
 	pmda.Register(a.Agent, pmda.Metric[uint64]{
 		Name: name + ".count", Text: line + ": count of all", Help: d.Description,
-		ID: a.file(rd, at, clusterCount), Sem: semOf(d), Units: pdu.UnitCount, Value: h.count,
+		ID: a.file(rd, at, clusterCount), Sem: goruntime.Sem(d), Units: pdu.UnitCount, Value: h.count,
 	})
 	pmda.Register(a.Agent, pmda.Metric[float64]{
 		Name: name + ".quantiles", Text: line + ": quantiles since the start", Help: d.Description + sinceStart,
@@ -141,7 +124,7 @@ func (a *agent) addHistogram(rd *reading, d metrics.Description, at place) {
 		ID: a.file(rd, at, clusterRecent), Units: units, InDom: a.quantiles,
 		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[float64]) error {
 			if v := h.value(); v != nil {
-				putQuantiles(s, v, h.recent.since(a.now(), v.Counts), h.seconds)
+				putQuantiles(s, v, h.recent.Since(a.now(), v.Counts), h.seconds)
 			}
 			return nil
 		},

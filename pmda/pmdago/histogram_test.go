@@ -9,66 +9,19 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
+	"github.com/pcp-go/pcp/internal/goruntime"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 )
-
-func TestLimits(t *testing.T) {
-	for _, c := range []struct {
-		v       float64
-		seconds bool
-		want    string
-	}{
-		{math.Inf(1), true, "inf"},
-		{math.Inf(-1), false, "-inf"},
-		{0, true, "0s"},
-		{6.4e-08, true, "64ns"},
-		{1.024e-06, true, "1.024us"},
-		{0.003145728, true, "3.145728ms"},
-		{123145.302310912, true, "34h12m25.302310912s"},
-		{1e-12, true, "1e-12"},
-		{1e300, true, "1e+300"},
-		{48, false, "48"},
-		{32769, false, "32769"},
-		{0.5, false, "0.5"},
-	} {
-		h := histogram{seconds: c.seconds}
-		if got := h.limit(c.v); got != c.want {
-			t.Errorf("limit of %g is %s, want %s", c.v, got, c.want)
-		}
-	}
-}
-
-// All buckets of this runtime have different names.
-func TestBucketNames(t *testing.T) {
-	for _, d := range metrics.All() {
-		if d.Kind != metrics.KindFloat64Histogram {
-			continue
-		}
-		s := []metrics.Sample{{Name: d.Name}}
-		metrics.Read(s)
-		v := s[0].Value.Float64Histogram()
-		h := histogram{seconds: unitsOf(d.Name) == pdu.TimeSec}
-		seen := map[string]bool{}
-		for _, l := range v.Buckets {
-			if name := h.limit(l); seen[name] {
-				t.Errorf("%s: %s twice", d.Name, name)
-			} else {
-				seen[name] = true
-			}
-		}
-	}
-}
 
 // collect gives what Values puts into a set.
 func collect(t testing.TB, values func(s *pmda.Values[float64])) map[string]float64 {
 	t.Helper()
 	a := &pmda.Agent{Name: "x", Domain: 251}
 	var list []string
-	for _, q := range quantiles {
-		list = append(list, q.name)
+	for _, q := range goruntime.QuantileNames {
+		list = append(list, q)
 	}
 	pmda.Register(a, pmda.Metric[float64]{Name: "x.x", InDom: a.AddInDom("q", list...), Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[float64]) error {
 		values(s)
@@ -80,7 +33,7 @@ func collect(t testing.TB, values func(s *pmda.Values[float64])) map[string]floa
 		t.Fatal(err)
 	}
 	for i, v := range atoms {
-		got[quantiles[i].name], _ = pdu.As[float64](v)
+		got[goruntime.QuantileNames[i]], _ = pdu.As[float64](v)
 	}
 	return got
 }
@@ -119,34 +72,6 @@ func TestQuantilesOfTimes(t *testing.T) {
 	if diff := cmp.Diff(map[string]float64{"p50": 0.064, "p90": 10.24, "p99": 10.24, "max": 10.24}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-}
-
-// A window begins with the newest fetch that is a minute old, or the start of the
-// process if none is.
-func TestWindow(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var w window
-		var kept []sample // all of them, as since keeps them
-		now := time.Unix(1000, 0)
-		for i := range 60 {
-			now = now.Add(time.Duration(rapid.IntRange(0, 100_000).Draw(t, "step")) * time.Millisecond)
-			counts := []uint64{uint64(i)}
-			var want []uint64
-			for _, l := range kept {
-				if now.Sub(l.at) >= 55*time.Second {
-					want = l.counts
-				}
-			}
-			// Only as many as a window keeps can be the oldest of it.
-			if len(kept) == 0 || now.Sub(kept[len(kept)-1].at) >= 10*time.Second {
-				kept = append(kept, sample{now, counts})
-				kept = kept[max(0, len(kept)-8):]
-			}
-			if diff := cmp.Diff(want, w.since(now, counts)); diff != "" {
-				t.Fatalf("sample %d (-want +got):\n%s", i, diff)
-			}
-		}
-	})
 }
 
 // Buckets that count become instances, and stay what they are.

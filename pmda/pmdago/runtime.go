@@ -7,13 +7,11 @@ import (
 	"runtime/metrics"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/goruntime"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmns"
 )
-
-// godebugNames is where the runtime counts what settings of GODEBUG have done.
-const godebugNames = "/godebug/non-default-behavior/"
 
 // addRuntime adds the metrics of runtime/metrics.
 func (a *agent) addRuntime(all []metrics.Description) {
@@ -27,7 +25,7 @@ func (a *agent) addRuntime(all []metrics.Description) {
 	for _, d := range all {
 		item, ok := items[d.Name]
 		switch {
-		case strings.HasPrefix(d.Name, godebugNames):
+		case strings.HasPrefix(d.Name, goruntime.GodebugNames):
 			godebug = append(godebug, d)
 		case ok:
 			_ = names.Add(a.name(d.Name), pdu.MakePMID(0, 0, item)) // Register tells what is wrong
@@ -50,29 +48,8 @@ func (a *agent) addRuntime(all []metrics.Description) {
 // named is the name of a metric under the Prefix of the Options, which replaces "go".
 func (a *agent) named(name string) string { return a.prefix + strings.TrimPrefix(name, "go") }
 
-// name is the name of a metric of the runtime: its path with dots, a "_" and its
-// unit, /gc/heap/allocs:bytes being go.gc.heap.allocs_bytes. What a name cannot
-// have becomes "_".
-func (a *agent) name(name string) string {
-	path, unit, _ := strings.Cut(strings.TrimPrefix(name, "/"), ":")
-	full := a.prefix
-	for part := range strings.SplitSeq(path, "/") {
-		if part == "" || !isLetter(part[0]) {
-			part = "x" + part
-		}
-		full += "." + strings.Map(wordRune, part)
-	}
-	return full + "_" + strings.Map(wordRune, unit)
-}
-
-func wordRune(r rune) rune {
-	if r < 0x80 && isLetter(byte(r)) || '0' <= r && r <= '9' {
-		return r
-	}
-	return '_'
-}
-
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+// name is the name of a metric of the runtime.
+func (a *agent) name(name string) string { return goruntime.Name(a.prefix, name) }
 
 // A place is where a metric of the runtime stands in the tables.
 type place struct {
@@ -99,7 +76,7 @@ func (a *agent) addReading(d metrics.Description, at place) {
 func register[T pdu.Scalar](a *agent, rd *reading, d metrics.Description, at place, get func(metrics.Value) T) {
 	id := a.file(rd, at, clusterValue)
 	pmda.Register(a.Agent, pmda.Metric[T]{
-		Name: a.name(d.Name), Text: sentence(d.Description), Help: d.Description, ID: id, Sem: semOf(d), Units: unitsOf(d.Name),
+		Name: a.name(d.Name), Text: goruntime.Sentence(d.Description), Help: d.Description, ID: id, Sem: goruntime.Sem(d), Units: goruntime.Units(d.Name),
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (T, error) {
 			if v := rd.sample.Value; v.Kind() == d.Kind {
 				return get(v), nil
@@ -121,38 +98,6 @@ func (a *agent) file(rd *reading, at place, cluster int) pmda.ItemID {
 	return pmda.Item(cluster, at.item)
 }
 
-func semOf(d metrics.Description) pdu.Sem {
-	if d.Cumulative {
-		return pdu.SemCounter
-	}
-	return pdu.SemInstant
-}
-
-// unitsOf is the units of a metric of the runtime. Most units there name what is
-// counted.
-func unitsOf(name string) pdu.Units {
-	_, unit, _ := strings.Cut(name, ":")
-	switch unit {
-	case "bytes":
-		return pdu.SpaceByte
-	case "seconds", "cpu-seconds":
-		return pdu.TimeSec
-	case "percent", "":
-		return pdu.NoUnits
-	}
-	if strings.ContainsAny(unit, "*/") { // a product or quotient of a newer Go
-		return pdu.NoUnits
-	}
-	return pdu.UnitCount
-}
-
-// sentence is the first of a description, without its full stop.
-func sentence(s string) string {
-	s, _, _ = strings.Cut(s, "\n")
-	s, _, _ = strings.Cut(s, ". ")
-	return strings.TrimSuffix(s, ".")
-}
-
 // addGodebug makes one metric of the counts of all settings: there are some more
 // with each release of Go, and others go.
 func (a *agent) addGodebug(all []metrics.Description) {
@@ -165,8 +110,8 @@ func (a *agent) addGodebug(all []metrics.Description) {
 	taken := map[pdu.InstID]bool{}
 	var list []pdu.Instance
 	for _, m := range all {
-		name, _, _ := strings.Cut(m.Name[len(godebugNames):], ":")
-		if m.Kind != metrics.KindUint64 || name == "" || strings.Contains(name, " ") {
+		name, ok := goruntime.Setting(m)
+		if !ok {
 			continue
 		}
 		list = append(list, pdu.Instance{ID: settingID(name, taken), Name: name})

@@ -8,8 +8,11 @@
 // It drives the Handler as a collector does: it goes through the name space,
 // describes and fetches every metric, lists and looks up instances, applies
 // profiles, requests texts and labels, stores what cannot be stored, and does
-// much of that from several goroutines. Run it under the race detector, too: that
-// also sees a Handler that keeps using its arguments after returning.
+// much of that from several goroutines. A request fails the test, with the name of the
+// metric, if it returns an error where there ought to be a value (MayFail names the
+// metrics that may have none), panics, or takes 5 seconds, after which a collector gives up.
+// Run it under the race detector, too: that also sees a Handler that keeps using its
+// arguments after returning.
 package pmdatest
 
 import (
@@ -19,6 +22,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
@@ -32,6 +36,7 @@ type config struct {
 	tree     *pmns.Tree
 	texts    bool
 	changing bool
+	mayFail  []string
 }
 
 // Names gives the names of the metrics of a Handler whose Namespace is nil.
@@ -43,6 +48,17 @@ func Texts() Option { return func(c *config) { c.texts = true } }
 // Changing says that instances come and go by themselves, so that two consecutive
 // replies may differ: values need not be of instances that were listed before.
 func Changing() Option { return func(c *config) { c.changing = true } }
+
+// MayFail names metrics, or names above metrics, of which every fetch may fail, such as
+// those of a device that need not be there:
+//
+//	pmdatest.Run(t, newAgent(), pmdatest.MayFail("cache.disk", "cache.upstream.latency"))
+//
+// A fetch of another metric has to succeed, though it may have no values: see
+// pmda.NoValue.
+func MayFail(names ...string) Option {
+	return func(c *config) { c.mayFail = append(c.mayFail, names...) }
+}
 
 // A rule is one part of the contract.
 type rule struct {
@@ -70,6 +86,9 @@ var rules = []rule{
 // Run checks h, each part of the contract in a subtest of its own.
 func Run(t *testing.T, h pmda.Handler, opts ...Option) {
 	t.Helper()
+	if err := checkNil(h); err != nil {
+		t.Fatal(err)
+	}
 	c := newChecker(t.Context(), h, opts)
 	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {
@@ -83,6 +102,9 @@ func Run(t *testing.T, h pmda.Handler, opts ...Option) {
 // Check checks h as Run does and returns what it found, joined; nil if h keeps
 // the contract.
 func Check(h pmda.Handler, opts ...Option) error {
+	if err := checkNil(h); err != nil {
+		return err
+	}
 	c := newChecker(context.Background(), h, opts)
 	var errs []error
 	for _, r := range rules {
@@ -93,15 +115,31 @@ func Check(h pmda.Handler, opts ...Option) error {
 	return errors.Join(errs...)
 }
 
+// checkNil refuses what has no part of the contract, and would fail in all of them.
+func checkNil(h pmda.Handler) error {
+	if h == nil {
+		return errors.New("the Handler is nil")
+	}
+	if a, ok := h.(*pmda.Agent); ok && a == nil {
+		return errors.New("the *Agent is nil")
+	}
+	return nil
+}
+
 // A checker is one run of the rules.
 type checker struct {
 	config
-	h    pmda.Handler
+	h    *watched
 	ctx  context.Context
 	info pmda.Info
 
-	metrics []metric // all that have a descriptor
-	indoms  []indom  // all of those
+	metrics []metric            // all that have a descriptor, without those whose fetch does not end
+	indoms  []indom             // all of those
+	nameOf  map[pdu.PMID]string // the names of metrics
+	failed  map[string]bool     // metrics whose failure has been reported
+
+	slowest     time.Duration // that a fetch of a single metric has taken
+	slowestName string        // the metric
 
 	mu      sync.Mutex
 	errs    []error // of the rule that runs
@@ -112,7 +150,8 @@ type checker struct {
 const maxErrors = 12
 
 func newChecker(ctx context.Context, h pmda.Handler, opts []Option) *checker {
-	c := &checker{h: h, ctx: ctx}
+	c := &checker{ctx: ctx, nameOf: map[pdu.PMID]string{}, failed: map[string]bool{}}
+	c.h = &watched{Handler: h, c: c}
 	for _, o := range opts {
 		o(&c.config)
 	}
@@ -123,6 +162,9 @@ func newChecker(ctx context.Context, h pmda.Handler, opts []Option) *checker {
 func (c *checker) run(r rule) []error {
 	c.errs, c.dropped = nil, 0
 	c.guard(func() { r.check(c) })
+	if c.h.overdue.Load() >= maxOverdue {
+		c.errorf("not checked to the end: %d requests had no reply within %v", maxOverdue, replyLimit)
+	}
 	if c.dropped > 0 {
 		c.errs = append(c.errs, fmt.Errorf("and %d more", c.dropped))
 	}
@@ -132,7 +174,9 @@ func (c *checker) run(r rule) []error {
 // guard runs f and reports a panic.
 func (c *checker) guard(f func()) {
 	defer func() {
-		if v := recover(); v != nil {
+		switch v := recover(); v {
+		case nil, stopped{}:
+		default:
 			c.errorf("panic: %v\n%s", v, debug.Stack())
 		}
 	}()
@@ -152,14 +196,17 @@ func (c *checker) errorf(format string, args ...any) {
 
 // wantCode reports an error that does not have the code that it should have.
 func (c *checker) wantCode(err error, want pdu.Error, format string, args ...any) {
-	if got := pdu.FromError(err); got != want {
+	if got := pdu.FromError(err); got != want && err != errReported {
 		c.errorf("%s: got %s, want error %d (%v)", fmt.Sprintf(format, args...), errorText(err), int32(want), want)
 	}
 }
 
 func errorText(err error) string {
-	if err == nil {
+	switch err {
+	case nil:
 		return "no error"
+	case errReported:
+		return "no reply"
 	}
 	return fmt.Sprintf("error %d (%v)", int32(pdu.FromError(err)), err)
 }

@@ -365,6 +365,8 @@ func TestBroken(t *testing.T) {
 		{"no instances", instances(func(pdu.InstID, string, []pdu.Instance, error) ([]pdu.Instance, error) {
 			return nil, pdu.ErrInDom
 		}), "instances: Instances(251.0): error -12359"},
+		{"instance with a line break", list(pdu.Instance{ID: 1, Name: "a\nb"}), `Instances(251.0): instance 1 "a\nb": a name must not`},
+		{"instance with a space first", list(pdu.Instance{ID: 1, Name: " a"}), `Instances(251.0): instance 1 " a": a name must not`},
 		{"nameless instance", list(pdu.Instance{ID: 1}), "needs a name"},
 		{"same id", list(pdu.Instance{ID: 1, Name: "a"}, pdu.Instance{ID: 1, Name: "b"}), `"a" and "b" have the same ID 1`},
 		{"same short name", list(pdu.Instance{ID: 1, Name: "a x"}, pdu.Instance{ID: 2, Name: "a y"}), "are the same up to the first space"},
@@ -478,7 +480,7 @@ func TestBroken(t *testing.T) {
 		{"unlisted instance", setOf(hits, func(w *pdu.ResultWriter) { w.Uint64(77, 1) }), "instance 77, which Instances(251.0) does not list"},
 		{"profile ignored", setOf(hits, func(w *pdu.ResultWriter) { w.Uint64(1, 1) }), "profile: cache.hits: Fetch: a value of instance 1, which the profile excludes"},
 		{"wrong block type", setOf(hits, func(w *pdu.ResultWriter) { w.Float64(1, 1) }), "has type DOUBLE, the descriptor U64"},
-		{"wrong place", setOf(hits, func(w *pdu.ResultWriter) { w.Uint32(1, 1) }), "is of another type than the descriptor's U64"},
+		{"wrong place", setOf(hits, func(w *pdu.ResultWriter) { w.Uint32(1, 1) }), "cache.hits: Fetch: the value of instance 1 is an integer of 32 bits, the descriptor has type U64 (uint64)"},
 		{"bad events", setOf(pdu.MakePMID(domain, 0, 2), func(w *pdu.ResultWriter) {
 			w.Bytes(pdu.TypeEvent, -1, []byte{0, 0, 0, 9})
 		}), "cache.events: Fetch: the value of instance -1"},
@@ -602,7 +604,7 @@ func TestBroken(t *testing.T) {
 				return pdu.ErrPermission
 			}
 			return a
-		}, "store: panic: "},
+		}, "store: cache.hits: Store: panic: "},
 
 		{"end of client", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
 			var gone sync.Map
@@ -698,5 +700,20 @@ func TestManyErrors(t *testing.T) {
 	}()))
 	if err == nil || !strings.Contains(err.Error(), "and 88 more") || strings.Count(err.Error(), "\n") > 40 {
 		t.Errorf("Check: %v", err)
+	}
+}
+
+// What is nil is one error, not one of every rule.
+func TestNil(t *testing.T) {
+	for _, tt := range []struct {
+		h    pmda.Handler
+		want string
+	}{
+		{nil, "the Handler is nil"},
+		{(*pmda.Agent)(nil), "the *Agent is nil"},
+	} {
+		if err := pmdatest.Check(tt.h); err == nil || err.Error() != tt.want {
+			t.Errorf("%T: error %v, want %s", tt.h, err, tt.want)
+		}
 	}
 }

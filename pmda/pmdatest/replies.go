@@ -245,7 +245,9 @@ func (c *checker) checkRequests() {
 	for _, m := range slices.Concat(c.metrics, c.metrics) {
 		ids[0] = m.desc.PMID
 		w.Reset()
-		if err := c.h.Fetch(c.ctx, r, ids, &w); err != nil {
+		if err := c.h.Fetch(c.ctx, r, ids, &w); err == errReported {
+			return
+		} else if err != nil {
 			c.errorf("%s: Fetch: %s", m.name, errorText(err))
 			continue
 		}

@@ -46,7 +46,7 @@ func (c *checker) checkInfo() {
 // checkUnwrap follows Unwrap, as pmda.As does.
 func (c *checker) checkUnwrap() {
 	const most = 100
-	h := c.h
+	h := c.h.Handler
 	for range most {
 		w, ok := h.(interface{ Unwrap() pmda.Handler })
 		if !ok {
@@ -86,6 +86,9 @@ func (c *checker) checkNames() {
 func (c *checker) checkDescs() {
 	r := request(0, nil)
 	for name, id := range c.names() {
+		if _, ok := c.nameOf[id]; !ok {
+			c.nameOf[id] = name
+		}
 		d, err := c.h.Desc(c.ctx, r, id)
 		if err != nil {
 			c.errorf("%s: Desc(%v): %s, but the name is in the name space", name, id, errorText(err))
@@ -209,6 +212,8 @@ func (c *checker) checkList(d indom) {
 		short, _, _ := strings.Cut(i.Name, " ")
 		if i.Name == "" || i.ID == pdu.NoInst {
 			c.errorf("Instances(%v): instance %d %q needs a name and an ID other than %d", d.id, i.ID, i.Name, pdu.NoInst)
+		} else if !pmda.ValidInstanceName(i.Name) {
+			c.errorf("Instances(%v): instance %d %q: a name must not begin with a space or have control characters", d.id, i.ID, i.Name)
 		}
 		if other, ok := d.ids[i.ID]; ok {
 			c.errorf("Instances(%v): %q and %q have the same ID %d", d.id, other, i.Name, i.ID)

@@ -1,34 +1,45 @@
 package pmdatest
 
 import (
+	"fmt"
 	"slices"
+	"strings"
+	"time"
 
+	"github.com/pcp-go/pcp/internal/typename"
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// checkFetch fetches all metrics at once and one by one, with unknown ones among
-// them.
+// checkFetch fetches all metrics one by one and at once, with unknown ones among them.
 func (c *checker) checkFetch() {
+	var replying []metric
+	for _, m := range c.metrics {
+		start := time.Now()
+		r, err := c.tryFetch(nil, []pdu.PMID{m.desc.PMID})
+		if took := time.Since(start); took > c.slowest {
+			c.slowest, c.slowestName = took, m.name
+		}
+		if r != nil {
+			c.checkSet(m, r.At(0), nil)
+			c.fetchMissing(m, r.At(0))
+		}
+		if err != errReported {
+			replying = append(replying, m)
+		}
+	}
+	c.metrics = replying
 	all := c.ids()
 	if r := c.fetch(nil, all); r != nil {
 		for i, m := range c.metrics {
 			c.checkSet(m, r.At(i), nil)
 		}
 	}
-	for _, m := range c.metrics {
-		if r := c.fetch(nil, []pdu.PMID{m.desc.PMID}); r != nil {
-			c.checkSet(m, r.At(0), nil)
-		}
-	}
 	reversed := slices.Clone(all)
 	slices.Reverse(reversed)
 	c.fetch(nil, append(reversed, all...)) // a client may fetch a metric twice
 
-	var mixed []pdu.PMID
 	unknown := c.unknownPMIDs()
-	for _, id := range unknown {
-		mixed = append(append(mixed, id), all...)
-	}
+	mixed := slices.Concat(unknown[:1], all, unknown[1:])
 	if r := c.fetch(nil, mixed); r != nil {
 		for _, s := range r.All() {
 			if slices.Contains(unknown, s.PMID) {
@@ -47,11 +58,74 @@ func (c *checker) ids() []pdu.PMID {
 	return ids
 }
 
-// fetch fetches metrics and checks the form of the result; nil if there is none. No
-// collector fetches an empty list.
+// fetchMissing fetches the instances one by one of which a metric has no value: what
+// kept it from having one fails the fetch then.
+func (c *checker) fetchMissing(m metric, s pdu.ValueSet) {
+	if s.Err() != nil || c.mayHaveFailed(m) {
+		return
+	}
+	has := map[pdu.InstID]bool{}
+	for id := range s.All(m.desc.Type) {
+		has[id] = true
+	}
+	for _, d := range c.indoms {
+		if d.id != m.desc.InDom {
+			continue
+		}
+		for _, i := range d.list {
+			if has[i.ID] {
+				continue
+			}
+			one := &pdu.Profile{Exclude: true, InDoms: []pdu.InDomProfile{{InDom: d.id, Exclude: true, Insts: []pdu.InstID{i.ID}}}}
+			r := c.fetch(one, []pdu.PMID{m.desc.PMID})
+			if r == nil {
+				return
+			}
+			if err := r.At(0).Err(); err != nil {
+				c.failedFetch(m, fmt.Sprintf("Fetch of instance %d %q", i.ID, i.Name), err)
+				return // others are likely to fail in the same way
+			}
+		}
+	}
+}
+
+// mayHaveFailed reports whether a failure of a metric is not to be reported, since it
+// may fail or has been reported.
+func (c *checker) mayHaveFailed(m metric) bool {
+	return c.failed[m.name] || m.desc.Type == pdu.TypeNoSupport || c.mayFailAs(m.name)
+}
+
+// mayFailAs reports whether MayFail has a metric's name, or one above it.
+func (c *checker) mayFailAs(metric string) bool {
+	return slices.ContainsFunc(c.mayFail, func(name string) bool {
+		return metric == name || strings.HasPrefix(metric, name+".")
+	})
+}
+
+// failedFetch reports a metric that has an error where there ought to be a value.
+func (c *checker) failedFetch(m metric, what string, err error) {
+	if c.mayHaveFailed(m) {
+		return
+	}
+	c.failed[m.name] = true
+	hint := "if it may fail, say so with MayFail"
+	if pdu.FromError(err) == pdu.ErrGeneric {
+		hint = "a function of it has panicked or returned an error without a code of PCP; the log has it"
+	}
+	c.errorf("%s: %s: %s: %s", m.name, what, errorText(err), hint)
+}
+
+// fetch fetches metrics and checks the form of the result; nil if there is none.
 func (c *checker) fetch(p *pdu.Profile, ids []pdu.PMID) *pdu.Result {
+	r, _ := c.tryFetch(p, ids)
+	return r
+}
+
+// tryFetch is fetch, with the error that the Handler has returned. No collector fetches
+// an empty list.
+func (c *checker) tryFetch(p *pdu.Profile, ids []pdu.PMID) (*pdu.Result, error) {
 	if len(ids) == 0 {
-		return nil
+		return nil, nil
 	}
 	list := slices.Clone(ids)
 	var before *pdu.Profile
@@ -60,6 +134,9 @@ func (c *checker) fetch(p *pdu.Profile, ids []pdu.PMID) *pdu.Result {
 	}
 	var w pdu.ResultWriter
 	err := c.h.Fetch(c.ctx, request(0, p), list, &w)
+	if err == errReported {
+		return nil, err
+	}
 	if !slices.Equal(list, ids) {
 		c.errorf("Fetch: it has changed the list of PMIDs %v into %v", ids, list)
 	}
@@ -70,16 +147,33 @@ func (c *checker) fetch(p *pdu.Profile, ids []pdu.PMID) *pdu.Result {
 		list[i] = pdu.NoPMID // the Handler must not use it any more
 	}
 	if err != nil {
-		c.errorf("Fetch of %d metrics: %s: it fails only if every metric fails; a set can fail alone", len(ids), errorText(err))
-		return nil
+		if !c.allMayFail(ids) {
+			c.errorf("%s: %s: it fails only if every metric fails; a set can fail alone", c.h.fetchOf(ids), errorText(err))
+		}
+		return nil, err
 	}
+	return c.readFetch(&w, ids), nil
+}
+
+// allMayFail reports whether every one of some metrics may fail.
+func (c *checker) allMayFail(ids []pdu.PMID) bool {
+	for _, id := range ids {
+		if !c.mayFailAs(c.nameOf[id]) {
+			return false
+		}
+	}
+	return true
+}
+
+// readFetch reads what a fetch of metrics has written; nil if it is wrong.
+func (c *checker) readFetch(w *pdu.ResultWriter, ids []pdu.PMID) *pdu.Result {
 	if w.Len() != len(ids) {
-		c.errorf("Fetch of %d metrics: %d sets: there must be one for each", len(ids), w.Len())
+		c.errorf("%s: %d sets: there must be one for each", c.h.fetchOf(ids), w.Len())
 		return nil
 	}
 	var r *pdu.Result
 	for _, f := range []pdu.Format{pdu.FormatHighRes, pdu.FormatLowRes} {
-		if r = c.decode(&w, f); r == nil {
+		if r = c.decode(w, f); r == nil {
 			return nil
 		}
 	}
@@ -123,6 +217,7 @@ func (c *checker) checkSet(m metric, s pdu.ValueSet, p *pdu.Profile) {
 			c.errorf("%s: Fetch: %s, but it has a descriptor", m.name, errorText(err))
 		}
 		c.legal(err, "%s: Fetch", m.name)
+		c.failedFetch(m, "Fetch", err)
 		return
 	}
 	if m.desc.Type == pdu.TypeNoSupport && s.Len() > 0 {
@@ -130,12 +225,17 @@ func (c *checker) checkSet(m metric, s pdu.ValueSet, p *pdu.Profile) {
 		return
 	}
 	seen := map[pdu.InstID]bool{}
-	for id, a := range s.All(m.desc.Type) {
+	for at := range s.Len() {
+		id, a := s.Inst(at), s.Atom(at, m.desc.Type)
 		if seen[id] {
 			c.errorf("%s: Fetch: two values of instance %d", m.name, id)
 		}
 		seen[id] = true
 		c.checkInst(m, id, p)
+		if a.Type == pdu.TypeUnknown && s.Atom(at, pdu.TypeUnknown).Type == pdu.Type32 {
+			c.errorf("%s: Fetch: the value of instance %d is an integer of 32 bits, the descriptor has type %s", m.name, id, typename.Of(m.desc.Type))
+			continue
+		}
 		c.checkAtom(m, id, a)
 	}
 }
@@ -167,9 +267,6 @@ func (c *checker) checkAtom(m metric, id pdu.InstID, a pdu.Atom) {
 	switch want := m.desc.Type; {
 	case a.Type == want:
 	case static && (want == pdu.TypeAggregateStatic || want == pdu.TypeAggregate):
-	case a.Type == pdu.TypeUnknown:
-		c.errorf("%s: Fetch: the value of instance %d is of another type than the descriptor's %v", m.name, id, want)
-		return
 	default:
 		c.errorf("%s: Fetch: the value of instance %d has type %v, the descriptor %v", m.name, id, a.Type, want)
 		return

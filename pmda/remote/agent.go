@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/pcp-go/pcp/internal/ctxdeadline"
 	"github.com/pcp-go/pcp/internal/rawconn"
+	"github.com/pcp-go/pcp/internal/turns"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmns"
@@ -31,7 +33,11 @@ type Stream interface {
 const (
 	DefaultTimeout      = 5 * time.Second
 	DefaultHelloTimeout = 3 * time.Second
+	DefaultMaxReply     = 16 << 20
 )
+
+// maxHello is the greatest length of an agent's CREDS.
+const maxHello = 1 << 10
 
 // Config is the optional part of what New is given.
 type Config struct {
@@ -40,12 +46,18 @@ type Config struct {
 	Timeout time.Duration
 	// HelloTimeout limits the exchange of versions; 0 means DefaultHelloTimeout.
 	HelloTimeout time.Duration
+	// MaxReply is the greatest length of a reply in bytes; 0 means DefaultMaxReply. A
+	// longer one is discarded as it arrives, and the request fails with pdu.ErrTooBig.
+	MaxReply int
 	// NotReady says that the agent is not ready until it sends PM_ERR_PMDAREADY, like
 	// "notready" in pmcd.conf.
 	NotReady bool
 	// OnReady, if not nil, is called when the agent becomes ready. It may make
 	// requests, but not call Close.
 	OnReady func()
+	// NameOf, if not nil, gives the names of metrics for the log, which else has their
+	// PMIDs.
+	NameOf func(id pdu.PMID) string
 	// Counters, if not nil, count the PDUs.
 	Counters *pdu.Counters
 	// Trace, if not nil, is called with every PDU, like Trace of pdu.Conn.
@@ -59,7 +71,9 @@ type Config struct {
 // An Agent is a pmda.Handler that makes its requests of an agent in another process.
 //
 // One exchange, of a request and its reply, runs at a time. Other requests wait
-// for their turn, first come first served. A request that expires while it waits
+// for their turn, which comes later the more of the agent's time their clients take. A
+// fetch of many metrics is made in several exchanges, so that others come in between. A
+// request that expires while it waits
 // fails with pdu.ErrTimeout, one whose context ends with the context's cause, and
 // the agent never sees them.
 //
@@ -92,12 +106,14 @@ type Agent struct {
 	done         chan struct{}
 	readDeadline ctxdeadline.Deadline // ends a read at its deadline or with its context
 
-	// turn is a semaphore of one. In the state ready, the goroutine that has acquired
-	// it reads and writes conn. In the other states nothing is written, and only the
+	// turns has one place. In the state ready, the goroutine that has it reads and writes conn. In the other states nothing is written, and only the
 	// goroutine that setState has started reads.
-	turn chan struct{}
+	turns *turns.Queue
 
 	// Only whoever has the turn uses these.
+	turn        *turns.Turn
+	turnBegan   time.Time
+	memory      pdu.Memory // for the reply of the exchange in progress; or nil
 	fetch       pdu.Fetch
 	result      pdu.Result
 	profile     profileID // the profile that the agent has
@@ -133,9 +149,15 @@ func New(ctx context.Context, info pmda.Info, s Stream, cfg Config) (*Agent, err
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
+	if cfg.NameOf == nil {
+		cfg.NameOf = pdu.PMID.String
+	}
 	a := &Agent{
 		info: info, cfg: cfg, stream: s, conn: pdu.NewConn(rawconn.New(s)),
-		turn: make(chan struct{}, 1), done: make(chan struct{}), clients: newClientTable(),
+		turns: turns.New(1), done: make(chan struct{}), clients: newClientTable(),
+	}
+	if a.cfg.MaxReply == 0 {
+		a.cfg.MaxReply = DefaultMaxReply
 	}
 	a.readDeadline.Set = s.SetReadDeadline
 	a.conn.Counters, a.conn.Trace, a.conn.Eager = cfg.Counters, cfg.Trace, true
@@ -156,12 +178,16 @@ func (a *Agent) exchangeHello(ctx context.Context) (err error) {
 	limit := time.Now().Add(a.cfg.HelloTimeout)
 	a.stream.SetReadDeadline(limit)
 	a.stream.SetWriteDeadline(limit)
+	a.conn.MaxLen = maxHello
 	a.wants, err = pdu.AcceptAgent(a.conn, int32(os.Getpid()))
+	a.conn.MaxLen, a.conn.Admit = 0, a.admit
 	switch {
 	case !stop():
 		return context.Cause(ctx)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return pdu.ErrTimeout
+	case errors.Is(err, pdu.ErrTooBig):
+		return fmt.Errorf("the agent sent something longer than its version: %w", pdu.ErrTooBig)
 	}
 	return err
 }
@@ -177,6 +203,10 @@ func (a *Agent) SetTimeout(d time.Duration) {
 
 // Info is what New was given.
 func (a *Agent) Info() pmda.Info { return a.info }
+
+// Features is what the agent has asked for: pdu.FeatureAuth if it looks at who its
+// clients are, pdu.FeatureContainer if at their containers.
+func (a *Agent) Features() pdu.Features { return a.wants }
 
 // Namespace is nil: the collector has the agent's names from a PMNS file.
 func (a *Agent) Namespace() *pmns.Tree { return nil }
@@ -194,7 +224,7 @@ func (a *Agent) Err() error {
 
 // Busy reports whether an exchange is in progress. If so, a collector that sees the
 // agent's process end leaves it to that exchange to report the error.
-func (a *Agent) Busy() bool { return len(a.turn) > 0 }
+func (a *Agent) Busy() bool { return a.turns.Len() > 0 }
 
 // Ready reports whether the agent is connected and has not said that it is not
 // ready. An agent with a late reply is ready.
@@ -274,7 +304,7 @@ func (a *Agent) setState(s state, run func()) bool {
 // awaitReady waits until the agent says that it is ready. Nothing else may come.
 func (a *Agent) awaitReady() {
 	a.stream.SetReadDeadline(time.Time{})
-	h, body, err := a.conn.Read()
+	h, body, err := a.conn.ReadStart()
 	var s pdu.Status
 	switch {
 	case err != nil:

@@ -33,7 +33,7 @@ func TestHello(t *testing.T) {
 		{"half and end", string(creds[:10]), true, io.ErrUnexpectedEOF, 0},
 		{"something else", string(encode(t, pdu.Status{})), false, pdu.ErrIPC, 0},
 		{"no PDU", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", false, pdu.ErrIPC, 0},
-		{"text", "Segmentation fault\n", false, pdu.ErrTimeout, remote.DefaultHelloTimeout}, // the start of a long PDU
+		{"text", "Segmentation fault\n", false, pdu.ErrTooBig, 0}, // the start of a long PDU
 		{"version 1", string(encode(t, pdu.Creds{Version: 1})), false, pdu.ErrIPC, 0},
 		{"reply is not read", string(creds), false, pdu.ErrTimeout, remote.DefaultHelloTimeout},
 	}

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -52,14 +53,19 @@ func (a *Agent) startNotices() {
 // ends when the agent is no longer ready; setState starts it again.
 func (a *Agent) sendNotices() {
 	for a.keepSending() {
-		a.turn <- struct{}{} // not for ever: exchanges end, after Close too
+		turn := a.turns.Wait(noClient)
+		<-turn.Ready() // not for ever: exchanges end, after Close too
+		a.beginTurn(turn)
 		if a.unavailable() == nil {
 			a.queueNotices(nil)
 			a.flush(time.Time{})
 		}
-		a.releaseTurn()
+		a.endTurn()
 	}
 }
+
+// noClient is the number of the client that notices are for.
+const noClient = math.MaxUint64
 
 // keepSending decides, under the lock that startNotices has, whether sendNotices
 // goes on.

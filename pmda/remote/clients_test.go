@@ -38,6 +38,9 @@ func TestAttributes(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			agent, far := connect(t, features, remote.Config{})
+			if got := agent.Features(); got != features {
+				t.Errorf("features %#x, want %#x", int(got), int(features))
+			}
 			agent.SetClient(full)
 			if !sent {
 				far.expect()

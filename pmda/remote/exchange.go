@@ -3,9 +3,11 @@ package remote
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/turns"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 )
@@ -25,7 +27,7 @@ func (a *Agent) runExchange(x exchange, decode func(body []byte) error) error {
 	if err := a.acquireTurn(x.ctx, x.from); err != nil {
 		return err
 	}
-	defer a.releaseTurn()
+	defer a.endTurn()
 	return a.runInTurn(x, decode)
 }
 
@@ -35,59 +37,101 @@ func (a *Agent) runInTurn(x exchange, decode func(body []byte) error) error {
 	if err != nil {
 		return err
 	}
-	if err := decode(body); err != nil {
+	err = decode(body)
+	if len(body) > keepResult {
+		a.conn.Release()
+	}
+	if err != nil {
 		return a.fail(err)
 	}
 	return nil
 }
+
+// A refusedReply is why a reply is discarded as it arrives.
+type refusedReply struct{ err error }
+
+func (r refusedReply) Error() string { return r.err.Error() }
+
+// admit decides whether a reply is kept, when its header has come: not if it is too
+// long, or there is no memory for it and what is made of it. Values are copied to a
+// ResultWriter, which asks by itself; the strings of other replies take more than
+// they did in the reply.
+func (a *Agent) admit(h pdu.Header) error {
+	n := h.Len
+	if h.Kind != pdu.KindResult {
+		n *= stringCost
+	}
+	switch {
+	case h.Len > a.cfg.MaxReply:
+		a.cfg.Logger.Warn("agent's reply is too long; it is discarded", a.attrs(slog.String("type", h.Kind.String()),
+			slog.Int("bytes", h.Len), slog.Int("limit", a.cfg.MaxReply))...)
+		return refusedReply{pdu.ErrTooBig}
+	case a.memory == nil:
+		return nil
+	}
+	if err := a.memory.Reserve(n); err != nil {
+		return refusedReply{err}
+	}
+	return nil
+}
+
+// stringCost is how many bytes a reply with short strings takes with what is made
+// of it, for each byte that it has.
+const stringCost = 6
 
 // acquireTurn waits until r may use the connection.
 func (a *Agent) acquireTurn(ctx context.Context, r *pmda.Request) error {
 	if err := a.unavailable(); err != nil {
 		return err
 	}
-	select {
-	case a.turn <- struct{}{}:
-	default:
-		if err := a.waitForTurn(ctx, a.deadline(r.Deadline)); err != nil {
+	turn := a.turns.Try(r.Client.Seq)
+	if turn == nil {
+		var err error
+		if turn, err = a.waitForTurn(ctx, r.Client.Seq, a.deadline(r.Deadline)); err != nil {
 			return err
 		}
 	}
+	a.beginTurn(turn)
 	err := a.unavailable() // now that the one before has ended
 	switch {
 	case err != nil:
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
-	case !r.Deadline.IsZero() && !time.Now().Before(r.Deadline):
+	case !r.Deadline.IsZero() && !a.turnBegan.Before(r.Deadline):
 		err = pdu.ErrTimeout
 	default:
 		err = a.discardUnsolicited(ctx, r.Deadline)
 	}
 	if err != nil {
-		a.releaseTurn()
+		a.endTurn()
 	}
 	return err
 }
 
-func (a *Agent) releaseTurn() { <-a.turn }
+func (a *Agent) beginTurn(t *turns.Turn) { a.turn, a.turnBegan = t, time.Now() }
 
-func (a *Agent) waitForTurn(ctx context.Context, limit time.Time) error {
+func (a *Agent) endTurn() { a.turns.End(a.turn, time.Since(a.turnBegan)) }
+
+func (a *Agent) waitForTurn(ctx context.Context, client uint64, limit time.Time) (turn *turns.Turn, err error) {
 	var expired <-chan time.Time
 	if !limit.IsZero() {
 		t := time.NewTimer(time.Until(limit))
 		defer t.Stop()
 		expired = t.C
 	}
+	turn = a.turns.Wait(client)
 	select {
-	case a.turn <- struct{}{}:
-		return nil
+	case <-turn.Ready():
+		return turn, nil
 	case <-expired:
-		return pdu.ErrTimeout
+		err = pdu.ErrTimeout
 	case <-a.done:
-		return pdu.ErrNoAgent
+		err = pdu.ErrNoAgent
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		err = context.Cause(ctx)
 	}
+	a.turns.End(turn, 0)
+	return nil, err
 }
 
 // deadline is the time by which something that begins now has to end: Timeout
@@ -113,15 +157,23 @@ func (a *Agent) roundTrip(x exchange) ([]byte, error) {
 	}
 	a.unsolicited.reply = x.reply
 	a.readDeadline.Start(x.ctx, limit)
+	a.memory = x.from.Memory
 	h, body, err := a.conn.Read()
+	a.memory = nil
 	a.readDeadline.Stop()
+	if refused, ok := errors.AsType[refusedReply](err); ok {
+		if err := a.discardReply(h, body, x.reply); err != nil {
+			return nil, err
+		}
+		return nil, refused.err
+	}
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		err = pdu.ErrTimeout
 		if x.ctx.Err() != nil {
 			err = context.Cause(x.ctx)
 		}
-		return nil, a.abandonReply(x.reply, err)
+		return nil, a.abandonReply(x.request, x.reply, err)
 	case err != nil:
 		return nil, a.fail(err)
 	}

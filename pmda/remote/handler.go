@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -12,46 +13,101 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// keepResult is how many bytes of a result are kept for the next.
-const keepResult = 1 << 20
+// keepResult is how many bytes of a reply are kept for the next.
+const keepResult = 64 << 10
+
+// A fetch of more than wholeFetch metrics is made in parts, each in an exchange of its
+// own, so that the requests of other clients come in between. The first part has
+// firstPart metrics, and further ones so many that each takes a few milliseconds.
+const (
+	wholeFetch = 1024
+	firstPart  = 64
+	shortPart  = 5 * time.Millisecond  // the next one is longer
+	longPart   = 20 * time.Millisecond // the next one is shorter
+)
 
 // Fetch requests values, and before that sends the client's profile if the agent has
 // another. It allocates nothing in steady state.
 func (a *Agent) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
-	if err := a.acquireTurn(ctx, r); err != nil {
-		return err
+	if len(ids) <= wholeFetch {
+		return a.fetchPart(ctx, r, ids, w)
 	}
-	defer a.releaseTurn()
-	a.fetch.Context, a.fetch.PMIDs = r.ContextID, ids
-	defer func() { a.fetch.PMIDs = nil }() // they are the caller's
-	return a.runInTurn(exchange{ctx, r, &a.fetch, pdu.KindResult}, func(body []byte) error {
-		return a.copyResult(body, ids, w)
-	})
-}
-
-// copyResult writes the sets of a result, which must be those of ids.
-func (a *Agent) copyResult(body []byte, ids []pdu.PMID, w *pdu.ResultWriter) error {
-	if err := a.result.Decode(body); err != nil {
-		return err
-	}
-	if a.result.Len() != len(ids) {
-		return fmt.Errorf("agent replied with %d metrics, not %d", a.result.Len(), len(ids))
-	}
-	for i, id := range ids {
-		if got := a.result.At(i).PMID; got != id {
-			return fmt.Errorf("agent replied with metric %v in place of %v", got, id)
+	n := firstPart
+	for len(ids) > 0 {
+		n = min(n, len(ids))
+		begin := time.Now()
+		if err := a.fetchPart(ctx, r, ids[:n], w); err != nil {
+			return err
 		}
-	}
-	for i := range ids {
-		w.Copy(a.result.At(i))
-	}
-	w.Changed |= a.change(&a.result) | a.lateChange
-	a.lateChange = 0
-	if len(body) > keepResult {
-		a.result = pdu.Result{}
+		ids = ids[n:]
+		now := time.Now()
+		took := now.Sub(begin)
+		switch {
+		case len(ids) > 0 && !r.Deadline.IsZero() && now.Add(took).After(r.Deadline):
+			return pdu.ErrTimeout // the next part would be late, and hold up others
+		case took < shortPart:
+			n = min(2*n, wholeFetch)
+		case took > longPart:
+			n = max(n/2, 1)
+		}
 	}
 	return nil
 }
+
+// fetchPart is Fetch in one exchange.
+func (a *Agent) fetchPart(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+	if err := a.acquireTurn(ctx, r); err != nil {
+		return err
+	}
+	defer a.endTurn()
+	a.fetch.Context, a.fetch.PMIDs = r.ContextID, ids
+	defer func() { a.fetch.PMIDs = nil }() // they are the caller's
+	err := a.runInTurn(exchange{ctx, r, &a.fetch, pdu.KindResult}, func(body []byte) error {
+		return a.copyResult(body, ids, w)
+	})
+	if err == nil {
+		err = w.Err()
+	}
+	return err
+}
+
+// copyResult writes the sets of a result, which must be those of ids. A long result
+// is not copied before. If w has no memory for them, it has an Err.
+func (a *Agent) copyResult(body []byte, ids []pdu.PMID, w *pdu.ResultWriter) error {
+	r, decode := &a.result, a.result.Decode
+	if len(body) > keepResult {
+		r = new(pdu.Result)
+		decode = r.DecodeInPlace
+	}
+	if err := decode(body); err != nil {
+		return err
+	}
+	if r.Len() != len(ids) {
+		return fmt.Errorf("agent replied with %d metrics, not %d", r.Len(), len(ids))
+	}
+	for i, id := range ids {
+		if got := r.At(i).PMID; got != id {
+			return fmt.Errorf("agent replied with metric %v in place of %v", got, id)
+		}
+	}
+	w.Changed |= a.change(r) | a.lateChange
+	a.lateChange = 0
+	if w.GrowFor(r) != nil {
+		return nil
+	}
+	done := 0
+	for i := range ids {
+		w.Copy(r.At(i))
+		if w.Size()-done > yieldBytes {
+			done = w.Size()
+			runtime.Gosched()
+		}
+	}
+	return nil
+}
+
+// yieldBytes is how much of a long result is copied before other goroutines may run.
+const yieldBytes = 256 << 10
 
 // agentChanges are the changes that an agent can report.
 const agentChanges = pdu.ChangeLabels | pdu.ChangeNames

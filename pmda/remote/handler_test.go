@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pdu/pdutest"
 	"github.com/pcp-go/pcp/pmda"
@@ -248,7 +249,7 @@ func TestFetchReturnsStateChanges(t *testing.T) {
 		{1_700_000_001, "none: 251.1.2", false}, // only the first is logged
 	}
 	synctest.Test(t, func(t *testing.T) {
-		var log logBuffer
+		var log pcptest.LogBuffer
 		agent, far := connect(t, 0, remote.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		for _, tt := range tests {
 			c := startFetch(t, t.Context(), agent, request7())
@@ -259,7 +260,7 @@ func TestFetchReturnsStateChanges(t *testing.T) {
 			if got := c.ends(nil); got != tt.want {
 				t.Errorf("%d: got %q, want %q", tt.change, got, tt.want)
 			}
-			if got := log.flush(); tt.logged != strings.Contains(got, "bogus state change") {
+			if got := log.Take(); tt.logged != strings.Contains(got, "bogus state change") {
 				t.Errorf("%d: the log has %q", tt.change, got)
 			}
 		}

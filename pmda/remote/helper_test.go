@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
-	"sync"
 	"testing"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -36,26 +35,6 @@ func result(t *testing.T, build func(*pdu.ResultWriter)) *pdu.Result {
 		t.Fatal(err)
 	}
 	return r
-}
-
-// A logBuffer keeps what is logged.
-type logBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-// flush removes and returns what has been logged.
-func (b *logBuffer) flush() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	defer b.buf.Reset()
-	return b.buf.String()
 }
 
 // quiet is a Config without a log.

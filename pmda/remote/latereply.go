@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/shortlist"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -22,13 +23,55 @@ const (
 )
 
 // abandonReply leaves the reply to a request, which has ended with err, to
-// awaitLateReply. It returns the error for the request.
-func (a *Agent) abandonReply(want pdu.Kind, err error) error {
-	a.cfg.Logger.Warn("agent did not reply in time; requests fail until the late reply comes", a.attrs(slog.String("type", want.String()))...)
+// awaitLateReply. The request may be nil if it is not known. It returns the error for the
+// request.
+func (a *Agent) abandonReply(request pdu.PDU, want pdu.Kind, err error) error {
+	attrs := append(a.attrs(slog.String("type", want.String())), a.subject(request)...)
+	a.cfg.Logger.Warn("agent did not reply in time; requests fail until the late reply comes", attrs...)
 	if !a.setState(replyLate, func() { a.awaitLateReply(want) }) {
 		return pdu.ErrNoAgent
 	}
 	return err
+}
+
+// subject is the metrics, their names or the instance domain that a request is about, for the log.
+func (a *Agent) subject(request pdu.PDU) []any {
+	var metrics []pdu.PMID
+	var indom pdu.InDom
+	switch p := request.(type) {
+	case *pdu.Fetch:
+		metrics = p.PMIDs
+	case stored:
+		for _, s := range p.All() {
+			metrics = append(metrics, s.PMID)
+		}
+	case pdu.NameList:
+		return []any{slog.String("metrics", shortlist.Of(len(p.Names), func(i int) string { return p.Names[i] }))}
+	case pdu.LabelReq:
+		switch p.Class {
+		case pdu.LabelItem:
+			metrics = []pdu.PMID{pdu.PMID(p.Ident)}
+		case pdu.LabelInDom, pdu.LabelInstances:
+			indom = pdu.InDom(p.Ident)
+		}
+	case pdu.DescReq:
+		metrics = []pdu.PMID{p.PMID}
+	case pdu.InstanceReq:
+		indom = p.InDom
+	case pdu.TextReq:
+		if id, ok := p.Target().PMID(); ok {
+			metrics = []pdu.PMID{id}
+		} else {
+			indom, _ = p.Target().InDom()
+		}
+	}
+	switch {
+	case len(metrics) > 0:
+		return []any{slog.String("metrics", shortlist.Of(len(metrics), func(i int) string { return a.cfg.NameOf(metrics[i]) }))}
+	case indom != 0:
+		return []any{slog.String("indom", indom.String())}
+	}
+	return nil
 }
 
 // awaitLateReply reads and discards a late reply of the type wanted, after which requests
@@ -39,24 +82,27 @@ func (a *Agent) awaitLateReply(want pdu.Kind) {
 		limit = time.Now().Add(max(lateReplyTimeouts*min(t, math.MaxInt64/lateReplyTimeouts), lateReplyLeast))
 	}
 	a.stream.SetReadDeadline(limit)
-	h, body, err := a.conn.Read()
+	h, start, err := a.conn.ReadStart()
 	if err != nil {
 		a.disconnect(err)
 		return
 	}
-	if a.discardReply(h, body, want) != pdu.ErrPMDANotReady && a.setState(ready, nil) {
+	if a.discardReply(h, start, want) != pdu.ErrPMDANotReady && a.setState(ready, nil) {
 		a.cfg.Logger.Info("agent replies again", a.attrs()...)
 	}
 }
 
-// discardReply is checkReply for a reply that no request waits for. What it says of
-// changed names and labels is kept for the next fetch: the agent does not say it
-// again.
-func (a *Agent) discardReply(h pdu.Header, body []byte, want pdu.Kind) error {
-	body, err := a.checkReply(h, body, want)
-	var r pdu.Result
-	if err == nil && want == pdu.KindResult && r.Decode(body) == nil {
-		a.lateChange |= a.change(&r)
+// discardReply is checkReply for a reply that no request waits for, of which start is
+// the start of the body: all of an ERROR, and the time of a RESULT. What it says of changed names and labels is kept for the next
+// fetch: the agent does not say it again.
+func (a *Agent) discardReply(h pdu.Header, start []byte, want pdu.Kind) error {
+	start, err := a.checkReply(h, start, want)
+	const timeLen = 8
+	if err == nil && want == pdu.KindResult && len(start) >= timeLen {
+		var r pdu.Result
+		if r.Decode(append(start[:timeLen], 0, 0, 0, 0)) == nil { // no sets
+			a.lateChange |= a.change(&r)
+		}
 	}
 	return err
 }
@@ -111,7 +157,7 @@ func (a *Agent) discardUnsolicited(ctx context.Context, deadline time.Time) erro
 			limit = deadline
 		}
 		a.readDeadline.Start(ctx, limit)
-		h, body, err := a.conn.Read()
+		h, start, err := a.conn.ReadStart()
 		a.readDeadline.Stop()
 		expired := errors.Is(err, os.ErrDeadlineExceeded)
 		if expired && !a.conn.Buffered() {
@@ -128,11 +174,11 @@ func (a *Agent) discardUnsolicited(ctx context.Context, deadline time.Time) erro
 		u.possible--
 		switch {
 		case expired: // in the middle of a PDU
-			return a.abandonReply(want, pdu.ErrAgain)
+			return a.abandonReply(nil, want, pdu.ErrAgain)
 		case err != nil:
 			return a.fail(err)
 		}
-		switch err = a.discardReply(h, body, want); {
+		switch err = a.discardReply(h, start, want); {
 		case err == pdu.ErrPMDANotReady:
 			return pdu.ErrAgain
 		case a.unavailable() != nil: // it was no reply

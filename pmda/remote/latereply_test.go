@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pdu/pdutest"
 	"github.com/pcp-go/pcp/pmda"
@@ -39,7 +41,7 @@ func TestLateReply(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var log logBuffer
+				var log pcptest.LogBuffer
 				tt.cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
 				agent, far := connect(t, 0, tt.cfg)
 				ctx, cancel := cancelable(t)
@@ -70,7 +72,7 @@ func TestLateReply(t *testing.T) {
 					far.send(pdu.DescReply{Desc: pdu.Desc{PMID: 12345}}) // whatever it says
 					synctest.Wait()
 					checkServes(t, agent, far)
-					if got := log.flush(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "did not reply in time") || !strings.Contains(got, "replies again") {
+					if got := log.Take(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "did not reply in time") || !strings.Contains(got, "replies again") {
 						t.Errorf("the log has %q", got)
 					}
 					if tt.end != 0 {
@@ -203,7 +205,7 @@ func TestLateReplyWithShortTimeout(t *testing.T) {
 // fetch: the agent does not say it again.
 func TestLateResultKeepsStateChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log logBuffer
+		var log pcptest.LogBuffer
 		agent, far := connect(t, 0, remote.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		late := func(change pdu.Change) {
 			c := startFetch(t, t.Context(), agent, request7())
@@ -216,7 +218,7 @@ func TestLateResultKeepsStateChange(t *testing.T) {
 		}
 		late(pdu.ChangeLabels)
 		late(pdu.ChangeNames | pdu.ChangeAddAgent)
-		if got := log.flush(); !strings.Contains(got, "bogus state change") {
+		if got := log.Take(); !strings.Contains(got, "bogus state change") {
 			t.Errorf("the log has %q", got)
 		}
 		for _, want := range []string{"labels,names: 251.1.2[-1] 0", "none: 251.1.2[-1] 0"} {
@@ -394,4 +396,62 @@ func TestReplyAfterUnsolicitedErrorKeepsStateChange(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	})
+}
+
+// TestLateReplyNames: the log says what an agent was asked for that does not reply.
+func TestLateReplyNames(t *testing.T) {
+	domain := pdu.MakeInDom(testID.Domain(), 3)
+	for _, tt := range []struct {
+		name    string
+		request func(ctx context.Context, a *remote.Agent, r *pmda.Request) error
+		want    string
+	}{
+		{"fetch", func(ctx context.Context, a *remote.Agent, r *pmda.Request) error {
+			return a.Fetch(ctx, r, []pdu.PMID{testID, testID + 1}, new(pdu.ResultWriter))
+		}, `type=RESULT metrics="name of ` + testID.String() + `, name of ` + (testID + 1).String() + `"`},
+		{"descriptor", func(ctx context.Context, a *remote.Agent, r *pmda.Request) error {
+			_, err := a.Desc(ctx, r, testID)
+			return err
+		}, `type=DESC metrics="name of ` + testID.String() + `"`},
+		{"instances", func(ctx context.Context, a *remote.Agent, r *pmda.Request) error {
+			_, err := a.Instances(ctx, r, domain, pdu.NoInst, "")
+			return err
+		}, `type=INSTANCE indom=` + domain.String()},
+		{"text", func(ctx context.Context, a *remote.Agent, r *pmda.Request) error {
+			_, err := a.Text(ctx, r, pdu.TextOfInDom(domain), pdu.TextHelp)
+			return err
+		}, `type=TEXT indom=` + domain.String()},
+		{"labels", func(ctx context.Context, a *remote.Agent, r *pmda.Request) error {
+			_, err := a.Labels(ctx, r, pdu.LabelsOfItem(testID))
+			return err
+		}, `type=LABEL metrics="name of ` + testID.String() + `"`},
+		{"store", func(ctx context.Context, a *remote.Agent, r *pmda.Request) error {
+			var w pdu.ResultWriter
+			w.Begin(testID)
+			w.Int32(pdu.NoInst, 1)
+			values, err := w.Result()
+			if err != nil {
+				return err
+			}
+			return a.Store(ctx, r, values)
+		}, `type=ERROR metrics="name of ` + testID.String() + `"`},
+		{"name", func(ctx context.Context, a *remote.Agent, r *pmda.Request) error {
+			_, err := a.PMID(ctx, r, "cache.hits")
+			return err
+		}, `metrics=cache.hits`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log pcptest.LogBuffer
+				agent, _ := connect(t, 0, remote.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)),
+					NameOf: func(id pdu.PMID) string { return "name of " + id.String() }})
+				if err := tt.request(t.Context(), agent, request7()); err != pdu.ErrTimeout {
+					t.Errorf("error %v, want %v", err, pdu.ErrTimeout)
+				}
+				if got := log.Take(); !strings.Contains(got, "agent did not reply in time") || !strings.HasSuffix(got, tt.want+"\n") {
+					t.Errorf("log %q, want %s", got, tt.want)
+				}
+			})
+		})
+	}
 }

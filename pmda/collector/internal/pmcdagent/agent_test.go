@@ -27,6 +27,7 @@ type fakeCollector struct {
 	clients []Client
 	timeout time.Duration
 	seqnum  uint32
+	local   bool
 	calls   []string // that change something else
 }
 
@@ -37,6 +38,7 @@ func (c *fakeCollector) called(format string, args ...any) {
 }
 
 func (c *fakeCollector) Hostname() string              { return "here.example" }
+func (c *fakeCollector) LocalOnly() bool               { return c.local }
 func (c *fakeCollector) Labels() (string, error)       { return `{"role":"test"}`, nil }
 func (c *fakeCollector) Agents() []Agent               { return c.agents }
 func (c *fakeCollector) NumAgents() int                { return len(c.agents) }
@@ -168,12 +170,18 @@ func TestIdentity(t *testing.T) {
 	if v := build(); v == "" || strings.ContainsAny(v, "() ") {
 		t.Errorf("build is %q", v)
 	}
-	for _, name := range []string{"ipv6", "unix_domain_sockets", "containers"} {
+	for _, name := range []string{"ipv6", "unix_domain_sockets"} {
 		b.Want("feature."+name, "1")
 	}
-	for _, name := range []string{"secure", "compress", "authentication", "creds_required", "service_discovery", "local", "client_cert_required"} {
+	for _, name := range []string{
+		"secure", "compress", "authentication", "creds_required", "service_discovery", "containers", "local", "client_cert_required",
+	} {
 		b.Want("feature."+name, "0")
 	}
+	b.local = true
+	b.Want("feature.local", "1")
+	b.agents = []Agent{{Domain: 3, Name: "plain"}, {Domain: 4, Name: "knows", Containers: true}}
+	b.Want("feature.containers", "1")
 }
 
 func TestAgents(t *testing.T) {
@@ -182,6 +190,9 @@ func TestAgents(t *testing.T) {
 		{Domain: 250, Name: "zebra", Kind: pmcdconf.KindSocket, Fenced: true}, {Domain: 251, Name: "zebra"}}
 	b.Want("numagents", "4")
 	b.Want("agent.name", "pmcd pmcd", "a b a b", "zebra zebra", "zebra.251 zebra")
+	b.agents = append(b.agents, Agent{Domain: 252, Name: " x"}, Agent{Domain: 253, Name: "line\nbreak"})
+	b.Want("agent.type", "pmcd 0", "a b 4", "zebra 2", "zebra.251 0", ".252 0", "line_break 0")
+	b.agents = b.agents[:4]
 	b.Want("agent.type", "pmcd 0", "a b 4", "zebra 2", "zebra.251 0")
 	b.Want("agent.status", "pmcd 0", "a b 4", "zebra 0", "zebra.251 0")
 	b.Want("agent.fenced", "pmcd 0", "a b 0", "zebra 1", "zebra.251 0")

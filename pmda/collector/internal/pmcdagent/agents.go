@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
@@ -113,10 +114,17 @@ func (p *pmcd) refreshAgents(context.Context, *pmda.Request) error {
 }
 
 // uniqueNames makes names differ that are the same up to the first space, as
-// those of agents may be: the later ones get their number.
+// those of agents may be: the later ones get their number. Control characters become
+// underscores.
 func uniqueNames(list []pdu.Instance) []pdu.Instance {
 	seen := map[string]bool{}
 	for i := range list {
+		list[i].Name = strings.Map(func(r rune) rune {
+			if unicode.IsControl(r) {
+				return '_'
+			}
+			return r
+		}, list[i].Name)
 		short := firstWord(list[i].Name)
 		if seen[short] || short == "" {
 			short = firstWord(list[i].Name) + "." + strconv.Itoa(int(list[i].ID))

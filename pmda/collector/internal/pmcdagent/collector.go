@@ -21,6 +21,9 @@ type Collector interface {
 	// Labels is the value of pmcd.labels.
 	Labels() (string, error)
 
+	// LocalOnly reports whether clients of other hosts cannot connect.
+	LocalOnly() bool
+
 	// Agents are all configured agents by domain, also those that are not connected.
 	Agents() []Agent
 	// Agent is one of them, false if there is none of the domain.
@@ -63,6 +66,8 @@ type Agent struct {
 	Kind   pmcdconf.Kind
 	Status int32 // the value of pmcd.agent.status
 	Fenced bool
+
+	Containers bool // it runs, and looks at the containers of its clients
 }
 
 // A Client is one that the collector serves.

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -97,8 +98,8 @@ func (p *pmcd) addFeatures() {
 		{"pmcd.feature.creds_required", "Whether clients have to authenticate themselves", no},
 		{"pmcd.feature.unix_domain_sockets", "Whether local connections are supported", yes},
 		{"pmcd.feature.service_discovery", "Whether the collector advertises itself", no},
-		{"pmcd.feature.containers", "Whether metrics of containers can be asked for", yes},
-		{"pmcd.feature.local", "Whether clients of the same host alone are served", no},
+		{"pmcd.feature.containers", "Whether an agent knows the containers of its clients", p.containers},
+		{"pmcd.feature.local", "Whether clients of the same host alone are served", p.Collector.LocalOnly},
 		{"pmcd.feature.client_cert_required", "Whether clients have to have a certificate", no},
 	} {
 		register(p, pmda.Metric[uint32]{
@@ -116,6 +117,12 @@ func (p *pmcd) addFeatures() {
 
 func yes() bool { return true }
 func no() bool  { return false }
+
+// containers reports whether an agent gets to know the container of a client, whose
+// metrics that client wants.
+func (p *pmcd) containers() bool {
+	return slices.ContainsFunc(p.Collector.Agents(), func(a Agent) bool { return a.Containers })
+}
 
 func (p *pmcd) services() string {
 	if p.RunDir != "" && pidFile(filepath.Join(p.RunDir, "pmproxy.pid")) != 0 {

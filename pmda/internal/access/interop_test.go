@@ -1,4 +1,4 @@
-package collector
+package access
 
 import (
 	"encoding/binary"
@@ -55,8 +55,8 @@ func TestInteropAccess(t *testing.T) {
 				t.Fatal(err)
 			}
 			pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd"}, Access: section})
-			tryAccess(t, newAccessControl(conf.Access), pmcd.Host(), "tcp", pmcd.Addr(), -1)
-			tryAccess(t, newAccessControl(conf.Access), "unix://"+pmcd.Socket(), "unix", pmcd.Socket(), 0)
+			tryAccess(t, New(conf.Access), pmcd.Host(), "tcp", pmcd.Addr(), -1)
+			tryAccess(t, New(conf.Access), "unix://"+pmcd.Socket(), "unix", pmcd.Socket(), 0)
 			if t.Failed() {
 				t.Log(section)
 			}
@@ -66,7 +66,7 @@ func TestInteropAccess(t *testing.T) {
 
 // tryAccess compares what the clients at an address may do, first one alone and
 // then one beside another.
-func tryAccess(t *testing.T, a *accessControl, host, network, addr string, id int) {
+func tryAccess(t *testing.T, a *Control, host, network, addr string, id int) {
 	t.Helper()
 	peer := net.Addr(&net.UnixAddr{Net: "unix"})
 	if network == "tcp" {
@@ -77,12 +77,12 @@ func tryAccess(t *testing.T, a *accessControl, host, network, addr string, id in
 	}
 	expect := func(what string) {
 		t.Helper()
-		denied, release, err := a.checkHost(peer)
+		denied, release, err := a.CheckHost(peer)
 		defer release()
 		if err == nil {
 			var more pmcdconf.Ops
 			var done func()
-			more, done, err = a.checkAccount(id, id)
+			more, done, err = a.CheckAccount(id, id)
 			defer done()
 			denied |= more
 		}
@@ -96,7 +96,7 @@ func tryAccess(t *testing.T, a *accessControl, host, network, addr string, id in
 		t.Errorf("%s over %s may fetch and store: %v, want %v (%v, %v)", what, network, got, want, denied, err)
 	}
 	expect("one")
-	_, release, err := a.checkHost(peer)
+	_, release, err := a.CheckHost(peer)
 	defer release()
 	if err != nil {
 		return

@@ -1,4 +1,4 @@
-package collector
+package access
 
 import (
 	"bytes"
@@ -31,13 +31,13 @@ func accessLoader() *pmcdconf.Loader {
 	}
 }
 
-func parseAccess(t *testing.T, statements string) *accessControl {
+func parseAccess(t *testing.T, statements string) *Control {
 	t.Helper()
 	conf, err := accessLoader().Parse("f", strings.NewReader("[access]\n"+statements))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newAccessControl(conf.Access)
+	return New(conf.Access)
 }
 
 func tcp(addr string) net.Addr {
@@ -45,9 +45,9 @@ func tcp(addr string) net.Addr {
 }
 
 // release is the release of a peer that must be let in.
-func release(t *testing.T, a *accessControl, peer net.Addr) func() {
+func release(t *testing.T, a *Control, peer net.Addr) func() {
 	t.Helper()
-	_, release, err := a.checkHost(peer)
+	_, release, err := a.CheckHost(peer)
 	if err != nil {
 		t.Fatalf("%v: %v", peer, err)
 	}
@@ -87,13 +87,13 @@ func TestCheckHost(t *testing.T) {
 		{"groups", `disallow "fe80::223:*" : store;`, tcp("fe80::224:6"), 0, nil},
 	}
 	for _, tt := range tests {
-		denied, release, err := parseAccess(t, tt.statements).checkHost(tt.peer)
+		denied, release, err := parseAccess(t, tt.statements).CheckHost(tt.peer)
 		if denied != tt.denied || !errors.Is(err, tt.err) {
 			t.Errorf("%s: got %v, %v, want %v, %v", tt.name, denied, err, tt.denied, tt.err)
 		}
 		release()
 	}
-	if denied, release, err := (*accessControl)(nil).checkHost(unix); denied != 0 || err != nil || release == nil {
+	if denied, release, err := (*Control)(nil).CheckHost(unix); denied != 0 || err != nil || release == nil {
 		t.Errorf("without rules: got %v, %v", denied, err)
 	}
 }
@@ -102,7 +102,7 @@ func TestHostLimits(t *testing.T) {
 	a := parseAccess(t, "allow 1.2.3.4 : maximum 1 connections; allow 1.2.* : maximum 2 connections; allow 1.2.3.5 : fetch;")
 	full := func(peer string) {
 		t.Helper()
-		if denied, release, err := a.checkHost(tcp(peer)); err != pdu.ErrConnLimit || denied != pmcdconf.OpAll {
+		if denied, release, err := a.CheckHost(tcp(peer)); err != pdu.ErrConnLimit || denied != pmcdconf.OpAll {
 			t.Errorf("%s: got %v, %v, want a limit", peer, denied, err)
 		} else {
 			release()
@@ -133,9 +133,9 @@ func TestAccessConcurrently(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 100 {
-				_, hostDone, _ := a.checkHost(tcp("1.2.3.4"))
-				_, userDone, _ := a.checkAccount(0, 0)
-				a.writeTables(new(bytes.Buffer))
+				_, hostDone, _ := a.CheckHost(tcp("1.2.3.4"))
+				_, userDone, _ := a.CheckAccount(0, 0)
+				a.WriteTables(new(bytes.Buffer))
 				hostDone()
 				userDone()
 			}
@@ -169,7 +169,7 @@ func TestCheckAccount(t *testing.T) {
 	}
 	for _, tt := range tests {
 		a := parseAccess(t, tt.statements)
-		denied, release, err := a.checkAccount(tt.uid, tt.gid)
+		denied, release, err := a.CheckAccount(tt.uid, tt.gid)
 		if denied != tt.denied || !errors.Is(err, tt.err) {
 			t.Errorf("%s: got %v, %v, want %v, %v", tt.name, denied, err, tt.denied, tt.err)
 		}
@@ -178,20 +178,20 @@ func TestCheckAccount(t *testing.T) {
 			t.Errorf("%s: NeedsAccount is not %v", tt.name, want)
 		}
 	}
-	var none *accessControl
-	if _, _, err := none.checkAccount(-1, -1); err != nil {
+	var none *Control
+	if _, _, err := none.CheckAccount(-1, -1); err != nil {
 		t.Errorf("without rules: %v", err)
 	}
 	a := parseAccess(t, "allow group wheel : maximum 1 connections;")
-	_, release, err := a.checkAccount(999, 995)
+	_, release, err := a.CheckAccount(999, 995)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if denied, _, err := a.checkAccount(1000, 1000); denied != pmcdconf.OpAll || err != pdu.ErrConnLimit {
+	if denied, _, err := a.CheckAccount(1000, 1000); denied != pmcdconf.OpAll || err != pdu.ErrConnLimit {
 		t.Errorf("second of a group: got %v, %v, want a limit", denied, err)
 	}
 	release()
-	if _, _, err := a.checkAccount(1000, 1000); err != nil {
+	if _, _, err := a.CheckAccount(1000, 1000); err != nil {
 		t.Errorf("when the first has gone: %v", err)
 	}
 }
@@ -207,7 +207,7 @@ func FuzzAccess(f *testing.F) {
 		if err != nil {
 			return
 		}
-		a := newAccessControl(conf.Access)
+		a := New(conf.Access)
 		check := func(who string, denied pmcdconf.Ops, release func(), err error) {
 			t.Helper()
 			if (denied == pmcdconf.OpAll) != (err != nil) {
@@ -216,13 +216,13 @@ func FuzzAccess(f *testing.F) {
 			release()
 		}
 		for _, peer := range []net.Addr{nil, tcp("127.0.0.1"), tcp("1.2.3.4"), tcp("fe80::1")} {
-			denied, release, err := a.checkHost(peer)
+			denied, release, err := a.CheckHost(peer)
 			check("a peer", denied, release, err)
 		}
-		denied, release, err := a.checkAccount(999, 995)
+		denied, release, err := a.CheckAccount(999, 995)
 		check("an account", denied, release, err)
 		var tables strings.Builder
-		if err := a.writeTables(&tables); err != nil || tables.Len() == 0 {
+		if err := a.WriteTables(&tables); err != nil || tables.Len() == 0 {
 			t.Fatal(err)
 		}
 		for r, n := range a.conns {

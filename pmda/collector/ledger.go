@@ -1,0 +1,192 @@
+package collector
+
+import (
+	"cmp"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A ledger counts the memory that clients make the Server hold: long requests,
+// profiles, the replies of agents while they come, and replies that are waiting to be
+// read. Nobody takes such memory without asking it first. Each client has an account.
+//
+// What is held is limited for each client and in all. Moreover, no client may hold more
+// than is left for the others: a few that want all they can get leave as much to the
+// next one as each of them has. A small allowance of each client is not counted, so
+// that small requests always succeed and need not touch what all clients share.
+type ledger struct {
+	name      string // what is limited, for the log
+	limit     int64  // of all clients, beyond their allowances
+	client    int64  // of one client, the allowance included
+	allowance int64
+
+	held atomic.Int64 // by all clients, beyond their allowances
+	peak atomic.Int64 // the most since the memory was trimmed
+}
+
+func newLedger(name string, limit, client, allowance int) *ledger {
+	return &ledger{name: name, limit: int64(limit), client: min(int64(client), int64(limit)/2+int64(allowance)), allowance: int64(allowance)}
+}
+
+// beyond is what counts of the memory that a client holds.
+func (l *ledger) beyond(held int64) int64 { return max(held-l.allowance, 0) }
+
+// An account is what one client holds of a ledger. Safe for concurrent use.
+type account struct {
+	ledger *ledger
+	held   atomic.Int64
+}
+
+// A shortage is why memory was refused.
+type shortage struct {
+	limit   string // what is limited
+	bytes   int64  // its value
+	code    pdu.Error
+	wanted  int64 // how much the client would hold
+	missing int64 // how much others have to give back
+}
+
+func (s *shortage) Error() string { return s.code.Error() }
+func (s *shortage) Unwrap() error { return s.code }
+
+// reserve takes n bytes, or says which limit is in the way.
+func (a *account) reserve(n int64) *shortage {
+	l := a.ledger
+	held, ok := a.add(n)
+	if !ok {
+		return &shortage{limit: l.name + " of one client", bytes: l.client, code: pdu.ErrTooBig}
+	}
+	counts := l.beyond(held)
+	more := counts - l.beyond(held-n)
+	if more == 0 {
+		return nil
+	}
+	total := l.held.Add(more)
+	if missing := counts + total - l.limit; missing > 0 {
+		a.release(n)
+		return &shortage{limit: l.name + " of all clients", bytes: l.limit, code: pdu.ErrAgain, wanted: counts, missing: missing}
+	}
+	if total > l.peak.Load() {
+		l.peak.Store(total) // another may have stored more, which does not matter
+	}
+	return nil
+}
+
+// add adds n bytes to the account, if the client may hold them, and returns what it holds then. What the ledger
+// counts of the account depends on what the account holds: each change of the one has to go with that of the other.
+func (a *account) add(n int64) (held int64, ok bool) {
+	for {
+		before := a.held.Load()
+		if before+n > a.ledger.client {
+			return before, false
+		}
+		if a.held.CompareAndSwap(before, before+n) {
+			return before + n, true
+		}
+	}
+}
+
+// release gives n bytes back.
+func (a *account) release(n int64) {
+	l := a.ledger
+	held := a.held.Add(-n)
+	if less := l.beyond(held+n) - l.beyond(held); less > 0 {
+		l.held.Add(-less)
+	}
+}
+
+// Reservations up to freeReserve bytes are not worth counting.
+const freeReserve = pdu.FreeSize
+
+// reserve takes n bytes for the client, for what is logged if they are refused. When
+// all clients together hold too much, those go that have not read their replies for the
+// longest time.
+func (c *client) reserve(what string, n int) error {
+	short := c.memory.reserve(int64(n))
+	if short != nil && short.missing > 0 && c.s.dropUnread(short) {
+		for range dropPolls {
+			time.Sleep(dropPoll)
+			if short = c.memory.reserve(int64(n)); short == nil {
+				break
+			}
+		}
+	}
+	if short == nil {
+		return nil
+	}
+	c.logShortage(what, n, short)
+	return short
+}
+
+// A dropped client has gone after at most dropPolls times dropPoll, as a rule after
+// the first.
+const (
+	dropPolls = 20
+	dropPoll  = time.Millisecond
+)
+
+func (c *client) logShortage(what string, n int, short *shortage) {
+	c.s.log.Warn("memory refused", slog.Any("addr", c.conn.RemoteAddr()), slog.String("for", what), slog.Int("bytes", n),
+		slog.String("limit", short.limit), slog.Int64("limit_bytes", short.bytes), slog.Any("err", short.code))
+}
+
+// release gives n bytes back, and has memory trimmed later if that was much.
+func (c *client) release(n int) {
+	c.memory.release(int64(n))
+	c.s.noteRelease()
+}
+
+// A client can be dropped in favour of one that would hold no more than it does when
+// it has left a reply unread for unreadGrace, and in favour of any other after
+// unreadPatience.
+const (
+	unreadGrace    = time.Second
+	unreadPatience = 5 * time.Second
+)
+
+// dropUnread disconnects clients that leave long replies unread, for the longest time
+// first, until that gives back what is missing. It reports whether there were any.
+func (s *Server) dropUnread(short *shortage) bool {
+	now := s.clock()
+	if last := s.lastDrop.Load(); now-last < int64(dropPolls*dropPoll) || !s.lastDrop.CompareAndSwap(last, now) {
+		return false // what was dropped just now may be enough
+	}
+	type unread struct {
+		c     *client
+		since int64
+	}
+	var list []unread
+	s.mu.Lock()
+	for c := range s.clients.all() {
+		since := c.unread.Load()
+		grace := unreadGrace
+		if s.ledger.beyond(c.memory.held.Load()) < short.wanted {
+			grace = unreadPatience
+		}
+		if since != 0 && now-since >= int64(grace) {
+			list = append(list, unread{c, since})
+		}
+	}
+	s.mu.Unlock()
+	slices.SortFunc(list, func(a, b unread) int { return cmp.Compare(a.since, b.since) })
+	dropped, missing := false, short.missing
+	for _, u := range list {
+		if missing <= 0 {
+			break
+		}
+		held := u.c.memory.held.Load()
+		if !u.c.unread.CompareAndSwap(u.since, 0) {
+			continue // it has read the reply
+		}
+		s.log.Warn("client dropped, since it does not read its replies and memory is short", slog.Any("addr", u.c.conn.RemoteAddr()),
+			slog.Uint64("client", u.c.info.Load().Seq), slog.Duration("for", time.Duration(now-u.since)), slog.Int64("bytes", held))
+		u.c.conn.Close()
+		missing -= 2 * s.ledger.beyond(held) // it does not hold them any more, so that others may hold as much more
+		dropped = true
+	}
+	return dropped
+}

@@ -1,0 +1,46 @@
+package collector
+
+import (
+	"log/slog"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/remote"
+)
+
+// rootDomain is the domain of pmdaroot.
+const rootDomain pdu.Domain = 1
+
+// connectRootAgent connects to pmdaroot, which has just started as an agent. Only a
+// collector that has root's privileges still can do that.
+func (s *Server) connectRootAgent() {
+	if s.RootSocket == "" || !s.isRoot() {
+		return
+	}
+	r, err := dialRootAgent(s.RootSocket)
+	if err != nil {
+		s.log.Warn("agents will have root's privileges only if they are started now", slog.Any("err", err))
+		return
+	}
+	if old := s.rootAgent.Swap(r); old != nil {
+		old.close()
+	}
+}
+
+// rootAgentFor is the connection to pmdaroot if an agent is to be started through it:
+// the collector has had root's privileges and has them no longer.
+func (s *Server) rootAgentFor(a *agent) *rootAgent {
+	if a.domain() == rootDomain || s.isRoot() {
+		return nil
+	}
+	return s.rootAgent.Load()
+}
+
+// pipeByRoot is pipe for a process that pmdaroot starts.
+func (p *process) pipeByRoot(r *rootAgent, a *agent) (remote.Stream, error) {
+	child, toAgent, fromAgent, err := r.startPipe(a.conf.Name, a.argv)
+	if err != nil {
+		return nil, err
+	}
+	p.byRoot, p.exited = child, child.exited
+	return newPipes(fromAgent, toAgent), nil
+}

@@ -1,0 +1,289 @@
+package collector
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
+)
+
+// A fakeRoot does what pmdaroot does for one client.
+type fakeRoot struct {
+	t      *testing.T
+	socket string
+
+	mu       sync.Mutex
+	started  []*exec.Cmd
+	labels   []string
+	signals  []syscall.Signal
+	distorts func(reply []byte, fds []int) ([]byte, []int) // nil to reply as pmdaroot
+}
+
+func newFakeRoot(t *testing.T) *fakeRoot {
+	t.Helper()
+	f := &fakeRoot{t: t, socket: filepath.Join(pcptest.ShortDir(t), "root.socket")}
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: f.socket})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			c, err := ln.AcceptUnix()
+			if err != nil {
+				return
+			}
+			serving.Go(func() { f.serve(c) })
+		}
+	})
+	t.Cleanup(func() {
+		ln.Close()
+		serving.Wait()
+	})
+	return f
+}
+
+func rootPDU(kind, status uint32, body ...uint32) []byte {
+	b := make([]byte, 0, 128)
+	for _, w := range append([]uint32{kind, uint32(16 + 4*len(body)), status, 2}, body...) {
+		b = binary.NativeEndian.AppendUint32(b, w)
+	}
+	return b
+}
+
+// serve replies to the requests of a client until it closes the connection.
+func (f *fakeRoot) serve(c *net.UnixConn) {
+	defer c.Close()
+	c.Write(rootPDU(0x9000, 0, 7, 0))
+	b := make([]byte, 8192)
+	for {
+		n, err := c.Read(b)
+		if err != nil {
+			return
+		}
+		var reply []byte
+		var fds []int
+		word := func(i int) int { return int(int32(binary.NativeEndian.Uint32(b[16+4*i:]))) }
+		switch binary.NativeEndian.Uint32(b) {
+		case 0x9007:
+			reply, fds = f.start(string(b[40:40+word(4)]), strings.Fields(string(b[104:n])))
+		case 0x9009:
+			f.signal(word(0), word(2) != 0)
+			reply = rootPDU(0x900a, 0, uint32(word(0)), 0, uint32(word(2)), 0)
+		}
+		f.mu.Lock()
+		distorts := f.distorts
+		f.mu.Unlock()
+		passed := fds
+		if distorts != nil {
+			reply, passed = distorts(reply, fds)
+		}
+		if reply == nil {
+			passed = nil // there is nothing that they could go with
+			c.Close()
+		}
+		c.WriteMsgUnix(reply, syscall.UnixRights(passed...), nil)
+		for _, fd := range fds {
+			syscall.Close(fd)
+		}
+	}
+}
+
+func (f *fakeRoot) start(label string, argv []string) (reply []byte, fds []int) {
+	var in, out [2]int
+	if err := errors.Join(syscall.Pipe2(in[:], syscall.O_CLOEXEC), syscall.Pipe2(out[:], syscall.O_CLOEXEC)); err != nil {
+		f.t.Error(err)
+		return nil, nil
+	}
+	cmd := exec.Command(argv[0], argv[1:]...)
+	stdin, stdout := os.NewFile(uintptr(in[0]), "in"), os.NewFile(uintptr(out[1]), "out")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		f.t.Error(err)
+		return nil, nil
+	}
+	stdin.Close()
+	stdout.Close()
+	go cmd.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.started, f.labels = append(f.started, cmd), append(f.labels, label)
+	return append(rootPDU(0x9008, 0, uint32(cmd.Process.Pid), 0, 0, 2, uint32(len(label)), 0), make([]byte, 64)...), []int{in[1], out[0]}
+}
+
+func (f *fakeRoot) signal(pid int, kill bool) {
+	sig := syscall.SIGTERM
+	if kill {
+		sig = syscall.SIGKILL
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.signals = append(f.signals, sig)
+	for _, c := range f.started {
+		if c.Process.Pid == pid {
+			c.Process.Signal(sig)
+		}
+	}
+}
+
+// seen are the labels of the agents that were started, and the signals.
+func (f *fakeRoot) seen() (labels []string, signals []syscall.Signal) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.labels), slices.Clone(f.signals)
+}
+
+// serverUnderRoot is a Server that is connected to pmdaroot, and has given up root's
+// privileges.
+func serverUnderRoot(t *testing.T, f *fakeRoot) (*Server, *logLines) {
+	t.Helper()
+	j, log := newLogLines()
+	var root atomic.Bool
+	root.Store(true)
+	s := withTime(t, &Server{Logger: log, RootSocket: f.socket, Grace: 3 * time.Second, isRoot: root.Load, restartDelay: time.Millisecond})
+	if err := s.StartAgent(pmcdconf.Agent{Name: "root", Domain: 1, Kind: pmcdconf.KindPipe, Argv: programArgv("good")}); err != nil {
+		t.Fatal(err)
+	}
+	root.Store(false)
+	return s, j
+}
+
+// A collector that has given up root's privileges starts agents through pmdaroot, also
+// when they have died, and not before.
+func TestStartByRoot(t *testing.T) {
+	f := newFakeRoot(t)
+	s, _ := serverUnderRoot(t, f)
+	if labels, _ := f.seen(); labels != nil {
+		t.Errorf("started while the collector was root: %q", labels)
+	}
+	if err := s.StartAgent(programLine("good")); err != nil {
+		t.Fatal(err)
+	}
+	g := collectortest.Connect(t, s)
+	if got := fetchProgram(g); got != programValue {
+		t.Errorf("fetched %s", got)
+	}
+	if labels, _ := f.seen(); !slices.Equal(labels, []string{"program"}) {
+		t.Errorf("started %q", labels)
+	}
+	first := s.agents.Load().get(programDomain).remote.Load()
+	syscall.Kill(first.byRoot.pid, syscall.SIGKILL)
+	collectortest.Eventually(t, "restart", func() bool {
+		p := s.agents.Load().get(programDomain).remote.Load()
+		return p != nil && p != first
+	})
+	if labels, _ := f.seen(); !slices.Equal(labels, []string{"program", "program"}) {
+		t.Errorf("started %q", labels)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, signals := f.seen(); signals != nil {
+		t.Errorf("agents that end at the end of their input got %v", signals)
+	}
+}
+
+// An agent that does not end gets its signals from pmdaroot.
+func TestEndByRoot(t *testing.T) {
+	f := newFakeRoot(t)
+	s, _ := serverUnderRoot(t, f)
+	line := programLine("good")
+	line.Argv = []string{"/usr/bin/env", programEnv + "=ignores-signals", os.Args[0]}
+	if err := s.StartAgent(line); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, signals := f.seen(); !slices.Equal(signals, []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL}) {
+		t.Errorf("signals %v", signals)
+	}
+}
+
+// What pmdaroot cannot start, or does not, the collector starts itself; descriptors
+// that come along are closed.
+func TestStartByRootFails(t *testing.T) {
+	for _, tt := range []struct {
+		name, why string
+		line      func(a *pmcdconf.Agent)
+		distorts  func(reply []byte, fds []int) ([]byte, []int)
+	}{
+		{"blank in an argument", "splits the command at blanks", func(a *pmcdconf.Agent) { a.Argv = append(a.Argv, "a b") }, nil},
+		{"empty argument", "splits the command at blanks", func(a *pmcdconf.Agent) { a.Argv = append(a.Argv, "") }, nil},
+		{"long name", "too long", func(a *pmcdconf.Agent) { a.Name = strings.Repeat("n", 64) }, nil},
+		{"long command", "too long", func(a *pmcdconf.Agent) { a.Argv = append(a.Argv, strings.Repeat("n", 4096)) }, nil},
+		{"refused", "status -12345", nil, func([]byte, []int) ([]byte, []int) {
+			return rootPDU(0x9008, 0xffffcfc7, make([]uint32, 22)...), nil
+		}},
+		{"short", "has sent 40 bytes", nil, func(b []byte, fds []int) ([]byte, []int) { return b[:40], fds }},
+		{"another type", "want type 0x9008", nil, func(_ []byte, fds []int) ([]byte, []int) { return rootPDU(0x900a, 0, 1, 1, 1, 1), fds }},
+		{"newer version", "want type 0x9008", nil, func(b []byte, fds []int) ([]byte, []int) { b[12] = 3; return b, fds }},
+		{"one descriptor", "has sent 1 descriptors", nil, func(b []byte, fds []int) ([]byte, []int) { return b, fds[:1] }},
+		{"no process", "has started process -1", nil, func(b []byte, fds []int) ([]byte, []int) {
+			binary.NativeEndian.PutUint32(b[16:], 0xffffffff)
+			return b, fds
+		}},
+		{"the connection closed", "EOF", nil, func([]byte, []int) ([]byte, []int) { return nil, nil }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFakeRoot(t)
+			f.distorts = tt.distorts
+			s, j := serverUnderRoot(t, f)
+			line := programLine("good")
+			if tt.line != nil {
+				tt.line(&line)
+			}
+			if err := s.StartAgent(line); err != nil {
+				t.Fatal(err)
+			}
+			if p := s.agents.Load().get(programDomain).remote.Load(); p.byRoot != nil || p.cmd == nil {
+				t.Error("the collector has not started the agent itself")
+			}
+			if got := fetchProgram(collectortest.Connect(t, s)); got != programValue {
+				t.Errorf("fetched %s", got)
+			}
+			if log := fmt.Sprint(j.lines()); !strings.Contains(log, "agent is started without root's privileges") || !strings.Contains(log, tt.why) {
+				t.Errorf("log %s\nwant %q", log, tt.why)
+			}
+		})
+	}
+}
+
+// Without root's privileges, or without pmdaroot, agents are started as ever.
+func TestNoRootAgent(t *testing.T) {
+	f := newFakeRoot(t)
+	for _, s := range []*Server{
+		{RootSocket: f.socket, isRoot: func() bool { return false }},
+		{RootSocket: f.socket + ".none", isRoot: func() bool { return true }},
+		{isRoot: func() bool { return false }},
+	} {
+		withTime(t, s)
+		if err := s.StartAgent(pmcdconf.Agent{Name: "root", Domain: 1, Kind: pmcdconf.KindPipe, Argv: programArgv("good")}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.StartAgent(programLine("good")); err != nil {
+			t.Fatal(err)
+		}
+		if got := collectortest.Connect(t, s).Request(pdu.Fetch{PMIDs: []pdu.PMID{programMetric}}); got != programValue {
+			t.Errorf("fetched %s", got)
+		}
+	}
+	if labels, _ := f.seen(); labels != nil {
+		t.Errorf("started by pmdaroot: %q", labels)
+	}
+}

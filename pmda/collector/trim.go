@@ -1,0 +1,74 @@
+package collector
+
+import (
+	"runtime"
+	"sync"
+	"time"
+)
+
+// After a peak, memory goes back to the system only when garbage has been collected,
+// which an idle process does every two minutes, and what sync.Pool keeps takes two
+// collections. A trimmer collects garbage once when much memory has been given back
+// and no more has been taken for a while.
+type trimmer struct {
+	mu    sync.Mutex
+	timer *time.Timer // nil unless it is going to run
+	last  time.Time   // when it ran last
+	ended bool
+}
+
+const (
+	trimPeak  = 16 << 20         // lower peaks do not matter
+	trimPause = 10 * time.Second // from the end of a peak to the collection
+	trimEvery = 30 * time.Second // the least time between two
+)
+
+// noteRelease plans a collection when clients have given most of their memory back.
+func (s *Server) noteRelease() {
+	if peak := s.ledger.peak.Load(); peak >= trimPeak && s.ledger.held.Load() <= peak/4 {
+		s.trim.plan(s.collect)
+	}
+}
+
+// plan has f called later, unless that is planned already.
+func (t *trimmer) plan(f func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.timer != nil || t.ended {
+		return
+	}
+	wait := max(trimPause, trimEvery-time.Since(t.last))
+	t.timer = time.AfterFunc(wait, func() {
+		t.mu.Lock()
+		t.timer, t.last = nil, time.Now()
+		t.mu.Unlock()
+		f()
+	})
+}
+
+// end plans no further collection.
+func (t *trimmer) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ended = true
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+}
+
+// collect collects garbage, unless much memory is held again.
+func (s *Server) collect() {
+	held := s.ledger.held.Load()
+	if held > s.ledger.peak.Load()/4 {
+		return // it is planned again when it is given back
+	}
+	s.ledger.peak.Store(held)
+	for range cap(s.wideRequests) {
+		select {
+		case <-s.wideRequests:
+		default:
+		}
+	}
+	runtime.GC()
+	runtime.GC() // a sync.Pool keeps what it has for one more
+}

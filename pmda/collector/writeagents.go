@@ -1,0 +1,66 @@
+package collector
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
+)
+
+// WriteAgents writes a table of the agents that are connected, in the layout of pmcd's
+// log and with an empty line before it. An agent in this process has the word "in-process"
+// where pmcd says which interface of its library a shared object uses. The process identifier
+// of a socket agent that the Server has not started is -1.
+func (s *Server) WriteAgents(w io.Writer) error {
+	s.init()
+	var b bytes.Buffer
+	b.WriteString("\nactive agent dom   pid  in out ver protocol parameters\n")
+	b.WriteString("============ === ===== === === === ======== ==========\n")
+	for _, a := range s.agents.Load().list {
+		p := a.remote.Load()
+		switch {
+		case a.local != nil:
+			fmt.Fprintf(&b, "%-12s %3d %5s %3s %3s %3d dso in-process%s\n", a.name(), a.domain(), "", "", "", pdu.ProtocolVersion, objectOf(a.conf))
+		case p != nil:
+			fmt.Fprintf(&b, "%-12s %3d %5d %3d %3d %3d bin %s\n", a.name(), a.domain(), p.childPID(), p.in, p.out, pdu.ProtocolVersion, a.parameters())
+		}
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// objectOf names the shared object of a "dso" line, empty without one.
+func objectOf(conf pmcdconf.Agent) string {
+	if conf.Entry == "" {
+		return ""
+	}
+	return " lib=" + conf.Path + " entry=" + conf.Entry
+}
+
+// childPID is the process identifier, -1 for a socket agent that ran already.
+func (p *process) childPID() int {
+	if p.cmd == nil && p.byRoot == nil {
+		return -1
+	}
+	return p.pid()
+}
+
+// parameters are how an agent in another process is reached and started.
+func (a *agent) parameters() string {
+	command := ""
+	if len(a.argv) > 0 {
+		command = " cmd=" + strings.Join(a.argv, " ")
+	}
+	if a.kind == pmcdconf.KindPipe {
+		return "pipe" + command
+	}
+	port := a.conf.Address
+	if n := strconv.Itoa(a.conf.Port); a.conf.Network != "unix" && port != n {
+		port += " (" + n + ")"
+	}
+	return "sock dom=" + a.conf.Network + " port=" + port + command
+}

@@ -1,0 +1,46 @@
+package pmda_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// TestNilAgent: what is nil is refused where it is given.
+func TestNilAgent(t *testing.T) {
+	var none *pmda.Agent
+	a := &pmda.Agent{Name: "a", Domain: 251}
+	wrapped := &pmda.Agent{Name: "w", Domain: 251}
+	wrapped.Use(func(pmda.Handler) pmda.Handler { return nil })
+	for _, tt := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"Err", none.Err(), "pmda: serve: the *Agent is nil"},
+		{"Serve", pmda.Serve(t.Context(), none, new(bytes.Buffer)), "pmda: serve: the *Agent is nil"},
+		{"Serve nothing", pmda.Serve(t.Context(), nil, new(bytes.Buffer)), "pmda: serve: the Handler is nil"},
+		{"Register", pmda.Register(none, pmda.Metric[int32]{Name: "a.b"}), `pmda: register "a.b": the *Agent is nil`},
+		{"Register with nothing", pmda.Register(nil, pmda.Metric[int32]{Name: "a.b"}), `pmda: register "a.b": the Registry is nil: give an *Agent or *Tables`},
+		{"Register with nil Tables", pmda.Register((*pmda.Tables)(nil), pmda.Metric[int32]{Name: "a.b"}),
+			`pmda: register "a.b": the *Tables belong to no agent: make them with NewTables`},
+		{"Register with Tables of no agent", new(pmda.Tables).AddDynamic("a.b"),
+			`pmda: add dynamic root "a.b": the *Tables belong to no agent: make them with NewTables`},
+		{"Attach", a.Attach(nil), "pmda: agent a: attach instance domain: the *InDom is nil"},
+		{"Use", wrapped.Err(), "pmda: agent w: use a wrapper: it is nil: return a Handler that embeds the one given"},
+	} {
+		if tt.err == nil || tt.err.Error() != tt.want {
+			t.Errorf("%s: error %v, want %s", tt.name, tt.err, tt.want)
+		}
+	}
+	var stderr bytes.Buffer
+	if status := new(pmda.Daemon).Run(context.Background(), []string{"pmdanone"}, strings.NewReader(""), new(bytes.Buffer), &stderr); status != 1 {
+		t.Errorf("Daemon without an Agent: exit status %d", status)
+	}
+	if !strings.Contains(stderr.String(), "the *Agent is nil") {
+		t.Errorf("Daemon without an Agent: %q", stderr.String())
+	}
+}
