@@ -50,6 +50,7 @@ type deviceFile[T any] struct {
 	reading uint64         // in which it was read last
 	next    time.Time      // when to look for the file again
 	f       procfile.Small // closed if it is not kept open
+	path    string         // of the first of the names, if that is there
 }
 
 // newDeviceFiles makes those of a domain. Parse sets v to the value of the text, which it
@@ -115,27 +116,11 @@ func (a *deviceFiles[T]) read(device string, f *deviceFile[T]) (text []byte, ok 
 	if now.Before(f.next) {
 		return nil, false
 	}
-	opened, err := a.open(device)
+	text, err := a.load(device, f)
 	if f.absent = errors.Is(err, fs.ErrNotExist); f.absent || a.parse == nil {
 		f.next = now.Add(recheckAfter)
 	}
-	if err != nil {
-		return nil, false
-	}
-	if a.parse == nil {
-		opened.Close()
-		return nil, false
-	}
-	text, err = a.text(opened)
-	if canStayOpen(err) {
-		if a.l.openFiles.Add(1) <= maxOpenFiles {
-			f.f = opened
-			return text, err == nil
-		}
-		a.l.openFiles.Add(-1)
-	}
-	opened.Close()
-	return text, err == nil
+	return text, err == nil && a.parse != nil
 }
 
 // canStayOpen reports whether a file that has been read can stay open. EINVAL is what the
@@ -143,28 +128,66 @@ func (a *deviceFiles[T]) read(device string, f *deviceFile[T]) (text []byte, ok 
 // time.
 func canStayOpen(err error) bool { return err == nil || errors.Is(err, syscall.EINVAL) }
 
-// open opens the file of a device. A slash in a name of a device is an exclamation
-// mark in /sys.
-func (a *deviceFiles[T]) open(device string) (f procfile.Small, err error) {
+// load opens and reads the file of a device. A slash in a name of a device is an
+// exclamation mark in /sys.
+func (a *deviceFiles[T]) load(device string, f *deviceFile[T]) (text []byte, err error) {
+	if f.path != "" {
+		if text, err = a.loadPath(f.path, f); !errors.Is(err, fs.ErrNotExist) {
+			return text, err
+		}
+		f.path = ""
+	}
 	device = strings.ReplaceAll(device, "/", "!")
 	if !filepath.IsLocal(device) {
-		return f, fs.ErrNotExist
+		return nil, fs.ErrNotExist
 	}
-	for _, name := range a.names {
-		if f, err = procfile.OpenSmall(a.l.path(path.Join(a.dir, device, name))); !errors.Is(err, fs.ErrNotExist) {
+	for i, name := range a.names {
+		p := a.l.path(path.Join(a.dir, device, name))
+		if text, err = a.loadPath(p, f); !errors.Is(err, fs.ErrNotExist) {
+			if i == 0 { // no other name counts as long as this file is there
+				f.path = p
+			}
 			break
 		}
 	}
-	return f, err
+	return text, err
+}
+
+// loadPath is load for one path. The file stays open if it can, and not too many are.
+func (a *deviceFiles[T]) loadPath(path string, f *deviceFile[T]) (text []byte, err error) {
+	if a.parse == nil {
+		opened, err := procfile.OpenSmall(path)
+		opened.Close()
+		return nil, err
+	}
+	if a.l.openFiles.Add(1) > maxOpenFiles {
+		a.l.openFiles.Add(-1)
+		n, err := procfile.ReadSmall(path, a.buffer())
+		return a.buf[:n], err
+	}
+	opened, err := procfile.OpenSmall(path)
+	if err == nil {
+		if text, err = a.text(opened); canStayOpen(err) {
+			f.f = opened
+			return text, err
+		}
+		opened.Close()
+	}
+	a.l.openFiles.Add(-1)
+	return text, err
 }
 
 // text reads an open file. The text is valid until the next one is read.
 func (a *deviceFiles[T]) text(f procfile.Small) ([]byte, error) {
+	n, err := f.Read(a.buffer())
+	return a.buf[:n], err
+}
+
+func (a *deviceFiles[T]) buffer() []byte {
 	if a.buf == nil {
 		a.buf = make([]byte, procfile.MaxSmall+1)
 	}
-	n, err := f.Read(a.buf)
-	return a.buf[:n], err
+	return a.buf
 }
 
 // close closes a file if it is open.

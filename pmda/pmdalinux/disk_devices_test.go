@@ -233,6 +233,16 @@ func TestDisksAllocate(t *testing.T) {
 	}
 }
 
+// TestManyDisksAllocate: of files that are too many to stay open, each takes one allocation,
+// of its path for the system call.
+func TestManyDisksAllocate(t *testing.T) {
+	const disks = 300 // each with a scheduler
+	fetch := steadyFetch(t, manyDisks(t, disks), "disk.dev.scheduler")
+	if n := testing.AllocsPerRun(10, fetch); n > disks && !raceEnabled {
+		t.Errorf("a fetch of the schedulers of %d disks allocates %v times", disks, n)
+	}
+}
+
 func BenchmarkDisks(b *testing.B) {
 	for _, bb := range []struct{ name, prefix string }{{"all", "disk.all"}, {"each", "disk.dev.read"}, {"everything", "disk"}} {
 		b.Run("disks=1000/"+bb.name, func(b *testing.B) {

@@ -15,10 +15,15 @@
 // # How it reads
 //
 // A fetch reads the files below /proc and /sys that its metrics come from, each once,
-// into memory that is kept: it allocates nothing as long as no device comes or goes.
+// into memory that is kept: it allocates nothing as long as no device comes or goes. A long
+// file of numbers with names, such as /proc/vmstat, is read only as far as they are needed.
+// Sockets of TCP, UDP and the Unix domain are counted through netlink, which takes a fifth of
+// the time of /proc/net/tcp and its like; those are read where netlink fails, or for another
+// [Options].Root.
 // What a kernel does not have is absent: its metrics have no value, or the error of the
 // C agent. So is what cannot be understood, in a file whose other lines are used all
-// the same.
+// the same. A device whose name no instance can have is left out alone: root may give a
+// network interface a name with control characters.
 //
 // All system calls are ones that Go's scheduler knows of. While one of them waits, as
 // for a lock of the kernel, the goroutines of other clients and of the program that the
@@ -28,7 +33,8 @@
 //
 // Files stay open once they have been read: most of those below /proc, of which there
 // are some dozens, and up to 128 of those that each device has, such as a disk's
-// scheduler. The rest are opened each time, which allocates. A file that is not there is
+// scheduler. The rest are opened each time, which allocates. A netlink socket stays open
+// for each list of sockets, of which there are five. A file that is not there is
 // looked for again after ten seconds. Instances have the same IDs as long as the agent
 // runs, and beyond with [Options].StateDir.
 //
@@ -163,7 +169,7 @@
 // device_files.go reads the small files that each device has, device_directory.go lists
 // the devices of a directory below /sys, disk_stats.go parses /proc/diskstats, number.go
 // and number_files.go are for metrics of single numbers. The parsers that several files
-// need are in internal/procfile.
+// need are in internal/procfile, what counts sockets through netlink in internal/sockdiag.
 //
 // # How to add a metric
 //
@@ -212,7 +218,7 @@
 //	}
 //
 // A file of numbers with names needs no parser of its own: see the table in mem_info.go
-// and procfile.KeyedNumbers. A line there is a metric.
+// and procfile.KeyedFile. A line there is a metric.
 //
 // Then call addFans in linux.add, add the name to the list above, and, if the kernel
 // writes the file in pieces of limited length, the length in files.go. The test is a

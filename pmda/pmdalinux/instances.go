@@ -57,13 +57,14 @@ func (r *instances[T]) updateDomain() error {
 	return nil
 }
 
-// dropDuplicates removes rows whose names are no instances, or not another one than
-// that of a row before.
+// dropDuplicates removes rows whose names cannot be those of instances, or not of another
+// one than that of a row before. A kernel lets root give a network interface a name with
+// control characters: that is left out, and the other interfaces stay.
 func (r *instances[T]) dropDuplicates() {
 	seen := make(map[string]bool, len(r.Names))
 	r.Keep(func(at int) bool {
 		name := r.Names[at]
-		if name == "" || seen[shortName(name)] {
+		if !pmda.ValidInstanceName(name) || seen[shortName(name)] {
 			return false
 		}
 		if r.id != nil {

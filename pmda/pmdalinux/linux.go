@@ -12,6 +12,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
 )
 
 // Domain is the number of PCP's Linux agent.
@@ -117,6 +118,12 @@ func (l *linux) fileGroup(name string, parse func(text []byte) error) *pmda.Grou
 		}
 		return parse(text)
 	})
+}
+
+// keyedFile makes a file of numbers with names, and the group that reads it.
+func (l *linux) keyedFile(name string) (*procfile.KeyedFile, *pmda.Group) {
+	f := &procfile.KeyedFile{File: l.file(name)}
+	return f, l.Group(func(context.Context, *pmda.Request) error { return absent(f.Read()) })
 }
 
 // optionalFileGroup is fileGroup for a file that lists things: if it is not there,

@@ -24,8 +24,7 @@ func (l *linux) addMemory() {
 
 // addMeminfo adds the metrics of /proc/meminfo.
 func (l *linux) addMeminfo() {
-	info := new(procfile.KeyedNumbers)
-	g := l.fileGroup("proc/meminfo", info.Parse)
+	info, g := l.keyedFile("proc/meminfo")
 	for _, m := range meminfo {
 		pmda.Register(l.Agent, pmda.Metric[uint64]{
 			Name: m.name, ID: pmda.Item(1, m.item), Group: g, Units: pdu.SpaceKByte,
@@ -90,7 +89,7 @@ var meminfo = []struct {
 }
 
 // addMemoryUse adds the metrics of how much memory there is, and of how much is in use.
-func (l *linux) addMemoryUse(g *pmda.Group, info *procfile.KeyedNumbers) {
+func (l *linux) addMemoryUse(g *pmda.Group, info *procfile.KeyedFile) {
 	total, free, cached := keyedNumber(info, "MemTotal"), keyedNumber(info, "MemFree"), keyedNumber(info, "Cached")
 	used := difference(total, free)
 	for _, m := range []struct {
@@ -132,7 +131,7 @@ func (l *linux) addMemoryUse(g *pmda.Group, info *procfile.KeyedNumbers) {
 }
 
 // addHugePages adds the metrics of the huge pages that are set aside.
-func (l *linux) addHugePages(g *pmda.Group, info *procfile.KeyedNumbers) {
+func (l *linux) addHugePages(g *pmda.Group, info *procfile.KeyedFile) {
 	kbytes := keyedNumber(info, "Hugepagesize")
 	bytes := product(kbytes, kilobyte)
 	for i, m := range []struct{ pages, bytes, key, text string }{
@@ -163,7 +162,7 @@ func (l *linux) addHugePages(g *pmda.Group, info *procfile.KeyedNumbers) {
 }
 
 // addSwapSpace adds the sums over all swap devices.
-func (l *linux) addSwapSpace(g *pmda.Group, info *procfile.KeyedNumbers) {
+func (l *linux) addSwapSpace(g *pmda.Group, info *procfile.KeyedFile) {
 	total, free := keyedNumber(info, "SwapTotal"), keyedNumber(info, "SwapFree")
 	for _, m := range []struct {
 		item       int

@@ -243,7 +243,8 @@ mem.zoneinfo.protection 0 "DMA::node0::lowmem_reserved0" 0 1 "DMA::node0::lowmem
 	}
 	damaged := files{
 		"proc/buddyinfo": strings.Repeat("Node 0, zone A ", 10000),
-		"proc/zoneinfo":  "Node 0, zone A\n pages free 1\n present 1\nNode 0, zone A\n present 2\n per-node stats\n pagesets\n pages free 3\n protection: (1)\n",
+		"proc/zoneinfo": "Node 0, zone A\n pages free 1\n present 1\nNode 0, zone A\n present 2\n per-node stats\n pagesets\n pages free 3\n protection: (1)\n" +
+			"Node 0, zone \x1b[2J\n pages free 1\n present 1\n",
 	}
 	want = "mem.zoneinfo.free 0 \"A::node0\" " + kb(1) + "\n"
 	if diff := cmp.Diff(want, only(damaged.valuesOf(t, names...))); diff != "" {

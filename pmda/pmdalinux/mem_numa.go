@@ -144,15 +144,12 @@ func (n *nodeFiles) value(key string, factor number) func(context.Context, *pmda
 // hugePageSize is the size of huge pages in bytes. It never changes: the file is read until
 // it has been found.
 func (l *linux) hugePageSize() number {
-	f := l.file("proc/meminfo")
-	var info procfile.KeyedNumbers
-	kbytes := keyedNumber(&info, "Hugepagesize")
+	info := &procfile.KeyedFile{File: l.file("proc/meminfo")}
+	kbytes := keyedNumber(info, "Hugepagesize")
 	bytes := product(kbytes, kilobyte)
 	return func() (uint64, bool) {
 		if _, ok := kbytes(); !ok {
-			if text, err := f.Read(); err == nil {
-				info.Parse(text)
-			}
+			info.Read()
 		}
 		return bytes()
 	}

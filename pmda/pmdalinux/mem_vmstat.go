@@ -44,8 +44,7 @@ func (m vmstat) key() string { return strings.TrimPrefix(m.name, vmstatPrefix) }
 
 // addVMStat adds the metrics of /proc/vmstat.
 func (l *linux) addVMStat() {
-	stat := new(procfile.KeyedNumbers)
-	g := l.fileGroup("proc/vmstat", stat.Parse)
+	stat, g := l.keyedFile("proc/vmstat")
 	sums := vmSums(stat)
 	for item, m := range vmstats {
 		sem, units := m.kind.desc()
@@ -64,7 +63,7 @@ func (l *linux) addVMStat() {
 
 // vmSums are the numbers that are sums of others: over all lines of a kind that have
 // metrics, and of the parts that newer kernels have in place of a number.
-func vmSums(stat *procfile.KeyedNumbers) map[string]number {
+func vmSums(stat *procfile.KeyedFile) map[string]number {
 	sums := map[string]number{
 		"nr_slab": keyedNumber(stat, "nr_slab").or(
 			sum(keyedNumber(stat, "nr_slab_reclaimable"), keyedNumber(stat, "nr_slab_unreclaimable"))),
@@ -86,7 +85,7 @@ func vmSums(stat *procfile.KeyedNumbers) map[string]number {
 
 // addSwapping adds the metrics of swapping. Kernels before 2.6 had them in /proc/stat, and
 // swapped processes as a whole.
-func (l *linux) addSwapping(g *pmda.Group, stat *procfile.KeyedNumbers) {
+func (l *linux) addSwapping(g *pmda.Group, stat *procfile.KeyedFile) {
 	for _, m := range []struct {
 		item            int
 		name, key, text string

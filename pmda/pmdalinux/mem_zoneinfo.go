@@ -210,7 +210,7 @@ func (z *zoneInfo) updateDomains() error {
 		// All get an ID before those with values alone are instances.
 		var all []string
 		for _, name := range z.all.Names {
-			if !slices.Contains(all, name) {
+			if pmda.ValidInstanceName(name) && !slices.Contains(all, name) {
 				all = append(all, name)
 			}
 		}

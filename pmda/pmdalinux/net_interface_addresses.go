@@ -101,7 +101,7 @@ func (a *netAddrs) refresh() error {
 
 // row returns the row of a name, nil if that cannot be an instance.
 func (a *netAddrs) row(name string) *addresses {
-	if name == "" || shortName(name) != name {
+	if !pmda.ValidInstanceName(name) || shortName(name) != name {
 		return nil
 	}
 	at, ok := a.at[name]

@@ -145,6 +145,13 @@ network.interface.in.bytes 0 "lo" 1 1 "eth0" 1 2 "eth1" 1
 network.interface.out.compressed 0 "lo" 16 1 "eth0" 16 2 "eth1" 16
 network.interface.total.bytes 0 "lo" 10 1 "eth0" 901 2 "eth1" 901
 `},
+		{"control characters in a name", files{"proc/net/dev": titles + line + "\x1b[2J: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\neth0: 1 2 3 4 5 6 7 8 900 10 11 12 13 14 15 16\n"}, `hinv.ninterface 2
+network.all.in.bytes 1
+network.all.total.bytes 901
+network.interface.in.bytes 0 "lo" 1 1 "eth0" 1
+network.interface.out.compressed 0 "lo" 16 1 "eth0" 16
+network.interface.total.bytes 0 "lo" 10 1 "eth0" 901
+`},
 		{"no interface", files{"proc/net/dev": titles}, `hinv.ninterface 0
 network.all.in.bytes 0
 network.all.total.bytes 0
@@ -264,6 +271,10 @@ fe8000000000000000fc00fffe000001 04 40 20 80     eth0
 00000000000000000000000000000102 06 80 c0 80     tun0
 `, `network.interface.ipv6_addr 0 "eth0" fe80::fc:ff:fe00:1/64 1 "lo" ::0.1.0.1/128 2 "tun0" ::102/128
 network.interface.ipv6_scope 0 "eth0" Link 1 "lo" Host 2 "tun0" Unknown
+`},
+		{"control characters in a name", "fd000000000000000000000000000002 04 40 00 82 e\x7fth0\n" +
+			"fd000000000000000000000000000002 04 40 00 82 eth1\n", `network.interface.ipv6_addr 0 "eth1" fd00::2/64
+network.interface.ipv6_scope 0 "eth1" Global
 `},
 		{"damaged", `fd00000000000000000000000000000 04 40 00 82 short
 fd0000000000000000000000000000022 04 40 00 82 long

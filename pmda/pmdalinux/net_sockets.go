@@ -1,27 +1,87 @@
 package pmdalinux
 
 import (
+	"context"
 	"errors"
+	"path/filepath"
+	"syscall"
+	"time"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
+	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/sockdiag"
 )
 
-// socketCounts are the numbers of sockets in a file, which has a line for each.
-type socketCounts struct {
-	all   uint32
-	state [16]uint32 // by the kernel's numbers of states of TCP
+// A socketList is a list of sockets in /proc/net that are counted. If it is that of this
+// machine, the counts come from netlink, in a fraction of the time, and from the file
+// only where that fails.
+type socketList struct {
+	file  *procfile.File
+	parse func(text []byte) error // counts the sockets of the file
+	count func() error            // counts them through netlink; nil if there is only the file
+	retry time.Time               // when to try netlink again after an error
+}
+
+// retryNetlink is how long netlink is not tried after it has failed. The kernel may look
+// for a module each time.
+const retryNetlink = time.Minute
+
+// socketList makes a list, and the group that counts.
+func (l *linux) socketList(name string, parse func(text []byte) error, count func() error) (*socketList, *pmda.Group) {
+	s := &socketList{file: l.file("proc/net/" + name), parse: parse}
+	if l.path("") == string(filepath.Separator) { // any other has the sockets of another machine
+		s.count = count
+	}
+	return s, l.Group(s.refresh)
+}
+
+// refresh counts the sockets. A kernel without the file, as one without IPv6, has no such
+// sockets to count.
+func (s *socketList) refresh(context.Context, *pmda.Request) error {
+	if err := s.file.Open(); err != nil {
+		return absent(err)
+	}
+	if s.count != nil && (s.retry.IsZero() || time.Now().After(s.retry)) {
+		if s.count() == nil {
+			s.retry = time.Time{}
+			return nil
+		}
+		s.retry = time.Now().Add(retryNetlink)
+	}
+	text, err := s.file.Read()
+	if err != nil {
+		return absent(err)
+	}
+	return s.parse(text)
+}
+
+// inetSockets are the sockets of a family and protocol of the Internet.
+type inetSockets struct {
+	diag   sockdiag.Counter
+	counts sockdiag.Counts
+}
+
+func (s *inetSockets) count() (err error) {
+	s.counts, err = s.diag.Count()
+	return err
+}
+
+// inetSocketList makes a list of sockets that netlink has as well.
+func (l *linux) inetSocketList(name string, family, protocol uint8) (*sockdiag.Counts, *pmda.Group) {
+	s := &inetSockets{diag: sockdiag.Counter{Family: family, Protocol: protocol}}
+	_, g := l.socketList(name, s.parse, s.count)
+	return &s.counts, g
 }
 
 // errNoSocket is the error of a file with a line that cannot be parsed: the numbers would
 // be too low.
 var errNoSocket = errors.New("a list of sockets is damaged")
 
-// parse parses a title, then lines like "0: 0100007F:4E02 00000000:0000 0A …", where
-// the state is the fourth field.
-func (c *socketCounts) parse(text []byte) error {
-	*c = socketCounts{}
+// parse parses a title, then lines like "0: 0100007F:4E02 00000000:0000 0A …",
+// where the state is the fourth field.
+func (s *inetSockets) parse(text []byte) error {
+	s.counts = sockdiag.Counts{}
 	if !procfile.HasCompleteLines(text) {
 		return errNoSocket
 	}
@@ -32,11 +92,10 @@ func (c *socketCounts) parse(text []byte) error {
 		}
 		field, _ := procfile.CutField(line)
 		state, ok := procfile.ParseHex(field)
-		if !ok || state >= uint64(len(c.state)) {
+		if !ok || state >= sockdiag.States {
 			return errNoSocket
 		}
-		c.all++
-		c.state[state]++
+		s.counts.Add(int(state))
 	}
 	return nil
 }
@@ -63,27 +122,28 @@ var tcpStates = []struct {
 
 // addSockets adds the metrics that count sockets by their state.
 func (l *linux) addSockets() {
-	tcp, tcp6 := &socketCounts{}, &socketCounts{}
-	inTCP, inTCP6 := l.fileGroup("proc/net/tcp", tcp.parse), l.fileGroup("proc/net/tcp6", tcp6.parse)
+	tcp, inTCP := l.inetSocketList("tcp", syscall.AF_INET, syscall.IPPROTO_TCP)
+	tcp6, inTCP6 := l.inetSocketList("tcp6", syscall.AF_INET6, syscall.IPPROTO_TCP)
 	for _, m := range tcpStates {
-		l.addSocketCount(m.tcp, "IPv4 TCP sockets "+m.text, pmda.Item(19, m.state), inTCP, &tcp.state[m.state])
-		l.addSocketCount(m.tcp6, "IPv6 TCP sockets "+m.text, pmda.Item(76, m.state), inTCP6, &tcp6.state[m.state])
+		l.addSocketCount(m.tcp, "IPv4 TCP sockets "+m.text, pmda.Item(19, m.state), inTCP, &tcp.State[m.state])
+		l.addSocketCount(m.tcp6, "IPv6 TCP sockets "+m.text, pmda.Item(76, m.state), inTCP6, &tcp6.State[m.state])
 	}
-	udp, udp6 := &socketCounts{}, &socketCounts{}
-	inUDP, inUDP6 := l.fileGroup("proc/net/udp", udp.parse), l.fileGroup("proc/net/udp6", udp6.parse)
-	l.addSocketCount("network.udpconn.established", "IPv4 UDP sockets bound to one peer", pmda.Item(79, 1), inUDP, &udp.state[1])
-	l.addSocketCount("network.udpconn.listen", "IPv4 UDP sockets that take datagrams from anybody", pmda.Item(79, 2), inUDP, &udp.state[7])
-	l.addSocketCount("network.udpconn6.established", "IPv6 UDP sockets bound to one peer", pmda.Item(80, 1), inUDP6, &udp6.state[1])
-	l.addSocketCount("network.udpconn6.listen", "IPv6 UDP sockets that take datagrams from anybody", pmda.Item(80, 2), inUDP6, &udp6.state[7])
-	raw, raw6 := &socketCounts{}, &socketCounts{}
-	l.addSocketCount("network.rawconn.count", "IPv4 raw sockets", pmda.Item(77, 1), l.fileGroup("proc/net/raw", raw.parse), &raw.all)
-	l.addSocketCount("network.rawconn6.count", "IPv6 raw sockets", pmda.Item(78, 1), l.fileGroup("proc/net/raw6", raw6.parse), &raw6.all)
-	u := &unixSocketCounts{}
-	g := l.fileGroup("proc/net/unix", u.parse)
-	l.addSocketCount("network.unix.datagram.count", "Datagram sockets of the Unix domain", pmda.Item(81, 1), g, &u.datagram)
-	l.addSocketCount("network.unix.stream.established", "Stream sockets of the Unix domain that are connected", pmda.Item(81, 2), g, &u.established)
-	l.addSocketCount("network.unix.stream.listen", "Stream sockets of the Unix domain that listen, or have no peer", pmda.Item(81, 3), g, &u.listen)
-	l.addSocketCount("network.unix.stream.count", "Stream sockets of the Unix domain", pmda.Item(81, 4), g, &u.stream)
+	udp, inUDP := l.inetSocketList("udp", syscall.AF_INET, syscall.IPPROTO_UDP)
+	udp6, inUDP6 := l.inetSocketList("udp6", syscall.AF_INET6, syscall.IPPROTO_UDP)
+	l.addSocketCount("network.udpconn.established", "IPv4 UDP sockets bound to one peer", pmda.Item(79, 1), inUDP, &udp.State[1])
+	l.addSocketCount("network.udpconn.listen", "IPv4 UDP sockets that take datagrams from anybody", pmda.Item(79, 2), inUDP, &udp.State[7])
+	l.addSocketCount("network.udpconn6.established", "IPv6 UDP sockets bound to one peer", pmda.Item(80, 1), inUDP6, &udp6.State[1])
+	l.addSocketCount("network.udpconn6.listen", "IPv6 UDP sockets that take datagrams from anybody", pmda.Item(80, 2), inUDP6, &udp6.State[7])
+	// Few kernels list raw sockets through netlink, and there are few of them.
+	raw, raw6 := &inetSockets{}, &inetSockets{}
+	l.addSocketCount("network.rawconn.count", "IPv4 raw sockets", pmda.Item(77, 1), l.fileGroup("proc/net/raw", raw.parse), &raw.counts.All)
+	l.addSocketCount("network.rawconn6.count", "IPv6 raw sockets", pmda.Item(78, 1), l.fileGroup("proc/net/raw6", raw6.parse), &raw6.counts.All)
+	u := &unixSockets{}
+	_, g := l.socketList("unix", u.parse, u.count)
+	l.addSocketCount("network.unix.datagram.count", "Datagram sockets of the Unix domain", pmda.Item(81, 1), g, &u.counts.Datagram)
+	l.addSocketCount("network.unix.stream.established", "Stream sockets of the Unix domain that are connected", pmda.Item(81, 2), g, &u.counts.Connected)
+	l.addSocketCount("network.unix.stream.listen", "Stream sockets of the Unix domain that listen, or have no peer", pmda.Item(81, 3), g, &u.counts.Unconnected)
+	l.addSocketCount("network.unix.stream.count", "Stream sockets of the Unix domain", pmda.Item(81, 4), g, &u.counts.Stream)
 }
 
 func (l *linux) addSocketCount(name, text string, id pmda.ItemID, g *pmda.Group, v *uint32) {
@@ -93,15 +153,23 @@ func (l *linux) addSocketCount(name, text string, id pmda.ItemID, g *pmda.Group,
 	})
 }
 
-// unixSocketCounts are the numbers of sockets in /proc/net/unix.
-type unixSocketCounts struct{ datagram, stream, established, listen uint32 }
+// unixSockets are the sockets of the Unix domain.
+type unixSockets struct {
+	diag   sockdiag.UnixCounter
+	counts sockdiag.UnixCounts
+}
+
+func (u *unixSockets) count() (err error) {
+	u.counts, err = u.diag.Count()
+	return err
+}
 
 // parse parses a title, then lines like "0000000000000000: 00000002 00000000
 // 00010000 0001 01 630 /run/x", where the fifth field is the type and the sixth the
 // state. Any program may give its socket a name with newlines in it. So only the first line
 // has to have this form, and others that have not are left out.
-func (u *unixSocketCounts) parse(text []byte) error {
-	*u = unixSocketCounts{}
+func (u *unixSockets) parse(text []byte) error {
+	u.counts = sockdiag.UnixCounts{}
 	if !procfile.HasCompleteLines(text) {
 		return errNoSocket
 	}
@@ -121,15 +189,15 @@ func (u *unixSocketCounts) parse(text []byte) error {
 				return errNoSocket
 			}
 		case kind == 1: // SOCK_STREAM
-			u.stream++
+			u.counts.Stream++
 			if state == 1 { // SS_UNCONNECTED
-				u.listen++
+				u.counts.Unconnected++
 			}
 			if state == 3 { // SS_CONNECTED
-				u.established++
+				u.counts.Connected++
 			}
 		case kind == 2: // SOCK_DGRAM
-			u.datagram++
+			u.counts.Datagram++
 		}
 		first = false
 	}

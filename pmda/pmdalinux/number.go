@@ -15,7 +15,7 @@ import (
 type number func() (v uint64, ok bool)
 
 // keyedNumber is the number with a name in a file of such.
-func keyedNumber(k *procfile.KeyedNumbers, name string) number {
+func keyedNumber(k *procfile.KeyedFile, name string) number {
 	at := k.Index(name)
 	return func() (uint64, bool) { return k.Get(at) }
 }
@@ -80,7 +80,7 @@ func product(a, b number) number {
 
 // sumOfKnown is the sum of those numbers that the file has. There is none if it has
 // none of them.
-func sumOfKnown(k *procfile.KeyedNumbers, indices []int) number {
+func sumOfKnown(k *procfile.KeyedFile, indices []int) number {
 	return func() (sum uint64, ok bool) {
 		for _, at := range indices {
 			if v, known := k.Get(at); known {

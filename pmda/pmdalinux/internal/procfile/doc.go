@@ -3,7 +3,8 @@
 //
 // [File] reads such a file whole, again and again, with as few system calls as it
 // takes: it keeps the file open, and needs no further read to find the end of a file where
-// the length of the last read shows it.
+// the length of the last read shows it. [KeyedFile] reads one only as far as the numbers
+// that are wanted.
 //
 // [Lines], [CutField], [ParseUint] and their kin scan a text without allocating.
 // [KeyedNumbers], [GroupedNumbers] and [NumberLine] parse the forms that many files

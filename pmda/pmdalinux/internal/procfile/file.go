@@ -37,6 +37,8 @@ type File struct {
 
 	h      *handle
 	buf    []byte
+	n      int       // how much of buf has been read
+	whole  bool      // that is all of the file
 	absent error     // the error that there is no such file
 	retry  time.Time // when to try to open it again
 }
@@ -45,16 +47,36 @@ type File struct {
 // *fs.PathError if the file cannot be opened or read. A file that was not
 // there is not opened again before RetryAbsent. After an error in reading, the next Read
 // opens the file anew.
-func (f *File) Read() ([]byte, error) {
-	if err := f.open(); err != nil {
+func (f *File) Read() ([]byte, error) { return f.ReadHead(MaxFile) }
+
+// ReadHead is Read for a caller who may need only the first n bytes: the kernel need not
+// write the records after them. It returns at least those bytes, or all that there are,
+// and may stop within a line.
+func (f *File) ReadHead(n int) ([]byte, error) {
+	if f.Record == Single || f.Reopen {
+		n = MaxFile // the kernel writes it whole in any case, or it is not open any more
+	}
+	f.n, f.whole = 0, false
+	if err := f.Open(); err != nil {
 		return nil, err
 	}
-	text, err := f.readOpen()
-	if err != nil || f.Reopen {
-		f.Close()
-	}
-	return text, err
+	return f.readOpen(n)
 }
+
+// ReadRest returns what ReadHead has returned, and what comes after it. The kernel may
+// have written that later. Both are valid until the next ReadHead.
+func (f *File) ReadRest() ([]byte, error) {
+	if f.whole {
+		return f.buf[:f.n], nil
+	}
+	if err := f.Open(); err != nil {
+		return nil, err
+	}
+	return f.readOpen(MaxFile)
+}
+
+// Whole reports whether all of the file has been read.
+func (f *File) Whole() bool { return f.whole }
 
 // Close closes the file if it is open. The next Read opens it again.
 func (f *File) Close() {
@@ -64,8 +86,8 @@ func (f *File) Close() {
 	}
 }
 
-// open opens the file if it is not open.
-func (f *File) open() error {
+// Open opens the file if it is not open, as Read does. Its errors are those of Read.
+func (f *File) Open() error {
 	if f.h != nil {
 		return nil
 	}
@@ -88,27 +110,39 @@ func (f *File) open() error {
 // of the longest file below /sys.
 const page = 4 << 10
 
-// readOpen reads the open file from its begin to its end.
-func (f *File) readOpen() ([]byte, error) {
+// readOpen reads the open file on until n bytes have been read, or all.
+func (f *File) readOpen(n int) ([]byte, error) {
+	err := f.readOn(n)
+	if err != nil || f.Reopen {
+		f.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f.buf[:f.n], nil
+}
+
+// readOn is readOpen without its result.
+func (f *File) readOn(n int) error {
 	if f.buf == nil {
 		f.buf = make([]byte, f.firstBuffer())
 	}
-	for n := 0; ; {
-		m, err := f.h.pread(f.buf[n:], int64(n))
+	for f.n < n && !f.whole {
+		free := f.buf[f.n:min(n, len(f.buf))]
+		m, err := f.h.pread(free, int64(f.n))
 		if err != nil {
-			return nil, &fs.PathError{Op: "read", Path: f.Path, Err: err}
+			return &fs.PathError{Op: "read", Path: f.Path, Err: err}
 		}
-		room := len(f.buf) - n - m
-		if n += m; m == 0 || room > 0 && f.isLast(m) {
-			return f.buf[:n], nil
+		f.n += m
+		f.whole = m == 0 || m < len(free) && f.isLast(m)
+		if !f.whole && f.n >= MaxFile {
+			return fmt.Errorf("%s has more than %d bytes", f.Path, MaxFile)
 		}
-		if n >= MaxFile {
-			return nil, fmt.Errorf("%s has more than %d bytes", f.Path, MaxFile)
-		}
-		if room < page { // also after a full buffer, so that it fits the next time
+		if !f.whole && len(f.buf)-f.n < page { // also after a full buffer, so that it fits the next time
 			f.buf = append(f.buf, make([]byte, len(f.buf))...)
 		}
 	}
+	return nil
 }
 
 // firstBuffer is the length of the buffer for the first Read. It is short for files below
@@ -146,10 +180,20 @@ func (s Small) IsOpen() bool { return s.h != nil }
 // file can be, else a syscall.Errno.
 func (s Small) Read(buf []byte) (n int, err error) {
 	n, err = s.h.pread(buf[:MaxSmall+1], 0)
+	return n, tooLong(n, err)
+}
+
+// ReadSmall is OpenSmall, Read and Close.
+func ReadSmall(path string, buf []byte) (n int, err error) {
+	n, err = readOnce(path, buf[:MaxSmall+1])
+	return n, tooLong(n, err)
+}
+
+func tooLong(n int, err error) error {
 	if err == nil && n > MaxSmall {
-		err = ErrTooLong
+		return ErrTooLong
 	}
-	return n, err
+	return err
 }
 
 // ErrTooLong is the error of a file that is longer than it can be.

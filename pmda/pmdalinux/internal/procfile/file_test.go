@@ -115,8 +115,8 @@ func TestSmall(t *testing.T) {
 		if err != nil || !s.IsOpen() {
 			t.Fatal(err)
 		}
-		for range 2 {
-			got, err := s.Read(buf)
+		for _, read := range []func([]byte) (int, error){s.Read, s.Read, func(b []byte) (int, error) { return ReadSmall(path, b) }} {
+			got, err := read(buf)
 			switch {
 			case n > MaxSmall && !errors.Is(err, ErrTooLong):
 				t.Errorf("%d bytes: %v", n, err)
@@ -128,7 +128,11 @@ func TestSmall(t *testing.T) {
 			t.Error("open after Close")
 		}
 	}
-	if s, err := OpenSmall(filepath.Join(t.TempDir(), "missing")); !errors.Is(err, fs.ErrNotExist) || s.IsOpen() {
+	missing := filepath.Join(t.TempDir(), "missing")
+	if s, err := OpenSmall(missing); !errors.Is(err, fs.ErrNotExist) || s.IsOpen() {
 		t.Errorf("missing: %v", err)
+	}
+	if n, err := ReadSmall(missing, buf); !errors.Is(err, fs.ErrNotExist) || n != 0 {
+		t.Errorf("missing: %d bytes, %v", n, err)
 	}
 }

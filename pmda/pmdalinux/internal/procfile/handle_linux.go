@@ -17,26 +17,49 @@ type handle struct {
 
 // openHandle opens a file to be read.
 func openHandle(path string) (*handle, error) {
-	for {
-		fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_LARGEFILE, 0)
-		switch err {
-		case nil:
-			h := &handle{fd: fd}
-			h.cleanup = runtime.AddCleanup(h, closeDescriptor, fd)
-			return h, nil
-		case syscall.EINTR:
-		default:
-			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
-		}
+	fd, err := openDescriptor(path)
+	if err != nil {
+		return nil, err
 	}
+	h := &handle{fd: fd}
+	h.cleanup = runtime.AddCleanup(h, closeDescriptor, fd)
+	return h, nil
 }
 
 // pread reads once, at an offset. At the end of the file it returns 0.
 func (h *handle) pread(b []byte, off int64) (int, error) {
+	n, err := readDescriptor(h.fd, b, off)
+	runtime.KeepAlive(h)
+	return n, err
+}
+
+// readOnce reads once from the beginning of a file, which it opens and closes.
+func readOnce(path string, b []byte) (int, error) {
+	fd, err := openDescriptor(path)
+	if err != nil {
+		return 0, err
+	}
+	defer closeDescriptor(fd)
+	return readDescriptor(fd, b, 0)
+}
+
+func openDescriptor(path string) (fd int, err error) {
 	for {
-		n, err := syscall.Pread(h.fd, b, off)
+		fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_LARGEFILE, 0)
+		switch err {
+		case nil:
+			return fd, nil
+		case syscall.EINTR:
+		default:
+			return -1, &fs.PathError{Op: "open", Path: path, Err: err}
+		}
+	}
+}
+
+func readDescriptor(fd int, b []byte, off int64) (int, error) {
+	for {
+		n, err := syscall.Pread(fd, b, off)
 		if err != syscall.EINTR {
-			runtime.KeepAlive(h)
 			return max(n, 0), err
 		}
 	}

@@ -24,6 +24,7 @@ func TestFileForgotten(t *testing.T) {
 		if !isOpen(t, path) {
 			t.Fatal("the file does not stay open")
 		}
+		runtime.KeepAlive(f)
 	}()
 	for range 500 {
 		runtime.GC()

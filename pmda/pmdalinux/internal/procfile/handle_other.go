@@ -28,4 +28,14 @@ func (h *handle) pread(b []byte, off int64) (int, error) {
 	return n, err
 }
 
+// readOnce reads once from the beginning of a file, which it opens and closes.
+func readOnce(path string, b []byte) (int, error) {
+	h, err := openHandle(path)
+	if err != nil {
+		return 0, err
+	}
+	defer h.close()
+	return h.pread(b, 0)
+}
+
 func (h *handle) close() { h.f.Close() }

@@ -1,10 +1,8 @@
 package procfile
 
-import "bytes"
-
 // KeyedNumbers are the numbers of a file in which each has a name, in lines like
 // "MemFree:   1234 kB" or "nr_dirty 12". Only those are kept whose names have been
-// given to Index before the first Parse.
+// given to Index before the first line.
 type KeyedNumbers struct {
 	index map[string]int // by name
 	names []string
@@ -39,15 +37,6 @@ func (k *KeyedNumbers) Get(at int) (v uint64, ok bool) { return k.vals[at], k.kn
 // Empty reports whether there are no names.
 func (k *KeyedNumbers) Empty() bool { return len(k.vals) == 0 }
 
-// Parse parses a whole file.
-func (k *KeyedNumbers) Parse(text []byte) error {
-	k.Clear()
-	for line := range Lines(text) {
-		k.ParseLine(line)
-	}
-	return nil
-}
-
 // Clear forgets the numbers, not their names.
 func (k *KeyedNumbers) Clear() { clear(k.known) }
 
@@ -67,35 +56,48 @@ func (k *KeyedNumbers) CopyFrom(clone *KeyedNumbers) {
 // ParseLine parses one line. What is no name and number, perhaps of kilobytes, is
 // left out.
 func (k *KeyedNumbers) ParseLine(line []byte) {
-	name, rest, ok := bytes.Cut(line, []byte(":"))
-	if ok {
-		name, _ = CutField(name)
-	} else {
-		name, rest = CutField(line)
+	if len(k.names) == 0 {
+		return
 	}
-	at, ok := k.find(name)
+	at, rest, ok := k.cutName(line)
 	if !ok {
 		return
 	}
 	v, rest, ok := CutUint(rest)
-	unit, rest := CutField(rest)
-	more, _ := CutField(rest)
-	if ok && len(more) == 0 && (len(unit) == 0 || string(unit) == "kB") {
+	if ok && (len(rest) == 0 || string(rest) == " kB" || isUnit(rest)) {
 		k.vals[at], k.known[at] = v, true
 	}
 }
 
-// find is the index of a name, not ok if it is none of those that are kept.
-func (k *KeyedNumbers) find(name []byte) (at int, ok bool) {
-	if len(k.names) == 0 {
-		return 0, false
-	}
-	if at = k.next[k.last]; k.names[at] != string(name) {
-		if at, ok = k.index[string(name)]; !ok {
-			return 0, false
-		}
-		k.next[k.last] = at
-	}
-	k.last = at
-	return at, true
+// isUnit reports whether the rest of a line is blank, or kB.
+func isUnit(rest []byte) bool {
+	unit, rest := CutField(rest)
+	more, _ := CutField(rest)
+	return len(more) == 0 && (len(unit) == 0 || string(unit) == "kB")
 }
+
+// cutName finds the index of the name that a line begins with, and what follows. It is
+// not ok if the name is none of those that are kept. The name ends before a blank or a
+// colon.
+func (k *KeyedNumbers) cutName(line []byte) (at int, rest []byte, ok bool) {
+	at = k.next[k.last]
+	if name := k.names[at]; len(line) > len(name) && string(line[:len(name)]) == name && endsName(line[len(name)]) {
+		k.last = at
+		return at, line[len(name)+1:], true
+	}
+	for len(line) > 0 && isBlank(line[0]) {
+		line = line[1:]
+	}
+	end := 0
+	for end < len(line) && !endsName(line[end]) {
+		end++
+	}
+	if at, ok = k.index[string(line[:end])]; !ok || end == len(line) {
+		return 0, nil, false
+	}
+	k.next[k.last] = at
+	k.last = at
+	return at, line[end+1:], true
+}
+
+func endsName(c byte) bool { return c == ':' || isBlank(c) }

@@ -21,9 +21,11 @@ func TestKeyedNumbers(t *testing.T) {
 		{"nr_dirty 5\nMemFree: 8 MB\n", "- 5"},
 		{"nr_dirty -5\nMemFree: 8 kB more\nMemFree", "- -"},
 		{"nr_dirty 18446744073709551616\nMemFree: 18446744073709551615 kB\nnr_dirty 7", "18446744073709551615 -"},
+		{" MemFree 3\nnr_dirty:4\n", "3 4"},
+		{"MemFree x: 3\nnr_dirtyx: 4\nnr_dirty\n", "- -"},
 		{"", "- -"},
 	} {
-		k.Parse([]byte(tt.text))
+		parseLines(&k, tt.text)
 		if got := found(k.Get(free)) + " " + found(k.Get(dirty)); got != tt.want {
 			t.Errorf("of %q: %s, want %s", tt.text, got, tt.want)
 		}
@@ -35,6 +37,14 @@ func TestKeyedNumbers(t *testing.T) {
 		if got := found(clone.Get(free)) + " " + found(clone.Get(dirty)); got != tt.want {
 			t.Errorf("the clone of %q: %s, want %s", tt.text, got, tt.want)
 		}
+	}
+}
+
+// parseLines parses the lines of a file.
+func parseLines(k *KeyedNumbers, text string) {
+	k.Clear()
+	for line := range Lines([]byte(text)) {
+		k.ParseLine(line)
 	}
 }
 
@@ -106,7 +116,7 @@ func FuzzNumbers(f *testing.F) {
 		free, in, limit := k.Index("MemFree"), n.Index("Tcp", "in"), n.Index("Tcp", "max")
 		var again [2]string
 		for i := range again {
-			k.Parse(text)
+			parseLines(&k, string(text))
 			again[i] = found(k.Get(free))
 			for _, parse := range []func([]byte) error{n.ParseTable, n.ParsePairs, n.ParseList} {
 				parse(text)

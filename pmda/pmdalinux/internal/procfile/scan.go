@@ -41,15 +41,17 @@ func HasCompleteLines(text []byte) bool { return len(text) > 0 && !Truncated(tex
 // follows it. The field is empty if there is none.
 func CutField(line []byte) (field, rest []byte) {
 	from := 0
-	for from < len(line) && (line[from] == ' ' || line[from] == '\t') {
+	for from < len(line) && isBlank(line[from]) {
 		from++
 	}
 	to := from
-	for to < len(line) && line[to] != ' ' && line[to] != '\t' {
+	for to < len(line) && !isBlank(line[to]) {
 		to++
 	}
 	return line[from:to], line[to:]
 }
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 // CutUint is CutField for a decimal number of 64 bits.
 func CutUint(line []byte) (v uint64, rest []byte, ok bool) {
@@ -83,15 +85,18 @@ func CutDecimal(line []byte) (v float64, rest []byte, ok bool) {
 
 // ParseUint parses a decimal number of 64 bits without a sign.
 func ParseUint(field []byte) (v uint64, ok bool) {
-	for _, c := range field {
+	for i, c := range field {
 		d := uint64(c - '0')
-		if d > 9 || v > (1<<64-1-d)/10 {
+		if d > 9 || i >= safeDigits && v > (1<<64-1-d)/10 {
 			return 0, false
 		}
 		v = v*10 + d
 	}
 	return v, len(field) > 0
 }
+
+// safeDigits is how many digits a number of 64 bits can have in any case.
+const safeDigits = 19
 
 // ParseUint32 is ParseUint for a number of 32 bits.
 func ParseUint32(field []byte) (uint32, bool) {
