@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"log/slog"
 	"path/filepath"
 
 	"github.com/pcp-go/pcp/examples/internal/simple"
@@ -14,6 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmda/pmdago"
 	"github.com/pcp-go/pcp/pmda/pmdalinux"
+	"github.com/pcp-go/pcp/pmda/pmdammv"
 )
 
 // embedded are the agents that "dso" lines of a configuration file can name.
@@ -29,6 +29,15 @@ func embedded(conf *pcpconf.Conf) map[string]func(pdu.Domain) (pmda.Handler, err
 			a.Domain = d
 			return a, nil
 		},
+		"mmv_init":     mappedValues(conf, pmdammv.Name),
+		"pmproxy_init": mappedValues(conf, pmdammv.PMProxyName),
+	}
+}
+
+// mappedValues makes the agent of the MMV files in one of PCP's directories for such files.
+func mappedValues(conf *pcpconf.Conf, name string) func(pdu.Domain) (pmda.Handler, error) {
+	return func(d pdu.Domain) (pmda.Handler, error) {
+		return pmdammv.New(pmdammv.Options{Name: name, Domain: d, Dir: filepath.Join(conf.Get("PCP_TMP_DIR"), name)}), nil
 	}
 }
 
@@ -42,17 +51,17 @@ func (f *configFile) addAgents(srv *collector.Server) error {
 		if a.Kind == pmcdconf.KindDSO && a.Entry == "pmcd_init" {
 			continue // it is built in
 		}
-		if err := srv.StartAgent(a); err != nil && a.Kind == pmcdconf.KindDSO {
-			srv.Logger.Error("agent not started", slog.Any("err", err))
-		}
+		srv.StartAgent(a) // logs why it does not start
 	}
 	return nil
 }
 
 // addEmbedded hosts the agents that need no configuration: the metrics of the
-// kernel, on Linux, those of the Go run time of this program, and an example.
+// kernel, on Linux, those of the Go run time of this program, those that other
+// programs write to MMV files, and an example.
 func addEmbedded(srv *collector.Server) error {
-	agents := []*pmda.Agent{pmdago.New(pmdago.Options{}), simple.New("")}
+	mmv := pmdammv.New(pmdammv.Options{Dir: filepath.Join(new(pcpconf.Conf).Get("PCP_TMP_DIR"), pmdammv.Name)})
+	agents := []*pmda.Agent{pmdago.New(pmdago.Options{}), simple.New(""), mmv}
 	switch linux, err := pmdalinux.New(pmdalinux.Options{}); {
 	case err == nil:
 		agents = append(agents, linux)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/pcp-go/pcp/internal/account"
+	"github.com/pcp-go/pcp/internal/daemonfile"
 	"github.com/pcp-go/pcp/internal/pcpconf"
 )
 
@@ -23,9 +24,8 @@ func (o *options) becomeService(conf *pcpconf.Conf, log *slog.Logger) (undo func
 	if !o.inBackground() {
 		return func() {}, nil
 	}
-	file := filepath.Join(conf.Get("PCP_RUN_DIR"), "pmcd.pid")
-	os.Remove(file) // of a collector that was killed; the file is read-only
-	if err := os.WriteFile(file, []byte(strconv.Itoa(os.Getpid())), 0o444); err != nil {
+	pidFile, err := writePID(filepath.Join(conf.Get("PCP_RUN_DIR"), "pmcd.pid"))
+	if err != nil {
 		log.Warn("process id not noted", slog.Any("err", err))
 	}
 	if err := notify("READY=1\nMAINPID=" + strconv.Itoa(os.Getpid())); err != nil {
@@ -33,7 +33,10 @@ func (o *options) becomeService(conf *pcpconf.Conf, log *slog.Logger) (undo func
 	}
 	undo = func() {
 		notify("STOPPING=1") // an error would change nothing now
-		os.Remove(file)
+		if pidFile != nil {
+			pidFile.Remove() // one that is left does no harm
+			pidFile.Close()
+		}
 	}
 	if o.user != "" {
 		if err := account.Become(o.user); err != nil {
@@ -42,6 +45,20 @@ func (o *options) becomeService(conf *pcpconf.Conf, log *slog.Logger) (undo func
 		}
 	}
 	return undo, nil
+}
+
+// writePID creates a file with the identifier of this process, in the place of one of a collector that was killed.
+func writePID(path string) (*daemonfile.File, error) {
+	f, err := daemonfile.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.WriteString(strconv.Itoa(os.Getpid())); err != nil {
+		f.Remove()
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // notify sends the service manager, if there is one, a state as sd_notify(3) does.

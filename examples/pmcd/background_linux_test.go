@@ -76,7 +76,7 @@ func TestBackground(t *testing.T) {
 	if err != nil || string(text) != strconv.Itoa(pid) {
 		t.Errorf("pmcd.pid: %q, %v, want %d", text, err, pid)
 	}
-	if st, err := os.Stat(file); err != nil || st.Mode() != 0o444 {
+	if st, err := os.Stat(file); err != nil || st.Mode() != 0o644 {
 		t.Errorf("pmcd.pid: %v, %v", st.Mode(), err)
 	}
 	// uids waits for all four user ids of the process.

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 
 	"github.com/pcp-go/pcp/internal/pcpconf"
+	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda/collector"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
@@ -13,43 +16,54 @@ import (
 // A configFile is the configuration file of -c.
 type configFile struct {
 	conf     *pmcdconf.Config // nil without -c
-	problems []string         // to be logged: bad lines and warnings
+	problems []error          // to be logged: bad lines and warnings
 }
 
 // load reads the file, if there is one. As for pmcd, a bad line does not keep the
 // other agents from starting, but there has to be one.
-func (f *configFile) load(path string) error {
-	if path == "" {
+func (f *configFile) load(o *options) error {
+	if o.config == "" {
 		return nil
 	}
-	conf, err := readConfig(path)
+	conf, err := o.readConfig()
 	if conf == nil {
 		return err
 	}
 	f.conf = conf
 	if err != nil {
-		f.problems = append(f.problems, err.Error())
+		f.problems = append(f.problems, err)
 	}
 	for _, w := range conf.Warnings {
-		f.problems = append(f.problems, w.Error())
+		f.problems = append(f.problems, o.configError(w))
 	}
 	return nil
 }
 
-// readConfig reads a configuration file. It returns no Config without agents.
-func readConfig(path string) (*pmcdconf.Config, error) {
+// configError is an error of the configuration file. In the place of PCP's pmcd it has
+// that one's text, which does not name the file.
+func (o *options) configError(err error) error {
+	if err == nil || !o.installed {
+		return err
+	}
+	return errors.New(pmcdconf.PMCDText(err))
+}
+
+// readConfig reads the configuration file. It returns no Config without agents.
+func (o *options) readConfig() (*pmcdconf.Config, error) {
+	path := o.config
 	conf, err := pmcdconf.Load(path)
 	if conf != nil && len(conf.Agents) == 0 {
 		if err == nil {
 			err = fmt.Errorf("no PMDAs found in the configuration file %q: add lines of agents, or run without -c", path)
 		}
-		return nil, err
+		return nil, o.configError(err)
 	}
-	return conf, err
+	return conf, o.configError(err)
 }
 
 // verifyConfig checks the configuration file, that of PCP without -c, and returns
-// the exit status.
+// the exit status. What it prints is for scripts, and so without the program's name,
+// as with pmcd.
 func (o *options) verifyConfig(conf *pcpconf.Conf, stderr io.Writer) int {
 	path := o.config
 	if path == "" {
@@ -58,29 +72,36 @@ func (o *options) verifyConfig(conf *pcpconf.Conf, stderr io.Writer) int {
 	cfg, err := pmcdconf.Load(path)
 	if cfg != nil {
 		for _, w := range cfg.Warnings {
-			fail(stderr, w) // a warning does not change the status
+			fmt.Fprintln(stderr, pmcdconf.PMCDText(w)) // a warning does not change the status
 		}
 	}
-	return fail(stderr, err)
+	if err == nil {
+		return 0
+	}
+	if open, ok := errors.AsType[*fs.PathError](err); ok && open.Op == "open" {
+		err = fmt.Errorf("pmcd verify %s: %w", path, pdu.FromError(err))
+	}
+	fmt.Fprintln(stderr, pmcdconf.PMCDText(err))
+	return 1
 }
 
 // reload reads the configuration and the name space anew, as pmcd does on SIGHUP.
-func (d *daemon) reload(srv *collector.Server, names *nameFile) {
-	srv.Logger.Info("pmcd RESTARTED")
+func (d *daemon) reload(srv *collector.Server, names *nameFile, log *slog.Logger) {
+	log.Info("pmcd RESTARTED")
 	if d.config == "" {
 		srv.RestartAgents()
-	} else if conf, err := readConfig(d.config); err != nil {
-		srv.Logger.Error("Configuration left unchanged", slog.Any("err", err))
+	} else if conf, err := d.readConfig(); err != nil {
+		log.Error("Configuration left unchanged", slog.Any("err", err))
 	} else {
 		for _, w := range conf.Warnings {
-			srv.Logger.Error(w.Error())
+			log.Error(d.configError(w).Error())
 		}
 		if err := srv.Configure(conf); err != nil {
-			srv.Logger.Error("reconfigured in part", slog.Any("err", err))
+			log.Error("reconfigured in part", slog.Any("err", err))
 		}
 	}
 	if tree, err := names.reload(d.config != ""); err != nil {
-		srv.Logger.Error("the name space is left unchanged", slog.Any("err", err))
+		log.Error("the name space is left unchanged", slog.Any("err", err))
 	} else if tree != nil {
 		srv.SetNames(tree)
 	}

@@ -10,9 +10,12 @@ import (
 )
 
 // daemonize has no counterpart here.
-func daemonize() (parent bool, err error) {
-	return false, fmt.Errorf("running in the background: %w: use -f", errors.ErrUnsupported)
+func daemonize() (parent bool, listening func(), err error) {
+	return true, nil, fmt.Errorf("running in the background: %w: use -f", errors.ErrUnsupported)
 }
+
+// setUmask does nothing: there is none.
+func setUmask() {}
 
 // keepStderr returns standard error; its Close does nothing.
 func keepStderr() io.WriteCloser { return noCloser{os.Stderr} }

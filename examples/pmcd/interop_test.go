@@ -256,7 +256,7 @@ func TestStartFails(t *testing.T) {
 		{"bad name space", []string{"-p", "0", "-s", dir + "/s", "-n", file("pmns", "root {\n\ta 1:2\n}\n")}, `^pmcd: cannot load the name space: \[.*/pmns:2\] Error Parsing ASCII PMNS: `},
 		{"no configuration, in the background", []string{"-p", "0", "-s", dir + "/s", "-c", "/nonexistent"}, `/nonexistent: no such file or directory\n$`},
 		{"no configuration", []string{"-f", "-l", "-", "-p", "0", "-s", dir + "/s", "-c", "/nonexistent"}, `/nonexistent: no such file or directory\n$`},
-		{"bad configuration", []string{"-f", "-l", "-", "-p", "0", "-s", dir + "/s", "-n", file("good", "root {\n}\n"), "-c", file("conf", "x 600 pipe binary /bin/true\n")}, `pmcd config\[line 1\]: Error: Illegal domain number \(600\)`},
+		{"bad configuration", []string{"-f", "-l", "-", "-p", "0", "-s", dir + "/s", "-n", file("good", "root {\n}\n"), "-c", file("conf", "x 600 pipe binary /bin/true\n")}, `conf:1: Illegal domain number \(600\)`},
 		{"bad option", []string{"-t", "x"}, `^pmcd: -t requires a positive numeric argument\nUsage: pmcd`},
 		{"time-out beyond all bounds", []string{"-t", "9999999999"}, `^pmcd: -t requires a positive numeric argument\nUsage: pmcd`},
 		{"operand", []string{"x"}, `^pmcd: .*x.*\nUsage: pmcd`},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -10,35 +9,55 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
-	"time"
 
+	"github.com/pcp-go/pcp/internal/daemonfile"
 	"github.com/pcp-go/pcp/internal/pcpconf"
 )
+
+// A requestPort is a place where the collector was to listen.
+type requestPort struct {
+	network      string // as net.Listen has it
+	name         string // of the interface as the user gave it; the path of a unix socket
+	port         string // the number, empty for a unix socket
+	net.Listener        // nil if it could not be opened
+}
 
 // listen opens the ports and the socket. Without a configuration file all of them
 // have to open, so that nobody uses another collector by mistake; with one it is
 // enough if any does, as for pmcd. The errors are those of the others.
-func (o *options) listen(conf *pcpconf.Conf) (open []net.Listener, errs []error) {
-	for _, addr := range o.addresses() {
-		l, err := net.Listen(addr[0], addr[1])
+func (o *options) listen(conf *pcpconf.Conf) (ports []requestPort, errs []error) {
+	for _, p := range o.requestPorts() {
+		l, err := net.Listen(p.network, p.address())
+		p.Listener = l
+		ports = append(ports, p)
 		switch {
 		case err == nil:
-			open = append(open, l)
-		case addr[0] == "tcp6" && (errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT)):
+		case p.network == "tcp6" && (errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT)):
 			// The host has no IPv6.
-		case addr[0] == "tcp6" && len(errs) > 0:
+		case p.network == "tcp6" && len(errs) > 0:
 			// The error for IPv4 is the same.
 		default:
-			errs = append(errs, explain(err, addr[1]))
+			errs = append(errs, explain(err, p.address()))
 		}
 	}
-	l, err := o.listenUnix(conf)
+	p, err := o.listenUnix(conf)
 	if err != nil {
 		errs = append(errs, err)
-	} else if l != nil {
-		open = append(open, l)
 	}
-	return open, errs
+	if p.name != "" {
+		ports = append(ports, p)
+	}
+	return ports, errs
+}
+
+// listeners are those of the ports that are open.
+func listeners(ports []requestPort) (open []net.Listener) {
+	for _, p := range ports {
+		if p.Listener != nil {
+			open = append(open, p.Listener)
+		}
+	}
+	return open
 }
 
 func closeAll(listeners []net.Listener) {
@@ -58,33 +77,50 @@ func explain(err error, addr string) error {
 	return fmt.Errorf("cannot listen on %s: %w", addr, err)
 }
 
-// addresses are the networks and addresses to listen on.
-func (o *options) addresses() [][2]string {
+// address is what net.Listen takes.
+func (p requestPort) address() string {
+	host := p.name
+	switch {
+	case p.name == anyInterface && p.network == "tcp4":
+		host = "0.0.0.0"
+	case p.name == anyInterface:
+		host = "::"
+	case p.name == loopback && p.network == "tcp4":
+		host = "127.0.0.1"
+	case p.name == loopback:
+		host = "::1"
+	}
+	return net.JoinHostPort(host, p.port)
+}
+
+// The names of interfaces that pmcd knows.
+const (
+	anyInterface = "INADDR_ANY"
+	loopback     = "INADDR_LOOPBACK"
+)
+
+// requestPorts are the ports to listen on.
+func (o *options) requestPorts() (all []requestPort) {
 	interfaces := o.interfaces
 	if len(interfaces) == 0 {
-		if interfaces = []string{"INADDR_ANY"}; o.config == "" {
-			interfaces = []string{"INADDR_LOOPBACK"}
+		if interfaces = []string{anyInterface}; o.config == "" {
+			interfaces = []string{loopback}
 		}
 	}
-	var all [][2]string
-	add := func(network, host, port string) {
-		if a := [2]string{network, net.JoinHostPort(host, port)}; !slices.Contains(all, a) {
-			all = append(all, a)
+	add := func(network, name, port string) {
+		if p := (requestPort{network: network, name: name, port: port}); !slices.Contains(all, p) {
+			all = append(all, p)
 		}
 	}
 	for _, i := range interfaces {
 		for _, p := range o.ports {
-			switch i {
-			case "INADDR_ANY":
-				add("tcp4", "0.0.0.0", p)
-				add("tcp6", "::", p)
-			case "INADDR_LOOPBACK":
-				add("tcp4", "127.0.0.1", p)
-				if p != "0" {
-					add("tcp6", "::1", p)
-				}
-			default:
+			if i != anyInterface && i != loopback {
 				add("tcp", i, p)
+				continue
+			}
+			add("tcp4", i, p)
+			if i != loopback || p != "0" {
+				add("tcp6", i, p)
 			}
 		}
 	}
@@ -92,44 +128,42 @@ func (o *options) addresses() [][2]string {
 }
 
 // listenUnix opens the unix socket: that of -s or PMCD_SOCKET, else PCP's own,
-// else, without a configuration file, one in a directory of the user.
-func (o *options) listenUnix(conf *pcpconf.Conf) (net.Listener, error) {
-	if o.socket != "" {
-		return listenAt(o.socket)
+// else, without a configuration file, one in a directory of the user. On a system without
+// unix sockets the name is empty then.
+func (o *options) listenUnix(conf *pcpconf.Conf) (requestPort, error) {
+	listen := func(path string) (requestPort, error) {
+		l, err := listenAt(path)
+		return requestPort{network: "unix", name: path, Listener: l}, err
 	}
-	l, err := listenAt(filepath.Join(conf.Get("PCP_RUN_DIR"), "pmcd.socket"))
+	if o.socket != "" {
+		return listen(o.socket)
+	}
+	p, err := listen(filepath.Join(conf.Get("PCP_RUN_DIR"), "pmcd.socket"))
 	if err == nil || o.config != "" {
-		return l, err
+		return p, err
 	}
 	own := filepath.Join(os.TempDir(), "pmcd-"+strconv.Itoa(os.Getuid())+".socket")
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
 		own = filepath.Join(dir, "pmcd.socket")
 	}
-	l, err = listenAt(own)
+	p, err = listen(own)
 	if errors.Is(err, syscall.EAFNOSUPPORT) || errors.Is(err, errors.ErrUnsupported) {
-		return nil, nil // a system without unix sockets
+		return requestPort{}, nil
 	}
-	return l, err
+	return p, err
 }
 
 // listenAt listens on a unix socket. It replaces a socket that a collector has left
-// behind, but not that of one that still serves.
+// behind, but not that of one that still serves, nor anything else.
 func listenAt(path string) (net.Listener, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	if c, err := new(net.Dialer).DialContext(ctx, "unix", path); err == nil {
-		c.Close()
+	l, _, err := daemonfile.Socket{Path: path, Mode: 0o666}.Listen()
+	switch {
+	case errors.Is(err, daemonfile.ErrInUse):
 		return nil, fmt.Errorf("cannot listen on %s: another pmcd serves it: end that or choose a path with -s", path)
-	} else if errors.Is(err, syscall.ECONNREFUSED) {
-		os.Remove(path)
-	}
-	l, err := net.Listen("unix", path)
-	if err != nil {
+	case errors.Is(err, daemonfile.ErrNotSocket):
+		return nil, fmt.Errorf("cannot listen on %s: %w: remove it or choose a path with -s", path, err)
+	case err != nil:
 		return nil, fmt.Errorf("cannot listen on %s: choose a path that can be written to with -s: %w", path, err)
-	}
-	if err := os.Chmod(path, 0o666); err != nil {
-		l.Close()
-		return nil, err
 	}
 	return l, nil
 }

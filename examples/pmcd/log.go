@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 
+	"github.com/pcp-go/pcp/internal/daemonfile"
 	"github.com/pcp-go/pcp/internal/pmlog"
 )
 
@@ -20,21 +20,25 @@ func (o *options) logPath() string {
 	return o.log
 }
 
-// openLog opens the log, which also takes what is written to standard error. Without
-// a file, out is stderr.
-func (o *options) openLog(stderr io.Writer) (out io.Writer, finish func() error, err error) {
-	path := o.logPath()
-	if path == "" {
-		return stderr, func() error { return nil }, nil
+// openLog opens the log, which also takes what is written to standard output and standard error. Without a file, out
+// is stderr; with -l - it has the first and last lines of a log nevertheless.
+func (d *daemon) openLog() (out io.Writer, finish func() error, err error) {
+	path := d.logPath()
+	switch {
+	case path == "" && d.config == "":
+		return d.stderr, func() error { return nil }, nil
+	case path == "":
+		return d.stderr, func() error { return daemonfile.FinishLog(d.stderr) }, daemonfile.StartLog(d.stderr, "pmcd")
 	}
-	f, err := pmlog.Open(path, "pmcd")
+	f, err := daemonfile.OpenLog(path, "pmcd")
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot write the log: %w: choose another place with -l", err)
 	}
-	if err := f.RedirectStderr(); err != nil {
+	if err := f.Redirect(); err != nil {
 		f.Finish()
 		return nil, nil, err
 	}
+	d.logFile = f
 	return f, f.Finish, nil
 }
 
@@ -48,19 +52,22 @@ func (d *daemon) reportFailure(log io.Writer) {
 	}
 	pmlog.New(log, "pmcd", slog.LevelInfo).Error("pmcd not started due to errors!")
 	if d.report != "" {
-		f, err := os.Create(d.report)
+		f, err := daemonfile.Create(d.report)
 		if err != nil {
 			return // there is no other place to say so
 		}
 		defer f.Close()
 		w = f
-	} else if d.logPath() == "" {
+	} else if d.logFile == nil {
 		return
 	}
-	text, err := os.ReadFile(d.logPath())
-	if err != nil {
+	if d.logFile == nil {
 		fmt.Fprintf(w, "NOTE: pmcd not started due to errors!  Log file %q has vanished!\n", d.log)
 		return
+	}
+	text, err := d.logFile.Text()
+	if err != nil {
+		text = []byte(err.Error() + "\n")
 	}
 	fmt.Fprintf(w, "NOTE: pmcd not started due to errors!  Log file %q contains ...\n%s", d.logPath(), text)
 }

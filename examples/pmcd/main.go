@@ -5,8 +5,12 @@
 // loopback interface, and reads nothing of a PCP installation. With -c it runs
 // the agents of a configuration file, as pmcd(1) does, in the background unless
 // -f says otherwise. It then stays the user who started it, unless -U names another
-// to become when the agents have been started: agents that need root are then
-// restarted without it.
+// to become when the agents have been started. PCP's agent pmdaroot, if it is among
+// them, then starts others as root; without it they are restarted without root's
+// privileges.
+//
+// Installed as a PCP's pmcd, that is standing in PCP_BINADM_DIR, it is pmcd(1) without options too: it runs the
+// configuration file of PCP in the background, as PCP's user.
 package main
 
 import (
@@ -17,6 +21,7 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/internal/account"
+	"github.com/pcp-go/pcp/internal/daemonfile"
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/internal/pcpconf"
 )
@@ -25,7 +30,8 @@ func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
 
 // run returns the exit status: 1 if the collector did not start.
 func run(args []string, stderr io.Writer) int {
-	o := &options{}
+	conf, err := pcpconf.Load("")
+	o := &options{installed: err == nil && installed(conf)}
 	set := o.set()
 	operands, errs := set.Parse(args)
 	if len(operands) > 0 {
@@ -40,9 +46,11 @@ func run(args []string, stderr io.Writer) int {
 		}
 		return 1
 	}
-	conf, err := pcpconf.Load("")
 	if err != nil {
 		return fail(stderr, err)
+	}
+	if o.installed {
+		o.beInstalled(conf)
 	}
 	if o.verify {
 		return o.verifyConfig(conf, stderr)
@@ -58,25 +66,32 @@ type daemon struct {
 	stderr io.Writer
 
 	cfg         configFile
-	startStderr io.WriteCloser // standard error until the collector has started, for errors
+	logFile     *daemonfile.Log // nil for standard error
+	startStderr io.WriteCloser  // standard error until the collector has started, for errors
+	listening   func()          // says so to the process that started this one; nil in the foreground
 	started     bool
 }
 
 func (d *daemon) run() int {
 	// Faults of the configuration are printed before the program leaves the terminal.
-	if err := d.cfg.load(d.config); err != nil {
+	if err := d.cfg.load(d.options); err != nil {
 		return fail(d.stderr, err)
+	}
+	if d.config != "" {
+		setUmask()
 	}
 	if d.inBackground() {
 		if d.user != "" && !account.Exists(d.user) {
 			return fail(d.stderr, fmt.Errorf("cannot find the %s user to switch to: name another with -U", d.user))
 		}
-		if parent, err := daemonize(); err != nil || parent {
+		parent, listening, err := daemonize()
+		if err != nil || parent {
 			return fail(d.stderr, err)
 		}
+		d.listening = listening
 	}
 	d.startStderr = keepStderr()
-	out, finish, err := d.openLog(d.stderr)
+	out, finish, err := d.openLog()
 	if err != nil {
 		return fail(d.stderr, err)
 	}
@@ -88,10 +103,16 @@ func (d *daemon) run() int {
 	return status
 }
 
+// errReported is the error of a process whose child has said already what is wrong.
+var errReported = errors.New("reported by another process")
+
 // fail prints an error and returns the exit status, 0 without one.
 func fail(w io.Writer, err error) int {
-	if err == nil {
+	switch err {
+	case nil:
 		return 0
+	case errReported:
+		return 1
 	}
 	for line := range strings.SplitSeq(err.Error(), "\n") {
 		fmt.Fprintf(w, "pmcd: %s\n", line)

@@ -17,6 +17,7 @@ import (
 // collector has without arguments: it is where the metric is defined, so that
 // nobody has to know how agents put names together.
 func TestNamesAreFound(t *testing.T) {
+	t.Setenv("PCP_TMP_DIR", t.TempDir()) // without the MMV files of this host
 	srv := &collector.Server{}
 	defer srv.Close()
 	if err := addEmbedded(srv); err != nil {

@@ -16,6 +16,7 @@ const defaultPort = "44321"
 
 // options are the command line and the environment.
 type options struct {
+	installed  bool   // as a PCP's pmcd, whose defaults hold
 	config     string // -c; empty for the embedded agents alone
 	foreground bool
 	hostname   string
@@ -25,6 +26,7 @@ type options struct {
 	names      string
 	unique     bool
 	ports      []string
+	envPorts   string // PMCD_PORT
 	hello      time.Duration
 	socket     string
 	timeout    time.Duration
@@ -64,6 +66,13 @@ func (o *options) set() *getopt.Set {
 	yes := func(p *bool) func(string) error {
 		return func(string) error { *p = true; return nil }
 	}
+	// byDefault is the end of the help of an option, which tells of its default.
+	byDefault := func(installed, elsewhere string) string {
+		if o.installed {
+			return installed
+		}
+		return elsewhere
+	}
 	return &getopt.Set{Program: "pmcd", Synopsis: "[options]", InOrder: true, Options: []getopt.Option{
 		{Heading: "General options"},
 		{Short: 'n', Long: "namespace", Arg: "FILE", Help: "use an alternative PMNS", Set: text(&o.names)},
@@ -73,11 +82,11 @@ func (o *options) set() *getopt.Set {
 		{Short: '?', Long: "help", Help: "show this usage message and exit", Set: getopt.Usage},
 		{Heading: "Service options"},
 		{Short: 'A', Help: "disable service advertisement (there is none)", Set: func(string) error { return nil }},
-		{Short: 'f', Long: "foreground", Help: "run in the foreground, as always without -c", Set: yes(&o.foreground)},
+		{Short: 'f', Long: "foreground", Help: "run in the foreground" + byDefault("", ", as always without -c"), Set: yes(&o.foreground)},
 		{Short: 'H', Long: "hostname", Arg: "HOST", Help: "set the hostname to be used for pmcd.hostname metric", Set: text(&o.hostname)},
-		{Short: 'U', Long: "username", Arg: "USER", Help: "in daemon mode, run as named user [default: who starts it]", Set: text(&o.user)},
+		{Short: 'U', Long: "username", Arg: "USER", Help: "in daemon mode, run as named user" + byDefault(" [default pcp]", " [default: no change]"), Set: text(&o.user)},
 		{Heading: "Configuration options"},
-		{Short: 'c', Long: "config", Arg: "PATH", Help: "path to configuration file; without one, the embedded agents alone", Set: text(&o.config)},
+		{Short: 'c', Long: "config", Arg: "PATH", Help: "path to configuration file" + byDefault("", " [default: embedded agents]"), Set: text(&o.config)},
 		{Short: 'L', Long: "maxbytes", Arg: "BYTES", Help: "maximum size for PDUs from clients [default 65536]", Set: o.setMaxPDU},
 		{Short: 'q', Arg: "TIME", Help: "PMDA initial negotiation timeout (seconds) [default 3]", Set: o.setHello},
 		{Short: 't', Arg: "TIME", Help: "PMDA response timeout (seconds) [default 5]", Set: o.setTimeout},
@@ -86,11 +95,11 @@ func (o *options) set() *getopt.Set {
 		{Short: 'i', Long: "interface", Arg: "ADDR", Help: "accept connections on this IP address",
 			Set: func(v string) error { o.interfaces = append(o.interfaces, v); return nil }},
 		{Short: 'p', Long: "port", Arg: "N", Help: "accept connections on this port", Set: func(v string) error { return o.addPorts(v, "-p") }},
-		{Short: 's', Long: "socket", Arg: "PATH", Help: "Unix domain socket file [default $PCP_RUN_DIR/pmcd.socket]", Set: text(&o.socket)},
+		{Short: 's', Long: "socket", Arg: "PATH", Help: "Unix socket file [default $PCP_RUN_DIR/pmcd.socket]", Set: text(&o.socket)},
 		{Heading: "Diagnostic options"},
 		{Short: 'T', Long: "trace", Arg: "FLAG", Help: "Event trace control", Set: o.setTrace},
 		{Short: 'l', Long: "log", Arg: "PATH", Help: "redirect diagnostics and trace output", Set: text(&o.log)},
-		{Short: 'x', Arg: "PATH", Help: "fatal messages at startup sent to file [default standard error]", Set: text(&o.report)},
+		{Short: 'x', Arg: "PATH", Help: "fatal messages at start sent to file" + byDefault(" [default /dev/tty]", " [default stderr]"), Set: text(&o.report)},
 	}}
 }
 
@@ -137,10 +146,13 @@ func (o *options) setTrace(v string) error {
 
 // fromEnv adds what the environment says.
 func (o *options) fromEnv() error {
-	if v := os.Getenv("PMCD_PORT"); v != "" {
-		if err := o.addPorts(v, "PMCD_PORT"); err != nil {
+	if o.envPorts = os.Getenv("PMCD_PORT"); o.envPorts != "" {
+		given := o.ports
+		o.ports = nil // those of the environment are the first
+		if err := o.addPorts(o.envPorts, "PMCD_PORT"); err != nil {
 			return err
 		}
+		o.ports = append(o.ports, given...)
 	}
 	if n, _ := strconv.Atoi(os.Getenv("PMCD_LOCAL")); n != 0 {
 		o.interfaces = append(o.interfaces, "INADDR_LOOPBACK")

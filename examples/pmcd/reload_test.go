@@ -59,21 +59,21 @@ func TestReload(t *testing.T) {
 		{"one less", line, 2},
 	} {
 		write(d.config, test.text)
-		d.reload(srv, names)
+		d.reload(srv, names, srv.Logger)
 		if got := srv.NumAgents(); got != test.want {
 			t.Errorf("%s: %d agents, want %d", test.name, got, test.want)
 		}
 	}
 	log.Reset()
 	write(d.config, line+"[access]\ndisallow \"\" : all;\nallow * : all;\n")
-	d.reload(srv, names)
+	d.reload(srv, names, srv.Logger)
 	if want := "access control error for host ''"; !strings.Contains(log.String(), want) {
 		t.Errorf("the log does not say %q of a rule that was left out:\n%s", want, &log)
 	}
 	if err := os.Remove(d.config); err != nil {
 		t.Fatal(err)
 	}
-	d.reload(srv, names)
+	d.reload(srv, names, srv.Logger)
 	if got := srv.NumAgents(); got != 2 {
 		t.Errorf("no file: %d agents", got)
 	}

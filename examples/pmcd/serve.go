@@ -6,8 +6,11 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/loglimit"
 	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pmda/collector"
 	"github.com/pcp-go/pcp/pmns"
@@ -15,29 +18,39 @@ import (
 
 // serve runs the collector until a signal ends it.
 func (d *daemon) serve(out io.Writer) error {
+	if d.config != "" && d.envPorts != "" {
+		fmt.Fprintf(out, "Warning: nports=%d from PMCD_PORT=%s in environment\n", len(d.ports), d.envPorts)
+	}
 	names := &nameFile{path: d.names, loader: pmns.Loader{Unique: d.unique}}
 	tree, err := names.load(d.config != "")
 	if err != nil {
 		return err
 	}
 	srv := d.newServer(out, tree)
-	srv.OnReset = func() { d.reload(srv, names) }
-	listeners, errs := d.listen(d.conf)
+	log := loglimit.New(srv.Logger) // a client may reset the collector as often as it likes
+	defer loglimit.Flush(log)
+	srv.OnReset = func() { d.reload(srv, names, log) }
+	ports, errs := d.listen(d.conf)
+	listeners := listeners(ports)
 	if len(errs) > 0 && (d.config == "" || len(listeners) == 0) {
 		closeAll(listeners)
 		return errors.Join(errs...)
+	}
+	if d.listening != nil {
+		d.listening()
 	}
 	for _, err := range errs {
 		srv.Logger.Error(err.Error())
 	}
 	for _, p := range d.cfg.problems {
-		srv.Logger.Error(p)
+		srv.Logger.Error(p.Error())
 	}
 	if err := d.cfg.addAgents(srv); err != nil {
 		closeAll(listeners)
 		return errors.Join(err, srv.Close())
 	}
 	if d.cfg.conf != nil {
+		srv.WriteAgents(out)
 		srv.WriteAccess(out)
 	}
 	caught := catchSignals() // before anybody can know that the collector serves
@@ -48,10 +61,14 @@ func (d *daemon) serve(out io.Writer) error {
 		return errors.Join(err, srv.Close())
 	}
 	defer undo()
-	printHint(out, srv, listeners)
+	if d.cfg.conf != nil {
+		writePorts(out, ports)
+	} else {
+		printHint(out, srv, listeners)
+	}
 	d.started = true
 	d.startStderr.Close() // a script that reads it waits for its end
-	return caught.serve(srv, listeners)
+	return caught.serve(srv, listeners, srv.Logger)
 }
 
 // newServer makes the collector that the options and the configuration ask for.
@@ -68,6 +85,9 @@ func (d *daemon) newServer(out io.Writer, names *pmns.Tree) *collector.Server {
 		srv.TmpDir, srv.RunDir = d.conf.Get("PCP_TMP_DIR"), d.conf.Get("PCP_RUN_DIR")
 		srv.Labels = collector.SystemLabels(d.conf.Get("PCP_SYSCONF_DIR"))
 		srv.Access = d.cfg.conf.Access
+		if os.Getenv("PMCD_ROOT_AGENT") != "0" {
+			srv.RootSocket = filepath.Join(d.conf.Get("PCP_VAR_DIR"), "pmcd", "root.socket")
+		}
 	}
 	return srv
 }

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/pcp-go/pcp/pmda/collector"
@@ -27,8 +29,8 @@ func catchSignals() *signals {
 	}}
 }
 
-// serve serves until a signal ends the program; SIGHUP resets the collector.
-func (s *signals) serve(srv *collector.Server, listeners []net.Listener) error {
+// serve serves until a signal ends the program; SIGHUP resets the collector. It logs the end as pmcd does.
+func (s *signals) serve(srv *collector.Server, listeners []net.Listener, log *slog.Logger) error {
 	reloading := make(chan struct{})
 	go func() {
 		defer close(reloading)
@@ -37,6 +39,7 @@ func (s *signals) serve(srv *collector.Server, listeners []net.Listener) error {
 			case <-s.hup:
 				srv.Reset()
 			case <-s.end.Done():
+				s.logEnd(log)
 				return
 			}
 		}
@@ -44,5 +47,19 @@ func (s *signals) serve(srv *collector.Server, listeners []net.Listener) error {
 	err := srv.Serve(s.end, listeners...)
 	s.stop()
 	<-reloading
+	log.Info("pmcd Shutdown")
 	return err
+}
+
+// logEnd logs the signal that ends the program, if one does. A Go program is not told who has sent it.
+func (s *signals) logEnd(log *slog.Logger) {
+	cause := context.Cause(s.end)
+	if cause == context.Canceled { // by stop
+		return
+	}
+	name := "SIGTERM"
+	if strings.HasPrefix(cause.Error(), os.Interrupt.String()) {
+		name = "SIGINT"
+	}
+	log.Info("pmcd caught " + name + " from unknown process")
 }

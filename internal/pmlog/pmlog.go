@@ -1,5 +1,4 @@
-// Package pmlog writes logs in the form of PCP's daemons, opens their log files, and knows the names of their debug
-// options.
+// Package pmlog writes logs in the form of PCP's daemons, and knows the names of their debug options.
 package pmlog
 
 import (

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -56,54 +54,6 @@ func TestWith(t *testing.T) {
 	pmlog.New(&out, "p", slog.LevelDebug).With("a", 1).WithGroup("g").With("b", 2).Debug("m", "c", 3)
 	if want := " Debug: m a=1 g.b=2 g.c=3\n"; !strings.HasSuffix(out.String(), want) {
 		t.Errorf("%q does not end with %q", out.String(), want)
-	}
-}
-
-func TestFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.log")
-	for _, text := range []string{"first\n", "second\n"} {
-		f, err := pmlog.Open(path, "pmdax")
-		if err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprint(f, text)
-		if err := f.Finish(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for name, text := range map[string]string{path: "second", path + ".prev": "first"} {
-		b, err := os.ReadFile(name)
-		date := `[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9]\d \d\d:\d\d:\d\d \d{4}`
-		re := regexp.MustCompile(`^Log for pmdax on \S+ started ` + date + `\n\n` + text + `\n\nLog finished ` + date + `\n$`)
-		if err != nil || !re.Match(b) {
-			t.Errorf("%s: %v, %q", name, err, b)
-		}
-	}
-	if _, err := pmlog.Open(filepath.Join(path, "y"), "pmdax"); err == nil {
-		t.Error("a log below a file")
-	}
-}
-
-// TestDevice: what is no file stays where it is. A daemon that root starts with
-// -l /dev/null would otherwise remove that for all processes.
-func TestDevice(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "null")
-	if st, err := os.Stat(os.DevNull); err != nil || st.Mode()&os.ModeDevice == 0 {
-		t.Skip("no device", os.DevNull)
-	}
-	if err := os.Symlink(os.DevNull, path); err != nil {
-		t.Skip(err)
-	}
-	f, err := pmlog.Open(path, "pmdax")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Finish(); err != nil {
-		t.Error(err)
-	}
-	if list, err := os.ReadDir(dir); err != nil || len(list) != 1 || list[0].Type() != os.ModeSymlink {
-		t.Errorf("the directory has %v (%v)", list, err)
 	}
 }
 

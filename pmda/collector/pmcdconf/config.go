@@ -24,9 +24,9 @@ type Config struct {
 	Warnings []*Error
 }
 
-// An Error is one fault in a configuration file. Its text is that of pmcd:
+// An Error is one fault in a configuration file. Its text names the place:
 //
-//	pmcd config[line 3]: Error: expected `dso', `socket' or `pipe'
+//	/etc/pcp/pmcd/pmcd.conf:3: expected `dso', `socket' or `pipe'
 type Error struct {
 	File    string // where the fault is
 	Line    int    // from 1; first line of a continued one; 0 if none
@@ -36,8 +36,46 @@ type Error struct {
 	Err     error // the reason, or nil
 }
 
-// Error returns the text of pmcd, and the reason if there is one.
+// Error returns the file and line, the words of pmcd, and the reason if there is one.
 func (e *Error) Error() string {
+	s := e.File
+	if e.Line > 0 {
+		s += ":" + strconv.Itoa(e.Line)
+	}
+	s += ": "
+	if e.Warning {
+		s += "Warning: "
+	}
+	return s + e.Msg + e.reason()
+}
+
+// reason is the reason in parentheses, empty if there is none.
+func (e *Error) reason() string {
+	if e.Err == nil {
+		return ""
+	}
+	return " (" + e.Err.Error() + ")"
+}
+
+// PMCDText is the text of an error of Load or Parse as pmcd prints it, which does not name
+// the file, for programs that stand in for pmcd:
+//
+//	pmcd config[line 3]: Error: expected `dso', `socket' or `pipe'
+func PMCDText(err error) string {
+	var lines []string
+	switch e := err.(type) {
+	case *Error:
+		return e.pmcdText()
+	case interface{ Unwrap() []error }:
+		for _, err := range e.Unwrap() {
+			lines = append(lines, PMCDText(err))
+		}
+		return strings.Join(lines, "\n")
+	}
+	return err.Error()
+}
+
+func (e *Error) pmcdText() string {
 	s, severity := "pmcd config", "Error: "
 	if e.Extra {
 		s = "access config"
@@ -50,10 +88,7 @@ func (e *Error) Error() string {
 	} else {
 		s += ": " + e.Msg
 	}
-	if e.Err != nil {
-		s += " (" + e.Err.Error() + ")"
-	}
-	return s
+	return s + e.reason()
 }
 
 // Unwrap returns Err.

@@ -142,7 +142,7 @@ func complaints(conf *Config, err error) (texts []string) {
 	add := func(e *Error) {
 		short := *e
 		short.Err = nil
-		texts = append(texts, strings.TrimPrefix(short.Error(), "pmcd config"))
+		texts = append(texts, strings.TrimPrefix(PMCDText(&short), "pmcd config"))
 	}
 	if conf != nil {
 		for _, w := range conf.Warnings {
@@ -348,9 +348,12 @@ func TestError(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	const clash = "Permission clash for 1.2.3.4 with earlier statement for 1.2.3.4"
-	want := "pmcd config[line 3]: Warning: access control error for host '1.2.3.4': Invalid argument (" + clash + ")"
-	if e.Error() != want || e.File != "f" || errors.Unwrap(e).Error() != clash {
-		t.Errorf("got %q in %q, want %q", e, e.File, want)
+	const msg = "Warning: access control error for host '1.2.3.4': Invalid argument (" + clash + ")"
+	if e.Error() != "f:3: "+msg || e.File != "f" || errors.Unwrap(e).Error() != clash {
+		t.Errorf("got %q in %q, want f:3: %s", e, e.File, msg)
+	}
+	if got := PMCDText(err); got != "pmcd config[line 3]: "+msg {
+		t.Errorf("the text of pmcd is %q, want pmcd config[line 3]: %s", got, msg)
 	}
 }
 
@@ -366,6 +369,6 @@ disallow .* : store;
 	fmt.Println(err)
 	fmt.Println(conf.Agents[0].Name, conf.Agents[0].Argv)
 	// Output:
-	// pmcd config[line 3]: Error: Illegal domain number (999) for "broken" agent
+	// pmcd.conf:3: Illegal domain number (999) for "broken" agent
 	// simple [/usr/lib/simple -d 253]
 }

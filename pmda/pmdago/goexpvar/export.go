@@ -5,8 +5,8 @@ import (
 	"expvar"
 	"strings"
 	"sync"
-	"time"
 
+	"github.com/pcp-go/pcp/internal/expvars"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmns"
@@ -14,9 +14,9 @@ import (
 
 // The limits, which the comment on the package lists.
 const (
-	callTimeout    = 250 * time.Millisecond
-	maxStuck       = 16
-	maxText        = 1 << 20
+	callTimeout    = expvars.CallTimeout
+	maxStuck       = expvars.MaxStuck
+	maxText        = expvars.MaxText
 	maxDepth       = 8
 	maxName        = 200
 	maxString      = 4096
@@ -48,12 +48,11 @@ func Add(a *pmda.Agent, root string) error {
 // add exports the variables that do yields, as expvar.Do does.
 func add(a *pmda.Agent, root string, do func(func(expvar.KeyValue))) *exporter {
 	e := &exporter{
-		agent: a, root: root, do: do, timeout: callTimeout,
+		agent: a, root: root, do: do,
 		turn:   make(chan struct{}, 1),
 		tops:   map[string]*variable{},
 		byName: map[string]*metric{},
 		known:  map[metricKey]*metric{},
-		calls:  map[string]*call{},
 		logged: map[string]bool{},
 	}
 	e.collect = func(kv expvar.KeyValue) {
@@ -84,7 +83,6 @@ type exporter struct {
 	root    string
 	do      func(func(expvar.KeyValue))
 	collect func(expvar.KeyValue)
-	timeout time.Duration
 	err     error // of Add
 
 	// turn has one place: whoever has filled it may read variables and use what
@@ -99,8 +97,8 @@ type exporter struct {
 	known      map[metricKey]*metric // these, and those that may come back
 	free       []int                 // numbers of metrics that are forgotten, the oldest first
 	reads      uint64                // counts changes of the metrics of a variable
-	calls      map[string]*call      // that have not returned, by path
-	logged     map[string]bool       // what was logged
+	calls      expvars.Calls
+	logged     map[string]bool // what was logged
 
 	// Of one read of a variable.
 	found        []*metric

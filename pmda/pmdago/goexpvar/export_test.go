@@ -86,7 +86,7 @@ func newBench(t testing.TB, vars map[string]expvar.Var) bench {
 		}}))}
 	pmda.Register(a, pmda.Metric[uint32]{Name: "x.own", Text: "Another's", Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) { return 77, nil }})
 	b.exporter = add(a, "x.vars", b.shelf.do)
-	b.timeout = time.Hour // of the clock, on a machine with other things to do
+	b.calls.Timeout = time.Hour // of the clock, on a machine with other things to do
 	if err := a.Err(); err != nil {
 		t.Fatal(err)
 	}

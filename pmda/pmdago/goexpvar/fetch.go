@@ -32,8 +32,11 @@ func (e *exporter) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w
 		return e.Handler.Fetch(ctx, r, ids, w)
 	}
 	if len(s.others) > 0 {
-		s.w.Limit = w.Limit
+		s.w.Limit, s.w.Memory = w.Limit, w.Memory
 		if err := e.Handler.Fetch(ctx, r, s.others, &s.w); err != nil {
+			return err
+		}
+		if err := s.w.Err(); err != nil {
 			return err
 		}
 		w.Changed |= s.w.Changed

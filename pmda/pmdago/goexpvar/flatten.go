@@ -5,12 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"expvar"
-	"io"
 	"maps"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/expvars"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -69,11 +69,7 @@ func (e *exporter) flatten(ctx context.Context, v *variable, name, path string, 
 	case *expvar.Map:
 		e.flattenMap(ctx, v, name, path, x, depth)
 	default:
-		text, err := e.textOf(ctx, path, x)
-		var doc any
-		if err == nil {
-			doc, err = parse(text)
-		}
+		doc, err := e.calls.Value(ctx, path, x)
 		if err != nil {
 			e.fail(v, name, path, err)
 			return
@@ -148,20 +144,6 @@ func (e *exporter) putInstances(v *variable, name, path string, k kind, entries 
 	e.found = append(e.found, m)
 }
 
-// parse reads a text, all of it.
-func parse(text string) (any, error) {
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber() // one that is out of range shall not spoil the rest
-	var doc any
-	if err := d.Decode(&doc); err != nil {
-		return nil, errText
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, errText
-	}
-	return doc, nil
-}
-
 // flattenJSON makes metrics of a document.
 func (e *exporter) flattenJSON(v *variable, name, path string, doc any, depth int) {
 	switch x := doc.(type) {
@@ -206,7 +188,7 @@ func (e *exporter) level(path string, depth int) *level {
 
 // component is the one for a key; false if there is none.
 func (l *level) component(key string) (string, bool) {
-	c := component(key)
+	c := expvars.Component(key)
 	switch {
 	case l.deep:
 		l.e.leaveOut(l.path, "what is in it is too deep")

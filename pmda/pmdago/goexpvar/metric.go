@@ -8,8 +8,8 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"unicode"
 
+	"github.com/pcp-go/pcp/internal/expvars"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 )
@@ -111,7 +111,7 @@ func (e *exporter) metricOf(v *variable, name, what string, k kind) *metric {
 		number = e.free[0]
 	}
 	m := &metric{name: name, kind: k, number: number, top: v}
-	m.help = fmt.Sprintf("The value of the expvar variable %s.", printable(strings.ReplaceAll(what, "\x00", ".")))
+	m.help = fmt.Sprintf("The value of the expvar variable %s.", expvars.Printable(strings.ReplaceAll(what, "\x00", ".")))
 	if k == kindInts || k == kindFloats {
 		m.ids, m.taken = map[string]pdu.Instance{}, map[string]bool{}
 		m.indom = &pmda.InDom{
@@ -157,7 +157,7 @@ func (e *exporter) instance(m *metric, key string) (pdu.InstID, bool) {
 		e.leaveOut(m.name, "there are too many keys")
 		return 0, false
 	}
-	i := pdu.Instance{ID: pdu.InstID(len(m.ids)), Name: printable(key)}
+	i := pdu.Instance{ID: pdu.InstID(len(m.ids)), Name: expvars.Printable(key)}
 	if len(i.Name) > maxName || m.taken[i.Name] {
 		e.leaveOut(m.name+"["+i.Name+"]", "the name of the instance is too long, or that of another one")
 		i.ID = pdu.NoInst
@@ -166,17 +166,6 @@ func (e *exporter) instance(m *metric, key string) (pdu.InstID, bool) {
 	}
 	m.ids[key] = i
 	return i.ID, i.ID != pdu.NoInst
-}
-
-// printable is a key as the name of an instance.
-func printable(key string) string {
-	s := strings.Map(func(r rune) rune {
-		if r == ' ' || r == unicode.ReplacementChar || !unicode.IsPrint(r) {
-			return '_'
-		}
-		return r
-	}, key)
-	return cmp.Or(s, "_")
 }
 
 // setInstances says which instances there are now.
@@ -201,20 +190,6 @@ func (e *exporter) leaveOut(what, why string) {
 	const most = 1000 // of what changes all the time there would be no end
 	if text := what + "\x00" + why; !e.logged[text] && len(e.logged) < most {
 		e.logged[text] = true
-		e.agent.Log().Warn("a variable of expvar is left out", slog.String("variable", printable(what)), slog.String("reason", why))
+		e.agent.Log().Warn("a variable of expvar is left out", slog.String("variable", expvars.Printable(what)), slog.String("reason", why))
 	}
-}
-
-// component is a key as a part of a name.
-func component(key string) string {
-	s := strings.Map(func(r rune) rune {
-		if 'a' <= r|0x20 && r|0x20 <= 'z' && r < 0x80 || '0' <= r && r <= '9' || r == '_' {
-			return r
-		}
-		return '_'
-	}, key)
-	if s == "" || s[0] == '_' || s[0] <= '9' {
-		s = "x" + s
-	}
-	return s
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/expvars"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -37,7 +38,7 @@ func (e *exporter) arrange() {
 		e.keysListed = append(e.keysListed, kv.Key)
 		v := e.tops[kv.Key]
 		if v == nil {
-			v = &variable{key: kv.Key, component: component(kv.Key)}
+			v = &variable{key: kv.Key, component: expvars.Component(kv.Key)}
 			v.name = e.root + "." + v.component
 			e.tops[kv.Key] = v
 		}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/pcp-go/pcp/internal/pcptest"
+)
+
+// TestLikeDemo runs PCP's acme.c and this program, each beside a pmcd with C's agent: pminfo shows the same of both,
+// except for the values, which are those of chance.
+func TestLikeDemo(t *testing.T) {
+	source := filepath.Join(pcptest.Conf("PCP_DEMOS_DIR"), "mmv", "acme.c")
+	pcptest.Need(t, "gcc", "pmcd", "pminfo", "/usr/include/pcp/mmv_stats.h", source)
+	demo := filepath.Join(t.TempDir(), "acme")
+	if out, err := exec.Command("gcc", "-o", demo, source, "-lpcp_mmv", "-lpcp").CombinedOutput(); err != nil {
+		t.Fatalf("gcc: %v\n%s", err, out)
+	}
+	c, ours := shown(t, demo), shown(t, pcptest.Build(t, "./examples/acme"))
+	if n := strings.Count(c, "value N"); n != 9 {
+		t.Errorf("%d values, want 9:\n%s", n, c)
+	}
+	if d := cmp.Diff(c, ours); d != "" {
+		t.Errorf("pminfo of acme.c's metrics (-) and ours (+):\n%s", d)
+	}
+}
+
+var value = regexp.MustCompile(`(?m) value \d+$`)
+
+// shown is what pminfo shows of the factory while a program runs, once it has built something of everything. The values are N.
+func shown(t *testing.T, program string) (text string) {
+	t.Helper()
+	tmp := t.TempDir()
+	if err := os.Mkdir(filepath.Join(tmp, "mmv"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"PCP_TMP_DIR=" + tmp}
+	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"mmv"}, Env: env})
+	pcptest.Start(t, pcptest.Daemon{Path: program, Env: env})
+	pcptest.Retry(t, func() (wrong string) {
+		out, errs, status := pcptest.Run(t, nil, "", "pminfo", "-h", pmcd.Host(), "-dfmtT", "mmv.acme")
+		if text = out; status != 0 || errs != "" || strings.Contains(out, " value 0\n") {
+			return errs + out
+		}
+		return ""
+	})
+	return value.ReplaceAllString(text, " value N")
+}

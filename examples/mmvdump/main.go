@@ -1,0 +1,85 @@
+// Mmvdump prints all that a file of memory-mapped values says, for those who look for what is wrong in one.
+//
+//	mmvdump /var/lib/pcp/tmp/mmv/acme
+//
+// Without an argument it prints the file mmv/test in PCP's directory for temporary files. The exit status is 1 if the
+// file has a flaw.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/pcpconf"
+	"github.com/pcp-go/pcp/mmv"
+	"github.com/pcp-go/pcp/pmapi/tool"
+)
+
+func main() {
+	os.Exit(run(os.Args, output(os.Stdout), os.Stderr))
+}
+
+// output is a file to print to. On a terminal, control characters in the names and texts of a file are escaped.
+func output(f *os.File) io.Writer {
+	if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+		return tool.NewEscapeWriter(f)
+	}
+	return f
+}
+
+// run prints what the arguments ask for and returns the exit status.
+func run(args []string, out, errs io.Writer) int {
+	if len(args) > 2 {
+		fmt.Fprintf(errs, "Usage: %s <filename>\n", args[0])
+		return 1
+	}
+	path, err := "", error(nil)
+	if len(args) == 2 {
+		path = args[1]
+	} else if path, err = defaultPath(); err != nil {
+		fmt.Fprintf(errs, "%s: %v\n", args[0], err)
+		return 1
+	}
+	good, err := dump(out, path)
+	if err != nil {
+		fmt.Fprintf(errs, "%s: %v\n", path, tool.Cause(err))
+	}
+	if !good {
+		return 1
+	}
+	return 0
+}
+
+// defaultPath is what is printed if no argument says otherwise.
+func defaultPath() (string, error) {
+	conf, err := pcpconf.Load("")
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(conf.Get("PCP_TMP_DIR"), "mmv", "test"), nil
+}
+
+// dump prints a file. The errors are those that C's mmvdump gets when it maps the file into memory: an empty one is an
+// invalid argument, and what is no regular file is no device for that.
+func dump(out io.Writer, path string) (good bool, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false, err
+	}
+	if !info.Mode().IsRegular() {
+		return false, syscall.ENODEV
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	if info.Size() == 0 {
+		return false, syscall.EINVAL
+	}
+	return mmv.Dump(out, path, io.NewSectionReader(f, 0, info.Size()), time.Now())
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"syscall"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// writePorts writes a table of the ports, those that could not be opened too, in the layout of pmcd's log.
+func writePorts(w io.Writer, ports []requestPort) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "\npmcd: PID = %d, PDU version = %d\n", os.Getpid(), pdu.ProtocolVersion)
+	b.WriteString("pmcd request port(s):\n  sts fd   port  family address\n  === ==== ===== ====== =======\n")
+	for _, unix := range []bool{true, false} { // the unix socket is the first
+		for _, p := range ports {
+			if (p.network == "unix") == unix {
+				p.writeRows(&b)
+			}
+		}
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// writeRows writes a row for each family of addresses that a port may have.
+func (p requestPort) writeRows(b *bytes.Buffer) {
+	families := []string{p.family()}
+	if p.network == "tcp" { // an address, of which pmcd tries both
+		families = []string{"inet", "ipv6"}
+	}
+	for _, f := range families {
+		status, fd := "err", -1
+		if p.Listener != nil && f == p.family() {
+			status, fd = "ok", descriptor(p.Listener)
+		}
+		fmt.Fprintf(b, "  %-3s %4d %5s %-6s %s\n", status, fd, p.number(), f, p.name)
+	}
+}
+
+// family is that of the addresses on which the port listens, or was to listen, in the words of pmcd.
+func (p requestPort) family() string {
+	switch p.network {
+	case "unix":
+		return "unix"
+	case "tcp6":
+		return "ipv6"
+	}
+	if a := p.tcpAddr(); a != nil && a.IP.To4() == nil {
+		return "ipv6"
+	}
+	return "inet"
+}
+
+// number is the number of the port, the one that the system chose for 0.
+func (p requestPort) number() string {
+	if a := p.tcpAddr(); a != nil {
+		return strconv.Itoa(a.Port)
+	}
+	return p.port
+}
+
+// tcpAddr is the address of an open TCP port, else nil.
+func (p requestPort) tcpAddr() *net.TCPAddr {
+	if p.Listener == nil {
+		return nil
+	}
+	a, _ := p.Addr().(*net.TCPAddr)
+	return a
+}
+
+// descriptor is the file descriptor of a listener, -1 if it is not known.
+func descriptor(l net.Listener) int {
+	c, ok := l.(syscall.Conn)
+	if !ok {
+		return -1
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return -1
+	}
+	fd := -1
+	raw.Control(func(n uintptr) { fd = int(n) })
+	return fd
+}

@@ -1,0 +1,123 @@
+package expvars
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"expvar"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// The limits of calls.
+const (
+	CallTimeout = 250 * time.Millisecond // of a call of the program's code
+	MaxStuck    = 16                     // calls that have not returned; then no others are made
+	MaxText     = 1 << 20                // bytes of the text of a variable
+)
+
+// Calls are calls of the program's code: of variables whose types are not expvar's own. One goroutine at a time may use them.
+type Calls struct {
+	Timeout time.Duration    // how long a call is waited for; 0: CallTimeout
+	running map[string]*call // that have not returned, by path
+}
+
+// A call is one of the program's code.
+type call struct {
+	done chan struct{} // closed at the end
+	text string
+	err  error
+}
+
+// ErrHangs is a call that has not returned in time.
+var ErrHangs = fmt.Errorf("expvar: a call of the program's code takes too long: %w", pdu.ErrAgain)
+
+// ErrText is a text that is no good.
+var ErrText = errors.New("expvar: the text of a variable is not JSON, or too long")
+
+// Value is the value of a variable of any type, whose text is JSON, with numbers as json.Number. The path tells variables
+// apart: while a call of the same path has not returned there is no other.
+func (c *Calls) Value(ctx context.Context, path string, v expvar.Var) (any, error) {
+	text, err := c.text(ctx, path, v)
+	if err != nil {
+		return nil, err
+	}
+	return parse(text)
+}
+
+func (c *Calls) text(ctx context.Context, path string, v expvar.Var) (string, error) {
+	if c.running == nil {
+		c.running = map[string]*call{}
+	}
+	if old := c.running[path]; old != nil {
+		select {
+		case <-old.done: // what it returned is old
+		default:
+			return "", ErrHangs
+		}
+	}
+	if c.Stuck() >= MaxStuck {
+		return "", ErrHangs
+	}
+	k := &call{done: make(chan struct{})}
+	c.running[path] = k
+	go k.run(v)
+	timeout := c.Timeout
+	if timeout == 0 {
+		timeout = CallTimeout
+	}
+	late := time.NewTimer(timeout)
+	defer late.Stop()
+	select {
+	case <-k.done:
+		delete(c.running, path)
+	case <-late.C:
+		return "", ErrHangs
+	case <-ctx.Done():
+		return "", ErrHangs
+	}
+	if k.err == nil && len(k.text) > MaxText {
+		return "", ErrText
+	}
+	return k.text, k.err
+}
+
+// Stuck is how many calls have not returned. It forgets the others.
+func (c *Calls) Stuck() int {
+	for path, k := range c.running {
+		select {
+		case <-k.done:
+			delete(c.running, path)
+		default:
+		}
+	}
+	return len(c.running)
+}
+
+func (k *call) run(v expvar.Var) {
+	defer close(k.done)
+	defer func() {
+		if p := recover(); p != nil {
+			k.err = fmt.Errorf("expvar: panic: %v", p)
+		}
+	}()
+	k.text = v.String()
+}
+
+// parse reads a text, all of it.
+func parse(text string) (any, error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber() // one that is out of range shall not spoil the rest
+	var doc any
+	if err := d.Decode(&doc); err != nil {
+		return nil, ErrText
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, ErrText
+	}
+	return doc, nil
+}

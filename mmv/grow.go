@@ -1,0 +1,107 @@
+package mmv
+
+import (
+	"bytes"
+	"time"
+)
+
+// grow brings the image, if there is one, up to date with what has been registered: in place if it has room, else by
+// a new one. What cannot be brought there goes on in memory of its own. r.mu is held.
+func (r *Registry) grow() {
+	im := r.image.Load()
+	if im == nil {
+		return
+	}
+	r.watch()
+	f := &r.file
+	if f.dir != "" && !f.lost && f.info == nil && r.replaceFile(false) {
+		return
+	}
+	if !r.stale && im.version >= r.fileVersion() {
+		if n := r.need(im, im.version); im.fits(n) {
+			if n.any() {
+				im.append(r)
+			}
+			return
+		}
+	}
+	if f.info != nil {
+		r.replaceFile(false) // if it fails, an old file is better than none
+	} else {
+		r.replaceHeap(false)
+	}
+}
+
+// fileVersion is the version of new images.
+func (r *Registry) fileVersion() Version { return max(r.version, r.Version) }
+
+// append adds records to the image in place.
+func (im *image) append(r *Registry) {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	placements := im.place(r, false)
+	olds := move(placements)
+	im.show()
+	settle(placements, olds)
+	im.setGeneration(r.generation())
+}
+
+// move gives values their places and returns the old ones.
+func move(placements []placement) (olds []*slot) {
+	olds = make([]*slot, len(placements))
+	for i, p := range placements {
+		olds[i] = p.cell.move(p.to)
+	}
+	return olds
+}
+
+// settle brings over what was added to the old places meanwhile.
+func settle(placements []placement, olds []*slot) {
+	for i, p := range placements {
+		p.cell.settle(olds[i])
+	}
+}
+
+// generation is a new number for the contents of an image.
+func (r *Registry) generation() uint64 {
+	now := time.Now()
+	g := uint64(now.Unix())<<32 | uint64(now.Nanosecond()/1000)
+	r.last = max(g, r.last+1)
+	return r.last
+}
+
+// build returns an image with all records, in memory of alloc, which no value is in yet. An exact one has no spare
+// room.
+func (r *Registry) build(exact bool, alloc func(size int) ([]uint64, error)) (*image, []placement, error) {
+	v := r.fileVersion()
+	n := r.need(nil, v)
+	if !exact {
+		n.spare()
+	}
+	im, err := newImage(v, n, alloc)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.putHeader(im)
+	return im, im.place(r, exact), nil
+}
+
+// Source brings the values up to date, as OnRead says, and returns the memory that has them, in the format of an MMV
+// file. It is for an agent in this process, which calls it at the beginning of each fetch: when it is another Source
+// than the last time, or its File says that it has Changed, it is to be read anew. A Source that is not current any
+// more can still be read, but has changed. One that is empty, which Read refuses, means that the metrics take more than
+// MaxFile bytes.
+func (r *Registry) Source() Source {
+	r.mu.Lock()
+	r.log.on = true
+	if r.image.Load() == nil {
+		r.start()
+		r.replaceHeap(true)
+	}
+	r.unlock()
+	r.read()
+	if im := r.image.Load(); im != nil {
+		return im
+	}
+	return new(bytes.Reader)
+}

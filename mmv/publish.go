@@ -1,0 +1,293 @@
+package mmv
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/pcpconf"
+)
+
+// A publication is the file of a registry. Registry.mu protects it.
+type publication struct {
+	dir    string      // "" if there is none
+	advice string      // what to do if dir is not good
+	info   fs.FileInfo // identifies the file that has the values; nil if there is none
+	lost   bool        // another program has taken the name
+	err    error       // what is wrong now
+	clash  error       // what was wrong with other files when it was published
+	retry  time.Time   // no new file is tried before
+	timer  *time.Timer
+
+	// mapped is how many files are mapped: those that were replaced are until the next garbage collection.
+	mapped *atomic.Int64
+
+	// ticking is held by tick: so one is at work at a time, however long OnRead's functions take, and Close can wait.
+	ticking sync.Mutex
+}
+
+const (
+	tickInterval  = time.Second // between calls of OnRead's functions, and looks at the file
+	retryInterval = time.Second // between attempts to write a file
+	maxMapped     = 256         // with more files mapped, one is replaced no more often than retryInterval
+)
+
+// DefaultDir is the directory in which pmdammv looks for files: mmv in $PCP_TMP_DIR, which is that of the environment
+// or of pcp.conf; usually /var/lib/pcp/tmp/mmv. It reads the environment and /etc/pcp.conf.
+func DefaultDir() (string, error) {
+	conf, err := pcpconf.Load("")
+	if err != nil {
+		return "", fmt.Errorf("mmv: %w", err)
+	}
+	return filepath.Join(conf.Get("PCP_TMP_DIR"), "mmv"), nil
+}
+
+// Publish writes the file Name in a directory, for pmdammv, and keeps the values there from now on: a program with a
+// line
+//
+//	err := registry.Publish("")
+//
+// in main needs no more. An empty dir means DefaultDir, which reads the environment and /etc/pcp.conf. The directory
+// must exist. A file of that name is replaced, whoever wrote it, in one step: readers see the old file or the whole
+// new one. Metrics that are registered later are added to it, or a greater file takes over in the same way. Memory of
+// the file is allocated before it is used, so a full disk is an error and never a signal; not so on a file system that
+// allocates anew for what is overwritten, such as btrfs and ZFS. Updates never wait for the file system otherwise than
+// for memory; registrations, With of an instance that is new, Remove, Source and Err may.
+//
+// A registry that is published is kept, and looked after every second, until Close.
+//
+// The error is that of Err at this time. The program can go on whatever it is: what cannot be written to a file,
+// because the disk is full or the directory has vanished, is counted in memory. The registry tries again every
+// second, as Err tells; Publish tries at once. A system without memory-mapped files gives errors.ErrUnsupported.
+//
+// Err also tells when another file in the directory has a metric with the same PMID.
+//
+// When another program or registry takes the name, the file is not taken back until Publish is called again. So two
+// registries of one Name, also in one program, take the file from each other: the one that is published last has it,
+// and the other one's Err and Logger tell so within a second or two.
+//
+// While a file is published, the functions of OnRead are called every second.
+//
+// The counterpart of mmv_stats_start(3).
+func (r *Registry) Publish(dir string) error {
+	var err error
+	advice := "give Publish another one"
+	if dir == "" {
+		advice = "set PCP_TMP_DIR"
+		dir, err = DefaultDir()
+	} else {
+		dir, err = filepath.Abs(dir)
+	}
+	r.read()
+	r.mu.Lock()
+	defer r.unlock()
+	r.start()
+	r.log.on = true
+	if err != nil || !isName(r.Name) {
+		return errors.Join(r.err(), err)
+	}
+	if f := &r.file; f.dir != "" && f.dir != dir {
+		r.unpublish()
+	}
+	r.file.dir, r.file.advice, r.file.lost, r.file.retry = dir, advice, false, time.Time{}
+	if r.file.mapped == nil {
+		r.file.mapped = new(atomic.Int64)
+	}
+	r.sweep()
+	r.file.clash = r.clash()
+	if !r.replaceFile(true) && r.image.Load() == nil {
+		r.replaceHeap(true)
+	}
+	if r.file.timer == nil {
+		r.file.timer = time.AfterFunc(tickInterval, r.tick)
+	}
+	return r.err()
+}
+
+// Close ends the publication: the values go on in memory. The file is removed if it counted only while the process
+// lives, see Registry.Process; otherwise it stays, with the values that it has, until a file of the same name
+// replaces it. The registry can be published again. It must not be called by a function of OnRead. The counterpart of
+// mmv_stats_stop(3).
+func (r *Registry) Close() error {
+	r.mu.Lock()
+	err := r.unpublish()
+	r.unlock()
+	r.flushLog()
+	r.file.ticking.Lock() // waits until the tick that is at work is over
+	defer r.file.ticking.Unlock()
+	return err
+}
+
+// unpublish moves all values to the heap and removes the file.
+func (r *Registry) unpublish() error {
+	f := &r.file
+	if f.dir == "" {
+		return nil
+	}
+	r.watch()
+	path, ours, keep := r.path(), f.info != nil, r.flags()&FlagProcess == 0
+	f.timer.Stop()
+	f.dir, f.info, f.err, f.clash, f.lost, f.timer = "", nil, nil, nil, false, nil
+	old := r.image.Load()
+	r.replaceHeap(true)
+	switch {
+	case !ours:
+		return nil
+	case keep:
+		old.setGeneration(r.generation())
+		return nil
+	}
+	return os.Remove(path)
+}
+
+func (r *Registry) path() string { return filepath.Join(r.file.dir, r.Name) }
+
+// flags are the flags of the file.
+func (r *Registry) flags() (f Flags) {
+	if r.NoPrefix {
+		f |= FlagNoPrefix
+	}
+	if r.Process.on() {
+		f |= FlagProcess
+	}
+	return f
+}
+
+// putHeader writes what the header says of the registry.
+func (r *Registry) putHeader(im *image) {
+	im.put32(headerFlags, uint32(r.flags()))
+	im.put32(headerProcess, uint32(os.Getpid()))
+	im.put32(headerCluster, uint32(r.Cluster))
+}
+
+// replaceFile makes a new image in a new file, moves all values there and gives it the name. If it cannot, they stay
+// where they are, and it is not tried again for a while; nor is it when many files are mapped that will be unmapped
+// soon, so that neither address space nor disk is full of them: tick brings the file up to date then.
+func (r *Registry) replaceFile(exact bool) bool {
+	f := &r.file
+	if time.Now().Before(f.retry) {
+		return false
+	}
+	var tmp *tempFile
+	im, placements, err := r.build(exact, func(size int) (words []uint64, err error) {
+		if tmp, err = createFile(f.dir, r.Name, size); err != nil {
+			return nil, err
+		}
+		return tmp.words, nil
+	})
+	if err != nil {
+		f.failed(f.explain(r.path(), err))
+		return false
+	}
+	im.own(tmp, f.mapped)
+	r.moveTo(im, placements)
+	f.info, f.err = tmp.info, nil
+	if f.mapped.Load() > maxMapped {
+		f.retry = time.Now().Add(retryInterval)
+	}
+	if err := tmp.rename(r.path()); err != nil { // then its memory is as good as the heap
+		f.info = nil
+		f.failed(f.explain(r.path(), err))
+	}
+	r.retire(im)
+	return f.err == nil
+}
+
+func (f *publication) failed(err error) {
+	f.err = fmt.Errorf("mmv: values go on in memory: %w", err)
+	f.retry = time.Now().Add(retryInterval)
+}
+
+// explain says what is wrong with the directory or the file at path, and not with an unfinished file, whose name nobody
+// knows.
+func (f *publication) explain(path string, err error) error {
+	what := ""
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		what, err = e.Op, e.Err
+	} else if e, ok := errors.AsType[*os.LinkError](err); ok {
+		what, err = e.Op, e.Err
+	} else {
+		return err
+	}
+	info, dirErr := os.Stat(f.dir)
+	switch {
+	case errors.Is(dirErr, fs.ErrNotExist):
+		return fmt.Errorf("directory %s does not exist: create it, or %s: %w", f.dir, f.advice, dirErr.(*fs.PathError).Err)
+	case dirErr == nil && !info.IsDir():
+		return fmt.Errorf("%s is not a directory: remove it, or %s: %w", f.dir, f.advice, err)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, errReadOnly):
+		return fmt.Errorf("directory %s is not writable: let this user write there, or %s: %w", f.dir, f.advice, err)
+	}
+	return fmt.Errorf("file %s: %s: %w", path, what, err)
+}
+
+// replaceHeap makes a new image on the heap and moves all values there.
+func (r *Registry) replaceHeap(exact bool) {
+	im, placements, err := r.build(exact, func(size int) ([]uint64, error) { return make([]uint64, size/8), nil })
+	if err != nil {
+		r.file.failed(err)
+		return
+	}
+	r.moveTo(im, placements)
+	r.retire(im)
+}
+
+// moveTo moves all values to a new image and makes it valid.
+func (r *Registry) moveTo(im *image, placements []placement) {
+	olds := move(placements)
+	im.show()
+	settle(placements, olds)
+	im.setGeneration(r.generation())
+	r.stale = false
+}
+
+// retire makes im the current image. Readers of the old one find that it has changed.
+func (r *Registry) retire(im *image) {
+	if old := r.image.Swap(im); old != nil {
+		atomic.StoreUint64(&old.words[headerGeneration2/8], 0)
+		runtime.KeepAlive(old)
+	}
+}
+
+// watch looks whether the file is still there.
+func (r *Registry) watch() {
+	f := &r.file
+	if f.info == nil {
+		return
+	}
+	now, err := os.Stat(r.path())
+	switch {
+	case err == nil && !os.SameFile(now, f.info):
+		f.info, f.lost = nil, true
+		f.err = fmt.Errorf("mmv: another program has replaced %s: values go on in memory", r.path())
+	case errors.Is(err, fs.ErrNotExist):
+		f.info = nil
+		f.err = fmt.Errorf("mmv: values go on in memory: %w", f.explain(r.path(), err))
+	}
+}
+
+// tick is called a second after Publish, and a second after the one before is over, while a file is published.
+func (r *Registry) tick() {
+	f := &r.file
+	f.ticking.Lock()
+	defer f.ticking.Unlock()
+	r.mu.Lock()
+	if f.dir == "" {
+		r.unlock()
+		return
+	}
+	r.grow()
+	r.unlock()
+	r.read()
+	r.mu.Lock()
+	defer r.unlock()
+	if f.timer != nil {
+		f.timer.Reset(tickInterval)
+	}
+}

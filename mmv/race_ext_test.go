@@ -1,0 +1,5 @@
+//go:build race
+
+package mmv_test
+
+const raceEnabled = true

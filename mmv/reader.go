@@ -1,0 +1,279 @@
+package mmv
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"syscall"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A Source is the bytes of an MMV file: an opened file, the memory of a Registry, or anything that has the two methods,
+// such as a *bytes.Reader. ReadAt reads what is there now, while another program may write it; it may be called by
+// several goroutines at once. Size is how many bytes there are.
+type Source interface {
+	io.ReaderAt
+	Size() int64
+}
+
+// MaxFile is how many bytes a file may have for Read. The metadata of a file is read at once, so it is also the greatest
+// part of the memory that reading one takes.
+const MaxFile = 256 << 20
+
+// A File is what an MMV file says of its metrics: all but the values, which a Reader or Snapshot reads.
+//
+// It is the state at the time of Open or Read and never changes. When the file does, Changed says so, and it must be
+// opened again. A File may be used by several goroutines, which must not change what its fields point to.
+type File struct {
+	Path       string // "" if Read has read it
+	Version    Version
+	Generation uint64 // identifies the contents; other contents have another one
+	Flags      Flags
+	PID        int // process that wrote the file; it counts if Flags has FlagProcess and it is not 0
+	Cluster    int // 0 to MaxCluster; 0 lets the agent choose
+
+	// Metrics are those that an agent can export, in the file's order: each has a name, and an item of its own.
+	Metrics []FileMetric
+
+	// InDoms are the instance domains, in the file's order. When two have the same serial, the domain has the
+	// instances of both.
+	InDoms []FileInDom
+
+	Labels []FileLabel // in the file's order
+
+	// Problems are flaws for which something was left out of the above: a section, a metric, an instance, a value. The
+	// rest can be used. There are at most MaxProblems; Flaws is how many flaws there were. Each is a *FormatError.
+	Problems []error
+	Flaws    int
+
+	src    Source
+	close  func() error
+	size   int64 // of the source when it was read
+	values int64 // offset of the section of values
+}
+
+// MaxProblems is how many flaws of a file are kept in File.Problems.
+const MaxProblems = 16
+
+// A FileMetric is a metric of a file.
+type FileMetric struct {
+	Name  string // without the prefix that an agent adds
+	Item  int    // 0 to MaxItem, unique in the file
+	Type  Type   // may be a number that is no type: then there are no values but an error
+	Sem   pdu.Sem
+	Units pdu.Units
+	InDom uint32 // serial of its instance domain, which the file need not have; 0 if it has none
+
+	// Instances says of which instances the file has values, each once, in the file's order. The instance domain need
+	// not have them. A metric without a domain has pdu.NoInst here, or nothing if there is no value.
+	Instances []pdu.InstID
+
+	records []int32 // of each of them, which record of the section of values
+	texts   texts
+}
+
+// Text returns the one-line text or the help text of the metric. The error is pdu.ErrText if there is none,
+// pdu.ErrGeneric if the file says that it lies outside of the file. It never wraps those.
+func (m *FileMetric) Text(kind pdu.TextKind) (string, error) { return m.texts.get(kind) }
+
+// A FileInDom is an instance domain of a file.
+type FileInDom struct {
+	Serial    uint32 // 0 to MaxSerial
+	Instances []pdu.Instance
+	texts     texts
+}
+
+// Text returns the one-line text or the help text of the domain, with the errors of FileMetric.Text.
+func (d *FileInDom) Text(kind pdu.TextKind) (string, error) { return d.texts.get(kind) }
+
+// A FileLabel is a label of a file.
+type FileLabel struct {
+	// Flags has one of the classes pdu.LabelInDom, LabelCluster, LabelItem and LabelInstances in a good file, and
+	// maybe pdu.LabelOptional. Anything else is as the file has it.
+	Flags    uint32
+	Identity uint32     // of what the label is: serial of an instance domain, cluster, or item
+	Instance pdu.InstID // for pdu.LabelInstances
+	JSON     string     // as the file has it, {"name":value} in a good one; up to MaxLabelJSON bytes
+}
+
+// texts are a one-line text and a help text.
+type texts struct{ short, long text }
+
+// A text is a text of a metric or a domain. The zero text is none.
+type text struct {
+	s     string
+	state textState
+}
+
+type textState uint8
+
+const (
+	textNone textState = iota
+	textThere
+	textOutside // its offset is outside of the file
+)
+
+func (t *texts) get(kind pdu.TextKind) (string, error) {
+	x := &t.short
+	if kind == pdu.TextHelp {
+		x = &t.long
+	}
+	switch x.state {
+	case textThere:
+		return x.s, nil
+	case textOutside:
+		return "", pdu.ErrGeneric
+	}
+	return "", pdu.ErrText
+}
+
+// Open reads a file and leaves it open for its values; Close closes it. The file is read, never mapped into memory, so
+// that its writer may cut it at any time. Errors: an *fs.PathError from the system; a *FormatError, which wraps
+// ErrInFlux while the file is being written; fs.ErrInvalid if it is no regular file.
+func Open(path string) (*File, error) {
+	// Nothing else is opened: a FIFO would wait, and a device may do anything. O_NONBLOCK is for one that takes the
+	// place of the file between the two calls.
+	if info, err := os.Stat(path); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, notRegular(path)
+	}
+	h, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	f, err := openHandle(path, h)
+	if err != nil {
+		h.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func notRegular(path string) error {
+	return fmt.Errorf("mmv: %s is not a regular file: %w", path, fs.ErrInvalid)
+}
+
+func openHandle(path string, h *os.File) (*File, error) {
+	info, err := h.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, notRegular(path)
+	}
+	f, err := read(path, osFile{h, info.Size()})
+	if f != nil {
+		f.close = h.Close
+	}
+	return f, err
+}
+
+// osFile is a file as a Source.
+type osFile struct {
+	*os.File
+	size int64
+}
+
+func (f osFile) Size() int64 { return f.size }
+
+// Read reads the MMV file that a source has. The File uses the source as long as values are read. The error is that
+// of the source's ReadAt, or a *FormatError, which wraps ErrInFlux while the file is being written.
+func Read(src Source) (*File, error) { return read("", src) }
+
+func read(path string, src Source) (*File, error) {
+	p := parser{f: &File{Path: path, src: src, size: src.Size()}}
+	if p.f.size < headerLen {
+		return nil, p.fail("header", p.f.size, "the file has %d bytes, a header %d", p.f.size, headerLen)
+	}
+	if p.f.size > MaxFile {
+		return nil, p.fail("header", 0, "the file has %d bytes, limit %d", p.f.size, MaxFile)
+	}
+	if p.f.size <= pooledLen {
+		buffer := buffers.Get().(*[pooledLen]byte)
+		defer buffers.Put(buffer) // nothing in the File points to it
+		p.pooled = buffer
+	}
+	if err := p.read(headerLen); err != nil {
+		return nil, err
+	}
+	generation := p.f.Generation
+	if err := p.read(p.f.size); err != nil {
+		return nil, err
+	}
+	// A writer that changes the contents first changes the generation. So if that is the same before and after the
+	// contents were read, then all of them belong to it.
+	if changed, err := p.f.Changed(); err != nil {
+		return nil, err
+	} else if changed || p.f.Generation != generation {
+		return nil, &FormatError{File: path, Section: "header", Offset: headerGeneration1,
+			Problem: "the generation changed while the file was read", Err: ErrInFlux}
+	}
+	p.sections()
+	return p.f, nil
+}
+
+// buffers are memory for the files that are read, unless they have more than pooledLen bytes.
+var buffers = sync.Pool{New: func() any { return new([pooledLen]byte) }}
+
+const pooledLen = 64 << 10
+
+// read reads the first n bytes, at least the header, and checks the header.
+func (p *parser) read(n int64) error {
+	if p.pooled != nil {
+		p.b = p.pooled[:n]
+	} else {
+		p.b = make([]byte, n)
+	}
+	if got, err := p.f.src.ReadAt(p.b, 0); got < len(p.b) {
+		return p.readError(got, err)
+	}
+	return p.header()
+}
+
+// readError is the error of a source that returned n bytes and err. A file that ends early has been cut since it was opened.
+func (p *parser) readError(n int, err error) error {
+	if err == nil || errors.Is(err, io.EOF) {
+		return &FormatError{File: p.f.Path, Section: "file", Offset: int64(n),
+			Problem: fmt.Sprintf("the file ends here, it had %d bytes when it was opened", p.f.size), Err: ErrInFlux}
+	}
+	return err
+}
+
+// Close closes the file if Open has opened it. Values cannot be read any more then.
+func (f *File) Close() error {
+	if f.close == nil {
+		return nil
+	}
+	return f.close()
+}
+
+// generations is memory for the generation numbers.
+type generations [headerSections - headerGeneration1]byte
+
+var generationsPool = sync.Pool{New: func() any { return new(generations) }}
+
+// Changed reports whether the file has other contents now than when it was read: then values cannot be read any more,
+// and it must be opened again. A file that has been replaced by another one with its name, as most writers do it, has
+// not changed. The error is that of the source's ReadAt; a file that has become too short for the numbers has changed.
+// Changed does not allocate.
+func (f *File) Changed() (bool, error) {
+	g := generationsPool.Get().(*generations)
+	defer generationsPool.Put(g)
+	return f.changed(g)
+}
+
+func (f *File) changed(g *generations) (bool, error) {
+	n, err := f.src.ReadAt(g[:], headerGeneration1)
+	if n < len(g) {
+		if err == nil || errors.Is(err, io.EOF) {
+			return true, nil
+		}
+		return true, err
+	}
+	return native.Uint64(g[:8]) != f.Generation || native.Uint64(g[8:]) != f.Generation, nil
+}

@@ -1,0 +1,24 @@
+package mmv
+
+// Load reads all that the values of a metric need. After it, Value of them fails neither with ErrChanged nor with an error
+// of the source, so that what a caller has begun to write of them can be completed.
+func (r *Reader) Load(m *FileMetric) error {
+	last := int64(-1)
+	for i, rec := range m.records {
+		off := r.f.values + int64(rec)*valueLen
+		if m.Type == TypeString {
+			if _, err := r.Value(m, i); r.err != nil {
+				return err
+			}
+		} else if off/pageLen != last {
+			last = off / pageLen
+			if _, err := r.at(off, valueLen); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Err is why the file cannot be read any more since Reset: ErrChanged or an error of the source; nil if it can.
+func (r *Reader) Err() error { return r.err }

@@ -1,0 +1,196 @@
+package mmv
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A Reader reads values. It reads pages of the file, each at most once after Reset, so that many values take few system
+// calls, in any order. It reuses its memory: in the steady state nothing is allocated. The zero Reader is ready for
+// Reset. One goroutine at a time.
+type Reader struct {
+	f      *File
+	now    int64    // microseconds since 1970
+	pages  []*page  // those in use, and after them those of earlier reads
+	used   int      // how many are in use
+	table  []uint32 // of each page of the file: 0, or its index in pages and one
+	err    error    // the file cannot be read any more
+	header generations
+}
+
+const (
+	pageLen = 16 << 10
+	// A record or a string that begins in a page is whole in it: so much of the next page is read too.
+	pageMore = stringLen
+)
+
+// A page is a part of the file.
+type page struct {
+	index int // in the file
+	b     [pageLen + pageMore]byte
+}
+
+// Reset forgets all that has been read, for new values or another file. now is the time up to which intervals in
+// progress count, usually time.Now().
+func (r *Reader) Reset(f *File, now time.Time) {
+	for _, p := range r.pages[:r.used] {
+		r.table[p.index] = 0
+	}
+	r.f, r.now, r.used, r.err = f, now.UnixMicro(), 0, nil
+	if n := int(f.size/pageLen) + 1; n > len(r.table) {
+		r.table = make([]uint32, n)
+	}
+}
+
+// Value returns the value of instance m.Instances[i] of a metric of the file of Reset. It is as a collector exports it:
+// an elapsed time has the type pdu.Type64 and counts the interval in progress up to the time of Reset. The bytes of a
+// string are valid until the next Reset.
+//
+// Errors: ErrNoValue; pdu.ErrAppVersion for TypeNoSupport; pdu.ErrType for a number that is no type; ErrChanged, or the
+// error of the source's ReadAt, after which all calls up to the next Reset fail; a *FormatError that wraps
+// pdu.ErrGeneric for a string outside of the file.
+func (r *Reader) Value(m *FileMetric, i int) (pdu.Atom, error) { return r.ValueAt(m.Place(i)) }
+
+// A Place says where in its file a value is, and of which type it is.
+type Place struct {
+	record int32 // index in the section of values
+	typ    Type
+}
+
+// Place is the place of instance m.Instances[i], for ValueAt.
+func (m *FileMetric) Place(i int) Place { return Place{m.records[i], m.Type} }
+
+// ValueAt is Value of a metric and an instance whose Place is known, which takes less time.
+func (r *Reader) ValueAt(p Place) (pdu.Atom, error) {
+	if !p.typ.isKnown() {
+		return pdu.Atom{}, pdu.ErrType
+	}
+	if p.typ == TypeNoSupport {
+		return pdu.Atom{}, pdu.ErrAppVersion
+	}
+	off := r.f.values + int64(p.record)*valueLen
+	b, err := r.at(off, valueLen)
+	if err != nil {
+		return pdu.Atom{}, err
+	}
+	if r.f.Flags&FlagSentinel != 0 && p.typ.isSentinel(b) {
+		return pdu.Atom{}, ErrNoValue
+	}
+	word := b[valueWord : valueWord+8]
+	switch p.typ {
+	case TypeU64:
+		return pdu.Uint64(native.Uint64(word)), nil
+	case Type32:
+		return pdu.Int32(int32(native.Uint32(word))), nil
+	case TypeU32:
+		return pdu.Uint32(native.Uint32(word)), nil
+	case Type64:
+		return pdu.Int64(int64(native.Uint64(word))), nil
+	case TypeFloat:
+		return pdu.Float32(math.Float32frombits(native.Uint32(word))), nil
+	case TypeDouble:
+		return pdu.Float64(math.Float64frombits(native.Uint64(word))), nil
+	case TypeElapsed:
+		elapsed := int64(native.Uint64(word))
+		if start := int64(native.Uint64(b[valueExtra:])); start < 0 {
+			elapsed += r.now + start
+		}
+		return pdu.Int64(elapsed), nil
+	}
+	return r.text(off, int64(native.Uint64(b[valueExtra:])))
+}
+
+// isSentinel reports whether a record of a value says that there is none, but for strings.
+func (t Type) isSentinel(b []byte) bool {
+	switch t {
+	case TypeFloat:
+		f := math.Float32frombits(native.Uint32(b[valueWord:]))
+		return f != f
+	case TypeDouble:
+		f := math.Float64frombits(native.Uint64(b[valueWord:]))
+		return f != f
+	case TypeString:
+		return false
+	}
+	return native.Uint64(b[valueWord:]) == math.MaxUint64
+}
+
+// text reads the string at an offset, for the value at another one. A string that fills its slot is cut by one byte, as
+// the C agent does it.
+func (r *Reader) text(value, slot int64) (pdu.Atom, error) {
+	if slot < headerLen || slot >= r.f.size {
+		return pdu.Atom{}, r.textError(value, "the string's offset is outside of the file")
+	}
+	n := min(stringLen, r.f.size-slot)
+	b, err := r.at(slot, int(n))
+	if err != nil {
+		return pdu.Atom{}, err
+	}
+	end := bytes.IndexByte(b, 0)
+	if end < 0 {
+		if n < stringLen {
+			return pdu.Atom{}, r.textError(value, "the string does not end before the file does")
+		}
+		end = stringLen - 1
+	}
+	if end == 0 && r.f.Flags&FlagSentinel != 0 {
+		return pdu.Atom{}, ErrNoValue
+	}
+	a := pdu.Aggregate(b[:end:end])
+	a.Type = pdu.TypeString
+	return a, nil
+}
+
+func (r *Reader) textError(value int64, problem string) error {
+	return &FormatError{File: r.f.Path, Section: "values", Offset: value + valueExtra, Problem: problem, Err: pdu.ErrGeneric}
+}
+
+// at returns n bytes at an offset, which are within the file as it was when it was opened; n is at most pageMore.
+func (r *Reader) at(off int64, n int) ([]byte, error) {
+	if r.err != nil {
+		return nil, r.err
+	}
+	index := int(uint64(off) / pageLen)
+	slot := r.table[index]
+	if slot == 0 {
+		if r.err = r.load(index); r.err != nil {
+			return nil, r.err
+		}
+		slot = r.table[index]
+	}
+	p := r.pages[slot-1]
+	i := int(uint64(off) % pageLen)
+	return p.b[i : i+n], nil
+}
+
+// load reads a page. All of it belongs to the file's generation, which is looked at after the page was read: a writer
+// changes the generation before it changes anything else but values.
+func (r *Reader) load(index int) error {
+	if r.used == len(r.pages) {
+		r.pages = append(r.pages, new(page))
+	}
+	p := r.pages[r.used]
+	off := int64(index) * pageLen
+	want := min(int64(len(p.b)), r.f.size-off)
+	n, err := r.f.src.ReadAt(p.b[:want], off)
+	if int64(n) < want {
+		if err == nil || errors.Is(err, io.EOF) {
+			return ErrChanged
+		}
+		return err
+	}
+	if changed, err := r.f.changed(&r.header); err != nil {
+		return err
+	} else if changed {
+		return ErrChanged
+	}
+	p.index = index
+	r.used++
+	r.table[index] = uint32(r.used)
+	return nil
+}

@@ -1,0 +1,464 @@
+package mmv
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A Registry is the metrics of a program. Its methods register metrics and return handles, through which the program
+// sets the values. A Registry with a Name is ready; the other fields have good defaults. They are set before the
+// first method is called, and a Registry is not copied after that. All methods of a Registry, of its instance domains
+// and of its handles are safe for concurrent use.
+//
+// A registration never fails in a way that the program must handle: a handle is always returned and always counts.
+// What was wrong with it is in the error of Err and Publish, and goes to Logger:
+//
+//	name, Type, Sem or Item of a metric, too many   the metric is left out: it is not seen from outside
+//	name or Serial of an instance domain            all metrics over it are left out
+//	name or number of an instance                   the instance is left out of all metrics
+//	a label                                         it is left out; too many, or Version below 3: all of the call
+//	a Text or a Help too long, or with a NUL        it is cut
+//	bounds or quantiles of a Histogram              it has the one bound 1 and no quantiles
+//	Name of the Registry                            no file is written
+//
+// The values are seen when Publish writes a file for pmdammv, when an agent in the same process serves Source, or
+// both.
+//
+// The counterpart of mmv_stats_registry(3), to which nothing can be added once it was started.
+type Registry struct {
+	// Name is the name of the file and of the metrics: a metric "requests" is mmv.NAME.requests. It is a letter, then
+	// letters, digits, "_" and ".".
+	Name string
+
+	// Cluster is the second part of the metrics' PMIDs, 70.CLUSTER.ITEM, from 1 to SafeCluster. 0 means a number
+	// computed from Name, the same on every host and after every restart. Programs of one host should differ; Publish
+	// looks whether they do.
+	Cluster int
+
+	// NoPrefix leaves Name out of the metrics' names: mmv.requests.
+	NoPrefix bool
+
+	// Process says whether the file counts only while this process lives.
+	Process ProcessCheck
+
+	// Version is the version of the file; 0 means the lowest that can hold what is registered.
+	Version Version
+
+	// Labels are labels of all metrics. Agents add {"agent":"mmv"}.
+	Labels Labels
+
+	// Logger gets what Err tells, each once, from the first Publish or Source on: what is wrong with registrations, and
+	// a file that cannot be written or that another program has replaced. How often it gets alike is limited. It is
+	// called without a lock of the registry, so its handler may be one of LogHandler. nil means slog.Default().
+	Logger *slog.Logger
+
+	mu         sync.Mutex
+	started    bool
+	version    Version // the lowest that can hold all
+	metrics    []*metric
+	domains    []*InDom
+	cells      []*cell // of metrics and instances that an image has
+	labels     []label
+	names      map[string]*metric // by name
+	groups     map[string]*metric // one of the metrics whose names begin with a name and a dot
+	items      map[int]*metric
+	serials    map[int]*InDom
+	inDoms     map[string]*InDom
+	errs       []error // what was wrong with registrations
+	dropped    int     // errors that errs has no room for
+	last       uint64  // generation
+	stale      bool    // the image has what has been removed
+	file       publication
+	log        problemLog
+	onRead     []func()
+	reading    sync.Mutex // while those are called
+	image      atomic.Pointer[image]
+	histograms map[*Histogram]*instance
+	runtimes   map[string]uintptr // where AddRuntime was called, by prefix
+}
+
+// maxErrors is how many errors of registrations a Registry keeps.
+const maxErrors = 100
+
+// A Metric describes a metric at its registration. All fields may be left out.
+type Metric struct {
+	Text  string    // one line that says what it is, up to MaxText bytes
+	Help  string    // more than one line, up to MaxText bytes
+	Units pdu.Units // such as pdu.UnitCount, pdu.TimeSec or pdu.SpaceByte
+	Sem   pdu.Sem   // 0: that of the handle
+
+	// Type is the type of the values in the file, as in new(TypeU32); nil means that of the handle. Handles of numbers
+	// can have any type of numbers. All can have TypeNoSupport, which exports the metric without values.
+	Type *Type
+
+	// Item is the third part of the PMID, 1 to MaxItem; 0 means a number computed from the name. It is then the same
+	// after every restart, whatever other metrics come and go, unless two names give the same number: then the one
+	// that is registered later gets the next free one.
+	Item int
+
+	Labels Labels
+}
+
+// A metric is a registered metric.
+type metric struct {
+	registry *Registry
+	name     string
+	Metric
+	typ   Type // in the file
+	cells Type // of the cells: the handle's own instead of TypeNoSupport
+	index int  // in Registry.metrics
+	dom   *InDom
+	bad   bool // it is in no image
+	adds  bool // as class.adds
+	where uintptr
+}
+
+// A class is what handles of one type have in common.
+type class struct {
+	typ     Type
+	sem     pdu.Sem
+	numeric bool // any type of numbers will do
+	adds    bool // handles only add to numbers, none sets one
+}
+
+var (
+	counterClass      = class{TypeU64, pdu.SemCounter, true, true}
+	floatCounterClass = class{TypeDouble, pdu.SemCounter, true, true}
+	gaugeClass        = class{Type64, pdu.SemInstant, true, false}
+	floatGaugeClass   = class{TypeDouble, pdu.SemInstant, true, false}
+	timerClass        = class{TypeElapsed, pdu.SemCounter, false, false}
+	textClass         = class{TypeString, pdu.SemDiscrete, false, false}
+)
+
+// Counter registers a metric and returns its handle.
+func (r *Registry) Counter(name string, m Metric) *Counter {
+	c := new(Counter)
+	r.single(&c.cell, name, m, counterClass)
+	return c
+}
+
+// FloatCounter registers a metric and returns its handle.
+func (r *Registry) FloatCounter(name string, m Metric) *FloatCounter {
+	c := new(FloatCounter)
+	r.single(&c.cell, name, m, floatCounterClass)
+	return c
+}
+
+// Gauge registers a metric and returns its handle.
+func (r *Registry) Gauge(name string, m Metric) *Gauge {
+	g := new(Gauge)
+	r.single(&g.cell, name, m, gaugeClass)
+	return g
+}
+
+// FloatGauge registers a metric and returns its handle.
+func (r *Registry) FloatGauge(name string, m Metric) *FloatGauge {
+	g := new(FloatGauge)
+	r.single(&g.cell, name, m, floatGaugeClass)
+	return g
+}
+
+// Timer registers a metric and returns its handle. Units and semantics are always microseconds and pdu.SemCounter.
+func (r *Registry) Timer(name string, m Metric) *Timer {
+	t := new(Timer)
+	r.single(&t.cell, name, m, timerClass)
+	return t
+}
+
+// Text registers a metric of strings of up to MaxString bytes and returns its handle.
+func (r *Registry) Text(name string, m Metric) *Text {
+	t := new(Text)
+	r.single(&t.cell, name, m, textClass)
+	return t
+}
+
+// single registers a metric without a domain, whose only value is c.
+func (r *Registry) single(c *cell, name string, m Metric, k class) {
+	r.mu.Lock()
+	defer r.unlock()
+	where := r.start()
+	c.init(r.metric(where, name, m, k, nil), nil)
+	r.add(c)
+	r.grow()
+}
+
+// add adds a value to those that images have.
+func (r *Registry) add(c *cell) {
+	if !c.metric.bad && (c.inst == nil || !c.inst.bad) {
+		r.cells = append(r.cells, c)
+	}
+}
+
+// start is called by all methods that register, with r.mu. It returns where the program called them.
+func (r *Registry) start() (where uintptr) {
+	where = callSite()
+	if r.started {
+		return where
+	}
+	r.started = true
+	r.names, r.groups, r.items = make(map[string]*metric), make(map[string]*metric), make(map[int]*metric)
+	r.serials, r.inDoms = make(map[int]*InDom), make(map[string]*InDom)
+	r.histograms, r.runtimes = make(map[*Histogram]*instance), make(map[string]uintptr)
+	r.version = Version1
+	if !isName(r.Name) || len(r.Name) > MaxName {
+		r.fail(where, "Registry.Name %q: a name is components of letters, digits and \"_\" with dots between them", r.Name)
+	}
+	if r.Cluster == 0 {
+		r.Cluster = hash(r.Name)%SafeCluster + 1
+	} else if r.Cluster < 0 || r.Cluster > SafeCluster {
+		r.fail(where, "Registry.Cluster %d: out of range (1..%d)", r.Cluster, SafeCluster)
+	}
+	if r.Version != 0 && !r.Version.Valid() {
+		r.fail(where, "Registry.Version %d: there are 1, 2 and 3", r.Version)
+		r.Version = 0
+	}
+	r.addLabels(where, "Registry", r.Labels, pdu.LabelCluster, uint32(r.Cluster), nil)
+	return where
+}
+
+// AddLabels adds labels of all metrics, or replaces those with the same names.
+func (r *Registry) AddLabels(l Labels) {
+	r.mu.Lock()
+	defer r.unlock()
+	r.addLabels(r.start(), "Registry", l, pdu.LabelCluster, uint32(r.Cluster), nil)
+	r.grow()
+}
+
+// addLabels adds labels of something that owner names in errors.
+func (r *Registry) addLabels(where uintptr, owner string, l Labels, c pdu.LabelClass, identity uint32, inst *instance) {
+	records, err := l.encode(c, identity, inst)
+	if err != nil {
+		r.fail(where, "%s: %w", owner, err)
+	}
+	if len(records) == 0 {
+		return
+	}
+	if r.Version != 0 && r.Version < Version3 {
+		r.fail(where, "%s: labels need version %d, Registry.Version is %d", owner, Version3, r.Version)
+		return
+	}
+	kept := slices.DeleteFunc(slices.Clone(r.labels), func(l label) bool { return slices.ContainsFunc(records, l.same) })
+	if n := len(kept) + len(records); n > MaxLabels {
+		r.fail(where, "%s: %d labels are too many, limit %d", owner, n, MaxLabels)
+		return
+	}
+	r.stale = r.stale || len(kept) < len(r.labels)
+	r.version = Version3
+	r.labels = append(kept, records...)
+}
+
+// metric registers a metric. It is bad if something is wrong.
+func (r *Registry) metric(where uintptr, name string, spec Metric, k class, dom *InDom) *metric {
+	m := &metric{registry: r, name: name, Metric: spec, typ: k.typ, adds: k.adds, dom: dom, where: where}
+	if err := r.check(m, k); err != nil {
+		r.fail(where, "metric %q: %w", name, err)
+	}
+	if m.cells = m.typ; m.typ == TypeNoSupport {
+		m.cells = k.typ
+	}
+	if m.bad = m.bad || dom != nil && dom.bad; m.bad {
+		return m
+	}
+	if m.Sem == 0 || m.typ == TypeElapsed {
+		m.Sem = k.sem
+	}
+	if m.typ == TypeElapsed {
+		m.Units = pdu.TimeUSec
+	}
+	if m.Item == 0 {
+		m.Item = free(r.items, hash(name), 1, MaxItem)
+	}
+	m.index = len(r.metrics)
+	r.metrics = append(r.metrics, m)
+	r.names[name], r.items[m.Item] = m, m
+	for i := range name {
+		if name[i] == '.' {
+			r.groups[name[:i]] = m
+		}
+	}
+	if len(name) > MaxShortName {
+		r.version = max(r.version, Version2)
+	}
+	r.addLabels(where, fmt.Sprintf("metric %q", name), m.Labels, pdu.LabelItem, uint32(m.Item), nil)
+	return m
+}
+
+// check says what is wrong with a metric and marks it as bad.
+func (r *Registry) check(m *metric, k class) error {
+	var errs []error
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if !isName(m.name) {
+		wrong("a name is components of letters, digits and \"_\" with dots between them, each beginning with a letter")
+	}
+	if limit := r.maxName(); len(m.name) > limit {
+		wrong("the name has %d bytes, limit %d", len(m.name), limit)
+	}
+	if r.isReserved(m.name) {
+		wrong("agents have metrics mmv.control.reload, debug, files and metrics of their own")
+	}
+	if same := r.names[m.name]; same != nil {
+		wrong("already registered at %s", site(same.where))
+	} else if below := r.groups[m.name]; below != nil {
+		wrong("registered at %s is %q, whose name begins with this one and a dot", site(below.where), below.name)
+	}
+	for i := range m.name {
+		if above := r.names[m.name[:i]]; m.name[i] == '.' && above != nil {
+			wrong("%q is a metric, registered at %s", above.name, site(above.where))
+		}
+	}
+	if m.Type != nil {
+		m.typ = *m.Type
+	}
+	if ok := m.typ == k.typ || m.typ == TypeNoSupport || k.numeric && m.typ.isKnown() && m.typ <= TypeDouble; !ok {
+		wrong("type %v is not one that this handle can have", m.typ)
+		m.typ = k.typ
+	}
+	if m.Sem != 0 && m.Sem != pdu.SemCounter && m.Sem != pdu.SemInstant && m.Sem != pdu.SemDiscrete {
+		wrong("semantics %d do not exist", m.Sem)
+	}
+	if m.Item < 0 || m.Item > MaxItem {
+		wrong("item %d is out of range (1..%d)", m.Item, MaxItem)
+	} else if same := r.items[m.Item]; same != nil {
+		wrong("item %d is that of %q, registered at %s", m.Item, same.name, site(same.where))
+	}
+	if len(r.metrics) == MaxMetrics {
+		wrong("there are %d metrics, which is the limit", MaxMetrics)
+	}
+	m.bad = errs != nil
+	return errors.Join(append(errs, checkTexts(m.Text, m.Help))...)
+}
+
+// maxName is how long a name may be.
+func (r *Registry) maxName() int {
+	if r.Version == Version1 {
+		return MaxShortName
+	}
+	return MaxName
+}
+
+func checkTexts(short, long string) error {
+	var errs []error
+	for i, s := range [...]string{short, long} {
+		what := [...]string{"Text", "Help"}[i]
+		if len(s) > MaxText {
+			errs = append(errs, fmt.Errorf("%s has %d bytes, limit %d: it is cut", what, len(s), MaxText))
+		}
+		if strings.Contains(s, "\x00") {
+			errs = append(errs, fmt.Errorf("%s has a NUL: it is cut there", what))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// isReserved reports whether agents have a metric of their own that a metric would collide with.
+func (r *Registry) isReserved(name string) bool {
+	if !r.NoPrefix {
+		name = r.Name + "." + name
+	}
+	rest, ok := strings.CutPrefix(name+".", "control.")
+	first, _, _ := strings.Cut(rest, ".")
+	return ok && slices.Contains([]string{"", "reload", "debug", "files", "metrics"}, first)
+}
+
+// hash is a number that depends on a name only.
+func hash(name string) int {
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	return int(h.Sum32() >> 1)
+}
+
+// free is a number from low to high that is not used: start brought into the range, or the next free one.
+func free[N ~int | ~int32, V any](used map[N]V, start int, low, high N) N {
+	n := low + N(int64(start)%(int64(high)-int64(low)+1))
+	for {
+		if _, ok := used[n]; !ok {
+			return n
+		}
+		if n++; n > high || n < low {
+			n = low
+		}
+	}
+}
+
+// Err is what is wrong: with registrations, each with the place in the program, and with the file of Publish. It is
+// nil if all is well. What is wrong with the file passes when the reason does; the rest stays.
+func (r *Registry) Err() error {
+	r.mu.Lock()
+	defer r.unlock()
+	return r.err()
+}
+
+func (r *Registry) err() error {
+	errs := slices.Clone(r.errs)
+	if r.dropped > 0 {
+		errs = append(errs, fmt.Errorf("mmv: %d more errors", r.dropped))
+	}
+	return errors.Join(append(errs, r.file.err, r.file.clash)...)
+}
+
+// fail adds an error of a registration.
+func (r *Registry) fail(where uintptr, format string, args ...any) {
+	if len(r.errs) == maxErrors {
+		r.dropped++
+		return
+	}
+	r.errs = append(r.errs, fmt.Errorf("mmv: %s: %w", site(where), fmt.Errorf(format, args...)))
+}
+
+// callSite is the place in the program that called this package.
+func callSite() uintptr {
+	var pcs [8]uintptr
+	n := runtime.Callers(2, pcs[:])
+	for _, pc := range pcs[:n] {
+		if f := runtime.FuncForPC(pc - 1); f != nil && !strings.HasPrefix(f.Name(), pkg+".") {
+			return pc
+		}
+	}
+	return 0
+}
+
+const pkg = "github.com/pcp-go/pcp/mmv"
+
+// site is a place in the program as FILE:LINE.
+func site(pc uintptr) string {
+	f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
+	if f.File == "" {
+		return "?"
+	}
+	return fmt.Sprintf("%s:%d", f.File, f.Line)
+}
+
+// OnRead has f called before values are read: whenever Source is called, and every second while a file is published.
+// It is for values that come from elsewhere, such as the size of a heap: f sets them. One call of a registry's
+// functions runs at a time. They may register metrics, but must not call Source, Publish or Close.
+func (r *Registry) OnRead(f func()) {
+	r.mu.Lock()
+	defer r.unlock()
+	r.onRead = append(r.onRead, f)
+}
+
+// read calls the functions of OnRead and computes the quantiles of histograms.
+func (r *Registry) read() {
+	r.mu.Lock()
+	functions := r.onRead
+	r.unlock()
+	r.reading.Lock()
+	defer r.reading.Unlock()
+	for _, f := range functions {
+		f()
+	}
+	r.mu.Lock()
+	defer r.unlock()
+	for h := range r.histograms {
+		h.updateQuantiles()
+	}
+}

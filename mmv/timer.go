@@ -1,0 +1,105 @@
+package mmv
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// A Timer is the sum of the times that something took, in microseconds: a counter that also grows while something is
+// going on. Its methods are safe for concurrent use; they take a lock that only this Timer has.
+//
+// Spans may overlap. Each counts: two that run for a second together are two seconds. The metric has the type
+// TypeElapsed, whose record says since when one interval is in progress, so that the reader, on reading, adds the
+// time since then. With one span running that is exact at any time. With more, what is read is exact whenever a span
+// starts or stops, and grows by one second per second in between, which is too little, until the next start or stop
+// makes up for it: it never goes back.
+//
+// The counterpart of mmv_stats_interval_start(3), which has one interval in progress at a time.
+type Timer struct {
+	cell
+	running int
+	sum     time.Duration // of all spans up to the time last
+	last    time.Time
+}
+
+// A Span is the time from Timer.Start to Stop. The zero Span is of no timer.
+type Span struct {
+	timer *Timer
+	start time.Time
+}
+
+// Start begins a span. Each span is to be stopped once:
+//
+//	defer requests.Start().Stop()
+func (t *Timer) Start() Span {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	t.advance(now)
+	t.running++
+	t.write(now)
+	return Span{t, now}
+}
+
+// Stop ends the span and returns how long it was. A second Stop of the same span counts as that of another one.
+func (s Span) Stop() time.Duration {
+	t := s.timer
+	if t == nil {
+		return 0
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	if t.running > 0 {
+		t.advance(now)
+		t.running--
+		t.write(now)
+	}
+	return now.Sub(s.start)
+}
+
+// Add adds a span that is over, of a time that was measured elsewhere. One that is negative is ignored.
+func (t *Timer) Add(d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	t.advance(now)
+	t.sum += max(d, 0)
+	t.write(now)
+}
+
+// Value is the sum of all spans, with what has passed of those that are running.
+func (t *Timer) Value() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.sum + time.Duration(t.running)*time.Since(t.last)
+}
+
+// advance counts the running spans up to now. The clock is the monotonic one.
+func (t *Timer) advance(now time.Time) {
+	t.sum += time.Duration(t.running) * now.Sub(t.last)
+	t.last = now
+}
+
+// write stores the record: the value is such that value + now + extra is the sum. The extra word, the negated time of
+// day at which it was set, only changes when the first span starts or the last one stops. So a reader that comes
+// between two stores can be wrong only then.
+func (t *Timer) write(now time.Time) {
+	s := t.slot.Load()
+	if s == nil {
+		return
+	}
+	r := s.record
+	extra := int64(atomic.LoadUint64(&r[1]))
+	sum := t.sum.Microseconds()
+	switch {
+	case t.running == 0:
+		atomic.StoreUint64(&r[1], 0)
+		atomic.StoreUint64(&r[0], uint64(sum))
+	case extra == 0:
+		atomic.StoreUint64(&r[0], uint64(sum))
+		atomic.StoreUint64(&r[1], uint64(-now.UnixMicro()))
+	default:
+		atomic.StoreUint64(&r[0], uint64(sum-(now.UnixMicro()+extra)))
+	}
+}

@@ -1,0 +1,225 @@
+package pmdammv
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/loglimit"
+	"github.com/pcp-go/pcp/mmv"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// Domain is the number of PCP's MMV agent, Name its name and that of the root of its metrics.
+const (
+	Domain pdu.Domain = 70
+	Name              = "mmv"
+)
+
+// PMProxyDomain and PMProxyName are those of the same agent for the metrics of pmproxy, which are in a directory of
+// their own: $PCP_TMP_DIR/pmproxy.
+const (
+	PMProxyDomain pdu.Domain = 4
+	PMProxyName              = "pmproxy"
+)
+
+// Options say what an agent serves, and as what. The zero Options serve nothing.
+type Options struct {
+	// Dir is the directory of the files, such as /var/lib/pcp/tmp/mmv. It need not exist. Empty means none.
+	Dir string
+	// Registries are served as if each had written a file of its Name into the directory.
+	Registries []*mmv.Registry
+	// Name is the agent's name and the root of its metrics. Empty means the constant Name.
+	Name string
+	// Domain is the number of the agent. Zero means the constant Domain.
+	Domain pdu.Domain
+	// Logger logs which files are not served, and why. See pmda.Agent.Logger for nil.
+	Logger *slog.Logger
+}
+
+// New makes the agent. Invalid options are reported by the agent's Err, and by whatever serves it.
+func New(o Options) *pmda.Agent { return newAgent(o, defaultLimits).Agent }
+
+// Of makes an agent that serves Registries of this program and no files.
+func Of(registries ...*mmv.Registry) *pmda.Agent { return New(Options{Registries: registries}) }
+
+func newAgent(o Options, l limits) *agent {
+	if o.Name == "" {
+		o.Name = Name
+	}
+	if o.Domain == 0 {
+		o.Domain = Domain
+	}
+	a := &agent{
+		Agent:      &pmda.Agent{Name: o.Name, Domain: o.Domain, Logger: o.Logger},
+		limits:     l,
+		registries: o.Registries,
+		turn:       make(chan struct{}, 1),
+	}
+	if o.Dir != "" {
+		a.dir = newDirectory(o.Dir, l)
+	}
+	a.AddDynamic(o.Name)
+	a.Use(func(next pmda.Handler) pmda.Handler { return handler{next, a} })
+	return a
+}
+
+// An agent is a pmda.Agent that serves files and Registries.
+type agent struct {
+	*pmda.Agent
+	limits     limits
+	registries []*mmv.Registry
+
+	snap    atomic.Pointer[snapshot] // nil before the first request
+	reload  atomic.Bool              // read everything again
+	debug   atomic.Int32             // mmv.control.debug
+	next    atomic.Uint32            // where the next check of some entries begins
+	checked atomic.Int64             // until when a check of all entries is not made again, in ns since 1970
+	fetches sync.Pool                // of *fetch
+
+	// turn has one place: whoever has filled it may use what follows.
+	turn    chan struct{}
+	dir     *directory // nil if there is none
+	regs    []*entry   // of registries; nil before the first scan
+	limited struct{ of, log *slog.Logger }
+}
+
+// A handler wraps the one that replies from the tables, which have the root of the names alone.
+type handler struct {
+	pmda.Handler
+	a *agent
+}
+
+// Unwrap is the wrapped Handler.
+func (h handler) Unwrap() pmda.Handler { return h.Handler }
+
+// lock waits for the turn.
+func (a *agent) lock(ctx context.Context) error {
+	select {
+	case a.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case a.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (a *agent) unlock() { <-a.turn }
+
+// log is the agent's log with a limit for lines that say the same. The caller has the lock.
+func (a *agent) log() *slog.Logger {
+	if log := a.Log(); a.limited.of != log {
+		a.limited.of, a.limited.log = log, loglimit.New(log.With(slog.String("agent", a.Name)))
+	}
+	return a.limited.log
+}
+
+// Each request looks whether something has changed, as C agents do: the directory, with one stat, and the files, with a
+// small read each. With many files that would be most of its cost. So a request looks at some of them, in turn; besides, a
+// fetch looks at the files that it reads. All are looked at for what concerns all, and before a metric is said to be
+// unknown, but not again immediately, since such requests come in large numbers at once.
+const (
+	checkSome  = 32                     // files, for most requests
+	longCheck  = 200 * time.Microsecond // a check of all that takes so long is not made again
+	checkShare = 8                      // for so many times as long
+)
+
+// recent returns a snapshot of what there was shortly before: as new as that of fresh if there are few files. It does not
+// allocate if there is none to be made.
+func (a *agent) recent(ctx context.Context) (*snapshot, error) {
+	s := a.snap.Load()
+	if s == nil || a.reload.Load() || a.dir != nil && a.dir.changed() {
+		return a.scan(ctx, s)
+	}
+	all := s.entries
+	n, from := len(all), 0
+	if n > checkSome {
+		from = int(a.next.Add(checkSome) % uint32(n))
+		n = checkSome
+	}
+	for i := range n {
+		if all[(from+i)%len(all)].changed() {
+			return a.scan(ctx, s)
+		}
+	}
+	return s, nil
+}
+
+// find has a function look for something in a snapshot, and again in that of fresh if it is not there. The error is that
+// of the function.
+func (a *agent) find(ctx context.Context, look func(s *snapshot) error) error {
+	s, err := a.recent(ctx)
+	if err != nil {
+		return err
+	}
+	if err = look(s); err == nil || len(s.entries) <= checkSome {
+		return err
+	}
+	if s, err = a.fresh(ctx); err != nil {
+		return err
+	}
+	return look(s)
+}
+
+// fresh returns the snapshot of what there is now.
+func (a *agent) fresh(ctx context.Context) (*snapshot, error) {
+	s := a.snap.Load()
+	now := time.Now()
+	if s == nil || a.reload.Load() {
+		return a.scan(ctx, s)
+	}
+	if now.UnixNano() < a.checked.Load() {
+		return s, nil
+	}
+	if a.dir != nil && a.dir.changed() || anyChanged(s.entries) {
+		return a.scan(ctx, s)
+	}
+	if took := time.Since(now); took > longCheck {
+		a.checked.Store(now.Add((1 + checkShare) * took).UnixNano())
+	}
+	return s, nil
+}
+
+func anyChanged(entries []*entry) bool {
+	for _, e := range entries {
+		if e.changed() {
+			return true
+		}
+	}
+	return false
+}
+
+// scan reads what has changed since a snapshot was made, and returns another one; it is that of somebody else if there
+// is one already.
+func (a *agent) scan(ctx context.Context, old *snapshot) (*snapshot, error) {
+	if err := a.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer a.unlock()
+	if s := a.snap.Load(); s != old {
+		return s, nil
+	}
+	log := a.log()
+	force := a.reload.Swap(false)
+	entries := a.scanRegistries(force, log)
+	if a.dir != nil {
+		entries = mergeEntries(entries, a.dir.scan(force, log))
+	}
+	if old != nil && slices.Equal(old.entries, entries) {
+		return old, nil
+	}
+	s := newSnapshot(a.Name, a.Domain, entries, a.limits.metrics, log)
+	a.snap.Store(s)
+	if old != nil {
+		a.Notify(old.difference(s))
+	}
+	return s, nil
+}

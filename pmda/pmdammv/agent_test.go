@@ -1,0 +1,497 @@
+package pmdammv
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/mmv"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdatest"
+)
+
+// A client makes requests of an agent.
+type client struct {
+	testing.TB
+	*agent
+	request pmda.Request
+	w       pdu.ResultWriter
+}
+
+func newClient(t testing.TB, o Options, l limits) *client {
+	t.Helper()
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	c := &client{TB: t, agent: newAgent(o, l), request: pmda.Request{Client: pmda.NewClient(1, 1)}}
+	if err := c.Err(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if c.dir != nil {
+			for _, e := range c.dir.entries {
+				c.dir.drop(e)
+			}
+		}
+	})
+	return c
+}
+
+// fetch fetches metrics, whose values it returns as text, and what has changed.
+func (c *client) fetch(ids ...pdu.PMID) ([]string, pdu.Change) {
+	c.Helper()
+	c.w.Reset()
+	if err := c.Fetch(context.Background(), &c.request, ids, &c.w); err != nil {
+		c.Fatal(err)
+	}
+	changed := c.w.Changed
+	c.w.Changed = 0
+	r, err := c.w.Result()
+	if err != nil {
+		c.Fatal(err)
+	}
+	all := make([]string, len(ids))
+	for i, id := range ids {
+		d, err := c.Desc(context.Background(), &c.request, id)
+		set := r.At(i)
+		switch {
+		case set.Err() != nil:
+			all[i] = "error: " + set.Err().Error()
+			continue
+		case err != nil:
+			c.Fatalf("%v has a value and no descriptor: %v", id, err)
+		}
+		var values []string
+		for inst, v := range set.All(d.Type) {
+			s := v.String()
+			if f, err := pdu.As[float64](v); err == nil && d.Type == pdu.TypeDouble {
+				s = fmt.Sprint(f)
+			}
+			if inst != pdu.NoInst {
+				s = fmt.Sprintf("%d:%s", inst, s)
+			}
+			values = append(values, s)
+		}
+		all[i] = strings.Join(values, " ")
+	}
+	return all, changed
+}
+
+// get is the value of a metric.
+func (c *client) get(name string) string {
+	c.Helper()
+	id, err := c.PMID(context.Background(), &c.request, name)
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	all, _ := c.fetch(id)
+	return all[0]
+}
+
+func (c *client) want(name, value string) {
+	c.Helper()
+	if got := c.get(name); got != value {
+		c.Errorf("%s is %q, want %q", name, got, value)
+	}
+}
+
+const unknown = "error: Unknown metric name"
+
+// names are the names of all metrics.
+func (c *client) names() []string {
+	c.Helper()
+	names, err := c.Traverse(context.Background(), &c.request, c.agent.Name)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return names
+}
+
+// publish writes a file of a Registry.
+func publish(t testing.TB, dir string, r *mmv.Registry) {
+	t.Helper()
+	if err := r.Publish(dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+}
+
+// shop is a Registry with some of everything.
+func shop(name string) (*mmv.Registry, *mmv.Counter) {
+	r := &mmv.Registry{Name: name, Labels: mmv.Labels{"app": "shop"}}
+	orders := r.Counter("orders", mmv.Metric{Text: "Orders", Help: "Orders that were accepted", Units: pdu.UnitCount, Labels: mmv.Labels{"critical": true}})
+	orders.Add(5)
+	r.FloatGauge("load", mmv.Metric{}).Set(0.5)
+	r.Text("state", mmv.Metric{}).Set("open")
+	r.Timer("busy", mmv.Metric{})
+	shelves := r.InDom("shelf", mmv.Domain{Text: "Shelves"})
+	sold := shelves.Counter("sold", mmv.Metric{Text: "Sold by shelf"})
+	sold.With("top").Add(1)
+	sold.With("bottom").Add(2)
+	return r, orders
+}
+
+func TestContract(t *testing.T) {
+	dir := t.TempDir()
+	f, _ := shop("file")
+	publish(t, dir, f)
+	r, _ := shop("registry")
+	pmdatest.Run(t, New(Options{Dir: dir, Registries: []*mmv.Registry{r}}))
+	pmdatest.Run(t, New(Options{Dir: filepath.Join(dir, "none"), Name: PMProxyName, Domain: PMProxyDomain}))
+}
+
+// everything is what an agent says of all its metrics.
+func (c *client) everything() (all []string) {
+	c.Helper()
+	ctx := context.Background()
+	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	for _, name := range c.names() {
+		id, err := c.PMID(ctx, &c.request, name)
+		d, err2 := c.Desc(ctx, &c.request, id)
+		if err = errors.Join(err, err2); err != nil {
+			c.Fatal(err)
+		}
+		line, _ := c.Text(ctx, &c.request, pdu.TextOfMetric(id), pdu.TextOneLine)
+		help, _ := c.Text(ctx, &c.request, pdu.TextOfMetric(id), pdu.TextHelp)
+		names, _ := c.agent.Names(ctx, &c.request, id)
+		say("%s %v %q %q %q = %s", name, d, names, line, help, c.get(name))
+		targets := []pdu.LabelTarget{pdu.LabelsOfCluster(id), pdu.LabelsOfItem(id)}
+		if d.InDom != pdu.NoInDom {
+			insts, err := c.Instances(ctx, &c.request, d.InDom, pdu.NoInst, "")
+			say("%v %v %v", d.InDom, insts, err)
+			targets = append(targets, pdu.LabelsOfInDom(d.InDom), pdu.LabelsOfInstances(d.InDom))
+		}
+		for _, of := range targets {
+			sets, err := c.Labels(ctx, &c.request, of)
+			say("%v %v %v", of, sets, err)
+		}
+	}
+	return all
+}
+
+// TestRegistry serves the same of a Registry and of the file that it writes.
+func TestRegistry(t *testing.T) {
+	r, _ := shop("shop")
+	inProcess := newClient(t, Options{Registries: []*mmv.Registry{r}}, defaultLimits)
+	want := inProcess.everything()
+	dir := t.TempDir()
+	publish(t, dir, r)
+	if diff := cmp.Diff(want, newClient(t, Options{Dir: dir}, defaultLimits).everything()); diff != "" {
+		t.Errorf("the file (-Registry +file):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, inProcess.everything()); diff != "" {
+		t.Errorf("in process, after the file was written (-before +after):\n%s", diff)
+	}
+	if len(want) < 15 {
+		t.Errorf("too little is served: %q", want)
+	}
+}
+
+// TestGrowth lets a Registry grow: clients are told of new names, and find them.
+func TestGrowth(t *testing.T) {
+	for _, where := range []string{"file", "process"} {
+		t.Run(where, func(t *testing.T) {
+			r, orders := shop("shop")
+			o := Options{Registries: []*mmv.Registry{r}}
+			if where == "file" {
+				o = Options{Dir: t.TempDir()}
+				publish(t, o.Dir, r)
+			}
+			c := newClient(t, o, defaultLimits)
+			id, err := c.PMID(t.Context(), &c.request, "mmv.shop.orders")
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.fetch(id) // what has changed before
+			for i := range 300 {
+				name := fmt.Sprintf("more%d", i)
+				r.Gauge(name, mmv.Metric{}).Set(int64(i))
+				orders.Inc()
+				got, changed := c.fetch(id)
+				if got[0] != fmt.Sprint(6+i) || changed&pdu.ChangeNames == 0 {
+					t.Fatalf("after metric %d: %q, change %v", i, got, changed)
+				}
+				c.want("mmv.shop."+name, fmt.Sprint(i))
+				if _, changed := c.fetch(id); changed != 0 {
+					t.Fatalf("told again of metric %d: %v", i, changed)
+				}
+			}
+		})
+	}
+}
+
+// TestInstancesComeAndGo tells nobody of names when an instance comes or goes.
+func TestInstancesComeAndGo(t *testing.T) {
+	r := &mmv.Registry{Name: "shop"}
+	d := r.InDom("shelf", mmv.Domain{})
+	sold := d.Counter("sold", mmv.Metric{})
+	sold.With("a").Add(1)
+	c := newClient(t, Options{Registries: []*mmv.Registry{r}}, defaultLimits)
+	id, err := c.PMID(t.Context(), &c.request, "mmv.shop.sold")
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func() int { all, _ := c.fetch(id); return len(strings.Fields(all[0])) }
+	if n := count(); n != 1 {
+		t.Fatalf("%d instances, want 1", n)
+	}
+	for i := range 200 {
+		sold.With(fmt.Sprintf("b%d", i)).Add(1)
+	}
+	if n := count(); n != 201 {
+		t.Errorf("%d instances, want 201", n)
+	}
+	d.Remove("a")
+	if n := count(); n != 200 {
+		t.Errorf("%d instances, want 200", n)
+	}
+	if _, changed := c.fetch(id); changed&pdu.ChangeNames != 0 {
+		t.Errorf("change %v", changed)
+	}
+}
+
+// TestOnlyChangedFilesAreRead keeps what was read of files that have not changed.
+func TestOnlyChangedFilesAreRead(t *testing.T) {
+	dir := t.TempDir()
+	one, orders := shop("one")
+	publish(t, dir, one)
+	c := newClient(t, Options{Dir: dir}, defaultLimits)
+	c.want("mmv.one.orders", "5")
+	kept := c.snap.Load().entries[0]
+	two, _ := shop("two")
+	publish(t, dir, two)
+	orders.Add(1) // which changes the file's time
+	c.want("mmv.two.orders", "5")
+	c.want("mmv.one.orders", "6")
+	if c.snap.Load().entries[0] != kept {
+		t.Error("the first file was read again")
+	}
+	if err := two.Close(); err != nil {
+		t.Fatal(err)
+	}
+	os.Remove(filepath.Join(dir, "two"))
+	c.want("mmv.two.orders", unknown)
+	if c.snap.Load().entries[0] != kept {
+		t.Error("the first file was read again")
+	}
+	c.reload.Store(true) // as a store to mmv.control.reload does
+	c.want("mmv.one.orders", "6")
+	if c.snap.Load().entries[0] == kept {
+		t.Error("the first file was not read again")
+	}
+}
+
+// recorded is a file that libpcp_mmv has written, patched so that it needs no process.
+func recorded(t testing.TB) []byte {
+	t.Helper()
+	b, err := os.ReadFile("../../mmv/testdata/v1.mmv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if binary.NativeEndian.Uint32(b[4:]) != 1 {
+		t.Skip("the recorded file has another byte order than this host")
+	}
+	binary.NativeEndian.PutUint32(b[28:], 0)
+	return b
+}
+
+func write(t testing.TB, path string, b []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCompletedInPlace finds a file that was written in place, as libpcp_mmv does it, whenever it is looked at.
+func TestCompletedInPlace(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "slow")
+	c := newClient(t, Options{Dir: dir}, defaultLimits)
+	b := recorded(t)
+	c.want("mmv.slow.rate", unknown)
+	write(t, path, nil)
+	c.want("mmv.slow.rate", unknown)
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Truncate(int64(len(b))); err != nil {
+		t.Fatal(err)
+	}
+	c.want("mmv.slow.rate", unknown)
+	f.WriteAt(b[:16], 0) // with the first generation
+	c.want("mmv.slow.rate", unknown)
+	c.want("mmv.control.reload", "1")
+	f.WriteAt(b[24:], 24)
+	c.want("mmv.slow.rate", unknown)
+	f.WriteAt(b[16:24], 16)
+	c.want("mmv.slow.rate", "2.5")
+	c.want("mmv.control.reload", "0")
+}
+
+// TestTruncated cuts a file that is served: the others stay, and nothing crashes.
+func TestTruncated(t *testing.T) {
+	dir := t.TempDir()
+	b := recorded(t)
+	write(t, filepath.Join(dir, "a"), b)
+	binary.NativeEndian.PutUint32(b[36:], 12)
+	write(t, filepath.Join(dir, "b"), b)
+	c := newClient(t, Options{Dir: dir}, defaultLimits)
+	for n := len(b); n >= 0; n -= 100 {
+		c.want("mmv.b.rate", "2.5")
+		if err := os.Truncate(filepath.Join(dir, "a"), int64(n)); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.get("mmv.a.rate"); n > 900 && got != "2.5" || n < 728+5*32 && !strings.HasPrefix(got, "error: ") {
+			t.Errorf("of %d bytes: %q", n, got)
+		}
+	}
+}
+
+// TestProcess serves files of processes that live.
+func TestProcess(t *testing.T) {
+	if !alive(os.Getpid()) || alive(math.MaxInt32) || alive(-1) {
+		t.Skip("nothing is known of processes on this system")
+	}
+	dir := t.TempDir()
+	b := recorded(t)
+	binary.NativeEndian.PutUint32(b[28:], uint32(mmv.FlagProcess))
+	for name, pid := range map[string]int{"mine": os.Getpid(), "dead": math.MaxInt32, "negative": -1, "none": 0} {
+		binary.NativeEndian.PutUint32(b[32:], uint32(pid))
+		write(t, filepath.Join(dir, name), b)
+	}
+	c := newClient(t, Options{Dir: dir}, defaultLimits)
+	c.want("mmv.mine.rate", "2.5")
+	c.want("mmv.none.rate", "2.5")
+	c.want("mmv.dead.rate", unknown)
+	c.want("mmv.negative.rate", unknown)
+	c.want("mmv.control.files", "2")
+}
+
+// TestSentinels leaves out values that say that there is none. Unlike PCP 6, but like PCP 7, a NaN is one.
+func TestSentinels(t *testing.T) {
+	dir := t.TempDir()
+	b := recorded(t)
+	binary.NativeEndian.PutUint32(b[28:], uint32(mmv.FlagSentinel))
+	binary.NativeEndian.PutUint64(b[728:], math.MaxUint64)
+	binary.NativeEndian.PutUint64(b[728+4*32:], math.Float64bits(math.NaN()))
+	write(t, filepath.Join(dir, "f"), b)
+	c := newClient(t, Options{Dir: dir}, defaultLimits)
+	c.want("mmv.f.rate", "")
+	c.want("mmv.f.hits", "2:2")
+	c.want("mmv.f.busy", "1000")
+}
+
+// TestDirectoryComesAndGoes removes the directory and makes it again.
+func TestDirectoryComesAndGoes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "mmv")
+	c := newClient(t, Options{Dir: dir}, defaultLimits)
+	for range 3 {
+		c.want("mmv.f.rate", unknown)
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		c.want("mmv.control.files", "0")
+		write(t, filepath.Join(dir, "f"), recorded(t))
+		c.want("mmv.f.rate", "2.5")
+		if err := os.Rename(dir, dir+fmt.Sprint(time.Now().UnixNano())); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestLimits serves what is within the limits and logs the rest.
+func TestLimits(t *testing.T) {
+	size := int64(len(recorded(t)))
+	for _, tt := range []struct {
+		name  string
+		l     limits
+		files int
+		log   string
+	}{
+		{"files", limits{files: 3, fileBytes: 1 << 20, bytes: 1 << 20, metrics: 100, open: 9}, 3, "too many MMV files"},
+		{"bytes of a file", limits{files: 9, fileBytes: size - 1, bytes: 1 << 20, metrics: 100, open: 9}, 0, "limit"},
+		{"bytes", limits{files: 9, fileBytes: size, bytes: 4 * size, metrics: 100, open: 9}, 4, "all files together"},
+		{"metrics", limits{files: 9, fileBytes: size, bytes: 9 * size, metrics: 9, open: 9}, 2, "too many metrics"},
+		{"open files", limits{files: 9, fileBytes: size, bytes: 9 * size, metrics: 99, open: 2}, 5, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for i := range 5 {
+				write(t, filepath.Join(dir, fmt.Sprint("f", i)), recorded(t))
+			}
+			var log bytes.Buffer
+			c := newClient(t, Options{Dir: dir, Logger: slog.New(slog.NewTextHandler(&log, nil))}, tt.l)
+			c.want("mmv.control.files", fmt.Sprint(tt.files))
+			if !strings.Contains(log.String(), tt.log) || tt.log == "" && log.Len() > 0 {
+				t.Errorf("log %q, want %q", &log, tt.log)
+			}
+			for i := range tt.files {
+				c.want(fmt.Sprintf("mmv.f%d.rate", i), "2.5")
+			}
+			if c.dir.kept > tt.l.open {
+				t.Errorf("%d files are open, limit %d", c.dir.kept, tt.l.open)
+			}
+		})
+	}
+}
+
+// TestLogIsLimited changes a bad file very often.
+func TestLogIsLimited(t *testing.T) {
+	dir := t.TempDir()
+	var log bytes.Buffer
+	c := newClient(t, Options{Dir: dir, Logger: slog.New(slog.NewTextHandler(&log, nil))}, defaultLimits)
+	for i := range 1000 {
+		write(t, filepath.Join(dir, "bad"), bytes.Repeat([]byte{byte(i)}, 100))
+		c.want("mmv.control.files", "0")
+		c.want("mmv.control.files", "0") // says it no more
+	}
+	if n := strings.Count(log.String(), "\n"); n == 0 || n > 20 {
+		t.Errorf("%d lines:\n%s", n, &log)
+	}
+}
+
+func TestFetchDoesNotAllocate(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector makes sync.Pool drop values")
+	}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "f"), recorded(t))
+	r, _ := shop("shop")
+	c := newClient(t, Options{Dir: dir, Registries: []*mmv.Registry{r}}, defaultLimits)
+	var ids []pdu.PMID
+	for _, name := range c.names() {
+		id, err := c.PMID(t.Context(), &c.request, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	for c.dir.seen.Load().recent { // the directory is listed by each fetch
+		time.Sleep(tick)
+		c.fetch(ids...)
+	}
+	ctx := t.Context()
+	n := testing.AllocsPerRun(200, func() {
+		c.w.Reset()
+		if err := c.Fetch(ctx, &c.request, ids, &c.w); err != nil {
+			t.Error(err)
+		}
+	})
+	if n != 0 {
+		t.Errorf("a fetch of %d metrics allocates %v times", len(ids), n)
+	}
+}

@@ -1,0 +1,182 @@
+package pmdammv
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pcp-go/pcp/mmv"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A vandal does all to a file that can be done to it while it is served.
+type vandal struct {
+	path string
+	good []byte
+	rnd  *rand.Rand
+}
+
+// act does one thing.
+func (v *vandal) act() error {
+	n := v.rnd.IntN(len(v.good))
+	switch v.rnd.IntN(8) {
+	case 0:
+		return os.Truncate(v.path, int64(n))
+	case 1:
+		return os.Remove(v.path)
+	case 2: // cut, and written anew in the same place
+		return os.WriteFile(v.path, v.good, 0o644)
+	case 3:
+		return os.WriteFile(v.path, v.good[:n], 0o644)
+	case 4: // replaced as a whole
+		tmp := v.path + ".tmp"
+		dot := filepath.Join(filepath.Dir(tmp), "."+filepath.Base(tmp))
+		return errors.Join(os.WriteFile(dot, v.good, 0o644), os.Rename(dot, v.path))
+	case 5: // a part is damaged
+		b := bytes.Clone(v.good)
+		for range 1 + v.rnd.IntN(8) {
+			b[v.rnd.IntN(len(b))] ^= 1 << v.rnd.IntN(8)
+		}
+		return os.WriteFile(v.path, b, 0o644)
+	case 6: // another kind of file
+		return errors.Join(os.RemoveAll(v.path), os.Mkdir(v.path, 0o755), os.Remove(v.path))
+	}
+	return v.regenerate(n)
+}
+
+// regenerate gives a file another generation, in the order of a writer.
+func (v *vandal) regenerate(n int) error {
+	f, err := os.OpenFile(v.path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	g := binary.NativeEndian.AppendUint64(nil, uint64(n)+1)
+	_, err = f.WriteAt(make([]byte, 8), 16)
+	_, err2 := f.WriteAt(g, 8)
+	_, err3 := f.WriteAt(g, 16)
+	return errors.Join(err, err2, err3)
+}
+
+// TestVandals replaces, cuts, damages and removes files while clients fetch. The file that nobody touches is served all
+// the time, and nothing crashes.
+func TestVandals(t *testing.T) {
+	dir := t.TempDir()
+	good := recorded(t)
+	calm := bytes.Clone(good)
+	binary.NativeEndian.PutUint32(calm[36:], 12)
+	write(t, filepath.Join(dir, "calm"), calm)
+	c := newClient(t, Options{Dir: dir}, defaultLimits)
+	c.want("mmv.calm.rate", "2.5")
+	done := make(chan struct{})
+	var vandals sync.WaitGroup
+	for i := range 3 {
+		v := vandal{filepath.Join(dir, fmt.Sprint("f", i)), good, rand.New(rand.NewPCG(uint64(i), 7))}
+		vandals.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if err := v.act(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	var clients sync.WaitGroup
+	for range 2 {
+		k := &client{TB: t, agent: c.agent, request: c.request}
+		clients.Go(func() { k.fetchCalm(t) })
+	}
+	clients.Wait()
+	close(done)
+	vandals.Wait()
+	for i := range 3 {
+		write(t, filepath.Join(dir, fmt.Sprint("f", i)), good)
+		c.want(fmt.Sprintf("mmv.f%d.rate", i), "2.5")
+	}
+	if c.dir.kept > 4 || c.dir.bytes != 4*int64(len(good)) {
+		t.Errorf("%d files with %d bytes are open", c.dir.kept, c.dir.bytes)
+	}
+}
+
+// fetchCalm fetches metrics of all files, and checks those of the one that nobody touches.
+func (c *client) fetchCalm(t *testing.T) {
+	var ids []pdu.PMID
+	for _, cluster := range []int{12, 11} {
+		for item := range 5 {
+			ids = append(ids, pdu.MakePMID(Domain, cluster, item))
+		}
+	}
+	for range 400 {
+		c.w.Reset()
+		if err := c.Fetch(t.Context(), &c.request, ids, &c.w); err != nil {
+			t.Error(err)
+			return
+		}
+		r, err := c.w.Result()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if v, err := pdu.As[float64](r.At(4).Atom(0, pdu.TypeDouble)); r.At(4).Len() != 1 || err != nil || v != 2.5 {
+			t.Errorf("mmv.calm.rate: %d values, %v, %v", r.At(4).Len(), v, err)
+			return
+		}
+		if r.At(1).Len() != 2 {
+			t.Errorf("mmv.calm.hits: %d values", r.At(1).Len())
+		}
+		c.names()
+	}
+}
+
+// TestCountWhileGrowing lets a program count while its metrics grow: each fetch has the count, and it never falls.
+func TestCountWhileGrowing(t *testing.T) {
+	for _, where := range []string{"file", "process"} {
+		t.Run(where, func(t *testing.T) {
+			r, orders := shop("shop")
+			o := Options{Registries: []*mmv.Registry{r}}
+			if where == "file" {
+				o = Options{Dir: t.TempDir()}
+				publish(t, o.Dir, r)
+			}
+			c := newClient(t, o, defaultLimits)
+			id, err := c.PMID(t.Context(), &c.request, "mmv.shop.orders")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var grow sync.WaitGroup
+			grow.Go(func() {
+				for i := range 500 {
+					r.Gauge(fmt.Sprintf("more%d", i), mmv.Metric{}).Set(1)
+					orders.Inc()
+				}
+			})
+			last := uint64(0)
+			for deadline := time.Now().Add(30 * time.Second); last < 505 && time.Now().Before(deadline); {
+				all, _ := c.fetch(id)
+				var n uint64
+				if _, err := fmt.Sscan(all[0], &n); err != nil || n < last || strings.HasPrefix(all[0], "error") {
+					t.Errorf("after %d there is %q", last, all[0])
+					break
+				}
+				last = n
+			}
+			grow.Wait()
+			c.want("mmv.shop.orders", "505")
+			c.want("mmv.shop.more499", "1")
+		})
+	}
+}

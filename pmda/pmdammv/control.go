@@ -1,0 +1,83 @@
+package pmdammv
+
+import (
+	"context"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// controlName is what stands in the place of a file's name in the names of the agent's own metrics.
+const controlName = "control"
+
+// A control is one of the agent's own metrics. They are cluster 0, in which no file is, and their items are their
+// indexes in controls.
+type control struct {
+	name, text, help string
+	value            func(a *agent, s *snapshot) int32
+	store            func(a *agent, v int32) // nil if it cannot be stored
+}
+
+// controls are those of the C agent of PCP 6: mmv.control.reload, mmv.control.debug and mmv.control.files.
+var controls = [...]control{
+	{
+		name: "reload", text: "Control maps reloading",
+		help: "Writing anything other then 0 to this metric will result in\nre-reading directory and re-mapping files.",
+		value: func(_ *agent, s *snapshot) int32 {
+			if s.inFlux {
+				return 1
+			}
+			return 0
+		},
+		store: func(a *agent, v int32) { a.reload.Store(v != 0) },
+	}, {
+		name: "debug", text: "Debug flag",
+		help:  "See pmdbg(1).  pmstore into this metric to change the debug value.",
+		value: func(a *agent, _ *snapshot) int32 { return a.debug.Load() },
+		store: func(a *agent, v int32) { a.debug.Store(v) },
+	}, {
+		name: "files", text: "Memory mapped file count",
+		help:  "Count of currently mapped and exported statistics files.",
+		value: func(_ *agent, s *snapshot) int32 { return int32(len(s.files)) },
+	},
+}
+
+// controlOf finds one of the agent's own metrics.
+func controlOf(id pdu.PMID) (*control, bool) {
+	if id.Cluster() != 0 || id.Item() >= len(controls) {
+		return nil, false
+	}
+	return &controls[id.Item()], true
+}
+
+// desc is that of one of the agent's own metrics.
+func (*control) desc(id pdu.PMID) pdu.Desc {
+	return pdu.Desc{PMID: id, Type: pdu.Type32, InDom: pdu.NoInDom, Sem: pdu.SemInstant}
+}
+
+// Store sets control metrics. Others are pdu.ErrPermission: only their program sets them.
+func (h handler) Store(ctx context.Context, r *pmda.Request, values *pdu.Result) error {
+	for i := range values.Len() {
+		set := values.At(i)
+		if set.PMID.Cluster() != 0 {
+			return pdu.ErrPermission
+		}
+		c, ok := controlOf(set.PMID)
+		switch {
+		case set.Len() != 1:
+			return pdu.ErrBadStore
+		case !ok:
+			return pdu.ErrPMID
+		case c.store == nil:
+			return pdu.ErrPermission
+		}
+		for _, atom := range set.All(pdu.Type32) {
+			v, err := pdu.As[int32](atom)
+			if err != nil {
+				return err
+			}
+			c.store(h.a, v)
+		}
+	}
+	return nil
+}

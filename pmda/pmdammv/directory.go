@@ -1,0 +1,240 @@
+package pmdammv
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A directory is the directory of the files. The agent's lock guards it, but for seen.
+type directory struct {
+	limits
+	path  string
+	cpath []byte // path and a NUL
+
+	names   []string          // in order, as they were listed last
+	entries map[string]*entry // of files, by name
+	kept    int               // how many files are kept open
+	bytes   int64             // of all files that have been read
+
+	seen atomic.Pointer[dirSeen] // nil before the first scan
+}
+
+// A dirSeen is the state of the directory before it was listed last.
+type dirSeen struct {
+	dirState
+	// recent: it had changed within a tick. A further change within that would not be seen, so it is to be listed again.
+	recent bool
+}
+
+// tick is longer than the time between two times that a file system can tell apart.
+const tick = 20 * time.Millisecond
+
+func newDirectory(path string, l limits) *directory {
+	l.open = maxOpen(l.open)
+	return &directory{limits: l, path: path, cpath: append([]byte(path), 0)}
+}
+
+// changed reports whether the directory is to be listed. It does not allocate.
+func (d *directory) changed() bool {
+	seen := d.seen.Load()
+	return seen == nil || seen.recent || stat(d.cpath) != seen.dirState
+}
+
+// scan reads the files that are new, have been replaced or have changed, all of them if force is true, and returns the
+// entries in the order of their names.
+func (d *directory) scan(force bool, log *slog.Logger) []*entry {
+	listed := force || d.changed()
+	if listed {
+		d.list(log)
+	}
+	old := d.entries
+	all := make([]*entry, len(d.names))
+	var jobs []job
+	for i, name := range d.names {
+		if e := old[name]; e != nil && !listed && !e.changed() {
+			all[i] = e
+		} else {
+			jobs = d.look(jobs, &all[i], name, e, force)
+		}
+		delete(old, name)
+	}
+	for _, e := range old {
+		d.drop(e)
+	}
+	readAll(jobs)
+	for _, j := range jobs {
+		d.finish(j, log)
+	}
+	all = slices.DeleteFunc(all, func(e *entry) bool { return e == nil })
+	d.names = d.names[:0]
+	d.entries = make(map[string]*entry, len(all))
+	for _, e := range all {
+		d.names = append(d.names, e.name)
+		d.entries[e.name] = e
+	}
+	return all
+}
+
+// A job is a file to be read.
+type job struct {
+	e    **entry // where the entry is to be
+	old  *entry  // nil if there was none
+	path string
+}
+
+// manyJobs are so many that several goroutines read them.
+const manyJobs = 64
+
+// readAll reads the files of jobs whose entries have sources.
+func readAll(jobs []job) {
+	n := 1
+	if len(jobs) >= manyJobs {
+		n = runtime.GOMAXPROCS(0)
+	}
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range n {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(jobs); i = int(next.Add(1)) - 1 {
+				if e := *jobs[i].e; e.src != nil {
+					e.read()
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// list reads the names of the files. Of a directory that cannot be read there are none.
+func (d *directory) list(log *slog.Logger) {
+	last := d.seen.Load()
+	seen := &dirSeen{dirState: stat(d.cpath)}
+	seen.recent = seen.err == nil && time.Since(time.Unix(seen.sec, seen.nsec)).Abs() < tick
+	d.seen.Store(seen)
+	list, err := os.ReadDir(d.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && (last == nil || last.err != seen.err) {
+		log.Warn("cannot read the directory of MMV files", slog.Any("err", err))
+	}
+	d.names = make([]string, 0, len(list))
+	for _, f := range list {
+		if !strings.HasPrefix(f.Name(), ".") {
+			d.names = append(d.names, f.Name())
+		}
+	}
+	slices.Sort(d.names)
+	if len(d.names) > d.files {
+		log.Warn("too many MMV files: the last ones are not served", slog.String("dir", d.path), slog.Int("files", len(d.names)), slog.Int("limit", d.files))
+		d.names = d.names[:d.files]
+	}
+}
+
+// look looks at a file. If the old entry is up to date that is the entry; else there is a job to read the file, unless it has
+// gone.
+func (d *directory) look(jobs []job, e **entry, name string, old *entry, force bool) []job {
+	path := filepath.Join(d.path, name)
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && !info.Mode().IsRegular():
+		d.drop(old)
+		return jobs
+	case err == nil && !force && old.upToDate(info):
+		*e = old
+		return jobs
+	}
+	d.drop(old)
+	*e = d.open(name, path, err)
+	return append(jobs, job{e, old, path})
+}
+
+// finish completes a job whose file has been read.
+func (d *directory) finish(j job, log *slog.Logger) {
+	if j.old != nil && j.old.file != nil && (*j.e).inFlux() {
+		d.await(j)
+	}
+	(*j.e).log(log, j.path)
+}
+
+// upToDate reports whether an entry is what a file has now. The writer changes the file's time whenever it sets a value,
+// so that this does not count.
+func (e *entry) upToDate(info fs.FileInfo) bool {
+	if e == nil || e.src == nil {
+		return false
+	}
+	was := e.src.(*fileSource).info
+	return os.SameFile(was, info) && was.Size() == info.Size() && !e.changed()
+}
+
+// open makes an entry of a file that is still to be read. The error is that of the file's stat.
+func (d *directory) open(name, path string, err error) *entry {
+	if err != nil {
+		return &entry{name: name, err: err}
+	}
+	src, err := openSource(path, d.kept < d.limits.open)
+	if err != nil {
+		return &entry{name: name, err: err}
+	}
+	switch size := src.Size(); {
+	case size > d.fileBytes:
+		err = fmt.Errorf("it has %d bytes, limit %d", size, d.fileBytes)
+	case size > d.limits.bytes-d.bytes:
+		err = fmt.Errorf("all files together would have more than %d bytes", d.limits.bytes)
+	}
+	if err != nil {
+		src.close()
+		return &entry{name: name, err: err}
+	}
+	if src.h != nil {
+		d.kept++
+	}
+	d.bytes += src.Size()
+	return &entry{name: name, src: src}
+}
+
+// drop gives back what an entry holds; it may be nil.
+func (d *directory) drop(e *entry) {
+	if e == nil || e.src == nil {
+		return
+	}
+	f := e.src.(*fileSource)
+	f.close()
+	d.bytes -= f.Size()
+	if f.h != nil {
+		d.kept--
+	}
+}
+
+// A file that grows while it is served is in flux for an instant, unless its writer is held up or has ended just then.
+// So it is read again a few times before its metrics go.
+const (
+	fluxTries = 40
+	fluxPause = 50 * time.Microsecond
+)
+
+// await reads a file again that was being written.
+func (d *directory) await(j job) {
+	for range fluxTries {
+		time.Sleep(fluxPause)
+		e := *j.e
+		if !e.changed() {
+			continue
+		}
+		d.drop(e)
+		e = d.open(e.name, j.path, nil)
+		if *j.e = e; e.src != nil {
+			e.read()
+		}
+		if !e.inFlux() {
+			return
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package pmdammv
+
+import (
+	"os"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// A dirState says what a directory is and when it has changed, in numbers that can be compared.
+type dirState struct {
+	device, inode uint64
+	sec, nsec     int64 // of the last change
+	err           error // of the system, why there is none; a syscall.Errno
+}
+
+// stat looks at a directory, whose name ends with a NUL. It does not allocate, which unix.Stat does for the NUL.
+func stat(path []byte) dirState {
+	var s unix.Statx_t
+	const flags = unix.AT_STATX_SYNC_AS_STAT
+	const mask = unix.STATX_INO | unix.STATX_MTIME
+	at := unix.AT_FDCWD
+	for {
+		_, _, err := unix.Syscall6(unix.SYS_STATX, uintptr(at), uintptr(unsafe.Pointer(&path[0])), flags, mask, uintptr(unsafe.Pointer(&s)), 0)
+		switch err {
+		case 0:
+			return dirState{device: unix.Mkdev(s.Dev_major, s.Dev_minor), inode: s.Ino, sec: s.Mtime.Sec, nsec: int64(s.Mtime.Nsec)}
+		case unix.EINTR:
+		case unix.ENOSYS, unix.EPERM: // an old kernel, or a filter of system calls that does not know it
+			return statFallback(path)
+		default:
+			return dirState{err: err}
+		}
+	}
+}
+
+func statFallback(path []byte) dirState {
+	info, err := os.Stat(string(path[:len(path)-1]))
+	if err != nil {
+		return dirState{err: errnoOf(err)}
+	}
+	d := dirState{sec: info.ModTime().Unix(), nsec: int64(info.ModTime().Nanosecond())}
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		d.device, d.inode = uint64(s.Dev), uint64(s.Ino)
+	}
+	return d
+}

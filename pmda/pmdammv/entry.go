@@ -1,0 +1,185 @@
+package pmdammv
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/pcp-go/pcp/mmv"
+)
+
+// An entry is a file of the directory, or a Registry, and what was read of it. Once it is read it does not change.
+type entry struct {
+	name string
+	src  source // nil if it could not be opened
+	file *mmv.File
+	err  error // why file is nil
+	head head  // of the source before it was read
+
+	items []item // by number
+
+	tree   atomic.Pointer[fileTree] // nil until it is asked for
+	failed atomic.Bool              // it is to be read again though it looks the same: it changes while it is read
+}
+
+// An item says which of the file's metrics has it.
+type item struct {
+	metric   uint16 // its index and one; 0 if there is none, or its name cannot be exported
+	singular bool   // it has one value, which is at at
+	at       mmv.Place
+}
+
+// A head is what the beginning of a source says; that of a complete file does not change.
+type head struct {
+	n     int
+	bytes [headLen]byte
+}
+
+const headLen = 40 // the header of an MMV file
+
+var errDead = errors.New("its process has ended")
+
+// read reads what the source has, once.
+func (e *entry) read() {
+	e.head.read(e.src)
+	e.file, e.err = mmv.Read(e.src)
+	if e.err != nil {
+		e.file = nil
+		var now head
+		now.read(e.src)
+		e.failed.Store(now != e.head || e.inFlux() && now.complete())
+		return
+	}
+	if e.dead() {
+		e.file, e.err = nil, errDead
+		return
+	}
+	e.index()
+}
+
+// read reads the beginning of a source. What cannot be read is not there.
+func (h *head) read(src source) {
+	h.n, _ = src.ReadAt(h.bytes[:min(int64(headLen), max(src.Size(), 0))], 0)
+}
+
+// complete reports whether the two generations are the same.
+func (h *head) complete() bool {
+	g := binary.NativeEndian.Uint64(h.bytes[8:])
+	return h.n == headLen && g != 0 && g == binary.NativeEndian.Uint64(h.bytes[16:])
+}
+
+// dead reports whether the file counts only while a process lives, which has ended.
+func (e *entry) dead() bool {
+	return e.file.Flags&mmv.FlagProcess != 0 && e.file.PID != 0 && !alive(e.file.PID)
+}
+
+// inFlux reports whether the file was being written.
+func (e *entry) inFlux() bool { return errors.Is(e.err, mmv.ErrInFlux) }
+
+// changed reports whether the entry is to be read again.
+func (e *entry) changed() bool {
+	switch {
+	case e.src == nil:
+		return false // until the directory changes
+	case e.failed.Load() || e.src.replaced():
+		return true
+	case e.file != nil:
+		changed, err := e.file.Changed()
+		return changed || err != nil || e.dead() || e.file.Flaws > 0 && e.resized()
+	}
+	var now head
+	now.read(e.src)
+	return now != e.head || e.resized()
+}
+
+// resized reports whether the entry is a file that has another size now.
+func (e *entry) resized() bool {
+	f, ok := e.src.(*fileSource)
+	return ok && f.resized()
+}
+
+// index makes items.
+func (e *entry) index() {
+	if !validName(e.name) {
+		return
+	}
+	most := -1
+	for i := range e.file.Metrics {
+		most = max(most, e.file.Metrics[i].Item)
+	}
+	e.items = make([]item, most+1)
+	for i := range e.file.Metrics {
+		m := &e.file.Metrics[i]
+		if !validName(m.Name) {
+			continue
+		}
+		it := item{metric: uint16(i) + 1}
+		if m.InDom == 0 && len(m.Instances) > 0 {
+			it.singular, it.at = true, m.Place(0)
+		}
+		e.items[m.Item] = it
+	}
+}
+
+// metric is the metric of an item, nil if there is none.
+func (e *entry) metric(item int) *mmv.FileMetric {
+	if item >= len(e.items) || e.items[item].metric == 0 {
+		return nil
+	}
+	return &e.file.Metrics[e.items[item].metric-1]
+}
+
+// prefix is what the names of the metrics begin with, after the agent's.
+func (e *entry) prefix() string {
+	if e.file.Flags&mmv.FlagNoPrefix != 0 {
+		return ""
+	}
+	return e.name + "."
+}
+
+// validName reports whether a name consists of letters, digits, underscores and dots, and its components are not empty.
+func validName(name string) bool {
+	dot := true
+	for i := range len(name) {
+		c := name[i]
+		switch {
+		case c == '.' && dot:
+			return false
+		case c == '.' || c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z':
+		default:
+			return false
+		}
+		dot = c == '.'
+	}
+	return !dot
+}
+
+// log logs what is wrong with the entry, in one line.
+func (e *entry) log(log *slog.Logger, where string) {
+	if e.err != nil {
+		if !errors.Is(e.err, fs.ErrNotExist) { // it has gone meanwhile
+			log.Warn("MMV file is not served", slog.String("file", where), slog.Any("err", e.err))
+		}
+		return
+	}
+	var first error
+	n := e.file.Flaws
+	if len(e.file.Problems) > 0 {
+		first = e.file.Problems[0]
+	}
+	for i := range e.file.Metrics {
+		m := &e.file.Metrics[i]
+		if e.metric(m.Item) == m {
+			continue
+		}
+		if n++; first == nil {
+			first = fmt.Errorf("the name of metric %q has something else than letters, digits, underscores and dots between them", e.prefix()+m.Name)
+		}
+	}
+	if n > 0 {
+		log.Warn("MMV file is not served as a whole", slog.String("file", where), slog.Any("err", first), slog.Int("flaws", n))
+	}
+}

@@ -1,0 +1,269 @@
+package pmdammv
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/pcp-go/pcp/mmv"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A snapshot is all that the agent serves but the values. It does not change; parts of it are made when they are first
+// needed.
+type snapshot struct {
+	name     string // of the agent
+	domain   pdu.Domain
+	entries  []*entry // all, in order
+	files    []file   // those that are served, in order
+	inFlux   bool     // some file is being written
+	clusters [mmv.MaxCluster + 1]*cluster
+	indoms   map[pdu.InDom]*indom
+
+	namesOnce sync.Once
+	names     names // see makeNames
+	collide   bool  // names of different files may be the same
+}
+
+// A file is an entry that is served, as a cluster.
+type file struct {
+	*entry
+	cluster int
+}
+
+// A cluster is the files of one number.
+type cluster struct {
+	files   []file
+	metrics []atomic.Pointer[metric] // by item; nil until it is first asked for
+}
+
+// newSnapshot makes a snapshot of entries. If their metrics exceed the limit, some files are not served.
+func newSnapshot(name string, domain pdu.Domain, entries []*entry, maxMetrics int, log *slog.Logger) *snapshot {
+	s := &snapshot{name: name, domain: domain, entries: entries, indoms: map[pdu.InDom]*indom{}}
+	for _, e := range entries {
+		s.inFlux = s.inFlux || e.inFlux()
+		if e.file == nil {
+			continue
+		}
+		if maxMetrics -= len(e.file.Metrics); maxMetrics < 0 {
+			log.Warn("MMV file is not served: too many metrics in all files", slog.String("file", e.name))
+			maxMetrics += len(e.file.Metrics)
+			continue
+		}
+		if err := s.add(e); err != nil {
+			log.Warn("MMV file is not served", slog.String("file", e.name), slog.Any("err", err))
+		}
+	}
+	return s
+}
+
+// add serves an entry.
+func (s *snapshot) add(e *entry) error {
+	number := e.file.Cluster
+	if number == 0 {
+		for number = 1; number <= mmv.MaxCluster && s.clusters[number] != nil; number++ {
+		}
+		if number > mmv.MaxCluster {
+			return fmt.Errorf("all %d clusters are in use", mmv.MaxCluster)
+		}
+	}
+	f := file{e, number}
+	if n := len(s.files); n > 0 && s.files[n-1].name == e.name || mayCollide(e) {
+		s.collide = true
+	}
+	s.files = append(s.files, f)
+	c := s.clusters[number]
+	if c == nil {
+		c = &cluster{}
+		s.clusters[number] = c
+	}
+	c.files = append(c.files, f)
+	if n := len(e.items); n > len(c.metrics) {
+		c.metrics = make([]atomic.Pointer[metric], n)
+	}
+	for i := range e.file.InDoms {
+		d := &e.file.InDoms[i]
+		id := s.indomID(number, d.Serial)
+		if s.indoms[id] == nil {
+			s.indoms[id] = &indom{}
+		}
+		s.indoms[id].parts = append(s.indoms[id].parts, d)
+	}
+	return nil
+}
+
+// indomID is the number of an instance domain. A serial of more than 11 bits and a cluster of more than 11 bits run
+// into each other, as in the C agent.
+func (s *snapshot) indomID(cluster int, serial uint32) pdu.InDom {
+	return pdu.MakeInDom(s.domain, int((uint32(cluster)<<indomShift|serial)&pdu.MaxInDomSerial))
+}
+
+const indomShift = 11
+
+// A metric is a metric as it is exported: that of all files of its cluster which have its item.
+type metric struct {
+	desc  pdu.Desc
+	in    []filed // in order
+	indom *indom  // nil if the metric is singular or no file has its domain
+	steps []step  // for each instance of the domain; nil if the only file has them in the domain's order
+}
+
+// A filed is a metric in one file.
+type filed struct {
+	e *entry
+	m *mmv.FileMetric
+}
+
+// singular reports whether the file has one value, which is that of no instance.
+func (p *filed) singular() bool { return p.m.InDom == 0 && len(p.m.Instances) > 0 }
+
+// A step says where the value of an instance is: in which file, and at which index. There is none if index is below 0.
+type step struct{ file, index int32 }
+
+// singular finds the value of a metric without instances of which one file alone can say something, as most metrics are.
+func (s *snapshot) singular(id pdu.PMID) (e *entry, at mmv.Place, ok bool) {
+	c := s.clusters[id.Cluster()]
+	if c == nil || len(c.files) != 1 || s.collide {
+		return nil, at, false
+	}
+	e = c.files[0].entry
+	if n := id.Item(); n < len(e.items) && e.items[n].singular {
+		return e, e.items[n].at, true
+	}
+	return nil, at, false
+}
+
+// metric finds a metric, nil if there is none.
+func (s *snapshot) metric(id pdu.PMID) *metric {
+	c := s.clusters[id.Cluster()]
+	if c == nil || id.Item() >= len(c.metrics) {
+		return nil
+	}
+	m := c.metrics[id.Item()].Load()
+	if m == nil {
+		m = s.newMetric(c, id)
+		c.metrics[id.Item()].Store(m) // several goroutines may do so: all with the same
+	}
+	if len(m.in) == 0 {
+		return nil
+	}
+	return m
+}
+
+// newMetric makes a metric, without files if none exports it.
+func (s *snapshot) newMetric(c *cluster, id pdu.PMID) *metric {
+	m := new(metric)
+	exported := false
+	for _, f := range c.files {
+		fm := f.metric(id.Item())
+		if fm == nil {
+			continue
+		}
+		m.in = append(m.in, filed{f.entry, fm})
+		if s.hidden(fm) { // but its values count
+			continue
+		}
+		exported = true
+		m.desc = pdu.Desc{PMID: id, Type: fm.Type.PDU(), InDom: pdu.NoInDom, Sem: fm.Sem, Units: fm.Units}
+		if fm.InDom != 0 {
+			m.desc.InDom = s.indomID(f.cluster, fm.InDom)
+		}
+	}
+	if !exported {
+		return new(metric)
+	}
+	for i := range m.in {
+		m.in[i].m = as(m.in[i].m, m.desc.Type)
+	}
+	if m.desc.InDom != pdu.NoInDom {
+		if m.indom = s.indoms[m.desc.InDom]; m.indom != nil {
+			m.plan()
+		}
+	}
+	return m
+}
+
+// as is a metric of a file with the type of a descriptor, which may be that of another file. As in the C agent, the bytes of
+// a number are taken for one of the other type; a metric whose bytes cannot be has a type that is none.
+func as(m *mmv.FileMetric, t pdu.Type) *mmv.FileMetric {
+	if m.Type.PDU() == t || m.Type == mmv.TypeNoSupport {
+		return m
+	}
+	other := *m
+	other.Type = noType
+	if isNumber(m.Type) && isNumber(mmv.Type(t)) {
+		other.Type = mmv.Type(t)
+	}
+	return &other
+}
+
+const noType mmv.Type = -2
+
+func isNumber(t mmv.Type) bool { return t >= mmv.Type32 && t <= mmv.TypeDouble }
+
+// plan finds the value of each instance. That of a file in which the metric has no domain is the value of all.
+func (m *metric) plan() {
+	list := m.indom.instances()
+	if len(m.in) == 1 && slices.EqualFunc(list, m.in[0].m.Instances, func(i pdu.Instance, id pdu.InstID) bool { return i.ID == id }) {
+		return
+	}
+	at := make(map[pdu.InstID]step, len(list))
+	for k := len(m.in) - 1; k >= 0; k-- { // the first file counts
+		if m.in[k].singular() {
+			for _, inst := range list {
+				at[inst.ID] = step{int32(k), 0}
+			}
+		} else {
+			for i, id := range m.in[k].m.Instances {
+				at[id] = step{int32(k), int32(i)}
+			}
+		}
+	}
+	m.steps = make([]step, len(list))
+	for i, inst := range list {
+		var ok bool
+		if m.steps[i], ok = at[inst.ID]; !ok {
+			m.steps[i].index = -1
+		}
+	}
+}
+
+// An indom is an instance domain: the instances of all domains of files that have its number.
+type indom struct {
+	parts []*mmv.FileInDom // in order
+	once  sync.Once
+	list  []pdu.Instance
+}
+
+// instances are the instances in the order of the files; the first name of an instance counts. The slice must not be
+// changed.
+func (d *indom) instances() []pdu.Instance {
+	d.once.Do(func() {
+		if first := d.parts[0].Instances; len(d.parts) == 1 && ascending(first) {
+			d.list = first
+			return
+		}
+		seen := map[pdu.InstID]bool{}
+		for _, p := range d.parts {
+			for _, i := range p.Instances {
+				if !seen[i.ID] {
+					seen[i.ID] = true
+					d.list = append(d.list, i)
+				}
+			}
+		}
+	})
+	return d.list
+}
+
+// ascending reports whether instances are in the order of their IDs, each once.
+func ascending(list []pdu.Instance) bool {
+	for i := 1; i < len(list); i++ {
+		if list[i-1].ID >= list[i].ID {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,101 @@
+package pmdammv
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/pcp-go/pcp/mmv"
+)
+
+// A source is where an MMV image is read from: a file of the directory, or the memory of a Registry.
+type source interface {
+	mmv.Source
+	// replaced reports whether the image is not the one any more that is to be read.
+	replaced() bool
+	// close gives back what the source holds. It may be called while it is read, which then fails.
+	close()
+}
+
+// A fileSource is a file. It is read with pread and never mapped, so that nothing that is done to it can hurt more than
+// its own metrics.
+type fileSource struct {
+	path string
+	info fs.FileInfo // when it was opened; its size is how much is read
+	h    *os.File    // nil if it is opened whenever it is read
+}
+
+var errReplaced = errors.New("another file has taken its place")
+
+// openSource opens a regular file. If keep is false, it is opened again whenever it is read.
+func openSource(path string, keep bool) (*fileSource, error) {
+	h, info, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &fileSource{path: path, info: info, h: h}
+	if !keep {
+		s.h = nil
+		h.Close()
+	}
+	return s, nil
+}
+
+// openFile opens a regular file. O_NONBLOCK is for a FIFO that has taken its place, which would wait.
+func openFile(path string) (*os.File, fs.FileInfo, error) {
+	h, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := h.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: path, Err: errors.New("it is no regular file")}
+	}
+	if err != nil {
+		h.Close()
+		return nil, nil, err
+	}
+	return h, info, nil
+}
+
+func (s *fileSource) Size() int64 { return s.info.Size() }
+
+func (s *fileSource) ReadAt(b []byte, off int64) (int, error) {
+	if s.h != nil {
+		return s.h.ReadAt(b, off)
+	}
+	h, info, err := openFile(s.path)
+	if err != nil {
+		return 0, err
+	}
+	defer h.Close()
+	if !os.SameFile(info, s.info) {
+		return 0, &fs.PathError{Op: "open", Path: s.path, Err: errReplaced}
+	}
+	return h.ReadAt(b, off)
+}
+
+// replaced is false: a change of the directory says when to look for another file of the name.
+func (s *fileSource) replaced() bool { return false }
+
+func (s *fileSource) close() {
+	if s.h != nil {
+		s.h.Close()
+	}
+}
+
+// resized reports whether the file has another size now.
+func (s *fileSource) resized() bool {
+	info, err := os.Stat(s.path)
+	return err == nil && os.SameFile(info, s.info) && info.Size() != s.info.Size()
+}
+
+// errnoOf is an error of the system that can be compared.
+func errnoOf(err error) error {
+	if e, ok := errors.AsType[syscall.Errno](err); ok {
+		return e
+	}
+	return fmt.Errorf("%w", err) // equal to no other: the directory is looked at again
+}
