@@ -1,0 +1,163 @@
+package pmdatrace
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/loglimit"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/internal/access"
+	"github.com/pcp-go/pcp/trace"
+)
+
+// An Agent is the agent for traces: a pmda.Handler that exports what applications send to the
+// listeners of Serve. It may be used by several goroutines at once.
+type Agent struct {
+	*pmda.Agent // do not replace it
+
+	err     error // of the Options
+	limits  limits
+	metrics []tagMetric // by item; those without a put are none
+	access  *access.Control
+	pid     int32
+
+	port  atomic.Uint32 // for trace.control.port
+	debug atomic.Int32
+	log   atomic.Pointer[limitedLog]
+
+	mu        sync.Mutex // guards what follows
+	table     *table
+	connected int // clients
+}
+
+// noLabels are the labels of the agent: PCP's has none, and archives tell metrics apart by them.
+const noLabels = "{}"
+
+// New makes an agent, whose period begins now. Options that cannot be are reported by its Err, and by
+// Serve and whatever else serves it.
+func New(o Options) *Agent {
+	err := o.complete()
+	if err != nil {
+		o.Period, o.Buckets = DefaultPeriod, DefaultBuckets // nobody will see
+	}
+	a := &Agent{
+		Agent:   &pmda.Agent{Name: "trace", Domain: o.Domain, DomainLabels: noLabels, Logger: o.Logger},
+		err:     err,
+		limits:  o.limits(),
+		metrics: tagMetrics(&o),
+		access:  access.New(o.Access),
+		pid:     int32(os.Getpid()),
+		table:   newTable(&o),
+	}
+	a.register(&o)
+	a.Use(func(next pmda.Handler) pmda.Handler { return &handler{next, a} })
+	return a
+}
+
+// A limitedLog is a log with a limit for lines that say the same.
+type limitedLog struct{ of, log *slog.Logger }
+
+// limitedLog is the Log with a limit for lines that say the same.
+func (a *Agent) limitedLog() *slog.Logger {
+	log := a.Log()
+	if l := a.log.Load(); l != nil && l.of == log {
+		return l.log
+	}
+	l := &limitedLog{log, loglimit.New(log)}
+	a.log.Store(l)
+	return l.log
+}
+
+// A handler is around that of the tables, and answers for the tags.
+type handler struct {
+	pmda.Handler
+	a *Agent
+}
+
+// Err is the error of the Options, or else that of the tables.
+func (h *handler) Err() error {
+	if h.a.err != nil {
+		return &pmda.OpError{Op: "use the Options", Agent: h.a.Name, Err: h.a.err}
+	}
+	return h.Handler.Err()
+}
+
+// Fetch writes values that are all of the same moment.
+func (h *handler) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+	a := h.a
+	domain := a.Domain
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at := moment{a.table.interval(time.Now()), a.table.period.Seconds()}
+	for i, id := range ids {
+		if m := a.metric(id); m != nil {
+			w.Begin(id)
+			a.table.of(m.kind).put(w, m, at, r.Profile.For(indomOf(domain, m.kind)))
+		} else if err := h.Handler.Fetch(ctx, r, ids[i:i+1], w); err != nil {
+			return err
+		}
+		if err := w.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// metric is the metric of tags that has an ID, nil if there is none.
+func (a *Agent) metric(id pdu.PMID) *tagMetric {
+	if id.Domain() != a.Domain || id.Cluster() != 0 || id.Item() >= len(a.metrics) || a.metrics[id.Item()].put == nil {
+		return nil
+	}
+	return &a.metrics[id.Item()]
+}
+
+func indomOf(d pdu.Domain, k trace.Kind) pdu.InDom {
+	return pdu.MakeInDom(d, int(k-trace.KindTransaction))
+}
+
+// put writes the values of the tags that are wanted.
+func (k *kindTable) put(w *pdu.ResultWriter, m *tagMetric, at moment, wanted pdu.InDomProfile) {
+	all := wanted.All()
+	for _, g := range k.list {
+		if all || wanted.Includes(g.id) {
+			m.put(w, g, at)
+		}
+	}
+}
+
+// Instances lists or looks up tags.
+func (h *handler) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
+	a := h.a
+	if d.Domain() != a.Domain || d.Serial() >= numKinds {
+		return h.Handler.Instances(ctx, r, d, inst, name)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	k := &a.table.kinds[d.Serial()]
+	switch {
+	case inst == pdu.NoInst && name == "":
+		return k.all(), nil
+	case inst != pdu.NoInst && name != "":
+		return nil, pdu.ErrInst
+	}
+	i, ok := k.instance(inst, name)
+	if !ok {
+		return nil, pdu.ErrInst
+	}
+	return []pdu.Instance{i}, nil
+}
+
+// Store refuses metrics that cannot be stored in the words of PCP's agent.
+func (h *handler) Store(ctx context.Context, r *pmda.Request, values *pdu.Result) error {
+	for i := range values.Len() {
+		if id := values.At(i).PMID; id.Cluster() != 0 || id.Item() != itemReset && id.Item() != itemDebug {
+			return pdu.ErrPMID
+		}
+	}
+	return h.Handler.Store(ctx, r, values)
+}

@@ -1,0 +1,70 @@
+package pmdatrace
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// Debug are the bits of trace.control.debug that the agent knows, those of PCP's debug options of
+// the same names. Others are kept and do nothing.
+const (
+	DebugPDU   = 1 << 0  // pdu: log each value that comes
+	DebugAppl0 = 1 << 11 // appl0: log clients that connect and go, and new tags
+)
+
+// The items of the metrics that can be stored.
+const (
+	itemReset = 15
+	itemDebug = 16
+)
+
+// registerControl adds trace.control.
+func (a *Agent) registerControl(o *Options) {
+	constant := func(item int, name, text string, units pdu.Units, value func() uint32) pmda.Metric[uint32] {
+		return pmda.Metric[uint32]{
+			Name: "trace.control." + name, Text: text, ID: pmda.Item(0, item), Sem: pdu.SemDiscrete, Units: units,
+			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) { return value(), nil },
+		}
+	}
+	seconds := func(d time.Duration) func() uint32 { return func() uint32 { return uint32(d / time.Second) } }
+	pmda.Register(a.Agent, constant(11, "period", "Length of the period", pdu.TimeSec, seconds(o.Period)))
+	pmda.Register(a.Agent, constant(12, "interval", "How often the period moves on, in whole seconds", pdu.TimeSec,
+		seconds(o.Period/time.Duration(max(o.Buckets, 1)))))
+	pmda.Register(a.Agent, constant(13, "buckets", "Number of intervals in the period", pdu.NoUnits,
+		func() uint32 { return uint32(o.Buckets) }))
+	pmda.Register(a.Agent, constant(14, "port", "TCP port for applications, 0 if there is none", pdu.NoUnits, a.port.Load))
+	reset := constant(itemReset, "reset", "A store of any value forgets all tags", pdu.NoUnits, func() uint32 { return 1 })
+	reset.Help = "A tag that comes back has the same instance number as before."
+	reset.Store = func(context.Context, *pmda.Request, pdu.Instance, uint32) error { a.Reset(); return nil }
+	pmda.Register(a.Agent, reset)
+	pmda.Register(a.Agent, pmda.Metric[int32]{
+		Name: "trace.control.debug", Text: "What else is logged: 2048 clients and new tags, 1 values",
+		ID: pmda.Item(0, itemDebug), Sem: pdu.SemDiscrete,
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) { return a.debug.Load(), nil },
+		Store: func(_ context.Context, _ *pmda.Request, _ pdu.Instance, v int32) error { a.SetDebug(v); return nil },
+	})
+}
+
+// Reset forgets all tags and begins a new period, as a store into trace.control.reset does. A tag
+// that comes back has the same instance number as before.
+func (a *Agent) Reset() {
+	a.mu.Lock()
+	a.table.reset(time.Now())
+	a.mu.Unlock()
+	a.limitedLog().Info("PMDA reset")
+}
+
+// SetDebug sets what else is logged: a sum of DebugAppl0 and DebugPDU, as a store into
+// trace.control.debug does.
+func (a *Agent) SetDebug(bits int32) {
+	if old := a.debug.Swap(bits); old != bits {
+		a.limitedLog().Info("trace.control.debug", slog.Int("old", int(old)), slog.Int("new", int(bits)))
+	}
+}
+
+// debugs reports whether something of bits is to be logged.
+func (a *Agent) debugs(bits int32) bool { return a.debug.Load()&bits != 0 }

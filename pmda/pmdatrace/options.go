@@ -1,0 +1,89 @@
+package pmdatrace
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
+)
+
+// Domain is the number of the agent unless Options has another: that of PCP's agent.
+const Domain pdu.Domain = 10
+
+// What holds where a field of Options is zero. The first two are those of PCP's agent, which has
+// no limits.
+const (
+	DefaultPeriod     = 60 * time.Second
+	DefaultBuckets    = 5
+	DefaultMaxClients = 1024
+	DefaultMaxTags    = 65536
+	DefaultMaxMemory  = 64 << 20
+)
+
+const (
+	maxBuckets = 1000 // of history, each of which every tag has
+	maxPeriod  = math.MaxUint32 * time.Second
+)
+
+// Options say how an agent works. The zero Options are the defaults of PCP's agent, with limits.
+type Options struct {
+	// Domain is the number of the agent. Zero means the constant Domain.
+	Domain pdu.Domain
+	// Period is the time that rates, and average, minimum and maximum times, are of: whole
+	// seconds, a part of a second is left out. Zero means DefaultPeriod. It is -T of pmdatrace(1).
+	Period time.Duration
+	// Buckets is into how many intervals the Period is divided, 1 to 1000: at the end of each,
+	// what came in it becomes visible. Zero means DefaultBuckets. It is -N of pmdatrace(1).
+	Buckets int
+	// ObserveUnits are the units of trace.observe.value, CounterUnits those of
+	// trace.counter.value: -U and -V of pmdatrace(1).
+	ObserveUnits, CounterUnits pdu.Units
+	// Access says which hosts may send, and over how many connections at a time: ParseAccess
+	// makes it, or pmcdconf.Parse, where all that can be denied is "all". Nil lets everybody send.
+	Access *pmcdconf.Access
+	// MaxClients is how many applications may be connected at a time, also if they send nothing. Zero
+	// means DefaultMaxClients.
+	MaxClients int
+	// MaxTags is how many tags there may be, of all kinds together; further ones are refused.
+	// As many of those from before a reset are remembered besides. Zero means DefaultMaxTags.
+	MaxTags int
+	// MaxMemory is how many bytes the tags may take, about: further tags are refused. Zero
+	// means DefaultMaxMemory.
+	MaxMemory int
+	// Logger logs refused clients and tags, and broken PDUs. See pmda.Agent.Logger, also for
+	// what nil means.
+	Logger *slog.Logger
+}
+
+// limits are the fields of Options that limit something, with their defaults.
+type limits struct {
+	clients, tags, memory int
+}
+
+func (o *Options) limits() limits {
+	return limits{
+		clients: cmp.Or(o.MaxClients, DefaultMaxClients),
+		tags:    cmp.Or(o.MaxTags, DefaultMaxTags),
+		memory:  cmp.Or(o.MaxMemory, DefaultMaxMemory),
+	}
+}
+
+// complete sets defaults. The error is the first of a field that cannot be.
+func (o *Options) complete() error {
+	o.Domain = cmp.Or(o.Domain, Domain)
+	o.Period = cmp.Or(o.Period.Truncate(time.Second), cmp.Or(o.Period, DefaultPeriod))
+	o.Buckets = cmp.Or(o.Buckets, DefaultBuckets)
+	switch {
+	case o.Period < time.Second || o.Period > maxPeriod:
+		return fmt.Errorf("period %v out of range (1s..%v)", o.Period, maxPeriod)
+	case o.Buckets < 1 || o.Buckets > maxBuckets:
+		return fmt.Errorf("%d buckets: out of range (1..%d)", o.Buckets, maxBuckets)
+	case o.MaxClients < 0 || o.MaxTags < 0 || o.MaxMemory < 0:
+		return fmt.Errorf("a limit is below 0: MaxClients %d, MaxTags %d, MaxMemory %d", o.MaxClients, o.MaxTags, o.MaxMemory)
+	}
+	return nil
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package pmdatrace
+
+const raceEnabled = true

@@ -1,0 +1,275 @@
+package pmdatrace
+
+import (
+	"cmp"
+	"errors"
+	"math/bits"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/trace"
+)
+
+// A table has what is known of all tags. One goroutine at a time.
+type table struct {
+	period  time.Duration
+	buckets int // of history in a period
+	start   time.Time
+	limits  limits
+
+	kinds   [numKinds]kindTable
+	numTags int
+	memory  int // that the tags and the remembered IDs take
+}
+
+const numKinds = int(trace.KindCounter)
+
+// A kindTable has the tags of one kind.
+type kindTable struct {
+	tags      map[string]*tag
+	list      []*tag                // in ascending order of id
+	instances []pdu.Instance        // of the first of list; what it holds never changes, as clients may have it
+	known     map[string]pdu.InstID // the IDs of tags from before the last reset, which get them again
+	last      pdu.InstID            // the highest that was given; the first is 1
+}
+
+// A tag is what is known of a tag of one kind.
+type tag struct {
+	id     pdu.InstID
+	name   string
+	count  uint64  // of its PDUs since the last reset
+	total  float64 // of their values
+	value  float64 // the last
+	ring   []bucket
+	window window
+}
+
+// A bucket is what came in one interval. All zero, nothing came in the first.
+type bucket struct {
+	interval int64 // its number since the start
+	figures
+}
+
+// figures sum up values.
+type figures struct {
+	count         uint64
+	min, max, sum float64
+}
+
+// A window is what came in the buckets of the history, which ends where an interval begins.
+type window struct {
+	end int64 // the interval whose beginning it is
+	figures
+}
+
+// add adds one value.
+func (f *figures) add(v float64) { f.join(&figures{1, v, v, v}) }
+
+// join adds the figures of other values. Of values that are no numbers the first stays the
+// minimum and the maximum, as in the C agent.
+func (f *figures) join(g *figures) {
+	if f.count == 0 {
+		*f = *g
+		return
+	}
+	f.count += g.count
+	f.sum += g.sum
+	if g.min < f.min {
+		f.min = g.min
+	}
+	if g.max > f.max {
+		f.max = g.max
+	}
+}
+
+func newTable(o *Options) *table {
+	t := &table{period: o.Period, buckets: o.Buckets, start: time.Now(), limits: o.limits()}
+	for k := range t.kinds {
+		t.kinds[k].tags, t.kinds[k].known = map[string]*tag{}, map[string]pdu.InstID{}
+	}
+	return t
+}
+
+// of is the tags of a kind.
+func (t *table) of(k trace.Kind) *kindTable { return &t.kinds[k-trace.KindTransaction] }
+
+// interval is the number of the interval that a time is in: the whole part of
+// elapsed/(period/buckets), without the rounding of either division.
+func (t *table) interval(now time.Time) int64 {
+	hi, lo := bits.Mul64(uint64(max(0, now.Sub(t.start))), uint64(t.buckets))
+	n, _ := bits.Div64(hi, lo, uint64(t.period))
+	return int64(n)
+}
+
+// Why a tag is not taken.
+var (
+	errBadTag = errors.New("the tag cannot be the name of an instance: it is empty, begins with a space or has control characters")
+	errTags   = errors.New("there are too many tags: store into trace.control.reset, or raise MaxTags")
+	errMemory = errors.New("the tags take too much memory: store into trace.control.reset, or raise MaxMemory")
+	errIDs    = errors.New("the numbers for tags are used up: restart the agent")
+)
+
+// add adds the value that a PDU brought in an interval. isNew says that its tag was not known; an error
+// says why the tag, and so the value, is not taken.
+func (t *table) add(d *trace.Data, interval int64) (isNew bool, err error) {
+	k := t.of(d.Kind)
+	g := k.tags[string(d.Tag)]
+	if g == nil {
+		if g, err = t.newTag(k, string(d.Tag)); err != nil {
+			return false, err
+		}
+		isNew = true
+	}
+	g.count++
+	g.total += d.Value
+	g.value = d.Value
+	b := &g.ring[interval%int64(len(g.ring))]
+	if b.interval != interval {
+		*b = bucket{interval: interval}
+	}
+	b.add(d.Value)
+	return isNew, nil
+}
+
+// What tags take, in bytes beside their names, with the maps and lists that they are in.
+const (
+	tagMemory    = 320
+	bucketMemory = 40
+	knownMemory  = 96
+)
+
+func (t *table) tagMemory(name string) int {
+	return tagMemory + len(name) + bucketMemory*(t.buckets+1)
+}
+
+// newTag makes a tag, with its old ID if it had one.
+func (t *table) newTag(k *kindTable, name string) (*tag, error) {
+	id, isKnown := k.known[name]
+	memory := t.tagMemory(name)
+	if isKnown {
+		memory -= knownMemory + len(name)
+	}
+	switch {
+	case !pmda.ValidInstanceName(name):
+		return nil, errBadTag
+	case t.numTags >= t.limits.tags:
+		return nil, errTags
+	case t.memory+memory > t.limits.memory:
+		return nil, errMemory
+	case !isKnown && k.last == maxID:
+		return nil, errIDs
+	case !isKnown:
+		k.last++
+		id = k.last
+	}
+	t.numTags++
+	t.memory += memory
+	delete(k.known, name)
+	g := &tag{id: id, name: name, ring: make([]bucket, t.buckets+1)}
+	k.insert(g)
+	return g, nil
+}
+
+// maxID is the highest ID of an instance.
+const maxID pdu.InstID = 1<<31 - 1
+
+// insert enters a tag.
+func (k *kindTable) insert(g *tag) {
+	k.tags[g.name] = g
+	at, _ := k.find(g.id)
+	k.list = slices.Insert(k.list, at, g)
+	if at < len(k.instances) {
+		k.instances = nil
+	}
+}
+
+// all are the instances in ascending order of id. The caller may keep them, not change them.
+func (k *kindTable) all() []pdu.Instance {
+	k.instances = slices.Grow(k.instances, len(k.list)-len(k.instances))
+	for _, g := range k.list[len(k.instances):] {
+		k.instances = append(k.instances, g.instance())
+	}
+	return slices.Clip(k.instances)
+}
+
+func (g *tag) instance() pdu.Instance { return pdu.Instance{ID: g.id, Name: g.name} }
+
+// find is where a tag is in the list, or belongs.
+func (k *kindTable) find(id pdu.InstID) (at int, found bool) {
+	return slices.BinarySearchFunc(k.list, id, func(g *tag, id pdu.InstID) int { return cmp.Compare(g.id, id) })
+}
+
+// instance finds a tag by its ID, or by its name or the part of that up to the first space.
+func (k *kindTable) instance(id pdu.InstID, name string) (pdu.Instance, bool) {
+	if id != pdu.NoInst {
+		if at, ok := k.find(id); ok {
+			return k.list[at].instance(), true
+		}
+		return pdu.Instance{}, false
+	}
+	if g := k.tags[name]; g != nil {
+		return g.instance(), true
+	}
+	for _, g := range k.list {
+		if rest, ok := strings.CutPrefix(g.name, name); ok && rest[0] == ' ' {
+			return g.instance(), true
+		}
+	}
+	return pdu.Instance{}, false
+}
+
+// windowBefore sums up the buckets of the period that ends where an interval begins. The count
+// is 0 if nothing came in them.
+func (g *tag) windowBefore(end int64) *figures {
+	w := &g.window
+	if w.end == end {
+		return &w.figures
+	}
+	*w = window{end: end}
+	oldest := end - int64(len(g.ring)) + 1
+	for i := range g.ring {
+		if b := &g.ring[i]; b.count != 0 && oldest <= b.interval && b.interval < end {
+			w.join(&b.figures)
+		}
+	}
+	return &w.figures
+}
+
+// reset forgets the tags, but for the IDs that they had, and begins a first interval now. The
+// IDs of tags that were not there when it last did so are remembered no longer, if there are
+// more than tags may be, or all take more than half of the memory.
+func (t *table) reset(now time.Time) {
+	remembered, memory := t.numTags, 0
+	for i := range t.kinds {
+		k := &t.kinds[i]
+		remembered += len(k.known)
+		memory += k.knownMemory()
+		for _, g := range k.list {
+			memory += knownMemory + len(g.name)
+		}
+	}
+	tooMany := remembered > t.limits.tags || memory > t.limits.memory/2
+	t.start, t.memory, t.numTags = now, 0, 0
+	for i := range t.kinds {
+		k := &t.kinds[i]
+		if tooMany {
+			k.known = make(map[string]pdu.InstID, len(k.list))
+		}
+		for _, g := range k.list {
+			k.known[g.name] = g.id
+		}
+		t.memory += k.knownMemory()
+		k.tags, k.list, k.instances = map[string]*tag{}, nil, nil
+	}
+}
+
+// knownMemory is what the IDs of tags from before the last reset take.
+func (k *kindTable) knownMemory() (n int) {
+	for name := range k.known {
+		n += knownMemory + len(name)
+	}
+	return n
+}

@@ -1,0 +1,181 @@
+package trace_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pcp-go/pcp/trace"
+)
+
+// An agent is a trace agent in memory. Its dial makes connections to it.
+type agent struct {
+	refuse trace.Error   // greets with it
+	dead   error         // dial fails with it
+	mute   bool          // reads and counts, but does not answer
+	deaf   bool          // does not read
+	hang   bool          // dial takes for ever
+	slow   time.Duration // how long it waits before an Ack
+	cut    int           // closes each connection when it has got so many data on it; 0: never
+	check  func(batch []byte)
+
+	mu    sync.Mutex
+	got   map[string]int // data by kind and tag
+	sum   map[string]float64
+	total uint64
+	conns []net.Conn
+	dials int
+	wg    sync.WaitGroup
+}
+
+func (a *agent) set(f func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f()
+}
+
+func (a *agent) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.dials++
+	if a.hang {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	if a.dead != nil {
+		return nil, a.dead
+	}
+	client, server := net.Pipe()
+	a.conns = append(a.conns, server)
+	a.wg.Go(func() { a.serve(server) })
+	return client, nil
+}
+
+// stop ends all connections and waits for what serves them.
+func (a *agent) stop() {
+	a.set(func() {
+		for _, c := range a.conns {
+			c.Close()
+		}
+		a.conns = nil
+	})
+	a.wg.Wait()
+}
+
+func (a *agent) serve(conn net.Conn) {
+	if a.deaf {
+		conn.Write(trace.Ack{Code: trace.Version}.Append(nil))
+		return
+	}
+	defer conn.Close()
+	var code int32 = trace.Version
+	a.set(func() {
+		if a.refuse != 0 {
+			code = int32(a.refuse)
+		}
+	})
+	if _, err := conn.Write(trace.Ack{Code: code}.Append(nil)); err != nil || code < 0 {
+		return
+	}
+	acks := make(chan trace.Ack, 1000) // a pipe has no buffer: write them while more is read
+	defer close(acks)
+	a.wg.Go(func() {
+		for ack := range acks {
+			time.Sleep(a.pause())
+			conn.Write(ack.Append(nil))
+		}
+	})
+	d := trace.NewDecoder(batchReader{a, conn})
+	for n := 1; ; n++ {
+		data, err := d.Data()
+		if err != nil {
+			return
+		}
+		a.count(data)
+		if a.cut == n {
+			return
+		}
+		if data.Sync && !a.mute {
+			acks <- trace.Ack{Code: int32(data.Kind)}
+		}
+	}
+}
+
+func (a *agent) count(d trace.Data) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.got == nil {
+		a.got, a.sum = map[string]int{}, map[string]float64{}
+	}
+	key := d.Kind.String() + " " + string(d.Tag)
+	a.got[key]++
+	a.sum[key] += d.Value
+	a.total++
+}
+
+func (a *agent) received() uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.total
+}
+
+func (a *agent) pause() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.slow
+}
+
+func (a *agent) attempts() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.dials
+}
+
+// A batchReader shows what each read gets.
+type batchReader struct {
+	a *agent
+	r io.Reader
+}
+
+func (r batchReader) Read(p []byte) (int, error) {
+	n, err := r.r.Read(p)
+	if n > 0 && r.a.check != nil {
+		r.a.check(p[:n])
+	}
+	return n, err
+}
+
+// newClient is a Client of the agent that logs nothing and is closed with the test.
+func newClient(t testing.TB, a *agent) *trace.Client {
+	c := &trace.Client{Config: trace.Config{DialContext: a.dial, Logger: slog.New(slog.DiscardHandler)}}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		c.Close(ctx)
+		a.stop()
+	})
+	return c
+}
+
+// checkStats compares what does not depend on time.
+func checkStats(t testing.TB, c *trace.Client, want trace.Stats) {
+	t.Helper()
+	got := c.Stats()
+	if got.Accepted != got.Acknowledged+got.Lost+got.Unsent+got.Queued {
+		t.Errorf("Stats do not add up: %+v", got)
+	}
+	if got != want {
+		t.Errorf("Stats %+v, want %+v", got, want)
+	}
+}
+
+// soon is time for the sender to do what it can.
+func soon() {
+	time.Sleep(100 * time.Millisecond)
+	synctest.Wait()
+}

@@ -1,0 +1,309 @@
+package trace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Client sends data to a trace agent in the background: the calls that report
+// data never wait, whatever the agent and the network do. They put the datum
+// into a queue of fixed size, without a lock or an allocation, and return. If
+// the queue is full, the datum is dropped and counted.
+//
+// A goroutine sends what is in the queue, many data with one write, and has each
+// write acknowledged. It connects when there is something to send, and again
+// when the connection was lost. No datum is sent twice.
+//
+// The zero Client sends to the agent of this host. The fields may be changed
+// until the first call of a method. A Client must not be copied then. It is safe
+// for concurrent use.
+type Client struct {
+	Config
+
+	// Queue is how many data may wait to be sent, rounded up to a power of two, 64
+	// at least; 0: DefaultQueue. Each takes 144 bytes.
+	Queue int
+
+	q       atomic.Pointer[queue] // nil until the first datum
+	unheard atomic.Uint64         // data accepted for NoAgent
+	invalid atomic.Uint64
+	badTag  atomic.Pointer[error] // the first invalid tag
+	acked   atomic.Uint64
+	lost    atomic.Uint64
+	unsent  atomic.Uint64
+	dials   atomic.Uint64
+
+	mu         sync.Mutex
+	closed     bool
+	cancel     context.CancelFunc // ends what the sender waits for
+	closing    chan struct{}      // closed by Close
+	done       chan struct{}      // closed when the sender has ended
+	waiters    []*waiter          // calls of Flush
+	down       error              // why the agent cannot be reached; nil: it can, or nobody tried
+	lostBy     error              // why data were lost, the last time
+	nowWaiting atomic.Int32       // len(waiters), or more while one is added
+}
+
+// DefaultQueue is how many data of a Client may wait to be sent.
+const DefaultQueue = 4096
+
+// minQueue is the least Client.Queue; smaller values mean this.
+const minQueue = 64
+
+// Stats says what has become of the data that were reported to a Client. Each is counted once:
+//
+//	reported = Accepted + Dropped + Invalid
+//	Accepted = Acknowledged + Lost + Unsent + Queued
+//
+// With NoAgent all data with a valid tag are counted as Accepted, and nothing
+// becomes of them: a test can count what a program reports.
+type Stats struct {
+	Accepted uint64 // put into the queue, or taken for NoAgent
+	Dropped  uint64 // not put there, since it was full, or the Client closed
+	Invalid  uint64 // not put there, since the tag is no name of an instance, see Point
+
+	Acknowledged uint64 // the agent has them
+	Lost         uint64 // sent when the connection broke: the agent has them or not
+	Unsent       uint64 // still in the queue when Close gave up
+	Queued       uint64 // in the queue, or sent and not yet acknowledged
+
+	Connects uint64 // connections made
+}
+
+// Stats returns the counts so far. While data are reported and sent, they are not of one instant.
+func (c *Client) Stats() Stats {
+	s := Stats{Accepted: c.unheard.Load(), Invalid: c.invalid.Load(), Connects: c.dials.Load(),
+		Acknowledged: c.acked.Load(), Lost: c.lost.Load(), Unsent: c.unsent.Load()}
+	if q := c.q.Load(); q != nil {
+		s.Accepted, s.Dropped = q.accepted(), q.dropped.Load() // later than those that they include
+		s.Queued = s.Accepted - s.Acknowledged - s.Lost - s.Unsent
+	}
+	return s
+}
+
+// Point reports that the point of the program that tag names was passed. The
+// counterpart of pmtracepoint(3).
+//
+// A tag is of 1 to MaxTag bytes, does not begin with a space and has no control
+// characters; data with others are counted as invalid, and Close reports the
+// first of them.
+func (c *Client) Point(tag string) { c.put(KindPoint, -1, tag) }
+
+// Observe reports a value, such as a length or a temperature. The counterpart of pmtraceobs(3).
+func (c *Client) Observe(tag string, value float64) { c.put(KindObservation, value, tag) }
+
+// Counter reports the value of a counter, which never goes down. The counterpart of pmtracecounter(3).
+func (c *Client) Counter(tag string, value float64) { c.put(KindCounter, value, tag) }
+
+// Transaction reports a transaction that took d. Begin measures it.
+func (c *Client) Transaction(tag string, d time.Duration) { c.put(KindTransaction, d.Seconds(), tag) }
+
+func (c *Client) put(kind Kind, value float64, tag string) {
+	if !validTag(tag) {
+		c.refuse(tag)
+		return
+	}
+	q := c.q.Load()
+	if q == nil {
+		if q = c.start(); q == nil {
+			return
+		}
+	}
+	q.put(kind, value, tag)
+}
+
+// refuse counts an invalid tag.
+func (c *Client) refuse(tag string) {
+	if c.badTag.Load() == nil {
+		err := tagFault(tag)
+		c.badTag.CompareAndSwap(nil, &err)
+	}
+	c.invalid.Add(1)
+}
+
+// start makes the queue and starts the sender. It returns nil, and counts the datum, if nothing is to be sent.
+func (c *Client) start() *queue {
+	if c.NoAgent {
+		c.unheard.Add(1)
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if q := c.q.Load(); q != nil {
+		return q
+	}
+	if c.closed {
+		q := newQueue(minQueue) // for its count of dropped data
+		q.close()
+		c.q.Store(q)
+		return q
+	}
+	q := newQueue(cmp.Or(c.Queue, DefaultQueue))
+	ctx, cancel := context.WithCancel(context.Background())
+	c.cancel, c.closing, c.done = cancel, make(chan struct{}), make(chan struct{})
+	s := &sender{c: c, q: q, ctx: ctx, closing: c.closing}
+	go func() {
+		defer close(c.done)
+		s.run()
+	}()
+	c.q.Store(q)
+	return q
+}
+
+// Err is why the agent cannot be reached, nil if it can, or if nobody tried yet.
+func (c *Client) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.down
+}
+
+// A waiter is a call of Flush.
+type waiter struct {
+	until uint64     // the number of data that are to be settled
+	lost  uint64     // Stats.Lost when it was made
+	done  chan error // has room
+}
+
+// Flush sends what has been reported before, and waits until the agent has
+// acknowledged it. It fails when the agent cannot be reached: then the data stay
+// in the queue; between two attempts to connect it fails at once. It also fails
+// when data are lost meanwhile, when Close has given up, and when ctx ends.
+func (c *Client) Flush(ctx context.Context) error {
+	q := c.q.Load()
+	if q == nil {
+		return nil
+	}
+	w := &waiter{until: q.accepted(), lost: c.lost.Load(), done: make(chan error, 1)}
+	if settled, err := c.enlist(w); settled {
+		return err
+	}
+	q.wakeUp()
+	select {
+	case err := <-w.done:
+		return err
+	case <-ctx.Done():
+		c.forget(w)
+		return fmt.Errorf("trace: flush: %w", ctx.Err())
+	}
+}
+
+// enlist adds a waiter, unless its data are settled already, or will not be soon: err says why.
+func (c *Client) enlist(w *waiter) (settled bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.nowWaiting.Add(1) // first: if the sender settles data after the look at them, it sees this
+	switch {
+	case c.unsent.Load() > 0:
+		err = errClosed
+	case c.settled() >= w.until:
+	case c.down != nil:
+		err = fmt.Errorf("trace: flush: %w", c.down)
+	default:
+		c.waiters = append(c.waiters, w)
+		return false, nil
+	}
+	c.nowWaiting.Add(-1)
+	return true, err
+}
+
+func (c *Client) settled() uint64 { return c.acked.Load() + c.lost.Load() + c.unsent.Load() }
+
+// forget removes a waiter.
+func (c *Client) forget(w *waiter) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.waiters {
+		if c.waiters[i] == w {
+			c.waiters = append(c.waiters[:i], c.waiters[i+1:]...)
+			c.nowWaiting.Add(-1)
+			return
+		}
+	}
+}
+
+// tellWaiters ends the calls of Flush whose data are settled, or, if the agent
+// cannot be reached, all of them.
+func (c *Client) tellWaiters(down error) {
+	if c.nowWaiting.Load() == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	settled, rest := c.settled(), c.waiters[:0]
+	for _, w := range c.waiters {
+		switch lost := c.lost.Load() - w.lost; {
+		case down != nil:
+			w.done <- fmt.Errorf("trace: flush: %w", down)
+		case settled < w.until:
+			rest = append(rest, w)
+			continue
+		case lost > 0:
+			w.done <- fmt.Errorf("trace: flush: connection lost with %d data unacknowledged: %w", lost, ErrIPC)
+		default:
+			w.done <- nil
+		}
+		c.nowWaiting.Add(-1)
+	}
+	clear(c.waiters[len(rest):])
+	c.waiters = rest
+}
+
+// Close sends what has been reported before and releases all resources. It gives
+// up when the agent cannot be reached and when ctx ends. Its error tells of data
+// that this Client has not sent, has lost, or has dropped in its life. Data that
+// are reported after it was called are dropped. A later call tells of these too.
+func (c *Client) Close(ctx context.Context) error {
+	c.mu.Lock()
+	first := !c.closed
+	c.closed = true
+	closing, done, cancel := c.closing, c.done, c.cancel
+	c.mu.Unlock()
+	if done == nil {
+		return c.summary()
+	}
+	if first {
+		c.q.Load().close()
+		close(closing)
+	}
+	select {
+	case <-done:
+	case <-ctx.Done():
+		cancel()
+		<-done
+	}
+	return c.summary()
+}
+
+// summary is the error of Close.
+func (c *Client) summary() error {
+	s := c.Stats()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var errs []error
+	add := func(n uint64, what string, err error) {
+		if n > 0 {
+			errs = append(errs, fmt.Errorf("trace: %d data %s: %w", n, what, err))
+		}
+	}
+	why := c.down
+	if why == nil {
+		why = ErrIPC
+	}
+	add(s.Unsent, "not sent", why)
+	add(s.Lost, "sent without an answer", c.lostBy)
+	add(s.Dropped, "dropped", errFull)
+	if s.Invalid > 0 {
+		add(s.Invalid, "refused", *c.badTag.Load())
+	}
+	return errors.Join(errs...)
+}
+
+var (
+	errFull   = errors.New("the queue was full, or the client closed")
+	errClosed = errors.New("trace: flush: the client was closed before all data were sent")
+)

@@ -1,0 +1,170 @@
+package trace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Config says which agent to send to and how. Its zero value is the agent of
+// this host with the time limits of the C library.
+type Config struct {
+	Host string // of the agent; empty: localhost
+	Port int    // of the agent; 0: DefaultPort
+
+	ConnectTimeout time.Duration // how long to wait for a connection; 0: DefaultConnectTimeout
+	RequestTimeout time.Duration // how long to wait for an Ack; 0: DefaultRequestTimeout
+
+	// Reconnect is how long to wait before the next attempt to connect: after the
+	// first failure, the second, and so on. The last element serves for all further
+	// ones. Empty: 5, 10, 20, 40, 80 seconds. Less than a millisecond counts as one.
+	Reconnect []time.Duration
+
+	// NoAgent switches communication off: calls succeed and send nothing. A Client counts data as Stats.Accepted.
+	NoAgent bool
+
+	// DialContext makes the connection; nil: that of a net.Dialer.
+	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
+
+	// Logger is told when the agent cannot be reached and when it is back; nil: slog.Default().
+	Logger *slog.Logger
+}
+
+// The time limits of the C library.
+const (
+	DefaultConnectTimeout = 3 * time.Second
+	DefaultRequestTimeout = 10 * time.Second
+)
+
+// minBackOff keeps a Client from doing nothing else than to try.
+const minBackOff = time.Millisecond
+
+var defaultReconnect = []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second}
+
+// FromEnv returns the Config that the environment variables of the C library
+// describe, see pmdatrace(3):
+//
+//	PCP_TRACE_HOST        Host
+//	PCP_TRACE_PORT        Port, in decimal, octal (0...) or hexadecimal (0x...)
+//	PCP_TRACE_TIMEOUT     ConnectTimeout, in seconds, possibly with a fraction
+//	PCP_TRACE_REQTIMEOUT  RequestTimeout, the same
+//	PCP_TRACE_RECONNECT   Reconnect: whole seconds, separated by commas
+//	PCP_TRACE_NOAGENT     NoAgent, if it is set, to whatever
+//
+// A variable that is malformed counts as not set. The error, which wraps
+// ErrEnvFormat, tells of each; the Config is good all the same.
+func FromEnv() (Config, error) {
+	var c Config
+	var errs []error
+	get := func(name string, parse func(string) bool) {
+		if s, ok := os.LookupEnv(name); ok && !parse(s) {
+			errs = append(errs, fmt.Errorf("trace: %s=%q: %w", name, s, ErrEnvFormat))
+		}
+	}
+	c.Host = os.Getenv("PCP_TRACE_HOST")
+	_, c.NoAgent = os.LookupEnv("PCP_TRACE_NOAGENT")
+	get("PCP_TRACE_PORT", func(s string) bool {
+		n, err := strconv.ParseUint(strings.TrimSpace(s), 0, 16)
+		if err == nil {
+			c.Port = int(n)
+		}
+		return err == nil
+	})
+	get("PCP_TRACE_TIMEOUT", func(s string) bool { return parseSeconds(s, &c.ConnectTimeout) })
+	get("PCP_TRACE_REQTIMEOUT", func(s string) bool { return parseSeconds(s, &c.RequestTimeout) })
+	get("PCP_TRACE_RECONNECT", func(s string) bool { return parseReconnect(s, &c.Reconnect) })
+	return c, errors.Join(errs...)
+}
+
+// parseSeconds parses a number of seconds that is greater than zero and fits a Duration.
+func parseSeconds(s string, d *time.Duration) bool {
+	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	if err != nil || !(f > 0) || f >= time.Duration(1<<63-1).Seconds() {
+		return false
+	}
+	*d = max(time.Duration(f*float64(time.Second)), 1)
+	return true
+}
+
+func parseReconnect(s string, list *[]time.Duration) bool {
+	var l []time.Duration
+	for part := range strings.SplitSeq(s, ",") {
+		n, err := strconv.ParseUint(strings.TrimSpace(part), 10, 31)
+		if err != nil || n == 0 {
+			return false
+		}
+		l = append(l, time.Duration(n)*time.Second)
+	}
+	*list = l
+	return true
+}
+
+func (c *Config) address() string {
+	return net.JoinHostPort(cmp.Or(c.Host, "localhost"), strconv.Itoa(cmp.Or(c.Port, DefaultPort)))
+}
+
+func (c *Config) requestTimeout() time.Duration {
+	return cmp.Or(c.RequestTimeout, DefaultRequestTimeout)
+}
+
+// backOff is how long to wait after so many failures in a row, of which there is at least one.
+func (c *Config) backOff(failures int) time.Duration {
+	l := c.Reconnect
+	if len(l) == 0 {
+		l = defaultReconnect
+	}
+	return max(l[min(failures, len(l))-1], minBackOff)
+}
+
+func (c *Config) logger() *slog.Logger { return cmp.Or(c.Logger, slog.Default()) }
+
+// dial connects, without waiting for the agent to say anything.
+func (c *Config) dial(ctx context.Context) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.ConnectTimeout, DefaultConnectTimeout))
+	defer cancel()
+	dial := c.DialContext
+	if dial == nil {
+		dial = new(net.Dialer).DialContext
+	}
+	return dial(ctx, "tcp", c.address())
+}
+
+// greet waits for the Ack with which an agent accepts or refuses a connection.
+func (c *Config) greet(ctx context.Context, conn net.Conn, d *Decoder) error {
+	if err := conn.SetReadDeadline(time.Now().Add(c.requestTimeout())); err != nil {
+		return err
+	}
+	defer watch(ctx, conn)()
+	ack, err := d.Ack()
+	switch {
+	case err != nil:
+		return err
+	case ack.Code < 0:
+		return ack.Err()
+	case ack.Code == 0:
+		return fmt.Errorf("agent greets with 0, want version %d: %w", Version, ErrIPC)
+	}
+	return conn.SetReadDeadline(time.Time{})
+}
+
+// watch lets the end of ctx end reads and writes whose deadline has been set
+// before, until the function that it returns is called: then it sets no deadline any more.
+func watch(ctx context.Context, conn net.Conn) (stop func()) {
+	ended := make(chan struct{})
+	cancel := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		conn.SetDeadline(time.Unix(1, 0))
+	})
+	return func() {
+		if !cancel() {
+			<-ended
+		}
+	}
+}

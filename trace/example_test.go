@@ -1,0 +1,160 @@
+package trace_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	"github.com/pcp-go/pcp/trace"
+)
+
+// exampleAgent is an agent in this process, which prints what it gets. Programs use that of the host.
+func exampleAgent() trace.Config {
+	return trace.Config{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		client, conn := net.Pipe()
+		go func() {
+			defer conn.Close()
+			conn.Write(trace.Ack{Code: trace.Version}.Append(nil))
+			for d := trace.NewDecoder(conn); ; {
+				data, err := d.Data()
+				if err != nil {
+					return
+				}
+				fmt.Printf("agent: %v %s\n", data.Kind, data.Tag)
+				if data.Sync {
+					conn.Write(trace.Ack{Code: int32(data.Kind)}.Append(nil))
+				}
+			}
+		}()
+		return client, nil
+	}}
+}
+
+func Example() {
+	config, err := trace.FromEnv() // PCP_TRACE_HOST, PCP_TRACE_PORT, ...
+	if err != nil {
+		log.Print(err) // what is malformed has its default
+	}
+	config.DialContext = exampleAgent().DialContext // for this example alone
+	c := &trace.Client{Config: config}
+
+	sp := c.Begin("checkout")
+	c.Point("cart.empty")
+	c.Observe("queue.length", 3)
+	sp.End()
+
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := c.Close(ctx); err != nil {
+		log.Print(err) // so much was dropped or lost
+	}
+	// Output:
+	// agent: point cart.empty
+	// agent: observation queue.length
+	// agent: transaction checkout
+}
+
+func ExampleBegin() {
+	c := &trace.Client{Config: exampleAgent()}
+	ctx := trace.NewContext(context.Background(), c)
+
+	// Somewhere below, where only the context is known:
+	buy := func(ctx context.Context) {
+		sp := trace.Begin(ctx, "buy")
+		defer sp.End()
+		pay := trace.Begin(ctx, "pay")
+		defer pay.End()
+		trace.Point(ctx, "bought")
+	}
+	buy(ctx)
+	c.Close(ctx)
+	// Output:
+	// agent: point bought
+	// agent: transaction pay
+	// agent: transaction buy
+}
+
+func ExampleSpan_Abort() {
+	c := &trace.Client{Config: exampleAgent()}
+	load := func(ok bool) {
+		sp := c.Begin("load")
+		defer sp.End()
+		if !ok {
+			sp.Abort() // it does not count, and End does nothing
+		}
+	}
+	load(false)
+	load(true)
+	c.Close(context.Background())
+	// Output:
+	// agent: transaction load
+}
+
+// A middleware makes each request a transaction of its route.
+func ExampleClient_http() {
+	c := &trace.Client{Config: exampleAgent()}
+	traced := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			start := time.Now()
+			next.ServeHTTP(w, r)
+			if r.Pattern != "" { // set by the ServeMux; the path would make a tag of each URL
+				c.Transaction(r.Pattern, time.Since(start))
+			}
+		})
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /item/{id}", func(w http.ResponseWriter, r *http.Request) {})
+	server := traced(mux)
+
+	for _, path := range []string{"/item/1", "/item/2", "/nothing"} {
+		server.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, nil))
+	}
+	c.Close(context.Background())
+	// Output:
+	// agent: transaction GET /item/{id}
+	// agent: transaction GET /item/{id}
+}
+
+// A countingHandler makes each record of a log a point of its level.
+type countingHandler struct {
+	slog.Handler
+	c *trace.Client
+}
+
+func (h countingHandler) Handle(ctx context.Context, r slog.Record) error {
+	h.c.Point("log." + r.Level.String())
+	return h.Handler.Handle(ctx, r)
+}
+
+func ExampleClient_slog() {
+	c := &trace.Client{Config: exampleAgent()}
+	logger := slog.New(countingHandler{slog.NewTextHandler(io.Discard, nil), c})
+	logger.Debug("not enabled, and so not counted")
+	logger.Error("disk is full")
+	c.Close(context.Background())
+	// Output:
+	// agent: point log.ERROR
+}
+
+// The calls of a program for libpcp_trace, one by one.
+func ExampleSession() {
+	s := &trace.Session{Config: exampleAgent()}
+	defer s.Close()
+	ctx := context.Background()
+	if err := s.Begin(ctx, "simple"); err != nil {
+		log.Fatal(err)
+	}
+	if err := s.End(ctx, "simple"); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(s.End(ctx, "simple"))
+	// Output:
+	// agent: transaction simple
+	// trace: end "simple": Transaction is not currently in progress - cannot end
+}

@@ -1,0 +1,114 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"time"
+)
+
+// A link is a connection to an agent that has accepted it. A goroutine reads from
+// it, so that its end is seen when it comes.
+type link struct {
+	conn   net.Conn
+	limit  int // of batches, in bytes
+	acks   chan Ack
+	done   chan struct{} // closed when the reader has ended
+	err    error         // why; set before done is closed
+	stop   chan struct{} // closed by close
+	served bool          // an Ack came
+	unhook func() bool
+}
+
+// connect connects to the agent and waits until it accepts. The connection ends with ctx.
+func (c *Client) connect(ctx context.Context) (*link, error) {
+	conn, err := c.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	unhook := context.AfterFunc(ctx, func() { conn.Close() })
+	d := NewDecoder(conn)
+	if err := c.greet(ctx, conn, d); err != nil {
+		unhook()
+		conn.Close()
+		return nil, err
+	}
+	l := &link{conn: conn, limit: batchLimit(conn), unhook: unhook,
+		acks: make(chan Ack), done: make(chan struct{}), stop: make(chan struct{})}
+	go l.read(d)
+	return l, nil
+}
+
+// batchLimit is how many bytes one segment of a connection holds.
+func batchLimit(conn net.Conn) int {
+	n := maxSegment(conn)
+	if n < align(dataLen(MaxTag)) {
+		return smallBatch
+	}
+	return min(n, maxBatch)
+}
+
+func (l *link) read(d *Decoder) {
+	defer close(l.done)
+	for {
+		ack, err := d.Ack()
+		if err == nil {
+			err = ack.Err()
+		}
+		if err != nil {
+			l.err = err
+			return
+		}
+		select {
+		case l.acks <- ack:
+		case <-l.stop:
+			return
+		}
+	}
+}
+
+// broken reports whether the connection has ended, or carried an Ack that nobody asked for.
+func (l *link) broken() bool {
+	select {
+	case <-l.done:
+		return true
+	case <-l.acks:
+		return true
+	default:
+		return false
+	}
+}
+
+// exchange writes a batch and waits for its Ack. written is false if the agent
+// cannot have got anything of it.
+func (l *link) exchange(batch []byte, kind Kind, timeout time.Duration) (written bool, err error) {
+	if err := l.conn.SetDeadline(time.Now().Add(timeout)); err != nil {
+		return false, err
+	}
+	if n, err := l.conn.Write(batch); err != nil {
+		return n > 0, err
+	}
+	select {
+	case ack := <-l.acks:
+		if ack.Code != int32(kind) {
+			return true, fmt.Errorf("Ack %d, want %d: %w", ack.Code, kind, ErrIPC)
+		}
+	case <-l.done:
+		if errors.Is(l.err, os.ErrDeadlineExceeded) {
+			return true, fmt.Errorf("no answer within %v: %w", timeout, ErrTimeout)
+		}
+		return true, l.err
+	}
+	l.served = true
+	return true, l.conn.SetDeadline(time.Time{})
+}
+
+// close ends the connection and waits for its reader.
+func (l *link) close() {
+	l.unhook()
+	close(l.stop)
+	l.conn.Close()
+	<-l.done
+}

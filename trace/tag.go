@@ -1,0 +1,42 @@
+package trace
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// validTag reports whether a tag can be sent to every agent, and be the name of an instance there.
+func validTag(tag string) bool {
+	if tag == "" || len(tag) > MaxTag || tag[0] == ' ' {
+		return false
+	}
+	for i := range len(tag) {
+		if b := tag[i]; b < ' ' || b > '~' {
+			return !strings.ContainsFunc(tag, unicode.IsControl)
+		}
+	}
+	return true
+}
+
+// A tagError says what is wrong with a tag in more words than the C library's code.
+type tagError struct {
+	text string
+	code Error
+}
+
+func (e *tagError) Error() string { return e.text }
+func (e *tagError) Unwrap() error { return e.code }
+
+// tagFault says what is wrong with a tag that is not valid.
+func tagFault(tag string) error {
+	switch {
+	case tag == "":
+		return &tagError{"the tag is empty", ErrTagName}
+	case len(tag) > MaxTag:
+		return &tagError{fmt.Sprintf("tag %.20q... of %d bytes is longer than %d (MaxTag)", tag, len(tag), MaxTag), ErrTagLength}
+	case tag[0] == ' ':
+		return &tagError{fmt.Sprintf("tag %q begins with a space", tag), ErrTagName}
+	}
+	return &tagError{fmt.Sprintf("tag %q has a control character", tag), ErrTagName}
+}
