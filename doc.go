@@ -12,12 +12,20 @@
 //	pmda/remote              a collector's side of an agent in another process
 //	pmda/collector           the collector, to embed or to run (examples/pmcd)
 //	pmda/collector/pmcdconf  its configuration file and access rules
+//	mmv                      instrumentation: registries, handles, MMV files
+//	mmv/mmvexpvar            variables of package expvar in a registry
+//	trace                    trace data: transactions, points, observations
+//	pmda/pmdammv             an agent: metrics of MMV files and of registries
+//	pmda/pmdatrace           an agent: metrics of trace data
 //	pmda/pmdalinux           an agent: metrics of the Linux kernel
 //	pmda/pmdago              an agent: metrics of Go's run time in this program
 //	pmda/pmdago/goexpvar     metrics made of the variables of package expvar
 //
 // The programs under examples are PCP's tools, built from these packages;
-// examples/embed is a web server with a collector inside.
+// examples/embed is a web server with a collector inside, examples/httpmetrics one
+// that measures its requests, examples/acme and examples/tracedemo are PCP's demos of
+// instrumented programs, and examples/mmvdump, pmdammv and pmdatrace print and serve
+// what such programs have.
 //
 // # Reading metrics
 //
@@ -66,6 +74,22 @@
 //	srv.Add(a)
 //	srv.Add(pmdago.New(pmdago.Options{}))
 //	err := srv.Serve(ctx, ln) // until ctx ends; then everything has gone
+//
+// # Instrumenting a program
+//
+// A registry has the metrics of a program; handles set their values, with one atomic
+// operation. Tools see them by a file that PCP's agent mmv serves, by a collector in
+// the program, or by both.
+//
+//	shop := &mmv.Registry{Name: "shop"}
+//	orders := shop.Counter("orders", mmv.Metric{Text: "Orders accepted", Units: pdu.UnitCount})
+//	latency := shop.Histogram("latency", mmv.Metric{Units: pdu.TimeSec}, mmv.ExponentialBuckets(0.001, 2, 12))
+//	orders.Inc()
+//	latency.Observe(0.05)
+//	err := shop.Publish("")         // a file
+//	err = srv.Add(pmdammv.Of(shop)) // a collector
+//	span := trace.Begin(ctx, "checkout")
+//	span.End()
 //
 // # Speaking the protocol
 //

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,28 +22,42 @@ import (
 var goBlock = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
 
 // TestPrograms builds every Go program of the README, each in a module of its
-// own, as a reader would, and runs it for what it is.
+// own, as a reader would, and runs it for what it is. The tests of one chapter are in one module.
 func TestPrograms(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]int{}
-	for i, p := range goBlock.FindAllStringSubmatch(string(text), -1) {
+	tests := map[string][]string{} // by chapter
+	for i, p := range goBlock.FindAllSubmatchIndex(text, -1) {
+		src := string(text[p[2]:p[3]])
 		kind, run := "monitor", runMonitor
-		switch src := p[1]; {
+		switch {
+		case strings.Contains(src, "*testing.T"):
+			before := string(text[:p[0]])
+			chapter, _, _ := strings.Cut(before[strings.LastIndex(before, "\n## ")+1:], "\n")
+			tests[chapter] = append(tests[chapter], src)
+			kind, run = "test", func(t *testing.T, _ string) { runTests(t, tests[chapter]) }
+		case strings.Contains(src, "mmv.Registry"):
+			shows, _, _ := strings.Cut(string(text[p[1]:]), "```go\n")
+			kind, run = "instrumented", func(t *testing.T, src string) { runInstrumented(t, src, shows) }
+		case strings.Contains(src, "trace.Client"):
+			kind, run = "traced", runTraced
+		case strings.Contains(src, "pmdatrace.New"):
+			kind, run = "trace agent", runTraceAgent
 		case strings.Contains(src, "collector.Server"):
 			kind, run = "collector", runCollector
 		case strings.Contains(src, "pmda.Main("):
 			kind, run = "agent", runAgent
-		case strings.Contains(src, "*testing.T"):
-			kind, run = "test", runTest
 		}
 		seen[kind]++
-		t.Run(fmt.Sprint(i+1, " ", kind), func(t *testing.T) { run(t, p[1]) })
+		t.Run(fmt.Sprint(i+1, " ", kind), func(t *testing.T) { run(t, src) })
 	}
-	if seen["monitor"] == 0 || seen["agent"] == 0 || seen["collector"] == 0 || seen["test"] == 0 {
-		t.Errorf("the README has programs for %v, want some for a monitor, an agent, a collector and a test", seen)
+	for _, kind := range []string{"monitor", "agent", "collector", "instrumented", "traced", "trace agent", "test"} {
+		if seen[kind] == 0 {
+			t.Errorf("the README has programs for %v, and none of kind %s", seen, kind)
+		}
 	}
 }
 
@@ -56,12 +71,24 @@ func build(t *testing.T, src string) (program string) {
 	return program
 }
 
-// runTest runs a test.
-func runTest(t *testing.T, src string) {
-	dir := module(t, "main_test.go", src)
+// runTests runs tests, each of which is a source file of one module, and each of which takes no time: theirs is virtual.
+func runTests(t *testing.T, sources []string) {
+	dir := module(t, "main_test.go", sources[0])
+	for i, src := range sources[1:] {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("more%d_test.go", i)), []byte(src), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	runGo(t, dir, "vet", "-mod=mod", ".")
-	if out := runGo(t, dir, "test", "-mod=mod", "-v", "."); !strings.Contains(out, "--- PASS") {
-		t.Errorf("no test has run:\n%s", out)
+	out := runGo(t, dir, "test", "-mod=mod", "-v", ".")
+	passed := regexp.MustCompile(`(?m)^--- PASS: \w+ \((.*)s\)$`).FindAllStringSubmatch(out, -1)
+	if len(passed) < len(sources) {
+		t.Errorf("%d tests of %d have run:\n%s", len(passed), len(sources), out)
+	}
+	for _, p := range passed {
+		if took, err := strconv.ParseFloat(p[1], 64); err != nil || took > 4 {
+			t.Errorf("took %s s (%v):\n%s", p[1], err, out)
+		}
 	}
 }
 
@@ -135,6 +162,10 @@ func runMonitor(t *testing.T, src string) {
 		}
 		return nil
 	})
+	// One that prints the errors of its items says why there is no rate at first.
+	if why := "a rate takes two samples"; strings.Contains(src, "forks.Err()") && !strings.Contains(p.Log(), why) {
+		t.Errorf("it does not print %q:\n%s", why, p.Log())
+	}
 	if bad := regexp.MustCompile(`(?i)error|unknown|panic`).FindString(p.Log()); bad != "" {
 		t.Errorf("it prints %q:\n%s", bad, p.Log())
 	}
@@ -180,6 +211,11 @@ func runCollector(t *testing.T, src string) {
 		t.Fatal(err)
 	}
 	defer c.Close()
+	if labels, err := c.ContextLabels(t.Context()); err != nil || labels.String() == "" {
+		t.Errorf("context labels %v, %v", labels, err)
+	} else if id, err := os.ReadFile("/etc/machine-id"); err == nil && !strings.Contains(labels.String(), strings.TrimSpace(string(id))) {
+		t.Errorf("context labels %v without the machine's id", labels)
+	}
 	names, err := c.Traverse(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)

@@ -38,8 +38,8 @@ func TestFragments(t *testing.T) {
 		}
 	}
 	flush()
-	if len(fragments) != 5 {
-		t.Fatalf("found %d fragments in doc.go, want the table of packages and 4 of code", len(fragments))
+	if len(fragments) != 6 {
+		t.Fatalf("found %d fragments in doc.go, want the table of packages and 5 of code", len(fragments))
 	}
 	dir, err := os.MkdirTemp(".", "_fragments") // within the module, so that it resolves imports
 	if err != nil {
@@ -48,11 +48,15 @@ func TestFragments(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	for i, f := range fragments[1:] {
 		src := "package fragments\n\nimport (\n\"context\"\n\"io\"\n\"log/slog\"\n\"net\"\n\"sync/atomic\"\n\"fmt\"\n\"time\"\n" +
-			"\"github.com/pcp-go/pcp/pdu\"\n\"github.com/pcp-go/pcp/pmapi\"\n\"github.com/pcp-go/pcp/pmda\"\n\"github.com/pcp-go/pcp/pmda/collector\"\n\"github.com/pcp-go/pcp/pmda/pmdago\"\n)\n" +
-			"var (\n_ context.Context\n_ *slog.Logger\n_ atomic.Uint64\n_ pmda.Handler\n_ *collector.Server\n_ pmdago.Options\n_ pdu.PMID\n_ *pmapi.Context\n_ fmt.Stringer\n_ time.Time\n_ net.Conn\n)\n" +
+			"\"github.com/pcp-go/pcp/pdu\"\n\"github.com/pcp-go/pcp/pmapi\"\n\"github.com/pcp-go/pcp/pmda\"\n\"github.com/pcp-go/pcp/pmda/collector\"\n\"github.com/pcp-go/pcp/pmda/pmdago\"\n" +
+			"\"github.com/pcp-go/pcp/mmv\"\n\"github.com/pcp-go/pcp/pmda/pmdammv\"\n\"github.com/pcp-go/pcp/trace\"\n)\n" +
+			"var (\n_ context.Context\n_ *slog.Logger\n_ atomic.Uint64\n_ pmda.Handler\n_ *collector.Server\n_ pmdago.Options\n_ pdu.PMID\n_ *pmapi.Context\n_ fmt.Stringer\n_ time.Time\n_ net.Conn\n_ mmv.Type\n_ pmdammv.Options\n_ trace.Span\n)\n" +
 			"func fragment" + string(rune('0'+i)) + "(ctx context.Context, stream io.ReadWriter, ln net.Listener, id pdu.PMID, hits *atomic.Uint64) {\n"
 		if !strings.Contains(f, "a := &pmda.Agent") {
 			src += "a := &pmda.Agent{}\n_ = a\n"
+		}
+		if !strings.Contains(f, "srv :=") {
+			src += "srv := &collector.Server{}\n_ = srv\n"
 		}
 		src += f + "\n"
 		for _, v := range []string{"offered", "h", "body", "err"} {
