@@ -34,6 +34,19 @@ func BenchmarkContended(b *testing.B) {
 	})
 }
 
+// A few that use a place in turn, after many did.
+func BenchmarkAfterRush(b *testing.B) {
+	q := turns.New(1)
+	rush(q, 100_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		turn, next := q.Try(1), q.Wait(2)
+		q.End(turn, time.Microsecond)
+		<-next.Ready()
+		q.End(next, time.Microsecond)
+	}
+}
+
 func contend(b *testing.B, use func(client uint64)) {
 	b.ReportAllocs()
 	var wg sync.WaitGroup

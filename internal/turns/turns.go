@@ -167,10 +167,20 @@ func (q *Queue) forget() {
 func (q *Queue) release() {
 	q.taken--
 	if len(q.waiting) == 0 {
-		clear(q.uses) // who has used it matters only while others wait
+		q.forgetAll()
 		return
 	}
 	q.grant()
+}
+
+// forgetAll forgets who has used the places, which matters only while others wait. A map that
+// has held many is not kept: to clear it costs its size each time. The caller has mu.
+func (q *Queue) forgetAll() {
+	if q.forgetAt > 0 || len(q.uses) > keepTurns {
+		q.uses, q.forgetAt = nil, 0
+		return
+	}
+	clear(q.uses)
 }
 
 // waiting are the turns that wait, as a heap with the one that is next at its top: that

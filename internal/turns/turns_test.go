@@ -148,7 +148,7 @@ func TestNewClients(t *testing.T) {
 	}
 }
 
-// Clients that have gone are forgotten.
+// Clients that have gone are forgotten while others wait.
 func TestForget(t *testing.T) {
 	q := turns.New(1)
 	turn := q.Try(0)
@@ -161,4 +161,32 @@ func TestForget(t *testing.T) {
 	if n := q.Uses(); n > 20_000 {
 		t.Errorf("%d uses are kept", n)
 	}
+}
+
+// The memory of a rush is given back when nobody waits any more: emptying a map costs what
+// it once held, each time.
+func TestRushIsForgotten(t *testing.T) {
+	q := turns.New(1)
+	rush(q, 10_000)
+	if n := q.Uses(); n != 0 || q.KeepsMap() {
+		t.Errorf("%d uses are kept, the map: %v", n, q.KeepsMap())
+	}
+	turn, next := q.Try(1), q.Wait(2)
+	q.End(turn, time.Second)
+	q.End(next, time.Second)
+	if !q.KeepsMap() {
+		t.Error("the map of a few uses is made each time")
+	}
+}
+
+// rush has clients use the one place of a queue while others wait for it, each once.
+func rush(q *turns.Queue, clients uint64) {
+	turn := q.Try(0)
+	for c := range clients {
+		next := q.Wait(c + 1)
+		q.End(turn, time.Millisecond)
+		<-next.Ready()
+		turn = next
+	}
+	q.End(turn, time.Millisecond)
 }
