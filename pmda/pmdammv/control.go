@@ -21,8 +21,8 @@ type control struct {
 // controls are those of the C agent of PCP 6: mmv.control.reload, mmv.control.debug and mmv.control.files.
 var controls = [...]control{
 	{
-		name: "reload", text: "Control maps reloading",
-		help: "Writing anything other then 0 to this metric will result in\nre-reading directory and re-mapping files.",
+		name: "reload", text: "1 while a program changes its file in place",
+		help: "Such a file is left out until its program has done. A store of any number but 0\nhas the next request look at the directory anew.",
 		value: func(_ *agent, s *snapshot) int32 {
 			if s.inFlux {
 				return 1
@@ -31,13 +31,13 @@ var controls = [...]control{
 		},
 		store: func(a *agent, v int32) { a.reload.Store(v != 0) },
 	}, {
-		name: "debug", text: "Debug flag",
-		help:  "See pmdbg(1).  pmstore into this metric to change the debug value.",
+		name: "debug", text: "Bits that switch diagnostics on",
+		help:  "It can be stored, and is kept without effect.",
 		value: func(a *agent, _ *snapshot) int32 { return a.debug.Load() },
 		store: func(a *agent, v int32) { a.debug.Store(v) },
 	}, {
-		name: "files", text: "Memory mapped file count",
-		help:  "Count of currently mapped and exported statistics files.",
+		name: "files", text: "How many MMV files are served",
+		help:  "Those with errors and those that are being changed do not count.",
 		value: func(_ *agent, s *snapshot) int32 { return int32(len(s.files)) },
 	},
 }
