@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/pcp-go/pcp/internal/ctxlock"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
@@ -26,7 +27,7 @@ type Context struct {
 	name     string // for errors
 	hostName string // used if the source has none
 	src      source.Source
-	turn     chan struct{}   // filled while somebody calls src
+	turn     ctxlock.Mutex   // of calling src
 	open     context.Context // ends with Close
 	close    context.CancelFunc
 
@@ -35,7 +36,7 @@ type Context struct {
 }
 
 func newContext(name string, src source.Source) *Context {
-	c := &Context{name: name, hostName: name, src: src, turn: make(chan struct{}, 1), profile: everything}
+	c := &Context{name: name, hostName: name, src: src, turn: ctxlock.New(), profile: everything}
 	c.open, c.close = context.WithCancel(context.Background())
 	return c
 }
@@ -91,18 +92,13 @@ func (c *Context) waitTurn(ctx context.Context) error {
 	if ctx == nil {
 		panic("pmapi: the context.Context is nil")
 	}
-	if ctx.Err() != nil { // or else the choice is open
+	if ctx.Err() != nil { // a turn that is free would be had even then
 		return context.Cause(ctx)
 	}
-	select {
-	case c.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return c.turn.Lock(ctx)
 }
 
-func (c *Context) endTurn() { <-c.turn }
+func (c *Context) endTurn() { c.turn.Unlock() }
 
 // inTurn calls f in turn.
 func (c *Context) inTurn(ctx context.Context, f func() error) error {

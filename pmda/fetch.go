@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/pcp-go/pcp/internal/ctxlock"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -20,7 +21,7 @@ type Group struct {
 	agent   *Agent
 	index   int
 	refresh func(context.Context, *Request) error
-	turn    chan struct{} // has one place, which is the lock: waiting for it can be cancelled
+	turn    ctxlock.Mutex // the lock
 	log     logOnce       // of refresh
 }
 
@@ -30,26 +31,10 @@ type Group struct {
 func (a *Agent) Group(refresh func(ctx context.Context, r *Request) error) *Group {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	g := &Group{agent: a, index: a.groups, refresh: refresh, turn: make(chan struct{}, 1)}
+	g := &Group{agent: a, index: a.groups, refresh: refresh, turn: ctxlock.New()}
 	a.groups++
 	return g
 }
-
-func (g *Group) lock(ctx context.Context) error {
-	select {
-	case g.turn <- struct{}{}:
-		return nil
-	default:
-	}
-	select {
-	case g.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (g *Group) unlock() { <-g.turn }
 
 // run refreshes the group, whose lock the caller has.
 func (g *Group) run(ctx context.Context, r *Request) error {
@@ -123,7 +108,7 @@ func (f *fetch) values(ctx context.Context, r *Request, a *Agent, domain pdu.Dom
 func (f *fetch) release() {
 	for i := range f.groups {
 		if f.groups[i].locked {
-			f.groups[i].g.unlock()
+			f.groups[i].g.turn.Unlock()
 		}
 	}
 	clear(f.metrics)
@@ -181,7 +166,7 @@ func (f *fetch) refresh(ctx context.Context, r *Request, a *Agent) error {
 	}
 	for i := range f.groups {
 		s := &f.groups[i]
-		if err := s.g.lock(ctx); err != nil {
+		if err := s.g.turn.Lock(ctx); err != nil {
 			return err
 		}
 		s.locked = true
@@ -196,7 +181,7 @@ func (f *fetch) refresh(ctx context.Context, r *Request, a *Agent) error {
 func (f *fetch) lock(ctx context.Context) error {
 	for i := range f.groups {
 		s := &f.groups[i]
-		if err := s.g.lock(ctx); err != nil {
+		if err := s.g.turn.Lock(ctx); err != nil {
 			return err
 		}
 		s.locked = true

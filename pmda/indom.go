@@ -216,10 +216,10 @@ func (d *InDom) fresh(ctx context.Context, r *Request) (*instances, error) {
 		}
 	}
 	if g := d.Group; g != nil {
-		if err := g.lock(ctx); err != nil {
+		if err := g.turn.Lock(ctx); err != nil {
 			return nil, err
 		}
-		defer g.unlock()
+		defer g.turn.Unlock()
 		if err := g.run(ctx, r); errors.Is(err, pdu.ErrAppVersion) {
 			return noInstances, nil // what there is none of has no instances
 		} else if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/pcp-go/pcp/internal/ctxlock"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmns"
 )
@@ -17,12 +18,12 @@ func Serial(h Handler) Handler {
 	if h == nil {
 		return nil // which Serve and collectors refuse
 	}
-	return &serial{Handler: h, turn: make(chan struct{}, 1)}
+	return &serial{Handler: h, turn: ctxlock.New()}
 }
 
 type serial struct {
 	Handler
-	turn chan struct{} // has one place: whoever has filled it may call the Handler
+	turn ctxlock.Mutex // of calling the Handler
 
 	mu     sync.Mutex
 	events []clientEvent // that the Handler has not got yet, in their order
@@ -38,19 +39,13 @@ type clientEvent struct {
 // Handler never sees a request of a client before the end of an earlier one in the
 // same slot.
 func (s *serial) enter(ctx context.Context) error {
-	select {
-	case s.turn <- struct{}{}:
-	default:
-		select {
-		case s.turn <- struct{}{}:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+	if err := s.turn.Lock(ctx); err != nil {
+		return err
 	}
 	done := false
 	defer func() {
 		if !done { // the Handler has panicked
-			<-s.turn
+			s.turn.Unlock()
 		}
 	}()
 	s.passEvents()
@@ -60,23 +55,18 @@ func (s *serial) enter(ctx context.Context) error {
 
 // leave returns the turn, and passes on the events that were queued meanwhile.
 func (s *serial) leave() {
-	<-s.turn
+	s.turn.Unlock()
 	s.tryPassEvents()
 }
 
 // tryPassEvents passes the queued events on, unless a request runs: that does so
 // when it leaves.
 func (s *serial) tryPassEvents() {
-	for s.pending() {
-		select {
-		case s.turn <- struct{}{}:
-			func() {
-				defer func() { <-s.turn }()
-				s.passEvents()
-			}()
-		default:
-			return
-		}
+	for s.pending() && s.turn.TryLock() {
+		func() {
+			defer s.turn.Unlock()
+			s.passEvents()
+		}()
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/ctxlock"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 )
@@ -84,7 +85,7 @@ func newAgent(o Options, all []metrics.Description, now func() time.Time) *agent
 		Agent:      &pmda.Agent{Name: strings.ReplaceAll(o.Prefix, ".", "_"), Domain: o.Domain, Logger: o.Logger},
 		prefix:     o.Prefix,
 		now:        now,
-		turn:       make(chan struct{}, 1),
+		turn:       ctxlock.New(),
 		histograms: map[int]*histogram{},
 	}
 	a.Use(func(next pmda.Handler) pmda.Handler { return handler{next, a} })
@@ -103,8 +104,8 @@ type agent struct {
 	now       func() time.Time
 	quantiles *pmda.InDom
 
-	// turn has one place: whoever has filled it may use what follows.
-	turn       chan struct{}
+	// turn is the lock of what follows.
+	turn       ctxlock.Mutex
 	readings   [numClusters][]*reading // by item
 	godebug    []*reading
 	histograms map[int]*histogram // by serial
@@ -119,23 +120,6 @@ type reading struct {
 	hist   *histogram     // or nil
 }
 
-// lock waits for the turn.
-func (a *agent) lock(ctx context.Context) error {
-	select {
-	case a.turn <- struct{}{}:
-		return nil
-	default:
-	}
-	select {
-	case a.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (a *agent) unlock() { <-a.turn }
-
 // A handler wraps the one that replies from the tables.
 type handler struct {
 	pmda.Handler
@@ -149,10 +133,10 @@ func (h handler) Unwrap() pmda.Handler { return h.Handler }
 // each once.
 func (h handler) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 	a := h.a
-	if err := a.lock(ctx); err != nil {
+	if err := a.turn.Lock(ctx); err != nil {
 		return err
 	}
-	defer a.unlock()
+	defer a.turn.Unlock()
 	for _, id := range ids {
 		c, i := id.Cluster(), id.Item()
 		switch {
@@ -197,12 +181,12 @@ func (a *agent) read() {
 func (h handler) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
 	a := h.a
 	if hist := a.histograms[d.Serial()]; hist != nil {
-		if err := a.lock(ctx); err != nil {
+		if err := a.turn.Lock(ctx); err != nil {
 			return nil, err
 		}
 		a.want(hist.reading)
 		a.read()
-		a.unlock()
+		a.turn.Unlock()
 	}
 	return h.Handler.Instances(ctx, r, d, inst, name)
 }

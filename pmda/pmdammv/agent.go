@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/ctxlock"
 	"github.com/pcp-go/pcp/internal/loglimit"
 	"github.com/pcp-go/pcp/mmv"
 	"github.com/pcp-go/pcp/pdu"
@@ -58,7 +59,7 @@ func newAgent(o Options, l limits) *agent {
 		Agent:      &pmda.Agent{Name: o.Name, Domain: o.Domain, Logger: o.Logger},
 		limits:     l,
 		registries: o.Registries,
-		turn:       make(chan struct{}, 1),
+		turn:       ctxlock.New(),
 	}
 	if o.Dir != "" {
 		a.dir = newDirectory(o.Dir, l)
@@ -81,8 +82,8 @@ type agent struct {
 	checked atomic.Int64             // until when a check of all entries is not made again, in ns since 1970
 	fetches sync.Pool                // of *fetch
 
-	// turn has one place: whoever has filled it may use what follows.
-	turn    chan struct{}
+	// turn is the lock of what follows.
+	turn    ctxlock.Mutex
 	dir     *directory // nil if there is none
 	regs    []*entry   // of registries; nil before the first scan
 	limited struct{ of, log *slog.Logger }
@@ -96,23 +97,6 @@ type handler struct {
 
 // Unwrap is the wrapped Handler.
 func (h handler) Unwrap() pmda.Handler { return h.Handler }
-
-// lock waits for the turn.
-func (a *agent) lock(ctx context.Context) error {
-	select {
-	case a.turn <- struct{}{}:
-		return nil
-	default:
-	}
-	select {
-	case a.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (a *agent) unlock() { <-a.turn }
 
 // log is the agent's log with a limit for lines that say the same. The caller has the lock.
 func (a *agent) log() *slog.Logger {
@@ -200,10 +184,10 @@ func anyChanged(entries []*entry) bool {
 // scan reads what has changed since a snapshot was made, and returns another one; it is that of somebody else if there
 // is one already.
 func (a *agent) scan(ctx context.Context, old *snapshot) (*snapshot, error) {
-	if err := a.lock(ctx); err != nil {
+	if err := a.turn.Lock(ctx); err != nil {
 		return nil, err
 	}
-	defer a.unlock()
+	defer a.turn.Unlock()
 	if s := a.snap.Load(); s != old {
 		return s, nil
 	}

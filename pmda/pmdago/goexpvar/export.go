@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/pcp-go/pcp/internal/ctxlock"
 	"github.com/pcp-go/pcp/internal/expvars"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
@@ -49,7 +50,7 @@ func Add(a *pmda.Agent, root string) error {
 func add(a *pmda.Agent, root string, do func(func(expvar.KeyValue))) *exporter {
 	e := &exporter{
 		agent: a, root: root, do: do,
-		turn:   make(chan struct{}, 1),
+		turn:   ctxlock.New(),
 		tops:   map[string]*variable{},
 		byName: map[string]*metric{},
 		known:  map[metricKey]*metric{},
@@ -85,9 +86,8 @@ type exporter struct {
 	collect func(expvar.KeyValue)
 	err     error // of Add
 
-	// turn has one place: whoever has filled it may read variables and use what
-	// follows.
-	turn       chan struct{}
+	// turn is the lock of what follows, and of reading variables.
+	turn       ctxlock.Mutex
 	vars       []expvar.KeyValue // at the last list
 	listed     bool              // there was one
 	keysListed []string
@@ -110,18 +110,6 @@ type exporter struct {
 	table   sync.RWMutex // guards metrics
 	metrics []*metric    // those of known by number; nil where one is forgotten
 }
-
-// lock waits for the turn.
-func (e *exporter) lock(ctx context.Context) error {
-	select {
-	case e.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (e *exporter) unlock() { <-e.turn }
 
 // owns reports whether a PMID is of a cluster of this package.
 func owns(id pdu.PMID) bool {
@@ -189,10 +177,10 @@ func (e *exporter) PMID(ctx context.Context, r *pmda.Request, name string) (pdu.
 	if !ok {
 		return e.Handler.PMID(ctx, r, name)
 	}
-	if err := e.lock(ctx); err != nil {
+	if err := e.turn.Lock(ctx); err != nil {
 		return pdu.NoPMID, err
 	}
-	defer e.unlock()
+	defer e.turn.Unlock()
 	if e.byName[name] == nil {
 		e.list()
 		component, _, _ := strings.Cut(rest, ".")
@@ -221,10 +209,10 @@ func (e *exporter) Names(ctx context.Context, r *pmda.Request, id pdu.PMID) ([]s
 	if m == nil {
 		return e.Handler.Names(ctx, r, id)
 	}
-	if err := e.lock(ctx); err != nil {
+	if err := e.turn.Lock(ctx); err != nil {
 		return nil, err
 	}
-	defer e.unlock()
+	defer e.turn.Unlock()
 	if e.byName[m.name] != m {
 		return nil, pdu.ErrPMID
 	}
@@ -249,10 +237,10 @@ func (e *exporter) Traverse(ctx context.Context, r *pmda.Request, name string) (
 	if !ok {
 		return e.Handler.Traverse(ctx, r, name)
 	}
-	if err := e.lock(ctx); err != nil {
+	if err := e.turn.Lock(ctx); err != nil {
 		return nil, err
 	}
-	defer e.unlock()
+	defer e.turn.Unlock()
 	e.list()
 	component, _, _ := strings.Cut(rest, ".")
 	var all []string

@@ -41,10 +41,10 @@ func (e *exporter) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w
 		}
 		w.Changed |= s.w.Changed
 	}
-	if err := e.lock(ctx); err != nil {
+	if err := e.turn.Lock(ctx); err != nil {
 		return err
 	}
-	defer e.unlock()
+	defer e.turn.Unlock()
 	e.readVariables(ctx, s.mine)
 	other := 0
 	for i, m := range s.mine {

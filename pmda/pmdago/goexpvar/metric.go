@@ -139,10 +139,10 @@ func (e *exporter) metricOf(v *variable, name, what string, k kind) *metric {
 
 // refresh reads the variable of a metric before its instances are listed.
 func (e *exporter) refresh(ctx context.Context, m *metric) error {
-	if err := e.lock(ctx); err != nil {
+	if err := e.turn.Lock(ctx); err != nil {
 		return err
 	}
-	defer e.unlock()
+	defer e.turn.Unlock()
 	e.list()
 	e.readVariable(ctx, m.top)
 	return nil
