@@ -7,8 +7,8 @@ import (
 	"net"
 	"os"
 	"strconv"
-	"syscall"
 
+	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -37,7 +37,7 @@ func (p requestPort) writeRows(b *bytes.Buffer) {
 	for _, f := range families {
 		status, fd := "err", -1
 		if p.Listener != nil && f == p.family() {
-			status, fd = "ok", descriptor(p.Listener)
+			status, fd = "ok", rawconn.Descriptor(p.Listener)
 		}
 		fmt.Fprintf(b, "  %-3s %4d %5s %-6s %s\n", status, fd, p.number(), f, p.name)
 	}
@@ -72,19 +72,4 @@ func (p requestPort) tcpAddr() *net.TCPAddr {
 	}
 	a, _ := p.Addr().(*net.TCPAddr)
 	return a
-}
-
-// descriptor is the file descriptor of a listener, -1 if it is not known.
-func descriptor(l net.Listener) int {
-	c, ok := l.(syscall.Conn)
-	if !ok {
-		return -1
-	}
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return -1
-	}
-	fd := -1
-	raw.Control(func(n uintptr) { fd = int(n) })
-	return fd
 }

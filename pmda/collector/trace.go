@@ -7,9 +7,9 @@ import (
 	"net"
 	"os"
 	"strings"
-	"syscall"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda/collector/internal/eventtrace"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
@@ -35,9 +35,9 @@ func (s *Server) traceClient(c *client, came bool, err error) {
 	}
 	var text string
 	if came {
-		text = fmt.Sprintf("New client: [%d] addr=%s, fd=%d, seq=%d", info.ID, peerName(c.conn), descriptor(c.conn), info.Seq)
+		text = fmt.Sprintf("New client: [%d] addr=%s, fd=%d, seq=%d", info.ID, peerName(c.conn), rawconn.Descriptor(c.conn), info.Seq)
 	} else {
-		text = fmt.Sprintf("End client: [%d] fd=%d%s", info.ID, descriptor(c.conn), traceErr(err))
+		text = fmt.Sprintf("End client: [%d] fd=%d%s", info.ID, rawconn.Descriptor(c.conn), traceErr(err))
 	}
 	s.trace.Add(s.traceLog, eventtrace.Conns, text)
 }
@@ -68,7 +68,7 @@ func (s *Server) traceFailure(stream any, err error) {
 	if !ok || !s.trace.Any(eventtrace.Conns) {
 		return
 	}
-	fd := descriptor(stream)
+	fd := rawconn.Descriptor(stream)
 	var text string
 	switch {
 	case op.Op == "write":
@@ -102,7 +102,7 @@ func (s *Server) tracePDU(in, out any) func(out bool, h pdu.Header, body []byte)
 		if sent {
 			way, stream = "Xmit", out
 		}
-		text := fmt.Sprintf("%s: %s PDU, fd=%d%s", way, h.Kind, descriptor(stream), pduDetail(h.Kind, body))
+		text := fmt.Sprintf("%s: %s PDU, fd=%d%s", way, h.Kind, rawconn.Descriptor(stream), pduDetail(h.Kind, body))
 		s.trace.Add(s.traceLog, eventtrace.PDUs, text)
 	}
 }
@@ -169,7 +169,7 @@ func (s *Server) logClients() {
 	b.WriteString("     fd  client connection from                    ipc ver  operations denied\n" +
 		"     ==  ========================================  =======  =================\n")
 	for _, c := range s.clientList() {
-		line := fmt.Sprintf("%7d  %-40s  %7d  %s", descriptor(c.conn), peerName(c.conn), pdu.ProtocolVersion, deniedNames(c))
+		line := fmt.Sprintf("%7d  %-40s  %7d  %s", rawconn.Descriptor(c.conn), peerName(c.conn), pdu.ProtocolVersion, deniedNames(c))
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	s.log.Info(b.String())
@@ -186,25 +186,10 @@ func peerName(c net.Conn) string {
 	return "in-process"
 }
 
-// descriptor is the file descriptor of a stream, -1 if there is none.
-func descriptor(stream any) int {
-	c, ok := stream.(syscall.Conn)
-	if !ok {
-		return -1
-	}
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return -1
-	}
-	fd := -1
-	raw.Control(func(n uintptr) { fd = int(n) })
-	return fd
-}
-
 // descriptors are those of the connection to an agent, -1 where there is none.
 func (p *process) descriptors() (in, out int) {
 	r, w := directions(p.stream)
-	return descriptor(w), descriptor(r)
+	return rawconn.Descriptor(w), rawconn.Descriptor(r)
 }
 
 // directions are the two sides of a stream to an agent.
