@@ -99,6 +99,7 @@ func checkValues(t testing.TB, r *Reader, m *FileMetric) {
 		}
 		seen[id] = true
 		v, err := r.Value(m, i)
+		checkNumber(t, r, m.Place(i), v, err)
 		switch {
 		case err == nil && v.Type != m.Type.PDU():
 			t.Fatalf("metric %s: value of type %v, want %v", m.Name, v.Type, m.Type.PDU())
@@ -108,6 +109,27 @@ func checkValues(t testing.TB, r *Reader, m *FileMetric) {
 			!errors.Is(err, pdu.ErrGeneric):
 			t.Fatalf("metric %s: %v", m.Name, err)
 		}
+	}
+}
+
+// checkNumber compares a value with that of NumberAt, which is there for every number but an elapsed time.
+func checkNumber(t testing.TB, r *Reader, p Place, v pdu.Atom, err error) {
+	t.Helper()
+	typ, bits, ok := r.NumberAt(p)
+	if want := err == nil && v.Type != pdu.TypeString && p.typ != TypeElapsed; ok != want {
+		t.Fatalf("type %v, value %v, error %v: a number %v, want %v", p.typ, v, err, ok, want)
+	}
+	if !ok {
+		return
+	}
+	var a, b pdu.ResultWriter
+	a.Number(1, typ, bits)
+	b.Begin(1)
+	b.Atom(pdu.NoInst, v)
+	got, _ := a.Append(nil, pdu.FormatHighRes)
+	want, _ := b.Append(nil, pdu.FormatHighRes)
+	if !bytes.Equal(got, want) {
+		t.Fatalf("type %v, value %v: got %x, want %x", p.typ, v, got, want)
 	}
 }
 

@@ -363,12 +363,8 @@ func (w *ResultWriter) pad() {
 // ErrType.
 func (w *ResultWriter) Atom(inst InstID, a Atom) {
 	switch a.Type {
-	case Type32, TypeU32:
-		w.add(valInsitu, inst, uint32(a.bits))
-	case Type64, TypeU64, TypeDouble:
-		w.addEight(a.Type, inst, a.bits)
-	case TypeFloat:
-		w.Float32(inst, math.Float32frombits(uint32(a.bits)))
+	case Type32, TypeU32, Type64, TypeU64, TypeFloat, TypeDouble:
+		w.addNumber(inst, a.Type, a.bits)
 	case TypeString:
 		if w.acceptsLong(len(a.data)+1) && w.add(valDPtr, inst, w.nextIndex()) {
 			w.blocks = binary.BigEndian.AppendUint32(w.blocks, uint32(TypeString)<<24|uint32(len(a.data)+1+blockHeadLen))

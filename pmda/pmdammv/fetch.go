@@ -51,9 +51,8 @@ func (h handler) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *
 			break
 		}
 		if e, at, ok := s.singular(id); ok { // which takes half the time
-			if v, err := f.reader(e).ValueAt(at); err == nil {
-				w.Begin(id)
-				w.Atom(pdu.NoInst, v)
+			if t, bits, ok := f.reader(e).NumberAt(at); ok {
+				w.Number(id, t, bits)
 				continue
 			}
 		}
