@@ -183,15 +183,18 @@ func (q *Queue) forgetAll() {
 	clear(q.uses)
 }
 
+// grain is how much turns have to differ in their ends for the shorter to be next.
+const grain = time.Millisecond
+
 // waiting are the turns that wait, as a heap with the one that is next at its top: that
-// which would end first, among equals the one that has waited longest.
+// which would end first, among those alike the one that has waited longest.
 type waiting []*Turn
 
 func (w waiting) Len() int { return len(w) }
 
 func (w waiting) Less(i, j int) bool {
-	if w[i].end != w[j].end {
-		return w[i].end < w[j].end
+	if a, b := w[i].end/grain, w[j].end/grain; a != b {
+		return a < b
 	}
 	return w[i].number < w[j].number
 }

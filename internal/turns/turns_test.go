@@ -79,6 +79,26 @@ func TestFair(t *testing.T) {
 	}
 }
 
+// Clients with small requests are served in the order in which they come, though some take a little longer.
+func TestAlike(t *testing.T) {
+	q := turns.New(1)
+	current := q.Try(0)
+	const clients = 4
+	var waiting []*turns.Turn
+	for c := range uint64(clients) {
+		waiting = append(waiting, q.Wait(c))
+	}
+	for round := range 5 * clients {
+		client := round % clients
+		q.End(current, time.Duration(50-10*client)*time.Microsecond)
+		if !isReady(waiting[client]) {
+			t.Fatalf("round %d: client %d is not next", round, client)
+		}
+		current = waiting[client]
+		waiting[client] = q.Wait(uint64(client))
+	}
+}
+
 // Places are given in order among equals, also when a turn is given up.
 func TestGivenUp(t *testing.T) {
 	q := turns.New(2)
