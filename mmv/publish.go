@@ -215,10 +215,15 @@ func (f *publication) explain(path string, err error) error {
 	} else {
 		return err
 	}
+	noDir := func(err error) error {
+		return fmt.Errorf("directory %s does not exist: create it, or %s: %w", f.dir, f.advice, err)
+	}
 	info, dirErr := os.Stat(f.dir)
 	switch {
+	case what == "open" && errors.Is(err, fs.ErrNotExist): // a new file has no other reason; the directory may be back by now
+		return noDir(err)
 	case errors.Is(dirErr, fs.ErrNotExist):
-		return fmt.Errorf("directory %s does not exist: create it, or %s: %w", f.dir, f.advice, dirErr.(*fs.PathError).Err)
+		return noDir(dirErr.(*fs.PathError).Err)
 	case dirErr == nil && !info.IsDir():
 		return fmt.Errorf("%s is not a directory: remove it, or %s: %w", f.dir, f.advice, err)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, errReadOnly):

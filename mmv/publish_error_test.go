@@ -14,6 +14,7 @@ func TestExplain(t *testing.T) {
 	f := &publication{dir: t.TempDir(), advice: "set PCP_TMP_DIR"}
 	path := filepath.Join(f.dir, "app")
 	notWritable := "directory " + f.dir + " is not writable: let this user write there, or set PCP_TMP_DIR: "
+	missing := "directory " + f.dir + " does not exist: create it, or set PCP_TMP_DIR: " // even if it is back by now
 	other := errors.New("other")
 	for _, test := range []struct {
 		err, is error
@@ -21,6 +22,8 @@ func TestExplain(t *testing.T) {
 	}{
 		{&fs.PathError{Op: "open", Path: path + ".123", Err: syscall.EACCES}, fs.ErrPermission, notWritable + syscall.EACCES.Error()},
 		{&fs.PathError{Op: "open", Path: path + ".123", Err: errReadOnly}, errReadOnly, notWritable + errReadOnly.Error()},
+		{&fs.PathError{Op: "open", Path: path + ".123", Err: syscall.ENOENT}, fs.ErrNotExist, missing + syscall.ENOENT.Error()},
+		{&fs.PathError{Op: "stat", Path: path, Err: syscall.ENOENT}, fs.ErrNotExist, "file " + path + ": stat: " + syscall.ENOENT.Error()},
 		{&os.LinkError{Op: "rename", Old: path + ".123", New: path, Err: syscall.EISDIR}, syscall.EISDIR,
 			"file " + path + ": rename: " + syscall.EISDIR.Error()},
 		{other, other, "other"},

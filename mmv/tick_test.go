@@ -41,10 +41,10 @@ func TestCloseWaits(t *testing.T) {
 	if err := r.Publish(t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
-	started, release := make(chan bool), make(chan bool)
+	started, release := make(chan bool, 10), make(chan bool) // the registry's own tick may come, too
 	var over atomic.Bool
 	r.OnRead(func() {
-		close(started)
+		started <- true
 		<-release
 		over.Store(true)
 	})
