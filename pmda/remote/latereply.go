@@ -161,15 +161,16 @@ func (a *Agent) discardUnsolicited(ctx context.Context, deadline time.Time) erro
 		a.readDeadline.Stop()
 		expired := errors.Is(err, os.ErrDeadlineExceeded)
 		if expired && !a.conn.Buffered() {
-			u.waited += time.Since(begin)
-			switch {
-			case u.waited >= unsolicitedWait:
+			if u.waited += time.Since(begin); u.waited >= unsolicitedWait {
 				u.noneBefore() // the error was the reply
-				return nil
+			}
+			switch {
 			case ctx.Err() != nil:
 				return context.Cause(ctx)
+			case !deadline.IsZero() && !time.Now().Before(deadline): // also if both end now: a reply would be late
+				return pdu.ErrTimeout
 			}
-			return pdu.ErrTimeout
+			continue
 		}
 		u.possible--
 		switch {

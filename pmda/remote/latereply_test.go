@@ -355,6 +355,28 @@ func TestDeadlineAfterUnsolicitedError(t *testing.T) {
 	})
 }
 
+// A request whose deadline comes with the end of the wait for another reply is not sent: its reply would be late, and
+// other requests would fail until it has come.
+func TestDeadlineWithUnsolicitedError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		desc := func(agent *remote.Agent) error { _, err := agent.Desc(t.Context(), request7(), testID); return err }
+		agent, far := afterUnsolicitedError(t, desc)
+		far.expect(desc7)
+		begin := time.Now()
+		r := request7()
+		r.Deadline = begin.Add(100 * time.Millisecond)
+		c := startDesc(t, t.Context(), agent, r)
+		time.Sleep(50 * time.Millisecond)
+		waits := startDesc(t, t.Context(), agent, request7())
+		c.ends(pdu.ErrTimeout)
+		checkTook(t, begin, 100*time.Millisecond)
+		far.expect(desc7)
+		far.send(testDesc)
+		waits.ends(nil)
+		checkTook(t, begin, 100*time.Millisecond)
+	})
+}
+
 // A reply that is discarded is discarded whole, however slowly it comes.
 func TestReplyAfterUnsolicitedErrorInPieces(t *testing.T) {
 	reply := encode(t, pdu.TextReply{Text: "stale"})

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -159,6 +160,10 @@ func TestLongReply(t *testing.T) {
 // A fetch of many metrics comes in parts, with those of another client in between; the
 // values are in order.
 func TestParts(t *testing.T) {
+	synctest.Test(t, testParts)
+}
+
+func testParts(t *testing.T) {
 	a, far := startFar(t, quiet(), func(f pdu.Fetch, w *pdu.ResultWriter) {
 		time.Sleep(time.Duration(len(f.PMIDs)) * 50 * time.Microsecond)
 		for i, id := range f.PMIDs {
@@ -208,6 +213,10 @@ func sum(list []int) (n int) {
 // A fetch that would take longer than its deadline fails without a late reply, so that
 // others are served.
 func TestPartsDeadline(t *testing.T) {
+	synctest.Test(t, testPartsDeadline)
+}
+
+func testPartsDeadline(t *testing.T) {
 	a, _ := startFar(t, quiet(), func(f pdu.Fetch, w *pdu.ResultWriter) {
 		time.Sleep(time.Duration(len(f.PMIDs)) * time.Millisecond)
 		texts(1)(f, w)
@@ -225,6 +234,10 @@ func TestPartsDeadline(t *testing.T) {
 
 // What comes of a late reply is not kept.
 func TestLateReplyTakesNoMemory(t *testing.T) {
+	synctest.Test(t, testLateReplyTakesNoMemory)
+}
+
+func testLateReplyTakesNoMemory(t *testing.T) {
 	cfg := quiet()
 	cfg.Timeout = 50 * time.Millisecond
 	ours, theirs := net.Pipe()
