@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -121,42 +122,48 @@ func TestReadStart(t *testing.T) {
 			if first > len(stream) {
 				continue
 			}
-			near, far := net.Pipe()
-			c := pdu.NewConn(near)
-			sent := make(chan struct{})
-			go func() {
-				far.Write(stream[:first])
-				sent <- struct{}{}
-				<-sent
-				far.Write(stream[first:])
-			}()
-			admitted := 0
-			c.Admit = func(pdu.Header) error { admitted++; return nil }
-			whole := len(text(t, 1, n))
-			if first < whole { // a Read fails in the middle
-				near.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
-				if _, _, err := c.Read(); !errors.Is(err, os.ErrDeadlineExceeded) {
-					t.Fatalf("%d of %d bytes: %v", first, n, err)
-				}
-				near.SetReadDeadline(time.Time{})
-				<-sent
-				sent <- struct{}{}
-			} else {
-				go func() { <-sent; sent <- struct{}{} }()
-			}
-			h, start, err := c.ReadStart()
-			if err != nil || h.Kind != pdu.KindText || h.Len != whole || len(start) != min(16, whole-pdu.HeaderLen) || start[3] != 1 {
-				t.Errorf("%d of %d bytes: %v %x, %v", first, n, h, start, err)
-			}
-			var p pdu.TextReply
-			if _, body, err := c.Read(); err != nil || p.Decode(body) != nil || p.Ident != 2 {
-				t.Errorf("%d of %d bytes, the next: %v", first, n, err)
-			}
-			if admitted > 1 {
-				t.Errorf("Admit was called %d times", admitted)
-			}
-			near.Close()
-			far.Close()
+			synctest.Test(t, func(t *testing.T) { readStart(t, stream, n, first) })
 		}
 	}
+}
+
+// readStart has the TEXT of n bytes that a stream begins with arrive in two pieces, the first of so many bytes. A Read
+// before the second one fails in the middle.
+func readStart(t *testing.T, stream []byte, n, first int) {
+	near, far := net.Pipe()
+	c := pdu.NewConn(near)
+	sent := make(chan struct{})
+	go func() {
+		far.Write(stream[:first])
+		sent <- struct{}{}
+		<-sent
+		far.Write(stream[first:])
+	}()
+	admitted := 0
+	c.Admit = func(pdu.Header) error { admitted++; return nil }
+	whole := len(text(t, 1, n))
+	if first < whole { // a Read fails in the middle
+		near.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+		if _, _, err := c.Read(); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatalf("%d of %d bytes: %v", first, n, err)
+		}
+		near.SetReadDeadline(time.Time{})
+		<-sent
+		sent <- struct{}{}
+	} else {
+		go func() { <-sent; sent <- struct{}{} }()
+	}
+	h, start, err := c.ReadStart()
+	if err != nil || h.Kind != pdu.KindText || h.Len != whole || len(start) != min(16, whole-pdu.HeaderLen) || start[3] != 1 {
+		t.Errorf("%d of %d bytes: %v %x, %v", first, n, h, start, err)
+	}
+	var p pdu.TextReply
+	if _, body, err := c.Read(); err != nil || p.Decode(body) != nil || p.Ident != 2 {
+		t.Errorf("%d of %d bytes, the next: %v", first, n, err)
+	}
+	if admitted > 1 {
+		t.Errorf("Admit was called %d times", admitted)
+	}
+	near.Close()
+	far.Close()
 }
