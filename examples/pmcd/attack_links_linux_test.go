@@ -111,7 +111,7 @@ func changes(secret, absent string) string {
 // ends it. It reports whether it served.
 func (in *installation) start(t *testing.T, ready *net.UnixConn, dir string) (served bool) {
 	t.Helper()
-	const limit = 20 * time.Second
+	const limit = time.Minute
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, in.pmcd, "-A", "-U", "root", "-c", filepath.Join(in.dir, "etc/pcp/pmcd.conf"))

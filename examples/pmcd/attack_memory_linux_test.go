@@ -80,8 +80,8 @@ func attackQueued(s *target, id pdu.PMID) {
 		}
 	}
 	time.Sleep(time.Duration(size(2, 10)) * time.Second)
-	_, beside := w.end()
-	s.checkDelay(quiet, beside, true)
+	w.end()
+	s.checkDelay(quiet, w, true)
 	s.checkMemory(manyClientsMemory)
 }
 

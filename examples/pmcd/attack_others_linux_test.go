@@ -52,8 +52,8 @@ func attackInFlight(s *target, ids []pdu.PMID, pause time.Duration) {
 	w := s.watch(large...)
 	w.patience = unreadPatience
 	time.Sleep(time.Duration(size(3, 30)) * time.Second)
-	_, beside := w.end()
-	s.checkDelay(quiet, beside, false)
+	w.end()
+	s.checkDelay(quiet, w, false)
 	s.checkMemory(manyClientsMemory)
 	s.hangUp()
 	reading.Wait()
@@ -151,11 +151,11 @@ func attackWithShapes(s *target, ids []pdu.PMID) {
 	}
 	w := s.watch(others...)
 	time.Sleep(time.Duration(size(4, 60)) * time.Second)
-	_, beside := w.end()
+	w.end()
 	close(stop)
 	attack.Wait()
 	s.t.Logf("the attackers got %d results and %d refusals", replies.Load(), refusals.Load())
-	s.checkDelay(quiet, beside, false)
+	s.checkDelay(quiet, w, false)
 	s.checkMemory(manyClientsMemory)
 }
 
@@ -206,9 +206,9 @@ func attackConnections(s *target) {
 	}
 	close(stop)
 	slow.Wait()
-	_, beside := w.end()
+	w.end()
 	s.t.Logf("%d connections that stay, %d that come and go", len(open), flood)
-	s.checkDelay(quiet, beside, true)
+	s.checkDelay(quiet, w, true)
 	s.checkMemory(oneClientMemory)
 	for i, way := range slices.Backward(ways) {
 		limit := 10 * time.Second // more than the time-out for the rest of a PDU
@@ -268,8 +268,8 @@ func attackByAgents(s *target) {
 		}
 		time.Sleep(time.Duration(size(2, 10)) * time.Second)
 	}
-	_, beside := w.end()
-	s.checkDelay(quiet, beside, false)
+	w.end()
+	s.checkDelay(quiet, w, false)
 	s.checkMemory(oneClientMemory)
 	s.hangUp()
 	time.Sleep(time.Second)
