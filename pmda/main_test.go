@@ -673,15 +673,13 @@ func TestMainProcess(t *testing.T) {
 	t.Run("second signal", func(t *testing.T) {
 		cmd, p, _ := startAgent(t, log)
 		p.send(0, pdu.TextReq{Text: pdu.TextPMID})
-		for range 1000 {
-			if b, err := os.ReadFile(log); err == nil && bytes.Contains(b, []byte("it hangs")) {
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+		await(t, "the function", func() bool {
+			b, err := os.ReadFile(log)
+			return err == nil && bytes.Contains(b, []byte("it hangs"))
+		})
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
-		for range 100 {
+		for range 600 {
 			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 				t.Fatal(err)
 			}
