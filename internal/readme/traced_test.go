@@ -123,9 +123,9 @@ func TestTrace(t *testing.T) {
 	}
 	programs := goBlock.FindAllSubmatch(text[:block[0]], -1)
 	dir := pcptest.ShortDir(t)
-	// A busy machine gets more time.
+	port := fmt.Sprint(pcptest.FreePort(t))
 	commands := strings.NewReplacer("d=/tmp/tracing", "d="+dir, "./checkout", build(t, string(programs[len(programs)-1][1])),
-		"44399", fmt.Sprint(pcptest.FreePort(t)), "sleep 1", "sleep 5", "kill $!", "kill $!; wait $! || true").
+		"44399", port, "sleep 1", untilServed(filepath.Join(dir, "pminfo"), port), "kill $!", "kill $!; wait $! || true").
 		Replace(string(text[block[2]:block[3]]))
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

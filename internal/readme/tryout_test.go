@@ -15,6 +15,12 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
+// untilServed is a command for "sleep 1" in the README, as long as it takes on a busy machine: until the collector that
+// was started last serves a client.
+func untilServed(pminfo, port string) string {
+	return "until " + pminfo + " -h localhost:" + port + " -f pmcd.numagents >/dev/null 2>&1; do kill -0 $!; sleep 0.1; done"
+}
+
 // TestTryOut runs the commands of the README that try an agent, in a directory with
 // nothing but the program above them in it, and those that add the Linux agent.
 func TestTryOut(t *testing.T) {
@@ -53,10 +59,11 @@ func TestTryOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// This module stands in for the one that is published, and a busy machine gets more time.
+	// This module stands in for the one that is published.
+	port := fmt.Sprint(pcptest.FreePort(t))
 	commands := strings.NewReplacer(
 		"go get github.com/pcp-go/pcp", "go mod edit -require github.com/pcp-go/pcp@v0.0.0 -replace github.com/pcp-go/pcp="+root+" && go mod tidy",
-		"44399", fmt.Sprint(pcptest.FreePort(t)), "sleep 1", "sleep 5",
+		"44399", port, "sleep 1", untilServed("./pminfo", port),
 		"kill $!", "kill $!; wait $! || true").Replace(steps)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
