@@ -66,7 +66,8 @@ func chaosServer(socket string) int {
 	return 0
 }
 
-const termGrace = 3 * time.Second
+// termGrace is enough for requests and agents on a busy machine; one that is stopped takes it all.
+const termGrace = 5 * time.Second
 
 // A chaosProcess is a collector in a process of its own.
 type chaosProcess struct {
