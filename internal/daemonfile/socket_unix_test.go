@@ -63,6 +63,8 @@ func TestListen(t *testing.T) {
 
 // TestListenInPlace listens where something else is: only a dead socket goes.
 func TestListenInPlace(t *testing.T) {
+	var datagrams *net.UnixConn // one that nobody has would be closed as garbage
+	defer func() { datagrams.Close() }()
 	for _, tt := range []struct {
 		name     string
 		make     func(path string, v victim) error
@@ -78,8 +80,8 @@ func TestListenInPlace(t *testing.T) {
 			}
 			return err
 		}, false, daemonfile.ErrInUse},
-		{"socket for datagrams", func(path string, v victim) error {
-			_, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+		{"socket for datagrams", func(path string, v victim) (err error) {
+			datagrams, err = net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
 			return err
 		}, false, daemonfile.ErrInUse},
 		{"link to a dead socket", func(path string, v victim) error {
