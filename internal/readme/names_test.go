@@ -13,12 +13,8 @@ import (
 func TestNames(t *testing.T) {
 	api := readAPI(t)
 	for _, file := range []string{"README.md", "doc.go"} {
-		text, err := os.ReadFile(filepath.Join("../..", file))
-		if err != nil {
-			t.Fatal(err)
-		}
 		n := 0
-		for number, line := range strings.Split(string(text), "\n") {
+		for number, line := range strings.Split(rootFile(t, file), "\n") {
 			names := namesIn(line)
 			n += len(names)
 			for _, name := range names {

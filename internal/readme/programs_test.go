@@ -24,23 +24,20 @@ var goBlock = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
 // TestPrograms builds every Go program of the README, each in a module of its
 // own, as a reader would, and runs it for what it is. The tests of one chapter are in one module.
 func TestPrograms(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := rootFile(t, "README.md")
 	seen := map[string]int{}
 	tests := map[string][]string{} // by chapter
-	for i, p := range goBlock.FindAllSubmatchIndex(text, -1) {
-		src := string(text[p[2]:p[3]])
+	for i, p := range goBlock.FindAllStringSubmatchIndex(text, -1) {
+		src := text[p[2]:p[3]]
 		kind, run := "monitor", runMonitor
 		switch {
 		case strings.Contains(src, "*testing.T"):
-			before := string(text[:p[0]])
+			before := text[:p[0]]
 			chapter, _, _ := strings.Cut(before[strings.LastIndex(before, "\n## ")+1:], "\n")
 			tests[chapter] = append(tests[chapter], src)
 			kind, run = "test", func(t *testing.T, _ string) { runTests(t, tests[chapter]) }
 		case strings.Contains(src, "mmv.Registry"):
-			shows, _, _ := strings.Cut(string(text[p[1]:]), "```go\n")
+			shows, _, _ := strings.Cut(text[p[1]:], "```go\n")
 			kind, run = "instrumented", func(t *testing.T, src string) { runInstrumented(t, src, shows) }
 		case strings.Contains(src, "trace.Client"):
 			kind, run = "traced", runTraced
@@ -108,24 +105,12 @@ func runGo(t *testing.T, dir string, args ...string) string {
 // module makes a module that uses this one, with one source file.
 func module(t *testing.T, file, src string) (dir string) {
 	t.Helper()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir = t.TempDir()
 	for name, content := range map[string]string{
 		file:     src,
-		"go.sum": string(sums),
-		"go.mod": strings.ReplaceAll(string(mod), "module github.com/pcp-go/pcp", "module example.com/reader") +
-			"\nrequire github.com/pcp-go/pcp v0.0.0\nreplace github.com/pcp-go/pcp => " + root + "\n",
+		"go.sum": rootFile(t, "go.sum"),
+		"go.mod": strings.ReplaceAll(rootFile(t, "go.mod"), "module github.com/pcp-go/pcp", "module example.com/reader") +
+			"\nrequire github.com/pcp-go/pcp v0.0.0\nreplace github.com/pcp-go/pcp => " + moduleRoot(t) + "\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
@@ -268,14 +253,11 @@ func TestLook(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("it shows metrics of a Linux kernel")
 	}
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := rootFile(t, "README.md")
 	port := fmt.Sprint(pcptest.FreePort(t))
 	pcptest.Start(t, pcptest.Daemon{Path: pcptest.Build(t, "./examples/pmcd"), Args: []string{"-p", port, "-s", filepath.Join(pcptest.ShortDir(t), "s")},
 		Dir: t.TempDir(), Addr: "localhost:" + port, Greets: true})
-	lines := regexp.MustCompile(`(?m)^\$ go run \./(examples/\w+) (-h localhost .*)\n((?:[^$`+"`"+`].*\n|\n)*)`).FindAllStringSubmatch(string(text), -1)
+	lines := regexp.MustCompile(`(?m)^\$ go run \./(examples/\w+) (-h localhost .*)\n((?:[^$`+"`"+`].*\n|\n)*)`).FindAllStringSubmatch(text, -1)
 	if len(lines) < 5 {
 		t.Fatalf("found %d lines", len(lines))
 	}

@@ -14,14 +14,6 @@ import (
 // TestFragments type-checks the indented fragments of the root package comment:
 // each is the body of a function, with the variables that it speaks of declared.
 func TestFragments(t *testing.T) {
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(root, "doc.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var fragments []string
 	var b strings.Builder
 	flush := func() {
@@ -30,7 +22,7 @@ func TestFragments(t *testing.T) {
 			b.Reset()
 		}
 	}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(rootFile(t, "doc.go")) {
 		if code, ok := strings.CutPrefix(line, "//\t"); ok {
 			b.WriteString(code)
 		} else {

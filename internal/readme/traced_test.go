@@ -1,14 +1,11 @@
 package readme
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -110,33 +107,14 @@ func runTraceAgent(t *testing.T, src string) {
 
 // TestTrace runs the commands of the README that show trace data, with the program above them.
 func TestTrace(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the commands are for a shell")
-	}
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	block := regexp.MustCompile("(?ms)^```\n(d=\\S+\n.*?/pmdatrace .*?)^```$").FindSubmatchIndex(text)
-	if block == nil {
-		t.Fatal("the README has no such commands")
-	}
-	programs := goBlock.FindAllSubmatch(text[:block[0]], -1)
+	steps, program := shellBlock(t, "d=\\S+\n.*?/pmdatrace ")
 	dir := pcptest.ShortDir(t)
-	port := fmt.Sprint(pcptest.FreePort(t))
-	commands := strings.NewReplacer("d=/tmp/tracing", "d="+dir, "./checkout", build(t, string(programs[len(programs)-1][1])),
-		"44399", port, "sleep 1", untilServed(filepath.Join(dir, "pminfo"), port), "kill $!", "kill $!; wait $! || true").
-		Replace(string(text[block[2]:block[3]]))
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-e")
-	cmd.Dir, cmd.Stdin = "../..", strings.NewReader("trap 'kill $! 2>/dev/null || true' EXIT\n"+commands)
-	cmd.Env = append(os.Environ(), "PCP_DERIVED_CONFIG=", fmt.Sprint("PCP_TRACE_PORT=", pcptest.FreePort(t)))
-	out, err := cmd.CombinedOutput()
+	commands := strings.NewReplacer("d=/tmp/tracing", "d="+dir, "./checkout", build(t, program)).Replace(steps)
+	out, err := runShell(t, moduleRoot(t), dir, commands, fmt.Sprint("PCP_TRACE_PORT=", pcptest.FreePort(t)))
 	want := "\ntrace.point.count\n    inst [1 or \"cart.full\"] value 1\n" +
 		"\ntrace.transact.count\n    inst [1 or \"checkout\"] value 1\n" +
 		"\ntrace.transact.total_time\n    inst [1 or \"checkout\"] value "
-	if err != nil || !strings.Contains(string(out), want) {
+	if err != nil || !strings.Contains(out, want) {
 		log, _ := os.ReadFile(filepath.Join(dir, "trace.log"))
 		t.Errorf("%v: the commands do not print %q:\n%s\nwhat they print:\n%s\ntrace.log:\n%s", err, want, commands, out, log)
 	}
