@@ -29,12 +29,10 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	for _, m := range s.Metrics {
-		for _, v := range m.Values {
-			fmt.Println(m.Metric.Name, v.Instance.Name, v.Value)
-		}
+	for _, method := range []string{"GET", "POST"} {
+		fmt.Println(s.Lookup("vars.shop_requests", method))
 	}
 	// Output:
-	// vars.shop_requests GET 5
-	// vars.shop_requests POST 2
+	// 5 true
+	// 2 true
 }

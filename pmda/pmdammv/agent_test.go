@@ -143,6 +143,33 @@ func shop(name string) (*mmv.Registry, *mmv.Counter) {
 	return r, orders
 }
 
+// eachShop runs a test with a shop that is served from its file, and with one that is served in its process. It has the
+// PMID of the shop's orders.
+func eachShop(t *testing.T, test func(t *testing.T, c *client, r *mmv.Registry, orders *mmv.Counter, id pdu.PMID)) {
+	for _, where := range []string{"file", "process"} {
+		t.Run(where, func(t *testing.T) {
+			r, orders := shop("shop")
+			c := newClient(t, served(t, r, where), defaultLimits)
+			id, err := c.PMID(t.Context(), &c.request, "mmv.shop.orders")
+			if err != nil {
+				t.Fatal(err)
+			}
+			test(t, c, r, orders, id)
+		})
+	}
+}
+
+// served are the Options that serve a Registry from its "file", or else in its process.
+func served(t testing.TB, r *mmv.Registry, where string) Options {
+	t.Helper()
+	if where != "file" {
+		return Options{Registries: []*mmv.Registry{r}}
+	}
+	dir := t.TempDir()
+	publish(t, dir, r)
+	return Options{Dir: dir}
+}
+
 func TestContract(t *testing.T) {
 	dir := t.TempDir()
 	f, _ := shop("file")
@@ -201,35 +228,22 @@ func TestRegistry(t *testing.T) {
 
 // TestGrowth lets a Registry grow: clients are told of new names, and find them.
 func TestGrowth(t *testing.T) {
-	for _, where := range []string{"file", "process"} {
-		t.Run(where, func(t *testing.T) {
-			r, orders := shop("shop")
-			o := Options{Registries: []*mmv.Registry{r}}
-			if where == "file" {
-				o = Options{Dir: t.TempDir()}
-				publish(t, o.Dir, r)
+	eachShop(t, func(t *testing.T, c *client, r *mmv.Registry, orders *mmv.Counter, id pdu.PMID) {
+		c.fetch(id) // what has changed before
+		for i := range 300 {
+			name := fmt.Sprintf("more%d", i)
+			r.Gauge(name, mmv.Metric{}).Set(int64(i))
+			orders.Inc()
+			got, changed := c.fetch(id)
+			if got[0] != fmt.Sprint(6+i) || changed&pdu.ChangeNames == 0 {
+				t.Fatalf("after metric %d: %q, change %v", i, got, changed)
 			}
-			c := newClient(t, o, defaultLimits)
-			id, err := c.PMID(t.Context(), &c.request, "mmv.shop.orders")
-			if err != nil {
-				t.Fatal(err)
+			c.want("mmv.shop."+name, fmt.Sprint(i))
+			if _, changed := c.fetch(id); changed != 0 {
+				t.Fatalf("told again of metric %d: %v", i, changed)
 			}
-			c.fetch(id) // what has changed before
-			for i := range 300 {
-				name := fmt.Sprintf("more%d", i)
-				r.Gauge(name, mmv.Metric{}).Set(int64(i))
-				orders.Inc()
-				got, changed := c.fetch(id)
-				if got[0] != fmt.Sprint(6+i) || changed&pdu.ChangeNames == 0 {
-					t.Fatalf("after metric %d: %q, change %v", i, got, changed)
-				}
-				c.want("mmv.shop."+name, fmt.Sprint(i))
-				if _, changed := c.fetch(id); changed != 0 {
-					t.Fatalf("told again of metric %d: %v", i, changed)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // TestInstancesComeAndGo tells nobody of names when an instance comes or goes.

@@ -35,18 +35,10 @@ func (c *client) benchmark(b *testing.B, ids []pdu.PMID, values int) {
 // BenchmarkFetch fetches metrics and instances of one file, and of a Registry.
 func BenchmarkFetch(b *testing.B) {
 	for _, from := range []string{"file", "process"} {
-		options := func(r *mmv.Registry) Options {
-			if from == "process" {
-				return Options{Registries: []*mmv.Registry{r}}
-			}
-			dir := b.TempDir()
-			publish(b, dir, r)
-			return Options{Dir: dir}
-		}
 		for _, n := range []int{1, 1000} {
 			b.Run(fmt.Sprintf("from=%s/metrics=%d", from, n), func(b *testing.B) {
 				r, ids := manyMetrics("bench", 1, 1000)
-				newClient(b, options(r), defaultLimits).benchmark(b, ids[:n], n)
+				newClient(b, served(b, r, from), defaultLimits).benchmark(b, ids[:n], n)
 			})
 		}
 		for _, n := range []int{1000, 100_000} {
@@ -56,7 +48,7 @@ func BenchmarkFetch(b *testing.B) {
 				for i := range n {
 					vec.With(fmt.Sprint(i)).Add(1)
 				}
-				newClient(b, options(r), defaultLimits).benchmark(b, []pdu.PMID{pdu.MakePMID(Domain, 1, 1)}, n)
+				newClient(b, served(b, r, from), defaultLimits).benchmark(b, []pdu.PMID{pdu.MakePMID(Domain, 1, 1)}, n)
 			})
 		}
 	}

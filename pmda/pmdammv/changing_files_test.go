@@ -144,39 +144,26 @@ func (c *client) fetchCalm(t *testing.T) {
 
 // TestCountWhileGrowing lets a program count while its metrics grow: each fetch has the count, and it never falls.
 func TestCountWhileGrowing(t *testing.T) {
-	for _, where := range []string{"file", "process"} {
-		t.Run(where, func(t *testing.T) {
-			r, orders := shop("shop")
-			o := Options{Registries: []*mmv.Registry{r}}
-			if where == "file" {
-				o = Options{Dir: t.TempDir()}
-				publish(t, o.Dir, r)
+	eachShop(t, func(t *testing.T, c *client, r *mmv.Registry, orders *mmv.Counter, id pdu.PMID) {
+		var grow sync.WaitGroup
+		grow.Go(func() {
+			for i := range 500 {
+				r.Gauge(fmt.Sprintf("more%d", i), mmv.Metric{}).Set(1)
+				orders.Inc()
 			}
-			c := newClient(t, o, defaultLimits)
-			id, err := c.PMID(t.Context(), &c.request, "mmv.shop.orders")
-			if err != nil {
-				t.Fatal(err)
-			}
-			var grow sync.WaitGroup
-			grow.Go(func() {
-				for i := range 500 {
-					r.Gauge(fmt.Sprintf("more%d", i), mmv.Metric{}).Set(1)
-					orders.Inc()
-				}
-			})
-			last := uint64(0)
-			for deadline := time.Now().Add(30 * time.Second); last < 505 && time.Now().Before(deadline); {
-				all, _ := c.fetch(id)
-				var n uint64
-				if _, err := fmt.Sscan(all[0], &n); err != nil || n < last || strings.HasPrefix(all[0], "error") {
-					t.Errorf("after %d there is %q", last, all[0])
-					break
-				}
-				last = n
-			}
-			grow.Wait()
-			c.want("mmv.shop.orders", "505")
-			c.want("mmv.shop.more499", "1")
 		})
-	}
+		last := uint64(0)
+		for deadline := time.Now().Add(30 * time.Second); last < 505 && time.Now().Before(deadline); {
+			all, _ := c.fetch(id)
+			var n uint64
+			if _, err := fmt.Sscan(all[0], &n); err != nil || n < last || strings.HasPrefix(all[0], "error") {
+				t.Errorf("after %d there is %q", last, all[0])
+				break
+			}
+			last = n
+		}
+		grow.Wait()
+		c.want("mmv.shop.orders", "505")
+		c.want("mmv.shop.more499", "1")
+	})
 }
