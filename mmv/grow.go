@@ -39,7 +39,11 @@ func (r *Registry) fileVersion() Version { return max(r.version, r.Version) }
 func (im *image) append(r *Registry) {
 	im.mu.Lock()
 	defer im.mu.Unlock()
-	placements := im.place(r, false)
+	im.fill(r, im.place(r, false))
+}
+
+// fill moves values to their places in the image and makes it valid.
+func (im *image) fill(r *Registry, placements []placement) {
 	olds := move(placements)
 	im.show()
 	settle(placements, olds)

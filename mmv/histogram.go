@@ -267,16 +267,27 @@ func (h *Histogram) Sum() float64 { return TypeDouble.float(h.sum.word()) }
 // bucket were spread evenly over it. Below the first bound they are taken to be between it and 0, or at it if it is
 // negative; above the last bound, at it. Without observations it is 0.
 func (h *Histogram) Quantile(q float64) float64 {
-	var counts [maxBounds + 1]uint64
-	total := uint64(0)
-	for i := range h.buckets {
-		counts[i] = h.buckets[i].word()
-		total += counts[i]
-	}
-	return quantile(h.bounds, counts[:len(h.buckets)], total, q)
+	var counts bucketCounts
+	return quantile(h.bounds, h.countBuckets(&counts), q)
 }
 
-func quantile(bounds []float64, counts []uint64, total uint64, q float64) float64 {
+// bucketCounts has room for the observations in each bucket.
+type bucketCounts [maxBounds + 1]uint64
+
+// countBuckets reads how many observations are in each bucket.
+func (h *Histogram) countBuckets(room *bucketCounts) []uint64 {
+	counts := room[:len(h.buckets)]
+	for i := range counts {
+		counts[i] = h.buckets[i].word()
+	}
+	return counts
+}
+
+func quantile(bounds []float64, counts []uint64, q float64) float64 {
+	total := uint64(0)
+	for _, n := range counts {
+		total += n
+	}
 	if total == 0 {
 		return 0
 	}
@@ -299,13 +310,9 @@ func quantile(bounds []float64, counts []uint64, total uint64, q float64) float6
 
 // updateQuantiles stores the quantiles.
 func (h *Histogram) updateQuantiles() {
-	var counts [maxBounds + 1]uint64
-	total := uint64(0)
-	for i := range h.buckets {
-		counts[i] = h.buckets[i].word()
-		total += counts[i]
-	}
+	var room bucketCounts
+	counts := h.countBuckets(&room)
 	for i := range h.quantiles {
-		h.quantiles[i].set(TypeDouble.bits(quantile(h.bounds, counts[:len(h.buckets)], total, h.at[i])))
+		h.quantiles[i].set(TypeDouble.bits(quantile(h.bounds, counts, h.at[i])))
 	}
 }

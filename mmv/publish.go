@@ -245,10 +245,7 @@ func (r *Registry) replaceHeap(exact bool) {
 
 // moveTo moves all values to a new image and makes it valid.
 func (r *Registry) moveTo(im *image, placements []placement) {
-	olds := move(placements)
-	im.show()
-	settle(placements, olds)
-	im.setGeneration(r.generation())
+	im.fill(r, placements)
 	r.stale = false
 }
 
