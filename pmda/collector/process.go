@@ -379,7 +379,8 @@ func (p *process) end(timeout time.Duration) error {
 }
 
 // waitExit waits for a child process to exit, as it ought to at the end of its
-// input. After the time-out it sends SIGTERM, and then SIGKILL.
+// input. After the time-out it sends SIGTERM, and then SIGKILL. When that does not help
+// either, nobody waits any more for a process of pmdaroot.
 func (p *process) waitExit(timeout time.Duration) error {
 	if p.cmd == nil && p.byRoot == nil {
 		return nil
@@ -398,6 +399,9 @@ func (p *process) waitExit(timeout time.Duration) error {
 			return nil
 		case <-t.C:
 		}
+	}
+	if p.byRoot != nil {
+		p.byRoot.forget()
 	}
 	return notEnded(fmt.Sprintf("process %d does not end", p.pid()))
 }

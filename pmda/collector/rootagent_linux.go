@@ -2,6 +2,7 @@ package collector
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -201,39 +202,89 @@ func closeFiles(files []*os.File) {
 
 // A rootChild is a process that pmdaroot has started.
 type rootChild struct {
-	agent  *rootAgent
-	pid    int
-	exited chan struct{} // closed when it has ended
+	agent    *rootAgent
+	pid      int
+	exited   chan struct{} // closed when it has ended
+	stop     context.CancelFunc
+	watching sync.WaitGroup
 }
 
-// watch waits for the end of a process in the background.
+// watch waits for the end of a process in the background, until forget is called.
 func (r *rootAgent) watch(pid int) (*rootChild, error) {
 	if pid <= 1 {
 		return nil, fmt.Errorf("pmdaroot has started process %d", pid)
 	}
-	c := &rootChild{agent: r, pid: pid, exited: make(chan struct{})}
-	go func() {
-		defer close(c.exited)
-		waitForProcess(pid)
-	}()
+	ctx, stop := context.WithCancel(context.Background())
+	c := &rootChild{agent: r, pid: pid, exited: make(chan struct{}), stop: stop}
+	c.watching.Go(func() {
+		defer stop()
+		if waitForProcess(ctx, pid) {
+			close(c.exited)
+		}
+	})
 	return c, nil
 }
 
-// waitForProcess waits for the end of a process that is not a child.
-func waitForProcess(pid int) {
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil { // it has ended, or the kernel is older than 5.3
-		for unix.Kill(pid, 0) != unix.ESRCH {
-			time.Sleep(processPoll)
-		}
-		return
-	}
-	defer unix.Close(fd)
-	for {
-		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1); err != unix.EINTR {
-			return
-		}
-	}
+// forget ends the wait for the end of a process that does not end.
+func (c *rootChild) forget() {
+	c.stop()
+	c.watching.Wait()
 }
 
 func (c *rootChild) signal(sig os.Signal) { c.agent.signal(c.pid, sig == os.Kill) }
+
+// waitForProcess waits for the end of a process that is not a child; false if ctx has
+// ended before.
+func waitForProcess(ctx context.Context, pid int) bool {
+	f, err := openProcess(pid)
+	if err != nil { // it has ended, or the kernel is older than 5.3
+		return lookForProcess(ctx, pid)
+	}
+	defer f.Close()
+	return waitForFile(ctx, f) || lookForProcess(ctx, pid)
+}
+
+// openProcess opens a descriptor of a process, which can be read when that has ended.
+// The wait for it takes no thread.
+func openProcess(pid int) (*os.File, error) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.SetNonblock(fd, true); err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), fmt.Sprint("process ", pid)), nil
+}
+
+// waitForFile waits until a file can be read; false if ctx has ended before, or if that
+// cannot be waited for.
+func waitForFile(ctx context.Context, f *os.File) bool {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return false
+	}
+	defer context.AfterFunc(ctx, func() { f.SetReadDeadline(time.Unix(1, 0)) })()
+	return raw.Read(func(fd uintptr) bool {
+		n, _ := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+		return n != 0
+	}) == nil
+}
+
+// lookForProcess looks again and again whether there is a process, until there is none;
+// false if ctx has ended before.
+func lookForProcess(ctx context.Context, pid int) bool {
+	again := time.NewTicker(processPoll)
+	defer again.Stop()
+	for ctx.Err() == nil {
+		if unix.Kill(pid, 0) == unix.ESRCH {
+			return true
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+		}
+	}
+	return false
+}

@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -32,6 +33,7 @@ type fakeRoot struct {
 	labels   []string
 	signals  []syscall.Signal
 	distorts func(reply []byte, fds []int) ([]byte, []int) // nil to reply as pmdaroot
+	deaf     bool                                          // signals are not passed on
 }
 
 func newFakeRoot(t *testing.T) *fakeRoot {
@@ -135,7 +137,7 @@ func (f *fakeRoot) signal(pid int, kill bool) {
 	defer f.mu.Unlock()
 	f.signals = append(f.signals, sig)
 	for _, c := range f.started {
-		if c.Process.Pid == pid {
+		if c.Process.Pid == pid && !f.deaf {
 			c.Process.Signal(sig)
 		}
 	}
@@ -212,6 +214,91 @@ func TestEndByRoot(t *testing.T) {
 	}
 	if _, signals := f.seen(); !slices.Equal(signals, []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL}) {
 		t.Errorf("signals %v", signals)
+	}
+}
+
+// Nobody waits any more for an agent that pmdaroot does not end.
+func TestNotEndedByRoot(t *testing.T) {
+	f := newFakeRoot(t)
+	s, _ := serverUnderRoot(t, f)
+	f.mu.Lock()
+	f.deaf = true
+	f.mu.Unlock()
+	line := programLine("good")
+	line.Argv = []string{"/usr/bin/env", programEnv + "=ignores-signals", os.Args[0]}
+	if err := s.StartAgent(line); err != nil {
+		t.Fatal(err)
+	}
+	child := s.agents.Load().get(programDomain).remote.Load().byRoot
+	t.Cleanup(func() { syscall.Kill(child.pid, syscall.SIGKILL) })
+	if err := s.Remove(programDomain); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("process %d does not end", child.pid)) {
+		t.Errorf("Remove: %v", err)
+	}
+	child.watching.Wait()
+	select {
+	case <-child.exited:
+		t.Error("it counts as ended")
+	default:
+	}
+}
+
+// The end of a process is seen, by what the kernel tells or without that, and the wait
+// for it can be given up.
+func TestWaitForProcess(t *testing.T) {
+	for name, wait := range map[string]func(context.Context, int) bool{"told": waitForProcess, "looked for": lookForProcess} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command("cat")
+			stdin, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan bool)
+			go func() { ended <- wait(ctx, cmd.Process.Pid) }()
+			cancel()
+			if <-ended {
+				t.Error("it has not ended yet")
+			}
+			go func() { ended <- wait(t.Context(), cmd.Process.Pid) }()
+			stdin.Close()
+			cmd.Wait()
+			if !<-ended {
+				t.Error("it has ended")
+			}
+			if !wait(t.Context(), cmd.Process.Pid) {
+				t.Error("it had ended before")
+			}
+		})
+	}
+}
+
+// The wait for processes takes no threads.
+func TestWaitTakesNoThread(t *testing.T) {
+	cmd := exec.Command("cat")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := openProcess(cmd.Process.Pid)
+	if err != nil {
+		t.Skip("the kernel has no descriptors of processes: ", err)
+	}
+	defer f.Close()
+	if err := f.SetReadDeadline(time.Time{}); err != nil {
+		t.Errorf("waiting would take a thread: %v", err)
+	}
+	ended := make(chan bool)
+	go func() { ended <- waitForFile(t.Context(), f) }()
+	stdin.Close()
+	cmd.Wait()
+	if !<-ended {
+		t.Error("the end was not told")
 	}
 }
 

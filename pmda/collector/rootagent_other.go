@@ -25,3 +25,5 @@ type rootChild struct {
 }
 
 func (*rootChild) signal(os.Signal) {}
+
+func (*rootChild) forget() {}
