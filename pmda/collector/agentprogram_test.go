@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -65,15 +66,8 @@ func runAgentProgram(behavior string) int {
 			ignoreSignals()
 		})
 	case "late":
-		late, inTime := false, within(2*time.Minute)
-		return serveAgentProgram(stdio{}, func() {
-			if !late {
-				late = true
-				for _, err := os.Stat(arg); err != nil && inTime(); _, err = os.Stat(arg) { // until the test makes this file
-					time.Sleep(10 * time.Millisecond)
-				}
-			}
-		})
+		wait := sync.OnceFunc(func() { awaitFile(arg) })
+		return serveAgentProgram(stdio{}, wait)
 	case "wrong type":
 		return replyToFetches(func(c *pdu.Conn) { c.Write(0, pdu.TextReply{Text: "no result"}) })
 	case "wrong count":
@@ -94,27 +88,38 @@ func runAgentProgram(behavior string) int {
 			os.Stdout.Write(binary.BigEndian.AppendUint32(nil, 11))
 			os.Stdout.WriteString("........")
 		})
-	case "listens", "goes into the background":
-		network, addr, _ := strings.Cut(arg, ":")
-		if behavior != "listens" {
-			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), programEnv+"=listens="+arg)
-			if cmd.Start() != nil {
-				return 1
-			}
+	case "listens":
+		return listenAsAgent(arg)
+	case "goes into the background":
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), programEnv+"=listens="+arg)
+		if cmd.Start() == nil {
 			return 0
 		}
-		ln, err := net.Listen(network, addr)
-		if err != nil {
-			return 5
-		}
-		conn, err := ln.Accept()
-		if err != nil {
-			return 6
-		}
-		return serveAgentProgram(conn, nil)
 	}
 	return 1
+}
+
+// awaitFile waits until the test makes a file.
+func awaitFile(name string) {
+	inTime := within(2 * time.Minute)
+	for _, err := os.Stat(name); err != nil && inTime(); _, err = os.Stat(name) {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// listenAsAgent serves one connection to an address, which has its network before it.
+func listenAsAgent(where string) int {
+	network, addr, _ := strings.Cut(where, ":")
+	ln, err := net.Listen(network, addr)
+	if err != nil {
+		return 5
+	}
+	conn, err := ln.Accept()
+	if err != nil {
+		return 6
+	}
+	return serveAgentProgram(conn, nil)
 }
 
 // within returns a function that reports whether d has not passed yet.

@@ -147,6 +147,20 @@ func (w *waits) check(t *testing.T, what string, most time.Duration) {
 	}
 }
 
+// suspend stops a process, and waits until it has stopped where that can be seen.
+func suspend(t *testing.T, p *os.Process) {
+	t.Helper()
+	if err := p.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if stat := fmt.Sprintf("/proc/%d/stat", p.Pid); runtime.GOOS == "linux" {
+		collectortest.Eventually(t, "stop", func() bool {
+			b, err := os.ReadFile(stat)
+			return err == nil && bytes.Contains(b, []byte(") T "))
+		})
+	}
+}
+
 // TestStoppedAgent stops the process of an agent for a while, under a time-out
 // of 3 s: a busy machine may keep a healthy one from replying for 1 s.
 // PCP_CHAOS of at least 10 s makes that while 20 s.
@@ -180,26 +194,19 @@ func TestStoppedAgent(t *testing.T) {
 	wg.Go(func() { delays.run(ctx) })
 	defer wg.Wait()
 	defer cancel()
-	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	if stat := fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid); runtime.GOOS == "linux" {
-		collectortest.Eventually(t, "stop", func() bool {
-			b, err := os.ReadFile(stat)
-			return err == nil && bytes.Contains(b, []byte(") T "))
-		})
-	}
+	suspend(t, p.cmd.Process)
 	stopped := time.Now()
+	isStopped := func() bool { return time.Since(stopped) < pause }
 	var mineWaits, quietWaits waits
 	wg.Go(func() {
-		for time.Since(stopped) < pause {
+		for isStopped() {
 			begin := time.Now()
 			quiet.FetchExact(inside, outside)
 			quietWaits.add(begin, 100*time.Millisecond, delays)
 			time.Sleep(20 * time.Millisecond)
 		}
 	})
-	for first := true; time.Since(stopped) < pause; first = false {
+	for first := true; isStopped(); first = false {
 		begin := time.Now()
 		want, limit := []pdu.Error{0, pdu.ErrAgain, 0}, 100*time.Millisecond
 		if first {

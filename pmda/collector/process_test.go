@@ -407,10 +407,7 @@ func TestCloseWhileStarting(t *testing.T) {
 func TestSocketAgents(t *testing.T) {
 	path := filepath.Join(pcptest.ShortDir(t), "s")
 	port := fmt.Sprint(pcptest.FreePort(t))
-	for _, test := range []struct {
-		name, behavior, network, addr string
-		running                       bool
-	}{
+	for _, test := range []socketAgent{
 		{"unix", "listens=unix:" + path, "unix", path, false},
 		{"unix, running", "", "unix", path + "2", true},
 		{"inet", "listens=tcp4:localhost:" + port, "inet", port, false},
@@ -420,37 +417,7 @@ func TestSocketAgents(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			j, log := newLogLines()
 			s := withTime(t, &Server{Logger: log, NoRestart: true})
-			conf := pmcdconf.Agent{Name: "program", Domain: programDomain, Kind: pmcdconf.KindSocket, Network: test.network, Address: test.addr}
-			hangUp := func() {}
-			if test.running {
-				network := map[string]string{"unix": "unix", "inet": "tcp4"}[test.network]
-				addr := test.addr
-				if addr == "" {
-					addr = "localhost:0"
-				}
-				ln, err := net.Listen(network, addr)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if a, ok := ln.Addr().(*net.TCPAddr); ok {
-					_, conf.Address, _ = net.SplitHostPort(a.String())
-				}
-				ctx, cancel := context.WithCancel(t.Context())
-				hangUp = cancel
-				var agent sync.WaitGroup
-				agent.Go(func() {
-					if conn, err := ln.Accept(); err == nil {
-						pmda.Serve(ctx, &collectortest.Agent{Name: "program", Domain: programDomain}, conn)
-						conn.Close()
-					}
-				})
-				t.Cleanup(func() { cancel(); ln.Close(); agent.Wait() })
-			} else {
-				conf.Argv = programArgv(test.behavior)
-			}
-			if err := s.StartAgent(conf); err != nil {
-				t.Fatal(err)
-			}
+			hangUp := test.start(t, s)
 			g := collectortest.Connect(t, s)
 			p := s.agents.Load().get(programDomain).remote.Load()
 			background := strings.HasPrefix(test.behavior, "goes")
@@ -464,10 +431,10 @@ func TestSocketAgents(t *testing.T) {
 			if background {
 				return // it ends when the collector closes the connection
 			}
-			line := ` err="it closed the connection"`
+			why := ` err="it closed the connection"`
 			if p.cmd != nil {
 				p.cmd.Process.Kill()
-				line = ` process="signal: killed"`
+				why = ` process="signal: killed"`
 			} else {
 				hangUp()
 			}
@@ -477,7 +444,7 @@ func TestSocketAgents(t *testing.T) {
 				}
 				return s.NumAgents() == 1
 			})
-			want := []string{programStarted, `level=ERROR msg="agent died" agent=program domain=30` + line}
+			want := []string{programStarted, `level=ERROR msg="agent died" agent=program domain=30` + why}
 			if diff := gocmp.Diff(want, j.lines()); diff != "" {
 				t.Errorf("log (-want +got):\n%s", diff)
 			}
@@ -488,6 +455,56 @@ func TestSocketAgents(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A socketAgent is an agent that listens.
+type socketAgent struct {
+	name     string
+	behavior string // of the program, unless it is running
+	network  string
+	addr     string
+	running  bool // the collector does not start it
+}
+
+// start has a Server start an agent, or connect to one. hangUp ends one that the Server has
+// not started.
+func (a socketAgent) start(t *testing.T, s *Server) (hangUp func()) {
+	t.Helper()
+	conf := pmcdconf.Agent{Name: "program", Domain: programDomain, Kind: pmcdconf.KindSocket, Network: a.network, Address: a.addr}
+	if a.running {
+		conf.Address, hangUp = a.listen(t)
+	} else {
+		conf.Argv = programArgv(a.behavior)
+	}
+	if err := s.StartAgent(conf); err != nil {
+		t.Fatal(err)
+	}
+	return hangUp
+}
+
+// listen runs an agent in this process, for one connection. It returns its address as a
+// line of pmcd.conf has it.
+func (a socketAgent) listen(t *testing.T) (addr string, hangUp func()) {
+	t.Helper()
+	network := map[string]string{"unix": "unix", "inet": "tcp4"}[a.network]
+	ln, err := net.Listen(network, cmp.Or(a.addr, "localhost:0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr = a.addr
+	if tcp, ok := ln.Addr().(*net.TCPAddr); ok {
+		addr = fmt.Sprint(tcp.Port)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var agent sync.WaitGroup
+	agent.Go(func() {
+		if conn, err := ln.Accept(); err == nil {
+			pmda.Serve(ctx, &collectortest.Agent{Name: "program", Domain: programDomain}, conn)
+			conn.Close()
+		}
+	})
+	t.Cleanup(func() { cancel(); ln.Close(); agent.Wait() })
+	return addr, cancel
 }
 
 // An agent in a shared object runs as the program beside it, with the domain of its

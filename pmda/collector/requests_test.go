@@ -87,7 +87,6 @@ func TestRequests(t *testing.T) {
 	indomIdent := func(d pdu.Domain) uint32 { return uint32(indom(d)) }
 	// What differs between requests: a success, and the error for a domain without
 	// an agent.
-	fail := func(e pdu.Error) string { return "error: " + e.Error() }
 	for _, test := range []struct {
 		name    string
 		ask     func(d pdu.Domain) pdu.PDU
@@ -138,32 +137,39 @@ func TestRequests(t *testing.T) {
 				got[name] = g.Request(test.ask(d))
 				s.EndPanicPause(panicDomain)
 			}
-			want := map[string]string{
-				"well":   test.want,
-				"gone":   fail(test.unknown),
-				"dead":   fail(pdu.ErrNoAgent),
-				"fenced": fail(pdu.ErrPMDAFenced),
-				"fail":   fail(pdu.ErrAppVersion),
-				"panics": fail(pdu.ErrGeneric),
-				"broken": fail(pdu.Error(-32)),
-				"late":   fail(pdu.ErrAgain),
-				"wrong":  fail(pdu.ErrGeneric),
-			}
-			switch test.name {
-			case "RESULT":
-				want["fenced"] = "success" // a fence does not keep values from being set
-			case "PMNS_TRAVERSE":
-				for name := range want { // whatever goes wrong
-					if name != "well" && name != "late" {
-						want[name] = fail(pdu.ErrName)
-					}
-				}
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := cmp.Diff(repliesByAgent(test.name, test.want, test.unknown), got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
+}
+
+// repliesByAgent are the replies to a request of each agent: those that are well have the
+// one, and unknown is the error for a domain without an agent.
+func repliesByAgent(request, well string, unknown pdu.Error) map[string]string {
+	fail := func(e pdu.Error) string { return "error: " + e.Error() }
+	want := map[string]string{
+		"well":   well,
+		"gone":   fail(unknown),
+		"dead":   fail(pdu.ErrNoAgent),
+		"fenced": fail(pdu.ErrPMDAFenced),
+		"fail":   fail(pdu.ErrAppVersion),
+		"panics": fail(pdu.ErrGeneric),
+		"broken": fail(pdu.Error(-32)),
+		"late":   fail(pdu.ErrAgain),
+		"wrong":  fail(pdu.ErrGeneric),
+	}
+	switch request {
+	case "RESULT":
+		want["fenced"] = "success" // a fence does not keep values from being set
+	case "PMNS_TRAVERSE":
+		for name := range want { // whatever goes wrong
+			if name != "well" && name != "late" {
+				want[name] = fail(pdu.ErrName)
+			}
+		}
+	}
+	return want
 }
 
 // Requests that need no agent, and those of several domains.
