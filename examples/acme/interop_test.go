@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/pcp-go/pcp/internal/pcptest"
@@ -40,9 +41,15 @@ func shown(t *testing.T, program string) (text string) {
 		t.Fatal(err)
 	}
 	env := []string{"PCP_TMP_DIR=" + tmp}
-	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"mmv"}, Env: env})
 	pcptest.Start(t, pcptest.Daemon{Path: program, Env: env})
-	pcptest.Retry(t, func() (wrong string) {
+	within(t, func() (wrong string) {
+		if _, err := os.Stat(filepath.Join(tmp, "mmv", "acme")); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"mmv"}, Env: env})
+	within(t, func() (wrong string) {
 		out, errs, status := pcptest.Run(t, nil, "", "pminfo", "-h", pmcd.Host(), "-dfmtT", "mmv.acme")
 		if text = out; status != 0 || errs != "" || strings.Contains(out, " value 0\n") {
 			return errs + out
@@ -50,4 +57,16 @@ func shown(t *testing.T, program string) (text string) {
 		return ""
 	})
 	return value.ReplaceAllString(text, " value N")
+}
+
+// within calls check until it returns "", as long as a busy machine may take.
+func within(t *testing.T, check func() (wrong string)) {
+	t.Helper()
+	wrong := check()
+	for end := time.Now().Add(time.Minute); wrong != "" && time.Now().Before(end); wrong = check() {
+		time.Sleep(100 * time.Millisecond)
+	}
+	if wrong != "" {
+		t.Error(wrong)
+	}
 }
