@@ -16,7 +16,7 @@ import (
 func TestEmbed(t *testing.T) {
 	web := fmt.Sprintf("localhost:%d", pcptest.FreePort(t))
 	addr := fmt.Sprintf("localhost:%d", pcptest.FreePort(t))
-	pcptest.Start(t, pcptest.Daemon{Path: pcptest.Build(t, "./examples/embed"), Args: []string{"-http", web, "-pcp", addr}, Addr: addr, Greets: true})
+	pcptest.Start(t, pcptest.Daemon{Path: pcptest.Build(t, "./examples/embed"), Args: []string{"-http", web, "-pcp", addr}, Addr: web}) // the last to listen
 	get := func(page string) {
 		t.Helper()
 		r, err := http.Get("http://" + web + page)
