@@ -18,6 +18,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
+// giveTime are arguments that give agents time to start and to reply, which a busy machine needs.
+var giveTime = []string{"-q", "60", "-t", "60"}
+
 // start runs the program on a port and a socket of its own; host is for -h.
 func start(t *testing.T, env []string, args ...string) (p *pcptest.Process, host, socket string) {
 	t.Helper()
@@ -26,7 +29,7 @@ func start(t *testing.T, env []string, args ...string) (p *pcptest.Process, host
 	host = fmt.Sprintf("localhost:%d", port)
 	p = pcptest.Start(t, pcptest.Daemon{
 		Path: pcptest.Build(t, "./examples/pmcd"),
-		Args: append([]string{"-p", strconv.Itoa(port), "-s", socket}, args...),
+		Args: slices.Concat([]string{"-p", strconv.Itoa(port), "-s", socket}, giveTime, args),
 		Env:  env, Dir: t.TempDir(), Addr: host, Greets: true,
 	})
 	return p, host, socket

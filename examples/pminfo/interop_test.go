@@ -34,7 +34,7 @@ func startCollectors(t *testing.T) map[string]string {
 	pcptest.Start(t, pcptest.Daemon{
 		Path: pcptest.Build(t, "./examples/pmcd"),
 		Args: []string{"-f", "-l", "-", "-i", "INADDR_LOOPBACK", "-p", strconv.Itoa(port), "-s", filepath.Join(pcptest.ShortDir(t), "s"),
-			"-c", conf, "-n", names},
+			"-c", conf, "-n", names, "-q", "60", "-t", "60"},
 		Env: set.Env, Dir: dir, Addr: host, Greets: true,
 	})
 	return map[string]string{"C pmcd": c.Host(), "Go pmcd": host}

@@ -66,6 +66,7 @@ func runShell(t *testing.T, dir, bin, commands string, env ...string) (string, e
 	t.Helper()
 	port := fmt.Sprint(pcptest.FreePort(t))
 	commands = strings.NewReplacer("44399", port, "sleep 1", untilServed(filepath.Join(bin, "pminfo"), port),
+		"pmcd -f ", "pmcd -f -q 60 ", // a busy machine starts agents slowly
 		"kill $!", "kill $!; wait $! || true").Replace(commands)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

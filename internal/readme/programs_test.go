@@ -159,7 +159,7 @@ func runMonitor(t *testing.T, src string) {
 // runAgent runs an agent as pmcd does.
 func runAgent(t *testing.T, src string) {
 	program := build(t, src)
-	s := &collector.Server{}
+	s := &collector.Server{AgentHelloTimeout: time.Minute} // a busy machine starts processes slowly
 	t.Cleanup(func() { s.Close() })
 	domain := regexp.MustCompile(`Domain: +(\d+)`).FindStringSubmatch(src)
 	if domain == nil {

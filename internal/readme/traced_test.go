@@ -16,9 +16,12 @@ import (
 	"github.com/pcp-go/pcp/trace"
 )
 
+// patient gives a program more than a second to send what it has, which a busy machine needs.
+func patient(src string) string { return strings.ReplaceAll(src, ", time.Second)", ", time.Minute)") }
+
 // runTraced runs a program that reports trace data, to an agent that notes the tags.
 func runTraced(t *testing.T, src string) {
-	program := build(t, src)
+	program := build(t, patient(src))
 	ln, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +112,7 @@ func runTraceAgent(t *testing.T, src string) {
 func TestTrace(t *testing.T) {
 	steps, program := shellBlock(t, "d=\\S+\n.*?/pmdatrace ")
 	dir := pcptest.ShortDir(t)
-	commands := strings.NewReplacer("d=/tmp/tracing", "d="+dir, "./checkout", build(t, program)).Replace(steps)
+	commands := strings.NewReplacer("d=/tmp/tracing", "d="+dir, "./checkout", build(t, patient(program))).Replace(steps)
 	out, err := runShell(t, moduleRoot(t), dir, commands, fmt.Sprint("PCP_TRACE_PORT=", pcptest.FreePort(t)))
 	want := "\ntrace.point.count\n    inst [1 or \"cart.full\"] value 1\n" +
 		"\ntrace.transact.count\n    inst [1 or \"checkout\"] value 1\n" +
