@@ -199,7 +199,7 @@ func TestPace(t *testing.T) {
 // checkPace returns how far fetches were from the interval, "" if they kept it.
 func checkPace(t *testing.T, program string) string {
 	t.Helper()
-	const interval, delay, n = 100 * time.Millisecond, 60 * time.Millisecond, 10
+	const interval, delay, n = 300 * time.Millisecond, 180 * time.Millisecond, 10
 	var mu sync.Mutex
 	var times []time.Time
 	slow := scripted.Collector{Metrics: []scripted.Metric{{Name: "slow", Desc: pdu.Desc{PMID: pdu.MakePMID(400, 0, 0), Type: pdu.Type32, Sem: pdu.SemInstant, InDom: pdu.NoInDom},
