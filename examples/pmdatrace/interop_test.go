@@ -169,14 +169,15 @@ func TestInteropConnectionLimit(t *testing.T) {
 	program := driver(t)
 	for _, s := range sides(t, "-A", "allow:localhost:1") {
 		if s.name == "Go" {
-			conn, err := net.Dial("tcp", s.addr())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
-			if ack, err := trace.NewDecoder(conn).Ack(); err != nil || ack.Err() != nil {
-				t.Fatalf("the first connection: %+v, %v", ack, err)
-			}
+			s.await(t, func() bool { // that of before may still be there
+				conn, err := net.Dial("tcp", s.addr())
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { conn.Close() })
+				ack, err := trace.NewDecoder(conn).Ack()
+				return err == nil && ack.Err() == nil
+			})
 		}
 		const refused = "point one: Cannot connect to PMDA - connection limit reached\n"
 		out := s.run(t, "point\tone\n", program)
