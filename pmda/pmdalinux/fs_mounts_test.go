@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/pcp-go/pcp/pmda"
@@ -50,26 +49,4 @@ func TestMountsOnce(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestManyMounts: a hundred thousand are listed in a moment, also when the first
-// one is gone. Looking each up among all others takes a minute.
-func TestManyMounts(t *testing.T) {
-	m := newMounts(t.TempDir())
-	var b strings.Builder
-	for i := range 100_000 {
-		fmt.Fprintf(&b, "/dev/mapper/volume%06d /var/lib/volumes/%d ext4 rw 0 0\n", i, i)
-	}
-	begin := time.Now()
-	for range 2 {
-		_, rest, _ := strings.Cut(b.String(), "\n")
-		if err := m.parse([]byte(rest + b.String()[:len(b.String())-len(rest)])); err != nil {
-			t.Fatal(err)
-		}
-		b.Reset()
-		b.WriteString(rest)
-	}
-	if took := time.Since(begin); took > 15*time.Second || len(m.rows.ids) < 99_999 {
-		t.Errorf("%d of them took %v", len(m.rows.ids), took)
-	}
 }
