@@ -1,0 +1,99 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// An Error says where in which file something is wrong. It wraps the pdu.Error with which
+// the C library fails:
+//
+//	pdu.ErrNoData      a file has no record, or none but the label
+//	pdu.ErrLabel       a label is malformed, or is that of another archive
+//	pdu.ErrFeature     a label has features that are not known
+//	pdu.ErrLogFile     a file of the archive is missing
+//	pdu.ErrLogRec      a record is malformed
+//	pdu.ErrRecType     a metadata record has a type that is not known
+//	pdu.ErrLogHost     archives of a set are of different hosts
+//	pdu.ErrLogOverlap  archives of a set overlap in time
+//	pdu.ErrLogChange*  a metric has different descriptors
+//
+// Errors of the file system are wrapped as they are, such as fs.ErrNotExist. The error about
+// a record of which the end is not there (yet) wraps io.ErrUnexpectedEOF, too: if the
+// archive is being written, reading again later may succeed.
+type Error struct {
+	File   string // the path of the file, or the name that was to be opened
+	Offset int64  // where the record starts; -1 if it is not about a record
+	Record int    // its number in the file, 0 for the label; -1 if it is not known
+	Err    error
+}
+
+// Error is the file, the place if it is known, and the cause.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("archive: ")
+	b.WriteString(e.File)
+	b.WriteString(": ")
+	if e.Record >= 0 {
+		b.WriteString("record " + strconv.Itoa(e.Record))
+		if e.Offset >= 0 {
+			b.WriteByte(' ')
+		} else {
+			b.WriteString(": ")
+		}
+	}
+	if e.Offset >= 0 {
+		b.WriteString("at offset " + strconv.FormatInt(e.Offset, 10) + ": ")
+	}
+	b.WriteString(e.Err.Error())
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// A flaw is what is wrong, with the code of the C library.
+type flaw struct {
+	text string
+	code pdu.Error
+	cut  bool // the end of the record is missing
+}
+
+func (f *flaw) Error() string { return f.text + ": " + f.code.Error() }
+
+func (f *flaw) Unwrap() []error {
+	if f.cut {
+		return []error{f.code, io.ErrUnexpectedEOF}
+	}
+	return []error{f.code}
+}
+
+// flawed makes the error of a code.
+func flawed(code pdu.Error, format string, args ...any) error {
+	return &flaw{text: fmt.Sprintf(format, args...), code: code}
+}
+
+// cutShort is the error of a record of which the end is missing.
+func cutShort(code pdu.Error, format string, args ...any) error {
+	return &flaw{text: fmt.Sprintf(format, args...), code: code, cut: true}
+}
+
+// inFile says in which file err happened, unless err says so itself; nil stays nil.
+func inFile(file string, err error) error { return inRecord(file, -1, -1, err) }
+
+// inRecord says in which record of a file err happened, unless err says so itself; nil
+// stays nil.
+func inRecord(file string, offset int64, record int, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*Error](err); ok {
+		return err
+	}
+	return &Error{File: file, Offset: offset, Record: record, Err: err}
+}

@@ -1,0 +1,123 @@
+package archive
+
+import (
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A RecordKind is what a record is about.
+type RecordKind uint8
+
+// The kinds of record. Version 2 and 3 of an archive have different layouts of some, which
+// [Record.Type] tells apart.
+const (
+	KindLabel      RecordKind = iota + 1 // Record.Label: the first record of every file
+	KindResult                           // Record.Result: values, in volumes
+	KindMark                             // a gap, in volumes: the time is all there is
+	KindDesc                             // Record.Metric: the descriptor and names of a metric
+	KindInDom                            // Record.InDom: all instances of a domain
+	KindInDomDelta                       // Record.InDom: instances that came and went
+	KindLabels                           // Record.Labels
+	KindText                             // Record.Text
+	KindIndex                            // Record.Entry: an entry of the index
+)
+
+// The type words of metadata records.
+const (
+	TypeDesc       = 1
+	TypeInDomV2    = 2 // version 2, with a timeval
+	TypeLabelsV2   = 3 // version 2, with a timeval
+	TypeText       = 4
+	TypeInDom      = 5 // version 3, with a timestamp
+	TypeInDomDelta = 6
+	TypeLabels     = 7
+)
+
+// A Record is one record of a file, valid until the iteration that yields it goes on. A
+// method for a record of another kind fails with pdu.ErrRecType.
+type Record struct {
+	File   *File
+	Offset int64 // where it starts in the file, after unpacking
+	Number int   // in the file; the label is 0
+	Kind   RecordKind
+	Type   int32     // the type word of a metadata record, else 0
+	Time   time.Time // the zero time for KindDesc and KindText
+	Raw    []byte    // all of it, with the words of its length before and after
+}
+
+// A Metric is a record of a descriptor.
+//
+//	 0  int32   length            16  uint32  InDom
+//	 4  int32   1                 20  int32   Sem
+//	 8  uint32  PMID              24  uint32  Units
+//	12  int32   Type              28  int32   number of names
+//	32  …       each: int32 length · bytes, not padded
+type Metric struct {
+	pdu.Desc
+	Names []string // in the order of the record; may be none
+}
+
+// An InDomRecord is a record of an instance domain, at offset 8 of which a time comes:
+// 8 bytes in version 2, 12 bytes in version 3.
+//
+//	version 2  version 3
+//	 8          8         Time
+//	16         20  uint32 InDom
+//	20         24  int32  n, the number of instances
+//	24         28  …      n times int32 instance
+//	           …          n times int32 offset of its name in the texts; -1: deleted (delta)
+//	           …          texts, each with a NUL
+//
+// In a delta record, Instances are those that came since the record before it, or have
+// another name now, and Deleted are those that have gone.
+type InDomRecord struct {
+	Time      time.Time
+	InDom     pdu.InDom
+	Delta     bool
+	Instances []pdu.Instance // in the order of the record
+	Deleted   []pdu.InstID
+}
+
+// A LabelRecord is a record of label sets: of class pdu.LabelInstances one for each
+// instance, of others one.
+//
+//	version 2  version 3
+//	 8          8         Time
+//	16         20  int32  Class
+//	20         24  uint32 Ident
+//	24         28  int32  number of sets
+//	28         32  …      each: int32 Inst · int32 length of JSON · JSON · int32 number of
+//	                      labels, or an error · labels of 8 bytes, as in pdu.Label
+type LabelRecord struct {
+	Time  time.Time
+	Class pdu.LabelClass
+	Ident uint32 // see pdu.LabelClass
+	Sets  []pdu.LabelSet
+}
+
+// A TextRecord is a record of a help text.
+//
+//	0  int32  length   8  int32   Kind
+//	4  int32  4       12  uint32  Ident
+//	                  16  bytes   Text with a NUL
+type TextRecord struct {
+	Kind  pdu.TextKind // one of pdu.TextOneLine, TextHelp with one of TextPMID, TextInDom
+	Ident uint32       // a PMID or an InDom
+	Text  string
+}
+
+// An IndexEntry says where the records of a time are: no record of a later time lies before
+// the two offsets.
+//
+//	version 2  version 3
+//	 0          0          Time, 8 or 12 bytes
+//	 8         12   int32  Volume
+//	12         16          Meta, int32 in version 2, int64 in version 3
+//	16         24          Data, int32 in version 2, int64 in version 3
+type IndexEntry struct {
+	Time   time.Time
+	Volume int
+	Meta   int64 // in the metadata file, before what belongs to the time
+	Data   int64 // in the volume; the first record of the time
+}
