@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"errors"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -16,8 +15,21 @@ import (
 // a millisecond after the last record before it, read by Prev a millisecond before the start
 // of the archive after it.
 //
-// One goroutine at a time may use a Cursor. Any number of cursors may be on one Set.
-type Cursor struct{}
+// In the long run, a cursor allocates nothing. One goroutine at a time may use it; any
+// number of cursors may be on one Set.
+type Cursor struct {
+	set     *Set
+	at      int // the archive where it stands
+	w       walker
+	mark    Record     // the mark between two archives
+	joint   bool       // whether that was read last
+	from    *Archive   // of what was read last
+	decoded bool       // whether w.result has what was read last
+	empty   pdu.Result // of mark
+}
+
+// joinGap is the distance of a mark between two archives from the records beside it.
+const joinGap = time.Millisecond
 
 // Next reads the next record. After the last one the error is pdu.ErrEOL itself; later,
 // when a record has been appended, Next reads it.
@@ -26,56 +38,195 @@ type Cursor struct{}
 // is missing is io.ErrUnexpectedEOF, too. Where an archive ends later than the next one
 // begins the error is pdu.ErrLogOverlap in place of the mark between them, and where volumes
 // are missing pdu.ErrLogFile; both are reported once, after which Next goes on.
-func (c *Cursor) Next() error { return errors.ErrUnsupported }
+func (c *Cursor) Next() error {
+	a := c.w.arch
+	found, err := c.w.next()
+	switch {
+	case err != nil:
+		return err
+	case found:
+		c.read(a)
+		return nil
+	case c.at+1 == len(c.set.archives):
+		return pdu.ErrEOL
+	}
+	e, err := a.end()
+	if err != nil {
+		return err
+	}
+	c.at++
+	b := c.set.archives[c.at]
+	c.w.start(b)
+	return c.join(a, a, b, e, e.time.Add(joinGap))
+}
 
 // Prev reads the record before. Before the first one the error is pdu.ErrEOL itself; see Next
 // for the other ones.
-func (c *Cursor) Prev() error { return errors.ErrUnsupported }
+func (c *Cursor) Prev() error {
+	b := c.w.arch
+	found, err := c.w.prev()
+	switch {
+	case err != nil:
+		return err
+	case found:
+		c.read(b)
+		return nil
+	case c.at == 0:
+		return pdu.ErrEOL
+	}
+	a := c.set.archives[c.at-1]
+	e, err := a.end()
+	if err != nil {
+		return err
+	}
+	c.at--
+	c.w.start(a)
+	c.w.volume, c.w.off = e.volume, e.offset
+	return c.join(b, a, b, e, b.label.Start.Add(-joinGap))
+}
 
-// SeekNext moves to where Next reads the first record at or after a time.
-func (c *Cursor) SeekNext(t time.Time) error { return errors.ErrUnsupported }
+// read says that a record of an archive was read.
+func (c *Cursor) read(a *Archive) { c.from, c.joint, c.decoded = a, false, false }
 
-// SeekPrev moves to where Prev reads the last record at or before a time.
-func (c *Cursor) SeekPrev(t time.Time) error { return errors.ErrUnsupported }
+// join reads the mark between a and b, whichever of them was left. a ends at e.
+func (c *Cursor) join(left, a, b *Archive, e archiveEnd, t time.Time) error {
+	if e.time.After(b.label.Start) {
+		return inFile(b.base, flawed(pdu.ErrLogOverlap, "starts at %v, before the end of %s at %v",
+			b.label.Start.UTC(), a.base, e.time.UTC()))
+	}
+	c.from, c.joint = left, true
+	c.mark = Record{Kind: KindMark, Time: t, Offset: -1, Number: -1}
+	c.empty.Time = t
+	return nil
+}
+
+// SeekNext moves to where Next reads the first record at or after a time. On an error, such
+// as a malformed record before that, the cursor stands where Next has the same error. The
+// index makes it fast, but does not matter otherwise.
+func (c *Cursor) SeekNext(t time.Time) error {
+	past := func(u time.Time) bool { return !u.Before(t) }
+	if err := c.seek(past); err != nil || c.at+1 == len(c.set.archives) || !c.atEnd() {
+		return err
+	}
+	// Between two archives: is it before the mark or after it?
+	e, err := c.w.arch.end()
+	if err == nil && !past(e.time.Add(joinGap)) {
+		c.start(c.at + 1)
+	}
+	return err
+}
+
+// SeekPrev moves to where Prev reads the last record at or before a time. See SeekNext.
+func (c *Cursor) SeekPrev(t time.Time) error {
+	past := func(u time.Time) bool { return u.After(t) }
+	if err := c.seek(past); err != nil || c.at+1 == len(c.set.archives) || !c.atEnd() {
+		return err
+	}
+	if b := c.set.archives[c.at+1]; !past(b.label.Start.Add(-joinGap)) {
+		c.start(c.at + 1)
+	}
+	return nil
+}
+
+// seek moves to before the first record past a time, in the last archive that starts before.
+func (c *Cursor) seek(past func(time.Time) bool) error {
+	k := 0
+	for i, a := range c.set.archives {
+		if !past(a.label.Start) {
+			k = i
+		}
+	}
+	c.start(k)
+	return c.w.seek(past)
+}
+
+// atEnd reports whether the cursor stands at the end of an archive.
+func (c *Cursor) atEnd() bool {
+	p := c.Pos()
+	found, err := c.w.next()
+	c.SetPos(p)
+	return !found && err == nil
+}
+
+func (c *Cursor) start(k int) {
+	c.at = k
+	c.w.start(c.set.archives[k])
+}
 
 // SeekStart moves to before the first record.
-func (c *Cursor) SeekStart() {}
+func (c *Cursor) SeekStart() { c.start(0) }
 
 // SeekEnd moves to after the last complete record.
-func (c *Cursor) SeekEnd() error { return errors.ErrUnsupported }
+func (c *Cursor) SeekEnd() error {
+	c.start(len(c.set.archives) - 1)
+	e, err := c.w.arch.end()
+	if err == nil {
+		c.w.volume, c.w.off = e.volume, e.offset
+	}
+	return err
+}
 
-// A Pos is a place between two records of a set. Two of them are equal if they are the same
-// place.
-type Pos struct{}
+// A Pos is a place between two records of a set.
+type Pos struct {
+	archive, volume int
+	off             int64
+}
 
 // Pos is where the cursor stands.
-func (c *Cursor) Pos() Pos { return Pos{} }
+func (c *Cursor) Pos() Pos { return Pos{c.at, c.w.volume, c.w.off} }
 
 // SetPos moves to where the cursor, or another one of the same Set, has been.
-func (c *Cursor) SetPos(p Pos) {}
+func (c *Cursor) SetPos(p Pos) {
+	c.start(p.archive)
+	c.w.volume, c.w.off = p.volume, p.off
+}
 
 // Time is the time of the record that was read last.
-func (c *Cursor) Time() time.Time { return time.Time{} }
+func (c *Cursor) Time() time.Time { return c.Record().Time }
 
 // Mark reports whether the record that was read last is a mark.
-func (c *Cursor) Mark() bool { return false }
+func (c *Cursor) Mark() bool { return c.Record().Kind == KindMark }
 
 // Archive is the archive of the record that was read last; of a mark between two archives,
 // the one that was left.
-func (c *Cursor) Archive() *Archive { return nil }
+func (c *Cursor) Archive() *Archive { return c.from }
 
 // Record is the record that was read last, valid until the cursor moves. Its Number is -1
-// if the cursor has come to it by a seek. Of a mark between two archives File and Raw
-// are nil and Offset is -1.
-func (c *Cursor) Record() *Record { return nil }
+// if it is not known how many records come before it. Of a mark between two archives File
+// and Raw are nil and Offset is -1.
+func (c *Cursor) Record() *Record {
+	if c.joint {
+		return &c.mark
+	}
+	return &c.w.rec
+}
 
 // Contains reports whether the record that was read last has a value set of one of ids. It
-// is quick, and looks at nothing else in the record.
-func (c *Cursor) Contains(ids ...pdu.PMID) bool { return false }
+// looks at nothing else in the record, and is quicker than Result.
+func (c *Cursor) Contains(ids ...pdu.PMID) bool {
+	return !c.joint && c.w.rec.Raw != nil && c.w.rec.contains(ids)
+}
 
 // Result decodes the record that was read last, without a copy: it is valid until the cursor
-// moves. That of a mark has no sets. A malformed one is pdu.ErrLogRec.
-func (c *Cursor) Result() (*pdu.Result, error) { return nil, errors.ErrUnsupported }
+// moves, and must not be changed. That of a mark has no sets. A malformed one is pdu.ErrLogRec.
+func (c *Cursor) Result() (*pdu.Result, error) {
+	if c.joint || c.w.rec.Raw == nil {
+		return &c.empty, nil
+	}
+	if !c.decoded {
+		if err := c.w.rec.resultInPlace(&c.w.result); err != nil {
+			return nil, err
+		}
+		c.decoded = true
+	}
+	return &c.w.result, nil
+}
 
 // Decode is Result with a copy: r is the caller's and lasts.
-func (c *Cursor) Decode(r *pdu.Result) error { return errors.ErrUnsupported }
+func (c *Cursor) Decode(r *pdu.Result) error {
+	if c.joint || c.w.rec.Raw == nil {
+		*r = pdu.Result{Time: c.mark.Time}
+		return nil
+	}
+	return c.w.rec.Result(r)
+}

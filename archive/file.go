@@ -1,52 +1,200 @@
 package archive
 
 import (
-	"errors"
+	"context"
 	"iter"
+	"sync"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
 )
 
 // A File is one file of an archive. It is safe for concurrent use.
 type File struct {
-	path string
+	path   string
+	volume int
+	opts   *Options
+
+	mu     sync.Mutex // serializes opening
+	src    source     // nil until it is opened
+	closed bool
+	label  Label
+	bad    error // about the label; nil if it is good or has not been read
+	known  bool  // whether the label has been read
+}
+
+func newFile(o *Options, volume int, path string) *File {
+	return &File{path: path, volume: volume, opts: o}
+}
+
+// OpenFile opens one file by its path, compressed or not. Nothing in it is checked.
+func (o Options) OpenFile(ctx context.Context, path string) (*File, error) {
+	_, last := disk{o.FS}.split(path)
+	_, volume, ok := splitName(last)
+	if !ok {
+		return nil, inFile(path, flawed(pdu.ErrLogFile, "not the name of a file of an archive: want a suffix .meta, .index or a number"))
+	}
+	f := newFile(&o, volume, path)
+	_, err := f.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// open opens the file, if it is not yet.
+func (f *File) open(ctx context.Context) (source, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.closed:
+		return nil, inFile(f.path, errClosed)
+	case f.src == nil:
+		src, err := f.opts.openSource(ctx, f.path)
+		if err != nil {
+			return nil, inFile(f.path, err)
+		}
+		f.src = src
+	}
+	return f.src, nil
 }
 
 // Path is the path by which the file was opened.
 func (f *File) Path() string { return f.path }
 
 // Volume is the number of a volume, VolumeMeta or VolumeIndex, by the file's name.
-func (f *File) Volume() int { return 0 }
+func (f *File) Volume() int { return f.volume }
 
 // Size is the present length in bytes, unpacked.
-func (f *File) Size() (int64, error) { return 0, errors.ErrUnsupported }
+func (f *File) Size() (int64, error) {
+	src, err := f.open(context.Background())
+	if err != nil {
+		return 0, err
+	}
+	info, err := src.Stat()
+	if err != nil {
+		return 0, inFile(f.path, withoutPath(err))
+	}
+	return info.Size(), nil
+}
 
 // Label reads and checks the label.
-func (f *File) Label() (Label, error) { return Label{}, errors.ErrUnsupported }
+func (f *File) Label() (Label, error) {
+	src, err := f.open(context.Background())
+	if err != nil {
+		return Label{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.known {
+		f.label, f.bad = readLabel(src)
+		if f.bad == nil {
+			f.bad = f.label.check(f.volume, f.opts.AnyFeature)
+		}
+		if f.bad != nil {
+			f.bad = &Error{File: f.path, Offset: 0, Record: 0, Err: f.bad}
+			return Label{}, f.bad // and read it again next time: it may be on its way
+		}
+		f.known = true
+	}
+	return f.label, f.bad
+}
+
+// Close closes a file that [Options.OpenFile] has opened.
+func (f *File) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = true
+	if f.src == nil {
+		return nil
+	}
+	err := f.src.Close()
+	f.src = nil
+	return err
+}
 
 // Records yields the records of the file from its start, the label first. Record is reused
 // and valid until the iteration goes on; in the long run nothing is allocated. An error is
 // the last thing that is yielded, and has a nil Record: what comes after a malformed record
 // cannot be found. The payload of records is not checked; the methods of Record do that.
 func (f *File) Records() iter.Seq2[*Record, error] {
-	return func(yield func(*Record, error) bool) { yield(nil, errors.ErrUnsupported) }
+	return func(yield func(*Record, error) bool) {
+		l, err := f.Label()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		src, err := f.open(context.Background())
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		s := scanner{rec: Record{File: f, version: l.Version}}
+		s.win.open(src)
+		for {
+			more, err := s.step()
+			if err != nil {
+				yield(nil, inRecord(f.path, s.rec.Offset, s.rec.Number, err))
+				return
+			}
+			if !more || !yield(&s.rec, nil) {
+				return
+			}
+		}
+	}
 }
 
-// Close closes a file that [Options.OpenFile] has opened.
-func (f *File) Close() error { return nil }
+// A scanner reads one file from its start.
+type scanner struct {
+	win window
+	rec Record // the last one; its Number tells which comes next
+	end int64  // where that starts
+}
 
-// Label decodes a record of KindLabel.
-func (r *Record) Label() (Label, error) { return Label{}, errors.ErrUnsupported }
+// step reads the next record. After an error rec says where it is.
+func (s *scanner) step() (more bool, err error) {
+	r := &s.rec
+	if s.end > 0 {
+		r.Number++
+	}
+	r.Offset, r.Raw = s.end, nil
+	if s.end > 0 && r.File.volume == VolumeIndex {
+		r.Raw, err = s.entry()
+	} else {
+		r.Raw, err = s.win.next(s.end, leastLen(r.File.volume, r.version))
+	}
+	if err != nil || r.Raw == nil {
+		return false, err
+	}
+	s.end += int64(len(r.Raw))
+	r.Kind, r.Type, r.Time = KindLabel, 0, time.Time{}
+	if r.Number == 0 {
+		r.Time = timeAt(r.Raw[12:], r.version)
+		return true, nil
+	}
+	return true, r.classify()
+}
 
-// Metric decodes a record of KindDesc.
-func (r *Record) Metric() (Metric, error) { return Metric{}, errors.ErrUnsupported }
+// entry is the next entry of an index, nil at the end.
+func (s *scanner) entry() ([]byte, error) {
+	n := entryLen(s.rec.version)
+	more, err := s.win.has(s.end + int64(n))
+	if err != nil {
+		return nil, err
+	}
+	if !more {
+		if left := s.win.size - s.end; left > 0 {
+			return nil, cutShort(pdu.ErrLogRec, "index entry of %d bytes, of which the file has %d", n, left)
+		}
+		return nil, nil
+	}
+	return s.win.bytes(s.end, n, true)
+}
 
-// InDom decodes a record of KindInDom or KindInDomDelta.
-func (r *Record) InDom() (InDomRecord, error) { return InDomRecord{}, errors.ErrUnsupported }
-
-// Labels decodes a record of KindLabels. The texts alias Raw.
-func (r *Record) Labels() (LabelRecord, error) { return LabelRecord{}, errors.ErrUnsupported }
-
-// Text decodes a record of KindText.
-func (r *Record) Text() (TextRecord, error) { return TextRecord{}, errors.ErrUnsupported }
-
-// Entry decodes a record of KindIndex.
-func (r *Record) Entry() (IndexEntry, error) { return IndexEntry{}, errors.ErrUnsupported }
+// leastLen is the least length of a record of a file.
+func leastLen(volume, version int) int {
+	if volume < 0 {
+		return recordOverhead + 4 // the type
+	}
+	return recordOverhead + timeLen(version) + 4 // the number of value sets
+}

@@ -1,8 +1,10 @@
 package archive
 
 import (
+	"fmt"
 	"iter"
-	"time"
+	"slices"
+	"sync"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmns"
@@ -10,80 +12,170 @@ import (
 
 // Metadata is all that an archive, or a set of archives, says about its metrics. It does not
 // change and is safe for concurrent use.
-type Metadata struct{}
+type Metadata struct {
+	metrics []Metric
+	byPMID  map[pdu.PMID]int32 // index into metrics
+	indoms  ordered[pdu.InDom, *InDom]
+	labels  ordered[labelKey, *Labels]
+	texts   ordered[textKey, TextRecord]
 
-// Names is the name space. A name that stands for two PMIDs keeps the first one.
-func (m *Metadata) Names() *pmns.Tree { return nil }
+	named sync.Once
+	names *pmns.Tree
+}
+
+type labelKey struct {
+	class pdu.LabelClass
+	ident uint32
+}
+
+type textKey struct {
+	kind  pdu.TextKind
+	ident uint32
+}
+
+// An ordered map yields its values in the order in which their keys were first set.
+type ordered[K comparable, V any] struct {
+	values []V
+	index  map[K]int32
+}
+
+func (o *ordered[K, V]) get(k K) (v V, ok bool) {
+	i, ok := o.index[k]
+	if ok {
+		v = o.values[i]
+	}
+	return v, ok
+}
+
+func (o *ordered[K, V]) set(k K, v V) {
+	if i, ok := o.index[k]; ok {
+		o.values[i] = v
+		return
+	}
+	if o.index == nil {
+		o.index = map[K]int32{}
+	}
+	o.index[k] = int32(len(o.values))
+	o.values = append(o.values, v)
+}
+
+// Names is the name space. Of several metrics with one name it has the first one. The first
+// call makes it. As in the C library, what an archive describes last comes first in a node.
+func (m *Metadata) Names() *pmns.Tree {
+	m.named.Do(func() {
+		b := pmns.Builder{Prepend: true, AnyStart: true}
+		for i := range m.metrics {
+			for _, name := range m.metrics[i].Names {
+				// The error is about a name that another metric has, or that cannot be one.
+				_ = b.Add(name, m.metrics[i].PMID)
+			}
+		}
+		m.names = b.Tree()
+	})
+	return m.names
+}
 
 // Desc is the descriptor of a metric, the same at all times.
-func (m *Metadata) Desc(id pdu.PMID) (pdu.Desc, bool) { return pdu.Desc{}, false }
+func (m *Metadata) Desc(id pdu.PMID) (pdu.Desc, bool) {
+	i, ok := m.byPMID[id]
+	if !ok {
+		return pdu.Desc{}, false
+	}
+	return m.metrics[i].Desc, true
+}
 
 // Metrics yields the descriptor and names of every metric, in the order in which the
-// archives describe them.
-func (m *Metadata) Metrics() iter.Seq[Metric] { return nil }
+// archives describe them. The names must not be changed.
+func (m *Metadata) Metrics() iter.Seq[Metric] { return slices.Values(m.metrics) }
 
 // InDom is what is known of an instance domain, nil if nothing is.
-func (m *Metadata) InDom(d pdu.InDom) *InDom { return nil }
+func (m *Metadata) InDom(d pdu.InDom) *InDom {
+	in, _ := m.indoms.get(d)
+	return in
+}
 
 // InDoms yields all instance domains, in the order in which the archives first have them.
-func (m *Metadata) InDoms() iter.Seq[*InDom] { return nil }
+func (m *Metadata) InDoms() iter.Seq[*InDom] { return slices.Values(m.indoms.values) }
 
 // Labels are the label sets of an identifier over time, nil if there never were any.
-func (m *Metadata) Labels(class pdu.LabelClass, ident uint32) *Labels { return nil }
+func (m *Metadata) Labels(class pdu.LabelClass, ident uint32) *Labels {
+	l, _ := m.labels.get(labelKey{class, ident})
+	return l
+}
 
 // AllLabels yields the labels of all identifiers, in the order in which the archives first
 // have them.
-func (m *Metadata) AllLabels() iter.Seq[*Labels] { return nil }
+func (m *Metadata) AllLabels() iter.Seq[*Labels] { return slices.Values(m.labels.values) }
 
 // Text is a help text: of the kinds one of pdu.TextOneLine and pdu.TextHelp with one of
 // pdu.TextPMID and pdu.TextInDom.
-func (m *Metadata) Text(kind pdu.TextKind, ident uint32) (string, bool) { return "", false }
+func (m *Metadata) Text(kind pdu.TextKind, ident uint32) (string, bool) {
+	t, ok := m.texts.get(textKey{kind, ident})
+	return t.Text, ok
+}
 
 // Texts yields all help texts, in the order in which the archives first have them.
-func (m *Metadata) Texts() iter.Seq[TextRecord] { return nil }
+func (m *Metadata) Texts() iter.Seq[TextRecord] { return slices.Values(m.texts.values) }
 
-// An InDom is an instance domain over time: a list of states, each from the time of one
-// record to that of the next one. It does not change and is safe for concurrent use.
-type InDom struct {
-	ID pdu.InDom
+// addMetric adds a metric, or names to a known one, which must be the same.
+func (m *Metadata) addMetric(n Metric) error {
+	i, known := m.byPMID[n.PMID]
+	if !known {
+		m.byPMID[n.PMID] = int32(len(m.metrics))
+		m.metrics = append(m.metrics, n)
+		return nil
+	}
+	old := &m.metrics[i]
+	if err := sameDesc(old.Desc, n.Desc); err != nil {
+		return err
+	}
+	for _, name := range n.Names {
+		if !slices.Contains(old.Names, name) {
+			old.Names = append(old.Names[:len(old.Names):len(old.Names)], name)
+		}
+	}
+	return nil
 }
 
-// Len is the number of states.
-func (d *InDom) Len() int { return 0 }
-
-// Time is when state i begins. Times ascend; of states that begin at the same time only the
-// last one ever holds.
-func (d *InDom) Time(i int) time.Time { return time.Time{} }
-
-// Delta reports whether the record of state i has the changes only.
-func (d *InDom) Delta(i int) bool { return false }
-
-// State is the instances of state i, ascending by ID. The slice must not be changed.
-func (d *InDom) State(i int) []pdu.Instance { return nil }
-
-// Index is the state that holds at a time, -1 before the first one.
-func (d *InDom) Index(t time.Time) int { return -1 }
-
-// At is the instances at a time, ascending by ID, nil before the first state. The slice
-// must not be changed. The counterpart of pmGetInDom(3).
-func (d *InDom) At(t time.Time) []pdu.Instance { return nil }
-
-// All is the instances that there ever were, ascending by ID, each by its latest name. The
-// slice must not be changed. The counterpart of pmGetInDomArchive(3).
-func (d *InDom) All() []pdu.Instance { return nil }
-
-// Labels are the label sets of one class and identifier over time. They do not change and are
-// safe for concurrent use.
-type Labels struct {
-	Class pdu.LabelClass
-	Ident uint32
+// sameDesc checks that a metric has not changed.
+func sameDesc(a, b pdu.Desc) error {
+	change := func(code pdu.Error, what string, was, is any) error {
+		return flawed(code, "metric %v: %s was %v, is %v", a.PMID, what, was, is)
+	}
+	switch {
+	case a.Type != b.Type:
+		return change(pdu.ErrLogChangeType, "type", a.Type, b.Type)
+	case a.Sem != b.Sem:
+		return change(pdu.ErrLogChangeSem, "semantics", a.Sem, b.Sem)
+	case a.InDom != b.InDom:
+		return change(pdu.ErrLogChangeInDom, "instance domain", a.InDom, b.InDom)
+	case a.Units != b.Units:
+		return change(pdu.ErrLogChangeUnits, "units", fmt.Sprintf("%q", a.Units), fmt.Sprintf("%q", b.Units))
+	}
+	return nil
 }
 
-// Len is the number of records, of which adjacent ones differ.
-func (l *Labels) Len() int { return 0 }
-
-// Record is record i, in the order of time.
-func (l *Labels) Record(i int) LabelRecord { return LabelRecord{} }
-
-// At is the sets that hold at a time, nil before the first record. They must not be changed.
-func (l *Labels) At(t time.Time) []pdu.LabelSet { return nil }
+// mergeMetadata makes the metadata of a set of archives, in the order of time.
+func mergeMetadata(all []*Metadata) (*Metadata, error) {
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	m := &Metadata{byPMID: map[pdu.PMID]int32{}}
+	for _, a := range all {
+		for _, n := range a.metrics {
+			if err := m.addMetric(n); err != nil {
+				return nil, err
+			}
+		}
+		for _, d := range a.indoms.values {
+			m.indoms.set(d.ID, mergeInDoms(m.InDom(d.ID), d))
+		}
+		for _, l := range a.labels.values {
+			m.labels.set(labelKey{l.Class, l.Ident}, mergeLabels(m.Labels(l.Class, l.Ident), l))
+		}
+		for _, t := range a.texts.values {
+			m.texts.set(textKey{t.Kind, t.Ident}, t)
+		}
+	}
+	return m, nil
+}

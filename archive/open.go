@@ -2,14 +2,16 @@ package archive
 
 import (
 	"context"
-	"errors"
 	"io/fs"
+	"slices"
+
+	"github.com/pcp-go/pcp/pdu"
 )
 
 // Default limits of Options.
 const (
 	MaxUnpacked = 8 << 30 // bytes that one compressed file may unpack to
-	MaxMetadata = 1 << 30 // bytes of metadata that one archive may have, unpacked
+	MaxMetadata = 1 << 30 // bytes of metadata that one archive may have, unpacked; also of index
 )
 
 // Options say how to open archives. The zero value opens those of the operating system's
@@ -44,29 +46,37 @@ func Open(ctx context.Context, name string) (*Set, error) { return Options{}.Ope
 
 // Open is [Open] with options.
 func (o Options) Open(ctx context.Context, name string) (*Set, error) {
-	return nil, errors.ErrUnsupported
+	found, err := o.Find(name)
+	if err != nil {
+		return nil, err
+	}
+	s := &Set{}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	if err := s.open(ctx, &o, found); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
 }
 
-// Files are the files of one archive, by their paths, as a directory has them.
-type Files struct {
-	Base    string // the base name with its directory
-	Meta    string // "" if there is none
-	Index   string // "" if there is none
-	Volumes []VolumeFile
-}
-
-// A VolumeFile is the number and path of a volume. Numbers ascend, not always by 1.
-type VolumeFile struct {
-	Number int
-	Path   string
-}
-
-// Find finds the archives that a name stands for, without opening them; see [Open]. It is
-// for programs that look at damaged archives. An archive of which there is no file
-// is fs.ErrNotExist; there may be no volume or no metadata.
-func (o Options) Find(name string) ([]Files, error) { return nil, errors.ErrUnsupported }
-
-// OpenFile opens one file by its path, compressed or not, without checks.
-func (o Options) OpenFile(ctx context.Context, path string) (*File, error) {
-	return nil, errors.ErrUnsupported
+// open opens the archives, checks that they belong together, and puts them in order.
+func (s *Set) open(ctx context.Context, o *Options, found []Files) error {
+	for _, files := range found {
+		a, err := openArchive(ctx, s, o, files)
+		if err != nil {
+			return err
+		}
+		s.archives = append(s.archives, a)
+	}
+	slices.SortStableFunc(s.archives, func(a, b *Archive) int { return a.label.Start.Compare(b.label.Start) })
+	first := s.archives[0]
+	for i, a := range s.archives[1:] {
+		if a.label.Host != first.label.Host {
+			return inFile(a.base, flawed(pdu.ErrLogHost, "of host %q, but %s is of %q", a.label.Host, first.base, first.label.Host))
+		}
+		if before := s.archives[i]; a.label.Start.Equal(before.label.Start) {
+			return inFile(a.base, flawed(pdu.ErrLogOverlap, "starts at the same time as %s", before.base))
+		}
+	}
+	return s.mergeAll()
 }

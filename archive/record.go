@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"encoding/binary"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -44,6 +45,51 @@ type Record struct {
 	Type   int32     // the type word of a metadata record, else 0
 	Time   time.Time // the zero time for KindDesc and KindText
 	Raw    []byte    // all of it, with the words of its length before and after
+
+	version int // of the archive
+}
+
+// classify sets what there is to know of a record beside the label.
+func (r *Record) classify() error {
+	switch {
+	case r.File.volume >= 0:
+		r.Kind, r.Time = KindResult, timeAt(r.Raw[4:], r.version)
+		if binary.BigEndian.Uint32(r.Raw[4+timeLen(r.version):]) == 0 {
+			r.Kind = KindMark
+		}
+		return nil
+	case r.File.volume == VolumeIndex:
+		r.Kind, r.Time = KindIndex, timeAt(r.Raw, r.version)
+		return nil
+	}
+	r.Type = int32(binary.BigEndian.Uint32(r.Raw[4:]))
+	if r.Type < TypeDesc || r.Type > TypeLabels {
+		return flawed(pdu.ErrRecType, "metadata record of type %d", r.Type)
+	}
+	layout := metaLayouts[r.Type]
+	r.Kind = layout.kind
+	if layout.version != 0 {
+		if len(r.Raw) < recordOverhead+4+timeLen(layout.version) {
+			return flawed(pdu.ErrLogRec, "metadata record of type %d and %d bytes, too short for its time", r.Type, len(r.Raw))
+		}
+		r.Time = timeAt(r.Raw[8:], layout.version)
+	}
+	return nil
+}
+
+// metaLayouts says of the types of metadata records what they are, and of which version
+// their time is, 0 if they have none. Readers go by the type, whatever the version of the archive.
+var metaLayouts = [TypeLabels + 1]struct {
+	kind    RecordKind
+	version int
+}{
+	TypeDesc:       {KindDesc, 0},
+	TypeInDomV2:    {KindInDom, 2},
+	TypeLabelsV2:   {KindLabels, 2},
+	TypeText:       {KindText, 0},
+	TypeInDom:      {KindInDom, 3},
+	TypeInDomDelta: {KindInDomDelta, 3},
+	TypeLabels:     {KindLabels, 3},
 }
 
 // A Metric is a record of a descriptor.

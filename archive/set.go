@@ -4,68 +4,111 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // A Set is the archives that a name stands for, in the order of time. Often it is one.
 // It is safe for concurrent use.
-type Set struct{}
+type Set struct {
+	archives []*Archive
+	meta     atomic.Pointer[Metadata]
 
-// Archives are the archives of the set, by their start.
-func (s *Set) Archives() []*Archive { return nil }
+	ctx     context.Context // ends at Close
+	cancel  context.CancelFunc
+	refresh sync.Mutex // serializes Refresh
+}
+
+// Archives are the archives of the set, by their start. The slice must not be changed.
+func (s *Set) Archives() []*Archive { return s.archives }
 
 // Label is the label of the earliest archive, with the name of the host and its time zone.
-func (s *Set) Label() Label { return Label{} }
+// The counterpart of pmGetArchiveLabel(3).
+func (s *Set) Label() Label { return s.archives[0].label }
 
 // Start is the time at which the earliest archive was started: that of its label.
 func (s *Set) Start() time.Time { return s.Label().Start }
 
 // End is the time of the last record of the last archive; see [Archive.End].
-func (s *Set) End() (time.Time, error) { return time.Time{}, errors.ErrUnsupported }
+func (s *Set) End() (time.Time, error) { return s.archives[len(s.archives)-1].End() }
 
 // Metadata is that of all archives. It is a snapshot: Refresh makes another one.
-func (s *Set) Metadata() *Metadata { return nil }
+func (s *Set) Metadata() *Metadata { return s.meta.Load() }
+
+// mergeAll makes the metadata of the set from those of the archives.
+func (s *Set) mergeAll() error {
+	all := make([]*Metadata, len(s.archives))
+	for i, a := range s.archives {
+		all[i] = a.Metadata()
+	}
+	m, err := mergeMetadata(all)
+	if err != nil {
+		return inFile(s.archives[len(s.archives)-1].base, err)
+	}
+	s.meta.Store(m)
+	return nil
+}
 
 // Cursor makes a cursor at the start of the set.
-func (s *Set) Cursor() *Cursor { return nil }
+func (s *Set) Cursor() *Cursor {
+	c := &Cursor{set: s}
+	c.SeekStart()
+	return c
+}
 
-// Records yields all records of all files: of each archive the metadata, the volumes in
-// order, and the index. See [File.Records]. After an error it goes on with the next file.
-func (s *Set) Records() iter.Seq2[*Record, error] { return nil }
+// Records yields all records of all archives; see [Archive.Records].
+func (s *Set) Records() iter.Seq2[*Record, error] {
+	return func(yield func(*Record, error) bool) {
+		for _, a := range s.archives {
+			for r, err := range a.Records() {
+				if !yield(r, err) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // Refresh looks for metadata, index entries and volumes that were written since Open or the
 // last Refresh. What it has found is in Metadata and seen by all cursors. A last
 // record that is not complete yet is left for the next Refresh. On an error nothing changes.
-func (s *Set) Refresh(ctx context.Context) error { return errors.ErrUnsupported }
+// The counterpart in the C library is to open the archive again.
+func (s *Set) Refresh(ctx context.Context) error {
+	s.refresh.Lock()
+	defer s.refresh.Unlock()
+	states := make([]*archiveState, len(s.archives))
+	all := make([]*Metadata, len(s.archives))
+	changed := false
+	for i, a := range s.archives {
+		st, err := a.refresh(ctx)
+		if err != nil {
+			return err
+		}
+		states[i], all[i] = st, st.meta
+		changed = changed || st.meta != a.Metadata()
+	}
+	m := s.Metadata()
+	if changed {
+		var err error
+		if m, err = mergeMetadata(all); err != nil {
+			return inFile(s.archives[0].base, err)
+		}
+	}
+	for i, a := range s.archives {
+		a.state.Store(states[i])
+	}
+	s.meta.Store(m)
+	return nil
+}
 
 // Close closes all files and removes what was unpacked, unless another set has it open, too.
-// Cursors fail with fs.ErrClosed then.
-func (s *Set) Close() error { return nil }
-
-// An Archive is one archive of a Set. It is safe for concurrent use.
-type Archive struct{}
-
-// Base is the base name with its directory.
-func (a *Archive) Base() string { return "" }
-
-// Label is that of the first volume, with Options.LastVolume that of the last one.
-func (a *Archive) Label() Label { return Label{} }
-
-// Metadata is that of this archive alone.
-func (a *Archive) Metadata() *Metadata { return nil }
-
-// Index is the entries of the index, in the order of the file; nil if there is no index.
-// They may be wrong. The slice must not be changed.
-func (a *Archive) Index() []IndexEntry { return nil }
-
-// Files are the paths of the files.
-func (a *Archive) Files() Files { return Files{} }
-
-// File opens a file of the archive by a volume number, VolumeMeta or VolumeIndex. It belongs
-// to the archive and must not be closed. An index that is missing is pdu.ErrLogFile, as is
-// a volume.
-func (a *Archive) File(volume int) (*File, error) { return nil, errors.ErrUnsupported }
-
-// End is the time of the last complete record. It looks at the files anew. If there is
-// none, the error is pdu.ErrLogRec. The counterpart of pmGetArchiveEnd(3).
-func (a *Archive) End() (time.Time, error) { return time.Time{}, errors.ErrUnsupported }
+// Cursors fail with fs.ErrClosed then, at the latest when they have to read.
+func (s *Set) Close() error {
+	s.cancel()
+	var errs []error
+	for _, a := range s.archives {
+		errs = append(errs, a.close())
+	}
+	return errors.Join(errs...)
+}

@@ -15,17 +15,21 @@ type Format uint8
 const (
 	FormatLowRes  Format = iota // RESULT: seconds and microseconds
 	FormatHighRes               // HIGHRES_RESULT: seconds and nanoseconds, 64 bits each
+	FormatArchive               // a record of a version 3 archive; one of version 2 is FormatLowRes
 )
 
 // prefix is the length of what precedes the first set, the header included.
 func (f Format) prefix() int {
-	if f == FormatHighRes {
+	switch f {
+	case FormatHighRes:
 		return 32
+	case FormatArchive:
+		return 28
 	}
 	return 24
 }
 
-// Kind is the kind of PDU with the format.
+// Kind is the kind of PDU with the format; KindResult for FormatArchive, which is in no PDU.
 func (f Format) Kind() Kind {
 	if f == FormatHighRes {
 		return KindHighResResult
@@ -61,6 +65,11 @@ const (
 //	12  int32  seconds       HIGHRES_RESULT:  12  int32  number of sets
 //	16  int32  microseconds                   16  int64  seconds
 //	20  int32  number of sets                 24  int64  nanoseconds
+//
+// and a record of an archive, whose two words of length are not part of the body, in version 3
+//
+//	12  uint32 seconds, low half   16  int32  seconds, high half
+//	20  int32  nanoseconds         24  int32  number of sets
 //
 // then the sets, uint32 PMID · int32 number of values or an error · and, if
 // there are values, int32 form · each int32 instance · uint32 value or word
@@ -98,11 +107,16 @@ func (r *Result) DecodeInPlace(body []byte) error {
 	r.Changed = 0
 	c := wire.New(r.buf, HeaderLen)
 	n := 0
-	if r.Format == FormatHighRes {
+	switch r.Format {
+	case FormatHighRes:
 		n = c.Count(0, "numpmid")
 		sec, nsec := c.Int64("seconds"), c.Int64("nanoseconds")
 		r.Time = stamp(sec, nsec)
-	} else {
+	case FormatArchive:
+		low, high, nsec := c.Uint32("seconds"), c.Int32("seconds"), c.Int32("nanoseconds")
+		n = c.Count(0, "numpmid")
+		r.Time = stamp(int64(high)<<32|int64(low), int64(nsec))
+	default:
 		sec, usec := c.Int32("seconds"), c.Int32("microseconds")
 		n = c.Count(0, "numpmid")
 		r.Time = stamp(int64(sec), int64(usec)*1000)

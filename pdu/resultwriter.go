@@ -483,10 +483,16 @@ func (w *ResultWriter) Append(b []byte, f Format) ([]byte, error) {
 
 // appendPrefix adds what precedes the sets in a body.
 func appendPrefix(b []byte, f Format, sets int, sec, nsec int64) ([]byte, error) {
-	if f == FormatHighRes {
+	switch f {
+	case FormatHighRes:
 		b = binary.BigEndian.AppendUint32(b, uint32(sets))
 		b = binary.BigEndian.AppendUint64(b, uint64(sec))
 		return binary.BigEndian.AppendUint64(b, uint64(nsec)), nil
+	case FormatArchive:
+		b = binary.BigEndian.AppendUint32(b, uint32(sec))
+		b = binary.BigEndian.AppendUint32(b, uint32(sec>>32))
+		b = binary.BigEndian.AppendUint32(b, uint32(nsec))
+		return binary.BigEndian.AppendUint32(b, uint32(sets)), nil
 	}
 	if sec != int64(int32(sec)) {
 		return b, refuse(f.Kind(), ErrTooBig, "time beyond 32-bit seconds")

@@ -1,0 +1,36 @@
+package archive
+
+import (
+	"encoding/binary"
+)
+
+// entryLen is the length of an entry of the index.
+func entryLen(version int) int {
+	if version == 2 {
+		return 20
+	}
+	return 32
+}
+
+// decodeEntry decodes an entry of the index of entryLen bytes.
+func decodeEntry(b []byte, version int) IndexEntry {
+	e := IndexEntry{Time: timeAt(b, version), Volume: int(int32(binary.BigEndian.Uint32(b[timeLen(version):])))}
+	b = b[timeLen(version)+4:]
+	if version == 2 {
+		e.Meta, e.Data = int64(int32(binary.BigEndian.Uint32(b))), int64(int32(binary.BigEndian.Uint32(b[4:])))
+	} else {
+		e.Meta, e.Data = int64(binary.BigEndian.Uint64(b)), int64(binary.BigEndian.Uint64(b[8:]))
+	}
+	return e
+}
+
+// decodeIndex decodes the entries that follow the label of an index. What is left of the
+// last one is ignored: it is being written.
+func decodeIndex(b []byte, version int) []IndexEntry {
+	n := entryLen(version)
+	entries := make([]IndexEntry, len(b)/n)
+	for i := range entries {
+		entries[i] = decodeEntry(b[i*n:], version)
+	}
+	return entries
+}

@@ -1,0 +1,185 @@
+package archive
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// An InDom is an instance domain over time: a list of states, each from the time of one
+// record to that of the next one. It does not change and is safe for concurrent use.
+type InDom struct {
+	ID     pdu.InDom
+	states history[indomState]
+
+	mu     sync.Mutex
+	made   map[int][]pdu.Instance // states that were asked for; see keep
+	recent []int                  // of made, the ones that are not checkpoints
+	all    []pdu.Instance         // see All
+}
+
+// Of the states that come about by deltas, every checkpointEvery-th is kept once it was
+// made, and of all states the recentStates last ones.
+const (
+	checkpointEvery = 64
+	recentStates    = 8
+)
+
+// Len is the number of states.
+func (d *InDom) Len() int { return len(d.states.dated) }
+
+// Time is when state i begins. Times ascend; of states that begin at the same time only the
+// last one ever holds.
+func (d *InDom) Time(i int) time.Time { return d.states.dated[i].from }
+
+// Delta reports whether the record of state i has the changes only.
+func (d *InDom) Delta(i int) bool { return d.states.dated[i].state.delta }
+
+// Index is the state that holds at a time, -1 before the first one.
+func (d *InDom) Index(t time.Time) int { return d.states.index(t) }
+
+// At is the instances at a time, ascending by ID, nil before the first state. The slice
+// must not be changed. The counterpart of pmGetInDom(3).
+func (d *InDom) At(t time.Time) []pdu.Instance {
+	i := d.Index(t)
+	if i < 0 {
+		return nil
+	}
+	return d.State(i)
+}
+
+// State is the instances of state i, ascending by ID. The slice must not be changed.
+func (d *InDom) State(i int) []pdu.Instance {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.make(i)
+}
+
+// make makes state i from the last one before it that is full, or was made.
+func (d *InDom) make(i int) []pdu.Instance {
+	from := i
+	for from > 0 && d.made[from] == nil && d.Delta(from) {
+		from--
+	}
+	state := d.made[from]
+	if state == nil {
+		// A delta without a full state before it stands for itself.
+		state = d.states.dated[from].state.instances()
+	}
+	for j := from + 1; j <= i; j++ {
+		state = d.states.dated[j].state.applyTo(state)
+		if j%checkpointEvery == 0 && j < i {
+			d.keep(j, state)
+		}
+	}
+	d.keep(i, state)
+	return state
+}
+
+// keep keeps a state that was made.
+func (d *InDom) keep(i int, state []pdu.Instance) {
+	if d.made[i] != nil {
+		return
+	}
+	if d.made == nil {
+		d.made = map[int][]pdu.Instance{}
+	}
+	d.made[i] = state
+	if i%checkpointEvery == 0 && d.Delta(i) {
+		return
+	}
+	if len(d.recent) == recentStates {
+		delete(d.made, d.recent[0])
+		d.recent = append(d.recent[:0], d.recent[1:]...)
+	}
+	d.recent = append(d.recent, i)
+}
+
+// All is the instances that there ever were, ascending by ID, each by its latest name. The
+// slice must not be changed. The counterpart of pmGetInDomArchive(3).
+func (d *InDom) All() []pdu.Instance {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.all == nil {
+		names := map[pdu.InstID]string{}
+		for i := range d.states.dated {
+			// What a delta leaves out was there before it.
+			changed, _ := d.states.dated[i].state.decode()
+			for _, inst := range changed {
+				names[inst.ID] = inst.Name
+			}
+		}
+		d.all = make([]pdu.Instance, 0, len(names))
+		for id, name := range names {
+			d.all = append(d.all, pdu.Instance{ID: id, Name: name})
+		}
+		sortInstances(d.all)
+	}
+	return d.all
+}
+
+func sortInstances(s []pdu.Instance) {
+	byID := func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) }
+	if !slices.IsSortedFunc(s, byID) {
+		slices.SortStableFunc(s, byID)
+	}
+}
+
+// instances are those of a record, ascending.
+func (s *indomState) instances() []pdu.Instance {
+	instances, _ := s.decode()
+	sortInstances(instances)
+	return instances
+}
+
+// applyTo is the state that comes after another one by s. What cannot be is tolerated as in
+// the C library: who comes with another name keeps the one that he has, and who goes
+// without having been there does nothing.
+func (s *indomState) applyTo(before []pdu.Instance) []pdu.Instance {
+	if !s.delta {
+		return s.instances()
+	}
+	added, deleted := s.decode()
+	sortInstances(added)
+	slices.Sort(deleted)
+	after := make([]pdu.Instance, 0, max(0, len(before)-len(deleted))+len(added))
+	for _, inst := range before {
+		for len(added) > 0 && added[0].ID < inst.ID {
+			after, added = append(after, added[0]), added[1:]
+		}
+		for len(deleted) > 0 && deleted[0] < inst.ID {
+			deleted = deleted[1:]
+		}
+		if len(added) > 0 && added[0].ID == inst.ID {
+			added = added[1:]
+		}
+		if len(deleted) == 0 || deleted[0] != inst.ID {
+			after = append(after, inst)
+		}
+	}
+	return append(after, added...)
+}
+
+func (s indomState) same(t indomState) bool {
+	return s.delta == t.delta && bytes.Equal(s.ids, t.ids) && bytes.Equal(s.offs, t.offs) && bytes.Equal(s.texts, t.texts)
+}
+
+// finish puts the states in order. Identical records of one time are there once.
+func (d *InDom) finish() {
+	d.states.finish(func(a, b dated[indomState]) bool { return a.from.Equal(b.from) && a.state.same(b.state) })
+}
+
+// mergeInDoms makes one history of two, either of which may be nil.
+func mergeInDoms(a, b *InDom) *InDom {
+	if a == nil {
+		return b
+	}
+	d := &InDom{ID: a.ID}
+	d.states = a.states.merge(b.states)
+	d.finish()
+	return d
+}

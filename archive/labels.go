@@ -1,0 +1,51 @@
+package archive
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// Labels are the label sets of one class and identifier over time. They do not change and are
+// safe for concurrent use.
+type Labels struct {
+	Class  pdu.LabelClass
+	Ident  uint32 // see pdu.LabelClass
+	states history[labelState]
+}
+
+// Len is the number of records, of which adjacent ones differ.
+func (l *Labels) Len() int { return len(l.states.dated) }
+
+// Record is record i, in the order of time. The texts must not be changed.
+func (l *Labels) Record(i int) LabelRecord {
+	d := &l.states.dated[i]
+	return LabelRecord{Time: d.from, Class: l.Class, Ident: l.Ident, Sets: d.state.decode()}
+}
+
+// At is the sets that hold at a time, nil before the first record. Their texts must not be
+// changed.
+func (l *Labels) At(t time.Time) []pdu.LabelSet {
+	i := l.states.index(t)
+	if i < 0 {
+		return nil
+	}
+	return l.states.dated[i].state.decode()
+}
+
+// finish puts the records in order and drops those that change nothing.
+func (l *Labels) finish() {
+	l.states.finish(func(a, b dated[labelState]) bool { return bytes.Equal(a.state.sets, b.state.sets) })
+}
+
+// mergeLabels makes one history of two, either of which may be nil.
+func mergeLabels(a, b *Labels) *Labels {
+	if a == nil {
+		return b
+	}
+	l := &Labels{Class: a.Class, Ident: a.Ident}
+	l.states = a.states.merge(b.states)
+	l.finish()
+	return l
+}

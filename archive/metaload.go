@@ -1,0 +1,133 @@
+package archive
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// readWhole reads a file of metadata or an index. Both are kept in memory.
+func readWhole(src source, limit int64) ([]byte, error) {
+	info, err := src.Stat()
+	if err != nil {
+		return nil, withoutPath(err)
+	}
+	if info.Size() > limit {
+		return nil, flawed(pdu.ErrLogRec, "%d bytes, more than %d (Options.MaxMetadata)", info.Size(), limit)
+	}
+	b := make([]byte, info.Size())
+	n, err := src.ReadAt(b, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, withoutPath(err)
+	}
+	return b[:n], nil
+}
+
+// A metaLoader makes Metadata of the records of a file, whose bytes the Metadata refers to.
+type metaLoader struct {
+	m     *Metadata
+	arena nameArena
+}
+
+// loadMetadata loads a metadata file, of which b is all and from is the length of the label.
+// used is the end of the last complete record, which with growing may not be that of b.
+func loadMetadata(path string, b []byte, from int64, growing bool) (m *Metadata, used int64, err error) {
+	l := metaLoader{m: &Metadata{byPMID: map[pdu.PMID]int32{}}}
+	at, number := from, 1
+	for ; at < int64(len(b)); number++ {
+		raw, err := metaRecord(b[at:])
+		if growing && errors.Is(err, io.ErrUnexpectedEOF) {
+			break
+		}
+		if err == nil {
+			err = l.add(raw)
+		}
+		if err != nil {
+			return nil, 0, inRecord(path, at, number, err)
+		}
+		at += int64(len(raw))
+	}
+	for _, d := range l.m.indoms.values {
+		d.finish()
+	}
+	for _, d := range l.m.labels.values {
+		d.finish()
+	}
+	return l.m, at, nil
+}
+
+// metaRecord is the record that b begins with.
+func metaRecord(b []byte) ([]byte, error) {
+	if len(b) < 4 {
+		return nil, cutShort(pdu.ErrLogRec, "%d bytes at the end of the file", len(b))
+	}
+	n := int32(binary.BigEndian.Uint32(b))
+	if n < recordOverhead+4 {
+		return nil, flawed(pdu.ErrLogRec, "record of %d bytes, want at least %d", n, recordOverhead+4)
+	}
+	if int64(n) > int64(len(b)) {
+		return nil, cutShort(pdu.ErrLogRec, "record of %d bytes, of which the file has %d", n, len(b))
+	}
+	if tail := int32(binary.BigEndian.Uint32(b[n-4:])); tail != n {
+		return nil, flawed(pdu.ErrLogRec, "record begins with length %d, ends with %d", n, tail)
+	}
+	return b[:n:n], nil
+}
+
+// add adds one record.
+func (l *metaLoader) add(raw []byte) error {
+	typ := int32(binary.BigEndian.Uint32(raw[4:]))
+	if typ < TypeDesc || typ > TypeLabels {
+		return flawed(pdu.ErrRecType, "metadata record of type %d", typ)
+	}
+	switch metaLayouts[typ].kind {
+	case KindDesc:
+		m, err := decodeMetric(raw, &l.arena)
+		if err != nil {
+			return err
+		}
+		return l.m.addMetric(m)
+	case KindText:
+		t, err := decodeText(raw)
+		if err != nil {
+			return err
+		}
+		if t.valid() {
+			l.m.texts.set(textKey{t.Kind, t.Ident}, t)
+		}
+		return nil
+	case KindLabels:
+		return l.addLabels(raw, typ)
+	}
+	return l.addInDom(raw, typ)
+}
+
+func (l *metaLoader) addInDom(raw []byte, typ int32) error {
+	s, id, err := parseInDom(raw, typ)
+	if err != nil || s.len() == 0 { // no instances: not even none
+		return err
+	}
+	d := l.m.InDom(id)
+	if d == nil {
+		d = &InDom{ID: id}
+		l.m.indoms.set(id, d)
+	}
+	d.states.add(timeAt(raw[8:], metaLayouts[typ].version), s)
+	return nil
+}
+
+func (l *metaLoader) addLabels(raw []byte, typ int32) error {
+	s, class, ident, err := parseLabels(raw, typ)
+	if err != nil {
+		return err
+	}
+	d := l.m.Labels(class, ident)
+	if d == nil {
+		d = &Labels{Class: class, Ident: ident}
+		l.m.labels.set(labelKey{class, ident}, d)
+	}
+	d.states.add(timeAt(raw[8:], metaLayouts[typ].version), s)
+	return nil
+}

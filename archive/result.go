@@ -1,0 +1,65 @@
+package archive
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// dataFormat is the format of the data records of a version, without the words of their
+// length.
+func dataFormat(version int) pdu.Format {
+	if version == 2 {
+		return pdu.FormatLowRes
+	}
+	return pdu.FormatArchive
+}
+
+// Result decodes a record of KindResult or KindMark into r, which has a copy. Every value
+// block is checked. The error is pdu.ErrLogRec.
+func (r *Record) Result(into *pdu.Result) error {
+	if err := r.is(KindResult, KindMark); err != nil {
+		return err
+	}
+	into.Format = dataFormat(r.version)
+	return r.checkResult(into, into.Decode(r.Raw[4:len(r.Raw)-4]))
+}
+
+// resultInPlace is Result without a copy: into refers to Raw.
+func (r *Record) resultInPlace(into *pdu.Result) error {
+	into.Format = dataFormat(r.version)
+	return r.checkResult(into, into.DecodeInPlace(r.Raw[4:len(r.Raw)-4:len(r.Raw)-4]))
+}
+
+// checkResult checks what Decode has decoded, with the error err.
+func (r *Record) checkResult(into *pdu.Result, err error) error {
+	if err == nil {
+		err = into.Validate()
+	}
+	if err != nil {
+		return r.wrap(flawed(pdu.ErrLogRec, "%v", err))
+	}
+	into.Time = r.Time // also at the time 0, which Decode takes for none
+	return nil
+}
+
+// contains reports whether a data record has a value set of one of ids, without checking it.
+func (r *Record) contains(ids []pdu.PMID) bool {
+	at := 4 + timeLen(r.version)
+	n, sets := binary.BigEndian.Uint32(r.Raw[at:]), r.Raw[at+4:len(r.Raw)-4]
+	for ; n > 0 && len(sets) >= 8; n-- {
+		if slices.Contains(ids, pdu.PMID(binary.BigEndian.Uint32(sets))) {
+			return true
+		}
+		skip := int64(8)
+		if values := int32(binary.BigEndian.Uint32(sets[4:])); values > 0 {
+			skip += 4 + 8*int64(values)
+		}
+		if skip > int64(len(sets)) {
+			break
+		}
+		sets = sets[skip:]
+	}
+	return false
+}

@@ -1,0 +1,249 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A walker goes over the data records of one archive. Like a Cursor it stands between two
+// records.
+type walker struct {
+	arch   *Archive
+	volume int    // where it stands
+	off    int64  // and in that
+	file   *File  // the volume that is open, nil if none is
+	win    window // on it
+	rec    Record // that was read last
+	result pdu.Result
+	// skipMissing makes missing volumes no error.
+	skipMissing bool
+}
+
+// newWalker makes a walker that stands at the start of an archive.
+func newWalker(a *Archive) *walker {
+	w := &walker{}
+	w.start(a)
+	return w
+}
+
+// start moves to the start of an archive.
+func (w *walker) start(a *Archive) {
+	if a != w.arch {
+		w.arch, w.file = a, nil
+	}
+	w.volume, w.off = a.state.Load().files.Volumes[0].Number, w.first()
+}
+
+// version is that of the archive.
+func (w *walker) version() int { return w.arch.label.Version }
+
+// first is where the first record of a volume starts.
+func (w *walker) first() int64 { return w.arch.label.Len() }
+
+// enter opens a volume without moving there.
+func (w *walker) enter(volume int) error {
+	if w.file != nil && w.file.volume == volume {
+		return nil
+	}
+	f, src, err := w.arch.dataFile(volume)
+	if err != nil {
+		return err
+	}
+	w.file = f
+	w.win.open(src)
+	return nil
+}
+
+// nextIn reads the record after the place and moves over it; found is false at the end of
+// the volume.
+func (w *walker) nextIn() (found bool, err error) {
+	if err := w.enter(w.volume); err != nil {
+		return false, err
+	}
+	raw, err := w.win.next(w.off, leastLen(0, w.version()))
+	if raw == nil || err != nil {
+		return false, inRecord(w.file.path, w.off, -1, err)
+	}
+	w.set(w.off, raw)
+	w.off += int64(len(raw))
+	return true, nil
+}
+
+// prevIn reads the record before the place and moves over it; found is false at the start of
+// the volume.
+func (w *walker) prevIn() (found bool, err error) {
+	if err := w.enter(w.volume); err != nil {
+		return false, err
+	}
+	raw, err := w.win.prev(w.first(), w.off, leastLen(0, w.version()))
+	if raw == nil || err != nil {
+		return false, inRecord(w.file.path, w.off, -1, err)
+	}
+	w.off -= int64(len(raw))
+	w.set(w.off, raw)
+	return true, nil
+}
+
+func (w *walker) set(off int64, raw []byte) {
+	number := -1
+	switch known := w.rec.File == w.file && w.rec.Number > 0; {
+	case off == w.first():
+		number = 1
+	case known && off == w.rec.Offset:
+		number = w.rec.Number
+	case known && off == w.rec.Offset+int64(len(w.rec.Raw)):
+		number = w.rec.Number + 1
+	case known && off+int64(len(raw)) == w.rec.Offset:
+		number = w.rec.Number - 1
+	}
+	w.rec = Record{File: w.file, Offset: off, Number: number, Raw: raw, version: w.version()}
+	_ = w.rec.classify() // in a volume there is no error
+}
+
+// next is nextIn across volumes; found is false at the end of the archive.
+func (w *walker) next() (found bool, err error) {
+	for {
+		if found, err := w.nextIn(); found || err != nil {
+			return found, err
+		}
+		if moved, err := w.nextVolume(); !moved || err != nil {
+			return false, err
+		}
+	}
+}
+
+// nextVolume moves to the start of the next volume; moved is false if this is the last one.
+func (w *walker) nextVolume() (moved bool, err error) {
+	st := w.arch.state.Load()
+	i, _ := st.find(w.volume)
+	if i+1 >= len(st.files.Volumes) {
+		return false, nil
+	}
+	number := st.files.Volumes[i+1].Number
+	if err := w.enter(number); err != nil {
+		if i+2 == len(st.files.Volumes) && errors.Is(err, io.ErrUnexpectedEOF) {
+			return false, nil // it has just been made
+		}
+		return false, err
+	}
+	missing := w.missing(w.volume, number)
+	w.volume, w.off = number, w.first()
+	return true, missing
+}
+
+// prev is prevIn across volumes; found is false at the start of the archive.
+func (w *walker) prev() (found bool, err error) {
+	for {
+		if found, err := w.prevIn(); found || err != nil {
+			return found, err
+		}
+		if moved, err := w.prevVolume(); !moved || err != nil {
+			return false, err
+		}
+	}
+}
+
+// prevVolume moves to the end of the volume before, after its last complete record; moved is
+// false if this is the first one.
+func (w *walker) prevVolume() (moved bool, err error) {
+	st := w.arch.state.Load()
+	i, _ := st.find(w.volume)
+	if i == 0 {
+		return false, nil
+	}
+	number := st.files.Volumes[i-1].Number
+	e, ok, err := w.arch.endOf(st, number)
+	if err != nil {
+		return false, err
+	}
+	missing := w.missing(number, w.volume)
+	w.volume, w.off = number, w.first()
+	if ok {
+		w.off = e.offset
+	}
+	return true, missing
+}
+
+// missing is the error about the volumes between two.
+func (w *walker) missing(a, b int) error {
+	if a+1 == b || w.skipMissing {
+		return nil
+	}
+	which := volumeName(a + 1)
+	if a+2 < b {
+		which = fmt.Sprintf("volumes %d to %d", a+1, b-1)
+	}
+	return inFile(w.arch.base, flawed(pdu.ErrLogFile, "%s missing between %d and %d", which, a, b))
+}
+
+// seek moves to before the first record of a time for which past is true, as it is for all
+// later times.
+func (w *walker) seek(past func(time.Time) bool) error {
+	w.skipMissing = true
+	defer func() { w.skipMissing = false }()
+	w.seekIndex(past)
+	// An entry may denote the end of a record, and it may be wrong.
+	for {
+		found, err := w.prev()
+		if !found || err != nil {
+			break
+		}
+		if !past(w.rec.Time) {
+			w.off += int64(len(w.rec.Raw))
+			break
+		}
+	}
+	for {
+		found, err := w.next()
+		if !found || err != nil {
+			return err
+		}
+		if past(w.rec.Time) {
+			w.off = w.rec.Offset
+			return nil
+		}
+	}
+}
+
+// seekIndex moves to where the last entry of the index leads of which the time is not past,
+// or to the start.
+func (w *walker) seekIndex(past func(time.Time) bool) {
+	st := w.arch.state.Load()
+	n := len(st.index)
+	isPast := func(i int) bool { return past(st.index[i].Time) }
+	if st.ascending {
+		n = sort.Search(n, isPast)
+	} else {
+		for i := range n {
+			if isPast(i) {
+				n = i
+				break
+			}
+		}
+	}
+	for n--; n >= 0; n-- {
+		if w.follow(st, &st.index[n]) {
+			return
+		}
+	}
+	w.start(w.arch)
+}
+
+// follow moves to where an entry of the index leads. It is false if no record starts there.
+func (w *walker) follow(st *archiveState, e *IndexEntry) bool {
+	if _, ok := st.find(e.Volume); !ok || e.Data < w.first() || w.enter(e.Volume) != nil {
+		return false
+	}
+	if more, err := w.win.has(e.Data); !more || err != nil {
+		return false
+	}
+	w.volume, w.off = e.Volume, e.Data
+	_, err := w.nextIn()
+	w.off = e.Data
+	return err == nil || errors.Is(err, io.ErrUnexpectedEOF)
+}

@@ -1,0 +1,141 @@
+package archive
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// windowLen is how much a cursor reads at once.
+const windowLen = 256 << 10
+
+// A window reads a file through a buffer, forward and back.
+type window struct {
+	r    source
+	size int64  // of the file, when it was last looked at
+	off  int64  // where buf begins in the file
+	buf  []byte // what is there
+}
+
+// open begins with another file.
+func (w *window) open(r source) { w.r, w.size, w.off, w.buf = r, 0, 0, w.buf[:0] }
+
+// has reports whether the file has end bytes. If it had not before, it looks anew.
+func (w *window) has(end int64) (bool, error) {
+	if end <= w.size {
+		return true, nil
+	}
+	info, err := w.r.Stat()
+	if err != nil {
+		return false, withoutPath(err)
+	}
+	w.size = info.Size()
+	return end <= w.size, nil
+}
+
+// bytes are n bytes from off, which are within the file; they are valid until the next call.
+// If ahead is false they are read together with what lies before them.
+func (w *window) bytes(off int64, n int, ahead bool) ([]byte, error) {
+	if at := off - w.off; at >= 0 && at+int64(n) <= int64(len(w.buf)) {
+		return w.buf[at : at+int64(n) : at+int64(n)], nil
+	}
+	var err error
+	if ahead {
+		err = w.fill(off, int(min(max(int64(n), windowLen), w.size-off)))
+	} else {
+		from := max(0, min(off, off+int64(n)-windowLen))
+		err = w.fill(from, int(off-from)+n)
+	}
+	at := off - w.off
+	if at+int64(n) > int64(len(w.buf)) {
+		if err == nil || errors.Is(err, io.EOF) { // the file is shorter than before
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	return w.buf[at : at+int64(n) : at+int64(n)], nil
+}
+
+// fill reads n bytes from off. What is in the buffer already moves.
+func (w *window) fill(off int64, n int) error {
+	kept := 0
+	if at := off - w.off; at >= 0 && at < int64(len(w.buf)) {
+		kept = copy(w.buf, w.buf[at:])
+	}
+	w.buf = slices.Grow(w.buf[:kept], max(0, n-kept))[:kept]
+	w.off = off
+	m, err := w.r.ReadAt(w.buf[kept:n], off+int64(kept))
+	w.buf = w.buf[:kept+m]
+	return err
+}
+
+// recordOverhead is the length of the words before and after a record.
+const recordOverhead = 8
+
+// next is the record that starts at off: nil at the end of the file. least is the least
+// length that a record may have.
+func (w *window) next(off int64, least int) ([]byte, error) {
+	if more, err := w.has(off + 4); !more {
+		if err == nil && w.size > off {
+			err = cutShort(pdu.ErrLogRec, "%d bytes at the end of the file", w.size-off)
+		}
+		return nil, err
+	}
+	head, err := w.bytes(off, 4, true)
+	if err != nil {
+		return nil, err
+	}
+	n := int32(binary.BigEndian.Uint32(head))
+	if int(n) < least {
+		return nil, flawed(pdu.ErrLogRec, "record of %d bytes, want at least %d", n, least)
+	}
+	if more, err := w.has(off + int64(n)); !more {
+		if err == nil {
+			err = cutShort(pdu.ErrLogRec, "record of %d bytes, of which the file has %d", n, w.size-off)
+		}
+		return nil, err
+	}
+	rec, err := w.bytes(off, int(n), true)
+	if err != nil {
+		return nil, err
+	}
+	if tail := int32(binary.BigEndian.Uint32(rec[n-4:])); tail != n {
+		return nil, flawed(pdu.ErrLogRec, "record begins with length %d, ends with %d", n, tail)
+	}
+	return rec, nil
+}
+
+// prev is the record that ends at end, and does not start before first: nil at first.
+func (w *window) prev(first, end int64, least int) ([]byte, error) {
+	if end == first {
+		return nil, nil
+	}
+	if end-first < int64(least) {
+		return nil, flawed(pdu.ErrLogRec, "%d bytes before the first record", end-first)
+	}
+	if more, err := w.has(end); !more {
+		if err == nil {
+			err = cutShort(pdu.ErrLogRec, "the file has %d bytes, fewer than before", w.size)
+		}
+		return nil, err
+	}
+	tail, err := w.bytes(end-4, 4, false)
+	if err != nil {
+		return nil, err
+	}
+	n := int32(binary.BigEndian.Uint32(tail))
+	if int(n) < least || int64(n) > end-first {
+		return nil, flawed(pdu.ErrLogRec, "record ends with length %d, of %d bytes before it", n, end-first)
+	}
+	rec, err := w.bytes(end-int64(n), int(n), false)
+	if err != nil {
+		return nil, err
+	}
+	if head := int32(binary.BigEndian.Uint32(rec)); head != n {
+		return nil, flawed(pdu.ErrLogRec, "record ends with length %d, begins with %d", n, head)
+	}
+	return rec, nil
+}
