@@ -61,6 +61,7 @@ func (a *Archive) end() (archiveEnd, error) {
 // else forward from the last place of the index before which there is a complete record.
 func (a *Archive) endOf(st *archiveState, volume int) (e archiveEnd, ok bool, err error) {
 	w := newWalker(a)
+	w.volume = volume
 	if err := w.enter(volume); err != nil {
 		return e, false, err
 	}

@@ -189,10 +189,7 @@ func readLabel(r io.ReaderAt) (Label, error) {
 		return Label{}, withoutPath(err)
 	}
 	var l Label
-	if err := l.decode(b[:n]); err != nil {
-		return Label{}, inRecord("", 0, 0, err)
-	}
-	return l, nil
+	return l, l.decode(b[:n])
 }
 
 // check checks a label against the file that has it.
