@@ -123,6 +123,9 @@ func decodeMetric(raw []byte, arena *nameArena) (Metric, error) {
 			c.Fail("length of name", 4, "%d, limit %d", length, maxNameLen)
 		}
 		name := c.Bytes(int(length), "name")
+		if i := bytes.IndexByte(name, 0); i >= 0 { // some old writers pad with NULs
+			name = name[:i]
+		}
 		if arena != nil {
 			names = append(names, wire.Alias(name))
 		} else {
