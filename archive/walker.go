@@ -245,5 +245,5 @@ func (w *walker) follow(st *archiveState, e *IndexEntry) bool {
 	w.volume, w.off = e.Volume, e.Data
 	_, err := w.nextIn()
 	w.off = e.Data
-	return err == nil || errors.Is(err, io.ErrUnexpectedEOF)
+	return err == nil
 }
