@@ -18,7 +18,7 @@ type dated[S any] struct {
 	state S
 }
 
-// add adds a state. After the last one comes finish.
+// add adds a state. After the last one comes sort.
 func (h *history[S]) add(from time.Time, s S) {
 	if n := len(h.dated); n > 0 && from.Before(h.dated[n-1].from) {
 		h.unsorted = true
@@ -26,14 +26,13 @@ func (h *history[S]) add(from time.Time, s S) {
 	h.dated = append(h.dated, dated[S]{from, s})
 }
 
-// finish sorts the states by time. Of the same time the one that was added last holds; the
-// same state at the same time is there once.
-func (h *history[S]) finish(equal func(a, b dated[S]) bool) {
+// sort puts the states in the order of time. Of the same time the one that was added last
+// holds.
+func (h *history[S]) sort() {
 	if h.unsorted {
 		slices.SortStableFunc(h.dated, func(a, b dated[S]) int { return a.from.Compare(b.from) })
 		h.unsorted = false
 	}
-	h.dated = slices.CompactFunc(h.dated, equal)
 }
 
 // index is the state that holds at a time, -1 before the first one.
@@ -41,7 +40,7 @@ func (h *history[S]) index(t time.Time) int {
 	return sort.Search(len(h.dated), func(i int) bool { return h.dated[i].from.After(t) }) - 1
 }
 
-// merge is the states of both, those of b later at the same time. finish comes after it.
+// merge is the states of both, those of b later at the same time. sort comes after it.
 func (h *history[S]) merge(b history[S]) history[S] {
 	return history[S]{dated: slices.Concat(h.dated, b.dated), unsorted: true}
 }

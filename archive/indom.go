@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 	"sync"
@@ -164,13 +163,44 @@ func (s *indomState) applyTo(before []pdu.Instance) []pdu.Instance {
 	return append(after, added...)
 }
 
-func (s indomState) same(t indomState) bool {
-	return s.delta == t.delta && bytes.Equal(s.ids, t.ids) && bytes.Equal(s.offs, t.offs) && bytes.Equal(s.texts, t.texts)
+// finish puts the states in order. Of identical records of one time the last one counts.
+func (d *InDom) finish() {
+	d.states.sort()
+	list := d.states.dated
+	kept := list[:0]
+	for i := 0; i < len(list); {
+		end := i + 1
+		for end < len(list) && list[end].from.Equal(list[i].from) {
+			end++
+		}
+		kept = append(kept, lastOfEqual(list[i:end])...)
+		i = end
+	}
+	clear(list[len(kept):])
+	d.states.dated = kept
 }
 
-// finish puts the states in order. Identical records of one time are there once.
-func (d *InDom) finish() {
-	d.states.finish(func(a, b dated[indomState]) bool { return a.from.Equal(b.from) && a.state.same(b.state) })
+// lastOfEqual leaves the last one of identical states. It changes the list.
+func lastOfEqual(list []dated[indomState]) []dated[indomState] {
+	if len(list) == 1 {
+		return list
+	}
+	type content struct {
+		delta bool
+		text  string
+	}
+	seen := map[content]bool{}
+	kept := len(list)
+	for i := len(list) - 1; i >= 0; i-- {
+		s := &list[i].state
+		key := content{s.delta, string(slices.Concat(s.ids, s.offs, s.texts))}
+		if !seen[key] {
+			seen[key] = true
+			kept--
+			list[kept] = list[i]
+		}
+	}
+	return list[kept:]
 }
 
 // mergeInDoms makes one history of two, either of which may be nil.

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -36,7 +37,10 @@ func (l *Labels) At(t time.Time) []pdu.LabelSet {
 
 // finish puts the records in order and drops those that change nothing.
 func (l *Labels) finish() {
-	l.states.finish(func(a, b dated[labelState]) bool { return bytes.Equal(a.state.sets, b.state.sets) })
+	l.states.sort()
+	l.states.dated = slices.CompactFunc(l.states.dated, func(a, b dated[labelState]) bool {
+		return bytes.Equal(a.state.sets, b.state.sets)
+	})
 }
 
 // mergeLabels makes one history of two, either of which may be nil.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,7 +105,14 @@ func (d disk) find(name string) ([]Files, error) {
 	if name == "" {
 		return nil, fmt.Errorf("an archive without a name: %w", fs.ErrNotExist)
 	}
-	if names, err := d.readDir(name); err == nil && d.isDir(name) {
+	if d.fsys != nil {
+		name = path.Clean(name)
+	}
+	if d.isDir(name) {
+		names, err := d.readDir(name)
+		if err != nil {
+			return nil, withoutPath(err)
+		}
 		return d.findAll(name, names)
 	}
 	dir, base := d.split(name)
@@ -115,7 +123,7 @@ func (d disk) find(name string) ([]Files, error) {
 	}
 	names, err := d.readDir(dir)
 	if err != nil {
-		return nil, err
+		return nil, withoutPath(err)
 	}
 	f := Files{Base: d.join(dir, base)}
 	d.collect(&f, dir, base, names)
@@ -163,7 +171,7 @@ func (d disk) rescan(base string) (Files, error) {
 	dir, last := d.split(base)
 	names, err := d.readDir(dir)
 	if err != nil {
-		return Files{}, err
+		return Files{}, withoutPath(err)
 	}
 	f := Files{Base: base}
 	d.collect(&f, dir, last, names)

@@ -24,6 +24,16 @@ const (
 	KindIndex                            // Record.Entry: an entry of the index
 )
 
+var kindNames = [...]string{"label", "result", "mark", "desc", "indom", "indom delta", "labels", "text", "index entry"}
+
+// String is a name such as "indom delta".
+func (k RecordKind) String() string {
+	if k < KindLabel || k > KindIndex {
+		return "unknown"
+	}
+	return kindNames[k-KindLabel]
+}
+
 // The type words of metadata records.
 const (
 	TypeDesc       = 1
