@@ -210,8 +210,8 @@ func TestRecorded(t *testing.T) {
 			}
 		}
 		diff(t, base, kinds, map[archive.RecordKind]int{
-			archive.KindLabel: 5, archive.KindResult: 14, archive.KindDesc: 20, archive.KindInDom: 3,
-			archive.KindLabels: 6, archive.KindText: 1, archive.KindIndex: 6,
+			archive.KindLabel: 5, archive.KindResult: 14, archive.KindDesc: 19, archive.KindInDom: 3,
+			archive.KindLabels: 7, archive.KindIndex: 6,
 		})
 	}
 }
