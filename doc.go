@@ -14,6 +14,7 @@
 //	pmda/collector/pmcdconf  its configuration file and access rules
 //	mmv                      instrumentation: registries, handles, MMV files
 //	mmv/mmvexpvar            variables of package expvar in a registry
+//	archive                  archives: records, metadata, cursors over what was recorded
 //	trace                    trace data: transactions, points, observations
 //	pmda/pmdammv             an agent: metrics of MMV files and of registries
 //	pmda/pmdatrace           an agent: metrics of trace data
