@@ -104,17 +104,16 @@ func (d *InDom) All() []pdu.Instance {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.all == nil {
-		names := map[pdu.InstID]string{}
-		for i := range d.states.dated {
-			// What a delta leaves out was there before it.
-			changed, _ := d.states.dated[i].state.decode()
-			for _, inst := range changed {
-				names[inst.ID] = inst.Name
+		// What a delta leaves out was in a record before it.
+		seen := map[pdu.InstID]bool{}
+		for i := d.Len() - 1; i >= 0; i-- {
+			s := &d.states.dated[i].state
+			for j := range s.len() {
+				if id, off := s.at(j); off >= 0 && !seen[id] {
+					seen[id] = true
+					d.all = append(d.all, pdu.Instance{ID: id, Name: s.name(off)})
+				}
 			}
-		}
-		d.all = make([]pdu.Instance, 0, len(names))
-		for id, name := range names {
-			d.all = append(d.all, pdu.Instance{ID: id, Name: name})
 		}
 		sortInstances(d.all)
 	}

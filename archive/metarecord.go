@@ -220,13 +220,15 @@ func (s *indomState) decode() (instances []pdu.Instance, deleted []pdu.InstID) {
 			deleted = append(deleted, inst)
 			continue
 		}
-		name := s.texts[off:]
-		if end := bytes.IndexByte(name, 0); end >= 0 {
-			name = name[:end]
-		}
-		instances = append(instances, pdu.Instance{ID: inst, Name: wire.Alias(name)})
+		instances = append(instances, pdu.Instance{ID: inst, Name: s.name(off)})
 	}
 	return instances, deleted
+}
+
+// name is the name at an offset. It aliases the record.
+func (s *indomState) name(off int32) string {
+	name, _, _ := bytes.Cut(s.texts[off:], []byte{0})
+	return wire.Alias(name)
 }
 
 // labelState is the label sets of a record, checked but not decoded.

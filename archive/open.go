@@ -8,6 +8,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
+// MaxRecord is how many bytes a record may have. Longer ones are malformed.
+const MaxRecord = 256 << 20
+
 // Default limits of Options.
 const (
 	MaxUnpacked = 8 << 30 // bytes that one compressed file may unpack to

@@ -46,8 +46,9 @@ func (w *window) bytes(off int64, n int, ahead bool) ([]byte, error) {
 	if ahead {
 		err = w.fill(off, int(min(max(int64(n), windowLen), w.size-off)))
 	} else {
-		from := max(0, min(off, off+int64(n)-windowLen))
-		err = w.fill(from, int(off-from)+n)
+		// A part of the window lies after the record, for who turns round.
+		from := max(0, min(off, off+int64(n)-windowLen*3/4))
+		err = w.fill(from, int(min(max(off-from+int64(n), windowLen), w.size-from)))
 	}
 	at := off - w.off
 	if at+int64(n) > int64(len(w.buf)) {
@@ -92,6 +93,9 @@ func (w *window) next(off int64, least int) ([]byte, error) {
 	if int(n) < least {
 		return nil, flawed(pdu.ErrLogRec, "record of %d bytes, want at least %d", n, least)
 	}
+	if int64(n) > MaxRecord {
+		return nil, flawed(pdu.ErrLogRec, "record of %d bytes, more than %d", n, int64(MaxRecord))
+	}
 	if more, err := w.has(off + int64(n)); !more {
 		if err == nil {
 			err = cutShort(pdu.ErrLogRec, "record of %d bytes, of which the file has %d", n, w.size-off)
@@ -127,7 +131,7 @@ func (w *window) prev(first, end int64, least int) ([]byte, error) {
 		return nil, err
 	}
 	n := int32(binary.BigEndian.Uint32(tail))
-	if int(n) < least || int64(n) > end-first {
+	if int(n) < least || int64(n) > min(end-first, MaxRecord) {
 		return nil, flawed(pdu.ErrLogRec, "record ends with length %d, of %d bytes before it", n, end-first)
 	}
 	rec, err := w.bytes(end-int64(n), int(n), false)
