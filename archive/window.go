@@ -10,7 +10,7 @@ import (
 )
 
 // windowLen is how much a cursor reads at once.
-const windowLen = 256 << 10
+const windowLen = 1024 << 10
 
 // A window reads a file through a buffer, forward and back.
 type window struct {

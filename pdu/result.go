@@ -3,6 +3,7 @@ package pdu
 import (
 	"encoding/binary"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/pcp-go/pcp/internal/wire"
@@ -151,28 +152,31 @@ func (r *Result) fail(err error) error {
 	return malformedIn(r.Kind(), err)
 }
 
-// index finds the n sets.
+// index finds the n sets, of which the buffer has room for the heads.
 func (r *Result) index(n int) error {
-	off := r.Format.prefix() - HeaderLen
-	for range n {
-		if len(r.buf)-off < setHeadLen {
+	off, buf := r.Format.prefix()-HeaderLen, r.buf
+	sets := slices.Grow(r.sets[:0], n+1)[:n+1]
+	for i := range sets[:n] {
+		set := buf[off:]
+		if len(set) < setHeadLen {
 			return r.fail(&wire.Error{Field: "value set", Offset: off + HeaderLen, Problem: "beyond the end"})
 		}
-		r.sets = append(r.sets, int32(off))
-		v := int32(binary.BigEndian.Uint32(r.buf[off+4:]))
-		off += setHeadLen
+		sets[i] = int32(off)
+		v := int32(binary.BigEndian.Uint32(set[4:]))
 		if v <= 0 {
+			off += setHeadLen
 			continue
 		}
-		if len(r.buf)-off < 4 || int(v) > (len(r.buf)-off-4)/valueLen {
-			return r.fail(&wire.Error{Field: "numval", Offset: off - 4 + HeaderLen, Problem: "values beyond the end"})
+		if len(set) < setHeadLen+4 || int(v) > (len(set)-setHeadLen-4)/valueLen {
+			return r.fail(&wire.Error{Field: "numval", Offset: off + 4 + HeaderLen, Problem: "values beyond the end"})
 		}
-		if form := binary.BigEndian.Uint32(r.buf[off:]); form > valSPtr {
-			return r.fail(&wire.Error{Field: "valfmt", Offset: off + HeaderLen, Problem: "unknown form"})
+		if form := binary.BigEndian.Uint32(set[setHeadLen:]); form > valSPtr {
+			return r.fail(&wire.Error{Field: "valfmt", Offset: off + setHeadLen + HeaderLen, Problem: "unknown form"})
 		}
-		off += 4 + int(v)*valueLen
+		off += setHeadLen + 4 + int(v)*valueLen
 	}
-	r.sets = append(r.sets, int32(off)) // the start of the blocks
+	sets[n] = int32(off) // the start of the blocks
+	r.sets = sets
 	return nil
 }
 
@@ -181,17 +185,8 @@ func (r *Result) Len() int { return max(0, len(r.sets)-1) }
 
 // At is the set at index i, valid until r is filled again.
 func (r *Result) At(i int) ValueSet {
-	off := int(r.sets[i])
-	s := ValueSet{
-		PMID: PMID(binary.BigEndian.Uint32(r.buf[off:])),
-		n:    int32(binary.BigEndian.Uint32(r.buf[off+4:])),
-		buf:  r.buf,
-	}
-	if s.n > 0 {
-		s.form = uint8(binary.BigEndian.Uint32(r.buf[off+8:]))
-		s.off = off + setHeadLen + 4
-	}
-	return s
+	off := r.sets[i]
+	return ValueSet{PMID: PMID(binary.BigEndian.Uint32(r.buf[off:])), off: off, buf: r.buf}
 }
 
 // All yields the sets in order.
@@ -222,13 +217,13 @@ func (r *Result) Validate() error {
 	lowest, total := len(r.buf), 0
 	for i := range r.Len() {
 		s := r.At(i)
-		if s.n <= 0 || s.form == valInsitu {
+		if s.Len() == 0 || s.form() == valInsitu {
 			continue
 		}
 		for j := range s.Len() {
 			off, n, ok := s.block(j)
 			if !ok {
-				return malformedIn(r.Kind(), &wire.Error{Field: "value block", Offset: s.off + j*valueLen + 4 + HeaderLen, Problem: "outside the PDU"})
+				return malformedIn(r.Kind(), &wire.Error{Field: "value block", Offset: s.value(j) + 4 + HeaderLen, Problem: "outside the PDU"})
 			}
 			lowest = min(lowest, off)
 			total += wire.Pad4(n)
@@ -244,27 +239,29 @@ func (r *Result) Validate() error {
 // fill the PDU, as all writers have them. It is a quicker way to what Validate checks.
 func (r *Result) blocksInOrder() bool {
 	last := len(r.sets) - 1
-	at := int(r.sets[last]) // where the next block starts
-	index := uint32(at+HeaderLen) / 4
+	buf := r.buf
+	next := uint32(r.sets[last]+HeaderLen) / 4 // the index of the next block
 	for _, off := range r.sets[:last] {
-		set := r.buf[off:]
+		set := buf[off:]
 		n := int32(binary.BigEndian.Uint32(set[4:]))
 		if n <= 0 || binary.BigEndian.Uint32(set[setHeadLen:]) == valInsitu {
 			continue
 		}
 		for _, value := range wire.Octets(set[setHeadLen+4:][:int(n)*valueLen]) {
-			if binary.BigEndian.Uint32(value[4:]) != index || at > len(r.buf)-blockHeadLen {
+			// To go by the value's index, not by next, lets the processor look ahead.
+			index := binary.BigEndian.Uint32(value[4:])
+			at := int64(index)*4 - HeaderLen
+			if index != next || at > int64(len(buf)-blockHeadLen) {
 				return false
 			}
-			words := (binary.BigEndian.Uint32(r.buf[at:])&maxBlockLen + 3) / 4
+			words := (binary.BigEndian.Uint32(buf[at:])&maxBlockLen + 3) / 4
 			if words == 0 {
 				return false
 			}
-			index += words
-			at += 4 * int(words)
+			next += words
 		}
 	}
-	return at == len(r.buf)
+	return int64(next)*4-HeaderLen == int64(len(buf))
 }
 
 // Append adds the body to b, in r.Format: the sets and their blocks in order.

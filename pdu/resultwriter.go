@@ -380,14 +380,14 @@ func (w *ResultWriter) Atom(inst InstID, a Atom) {
 // malformed block, or whose values share one, becomes ErrIPC.
 func (w *ResultWriter) Copy(s ValueSet) {
 	w.Begin(s.PMID)
-	if s.n < 0 {
-		w.bad = Error(s.n)
+	if n := s.count(); n < 0 {
+		w.bad = Error(n)
 		return
 	}
 	left := len(s.buf)
 	for i := range s.Len() {
-		if s.form == valInsitu {
-			w.add(valInsitu, s.Inst(i), binary.BigEndian.Uint32(s.buf[s.off+i*valueLen+4:]))
+		if s.form() == valInsitu {
+			w.add(valInsitu, s.Inst(i), s.word(i))
 			continue
 		}
 		off, n, ok := s.block(i)
@@ -395,7 +395,7 @@ func (w *ResultWriter) Copy(s ValueSet) {
 			w.Fail(ErrIPC)
 			return
 		}
-		w.addBlock(uint32(s.form), s.Inst(i), Type(s.buf[off]), s.buf[off+blockHeadLen:off+n])
+		w.addBlock(s.form(), s.Inst(i), Type(s.buf[off]), s.buf[off+blockHeadLen:off+n])
 	}
 }
 

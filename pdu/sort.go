@@ -13,7 +13,10 @@ import (
 // allocates nothing. The counterpart of pmSortInstances(3), which mixes up instances that lie 2³¹ or more apart.
 func (r *Result) SortInstances() {
 	for _, s := range r.All() {
-		if values := r.buf[s.off:][:s.Len()*valueLen]; !sorted(values) {
+		if s.Len() == 0 {
+			continue
+		}
+		if values := r.buf[s.value(0):s.value(s.Len())]; !sorted(values) {
 			sortValues(values)
 		}
 	}

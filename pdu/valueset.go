@@ -12,39 +12,53 @@ import (
 type ValueSet struct {
 	PMID PMID
 
-	n    int32
-	form uint8
-	off  int // of the first value in buf
-	buf  []byte
+	// Four words in all: the compiler keeps that in registers, and no more.
+	off int32  // of the set in buf
+	buf []byte // the body of the Result; nil in the zero ValueSet
 }
 
+// count is the number of values, or an error.
+func (s ValueSet) count() int32 {
+	if len(s.buf) == 0 {
+		return 0
+	}
+	return int32(binary.BigEndian.Uint32(s.buf[s.off+4:]))
+}
+
+// form says where the values are: valInsitu and so on. There is at least one.
+func (s ValueSet) form() uint32 { return binary.BigEndian.Uint32(s.buf[s.off+setHeadLen:]) }
+
+// value is where in buf the instance and word of a value are.
+func (s ValueSet) value(i int) int { return int(s.off) + setHeadLen + 4 + i*valueLen }
+
+// word is the value at index i, or where its block is.
+func (s ValueSet) word(i int) uint32 { return binary.BigEndian.Uint32(s.buf[s.value(i)+4:]) }
+
 // Len is the number of values, 0 if there is an error.
-func (s ValueSet) Len() int { return int(max(s.n, 0)) }
+func (s ValueSet) Len() int { return int(max(s.count(), 0)) }
 
 // Err is why the metric has no values, an Error. It is nil if there are values,
 // and if there are none but no error either.
 func (s ValueSet) Err() error {
-	if s.n < 0 {
-		return Error(s.n)
+	if n := s.count(); n < 0 {
+		return Error(n)
 	}
 	return nil
 }
 
 // Inst is the instance of the value at index i.
 func (s ValueSet) Inst(i int) InstID {
-	return InstID(binary.BigEndian.Uint32(s.buf[s.off+i*valueLen:]))
+	return InstID(binary.BigEndian.Uint32(s.buf[s.value(i):]))
 }
 
 // Atom is the value at index i of a metric of type t. The type matters for
 // values that travel in place, which with TypeUnknown are read as Type32; a
 // block has a type of its own. A value whose block breaks the layout is an Atom
 // of TypeUnknown, for which As returns ErrIPC.
-func (s ValueSet) Atom(i int, t Type) Atom {
-	return atomAt(s.buf, s.form, binary.BigEndian.Uint32(s.buf[s.off+i*valueLen+4:]), t)
-}
+func (s ValueSet) Atom(i int, t Type) Atom { return atomAt(s.buf, s.form(), s.word(i), t) }
 
 // atomAt is the value of type t in a word, or in the block that it refers to.
-func atomAt(buf []byte, form uint8, word uint32, t Type) Atom {
+func atomAt(buf []byte, form, word uint32, t Type) Atom {
 	if form == valInsitu {
 		return insituAtom(t, word)
 	}
@@ -85,7 +99,7 @@ func (s ValueSet) All(t Type) iter.Seq2[InstID, Atom] {
 // block finds the block of the value at index i: where it starts in buf and its
 // length with its header.
 func (s ValueSet) block(i int) (off, n int, ok bool) {
-	return blockAt(s.buf, binary.BigEndian.Uint32(s.buf[s.off+i*valueLen+4:]))
+	return blockAt(s.buf, s.word(i))
 }
 
 func blockAt(buf []byte, index uint32) (off, n int, ok bool) {
