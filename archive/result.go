@@ -23,20 +23,21 @@ func (r *Record) Result(into *pdu.Result) error {
 		return err
 	}
 	into.Format = dataFormat(r.version)
-	return r.checkResult(into, into.Decode(r.Raw[4:len(r.Raw)-4]))
+	err := into.Decode(r.Raw[4 : len(r.Raw)-4])
+	if err == nil {
+		err = into.Validate()
+	}
+	return r.decoded(into, err)
 }
 
 // resultInPlace is Result without a copy: into refers to Raw.
 func (r *Record) resultInPlace(into *pdu.Result) error {
 	into.Format = dataFormat(r.version)
-	return r.checkResult(into, into.DecodeInPlace(r.Raw[4:len(r.Raw)-4:len(r.Raw)-4]))
+	return r.decoded(into, into.DecodeValid(r.Raw[4:len(r.Raw)-4:len(r.Raw)-4]))
 }
 
-// checkResult checks what Decode has decoded, with the error err.
-func (r *Record) checkResult(into *pdu.Result, err error) error {
-	if err == nil {
-		err = into.Validate()
-	}
+// decoded finishes what a decoder of pdu has decoded, with the error err.
+func (r *Record) decoded(into *pdu.Result, err error) error {
 	if err != nil {
 		return r.wrap(flawed(pdu.ErrLogRec, "%v", err))
 	}

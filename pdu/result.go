@@ -103,6 +103,22 @@ func (r *Result) Decode(body []byte) error {
 // DecodeInPlace is Decode without a copy, for a long body: r refers to the body,
 // which must not change as long as r is used.
 func (r *Result) DecodeInPlace(body []byte) error {
+	_, err := r.decode(body, false)
+	return err
+}
+
+// DecodeValid is DecodeInPlace and Validate in one pass.
+func (r *Result) DecodeValid(body []byte) error {
+	inOrder, err := r.decode(body, true)
+	if err == nil && !inOrder {
+		err = r.Validate()
+	}
+	return err
+}
+
+// decode fills r from a body. With blocks, inOrder is whether they lie in the order of the
+// values and fill the body, as all writers have them; other orders can be valid, too.
+func (r *Result) decode(body []byte, blocks bool) (inOrder bool, err error) {
 	r.buf = body
 	r.sets = r.sets[:0]
 	r.Changed = 0
@@ -130,9 +146,9 @@ func (r *Result) DecodeInPlace(body []byte) error {
 		c.Fail("numpmid", back, "%d sets in %d bytes", n, c.Left())
 	}
 	if err := c.Err(); err != nil {
-		return r.fail(err)
+		return false, r.fail(err)
 	}
-	return r.index(n)
+	return r.index(n, blocks)
 }
 
 // stamp is the time of the wire's two parts; zero stays zero. A fraction that
@@ -152,14 +168,15 @@ func (r *Result) fail(err error) error {
 	return malformedIn(r.Kind(), err)
 }
 
-// index finds the n sets, of which the buffer has room for the heads.
-func (r *Result) index(n int) error {
+// index finds the n sets, of which the buffer has room for the heads. See decode.
+func (r *Result) index(n int, blocks bool) (inOrder bool, err error) {
 	off, buf := r.Format.prefix()-HeaderLen, r.buf
+	first, next := uint32(0), uint32(0) // the index of the first block, and that after the last
 	sets := slices.Grow(r.sets[:0], n+1)[:n+1]
 	for i := range sets[:n] {
 		set := buf[off:]
 		if len(set) < setHeadLen {
-			return r.fail(&wire.Error{Field: "value set", Offset: off + HeaderLen, Problem: "beyond the end"})
+			return false, r.fail(&wire.Error{Field: "value set", Offset: off + HeaderLen, Problem: "beyond the end"})
 		}
 		sets[i] = int32(off)
 		v := int32(binary.BigEndian.Uint32(set[4:]))
@@ -167,17 +184,49 @@ func (r *Result) index(n int) error {
 			off += setHeadLen
 			continue
 		}
-		if len(set) < setHeadLen+4 || int(v) > (len(set)-setHeadLen-4)/valueLen {
-			return r.fail(&wire.Error{Field: "numval", Offset: off + 4 + HeaderLen, Problem: "values beyond the end"})
+		if len(set) < setHeadLen+4 || uint(v) > uint(len(set)-setHeadLen-4)/valueLen {
+			return false, r.fail(&wire.Error{Field: "numval", Offset: off + 4 + HeaderLen, Problem: "values beyond the end"})
 		}
-		if form := binary.BigEndian.Uint32(set[setHeadLen:]); form > valSPtr {
-			return r.fail(&wire.Error{Field: "valfmt", Offset: off + setHeadLen + HeaderLen, Problem: "unknown form"})
+		form := binary.BigEndian.Uint32(set[setHeadLen:])
+		if form > valSPtr {
+			return false, r.fail(&wire.Error{Field: "valfmt", Offset: off + setHeadLen + HeaderLen, Problem: "unknown form"})
 		}
-		off += setHeadLen + 4 + int(v)*valueLen
+		end := setHeadLen + 4 + int(v)*valueLen
+		if blocks && form != valInsitu {
+			values := set[setHeadLen+4 : end]
+			if next == 0 {
+				first = binary.BigEndian.Uint32(values[4:])
+				next = first
+			}
+			next, blocks = follow(buf, values, next)
+		}
+		off += end
 	}
 	sets[n] = int32(off) // the start of the blocks
 	r.sets = sets
-	return nil
+	if first == 0 {
+		return blocks && off == len(buf), nil
+	}
+	return blocks && int(first)*4-HeaderLen == off && int64(next)*4-HeaderLen == int64(len(buf)), nil
+}
+
+// follow goes over the blocks of values. If they follow each other, the first one at index
+// next, it returns the index after the last one.
+func follow(buf, values []byte, next uint32) (after uint32, ok bool) {
+	for _, value := range wire.Octets(values) {
+		// To go by the value's index, not by next, lets the processor look ahead.
+		index := binary.BigEndian.Uint32(value[4:])
+		at := int64(index)*4 - HeaderLen
+		if index != next || at < 0 || at > int64(len(buf)-blockHeadLen) {
+			return 0, false
+		}
+		words := (binary.BigEndian.Uint32(buf[at:])&maxBlockLen + 3) / 4
+		if words == 0 {
+			return 0, false
+		}
+		next += words
+	}
+	return next, true
 }
 
 // Len is the number of sets.
@@ -211,8 +260,8 @@ func (r *Result) Clone() *Result {
 // Validate checks every block, and that sets and blocks fill the PDU without
 // gaps, as receivers do. It does not look into event arrays.
 func (r *Result) Validate() error {
-	if len(r.sets) == 0 || r.blocksInOrder() { // or never decoded
-		return nil
+	if len(r.sets) == 0 {
+		return nil // never decoded
 	}
 	lowest, total := len(r.buf), 0
 	for i := range r.Len() {
@@ -233,35 +282,6 @@ func (r *Result) Validate() error {
 		return malformedIn(r.Kind(), &wire.Error{Field: "value blocks", Offset: end + HeaderLen, Problem: "do not fill the PDU exactly"})
 	}
 	return nil
-}
-
-// blocksInOrder reports whether the blocks follow each other in the order of the values and
-// fill the PDU, as all writers have them. It is a quicker way to what Validate checks.
-func (r *Result) blocksInOrder() bool {
-	last := len(r.sets) - 1
-	buf := r.buf
-	next := uint32(r.sets[last]+HeaderLen) / 4 // the index of the next block
-	for _, off := range r.sets[:last] {
-		set := buf[off:]
-		n := int32(binary.BigEndian.Uint32(set[4:]))
-		if n <= 0 || binary.BigEndian.Uint32(set[setHeadLen:]) == valInsitu {
-			continue
-		}
-		for _, value := range wire.Octets(set[setHeadLen+4:][:int(n)*valueLen]) {
-			// To go by the value's index, not by next, lets the processor look ahead.
-			index := binary.BigEndian.Uint32(value[4:])
-			at := int64(index)*4 - HeaderLen
-			if index != next || at > int64(len(buf)-blockHeadLen) {
-				return false
-			}
-			words := (binary.BigEndian.Uint32(buf[at:])&maxBlockLen + 3) / 4
-			if words == 0 {
-				return false
-			}
-			next += words
-		}
-	}
-	return int64(next)*4-HeaderLen == int64(len(buf))
 }
 
 // Append adds the body to b, in r.Format: the sets and their blocks in order.

@@ -57,7 +57,7 @@ func TestArchiveRecord(t *testing.T) {
 		t.Errorf("time %v, %v, want %v", r.Time, err, w.Time)
 	}
 	for i := range body {
-		if err := r.Decode(body[:i]); err == nil && r.Validate() == nil || err != nil && !errors.Is(err, pdu.ErrIPC) {
+		if err := r.DecodeValid(body[:i]); !errors.Is(err, pdu.ErrIPC) {
 			t.Errorf("cut at %d: %v", i, err)
 		}
 	}
@@ -80,7 +80,11 @@ func TestValidateOrder(t *testing.T) {
 		if err := r.Decode(body); err != nil {
 			t.Fatal(err)
 		}
-		return r.Validate() == nil
+		ok := r.Validate() == nil
+		if err := r.DecodeValid(body); (err == nil) != ok {
+			t.Errorf("DecodeValid: %v, valid is %v", err, ok)
+		}
+		return ok
 	}
 	const word1, word2, block1 = 20 + 12 + 4, 20 + 12 + 12, 20 + 12 + 16
 	for name, test := range map[string]struct {
