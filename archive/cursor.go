@@ -202,7 +202,7 @@ func (c *Cursor) Record() *Record {
 }
 
 // Contains reports whether the record that was read last has a value set of one of ids. It
-// looks at nothing else in the record, and is quicker than Result.
+// looks at nothing else in the record, and for few ids is quicker than Result.
 func (c *Cursor) Contains(ids ...pdu.PMID) bool {
 	return !c.joint && c.w.rec.Raw != nil && c.w.rec.contains(ids)
 }

@@ -34,7 +34,8 @@ type metaLoader struct {
 // loadMetadata loads a metadata file, of which b is all and from is the length of the label.
 // used is the end of the last complete record, which with growing may not be that of b.
 func loadMetadata(path string, b []byte, from int64, growing bool) (m *Metadata, used int64, err error) {
-	l := metaLoader{m: &Metadata{byPMID: map[pdu.PMID]int32{}}}
+	// A descriptor takes about 60 bytes. If there are more metrics, the map grows.
+	l := metaLoader{m: &Metadata{byPMID: make(map[pdu.PMID]int32, min(len(b)/64, 1<<16))}}
 	at, number := from, 1
 	for ; at < int64(len(b)); number++ {
 		raw, err := metaRecord(b[at:])

@@ -2,7 +2,6 @@ package archive
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -50,14 +49,17 @@ func (r *Record) contains(ids []pdu.PMID) bool {
 	at := 4 + timeLen(r.version)
 	n, sets := binary.BigEndian.Uint32(r.Raw[at:]), r.Raw[at+4:len(r.Raw)-4]
 	for ; n > 0 && len(sets) >= 8; n-- {
-		if slices.Contains(ids, pdu.PMID(binary.BigEndian.Uint32(sets))) {
-			return true
+		head := binary.BigEndian.Uint64(sets) // PMID and number of values
+		for _, id := range ids {
+			if id == pdu.PMID(head>>32) {
+				return true
+			}
 		}
-		skip := int64(8)
-		if values := int32(binary.BigEndian.Uint32(sets[4:])); values > 0 {
-			skip += 4 + 8*int64(values)
+		skip := uint64(8)
+		if values := int32(head); values > 0 {
+			skip += 4 + 8*uint64(values)
 		}
-		if skip > int64(len(sets)) {
+		if skip > uint64(len(sets)) {
 			break
 		}
 		sets = sets[skip:]
