@@ -35,7 +35,8 @@ const joinGap = time.Millisecond
 // when a record has been appended, Next reads it.
 //
 // A malformed record is pdu.ErrLogRec, and the cursor stays before it; one of which the end
-// is missing is io.ErrUnexpectedEOF, too. Where an archive ends later than the next one
+// is missing is io.ErrUnexpectedEOF, too, unless not even its length is there: that is the end
+// of the volume. Where an archive ends later than the next one
 // begins the error is pdu.ErrLogOverlap in place of the mark between them, and where volumes
 // are missing pdu.ErrLogFile; both are reported once, after which Next goes on.
 func (c *Cursor) Next() error {

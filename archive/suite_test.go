@@ -35,6 +35,7 @@ func TestInteropBadArchives(t *testing.T) {
 		{"badlen-1 badlen-2 badlen-3", nil, pdu.ErrLogRec, 0},
 		{"badlog-1", nil, pdu.ErrLogRec, 2},
 		{"20180608.04.23-01 logsummary-bug", nil, pdu.ErrEOL, 2},
+		{"badlen-11", nil, pdu.ErrEOL, 0},
 		{"archive-20150417.131733", nil, pdu.ErrLogRec, 50},
 		{"ok-truncbin", nil, pdu.ErrLogRec, 416},
 	} {

@@ -65,6 +65,10 @@ func (w *walker) nextIn() (found bool, err error) {
 	if err := w.enter(w.volume); err != nil {
 		return false, err
 	}
+	// Fewer bytes than a length are the end, as in the C library: more may come.
+	if more, err := w.win.has(w.off + 4); !more {
+		return false, inFile(w.file.path, err)
+	}
 	raw, err := w.win.next(w.off, leastLen(0, w.version()))
 	if raw == nil || err != nil {
 		return false, inRecord(w.file.path, w.off, -1, err)
