@@ -1,6 +1,7 @@
 package archive_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"testing/fstest"
@@ -86,4 +87,25 @@ func BenchmarkCursor(b *testing.B) {
 		return nil
 	})
 	run("result", func() error { _, err := c.Result(); return err })
+}
+
+// BenchmarkSeek seeks at random in an archive with an index, and reads a record.
+func BenchmarkSeek(b *testing.B) {
+	fs := fstest.MapFS{}
+	m := newMaker(fs, "a", 3, epoch)
+	const records = 100_000
+	for i := range records {
+		off := m.value(0, at(float64(i)), uint64(i))
+		if i%2000 == 0 {
+			m.index(archive.IndexEntry{Time: at(float64(i)), Data: off})
+		}
+	}
+	c := open(b, fs, "a").Cursor()
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		t := at(float64(i * 7919 % records))
+		if err := errors.Join(c.SeekNext(t), c.Next()); err != nil || !c.Time().Equal(t) {
+			b.Fatal(err, c.Time(), t)
+		}
+	}
 }

@@ -9,8 +9,12 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// windowLen is how much a cursor reads at once.
-const windowLen = 1024 << 10
+// How much a cursor reads at once: little after a jump, and more the longer it goes on from
+// there.
+const (
+	leastWindow = 32 << 10
+	mostWindow  = 256 << 10
+)
 
 // A window reads a file through a buffer, forward and back.
 type window struct {
@@ -18,6 +22,7 @@ type window struct {
 	size int64  // of the file, when it was last looked at
 	off  int64  // where buf begins in the file
 	buf  []byte // what is there
+	span int64  // how much to read next
 }
 
 // open begins with another file.
@@ -42,14 +47,20 @@ func (w *window) bytes(off int64, n int, ahead bool) ([]byte, error) {
 	if at := off - w.off; at >= 0 && at+int64(n) <= int64(len(w.buf)) {
 		return w.buf[at : at+int64(n) : at+int64(n)], nil
 	}
-	var err error
+	if goesOn := off <= w.off+int64(len(w.buf)) && off+int64(n) >= w.off; goesOn {
+		w.span = min(max(2*w.span, leastWindow), mostWindow)
+	} else {
+		w.span = leastWindow
+	}
+	from, end := off, off+int64(n)
 	if ahead {
-		err = w.fill(off, int(min(max(int64(n), windowLen), w.size-off)))
+		end = max(end, off+w.span)
 	} else {
 		// A part of the window lies after the record, for who turns round.
-		from := max(0, min(off, off+int64(n)-windowLen*3/4))
-		err = w.fill(from, int(min(max(off-from+int64(n), windowLen), w.size-from)))
+		from = max(0, min(off, end-w.span*3/4))
+		end = max(end, from+w.span)
 	}
+	err := w.fill(from, int(min(end, w.size)-from))
 	at := off - w.off
 	if at+int64(n) > int64(len(w.buf)) {
 		if err == nil || errors.Is(err, io.EOF) { // the file is shorter than before
@@ -64,9 +75,9 @@ func (w *window) bytes(off int64, n int, ahead bool) ([]byte, error) {
 func (w *window) fill(off int64, n int) error {
 	kept := 0
 	if at := off - w.off; at >= 0 && at < int64(len(w.buf)) {
-		kept = copy(w.buf, w.buf[at:])
+		kept = min(copy(w.buf, w.buf[at:]), n)
 	}
-	w.buf = slices.Grow(w.buf[:kept], max(0, n-kept))[:kept]
+	w.buf = slices.Grow(w.buf[:kept], n-kept)[:kept]
 	w.off = off
 	m, err := w.r.ReadAt(w.buf[kept:n], off+int64(kept))
 	w.buf = w.buf[:kept+m]
