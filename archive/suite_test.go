@@ -68,35 +68,37 @@ func TestSuiteDamaged(t *testing.T) {
 	if *all {
 		limit, flips = 1_000_000, 200
 	}
-	bases := suiteArchives(t, limit)
-	r := rand.New(rand.NewPCG(5, 6))
-	for _, base := range bases {
-		files, ends := loadSuite(t, base)
-		if files == nil {
-			continue
-		}
-		name := filepath.Base(base)
-		for file := range files {
-			whole := files[file].Data
-			cuts := ends[file]
-			for range flips {
-				cuts = append(cuts, r.IntN(len(whole)))
+	for _, base := range suiteArchives(t, limit) {
+		t.Run(strings.TrimPrefix(base, suite+"/"), func(t *testing.T) {
+			t.Parallel()
+			files, ends := loadSuite(t, base)
+			for file := range files {
+				damage(t, files, base, file, ends[file], flips)
 			}
-			for _, cut := range cuts {
-				files[file].Data = whole[:cut:cut]
-				readAll(t, files, name)
-			}
-			for range flips {
-				b := slices.Clone(whole)
-				b[r.IntN(len(b))] ^= 1 << r.IntN(8)
-				files[file].Data = b
-				readAll(t, files, name)
-			}
-			files[file].Data = whole
-			if t.Failed() {
-				t.Fatal(file)
-			}
-		}
+		})
+	}
+}
+
+// damage reads an archive again and again with one file cut or changed.
+func damage(t *testing.T, files fstest.MapFS, base, file string, ends []int, flips int) {
+	name, whole := filepath.Base(base), files[file].Data
+	r := rand.New(rand.NewPCG(uint64(len(whole)), 6))
+	for range flips {
+		ends = append(ends, r.IntN(len(whole)))
+	}
+	for _, cut := range ends {
+		files[file].Data = whole[:cut:cut]
+		readAll(t, files, name)
+	}
+	for range flips {
+		b := slices.Clone(whole)
+		b[r.IntN(len(b))] ^= 1 << r.IntN(8)
+		files[file].Data = b
+		readAll(t, files, name)
+	}
+	files[file].Data = whole
+	if t.Failed() {
+		t.Fatal(file)
 	}
 }
 
