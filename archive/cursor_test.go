@@ -284,7 +284,13 @@ func TestBadRecord(t *testing.T) {
 	}
 	diff(t, "back", walk(c, c.Prev, 2), []string{"40=4", "35 mark", "-12373", "-12373"})
 	err := c.SeekNext(at(33))
-	if e, ok := errors.AsType[*archive.Error](err); !ok || e.File != "a.1" || e.Offset != 864 || errors.Is(err, io.ErrUnexpectedEOF) {
+	if e, ok := errors.AsType[*archive.Error](err); !ok || e.File != "a.1" || e.Offset != 864 || e.Record != 2 || errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("SeekNext: %v", err)
+	}
+	// Also where the cursor has come to it by a seek, the error knows its number.
+	c = open(t, fs, "a").Cursor()
+	err = c.SeekNext(at(25))
+	if e, ok := errors.AsType[*archive.Error](err); !ok || e.Record != 2 {
 		t.Errorf("SeekNext: %v", err)
 	}
 	// A record that is framed well but holds nonsense is an error of Result alone.

@@ -18,9 +18,7 @@ type File struct {
 	mu     sync.Mutex // serializes opening
 	src    source     // nil until it is opened
 	closed bool
-	label  Label
-	bad    error // about the label; nil if it is good or has not been read
-	known  bool  // whether the label has been read
+	label  Label // good once Version is not 0
 }
 
 func newFile(o *Options, volume int, path string) *File {
@@ -86,18 +84,18 @@ func (f *File) Label() (Label, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.known {
-		f.label, f.bad = readLabel(src)
-		if f.bad == nil {
-			f.bad = f.label.check(f.volume, f.opts.AnyFeature)
-		}
-		if f.bad != nil {
-			f.bad = &Error{File: f.path, Offset: 0, Record: 0, Err: f.bad}
-			return Label{}, f.bad // and read it again next time: it may be on its way
-		}
-		f.known = true
+	if f.label.Version != 0 {
+		return f.label, nil
 	}
-	return f.label, f.bad
+	l, err := readLabel(src)
+	if err == nil {
+		err = l.check(f.volume, f.opts.AnyFeature)
+	}
+	if err != nil { // next time it may be complete
+		return Label{}, inRecord(f.path, 0, 0, err)
+	}
+	f.label = l
+	return l, nil
 }
 
 // Close closes a file that [Options.OpenFile] has opened.

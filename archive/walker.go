@@ -20,6 +20,12 @@ type walker struct {
 	win    window // on it
 	rec    Record // that was read last
 	result pdu.Result
+
+	counted struct { // see count
+		file   *File
+		off    int64
+		number int
+	}
 	// skipMissing makes missing volumes no error.
 	skipMissing bool
 }
@@ -71,9 +77,9 @@ func (w *walker) nextIn() (found bool, err error) {
 	}
 	raw, err := w.win.next(w.off, leastLen(0, w.version()))
 	if raw == nil || err != nil {
-		return false, inRecord(w.file.path, w.off, -1, err)
+		return false, w.failed(err)
 	}
-	w.set(w.off, raw)
+	w.set(w.off, raw, w.number(w.off, w.off+int64(len(raw))))
 	w.off += int64(len(raw))
 	return true, nil
 }
@@ -88,25 +94,64 @@ func (w *walker) prevIn() (found bool, err error) {
 	if raw == nil || err != nil {
 		return false, inRecord(w.file.path, w.off, -1, err)
 	}
+	end := w.off
 	w.off -= int64(len(raw))
-	w.set(w.off, raw)
+	w.set(w.off, raw, w.number(w.off, end))
 	return true, nil
 }
 
-func (w *walker) set(off int64, raw []byte) {
-	number := -1
-	switch known := w.rec.File == w.file && w.rec.Number > 0; {
-	case off == w.first():
-		number = 1
-	case known && off == w.rec.Offset:
-		number = w.rec.Number
-	case known && off == w.rec.Offset+int64(len(w.rec.Raw)):
-		number = w.rec.Number + 1
-	case known && off+int64(len(raw)) == w.rec.Offset:
-		number = w.rec.Number - 1
-	}
+func (w *walker) set(off int64, raw []byte, number int) {
 	w.rec = Record{File: w.file, Offset: off, Number: number, Raw: raw, version: w.version()}
 	_ = w.rec.classify() // in a volume there is no error
+}
+
+// number is the number of the record from off to end, if that is the first one, or lies beside
+// the one that was read last and has a number; else -1.
+func (w *walker) number(off, end int64) int {
+	switch known := w.rec.File == w.file && w.rec.Number > 0; {
+	case off == w.first():
+		return 1
+	case known && off == w.rec.Offset:
+		return w.rec.Number
+	case known && off == w.rec.Offset+int64(len(w.rec.Raw)):
+		return w.rec.Number + 1
+	case known && end == w.rec.Offset:
+		return w.rec.Number - 1
+	}
+	return -1
+}
+
+// failed is the error about the record after the place; nil stays nil.
+func (w *walker) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	number := w.number(w.off, -1)
+	if number < 0 && !errors.Is(err, io.ErrUnexpectedEOF) { // which may be there soon
+		number = w.count()
+	}
+	return inRecord(w.file.path, w.off, number, err)
+}
+
+// count counts the records from the start of the volume to the place, for errors; -1 if
+// there is no way.
+func (w *walker) count() int {
+	if w.counted.file == w.file && w.counted.off == w.off {
+		return w.counted.number
+	}
+	v := walker{arch: w.arch, volume: w.volume, off: w.first()}
+	number := 1
+	for v.off < w.off {
+		if found, err := v.nextIn(); !found || err != nil {
+			break
+		}
+		number++
+	}
+	if v.off != w.off {
+		number = -1
+	}
+	w.counted.file, w.counted.off, w.counted.number = w.file, w.off, number
+	return number
 }
 
 // next is nextIn across volumes; found is false at the end of the archive.
