@@ -11,14 +11,14 @@ import (
 
 var update = flag.Bool("update", false, "record the archives of testdata anew with the real PCP")
 
-// What pmlogger records: every type, a singular metric and domains of instances, one of which
-// changes, events, labels, help texts.
+// What pmlogger records: numbers of every type, a string, an aggregate, domains of instances,
+// metrics without values.
 const recordConfig = `
 log mandatory on once { sample.colour sample.string.hullo sample.aggregate.hullo }
 log mandatory on 100 msec {
 	sample.seconds sample.bin sample.float.million sample.double.million
 	sample.longlong.million sample.ulonglong.million sample.dynamic.counter
-	sample.dynamic.discrete sampledso.event.highres_records sampledso.event.records sample.bad.novalues
+	sample.dynamic.discrete sample.bad.novalues
 	sample.error_code sample.dupnames.two.write_me
 }
 `
