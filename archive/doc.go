@@ -8,14 +8,15 @@
 //	defer set.Close()
 //	id, err := set.Metadata().Names().Lookup("kernel.all.load")
 //	c := set.Cursor()
-//	for c.SeekNext(from); ; {
-//		if err := c.Next(); errors.Is(err, pdu.ErrEOL) {
-//			break
-//		} else if err != nil {
-//			return err
+//	err = c.SeekNext(from)
+//	for err == nil {
+//		if err = c.Next(); err == nil && c.Contains(id) {
+//			r, err := c.Result() // valid until the cursor moves
+//			…
 //		}
-//		r, err := c.Result() // valid until the cursor moves
-//		…
+//	}
+//	if err != pdu.ErrEOL { // the end
+//		return err
 //	}
 //
 // # Names and sets

@@ -6,3 +6,11 @@ func SharedFiles() int {
 	defer shared.Unlock()
 	return len(shared.files)
 }
+
+// Held is how many instances the states have that are kept.
+func (d *InDom) Held() (n int) {
+	for _, state := range d.made {
+		n += len(state)
+	}
+	return n
+}

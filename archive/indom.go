@@ -18,14 +18,18 @@ type InDom struct {
 	mu     sync.Mutex
 	made   map[int][]pdu.Instance // states that were asked for; see keep
 	recent []int                  // of made, the ones that are not checkpoints
+	every  int                    // the distance of checkpoints; 0 means checkpointEvery
+	held   int                    // the instances in all checkpoints
 	all    []pdu.Instance         // see All
 }
 
 // Of the states that come about by deltas, every checkpointEvery-th is kept once it was
-// made, and of all states the recentStates last ones.
+// made, and of all states the recentStates last ones. When the checkpoints have maxHeld
+// instances, they are dropped and become half as many.
 const (
 	checkpointEvery = 64
 	recentStates    = 8
+	maxHeld         = 1 << 20
 )
 
 // Len is the number of states.
@@ -71,13 +75,16 @@ func (d *InDom) make(i int) []pdu.Instance {
 	}
 	for j := from + 1; j <= i; j++ {
 		state = d.states.dated[j].state.applyTo(state)
-		if j%checkpointEvery == 0 && j < i {
+		if j < i && d.checkpoint(j) {
 			d.keep(j, state)
 		}
 	}
 	d.keep(i, state)
 	return state
 }
+
+// checkpoint reports whether state i is one.
+func (d *InDom) checkpoint(i int) bool { return d.Delta(i) && i%cmp.Or(d.every, checkpointEvery) == 0 }
 
 // keep keeps a state that was made.
 func (d *InDom) keep(i int, state []pdu.Instance) {
@@ -87,14 +94,21 @@ func (d *InDom) keep(i int, state []pdu.Instance) {
 	if d.made == nil {
 		d.made = map[int][]pdu.Instance{}
 	}
-	d.made[i] = state
-	if i%checkpointEvery == 0 && d.Delta(i) {
+	if d.checkpoint(i) {
+		if d.held += len(state); d.held > maxHeld {
+			d.every = 2 * cmp.Or(d.every, checkpointEvery)
+			d.held, d.recent = 0, nil
+			clear(d.made)
+			return
+		}
+		d.made[i] = state
 		return
 	}
 	if len(d.recent) == recentStates {
 		delete(d.made, d.recent[0])
 		d.recent = append(d.recent[:0], d.recent[1:]...)
 	}
+	d.made[i] = state
 	d.recent = append(d.recent, i)
 }
 

@@ -101,6 +101,30 @@ func TestInDomLongChain(t *testing.T) {
 	}
 }
 
+// Many changes of a large domain take little memory, whatever is asked for.
+func TestInDomMemory(t *testing.T) {
+	fs, m := one(3)
+	d := pdu.MakeInDom(1, 2)
+	var full []pdu.Instance
+	for i := range 40_000 {
+		full = append(full, pdu.Instance{ID: pdu.InstID(i), Name: "n"})
+	}
+	m.indom(archive.TypeInDom, at(0), d, full...)
+	const deltas = 2_000
+	for i := range deltas {
+		m.indom(archive.TypeInDomDelta, at(float64(i+1)), d, pdu.Instance{ID: pdu.InstID(i), Name: "-"})
+	}
+	in := open(t, fs, "a").Metadata().InDom(d)
+	for _, i := range []int{deltas, 1, deltas - 1} {
+		if got := in.State(i); len(got) != len(full)-i || got[0].ID != pdu.InstID(i) {
+			t.Errorf("state %d has %d instances from %d", i, len(got), got[0].ID)
+		}
+	}
+	if held := in.Held(); held > 10*len(full)+1<<20 {
+		t.Errorf("%d instances are kept", held)
+	}
+}
+
 func TestLabelsAndTexts(t *testing.T) {
 	for _, version := range []int{2, 3} {
 		fs, m := one(version)
