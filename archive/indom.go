@@ -73,10 +73,19 @@ func (d *InDom) make(i int) []pdu.Instance {
 		// A delta without a full state before it stands for itself.
 		state = d.states.dated[from].state.instances()
 	}
+	// Only states that are kept need memory of their own.
+	var spare [2][]pdu.Instance
 	for j := from + 1; j <= i; j++ {
-		state = d.states.dated[j].state.applyTo(state)
-		if j < i && d.checkpoint(j) {
+		delta := &d.states.dated[j].state
+		switch {
+		case j == i:
+			state = delta.appendAfter(nil, state)
+		case d.checkpoint(j):
+			state = delta.appendAfter(nil, state)
 			d.keep(j, state)
+		default:
+			spare[j%2] = delta.appendAfter(spare[j%2][:0], state)
+			state = spare[j%2]
 		}
 	}
 	d.keep(i, state)
@@ -148,32 +157,35 @@ func (s *indomState) instances() []pdu.Instance {
 	return instances
 }
 
-// applyTo is the state that comes after another one by s. What cannot be is tolerated as in
-// the C library: who comes with another name keeps the one that he has, and who goes
-// without having been there does nothing.
-func (s *indomState) applyTo(before []pdu.Instance) []pdu.Instance {
-	if !s.delta {
-		return s.instances()
-	}
+// appendAfter appends the state that comes after another one by the delta s. What cannot be is
+// tolerated as in the C library: who comes with another name keeps the one that he has, and
+// who goes without having been there does nothing.
+func (s *indomState) appendAfter(after, before []pdu.Instance) []pdu.Instance {
 	added, deleted := s.decode()
 	sortInstances(added)
 	slices.Sort(deleted)
-	after := make([]pdu.Instance, 0, max(0, len(before)-len(deleted))+len(added))
-	for _, inst := range before {
-		for len(added) > 0 && added[0].ID < inst.ID {
+	for len(added) > 0 || len(deleted) > 0 {
+		comes := len(deleted) == 0 || len(added) > 0 && added[0].ID <= deleted[0]
+		var id pdu.InstID
+		if comes {
+			id = added[0].ID
+		} else {
+			id = deleted[0]
+		}
+		at, there := slices.BinarySearchFunc(before, id, func(i pdu.Instance, id pdu.InstID) int { return cmp.Compare(i.ID, id) })
+		after, before = append(after, before[:at]...), before[at:]
+		switch {
+		case !comes && there:
+			before, deleted = before[1:], deleted[1:]
+		case !comes:
+			deleted = deleted[1:]
+		case there || len(after) > 0 && after[len(after)-1].ID == id:
+			added = added[1:]
+		default:
 			after, added = append(after, added[0]), added[1:]
 		}
-		for len(deleted) > 0 && deleted[0] < inst.ID {
-			deleted = deleted[1:]
-		}
-		if len(added) > 0 && added[0].ID == inst.ID {
-			added = added[1:]
-		}
-		if len(deleted) == 0 || deleted[0] != inst.ID {
-			after = append(after, inst)
-		}
 	}
-	return append(after, added...)
+	return append(after, before...)
 }
 
 // finish puts the states in order. Of identical records of one time the last one counts.
