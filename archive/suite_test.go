@@ -72,6 +72,9 @@ func TestSuiteDamaged(t *testing.T) {
 		t.Run(strings.TrimPrefix(base, suite+"/"), func(t *testing.T) {
 			t.Parallel()
 			files, ends := loadSuite(t, base)
+			if files == nil {
+				t.Skip("compressed, or with an empty file")
+			}
 			for file := range files {
 				damage(t, files, base, file, ends[file], flips)
 			}
