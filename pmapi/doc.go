@@ -99,4 +99,5 @@
 //	pmExtendFetchGroup_event               AddEvents
 //	pmFetchGroup, …_timestamp              Group.Fetch, Group.Every
 //	pmParseMetricSpec, pmParseInterval     ParseMetricSpec, ParseInterval
+//	pmParseTimeWindow                      WindowSpec.Window
 package pmapi

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 extern int __pmAddLabels(pmLabelSet **, const char *, int);
 
@@ -167,6 +168,70 @@ static void number(char *l)
 
 	memcpy(&d, &bits, sizeof d);
 	puts(pmNumberStr_r(d, out, sizeof out));
+}
+
+/* clock_gettime stands for that of the C library, which has the time that the question "window" sets. */
+static time_t wall_clock;
+
+int clock_gettime(clockid_t id, struct timespec *t)
+{
+	t->tv_sec = wall_clock;
+	t->tv_nsec = 0;
+	return 0;
+}
+
+/* option decodes the argument of an option; "." is an option that is not given. */
+static char *option(const char *s)
+{
+	return *s == '.' ? NULL : unhex(s, NULL);
+}
+
+/* window: zone now start.nanoseconds end.nanoseconds -S -T -A -O → status start end origin [message]
+ * A negative end is none. */
+static void window(char *l)
+{
+	char zone[256], S[8192], T[8192], A[8192], O[8192], *err = NULL;
+	long long now, first, last;
+	long nfirst, nlast;
+	static char current[256];
+
+	if (sscanf(l, "%255s %lld %lld.%ld %lld.%ld %8191s %8191s %8191s %8191s", zone, &now, &first, &nfirst, &last, &nlast,
+	    S, T, A, O) != 10)
+		exit(2);
+	if (strcmp(zone, current)) {
+		strcpy(current, zone);
+		if (pmNewZone(unhex(zone, NULL)) < 0)
+			exit(2);
+	}
+	wall_clock = now;
+	struct timespec s = { first, nfirst }, e = { last < 0 ? PM_MAX_TIME_T : last, nlast }, start = { 0 }, end = { 0 }, origin = { 0 };
+	int sts = pmParseHighResTimeWindow(option(S), option(T), option(A), option(O), &s, &e, &start, &end, &origin, &err);
+	printf("%d %lld.%09ld %lld.%09ld %lld.%09ld ", sts, (long long)start.tv_sec, start.tv_nsec, (long long)end.tv_sec, end.tv_nsec,
+	    (long long)origin.tv_sec, origin.tv_nsec);
+	if (sts < 1 && err)
+		hex(err, strlen(err));
+	putchar('\n');
+}
+
+/* stamp: zone seconds nanoseconds → pmCtime, pmPrintStamp, pmPrintHighResStamp, in hexadecimal */
+static void stamp(char *l)
+{
+	char zone[256], text[64];
+	long long sec;
+	long nsec;
+
+	if (sscanf(l, "%255s %lld %ld", zone, &sec, &nsec) != 3 || pmNewZone(unhex(zone, NULL)) < 0)
+		exit(2);
+	time_t t = sec;
+	struct timeval tv = { sec, nsec / 1000 };
+	struct timespec ts = { sec, nsec };
+	pmCtime(&t, text);
+	hex(text, strlen(text));
+	putchar(' ');
+	pmPrintStamp(stdout, &tv);
+	putchar(' ');
+	pmPrintHighResStamp(stdout, &ts);
+	putchar('\n');
 }
 
 /* interval: text → status seconds nanoseconds [message] */
@@ -365,6 +430,10 @@ int main(int argc, char **argv)
 			number(line);
 		else if (!strcmp(what, "interval"))
 			interval(line);
+		else if (!strcmp(what, "window"))
+			window(line);
+		else if (!strcmp(what, "stamp"))
+			stamp(line);
 		else if (!strcmp(what, "convscale"))
 			convscale(line);
 		else if (!strcmp(what, "metricspec"))
