@@ -62,9 +62,9 @@ func (p *printer) printEvents(b *batch, a pdu.Atom) {
 		fmt.Fprintf(os.Stderr, "pminfo: %s: %v\n", function, tool.Cause(err))
 		return
 	}
-	layout := "15:04:05.000"
+	layout := tool.StampLayout
 	if a.Type == pdu.TypeHighResEvent {
-		layout = "15:04:05.000000000"
+		layout = tool.HighResStampLayout
 	}
 	n := 0
 	for r := range events.All() {

@@ -64,9 +64,9 @@ func (p *printer) printRecord(ctx context.Context, n int, r pdu.EventRecord) {
 // formatTime formats the time of a record as a time of day, to the nanosecond where the records have those.
 func (p *printer) formatTime(t time.Time) string {
 	if p.desc.Type == pdu.TypeHighResEvent {
-		return t.In(p.Location).Format("15:04:05.000000000")
+		return t.In(p.Location).Format(tool.HighResStampLayout)
 	}
-	return t.In(p.Location).Format("15:04:05.000")
+	return t.In(p.Location).Format(tool.StampLayout)
 }
 
 // parameterName is the name of a parameter's metric, which is requested once.

@@ -42,8 +42,9 @@ type Command struct {
 
 	// Set by SetTimes.
 	Location *time.Location // in which the tool prints times: -Z, -z, or that of the environment
-	Begin    time.Time      // of the time window: now
-	End      time.Time      // of the time window, of -T; zero without
+	Begin    time.Time      // of the time window, of -S; that of a live source begins now
+	End      time.Time      // of the time window, of -T; zero for a live source without
+	Origin   time.Time      // of the first sample, of -O; Begin without
 
 	given given
 }
@@ -52,21 +53,20 @@ type Command struct {
 type given struct {
 	host              string
 	hostSet           bool
-	archives          int
+	archives          []string
 	local             bool
 	names             *pmns.Tree // of -n or -N
 	namesLoaded       bool       // there was a name space file, perhaps a wrong one
 	zone              string     // of -Z
 	zoneSet, hostZone bool
-	origin            bool // an option of the time window that needs an archive
-	finish            string
-	finishSet         bool
-	guiMode, guiPort  bool
-	messages          []byte // about errors, in their order
-	usageError        bool   // the usage message is printed after the messages
-	namesError        error  // an error that the usage message would not help with
-	versionPrinted    bool
-	unsupported       string // the first of what was requested and is not supported
+	// Arguments of -S, -T, -A and -O; nil without.
+	start, finish, align, origin *string
+	guiMode, guiPort             bool
+	messages                     []byte // about errors, in their order
+	usageError                   bool   // the usage message is printed after the messages
+	namesError                   error  // an error that the usage message would not help with
+	versionPrinted               bool
+	unsupported                  string // the first of what was requested and is not supported
 }
 
 // Parse parses the options that the environment and the arguments give, and returns the operands. The tool's name is not
@@ -126,14 +126,16 @@ func (c *Command) addUnsupported(what string) {
 // checkCombinations looks for options that do not go together.
 func (c *Command) checkCombinations() {
 	g := &c.given
-	if g.hostZone && !g.hostSet && g.archives == 0 && !c.OperandSource && !g.origin {
+	source := g.hostSet || g.local || len(g.archives) > 0
+	if g.hostZone && !g.hostSet && len(g.archives) == 0 && !c.OperandSource && g.origin == nil {
 		c.addError(errors.New("use of timezone from metric source requires a source"))
 	}
-	if g.origin && (g.hostSet || g.local) && g.archives == 0 {
+	switch {
+	case len(g.archives) > 0:
+	case g.origin != nil && !source:
+		c.addUnsupported("archives") // PCP's tools look for one of this host
+	case g.origin != nil || g.start != nil || g.align != nil:
 		c.addError(errors.New("time window options are supported for archives only"))
-	}
-	if g.origin {
-		c.addUnsupported("archives") // PCP's tools look for one of this host if no source is given
 	}
 }
 

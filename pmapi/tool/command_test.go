@@ -113,6 +113,13 @@ pmval -g -p 3 x
 pmval -p 3 -g x
 pmval -S 3 -h $ x
 pmval -A 3 -O 3 -h $ x
+pmval -A 3 x
+pmval -S 3 -T 5 x
+pmval -z -S 3 x
+pmval -L -O 3 x
+pmval -L -A 3 -S 3 x
+PCP_ALIGN_TIME=3 pmval x
+PCP_START_TIME=3 pmval -T 3 x
 pmval -n /nosuch -h $ x
 pmval -n /nosuch -y -n /nosuch2 x
 pmval -n= x
@@ -185,7 +192,8 @@ func TestUnsupported(t *testing.T) {
 		want string // what is not supported; empty if the tool goes on
 	}{
 		{tool: pmval, args: "-a x m", want: "archives"},
-		{tool: pmval, args: "-S 3 m", want: "archives"},
+		{tool: pmval, args: "-O 3 -S 3 m", want: "archives"},
+		{tool: pmval, args: "-a x -S 3 -A 2 m", want: "archives"},
 		{tool: pmval, args: "-O 3 -z m", want: "archives"},
 		{tool: pmval, args: "-L m", want: "local contexts"},
 		{tool: pmval, args: "-h a -K clear m", want: "local contexts"},
@@ -210,7 +218,7 @@ func TestUnsupported(t *testing.T) {
 			t.Errorf("%s %s %s: got %q and status %d, want %q and %d", tt.env, c.Name, tt.args, got, status, want, wantStatus)
 		}
 	}
-	for _, args := range []string{"-a x", "-L", "-S 3"} {
+	for _, args := range []string{"-a x", "-L", "-O 3"} {
 		if _, err := pmval().Parse(strings.Fields(args)); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%s: %v is not errors.ErrUnsupported", args, err)
 		}

@@ -26,7 +26,7 @@
 //	}
 //
 // [Command.Parse] reads the environment and the command line, [Command.Dial] opens a context on a source, and
-// [Command.SetTimes] finds the zone and the end of the time window once there is a context. Each may return an
+// [Command.SetTimes] finds the zone and the time window once there is a context. Each may return an
 // [*ExitError], which has the message and the exit status of PCP's tools; [Command.Report] prints it. Nothing in this
 // package ends the program.
 //
@@ -40,7 +40,7 @@
 //
 // Archives, local contexts, derived metrics, containers and time control are not supported. Their options are known,
 // since scripts and the environment may give them: Parse then fails with an error that wraps [errors.ErrUnsupported].
-// Of the time window, -T works for live sources where it gives an interval; -S, -A and -O need an archive.
+// Of the time window, live sources have only -T; -S, -A and -O need an archive.
 //
 // # In the C library
 //
@@ -50,6 +50,7 @@
 //	Command.Report         pmflush(3)
 //	RateUnits, Column      the conversions and formats of pmval(1)
 //	LoadZone               pmNewZone(3), tzset(3)
+//	CtimeLayout, …         pmCtime(3), pmPrintStamp(3), pmPrintHighResStamp(3)
 //	Identify               pmSetClientIdArgv
 //
 // The package embeds the time zone database (time/tzdata), for systems without one.

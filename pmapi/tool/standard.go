@@ -26,8 +26,8 @@ type standardOption struct {
 // standardOptions are all standard options, in the order in which their variables of the environment are read.
 func standardOptions() []standardOption {
 	return []standardOption{
-		{'A', "align", "TIME", "align sample times on natural boundaries", (*Command).setArchiveTime, []string{"PCP_ALIGN_TIME"}},
-		{'a', "archive", "FILE", "metrics source is a PCP log archive", (*Command).setArchive, []string{"PCP_ARCHIVE", "PCP_ARCHIVE_LIST", "PCP_FOLIO"}},
+		{'A', "align", "TIME", "align sample times on natural boundaries", (*Command).setAlign, []string{"PCP_ALIGN_TIME"}},
+		{'a', "archive", "FILE", "metrics source is a PCP log archive", (*Command).setArchive, []string{"PCP_ARCHIVE_LIST", "PCP_ARCHIVE", "PCP_FOLIO"}},
 		{'D', "debug", "DBG", "", (*Command).setDebug, []string{"PCP_DEBUG"}},
 		{'g', "guimode", "", "start in GUI mode with new time control", (*Command).setGUIMode, []string{"PCP_GUIMODE"}},
 		{'h', "host", "HOST", "metrics source is PMCD on host", (*Command).setHost, []string{"PCP_HOST", "PCP_HOST_LIST"}},
@@ -35,9 +35,9 @@ func standardOptions() []standardOption {
 		{'L', "local-PMDA", "", "metrics source is local connection to a PMDA", (*Command).setLocal, []string{"PCP_LOCALMODE", "PCP_LOCALPMDA"}},
 		{'n', "namespace", "FILE", "use an alternative PMNS", (*Command).setNamespace, []string{"PCP_NAMESPACE"}},
 		{'N', "uniqnames", "FILE", "like -n but only one name allowed for each PMID", (*Command).setUniqnames, []string{"PCP_UNIQNAMES"}},
-		{'O', "origin", "TIME", "initial sample time within the time window", (*Command).setArchiveTime, []string{"PCP_ORIGIN", "PCP_ORIGIN_TIME"}},
+		{'O', "origin", "TIME", "initial sample time within the time window", (*Command).setOrigin, []string{"PCP_ORIGIN", "PCP_ORIGIN_TIME"}},
 		{'p', "guiport", "N", "port for connection to existing time control", (*Command).setGUIPort, []string{"PCP_GUIPORT"}},
-		{'S', "start", "TIME", "start of the time window", (*Command).setArchiveTime, []string{"PCP_START_TIME"}},
+		{'S', "start", "TIME", "start of the time window", (*Command).setStart, []string{"PCP_START_TIME"}},
 		{'s', "samples", "N", "terminate after this many samples", (*Command).setSamples, []string{"PCP_SAMPLES"}},
 		{'T', "finish", "TIME", "end of the time window", (*Command).setFinish, []string{"PCP_FINISH_TIME"}},
 		{'t', "interval", "DELTA", "sampling interval", (*Command).setInterval, []string{"PCP_INTERVAL"}},
@@ -93,24 +93,18 @@ func (c *Command) parseEnvironment(getenv func(string) (string, bool)) {
 	}
 }
 
-// setArchiveTime is -S, -A or -O, parts of a time window of which a live source has none.
-func (c *Command) setArchiveTime(string) error {
-	c.given.origin = true
-	return nil
-}
-
-func (c *Command) setArchive(string) error {
+func (c *Command) setArchive(value string) error {
 	c.addUnsupported("archives")
 	if c.given.hostSet {
 		return errors.New("only one host or archive allowed")
 	}
-	c.given.archives++
+	c.given.archives = append(c.given.archives, value)
 	return nil
 }
 
 func (c *Command) setHost(value string) error {
 	switch {
-	case c.given.archives > 0:
+	case len(c.given.archives) > 0:
 		return errors.New("only one host or archive allowed")
 	case c.given.hostSet:
 		return fmt.Errorf("too many hosts requested: %s", value)

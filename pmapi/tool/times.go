@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
@@ -25,39 +23,72 @@ func (c *Command) setInterval(value string) error {
 	return nil
 }
 
-func (c *Command) setFinish(value string) error {
-	c.given.finish, c.given.finishSet = value, true
+func (c *Command) setStart(value string) error {
+	c.given.start = &value
 	return nil
 }
 
-// SetTimes sets Location, Begin and End, once there is a context on the source.
+func (c *Command) setFinish(value string) error {
+	c.given.finish = &value
+	return nil
+}
+
+func (c *Command) setAlign(value string) error {
+	c.given.align = &value
+	return nil
+}
+
+func (c *Command) setOrigin(value string) error {
+	c.given.origin = &value
+	return nil
+}
+
+// SetTimes sets Location, Begin, End and Origin, once there is a context on the source.
 //
-// The zone is that of -Z, the collector's own with -z, for which it is fetched, or that of the environment's TZ. With
+// The zone is that of -Z, the source's own with -z, for which a collector is asked, or that of the environment's TZ. With
 // ZoneNote the note on a zone of -Z or -z is printed on Stdout.
 //
-// The time window begins now. Of what pmParseTimeWindow(3) takes for its end, -T may be an interval: from now on, or after a
-// minus sign before now, so that there are no samples. Other ends are errors that wrap errors.ErrUnsupported.
+// The time window is that of -S, -T, -A and -O, see pmapi.WindowSpec. That of a live source begins now and ends with -T. An
+// interval of -A to which nothing in the window can be aligned is ignored, as by PCP's tools.
 //
 // The error is an *ExitError. The counterpart of pmGetContextOptions(3).
 func (c *Command) SetTimes(ctx context.Context, pc *pmapi.Context) error {
-	return c.setTimes(ctx, pc, time.Now())
+	now := time.Now()
+	return c.setTimes(sourceTimes(ctx, pc, now), now)
 }
 
-func (c *Command) setTimes(ctx context.Context, pc *pmapi.Context, now time.Time) error {
+// A timeSource is what the time options need to know of a source.
+type timeSource struct {
+	first, last time.Time // of an archive; of a live source the current time and zero
+	host        func() string
+	zone        func() (string, error) // in the form of TZ
+	from        string                 // what the note on its zone says after the host
+}
+
+// sourceTimes is the timeSource of a context.
+func sourceTimes(ctx context.Context, pc *pmapi.Context, now time.Time) timeSource {
+	return timeSource{
+		first: now,
+		host:  func() string { return pc.HostName(ctx) },
+		zone:  func() (string, error) { return fetchZone(ctx, pc) },
+	}
+}
+
+func (c *Command) setTimes(src timeSource, now time.Time) error {
 	c.Location = LocalZone()
 	switch {
 	case c.given.hostZone:
-		tz, err := fetchZone(ctx, pc)
+		tz, err := src.zone()
 		if err != nil {
 			return c.Errorf("Cannot set context timezone: %w", err)
 		}
 		c.Location = newZone(tz)
-		c.printZoneNote("local timezone of host \"" + EscapeName(pc.HostName(ctx)) + "\"")
+		c.printZoneNote("local timezone of host \"" + EscapeName(src.host()) + "\"" + src.from)
 	case c.given.zoneSet:
 		c.Location = newZone(c.given.zone)
 		c.printZoneNote("\"TZ=" + c.given.zone + "\"")
 	}
-	return c.setWindow(now)
+	return c.setWindow(src, now)
 }
 
 func (c *Command) printZoneNote(zone string) {
@@ -84,40 +115,42 @@ func fetchZone(ctx context.Context, pc *pmapi.Context) (string, error) {
 	return tz, nil
 }
 
-// setWindow sets a time window that begins now and has no end, or the one that -T gives.
-func (c *Command) setWindow(now time.Time) error {
-	c.Begin = now
-	if !c.given.finishSet {
-		return nil
+// setWindow sets the time window.
+func (c *Command) setWindow(src timeSource, now time.Time) error {
+	spec := pmapi.WindowSpec{Start: point(c.given.start), Finish: point(c.given.finish), Origin: point(c.given.origin), Location: c.Location, Now: now}
+	var err error
+	if c.given.align != nil {
+		if spec.Align = *c.given.align; spec.Align == "" {
+			_, err = pmapi.ParseInterval("")
+		}
 	}
-	text := strings.TrimLeft(c.given.finish, cnum.Blanks)
-	if strings.HasPrefix(text, "@") {
-		return &ExitError{Status: 1, Message: c.Name + ": -T with a time of day is not supported by this version\n", Err: errors.ErrUnsupported}
+	var w pmapi.Window
+	if err == nil {
+		w, err = spec.Window(src.first, src.last)
 	}
-	text = strings.TrimPrefix(text, "+")
-	interval, before := strings.CutPrefix(text, "-")
-	if strings.Trim(interval, cnum.Blanks) == "" {
-		c.End = now.Add(-1) // before the first sample, so that there is none
-		return nil
-	}
-	d, err := pmapi.ParseInterval(interval)
-	switch {
-	case before && (err != nil || strings.Trim(interval, cnum.Blanks+"0123456789.") == ""): // here a unit is required
-		return c.Errorf("invalid time window.\n%s\n^ -- unexpected value\n", text)
-	case err != nil:
+	if w == (pmapi.Window{}) && err != nil {
 		return c.Errorf("invalid time window.\n%w\n", err)
-	case before:
-		d = -d
 	}
-	c.End = now.Add(d)
+	c.Begin, c.End, c.Origin = w.Start, w.End, w.Origin
 	return nil
 }
 
+// point is a point of time of an option. To the C library an empty one is today.
+func point(option *string) string {
+	switch {
+	case option == nil:
+		return ""
+	case *option == "":
+		return "@today"
+	}
+	return *option
+}
+
 // SampleCount is the number of samples that the tool prints at an interval: that of -s, or else as many as there are in the
-// time window of -T, the first of them at its begin; -1 without either, for no end. SetTimes has to come before.
+// time window, the first of them at its origin; -1 without either, for no end. SetTimes has to come before.
 func (c *Command) SampleCount(interval time.Duration) int {
 	if c.Samples < 0 && !c.End.IsZero() {
-		return max(0, int(c.End.Sub(c.Begin).Seconds()/interval.Seconds()+1))
+		return max(0, int(c.End.Sub(c.Origin).Seconds()/interval.Seconds()+1))
 	}
 	return c.Samples
 }

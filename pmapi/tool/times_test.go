@@ -2,12 +2,14 @@ package tool
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
@@ -42,14 +44,16 @@ func TestSetTimes(t *testing.T) {
 		{name: "host's zone", args: "-z", zone: "CET-1", out: "Note: timezone set to local timezone of host \"web1\"\n\n", clock: "13:00", end: -1},
 		{name: "host without zone", args: "-z", err: "Cannot set context timezone: Missing metric value(s)"},
 		{name: "finish", args: "-T 90sec", clock: "22:00", end: 90 * time.Second},
+		{name: "time of day", args: "-T @15:00", clock: "22:00", end: 17 * time.Hour},
+		{name: "tomorrow", args: "-T @tomorrow", clock: "22:00", end: 2 * time.Hour},
 		{name: "plus", args: "-T +2", clock: "22:00", end: 2 * time.Second},
 		{name: "minus", args: "-T -2sec", clock: "22:00", end: -2 * time.Second},
-		{name: "empty", args: "--finish=", clock: "22:00", end: -1},
-		{name: "sign", args: "-T +", clock: "22:00", end: -1},
+		{name: "empty", args: "--finish=", clock: "22:00", end: -22 * time.Hour},
+		{name: "sign", args: "-T +", clock: "22:00", end: -22 * time.Hour},
 		{name: "bad finish", args: "-T +foo", err: "invalid time window.\nfoo\n^ -- unexpected value\n"},
 		{name: "before without a unit", args: "-T -2", err: "invalid time window.\n-2\n^ -- unexpected value\n"},
 		{name: "bad before", args: "-T -foo", err: "invalid time window.\n-foo\n^ -- unexpected value\n"},
-		{name: "time of day", args: "-T @10:00", err: "-T with a time of day is not supported by this version"},
+		{name: "bad time of day", args: "-T @10:70", err: "invalid time window.\n10:70\n   ^ -- unexpected value\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -60,7 +64,7 @@ func TestSetTimes(t *testing.T) {
 			if message, status := parse(c, nil, append(strings.Fields(tt.args), "x")); status != -1 {
 				t.Fatalf("status %d, %s", status, message)
 			}
-			err := c.setTimes(t.Context(), newZoneContext(tt.zone), now)
+			err := c.setTimes(sourceTimes(t.Context(), newZoneContext(tt.zone), now), now)
 			if tt.err != "" {
 				if exit, ok := errors.AsType[*ExitError](err); !ok || exit.Message != "pmval: "+tt.err+"\n" || exit.Status != 1 {
 					t.Errorf("got error %+v, want %q", err, tt.err)
@@ -85,13 +89,62 @@ func TestSetTimes(t *testing.T) {
 	}
 }
 
+// archiveSource is a source such as the archive ok-foo of PCP's test-suite.
+func archiveSource() timeSource {
+	return timeSource{
+		first: time.Unix(902428472, 257504000),
+		last:  time.Unix(902428480, 258477000),
+		host:  func() string { return "gonzo" },
+		zone:  func() (string, error) { return "EST-11EST-10,87/2:00,297/2:00", nil },
+		from:  " from archive",
+	}
+}
+
+// archiveLines are time options for an archive.
+var archiveLines = []string{"", "-S 5", "-O 5", "-T 5", "-S 2 -T 3 -O 1", "-O -0", "-S -3 -T -1", "-A 2hour", "-A 1 -O 3.5", "-S foo", "-S @12:99", "-A 0",
+	"-A foo", "--align=", "--start=", "--origin=", "-z", "-z -S @4:34:35 -T @Aug", "-Z UTC -S @18:34:35", "-Z EST5EDT -T @14:34:36", "-Z EST5 -O @13:34:36", "-T -1000", "-O @1998 -T @1997",
+	"-S last", "-T -foo", "-O +foo", "-Z UTC -S @6-aug-1998", "-Z UTC -T @6-aug-1998"}
+
+// TestInteropArchiveTimes compares the notes, the errors, and the start and end with those that pmval prints of an archive.
+func TestInteropArchiveTimes(t *testing.T) {
+	const archive = "/var/lib/pcp/testsuite/archives/ok-foo"
+	pcptest.Need(t, "pmval", archive+".meta")
+	t.Setenv("TZ", "XST5") // neither the archive's nor UTC
+	for _, line := range archiveLines {
+		args := append(strings.Fields(line), "-s", "1", "sample.seconds")
+		stdout, want, _ := pcptest.Run(t, []string{"TZ=XST5"}, "", append([]string{"pmval", "-a", archive}, args...)...)
+		for l := range strings.Lines(stdout) {
+			if strings.HasPrefix(l, "Note:") || strings.HasPrefix(l, "start:") || strings.HasPrefix(l, "end:") {
+				want += l
+			}
+		}
+		c := pmval()
+		var out strings.Builder
+		c.Stdout = &out
+		if _, err := c.Parse(append([]string{"-a", archive}, args...)); !errors.Is(err, errors.ErrUnsupported) {
+			t.Fatalf("%s: %v", line, err)
+		}
+		got := ""
+		if err := c.setTimes(archiveSource(), time.Now()); err != nil {
+			got = err.(*ExitError).Message
+		} else {
+			const layout = time.ANSIC
+			got = strings.TrimSuffix(out.String(), "\n") + fmt.Sprintf("start:     %s\nend:       %s\n", c.Origin.In(c.Location).Format(layout), c.End.In(c.Location).Format(layout))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-C +ours):\n%s", line, diff)
+		}
+	}
+}
+
 func TestSampleCount(t *testing.T) {
 	for args, want := range map[string]int{"": -1, "-s 3": 3, "-s 0": 0, "-T 1sec": 11, "-T 1sec -s 3": 3, "-T -1sec": 0, "--finish=": 0, "-T 0.95": 10} {
 		c := pmval()
 		if message, status := parse(c, nil, strings.Fields(args)); status != -1 {
 			t.Fatalf("status %d, %s", status, message)
 		}
-		if err := c.setTimes(t.Context(), newZoneContext(""), time.Unix(0, 0)); err != nil {
+		now := time.Unix(100, 0)
+		if err := c.setTimes(sourceTimes(t.Context(), newZoneContext(""), now), now); err != nil {
 			t.Fatal(err)
 		}
 		if got := c.SampleCount(100 * time.Millisecond); got != want {
