@@ -27,6 +27,8 @@ type Command struct {
 	InOrder bool
 	// OperandSource allows -z without -h, since an operand may name the source; see MetricSpec.
 	OperandSource bool
+	// Multi allows several hosts or several archives.
+	Multi bool
 	// ZoneNote makes SetTimes print, on Stdout, which zone -z or -Z has set.
 	ZoneNote bool
 	// HighRes makes errors of -t name pmParseHighResInterval(3), as those of pmval do, and not pmParseInterval(3).
@@ -51,9 +53,7 @@ type Command struct {
 
 // given is what the environment and the command line gave, as far as tools need not know it.
 type given struct {
-	host              string
-	hostSet           bool
-	archives          []string
+	hosts, archives   []string
 	local             bool
 	names             *pmns.Tree // of -n or -N
 	namesLoaded       bool       // there was a name space file, perhaps a wrong one
@@ -64,7 +64,7 @@ type given struct {
 	guiMode, guiPort             bool
 	messages                     []byte // about errors, in their order
 	usageError                   bool   // the usage message is printed after the messages
-	namesError                   error  // an error that the usage message would not help with
+	runtimeError                 error  // an error that the usage message would not help with
 	versionPrinted               bool
 	unsupported                  string // the first of what was requested and is not supported
 }
@@ -126,8 +126,8 @@ func (c *Command) addUnsupported(what string) {
 // checkCombinations looks for options that do not go together.
 func (c *Command) checkCombinations() {
 	g := &c.given
-	source := g.hostSet || g.local || len(g.archives) > 0
-	if g.hostZone && !g.hostSet && len(g.archives) == 0 && !c.OperandSource && g.origin == nil {
+	source := len(g.hosts) > 0 || g.local || len(g.archives) > 0
+	if g.hostZone && len(g.hosts) == 0 && len(g.archives) == 0 && !c.OperandSource && g.origin == nil {
 		c.addError(errors.New("use of timezone from metric source requires a source"))
 	}
 	switch {
@@ -146,8 +146,8 @@ func (c *Command) parseError() error {
 	switch {
 	case g.versionPrinted:
 		e.Status = 0
-	case g.namesError != nil:
-		e.Err = g.namesError
+	case g.runtimeError != nil:
+		e.Err = g.runtimeError
 	case g.usageError:
 		c.addMessage("%s", c.Usage())
 		e.Err = ErrUsage

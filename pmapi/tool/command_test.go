@@ -143,6 +143,10 @@ PCP_UNIQNAMES=/nosuch pmval x
 PCP_DEBUG=foo pmval x
 PCP_GUIMODE= PCP_GUIPORT=3 pmval x
 PCP_ARCHIVE=x pmval -h $ x
+PCP_FOLIO=/nosuch pmval x
+PCP_ARCHIVE_LIST=x pmval -h $ x
+PCP_ARCHIVE=x PCP_HOST_LIST=a pmval x
+PCP_HOST_LIST=a pmval -h b x
 pminfo -?
 pminfo -z x
 pminfo -z -? -y
@@ -201,7 +205,7 @@ func TestUnsupported(t *testing.T) {
 		{tool: pmval, args: "--derived x m", want: "derived metrics"},
 		{tool: pmval, args: "-g -L m", want: "time controls"},
 		{tool: pmval, args: "m", env: []string{"PCP_ARCHIVE=x"}, want: "archives"},
-		{tool: pmval, args: "m", env: []string{"PCP_FOLIO=x"}, want: "archives"},
+		{tool: pmval, args: "m", env: []string{"PCP_ARCHIVE_LIST=x"}, want: "archives"},
 		{tool: pmval, args: "m", env: []string{"PCP_LOCALMODE="}, want: "local contexts"},
 		{tool: pmval, args: "-z m"},
 		{tool: pminfo, args: "-c x", want: "derived metrics"},

@@ -9,17 +9,6 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// defaultHost is the source of tools that are not given one.
-const defaultHost = "local:"
-
-// Source is the host specification of -h or, without, "local:", the collector of this computer.
-func (c *Command) Source() string {
-	if c.given.hostSet {
-		return c.given.host
-	}
-	return defaultHost
-}
-
 // Dial opens a context on a host, usually Source, with the time-outs and ports that the environment sets (see
 // pmapi.DialerFromEnv) and the name space of -n or -N. Functions given may change the Dialer before it is used, for instance its
 // AutoReconnect. With -D the Dialer logs to Stderr. A setting of the environment that makes no sense is ignored and reported

@@ -27,10 +27,14 @@ type standardOption struct {
 func standardOptions() []standardOption {
 	return []standardOption{
 		{'A', "align", "TIME", "align sample times on natural boundaries", (*Command).setAlign, []string{"PCP_ALIGN_TIME"}},
-		{'a', "archive", "FILE", "metrics source is a PCP log archive", (*Command).setArchive, []string{"PCP_ARCHIVE_LIST", "PCP_ARCHIVE", "PCP_FOLIO"}},
+		{'a', "archive", "FILE", "metrics source is a PCP log archive", (*Command).setArchive, []string{"PCP_ARCHIVE"}},
+		{0, "archive-list", "FILES", "comma-separated list of metric source archives", (*Command).setArchiveList, []string{"PCP_ARCHIVE_LIST"}},
+		{0, "archive-folio", "FILE", "read metric source archives from a folio", (*Command).setFolio, []string{"PCP_FOLIO"}},
 		{'D', "debug", "DBG", "", (*Command).setDebug, []string{"PCP_DEBUG"}},
 		{'g', "guimode", "", "start in GUI mode with new time control", (*Command).setGUIMode, []string{"PCP_GUIMODE"}},
-		{'h', "host", "HOST", "metrics source is PMCD on host", (*Command).setHost, []string{"PCP_HOST", "PCP_HOST_LIST"}},
+		{'h', "host", "HOST", "metrics source is PMCD on host", (*Command).setHost, []string{"PCP_HOST"}},
+		{0, "host-list", "HOSTS", "comma-separated list of metric source hosts", (*Command).setHostList, []string{"PCP_HOST_LIST"}},
+		{'H', "hostsfile", "FILE", "read metric source hosts from a file", (*Command).setHostsFile, nil},
 		{'K', "spec-local", "SPEC", "optional additional PMDA spec for local connection", (*Command).setLocal, []string{"PCP_SPECLOCAL"}},
 		{'L', "local-PMDA", "", "metrics source is local connection to a PMDA", (*Command).setLocal, []string{"PCP_LOCALMODE", "PCP_LOCALPMDA"}},
 		{'n', "namespace", "FILE", "use an alternative PMNS", (*Command).setNamespace, []string{"PCP_NAMESPACE"}},
@@ -52,8 +56,8 @@ func standardOptions() []standardOption {
 
 // Standard returns standard options by their long names, in the order given. The names are
 //
-//	align archive container debug derived finish guimode guiport help host hostzone interval
-//	local-PMDA namespace origin samples spec-local start timezone uniqnames version
+//	align archive archive-folio archive-list container debug derived finish guimode guiport help host host-list hostsfile
+//	hostzone interval local-PMDA namespace origin samples spec-local start timezone uniqnames version
 //
 // Other names panic.
 func (c *Command) Standard(names ...string) []Option {
@@ -79,10 +83,6 @@ func (c *Command) parseEnvironment(getenv func(string) (string, bool)) {
 			switch {
 			case !ok:
 				continue
-			case name == "PCP_HOST_LIST" && strings.Contains(value, ","):
-				c.given.hostSet = true
-				c.addError(fmt.Errorf("too many hosts requested: %s", value))
-				continue
 			case name == "PCP_DEBUG":
 				if _, ok := pmlog.ParseDebug(value); !ok {
 					c.addMessage("Error: $PCP_DEBUG=%s is not valid, ignored\n", value)
@@ -91,26 +91,6 @@ func (c *Command) parseEnvironment(getenv func(string) (string, bool)) {
 			c.addError(o.set(c, value))
 		}
 	}
-}
-
-func (c *Command) setArchive(value string) error {
-	c.addUnsupported("archives")
-	if c.given.hostSet {
-		return errors.New("only one host or archive allowed")
-	}
-	c.given.archives = append(c.given.archives, value)
-	return nil
-}
-
-func (c *Command) setHost(value string) error {
-	switch {
-	case len(c.given.archives) > 0:
-		return errors.New("only one host or archive allowed")
-	case c.given.hostSet:
-		return fmt.Errorf("too many hosts requested: %s", value)
-	}
-	c.given.host, c.given.hostSet = value, true
-	return nil
 }
 
 func (c *Command) setLocal(string) error {
@@ -182,7 +162,7 @@ func (c *Command) loadNames(file string, unique bool) error {
 	} else if !c.given.namesLoaded {
 		report = fmt.Sprintf("Error Parsing ASCII PMNS: Cannot open \"%s\"\n", file)
 	}
-	c.given.namesError = err
+	c.given.runtimeError = err
 	return plainMessage(fmt.Sprintf("%s%s: Cannot load namespace from \"%s\": %v\n", report, c.Name, file, pdu.FromError(err)))
 }
 
