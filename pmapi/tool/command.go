@@ -133,7 +133,7 @@ func (c *Command) checkCombinations() {
 	switch {
 	case len(g.archives) > 0:
 	case g.origin != nil && !source:
-		c.addUnsupported("archives") // PCP's tools look for one of this host
+		c.addError(c.setLocalArchives())
 	case g.origin != nil || g.start != nil || g.align != nil:
 		c.addError(errors.New("time window options are supported for archives only"))
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -27,7 +28,7 @@ func (c *Command) Source() string {
 func (c *Command) Hosts() []string { return slices.Clone(c.given.hosts) }
 
 // Archives are the archives of -a, --archive-list and --archive-folio, and of the environment. Without Multi they are one name,
-// a list with commas.
+// a list with commas. With -O and without any source it is the directory of this computer's archives.
 func (c *Command) Archives() []string {
 	if c.Multi || len(c.given.archives) == 0 {
 		return slices.Clone(c.given.archives)
@@ -71,6 +72,19 @@ func (c *Command) addArchives(names []string) error {
 	}
 	c.given.archives = append(c.given.archives, names...)
 	return nil
+}
+
+// setLocalArchives makes this computer's archives the source: those below PCP_ARCHIVE_DIR of the environment or of pcp.conf.
+func (c *Command) setLocalArchives() error {
+	conf, err := pcpconf.Load("")
+	if err != nil {
+		return err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	return c.addArchives([]string{conf.Get("PCP_ARCHIVE_DIR") + string(filepath.Separator) + host})
 }
 
 func (c *Command) setHostList(value string) error {

@@ -34,7 +34,15 @@ func writeSources(t *testing.T) string {
 // TestSources has what the C library's pmGetOptions(3) makes of these options.
 func TestSources(t *testing.T) {
 	dir := writeSources(t)
+	t.Setenv("PCP_ARCHIVE_DIR", dir)
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct{ args, single, multi string }{
+		{"-O 3", "a[$/" + host + "]", "a[$/" + host + "]"},
+		{"-O 3 -h x", "time window options are supported for archives only", "time window options are supported for archives only"},
+		{"-O 3 -a x", "a[x]", "a[x]"},
 		{"-a x -a y", "a[x,y]", "a[x y]"},
 		{"-a x,y", "a[x,y]", "a[x,y]"},
 		{"--archive-list=a,b --archive=c", "a[a,b,c]", "a[a b c]"},
@@ -70,7 +78,7 @@ func TestSources(t *testing.T) {
 				want = tt.multi
 			}
 			c := &Command{Name: "pmx", Multi: multi}
-			c.AddOptions("General options", c.Standard("archive", "archive-list", "archive-folio", "host", "host-list", "hostsfile")...)
+			c.AddOptions("General options", c.Standard("archive", "archive-list", "archive-folio", "host", "host-list", "hostsfile", "origin")...)
 			_, err := c.Parse(strings.Fields(strings.ReplaceAll(tt.args, "$", dir)))
 			got := ""
 			switch names := c.Archives(); {
