@@ -118,11 +118,10 @@ func (p *dateScanner) name(names []string) int {
 	}
 	word := p.text[p.at : p.at+3]
 	i := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name[:3], word) })
-	if i < 0 || len(strings.ToLower(word)) != 3 {
-		return missing
+	if i >= 0 {
+		p.at += 3
 	}
-	p.at += 3
-	return i
+	return i // missing is what IndexFunc returns for none
 }
 
 // integer reads a whole number from least to most.
