@@ -190,7 +190,12 @@ func (p *dateScanner) seconds(d *partialDate) {
 	}
 	p.at += n
 	whole, fraction := math.Modf(v)
-	d.second, d.nsec = int(whole), int(fraction*1e9)
+	// C cuts the exact product, which that of float64 may have rounded up to a whole nanosecond.
+	nsec := fraction * 1e9
+	if math.Floor(nsec) == nsec && math.FMA(fraction, 1e9, -nsec) < 0 {
+		nsec--
+	}
+	d.second, d.nsec = int(whole), int(nsec)
 }
 
 // meridian reads am or pm and returns the hours that it adds.

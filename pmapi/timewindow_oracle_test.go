@@ -76,7 +76,7 @@ func (w windowTexts) interval() string {
 func (w windowTexts) clock() string {
 	s := w.pick(w.number(26), w.number(13), "") + w.pick("", " ") + ":" + w.pick(w.number(62), w.number(60), "0"+w.number(10), "", " 5")
 	if w.r.IntN(2) == 0 {
-		s += ":" + w.pick(w.number(63), w.number(60), "", "5.25", "6.125", "1e1", "0x10", "-1", " 7", "+3", "inf", ".5")
+		s += ":" + w.pick(w.number(63), w.number(60), "", "5.25", "6.125", "1e1", "0x10", "-1", " 7", "+3", "inf", ".5", "."+w.number(1000), w.number(60)+"."+w.number(100000))
 	}
 	return s + w.pick("", "", "am", "pm", " pm", " AM", "p", " amx", " pm1")
 }
