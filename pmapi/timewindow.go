@@ -48,9 +48,12 @@ var ErrAlignment = errors.New("alignment specified by -A switch could not be app
 // Time, which stands for no end. A Start before first is first, and an End after last is last; Start may be after last.
 //
 // With ErrAlignment the window is valid, but not aligned; an Align of 0 has this error and no window. The text of another
-// error is that of the C library, with a caret below what is wrong, and has no newline at its end. Differences from C: there
-// are no points of time after the year 9999; leap years are right after 2100; and "1 month" after 31 January is 2 or 3
-// March. Of a time of day that a change of daylight saving repeats or leaves out, either time may be meant.
+// error is that of the C library, with a caret below what is wrong, and has no newline at its end.
+//
+// Differences from C: there are no points of time after the year 9999; leap years are right after 2100; "1 month" after 31
+// January is 2 or 3 March; months and weekdays count right beside a zone and across a change of daylight saving; "today" begins
+// at midnight on such a day too; and the Origin of a live source is aligned upwards. Of a time of day that a change of daylight
+// saving repeats or leaves out, either time may be meant.
 //
 // The counterpart of pmParseTimeWindow(3) and pmParseHighResTimeWindow(3).
 func (s WindowSpec) Window(first, last time.Time) (Window, error) {
