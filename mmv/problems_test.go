@@ -90,7 +90,7 @@ func TestLogFile(t *testing.T) {
 		}
 		time.Sleep(10*time.Second + 250*time.Millisecond)
 		c.Inc()
-		wantLog(t, log, "another program has replaced")
+		wantLog(t, log, "is that of another program or registry now")
 		if err := errors.Join(r.Close(), other.Close()); err != nil {
 			t.Error(err)
 		}

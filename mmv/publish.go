@@ -267,7 +267,7 @@ func (r *Registry) watch() {
 	switch {
 	case err == nil && !os.SameFile(now, f.info):
 		f.info, f.lost = nil, true
-		f.err = fmt.Errorf("mmv: another program has replaced %s: values go on in memory", r.path())
+		f.err = fmt.Errorf("mmv: %s is that of another program or registry now: values go on in memory; give the two different Names", r.path())
 	case errors.Is(err, fs.ErrNotExist):
 		f.info = nil
 		f.err = fmt.Errorf("mmv: values go on in memory: %w", f.explain(r.path(), err))

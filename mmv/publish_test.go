@@ -169,7 +169,7 @@ func TestCollision(t *testing.T) {
 	cb.Add(2)
 	later := a.Counter("later", mmv.Metric{})
 	later.Add(3)
-	if err := a.Err(); err == nil || !strings.Contains(err.Error(), "another program has replaced "+path) {
+	if err := a.Err(); err == nil || !strings.Contains(err.Error(), path+" is that of another program or registry now") {
 		t.Errorf("the first one's error: %v", err)
 	}
 	wantValue(t, path, "b", "2")
