@@ -91,9 +91,7 @@ func (r *Registry) inDom(where uintptr, name string, d Domain) *InDom {
 		errs = append(errs, fmt.Errorf("there are %d instance domains, which is the limit", SafeSerial))
 	}
 	dom.bad = errs != nil
-	if err := errors.Join(append(errs, checkTexts(d.Text, d.Help))...); err != nil {
-		r.fail(where, "instance domain %q: %w", name, err)
-	}
+	r.failEach(where, fmt.Sprintf("instance domain %q", name), errors.Join(append(errs, checkTexts(d.Text, d.Help))...))
 	if dom.bad {
 		return dom
 	}

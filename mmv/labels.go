@@ -84,6 +84,9 @@ func labelText(name string, value any) (string, error) {
 	return text, nil
 }
 
+// nameRule is what errors say of a name that is none.
+const nameRule = `a name is components of letters, digits and "_" with dots between them, each beginning with a letter`
+
 // isName reports whether s is a name of metrics: components with dots between them, each a letter, then letters,
 // digits and "_".
 func isName(s string) bool {

@@ -28,7 +28,7 @@ import (
 //	a label                                         it is left out; too many, or Version below 3: all of the call
 //	a Text or a Help too long, or with a NUL        it is cut
 //	bounds or quantiles of a Histogram              it has the one bound 1 and no quantiles
-//	Name of the Registry                            no file is written
+//	Name of the Registry                            no file is written, and agents serve nothing of it
 //
 // The values are seen when Publish writes a file for pmdammv, when an agent in the same process serves Source, or
 // both.
@@ -210,7 +210,7 @@ func (r *Registry) start() (where uintptr) {
 	r.histograms, r.runtimes = make(map[*Histogram]*instance), make(map[string]uintptr)
 	r.version = Version1
 	if !isName(r.Name) || len(r.Name) > MaxName {
-		r.fail(where, "Registry.Name %q: a name is components of letters, digits and \"_\" with dots between them", r.Name)
+		r.fail(where, "Registry.Name %q: %s", r.Name, nameRule)
 	}
 	if r.Cluster == 0 {
 		r.Cluster = hash(r.Name)%SafeCluster + 1
@@ -236,9 +236,7 @@ func (r *Registry) AddLabels(l Labels) {
 // addLabels adds labels of something that owner names in errors.
 func (r *Registry) addLabels(where uintptr, owner string, l Labels, c pdu.LabelClass, identity uint32, inst *instance) {
 	records, err := l.encode(c, identity, inst)
-	if err != nil {
-		r.fail(where, "%s: %w", owner, err)
-	}
+	r.failEach(where, owner, err)
 	if len(records) == 0 {
 		return
 	}
@@ -259,9 +257,7 @@ func (r *Registry) addLabels(where uintptr, owner string, l Labels, c pdu.LabelC
 // metric registers a metric. It is bad if something is wrong.
 func (r *Registry) metric(where uintptr, name string, spec Metric, k class, dom *InDom) *metric {
 	m := &metric{registry: r, name: name, Metric: spec, typ: k.typ, adds: k.adds, dom: dom, where: where}
-	if err := r.check(m, k); err != nil {
-		r.fail(where, "metric %q: %w", name, err)
-	}
+	r.failEach(where, fmt.Sprintf("metric %q", name), r.check(m, k))
 	if m.cells = m.typ; m.typ == TypeNoSupport {
 		m.cells = k.typ
 	}
@@ -297,7 +293,7 @@ func (r *Registry) check(m *metric, k class) error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if !isName(m.name) {
-		wrong("a name is components of letters, digits and \"_\" with dots between them, each beginning with a letter")
+		wrong(nameRule)
 	}
 	if limit := r.maxName(); len(m.name) > limit {
 		wrong("the name has %d bytes, limit %d", len(m.name), limit)
@@ -412,6 +408,17 @@ func (r *Registry) fail(where uintptr, format string, args ...any) {
 		return
 	}
 	r.errs = append(r.errs, fmt.Errorf("mmv: %s: %w", site(where), fmt.Errorf(format, args...)))
+}
+
+// failEach adds an error of a registration for each that is in err, which may be nil, or made by errors.Join.
+func (r *Registry) failEach(where uintptr, owner string, err error) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			r.failEach(where, owner, e)
+		}
+	} else if err != nil {
+		r.fail(where, "%s: %w", owner, err)
+	}
 }
 
 // callSite is the place in the program that called this package.

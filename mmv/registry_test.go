@@ -122,6 +122,25 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestErrorsOfOneCall: all that is wrong with one registration is said line by line, each with the place.
+func TestErrorsOfOneCall(t *testing.T) {
+	r := &mmv.Registry{Name: "app"}
+	_, file, line, _ := runtime.Caller(0)
+	r.Gauge("a-b", mmv.Metric{Item: 5000, Text: "a\x00"})
+	r.AddLabels(mmv.Labels{"a b": 1, "c d": 2})
+	r.InDom("d", mmv.Domain{Serial: 5000, Help: "a\x00"})
+	at := func(n int, what string) string { return fmt.Sprintf("mmv: %s:%d: %s", file, line+n, what) }
+	want := []string{
+		at(1, `metric "a-b": a name is`), at(1, `metric "a-b": item 5000`), at(1, `metric "a-b": Text has a NUL`),
+		at(2, `Registry: label "a b"`), at(2, `Registry: label "c d"`),
+		at(3, `instance domain "d": serial 5000`), at(3, `instance domain "d": Help has a NUL`),
+	}
+	got := strings.Split(fmt.Sprint(r.Err()), "\n")
+	if !slices.EqualFunc(got, want, strings.HasPrefix) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // counters registers counters, whose handles all count.
 func counters(names ...string) func(r *mmv.Registry) {
 	return func(r *mmv.Registry) {
@@ -351,6 +370,18 @@ func TestLeftOut(t *testing.T) {
 	want := []string{"h.bucket ..1", "h.bucket 1..", "h.count", "h.sum", "labels", "text", "v a"}
 	if !slices.Equal(got, want) || len(f.Labels) != 1 {
 		t.Errorf("%q and labels %v, want %q and one label", got, f.Labels, want)
+	}
+}
+
+// TestRuntimeBadPrefix: a prefix that is no name is one error, not one of each metric.
+func TestRuntimeBadPrefix(t *testing.T) {
+	for _, prefix := range []string{"", "my-go", "go."} {
+		r := &mmv.Registry{Name: "app"}
+		r.AddRuntime(prefix)
+		want := fmt.Sprintf("metrics of the Go runtime below %q: a name is components", prefix)
+		if err := fmt.Sprint(r.Err()); !strings.Contains(err, want) || strings.Contains(err, "\n") {
+			t.Errorf("%s, want %s", err, want)
+		}
 	}
 }
 

@@ -25,7 +25,7 @@ import (
 // These are the names that package pmda/pmdago has. A program that has a collector inside can have that agent
 // instead, which also exports versions, the build and the process.
 //
-// Each prefix can be added once: another time is an error and does nothing.
+// Each prefix can be added once: another time, and a prefix that is no name, is an error and does nothing.
 func (r *Registry) AddRuntime(prefix string) {
 	if !r.startRuntime(prefix) {
 		return
@@ -46,11 +46,15 @@ func (r *Registry) AddRuntime(prefix string) {
 	r.OnRead(b.read)
 }
 
-// startRuntime reports whether a prefix is the first of its name.
+// startRuntime reports whether a prefix is a name, and the first of its name.
 func (r *Registry) startRuntime(prefix string) bool {
 	r.mu.Lock()
 	defer r.unlock()
 	where := r.start()
+	if !isName(prefix) {
+		r.fail(where, "metrics of the Go runtime below %q: %s", prefix, nameRule)
+		return false
+	}
 	first, again := r.runtimes[prefix]
 	if again {
 		r.fail(where, "metrics of the Go runtime below %q: already registered at %s", prefix, site(first))
