@@ -2,6 +2,7 @@ package pmdammv
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -93,6 +94,14 @@ type agent struct {
 type handler struct {
 	pmda.Handler
 	a *agent
+}
+
+// Err refuses a Registry that is nil, which would panic in every request.
+func (h handler) Err() error {
+	if i := slices.Index(h.a.registries, nil); i >= 0 {
+		return fmt.Errorf("pmdammv: Registry %d of %d is nil", i+1, len(h.a.registries))
+	}
+	return h.Handler.Err()
 }
 
 // Unwrap is the wrapped Handler.

@@ -226,6 +226,18 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
+// TestNilRegistry: a Registry that is nil is refused before the first request.
+func TestNilRegistry(t *testing.T) {
+	r, _ := shop("shop")
+	err := Of(r, nil).Err()
+	if want := "pmdammv: Registry 2 of 2 is nil"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if err := Of(r).Err(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestGrowth lets a Registry grow: clients are told of new names, and find them.
 func TestGrowth(t *testing.T) {
 	eachShop(t, func(t *testing.T, c *client, r *mmv.Registry, orders *mmv.Counter, id pdu.PMID) {
