@@ -298,7 +298,11 @@ func (c *Client) summary() error {
 	add(s.Lost, "sent without an answer", c.lostBy)
 	add(s.Dropped, "dropped", errFull)
 	if s.Invalid > 0 {
-		add(s.Invalid, "refused", *c.badTag.Load())
+		what := "refused"
+		if s.Invalid > 1 {
+			what = "refused, the first of them" // the others may have other reasons
+		}
+		add(s.Invalid, what, *c.badTag.Load())
 	}
 	return errors.Join(errs...)
 }

@@ -92,7 +92,7 @@ func TestClientTags(t *testing.T) {
 		c.Point(long[1:])
 		err := c.Close(t.Context())
 		if !errors.Is(err, trace.ErrTagLength) ||
-			!strings.Contains(err.Error(), "2 data refused: tag \"xxxxxxxxxxxxxxxxxxxx\"... of 125 bytes is longer than 124") {
+			!strings.Contains(err.Error(), "2 data refused, the first of them: tag \"xxxxxxxxxxxxxxxxxxxx\"... of 125 bytes is longer than 124") {
 			t.Error(err)
 		}
 		checkStats(t, c, trace.Stats{Accepted: 1, Acknowledged: 1, Invalid: 2, Connects: 1})

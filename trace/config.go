@@ -63,23 +63,24 @@ var defaultReconnect = []time.Duration{5 * time.Second, 10 * time.Second, 20 * t
 func FromEnv() (Config, error) {
 	var c Config
 	var errs []error
-	get := func(name string, parse func(string) bool) {
+	get := func(name, want string, parse func(string) bool) {
 		if s, ok := os.LookupEnv(name); ok && !parse(s) {
-			errs = append(errs, fmt.Errorf("trace: %s=%q: %w", name, s, ErrEnvFormat))
+			errs = append(errs, fmt.Errorf("trace: %s=%q, want %s: %w", name, s, want, ErrEnvFormat))
 		}
 	}
+	const seconds = "seconds, such as 2 or 0.5"
 	c.Host = os.Getenv("PCP_TRACE_HOST")
 	_, c.NoAgent = os.LookupEnv("PCP_TRACE_NOAGENT")
-	get("PCP_TRACE_PORT", func(s string) bool {
+	get("PCP_TRACE_PORT", "a number up to 65535", func(s string) bool {
 		n, err := strconv.ParseUint(strings.TrimSpace(s), 0, 16)
 		if err == nil {
 			c.Port = int(n)
 		}
 		return err == nil
 	})
-	get("PCP_TRACE_TIMEOUT", func(s string) bool { return parseSeconds(s, &c.ConnectTimeout) })
-	get("PCP_TRACE_REQTIMEOUT", func(s string) bool { return parseSeconds(s, &c.RequestTimeout) })
-	get("PCP_TRACE_RECONNECT", func(s string) bool { return parseReconnect(s, &c.Reconnect) })
+	get("PCP_TRACE_TIMEOUT", seconds, func(s string) bool { return parseSeconds(s, &c.ConnectTimeout) })
+	get("PCP_TRACE_REQTIMEOUT", seconds, func(s string) bool { return parseSeconds(s, &c.RequestTimeout) })
+	get("PCP_TRACE_RECONNECT", "whole seconds, such as 5,10,20", func(s string) bool { return parseReconnect(s, &c.Reconnect) })
 	return c, errors.Join(errs...)
 }
 

@@ -25,7 +25,8 @@ func TestFromEnv(t *testing.T) {
 				Reconnect: []time.Duration{time.Second, 2 * time.Second, 30 * time.Second}, NoAgent: true}},
 		{env: "PORT=010 TIMEOUT=1e-30", want: trace.Config{Port: 8, ConnectTimeout: 1}},
 		{env: "HOST=h PORT=x TIMEOUT=-1 REQTIMEOUT=NaN RECONNECT=5,,6", want: trace.Config{Host: "h"},
-			bad: []string{`PCP_TRACE_PORT="x"`, `PCP_TRACE_TIMEOUT="-1"`, `PCP_TRACE_REQTIMEOUT="NaN"`, `PCP_TRACE_RECONNECT="5,,6"`}},
+			bad: []string{`PCP_TRACE_PORT="x", want a number`, `PCP_TRACE_TIMEOUT="-1", want seconds`,
+				`PCP_TRACE_REQTIMEOUT="NaN", want seconds`, `PCP_TRACE_RECONNECT="5,,6", want whole seconds`}},
 		{env: "TIMEOUT=9223372036.854775807", bad: []string{"TIMEOUT"}}, // a float of its size is 1 ns more than fits
 		{env: "PORT=65536 TIMEOUT=1e300 REQTIMEOUT= RECONNECT=0",
 			bad: []string{"PORT", "TIMEOUT", "REQTIMEOUT", "RECONNECT"}},
