@@ -2,6 +2,9 @@ package pmda_test
 
 import (
 	"context"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -91,6 +94,26 @@ func TestDynamicRoot(t *testing.T) {
 		t.Errorf("the name space to install lacks the root: %v", files)
 	}
 	pmdatest.Run(t, a)
+}
+
+// TestInstallDynamicTop: the files of an agent that has names below a dynamic root without a dot lead to it.
+func TestInstallDynamicTop(t *testing.T) {
+	a := dynamicAgent()
+	must(t, a.AddDynamic("lost"))
+	files, err := a.InstallFiles()
+	must(t, err)
+	dir := t.TempDir()
+	for _, f := range files {
+		must(t, os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o666))
+		if want := "root {\n\tlost\tFOUND:*:*\n}\n"; f.Name == "pmns.lost" && string(f.Data) != want { // as pmnsadd takes it
+			t.Errorf("pmns.lost is %q, want %q", f.Data, want)
+		}
+	}
+	tree, err := pmns.Load(filepath.Join(dir, "root"))
+	must(t, err)
+	if !tree.Equal(a.Namespace()) {
+		t.Errorf("the name space to install is %v, want %v", maps.Collect(tree.All()), maps.Collect(a.Namespace().All()))
+	}
 }
 
 func TestDynamicRootRefused(t *testing.T) {

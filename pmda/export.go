@@ -58,25 +58,43 @@ func (a *Agent) InstallFiles() ([]InstallFile, error) {
 		roots = append(roots, c.Name)
 	}
 	files := []InstallFile{{Name: "domain.h", Data: fmt.Appendf(nil, "#define %s %d\n", a.symbol(), a.Domain)}}
-	root := fmt.Sprintf("#include \"domain.h\"\n\nroot {\n\t%s\n}\n", strings.Join(roots, "\n\t"))
+	names, err := a.nameFiles(roots)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(files, names...),
+		InstallFile{Name: "help", Data: a.helpSource()},
+		InstallFile{Name: "Install", Data: a.script("pmdaInstall", roots), Script: true},
+		InstallFile{Name: "Remove", Data: a.script("pmdaRemove", roots), Script: true},
+	), nil
+}
+
+// nameFiles are the files pmns of each root, and the file root. A root that is dynamic has no names to list: its file
+// has the entry of the file root, which pmnsadd(1) takes too.
+func (a *Agent) nameFiles(roots []string) (files []InstallFile, err error) {
+	var entries, includes string
+	t := a.Namespace()
 	for _, r := range roots {
 		name := "pmns"
 		if len(roots) > 1 && r != a.Name {
 			name += "." + r
 		}
 		var b bytes.Buffer
-		if err := a.writeNames(&b, a.Namespace(), r); err != nil {
-			return nil, err
+		if _, err := t.Lookup(r); err == nil {
+			entry := fmt.Sprintf("\t%s\t%s:*:*\n", r, a.symbol())
+			entries += entry
+			fmt.Fprintf(&b, "root {\n%s}\n", entry)
+		} else {
+			entries += "\t" + r + "\n"
+			includes += fmt.Sprintf("\n#include %q\n", name)
+			if err := a.writeNames(&b, t, r); err != nil {
+				return nil, err
+			}
 		}
 		files = append(files, InstallFile{Name: name, Data: b.Bytes()})
-		root += fmt.Sprintf("\n#include %q\n", name)
 	}
-	return append(files,
-		InstallFile{Name: "root", Data: []byte(root)},
-		InstallFile{Name: "help", Data: a.helpSource()},
-		InstallFile{Name: "Install", Data: a.script("pmdaInstall", roots), Script: true},
-		InstallFile{Name: "Remove", Data: a.script("pmdaRemove", roots), Script: true},
-	), nil
+	root := "#include \"domain.h\"\n\nroot {\n" + entries + "}\n" + includes
+	return append(files, InstallFile{Name: "root", Data: []byte(root)}), nil
 }
 
 func isAlnum(r rune) bool {
