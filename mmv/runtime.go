@@ -22,8 +22,9 @@ import (
 //
 // What settings of GODEBUG have done is one metric, of which each setting is an instance.
 //
-// These are the names that package pmda/pmdago has. A program that has a collector inside can have that agent
-// instead, which also exports versions, the build and the process.
+// These are the names that package pmda/pmdago has for them; its overview, such as go.goroutines, is not among them:
+// that is go.sched.goroutines_goroutines. A program that has a collector inside can have that agent instead, which also
+// exports versions, the build and the process.
 //
 // Each prefix can be added once: another time, and a prefix that is no name, is an error and does nothing.
 func (r *Registry) AddRuntime(prefix string) {

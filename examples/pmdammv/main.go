@@ -8,7 +8,8 @@
 //
 //	mmv	70	pipe	binary	/var/lib/pcp/pmdas/mmv/pmdammv
 //
-// The files are those of $PCP_TMP_DIR/mmv.
+// A collector without a PCP gets it with a name space from --install, in a directory called mmv, as in README.md for the
+// agent cache. The files are those of $PCP_TMP_DIR/mmv, for which program and agent must have the same PCP_TMP_DIR.
 package main
 
 import (

@@ -33,7 +33,8 @@ const (
 type Options struct {
 	// Dir is the directory of the files, such as /var/lib/pcp/tmp/mmv. It need not exist. Empty means none.
 	Dir string
-	// Registries are served as if each had written a file of its Name into the directory.
+	// Registries are served as if each had written a file of its Name into the directory. Two of one Name are served
+	// together, as two files of one cluster.
 	Registries []*mmv.Registry
 	// Name is the agent's name and the root of its metrics. Empty means the constant Name.
 	Name string
