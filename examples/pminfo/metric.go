@@ -168,29 +168,8 @@ func (p *printer) printHelp(text string, err error) {
 	}
 }
 
-var typeNames = map[pdu.Type]string{
-	pdu.TypeNoSupport: "Not Supported",
-	pdu.Type32:        "32-bit int", pdu.TypeU32: "32-bit unsigned int",
-	pdu.Type64: "64-bit int", pdu.TypeU64: "64-bit unsigned int",
-	pdu.TypeFloat: "float", pdu.TypeDouble: "double", pdu.TypeString: "string",
-	pdu.TypeAggregate: "aggregate", pdu.TypeAggregateStatic: "static aggregate",
-	pdu.TypeEvent: "event record array", pdu.TypeHighResEvent: "highres event record array",
-}
-
 func (p *printer) printDesc(d pdu.Desc) {
-	typ, ok := typeNames[d.Type]
-	if !ok {
-		typ = fmt.Sprintf("??? (%d)", d.Type)
-	}
-	p.printf("    Data Type: %s  ", typ)
+	p.printf("    Data Type: %s  ", tool.TypeText(d.Type))
 	p.printInDomID(d.InDom)
-	p.printf("\n    Semantics: %v", d.Sem)
-	if d.Sem.String() == "???" {
-		p.printf(" (%d)", d.Sem)
-	}
-	units := d.Units.String()
-	if units == "" {
-		units = "none"
-	}
-	p.printf("  Units: %s\n", units)
+	p.printf("\n    %s\n", tool.SemanticsText(d))
 }

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/examples/internal/logtext"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/tool"
+	"github.com/pcp-go/pcp/pmns"
+)
+
+// show says what is printed. Its fields are the options.
+type show struct {
+	label, fullLabel bool
+	descs            bool
+	labelSets        bool
+	helpTexts        bool
+	inDomRecords     bool
+	inDoms           bool
+	index            bool
+	values           bool
+	marks            bool // also those between records of metrics that are named
+	sizes            bool
+	reverse          bool
+	stamp            int // how often -x was given
+	raw              string
+}
+
+// all is -a.
+func (s *show) all() {
+	s.label, s.fullLabel, s.descs, s.inDoms, s.index, s.values, s.sizes = true, true, true, true, true, true, true
+}
+
+// sections reports whether a section was requested.
+func (s *show) sections() bool {
+	return s.label || s.descs || s.labelSets || s.helpTexts || s.inDomRecords || s.inDoms || s.index || s.values
+}
+
+// A dumper prints an archive.
+type dumper struct {
+	*show
+	out     *bufio.Writer
+	errs    io.Writer
+	set     *archive.Set
+	arch    *archive.Archive
+	meta    *archive.Metadata
+	label   archive.Label
+	end     time.Time
+	endErr  error
+	names   *pmns.Tree
+	clock   logtext.Clock
+	from    time.Time // the time window
+	until   time.Time
+	metrics map[pdu.PMID]*metric
+	inDoms  map[pdu.InDom]*inDomNames
+	buf     []byte
+}
+
+// newDumper opens an archive.
+func newDumper(ctx context.Context, c *tool.Command, s *show, name string) (*dumper, error) {
+	d := &dumper{show: s, errs: os.Stderr, metrics: map[pdu.PMID]*metric{}, inDoms: map[pdu.InDom]*inDomNames{}}
+	if strings.Contains(name, ",") || isDir(name) {
+		return nil, c.Errorf("Multiple archives are not supported")
+	}
+	var options archive.Options
+	set, err := options.Open(ctx, name)
+	if errors.Is(err, pdu.ErrFeature) {
+		fmt.Fprintln(d.errs, "pmdumplog: Warning: unsupported feature bits, other errors may follow ...")
+		options.AnyFeature = true
+		set, err = options.Open(ctx, name)
+	}
+	if err != nil {
+		return nil, c.Errorf("Cannot open archive \"%s\": %w", tool.Escape(name), tool.Cause(err))
+	}
+	d.set, d.arch, d.meta, d.label = set, set.Archives()[0], set.Metadata(), set.Label()
+	d.names = d.meta.Names()
+	d.clock = logtext.Clock{Location: time.Local, Digits: logtext.Micros}
+	if d.label.Version > 2 {
+		d.clock.Digits = logtext.Nanos
+	}
+	d.findEnd(name)
+	return d, nil
+}
+
+// isDir reports whether a name is that of a directory, which stands for all archives in it.
+func isDir(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
+// findEnd finds the end of the archive. That of a damaged one is far away.
+func (d *dumper) findEnd(name string) {
+	if !d.reverse {
+		d.from = d.label.Start // backwards there is no limit
+	}
+	d.end, d.endErr = d.set.End()
+	if d.endErr == nil {
+		return
+	}
+	d.end = time.Unix(1<<40, 0)
+	fmt.Fprintf(d.errs, "pmdumplog: Cannot locate end of archive %s: %v\n", tool.Escape(name), tool.Cause(d.endErr))
+	fmt.Fprint(d.errs, "\nWARNING: This archive is sufficiently damaged that it may not be possible to\n"+
+		"         produce complete information.  Continuing and hoping for the best.\n\n")
+}
+
+// print prints the sections, and the values of metrics if any are named.
+func (d *dumper) print(ids []pdu.PMID) error {
+	for _, section := range [...]struct {
+		requested bool
+		print     func() error
+	}{
+		{d.show.label, d.printLabel},
+		{d.descs, d.printDescs},
+		{d.labelSets, d.printLabelSets},
+		{d.helpTexts, d.printHelpTexts},
+		{d.inDomRecords, d.printInDomRecords},
+		{d.show.inDoms, d.printInDoms},
+		{d.index, d.printIndex},
+		{d.values, func() error { return d.printRecords(ids) }},
+	} {
+		if !section.requested {
+			continue
+		}
+		if err := section.print(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *dumper) printf(format string, args ...any) {
+	d.buf = fmt.Appendf(d.buf[:0], format, args...)
+	d.out.Write(d.buf)
+}
+
+// printTime prints a time as -x says.
+func (d *dumper) printTime(t time.Time) { d.out.Write(d.appendTime(d.out.AvailableBuffer(), t)) }
+
+func (d *dumper) appendTime(b []byte, t time.Time) []byte {
+	b = d.appendDate(b, t)
+	if d.stamp >= 3 {
+		b = fmt.Appendf(b, " %d", t.Unix())
+	}
+	return b
+}
+
+// appendDate appends a time as -x and -xx say.
+func (d *dumper) appendDate(b []byte, t time.Time) []byte {
+	if d.stamp == 0 {
+		return d.clock.Append(b, t)
+	}
+	b = d.clock.AppendDate(b, t)
+	if d.stamp >= 2 {
+		b = fmt.Appendf(b, " (%.*f)", d.clock.Digits, logtext.Seconds(d.label.Start, t))
+	}
+	return b
+}
+
+// allNames returns the names of a metric, or what stands for none.
+func (d *dumper) allNames(id pdu.PMID, none string) string {
+	names := d.names.Names(id)
+	if len(names) == 0 {
+		return none
+	}
+	return strings.Join(names, " or ")
+}

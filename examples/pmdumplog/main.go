@@ -1,0 +1,111 @@
+// Pmdumplog prints what is in an archive: its label, metrics, instance domains, labels, help texts, index and values.
+//
+//	pmdumplog -L 20261123                    # from when to when, and from where
+//	pmdumplog 20261123 kernel.all.load       # the values of a metric
+//	pmdumplog -a 20261123                    # all but labels and help texts
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/tool"
+)
+
+func main() {
+	s := new(show)
+	c := newCommand(s)
+	out := bufio.NewWriterSize(tool.NewEscapeWriter(os.Stdout), outBuffer)
+	err := run(context.Background(), c, s, out)
+	err = errors.Join(err, out.Flush())
+	os.Exit(c.Report(err))
+}
+
+// outBuffer is how many bytes are written at a time.
+const outBuffer = 64 << 10
+
+func newCommand(s *show) *tool.Command {
+	c := &tool.Command{Name: "pmdumplog", Synopsis: "[options] [archive [metricname ...]]", OperandSource: true, ZoneNote: true}
+	flag := tool.Flag
+	// PCP's tool knows --version, but not -V.
+	c.Options = append(c.Options, tool.Option{Short: 'V', Set: func(string) error { return errors.New("invalid option -- 'V'") }})
+	c.AddOptions("Options",
+		tool.Option{Short: 'a', Long: "all", Help: "dump everything", Set: func(string) error { s.all(); return nil }},
+		tool.Option{Short: 'd', Long: "descs", Help: "dump metric descriptions", Set: flag(&s.descs)},
+		tool.Option{Short: 'e', Long: "labelsets", Help: "dump all metric label metadata", Set: flag(&s.labelSets)},
+		tool.Option{Short: 'h', Long: "helptext", Help: "dump all metric help text", Set: flag(&s.helpTexts)},
+		tool.Option{Short: 'I', Long: "on-disk-insts", Help: "dump on-disk instance domain descriptions", Set: flag(&s.inDomRecords)},
+		tool.Option{Short: 'i', Long: "insts", Help: "dump instance domain descriptions", Set: flag(&s.inDoms)},
+		tool.Option{Short: 'L', Help: "more verbose form of archive label dump", Set: func(string) error { s.label, s.fullLabel = true, true; return nil }},
+		tool.Option{Short: 'l', Long: "label", Help: "dump the archive label", Set: flag(&s.label)},
+		tool.Option{Short: 'M', Long: "markrecs", Help: "report <mark> records", Set: flag(&s.marks)},
+		tool.Option{Short: 'm', Long: "metrics", Help: "dump values of the metrics (default)", Set: flag(&s.values)})
+	c.Options = append(c.Options, c.Standard("namespace")...)
+	c.Options = append(c.Options, tool.Option{Short: 'r', Long: "reverse", Help: "process archive in reverse chronological order", Set: flag(&s.reverse)})
+	c.Options = append(c.Options, c.Standard("start")...)
+	c.Options = append(c.Options, tool.Option{Short: 's', Long: "sizes", Help: "report size of data records in archive", Set: flag(&s.sizes)})
+	c.Options = append(c.Options, c.Standard("finish")...)
+	c.Options = append(c.Options,
+		tool.Option{Short: 't', Help: "dump the temporal index", Set: flag(&s.index)},
+		tool.Option{Short: 'v', Arg: "FILE", Help: "verbose hex dump of a physical file in raw format", Set: func(file string) error { s.raw = file; return nil }},
+		tool.Option{Short: 'x', Help: "include date, usec (-xx) and Epoch (-xxx) in reported timestamps", Set: func(string) error { s.stamp++; return nil }})
+	c.Options = append(c.Options, c.Standard("timezone", "hostzone", "debug", "version", "help")...)
+	return c
+}
+
+// run prints what the command line asks for.
+func run(ctx context.Context, c *tool.Command, s *show, out *bufio.Writer) error {
+	args, err := c.Parse(os.Args[1:])
+	switch {
+	case err != nil:
+		return err
+	case (s.raw == "") == (len(args) == 0):
+		return c.UsageErrorf("")
+	case s.raw != "":
+		if err := printRaw(out, s.raw); err != nil {
+			return c.Errorf("Cannot open \"%s\": %w", tool.Escape(s.raw), tool.Cause(err))
+		}
+		return nil
+	case !s.sections():
+		s.values = true
+	}
+	d, err := newDumper(ctx, c, s, args[0])
+	if err != nil {
+		return err
+	}
+	defer d.set.Close()
+	d.out = out
+	c.SetArchiveZone(d.label.Host, d.label.TimeZone)
+	d.clock.Location = c.Location
+	d.until = d.end
+	ids, err := d.lookup(args[1:])
+	if err != nil {
+		return err
+	}
+	if err := d.print(ids); err != nil {
+		return c.Errorf("%w", err)
+	}
+	return nil
+}
+
+// lookup finds the metrics of names and below names.
+func (d *dumper) lookup(names []string) (ids []pdu.PMID, err error) {
+	for _, name := range names {
+		metrics, err := d.names.Traverse(name)
+		if err != nil || name == "" {
+			fmt.Fprintf(d.errs, "pmdumplog: pmLookupName(%s): %v\n", name, pdu.ErrName)
+			continue
+		}
+		for _, id := range metrics {
+			ids = append(ids, id)
+		}
+	}
+	if len(names) > 0 && len(ids) == 0 {
+		return nil, &tool.ExitError{Status: 1, Message: "No metric names can be translated, dump abandoned\n", Err: pdu.ErrName}
+	}
+	return ids, nil
+}
