@@ -76,6 +76,10 @@ func escape(text string, name bool) string {
 func control[T string | []byte](text T, name bool) int {
 	for i := 0; i < len(text); {
 		c := text[i]
+		if c >= ' ' && c < 0x7f {
+			i++
+			continue
+		}
 		if c < utf8.RuneSelf {
 			if isControl(rune(c), name) {
 				return i
