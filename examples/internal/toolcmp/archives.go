@@ -1,0 +1,96 @@
+package toolcmp
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+)
+
+// testSuite is where PCP's test suite is installed.
+const testSuite = "/var/lib/pcp/testsuite"
+
+// shortArchive is how many bytes the files of an archive have that is compared if not all are.
+const shortArchive = 6 << 10
+
+// Archives compares what the real tool and ours print of the archives of PCP's test suite: of short ones, or of all, which
+// takes minutes. Each element of options is the options of a run.
+//
+// differs has the reasons of differences that are on purpose, by the options and the name of the archive with a blank
+// between them; "*" stands for all options. Those that are no longer there are errors, except for "*".
+func Archives(t *testing.T, tool string, options []string, all bool, differs map[string]string) {
+	t.Helper()
+	pcptest.Need(t, tool, testSuite+"/archives")
+	ours := pcptest.Build(t, "./examples/"+tool)
+	compared := 0
+	for _, name := range archiveNames(t, all) {
+		for _, o := range options {
+			run := func(program string) (all string) {
+				stdout, stderr, status := pcptest.RunIn(t, testSuite, nil, "", append(append([]string{program}, strings.Fields(o)...), name)...)
+				return fmt.Sprintf("%sstandard error:\n%sexit status: %d\n", stdout, stderr, status)
+			}
+			want, got := run(tool), run(ours)
+			reason, onPurpose := differs[o+" "+name]
+			_, anyway := differs["* "+name]
+			switch {
+			case want != got && !onPurpose && !anyway:
+				t.Errorf("%s %s %s: %s", tool, o, name, firstDifference(want, got))
+			case want == got && onPurpose:
+				t.Errorf("%s %s %s no longer differs: %s", tool, o, name, reason)
+			}
+			compared++
+		}
+	}
+	if compared < 50 {
+		t.Errorf("%d runs compared", compared)
+	}
+}
+
+// archiveNames are the names of archives below testSuite.
+func archiveNames(t *testing.T, all bool) (names []string) {
+	t.Helper()
+	sizes := map[string]int64{}
+	for _, pattern := range []string{"archives/*.*", "archives/multi*/*.*", "badarchives/*.*"} {
+		files, err := filepath.Glob(filepath.Join(testSuite, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			info, err := os.Stat(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name, _ := filepath.Rel(testSuite, file)
+			for _, suffix := range []string{".xz", ".bz2", ".gz", ".lzma"} {
+				name = strings.TrimSuffix(name, suffix)
+			}
+			switch ext := filepath.Ext(name); {
+			case ext == ".meta":
+				name = strings.TrimSuffix(name, ext)
+				names = append(names, name)
+			case ext == ".index", strings.Trim(ext, ".0123456789") == "":
+				name = strings.TrimSuffix(name, ext)
+			}
+			sizes[name] += info.Size()
+		}
+	}
+	if all {
+		return names
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return sizes[name] > shortArchive })
+}
+
+// firstDifference is the first line that differs; diff would take long for dumps of large archives.
+func firstDifference(want, got string) string {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range min(len(w), len(g)) {
+		if w[i] != g[i] {
+			return fmt.Sprintf("line %d is %q, want %q", i+1, g[i], w[i])
+		}
+	}
+	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
+}

@@ -1,0 +1,147 @@
+// Pmloglabel checks, prints and changes the labels of an archive's files.
+//
+//	pmloglabel -L 20261123               # print the label
+//	pmloglabel -v 20261123               # check that all files have the same one
+//	pmloglabel -h web1 -Z UTC 20261123   # change it in all files
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/examples/internal/logtext"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/tool"
+)
+
+// A labeler works on the labels of one archive.
+type labeler struct {
+	show, full bool
+	verbose    bool
+	rewrite    bool
+	version    int
+	pid        int32 // 0 keeps that of the label
+	host, zone string
+
+	files  archive.Files
+	good   *archive.Label // the first one that has no fault; nil if there is none
+	goodIn string         // what file it is of
+	status int
+}
+
+// The exit statuses beside 0 and 1.
+const (
+	statusBad    = 2 // a label is wrong, or differs from another one
+	statusFailed = 3 // a label could not be written
+)
+
+func main() {
+	l := new(labeler)
+	c := newCommand(l)
+	err := l.run(context.Background(), c)
+	if err != nil {
+		l.status = c.Report(err)
+	}
+	os.Exit(l.status)
+}
+
+func newCommand(l *labeler) *tool.Command {
+	c := &tool.Command{Name: "pmloglabel", Synopsis: "[options] archive"}
+	text := func(variable *string) func(string) error {
+		return func(value string) error {
+			*variable, l.rewrite = value, true
+			return nil
+		}
+	}
+	c.AddOptions("Options",
+		tool.Option{Short: 'h', Long: "host", Arg: "HOSTNAME", Help: "set the hostname for all files in archive", Set: text(&l.host)},
+		tool.Option{Short: 'l', Long: "label", Help: "dump the archive label", Set: tool.Flag(&l.show)},
+		tool.Option{Short: 'L', Help: "more verbose form of label dump", Set: func(string) error { l.show, l.full = true, true; return nil }},
+		tool.Option{Short: 'p', Long: "pid", Arg: "PID", Help: "set the logger process ID field for all files in archive", Set: l.setPID},
+		tool.Option{Short: 's', Help: "write the label sentinel values for all files in archive", Set: tool.Flag(&l.rewrite)},
+		tool.Option{Short: 'v', Long: "verbose", Help: "run in verbose mode, reporting on each stage of checking", Set: tool.Flag(&l.verbose)},
+		tool.Option{Short: 'V', Long: "version", Arg: "NUM", Help: "write magic and version numbers for all files in archive", Set: l.setVersion},
+		tool.Option{Short: 'Z', Long: "timezone", Arg: "TZ", Help: "set the timezone for all files in archive", Set: text(&l.zone)})
+	c.Options = append(c.Options, c.Standard("debug", "help")...)
+	return c
+}
+
+// setPID takes the number at the beginning of the value, as PCP's tool does.
+func (l *labeler) setPID(value string) error {
+	digits := strings.TrimLeft(strings.TrimLeft(value, " \t"), "+-")
+	number := value[:len(value)-len(strings.TrimLeft(digits, "0123456789"))]
+	pid, _ := strconv.ParseInt(strings.TrimSpace(number), 10, 32)
+	l.pid, l.rewrite = int32(pid), true
+	return nil
+}
+
+func (l *labeler) setVersion(value string) error {
+	if value != "2" && value != "3" {
+		return fmt.Errorf("unknown version number (%s)", value)
+	}
+	l.version, l.rewrite = int(value[0]-'0'), true
+	return nil
+}
+
+// run checks the labels, and prints or changes them.
+func (l *labeler) run(ctx context.Context, c *tool.Command) error {
+	args, err := c.Parse(os.Args[1:])
+	if err != nil {
+		return err
+	}
+	if len(args) != 1 {
+		return c.UsageErrorf("%s: insufficient arguments\n", c.Name)
+	}
+	name := args[0]
+	if l.verbose {
+		fmt.Printf("Scanning for components of archive \"%s\"\n", tool.Escape(name))
+	}
+	found, err := archive.Options{}.Find(name)
+	if err == nil && (len(found) != 1 || len(found[0].Volumes) == 0) {
+		err = pdu.ErrLogFile
+	}
+	if err != nil {
+		return c.Errorf("Cannot open archive \"%s\": %w", tool.Escape(name), tool.Cause(err))
+	}
+	l.files = found[0]
+	l.checkAll(ctx)
+	if l.rewrite {
+		if l.good != nil && l.version != 0 && l.version != l.good.Version {
+			return c.Errorf("cannot change version %d of the archive to %d: its records have another layout", l.good.Version, l.version)
+		}
+		l.writeAll()
+	}
+	if l.show {
+		l.print(ctx, name)
+	}
+	return nil
+}
+
+// print prints the label, and when the archive ends.
+func (l *labeler) print(ctx context.Context, name string) {
+	clock := logtext.Clock{Location: tool.LocalZone(), Digits: logtext.Millis}
+	label := l.bestLabel()
+	b := logtext.AppendLabelHead(nil, &label, &clock, "  ")
+	b = append(b, "\n  ending     "...)
+	if set, err := archive.Open(ctx, name); err != nil {
+		b = fmt.Appendf(b, "UNKNOWN (pmNewContext: %v)", tool.Cause(err))
+	} else {
+		defer set.Close()
+		if end, err := set.End(); err != nil {
+			b = fmt.Appendf(b, "UNKNOWN (pmGetArchiveEnd: %v)", tool.Cause(err))
+		} else {
+			b = clock.AppendDate(b, end)
+		}
+	}
+	b = append(b, '\n')
+	if l.full {
+		b = fmt.Appendf(b, "Archive timezone: %s\nPID for pmlogger: %d\n", label.TimeZone, label.PID)
+	}
+	if _, err := tool.NewEscapeWriter(os.Stdout).Write(b); err != nil {
+		l.status = max(l.status, 1)
+	}
+}
