@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/examples/internal/logtext"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
 	"github.com/pcp-go/pcp/pmns"
 )
@@ -32,6 +34,8 @@ type show struct {
 	reverse          bool
 	stamp            int // how often -x was given
 	raw              string
+	window           pmapi.WindowSpec // of -S and -T
+	names            *pmns.Tree       // of -n; nil without
 }
 
 // all is -a.
@@ -47,21 +51,21 @@ func (s *show) sections() bool {
 // A dumper prints an archive.
 type dumper struct {
 	*show
-	out     *bufio.Writer
-	errs    io.Writer
-	set     *archive.Set
-	arch    *archive.Archive
-	meta    *archive.Metadata
-	label   archive.Label
-	end     time.Time
-	endErr  error
-	names   *pmns.Tree
-	clock   logtext.Clock
-	from    time.Time // the time window
-	until   time.Time
-	metrics map[pdu.PMID]*metric
-	inDoms  map[pdu.InDom]*inDomNames
-	buf     []byte
+	out       *bufio.Writer
+	errs      io.Writer
+	set       *archive.Set
+	arch      *archive.Archive
+	meta      *archive.Metadata
+	label     archive.Label
+	end       time.Time
+	endErr    error
+	nameSpace *pmns.Tree // that of -n, or the archive's own
+	clock     logtext.Clock
+	from      time.Time // the time window
+	until     time.Time
+	metrics   map[pdu.PMID]*metric
+	inDoms    map[pdu.InDom]*inDomNames
+	buf       []byte
 }
 
 // newDumper opens an archive.
@@ -81,7 +85,7 @@ func newDumper(ctx context.Context, c *tool.Command, s *show, name string) (*dum
 		return nil, c.Errorf("Cannot open archive \"%s\": %w", tool.Escape(name), tool.Cause(err))
 	}
 	d.set, d.arch, d.meta, d.label = set, set.Archives()[0], set.Metadata(), set.Label()
-	d.names = d.meta.Names()
+	d.nameSpace = cmp.Or(s.names, d.meta.Names())
 	d.clock = logtext.Clock{Location: time.Local, Digits: logtext.Micros}
 	if d.label.Version > 2 {
 		d.clock.Digits = logtext.Nanos
@@ -98,9 +102,6 @@ func isDir(name string) bool {
 
 // findEnd finds the end of the archive. That of a damaged one is far away.
 func (d *dumper) findEnd(name string) {
-	if !d.reverse {
-		d.from = d.label.Start // backwards there is no limit
-	}
 	d.end, d.endErr = d.set.End()
 	if d.endErr == nil {
 		return
@@ -109,6 +110,20 @@ func (d *dumper) findEnd(name string) {
 	fmt.Fprintf(d.errs, "pmdumplog: Cannot locate end of archive %s: %v\n", tool.Escape(name), tool.Cause(d.endErr))
 	fmt.Fprint(d.errs, "\nWARNING: This archive is sufficiently damaged that it may not be possible to\n"+
 		"         produce complete information.  Continuing and hoping for the best.\n\n")
+}
+
+// setWindow sets the time window. Backwards there is no limit without -S.
+func (d *dumper) setWindow() error {
+	d.window.Location = d.clock.Location
+	w, err := d.window.Window(d.label.Start, d.end)
+	if err != nil {
+		return err
+	}
+	d.from, d.until = w.Start, w.End
+	if d.reverse && d.window.Start == "" {
+		d.from = time.Time{}
+	}
+	return nil
 }
 
 // print prints the sections, and the values of metrics if any are named.
@@ -166,7 +181,7 @@ func (d *dumper) appendDate(b []byte, t time.Time) []byte {
 
 // allNames returns the names of a metric, or what stands for none.
 func (d *dumper) allNames(id pdu.PMID, none string) string {
-	names := d.names.Names(id)
+	names := d.nameSpace.Names(id)
 	if len(names) == 0 {
 		return none
 	}

@@ -94,7 +94,7 @@ func (d *dumper) appendEventTime(b []byte, at time.Time, t pdu.Type) []byte {
 // appendParam appends a parameter of an event record.
 func (d *dumper) appendParam(b []byte, id pdu.PMID, v pdu.Atom) []byte {
 	b = append(b, "        "...)
-	if names := d.names.Names(id); len(names) > 0 {
+	if names := d.nameSpace.Names(id); len(names) > 0 {
 		b = fmt.Appendf(b, "%v (%s): ", id, strings.Join(names, " or "))
 	} else {
 		b = fmt.Appendf(b, "PMID: %v: ", id)

@@ -11,9 +11,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/tool"
+	"github.com/pcp-go/pcp/pmns"
 )
 
 func main() {
@@ -44,14 +46,25 @@ func newCommand(s *show) *tool.Command {
 		tool.Option{Short: 'l', Long: "label", Help: "dump the archive label", Set: flag(&s.label)},
 		tool.Option{Short: 'M', Long: "markrecs", Help: "report <mark> records", Set: flag(&s.marks)},
 		tool.Option{Short: 'm', Long: "metrics", Help: "dump values of the metrics (default)", Set: flag(&s.values)})
-	c.Options = append(c.Options, c.Standard("namespace")...)
-	c.Options = append(c.Options, tool.Option{Short: 'r', Long: "reverse", Help: "process archive in reverse chronological order", Set: flag(&s.reverse)})
-	c.Options = append(c.Options, c.Standard("start")...)
+	names := c.Standard("namespace")[0]
+	check := names.Set
+	names.Set = func(file string) (err error) {
+		if err = check(file); err == nil {
+			s.names, err = pmns.Load(file)
+		}
+		return err
+	}
+	c.Options = append(c.Options, names, tool.Option{Short: 'r', Long: "reverse", Help: "process archive in reverse chronological order", Set: flag(&s.reverse)})
+	text := func(variable *string) func(string) error {
+		return func(value string) error { *variable = value; return nil }
+	}
+	start, finish := c.Standard("start")[0], c.Standard("finish")[0]
+	start.Set, finish.Set = text(&s.window.Start), text(&s.window.Finish)
+	c.Options = append(c.Options, start)
 	c.Options = append(c.Options, tool.Option{Short: 's', Long: "sizes", Help: "report size of data records in archive", Set: flag(&s.sizes)})
-	c.Options = append(c.Options, c.Standard("finish")...)
-	c.Options = append(c.Options,
+	c.Options = append(c.Options, finish,
 		tool.Option{Short: 't', Help: "dump the temporal index", Set: flag(&s.index)},
-		tool.Option{Short: 'v', Arg: "FILE", Help: "verbose hex dump of a physical file in raw format", Set: func(file string) error { s.raw = file; return nil }},
+		tool.Option{Short: 'v', Arg: "FILE", Help: "verbose hex dump of a physical file in raw format", Set: text(&s.raw)},
 		tool.Option{Short: 'x', Help: "include date, usec (-xx) and Epoch (-xxx) in reported timestamps", Set: func(string) error { s.stamp++; return nil }})
 	c.Options = append(c.Options, c.Standard("timezone", "hostzone", "debug", "version", "help")...)
 	return c
@@ -81,7 +94,9 @@ func run(ctx context.Context, c *tool.Command, s *show, out *bufio.Writer) error
 	d.out = out
 	c.SetArchiveZone(d.label.Host, d.label.TimeZone)
 	d.clock.Location = c.Location
-	d.until = d.end
+	if err := d.setWindow(); err != nil {
+		return c.Errorf("invalid time window.\n%w\n", err)
+	}
 	ids, err := d.lookup(args[1:])
 	if err != nil {
 		return err
@@ -95,13 +110,15 @@ func run(ctx context.Context, c *tool.Command, s *show, out *bufio.Writer) error
 // lookup finds the metrics of names and below names.
 func (d *dumper) lookup(names []string) (ids []pdu.PMID, err error) {
 	for _, name := range names {
-		metrics, err := d.names.Traverse(name)
+		metrics, err := d.nameSpace.Traverse(name)
 		if err != nil || name == "" {
 			fmt.Fprintf(d.errs, "pmdumplog: pmLookupName(%s): %v\n", name, pdu.ErrName)
 			continue
 		}
 		for _, id := range metrics {
-			ids = append(ids, id)
+			if !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
 		}
 	}
 	if len(names) > 0 && len(ids) == 0 {

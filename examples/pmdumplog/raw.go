@@ -63,7 +63,7 @@ func printRawRecord(out *bufio.Writer, in *bufio.Reader, length int32) bool {
 		return false
 	}
 	if trailer := int32(binary.BigEndian.Uint32(word[:])); trailer != length {
-		fmt.Fprintf(out, "Trailer botch: %d != %d\n", length, trailer)
+		fmt.Fprintf(out, "Trailer botch: %d != %d\n", trailer, length)
 		return false
 	}
 	return true
