@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -90,11 +91,14 @@ func (l *labeler) setVersion(value string) error {
 // run checks the labels, and prints or changes them.
 func (l *labeler) run(ctx context.Context, c *tool.Command) error {
 	args, err := c.Parse(os.Args[1:])
-	if err != nil {
-		return err
-	}
-	if len(args) != 1 {
+	exit, wrong := errors.AsType[*tool.ExitError](err)
+	switch {
+	case len(args) != 1 && wrong:
+		return c.UsageErrorf("%s%s: insufficient arguments\n", strings.TrimSuffix(exit.Message, c.Usage()), c.Name)
+	case len(args) != 1:
 		return c.UsageErrorf("%s: insufficient arguments\n", c.Name)
+	case err != nil:
+		return err
 	}
 	name := args[0]
 	if l.verbose {

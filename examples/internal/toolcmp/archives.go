@@ -17,6 +17,9 @@ const testSuite = "/var/lib/pcp/testsuite"
 // shortArchive is how many bytes the files of an archive have that is compared if not all are.
 const shortArchive = 6 << 10
 
+// Crash is the reason of a difference for which the real tool is not run.
+const Crash = "PCP's tool crashes"
+
 // Archives compares what the real tool and ours print of the archives of PCP's test suite: of short ones, or of all, which
 // takes minutes. Each element of options is the options of a run.
 //
@@ -33,9 +36,12 @@ func Archives(t *testing.T, tool string, options []string, all bool, differs map
 				stdout, stderr, status := pcptest.RunIn(t, testSuite, nil, "", append(append([]string{program}, strings.Fields(o)...), name)...)
 				return fmt.Sprintf("%sstandard error:\n%sexit status: %d\n", stdout, stderr, status)
 			}
-			want, got := run(tool), run(ours)
 			reason, onPurpose := differs[o+" "+name]
+			if reason == Crash {
+				continue
+			}
 			_, anyway := differs["* "+name]
+			want, got := run(tool), run(ours)
 			switch {
 			case want != got && !onPurpose && !anyway:
 				t.Errorf("%s %s %s: %s", tool, o, name, firstDifference(want, got))

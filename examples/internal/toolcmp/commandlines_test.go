@@ -15,7 +15,7 @@ var same = flag.Bool("same", false, "compare the tools of the real PCP with them
 const mostDiffering = 2
 
 func TestCommandLines(t *testing.T) {
-	pcptest.Need(t, "pmcd", "pminfo", "pmprobe", "pmval", "pmstore", "pmerr", "pmclient", "pmdumplog", "pmloglabel", testSuite+"/archives")
+	pcptest.Need(t, "pmcd", "pminfo", "pmprobe", "pmval", "pmstore", "pmerr", "pmclient", "pmdumplog", "pmloglabel", "pmlogsize", testSuite+"/archives")
 	vars := variables(t)
 	r := Runner{Program: func(tool string) string { return pcptest.Build(t, "./examples/"+tool) }}
 	if *same {
@@ -75,6 +75,7 @@ func variables(t *testing.T) map[string]string {
 		"BARE":   bare.Host(),                 // agent sample
 		"CLOSED": "localhost:1",               // nobody listens
 		"A":      testSuite + "/archives",     // PCP's test archives
+		"B":      testSuite + "/badarchives",  // damaged ones
 		"NAMES":  names,                       // directory of name spaces
 	}
 }

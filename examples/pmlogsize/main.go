@@ -1,0 +1,129 @@
+// Pmlogsize tells what an archive's bytes are spent on: which metrics, instance domains, labels and texts.
+//
+//	pmlogsize 20261123             # of each file
+//	pmlogsize -d -x 90 20261123.0  # and of the metrics that have most of it
+//	pmlogsize -r 20261123          # and how much of it is values that have not changed
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/pmapi/tool"
+	"github.com/pcp-go/pcp/pmns"
+)
+
+// A sizer reports on archives and on single files.
+type sizer struct {
+	detail, replication bool
+	verbose             int
+	threshold           int // percent
+	out                 *bufio.Writer
+
+	names *pmns.Tree // of the archive; nil if it cannot be opened
+}
+
+func main() {
+	s := &sizer{threshold: 100, out: bufio.NewWriter(tool.NewEscapeWriter(os.Stdout))}
+	c := newCommand(s)
+	err := s.run(context.Background(), c)
+	err = errors.Join(err, s.out.Flush())
+	os.Exit(c.Report(err))
+}
+
+func newCommand(s *sizer) *tool.Command {
+	c := &tool.Command{Name: "pmlogsize", Synopsis: "[options] archive"}
+	c.AddOptions("Options",
+		tool.Option{Short: 'd', Long: "detail", Help: "detailed output (per metric and per indom)", Set: tool.Flag(&s.detail)},
+		tool.Option{Short: 'r', Long: "replication", Help: "report replicated metric values and instances",
+			Set: func(string) error { s.detail, s.replication = true, true; return nil }},
+		tool.Option{Short: 'v', Long: "verbose", Help: "verbose output", Set: func(string) error { s.verbose++; return nil }},
+		tool.Option{Short: 'x', Long: "threshold", Arg: "thres", Help: "cull detailed report after thres % of space reported", Set: s.setThreshold})
+	c.Options = append(c.Options, c.Standard("debug", "help")...)
+	return c
+}
+
+// setThreshold takes a percentage; run reports another value without the usage message.
+func (s *sizer) setThreshold(value string) error {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 || n > 100 {
+		s.out.Flush()
+		fmt.Fprintf(os.Stderr, "Bad arg for -x (%s): should be between 1 and 100\n", tool.Escape(value))
+		os.Exit(1)
+	}
+	s.threshold = n
+	return nil
+}
+
+// run reports on all arguments.
+func (s *sizer) run(ctx context.Context, c *tool.Command) error {
+	args, err := c.Parse(os.Args[1:])
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		return c.UsageErrorf("Error: no archive specified\n\n")
+	}
+	for _, arg := range args {
+		paths, err := files(arg)
+		if err != nil {
+			return &tool.ExitError{Status: 1, Message: fmt.Sprintf("Error: no PCP archive files match \"%s\"\n", arg), Err: err}
+		}
+		s.findNames(ctx, arg)
+		for _, path := range paths {
+			if err := s.report(ctx, path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// files are the files that an argument stands for: itself, or those of an archive by name.
+func files(arg string) ([]string, error) {
+	if info, err := os.Stat(arg); err == nil && info.Mode().IsRegular() {
+		return []string{arg}, nil
+	}
+	found, err := archive.Options{}.Find(arg)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, f := range found {
+		for _, v := range f.Volumes {
+			paths = append(paths, v.Path)
+		}
+		for _, path := range []string{f.Meta, f.Index} {
+			if path != "" {
+				paths = append(paths, path)
+			}
+		}
+	}
+	if paths == nil {
+		return nil, fs.ErrNotExist
+	}
+	slices.Sort(paths)
+	return paths, nil
+}
+
+// findNames finds the names of metrics.
+func (s *sizer) findNames(ctx context.Context, arg string) {
+	s.names = nil
+	if set, err := archive.Open(ctx, arg); err == nil {
+		s.names = set.Metadata().Names()
+		set.Close()
+	}
+}
+
+// byBytes sorts parts of a file by their bytes, those with the same in the order of the file.
+func byBytes[T any](parts []T, bytes func(T) int64) []T {
+	return slices.SortedStableFunc(slices.Values(parts), func(a, b T) int { return cmp.Compare(bytes(b), bytes(a)) })
+}

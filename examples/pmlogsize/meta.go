@@ -1,0 +1,167 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A part is the records of one kind.
+type part struct {
+	bytes, records int64
+}
+
+// An inDom is what the records of an instance domain have.
+type inDom struct {
+	part
+	id             pdu.InDom
+	instances      int64
+	dupBytes, dups int64
+	seen           map[pdu.Instance]bool
+}
+
+// frameLen is the bytes of a record that are no payload: its length before and after it.
+const frameLen = 8
+
+// reportMeta prints the sizes of the metadata, and returns how many bytes it has accounted for.
+func (s *sizer) reportMeta(f *archive.File, label archive.Label, size int64) (int64, error) {
+	var metrics, inDoms, labels, texts part
+	var domains []*inDom
+	byID := map[pdu.InDom]*inDom{}
+	overhead := label.Len()
+	for r, err := range f.Records() {
+		if err != nil {
+			return 0, readError(f, "metadata", size, err)
+		}
+		if r.Kind == archive.KindLabel {
+			continue
+		}
+		overhead += frameLen
+		bytes := int64(len(r.Raw)) - frameLen
+		p := &metrics
+		switch r.Kind {
+		case archive.KindDesc:
+			err = s.printMetric(r)
+		case archive.KindInDom, archive.KindInDomDelta:
+			p = &inDoms
+			domains, err = s.addInDom(domains, byID, r, bytes)
+		case archive.KindLabels:
+			p = &labels
+			s.printTodo("LABEL", p)
+		case archive.KindText:
+			p = &texts
+			s.printTodo("TEXT", p)
+		}
+		if err != nil {
+			return 0, readError(f, "metadata", size, err)
+		}
+		p.bytes += bytes
+		p.records++
+	}
+	s.printPart("metrics", metrics, size, "")
+	instances := ""
+	if s.detail {
+		n := int64(0)
+		for _, d := range domains {
+			n += d.instances
+		}
+		instances = fmt.Sprintf(", %d instances", n)
+	}
+	s.printPart("indoms", inDoms, size, instances)
+	s.printInDoms(domains, inDoms.bytes, size)
+	s.printPart("labels", labels, size, "")
+	s.printPart("texts", texts, size, "")
+	fmt.Fprintf(s.out, "  overhead: %d bytes [%.0f%%]\n", overhead, percent(overhead, size))
+	return metrics.bytes + inDoms.bytes + labels.bytes + texts.bytes + overhead, nil
+}
+
+func (s *sizer) printPart(name string, p part, size int64, more string) {
+	if p.records > 0 {
+		fmt.Fprintf(s.out, "  %s: %d bytes [%.0f%%, %d records%s]\n", name, p.bytes, percent(p.bytes, size), p.records, more)
+	}
+}
+
+// printTodo prints, once, that there are no details of labels and texts. PCP's tool says it in these words.
+func (s *sizer) printTodo(kind string, p *part) {
+	if (s.detail || s.verbose > 0) && p.records == 0 {
+		fmt.Fprintf(s.out, "%s: TODO ... nothing reported as yet\n", kind)
+	}
+}
+
+// printMetric prints a record of a descriptor.
+func (s *sizer) printMetric(r *archive.Record) error {
+	if s.verbose == 0 {
+		return nil
+	}
+	m, err := r.Metric()
+	if err == nil {
+		fmt.Fprintf(s.out, "PMID: %v %s\n", m.PMID, strings.Join(m.Names, " "))
+	}
+	return err
+}
+
+// addInDom adds a record of an instance domain.
+func (s *sizer) addInDom(domains []*inDom, byID map[pdu.InDom]*inDom, r *archive.Record, bytes int64) ([]*inDom, error) {
+	if !s.detail && s.verbose == 0 {
+		return domains, nil
+	}
+	in, err := r.InDom()
+	if err != nil {
+		return domains, err
+	}
+	if s.verbose > 0 {
+		s.printInDom(r.Type, &in)
+	}
+	d := byID[in.InDom]
+	if d == nil {
+		d = &inDom{id: in.InDom, seen: map[pdu.Instance]bool{}}
+		byID[in.InDom] = d
+		domains = append(domains, d)
+	}
+	d.bytes += bytes
+	d.records++
+	d.instances += int64(len(in.Instances) + len(in.Deleted))
+	if s.replication {
+		for _, inst := range in.Instances {
+			if d.seen[inst] {
+				d.dups++
+				d.dupBytes += 8 + int64(len(inst.Name)) + 1 // number, offset of the name, and the name
+			}
+			d.seen[inst] = true
+		}
+	}
+	return domains, nil
+}
+
+// printInDom prints a record of an instance domain: its first and last instance.
+func (s *sizer) printInDom(recordType int32, in *archive.InDomRecord) {
+	names := map[int32]string{archive.TypeInDomV2: "INDOM_V2", archive.TypeInDom: "INDOM", archive.TypeInDomDelta: "INDOM_DELTA"}
+	n := len(in.Instances)
+	fmt.Fprintf(s.out, "%s: %v %s", names[recordType], in.InDom, plural(int64(n+len(in.Deleted)), "instance"))
+	if n > 0 {
+		fmt.Fprintf(s.out, " %d \"%s\"", in.Instances[0].ID, in.Instances[0].Name)
+	}
+	if n > 1 {
+		fmt.Fprintf(s.out, " ... %d \"%s\"", in.Instances[n-1].ID, in.Instances[n-1].Name)
+	}
+	s.out.WriteByte('\n')
+}
+
+// printInDoms prints the instance domains that have most of their bytes.
+func (s *sizer) printInDoms(domains []*inDom, bytes, size int64) {
+	if !s.detail {
+		return
+	}
+	var printed int64
+	for _, d := range byBytes(domains, func(d *inDom) int64 { return d.bytes }) {
+		if percent(printed, bytes) > float64(s.threshold) {
+			s.out.WriteString("    ...\n")
+			return
+		}
+		printed += d.bytes
+		fmt.Fprintf(s.out, "    %v: %d bytes [%.0f%%, %s, %s%s]\n", d.id, d.bytes, percent(d.bytes, size),
+			plural(d.records, "record"), plural(d.instances, "instance"), duplicates(d.dupBytes, d.dups))
+	}
+}
