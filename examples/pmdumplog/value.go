@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"time"
@@ -121,7 +122,7 @@ func (n *inDomNames) append(b []byte, id pdu.InstID) []byte {
 	at := n.next
 	if at >= len(n.insts) || n.insts[at].ID != id {
 		var found bool
-		at, found = slices.BinarySearchFunc(n.insts, id, func(inst pdu.Instance, id pdu.InstID) int { return int(int64(inst.ID) - int64(id)) })
+		at, found = slices.BinarySearchFunc(n.insts, id, func(inst pdu.Instance, id pdu.InstID) int { return cmp.Compare(inst.ID, id) })
 		if !found {
 			return append(strconv.AppendInt(b, int64(id), 10), " or ???"...)
 		}
