@@ -210,3 +210,6 @@ func (o *eventOverlay) Dup(ctx context.Context) (source.Source, error) {
 	}
 	return &eventOverlay{src}, nil
 }
+
+// Unwrap returns the source below.
+func (o *eventOverlay) Unwrap() source.Source { return o.Source }

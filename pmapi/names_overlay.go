@@ -12,7 +12,7 @@ import (
 // and names from a tree instead of its own, unless that is nil.
 func withOverlays(src source.Source, names *pmns.Tree) source.Source {
 	if names != nil {
-		src = &namesOverlay{src, names}
+		src = &namesOverlay{src, source.TreeNames{Tree: names}}
 	}
 	return &eventOverlay{src}
 }
@@ -20,45 +20,23 @@ func withOverlays(src source.Source, names *pmns.Tree) source.Source {
 // A namesOverlay has the names of a tree instead of those of the source below.
 type namesOverlay struct {
 	source.Source
-	tree *pmns.Tree
+	names source.TreeNames
 }
 
-func (o *namesOverlay) Lookup(_ context.Context, names []string) ([]pdu.PMID, source.Errors, error) {
-	ids := make([]pdu.PMID, len(names))
-	var errs source.Errors
-	for i, name := range names {
-		id, err := o.tree.Lookup(name)
-		if err != nil {
-			id = pdu.NoPMID
-			errs.Set(i, len(names), err)
-		}
-		ids[i] = id
-	}
-	return ids, errs, nil
+func (o *namesOverlay) Lookup(ctx context.Context, names []string) ([]pdu.PMID, source.Errors, error) {
+	return o.names.Lookup(ctx, names)
 }
 
-func (o *namesOverlay) Names(_ context.Context, id pdu.PMID) ([]string, error) {
-	names := o.tree.Names(id)
-	if len(names) == 0 {
-		return nil, pdu.ErrPMID
-	}
-	return names, nil
+func (o *namesOverlay) Names(ctx context.Context, id pdu.PMID) ([]string, error) {
+	return o.names.Names(ctx, id)
 }
 
-func (o *namesOverlay) Children(_ context.Context, name string) ([]pmns.Child, error) {
-	return o.tree.Children(name)
+func (o *namesOverlay) Children(ctx context.Context, name string) ([]pmns.Child, error) {
+	return o.names.Children(ctx, name)
 }
 
-func (o *namesOverlay) Traverse(_ context.Context, name string) ([]string, error) {
-	all, err := o.tree.Traverse(name)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for n := range all {
-		names = append(names, n)
-	}
-	return names, nil
+func (o *namesOverlay) Traverse(ctx context.Context, name string) ([]string, error) {
+	return o.names.Traverse(ctx, name)
 }
 
 func (o *namesOverlay) NamesLocation() source.Location { return source.LocalNames }
@@ -68,5 +46,8 @@ func (o *namesOverlay) Dup(ctx context.Context) (source.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &namesOverlay{src, o.tree}, nil
+	return &namesOverlay{src, o.names}, nil
 }
+
+// Unwrap returns the source below.
+func (o *namesOverlay) Unwrap() source.Source { return o.Source }

@@ -1,0 +1,239 @@
+package pmapi
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/internal/archivesource"
+	"github.com/pcp-go/pcp/pmapi/internal/source"
+)
+
+// Open opens a context on archives: those that the paths stand for, each a base name, any file of
+// an archive, a directory, or a list of these with commas between. All are read as one, in the
+// order of time; see package archive. It is ArchiveOptions.Open with the defaults.
+//
+//	c, err := pmapi.Open(ctx, "/var/log/pcp/pmlogger/web1/20261123")
+//
+// The context is at the start of the archives, in ModeForward, and goes on with each Fetch. A Group
+// needs no changes: its Every means archive time, and does not wait. Requests for metadata
+// are about the time of the position; see Context.Mode.
+//
+// Errors: pdu.ErrLogFile without a path or if a file is missing, fs.ErrNotExist,
+// and those of archive.Error. The counterpart of pmNewContext(3) with PM_CONTEXT_ARCHIVE.
+func Open(ctx context.Context, path ...string) (*Context, error) {
+	return ArchiveOptions{}.Open(ctx, path...)
+}
+
+// ArchiveOptions are the options of contexts on archives. The zero value is ready for use.
+type ArchiveOptions struct {
+	// Files says how files are opened.
+	Files archive.Options
+	// CounterWrap interpolates a counter of an integer type that has decreased as if it had
+	// passed its greatest value once. The C library does so if PCP_COUNTER_WRAP is set.
+	CounterWrap bool
+	// IgnoreMarks interpolates across all marks. The C library does so if
+	// PCP_IGNORE_MARK_RECORDS is set, and empty.
+	IgnoreMarks bool
+	// IgnoreMarksFor, if not 0, interpolates across the marks between records that are at most
+	// so far apart. The C library does so if PCP_IGNORE_MARK_RECORDS is an interval.
+	IgnoreMarksFor time.Duration
+}
+
+// Open opens a context on archives; see the function Open.
+func (o ArchiveOptions) Open(ctx context.Context, path ...string) (*Context, error) {
+	name := strings.Join(path, ",")
+	if name == "" {
+		return nil, &OpError{Op: "open", Err: fmt.Errorf("no archive is named: %w", pdu.ErrLogFile)}
+	}
+	set, err := o.Files.Open(ctx, name)
+	if err != nil {
+		return nil, &OpError{Op: "open", Host: name, Err: err}
+	}
+	src := archivesource.New(set, archivesource.Options{
+		CounterWrap: o.CounterWrap, IgnoreMarks: o.IgnoreMarks, IgnoreMarksFor: o.IgnoreMarksFor,
+	})
+	c := newContext(name, withOverlays(src, nil))
+	c.hostName = set.Label().Host
+	return c, nil
+}
+
+// A Mode is how the Fetch of a context on archives moves through them.
+type Mode int
+
+// The modes, by the numbers of pmSetMode(3).
+const (
+	ModeLive    Mode = 0                               // now; of contexts on a collector
+	ModeInterp       = Mode(archivesource.ModeInterp)  // values at the position, between records; then a step on
+	ModeForward      = Mode(archivesource.ModeForward) // the next record that has one of the metrics
+	ModeBack         = Mode(archivesource.ModeBack)    // the record before that has one of them
+)
+
+// String is the name of the mode, such as "interp".
+func (m Mode) String() string {
+	switch m {
+	case ModeLive:
+		return "live"
+	case ModeInterp:
+		return "interp"
+	case ModeForward:
+		return "forward"
+	case ModeBack:
+		return "back"
+	}
+	return "mode " + strconv.Itoa(int(m))
+}
+
+// SetMode sets how Fetch moves through archives, and from where: the position becomes origin, or
+// stays where it is if that is the zero time.
+//
+// In ModeForward and ModeBack, Fetch returns the values of the next record, or the one before, that
+// has any of the metrics; the first one at the origin, if there is one, and a metric that the
+// record lacks has no values. In ModeInterp, the values are those at the position, made of the
+// records before and after it, and then the position moves on by step, which may be negative or 0.
+// A counter has a value on the line between both records, others the value before. There is none
+// across a mark, before the first record of a metric and after its last, except that a discrete metric
+// keeps its last value.
+//
+// Beyond the last record, and the first one on the way back, Fetch fails with pdu.ErrEOL.
+//
+// Errors: pdu.ErrMode for ModeLive, and for others than that on a collector. The
+// counterpart of pmSetMode(3) and pmSetModeHighRes(3).
+func (c *Context) SetMode(ctx context.Context, mode Mode, origin time.Time, step time.Duration) error {
+	a := c.archive()
+	err := c.inTurn(ctx, func() error {
+		switch {
+		case a != nil:
+			return a.SetMode(archivesource.Mode(mode), origin, step)
+		case mode != ModeLive:
+			return pdu.ErrMode
+		}
+		return nil
+	})
+	return c.fail("set mode", mode.String(), err)
+}
+
+// Mode returns the mode, the position and the step of a context on archives. The position is the
+// origin that was set, the time of the record that was fetched, or in ModeInterp the time for
+// which the next Fetch will be. It is what requests for instances and labels are about. On a
+// collector, the mode is ModeLive and the position the present time.
+func (c *Context) Mode() (mode Mode, position time.Time, step time.Duration) {
+	a := c.archive()
+	if a == nil {
+		return ModeLive, c.src.Now(), 0
+	}
+	m, position, step := a.Mode()
+	return Mode(m), position, step
+}
+
+// FetchArchive fetches the next record of an archive as it is, in the direction of the mode,
+// whatever metrics and instances it has: r.Len() is 0 for a mark. The position becomes its time.
+//
+// Errors: pdu.ErrMode in ModeInterp, pdu.ErrNotArchive on a collector, pdu.ErrEOL at the end. The
+// counterpart of pmFetchArchive(3).
+func (c *Context) FetchArchive(ctx context.Context, r *pdu.Result) error {
+	err := c.inArchive(ctx, func(a *archivesource.Source) error { return a.FetchRecord(ctx, r) })
+	if err != nil {
+		empty(r)
+	}
+	return c.fail("fetch", "", err)
+}
+
+// ArchiveLabel returns the label of the archives, of the earliest if there are several: with
+// their start, the host that the values are from, and its time zone. On a collector the error is
+// pdu.ErrNotArchive. The counterpart of pmGetArchiveLabel(3).
+func (c *Context) ArchiveLabel() (archive.Label, error) {
+	a := c.archive()
+	if a == nil {
+		return archive.Label{}, c.fail("label", "", pdu.ErrNotArchive)
+	}
+	return a.Label(), nil
+}
+
+// ArchiveEnd returns the time of the last record. If the archives are being written, it may be
+// later at the next call. On a collector the error is pdu.ErrNotArchive; if no record
+// is complete it is pdu.ErrLogRec. The counterpart of pmGetArchiveEnd(3).
+func (c *Context) ArchiveEnd(ctx context.Context) (time.Time, error) {
+	var end time.Time
+	err := c.inArchive(ctx, func(a *archivesource.Source) (err error) {
+		end, err = a.End()
+		return err
+	})
+	return end, c.fail("end", "", err)
+}
+
+// InstancesEver returns the instances that a domain had at any time in the archives, ascending by
+// number, each by its latest name. Errors: pdu.ErrNotArchive, pdu.ErrInDom, pdu.ErrInDomLog. The
+// counterpart of pmGetInDomArchive(3).
+func (c *Context) InstancesEver(ctx context.Context, d pdu.InDom) ([]pdu.Instance, error) {
+	list, err := c.instancesEver(ctx, pdu.InstanceReq{InDom: d, Inst: pdu.NoInst})
+	return list, c.fail("instances", d.String(), err)
+}
+
+// InstIDEver is the number of the instance with a name, or with that name up to the first space,
+// at the latest time at which there is one. Errors: those of InstancesEver, pdu.ErrInstLog. The
+// counterpart of pmLookupInDomArchive(3).
+func (c *Context) InstIDEver(ctx context.Context, d pdu.InDom, name string) (pdu.InstID, error) {
+	list, err := c.instancesEver(ctx, pdu.InstanceReq{InDom: d, Inst: pdu.NoInst, Name: name})
+	if err == nil && name == "" {
+		err = pdu.ErrInstLog // the request was for all
+	}
+	if err != nil {
+		return 0, c.fail("instance", name, err)
+	}
+	return list[0].ID, nil
+}
+
+// InstNameEver is the latest name of an instance. Errors: those of InstancesEver, pdu.ErrInstLog. The
+// counterpart of pmNameInDomArchive(3).
+func (c *Context) InstNameEver(ctx context.Context, d pdu.InDom, id pdu.InstID) (string, error) {
+	list, err := c.instancesEver(ctx, pdu.InstanceReq{InDom: d, Inst: id})
+	if err == nil && id == pdu.NoInst {
+		err = pdu.ErrInstLog // the request was for all
+	}
+	if err != nil {
+		return "", c.fail("instance", strconv.Itoa(int(id)), err)
+	}
+	return list[0].Name, nil
+}
+
+func (c *Context) instancesEver(ctx context.Context, req pdu.InstanceReq) (list []pdu.Instance, err error) {
+	err = c.inArchive(ctx, func(a *archivesource.Source) (err error) {
+		list, err = a.AllInstances(req)
+		return err
+	})
+	return list, err
+}
+
+// inArchive calls f in turn with the source of a context on archives.
+func (c *Context) inArchive(ctx context.Context, f func(*archivesource.Source) error) error {
+	a := c.archive()
+	if a == nil {
+		return pdu.ErrNotArchive
+	}
+	return c.inTurn(ctx, func() error {
+		if c.isClosed() {
+			return pdu.ErrNoContext
+		}
+		return f(a)
+	})
+}
+
+// archive is the source beneath all overlays, if that is one of archives.
+func (c *Context) archive() *archivesource.Source {
+	src := c.src
+	for {
+		if a, ok := src.(*archivesource.Source); ok {
+			return a
+		}
+		over, ok := src.(interface{ Unwrap() source.Source })
+		if !ok {
+			return nil
+		}
+		src = over.Unwrap()
+	}
+}

@@ -1,0 +1,125 @@
+package archivesource
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// misfit is the error of a value whose form or type is not that of its metric.
+func (m *metricState) misfit(c *archive.Cursor, id pdu.PMID, a pdu.Atom) error {
+	rec := c.Record()
+	e := &archive.Error{Offset: rec.Offset, Record: rec.Number,
+		Err: fmt.Errorf("%w: value of metric %v has type %v, its descriptor %v", pdu.ErrLogRec, id, a.Type, m.desc.Type)}
+	if rec.File != nil {
+		e.File = rec.File.Path()
+	}
+	return e
+}
+
+// write adds the values of a metric at a time. passed says that there is a mark since the fetch
+// before.
+func (p *interpolator) write(w *pdu.ResultWriter, m *metricState, t moment, passed bool) {
+	m.has = false
+	if m.code != 0 {
+		w.Fail(m.code)
+		return
+	}
+	if passed && m.had && m.desc.Sem == pdu.SemCounter {
+		return // nobody is to make a rate across a mark
+	}
+	for n := range m.insts {
+		i := &m.insts[n]
+		if !i.wanted || !m.hasValue(i, t) {
+			continue
+		}
+		m.has = true
+		switch b := &i.prior; {
+		case b.at == t || m.desc.Sem != pdu.SemCounter:
+			b.write(w, i.id)
+		default:
+			w.Atom(i.id, p.between(i, t))
+		}
+	}
+}
+
+// write adds a value as it was recorded.
+func (b *bound) write(w *pdu.ResultWriter, id pdu.InstID) {
+	switch t := b.atom.Type; {
+	case isNumber(t):
+		w.Atom(id, b.atom)
+	case t == pdu.TypeString:
+		w.String(id, string(b.text))
+	default:
+		w.Bytes(t, id, b.text)
+	}
+}
+
+// hasValue reports whether an instance has a value at a time.
+func (m *metricState) hasValue(i *instanceState, t moment) bool {
+	switch {
+	case i.prior.kind != value:
+		return false
+	case m.desc.Sem == pdu.SemDiscrete:
+		return t >= i.born && t <= i.died
+	}
+	return i.prior.at == t || i.next.kind == value
+}
+
+// between is the value of a counter between two others, rounded as by the C library.
+func (p *interpolator) between(i *instanceState, t moment) pdu.Atom {
+	prior, next, now := p.seconds(i.prior.at), p.seconds(i.next.at), p.seconds(t)
+	part := func(change float64) float64 { return (now - prior) * change / (next - prior) }
+	switch a, b := i.prior.atom, i.next.atom; a.Type {
+	case pdu.Type32:
+		return pdu.Int32(between32(number[int32](a), number[int32](b), part, p.s.opts.CounterWrap))
+	case pdu.TypeU32:
+		return pdu.Uint32(betweenU32(number[uint32](a), number[uint32](b), part, p.s.opts.CounterWrap))
+	case pdu.Type64:
+		v, n := float64(number[int64](a)), float64(number[int64](b))
+		return pdu.Int64(int64(0.5 + v + part(n-v)))
+	case pdu.TypeU64:
+		return pdu.Uint64(betweenU64(number[uint64](a), number[uint64](b), part, p.s.opts.CounterWrap))
+	case pdu.TypeFloat:
+		v, n := number[float32](a), number[float32](b)
+		return pdu.Float32(float32(float64(v) + part(float64(n-v))))
+	default:
+		v, n := number[float64](a), number[float64](b)
+		return pdu.Float64(v + part(n-v))
+	}
+}
+
+func between32(v, n int32, part func(float64) float64, wrap bool) int32 {
+	if n < v && wrap {
+		return v + int32(0.5+part(float64(int32(uint32(n)-uint32(v))))) // 2^32 - v + n
+	}
+	return int32(0.5 + float64(v) + part(float64(n)-float64(v)))
+}
+
+func betweenU32(v, n uint32, part func(float64) float64, wrap bool) uint32 {
+	switch {
+	case n >= v:
+		return uint32(0.5 + float64(v) + part(float64(n-v)))
+	case wrap:
+		return v + uint32(0.5+part(float64(n-v)))
+	}
+	return uint32(0.5 + float64(v) - part(float64(v-n)))
+}
+
+func betweenU64(v, n uint64, part func(float64) float64, wrap bool) uint64 {
+	switch {
+	case n >= v:
+		return uint64(0.5 + float64(v) + part(float64(n-v)))
+	case wrap:
+		return uint64(0.5 + float64(v) + part(math.Exp2(64)-float64(v)+float64(n)))
+	}
+	return uint64(0.5 + float64(v) - part(float64(v-n)))
+}
+
+// number is the value of an atom of the same type.
+func number[T int32 | uint32 | int64 | uint64 | float32 | float64](a pdu.Atom) T {
+	v, _ := pdu.As[T](a) // of the same type it cannot fail
+	return v
+}
