@@ -68,7 +68,7 @@ func (i *instanceState) moveTo(t moment) bool {
 	i.search, i.turned = false, false
 	switch {
 	case i.prior.kind == unknown:
-		i.search, i.stop = true, beforeAll
+		i.search, i.stop, i.high = true, beforeAll, t
 	case t > i.high || t == i.high && i.next.kind != unknown:
 		if i.next.kind != unknown {
 			i.prior, i.next = i.next, i.prior // with their memory
@@ -86,14 +86,11 @@ func (i *instanceState) moveTo(t moment) bool {
 	return i.search
 }
 
-// foundPrior ends the search for prior at a time.
-func (i *instanceState) foundPrior(t moment) {
+// foundPrior ends the search for prior.
+func (i *instanceState) foundPrior() {
 	i.search = false
 	if i.low = i.prior.at; i.prior.kind == nothing {
 		i.low = beforeAll
-	}
-	if !i.turned && i.next.kind == unknown {
-		i.high = max(i.high, t)
 	}
 }
 

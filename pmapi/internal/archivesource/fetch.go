@@ -123,7 +123,7 @@ func (s *Source) fetchRecorded(ctx context.Context, q *request, profile *pdu.Pro
 		}
 		s.w.CopySelected(rec.At(q.found[slot]), profile.For(q.indoms[slot]))
 	}
-	return s.finish(s.cursor.Time(), r)
+	return s.take(s.cursor.Time(), r)
 }
 
 // find moves the cursor to the position, if it is not there.
@@ -161,6 +161,7 @@ func (s *Source) readWith(ctx context.Context, q *request) (*pdu.Result, error) 
 		if err := s.move(); err != nil {
 			return nil, err
 		}
+		s.moveTo(s.cursor.Time()) // also if the record is passed over, as in the C library
 		if s.cursor.Mark() {
 			s.noteMark()
 			continue
@@ -184,15 +185,6 @@ func (s *Source) noteMark() {
 	s.mu.Lock()
 	s.epoch.Connection++
 	s.mu.Unlock()
-}
-
-// finish makes r what was written, at a time that becomes the position.
-func (s *Source) finish(t time.Time, r *pdu.Result) error {
-	if err := s.take(t, r); err != nil {
-		return err
-	}
-	s.moveTo(t)
-	return nil
 }
 
 // take makes r what was written.

@@ -131,7 +131,7 @@ func (p *interpolator) findBounds(ctx context.Context, q *request, profile *pdu.
 	}
 	if p.pending > 0 {
 		if passed, err = p.moveCursor(ctx, t); err == nil {
-			err = p.searchPrior(ctx, t)
+			err = p.searchPrior(ctx)
 		}
 		if err != nil {
 			return false, err
@@ -219,7 +219,7 @@ func isEnd(err error) bool {
 func (p *interpolator) isMark() bool { return p.s.cursor.Mark() && !p.s.opts.IgnoreMarks }
 
 // searchPrior reads back from the place until all searches have ended.
-func (p *interpolator) searchPrior(ctx context.Context, t moment) error {
+func (p *interpolator) searchPrior(ctx context.Context) error {
 	c := p.s.cursor
 	c.SetPos(p.place)
 	p.findStop(false)
@@ -238,7 +238,7 @@ func (p *interpolator) searchPrior(ctx context.Context, t moment) error {
 				if i.stop == beforeAll {
 					i.prior.kind = nothing
 				}
-				i.foundPrior(t)
+				i.foundPrior()
 			})
 			return nil
 		}
@@ -246,7 +246,7 @@ func (p *interpolator) searchPrior(ctx context.Context, t moment) error {
 		if at <= p.stop {
 			p.endSearch(func(i *instanceState) {
 				if at <= i.stop {
-					i.foundPrior(t)
+					i.foundPrior()
 				}
 			})
 			p.findStop(false)
@@ -254,13 +254,13 @@ func (p *interpolator) searchPrior(ctx context.Context, t moment) error {
 		if p.isMark() {
 			p.endSearch(func(i *instanceState) {
 				i.prior.kind, i.prior.at = mark, at
-				i.foundPrior(t)
+				i.foundPrior()
 			})
 			continue
 		}
 		err = p.eachValue(func(i *instanceState, a pdu.Atom) {
 			i.prior.set(at, a)
-			i.foundPrior(t)
+			i.foundPrior()
 		})
 		if err != nil {
 			return err
@@ -381,7 +381,11 @@ func (p *interpolator) eachValue(f func(*instanceState, pdu.Atom)) error {
 		set := rec.At(q.found[slot])
 		m.hint = 0
 		for n := 0; n < set.Len() && m.pending > 0; n++ {
-			i := m.find(set.Inst(n))
+			id := set.Inst(n)
+			if m.desc.InDom == pdu.NoInDom {
+				id = pdu.NoInst // old archives have other numbers there
+			}
+			i := m.find(id)
 			if i == nil || !i.search {
 				continue
 			}
@@ -414,14 +418,14 @@ func (p *interpolator) newMetric(id pdu.PMID) *metricState {
 	d, ok := p.s.meta.Desc(id)
 	m := &metricState{desc: d}
 	switch {
-	case !ok:
+	case !ok || d.Type == pdu.TypeNoSupport:
 		m.code = pdu.ErrPMIDLog
 	case d.Sem == pdu.SemCounter && !isNumber(d.Type):
 		m.code = pdu.ErrType
 	case d.InDom == pdu.NoInDom:
 		m.insts = []instanceState{{id: pdu.NoInst, born: beforeAll, died: afterAll}}
 	default:
-		m.insts, m.code = p.instances(d.InDom)
+		m.insts = p.instances(d.InDom)
 	}
 	return m
 }
@@ -431,10 +435,10 @@ func (p *interpolator) newMetric(id pdu.PMID) *metricState {
 const manyInstances = 16
 
 // instances are the states of all instances that a domain ever has.
-func (p *interpolator) instances(id pdu.InDom) ([]instanceState, pdu.Error) {
+func (p *interpolator) instances(id pdu.InDom) []instanceState {
 	d := p.s.meta.InDom(id)
 	if d == nil {
-		return nil, pdu.ErrInDomLog
+		return nil
 	}
 	all := d.All()
 	insts := make([]instanceState, len(all))
@@ -442,7 +446,7 @@ func (p *interpolator) instances(id pdu.InDom) ([]instanceState, pdu.Error) {
 		insts[n] = instanceState{id: i.ID, born: beforeAll, died: afterAll}
 	}
 	if len(all) < manyInstances {
-		return insts, 0
+		return insts
 	}
 	m := metricState{insts: insts}
 	present := make([]int, len(insts)) // the last state that had it and one more; 0 for none
@@ -463,7 +467,7 @@ func (p *interpolator) instances(id pdu.InDom) ([]instanceState, pdu.Error) {
 			insts[n].died = p.moment(d.Time(last))
 		}
 	}
-	return insts, 0
+	return insts
 }
 
 func isNumber(t pdu.Type) bool { return t >= pdu.Type32 && t <= pdu.TypeDouble }

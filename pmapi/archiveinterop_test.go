@@ -1,0 +1,102 @@
+package pmapi_test
+
+import (
+	"flag"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// How much of the comparison with the C library is made.
+var (
+	replayRequests = flag.Int("archive.requests", 60, "make `n` random requests of each archive")
+	replayEvery    = flag.Int("archive.every", 9, "use every `n`th of PCP's test archives")
+	replayDump = flag.String("archive.dump", "", "")
+	replayOnly     = flag.String("archive.only", "", "use the archives with this in their `name` alone")
+)
+
+const testArchives = "/var/lib/pcp/testsuite/archives"
+
+// archiveBases are the base names of archives in PCP's test-suite.
+func archiveBases(t testing.TB) []string {
+	t.Helper()
+	pcptest.Need(t, testArchives)
+	var bases []string
+	err := filepath.WalkDir(testArchives, func(path string, _ os.DirEntry, err error) error {
+		if base, _, ok := strings.Cut(path, ".meta"); ok && strings.HasPrefix(path, base+".meta") && !slices.Contains(bases, base) {
+			bases = append(bases, base)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bases
+}
+
+// TestInteropArchiveRequests makes the same random requests of the C library and of a context.
+func TestInteropArchiveRequests(t *testing.T) {
+	for i, base := range archiveBases(t) {
+		if *replayOnly == "" && i%*replayEvery != 0 || !strings.Contains(base, *replayOnly) {
+			continue
+		}
+		t.Run(strings.TrimPrefix(base, testArchives+"/"), func(t *testing.T) {
+			t.Parallel()
+			c, err := pmapi.Open(t.Context(), base)
+			if err != nil {
+				if want := pcptest.ReplayArchive(t, base, []string{"end"}); want[0] != code(err) {
+					t.Errorf("open: %v, C has %s", err, want[0])
+				}
+				return
+			}
+			defer c.Close()
+			h := fnv.New64()
+			h.Write([]byte(filepath.Base(base)))
+			requests := newRequester(t, c, h.Sum64()).requests(*replayRequests)
+			if *replayDump != "" {
+				os.WriteFile(*replayDump, []byte(strings.Join(requests, "\n")+"\n"), 0o644)
+			}
+			want := pcptest.ReplayArchive(t, base, requests)
+			got := replayArchive(t, base, requests)
+			compareReplays(t, requests, want[1:], got[1:])
+		})
+	}
+}
+
+// compareReplays reports the requests whose answers differ, with the mode that they were in.
+func compareReplays(t *testing.T, requests, want, got []string) {
+	t.Helper()
+	mode, wrong := "", 0
+	for i, q := range requests {
+		if strings.HasPrefix(q, "mode") {
+			mode = q
+		}
+		if want[i] == got[i] {
+			continue
+		}
+		if wrong++; wrong <= 5 {
+			c, g := firstDifference(want[i], got[i])
+			t.Errorf("request %d: %.200q after %q\n C: %.1000s\nGo: %.1000s", i, q, mode, c, g)
+		}
+	}
+	if wrong > 5 {
+		t.Errorf("%d of %d answers differ", wrong, len(requests))
+	}
+}
+
+// firstDifference is the time and the first value set in which two answers differ.
+func firstDifference(want, got string) (string, string) {
+	w, g := strings.Fields(want), strings.Fields(got)
+	for i := range min(len(w), len(g)) {
+		if w[i] != g[i] {
+			return w[0] + " … " + w[i], g[0] + " … " + g[i]
+		}
+	}
+	return want, got
+}
