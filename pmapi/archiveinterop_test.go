@@ -17,7 +17,7 @@ import (
 var (
 	replayRequests = flag.Int("archive.requests", 60, "make `n` random requests of each archive")
 	replayEvery    = flag.Int("archive.every", 9, "use every `n`th of PCP's test archives")
-	replayDump = flag.String("archive.dump", "", "")
+	replayDump     = flag.String("archive.dump", "", "")
 	replayOnly     = flag.String("archive.only", "", "use the archives with this in their `name` alone")
 )
 

@@ -328,8 +328,8 @@ func newRequester(t *testing.T, c *pmapi.Context, seed uint64) *requester {
 	if q.names, err = c.Traverse(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	// The C library interpolates these, which decrease by more than 2^63, with differences that overflow.
-	q.names = slices.DeleteFunc(q.names, func(n string) bool { return n == "sample.wrap.longlong" || n == "sampledso.wrap.longlong" })
+	// The C library interpolates counters that go back so far with differences that overflow.
+	q.names = slices.DeleteFunc(q.names, func(n string) bool { return strings.Contains(n, ".wrap.") })
 	if q.ids, err = c.Lookup(t.Context(), q.names); err != nil {
 		t.Fatal(err)
 	}

@@ -454,12 +454,11 @@ func (p *interpolator) instances(id pdu.InDom) []instanceState {
 		m.hint = 0
 		for _, i := range d.State(n) {
 			s := m.find(i.ID)
-			if at := m.hint - 1; present[at] == 0 {
+			at := m.hint - 1
+			if present[at] == 0 {
 				s.born = p.moment(d.Time(n))
-				present[at] = n + 1
-			} else if present[at] == n {
-				present[at] = n + 1
 			}
+			present[at] = n + 1
 		}
 	}
 	for n := range insts {
