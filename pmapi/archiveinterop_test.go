@@ -40,14 +40,28 @@ func archiveBases(t testing.TB) []string {
 	return bases
 }
 
+// otherwiseRead are archives of which the C library reads something else, and why.
+var otherwiseRead = map[string]string{
+	"960624.08.17_v2":                "its blocks have no type: INTERP takes the bytes of 64-bit values in the wrong order",
+	"951127.23.01_v2":                "INTERP appends a NUL to strings without one",
+	"binning":                        "an entry of the index is past the end of the volume: FORW after a seek fails",
+	"pcp-mpstat3":                    "entries of the index are wrong: reading after a seek fails",
+	"dyninsts2":                      "the last entry of the index is past the record of its time, which is not found again",
+	"multi-corrupted/20150508.11.50": "INTERP reads up to the malformed record, here only if it must",
+}
+
 // TestInteropArchiveRequests makes the same random requests of the C library and of a context.
 func TestInteropArchiveRequests(t *testing.T) {
 	for i, base := range archiveBases(t) {
+		name := strings.TrimPrefix(base, testArchives+"/")
 		if *replayOnly == "" && i%*replayEvery != 0 || !strings.Contains(base, *replayOnly) {
 			continue
 		}
-		t.Run(strings.TrimPrefix(base, testArchives+"/"), func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if why := otherwiseRead[name]; why != "" && *replayOnly == "" {
+				t.Skip("the C library differs by intent: " + why)
+			}
 			c, err := pmapi.Open(t.Context(), base)
 			if err != nil {
 				if want := pcptest.ReplayArchive(t, base, []string{"end"}); want[0] != code(err) {

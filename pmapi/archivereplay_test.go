@@ -176,7 +176,10 @@ func (p *replayer) labels(ctx context.Context, class pdu.LabelClass, ident uint3
 	case pdu.LabelItem:
 		set, err = p.c.ItemLabels(ctx, pdu.PMID(ident))
 	default:
+		keep := p.c.Profile()
+		p.c.SetProfile(nil) // which the C library does not apply to the labels of an archive
 		sets, err = p.c.InstanceLabels(ctx, pdu.InDom(ident))
+		p.c.SetProfile(keep)
 	}
 	if err != nil {
 		return code(err)
@@ -477,6 +480,8 @@ func (q *requester) metadata() string {
 		ident = uint32(pdu.PMID(id).Domain())
 	case 4, 32:
 		ident = d
+	case 8: // the C library finds nothing for another item
+		ident = uint32(pdu.MakePMID(pdu.PMID(id).Domain(), pdu.PMID(id).Cluster(), 0))
 	}
 	return fmt.Sprintf("labels %d %d", class, ident)
 }
