@@ -209,6 +209,19 @@ func (c *Context) instancesEver(ctx context.Context, req pdu.InstanceReq) (list 
 	return list, err
 }
 
+// knownInstances are those that a name in a Group may stand for: the present ones, on archives with those of
+// other times after them.
+func (c *Context) knownInstances(ctx context.Context, d pdu.InDom) (list []pdu.Instance, err error) {
+	if c.archive() == nil {
+		return c.Instances(ctx, d)
+	}
+	err = c.inArchive(ctx, func(a *archivesource.Source) (err error) {
+		list, err = a.KnownInstances(ctx, d)
+		return err
+	})
+	return list, c.fail("instances", d.String(), err)
+}
+
 // inArchive calls f in turn with the source of a context on archives.
 func (c *Context) inArchive(ctx context.Context, f func(*archivesource.Source) error) error {
 	a := c.archive()

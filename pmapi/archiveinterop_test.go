@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pmapi"
 )
@@ -17,7 +18,6 @@ import (
 var (
 	replayRequests = flag.Int("archive.requests", 60, "make `n` random requests of each archive")
 	replayEvery    = flag.Int("archive.every", 9, "use every `n`th of PCP's test archives")
-	replayDump     = flag.String("archive.dump", "", "")
 	replayOnly     = flag.String("archive.only", "", "use the archives with this in their `name` alone")
 )
 
@@ -42,11 +42,10 @@ func archiveBases(t testing.TB) []string {
 
 // otherwiseRead are archives of which the C library reads something else, and why.
 var otherwiseRead = map[string]string{
+	"procpid-encode2":                "of times less than a millisecond after the end, INTERP has one or the other without a pattern",
 	"960624.08.17_v2":                "its blocks have no type: INTERP takes the bytes of 64-bit values in the wrong order",
-	"951127.23.01_v2":                "INTERP appends a NUL to strings without one",
 	"binning":                        "an entry of the index is past the end of the volume: FORW after a seek fails",
 	"pcp-mpstat3":                    "entries of the index are wrong: reading after a seek fails",
-	"dyninsts2":                      "the last entry of the index is past the record of its time, which is not found again",
 	"multi-corrupted/20150508.11.50": "INTERP reads up to the malformed record, here only if it must",
 }
 
@@ -73,20 +72,41 @@ func TestInteropArchiveRequests(t *testing.T) {
 			h := fnv.New64()
 			h.Write([]byte(filepath.Base(base)))
 			requests := newRequester(t, c, h.Sum64()).requests(*replayRequests)
-			if *replayDump != "" {
-				os.WriteFile(*replayDump, []byte(strings.Join(requests, "\n")+"\n"), 0o644)
-			}
 			want := pcptest.ReplayArchive(t, base, requests)
 			got := replayArchive(t, base, requests)
-			compareReplays(t, requests, want[1:], got[1:])
+			compareReplays(t, requests, want[1:], got[1:], hasMark(t, base))
 		})
 	}
 }
 
+// hasMark reports whether an archive has a mark.
+func hasMark(t *testing.T, base string) bool {
+	t.Helper()
+	set, err := archive.Open(t.Context(), base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	for c := set.Cursor(); c.Next() == nil; {
+		if c.Mark() {
+			return true
+		}
+	}
+	return false
+}
+
 // compareReplays reports the requests whose answers differ, with the mode that they were in.
-func compareReplays(t *testing.T, requests, want, got []string) {
+//
+// Beside a mark, whether the C library interpolates a metric depends on the records that it has read for other
+// ones, and before: there, a metric may have values in one answer and none in the other.
+func compareReplays(t *testing.T, requests, want, got []string, marks bool) {
 	t.Helper()
 	mode, wrong := "", 0
+	for i := range want {
+		if marks && strings.HasPrefix(requests[i], "fetch") {
+			want[i], got[i] = dropMissing(want[i], got[i])
+		}
+	}
 	for i, q := range requests {
 		if strings.HasPrefix(q, "mode") {
 			mode = q
@@ -102,6 +122,17 @@ func compareReplays(t *testing.T, requests, want, got []string) {
 	if wrong > 5 {
 		t.Errorf("%d of %d answers differ", wrong, len(requests))
 	}
+}
+
+// dropMissing leaves out value sets that are empty in one of two answers.
+func dropMissing(want, got string) (string, string) {
+	w, g := strings.Fields(want), strings.Fields(got)
+	for i := 1; i < min(len(w), len(g)); i++ {
+		if strings.HasSuffix(w[i], ":0") || strings.HasSuffix(g[i], ":0") {
+			w[i], g[i] = "", ""
+		}
+	}
+	return strings.Join(w, " "), strings.Join(g, " ")
 }
 
 // firstDifference is the time and the first value set in which two answers differ.

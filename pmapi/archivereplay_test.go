@@ -392,7 +392,7 @@ func (q *requester) mode() string {
 		step = -step
 	}
 	sec := at.Unix()
-	if q.IntN(8) == 0 {
+	if q.IntN(8) == 0 && mode != 2 { // forward from an entry of the index, the C library may leave out a record
 		sec = -1
 	}
 	return fmt.Sprintf("mode %d %d %d %d %d", mode, sec, at.Nanosecond(), step/time.Second, step%time.Second)
@@ -431,6 +431,18 @@ func (q *requester) profile() string {
 	return text
 }
 
+// firstWord is a name up to its first space, unless the C library takes that for another name, of which the first
+// word is only the beginning of it.
+func (q *requester) firstWord(d pdu.InDom, name string) string {
+	word, _, _ := strings.Cut(name, " ")
+	for _, i := range q.insts[d] {
+		if other, _, _ := strings.Cut(i.Name, " "); other != word && strings.HasPrefix(word, other) {
+			return name
+		}
+	}
+	return word
+}
+
 func (q *requester) metadata() string {
 	id := uint32(q.ids[q.IntN(len(q.ids))])
 	d, inst := uint32(251<<22), pdu.Instance{ID: 3, Name: "x"}
@@ -442,7 +454,7 @@ func (q *requester) metadata() string {
 		}
 	}
 	if q.IntN(2) == 0 {
-		inst.Name, _, _ = strings.Cut(inst.Name, " ")
+		inst.Name = q.firstWord(pdu.InDom(d), inst.Name)
 	}
 	switch q.IntN(13) {
 	case 0:

@@ -48,7 +48,7 @@ func (d *groupDomain) forgetNames() {
 // that the source has replied with is kept in err, and if it is temporary, the list is
 // requested again later.
 func (d *groupDomain) requestList(ctx context.Context) error {
-	list, err := d.g.c.Instances(ctx, d.id)
+	list, err := d.g.c.knownInstances(ctx, d.id)
 	if err != nil && !isReply(err) {
 		return err
 	}

@@ -16,8 +16,12 @@ import (
 // passed are left out. An interval of 0 or less means no pause. Time is that of the source:
 // of this computer, if that is a collector.
 //
-// The loop ends, without an error, when ctx ends or the source has no more values, as one of
-// package pmapitest may. When the context is closed, it ends at once, with one error, which is
+// On archives, time is that of the archive, and nothing waits: the rows are interpolated at the interval from the
+// position on, backward in ModeBack. With an interval of 0, each row is what Fetch returns in the mode that is
+// set, such as the next record.
+//
+// The loop ends, without an error, when ctx ends or the source has no more values, as an archive at its end. It
+// ends with one error where an archive cannot be read on. When the context is closed, it ends at once, with one error, which is
 // net.ErrClosed. It may be left by break, and another Every may follow.
 //
 //	for now, err := range g.Every(ctx, time.Second) {
@@ -33,12 +37,18 @@ func (g *Group) Every(ctx context.Context, interval time.Duration) iter.Seq2[tim
 		pausing, wake := context.WithCancel(ctx)
 		defer wake()
 		defer context.AfterFunc(g.c.open, wake)()
+		archive := g.c.archive()
+		if archive != nil && g.c.inTurn(ctx, func() error { archive.Every(interval); return nil }) != nil {
+			return
+		}
 		began, due, pause := src.Now(), time.Duration(0), time.Duration(0)
 		for src.Sleep(pausing, pause) == nil || ctx.Err() == nil {
+			at := src.Now()
 			now, err := g.Fetch(ctx)
 			ended := err != nil && (hasEnded(ctx) || errors.Is(err, source.ErrEnd))
 			closed := errors.Is(err, net.ErrClosed) && g.c.isClosed() // else the body may close it
-			if ended || !yield(now, err) || closed {
+			stuck := err != nil && archive != nil && src.Now().Equal(at)
+			if ended || !yield(now, err) || closed || stuck {
 				return
 			}
 			passed := src.Now().Sub(began)

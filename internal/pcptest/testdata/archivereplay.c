@@ -58,7 +58,8 @@ static void printValue(const pmValueSet *s, const pmValue *v)
     } else if (b->vtype == PM_TYPE_EVENT || b->vtype == PM_TYPE_HIGHRES_EVENT) {
 	printf("events%d", n); /* libpcp keeps parts of them in the order of this computer */
     } else {
-	if (b->vtype == PM_TYPE_STRING && n > 0 && b->vbuf[n - 1] == 0)
+	int text = b->vtype != PM_TYPE_AGGREGATE && b->vtype != PM_TYPE_AGGREGATE_STATIC; /* old blocks have no type */
+	if (text && n > 0 && b->vbuf[n - 1] == 0)
 	    n--;
 	for (int i = 0; i < n; i++)
 	    printf("%02x", (unsigned char)b->vbuf[i]);
