@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
@@ -160,8 +161,14 @@ func (p *interpolator) findBounds(ctx context.Context, q *request, profile *pdu.
 	return passed, nil
 }
 
-// farAway is how many records are read one after the other before the index is used.
+// farAway is how many records are passed one after the other before the index is used, if nobody has to know of
+// marks between them.
 const farAway = 16
+
+// needsMarks reports whether a mark since the fetch before leaves a metric without values.
+func (p *interpolator) needsMarks() bool {
+	return slices.ContainsFunc(p.states, func(m *metricState) bool { return m.had && m.desc.Sem == pdu.SemCounter })
+}
 
 // moveCursor moves the cursor to after the last record that is not later than t. It reports
 // whether there is a mark on the way.
@@ -172,6 +179,9 @@ func (p *interpolator) moveCursor(ctx context.Context, t moment) (passed bool, e
 	}
 	c.SetPos(p.place)
 	for n := 1; ; n++ {
+		if n == farAway && !p.needsMarks() {
+			return false, p.seek(t)
+		}
 		if n%checkEvery == 0 {
 			if err := p.s.check(ctx); err != nil {
 				return false, err
@@ -249,6 +259,9 @@ func (p *interpolator) searchPrior(ctx context.Context) error {
 					i.foundPrior()
 				}
 			})
+			if p.pending == 0 {
+				break
+			}
 			p.findStop(false)
 		}
 		if p.isMark() {
@@ -300,6 +313,9 @@ func (p *interpolator) searchNext(ctx context.Context) error {
 					i.foundNext()
 				}
 			})
+			if p.pending == 0 {
+				break
+			}
 			p.findStop(true)
 		}
 		if p.isMark() {
