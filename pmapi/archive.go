@@ -39,9 +39,6 @@ type ArchiveOptions struct {
 	// IgnoreMarks interpolates across all marks. The C library does so if
 	// PCP_IGNORE_MARK_RECORDS is set, and empty.
 	IgnoreMarks bool
-	// IgnoreMarksFor, if not 0, interpolates across the marks between records that are at most
-	// so far apart. The C library does so if PCP_IGNORE_MARK_RECORDS is an interval.
-	IgnoreMarksFor time.Duration
 }
 
 // Open opens a context on archives; see the function Open.
@@ -55,7 +52,7 @@ func (o ArchiveOptions) Open(ctx context.Context, path ...string) (*Context, err
 		return nil, &OpError{Op: "open", Host: name, Err: err}
 	}
 	src := archivesource.New(set, archivesource.Options{
-		CounterWrap: o.CounterWrap, IgnoreMarks: o.IgnoreMarks, IgnoreMarksFor: o.IgnoreMarksFor,
+		CounterWrap: o.CounterWrap, IgnoreMarks: o.IgnoreMarks,
 	})
 	c := newContext(name, withOverlays(src, nil))
 	c.hostName = set.Label().Host

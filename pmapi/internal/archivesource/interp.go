@@ -157,7 +157,6 @@ func (p *interpolator) findBounds(ctx context.Context, q *request, profile *pdu.
 			return false, err
 		}
 	}
-	p.at = t
 	return passed, nil
 }
 

@@ -27,9 +27,8 @@ const (
 // Options change how values are interpolated. The zero value is what the C library does
 // without environment variables.
 type Options struct {
-	CounterWrap    bool          // a counter that decreases has passed its greatest value
-	IgnoreMarks    bool          // all of them
-	IgnoreMarksFor time.Duration // those between records at most so far apart
+	CounterWrap bool // a counter that decreases has passed its greatest value
+	IgnoreMarks bool // all of them
 }
 
 // A Source reads a set of archives. See source.Source for what its methods do; SetMode,

@@ -18,7 +18,7 @@ import (
 //
 //	host           a collector (pmapi, host.go)
 //	pmapitest      metrics that a test makes up (pmapi/pmapitest, conn.go)
-//	archive set    not written yet; see below
+//	archive set    archives (pmapi/internal/archivesource); see below
 //
 // and overlays, which embed another source and change some of its methods:
 //
@@ -52,25 +52,14 @@ import (
 // (pmSetMode(3)). Requests for metadata are about the position. Fetch returns values at or
 // after it, moves it on, and fails with ErrEnd at the end of the log.
 //
-// Position and mode are set by methods of an exported type of pmapi, for instance
-//
-//	func OpenArchive(name string) (*Archive, error)
-//
-//	type Archive struct {
-//		*Context
-//		src *archiveSource // beneath the overlays
-//	}
-//
-// which has a Dup of its own that returns an *Archive. OpenArchive makes the source, puts
-// overlays on it, and makes a context, as Dialer.openHost does for a host. A method that
-// sets the position runs in the turn of the context (Context.inTurn), as a request does,
-// and so never during one. The source has a lock for what Epoch, Now and Sleep use, since
-// they run outside of turns.
+// A context finds the archive set beneath its overlays by their method Unwrap, for what only
+// archives have. A method that sets the position runs in the turn of the context
+// (Context.inTurn), as a request does, and so never during one. The source has a lock for
+// what Epoch, Now and Sleep use, since they run outside of turns.
 type Source interface {
 	// Lookup finds the metrics of names. Where there is none, the PMID is pdu.NoPMID.
 	//
-	// Archive: names are those of the archives of the set, which may differ in them;
-	// those that cover the position come first.
+	// Archive: names are those of all archives of the set.
 	Lookup(ctx context.Context, names []string) (ids []pdu.PMID, errs Errors, err error)
 
 	// Names returns all names of a metric: at least one, or an error.
@@ -93,21 +82,20 @@ type Source interface {
 	// Instances returns the instances of a domain, or the one that req selects.
 	//
 	// Archive: those at the position, from the latest record of the domain before it.
-	// pmGetInDomArchive(3), with all instances that there ever were, would be a method
-	// of its own.
+	// pmGetInDomArchive(3), with all instances that there ever were, is a method of its own.
 	Instances(ctx context.Context, req pdu.InstanceReq) ([]pdu.Instance, error)
 
 	// Texts returns help texts, of the kind that a request has: if there is none, the
 	// context requests the other kind. An empty text counts as none.
 	//
-	// Archive: from version 3 on; in older ones each is pdu.ErrText.
+	// Archive: where there are none of a kind at all, each is pdu.ErrNotHost.
 	Texts(ctx context.Context, reqs []pdu.TextReq) (texts []string, errs Errors, err error)
 
 	// Labels returns label sets: for a request of class pdu.LabelInstances one for each
 	// instance that the profile includes, for any other class at most one. A source that
 	// has no labels at all fails with pdu.ErrNoLabels.
 	//
-	// Archive: from version 3 on, those at the position.
+	// Archive: those at the position.
 	Labels(ctx context.Context, reqs []pdu.LabelReq, profile *pdu.Profile) (sets [][]pdu.LabelSet, errs Errors, err error)
 
 	// HostName returns the name of the host whose metrics these are. On an error, or if
@@ -137,8 +125,7 @@ type Source interface {
 	// Epoch returns the present epoch. A new one begins only in methods that have a ctx.
 	//
 	// Archive: Connection changes at a mark record, across which there are no rates,
-	// and when the position is set; Names changes when the next archive of the set
-	// has other names or descriptors.
+	// and when the position is set; Names changes when an instance has another name.
 	Epoch() Epoch
 
 	// Now returns the time at the source: for a host that of this computer.
@@ -149,15 +136,14 @@ type Source interface {
 	// Sleep lets a duration of that time pass: the pause of Group.Every between two
 	// fetches. If ctx ends, it returns context.Cause(ctx).
 	//
-	// Archive: it does not wait. In the interpolating mode it moves the position on by d,
-	// so that Every replays at its interval. In the others it does nothing.
+	// Archive: it does not wait, and does nothing: Fetch moves the position on, in the
+	// interpolating mode by its step, which Every sets to its interval.
 	Sleep(ctx context.Context, d time.Duration) error
 
 	// Reconnect starts again at the origin, with a new epoch. A host makes a new
 	// connection.
 	//
-	// Archive: opens the files again, to read what has been recorded since, and keeps
-	// the position.
+	// Archive: reads what has been recorded since, and keeps the position.
 	Reconnect(ctx context.Context) error
 
 	// Dup opens the same source again, independent of this one.
