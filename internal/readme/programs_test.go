@@ -36,6 +36,8 @@ func TestPrograms(t *testing.T) {
 			chapter, _, _ := strings.Cut(before[strings.LastIndex(before, "\n## ")+1:], "\n")
 			tests[chapter] = append(tests[chapter], src)
 			kind, run = "test", func(t *testing.T, _ string) { runTests(t, tests[chapter]) }
+		case strings.Contains(src, "pmapi.Open("):
+			kind, run = "archive", runArchive
 		case strings.Contains(src, "mmv.Registry"):
 			shows, _, _ := strings.Cut(text[p[1]:], "```go\n")
 			kind, run = "instrumented", func(t *testing.T, src string) { runInstrumented(t, src, shows) }
@@ -51,7 +53,7 @@ func TestPrograms(t *testing.T) {
 		seen[kind]++
 		t.Run(fmt.Sprint(i+1, " ", kind), func(t *testing.T) { run(t, src) })
 	}
-	for _, kind := range []string{"monitor", "agent", "collector", "instrumented", "traced", "trace agent", "test"} {
+	for _, kind := range []string{"monitor", "archive", "agent", "collector", "instrumented", "traced", "trace agent", "test"} {
 		if seen[kind] == 0 {
 			t.Errorf("the README has programs for %v, and none of kind %s", seen, kind)
 		}
@@ -153,6 +155,26 @@ func runMonitor(t *testing.T, src string) {
 	}
 	if bad := regexp.MustCompile(`(?i)error|unknown|panic`).FindString(p.Log()); bad != "" {
 		t.Errorf("it prints %q:\n%s", bad, p.Log())
+	}
+}
+
+// runArchive runs a program that reads an archive, on one that is recorded for tests.
+func runArchive(t *testing.T, src string) {
+	path, err := filepath.Abs("../../archive/testdata/v3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range [][2]string{
+		{`"/var/log/pcp/pmlogger/web1"`, strconv.Quote(path)}, {"kernel.all.load", "sample.bin"}, {"1 minute", "bin-300"}, {"time.Minute", "100*time.Millisecond"},
+	} {
+		if !strings.Contains(src, r[0]) {
+			t.Fatalf("the program does not have %s", r[0])
+		}
+		src = strings.ReplaceAll(src, r[0], r[1])
+	}
+	out, errs, status := pcptest.Run(t, nil, "", build(t, src))
+	if rows := strings.Count(out, " 300\n"); status != 0 || errs != "" || rows < 5 {
+		t.Errorf("exit status %d, %d rows, %s\n%s", status, rows, errs, out)
 	}
 }
 
