@@ -19,7 +19,6 @@ type interpolator struct {
 	metrics map[pdu.PMID]*metricState
 	end     moment // of the archives, when it was last looked for
 
-	at      moment      // of the latest fetch
 	placed  bool        // whether the cursor stands after the last record not later than placeAt
 	place   archive.Pos // where it stands
 	placeAt moment
