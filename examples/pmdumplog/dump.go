@@ -66,6 +66,8 @@ type dumper struct {
 	metrics   map[pdu.PMID]*metric
 	inDoms    map[pdu.InDom]*inDomNames
 	buf       []byte
+	picked    []pdu.ValueSet   // of the record to be printed
+	sized     pdu.ResultWriter // measures them
 }
 
 // newDumper opens an archive.

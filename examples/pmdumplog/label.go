@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/examples/internal/logtext"
@@ -41,11 +42,22 @@ func appendMore(b []byte, l *archive.Label) []byte {
 		b = fmt.Appendf(b, "Archive zoneinfo: %s\n", l.ZoneInfo)
 	}
 	if l.Features != 0 {
-		b = fmt.Appendf(b, "Archive features: 0x%x", l.Features)
-		if unknown := l.Features &^ archive.FeatureQA; unknown != 0 {
-			b = fmt.Appendf(b, " [unknown: 0x%x]", unknown)
-		}
-		b = append(b, '\n')
+		b = appendFeatures(b, l.Features)
 	}
 	return fmt.Appendf(b, "PID for pmlogger: %d\n", l.PID)
+}
+
+// appendFeatures appends the bits of the features, and the numbers of those that nobody knows.
+func appendFeatures(b []byte, features uint32) []byte {
+	b = fmt.Appendf(b, "Archive features: 0x%x", features)
+	if unknown := features &^ archive.FeatureQA; unknown != 0 {
+		b = append(b, " [unknown:"...)
+		for n := bits.Len32(unknown) - 1; n >= 0; n-- {
+			if unknown&(1<<n) != 0 {
+				b = fmt.Appendf(b, " bit_%02d", n)
+			}
+		}
+		b = append(b, ']')
+	}
+	return append(b, '\n')
 }

@@ -66,44 +66,60 @@ func (d *dumper) printRecord(c *archive.Cursor, ids []pdu.PMID) error {
 	if err != nil {
 		return err
 	}
+	d.pick(r, ids)
 	b := append(d.buf[:0], '\n')
 	if d.sizes {
-		b = fmt.Appendf(b, "[%d bytes]\n", len(c.Record().Raw))
+		size := len(c.Record().Raw)
+		if len(ids) > 0 && !c.Mark() {
+			size = d.pickedLen()
+		}
+		b = fmt.Appendf(b, "[%d bytes]\n", size)
 	}
 	b = d.appendTime(b, c.Time())
 	if c.Mark() {
 		b = append(b, "  <mark>\n"...)
 	} else {
-		b = d.appendSets(b, r, ids)
+		b = appendCount(b, len(d.picked))
+		for _, s := range d.picked {
+			b = d.appendSet(b, s, r.Time)
+		}
 	}
 	d.buf = b
 	_, err = d.out.Write(b)
 	return err
 }
 
-// appendSets appends the number of metrics and their values.
-func (d *dumper) appendSets(b []byte, r *pdu.Result, ids []pdu.PMID) []byte {
+// pick notes the sets of metrics in their order, or all sets if no metrics are given.
+func (d *dumper) pick(r *pdu.Result, ids []pdu.PMID) {
+	d.picked = d.picked[:0]
 	if len(ids) == 0 {
-		b = appendCount(b, r.Len())
 		for _, s := range r.All() {
-			b = d.appendSet(b, s, r.Time)
+			d.picked = append(d.picked, s)
 		}
-		return b
+		return
 	}
-	var wanted []pdu.ValueSet
 	for _, id := range ids {
 		for _, s := range r.All() {
 			if s.PMID == id {
-				wanted = append(wanted, s)
+				d.picked = append(d.picked, s)
 				break
 			}
 		}
 	}
-	b = appendCount(b, len(wanted))
-	for _, s := range wanted {
-		b = d.appendSet(b, s, r.Time)
+}
+
+// pickedLen is the length of a record with the picked sets alone.
+func (d *dumper) pickedLen() int {
+	const lengths, count = 2 * 4, 4
+	timeLen := 8
+	if d.label.Version >= 3 {
+		timeLen = 12
 	}
-	return b
+	d.sized.Reset()
+	for _, s := range d.picked {
+		d.sized.Copy(s)
+	}
+	return lengths + timeLen + count + d.sized.Size()
 }
 
 func appendCount(b []byte, n int) []byte {
