@@ -236,6 +236,16 @@ func (w *walker) seek(past func(time.Time) bool) error {
 	w.skipMissing = true
 	defer func() { w.skipMissing = false }()
 	w.seekIndex(past)
+	err := w.seekFrom(past)
+	if err != nil { // an entry that leads into a record may look right
+		w.start(w.arch)
+		err = w.seekFrom(past)
+	}
+	return err
+}
+
+// seekFrom is seek from where w is, which may be too far.
+func (w *walker) seekFrom(past func(time.Time) bool) error {
 	// An entry may denote the end of a record, and it may be wrong.
 	for {
 		found, err := w.prev()
