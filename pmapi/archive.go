@@ -3,6 +3,7 @@ package pmapi
 import (
 	"context"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/internal/archivesource"
 	"github.com/pcp-go/pcp/pmapi/internal/source"
+	"github.com/pcp-go/pcp/pmns"
 )
 
 // Open opens a context on archives: those that the paths stand for, each a base name, any file of
@@ -39,6 +41,16 @@ type ArchiveOptions struct {
 	// IgnoreMarks interpolates across all marks. The C library does so if
 	// PCP_IGNORE_MARK_RECORDS is set, and empty.
 	IgnoreMarks bool
+	// Names is the name space instead of that of the archives; nil for theirs.
+	Names *pmns.Tree
+}
+
+// ArchiveOptionsFromEnv makes the options that the environment variables PCP_COUNTER_WRAP and
+// PCP_IGNORE_MARK_RECORDS give to all contexts of the C library.
+func ArchiveOptionsFromEnv() ArchiveOptions {
+	_, wrap := os.LookupEnv("PCP_COUNTER_WRAP")
+	marks, set := os.LookupEnv("PCP_IGNORE_MARK_RECORDS")
+	return ArchiveOptions{CounterWrap: wrap, IgnoreMarks: set && marks == ""}
 }
 
 // Open opens a context on archives; see the function Open.
@@ -54,7 +66,7 @@ func (o ArchiveOptions) Open(ctx context.Context, path ...string) (*Context, err
 	src := archivesource.New(set, archivesource.Options{
 		CounterWrap: o.CounterWrap, IgnoreMarks: o.IgnoreMarks,
 	})
-	c := newContext(name, withOverlays(src, nil))
+	c := newContext(name, withOverlays(src, o.Names))
 	c.hostName = set.Label().Host
 	return c, nil
 }

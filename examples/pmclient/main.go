@@ -47,7 +47,7 @@ func run(ctx context.Context, c *command) error {
 	if c.pause {
 		return c.UsageErrorf("pmclient: pause can only be used with archives\n")
 	}
-	pc, err := c.Dial(ctx, c.Source())
+	pc, err := c.Open(ctx)
 	if err != nil {
 		return err
 	}

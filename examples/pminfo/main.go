@@ -46,7 +46,7 @@ func run(ctx context.Context, c *tool.Command, s *show) (status int, err error) 
 	if s.verify {
 		*s = show{batch: s.batch, verify: true}
 	}
-	pc, err := c.Dial(ctx, c.Source())
+	pc, err := c.Open(ctx)
 	if err != nil {
 		return 1, err
 	}

@@ -47,7 +47,7 @@ func (p *probe) run(ctx context.Context, c *tool.Command) error {
 		return err
 	}
 	p.ctx = ctx
-	p.pc, err = c.Dial(ctx, c.Source(), func(d *pmapi.Dialer) { d.Counters = &p.counters })
+	p.pc, err = c.Open(ctx, func(d *pmapi.Dialer) { d.Counters = &p.counters })
 	if err != nil {
 		return err
 	}

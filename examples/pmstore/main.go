@@ -32,7 +32,7 @@ func run(ctx context.Context, c *tool.Command, j *job) error {
 		return c.UsageErrorf("")
 	}
 	j.metric, j.text = args[0], args[1]
-	pc, err := c.Dial(ctx, c.Source())
+	pc, err := c.Open(ctx)
 	if err != nil {
 		return err
 	}

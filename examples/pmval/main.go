@@ -77,7 +77,7 @@ func run(ctx context.Context, c *command) error {
 	if err != nil {
 		return err
 	}
-	pc, err := c.Dial(ctx, spec.Source)
+	pc, err := c.OpenSource(ctx, spec.Kind, spec.Source)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package tool_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +18,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-func TestDialError(t *testing.T) {
+func TestOpenError(t *testing.T) {
 	t.Setenv("PMCD_PORT", "many")
 	t.Setenv("PMCD_CONNECT_TIMEOUT", "5")
 	refused := func(d *pmapi.Dialer) {
@@ -32,7 +33,7 @@ func TestDialError(t *testing.T) {
 	} {
 		var stderr strings.Builder
 		c := &tool.Command{Name: "pmx", Stderr: &stderr}
-		_, err := c.Dial(t.Context(), host, refused)
+		_, err := c.OpenSource(t.Context(), pmapi.SourceHost, host, refused)
 		if status := c.Report(err); status != 1 {
 			t.Errorf("%s: exit status %d", host, status)
 		}
@@ -42,6 +43,22 @@ func TestDialError(t *testing.T) {
 		if op, ok := errors.AsType[*pmapi.OpError](err); !ok || op.Op != "dial" {
 			t.Errorf("%s: %v does not wrap the error of pmapi", host, err)
 		}
+	}
+}
+
+func TestOpenArchiveError(t *testing.T) {
+	var stderr strings.Builder
+	c := &tool.Command{Name: "pmx", Stderr: &stderr}
+	c.AddOptions("General options", c.Standard("archive")...)
+	if _, err := c.Parse([]string{"-a", "nosuch/archive"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.Open(t.Context())
+	if status := c.Report(err); status != 1 || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got exit status %d of %v", status, err)
+	}
+	if diff := cmp.Diff("pmx: Cannot open archive \"nosuch/archive\": No such file or directory\n", stderr.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
@@ -153,7 +170,7 @@ func TestMetricSpec(t *testing.T) {
 	}{
 		{operand: "a.b[c,d]", want: pmapi.MetricSpec{Source: "web1", Metric: "a.b", Instances: []string{"c", "d"}}},
 		{operand: "web2:a.b", want: pmapi.MetricSpec{Source: "web2", Metric: "a.b"}},
-		{operand: "/tmp/archive/a.b", message: "pmx: archives are not supported by this version\n", err: errors.ErrUnsupported},
+		{operand: "/tmp/archive/a.b", want: pmapi.MetricSpec{Kind: pmapi.SourceArchive, Source: "/tmp/archive", Metric: "a.b"}},
 		{operand: "@:a.b", message: "pmx: local contexts are not supported by this version\n", err: errors.ErrUnsupported},
 		{operand: "a.b]", message: "a.b]\n   ^ -- unexpected character in metric name\n" + c.Usage(), err: tool.ErrUsage},
 	} {

@@ -17,7 +17,7 @@
 //		if err != nil {
 //			return err
 //		}
-//		pc, err := c.Dial(ctx, c.Source())
+//		pc, err := c.Open(ctx)
 //		if err != nil {
 //			return err
 //		}
@@ -25,7 +25,7 @@
 //		…
 //	}
 //
-// [Command.Parse] reads the environment and the command line, [Command.Dial] opens a context on a source, and
+// [Command.Parse] reads the environment and the command line, [Command.Open] opens a context on the source, and
 // [Command.SetTimes] finds the zone and the time window once there is a context. Each may return an
 // [*ExitError], which has the message and the exit status of PCP's tools; [Command.Report] prints it. Nothing in this
 // package ends the program.
@@ -38,7 +38,7 @@
 //
 // # What is not supported
 //
-// Archives, local contexts, derived metrics, containers and time control are not supported. Their options are known,
+// Local contexts, derived metrics, containers and time control are not supported. Their options are known,
 // since scripts and the environment may give them: Parse then fails with an error that wraps [errors.ErrUnsupported].
 // Of the time window, live sources have only -T; -S, -A and -O need an archive.
 //

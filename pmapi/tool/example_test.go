@@ -3,7 +3,6 @@ package tool_test
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,7 +17,7 @@ import (
 // A myval is a tool that prints the numbers of a metric at an interval, those of counters as rates, as pmval(1) does.
 type myval struct {
 	tool.Command
-	dial   func(ctx context.Context, host string, change ...func(*pmapi.Dialer)) (*pmapi.Context, error)
+	open   func(ctx context.Context, kind pmapi.SourceKind, name string, change ...func(*pmapi.Dialer)) (*pmapi.Context, error)
 	column tool.Column
 	raw    bool
 }
@@ -26,7 +25,7 @@ type myval struct {
 func newMyval() *myval {
 	m := &myval{column: tool.Column{Width: 12, Precision: -1}}
 	m.Command = tool.Command{Name: "myval", Synopsis: "[options] metric", OperandSource: true}
-	m.dial = m.Dial
+	m.open = m.OpenSource
 	m.AddOptions("General options", m.Standard("host", "namespace", "samples", "finish", "interval", "version", "help")...)
 	m.AddOptions("Reporting options",
 		tool.Option{Short: 'f', Long: "precision", Arg: "N", Help: "digits after the point",
@@ -47,7 +46,7 @@ func (m *myval) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	pc, err := m.dial(ctx, spec.Source)
+	pc, err := m.open(ctx, spec.Kind, spec.Source)
 	if err != nil {
 		return err
 	}
@@ -118,7 +117,7 @@ func Example() {
 		fmt.Println("$ myval", line)
 		m := newMyval()
 		m.Stderr = stdout{}
-		m.dial = func(context.Context, string, ...func(*pmapi.Dialer)) (*pmapi.Context, error) {
+		m.open = func(context.Context, pmapi.SourceKind, string, ...func(*pmapi.Dialer)) (*pmapi.Context, error) {
 			return src.Context(), nil
 		}
 		status := m.Report(m.run(context.Background(), strings.Fields(line)))
@@ -175,13 +174,13 @@ func ExampleCommand_Parse() {
 	c := &tool.Command{Name: "pmx", Synopsis: "[options] metric ..."}
 	c.AddOptions("General options", c.Standard("archive", "host", "interval")...)
 	metrics, err := c.Parse([]string{"-h", "web1", "-t", "1min30", "kernel.all.load", "hinv.ncpu"})
-	fmt.Println(metrics, c.Source(), c.Interval, err)
+	fmt.Println(metrics, c.Hosts(), c.Interval, err)
 
 	_, err = c.Parse([]string{"-a", "/var/log/pcp/pmlogger/web1/20240101"})
-	fmt.Println(err, errors.Is(err, errors.ErrUnsupported))
+	fmt.Println(c.Archives(), err)
 	// Output:
-	// [kernel.all.load hinv.ncpu] web1 1m30s <nil>
-	// pmx: archives are not supported by this version true
+	// [kernel.all.load hinv.ncpu] [web1] 1m30s <nil>
+	// [/var/log/pcp/pmlogger/web1/20240101] <nil>
 }
 
 func ExampleColumn() {

@@ -14,15 +14,14 @@ import (
 )
 
 // MetricSpec parses an operand that names a metric, and perhaps a source and instances: "web1:kernel.all.load[1,5]". An
-// operand without a source gets that of the options. The error is an *ExitError; it wraps errors.ErrUnsupported for an
-// archive or a local context. The counterpart of pmParseMetricSpec(3).
+// operand without a source gets that of the options. The error is an *ExitError; it wraps errors.ErrUnsupported for a local
+// context. The counterpart of pmParseMetricSpec(3).
 func (c *Command) MetricSpec(operand string) (pmapi.MetricSpec, error) {
-	spec, err := pmapi.ParseMetricSpec(operand, pmapi.SourceHost, c.Source())
+	kind, name := c.Source()
+	spec, err := pmapi.ParseMetricSpec(operand, kind, name)
 	switch {
 	case err != nil:
 		return spec, c.UsageErrorf("%v\n", err)
-	case spec.Kind == pmapi.SourceArchive:
-		return spec, c.unsupportedError("archives")
 	case spec.Kind == pmapi.SourceLocal:
 		return spec, c.unsupportedError("local contexts")
 	}

@@ -10,17 +10,22 @@ import (
 
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
 )
 
 // defaultHost is the source of tools that are not given one.
 const defaultHost = "local:"
 
-// Source is the host specification of -h or, without, "local:", the collector of this computer. With Multi it is the first.
-func (c *Command) Source() string {
-	if len(c.given.hosts) > 0 {
-		return c.given.hosts[0]
+// Source is what the options name: an archive, which may be a list with commas, or the host specification of -h or, without,
+// "local:", the collector of this computer. With Multi it is the first.
+func (c *Command) Source() (pmapi.SourceKind, string) {
+	switch {
+	case len(c.given.archives) > 0:
+		return pmapi.SourceArchive, c.Archives()[0]
+	case len(c.given.hosts) > 0:
+		return pmapi.SourceHost, c.given.hosts[0]
 	}
-	return defaultHost
+	return pmapi.SourceHost, defaultHost
 }
 
 // Hosts are the host specifications of -h, --host-list and --hostsfile, and of the environment. Without Multi there is at
@@ -37,7 +42,6 @@ func (c *Command) Archives() []string {
 }
 
 func (c *Command) setArchive(value string) error {
-	c.addUnsupported("archives")
 	if len(c.given.hosts) > 0 {
 		return errSources
 	}
@@ -66,7 +70,6 @@ func (c *Command) setArchiveList(value string) error {
 }
 
 func (c *Command) addArchives(names []string) error {
-	c.addUnsupported("archives")
 	if len(c.given.hosts) > 0 {
 		return errSourceLists
 	}

@@ -48,13 +48,18 @@ func (c *Command) setOrigin(value string) error {
 // The zone is that of -Z, the source's own with -z, for which a collector is asked, or that of the environment's TZ. With
 // ZoneNote the note on a zone of -Z or -z is printed on Stdout.
 //
-// The time window is that of -S, -T, -A and -O, see pmapi.WindowSpec. That of a live source begins now and ends with -T. An
-// interval of -A to which nothing in the window can be aligned is ignored, as by PCP's tools.
+// The time window is that of -S, -T, -A and -O, see pmapi.WindowSpec, within the time from an archive's label to its last
+// record. That of a live source begins now and ends with -T. An interval of -A to which nothing in the window can be aligned is
+// ignored, as by PCP's tools.
 //
 // The error is an *ExitError. The counterpart of pmGetContextOptions(3).
 func (c *Command) SetTimes(ctx context.Context, pc *pmapi.Context) error {
 	now := time.Now()
-	return c.setTimes(sourceTimes(ctx, pc, now), now)
+	src, err := c.sourceTimes(ctx, pc, now)
+	if err != nil {
+		return err
+	}
+	return c.setTimes(src, now)
 }
 
 // A timeSource is what the time options need to know of a source.
@@ -66,7 +71,24 @@ type timeSource struct {
 }
 
 // sourceTimes is the timeSource of a context.
-func sourceTimes(ctx context.Context, pc *pmapi.Context, now time.Time) timeSource {
+func (c *Command) sourceTimes(ctx context.Context, pc *pmapi.Context, now time.Time) (timeSource, error) {
+	label, err := pc.ArchiveLabel()
+	if errors.Is(err, pdu.ErrNotArchive) {
+		return liveTimes(ctx, pc, now), nil
+	}
+	end, err := pc.ArchiveEnd(ctx)
+	if err != nil {
+		return timeSource{}, c.Errorf("Cannot locate end of archive: %w", Cause(err))
+	}
+	return timeSource{
+		first: label.Start, last: end,
+		host: func() string { return label.Host },
+		zone: func() (string, error) { return label.TimeZone, nil },
+		from: " from archive",
+	}, nil
+}
+
+func liveTimes(ctx context.Context, pc *pmapi.Context, now time.Time) timeSource {
 	return timeSource{
 		first: now,
 		host:  func() string { return pc.HostName(ctx) },

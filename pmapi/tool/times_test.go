@@ -64,7 +64,7 @@ func TestSetTimes(t *testing.T) {
 			if message, status := parse(c, nil, append(strings.Fields(tt.args), "x")); status != -1 {
 				t.Fatalf("status %d, %s", status, message)
 			}
-			err := c.setTimes(sourceTimes(t.Context(), newZoneContext(tt.zone), now), now)
+			err := c.setTimes(liveTimes(t.Context(), newZoneContext(tt.zone), now), now)
 			if tt.err != "" {
 				if exit, ok := errors.AsType[*ExitError](err); !ok || exit.Message != "pmval: "+tt.err+"\n" || exit.Status != 1 {
 					t.Errorf("got error %+v, want %q", err, tt.err)
@@ -89,17 +89,6 @@ func TestSetTimes(t *testing.T) {
 	}
 }
 
-// archiveSource is a source such as the archive ok-foo of PCP's test-suite.
-func archiveSource() timeSource {
-	return timeSource{
-		first: time.Unix(902428472, 257504000),
-		last:  time.Unix(902428480, 258477000),
-		host:  func() string { return "gonzo" },
-		zone:  func() (string, error) { return "EST-11EST-10,87/2:00,297/2:00", nil },
-		from:  " from archive",
-	}
-}
-
 // archiveLines are time options for an archive.
 var archiveLines = []string{"", "-S 5", "-O 5", "-T 5", "-S 2 -T 3 -O 1", "-O -0", "-S -3 -T -1", "-A 2hour", "-A 1 -O 3.5", "-S foo", "-S @12:99", "-A 0",
 	"-A foo", "--align=", "--start=", "--origin=", "-z", "-z -S @4:34:35 -T @Aug", "-Z UTC -S @18:34:35", "-Z EST5EDT -T @14:34:36", "-Z EST5 -O @13:34:36", "-T -1000", "-O @1998 -T @1997",
@@ -121,11 +110,16 @@ func TestInteropArchiveTimes(t *testing.T) {
 		c := pmval()
 		var out strings.Builder
 		c.Stdout = &out
-		if _, err := c.Parse(append([]string{"-a", archive}, args...)); !errors.Is(err, errors.ErrUnsupported) {
+		if _, err := c.Parse(append([]string{"-a", archive}, args...)); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
+		pc, err := c.Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pc.Close()
 		got := ""
-		if err := c.setTimes(archiveSource(), time.Now()); err != nil {
+		if err := c.SetTimes(t.Context(), pc); err != nil {
 			got = err.(*ExitError).Message
 		} else {
 			const layout = time.ANSIC
@@ -144,7 +138,7 @@ func TestSampleCount(t *testing.T) {
 			t.Fatalf("status %d, %s", status, message)
 		}
 		now := time.Unix(100, 0)
-		if err := c.setTimes(sourceTimes(t.Context(), newZoneContext(""), now), now); err != nil {
+		if err := c.setTimes(liveTimes(t.Context(), newZoneContext(""), now), now); err != nil {
 			t.Fatal(err)
 		}
 		if got := c.SampleCount(100 * time.Millisecond); got != want {

@@ -1,0 +1,70 @@
+package tool
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// Open opens a context on what the options name; see Source and OpenSource.
+func (c *Command) Open(ctx context.Context, change ...func(*pmapi.Dialer)) (*pmapi.Context, error) {
+	kind, name := c.Source()
+	return c.OpenSource(ctx, kind, name, change...)
+}
+
+// OpenSource opens a context on a source, as Source or MetricSpec has it, with what the environment sets, see
+// pmapi.DialerFromEnv and pmapi.ArchiveOptionsFromEnv, and the name space of -n or -N. The functions given may change the
+// Dialer of a host before it is used, for instance its AutoReconnect. With -D the Dialer logs to Stderr. A setting of the
+// environment that makes no sense is ignored and reported on Stderr.
+//
+// The context on an archive is at its start, in ModeForward.
+//
+// The error is an *ExitError: "Cannot connect to PMCD on host …" or "Cannot open archive …". The counterpart of
+// pmNewContext(3).
+func (c *Command) OpenSource(ctx context.Context, kind pmapi.SourceKind, name string, change ...func(*pmapi.Dialer)) (*pmapi.Context, error) {
+	switch kind {
+	case pmapi.SourceArchive:
+		return c.openArchive(ctx, name)
+	case pmapi.SourceLocal:
+		return nil, c.unsupportedError("local contexts")
+	}
+	return c.dial(ctx, name, change)
+}
+
+func (c *Command) openArchive(ctx context.Context, name string) (*pmapi.Context, error) {
+	o := pmapi.ArchiveOptionsFromEnv()
+	o.Names = c.given.names
+	pc, err := o.Open(ctx, name)
+	if err != nil {
+		message := fmt.Sprintf("%s: Cannot open archive \"%s\": %v\n", c.Name, name, pdu.FromError(err))
+		return nil, &ExitError{Status: 1, Message: message, Err: err}
+	}
+	return pc, nil
+}
+
+func (c *Command) dial(ctx context.Context, host string, change []func(*pmapi.Dialer)) (*pmapi.Context, error) {
+	d, err := pmapi.DialerFromEnv()
+	if err != nil {
+		fmt.Fprintf(c.stderr(), "%s: %v\n", c.Name, err)
+	}
+	d.Names = c.given.names
+	if len(c.Debug) > 0 {
+		d.Logger = slog.New(slog.NewTextHandler(c.stderr(), &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	for _, f := range change {
+		f(d)
+	}
+	pc, err := d.Dial(ctx, host)
+	if err == nil {
+		return pc, nil
+	}
+	e := &ExitError{Status: 1, Err: err}
+	if _, specErr := pmapi.ParseHost(host); specErr != nil {
+		e.Message = specErr.Error() + "\n"
+	}
+	e.Message += fmt.Sprintf("%s: Cannot connect to PMCD on host \"%s\": %v\n", c.Name, host, pdu.FromError(err))
+	return nil, e
+}
