@@ -62,7 +62,10 @@ func BenchmarkCursor(b *testing.B) {
 		m.result(0, &w)
 	}
 	size := int64(len(fs["a.0"].Data)-808) / 100
-	last := pdu.MakePMID(2, 1, 9)
+	var all []pdu.PMID
+	for j := range 1010 {
+		all = append(all, pdu.MakePMID(2, j/1000, j%1000))
+	}
 	c := open(b, fs, "a").Cursor()
 	run := func(name string, read func() error) {
 		b.Run(name, func(b *testing.B) {
@@ -80,12 +83,15 @@ func BenchmarkCursor(b *testing.B) {
 		})
 	}
 	run("next", func() error { return nil })
-	run("contains", func() error {
-		if !c.Contains(last) {
-			return pdu.ErrPMID
-		}
-		return nil
-	})
+	for _, n := range []int{1, 1010} {
+		sel := pdu.NewSelection(all[len(all)-n:])
+		run(fmt.Sprint("select=", n), func() error {
+			if found, err := c.Select(sel); err != nil || !found {
+				return errors.Join(err, pdu.ErrPMID)
+			}
+			return nil
+		})
+	}
 	run("result", func() error { _, err := c.Result(); return err })
 }
 

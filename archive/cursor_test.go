@@ -112,14 +112,19 @@ func TestCursorRecord(t *testing.T) {
 	delete(fs, "a.index")
 	c := open(t, fs, "a").Cursor()
 	var got []string
+	two, other := pdu.NewSelection([]pdu.PMID{7, valueMetric.PMID}), pdu.NewSelection([]pdu.PMID{7})
 	for c.Next() == nil {
 		r := c.Record()
 		got = append(got, fmt.Sprintf("%s %d@%d %d", r.File.Path(), r.Number, r.Offset, len(r.Raw)))
-		if has := c.Contains(7, valueMetric.PMID); has == c.Mark() {
-			t.Errorf("Contains is %v at %v", has, c.Time())
+		found, err := c.Select(two)
+		if err != nil || found == c.Mark() || two.At(0).Len() != 0 || (two.At(1).Len() == 1) != found {
+			t.Errorf("Select: %v, %v, %d values at %v", found, err, two.At(1).Len(), c.Time())
 		}
-		if c.Contains(7) {
-			t.Errorf("Contains a metric that is not there at %v", c.Time())
+		if c.Contains(7, valueMetric.PMID) != found || c.Contains(7) {
+			t.Errorf("Contains is %v and %v at %v", !found, c.Contains(7), c.Time())
+		}
+		if found, err := c.Select(other); found || err != nil {
+			t.Errorf("Select of a metric that is not there: %v, %v at %v", found, err, c.Time())
 		}
 	}
 	diff(t, "records", got, []string{"a.0 1@808 56", "a.0 2@864 56", "a.1 1@808 56", "a.1 2@864 56", "a.1 3@920 24", "a.2 1@808 56"})
@@ -398,6 +403,7 @@ func TestCursorAllocs(t *testing.T) {
 	delete(fs, "a.index")
 	s := open(t, fs, "a")
 	c := s.Cursor()
+	value := pdu.NewSelection([]pdu.PMID{valueMetric.PMID})
 	var sum int
 	read := func(move func() error) func() {
 		return func() {
@@ -408,9 +414,10 @@ func TestCursorAllocs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c.Contains(valueMetric.PMID) {
-				sum += r.Len()
+			if _, err := c.Select(value); err != nil {
+				t.Fatal(err)
 			}
+			sum += r.Len() + value.At(0).Len()
 		}
 	}
 	for range 100 {

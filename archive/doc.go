@@ -7,11 +7,13 @@
 //	}
 //	defer set.Close()
 //	id, err := set.Metadata().Names().Lookup("kernel.all.load")
+//	load := pdu.NewSelection([]pdu.PMID{id})
 //	c := set.Cursor()
 //	err = c.SeekNext(from)
 //	for err == nil {
-//		if err = c.Next(); err == nil && c.Contains(id) {
-//			r, err := c.Result() // valid until the cursor moves
+//		if err = c.Next(); err == nil {
+//			_, err = c.Select(load)
+//			v := load.At(0) // valid until the cursor moves
 //			…
 //		}
 //	}

@@ -24,6 +24,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	desc, _ := meta.Desc(id)
+	bins := pdu.NewSelection([]pdu.PMID{id})
 	c := set.Cursor()
 	if err := c.SeekNext(set.Start().Add(900 * time.Millisecond)); err != nil {
 		log.Fatal(err)
@@ -36,18 +37,12 @@ func Example() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		if !c.Contains(id) {
-			continue
-		}
-		r, err := c.Result() // valid until the next call of Next
-		if err != nil {
+		if _, err := c.Select(bins); err != nil {
 			log.Fatal(err)
 		}
-		bins := meta.InDom(desc.InDom).At(c.Time())
-		for _, s := range r.All() {
-			if s.PMID == id {
-				fmt.Println(s.Len(), "values, the first one of", bins[0].Name, "is", s.Atom(0, desc.Type))
-			}
+		if v := bins.At(0); v.Len() > 0 { // valid until the next call of Next
+			first := meta.InDom(desc.InDom).At(c.Time())[0]
+			fmt.Println(v.Len(), "values, the first one of", first.Name, "is", v.Atom(0, desc.Type))
 		}
 	}
 	// Output:

@@ -22,7 +22,7 @@ func (r *Record) Result(into *pdu.Result) error {
 		return err
 	}
 	into.Format = dataFormat(r.version)
-	err := into.Decode(r.Raw[4 : len(r.Raw)-4])
+	err := into.Decode(r.body())
 	if err == nil {
 		err = into.Validate()
 	}
@@ -32,7 +32,7 @@ func (r *Record) Result(into *pdu.Result) error {
 // resultInPlace is Result without a copy: into refers to Raw.
 func (r *Record) resultInPlace(into *pdu.Result) error {
 	into.Format = dataFormat(r.version)
-	return r.decoded(into, into.DecodeValid(r.Raw[4:len(r.Raw)-4:len(r.Raw)-4]))
+	return r.decoded(into, into.DecodeValid(r.body()))
 }
 
 // decoded finishes what a decoder of pdu has decoded, with the error err.
@@ -43,6 +43,18 @@ func (r *Record) decoded(into *pdu.Result, err error) error {
 	into.Time = r.Time // also at the time 0, which Decode takes for none
 	return nil
 }
+
+// find finds what s selects in a data record, and reports whether there is any.
+func (r *Record) find(s *pdu.Selection) (bool, error) {
+	found, err := s.Find(dataFormat(r.version), r.body())
+	if err != nil {
+		return false, r.wrap(flawed(pdu.ErrLogRec, "%v", err))
+	}
+	return found, nil
+}
+
+// body is a data record without the words of its length.
+func (r *Record) body() []byte { return r.Raw[4 : len(r.Raw)-4 : len(r.Raw)-4] }
 
 // contains reports whether a data record has a value set of one of ids, without checking it.
 func (r *Record) contains(ids []pdu.PMID) bool {

@@ -177,11 +177,15 @@ func (o *eventOverlay) Texts(ctx context.Context, reqs []pdu.TextReq) ([]string,
 }
 
 func (o *eventOverlay) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile, r *pdu.Result) error {
-	err := o.Source.Fetch(ctx, ids, profile, r)
-	if err != nil || !slices.ContainsFunc(ids, isEventMetric) {
+	if err := o.Source.Fetch(ctx, ids, profile, r); err != nil {
 		return err
 	}
-	return dropEventErrors(r)
+	for i, id := range ids {
+		if isEventMetric(id) && r.At(i).Err() != nil {
+			return dropEventErrors(r)
+		}
+	}
+	return nil
 }
 
 // dropEventErrors makes "no values" of errors about event metrics.

@@ -11,34 +11,27 @@ import (
 
 // A request is a list of metrics, as Fetch needs it.
 type request struct {
-	ids     []pdu.PMID
-	slots   []int            // of each of ids
-	metrics []pdu.PMID       // of each slot: ids without repetition
-	indoms  []pdu.InDom      // of each slot
-	slotOf  map[pdu.PMID]int // the inverse of metrics
-	domains []*archive.InDom // of the metrics, without repetition
-	layout  []layoutEntry    // of the record before
-	found   []int            // of each slot: the index of its set in the record, or -1
-}
-
-// A layoutEntry is the metric of a value set, and its slot or -1. Adjacent records often have the
-// same metrics in the same order.
-type layoutEntry struct {
-	id   pdu.PMID
-	slot int
+	ids      []pdu.PMID
+	slots    []int              // of each of ids
+	metrics  []pdu.PMID         // of each slot: ids without repetition
+	indoms   []pdu.InDom        // of each slot
+	domains  []*archive.InDom   // of the metrics, without repetition
+	selected *pdu.Selection     // the sets of metrics in the record that was read last
+	profiles []pdu.InDomProfile // memory for the selections of each slot
 }
 
 // prepare makes req the request for ids.
 func (s *Source) prepare(ids []pdu.PMID) *request {
-	if s.req.slotOf != nil && slices.Equal(ids, s.req.ids) {
+	if s.req.selected != nil && slices.Equal(ids, s.req.ids) {
 		return &s.req
 	}
-	q := request{ids: slices.Clone(ids), slotOf: map[pdu.PMID]int{}}
+	q := request{ids: slices.Clone(ids)}
+	slotOf := map[pdu.PMID]int{} // the inverse of metrics
 	for _, id := range ids {
-		slot, ok := q.slotOf[id]
+		slot, ok := slotOf[id]
 		if !ok {
 			slot = len(q.metrics)
-			q.slotOf[id] = slot
+			slotOf[id] = slot
 			q.metrics = append(q.metrics, id)
 			q.indoms = append(q.indoms, pdu.NoInDom)
 			if d, ok := s.meta.Desc(id); ok {
@@ -50,39 +43,22 @@ func (s *Source) prepare(ids []pdu.PMID) *request {
 		}
 		q.slots = append(q.slots, slot)
 	}
-	q.found = make([]int, len(q.metrics))
+	q.selected = pdu.NewSelection(q.metrics)
 	s.req = q
 	return &s.req
 }
 
-// find sets found, and reports whether the record has any of the metrics.
-func (q *request) find(r *pdu.Result) bool {
-	for i := range q.found {
-		q.found[i] = -1
+// profile is the selections of each slot's instances, nil if all are selected.
+func (q *request) profile(p *pdu.Profile) []pdu.InDomProfile {
+	if p == nil || !p.Exclude && len(p.InDoms) == 0 {
+		return nil
 	}
-	any := false
-	for i := range r.Len() {
-		id := r.At(i).PMID
-		if i == len(q.layout) {
-			q.layout = append(q.layout, layoutEntry{pdu.NoPMID, -1})
-		}
-		e := &q.layout[i]
-		if e.id != id {
-			slot, ok := q.slotOf[id]
-			if !ok {
-				slot = -1
-			}
-			*e = layoutEntry{id, slot}
-		}
-		if e.slot >= 0 && q.found[e.slot] < 0 {
-			q.found[e.slot], any = i, true
-		}
+	q.profiles = q.profiles[:0]
+	for _, d := range q.indoms {
+		q.profiles = append(q.profiles, p.For(d))
 	}
-	return any
+	return q.profiles
 }
-
-// fewMetrics is how many metrics are looked for in a record before it is decoded.
-const fewMetrics = 8
 
 // checkEvery is how many records are read between two looks at whether the request has ended.
 const checkEvery = 256
@@ -111,19 +87,16 @@ func (s *Source) fetchRecorded(ctx context.Context, q *request, profile *pdu.Pro
 	if err := s.find(); err != nil {
 		return err
 	}
-	rec, err := s.readWith(ctx, q)
+	before, err := s.readWith(ctx, q)
 	if err != nil {
 		return err
 	}
-	s.w.Reset()
-	for i, slot := range q.slots {
-		if q.found[slot] < 0 {
-			s.w.Begin(q.ids[i])
-			continue
-		}
-		s.w.CopySelected(rec.At(q.found[slot]), profile.For(q.indoms[slot]))
+	err = q.selected.Result(r, s.cursor.Time(), q.slots, q.profile(profile))
+	if err != nil {
+		s.cursor.SetPos(before) // every fetch has the error
+		return malformed(s.cursor.Record(), "%v", err)
 	}
-	return s.take(s.cursor.Time(), r)
+	return nil
 }
 
 // find moves the cursor to the position, if it is not there.
@@ -149,33 +122,29 @@ func (s *Source) move() error {
 	return s.cursor.Next()
 }
 
-// readWith reads up to the next record that has one of the metrics.
-func (s *Source) readWith(ctx context.Context, q *request) (*pdu.Result, error) {
+// readWith reads up to the next record that has one of the metrics. It returns the place before that.
+func (s *Source) readWith(ctx context.Context, q *request) (before archive.Pos, err error) {
 	for n := 1; ; n++ {
 		if n%checkEvery == 0 {
 			if err := s.check(ctx); err != nil {
-				return nil, err
+				return before, err
 			}
 		}
-		before := s.cursor.Pos()
+		before = s.cursor.Pos()
 		if err := s.move(); err != nil {
-			return nil, err
+			return before, err
 		}
 		s.moveTo(s.cursor.Time()) // also if the record is passed over, as in the C library
 		if s.cursor.Mark() {
 			s.noteMark()
 			continue
 		}
-		if len(q.metrics) <= fewMetrics && !s.cursor.Contains(q.metrics...) {
-			continue
-		}
-		rec, err := s.cursor.Result()
+		found, err := s.cursor.Select(q.selected)
 		if err != nil {
 			s.cursor.SetPos(before) // every fetch has the error
-			return nil, err
 		}
-		if q.find(rec) {
-			return rec, nil
+		if found || err != nil {
+			return before, err
 		}
 	}
 }

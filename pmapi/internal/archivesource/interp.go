@@ -378,21 +378,15 @@ func (p *interpolator) findStop(forward bool) {
 // eachValue calls f for the values of the record that was read last that the search is for.
 func (p *interpolator) eachValue(f func(*instanceState, pdu.Atom)) error {
 	c, q := p.s.cursor, p.query
-	if len(q.metrics) <= fewMetrics && !c.Contains(q.metrics...) {
-		return nil
-	}
-	rec, err := c.Result()
-	if err != nil {
+	found, err := c.Select(q.selected)
+	if err != nil || !found {
 		return err
 	}
-	if !q.find(rec) {
-		return nil
-	}
 	for slot, m := range p.states {
-		if m.pending == 0 || q.found[slot] < 0 {
+		if m.pending == 0 {
 			continue
 		}
-		set := rec.At(q.found[slot])
+		set := q.selected.At(slot)
 		m.hint = 0
 		for n := 0; n < set.Len() && m.pending > 0; n++ {
 			id := set.Inst(n)
@@ -405,7 +399,7 @@ func (p *interpolator) eachValue(f func(*instanceState, pdu.Atom)) error {
 			}
 			a := set.Atom(n, m.desc.Type)
 			if a.Type != m.desc.Type {
-				return m.misfit(c, set.PMID, a)
+				return malformed(c.Record(), "value of metric %v has type %v, its descriptor %v", set.PMID, a.Type, m.desc.Type)
 			}
 			f(i, a)
 			m.pending--

@@ -8,11 +8,10 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// misfit is the error of a value whose form or type is not that of its metric.
-func (m *metricState) misfit(c *archive.Cursor, id pdu.PMID, a pdu.Atom) error {
-	rec := c.Record()
+// malformed is an error about a record.
+func malformed(rec *archive.Record, format string, args ...any) error {
 	e := &archive.Error{Offset: rec.Offset, Record: rec.Number,
-		Err: fmt.Errorf("%w: value of metric %v has type %v, its descriptor %v", pdu.ErrLogRec, id, a.Type, m.desc.Type)}
+		Err: fmt.Errorf("%w: %s", pdu.ErrLogRec, fmt.Sprintf(format, args...))}
 	if rec.File != nil {
 		e.File = rec.File.Path()
 	}

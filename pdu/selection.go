@@ -1,0 +1,161 @@
+package pdu
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/pcp-go/pcp/internal/wire"
+)
+
+// A Selection finds the value sets of some metrics in encoded results, one after the other, and
+// makes results of them. The other sets are only passed over, and so a flaw in their values is no
+// error. It is fast where results have the same metrics and numbers of values again and again.
+//
+// Once it knows the shapes of the results it allocates nothing. One goroutine at a time.
+type Selection struct {
+	ids    []PMID
+	index  map[PMID]int32 // the inverse of ids
+	shapes map[shapeKey]*shape
+	now    *shape // of body
+	body   []byte
+}
+
+// A shapeKey is what tells shapes apart at first sight.
+type shapeKey struct {
+	format Format
+	sets   int
+	first  PMID
+}
+
+// A shape is the heads of the sets of a result and what follows from them.
+type shape struct {
+	heads []uint64 // of each set: PMID and number of values
+	ends  []int32  // of each set: where it ends in the body
+	which []int32  // of each set: the index of the metric, or -1
+	spans []span   // of each metric: where its first set is
+	any   bool     // whether there is one
+}
+
+// A span is where a set is in a body; the zero span if there is none.
+type span struct{ from, to int32 }
+
+// maxShapes is how many shapes are kept: as many as a logger has groups of metrics that it
+// records together.
+const maxShapes = 8
+
+// NewSelection makes a selection of metrics, none of which is there twice.
+func NewSelection(ids []PMID) *Selection {
+	s := &Selection{ids: slices.Clone(ids), index: make(map[PMID]int32, len(ids)), shapes: map[shapeKey]*shape{}}
+	for i, id := range ids {
+		s.index[id] = int32(i)
+	}
+	return s
+}
+
+// Find finds the sets in a body of a format, and reports whether it has any. The body must
+// not change as long as the sets are used. The error is ErrIPC, and there are no sets then.
+func (s *Selection) Find(f Format, body []byte) (found bool, err error) {
+	s.now, s.body = nil, body
+	at := f.prefix() - HeaderLen
+	if len(body) < at {
+		return false, malformedSet(f, "numpmid", len(body))
+	}
+	countAt := at - 4
+	if f == FormatHighRes {
+		countAt = 0
+	}
+	n := int(int32(binary.BigEndian.Uint32(body[countAt:])))
+	if n < 0 || n > (len(body)-at)/setHeadLen {
+		return false, malformedSet(f, "numpmid", countAt)
+	}
+	if n == 0 {
+		return false, nil
+	}
+	sh := s.shape(shapeKey{f, n, PMID(binary.BigEndian.Uint32(body[at:]))})
+	if !sh.is(body, at, n) {
+		if flaw, off := s.read(sh, at, n); flaw != "" {
+			sh.heads, sh.ends, sh.which = sh.heads[:0], sh.ends[:0], sh.which[:0]
+			return false, malformedSet(f, flaw, off)
+		}
+	}
+	s.now = sh
+	return sh.any, nil
+}
+
+// malformedSet is the error about a field at an offset of a body.
+func malformedSet(f Format, field string, off int) error {
+	return malformedIn(f.Kind(), &wire.Error{Field: field, Offset: off + HeaderLen, Problem: "beyond the end, or unknown"})
+}
+
+// shape is the shape that was known for a key, or an empty one.
+func (s *Selection) shape(k shapeKey) *shape {
+	sh := s.shapes[k]
+	if sh == nil {
+		if len(s.shapes) == maxShapes {
+			clear(s.shapes)
+		}
+		sh = &shape{spans: make([]span, len(s.ids))}
+		s.shapes[k] = sh
+	}
+	return sh
+}
+
+// is reports whether a body has n sets of this shape.
+func (sh *shape) is(body []byte, at, n int) bool {
+	if len(sh.heads) != n || int(sh.ends[n-1]) > len(body) {
+		return false
+	}
+	ends := sh.ends[:len(sh.heads)]
+	for i, head := range sh.heads {
+		// By what was there before, not by the head, so that the processor can look ahead.
+		if binary.BigEndian.Uint64(body[at:]) != head {
+			return false
+		}
+		at = int(ends[i])
+	}
+	return true
+}
+
+// read makes sh the shape of a body with n sets. If it is malformed, flaw is the field.
+func (s *Selection) read(sh *shape, at, n int) (flaw string, off int) {
+	clear(sh.spans)
+	sh.any = false
+	known := len(sh.heads)
+	sh.heads, sh.ends, sh.which = slices.Grow(sh.heads, n-known)[:n], slices.Grow(sh.ends, n-known)[:n], slices.Grow(sh.which, n-known)[:n]
+	for i := range n {
+		set := s.body[at:]
+		if len(set) < setHeadLen {
+			return "value set", at
+		}
+		head := binary.BigEndian.Uint64(set)
+		if i >= known || sh.heads[i]>>32 != head>>32 {
+			which, ok := s.index[PMID(head>>32)]
+			if !ok {
+				which = -1
+			}
+			sh.which[i] = which
+		}
+		size := setHeadLen
+		if v := int(int32(head)); v > 0 {
+			if len(set) < setHeadLen+4 || v > (len(set)-setHeadLen-4)/valueLen {
+				return "numval", at + 4
+			}
+			size += 4 + v*valueLen
+		}
+		if m := sh.which[i]; m >= 0 && sh.spans[m].to == 0 {
+			sh.spans[m], sh.any = span{int32(at), int32(at + size)}, true
+		}
+		at += size
+		sh.heads[i], sh.ends[i] = head, int32(at)
+	}
+	return "", 0
+}
+
+// At is the set of the metric at index i; it has no values if the body has none. A value is
+// checked when it is read.
+func (s *Selection) At(i int) ValueSet {
+	if s.now == nil || s.now.spans[i].to == 0 {
+		return ValueSet{PMID: s.ids[i]}
+	}
+	return ValueSet{PMID: s.ids[i], off: s.now.spans[i].from, buf: s.body}
+}

@@ -1,0 +1,227 @@
+package pdu_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"pgregory.net/rapid"
+)
+
+// A selectionModel is a Selection and what is asked of it.
+type selectionModel struct {
+	sel      *pdu.Selection
+	ids      []pdu.PMID
+	order    []int
+	profiles []pdu.InDomProfile
+	out      pdu.Result
+}
+
+func newSelectionModel(ids []pdu.PMID, order []int, profiles []pdu.InDomProfile) *selectionModel {
+	return &selectionModel{sel: pdu.NewSelection(ids), ids: ids, order: order, profiles: profiles}
+}
+
+// first is the first set of a metric.
+func first(r *pdu.Result, id pdu.PMID) (pdu.ValueSet, bool) {
+	for _, s := range r.All() {
+		if s.PMID == id {
+			return s, true
+		}
+	}
+	return pdu.ValueSet{PMID: id}, false
+}
+
+// check compares what a Selection finds in a body with what Result decodes. Where Result finds a flaw
+// the Selection may find none, but what it returns is valid.
+func (m *selectionModel) check(t fataler, f pdu.Format, body []byte) {
+	t.Helper()
+	r := pdu.Result{Format: f}
+	bad := r.DecodeValid(body)
+	found, err := m.sel.Find(f, body)
+	if err != nil {
+		if bad == nil || !errors.Is(err, pdu.ErrIPC) || found {
+			t.Fatalf("Find: %v, %v; DecodeValid: %v", found, err, bad)
+		}
+		return
+	}
+	at := time.Unix(5, 6)
+	err = m.sel.Result(&m.out, at, m.order, m.profiles)
+	if err != nil {
+		if bad == nil || !errors.Is(err, pdu.ErrIPC) || m.out.Len() != 0 {
+			t.Fatalf("Result: %d sets, %v; DecodeValid: %v", m.out.Len(), err, bad)
+		}
+		return
+	}
+	if err := m.out.Validate(); err != nil || m.out.Len() != len(m.order) || !m.out.Time.Equal(at) {
+		t.Fatalf("%d sets at %v, want %d: %v", m.out.Len(), m.out.Time, len(m.order), err)
+	}
+	checkResult(t, &m.out)
+	if bad != nil {
+		return
+	}
+	var w pdu.ResultWriter
+	want := slices.ContainsFunc(m.ids, func(id pdu.PMID) bool { _, ok := first(&r, id); return ok })
+	for _, i := range m.order {
+		s, _ := first(&r, m.ids[i])
+		e := pdu.InDomProfile{}
+		if m.profiles != nil {
+			e = m.profiles[i]
+		}
+		w.CopySelected(s, e)
+		if got := m.sel.At(i); got.PMID != s.PMID || got.Len() != s.Len() || got.Err() != s.Err() {
+			t.Fatalf("At(%d) is %v with %d values, %v", i, got.PMID, got.Len(), got.Err())
+		}
+	}
+	if found != want {
+		t.Fatalf("Find is %v, want %v", found, want)
+	}
+	w.Time = at
+	model, err := w.Result()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	sameResult(t, "selected", model, &m.out)
+}
+
+// selectable draws a result of metrics from 1 to 6, of the types in the order of their numbers.
+func selectable(t *rapid.T) *pdu.ResultWriter {
+	w := &pdu.ResultWriter{Time: time.Unix(100, 0)}
+	for range rapid.IntRange(0, 8).Draw(t, "sets") {
+		id := rapid.IntRange(1, 6).Draw(t, "pmid")
+		w.Begin(pdu.PMID(id))
+		for i := range rapid.SampledFrom([]int{0, 1, 1, 2, 3}).Draw(t, "values") {
+			w.Atom(pdu.InstID(i), anyAtom(t, pdu.Type(id)))
+		}
+		if rapid.IntRange(0, 5).Draw(t, "failed") == 0 {
+			w.Fail(anyCode.Draw(t, "code"))
+		}
+	}
+	return w
+}
+
+// A Selection finds in results of all formats what Result finds, whatever came before.
+func TestSelectionProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ids := rapid.SliceOfNDistinct(rapid.Map(rapid.IntRange(1, 8), func(i int) pdu.PMID { return pdu.PMID(i) }), 1, 6, rapid.ID[pdu.PMID]).Draw(t, "ids")
+		order := rapid.SliceOfN(rapid.IntRange(0, len(ids)-1), 1, 8).Draw(t, "order")
+		var profiles []pdu.InDomProfile
+		if rapid.Bool().Draw(t, "profiles") {
+			for range ids {
+				insts := slices.Sorted(slices.Values(rapid.SliceOfNDistinct(rapid.Map(rapid.IntRange(0, 3), func(i int) pdu.InstID { return pdu.InstID(i) }), 0, 2, rapid.ID[pdu.InstID]).Draw(t, "insts")))
+				profiles = append(profiles, pdu.InDomProfile{Exclude: rapid.Bool().Draw(t, "exclude"), Insts: insts})
+			}
+		}
+		m := newSelectionModel(ids, order, profiles)
+		for range rapid.IntRange(1, 4).Draw(t, "results") {
+			f := pdu.Format(rapid.IntRange(0, 2).Draw(t, "format"))
+			b, err := selectable(t).Append(make([]byte, pdu.HeaderLen), f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body := b[pdu.HeaderLen:]
+			m.check(t, f, body)
+			m.check(t, f, mutate(t, body))
+			m.check(t, f, body)
+		}
+	})
+}
+
+// FuzzSelection has two bodies of a format, which may have the same shape.
+func FuzzSelection(f *testing.F) {
+	var w pdu.ResultWriter
+	everyType(&w)
+	var ids []pdu.PMID
+	for format := range pdu.Format(3) {
+		b, err := w.Append(make([]byte, pdu.HeaderLen), format)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(uint8(format), b[pdu.HeaderLen:], b[pdu.HeaderLen:])
+	}
+	r, err := w.Result()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, s := range r.All() {
+		if !slices.Contains(ids, s.PMID) {
+			ids = append(ids, s.PMID)
+		}
+	}
+	f.Fuzz(func(t *testing.T, format uint8, a, b []byte) {
+		order := []int{0}
+		for i := range ids {
+			order = append(order, len(ids)-1-i)
+		}
+		m := newSelectionModel(ids, order, nil)
+		for _, body := range [][]byte{a, b, a} {
+			m.check(t, pdu.Format(format%3), body)
+		}
+	})
+}
+
+// Sets that share a long block do not make a result longer than the body by more than a factor.
+func TestSelectionShared(t *testing.T) {
+	const sets = 1000
+	var w pdu.ResultWriter
+	var ids []pdu.PMID
+	var order []int
+	for i := range sets {
+		ids, order = append(ids, pdu.PMID(i+1)), append(order, i)
+		w.Begin(ids[i])
+		w.Bytes(pdu.TypeAggregate, 0, make([]byte, 1<<16*(1-min(i, 1))))
+	}
+	b, err := w.Append(make([]byte, pdu.HeaderLen), pdu.FormatLowRes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := b[pdu.HeaderLen:]
+	const head, set = 12, 20
+	for i := range sets {
+		copy(body[head+i*set+16:], body[head+16:head+20]) // the first block for all
+	}
+	m := newSelectionModel(ids, order, nil)
+	m.check(t, pdu.FormatLowRes, body)
+	if m.out.Len() != 0 {
+		t.Errorf("a result of %d sets", m.out.Len())
+	}
+	// A metric that is wanted twice is a result of twice the length.
+	m = newSelectionModel(ids[:1], []int{0, 0}, nil)
+	m.check(t, pdu.FormatLowRes, body)
+	if m.out.Len() != 2 || m.out.At(1).Len() != 1 {
+		t.Errorf("a result of %d sets", m.out.Len())
+	}
+}
+
+// Once the shapes are known nothing is allocated, also if they alternate.
+func TestSelectionAllocs(t *testing.T) {
+	var bodies [][]byte
+	for n := range 3 {
+		var w pdu.ResultWriter
+		for i := range 100 {
+			w.Begin(pdu.PMID(1 + n + i))
+			w.Uint64(0, uint64(i))
+		}
+		b, err := w.Append(make([]byte, pdu.HeaderLen), pdu.FormatArchive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bodies = append(bodies, b[pdu.HeaderLen:])
+	}
+	m := newSelectionModel([]pdu.PMID{5, 50, 99}, []int{2, 0, 1}, nil)
+	n := 0
+	read := func() {
+		_, err := m.sel.Find(pdu.FormatArchive, bodies[n%3])
+		if err := errors.Join(err, m.sel.Result(&m.out, time.Unix(1, 0), m.order, nil)); err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	for range 3 {
+		read()
+	}
+	if n := testing.AllocsPerRun(300, read); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
