@@ -175,6 +175,13 @@ func (r *Result) index(n int, blocks bool) (inOrder bool, err error) {
 	sets := slices.Grow(r.sets[:0], n+1)[:n+1]
 	for i := range sets[:n] {
 		set := buf[off:]
+		if blocks && next > 0 && len(set) >= len(singleSet{}) {
+			if after, ok := followSingle(buf, (*singleSet)(set), next); ok {
+				sets[i], next = int32(off), after
+				off += len(singleSet{})
+				continue
+			}
+		}
 		if len(set) < setHeadLen {
 			return false, r.fail(&wire.Error{Field: "value set", Offset: off + HeaderLen, Problem: "beyond the end"})
 		}
@@ -210,6 +217,21 @@ func (r *Result) index(n int, blocks bool) (inOrder bool, err error) {
 	return blocks && int(first)*4-HeaderLen == off && int64(next)*4-HeaderLen == int64(len(buf)), nil
 }
 
+// A singleSet is a set of one value.
+type singleSet [setHeadLen + 4 + valueLen]byte
+
+// followSingle is follow of a set of one value in a block, as most are; ok is false for other ones.
+func followSingle(buf []byte, set *singleSet, next uint32) (after uint32, ok bool) {
+	index := binary.BigEndian.Uint32(set[setHeadLen+8:])
+	at := int64(index)*4 - HeaderLen
+	form := binary.BigEndian.Uint32(set[setHeadLen:])
+	if binary.BigEndian.Uint32(set[4:]) != 1 || form-valDPtr > valSPtr-valDPtr || index != next || at > int64(len(buf)-blockHeadLen) {
+		return 0, false
+	}
+	n := binary.BigEndian.Uint32(buf[at:]) & maxBlockLen
+	return index + (n+3)/4, n >= blockHeadLen
+}
+
 // follow goes over the blocks of values. If they follow each other, the first one at index
 // next, it returns the index after the last one.
 func follow(buf, values []byte, next uint32) (after uint32, ok bool) {
@@ -220,11 +242,11 @@ func follow(buf, values []byte, next uint32) (after uint32, ok bool) {
 		if index != next || at < 0 || at > int64(len(buf)-blockHeadLen) {
 			return 0, false
 		}
-		words := (binary.BigEndian.Uint32(buf[at:])&maxBlockLen + 3) / 4
-		if words == 0 {
+		n := binary.BigEndian.Uint32(buf[at:]) & maxBlockLen
+		if n < blockHeadLen {
 			return 0, false
 		}
-		next += words
+		next += (n + 3) / 4
 	}
 	return next, true
 }

@@ -97,8 +97,12 @@ func TestValidateOrder(t *testing.T) {
 		"too long":   {func(b []byte) { b[block1+3] = 16 }, false},
 		"too short":  {func(b []byte) { b[block1+3] = 8 }, false},
 		"no length":  {func(b []byte) { b[block1+3] = 0 }, false},
-		"outside":    {func(b []byte) { b[word2] = 1 }, false},
-		"last long":  {func(b []byte) { b[block1+12+3] = 20 }, false},
+		"less than its own head": {func(b []byte) {
+			b[block1+3], b[word2+3] = 3, b[word1+3]+1
+			copy(b[block1+4:], []byte{byte(pdu.TypeString), 0, 0, 20})
+		}, false},
+		"outside":   {func(b []byte) { b[word2] = 1 }, false},
+		"last long": {func(b []byte) { b[block1+12+3] = 20 }, false},
 	} {
 		if got := valid(test.change); got != test.want {
 			t.Errorf("%s: valid is %v, want %v", name, got, test.want)

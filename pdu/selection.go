@@ -14,8 +14,11 @@ import (
 // Once it knows the shapes of the results it allocates nothing. One goroutine at a time.
 type Selection struct {
 	ids    []PMID
-	index  map[PMID]int32 // the inverse of ids
+	first  []int32        // of each of ids: the index at which it is there first
+	index  map[PMID]int32 // the inverse of ids, of the first ones
+	again  int            // how many of ids have been there before
 	shapes map[shapeKey]*shape
+	none   *shape // of a body without sets
 	now    *shape // of body
 	body   []byte
 }
@@ -31,9 +34,10 @@ type shapeKey struct {
 type shape struct {
 	heads []uint64 // of each set: PMID and number of values
 	ends  []int32  // of each set: where it ends in the body
-	which []int32  // of each set: the index of the metric, or -1
-	spans []span   // of each metric: where its first set is
-	any   bool     // whether there is one
+	which []int32  // of each set: the first index of the metric, or -1
+	spans []span   // of each of the ids: where its first set is
+	size  int      // of these sets, and of empty ones in place of those that are missing
+	found bool     // whether there is one
 }
 
 // A span is where a set is in a body; the zero span if there is none.
@@ -43,19 +47,35 @@ type span struct{ from, to int32 }
 // records together.
 const maxShapes = 8
 
-// NewSelection makes a selection of metrics, none of which is there twice.
+// NewSelection makes a selection of metrics, which may be there several times.
 func NewSelection(ids []PMID) *Selection {
 	s := &Selection{ids: slices.Clone(ids), index: make(map[PMID]int32, len(ids)), shapes: map[shapeKey]*shape{}}
 	for i, id := range ids {
-		s.index[id] = int32(i)
+		n, ok := s.index[id]
+		if !ok {
+			n = int32(i)
+			s.index[id] = n
+		}
+		s.first = append(s.first, n)
 	}
+	s.again = len(ids) - len(s.index)
+	s.none = &shape{}
+	s.none.reset(len(ids))
+	s.now = s.none
 	return s
+}
+
+// reset makes sh one without sets of n metrics.
+func (sh *shape) reset(n int) {
+	sh.spans = slices.Grow(sh.spans[:0], n)[:n]
+	clear(sh.spans)
+	sh.size, sh.found = n*setHeadLen, false
 }
 
 // Find finds the sets in a body of a format, and reports whether it has any. The body must
 // not change as long as the sets are used. The error is ErrIPC, and there are no sets then.
 func (s *Selection) Find(f Format, body []byte) (found bool, err error) {
-	s.now, s.body = nil, body
+	s.now, s.body = s.none, body
 	at := f.prefix() - HeaderLen
 	if len(body) < at {
 		return false, malformedSet(f, "numpmid", len(body))
@@ -79,7 +99,7 @@ func (s *Selection) Find(f Format, body []byte) (found bool, err error) {
 		}
 	}
 	s.now = sh
-	return sh.any, nil
+	return sh.found, nil
 }
 
 // malformedSet is the error about a field at an offset of a body.
@@ -94,7 +114,7 @@ func (s *Selection) shape(k shapeKey) *shape {
 		if len(s.shapes) == maxShapes {
 			clear(s.shapes)
 		}
-		sh = &shape{spans: make([]span, len(s.ids))}
+		sh = &shape{}
 		s.shapes[k] = sh
 	}
 	return sh
@@ -105,9 +125,10 @@ func (sh *shape) is(body []byte, at, n int) bool {
 	if len(sh.heads) != n || int(sh.ends[n-1]) > len(body) {
 		return false
 	}
+	// The next set is where the one before ends in sh, not where its head says: so the
+	// processor can look ahead.
 	ends := sh.ends[:len(sh.heads)]
 	for i, head := range sh.heads {
-		// By what was there before, not by the head, so that the processor can look ahead.
 		if binary.BigEndian.Uint64(body[at:]) != head {
 			return false
 		}
@@ -118,8 +139,7 @@ func (sh *shape) is(body []byte, at, n int) bool {
 
 // read makes sh the shape of a body with n sets. If it is malformed, flaw is the field.
 func (s *Selection) read(sh *shape, at, n int) (flaw string, off int) {
-	clear(sh.spans)
-	sh.any = false
+	sh.reset(len(s.ids))
 	known := len(sh.heads)
 	sh.heads, sh.ends, sh.which = slices.Grow(sh.heads, n-known)[:n], slices.Grow(sh.ends, n-known)[:n], slices.Grow(sh.which, n-known)[:n]
 	for i := range n {
@@ -143,10 +163,17 @@ func (s *Selection) read(sh *shape, at, n int) (flaw string, off int) {
 			size += 4 + v*valueLen
 		}
 		if m := sh.which[i]; m >= 0 && sh.spans[m].to == 0 {
-			sh.spans[m], sh.any = span{int32(at), int32(at + size)}, true
+			sh.spans[m], sh.found = span{int32(at), int32(at + size)}, true
 		}
 		at += size
 		sh.heads[i], sh.ends[i] = head, int32(at)
+	}
+	for i, first := range s.first {
+		in := sh.spans[first]
+		sh.spans[i] = in
+		if in.to > 0 {
+			sh.size += int(in.to-in.from) - setHeadLen
+		}
 	}
 	return "", 0
 }
@@ -154,8 +181,9 @@ func (s *Selection) read(sh *shape, at, n int) (flaw string, off int) {
 // At is the set of the metric at index i; it has no values if the body has none. A value is
 // checked when it is read.
 func (s *Selection) At(i int) ValueSet {
-	if s.now == nil || s.now.spans[i].to == 0 {
+	in := s.now.spans[i]
+	if in.to == 0 {
 		return ValueSet{PMID: s.ids[i]}
 	}
-	return ValueSet{PMID: s.ids[i], off: s.now.spans[i].from, buf: s.body}
+	return ValueSet{PMID: s.ids[i], off: in.from, buf: s.body}
 }

@@ -2,6 +2,7 @@ package pdu_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -14,13 +15,12 @@ import (
 type selectionModel struct {
 	sel      *pdu.Selection
 	ids      []pdu.PMID
-	order    []int
 	profiles []pdu.InDomProfile
 	out      pdu.Result
 }
 
-func newSelectionModel(ids []pdu.PMID, order []int, profiles []pdu.InDomProfile) *selectionModel {
-	return &selectionModel{sel: pdu.NewSelection(ids), ids: ids, order: order, profiles: profiles}
+func newSelectionModel(ids []pdu.PMID, profiles []pdu.InDomProfile) *selectionModel {
+	return &selectionModel{sel: pdu.NewSelection(ids), ids: ids, profiles: profiles}
 }
 
 // first is the first set of a metric.
@@ -47,15 +47,15 @@ func (m *selectionModel) check(t fataler, f pdu.Format, body []byte) {
 		return
 	}
 	at := time.Unix(5, 6)
-	err = m.sel.Result(&m.out, at, m.order, m.profiles)
+	err = m.sel.Result(&m.out, at, m.profiles)
 	if err != nil {
 		if bad == nil || !errors.Is(err, pdu.ErrIPC) || m.out.Len() != 0 {
 			t.Fatalf("Result: %d sets, %v; DecodeValid: %v", m.out.Len(), err, bad)
 		}
 		return
 	}
-	if err := m.out.Validate(); err != nil || m.out.Len() != len(m.order) || !m.out.Time.Equal(at) {
-		t.Fatalf("%d sets at %v, want %d: %v", m.out.Len(), m.out.Time, len(m.order), err)
+	if err := m.out.Validate(); err != nil || m.out.Len() != len(m.ids) || !m.out.Time.Equal(at) {
+		t.Fatalf("%d sets at %v, want %d: %v", m.out.Len(), m.out.Time, len(m.ids), err)
 	}
 	checkResult(t, &m.out)
 	if bad != nil {
@@ -63,8 +63,8 @@ func (m *selectionModel) check(t fataler, f pdu.Format, body []byte) {
 	}
 	var w pdu.ResultWriter
 	want := slices.ContainsFunc(m.ids, func(id pdu.PMID) bool { _, ok := first(&r, id); return ok })
-	for _, i := range m.order {
-		s, _ := first(&r, m.ids[i])
+	for i, id := range m.ids {
+		s, _ := first(&r, id)
 		e := pdu.InDomProfile{}
 		if m.profiles != nil {
 			e = m.profiles[i]
@@ -104,8 +104,7 @@ func selectable(t *rapid.T) *pdu.ResultWriter {
 // A Selection finds in results of all formats what Result finds, whatever came before.
 func TestSelectionProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		ids := rapid.SliceOfNDistinct(rapid.Map(rapid.IntRange(1, 8), func(i int) pdu.PMID { return pdu.PMID(i) }), 1, 6, rapid.ID[pdu.PMID]).Draw(t, "ids")
-		order := rapid.SliceOfN(rapid.IntRange(0, len(ids)-1), 1, 8).Draw(t, "order")
+		ids := rapid.SliceOfN(rapid.Map(rapid.IntRange(1, 8), func(i int) pdu.PMID { return pdu.PMID(i) }), 1, 8).Draw(t, "ids")
 		var profiles []pdu.InDomProfile
 		if rapid.Bool().Draw(t, "profiles") {
 			for range ids {
@@ -113,7 +112,7 @@ func TestSelectionProperty(t *testing.T) {
 				profiles = append(profiles, pdu.InDomProfile{Exclude: rapid.Bool().Draw(t, "exclude"), Insts: insts})
 			}
 		}
-		m := newSelectionModel(ids, order, profiles)
+		m := newSelectionModel(ids, profiles)
 		for range rapid.IntRange(1, 4).Draw(t, "results") {
 			f := pdu.Format(rapid.IntRange(0, 2).Draw(t, "format"))
 			b, err := selectable(t).Append(make([]byte, pdu.HeaderLen), f)
@@ -149,12 +148,10 @@ func FuzzSelection(f *testing.F) {
 			ids = append(ids, s.PMID)
 		}
 	}
+	slices.Reverse(ids)
+	ids = append(ids, ids[3])
 	f.Fuzz(func(t *testing.T, format uint8, a, b []byte) {
-		order := []int{0}
-		for i := range ids {
-			order = append(order, len(ids)-1-i)
-		}
-		m := newSelectionModel(ids, order, nil)
+		m := newSelectionModel(ids, nil)
 		for _, body := range [][]byte{a, b, a} {
 			m.check(t, pdu.Format(format%3), body)
 		}
@@ -166,9 +163,8 @@ func TestSelectionShared(t *testing.T) {
 	const sets = 1000
 	var w pdu.ResultWriter
 	var ids []pdu.PMID
-	var order []int
 	for i := range sets {
-		ids, order = append(ids, pdu.PMID(i+1)), append(order, i)
+		ids = append(ids, pdu.PMID(i+1))
 		w.Begin(ids[i])
 		w.Bytes(pdu.TypeAggregate, 0, make([]byte, 1<<16*(1-min(i, 1))))
 	}
@@ -181,13 +177,13 @@ func TestSelectionShared(t *testing.T) {
 	for i := range sets {
 		copy(body[head+i*set+16:], body[head+16:head+20]) // the first block for all
 	}
-	m := newSelectionModel(ids, order, nil)
+	m := newSelectionModel(ids, nil)
 	m.check(t, pdu.FormatLowRes, body)
 	if m.out.Len() != 0 {
 		t.Errorf("a result of %d sets", m.out.Len())
 	}
 	// A metric that is wanted twice is a result of twice the length.
-	m = newSelectionModel(ids[:1], []int{0, 0}, nil)
+	m = newSelectionModel([]pdu.PMID{1, 1}, nil)
 	m.check(t, pdu.FormatLowRes, body)
 	if m.out.Len() != 2 || m.out.At(1).Len() != 1 {
 		t.Errorf("a result of %d sets", m.out.Len())
@@ -209,11 +205,11 @@ func TestSelectionAllocs(t *testing.T) {
 		}
 		bodies = append(bodies, b[pdu.HeaderLen:])
 	}
-	m := newSelectionModel([]pdu.PMID{5, 50, 99}, []int{2, 0, 1}, nil)
+	m := newSelectionModel([]pdu.PMID{99, 5, 50}, nil)
 	n := 0
 	read := func() {
 		_, err := m.sel.Find(pdu.FormatArchive, bodies[n%3])
-		if err := errors.Join(err, m.sel.Result(&m.out, time.Unix(1, 0), m.order, nil)); err != nil {
+		if err := errors.Join(err, m.sel.Result(&m.out, time.Unix(1, 0), nil)); err != nil {
 			t.Fatal(err)
 		}
 		n++
@@ -224,4 +220,65 @@ func TestSelectionAllocs(t *testing.T) {
 	if n := testing.AllocsPerRun(300, read); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
+}
+
+// BenchmarkSelection finds and copies metrics of a result of 1,010 metrics and 2,000 values.
+func BenchmarkSelection(b *testing.B) {
+	var w pdu.ResultWriter
+	var ids []pdu.PMID
+	for i := range 1010 {
+		ids = append(ids, pdu.PMID(i+1))
+		w.Begin(ids[i])
+		values := 1
+		if i >= 1000 {
+			values = 100
+		}
+		for j := range values {
+			w.Uint64(pdu.InstID(j), uint64(i*j))
+		}
+	}
+	out, err := w.Append(make([]byte, pdu.HeaderLen), pdu.FormatArchive)
+	if err != nil {
+		b.Fatal(err)
+	}
+	body := out[pdu.HeaderLen:]
+	for _, n := range []int{1, 10, len(ids)} {
+		var chosen []pdu.PMID
+		for i := range n {
+			chosen = append(chosen, ids[i*len(ids)/n])
+		}
+		sel := pdu.NewSelection(chosen)
+		b.Run(fmt.Sprintf("find/metrics=%d", n), func(b *testing.B) {
+			b.SetBytes(int64(len(body)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if found, err := sel.Find(pdu.FormatArchive, body); !found || err != nil {
+					b.Fatal(found, err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("result/metrics=%d", n), func(b *testing.B) {
+			b.SetBytes(int64(len(body)))
+			b.ReportAllocs()
+			var r pdu.Result
+			if _, err := sel.Find(pdu.FormatArchive, body); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if err := sel.Result(&r, time.Unix(1, 0), nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("decode", func(b *testing.B) {
+		b.SetBytes(int64(len(body)))
+		b.ReportAllocs()
+		r := pdu.Result{Format: pdu.FormatArchive}
+		for b.Loop() {
+			if err := r.DecodeValid(body); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

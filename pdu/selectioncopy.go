@@ -2,47 +2,54 @@ package pdu
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
-// Result makes r a result of FormatHighRes at a time, with the sets of the metrics at the indexes
-// of order. Of the metric at index i, profiles[i] selects the instances; nil selects all of all.
-// r has a copy. A malformed set is ErrIPC, and r is empty then.
-func (s *Selection) Result(r *Result, t time.Time, order []int, profiles []InDomProfile) error {
+// Result makes r a result of FormatHighRes at a time, with the sets of the metrics in their order.
+// Of the metric at index i, profiles[i] selects the instances; nil selects all of all. r has a copy.
+// A malformed set is ErrIPC, and r is empty then.
+func (s *Selection) Result(r *Result, t time.Time, profiles []InDomProfile) error {
 	r.Format, r.Changed, r.Time = FormatHighRes, 0, t
-	size := r.Format.prefix() - HeaderLen
-	for _, m := range order {
-		size += s.size(m, profiles)
+	size := s.now.size
+	if profiles != nil {
+		size = 0
+		for i := range s.ids {
+			size += s.size(i, &profiles[i])
+		}
 	}
-	out, _ := appendPrefix(slices.Grow(r.buf[:0], size), r.Format, len(order), t.Unix(), int64(t.Nanosecond())) // fails with low resolution alone
+	size += r.Format.prefix() - HeaderLen
+	out, _ := appendPrefix(slices.Grow(r.buf[:0], size), r.Format, len(s.ids), t.Unix(), int64(t.Nanosecond())) // fails with low resolution alone
 	c := setCopier{body: s.body, at: len(out), out: out[:size]}
-	if s.now != nil {
-		c.lowest = int64(s.now.ends[len(s.now.ends)-1])
+	if n := len(s.now.ends); n > 0 {
+		c.lowest = int64(s.now.ends[n-1])
 	}
-	// Blocks do not overlap, but a metric may be wanted several times.
-	c.left = int64(len(s.body)) * int64(1+max(0, len(order)-len(s.ids)))
-	sets := slices.Grow(r.sets[:0], len(order)+1)[:len(order)+1]
+	c.left = int64(len(s.body)) * int64(1+s.again) // blocks do not overlap
+	sets := slices.Grow(r.sets[:0], len(s.ids)+1)[:len(s.ids)+1]
 	ok := true
-	for i, m := range order {
+	for i, in := range s.now.spans {
 		sets[i] = int32(c.at)
-		set := s.At(m)
-		if len(set.buf) == 0 {
-			binary.BigEndian.PutUint64(c.out[c.at:], uint64(set.PMID)<<32)
+		if in.to == 0 {
+			binary.BigEndian.PutUint64(c.out[c.at:], uint64(s.ids[i])<<32)
 			c.at += setHeadLen
 			continue
 		}
-		var e *InDomProfile
-		if profiles != nil && !profiles[m].All() {
-			e = &profiles[m]
+		set := s.body[in.from:in.to]
+		if profiles == nil && len(set) > setHeadLen && c.copyInOrder(set) {
+			continue
 		}
-		if ok = c.copy(set.buf[set.off:s.now.spans[m].to], e); !ok {
+		var e *InDomProfile
+		if profiles != nil && !profiles[i].All() {
+			e = &profiles[i]
+		}
+		if ok = c.copy(set, e); !ok {
 			break
 		}
 	}
-	sets[len(order)] = int32(c.at)
+	sets[len(s.ids)] = int32(c.at)
 	ok = ok && c.flush()
 	r.buf, r.sets = c.out, sets
 	switch {
@@ -55,18 +62,12 @@ func (s *Selection) Result(r *Result, t time.Time, order []int, profiles []InDom
 	return nil
 }
 
-// size is the length of the set of a metric with the instances that its profile selects.
-func (s *Selection) size(m int, profiles []InDomProfile) int {
-	set := s.At(m)
-	if len(set.buf) == 0 {
-		return setHeadLen
-	}
-	if profiles == nil || profiles[m].All() {
-		return int(s.now.spans[m].to - set.off)
-	}
+// size is the length of the set of the metric at index i with the instances that e selects.
+func (s *Selection) size(i int, e *InDomProfile) int {
+	set := s.At(i)
 	n := 0
-	for i := range set.Len() {
-		if profiles[m].Includes(set.Inst(i)) {
+	for j := range set.Len() {
+		if e.Includes(set.Inst(j)) {
 			n++
 		}
 	}
@@ -88,12 +89,46 @@ type setCopier struct {
 	lowest      int64  // where in body blocks may begin
 }
 
+// copyInOrder copies a set of values in blocks that follow each other, as all writers have them.
+// If it is another, it does nothing.
+func (c *setCopier) copyInOrder(set []byte) bool {
+	if form := binary.BigEndian.Uint32(set[setHeadLen:]); form != valDPtr && form != valSPtr {
+		return false
+	}
+	if first := binary.BigEndian.Uint32(set[setHeadLen+4+4:]); first != c.next && !c.jump(first) {
+		return false
+	}
+	out, body, next := c.out[c.at:c.at+len(set)], c.body, c.next
+	if len(set) == len(singleSet{}) {
+		*(*singleSet)(out) = singleSet(set) // quicker than a call
+	} else {
+		copy(out, set)
+	}
+	moved := c.moved
+	for i := setHeadLen + 4 + 4; i+4 <= len(out) && i+4 <= len(set); i += valueLen {
+		index := binary.BigEndian.Uint32(set[i:])
+		at := int64(index)*4 - HeaderLen
+		if index != next || at < c.lowest || at > int64(len(body)-blockHeadLen) {
+			return false
+		}
+		n := binary.BigEndian.Uint32(body[at:]) & maxBlockLen
+		if n < blockHeadLen {
+			return false
+		}
+		next = index + (n+3)/4 // not by what it was, which would be a chain of additions
+		binary.BigEndian.PutUint32(out[i:], index+moved)
+	}
+	c.at += len(set)
+	c.next = next
+	return true
+}
+
 // copy copies a set, which is well-formed but for its form and the blocks: of these it reports
 // whether they are. e selects instances; nil selects all.
 func (c *setCopier) copy(set []byte, e *InDomProfile) bool {
 	out := c.out[c.at:]
-	copy(out, set[:setHeadLen])
 	if len(set) == setHeadLen {
+		copy(out, set)
 		c.at += setHeadLen
 		return true
 	}
@@ -110,36 +145,38 @@ func (c *setCopier) copy(set []byte, e *InDomProfile) bool {
 		if form != valInsitu {
 			index := uint32(value)
 			if index != c.next {
-				if !c.flush() {
+				if !c.jump(index) {
 					return false
 				}
-				c.first, c.next = index, index
-				c.moved = uint32(len(c.out)+HeaderLen)/4 - index
 				out = c.out[c.at:]
 			}
-			at := int64(index)*4 - HeaderLen
-			if at < c.lowest || at > int64(len(c.body)-blockHeadLen) {
+			off, n, ok := blockAt(c.body, index)
+			if !ok || int64(off) < c.lowest {
 				return false
 			}
-			n := binary.BigEndian.Uint32(c.body[at:]) & maxBlockLen
-			if n < blockHeadLen {
-				return false
-			}
-			c.next += (n + 3) / 4
-			value = value&^0xffffffff | uint64(index+c.moved)
+			c.next += uint32(wire.Pad4(n) / 4)
+			value = value&^math.MaxUint32 | uint64(index+c.moved)
 		}
 		binary.BigEndian.PutUint64(out[d:], value)
 		d += valueLen
 	}
-	if d == setHeadLen+4 { // none is selected
-		binary.BigEndian.PutUint32(out[4:], 0)
-		d = setHeadLen
-	} else {
-		binary.BigEndian.PutUint32(out[4:], uint32((d-setHeadLen-4)/valueLen))
-		binary.BigEndian.PutUint32(out[setHeadLen:], form)
+	values := uint64(d-setHeadLen-4) / valueLen
+	binary.BigEndian.PutUint64(out, binary.BigEndian.Uint64(set)&^math.MaxUint32|values)
+	if values == 0 { // none is selected
+		c.at += setHeadLen
+		return true
 	}
+	binary.BigEndian.PutUint32(out[setHeadLen:], form)
 	c.at += d
 	return true
+}
+
+// jump copies the blocks so far, and goes on with the block at an index.
+func (c *setCopier) jump(index uint32) bool {
+	ok := c.flush()
+	c.first, c.next = index, index
+	c.moved = uint32(len(c.out)+HeaderLen)/4 - index
+	return ok
 }
 
 // flush copies the blocks. It is false if they reach beyond the body, or are too many.

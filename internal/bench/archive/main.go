@@ -168,8 +168,8 @@ func newScanner(name string, decode bool) (*reader, error) {
 
 // count counts the values of a result.
 func (r *reader) count(res *pdu.Result) {
-	for _, set := range res.All() {
-		r.values += set.Len()
+	for i := range res.Len() {
+		r.values += res.At(i).Len()
 	}
 }
 

@@ -14,10 +14,11 @@ type request struct {
 	ids      []pdu.PMID
 	slots    []int              // of each of ids
 	metrics  []pdu.PMID         // of each slot: ids without repetition
+	first    []int              // of each slot: the first index in ids
 	indoms   []pdu.InDom        // of each slot
 	domains  []*archive.InDom   // of the metrics, without repetition
-	selected *pdu.Selection     // the sets of metrics in the record that was read last
-	profiles []pdu.InDomProfile // memory for the selections of each slot
+	selected *pdu.Selection     // the sets of ids in the record that was read last
+	profiles []pdu.InDomProfile // memory for profile
 }
 
 // prepare makes req the request for ids.
@@ -27,12 +28,12 @@ func (s *Source) prepare(ids []pdu.PMID) *request {
 	}
 	q := request{ids: slices.Clone(ids)}
 	slotOf := map[pdu.PMID]int{} // the inverse of metrics
-	for _, id := range ids {
+	for i, id := range ids {
 		slot, ok := slotOf[id]
 		if !ok {
 			slot = len(q.metrics)
 			slotOf[id] = slot
-			q.metrics = append(q.metrics, id)
+			q.metrics, q.first = append(q.metrics, id), append(q.first, i)
 			q.indoms = append(q.indoms, pdu.NoInDom)
 			if d, ok := s.meta.Desc(id); ok {
 				q.indoms[slot] = d.InDom
@@ -43,19 +44,19 @@ func (s *Source) prepare(ids []pdu.PMID) *request {
 		}
 		q.slots = append(q.slots, slot)
 	}
-	q.selected = pdu.NewSelection(q.metrics)
+	q.selected = pdu.NewSelection(ids)
 	s.req = q
 	return &s.req
 }
 
-// profile is the selections of each slot's instances, nil if all are selected.
+// profile is the selection of instances of each of ids, nil if all are selected.
 func (q *request) profile(p *pdu.Profile) []pdu.InDomProfile {
 	if p == nil || !p.Exclude && len(p.InDoms) == 0 {
 		return nil
 	}
 	q.profiles = q.profiles[:0]
-	for _, d := range q.indoms {
-		q.profiles = append(q.profiles, p.For(d))
+	for _, slot := range q.slots {
+		q.profiles = append(q.profiles, p.For(q.indoms[slot]))
 	}
 	return q.profiles
 }
@@ -91,7 +92,7 @@ func (s *Source) fetchRecorded(ctx context.Context, q *request, profile *pdu.Pro
 	if err != nil {
 		return err
 	}
-	err = q.selected.Result(r, s.cursor.Time(), q.slots, q.profile(profile))
+	err = q.selected.Result(r, s.cursor.Time(), q.profile(profile))
 	if err != nil {
 		s.cursor.SetPos(before) // every fetch has the error
 		return malformed(s.cursor.Record(), "%v", err)
