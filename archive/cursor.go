@@ -86,6 +86,23 @@ func (c *Cursor) Prev() error {
 	return c.join(b, a, b, e, b.label.Start.Add(-joinGap))
 }
 
+// SkipNext is Next for who wants no more of the record than its time and whether it is a mark: a
+// long one is not read whole. Record has no Raw then, and Result no sets.
+func (c *Cursor) SkipNext() error {
+	c.w.skims = true
+	err := c.Next()
+	c.w.skims = false
+	return err
+}
+
+// SkipPrev is Prev in the same way.
+func (c *Cursor) SkipPrev() error {
+	c.w.skims = true
+	err := c.Prev()
+	c.w.skims = false
+	return err
+}
+
 // read says that a record of an archive was read.
 func (c *Cursor) read(a *Archive) { c.from, c.joint, c.decoded = a, false, false }
 

@@ -19,7 +19,12 @@ type walker struct {
 	file   *File  // the volume that is open, nil if none is
 	win    window // on it
 	rec    Record // that was read last
+	end    int64  // where that ends
 	result pdu.Result
+
+	skims bool // whether the bytes of long records are not to be read
+	skim  skim
+	head  []byte // memory for the start of a record
 
 	counted struct { // see count
 		file   *File
@@ -62,6 +67,7 @@ func (w *walker) enter(volume int) error {
 	}
 	w.file = f
 	w.win.open(src)
+	w.skim.n = 0
 	return nil
 }
 
@@ -71,6 +77,9 @@ func (w *walker) nextIn() (found bool, err error) {
 	if err := w.enter(w.volume); err != nil {
 		return false, err
 	}
+	if w.skims && w.skimNext() {
+		return true, nil
+	}
 	// Fewer bytes than a length are the end, as in the C library: more may come.
 	if more, err := w.win.has(w.off + 4); !more {
 		return false, inFile(w.file.path, err)
@@ -79,8 +88,8 @@ func (w *walker) nextIn() (found bool, err error) {
 	if raw == nil || err != nil {
 		return false, w.failed(err)
 	}
-	w.set(w.off, raw, w.number(w.off, w.off+int64(len(raw))))
-	w.off += int64(len(raw))
+	w.set(w.off, w.off+int64(len(raw)), raw)
+	w.off = w.end
 	return true, nil
 }
 
@@ -90,18 +99,22 @@ func (w *walker) prevIn() (found bool, err error) {
 	if err := w.enter(w.volume); err != nil {
 		return false, err
 	}
+	if w.skims && w.skimPrev() {
+		return true, nil
+	}
 	raw, err := w.win.prev(w.first(), w.off, leastLen(0, w.version()))
 	if raw == nil || err != nil {
 		return false, inRecord(w.file.path, w.off, -1, err)
 	}
-	end := w.off
-	w.off -= int64(len(raw))
-	w.set(w.off, raw, w.number(w.off, end))
+	w.set(w.off-int64(len(raw)), w.off, raw)
+	w.off = w.rec.Offset
 	return true, nil
 }
 
-func (w *walker) set(off int64, raw []byte, number int) {
-	w.rec = Record{File: w.file, Offset: off, Number: number, Raw: raw, version: w.version()}
+// set notes the record that was read, from off to end.
+func (w *walker) set(off, end int64, raw []byte) {
+	w.rec = Record{File: w.file, Offset: off, Number: w.number(off, end), Raw: raw, version: w.version()}
+	w.end = end
 	_ = w.rec.classify() // in a volume there is no error
 }
 
@@ -113,7 +126,7 @@ func (w *walker) number(off, end int64) int {
 		return 1
 	case known && off == w.rec.Offset:
 		return w.rec.Number
-	case known && off == w.rec.Offset+int64(len(w.rec.Raw)):
+	case known && off == w.end:
 		return w.rec.Number + 1
 	case known && end == w.rec.Offset:
 		return w.rec.Number - 1
@@ -253,7 +266,7 @@ func (w *walker) seekFrom(past func(time.Time) bool) error {
 			break
 		}
 		if !past(w.rec.Time) {
-			w.off += int64(len(w.rec.Raw))
+			w.off = w.end
 			break
 		}
 	}

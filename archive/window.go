@@ -23,10 +23,12 @@ type window struct {
 	off  int64  // where buf begins in the file
 	buf  []byte // what is there
 	span int64  // how much to read next
+	last int    // the length of the record that was read last
+	back bool   // whether one was read back since the buffer was filled
 }
 
 // open begins with another file.
-func (w *window) open(r source) { w.r, w.size, w.off, w.buf = r, 0, 0, w.buf[:0] }
+func (w *window) open(r source) { *w = window{r: r, buf: w.buf[:0]} }
 
 // has reports whether the file has end bytes. If it had not before, it looks anew.
 func (w *window) has(end int64) (bool, error) {
@@ -45,6 +47,7 @@ func (w *window) has(end int64) (bool, error) {
 // If ahead is false they are read together with what lies before them.
 func (w *window) bytes(off int64, n int, ahead bool) ([]byte, error) {
 	if at := off - w.off; at >= 0 && at+int64(n) <= int64(len(w.buf)) {
+		w.back = w.back || !ahead
 		return w.buf[at : at+int64(n) : at+int64(n)], nil
 	}
 	if goesOn := off <= w.off+int64(len(w.buf)) && off+int64(n) >= w.off; goesOn {
@@ -55,11 +58,15 @@ func (w *window) bytes(off int64, n int, ahead bool) ([]byte, error) {
 	from, end := off, off+int64(n)
 	if ahead {
 		end = max(end, off+w.span)
+		if w.back { // who goes to and fro comes back to the record before
+			from = max(0, off-int64(w.last))
+		}
 	} else {
 		// A part of the window lies after the record, for who turns round.
 		from = max(0, min(off, end-w.span*3/4))
 		end = max(end, from+w.span)
 	}
+	w.back = !ahead
 	err := w.fill(from, int(min(end, w.size)-from))
 	at := off - w.off
 	if at+int64(n) > int64(len(w.buf)) {
@@ -70,6 +77,9 @@ func (w *window) bytes(off int64, n int, ahead bool) ([]byte, error) {
 	}
 	return w.buf[at : at+int64(n) : at+int64(n)], nil
 }
+
+// holds reports whether n bytes from off are there without reading.
+func (w *window) holds(off, n int64) bool { return off >= w.off && off+n <= w.off+int64(len(w.buf)) }
 
 // fill reads n bytes from off. What is in the buffer already moves.
 func (w *window) fill(off int64, n int) error {
@@ -120,6 +130,7 @@ func (w *window) next(off int64, least int) ([]byte, error) {
 	if tail := int32(binary.BigEndian.Uint32(rec[n-4:])); tail != n {
 		return nil, flawed(pdu.ErrLogRec, "record begins with length %d, ends with %d", n, tail)
 	}
+	w.last = int(n)
 	return rec, nil
 }
 
@@ -152,5 +163,6 @@ func (w *window) prev(first, end int64, least int) ([]byte, error) {
 	if head := int32(binary.BigEndian.Uint32(rec)); head != n {
 		return nil, flawed(pdu.ErrLogRec, "record ends with length %d, begins with %d", n, head)
 	}
+	w.last = int(n)
 	return rec, nil
 }

@@ -163,6 +163,9 @@ func (p *interpolator) findBounds(ctx context.Context, q *request, profile *pdu.
 // marks between them.
 const farAway = 16
 
+// nearby is how many records are read whole on the way: they may be those with the values.
+const nearby = 3
+
 // needsMarks reports whether a mark since the fetch before leaves a metric without values.
 func (p *interpolator) needsMarks() bool {
 	return slices.ContainsFunc(p.states, func(m *metricState) bool { return m.had && m.desc.Sem == pdu.SemCounter })
@@ -186,10 +189,15 @@ func (p *interpolator) moveCursor(ctx context.Context, t moment) (passed bool, e
 			}
 		}
 		before := c.Pos()
-		if t < p.placeAt {
+		switch back := t < p.placeAt; {
+		case n <= nearby && back:
 			err = c.Prev()
-		} else {
+		case n <= nearby:
 			err = c.Next()
+		case back:
+			err = c.SkipPrev()
+		default:
+			err = c.SkipNext()
 		}
 		if isEnd(err) {
 			break
@@ -386,7 +394,7 @@ func (p *interpolator) eachValue(f func(*instanceState, pdu.Atom)) error {
 		if m.pending == 0 {
 			continue
 		}
-		set := q.selected.At(slot)
+		set := q.selected.At(q.first[slot])
 		m.hint = 0
 		for n := 0; n < set.Len() && m.pending > 0; n++ {
 			id := set.Inst(n)

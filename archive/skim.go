@@ -1,0 +1,71 @@
+package archive
+
+import "encoding/binary"
+
+const (
+	skimLeast  = 16 << 10 // shorter records are read whole: that is quicker than one call of the system for each
+	skimBefore = 32       // how much a skim reads before the place between two records
+	skimAfter  = 96       // and after it
+)
+
+// A skim reads a file around the places between two records: the words of length and what comes
+// first in a record.
+type skim struct {
+	off int64 // in the file
+	n   int   // how much of buf is there
+	buf [skimBefore + skimAfter]byte
+}
+
+// around is what lies from before bytes before a place to after bytes after it; nil if it cannot be read.
+func (s *skim) around(r source, place int64, before, after int) []byte {
+	from := place - int64(before)
+	if from < s.off || place+int64(after) > s.off+int64(s.n) {
+		s.off = max(0, place-skimBefore)
+		s.n, _ = r.ReadAt(s.buf[:], s.off) // fewer bytes at the end of the file
+		if place+int64(after) > s.off+int64(s.n) {
+			return nil
+		}
+	}
+	at := int(from - s.off)
+	return s.buf[at : at+before+after]
+}
+
+// word is a length that bytes begin with, 0 if they cannot be read.
+func word(b []byte) int64 {
+	if b == nil {
+		return 0
+	}
+	return int64(binary.BigEndian.Uint32(b))
+}
+
+// skimNext is nextIn if the record is long, of which it reads the start and the end alone. It does
+// nothing if it is short, or if anything is wrong.
+func (w *walker) skimNext() bool {
+	head := append(w.head[:0], w.skim.around(w.win.r, w.off, 0, leastLen(0, w.version())-4)...)
+	w.head = head
+	if len(head) == 0 {
+		return false
+	}
+	n := word(head)
+	if n < skimLeast || n > MaxRecord || w.win.holds(w.off, n) || word(w.skim.around(w.win.r, w.off+n, 4, 0)) != n {
+		return false
+	}
+	w.set(w.off, w.off+n, head)
+	w.off, w.rec.Raw = w.end, nil
+	return true
+}
+
+// skimPrev is prevIn in the same way.
+func (w *walker) skimPrev() bool {
+	n := word(w.skim.around(w.win.r, w.off, 4, 0))
+	if n < skimLeast || n > min(w.off-w.first(), MaxRecord) || w.win.holds(w.off-n, n) {
+		return false
+	}
+	head := w.skim.around(w.win.r, w.off-n, 0, leastLen(0, w.version())-4)
+	if word(head) != n {
+		return false
+	}
+	w.set(w.off-n, w.off, head)
+	w.off, w.rec.Raw = w.rec.Offset, nil
+	return true
+}
