@@ -14,7 +14,6 @@ import (
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/examples/internal/logtext"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
 	"github.com/pcp-go/pcp/pmns"
 )
@@ -34,8 +33,6 @@ type show struct {
 	reverse          bool
 	stamp            int // how often -x was given
 	raw              string
-	window           pmapi.WindowSpec // of -S and -T
-	names            *pmns.Tree       // of -n; nil without
 }
 
 // all is -a.
@@ -87,7 +84,7 @@ func newDumper(ctx context.Context, c *tool.Command, s *show, name string) (*dum
 		return nil, c.Errorf("Cannot open archive \"%s\": %w", tool.Escape(name), tool.Cause(err))
 	}
 	d.set, d.arch, d.meta, d.label = set, set.Archives()[0], set.Metadata(), set.Label()
-	d.nameSpace = cmp.Or(s.names, d.meta.Names())
+	d.nameSpace = cmp.Or(c.Names(), d.meta.Names())
 	d.clock = logtext.Clock{Location: time.Local, Digits: logtext.Micros}
 	if d.label.Version > 2 {
 		d.clock.Digits = logtext.Nanos
@@ -114,15 +111,13 @@ func (d *dumper) findEnd(name string) {
 		"         produce complete information.  Continuing and hoping for the best.\n\n")
 }
 
-// setWindow sets the time window. Backwards there is no limit without -S.
-func (d *dumper) setWindow() error {
-	d.window.Location = d.clock.Location
-	w, err := d.window.Window(d.label.Start, d.end)
-	if err != nil {
+// setTimes sets the zone and the time window. Backwards there is no limit without -S and -T.
+func (d *dumper) setTimes(c *tool.Command) error {
+	if err := c.SetArchiveTimes(d.label.Host, d.label.TimeZone, d.label.Start, d.end); err != nil {
 		return err
 	}
-	d.from, d.until = w.Start, w.End
-	if d.reverse && d.window.Start == "" {
+	d.clock.Location, d.from, d.until = c.Location, c.Begin, c.End
+	if d.reverse && !c.EndsGiven {
 		d.from = time.Time{}
 	}
 	return nil

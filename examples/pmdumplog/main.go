@@ -15,7 +15,6 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/tool"
-	"github.com/pcp-go/pcp/pmns"
 )
 
 func main() {
@@ -31,7 +30,7 @@ func main() {
 const outBuffer = 64 << 10
 
 func newCommand(s *show) *tool.Command {
-	c := &tool.Command{Name: "pmdumplog", Synopsis: "[options] [archive [metricname ...]]", OperandSource: true, ZoneNote: true}
+	c := &tool.Command{Name: "pmdumplog", Synopsis: "[options] [archive [metricname ...]]", OperandSource: true, OperandArchive: true, ZoneNote: true, HighRes: true}
 	flag := tool.Flag
 	// PCP's tool knows --version, but not -V.
 	c.Options = append(c.Options, tool.Option{Short: 'V', Set: func(string) error { return errors.New("invalid option -- 'V'") }})
@@ -46,25 +45,14 @@ func newCommand(s *show) *tool.Command {
 		tool.Option{Short: 'l', Long: "label", Help: "dump the archive label", Set: flag(&s.label)},
 		tool.Option{Short: 'M', Long: "markrecs", Help: "report <mark> records", Set: flag(&s.marks)},
 		tool.Option{Short: 'm', Long: "metrics", Help: "dump values of the metrics (default)", Set: flag(&s.values)})
-	names := c.Standard("namespace")[0]
-	check := names.Set
-	names.Set = func(file string) (err error) {
-		if err = check(file); err == nil {
-			s.names, err = pmns.Load(file)
-		}
-		return err
-	}
-	c.Options = append(c.Options, names, tool.Option{Short: 'r', Long: "reverse", Help: "process archive in reverse chronological order", Set: flag(&s.reverse)})
-	text := func(variable *string) func(string) error {
-		return func(value string) error { *variable = value; return nil }
-	}
-	start, finish := c.Standard("start")[0], c.Standard("finish")[0]
-	start.Set, finish.Set = text(&s.window.Start), text(&s.window.Finish)
-	c.Options = append(c.Options, start)
+	c.Options = append(c.Options, c.Standard("namespace")...)
+	c.Options = append(c.Options, tool.Option{Short: 'r', Long: "reverse", Help: "process archive in reverse chronological order", Set: flag(&s.reverse)})
+	c.Options = append(c.Options, c.Standard("start")...)
 	c.Options = append(c.Options, tool.Option{Short: 's', Long: "sizes", Help: "report size of data records in archive", Set: flag(&s.sizes)})
-	c.Options = append(c.Options, finish,
+	c.Options = append(c.Options, c.Standard("finish")...)
+	c.Options = append(c.Options,
 		tool.Option{Short: 't', Help: "dump the temporal index", Set: flag(&s.index)},
-		tool.Option{Short: 'v', Arg: "FILE", Help: "verbose hex dump of a physical file in raw format", Set: text(&s.raw)},
+		tool.Option{Short: 'v', Arg: "FILE", Help: "verbose hex dump of a physical file in raw format", Set: func(file string) error { s.raw = file; return nil }},
 		tool.Option{Short: 'x', Help: "include date, usec (-xx) and Epoch (-xxx) in reported timestamps", Set: func(string) error { s.stamp++; return nil }})
 	c.Options = append(c.Options, c.Standard("timezone", "hostzone", "debug", "version", "help")...)
 	return c
@@ -73,10 +61,14 @@ func newCommand(s *show) *tool.Command {
 // run prints what the command line asks for.
 func run(ctx context.Context, c *tool.Command, s *show, out *bufio.Writer) error {
 	args, err := c.Parse(os.Args[1:])
+	archives := c.Archives()
+	if len(archives) == 0 && s.raw == "" && len(args) > 0 {
+		archives, args = args[:1], args[1:]
+	}
 	switch {
 	case err != nil:
 		return err
-	case (s.raw == "") == (len(args) == 0):
+	case s.raw == "" && len(archives) == 0, s.raw != "" && len(args) > 0:
 		return c.UsageErrorf("")
 	case s.raw != "":
 		if err := printRaw(out, s.raw); err != nil {
@@ -86,18 +78,16 @@ func run(ctx context.Context, c *tool.Command, s *show, out *bufio.Writer) error
 	case !s.sections():
 		s.values = true
 	}
-	d, err := newDumper(ctx, c, s, args[0])
+	d, err := newDumper(ctx, c, s, archives[0])
 	if err != nil {
 		return err
 	}
 	defer d.set.Close()
 	d.out = out
-	c.SetArchiveZone(d.label.Host, d.label.TimeZone)
-	d.clock.Location = c.Location
-	if err := d.setWindow(); err != nil {
-		return c.Errorf("invalid time window.\n%w\n", err)
+	if err := d.setTimes(c); err != nil {
+		return err
 	}
-	ids, err := d.lookup(args[1:])
+	ids, err := d.lookup(args)
 	if err != nil {
 		return err
 	}

@@ -14,12 +14,14 @@ import (
 func (d *dumper) printRecords(ids []pdu.PMID) error {
 	c := d.set.Cursor()
 	move := c.Next
-	before := func(t time.Time) bool { return t.Before(d.from) }
+	last := d.from // of the records that were read
+	before := func(t time.Time) bool { return t.Before(last) }
 	beyond := func(t time.Time) bool { return t.After(d.until) }
 	err := c.SeekNext(d.from)
 	if d.reverse {
-		move = c.Prev
-		before, beyond = beyond, before
+		move, last = c.Prev, d.until
+		before = func(t time.Time) bool { return t.After(last) }
+		beyond = func(t time.Time) bool { return t.Before(d.from) }
 		if err = d.seekLast(c); err != nil && d.endErr != nil {
 			return nil // there is no end to start from, which has been reported
 		}
@@ -29,16 +31,17 @@ func (d *dumper) printRecords(ids []pdu.PMID) error {
 		if err = move(); err != nil {
 			break
 		}
-		if beyond(c.Time()) {
-			return nil
-		}
-		if before(c.Time()) {
-			continue // time has gone backwards in the archive
-		}
 		if d.reverse && first {
 			d.printf("\nLog finished at %s - dump in reverse order\n", c.Time().In(d.clock.Location).Format(time.ANSIC))
 			first = false
 		}
+		if beyond(c.Time()) {
+			return nil
+		}
+		if before(c.Time()) {
+			continue // time has turned round in the archive
+		}
+		last = c.Time()
 		err = d.printRecord(c, ids)
 	}
 	if errors.Is(err, pdu.ErrEOL) {

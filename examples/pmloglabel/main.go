@@ -51,7 +51,7 @@ func main() {
 }
 
 func newCommand(l *labeler) *tool.Command {
-	c := &tool.Command{Name: "pmloglabel", Synopsis: "[options] archive"}
+	c := &tool.Command{Name: "pmloglabel", Synopsis: "[options] archive", NoEnvironment: true}
 	text := func(variable *string) func(string) error {
 		return func(value string) error {
 			*variable, l.rewrite = value, true

@@ -40,7 +40,7 @@ func main() {
 }
 
 func newCommand(s *sizer) *tool.Command {
-	c := &tool.Command{Name: "pmlogsize", Synopsis: "[options] archive"}
+	c := &tool.Command{Name: "pmlogsize", Synopsis: "[options] archive", OperandArchive: true}
 	c.AddOptions("Options",
 		tool.Option{Short: 'd', Long: "detail", Help: "detailed output (per metric and per indom)", Set: tool.Flag(&s.detail)},
 		tool.Option{Short: 'r', Long: "replication", Help: "report replicated metric values and instances",

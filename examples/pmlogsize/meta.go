@@ -1,8 +1,8 @@
 package main
 
 import (
+	"encoding/binary"
 	"fmt"
-	"strings"
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/pdu"
@@ -85,7 +85,7 @@ func (s *sizer) printPart(name string, p part, size int64, more string) {
 
 // printTodo prints, once, that there are no details of labels and texts. PCP's tool says it in these words.
 func (s *sizer) printTodo(kind string, p *part) {
-	if (s.detail || s.verbose > 0) && p.records == 0 {
+	if s.detail && p.records == 0 {
 		fmt.Fprintf(s.out, "%s: TODO ... nothing reported as yet\n", kind)
 	}
 }
@@ -97,10 +97,20 @@ func (s *sizer) printMetric(r *archive.Record) error {
 	}
 	m, err := r.Metric()
 	if err == nil {
-		fmt.Fprintf(s.out, "PMID: %v %s\n", m.PMID, strings.Join(m.Names, " "))
+		fmt.Fprintf(s.out, "PMID: %v", m.PMID)
+		lengths := r.Raw[descNames:]
+		for _, name := range m.Names {
+			n := int(binary.BigEndian.Uint32(lengths))
+			fmt.Fprintf(s.out, " %*s", n, name) // some old writers have padded names
+			lengths = lengths[4+n:]
+		}
+		fmt.Fprintln(s.out)
 	}
 	return err
 }
+
+// descNames is where the names of a descriptor's record begin.
+const descNames = 32
 
 // addInDom adds a record of an instance domain.
 func (s *sizer) addInDom(domains []*inDom, byID map[pdu.InDom]*inDom, r *archive.Record, bytes int64) ([]*inDom, error) {

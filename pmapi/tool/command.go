@@ -27,6 +27,11 @@ type Command struct {
 	InOrder bool
 	// OperandSource allows -z without -h, since an operand may name the source; see MetricSpec.
 	OperandSource bool
+	// OperandArchive is for tools that read archives without a context. Their source is an archive of the environment or of an
+	// operand, and SetArchiveTimes is their SetTimes.
+	OperandArchive bool
+	// NoEnvironment is for tools to which the environment gives no options.
+	NoEnvironment bool
 	// Multi allows several hosts or several archives.
 	Multi bool
 	// ZoneNote makes SetTimes print, on Stdout, which zone -z or -Z has set.
@@ -40,6 +45,7 @@ type Command struct {
 	Samples   int           // of -s; -1 without
 	Interval  time.Duration // of -t; 0 without
 	ZoneGiven bool          // -z or -Z was given
+	EndsGiven bool          // -S or -T was given
 	Debug     []string      // names of debug options of -D, see pmdbg(1)
 
 	// Set by SetTimes.
@@ -78,8 +84,10 @@ func (c *Command) Parse(args []string) (operands []string, err error) {
 }
 
 func (c *Command) parse(args []string, getenv func(string) (string, bool)) (operands []string, err error) {
-	c.Samples, c.Interval, c.ZoneGiven, c.Debug, c.given = -1, 0, false, nil, given{}
-	c.parseEnvironment(getenv)
+	c.Samples, c.Interval, c.ZoneGiven, c.EndsGiven, c.Debug, c.given = -1, 0, false, false, nil, given{}
+	if !c.NoEnvironment {
+		c.parseEnvironment(getenv)
+	}
 	parser := c.parser()
 	if _, ok := getenv("POSIXLY_CORRECT"); ok {
 		parser.InOrder = true
@@ -126,12 +134,13 @@ func (c *Command) addUnsupported(what string) {
 // checkCombinations looks for options that do not go together.
 func (c *Command) checkCombinations() {
 	g := &c.given
+	c.EndsGiven = g.start != nil || g.finish != nil
 	source := len(g.hosts) > 0 || g.local || len(g.archives) > 0
 	if g.hostZone && len(g.hosts) == 0 && len(g.archives) == 0 && !c.OperandSource && g.origin == nil {
 		c.addError(errors.New("use of timezone from metric source requires a source"))
 	}
 	switch {
-	case len(g.archives) > 0:
+	case len(g.archives) > 0, c.OperandArchive:
 	case g.origin != nil && !source:
 		c.addError(c.setLocalArchives())
 	case g.origin != nil || g.start != nil || g.align != nil:

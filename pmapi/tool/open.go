@@ -36,7 +36,7 @@ func (c *Command) OpenSource(ctx context.Context, kind pmapi.SourceKind, name st
 
 func (c *Command) openArchive(ctx context.Context, name string) (*pmapi.Context, error) {
 	o := pmapi.ArchiveOptionsFromEnv()
-	o.Names = c.given.names
+	o.Names = c.Names()
 	pc, err := o.Open(ctx, name)
 	if err != nil {
 		message := fmt.Sprintf("%s: Cannot open archive \"%s\": %v\n", c.Name, name, pdu.FromError(err))
@@ -50,7 +50,7 @@ func (c *Command) dial(ctx context.Context, host string, change []func(*pmapi.Di
 	if err != nil {
 		fmt.Fprintf(c.stderr(), "%s: %v\n", c.Name, err)
 	}
-	d.Names = c.given.names
+	d.Names = c.Names()
 	if len(c.Debug) > 0 {
 		d.Logger = slog.New(slog.NewTextHandler(c.stderr(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}

@@ -143,6 +143,9 @@ func (c *Command) setNamespace(value string) error { return c.loadNames(value, f
 
 func (c *Command) setUniqnames(value string) error { return c.loadNames(value, true) }
 
+// Names is the name space of -n or -N, also of the environment; nil without. Dial gives it to its contexts.
+func (c *Command) Names() *pmns.Tree { return c.given.names }
+
 // loadNames reads a name space file. Its errors are printed without the usage message.
 func (c *Command) loadNames(file string, unique bool) error {
 	report, err := "", error(pdu.ErrDupPMNS)
