@@ -2,6 +2,8 @@ package archive_test
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -33,64 +35,89 @@ func recorded(t testing.TB, base string) fstest.MapFS {
 	return files
 }
 
-// readAll reads all that there is to read of an archive, in every way, and returns how many
-// data records it has read forward. Errors are those that this package promises.
-func readAll(t testing.TB, files fstest.MapFS, base string) (records int) {
+// A reading is what has been read of an archive.
+type reading struct {
+	open       error // of Open; then there is nothing else
+	records    int   // forward
+	next       error // why there were no more; nil at the end
+	back       int   // backward from the end
+	metrics    int
+	indexUsed  int
+	seekErrors int
+}
+
+// readAll reads all that there is to read of an archive, in every way. Errors are those that this package promises, and
+// name a file; those about records say where.
+func readAll(t testing.TB, files fs.FS, base string) (r reading) {
 	expect := func(err error) {
-		if _, ok := errors.AsType[*archive.Error](err); !ok || !isArchiveCode(err) {
+		e, ok := errors.AsType[*archive.Error](err)
+		if !ok || !isArchiveCode(err) || e.File == "" {
 			t.Errorf("error %v (%T)", err, err)
 		}
 	}
 	s, err := archive.Options{FS: files}.Open(t.Context(), base)
 	if err != nil {
 		expect(err)
-		return -1
+		return reading{open: err}
 	}
 	defer s.Close()
 	readMetadata(s.Metadata())
+	for range s.Metadata().Metrics() {
+		r.metrics++
+	}
+	r.indexUsed = len(s.Archives()[0].Index())
 	for _, err := range s.Records() {
 		if err != nil {
 			expect(err)
 		}
 	}
 	c := s.Cursor()
-	read := func(move func() error) (n int) {
-		for {
-			err := move()
-			if err == pdu.ErrEOL {
-				return n
-			}
-			if err != nil {
-				expect(err)
-				return n
-			}
-			n++
-			r, err := c.Result()
-			if err != nil {
-				expect(err)
-				continue
-			}
-			for _, set := range r.All() {
-				for range set.All(pdu.Type32) {
-				}
-			}
-		}
-	}
-	records = read(c.Next)
+	r.records, r.next = readMoves(c, c.Next, expect)
 	if err := c.SeekEnd(); err != nil {
 		expect(err)
 	} else {
-		read(c.Prev)
+		r.back, _ = readMoves(c, c.Prev, expect)
 	}
-	if _, err := s.End(); err != nil {
+	end, err := s.End()
+	if err != nil {
 		expect(err)
 	}
-	for _, seek := range []func(time.Time) error{c.SeekNext, c.SeekPrev} {
-		if err := seek(s.Start().Add(time.Second)); err != nil {
-			expect(err)
+	for _, at := range []time.Time{s.Start().Add(time.Second), s.Start().Add(end.Sub(s.Start()) / 2), end} {
+		for _, seek := range []func(time.Time) error{c.SeekNext, c.SeekPrev} {
+			if err := seek(at); err != nil {
+				expect(err)
+				r.seekErrors++
+			}
 		}
 	}
-	return records
+	return r
+}
+
+// readMoves decodes the records that move reads, and says how many there are, and why there are no more.
+func readMoves(c *archive.Cursor, move func() error, expect func(error)) (n int, why error) {
+	for {
+		err := move()
+		if err == pdu.ErrEOL {
+			return n, nil
+		}
+		if err != nil {
+			if e, ok := errors.AsType[*archive.Error](err); ok && e.Offset < 0 && errors.Is(err, pdu.ErrLogRec) {
+				expect(fmt.Errorf("without an offset: %v", err))
+			}
+			expect(err)
+			return n, err
+		}
+		n++
+		r, err := c.Result()
+		if err != nil {
+			expect(err)
+			continue
+		}
+		for _, set := range r.All() {
+			for range set.All(pdu.Type32) {
+			}
+		}
+	}
 }
 
 func isArchiveCode(err error) bool {
@@ -146,7 +173,7 @@ func TestTruncated(t *testing.T) {
 					want++
 				}
 			}
-			if got := readAll(t, files, base); got != want && cut >= start {
+			if got := readAll(t, files, base).records; got != want && cut >= start {
 				t.Errorf("%s cut at %d: %d records, want %d", last, cut, got, want)
 			}
 		}
@@ -195,7 +222,7 @@ func TestFlipped(t *testing.T) {
 func TestRecorded(t *testing.T) {
 	for _, base := range []string{"v2", "v3"} {
 		files := recorded(t, base)
-		if n := readAll(t, files, base); n != 14 {
+		if n := readAll(t, files, base).records; n != 14 {
 			t.Errorf("%s: %d records, want 14", base, n)
 		}
 		s := open(t, files, base)

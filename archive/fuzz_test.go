@@ -11,7 +11,7 @@ import (
 
 // fuzzFile fuzzes one file of an archive. Whatever is in it, reading ends with errors that this
 // package promises.
-func fuzzFile(f *testing.F, suffix string, check func(t *testing.T, files fstest.MapFS, records int)) {
+func fuzzFile(f *testing.F, suffix string, check func(t *testing.T, files fstest.MapFS, r reading)) {
 	for _, base := range []string{"v2", "v3"} {
 		f.Add(base == "v3", recorded(f, base)[base+suffix].Data)
 	}
@@ -29,20 +29,20 @@ func fuzzFile(f *testing.F, suffix string, check func(t *testing.T, files fstest
 
 // FuzzVolume fuzzes the frames and value sets of data records.
 func FuzzVolume(f *testing.F) {
-	fuzzFile(f, ".0", func(*testing.T, fstest.MapFS, int) {})
+	fuzzFile(f, ".0", func(*testing.T, fstest.MapFS, reading) {})
 }
 
 func FuzzMetadata(f *testing.F) {
-	fuzzFile(f, ".meta", func(t *testing.T, _ fstest.MapFS, records int) {
-		if records >= 0 && records != 14 {
-			t.Errorf("with other metadata, there are %d data records", records)
+	fuzzFile(f, ".meta", func(t *testing.T, _ fstest.MapFS, r reading) {
+		if r.open == nil && r.records != 14 {
+			t.Errorf("with other metadata, there are %d data records", r.records)
 		}
 	})
 }
 
 // With any index that can be opened, seeks find the same as with none.
 func FuzzIndex(f *testing.F) {
-	fuzzFile(f, ".index", func(t *testing.T, files fstest.MapFS, records int) {
+	fuzzFile(f, ".index", func(t *testing.T, files fstest.MapFS, r reading) {
 		base := "v2"
 		if files["v3.0"] != nil {
 			base = "v3"
@@ -52,8 +52,8 @@ func FuzzIndex(f *testing.F) {
 			return
 		}
 		defer s.Close()
-		if records != 14 {
-			t.Errorf("with another index, there are %d data records", records)
+		if r.records != 14 {
+			t.Errorf("with another index, there are %d data records", r.records)
 		}
 		delete(files, base+".index")
 		without := open(t, files, base).Cursor()

@@ -1,15 +1,10 @@
 package archive_test
 
 import (
-	"context"
 	"errors"
-	"math/rand/v2"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/internal/pcptest"
@@ -59,85 +54,4 @@ func TestInteropBadArchives(t *testing.T) {
 			}
 		}
 	}
-}
-
-// The archives of the test-suite, cut at the ends of records and elsewhere and with flipped
-// bits, are read without a panic and with errors that this package promises.
-func TestSuiteDamaged(t *testing.T) {
-	limit, flips := int64(3_000), 5
-	if *all {
-		limit, flips = 1_000_000, 200
-	}
-	for _, base := range suiteArchives(t, limit) {
-		t.Run(strings.TrimPrefix(base, suite+"/"), func(t *testing.T) {
-			t.Parallel()
-			files, ends := loadSuite(t, base)
-			if files == nil {
-				t.Skip("compressed, or with an empty file")
-			}
-			for file := range files {
-				damage(t, files, base, file, ends[file], flips)
-			}
-		})
-	}
-}
-
-// damage reads an archive again and again with one file cut or changed.
-func damage(t *testing.T, files fstest.MapFS, base, file string, ends []int, flips int) {
-	name, whole := filepath.Base(base), files[file].Data
-	r := rand.New(rand.NewPCG(uint64(len(whole)), 6))
-	for range flips {
-		ends = append(ends, r.IntN(len(whole)))
-	}
-	for _, cut := range ends {
-		files[file].Data = whole[:cut:cut]
-		readAll(t, files, name)
-	}
-	for range flips {
-		b := slices.Clone(whole)
-		b[r.IntN(len(b))] ^= 1 << r.IntN(8)
-		files[file].Data = b
-		readAll(t, files, name)
-	}
-	files[file].Data = whole
-	if t.Failed() {
-		t.Fatal(file)
-	}
-}
-
-// loadSuite loads an archive and where the records of its files end; nil if it is compressed.
-func loadSuite(t *testing.T, base string) (fstest.MapFS, map[string][]int) {
-	s, err := archive.Open(t.Context(), base)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	files, ends := fstest.MapFS{}, map[string][]int{}
-	paths := volumePaths(s.Archives()[0].Files())
-	for _, path := range append(paths, s.Archives()[0].Files().Meta, s.Archives()[0].Files().Index) {
-		if path == "" {
-			continue
-		}
-		f, err := archive.Options{}.OpenFile(context.Background(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if size, err := f.Size(); err != nil || size != int64(len(b)) || len(b) == 0 {
-			return nil, nil
-		}
-		name := filepath.Base(path)
-		files[name] = &fstest.MapFile{Data: b}
-		for r, err := range f.Records() {
-			if err != nil {
-				break // some end with a part of a record
-			}
-			ends[name] = append(ends[name], int(r.Offset)+len(r.Raw))
-		}
-	}
-	return files, ends
 }

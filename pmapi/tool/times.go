@@ -97,6 +97,13 @@ func liveTimes(ctx context.Context, pc *pmapi.Context, now time.Time) timeSource
 }
 
 func (c *Command) setTimes(src timeSource, now time.Time) error {
+	if err := c.setLocation(src); err != nil {
+		return err
+	}
+	return c.setWindow(src, now)
+}
+
+func (c *Command) setLocation(src timeSource) error {
 	c.Location = LocalZone()
 	switch {
 	case c.given.hostZone:
@@ -110,7 +117,7 @@ func (c *Command) setTimes(src timeSource, now time.Time) error {
 		c.Location = newZone(c.given.zone)
 		c.printZoneNote("\"TZ=" + c.given.zone + "\"")
 	}
-	return c.setWindow(src, now)
+	return nil
 }
 
 func (c *Command) printZoneNote(zone string) {
