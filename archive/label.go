@@ -123,7 +123,11 @@ func (l *Label) decode(b []byte) error {
 		texts = []int{256, 256, 256}
 	}
 	for i, p := range []*string{&l.Host, &l.TimeZone, &l.ZoneInfo} {
-		text, _, _ := bytes.Cut(c.Bytes(texts[i], "text"), []byte{0})
+		if texts[i] == 0 {
+			continue
+		}
+		text, _, _ := bytes.Cut(c.Bytes(texts[i]-1, "text"), []byte{0})
+		c.Skip(1, "NUL") // whatever it is, as to the C library
 		*p = string(text)
 	}
 	if trailer := int64(c.Int32("trailer")); trailer != length {

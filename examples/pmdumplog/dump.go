@@ -171,7 +171,11 @@ func (d *dumper) appendDate(b []byte, t time.Time) []byte {
 	}
 	b = d.clock.AppendDate(b, t)
 	if d.stamp >= 2 {
-		b = fmt.Appendf(b, " (%.*f)", d.clock.Digits, logtext.Seconds(d.label.Start, t))
+		start := d.label.Start
+		if d.clock.Digits == logtext.Micros {
+			start = start.Truncate(time.Microsecond)
+		}
+		b = fmt.Appendf(b, " (%.*f)", d.clock.Digits, logtext.Seconds(start, t))
 	}
 	return b
 }
