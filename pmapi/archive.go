@@ -38,19 +38,44 @@ type ArchiveOptions struct {
 	// CounterWrap interpolates a counter of an integer type that has decreased as if it had
 	// passed its greatest value once. The C library does so if PCP_COUNTER_WRAP is set.
 	CounterWrap bool
-	// IgnoreMarks interpolates across all marks. The C library does so if
-	// PCP_IGNORE_MARK_RECORDS is set, and empty.
-	IgnoreMarks bool
+	// IgnoreMarks interpolates across marks if the records before and after are at most so far
+	// apart; AllMarks across all, and 0 across none. The C library does so if
+	// PCP_IGNORE_MARK_RECORDS is set.
+	IgnoreMarks time.Duration
 	// Names is the name space instead of that of the archives; nil for theirs.
 	Names *pmns.Tree
 }
 
-// ArchiveOptionsFromEnv makes the options that the environment variables PCP_COUNTER_WRAP and
-// PCP_IGNORE_MARK_RECORDS give to all contexts of the C library.
-func ArchiveOptionsFromEnv() ArchiveOptions {
-	_, wrap := os.LookupEnv("PCP_COUNTER_WRAP")
-	marks, set := os.LookupEnv("PCP_IGNORE_MARK_RECORDS")
-	return ArchiveOptions{CounterWrap: wrap, IgnoreMarks: set && marks == ""}
+// AllMarks is the ArchiveOptions.IgnoreMarks that ignores all marks.
+const AllMarks = archivesource.AllMarks
+
+// ArchiveOptionsFromEnv makes ArchiveOptions from the environment variables that the C library
+// reads:
+//
+//	PCP_COUNTER_WRAP         CounterWrap, if it is set
+//	PCP_IGNORE_MARK_RECORDS  IgnoreMarks, see ParseInterval; empty or an interval of 0 means AllMarks
+//
+// A value that cannot be used is ignored. Then there is an error, with the text of the C library, and
+// the options can be used all the same.
+func ArchiveOptionsFromEnv() (o ArchiveOptions, err error) {
+	_, o.CounterWrap = os.LookupEnv("PCP_COUNTER_WRAP")
+	const name = "PCP_IGNORE_MARK_RECORDS"
+	v, ok := os.LookupEnv(name)
+	switch {
+	case !ok:
+		return o, nil
+	case v == "":
+		o.IgnoreMarks = AllMarks
+		return o, nil
+	}
+	d, err := ParseInterval(v)
+	if err != nil {
+		return o, fmt.Errorf("bad $%s: not in pmParseInterval(3) format:\n%w", name, err)
+	}
+	if o.IgnoreMarks = d; d == 0 {
+		o.IgnoreMarks = AllMarks
+	}
+	return o, nil
 }
 
 // Open opens a context on archives; see the function Open.

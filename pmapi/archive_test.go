@@ -2,7 +2,9 @@ package pmapi_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,8 +73,12 @@ func TestArchiveInterpolation(t *testing.T) {
 		{name: "counter across the mark", id: countID, inst: -1, mode: pmapi.ModeInterp, step: 10 * time.Second, want: []float64{100, 200, 151, none}},
 		{name: "counter wraps", opts: pmapi.ArchiveOptions{CounterWrap: true}, id: countID, inst: -1, mode: pmapi.ModeInterp, origin: archiveStart.Add(12500 * time.Millisecond),
 			step: time.Hour, want: []float64{1073742012}},
-		{name: "marks ignored", opts: pmapi.ArchiveOptions{IgnoreMarks: true}, id: countID, inst: -1, mode: pmapi.ModeInterp, origin: archiveStart.Add(25 * time.Second),
+		{name: "marks ignored", opts: pmapi.ArchiveOptions{IgnoreMarks: pmapi.AllMarks}, id: countID, inst: -1, mode: pmapi.ModeInterp, origin: archiveStart.Add(25 * time.Second),
 			step: time.Hour, want: []float64{576}},
+		{name: "marks of short gaps ignored", opts: pmapi.ArchiveOptions{IgnoreMarks: 10 * time.Second}, id: countID, inst: -1, mode: pmapi.ModeInterp,
+			origin: archiveStart.Add(25 * time.Second), step: time.Hour, want: []float64{576}},
+		{name: "marks of longer gaps", opts: pmapi.ArchiveOptions{IgnoreMarks: 9999 * time.Millisecond}, id: countID, inst: -1, mode: pmapi.ModeInterp,
+			origin: archiveStart.Add(25 * time.Second), step: time.Hour, want: []float64{none}},
 		{name: "discrete", id: stateID, inst: -1, mode: pmapi.ModeInterp, step: 2500 * time.Millisecond,
 			want: []float64{100, 100, 100, 100, 200, 200, 200, 200, 151, none, none, none, 1000}},
 		{name: "instant", id: loadID, inst: 1, mode: pmapi.ModeInterp, step: 7500 * time.Millisecond, want: []float64{100, 100, 200, none, 1000}},
@@ -291,5 +297,35 @@ func TestArchiveGroup(t *testing.T) {
 		if rounds++; !errors.Is(err, pdu.ErrName) || rounds > 1 {
 			t.Fatalf("round %d of a group that cannot be resolved: %v", rounds, err)
 		}
+	}
+}
+
+func TestArchiveOptionsFromEnv(t *testing.T) {
+	for _, test := range []struct {
+		env  string
+		want pmapi.ArchiveOptions
+		bad  string
+	}{
+		{"", pmapi.ArchiveOptions{}, ""},
+		{"PCP_COUNTER_WRAP=", pmapi.ArchiveOptions{CounterWrap: true}, ""},
+		{"PCP_IGNORE_MARK_RECORDS=", pmapi.ArchiveOptions{IgnoreMarks: pmapi.AllMarks}, ""},
+		{"PCP_IGNORE_MARK_RECORDS=0", pmapi.ArchiveOptions{IgnoreMarks: pmapi.AllMarks}, ""},
+		{"PCP_IGNORE_MARK_RECORDS=1min 30sec", pmapi.ArchiveOptions{IgnoreMarks: 90 * time.Second}, ""},
+		{"PCP_IGNORE_MARK_RECORDS=x", pmapi.ArchiveOptions{},
+			"bad $PCP_IGNORE_MARK_RECORDS: not in pmParseInterval(3) format:\nx\n^ -- unexpected value"},
+	} {
+		t.Run(test.env, func(t *testing.T) {
+			clearEnv(t)
+			if name, value, ok := strings.Cut(test.env, "="); ok {
+				t.Setenv(name, value)
+			}
+			got, err := pmapi.ArchiveOptionsFromEnv()
+			if got != test.want {
+				t.Errorf("got %+v, want %+v", got, test.want)
+			}
+			if text := fmt.Sprint(err); err != nil && text != test.bad || err == nil && test.bad != "" {
+				t.Errorf("error %q, want %q", text, test.bad)
+			}
+		})
 	}
 }

@@ -23,10 +23,14 @@ type replayer struct {
 	r pdu.Result
 }
 
-// replayArchive is the twin of pcptest.ReplayArchive.
+// replayArchive is the twin of pcptest.ReplayArchive, with the options of the environment.
 func replayArchive(t *testing.T, path string, requests []string) []string {
 	t.Helper()
-	c, err := pmapi.Open(t.Context(), path)
+	opts, err := pmapi.ArchiveOptionsFromEnv()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := opts.Open(t.Context(), path)
 	answers := []string{code(err)}
 	if err != nil {
 		for range requests {

@@ -35,7 +35,10 @@ func (c *Command) OpenSource(ctx context.Context, kind pmapi.SourceKind, name st
 }
 
 func (c *Command) openArchive(ctx context.Context, name string) (*pmapi.Context, error) {
-	o := pmapi.ArchiveOptionsFromEnv()
+	o, err := pmapi.ArchiveOptionsFromEnv()
+	if err != nil {
+		fmt.Fprintf(c.stderr(), "%v\n", err)
+	}
 	o.Names = c.Names()
 	pc, err := o.Open(ctx, name)
 	if err != nil {

@@ -220,10 +220,10 @@ static void metadata(const char *op, char *rest)
 int main(int argc, char **argv)
 {
     static char line[1 << 16];
-    alarm(120); /* some requests make libpcp loop */
     int sts = argc == 2 ? pmNewContext(PM_CONTEXT_ARCHIVE, argv[1]) : -1;
     printf("%d\n", sts < 0 ? sts : 0);
     while (fgets(line, sizeof line, stdin)) {
+	alarm(20); /* some requests make libpcp loop */
 	line[strcspn(line, "\n")] = 0;
 	char *rest = line + strcspn(line, " ");
 	if (*rest)

@@ -2,6 +2,7 @@ package archivesource
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -107,7 +108,9 @@ func (s *Source) find() error {
 	}
 	var err error
 	if s.mode == ModeBack {
-		err = s.cursor.SeekPrev(s.position)
+		if err = s.cursor.SeekPrev(s.position); errors.Is(err, pdu.ErrLogRec) {
+			err = nil // the records before a malformed one are good
+		}
 	} else {
 		err = s.cursor.SeekNext(s.position)
 	}

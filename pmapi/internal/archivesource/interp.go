@@ -14,6 +14,7 @@ import (
 // An interpolator finds values between records. It keeps the records beside a time that it has
 // found, per instance, so that steps shorter than the time between records read nothing.
 type interpolator struct {
+	ignored ignoredMarks
 	s       *Source
 	start   time.Time
 	metrics map[pdu.PMID]*metricState
@@ -30,7 +31,7 @@ type interpolator struct {
 }
 
 func newInterpolator(s *Source) *interpolator {
-	return &interpolator{s: s, start: s.shared.Start(), metrics: map[pdu.PMID]*metricState{}, end: beforeAll}
+	return &interpolator{s: s, ignored: ignoredMarks{set: s.shared.Set, limit: s.opts.IgnoreMarks}, start: s.shared.Start(), metrics: map[pdu.PMID]*metricState{}, end: beforeAll}
 }
 
 // reset drops what is known. What the archives say about metrics stays.
@@ -232,7 +233,7 @@ func isEnd(err error) bool {
 }
 
 // isMark reports whether the record that was read last is a mark that counts.
-func (p *interpolator) isMark() bool { return p.s.cursor.Mark() && !p.s.opts.IgnoreMarks }
+func (p *interpolator) isMark() bool { return p.s.cursor.Mark() && !p.ignored.mark(p.s.cursor) }
 
 // searchPrior reads back from the place until all searches have ended.
 func (p *interpolator) searchPrior(ctx context.Context) error {

@@ -110,11 +110,19 @@ func betweenU32(v, n uint32, part func(float64) float64, wrap bool) uint32 {
 func betweenU64(v, n uint64, part func(float64) float64, wrap bool) uint64 {
 	switch {
 	case n >= v:
-		return uint64(0.5 + float64(v) + part(float64(n-v)))
+		return toUint64(0.5 + float64(v) + part(float64(n-v)))
 	case wrap:
-		return uint64(0.5 + float64(v) + part(math.Exp2(64)-float64(v)+float64(n)))
+		return toUint64(0.5 + float64(v) + part(math.Exp2(64)-float64(v)+float64(n)))
 	}
-	return uint64(0.5 + float64(v) - part(float64(v-n)))
+	return toUint64(0.5 + float64(v) - part(float64(v-n)))
+}
+
+// toUint64 truncates a number that may have been rounded up to 2^64, which is 0 in the C library.
+func toUint64(f float64) uint64 {
+	if f >= math.Exp2(64) {
+		return 0
+	}
+	return uint64(f)
 }
 
 // number is the value of an atom of the same type.

@@ -28,7 +28,8 @@ const (
 // without environment variables.
 type Options struct {
 	CounterWrap bool // a counter that decreases has passed its greatest value
-	IgnoreMarks bool // all of them
+	// IgnoreMarks is how far apart the records before and after a mark may be that is ignored; 0 ignores none.
+	IgnoreMarks time.Duration
 }
 
 // A Source reads a set of archives. See source.Source for what its methods do; SetMode,
