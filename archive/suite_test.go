@@ -3,6 +3,7 @@ package archive_test
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,10 @@ import (
 func TestInteropBadArchives(t *testing.T) {
 	dir := filepath.Join(filepath.Dir(suite), "badarchives")
 	pcptest.Need(t, filepath.Join(dir, "badlen-0.meta"))
+	found, err := filepath.Glob(filepath.Join(dir, "*.meta"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		names      string
 		open, read error
@@ -33,8 +38,11 @@ func TestInteropBadArchives(t *testing.T) {
 		{"badlen-11", nil, pdu.ErrEOL, 0},
 		{"archive-20150417.131733", nil, pdu.ErrLogRec, 50},
 		{"ok-truncbin", nil, pdu.ErrLogRec, 416},
+		{"archive-20141125-000009", nil, pdu.ErrEOL, 1491},
+		{"old611", nil, pdu.ErrEOL, 42},
 	} {
 		for name := range strings.FieldsSeq(test.names) {
+			found = slices.DeleteFunc(found, func(path string) bool { return filepath.Base(path) == name+".meta" })
 			s, err := archive.Open(t.Context(), filepath.Join(dir, name))
 			if !errors.Is(err, test.open) {
 				t.Errorf("%s: Open: %v, want %v", name, err, test.open)
@@ -53,5 +61,8 @@ func TestInteropBadArchives(t *testing.T) {
 				t.Error(err)
 			}
 		}
+	}
+	if len(found) > 0 {
+		t.Errorf("not read: %v", found)
 	}
 }

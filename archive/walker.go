@@ -306,7 +306,7 @@ func (w *walker) seekIndex(past func(time.Time) bool) {
 	w.start(w.arch)
 }
 
-// follow moves to where an entry of the index leads. It is false if no record starts there.
+// follow moves to where an entry of the index leads. It is false if no record starts there, unless it is the end of the volume.
 func (w *walker) follow(st *archiveState, e *IndexEntry) bool {
 	if _, ok := st.find(e.Volume); !ok || e.Data < w.first() || w.enter(e.Volume) != nil {
 		return false
@@ -315,7 +315,7 @@ func (w *walker) follow(st *archiveState, e *IndexEntry) bool {
 		return false
 	}
 	w.volume, w.off = e.Volume, e.Data
-	_, err := w.nextIn()
+	found, err := w.nextIn()
 	w.off = e.Data
-	return err == nil
+	return err == nil && (found || e.Data == w.win.size)
 }
