@@ -118,12 +118,20 @@ func (s *Source) find() error {
 	return err
 }
 
-// move reads the next record in the direction of the mode.
-func (s *Source) move() error {
-	if s.mode == ModeBack {
-		return s.cursor.Prev()
+// move reads the next record in the direction of the mode. As in the C library it leaves out records with which time turns
+// round, unless they are beside a mark.
+func (s *Source) move() (err error) {
+	for {
+		beside := s.cursor.Mark()
+		if s.mode == ModeBack {
+			err = s.cursor.Prev()
+		} else {
+			err = s.cursor.Next()
+		}
+		if err != nil || beside || s.mode == ModeBack && !s.cursor.Time().After(s.position) || s.mode != ModeBack && !s.cursor.Time().Before(s.position) {
+			return err
+		}
 	}
-	return s.cursor.Next()
 }
 
 // readWith reads up to the next record that has one of the metrics. It returns the place before that.
