@@ -200,8 +200,8 @@ func (c *Context) ArchiveEnd(ctx context.Context) (time.Time, error) {
 	return end, c.fail("end", "", err)
 }
 
-// InstancesEver returns the instances that a domain had at any time in the archives, ascending by
-// number, each by its latest name. Errors: pdu.ErrNotArchive, pdu.ErrInDom, pdu.ErrInDomLog. The
+// InstancesEver returns the instances that a domain had at any time in the archives, each by its
+// latest name: those that it had last, then those that it had last before that, and so on. Errors: pdu.ErrNotArchive, pdu.ErrInDom, pdu.ErrInDomLog. The
 // counterpart of pmGetInDomArchive(3).
 func (c *Context) InstancesEver(ctx context.Context, d pdu.InDom) ([]pdu.Instance, error) {
 	list, err := c.instancesEver(ctx, pdu.InstanceReq{InDom: d, Inst: pdu.NoInst})

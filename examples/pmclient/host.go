@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
@@ -59,11 +60,15 @@ func (h *host) find(ctx context.Context) error {
 	for _, d := range h.descs {
 		h.ids = append(h.ids, d.PMID)
 	}
+	find := h.pc.InstID
+	if tool.IsArchive(h.pc) {
+		find = h.pc.InstIDEver
+	}
 	for _, i := range []struct {
 		name string
 		id   *pdu.InstID
 	}{{"1 minute", &h.load1Inst}, {"15 minute", &h.load15Inst}} {
-		if *i.id, err = h.pc.InstID(ctx, h.descs[load].InDom, i.name); err != nil {
+		if *i.id, err = find(ctx, h.descs[load].InDom, i.name); err != nil {
 			return h.command.Errorf("cannot translate instance for %s load average", i.name)
 		}
 	}
@@ -72,10 +77,19 @@ func (h *host) find(ctx context.Context) error {
 	return nil
 }
 
+// rewind goes to the start of an archive's time window. As in pmclient(1), the sample there is not used and -O has no effect.
+func (h *host) rewind(ctx context.Context, interval time.Duration) error {
+	if err := h.pc.SetMode(ctx, pmapi.ModeInterp, h.command.Begin, interval.Truncate(time.Millisecond)); err != nil {
+		return h.command.Errorf("pmSetMode: %w", tool.Cause(err))
+	}
+	return h.fetch(ctx, h.ids, new(pdu.Result))
+}
+
 // describe looks up metrics.
 func (h *host) describe(ctx context.Context, names ...string) ([]pdu.Desc, error) {
 	ids, err := h.pc.Lookup(ctx, names)
-	if unknown := unknownNames(names, ids); len(unknown) == len(names) {
+	alone := len(names) == 1 || !tool.IsArchive(h.pc) // in archives pmLookupName(3) fails for one name alone
+	if unknown := unknownNames(names, ids); alone && len(unknown) == len(names) {
 		message := fmt.Sprintf("pmclient: pmLookupName: %v\n", tool.Cause(err))
 		for _, name := range unknown {
 			message += fmt.Sprintf("pmclient: metric \"%s\" not in name space\n", name)

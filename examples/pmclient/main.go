@@ -1,5 +1,5 @@
-// Pmclient prints how busy a host is: its processors, memory, disks and load. Options, output and exit status are those of
-// pmclient(1) of PCP, for live collectors.
+// Pmclient prints how busy a host is, or was according to an archive: its processors, memory, disks and load. Options, output
+// and exit status are those of pmclient(1) of PCP.
 package main
 
 import (
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
@@ -44,7 +45,8 @@ func run(ctx context.Context, c *command) error {
 	if _, err := c.Parse(os.Args[1:]); err != nil {
 		return err
 	}
-	if c.pause {
+	kind, source := c.Source()
+	if c.pause && kind != pmapi.SourceArchive {
 		return c.UsageErrorf("pmclient: pause can only be used with archives\n")
 	}
 	pc, err := c.Open(ctx)
@@ -55,26 +57,46 @@ func run(ctx context.Context, c *command) error {
 	if err := c.SetTimes(ctx, pc); err != nil {
 		return err
 	}
+	interval := cmp.Or(c.Interval, defaultInterval)
 	h := &host{pc: pc, command: c}
 	if err := h.find(ctx); err != nil {
 		return err
 	}
+	if kind == pmapi.SourceArchive {
+		if err := h.rewind(ctx, interval); err != nil {
+			return err
+		}
+	}
 	r := &report{out: bufio.NewWriter(tool.NewEscapeWriter(os.Stdout)), host: tool.EscapeName(pc.HostName(ctx)), zone: c.Location, cpus: h.cpus}
-	ticker := time.NewTicker(cmp.Or(c.Interval, defaultInterval)) // keeps the interval however long a sample takes
-	defer ticker.Stop()
+	if kind == pmapi.SourceArchive {
+		r.archive = tool.EscapeName(source)
+	}
+	return c.printRows(ctx, h, r, interval)
+}
+
+// printRows prints the report. Its first sample has no row, since rates are from one sample to the next.
+func (c *command) printRows(ctx context.Context, h *host, r *report, interval time.Duration) error {
+	var ticks <-chan time.Time
+	if r.archive == "" || c.pause {
+		ticker := time.NewTicker(interval) // keeps the interval however long a sample takes
+		defer ticker.Stop()
+		ticks = ticker.C
+	}
+	defer r.out.Flush()
 	before, now := new(pdu.Result), new(pdu.Result)
 	if err := h.fetch(ctx, h.ids, before); err != nil {
 		return err
 	}
 	for n := 0; c.Samples <= 0 || n < c.Samples; n++ {
 		r.printHeader(n, before.Time)
-		r.out.Flush()
-		<-ticker.C
+		if ticks != nil {
+			r.out.Flush()
+			<-ticks
+		}
 		if err := h.fetch(ctx, h.ids, now); err != nil {
 			return err
 		}
 		r.printRow(h.usage(before, now))
-		r.out.Flush()
 		before, now = now, before
 	}
 	return nil

@@ -12,16 +12,20 @@ const pageLen = 15
 
 // A report is a table with headers.
 type report struct {
-	out  *bufio.Writer
-	host string
-	zone *time.Location
-	cpus int // with one, the columns of the busiest are left out
+	out     *bufio.Writer
+	archive string // its name, empty for a collector
+	host    string
+	zone    *time.Location
+	cpus    int // with one, the columns of the busiest are left out
 }
 
 // printHeader prints the header if row n is the first of a page.
 func (r *report) printHeader(n int, now time.Time) {
 	if n%pageLen != 0 {
 		return
+	}
+	if r.archive != "" {
+		fmt.Fprintf(r.out, "Archive: %s, ", r.archive)
 	}
 	fmt.Fprintf(r.out, "Host: %s, %d cpu(s), %s\n", r.host, r.cpus, now.In(r.zone).Format(time.ANSIC))
 	busy := [2]string{"  Busy    Busy", "   CPU    Util"}

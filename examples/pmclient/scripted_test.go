@@ -81,8 +81,7 @@ func cpus(steps ...int64) values {
 
 func suite() *scripted.Suite {
 	s := &scripted.Suite{Tool: "pmclient", Golden: "testdata/scripted", Differs: map[string]string{
-		"an error of mem.freemem": "the real one does not need the value before, but requests it",
-		"without all but one":     "the real one writes the first of the messages to standard output",
+		"without all but one": "the real one writes the first of the messages to standard output",
 	}}
 	add := func(title string, change func(c *scripted.Collector), args ...string) {
 		c := newCollector()

@@ -24,8 +24,9 @@ func (h *host) usage(before, now *pdu.Result) usage {
 	u := usage{busiest: -1, cpu: unknown, busy: unknown, iops: unknown, free: unknown}
 	elapsed := now.Time.Sub(before.Time)
 	h.addProcessors(&u, before, now, elapsed)
-	// As in pmclient(1) the value is a float of 32 bits.
-	if v, ok := singleValue[float32](now, freeMem, h.descs[freeMem].Type); ok {
+	// As in pmclient(1) the value is a float of 32 bits, and the one before has to be there.
+	_, wasFree := singleValue[float32](before, freeMem, h.descs[freeMem].Type)
+	if v, ok := singleValue[float32](now, freeMem, h.descs[freeMem].Type); ok && wasFree {
 		if a, err := pdu.Float32(v).ConvertUnits(h.descs[freeMem].Units, pdu.SpaceMByte); err == nil {
 			u.free, _ = pdu.As[float64](a)
 		}
@@ -33,7 +34,7 @@ func (h *host) usage(before, now *pdu.Result) usage {
 	from, ok1 := singleValue[float64](before, diskTotal, h.descs[diskTotal].Type)
 	to, ok2 := singleValue[float64](now, diskTotal, h.descs[diskTotal].Type)
 	if ok1 && ok2 {
-		u.iops = (to - from) / elapsed.Seconds()
+		u.iops = (to - from + 0.5) / elapsed.Seconds() // as pmclient(1) rounds
 	}
 	u.load1, u.load15 = h.instanceValue(now, load, h.load1Inst), h.instanceValue(now, load, h.load15Inst)
 	return u
@@ -43,7 +44,7 @@ func (h *host) usage(before, now *pdu.Result) usage {
 func (h *host) addProcessors(u *usage, before, now *pdu.Result, elapsed time.Duration) {
 	set := now.At(cpuUser)
 	for i := range min(set.Len(), h.cpus) {
-		busy := (h.increase(before, now, cpuUser, set.Inst(i)) + h.increase(before, now, cpuSys, set.Inst(i))) / elapsed.Seconds()
+		busy := h.busySeconds(before, now, set.Inst(i)) / elapsed.Seconds()
 		if math.IsNaN(busy) {
 			continue
 		}
@@ -57,10 +58,14 @@ func (h *host) addProcessors(u *usage, before, now *pdu.Result, elapsed time.Dur
 	}
 }
 
-// increase is how many seconds the time that a processor has spent has grown by.
-func (h *host) increase(before, now *pdu.Result, set int, cpu pdu.InstID) float64 {
-	d := h.instanceValue(now, set, cpu) - h.instanceValue(before, set, cpu)
-	a, err := pdu.Float64(d).ConvertUnits(h.descs[set].Units, pdu.TimeSec)
+// busySeconds is how many seconds a processor has been busy. As in pmclient(1) the values are floats of 32 bits: milliseconds,
+// after a month, in steps of 256.
+func (h *host) busySeconds(before, now *pdu.Result, cpu pdu.InstID) float64 {
+	var busy float32
+	for _, set := range []int{cpuUser, cpuSys} {
+		busy += float32(h.instanceValue(now, set, cpu)) - float32(h.instanceValue(before, set, cpu))
+	}
+	a, err := pdu.Float32(busy).ConvertUnits(h.descs[cpuUser].Units, pdu.TimeSec)
 	if err != nil {
 		return unknown
 	}

@@ -40,13 +40,15 @@ type batch struct {
 	oneLines []helpText
 	helps    []helpText
 	labels   []pdu.LabelSet // of the metrics alone
-	insts    map[pdu.InDom]instances
 }
 
 // requestBatch requests what the options need of the batch's metrics. After an error, function is the function of the C
 // library whose error it is.
 func (p *printer) requestBatch() (b *batch, function string, err error) {
-	b = &batch{insts: map[pdu.InDom]instances{}}
+	b = new(batch)
+	if !p.archive {
+		p.insts = nil
+	}
 	if len(p.names) == 0 || !p.needsPMID() {
 		return b, "", nil
 	}
@@ -54,7 +56,7 @@ func (p *printer) requestBatch() (b *batch, function string, err error) {
 		return nil, "pmLookupName", err
 	}
 	if p.values || p.labels || p.verify {
-		if err := p.pc.Fetch(p.ctx, b.ids, &b.values); err != nil {
+		if err := p.command.FetchAtOrigin(p.ctx, p.pc, b.ids, &b.values); err != nil {
 			return nil, "pmFetch", err
 		}
 	}
@@ -115,7 +117,7 @@ func (p *printer) fetchByInstances(d pdu.Desc, r *pdu.Result) (message string) {
 	defer p.pc.SetProfile(nil)
 	err = errors.Join(p.pc.DelProfile(d.InDom), p.pc.AddProfile(d.InDom, ids...))
 	if err == nil {
-		err = p.pc.Fetch(p.ctx, []pdu.PMID{d.PMID}, r)
+		err = p.command.FetchAtOrigin(p.ctx, p.pc, []pdu.PMID{d.PMID}, r)
 	}
 	if err != nil {
 		return "pmFetch: " + tool.Cause(err).Error()
@@ -123,13 +125,17 @@ func (p *printer) fetchByInstances(d pdu.Desc, r *pdu.Result) (message string) {
 	return ""
 }
 
-// instances returns the instances of a domain, which are requested once in a batch: none if the request fails.
-func (p *printer) instances(b *batch, d pdu.InDom) instances {
-	in, ok := b.insts[d]
+// instances returns the instances of a domain: none if the request fails. They are requested once in a batch, in an archive
+// once for adjacent metrics with the domain.
+func (p *printer) instances(d pdu.InDom) instances {
+	in, ok := p.insts[d]
 	if !ok {
 		in.list, _ = p.pc.Instances(p.ctx, d)
 		in.names = tool.NewInstanceNames(in.list)
-		b.insts[d] = in
+		if p.insts == nil || p.archive {
+			p.insts = map[pdu.InDom]instances{}
+		}
+		p.insts[d] = in
 	}
 	return in
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// A labelCache holds the labels that have been requested, by what they are of.
+// A labelCache holds the labels that have been requested, by what they are of. In an archive, where the metrics that are
+// printed are as of different times, each map has one entry at most, so that its labels are of adjacent metrics.
 type labelCache struct {
 	context  []pdu.LabelSet
 	domains  map[pdu.Domain][]pdu.LabelSet
@@ -21,11 +22,11 @@ type labelCache struct {
 }
 
 // cachedSets returns an entry of a map, which is requested if it is not there: no labels if the request fails.
-func cachedSets[K comparable](m *map[K][]pdu.LabelSet, key K, request func() ([]pdu.LabelSet, error)) []pdu.LabelSet {
+func cachedSets[K comparable](p *printer, m *map[K][]pdu.LabelSet, key K, request func() ([]pdu.LabelSet, error)) []pdu.LabelSet {
 	sets, ok := (*m)[key]
 	if !ok {
 		sets, _ = request()
-		if *m == nil {
+		if *m == nil || p.archive {
 			*m = map[K][]pdu.LabelSet{}
 		}
 		(*m)[key] = sets
@@ -60,28 +61,34 @@ func (p *printer) contextLabels() []pdu.LabelSet {
 func (p *printer) inDomLabels(domain pdu.Domain, d pdu.InDom) []pdu.LabelSet {
 	l := &p.labelCache
 	sets := append([]pdu.LabelSet(nil), p.contextLabels()...)
-	sets = append(sets, cachedSets(&l.domains, domain, func() ([]pdu.LabelSet, error) { return asList(p.pc.DomainLabels(p.ctx, domain)) })...)
+	sets = append(sets, cachedSets(p, &l.domains, domain, func() ([]pdu.LabelSet, error) { return asList(p.pc.DomainLabels(p.ctx, domain)) })...)
 	if d != pdu.NoInDom {
-		sets = append(sets, cachedSets(&l.inDoms, d, func() ([]pdu.LabelSet, error) { return asList(p.pc.InDomLabels(p.ctx, d)) })...)
+		sets = append(sets, cachedSets(p, &l.inDoms, d, func() ([]pdu.LabelSet, error) { return asList(p.pc.InDomLabels(p.ctx, d)) })...)
 	}
 	return sets
 }
 
-// metricLabels returns the labels of a metric's context, domain, instance domain and cluster, and its own, which are item.
+// metricLabels returns the labels of a metric's context, domain, instance domain and cluster, and its own, which are item. In
+// an archive, pminfo(1) finds those of the cluster only for the item 0, with whose number they are recorded.
 func (p *printer) metricLabels(d pdu.Desc, item pdu.LabelSet) []pdu.LabelSet {
 	sets := p.inDomLabels(d.PMID.Domain(), d.InDom)
 	cluster := pdu.MakePMID(d.PMID.Domain(), d.PMID.Cluster(), 0)
-	sets = append(sets, cachedSets(&p.labelCache.clusters, cluster, func() ([]pdu.LabelSet, error) { return asList(p.pc.ClusterLabels(p.ctx, d.PMID)) })...)
+	sets = append(sets, cachedSets(p, &p.labelCache.clusters, cluster, func() ([]pdu.LabelSet, error) {
+		if p.archive && d.PMID.Item() != 0 {
+			return nil, nil
+		}
+		return asList(p.pc.ClusterLabels(p.ctx, d.PMID))
+	})...)
 	return append(sets, item)
 }
 
 // instLabels yields the labels of the instances of a domain. If there are none, each instance has a set without labels.
-func (p *printer) instLabels(b *batch, d pdu.InDom) iter.Seq[pdu.LabelSet] {
+func (p *printer) instLabels(d pdu.InDom) iter.Seq[pdu.LabelSet] {
 	return func(yield func(pdu.LabelSet) bool) {
 		if d == pdu.NoInDom {
 			return
 		}
-		sets := cachedSets(&p.labelCache.insts, d, func() ([]pdu.LabelSet, error) { return p.pc.InstanceLabels(p.ctx, d) })
+		sets := cachedSets(p, &p.labelCache.insts, d, func() ([]pdu.LabelSet, error) { return p.pc.InstanceLabels(p.ctx, d) })
 		for _, s := range sets {
 			if !yield(s) {
 				return
@@ -90,7 +97,7 @@ func (p *printer) instLabels(b *batch, d pdu.InDom) iter.Seq[pdu.LabelSet] {
 		if len(sets) > 0 {
 			return
 		}
-		for _, inst := range p.instances(b, d).list {
+		for _, inst := range p.instances(d).list {
 			if !yield(pdu.LabelSet{Inst: inst.ID}) {
 				return
 			}
@@ -127,10 +134,10 @@ func (p *printer) printSeries(name string, d pdu.Desc, labels pdu.LabelSet) {
 }
 
 // printInstances prints the series identifiers and the labels of the instances of a metric.
-func (p *printer) printInstances(b *batch, d pdu.Desc, labels pdu.LabelSet) {
-	insts := p.instLabels(b, d.InDom)
+func (p *printer) printInstances(d pdu.Desc, labels pdu.LabelSet) {
+	insts := p.instLabels(d.InDom)
 	name := func(inst pdu.InstID) string {
-		if name, ok := p.instances(b, d.InDom).names.Name(inst); ok {
+		if name, ok := p.instances(d.InDom).names.Name(inst); ok {
 			return name
 		}
 		return "DISAPPEARED"

@@ -3,6 +3,7 @@
 //	pminfo                           # the names of all metrics
 //	pminfo -dT kernel.all.load       # what one of them is
 //	pminfo -h web1 -f kernel.all     # values of several, on another host
+//	pminfo -a 20261123 -O @10:30 -f kernel.all   # in an archive, at half past ten
 package main
 
 import (
@@ -53,13 +54,21 @@ func run(ctx context.Context, c *tool.Command, s *show) (status int, err error) 
 	defer pc.Close()
 	out := bufio.NewWriter(tool.NewEscapeWriter(os.Stdout))
 	defer out.Flush()
-	// -z and -Z have no effect, as in pminfo(1).
-	p := &printer{show: s, ctx: ctx, pc: pc, out: out, format: pdu.ValueFormat{Location: tool.LocalZone()}}
+	p := &printer{show: s, command: c, ctx: ctx, pc: pc, out: out}
+	// On collectors, -z and -Z have no effect, as in pminfo(1).
+	p.format.Location = tool.LocalZone()
+	if p.archive = tool.IsArchive(pc); p.archive {
+		if err := c.SetTimes(ctx, pc); err != nil {
+			return 1, err
+		}
+		p.format.Location = c.Location
+		p.batch = 1 // each metric of the first record that has it
+	}
 	return p.printAll(args), nil
 }
 
 func newCommand(s *show) *tool.Command {
-	c := &tool.Command{Name: "pminfo", Synopsis: "[options] [metricname | pmid | indom]..."}
+	c := &tool.Command{Name: "pminfo", Synopsis: "[options] [metricname | pmid | indom]...", ZoneNote: true}
 	flags := func(variables ...*bool) func(string) error {
 		return func(string) error {
 			for _, v := range variables {

@@ -14,12 +14,15 @@ import (
 // A printer prints metrics.
 type printer struct {
 	*show
-	ctx    context.Context
-	pc     *pmapi.Context
-	out    *bufio.Writer
-	format pdu.ValueFormat
+	command *tool.Command
+	ctx     context.Context
+	pc      *pmapi.Context
+	out     *bufio.Writer
+	format  pdu.ValueFormat
+	archive bool // the context is on archives
 
 	names      []string // the metrics of the batch
+	insts      map[pdu.InDom]instances
 	labelCache labelCache
 	parameters map[pdu.PMID]*parameter
 	buf        []byte
@@ -82,10 +85,10 @@ func (p *printer) printMetric(name string, b *batch, i int) {
 		p.printHelp(b.helps[i].Text, b.helps[i].Err)
 	}
 	if p.values {
-		p.printValues(b, desc, values)
+		p.printValues(desc, values)
 	}
 	if p.series || p.labels {
-		p.printInstances(b, desc, labels)
+		p.printInstances(desc, labels)
 	}
 }
 

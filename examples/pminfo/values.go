@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-func (p *printer) printValues(b *batch, d pdu.Desc, s pdu.ValueSet) {
+func (p *printer) printValues(d pdu.Desc, s pdu.ValueSet) {
 	switch {
 	case s.Err() != nil:
 		p.printf("Error: %v\n", s.Err())
@@ -20,25 +20,25 @@ func (p *printer) printValues(b *batch, d pdu.Desc, s pdu.ValueSet) {
 		return
 	}
 	for i := range s.Len() {
-		if !p.printInst(b, d.InDom, s.Inst(i)) {
+		if !p.printInst(d.InDom, s.Inst(i)) {
 			continue
 		}
 		p.buf = p.format.AppendValue(append(p.buf[:0], "value "...), s, i, d.Type)
 		p.out.Write(p.buf)
 		p.out.WriteByte('\n')
 		if p.unpacked && (d.Type == pdu.TypeEvent || d.Type == pdu.TypeHighResEvent) {
-			p.printEvents(b, s.Atom(i, d.Type))
+			p.printEvents(s.Atom(i, d.Type))
 		}
 	}
 }
 
 // printInst prints what comes before the value of an instance. It reports whether the value is to be printed.
-func (p *printer) printInst(b *batch, d pdu.InDom, inst pdu.InstID) bool {
+func (p *printer) printInst(d pdu.InDom, inst pdu.InstID) bool {
 	if d == pdu.NoInDom {
 		p.printf("    ")
 		return true
 	}
-	name, known := p.instances(b, d).names.Name(inst)
+	name, known := p.instances(d).names.Name(inst)
 	switch {
 	case known:
 		p.printf("    inst [%d or \"%s\"] ", inst, tool.EscapeName(name))
@@ -52,7 +52,7 @@ func (p *printer) printInst(b *batch, d pdu.InDom, inst pdu.InstID) bool {
 }
 
 // printEvents prints the records of an event array.
-func (p *printer) printEvents(b *batch, a pdu.Atom) {
+func (p *printer) printEvents(a pdu.Atom) {
 	events, err := a.Events()
 	if err != nil {
 		function := "pmUnpackEventRecords"
@@ -85,13 +85,13 @@ func (p *printer) printEvents(b *batch, a pdu.Atom) {
 			p.printf("\tNo parameters\n")
 		}
 		for id, v := range r.Params() {
-			p.printParameter(b, id, v)
+			p.printParameter(id, v)
 		}
 	}
 }
 
 // printParameter prints a parameter of an event record.
-func (p *printer) printParameter(b *batch, id pdu.PMID, a pdu.Atom) {
+func (p *printer) printParameter(id pdu.PMID, a pdu.Atom) {
 	m := p.requestParameter(id)
 	if m.names == nil {
 		p.printf("\tPMID: %v\n", id)
@@ -103,7 +103,7 @@ func (p *printer) printParameter(b *batch, id pdu.PMID, a pdu.Atom) {
 		return
 	}
 	p.printf("    ")
-	if p.printInst(b, m.desc.InDom, pdu.NoInst) {
+	if p.printInst(m.desc.InDom, pdu.NoInst) {
 		p.printf("value %s\n", p.format.AppendParam(nil, a, m.desc.Type))
 	}
 }

@@ -2,6 +2,7 @@
 //
 //	pmprobe -v kernel.all            # with the values
 //	pmprobe -I disk.dev.read         # with the names of the instances
+//	pmprobe -a 20261123 -f -I disk   # of all instances that an archive ever had
 package main
 
 import (
@@ -26,6 +27,7 @@ type probe struct {
 	values, counts     bool
 
 	ctx      context.Context
+	command  *tool.Command
 	pc       *pmapi.Context
 	out      *bufio.Writer
 	format   pdu.ValueFormat
@@ -36,7 +38,7 @@ type probe struct {
 func main() {
 	tool.LimitMemory()
 	p := &probe{batch: 128, out: bufio.NewWriter(tool.NewEscapeWriter(os.Stdout))}
-	c := p.command()
+	c := p.newCommand()
 	os.Exit(c.Report(p.run(context.Background(), c)))
 }
 
@@ -46,14 +48,21 @@ func (p *probe) run(ctx context.Context, c *tool.Command) error {
 	if err != nil {
 		return err
 	}
-	p.ctx = ctx
+	p.ctx, p.command = ctx, c
 	p.pc, err = c.Open(ctx, func(d *pmapi.Dialer) { d.Counters = &p.counters })
 	if err != nil {
 		return err
 	}
 	defer p.pc.Close()
-	// -z and -Z have no effect, as in pmprobe(1).
+	// On collectors, -z and -Z have no effect, as in pmprobe(1).
 	p.format.Location = tool.LocalZone()
+	if tool.IsArchive(p.pc) {
+		if err := c.SetTimes(ctx, p.pc); err != nil {
+			return err
+		}
+		p.format.Location = c.Location
+		p.batch = 1 // each metric of the first record that has it
+	}
 	p.probeAll(args)
 	if p.counts {
 		p.printCounts()
@@ -61,8 +70,8 @@ func (p *probe) run(ctx context.Context, c *tool.Command) error {
 	return p.out.Flush()
 }
 
-func (p *probe) command() *tool.Command {
-	c := &tool.Command{Name: "pmprobe", Synopsis: "[options] [metricname ...]"}
+func (p *probe) newCommand() *tool.Command {
+	c := &tool.Command{Name: "pmprobe", Synopsis: "[options] [metricname ...]", ZoneNote: true}
 	// The usage message gives --version a letter that is none.
 	version := c.Standard("version")[0]
 	version.Short, version.Help = 0, ""

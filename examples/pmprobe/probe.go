@@ -98,7 +98,7 @@ func (p *probe) probeBatch(names []string, ids []pdu.PMID) {
 	var r pdu.Result
 	listed := p.internal || p.external
 	if !p.whole || !listed {
-		if err := p.pc.Fetch(p.ctx, ids, &r); err != nil {
+		if err := p.command.FetchAtOrigin(p.ctx, p.pc, ids, &r); err != nil {
 			p.printName(names[0])
 			p.printError(err, "pmFetch")
 			return
@@ -130,7 +130,7 @@ func (p *probe) printDomain(name string, d pdu.InDom) {
 		p.printf("\n")
 		return
 	}
-	insts, err := p.pc.Instances(p.ctx, d)
+	insts, err := p.instances(d)
 	if err != nil {
 		p.printError(err, "pmGetInDom")
 		return
@@ -141,6 +141,14 @@ func (p *probe) printDomain(name string, d pdu.InDom) {
 		p.printInstance(inst.ID, names)
 	}
 	p.printf("\n")
+}
+
+// instances requests the instances of a domain, in an archive all that it ever had.
+func (p *probe) instances(d pdu.InDom) ([]pdu.Instance, error) {
+	if tool.IsArchive(p.pc) {
+		return p.pc.InstancesEver(p.ctx, d)
+	}
+	return p.pc.Instances(p.ctx, d)
 }
 
 // printSingular prints the instance of a metric without an instance domain, once for its number and once for its name.
@@ -187,7 +195,7 @@ func (p *probe) printMetric(name string, d pdu.Desc, s pdu.ValueSet) {
 	case d.InDom == pdu.NoInDom:
 		p.printSingular()
 	default:
-		insts, err := p.pc.Instances(p.ctx, d.InDom)
+		insts, err := p.instances(d.InDom)
 		if err != nil {
 			p.printError(err, "pmGetInDom")
 			return

@@ -11,6 +11,10 @@ import (
 
 // printEvents prints the records of event arrays.
 func (p *printer) printEvents(ctx context.Context, set pdu.ValueSet) {
+	p.out.Write(p.appendStamp(p.buf[:0]))
+	if p.archive != "" {
+		p.out.WriteString("  ")
+	}
 	for inst, a := range set.All(p.desc.Type) {
 		name := p.name
 		if p.desc.InDom != pdu.NoInDom {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -25,7 +26,14 @@ func (p *printer) printHeader() error {
 	if !p.isEvents() {
 		fmt.Fprintf(p.out, "metric:    %s\n", p.name)
 	}
+	if p.archive != "" {
+		fmt.Fprintf(p.out, "archive:   %s\n", tool.Escape(p.archive))
+	}
 	fmt.Fprintf(p.out, "host:      %s\n", p.host)
+	if p.archive != "" {
+		p.printTime("start:", p.Origin)
+		p.printTime("end:", p.End)
+	}
 	if !p.isEvents() {
 		p.printSemantics()
 	}
@@ -34,10 +42,14 @@ func (p *printer) printHeader() error {
 	} else {
 		fmt.Fprintf(p.out, "samples:   %d\n", p.samples)
 	}
-	if p.samples > 1 {
+	if p.samples > 1 && !p.recorded {
 		fmt.Fprintf(p.out, "interval:  %.2f sec\n", p.interval.Seconds())
 	}
 	return p.out.Flush()
+}
+
+func (p *printer) printTime(label string, t time.Time) {
+	fmt.Fprintf(p.out, "%-11s%s\n", label, t.In(p.Location).Format(tool.CtimeLayout))
 }
 
 // printSemantics prints the semantics and the units.

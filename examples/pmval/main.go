@@ -1,5 +1,5 @@
-// Pmval prints the values of one metric, again and again. Options, output and exit status are those of pmval(1) of PCP,
-// for live collectors.
+// Pmval prints the values of one metric, again and again, or as they were in an archive. Options, output and exit status are
+// those of pmval(1) of PCP.
 package main
 
 import (
@@ -25,6 +25,8 @@ type command struct {
 	column    tool.Column
 	raw       bool     // print counters, not their rates
 	delay     bool     // pause between the samples of an archive
+	recorded  bool     // print the values of an archive as they were recorded
+	stamps    int      // how often -X was given
 	instances []string // of -i; nil without
 	filter    *string  // the value to store before fetching
 }
@@ -42,14 +44,15 @@ func newCommand() *command {
 		tool.Option{Short: 'i', Long: "instances", Arg: "INST", Help: "comma-separated metrics instance list", Set: c.addInstances},
 		tool.Option{Short: 'r', Long: "raw", Help: "output raw counter values (no rate conversion)", Set: tool.Flag(&c.raw)},
 		tool.Option{Short: 'U', Long: "nointerp", Arg: "FILE", Help: "non-interpolated fetching; ignores interval",
-			Set: c.Standard("archive")[0].Set},
+			Set: c.setRecorded},
 		tool.Option{Short: 'v', Long: "verbose", Help: "increase diagnostic output"},
 		tool.Option{Short: 'w', Long: "width", Arg: "N", Help: "set the width of each column of output",
 			Set: tool.Number(&c.column.Width, 1, "-w requires +ve numeric argument")},
 		tool.Option{Short: 'x', Long: "filter", Arg: "VALUE", Help: "store to the metric before fetching (filter)",
 			Set: func(v string) error { c.filter = &v; return nil }},
 		// Only the rows of archives have timestamps.
-		tool.Option{Short: 'X', Long: "timestamp", Help: "include date and microseconds in reported timestamps"})
+		tool.Option{Short: 'X', Long: "timestamp", Help: "include date and microseconds in reported timestamps",
+			Set: func(string) error { c.stamps++; return nil }})
 	return c
 }
 
@@ -59,6 +62,11 @@ func (c *command) addInstances(list string) error {
 		c.instances = []string{}
 	}
 	return nil
+}
+
+func (c *command) setRecorded(archive string) error {
+	c.recorded = true
+	return c.Standard("archive")[0].Set(archive)
 }
 
 func main() {
@@ -82,7 +90,9 @@ func run(ctx context.Context, c *command) error {
 		return err
 	}
 	defer pc.Close()
-	tool.Identify(ctx, pc, os.Args)
+	if spec.Kind == pmapi.SourceHost {
+		tool.Identify(ctx, pc, os.Args)
+	}
 	if err := c.SetTimes(ctx, pc); err != nil {
 		return err
 	}
@@ -90,13 +100,18 @@ func run(ctx context.Context, c *command) error {
 	if err != nil {
 		return err
 	}
-	if c.filter != nil {
+	if c.filter != nil && spec.Kind == pmapi.SourceHost {
 		if err := c.store(ctx, m); err != nil {
 			return err
 		}
 	}
 	p := c.printer(ctx, m)
 	defer p.out.Flush()
+	if spec.Kind == pmapi.SourceArchive {
+		if err := p.openArchive(ctx, spec.Source); err != nil {
+			return err
+		}
+	}
 	if err := p.printHeader(); err != nil {
 		return err
 	}
@@ -112,7 +127,11 @@ func (c *command) metricSpec(operands []string) (spec pmapi.MetricSpec, err erro
 		return spec, c.UsageErrorf("pmval: error - too many arguments\n")
 	}
 	spec, err = c.MetricSpec(operands[0])
-	if err == nil && c.delay {
+	switch {
+	case err != nil || spec.Kind == pmapi.SourceArchive:
+	case c.recorded:
+		err = c.UsageErrorf("pmval: uninterpolated mode can only be used with archives\n")
+	case c.delay:
 		err = c.UsageErrorf("pmval: delay can only be used with archives\n")
 	}
 	return spec, err

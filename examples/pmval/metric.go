@@ -55,10 +55,14 @@ func (c *command) selectInstances(ctx context.Context, m *metric, names []string
 	return nil
 }
 
-// refreshInstances makes a column for each instance that there is now.
+// refreshInstances makes a column for each instance that there is now, or ever was in an archive.
 func (c *command) refreshInstances(ctx context.Context, m *metric) (err error) {
 	m.insts = nil // there may be millions: not both lists at once
-	if m.insts, err = m.pc.Instances(ctx, m.desc.InDom); err != nil {
+	request := m.pc.Instances
+	if tool.IsArchive(m.pc) {
+		request = m.pc.InstancesEver
+	}
+	if m.insts, err = request(ctx, m.desc.InDom); err != nil {
 		return c.Errorf("pmGetInDom(%v): %w", m.desc.InDom, tool.Cause(err))
 	}
 	for i := range m.insts {

@@ -25,6 +25,13 @@ type printer struct {
 	samples  int // still to be printed; less than 0 for no end
 	interval time.Duration
 
+	archive string    // its name; empty on a collector
+	layout  string    // of the timestamp before each row of an archive; empty on a collector
+	now     time.Time // of the sample
+	mark    bool      // the sample is a mark
+
+	ticks <-chan time.Time // nil if samples do not wait
+
 	needLabels bool // no row has been printed yet, or none since a sample without values
 	labelled   bool // the labels have been printed once
 	labelShift int  // how far the labels stand to the left
@@ -58,6 +65,9 @@ func (p *printer) printLabels() {
 		}
 	}
 	b := append(p.buf[:0], '\n')
+	if len(p.insts) > 0 {
+		b = append(b, strings.Repeat(" ", len(p.layout))...)
+	}
 	for _, i := range p.insts {
 		b = p.writeLong(b)
 		start, name := len(b), i.Name
@@ -92,7 +102,7 @@ type cellFunc func(b []byte, i int, column tool.Column) ([]byte, error)
 
 // printRow prints a cell in each column, and below them the values of instances without a column.
 func (p *printer) printRow(set pdu.ValueSet, cell cellFunc) (err error) {
-	b := p.buf[:0]
+	b := p.appendStamp(p.buf[:0])
 	if p.desc.InDom == pdu.NoInDom {
 		i := 0
 		if set.Len() != 1 {
@@ -121,6 +131,14 @@ func (p *printer) printRow(set pdu.ValueSet, cell cellFunc) (err error) {
 	p.buf = b
 	_, err = p.out.Write(b)
 	return err
+}
+
+// appendStamp appends the time of the sample in an archive.
+func (p *printer) appendStamp(b []byte) []byte {
+	if p.layout == "" {
+		return b
+	}
+	return p.now.In(p.Location).AppendFormat(b, p.layout)
 }
 
 // appendCell appends the cell of the value at an index, or "?" if the index is less than 0 or there is no cell.

@@ -8,7 +8,7 @@ import (
 
 // printRates prints a row of the rates from one sample to the next.
 func (p *printer) printRates(before, now *pdu.Result) error {
-	old, set := before.At(0), now.At(0)
+	old, set := p.values(before), p.values(now)
 	seconds := now.Time.Sub(before.Time).Seconds()
 	_, factor := tool.RateUnits(p.desc.Units)
 	return p.printRow(set, func(b []byte, i int, column tool.Column) ([]byte, error) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -10,28 +11,44 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// printSamples prints the samples, the first at once and the others at the interval.
+// printSamples prints the samples, the first at once and the others at the interval. Those of an archive do not wait, except
+// with -d.
 func (p *printer) printSamples(ctx context.Context) error {
 	if p.samples == 0 {
 		return nil
 	}
-	ticker := time.NewTicker(p.interval) // keeps the interval however long a sample takes
-	defer ticker.Stop()
+	if p.archive == "" || p.delay {
+		ticker := time.NewTicker(p.interval) // keeps the interval however long a sample takes
+		defer ticker.Stop()
+		p.ticks = ticker.C
+	}
 	p.needLabels = true
 	if p.rates {
-		return p.printCounter(ctx, ticker.C)
+		return p.printCounter(ctx)
 	}
-	return p.printGauge(ctx, ticker.C)
+	return p.printGauge(ctx)
+}
+
+// wait waits for the next sample.
+func (p *printer) wait() {
+	if p.ticks != nil {
+		p.out.Flush()
+		<-p.ticks
+	}
 }
 
 // printGauge prints samples as they are.
-func (p *printer) printGauge(ctx context.Context, ticks <-chan time.Time) error {
+func (p *printer) printGauge(ctx context.Context) error {
 	r := new(pdu.Result)
 	for {
-		if more, err := p.fetch(ctx, r); err != nil || !more {
+		more, err := p.fetch(ctx, r)
+		if err != nil || !more {
 			return err
 		}
-		if set := r.At(0); p.checkValues(set) {
+		switch set := p.values(r); {
+		case p.mark:
+			p.printMark()
+		case p.checkValues(set):
 			if err := p.updateLabels(ctx, set); err != nil {
 				return err
 			}
@@ -44,22 +61,25 @@ func (p *printer) printGauge(ctx context.Context, ticks <-chan time.Time) error 
 		if p.isLastSample() {
 			return nil
 		}
-		<-ticks
+		p.wait()
 	}
 }
 
 // printCounter prints how a counter changes. A sample that comes first, or after one without values, has no rate; it does
 // not count as a sample of -s. After one without values where there would have been a rate, the next is fetched at once.
-func (p *printer) printCounter(ctx context.Context, ticks <-chan time.Time) error {
+func (p *printer) printCounter(ctx context.Context) error {
 	before, now := new(pdu.Result), new(pdu.Result)
 	hadValues, printed := false, false // of the sample before; whether there has been a row or a gap
 	for {
 		if more, err := p.fetch(ctx, now); err != nil || !more {
 			return err
 		}
-		hasValues := p.checkValues(now.At(0))
-		if hasValues {
-			if err := p.updateLabels(ctx, now.At(0)); err != nil {
+		hasValues := false
+		if p.mark {
+			p.printMark()
+			printed = printed && !hadValues
+		} else if hasValues = p.checkValues(p.values(now)); hasValues {
+			if err := p.updateLabels(ctx, p.values(now)); err != nil {
 				return err
 			}
 		}
@@ -78,28 +98,35 @@ func (p *printer) printCounter(ctx context.Context, ticks <-chan time.Time) erro
 		wait := hasValues || !hadValues
 		before, now, hadValues = now, before, hasValues
 		if wait {
-			p.out.Flush()
-			<-ticks
+			p.wait()
 		}
 	}
 }
 
 // isLastSample counts a sample and reports whether it was the last.
 func (p *printer) isLastSample() bool {
-	p.out.Flush()
 	p.samples--
 	return p.samples == 0
 }
 
-// fetch fetches a sample. more is false when the time window has ended.
+// fetch fetches a sample. more is false when the time window or the archive has ended.
 func (p *printer) fetch(ctx context.Context, r *pdu.Result) (more bool, err error) {
-	if err := p.pc.Fetch(ctx, []pdu.PMID{p.desc.PMID}, r); err != nil {
+	if p.recorded {
+		err = p.fetchRecorded(ctx, r)
+	} else {
+		err = p.pc.Fetch(ctx, []pdu.PMID{p.desc.PMID}, r)
+	}
+	if p.archive != "" && errors.Is(err, pdu.ErrEOL) {
+		return false, nil
+	}
+	if err != nil {
 		p.out.Flush()
 		fmt.Fprintln(os.Stderr)
 		return false, p.Errorf("pmFetch: %w", tool.Cause(err))
 	}
 	r.SortInstances()
-	return p.End.IsZero() || !r.Time.After(p.End), nil
+	p.now = r.Time
+	return p.mark || p.End.IsZero() || !r.Time.After(p.End), nil
 }
 
 // checkValues reports whether there are values. If there are none, it prints that or why.
@@ -118,8 +145,16 @@ func (p *printer) checkValues(set pdu.ValueSet) bool {
 
 func (p *printer) printNoValues() {
 	if !p.isEvents() {
-		fmt.Fprintln(p.out, "No values available")
+		p.printNote("No values available")
 	}
+}
+
+// printNote prints a text instead of a row.
+func (p *printer) printNote(text string) {
+	if p.archive != "" {
+		p.out.Write(append(p.appendStamp(p.buf[:0]), "  "...))
+	}
+	fmt.Fprintln(p.out, text)
 }
 
 // updateLabels prints labels above the first row and above the first after a gap, and again when there are instances

@@ -170,7 +170,7 @@ func TestMetricSpec(t *testing.T) {
 	}{
 		{operand: "a.b[c,d]", want: pmapi.MetricSpec{Source: "web1", Metric: "a.b", Instances: []string{"c", "d"}}},
 		{operand: "web2:a.b", want: pmapi.MetricSpec{Source: "web2", Metric: "a.b"}},
-		{operand: "/tmp/archive/a.b", want: pmapi.MetricSpec{Kind: pmapi.SourceArchive, Source: "/tmp/archive", Metric: "a.b"}},
+		{operand: "/tmp/archive/a.b", message: "pmx: only one host or archive allowed\n" + c.Usage(), err: tool.ErrUsage},
 		{operand: "@:a.b", message: "pmx: local contexts are not supported by this version\n", err: errors.ErrUnsupported},
 		{operand: "a.b]", message: "a.b]\n   ^ -- unexpected character in metric name\n" + c.Usage(), err: tool.ErrUsage},
 	} {

@@ -22,6 +22,8 @@ func (c *Command) MetricSpec(operand string) (pmapi.MetricSpec, error) {
 	switch {
 	case err != nil:
 		return spec, c.UsageErrorf("%v\n", err)
+	case spec.Kind == pmapi.SourceHost && len(c.given.archives) > 0, spec.Kind == pmapi.SourceArchive && len(c.given.hosts) > 0:
+		return spec, c.UsageErrorf("%s: %v\n", c.Name, errSources)
 	case spec.Kind == pmapi.SourceLocal:
 		return spec, c.unsupportedError("local contexts")
 	}
@@ -50,16 +52,21 @@ func SplitInstances(list string) (names []string) {
 }
 
 // SelectInstances looks up instances by their names and makes the context's fetches bring the values of these instances
-// only; without names it changes nothing. The instances are in the order of the names and have those for names, which may
+// only; without names it changes nothing. In an archive the instances may be of any time. The instances are in the order of the names and have those for names, which may
 // be the part of the full name up to its first blank. After an error they are those found before it: names[len(insts)]
-// is the one that it is about. Errors: pdu.ErrInst, pdu.ErrInDom, and those of exchanges with the collector.
+// is the one that it is about. Errors: pdu.ErrInst, pdu.ErrInDom, pdu.ErrInstLog, pdu.ErrInDomLog, and those of exchanges with
+// the collector.
 func SelectInstances(ctx context.Context, pc *pmapi.Context, d pdu.InDom, names []string) (insts []pdu.Instance, err error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
 	var ids []pdu.InstID
+	find := pc.InstID
+	if IsArchive(pc) {
+		find = pc.InstIDEver
+	}
 	for _, name := range names {
-		id, err := pc.InstID(ctx, d, name)
+		id, err := find(ctx, d, name)
 		if err != nil {
 			return insts, err
 		}

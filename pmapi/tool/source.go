@@ -33,12 +33,18 @@ func (c *Command) Source() (pmapi.SourceKind, string) {
 func (c *Command) Hosts() []string { return slices.Clone(c.given.hosts) }
 
 // Archives are the archives of -a, --archive-list and --archive-folio, and of the environment. Without Multi they are one name,
-// a list with commas. With -O and without any source it is the directory of this computer's archives.
+// a list with commas and without repetitions. With -O and without any source it is the directory of this computer's archives.
 func (c *Command) Archives() []string {
 	if c.Multi || len(c.given.archives) == 0 {
 		return slices.Clone(c.given.archives)
 	}
-	return []string{strings.Join(c.given.archives, ",")}
+	list := c.given.archives[0]
+	for _, name := range c.given.archives[1:] {
+		if !strings.Contains(","+list+",", ","+name+",") {
+			list += "," + name
+		}
+	}
+	return []string{list}
 }
 
 func (c *Command) setArchive(value string) error {

@@ -45,6 +45,8 @@ func TestSources(t *testing.T) {
 		{"-O 3 -a x", "a[x]", "a[x]"},
 		{"-a x -a y", "a[x,y]", "a[x y]"},
 		{"-a x,y", "a[x,y]", "a[x,y]"},
+		{"-a x,y -a y -a z -a x -a xx", "a[x,y,z,xx]", "a[x,y y z x xx]"},
+		{"-a x -a y,x -a y", "a[x,y,x]", "a[x y,x y]"},
 		{"--archive-list=a,b --archive=c", "a[a,b,c]", "a[a b c]"},
 		{"--archive-list=a,,b,", "a[a,,b,]", "a[a  b]"},
 		{"-h x -h y", "too many hosts requested: y", "h[x y]"},

@@ -89,6 +89,9 @@ func (s *Source) fetchRecorded(ctx context.Context, q *request, profile *pdu.Pro
 	if err := s.find(); err != nil {
 		return err
 	}
+	if !slices.ContainsFunc(q.ids, isRecorded) {
+		return s.fetchDerived(q, r)
+	}
 	before, err := s.readWith(ctx, q)
 	if err != nil {
 		return err

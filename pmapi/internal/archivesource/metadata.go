@@ -64,8 +64,8 @@ func find(list []pdu.Instance, req pdu.InstanceReq) int {
 	})
 }
 
-// AllInstances returns the instances that a domain ever had, or the one that req selects: of the
-// latest state that has it.
+// AllInstances returns the instances that a domain ever had, those that it had last first, or the one that req selects: of
+// the latest state that has it.
 func (s *Source) AllInstances(req pdu.InstanceReq) ([]pdu.Instance, error) {
 	d := s.meta.InDom(req.InDom)
 	switch {
@@ -74,7 +74,7 @@ func (s *Source) AllInstances(req pdu.InstanceReq) ([]pdu.Instance, error) {
 	case d == nil:
 		return nil, pdu.ErrInDomLog
 	case req.Inst == pdu.NoInst && req.Name == "":
-		return slices.Clone(d.All()), nil
+		return latestFirst(d), nil
 	}
 	for n := d.Len() - 1; n >= 0; n-- {
 		list := d.State(n)
@@ -83,6 +83,25 @@ func (s *Source) AllInstances(req pdu.InstanceReq) ([]pdu.Instance, error) {
 		}
 	}
 	return nil, pdu.ErrInstLog
+}
+
+// latestFirst is the instances that a domain ever had: those of the last state, then those that only states before it have, and
+// so on.
+func latestFirst(d *archive.InDom) []pdu.Instance {
+	if d.Len() == 1 {
+		return slices.Clone(d.All())
+	}
+	list := make([]pdu.Instance, 0, len(d.All()))
+	seen := make(map[pdu.InstID]bool, len(d.All()))
+	for n := d.Len() - 1; n >= 0 && len(list) < len(d.All()); n-- {
+		for _, i := range d.State(n) {
+			if !seen[i.ID] {
+				seen[i.ID] = true
+				list = append(list, i)
+			}
+		}
+	}
+	return list
 }
 
 // KnownInstances returns the instances of a domain at the position, and then those that it has

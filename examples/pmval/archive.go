@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/tool"
+)
+
+// openArchive prepares for the samples of an archive: from the origin on at the interval, or with -U and for events those that
+// were recorded.
+func (p *printer) openArchive(ctx context.Context, name string) error {
+	p.archive = name
+	p.layout = [...]string{tool.StampLayout, tool.DateMicroStampLayout, tool.DateHighResStampLayout}[min(p.stamps, 2)]
+	mode, interval := pmapi.ModeInterp, p.interval.Truncate(time.Millisecond) // as pmval(1) makes steps
+	if p.recorded = p.recorded || p.isEvents(); p.recorded {
+		mode, interval = pmapi.ModeForward, 0
+		p.samples = p.Samples
+	}
+	if err := p.pc.SetMode(ctx, mode, p.Origin, interval); err != nil {
+		return p.Errorf("pmSetMode: %w", tool.Cause(err))
+	}
+	return nil
+}
+
+// fetchRecorded reads up to the next record that has the metric, or to a mark.
+func (p *printer) fetchRecorded(ctx context.Context, r *pdu.Result) error {
+	for {
+		if err := p.pc.FetchArchive(ctx, r); err != nil {
+			return err
+		}
+		p.mark = r.Len() == 0
+		if _, ok := p.find(r); ok || p.mark {
+			return nil
+		}
+	}
+}
+
+// find finds the metric's set in a sample, which may be a whole record.
+func (p *printer) find(r *pdu.Result) (set pdu.ValueSet, ok bool) {
+	for _, s := range r.All() {
+		if s.PMID == p.desc.PMID {
+			return s, true
+		}
+	}
+	return set, false
+}
+
+// values is the metric's set in a sample, empty in a mark.
+func (p *printer) values(r *pdu.Result) pdu.ValueSet {
+	set, _ := p.find(r)
+	return set
+}
+
+// printMark prints that nothing was recorded for some time.
+func (p *printer) printMark() {
+	p.printNote("Archive logging suspended")
+	p.needLabels = true
+}
