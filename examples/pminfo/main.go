@@ -68,7 +68,7 @@ func run(ctx context.Context, c *tool.Command, s *show) (status int, err error) 
 }
 
 func newCommand(s *show) *tool.Command {
-	c := &tool.Command{Name: "pminfo", Synopsis: "[options] [metricname | pmid | indom]...", ZoneNote: true}
+	c := &tool.Command{Name: "pminfo", Synopsis: "[options] [metricname | pmid | indom]...", ZoneNote: true, OriginOnly: true}
 	flags := func(variables ...*bool) func(string) error {
 		return func(string) error {
 			for _, v := range variables {

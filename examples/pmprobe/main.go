@@ -71,7 +71,7 @@ func (p *probe) run(ctx context.Context, c *tool.Command) error {
 }
 
 func (p *probe) newCommand() *tool.Command {
-	c := &tool.Command{Name: "pmprobe", Synopsis: "[options] [metricname ...]", ZoneNote: true}
+	c := &tool.Command{Name: "pmprobe", Synopsis: "[options] [metricname ...]", ZoneNote: true, OriginOnly: true}
 	// The usage message gives --version a letter that is none.
 	version := c.Standard("version")[0]
 	version.Short, version.Help = 0, ""

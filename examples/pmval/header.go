@@ -32,7 +32,9 @@ func (p *printer) printHeader() error {
 	fmt.Fprintf(p.out, "host:      %s\n", p.host)
 	if p.archive != "" {
 		p.printTime("start:", p.Origin)
-		p.printTime("end:", p.End)
+		if !p.End.IsZero() {
+			p.printTime("end:", p.End)
+		}
 	}
 	if !p.isEvents() {
 		p.printSemantics()

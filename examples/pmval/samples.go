@@ -122,7 +122,11 @@ func (p *printer) fetch(ctx context.Context, r *pdu.Result) (more bool, err erro
 	if err != nil {
 		p.out.Flush()
 		fmt.Fprintln(os.Stderr)
-		return false, p.Errorf("pmFetch: %w", tool.Cause(err))
+		function := "pmFetch"
+		if p.recorded {
+			function = "pmFetchArchive"
+		}
+		return false, p.Errorf("%s: %w", function, tool.Cause(err))
 	}
 	r.SortInstances()
 	p.now = r.Time

@@ -25,7 +25,7 @@ type Command struct {
 	// InOrder makes the first operand end the options, so that operands may be negative numbers. The environment's
 	// POSIXLY_CORRECT does the same.
 	InOrder bool
-	// OperandSource allows -z without -h, since an operand may name the source; see MetricSpec.
+	// OperandSource allows -z, -S and -A without a source, since an operand may name that; see MetricSpec.
 	OperandSource bool
 	// OperandArchive is for tools that read archives without a context. Their source is an archive of the environment or of an
 	// operand, and SetArchiveTimes is their SetTimes.
@@ -36,6 +36,9 @@ type Command struct {
 	Multi bool
 	// ZoneNote makes SetTimes print, on Stdout, which zone -z or -Z has set.
 	ZoneNote bool
+	// OriginOnly makes SetTimes leave out the end of an archive if there are no options of a time window, for tools that print
+	// the values of one time.
+	OriginOnly bool
 	// HighRes makes errors of -t name pmParseHighResInterval(3), as those of pmval do, and not pmParseInterval(3).
 	HighRes bool
 	// Stdout gets the note of SetTimes, and Stderr the messages of Report and Dial; nil means os.Stdout and os.Stderr.
@@ -54,7 +57,8 @@ type Command struct {
 	End      time.Time      // of the time window, of -T; zero for a live source without
 	Origin   time.Time      // of the first sample, of -O; Begin without
 
-	given given
+	given  given
+	opened string // the archive that OpenSource opened
 }
 
 // given is what the environment and the command line gave, as far as tools need not know it.
@@ -143,10 +147,13 @@ func (c *Command) checkCombinations() {
 	case len(g.archives) > 0, c.OperandArchive:
 	case g.origin != nil && !source:
 		c.addError(c.setLocalArchives())
+	case c.OperandSource && !source: // MetricSpec checks it
 	case g.origin != nil || g.start != nil || g.align != nil:
-		c.addError(errors.New("time window options are supported for archives only"))
+		c.addError(errWindow)
 	}
 }
+
+var errWindow = errors.New("time window options are supported for archives only")
 
 // parseError is the error of the whole command line, nil if the tool can go on.
 func (c *Command) parseError() error {

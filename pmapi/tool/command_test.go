@@ -59,7 +59,7 @@ func pminfo() *Command {
 // parse parses a command line in an environment of NAME=VALUE. It returns what the tool prints and its exit status, -1 if
 // it goes on.
 func parse(c *Command, env, args []string) (message string, status int) {
-	_, err := c.parse(args, func(name string) (string, bool) {
+	operands, err := c.parse(args, func(name string) (string, bool) {
 		for _, kv := range env {
 			if value, ok := strings.CutPrefix(kv, name+"="); ok {
 				return value, true
@@ -67,6 +67,9 @@ func parse(c *Command, env, args []string) (message string, status int) {
 		}
 		return "", false
 	})
+	if err == nil && c.OperandSource && len(operands) == 1 {
+		_, err = c.MetricSpec(operands[0])
+	}
 	if err == nil {
 		return "", -1
 	}

@@ -14,8 +14,8 @@ import (
 )
 
 // MetricSpec parses an operand that names a metric, and perhaps a source and instances: "web1:kernel.all.load[1,5]". An
-// operand without a source gets that of the options. The error is an *ExitError; it wraps errors.ErrUnsupported for a local
-// context. The counterpart of pmParseMetricSpec(3).
+// operand without a source gets that of the options; one with a source of another kind is an error. The error is an *ExitError;
+// it wraps errors.ErrUnsupported for a local context. The counterpart of pmParseMetricSpec(3).
 func (c *Command) MetricSpec(operand string) (pmapi.MetricSpec, error) {
 	kind, name := c.Source()
 	spec, err := pmapi.ParseMetricSpec(operand, kind, name)
@@ -24,6 +24,8 @@ func (c *Command) MetricSpec(operand string) (pmapi.MetricSpec, error) {
 		return spec, c.UsageErrorf("%v\n", err)
 	case spec.Kind == pmapi.SourceHost && len(c.given.archives) > 0, spec.Kind == pmapi.SourceArchive && len(c.given.hosts) > 0:
 		return spec, c.UsageErrorf("%s: %v\n", c.Name, errSources)
+	case spec.Kind == pmapi.SourceHost && (c.given.start != nil || c.given.align != nil):
+		return spec, c.UsageErrorf("%s: %v\n", c.Name, errWindow)
 	case spec.Kind == pmapi.SourceLocal:
 		return spec, c.unsupportedError("local contexts")
 	}

@@ -40,6 +40,7 @@ func (c *Command) openArchive(ctx context.Context, name string) (*pmapi.Context,
 		fmt.Fprintf(c.stderr(), "%v\n", err)
 	}
 	o.Names = c.Names()
+	c.opened = name
 	pc, err := o.Open(ctx, name)
 	if err != nil {
 		message := fmt.Sprintf("%s: Cannot open archive \"%s\": %v\n", c.Name, name, pdu.FromError(err))

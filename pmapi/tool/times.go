@@ -49,7 +49,8 @@ func (c *Command) setOrigin(value string) error {
 // ZoneNote the note on a zone of -Z or -z is printed on Stdout.
 //
 // The time window is that of -S, -T, -A and -O, see pmapi.WindowSpec, within the time from an archive's label to its last
-// record. That of a live source begins now and ends with -T. An interval of -A to which nothing in the window can be aligned is
+// record; if that cannot be found, a warning is printed on Stderr, and the window has no end without -T. That of a live source
+// begins now and ends with -T. An interval of -A to which nothing in the window can be aligned is
 // ignored, as by PCP's tools.
 //
 // The error is an *ExitError. The counterpart of pmGetContextOptions(3).
@@ -76,9 +77,11 @@ func (c *Command) sourceTimes(ctx context.Context, pc *pmapi.Context, now time.T
 	if errors.Is(err, pdu.ErrNotArchive) {
 		return liveTimes(ctx, pc, now), nil
 	}
-	end, err := pc.ArchiveEnd(ctx)
-	if err != nil {
-		return timeSource{}, c.Errorf("Cannot locate end of archive: %w", Cause(err))
+	var end time.Time
+	if !c.OriginOnly || c.hasWindow() {
+		if end, err = pc.ArchiveEnd(ctx); err != nil {
+			c.warnWithoutEnd(err)
+		}
 	}
 	return timeSource{
 		first: label.Start, last: end,
@@ -86,6 +89,19 @@ func (c *Command) sourceTimes(ctx context.Context, pc *pmapi.Context, now time.T
 		zone: func() (string, error) { return label.TimeZone, nil },
 		from: " from archive",
 	}, nil
+}
+
+// hasWindow reports whether there are options of a time window.
+func (c *Command) hasWindow() bool {
+	g := &c.given
+	return g.start != nil || g.finish != nil || g.align != nil || g.origin != nil
+}
+
+// warnWithoutEnd says why the end of an archive is not known, as PCP's tools do, which go on.
+func (c *Command) warnWithoutEnd(err error) {
+	fmt.Fprintf(c.stderr(), "%s: Cannot locate end of archive %s: %v\n\n"+
+		"WARNING: This archive is sufficiently damaged that it may not be possible to\n"+
+		"         produce complete information.  Continuing and hoping for the best.\n\n", c.Name, EscapeName(c.opened), Cause(err))
 }
 
 func liveTimes(ctx context.Context, pc *pmapi.Context, now time.Time) timeSource {
@@ -179,7 +195,7 @@ func point(option *string) string {
 // time window, the first of them at its origin; -1 without either, for no end. SetTimes has to come before.
 func (c *Command) SampleCount(interval time.Duration) int {
 	if c.Samples < 0 && !c.End.IsZero() {
-		return max(0, int(c.End.Sub(c.Origin).Seconds()/interval.Seconds()+1))
+		return max(0, int(c.End.Sub(c.Origin).Seconds()/interval.Seconds())+1)
 	}
 	return c.Samples
 }

@@ -54,7 +54,11 @@ func (r *Runner) compare(t testing.TB, l Line) string {
 	if want.status == neverEnds {
 		return "the real tool does not end\n"
 	}
-	got := runLine(t, l, r.Program(l.Tool()))
+	return difference(want, runLine(t, l, r.Program(l.Tool())))
+}
+
+// difference is how two runs differ, "" if they do not.
+func difference(want, got result) string {
 	var all string
 	for _, c := range [...]struct{ what, want, got string }{
 		{"standard output", want.stdout, got.stdout},

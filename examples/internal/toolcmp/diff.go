@@ -8,6 +8,9 @@ import (
 // contextLines is how many equal lines a difference has before and after those that differ.
 const contextLines = 2
 
+// mostCompared is how large the table may be that compares two texts line by line.
+const mostCompared = 4 << 20
+
 // diff is how two texts differ: their lines, those only in want marked "-" and those only in got "+". Long runs of lines
 // that both have are left out. Empty means that the texts are the same.
 func diff(want, got string) string {
@@ -15,6 +18,9 @@ func diff(want, got string) string {
 		return ""
 	}
 	a, b := splitLines(want), splitLines(got)
+	if len(a)*len(b) > mostCompared {
+		return firstDifference(want, got) + "\n"
+	}
 	var marked []string
 	i, j := 0, 0
 	for common := commonLengths(a, b); i < len(a) || j < len(b); {

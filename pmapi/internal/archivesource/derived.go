@@ -2,8 +2,14 @@ package archivesource
 
 import "github.com/pcp-go/pcp/pdu"
 
-// isRecorded reports whether archives may have values of a metric: derived ones and those of event records are in none.
-func isRecorded(id pdu.PMID) bool { return id.Domain() != pdu.EventFlagsPMID.Domain() }
+// isRecorded reports whether records may have values of a metric. They have none of event.flags, event.missed and derived
+// metrics, but for those that a logger has computed.
+func (s *Source) isRecorded(id pdu.PMID) bool {
+	if _, ok := s.meta.Desc(id); ok || id == pdu.NoPMID {
+		return true
+	}
+	return id.Domain() != pdu.EventFlagsPMID.Domain()
+}
 
 // fetchDerived fetches nothing of metrics that are not recorded, as of the next record whatever it has, since that is where
 // pmFetch(3) goes then.

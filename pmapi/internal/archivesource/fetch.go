@@ -89,7 +89,7 @@ func (s *Source) fetchRecorded(ctx context.Context, q *request, profile *pdu.Pro
 	if err := s.find(); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(q.ids, isRecorded) {
+	if !slices.ContainsFunc(q.ids, s.isRecorded) {
 		return s.fetchDerived(q, r)
 	}
 	before, err := s.readWith(ctx, q)

@@ -1,0 +1,97 @@
+package toolcmp
+
+import (
+	"flag"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+)
+
+// Which command lines are generated. All of PCP's test archives and 300 lines take minutes.
+var (
+	replayLines = flag.Int("replay.lines", 40, "run `n` generated command lines on archives")
+	replaySeed  = flag.Uint64("replay.seed", 1, "generate the command lines of this seed")
+	replayFirst = flag.Int("replay.first", 0, "begin with the `n`th command line of the seed")
+	replayTool  = flag.String("replay.tool", "", "generate command lines of the `tool` alone")
+	replayOnly  = flag.String("replay.archive", "", "generate command lines on archives with this in their `name` alone")
+)
+
+// mostExcused is how many of a hundred generated lines may differ on purpose.
+const mostExcused = 1
+
+// TestInteropReplay runs generated command lines of the tools that replay archives.
+func TestInteropReplay(t *testing.T) {
+	pcptest.Need(t, testSuite+"/archives")
+	g := newGenerator(t)
+	excused, ran := 0, 0
+	for i := *replayFirst; i < *replayFirst+*replayLines; i++ {
+		l := g.line(t, *replaySeed, i)
+		want := runLine(t, l, pcptest.Tool(t, l.Tool()))
+		if want.status == neverEnds {
+			continue
+		}
+		got := runLine(t, l, pcptest.Build(t, "./examples/"+l.Tool()))
+		ran++
+		switch why := excuse(l, want, got); {
+		case want == got:
+		case why != "":
+			excused++
+			t.Logf("%s\ndiffers on purpose: %s", l, why)
+		default:
+			t.Errorf("%s\n(-PCP +ours):\n%s", l, difference(want, got))
+		}
+	}
+	t.Logf("%d command lines, of which %d differ on purpose", ran, excused)
+	if excused*100 > ran*mostExcused+100 {
+		t.Errorf("%d of %d lines differ on purpose, more than %d %%", excused, ran, mostExcused)
+	}
+}
+
+// Where the real tools are known to do something else, as their output shows.
+var knownTexts = []struct {
+	pattern *regexp.Regexp
+	reason  string
+}{
+	{regexp.MustCompile(`:\d\d\.1(000|0{6}|0{9})\b`), "PCP prints a second as 1000 milliseconds if a step ends there"},
+	{regexp.MustCompile(`\d missed\)`), "PCP miscounts the records of missed events"},
+	{regexp.MustCompile(`Host: [^,]*, (\d\d+|[89]) cpu\(s\)`), "PCP numbers processors by the order in a hash table"},
+}
+
+// otherwiseRead are archives of which the C library reads something else: most of them are damaged. See also the test of package
+// pmapi.
+var otherwiseRead = []string{"procpid-encode2", "960624.08.17", "binning", "pcp-mpstat3", "multi-corrupted", "babylon", "bozo.client",
+	"badti", "archive-20150417.131733", "archive-20141125-000009"}
+
+// excuse is why a command line differs on purpose, "" if there is no reason.
+func excuse(l Line, want, got result) string {
+	for _, k := range knownTexts {
+		if k.pattern.MatchString(want.stdout) {
+			return k.reason
+		}
+	}
+	for _, name := range otherwiseRead {
+		if strings.Contains(l.Text, name) {
+			return "the C library reads something else of " + name
+		}
+	}
+	if strings.HasPrefix(want.status, "signal:") {
+		return Crash
+	}
+	return ""
+}
+
+// describe shows a generated line as one that a shell runs.
+func describe(args []string) string {
+	words := make([]string, len(args))
+	for i, a := range args {
+		words[i] = strings.ReplaceAll(a, testSuite+string(filepath.Separator), "")
+		if strings.ContainsAny(words[i], " '\"[]") || words[i] == "" {
+			words[i] = fmt.Sprintf("%q", words[i])
+		}
+	}
+	return strings.Join(words, " ")
+}
