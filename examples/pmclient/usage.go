@@ -48,14 +48,15 @@ func (h *host) addProcessors(u *usage, before, now *pdu.Result, elapsed time.Dur
 		if math.IsNaN(busy) {
 			continue
 		}
-		busy = min(busy, 1) // the agent and the collector read the clock at different times
+		busy = min(float64(float32(busy)), 1) // the agent and the collector read the clock at different times
 		if u.busiest < 0 {
 			u.cpu = 0
 		}
-		if u.cpu += busy / float64(h.cpus); u.busiest < 0 || busy > u.busy {
+		if u.cpu = float64(float32(u.cpu) + float32(busy)); u.busiest < 0 || busy > u.busy {
 			u.busiest, u.busy = i, busy
 		}
 	}
+	u.cpu /= float64(h.cpus)
 }
 
 // busySeconds is how many seconds a processor has been busy. As in pmclient(1) the values are floats of 32 bits: milliseconds,
@@ -65,7 +66,7 @@ func (h *host) busySeconds(before, now *pdu.Result, cpu pdu.InstID) float64 {
 	for _, set := range []int{cpuUser, cpuSys} {
 		busy += float32(h.instanceValue(now, set, cpu)) - float32(h.instanceValue(before, set, cpu))
 	}
-	a, err := pdu.Float32(busy).ConvertUnits(h.descs[cpuUser].Units, pdu.TimeSec)
+	a, err := pdu.Float64(float64(busy)).ConvertUnits(h.descs[cpuUser].Units, pdu.TimeSec)
 	if err != nil {
 		return unknown
 	}

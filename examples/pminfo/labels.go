@@ -136,19 +136,18 @@ func (p *printer) printSeries(name string, d pdu.Desc, labels pdu.LabelSet) {
 // printInstances prints the series identifiers and the labels of the instances of a metric.
 func (p *printer) printInstances(d pdu.Desc, labels pdu.LabelSet) {
 	insts := p.instLabels(d.InDom)
-	name := func(inst pdu.InstID) string {
+	name := func(inst pdu.InstID, unknown string) string {
 		if name, ok := p.instances(d.InDom).names.Name(inst); ok {
 			return name
 		}
-		return "DISAPPEARED"
+		return unknown
 	}
 	if p.series {
 		// The labels of the cluster and of the metric do not count here, optional labels do.
 		above := p.inDomLabels(d.PMID.Domain(), d.InDom)
 		for s := range insts {
-			n := name(s.Inst)
-			p.printf("    inst [%d or \"%s\"] series %s\n", s.Inst, tool.EscapeName(n),
-				seriesID("instance", fmt.Sprintf(`"name":"%s","labels":%v`, n, mergeLabels(append(slices.Clip(above), s)))))
+			p.printf("    inst [%d or \"%s\"] series %s\n", s.Inst, tool.EscapeName(name(s.Inst, "DISAPPEARED")),
+				seriesID("instance", fmt.Sprintf(`"name":"%s","labels":%v`, name(s.Inst, "???"), mergeLabels(append(slices.Clip(above), s)))))
 		}
 	}
 	if p.labels {
@@ -157,7 +156,7 @@ func (p *printer) printInstances(d pdu.Desc, labels pdu.LabelSet) {
 			if len(s.Labels) > 0 {
 				all = mergeLabels([]pdu.LabelSet{labels, s})
 			}
-			p.printf("    inst [%d or \"%s\"] labels %v\n", s.Inst, tool.EscapeName(name(s.Inst)), all)
+			p.printf("    inst [%d or \"%s\"] labels %v\n", s.Inst, tool.EscapeName(name(s.Inst, "DISAPPEARED")), all)
 		}
 	}
 }

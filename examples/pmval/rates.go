@@ -9,7 +9,7 @@ import (
 // printRates prints a row of the rates from one sample to the next.
 func (p *printer) printRates(before, now *pdu.Result) error {
 	old, set := p.values(before), p.values(now)
-	seconds := now.Time.Sub(before.Time).Seconds()
+	seconds := tool.Elapsed(before.Time, now.Time)
 	_, factor := tool.RateUnits(p.desc.Units)
 	return p.printRow(set, func(b []byte, i int, column tool.Column) ([]byte, error) {
 		j := 0

@@ -195,7 +195,13 @@ func point(option *string) string {
 // time window, the first of them at its origin; -1 without either, for no end. SetTimes has to come before.
 func (c *Command) SampleCount(interval time.Duration) int {
 	if c.Samples < 0 && !c.End.IsZero() {
-		return max(0, int(c.End.Sub(c.Origin).Seconds()/interval.Seconds())+1)
+		return max(0, int(Elapsed(c.Origin, c.End)/interval.Seconds())+1)
 	}
 	return c.Samples
 }
+
+// Elapsed is the number of seconds from one time to another, as PCP's tools compute it: to a tenth of a microsecond, which
+// shows in the rates between samples that are near each other. The counterpart of pmtimespecToReal(3).
+func Elapsed(from, to time.Time) float64 { return realTime(to) - realTime(from) }
+
+func realTime(t time.Time) float64 { return float64(t.Unix()) + float64(t.Nanosecond())/1e9 }

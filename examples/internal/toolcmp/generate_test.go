@@ -37,11 +37,18 @@ var replayedTools = []replayed{
 	{"pmclient", (*generator).pmclient},
 }
 
+// otherwiseRead are archives, most of them damaged, of which the C library reads something else. They are left out. See also
+// the test of package pmapi.
+var otherwiseRead = []string{
+	"procpid-encode2", "960624.08.17", "babylon", "bozo.client", "logsummary-bug", // wrong types in blocks, or none
+	"binning", "pcp-mpstat3", "badti", // wrong entries of the index
+	"multi-corrupted", "badlog", "badlen-", "truncbin", "archive-20150417.131733", "archive-20141125-000009", // damaged records
+}
+
 // archiveSets are archives that are read together.
 var archiveSets = [][]string{
 	{"multi/20150508.11.44", "multi/20150508.11.46", "multi/20150508.11.50", "multi/20150508.11.57"},
 	{"multi-xz/20150508.11.57", "multi-xz/20150508.11.44"},
-	{"arch_a", "arch_b"},
 	{"gap", "gap2"}, // overlap
 	{"tzchange-10-a", "tzchange-10-b"},
 	{"tzchange-11-a", "tzchange-11-b"},
@@ -71,7 +78,9 @@ func newGenerator(t *testing.T) *generator {
 		list := strings.Join(paths, ",")
 		g.names = append(g.names, list, list, list)
 	}
-	g.names = slices.DeleteFunc(g.names, func(n string) bool { return !strings.Contains(n, *replayOnly) })
+	g.names = slices.DeleteFunc(g.names, func(n string) bool {
+		return !strings.Contains(n, *replayOnly) || *replayOnly == "" && slices.ContainsFunc(otherwiseRead, func(o string) bool { return strings.Contains(n, o) })
+	})
 	for _, r := range replayedTools {
 		if *replayTool == "" || r.tool == *replayTool {
 			g.tools = append(g.tools, r)
@@ -190,9 +199,12 @@ func (g *generator) window() []string {
 		step = step.Truncate(time.Second)
 	}
 	args := []string{"-t", interval(step)}
-	args = append(args, g.maybe(3, "-S", g.point())...)
+	if g.IntN(4) > 0 {
+		args = append(args, g.maybe(2, "-S", g.point())...)
+	} else {
+		args = append(args, g.origin(1)...)
+	}
 	args = append(args, g.maybe(3, "-T", g.point())...)
-	args = append(args, g.origin(5)...)
 	args = append(args, g.maybe(6, "-A", pick(g, []string{"1sec", "10sec", "1min", "5min", "1hour", "0.3sec", interval(step)}))...)
 	return append(args, g.maybe(3, "-s", fmt.Sprint(g.IntN(40)))...)
 }

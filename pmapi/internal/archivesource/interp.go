@@ -73,8 +73,8 @@ func (p *interpolator) checkEnd(t moment) error {
 		return nil
 	}
 	end, err := p.s.shared.End()
-	if err != nil {
-		return err
+	if err != nil && p.end == beforeAll { // no record at the end is good: only the start is known
+		end = p.start
 	}
 	if e := p.moment(end); e != p.end {
 		p.end = e
