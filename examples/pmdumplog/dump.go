@@ -117,7 +117,7 @@ func (d *dumper) setTimes(c *tool.Command) error {
 		return err
 	}
 	d.clock.Location, d.from, d.until = c.Location, c.Begin, c.End
-	if d.reverse && !c.EndsGiven {
+	if d.reverse && !c.StartGiven && !c.FinishGiven {
 		d.from = time.Time{}
 	}
 	return nil

@@ -15,10 +15,9 @@ func (c *Command) SetArchiveZone(host, zone string) {
 
 func archiveTimeSource(host, zone string, first, last time.Time) timeSource {
 	return timeSource{
-		first: first,
-		last:  last,
-		host:  func() string { return host },
-		zone:  func() (string, error) { return zone, nil },
-		from:  " from archive",
+		bounds: func() (time.Time, time.Time, error) { return first, last, nil },
+		host:   func() string { return host },
+		zone:   func() (string, error) { return zone, nil },
+		from:   " from archive",
 	}
 }

@@ -45,11 +45,12 @@ type Command struct {
 	Stdout, Stderr io.Writer
 
 	// Set by Parse.
-	Samples   int           // of -s; -1 without
-	Interval  time.Duration // of -t; 0 without
-	ZoneGiven bool          // -z or -Z was given
-	EndsGiven bool          // -S or -T was given
-	Debug     []string      // names of debug options of -D, see pmdbg(1)
+	Samples     int           // of -s; -1 without
+	Interval    time.Duration // of -t; 0 without
+	StartGiven  bool          // -S was given
+	FinishGiven bool          // -T was given
+	ZoneGiven   bool          // -z or -Z was given
+	Debug       []string      // names of debug options of -D, see pmdbg(1)
 
 	// Set by SetTimes.
 	Location *time.Location // in which the tool prints times: -Z, -z, or that of the environment
@@ -88,7 +89,7 @@ func (c *Command) Parse(args []string) (operands []string, err error) {
 }
 
 func (c *Command) parse(args []string, getenv func(string) (string, bool)) (operands []string, err error) {
-	c.Samples, c.Interval, c.ZoneGiven, c.EndsGiven, c.Debug, c.given = -1, 0, false, false, nil, given{}
+	c.Samples, c.Interval, c.StartGiven, c.FinishGiven, c.ZoneGiven, c.Debug, c.given = -1, 0, false, false, false, nil, given{}
 	if !c.NoEnvironment {
 		c.parseEnvironment(getenv)
 	}
@@ -138,7 +139,6 @@ func (c *Command) addUnsupported(what string) {
 // checkCombinations looks for options that do not go together.
 func (c *Command) checkCombinations() {
 	g := &c.given
-	c.EndsGiven = g.start != nil || g.finish != nil
 	source := len(g.hosts) > 0 || g.local || len(g.archives) > 0
 	if g.hostZone && len(g.hosts) == 0 && len(g.archives) == 0 && !c.OperandSource && g.origin == nil {
 		c.addError(errors.New("use of timezone from metric source requires a source"))

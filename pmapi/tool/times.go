@@ -24,12 +24,12 @@ func (c *Command) setInterval(value string) error {
 }
 
 func (c *Command) setStart(value string) error {
-	c.given.start = &value
+	c.given.start, c.StartGiven = &value, true
 	return nil
 }
 
 func (c *Command) setFinish(value string) error {
-	c.given.finish = &value
+	c.given.finish, c.FinishGiven = &value, true
 	return nil
 }
 
@@ -49,7 +49,8 @@ func (c *Command) setOrigin(value string) error {
 // ZoneNote the note on a zone of -Z or -z is printed on Stdout.
 //
 // The time window is that of -S, -T, -A and -O, see pmapi.WindowSpec, within the time from an archive's label to its last
-// record; if that cannot be found, a warning is printed on Stderr, and the window has no end without -T. That of a live source
+// record; with Multi, from the earliest label of all archives that the options name to their latest record. If the last
+// record cannot be found, a warning is printed on Stderr, and the window has no end without -T. That of a live source
 // begins now and ends with -T. An interval of -A to which nothing in the window can be aligned is
 // ignored, as by PCP's tools.
 //
@@ -65,10 +66,10 @@ func (c *Command) SetTimes(ctx context.Context, pc *pmapi.Context) error {
 
 // A timeSource is what the time options need to know of a source.
 type timeSource struct {
-	first, last time.Time // of an archive; of a live source the current time and zero
-	host        func() string
-	zone        func() (string, error) // in the form of TZ
-	from        string                 // what the note on its zone says after the host
+	bounds func() (first, last time.Time, err error) // of archives; of a live source the current time and zero
+	host   func() string
+	zone   func() (string, error) // in the form of TZ
+	from   string                 // what the note on its zone says after the host
 }
 
 // sourceTimes is the timeSource of a context.
@@ -84,10 +85,10 @@ func (c *Command) sourceTimes(ctx context.Context, pc *pmapi.Context, now time.T
 		}
 	}
 	return timeSource{
-		first: label.Start, last: end,
-		host: func() string { return label.Host },
-		zone: func() (string, error) { return label.TimeZone, nil },
-		from: " from archive",
+		bounds: func() (first, last time.Time, err error) { return c.archiveBounds(ctx, label.Start, end) },
+		host:   func() string { return label.Host },
+		zone:   func() (string, error) { return label.TimeZone, nil },
+		from:   " from archive",
 	}, nil
 }
 
@@ -104,11 +105,47 @@ func (c *Command) warnWithoutEnd(err error) {
 		"         produce complete information.  Continuing and hoping for the best.\n\n", c.Name, EscapeName(c.opened), Cause(err))
 }
 
+// archiveBounds widens the time of an archive to that of all archives that the options name.
+func (c *Command) archiveBounds(ctx context.Context, first, last time.Time) (time.Time, time.Time, error) {
+	names := c.Archives()
+	if len(names) < 2 {
+		return first, last, nil
+	}
+	for _, name := range names {
+		start, end, err := archiveTimes(ctx, name)
+		if err != nil {
+			return first, last, c.Errorf("Cannot open archive %s: %w", name, Cause(err))
+		}
+		if start.Before(first) {
+			first = start
+		}
+		if end.After(last) {
+			last = end
+		}
+	}
+	return first, last, nil
+}
+
+// archiveTimes returns the time of an archive's label and that of its last record.
+func archiveTimes(ctx context.Context, name string) (start, end time.Time, err error) {
+	pc, err := pmapi.Open(ctx, name)
+	if err != nil {
+		return start, end, err
+	}
+	defer pc.Close()
+	label, err := pc.ArchiveLabel()
+	if err != nil {
+		return start, end, err
+	}
+	end, err = pc.ArchiveEnd(ctx)
+	return label.Start, end, err
+}
+
 func liveTimes(ctx context.Context, pc *pmapi.Context, now time.Time) timeSource {
 	return timeSource{
-		first: now,
-		host:  func() string { return pc.HostName(ctx) },
-		zone:  func() (string, error) { return fetchZone(ctx, pc) },
+		bounds: func() (first, last time.Time, err error) { return now, last, nil },
+		host:   func() string { return pc.HostName(ctx) },
+		zone:   func() (string, error) { return fetchZone(ctx, pc) },
 	}
 }
 
@@ -162,8 +199,11 @@ func fetchZone(ctx context.Context, pc *pmapi.Context) (string, error) {
 
 // setWindow sets the time window.
 func (c *Command) setWindow(src timeSource, now time.Time) error {
+	first, last, err := src.bounds()
+	if err != nil {
+		return err
+	}
 	spec := pmapi.WindowSpec{Start: point(c.given.start), Finish: point(c.given.finish), Origin: point(c.given.origin), Location: c.Location, Now: now}
-	var err error
 	if c.given.align != nil {
 		if spec.Align = *c.given.align; spec.Align == "" {
 			_, err = pmapi.ParseInterval("")
@@ -171,7 +211,7 @@ func (c *Command) setWindow(src timeSource, now time.Time) error {
 	}
 	var w pmapi.Window
 	if err == nil {
-		w, err = spec.Window(src.first, src.last)
+		w, err = spec.Window(first, last)
 	}
 	if w == (pmapi.Window{}) && err != nil {
 		return c.Errorf("invalid time window.\n%w\n", err)

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pcp-go/pcp/pmapi/tool"
+)
+
+const (
+	defaultRows = 21 // below a header, where there is no terminal
+	headerLines = 3
+)
+
+// printHeader prints the time of the sample before the rows and the titles of the columns. The second line of titles for several
+// sources, whose rows have no column for buffers, is that of PCP's pmstat: their columns "buff" and "cache" are of free and
+// cached memory.
+func (r *report) printHeader() {
+	at := r.sources[0].time.Add(time.Second / 2).Truncate(time.Second)
+	fmt.Fprintf(r.out, "@ %s\n", at.In(r.Location).Format(tool.CtimeLayout))
+	first, second := " loadavg                      memory", "   1 min   swpd   free   buff  cache"
+	if r.several {
+		first, second = "node    loadavg               memory", "          1 min   swpd   buff  cache"
+	}
+	swap := "pi   po"
+	if r.swapsProcesses {
+		swap = "si   so"
+	}
+	processors, titles := "         cpu", "  us  sy  id"
+	if r.extended {
+		processors, titles = "                 cpu", "  us  sy  id  wa  st"
+	}
+	fmt.Fprintf(r.out, "%s      swap        io    system%s\n%s   %s   bi   bo   in   cs%s\n", first, processors, second, swap, titles)
+}

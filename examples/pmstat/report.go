@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/tool"
+)
+
+// A report prints the rows.
+type report struct {
+	*command
+	out     *bufio.Writer
+	sources []*source
+	several bool // sources, whose hosts' names stand before the rows
+	samples int  // 0 for no end
+	rows    int  // how many rows there are below a header
+	buf     []byte
+}
+
+// print prints the rows of all samples.
+func (r *report) print(ctx context.Context) error {
+	for _, s := range r.sources {
+		_ = s.fetch(ctx) // only the rates of the first row need it
+	}
+	for n := 0; r.samples == 0 || n < r.samples; n++ {
+		if r.rows <= 0 || n*len(r.sources)%r.rows < len(r.sources) {
+			r.printHeader()
+		}
+		r.out.Flush()
+		if r.pause || !r.sources[0].isArchive {
+			time.Sleep(r.Interval)
+		}
+		for _, s := range r.sources {
+			r.printSample(ctx, s)
+		}
+		if r.ended(ctx) {
+			r.out.Flush()
+			return &tool.ExitError{Status: 1, Err: pdu.ErrEOL}
+		}
+	}
+	return nil
+}
+
+// ended reports whether there will be nothing more to print. A source without data goes on, as long as -s or -T limits that: it
+// may be an archive whose beginning is still to come.
+func (r *report) ended(ctx context.Context) bool {
+	for _, s := range r.sources {
+		if !s.dropped && (r.samples > 0 || s.printed || !s.isPast(ctx)) {
+			return false
+		}
+	}
+	return true
+}
+
+// printSample fetches and prints the sample of a source.
+func (r *report) printSample(ctx context.Context, s *source) {
+	if r.several {
+		r.printNode(s)
+	}
+	if s.dropped {
+		r.out.WriteByte('\n')
+		return
+	}
+	err := s.fetch(ctx)
+	switch code := pdu.FromError(err); {
+	case err == nil:
+		r.printRow(s)
+		s.printed = true
+	case code == pdu.ErrIPC || code == pdu.ErrTimeout:
+		fmt.Fprintf(r.out, " Fetch failed. Reconnecting ...\n")
+		_ = s.pc.Reconnect(ctx) // the next fetch says whether it has succeeded
+	case code == pdu.ErrEOL && !s.printed:
+		fmt.Fprintf(r.out, " No data in the archive\n")
+	default:
+		fmt.Fprintf(r.out, " pmFetchGroup: %v\n", tool.Cause(err))
+		s.dropped = true
+	}
+}
+
+// printNode prints the name of a source's host: its beginning, or with -l its end.
+func (r *report) printNode(s *source) {
+	name := s.node
+	if r.suffix {
+		name = name[max(0, len(name)-nodeWidth):]
+	}
+	fmt.Fprintf(r.out, "%-*.*s", nodeWidth, nodeWidth, name)
+}

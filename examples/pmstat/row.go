@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"io"
+)
+
+const nodeWidth = 7
+
+// printRow prints the row of a source's latest sample, after the name of the host if there are several.
+func (r *report) printRow(s *source) {
+	if v, ok := s.loadAverage(); ok {
+		fmt.Fprintf(r.out, " %7.2f", v)
+	} else {
+		fmt.Fprintf(r.out, " %7s", "?")
+	}
+	for m := swapUsed; m <= memCached; m++ {
+		if m != memBuffers || !r.several {
+			printMemory(r.out, s, m)
+		}
+	}
+	for m := pagesIn; m <= switches; m++ {
+		printRate(r.out, s, m)
+	}
+	u, ok := s.percent()
+	columns := []uint32{u.user, u.sys, u.idle, u.wait, u.steal}
+	if !r.extended {
+		columns = columns[:3]
+	}
+	for _, v := range columns {
+		if ok {
+			fmt.Fprintf(r.out, " %3d", v)
+		} else {
+			fmt.Fprintf(r.out, " %3s", "?")
+		}
+	}
+	fmt.Fprintln(r.out)
+}
+
+// printMemory prints an amount of memory, in six digits of Kbyte or else in mega- or gigabytes.
+func printMemory(w io.Writer, s *source, m int) {
+	v, ok := s.number(m)
+	switch {
+	case !ok:
+		fmt.Fprintf(w, " %6s", "?")
+	case v < 1_000_000:
+		fmt.Fprintf(w, " %6d", v)
+	case v>>10 < 100_000:
+		fmt.Fprintf(w, " %5dm", v>>10)
+	default:
+		fmt.Fprintf(w, " %5dg", v>>20)
+	}
+}
+
+// printRate prints a rate, in four digits or else in thousands or millions.
+func printRate(w io.Writer, s *source, m int) {
+	v, ok := s.number(m)
+	switch {
+	case !ok:
+		fmt.Fprintf(w, " %4s", "?")
+	case v < 10_000:
+		fmt.Fprintf(w, " %4d", v)
+	case v < 1_000_000:
+		fmt.Fprintf(w, " %3dK", v/1000)
+	default:
+		fmt.Fprintf(w, " %3dM", v/1_000_000)
+	}
+}

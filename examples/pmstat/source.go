@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// A source is a host or an archive of the report.
+type source struct {
+	*command
+	pc        *pmapi.Context
+	isArchive bool
+	node      string // the name of the host
+
+	metrics [metricCount]metric
+	ids     []pdu.PMID // of the metrics, by their slots
+
+	now, before pdu.Result // the latest sample, and the one before it
+	samples     int        // fetched so far, without those that have failed
+	printed     bool       // a row
+	time        time.Time  // of the latest fetch; if that has failed by this computer's clock
+	dropped     bool       // no more is fetched
+}
+
+// fetch fetches the next sample. One that fails keeps what has been fetched before it.
+func (s *source) fetch(ctx context.Context) error {
+	s.now, s.before = s.before, s.now
+	if err := s.pc.Fetch(ctx, s.ids, &s.now); err != nil {
+		s.now, s.before = s.before, s.now
+		s.time = time.Now()
+		return err
+	}
+	s.samples++
+	s.time = s.now.Time
+	return nil
+}
+
+// value is the value of a metric in a sample; ok is false if there is none.
+func (s *source) value(r *pdu.Result, m int) (a pdu.Atom, ok bool) {
+	slot := s.metrics[m].slot
+	if slot < 0 || slot >= r.Len() {
+		return a, false
+	}
+	set := r.At(slot)
+	for i := range set.Len() {
+		if set.Inst(i) == s.metrics[m].inst || s.metrics[m].inst == pdu.NoInst {
+			return set.Atom(i, s.metrics[m].desc.Type), true
+		}
+	}
+	return a, false
+}
+
+// loadAverage is the load; ok is false if there is none.
+func (s *source) loadAverage() (v float64, ok bool) {
+	a, ok := s.value(&s.now, load)
+	if !ok {
+		return 0, false
+	}
+	v, err := pdu.As[float64](a)
+	return v, err == nil
+}
+
+// number is the value of a metric as it is printed: memory in Kbyte, a counter as its rate per second. ok is false if there is none,
+// or if it is less than 0 or too great for 32 bits.
+func (s *source) number(m int) (v uint32, ok bool) {
+	a, ok := s.value(&s.now, m)
+	if !ok {
+		return 0, false
+	}
+	d := s.metrics[m].desc
+	var err error
+	switch {
+	case inKByte(m):
+		a, err = toKByte(a, d.Units)
+	case d.Sem == pdu.SemCounter:
+		a, err = s.rate(m, a)
+	}
+	if err != nil {
+		return 0, false
+	}
+	v, err = pdu.As[uint32](a)
+	return v, err == nil
+}
+
+func toKByte(a pdu.Atom, units pdu.Units) (pdu.Atom, error) {
+	v, err := pdu.As[float64](a)
+	if err != nil {
+		return a, err
+	}
+	return pdu.Float64(v).ConvertUnits(units, pdu.SpaceKByte)
+}
+
+// rate is how fast a counter has come from the sample before to a value.
+func (s *source) rate(m int, to pdu.Atom) (pdu.Atom, error) {
+	if s.samples < 2 {
+		return to, pdu.ErrAgain
+	}
+	from, ok := s.value(&s.before, m)
+	if !ok {
+		return to, pdu.ErrAgain
+	}
+	change, err := pmapi.CounterChange(from, to, s.wrap)
+	seconds := max(s.now.Time.Sub(s.before.Time), time.Nanosecond).Seconds()
+	return pdu.Float64(change / seconds), err
+}
+
+// usage is how the processors were used.
+type usage struct{ user, sys, idle, wait, steal uint32 }
+
+// percent is the usage of the processors in percent. ok is false if it is not known. Without extended, waiting is idle and what
+// other guests have taken is of the system.
+func (s *source) percent() (u usage, ok bool) {
+	var v [metricCount]uint64
+	var total uint64
+	for m := cpuNice; m <= cpuSteal; m++ {
+		n, ok := s.number(m)
+		if !ok && (m == cpuUser || m == cpuSys || m == cpuIdle) {
+			return u, false
+		}
+		v[m] = uint64(n)
+		total += uint64(n)
+	}
+	percent := func(n uint64) uint32 {
+		if total == 0 {
+			return 0
+		}
+		return uint32((100*n + total/2) / total)
+	}
+	if s.extended {
+		return usage{
+			user: percent(v[cpuNice] + v[cpuUser]), sys: percent(v[cpuIntr] + v[cpuSys]), idle: percent(v[cpuIdle]),
+			wait: percent(v[cpuWait]), steal: percent(v[cpuSteal]),
+		}, true
+	}
+	return usage{
+		user: percent(v[cpuNice] + v[cpuUser]), sys: percent(v[cpuIntr] + v[cpuSys] + v[cpuSteal]), idle: percent(v[cpuIdle] + v[cpuWait]),
+	}, true
+}
+
+// isPast reports whether the archive ends before the next sample.
+func (s *source) isPast(ctx context.Context) bool {
+	if !s.isArchive {
+		return false
+	}
+	_, next, _ := s.pc.Mode()
+	end, err := s.pc.ArchiveEnd(ctx)
+	return err == nil && next.After(end)
+}
