@@ -51,13 +51,18 @@ func main() {
 // run prints the report that the command line asks for.
 func run(ctx context.Context, c *command) error {
 	operands, err := c.Parse(os.Args[1:])
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case len(operands) > 0:
-		return c.UsageErrorf("pmstat: too many options\n")
-	case c.pause && len(c.Archives()) == 0:
-		return c.UsageErrorf("pmstat: -P can only be used with archives\n")
+	}
+	wrong := ""
+	if len(operands) > 0 {
+		wrong += "pmstat: too many options\n"
+	}
+	if c.pause && len(c.Archives()) == 0 {
+		wrong += "pmstat: -P can only be used with archives\n"
+	}
+	if wrong != "" {
+		return c.UsageErrorf("%s", wrong)
 	}
 	sources, err := c.open(ctx)
 	defer func() {

@@ -39,7 +39,7 @@ func (r *report) printRow(s *source) {
 
 // printMemory prints an amount of memory, in six digits of Kbyte or else in mega- or gigabytes.
 func printMemory(w io.Writer, s *source, m int) {
-	v, ok := s.number(m)
+	v, ok := numberOf[uint32](s, m)
 	switch {
 	case !ok:
 		fmt.Fprintf(w, " %6s", "?")
@@ -54,7 +54,7 @@ func printMemory(w io.Writer, s *source, m int) {
 
 // printRate prints a rate, in four digits or else in thousands or millions.
 func printRate(w io.Writer, s *source, m int) {
-	v, ok := s.number(m)
+	v, ok := numberOf[uint32](s, m)
 	switch {
 	case !ok:
 		fmt.Fprintf(w, " %4s", "?")

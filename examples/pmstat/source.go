@@ -63,9 +63,9 @@ func (s *source) loadAverage() (v float64, ok bool) {
 	return v, err == nil
 }
 
-// number is the value of a metric as it is printed: memory in Kbyte, a counter as its rate per second. ok is false if there is none,
-// or if it is less than 0 or too great for 32 bits.
-func (s *source) number(m int) (v uint32, ok bool) {
+// numberOf is the value of a metric as it is printed: memory in Kbyte, a counter as its rate per second. ok is false if there is
+// none, or if it is less than 0 or too great for a T.
+func numberOf[T uint32 | uint64](s *source, m int) (v T, ok bool) {
 	a, ok := s.value(&s.now, m)
 	if !ok {
 		return 0, false
@@ -73,15 +73,15 @@ func (s *source) number(m int) (v uint32, ok bool) {
 	d := s.metrics[m].desc
 	var err error
 	switch {
-	case inKByte(m):
+	case inKByte(m) && d.Units != pdu.SpaceKByte:
 		a, err = toKByte(a, d.Units)
-	case d.Sem == pdu.SemCounter:
+	case !inKByte(m) && d.Sem == pdu.SemCounter:
 		a, err = s.rate(m, a)
 	}
 	if err != nil {
 		return 0, false
 	}
-	v, err = pdu.As[uint32](a)
+	v, err = pdu.As[T](a)
 	return v, err == nil
 }
 
@@ -116,19 +116,17 @@ func (s *source) percent() (u usage, ok bool) {
 	var v [metricCount]uint64
 	var total uint64
 	for m := cpuNice; m <= cpuSteal; m++ {
-		n, ok := s.number(m)
+		n, ok := numberOf[uint64](s, m)
 		if !ok && (m == cpuUser || m == cpuSys || m == cpuIdle) {
 			return u, false
 		}
-		v[m] = uint64(n)
-		total += uint64(n)
+		v[m] = n
+		total += n
 	}
-	percent := func(n uint64) uint32 {
-		if total == 0 {
-			return 0
-		}
-		return uint32((100*n + total/2) / total)
+	if total == 0 {
+		return u, false
 	}
+	percent := func(n uint64) uint32 { return uint32((100*n + total/2) / total) }
 	if s.extended {
 		return usage{
 			user: percent(v[cpuNice] + v[cpuUser]), sys: percent(v[cpuIntr] + v[cpuSys]), idle: percent(v[cpuIdle]),

@@ -13,12 +13,13 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// A Case is a run of a tool with a collector.
+// A Case is a run of a tool with a collector or an archive.
 type Case struct {
 	Title     string // in the golden file; empty stands for the arguments
 	Collector Collector
+	Archive   string // in the place of the collector
 	Env       []string
-	Args      []string // after -h and the collector's address
+	Args      []string // after -h and the collector's address, or -a and the archive
 }
 
 func (c Case) title() string {
@@ -79,7 +80,11 @@ func (s *Suite) runCases(t *testing.T, program string) map[string]string {
 		if _, twice := got[c.title()]; twice {
 			t.Fatalf("two cases %q", c.title())
 		}
-		argv := append([]string{program, "-h", c.Collector.Serve(t)}, c.Args...)
+		argv := []string{program, "-a", c.Archive}
+		if c.Archive == "" {
+			argv = []string{program, "-h", c.Collector.Serve(t)}
+		}
+		argv = append(argv, c.Args...)
 		stdout, stderr, status := pcptest.Run(t, c.Env, "", argv...)
 		var b strings.Builder
 		for i, text := range []string{stdout, stderr} {
