@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pcp-go/pcp/pmapi"
@@ -50,19 +51,8 @@ func main() {
 
 // run prints the report that the command line asks for.
 func run(ctx context.Context, c *command) error {
-	operands, err := c.Parse(os.Args[1:])
-	if err != nil {
+	if err := c.parse(); err != nil {
 		return err
-	}
-	wrong := ""
-	if len(operands) > 0 {
-		wrong += "pmstat: too many options\n"
-	}
-	if c.pause && len(c.Archives()) == 0 {
-		wrong += "pmstat: -P can only be used with archives\n"
-	}
-	if wrong != "" {
-		return c.UsageErrorf("%s", wrong)
 	}
 	sources, err := c.open(ctx)
 	defer func() {
@@ -87,6 +77,31 @@ func run(ctx context.Context, c *command) error {
 	}
 	defer r.out.Flush()
 	return r.print(ctx)
+}
+
+// parse parses the command line. What is wrong with operands and -P is reported after what is wrong with other options.
+func (c *command) parse() error {
+	operands, err := c.Parse(os.Args[1:])
+	exit, failed := errors.AsType[*tool.ExitError](err)
+	if failed && (exit.Status == 0 || errors.Is(err, errors.ErrUnsupported)) {
+		return err
+	}
+	wrong := ""
+	if len(operands) > 0 {
+		wrong += "pmstat: too many options\n"
+	}
+	if c.pause && len(c.Archives()) == 0 {
+		wrong += "pmstat: -P can only be used with archives\n"
+	}
+	switch {
+	case failed && errors.Is(err, tool.ErrUsage):
+		exit.Message = strings.TrimSuffix(exit.Message, c.Usage()) + wrong + c.Usage()
+	case failed:
+		exit.Message += wrong
+	case wrong != "":
+		return c.UsageErrorf("%s", wrong)
+	}
+	return err
 }
 
 // open opens the sources that have any of the metrics, and sets the times with the first of them.

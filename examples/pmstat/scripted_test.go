@@ -4,6 +4,7 @@ import (
 	"flag"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -154,6 +155,7 @@ func addLive(s *scripted.Suite) {
 			}
 		})
 	}
+	add("connections lost", loseConnections)
 	add("clock stands", func(c *scripted.Collector) { c.Clock = func(int) time.Time { return time.Unix(1_700_000_000, 0) } })
 	add("clock goes back", func(c *scripted.Collector) {
 		c.Clock = func(n int) time.Time { return time.Unix(1_700_000_000-int64(n), 0) }
@@ -161,6 +163,21 @@ func addLive(s *scripted.Suite) {
 	add("clock between seconds", func(c *scripted.Collector) {
 		c.Clock = func(n int) time.Time { return time.Unix(1_700_000_000+int64(n), 500_000_000) }
 	})
+}
+
+// loseConnections makes a collector end each connection at its third fetch. What counts goes on.
+func loseConnections(c *scripted.Collector) {
+	fetches := new(atomic.Int64)
+	c.Clock = func(int) time.Time { return time.Unix(1_700_000_000+2*fetches.Add(1), 0) }
+	for m := blocksIn; m < metricCount; m++ {
+		c.Metrics[m].Values = func(_ int, w writer) { w.Uint64(pdu.NoInst, 1000*uint64(fetches.Load())) }
+	}
+	c.Fail = func(n int) pdu.Error {
+		if n == 2 {
+			return pdu.ErrIPC
+		}
+		return 0
+	}
 }
 
 // addOptions adds cases with one collector and options.

@@ -102,6 +102,9 @@ func (c *Command) setHostList(value string) error {
 
 // setHostsFile reads a file with a host specification in each line; other lines are empty or begin with "#".
 func (c *Command) setHostsFile(file string) error {
+	if len(c.given.archives) > 0 {
+		return errSourceLists
+	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return c.runtimeError(err, "cannot open hosts file %s: %v", file, pdu.FromError(err))

@@ -22,6 +22,7 @@ var masks = map[string]struct {
 	"minute":  {regexp.MustCompile(`:\d\d:\d\d(\.\d+)?`), ":MM:SS"},
 	"digits":  {regexp.MustCompile(`\d`), "0"},
 	"numbers": {regexp.MustCompile(` *[-+]?\d+(\.\d*)?([eE][-+]\d+)? *`), " N "},
+	"amounts": {regexp.MustCompile(` *\b\d+(\.\d+)?[KMmg]?\b`), " N"},
 	"bytes":   {regexp.MustCompile(`\[[0-9a-f]{16,}\]`), "[BYTES]"},
 }
 
