@@ -1,4 +1,4 @@
-package main
+package pmval
 
 import (
 	"context"
@@ -137,7 +137,7 @@ func (p *printer) fetch(ctx context.Context, r *pdu.Result) (more bool, err erro
 func (p *printer) checkValues(set pdu.ValueSet) bool {
 	if err := set.Err(); err != nil {
 		p.out.Flush()
-		fmt.Fprintf(os.Stderr, "\npmval: pmFetch: %v\n", tool.Cause(err))
+		fmt.Fprintf(os.Stderr, "\n%s: pmFetch: %v\n", p.Name, tool.Cause(err))
 	} else if set.Len() > 0 {
 		return true
 	} else {
