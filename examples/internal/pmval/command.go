@@ -146,7 +146,10 @@ func (c *command) printer(ctx context.Context, m *metric) *printer {
 		host:  tool.EscapeName(m.pc.HostName(ctx)), interval: cmp.Or(c.Interval, defaultInterval),
 	}
 	p.column.Width = min(p.column.Width, maxWidth)
-	p.samples = c.SampleCount(p.interval)
+	p.samples = c.Samples
+	if !p.isEvents() { // of which a time window has any number
+		p.samples = c.SampleCount(p.interval)
+	}
 	_, p.wrap = os.LookupEnv("PCP_COUNTER_WRAP")
 	return p
 }
