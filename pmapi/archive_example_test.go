@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"math"
 	"time"
 
 	"github.com/pcp-go/pcp/pmapi"
@@ -37,4 +38,44 @@ func ExampleOpen() {
 	// 00:57:09.196 300 1e+06
 	// 00:57:09.446 300 1e+06
 	// 00:57:09.696 300 1e+06
+}
+
+// All values of a metric, and their mean.
+func ExampleGroup_Columns() {
+	ctx := context.Background()
+	c, err := pmapi.Open(ctx, "../archive/testdata/v3")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+
+	g := c.Group()
+	pmapi.AddSet[float64](g, "sample.bin")
+	pmapi.Add[float64](g, "sample.double.million")
+	cols, err := g.Columns(ctx, 500*time.Millisecond, time.Time{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, col := range cols.Columns {
+		sum, n := 0., 0
+		for _, v := range col.Values {
+			if !math.IsNaN(v) { // NaN is no value
+				sum, n = sum+v, n+1
+			}
+		}
+		fmt.Println(col.Metric, col.Instance, sum/float64(n))
+	}
+	fmt.Println(len(cols.Times), "rows from", cols.Times[0].UTC().Format(time.TimeOnly), cols.Values("sample.double.million", ""))
+	// Output:
+	// sample.bin bin-100 100
+	// sample.bin bin-200 200
+	// sample.bin bin-300 300
+	// sample.bin bin-400 400
+	// sample.bin bin-500 500
+	// sample.bin bin-600 600
+	// sample.bin bin-700 700
+	// sample.bin bin-800 800
+	// sample.bin bin-900 900
+	// sample.double.million  1e+06
+	// 3 rows from 00:57:08 [NaN 1e+06 1e+06]
 }

@@ -97,7 +97,7 @@
 //	pmCreateFetchGroup, pmClearFetchGroup  Context.Group
 //	pmExtendFetchGroup_item, …_indom       Add, AddSet
 //	pmExtendFetchGroup_event               AddEvents
-//	pmFetchGroup, …_timestamp              Group.Fetch, Group.Every
+//	pmFetchGroup, …_timestamp              Group.Fetch, Group.Every, Group.Columns
 //	pmParseMetricSpec, pmParseInterval     ParseMetricSpec, ParseInterval
 //	pmParseTimeWindow                      WindowSpec.Window
 package pmapi

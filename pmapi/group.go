@@ -106,6 +106,10 @@ type member interface {
 	setValues(ctx context.Context, s pdu.ValueSet) error
 	// resetRates drops the values before, from which the next rates would be made.
 	resetRates()
+	// initColumns makes the columns that there are in any case.
+	initColumns(m *memberColumns)
+	// addToColumns adds the values to the columns.
+	addToColumns(m *memberColumns)
 }
 
 // A groupMetric is what all members are made of.

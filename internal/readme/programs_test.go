@@ -1,12 +1,15 @@
 package readme
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +18,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/collector"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
@@ -38,6 +42,8 @@ func TestPrograms(t *testing.T) {
 			kind, run = "test", func(t *testing.T, _ string) { runTests(t, tests[chapter]) }
 		case strings.Contains(src, "pmapi.Open("):
 			kind, run = "archive", runArchive
+		case strings.Contains(src, ".OpenSource("):
+			kind, run = "any source", runAnySource
 		case strings.Contains(src, "mmv.Registry"):
 			shows, _, _ := strings.Cut(text[p[1]:], "```go\n")
 			kind, run = "instrumented", func(t *testing.T, src string) { runInstrumented(t, src, shows) }
@@ -53,7 +59,7 @@ func TestPrograms(t *testing.T) {
 		seen[kind]++
 		t.Run(fmt.Sprint(i+1, " ", kind), func(t *testing.T) { run(t, src) })
 	}
-	for _, kind := range []string{"monitor", "archive", "agent", "collector", "instrumented", "traced", "trace agent", "test"} {
+	for _, kind := range []string{"monitor", "any source", "archive", "agent", "collector", "instrumented", "traced", "trace agent", "test"} {
 		if seen[kind] == 0 {
 			t.Errorf("the README has programs for %v, and none of kind %s", seen, kind)
 		}
@@ -158,23 +164,78 @@ func runMonitor(t *testing.T, src string) {
 	}
 }
 
-// runArchive runs a program that reads an archive, on one that is recorded for tests.
-func runArchive(t *testing.T, src string) {
+// archivePath is an archive that is recorded for tests.
+func archivePath(t *testing.T) string {
+	t.Helper()
 	path, err := filepath.Abs("../../archive/testdata/v3")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range [][2]string{
-		{`"/var/log/pcp/pmlogger/web1"`, strconv.Quote(path)}, {"kernel.all.load", "sample.bin"}, {"1 minute", "bin-300"}, {"time.Minute", "100*time.Millisecond"},
-	} {
-		if !strings.Contains(src, r[0]) {
-			t.Fatalf("the program does not have %s", r[0])
+	return path
+}
+
+// replace replaces what a program has to have.
+func replace(t *testing.T, src string, pairs ...string) string {
+	t.Helper()
+	for p := range slices.Chunk(pairs, 2) {
+		if !strings.Contains(src, p[0]) {
+			t.Fatalf("the program does not have %s", p[0])
 		}
-		src = strings.ReplaceAll(src, r[0], r[1])
+		src = strings.ReplaceAll(src, p[0], p[1])
+	}
+	return src
+}
+
+// runArchive runs a program that reads an archive.
+func runArchive(t *testing.T, src string) {
+	src = replace(t, src, `"/var/log/pcp/pmlogger/web1"`, strconv.Quote(archivePath(t)), "kernel.all.load", "sample.bin",
+		"time.Minute", "100*time.Millisecond")
+	want, least := " 300\n", 5
+	if strings.Contains(src, ".Columns(") {
+		want, least = "above 4 in 10 of 11 minutes\n", 9
+	} else {
+		src = replace(t, src, "1 minute", "bin-300")
 	}
 	out, errs, status := pcptest.Run(t, nil, "", build(t, src))
-	if rows := strings.Count(out, " 300\n"); status != 0 || errs != "" || rows < 5 {
+	if rows := strings.Count(out, want); status != 0 || errs != "" || rows < least {
 		t.Errorf("exit status %d, %d rows, %s\n%s", status, rows, errs, out)
+	}
+}
+
+// runAnySource runs a program on a collector, as a monitor, and then on two sources that have the same metric, a collector and
+// an archive, with nothing else changed than the name of the source.
+func runAnySource(t *testing.T, src string) {
+	runMonitor(t, src)
+	src = replace(t, src, "kernel.all.load", "sample.bin", "1 minute", "bin-300", "time.Second", "100*time.Millisecond")
+	a := &pmda.Agent{Name: "sample", Domain: 400}
+	pmda.Register(a, pmda.Metric[uint32]{Name: "sample.bin", InDom: a.AddInDom("bin", "bin-300"),
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) { return 300, nil }})
+	s := &collector.Server{}
+	if err := s.Add(a); err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx, ln) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	row := regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d 300\.00 <nil>$`)
+	for _, source := range []string{ln.Addr().String(), archivePath(t)} {
+		p := pcptest.Start(t, pcptest.Daemon{Path: build(t, replace(t, src, `"localhost"`, strconv.Quote(source)))})
+		within(t, "five rows of "+source, func() error {
+			if n := len(row.FindAllString(p.Log(), -1)); n < 5 {
+				return fmt.Errorf("%d rows:\n%s", n, p.Log())
+			}
+			return nil
+		})
 	}
 }
 

@@ -1,0 +1,266 @@
+package pmapi
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// Columns are the values of a Group over time, for programs that compute with them or plot them: a column for each Item,
+// and for each instance of a Set.
+type Columns struct {
+	Times []time.Time // of the rows
+	// Columns are in the order in which their metrics were added to the group, those of a Set in the order in which its
+	// instances had their first values.
+	Columns []Column
+}
+
+// A Column has the values of one instance, or of a metric without instances, in the rows of Columns.
+type Column struct {
+	Metric   string // as it was added to the group
+	Instance string // its name, or its number if it has no name; empty for a metric without instances
+	// Values has a number for each row: NaN where there is none, as for an instance that is not there, in a gap, and in the
+	// first row of a rate. Numbers are in the units that Scale has chosen; a time.Duration is in seconds. A text has none.
+	Values []float64
+}
+
+// Values are those of the first column of a metric and an instance, which may be the instance's name up to its first space, and
+// is empty for a metric without instances. Nil means that there is no such column.
+func (c *Columns) Values(metric, instance string) []float64 {
+	var values []float64
+	for i := range c.Columns {
+		col := &c.Columns[i]
+		if col.Metric != metric {
+			continue
+		}
+		if col.Instance == instance {
+			return col.Values
+		}
+		if first, _, ok := strings.Cut(col.Instance, " "); ok && first == instance && values == nil {
+			values = col.Values
+		}
+	}
+	return values
+}
+
+// MaxColumnValues is the greatest number of values, columns by rows, that Group.Columns reads: 512 MiB of them.
+const MaxColumnValues = 1 << 26
+
+// presizedValues is how many values there is space for from the start on, as far as the window of time tells how many there will
+// be. A wrong window of a damaged archive does not take more.
+const presizedValues = 1 << 20
+
+// Columns reads the rows of Every at an interval, from the position on up to the time end, the earlier one on
+// the way back; a zero end is that of the archive. What it has read it returns with an error, too: that of a fetch, and pdu.ErrTooBig
+// for more than MaxColumnValues. When ctx ends, it returns what it has without an error, so that a time-out ends it on
+// a collector, where it waits as Every does. Err has the errors of single metrics.
+//
+//	g := c.Group()
+//	pmapi.Add[float64](g, "kernel.all.load", pmapi.Instance("1 minute"))
+//	pmapi.AddSet[float64](g, "disk.dev.read_bytes", pmapi.Scale("Mbyte/second"))
+//	cols, err := g.Columns(ctx, time.Minute, time.Time{})
+//	…
+//	load := cols.Values("kernel.all.load", "1 minute") // at cols.Times
+//
+// Nothing is allocated for a row, but when the columns grow.
+func (g *Group) Columns(ctx context.Context, interval time.Duration, end time.Time) (*Columns, error) {
+	r := newColumnReader(g)
+	mode, begin, step := g.c.Mode()
+	back := mode == ModeBack || mode == ModeInterp && step < 0
+	if err := r.presize(ctx, begin, end, interval); err != nil {
+		return new(Columns), err
+	}
+	var failure error
+	for now, err := range g.Every(ctx, interval) {
+		if err != nil {
+			failure = err
+			break
+		}
+		if !end.IsZero() && (!back && now.After(end) || back && now.Before(end)) {
+			break
+		}
+		if !r.addRow(now) {
+			failure = g.c.fail("fetch", "", fmt.Errorf("more than %d values in columns: %w", MaxColumnValues, pdu.ErrTooBig))
+			break
+		}
+	}
+	return r.columns(), failure
+}
+
+// A columnReader has the columns of a group while they are read.
+type columnReader struct {
+	group   *Group
+	times   []time.Time
+	members []memberColumns // of the group's members
+	rows    int             // how many are expected; 0 if that is not known
+	count   int             // of columns
+}
+
+// memberColumns are the columns of one member of a group.
+type memberColumns struct {
+	reader     *columnReader
+	metric     string
+	columns    []Column
+	byInstance map[string]int
+	slots      []columnSlot // of the rows of a Set, as they were at the latest fetch
+}
+
+// A columnSlot says where the values of an instance belong.
+type columnSlot struct {
+	inst   pdu.Instance
+	column int
+	known  bool
+}
+
+func newColumnReader(g *Group) *columnReader {
+	return &columnReader{group: g, members: make([]memberColumns, len(g.members))}
+}
+
+// presize sets how many rows there will be, and makes the columns of items.
+func (r *columnReader) presize(ctx context.Context, begin, end time.Time, interval time.Duration) error {
+	if r.group.c.archive() != nil && end.IsZero() {
+		var err error
+		if end, err = r.group.c.ArchiveEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if interval > 0 && !end.IsZero() && !begin.IsZero() {
+		r.rows = int(min(end.Sub(begin).Abs()/interval, presizedValues)) + 1
+	}
+	if r.rows <= presizedValues {
+		r.times = make([]time.Time, 0, r.rows)
+	}
+	for i, m := range r.group.members {
+		b := m.base()
+		r.members[i] = memberColumns{reader: r, metric: b.name, byInstance: map[string]int{}}
+		m.initColumns(&r.members[i])
+	}
+	return nil
+}
+
+// addRow adds the values of the latest fetch. It reports whether there is room for more.
+func (r *columnReader) addRow(now time.Time) bool {
+	for i, m := range r.group.members {
+		m.addToColumns(&r.members[i])
+	}
+	r.times = append(r.times, now)
+	return r.count <= MaxColumnValues/(len(r.times)+1)
+}
+
+// columns are the columns, all of the same length.
+func (r *columnReader) columns() *Columns {
+	c := &Columns{Times: r.times}
+	for i := range r.members {
+		for _, col := range r.members[i].columns {
+			col.Values = padColumn(col.Values, len(r.times))
+			c.Columns = append(c.Columns, col)
+		}
+	}
+	return c
+}
+
+// padColumn adds rows without a value.
+func padColumn(values []float64, rows int) []float64 {
+	values = slices.Grow(values, rows-len(values))
+	for len(values) < rows {
+		values = append(values, math.NaN())
+	}
+	return values
+}
+
+// column is the number of an instance's column, which it makes if there is none.
+func (m *memberColumns) column(instance string) int {
+	if n, ok := m.byInstance[instance]; ok {
+		return n
+	}
+	n := len(m.columns)
+	m.byInstance[instance] = n
+	col := Column{Metric: m.metric, Instance: instance}
+	if m.reader.count++; m.reader.count <= presizedValues/max(m.reader.rows, 1) {
+		col.Values = make([]float64, 0, m.reader.rows)
+	}
+	m.columns = append(m.columns, col)
+	return n
+}
+
+// add adds a value to a column in the row that is being read.
+func (m *memberColumns) add(column int, v float64) {
+	col, row := &m.columns[column], len(m.reader.times)
+	if len(col.Values) < row {
+		col.Values = padColumn(col.Values, row)
+	}
+	if len(col.Values) == row { // or else the instance has two values
+		col.Values = append(col.Values, v)
+	}
+}
+
+// addInstance adds the value of the instance at an index of a Set.
+func (m *memberColumns) addInstance(i int, inst pdu.Instance, v float64) {
+	if i >= len(m.slots) {
+		m.slots = append(m.slots, make([]columnSlot, i+1-len(m.slots))...)
+	}
+	s := &m.slots[i]
+	if !s.known || s.inst != inst {
+		name := inst.Name
+		if name == "" && inst.ID != pdu.NoInst {
+			name = strconv.Itoa(int(inst.ID))
+		}
+		*s = columnSlot{inst: inst, column: m.column(name), known: true}
+	}
+	m.add(s.column, v)
+}
+
+func (i *Item[T]) initColumns(m *memberColumns) { m.column(i.opts.instance) }
+
+func (i *Item[T]) addToColumns(m *memberColumns) {
+	if i.why != nil || i.code != 0 {
+		return
+	}
+	if v, ok := columnValue(&i.value); ok {
+		m.add(0, v)
+	}
+}
+
+func (s *Set[T]) initColumns(*memberColumns) {}
+
+func (s *Set[T]) addToColumns(m *memberColumns) {
+	for i := range s.Len() {
+		r := &s.rows[i]
+		if r.code != 0 {
+			continue
+		}
+		if v, ok := columnValue(&r.value); ok {
+			m.addInstance(i, r.inst, v)
+		}
+	}
+}
+
+func (e *Events[T]) initColumns(*memberColumns) {}
+
+func (e *Events[T]) addToColumns(*memberColumns) {}
+
+// columnValue is the number that a value is. It is given a pointer, which an interface holds without an allocation.
+func columnValue[T any](p *T) (v float64, ok bool) {
+	switch p := any(p).(type) {
+	case *float64:
+		return *p, true
+	case *time.Duration:
+		return p.Seconds(), true
+	}
+	switch v := reflect.ValueOf(p).Elem(); {
+	case v.CanFloat():
+		return v.Float(), true
+	case v.CanInt():
+		return float64(v.Int()), true
+	case v.CanUint():
+		return float64(v.Uint()), true
+	}
+	return 0, false
+}

@@ -1,0 +1,19 @@
+package pmapi
+
+import (
+	"testing"
+	"time"
+)
+
+// TestColumnReaderLimit has columns come until there is no room for another row of them.
+func TestColumnReaderLimit(t *testing.T) {
+	r := newColumnReader(new(Group))
+	r.count = MaxColumnValues / 4
+	rows := 1
+	for r.addRow(time.Time{}) {
+		rows++
+	}
+	if rows != 4 {
+		t.Errorf("%d rows of %d columns, want 4", rows, r.count)
+	}
+}

@@ -1,0 +1,22 @@
+package pmapi
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+)
+
+// OpenSource opens a context on what a text names: on archives, as the function Open, if it is an absolute path or begins with
+// a dot, or else on a collector, as Dial. So a program that watches a collector is tried on what was recorded by another string:
+//
+//	"web1.example.com"              the collector of that host
+//	"/var/log/pcp/pmlogger/web1"    what was recorded of it
+//	"./20261123.00.10"              an archive in this directory
+//
+// The options of d are for collectors alone, those of archives are the defaults; but Names is for both.
+func (d *Dialer) OpenSource(ctx context.Context, source string) (*Context, error) {
+	if filepath.IsAbs(source) || strings.HasPrefix(source, ".") {
+		return ArchiveOptions{Names: d.Names}.Open(ctx, source)
+	}
+	return d.Dial(ctx, source)
+}
