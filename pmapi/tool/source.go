@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/folio"
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
@@ -148,21 +149,16 @@ func (c *Command) setFolio(file string) error {
 		return c.runtimeError(pdu.ErrLabel, "unknown version archive folio %s", file)
 	}
 	var names []string
-	for i, line := range lines[2:] {
-		if !strings.HasPrefix(line, "Archive:") {
-			continue
-		}
-		switch words := strings.Fields(line); len(words) {
-		case 1:
-			return c.runtimeError(pdu.ErrLabel, "missing host on archive folio line %d", i+3)
-		case 2:
-			return c.runtimeError(pdu.ErrLabel, "missing path on archive folio line %d", i+3)
+	for _, a := range folio.Parse(text).Archives {
+		switch {
+		case a.Host == "":
+			return c.runtimeError(pdu.ErrLabel, "missing host on archive folio line %d", a.Line)
+		case a.Base == "":
+			return c.runtimeError(pdu.ErrLabel, "missing path on archive folio line %d", a.Line)
+		case filepath.IsAbs(a.Base):
+			names = append(names, a.Base)
 		default:
-			name := words[2]
-			if !filepath.IsAbs(name) {
-				name = filepath.Dir(file) + string(filepath.Separator) + name
-			}
-			names = append(names, name)
+			names = append(names, filepath.Dir(file)+string(filepath.Separator)+a.Base)
 		}
 	}
 	if len(names) == 0 {
