@@ -26,7 +26,7 @@ import (
 type Control struct {
 	Conn    *Conn
 	Context *pmapi.Context // whose position and interval the server sets, if it is on an archive
-	Delta   time.Duration  // the interval that the server was told
+	Delta   time.Duration  // the interval: at first what the server was told, later what it says
 	// Notify, if not nil, is called with what the server wants, before Next returns for the fetch that it is about.
 	Notify func(Event)
 
@@ -131,11 +131,10 @@ func (c *Control) goOn(ctx context.Context, m Message) error {
 	case was != starting && archive:
 		c.notify(Event{Kind: EventPosition})
 	}
-	if c.state = goingOn; m.Delta != c.Delta {
-		c.Delta = m.Delta
+	if c.state = goingOn; m.Delta != c.Delta && was != starting {
 		c.notify(Event{Kind: EventInterval, Interval: m.Delta})
 	}
-	if !archive {
+	if c.Delta = m.Delta; !archive {
 		return nil
 	}
 	return c.Context.SetMode(ctx, pmapi.ModeInterp, m.Position, m.Delta)

@@ -41,6 +41,9 @@ type Command struct {
 	OriginOnly bool
 	// HighRes makes errors of -t name pmParseHighResInterval(3), as those of pmval do, and not pmParseInterval(3).
 	HighRes bool
+	// TimeControlled says that the tool does what a time control server wants, with TimeControl. Without it, -g and -p are
+	// errors.
+	TimeControlled bool
 	// Stdout gets the note of SetTimes, and Stderr the messages of Report and Dial; nil means os.Stdout and os.Stderr.
 	Stdout, Stderr io.Writer
 
@@ -72,7 +75,8 @@ type given struct {
 	zoneSet, hostZone bool
 	// Arguments of -S, -T, -A and -O; nil without.
 	start, finish, align, origin *string
-	guiMode, guiPort             bool
+	guiMode                      bool
+	guiPort                      int    // 0 without
 	messages                     []byte // about errors, in their order
 	usageError                   bool   // the usage message is printed after the messages
 	runtimeError                 error  // an error that the usage message would not help with

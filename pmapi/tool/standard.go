@@ -114,17 +114,21 @@ func (c *Command) setGUIMode(string) error {
 	return c.checkTimeControl('g')
 }
 
-func (c *Command) setGUIPort(string) error {
-	c.given.guiPort = true
+// setGUIPort sets the port of a time control server. The C library ignores one that is none.
+func (c *Command) setGUIPort(value string) error {
+	if n, ok := parseInteger(value); ok && n > 0 {
+		c.given.guiPort = int(min(n, math.MaxInt32))
+	}
 	return c.checkTimeControl('p')
 }
 
-// checkTimeControl refuses time control to a tool that has the option. Others ignore what the environment says of it.
+// checkTimeControl refuses time control to a tool that has the option, but does not follow it. Others ignore what the environment
+// says of it.
 func (c *Command) checkTimeControl(letter byte) error {
-	if c.hasLetter(letter) {
+	if c.hasLetter(letter) && !c.TimeControlled {
 		c.addUnsupported("time controls")
 	}
-	if c.given.guiMode && c.given.guiPort {
+	if c.given.guiMode && c.given.guiPort != 0 {
 		return errors.New("at most one of -g and -p allowed")
 	}
 	return nil
