@@ -4,14 +4,14 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strconv"
+	"syscall"
 
 	"github.com/pcp-go/pcp/examples/internal/asciipmns"
+	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pdu"
@@ -29,9 +29,11 @@ type compiler struct {
 	names      string
 	namesGiven bool
 	base       string
+	baseGiven  bool
 	verbose    bool
 	parser     helptext.Parser
-	warned     bool // of the present entry
+	warned     bool     // of the present entry
+	pag        *os.File // of the texts
 	status     int
 	errs       io.Writer
 }
@@ -70,71 +72,117 @@ func (c *compiler) options() *getopt.Set {
 			{Short: '?', Long: "help", Help: "show this usage message and exit", Set: getopt.Usage},
 			{Heading: "Output options"},
 			{Short: 'o', Long: "output", Arg: "FILE", Help: "base name for output files",
-				Set: func(v string) error { c.base = v; return nil }},
+				Set: func(v string) error { c.base, c.baseGiven = v, true; return nil }},
 			{Short: 'V', Long: "verbose", Help: "verbose/diagnostic output", Set: func(string) error { c.verbose = true; return nil }},
 			{Short: 'v', Long: "version", Arg: "N", Help: "deprecated (only version 2 format supported)", Set: setVersion},
 		}}
 }
 
 func setVersion(v string) error {
-	n, err := strconv.Atoi(v)
+	n, rest, ok := cnum.ScanInt(v)
+	numeric, known := "-v requires numeric argument", "deprecated option - only version 2 is supported"
 	switch {
-	case err != nil:
-		return errors.New("-v requires numeric argument")
+	case rest != "" && (n != 2 || !ok):
+		return errors.New(numeric + "\nnewhelp: " + known)
+	case rest != "":
+		return errors.New(numeric)
 	case n != 2:
-		return errors.New("deprecated option - only version 2 is supported")
+		return errors.New(known)
 	}
 	return nil
 }
 
 // compile compiles the files, or the standard input if there are none.
 func (c *compiler) compile(files []string, stdin io.Reader) error {
-	if c.base == "" && len(files) > 0 {
+	names, err := asciipmns.Load(c.names, c.namesGiven, "newhelp: ")
+	switch {
+	case err != nil:
+		return err
+	case !c.baseGiven && len(files) == 0:
+		return errors.New("newhelp: need either a -o option or a filename argument to name the output file")
+	case !c.baseGiven:
 		c.base = files[0]
 	}
-	if c.base == "" {
-		return errors.New("newhelp: need either a -o option or a filename argument to name the output file")
-	}
-	names, err := asciipmns.Load(c.names, c.namesGiven, "newhelp: ")
-	if err != nil {
-		return err
-	}
 	c.parser = helptext.Parser{Lookup: names.Lookup, Newhelp: true, Report: c.report, Added: c.added}
+	defer func() {
+		if c.pag != nil {
+			c.pag.Close()
+		}
+	}()
 	if len(files) == 0 {
-		if err := c.parser.Parse("<stdin>", stdin); err != nil {
+		if err := c.parse("<stdin>", stdin); err != nil {
 			return err
 		}
 	}
 	for _, name := range files {
 		if err := c.parseFile(name); err != nil {
-			return fmt.Errorf("%s: %w", name, pdu.FromError(err))
+			return err
 		}
 	}
-	dir, pag, err := helptext.Compile(c.parser.Entries)
-	if err != nil {
-		return fmt.Errorf("newhelp: %w", err)
-	}
-	return errors.Join(c.write(".pag", pag), c.write(".dir", dir))
+	return c.write()
 }
 
 func (c *compiler) parseFile(name string) error {
 	f, err := os.Open(name)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", name, pdu.FromError(err))
 	}
 	defer f.Close()
-	return c.parser.Parse(name, f)
+	return c.parse(name, f)
 }
 
-func (c *compiler) write(suffix string, b []byte) error {
-	name := c.base + suffix
-	f, err := os.Create(name)
-	if err != nil {
-		return fmt.Errorf("newhelp: fopen(\"%s\", ...) failed: %w", name, pdu.FromError(err))
+// parse parses a source. That the texts cannot be written is said before anything of the
+// first one.
+func (c *compiler) parse(name string, r io.Reader) (err error) {
+	if c.pag == nil {
+		if c.pag, err = c.open(".pag"); err != nil {
+			return err
+		}
 	}
-	_, err = io.Copy(f, bytes.NewReader(b))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("newhelp: cannot write \"%s\": %w", name, pdu.FromError(err))
+	if err := c.parser.Parse(name, r); err != nil {
+		return fmt.Errorf("%s: %w", name, pdu.FromError(err))
+	}
+	return nil
+}
+
+// open opens a file to be written, and leaves in it what it has: it belongs to the other
+// file of the pair.
+func (c *compiler) open(suffix string) (*os.File, error) {
+	f, err := os.OpenFile(c.base+suffix, os.O_WRONLY|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, fmt.Errorf("newhelp: fopen(\"%s%s\", ...) failed: %w", c.base, suffix, pdu.FromError(err))
+	}
+	return f, nil
+}
+
+// write writes both files.
+func (c *compiler) write() error {
+	dir, pag, err := helptext.Compile(c.parser.Entries)
+	if err != nil {
+		return fmt.Errorf("newhelp: %w", err)
+	}
+	if err := replace(c.pag, pag); err != nil {
+		return err
+	}
+	f, err := c.open(".dir")
+	if err != nil {
+		return err
+	}
+	err = replace(f, dir)
+	return errors.Join(err, f.Close())
+}
+
+// replace replaces what a file has.
+func replace(f *os.File, b []byte) error {
+	err := f.Truncate(0)
+	if errors.Is(err, syscall.EINVAL) { // not of a file, but of a device
+		err = nil
+	}
+	if err == nil {
+		_, err = f.Write(b)
+	}
+	if err != nil {
+		return fmt.Errorf("newhelp: cannot write \"%s\": %w", f.Name(), pdu.FromError(err))
 	}
 	return nil
 }

@@ -36,6 +36,9 @@ type Set struct {
 	// InOrder ends the options at the first operand; otherwise options and operands may come mixed. Tools set it if
 	// the environment has POSIXLY_CORRECT.
 	InOrder bool
+	// Letters takes what begins with two dashes for letters too, "--help" for -- -h -e -l -p, as getopt(3) does. Such a
+	// program has no long names.
+	Letters bool
 }
 
 // Parse calls Set of each option in args, in their order, and returns the operands: the other words. The name of the
@@ -52,7 +55,7 @@ func (s *Set) Parse(args []string) (operands []string, errs []error) {
 		switch {
 		case word == "--":
 			return append(operands, p.args...), p.errs
-		case strings.HasPrefix(word, "--"):
+		case strings.HasPrefix(word, "--") && !s.Letters:
 			p.long(word)
 		case len(word) > 1 && word[0] == '-':
 			p.short(word[1:])

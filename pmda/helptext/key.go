@@ -1,9 +1,9 @@
 package helptext
 
 import (
-	"math"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -19,7 +19,7 @@ func ParseKey(key string) (of pdu.TextTarget, ok bool) {
 				break
 			}
 		}
-		if n[found], rest, ok = leadingInt(rest); !ok {
+		if n[found], rest, ok = cnum.ScanInt(rest); !ok {
 			break
 		}
 	}
@@ -30,31 +30,4 @@ func ParseKey(key string) (of pdu.TextTarget, ok bool) {
 		return pdu.TextOfMetric(pdu.MakePMID(d, int(n[1]&pdu.MaxCluster), int(n[2]&pdu.MaxItem))), true
 	}
 	return pdu.TextTarget{}, false
-}
-
-// leadingInt is the decimal number at the beginning of s, with a sign or without, and
-// what follows. A number that is out of range becomes the nearest one.
-func leadingInt(s string) (n int64, rest string, ok bool) {
-	s = strings.TrimLeft(s, " \t\n\v\f\r")
-	digits, negative := s, strings.HasPrefix(s, "-")
-	if negative || strings.HasPrefix(s, "+") {
-		digits = s[1:]
-	}
-	end := 0
-	for ; end < len(digits) && '0' <= digits[end] && digits[end] <= '9'; end++ {
-		d := int64(digits[end] - '0')
-		switch {
-		case n > (math.MaxInt64-d)/10:
-			n = math.MaxInt64
-		case n < math.MaxInt64:
-			n = 10*n + d
-		}
-	}
-	if negative {
-		if n == math.MaxInt64 {
-			n = math.MinInt64
-		}
-		n = -n
-	}
-	return n, digits[end:], end > 0
 }

@@ -6,22 +6,71 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmns"
 )
 
+// Names are a name space, and the names that libpcp gives every program besides.
+type Names struct{ tree *pmns.Tree }
+
+// added are the metrics of event records.
+var added = []struct {
+	name string
+	id   pdu.PMID
+}{{pdu.EventFlagsName, pdu.EventFlagsPMID}, {pdu.EventMissedName, pdu.EventMissedPMID}}
+
+// Lookup finds the metric of a name.
+func (n *Names) Lookup(name string) (pdu.PMID, error) {
+	id, err := n.tree.Lookup(name)
+	for _, a := range added {
+		if err != nil && name == a.name {
+			return a.id, nil
+		}
+	}
+	return id, err
+}
+
+// Of returns the names of a metric, the last of the name space first. A dynamic root has
+// none.
+func (n *Names) Of(id pdu.PMID) []string {
+	for _, a := range added {
+		if id == a.id {
+			return []string{a.name}
+		}
+	}
+	return n.tree.Names(id)
+}
+
+// Traverse returns the names of all metrics at or below a name; "" is the root.
+func (n *Names) Traverse(at string) ([]string, error) {
+	var names []string
+	metrics, err := n.tree.Traverse(at)
+	if err == nil {
+		for name := range metrics {
+			names = append(names, name)
+		}
+	}
+	for _, a := range added {
+		if at == "" || at == a.name || strings.HasPrefix(a.name, at+".") {
+			names, err = append(names, a.name), nil
+		}
+	}
+	return names, err
+}
+
 // Load loads the name space that option -n of a tool names; given says that there was
 // one, else it is the installed one. The error has two lines, of which the second begins
 // with prefix.
-func Load(file string, given bool, prefix string) (*pmns.Tree, error) {
+func Load(file string, given bool, prefix string) (*Names, error) {
 	var tree *pmns.Tree
 	err := error(fs.ErrNotExist) // of an empty name
 	if !given || file != "" {
 		tree, err = pmns.Load(file)
 	}
 	if err == nil {
-		return tree, nil
+		return &Names{tree}, nil
 	}
 	shown, report := file, ""
 	if !given {

@@ -1,0 +1,27 @@
+package cnum_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/pcp-go/pcp/internal/cnum"
+)
+
+func TestScanInt(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		n    int64
+		rest string
+		ok   bool
+	}{
+		{"", 0, "", false}, {" x", 0, " x", false}, {"-", 0, "-", false}, {"+-1", 0, "+-1", false},
+		{"0", 0, "", true}, {" \v+12.5", 12, ".5", true}, {"-7x", -7, "x", true}, {"0x10", 0, "x10", true},
+		{"9223372036854775807", math.MaxInt64, "", true}, {"9223372036854775808", math.MaxInt64, "", true},
+		{"-9223372036854775808", math.MinInt64, "", true}, {"-9223372036854775809", math.MinInt64, "", true},
+		{"99999999999999999999999.", math.MaxInt64, ".", true}, {"-99999999999999999999999", math.MinInt64, "", true},
+	} {
+		if n, rest, ok := cnum.ScanInt(tt.in); n != tt.n || rest != tt.rest || ok != tt.ok {
+			t.Errorf("ScanInt(%q) = %d, %q, %t, want %d, %q, %t", tt.in, n, rest, ok, tt.n, tt.rest, tt.ok)
+		}
+	}
+}
