@@ -55,9 +55,8 @@ type Daemon struct {
 	User string
 	// PipeOnly leaves out the options for sockets.
 	PipeOnly bool
-	// HelpPath is a file with help texts, in the form that newhelp(1) compiles, which
-	// replace those of the Agent: an installation may have texts of its own. There
-	// need not be such a file. Empty means none.
+	// HelpPath is a file with help texts, as for Agent.UseHelp: an installation may have
+	// texts of its own. There need not be such a file. Empty means none.
 	HelpPath string
 	// HelpOption says that there is an option -h, which names the file to use instead
 	// of HelpPath.
@@ -157,7 +156,7 @@ func (d *Daemon) run(ctx context.Context, p process) int {
 	if p.own {
 		slog.SetDefault(log)
 	}
-	if c.helpFile == "" && isFile(d.HelpPath) {
+	if c.helpFile == "" && (isFile(d.HelpPath) || isFile(d.HelpPath+".dir")) {
 		c.helpFile = d.HelpPath
 	}
 	if c.helpFile != "" {

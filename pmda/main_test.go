@@ -529,7 +529,7 @@ only full
 	r.end(0)
 	for text, want := range map[string]string{
 		"":                   `Warning: PMDA clock: Unable to open help text file(s) from "PATH": No such file or directory`,
-		"@ clock.nosuch x\n": `help:1: \"clock.nosuch\" is no metric, PMID or instance domain`,
+		"@ clock.nosuch x\n": `Warning: help texts left out agent=clock file=PATH err="[help:1] clock.nosuch: Unknown metric name, entry abandoned"`,
 	} {
 		os.Remove(path)
 		if text != "" {

@@ -103,7 +103,14 @@ func (c *compiler) compile(files []string, stdin io.Reader) error {
 	case !c.baseGiven:
 		c.base = files[0]
 	}
-	c.parser = helptext.Parser{Lookup: names.Lookup, Newhelp: true, Report: c.report, Added: c.added}
+	resolve := func(key string) (pdu.TextTarget, error) {
+		id, err := names.Lookup(key)
+		if err != nil {
+			err = pdu.FromError(err)
+		}
+		return pdu.TextOfMetric(id), err
+	}
+	c.parser = helptext.Parser{Resolve: resolve, Newhelp: true, Report: c.report, Added: c.added}
 	defer func() {
 		if c.pag != nil {
 			c.pag.Close()

@@ -150,7 +150,7 @@ func fileTarget(key uint32) pdu.TextTarget {
 func Read(fsys fs.FS, name string) ([]Entry, error) {
 	var files [2][]byte
 	for i, suffix := range []string{".dir", ".pag"} {
-		b, err := readFile(fsys, name+suffix)
+		b, err := readFile(fsys, name+suffix, badHeader)
 		if err != nil {
 			return nil, err
 		}
@@ -159,12 +159,18 @@ func Read(fsys fs.FS, name string) ([]Entry, error) {
 	return Decode(files[0], files[1])
 }
 
+// ReadSource reads a source. Errors: those of the file system, and *FormatError for what
+// is no regular file, or is longer than MaxFile.
+func ReadSource(fsys fs.FS, name string) ([]byte, error) {
+	return readFile(fsys, name, &FormatError{-1, name + " is no regular file"})
+}
+
 // readFile reads a file that is not too long.
-func readFile(fsys fs.FS, name string) ([]byte, error) {
+func readFile(fsys fs.FS, name string, notRegular *FormatError) ([]byte, error) {
 	if st, err := fs.Stat(fsys, name); err != nil {
 		return nil, err
 	} else if !st.Mode().IsRegular() { // to open a pipe would wait for a writer
-		return nil, badHeader
+		return nil, notRegular
 	}
 	f, err := fsys.Open(name)
 	if err != nil {

@@ -28,8 +28,10 @@ const (
 
 // A Parser reads sources of help texts. It is for one goroutine.
 type Parser struct {
-	// Lookup finds the metric of a name, or returns pdu.ErrName. Nil knows no names.
-	Lookup func(name string) (pdu.PMID, error)
+	// Resolve says what a key stands for, such as a metric's name, or why it stands for
+	// nothing: pdu.ErrName. Keys for which ParseKey is ok need no Resolve. Nil knows no
+	// others.
+	Resolve func(key string) (pdu.TextTarget, error)
 	// Report, if not nil, is called with what is wrong with an entry.
 	Report func(p *Problem)
 	// Added, if not nil, is called with each entry after it was added, and after what is
@@ -186,19 +188,19 @@ func (s *source) report(p Problem) {
 	}
 }
 
-// target is what a key stands for: a metric's name, or numbers.
+// target is what a key stands for.
 func (p *Parser) target(key string) (pdu.TextTarget, error) {
 	err := error(pdu.ErrName)
-	if p.Lookup != nil {
-		var id pdu.PMID
-		if id, err = p.Lookup(key); err == nil {
-			return pdu.TextOfMetric(id), nil
+	if p.Resolve != nil {
+		var of pdu.TextTarget
+		if of, err = p.Resolve(key); err == nil {
+			return of, nil
 		}
 	}
 	if of, ok := ParseKey(key); ok {
 		return of, nil
 	}
-	return pdu.TextTarget{}, pdu.FromError(err)
+	return pdu.TextTarget{}, err
 }
 
 // isDuplicate reports whether there is an entry of the same.
