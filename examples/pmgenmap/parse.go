@@ -29,8 +29,8 @@ type item struct {
 	line   int
 }
 
-// A parser is where in a list a program is.
-type parser struct {
+// A reader is where in a list a program is.
+type reader struct {
 	name     string
 	line     int
 	comments []string // lines of a comment that has not ended
@@ -42,7 +42,7 @@ type parser struct {
 // carriage return ends a line too.
 func parse(in io.Reader, name string) iter.Seq2[item, error] {
 	return func(yield func(item, error) bool) {
-		p := &parser{name: name}
+		p := &reader{name: name}
 		lines := bufio.NewReader(in)
 		for {
 			line, rerr := lines.ReadString('\n')
@@ -68,7 +68,7 @@ func parse(in io.Reader, name string) iter.Seq2[item, error] {
 }
 
 // add yields what a line is. It returns false if that was the last.
-func (p *parser) add(line string, yield func(item, error) bool) bool {
+func (p *reader) add(line string, yield func(item, error) bool) bool {
 	p.line++
 	words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' })
 	if len(words) > 0 && words[0] == "#" {
@@ -101,7 +101,7 @@ func (p *parser) add(line string, yield func(item, error) bool) bool {
 }
 
 // fail yields an error, with that of a group that has no end.
-func (p *parser) fail(yield func(item, error) bool, err error) bool {
+func (p *reader) fail(yield func(item, error) bool, err error) bool {
 	if p.inGroup {
 		err = fmt.Errorf("%w\n%w", err, p.unterminated())
 	}
@@ -109,12 +109,12 @@ func (p *parser) fail(yield func(item, error) bool, err error) bool {
 	return false
 }
 
-func (p *parser) unterminated() error {
+func (p *reader) unterminated() error {
 	return fmt.Errorf("[%s:%d] unterminated group?", p.name, p.line)
 }
 
 // endComment yields a comment that ends here.
-func (p *parser) endComment(yield func(item, error) bool) bool {
+func (p *reader) endComment(yield func(item, error) bool) bool {
 	if len(p.comments) == 0 {
 		return true
 	}
@@ -124,7 +124,7 @@ func (p *parser) endComment(yield func(item, error) bool) bool {
 }
 
 // end yields what is left at the end of the list.
-func (p *parser) end(yield func(item, error) bool) {
+func (p *reader) end(yield func(item, error) bool) {
 	if p.inGroup {
 		yield(item{line: p.line}, p.unterminated())
 		return

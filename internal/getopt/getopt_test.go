@@ -55,6 +55,7 @@ func TestParse(t *testing.T) {
 		name    string
 		args    string
 		inOrder bool
+		letters bool
 		taken   []string
 		left    []string
 		errs    []string
@@ -83,13 +84,14 @@ func TestParse(t *testing.T) {
 			"option '--f' is ambiguous; possibilities: '--fetch' '--fullpmid' '--fullindom' '--fetchall'"}},
 		{name: "exact", args: "--fi --fine --fin", taken: []string{"fine="}, errs: []string{"unrecognized option '--fi'", "unrecognized option '--fin'"}},
 		{name: "refused", args: "-h bad -f", taken: []string{"fetch="}, errs: []string{"host: bad"}},
+		{name: "letters", args: "--zf -- --x", letters: true, taken: []string{"hostzone=", "fetch="}, left: []string{"--x"}, errs: []string{"invalid option -- '-'"}},
 		{name: "usage", args: "-? -f", taken: []string{"fetch="}, errs: []string{"usage"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var taken, errs []string
 			s := set(&taken)
-			s.InOrder = tt.inOrder
+			s.InOrder, s.Letters = tt.inOrder, tt.letters
 			left, es := s.Parse(strings.Fields(tt.args))
 			for _, err := range es {
 				errs = append(errs, err.Error())
