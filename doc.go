@@ -9,6 +9,7 @@
 //	pmapi/tool               standard options and printing, for command-line tools
 //	pmda                     agents: tables of metrics, handlers, Main
 //	pmda/pmdatest            a conformance test for agents
+//	pmda/helptext            help texts in files, their source and compiled
 //	pmda/remote              a collector's side of an agent in another process
 //	pmda/collector           the collector, to embed or to run (examples/pmcd)
 //	pmda/collector/pmcdconf  its configuration file and access rules
@@ -26,7 +27,8 @@
 // examples/embed is a web server with a collector inside, examples/httpmetrics one
 // that measures its requests, examples/acme and examples/tracedemo are PCP's demos of
 // instrumented programs, and examples/mmvdump, pmdammv and pmdatrace print and serve
-// what such programs have.
+// what such programs have. examples/newhelp and chkhelp compile and print the help texts
+// of agents, examples/pmgenmap makes code of a list of metrics.
 //
 // # Reading metrics
 //

@@ -78,6 +78,13 @@
 // values and the stores of a group run under its lock, so that stats needs no
 // other.
 //
+// # Help texts
+//
+// Metric and InDom have fields for their texts, one of a line and a long one. [Agent.UseHelp]
+// takes texts from a file, which may be embedded in the program: the source that
+// newhelp(1) compiles, or the pair of files that it makes. The texts of a file come
+// before those of the fields.
+//
 // # Stores and labels
 //
 // A metric with a Store function lets clients set values; the client gets its
@@ -156,6 +163,7 @@
 //	pmdaInstance, pmdaText, pmdaStore,
 //	pmdaPMID, pmdaName, pmdaChildren,
 //	pmdaLabel                              the Handler that Agent.Use passes to a wrapper
+//	pmdaOpenHelp, pmdaGetHelp              Agent.UseHelp, package helptext
 //	pmdaSetEndContextCallBack              Agent.OnEndClient
 //	pmdaSetLabelCallBack                   InDom.InstanceLabels
 //	pmdaAddLabels                          Metric.Labels and others

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"testing/fstest"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -358,4 +359,32 @@ func ExampleAgent_SetTables() {
 	// <nil>
 	// pmda: agent probe: add instance domain "site": instance "a.example" is given twice
 	// 406.0.0 <nil>
+}
+
+// The help texts of an agent may come from a file, which is usually embedded in the program
+// with go:embed.
+func ExampleAgent_UseHelp() {
+	files := fstest.MapFS{"help": {Data: []byte(`
+@ CACHE.0 The shards of the cache
+@ cache.hits Lookups answered from memory, by shard
+Lookups of entries that were expired count as misses.
+`)}}
+	a := &pmda.Agent{Name: "cache", Domain: 407}
+	shards := a.AddInDom("shard", "red", "blue")
+	pmda.Register(a, pmda.Metric[uint64]{Name: "cache.hits", InDom: shards,
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) { return 17, nil }})
+	if err := a.UseHelp(files, "help"); err != nil {
+		fmt.Println(err)
+	}
+	ctx, r := context.Background(), &pmda.Request{Client: pmda.NewClient(0, 1)}
+	hits, err := a.Namespace().Lookup("cache.hits")
+	fmt.Println(hits, err)
+	fmt.Println(a.Text(ctx, r, pdu.TextOfMetric(hits), pdu.TextOneLine))
+	fmt.Println(a.Text(ctx, r, pdu.TextOfMetric(hits), pdu.TextHelp))
+	fmt.Println(a.Text(ctx, r, pdu.TextOfInDom(shards.ID()), pdu.TextOneLine))
+	// Output:
+	// 407.0.0 <nil>
+	// Lookups answered from memory, by shard <nil>
+	// Lookups of entries that were expired count as misses. <nil>
+	// The shards of the cache <nil>
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-//go:generate sh -c "go run . --go=main testdata/shop.spec >shop_test.go"
+//go:generate sh -c "go run . --go=main testdata/shop.spec >shop.tmp && mv shop.tmp shop_test.go"
 
 // Example fetches the metrics of a group, and finds each by its index.
 func Example() {

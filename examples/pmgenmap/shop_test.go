@@ -17,5 +17,5 @@ const (
 	Open = 1 // shop.open
 )
 
-// a group without metrics
+// nothing is a group without metrics.
 var nothing = []string{}
