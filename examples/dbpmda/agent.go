@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/remote"
+)
+
+// An agent is the one that is open.
+type agent struct {
+	name     string     // that status shows
+	embedded bool       // it runs within this program
+	domain   pdu.Domain // of one that is embedded; else 0, which agents do not look at
+	pid      int        // of a process that was started
+	version  int        // of the protocol; 0 if it has not sent one
+	conn     *pdu.Conn
+	stream   io.Closer
+	wait     func() // until an embedded agent has ended; nil otherwise
+
+	outFD, inFD int // the descriptors that a program has for the agent, in messages
+}
+
+// newAgent opens an agent on a stream, and exchanges versions with it. An agent that does not is open all the same.
+func (d *debugger) newAgent(a *agent, s remote.Stream) {
+	a.conn, a.stream = pdu.NewConn(s), s
+	a.conn.MaxLen = remote.DefaultMaxReply
+	a.conn.Trace = func(out bool, h pdu.Header, body []byte) { d.trace.pdu(a, out, h, body) }
+	d.agent = a
+	d.out.Flush()
+	s.SetReadDeadline(time.Now().Add(time.Duration(d.timeout) * time.Second))
+	d.exchangeVersions(a)
+	s.SetReadDeadline(time.Time{})
+	d.selection, d.selected = selection{}, true
+}
+
+// exchangeVersions reads the agent's CREDS and replies.
+func (d *debugger) exchangeVersions(a *agent) {
+	h, body, err := a.conn.Read()
+	var creds pdu.Creds
+	switch {
+	case err == io.EOF:
+		d.warn("pmdaversion: expecting PDU_CREDS, got EOF\n")
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		d.warn("__pmGetPDU(%d): %v\n", a.inFD, pdu.ErrTimeout)
+	case err != nil:
+		d.warn("__pmGetPDU(%d): %v\n", a.inFD, pdu.FromError(err))
+	case h.Kind != pdu.KindCreds:
+		d.warn("pmdaversion: expecting PDU_CREDS, got PDU type %v\n", h.Kind)
+	default:
+		if err := creds.Decode(body); err != nil {
+			d.warn("Warning: version exchange failed for PMDA %s: %v\n", a.name, pdu.FromError(err))
+			return
+		}
+		a.version = int(creds.Version)
+		reply := pdu.Creds{Version: pdu.ProtocolVersion, Features: creds.Features & pdu.FeatureAuth}
+		if err := a.conn.Write(int32(os.Getpid()), reply); err != nil {
+			d.warn("Warning: version exchange failed for PMDA %s: %v\n", a.name, pdu.FromError(err))
+		}
+		return
+	}
+	d.warn("Warning: no version exchange with PMDA %s after %d secs\n", a.name, d.timeout)
+}
+
+// closeAgent tells the agent that its client has gone, and ends the connection.
+func (d *debugger) closeAgent() {
+	a := d.agent
+	if a == nil {
+		return
+	}
+	d.agent = nil
+	// It may have gone before.
+	_ = a.conn.Write(0, pdu.Status{Code: pdu.ErrNotConn})
+	a.stream.Close()
+	if a.wait != nil {
+		a.wait()
+	}
+}
+
+// close is the command.
+func (d *debugger) close() {
+	if d.connected() {
+		d.closeAgent()
+	}
+}
+
+// connected reports whether an agent is open, and says so if not.
+func (d *debugger) connected() bool {
+	if d.agent == nil {
+		d.warn("Warning: No PMDA currently opened\n")
+	}
+	return d.agent != nil
+}
+
+// pipes are the standard input and output of an agent.
+type pipes struct {
+	*os.File          // what is read
+	in       *os.File // what is written
+}
+
+func (p pipes) Write(b []byte) (int, error)        { return p.in.Write(b) }
+func (p pipes) SetWriteDeadline(t time.Time) error { return p.in.SetWriteDeadline(t) }
+func (p pipes) Close() error                       { return errors.Join(p.in.Close(), p.File.Close()) }
+
+// openPipe starts an agent.
+func (d *debugger) openPipe(file string, args []string) {
+	d.closeAgent()
+	if _, err := os.Stat(file); err != nil {
+		d.warn("openpmda: stat %s failed: %v\n", file, pdu.FromError(err))
+		return
+	}
+	d.printf("Start %s PMDA: %s\n", filepath.Base(file), strings.Join(append([]string{file}, args...), " "))
+	d.out.Flush()
+	child, s, err := newPipes()
+	if err != nil {
+		d.warn("openpmda: pipe failed: %v\n", pdu.FromError(err))
+		return
+	}
+	cmd := exec.Command(file, args...)
+	cmd.Path = file // as it was given, not looked for
+	cmd.Err = nil
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = child.File, child.in, os.Stderr
+	a := &agent{name: file, outFD: 4, inFD: 5}
+	if err := cmd.Start(); err != nil {
+		d.warn("execvp: %v\n", pdu.FromError(err))
+	} else {
+		a.pid = cmd.Process.Pid
+		go cmd.Wait()
+	}
+	child.Close()
+	d.newAgent(a, s)
+}
+
+// newPipes makes the pipes of an agent: its ends, and ours.
+func newPipes() (child, ours pipes, err error) {
+	child.File, ours.in, err = os.Pipe()
+	if err != nil {
+		return child, ours, err
+	}
+	ours.File, child.in, err = os.Pipe()
+	if err != nil {
+		child.File.Close()
+		ours.in.Close()
+	}
+	return child, ours, err
+}
+
+// openUnix connects to the socket of an agent.
+func (d *debugger) openUnix(file string) {
+	d.closeAgent()
+	if _, err := os.Stat(file); err != nil {
+		d.warn("opensocket: %s: %v\n", file, pdu.FromError(err))
+		return
+	}
+	d.connect("unix", file, file, "socket "+file)
+}
+
+// openInet connects to a port of this host, of which 16 bits count.
+func (d *debugger) openInet(family string, port int) {
+	d.closeAgent()
+	host, network := "127.0.0.1", "tcp4"
+	if family == "ipv6" {
+		host, network = "::1", "tcp6"
+	}
+	name := fmt.Sprintf("%s port %d", family, port)
+	d.connect(network, net.JoinHostPort(host, strconv.Itoa(port&0xffff)), name, name)
+}
+
+func (d *debugger) connect(network, address, name, shown string) {
+	c, err := net.Dial(network, address)
+	if err != nil {
+		d.warn("opensocket: connect: %v\n", pdu.FromError(err))
+		return
+	}
+	d.printf("Connect to PMDA on %s\n", shown)
+	d.newAgent(&agent{name: name, outFD: 3, inFD: 3}, c)
+}
+
+// servicePort is the port of a service of TCP.
+func servicePort(service string) (int, error) {
+	if _, err := strconv.Atoi(service); err == nil {
+		return 0, errors.New("a number")
+	}
+	return net.DefaultResolver.LookupPort(context.Background(), "tcp", service)
+}
+
+// openDSO runs an agent of this program; or the daemon that stands beside a shared object, which Go cannot load.
+func (d *debugger) openDSO(file, entry string, domain pdu.Domain) {
+	d.closeAgent()
+	if make := embedded[entry]; make != nil {
+		h, err := make(domain)
+		if err == nil {
+			err = h.Err()
+		}
+		if err != nil {
+			d.warn("Error attaching DSO %q\n%v\n", file, err)
+			return
+		}
+		d.serveEmbedded(file, h)
+		return
+	}
+	if _, err := os.Stat(file); err != nil {
+		d.warn("opendso: %s: %v\n", file, pdu.FromError(err))
+		return
+	}
+	base, isAgent := strings.CutPrefix(strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)), "pmda_")
+	daemon := filepath.Join(filepath.Dir(file), "pmda"+base)
+	if !filepath.IsAbs(daemon) {
+		daemon = "." + string(filepath.Separator) + daemon
+	}
+	switch _, err := os.Stat(daemon); {
+	case isAgent && entry != base+"_init":
+		d.printf("Error: couldn't find init function %q in DSO %q\n", entry, file)
+	case isAgent && err == nil:
+		d.openPipe(daemon, []string{"-d", strconv.Itoa(int(domain))})
+	default:
+		d.printf("Error attaching DSO %q\nthis program loads no shared objects: run the agent as a daemon (open pipe), or open one of %s\n\n",
+			file, strings.Join(embeddedNames(), ", "))
+	}
+}
+
+// serveEmbedded opens an agent that runs within this program.
+func (d *debugger) serveEmbedded(name string, h pmda.Handler) {
+	ours, its := net.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		defer its.Close()
+		ended <- pmda.Serve(context.Background(), h, its)
+	}()
+	wait := func() {
+		if err := <-ended; err != nil {
+			d.warn("%s: %v\n", name, err)
+		}
+	}
+	d.newAgent(&agent{name: name, embedded: true, domain: h.Info().Domain, wait: wait}, ours)
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os/exec"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmns"
+)
+
+// A debugger is what the commands work on.
+type debugger struct {
+	in     input
+	out    *bufio.Writer
+	errors io.Writer
+
+	names     *pmns.Tree
+	namesFile string // that of the last command namespace or of the option -n; empty for the installed one
+	loaded    string // that of names
+
+	agent     *agent // nil if none is open
+	selection selection
+	selected  bool // selection has changed since the agent was told
+	timeout   int  // seconds that an agent has to send its version
+
+	timer, getDesc, getNames bool
+	trace                    trace
+}
+
+func newDebugger(out, errors io.Writer) *debugger {
+	d := &debugger{out: bufio.NewWriter(out), errors: errors}
+	d.in.out = d.out
+	d.trace = trace{print: d.warn, on: map[string]bool{}}
+	return d
+}
+
+// loadNames reads a name space. The error has the messages of PCP's tool.
+func (d *debugger) loadNames(file string) error {
+	names, err := pmns.Load(file)
+	if err == nil {
+		d.names, d.namesFile, d.loaded = names, file, file
+		return nil
+	}
+	shown := file
+	if file == "" {
+		shown = pmns.DefaultFile()
+	}
+	cause := pdu.FromError(err)
+	if broken, ok := errors.AsType[*pmns.ParseError](err); ok {
+		return fmt.Errorf("%v\ndbpmda: Cannot load namespace from %q: %v\n", broken, shown, cause)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("Error Parsing ASCII PMNS: Cannot open %q\ndbpmda: Cannot load namespace from %q: %v\n", shown, shown, cause)
+	}
+	return fmt.Errorf("dbpmda: Cannot load namespace from %q: %v\n", shown, err)
+}
+
+// namespace replaces the name space. The status shows the file even if that fails, as PCP's tool does.
+func (d *debugger) namespace(file string) {
+	err := d.loadNames(file)
+	if err == nil {
+		return
+	}
+	d.namesFile = file
+	d.warn("%v", err)
+	if d.loaded == "" {
+		d.warn("dbpmda: Reload default namespace\n")
+	} else {
+		d.warn("dbpmda: Reload namespace from %q\n", d.loaded)
+	}
+}
+
+// Why a name is not that of a metric.
+var (
+	errUnknownName = errors.New("Unknown metric name")
+	errNonLeaf     = errors.New("Metric name is not a leaf in PMNS")
+)
+
+// lookup is the PMID of a metric; the agent knows the names below dynamic roots.
+func (d *debugger) lookup(name string) (pdu.PMID, error) {
+	id, err := d.names.Lookup(name)
+	switch {
+	case errors.Is(err, pdu.ErrNonLeaf):
+		return 0, errNonLeaf
+	case err != nil:
+		return 0, errUnknownName
+	}
+	if _, dynamic := id.IsDynamicRoot(); dynamic {
+		return d.lookupDynamic(name)
+	}
+	return id, nil
+}
+
+// status prints the state.
+func (d *debugger) status() {
+	file := d.namesFile
+	if file == "" {
+		file = "(default)"
+	}
+	row := func(label string, value any) { d.printf("%-24s%v\n", label, value) }
+	d.printf("\n")
+	row("Namespace:", file)
+	if a := d.agent; a == nil {
+		row("PMDA:", "none")
+	} else {
+		row("PMDA:", a.name)
+		if a.embedded {
+			row("Connection:", "dso")
+			row("DSO Interface Version:", 7)
+		} else {
+			row("Connection:", fmt.Sprintf("daemon (pid: %d)", a.pid))
+		}
+		if a.version == 0 {
+			row("PMDA PMAPI Version:", "unknown!")
+		} else {
+			row("PMDA PMAPI Version:", a.version)
+		}
+	}
+	row("Debug options:", d.trace.String())
+	onOff := map[bool]string{true: "on", false: "off"}
+	row("Timer:", onOff[d.timer])
+	row("Getdesc:", onOff[d.getDesc])
+	row("Getiname:", onOff[d.getNames])
+	d.printf("\n%s\n", d.selection.dump())
+}
+
+// watch opens a window that follows a file.
+func (d *debugger) watch(file string) {
+	cmd := exec.Command("xterm", "-title", "dbpmda log "+file, "-e", "tail", "-f", file)
+	if err := cmd.Start(); err != nil {
+		d.warn("dbpmda: %v\n", err)
+		return
+	}
+	go cmd.Wait()
+}

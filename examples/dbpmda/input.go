@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"strings"
+)
+
+// A source is where commands come from.
+type source struct {
+	file   string // its name in messages; empty for the standard input
+	prompt string // what a line is asked for with; may be empty
+	echo   bool   // print what is read
+
+	r       *bufio.Reader
+	started bool
+}
+
+// An input reads its sources one after the other, byte by byte: a command is carried out as soon as it is known, so that
+// what it prints stands where it was given.
+type input struct {
+	out     *bufio.Writer
+	sources []*source // the first is read now; none at the end
+	line    int       // of the first source, from 1
+	back    []byte    // bytes that were read too early; the last is the next
+	newline bool      // the last byte that was read ended a line
+	indent  []byte    // what is as wide as the bytes read of this line: blanks and tabs
+	width   int       // of the prompt of this line
+}
+
+// add adds a source behind those that there are.
+func (in *input) add(r io.Reader, s source) {
+	s.r = bufio.NewReader(r)
+	in.sources = append(in.sources, &s)
+	in.newline = true
+}
+
+// next is the next byte; ok is false at the end.
+func (in *input) next() (c byte, ok bool) {
+	if n := len(in.back); n > 0 {
+		c, in.back = in.back[n-1], in.back[:n-1]
+		return c, true
+	}
+	return in.read()
+}
+
+// unread makes next return bytes again.
+func (in *input) unread(b []byte) {
+	for i := len(b) - 1; i >= 0; i-- {
+		in.back = append(in.back, b[i])
+	}
+}
+
+// read is the next byte that was never returned.
+func (in *input) read() (c byte, ok bool) {
+	for len(in.sources) > 0 {
+		s := in.sources[0]
+		if in.newline || !s.started {
+			in.startLine(s)
+		}
+		in.out.Flush()
+		c, err := s.r.ReadByte()
+		if err == nil {
+			in.note(s, c)
+			return c, true
+		}
+		in.sources, in.line = in.sources[1:], 0
+		if len(in.sources) == 0 && s.prompt != "" {
+			in.out.WriteByte('\n')
+		}
+	}
+	return 0, false
+}
+
+// startLine asks for a line.
+func (in *input) startLine(s *source) {
+	s.started = true
+	in.line++
+	if in.newline {
+		in.indent = in.indent[:0]
+	}
+	in.newline = false
+	in.width = len(s.prompt)
+	in.out.WriteString(s.prompt)
+}
+
+// note keeps and echoes a byte that has been read.
+func (in *input) note(s *source, c byte) {
+	if s.echo {
+		in.out.WriteByte(c)
+	}
+	switch in.newline = c == '\n'; {
+	case c == '\n':
+	case c == '\t':
+		in.indent = append(in.indent, c)
+	default:
+		in.indent = append(in.indent, ' ')
+	}
+}
+
+// skipLine reads up to the end of the line; ok is false if the input ends before.
+func (in *input) skipLine() (ok bool) {
+	for !in.newline {
+		if _, ok := in.read(); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// caret is a line whose mark stands below the last byte that was read.
+func (in *input) caret(indent int) string {
+	return strings.Repeat(" ", max(in.width-1, 0)) + string(in.indent[:indent]) + "^ at or near here\n"
+}

@@ -1,0 +1,128 @@
+// Dbpmda tries an agent by hand, or from a script: it plays the collector's part towards one agent at a time, which it
+// starts, connects to, or runs within itself. It is the counterpart of PCP's dbpmda.
+//
+//	dbpmda -n /var/lib/pcp/pmdas/simple/root     # then: open pipe ./pmdasimple
+//	dbpmda -n root -ie <script                   # with prompts and commands in the output
+//
+// The command help lists the commands.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/pcp-go/pcp/internal/account"
+	"github.com/pcp-go/pcp/pmapi/tool"
+)
+
+// options are what the command line says.
+type options struct {
+	names       string // file with the name space; empty means the installed one
+	user        string
+	timeout     int // seconds that an agent has to send its version
+	noStartFile bool
+	echo        bool
+	interactive bool
+}
+
+func main() {
+	tool.LimitMemory()
+	o := options{timeout: 3}
+	c := o.command()
+	args, err := c.Parse(os.Args[1:])
+	if err == nil && len(args) > 0 {
+		err = c.UsageErrorf("")
+	}
+	if err == nil {
+		err = o.run(c)
+	}
+	os.Exit(c.Report(err))
+}
+
+func (o *options) command() *tool.Command {
+	c := &tool.Command{Name: "dbpmda", Synopsis: "[options]"}
+	c.AddOptions("General options", append(c.Standard("debug"),
+		tool.Option{Short: 'n', Long: "namespace", Arg: "FILE", Help: "use an alternative PMNS",
+			Set: func(v string) error { o.names = v; return nil }},
+		tool.Option{Short: 'f', Long: "norc", Help: "skip .dbpmdarc processing", Set: tool.Flag(&o.noStartFile)},
+		tool.Option{Short: 'q', Long: "creds-timeout", Arg: "N", Help: "initial negotiation timeout (seconds)", Set: o.setTimeout},
+		tool.Option{Short: 'U', Long: "username", Arg: "USER", Help: "run under named user account",
+			Set: func(v string) error { o.user = v; return nil }},
+		// Agents within this program are never unloaded.
+		tool.Option{Short: 'v', Long: "valgrind", Help: "running under valgrind, don't dlclose() dso PMDAs",
+			Set: func(string) error { return nil }},
+		c.Standard("help")[0])...)
+	c.AddOptions("Input options",
+		tool.Option{Short: 'e', Long: "echo-input", Help: "echo input", Set: tool.Flag(&o.echo)},
+		tool.Option{Short: 'i', Long: "interactive", Help: "be interactive and prompt", Set: tool.Flag(&o.interactive)})
+	return c
+}
+
+// maxTimeout is the longest time that -q can give, in seconds: a day.
+const maxTimeout = 24 * 60 * 60
+
+func (o *options) setTimeout(v string) error {
+	n, err := strconv.Atoi(v)
+	if err != nil || n <= 0 {
+		return errors.New("-q requires a positive numeric argument")
+	}
+	o.timeout = min(n, maxTimeout)
+	return nil
+}
+
+// startFile has commands that run before those of the input, if it is in the working directory.
+const startFile = ".dbpmdarc"
+
+// run reads commands until quit or the end of the input.
+func (o *options) run(c *tool.Command) error {
+	if o.user != "" {
+		if err := account.Become(o.user); err != nil {
+			return c.Errorf("%v", err)
+		}
+	}
+	d := newDebugger(tool.NewEscapeWriter(os.Stdout), os.Stderr)
+	d.timeout = o.timeout
+	for _, spec := range c.Debug {
+		d.trace.set(spec)
+	}
+	if err := d.loadNames(o.names); err != nil {
+		return &tool.ExitError{Status: 1, Message: err.Error()}
+	}
+	if f, err := os.Open(startFile); err == nil && !o.noStartFile {
+		defer f.Close()
+		d.in.add(f, source{file: startFile, prompt: startFile + "> ", echo: true})
+	}
+	d.in.add(os.Stdin, source{prompt: o.prompt(), echo: o.echo})
+	d.run()
+	d.closeAgent()
+	return d.out.Flush()
+}
+
+// prompt is what commands of the standard input are asked for with: empty where nobody would see it.
+func (o *options) prompt() string {
+	if o.interactive || isTerminal(os.Stdin) {
+		return "dbpmda> "
+	}
+	return ""
+}
+
+// isTerminal reports whether f is a device that is not the empty one.
+func isTerminal(f *os.File) bool {
+	st, err := f.Stat()
+	if err != nil || st.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(st, null)
+}
+
+// warn prints a message on standard error, after what has been printed before.
+func (d *debugger) warn(format string, args ...any) {
+	d.out.Flush()
+	fmt.Fprintf(d.errors, format, args...)
+}
+
+// printf prints on standard output.
+func (d *debugger) printf(format string, args ...any) { fmt.Fprintf(d.out, format, args...) }

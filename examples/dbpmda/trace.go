@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// debugNames are the debug options of PCP 6.0.3, in the order of pmdbg(1); the bits of the old numbers are the first.
+var debugNames = strings.Fields(`pdu fetch profile value context indom pdubuf log logmeta optfetch af appl0 appl1 appl2
+	pmns libpmda timecontrol pmc derive lock interp config pmapi fault auth discovery attr http desperate deprecated exec
+	labels series libweb alloc services appl3 appl4 appl5 access qa search query compress dev0 dev1 dev2 pmlc appl6 appl7
+	appl8 appl9 tls`)
+
+// A trace is the debug options that are set. The option pdu prints PDUs; the others are kept for status.
+type trace struct {
+	on    map[string]bool
+	all   bool // they were set together
+	print func(format string, args ...any)
+}
+
+// set sets an option, or clears one that begins with "-". A number is the sum of the bits of old options. It returns false
+// for an option that there is none of.
+func (t *trace) set(flag string) bool {
+	name, clear := strings.CutPrefix(flag, "-")
+	if name == "all" {
+		t.setAll(!clear)
+		return true
+	}
+	if bits, err := strconv.ParseUint(name, 0, 32); err == nil && !clear {
+		for i := range min(len(debugNames), 32) {
+			if bits&(1<<i) != 0 {
+				t.on[debugNames[i]] = true
+			}
+		}
+		return true
+	}
+	if !slices.Contains(debugNames, name) {
+		return false
+	}
+	t.on[name], t.all = !clear, false
+	return true
+}
+
+// setAll sets or clears all options.
+func (t *trace) setAll(on bool) {
+	for _, name := range debugNames {
+		t.on[name] = on
+	}
+	t.all = on
+}
+
+// String lists the options.
+func (t *trace) String() string {
+	if t.all {
+		return "(all)"
+	}
+	var names []string
+	for _, name := range debugNames {
+		if t.on[name] {
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		return "(none)"
+	}
+	return strings.Join(names, " ")
+}
+
+// maxTraced is how many words of a PDU are printed.
+const maxTraced = 256
+
+// pdu prints a PDU, if it is to be: the header, and the words of the body as the machine of PCP's tools would read them.
+func (t *trace) pdu(a *agent, out bool, h pdu.Header, body []byte) {
+	if !t.on["pdu"] {
+		return
+	}
+	var b strings.Builder
+	if out {
+		fmt.Fprintf(&b, "[%d]pmXmitPDU: %v fd=%d len=%d", os.Getpid(), h.Kind, a.outFD, h.Len)
+	} else {
+		fmt.Fprintf(&b, "[%d]pmGetPDU: %v fd=%d len=%d from=%d", os.Getpid(), h.Kind, a.inFD, h.Len, h.From)
+	}
+	words := []uint32{uint32(h.Len), uint32(h.Kind), uint32(h.From)}
+	for rest := body; len(rest) > 0 && len(words) < maxTraced; {
+		var word [4]byte
+		rest = rest[copy(word[:], rest):]
+		words = append(words, binary.NativeEndian.Uint32(word[:]))
+	}
+	for i, w := range words {
+		if i%8 == 0 {
+			fmt.Fprintf(&b, "\n%03d: ", i)
+		}
+		fmt.Fprintf(&b, "%8x ", w)
+	}
+	t.print("%s\n", b.String())
+}
