@@ -18,7 +18,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/remote"
 )
 
-// An agent is the one that is open.
+// An agent is the one that is open. It stays so while another cannot be opened.
 type agent struct {
 	name     string     // that status shows
 	embedded bool       // it runs within this program
@@ -115,11 +115,11 @@ func (p pipes) Close() error                       { return errors.Join(p.in.Clo
 
 // openPipe starts an agent.
 func (d *debugger) openPipe(file string, args []string) {
-	d.closeAgent()
 	if _, err := os.Stat(file); err != nil {
 		d.warn("openpmda: stat %s failed: %v\n", file, pdu.FromError(err))
 		return
 	}
+	d.closeAgent()
 	d.printf("Start %s PMDA: %s\n", filepath.Base(file), strings.Join(append([]string{file}, args...), " "))
 	d.out.Flush()
 	child, s, err := newPipes()
@@ -158,17 +158,16 @@ func newPipes() (child, ours pipes, err error) {
 
 // openUnix connects to the socket of an agent.
 func (d *debugger) openUnix(file string) {
-	d.closeAgent()
 	if _, err := os.Stat(file); err != nil {
 		d.warn("opensocket: %s: %v\n", file, pdu.FromError(err))
 		return
 	}
+	d.closeAgent()
 	d.connect("unix", file, file, "socket "+file)
 }
 
 // openInet connects to a port of this host, of which 16 bits count.
 func (d *debugger) openInet(family string, port int) {
-	d.closeAgent()
 	host, network := "127.0.0.1", "tcp4"
 	if family == "ipv6" {
 		host, network = "::1", "tcp6"
@@ -183,6 +182,7 @@ func (d *debugger) connect(network, address, name, shown string) {
 		d.warn("opensocket: connect: %v\n", pdu.FromError(err))
 		return
 	}
+	d.closeAgent()
 	d.printf("Connect to PMDA on %s\n", shown)
 	d.newAgent(&agent{name: name, outFD: 3, inFD: 3}, c)
 }
@@ -197,7 +197,6 @@ func servicePort(service string) (int, error) {
 
 // openDSO runs an agent of this program; or the daemon that stands beside a shared object, which Go cannot load.
 func (d *debugger) openDSO(file, entry string, domain pdu.Domain) {
-	d.closeAgent()
 	if make := embedded[entry]; make != nil {
 		h, err := make(domain)
 		if err == nil {
@@ -207,6 +206,7 @@ func (d *debugger) openDSO(file, entry string, domain pdu.Domain) {
 			d.warn("Error attaching DSO %q\n%v\n", file, err)
 			return
 		}
+		d.closeAgent()
 		d.serveEmbedded(file, h)
 		return
 	}

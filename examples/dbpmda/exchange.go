@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"time"
 
@@ -24,7 +25,7 @@ var (
 	textRequest     = request{"__pmSendTextReq", "text", "__pmDecodeText", pdu.KindText, false}
 	labelRequest    = request{"__pmSendLabelReq", "label", "__pmDecodeLabel", pdu.KindLabel, false}
 	nameRequest     = request{"__pmSendIDList", "name", "__pmDecodeNameList", pdu.KindPMNSNames, false}
-	pmidRequest     = request{"__pmSendNameList", "pmid", "__pmDecodeIDList", pdu.KindPMNSIDs, false}
+	pmidRequest     = request{"__pmSendIDList", "pmid", "__pmDecodeIDList", pdu.KindPMNSIDs, false}
 	childRequest    = request{"__pmSendChildReq", "children", "__pmDecodeNameList", pdu.KindPMNSNames, false}
 	traverseRequest = request{"__pmSendTraversePMNS", "children", "__pmDecodeNameList", pdu.KindPMNSNames, false}
 )
@@ -54,7 +55,7 @@ func (d *debugger) ask(r request, p pdu.PDU, reply decoder) outcome {
 	case err == io.EOF:
 		d.printf("Error: __pmGetPDU() failed: PDU empty, PMDA may have died\n")
 		return noAnswer
-	case err != nil && r.numeric:
+	case err != nil && r.numeric && !errors.Is(err, pdu.ErrTooBig):
 		d.printf("Error: __pmGetPDU() failed: wrong PDU (%x)\n", uint32(pdu.FromError(err)))
 		return failed
 	case err != nil:

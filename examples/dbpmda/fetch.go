@@ -19,6 +19,9 @@ func (r *rawResult) Decode(body []byte) error {
 	if err := r.Result.Decode(body); err != nil {
 		return err
 	}
+	if r.Len() == 0 {
+		return pdu.ErrIPC // as for PCP's decoder
+	}
 	r.forms = r.forms[:0]
 	at := 12 // behind the time and the number of sets
 	for _, s := range r.All() {
@@ -69,9 +72,17 @@ func (d *debugger) fetchValues(ids []pdu.PMID) outcome {
 	var r rawResult
 	o := d.ask(fetchRequest, pdu.Fetch{PMIDs: ids}, &r)
 	if o == answered {
+		d.traceResult(&r)
 		d.printResult(&r, descs)
 	}
 	return o
+}
+
+// traceResult prints a result as it has come, if PDUs are traced.
+func (d *debugger) traceResult(r *rawResult) {
+	if d.trace.on["pdu"] && !d.agent.embedded {
+		d.printResult(r, nil)
+	}
 }
 
 // printResult prints a result; descs are those of its metrics, or nil.

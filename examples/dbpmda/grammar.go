@@ -351,10 +351,6 @@ func (p *parser) open(t token) error {
 			return err
 		}
 		args := p.scan.arguments()
-		if len(p.d.in.sources) == 0 {
-			p.ended = true
-			return nil
-		}
 		p.d.openPipe(file, args)
 		return nil
 	case "socket":

@@ -9,7 +9,8 @@ import (
 // A source is where commands come from.
 type source struct {
 	file   string // its name in messages; empty for the standard input
-	prompt string // what a line is asked for with; may be empty
+	prompt string // what a line is asked for with
+	silent bool   // do not print the prompt
 	echo   bool   // print what is read
 
 	r       *bufio.Reader
@@ -65,9 +66,6 @@ func (in *input) read() (c byte, ok bool) {
 			return c, true
 		}
 		in.sources, in.line = in.sources[1:], 0
-		if len(in.sources) == 0 && s.prompt != "" {
-			in.out.WriteByte('\n')
-		}
 	}
 	return 0, false
 }
@@ -81,7 +79,9 @@ func (in *input) startLine(s *source) {
 	}
 	in.newline = false
 	in.width = len(s.prompt)
-	in.out.WriteString(s.prompt)
+	if !s.silent {
+		in.out.WriteString(s.prompt)
+	}
 }
 
 // note keeps and echoes a byte that has been read.
@@ -98,15 +98,18 @@ func (in *input) note(s *source, c byte) {
 	}
 }
 
-// skipLine reads up to the end of the line; ok is false if the input ends before.
-func (in *input) skipLine() (ok bool) {
-	for !in.newline {
+// skipLine reads up to the end of the line, and reports whether the input ends before.
+func (in *input) skipLine() (ended bool) {
+	for !in.newline && !in.atEnd() {
 		if _, ok := in.read(); !ok {
-			return false
+			return true
 		}
 	}
-	return true
+	return false
 }
+
+// atEnd reports whether the end has been read.
+func (in *input) atEnd() bool { return len(in.sources) == 0 }
 
 // caret is a line whose mark stands below the last byte that was read.
 func (in *input) caret(indent int) string {

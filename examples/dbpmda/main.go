@@ -94,18 +94,13 @@ func (o *options) run(c *tool.Command) error {
 		defer f.Close()
 		d.in.add(f, source{file: startFile, prompt: startFile + "> ", echo: true})
 	}
-	d.in.add(os.Stdin, source{prompt: o.prompt(), echo: o.echo})
-	d.run()
+	prompted := o.interactive || isTerminal(os.Stdin)
+	d.in.add(os.Stdin, source{prompt: "dbpmda> ", silent: !prompted, echo: o.echo})
+	if d.run() && prompted {
+		d.printf("\n")
+	}
 	d.closeAgent()
 	return d.out.Flush()
-}
-
-// prompt is what commands of the standard input are asked for with: empty where nobody would see it.
-func (o *options) prompt() string {
-	if o.interactive || isTerminal(os.Stdin) {
-		return "dbpmda> "
-	}
-	return ""
 }
 
 // isTerminal reports whether f is a device that is not the empty one.

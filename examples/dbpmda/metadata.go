@@ -106,13 +106,13 @@ func (d *debugger) label(header string, r pdu.LabelReq) {
 		var reply pdu.LabelReply
 		o := d.ask(labelRequest, r, &reply)
 		if o == answered {
-			d.printLabels(r.Class, reply.Sets)
+			d.printLabels(reply.Sets)
 		}
 		return o
 	})
 }
 
-func (d *debugger) printLabels(class pdu.LabelClass, sets []pdu.LabelSet) {
+func (d *debugger) printLabels(sets []pdu.LabelSet) {
 	switch {
 	case len(sets) > 0:
 	case d.agent.embedded:
@@ -121,7 +121,7 @@ func (d *debugger) printLabels(class pdu.LabelClass, sets []pdu.LabelSet) {
 		d.printf("Info: __pmDecodeLabel() returns 0 label sets\n")
 	}
 	for i, set := range sets {
-		if class == pdu.LabelInstances {
+		if set.Inst != pdu.NoInst {
 			d.printf("[%3d] Labels inst: %d\n", i, set.Inst)
 		} else {
 			d.printf("Labels:\n")

@@ -21,10 +21,12 @@ type parser struct {
 	scan  scanner
 	first bool // no token of the command is known
 	ended bool // the input has ended
+	cut   bool // within a line that has an error
 }
 
-// run carries out commands until the input ends or one ends the program.
-func (d *debugger) run() {
+// run carries out commands until the input ends or one ends the program. It reports whether the input has ended, at the
+// start of a line or in one that is not complete.
+func (d *debugger) run() (ended bool) {
 	p := &parser{d: d}
 	p.scan = scanner{in: &d.in, complain: p.complain}
 	for !p.ended {
@@ -32,11 +34,12 @@ func (d *debugger) run() {
 		err := p.command()
 		switch {
 		case errors.Is(err, errQuit):
-			return
+			return p.ended
 		case err != nil:
 			p.complain(err.Error())
 		}
 	}
+	return !p.cut
 }
 
 // complain prints an error, with a mark at the place in the line that was reached. The rest of the line is skipped.
@@ -47,11 +50,14 @@ func (p *parser) complain(message string) {
 	in := &p.d.in
 	indent := len(in.indent)
 	where := ""
-	if len(in.sources) > 0 && in.sources[0].file != "" {
+	if !in.atEnd() && in.sources[0].file != "" {
 		where = " [" + in.sources[0].file + ", line " + strconv.Itoa(in.line) + "]"
 	}
-	if !in.skipLine() || p.ended && p.first {
-		p.ended = true
+	if in.skipLine() {
+		p.ended, p.cut = true, true
+		return
+	}
+	if in.atEnd() && p.first {
 		return
 	}
 	p.d.printf("%s", in.caret(indent))

@@ -26,6 +26,9 @@ func (d *debugger) storeValue(id pdu.PMID, value string) outcome {
 	if o == failed {
 		return o
 	}
+	if o == answered && d.trace.on["pdu"] {
+		d.printDesc(desc)
+	}
 	if d.selected {
 		d.printf("Sending Profile...\n")
 	}
@@ -37,7 +40,8 @@ func (d *debugger) storeValue(id pdu.PMID, value string) outcome {
 	if o := d.ask(storedRequest, pdu.Fetch{PMIDs: []pdu.PMID{id}}, &r); o != answered {
 		return o
 	}
-	p, err := d.replaceValues(&r, desc, value)
+	d.traceResult(&r)
+	w, err := d.replaceValues(&r, desc, value)
 	if err != nil {
 		d.printf("Error: %v\n", err)
 		return failed
@@ -45,12 +49,25 @@ func (d *debugger) storeValue(id pdu.PMID, value string) outcome {
 	if !d.agent.embedded {
 		d.printf("Sending Result...\n")
 	}
+	d.traceStore(w)
 	var none pdu.Status
-	return d.ask(storeRequest, p, &none)
+	return d.ask(storeRequest, w.PDU(pdu.FormatLowRes), &none)
+}
+
+// traceStore prints a result that is going to be sent, if PDUs are traced.
+func (d *debugger) traceStore(w *pdu.ResultWriter) {
+	if !d.trace.on["pdu"] {
+		return
+	}
+	b, err := w.Append(make([]byte, pdu.HeaderLen), pdu.FormatLowRes)
+	var r rawResult
+	if err == nil && r.Decode(b[pdu.HeaderLen:]) == nil {
+		d.traceResult(&r)
+	}
 }
 
 // replaceValues makes the request that stores a value in place of those in r, and prints both.
-func (d *debugger) replaceValues(r *rawResult, desc pdu.Desc, value string) (pdu.PDU, error) {
+func (d *debugger) replaceValues(r *rawResult, desc pdu.Desc, value string) (*pdu.ResultWriter, error) {
 	if r.Len() != 1 {
 		return nil, pdu.ErrIPC
 	}
@@ -78,7 +95,7 @@ func (d *debugger) replaceValues(r *rawResult, desc pdu.Desc, value string) (pdu
 		d.printf(": %s -> %s\n", old, pdu.ValueFormat{}.Format(atom))
 		w.Atom(s.Inst(i), atom)
 	}
-	return w.PDU(pdu.FormatLowRes), w.Err()
+	return &w, w.Err()
 }
 
 func storable(t pdu.Type) bool {
