@@ -1,0 +1,179 @@
+// Pmlogsummary prints statistics of the numbers in an archive: of each metric and instance the average, and more on request.
+//
+//	pmlogsummary 20261123                     # time averages; those of counters are rates
+//	pmlogsummary -a 20261123 kernel.all.load  # all statistics of a metric
+//	pmlogsummary -HF -B 10 20261123 disk.dev  # histograms for a spreadsheet
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/tool"
+	"github.com/pcp-go/pcp/pmns"
+)
+
+// show says what is printed. Its fields are the options.
+type show struct {
+	stochastic, average, sum     bool
+	minimum, maximum             bool
+	minimumTime, maximumTime     bool
+	count, label, heading, warns bool
+	bins                         int
+	precision                    int
+	delimiter                    byte
+	window                       pmapi.WindowSpec // of -S and -T
+	names                        *pmns.Tree       // of -n; nil without
+}
+
+// Limits of the numbers in options.
+const (
+	maxPrecision = 1100     // more digits than any number has
+	maxBins      = 10 << 10 // for each instance
+)
+
+func main() {
+	s := &show{average: true, precision: 3, delimiter: ' '}
+	c := newCommand(s)
+	out := bufio.NewWriterSize(tool.NewEscapeWriter(os.Stdout), outBuffer)
+	err := run(context.Background(), c, s, out)
+	err = errors.Join(err, out.Flush())
+	os.Exit(c.Report(err))
+}
+
+// outBuffer is how many bytes are written at a time.
+const outBuffer = 64 << 10
+
+func newCommand(s *show) *tool.Command {
+	c := &tool.Command{Name: "pmlogsummary", Synopsis: "[options] archive [metricname ...]", OperandSource: true, ZoneNote: true}
+	flag := tool.Flag
+	do := func(f func()) func(string) error {
+		return func(string) error { f(); return nil }
+	}
+	text := func(variable *string) func(string) error {
+		return func(value string) error { *variable = value; return nil }
+	}
+	names := c.Standard("namespace")[0]
+	check := names.Set
+	names.Set = func(file string) (err error) {
+		if err = check(file); err == nil {
+			s.names, err = pmns.Load(file)
+		}
+		return err
+	}
+	start, finish := c.Standard("start")[0], c.Standard("finish")[0]
+	start.Set, finish.Set = text(&s.window.Start), text(&s.window.Finish)
+	c.AddOptions("Options",
+		tool.Option{Short: 'a', Long: "all", Help: "print all information (equivalent to -blmMy)", Set: do(s.all)},
+		tool.Option{Short: 'b', Help: "print both stochastic and time averages for counter metrics",
+			Set: do(func() { s.stochastic, s.average, s.sum = true, true, false })},
+		tool.Option{Short: 'B', Long: "bins", Arg: "N", Help: "print value distribution across a number of bins", Set: s.setBins},
+		tool.Option{Short: 'f', Help: "print using \"spreadsheet\" format (tab delimited fields)", Set: do(func() { s.delimiter = '\t' })},
+		tool.Option{Short: 'F', Help: "print using \"spreadsheet\" format (comma separated values)", Set: do(func() { s.delimiter = ',' })},
+		tool.Option{Short: 'H', Long: "header", Help: "print one-line header at start showing each column", Set: flag(&s.heading)},
+		tool.Option{Short: 'i', Long: "mintime", Help: "also print timestamp for minimum value", Set: flag(&s.minimumTime)},
+		tool.Option{Short: 'I', Long: "maxtime", Help: "also print timestamp for maximum value", Set: flag(&s.maximumTime)},
+		tool.Option{Short: 'l', Long: "label", Help: "also print the archive label and time window", Set: flag(&s.label)},
+		tool.Option{Short: 'm', Long: "minimum", Help: "also print minimum value", Set: flag(&s.minimum)},
+		tool.Option{Short: 'M', Long: "maximum", Help: "also print maximum value", Set: flag(&s.maximum)},
+		names,
+		tool.Option{Short: 'N', Help: "suppress warnings from individual archive fetches (default)", Set: do(func() { s.warns = false })},
+		tool.Option{Short: 'p', Long: "precision", Arg: "N", Help: "number of digits to display after the decimal point", Set: s.setPrecision},
+		tool.Option{Short: 's', Long: "sum", Help: "only print the sum of all values of each metric", Set: do(s.onlySum)},
+		start, finish,
+		tool.Option{Short: 'v', Long: "verbose", Help: "verbose, enable warnings from individual archive fetches", Set: flag(&s.warns)},
+		tool.Option{Short: 'x', Help: "print only stochastic averages for counter metrics",
+			Set: do(func() { s.stochastic, s.average, s.sum = true, false, false })},
+		tool.Option{Short: 'y', Long: "samples", Help: "print sample count for each metric", Set: flag(&s.count)})
+	c.Options = append(c.Options, c.Standard("timezone", "hostzone", "debug", "version", "help")...)
+	return c
+}
+
+// all is -a.
+func (s *show) all() {
+	s.stochastic, s.average, s.label, s.minimum, s.maximum, s.count = true, true, true, true, true, true
+	s.sum = false
+}
+
+// onlySum is -s.
+func (s *show) onlySum() {
+	s.stochastic, s.average, s.label, s.minimum, s.maximum, s.count = false, false, false, false, false, false
+	s.sum = true
+}
+
+func (s *show) setBins(value string) error {
+	n, ok := parseNumber(value)
+	if !ok || n < 0 {
+		return errors.New("-B requires positive numeric argument")
+	}
+	if n > maxBins {
+		return fmt.Errorf("-B requires an argument of at most %d", maxBins)
+	}
+	s.bins = int(n)
+	return nil
+}
+
+// setPrecision takes a negative number for 6, as printf(3) does.
+func (s *show) setPrecision(value string) error {
+	n, ok := parseNumber(value)
+	switch {
+	case !ok:
+		return errors.New("-p requires numeric argument")
+	case n < 0:
+		n = 6
+	}
+	s.precision = int(min(n, maxPrecision))
+	return nil
+}
+
+// parseNumber reads a number as strtol(3) does; an empty text is 0.
+func parseNumber(value string) (n int64, ok bool) {
+	if value == "" {
+		return 0, true
+	}
+	n, err := strconv.ParseInt(strings.TrimLeft(value, cnum.Blanks), 10, 64)
+	return n, err == nil || errors.Is(err, strconv.ErrRange)
+}
+
+// run prints what the command line asks for.
+func run(ctx context.Context, c *tool.Command, s *show, out *bufio.Writer) error {
+	args, err := c.Parse(os.Args[1:])
+	switch {
+	case err != nil:
+		return err
+	case len(args) == 0:
+		return c.UsageErrorf("Error: no archive specified\n\n")
+	}
+	m, err := openSummary(ctx, c, s, args[0])
+	if err != nil {
+		return err
+	}
+	defer m.set.Close()
+	m.out = out
+	c.SetArchiveZone(m.label.Host, m.label.TimeZone)
+	m.clock.Location = c.Location
+	if err := m.setWindow(); err != nil {
+		return c.Errorf("invalid time window.\n%w\n", err)
+	}
+	m.choose(args[1:])
+	if s.label {
+		m.printLabel()
+	}
+	if err := m.scan(); err != nil {
+		return err
+	}
+	if s.bins > 0 {
+		if err := m.fillBins(); err != nil {
+			return err
+		}
+	}
+	m.print()
+	return m.failed
+}

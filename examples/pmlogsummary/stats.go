@@ -1,0 +1,221 @@
+package main
+
+import (
+	"math"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/tool"
+)
+
+// A stamp is a time in microseconds since 1970. PCP's tool does not look at nanoseconds.
+type stamp int64
+
+func stampOf(t time.Time) stamp { return stamp(t.UnixMicro()) }
+
+func (a stamp) time() time.Time { return time.UnixMicro(int64(a)) }
+
+// since is the time from b to a in seconds; 0 if a is before b.
+func (a stamp) since(b stamp) float64 { return float64(max(a-b, 0)) / 1e6 }
+
+// A series is the values of one instance, or of a metric without instances, added up.
+type series struct {
+	inst        pdu.InstID
+	index       int // among those of the metric
+	first, last stamp
+	value       float64 // the last one
+	marked      bool    // a mark came after it
+	marks       int     // how many
+	count       int
+
+	stochastic float64 // the sum of the values, or rates
+	average    float64 // the sum of the values times how long they were, or how much a counter has increased
+	sum        float64
+	min, max   float64
+	minAt      stamp
+	maxAt      stamp
+	primed     bool // the second pass has seen a value
+	bins       []int
+}
+
+// scan is the first pass, which adds up the values.
+func (m *summary) scan() error { return m.pass(m.add, m.markAll) }
+
+// markAll notes a mark.
+func (m *summary) markAll(now stamp) {
+	for _, n := range m.metrics {
+		if n == nil {
+			continue
+		}
+		for _, s := range n.series {
+			if n.discrete() {
+				s.extend(now)
+			}
+			s.marked = true
+			s.marks++
+		}
+	}
+}
+
+// add adds a value to a series, or begins one.
+func (m *summary) add(n *metric, s *series, inst pdu.InstID, now stamp, a pdu.Atom) error {
+	v, err := n.number(a)
+	if err != nil {
+		m.warn(n, "failed to extract value", err)
+		if s == nil {
+			return &tool.ExitError{Status: 1, Message: "pmlogsummary: possibly corrupt archive?\n", Err: err}
+		}
+		return nil
+	}
+	switch {
+	case math.IsNaN(v) && s != nil:
+	case s == nil:
+		n.begin(inst, now, v)
+	case n.counter():
+		s.addCount(n, now, v)
+	default:
+		s.addValue(now, v)
+	}
+	return nil
+}
+
+// number is the number of a value, which must be of the metric's type.
+func (n *metric) number(a pdu.Atom) (float64, error) {
+	if a.Type != n.desc.Type {
+		return 0, pdu.ErrConv
+	}
+	return pdu.As[float64](a)
+}
+
+// begin begins a series with its first value.
+func (n *metric) begin(inst pdu.InstID, now stamp, v float64) {
+	s := &series{inst: inst, index: len(n.series), first: now, last: now, value: v, minAt: now, maxAt: now}
+	if !n.counter() {
+		s.count, s.stochastic, s.sum, s.min, s.max = 1, v, v, v, v
+	}
+	n.series = append(n.series, s)
+	n.byInst[inst] = s
+}
+
+// increase is how much a counter has increased; less than 0 if it was reset.
+func (n *metric) increase(from, to float64) float64 {
+	if to < from {
+		to += n.wrap
+	}
+	return to - from
+}
+
+// addCount adds the value of a counter, of which the rates are what counts.
+func (s *series) addCount(n *metric, now stamp, v float64) {
+	time := now.since(s.last)
+	if time == 0 {
+		return
+	}
+	increase := n.increase(s.value, v)
+	if s.marked || increase < 0 {
+		s.first += now - s.last
+		s.marked = false
+	} else {
+		rate := increase / (time * n.scale)
+		s.stochastic += rate
+		s.average += increase
+		s.sum += increase
+		if s.count == 0 {
+			s.min, s.max = rate, rate
+		}
+		s.limits(rate, now)
+		s.count++
+	}
+	s.value, s.last = v, now
+}
+
+// limits notes a value that is less or greater than those before.
+func (s *series) limits(v float64, now stamp) {
+	if v < s.min {
+		s.min, s.minAt = v, now
+	}
+	if v > s.max {
+		s.max, s.maxAt = v, now
+	}
+}
+
+// addValue adds a value that is not that of a counter.
+func (s *series) addValue(now stamp, v float64) {
+	s.sum += v
+	s.stochastic += v
+	s.limits(v, now)
+	s.count++
+	if s.marked {
+		s.first += now - s.last
+		s.marked = false
+	} else {
+		s.average += float64(s.value * now.since(s.last))
+	}
+	s.value, s.last = v, now
+}
+
+// extend lets a discrete metric have its last value up to a time.
+func (s *series) extend(now stamp) {
+	s.stochastic += s.value
+	s.average += float64(s.value * now.since(s.last))
+	s.last = now
+	s.count++
+}
+
+// fillBins is the second pass, which counts the values of ranges. As in PCP's tool, it begins each series anew but for its
+// sums: what marks add to those they add twice.
+func (m *summary) fillBins() error {
+	for _, n := range m.metrics {
+		if n == nil {
+			continue
+		}
+		for _, s := range n.series {
+			s.bins = make([]int, m.bins)
+		}
+	}
+	return m.pass(m.addToBins, m.markAll)
+}
+
+// addToBins counts a value.
+func (m *summary) addToBins(n *metric, s *series, _ pdu.InstID, now stamp, a pdu.Atom) error {
+	v, err := n.number(a)
+	if err != nil || s == nil || math.IsNaN(v) {
+		return nil
+	}
+	first := !s.primed
+	if first {
+		s.primed, s.first, s.count = true, now, 0
+	}
+	switch {
+	case !n.counter():
+		s.bins[s.bin(v)]++
+		s.count++
+	case !first:
+		time := now.since(s.last)
+		if time == 0 {
+			return nil
+		}
+		if increase := n.increase(s.value, v); s.marked || increase < 0 {
+			s.first += now - s.last
+			s.marked = false
+		} else {
+			s.bins[s.bin(increase/(time*n.scale))]++
+			s.count++
+		}
+	}
+	s.value, s.last = v, now
+	return nil
+}
+
+// bin is the index of the range that a value is in.
+func (s *series) bin(v float64) int {
+	width := (s.max - s.min) / float64(len(s.bins))
+	bound := s.min
+	for i := range len(s.bins) - 1 {
+		if bound <= v && v <= bound+width {
+			return i
+		}
+		bound += width
+	}
+	return len(s.bins) - 1
+}

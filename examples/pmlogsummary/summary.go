@@ -1,0 +1,293 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/examples/internal/logtext"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/tool"
+	"github.com/pcp-go/pcp/pmns"
+)
+
+// A summary is made of an archive, or of several as one.
+type summary struct {
+	*show
+	out       *bufio.Writer
+	errs      io.Writer
+	name      string
+	set       *archive.Set
+	meta      *archive.Metadata
+	label     archive.Label
+	end       time.Time
+	endless   bool // the end is not known
+	nameSpace *pmns.Tree // that of -n, or the archive's own
+	clock     logtext.Clock
+	from      stamp // the time window
+	until     stamp
+	wraps     bool // counters that have decreased have passed their greatest value
+
+	wanted  []selection
+	chosen  map[pdu.PMID]bool // nil for all
+	metrics map[pdu.PMID]*metric
+	failed  error
+	buf     []byte
+}
+
+// A selection is a metric to be printed, with the names of its instances, or all if there are none.
+type selection struct {
+	name      string
+	id        pdu.PMID
+	instances []string
+}
+
+// A metric is what there is to know of a metric to add up its values.
+type metric struct {
+	id       pdu.PMID
+	desc     pdu.Desc
+	numeric  bool
+	scale    float64 // of the time in the units of a counter, to seconds
+	wrap     float64 // how many values a counter has; 0 if it cannot wrap
+	series   []*series
+	byInst   map[pdu.InstID]*series
+	warned   map[string]bool
+	printed  bool
+	follower *metric // came after this one in the last record
+}
+
+func (m *metric) counter() bool { return m.desc.Sem == pdu.SemCounter }
+
+func (m *metric) discrete() bool { return m.desc.Sem == pdu.SemDiscrete }
+
+// openSummary opens an archive.
+func openSummary(ctx context.Context, c *tool.Command, s *show, name string) (*summary, error) {
+	m := &summary{show: s, errs: tool.NewEscapeWriter(os.Stderr), name: name, metrics: map[pdu.PMID]*metric{}}
+	_, m.wraps = os.LookupEnv("PCP_COUNTER_WRAP")
+	set, err := archive.Open(ctx, name)
+	if err != nil {
+		return nil, c.Errorf("Cannot open archive \"%s\": %w", tool.Escape(name), tool.Cause(err))
+	}
+	m.set, m.meta, m.label = set, set.Metadata(), set.Label()
+	m.nameSpace = cmp.Or(s.names, m.meta.Names())
+	m.clock = logtext.Clock{Digits: logtext.Millis}
+	m.findEnd()
+	return m, nil
+}
+
+// findEnd finds the end of the archive. That of a damaged one is far away.
+func (m *summary) findEnd() {
+	var err error
+	if m.end, err = m.set.End(); err == nil {
+		return
+	}
+	m.end, m.endless = time.Unix(math.MaxInt32, 0), true
+	fmt.Fprintf(m.errs, "pmlogsummary: Cannot locate end of archive %s: %v\n", m.name, tool.Cause(err))
+	fmt.Fprint(m.errs, "\nWARNING: This archive is sufficiently damaged that it may not be possible to\n"+
+		"         produce complete information.  Continuing and hoping for the best.\n\n")
+}
+
+// setWindow sets the time window.
+func (m *summary) setWindow() error {
+	m.window.Location = m.clock.Location
+	w, err := m.window.Window(m.label.Start, m.end)
+	m.endless = m.endless && w.End.Equal(m.end)
+	if err == nil {
+		m.from, m.until = stampOf(w.Start), stampOf(w.End)
+	}
+	return err
+}
+
+// choose finds the metrics of the arguments, or all metrics if there are none.
+func (m *summary) choose(args []string) {
+	if len(args) == 0 {
+		for name, id := range m.nameSpace.All() {
+			m.wanted = append(m.wanted, selection{name, id, nil})
+		}
+		return
+	}
+	m.chosen = map[pdu.PMID]bool{}
+	for _, arg := range args {
+		spec, err := pmapi.ParseMetricSpec(arg, pmapi.SourceArchive, m.name)
+		if err != nil {
+			fmt.Fprintln(m.errs, err)
+			continue
+		}
+		found, err := m.nameSpace.Traverse(spec.Metric)
+		if err != nil {
+			fmt.Fprintf(m.errs, "pmlogsummary: PMNS traversal failed for %s: %v\n", spec.Metric, tool.Cause(err))
+			continue
+		}
+		for name, id := range found {
+			m.wanted = append(m.wanted, selection{name, id, spec.Instances})
+			m.chosen[id] = true
+		}
+	}
+}
+
+// metric returns the metric of an identifier, nil if it is not wanted.
+func (m *summary) metric(id pdu.PMID) *metric {
+	if known, ok := m.metrics[id]; ok {
+		return known
+	}
+	if m.chosen != nil && !m.chosen[id] {
+		m.metrics[id] = nil
+		return nil
+	}
+	n := &metric{id: id, byInst: map[pdu.InstID]*series{}, scale: 1}
+	m.metrics[id] = n
+	desc, ok := m.meta.Desc(id)
+	if !ok {
+		m.warn(n, "cannot find descriptor", pdu.ErrPMIDLog)
+		return n
+	}
+	n.desc = desc
+	switch desc.Type {
+	case pdu.Type32, pdu.TypeU32:
+		n.numeric, n.wrap = true, 1<<32
+	case pdu.Type64, pdu.TypeU64:
+		n.numeric, n.wrap = true, 1<<64
+	case pdu.TypeFloat, pdu.TypeDouble:
+		n.numeric = true
+	}
+	if !m.wraps {
+		n.wrap = 0
+	}
+	if !m.sum {
+		n.scale = timeScale(desc.Units)
+	}
+	return n
+}
+
+// timeScale is how many of the units of time a second has; 1 for units without.
+func timeScale(u pdu.Units) float64 {
+	const second = 3
+	switch down := second - u.ScaleTime(); {
+	case u.DimTime() == 0:
+		return 1
+	case down < 0:
+		return math.Pow(60, float64(down))
+	default:
+		return math.Pow(1000, float64(down))
+	}
+}
+
+// warn prints, once for each metric, that something went wrong with it.
+func (m *summary) warn(n *metric, what string, err error) {
+	if !m.warns || n.warned[what] {
+		return
+	}
+	if n.warned == nil {
+		n.warned = map[string]bool{}
+	}
+	n.warned[what] = true
+	names := "<nonames>"
+	if all := m.nameSpace.Names(n.id); len(all) > 0 {
+		names = strings.Join(all, " or ")
+	}
+	fmt.Fprintf(m.errs, "pmlogsummary: %s(%v) - %s: %v\n", names, n.id, what, tool.Cause(err))
+}
+
+// pass reads the records of the time window: f gets each value, mark each mark.
+func (m *summary) pass(f func(*metric, *series, pdu.InstID, stamp, pdu.Atom) error, mark func(stamp)) error {
+	c := m.set.Cursor()
+	err := c.SeekNext(m.from.time())
+	for err == nil {
+		if err = c.Next(); err != nil {
+			break
+		}
+		now := stampOf(c.Time())
+		if now > m.until {
+			return nil
+		}
+		if now < m.from {
+			continue // time has gone backwards in the archive
+		}
+		if c.Mark() {
+			mark(now)
+			continue
+		}
+		var r *pdu.Result
+		if r, err = c.Result(); err == nil {
+			err = m.eachValue(r, now, f)
+		}
+	}
+	if exit, ok := errors.AsType[*tool.ExitError](err); ok {
+		return exit
+	}
+	if errors.Is(err, pdu.ErrEOL) {
+		return nil
+	}
+	m.out.Flush()
+	if m.failed == nil {
+		fmt.Fprintf(m.errs, "pmlogsummary: fetch failed: %v\n", tool.Cause(err))
+	}
+	m.failed = &tool.ExitError{Status: 1, Err: err}
+	return nil
+}
+
+// eachValue calls f with the values of a record. What comes in the order of the record before is found without a map.
+func (m *summary) eachValue(r *pdu.Result, now stamp, f func(*metric, *series, pdu.InstID, stamp, pdu.Atom) error) error {
+	var last *metric
+	for _, set := range r.All() {
+		var n *metric
+		if last != nil && last.follower != nil && last.follower.id == set.PMID {
+			n = last.follower
+		} else if n = m.metric(set.PMID); n == nil {
+			continue
+		} else if last != nil {
+			last.follower = n
+		}
+		last = n
+		if err := set.Err(); err != nil {
+			m.warn(n, "failed in archive value fetch", err)
+			continue
+		}
+		if !n.numeric {
+			continue
+		}
+		next := 0
+		for inst, a := range set.All(n.desc.Type) {
+			var s *series
+			if n.desc.InDom == pdu.NoInDom {
+				inst = pdu.NoInst // whatever number there is
+			}
+			if next < len(n.series) && n.series[next].inst == inst {
+				s = n.series[next]
+			} else if s = n.byInst[inst]; s != nil {
+				next = s.index
+			}
+			next++
+			if err := f(n, s, inst, now, a); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// names of instances, the latest one of each.
+func (m *summary) instanceNames(d pdu.InDom) map[pdu.InstID]string {
+	names := map[pdu.InstID]string{}
+	if in := m.meta.InDom(d); in != nil && d != pdu.NoInDom {
+		for _, inst := range in.All() {
+			names[inst.ID] = inst.Name
+		}
+	}
+	return names
+}
+
+// selects reports whether an instance is selected.
+func (s *selection) selects(name string) bool {
+	return len(s.instances) == 0 || slices.Contains(s.instances, name)
+}
