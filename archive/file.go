@@ -196,3 +196,12 @@ func leastLen(volume, version int) int {
 	}
 	return recordOverhead + timeLen(version) + 4 // the number of value sets
 }
+
+// ReadAt reads bytes of the file as they are, unpacked. It makes a File an io.ReaderAt.
+func (f *File) ReadAt(b []byte, off int64) (int, error) {
+	src, err := f.open(context.Background())
+	if err != nil {
+		return 0, err
+	}
+	return src.ReadAt(b, off)
+}

@@ -31,7 +31,7 @@ type summary struct {
 	meta      *archive.Metadata
 	label     archive.Label
 	end       time.Time
-	endless   bool // the end is not known
+	endless   bool       // the end is not known
 	nameSpace *pmns.Tree // that of -n, or the archive's own
 	clock     logtext.Clock
 	from      stamp // the time window
@@ -276,7 +276,7 @@ func (m *summary) eachValue(r *pdu.Result, now stamp, f func(*metric, *series, p
 	return nil
 }
 
-// names of instances, the latest one of each.
+// instanceNames is the names of instances, the latest one of each.
 func (m *summary) instanceNames(d pdu.InDom) map[pdu.InstID]string {
 	names := map[pdu.InstID]string{}
 	if in := m.meta.InDom(d); in != nil && d != pdu.NoInDom {
