@@ -36,7 +36,7 @@ type shape struct {
 	ends  []int32  // of each set: where it ends in the body
 	which []int32  // of each set: the first index of the metric, or -1
 	spans []span   // of each of the ids: where its first set is
-	size  int      // of these sets, and of empty ones in place of those that are missing
+	size  int64    // of these sets, and of empty ones in place of those that are missing
 	found bool     // whether there is one
 }
 
@@ -69,7 +69,7 @@ func NewSelection(ids []PMID) *Selection {
 func (sh *shape) reset(n int) {
 	sh.spans = slices.Grow(sh.spans[:0], n)[:n]
 	clear(sh.spans)
-	sh.size, sh.found = n*setHeadLen, false
+	sh.size, sh.found = int64(n)*setHeadLen, false
 }
 
 // Find finds the sets in a body of a format, and reports whether it has any. The body must
@@ -172,7 +172,7 @@ func (s *Selection) read(sh *shape, at, n int) (flaw string, off int) {
 		in := sh.spans[first]
 		sh.spans[i] = in
 		if in.to > 0 {
-			sh.size += int(in.to-in.from) - setHeadLen
+			sh.size += int64(in.to-in.from) - setHeadLen
 		}
 	}
 	return "", 0

@@ -190,6 +190,26 @@ func TestSelectionShared(t *testing.T) {
 	}
 }
 
+// A block that reaches beyond the end is found out also if others are copied after it.
+func TestSelectionBeyond(t *testing.T) {
+	var w pdu.ResultWriter
+	for id := range pdu.PMID(2) {
+		w.Begin(id)
+		w.Uint64(0, 7)
+	}
+	b, err := w.Append(make([]byte, pdu.HeaderLen), pdu.FormatLowRes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := b[pdu.HeaderLen:]
+	body[len(body)-9] = 16 // the length of the last block, which is 12
+	m := newSelectionModel([]pdu.PMID{1, 0}, nil)
+	m.check(t, pdu.FormatLowRes, body)
+	if m.out.Len() != 0 {
+		t.Errorf("a result of %d sets", m.out.Len())
+	}
+}
+
 // Once the shapes are known nothing is allocated, also if they alternate.
 func TestSelectionAllocs(t *testing.T) {
 	var bodies [][]byte

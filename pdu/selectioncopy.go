@@ -11,19 +11,24 @@ import (
 
 // Result makes r a result of FormatHighRes at a time, with the sets of the metrics in their order.
 // Of the metric at index i, profiles[i] selects the instances; nil selects all of all. r has a copy.
-// A malformed set is ErrIPC, and r is empty then.
+// A malformed set is ErrIPC, a result of more than 2 GiB ErrTooBig, and r is empty then.
 func (s *Selection) Result(r *Result, t time.Time, profiles []InDomProfile) error {
 	r.Format, r.Changed, r.Time = FormatHighRes, 0, t
 	size := s.now.size
 	if profiles != nil {
 		size = 0
 		for i := range s.ids {
-			size += s.size(i, &profiles[i])
+			size += int64(s.size(i, &profiles[i]))
 		}
 	}
-	size += r.Format.prefix() - HeaderLen
-	out, _ := appendPrefix(slices.Grow(r.buf[:0], size), r.Format, len(s.ids), t.Unix(), int64(t.Nanosecond())) // fails with low resolution alone
-	c := setCopier{body: s.body, at: len(out), out: out[:size]}
+	size += int64(r.Format.prefix() - HeaderLen)
+	c := setCopier{body: s.body, room: MaxLen - HeaderLen - size}
+	if c.room < 0 {
+		return s.tooBig(r)
+	}
+	c.out, _ = appendPrefix(slices.Grow(r.buf[:0], int(size)), r.Format, len(s.ids), t.Unix(), int64(t.Nanosecond())) // fails with low resolution alone
+	c.at = len(c.out)
+	c.out = c.out[:size]
 	if n := len(s.now.ends); n > 0 {
 		c.lowest = int64(s.now.ends[n-1])
 	}
@@ -50,16 +55,21 @@ func (s *Selection) Result(r *Result, t time.Time, profiles []InDomProfile) erro
 		}
 	}
 	sets[len(s.ids)] = int32(c.at)
-	ok = ok && c.flush()
+	c.flush()
 	r.buf, r.sets = c.out, sets
 	switch {
-	case !ok:
+	case c.room < 0:
+		return s.tooBig(r)
+	case !ok || c.bad:
 		return r.fail(&wire.Error{Field: "value set", Offset: HeaderLen, Problem: "value blocks outside of the body, or shared"})
-	case len(c.out) > MaxLen-HeaderLen:
-		_ = r.fail(nil)
-		return refuse(r.Kind(), ErrTooBig, "result exceeds 2 GiB")
 	}
 	return nil
+}
+
+// tooBig empties r, which is longer than a PDU can be.
+func (s *Selection) tooBig(r *Result) error {
+	_ = r.fail(nil)
+	return refuse(r.Kind(), ErrTooBig, "result exceeds 2 GiB")
 }
 
 // size is the length of the set of the metric at index i with the instances that e selects.
@@ -85,7 +95,9 @@ type setCopier struct {
 
 	first, next uint32 // the indexes of blocks in body that are not copied yet
 	moved       uint32 // from there to their indexes in out
-	left        int64  // how many bytes of blocks there may be
+	left        int64  // how many bytes of blocks there may be in a good body
+	room        int64  // and in a result
+	bad         bool   // whether any were not in the body, or too many
 	lowest      int64  // where in body blocks may begin
 }
 
@@ -95,8 +107,8 @@ func (c *setCopier) copyInOrder(set []byte) bool {
 	if form := binary.BigEndian.Uint32(set[setHeadLen:]); form != valDPtr && form != valSPtr {
 		return false
 	}
-	if first := binary.BigEndian.Uint32(set[setHeadLen+4+4:]); first != c.next && !c.jump(first) {
-		return false
+	if first := binary.BigEndian.Uint32(set[setHeadLen+4+4:]); first != c.next {
+		c.jump(first)
 	}
 	out, body, next := c.out[c.at:c.at+len(set)], c.body, c.next
 	if len(set) == len(singleSet{}) {
@@ -145,9 +157,7 @@ func (c *setCopier) copy(set []byte, e *InDomProfile) bool {
 		if form != valInsitu {
 			index := uint32(value)
 			if index != c.next {
-				if !c.jump(index) {
-					return false
-				}
+				c.jump(index)
 				out = c.out[c.at:]
 			}
 			off, n, ok := blockAt(c.body, index)
@@ -172,23 +182,21 @@ func (c *setCopier) copy(set []byte, e *InDomProfile) bool {
 }
 
 // jump copies the blocks so far, and goes on with the block at an index.
-func (c *setCopier) jump(index uint32) bool {
-	ok := c.flush()
+func (c *setCopier) jump(index uint32) {
+	c.flush()
 	c.first, c.next = index, index
 	c.moved = uint32(len(c.out)+HeaderLen)/4 - index
-	return ok
 }
 
-// flush copies the blocks. It is false if they reach beyond the body, or are too many.
-func (c *setCopier) flush() bool {
+// flush copies the blocks, or notes that they reach beyond the body, or are too many.
+func (c *setCopier) flush() {
 	from, to := int64(c.first)*4-HeaderLen, int64(c.next)*4-HeaderLen
 	if from == to {
-		return true
+		return
 	}
 	c.left -= to - from
-	if to > int64(len(c.body)) || c.left < 0 {
-		return false
+	c.room -= to - from
+	if c.bad = c.bad || to > int64(len(c.body)) || c.left < 0 || c.room < 0; !c.bad {
+		c.out = append(c.out, c.body[from:to]...)
 	}
-	c.out = append(c.out, c.body[from:to]...)
-	return true
 }

@@ -99,7 +99,10 @@ func (s *Source) fetchRecorded(ctx context.Context, q *request, profile *pdu.Pro
 	err = q.selected.Result(r, s.cursor.Time(), q.profile(profile))
 	if err != nil {
 		s.cursor.SetPos(before) // every fetch has the error
-		return malformed(s.cursor.Record(), "%v", err)
+		if errors.Is(err, pdu.ErrIPC) {
+			err = malformed(s.cursor.Record(), "%v", err)
+		}
+		return err
 	}
 	return nil
 }
