@@ -47,6 +47,10 @@ type span struct{ from, to int32 }
 // records together.
 const maxShapes = 8
 
+// manySets is how many sets a result has of which the shape is the only one that is kept: all that a
+// Selection keeps is then a small multiple of the longest body.
+const manySets = 1 << 16
+
 // NewSelection makes a selection of metrics, which may be there several times.
 func NewSelection(ids []PMID) *Selection {
 	s := &Selection{ids: slices.Clone(ids), index: make(map[PMID]int32, len(ids)), shapes: map[shapeKey]*shape{}}
@@ -111,7 +115,7 @@ func malformedSet(f Format, field string, off int) error {
 func (s *Selection) shape(k shapeKey) *shape {
 	sh := s.shapes[k]
 	if sh == nil {
-		if len(s.shapes) == maxShapes {
+		if len(s.shapes) == maxShapes || k.sets >= manySets {
 			clear(s.shapes)
 		}
 		sh = &shape{}

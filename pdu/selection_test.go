@@ -1,8 +1,10 @@
 package pdu_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -208,6 +210,29 @@ func TestSelectionBeyond(t *testing.T) {
 	if m.out.Len() != 0 {
 		t.Errorf("a result of %d sets", m.out.Len())
 	}
+}
+
+// Of results with a great many sets one shape is kept, so that long results do not fill the memory.
+func TestSelectionManySets(t *testing.T) {
+	const sets = 1 << 16
+	body := make([]byte, 12+8*sets)
+	binary.BigEndian.PutUint32(body[8:], sets)
+	sel := pdu.NewSelection([]pdu.PMID{1 << 20})
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range uint32(8) {
+		binary.BigEndian.PutUint32(body[12:], i) // the first metric
+		if found, err := sel.Find(pdu.FormatLowRes, body); found || err != nil {
+			t.Fatal(found, err)
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if kept := int64(after.HeapAlloc) - int64(before.HeapAlloc); kept > int64(4*len(body)) {
+		t.Errorf("%d bytes are kept of bodies of %d", kept, len(body))
+	}
+	runtime.KeepAlive(sel)
 }
 
 // Once the shapes are known nothing is allocated, also if they alternate.
