@@ -349,6 +349,18 @@ func TestBadXz(t *testing.T) {
 	if e, ok := errors.AsType[*archive.Error](err); !ok || e.File != "a.0.xz" || !errors.Is(err, pdu.ErrLogRec) {
 		t.Errorf("not compressed: %v", err)
 	}
+	pack := exec.CommandContext(t.Context(), "xz", "-0c")
+	pack.Stdin = bytes.NewReader(append(slices.Clone(files["a.0.xz"].Data), make([]byte, 50<<20)...))
+	bomb, err := pack.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files["a.0.xz"] = &fstest.MapFile{Data: bomb}
+	_, err = archive.Options{FS: files, MaxUnpacked: 1 << 20}.Open(t.Context(), "a")
+	if e, ok := errors.AsType[*archive.Error](err); !ok || e.File != "a.0.xz" || !errors.Is(err, pdu.ErrLogRec) ||
+		!strings.Contains(err.Error(), "unpacks to more than 1048576 bytes") {
+		t.Errorf("a bomb: %v", err)
+	}
 }
 
 // Links may lead anywhere, but not out of an os.Root, and only to regular files.

@@ -127,7 +127,7 @@ func (m Mode) String() string {
 //
 // In ModeForward and ModeBack, Fetch returns the values of the next record, or the one before, that
 // has any of the metrics; the first one at the origin, if there is one, and a metric that the
-// record lacks has no values. In ModeInterp, the values are those at the position, made of the
+// record lacks has no values; a record with which time turns round is passed over. In ModeInterp, the values are those at the position, made of the
 // records before and after it, and then the position moves on by step, which may be negative or 0.
 // A counter has a value on the line between both records, others the value before. There is none
 // across a mark, before the first record of a metric and after its last, except that a discrete metric

@@ -300,6 +300,26 @@ func TestArchiveGroup(t *testing.T) {
 	}
 }
 
+// TestArchiveTurningTime reads records that are not in the order of time: those that go against the mode are left out.
+func TestArchiveTurningTime(t *testing.T) {
+	m := newMadeArchive()
+	m.metric("made.count", pdu.Desc{PMID: countID, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemCounter})
+	for _, seconds := range []uint32{0, 10, 5, 20, 15, 30} {
+		m.record(t, time.Duration(seconds)*time.Second, func(w *pdu.ResultWriter) {
+			w.Begin(countID)
+			w.Uint32(pdu.NoInst, seconds)
+		})
+	}
+	c := m.open(t, pmapi.ArchiveOptions{})
+	if d := cmp.Diff([]float64{0, 10, 20, 30}, archiveValues(t, c, countID, -1, pmapi.ModeForward, archiveStart, 0)); d != "" {
+		t.Errorf("forward (-want +got)\n%s", d)
+	}
+	end := archiveStart.Add(30 * time.Second)
+	if d := cmp.Diff([]float64{30, 15, 5, 0}, archiveValues(t, c, countID, -1, pmapi.ModeBack, end, 0)); d != "" {
+		t.Errorf("back (-want +got)\n%s", d)
+	}
+}
+
 func TestArchiveOptionsFromEnv(t *testing.T) {
 	for _, test := range []struct {
 		env  string
