@@ -1,4 +1,4 @@
-// Package tool is for programs that are used like PCP's own tools: it has their standard options, finds the collector
+// Package tool is for programs that are used like PCP's own tools: it has their standard options, opens the source
 // that the options name, selects instances, and prints numbers in columns as pmval(1) does.
 //
 // A tool is a [Command]: a name and a table of options, most of which are standard ones.
@@ -42,10 +42,22 @@
 // since scripts and the environment may give them: Parse then fails with an error that wraps [errors.ErrUnsupported].
 // Of the time window, live sources have only -T; -S, -A and -O need an archive.
 //
+// # Archives
+//
+// The same tool runs on a collector and on archives. After [Command.SetTimes] it goes to the start of its time window, with
+// the interval as the step, and fetches until the error is pdu.ErrEOL:
+//
+//	if tool.IsArchive(pc) {
+//		err = pc.SetMode(ctx, pmapi.ModeInterp, c.Origin, interval)
+//	}
+//
+// A tool that prints the values of one time has [Command.FetchAtOrigin] instead.
+//
 // # In the C library
 //
 //	Command.Parse          pmGetOptions(3)
 //	Command.SetTimes       pmGetContextOptions(3), pmNewContextZone(3)
+//	Elapsed                pmtimespecToReal(3)
 //	Command.Usage          pmUsageMessage(3)
 //	Command.Report         pmflush(3)
 //	RateUnits, Column      the conversions and formats of pmval(1)

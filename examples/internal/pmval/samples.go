@@ -122,22 +122,26 @@ func (p *printer) fetch(ctx context.Context, r *pdu.Result) (more bool, err erro
 	if err != nil {
 		p.out.Flush()
 		fmt.Fprintln(os.Stderr)
-		function := "pmFetch"
-		if p.recorded {
-			function = "pmFetchArchive"
-		}
-		return false, p.Errorf("%s: %w", function, tool.Cause(err))
+		return false, p.Errorf("%s: %w", p.function(), tool.Cause(err))
 	}
 	r.SortInstances()
 	p.now = r.Time
 	return p.mark || p.End.IsZero() || !r.Time.After(p.End), nil
 }
 
+// function is the function of the C library that samples come from, for messages.
+func (p *printer) function() string {
+	if p.recorded {
+		return "pmFetchArchive"
+	}
+	return "pmFetch"
+}
+
 // checkValues reports whether there are values. If there are none, it prints that or why.
 func (p *printer) checkValues(set pdu.ValueSet) bool {
 	if err := set.Err(); err != nil {
 		p.out.Flush()
-		fmt.Fprintf(os.Stderr, "\n%s: pmFetch: %v\n", p.Name, tool.Cause(err))
+		fmt.Fprintf(os.Stderr, "\n%s: %s: %v\n", p.Name, p.function(), tool.Cause(err))
 	} else if set.Len() > 0 {
 		return true
 	} else {

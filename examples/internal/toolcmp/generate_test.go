@@ -42,7 +42,7 @@ var replayedTools = []replayed{
 var otherwiseRead = []string{
 	"procpid-encode2", "960624.08.17", "babylon", "bozo.client", "logsummary-bug", // wrong types in blocks, or none
 	"binning", "pcp-mpstat3", "badti", // wrong entries of the index
-	"multi-corrupted", "badlog", "badlen-", "truncbin", "archive-20150417.131733", "archive-20141125-000009", // damaged records
+	"multi-corrupted", "badlog", "badlen-", "truncbin", "20180608.04.23-01", "archive-20150417.131733", "archive-20141125-000009", // damaged records
 }
 
 // archiveSets are archives that are read together.
