@@ -64,7 +64,8 @@ func (h *host) addProcessors(u *usage, before, now *pdu.Result, elapsed time.Dur
 func (h *host) busySeconds(before, now *pdu.Result, cpu pdu.InstID) float64 {
 	var busy float32
 	for _, set := range []int{cpuUser, cpuSys} {
-		busy += float32(h.instanceValue(now, set, cpu)) - float32(h.instanceValue(before, set, cpu))
+		busy += float32(h.instanceValue(now, set, cpu))
+		busy -= float32(h.instanceValue(before, set, cpu))
 	}
 	a, err := pdu.Float64(float64(busy)).ConvertUnits(h.descs[cpuUser].Units, pdu.TimeSec)
 	if err != nil {
