@@ -130,9 +130,9 @@ func (s *Source) move() (err error) {
 	for {
 		beside := s.cursor.Mark()
 		if s.mode == ModeBack {
-			err = s.cursor.Prev()
+			err = step(s.cursor, (*archive.Cursor).Prev)
 		} else {
-			err = s.cursor.Next()
+			err = step(s.cursor, (*archive.Cursor).Next)
 		}
 		if err != nil || beside || s.mode == ModeBack && !s.cursor.Time().After(s.position) || s.mode != ModeBack && !s.cursor.Time().Before(s.position) {
 			return err

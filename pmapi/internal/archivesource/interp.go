@@ -192,13 +192,13 @@ func (p *interpolator) moveCursor(ctx context.Context, t moment) (passed bool, e
 		before := c.Pos()
 		switch back := t < p.placeAt; {
 		case n <= nearby && back:
-			err = c.Prev()
+			err = step(c, (*archive.Cursor).Prev)
 		case n <= nearby:
-			err = c.Next()
+			err = step(c, (*archive.Cursor).Next)
 		case back:
-			err = c.SkipPrev()
+			err = step(c, (*archive.Cursor).SkipPrev)
 		default:
-			err = c.SkipNext()
+			err = step(c, (*archive.Cursor).SkipNext)
 		}
 		if isEnd(err) {
 			break
@@ -246,7 +246,7 @@ func (p *interpolator) searchPrior(ctx context.Context) error {
 				return err
 			}
 		}
-		err := c.Prev()
+		err := step(c, (*archive.Cursor).Prev)
 		if err != nil && !isEnd(err) {
 			return err
 		}
@@ -300,7 +300,7 @@ func (p *interpolator) searchNext(ctx context.Context) error {
 				return err
 			}
 		}
-		err := c.Next()
+		err := step(c, (*archive.Cursor).Next)
 		if err != nil && !isEnd(err) {
 			return err
 		}
