@@ -300,7 +300,7 @@ func (g *generator) pmprobe() []string {
 // pmlogsummary is a command line of pmlogsummary.
 func (g *generator) pmlogsummary() []string {
 	var args []string
-	for _, o := range []string{"-a", "-b", "-f", "-F", "-i", "-I", "-l", "-m", "-M", "-N", "-s", "-v", "-x", "-y"} {
+	for _, o := range []string{"-a", "-b", "-f", "-F", "-i", "-I", "-l", "-m", "-M", "-N", "-s", "-x", "-y"} {
 		args = append(args, g.maybe(6, o)...)
 	}
 	args = append(args, g.maybe(8, "-B", fmt.Sprint(1+g.IntN(6)))...)

@@ -43,7 +43,7 @@ func TestInteropReplay(t *testing.T) {
 			excused++
 			t.Logf("%s\ndiffers on purpose: %s", l, why)
 		default:
-			t.Errorf("%s\n(-PCP +ours):\n%s", l, difference(want, got))
+			t.Errorf("%s\n(-PCP +ours):\n%.4000s", l, difference(want, got))
 		}
 	}
 	t.Logf("%d command lines, of which %d differ on purpose", ran, excused)
