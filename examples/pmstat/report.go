@@ -18,7 +18,6 @@ type report struct {
 	several bool // sources, whose hosts' names stand before the rows
 	samples int  // 0 for no end
 	rows    int  // how many rows there are below a header
-	buf     []byte
 }
 
 // print prints the rows of all samples.

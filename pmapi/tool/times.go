@@ -78,14 +78,8 @@ func (c *Command) sourceTimes(ctx context.Context, pc *pmapi.Context, now time.T
 	if errors.Is(err, pdu.ErrNotArchive) {
 		return liveTimes(ctx, pc, now), nil
 	}
-	var end time.Time
-	if !c.OriginOnly || c.hasWindow() {
-		if end, err = pc.ArchiveEnd(ctx); err != nil {
-			c.warnWithoutEnd(err)
-		}
-	}
 	return timeSource{
-		bounds: func() (first, last time.Time, err error) { return c.archiveBounds(ctx, label.Start, end) },
+		bounds: func() (first, last time.Time, err error) { return c.archiveBounds(ctx, pc, label.Start) },
 		host:   func() string { return label.Host },
 		zone:   func() (string, error) { return label.TimeZone, nil },
 		from:   " from archive",
@@ -98,21 +92,20 @@ func (c *Command) hasWindow() bool {
 	return g.start != nil || g.finish != nil || g.align != nil || g.origin != nil
 }
 
-// warnWithoutEnd says why the end of an archive is not known, as PCP's tools do, which go on.
-func (c *Command) warnWithoutEnd(err error) {
-	fmt.Fprintf(c.stderr(), "%s: Cannot locate end of archive %s: %v\n\n"+
-		"WARNING: This archive is sufficiently damaged that it may not be possible to\n"+
-		"         produce complete information.  Continuing and hoping for the best.\n\n", c.Name, EscapeName(c.opened), Cause(err))
-}
-
-// archiveBounds widens the time of an archive to that of all archives that the options name.
-func (c *Command) archiveBounds(ctx context.Context, first, last time.Time) (time.Time, time.Time, error) {
+// archiveBounds are the times of an archive's label and of its last record, or of the earliest and the latest of all archives that
+// the options name. The last is zero if one of them is not known.
+func (c *Command) archiveBounds(ctx context.Context, pc *pmapi.Context, start time.Time) (first, last time.Time, err error) {
 	names := c.Archives()
-	if len(names) < 2 {
-		return first, last, nil
+	switch {
+	case c.OriginOnly && !c.hasWindow():
+		return start, last, nil
+	case len(names) < 2:
+		return start, c.archiveEnd(ctx, pc, c.opened), nil
 	}
+	first = start
+	known := true
 	for _, name := range names {
-		start, end, err := archiveTimes(ctx, name)
+		start, end, err := c.archiveTimes(ctx, name)
 		if err != nil {
 			return first, last, c.Errorf("Cannot open archive %s: %w", name, Cause(err))
 		}
@@ -122,12 +115,16 @@ func (c *Command) archiveBounds(ctx context.Context, first, last time.Time) (tim
 		if end.After(last) {
 			last = end
 		}
+		known = known && !end.IsZero()
+	}
+	if !known {
+		last = time.Time{}
 	}
 	return first, last, nil
 }
 
-// archiveTimes returns the time of an archive's label and that of its last record.
-func archiveTimes(ctx context.Context, name string) (start, end time.Time, err error) {
+// archiveTimes opens an archive and returns the times of its label and of its last record.
+func (c *Command) archiveTimes(ctx context.Context, name string) (start, end time.Time, err error) {
 	pc, err := pmapi.Open(ctx, name)
 	if err != nil {
 		return start, end, err
@@ -137,8 +134,20 @@ func archiveTimes(ctx context.Context, name string) (start, end time.Time, err e
 	if err != nil {
 		return start, end, err
 	}
-	end, err = pc.ArchiveEnd(ctx)
-	return label.Start, end, err
+	return label.Start, c.archiveEnd(ctx, pc, name), nil
+}
+
+// archiveEnd is the time of an archive's last record. If it cannot be found it is zero, and the reason is printed, as by PCP's
+// tools, which go on.
+func (c *Command) archiveEnd(ctx context.Context, pc *pmapi.Context, name string) time.Time {
+	end, err := pc.ArchiveEnd(ctx)
+	if err != nil {
+		fmt.Fprintf(c.stderr(), "%s: Cannot locate end of archive %s: %v\n\n"+
+			"WARNING: This archive is sufficiently damaged that it may not be possible to\n"+
+			"         produce complete information.  Continuing and hoping for the best.\n\n", c.Name, EscapeName(name), Cause(err))
+		return time.Time{}
+	}
+	return end
 }
 
 func liveTimes(ctx context.Context, pc *pmapi.Context, now time.Time) timeSource {
