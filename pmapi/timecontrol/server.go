@@ -20,7 +20,8 @@ type Server struct {
 	// Source is SourceArchive or SourceHost, the default. Clients of the other are not accepted.
 	Source Source
 	// Window says which part of the archive of the first client to step through. An empty one is all of it, from the
-	// client's position on. Its Align has a meaning only with the others.
+	// client's position on, and a step beyond, at which programs see that it is the end. Align means something only with the
+	// other texts.
 	Window pmapi.WindowSpec
 	// Delta is the interval of the steps; 0 means that of the first client.
 	Delta time.Duration
@@ -89,7 +90,7 @@ type run struct {
 	delta    time.Duration
 	due      time.Time // when the next step is to be
 	stepped  time.Time // when the latest step was; zero if there was none
-	beyond   bool      // the latest step was beyond the end, which tells programs that it is one
+	beyond   bool      // the latest step was beyond the end of the clients, which tells them that it is one
 	atEnd    bool      // there are no more steps
 }
 
@@ -268,8 +269,8 @@ func (r *run) setWindow(m Message) error {
 	if r.Source == SourceHost {
 		return nil
 	}
-	if w := r.Window; w.Start != "" || w.Finish != "" || w.Origin != "" {
-		window, err := w.Window(m.Start, m.End)
+	if r.hasWindow() {
+		window, err := r.Window.Window(m.Start, m.End)
 		if err != nil && !errors.Is(err, pmapi.ErrAlignment) {
 			return err
 		}
@@ -283,7 +284,7 @@ func (r *run) setWindow(m Message) error {
 
 // widen makes the window that of another client too, unless the Server has one. It reports whether the window has changed.
 func (r *run) widen(m Message) (changed bool) {
-	if w := r.Window; r.Source == SourceHost || w.Start != "" || w.Finish != "" || w.Origin != "" {
+	if r.Source == SourceHost || r.hasWindow() {
 		return false
 	}
 	if !m.Start.IsZero() && m.Start.Before(r.begin) {
@@ -360,7 +361,7 @@ func (r *run) step() {
 	now := time.Now()
 	if r.Source == SourceHost {
 		r.position = now
-	} else if r.beyond {
+	} else if r.beyond || r.outside() && r.hasWindow() {
 		r.atEnd = true
 		r.sendAll(Message{Command: CommandMode})
 		return
@@ -373,12 +374,23 @@ func (r *run) step() {
 	switch {
 	case r.Source == SourceHost:
 	case r.Backward:
-		r.beyond = r.position.Before(r.begin)
-		r.position = r.position.Add(-r.delta)
+		r.beyond, r.position = r.outside(), r.position.Add(-r.delta)
 	default:
-		r.beyond = r.position.After(r.end)
-		r.position = r.position.Add(r.delta)
+		r.beyond, r.position = r.outside(), r.position.Add(r.delta)
 	}
+}
+
+// outside reports whether the position is beyond the end of the steps.
+func (r *run) outside() bool {
+	if r.Backward {
+		return r.position.Before(r.begin)
+	}
+	return r.position.After(r.end)
+}
+
+// hasWindow reports whether the window is that of the Server, and not that of its clients.
+func (r *run) hasWindow() bool {
+	return r.Window.Start != "" || r.Window.Finish != "" || r.Window.Origin != ""
 }
 
 // sendAll sends a message, with what all messages have, to all clients that are not busy.
