@@ -17,6 +17,9 @@ import (
 // UsesTimeControl reports whether -g or -p was given.
 func (c *Command) UsesTimeControl() bool { return c.given.guiMode || c.given.guiPort != 0 }
 
+// GUIMode reports whether -g was given.
+func (c *Command) GUIMode() bool { return c.given.guiMode }
+
 // TimeControl connects to the time control server of -p, or starts one with -g, for a context on the source of the tool. It is
 // told the interval and, of an archive, Origin, Begin and End, so that SetTimes has to come before. The Control has no Notify yet.
 //

@@ -33,7 +33,8 @@ type command struct {
 
 func newCommand(name string) *command {
 	c := &command{column: tool.Column{Precision: -1}}
-	c.Command = tool.Command{Name: name, Synopsis: "[options] metricname", ZoneNote: true, OperandSource: true, HighRes: true}
+	c.Command = tool.Command{Name: name, Synopsis: "[options] metricname", ZoneNote: true, OperandSource: true, HighRes: true,
+		TimeControlled: true}
 	c.AddOptions("General options", c.Standard("align", "archive", "debug", "guimode", "host", "namespace", "origin", "guiport",
 		"start", "samples", "finish", "interval", "timezone", "hostzone", "version", "help", "spec-local", "local-PMDA",
 		"container", "derived")...)
@@ -113,6 +114,12 @@ func run(ctx context.Context, c *command) error {
 			return err
 		}
 	}
+	if c.UsesTimeControl() {
+		if err := p.followTimeControl(ctx); err != nil {
+			return err
+		}
+		defer p.control.Conn.Close()
+	}
 	if err := p.printHeader(); err != nil {
 		return err
 	}
@@ -129,6 +136,8 @@ func (c *command) metricSpec(operands []string) (spec pmapi.MetricSpec, err erro
 	}
 	spec, err = c.MetricSpec(operands[0])
 	switch {
+	case err == nil && c.delay && c.GUIMode():
+		err = c.UsageErrorf("%s: guiflag cannot be used with delay\n", c.Name)
 	case err != nil || spec.Kind == pmapi.SourceArchive:
 	case c.recorded:
 		err = c.UsageErrorf("%s: uninterpolated mode can only be used with archives\n", c.Name)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/timecontrol"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
@@ -31,6 +32,10 @@ type printer struct {
 	mark    bool      // the sample is a mark
 
 	ticks <-chan time.Time // nil if samples do not wait
+
+	control  *timecontrol.Control // nil without -g and -p
+	stepping bool                 // a step of its server is to be acknowledged
+	moved    bool                 // the sample is not the one after that before
 
 	needLabels bool // no row has been printed yet, or none since a sample without values
 	labelled   bool // the labels have been printed once

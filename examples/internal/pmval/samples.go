@@ -14,10 +14,11 @@ import (
 // printSamples prints the samples, the first at once and the others at the interval. Those of an archive do not wait, except
 // with -d.
 func (p *printer) printSamples(ctx context.Context) error {
-	if p.samples == 0 {
+	if p.control != nil {
+		p.samples = -1
+	} else if p.samples == 0 {
 		return nil
-	}
-	if p.archive == "" || p.delay {
+	} else if p.archive == "" || p.delay {
 		ticker := time.NewTicker(p.interval) // keeps the interval however long a sample takes
 		defer ticker.Stop()
 		p.ticks = ticker.C
@@ -74,6 +75,7 @@ func (p *printer) printCounter(ctx context.Context) error {
 		if more, err := p.fetch(ctx, now); err != nil || !more {
 			return err
 		}
+		hadValues, p.moved = hadValues && !p.moved, false
 		hasValues := false
 		if p.mark {
 			p.printMark()
@@ -111,13 +113,19 @@ func (p *printer) isLastSample() bool {
 
 // fetch fetches a sample. more is false when the time window or the archive has ended.
 func (p *printer) fetch(ctx context.Context, r *pdu.Result) (more bool, err error) {
-	if p.recorded {
-		err = p.fetchRecorded(ctx, r)
-	} else {
-		err = p.pc.Fetch(ctx, []pdu.PMID{p.desc.PMID}, r)
-	}
-	if p.archive != "" && errors.Is(err, pdu.ErrEOL) {
-		return false, nil
+	for {
+		if err := p.awaitStep(ctx); err != nil {
+			return false, err
+		}
+		if err = p.fetchOnce(ctx, r); p.archive == "" || !errors.Is(err, pdu.ErrEOL) {
+			break
+		}
+		if p.control == nil {
+			return false, nil
+		}
+		if err := p.atEnd(); err != nil {
+			return false, err
+		}
 	}
 	if err != nil {
 		p.out.Flush()
@@ -126,7 +134,11 @@ func (p *printer) fetch(ctx context.Context, r *pdu.Result) (more bool, err erro
 	}
 	r.SortInstances()
 	p.now = r.Time
-	return p.mark || p.End.IsZero() || !r.Time.After(p.End), nil
+	more = p.mark || p.End.IsZero() || !r.Time.After(p.End)
+	if !more && p.control != nil {
+		_ = p.control.Done() // it does not matter if the server has gone
+	}
+	return more, nil
 }
 
 // function is the function of the C library that samples come from, for messages.
@@ -135,6 +147,13 @@ func (p *printer) function() string {
 		return "pmFetchArchive"
 	}
 	return "pmFetch"
+}
+
+func (p *printer) fetchOnce(ctx context.Context, r *pdu.Result) error {
+	if p.recorded {
+		return p.fetchRecorded(ctx, r)
+	}
+	return p.pc.Fetch(ctx, []pdu.PMID{p.desc.PMID}, r)
 }
 
 // checkValues reports whether there are values. If there are none, it prints that or why.

@@ -1,0 +1,62 @@
+package pmval
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pcp-go/pcp/pmapi/timecontrol"
+	"github.com/pcp-go/pcp/pmapi/tool"
+)
+
+// followTimeControl has a time control server say when samples are fetched, and which. There is no end to them then.
+func (p *printer) followTimeControl(ctx context.Context) error {
+	control, err := p.TimeControl(ctx, p.pc, p.interval)
+	if err != nil {
+		if !p.ZoneGiven {
+			fmt.Fprintln(p.out) // of the header
+		}
+		return err
+	}
+	control.Notify = p.obey
+	p.control, p.samples = control, p.Samples
+	return nil
+}
+
+// obey does what the server wants apart from fetches.
+func (p *printer) obey(e timecontrol.Event) {
+	fmt.Fprint(p.out, e)
+	switch e.Kind {
+	case timecontrol.EventZone:
+		p.Location = tool.ZoneOf(e)
+	case timecontrol.EventPosition, timecontrol.EventResume:
+		p.needLabels, p.moved = true, true
+	}
+	p.out.Flush()
+}
+
+// awaitStep waits until the server wants a sample. That before is done, once it has been printed.
+func (p *printer) awaitStep(ctx context.Context) error {
+	if p.control == nil {
+		return nil
+	}
+	p.out.Flush()
+	if p.stepping {
+		if err := p.control.Done(); err != nil {
+			return p.TimeControlLost(err)
+		}
+	}
+	p.stepping = true
+	if err := p.control.Next(ctx); err != nil {
+		return p.TimeControlLost(err)
+	}
+	return nil
+}
+
+// atEnd tells the server that there is no sample, since the archive has ended.
+func (p *printer) atEnd() error {
+	p.stepping = false
+	if err := p.control.AtEnd(); err != nil {
+		return p.TimeControlLost(err)
+	}
+	return nil
+}
