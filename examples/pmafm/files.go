@@ -91,7 +91,7 @@ func (m *manager) exists(name string) bool {
 	return err == nil
 }
 
-// volumes are the names of an archive's data volumes, the latest first, as ls -t lists them.
+// volumes are the names of an archive's data volumes, in the order of ls.
 func (m *manager) volumes(base string) (names []string) {
 	if base == "" {
 		return nil
@@ -100,31 +100,13 @@ func (m *manager) volumes(base string) (names []string) {
 	if len(found) != 1 {
 		return nil
 	}
-	type volume struct {
-		name string
-		time int64
-	}
-	var list []volume
 	for _, v := range found[0].Volumes {
-		if info, err := os.Stat(v.Path); err == nil {
-			name := v.Path
-			if !filepath.IsAbs(base) {
-				name = strings.TrimPrefix(name, m.dir)
-			}
-			list = append(list, volume{name, info.ModTime().UnixNano()})
+		name := v.Path
+		if !filepath.IsAbs(base) {
+			name = strings.TrimPrefix(name, m.dir)
 		}
+		names = append(names, name)
 	}
-	slices.SortStableFunc(list, func(a, b volume) int {
-		switch {
-		case a.time > b.time:
-			return -1
-		case a.time < b.time:
-			return 1
-		}
-		return strings.Compare(a.name, b.name)
-	})
-	for _, v := range list {
-		names = append(names, v.name)
-	}
+	slices.Sort(names)
 	return names
 }
