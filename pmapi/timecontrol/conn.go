@@ -29,7 +29,7 @@ type Conn struct {
 
 // How long the parts of Dial and Start, and writes, may take.
 const (
-	handshakeTimeout = 10 * time.Second
+	handshakeTimeout = 30 * time.Second
 	writeTimeout     = 10 * time.Second
 	maxPortLine      = 64 // bytes of what a server prints
 )

@@ -43,7 +43,7 @@ type Server struct {
 
 const (
 	// DefaultAckTimeout is the AckTimeout of a Server without.
-	DefaultAckTimeout = 10 * time.Second
+	DefaultAckTimeout = time.Minute
 	// MaxClients is how many clients a server has at a time.
 	MaxClients = 256
 	// defaultDelta is the interval of steps where no client has one.
