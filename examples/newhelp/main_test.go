@@ -273,7 +273,7 @@ func madeUp(rnd *rand.Rand) string {
 		switch n := rnd.IntN(100); {
 		case n < 25:
 			key := choose("a", "a2", "b", "z", "z.c", "z.q", "z.dyn", "z.dyn.x", "nosuch", "7.2", "8.1", "1.2.3", "1.0.4", "1.2.x", "9", "", " ", "\t",
-				"1.\v2", "a\r", "a\vx", "a\fq", "\r", "\v", "1.-2", "600.1.5000", "99999999999.1", strings.Repeat("a", 130))
+				"1.\v2", "a\r", "a\vx", "a\fq", "\r", "\v", "1.-2", "29.*", "600.1.5000", "99999999999.1", strings.Repeat("a", 130))
 			b.WriteString("@" + choose("", " ", "  ", "\t") + key +
 				choose("", " ", "\t", "  x ", " one line", " "+repeat("o", 100, 140), " "+repeat("o", 240, 270)) + "\n")
 		case n < 32:

@@ -141,7 +141,7 @@ func TestParseKey(t *testing.T) {
 		"1.2": "instance domain 1.2", "1.2.3": "metric 1.2.3", "1.2x": "instance domain 1.2", "1.2.": "instance domain 1.2", "1.2.3.4": "metric 1.2.3",
 		"+1.2": "instance domain 1.2", "7.-1": "instance domain 7.4194303", "999.1.1": "metric 487.1.1", "1.5000.1": "metric 1.904.1",
 		"99999999999.1": "instance domain 511.1", "1.\v2": "instance domain 1.2", "1.2e3": "instance domain 1.2",
-		"1": "", "1.": "", ".1": "", "1..2": "", "a.b": "", "": "", "0x1.2": "",
+		"1": "", "29.*": "", "1.": "", ".1": "", "1..2": "", "a.b": "", "": "", "0x1.2": "",
 	} {
 		of, ok := helptext.ParseKey(key)
 		got := of.String()
