@@ -20,22 +20,23 @@
 //
 // # Compiled
 //
-// NAME.pag has the texts, NAME.dir where in it they are:
+// NAME.pag has the texts of the entries, in the order of the source:
 //
-//	NAME.pag                             NAME.dir, 12 bytes each
-//	0  "PcPh22\n"                        uint32  0x50635068   the key
-//	   then for each entry               uint32  0x31320000   offset of the one-line text
-//	   "\n@ KEY " one-line NUL text NUL  uint32  entries      offset of the long text
+//	"PcPh22\n", then for each entry "\n@ KEY " one-line text NUL long text NUL
 //
-// The second column begins with the header; the third says what an entry has in the
-// place of its fields. The key is a PMID, or an instance domain with its highest bit
-// set. Metrics come first, then instance domains, each by their lower 22 bits. The
-// byte order is that of the machine that compiled it. [Compile] makes the two files,
-// [Decode] and [Read] read them.
+// NAME.dir has a header and a record for each entry, of three words of 32 bits:
+//
+//	header   0x50635068   0x31320000                    number of entries
+//	record   key          offset of the one-line text   offset of the long text
+//
+// The key is a PMID, or an instance domain with its highest bit set; the offsets are in
+// NAME.pag. Metrics come first, then instance domains, each in the order of their lower 22
+// bits. The byte order is that of the machine that compiled them. [Compile] makes the two
+// files, [Decode] and [Read] read them.
 //
 // # The C names
 //
-//	newhelp                      Parser, Compile
-//	pmdaOpenHelp                 Read
-//	pmdaGetHelp, pmdaGetInDomHelp  Index
+//	newhelp                         Parser, Compile
+//	pmdaOpenHelp                    Read
+//	pmdaGetHelp, pmdaGetInDomHelp   Index
 package helptext
