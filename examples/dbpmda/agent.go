@@ -21,6 +21,7 @@ import (
 // An agent is the one that is open. It stays so while another cannot be opened.
 type agent struct {
 	name     string     // that status shows
+	dso      bool       // it was opened as a shared object: results and errors look like those of one
 	embedded bool       // it runs within this program
 	domain   pdu.Domain // of one that is embedded; else 0, which agents do not look at
 	pid      int        // of a process that was started
@@ -121,6 +122,11 @@ func (d *debugger) openPipe(file string, args []string) {
 	}
 	d.closeAgent()
 	d.printf("Start %s PMDA: %s\n", filepath.Base(file), strings.Join(append([]string{file}, args...), " "))
+	d.startAgent(&agent{name: file, outFD: 4, inFD: 5}, file, args)
+}
+
+// startAgent starts the program of an agent.
+func (d *debugger) startAgent(a *agent, file string, args []string) {
 	d.out.Flush()
 	child, s, err := newPipes()
 	if err != nil {
@@ -131,7 +137,6 @@ func (d *debugger) openPipe(file string, args []string) {
 	cmd.Path = file // as it was given, not looked for
 	cmd.Err = nil
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = child.File, child.in, os.Stderr
-	a := &agent{name: file, outFD: 4, inFD: 5}
 	if err := cmd.Start(); err != nil {
 		d.warn("execvp: %v\n", pdu.FromError(err))
 	} else {
@@ -168,6 +173,7 @@ func (d *debugger) openUnix(file string) {
 
 // openInet connects to a port of this host, of which 16 bits count.
 func (d *debugger) openInet(family string, port int) {
+	d.closeAgent()
 	host, network := "127.0.0.1", "tcp4"
 	if family == "ipv6" {
 		host, network = "::1", "tcp6"
@@ -182,7 +188,6 @@ func (d *debugger) connect(network, address, name, shown string) {
 		d.warn("opensocket: connect: %v\n", pdu.FromError(err))
 		return
 	}
-	d.closeAgent()
 	d.printf("Connect to PMDA on %s\n", shown)
 	d.newAgent(&agent{name: name, outFD: 3, inFD: 3}, c)
 }
@@ -223,7 +228,8 @@ func (d *debugger) openDSO(file, entry string, domain pdu.Domain) {
 	case isAgent && entry != base+"_init":
 		d.printf("Error: couldn't find init function %q in DSO %q\n", entry, file)
 	case isAgent && err == nil:
-		d.openPipe(daemon, []string{"-d", strconv.Itoa(int(domain))})
+		d.closeAgent()
+		d.startAgent(&agent{name: file, dso: true, outFD: 4, inFD: 5}, daemon, []string{"-d", strconv.Itoa(int(domain))})
 	default:
 		d.printf("Error attaching DSO %q\nthis program loads no shared objects: run the agent as a daemon (open pipe), or open one of %s\n\n",
 			file, strings.Join(embeddedNames(), ", "))
@@ -243,5 +249,5 @@ func (d *debugger) serveEmbedded(name string, h pmda.Handler) {
 			d.warn("%s: %v\n", name, err)
 		}
 	}
-	d.newAgent(&agent{name: name, embedded: true, domain: h.Info().Domain, wait: wait}, ours)
+	d.newAgent(&agent{name: name, dso: true, embedded: true, domain: h.Info().Domain, wait: wait}, ours)
 }

@@ -19,8 +19,8 @@ type debugger struct {
 	errors io.Writer
 
 	names     *pmns.Tree
-	namesFile string // that of the last command namespace or of the option -n; empty for the installed one
-	loaded    string // that of names
+	namesFile string // that of the last command namespace, even if it failed; at first given
+	given     string // that of the option -n; empty for the installed one
 
 	agent     *agent // nil if none is open
 	selection selection
@@ -42,7 +42,7 @@ func newDebugger(out, errors io.Writer) *debugger {
 func (d *debugger) loadNames(file string) error {
 	names, err := pmns.Load(file)
 	if err == nil {
-		d.names, d.namesFile, d.loaded = names, file, file
+		d.names = names
 		return nil
 	}
 	shown := file
@@ -59,18 +59,21 @@ func (d *debugger) loadNames(file string) error {
 	return fmt.Errorf("dbpmda: Cannot load namespace from %q: %v\n", shown, err)
 }
 
-// namespace replaces the name space. The status shows the file even if that fails, as PCP's tool does.
+// namespace replaces the name space; by that of the option -n if it fails, as PCP's tool does.
 func (d *debugger) namespace(file string) {
+	d.namesFile = file
 	err := d.loadNames(file)
 	if err == nil {
 		return
 	}
-	d.namesFile = file
 	d.warn("%v", err)
-	if d.loaded == "" {
+	if d.given == "" {
 		d.warn("dbpmda: Reload default namespace\n")
 	} else {
-		d.warn("dbpmda: Reload namespace from %q\n", d.loaded)
+		d.warn("dbpmda: Reload namespace from %q\n", d.given)
+	}
+	if err := d.loadNames(d.given); err != nil {
+		d.warn("%v", err) // the names stay as they are
 	}
 }
 

@@ -96,7 +96,7 @@ func (d *debugger) replyStatus(r request, body []byte) outcome {
 		return failed
 	case s.Code == 0 && r.reply == pdu.KindError:
 		return answered
-	case d.agent.embedded:
+	case d.agent.dso:
 		d.printf("Error: DSO %s() failed: %v\n", r.method, s.Code)
 	default:
 		d.printf("Error PDU: %v\n", s.Code)

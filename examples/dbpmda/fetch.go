@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/binary"
 	"time"
 
@@ -62,6 +63,8 @@ func (d *debugger) fetchValues(ids []pdu.PMID) outcome {
 			}
 			if o == noAnswer { // its values are then of an unknown type
 				desc = pdu.Desc{PMID: id, Type: pdu.TypeUnknown, InDom: pdu.NoInDom}
+			} else if d.trace.on["pdu"] {
+				d.printDesc(desc)
 			}
 			descs = append(descs, desc)
 		}
@@ -78,11 +81,17 @@ func (d *debugger) fetchValues(ids []pdu.PMID) outcome {
 	return o
 }
 
-// traceResult prints a result as it has come, if PDUs are traced.
+// traceResult prints a result on standard error, if PDUs are traced.
 func (d *debugger) traceResult(r *rawResult) {
-	if d.trace.on["pdu"] && !d.agent.embedded {
-		d.printResult(r, nil)
+	if !d.trace.on["pdu"] || d.agent.embedded {
+		return
 	}
+	out := d.out
+	out.Flush()
+	d.out = bufio.NewWriter(d.errors)
+	d.printResult(r, nil)
+	d.out.Flush()
+	d.out = out
 }
 
 // printResult prints a result; descs are those of its metrics, or nil.
@@ -93,7 +102,7 @@ func (d *debugger) printResult(r *rawResult, descs []pdu.Desc) {
 	}
 	function, digits, nano := "__pmResult", 9, t.Nanosecond()
 	layout := "15:04:05.000000000"
-	if d.agent.embedded {
+	if d.agent.dso {
 		function, digits, nano, layout = "pmResult", 6, nano/1000, "15:04:05.000"
 	}
 	d.printf("%s dump from %p timestamp: %d.%0*d %s numpmid: %d\n", function, r, t.Unix(), digits, nano, t.Format(layout), r.Len())

@@ -251,7 +251,7 @@ func (p *parser) attr(t token) error {
 	case number:
 		key = pdu.Attribute(t.number())
 		if key <= pdu.AttrNone || key > pdu.AttrExclusive {
-			return fmt.Errorf("Attribute (%s) is not recognised", t.text)
+			return fmt.Errorf("Attribute (%d) is not recognised", key)
 		}
 	case text:
 		for key = pdu.AttrProtocol; key.String() != t.text; key++ {

@@ -74,8 +74,8 @@ or name.
     name 29.0.1004
 For agents with dynamic names.
 `,
-	"namespace": `Read the names of metrics from another file. If that fails, the names stay as
-they are.
+	"namespace": `Read the names of metrics from another file. If that fails, they are those of
+the file that dbpmda was started with.
 `,
 	"open": `Open an agent. Pipe starts a program and speaks to it over its standard input
 and output; the rest of the line is its arguments. Socket connects to an agent

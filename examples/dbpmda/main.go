@@ -83,7 +83,7 @@ func (o *options) run(c *tool.Command) error {
 		}
 	}
 	d := newDebugger(tool.NewEscapeWriter(os.Stdout), os.Stderr)
-	d.timeout = o.timeout
+	d.timeout, d.given, d.namesFile = o.timeout, o.names, o.names
 	for _, spec := range c.Debug {
 		d.trace.set(spec)
 	}

@@ -100,7 +100,7 @@ func (d *debugger) label(header string, r pdu.LabelReq) {
 		d.printf("%s\n", header)
 	}
 	d.timed(func() outcome {
-		if r.Class == pdu.LabelInstances && !d.agent.embedded {
+		if r.Class == pdu.LabelInstances && !d.agent.dso {
 			d.sendProfile() // a failure has been reported, and shows again
 		}
 		var reply pdu.LabelReply
@@ -115,7 +115,7 @@ func (d *debugger) label(header string, r pdu.LabelReq) {
 func (d *debugger) printLabels(sets []pdu.LabelSet) {
 	switch {
 	case len(sets) > 0:
-	case d.agent.embedded:
+	case d.agent.dso:
 		d.printf("Info: DSO label() returns 0\n")
 	default:
 		d.printf("Info: __pmDecodeLabel() returns 0 label sets\n")
@@ -149,10 +149,13 @@ func (d *debugger) attr(key pdu.Attribute, value, shown string) {
 	})
 }
 
-// lookupDynamic is the PMID of a name that the agent knows.
+// lookupDynamic is the PMID of a name that the agent knows; without an agent it does not matter.
 func (d *debugger) lookupDynamic(name string) (pdu.PMID, error) {
+	if d.agent == nil {
+		return 0, nil
+	}
 	var reply pdu.PMIDList
-	if d.agent == nil || !d.askQuietly(pdu.NameList{Names: []string{name}}, pdu.KindPMNSIDs, &reply) || len(reply.PMIDs) != 1 {
+	if !d.askQuietly(pdu.NameList{Names: []string{name}}, pdu.KindPMNSIDs, &reply) || len(reply.PMIDs) != 1 {
 		return 0, errUnknownName
 	}
 	return reply.PMIDs[0], nil
@@ -184,11 +187,11 @@ func (d *debugger) children(name string) {
 	d.askNames("Metric: "+name, childRequest, pdu.ChildReq{Name: name, Status: true}, &reply, func() { d.printChildren(reply) })
 }
 
-// traverse prints the names of all metrics below one; those of an embedded agent as metrics.
+// traverse prints the names of all metrics below one; those of one that was opened as a shared object with the status of metrics.
 func (d *debugger) traverse(name string) {
 	var reply pdu.NameList
 	d.askNames("Metric: "+name, traverseRequest, pdu.TraverseReq{Name: name}, &reply, func() {
-		if d.agent.embedded {
+		if d.agent.dso {
 			reply.Statuses = make([]int32, len(reply.Names))
 		}
 		d.printChildren(reply)

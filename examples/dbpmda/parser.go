@@ -36,7 +36,14 @@ func (d *debugger) run() (ended bool) {
 		case errors.Is(err, errQuit):
 			return p.ended
 		case err != nil:
-			p.complain(err.Error())
+			message := err.Error()
+			if p.first && p.d.in.atEnd() {
+				continue
+			}
+			if p.first {
+				message = "Unrecognized command"
+			}
+			p.complain(message)
 		}
 	}
 	return !p.cut
@@ -44,9 +51,6 @@ func (d *debugger) run() (ended bool) {
 
 // complain prints an error, with a mark at the place in the line that was reached. The rest of the line is skipped.
 func (p *parser) complain(message string) {
-	if p.first {
-		message = "Unrecognized command"
-	}
 	in := &p.d.in
 	indent := len(in.indent)
 	where := ""
@@ -55,9 +59,6 @@ func (p *parser) complain(message string) {
 	}
 	if in.skipLine() {
 		p.ended, p.cut = true, true
-		return
-	}
-	if in.atEnd() && p.first {
 		return
 	}
 	p.d.printf("%s", in.caret(indent))

@@ -46,7 +46,7 @@ func (d *debugger) storeValue(id pdu.PMID, value string) outcome {
 		d.printf("Error: %v\n", err)
 		return failed
 	}
-	if !d.agent.embedded {
+	if !d.agent.dso {
 		d.printf("Sending Result...\n")
 	}
 	d.traceStore(w)

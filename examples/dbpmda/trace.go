@@ -20,7 +20,6 @@ var debugNames = strings.Fields(`pdu fetch profile value context indom pdubuf lo
 // A trace is the debug options that are set. The option pdu prints PDUs; the others are kept for status.
 type trace struct {
 	on    map[string]bool
-	all   bool // they were set together
 	print func(format string, args ...any)
 }
 
@@ -43,7 +42,7 @@ func (t *trace) set(flag string) bool {
 	if !slices.Contains(debugNames, name) {
 		return false
 	}
-	t.on[name], t.all = !clear, false
+	t.on[name] = !clear
 	return true
 }
 
@@ -52,22 +51,21 @@ func (t *trace) setAll(on bool) {
 	for _, name := range debugNames {
 		t.on[name] = on
 	}
-	t.all = on
 }
 
 // String lists the options.
 func (t *trace) String() string {
-	if t.all {
-		return "(all)"
-	}
 	var names []string
 	for _, name := range debugNames {
 		if t.on[name] {
 			names = append(names, name)
 		}
 	}
-	if names == nil {
+	switch len(names) {
+	case 0:
 		return "(none)"
+	case len(debugNames):
+		return "(all)"
 	}
 	return strings.Join(names, " ")
 }

@@ -29,10 +29,11 @@ func Script(t testing.TB, name string) string {
 
 // Session is a run of dbpmda.
 type Session struct {
-	Dir    string   // working directory
-	Names  string   // name space file, from Dir; empty: root
-	Script string   // its commands
-	Env    []string // added to Env
+	Program string   // a dbpmda; empty means PCP's
+	Dir     string   // working directory
+	Names   string   // name space file, from Dir; empty: root
+	Script  string   // its commands
+	Env     []string // added to Env
 
 	// Mask names metrics whose values differ from run to run.
 	Mask []string
@@ -43,21 +44,24 @@ var Masks = []string{"simple.now", "simple.time.user", "simple.time.sys", "trivi
 
 // DBPMDA runs a session and returns what dbpmda printed, both streams as they came, with the commands after
 // their prompts. What differs from run to run is replaced: addresses by ADDR, process ids by PID, times of the
-// timer command by TIME, and the values of the masked metrics by VALUE, in fetches and as what a store replaces.
+// timer command and of events by TIME, and the values of the masked metrics by VALUE, in fetches and as what a store replaces.
 func DBPMDA(t testing.TB, s Session) string {
 	t.Helper()
-	Need(t, "dbpmda")
+	if s.Program == "" {
+		Need(t, "dbpmda")
+		s.Program = Tool(t, "dbpmda")
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), runTimeout)
 	defer cancel()
 	if s.Names == "" {
 		s.Names = "root"
 	}
-	cmd := exec.CommandContext(ctx, Tool(t, "dbpmda"), "-n", s.Names, "-ief")
+	cmd := exec.CommandContext(ctx, s.Program, "-n", s.Names, "-ief")
 	cmd.Dir, cmd.Env, cmd.Stdin = s.Dir, append(Env(), s.Env...), strings.NewReader(s.Script)
 	cmd.WaitDelay = 30 * time.Second
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("dbpmda in %s: %v\n%s", s.Dir, err, tail(string(out)))
+		t.Fatalf("%s in %s: %v\n%s", s.Program, s.Dir, err, tail(string(out)))
 	}
 	return s.normalise(string(out))
 }
@@ -68,6 +72,8 @@ var normalisers = []struct {
 }{
 	{regexp.MustCompile(`(Result dump from )0x[0-9a-f]+`), "${1}ADDR"},
 	{regexp.MustCompile(`(\(pid: )\d+\)`), "${1}PID)"},
+	{regexp.MustCompile(`(?m)^\[\d+\](pmXmitPDU|pmGetPDU)`), "[PID]${1}"},
+	{regexp.MustCompile(`( timestamps? )[0-9:.]+\]`), "${1}TIME]"},
 	{regexp.MustCompile(`(?m)^(Timer: )[0-9.]+( seconds)`), "${1}TIME${2}"},
 }
 
