@@ -27,7 +27,8 @@ type agent struct {
 	pid      int        // of a process that was started
 	version  int        // of the protocol; 0 if it has not sent one
 	conn     *pdu.Conn
-	stream   io.Closer
+	stream   remote.Stream
+	broken   error  // why no further PDU can be read; nil if one can
 	wait     func() // until an embedded agent has ended; nil otherwise
 
 	outFD, inFD int // the descriptors that a program has for the agent, in messages
@@ -74,6 +75,9 @@ func (d *debugger) exchangeVersions(a *agent) {
 	d.warn("Warning: no version exchange with PMDA %s after %d secs\n", a.name, d.timeout)
 }
 
+// closeTimeout is how long an agent may take to read that its client has gone.
+const closeTimeout = time.Second
+
 // closeAgent tells the agent that its client has gone, and ends the connection.
 func (d *debugger) closeAgent() {
 	a := d.agent
@@ -81,8 +85,10 @@ func (d *debugger) closeAgent() {
 		return
 	}
 	d.agent = nil
-	// It may have gone before.
-	_ = a.conn.Write(0, pdu.Status{Code: pdu.ErrNotConn})
+	if a.broken == nil {
+		a.stream.SetWriteDeadline(time.Now().Add(closeTimeout))
+		_ = a.conn.Write(0, pdu.Status{Code: pdu.ErrNotConn}) // it may have gone before
+	}
 	a.stream.Close()
 	if a.wait != nil {
 		a.wait()

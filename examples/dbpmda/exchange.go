@@ -46,11 +46,14 @@ const (
 func (d *debugger) ask(r request, p pdu.PDU, reply decoder) outcome {
 	a := d.agent
 	d.out.Flush()
-	if err := a.conn.Write(0, p); err != nil {
-		d.printf("Error: %s() failed: %v\n", r.send, pdu.FromError(err))
-		return failed
+	h, body, err := pdu.Header{}, []byte(nil), a.broken
+	if err == nil {
+		if err := a.conn.Write(0, p); err != nil {
+			d.printf("Error: %s() failed: %v\n", r.send, pdu.FromError(err))
+			return failed
+		}
+		h, body, err = a.read()
 	}
-	h, body, err := a.conn.Read()
 	switch {
 	case err == io.EOF:
 		d.printf("Error: __pmGetPDU() failed: PDU empty, PMDA may have died\n")
@@ -77,12 +80,22 @@ func (d *debugger) ask(r request, p pdu.PDU, reply decoder) outcome {
 	return answered
 }
 
+// read reads a PDU. After an error that is not the end of the stream nothing further can be read.
+func (a *agent) read() (pdu.Header, []byte, error) {
+	h, body, err := a.conn.Read()
+	if err != nil && err != io.EOF {
+		a.broken = err
+	}
+	return h, body, err
+}
+
 // askQuietly is ask without reports.
 func (d *debugger) askQuietly(p pdu.PDU, want pdu.Kind, reply decoder) (ok bool) {
-	if err := d.agent.conn.Write(0, p); err != nil {
+	a := d.agent
+	if a.broken != nil || a.conn.Write(0, p) != nil {
 		return false
 	}
-	h, body, err := d.agent.conn.Read()
+	h, body, err := a.read()
 	return err == nil && h.Kind == want && reply.Decode(body) == nil
 }
 
@@ -109,7 +122,7 @@ func (d *debugger) replyStatus(r request, body []byte) outcome {
 
 // sendProfile tells the agent of the selection, if that has changed.
 func (d *debugger) sendProfile() outcome {
-	if !d.selected {
+	if !d.selected || d.agent.broken != nil {
 		return answered
 	}
 	d.out.Flush()
