@@ -38,12 +38,12 @@ func newDebugger(out, errors io.Writer) *debugger {
 	return d
 }
 
-// loadNames reads a name space. The error has the messages of PCP's tool.
-func (d *debugger) loadNames(file string) error {
+// loadNames reads a name space. If that fails, it returns the messages of PCP's tool.
+func (d *debugger) loadNames(file string) (messages string) {
 	names, err := pmns.Load(file)
 	if err == nil {
 		d.names = names
-		return nil
+		return ""
 	}
 	shown := file
 	if file == "" {
@@ -51,36 +51,39 @@ func (d *debugger) loadNames(file string) error {
 	}
 	cause := pdu.FromError(err)
 	if broken, ok := errors.AsType[*pmns.ParseError](err); ok {
-		return fmt.Errorf("%v\ndbpmda: Cannot load namespace from %q: %v\n", broken, shown, cause)
+		return fmt.Sprintf("%v\ndbpmda: Cannot load namespace from %q: %v\n", broken, shown, cause)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("Error Parsing ASCII PMNS: Cannot open %q\ndbpmda: Cannot load namespace from %q: %v\n", shown, shown, cause)
+		return fmt.Sprintf("Error Parsing ASCII PMNS: Cannot open %q\ndbpmda: Cannot load namespace from %q: %v\n", shown, shown, cause)
 	}
-	return fmt.Errorf("dbpmda: Cannot load namespace from %q: %v\n", shown, err)
+	return fmt.Sprintf("dbpmda: Cannot load namespace from %q: %v\n", shown, err)
 }
 
 // namespace replaces the name space; by that of the option -n if it fails, as PCP's tool does.
 func (d *debugger) namespace(file string) {
 	d.namesFile = file
-	err := d.loadNames(file)
-	if err == nil {
+	messages := d.loadNames(file)
+	if messages == "" {
 		return
 	}
-	d.warn("%v", err)
+	d.warn("%s", messages)
 	if d.given == "" {
 		d.warn("dbpmda: Reload default namespace\n")
 	} else {
 		d.warn("dbpmda: Reload namespace from %q\n", d.given)
 	}
-	if err := d.loadNames(d.given); err != nil {
-		d.warn("%v", err) // the names stay as they are
-	}
+	d.warn("%s", d.loadNames(d.given)) // if that fails, the names stay as they are
 }
 
+// A complaint is an error in the words of PCP's tool.
+type complaint string
+
+func (c complaint) Error() string { return string(c) }
+
 // Why a name is not that of a metric.
-var (
-	errUnknownName = errors.New("Unknown metric name")
-	errNonLeaf     = errors.New("Metric name is not a leaf in PMNS")
+const (
+	errUnknownName = complaint("Unknown metric name")
+	errNonLeaf     = complaint("Metric name is not a leaf in PMNS")
 )
 
 // lookup is the PMID of a metric; the agent knows the names below dynamic roots.

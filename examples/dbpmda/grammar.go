@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -251,12 +250,12 @@ func (p *parser) attr(t token) error {
 	case number:
 		key = pdu.Attribute(t.number())
 		if key <= pdu.AttrNone || key > pdu.AttrExclusive {
-			return fmt.Errorf("Attribute (%d) is not recognised", key)
+			return complaint(fmt.Sprintf("Attribute (%d) is not recognised", key))
 		}
 	case text:
 		for key = pdu.AttrProtocol; key.String() != t.text; key++ {
 			if key == pdu.AttrExclusive {
-				return fmt.Errorf("Attribute (%s) is not recognised", t.text)
+				return complaint(fmt.Sprintf("Attribute (%s) is not recognised", t.text))
 			}
 		}
 	default:
@@ -331,7 +330,7 @@ func (p *parser) debug(t token) error {
 			return errSyntax
 		}
 		if !p.d.trace.set(t.text) {
-			return errors.New("Bad debug flag (" + t.text + ")")
+			return complaint("Bad debug flag (" + t.text + ")")
 		}
 	}
 	return nil
@@ -403,7 +402,7 @@ func (p *parser) openSocket() error {
 	case text:
 		port, err := servicePort(t.text)
 		if err != nil {
-			return fmt.Errorf("Failed to map (%s) to a port number", t.text)
+			return complaint(fmt.Sprintf("Failed to map (%s) to a port number", t.text))
 		}
 		p.d.warn("Warning: Mapped %s to port number %d\n", t.text, port)
 		p.d.openInet(family, port)

@@ -87,8 +87,8 @@ func (o *options) run(c *tool.Command) error {
 	for _, spec := range c.Debug {
 		d.trace.set(spec)
 	}
-	if err := d.loadNames(o.names); err != nil {
-		return &tool.ExitError{Status: 1, Message: err.Error()}
+	if messages := d.loadNames(o.names); messages != "" {
+		return &tool.ExitError{Status: 1, Message: messages}
 	}
 	if f, err := os.Open(startFile); err == nil && !o.noStartFile {
 		defer f.Close()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -54,7 +55,7 @@ func (s *selection) profile() pdu.Profile {
 		insts := slices.Sorted(slices.Values(e.Insts))
 		p.InDoms = append(p.InDoms, pdu.InDomProfile{InDom: e.InDom, Exclude: e.Exclude, Insts: insts})
 	}
-	slices.SortFunc(p.InDoms, func(a, b pdu.InDomProfile) int { return int(int64(a.InDom) - int64(b.InDom)) })
+	slices.SortFunc(p.InDoms, func(a, b pdu.InDomProfile) int { return cmp.Compare(a.InDom, b.InDom) })
 	return p
 }
 

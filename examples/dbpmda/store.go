@@ -78,7 +78,7 @@ func (d *debugger) replaceValues(r *rawResult, desc pdu.Desc, value string) (*pd
 	case s.Err() != nil:
 		return nil, fmt.Errorf("%v: %w", s.PMID, s.Err())
 	case s.Len() == 0:
-		return nil, fmt.Errorf("%v not available!", s.PMID)
+		return nil, complaint(fmt.Sprintf("%v not available!", s.PMID))
 	}
 	atom, err := parseValue(value, desc.Type)
 	if err != nil {
@@ -146,9 +146,9 @@ func parseValue(text string, t pdu.Type) (pdu.Atom, error) {
 	}
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return atom, fmt.Errorf("Decoding value: %v", pdu.FromError(syscall.ERANGE))
+		return atom, complaint(fmt.Sprintf("Decoding value: %v", pdu.FromError(syscall.ERANGE)))
 	case err != nil:
-		return atom, fmt.Errorf("Value \"%s\" is incompatible with metric type (PM_TYPE_%v)", text, t)
+		return atom, complaint(fmt.Sprintf("Value \"%s\" is incompatible with metric type (PM_TYPE_%v)", text, t))
 	}
 	return atom, nil
 }
