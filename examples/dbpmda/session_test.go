@@ -62,7 +62,7 @@ func useConfiguration(t testing.TB) {
 // TestEmbedded has a session with an agent within this process.
 func TestEmbedded(t *testing.T) {
 	useConfiguration(t)
-	script, want := readTestdata(t, "embedded.dbpmda"), readTestdata(t, "embedded.out")
+	script, want := readTestdata(t, "embedded.dbpmda"), readTestdata(t, "embedded.txt")
 	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(transcript(t, script, nil)+"\n", "\n")); diff != "" {
 		t.Errorf("transcript (-want +got):\n%s", diff)
 	}
