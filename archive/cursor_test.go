@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -261,6 +262,22 @@ func TestMissingVolume(t *testing.T) {
 	}
 	if want := "archive: a: volume 1 missing between 0 and 2: Missing PCP archive log file"; err.Error() != want {
 		t.Errorf("error %q, want %q", err, want)
+	}
+}
+
+// An empty volume has no records, and is not missing.
+func TestEmptyVolume(t *testing.T) {
+	for volume, want := range map[string][]string{
+		"a.1": {"0=0", "10=1", "40=4"},
+		"a.2": {"0=0", "10=1", "20=2", "30=3", "35 mark"},
+	} {
+		fs, _ := threeVolumes(3)
+		delete(fs, "a.index")
+		fs[volume].Data = nil
+		c := open(t, fs, "a").Cursor()
+		diff(t, "forward", forward(c), want)
+		slices.Reverse(want)
+		diff(t, "back", back(t, c), want)
 	}
 }
 

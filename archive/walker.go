@@ -179,23 +179,28 @@ func (w *walker) next() (found bool, err error) {
 	}
 }
 
-// nextVolume moves to the start of the next volume; moved is false if this is the last one.
+// nextVolume moves to the start of the next volume that is not empty; moved is false if there is none.
 func (w *walker) nextVolume() (moved bool, err error) {
 	st := w.arch.state.Load()
 	i, _ := st.find(w.volume)
-	if i+1 >= len(st.files.Volumes) {
-		return false, nil
-	}
-	number := st.files.Volumes[i+1].Number
-	if err := w.enter(number); err != nil {
-		if i+2 == len(st.files.Volumes) && errors.Is(err, io.ErrUnexpectedEOF) {
+	before := w.volume
+	for i++; i < len(st.files.Volumes); i++ {
+		number := st.files.Volumes[i].Number
+		err := w.enter(number)
+		switch {
+		case err == nil:
+			missing := w.missing(before, number)
+			w.volume, w.off = number, w.first()
+			return true, missing
+		case errors.Is(err, pdu.ErrNoData):
+			before = number
+		case i+1 == len(st.files.Volumes) && errors.Is(err, io.ErrUnexpectedEOF):
 			return false, nil // it has just been made
+		default:
+			return false, err
 		}
-		return false, err
 	}
-	missing := w.missing(w.volume, number)
-	w.volume, w.off = number, w.first()
-	return true, missing
+	return false, nil
 }
 
 // prev is prevIn across volumes; found is false at the start of the archive.
@@ -210,25 +215,30 @@ func (w *walker) prev() (found bool, err error) {
 	}
 }
 
-// prevVolume moves to the end of the volume before, after its last complete record; moved is
-// false if this is the first one.
+// prevVolume moves to the end of the volume before that is not empty, after its last complete record; moved is false if
+// there is none.
 func (w *walker) prevVolume() (moved bool, err error) {
 	st := w.arch.state.Load()
 	i, _ := st.find(w.volume)
-	if i == 0 {
-		return false, nil
+	after := w.volume
+	for i--; i >= 0; i-- {
+		number := st.files.Volumes[i].Number
+		e, ok, err := w.arch.endOf(st, number)
+		switch {
+		case errors.Is(err, pdu.ErrNoData):
+			after = number
+			continue
+		case err != nil:
+			return false, err
+		}
+		missing := w.missing(number, after)
+		w.volume, w.off = number, w.first()
+		if ok {
+			w.off = e.offset
+		}
+		return true, missing
 	}
-	number := st.files.Volumes[i-1].Number
-	e, ok, err := w.arch.endOf(st, number)
-	if err != nil {
-		return false, err
-	}
-	missing := w.missing(number, w.volume)
-	w.volume, w.off = number, w.first()
-	if ok {
-		w.off = e.offset
-	}
-	return true, missing
+	return false, nil
 }
 
 // missing is the error about the volumes between two.

@@ -63,7 +63,7 @@ var endOfTime = time.Unix(math.MaxInt32, 0)
 func (k *checker) open(ctx context.Context, c *tool.Command) error {
 	set, err := archive.Open(ctx, k.base)
 	if err != nil {
-		k.printf("pmlogcheck: cannot open archive \"%s\": %v\nChecking abandoned.\n", k.base, tool.Cause(err))
+		k.printf("pmlogcheck: cannot open archive \"%s\": %v\nChecking abandoned.\n", tool.EscapeName(k.arg), tool.Cause(err))
 		return failed
 	}
 	k.set, k.arch, k.label = set, set.Archives()[0], set.Label()

@@ -146,7 +146,7 @@ func TestInteropDamage(t *testing.T) {
 			{"record of negative length", label, []int32{-7}}, {"short record", label, []int32{5}}, {"type 0", label + 4, []int32{0}},
 			{"type 2", label + 4, []int32{2}}, {"type 9", label + 4, []int32{9}}, {"too many", 932, []int32{50}},
 			{"number of values", 940, []int32{5000}}, {"error", 940, []int32{-12351}}, {"form", 944, []int32{9}},
-			{"another form", 944, []int32{1}}, {"garbage", 144, []int32{50}}, {"metric", 936, []int32{0x1234567}}, {"instance", 948, []int32{77}},
+			{"another form", 944, []int32{1}}, {"garbage", 144, []int32{50}}, {"mark", 296, []int32{0}}, {"metric", 936, []int32{0x1234567}}, {"instance", 948, []int32{77}},
 			{"negative", label, []int32{-1, -1, -1, -1, -1}}, {"nanoseconds", label, []int32{902428472, 2000000, 0, label, label}},
 			{"no such volume", 152, []int32{902428473, 248687, 1, 350, 284}},
 			{"back", 152, []int32{902428473, 248687, 0, 140, 140, 902428473, 248687, 0, 139, 139}},

@@ -10,6 +10,7 @@ import (
 	"bufio"
 	"context"
 	"os"
+	"strings"
 
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -30,9 +31,20 @@ func main() {
 	o := new(options)
 	c := newCommand(o)
 	errs := bufio.NewWriter(tool.NewEscapeWriter(os.Stderr))
+	var notes strings.Builder
+	if !isTerminal(os.Stdout) { // where PCP's tool, too, prints notes at its end
+		c.Stdout = &notes
+	}
 	err := run(context.Background(), c, o, errs)
 	errs.Flush()
-	os.Exit(c.Report(err))
+	status := c.Report(err)
+	os.Stdout.WriteString(notes.String())
+	os.Exit(status)
+}
+
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 func newCommand(o *options) *tool.Command {

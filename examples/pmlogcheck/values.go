@@ -1,34 +1,26 @@
 package main
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/examples/internal/lognum"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A metric is what has been seen of a metric.
 type metric struct {
-	id       pdu.PMID
-	desc     pdu.Desc
-	unknown  bool // there is no descriptor
-	numeric  bool
-	counter  bool   // of which wraps are reported
-	form     uint32 // of the first values
-	seen     bool   // there is one
-	series   []*series
-	byInst   map[pdu.InstID]*series
-	follower *metric // came after this one in the last record
+	counter bool   // of which wraps are reported
+	form    int32  // of the first values
+	formed  bool   // there were some
+	series  []last // as the reader has them
 }
 
-// A series is the last value of an instance.
-type series struct {
-	inst  pdu.InstID
-	index int // among those of the metric
+// A last is the last value of a series.
+type last struct {
 	value float64
 	at    time.Time
 	known bool // since the last mark
@@ -37,7 +29,7 @@ type series struct {
 // A scan goes over the records of the volumes.
 type scan struct {
 	*checker
-	metrics map[pdu.PMID]*metric
+	reader  *lognum.Reader[*metric]
 	cursor  *archive.Cursor
 	prior   time.Time // of the record before
 	volume  int       // where the first record is
@@ -48,7 +40,7 @@ type scan struct {
 // checkValues is pass 3: it checks times and values.
 func (k *checker) checkValues() error {
 	k.trace("%s: start pass3\n", k.base)
-	s := &scan{checker: k, metrics: map[pdu.PMID]*metric{}, cursor: k.set.Cursor(), volume: k.label.Volume}
+	s := &scan{checker: k, reader: lognum.NewReader[*metric](k.set.Metadata()), cursor: k.set.Cursor(), volume: k.label.Volume}
 	if k.options.window.Start != "" {
 		s.prior = k.span.Start
 	}
@@ -115,7 +107,7 @@ func (s *scan) run() error {
 			}
 			return err
 		}
-		r, err := s.cursor.Result()
+		sets, err := s.reader.Read(s.cursor)
 		if err != nil {
 			return err
 		}
@@ -128,8 +120,11 @@ func (s *scan) run() error {
 		if s.cursor.Mark() {
 			s.marks++
 			s.forget()
-		} else if err := s.checkRecord(r, now); err != nil {
-			return err
+		}
+		for i := range sets {
+			if err := s.checkSet(&sets[i], now); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -152,121 +147,62 @@ func (s *scan) checkTime(now time.Time) {
 
 // forget forgets all values, at a mark.
 func (s *scan) forget() {
-	for _, m := range s.metrics {
-		for _, v := range m.series {
-			v.known = false
+	for _, m := range s.reader.Metrics() {
+		for i := range m.State.series {
+			m.State.series[i].known = false
 		}
 	}
 }
 
-// metric returns the metric of an identifier.
-func (s *scan) metric(id pdu.PMID) *metric {
-	if m := s.metrics[id]; m != nil {
-		return m
+// newMetric makes what is kept of a metric, of which a set is the first.
+func (s *scan) newMetric(set *lognum.Set[*metric]) *metric {
+	m := &metric{}
+	if !set.Known {
+		s.printf("%s %s: pmLookupDesc failed: %v\n", s.place(), s.allNames(set.ID), pdu.ErrPMIDLog)
 	}
-	m := &metric{id: id, byInst: map[pdu.InstID]*series{}}
-	s.metrics[id] = m
-	desc, ok := s.set.Metadata().Desc(id)
-	if !ok {
-		m.unknown = true
-		s.printf("%s %s: pmLookupDesc failed: %v\n", s.place(), s.allNames(id), pdu.ErrPMIDLog)
-		return m
-	}
-	m.desc = desc
-	integer := desc.Type >= pdu.Type32 && desc.Type <= pdu.TypeU64
-	m.numeric = integer || desc.Type == pdu.TypeFloat || desc.Type == pdu.TypeDouble
-	m.counter = integer && desc.Sem == pdu.SemCounter && !s.noWraps
+	_, integer := wrapKinds[set.Desc.Type]
+	m.counter = integer && set.Desc.Sem == pdu.SemCounter && !s.noWraps
 	return m
 }
 
-// checkRecord checks the values of a record. What comes in the order of the record before is found without a map.
-func (s *scan) checkRecord(r *pdu.Result, now time.Time) error {
-	raw := s.cursor.Record().Raw
-	at := 16 // length, time of version 2, number of sets
-	if s.label.Version > 2 {
-		at = 20
-	}
-	var last *metric
-	for _, set := range r.All() {
-		at += 8 // PMID, number of values
-		form := at
-		if n := set.Len(); n > 0 {
-			at += 4 + 8*n
-		}
-		var m *metric
-		if last != nil && last.follower != nil && last.follower.id == set.PMID {
-			m = last.follower
-		} else {
-			m = s.metric(set.PMID)
-			if last != nil {
-				last.follower = m
-			}
-		}
-		last = m
-		if m.unknown || set.Len() == 0 {
-			continue
-		}
-		if !s.checkForm(m, binary.BigEndian.Uint32(raw[form:])) || !m.numeric {
-			continue
-		}
-		if err := s.checkSet(m, set, now); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkForm checks that values have the form of those before: in place, or in a block.
-func (s *scan) checkForm(m *metric, form uint32) bool {
-	if !m.seen {
-		m.form, m.seen = form, true
-	}
-	if m.form == form {
-		return true
-	}
-	s.printf("%s %s: encoding botch valfmt=%d not %d as expected\n", s.place(), s.allNames(m.id), int32(form), int32(m.form))
-	return false
-}
-
 // checkSet checks the values of a metric.
-func (s *scan) checkSet(m *metric, set pdu.ValueSet, now time.Time) error {
-	next := 0
-	for inst, a := range set.All(m.desc.Type) {
-		if m.desc.InDom == pdu.NoInDom {
-			inst = pdu.NoInst // whatever number there is
-		}
-		var v *series
-		if next < len(m.series) && m.series[next].inst == inst {
-			v = m.series[next]
-		} else if v = m.byInst[inst]; v != nil {
-			next = v.index
-		}
-		next++
-		f, err := pdu.As[float64](a)
-		if a.Type != m.desc.Type {
-			err = pdu.ErrConv
-		}
-		if err != nil {
-			s.printf("%s %s: pmExtractValue failed: %v\n", s.place(), s.allNames(m.id), tool.Cause(err))
-			if v == nil {
+func (s *scan) checkSet(set *lognum.Set[*metric], now time.Time) error {
+	m := set.State
+	if m == nil {
+		m = s.newMetric(set)
+		set.State = m
+	}
+	if set.Len == 0 || !set.Known {
+		return nil
+	}
+	if !m.formed {
+		m.form, m.formed = set.Form, true
+	}
+	if set.Form != m.form {
+		s.printf("%s %s: encoding botch valfmt=%d not %d as expected\n", s.place(), s.allNames(set.ID), set.Form, m.form)
+		return nil
+	}
+	for i := range set.Numbers {
+		x := &set.Numbers[i]
+		switch {
+		case x.Err != 0:
+			s.printf("%s %s: pmExtractValue failed: %v\n", s.place(), s.allNames(set.ID), x.Err)
+			if x.Series < 0 {
 				s.printf("pmlogcheck: possibly corrupt archive?\n")
 				return failed
 			}
 			continue
+		case int(x.Series) >= len(m.series):
+			m.series = append(m.series, make([]last, int(x.Series)+1-len(m.series))...)
 		}
-		if v == nil {
-			v = &series{inst: inst, index: len(m.series), value: f, at: now, known: true}
-			m.series = append(m.series, v)
-			m.byInst[inst] = v
+		v := &m.series[x.Series]
+		if v.known && now.Equal(v.at) {
 			continue
 		}
-		if now.Equal(v.at) {
-			continue
+		if v.known && m.counter && x.Value < v.value {
+			s.reportWrap(set.Metric, v, int(x.Series), now, x.Value)
 		}
-		if v.known && m.counter && f < v.value {
-			s.reportWrap(m, v, now, f)
-		}
-		v.value, v.at, v.known = f, now, true
+		*v = last{x.Value, now, true}
 	}
 	return nil
 }
@@ -277,12 +213,12 @@ var wrapKinds = map[pdu.Type]string{
 }
 
 // reportWrap reports that a counter has decreased.
-func (s *scan) reportWrap(m *metric, v *series, now time.Time, value float64) {
+func (s *scan) reportWrap(m *lognum.Metric[*metric], v *last, series int, now time.Time, value float64) {
 	inst := ""
-	if m.desc.InDom != pdu.NoInDom {
-		inst = "[" + s.instanceName(m.desc.InDom, v.inst) + "]"
+	if m.Desc.InDom != pdu.NoInDom {
+		inst = "[" + s.instanceName(m.Desc.InDom, m.Insts[series]) + "]"
 	}
-	s.printf("%s: %s%s: %s wrap\n\tvalue %.0f at %s\n\tvalue %.0f at %s\n", s.place(), s.allNames(m.id), inst, wrapKinds[m.desc.Type],
+	s.printf("%s: %s%s: %s wrap\n\tvalue %.0f at %s\n\tvalue %.0f at %s\n", s.place(), s.allNames(m.ID), inst, wrapKinds[m.Desc.Type],
 		v.value, s.timeText(v.at), value, s.timeText(now))
 }
 

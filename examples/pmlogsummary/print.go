@@ -31,12 +31,12 @@ func (m *summary) print() {
 		m.printHeading()
 	}
 	for i := range m.wanted {
-		n := m.metrics[m.wanted[i].id]
-		if n == nil || n.printed || len(n.series) == 0 {
+		known := m.reader.Metric(m.wanted[i].id)
+		if known == nil || known.State.printed {
 			continue
 		}
-		n.printed = true
-		m.printMetric(&m.wanted[i], n)
+		known.State.printed = true
+		m.printMetric(&m.wanted[i], known.State, known.Insts)
 	}
 }
 
@@ -59,11 +59,12 @@ func (m *summary) printHeading() {
 }
 
 // printMetric prints the lines of a metric.
-func (m *summary) printMetric(sel *selection, n *metric) {
+func (m *summary) printMetric(sel *selection, n *metric, insts []pdu.InstID) {
 	units := rateUnits(n, m.sum)
 	names := m.instanceNames(n.desc.InDom)
-	for _, s := range n.series {
-		name, known := names[s.inst]
+	for i := range n.series {
+		s, inst := &n.series[i], insts[i]
+		name, known := names[inst]
 		if !sel.selects(name) {
 			continue
 		}
@@ -80,7 +81,7 @@ func (m *summary) printMetric(sel *selection, n *metric) {
 		case known:
 			b = fmt.Appendf(b, "[\"%s\"]", tool.EscapeName(name))
 		default:
-			b = fmt.Appendf(b, "[%d]", uint32(s.inst))
+			b = fmt.Appendf(b, "[%d]", uint32(inst))
 		}
 		if n.counter() && s.last.since(s.first) <= 0 {
 			b = append(append(b, m.delimiter), "- insufficient archive data.\n"...)
@@ -111,7 +112,11 @@ func (m *summary) appendStats(b []byte, n *metric, s *series) []byte {
 	}
 	number(m.stochastic, s.stochastic/float64(s.count))
 	number(m.average, s.average/(span*n.scaleOfAverage()))
-	number(m.sum, s.sum)
+	if n.counter() {
+		number(m.sum, s.average)
+	} else {
+		number(m.sum, s.sum)
+	}
 	number(m.minimum, s.min)
 	at(m.minimumTime, s.minAt)
 	number(m.maximum, s.max)

@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/examples/internal/lognum"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
@@ -20,34 +20,31 @@ func (a stamp) since(b stamp) float64 { return float64(max(a-b, 0)) / 1e6 }
 
 // A series is the values of one instance, or of a metric without instances, added up.
 type series struct {
-	inst        pdu.InstID
-	index       int // among those of the metric
-	first, last stamp
-	value       float64 // the last one
-	marked      bool    // a mark came after it
-	marks       int     // how many
-	count       int
-
+	last       stamp
+	value      float64 // the last one
 	stochastic float64 // the sum of the values, or rates
 	average    float64 // the sum of the values times how long they were, or how much a counter has increased
-	sum        float64
 	min, max   float64
-	minAt      stamp
-	maxAt      stamp
+	count      int
+	marked     bool // a mark came after the last value
 	primed     bool // the second pass has seen a value
-	bins       []int
+
+	first        stamp
+	minAt, maxAt stamp
+	sum          float64 // of values that are no counters'
+	marks        int     // how many
+	bins         []int
 }
 
 // scan is the first pass, which adds up the values.
-func (m *summary) scan() error { return m.pass(m.add, m.markAll) }
+func (m *summary) scan() error { return m.pass(m.add) }
 
 // markAll notes a mark.
 func (m *summary) markAll(now stamp) {
-	for _, n := range m.metrics {
-		if n == nil {
-			continue
-		}
-		for _, s := range n.series {
+	for _, known := range m.reader.Metrics() {
+		n := known.State
+		for i := range n.series {
+			s := &n.series[i]
 			if n.discrete() {
 				s.extend(now)
 			}
@@ -57,44 +54,46 @@ func (m *summary) markAll(now stamp) {
 	}
 }
 
-// add adds a value to a series, or begins one.
-func (m *summary) add(n *metric, s *series, inst pdu.InstID, now stamp, a pdu.Atom) error {
-	v, err := n.number(a)
-	if err != nil {
-		m.warn(n, "failed to extract value", err)
-		if s == nil {
-			return &tool.ExitError{Status: 1, Message: "pmlogsummary: possibly corrupt archive?\n", Err: err}
+// add adds the values of a record, or begins series with them.
+func (m *summary) add(n *metric, numbers []lognum.Number, now stamp) error {
+	counter := n.counter()
+	var since stamp     // of what
+	var seconds float64 // to now, in the units of the metric
+	for i := range numbers {
+		x := &numbers[i]
+		switch {
+		case x.Err != 0:
+			m.warn(n, "failed to extract value", x.Err)
+			if x.Series < 0 {
+				return &tool.ExitError{Status: 1, Message: "pmlogsummary: possibly corrupt archive?\n", Err: x.Err}
+			}
+			continue
+		case int(x.Series) == len(n.series):
+			n.begin(now, x.Value)
+			continue
+		case math.IsNaN(x.Value):
+			continue
 		}
-		return nil
-	}
-	switch {
-	case math.IsNaN(v) && s != nil:
-	case s == nil:
-		n.begin(inst, now, v)
-	case n.counter():
-		s.addCount(n, now, v)
-	default:
-		s.addValue(now, v)
+		s := &n.series[x.Series]
+		if !counter {
+			s.addValue(now, x.Value)
+			continue
+		}
+		if i == 0 || s.last != since {
+			since, seconds = s.last, now.since(s.last)*n.scale
+		}
+		s.addCount(n, now, x.Value, seconds)
 	}
 	return nil
 }
 
-// number is the number of a value, which must be of the metric's type.
-func (n *metric) number(a pdu.Atom) (float64, error) {
-	if a.Type != n.desc.Type {
-		return 0, pdu.ErrConv
-	}
-	return pdu.As[float64](a)
-}
-
 // begin begins a series with its first value.
-func (n *metric) begin(inst pdu.InstID, now stamp, v float64) {
-	s := &series{inst: inst, index: len(n.series), first: now, last: now, value: v, minAt: now, maxAt: now}
+func (n *metric) begin(now stamp, v float64) {
+	s := series{first: now, last: now, value: v, minAt: now, maxAt: now}
 	if !n.counter() {
 		s.count, s.stochastic, s.sum, s.min, s.max = 1, v, v, v, v
 	}
 	n.series = append(n.series, s)
-	n.byInst[inst] = s
 }
 
 // increase is how much a counter has increased; less than 0 if it was reset.
@@ -105,9 +104,8 @@ func (n *metric) increase(from, to float64) float64 {
 	return to - from
 }
 
-// addCount adds the value of a counter, of which the rates are what counts.
-func (s *series) addCount(n *metric, now stamp, v float64) {
-	time := now.since(s.last)
+// addCount adds the value of a counter, of which the rates are what counts. The time is that since the last value.
+func (s *series) addCount(n *metric, now stamp, v, time float64) {
 	if time == 0 {
 		return
 	}
@@ -116,10 +114,9 @@ func (s *series) addCount(n *metric, now stamp, v float64) {
 		s.first += now - s.last
 		s.marked = false
 	} else {
-		rate := increase / (time * n.scale)
+		rate := increase / time
 		s.stochastic += rate
 		s.average += increase
-		s.sum += increase
 		if s.count == 0 {
 			s.min, s.max = rate, rate
 		}
@@ -165,23 +162,24 @@ func (s *series) extend(now stamp) {
 // fillBins is the second pass, which counts the values of ranges. As in PCP's tool, it begins each series anew but for its
 // sums: what marks add to those they add twice.
 func (m *summary) fillBins() error {
-	for _, n := range m.metrics {
-		if n == nil {
-			continue
-		}
-		for _, s := range n.series {
-			s.bins = make([]int, m.bins)
+	for _, known := range m.reader.Metrics() {
+		n := known.State
+		for i := range n.series {
+			n.series[i].bins = make([]int, m.bins)
 		}
 	}
-	return m.pass(m.addToBins, m.markAll)
+	return m.pass(func(n *metric, numbers []lognum.Number, now stamp) error {
+		for _, x := range numbers {
+			if known := int(x.Series) < len(n.series); known && x.Err == 0 && !math.IsNaN(x.Value) {
+				n.series[x.Series].addToBins(n, now, x.Value)
+			}
+		}
+		return nil
+	})
 }
 
 // addToBins counts a value.
-func (m *summary) addToBins(n *metric, s *series, _ pdu.InstID, now stamp, a pdu.Atom) error {
-	v, err := n.number(a)
-	if err != nil || s == nil || math.IsNaN(v) {
-		return nil
-	}
+func (s *series) addToBins(n *metric, now stamp, v float64) {
 	first := !s.primed
 	if first {
 		s.primed, s.first, s.count = true, now, 0
@@ -193,7 +191,7 @@ func (m *summary) addToBins(n *metric, s *series, _ pdu.InstID, now stamp, a pdu
 	case !first:
 		time := now.since(s.last)
 		if time == 0 {
-			return nil
+			return
 		}
 		if increase := n.increase(s.value, v); s.marked || increase < 0 {
 			s.first += now - s.last
@@ -204,7 +202,6 @@ func (m *summary) addToBins(n *metric, s *series, _ pdu.InstID, now stamp, a pdu
 		}
 	}
 	s.value, s.last = v, now
-	return nil
 }
 
 // bin is the index of the range that a value is in.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/examples/internal/lognum"
 	"github.com/pcp-go/pcp/examples/internal/logtext"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
@@ -38,11 +39,11 @@ type summary struct {
 	until     stamp
 	wraps     bool // counters that have decreased have passed their greatest value
 
-	wanted  []selection
-	chosen  map[pdu.PMID]bool // nil for all
-	metrics map[pdu.PMID]*metric
-	failed  error
-	buf     []byte
+	wanted []selection
+	chosen map[pdu.PMID]bool // nil for all
+	reader *lognum.Reader[*metric]
+	failed error
+	buf    []byte
 }
 
 // A selection is a metric to be printed, with the names of its instances, or all if there are none.
@@ -52,27 +53,25 @@ type selection struct {
 	instances []string
 }
 
-// A metric is what there is to know of a metric to add up its values.
+// A metric is what is added up of a metric.
 type metric struct {
-	id       pdu.PMID
-	desc     pdu.Desc
-	numeric  bool
-	scale    float64 // of the time in the units of a counter, to seconds
-	wrap     float64 // how many values a counter has; 0 if it cannot wrap
-	series   []*series
-	byInst   map[pdu.InstID]*series
-	warned   map[string]bool
-	printed  bool
-	follower *metric // came after this one in the last record
+	id      pdu.PMID
+	desc    pdu.Desc
+	wanted  bool
+	scale   float64  // of the time in the units of a counter, to seconds
+	wrap    float64  // how many values a counter has; 0 if it cannot wrap
+	series  []series // as the reader has them
+	warned  map[string]bool
+	printed bool
 }
 
-func (m *metric) counter() bool { return m.desc.Sem == pdu.SemCounter }
+func (n *metric) counter() bool { return n.desc.Sem == pdu.SemCounter }
 
-func (m *metric) discrete() bool { return m.desc.Sem == pdu.SemDiscrete }
+func (n *metric) discrete() bool { return n.desc.Sem == pdu.SemDiscrete }
 
 // openSummary opens an archive.
 func openSummary(ctx context.Context, c *tool.Command, s *show, name string) (*summary, error) {
-	m := &summary{show: s, errs: tool.NewEscapeWriter(os.Stderr), name: name, metrics: map[pdu.PMID]*metric{}}
+	m := &summary{show: s, errs: tool.NewEscapeWriter(os.Stderr), name: name}
 	_, m.wraps = os.LookupEnv("PCP_COUNTER_WRAP")
 	set, err := archive.Open(ctx, name)
 	if err != nil {
@@ -80,6 +79,7 @@ func openSummary(ctx context.Context, c *tool.Command, s *show, name string) (*s
 	}
 	m.set, m.meta, m.label = set, set.Metadata(), set.Label()
 	m.nameSpace = cmp.Or(s.names, m.meta.Names())
+	m.reader = lognum.NewReader[*metric](m.meta)
 	m.clock = logtext.Clock{Digits: logtext.Millis}
 	m.findEnd()
 	return m, nil
@@ -135,36 +135,28 @@ func (m *summary) choose(args []string) {
 	}
 }
 
-// metric returns the metric of an identifier, nil if it is not wanted.
-func (m *summary) metric(id pdu.PMID) *metric {
-	if known, ok := m.metrics[id]; ok {
-		return known
+// newMetric makes what is kept of a metric.
+func (m *summary) newMetric(known *lognum.Metric[*metric]) *metric {
+	n := &metric{id: known.ID, desc: known.Desc, scale: 1}
+	if m.chosen != nil && !m.chosen[n.id] {
+		return n
 	}
-	if m.chosen != nil && !m.chosen[id] {
-		m.metrics[id] = nil
-		return nil
-	}
-	n := &metric{id: id, byInst: map[pdu.InstID]*series{}, scale: 1}
-	m.metrics[id] = n
-	desc, ok := m.meta.Desc(id)
-	if !ok {
+	if !known.Known {
 		m.warn(n, "cannot find descriptor", pdu.ErrPMIDLog)
 		return n
 	}
-	n.desc = desc
-	switch desc.Type {
+	n.wanted = true
+	switch n.desc.Type {
 	case pdu.Type32, pdu.TypeU32:
-		n.numeric, n.wrap = true, 1<<32
+		n.wrap = 1 << 32
 	case pdu.Type64, pdu.TypeU64:
-		n.numeric, n.wrap = true, 1<<64
-	case pdu.TypeFloat, pdu.TypeDouble:
-		n.numeric = true
+		n.wrap = 1 << 64
 	}
 	if !m.wraps {
 		n.wrap = 0
 	}
 	if !m.sum {
-		n.scale = timeScale(desc.Units)
+		n.scale = timeScale(n.desc.Units)
 	}
 	return n
 }
@@ -198,8 +190,8 @@ func (m *summary) warn(n *metric, what string, err error) {
 	fmt.Fprintf(m.errs, "pmlogsummary: %s(%v) - %s: %v\n", names, n.id, what, tool.Cause(err))
 }
 
-// pass reads the records of the time window: f gets each value, mark each mark.
-func (m *summary) pass(f func(*metric, *series, pdu.InstID, stamp, pdu.Atom) error, mark func(stamp)) error {
+// pass reads the records of the time window, and calls a function with the numbers of each metric.
+func (m *summary) pass(add func(*metric, []lognum.Number, stamp) error) error {
 	c := m.set.Cursor()
 	err := c.SeekNext(m.from.time())
 	for err == nil {
@@ -213,13 +205,13 @@ func (m *summary) pass(f func(*metric, *series, pdu.InstID, stamp, pdu.Atom) err
 		if now < m.from {
 			continue // time has gone backwards in the archive
 		}
-		if c.Mark() {
-			mark(now)
-			continue
-		}
-		var r *pdu.Result
-		if r, err = c.Result(); err == nil {
-			err = m.eachValue(r, now, f)
+		var sets []lognum.Set[*metric]
+		switch sets, err = m.reader.Read(c); {
+		case err != nil:
+		case c.Mark():
+			m.markAll(now)
+		default:
+			err = m.eachSet(sets, now, add)
 		}
 	}
 	if exit, ok := errors.AsType[*tool.ExitError](err); ok {
@@ -236,39 +228,21 @@ func (m *summary) pass(f func(*metric, *series, pdu.InstID, stamp, pdu.Atom) err
 	return nil
 }
 
-// eachValue calls f with the values of a record. What comes in the order of the record before is found without a map.
-func (m *summary) eachValue(r *pdu.Result, now stamp, f func(*metric, *series, pdu.InstID, stamp, pdu.Atom) error) error {
-	var last *metric
-	for _, set := range r.All() {
-		var n *metric
-		if last != nil && last.follower != nil && last.follower.id == set.PMID {
-			n = last.follower
-		} else if n = m.metric(set.PMID); n == nil {
-			continue
-		} else if last != nil {
-			last.follower = n
+// eachSet calls a function with the numbers of each metric of a record.
+func (m *summary) eachSet(sets []lognum.Set[*metric], now stamp, add func(*metric, []lognum.Number, stamp) error) error {
+	for i := range sets {
+		set := &sets[i]
+		n := set.State
+		if n == nil {
+			n = m.newMetric(set.Metric)
+			set.State = n
 		}
-		last = n
-		if err := set.Err(); err != nil {
-			m.warn(n, "failed in archive value fetch", err)
-			continue
-		}
-		if !n.numeric {
-			continue
-		}
-		next := 0
-		for inst, a := range set.All(n.desc.Type) {
-			var s *series
-			if n.desc.InDom == pdu.NoInDom {
-				inst = pdu.NoInst // whatever number there is
-			}
-			if next < len(n.series) && n.series[next].inst == inst {
-				s = n.series[next]
-			} else if s = n.byInst[inst]; s != nil {
-				next = s.index
-			}
-			next++
-			if err := f(n, s, inst, now, a); err != nil {
+		switch {
+		case !n.wanted:
+		case set.Err != nil:
+			m.warn(n, "failed in archive value fetch", set.Err)
+		case len(set.Numbers) > 0:
+			if err := add(n, set.Numbers, now); err != nil {
 				return err
 			}
 		}
