@@ -235,7 +235,11 @@ func (d *debugger) openDSO(file, entry string, domain pdu.Domain) {
 		d.printf("Error: couldn't find init function %q in DSO %q\n", entry, file)
 	case isAgent && err == nil:
 		d.closeAgent()
-		d.startAgent(&agent{name: file, dso: true, outFD: 4, inFD: 5}, daemon, []string{"-d", strconv.Itoa(int(domain))})
+		args := []string{"-d", strconv.Itoa(int(domain))}
+		if os.Geteuid() == 0 { // like a shared object, it is who this program is
+			args = append(args, "-U", "root")
+		}
+		d.startAgent(&agent{name: file, dso: true, outFD: 4, inFD: 5}, daemon, args)
 	default:
 		d.printf("Error attaching DSO %q\nthis program loads no shared objects: run the agent as a daemon (open pipe), or open one of %s\n\n",
 			file, strings.Join(embeddedNames(), ", "))
