@@ -35,12 +35,14 @@ type scan struct {
 	volume  int       // where the first record is
 	records int
 	marks   int
+	names   map[pdu.InDom]tool.InstanceNames
 }
 
 // checkValues is pass 3: it checks times and values.
 func (k *checker) checkValues() error {
 	k.trace("%s: start pass3\n", k.base)
-	s := &scan{checker: k, reader: lognum.NewReader[*metric](k.set.Metadata()), cursor: k.set.Cursor(), volume: k.label.Volume}
+	s := &scan{checker: k, reader: lognum.NewReader[*metric](k.set.Metadata()), cursor: k.set.Cursor(), volume: k.label.Volume,
+		names: map[pdu.InDom]tool.InstanceNames{}}
 	if k.options.window.Start != "" {
 		s.prior = k.span.Start
 	}
@@ -224,12 +226,15 @@ func (s *scan) reportWrap(m *lognum.Metric[*metric], v *last, series int, now ti
 
 // instanceName is the latest name of an instance.
 func (s *scan) instanceName(d pdu.InDom, inst pdu.InstID) string {
-	if in := s.set.Metadata().InDom(d); in != nil {
-		for _, i := range in.All() {
-			if i.ID == inst {
-				return tool.EscapeName(i.Name)
-			}
+	names, ok := s.names[d]
+	if !ok {
+		if in := s.set.Metadata().InDom(d); in != nil {
+			names = tool.NewInstanceNames(in.All())
 		}
+		s.names[d] = names
+	}
+	if name, ok := names.Name(inst); ok {
+		return tool.EscapeName(name)
 	}
 	return itoa(int64(uint32(inst)))
 }

@@ -64,7 +64,7 @@ func (m *summary) printMetric(sel *selection, n *metric, insts []pdu.InstID) {
 	names := m.instanceNames(n.desc.InDom)
 	for i := range n.series {
 		s, inst := &n.series[i], insts[i]
-		name, known := names[inst]
+		name, known := names.Name(inst)
 		if !sel.selects(name) {
 			continue
 		}

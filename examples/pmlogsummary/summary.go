@@ -251,12 +251,9 @@ func (m *summary) eachSet(sets []lognum.Set[*metric], now stamp, add func(*metri
 }
 
 // instanceNames is the names of instances, the latest one of each.
-func (m *summary) instanceNames(d pdu.InDom) map[pdu.InstID]string {
-	names := map[pdu.InstID]string{}
+func (m *summary) instanceNames(d pdu.InDom) (names tool.InstanceNames) {
 	if in := m.meta.InDom(d); in != nil && d != pdu.NoInDom {
-		for _, inst := range in.All() {
-			names[inst.ID] = inst.Name
-		}
+		names = tool.NewInstanceNames(in.All())
 	}
 	return names
 }
