@@ -56,6 +56,7 @@ func TestInteropOptions(t *testing.T) {
 		"pmlogcheck -Z EST-10 -l archives/wrap",
 		"pmlogcheck -z -Z UTC archives/ok-foo",
 		"pmlogcheck -D foo archives/ok-foo",
+		"pmlogcheck -l -T '' archives/ok-foo",
 		"pmlogcheck -V archives/ok-foo",
 		"pmlogcheck '-?'",
 		"pmlogcheck --label --metadataonly --verbose --nowrap --timezone=UTC --start=1sec --finish=5sec archives/wrap",

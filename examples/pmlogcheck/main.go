@@ -8,6 +8,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"os"
 	"strings"
@@ -57,11 +58,11 @@ func newCommand(o *options) *tool.Command {
 		}
 		return err
 	}
-	text := func(variable *string) func(string) error {
-		return func(value string) error { *variable = value; return nil }
+	point := func(variable *string) func(string) error {
+		return func(value string) error { *variable = cmp.Or(value, "@today"); return nil }
 	}
 	start, finish := c.Standard("start")[0], c.Standard("finish")[0]
-	start.Set, finish.Set = text(&o.window.Start), text(&o.window.Finish)
+	start.Set, finish.Set = point(&o.window.Start), point(&o.window.Finish)
 	c.AddOptions("Options",
 		tool.Option{Short: 'l', Long: "label", Help: "print the archive label", Set: tool.Flag(&o.label)},
 		tool.Option{Short: 'm', Long: "metadataonly", Help: "skip checking log data volumes", Set: tool.Flag(&o.metaOnly)},

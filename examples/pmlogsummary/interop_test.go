@@ -80,6 +80,7 @@ func TestInteropOptions(t *testing.T) {
 		"pmlogsummary -Z EST-10 -l archives/ok-foo",
 		"pmlogsummary -z -Z UTC archives/ok-foo",
 		"pmlogsummary -D foo archives/ok-foo",
+		"pmlogsummary -l -T '' archives/ok-foo",
 		"pmlogsummary -V",
 		"pmlogsummary '-?'",
 		"pmlogsummary --all --header --mintime --maxtime --label --minimum --maximum --samples --verbose archives/gap2",

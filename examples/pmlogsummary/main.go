@@ -7,6 +7,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,8 +36,8 @@ type show struct {
 
 // Limits of the numbers in options.
 const (
-	maxPrecision = 1100     // more digits than any number has
-	maxBins      = 10 << 10 // for each instance
+	maxPrecision = 1100    // more digits than any number has
+	maxBins      = 1 << 20 // for each instance
 )
 
 func main() {
@@ -57,8 +58,8 @@ func newCommand(s *show) *tool.Command {
 	do := func(f func()) func(string) error {
 		return func(string) error { f(); return nil }
 	}
-	text := func(variable *string) func(string) error {
-		return func(value string) error { *variable = value; return nil }
+	point := func(variable *string) func(string) error {
+		return func(value string) error { *variable = cmp.Or(value, "@today"); return nil }
 	}
 	names := c.Standard("namespace")[0]
 	check := names.Set
@@ -69,7 +70,7 @@ func newCommand(s *show) *tool.Command {
 		return err
 	}
 	start, finish := c.Standard("start")[0], c.Standard("finish")[0]
-	start.Set, finish.Set = text(&s.window.Start), text(&s.window.Finish)
+	start.Set, finish.Set = point(&s.window.Start), point(&s.window.Finish)
 	c.AddOptions("Options",
 		tool.Option{Short: 'a', Long: "all", Help: "print all information (equivalent to -blmMy)", Set: do(s.all)},
 		tool.Option{Short: 'b', Help: "print both stochastic and time averages for counter metrics",
