@@ -110,10 +110,10 @@ func TestSkip(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, version := range []int{2, 3} {
 		files := longRecords(version, r)
-		for range 20 {
+		for range 10 {
 			sameMoves(t, files, r)
 		}
-		for range 40 {
+		for range 10 {
 			damaged := fstest.MapFS{}
 			for name, f := range files {
 				damaged[name] = f
