@@ -56,7 +56,7 @@ func (h *host) addProcessors(u *usage, before, now *pdu.Result, elapsed time.Dur
 			u.busiest, u.busy = i, busy
 		}
 	}
-	u.cpu /= float64(h.cpus)
+	u.cpu = float64(float32(u.cpu) / float32(h.cpus))
 }
 
 // busySeconds is how many seconds a processor has been busy. As in pmclient(1) the values are floats of 32 bits: milliseconds,
