@@ -85,9 +85,6 @@ func (p *printer) metricLabels(d pdu.Desc, item pdu.LabelSet) []pdu.LabelSet {
 // instLabels yields the labels of the instances of a domain. If there are none, each instance has a set without labels.
 func (p *printer) instLabels(d pdu.InDom) iter.Seq[pdu.LabelSet] {
 	return func(yield func(pdu.LabelSet) bool) {
-		if d == pdu.NoInDom {
-			return
-		}
 		sets := cachedSets(p, &p.labelCache.insts, d, func() ([]pdu.LabelSet, error) { return p.pc.InstanceLabels(p.ctx, d) })
 		for _, s := range sets {
 			if !yield(s) {
@@ -135,7 +132,12 @@ func (p *printer) printSeries(name string, d pdu.Desc, labels pdu.LabelSet) {
 
 // printInstances prints the series identifiers and the labels of the instances of a metric.
 func (p *printer) printInstances(d pdu.Desc, labels pdu.LabelSet) {
+	if d.InDom == pdu.NoInDom {
+		return
+	}
 	insts := p.instLabels(d.InDom)
+	// The domain is that of the instances, which for a derived metric is another one.
+	above := p.inDomLabels(d.InDom.Domain(), d.InDom)
 	name := func(inst pdu.InstID, unknown string) string {
 		if name, ok := p.instances(d.InDom).names.Name(inst); ok {
 			return name
@@ -144,13 +146,13 @@ func (p *printer) printInstances(d pdu.Desc, labels pdu.LabelSet) {
 	}
 	if p.series {
 		// The labels of the cluster and of the metric do not count here, optional labels do.
-		above := p.inDomLabels(d.PMID.Domain(), d.InDom)
 		for s := range insts {
 			p.printf("    inst [%d or \"%s\"] series %s\n", s.Inst, tool.EscapeName(name(s.Inst, "DISAPPEARED")),
 				seriesID("instance", fmt.Sprintf(`"name":"%s","labels":%v`, name(s.Inst, "???"), mergeLabels(append(slices.Clip(above), s)))))
 		}
 	}
 	if p.labels {
+		labels = mergeLabels(append(slices.Clip(above), labels))
 		for s := range insts {
 			all := labels
 			if len(s.Labels) > 0 {
