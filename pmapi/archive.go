@@ -127,8 +127,9 @@ func (m Mode) String() string {
 //
 // In ModeForward and ModeBack, Fetch returns the values of the next record, or the one before, that
 // has any of the metrics; the first one at the origin, if there is one, and a metric that the
-// record lacks has no values; a record with which time turns round is passed over. In ModeInterp, the values are those at the position, made of the
-// records before and after it, and then the position moves on by step, which may be negative or 0.
+// record lacks has no values; a record with which time turns round is passed over. In ModeInterp,
+// the values are those at the position, made of the records before and after it, and then the
+// position moves on by step, which may be negative or 0.
 // A counter has a value on the line between both records, others the value before. There is none
 // across a mark, before the first record of a metric and after its last, except that a discrete metric
 // keeps its last value.
@@ -201,8 +202,8 @@ func (c *Context) ArchiveEnd(ctx context.Context) (time.Time, error) {
 }
 
 // InstancesEver returns the instances that a domain had at any time in the archives, each by its
-// latest name: those that it had last, then those that it had last before that, and so on. Errors: pdu.ErrNotArchive, pdu.ErrInDom, pdu.ErrInDomLog. The
-// counterpart of pmGetInDomArchive(3).
+// latest name: those that it had last, then those that it had last before that, and so on. Errors:
+// pdu.ErrNotArchive, pdu.ErrInDom, pdu.ErrInDomLog. The counterpart of pmGetInDomArchive(3).
 func (c *Context) InstancesEver(ctx context.Context, d pdu.InDom) ([]pdu.Instance, error) {
 	list, err := c.instancesEver(ctx, pdu.InstanceReq{InDom: d, Inst: pdu.NoInst})
 	return list, c.fail("instances", d.String(), err)
