@@ -41,7 +41,7 @@ type EventKind int
 const (
 	EventRewind   EventKind = iota // steps go backward now; there are no fetches meanwhile
 	EventPosition                  // the next fetch is at another position
-	EventResume                    // the next fetch comes after a pause
+	EventResume                    // the next fetch comes after a pause; live, after all that is not a step forward
 	EventInterval                  // there is another interval
 	EventZone                      // times are to be printed in another zone
 	EventEnd                       // the archive has ended
@@ -126,9 +126,10 @@ func (c *Control) goOn(ctx context.Context, m Message) error {
 	}
 	archive := m.Source == SourceArchive
 	switch {
-	case was == paused:
+	case was == starting:
+	case was == paused || !archive:
 		c.notify(Event{Kind: EventResume})
-	case was != starting && archive:
+	default:
 		c.notify(Event{Kind: EventPosition})
 	}
 	if c.state = goingOn; m.Delta != c.Delta && was != starting {

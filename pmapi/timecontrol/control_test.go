@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -157,5 +158,27 @@ func TestControl(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestControlLive has steps of a source whose position no server sets, after others that are none.
+func TestControlLive(t *testing.T) {
+	const rewind, resume = "\n[Time Control] Rewind/Reverse ...\n", "\n[Time Control] Resume ...\n"
+	step := timecontrol.Message{Command: timecontrol.CommandStep, State: timecontrol.Forward, Delta: time.Second, Position: recordedStart}
+	back := step
+	back.State = timecontrol.Backward
+	play := timecontrol.Message{Command: timecontrol.CommandMode, State: timecontrol.Forward}
+	stop := timecontrol.Message{Command: timecontrol.CommandMode, State: timecontrol.Stopped}
+	script := []timecontrol.Message{step, step, back, step, play, step, stop, step, {Command: timecontrol.CommandDrag}, step}
+	var got []string
+	for _, line := range scriptedControl(t, timecontrol.SourceHost, script) {
+		if strings.HasPrefix(line, "fetch") {
+			line = "fetch"
+		}
+		got = append(got, line)
+	}
+	want := []string{"fetch", "fetch", rewind, resume, "fetch", resume, "fetch", resume, "fetch", resume, "fetch"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -58,7 +58,10 @@ func (c *Command) TimeControl(ctx context.Context, pc *pmapi.Context, interval t
 	default:
 		return nil, c.Errorf("pmTimeConnect: %w", Cause(err))
 	}
-	if set.Zone == "" {
+	if c.given.zone != "" {
+		set.Label = c.given.zone
+	}
+	if set.Zone = withOffset(set.Zone); set.Zone == "" {
 		set.Zone = environmentZone()
 	}
 	var conn *timecontrol.Conn

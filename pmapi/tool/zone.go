@@ -37,11 +37,14 @@ func LoadZone(tz string) *time.Location {
 
 // newZone returns the time zone that pmNewZone(3) makes of a value of TZ. Three letters, as "UTC" but also "EST", are the
 // name of a zone with offset 0.
-func newZone(tz string) *time.Location {
+func newZone(tz string) *time.Location { return LoadZone(withOffset(tz)) }
+
+// withOffset gives a zone that is but a name, such as UTC, the offset that a TZ needs.
+func withOffset(tz string) string {
 	if len(tz) == 3 {
 		tz += "+0"
 	}
-	return LoadZone(tz)
+	return tz
 }
 
 // LocalZone returns the time zone of the environment's TZ, or else the local one. The time package alone takes only names
