@@ -31,7 +31,7 @@ type command struct {
 }
 
 func newCommand() *command {
-	c := &command{Command: tool.Command{Name: "pmstat", Synopsis: "[options]", Multi: true, ZoneNote: true}}
+	c := &command{Command: tool.Command{Name: "pmstat", Synopsis: "[options]", Multi: true, ZoneNote: true, TimeControlled: true}}
 	c.AddOptions("General options", c.Standard("align", "archive", "debug", "guimode", "host", "namespace", "origin", "guiport",
 		"start", "samples", "finish", "interval", "timezone", "hostzone", "version", "help")...)
 	c.AddOptions("Alternate sources", c.Standard("hostsfile", "local-PMDA")...)
@@ -64,18 +64,19 @@ func run(ctx context.Context, c *command) error {
 		return err
 	}
 	c.Interval = cmp.Or(c.Interval, defaultInterval)
-	for _, s := range sources {
-		if s.isArchive {
-			if err := s.pc.SetMode(ctx, pmapi.ModeInterp, c.Origin, c.Interval); err != nil {
-				return err
-			}
-		}
-	}
 	r := &report{
 		command: c, out: bufio.NewWriter(tool.NewEscapeWriter(os.Stdout)), sources: sources,
 		several: len(sources) > 1, samples: c.samples(), rows: headerRows(),
 	}
 	defer r.out.Flush()
+	if c.UsesTimeControl() {
+		if err := r.followTimeControl(ctx); err != nil {
+			return err
+		}
+		defer r.control.Conn.Close()
+	} else if err := c.setMode(ctx, sources); err != nil {
+		return err
+	}
 	return r.print(ctx)
 }
 
@@ -139,6 +140,18 @@ func (c *command) open(ctx context.Context) (sources []*source, err error) {
 		return nil, c.Errorf("No place to get data from!")
 	}
 	return sources, nil
+}
+
+// setMode has all archives read at the interval, from the origin on.
+func (c *command) setMode(ctx context.Context, sources []*source) error {
+	for _, s := range sources {
+		if s.isArchive {
+			if err := s.pc.SetMode(ctx, pmapi.ModeInterp, c.Origin, c.Interval); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // uniqueNames leaves out names that have come before.

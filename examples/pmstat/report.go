@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/timecontrol"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
@@ -18,6 +19,10 @@ type report struct {
 	several bool // sources, whose hosts' names stand before the rows
 	samples int  // 0 for no end
 	rows    int  // how many rows there are below a header
+
+	control *timecontrol.Control // nil without -g and -p
+	moved   bool                 // the server has changed what the header says
+	beyond  bool                 // the end of an archive
 }
 
 // print prints the rows of all samples.
@@ -25,16 +30,25 @@ func (r *report) print(ctx context.Context) error {
 	for _, s := range r.sources {
 		_ = s.fetch(ctx) // only the rates of the first row need it
 	}
+	again := false
 	for n := 0; r.samples == 0 || n < r.samples; n++ {
-		if r.rows <= 0 || n*len(r.sources)%r.rows < len(r.sources) {
+		if again || r.rows <= 0 || n*len(r.sources)%r.rows < len(r.sources) {
 			r.printHeader()
 		}
 		r.out.Flush()
-		if r.pause || !r.sources[0].isArchive {
-			time.Sleep(r.Interval)
+		var err error
+		if again, err = r.await(ctx); err != nil {
+			return err
+		} else if again {
+			continue
 		}
 		for _, s := range r.sources {
-			r.printSample(ctx, s)
+			if err := r.printSample(ctx, s); err != nil {
+				return err
+			}
+		}
+		if err := r.acknowledge(); err != nil {
+			return err
 		}
 		if r.ended(ctx) {
 			r.out.Flush()
@@ -44,11 +58,22 @@ func (r *report) print(ctx context.Context) error {
 	return nil
 }
 
+// await waits for the next sample: one of an archive at once, except with -P. again is true if the header comes once more instead.
+func (r *report) await(ctx context.Context) (again bool, err error) {
+	if r.control != nil {
+		return r.awaitStep(ctx)
+	}
+	if r.pause || !r.sources[0].isArchive {
+		time.Sleep(r.Interval)
+	}
+	return false, nil
+}
+
 // ended reports whether there will be nothing more to print. A source without data goes on, as long as -s or -T limits that: it
 // may be an archive whose beginning is still to come.
 func (r *report) ended(ctx context.Context) bool {
 	for _, s := range r.sources {
-		if !s.dropped && (r.samples > 0 || s.printed || !s.isPast(ctx)) {
+		if !s.dropped && (r.control != nil || r.samples > 0 || s.printed || !s.isPast(ctx)) {
 			return false
 		}
 	}
@@ -56,13 +81,12 @@ func (r *report) ended(ctx context.Context) bool {
 }
 
 // printSample fetches and prints the sample of a source.
-func (r *report) printSample(ctx context.Context, s *source) {
+func (r *report) printSample(ctx context.Context, s *source) error {
 	if r.several {
 		r.printNode(s)
 	}
 	if s.dropped {
-		r.out.WriteByte('\n')
-		return
+		return r.out.WriteByte('\n')
 	}
 	err := s.fetch(ctx)
 	switch code := pdu.FromError(err); {
@@ -72,12 +96,15 @@ func (r *report) printSample(ctx context.Context, s *source) {
 	case code == pdu.ErrIPC || code == pdu.ErrTimeout:
 		fmt.Fprintf(r.out, " Fetch failed. Reconnecting ...\n")
 		_ = s.pc.Reconnect(ctx) // the next fetch says whether it has succeeded
+	case code == pdu.ErrEOL && r.control != nil:
+		return r.atEnd()
 	case code == pdu.ErrEOL && !s.printed:
 		fmt.Fprintf(r.out, " No data in the archive\n")
 	default:
 		fmt.Fprintf(r.out, " pmFetchGroup: %v\n", tool.Cause(err))
 		s.dropped = true
 	}
+	return nil
 }
 
 // printNode prints the name of a source's host: its beginning, or with -l its end.
