@@ -13,23 +13,26 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestStarted has our pmval start the server, and compares the rows that it prints with what it prints without.
+// TestStarted has our tools start the server, and compares the rows that they print with what they print without.
 func TestStarted(t *testing.T) {
-	const metric = "../../archive/testdata/v3/sample.bin"
-	pmval := pcptest.Build(t, "./examples/pmval")
 	env := []string{"PATH=" + filepath.Dir(pcptest.Build(t, "./examples/pmtime")) + string(os.PathListSeparator) + os.Getenv("PATH")}
-	args := []string{pmval, "-t", "250msec", metric}
-	want, errs, status := pcptest.Run(t, env, "", args...)
-	if status != 0 {
-		t.Fatal(errs)
-	}
-	got, errs, status := pcptest.Run(t, env, "", slices.Insert(args, 1, "-g")...)
-	rows := regexp.MustCompile(`(?m)^\d\d:.*\n`)
-	if diff := cmp.Diff(rows.FindAllString(want, -1), rows.FindAllString(got, -1)); diff != "" || len(rows.FindAllString(got, -1)) < 3 {
-		t.Errorf("rows without a server (-) and with it (+):\n%s", diff)
-	}
-	if end := "\n[Time Control] End of Archive ...\n"; !strings.HasSuffix(got, end) || errs != "\npmval: Time Control dialog exited, goodbye.\n" || status != 1 {
-		t.Errorf("exit status %d, %q\n%s\nwant it to end with %q", status, errs, got, end)
+	for _, tt := range []struct{ tool, args string }{
+		{"pmval", "-t 250msec ../../archive/testdata/v3/sample.bin"},
+		{"pmstat", "-t 2 -a ../pmstat/testdata/archive/host"},
+	} {
+		t.Run(tt.tool, func(t *testing.T) {
+			args := append([]string{pcptest.Build(t, "./examples/"+tt.tool)}, strings.Fields(tt.args)...)
+			want, _, _ := pcptest.Run(t, env, "", args...)
+			got, errs, status := pcptest.Run(t, env, "", slices.Insert(args, 1, "-g")...)
+			rows := regexp.MustCompile(`(?m)^(\d\d:| +\d+\.\d\d ).*\n`)
+			if diff := cmp.Diff(rows.FindAllString(want, -1), rows.FindAllString(got, -1)); diff != "" || len(rows.FindAllString(got, -1)) < 3 {
+				t.Errorf("rows without a server (-) and with it (+):\n%s", diff)
+			}
+			exited := "\n" + tt.tool + ": Time Control dialog exited, goodbye.\n"
+			if end := "\n[Time Control] End of Archive ...\n"; !strings.HasSuffix(got, end) || errs != exited || status != 1 {
+				t.Errorf("exit status %d, %q\n%s\nwant it to end with %q", status, errs, got, end)
+			}
+		})
 	}
 }
 
