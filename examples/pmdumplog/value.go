@@ -2,13 +2,12 @@ package main
 
 import (
 	"cmp"
-	"encoding/binary"
-	"math"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/examples/internal/lognum"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -76,30 +75,10 @@ func (d *dumper) appendValue(b []byte, m *metric, s pdu.ValueSet, i int) []byte 
 		b = append(b, "] "...)
 	}
 	b = append(b, "value "...)
-	if a, ok := untypedAtom(s, i, m.desc.Type); ok {
+	if a, ok := lognum.Untyped(s, i, m.desc.Type); ok {
 		return append(format.Append(b, a), '\n')
 	}
 	return append(format.AppendValue(b, s, i, m.desc.Type), '\n')
-}
-
-// untypedAtom is the value of 64 bits in a block without a type, as there are in old archives. As PCP's tool it takes its
-// bytes to be in the order of this computer; they are in that of the one that wrote them.
-func untypedAtom(s pdu.ValueSet, i int, t pdu.Type) (a pdu.Atom, ok bool) {
-	if t != pdu.Type64 && t != pdu.TypeU64 && t != pdu.TypeDouble {
-		return a, false
-	}
-	block := s.Atom(i, pdu.TypeAggregate) // which it is if the block has no type
-	if block.Type != pdu.TypeAggregate || len(block.Bytes()) != 8 {
-		return a, false
-	}
-	switch bits := binary.NativeEndian.Uint64(block.Bytes()); t {
-	case pdu.Type64:
-		return pdu.Int64(int64(bits)), true
-	case pdu.TypeU64:
-		return pdu.Uint64(bits), true
-	default:
-		return pdu.Float64(math.Float64frombits(bits)), true
-	}
 }
 
 // An inDomNames has the texts of the instances of one state of an instance domain, such as 5403 or "5403".

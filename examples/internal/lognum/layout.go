@@ -88,7 +88,7 @@ func (l *layout[M]) addValues(set *Set[M], values pdu.ValueSet, raw []byte, at i
 			n.Value = number64(m.Desc.Type, binary.BigEndian.Uint64(raw[v.block+4:]))
 		default:
 			l.same = false
-			n.Value, n.Err = oddNumber(values.Atom(i, m.Desc.Type), m.Desc.Type)
+			n.Value, n.Err = oddNumber(values, i, m.Desc.Type)
 		}
 		inst := pdu.InstID(v.pair >> 32)
 		if m.Desc.InDom == pdu.NoInDom {
@@ -200,9 +200,13 @@ func number64(t pdu.Type, bits uint64) float64 {
 }
 
 // oddNumber is the number in a value that is encoded in an unusual way. It must be of the metric's type.
-func oddNumber(a pdu.Atom, t pdu.Type) (float64, pdu.Error) {
+func oddNumber(s pdu.ValueSet, i int, t pdu.Type) (float64, pdu.Error) {
+	a := s.Atom(i, t)
 	if a.Type != t {
 		return 0, pdu.ErrConv
+	}
+	if untyped, ok := Untyped(s, i, t); ok {
+		a = untyped
 	}
 	v, err := pdu.As[float64](a)
 	return v, pdu.FromError(err)
