@@ -67,9 +67,7 @@ func (k *checker) open(ctx context.Context, c *tool.Command) error {
 		return failed
 	}
 	k.set, k.arch, k.label = set, set.Archives()[0], set.Label()
-	k.nameSpace = cmp.Or(k.names, set.Metadata().Names())
-	c.SetArchiveZone(k.label.Host, k.label.TimeZone)
-	k.clock = logtext.Clock{Location: c.Location, Digits: logtext.Millis}
+	k.nameSpace = cmp.Or(c.Names(), set.Metadata().Names())
 	end, err := set.End()
 	if err != nil {
 		k.endless, end = true, endOfTime
@@ -77,10 +75,11 @@ func (k *checker) open(ctx context.Context, c *tool.Command) error {
 		k.printf("\nWARNING: This archive is sufficiently damaged that it may not be possible to\n" +
 			"         produce complete information.  Continuing and hoping for the best.\n\n")
 	}
-	k.options.window.Location = c.Location
-	if k.span, err = k.options.window.Window(k.label.Start, end); err != nil {
-		return c.Errorf("invalid time window.\n%w\n", err)
+	if err := c.SetArchiveTimes(k.label.Host, k.label.TimeZone, k.label.Start, end); err != nil {
+		return err
 	}
+	k.clock = logtext.Clock{Location: c.Location, Digits: logtext.Millis}
+	k.span = pmapi.Window{Start: c.Begin, End: c.End}
 	if k.options.label {
 		k.printLabel()
 	}

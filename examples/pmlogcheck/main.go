@@ -8,14 +8,11 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"os"
 	"strings"
 
-	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
-	"github.com/pcp-go/pcp/pmns"
 )
 
 // options are those of the command line.
@@ -24,8 +21,6 @@ type options struct {
 	metaOnly bool
 	verbose  int
 	noWraps  bool
-	window   pmapi.WindowSpec // of -S and -T
-	names    *pmns.Tree       // of -n; nil without
 }
 
 func main() {
@@ -49,24 +44,12 @@ func isTerminal(f *os.File) bool {
 }
 
 func newCommand(o *options) *tool.Command {
-	c := &tool.Command{Name: "pmlogcheck", Synopsis: "[options] archive", OperandSource: true, ZoneNote: true}
-	names := c.Standard("namespace")[0]
-	check := names.Set
-	names.Set = func(file string) (err error) {
-		if err = check(file); err == nil {
-			o.names, err = pmns.Load(file)
-		}
-		return err
-	}
-	point := func(variable *string) func(string) error {
-		return func(value string) error { *variable = cmp.Or(value, "@today"); return nil }
-	}
-	start, finish := c.Standard("start")[0], c.Standard("finish")[0]
-	start.Set, finish.Set = point(&o.window.Start), point(&o.window.Finish)
+	c := &tool.Command{Name: "pmlogcheck", Synopsis: "[options] archive", OperandSource: true, OperandArchive: true, ZoneNote: true}
 	c.AddOptions("Options",
 		tool.Option{Short: 'l', Long: "label", Help: "print the archive label", Set: tool.Flag(&o.label)},
-		tool.Option{Short: 'm', Long: "metadataonly", Help: "skip checking log data volumes", Set: tool.Flag(&o.metaOnly)},
-		names, start, finish,
+		tool.Option{Short: 'm', Long: "metadataonly", Help: "skip checking log data volumes", Set: tool.Flag(&o.metaOnly)})
+	c.Options = append(c.Options, c.Standard("namespace", "start", "finish")...)
+	c.Options = append(c.Options,
 		tool.Option{Short: 'v', Long: "verbose", Help: "verbose output", Set: func(string) error { o.verbose++; return nil }},
 		tool.Option{Short: 'w', Long: "nowrap", Help: "suppress counter wrap warnings", Set: tool.Flag(&o.noWraps)})
 	c.Options = append(c.Options, c.Standard("timezone", "hostzone", "debug", "help")...)
@@ -81,6 +64,8 @@ func run(ctx context.Context, c *tool.Command, o *options, errs *bufio.Writer) e
 		return err
 	case len(args) == 0:
 		return c.UsageErrorf("Error: no archive specified\n\n")
+	case len(c.Hosts()) > 0: // of the environment
+		return c.Errorf("only one host or archive allowed")
 	}
 	k := &checker{options: o, errs: errs}
 	defer k.close()

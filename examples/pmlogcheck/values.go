@@ -43,7 +43,7 @@ func (k *checker) checkValues() error {
 	k.trace("%s: start pass3\n", k.base)
 	s := &scan{checker: k, reader: lognum.NewReader[*metric](k.set.Metadata()), cursor: k.set.Cursor(), volume: k.label.Volume,
 		names: map[pdu.InDom]tool.InstanceNames{}}
-	if k.options.window.Start != "" {
+	if !k.span.Start.Equal(k.label.Start) {
 		s.prior = k.span.Start
 	}
 	err := s.seek()

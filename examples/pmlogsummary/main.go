@@ -7,7 +7,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,9 +15,7 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/internal/cnum"
-	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
-	"github.com/pcp-go/pcp/pmns"
 )
 
 // show says what is printed. Its fields are the options.
@@ -30,8 +27,6 @@ type show struct {
 	bins                         int
 	precision                    int
 	delimiter                    byte
-	window                       pmapi.WindowSpec // of -S and -T
-	names                        *pmns.Tree       // of -n; nil without
 }
 
 // Limits of the numbers in options.
@@ -53,24 +48,12 @@ func main() {
 const outBuffer = 64 << 10
 
 func newCommand(s *show) *tool.Command {
-	c := &tool.Command{Name: "pmlogsummary", Synopsis: "[options] archive [metricname ...]", OperandSource: true, ZoneNote: true}
+	c := &tool.Command{Name: "pmlogsummary", Synopsis: "[options] archive [metricname ...]", OperandSource: true, OperandArchive: true, ZoneNote: true}
 	flag := tool.Flag
 	do := func(f func()) func(string) error {
 		return func(string) error { f(); return nil }
 	}
-	point := func(variable *string) func(string) error {
-		return func(value string) error { *variable = cmp.Or(value, "@today"); return nil }
-	}
-	names := c.Standard("namespace")[0]
-	check := names.Set
-	names.Set = func(file string) (err error) {
-		if err = check(file); err == nil {
-			s.names, err = pmns.Load(file)
-		}
-		return err
-	}
-	start, finish := c.Standard("start")[0], c.Standard("finish")[0]
-	start.Set, finish.Set = point(&s.window.Start), point(&s.window.Finish)
+	names, start, finish := c.Standard("namespace")[0], c.Standard("start")[0], c.Standard("finish")[0]
 	c.AddOptions("Options",
 		tool.Option{Short: 'a', Long: "all", Help: "print all information (equivalent to -blmMy)", Set: do(s.all)},
 		tool.Option{Short: 'b', Help: "print both stochastic and time averages for counter metrics",
@@ -146,24 +129,27 @@ func parseNumber(value string) (n int64, ok bool) {
 // run prints what the command line asks for.
 func run(ctx context.Context, c *tool.Command, s *show, out *bufio.Writer) error {
 	args, err := c.Parse(os.Args[1:])
+	archives := c.Archives()
+	if len(archives) == 0 && len(args) > 0 {
+		archives, args = args[:1], args[1:]
+	}
 	switch {
 	case err != nil:
 		return err
-	case len(args) == 0:
+	case len(archives) == 0:
 		return c.UsageErrorf("Error: no archive specified\n\n")
+	case len(c.Hosts()) > 0: // of the environment
+		return c.Errorf("only one host or archive allowed")
 	}
-	m, err := openSummary(ctx, c, s, args[0])
+	m, err := openSummary(ctx, c, s, archives[0])
 	if err != nil {
 		return err
 	}
 	defer m.set.Close()
 	m.out = out
-	c.SetArchiveZone(m.label.Host, m.label.TimeZone)
-	m.clock.Location = c.Location
-	if err := m.setWindow(); err != nil {
-		return c.Errorf("invalid time window.\n%w\n", err)
+	if err := m.setTimes(c); err != nil {
+		return err
 	}
-	m.choose(args[1:])
 	if s.label {
 		m.printLabel()
 	}
@@ -175,6 +161,6 @@ func run(ctx context.Context, c *tool.Command, s *show, out *bufio.Writer) error
 			return err
 		}
 	}
-	m.print()
+	m.print(args)
 	return m.failed
 }

@@ -25,18 +25,19 @@ func (m *summary) printLabel() {
 	m.out.Write(append(b, '\n'))
 }
 
-// print prints the statistics of the metrics in their order.
-func (m *summary) print() {
+// print prints the statistics of the metrics of the arguments in their order.
+func (m *summary) print(args []string) {
 	if m.heading {
 		m.printHeading()
 	}
-	for i := range m.wanted {
-		known := m.reader.Metric(m.wanted[i].id)
+	wanted := m.lookup(args)
+	for i := range wanted {
+		known := m.reader.Metric(wanted[i].id)
 		if known == nil || known.State.printed {
 			continue
 		}
 		known.State.printed = true
-		m.printMetric(&m.wanted[i], known.State, known.Insts)
+		m.printMetric(&wanted[i], known.State, known.Insts)
 	}
 }
 

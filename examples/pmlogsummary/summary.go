@@ -39,8 +39,6 @@ type summary struct {
 	until     stamp
 	wraps     bool // counters that have decreased have passed their greatest value
 
-	wanted []selection
-	chosen map[pdu.PMID]bool // nil for all
 	reader *lognum.Reader[*metric]
 	failed error
 	buf    []byte
@@ -57,7 +55,6 @@ type selection struct {
 type metric struct {
 	id      pdu.PMID
 	desc    pdu.Desc
-	wanted  bool
 	scale   float64  // of the time in the units of a counter, to seconds
 	wrap    float64  // how many values a counter has; 0 if it cannot wrap
 	series  []series // as the reader has them
@@ -78,7 +75,7 @@ func openSummary(ctx context.Context, c *tool.Command, s *show, name string) (*s
 		return nil, c.Errorf("Cannot open archive \"%s\": %w", tool.Escape(name), tool.Cause(err))
 	}
 	m.set, m.meta, m.label = set, set.Metadata(), set.Label()
-	m.nameSpace = cmp.Or(s.names, m.meta.Names())
+	m.nameSpace = cmp.Or(c.Names(), m.meta.Names())
 	m.reader = lognum.NewReader[*metric](m.meta)
 	m.clock = logtext.Clock{Digits: logtext.Millis}
 	m.findEnd()
@@ -97,26 +94,25 @@ func (m *summary) findEnd() {
 		"         produce complete information.  Continuing and hoping for the best.\n\n")
 }
 
-// setWindow sets the time window.
-func (m *summary) setWindow() error {
-	m.window.Location = m.clock.Location
-	w, err := m.window.Window(m.label.Start, m.end)
-	m.endless = m.endless && w.End.Equal(m.end)
-	if err == nil {
-		m.from, m.until = stampOf(w.Start), stampOf(w.End)
+// setTimes sets the zone and the time window.
+func (m *summary) setTimes(c *tool.Command) error {
+	if err := c.SetArchiveTimes(m.label.Host, m.label.TimeZone, m.label.Start, m.end); err != nil {
+		return err
 	}
-	return err
+	m.clock.Location = c.Location
+	m.endless = m.endless && c.End.Equal(m.end)
+	m.from, m.until = stampOf(c.Begin), stampOf(c.End)
+	return nil
 }
 
-// choose finds the metrics of the arguments, or all metrics if there are none.
-func (m *summary) choose(args []string) {
+// lookup finds the metrics of the arguments, or all metrics if there are none.
+func (m *summary) lookup(args []string) (wanted []selection) {
 	if len(args) == 0 {
 		for name, id := range m.nameSpace.All() {
-			m.wanted = append(m.wanted, selection{name, id, nil})
+			wanted = append(wanted, selection{name, id, nil})
 		}
-		return
+		return wanted
 	}
-	m.chosen = map[pdu.PMID]bool{}
 	for _, arg := range args {
 		spec, err := pmapi.ParseMetricSpec(arg, pmapi.SourceArchive, m.name)
 		if err != nil {
@@ -129,23 +125,19 @@ func (m *summary) choose(args []string) {
 			continue
 		}
 		for name, id := range found {
-			m.wanted = append(m.wanted, selection{name, id, spec.Instances})
-			m.chosen[id] = true
+			wanted = append(wanted, selection{name, id, spec.Instances})
 		}
 	}
+	return wanted
 }
 
 // newMetric makes what is kept of a metric.
 func (m *summary) newMetric(known *lognum.Metric[*metric]) *metric {
 	n := &metric{id: known.ID, desc: known.Desc, scale: 1}
-	if m.chosen != nil && !m.chosen[n.id] {
-		return n
-	}
 	if !known.Known {
 		m.warn(n, "cannot find descriptor", pdu.ErrPMIDLog)
 		return n
 	}
-	n.wanted = true
 	switch n.desc.Type {
 	case pdu.Type32, pdu.TypeU32:
 		n.wrap = 1 << 32
@@ -238,7 +230,7 @@ func (m *summary) eachSet(sets []lognum.Set[*metric], now stamp, add func(*metri
 			set.State = n
 		}
 		switch {
-		case !n.wanted:
+		case !set.Known:
 		case set.Err != nil:
 			m.warn(n, "failed in archive value fetch", set.Err)
 		case len(set.Numbers) > 0:

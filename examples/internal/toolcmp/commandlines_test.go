@@ -15,7 +15,7 @@ var same = flag.Bool("same", false, "compare the tools of the real PCP with them
 const mostDiffering = 2
 
 func TestCommandLines(t *testing.T) {
-	pcptest.Need(t, "pmcd", "pminfo", "pmprobe", "pmval", "pmevent", "pmstore", "pmerr", "pmclient", "pmstat", "pmdumplog", "pmloglabel", "pmlogsize", testSuite+"/archives")
+	pcptest.Need(t, "pmcd", "pminfo", "pmprobe", "pmval", "pmevent", "pmstore", "pmerr", "pmclient", "pmstat", "pmdumplog", "pmloglabel", "pmlogsize", "pmlogsummary", "pmlogcheck", testSuite+"/archives")
 	vars := variables(t)
 	r := Runner{Program: func(tool string) string { return pcptest.Build(t, "./examples/"+tool) }}
 	if *same {
