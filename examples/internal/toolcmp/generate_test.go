@@ -139,6 +139,13 @@ func (g *generator) subject(ctx context.Context, name string) *subject {
 	return a
 }
 
+// several reports whether the subject is a list of archives, or a directory of them.
+func (a *subject) several() bool {
+	return strings.Contains(a.name, ",") || slices.ContainsFunc(archiveSets, func(set []string) bool {
+		return len(set) == 1 && a.name == filepath.Join(testSuite, "archives", set[0])
+	})
+}
+
 func (a *subject) findInstances(ctx context.Context, pc *pmapi.Context) {
 	ids, _ := pc.Lookup(ctx, a.metrics)
 	descs, _ := pc.Descs(ctx, ids)
@@ -304,7 +311,10 @@ func (g *generator) pmlogsummary() []string {
 	}
 	args = append(args, g.maybe(8, "-B", fmt.Sprint(1+g.IntN(6)))...)
 	args = append(args, g.maybe(8, "-p", fmt.Sprint(g.IntN(6)))...)
-	args = append(args, g.maybe(3, "-S", g.point())...)
+	if label := slices.Contains(args, "-a") || slices.Contains(args, "-l"); !label || !g.a.several() {
+		// With the label of several archives PCP's tool reads that with the start of the window from its own start.
+		args = append(args, g.maybe(3, "-S", g.point())...)
+	}
 	args = append(args, g.maybe(3, "-T", g.point())...)
 	args = append(args, g.zone()...)
 	args = append(args, g.a.name)
