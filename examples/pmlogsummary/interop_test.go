@@ -110,6 +110,7 @@ func TestInteropMetrics(t *testing.T) {
 		"pmlogsummary -l archives/ok-foo no.such.metric",
 		"pmlogsummary -v archives/540117-short kernel.all.load no.such.metric 'hinv[' hinv",
 		"pmlogsummary -v badarchives/badmeta-1 sample.colour",
+		"pmlogsummary -vB 3 archives/540117-short hinv.ncpu hinv.ncpu kernel.all.load no.such.metric",
 		"pmlogsummary -v badarchives/logsummary-bug kernel.all",
 		"pmlogsummary -v badarchives/archive-20141125-000009 proc.nprocs",
 		"pmlogsummary archives/dupname-b",

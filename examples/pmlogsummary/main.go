@@ -156,11 +156,12 @@ func run(ctx context.Context, c *tool.Command, s *show, out *bufio.Writer) error
 	if err := m.scan(); err != nil {
 		return err
 	}
+	wanted := m.lookup(args) // by PCP's tool after the scan, which may warn of all metrics
 	if s.bins > 0 {
-		if err := m.fillBins(); err != nil {
+		if err := m.fillBins(wanted); err != nil {
 			return err
 		}
 	}
-	m.print(args)
+	m.print(wanted)
 	return m.failed
 }

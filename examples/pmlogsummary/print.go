@@ -25,12 +25,11 @@ func (m *summary) printLabel() {
 	m.out.Write(append(b, '\n'))
 }
 
-// print prints the statistics of the metrics of the arguments in their order.
-func (m *summary) print(args []string) {
+// print prints the statistics of metrics in their order.
+func (m *summary) print(wanted []selection) {
 	if m.heading {
 		m.printHeading()
 	}
-	wanted := m.lookup(args)
 	for i := range wanted {
 		known := m.reader.Metric(wanted[i].id)
 		if known == nil || known.State.printed {

@@ -159,16 +159,23 @@ func (s *series) extend(now stamp) {
 	s.count++
 }
 
-// fillBins is the second pass, which counts the values of ranges. As in PCP's tool, it begins each series anew but for its
+// fillBins is the second pass, which counts the values of ranges, of some metrics. As in PCP's tool, it begins each series anew but for its
 // sums: what marks add to those they add twice.
-func (m *summary) fillBins() error {
-	for _, known := range m.reader.Metrics() {
-		n := known.State
-		for i := range n.series {
-			n.series[i].bins = make([]int, m.bins)
+func (m *summary) fillBins(wanted []selection) error {
+	for i := range wanted {
+		known := m.reader.Metric(wanted[i].id)
+		if known == nil || known.State.binned {
+			continue
+		}
+		known.State.binned = true
+		for i := range known.State.series {
+			known.State.series[i].bins = make([]int, m.bins)
 		}
 	}
 	return m.pass(func(n *metric, numbers []lognum.Number, now stamp) error {
+		if !n.binned {
+			return nil
+		}
 		for _, x := range numbers {
 			if known := int(x.Series) < len(n.series); known && x.Err == 0 && !math.IsNaN(x.Value) {
 				n.series[x.Series].addToBins(n, now, x.Value)

@@ -59,6 +59,7 @@ type metric struct {
 	wrap    float64  // how many values a counter has; 0 if it cannot wrap
 	series  []series // as the reader has them
 	warned  map[string]bool
+	binned  bool // its series have bins
 	printed bool
 }
 
