@@ -7,6 +7,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
 
@@ -20,8 +21,9 @@ import (
 // position on, backward in ModeBack. With an interval of 0, each row is what Fetch returns in the mode that is
 // set, such as the next record.
 //
-// The loop ends, without an error, when ctx ends or the source has no more values, as an archive at its end. It
-// ends with one error where an archive cannot be read on. When the context is closed, it ends at once, with one error, which is
+// The loop ends, without an error, when ctx ends or the source has no more values, as an archive at its end. Where an archive is
+// malformed there is one error, pdu.ErrLogRec, in the place of the rows that cannot be had. The loop goes on with those after
+// them; with an interval of 0 it ends there. When the context is closed, it ends at once, with one error, which is
 // net.ErrClosed. It may be left by break, and another Every may follow.
 //
 //	for now, err := range g.Every(ctx, time.Second) {
@@ -42,13 +44,17 @@ func (g *Group) Every(ctx context.Context, interval time.Duration) iter.Seq2[tim
 			return
 		}
 		began, due, pause := src.Now(), time.Duration(0), time.Duration(0)
+		malformed := false // the row before
 		for src.Sleep(pausing, pause) == nil || ctx.Err() == nil {
 			at := src.Now()
 			now, err := g.Fetch(ctx)
 			ended := err != nil && (hasEnded(ctx) || errors.Is(err, source.ErrEnd))
 			closed := errors.Is(err, net.ErrClosed) && g.c.isClosed() // else the body may close it
 			stuck := err != nil && archive != nil && src.Now().Equal(at)
-			if ended || !yield(now, err) || closed || stuck {
+			bad := archive != nil && errors.Is(err, pdu.ErrLogRec)
+			repeated := bad && malformed && !stuck
+			malformed = bad
+			if ended || !repeated && !yield(now, err) || closed || stuck {
 				return
 			}
 			passed := src.Now().Sub(began)

@@ -114,14 +114,37 @@ func (s *Source) find() error {
 	}
 	var err error
 	if s.mode == ModeBack {
-		if err = s.cursor.SeekPrev(s.position); errors.Is(err, pdu.ErrLogRec) {
-			err = nil // the records before a malformed one are good
-		}
+		err = s.findBack()
 	} else {
 		err = s.cursor.SeekNext(s.position)
 	}
 	s.seek = err != nil
 	return err
+}
+
+// findBack moves the cursor to where the records before the position are read from. If a malformed one is on the way there, this
+// is found from the end of the archives; if there is one on that way too, the records before the former are read.
+func (s *Source) findBack() error {
+	err := s.cursor.SeekPrev(s.position)
+	if !errors.Is(err, pdu.ErrLogRec) {
+		return err
+	}
+	place := s.cursor.Pos()
+	if err := s.cursor.SeekEnd(); err != nil {
+		s.cursor.SetPos(place)
+		return nil
+	}
+	for {
+		before := s.cursor.Pos()
+		if err := step(s.cursor, (*archive.Cursor).Prev); err != nil {
+			s.cursor.SetPos(place)
+			return nil
+		}
+		if !s.cursor.Time().After(s.position) {
+			s.cursor.SetPos(before)
+			return nil
+		}
+	}
 }
 
 // move reads the next record in the direction of the mode. As in the C library it leaves out records with which time turns
