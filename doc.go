@@ -33,7 +33,7 @@
 // # Reading metrics
 //
 // A context is a source of metrics, usually a connection to a collector in another
-// process or in this one. A group fetches metrics together and turns counters into
+// process or in this one; pmapi.Open makes one of archives. A group fetches metrics together and turns counters into
 // rates.
 //
 //	c, err := pmapi.Dial(ctx, "web1.example.com")

@@ -53,7 +53,7 @@ type Label struct {
 	Volume   int       // or VolumeMeta, VolumeIndex
 	Features uint32    // 0 in version 2
 	Host     string    // where the values are from
-	TimeZone string    // of that host, as in $TZ
+	TimeZone string    // of that host, as in $TZ; tool.LoadZone of pmapi/tool makes it a time.Location
 	ZoneInfo string    // of that host, such as ":Europe/Berlin"; "" in version 2
 }
 

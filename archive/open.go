@@ -22,7 +22,8 @@ const (
 type Options struct {
 	// FS has the files; nil means those of the operating system, by their paths. Its files
 	// should be io.ReaderAt; others are copied to temporary files. To keep symbolic links
-	// from leading out of a directory, use os.Root.FS.
+	// from leading out of a directory, use os.Root.FS. Names are those of fs.ValidPath, also
+	// with ./ before them or / after.
 	FS fs.FS
 	// TempDir is where compressed files are unpacked; "" means os.TempDir().
 	TempDir string

@@ -23,7 +23,8 @@ import (
 //
 // The context is at the start of the archives, in ModeForward, and goes on with each Fetch. A Group
 // needs no changes: its Every means archive time, and does not wait. Requests for metadata
-// are about the time of the position; see Context.Mode.
+// are about the time of the position; see Context.Mode. At the start, before the first record, there are
+// no instances and no labels yet: fetch once before Instances and Labels, or ask InstancesEver.
 //
 // Errors: pdu.ErrLogFile without a path or if a file is missing, fs.ErrNotExist,
 // and those of archive.Error. The counterpart of pmNewContext(3) with PM_CONTEXT_ARCHIVE.
@@ -190,7 +191,8 @@ func (c *Context) ArchiveLabel() (archive.Label, error) {
 }
 
 // ArchiveEnd returns the time of the last record. If the archives are being written, it may be
-// later at the next call. On a collector the error is pdu.ErrNotArchive; if no record
+// later at the next call; a last record that is cut short does not count, as of an archive that is being
+// written. On a collector the error is pdu.ErrNotArchive; if no record
 // is complete it is pdu.ErrLogRec. The counterpart of pmGetArchiveEnd(3).
 func (c *Context) ArchiveEnd(ctx context.Context) (time.Time, error) {
 	var end time.Time

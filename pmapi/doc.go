@@ -1,5 +1,5 @@
 // Package pmapi is the client side of Performance Co-Pilot: it reads metrics from
-// collectors, in other processes and in this one.
+// collectors, in other processes and in this one, and from archives.
 //
 //	c, err := pmapi.Dial(ctx, "web1.example.com")
 //	if err != nil {
@@ -41,17 +41,19 @@
 // # Sources
 //
 // A context reads from a source. A host is the usual one: a collector that the context
-// is connected to by a socket (Dial) or in memory (Local). Package pmapitest makes
+// is connected to by a socket (Dial) or in memory (Local). Open reads archives, and
+// Dialer.OpenSource opens one or the other. Package pmapitest makes
 // sources of another kind, without a collector, for tests. A context and its groups work
 // alike on any source; these depend on it:
 //
-//	            a host                        a source of pmapitest
-//	Time        of this computer              the test's
-//	Reconnect   makes another connection      also, unless the test has broken it
-//	HostName    what pmcd.hostname says       what the test says
-//	Dup         has a connection of its own   also
-//	Store       is sent to the agents         changes the value
-//	End of data none                          ends Group.Every, if the test sets it
+//	            a host                        archives                 a source of pmapitest
+//	Time        of this computer              of the records           the test's
+//	Metadata    of the present                as of the position       of the present
+//	Reconnect   makes another connection      reads what is appended   as of a host, unless the test has broken it
+//	HostName    what pmcd.hostname says       what the label says      what the test says
+//	Dup         has a connection of its own   has its own position     has a connection of its own
+//	Store       is sent to the agents         is pdu.ErrNotHost        changes the value
+//	End of data none                          ends Group.Every         ends it, too, if the test sets it
 //
 // On every source, event.flags and event.missed, the metrics that stand for the flags of
 // event records and for missed ones, have names, descriptors and help texts, but no values.
@@ -78,6 +80,11 @@
 //	pmNewContext, pmDestroyContext         Dial, Dialer.Dial, Context.Close
 //	pmDupContext, pmReconnectContext       Context.Dup, Context.Reconnect
 //	pmGetContextHostName                   Context.HostName
+//	PM_CONTEXT_ARCHIVE                     Open, ArchiveOptions.Open
+//	pmSetMode, pmSetModeHighRes            Context.SetMode, Context.Mode
+//	pmFetchArchive                         Context.FetchArchive
+//	pmGetArchiveLabel, pmGetArchiveEnd     Context.ArchiveLabel, Context.ArchiveEnd
+//	pmGetInDomArchive, pm…InDomArchive     Context.InstancesEver, Context.InstIDEver, Context.InstNameEver
 //	pmLookupName                           Context.Lookup
 //	pmNameID, pmNameAll                    Context.Name, Context.Names
 //	pmGetChildren, pmGetChildrenStatus     Context.Children
