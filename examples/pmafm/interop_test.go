@@ -121,6 +121,16 @@ sub/good list|
 sub/good list v|
 sub/good check|
 sub/good run pmshow|
+./good list|
+.//good list v|
+././good list|
+./good run pmshow|
+./good remove|
+sub/../good selections|
+./magic list|
+././magic list|
+sub/../magic list|
+./nosuch list|
 bad list|
 bad check|
 bad selections|

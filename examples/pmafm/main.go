@@ -69,7 +69,7 @@ func run(args []string) (status int) {
 type manager struct {
 	folio.Folio
 	name  string // of the folio's file, without its directory
-	dir   string // its directory, with a slash at the end; empty if the folio was named without one
+	dir   string // its directory, with a slash at the end; empty if the folio was named without one, or in "."
 	tools tools
 
 	hosts    []string // that are selected; nil for all
@@ -84,15 +84,16 @@ func open(path string) (*manager, error) {
 		return nil, fmt.Errorf("cannot open folio \"%s\"", path)
 	}
 	m := &manager{Folio: folio.Parse(text), name: filepath.Base(path)}
-	if !m.Magic || !m.Version {
-		return nil, fmt.Errorf("\"%s\" is not in PCP archive folio format", path)
-	}
-	if strings.ContainsRune(path, filepath.Separator) {
-		dir, err := filepath.Abs(filepath.Dir(path))
+	// "./name" is a name without a directory too, but "././name" has one.
+	if i := strings.LastIndexByte(path, filepath.Separator); i >= 0 && strings.TrimRight(path[:i], string(filepath.Separator)) != "." {
+		dir, err := filepath.Abs(path[:i+1])
 		if err != nil {
 			return nil, err
 		}
 		m.dir = strings.TrimSuffix(dir, string(filepath.Separator)) + string(filepath.Separator)
+	}
+	if !m.Magic || !m.Version {
+		return nil, fmt.Errorf("\"%s\" is not in PCP archive folio format", m.path(m.name))
 	}
 	return m, nil
 }
