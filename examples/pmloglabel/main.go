@@ -104,14 +104,9 @@ func (l *labeler) run(ctx context.Context, c *tool.Command) error {
 	if l.verbose {
 		fmt.Printf("Scanning for components of archive \"%s\"\n", tool.Escape(name))
 	}
-	found, err := archive.Options{}.Find(name)
-	if err == nil && (len(found) != 1 || len(found[0].Volumes) == 0) {
-		err = pdu.ErrLogFile
-	}
-	if err != nil {
+	if l.files, err = find(name); err != nil {
 		return c.Errorf("Cannot open archive \"%s\": %w", tool.Escape(name), tool.Cause(err))
 	}
-	l.files = found[0]
 	l.checkAll(ctx)
 	if l.rewrite {
 		if l.good != nil && l.version != 0 && l.version != l.good.Version {
@@ -123,6 +118,21 @@ func (l *labeler) run(ctx context.Context, c *tool.Command) error {
 		l.print(ctx, name)
 	}
 	return nil
+}
+
+// find finds the files of the one archive that a name stands for. A directory or a list of archives is none.
+func find(name string) (archive.Files, error) {
+	if info, err := os.Stat(name); name == "" || strings.Contains(name, ",") || err == nil && info.IsDir() {
+		return archive.Files{}, pdu.FromError(os.ErrNotExist)
+	}
+	found, err := archive.Options{}.Find(name)
+	if err != nil {
+		return archive.Files{}, err
+	}
+	if len(found[0].Volumes) == 0 || found[0].Meta == "" {
+		return archive.Files{}, pdu.ErrLogFile
+	}
+	return found[0], nil
 }
 
 // print prints the label, and when the archive ends.

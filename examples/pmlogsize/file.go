@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -16,14 +17,17 @@ import (
 // report prints what the bytes of a file are spent on. A file without a label is skipped.
 func (s *sizer) report(ctx context.Context, path string) error {
 	f, err := archive.Options{AnyFeature: true}.OpenFile(ctx, path)
+	if errors.Is(err, pdu.ErrLogFile) {
+		s.skip(path, misnamed(path))
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, tool.Cause(err))
 	}
 	defer f.Close()
 	label, err := f.Label()
 	if err != nil {
-		s.out.Flush()
-		fmt.Fprintf(os.Stderr, "%s: cannot load label record: %v\n", tool.Escape(path), tool.Cause(err))
+		s.skip(path, tool.Cause(err))
 		return nil
 	}
 	size, err := f.Size()
@@ -48,6 +52,30 @@ func (s *sizer) report(ctx context.Context, path string) error {
 		fmt.Fprintf(s.out, "  unaccounted for: %d bytes\n", size-used)
 	}
 	return err
+}
+
+// skip tells why a file is not reported on.
+func (s *sizer) skip(path string, why error) {
+	s.out.Flush()
+	fmt.Fprintf(os.Stderr, "%s: cannot load label record: %v\n", tool.Escape(path), why)
+}
+
+// misnamed is what is wrong with a file that has not the name of a file of an archive.
+func misnamed(path string) error {
+	const magic = 0x50052600 // of labels, with the version in the last byte
+	f, err := os.Open(path)
+	if err != nil {
+		return tool.Cause(err)
+	}
+	defer f.Close()
+	var head [8]byte
+	if _, err := io.ReadFull(f, head[:]); err != nil {
+		return pdu.ErrNoData
+	}
+	if binary.BigEndian.Uint32(head[4:])&^0xff != magic {
+		return pdu.ErrLabel
+	}
+	return pdu.ErrLogFile
 }
 
 func isCompressed(path string) bool {

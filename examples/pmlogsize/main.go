@@ -15,6 +15,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -87,10 +88,14 @@ func (s *sizer) run(ctx context.Context, c *tool.Command) error {
 	return nil
 }
 
-// files are the files that an argument stands for: itself, or those of an archive by name.
+// files are the files that an argument stands for: itself, or those of an archive by name. A directory or a list of archives
+// has none.
 func files(arg string) ([]string, error) {
-	if info, err := os.Stat(arg); err == nil && info.Mode().IsRegular() {
+	switch info, err := os.Stat(arg); {
+	case err == nil && info.Mode().IsRegular():
 		return []string{arg}, nil
+	case err == nil && info.IsDir(), strings.Contains(arg, ","):
+		return nil, fs.ErrNotExist
 	}
 	found, err := archive.Options{}.Find(arg)
 	if err != nil {
