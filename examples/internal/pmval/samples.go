@@ -67,10 +67,12 @@ func (p *printer) printGauge(ctx context.Context) error {
 }
 
 // printCounter prints how a counter changes. A sample that comes first, or after one without values, has no rate; it does
-// not count as a sample of -s. After one without values where there would have been a rate, the next is fetched at once.
+// not count as a sample of -s. After one without values where there would have been a rate, the next is fetched at once, and
+// is as the first one of all unless there was a rate before.
 func (p *printer) printCounter(ctx context.Context) error {
 	before, now := new(pdu.Result), new(pdu.Result)
-	hadValues, printed := false, false // of the sample before; whether there has been a row or a gap
+	hadValues, hadRate := false, false // of the sample before
+	printed := false                   // whether there has been a row or a gap
 	for {
 		if more, err := p.fetch(ctx, now); err != nil || !more {
 			return err
@@ -79,7 +81,6 @@ func (p *printer) printCounter(ctx context.Context) error {
 		hasValues := false
 		if p.mark {
 			p.printMark()
-			printed = printed && !hadValues
 		} else if hasValues = p.checkValues(p.values(now)); hasValues {
 			if err := p.updateLabels(ctx, p.values(now)); err != nil {
 				return err
@@ -96,9 +97,14 @@ func (p *printer) printCounter(ctx context.Context) error {
 		if (hadValues || !hasValues) && p.isLastSample() {
 			return nil
 		}
-		printed = printed || hadValues == hasValues
+		switch {
+		case hadValues == hasValues:
+			printed = true
+		case hadValues:
+			printed = hadRate && !p.mark
+		}
 		wait := hasValues || !hadValues
-		before, now, hadValues = now, before, hasValues
+		before, now, hadValues, hadRate = now, before, hasValues, hadValues && hasValues
 		if wait {
 			p.wait()
 		}
