@@ -76,7 +76,7 @@ func (s *sizer) run(ctx context.Context, c *tool.Command) error {
 	for _, arg := range args {
 		paths, err := files(arg)
 		if err != nil {
-			return &tool.ExitError{Status: 1, Message: fmt.Sprintf("Error: no PCP archive files match \"%s\"\n", arg), Err: err}
+			return noFiles(arg, err)
 		}
 		s.findNames(ctx, arg)
 		for _, path := range paths {
@@ -117,6 +117,17 @@ func files(arg string) ([]string, error) {
 	}
 	slices.Sort(paths)
 	return paths, nil
+}
+
+// noFiles is the error of an argument without files: of the directory where they would be, if it cannot be read.
+func noFiles(arg string, err error) error {
+	message := fmt.Sprintf("Error: no PCP archive files match \"%s\"\n", arg)
+	dir := strings.TrimRight(arg, "/")
+	dir = strings.TrimRight(dir[:strings.LastIndexByte(dir, '/')+1], "/")
+	if _, dirErr := os.ReadDir(dir); dir != "" && dirErr != nil {
+		message, err = fmt.Sprintf("Error: scandir(\"%s\", ...) failed: %v\n", dir, tool.Cause(dirErr)), dirErr
+	}
+	return &tool.ExitError{Status: 1, Message: message, Err: err}
 }
 
 // findNames finds the names of metrics.
