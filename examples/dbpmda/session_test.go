@@ -208,7 +208,7 @@ func TestHostile(t *testing.T) {
 				body := []byte(strings.Repeat(string([]byte{fill}), n))
 				out := transcript(t, requests, scripted(t, append(header(12+n, kind), body...)))
 				if got := strings.Count(out, "> "); got < strings.Count(requests, "\n") {
-					t.Fatalf("%v of %d bytes %#x: the session ended after %d commands:\n%s", kind, n, fill, got, out)
+					t.Fatalf("%v of %d bytes %#x: ended after %d commands:\n%s", kind, n, fill, got, out)
 				}
 			}
 		}
