@@ -8,14 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pdu"
 )
-
-// debugNames are the debug options of PCP 6.0.3, in the order of pmdbg(1); the bits of the old numbers are the first.
-var debugNames = strings.Fields(`pdu fetch profile value context indom pdubuf log logmeta optfetch af appl0 appl1 appl2
-	pmns libpmda timecontrol pmc derive lock interp config pmapi fault auth discovery attr http desperate deprecated exec
-	labels series libweb alloc services appl3 appl4 appl5 access qa search query compress dev0 dev1 dev2 pmlc appl6 appl7
-	appl8 appl9 tls`)
 
 // A trace is the debug options that are set. The option pdu prints PDUs; the others are kept for status.
 type trace struct {
@@ -32,14 +27,14 @@ func (t *trace) set(flag string) bool {
 		return true
 	}
 	if bits, err := strconv.ParseUint(name, 0, 32); err == nil && !clear {
-		for i := range min(len(debugNames), 32) {
+		for i := range min(len(pmlog.DebugNames), 32) {
 			if bits&(1<<i) != 0 {
-				t.on[debugNames[i]] = true
+				t.on[pmlog.DebugNames[i]] = true
 			}
 		}
 		return true
 	}
-	if !slices.Contains(debugNames, name) {
+	if !slices.Contains(pmlog.DebugNames, name) {
 		return false
 	}
 	t.on[name] = !clear
@@ -48,7 +43,7 @@ func (t *trace) set(flag string) bool {
 
 // setAll sets or clears all options.
 func (t *trace) setAll(on bool) {
-	for _, name := range debugNames {
+	for _, name := range pmlog.DebugNames {
 		t.on[name] = on
 	}
 }
@@ -56,7 +51,7 @@ func (t *trace) setAll(on bool) {
 // String lists the options.
 func (t *trace) String() string {
 	var names []string
-	for _, name := range debugNames {
+	for _, name := range pmlog.DebugNames {
 		if t.on[name] {
 			names = append(names, name)
 		}
@@ -64,7 +59,7 @@ func (t *trace) String() string {
 	switch len(names) {
 	case 0:
 		return "(none)"
-	case len(debugNames):
+	case len(pmlog.DebugNames):
 		return "(all)"
 	}
 	return strings.Join(names, " ")

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// debugNames are the debug options of PCP 6.0.3, as pmdbg(1) lists them.
-var debugNames = strings.Fields(`pdu fetch profile value context indom pdubuf log logmeta optfetch af appl0 appl1 appl2
+// DebugNames are the debug options of PCP 6.0.3, in the order of pmdbg(1); the bits of the numbers of older versions are the first 32.
+var DebugNames = strings.Fields(`pdu fetch profile value context indom pdubuf log logmeta optfetch af appl0 appl1 appl2
 	pmns libpmda timecontrol pmc derive lock interp config pmapi fault auth discovery attr http desperate deprecated exec
 	labels series libweb alloc services appl3 appl4 appl5 access qa search query compress dev0 dev1 dev2 pmlc appl6 appl7
 	appl8 appl9 tls`)
@@ -23,7 +23,7 @@ func ParseDebug(spec string) (names []string, ok bool) {
 		return nil, true
 	}
 	for name := range strings.SplitSeq(spec, ",") {
-		if name != "all" && !slices.Contains(debugNames, name) {
+		if name != "all" && !slices.Contains(DebugNames, name) {
 			return nil, false
 		}
 		names = append(names, name)
