@@ -1,11 +1,9 @@
 package pmda
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -54,27 +52,29 @@ type InDom struct {
 	// beginning with a bracket, are not kept. The counterpart of the
 	// operations LOAD and SAVE of pmdaCacheOp(3).
 	File string
+	// Cache, if not nil, has the instances: those that are active in it. SetNames and
+	// SetInstances fail then, and the Cache has a File of its own.
+	Cache InstanceCache
 
-	home  atomic.Pointer[indomHome] // nil until it is attached first
-	insts atomic.Pointer[instances]
+	home  atomic.Pointer[indomHome]     // nil until it is attached first
+	table atomic.Pointer[instanceTable] // nil until it has instances
 
 	refreshLog logOnce
 	fileLog    logOnce
 	labelsLog  logOnce
 
-	mu      sync.Mutex            // guards what follows
-	ids     map[string]pdu.InstID // of all names that SetNames has seen; nil after SetInstances
-	next    int64                 // above all IDs of names
-	names   []string              // of the last SetNames; nil after SetInstances
-	nameIDs []pdu.InstID          // their IDs
-	file    *instanceFile         // nil until it is read
+	mu      sync.Mutex   // guards what follows
+	cache   *cacheTable  // of SetNames; nil after SetInstances
+	names   []string     // of the last SetNames; nil after SetInstances
+	nameIDs []pdu.InstID // their IDs
+	loaded  bool         // the file has been read into the cache
 }
 
-// instances are a state of an instance domain, which never changes.
-type instances struct {
-	list   []pdu.Instance
-	byID   map[pdu.InstID]int // index in list; nil if the IDs are the indexes
-	byName map[string]int     // by the part of the name up to the first space
+// An instanceTable is what a request reads the instances of a domain from.
+type instanceTable interface {
+	list() []pdu.Instance                       // never changes
+	id(id pdu.InstID) (pdu.Instance, bool)      // finds an instance by its ID
+	name(name string) (i pdu.Instance, ok bool) // or by its name, or the part of that up to the first space
 }
 
 // A SerialID is the agent's part of the identifier of an instance domain. The zero
@@ -149,6 +149,9 @@ func (t *Tables) attach(d *InDom) error {
 	if err := checkLabels("Labels", d.Labels); err != nil {
 		return err
 	}
+	if err := checkCache(d); err != nil {
+		return err
+	}
 	if d.Group != nil && d.Group.agent != t.agent {
 		return fmt.Errorf("its Group belongs to agent %s", d.Group.agent.Name)
 	}
@@ -181,6 +184,22 @@ func (t *Tables) attach(d *InDom) error {
 	return nil
 }
 
+// checkCache refuses a Cache that cannot have the instances of a domain.
+func checkCache(d *InDom) error {
+	if d.Cache == nil {
+		return nil
+	}
+	switch t := d.Cache.instances(); {
+	case t == nil:
+		return errors.New("its Cache is nil")
+	case d.Cache.strings():
+		return errors.New("its Cache is one of strings, which are no names of instances")
+	case d.File != "":
+		return errors.New("it has a File and a Cache, which has a File of its own")
+	}
+	return nil
+}
+
 // chooseSerial is the number of an instance domain that has none yet.
 func (t *Tables) chooseSerial(s SerialID) (int, error) {
 	n := &t.agent.numbers
@@ -209,7 +228,7 @@ func (d *InDom) ID() pdu.InDom {
 
 // fresh refreshes the domain for a request that is no fetch, and returns what it
 // has.
-func (d *InDom) fresh(ctx context.Context, r *Request) (*instances, error) {
+func (d *InDom) fresh(ctx context.Context, r *Request) (instanceTable, error) {
 	if d.Refresh != nil {
 		if err := d.Refresh(ctx, r); err != nil {
 			return nil, err
@@ -229,117 +248,19 @@ func (d *InDom) fresh(ctx context.Context, r *Request) (*instances, error) {
 	return d.state(), nil
 }
 
-var noInstances = new(instances)
-
-func (d *InDom) state() *instances {
-	if s := d.insts.Load(); s != nil {
-		return s
+func (d *InDom) state() instanceTable {
+	if d.Cache != nil {
+		return d.Cache.instances()
+	}
+	if t := d.table.Load(); t != nil {
+		return *t
 	}
 	return noInstances
 }
 
 // Instances returns the instances in the order in which clients get them. The
 // caller does not change the slice.
-func (d *InDom) Instances() []pdu.Instance { return d.state().list }
-
-// SetInstances replaces the instances, and what SetNames remembers, and returns
-// their IDs. IDs and names must be unique, names up to the first space; a name
-// must be one that ValidInstanceName accepts, an ID not negative. On an error the
-// instances stay as they were. The slice is copied.
-func (d *InDom) SetInstances(instances ...pdu.Instance) ([]pdu.InstID, error) {
-	s, err := newInstances(slices.Clone(instances))
-	if err != nil {
-		return nil, d.opError(err)
-	}
-	ids := make([]pdu.InstID, len(instances))
-	for i := range instances {
-		ids[i] = instances[i].ID
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.insts.Store(s)
-	d.ids, d.names, d.file = nil, nil, nil
-	return ids, nil
-}
-
-// SetNames replaces the instances by name, and returns the ID of each name, in the
-// order of the names; do not change that slice. A name seen before gets the ID that
-// it had, also after it was gone for a while, a new one the next. Clients get the
-// instances in ascending order of ID.
-//
-// Names are unique up to the first space, as for SetInstances: "/order 200" and
-// "/order 500" are not, "/order::200" and "/order::500" are; on an error the
-// instances stay as they were. One bad name fails them all: a program that has names
-// from elsewhere, such as those of devices, leaves out those that ValidInstanceName does
-// not accept. All names are remembered until SetInstances, and
-// beyond in the File. A call with the names of the one before costs little. The
-// counterpart of pmdaCacheStore(3) for all instances at once.
-func (d *InDom) SetNames(names ...string) ([]pdu.InstID, error) {
-	ids, err := d.setNames(names)
-	if err != nil {
-		return nil, d.opError(err)
-	}
-	return ids, nil
-}
-
-func (d *InDom) opError(err error) error {
-	e := &OpError{Op: "set instances of", Name: d.Name, Err: err}
-	if home := d.home.Load(); home != nil {
-		e.Agent = home.agent.Name
-	}
-	return e
-}
-
-func (d *InDom) setNames(names []string) ([]pdu.InstID, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.names != nil && slices.Equal(names, d.names) {
-		return d.nameIDs, nil
-	}
-	if d.ids == nil {
-		d.rememberIDs()
-	}
-	if d.File != "" && d.file == nil {
-		d.load()
-	}
-	list := make([]pdu.Instance, len(names))
-	ids := make([]pdu.InstID, len(names))
-	free, isNew := freeIDs{d: d, above: d.next}, false
-	for i, n := range names {
-		id, ok := d.ids[n]
-		if !ok {
-			var err error
-			if id, err = free.next(); err != nil {
-				return nil, err
-			}
-			isNew = true
-		}
-		list[i], ids[i] = pdu.Instance{ID: id, Name: n}, id
-	}
-	slices.SortFunc(list, func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
-	s, err := newInstances(list)
-	if err != nil {
-		return nil, err
-	}
-	for _, i := range list {
-		d.ids[i.Name] = i.ID
-	}
-	d.insts.Store(s)
-	d.next, d.nameIDs, d.names = free.above, ids, append(d.names[:0], names...)
-	if isNew && d.file != nil {
-		d.save(names)
-	}
-	return ids, nil
-}
-
-// rememberIDs makes SetNames know the IDs of the present instances.
-func (d *InDom) rememberIDs() {
-	d.ids, d.next = map[string]pdu.InstID{}, 0
-	for _, i := range d.Instances() {
-		d.ids[i.Name] = i.ID
-		d.next = max(d.next, int64(i.ID)+1)
-	}
-}
+func (d *InDom) Instances() []pdu.Instance { return d.state().list() }
 
 // ValidInstanceName reports whether an instance may have a name. It may not be empty
 // before the first space, since tools such as pminfo know an instance by that part, and
@@ -357,59 +278,4 @@ func checkInstanceName(name string) error {
 		return errors.New("the name must not have control characters")
 	}
 	return nil
-}
-
-// newInstances checks and indexes a list, which it keeps.
-func newInstances(list []pdu.Instance) (*instances, error) {
-	s := &instances{list: list, byName: make(map[string]int, len(list))}
-	for at, i := range list {
-		if i.ID < 0 {
-			return nil, fmt.Errorf("instance %d %q: needs an ID of 0 or more", i.ID, i.Name)
-		}
-		if err := checkInstanceName(i.Name); err != nil {
-			return nil, fmt.Errorf("instance %d %q: %w", i.ID, i.Name, err)
-		}
-		short, _, _ := strings.Cut(i.Name, " ")
-		if other, ok := s.byName[short]; ok && list[other].Name == i.Name {
-			return nil, fmt.Errorf("instance %q is given twice", i.Name)
-		} else if ok {
-			return nil, fmt.Errorf("instances %q and %q are the same up to the first space", list[other].Name, i.Name)
-		}
-		s.byName[short] = at
-		if s.byID == nil && int(i.ID) != at {
-			s.byID = make(map[pdu.InstID]int, len(list))
-			for before := range at {
-				s.byID[list[before].ID] = before
-			}
-		}
-		if s.byID != nil {
-			if other, ok := s.byID[i.ID]; ok {
-				return nil, fmt.Errorf("instances %q and %q have the same ID %d", list[other].Name, i.Name, i.ID)
-			}
-			s.byID[i.ID] = at
-		}
-	}
-	return s, nil
-}
-
-// id finds an instance by its ID.
-func (s *instances) id(id pdu.InstID) (pdu.Instance, bool) {
-	at, ok := int(id), id >= 0 && int(id) < len(s.list)
-	if s.byID != nil {
-		at, ok = s.byID[id]
-	}
-	if !ok {
-		return pdu.Instance{}, false
-	}
-	return s.list[at], true
-}
-
-// name finds an instance by its name, or by the part up to the first space.
-func (s *instances) name(name string) (pdu.Instance, bool) {
-	short, _, _ := strings.Cut(name, " ")
-	at, ok := s.byName[short]
-	if !ok || name != short && name != s.list[at].Name {
-		return pdu.Instance{}, false
-	}
-	return s.list[at], true
 }

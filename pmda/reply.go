@@ -36,7 +36,7 @@ func (h tableHandler) Instances(ctx context.Context, r *Request, id pdu.InDom, i
 	ok := false // stays false if both are set
 	switch {
 	case inst == pdu.NoInst && name == "":
-		return insts.list, nil
+		return insts.list(), nil
 	case name == "":
 		i, ok = insts.id(inst)
 	case inst == pdu.NoInst:
@@ -98,7 +98,7 @@ func (h tableHandler) storeError(metric string, err error) error {
 }
 
 func (m *metric) storeSet(ctx context.Context, r *Request, a *Agent, s pdu.ValueSet) error {
-	var insts *instances
+	var insts instanceTable
 	if m.indom != nil {
 		var err error
 		if insts, err = m.indom.fresh(ctx, r); err != nil {
@@ -221,7 +221,7 @@ func (h tableHandler) instanceLabels(ctx context.Context, r *Request, in *InDom,
 	}
 	rule := r.Profile.For(id)
 	var sets []pdu.LabelSet
-	for _, i := range insts.list {
+	for _, i := range insts.list() {
 		if rule.Includes(i.ID) {
 			sets = append(sets, h.labelsOf(in, i))
 		}

@@ -1,0 +1,332 @@
+package pmda
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// Limits of a cache file.
+const (
+	maxCacheFile = 256 << 20 // bytes
+	maxCacheLine = 1022      // bytes before the end of the line; the C library reads no longer ones
+)
+
+// read adds the entries of a file to the table, inactive. The format is that of the C
+// library:
+//
+//	2 0 2147483647                version, whether IDs are used again, the highest ID
+//	0 1795238727 sda              ID, when it was saved last, name
+//	1 1795238727 [6b6579] sdb     the same with a key, in hexadecimal
+//
+// It returns how many records it has read, and the first error, after which it goes on
+// unless the header is wrong: otherwise the IDs of all that follow would be lost.
+func (t *cacheTable) read(path string) (n int, err error) {
+	t.foreign = nil
+	in, err := os.Open(path)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.foreign = err // it may be readable another time
+		}
+		return 0, err
+	}
+	defer in.Close()
+	if info, err := in.Stat(); err == nil && info.Size() > maxCacheFile {
+		t.foreign = fmt.Errorf("%s has more than %d bytes", path, maxCacheFile)
+		return 0, t.foreign
+	}
+	n, err = t.decode(io.LimitReader(in, maxCacheFile))
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	if t.foreign != nil {
+		t.foreign = err
+	}
+	return n, err
+}
+
+// decode reads the text of a file.
+func (t *cacheTable) decode(text io.Reader) (n int, err error) {
+	in := bufio.NewReaderSize(text, 1<<16)
+	var first error
+	for number := 1; ; number++ {
+		line, err := in.ReadSlice('\n')
+		if err == io.EOF && len(line) == 0 {
+			return n, first
+		}
+		err = lineError(in, line, err)
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		if number == 1 {
+			if err = cmp.Or(err, t.header(string(line[:min(len(line), maxCacheLine)]))); err != nil {
+				t.foreign = err
+				return 0, fmt.Errorf("line 1: %w", err)
+			}
+			continue
+		}
+		if err == nil {
+			err = t.record(line)
+		}
+		var c cacheConflict
+		if err == nil || errors.As(err, &c) {
+			n++
+		}
+		if err != nil && first == nil {
+			first = fmt.Errorf("line %d: %w", number, err)
+		}
+	}
+}
+
+// lineError is what is wrong with a line, without regard to what it says. Of a line that
+// does not fit into the buffer it skips the rest.
+func lineError(in *bufio.Reader, line []byte, err error) error {
+	long := len(line) > maxCacheLine+1
+	for err == bufio.ErrBufferFull {
+		_, err = in.ReadSlice('\n')
+	}
+	switch {
+	case err != nil && err != io.EOF:
+		return err
+	case long:
+		return badRecord(fmt.Sprintf("it is too long: more than %d bytes", maxCacheLine))
+	case err == io.EOF && line[len(line)-1] != '\n':
+		return badRecord("it is cut off")
+	}
+	return nil
+}
+
+// A badRecord is what is wrong with a line of a cache file. Its code is pdu.ErrGeneric.
+type badRecord string
+
+func (e badRecord) Error() string { return string(e) }
+
+func (e badRecord) Unwrap() error { return pdu.ErrGeneric }
+
+// A cacheConflict is a record that does not go with what is in the cache.
+type cacheConflict struct {
+	id    pdu.InstID
+	name  string
+	other cacheEntry
+}
+
+func (e cacheConflict) Error() string {
+	return fmt.Sprintf("instance %d %.40q is ignored: there is %d %.40q", e.id, e.name, e.other.id, e.other.name)
+}
+
+// header reads the first line. Version 1 has no highest ID.
+func (t *cacheTable) header(line string) error {
+	bad := badRecord(fmt.Sprintf("%.40q is no header of a cache of instances", line))
+	fields := strings.Fields(line)
+	if len(fields) < 2 || fields[1] != "0" && fields[1] != "1" {
+		return bad
+	}
+	switch {
+	case fields[0] == "1" && len(fields) == 2:
+	case fields[0] == "2" && len(fields) == 3:
+		highest, err := strconv.ParseInt(fields[2], 10, 32)
+		if err != nil || highest < 0 {
+			return bad
+		}
+		t.limit = highest + 1
+	default:
+		return bad
+	}
+	t.reuse = fields[1] == "1"
+	return nil
+}
+
+// record reads another line.
+func (t *cacheTable) record(line []byte) error {
+	id, rest, ok1 := cutNumber(line, math.MaxInt32)
+	stamp, rest, ok2 := cutNumber(rest, math.MaxInt64)
+	e := cacheEntry{id: pdu.InstID(id), stamp: stamp}
+	ok3 := true
+	if len(rest) > 0 && rest[0] == '[' {
+		var key []byte
+		if key, rest, ok3 = cutKey(rest); len(key) > 0 {
+			e.key, e.keyed = string(key), true
+		}
+	}
+	if !ok1 || !ok2 || !ok3 || len(rest) == 0 || bytes.IndexByte(rest, 0) >= 0 {
+		return badRecord(fmt.Sprintf("%.40q is no record of an instance", line))
+	}
+	e.name = string(rest)
+	if err := t.checkName(e.name); err != nil {
+		return badRecord(fmt.Sprintf("%.40q: %v", line, err))
+	}
+	return t.loaded(e)
+}
+
+// cutNumber reads a number and the blanks around it.
+func cutNumber(s []byte, highest int64) (n int64, rest []byte, ok bool) {
+	s = trimBlanks(s)
+	i := 0
+	for ; i < len(s) && '0' <= s[i] && s[i] <= '9'; i++ {
+		d := int64(s[i] - '0')
+		if n > (highest-d)/10 {
+			return 0, nil, false
+		}
+		n = 10*n + d
+	}
+	rest = trimBlanks(s[i:])
+	return n, rest, i > 0 && len(rest) < len(s[i:]) // a blank must follow
+}
+
+// cutKey reads a key in brackets and the blanks behind it.
+func cutKey(s []byte) (key, rest []byte, ok bool) {
+	digits, after, ok := bytes.Cut(s[1:], []byte("]"))
+	if !ok {
+		return nil, nil, false
+	}
+	key, err := hex.AppendDecode(nil, digits)
+	rest = trimBlanks(after)
+	return key, rest, err == nil && len(rest) < len(after)
+}
+
+func trimBlanks(s []byte) []byte {
+	for len(s) > 0 && (s[0] == ' ' || s[0] == '\t') {
+		s = s[1:]
+	}
+	return s
+}
+
+// loaded adds an entry of a file, unless there is another with its name or ID. That of
+// one that is there replaces its stamp and key, as in the C library.
+func (t *cacheTable) loaded(e cacheEntry) error {
+	if slot, ok := t.findName(e.name); ok {
+		other := &t.entries[slot]
+		if other.id != e.id || other.name != e.name || other.keyed && e.keyed && other.key != e.key {
+			return cacheConflict{e.id, e.name, *other}
+		}
+		t.setKey(slot, e.key, e.keyed)
+		other.stamp = e.stamp
+		return nil
+	}
+	if slot, ok := t.lookupID(e.id); ok {
+		return cacheConflict{e.id, e.name, t.entries[slot]}
+	}
+	changed, restamped := t.changed, t.restamped
+	slot := t.claim(e)
+	t.setState(slot, cacheInactive)
+	t.entries[slot].stamp = e.stamp
+	t.changed, t.restamped = changed, restamped
+	return nil
+}
+
+// save writes a file if entries were added or culled since the last time, or, with stamps,
+// added anew, and returns how many it has then. The lock is not held while it writes.
+func (t *cacheTable) save(path string, stamps bool) (n int, err error) {
+	text, n, err := t.unsaved(stamps)
+	if n < 0 || err != nil {
+		return 0, err
+	}
+	if path != "" {
+		if err = writeCacheFile(path, text); err != nil {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.changed = true
+			return 0, err
+		}
+	}
+	return n, nil
+}
+
+// unsaved is the text that is to be written; n is negative if there is none.
+func (t *cacheTable) unsaved(stamps bool) (text []byte, n int, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.foreign != nil {
+		return nil, 0, fmt.Errorf("the file is left alone, since it could not be loaded: %w", t.foreign)
+	}
+	if !t.changed && !(stamps && t.restamped) {
+		return nil, -1, nil
+	}
+	text, n = t.text(time.Now().Unix())
+	return text, n, nil
+}
+
+// text is what a file of the table has, and how many entries. Those without a stamp get
+// one. Entries that the format cannot hold are left out.
+func (t *cacheTable) text(now int64) (text []byte, n int) {
+	mode := 0
+	if t.reuse {
+		mode = 1
+	}
+	t.sort()
+	text = fmt.Appendf(nil, "2 %d %d\n", mode, t.capacity()-1)
+	for at := range t.entries {
+		e := &t.entries[t.slotAt(at)]
+		if e.state == cacheCulled {
+			continue
+		}
+		if e.stamp == 0 {
+			e.stamp = now
+		}
+		before := len(text)
+		if text = e.append(text); len(text) > before {
+			n++
+		}
+		if at == 0 {
+			text = slices.Grow(text, len(t.entries)*(len(text)-before+4))
+		}
+	}
+	t.changed, t.restamped = false, false
+	return text, n
+}
+
+// append appends the line of an entry, unless it would not come back as it is.
+func (e *cacheEntry) append(text []byte) []byte {
+	before := len(text)
+	text = strconv.AppendInt(text, int64(e.id), 10)
+	text = append(text, ' ')
+	text = strconv.AppendInt(text, e.stamp, 10)
+	text = append(text, ' ')
+	if e.keyed {
+		text = append(text, '[')
+		text = hex.AppendEncode(text, []byte(e.key))
+		text = append(text, "] "...)
+	}
+	text = append(text, e.name...)
+	lost := " \t[\n\x00" // at the beginning of a name
+	if e.keyed {
+		lost = " \t\n\x00"
+	}
+	if len(text)-before > maxCacheLine || e.name == "" || strings.IndexByte(lost, e.name[0]) >= 0 || strings.ContainsAny(e.name, "\n\x00") {
+		return text[:before]
+	}
+	return append(text, '\n')
+}
+
+// writeCacheFile replaces a file in one step: a reader finds the old text or the new,
+// also after a crash.
+func writeCacheFile(path string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) // of no effect once it is renamed
+	_, err = tmp.Write(text)
+	if err == nil {
+		err = cmp.Or(tmp.Chmod(0o644), tmp.Sync())
+	}
+	if err = cmp.Or(err, tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}

@@ -1,0 +1,93 @@
+package pmda
+
+import (
+	"hash/maphash"
+	"math/bits"
+	"math/rand/v2"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A cacheIndex finds the slots of entries by a hash of 32 bits: open addressing with
+// linear probing, 8 bytes a cell. Other than in a Go map, what is hashed is in the
+// entries alone, and may be the same for several.
+type cacheIndex struct {
+	cells []uint64 // hash<<32 | slot+1, and 0 for none; their number is a power of 2
+	n     int      // cells in use, at most 3 of 4
+}
+
+// home is the cell of a hash, if it is free. The high bits choose it.
+func (x *cacheIndex) home(hash uint32) int {
+	return int(uint64(hash) * uint64(len(x.cells)) >> 32)
+}
+
+// find returns the first slot with a hash that is the one.
+func (x *cacheIndex) find(hash uint32, is func(slot int) bool) (slot int, ok bool) {
+	if x.n == 0 {
+		return 0, false
+	}
+	for at := x.home(hash); x.cells[at] != 0; at = (at + 1) & (len(x.cells) - 1) {
+		c := x.cells[at]
+		if uint32(c>>32) == hash && is(int(uint32(c))-1) {
+			return int(uint32(c)) - 1, true
+		}
+	}
+	return 0, false
+}
+
+// add adds a slot.
+func (x *cacheIndex) add(hash uint32, slot int) {
+	if 4*(x.n+1) > 3*len(x.cells) {
+		x.grow(x.n + 1)
+	}
+	x.put(uint64(hash)<<32 | uint64(slot+1))
+	x.n++
+}
+
+// grow makes room for n slots and more.
+func (x *cacheIndex) grow(n int) {
+	old := x.cells
+	x.cells = make([]uint64, max(8, 1<<bits.Len(uint(n+n/2))))
+	for _, c := range old {
+		if c != 0 {
+			x.put(c)
+		}
+	}
+}
+
+func (x *cacheIndex) put(cell uint64) {
+	at := x.home(uint32(cell >> 32))
+	for x.cells[at] != 0 {
+		at = (at + 1) & (len(x.cells) - 1)
+	}
+	x.cells[at] = cell
+}
+
+// remove removes a slot that there is, and moves back those behind it that would
+// not be found any more.
+func (x *cacheIndex) remove(hash uint32, slot int) {
+	mask := len(x.cells) - 1
+	gap := x.home(hash)
+	for cell := uint64(hash)<<32 | uint64(slot+1); x.cells[gap] != cell; {
+		gap = (gap + 1) & mask
+	}
+	for at := (gap + 1) & mask; x.cells[at] != 0; at = (at + 1) & mask {
+		home := x.home(uint32(x.cells[at] >> 32))
+		if (at-home)&mask >= (at-gap)&mask {
+			x.cells[gap], gap = x.cells[at], at
+		}
+	}
+	x.cells[gap] = 0
+	x.n--
+}
+
+// The hashes are other ones in each process, so that no file can be made to have many
+// names or IDs of one hash.
+var (
+	cacheSeed         = maphash.MakeSeed()
+	cacheIDMultiplier = rand.Uint64() | 1
+)
+
+func hashName(name string) uint32 { return uint32(maphash.String(cacheSeed, name)) }
+
+func hashID(id pdu.InstID) uint32 { return uint32(uint64(uint32(id)) * cacheIDMultiplier >> 32) }

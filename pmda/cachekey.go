@@ -1,0 +1,110 @@
+package pmda
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// maxKeyAttempts is how many IDs addKey tries, as many as the C library.
+const maxKeyAttempts = 10
+
+// addKey makes an entry active whose ID follows from a key; see Cache.AddKey.
+func (t *cacheTable) addKey(name, key string) (slot int, err error) {
+	if key == "" {
+		key = name
+	}
+	if slot, ok := t.findName(name); ok {
+		if e := &t.entries[slot]; !e.hasKey(key) {
+			return 0, fmt.Errorf("it has another key: %w", pdu.ErrInst)
+		} else if !t.matches(e.name, name) {
+			return 0, conflict(e.name)
+		}
+		t.activate(slot)
+		return slot, nil
+	}
+	var hash uint32
+	for range maxKeyAttempts {
+		hash = keyHash(key, hash)
+		id := pdu.InstID(hash & math.MaxInt32)
+		slot, used := t.lookupID(id)
+		if !used {
+			t.reuse = true
+			if err := t.checkName(name); err != nil {
+				return 0, err
+			}
+			return t.claim(cacheEntry{id: id, name: name, key: key, keyed: true}), nil
+		}
+		if e := &t.entries[slot]; e.hasKey(key) {
+			return 0, fmt.Errorf("instance %d %q has the key: %w", e.id, e.name, pdu.ErrInst)
+		}
+	}
+	return 0, fmt.Errorf("the key leads to no free ID in %d attempts: %w", maxKeyAttempts, pdu.ErrGeneric)
+}
+
+// setKey gives an entry a key, or none.
+func (t *cacheTable) setKey(slot int, key string, keyed bool) {
+	e := &t.entries[slot]
+	if e.keyed == keyed && e.key == key {
+		return
+	}
+	if e.keyed && e.state != cacheCulled {
+		t.byKey.remove(hashName(e.key), slot)
+	}
+	e.key, e.keyed = key, keyed
+	if keyed && e.state != cacheCulled {
+		t.byKey.add(hashName(key), slot)
+	}
+}
+
+// findKey finds an entry that has not been culled.
+func (t *cacheTable) findKey(key string) (slot int, ok bool) {
+	return t.byKey.find(hashName(key), func(slot int) bool { return t.entries[slot].key == key })
+}
+
+func (e *cacheEntry) hasKey(key string) bool { return e.keyed && e.key == key }
+
+// conflict is the error of a name that is that of another entry up to the first space.
+func conflict(other string) error {
+	return fmt.Errorf("it and the instance %q are the same up to the first space: %w", other, errConflict)
+}
+
+// errConflict is -EINVAL.
+const errConflict = pdu.Error(-22)
+
+var errNoIDs = fmt.Errorf("no IDs are left for new instances: %w", pdu.ErrGeneric)
+
+// keyHash is the hash of a key from which the C library makes an ID: Bob Jenkins'
+// lookup2, except that bytes are signed.
+func keyHash(key string, seed uint32) uint32 {
+	a, b, c := uint32(0x9e3779b9), uint32(0x9e3779b9), seed
+	at := func(i int) uint32 { return uint32(int32(int8(key[i]))) }
+	word := func(i int) uint32 { return at(i) + at(i+1)<<8 + at(i+2)<<16 + at(i+3)<<24 }
+	size := uint32(len(key))
+	for ; len(key) >= 12; key = key[12:] {
+		a, b, c = mixKey(a+word(0), b+word(4), c+word(8))
+	}
+	c += size
+	for i := range key {
+		switch {
+		case i < 4:
+			a += at(i) << (8 * i)
+		case i < 8:
+			b += at(i) << (8 * (i - 4))
+		default:
+			c += at(i) << (8 * (i - 7)) // its lowest byte has the length
+		}
+	}
+	_, _, c = mixKey(a, b, c)
+	return c
+}
+
+func mixKey(a, b, c uint32) (x, y, z uint32) {
+	for _, shift := range [3][3]int{{13, 8, 13}, {12, 16, 5}, {3, 10, 15}} {
+		a = (a - b - c) ^ c>>shift[0]
+		b = (b - c - a) ^ a<<shift[1]
+		c = (c - a - b) ^ b>>shift[2]
+	}
+	return a, b, c
+}

@@ -1,0 +1,469 @@
+package pmda
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+type cacheState uint8
+
+const (
+	cacheCulled   cacheState = iota // unknown, but its ID is taken until reorg
+	cacheInactive                   // hidden
+	cacheActive
+)
+
+// A cacheEntry is what a Cache knows of an instance, but for the value.
+type cacheEntry struct {
+	name  string
+	key   string
+	stamp int64 // when it was saved last, in seconds since 1970; 0 if it was added since
+	id    pdu.InstID
+	state cacheState
+	keyed bool
+	keep  bool // for replace
+}
+
+// A cacheTable is a Cache without the values: these lie under the same slots, the
+// indexes of entries.
+type cacheTable struct {
+	mu sync.RWMutex // guards what follows
+
+	whole bool  // names tell entries apart as a whole, not up to the first space
+	exact bool  // requests name instances in full, or by the part up to the first space
+	limit int64 // above all IDs that are given without a key; 0 means 1<<31
+	reuse bool  // the lowest free ID is next, not the one after the highest
+
+	entries []cacheEntry
+	byName  cacheIndex // of those that are not culled
+	byKey   cacheIndex // of those that are not culled and have a key
+	byID    cacheIndex // empty as long as the IDs are the slots
+	sparse  bool       // byID has all
+	order   []uint32   // slots in ascending order of ID, as far as sorted; nil if all are
+	sorted  int
+	sorting int   // how often order has changed other than by growing
+	next    int64 // above all IDs
+	low     int64 // all below are in use
+
+	active, inactive, culled int
+
+	changed   bool // entries were added or culled since the table was saved
+	restamped bool // entries were added, or added anew
+	foreign   error
+
+	listed atomic.Pointer[[]pdu.Instance] // the active instances; nil until they are asked for
+}
+
+func (t *cacheTable) capacity() int64 {
+	if t.limit != 0 {
+		return t.limit
+	}
+	return 1 << 31
+}
+
+// short is the part of a name that tells entries apart.
+func (t *cacheTable) short(name string) string {
+	if t.whole {
+		return name
+	}
+	short, _, _ := strings.Cut(name, " ")
+	return short
+}
+
+// matches reports whether a name is that of an entry whose name is the same up to the
+// first space: in full, or only that part.
+func (t *cacheTable) matches(cached, name string) bool {
+	return cached == name || !t.whole && len(name) < len(cached) && !strings.Contains(name, " ")
+}
+
+// findName finds an entry that has not been culled by the part of its name up to the
+// first space.
+func (t *cacheTable) findName(name string) (slot int, ok bool) {
+	short := t.short(name)
+	return t.byName.find(hashName(short), func(slot int) bool { return t.short(t.entries[slot].name) == short })
+}
+
+// findID finds an entry, also one that has been culled.
+func (t *cacheTable) findID(id pdu.InstID) (slot int, ok bool) {
+	if id >= 0 && int64(id) < int64(len(t.entries)) && t.entries[id].id == id {
+		return int(id), true
+	}
+	return t.byID.find(hashID(id), func(slot int) bool { return t.entries[slot].id == id })
+}
+
+// lookupID finds an entry that has not been culled.
+func (t *cacheTable) lookupID(id pdu.InstID) (slot int, ok bool) {
+	slot, ok = t.findID(id)
+	return slot, ok && t.entries[slot].state != cacheCulled
+}
+
+// checkName refuses a name for a new entry.
+func (t *cacheTable) checkName(name string) error {
+	if t.whole {
+		return nil
+	}
+	if err := checkInstanceName(name); err != nil {
+		return fmt.Errorf("%w: %w", err, pdu.ErrGeneric)
+	}
+	return nil
+}
+
+// add makes an entry active, with no key; see Cache.Add.
+func (t *cacheTable) add(name string) (slot int, err error) {
+	slot, ok := t.findName(name)
+	if !ok {
+		if err := t.checkName(name); err != nil {
+			return 0, err
+		}
+		id, err := t.newID()
+		if err != nil {
+			return 0, err
+		}
+		return t.insert(cacheEntry{id: id, name: name}), nil
+	}
+	if cached := t.entries[slot].name; !t.matches(cached, name) {
+		return 0, conflict(cached)
+	}
+	t.setKey(slot, "", false)
+	t.activate(slot)
+	return slot, nil
+}
+
+// newID is the ID of a new entry: the one after the highest, or the lowest free one
+// once that was the last. An ID that is beyond the last, which a key has given, does not
+// count as that, as in the C library.
+func (t *cacheTable) newID() (pdu.InstID, error) {
+	if !t.reuse && t.next != t.capacity() && t.next < 1<<31 {
+		return pdu.InstID(t.next), nil
+	}
+	t.reuse = true
+	for ; t.low < t.capacity(); t.low++ {
+		if _, used := t.findID(pdu.InstID(t.low)); !used {
+			return pdu.InstID(t.low), nil
+		}
+	}
+	return 0, errNoIDs
+}
+
+// insert adds an active entry, whose ID is free.
+func (t *cacheTable) insert(e cacheEntry) (slot int) {
+	slot = len(t.entries)
+	e.state = cacheCulled // until it is activated
+	t.entries = append(t.entries, e)
+	t.culled++
+	switch {
+	case t.sparse:
+		t.byID.add(hashID(e.id), slot)
+	case int(e.id) != slot:
+		t.sparse = true
+		t.byID.grow(slot + 1)
+		for s := range t.entries {
+			t.byID.add(hashID(t.entries[s].id), s)
+		}
+	}
+	t.noteOrder(slot)
+	t.next = max(t.next, int64(e.id)+1)
+	t.activate(slot)
+	return slot
+}
+
+// claim is insert for an ID that a culled entry may have, which is gone then.
+func (t *cacheTable) claim(e cacheEntry) (slot int) {
+	slot, ok := t.findID(e.id)
+	if !ok {
+		return t.insert(e)
+	}
+	old := &t.entries[slot]
+	old.name, old.key, old.keyed = e.name, e.key, e.keyed
+	t.activate(slot)
+	return slot
+}
+
+// activate makes an entry active.
+func (t *cacheTable) activate(slot int) {
+	e := &t.entries[slot]
+	e.stamp, t.restamped = 0, true
+	if e.state != cacheActive {
+		t.setState(slot, cacheActive)
+	}
+}
+
+// setState changes the state of an entry to another one.
+func (t *cacheTable) setState(slot int, s cacheState) {
+	e := &t.entries[slot]
+	before := e.state
+	*t.count(before)--
+	*t.count(s)++
+	if before == cacheCulled || s == cacheCulled {
+		t.changed = true
+	}
+	if before == cacheCulled {
+		t.byName.add(hashName(t.short(e.name)), slot)
+		if e.keyed {
+			t.byKey.add(hashName(e.key), slot)
+		}
+	}
+	e.state = s
+	if s == cacheCulled {
+		t.byName.remove(hashName(t.short(e.name)), slot)
+		if e.keyed {
+			t.byKey.remove(hashName(e.key), slot)
+		}
+	}
+	if before == cacheActive || s == cacheActive {
+		t.relist(e, s == cacheActive)
+	}
+}
+
+func (t *cacheTable) count(s cacheState) *int {
+	return [...]*int{cacheCulled: &t.culled, cacheInactive: &t.inactive, cacheActive: &t.active}[s]
+}
+
+// relist keeps the list of the active instances right if one comes behind all others,
+// and drops it otherwise.
+func (t *cacheTable) relist(e *cacheEntry, active bool) {
+	l := t.listed.Load()
+	if l == nil {
+		return
+	}
+	if n := len(*l); !active || n > 0 && (*l)[n-1].ID > e.id {
+		t.listed.Store(nil)
+		return
+	}
+	longer := append(*l, pdu.Instance{ID: e.id, Name: e.name}) // who has the shorter one does not see it
+	t.listed.Store(&longer)
+}
+
+// list returns the active instances in ascending order of ID. Nobody changes them.
+func (t *cacheTable) list() []pdu.Instance {
+	if l := t.listed.Load(); l != nil {
+		return *l
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var list []pdu.Instance
+	if t.active > 0 {
+		list = make([]pdu.Instance, 0, t.active)
+	}
+	t.sort()
+	for at := range t.entries {
+		if e := &t.entries[t.slotAt(at)]; e.state == cacheActive {
+			list = append(list, pdu.Instance{ID: e.id, Name: e.name})
+		}
+	}
+	t.listed.Store(&list)
+	return list
+}
+
+// id finds an active instance.
+func (t *cacheTable) id(id pdu.InstID) (pdu.Instance, bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	slot, ok := t.findID(id)
+	if !ok || t.entries[slot].state != cacheActive {
+		return pdu.Instance{}, false
+	}
+	return pdu.Instance{ID: id, Name: t.entries[slot].name}, true
+}
+
+// name finds an active instance. As in the C library the part up to the first space
+// decides alone, unless the table is exact.
+func (t *cacheTable) name(name string) (pdu.Instance, bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	slot, ok := t.findName(name)
+	if !ok {
+		return pdu.Instance{}, false
+	}
+	e := &t.entries[slot]
+	if e.state != cacheActive || t.exact && !t.matches(e.name, name) {
+		return pdu.Instance{}, false
+	}
+	return pdu.Instance{ID: e.id, Name: e.name}, true
+}
+
+// change makes an entry inactive or culls it; see Cache.Hide.
+func (t *cacheTable) change(name string, s cacheState) (slot int, err error) {
+	slot, ok := t.findName(name)
+	if !ok {
+		return 0, pdu.ErrInst
+	}
+	e := &t.entries[slot]
+	if !t.matches(e.name, name) {
+		return 0, conflict(e.name)
+	}
+	if e.state != s {
+		t.setState(slot, s)
+	}
+	return slot, nil
+}
+
+// changeAll changes all entries of a state, or of both if from is cacheCulled, and
+// returns how many.
+func (t *cacheTable) changeAll(from, to cacheState) int {
+	n := 0
+	for slot := range t.entries {
+		if s := t.entries[slot].state; s != cacheCulled && (s == from || from == cacheCulled) {
+			t.setState(slot, to)
+			n++
+		}
+	}
+	return n
+}
+
+// resize sets the highest ID.
+func (t *cacheTable) resize(highest pdu.InstID) error {
+	if highest < 0 {
+		return pdu.ErrSign
+	}
+	for i := range t.entries {
+		if id := t.entries[i].id; id > highest {
+			return fmt.Errorf("there is an instance %d: %w", id, pdu.ErrTooBig)
+		}
+	}
+	t.limit, t.restamped = int64(highest)+1, true
+	return nil
+}
+
+// expire culls what was saved last before a time, and returns the slots in ascending
+// order of ID.
+func (t *cacheTable) expire(before int64) []int {
+	t.sort()
+	var slots []int
+	for at := range t.entries {
+		slot := t.slotAt(at)
+		if e := &t.entries[slot]; e.state != cacheCulled && e.stamp != 0 && e.stamp < before {
+			t.setState(slot, cacheCulled)
+			slots = append(slots, slot)
+		}
+	}
+	return slots
+}
+
+// replace makes the entries of names active, in the full, and all others inactive. Of
+// an inactive entry that is the same up to the first space a name takes the place. On an
+// error nothing has changed. It returns the slots.
+func (t *cacheTable) replace(names []string, now int64) (slots []int, err error) {
+	slots = make([]int, len(names))
+	missing, err := t.findAll(names, slots)
+	if err != nil {
+		return nil, err
+	}
+	if free := t.capacity() - int64(len(t.entries)); int64(missing) > free && missing > t.free() {
+		return nil, errNoIDs
+	}
+	for _, slot := range slots {
+		if slot >= 0 {
+			t.entries[slot].keep = true
+		}
+	}
+	for slot := range t.entries {
+		e := &t.entries[slot]
+		if e.state == cacheActive && !e.keep {
+			t.setState(slot, cacheInactive)
+			e.stamp = now
+		}
+		e.keep = false
+	}
+	for i, slot := range slots {
+		if slot >= 0 {
+			t.activate(slot)
+			continue
+		}
+		if other, ok := t.findName(names[i]); ok {
+			t.setState(other, cacheCulled)
+		}
+		id, err := t.newID()
+		if err != nil {
+			return nil, err // which free excludes
+		}
+		slots[i] = t.insert(cacheEntry{id: id, name: names[i]})
+	}
+	return slots, nil
+}
+
+// findAll finds the entries of names, which are checked, and returns how many are
+// missing. Their slots are -1.
+func (t *cacheTable) findAll(names []string, slots []int) (missing int, err error) {
+	shorts := make(map[string]int, len(names))
+	for i, name := range names {
+		if err := t.checkName(name); err != nil {
+			return 0, fmt.Errorf("instance %q: %w", name, err)
+		}
+		short := t.short(name)
+		if other, ok := shorts[short]; ok {
+			return 0, sameShortName(names[other], name)
+		}
+		shorts[short] = i
+		slot, ok := t.findName(name)
+		if !ok || t.entries[slot].name != name {
+			slot = -1
+			missing++
+		}
+		slots[i] = slot
+	}
+	return missing, nil
+}
+
+func sameShortName(a, b string) error {
+	if a == b {
+		return fmt.Errorf("instance %q is given twice", a)
+	}
+	return fmt.Errorf("instances %q and %q are the same up to the first space", a, b)
+}
+
+// free is how many IDs are left.
+func (t *cacheTable) free() int {
+	n := t.capacity()
+	for i := range t.entries {
+		if int64(t.entries[i].id) < t.capacity() {
+			n--
+		}
+	}
+	return int(min(n, 1<<30))
+}
+
+// maxCulled is how many culled entries there are at least before these are dropped
+// without a call of reorg.
+const maxCulled = 1024
+
+// overdue reports whether more entries are culled than not, and reorg is worth its time.
+func (t *cacheTable) overdue() bool { return t.culled > max(maxCulled, t.active+t.inactive) }
+
+// reorg drops the culled entries. moved is called for every other entry, in ascending
+// order of slots, with its slot from now on.
+func (t *cacheTable) reorg(moved func(from, to int)) {
+	kept := 0
+	for slot := range t.entries {
+		if t.entries[slot].state == cacheCulled {
+			continue
+		}
+		t.entries[kept] = t.entries[slot]
+		moved(slot, kept)
+		kept++
+	}
+	t.entries = slices.Clone(t.entries[:kept])
+	t.byName, t.byKey, t.byID, t.sparse = cacheIndex{}, cacheIndex{}, cacheIndex{}, false
+	t.order, t.sorted, t.culled, t.low = nil, 0, 0, 0
+	t.sorting++
+	t.byName.grow(kept)
+	for slot := range t.entries {
+		e := &t.entries[slot]
+		t.byName.add(hashName(t.short(e.name)), slot)
+		if e.keyed {
+			t.byKey.add(hashName(e.key), slot)
+		}
+		t.sparse = t.sparse || int(e.id) != slot
+		t.noteOrder(slot)
+	}
+	for slot := range t.entries {
+		if t.sparse {
+			t.byID.add(hashID(t.entries[slot].id), slot)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package pmda
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// MaxGoneNames is how many names without an instance SetNames remembers, or as many as
+// there are instances, if these are more. Beyond it, it forgets those that have been
+// gone for longest, down to three quarters.
+const MaxGoneNames = 1 << 16
+
+// SetNames replaces the instances by name, and returns the ID of each name, in the
+// order of the names; do not change that slice. A name seen before gets the ID that
+// it had, also after it was gone for a while, a new one the next. Clients get the
+// instances in ascending order of ID.
+//
+// Names are unique up to the first space, as for SetInstances: "/order 200" and
+// "/order 500" are not, "/order::200" and "/order::500" are; on an error the
+// instances stay as they were. One bad name fails them all: a program that has names
+// from elsewhere, such as those of devices, leaves out those that ValidInstanceName does
+// not accept. Names are remembered until SetInstances, and
+// beyond in the File; but a name that is gone is forgotten for a new one that is the same up
+// to the first space, and when more than MaxGoneNames are. A call with the names of
+// the one before costs little. The
+// counterpart of pmdaCacheStore(3) for all instances at once: it is Cache.Replace
+// without values, on a cache of the InDom's own. Error: an InDom that has a Cache.
+func (d *InDom) SetNames(names ...string) ([]pdu.InstID, error) {
+	ids, err := d.setNames(names)
+	if err != nil {
+		return nil, d.opError(err)
+	}
+	return ids, nil
+}
+
+func (d *InDom) opError(err error) error {
+	e := &OpError{Op: "set instances of", Name: d.Name, Err: err}
+	if home := d.home.Load(); home != nil {
+		e.Agent = home.agent.Name
+	}
+	return e
+}
+
+var errHasCache = errors.New("it has those of its Cache")
+
+func (d *InDom) setNames(names []string) ([]pdu.InstID, error) {
+	if d.Cache != nil {
+		return nil, errHasCache
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.names != nil && slices.Equal(names, d.names) {
+		return d.nameIDs, nil
+	}
+	if d.cache == nil {
+		d.newCache()
+	}
+	if d.File != "" && !d.loaded {
+		d.load()
+	}
+	ids, err := d.cache.setNames(names, time.Now().Unix())
+	if err != nil {
+		return nil, err
+	}
+	if t := instanceTable(d.cache); d.names == nil {
+		d.table.Store(&t)
+	}
+	d.nameIDs, d.names = ids, append(d.names[:0], names...)
+	if d.names == nil {
+		d.names = []string{}
+	}
+	if d.loaded && d.cache.changed && d.cache.foreign == nil {
+		_, err := d.cache.save(d.File, false)
+		d.logFileError(err, "instance file cannot be written")
+	}
+	return ids, nil
+}
+
+// newCache makes a cache of the present instances.
+func (d *InDom) newCache() {
+	d.cache = &cacheTable{exact: true}
+	for _, i := range d.Instances() {
+		d.cache.insert(cacheEntry{id: i.ID, name: i.Name})
+	}
+}
+
+// load adds the instances of the file to the cache.
+func (d *InDom) load() {
+	d.loaded = true
+	d.cache.mu.Lock()
+	defer d.cache.mu.Unlock()
+	if _, err := d.cache.read(d.File); !errors.Is(err, fs.ErrNotExist) {
+		d.logFileError(err, "instance file cannot be read")
+	}
+}
+
+// logFileError logs what is wrong with the file.
+func (d *InDom) logFileError(err error, msg string) {
+	if home := d.home.Load(); home != nil && err != nil && d.fileLog.isNew(home.agent, err.Error()) {
+		home.agent.warn(err, msg, slog.String("indom", d.Name))
+	}
+}
+
+// setNames makes names the active ones, forgets some if too many are gone, and returns the IDs.
+func (t *cacheTable) setNames(names []string, now int64) ([]pdu.InstID, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	slots, err := t.replace(names, now)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]pdu.InstID, len(slots))
+	for i, slot := range slots {
+		ids[i] = t.entries[slot].id
+	}
+	if most := max(MaxGoneNames, t.active); t.inactive > most {
+		t.forget(t.inactive - most*3/4)
+	}
+	if t.overdue() {
+		t.reorg(func(int, int) {})
+	}
+	return ids, nil
+}
+
+// forget culls the n entries that have been inactive for longest.
+func (t *cacheTable) forget(n int) {
+	gone := make([]int, 0, t.inactive)
+	for slot := range t.entries {
+		if t.entries[slot].state == cacheInactive {
+			gone = append(gone, slot)
+		}
+	}
+	slices.SortFunc(gone, func(a, b int) int { return cmp.Compare(t.entries[a].stamp, t.entries[b].stamp) })
+	for _, slot := range gone[:n] {
+		t.setState(slot, cacheCulled)
+	}
+}
