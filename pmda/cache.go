@@ -75,22 +75,15 @@ func (c *Cache[T]) set(slot int, value T) {
 // entry is the entry of a slot. The table is locked.
 func (c *Cache[T]) entry(slot int) CacheEntry[T] {
 	e := &c.table.entries[slot]
-	entry := CacheEntry[T]{Instance: pdu.Instance{ID: e.id, Name: e.name}, Key: e.key, Active: e.state == cacheActive}
+	entry := CacheEntry[T]{Instance: pdu.Instance{ID: e.id, Name: e.name}, Key: c.table.keys[slot], Active: e.state == cacheActive}
 	if slot < len(c.values) {
 		entry.Value = c.values[slot]
 	}
 	return entry
 }
 
-// drop releases the values of culled entries, and these once they are too many. The
-// table is locked.
-func (c *Cache[T]) drop(slots ...int) {
-	var none T
-	for _, slot := range slots {
-		if slot < len(c.values) {
-			c.values[slot] = none
-		}
-	}
+// drop releases culled entries once they are too many. The table is locked.
+func (c *Cache[T]) drop() {
 	if c.table.overdue() {
 		c.reorg()
 	}
@@ -198,7 +191,9 @@ func (c *Cache[T]) Cull(name string) (pdu.InstID, error) {
 		return pdu.NoInst, &OpError{Op: "cull instance", Name: name, Err: err}
 	}
 	id := c.table.entries[slot].id
-	c.drop(slot)
+	var none T
+	c.set(slot, none)
+	c.drop()
 	return id, nil
 }
 
@@ -324,15 +319,16 @@ func (c *Cache[T]) Purge(age time.Duration, purged func(CacheEntry[T])) int {
 func (c *Cache[T]) purge(before int64, want bool) (entries []CacheEntry[T], n int) {
 	c.lock()
 	defer c.table.mu.Unlock()
-	slots := c.table.expire(before)
-	for _, slot := range slots {
+	c.grow()
+	var none T
+	n = c.table.expire(before, func(slot int) {
 		if want {
-			e := c.entry(slot)
-			entries = append(entries, e)
+			entries = append(entries, c.entry(slot))
 		}
-	}
-	c.drop(slots...)
-	return entries, len(slots)
+		c.values[slot] = none
+	})
+	c.drop()
+	return entries, n
 }
 
 // Reuse makes Add give the lowest free ID to a new name, not the one after the highest.

@@ -26,6 +26,21 @@ const (
 	maxCacheLine = 1022      // bytes before the end of the line; the C library reads no longer ones
 )
 
+// For this many entries of a file, at most, memory is made ready before they are read, if
+// their lines have as many bytes.
+const (
+	maxExpected  = 1 << 20
+	expectedLine = 32
+)
+
+// expect makes room for n more entries.
+func (t *cacheTable) expect(n int) {
+	t.entries = slices.Grow(t.entries, n)
+	if 2*(t.byName.n+n) > len(t.byName.cells) {
+		t.byName.grow(t.byName.n + n)
+	}
+}
+
 // read adds the entries of a file to the table, inactive. The format is that of the C
 // library:
 //
@@ -45,9 +60,13 @@ func (t *cacheTable) read(path string) (n int, err error) {
 		return 0, err
 	}
 	defer in.Close()
-	if info, err := in.Stat(); err == nil && info.Size() > maxCacheFile {
+	info, err := in.Stat()
+	if err == nil && info.Size() > maxCacheFile {
 		t.foreign = fmt.Errorf("%s has more than %d bytes", path, maxCacheFile)
 		return 0, t.foreign
+	}
+	if err == nil {
+		t.expect(int(min(info.Size()/expectedLine, maxExpected)))
 	}
 	n, err = t.decode(io.LimitReader(in, maxCacheFile))
 	if err != nil {
@@ -80,11 +99,14 @@ func (t *cacheTable) decode(text io.Reader) (n int, err error) {
 		if err == nil {
 			err = t.record(line)
 		}
-		var c cacheConflict
-		if err == nil || errors.As(err, &c) {
+		if err == nil {
+			n++
+			continue
+		}
+		if _, ok := err.(cacheConflict); ok {
 			n++
 		}
-		if err != nil && first == nil {
+		if first == nil {
 			first = fmt.Errorf("line %d: %w", number, err)
 		}
 	}
@@ -152,22 +174,19 @@ func (t *cacheTable) header(line string) error {
 func (t *cacheTable) record(line []byte) error {
 	id, rest, ok1 := cutNumber(line, math.MaxInt32)
 	stamp, rest, ok2 := cutNumber(rest, math.MaxInt64)
-	e := cacheEntry{id: pdu.InstID(id), stamp: stamp}
+	var key []byte
 	ok3 := true
 	if len(rest) > 0 && rest[0] == '[' {
-		var key []byte
-		if key, rest, ok3 = cutKey(rest); len(key) > 0 {
-			e.key, e.keyed = string(key), true
-		}
+		key, rest, ok3 = cutKey(rest)
 	}
 	if !ok1 || !ok2 || !ok3 || len(rest) == 0 || bytes.IndexByte(rest, 0) >= 0 {
 		return badRecord(fmt.Sprintf("%.40q is no record of an instance", line))
 	}
-	e.name = string(rest)
+	e := cacheEntry{id: pdu.InstID(id), name: string(rest), stamp: stamp, state: cacheInactive}
 	if err := t.checkName(e.name); err != nil {
 		return badRecord(fmt.Sprintf("%.40q: %v", line, err))
 	}
-	return t.loaded(e)
+	return t.loaded(e, string(key))
 }
 
 // cutNumber reads a number and the blanks around it.
@@ -205,13 +224,13 @@ func trimBlanks(s []byte) []byte {
 
 // loaded adds an entry of a file, unless there is another with its name or ID. That of
 // one that is there replaces its stamp and key, as in the C library.
-func (t *cacheTable) loaded(e cacheEntry) error {
+func (t *cacheTable) loaded(e cacheEntry, key string) error {
 	if slot, ok := t.findName(e.name); ok {
 		other := &t.entries[slot]
-		if other.id != e.id || other.name != e.name || other.keyed && e.keyed && other.key != e.key {
+		if has := t.keys[slot]; other.id != e.id || other.name != e.name || has != "" && key != "" && has != key {
 			return cacheConflict{e.id, e.name, *other}
 		}
-		t.setKey(slot, e.key, e.keyed)
+		t.setKey(slot, key)
 		other.stamp = e.stamp
 		return nil
 	}
@@ -219,9 +238,7 @@ func (t *cacheTable) loaded(e cacheEntry) error {
 		return cacheConflict{e.id, e.name, t.entries[slot]}
 	}
 	changed, restamped := t.changed, t.restamped
-	slot := t.claim(e)
-	t.setState(slot, cacheInactive)
-	t.entries[slot].stamp = e.stamp
+	t.claim(e, key)
 	t.changed, t.restamped = changed, restamped
 	return nil
 }
@@ -276,7 +293,7 @@ func (t *cacheTable) text(now int64) (text []byte, n int) {
 			e.stamp = now
 		}
 		before := len(text)
-		if text = e.append(text); len(text) > before {
+		if text = e.append(text, t.keys[t.slotAt(at)]); len(text) > before {
 			n++
 		}
 		if at == 0 {
@@ -288,20 +305,20 @@ func (t *cacheTable) text(now int64) (text []byte, n int) {
 }
 
 // append appends the line of an entry, unless it would not come back as it is.
-func (e *cacheEntry) append(text []byte) []byte {
+func (e *cacheEntry) append(text []byte, key string) []byte {
 	before := len(text)
 	text = strconv.AppendInt(text, int64(e.id), 10)
 	text = append(text, ' ')
 	text = strconv.AppendInt(text, e.stamp, 10)
 	text = append(text, ' ')
-	if e.keyed {
+	if key != "" {
 		text = append(text, '[')
-		text = hex.AppendEncode(text, []byte(e.key))
+		text = hex.AppendEncode(text, []byte(key))
 		text = append(text, "] "...)
 	}
 	text = append(text, e.name...)
 	lost := " \t[\n\x00" // at the beginning of a name
-	if e.keyed {
+	if key != "" {
 		lost = " \t\n\x00"
 	}
 	if len(text)-before > maxCacheLine || e.name == "" || strings.IndexByte(lost, e.name[0]) >= 0 || strings.ContainsAny(e.name, "\n\x00") {

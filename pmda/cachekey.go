@@ -16,10 +16,10 @@ func (t *cacheTable) addKey(name, key string) (slot int, err error) {
 		key = name
 	}
 	if slot, ok := t.findName(name); ok {
-		if e := &t.entries[slot]; !e.hasKey(key) {
+		if t.keys[slot] != key {
 			return 0, fmt.Errorf("it has another key: %w", pdu.ErrInst)
-		} else if !t.matches(e.name, name) {
-			return 0, conflict(e.name)
+		} else if other := t.entries[slot].name; !t.matches(other, name) {
+			return 0, conflict(other)
 		}
 		t.activate(slot)
 		return slot, nil
@@ -34,36 +34,38 @@ func (t *cacheTable) addKey(name, key string) (slot int, err error) {
 			if err := t.checkName(name); err != nil {
 				return 0, err
 			}
-			return t.claim(cacheEntry{id: id, name: name, key: key, keyed: true}), nil
+			return t.claim(cacheEntry{id: id, name: name, state: cacheActive}, key), nil
 		}
-		if e := &t.entries[slot]; e.hasKey(key) {
-			return 0, fmt.Errorf("instance %d %q has the key: %w", e.id, e.name, pdu.ErrInst)
+		if t.keys[slot] == key {
+			return 0, fmt.Errorf("instance %d %q has the key: %w", id, t.entries[slot].name, pdu.ErrInst)
 		}
 	}
 	return 0, fmt.Errorf("the key leads to no free ID in %d attempts: %w", maxKeyAttempts, pdu.ErrGeneric)
 }
 
-// setKey gives an entry a key, or none.
-func (t *cacheTable) setKey(slot int, key string, keyed bool) {
-	e := &t.entries[slot]
-	if e.keyed == keyed && e.key == key {
+// setKey gives an entry a key, or none if it is empty.
+func (t *cacheTable) setKey(slot int, key string) {
+	old := t.keys[slot]
+	if old == key {
 		return
 	}
-	if e.keyed && e.state != cacheCulled {
-		t.byKey.remove(hashName(e.key), slot)
+	if old != "" {
+		t.byKey.remove(hashName(old), slot)
+		delete(t.keys, slot)
 	}
-	e.key, e.keyed = key, keyed
-	if keyed && e.state != cacheCulled {
+	if key != "" {
+		if t.keys == nil {
+			t.keys = map[int]string{}
+		}
+		t.keys[slot] = key
 		t.byKey.add(hashName(key), slot)
 	}
 }
 
-// findKey finds an entry that has not been culled.
+// findKey finds an entry.
 func (t *cacheTable) findKey(key string) (slot int, ok bool) {
-	return t.byKey.find(hashName(key), func(slot int) bool { return t.entries[slot].key == key })
+	return t.byKey.find(hashName(key), func(slot int) bool { return t.keys[slot] == key })
 }
-
-func (e *cacheEntry) hasKey(key string) bool { return e.keyed && e.key == key }
 
 // conflict is the error of a name that is that of another entry up to the first space.
 func conflict(other string) error {

@@ -86,6 +86,14 @@ func (c *cCache) do(format string, args ...any) string {
 	return strings.TrimSpace(c.out.Text())
 }
 
+// rename renames one of its files.
+func (c *cCache) rename(from, to string) {
+	c.t.Helper()
+	if err := os.Rename(filepath.Join(c.dir, from), filepath.Join(c.dir, to)); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
 // hexed is a name or key as the program takes it.
 func hexed(s string) string {
 	if s == "" {

@@ -18,14 +18,13 @@ const (
 	cacheActive
 )
 
-// A cacheEntry is what a Cache knows of an instance, but for the value.
+// A cacheEntry is what a Cache knows of an instance, but for the value and the key. It has
+// 32 bytes, so that a lookup loads one line of the processor's cache.
 type cacheEntry struct {
 	name  string
-	key   string
 	stamp int64 // when it was saved last, in seconds since 1970; 0 if it was added since
 	id    pdu.InstID
 	state cacheState
-	keyed bool
 	keep  bool // for replace
 }
 
@@ -40,11 +39,12 @@ type cacheTable struct {
 	reuse bool  // the lowest free ID is next, not the one after the highest
 
 	entries []cacheEntry
-	byName  cacheIndex // of those that are not culled
-	byKey   cacheIndex // of those that are not culled and have a key
-	byID    cacheIndex // empty as long as the IDs are the slots
-	sparse  bool       // byID has all
-	order   []uint32   // slots in ascending order of ID, as far as sorted; nil if all are
+	byName  cacheIndex     // of those that are not culled
+	keys    map[int]string // by slot; few have some
+	byKey   cacheIndex     // of those
+	byID    cacheIndex     // empty as long as the IDs are the slots
+	sparse  bool           // byID has all
+	order   []uint32       // slots in ascending order of ID, as far as sorted; nil if all are
 	sorted  int
 	sorting int   // how often order has changed other than by growing
 	next    int64 // above all IDs
@@ -124,12 +124,12 @@ func (t *cacheTable) add(name string) (slot int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		return t.insert(cacheEntry{id: id, name: name}), nil
+		return t.insert(cacheEntry{id: id, name: name, state: cacheActive}, ""), nil
 	}
 	if cached := t.entries[slot].name; !t.matches(cached, name) {
 		return 0, conflict(cached)
 	}
-	t.setKey(slot, "", false)
+	t.setKey(slot, "")
 	t.activate(slot)
 	return slot, nil
 }
@@ -150,12 +150,10 @@ func (t *cacheTable) newID() (pdu.InstID, error) {
 	return 0, errNoIDs
 }
 
-// insert adds an active entry, whose ID is free.
-func (t *cacheTable) insert(e cacheEntry) (slot int) {
+// insert adds an entry, whose ID is free.
+func (t *cacheTable) insert(e cacheEntry, key string) (slot int) {
 	slot = len(t.entries)
-	e.state = cacheCulled // until it is activated
 	t.entries = append(t.entries, e)
-	t.culled++
 	switch {
 	case t.sparse:
 		t.byID.add(hashID(e.id), slot)
@@ -168,20 +166,32 @@ func (t *cacheTable) insert(e cacheEntry) (slot int) {
 	}
 	t.noteOrder(slot)
 	t.next = max(t.next, int64(e.id)+1)
-	t.activate(slot)
+	t.enter(slot, key)
 	return slot
 }
 
 // claim is insert for an ID that a culled entry may have, which is gone then.
-func (t *cacheTable) claim(e cacheEntry) (slot int) {
+func (t *cacheTable) claim(e cacheEntry, key string) (slot int) {
 	slot, ok := t.findID(e.id)
 	if !ok {
-		return t.insert(e)
+		return t.insert(e, key)
 	}
-	old := &t.entries[slot]
-	old.name, old.key, old.keyed = e.name, e.key, e.keyed
-	t.activate(slot)
+	t.entries[slot] = e
+	t.culled--
+	t.enter(slot, key)
 	return slot
+}
+
+// enter makes a new entry, active or not, known by its name and key.
+func (t *cacheTable) enter(slot int, key string) {
+	e := &t.entries[slot]
+	t.byName.add(hashName(t.short(e.name)), slot)
+	t.setKey(slot, key)
+	*t.count(e.state)++
+	t.changed, t.restamped = true, true
+	if e.state == cacheActive {
+		t.relist(e)
+	}
 }
 
 // activate makes an entry active.
@@ -193,30 +203,23 @@ func (t *cacheTable) activate(slot int) {
 	}
 }
 
-// setState changes the state of an entry to another one.
+// setState changes the state of an entry that is not culled to another one.
 func (t *cacheTable) setState(slot int, s cacheState) {
 	e := &t.entries[slot]
-	before := e.state
-	*t.count(before)--
+	*t.count(e.state)--
 	*t.count(s)++
-	if before == cacheCulled || s == cacheCulled {
-		t.changed = true
-	}
-	if before == cacheCulled {
-		t.byName.add(hashName(t.short(e.name)), slot)
-		if e.keyed {
-			t.byKey.add(hashName(e.key), slot)
-		}
-	}
-	e.state = s
 	if s == cacheCulled {
 		t.byName.remove(hashName(t.short(e.name)), slot)
-		if e.keyed {
-			t.byKey.remove(hashName(e.key), slot)
-		}
+		t.setKey(slot, "")
+		e.name = ""
+		t.changed = true
 	}
-	if before == cacheActive || s == cacheActive {
-		t.relist(e, s == cacheActive)
+	before := e.state
+	e.state = s
+	if s == cacheActive {
+		t.relist(e)
+	} else if before == cacheActive {
+		t.listed.Store(nil)
 	}
 }
 
@@ -224,14 +227,14 @@ func (t *cacheTable) count(s cacheState) *int {
 	return [...]*int{cacheCulled: &t.culled, cacheInactive: &t.inactive, cacheActive: &t.active}[s]
 }
 
-// relist keeps the list of the active instances right if one comes behind all others,
-// and drops it otherwise.
-func (t *cacheTable) relist(e *cacheEntry, active bool) {
+// relist adds an instance that has become active to the list of these if it comes
+// behind all others, and drops the list otherwise.
+func (t *cacheTable) relist(e *cacheEntry) {
 	l := t.listed.Load()
 	if l == nil {
 		return
 	}
-	if n := len(*l); !active || n > 0 && (*l)[n-1].ID > e.id {
+	if n := len(*l); n > 0 && (*l)[n-1].ID > e.id {
 		t.listed.Store(nil)
 		return
 	}
@@ -330,19 +333,19 @@ func (t *cacheTable) resize(highest pdu.InstID) error {
 	return nil
 }
 
-// expire culls what was saved last before a time, and returns the slots in ascending
-// order of ID.
-func (t *cacheTable) expire(before int64) []int {
+// expire culls what was saved last before a time, in ascending order of ID, and returns how
+// many. It calls each for the slots before.
+func (t *cacheTable) expire(before int64, each func(slot int)) (n int) {
 	t.sort()
-	var slots []int
 	for at := range t.entries {
 		slot := t.slotAt(at)
 		if e := &t.entries[slot]; e.state != cacheCulled && e.stamp != 0 && e.stamp < before {
+			each(slot)
 			t.setState(slot, cacheCulled)
-			slots = append(slots, slot)
+			n++
 		}
 	}
-	return slots
+	return n
 }
 
 // replace makes the entries of names active, in the full, and all others inactive. Of
@@ -382,7 +385,7 @@ func (t *cacheTable) replace(names []string, now int64) (slots []int, err error)
 		if err != nil {
 			return nil, err // which free excludes
 		}
-		slots[i] = t.insert(cacheEntry{id: id, name: names[i]})
+		slots[i] = t.insert(cacheEntry{id: id, name: names[i], state: cacheActive}, "")
 	}
 	return slots, nil
 }
@@ -438,10 +441,13 @@ func (t *cacheTable) overdue() bool { return t.culled > max(maxCulled, t.active+
 // reorg drops the culled entries. moved is called for every other entry, in ascending
 // order of slots, with its slot from now on.
 func (t *cacheTable) reorg(moved func(from, to int)) {
-	kept := 0
+	kept, keys := 0, map[int]string{}
 	for slot := range t.entries {
 		if t.entries[slot].state == cacheCulled {
 			continue
+		}
+		if key, ok := t.keys[slot]; ok {
+			keys[kept] = key
 		}
 		t.entries[kept] = t.entries[slot]
 		moved(slot, kept)
@@ -449,14 +455,15 @@ func (t *cacheTable) reorg(moved func(from, to int)) {
 	}
 	t.entries = slices.Clone(t.entries[:kept])
 	t.byName, t.byKey, t.byID, t.sparse = cacheIndex{}, cacheIndex{}, cacheIndex{}, false
+	t.keys = keys
 	t.order, t.sorted, t.culled, t.low = nil, 0, 0, 0
 	t.sorting++
 	t.byName.grow(kept)
 	for slot := range t.entries {
 		e := &t.entries[slot]
 		t.byName.add(hashName(t.short(e.name)), slot)
-		if e.keyed {
-			t.byKey.add(hashName(e.key), slot)
+		if key, ok := keys[slot]; ok {
+			t.byKey.add(hashName(key), slot)
 		}
 		t.sparse = t.sparse || int(e.id) != slot
 		t.noteOrder(slot)

@@ -268,13 +268,23 @@ func (d *InDom) Instances() []pdu.Instance { return d.state().list() }
 // names are printed.
 func ValidInstanceName(name string) bool { return checkInstanceName(name) == nil }
 
+// hasControl reports whether a text has control characters.
+func hasControl(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] >= 0x7f { // or it has other characters than those of ASCII
+			return strings.ContainsFunc(s[i:], unicode.IsControl)
+		}
+	}
+	return false
+}
+
 func checkInstanceName(name string) error {
 	switch {
 	case name == "":
 		return errors.New("needs a name")
 	case name[0] == ' ':
 		return errors.New("the name must not begin with a space: up to the first space it tells instances apart")
-	case strings.ContainsFunc(name, unicode.IsControl):
+	case hasControl(name):
 		return errors.New("the name must not have control characters")
 	}
 	return nil

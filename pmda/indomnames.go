@@ -86,7 +86,7 @@ func (d *InDom) setNames(names []string) ([]pdu.InstID, error) {
 func (d *InDom) newCache() {
 	d.cache = &cacheTable{exact: true}
 	for _, i := range d.Instances() {
-		d.cache.insert(cacheEntry{id: i.ID, name: i.Name})
+		d.cache.insert(cacheEntry{id: i.ID, name: i.Name, state: cacheActive}, "")
 	}
 }
 

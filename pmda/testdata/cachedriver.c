@@ -13,8 +13,9 @@
  *	purge SECONDS           pmdaCachePurgeCallback: count, the values that the callback got
  *	resize MAXIMUM
  *	walk                    the active entries
- *	fill N                  stores N names, instance-0 and on; microseconds
- *	time WHAT N             lookups of id or name of fill's instances, or op load: nanoseconds
+ *	fill N                  stores N names, instance-0 and on: nanoseconds of the processor for each
+ *	time WHAT N             the same for random lookups by id or name, lookups in their order by
+ *	                        nextid or nextname, or a load of a file of N instances
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +66,7 @@ now(void)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return t.tv_sec + t.tv_nsec / 1e9;
 }
 
@@ -79,8 +80,8 @@ measure(pmInDom indom, const char *what, int n)
 
     for (i = 0; i < n; i++) {
 	seed = seed * 1664525 + 1013904223;
-	inst = seed % n;
-	if (strcmp(what, "id") == 0)
+	inst = strncmp(what, "next", 4) == 0 ? i : (int)(seed % n);
+	if (strstr(what, "id") != NULL)
 	    sts = pmdaCacheLookup(indom, inst, &got, NULL);
 	else {
 	    snprintf(name, sizeof(name), "instance-%d", inst);
@@ -177,7 +178,7 @@ main(void)
 	    }
 	    printf("%.1f\n", (now() - begin) * 1e9 / x);
 	}
-	else if (sscanf(line, "time %s %d", a, &x) == 2) {
+	else if (sscanf(line, "time %65535s %d", a, &x) == 2) {
 	    if (strcmp(a, "load") == 0) {
 		begin = now();
 		if (pmdaCacheOp(indom, PMDA_CACHE_LOAD) != x)
