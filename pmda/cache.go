@@ -9,9 +9,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Cache remembers instances by name, so that each has the same ID whenever it
-// comes back, and a value of the program with each. An instance is active, a part of
-// the domain now, or inactive, known but hidden from clients. An InDom with the Cache in
+// A Cache remembers instances by name, so that each has the same ID whenever it comes
+// back, and a value of the program with each. An instance is active, a part of the
+// domain now, or inactive, known but hidden from clients. An InDom with the Cache in
 // its field of that name has the active instances, in ascending order of ID; with Load
 // and Save the IDs outlast the program.
 //
@@ -19,17 +19,18 @@ import (
 // "foo bar" and by "foo"; to add "foo baz" is an error, whose code is -EINVAL.
 //
 // The zero Cache is empty and ready for use. It must not be copied. All methods may be
-// called by several goroutines at once, also in the body of a loop over Active. What a value points to
-// is the program's to guard. It is pmdaCache of the C library; the comments name its
-// functions and operations.
+// called by several goroutines at once, also in the body of a loop over Active. What a
+// value points to is the program's to guard. It is pmdaCache of the C library; the
+// comments name its functions and operations.
 type Cache[T any] struct {
 	// File is where Load and Save keep the instances, such as
-	// /var/lib/pcp/config/pmda/60.1, where the C library keeps those of domain 60, serial
-	// 1. A C agent may use it when this one does not run. It is set before the first call.
+	// /var/lib/pcp/config/pmda/60.1, where the C library keeps those of domain 60,
+	// serial 1. A C agent may use it when this one does not run. It is set before the
+	// first call.
 	File string
 	// Strings makes the Cache one of arbitrary strings, of which each gets a number:
-	// spaces mean nothing in them, and they may be empty. It is no Cache of an InDom. It
-	// is set before the first call. It is PMDA_CACHE_STRINGS.
+	// spaces mean nothing in them, and they may be empty. It is no Cache of an InDom.
+	// It is set before the first call. It is PMDA_CACHE_STRINGS.
 	Strings bool
 
 	saving sync.Mutex // held while the file is written
@@ -103,14 +104,14 @@ func (c *Cache[T]) reorg() {
 }
 
 // Add makes the instance of a name active and gives it a value in place of that which
-// it had. A name that the Cache does not know gets the next ID: the one after the highest
-// of all so far, 0 first; once there is none after it, or after Reuse, the lowest that no
-// instance has. The instance keeps the name that it has, also if the name is just the
-// part up to the first space; it loses a key.
+// it had. A name that the Cache does not know gets the next ID: the one after the
+// highest of all so far, 0 first; once there is none after it, or after Reuse, the
+// lowest that no instance has. The instance keeps the name that it has, also if the
+// name is just the part up to the first space; it loses a key.
 //
 // Errors: -EINVAL if another instance is the same up to the first space; pdu.ErrGeneric
-// for a new name that ValidInstanceName does not accept, or if there are no IDs left. It is
-// pmdaCacheStore(3) with PMDA_CACHE_ADD.
+// for a new name that ValidInstanceName does not accept, or if there are no IDs left.
+// It is pmdaCacheStore(3) with PMDA_CACHE_ADD.
 func (c *Cache[T]) Add(name string, value T) (pdu.InstID, error) {
 	c.lock()
 	defer c.table.mu.Unlock()
@@ -118,11 +119,11 @@ func (c *Cache[T]) Add(name string, value T) (pdu.InstID, error) {
 	return c.added(name, slot, value, err)
 }
 
-// AddKey is Add with an ID that follows from a key, any bytes that no other instance has;
-// if it is empty, the name is the key. A program on another host, or after the loss of its
-// File, thus gives an instance the same ID. The ID is a hash of the key, below 1<<31
-// whatever Resize has set; if another instance has it, up to nine more hashes are tried. From
-// then on Add uses IDs again, as after Reuse.
+// AddKey is Add with an ID that follows from a key, any bytes that no other instance
+// has; if it is empty, the name is the key. A program on another host, or after the
+// loss of its File, thus gives an instance the same ID. The ID is a hash of the key,
+// below 1<<31 whatever Resize has set; if another instance has it, up to nine more
+// hashes are tried. From then on Add uses IDs again, as after Reuse.
 //
 // Errors: pdu.ErrInst if the name has another key or none, or the key another name;
 // pdu.ErrGeneric if all IDs that were tried are in use; those of Add. It is
@@ -142,12 +143,12 @@ func (c *Cache[T]) added(name string, slot int, value T, err error) (pdu.InstID,
 	return c.table.entries[slot].id, nil
 }
 
-// Replace makes the instances of a sequence, such as maps.All of a map, the active ones, and
-// hides all others, in one step: clients see the old instances or the new. New names get
-// IDs in their order. An instance that is inactive gives way to a new one that is the same up to the
-// first space. On an error nothing has changed. Errors: names that are the same up to the
-// first space, or that ValidInstanceName does not accept; no IDs left. The C library has
-// no such function.
+// Replace makes the instances of a sequence, such as maps.All of a map, the active
+// ones, and hides all others, in one step: clients see the old instances or the new.
+// New names get IDs in their order. An instance that is inactive gives way to a new one
+// that is the same up to the first space. On an error nothing has changed. Errors:
+// names that are the same up to the first space, or that ValidInstanceName does not
+// accept; no IDs left. The C library has no such function.
 func (c *Cache[T]) Replace(all iter.Seq2[string, T]) error {
 	var names []string
 	var values []T
@@ -167,9 +168,10 @@ func (c *Cache[T]) Replace(all iter.Seq2[string, T]) error {
 	return nil
 }
 
-// Hide makes the instance of a name inactive: clients do not see it, and it keeps its ID
-// and value. Errors: pdu.ErrInst if the Cache does not know it, -EINVAL if it knows one
-// that is the same up to the first space. It is pmdaCacheStore(3) with PMDA_CACHE_HIDE.
+// Hide makes the instance of a name inactive: clients do not see it, and it keeps its
+// ID and value. Errors: pdu.ErrInst if the Cache does not know it, -EINVAL if it knows
+// one that is the same up to the first space. It is pmdaCacheStore(3) with
+// PMDA_CACHE_HIDE.
 func (c *Cache[T]) Hide(name string) (pdu.InstID, error) {
 	c.lock()
 	defer c.table.mu.Unlock()
@@ -180,9 +182,9 @@ func (c *Cache[T]) Hide(name string) (pdu.InstID, error) {
 	return c.table.entries[slot].id, nil
 }
 
-// Cull forgets the instance of a name, and its value. Its ID stays in use until Reorg, or
-// until more than 1024 instances, and more than there are others, have been culled. It
-// returns the ID. Errors: as for Hide. It is pmdaCacheStore(3) with PMDA_CACHE_CULL.
+// Cull forgets the instance of a name, and its value. Its ID stays in use until Reorg,
+// or until more than 1024 instances, and more than there are others, have been culled.
+// It returns the ID. Errors: as for Hide. It is pmdaCacheStore(3) with PMDA_CACHE_CULL.
 func (c *Cache[T]) Cull(name string) (pdu.InstID, error) {
 	c.lock()
 	defer c.table.mu.Unlock()
@@ -257,8 +259,8 @@ func (c *Cache[T]) found(slot int, ok bool) (CacheEntry[T], bool) {
 }
 
 // Active yields the active instances in ascending order of ID. The Cache may change
-// meanwhile, also in the body of the loop: an instance is yielded if it is active when its turn
-// comes. It is PMDA_CACHE_WALK_REWIND and PMDA_CACHE_WALK_NEXT.
+// meanwhile, also in the body of the loop: an instance is yielded if it is active when
+// its turn comes. It is PMDA_CACHE_WALK_REWIND and PMDA_CACHE_WALK_NEXT.
 func (c *Cache[T]) Active() iter.Seq[CacheEntry[T]] { return c.walk(cacheActive) }
 
 // Inactive yields the inactive instances as Active does the active ones. The C library
@@ -304,10 +306,11 @@ func (c *Cache[T]) Size() (active, inactive int) {
 	return c.table.active, c.table.inactive
 }
 
-// Purge culls the instances, active or not, that were added last before the latest Save or Sync
-// and more than a time ago, in seconds: the time is that of this Save or Sync, or of the one from which the File had it. It
-// returns how many. purged, if not nil, is called for each of them when all are culled, in
-// ascending order of ID, with its last value. It is pmdaCachePurgeCallback(3).
+// Purge culls the instances, active or not, that were added last before the latest Save
+// or Sync and more than a time ago, in seconds: the time is that of this Save or Sync,
+// or of the one from which the File had it. It returns how many. purged, if not nil, is
+// called for each of them when all are culled, in ascending order of ID, with its last
+// value. It is pmdaCachePurgeCallback(3).
 func (c *Cache[T]) Purge(age time.Duration, purged func(CacheEntry[T])) int {
 	entries, n := c.purge(time.Now().Add(-age).Unix(), purged != nil)
 	for _, e := range entries {
@@ -340,8 +343,8 @@ func (c *Cache[T]) Reuse() {
 }
 
 // Resize sets the highest ID that Add gives, 1<<31 - 1 at first. Save keeps it. Errors:
-// pdu.ErrSign if it is negative; pdu.ErrTooBig if an instance has a higher one, also if it
-// has been culled but not dropped by Reorg. It is pmdaCacheResize(3).
+// pdu.ErrSign if it is negative; pdu.ErrTooBig if an instance has a higher one, also if
+// it has been culled but not dropped by Reorg. It is pmdaCacheResize(3).
 func (c *Cache[T]) Resize(highest pdu.InstID) error {
 	c.lock()
 	defer c.table.mu.Unlock()
@@ -360,15 +363,15 @@ func (c *Cache[T]) Reorg() {
 }
 
 // Load adds the instances of the File, inactive and with zero values, and returns how
-// many the File has. Those that are in the Cache already stay as they are. Also if there
-// is an error the other instances of the File are in the Cache. The first error has the path and
-// the line.
+// many the File has. Those that are in the Cache already stay as they are. Also if
+// there is an error the other instances of the File are in the Cache. The first error
+// has the path and the line.
 //
-// Errors: one that is fs.ErrNotExist if there is no File; pdu.ErrGeneric for a line that
-// is malformed, cut off or longer than 1022 bytes; an instance that is left out since the Cache
-// has another with its ID or name, or the same key. A File that cannot be read, has more
-// than 256 MiB or does not begin as one is left alone by Save. It is PMDA_CACHE_LOAD, which
-// stops at a malformed line.
+// Errors: one that is fs.ErrNotExist if there is no File; pdu.ErrGeneric for a line
+// that is malformed, cut off or longer than 1022 bytes; an instance that is left out
+// since the Cache has another with its ID or name, or the same key. A File that cannot
+// be read, has more than 256 MiB or does not begin as one is left alone by Save. It is
+// PMDA_CACHE_LOAD, which stops at a malformed line.
 func (c *Cache[T]) Load() (n int, err error) {
 	c.lock()
 	defer c.table.mu.Unlock()
@@ -384,10 +387,10 @@ func (c *Cache[T]) Load() (n int, err error) {
 // one or the new. Instances that were added since have the present time as that of
 // Purge from then on; for this there need be no File.
 //
-// Instances that the format cannot hold are left out: whose line would be longer than 1022
-// bytes, names that begin with a bracket and have no key, and strings that are empty, begin
-// with a blank or have line ends. Errors: those of writing; that of Load where the File was no
-// such file. It is PMDA_CACHE_SAVE.
+// Instances that the format cannot hold are left out: whose line would be longer than
+// 1022 bytes, names that begin with a bracket and have no key, and strings that are
+// empty, begin with a blank or have line ends. Errors: those of writing; that of Load
+// where the File was no such file. It is PMDA_CACHE_SAVE.
 func (c *Cache[T]) Save() (n int, err error) { return c.save(false) }
 
 // Sync is Save, and writes the File also if an instance has been added again, so that

@@ -18,8 +18,8 @@ import (
 // manyInstances is how many instances the caches of the benchmarks have.
 const manyInstances = 1_000_000
 
-// cpuTime is the time of processors that the program has used, which other programs on the
-// machine change less than that of clocks.
+// cpuTime is the time of processors that the program has used, which other programs on
+// the machine change less than that of clocks.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var r syscall.Rusage
@@ -29,8 +29,8 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// measure runs f, which does n things, and reports the time of processors for each. It returns
-// when the benchmark has run for long enough.
+// measure runs f, which does n things, and reports the time of processors for each. It
+// returns when the benchmark has run for long enough.
 func measure(b *testing.B, n int, unit string, f func()) {
 	b.Helper()
 	b.ReportAllocs()

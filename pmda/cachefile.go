@@ -26,8 +26,8 @@ const (
 	maxCacheLine = 1022      // bytes before the end of the line; the C library reads no longer ones
 )
 
-// For this many entries of a file, at most, memory is made ready before they are read, if
-// their lines have as many bytes.
+// For this many entries of a file, at most, memory is made ready before they are read,
+// if their lines have as many bytes.
 const (
 	maxExpected  = 1 << 20
 	expectedLine = 32
@@ -112,8 +112,8 @@ func (t *cacheTable) decode(text io.Reader) (n int, err error) {
 	}
 }
 
-// lineError is what is wrong with a line, without regard to what it says. Of a line that
-// does not fit into the buffer it skips the rest.
+// lineError is what is wrong with a line, without regard to what it says. Of a line
+// that does not fit into the buffer it skips the rest.
 func lineError(in *bufio.Reader, line []byte, err error) error {
 	long := len(line) > maxCacheLine+1
 	for err == bufio.ErrBufferFull {
@@ -243,8 +243,9 @@ func (t *cacheTable) loaded(e cacheEntry, key string) error {
 	return nil
 }
 
-// save writes a file if entries were added or culled since the last time, or, with stamps,
-// added anew, and returns how many it has then. The lock is not held while it writes.
+// save writes a file if entries were added or culled since the last time, or, with
+// stamps, added anew, and returns how many it has then. The lock is not held while it
+// writes.
 func (t *cacheTable) save(path string, stamps bool) (n int, err error) {
 	text, n, err := t.unsaved(stamps)
 	if n < 0 || err != nil {

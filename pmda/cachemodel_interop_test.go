@@ -238,11 +238,11 @@ func (m *cacheModel) all(op int) {
 	}
 }
 
-// reorg drops the culled instances, unless one of them has the highest ID: C uses
-// the memory of that after it has released it. C is also wrong where a culled instance has not
-// been dropped and its ID comes from a key or a file: it has the ID twice then, and the
-// order of IDs is lost; and where the file has another name for an ID: the warning says that this is
-// ignored, but the instance gets its stamp.
+// reorg drops the culled instances, unless one of them has the highest ID: C uses the
+// memory of that after it has released it. C is also wrong where a culled instance has
+// not been dropped and its ID comes from a key or a file: it has the ID twice then, and
+// the order of IDs is lost; and where the file has another name for an ID: the warning
+// says that this is ignored, but the instance gets its stamp.
 func (m *cacheModel) reorg() (done bool) {
 	if _, ok := m.cache.Lookup(m.last); !ok && m.last >= 0 {
 		return false
@@ -316,8 +316,8 @@ func (m *cacheModel) load() {
 	m.compare()
 }
 
-// restart goes on with new caches: C's reads the file that Go has written, and the other way
-// round. Some instances have been seen long ago.
+// restart goes on with new caches: C's reads the file that Go has written, and the
+// other way round. Some instances have been seen long ago.
 func (m *cacheModel) restart() {
 	m.save()
 	ours, err := os.ReadFile(m.cache.File)

@@ -18,8 +18,8 @@ const (
 	cacheActive
 )
 
-// A cacheEntry is what a Cache knows of an instance, but for the value and the key. It has
-// 32 bytes, so that a lookup loads one line of the processor's cache.
+// A cacheEntry is what a Cache knows of an instance, but for the value and the key. It
+// has 32 bytes, so that a lookup loads one line of the processor's cache.
 type cacheEntry struct {
 	name  string
 	stamp int64 // when it was saved last, in seconds since 1970; 0 if it was added since
@@ -135,8 +135,8 @@ func (t *cacheTable) add(name string) (slot int, err error) {
 }
 
 // newID is the ID of a new entry: the one after the highest, or the lowest free one
-// once that was the last. An ID that is beyond the last, which a key has given, does not
-// count as that, as in the C library.
+// once that was the last. An ID that is beyond the last, which a key has given, does
+// not count as that, as in the C library.
 func (t *cacheTable) newID() (pdu.InstID, error) {
 	if !t.reuse && t.next != t.capacity() && t.next < 1<<31 {
 		return pdu.InstID(t.next), nil
@@ -333,8 +333,8 @@ func (t *cacheTable) resize(highest pdu.InstID) error {
 	return nil
 }
 
-// expire culls what was saved last before a time, in ascending order of ID, and returns how
-// many. It calls each for the slots before.
+// expire culls what was saved last before a time, in ascending order of ID, and returns
+// how many. It calls each for the slots before.
 func (t *cacheTable) expire(before int64, each func(slot int)) (n int) {
 	t.sort()
 	for at := range t.entries {
@@ -349,8 +349,8 @@ func (t *cacheTable) expire(before int64, each func(slot int)) (n int) {
 }
 
 // replace makes the entries of names active, in the full, and all others inactive. Of
-// an inactive entry that is the same up to the first space a name takes the place. On an
-// error nothing has changed. It returns the slots.
+// an inactive entry that is the same up to the first space a name takes the place. On
+// an error nothing has changed. It returns the slots.
 func (t *cacheTable) replace(names []string, now int64) (slots []int, err error) {
 	slots = make([]int, len(names))
 	missing, err := t.findAll(names, slots)
@@ -435,7 +435,8 @@ func (t *cacheTable) free() int {
 // without a call of reorg.
 const maxCulled = 1024
 
-// overdue reports whether more entries are culled than not, and reorg is worth its time.
+// overdue reports whether more entries are culled than not, and reorg is worth its
+// time.
 func (t *cacheTable) overdue() bool { return t.culled > max(maxCulled, t.active+t.inactive) }
 
 // reorg drops the culled entries. moved is called for every other entry, in ascending

@@ -38,7 +38,8 @@ func (t *cacheTable) noteOrder(slot int) {
 // inOrder reports whether sort has nothing to do.
 func (t *cacheTable) inOrder() bool { return t.order == nil || t.sorted == len(t.order) }
 
-// sort completes the order of IDs: it sorts the new slots, and merges them with the old.
+// sort completes the order of IDs: it sorts the new slots, and merges them with the
+// old.
 func (t *cacheTable) sort() {
 	if t.inOrder() {
 		return
@@ -59,7 +60,8 @@ func (t *cacheTable) sort() {
 	t.sorting++
 }
 
-// A cacheWalk is a place in the order of IDs, which stays right when entries come and go.
+// A cacheWalk is a place in the order of IDs, which stays right when entries come and
+// go.
 type cacheWalk struct {
 	at      int
 	sorting int

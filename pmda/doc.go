@@ -56,9 +56,10 @@
 // # Instances that come and go
 //
 // [InDom.SetNames] replaces the instances by name; a name has the same ID whenever
-// it comes back. With [InDom.SetInstances] the program chooses the IDs. Call them
-// when something changes, or from the domain's Refresh, which runs before the
-// instances are used. Names that come from elsewhere, such as those of devices, are
+// it comes back. A [Cache] has values of the program with the instances, which come
+// and go one by one, and can be loaded and saved. With [InDom.SetInstances] the program
+// chooses the IDs. Call them when something changes, or from the domain's Refresh, which
+// runs before the instances are used. Names that come from elsewhere, such as those of devices, are
 // checked with [ValidInstanceName] first.
 //
 // # Groups
@@ -157,8 +158,17 @@
 //	pmdaMetric, pmDesc                     Metric, Register
 //	PMDA_PMID, pmdaSetFetchCallBack        Item, Metric.Value
 //	pmdaIndom, pmdaInstid                  InDom, pdu.Instance
-//	pmdaCacheStore, pmdaCacheLookup,
-//	pmdaCacheOp                            InDom.SetNames, InDom.SetInstances, InDom.File
+//	pmdaCacheStore                         Cache.Add, Cache.Hide, Cache.Cull; InDom.SetNames
+//	pmdaCacheStoreKey                      Cache.AddKey
+//	pmdaCacheLookup, pmdaCacheLookupName,
+//	pmdaCacheLookupKey                     Cache.Lookup, Cache.LookupName, Cache.LookupKey
+//	pmdaCachePurge, pmdaCachePurgeCallback Cache.Purge
+//	pmdaCacheResize                        Cache.Resize
+//	PMDA_CACHE_LOAD, _SAVE, _SYNC          Cache.Load, Cache.Save, Cache.Sync; InDom.File
+//	PMDA_CACHE_WALK_REWIND, _WALK_NEXT     Cache.Active, Cache.Inactive
+//	PMDA_CACHE_ACTIVE, _INACTIVE, _CULL    Cache.ActivateAll, Cache.HideAll, Cache.CullAll
+//	PMDA_CACHE_SIZE_ACTIVE, _SIZE_INACTIVE Cache.Size
+//	PMDA_CACHE_REUSE, _REORG, _STRINGS     Cache.Reuse, Cache.Reorg, Cache.Strings
 //	pmdaProfile, pmdaFetch, pmdaDesc,
 //	pmdaInstance, pmdaText, pmdaStore,
 //	pmdaPMID, pmdaName, pmdaChildren,

@@ -48,9 +48,8 @@ type InDom struct {
 	// with a C agent that does not run at the same time. It is read before the first
 	// SetNames, and replaced when there is a new name. What is wrong with it is logged,
 	// and does not hinder SetNames; a file that is no such file, or cannot be read, is
-	// left alone. Names that the format cannot hold, longer than 959 bytes or
-	// beginning with a bracket, are not kept. The counterpart of the
-	// operations LOAD and SAVE of pmdaCacheOp(3).
+	// left alone. Names that the format cannot hold, see Cache.Save, are not kept. The
+	// counterpart of the operations LOAD and SAVE of pmdaCacheOp(3).
 	File string
 	// Cache, if not nil, has the instances: those that are active in it. SetNames and
 	// SetInstances fail then, and the Cache has a File of its own.

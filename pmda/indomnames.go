@@ -21,14 +21,13 @@ const MaxGoneNames = 1 << 16
 // it had, also after it was gone for a while, a new one the next. Clients get the
 // instances in ascending order of ID.
 //
-// Names are unique up to the first space, as for SetInstances: "/order 200" and
-// "/order 500" are not, "/order::200" and "/order::500" are; on an error the
-// instances stay as they were. One bad name fails them all: a program that has names
-// from elsewhere, such as those of devices, leaves out those that ValidInstanceName does
-// not accept. Names are remembered until SetInstances, and
-// beyond in the File; but a name that is gone is forgotten for a new one that is the same up
-// to the first space, and when more than MaxGoneNames are. A call with the names of
-// the one before costs little. The
+// Names are unique up to the first space, as for SetInstances: "/order 200" and "/order
+// 500" are not, "/order::200" and "/order::500" are; on an error the instances stay as
+// they were. One bad name fails them all: a program that has names from elsewhere, such
+// as those of devices, leaves out those that ValidInstanceName does not accept. Names
+// are remembered until SetInstances, and beyond in the File; but a name that is gone is
+// forgotten for a new one that is the same up to the first space, and when more than
+// MaxGoneNames are. A call with the names of the one before costs little. The
 // counterpart of pmdaCacheStore(3) for all instances at once: it is Cache.Replace
 // without values, on a cache of the InDom's own. Error: an InDom that has a Cache.
 func (d *InDom) SetNames(names ...string) ([]pdu.InstID, error) {
@@ -107,11 +106,16 @@ func (d *InDom) logFileError(err error, msg string) {
 	}
 }
 
-// setNames makes names the active ones, forgets some if too many are gone, and returns the IDs.
+// setNames makes names the active ones, forgets some if too many are gone, and returns
+// the IDs.
 func (t *cacheTable) setNames(names []string, now int64) ([]pdu.InstID, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	slots, err := t.replace(names, now)
+	if err == errNoIDs && t.culled > 0 {
+		t.reorg(func(int, int) {})
+		slots, err = t.replace(names, now)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +140,7 @@ func (t *cacheTable) forget(n int) {
 			gone = append(gone, slot)
 		}
 	}
-	slices.SortFunc(gone, func(a, b int) int { return cmp.Compare(t.entries[a].stamp, t.entries[b].stamp) })
+	slices.SortStableFunc(gone, func(a, b int) int { return cmp.Compare(t.entries[a].stamp, t.entries[b].stamp) })
 	for _, slot := range gone[:n] {
 		t.setState(slot, cacheCulled)
 	}
