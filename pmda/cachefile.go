@@ -52,7 +52,16 @@ func (t *cacheTable) expect(n int) {
 // unless the header is wrong: otherwise the IDs of all that follow would be lost.
 func (t *cacheTable) read(path string) (n int, err error) {
 	t.foreign = nil
-	in, err := os.Open(path)
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file", path)
+	} else if err == nil && info.Size() > maxCacheFile {
+		err = fmt.Errorf("%s has more than %d bytes", path, maxCacheFile)
+	}
+	var in *os.File
+	if err == nil {
+		in, err = os.Open(path)
+	}
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			t.foreign = err // it may be readable another time
@@ -60,16 +69,8 @@ func (t *cacheTable) read(path string) (n int, err error) {
 		return 0, err
 	}
 	defer in.Close()
-	info, err := in.Stat()
-	if err == nil && info.Size() > maxCacheFile {
-		t.foreign = fmt.Errorf("%s has more than %d bytes", path, maxCacheFile)
-		return 0, t.foreign
-	}
-	if err == nil {
-		t.expect(int(min(info.Size()/expectedLine, maxExpected)))
-	}
-	n, err = t.decode(io.LimitReader(in, maxCacheFile))
-	if err != nil {
+	t.expect(int(min(info.Size()/expectedLine, maxExpected)))
+	if n, err = t.decode(io.LimitReader(in, maxCacheFile)); err != nil {
 		err = fmt.Errorf("%s: %w", path, err)
 	}
 	if t.foreign != nil {
@@ -87,10 +88,17 @@ func (t *cacheTable) decode(text io.Reader) (n int, err error) {
 		if err == io.EOF && len(line) == 0 {
 			return n, first
 		}
+		if err != nil && err != io.EOF && err != bufio.ErrBufferFull {
+			t.foreign = err
+			return n, cmp.Or(first, err)
+		}
 		err = lineError(in, line, err)
 		line = bytes.TrimSuffix(line, []byte("\n"))
 		if number == 1 {
-			if err = cmp.Or(err, t.header(string(line[:min(len(line), maxCacheLine)]))); err != nil {
+			if err == nil {
+				err = t.header(string(line))
+			}
+			if err != nil {
 				t.foreign = err
 				return 0, fmt.Errorf("line 1: %w", err)
 			}
@@ -99,14 +107,10 @@ func (t *cacheTable) decode(text io.Reader) (n int, err error) {
 		if err == nil {
 			err = t.record(line)
 		}
-		if err == nil {
-			n++
-			continue
-		}
-		if _, ok := err.(cacheConflict); ok {
+		if _, ignored := err.(cacheConflict); err == nil || ignored {
 			n++
 		}
-		if first == nil {
+		if err != nil && first == nil {
 			first = fmt.Errorf("line %d: %w", number, err)
 		}
 	}
@@ -120,11 +124,9 @@ func lineError(in *bufio.Reader, line []byte, err error) error {
 		_, err = in.ReadSlice('\n')
 	}
 	switch {
-	case err != nil && err != io.EOF:
-		return err
 	case long:
 		return badRecord(fmt.Sprintf("it is too long: more than %d bytes", maxCacheLine))
-	case err == io.EOF && line[len(line)-1] != '\n':
+	case err == io.EOF:
 		return badRecord("it is cut off")
 	}
 	return nil
