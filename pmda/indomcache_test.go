@@ -206,3 +206,57 @@ func TestSetNamesShortName(t *testing.T) {
 		}
 	}
 }
+
+// TestInteropInDomOfCache compares the replies to requests for instances with those of
+// the C library's pmdaInstance for an instance domain that has a cache.
+func TestInteropInDomOfCache(t *testing.T) {
+	c := newCCache(t)
+	a := &pmda.Agent{Name: "a", Domain: 200}
+	var cache pmda.Cache[int]
+	d := &pmda.InDom{Serial: pmda.InDomSerial(1), Name: "i", Cache: &cache}
+	must(t, a.Attach(d))
+	c.do("use 200 1")
+	for _, n := range []string{"one 1", "two", "three", "four  x", "hidden", "culled"} {
+		cache.Add(n, 0)
+		c.do("store 2 %s 0", hexed(n))
+	}
+	cache.AddKey("keyed", "k", 0)
+	c.do("key 2 %s %s 0", hexed("keyed"), hexed("k"))
+	cache.Hide("hidden")
+	c.do("store 3 %s 0", hexed("hidden"))
+	cache.Cull("culled")
+	c.do("store 4 %s 0", hexed("culled"))
+	type question struct {
+		inst pdu.InstID
+		name string
+	}
+	questions := []question{{pdu.NoInst, ""}, {0, "one"}, {-2, ""}}
+	for id := range pdu.InstID(8) {
+		questions = append(questions, question{id, ""})
+	}
+	for _, n := range []string{"one", "one 1", "one 2", "one ", "on", "two", "two x", "four", "four  x", "four x", "hidden", "culled", "keyed", " ", "x"} {
+		questions = append(questions, question{pdu.NoInst, n})
+	}
+	for _, q := range questions {
+		list, err := a.Instances(t.Context(), request(), d.ID(), q.inst, q.name)
+		var ours []string
+		for _, i := range list {
+			if q.inst == pdu.NoInst { // otherwise C has the name alone
+				ours = append(ours, fmt.Sprint(i.ID))
+			}
+			if q.name == "" { // otherwise the ID alone
+				ours = append(ours, hexed(i.Name))
+			}
+		}
+		if err != nil {
+			ours = []string{fmt.Sprint(int(pdu.FromError(err)))}
+		}
+		name := "-"
+		if q.name != "" {
+			name = hexed(q.name)
+		}
+		if theirs := c.do("instance %d %s", q.inst, name); theirs != strings.Join(ours, " ") {
+			t.Errorf("%v: %q, want as in C %q", q, ours, theirs)
+		}
+	}
+}

@@ -13,6 +13,8 @@
  *	purge SECONDS           pmdaCachePurgeCallback: count, the values that the callback got
  *	resize MAXIMUM
  *	walk                    the active entries
+ *	instance ID NAME        pmdaInstance, the default reply to a request for instances: the
+ *	                        identifiers and names that it has, or the error
  *	fill N                  stores N names, instance-0 and on: nanoseconds of the processor for each
  *	time WHAT N             the same for random lookups by id or name, lookups in their order by
  *	                        nextid or nextname, or a load of a file of N instances
@@ -59,6 +61,28 @@ hex(const char *s)
 	putchar('.');
     for (; *s; s++)
 	printf("%02x", *s & 0xff);
+}
+
+static void
+instance(pmInDom indom, int inst, char *name)
+{
+    static pmdaExt ext;
+    pmInResult *res;
+    int i, sts = pmdaInstance(indom, inst, name, &res, &ext);
+
+    if (sts < 0) {
+	printf("%d\n", sts);
+	return;
+    }
+    for (i = 0; i < res->numinst; i++) {
+	if (res->instlist != NULL)
+	    printf("%d ", res->instlist[i]);
+	if (res->namelist != NULL) {
+	    hex(res->namelist[i]);
+	    putchar(' ');
+	}
+    }
+    putchar('\n');
 }
 
 static double
@@ -169,6 +193,10 @@ main(void)
 	    while ((x = pmdaCacheOp(indom, PMDA_CACHE_WALK_NEXT)) >= 0)
 		printf("%d ", x);
 	    putchar('\n');
+	}
+	else if (sscanf(line, "instance %d %s", &x, a) == 2) {
+	    unhex(a, &name);
+	    instance(indom, x, name);
 	}
 	else if (sscanf(line, "fill %d", &x) == 1) {
 	    begin = now();
