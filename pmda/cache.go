@@ -157,9 +157,13 @@ func (c *Cache[T]) Replace(all iter.Seq2[string, T]) error {
 	}
 	c.lock()
 	defer c.table.mu.Unlock()
-	slots, err := c.table.replace(names, time.Now().Unix())
+	slots, culled, err := c.table.replace(names, time.Now().Unix())
 	if err != nil {
 		return &OpError{Op: "replace instances", Err: err}
+	}
+	var none T
+	for _, slot := range culled {
+		c.set(slot, none)
 	}
 	for i, slot := range slots {
 		c.set(slot, values[i])

@@ -421,6 +421,32 @@ func TestCacheCulled(t *testing.T) {
 	}
 }
 
+// TestCacheCulledValue: what a Cache loads in the place of a culled instance has no value
+// of that.
+func TestCacheCulledValue(t *testing.T) {
+	for name, cull := range map[string]func(c *pmda.Cache[string]){
+		"Cull":    func(c *pmda.Cache[string]) { c.Cull("a") },
+		"CullAll": func(c *pmda.Cache[string]) { c.CullAll() },
+		"Purge":   func(c *pmda.Cache[string]) { c.Sync(); c.Purge(-time.Minute, nil) },
+		"Replace": func(c *pmda.Cache[string]) {
+			c.Replace(func(yield func(string, string) bool) {})
+			c.Replace(func(yield func(string, string) bool) { yield("a 2", "new") })
+			c.Cull("a 2")
+		},
+	} {
+		c := new(pmda.Cache[string])
+		c.Add("a", "old")
+		cull(c)
+		c.File = writeFile(t, cacheHeader+"0 1 b\n")
+		if n, err := c.Load(); n != 1 || err != nil {
+			t.Error(n, err)
+		}
+		if e, ok := c.Lookup(0); !ok || e.Name != "b" || e.Value != "" || e.Active {
+			t.Errorf("%s: %v, %v", name, e, ok)
+		}
+	}
+}
+
 // TestCacheConcurrently: what several goroutines do at once is consistent.
 func TestCacheConcurrently(t *testing.T) {
 	var c pmda.Cache[string]

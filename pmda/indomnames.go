@@ -111,10 +111,10 @@ func (d *InDom) logFileError(err error, msg string) {
 func (t *cacheTable) setNames(names []string, now int64) ([]pdu.InstID, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	slots, err := t.replace(names, now)
+	slots, _, err := t.replace(names, now)
 	if err == errNoIDs && t.culled > 0 {
 		t.reorg(func(int, int) {})
-		slots, err = t.replace(names, now)
+		slots, _, err = t.replace(names, now)
 	}
 	if err != nil {
 		return nil, err
