@@ -93,32 +93,34 @@ func BenchmarkCacheAdd(b *testing.B) {
 }
 
 // BenchmarkCacheLookups looks all instances up, in their order or at random, where the
-// memory is what takes the time.
+// memory is what takes the time. The names are at hand.
 func BenchmarkCacheLookups(b *testing.B) {
-	order := make([]int, manyInstances)
-	random := make([]int, manyInstances)
+	next := make([]pdu.Instance, manyInstances)
+	random := make([]pdu.Instance, manyInstances)
 	r := uint32(1)
-	for i := range order {
+	for i := range next {
 		r = r*1664525 + 1013904223
-		order[i], random[i] = i, int(r%manyInstances)
+		for l, id := range map[*pdu.Instance]int{&next[i]: i, &random[i]: int(r % manyInstances)} {
+			*l = pdu.Instance{ID: pdu.InstID(id), Name: "instance-" + strconv.Itoa(id)}
+		}
 	}
 	for _, o := range []struct {
 		name string
-		list []int
-	}{{"next", order}, {"random", random}} {
+		list []pdu.Instance
+	}{{"next", next}, {"random", random}} {
 		for _, l := range []struct {
 			name   string
-			lookup func(c *pmda.Cache[*int], i int, name string) bool
+			lookup func(c *pmda.Cache[*int], i pdu.Instance) bool
 		}{
-			{"id", func(c *pmda.Cache[*int], i int, _ string) bool { _, ok := c.Lookup(pdu.InstID(i)); return ok }},
-			{"name", func(c *pmda.Cache[*int], _ int, name string) bool { _, ok := c.LookupName(name); return ok }},
-			{"add", func(c *pmda.Cache[*int], _ int, name string) bool { _, err := c.Add(name, nil); return err == nil }},
+			{"id", func(c *pmda.Cache[*int], i pdu.Instance) bool { _, ok := c.Lookup(i.ID); return ok }},
+			{"name", func(c *pmda.Cache[*int], i pdu.Instance) bool { _, ok := c.LookupName(i.Name); return ok }},
+			{"add", func(c *pmda.Cache[*int], i pdu.Instance) bool { _, err := c.Add(i.Name, nil); return err == nil }},
 		} {
 			b.Run(o.name+"="+l.name, func(b *testing.B) {
-				c, names := benchCache(b)
+				c, _ := benchCache(b)
 				measure(b, manyInstances, "cpu-ns/lookup", func() {
 					for _, i := range o.list {
-						if !l.lookup(c, i, names[i]) {
+						if !l.lookup(c, i) {
 							b.Fatal("lost")
 						}
 					}
