@@ -145,10 +145,10 @@ func (c *Cache[T]) added(name string, slot int, value T, err error) (pdu.InstID,
 
 // Replace makes the instances of a sequence, such as maps.All of a map, the active
 // ones, and hides all others, in one step: clients see the old instances or the new.
-// New names get IDs in their order. An instance that is inactive gives way to a new one
-// that is the same up to the first space. On an error nothing has changed. Errors:
-// names that are the same up to the first space, or that ValidInstanceName does not
-// accept; no IDs left. The C library has no such function.
+// New names get IDs in their order. Keys stay. An instance that is inactive gives way
+// to a new one that is the same up to the first space. On an error nothing has changed.
+// Errors: names that are the same up to the first space, or that ValidInstanceName does
+// not accept; no IDs left. The C library has no such function.
 func (c *Cache[T]) Replace(all iter.Seq2[string, T]) error {
 	var names []string
 	var values []T
@@ -310,11 +310,12 @@ func (c *Cache[T]) Size() (active, inactive int) {
 	return c.table.active, c.table.inactive
 }
 
-// Purge culls the instances, active or not, that were added last before the latest Save
-// or Sync and more than a time ago, in seconds: the time is that of this Save or Sync,
-// or of the one from which the File had it. It returns how many. purged, if not nil, is
-// called for each of them when all are culled, in ascending order of ID, with its last
-// value. It is pmdaCachePurgeCallback(3).
+// Purge culls the instances, active or not, that have not been added for longer than an
+// age, and returns how many. The time of an instance, in whole seconds, is that of the
+// first Save or Sync after its latest Add, or what the File has; those that were added
+// since the latest Save or Sync stay. purged, if not nil, is called for each of them
+// when all are culled, in ascending order of ID, with its last value. It is
+// pmdaCachePurgeCallback(3), which counts culled instances again until Reorg.
 func (c *Cache[T]) Purge(age time.Duration, purged func(CacheEntry[T])) int {
 	entries, n := c.purge(time.Now().Add(-age).Unix(), purged != nil)
 	for _, e := range entries {
@@ -358,8 +359,8 @@ func (c *Cache[T]) Resize(highest pdu.InstID) error {
 	return nil
 }
 
-// Reorg drops the culled instances, so that the lower of their IDs can be used again. A
-// Cache in which most have been culled does so by itself. It is PMDA_CACHE_REORG.
+// Reorg drops the culled instances. After Reuse their IDs can be used again. A Cache in
+// which most have been culled does so by itself. It is PMDA_CACHE_REORG.
 func (c *Cache[T]) Reorg() {
 	c.lock()
 	defer c.table.mu.Unlock()
@@ -367,9 +368,10 @@ func (c *Cache[T]) Reorg() {
 }
 
 // Load adds the instances of the File, inactive and with zero values, and returns how
-// many the File has. Those that are in the Cache already stay as they are. Also if
-// there is an error the other instances of the File are in the Cache. The first error
-// has the path and the line.
+// many records the File has. An instance that is in the Cache already keeps its state
+// and value, and gets the key and the time, see Purge, that the File has for it. After
+// an error the other instances of the File are in the Cache all the same. The error is
+// that of the first line that is wrong, and has the path and the line.
 //
 // Errors: one that is fs.ErrNotExist if there is no File; pdu.ErrGeneric for a line
 // that is malformed, cut off or longer than 1022 bytes; an instance that is left out
