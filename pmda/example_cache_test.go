@@ -23,8 +23,10 @@ func ExampleCache() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, "400.0")                                         // or "/var/lib/pcp/config/pmda/400.0"
-	for _, plugged := range [][]string{{"sda", "sdb", "sdc"}, {"sdd", "sdc"}} { // two runs of the agent
+	file := filepath.Join(dir, "400.0") // or "/var/lib/pcp/config/pmda/400.0"
+
+	// Two runs of the agent:
+	for _, plugged := range [][]string{{"sda", "sdb", "sdc"}, {"sdd", "sdc"}} {
 		disks := &pmda.Cache[*drive]{File: file}
 		if _, err := disks.Load(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			log.Println(err)
