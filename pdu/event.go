@@ -74,14 +74,18 @@ type EventRecord struct {
 // Events is the array in a. Errors are ErrType if a holds none or a parameter
 // has a type that none may have, ErrConv if EventMissed stands beside another
 // flag, and ErrIPC for bytes that break the layout.
-func (a Atom) Events() (EventArray, error) {
-	if a.Type != TypeEvent && a.Type != TypeHighResEvent {
+func (a Atom) Events() (EventArray, error) { return ParseEvents(a.Type, a.data) }
+
+// ParseEvents is the array in the bytes of a value of TypeEvent or TypeHighResEvent,
+// which it aliases. For the errors see Atom.Events.
+func ParseEvents(t Type, b []byte) (EventArray, error) {
+	if t != TypeEvent && t != TypeHighResEvent {
 		return EventArray{}, ErrType
 	}
-	c := wire.New(a.data, blockHeadLen)
-	e := EventArray{highRes: a.Type == TypeHighResEvent}
+	c := wire.New(b, blockHeadLen)
+	e := EventArray{highRes: t == TypeHighResEvent}
 	e.n = c.Count(e.headLen(), "nrecords")
-	e.records = a.data[min(4, len(a.data)):]
+	e.records = b[min(4, len(b)):]
 	for i := range e.n {
 		if err := checkRecord(&c, e.highRes); err != nil {
 			return EventArray{}, fmt.Errorf("event record %d: %w", i, err)

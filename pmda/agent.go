@@ -51,6 +51,8 @@ type Agent struct {
 	handler  atomic.Pointer[Handler]    // the outermost wrapper of Use; nil if there is none
 	changed  atomic.Uint32              // pdu.Change bits for the next fetch
 
+	eventQueues eventQueues
+
 	snap atomic.Pointer[snapshot] // of current; nil when that has changed
 
 	mu        sync.Mutex // guards what follows, and all Tables of the Agent
@@ -221,7 +223,7 @@ func (a *Agent) Labels(ctx context.Context, r *Request, of pdu.LabelTarget) ([]p
 // SetClient does nothing, unless a wrapper overrides it.
 func (a *Agent) SetClient(c *Client) { a.wrapped().SetClient(c) }
 
-// EndClient calls the functions of OnEndClient.
+// EndClient calls the functions of OnEndClient, and has event queues forget the client.
 func (a *Agent) EndClient(c *Client) { a.wrapped().EndClient(c) }
 
 // A tableHandler replies from the tables of an Agent. It is the innermost Handler.
@@ -242,6 +244,7 @@ func (h tableHandler) EndClient(c *Client) {
 	for _, f := range hooks {
 		f(c)
 	}
+	h.a.eventQueues.end(c)
 }
 
 func (h tableHandler) Err() error {

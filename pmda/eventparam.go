@@ -1,0 +1,155 @@
+package pmda
+
+import (
+	"context"
+	"errors"
+	"math"
+	"reflect"
+
+	"github.com/pcp-go/pcp/internal/typename"
+	"github.com/pcp-go/pcp/internal/wire"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// An EventParam is a parameter of event records: a metric that has values nowhere else.
+// RegisterParam makes it, and Of a value of it, for EventQueue.Append.
+type EventParam[T pdu.Scalar] struct{ p *eventParam }
+
+// An eventParam is an EventParam without its type parameter.
+type eventParam struct {
+	m     *metric
+	agent *Agent
+}
+
+func (p *eventParam) pmid() pdu.PMID { return p.m.pmid(p.agent.Domain) }
+
+// RegisterParam registers the metric of a parameter of event records. Clients find its name,
+// type and units there, and fetch it without a value. It has no Value, Values, InDom, Group or
+// Store. Errors are those of Register. The Agent or the Tables remember them, so
+// that there is no need to return them.
+func RegisterParam[T pdu.Scalar](to Registry, m Metric[T]) EventParam[T] {
+	var p EventParam[T]
+	op := "register event parameter"
+	if to == nil {
+		return p
+	}
+	_ = to.register(op, m.Name, func(t *Tables) error { // which remembers the error
+		if m.Value != nil || m.Values != nil || m.Store != nil || m.InDom != nil || m.Group != nil {
+			return errors.New("has values in event records alone: no Value, Values, InDom, Group or Store")
+		}
+		if m.Type == pdu.TypeEvent || m.Type == pdu.TypeHighResEvent {
+			return errors.New("type " + typename.Of(m.Type) + " cannot be a parameter of an event")
+		}
+		m.Value = noValue[T]
+		e, err := newMetric(m)
+		if err != nil {
+			return err
+		}
+		if err = t.add(e); err == nil {
+			p.p = &eventParam{e, t.agent}
+		}
+		return err
+	})
+	return p
+}
+
+func noValue[T pdu.Scalar](context.Context, *Request, pdu.Instance) (v T, err error) {
+	return v, NoValue
+}
+
+// PMID is the identifier of the parameter's metric, for pdu.EventBuilder. It has the Agent's
+// Domain, which must have been set; it is pdu.NoPMID if the registration has failed.
+func (p EventParam[T]) PMID() pdu.PMID {
+	if p.p == nil {
+		return pdu.NoPMID
+	}
+	return p.p.pmid()
+}
+
+// Of is a value of the parameter, for a record. It aliases a []byte until it is appended.
+func (p EventParam[T]) Of(value T) EventValue {
+	e := EventValue{p: p.p}
+	switch v := any(value).(type) { // as in put, the cases keep common types clear of reflection
+	case string:
+		e.text = v
+	case []byte:
+		e.data = v
+	case uint32:
+		e.bits = uint64(v)
+	case int32:
+		e.bits = uint64(v)
+	case uint64:
+		e.bits = v
+	case int64:
+		e.bits = uint64(v)
+	case float64:
+		e.bits = math.Float64bits(v)
+	case float32:
+		e.bits = uint64(math.Float32bits(v))
+	default:
+		setNamed(&e, value)
+	}
+	return e
+}
+
+// setNamed sets a value of a named type.
+func setNamed[T pdu.Scalar](e *EventValue, value T) {
+	switch v := reflect.ValueOf(value); v.Kind() {
+	case reflect.String:
+		e.text = v.String()
+	case reflect.Slice:
+		e.data = v.Bytes()
+	case reflect.Uint32, reflect.Uint64:
+		e.bits = v.Uint()
+	case reflect.Int32, reflect.Int64:
+		e.bits = uint64(v.Int())
+	case reflect.Float64:
+		e.bits = math.Float64bits(v.Float())
+	default:
+		e.bits = uint64(math.Float32bits(float32(v.Float())))
+	}
+}
+
+// An EventValue is the value of a parameter: see EventParam.Of.
+type EventValue struct {
+	p    *eventParam
+	bits uint64 // of a number
+	text string // or else one of
+	data []byte // these
+}
+
+// size is the number of value bytes.
+func (e *EventValue) size() int {
+	switch e.p.m.typ {
+	case pdu.Type32, pdu.TypeU32, pdu.TypeFloat:
+		return 4
+	case pdu.Type64, pdu.TypeU64, pdu.TypeDouble:
+		return 8
+	}
+	return len(e.text) + len(e.data)
+}
+
+// paramHead is the length of what precedes the value bytes of a parameter: PMID, type and
+// length.
+const paramHead = 8
+
+// appendTo appends the parameter as it is in a record.
+func (e *EventValue) appendTo(b []byte) []byte {
+	n := e.size()
+	at := len(b)
+	b, p := grow(b, paramHead+wire.Pad4(n))
+	be.PutUint32(p, uint32(e.p.pmid()))
+	be.PutUint32(p[4:], uint32(e.p.m.typ)<<24|uint32(4+n))
+	switch p = p[paramHead:]; e.p.m.typ {
+	case pdu.Type32, pdu.TypeU32, pdu.TypeFloat:
+		be.PutUint32(p, uint32(e.bits))
+	case pdu.Type64, pdu.TypeU64, pdu.TypeDouble:
+		be.PutUint64(p, e.bits)
+	default:
+		b = append(append(b[:at+paramHead], e.text...), e.data...)
+		for len(b)&3 != 0 {
+			b = append(b, 0)
+		}
+	}
+	return b
+}
