@@ -708,3 +708,20 @@ func TestEventAbandoned(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// More missed events than a record can say come with the next fetches.
+func TestEventMissedMany(t *testing.T) {
+	e := newEventAgent(t, func(q *pmda.EventQueue) { q.MaxBytes = 8 })
+	c := e.client(1)
+	c.fetch(t)
+	for _, n := range []int{math.MaxInt32, math.MaxInt32, 5} {
+		if err := e.queue.AppendMissed(time.Time{}, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range [][]seen{{{Missed: math.MaxInt32}}, {{Missed: math.MaxInt32}}, {{Missed: 5}}, nil} {
+		if diff := cmp.Diff(want, c.numbers(t)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
