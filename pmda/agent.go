@@ -32,10 +32,15 @@ type Agent struct {
 	// are free for agents of one's own. No two agents of a collector have the same.
 	Domain pdu.Domain
 	// DomainLabels is a JSON object with the labels of the domain, which replaces the
-	// default {"agent":"NAME"}. Empty means the default.
+	// default {"agent":"NAME"}; see LabelJSON. Empty means the default.
 	DomainLabels string
 	// ClusterLabels are JSON objects with the labels of clusters.
 	ClusterLabels map[int]string
+	// LabelsOf returns further labels of the domain, a cluster, an instance domain or a metric,
+	// such as those that change: of is what they are attached to. They replace those of the same
+	// name of the fields and tables. Nil, or an empty text, means none. It may be called by
+	// several goroutines at once. Call Notify when they have changed.
+	LabelsOf func(ctx context.Context, r *Request, of pdu.LabelTarget) string
 	// ClientAttributes says that functions of the agent use the identity of
 	// Request.Client: see Info.
 	ClientAttributes bool
@@ -51,6 +56,7 @@ type Agent struct {
 	handler  atomic.Pointer[Handler]    // the outermost wrapper of Use; nil if there is none
 	changed  atomic.Uint32              // pdu.Change bits for the next fetch
 
+	labelsLog   logOnce
 	eventQueues eventQueues
 
 	snap atomic.Pointer[snapshot] // of current; nil when that has changed

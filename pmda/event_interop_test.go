@@ -106,7 +106,7 @@ func newWebAgent(t *testing.T, highRes bool) *webAgent {
 }
 
 // underPMCD has the real pmcd serve an agent, and returns what tools take after -h.
-func underPMCD(t *testing.T, a *pmda.Agent) string {
+func underPMCD(t *testing.T, a *pmda.Agent, names string) string {
 	t.Helper()
 	socket := filepath.Join(pcptest.ShortDir(t), "s")
 	ln, err := net.Listen("unix", socket)
@@ -121,7 +121,7 @@ func underPMCD(t *testing.T, a *pmda.Agent) string {
 	})
 	return pcptest.StartPMCD(t, pcptest.Config{
 		Agents: []string{fmt.Sprintf("%s %d socket unix %s", a.Name, a.Domain, socket)},
-		PMNS:   webNames,
+		PMNS:   names,
 	}).Host()
 }
 
@@ -159,7 +159,7 @@ func TestInteropEvents(t *testing.T) {
 	for _, highRes := range []bool{false, true} {
 		t.Run(fmt.Sprintf("highRes=%v", highRes), func(t *testing.T) {
 			c, g := newWebAgent(t, highRes), newWebAgent(t, highRes)
-			hosts := []string{underPMCD(t, c.Agent), underServer(t, g.Agent)}
+			hosts := []string{underPMCD(t, c.Agent, webNames), underServer(t, g.Agent)}
 			t.Run("latest", func(t *testing.T) { testEventsLatest(t, hosts, highRes) })
 			if highRes {
 				return

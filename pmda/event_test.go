@@ -114,10 +114,10 @@ type modelEvent struct {
 }
 
 type modelClient struct {
-	reads, restricted, even bool
-	pos                     int
-	missed                  int
-	access                  *bool
+	reads, even bool
+	pos         int
+	missed      int
+	access      *bool
 }
 
 func (m *modelQueue) client(seq int) *modelClient {

@@ -25,11 +25,12 @@ type InDom struct {
 	Name string
 	// Text is the one-line help text; Help the long one. Empty means none.
 	Text, Help string
-	// Labels is a JSON object with the labels of the domain. Empty means none.
+	// Labels is a JSON object with the labels of the domain; see LabelJSON. Empty means
+	// none.
 	Labels string
 	// InstanceLabels returns a JSON object with the labels of an instance; nil, or
-	// an empty text, means none. LabelJSON makes one of a map. It may be called by
-	// several goroutines at once.
+	// an empty text, means none. See LabelJSON. It may be called by several goroutines at
+	// once. Call Agent.Notify when they have changed.
 	InstanceLabels func(i pdu.Instance) string
 	// Refresh, if not nil, is called before a request uses the instances: once before
 	// each fetch of a metric of this domain, and before each request for instances or

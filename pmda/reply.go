@@ -3,8 +3,6 @@ package pmda
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"strings"
 
 	"github.com/pcp-go/pcp/internal/typename"
 	"github.com/pcp-go/pcp/pdu"
@@ -167,131 +165,28 @@ func (tableHandler) Traverse(context.Context, *Request, string) ([]string, error
 	return nil, pdu.ErrName
 }
 
-// Labels makes sets of the labels in the tables.
+// Labels makes sets of the labels in the tables and those of LabelsOf.
 func (h tableHandler) Labels(ctx context.Context, r *Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	t := h.a.snapshot()
-	class := of.Class
-	switch class {
+	var text string
+	switch of.Class {
 	case pdu.LabelContext:
-		return nil, nil
 	case pdu.LabelDomain:
-		if h.a.DomainLabels == "" {
-			return defaultLabels(h.a.Name)
-		}
-		return labels(class, h.a.DomainLabels)
+		text = h.a.DomainLabels
 	case pdu.LabelCluster:
-		return labels(class, h.a.ClusterLabels[of.PMID().Cluster()])
+		text = h.a.ClusterLabels[of.PMID().Cluster()]
 	case pdu.LabelItem:
 		if m := t.metric(of.PMID()); m != nil {
-			return labels(class, m.labels)
+			text = m.labels
 		}
-		return nil, nil
 	case pdu.LabelInDom:
 		if in := t.indom(of.InDom()); in != nil {
-			return labels(class, in.Labels)
+			text = in.Labels
 		}
-		return nil, nil
 	case pdu.LabelInstances:
 		return h.instanceLabels(ctx, r, t.indom(of.InDom()), of.InDom())
+	default:
+		return nil, pdu.ErrType
 	}
-	return nil, pdu.ErrType
-}
-
-// labels makes one set, or none of an empty object.
-func labels(class pdu.LabelClass, json string) ([]pdu.LabelSet, error) {
-	if json == "" {
-		return nil, nil
-	}
-	s, err := pdu.ParseLabels(class, json, false)
-	if err != nil {
-		return nil, err
-	}
-	return []pdu.LabelSet{s}, nil
-}
-
-// instanceLabels makes a set for every instance that the client wants, empty for
-// one without labels.
-func (h tableHandler) instanceLabels(ctx context.Context, r *Request, in *InDom, id pdu.InDom) ([]pdu.LabelSet, error) {
-	if in == nil {
-		return nil, nil
-	}
-	insts, err := in.fresh(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	rule := r.Profile.For(id)
-	var sets []pdu.LabelSet
-	for _, i := range insts.list() {
-		if rule.Includes(i.ID) {
-			sets = append(sets, h.labelsOf(in, i))
-		}
-	}
-	return sets, nil
-}
-
-// labelsOf makes the label set of one instance.
-func (h tableHandler) labelsOf(in *InDom, i pdu.Instance) pdu.LabelSet {
-	if in.InstanceLabels == nil {
-		return pdu.LabelSet{Inst: i.ID}
-	}
-	text := in.InstanceLabels(i)
-	s, err := pdu.ParseLabels(pdu.LabelInstances, text, false)
-	if err != nil {
-		if in.labelsLog.isNew(h.a, "bad labels") { // not the error: many instances are likely to have the same fault
-			h.a.warn(checkLabels("InDom.InstanceLabels returned", text), "bad labels of an instance", slog.String("indom", in.Name), slog.String("instance", i.Name))
-		}
-		s = pdu.LabelSet{Err: pdu.FromError(err)}
-	}
-	s.Inst = i.ID
-	return s
-}
-
-// checkLabels refuses text that is not an object of labels; none is right.
-func checkLabels(field, json string) error {
-	if reason, ok := strings.CutPrefix(json, wrongLabels); ok {
-		return fmt.Errorf("%s: %s", field, reason)
-	}
-	if _, err := pdu.ParseLabels(pdu.LabelItem, json, false); err != nil {
-		return fmt.Errorf("%s %s: %w", field, excerpt(json), err)
-	}
-	return nil
-}
-
-// excerpt is the quoted beginning of a text.
-func excerpt(s string) string {
-	const most = 60
-	if len(s) <= most {
-		return fmt.Sprintf("%#q", s)
-	}
-	return fmt.Sprintf("%#q...", strings.ToValidUTF8(s[:most], ""))
-}
-
-// wrongLabels begins what LabelJSON returns in place of labels that are wrong.
-const wrongLabels = "labels: "
-
-// LabelJSON is labels as a JSON text, for DomainLabels, Labels and InstanceLabels.
-// The values are what encoding/json can marshal. If the labels are wrong, such as
-// one with a bad name, it returns the reason, an invalid text that registration
-// rejects.
-func LabelJSON(labels map[string]any) string {
-	if len(labels) == 0 {
-		return ""
-	}
-	s, err := pdu.MakeLabels(pdu.LabelItem, labels, false)
-	if err != nil {
-		return wrongLabels + strings.TrimPrefix(err.Error(), wrongLabels)
-	}
-	return string(s.JSON)
-}
-
-// defaultLabels is the default label set of an agent's domain, {"agent":"NAME"};
-// of the name a leading "pmda" and a trailing " DSO" are left out, as in the C
-// library.
-func defaultLabels(name string) ([]pdu.LabelSet, error) {
-	name = strings.TrimSuffix(strings.TrimPrefix(name, "pmda"), " DSO")
-	s, err := pdu.MakeLabels(pdu.LabelDomain, map[string]string{"agent": name}, false)
-	if err != nil {
-		return nil, err
-	}
-	return []pdu.LabelSet{s}, nil
+	return h.labels(ctx, r, of, text)
 }

@@ -161,7 +161,7 @@ func TestLabels(t *testing.T) {
 		{"instances", uint32(d.ID()), pdu.LabelInstances, `0:{"name":"x"} 0x20; 1:; 2: error -22`},
 		{"plain instances", uint32(plain.ID()), pdu.LabelInstances, "0:"},
 		{"unknown instances", uint32(plain.ID()) + 1, pdu.LabelInstances, ""},
-		{"instances of none", uint32(pdu.NoInDom), pdu.LabelInstances, ""},
+		{"instances of none", uint32(pdu.NoInDom), pdu.LabelInstances, "-1:"},
 	} {
 		r := request()
 		r.Profile = &pdu.Profile{InDoms: []pdu.InDomProfile{{InDom: d.ID(), Insts: []pdu.InstID{3}}}}
