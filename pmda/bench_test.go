@@ -85,9 +85,9 @@ func loads(insts int) []load {
 			register(t, a, pmda.Metric[uint64]{Name: "bench.grouped", InDom: d, Group: g, Value: value})
 			return a
 		}},
-		{"metrics=100", 100, func(t testing.TB) *pmda.Agent {
+		{"metrics=1000", 1000, func(t testing.TB) *pmda.Agent {
 			a := &pmda.Agent{Name: "bench", Domain: 251}
-			for i := range 100 {
+			for i := range 1000 {
 				register(t, a, pmda.Metric[uint64]{Name: "bench.m" + strconv.Itoa(i), Value: value})
 			}
 			return a

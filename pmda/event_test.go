@@ -213,7 +213,7 @@ func (m *modelQueue) fetch(seq int, restricted bool) (all []seen) {
 	return all
 }
 
-// access sees to a client that may not read any more.
+// accessChanged sees to a client that may not read any more.
 func (m *modelQueue) accessChanged(c *modelClient, restricted bool) {
 	may := !restricted || c.even
 	if c.access != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"math"
 	"reflect"
 	"sync"
 
@@ -85,23 +86,82 @@ func (h tableHandler) Fetch(ctx context.Context, r *Request, ids []pdu.PMID, w *
 // values writes the values of the metrics from one on, and returns where to go on:
 // after the last, or after one that has panicked.
 func (f *fetch) values(ctx context.Context, r *Request, a *Agent, domain pdu.Domain, ids []pdu.PMID, from int, w *pdu.ResultWriter) (next int) {
-	at := from
+	at, sets := from, w.Len()
 	defer func() {
 		if p := recover(); p != nil {
+			if w.Len() == sets+at-from {
+				w.Begin(ids[at])
+			}
 			w.Fail(pdu.ErrGeneric)
 			a.panicked(f.metrics[at], "Value", p)
 			next = at + 1
 		}
 	}()
 	for ; at < len(ids) && w.Err() == nil; at++ { // the rest would be in vain
+		m := f.metrics[at]
+		if m != nil && m.number != nil && m.indom == nil && f.ready(m) == nil {
+			f.number(ctx, r, a, m, ids[at], w)
+			continue
+		}
 		w.Begin(ids[at])
-		if m := f.metrics[at]; m != nil {
+		if m != nil {
 			f.value(ctx, r, a, m, domain, w)
 		} else {
 			w.Fail(pdu.ErrPMID)
 		}
 	}
 	return at
+}
+
+// number writes the value of a singular metric that is a number, which takes half of the time
+// that value takes.
+func (f *fetch) number(ctx context.Context, r *Request, a *Agent, m *metric, id pdu.PMID, w *pdu.ResultWriter) {
+	bits, err := m.number(ctx, r)
+	if err == nil {
+		w.Number(id, m.typ, bits)
+		m.valueLog.reset()
+		return
+	}
+	w.Begin(id)
+	s := &f.one.set
+	s.err = nil
+	if s.failed(pdu.NoInst, err); s.err == nil {
+		m.valueLog.reset()
+		return
+	}
+	w.Fail(pdu.FromError(err))
+	a.logValue(m, s)
+}
+
+// numberOf makes value return the bits of its number, as ResultWriter.Number takes them. It is
+// nil for other types.
+func numberOf[T pdu.Scalar](value func(context.Context, *Request, pdu.Instance) (T, error)) func(context.Context, *Request) (uint64, error) {
+	one := pdu.Instance{ID: pdu.NoInst}
+	switch f := any(value).(type) {
+	case func(context.Context, *Request, pdu.Instance) (uint64, error):
+		return func(ctx context.Context, r *Request) (uint64, error) { return f(ctx, r, one) }
+	case func(context.Context, *Request, pdu.Instance) (int64, error):
+		return func(ctx context.Context, r *Request) (uint64, error) {
+			v, err := f(ctx, r, one)
+			return uint64(v), err
+		}
+	case func(context.Context, *Request, pdu.Instance) (uint32, error):
+		return func(ctx context.Context, r *Request) (uint64, error) {
+			v, err := f(ctx, r, one)
+			return uint64(v), err
+		}
+	case func(context.Context, *Request, pdu.Instance) (int32, error):
+		return func(ctx context.Context, r *Request) (uint64, error) {
+			v, err := f(ctx, r, one)
+			return uint64(v), err
+		}
+	case func(context.Context, *Request, pdu.Instance) (float64, error):
+		return func(ctx context.Context, r *Request) (uint64, error) {
+			v, err := f(ctx, r, one)
+			return math.Float64bits(v), err
+		}
+	}
+	return nil
 }
 
 // release unlocks the groups, also when a function of the agent panics.

@@ -86,7 +86,7 @@ func TestLabelTexts(t *testing.T) {
 	}
 }
 
-// LabelsOf adds to the labels of the tables and replaces some.
+// What LabelsOf returns is added to the labels of the tables, and replaces some.
 func TestLabelsOf(t *testing.T) {
 	var log bytes.Buffer
 	changed := "false"
@@ -265,7 +265,7 @@ func startSample(t *testing.T) *remote.Agent {
 // contextLabels are those of the host.
 var contextLabels = regexp.MustCompile(`"(domainname|hostname|machineid)":"[^"]*",`)
 
-// pminfo shows the same labels of an agent of ours and of a C agent under a C pmcd, also after
+// The real pminfo shows the same labels of an agent of ours and of a C agent under a C pmcd, also after
 // they have changed.
 func TestInteropLabels(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmstore")

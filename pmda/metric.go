@@ -85,8 +85,9 @@ type metric struct {
 	serial                   int // of indom
 	group                    *Group
 
-	fetch func(ctx context.Context, r *Request, f *setBox) error
-	store func(ctx context.Context, r *Request, i pdu.Instance, a pdu.Atom) error // or nil
+	fetch  func(ctx context.Context, r *Request, f *setBox) error
+	number func(ctx context.Context, r *Request) (uint64, error)                   // or nil; see numberOf
+	store  func(ctx context.Context, r *Request, i pdu.Instance, a pdu.Atom) error // or nil
 
 	valueLog, storeLog logOnce
 }
@@ -139,7 +140,7 @@ func newMetric[T pdu.Scalar](m Metric[T]) (*metric, error) {
 	}
 	switch {
 	case m.Value != nil && m.Values == nil:
-		e.fetch = fetchEach(m.Value)
+		e.fetch, e.number = fetchEach(m.Value), numberOf(m.Value)
 	case m.Values != nil && m.Value == nil:
 		e.fetch = fetchAll(m.Values)
 	case m.Value == nil:
