@@ -50,8 +50,20 @@
 // number. Other errors are logged, once for as long as they stay the same. A panic
 // fails its own metric and is logged too.
 //
-// An event array is a []byte: set Type, and make it with pdu.EventBuilder.
-// [Agent.Namespace] has the PMIDs of its parameters.
+// # Events
+//
+// An [EventQueue] keeps events until all clients have fetched them, each client once, and
+// tells those that are too slow how many they have missed. [RegisterParam] registers the
+// parameters of the events:
+//
+//	requests := a.NewEventQueue()
+//	pmda.Register(a, pmda.Metric[[]byte]{Name: "web.requests", Type: pdu.TypeEvent, Values: requests.Values})
+//	path := pmda.RegisterParam(a, pmda.Metric[string]{Name: "web.request.path"})
+//	...
+//	requests.Append(time.Now(), pdu.EventPoint, path.Of("/index.html"))
+//
+// An agent without a queue returns an event array as a []byte, which pdu.EventBuilder
+// makes; [EventParam.PMID] has the PMIDs of its parameters.
 //
 // # Instances that come and go
 //
@@ -90,7 +102,9 @@
 //
 // A metric with a Store function lets clients set values; the client gets its
 // error. Labels are JSON objects: of the agent (DomainLabels), its clusters,
-// instance domains, metrics and instances. Call [Agent.Notify] when they change.
+// instance domains, metrics and instances. [LabelJSON] makes one of a map or a struct,
+// [LabelNotes] one of optional labels. [Agent.LabelsOf] has those that change; call
+// [Agent.Notify] then.
 //
 // # Wrapping
 //
@@ -176,10 +190,19 @@
 //	pmdaOpenHelp, pmdaGetHelp              Agent.UseHelp, package helptext
 //	pmdaSetEndContextCallBack              Agent.OnEndClient
 //	pmdaSetLabelCallBack                   InDom.InstanceLabels
-//	pmdaAddLabels                          Metric.Labels and others
+//	pmdaAddLabels, pmdaAddNotes            LabelJSON, LabelNotes
 //	pmdaAttribute                          Handler.SetClient, Request.Client
 //	pmdaGetContext                         Request.Client
 //	pmdaSetFlags(PMDA_EXT_NAMES_CHANGE)    Agent.Notify
 //	pmdaEventNewArray, pmdaEventAddRecord  pdu.EventBuilder
+//	pmdaEventNewQueue,
+//	pmdaEventNewActiveQueue                Agent.NewEventQueue, EventQueue.KeepAll
+//	pmdaEventQueueAppend                   EventQueue.Append
+//	pmdaEventQueueRecords                  EventQueue.Values, EventQueue.Put
+//	pmdaEventSetFilter, pmdaEventSetAccess EventQueue.SetFilter, EventQueue.SetAccess
+//	pmdaEventQueueCounter, Clients, Bytes,
+//	Memory                                 EventQueue.Stats
+//	pmdaEventQueueShutdown                 EventQueue.Close
+//	pmdaEventNewClient, pmdaEventEndClient nothing: queues hear of clients by themselves
 //	pmdaTreeCreate, pmdaTreeInsert         pmns.Builder
 package pmda

@@ -153,23 +153,18 @@ func ExampleMetric_store() {
 	// cache.limit 20
 }
 
-// A metric of events has values of []byte, its parameters are metrics too, mostly
-// without a value of their own.
+// A metric of events has values of []byte, its parameters are metrics too. An agent that
+// keeps the events itself, without an EventQueue, makes the value in the fetch.
 func ExampleMetric_events() {
 	a := &pmda.Agent{Name: "log", Domain: 404}
-	pmda.Register(a, pmda.Metric[string]{Name: "log.param.message",
-		Value: func(context.Context, *pmda.Request, pdu.Instance) (string, error) { return "", pmda.NoValue }})
-	message, err := a.Namespace().Lookup("log.param.message")
-	if err != nil {
-		fmt.Println(err)
-	}
+	message := pmda.RegisterParam(a, pmda.Metric[string]{Name: "log.param.message"})
 	pmda.Register(a, pmda.Metric[[]byte]{
 		Name: "log.records",
 		Type: pdu.TypeEvent,
 		Value: func(context.Context, *pmda.Request, pdu.Instance) ([]byte, error) {
 			var b pdu.EventBuilder
 			b.Begin(time.Unix(1700000000, 0), pdu.EventPoint)
-			b.Param(message, pdu.String("disk full"))
+			b.Param(message.PMID(), pdu.String("disk full"))
 			v, err := b.Atom()
 			return v.Bytes(), err
 		},
