@@ -155,7 +155,7 @@ func untilEnd(t *testing.T, f func(ctx context.Context) error) {
 
 // PCP's tools see the events of an agent of ours the same under the real pmcd and under ours.
 func TestInteropEvents(t *testing.T) {
-	pcptest.Need(t, "pmcd", "pminfo", "pmevent", "pmstore")
+	pcptest.Need(t, "pmcd", "pminfo", "pmevent", "pmval", "pmprobe", "pmstore")
 	for _, highRes := range []bool{false, true} {
 		t.Run(fmt.Sprintf("highRes=%v", highRes), func(t *testing.T) {
 			c, g := newWebAgent(t, highRes), newWebAgent(t, highRes)
@@ -178,6 +178,8 @@ func testEventsLatest(t *testing.T, hosts []string, highRes bool) {
 		{"pminfo", "-x", "web.latest"},
 		{"pminfo", "-df", "web.latest", "web.request"},
 		{"pmevent", "-s1", "web.latest"},
+		{"pmval", "-s1", "web.latest"},
+		{"pmprobe", "-v", "web"},
 	} {
 		var outs []string
 		for _, h := range hosts {
@@ -240,6 +242,12 @@ func testEventsStream(t *testing.T, host string, a *webAgent) {
 		[]string{"pmevent", "-h", host, "-t", "400msec", "-s", "3", "web.requests"})
 	close(stop)
 	appending.Wait()
+	for a.requests.Stats().Clients != 0 { // the collector tells of their end soon
+		time.Sleep(time.Millisecond)
+	}
+	if got := a.requests.Stats(); got.Memory != 0 {
+		t.Errorf("without clients: %+v", got)
+	}
 	for i, o := range outs {
 		if o.Status != 0 || o.Stderr != "" {
 			t.Errorf("pmevent: status %d\n%s", o.Status, o.Stderr)

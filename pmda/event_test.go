@@ -1,6 +1,7 @@
 package pmda_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -696,16 +697,17 @@ func TestEventGivenUp(t *testing.T) {
 
 // A request that was abandoned before its client went does not keep the client in the queue.
 func TestEventAbandoned(t *testing.T) {
+	var log bytes.Buffer
 	e := newEventAgent(t, nil)
-	e.Logger = slog.New(slog.DiscardHandler)
+	e.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	ctx, cancel := context.WithCancel(t.Context())
 	c := e.client(1)
 	cancel()
 	c.end()
 	var w pdu.ResultWriter
 	_ = e.Fetch(ctx, c.r, e.ids, &w)
-	if got := e.queue.Stats(); got.Clients != 0 {
-		t.Errorf("%+v", got)
+	if got := e.queue.Stats(); got.Clients != 0 || log.Len() > 0 {
+		t.Errorf("%+v\n%s", got, &log)
 	}
 }
 

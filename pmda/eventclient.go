@@ -83,8 +83,8 @@ func (q *EventQueue) set(c *Client, change func(*eventClient)) {
 	}
 }
 
-// client is what the queue knows of a client, of which it hears from now on when it goes. It
-// is an error if the queue is closed or the request abandoned, since the client may have gone then.
+// client is what the queue knows of a client, of which it hears from now on when it goes. There
+// is NoValue if the queue is closed or the request abandoned, since the client may have gone then.
 func (q *EventQueue) client(ctx context.Context, c *Client) (*eventClient, error) {
 	if e := q.clients[c.Seq]; e != nil {
 		return e, nil
@@ -295,8 +295,8 @@ type eventQueues struct {
 func (l *eventQueues) add(ctx context.Context, seq uint64, q *EventQueue) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := ctx.Err(); err != nil {
-		return err
+	if ctx.Err() != nil {
+		return NoValue
 	}
 	if l.seqs == nil {
 		l.seqs = map[uint64]map[*EventQueue]struct{}{}
