@@ -91,6 +91,27 @@ func BenchmarkEventAppend(b *testing.B) {
 	}
 }
 
+// BenchmarkEventNobody measures an event that nobody reads, by its parameters.
+func BenchmarkEventNobody(b *testing.B) {
+	e := newEventAgent(b, nil)
+	now := time.Now()
+	b.Run("params=0", func(b *testing.B) {
+		for b.Loop() {
+			_ = e.queue.Append(now, pdu.EventPoint)
+		}
+	})
+	b.Run("params=1", func(b *testing.B) {
+		for b.Loop() {
+			_ = e.queue.Append(now, pdu.EventPoint, e.number.Of(1))
+		}
+	})
+	b.Run("params=2", func(b *testing.B) {
+		for b.Loop() {
+			_ = e.queue.Append(now, pdu.EventPoint, e.number.Of(1), e.text.Of("/index.html"))
+		}
+	})
+}
+
 // BenchmarkEventFetch measures the fetch of 1,000 events.
 func BenchmarkEventFetch(b *testing.B) {
 	for _, filter := range []bool{false, true} {

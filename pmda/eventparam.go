@@ -13,12 +13,27 @@ import (
 
 // An EventParam is a parameter of event records: a metric that has values nowhere else.
 // RegisterParam makes it, and Of a value of it, for EventQueue.Append.
-type EventParam[T pdu.Scalar] struct{ p *eventParam }
+type EventParam[T pdu.Scalar] struct {
+	p  *eventParam
+	of func(*eventParam, T) EventValue
+}
 
 // An eventParam is an EventParam without its type parameter.
 type eventParam struct {
 	m     *metric
 	agent *Agent
+	fixed int // the length of a value that is a number, 0 of others
+}
+
+func newEventParam(m *metric, a *Agent) *eventParam {
+	p := &eventParam{m: m, agent: a}
+	switch m.typ {
+	case pdu.Type32, pdu.TypeU32, pdu.TypeFloat:
+		p.fixed = 4
+	case pdu.Type64, pdu.TypeU64, pdu.TypeDouble:
+		p.fixed = 8
+	}
+	return p
 }
 
 func (p *eventParam) pmid() pdu.PMID { return p.m.pmid(p.agent.Domain) }
@@ -46,7 +61,7 @@ func RegisterParam[T pdu.Scalar](to Registry, m Metric[T]) EventParam[T] {
 			return err
 		}
 		if err = t.add(e); err == nil {
-			p.p = &eventParam{e, t.agent}
+			p = EventParam[T]{newEventParam(e, t.agent), paramOf[T]()}
 		}
 		return err
 	})
@@ -68,28 +83,43 @@ func (p EventParam[T]) PMID() pdu.PMID {
 
 // Of is a value of the parameter, for a record. It aliases a []byte until it is appended.
 func (p EventParam[T]) Of(value T) EventValue {
-	e := EventValue{p: p.p}
-	switch v := any(value).(type) { // as in put, the cases keep common types clear of reflection
-	case string:
-		e.text = v
-	case []byte:
-		e.data = v
-	case uint32:
-		e.bits = uint64(v)
-	case int32:
-		e.bits = uint64(v)
-	case uint64:
-		e.bits = v
-	case int64:
-		e.bits = uint64(v)
-	case float64:
-		e.bits = math.Float64bits(v)
-	case float32:
-		e.bits = uint64(math.Float32bits(v))
-	default:
-		setNamed(&e, value)
+	if p.of == nil {
+		return EventValue{}
 	}
-	return e
+	return p.of(p.p, value)
+}
+
+// paramOf makes the function of EventParam.Of. It is chosen here and not there, since events
+// that nobody reads are to cost next to nothing.
+func paramOf[T pdu.Scalar]() func(*eventParam, T) EventValue {
+	var zero T
+	var f any
+	switch any(zero).(type) {
+	case string:
+		f = func(p *eventParam, v string) EventValue { return EventValue{p: p, text: v} }
+	case []byte:
+		f = func(p *eventParam, v []byte) EventValue { return EventValue{p: p, data: v} }
+	case uint32:
+		f = func(p *eventParam, v uint32) EventValue { return EventValue{p: p, bits: uint64(v)} }
+	case int32:
+		f = func(p *eventParam, v int32) EventValue { return EventValue{p: p, bits: uint64(v)} }
+	case uint64:
+		f = func(p *eventParam, v uint64) EventValue { return EventValue{p: p, bits: v} }
+	case int64:
+		f = func(p *eventParam, v int64) EventValue { return EventValue{p: p, bits: uint64(v)} }
+	case float64:
+		f = func(p *eventParam, v float64) EventValue { return EventValue{p: p, bits: math.Float64bits(v)} }
+	case float32:
+		f = func(p *eventParam, v float32) EventValue { return EventValue{p: p, bits: uint64(math.Float32bits(v))} }
+	}
+	if of, ok := f.(func(*eventParam, T) EventValue); ok {
+		return of
+	}
+	return func(p *eventParam, v T) EventValue {
+		e := EventValue{p: p}
+		setNamed(&e, v)
+		return e
+	}
 }
 
 // setNamed sets a value of a named type.
@@ -120,11 +150,8 @@ type EventValue struct {
 
 // size is the number of value bytes.
 func (e *EventValue) size() int {
-	switch e.p.m.typ {
-	case pdu.Type32, pdu.TypeU32, pdu.TypeFloat:
-		return 4
-	case pdu.Type64, pdu.TypeU64, pdu.TypeDouble:
-		return 8
+	if e.p.fixed != 0 {
+		return e.p.fixed
 	}
 	return len(e.text) + len(e.data)
 }
@@ -140,10 +167,10 @@ func (e *EventValue) appendTo(b []byte) []byte {
 	b, p := grow(b, paramHead+wire.Pad4(n))
 	be.PutUint32(p, uint32(e.p.pmid()))
 	be.PutUint32(p[4:], uint32(e.p.m.typ)<<24|uint32(4+n))
-	switch p = p[paramHead:]; e.p.m.typ {
-	case pdu.Type32, pdu.TypeU32, pdu.TypeFloat:
+	switch p = p[paramHead:]; e.p.fixed {
+	case 4:
 		be.PutUint32(p, uint32(e.bits))
-	case pdu.Type64, pdu.TypeU64, pdu.TypeDouble:
+	case 8:
 		be.PutUint64(p, e.bits)
 	default:
 		b = append(append(b[:at+paramHead], e.text...), e.data...)

@@ -72,7 +72,11 @@ func (h tableHandler) Fetch(ctx context.Context, r *Request, ids []pdu.PMID, w *
 	f := fetches.Get().(*fetch)
 	defer f.release()
 	for _, id := range ids {
-		f.add(t.metric(id))
+		m := t.metric(id)
+		f.metrics = append(f.metrics, m)
+		if m != nil && (m.group != nil || m.indom != nil) {
+			f.addSources(m)
+		}
 	}
 	if err := f.refresh(ctx, r, h.a); err != nil {
 		return err
@@ -99,8 +103,14 @@ func (f *fetch) values(ctx context.Context, r *Request, a *Agent, domain pdu.Dom
 	}()
 	for ; at < len(ids) && w.Err() == nil; at++ { // the rest would be in vain
 		m := f.metrics[at]
-		if m != nil && m.number != nil && m.indom == nil && f.ready(m) == nil {
-			f.number(ctx, r, a, m, ids[at], w)
+		if m != nil && m.number != nil && (m.group == nil || f.ready(m) == nil) {
+			bits, err := m.number(ctx, r)
+			if err == nil {
+				w.Number(ids[at], m.typ, bits) // which takes half of the time that Begin and value take
+				m.valueLog.reset()
+			} else {
+				f.noNumber(a, m, ids[at], err, w)
+			}
 			continue
 		}
 		w.Begin(ids[at])
@@ -113,15 +123,8 @@ func (f *fetch) values(ctx context.Context, r *Request, a *Agent, domain pdu.Dom
 	return at
 }
 
-// number writes the value of a singular metric that is a number, which takes half of the time
-// that value takes.
-func (f *fetch) number(ctx context.Context, r *Request, a *Agent, m *metric, id pdu.PMID, w *pdu.ResultWriter) {
-	bits, err := m.number(ctx, r)
-	if err == nil {
-		w.Number(id, m.typ, bits)
-		m.valueLog.reset()
-		return
-	}
+// noNumber writes the set of a singular metric whose Value has returned an error.
+func (f *fetch) noNumber(a *Agent, m *metric, id pdu.PMID, err error, w *pdu.ResultWriter) {
 	w.Begin(id)
 	s := &f.one.set
 	s.err = nil
@@ -178,12 +181,8 @@ func (f *fetch) release() {
 	fetches.Put(f)
 }
 
-// add adds a metric and what is to be refreshed for it.
-func (f *fetch) add(m *metric) {
-	f.metrics = append(f.metrics, m)
-	if m == nil {
-		return
-	}
+// addSources adds what is to be refreshed for a metric.
+func (f *fetch) addSources(m *metric) {
 	if m.group != nil {
 		f.addGroup(m.group)
 	}

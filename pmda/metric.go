@@ -140,7 +140,9 @@ func newMetric[T pdu.Scalar](m Metric[T]) (*metric, error) {
 	}
 	switch {
 	case m.Value != nil && m.Values == nil:
-		e.fetch, e.number = fetchEach(m.Value), numberOf(m.Value)
+		if e.fetch = fetchEach(m.Value); m.InDom == nil {
+			e.number = numberOf(m.Value)
+		}
 	case m.Values != nil && m.Value == nil:
 		e.fetch = fetchAll(m.Values)
 	case m.Value == nil:

@@ -105,7 +105,7 @@ func (m *metric) storeSet(ctx context.Context, r *Request, a *Agent, s pdu.Value
 	}
 	f := fetches.Get().(*fetch)
 	defer f.release()
-	f.add(m)
+	f.addSources(m)
 	if err := f.lock(ctx); err != nil {
 		return err
 	}
