@@ -26,7 +26,8 @@ import (
 // is too slow misses the oldest records. With its next fetch it gets a record with the flag
 // pdu.EventMissed first, which has their number and the time of the last of them.
 //
-// Clients are known by their Seq, so that one collector at a time serves an Agent with queues. The
+// A queue is for one metric, or one instance of it: an event that a client has got with one it
+// does not get with another. Clients are known by their Seq, so that one collector at a time serves an Agent with queues. The
 // exported fields are set before the queue is used. All methods may be called by several
 // goroutines at once. The counterpart of pmdaEventNewQueue(3).
 type EventQueue struct {
