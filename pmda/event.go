@@ -27,9 +27,9 @@ import (
 // pdu.EventMissed first, which has their number and the time of the last of them.
 //
 // A queue is for one metric, or one instance of it: an event that a client has got with one it
-// does not get with another. Clients are known by their Seq, so that one collector at a time serves an Agent with queues. The
-// exported fields are set before the queue is used. All methods may be called by several
-// goroutines at once. The counterpart of pmdaEventNewQueue(3).
+// does not get with another. Clients are known by their Seq, so that one collector at a time
+// serves an Agent with queues. The exported fields are set before the queue is used. All methods
+// may be called by several goroutines at once. The counterpart of pmdaEventNewQueue(3).
 type EventQueue struct {
 	// MaxBytes limits the records that are kept, by their length in event arrays: 16 or, with
 	// HighRes, 24 bytes, and 8 more for each parameter and its value. Zero means 1 MiB; 16 MiB
