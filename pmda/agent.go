@@ -60,10 +60,11 @@ type Agent struct {
 	eventQueues eventQueues
 
 	snap atomic.Pointer[snapshot] // of current; nil when that has changed
+	seen atomic.Bool              // somebody has asked for what the Agent has
 
-	mu        sync.Mutex // guards what follows, and all Tables of the Agent
-	err       error      // the first registration that failed
-	current   *Tables    // what the Agent serves; nil if it is empty
+	mu        sync.RWMutex // guards what follows, and all Tables of the Agent
+	err       error        // the first registration that failed
+	current   *Tables      // what the Agent serves; nil if it is empty
 	last      lastNames
 	numbers   numbers
 	groups    int // so many were made

@@ -139,14 +139,24 @@
 // agent's next fetch.
 //
 // A PMID stays what it was, as far as possible: the agent gives the number of a
-// removed metric to another one only when no other is left, and gives a metric that
+// removed metric to another one as late as possible, and gives a metric that
 // comes back its old number. See [ItemID].
 //
 // # Names below a dynamic root
 //
-// For names that are not known before clients ask for them, [Agent.AddDynamic]
-// names a subtree, and a wrapper overrides PMID, Names, Children and Traverse, with
-// Desc and Fetch for the metrics below.
+// A collector merges the names of its agents once, and again when they have changed. For
+// metrics that come and go, [Agent.AddDynamic] names a subtree of which it asks the agent
+// each time:
+//
+//	a.AddDynamic("jobs.run")
+//	pmda.Register(a, pmda.Metric[uint64]{Name: "jobs.run.backup.lines", Value: lines})
+//	a.Remove("jobs.run.backup.lines")
+//
+// Each change costs the same however many metrics there are, and all that a client gets with
+// one request is of one state. A metric may have more names ([Agent.AddAlias]), and a name
+// may lead to a metric of another agent ([Agent.AddLink]). For names that are not known
+// before clients ask for them, a wrapper registers them when it is asked, or overrides
+// PMID, Names, Children and Traverse, with Desc and Fetch for the metrics below.
 //
 // # Concurrency
 //
@@ -204,5 +214,7 @@
 //	Memory                                 EventQueue.Stats
 //	pmdaEventQueueShutdown                 EventQueue.Close
 //	pmdaEventNewClient, pmdaEventEndClient nothing: queues hear of clients by themselves
-//	pmdaTreeCreate, pmdaTreeInsert         pmns.Builder
+//	pmdaTreeCreate, pmdaTreeInsert,
+//	pmdaDynamicPMNS, pmdaDynamicSetClusterMask,
+//	pmdaDynamicLookupPMID and others       Agent.AddDynamic, Register
 package pmda

@@ -175,16 +175,15 @@ func (a *Agent) helpSource() []byte {
 		}
 	}
 	t := a.snapshot()
-	var serials []int
-	for s := range t.indoms {
-		serials = append(serials, s)
+	for s := range t.indoms.all() {
+		entry(fmt.Sprintf("%s.%d", a.symbol(), s), pdu.TextOfInDom(pdu.MakeInDom(a.Domain, int(s))))
 	}
-	slices.Sort(serials)
-	for _, s := range serials {
-		entry(fmt.Sprintf("%s.%d", a.symbol(), s), pdu.TextOfInDom(pdu.MakeInDom(a.Domain, s)))
-	}
+	has := map[pdu.PMID]bool{}
 	for name, id := range t.tree.All() {
-		entry(name, pdu.TextOfMetric(id))
+		if !has[id] { // or it is another name of a metric
+			entry(name, pdu.TextOfMetric(id))
+		}
+		has[id] = true
 	}
 	return b.Bytes()
 }

@@ -166,7 +166,7 @@ func (t *Tables) attach(d *InDom) error {
 	if home.agent != t.agent {
 		return fmt.Errorf("it belongs to agent %s", home.agent.Name)
 	}
-	switch o := t.indoms[home.serial]; o {
+	switch o := t.indoms.get(uint32(home.serial)); o {
 	case nil:
 	case d:
 		return errors.New("it is attached already")
@@ -177,10 +177,7 @@ func (t *Tables) attach(d *InDom) error {
 		return errors.New("it is attached to another agent just now")
 	}
 	t.agent.numbers.noteSerial(home.serial, d.Serial == 0)
-	if t.indoms == nil {
-		t.indoms = map[int]*InDom{}
-	}
-	t.indoms[home.serial] = d
+	t.indoms = t.indoms.with(uint32(home.serial), d)
 	return nil
 }
 

@@ -16,11 +16,12 @@ import (
 var NoValue = errors.New("no value available")
 
 // An ItemID is the agent's part of a PMID. The zero ItemID means that the Agent
-// chooses: the next item of cluster 0 in order of registration. The number of a
-// metric that was removed goes to another one only when cluster 0 has no item left
-// that was never used; a metric registered again with the same name, type,
-// semantics, units and InDom gets it back, if no other has it. A program whose
-// archives shall stay comparable over releases gives each metric its own with Item.
+// chooses: the next item of cluster 0 in order of registration, and when that is full one
+// of cluster 4095 or of those below. The number of a metric that was removed goes to
+// another one only after all others of the clusters in use have had their turn; a metric
+// registered again with the same name, type, semantics, units and InDom gets it back, if no
+// other has it. A program whose archives shall stay comparable over releases gives each
+// metric its own with Item.
 type ItemID uint32
 
 const explicitItem ItemID = 1 << 31
@@ -33,6 +34,9 @@ func Item(cluster, item int) ItemID {
 	}
 	return explicitItem | ItemID(cluster<<10|item)
 }
+
+// number is the item within the agent, as a PMID has it.
+func (i ItemID) number() uint32 { return uint32(i &^ explicitItem) }
 
 // A Metric describes a metric for Register. Exactly one of Value and Values is set.
 type Metric[T pdu.Scalar] struct {
@@ -90,6 +94,8 @@ type metric struct {
 	store  func(ctx context.Context, r *Request, i pdu.Instance, a pdu.Atom) error // or nil
 
 	valueLog, storeLog logOnce
+
+	names []*nameNode // all of them, the name above first; Agent.mu guards them
 }
 
 func (m *metric) pmid(d pdu.Domain) pdu.PMID {
@@ -201,21 +207,24 @@ func (t *Tables) add(m *metric) error {
 	if m.group != nil && m.group.agent != t.agent {
 		return fmt.Errorf("its Group belongs to agent %s", m.group.agent.Name)
 	}
-	chosen := m.item == 0
-	item, err := t.number(m)
+	name, err := t.names.add(m.name)
 	if err != nil {
 		return err
 	}
-	m.item = item
-	// The PMID of a name does not matter here, but that every name has its own does.
-	if err := t.addName(m.name, m.pmid(0)); err != nil {
+	chosen := m.item == 0
+	if m.item, err = t.number(m); err != nil {
+		name.prune()
 		return err
 	}
-	if t.items == nil {
-		t.items = map[ItemID]*metric{}
+	name.metric, m.names = m, []*nameNode{name}
+	t.noteName(name)
+	t.items = t.items.with(m.item.number(), m)
+	if m.indom != nil {
+		if t.users == nil {
+			t.users = map[*InDom]int{}
+		}
+		t.users[m.indom]++
 	}
-	t.items[m.item] = m
-	t.metrics = append(t.metrics, m)
 	t.agent.numbers.note(m, chosen)
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/pcp-go/pcp/internal/typename"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmns"
 )
 
 // Desc describes a metric of the table.
@@ -143,26 +142,6 @@ func (m *metric) storeValue(ctx context.Context, r *Request, a *Agent, i pdu.Ins
 		}
 	}()
 	return m.store(ctx, r, i, v)
-}
-
-// PMID returns pdu.ErrName: the names of the tables are not dynamic.
-func (tableHandler) PMID(context.Context, *Request, string) (pdu.PMID, error) {
-	return pdu.NoPMID, pdu.ErrName
-}
-
-// Names returns pdu.ErrPMID.
-func (tableHandler) Names(context.Context, *Request, pdu.PMID) ([]string, error) {
-	return nil, pdu.ErrPMID
-}
-
-// Children returns pdu.ErrName.
-func (tableHandler) Children(context.Context, *Request, string) ([]pmns.Child, error) {
-	return nil, pdu.ErrName
-}
-
-// Traverse returns pdu.ErrName.
-func (tableHandler) Traverse(context.Context, *Request, string) ([]string, error) {
-	return nil, pdu.ErrName
 }
 
 // Labels makes sets of the labels in the tables and those of LabelsOf.

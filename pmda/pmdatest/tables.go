@@ -145,7 +145,8 @@ func (c *checker) names() func(yield func(string, pdu.PMID) bool) {
 				continue // checkDynamic reports it
 			}
 			for _, n := range list {
-				if id, err := c.h.PMID(c.ctx, request(0, nil), n); err == nil && !yield(n, id) {
+				id, err := c.h.PMID(c.ctx, request(0, nil), n)
+				if err == nil && id.Domain() == c.info.Domain && !yield(n, id) { // or it leads to a metric of another agent
 					return
 				}
 			}

@@ -1,0 +1,281 @@
+package pmda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmns"
+)
+
+// AddDynamic adds a dynamic root: a name of which, and of all below it, collectors ask
+// the agent each time, so that metrics there may come and go. They are registered and
+// removed as others are, after their root was added; each change costs the same however
+// many there are. What else there is at and below the root a wrapper replies: see Use.
+// Errors: a name that is in use or malformed, or below another dynamic root.
+//
+// A C pmcd has the root alone in its PMNS file, as "root DOMAIN:*:*". It is the counterpart
+// of pmdaDynamicPMNS(3) and pmdaTreeInsert(3).
+func (a *Agent) AddDynamic(root string) error { return addDynamic(a, root) }
+
+// AddDynamic is Agent.AddDynamic for these Tables.
+func (t *Tables) AddDynamic(root string) error { return addDynamic(t, root) }
+
+func addDynamic(to Registry, root string) error {
+	return to.register("add dynamic root", root, func(t *Tables) error {
+		n, err := t.names.add(root)
+		switch {
+		case err != nil && t.isRoot(root), err == nil && n.root:
+			return errors.New("it has been added already")
+		case err != nil:
+			return err
+		case n.dynamic:
+			n.prune()
+			return errors.New("it is below another dynamic root")
+		}
+		t.noteName(n) // as a name that Namespace shows
+		n.root, n.dynamic = true, true
+		return nil
+	})
+}
+
+func (t *Tables) isRoot(name string) bool {
+	n := t.names.find(name)
+	return n != nil && n.root
+}
+
+// AddAlias adds another name for a metric that has been registered. It goes when the
+// metric does, or before with Remove. Errors: no such metric; a name that is in use or
+// malformed.
+func (a *Agent) AddAlias(name, metric string) error { return addAlias(a, name, metric) }
+
+// AddAlias is Agent.AddAlias for these Tables.
+func (t *Tables) AddAlias(name, metric string) error { return addAlias(t, name, metric) }
+
+func addAlias(to Registry, name, metric string) error {
+	return to.register("add alias", name, func(t *Tables) error {
+		of := t.names.find(metric)
+		if of == nil || !of.isMetric() {
+			return fmt.Errorf("there is no metric %q: %w", metric, pdu.ErrName)
+		}
+		if of.link {
+			return t.addLink(name, of.foreign)
+		}
+		n, err := t.names.add(name)
+		if err != nil {
+			return err
+		}
+		n.metric = of.metric
+		of.metric.names = append(of.metric.names, n)
+		t.noteName(n)
+		return nil
+	})
+}
+
+// AddLink adds a name at or below a dynamic root for a metric of another agent, which is
+// asked for all but the name. Nothing checks that there is such a metric. Errors: a name
+// that is in use, malformed or not dynamic; no PMID of a metric.
+func (a *Agent) AddLink(name string, id pdu.PMID) error { return addLink(a, name, id) }
+
+// AddLink is Agent.AddLink for these Tables.
+func (t *Tables) AddLink(name string, id pdu.PMID) error { return addLink(t, name, id) }
+
+func addLink(to Registry, name string, id pdu.PMID) error {
+	return to.register("add link", name, func(t *Tables) error { return t.addLink(name, id) })
+}
+
+func (t *Tables) addLink(name string, id pdu.PMID) error {
+	if _, root := id.IsDynamicRoot(); root || id>>31 != 0 {
+		return fmt.Errorf("PMID %v: %w", id, pdu.ErrPMID)
+	}
+	n, err := t.names.add(name)
+	if err != nil {
+		return err
+	}
+	if !n.dynamic {
+		n.prune()
+		return errors.New("it is not below a dynamic root")
+	}
+	n.foreign, n.link = id, true
+	if t.links == nil {
+		t.links = map[pdu.PMID][]*nameNode{}
+	}
+	t.links[id] = append(t.links[id], n)
+	t.noteName(n)
+	return nil
+}
+
+// noteName notes that a name has come or goes.
+func (t *Tables) noteName(n *nameNode) {
+	t.changes++
+	if !n.dynamic {
+		t.version++
+	}
+}
+
+// Remove removes metrics, single names of AddAlias and AddLink, and dynamic roots with
+// all that is below them, by their names. Fetches in progress still have their values.
+// Clients are told. Groups and instance domains stay, the latter until Detach. Errors:
+// pdu.ErrName for an unknown name; it removes nothing then.
+//
+// The number of a removed metric is not given to another one as long as there are others:
+// see ItemID.
+func (a *Agent) Remove(names ...string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t := a.currentLocked()
+	for _, name := range names {
+		if n := t.names.find(name); n == nil || !n.isMetric() && !n.root {
+			return &OpError{Op: "remove", Agent: a.Name, Name: name, Err: pdu.ErrName}
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	for _, name := range names {
+		if n := t.names.find(name); n != nil { // it may have gone with another
+			t.remove(n)
+		}
+	}
+	a.changedLocked(pdu.ChangeNames)
+	return nil
+}
+
+// remove removes the metric that a node is the first name of, or else the name alone; and the
+// root that it is.
+func (t *Tables) remove(n *nameNode) {
+	if n.root {
+		var below []*nameNode
+		n.metrics(func(m *nameNode) bool {
+			below = append(below, m)
+			return true
+		})
+		for _, m := range below {
+			if m != n && m.isMetric() { // it may have gone with another
+				t.remove(m)
+			}
+		}
+		t.version++
+		n.root = false // and not dynamic: the node goes
+	}
+	switch m := n.metric; {
+	case m == nil && !n.link:
+		t.removeName(n)
+	case n.link:
+		t.links[n.foreign] = slices.DeleteFunc(t.links[n.foreign], func(o *nameNode) bool { return o == n })
+		if len(t.links[n.foreign]) == 0 {
+			delete(t.links, n.foreign)
+		}
+		t.removeName(n)
+	case m.names[0] != n:
+		m.names = slices.DeleteFunc(m.names, func(o *nameNode) bool { return o == n })
+		t.removeName(n)
+	default:
+		for _, o := range m.names {
+			t.removeName(o)
+		}
+		t.items = t.items.with(m.item.number(), nil)
+		if m.indom != nil {
+			if t.users[m.indom]--; t.users[m.indom] == 0 {
+				delete(t.users, m.indom)
+			}
+		}
+	}
+}
+
+// removeName takes a name out of the name space.
+func (t *Tables) removeName(n *nameNode) {
+	t.noteName(n)
+	n.metric, n.link = nil, false
+	n.prune()
+}
+
+// lookup calls f with the node of a name at or below a dynamic root. The error is
+// pdu.ErrName if there is none.
+func (h tableHandler) lookup(name string, f func(n *nameNode)) error {
+	h.a.seen.Store(true)
+	h.a.mu.RLock()
+	defer h.a.mu.RUnlock()
+	if h.a.current == nil {
+		return pdu.ErrName
+	}
+	n := h.a.current.names.find(name)
+	if n == nil || !n.dynamic {
+		return pdu.ErrName
+	}
+	f(n)
+	return nil
+}
+
+// PMID finds a metric at or below a dynamic root.
+func (h tableHandler) PMID(_ context.Context, _ *Request, name string) (pdu.PMID, error) {
+	id, is := pdu.NoPMID, pdu.ErrName
+	err := h.lookup(name, func(n *nameNode) {
+		switch {
+		case n.isMetric():
+			id, is = n.pmid(h.a.Domain), 0
+		case n.first != nil:
+			is = pdu.ErrNonLeaf
+		}
+	})
+	if err == nil && is != 0 {
+		err = is
+	}
+	return id, err
+}
+
+// Names returns the names of a metric at and below dynamic roots, in the order in which they
+// were added.
+func (h tableHandler) Names(_ context.Context, _ *Request, id pdu.PMID) ([]string, error) {
+	h.a.seen.Store(true)
+	h.a.mu.RLock()
+	defer h.a.mu.RUnlock()
+	t := h.a.current
+	if t == nil {
+		return nil, pdu.ErrPMID
+	}
+	var names []string
+	add := func(nodes []*nameNode) {
+		for _, n := range nodes {
+			if n.dynamic {
+				names = append(names, n.full)
+			}
+		}
+	}
+	if uint32(id)>>22 == uint32(h.a.Domain) {
+		if m := t.items.get(uint32(id) & numberBits); m != nil {
+			add(m.names)
+		}
+	}
+	add(t.links[id])
+	if names == nil {
+		return nil, pdu.ErrPMID
+	}
+	return names, nil
+}
+
+// Children returns what is one level below a name at or below a dynamic root, in the order in
+// which it was added.
+func (h tableHandler) Children(_ context.Context, _ *Request, name string) (children []pmns.Child, err error) {
+	err = h.lookup(name, func(n *nameNode) {
+		children = make([]pmns.Child, 0, len(n.below))
+		for k := n.first; k != nil; k = k.next {
+			children = append(children, pmns.Child{Name: k.component(), Leaf: k.isMetric()})
+		}
+	})
+	return children, err
+}
+
+// Traverse returns the names of the metrics at and below a name at or below a dynamic root,
+// depth first in the order of Children.
+func (h tableHandler) Traverse(_ context.Context, _ *Request, name string) (names []string, err error) {
+	err = h.lookup(name, func(n *nameNode) {
+		n.metrics(func(m *nameNode) bool {
+			names = append(names, m.full)
+			return true
+		})
+	})
+	return names, err
+}

@@ -1,0 +1,133 @@
+package pmda
+
+import (
+	"fmt"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// numbers are what an Agent knows of the numbers that it has given. Agent.mu guards
+// them.
+//
+// Metrics get the items of a number of clusters in turn, so that the number of a metric
+// that is gone is used again as late as possible: at first those of cluster 0. When most
+// are found to be in use, the clusters become twice as many: 4095, 4094 and so on, which
+// programs are the least likely to choose. So what is remembered of metrics that are gone
+// is no more than a few times what there is.
+type numbers struct {
+	given    map[string]numbered // the latest number of a metric, by name
+	names    map[ItemID]string   // the same the other way round
+	chosen   map[ItemID]bool     // items of cluster 0 that a program has chosen: they are not given
+	clusters int                 // so many clusters are used; 0 means 1
+	next     int                 // where to look for a number, from 0 to that of their items
+	got      int                 // so many numbers were given since next was 0
+
+	serial  int          // serials below are used
+	serials map[int]bool // that programs have chosen, also of domains that are gone
+}
+
+// numbered is a metric that has got its number from the Agent.
+type numbered struct {
+	item  ItemID
+	typ   pdu.Type
+	sem   pdu.Sem
+	units pdu.Units
+	indom pdu.InDom // in domain 0
+}
+
+// number chooses the number of a metric, or checks the one that it has.
+func (t *Tables) number(m *metric) (ItemID, error) {
+	if m.item != 0 {
+		return m.item, t.checkNumber(m.item)
+	}
+	n := &t.agent.numbers
+	if g, ok := n.given[m.name]; ok && t.items.get(g.item.number()) == nil &&
+		g == (numbered{g.item, m.typ, m.sem, m.units, m.indomID(0)}) {
+		return g.item, nil
+	}
+	current := t.agent.currentLocked()
+	for {
+		i, err := n.candidate()
+		if err != nil {
+			return 0, err
+		}
+		if !n.chosen[i] && t.items.get(i.number()) == nil && current.items.get(i.number()) == nil {
+			n.got++
+			return i, nil
+		}
+	}
+}
+
+// itemsOfCluster is how many items a cluster has.
+const itemsOfCluster = pdu.MaxItem + 1
+
+// candidate is the next number that may be free.
+func (n *numbers) candidate() (ItemID, error) {
+	n.clusters = max(n.clusters, 1)
+	if n.next == n.clusters*itemsOfCluster {
+		switch {
+		case n.got >= n.next/2:
+			n.next = 0
+		case n.clusters <= pdu.MaxCluster:
+			n.clusters = min(2*n.clusters, pdu.MaxCluster+1)
+		case n.got == 0:
+			n.next = 0
+			return 0, fmt.Errorf("all %d numbers are in use", n.clusters*itemsOfCluster)
+		default:
+			n.next = 0
+		}
+		n.got = 0
+	}
+	cluster, item := n.next/itemsOfCluster, n.next%itemsOfCluster
+	if cluster > 0 {
+		cluster = pdu.MaxCluster + 1 - cluster
+	}
+	n.next++
+	return Item(cluster, item), nil
+}
+
+func (t *Tables) checkNumber(i ItemID) error {
+	if i&explicitItem == 0 || i&^explicitItem > pdu.MaxCluster<<10|pdu.MaxItem {
+		return fmt.Errorf("ID out of range (0..%d, 0..%d): make it with Item", pdu.MaxCluster, pdu.MaxItem)
+	}
+	if other := t.items.get(i.number()); other != nil {
+		return fmt.Errorf("the ID %d.%d is in use by %q", i.number()>>10, i&pdu.MaxItem, other.name)
+	}
+	return nil
+}
+
+// note remembers the number of a metric; chosen says that the Agent chose it.
+func (n *numbers) note(m *metric, chosen bool) {
+	if n.given == nil {
+		n.given, n.names, n.chosen = map[string]numbered{}, map[ItemID]string{}, map[ItemID]bool{}
+	}
+	if before, ok := n.names[m.item]; ok {
+		delete(n.given, before)
+		delete(n.names, m.item)
+	}
+	if !chosen {
+		if m.item.number() <= pdu.MaxItem {
+			n.chosen[m.item] = true
+		}
+		return
+	}
+	if before, ok := n.given[m.name]; ok {
+		delete(n.names, before.item)
+	}
+	n.given[m.name] = numbered{m.item, m.typ, m.sem, m.units, m.indomID(0)}
+	n.names[m.item] = m.name
+}
+
+// noteSerial remembers the serial of an instance domain; chosen says that the Agent
+// chose it.
+func (n *numbers) noteSerial(serial int, chosen bool) {
+	switch {
+	case chosen:
+		n.serial = max(n.serial, serial+1)
+	case serial >= n.serial:
+		if n.serials == nil {
+			n.serials = map[int]bool{}
+		}
+		n.serials[serial] = true
+	}
+}

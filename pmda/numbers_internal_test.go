@@ -1,0 +1,103 @@
+package pmda
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+func numberedMetric(name string) Metric[int32] {
+	return Metric[int32]{Name: name, Value: func(context.Context, *Request, pdu.Instance) (int32, error) { return 1, nil }}
+}
+
+// TestAllNumbersUsed: an agent whose numbers are all in use refuses a metric, and goes on when one
+// is free again.
+func TestAllNumbersUsed(t *testing.T) {
+	a := &Agent{Name: "a", Domain: 251}
+	var leaf numberLeaf[metric]
+	var page numberPage[metric]
+	var root numberRoot[metric]
+	other := &metric{name: "other"}
+	for i := range leaf {
+		leaf[i] = other
+	}
+	for i := range page {
+		page[i] = &leaf
+	}
+	for i := range root {
+		root[i] = &page
+	}
+	a.currentLocked().items = numberMap[metric]{&root}
+	for range 2 {
+		if err := Register(a, numberedMetric("a.x")); err == nil || err.Error() != `pmda: agent a: register "a.x": all 4194304 numbers are in use` {
+			t.Fatalf("Register: %v", err)
+		}
+	}
+	free := Item(2000, 7)
+	a.current.items = a.current.items.with(free.number(), nil)
+	if err := Register(a, numberedMetric("a.x")); err != nil {
+		t.Fatal(err)
+	}
+	if m := a.current.items.get(free.number()); m == nil || m.name != "a.x" {
+		t.Errorf("the free number has %v", m)
+	}
+}
+
+// TestNumbersForgotten: what an agent remembers of metrics that are gone is limited.
+func TestNumbersForgotten(t *testing.T) {
+	a := &Agent{Name: "a", Domain: 251}
+	for i := range 5000 {
+		name := fmt.Sprint("a.x", i)
+		if err := Register(a, numberedMetric(name)); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if g, n := len(a.numbers.given), len(a.numbers.names); g != itemsOfCluster || n != g || a.numbers.clusters != 1 {
+		t.Errorf("%d numbers and %d names are remembered, in %d clusters", g, n, a.numbers.clusters)
+	}
+}
+
+// TestNumberMap compares a numberMap with a map, and earlier states with what they were.
+func TestNumberMap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		type state struct {
+			m    numberMap[int]
+			want map[uint32]int
+		}
+		states := []state{{want: map[uint32]int{}}}
+		numbers := rapid.OneOf(rapid.Uint32Range(0, 200), rapid.Uint32Range(0, numberBits))
+		for range rapid.IntRange(0, 30).Draw(t, "steps") {
+			last := states[len(states)-1]
+			n, v := numbers.Draw(t, "number"), rapid.IntRange(0, 3).Draw(t, "value")
+			next := state{want: maps.Clone(last.want)}
+			if v == 0 {
+				next.m = last.m.with(n, nil)
+				delete(next.want, n)
+			} else {
+				next.m = last.m.with(n, &v)
+				next.want[n] = v
+			}
+			states = append(states, next)
+		}
+		for _, s := range states {
+			got, before := map[uint32]int{}, -1
+			for n, v := range s.m.all() {
+				if int(n) <= before || s.m.get(n) != v {
+					t.Errorf("number %d: after %d, or not found", n, before)
+				}
+				got[n], before = *v, int(n)
+			}
+			if !maps.Equal(got, s.want) {
+				t.Errorf("got %v, want %v", got, s.want)
+			}
+		}
+	})
+}
