@@ -44,6 +44,11 @@ type Agent struct {
 	// ClientAttributes says that functions of the agent use the identity of
 	// Request.Client: see Info.
 	ClientAttributes bool
+	// StartsNotReady says that the Agent is not ready for requests until SetReady(true) is
+	// called, for one that takes long to begin. Its line in pmcd.conf has to say notready, as
+	// in "big 400 pipe binary notready /usr/lib/pmdabig": InstallFiles sees to that. A socket
+	// agent needs no such word.
+	StartsNotReady bool
 	// Logger logs what goes wrong in functions of the agent, with a limit for lines that
 	// say the same: how many were left out is logged. Nil means the logs of what
 	// serves the Agent, which are Main's log and the Logger of each collector, or else
@@ -61,6 +66,9 @@ type Agent struct {
 
 	snap atomic.Pointer[snapshot] // of current; nil when that has changed
 	seen atomic.Bool              // somebody has asked for what the Agent has
+
+	hooks atomic.Pointer[hooks] // of OnRequest and OnReply; nil if there are none
+	ready readiness
 
 	mu        sync.RWMutex // guards what follows, and all Tables of the Agent
 	err       error        // the first registration that failed
@@ -173,6 +181,10 @@ func (a *Agent) Namespace() *pmns.Tree { return a.wrapped().Namespace() }
 // Fetch writes the values of metrics, and the changes of which clients are to be
 // told.
 func (a *Agent) Fetch(ctx context.Context, r *Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+	if err := a.begin(ctx, pdu.KindFetch, r); err != nil {
+		return err
+	}
+	defer a.end(pdu.KindFetch, r)
 	err := a.wrapped().Fetch(ctx, r, ids, w)
 	// The client of a request that has been abandoned would not see the changes.
 	if err == nil && a.changed.Load() != 0 && ctx.Err() == nil {
@@ -183,47 +195,83 @@ func (a *Agent) Fetch(ctx context.Context, r *Request, ids []pdu.PMID, w *pdu.Re
 
 // Desc describes a metric.
 func (a *Agent) Desc(ctx context.Context, r *Request, id pdu.PMID) (pdu.Desc, error) {
+	if err := a.begin(ctx, pdu.KindDescReq, r); err != nil {
+		return pdu.Desc{}, err
+	}
+	defer a.end(pdu.KindDescReq, r)
 	return a.wrapped().Desc(ctx, r, id)
 }
 
 // Instances lists an instance domain or looks an instance up.
 func (a *Agent) Instances(ctx context.Context, r *Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
+	if err := a.begin(ctx, pdu.KindInstanceReq, r); err != nil {
+		return nil, err
+	}
+	defer a.end(pdu.KindInstanceReq, r)
 	return a.wrapped().Instances(ctx, r, d, inst, name)
 }
 
 // Text returns a help text.
 func (a *Agent) Text(ctx context.Context, r *Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
+	if err := a.begin(ctx, pdu.KindTextReq, r); err != nil {
+		return "", err
+	}
+	defer a.end(pdu.KindTextReq, r)
 	return a.wrapped().Text(ctx, r, of, kind)
 }
 
 // Store sets values through the Store functions of the metrics.
 func (a *Agent) Store(ctx context.Context, r *Request, values *pdu.Result) error {
+	if err := a.begin(ctx, pdu.KindResult, r); err != nil {
+		return err
+	}
+	defer a.end(pdu.KindResult, r)
 	return a.wrapped().Store(ctx, r, values)
 }
 
 // PMID finds a name below a dynamic root.
 func (a *Agent) PMID(ctx context.Context, r *Request, name string) (pdu.PMID, error) {
+	if err := a.begin(ctx, pdu.KindPMNSNames, r); err != nil {
+		return pdu.NoPMID, err
+	}
+	defer a.end(pdu.KindPMNSNames, r)
 	return a.wrapped().PMID(ctx, r, name)
 }
 
 // Names returns the names of a metric below a dynamic root.
 func (a *Agent) Names(ctx context.Context, r *Request, id pdu.PMID) ([]string, error) {
+	if err := a.begin(ctx, pdu.KindPMNSIDs, r); err != nil {
+		return nil, err
+	}
+	defer a.end(pdu.KindPMNSIDs, r)
 	return a.wrapped().Names(ctx, r, id)
 }
 
 // Children returns what is one level below a name below a dynamic root.
 func (a *Agent) Children(ctx context.Context, r *Request, name string) ([]pmns.Child, error) {
+	if err := a.begin(ctx, pdu.KindPMNSChild, r); err != nil {
+		return nil, err
+	}
+	defer a.end(pdu.KindPMNSChild, r)
 	return a.wrapped().Children(ctx, r, name)
 }
 
 // Traverse returns the names of all metrics at or below a name below a dynamic
 // root.
 func (a *Agent) Traverse(ctx context.Context, r *Request, name string) ([]string, error) {
+	if err := a.begin(ctx, pdu.KindPMNSTraverse, r); err != nil {
+		return nil, err
+	}
+	defer a.end(pdu.KindPMNSTraverse, r)
 	return a.wrapped().Traverse(ctx, r, name)
 }
 
 // Labels returns label sets.
 func (a *Agent) Labels(ctx context.Context, r *Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
+	if err := a.begin(ctx, pdu.KindLabelReq, r); err != nil {
+		return nil, err
+	}
+	defer a.end(pdu.KindLabelReq, r)
 	return a.wrapped().Labels(ctx, r, of)
 }
 

@@ -128,7 +128,23 @@
 // [Agent.Use] installs a wrapper in the Agent itself, so that every caller of the Agent
 // gets it. Main needs that, as it is given the Agent. Such a wrapper needs no Unwrap,
 // and stays as long as the Agent. Wrappers compose: that of the last Use gets a request
-// first. [Agent.OnEndClient] adds functions for the end of a client.
+// first.
+//
+// [Agent.OnRequest] and [Agent.OnReply] add functions that are called before and after each
+// request, whatever its kind, and [Agent.OnEndClient] ones for the end of a client.
+//
+// # Not ready
+//
+// An agent that takes long to begin says so, and clients get pdu.ErrAgain in the meantime:
+//
+//	a := &pmda.Agent{Name: "big", Domain: 400, StartsNotReady: true}
+//	go func() {
+//		load()
+//		a.SetReady(true)
+//	}()
+//	pmda.Main(a)
+//
+// [Agent.SetReady] may also be called later, for a pause.
 //
 // # Changing metrics while serving
 //
@@ -198,7 +214,12 @@
 //	pmdaPMID, pmdaName, pmdaChildren,
 //	pmdaLabel                              the Handler that Agent.Use passes to a wrapper
 //	pmdaOpenHelp, pmdaGetHelp              Agent.UseHelp, package helptext
+//	pmdaSetCheckCallBack                   Agent.OnRequest
+//	pmdaSetDoneCallBack,
+//	pmdaSetResultCallBack                  Agent.OnReply
 //	pmdaSetEndContextCallBack              Agent.OnEndClient
+//	pmdaSendError(PM_ERR_PMDANOTREADY),
+//	pmdaSendError(PM_ERR_PMDAREADY)        Agent.SetReady, Agent.StartsNotReady
 //	pmdaSetLabelCallBack                   InDom.InstanceLabels
 //	pmdaAddLabels, pmdaAddNotes            LabelJSON, LabelNotes
 //	pmdaAttribute                          Handler.SetClient, Request.Client

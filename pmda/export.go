@@ -197,6 +197,9 @@ func (a *Agent) script(do string, roots []string) []byte {
 	if len(roots) != 1 || roots[0] != a.Name {
 		s += "pmns_name=\"" + strings.Join(roots, " ") + "\"\n"
 	}
+	if a.StartsNotReady {
+		s += "ipc_prot=\"binary notready\"\n"
+	}
 	return []byte(s + "\npmdaSetup\n" + do + "\nexit\n")
 }
 

@@ -145,6 +145,8 @@ type Request struct {
 	// until it has that. It is for Handlers that get a long reply from elsewhere: a
 	// ResultWriter asks by itself. Its error is that of the request.
 	Memory pdu.Memory
+
+	session *session // that sends the reply; nil in the collector's own process
 }
 
 // A Client is a connection to the collector, as agents see it. It never changes:

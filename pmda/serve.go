@@ -56,7 +56,8 @@ func serve(ctx context.Context, h Handler, rw io.ReadWriter, greeted func()) err
 		interrupt(rw)
 	})
 	s := newSession(h, rw)
-	err := s.run(ctx, greeted)
+	err := s.run(ctx, rw, greeted)
+	s.ready.end()
 	s.endClients()
 	loglimit.Flush(s.log)
 	if !stop() {
@@ -92,10 +93,14 @@ type session struct {
 	fetch  pdu.Fetch
 	writer pdu.ResultWriter
 	store  pdu.Result
+
+	afterReply []func() // to be called when the reply has been sent
+	ready      readyNotice
 }
 
 func newSession(h Handler, rw io.ReadWriter) *session {
 	s := &session{h: h, log: loglimit.New(loggerOf(h)), conn: pdu.NewConn(rawconn.New(rw)), clients: map[int32]*Client{}}
+	s.ready.of, _ = As[Readiness](h)
 	if s.log.Enabled(context.Background(), slog.LevelDebug) {
 		s.conn.Trace = func(out bool, h pdu.Header, _ []byte) {
 			s.log.Debug("PDU", slog.Bool("out", out), slog.String("type", h.Kind.String()), slog.Int("from", int(h.From)), slog.Int("len", h.Len))
@@ -114,7 +119,7 @@ func loggerOf(h Handler) *slog.Logger {
 	return slog.Default()
 }
 
-func (s *session) run(ctx context.Context, greeted func()) error {
+func (s *session) run(ctx context.Context, rw io.ReadWriter, greeted func()) error {
 	var want pdu.Features
 	if s.h.Info().ClientAttributes {
 		want = pdu.FeatureAuth | pdu.FeatureContainer
@@ -123,6 +128,7 @@ func (s *session) run(ctx context.Context, greeted func()) error {
 		return &OpError{Op: "version exchange with the collector", Err: err}
 	}
 	greeted()
+	s.ready.start(s, rw)
 	for ctx.Err() == nil {
 		h, body, err := s.conn.Read()
 		if err == io.EOF {
@@ -145,16 +151,44 @@ func (s *session) servePDU(ctx context.Context, h pdu.Header, body []byte) error
 		s.serveNotice(h, body)
 		return nil
 	}
+	s.ready.await(ctx)
 	reply, err := s.serveRequest(ctx, h, body)
+	err = s.reply(h.Kind, reply, err)
+	if len(s.afterReply) > 0 {
+		s.callAfterReply(h.Kind)
+	}
+	return err
+}
+
+// reply sends a reply, or the error of the request. Its own error is one of the connection.
+func (s *session) reply(request pdu.Kind, reply pdu.PDU, err error) error {
+	s.ready.writing.Lock()
+	defer s.ready.writing.Unlock()
 	if err == nil {
 		if err = s.conn.Queue(0, reply); err != nil { // h has returned what no PDU can hold
-			err = s.replyError(h.Kind, err)
+			err = s.replyError(request, err)
 		}
 	}
 	if err != nil {
-		err = s.conn.Queue(0, pdu.Status{Code: pdu.FromError(err)})
+		code := pdu.FromError(err)
+		if code == pdu.ErrPMDANotReady {
+			code = s.ready.notReady(s)
+		}
+		err = s.conn.Queue(0, pdu.Status{Code: code})
 	}
 	return errors.Join(err, s.conn.Flush())
+}
+
+// callAfterReply calls what is left to do when a reply has been sent.
+func (s *session) callAfterReply(request pdu.Kind) {
+	defer func() {
+		s.logPanic(recover(), request)
+		clear(s.afterReply)
+		s.afterReply = s.afterReply[:0]
+	}()
+	for _, f := range s.afterReply {
+		f()
+	}
 }
 
 // serveRequest returns the reply to a request, or the error to send as reply.

@@ -13,7 +13,7 @@ import (
 func (s *session) requestOf(from int32) *Request {
 	c := s.client(from)
 	if r := s.current; r == nil || r.Client != c || r.ContextID != s.context || r.Profile != s.profile {
-		s.current = &Request{Client: c, ContextID: s.context, Profile: s.profile}
+		s.current = &Request{Client: c, ContextID: s.context, Profile: s.profile, session: s}
 	}
 	return s.current
 }

@@ -79,6 +79,13 @@ func (a *agent) current() pmda.Handler {
 
 // state is the value of pmcd.agent.status.
 func (a *agent) state() int32 {
+	if r, ok := pmda.As[pmda.Readiness](a.local); ok {
+		select {
+		case <-r.WhenReady():
+		default:
+			return statusNotReady
+		}
+	}
 	if p := a.remote.Load(); p != nil && !p.Ready() {
 		select {
 		case <-p.Done(): // its end is being noticed
@@ -214,7 +221,10 @@ func (s *Server) noteAgentChanges(what pdu.Change) {
 // failure is the code of an error for clients: always less than 0, since 0 is a
 // success and more a state change.
 func failure(err error) pdu.Error {
-	if code := pdu.FromError(err); code < 0 {
+	switch code := pdu.FromError(err); {
+	case code == pdu.ErrPMDANotReady:
+		return pdu.ErrAgain
+	case code < 0:
 		return code
 	}
 	return pdu.ErrGeneric

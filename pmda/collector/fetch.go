@@ -190,7 +190,7 @@ func (k *fetchCall) completeSets(err error) {
 	}
 	code := pdu.ErrPMID // other sets than requested
 	if err != nil {
-		code = pdu.FromError(err)
+		code = failure(err)
 	}
 	k.w.Reset()
 	for _, id := range k.ids {

@@ -1,0 +1,88 @@
+package pmda
+
+import (
+	"context"
+	"slices"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// hooks are the functions of OnRequest and OnReply.
+type hooks struct {
+	request []func(context.Context, pdu.Kind, *Request) error
+	reply   []func(pdu.Kind, *Request)
+}
+
+// OnRequest adds a function that is called before each request, after those that were added
+// before. kind is that of the request's PDU, such as pdu.KindFetch. If it returns an error,
+// the request fails with that, and nothing else of the Agent is called for it. It is called
+// concurrently, as a Handler is. It is the check callback of pmdaSetCheckCallBack(3), which
+// C agents also call for profiles, attributes and ends of clients; these have no reply.
+func (a *Agent) OnRequest(f func(ctx context.Context, kind pdu.Kind, r *Request) error) {
+	a.addHook(func(h *hooks) { h.request = append(slices.Clip(h.request), f) })
+}
+
+// OnReply adds a function that is called after each request, unless a function of OnRequest
+// has refused it: under Serve and Main when the reply has been sent, even if that is an error,
+// and in a collector's own process when the Agent has replied. It is the done callback of
+// pmdaSetDoneCallBack(3), and if kind is pdu.KindFetch the one of pmdaSetResultCallBack(3).
+func (a *Agent) OnReply(f func(kind pdu.Kind, r *Request)) {
+	a.addHook(func(h *hooks) { h.reply = append(slices.Clip(h.reply), f) })
+}
+
+func (a *Agent) addHook(add func(h *hooks)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var h hooks
+	if old := a.hooks.Load(); old != nil {
+		h = *old
+	}
+	add(&h)
+	a.hooks.Store(&h)
+}
+
+// begin is called before each request. With an error, the request is refused.
+func (a *Agent) begin(ctx context.Context, kind pdu.Kind, r *Request) error {
+	if a == nil || a.hooks.Load() == nil && a.isReady() {
+		return nil
+	}
+	return a.checkRequest(ctx, kind, r)
+}
+
+func (a *Agent) checkRequest(ctx context.Context, kind pdu.Kind, r *Request) error {
+	if h := a.hooks.Load(); h != nil {
+		for _, f := range h.request {
+			if err := f(ctx, kind, r); err != nil {
+				return err
+			}
+		}
+	}
+	if !a.isReady() { // now, since a function may have made it so
+		return pdu.ErrPMDANotReady
+	}
+	return nil
+}
+
+// end is called after each request that was not refused.
+func (a *Agent) end(kind pdu.Kind, r *Request) {
+	if a == nil {
+		return
+	}
+	if h := a.hooks.Load(); h != nil && len(h.reply) > 0 {
+		h.replied(kind, r)
+	}
+}
+
+// replied calls the functions of OnReply, or leaves it to the session that sends the reply.
+func (h *hooks) replied(kind pdu.Kind, r *Request) {
+	call := func() {
+		for _, f := range h.reply {
+			f(kind, r)
+		}
+	}
+	if r != nil && r.session != nil {
+		r.session.afterReply = append(r.session.afterReply, call)
+	} else {
+		call()
+	}
+}

@@ -1,0 +1,87 @@
+package pmda
+
+import (
+	"context"
+	"io"
+	"net"
+	"sync"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A readyNotice tells the collector of a session that the agent is ready again, while the
+// session waits for its next PDU. To a collector that sends no request meanwhile this is all
+// that it hears.
+type readyNotice struct {
+	of Readiness // nil for a Handler that is always ready
+
+	writing sync.Mutex     // held to write to the connection, and for what follows
+	sent    chan struct{}  // of the latest notice: closed when it was sent; nil if there was none
+	pending bool           // it has not been sent yet
+	told    bool           // the collector was told that the agent is not ready
+	wg      sync.WaitGroup // of the goroutine that sends it
+	ended   chan struct{}  // closed with the session
+}
+
+// start begins a session. A collector whose configuration says that the agent starts not ready
+// waits to be told, which it can say of pipes only.
+func (n *readyNotice) start(s *session, rw io.ReadWriter) {
+	n.ended = make(chan struct{})
+	_, socket := rw.(net.Conn)
+	if a, ok := As[interface{ announcesReady() bool }](s.h); ok && !socket && a.announcesReady() {
+		n.send(s)
+	}
+}
+
+// send sends the notice when the Handler is ready. The caller has n.writing, unless the session
+// has only begun.
+func (n *readyNotice) send(s *session) {
+	sent, ready := make(chan struct{}), n.of.WhenReady()
+	n.sent, n.pending = sent, true
+	n.wg.Go(func() {
+		defer close(sent)
+		select {
+		case <-ready:
+		case <-n.ended:
+			return
+		}
+		n.writing.Lock()
+		defer n.writing.Unlock()
+		n.pending = false
+		s.conn.Queue(0, pdu.Status{Code: pdu.ErrPMDAReady})
+		s.conn.Flush() // where it fails, so does the next read
+	})
+}
+
+// notReady is the code to reply with for pdu.ErrPMDANotReady, after which the collector is to
+// be told when the Handler is ready. The caller has n.writing.
+func (n *readyNotice) notReady(s *session) pdu.Error {
+	if n.of == nil {
+		return pdu.ErrAgain // it would never be told
+	}
+	if !n.pending {
+		n.send(s)
+	}
+	n.told = true
+	return pdu.ErrPMDANotReady
+}
+
+// await waits, before a request, until the collector has been told that the agent is ready, if
+// it was told that it is not: C agents read no request meanwhile, either.
+func (n *readyNotice) await(ctx context.Context) {
+	if n.told {
+		n.told = false
+		select {
+		case <-n.sent:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// end ends the session.
+func (n *readyNotice) end() {
+	if n.ended != nil {
+		close(n.ended)
+	}
+	n.wg.Wait()
+}
