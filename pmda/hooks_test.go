@@ -45,7 +45,7 @@ func noted(t testing.TB, calls *callLog) *pmda.Agent {
 	return a
 }
 
-// all makes each request of an agent once, and returns the kinds of their PDUs.
+// allRequests makes each request of an agent once, and returns the kinds of their PDUs.
 func allRequests(ctx context.Context, t testing.TB, h pmda.Handler, r *pmda.Request) (kinds []pdu.Kind, errs []error) {
 	x, d := pdu.MakePMID(251, 0, 0), pdu.MakeInDom(251, 0)
 	did := func(kind pdu.Kind, err error) { kinds, errs = append(kinds, kind), append(errs, err) }

@@ -172,7 +172,7 @@ func (s *session) reply(request pdu.Kind, reply pdu.PDU, err error) error {
 	if err != nil {
 		code := pdu.FromError(err)
 		if code == pdu.ErrPMDANotReady {
-			code = s.ready.notReady(s)
+			s.ready.notReady(s)
 		}
 		err = s.conn.Queue(0, pdu.Status{Code: code})
 	}

@@ -46,7 +46,7 @@ func TestServeReplies(t *testing.T) {
 		{"fetch", pdu.Fetch{PMIDs: []pdu.PMID{id, id + 1}}, &recorder{}, []string{"fetch [251.1.2 251.1.3]"},
 			result(t, func(w *pdu.ResultWriter) { w.Begin(id); w.Int32(-1, 1); w.Begin(id + 1); w.Int32(-1, 2) })},
 		{"fetch fails", pdu.Fetch{PMIDs: []pdu.PMID{id}}, &recorder{err: pdu.ErrAgain}, []string{"fetch [251.1.2]"}, fail(pdu.ErrAgain)},
-		{"fetch not ready, of what will not say when it is", pdu.Fetch{PMIDs: []pdu.PMID{id}}, &recorder{err: pdu.ErrPMDANotReady}, []string{"fetch [251.1.2]"}, fail(pdu.ErrAgain)},
+		{"fetch not ready", pdu.Fetch{PMIDs: []pdu.PMID{id}}, &recorder{err: pdu.ErrPMDANotReady}, []string{"fetch [251.1.2]"}, fail(pdu.ErrPMDANotReady)},
 		{"fetch fails with a code for lost connections", pdu.Fetch{PMIDs: []pdu.PMID{id}}, &recorder{err: pdu.ErrTimeout}, []string{"fetch [251.1.2]"}, fail(pdu.ErrGeneric)},
 		{"fetch fails with a code that is no error", pdu.Fetch{PMIDs: []pdu.PMID{id}}, &recorder{err: pdu.Error(5)}, []string{"fetch [251.1.2]"}, fail(pdu.ErrGeneric)},
 		{"fetch undecodable", pdutest.Raw(pdu.KindFetch, cut), &recorder{}, nil, fail(pdu.ErrIPC)},

@@ -13,7 +13,7 @@ import (
 // session waits for its next PDU. To a collector that sends no request meanwhile this is all
 // that it hears.
 type readyNotice struct {
-	of Readiness // nil for a Handler that is always ready
+	of Readiness // nil for a Handler that has none
 
 	writing sync.Mutex     // held to write to the connection, and for what follows
 	sent    chan struct{}  // of the latest notice: closed when it was sent; nil if there was none
@@ -53,17 +53,16 @@ func (n *readyNotice) send(s *session) {
 	})
 }
 
-// notReady is the code to reply with for pdu.ErrPMDANotReady, after which the collector is to
-// be told when the Handler is ready. The caller has n.writing.
-func (n *readyNotice) notReady(s *session) pdu.Error {
+// notReady notes that the collector is told that the agent is not ready, and is to be told when
+// it is, unless the Handler does so by itself. The caller has n.writing.
+func (n *readyNotice) notReady(s *session) {
 	if n.of == nil {
-		return pdu.ErrAgain // it would never be told
+		return
 	}
 	if !n.pending {
 		n.send(s)
 	}
 	n.told = true
-	return pdu.ErrPMDANotReady
 }
 
 // await waits, before a request, until the collector has been told that the agent is ready, if
