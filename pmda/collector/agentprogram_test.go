@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -88,6 +89,12 @@ func runAgentProgram(behavior string) int {
 			os.Stdout.Write(binary.BigEndian.AppendUint32(nil, 11))
 			os.Stdout.WriteString("........")
 		})
+	case "changing": // the names of so many metrics
+		n, _ := strconv.Atoi(arg)
+		if pmda.Serve(context.Background(), changing(n), stdio{}) != nil {
+			return 2
+		}
+		return 0
 	case "listens":
 		return listenAsAgent(arg)
 	case "goes into the background":
