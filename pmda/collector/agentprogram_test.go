@@ -95,6 +95,11 @@ func runAgentProgram(behavior string) int {
 			return 2
 		}
 		return 0
+	case "pausing": // until there are files in a directory
+		if pmda.Serve(context.Background(), pausing(arg), stdio{}) != nil {
+			return 2
+		}
+		return 0
 	case "listens":
 		return listenAsAgent(arg)
 	case "goes into the background":
