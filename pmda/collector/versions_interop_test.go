@@ -1,0 +1,150 @@
+package collector_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmda/collector"
+	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
+	"github.com/pcp-go/pcp/pmns"
+)
+
+// versionNames are the names of the agent testdata/versionagent.c.
+const versionNames = "root {\n\tversion\n}\nversion {\n\tvalue\t30:0:0\n\tdynamic\t30:*:*\n}\n"
+
+// askAll makes requests of each kind of an agent of an interface version, and returns what a client
+// gets, with what the agent has noted of it.
+func askAll(t *testing.T, host, notes string) string {
+	t.Helper()
+	c, err := pmapi.Dial(t.Context(), host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	id := pdu.MakePMID(30, 0, 0)
+	var got strings.Builder
+	var r pdu.Result
+	say := func(what string, v any, err error) {
+		s := fmt.Sprint(v)
+		if err != nil {
+			s = pdu.FromError(err).Error()
+		}
+		fmt.Fprintf(&got, "%s: %s\n", what, s)
+	}
+	err = c.Fetch(t.Context(), []pdu.PMID{id}, &r)
+	say("fetch", r.Len(), err)
+	d, err := c.Desc(t.Context(), id)
+	say("desc", d, err)
+	text, err := c.Text(t.Context(), id, pdu.TextOneLine)
+	say("text", text, err)
+	domain, err := c.DomainLabels(t.Context(), 30)
+	say("labels of the domain", string(domain.JSON), err)
+	item, err := c.ItemLabels(t.Context(), id)
+	say("labels of the item", string(item.JSON), err)
+	say("store", "", c.Store(t.Context(), "version.value", 1))
+	_, err = c.Lookup(t.Context(), []string{"version.dynamic.x"})
+	say("pmid", "", err)
+	_, err = c.Names(t.Context(), pdu.MakePMID(30, 0, 9))
+	say("name", "", err)
+	_, err = c.Children(t.Context(), "version.dynamic")
+	say("children", "", err)
+	names, err := c.Traverse(t.Context(), "version.dynamic")
+	say("traverse", names, err)
+	c.Close()
+	c, err = pmapi.Dial(t.Context(), host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for range 2 { // the second sees that the first has been done
+		err = c.Fetch(t.Context(), []pdu.PMID{id}, &r)
+		say("fetch", r.Len(), err)
+	}
+	var b []byte
+	pcptest.Retry(t, func() string { // the agent writes its notes after the reply
+		if b, err = os.ReadFile(notes); err != nil || strings.Count(string(b), "result\ndone\n") != 3 {
+			return fmt.Sprintf("%v: %s", err, b)
+		}
+		return ""
+	})
+	return got.String() + normalNotes(string(b))
+}
+
+// normalNotes are the notes of an agent in a form that does not depend on the numbers of clients and
+// the order of their attributes, nor on ends of clients that it does not know: pmcd tells them too,
+// such as that of the one that looked whether pmcd runs. A check without more is of a profile, or of
+// an end below version 5.
+func normalNotes(text string) string {
+	if i := strings.Index(text, "check\nfetch"); !strings.Contains(text[:i], "attr") {
+		text = text[i:]
+	} else {
+		text = text[strings.Index(text, "check\nattr"):]
+	}
+	var lines []string
+	attrs := 0 // so many lines of attributes are last
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		switch f[0] {
+		case "check", "done":
+			continue
+		case "attr":
+			line = "attr " + f[2] + "\n"
+			attrs++
+			lines = append(lines, line)
+			slices.Sort(lines[len(lines)-attrs:])
+			continue
+		case "end":
+			line = "end\n"
+		}
+		lines, attrs = append(lines, line), 0
+	}
+	return strings.Join(lines, "")
+}
+
+// TestInteropVersions: agents of C's library of all interface versions are asked the same by our
+// collector as by C pmcd, and clients get the same.
+func TestInteropVersions(t *testing.T) {
+	pcptest.Need(t, "gcc", "pmcd", "/usr/include/pcp/pmda.h")
+	program := filepath.Join(t.TempDir(), "versionagent")
+	if out, err := exec.Command("gcc", "-o", program, filepath.Join("testdata", "versionagent.c"), "-lpcp_pmda", "-lpcp").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	const auth = 4
+	for version := 2; version <= 7; version++ {
+		for _, flags := range []int{0, auth} {
+			t.Run(fmt.Sprintf("version %d, flags %d", version, flags), func(t *testing.T) {
+				dir := pcptest.ShortDir(t)
+				argv := func(notes string) []string {
+					return []string{program, strconv.Itoa(version), strconv.Itoa(flags), filepath.Join(dir, notes)}
+				}
+				c := pcptest.StartPMCD(t, pcptest.Config{PMNS: versionNames, Agents: []string{"version 30 pipe binary " + strings.Join(argv("c"), " ")}})
+				names, err := pmns.Parse("names", strings.NewReader(versionNames))
+				if err != nil {
+					t.Fatal(err)
+				}
+				s := collectortest.CloseAtEnd(t, &collector.Server{Names: names})
+				_, unix := serveForTools(t, s)
+				if err := s.StartAgent(pmcdconf.Agent{Name: "version", Domain: 30, Kind: pmcdconf.KindPipe, Argv: argv("go")}); err != nil {
+					t.Fatal(err)
+				}
+				want := askAll(t, "unix://"+c.Socket(), filepath.Join(dir, "c"))
+				got := askAll(t, unix, filepath.Join(dir, "go"))
+				if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
+					t.Errorf("under C pmcd and ours (-C +Go):\n%s", diff)
+				}
+			})
+		}
+	}
+}
