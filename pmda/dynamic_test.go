@@ -44,7 +44,7 @@ func dynamicAgent() *pmda.Agent {
 		return []pmns.Child{{Name: "chance", Leaf: true}}, nil
 	}
 	o.Traverse = func(_ context.Context, _ *pmda.Request, n string) ([]string, error) {
-		if n != "found.by" {
+		if n != "found.by" && n != name {
 			return nil, pdu.ErrName
 		}
 		return []string{name}, nil

@@ -258,7 +258,7 @@ func TestTypes(t *testing.T) {
 	one(t, a, "Blob", Blob{1, 2}, 0)
 	one(t, a, "static", []byte{1, 2}, pdu.TypeAggregateStatic)
 	var e pdu.EventBuilder
-	e.Begin(time.Unix(1, 0), 0)
+	e.Begin(time.Time{}, 0)
 	events, err := e.Atom()
 	must(t, err)
 	one(t, a, "event", events.Bytes(), pdu.TypeEvent)

@@ -2,17 +2,27 @@
 // collectors rely on, in the manner of testing/slogtest and testing/fstest:
 //
 //	func TestContract(t *testing.T) {
-//		pmdatest.Run(t, newAgent(), pmdatest.Texts())
+//		pmdatest.Run(t, newAgent(),
+//			pmdatest.Texts(),                                          // every metric has a help text
+//			pmdatest.MayFail("cache.disk"),                            // there need not be a disk
+//			pmdatest.Stores(                                           // all others refuse stores
+//				pmdatest.Store{Metric: "cache.size", Value: "100"},
+//				pmdatest.Store{Metric: "cache.size", Value: "-1", Err: pdu.ErrBadStore}),
+//			pmdatest.Restart(func() pmda.Handler { return newAgent() })) // instances keep their IDs
 //	}
 //
 // It drives the Handler as a collector does: it goes through the name space,
 // describes and fetches every metric, lists and looks up instances, applies
-// profiles, requests texts and labels, stores what cannot be stored, and does
+// profiles, requests texts and labels, reads events, stores values, ends requests
+// before they have a reply, lets clients come and go, and does
 // much of that from several goroutines. A request fails the test, with the name of the
 // metric, if it returns an error where there ought to be a value (MayFail names the
 // metrics that may have none), panics, or takes 5 seconds, after which a collector gives up.
 // Run it under the race detector, too: that also sees a Handler that keeps using its
 // arguments after returning.
+//
+// It stores into every metric the value that a fetch has: an agent of which such a
+// store has an effect is given to it in a state that may change.
 package pmdatest
 
 import (
@@ -20,45 +30,14 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
-	"github.com/pcp-go/pcp/pmns"
 )
-
-// An Option changes what is expected of a Handler.
-type Option func(*config)
-
-type config struct {
-	tree     *pmns.Tree
-	texts    bool
-	changing bool
-	mayFail  []string
-}
-
-// Names gives the names of the metrics of a Handler whose Namespace is nil.
-func Names(t *pmns.Tree) Option { return func(c *config) { c.tree = t } }
-
-// Texts expects a one-line help text for every metric and instance domain.
-func Texts() Option { return func(c *config) { c.texts = true } }
-
-// Changing says that instances come and go by themselves, so that two consecutive
-// replies may differ: values need not be of instances that were listed before.
-func Changing() Option { return func(c *config) { c.changing = true } }
-
-// MayFail names metrics, or names above metrics, of which every fetch may fail, such as
-// those of a device that need not be there:
-//
-//	pmdatest.Run(t, newAgent(), pmdatest.MayFail("cache.disk", "cache.upstream.latency"))
-//
-// A fetch of another metric has to succeed, though it may have no values: see
-// pmda.NoValue.
-func MayFail(names ...string) Option {
-	return func(c *config) { c.mayFail = append(c.mayFail, names...) }
-}
 
 // A rule is one part of the contract.
 type rule struct {
@@ -77,10 +56,15 @@ var rules = []rule{
 	{"text", (*checker).checkText},
 	{"labels", (*checker).checkLabels},
 	{"dynamic names", (*checker).checkDynamic},
+	{"events", (*checker).checkEvents},
 	{"store", (*checker).checkStore},
 	{"requests", (*checker).checkRequests},
+	{"cancellation", (*checker).checkCancellation},
 	{"clients", (*checker).checkClients},
 	{"concurrency", (*checker).checkConcurrency},
+	{"lasting", (*checker).checkLasting},
+	{"changed names", (*checker).checkChangedNames},
+	{"restart", (*checker).checkRestart},
 }
 
 // Run checks h, each part of the contract in a subtest of its own.
@@ -133,24 +117,27 @@ type checker struct {
 	ctx  context.Context
 	info pmda.Info
 
+	ownTree bool                // the tree is the Handler's
 	metrics []metric            // all that have a descriptor, without those whose fetch does not end
 	indoms  []indom             // all of those
 	nameOf  map[pdu.PMID]string // the names of metrics
 	failed  map[string]bool     // metrics whose failure has been reported
 
-	slowest     time.Duration // that a fetch of a single metric has taken
-	slowestName string        // the metric
+	took        map[string]time.Duration // of the fetch of each metric alone
+	slowest     time.Duration            // that a fetch of a single metric has taken
+	slowestName string                   // the metric
 
-	mu      sync.Mutex
-	errs    []error // of the rule that runs
-	dropped int
+	mu       sync.Mutex
+	errs     []error         // of the rule that runs
+	reported map[string]bool // first lines of all reports: the same is not reported again
+	dropped  int
 }
 
 // maxErrors of one rule are shown: one mistake often breaks every metric.
 const maxErrors = 12
 
 func newChecker(ctx context.Context, h pmda.Handler, opts []Option) *checker {
-	c := &checker{ctx: ctx, nameOf: map[pdu.PMID]string{}, failed: map[string]bool{}}
+	c := &checker{ctx: ctx, nameOf: map[pdu.PMID]string{}, failed: map[string]bool{}, took: map[string]time.Duration{}, reported: map[string]bool{}}
 	c.h = &watched{Handler: h, c: c}
 	for _, o := range opts {
 		o(&c.config)
@@ -163,6 +150,7 @@ func (c *checker) run(r rule) []error {
 	c.errs, c.dropped = nil, 0
 	c.guard(func() { r.check(c) })
 	if c.h.overdue.Load() >= maxOverdue {
+		clear(c.reported)
 		c.errorf("not checked to the end: %d requests had no reply within %v", maxOverdue, replyLimit)
 	}
 	if c.dropped > 0 {
@@ -187,11 +175,17 @@ func (c *checker) guard(f func()) {
 func (c *checker) errorf(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.errs) == maxErrors {
-		c.dropped++
+	err := fmt.Errorf(format, args...)
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	switch {
+	case c.reported[line]:
 		return
+	case len(c.errs) == maxErrors:
+		c.dropped++
+	default:
+		c.errs = append(c.errs, err)
 	}
-	c.errs = append(c.errs, fmt.Errorf(format, args...))
+	c.reported[line] = true
 }
 
 // wantCode reports an error that does not have the code that it should have.
@@ -206,17 +200,19 @@ func errorText(err error) string {
 	case nil:
 		return "no error"
 	case errReported:
-		return "no reply"
+		return "it has failed, as reported"
 	}
 	return fmt.Sprintf("error %d (%v)", int32(pdu.FromError(err)), err)
 }
 
-// legal reports whether an error is one that an agent may return.
-func (c *checker) legal(err error, format string, args ...any) {
+// broken reports whether an error is one that no agent may return, and reports it.
+func (c *checker) broken(err error, format string, args ...any) bool {
 	switch pdu.FromError(err) {
 	case pdu.ErrIPC, pdu.ErrTimeout:
 		c.errorf("%s: %s: a collector takes this for a broken connection to the agent", fmt.Sprintf(format, args...), errorText(err))
+		return true
 	}
+	return false
 }
 
 // request is that of a client with a profile.

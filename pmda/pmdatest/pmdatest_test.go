@@ -54,9 +54,12 @@ func newAgent(t testing.TB) *pmda.Agent {
 	return a
 }
 
+var eventClock atomic.Int64
+
+// events has a new event for each fetch.
 func events(context.Context, *pmda.Request, pdu.Instance) ([]byte, error) {
 	var e pdu.EventBuilder
-	e.Begin(time.Unix(1, 0), 0)
+	e.Begin(time.Unix(eventClock.Add(1), 0), 0)
 	e.Param(size, pdu.Int32(3))
 	a, err := e.Atom()
 	return a.Bytes(), err
@@ -522,7 +525,7 @@ func TestBroken(t *testing.T) {
 				return o.Next.Labels(ctx, r, of)
 			}
 			return a
-		}, "Labels(251.4095.1023, item) of an unknown metric: error -12366"},
+		}, "labels: Labels(metric 251.4095.1023): error -12366 (IPC protocol failure): a collector takes this for a broken connection"},
 		{"two label sets", labels(pdu.LabelDomain, func(s []pdu.LabelSet) ([]pdu.LabelSet, error) { return append(s, s...), nil }), "2 sets, want at most one"},
 		{"label instance", labels(pdu.LabelDomain, func(s []pdu.LabelSet) ([]pdu.LabelSet, error) { s[0].Inst = 0; return s, nil }), "Inst is 0, want pdu.NoInst"},
 		{"unsendable labels", labels(pdu.LabelDomain, func(s []pdu.LabelSet) ([]pdu.LabelSet, error) {
@@ -533,7 +536,7 @@ func TestBroken(t *testing.T) {
 		{"bad JSON", labels(pdu.LabelDomain, func(s []pdu.LabelSet) ([]pdu.LabelSet, error) {
 			s[0].JSON[0] = '['
 			return s, nil
-		}), `labels: Labels(domain 251): "[\"agent`},
+		}), `labels: Labels(domain 251): instance -1: "[\"agent`},
 		{"missing index", labels(pdu.LabelDomain, func(s []pdu.LabelSet) ([]pdu.LabelSet, error) { s[0].Labels = nil; return s, nil }), "has 1 labels, the index 0"},
 		{"wrong class", labels(pdu.LabelItem, func(s []pdu.LabelSet) ([]pdu.LabelSet, error) {
 			if len(s) > 0 {
@@ -594,7 +597,7 @@ func TestBroken(t *testing.T) {
 			o := override.In(a)
 			o.Store = func(context.Context, *pmda.Request, *pdu.Result) error { return pdu.ErrIPC }
 			return a
-		}, "cache.hits: Store of a value of a wrong type: error -12366"},
+		}, "store: cache.hits: Store: error -12366 (IPC protocol failure): a collector takes this for a broken connection"},
 		{"store panics", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
 			o := override.In(a)
 			o.Store = func(_ context.Context, _ *pmda.Request, v *pdu.Result) error {
@@ -614,7 +617,7 @@ func TestBroken(t *testing.T) {
 				}
 			})
 			return a
-		}, "clients: panic: it has gone"},
+		}, "EndClient: panic: it has gone"},
 		{"concurrency", func(_ *testing.T, a *pmda.Agent) pmda.Handler {
 			seen := map[uint32]bool{}
 			for n := range uint32(4) {
@@ -628,7 +631,7 @@ func TestBroken(t *testing.T) {
 				return o.Next.Desc(ctx, r, id)
 			}
 			return a
-		}, "concurrency: Desc among concurrent requests: error -12389"},
+		}, "concurrency: cache.hits: Desc among concurrent requests: error -12389"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			opts := []pmdatest.Option{pmdatest.Texts()}

@@ -1,6 +1,7 @@
 package pmdatest
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -63,9 +64,9 @@ func (c *checker) checkUnwrap() {
 // checkNames looks at the name space, which the other rules need.
 func (c *checker) checkNames() {
 	if c.tree == nil {
-		c.tree = c.h.Namespace()
+		c.tree, c.ownTree = c.h.Namespace(), true
 		if again := c.h.Namespace(); again != c.tree {
-			c.errorf("Namespace: another pointer at the second call: collectors merge all names anew each time")
+			c.errorf("Namespace: another pointer at the second call: collectors merge all names anew each time; keep the tree until it changes")
 		}
 	}
 	if c.tree.Len() == 0 {
@@ -96,7 +97,7 @@ func (c *checker) checkDescs() {
 		}
 		c.checkDesc(name, id, d)
 		if again, err := c.h.Desc(c.ctx, r, id); err != nil || again != d {
-			c.errorf("%s: Desc(%v): %+v, then %+v (%s)", name, id, d, again, errorText(err))
+			c.errorf("%s: Desc(%v): %+v, then %+v (%s): a descriptor must not change", name, id, d, again, errorText(err))
 		}
 		c.metrics = append(c.metrics, metric{name, d})
 		if d.InDom != pdu.NoInDom && !slices.ContainsFunc(c.indoms, func(o indom) bool { return o.id == d.InDom }) {
@@ -131,8 +132,9 @@ func (c *checker) checkDesc(name string, id pdu.PMID, d pdu.Desc) {
 
 // names yields the names of the name space, for a dynamic root those that the
 // Handler gives.
-func (c *checker) names() func(yield func(string, pdu.PMID) bool) {
+func (c *checker) names() iter.Seq2[string, pdu.PMID] {
 	return func(yield func(string, pdu.PMID) bool) {
+		r := request(0, nil)
 		for name, id := range c.tree.All() {
 			if _, dynamic := id.IsDynamicRoot(); !dynamic {
 				if !yield(name, id) {
@@ -140,13 +142,13 @@ func (c *checker) names() func(yield func(string, pdu.PMID) bool) {
 				}
 				continue
 			}
-			list, err := c.h.Traverse(c.ctx, request(0, nil), name)
+			list, err := c.h.Traverse(c.ctx, r, name)
 			if err != nil {
 				continue // checkDynamic reports it
 			}
 			for _, n := range list {
-				id, err := c.h.PMID(c.ctx, request(0, nil), n)
-				if err == nil && id.Domain() == c.info.Domain && !yield(n, id) { // or it leads to a metric of another agent
+				id, err := c.h.PMID(c.ctx, r, n)
+				if err == nil && id.Domain() == c.info.Domain && !yield(n, id) { // or checkDynamic reports it
 					return
 				}
 			}

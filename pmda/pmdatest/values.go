@@ -3,11 +3,11 @@ package pmdatest
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/pcp-go/pcp/internal/typename"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
 )
 
 // checkFetch fetches all metrics one by one and at once, with unknown ones among them.
@@ -16,7 +16,8 @@ func (c *checker) checkFetch() {
 	for _, m := range c.metrics {
 		start := time.Now()
 		r, err := c.tryFetch(nil, []pdu.PMID{m.desc.PMID})
-		if took := time.Since(start); took > c.slowest {
+		c.took[m.name] = time.Since(start)
+		if took := c.took[m.name]; took > c.slowest {
 			c.slowest, c.slowestName = took, m.name
 		}
 		if r != nil {
@@ -38,6 +39,8 @@ func (c *checker) checkFetch() {
 	slices.Reverse(reversed)
 	c.fetch(nil, append(reversed, all...)) // a client may fetch a metric twice
 
+	c.fetchInParts()
+	c.checkChanged()
 	unknown := c.unknownPMIDs()
 	mixed := slices.Concat(unknown[:1], all, unknown[1:])
 	if r := c.fetch(nil, mixed); r != nil {
@@ -46,6 +49,42 @@ func (c *checker) checkFetch() {
 				c.wantCode(s.Err(), pdu.ErrPMID, "Fetch: the set of the unknown metric %v", s.PMID)
 			}
 		}
+	}
+}
+
+// fetchInParts fetches with a writer that has sets already, as a collector does that
+// fetches very many metrics.
+func (c *checker) fetchInParts() {
+	var w pdu.ResultWriter
+	ids := c.ids()
+	for i := range ids[:min(3, len(ids))] {
+		err := c.h.Fetch(c.ctx, request(0, nil), ids[i:i+1], &w)
+		switch {
+		case err == nil && w.Len() != i+1:
+			c.errorf("%s: Fetch: the writer has %d sets after it, want %d: sets of earlier calls stay, and the new one is added", c.nameOf[ids[i]], w.Len(), i+1)
+			return
+		case err != nil:
+			return // it has been reported
+		}
+	}
+}
+
+// checkChanged sees whether every fetch tells of a change, so that clients would read all
+// names or labels again for each.
+func (c *checker) checkChanged() {
+	if len(c.metrics) == 0 || c.changing {
+		return
+	}
+	always := pdu.ChangeLabels | pdu.ChangeNames
+	for range 4 {
+		var w pdu.ResultWriter
+		if err := c.h.Fetch(c.ctx, request(0, nil), c.ids()[:1], &w); err != nil {
+			return
+		}
+		always &= w.Changed
+	}
+	if always != 0 {
+		c.errorf("Fetch: each of 4 tells of a change of %v: clear Changed once clients have been told, or they read all of them again after every fetch", always)
 	}
 }
 
@@ -64,10 +103,7 @@ func (c *checker) fetchMissing(m metric, s pdu.ValueSet) {
 	if s.Err() != nil || c.mayHaveFailed(m) {
 		return
 	}
-	has := map[pdu.InstID]bool{}
-	for id := range s.All(m.desc.Type) {
-		has[id] = true
-	}
+	has := instancesOf(s)
 	for _, d := range c.indoms {
 		if d.id != m.desc.InDom {
 			continue
@@ -96,11 +132,7 @@ func (c *checker) mayHaveFailed(m metric) bool {
 }
 
 // mayFailAs reports whether MayFail has a metric's name, or one above it.
-func (c *checker) mayFailAs(metric string) bool {
-	return slices.ContainsFunc(c.mayFail, func(name string) bool {
-		return metric == name || strings.HasPrefix(metric, name+".")
-	})
-}
+func (c *checker) mayFailAs(metric string) bool { return isOrBelow(metric, c.mayFail) }
 
 // failedFetch reports a metric that has an error where there ought to be a value.
 func (c *checker) failedFetch(m metric, what string, err error) {
@@ -121,19 +153,23 @@ func (c *checker) fetch(p *pdu.Profile, ids []pdu.PMID) *pdu.Result {
 	return r
 }
 
-// tryFetch is fetch, with the error that the Handler has returned. No collector fetches
-// an empty list.
+// tryFetch is fetch, with the error that the Handler has returned.
 func (c *checker) tryFetch(p *pdu.Profile, ids []pdu.PMID) (*pdu.Result, error) {
+	return c.fetchFor(request(0, p), ids)
+}
+
+// fetchFor is tryFetch for the client of a request. No collector fetches an empty list.
+func (c *checker) fetchFor(r *pmda.Request, ids []pdu.PMID) (*pdu.Result, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	list := slices.Clone(ids)
+	list, p := slices.Clone(ids), r.Profile
 	var before *pdu.Profile
 	if p != nil {
 		before = p.Clone()
 	}
 	var w pdu.ResultWriter
-	err := c.h.Fetch(c.ctx, request(0, p), list, &w)
+	err := c.h.Fetch(c.ctx, r, list, &w)
 	if err == errReported {
 		return nil, err
 	}
@@ -170,6 +206,9 @@ func (c *checker) readFetch(w *pdu.ResultWriter, ids []pdu.PMID) *pdu.Result {
 	if w.Len() != len(ids) {
 		c.errorf("%s: %d sets: there must be one for each", c.h.fetchOf(ids), w.Len())
 		return nil
+	}
+	if more := w.Changed &^ (pdu.ChangeLabels | pdu.ChangeNames); more != 0 {
+		c.errorf("Fetch: Changed has %v: an agent tells of labels and names alone", more)
 	}
 	var r *pdu.Result
 	for _, f := range []pdu.Format{pdu.FormatHighRes, pdu.FormatLowRes} {
@@ -216,8 +255,9 @@ func (c *checker) checkSet(m metric, s pdu.ValueSet, p *pdu.Profile) {
 		if pdu.FromError(err) == pdu.ErrPMID {
 			c.errorf("%s: Fetch: %s, but it has a descriptor", m.name, errorText(err))
 		}
-		c.legal(err, "%s: Fetch", m.name)
-		c.failedFetch(m, "Fetch", err)
+		if !c.broken(err, "%s: Fetch", m.name) {
+			c.failedFetch(m, "Fetch", err)
+		}
 		return
 	}
 	if m.desc.Type == pdu.TypeNoSupport && s.Len() > 0 {
@@ -263,15 +303,11 @@ func (c *checker) checkInst(m metric, id pdu.InstID, p *pdu.Profile) {
 
 // checkAtom checks whether a value is of its metric's type.
 func (c *checker) checkAtom(m metric, id pdu.InstID, a pdu.Atom) {
-	static := a.Type == pdu.TypeAggregateStatic || a.Type == pdu.TypeAggregate
-	switch want := m.desc.Type; {
-	case a.Type == want:
-	case static && (want == pdu.TypeAggregateStatic || want == pdu.TypeAggregate):
-	default:
-		c.errorf("%s: Fetch: the value of instance %d has type %v, the descriptor %v", m.name, id, a.Type, want)
+	if !sameType(a.Type, m.desc.Type) {
+		c.errorf("%s: Fetch: the value of instance %d has type %v, the descriptor %v", m.name, id, a.Type, m.desc.Type)
 		return
 	}
-	if a.Type == pdu.TypeEvent || a.Type == pdu.TypeHighResEvent {
+	if isEvent(a.Type) {
 		if _, err := a.Events(); err != nil {
 			c.errorf("%s: Fetch: the value of instance %d: %v", m.name, id, err)
 		}
@@ -290,20 +326,48 @@ func (c *checker) checkProfile() {
 			{Exclude: true, InDoms: []pdu.InDomProfile{{InDom: d.id, Exclude: true, Insts: []pdu.InstID{one}}}},
 			{InDoms: []pdu.InDomProfile{{InDom: d.id, Insts: []pdu.InstID{one}}}},
 		} {
-			if r := c.fetch(p, c.ids()); r != nil {
-				for i, m := range c.metrics {
-					c.checkSet(m, r.At(i), p)
-				}
-			}
+			c.fetchProfile(p)
 			if list, err := c.h.Instances(c.ctx, request(0, p), d.id, pdu.NoInst, ""); err != nil || !c.changing && len(list) != len(d.list) {
 				c.errorf("Instances(%v) with a profile: %d of %d (%s): it is for fetches and labels", d.id, len(list), len(d.list), errorText(err))
 			}
 		}
 	}
-	p := &pdu.Profile{Exclude: true}
-	if r := c.fetch(p, c.ids()); r != nil {
-		for i, m := range c.metrics {
-			c.checkSet(m, r.At(i), p)
+	c.fetchProfile(&pdu.Profile{Exclude: true})
+}
+
+// fetchProfile fetches with a profile, and compares with what there is without it.
+func (c *checker) fetchProfile(p *pdu.Profile) {
+	all, r, again := c.fetch(nil, c.ids()), c.fetch(p, c.ids()), c.fetch(nil, c.ids())
+	if r == nil {
+		return
+	}
+	for i, m := range c.metrics {
+		c.checkSet(m, r.At(i), p)
+		if all != nil && again != nil {
+			c.checkSelected(m, all.At(i), r.At(i), again.At(i), p)
 		}
 	}
+}
+
+// checkSelected reports an instance that the profile includes, and that has a value only
+// without it.
+func (c *checker) checkSelected(m metric, all, selected, again pdu.ValueSet, p *pdu.Profile) {
+	if c.changing || m.desc.InDom == pdu.NoInDom || selected.Err() != nil {
+		return
+	}
+	has, still := instancesOf(selected), instancesOf(again)
+	for id := range instancesOf(all) {
+		if p.Includes(m.desc.InDom, id) && still[id] && !has[id] {
+			c.errorf("%s: Fetch: no value of instance %d, which the profile includes and which has one without it", m.name, id)
+		}
+	}
+}
+
+// instancesOf are the instances that a metric has values of.
+func instancesOf(s pdu.ValueSet) map[pdu.InstID]bool {
+	ids := map[pdu.InstID]bool{}
+	for i := range s.Len() {
+		ids[s.Inst(i)] = true
+	}
+	return ids
 }

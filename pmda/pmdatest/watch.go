@@ -22,8 +22,8 @@ const replyLimit = 5 * time.Second
 const maxOverdue = 3
 
 // errReported is the error of a request whose failure has been reported: it has panicked,
-// or is overdue and may still be running.
-var errReported = errors.New("has panicked, or takes too long")
+// has an error that no agent may return, or is overdue and may still be running.
+var errReported = errors.New("has failed, as reported")
 
 // stopped is what a request panics with when there were too many overdue ones.
 type stopped struct{}
@@ -68,6 +68,9 @@ func (w *watched) call(ctx context.Context, what string, request func(context.Co
 			return errReported
 		}
 		if time.Since(start) < replyLimit {
+			if ctx.Err() == nil && w.c.broken(o.err, "%s", what) {
+				return errReported
+			}
 			return o.err
 		}
 	case <-limit.C:
@@ -171,4 +174,27 @@ func (w *watched) Traverse(ctx context.Context, r *pmda.Request, name string) ([
 func (w *watched) Labels(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	return result(ctx, w, fmt.Sprintf("Labels(%v)", of),
 		func(ctx context.Context) ([]pdu.LabelSet, error) { return w.Handler.Labels(ctx, r, of) })
+}
+
+func (w *watched) SetClient(client *pmda.Client) {
+	_ = w.call(w.c.ctx, "SetClient", func(context.Context) error { w.Handler.SetClient(client); return nil })
+}
+
+func (w *watched) EndClient(client *pmda.Client) {
+	_ = w.call(w.c.ctx, "EndClient", func(context.Context) error { w.Handler.EndClient(client); return nil })
+}
+
+func (w *watched) Namespace() *pmns.Tree {
+	t, _ := result(w.c.ctx, w, "Namespace", func(context.Context) (*pmns.Tree, error) { return w.Handler.Namespace(), nil })
+	return t
+}
+
+func (w *watched) Info() pmda.Info {
+	i, _ := result(w.c.ctx, w, "Info", func(context.Context) (pmda.Info, error) { return w.Handler.Info(), nil })
+	return i
+}
+
+func (w *watched) Err() error {
+	err, _ := result(w.c.ctx, w, "Err", func(context.Context) (error, error) { return w.Handler.Err(), nil })
+	return err
 }

@@ -144,14 +144,25 @@ func TestSlow(t *testing.T) {
 		want  string
 		took  time.Duration // at most
 	}{
-		{"2 s", func(_ context.Context, i pdu.Instance) {
+		{"2 s", func(ctx context.Context, i pdu.Instance) {
+			if i.Name == "blue" {
+				select {
+				case <-time.After(2 * time.Second):
+				case <-ctx.Done():
+				}
+			}
+		}, "", time.Hour},
+		{"2 s whatever happens", func(_ context.Context, i pdu.Instance) {
 			if i.Name == "blue" {
 				time.Sleep(2 * time.Second)
 			}
-		}, "", time.Hour},
-		{"4 s", func(_ context.Context, i pdu.Instance) {
+		}, "cancellation: cache.bad: Fetch: it goes on for 1.9s after its context has ended, want at most 1s: what waits has to watch ctx.Done", time.Hour},
+		{"4 s", func(ctx context.Context, i pdu.Instance) {
 			if i.Name == "blue" {
-				time.Sleep(4 * time.Second)
+				select {
+				case <-time.After(4 * time.Second):
+				case <-ctx.Done():
+				}
 			}
 		}, "fetch: Fetch of 4 metrics (the slowest is cache.bad: 4s): no reply within 5s, after which a collector gives up", time.Hour},
 		{"6 s", func(_ context.Context, i pdu.Instance) {

@@ -1,0 +1,83 @@
+package pmdatest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// How soon a request is to end after its context, and how long one takes for which it
+// matters.
+const (
+	endLimit = time.Second
+	longTime = time.Second
+)
+
+// checkCancellation ends requests before they have a reply. The Handler need not fail
+// them, but it has to end them soon, and to serve others afterwards.
+func (c *checker) checkCancellation() {
+	if len(c.metrics) == 0 {
+		return
+	}
+	ended, cancel := context.WithCancel(c.ctx)
+	cancel()
+	c.requestEach(ended)
+	c.endLong()
+	c.endAtOnce()
+	c.fetch(nil, c.ids()) // what an ended request has locked may keep this one waiting
+	c.requestEach(c.ctx)
+}
+
+// requestEach makes a request of each kind.
+func (c *checker) requestEach(ctx context.Context) {
+	r, m := request(0, nil), c.metrics[0]
+	var w pdu.ResultWriter
+	if err := c.h.Fetch(ctx, r, c.ids(), &w); err == nil && w.Len() != len(c.metrics) {
+		c.errorf("Fetch with a context that has ended: neither an error nor a reply")
+	}
+	_, _ = c.h.Desc(ctx, r, m.desc.PMID)
+	_, _ = c.h.Text(ctx, r, pdu.TextOfMetric(m.desc.PMID), pdu.TextOneLine)
+	_, _ = c.h.Labels(ctx, r, pdu.LabelsOfItem(m.desc.PMID))
+	_, _ = c.h.PMID(ctx, r, m.name)
+	_, _ = c.h.Names(ctx, r, m.desc.PMID)
+	_, _ = c.h.Children(ctx, r, m.name)
+	_, _ = c.h.Traverse(ctx, r, m.name)
+	for _, d := range c.indoms {
+		_, _ = c.h.Instances(ctx, r, d.id, pdu.NoInst, "")
+		_, _ = c.h.Labels(ctx, r, pdu.LabelsOfInstances(d.id))
+	}
+}
+
+// endLong ends fetches of metrics that take long.
+func (c *checker) endLong() {
+	for _, m := range c.metrics {
+		if c.took[m.name] < longTime {
+			continue
+		}
+		ctx, cancel := context.WithCancel(c.ctx)
+		var ended time.Time
+		end := time.AfterFunc(longTime/10, func() { ended = time.Now(); cancel() })
+		err := c.h.Fetch(ctx, request(0, nil), []pdu.PMID{m.desc.PMID}, new(pdu.ResultWriter))
+		if end.Stop() || err == errReported {
+			cancel()
+			continue // it has ended before
+		}
+		<-ctx.Done()
+		if late := time.Since(ended); late > endLimit {
+			c.errorf("%s: Fetch: it goes on for %v after its context has ended, want at most %v: what waits has to watch ctx.Done", m.name, late.Round(time.Millisecond), endLimit)
+		}
+	}
+}
+
+// endAtOnce ends fetches while they run, at different times.
+func (c *checker) endAtOnce() {
+	for n := range 8 {
+		ctx, cancel := context.WithTimeoutCause(c.ctx, time.Duration(n)*20*time.Microsecond, fmt.Errorf("the client has gone"))
+		r := &pmda.Request{Client: pmda.NewClient(uint32(n), uint64(n)+1)}
+		_ = c.h.Fetch(ctx, r, c.ids(), new(pdu.ResultWriter))
+		cancel()
+	}
+}

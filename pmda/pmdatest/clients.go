@@ -1,0 +1,83 @@
+package pmdatest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// checkClients ends clients that the Handler knows and others, and fetches after
+// that.
+func (c *checker) checkClients() {
+	known := pmda.NewClient(0, 1)
+	c.h.SetClient(known)
+	c.fetch(nil, c.ids())
+	c.h.EndClient(known)
+	c.h.EndClient(known)
+	c.h.EndClient(pmda.NewClient(99, 100))
+	c.fetch(nil, c.ids())
+	c.checkLeaks()
+}
+
+// leakClients is how many clients come and go: what a Handler starts once is no leak.
+const leakClients = 8
+
+// checkLeaks lets clients come and go, and looks for goroutines that each has left.
+func (c *checker) checkLeaks() {
+	label := fmt.Sprintf("client of %p", c)
+	for n := range leakClients {
+		labels := pprof.Labels(label, strconv.Itoa(n))
+		pprof.Do(c.ctx, labels, func(context.Context) { c.comeAndGo(uint32(n)) })
+	}
+	if c.h.overdue.Load() > 0 {
+		return // a request still runs
+	}
+	var left map[string]string
+	const patience = 100 // looks, of which the last is after 5 s
+	for n := range patience {
+		if left = goroutinesWith(label); len(left) < leakClients {
+			return
+		}
+		time.Sleep(time.Duration(n) * time.Millisecond)
+	}
+	c.errorf("EndClient: %d clients have come and gone, and each has left a goroutine: end what its requests have started; the first is\n%s", leakClients, left["0"])
+}
+
+// comeAndGo is one client.
+func (c *checker) comeAndGo(slot uint32) {
+	r := &pmda.Request{Client: pmda.NewClient(slot, 1000+uint64(slot))}
+	c.h.SetClient(r.Client)
+	_, _ = c.fetchFor(r, c.ids())
+	for _, d := range c.indoms {
+		_, _ = c.h.Instances(c.ctx, r, d.id, pdu.NoInst, "")
+		_, _ = c.h.Labels(c.ctx, r, pdu.LabelsOfInstances(d.id))
+	}
+	for name, id := range c.tree.All() {
+		if _, dynamic := id.IsDynamicRoot(); dynamic {
+			_, _ = c.h.Traverse(c.ctx, r, name)
+		}
+	}
+	c.h.EndClient(r.Client)
+}
+
+// goroutinesWith are the stacks of goroutines that have a label, by its value. A goroutine
+// has the labels of the one that has started it.
+func goroutinesWith(label string) map[string]string {
+	var b bytes.Buffer
+	_ = pprof.Lookup("goroutine").WriteTo(&b, 1) // which cannot fail
+	found := map[string]string{}
+	for group := range strings.SplitSeq(b.String(), "\n\n") {
+		_, labels, ok := strings.Cut(group, strconv.Quote(label)+":\"")
+		if value, _, end := strings.Cut(labels, `"`); ok && end {
+			found[value] = group
+		}
+	}
+	return found
+}

@@ -1,0 +1,231 @@
+package pmdatest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// Slots of clients for events, which no other rule uses for fetches.
+const eventSlot = 40
+
+// checkEvents reads event arrays, and those that the functions of Events make.
+func (c *checker) checkEvents() {
+	r := request(eventSlot, nil)
+	for _, m := range c.metrics {
+		if !isEvent(m.desc.Type) {
+			continue
+		}
+		first := c.readEvents(r, m)
+		second := c.readEvents(r, m)
+		for inst, records := range first {
+			c.checkRepeated(m, inst, records, second[inst])
+		}
+	}
+	c.h.EndClient(r.Client)
+	for _, s := range c.events {
+		c.checkDelivery(s)
+	}
+}
+
+func isEvent(t pdu.Type) bool { return t == pdu.TypeEvent || t == pdu.TypeHighResEvent }
+
+// An event is a record of an event array, with its parameters.
+type event struct {
+	pdu.EventRecord
+	text string // the parameters
+}
+
+// readEvents fetches the events of a metric for a client, by instance.
+func (c *checker) readEvents(r *pmda.Request, m metric) map[pdu.InstID][]event {
+	all := map[pdu.InstID][]event{}
+	result, _ := c.fetchFor(r, []pdu.PMID{m.desc.PMID})
+	if result == nil {
+		return all
+	}
+	c.checkSet(m, result.At(0), nil)
+	for inst, a := range result.At(0).All(m.desc.Type) {
+		records, err := a.Events()
+		if err != nil {
+			continue // checkSet has reported it
+		}
+		for e := range records.All() {
+			all[inst] = append(all[inst], c.readEvent(m, inst, e))
+		}
+		c.checkOrder(m, inst, all[inst])
+	}
+	return all
+}
+
+// readEvent checks a record and its parameters.
+func (c *checker) readEvent(m metric, inst pdu.InstID, e pdu.EventRecord) event {
+	const known = pdu.EventPoint | pdu.EventStart | pdu.EventEnd | pdu.EventID | pdu.EventParent | pdu.EventMissed
+	where := fmt.Sprintf("%s: Fetch: an event of instance %d", m.name, inst)
+	if e.Flags&^known != 0 {
+		c.errorf("%s: no flag has the bits %#x", where, uint32(e.Flags&^known))
+	}
+	if e.Flags == pdu.EventMissed && e.Missed == 0 {
+		c.errorf("%s: a record of 0 missed events: leave it out", where)
+	}
+	need := 0
+	switch {
+	case e.Flags&pdu.EventParent != 0:
+		need = 2
+	case e.Flags&pdu.EventID != 0:
+		need = 1
+	}
+	if e.NumParams() < need {
+		c.errorf("%s: flags %v with %d parameters, want %d that identify it", where, e.Flags, e.NumParams(), need)
+	}
+	full := event{EventRecord: e}
+	for id, a := range e.Params() {
+		c.checkParam(where, id, a)
+		full.text += fmt.Sprintf("%v %v %q, ", id, a.Type, a.String())
+	}
+	return full
+}
+
+// checkParam checks a parameter of an event, which is the value of a metric.
+func (c *checker) checkParam(where string, id pdu.PMID, a pdu.Atom) {
+	if id.Domain() != c.info.Domain {
+		c.errorf("%s: parameter %v is not of the agent's domain %d", where, id, c.info.Domain)
+		return
+	}
+	d, err := c.h.Desc(c.ctx, request(eventSlot, nil), id)
+	switch {
+	case err == errReported:
+	case err != nil:
+		c.errorf("%s: parameter %v has no descriptor: Desc: %s: register a metric for it", where, id, errorText(err))
+	case !sameType(a.Type, d.Type):
+		c.errorf("%s: parameter %s has type %v, its descriptor %v", where, c.h.nameOf(id), a.Type, d.Type)
+	case d.InDom != pdu.NoInDom:
+		c.errorf("%s: parameter %s: its descriptor has an instance domain: parameters are singular", where, c.h.nameOf(id))
+	case c.nameOf[id] == "":
+		c.errorf("%s: parameter %v has no name, by which tools show it", where, id)
+	}
+}
+
+// sameType reports whether a value of a type may be of a metric of type want.
+func sameType(t, want pdu.Type) bool {
+	static := t == pdu.TypeAggregateStatic || t == pdu.TypeAggregate
+	return t == want || static && (want == pdu.TypeAggregateStatic || want == pdu.TypeAggregate)
+}
+
+// checkOrder checks that events come in the order of time. Records of missed events have
+// the time of the fetch.
+func (c *checker) checkOrder(m metric, inst pdu.InstID, events []event) {
+	var last time.Time
+	for _, e := range events {
+		if e.Flags == pdu.EventMissed || e.Time.IsZero() {
+			continue
+		}
+		if e.Time.Before(last) {
+			c.errorf("%s: Fetch: events of instance %d out of order: %v after %v", m.name, inst, e.Time.UTC(), last.UTC())
+			return
+		}
+		last = e.Time
+	}
+}
+
+// checkRepeated reports whether the second fetch of a client begins with the events of
+// the first, which it has got.
+func (c *checker) checkRepeated(m metric, inst pdu.InstID, first, second []event) {
+	n := len(first)
+	if n == 0 || len(second) < n || first[0].Time.IsZero() {
+		return
+	}
+	if slices.EqualFunc(first, second[:n], func(a, b event) bool {
+		return a.Time.Equal(b.Time) && a.Flags == b.Flags && a.text == b.text
+	}) {
+		c.errorf("%s: Fetch: instance %d: the second fetch of a client has the %d events of the first again: each is delivered once", m.name, inst, n)
+	}
+}
+
+// A delivery is a client that gets events of one metric.
+type delivery struct {
+	c    *checker
+	m    metric
+	r    *pmda.Request
+	name string
+}
+
+// fetch is how many events the client gets, and how many it has missed, until there are
+// no more.
+func (d delivery) fetch() (got, missed int) {
+	const most = 10000 // fetches, for a handler that never ends
+	for range most {
+		n := 0
+		for _, events := range d.c.readEvents(d.r, d.m) {
+			for _, e := range events {
+				n++
+				if e.Flags == pdu.EventMissed {
+					missed += e.Missed
+				} else {
+					got++
+				}
+			}
+		}
+		if n == 0 {
+			break
+		}
+	}
+	return got, missed
+}
+
+// want fetches, and compares with the events that were made. If mayMiss, the client may
+// have missed some.
+func (d delivery) want(n int, mayMiss bool) {
+	got, missed := d.fetch()
+	switch {
+	case got+missed > n:
+		d.c.errorf("%s: Fetch: of %d events %s gets %d, and a count of %d missed: some are delivered or counted twice", d.m.name, n, d.name, got, missed)
+	case got+missed < n:
+		d.c.errorf("%s: Fetch: of %d events %s gets %d, and a count of %d missed: some are neither delivered nor counted", d.m.name, n, d.name, got, missed)
+	case missed > 0 && !mayMiss:
+		d.c.errorf("%s: Fetch: of %d events %s gets %d, and has missed %d: a queue has room for so few", d.m.name, n, d.name, got, missed)
+	}
+}
+
+// checkDelivery makes events, and counts those that clients of different speed get.
+func (c *checker) checkDelivery(s eventSource) {
+	at := slices.IndexFunc(c.metrics, func(m metric) bool { return m.name == s.metric })
+	if at < 0 || !isEvent(c.metrics[at].desc.Type) {
+		c.errorf("%s: no metric of a type of events has that name, which Events gives", s.metric)
+		return
+	}
+	client := func(slot uint32, name string) delivery {
+		d := delivery{c, c.metrics[at], request(slot, nil), name}
+		for _, e := range s.enable {
+			if err := c.storeOf(e, d.r); err != nil {
+				c.errorf("%s: Store(%q) of a client that wants events: %s", e.Metric, e.Value, errorText(err))
+			}
+		}
+		d.fetch() // it gets events from now on
+		return d
+	}
+	fast, slow := client(eventSlot, "a client"), client(eventSlot+1, "another client")
+	s.emit(3)
+	fast.want(3, false)
+	fast.want(0, false)
+	slow.want(3, false)
+	for range 3 {
+		s.emit(2)
+		fast.want(2, false)
+	}
+	slow.want(6, false)
+
+	const many = 20000 // more than a queue is likely to hold
+	s.emit(many)
+	fast.want(many, true)
+	s.emit(1)
+	slow.want(many+1, true)
+	fast.want(1, false)
+
+	c.h.EndClient(fast.r.Client)
+	s.emit(2)
+	slow.want(2, false)
+	c.h.EndClient(slow.r.Client)
+}

@@ -1,0 +1,98 @@
+package pmdatest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmns"
+)
+
+// An Option changes what is expected of a Handler.
+type Option func(*config)
+
+type config struct {
+	tree     *pmns.Tree
+	texts    bool
+	changing bool
+	mayFail  []string
+	readOnly bool    // but for stores
+	stores   []Store // of Stores
+	events   []eventSource
+	rename   func()
+	restart  func() pmda.Handler
+}
+
+// Names gives the names of the metrics of a Handler whose Namespace is nil.
+func Names(t *pmns.Tree) Option { return func(c *config) { c.tree = t } }
+
+// Texts expects a one-line help text for every metric and instance domain.
+func Texts() Option { return func(c *config) { c.texts = true } }
+
+// Changing says that instances come and go by themselves, so that two consecutive
+// replies may differ: values need not be of instances that were listed before.
+func Changing() Option { return func(c *config) { c.changing = true } }
+
+// MayFail names metrics, or names above metrics, of which every fetch may fail, such as
+// those of a device that need not be there:
+//
+//	pmdatest.Run(t, newAgent(), pmdatest.MayFail("cache.disk", "cache.upstream.latency"))
+//
+// A fetch of another metric has to succeed, though it may have no values: see
+// pmda.NoValue.
+func MayFail(names ...string) Option {
+	return func(c *config) { c.mayFail = append(c.mayFail, names...) }
+}
+
+// A Store is a store of one value: see Stores.
+type Store struct {
+	Metric   string       // the name of the metric
+	Instance string       // the name of the instance; empty if the metric is singular
+	Value    string       // the value as the argument of pmstore(1)
+	Client   *pmda.Client // whose store it is; nil means a client of whom nothing is known
+	Err      pdu.Error    // the code with which it is refused; 0 if it is to succeed
+	Shows    string       // the metric that shows the effect; empty means Metric
+	Want     string       // the value of Shows after it; empty means Value
+}
+
+// Stores lists stores, which are made in their order. After one that succeeds, a fetch
+// has the value that it wants; after one that is refused, the value of before. No
+// metric accepts stores that is not in the list: without arguments Stores says that no
+// metric does.
+func Stores(list ...Store) Option {
+	return func(c *config) { c.stores, c.readOnly = append(c.stores, list...), true }
+}
+
+// An eventSource is a metric whose events the test makes.
+type eventSource struct {
+	metric string
+	emit   func(n int)
+	enable []Store
+}
+
+// Events says how to make events of a metric of type EVENT or HIGHRES_EVENT: emit makes n,
+// of one record each. The test is then sure that every client gets each of them once, or
+// in the count of those that it has missed. The stores of enable are what a client does
+// before it gets events; their Client does not matter.
+func Events(metric string, emit func(n int), enable ...Store) Option {
+	return func(c *config) { c.events = append(c.events, eventSource{metric, emit, enable}) }
+}
+
+// ChangeNames says how to add or remove metrics: each call of change does so, and is to
+// change at least one name. The test is then sure that clients are told, and that names,
+// descriptors and values agree afterwards. The names that are there when the test
+// begins need not come back.
+func ChangeNames(change func()) Option { return func(c *config) { c.rename = change } }
+
+// Restart says how to start the agent anew, as after the end of its process. It is called
+// once, when nothing but the new Handler is used any more. The same names then have
+// the same PMIDs and descriptors, and the same instances the same IDs.
+func Restart(start func() pmda.Handler) Option { return func(c *config) { c.restart = start } }
+
+// isOrBelow reports whether a metric's name is one of some names, or below one.
+func isOrBelow(metric string, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		return metric == name || strings.HasPrefix(metric, name+".")
+	})
+}
