@@ -155,7 +155,7 @@ type delivery struct {
 // fetch is how many events the client gets, and how many it has missed, until there are
 // no more.
 func (d delivery) fetch() (got, missed int) {
-	const most = 10000 // fetches, for a handler that never ends
+	const most = 1000 // fetches, for a handler that never ends
 	for range most {
 		n := 0
 		for _, events := range d.c.readEvents(d.r, d.m) {

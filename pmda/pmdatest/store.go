@@ -60,7 +60,7 @@ func (c *checker) storeOwn(m metric) {
 	r := request(0, nil)
 	accepts := false
 	if set := c.setOf(r, m); set != nil && set.Len() > 0 && !isEvent(m.desc.Type) {
-		err := c.store(r, m.desc.PMID, func(w *pdu.ResultWriter) { w.Copy(*set) })
+		err := c.store(r, m.desc.PMID, copyOf(m, *set))
 		c.refusal(m, "the value that a fetch has", err)
 		if accepts = err == nil; accepts && c.readOnly && !c.lists(m.name) {
 			c.errorf("%s: Store of the value that a fetch has: no error, but Stores does not list the metric: refuse it with pdu.ErrPermission, or list it", m.name)
@@ -91,6 +91,15 @@ func (c *checker) storeOwn(m metric) {
 	err := c.storeBad(m, accepts, what, func(w *pdu.ResultWriter) { w.Atom(unknown, zero(m.desc.Type)) })
 	if err == nil && accepts {
 		c.errorf("%s: Store of %s: no error, want pdu.ErrInst", m.name, what)
+	}
+}
+
+// copyOf adds the values of a set.
+func copyOf(m metric, s pdu.ValueSet) func(w *pdu.ResultWriter) {
+	return func(w *pdu.ResultWriter) {
+		for inst, a := range s.All(m.desc.Type) {
+			w.Atom(inst, a)
+		}
 	}
 }
 
@@ -129,7 +138,7 @@ func (c *checker) storeBad(m metric, accepts bool, what string, add func(w *pdu.
 		if c.textOf(m, before) == c.setText(r, m) {
 			return err
 		}
-		_ = c.store(r, m.desc.PMID, func(w *pdu.ResultWriter) { w.Copy(*before) }) // as it was
+		_ = c.store(r, m.desc.PMID, copyOf(m, *before)) // as it was
 	}
 	before := c.setText(r, m)
 	err := c.store(r, m.desc.PMID, add)
