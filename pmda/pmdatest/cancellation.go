@@ -22,13 +22,28 @@ func (c *checker) checkCancellation() {
 	if len(c.metrics) == 0 {
 		return
 	}
+	works := c.fetch(nil, c.ids()) != nil
 	ended, cancel := context.WithCancel(c.ctx)
 	cancel()
 	c.requestEach(ended)
 	c.endLong()
 	c.endAtOnce()
+	if works {
+		c.awaitReplies()
+	}
 	c.fetch(nil, c.ids()) // what an ended request has locked may keep this one waiting
 	c.requestEach(c.ctx)
+}
+
+// awaitReplies waits for an agent in another process, which owes a reply to each request
+// that has ended: until they have come, others get pdu.ErrAgain.
+func (c *checker) awaitReplies() {
+	for start := time.Now(); time.Since(start) < replyLimit; time.Sleep(time.Millisecond) {
+		err := c.h.Fetch(c.ctx, request(0, nil), c.ids(), new(pdu.ResultWriter))
+		if err == nil || pdu.FromError(err) != pdu.ErrAgain {
+			return
+		}
+	}
 }
 
 // requestEach makes a request of each kind.
