@@ -81,7 +81,6 @@ func (c *checker) storeOwn(m metric) {
 		wrong = func(w *pdu.ResultWriter) { w.Uint64(inst, 1) }
 	}
 	c.storeBad(m, accepts, "a value of a wrong type", wrong)
-	c.storeBad(m, accepts, "no values", func(*pdu.ResultWriter) {})
 	if m.desc.InDom == pdu.NoInDom {
 		c.storeBad(m, accepts, "an instance of a singular metric", func(w *pdu.ResultWriter) { w.Atom(unknown, zero(m.desc.Type)) })
 		return
@@ -129,23 +128,30 @@ func (c *checker) refusal(m metric, what string, err error) {
 func (c *checker) storeBad(m metric, accepts bool, what string, add func(w *pdu.ResultWriter)) error {
 	const attempts = 3 // since a value may change by itself
 	r := request(0, nil)
-	for range attempts - 1 {
-		before := c.setOf(r, m)
+	for n := 1; ; n++ {
+		before, steady := c.steady(r, m)
 		err := c.store(r, m.desc.PMID, add)
-		if c.refusal(m, what, err); err == nil || !accepts || before == nil || c.changing {
+		c.refusal(m, what, err)
+		if err == nil || err == errReported || !accepts || !steady {
 			return err
 		}
-		if c.textOf(m, before) == c.setText(r, m) {
+		was, is := c.textOf(m, before), c.setText(r, m)
+		if was == is {
+			return err
+		}
+		if n == attempts {
+			c.errorf("%s: Store of %s: %s, but the value was %s and is %s: check a value before it is set", m.name, what, errorText(err), was, is)
 			return err
 		}
 		_ = c.store(r, m.desc.PMID, copyOf(m, *before)) // as it was
 	}
-	before := c.setText(r, m)
-	err := c.store(r, m.desc.PMID, add)
-	if after := c.setText(r, m); err != nil && err != errReported && before != after {
-		c.errorf("%s: Store of %s: %s, but the value was %s and is %s: check a value before it is set", m.name, what, errorText(err), before, after)
-	}
-	return err
+}
+
+// steady is the set of a metric, and whether it is the same in two fetches.
+func (c *checker) steady(r *pmda.Request, m metric) (set *pdu.ValueSet, ok bool) {
+	first := c.setOf(r, m)
+	set = c.setOf(r, m)
+	return set, set != nil && !c.changing && c.textOf(m, first) == c.textOf(m, set)
 }
 
 // setOf is the set of a metric that is fetched for a client; nil if there is none.
@@ -235,14 +241,14 @@ func (c *checker) storeListed(s Store) {
 		c.errorf("%s: the effect cannot be seen: %v", what, err)
 		return
 	}
-	before := c.setText(r, seen)
+	before, steady := c.steady(r, seen)
 	switch err := c.storeOf(s, r); {
 	case err == errReported:
 		return
 	case s.Err != 0:
 		c.wantCode(err, s.Err, "%s", what)
-		if after := c.setText(r, seen); after != before {
-			c.errorf("%s: %s, but %s was %s and is %s: check a value before it is set", what, errorText(err), s.Shows, before, after)
+		if was, is := c.textOf(seen, before), c.setText(r, seen); steady && was != is {
+			c.errorf("%s: %s, but %s was %s and is %s: check a value before it is set", what, errorText(err), s.Shows, was, is)
 		}
 		return
 	case err != nil:
