@@ -415,3 +415,22 @@ func TestOnce(t *testing.T) {
 		t.Errorf("%d reports of the same panic, want 1: %v", many, lines)
 	}
 }
+
+// TestKnown: failures that are deliberate are not reported, and others are.
+func TestKnown(t *testing.T) {
+	opts := []pmdatest.Option{pmdatest.Texts()}
+	h := descOf(func(d *pdu.Desc) { d.Sem = 2 })(t, newAgent(t))
+	for _, tt := range []struct {
+		known []string
+		want  bool
+	}{
+		{nil, true},
+		{[]string{"cache.size", "no semantics have number 7"}, true},
+		{[]string{"cache.hits: Desc(251.0.0): no semantics have number 2"}, false},
+		{[]string{"cache.hits"}, false},
+	} {
+		if err := pmdatest.Check(h, append(opts, pmdatest.Known(tt.known...))...); (err != nil) != tt.want {
+			t.Errorf("Known(%q): %v", tt.known, err)
+		}
+	}
+}

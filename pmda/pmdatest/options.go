@@ -22,6 +22,7 @@ type config struct {
 	events   []eventSource
 	rename   func()
 	restart  func() pmda.Handler
+	known    []string
 }
 
 // Names gives the names of the metrics of a Handler whose Namespace is nil.
@@ -89,6 +90,13 @@ func ChangeNames(change func()) Option { return func(c *config) { c.rename = cha
 // once, when nothing but the new Handler is used any more. The same names then have
 // the same PMIDs and descriptors, and the same instances the same IDs.
 func Restart(start func() pmda.Handler) Option { return func(c *config) { c.restart = start } }
+
+// Known gives parts of the texts of failures that are not to be reported, since they are
+// deliberate: PCP's agent sample, say, has a metric whose descriptor changes. A name
+// stands for all failures of a metric.
+func Known(texts ...string) Option {
+	return func(c *config) { c.known = append(c.known, texts...) }
+}
 
 // isOrBelow reports whether a metric's name is one of some names, or below one.
 func isOrBelow(metric string, names []string) bool {
