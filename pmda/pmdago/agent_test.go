@@ -24,7 +24,8 @@ import (
 
 func TestConformance(t *testing.T) {
 	runtime.GC() // for all histograms to have something
-	pmdatest.Run(t, New(Options{CommandLine: true}), pmdatest.Texts(), pmdatest.Changing())
+	start := func() pmda.Handler { return New(Options{CommandLine: true}) }
+	pmdatest.Run(t, start(), pmdatest.Texts(), pmdatest.Changing(), pmdatest.Stores(), pmdatest.Restart(start))
 }
 
 // fetch gives the values of a metric by instance.

@@ -175,7 +175,21 @@ func TestContract(t *testing.T) {
 	f, _ := shop("file")
 	publish(t, dir, f)
 	r, _ := shop("registry")
-	pmdatest.Run(t, New(Options{Dir: dir, Registries: []*mmv.Registry{r}}))
+	other, _ := shop("other")
+	published := false
+	change := func() {
+		if published = !published; published {
+			publish(t, dir, other)
+		} else {
+			other.Close()
+		}
+	}
+	start := func() pmda.Handler { return New(Options{Dir: dir, Registries: []*mmv.Registry{r}}) }
+	pmdatest.Run(t, start(), pmdatest.ChangeNames(change), pmdatest.Restart(start), pmdatest.Stores(
+		pmdatest.Store{Metric: "mmv.control.debug", Value: "5"},
+		pmdatest.Store{Metric: "mmv.control.reload", Value: "1", Want: "0"}, // which says whether it is going on
+		pmdatest.Store{Metric: "mmv.control.files", Value: "7", Err: pdu.ErrPermission},
+		pmdatest.Store{Metric: "mmv.registry.orders", Value: "7", Err: pdu.ErrPermission}))
 	pmdatest.Run(t, New(Options{Dir: filepath.Join(dir, "none"), Name: PMProxyName, Domain: PMProxyDomain}))
 }
 

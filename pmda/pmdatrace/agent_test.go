@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 	"github.com/pcp-go/pcp/trace"
 )
@@ -40,7 +41,11 @@ var clashing = []string{"one", "two", "two words", "two more"}
 func TestConformance(t *testing.T) {
 	a, _ := filled(t, Options{}, "one", "two", "three words here")
 	pmdatest.Run(t, a, pmdatest.Texts())
-	pmdatest.Run(t, New(Options{}), pmdatest.Texts())
+	start := func() pmda.Handler { return New(Options{}) }
+	pmdatest.Run(t, start(), pmdatest.Texts(), pmdatest.Restart(start), pmdatest.Stores(
+		pmdatest.Store{Metric: "trace.control.debug", Value: "2048"},
+		pmdatest.Store{Metric: "trace.control.reset", Value: "7", Want: "1"},
+		pmdatest.Store{Metric: "trace.control.period", Value: "7", Err: pdu.ErrPMID}))
 }
 
 // The numbers and descriptors are those of PCP's agent.
