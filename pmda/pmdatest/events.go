@@ -33,15 +33,9 @@ func (c *checker) checkEvents() {
 
 func isEvent(t pdu.Type) bool { return t == pdu.TypeEvent || t == pdu.TypeHighResEvent }
 
-// An event is a record of an event array, with its parameters.
-type event struct {
-	pdu.EventRecord
-	text string // the parameters
-}
-
 // readEvents fetches the events of a metric for a client, by instance.
-func (c *checker) readEvents(r *pmda.Request, m metric) map[pdu.InstID][]event {
-	all := map[pdu.InstID][]event{}
+func (c *checker) readEvents(r *pmda.Request, m metric) map[pdu.InstID][]pdu.EventRecord {
+	all := map[pdu.InstID][]pdu.EventRecord{}
 	result, _ := c.fetchFor(r, []pdu.PMID{m.desc.PMID})
 	if result == nil {
 		return all
@@ -53,22 +47,25 @@ func (c *checker) readEvents(r *pmda.Request, m metric) map[pdu.InstID][]event {
 			continue // checkSet has reported it
 		}
 		for e := range records.All() {
-			all[inst] = append(all[inst], c.readEvent(m, inst, e))
+			c.checkEvent(m, inst, e)
+			all[inst] = append(all[inst], e)
 		}
 		c.checkOrder(m, inst, all[inst])
 	}
 	return all
 }
 
-// readEvent checks a record and its parameters.
-func (c *checker) readEvent(m metric, inst pdu.InstID, e pdu.EventRecord) event {
+// checkEvent checks a record and its parameters.
+func (c *checker) checkEvent(m metric, inst pdu.InstID, e pdu.EventRecord) {
 	const known = pdu.EventPoint | pdu.EventStart | pdu.EventEnd | pdu.EventID | pdu.EventParent | pdu.EventMissed
-	where := fmt.Sprintf("%s: Fetch: an event of instance %d", m.name, inst)
+	fault := func(format string, args ...any) {
+		c.errorf("%s: Fetch: an event of instance %d: %s", m.name, inst, fmt.Sprintf(format, args...))
+	}
 	if e.Flags&^known != 0 {
-		c.errorf("%s: no flag has the bits %#x", where, uint32(e.Flags&^known))
+		fault("no flag has the bits %#x", uint32(e.Flags&^known))
 	}
 	if e.Flags == pdu.EventMissed && e.Missed == 0 {
-		c.errorf("%s: a record of 0 missed events: leave it out", where)
+		fault("a record of 0 missed events: leave it out")
 	}
 	need := 0
 	switch {
@@ -78,33 +75,39 @@ func (c *checker) readEvent(m metric, inst pdu.InstID, e pdu.EventRecord) event 
 		need = 1
 	}
 	if e.NumParams() < need {
-		c.errorf("%s: flags %v with %d parameters, want %d that identify it", where, e.Flags, e.NumParams(), need)
+		fault("flags %v with %d parameters, want %d that identify it", e.Flags, e.NumParams(), need)
 	}
-	full := event{EventRecord: e}
 	for id, a := range e.Params() {
-		c.checkParam(where, id, a)
-		full.text += fmt.Sprintf("%v %v %q, ", id, a.Type, a.String())
+		if p := (param{id, a.Type}); !c.params[p] {
+			c.params[p] = true
+			c.checkParam(fault, p)
+		}
 	}
-	return full
 }
 
-// checkParam checks a parameter of an event, which is the value of a metric.
-func (c *checker) checkParam(where string, id pdu.PMID, a pdu.Atom) {
-	if id.Domain() != c.info.Domain {
-		c.errorf("%s: parameter %v is not of the agent's domain %d", where, id, c.info.Domain)
+// A param is a parameter of an event, which is a value of a metric.
+type param struct {
+	id  pdu.PMID
+	typ pdu.Type
+}
+
+// checkParam compares a parameter with the descriptor of its metric.
+func (c *checker) checkParam(fault func(format string, args ...any), p param) {
+	if p.id.Domain() != c.info.Domain {
+		fault("parameter %v is not of the agent's domain %d", p.id, c.info.Domain)
 		return
 	}
-	d, err := c.h.Desc(c.ctx, request(eventSlot, nil), id)
+	d, err := c.h.Desc(c.ctx, request(eventSlot, nil), p.id)
 	switch {
 	case err == errReported:
 	case err != nil:
-		c.errorf("%s: parameter %v has no descriptor: Desc: %s: register a metric for it", where, id, errorText(err))
-	case !sameType(a.Type, d.Type):
-		c.errorf("%s: parameter %s has type %v, its descriptor %v", where, c.h.nameOf(id), a.Type, d.Type)
+		fault("parameter %v has no descriptor: Desc: %s: register a metric for it", p.id, errorText(err))
+	case !sameType(p.typ, d.Type):
+		fault("parameter %s has type %v, its descriptor %v", c.h.nameOf(p.id), p.typ, d.Type)
 	case d.InDom != pdu.NoInDom:
-		c.errorf("%s: parameter %s: its descriptor has an instance domain: parameters are singular", where, c.h.nameOf(id))
-	case c.nameOf[id] == "":
-		c.errorf("%s: parameter %v has no name, by which tools show it", where, id)
+		fault("parameter %s: its descriptor has an instance domain: parameters are singular", c.h.nameOf(p.id))
+	case c.nameOf[p.id] == "":
+		fault("parameter %v has no name, by which tools show it", p.id)
 	}
 }
 
@@ -116,7 +119,7 @@ func sameType(t, want pdu.Type) bool {
 
 // checkOrder checks that events come in the order of time. Records of missed events have
 // the time of the fetch.
-func (c *checker) checkOrder(m metric, inst pdu.InstID, events []event) {
+func (c *checker) checkOrder(m metric, inst pdu.InstID, events []pdu.EventRecord) {
 	var last time.Time
 	for _, e := range events {
 		if e.Flags == pdu.EventMissed || e.Time.IsZero() {
@@ -132,16 +135,26 @@ func (c *checker) checkOrder(m metric, inst pdu.InstID, events []event) {
 
 // checkRepeated reports whether the second fetch of a client begins with the events of
 // the first, which it has got.
-func (c *checker) checkRepeated(m metric, inst pdu.InstID, first, second []event) {
+func (c *checker) checkRepeated(m metric, inst pdu.InstID, first, second []pdu.EventRecord) {
 	n := len(first)
 	if n == 0 || len(second) < n || first[0].Time.IsZero() {
 		return
 	}
-	if slices.EqualFunc(first, second[:n], func(a, b event) bool {
-		return a.Time.Equal(b.Time) && a.Flags == b.Flags && a.text == b.text
-	}) {
+	if slices.EqualFunc(first, second[:n], sameEvent) {
 		c.errorf("%s: Fetch: instance %d: the second fetch of a client has the %d events of the first again: each is delivered once", m.name, inst, n)
 	}
+}
+
+// sameEvent reports whether records have the same time, flags and parameters.
+func sameEvent(a, b pdu.EventRecord) bool {
+	return a.Time.Equal(b.Time) && a.Flags == b.Flags && slices.Equal(paramTexts(a), paramTexts(b))
+}
+
+func paramTexts(e pdu.EventRecord) (texts []string) {
+	for id, a := range e.Params() {
+		texts = append(texts, fmt.Sprintf("%v %v %q", id, a.Type, a.String()))
+	}
+	return texts
 }
 
 // A delivery is a client that gets events of one metric.

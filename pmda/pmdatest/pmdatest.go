@@ -3,13 +3,15 @@
 //
 //	func TestContract(t *testing.T) {
 //		pmdatest.Run(t, newAgent(),
-//			pmdatest.Texts(),                                          // every metric has a help text
-//			pmdatest.MayFail("cache.disk"),                            // there need not be a disk
-//			pmdatest.Stores(                                           // all others refuse stores
+//			pmdatest.Texts(),               // every metric has a help text
+//			pmdatest.MayFail("cache.disk"), // there need not be a disk
+//			pmdatest.Stores(                // all others are refused
 //				pmdatest.Store{Metric: "cache.size", Value: "100"},
 //				pmdatest.Store{Metric: "cache.size", Value: "-1", Err: pdu.ErrBadStore}),
-//			pmdatest.Restart(func() pmda.Handler { return newAgent() })) // instances keep their IDs
+//			pmdatest.Restart(newAgent)) // PMIDs and IDs of instances stay as they are
 //	}
+//
+// Without options it checks what every Handler has to keep.
 //
 // It drives the Handler as a collector does: it goes through the name space,
 // describes and fetches every metric, lists and looks up instances, applies
@@ -125,6 +127,7 @@ type checker struct {
 	failed  map[string]bool     // metrics whose failure has been reported
 
 	took        map[string]time.Duration // of the fetch of each metric alone
+	params      map[param]bool           // of events, that have been checked
 	slowest     time.Duration            // that a fetch of a single metric has taken
 	slowestName string                   // the metric
 
@@ -138,7 +141,7 @@ type checker struct {
 const maxErrors = 12
 
 func newChecker(ctx context.Context, h pmda.Handler, opts []Option) *checker {
-	c := &checker{ctx: ctx, nameOf: map[pdu.PMID]string{}, failed: map[string]bool{}, took: map[string]time.Duration{}, reported: map[string]bool{}}
+	c := &checker{ctx: ctx, nameOf: map[pdu.PMID]string{}, failed: map[string]bool{}, took: map[string]time.Duration{}, params: map[param]bool{}, reported: map[string]bool{}}
 	c.h = &watched{Handler: h, c: c}
 	for _, o := range opts {
 		o(&c.config)
