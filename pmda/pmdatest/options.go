@@ -40,8 +40,8 @@ func Changing() Option { return func(c *config) { c.changing = true } }
 //
 //	pmdatest.Run(t, newAgent(), pmdatest.MayFail("cache.disk", "cache.upstream.latency"))
 //
-// A fetch of another metric has to succeed, though it may have no values: see
-// pmda.NoValue.
+// The list of instances may fail of a domain that only such metrics have. A fetch of another
+// metric has to succeed, though it may have no values: see pmda.NoValue.
 func MayFail(names ...string) Option {
 	return func(c *config) { c.mayFail = append(c.mayFail, names...) }
 }

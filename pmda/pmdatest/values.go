@@ -134,6 +134,12 @@ func (c *checker) mayHaveFailed(m metric) bool {
 // mayFailAs reports whether MayFail has a metric's name, or one above it.
 func (c *checker) mayFailAs(metric string) bool { return isOrBelow(metric, c.mayFail) }
 
+// mayFailInDom reports whether MayFail has all metrics of an instance domain: its list may
+// fail then, too.
+func (c *checker) mayFailInDom(d pdu.InDom) bool {
+	return !slices.ContainsFunc(c.metrics, func(m metric) bool { return m.desc.InDom == d && !c.mayFailAs(m.name) })
+}
+
 // failedFetch reports a metric that has an error where there ought to be a value.
 func (c *checker) failedFetch(m metric, what string, err error) {
 	if c.mayHaveFailed(m) {
@@ -327,7 +333,9 @@ func (c *checker) checkProfile() {
 			{InDoms: []pdu.InDomProfile{{InDom: d.id, Insts: []pdu.InstID{one}}}},
 		} {
 			c.fetchProfile(p)
-			if list, err := c.h.Instances(c.ctx, request(0, p), d.id, pdu.NoInst, ""); err != nil || !c.changing && len(list) != len(d.list) {
+			if list, err := c.h.Instances(c.ctx, request(0, p), d.id, pdu.NoInst, ""); err == errReported {
+				continue
+			} else if err != nil || !c.changing && len(list) != len(d.list) {
 				c.errorf("Instances(%v) with a profile: %d of %d (%s): it is for fetches and labels", d.id, len(list), len(d.list), errorText(err))
 			}
 		}
