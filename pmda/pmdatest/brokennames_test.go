@@ -65,6 +65,8 @@ type deepNames struct {
 	names func(id pdu.PMID, names []string) []string
 	kids  func(name string, kids []pmns.Child) []pmns.Child
 	trav  func(name string, names []string) []string
+
+	failKids string // the name without children
 }
 
 func newDeepNames(t *testing.T) *deepNames {
@@ -101,6 +103,9 @@ func (d *deepNames) Names(ctx context.Context, r *pmda.Request, id pdu.PMID) ([]
 
 func (d *deepNames) Children(ctx context.Context, r *pmda.Request, name string) ([]pmns.Child, error) {
 	kids, err := d.dynamic.Children(ctx, r, name)
+	if name == d.failKids && name != "" {
+		return nil, pdu.ErrName
+	}
 	if d.kids != nil && err == nil {
 		kids = d.kids(name, slices.Clone(kids))
 	}
@@ -149,6 +154,9 @@ func TestBrokenNames(t *testing.T) {
 				return kids
 			}
 		}), `Children: "cache.part.of.size" cannot be reached from the dynamic root "cache" level by level, but Traverse gives it`},
+		{"children that fail", deep(func(d *deepNames) {
+			d.failKids = "cache.part"
+		}), `Children("cache.part"): error -12357 (Unknown metric name), but Traverse gives names below it`},
 		{"children two levels down", deep(func(d *deepNames) {
 			d.kids = func(name string, kids []pmns.Child) []pmns.Child {
 				if name == "cache" {
@@ -246,6 +254,7 @@ type deepChanging struct {
 	mu      sync.Mutex
 	without *pmns.Tree
 	changed bool // not told yet
+	changes int
 }
 
 func newDeepChanging(t *testing.T) *deepChanging {
@@ -264,6 +273,7 @@ func (d *deepChanging) change() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.tree, d.without, d.changed = d.without, d.tree, true
+	d.changes++
 }
 
 // now is the Handler with the names of now.
@@ -356,6 +366,30 @@ func afterFetch(h pmda.Handler, spoil func(w *pdu.ResultWriter)) pmda.Handler {
 	}}
 }
 
+// duringChanges is an agent whose traversals go wrong while its names change quickly.
+func duringChanges(spoil func(d *deepChanging) pmda.Handler) func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
+	return func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
+		d := newDeepChanging(t)
+		return spoil(d), []pmdatest.Option{pmdatest.Names(root(t)), pmdatest.ChangeNames(d.change)}
+	}
+}
+
+// traversing spoils traversals once names have changed more than four times.
+type traversing struct {
+	*deepChanging
+	spoil func(names []string) ([]string, error)
+}
+
+func (h traversing) Traverse(ctx context.Context, r *pmda.Request, name string) ([]string, error) {
+	names, err := h.deepChanging.Traverse(ctx, r, name)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err == nil && h.changes > 4 {
+		return h.spoil(names)
+	}
+	return names, err
+}
+
 // foundNames finds names of the beginning for ever.
 type foundNames struct {
 	*deepChanging
@@ -412,6 +446,30 @@ func TestBrokenChanges(t *testing.T) {
 			}
 			return a
 		}), "a metric with another descriptor needs another PMID"},
+		{"a new metric without a descriptor", changingBadly(func(a *pmda.Agent) pmda.Handler {
+			o := override.In(a)
+			o.Desc = func(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
+				if id == size {
+					return pdu.Desc{}, pdu.ErrPMID
+				}
+				return o.Next.Desc(ctx, r, id)
+			}
+			return a
+		}), "changed names: cache.y: Desc(251.0.1): error -12358 (Unknown or illegal metric identifier) after names have changed"},
+		{"fetches fail after a change", changingBadly(func(a *pmda.Agent) pmda.Handler {
+			return fetching{a, func(h pmda.Handler, ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+				if a.Namespace().Len() > 1 {
+					return pdu.ErrAgain
+				}
+				return h.Fetch(ctx, r, ids, w)
+			}}
+		}), "changed names: Fetch"},
+		{"names of two states", duringChanges(func(d *deepChanging) pmda.Handler {
+			return traversing{d, func(names []string) ([]string, error) { return append(names, names[0]), nil }}
+		}), `changed names: Traverse("cache") while names change: "cache.part.of.hits" comes twice: a traversal is of one state`},
+		{"a traversal that gives up", duringChanges(func(d *deepChanging) pmda.Handler {
+			return traversing{d, func([]string) ([]string, error) { return nil, pdu.ErrAgain }}
+		}), "changed names: Traverse(cache) while names change: error -12389 (Try again. Information not currently available), want -12357"},
 		{"a removed name is found", func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
 			d := newDeepChanging(t)
 			return foundNames{d, d.tree}, []pmdatest.Option{pmdatest.Names(root(t)), pmdatest.ChangeNames(d.change)}

@@ -192,6 +192,19 @@ func TestBrokenConcurrency(t *testing.T) {
 			"concurrency: cache.hits: Fetch: a value of instance "},
 		{"the value of another metric", counting(pdu.SemDiscrete, 1, 2),
 			"concurrency: cache.y: Fetch among concurrent requests of 4 clients: the value is 2, alone 1: requests must not share what is of one client"},
+		{"an error instead of waiting", func(t *testing.T) pmda.Handler {
+			var n atomic.Int32
+			return oneMetric(t, func(a *pmda.Agent) error {
+				return pmda.Register(a, pmda.Metric[int32]{Name: "cache.y", Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) {
+					defer n.Add(-1)
+					if n.Add(1) > 1 {
+						return 0, pdu.ErrAgain
+					}
+					time.Sleep(time.Millisecond)
+					return 1, nil
+				}})
+			})
+		}, "concurrency: cache.y: Fetch: error -12389 (Try again. Information not currently available): if it may fail, say so with MayFail"},
 		{"a counter that goes back", counting(pdu.SemCounter, 10, 2),
 			"concurrency: cache.y: Fetch among concurrent requests of 4 clients: the counter is 2, between 10 and 10"},
 	} {
@@ -394,6 +407,9 @@ func TestBrokenLasting(t *testing.T) {
 			"restart: cache.y: Desc(251.0.1): "},
 		{"no instances", restarted(addShards("red"), addMetric(func(m *pmda.Metric[int32]) { m.Name = "cache.share" })),
 			"restart: Instances(251.0): error -12359 (Unknown or illegal instance domain identifier) after a restart"},
+		{"a panic at the start", func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
+			return newAgent(t), []pmdatest.Option{pmdatest.Restart(func() pmda.Handler { panic("no file") })}
+		}, "restart: panic: no file"},
 		{"nothing", func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
 			return newAgent(t), []pmdatest.Option{pmdatest.Restart(func() pmda.Handler { return nil })}
 		}, "restart: Restart: the Handler is nil"},

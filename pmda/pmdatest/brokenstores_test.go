@@ -89,6 +89,7 @@ func sheetStores() pmdatest.Option {
 		pmdatest.Store{Metric: "cache.note", Value: "mine", Err: pdu.ErrPermission},
 		pmdatest.Store{Metric: "cache.note", Value: "mine", Client: superUser()},
 		pmdatest.Store{Metric: "cache.limit", Value: "7", Shows: "cache.note", Want: "mine"},
+		pmdatest.Store{Metric: "cache.share", Instance: "red", Value: "3", Shows: "cache.limit", Want: "7"},
 	)
 }
 
@@ -216,6 +217,14 @@ func TestBrokenStores(t *testing.T) {
 			o.Store = func(context.Context, *pmda.Request, *pdu.Result) error { return context.DeadlineExceeded }
 			return a, nil
 		}, "store: 251.0.1023: Store: error -12353 (context deadline exceeded): a collector takes this for a broken connection to the agent"},
+		{"a store of no instance", func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
+			a, _ := newSheet(t)
+			return a, []pmdatest.Option{pmdatest.Stores(pmdatest.Store{Metric: "cache.share", Instance: "green", Value: "1"})}
+		}, `cache.share[green]: Store("1"): the effect cannot be seen: "green" is no instance`},
+		{"a store of no number", func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
+			a, _ := newSheet(t)
+			return a, []pmdatest.Option{pmdatest.Stores(pmdatest.Store{Metric: "cache.limit", Value: "many"})}
+		}, `cache.limit: Store("many"): error -12362 (the value "many": `},
 		{"a store of no metric", func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
 			return oneMetric(t), []pmdatest.Option{pmdatest.Stores(pmdatest.Store{Metric: "cache.y", Value: "1"})}
 		}, `cache.y: Store("1"): the effect cannot be seen: "cache.y" is no metric`},

@@ -216,3 +216,30 @@ func TestHangs(t *testing.T) {
 		}
 	})
 }
+
+// TestFailingInstances: where all metrics of a domain may fail, so may the list of its
+// instances.
+func TestFailingInstances(t *testing.T) {
+	disks := func(t *testing.T) pmda.Handler {
+		a := withValue(t, func(context.Context, pdu.Instance) (uint64, error) { return 1, nil })
+		d := a.AddInDom("disk", "sda")
+		d.Refresh = func(context.Context, *pmda.Request) error { return pdu.ErrPermission }
+		for _, name := range []string{"cache.disk.read", "cache.disk.write"} {
+			pmda.Register(a, pmda.Metric[int32]{Name: name, InDom: d, Value: always[int32](1)})
+		}
+		return a
+	}
+	for _, tt := range []struct {
+		mayFail []string
+		want    string // in what Check returns; empty for nothing
+	}{
+		{[]string{"cache.disk"}, ""},
+		{[]string{"cache.disk.read"}, "instances: Instances(251.1): error -12387 (No permission to perform requested operation), but metrics have that domain"},
+		{nil, "instances: Instances(251.1): error -12387"},
+	} {
+		err := pmdatest.Check(disks(t), pmdatest.MayFail(tt.mayFail...))
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("MayFail(%q): %v, want %q", tt.mayFail, err, tt.want)
+		}
+	}
+}
