@@ -124,14 +124,14 @@ type checker struct {
 	metrics []metric            // all that have a descriptor, without those whose fetch does not end
 	indoms  []indom             // all of those
 	nameOf  map[pdu.PMID]string // the names of metrics
-	failed  map[string]bool     // metrics whose failure has been reported
 
 	took        map[string]time.Duration // of the fetch of each metric alone
 	params      map[param]bool           // of events, that have been checked
 	slowest     time.Duration            // that a fetch of a single metric has taken
 	slowestName string                   // the metric
 
-	mu       sync.Mutex
+	mu       sync.Mutex      // guards what follows
+	failed   map[string]bool // metrics whose failure has been reported
 	errs     []error         // of the rule that runs
 	reported map[string]bool // first lines of all reports: the same is not reported again
 	dropped  int

@@ -128,6 +128,8 @@ func (c *checker) fetchMissing(m metric, s pdu.ValueSet) {
 // mayHaveFailed reports whether a failure of a metric is not to be reported, since it
 // may fail or has been reported.
 func (c *checker) mayHaveFailed(m metric) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return c.failed[m.name] || m.desc.Type == pdu.TypeNoSupport || c.mayFailAs(m.name)
 }
 
@@ -145,7 +147,9 @@ func (c *checker) failedFetch(m metric, what string, err error) {
 	if c.mayHaveFailed(m) {
 		return
 	}
+	c.mu.Lock()
 	c.failed[m.name] = true
+	c.mu.Unlock()
 	hint := "if it may fail, say so with MayFail"
 	if pdu.FromError(err) == pdu.ErrGeneric {
 		hint = "a function of it has panicked or returned an error without a code of PCP; the log has it"
