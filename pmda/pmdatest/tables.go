@@ -1,7 +1,6 @@
 package pmdatest
 
 import (
-	"iter"
 	"slices"
 	"strings"
 
@@ -132,9 +131,8 @@ func (c *checker) checkDesc(name string, id pdu.PMID, d pdu.Desc) {
 
 // names yields the names of the name space, for a dynamic root those that the
 // Handler gives.
-func (c *checker) names() iter.Seq2[string, pdu.PMID] {
+func (c *checker) names() func(yield func(string, pdu.PMID) bool) {
 	return func(yield func(string, pdu.PMID) bool) {
-		r := request(0, nil)
 		for name, id := range c.tree.All() {
 			if _, dynamic := id.IsDynamicRoot(); !dynamic {
 				if !yield(name, id) {
@@ -142,13 +140,13 @@ func (c *checker) names() iter.Seq2[string, pdu.PMID] {
 				}
 				continue
 			}
-			list, err := c.h.Traverse(c.ctx, r, name)
+			list, err := c.h.Traverse(c.ctx, request(0, nil), name)
 			if err != nil {
 				continue // checkDynamic reports it
 			}
 			for _, n := range list {
-				id, err := c.h.PMID(c.ctx, r, n)
-				if err == nil && id.Domain() == c.info.Domain && !yield(n, id) { // or checkDynamic reports it
+				id, err := c.h.PMID(c.ctx, request(0, nil), n)
+				if err == nil && id.Domain() == c.info.Domain && !yield(n, id) { // or it leads to a metric of another agent
 					return
 				}
 			}
