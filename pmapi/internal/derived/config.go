@@ -1,0 +1,220 @@
+package derived
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A ConfigError is what is wrong in a file of definitions. Its text is that of the C library, of several lines.
+type ConfigError struct {
+	Path    string
+	Line    int
+	Warning bool // the definition counts all the same
+	Message string
+}
+
+func (e *ConfigError) Error() string {
+	kind := "Error"
+	if e.Warning {
+		kind = "Warning"
+	}
+	return fmt.Sprintf("[%s:%d] %s: %s", e.Path, e.Line, kind, e.Message)
+}
+
+// maxConfig is the greatest size of a file of definitions.
+const maxConfig = 16 << 20
+
+// Load reads definitions from a file, or from all files below a directory. n is how many metrics were defined. What is wrong in a
+// file does not keep the rest from being read: err joins *ConfigErrors, and errors of files that cannot be read.
+func (s *Set) Load(path string) (n int, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	if !info.IsDir() {
+		return s.loadFile(path)
+	}
+	var errs []error
+	err = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			var more int
+			more, err = s.loadFile(p)
+			n += more
+		}
+		errs = append(errs, err)
+		return nil
+	})
+	return n, errors.Join(append(errs, err)...)
+}
+
+func (s *Set) loadFile(path string) (n int, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	if err == nil && len(b) > maxConfig {
+		err = &ConfigError{Path: path, Line: 1, Message: fmt.Sprintf("more than %d bytes", maxConfig)}
+	}
+	if err != nil {
+		return 0, err
+	}
+	c := config{set: s, path: path, text: string(b)}
+	for c.text != "" {
+		c.definition()
+	}
+	return c.n, errors.Join(c.errs...)
+}
+
+// A config is a file that is being read.
+type config struct {
+	set  *Set
+	path string
+	text string // what is left
+	line int    // of the line that was read last
+	n    int
+	errs []error
+}
+
+func (c *config) fail(format string, args ...any) { c.report(false, fmt.Sprintf(format, args...)) }
+
+// maxReports is how many errors of a file are kept.
+const maxReports = 1000
+
+func (c *config) report(warning bool, message string) {
+	if len(c.errs) < maxReports {
+		c.errs = append(c.errs, &ConfigError{c.path, c.line, warning, message})
+	}
+}
+
+// next reads a line without its end.
+func (c *config) next() string {
+	line, rest, _ := strings.Cut(c.text, "\n")
+	c.text = rest
+	c.line++
+	return line
+}
+
+const blanks = " \t\r"
+
+// definition reads one definition.
+func (c *config) definition() {
+	line := c.next()
+	text := strings.TrimLeft(line, blanks)
+	if text == "" || text[0] == '#' {
+		return
+	}
+	left, right, ok := strings.Cut(text, "=")
+	name, attribute, isAttribute := strings.Cut(left, "(")
+	name = strings.TrimRight(name, blanks)
+	switch {
+	case !ok:
+		c.fail("pmLoadDerivedConfig: missing ``='' after derived metric name\n%s", line)
+	case name == "":
+		c.fail("pmLoadDerivedConfig: derived metric name missing\n%s", line)
+	case !isName(name):
+		c.fail("pmLoadDerivedConfig: illegal derived metric name (%s)", name)
+	case isAttribute:
+		c.attribute(name, line, attribute, strings.TrimLeft(right, blanks))
+	case strings.Trim(right, blanks) == "":
+		c.fail("pmLoadDerivedConfig: expression missing\n%s", line)
+	default:
+		c.define(name, right)
+	}
+}
+
+// define defines a metric.
+func (c *config) define(name, expr string) {
+	err := c.set.Add(name, expr)
+	e, ok := errors.AsType[*AddError](err)
+	if !ok {
+		c.n++
+		return
+	}
+	c.fail("pmRegisterDerived(%s, ...) syntax error\n%s\n%*s^%s", name, expr, max(e.Offset, 0), "", lineOf(e.Message))
+}
+
+// lineOf is a message as a line of its own.
+func lineOf(message string) string {
+	if message == "" {
+		return ""
+	}
+	return "\n" + message
+}
+
+// attribute reads a help text of a metric, whose kind is between parentheses.
+func (c *config) attribute(name, line, key, value string) {
+	key, _, closed := strings.Cut(key, ")")
+	key = strings.Trim(key, blanks)
+	d := c.set.named(name)
+	var to *string
+	if d != nil {
+		switch key {
+		case "oneline":
+			to = &d.OneLine
+		case "helptext":
+			to = &d.Help
+		}
+	}
+	switch {
+	case !closed:
+		c.fail("pmLoadDerivedConfig: missing ')' after attribute\n%s", line)
+	case key == "":
+		c.fail("pmLoadDerivedConfig: attribute name missing\n%s", line)
+	case d == nil:
+		c.fail("pmLoadDerivedConfig: cannot set attribute, derived metric (%s) not defined\n%s", name, line)
+	case to == nil:
+		c.fail("pmLoadDerivedConfig: attribute (%s) is unknown for metric (%s)\n%s", key, name, line)
+	case *to != "":
+		c.fail("pmLoadDerivedConfig: duplicate value for attribute (%s) of metric (%s)\n%s", key, name, line)
+	case value != "" && (value[0] == '"' || value[0] == '\''):
+		c.quoted(to, value[0], value[1:])
+	default:
+		*to = value
+	}
+}
+
+// quoted reads a text between quotation marks, which may go on in the lines that follow.
+func (c *config) quoted(to *string, quote byte, rest string) {
+	var b strings.Builder
+	for i := 0; ; i++ {
+		switch {
+		case i == len(rest):
+			if c.text == "" {
+				c.fail("pmLoadDerivedConfig: missing termination (%c) for value", quote)
+				return
+			}
+			b.WriteByte('\n')
+			rest, i = c.next(), -1
+		case rest[i] == quote:
+			*to = b.String()
+			if extra := strings.Trim(rest[i+1:], blanks); extra != "" {
+				c.report(true, "pmLoadDerivedConfig: extra text ("+extra+") after attribute value will be ignored")
+			}
+			return
+		case rest[i] != '\\':
+			b.WriteByte(rest[i])
+		case i+1 < len(rest):
+			i++
+			b.WriteByte(rest[i])
+		case c.text != "": // the end of the line is not meant
+			rest, i = c.next(), -1
+		}
+	}
+}
+
+// named is the definition of a name, nil if there is none.
+func (s *Set) named(name string) *Definition {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if i, ok := s.byName[name]; ok {
+		return s.list[i]
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package derived
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const configText = `# comment
+q.good = n + 1
+q.txt = n
+q.txt(oneline) = "one line"
+q.txt( helptext ) = "long
+text \"quoted\" x\
+ on" rest
+q.plain = n
+q.plain(oneline) = without marks
+q.syn = n +
+1bad = 5
+= 6
+q.noexpr =
+q.what 5
+q.undef(oneline) = "x"
+q.txt(oneline) = "again"
+q.txt(foo) = "x"
+q.txt() = "x"
+q.txt(oneline = "x"
+q.good = 7
+q.open = 5
+q.open(oneline) = 'x
+`
+
+const configErrors = `[FILE:7] Warning: pmLoadDerivedConfig: extra text (rest) after attribute value will be ignored
+[FILE:10] Error: pmRegisterDerived(q.syn, ...) syntax error
+ n +
+   ^
+Arithmetic expression expected to follow PLUS
+[FILE:11] Error: pmLoadDerivedConfig: illegal derived metric name (1bad)
+[FILE:12] Error: pmLoadDerivedConfig: derived metric name missing
+= 6
+[FILE:13] Error: pmLoadDerivedConfig: expression missing
+q.noexpr =
+[FILE:14] Error: pmLoadDerivedConfig: missing ` + "``=''" + ` after derived metric name
+q.what 5
+[FILE:15] Error: pmLoadDerivedConfig: cannot set attribute, derived metric (q.undef) not defined
+q.undef(oneline) = "x"
+[FILE:16] Error: pmLoadDerivedConfig: duplicate value for attribute (oneline) of metric (q.txt)
+q.txt(oneline) = "again"
+[FILE:17] Error: pmLoadDerivedConfig: attribute (foo) is unknown for metric (q.txt)
+q.txt(foo) = "x"
+[FILE:18] Error: pmLoadDerivedConfig: attribute name missing
+q.txt() = "x"
+[FILE:19] Error: pmLoadDerivedConfig: missing ')' after attribute
+q.txt(oneline = "x"
+[FILE:20] Error: pmRegisterDerived(q.good, ...) syntax error
+ 7
+ ^
+Duplicate global derived metric name
+[FILE:22] Error: pmLoadDerivedConfig: missing termination (') for value`
+
+// TestLoad reads a file with one mistake of each kind, in the words of the C library.
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "conf")
+	if err := os.WriteFile(file, []byte(configText), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var s Set
+	n, err := s.Load(file)
+	if got := strings.ReplaceAll(err.Error(), file, "FILE"); n != 4 || got != configErrors {
+		t.Errorf("%d metrics\n%s\nwant\n%s", n, got, configErrors)
+	}
+	if d := s.named("q.txt"); d.OneLine != "one line" || d.Help != "long\ntext \"quoted\" x on" {
+		t.Errorf("%q, %q", d.OneLine, d.Help)
+	}
+	if d := s.named("q.plain"); d.OneLine != "without marks" {
+		t.Errorf("%q", d.OneLine)
+	}
+	var all Set
+	if err := os.MkdirAll(filepath.Join(dir, "below"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "below", "more"), []byte("more = 1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if n, _ := all.Load(dir); n != 5 || len(all.All()) != 5 {
+		t.Errorf("%d metrics in the directory", n)
+	}
+	if _, err := all.Load(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// FuzzLoad reads any file.
+func FuzzLoad(f *testing.F) {
+	f.Add(configText)
+	f.Fuzz(func(t *testing.T, text string) {
+		c := config{set: new(Set), path: "f", text: text}
+		for c.text != "" {
+			c.definition()
+		}
+		if c.n != len(c.set.All()) {
+			t.Fatalf("%d metrics, %d counted", len(c.set.All()), c.n)
+		}
+	})
+}

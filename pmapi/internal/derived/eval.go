@@ -1,0 +1,215 @@
+package derived
+
+import (
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// Names has the names of instances.
+type Names interface {
+	// Name is the name of an instance, "" if it is not known.
+	Name(d pdu.InDom, id pdu.InstID) string
+}
+
+// Sets are the values of operands: Places are where those of a Program's Operands are in a result.
+type Sets struct {
+	Result *pdu.Result
+	Places []int
+}
+
+// Eval computes the values of an expression from those of its operands, and writes them as one set of the metric id. In the long
+// run it allocates nothing.
+func (p *Program) Eval(id pdu.PMID, at time.Time, sets Sets, names Names, w *pdu.ResultWriter) {
+	for i := range p.inputs {
+		p.inputs[i].read(sets.Result.At(sets.Places[i]), p.types[i])
+	}
+	e := evaluation{p, at, names}
+	e.eval(p.root)
+	w.Begin(id)
+	c := &p.root.out
+	if c.err != 0 {
+		w.Fail(c.err)
+		return
+	}
+	for i, inst := range c.insts {
+		w.Atom(inst, c.atom(i, p.Desc.Type))
+	}
+}
+
+// Forget makes the next values the first ones for delta and rate.
+func (p *Program) Forget() { p.root.forget() }
+
+func (o *bound) forget() {
+	if o == nil {
+		return
+	}
+	o.state.valid = false
+	o.left.forget()
+	o.right.forget()
+	o.other.forget()
+}
+
+// An evaluation is one call of Eval.
+type evaluation struct {
+	p     *Program
+	at    time.Time
+	names Names
+}
+
+// eval computes the values of a node.
+func (e *evaluation) eval(o *bound) {
+	if o == nil || o.isConstant() {
+		return
+	}
+	e.eval(o.left)
+	e.eval(o.right)
+	e.eval(o.other)
+	switch o.op {
+	case tokName:
+		o.out.share(&e.p.inputs[o.input])
+	case tokInstance:
+		e.filter(o, func(name string) bool { return sameInstance(name, o.word) })
+	case tokFunction:
+		e.function(o)
+	case tokNot:
+		o.each(notWord)
+	case tokQuest:
+		o.choose()
+	default:
+		if o.negative {
+			o.each(negateWord)
+		} else {
+			o.combine()
+		}
+	}
+}
+
+// sameInstance reports whether a text names an instance: by its whole name, or by that up to its first space.
+func sameInstance(name, text string) bool { return name == text || firstWord(name) == text }
+
+// firstWord is the name of an instance up to its first space.
+func firstWord(name string) string {
+	word, _, _ := strings.Cut(name, " ")
+	return word
+}
+
+// filter keeps the values of instances with certain names. A value without instance has no name.
+func (e *evaluation) filter(o *bound, want func(name string) bool) {
+	in := &o.left.out
+	o.out.reset(in.err)
+	if o.left.desc.InDom == pdu.NoInDom {
+		return
+	}
+	for i, id := range in.insts {
+		if name := e.names.Name(o.left.desc.InDom, id); name != "" && want(name) {
+			o.out.keep(in, i)
+		}
+	}
+}
+
+// each computes a value from each of the operand's.
+func (o *bound) each(f func(w uint64, from, to pdu.Type) uint64) {
+	in := &o.left.out
+	o.out.reset(in.err)
+	o.out.insts = append(o.out.insts, in.insts...)
+	for _, w := range in.words {
+		o.out.words = append(o.out.words, f(w, o.left.desc.Type, o.desc.Type))
+	}
+}
+
+func notWord(w uint64, from, to pdu.Type) uint64 {
+	return convert(truth(as[float64](w, from) == 0), pdu.TypeU32, to)
+}
+
+func negateWord(w uint64, from, to pdu.Type) uint64 {
+	switch from {
+	case pdu.Type32, pdu.TypeU32:
+		return word(-int32(w))
+	case pdu.Type64, pdu.TypeU64:
+		return word(-int64(w))
+	case pdu.TypeFloat:
+		return word(-as[float32](w, from))
+	}
+	return word(-as[float64](w, from))
+}
+
+func truth(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// convert converts a number.
+func convert(w uint64, from, to pdu.Type) uint64 {
+	if from == to {
+		return w
+	}
+	switch to {
+	case pdu.Type32:
+		return word(as[int32](w, from))
+	case pdu.TypeU32:
+		return word(as[uint32](w, from))
+	case pdu.Type64:
+		return word(as[int64](w, from))
+	case pdu.TypeU64:
+		return word(as[uint64](w, from))
+	case pdu.TypeFloat:
+		return word(as[float32](w, from))
+	}
+	return word(as[float64](w, from))
+}
+
+// choose takes each value from one of the alternatives, as the guard says.
+func (o *bound) choose() {
+	guard, yes, no := &o.left.out, &o.right.out, &o.other.out
+	for _, c := range []*column{guard, yes, no} {
+		if o.out.reset(c.err); c.err != 0 {
+			return
+		}
+	}
+	if o.left.desc.InDom == pdu.NoInDom {
+		if len(guard.words) == 0 {
+			return
+		}
+		from, list := yes, yes
+		if as[float64](guard.words[0], o.left.desc.Type) == 0 {
+			from = no
+		}
+		if o.desc.InDom != pdu.NoInDom && o.right.desc.InDom == pdu.NoInDom {
+			list = no
+		}
+		o.out.takeAll(list, from, o.desc.InDom != pdu.NoInDom)
+		return
+	}
+	for i, id := range guard.insts {
+		from, desc := yes, &o.right.desc
+		if as[float64](guard.words[i], o.left.desc.Type) == 0 {
+			from, desc = no, &o.other.desc
+		}
+		k := 0
+		if desc.InDom != pdu.NoInDom {
+			k = from.find(id, i)
+		}
+		if k >= 0 && k < len(from.insts) {
+			o.out.keep(from, k)
+			o.out.insts[len(o.out.insts)-1] = id
+		}
+	}
+}
+
+// takeAll takes the values of a column. A single one stands for all instances of list, if there are any.
+func (c *column) takeAll(list, from *column, instances bool) {
+	if !instances || from == list || len(from.insts) == 0 || from.insts[0] != pdu.NoInst {
+		for i := range from.insts {
+			c.keep(from, i)
+		}
+		return
+	}
+	for _, id := range list.insts {
+		c.keep(from, 0)
+		c.insts[len(c.insts)-1] = id
+	}
+}

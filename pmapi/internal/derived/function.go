@@ -1,0 +1,188 @@
+package derived
+
+import (
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// function computes the values of a function.
+func (e *evaluation) function(o *bound) {
+	if o.fn == fnAnon {
+		return
+	}
+	in := &o.left.out
+	switch o.fn {
+	case fnInstant:
+		o.out.share(in)
+	case fnScalar:
+		o.out.reset(in.err)
+		if len(in.insts) > 0 {
+			o.out.keep(in, 0)
+			o.out.insts[0] = pdu.NoInst
+		}
+	case fnMatchInst:
+		e.filter(o, func(name string) bool { return o.pattern.MatchString(firstWord(name)) != o.inverted })
+	case fnRescale:
+		o.rescale()
+	case fnDelta, fnRate:
+		o.difference(e.at)
+	case fnCount:
+		o.out.one(pdu.TypeU32, float64(len(in.insts)))
+	default:
+		o.aggregate()
+	}
+}
+
+// rescale converts values to other units.
+func (o *bound) rescale() {
+	in, t := &o.left.out, o.desc.Type
+	from, to := countIfPure(o.left.desc.Units), countIfPure(o.desc.Units)
+	o.out.reset(in.err)
+	for i, id := range in.insts {
+		a, err := in.atom(i, t).ConvertUnits(from, to)
+		var w uint64
+		if err == nil {
+			w, err = wordOf(a, t)
+		}
+		if err != nil {
+			o.out.reset(pdu.FromError(err))
+			return
+		}
+		o.out.insts = append(o.out.insts, id)
+		o.out.words = append(o.out.words, w)
+	}
+}
+
+// countIfPure is the units of a count instead of none.
+func countIfPure(u pdu.Units) pdu.Units {
+	if !hasDimension(u) {
+		return pdu.UnitCount
+	}
+	return u
+}
+
+// aggregate computes one value of all.
+func (o *bound) aggregate() {
+	in := &o.left.out
+	if o.out.reset(in.err); in.err != 0 {
+		return
+	}
+	if len(in.words) == 0 {
+		if o.fn == fnAvg || o.fn == fnSum {
+			o.out.one(o.desc.Type, 0)
+		}
+		return
+	}
+	var w uint64
+	switch t := o.left.desc.Type; {
+	case o.fn == fnAvg:
+		var v float32
+		n := float32(len(in.words))
+		for _, w := range in.words {
+			v += as[float32](w, t) / n
+		}
+		w = word(v)
+	case t == pdu.Type32:
+		w = aggregate[int32](o.fn, in.words, t)
+	case t == pdu.TypeU32:
+		w = aggregate[uint32](o.fn, in.words, t)
+	case t == pdu.Type64:
+		w = aggregate[int64](o.fn, in.words, t)
+	case t == pdu.TypeU64:
+		w = aggregate[uint64](o.fn, in.words, t)
+	case t == pdu.TypeFloat:
+		w = aggregate[float32](o.fn, in.words, t)
+	default:
+		w = aggregate[float64](o.fn, in.words, t)
+	}
+	o.out.insts, o.out.words = append(o.out.insts, pdu.NoInst), append(o.out.words, w)
+}
+
+func aggregate[T number](fn function, words []uint64, t pdu.Type) uint64 {
+	v := as[T](words[0], t)
+	for _, w := range words[1:] {
+		switch x := as[T](w, t); fn {
+		case fnSum:
+			v += x
+		case fnMax:
+			v = max(v, x)
+		default:
+			v = min(v, x)
+		}
+	}
+	return word(v)
+}
+
+// A history is the values of an operand at the fetch before.
+type history struct {
+	valid bool
+	at    time.Time
+	column
+}
+
+// difference computes what has changed since the fetch before, for rate in a unit of time.
+func (o *bound) difference(at time.Time) {
+	in, was := &o.left.out, &o.state
+	o.out.reset(in.err)
+	if was.valid && in.err == 0 {
+		seconds := at.Sub(was.at).Seconds()
+		for i, id := range in.insts {
+			if k := was.find(id, i); k >= 0 {
+				w, ok := o.change(in.words[i], was.words[k], seconds)
+				if ok {
+					o.out.insts, o.out.words = append(o.out.insts, id), append(o.out.words, w)
+				}
+			}
+		}
+	}
+	was.valid, was.at = true, at
+	was.reset(in.err)
+	was.insts, was.words = append(was.insts, in.insts...), append(was.words, in.words...)
+}
+
+// inSeconds is a time in the units of the operand, which has a dimension in time, in seconds.
+func (o *bound) inSeconds(v float64) float64 {
+	u := o.left.desc.Units
+	if u.DimTime() == 0 {
+		return v
+	}
+	return v * (timeScales[u.ScaleTime()&15] / 1e9)
+}
+
+// change is the change of one value.
+func (o *bound) change(now, was uint64, seconds float64) (w uint64, ok bool) {
+	t := o.left.desc.Type
+	if o.fn == fnDelta {
+		switch t {
+		case pdu.Type32:
+			return word(int32(now) - int32(was)), true
+		case pdu.TypeU32:
+			return word(int64(uint32(now)) - int64(uint32(was))), true
+		case pdu.Type64:
+			return word(int64(now) - int64(was)), true
+		case pdu.TypeU64:
+			return word(float64(now) - float64(was)), true
+		case pdu.TypeFloat:
+			return word(as[float32](now, t) - as[float32](was, t)), true
+		}
+		return word(as[float64](now, t) - as[float64](was, t)), true
+	}
+	var d float64
+	switch t {
+	case pdu.Type32:
+		d = float64(int32(now) - int32(was))
+	case pdu.TypeU32:
+		d = float64(uint32(now) - uint32(was))
+	case pdu.Type64:
+		d = float64(int64(now) - int64(was))
+	case pdu.TypeU64:
+		d = float64(now - was)
+	default:
+		d = as[float64](now, t) - as[float64](was, t)
+		if d < 0 && o.left.desc.Sem == pdu.SemCounter { // it does not wrap: it has begun anew
+			return 0, false
+		}
+	}
+	return word(o.inSeconds(d / seconds)), true
+}

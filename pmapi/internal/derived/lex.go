@@ -1,0 +1,241 @@
+package derived
+
+import (
+	"strconv"
+	"strings"
+)
+
+// A SyntaxError says what is wrong with the text of an expression, in the words of the C library.
+type SyntaxError struct {
+	Offset  int    // of the token at which the parser gave up; of the last byte if that is the end, -1 if there is none
+	Message string // empty if there is no more to be said than where
+}
+
+func (e *SyntaxError) Error() string {
+	if e.Message == "" {
+		return "syntax error"
+	}
+	return e.Message
+}
+
+// A token is a kind of words of an expression.
+type token uint8
+
+const (
+	tokEnd token = iota
+	tokInteger
+	tokDouble
+	tokName
+	tokReserved // type, semantics, units
+	tokString
+	tokInstance // [text]
+	tokPattern  // /text/
+	tokPlus
+	tokMinus
+	tokStar
+	tokSlash
+	tokLParen
+	tokRParen
+	tokLess
+	tokLessEqual
+	tokEqual
+	tokGreaterEqual
+	tokGreater
+	tokNotEqual
+	tokAnd
+	tokOr
+	tokNot
+	tokQuest
+	tokColon
+	tokComma
+	tokAssign
+	tokFunction // its name and the parenthesis
+)
+
+// opNames are what messages call operators, and how they are written.
+var opNames = map[token]struct{ name, text string }{
+	tokPlus: {"PLUS", "+"}, tokMinus: {"MINUS", "-"}, tokStar: {"STAR", "*"}, tokSlash: {"SLASH", "/"},
+	tokLess: {"LT", "<"}, tokLessEqual: {"LEQ", "<="}, tokEqual: {"EQ", "=="}, tokGreaterEqual: {"GEQ", ">="},
+	tokGreater: {"GT", ">"}, tokNotEqual: {"NEQ", "!="}, tokAnd: {"AND", "&&"}, tokOr: {"OR", "||"},
+	tokNot: {"NOT", "!"}, tokQuest: {"QUEST", "?"}, tokColon: {"COLON", ":"}, tokLParen: {"", "("}, tokRParen: {"", ")"},
+}
+
+// A function is one of those that are written like a call.
+type function uint8
+
+const (
+	noFunction function = iota
+	fnAvg
+	fnCount
+	fnMax
+	fnMin
+	fnSum
+	fnDelta
+	fnRate
+	fnInstant
+	fnScalar
+	fnRescale
+	fnDefined
+	fnMatchInst
+	fnMkconst
+	fnAnon
+)
+
+var functionNames = [...]string{
+	fnAvg: "avg", fnCount: "count", fnMax: "max", fnMin: "min", fnSum: "sum", fnDelta: "delta", fnRate: "rate",
+	fnInstant: "instant", fnScalar: "scalar", fnRescale: "rescale", fnDefined: "defined", fnMatchInst: "matchinst",
+	fnMkconst: "mkconst", fnAnon: "anon",
+}
+
+func (f function) String() string { return functionNames[f] }
+
+func functionOf(name string) function {
+	for f := fnAvg; int(f) < len(functionNames); f++ {
+		if functionNames[f] == name {
+			return f
+		}
+	}
+	return noFunction
+}
+
+// maxInteger is the greatest integer constant.
+const maxInteger = 1<<32 - 1
+
+// A lexer splits the text of an expression into tokens.
+type lexer struct {
+	text    string
+	next    int  // where the next token is looked for
+	pattern bool // a slash begins a pattern
+
+	// The present token.
+	tok   token
+	start int
+	word  string // a name, or what is between delimiters, or a number
+	fn    function
+	value float64
+}
+
+// advance reads the next token.
+func (l *lexer) advance() error {
+	for l.next < len(l.text) && strings.IndexByte(" \t\r\n", l.text[l.next]) >= 0 {
+		l.next++
+	}
+	l.start, l.word, l.fn = l.next, "", noFunction
+	if l.next == len(l.text) {
+		l.tok, l.start = tokEnd, len(l.text)-1
+		return nil
+	}
+	switch c := l.text[l.next]; {
+	case isLetter(c):
+		l.name()
+		return nil
+	case isDigit(c) || c == '.':
+		return l.number()
+	case c == '"':
+		return l.delimited(tokString, '"', false, "unterminated STRING")
+	case c == '[':
+		return l.delimited(tokInstance, ']', true, "unterminated instance name")
+	case c == '/' && l.pattern:
+		return l.delimited(tokPattern, '/', true, "unterminated pattern")
+	}
+	return l.operator()
+}
+
+func (l *lexer) fail(message string) error { return &SyntaxError{l.start, message} }
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// name reads a name, or a function with its parenthesis.
+func (l *lexer) name() {
+	for l.next < len(l.text) {
+		c := l.text[l.next]
+		if !isLetter(c) && !isDigit(c) && c != '_' && c != '.' {
+			break
+		}
+		l.next++
+	}
+	l.tok, l.word = tokName, l.text[l.start:l.next]
+	if l.next < len(l.text) && l.text[l.next] == '(' {
+		if l.fn = functionOf(l.word); l.fn != noFunction {
+			l.tok = tokFunction
+			l.next++
+		}
+		return
+	}
+	switch l.word {
+	case "type", "semantics", "units":
+		l.tok = tokReserved
+	}
+}
+
+// number reads an integer, or a number with one dot, which may have no digits on either side.
+func (l *lexer) number() error {
+	l.tok = tokInteger
+	for l.next < len(l.text) {
+		c := l.text[l.next]
+		if c == '.' && l.tok == tokInteger {
+			l.tok = tokDouble
+		} else if !isDigit(c) {
+			break
+		}
+		l.next++
+	}
+	l.word = l.text[l.start:l.next]
+	l.value, _ = strconv.ParseFloat(l.word, 64) // "." is 0
+	if l.tok == tokInteger && l.value > maxInteger {
+		return l.fail("Constant value too large")
+	}
+	return nil
+}
+
+// delimited reads a token that ends with a byte. A backslash may take away the meaning of the byte after it.
+func (l *lexer) delimited(t token, end byte, escapes bool, unterminated string) error {
+	var b strings.Builder
+	for l.next++; ; l.next++ {
+		switch {
+		case l.next >= len(l.text):
+			return l.fail(unterminated)
+		case l.text[l.next] == end:
+			l.tok, l.word = t, b.String()
+			l.next++
+			return nil
+		case escapes && l.text[l.next] == '\\' && l.next+1 < len(l.text):
+			l.next++
+		}
+		b.WriteByte(l.text[l.next])
+	}
+}
+
+// operator reads an operator.
+func (l *lexer) operator() error {
+	two := ""
+	if l.next+2 <= len(l.text) {
+		two = l.text[l.next : l.next+2]
+	}
+	switch two {
+	case "<=":
+		l.tok = tokLessEqual
+	case "==":
+		l.tok = tokEqual
+	case ">=":
+		l.tok = tokGreaterEqual
+	case "!=":
+		l.tok = tokNotEqual
+	case "&&":
+		l.tok = tokAnd
+	case "||":
+		l.tok = tokOr
+	default:
+		i := strings.IndexByte("+-*/()<>!?:,=", l.text[l.next])
+		if i < 0 {
+			return l.fail("Illegal character")
+		}
+		l.tok = [...]token{tokPlus, tokMinus, tokStar, tokSlash, tokLParen, tokRParen, tokLess, tokGreater, tokNot, tokQuest, tokColon, tokComma, tokAssign}[i]
+		l.next++
+		return nil
+	}
+	l.next += 2
+	return nil
+}

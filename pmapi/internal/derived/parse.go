@@ -1,0 +1,493 @@
+package derived
+
+import (
+	"fmt"
+	"iter"
+	"regexp"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// An Expr is the expression of a derived metric. It does not change, and several goroutines may use it.
+type Expr struct {
+	text string
+	root *node
+}
+
+// String is the text.
+func (e *Expr) String() string { return e.text }
+
+// Names yields the names of metrics whose values the expression needs, each as often as it is there.
+func (e *Expr) Names() iter.Seq[string] {
+	return func(yield func(string) bool) { e.root.names(false, yield) }
+}
+
+// Mentions yields the names of all metrics in the expression: of defined, too.
+func (e *Expr) Mentions() iter.Seq[string] {
+	return func(yield func(string) bool) { e.root.names(true, yield) }
+}
+
+func (n *node) names(all bool, yield func(string) bool) bool {
+	switch {
+	case n == nil, !all && n.op == tokFunction && n.fn == fnDefined:
+		return true
+	case n.op == tokName:
+		return yield(n.word)
+	}
+	return n.left.names(all, yield) && n.right.names(all, yield) && n.other.names(all, yield)
+}
+
+// A node is a part of an expression.
+type node struct {
+	op          token    // tokFunction for fn; tokName, tokInteger and tokDouble for a leaf; tokInstance for one instance
+	fn          function // of tokFunction
+	left, right *node
+	other       *node    // of tokQuest: left ? right : other
+	word        string   // the name of a metric or of an instance
+	value       float64  // of a number
+	desc        pdu.Desc // of mkconst and anon: the type, semantics and units; Type of rescale's units is not set
+	pattern     *regexp.Regexp
+	inverted    bool // of pattern
+	negative    bool // tokMinus with left alone
+}
+
+// maxExpr is the greatest length of an expression in bytes, and maxDepth how deeply its parts may be nested: expressions
+// also come from files.
+const (
+	maxExpr  = 1 << 16
+	maxDepth = 500
+)
+
+// Parse parses an expression. The error is a *SyntaxError.
+func Parse(text string) (*Expr, error) {
+	if len(text) > maxExpr {
+		return nil, &SyntaxError{maxExpr, fmt.Sprintf("expression of more than %d bytes", maxExpr)}
+	}
+	p := &parser{lexer: lexer{text: text}}
+	root, err := p.parse()
+	if err != nil {
+		return nil, err
+	}
+	return &Expr{text, root}, nil
+}
+
+// A parser parses one expression by the precedence of operators. What an error is called depends on where it is: on the
+// innermost of the unfinished parts of the expression that say what should follow them.
+type parser struct {
+	lexer
+	open  []string // what those parts say
+	depth int
+}
+
+// The precedence of operators. Those of one level go from left to right.
+const (
+	levelTernary = 1 + iota
+	levelBoolean
+	levelNot
+	levelRelation
+	levelSum
+	levelNegative
+	levelProduct
+)
+
+func levelOf(t token) int {
+	switch t {
+	case tokQuest:
+		return levelTernary
+	case tokAnd, tokOr:
+		return levelBoolean
+	case tokLess, tokLessEqual, tokEqual, tokGreaterEqual, tokGreater, tokNotEqual:
+		return levelRelation
+	case tokPlus, tokMinus:
+		return levelSum
+	case tokStar, tokSlash:
+		return levelProduct
+	}
+	return 0
+}
+
+func (p *parser) parse() (*node, error) {
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	initial := "Unexpected initial '" + opNames[p.tok].text + "'"
+	switch p.tok {
+	case tokLParen: // an expression, but what is wrong with that is told in these words
+		p.open = append(p.open, initial)
+	case tokMinus, tokNot:
+	default:
+		if _, ok := opNames[p.tok]; ok {
+			return nil, p.failAfter(initial)
+		}
+	}
+	n, err := p.expression(0)
+	if err != nil {
+		return nil, err
+	}
+	p.open = p.open[:0]
+	switch p.tok {
+	case tokEnd:
+		return n, nil
+	case tokLParen, tokRParen:
+		return nil, p.failAfter("Unexpected '" + opNames[p.tok].text + "'")
+	}
+	return nil, p.unexpected()
+}
+
+// failAfter fails at the token after the present one.
+func (p *parser) failAfter(message string) error {
+	if err := p.advance(); err != nil {
+		return err
+	}
+	return p.fail(message)
+}
+
+// unexpected is the error about the present token.
+func (p *parser) unexpected() error {
+	if len(p.open) == 0 {
+		return p.fail("")
+	}
+	return p.fail(p.open[len(p.open)-1])
+}
+
+// within calls f for what has to follow the present token, and what is said if that does not.
+func (p *parser) within(message string, f func() (*node, error)) (*node, error) {
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	p.open = append(p.open, message)
+	depth := len(p.open)
+	n, err := f()
+	if err == nil {
+		p.open = p.open[:depth-1]
+	}
+	return n, err
+}
+
+// expression parses an expression whose operators have a level of at least min.
+func (p *parser) expression(min int) (*node, error) {
+	if p.depth++; p.depth > maxDepth {
+		return nil, p.fail(fmt.Sprintf("more than %d parts are nested", maxDepth))
+	}
+	defer func() { p.depth-- }()
+	left, err := p.operand()
+	for err == nil {
+		op := p.tok
+		level := levelOf(op)
+		if level == 0 || level < min {
+			return left, nil
+		}
+		if op == tokQuest {
+			left, err = p.ternary(left)
+			continue
+		}
+		kind := "Arithmetic"
+		if level == levelBoolean {
+			kind = "Boolean"
+		}
+		n := &node{op: op, left: left}
+		n.right, err = p.within(kind+" expression expected to follow "+opNames[op].name, func() (*node, error) { return p.expression(level + 1) })
+		left = n
+	}
+	return nil, err
+}
+
+// ternary parses what follows a guard.
+func (p *parser) ternary(guard *node) (n *node, err error) {
+	n = &node{op: tokQuest, left: guard}
+	n.right, err = p.within("Arithmetic expression expected to follow QUEST", func() (*node, error) {
+		n, err := p.expression(levelTernary)
+		if err == nil && p.tok != tokColon {
+			err = p.unexpected()
+		}
+		return n, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	n.other, err = p.within("Arithmetic expression expected to follow COLON", func() (*node, error) { return p.expression(levelTernary + 1) })
+	return n, err
+}
+
+// operand parses what is between operators.
+func (p *parser) operand() (*node, error) {
+	n := &node{op: p.tok, word: p.word, value: p.value}
+	switch p.tok {
+	case tokInteger, tokDouble:
+		return n, p.advance()
+	case tokName:
+		return p.metric(n)
+	case tokMinus:
+		n.negative = true
+		return p.unary(n, "Arithmetic expression expected to follow NEG", levelNegative)
+	case tokNot:
+		return p.unary(n, "Boolean expression expected to follow NOT", levelNot)
+	case tokLParen:
+		return p.parenthesis()
+	case tokFunction:
+		n.fn = p.fn
+		return p.function(n)
+	}
+	return nil, p.unexpected()
+}
+
+func (p *parser) unary(n *node, message string, level int) (_ *node, err error) {
+	n.left, err = p.within(message, func() (*node, error) { return p.expression(level) })
+	return n, err
+}
+
+// metric parses what follows the name of a metric.
+func (p *parser) metric(n *node) (*node, error) {
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	switch p.tok {
+	case tokInstance:
+		return p.instance(n)
+	case tokQuest, tokColon, tokComma, tokLParen, tokRParen, tokEnd:
+		return n, nil
+	}
+	if levelOf(p.tok) == 0 {
+		return nil, p.fail("Arithmetic or relational or boolean operator expected to follow NAME")
+	}
+	return n, nil
+}
+
+// instance parses the instance of an operand.
+func (p *parser) instance(of *node) (*node, error) {
+	n := &node{op: tokInstance, left: of, word: p.word}
+	return n, p.advance()
+}
+
+func (p *parser) parenthesis() (*node, error) {
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	n, err := p.expression(0)
+	if err == nil && p.tok != tokRParen {
+		err = p.unexpected()
+	}
+	if err == nil {
+		err = p.advance()
+	}
+	if err == nil && p.tok == tokInstance {
+		return p.instance(n)
+	}
+	return n, err
+}
+
+// function parses the arguments of a function. The parenthesis belongs to its token.
+func (p *parser) function(n *node) (*node, error) {
+	message := ""
+	var parse func(*node) error
+	switch n.fn {
+	case fnScalar:
+		message, parse = "<expr> expected to follow scalar(", p.argument
+	case fnRescale:
+		message, parse = "Arithmetic or relational or boolean operator expected to follow rescale(", p.rescale
+	case fnMatchInst:
+		p.pattern = true
+		message, parse = "<filter>, <expr>) expected to follow matchinst(", p.matchInst
+	case fnDefined:
+		parse = p.name
+	case fnMkconst:
+		parse = p.mkconst
+	case fnAnon:
+		message, parse = "Metric name expected to follow anon(", p.anon
+	default:
+		message, parse = "Metric name expected to follow "+n.fn.String()+"(", p.name
+	}
+	depth := len(p.open)
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	if message != "" {
+		p.open = append(p.open, message)
+	}
+	if err := parse(n); err != nil {
+		return nil, err
+	}
+	if p.tok != tokRParen {
+		return nil, p.unexpected()
+	}
+	p.open = p.open[:depth]
+	return n, p.advance()
+}
+
+// say replaces what the function that is being parsed says about an error.
+func (p *parser) say(message string) { p.open[len(p.open)-1] = message }
+
+// argument parses an expression as the argument of n.
+func (p *parser) argument(n *node) (err error) {
+	n.left, err = p.expression(0)
+	return err
+}
+
+// name parses the name of a metric as the argument of n.
+func (p *parser) name(n *node) error {
+	if p.tok != tokName {
+		return p.unexpected()
+	}
+	n.left = &node{op: tokName, word: p.word}
+	return p.advance()
+}
+
+func (p *parser) rescale(n *node) error {
+	if err := p.argument(n); err != nil {
+		return err
+	}
+	if p.tok != tokComma {
+		return p.unexpected()
+	}
+	p.say("Units string expected to follow rescale(<expr>,")
+	if err := p.advance(); err != nil {
+		return err
+	}
+	text := p.word
+	if p.tok != tokString {
+		return p.unexpected()
+	}
+	if err := p.advance(); err != nil {
+		return err
+	}
+	if p.tok != tokRParen {
+		return p.unexpected()
+	}
+	return p.units(n, text)
+}
+
+// units sets the units of n.
+func (p *parser) units(n *node, text string) error {
+	u, _, err := pdu.ParseUnits(text)
+	if err != nil {
+		return p.fail("Illegal units: '" + unitsMessage(text, err) + "'")
+	}
+	n.desc.Units = u
+	return nil
+}
+
+// unitsMessage is what is wrong with the text of units, without what else the error of package pdu says.
+func unitsMessage(text string, err error) string {
+	message := strings.TrimPrefix(err.Error(), fmt.Sprintf("units %q: ", text))
+	return strings.TrimSuffix(message, ": "+pdu.ErrConv.Error())
+}
+
+func (p *parser) matchInst(n *node) error {
+	if p.tok == tokNot {
+		n.inverted = true
+		if err := p.advance(); err != nil {
+			return err
+		}
+	}
+	if p.tok != tokPattern {
+		p.pattern = false
+		return p.unexpected()
+	}
+	p.pattern = false
+	var err error
+	if n.pattern, err = compilePattern(p.word); err != nil {
+		return p.fail("bad regular expression: '" + err.Error() + "'")
+	}
+	p.say(", <expr>) expected to follow matchinst(<filter>")
+	if err := p.advance(); err != nil {
+		return err
+	}
+	if p.tok != tokComma {
+		return p.unexpected()
+	}
+	p.say("<expr>) expected to follow matchinst(<filter>,")
+	if err := p.advance(); err != nil {
+		return err
+	}
+	return p.argument(n)
+}
+
+// mkconst parses a number and what is said of it.
+func (p *parser) mkconst(n *node) error {
+	n.desc = pdu.Desc{Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
+	typeWord := ""
+	switch p.tok {
+	case tokInteger:
+	case tokDouble:
+		n.desc.Type = pdu.TypeDouble
+	default:
+		return p.unexpected()
+	}
+	double := p.tok == tokDouble
+	n.value = p.value
+	for first := true; ; first = false {
+		if err := p.advance(); err != nil {
+			return err
+		}
+		if p.tok == tokRParen && !first {
+			break
+		}
+		if p.tok != tokComma {
+			return p.unexpected()
+		}
+		if err := p.attribute(n, &typeWord); err != nil {
+			return err
+		}
+	}
+	if t := n.desc.Type; double && t != pdu.TypeDouble && t != pdu.TypeFloat {
+		return p.fail("Incompatible floating point constant and type '" + typeWord + "'")
+	}
+	return nil
+}
+
+// attribute parses the key and the value after a comma in mkconst. The value is the present token then.
+func (p *parser) attribute(n *node, typeWord *string) error {
+	if err := p.advance(); err != nil {
+		return err
+	}
+	key := p.word
+	if p.tok != tokReserved {
+		return p.unexpected()
+	}
+	if err := p.advance(); err != nil {
+		return err
+	}
+	if p.tok != tokAssign {
+		return p.unexpected()
+	}
+	if err := p.advance(); err != nil {
+		return err
+	}
+	if p.tok != tokName && p.tok != tokString && p.tok != tokInteger {
+		return p.unexpected()
+	}
+	var ok bool
+	switch key {
+	case "units":
+		return p.units(n, p.word)
+	case "type":
+		*typeWord = p.word
+		n.desc.Type, ok = constTypes[strings.ToLower(p.word)]
+	case "semantics":
+		n.desc.Sem, ok = constSems[strings.ToLower(p.word)]
+	}
+	if !ok {
+		return p.fail("Unrecognized value for " + key + " '" + p.word + "'")
+	}
+	return nil
+}
+
+var constTypes = map[string]pdu.Type{
+	"32": pdu.Type32, "u32": pdu.TypeU32, "64": pdu.Type64, "u64": pdu.TypeU64, "float": pdu.TypeFloat, "double": pdu.TypeDouble,
+}
+
+var constSems = map[string]pdu.Sem{"counter": pdu.SemCounter, "instant": pdu.SemInstant, "discrete": pdu.SemDiscrete}
+
+// anon parses a type.
+func (p *parser) anon(n *node) error {
+	if p.tok != tokName {
+		return p.unexpected()
+	}
+	t, ok := constTypes[strings.ToLower(strings.TrimPrefix(p.word, "PM_TYPE_"))]
+	if !ok || !strings.HasPrefix(p.word, "PM_TYPE_") {
+		return p.fail("type=" + p.word + " not allowed for anon()")
+	}
+	n.desc = pdu.Desc{Type: t, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
+	return p.advance()
+}

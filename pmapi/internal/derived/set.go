@@ -1,0 +1,92 @@
+package derived
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+)
+
+// A Definition is a derived metric.
+type Definition struct {
+	Name    string
+	Expr    *Expr
+	OneLine string // help texts; empty if there are none
+	Help    string
+}
+
+// A Set is definitions of derived metrics, in the order in which they were made. Several goroutines may use it.
+type Set struct {
+	mu     sync.RWMutex
+	list   []*Definition
+	byName map[string]int
+}
+
+// maxDefinitions is how many derived metrics a Set has: as many as there are PMIDs for them.
+const maxDefinitions = 1 << 20
+
+// An AddError says why a metric cannot be defined.
+type AddError struct {
+	Name, Expr string
+	SyntaxError
+}
+
+func (e *AddError) Error() string {
+	return fmt.Sprintf("derived metric %s: %q at byte %d: %s", e.Name, e.Expr, e.Offset, e.SyntaxError.Error())
+}
+
+// Add defines a metric. The error is an *AddError.
+func (s *Set) Add(name, text string) error {
+	fail := func(err SyntaxError) error { return &AddError{name, text, err} }
+	if !isName(name) {
+		return fail(SyntaxError{0, "illegal derived metric name (" + name + ")"})
+	}
+	expr, err := Parse(text)
+	if e, ok := errors.AsType[*SyntaxError](err); ok {
+		return fail(*e)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := len(text) - len(strings.TrimLeft(text, " \t"))
+	if _, ok := s.byName[name]; ok {
+		return fail(SyntaxError{first, "Duplicate global derived metric name"})
+	}
+	if len(s.list) == maxDefinitions {
+		return fail(SyntaxError{first, "Too many global derived metrics"})
+	}
+	if s.byName == nil {
+		s.byName = map[string]int{}
+	}
+	s.byName[name] = len(s.list)
+	s.list = append(s.list, &Definition{Name: name, Expr: expr})
+	return nil
+}
+
+// All returns the definitions that there are now. The caller must not change them.
+func (s *Set) All() []*Definition {
+	if s == nil {
+		return nil
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.list[:len(s.list):len(s.list)]
+}
+
+// isName reports whether a text is the name of a metric: words of letters, digits and underscores that begin with a letter, with
+// dots between; as in the C library a dot may be last.
+func isName(name string) bool {
+	start := true
+	for i := range len(name) {
+		switch c := name[i]; {
+		case isLetter(c):
+			start = false
+		case start:
+			return false
+		case c == '.':
+			start = true
+		case !isDigit(c) && c != '_':
+			return false
+		}
+	}
+	return name != ""
+}
