@@ -45,6 +45,8 @@ type ArchiveOptions struct {
 	IgnoreMarks time.Duration
 	// Names is the name space instead of that of the archives; nil for theirs.
 	Names *pmns.Tree
+	// Derived are definitions of derived metrics, as of the moment when a context is opened; nil for none.
+	Derived *Derived
 }
 
 // AllMarks is the ArchiveOptions.IgnoreMarks that ignores all marks.
@@ -92,7 +94,7 @@ func (o ArchiveOptions) Open(ctx context.Context, path ...string) (*Context, err
 	src := archivesource.New(set, archivesource.Options{
 		CounterWrap: o.CounterWrap, IgnoreMarks: o.IgnoreMarks,
 	})
-	c := newContext(name, withOverlays(src, o.Names))
+	c := newContext(name, withOverlays(src, o.Names, o.Derived))
 	c.hostName = set.Label().Host
 	return c, nil
 }
@@ -274,8 +276,10 @@ func (c *Context) inArchive(ctx context.Context, f func(*archivesource.Source) e
 }
 
 // archive is the source beneath all overlays, if that is one of archives.
-func (c *Context) archive() *archivesource.Source {
-	src := c.src
+func (c *Context) archive() *archivesource.Source { return archiveBelow(c.src) }
+
+// archiveBelow is the source beneath all overlays, if that is one of archives.
+func archiveBelow(src source.Source) *archivesource.Source {
 	for {
 		if a, ok := src.(*archivesource.Source); ok {
 			return a

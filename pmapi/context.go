@@ -43,7 +43,7 @@ func newContext(name string, src source.Source) *Context {
 
 // The package pmapitest makes contexts, too.
 func init() {
-	source.NewContext = func(name string, src source.Source) any { return newContext(name, withOverlays(src, nil)) }
+	source.NewContext = func(name string, src source.Source) any { return newContext(name, withOverlays(src, nil, nil)) }
 }
 
 // Close closes the context. Requests in progress, and later ones, fail with an error that

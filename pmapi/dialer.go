@@ -58,6 +58,8 @@ type Dialer struct {
 	Socket string
 	// Names, if not nil, are the names of metrics, instead of the collector's.
 	Names *pmns.Tree
+	// Derived are definitions of derived metrics, as of the moment when a context is opened; nil for none.
+	Derived *Derived
 	// MaxReply is the greatest length of a reply in bytes; 0 means DefaultMaxReply. A
 	// longer reply breaks the connection, with a *LimitError.
 	MaxReply int
@@ -143,7 +145,7 @@ func (d Dialer) openHost(ctx context.Context, name, source string, open opener) 
 	if err != nil {
 		return nil, &OpError{Op: "dial", Host: source, Err: err}
 	}
-	c := newContext(source, withOverlays(h, d.Names))
+	c := newContext(source, withOverlays(h, d.Names, d.Derived))
 	c.hostName = name
 	if name == "local" || strings.HasPrefix(name, "/") || strings.HasPrefix(name, "localhost") {
 		if own, err := os.Hostname(); err == nil {

@@ -58,6 +58,11 @@
 // On every source, event.flags and event.missed, the metrics that stand for the flags of
 // event records and for missed ones, have names, descriptors and help texts, but no values.
 //
+// # Derived metrics
+//
+// Metrics that are computed from others, as Derived describes them, are defined for one context by
+// Context.Derive, or for all of a Dialer or of ArchiveOptions by their field Derived.
+//
 // # Errors
 //
 // Errors are *OpErrors, which say what was done, where and on what, and wrap a pdu.Error,
@@ -98,6 +103,8 @@
 //	pmAddProfile, pmDelProfile             Context.AddProfile, Context.DelProfile
 //	pmFetch, pmFetchHighRes                Context.Fetch
 //	pmStore                                Context.StoreResult, Context.Store
+//	pmRegisterDerived, pmLoadDerivedConfig Derived.Define, Derived.Load, DerivedFromEnv
+//	pmAddDerived, pmAddDerivedMetric       Context.Derive
 //	event.flags, event.missed              pdu.EventFlagsPMID, pdu.EventMissedPMID: every context has them
 //	pmExtractValue, pmMergeLabelSets       pdu.As, pdu.MergeLabels
 //	pmConvScale, pmPrintValue, pmNumberStr pdu.Atom.ConvertUnits, pdu.ValueFormat, pdu.FormatNumber

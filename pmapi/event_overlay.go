@@ -2,8 +2,6 @@ package pmapi
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/internal/source"
@@ -81,99 +79,27 @@ func (o *eventOverlay) Names(ctx context.Context, id pdu.PMID) ([]string, error)
 
 func (o *eventOverlay) Traverse(ctx context.Context, name string) ([]string, error) {
 	names, err := o.Source.Traverse(ctx, name)
-	return addEventNames(name, names, err)
-}
-
-// addEventNames adds the names of event metrics at and below a name to those of the
-// source, whose error is err. The error is nil if there are any now.
-func addEventNames(name string, names []string, err error) ([]string, error) {
-	for _, m := range eventMetrics {
-		below := name == "" || m.name == name || strings.HasPrefix(m.name, name+".")
-		if below && (err == nil || pdu.FromError(err) == pdu.ErrName) && !slices.Contains(names, m.name) {
-			names, err = append(names, m.name), nil
-		}
-	}
-	return names, err
+	return addNames(name, names, err, eventNames)
 }
 
 func (o *eventOverlay) Children(ctx context.Context, name string) ([]pmns.Child, error) {
 	children, err := o.Source.Children(ctx, name)
-	names, err := addEventNames(name, nil, err)
-	for _, n := range names {
-		rest := n
-		if name != "" {
-			rest = strings.TrimPrefix(n, name)
-			if rest = strings.TrimPrefix(rest, "."); rest == "" {
-				continue // the name itself
-			}
-		}
-		first, _, more := strings.Cut(rest, ".")
-		if !slices.ContainsFunc(children, func(c pmns.Child) bool { return c.Name == first }) {
-			children = append(children, pmns.Child{Name: first, Leaf: !more})
-		}
-	}
-	return children, err
+	return addChildren(name, children, err, eventNames)
 }
+
+var eventNames = []string{pdu.EventFlagsName, pdu.EventMissedName}
 
 // Descs describes the event metrics, and has the source describe the others.
 func (o *eventOverlay) Descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc, source.Errors, error) {
-	others := slices.DeleteFunc(slices.Clone(ids), isEventMetric)
-	if len(others) == len(ids) {
-		return o.Source.Descs(ctx, ids)
-	}
-	var descs []pdu.Desc
-	var errs source.Errors
-	if len(others) > 0 {
-		var err error
-		if descs, errs, err = o.Source.Descs(ctx, others); err != nil {
-			return nil, nil, err
-		}
-	}
-	all := make([]pdu.Desc, len(ids))
-	var allErrs source.Errors
-	n := 0 // others so far
-	for i, id := range ids {
-		if m := eventMetricOf(id); m != nil {
-			all[i] = m.desc()
-			continue
-		}
-		if all[i] = descs[n]; errs.At(n) != nil {
-			allErrs.Set(i, len(ids), errs.At(n))
-		}
-		n++
-	}
-	return all, allErrs, nil
+	return overlay(ids, isEventMetric, func(id pdu.PMID) (pdu.Desc, error) { return eventMetricOf(id).desc(), nil },
+		func(ids []pdu.PMID) ([]pdu.Desc, source.Errors, error) { return o.Source.Descs(ctx, ids) })
 }
 
 // Texts has the texts of event metrics, and requests those of others from the source.
 func (o *eventOverlay) Texts(ctx context.Context, reqs []pdu.TextReq) ([]string, source.Errors, error) {
-	isEvent := func(r pdu.TextReq) bool { return r.Text&pdu.TextPMID != 0 && isEventMetric(pdu.PMID(r.Ident)) }
-	others := slices.DeleteFunc(slices.Clone(reqs), isEvent)
-	if len(others) == len(reqs) {
-		return o.Source.Texts(ctx, reqs)
-	}
-	var texts []string
-	var errs source.Errors
-	if len(others) > 0 {
-		var err error
-		if texts, errs, err = o.Source.Texts(ctx, others); err != nil {
-			return nil, nil, err
-		}
-	}
-	all := make([]string, len(reqs))
-	var allErrs source.Errors
-	n := 0 // others so far
-	for i, r := range reqs {
-		if isEvent(r) {
-			all[i] = eventMetricOf(pdu.PMID(r.Ident)).text(r.Text)
-			continue
-		}
-		if all[i] = texts[n]; errs.At(n) != nil {
-			allErrs.Set(i, len(reqs), errs.At(n))
-		}
-		n++
-	}
-	return all, allErrs, nil
+	return overlay(reqs, func(r pdu.TextReq) bool { return r.Text&pdu.TextPMID != 0 && isEventMetric(pdu.PMID(r.Ident)) },
+		func(r pdu.TextReq) (string, error) { return eventMetricOf(pdu.PMID(r.Ident)).text(r.Text), nil },
+		func(reqs []pdu.TextReq) ([]string, source.Errors, error) { return o.Source.Texts(ctx, reqs) })
 }
 
 func (o *eventOverlay) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile, r *pdu.Result) error {

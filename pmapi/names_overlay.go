@@ -8,15 +8,6 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// withOverlays is a source as contexts use it: with the metrics of event records,
-// and names from a tree instead of its own, unless that is nil.
-func withOverlays(src source.Source, names *pmns.Tree) source.Source {
-	if names != nil {
-		src = &namesOverlay{src, source.TreeNames{Tree: names}}
-	}
-	return &eventOverlay{src}
-}
-
 // A namesOverlay has the names of a tree instead of those of the source below.
 type namesOverlay struct {
 	source.Source

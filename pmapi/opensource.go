@@ -13,10 +13,10 @@ import (
 //	"/var/log/pcp/pmlogger/web1"    what was recorded of it
 //	"./20261123.00.10"              an archive in this directory
 //
-// The options of d are for collectors alone, those of archives are the defaults; but Names is for both.
+// The options of d are for collectors alone, those of archives are the defaults; but Names and Derived are for both.
 func (d *Dialer) OpenSource(ctx context.Context, source string) (*Context, error) {
 	if filepath.IsAbs(source) || strings.HasPrefix(source, ".") {
-		return ArchiveOptions{Names: d.Names}.Open(ctx, source)
+		return ArchiveOptions{Names: d.Names, Derived: d.Derived}.Open(ctx, source)
 	}
 	return d.Dial(ctx, source)
 }

@@ -24,6 +24,7 @@ import (
 //
 //	namesOverlay   names from a file (pmapi, names_overlay.go)
 //	eventOverlay   the metrics of event records (pmapi, event_overlay.go)
+//	derivedOverlay derived metrics (pmapi, derived_overlay.go)
 //
 // A context adds to a source that calls wait for each other, a profile, and OpErrors. A
 // group compares epochs. Neither knows what its source is.

@@ -1,0 +1,123 @@
+package pmapi
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pcp-go/pcp/internal/pcpconf"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/internal/derived"
+)
+
+// Derived are definitions of derived metrics: metrics that are computed from others where they are fetched. They are for all
+// contexts of a Dialer or of ArchiveOptions; Context.Derive defines one for a single context.
+//
+//	d := new(pmapi.Derived)
+//	err := d.Define("disk.util", "rate(disk.dev.avactive)")
+//	...
+//	c, err := (&pmapi.Dialer{Derived: d}).Dial(ctx, "web1.example.com")
+//
+// A context treats a derived metric like any other: it has a name, a descriptor, help texts and values, also in a Group. A metric
+// of the source hides a derived one of the same name. Where an expression names a metric that the source does not have, a
+// collector's context has no such derived metric in Traverse and Children, and its Desc is pdu.ErrBadDerive.
+//
+// An expression has numbers, names of metrics, and instances of them in brackets (kernel.all.load[1 minute]); the operators
+//
+//	guard ? a : b   && ||   !   < <= == >= > !=   + -   * /   -a
+//
+// the loosest first, all from left to right; and functions. Operands have units, semantics and instance domains, and what makes no
+// sense with those is refused: milliseconds and seconds are added in seconds, a counter is divided only by a pure number, and of
+// two operands with instances those instances have a value that both have.
+//
+//	avg count max min sum (name)     one value of those of all instances
+//	delta rate (name)                the change since the fetch before, and that per second; of times the share of time
+//	instant(name)                    a counter as a value of its own
+//	scalar(expr)                     the first instance, as a metric without instances
+//	rescale(expr, "units")           in other units of the same dimension
+//	matchinst(/regexp/, expr)        the instances whose names, up to the first space, match; with ! before, those that don't
+//	defined(name)                    1 if the source has the metric, else 0
+//	mkconst(number, type=double, semantics=instant, units="Kbyte / sec")
+//	                                 a number with at least one of these attributes
+//
+// delta and rate have no value at the first fetch, and after a new connection; rate has none either where a counter of a floating
+// type has decreased, while that of an integer type has wrapped. Expressions that the C library of PCP 6.0.3 refuses are refused
+// here with the same text. The zero Derived is ready for use, by several goroutines. It is what pmRegisterDerived(3) fills.
+type Derived struct{ set derived.Set }
+
+// A DerivedError says why an expression cannot be used. It wraps pdu.ErrBadDerive.
+type DerivedError struct {
+	Name, Expr string
+	// Offset is where in Expr the parser gave up, -1 for an empty one; 0 if the expression is well-formed and makes no sense with
+	// the metrics of the source.
+	Offset int
+	// Message is the text of the C library; it may be empty.
+	Message string
+}
+
+// Error names the metric, its expression, where in that the error is, and what.
+func (e *DerivedError) Error() string {
+	err := derived.AddError{Name: e.Name, Expr: e.Expr, SyntaxError: derived.SyntaxError{Offset: e.Offset, Message: e.Message}}
+	return err.Error()
+}
+
+// Unwrap returns pdu.ErrBadDerive.
+func (e *DerivedError) Unwrap() error { return pdu.ErrBadDerive }
+
+// Define defines a metric. The error is a *DerivedError. The counterpart of pmRegisterDerivedMetric(3).
+func (d *Derived) Define(name, expr string) error { return derivedError(d.set.Add(name, expr)) }
+
+func derivedError(err error) error {
+	if e, ok := errors.AsType[*derived.AddError](err); ok {
+		return &DerivedError{e.Name, e.Expr, e.Offset, e.Message}
+	}
+	return err
+}
+
+// Load reads definitions from a file, or from all files below a directory:
+//
+//	# a comment
+//	disk.util = rate(disk.dev.avactive)
+//	disk.util(oneline) = "share of time in which a disk was busy"
+//	disk.util(helptext) = "which may have
+//	several lines"
+//
+// n is how many metrics were defined. What is wrong in a file does not keep the rest from being read: the error joins, with
+// errors.Join, one for each mistake, with the file, the line and the text of the C library. The counterpart of
+// pmLoadDerivedConfig(3).
+func (d *Derived) Load(path string) (n int, err error) { return d.set.Load(path) }
+
+// DerivedFromEnv loads the files that the C library loads: those of the environment variable PCP_DERIVED_CONFIG, files and
+// directories with colons between, none if it is empty; if it is not set, those below config/derived in $PCP_VAR_DIR of the
+// environment or of /etc/pcp.conf. There are definitions even if there is an error.
+func DerivedFromEnv() (*Derived, error) {
+	d := new(Derived)
+	paths, ok := os.LookupEnv("PCP_DERIVED_CONFIG")
+	if !ok {
+		conf, err := pcpconf.Load("")
+		if err != nil {
+			return d, err
+		}
+		paths = filepath.Join(conf.Get("PCP_VAR_DIR"), "config", "derived")
+		if _, err := os.Stat(paths); err != nil {
+			return d, nil
+		}
+	}
+	var errs []error
+	for path := range strings.SplitSeq(paths, ":") {
+		if path != "" {
+			_, err := d.Load(path)
+			errs = append(errs, err)
+		}
+	}
+	return d, errors.Join(errs...)
+}
+
+// Derive defines a derived metric for this context alone, and for those that Dup makes of it. Errors: a *DerivedError; not if the
+// source has no metric of a name in it, which may come: then the metric's Desc is pdu.ErrBadDerive. The counterpart of
+// pmAddDerivedMetric(3).
+func (c *Context) Derive(ctx context.Context, name, expr string) error {
+	return c.fail("derive", name, c.inTurn(ctx, func() error { return c.src.(*derivedOverlay).add(ctx, name, expr) }))
+}

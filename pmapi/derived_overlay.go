@@ -1,0 +1,476 @@
+package pmapi
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/internal/derived"
+	"github.com/pcp-go/pcp/pmapi/internal/source"
+	"github.com/pcp-go/pcp/pmns"
+)
+
+// A derivedOverlay adds derived metrics to a source. They are bound to the metrics of the source when they are first needed, and
+// again when names may stand for something else.
+type derivedOverlay struct {
+	source.Source
+	own    derived.Set // of Context.Derive
+	list   []*derivedMetric
+	byName map[string]*derivedMetric
+	byID   map[pdu.PMID]*derivedMetric
+	epoch  source.Epoch // of what is bound
+
+	plan    fetchPlan
+	raw     pdu.Result // of the source
+	writer  pdu.ResultWriter
+	encoded []byte
+	names   instanceNames
+}
+
+// A derivedMetric is a derived metric of one context.
+type derivedMetric struct {
+	*derived.Definition
+	id   pdu.PMID
+	prog *derived.Program // nil if it is not bound
+	err  error            // why it cannot be
+}
+
+// derivedDomain is the domain of PMIDs of derived metrics.
+const derivedDomain pdu.Domain = 511
+
+// PMIDs of derived metrics for all contexts go up from the first, those of one context go down from the last; the first three
+// are those of event records.
+const (
+	firstDerived      = 3
+	derivedItems      = pdu.MaxItem + 1
+	maxOwnDerived     = derivedItems - 1
+	ownDerivedCluster = 2047
+)
+
+func newDerivedOverlay(src source.Source, d *Derived) *derivedOverlay {
+	o := &derivedOverlay{Source: src}
+	o.names.overlay = o
+	if d == nil {
+		return o
+	}
+	item, cluster := firstDerived, 0
+	for _, def := range d.set.All() {
+		o.put(def, pdu.MakePMID(derivedDomain, cluster, item))
+		if item++; item == derivedItems {
+			cluster, item = cluster+1, 1
+		}
+	}
+	return o
+}
+
+func (o *derivedOverlay) put(def *derived.Definition, id pdu.PMID) *derivedMetric {
+	if o.byName == nil {
+		o.byName, o.byID = map[string]*derivedMetric{}, map[pdu.PMID]*derivedMetric{}
+	}
+	m := &derivedMetric{Definition: def, id: id}
+	o.list = append(o.list, m)
+	o.byName[m.Name], o.byID[m.id] = m, m
+	return m
+}
+
+// add adds a metric of this context alone.
+func (o *derivedOverlay) add(ctx context.Context, name, expr string) error {
+	own := o.own.All()
+	fail := func(offset int, message string) error { return &DerivedError{name, expr, offset, message} }
+	if o.byName[name] != nil {
+		return fail(0, "Duplicate per-context derived metric name")
+	}
+	if len(own) == maxOwnDerived {
+		return fail(0, "Too many per-context derived metrics")
+	}
+	if err := o.own.Add(name, expr); err != nil {
+		return derivedError(err)
+	}
+	m := o.put(o.own.All()[len(own)], pdu.MakePMID(derivedDomain, ownDerivedCluster, pdu.MaxItem-len(own)))
+	if err := o.bind(ctx, []*derivedMetric{m}); err != nil {
+		return err
+	}
+	if e, ok := errors.AsType[*derived.SemanticError](m.err); ok {
+		return fail(0, e.Message)
+	}
+	return nil
+}
+
+// isDerived reports whether a PMID may be that of a derived metric.
+func isDerived(id pdu.PMID) bool { return id.Domain() == derivedDomain }
+
+func (o *derivedOverlay) mine(id pdu.PMID) bool { return isDerived(id) && o.byID[id] != nil }
+
+// bind binds those of metrics that are not bound. The error is that of the source.
+func (o *derivedOverlay) bind(ctx context.Context, metrics []*derivedMetric) error {
+	if e := o.Source.Epoch(); e != o.epoch {
+		o.epoch = e
+		for _, m := range o.list {
+			m.prog, m.err = nil, nil
+		}
+	}
+	var unbound []*derivedMetric
+	var names []string
+	seen := map[string]bool{}
+	for _, m := range metrics {
+		if m.prog != nil || m.err != nil {
+			continue
+		}
+		unbound = append(unbound, m)
+		for name := range m.Expr.Mentions() {
+			if !seen[name] {
+				seen[name] = true
+				names = append(names, name)
+			}
+		}
+	}
+	if len(unbound) == 0 {
+		return nil
+	}
+	descs, err := o.describe(ctx, names)
+	if err != nil {
+		return err
+	}
+	for _, m := range unbound {
+		m.prog, m.err = m.Expr.Bind(func(name string) (pdu.Desc, error) {
+			if d, ok := descs[name]; ok {
+				return d, nil
+			}
+			return pdu.Desc{}, pdu.ErrName
+		})
+	}
+	return nil
+}
+
+// describe finds the descriptors of those names that the source has.
+func (o *derivedOverlay) describe(ctx context.Context, names []string) (map[string]pdu.Desc, error) {
+	found := make(map[string]pdu.Desc, len(names))
+	if len(names) == 0 {
+		return found, nil
+	}
+	ids, _, err := o.Source.Lookup(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	known := slices.DeleteFunc(slices.Clone(ids), func(id pdu.PMID) bool { return id == pdu.NoPMID })
+	if len(known) == 0 {
+		return found, nil
+	}
+	descs, _, err := o.Source.Descs(ctx, known)
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for i, id := range ids {
+		if id == pdu.NoPMID {
+			continue
+		}
+		if d := descs[n]; d.PMID != pdu.NoPMID {
+			found[names[i]] = d
+		}
+		n++
+	}
+	return found, nil
+}
+
+func (o *derivedOverlay) Lookup(ctx context.Context, names []string) ([]pdu.PMID, source.Errors, error) {
+	ids, errs, err := o.Source.Lookup(ctx, names)
+	if err != nil || errs == nil || len(o.list) == 0 {
+		return ids, errs, err
+	}
+	for i, name := range names {
+		if m := o.byName[name]; m != nil && ids[i] == pdu.NoPMID {
+			ids[i], errs[i] = m.id, nil
+		}
+	}
+	return ids, errs, nil
+}
+
+func (o *derivedOverlay) Names(ctx context.Context, id pdu.PMID) ([]string, error) {
+	if o.mine(id) {
+		return []string{o.byID[id].Name}, nil
+	}
+	return o.Source.Names(ctx, id)
+}
+
+func (o *derivedOverlay) Traverse(ctx context.Context, name string) ([]string, error) {
+	names, err := o.Source.Traverse(ctx, name)
+	more, bindErr := o.visible(ctx)
+	if bindErr != nil {
+		return nil, bindErr
+	}
+	return addNames(name, names, err, more)
+}
+
+func (o *derivedOverlay) Children(ctx context.Context, name string) ([]pmns.Child, error) {
+	children, err := o.Source.Children(ctx, name)
+	more, bindErr := o.visible(ctx)
+	if bindErr != nil {
+		return nil, bindErr
+	}
+	return addChildren(name, children, err, more)
+}
+
+// visible are the names of the metrics that are shown: of a collector those that can be bound, of archives all.
+func (o *derivedOverlay) visible(ctx context.Context) ([]string, error) {
+	if len(o.list) == 0 {
+		return nil, nil
+	}
+	if err := o.bind(ctx, o.list); err != nil {
+		return nil, err
+	}
+	archive := archiveBelow(o.Source) != nil
+	var names []string
+	for _, m := range o.list {
+		if archive || m.err == nil {
+			names = append(names, m.Name)
+		}
+	}
+	return names, nil
+}
+
+func (o *derivedOverlay) Descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc, source.Errors, error) {
+	if err := o.bindAll(ctx, ids); err != nil {
+		return nil, nil, err
+	}
+	return overlay(ids, o.mine, func(id pdu.PMID) (pdu.Desc, error) {
+		m := o.byID[id]
+		if m.err != nil {
+			return noDesc, m.failure()
+		}
+		d := m.prog.Desc
+		d.PMID = id
+		return d, nil
+	}, func(ids []pdu.PMID) ([]pdu.Desc, source.Errors, error) { return o.Source.Descs(ctx, ids) })
+}
+
+// failure is why a metric is not bound.
+func (m *derivedMetric) failure() error {
+	return &DerivedError{m.Name, m.Expr.String(), 0, m.err.Error()}
+}
+
+// bindAll binds those of metrics that are derived.
+func (o *derivedOverlay) bindAll(ctx context.Context, ids []pdu.PMID) error {
+	var metrics []*derivedMetric
+	for _, id := range ids {
+		if o.mine(id) {
+			metrics = append(metrics, o.byID[id])
+		}
+	}
+	if metrics == nil {
+		return nil
+	}
+	return o.bind(ctx, metrics)
+}
+
+func (o *derivedOverlay) Texts(ctx context.Context, reqs []pdu.TextReq) ([]string, source.Errors, error) {
+	mine := func(r pdu.TextReq) bool { return r.Text&pdu.TextPMID != 0 && o.mine(pdu.PMID(r.Ident)) }
+	return overlay(reqs, mine, func(r pdu.TextReq) (string, error) {
+		m := o.byID[pdu.PMID(r.Ident)]
+		text := m.OneLine
+		if r.Text&pdu.TextHelp != 0 {
+			text = m.Help
+		}
+		if text == "" {
+			return "", pdu.ErrText
+		}
+		return text, nil
+	}, func(reqs []pdu.TextReq) ([]string, source.Errors, error) { return o.Source.Texts(ctx, reqs) })
+}
+
+// Labels has no labels of derived metrics.
+func (o *derivedOverlay) Labels(ctx context.Context, reqs []pdu.LabelReq, p *pdu.Profile) ([][]pdu.LabelSet, source.Errors, error) {
+	mine := func(r pdu.LabelReq) bool {
+		switch r.Class {
+		case pdu.LabelDomain:
+			return len(o.list) > 0 && r.Ident == uint32(derivedDomain)
+		case pdu.LabelCluster, pdu.LabelItem:
+			return o.mine(pdu.PMID(r.Ident))
+		}
+		return false
+	}
+	return overlay(reqs, mine, func(pdu.LabelReq) ([]pdu.LabelSet, error) { return nil, nil },
+		func(reqs []pdu.LabelReq) ([][]pdu.LabelSet, source.Errors, error) {
+			return o.Source.Labels(ctx, reqs, p)
+		})
+}
+
+func (o *derivedOverlay) Reconnect(ctx context.Context) error {
+	err := o.Source.Reconnect(ctx)
+	for _, m := range o.list {
+		m.prog, m.err = nil, nil
+	}
+	o.plan = fetchPlan{}
+	return err
+}
+
+func (o *derivedOverlay) Dup(ctx context.Context) (source.Source, error) {
+	src, err := o.Source.Dup(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d := newDerivedOverlay(src, nil)
+	for _, m := range o.list {
+		d.put(m.Definition, m.id)
+	}
+	for _, def := range o.own.All() {
+		if err := d.own.Add(def.Name, def.Expr.String()); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// Unwrap returns the source below.
+func (o *derivedOverlay) Unwrap() source.Source { return o.Source }
+
+// A fetchPlan is what the source is asked for certain metrics.
+type fetchPlan struct {
+	ids   []pdu.PMID // of the fetch
+	asked []pdu.PMID // of the source: operands and the metrics that are not derived, each once
+	where [][]int    // for each of ids, the places of what it needs in asked
+}
+
+// makePlan makes the plan for a fetch, unless there is one.
+func (o *derivedOverlay) makePlan(ctx context.Context, ids []pdu.PMID) error {
+	if o.epoch == o.Source.Epoch() && slices.Equal(ids, o.plan.ids) {
+		return nil
+	}
+	if err := o.bindAll(ctx, ids); err != nil {
+		return err
+	}
+	p := fetchPlan{ids: slices.Clone(ids)}
+	at := map[pdu.PMID]int{}
+	ask := func(id pdu.PMID) int {
+		if _, ok := at[id]; !ok {
+			at[id] = len(p.asked)
+			p.asked = append(p.asked, id)
+		}
+		return at[id]
+	}
+	for _, id := range ids {
+		var places []int
+		switch m := o.byID[id]; {
+		case !o.mine(id):
+			places = []int{ask(id)}
+		case m.prog != nil:
+			for _, operand := range m.prog.Operands {
+				places = append(places, ask(operand))
+			}
+		}
+		p.where = append(p.where, places)
+	}
+	o.plan = p
+	return nil
+}
+
+func (o *derivedOverlay) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile, r *pdu.Result) error {
+	if len(o.list) == 0 || !slices.ContainsFunc(ids, o.mine) {
+		return o.Source.Fetch(ctx, ids, profile, r)
+	}
+	if err := o.makePlan(ctx, ids); err != nil {
+		return err
+	}
+	if len(o.plan.asked) > 0 {
+		before := o.epoch.Connection
+		if err := o.Source.Fetch(ctx, o.plan.asked, profile, &o.raw); err != nil {
+			return err
+		}
+		if o.Source.Epoch().Connection != before {
+			for _, m := range o.list {
+				if m.prog != nil {
+					m.prog.Forget()
+				}
+			}
+		}
+	} else {
+		empty(&o.raw)
+		o.raw.Time = o.Source.Now()
+	}
+	if err := o.compute(ctx); err != nil {
+		return err
+	}
+	return o.copyTo(r)
+}
+
+// compute writes the sets of the plan's metrics.
+func (o *derivedOverlay) compute(ctx context.Context) error {
+	w := &o.writer
+	w.Reset()
+	w.Time = o.raw.Time
+	o.names.begin(ctx)
+	for i, id := range o.plan.ids {
+		places := o.plan.where[i]
+		m := o.byID[id]
+		switch {
+		case !o.mine(id):
+			w.Copy(o.raw.At(places[0]))
+		case m.prog == nil:
+			w.Begin(id)
+			w.Fail(pdu.ErrBadDerive)
+		default:
+			m.prog.Eval(id, o.raw.Time, derived.Sets{Result: &o.raw, Places: places}, &o.names, w)
+		}
+	}
+	return w.Err()
+}
+
+// copyTo makes r what has been written.
+func (o *derivedOverlay) copyTo(r *pdu.Result) error {
+	var err error
+	o.encoded = append(o.encoded[:0], make([]byte, pdu.HeaderLen)...)
+	if o.encoded, err = o.writer.Append(o.encoded, o.raw.Format); err != nil {
+		return err
+	}
+	r.Format = o.raw.Format
+	if err = r.Decode(o.encoded[pdu.HeaderLen:]); err != nil {
+		return err
+	}
+	r.Time, r.Changed = o.raw.Time, o.raw.Changed
+	return nil
+}
+
+// instanceNames are the names of instances, for functions that choose by name. They are asked for when there is an instance whose
+// name is not known.
+type instanceNames struct {
+	overlay *derivedOverlay
+	ctx     context.Context // of the fetch
+	known   map[pdu.InDom]map[pdu.InstID]string
+	asked   map[pdu.InDom]bool // in this fetch
+	epoch   source.Epoch
+}
+
+func (n *instanceNames) begin(ctx context.Context) {
+	n.ctx = ctx
+	clear(n.asked)
+	if e := n.overlay.Source.Epoch(); e != n.epoch {
+		n.epoch = e
+		clear(n.known)
+	}
+}
+
+// Name is the name of an instance, "" if there is none.
+func (n *instanceNames) Name(d pdu.InDom, id pdu.InstID) string {
+	name, ok := n.known[d][id]
+	if ok || n.asked[d] {
+		return name
+	}
+	if n.known == nil {
+		n.known, n.asked = map[pdu.InDom]map[pdu.InstID]string{}, map[pdu.InDom]bool{}
+	}
+	n.asked[d] = true
+	list, err := n.overlay.Source.Instances(n.ctx, pdu.InstanceReq{InDom: d, Inst: pdu.NoInst})
+	if err != nil {
+		return ""
+	}
+	n.known[d] = maps.Collect(func(yield func(pdu.InstID, string) bool) {
+		for _, i := range list {
+			if !yield(i.ID, i.Name) {
+				return
+			}
+		}
+	})
+	return n.known[d][id]
+}

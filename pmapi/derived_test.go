@@ -1,0 +1,198 @@
+package pmapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/pmapitest"
+)
+
+// derivedSource is a source with a counter over disks and a number.
+func derivedSource(t testing.TB) (*pmapitest.Source, *pmapi.Context) {
+	start := time.Unix(1_000_000, 0)
+	src := &pmapitest.Source{Start: start}
+	disks := src.InDom("sda", "sdb")
+	pmapitest.Add(src, pmapitest.Metric[uint64]{Name: "disk.reads", Sem: pdu.SemCounter, Units: pdu.UnitCount, InDom: disks,
+		Value: func(now time.Time, i pdu.Instance) (uint64, error) {
+			return uint64(i.ID+1) * 10 * uint64(now.Sub(start)/time.Second), nil
+		}})
+	pmapitest.Add(src, pmapitest.Metric[int32]{Name: "n"}).Set(3)
+	c := src.Context()
+	t.Cleanup(func() { c.Close() })
+	return src, c
+}
+
+// TestDerive defines metrics for a context, and finds them wherever it finds others.
+func TestDerive(t *testing.T) {
+	ctx := t.Context()
+	_, c := derivedSource(t)
+	for name, expr := range map[string]string{"disk.rate": "rate(disk.reads)", "twice": "n * 2", "open": "nosuch + 1"} {
+		if err := c.Derive(ctx, name, expr); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{
+		"twice":  "derive twice: derived metric twice: \"1\" at byte 0: Duplicate per-context derived metric name",
+		"1x":     "derive 1x: derived metric 1x: \"1\" at byte 0: illegal derived metric name (1x)",
+		"broken": "derive broken: derived metric broken: \"n +\" at byte 2: Arithmetic expression expected to follow PLUS",
+		"odd":    "derive odd: derived metric odd: \"disk.reads + n\" at byte 0: Illegal operator for counter and non-counter",
+	} {
+		expr := map[string]string{"broken": "n +", "odd": "disk.reads + n"}[name]
+		if expr == "" {
+			expr = "1"
+		}
+		err := c.Derive(ctx, name, expr)
+		if got := fmt.Sprint(errors.Unwrap(err)); !errors.Is(err, pdu.ErrBadDerive) || "derive "+name+": "+got != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	names, err := c.Traverse(ctx, "")
+	if slices.Sort(names); err != nil || !slices.Equal(names, []string{"disk.rate", "disk.reads", "event.flags", "event.missed", "n", "twice"}) {
+		t.Error(names, err)
+	}
+	children, err := c.Children(ctx, "disk")
+	if err != nil || len(children) != 2 {
+		t.Error(children, err)
+	}
+	ids, err := c.Lookup(ctx, []string{"disk.rate", "n", "twice", "open"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name, err := c.Name(ctx, ids[0]); name != "disk.rate" || err != nil {
+		t.Error(name, err)
+	}
+	if _, err := c.Desc(ctx, ids[3]); !errors.Is(err, pdu.ErrBadDerive) {
+		t.Error(err)
+	}
+	if _, err := c.Text(ctx, ids[0], pdu.TextOneLine); !errors.Is(err, pdu.ErrText) {
+		t.Error(err)
+	}
+	if set, err := c.ItemLabels(ctx, ids[0]); len(set.Labels) != 0 || err != nil {
+		t.Error(set, err)
+	}
+	var r pdu.Result
+	if err := c.Fetch(ctx, ids, &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.At(0).Len() != 0 || r.At(1).Atom(0, pdu.Type32).String() != "3" || r.At(2).Atom(0, pdu.TypeU32).String() != "6" || !errors.Is(r.At(3).Err(), pdu.ErrBadDerive) {
+		t.Error(r.At(0).Len(), r.At(1).Atom(0, pdu.Type32), r.At(2).Atom(0, pdu.TypeU32), r.At(3).Err())
+	}
+}
+
+// TestDerivedOfDialer has definitions from a file, of which a metric of the source hides one.
+func TestDerivedOfDialer(t *testing.T) {
+	ctx := t.Context()
+	file := filepath.Join(t.TempDir(), "derived")
+	text := "kernel.mine = kernel.all.load[1 minute] * 2\nkernel.mine(oneline) = \"twice\"\nsample.colour = 7\nonly = 7\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	d := new(pmapi.Derived)
+	if n, err := d.Load(file); n != 3 || err != nil {
+		t.Fatal(n, err)
+	}
+	if err := d.Define("only", "8"); !errors.Is(err, pdu.ErrBadDerive) {
+		t.Error(err)
+	}
+	c, err := pmapi.ArchiveOptions{Derived: d}.Open(ctx, "testdata/derive")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ids, err := c.Lookup(ctx, []string{"kernel.mine", "sample.colour", "only"})
+	if err != nil || ids[0] != pdu.MakePMID(511, 0, 3) || ids[1].Domain() == 511 || ids[2] != pdu.MakePMID(511, 0, 5) {
+		t.Fatal(ids, err)
+	}
+	if text, err := c.Text(ctx, ids[0], pdu.TextHelp); text != "twice" || err != nil {
+		t.Error(text, err)
+	}
+	dup, err := c.Dup(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dup.Close()
+	if again, err := dup.Lookup(ctx, []string{"kernel.mine"}); err != nil || again[0] != ids[0] {
+		t.Error(again, err)
+	}
+	t.Setenv("PCP_DERIVED_CONFIG", file+":"+file+".none")
+	if d, err = pmapi.DerivedFromEnv(); !errors.Is(err, os.ErrNotExist) || d.Define("kernel.mine", "1") == nil {
+		t.Error(err)
+	}
+}
+
+// TestDerivedGroup reads a derived metric in a group, and across the loss of a connection: there is no rate at the first fetch
+// after it.
+func TestDerivedGroup(t *testing.T) {
+	ctx := t.Context()
+	src, c := derivedSource(t)
+	if err := c.Derive(ctx, "disk.rate", "rate(disk.reads)"); err != nil {
+		t.Fatal(err)
+	}
+	g := c.Group()
+	rates := pmapi.AddSet[float64](g, "disk.rate")
+	fetch := func() int {
+		src.Advance(time.Second)
+		if _, err := g.Fetch(ctx); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for i, v := range rates.All() {
+			if want := 10 * float64(i.ID+1); v != want {
+				t.Errorf("%v: %v, want %v", i, v, want)
+			}
+			n++
+		}
+		return n
+	}
+	if a, b := fetch(), fetch(); a != 0 || b != 2 {
+		t.Errorf("%d and %d rates", a, b)
+	}
+	if err := c.Reconnect(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := fetch(), fetch(); a != 0 || b != 2 {
+		t.Errorf("%d and %d rates after a new connection", a, b)
+	}
+}
+
+// TestDerivedAllocs fetches without an allocation.
+func TestDerivedAllocs(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	ctx := t.Context()
+	_, c := derivedSource(t)
+	if err := c.Derive(ctx, "d", "rate(disk.reads) * n + sum(disk.reads) / 2 - disk.reads[sda] * 0"); err == nil {
+		t.Fatal("a counter is subtracted")
+	}
+	if err := c.Derive(ctx, "disk.rate", "matchinst(/sd/, disk.reads) * n > 1 ? avg(disk.reads) : max(disk.reads) + 0.5"); err == nil {
+		t.Fatal("a counter is added")
+	}
+	if err := c.Derive(ctx, "disk.busy", "rescale(rate(disk.reads), \"count / min\") * n"); err != nil {
+		t.Fatal(err)
+	}
+	ids, err := c.Lookup(ctx, []string{"disk.busy", "disk.reads", "n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r pdu.Result
+	fetch := func(ids ...pdu.PMID) func() {
+		return func() {
+			if err := c.Fetch(context.Background(), ids, &r); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	plain := testing.AllocsPerRun(100, fetch(ids[1], ids[2])) // the source of the test allocates
+	if n := testing.AllocsPerRun(100, fetch(ids[0])); n > plain {
+		t.Errorf("%v allocations, %v for the operands", n, plain)
+	}
+}

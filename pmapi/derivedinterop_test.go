@@ -1,0 +1,267 @@
+package pmapi_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+var (
+	derivedLines = flag.Int("derived.lines", 150, "compare `n` generated expressions with the C library")
+	derivedSeed  = flag.Uint64("derived.seed", 1, "generate the expressions of this seed")
+)
+
+// derivedByC is what the C library says of expressions; see testdata/derived.c.
+func derivedByC(t *testing.T, kind, source string, fetches int, exprs []string) []string {
+	t.Helper()
+	pcptest.Need(t, "gcc", "/usr/include/pcp/pmapi.h")
+	program := filepath.Join(t.TempDir(), "derived")
+	if _, errs, status := pcptest.Run(t, nil, "", "gcc", "-Wall", "-o", program, filepath.Join("testdata", "derived.c"), "-lpcp"); status != 0 {
+		t.Fatal(errs)
+	}
+	out, errs, status := pcptest.Run(t, nil, strings.Join(exprs, "\n")+"\n", program, kind, source, strconv.Itoa(fetches))
+	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	if status != 0 || len(lines) != len(exprs) {
+		t.Fatalf("%d expressions, %d answers, status %d\n%s", len(exprs), len(lines), status, errs)
+	}
+	return lines
+}
+
+// derivedByGo is what a context says of an expression, in the same words.
+func derivedByGo(t *testing.T, c *pmapi.Context, expr string, fetches int) string {
+	t.Helper()
+	ctx := t.Context()
+	err := c.Derive(ctx, "q.m", expr)
+	if e, ok := errors.AsType[*pmapi.DerivedError](err); ok {
+		return fmt.Sprintf("syntax %d %s", e.Offset, e.Message)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := c.Lookup(ctx, []string{"q.m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := c.Desc(ctx, ids[0])
+	if err != nil {
+		return fmt.Sprintf("desc %d", int32(pdu.FromError(err)))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "type=%d indom=%d sem=%d units=%s |", d.Type, int32(d.InDom), d.Sem, d.Units)
+	var r pdu.Result
+	for range fetches {
+		if err := c.Fetch(ctx, ids, &r); err != nil {
+			fmt.Fprintf(&b, " [%d]", int32(pdu.FromError(err)))
+			break
+		}
+		set := r.At(0)
+		n := set.Len()
+		if set.Err() != nil {
+			n = int(pdu.FromError(set.Err()))
+		}
+		fmt.Fprintf(&b, " [n=%d", n)
+		for i := range min(set.Len(), 20) {
+			fmt.Fprintf(&b, " %d:%s", set.Inst(i), derivedText(set.Atom(i, d.Type), d.Type))
+		}
+		b.WriteByte(']')
+	}
+	return b.String()
+}
+
+// derivedText is a value as testdata/derived.c prints it.
+func derivedText(a pdu.Atom, t pdu.Type) string {
+	switch {
+	case t < 0 || t > pdu.TypeDouble:
+		return "<>"
+	case t == pdu.TypeFloat:
+		v, _ := pdu.As[float32](a)
+		return strconv.FormatFloat(float64(v), 'g', 9, 32)
+	case t == pdu.TypeDouble:
+		v, _ := pdu.As[float64](a)
+		switch {
+		case math.IsInf(v, 1):
+			return "inf"
+		case math.IsInf(v, -1):
+			return "-inf"
+		case math.IsNaN(v):
+			return "nan"
+		}
+		return strconv.FormatFloat(v, 'g', 17, 64)
+	}
+	return a.String()
+}
+
+// derivedFaults are expressions of which the C library says what is not so, and why ours differ.
+var derivedFaults = []struct {
+	expr *regexp.Regexp
+	why  string
+}{
+	{regexp.MustCompile(`^[^a-z]*$|^!1\.5$|^[-!0-9<?:. ]+$`), "an archive gives it no time for constants"},
+	{regexp.MustCompile(`\?`), "values of the alternatives go by their places, not by their instances"},
+	{regexp.MustCompile(`!`), "a truth value of 32 bits is written into a longer one; a string is taken for a number"},
+	{regexp.MustCompile(`bad\.novalues|bad\.fetch`), "it reads values that are not there"},
+	{regexp.MustCompile(`q\.m`), "it follows itself"},
+	{regexp.MustCompile(`event\.`), "it is a derived metric itself, without an agent"},
+	{regexp.MustCompile(`rescale\(.*wrap\.`), "rounding overflows near the greatest integer"},
+}
+
+// sameDerived compares both answers to an expression.
+func sameDerived(t *testing.T, expr, c, ours string) {
+	t.Helper()
+	if c == ours {
+		return
+	}
+	if strings.Contains(c, "crash") || strings.Contains(c, "[-12378]") && !strings.Contains(ours, "[-12378]") {
+		return // ours has an answer, and a constant has no position in an archive that the C library could read at
+	}
+	for _, f := range derivedFaults {
+		if f.expr.MatchString(expr) {
+			t.Logf("%s: %s\nC    %s\nours %s", expr, f.why, c, ours)
+			return
+		}
+	}
+	t.Errorf("%s\nC    %s\nours %s", expr, c, ours)
+}
+
+func listed(t *testing.T) []string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", "derived.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
+}
+
+// TestInteropDerivedArchive compares descriptors, values and errors of listed expressions and of generated ones.
+func TestInteropDerivedArchive(t *testing.T) {
+	pcptest.Need(t, "pmcd")
+	exprs := listed(t)
+	g := exprMaker{rand.New(rand.NewPCG(*derivedSeed, 3))}
+	for range *derivedLines {
+		exprs = append(exprs, g.expr(3))
+	}
+	const archive, fetches = "testdata/derive", 6
+	answers := derivedByC(t, "archive", archive, fetches, exprs)
+	refused := 0
+	for i, expr := range exprs {
+		c, err := pmapi.Open(t.Context(), archive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(answers[i], "syntax") {
+			refused++
+		}
+		sameDerived(t, expr, answers[i], derivedByGo(t, c, expr, fetches))
+		c.Close()
+	}
+	t.Logf("%d expressions, %d of them refused", len(exprs), refused)
+}
+
+// TestInteropDerivedHost compares what listed expressions are on a collector, and values where those stay the same.
+func TestInteropDerivedHost(t *testing.T) {
+	pcptest.Need(t, "pmcd")
+	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample", "linux"}})
+	exprs := listed(t)
+	g := exprMaker{rand.New(rand.NewPCG(*derivedSeed, 4))}
+	for range *derivedLines {
+		exprs = append(exprs, g.expr(3))
+	}
+	answers := derivedByC(t, "host", pmcd.Host(), 1, exprs)
+	changing := regexp.MustCompile(`seconds|byte_|scale_step|colour|magnitude|drift|scramble|mirage|wrap|rapid|load|pdu|negative|event|lights|cpu|sysfork|disk|step|dynamic`)
+	for i, expr := range exprs {
+		c, err := pmapi.Dial(t.Context(), pmcd.Host())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours, theirs := derivedByGo(t, c, expr, 1), answers[i]
+		c.Close()
+		if changing.MatchString(expr) && !strings.Contains(theirs, "crash") {
+			ours, _, _ = strings.Cut(ours, "|")
+			theirs, _, _ = strings.Cut(theirs, "|")
+		}
+		sameDerived(t, expr, theirs, ours)
+	}
+}
+
+// An exprMaker makes expressions.
+type exprMaker struct{ *rand.Rand }
+
+func (g exprMaker) pick(list ...string) string { return list[g.IntN(len(list))] }
+
+// operands are metrics of testdata/derive that have values in every record, and some others.
+var operands = []string{
+	"sample.colour", "sample.seconds", "sample.milliseconds", "sample.drift", "sample.step", "sample.step_counter", "sample.wrap.long",
+	"sample.wrap.ulong", "sample.wrap.longlong", "sample.wrap.ulonglong", "sample.slow_wrap.ulong", "sample.rapid", "sample.scale_step.bytes_up",
+	"sample.scale_step.count_up", "sample.scale_step.time_up_secs", "sample.mirage", "sample.mirage_longlong", "sample.byte_ctr",
+	"sample.byte_rate", "sample.kbyte_ctr", "sample.kbyte_rate", "sample.negative.ctr.m_64", "sample.negative.instant.m_float",
+	"sample.negative.discrete.m_double", "sample.magnitude", "kernel.all.load", "kernel.all.cpu.user", "kernel.all.sysfork",
+	"disk.dev.read", "disk.dev.write", "sample.long.bin_ctr", "sample.double.bin_ctr", "sample.part_bin", "sample.lights", "nosuch",
+}
+
+// expr is an expression of at most so many levels. Most make sense.
+func (g exprMaker) expr(depth int) string {
+	if depth == 0 || g.IntN(4) == 0 {
+		return g.leaf()
+	}
+	a := func() string { return g.expr(depth - 1) }
+	m := g.pick(operands...)
+	switch g.IntN(14) {
+	case 0, 1, 2, 3:
+		return a() + " " + g.pick("+", "-", "*", "/", "*", "/") + " " + a()
+	case 4:
+		return a() + " " + g.pick("<", "<=", "==", ">=", ">", "!=") + " " + a()
+	case 5:
+		return "(" + a() + ") " + g.pick("&&", "||") + " (" + a() + ")"
+	case 6:
+		return "(" + a() + ")"
+	case 7:
+		return "-" + g.pick(operands...)
+	case 8, 9:
+		return g.pick("avg", "sum", "max", "min", "count", "delta", "rate", "rate", "instant") + "(" + m + ")"
+	case 10:
+		return "scalar(" + a() + ")"
+	case 11:
+		return "rescale(" + a() + `, "` + g.pick("Kbyte", "byte", "sec", "hour", "Mbyte / min", "count x 10^3", "") + `")`
+	case 12:
+		return "matchinst(" + g.pick("", "!") + "/" + g.pick("1", "red|blue", "^m-0", "bin-[1-5]", ".", "x") + "/, " + m + ")"
+	}
+	return m + "[" + g.pick("red", "bin-300", "1 minute", "1", "m-00", "nosuch", "sda") + "]"
+}
+
+func (g exprMaker) leaf() string {
+	switch g.IntN(6) {
+	case 0:
+		return g.pick("0", "1", "2", "1000", "4294967295", "0.5", "3.", ".25")
+	case 1:
+		return "mkconst(" + g.pick("1", "7", "1000") + ", type=" + g.pick("32", "u32", "64", "u64", "float", "double") +
+			", units=\"" + g.pick("byte", "Kbyte", "sec", "millisec", "count", "byte / sec", "/ sec", "") + "\", semantics=" + g.pick("instant", "discrete", "counter") + ")"
+	}
+	return g.pick(operands...)
+}
+
+// TestExprMaker checks that the generator makes all kinds of expressions.
+func TestExprMaker(t *testing.T) {
+	g := exprMaker{rand.New(rand.NewPCG(1, 1))}
+	var all []string
+	for range 500 {
+		all = append(all, g.expr(3))
+	}
+	for _, part := range []string{"&&", "rate(", "rescale(", "matchinst(", "[red]", "mkconst(", "scalar(", "!="} {
+		if !slices.ContainsFunc(all, func(s string) bool { return strings.Contains(s, part) }) {
+			t.Errorf("no %s among 500 expressions", part)
+		}
+	}
+}
