@@ -63,6 +63,7 @@ type Agent struct {
 
 	labelsLog   logOnce
 	eventQueues eventQueues
+	background  background
 
 	snap atomic.Pointer[snapshot] // of current; nil when that has changed
 	seen atomic.Bool              // somebody has asked for what the Agent has

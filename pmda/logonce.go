@@ -68,6 +68,9 @@ type limitedLog struct{ of, log *slog.Logger }
 
 // refreshed logs the failure of a refresh.
 func (a *Agent) refreshed(t *logOnce, err error, msg string, of slog.Attr) {
+	if _, ok := errors.AsType[reported](err); ok {
+		return
+	}
 	if err == nil {
 		t.reset()
 	} else if t.isNew(a, err.Error()) {

@@ -50,6 +50,7 @@ func serve(ctx context.Context, h Handler, rw io.ReadWriter, greeted func()) err
 	if err := h.Err(); err != nil {
 		return err
 	}
+	defer beginServing(h)()
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(done)

@@ -37,6 +37,7 @@ func ServeListener(ctx context.Context, h Handler, ln net.Listener) error {
 	if err := h.Err(); err != nil {
 		return err
 	}
+	defer beginServing(h)()
 	stop := context.AfterFunc(ctx, func() { ln.Close() })
 	defer stop()
 	log := loglimit.New(loggerOf(h))

@@ -31,6 +31,9 @@ type agent struct {
 	// removeLogger takes the Server's log from an agent in this process; nil if it does
 	// not have it.
 	removeLogger func()
+	// endServing tells an agent in this process that no more requests come; nil if it does
+	// not want to know.
+	endServing func()
 
 	// Of an agent in another process.
 	argv     []string        // the command that starts it; a socket agent may have none
@@ -184,7 +187,7 @@ func (s *Server) drop(a *agent) bool {
 	}
 	s.mu.Unlock()
 	if mine {
-		a.stopLogging()
+		a.release()
 		s.traceAgent(a, a.remote.Load(), false)
 		s.changes.note(pdu.ChangeDropAgent)
 	}
@@ -203,8 +206,12 @@ func (a *agent) handlerFor(store bool) (pmda.Handler, error) {
 	return h, nil
 }
 
-// stopLogging makes an agent in this process log no longer to the Server's log.
-func (a *agent) stopLogging() {
+// release tells an agent in this process that the Server has no more requests for it, and
+// makes it log no longer to the Server's log. It waits for what the agent does in the background.
+func (a *agent) release() {
+	if a.endServing != nil {
+		a.endServing()
+	}
 	if a.removeLogger != nil {
 		a.removeLogger()
 	}

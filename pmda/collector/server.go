@@ -272,8 +272,11 @@ func (s *Server) addHandler(h pmda.Handler, conf pmcdconf.Agent) error {
 	if l, ok := pmda.As[pmda.Logging](h); ok {
 		a.removeLogger = l.AddLogger(s.log)
 	}
+	if b, ok := pmda.As[pmda.Serving](h); ok {
+		a.endServing = b.BeginServing()
+	}
 	if err := s.add(a); err != nil {
-		a.stopLogging()
+		a.release()
 		return err
 	}
 	return nil
@@ -451,9 +454,11 @@ func (s *Server) close() error {
 	}
 	s.agentWG.Wait()
 	s.trim.end()
+	var releasing sync.WaitGroup
 	for _, a := range s.agents.Load().list {
-		a.stopLogging()
+		releasing.Go(a.release)
 	}
+	releasing.Wait()
 	s.startWatchdog.Do(func() { close(s.watchdogEnded) })
 	close(s.endWatchdog)
 	<-s.watchdogEnded

@@ -1,0 +1,144 @@
+package pmda
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Serving is what a Handler implements that does more than reply, as an Agent with
+// Background functions does. Serve, Main and collectors find it with As.
+type Serving interface {
+	// BeginServing is called before the first request, and what it returns when no more
+	// requests will come. A Handler may be served by several at once.
+	BeginServing() (end func())
+}
+
+// backgroundLimit is how long the end of serving waits for Background functions: a program
+// whose collector has gone must end.
+const backgroundLimit = 2 * time.Second
+
+// Background adds a function that runs in a goroutine of its own while the Agent is
+// served: from when the first Serve, Main or collector begins until the last of them ends.
+// Then its ctx ends, and they wait for it, but not longer than 2 seconds. It is called
+// again when the Agent is served again, never twice at a time. A panic of it is logged.
+// remove ends it for good, and does not wait.
+func (a *Agent) Background(f func(ctx context.Context)) (remove func()) {
+	b := &a.background
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	j := &job{f: f}
+	b.jobs = append(b.jobs, j)
+	if b.serving > 0 {
+		j.start(a)
+	}
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.jobs = slices.DeleteFunc(b.jobs, func(other *job) bool { return other == j })
+		j.stop()
+	}
+}
+
+// BeginServing starts the Background functions, unless something else serves the Agent
+// already. What serves it calls it.
+func (a *Agent) BeginServing() (end func()) {
+	b := &a.background
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.serving++; b.serving == 1 {
+		for _, j := range b.jobs {
+			j.start(a)
+		}
+	}
+	return sync.OnceFunc(func() { b.endServing(a) })
+}
+
+// background is the Background functions of an Agent.
+type background struct {
+	mu      sync.Mutex
+	serving int // so many serve the Agent
+	jobs    []*job
+}
+
+func (b *background) endServing(a *Agent) {
+	var runs []<-chan struct{}
+	b.mu.Lock()
+	if b.serving--; b.serving == 0 {
+		for _, j := range b.jobs {
+			j.stop()
+			runs = append(runs, j.done)
+		}
+	}
+	b.mu.Unlock()
+	limit, cancel := context.WithTimeout(context.Background(), backgroundLimit)
+	defer cancel()
+	for _, done := range runs {
+		select {
+		case <-done:
+		case <-limit.Done():
+			a.warn(errors.New("it ignores the end of its ctx"), "a background function still runs")
+			return
+		}
+	}
+}
+
+// isServed reports whether something serves the Agent.
+func (a *Agent) isServed() bool {
+	a.background.mu.Lock()
+	defer a.background.mu.Unlock()
+	return a.background.serving > 0
+}
+
+// A job is a Background function.
+type job struct {
+	f      func(context.Context)
+	cancel context.CancelFunc // of the latest run; nil if there was none
+	done   chan struct{}      // closed when that has ended
+}
+
+// start begins a run. It waits for the one before, which may not have noticed its end yet.
+func (j *job) start(a *Agent) {
+	ctx, cancel := context.WithCancel(context.Background())
+	before, done := j.done, make(chan struct{})
+	j.cancel, j.done = cancel, done
+	go func() {
+		defer close(done)
+		defer cancel()
+		if before != nil {
+			<-before
+		}
+		if ctx.Err() == nil {
+			defer func() { a.logPanic(recover(), "Background") }()
+			j.f(ctx)
+		}
+	}()
+}
+
+// stop ends the run, without waiting for it.
+func (j *job) stop() {
+	if j.cancel != nil {
+		j.cancel()
+	}
+}
+
+// beginServing tells a Handler that it is served.
+func beginServing(h Handler) (end func()) {
+	if s, ok := As[Serving](h); ok {
+		return s.BeginServing()
+	}
+	return func() {}
+}
+
+// logPanic logs the panic that p is, and reports whether it is one.
+func (a *Agent) logPanic(p any, function string) bool {
+	if p != nil {
+		a.limitedLog().LogAttrs(context.Background(), slog.LevelError, "agent panicked", slog.String("agent", a.Name),
+			slog.String("function", function), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+	}
+	return p != nil
+}

@@ -1,0 +1,380 @@
+package pmda
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/ctxlock"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A Cached is a T that is read in the background, since that takes too long for a fetch:
+// from a server elsewhere, say, or with a command. Fetches get the T that was read last.
+// Metrics and instance domains of its Group see one T for the whole of a fetch; before the
+// first has been read they fail with pdu.ErrAgain. Every makes one without further
+// settings; others are attached with Attach, after which the fields stay as they are.
+//
+// When reading fails, which is logged, the last good T stays, and the next attempt waits
+// twice as long after each failure, up to a minute or the interval, whichever is longer.
+// A panic is a failure.
+//
+// Reading begins when the Agent is served and ends with that; see Agent.Background. All
+// methods may be called by several goroutines once it is attached.
+//
+// It is what PCP's programmer's guide calls a caching PMDA.
+type Cached[T any] struct {
+	// Read reads a T. Its ctx ends when the Agent is no longer served.
+	Read func(ctx context.Context) (T, error)
+	// Every is the time from the beginning of one attempt to that of the next, a
+	// millisecond to a year. An attempt that takes longer is followed by the next at once.
+	// SetInterval changes it later.
+	Every time.Duration
+	// OnDemand reads only for clients: once when the Agent begins to be served, and then
+	// when a client asks for a T that is older than Every. That client gets the old one.
+	OnDemand bool
+	// MaxAge is how old a T may become when reading fails, or nobody has asked for long:
+	// then the metrics of the Group fail with pdu.ErrAgain. Zero means no limit.
+	MaxAge time.Duration
+	// Apply, if not nil, is called with each new T before clients get it, such as to set
+	// the instances of domains of the Group. It has the Group's lock. On an error the last
+	// T stays, as if reading had failed.
+	Apply func(v *T) error
+
+	agent    *Agent
+	group    *Group
+	name     atomic.Pointer[string] // of Register
+	interval atomic.Int64           // a time.Duration
+	last     atomic.Pointer[cached[T]]
+	asked    chan struct{} // has room for one: a client wants a newer T
+	wake     chan struct{} // has room for one: the time of the next attempt has changed
+	stop     func()        // of the Background function
+
+	turn      ctxlock.Mutex // one attempt at a time
+	attempt   atomic.Pointer[time.Time]
+	inARow    atomic.Int32 // failures since the last success
+	refreshes atomic.Uint64
+	failures  atomic.Uint64
+	log       logOnce
+}
+
+// A cached is a T that has been read.
+type cached[T any] struct {
+	v  T
+	at time.Time // when reading it began
+}
+
+// Limits of the interval between the beginnings of two attempts.
+const (
+	minInterval = time.Millisecond
+	maxInterval = 365 * 24 * time.Hour
+)
+
+// maxBackoff is the longest wait after failures, unless the interval is longer.
+const maxBackoff = time.Minute
+
+// Every attaches a Cached whose Read is called every d in the background while the Agent
+// is served.
+//
+//	web := pmda.Every(a, 10*time.Second, readStatistics)
+//	pmda.Register(a, pmda.Metric[uint64]{
+//		Name:  "web.requests",
+//		Group: web.Group(),
+//		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
+//			return web.Load().Requests, nil
+//		},
+//	})
+//	web.Register("web.refresh", 0)
+func Every[T any](a *Agent, d time.Duration, read func(ctx context.Context) (T, error)) *Cached[T] {
+	c := &Cached[T]{Read: read, Every: d}
+	c.Attach(a)
+	return c
+}
+
+// Attach makes c a part of an Agent, which begins to read if the Agent is served already.
+// Errors, which Agent.Err has too: no Read, an Every out of range, a c that is attached.
+func (c *Cached[T]) Attach(a *Agent) error {
+	if c.agent != nil {
+		err := c.opError("attach", errors.New("it is attached already"))
+		a.fail(err)
+		return err
+	}
+	c.agent, c.turn = a, ctxlock.New()
+	c.asked, c.wake = make(chan struct{}, 1), make(chan struct{}, 1)
+	c.group = a.Group(c.check)
+	c.interval.Store(int64(c.Every))
+	var err error
+	switch {
+	case c.Read == nil:
+		err = c.opError("attach", errors.New("its Read is nil"))
+	case !validInterval(c.Every):
+		err = c.opError("attach", errInterval(c.Every))
+	default:
+		c.stop = a.Background(c.run)
+		return nil
+	}
+	a.fail(err)
+	return err
+}
+
+func errInterval(d time.Duration) error {
+	return fmt.Errorf("interval %v out of range (%v..%v)", d, minInterval, maxInterval)
+}
+
+func validInterval(d time.Duration) bool { return minInterval <= d && d <= maxInterval }
+
+// typeName tells of which Cached an error is that has no name.
+func (c *Cached[T]) typeName() string {
+	if name := c.name.Load(); name != nil {
+		return *name
+	}
+	return fmt.Sprintf("%T", *new(T))
+}
+
+func (c *Cached[T]) opError(op string, err error) error {
+	return &OpError{Op: op, Agent: c.agent.Name, Name: c.typeName(), Err: err}
+}
+
+// Group is the Group for the metrics and instance domains that use the T.
+func (c *Cached[T]) Group() *Group { return c.group }
+
+// Load is the T that was read last, nil before the first; nobody changes it. In functions
+// of metrics of the Group it is not nil, and the same for a whole fetch.
+func (c *Cached[T]) Load() *T {
+	if last := c.last.Load(); last != nil {
+		return &last.v
+	}
+	return nil
+}
+
+// Age is how long ago the reading of the T began that Load returns; ok is false before the
+// first.
+func (c *Cached[T]) Age() (age time.Duration, ok bool) {
+	last := c.last.Load()
+	if last == nil {
+		return 0, false
+	}
+	return time.Since(last.at), true
+}
+
+// Interval is the time from the beginning of one attempt to that of the next.
+func (c *Cached[T]) Interval() time.Duration { return time.Duration(c.interval.Load()) }
+
+// SetInterval changes the interval, which counts from the last attempt. It is a millisecond
+// to a year, or else pdu.ErrBadStore.
+func (c *Cached[T]) SetInterval(d time.Duration) error {
+	if !validInterval(d) {
+		return c.opError("set the interval of", fmt.Errorf("%w: %w", errInterval(d), pdu.ErrBadStore))
+	}
+	c.interval.Store(int64(d))
+	notify(c.wake)
+	return nil
+}
+
+// Refresh reads a T now and waits for it, also while the Agent is not served: a program
+// that shall not serve without values calls it first, and so do tests. Functions of the
+// Group must not: they would wait for themselves.
+func (c *Cached[T]) Refresh(ctx context.Context) error {
+	if err := c.refresh(ctx); err != nil {
+		return c.opError("refresh", err)
+	}
+	notify(c.wake)
+	return nil
+}
+
+// Stop ends the reading in the background for good. The last T stays.
+func (c *Cached[T]) Stop() {
+	if c.stop != nil {
+		c.stop()
+	}
+}
+
+// Register adds metrics of the Cached itself below a name, with first as the ID of the
+// first; zero means that the Agent chooses.
+//
+//	NAME.age        seconds since the reading of the values began
+//	NAME.interval   seconds from one attempt to the next, which clients can set
+//	NAME.refreshes  attempts that were successful
+//	NAME.failures   attempts that failed
+func (c *Cached[T]) Register(name string, first ItemID) error {
+	c.name.Store(&name)
+	id := func(n ItemID) ItemID {
+		if first == 0 {
+			return 0
+		}
+		return first + n
+	}
+	seconds := func(d time.Duration) float64 { return d.Seconds() }
+	age := Metric[float64]{
+		Name: name + ".age", ID: id(0), Units: pdu.TimeSec, Text: "Age of the values",
+		Help: "Seconds since the agent began to read the values that clients get now.",
+		Value: func(context.Context, *Request, pdu.Instance) (float64, error) {
+			age, ok := c.Age()
+			if !ok {
+				return 0, NoValue
+			}
+			return seconds(age), nil
+		},
+	}
+	interval := Metric[float64]{
+		Name: name + ".interval", ID: id(1), Units: pdu.TimeSec, Sem: pdu.SemDiscrete, Text: "How often the values are read",
+		Help:  "Seconds from the beginning of one attempt to read the values to that of the\nnext. It can be set with pmstore, from 0.001 to a year.",
+		Value: func(context.Context, *Request, pdu.Instance) (float64, error) { return seconds(c.Interval()), nil },
+		Store: func(_ context.Context, _ *Request, _ pdu.Instance, v float64) error {
+			if !(v >= minInterval.Seconds() && v <= maxInterval.Seconds()) { // also not a number
+				return pdu.ErrBadStore
+			}
+			return c.SetInterval(time.Duration(v * float64(time.Second)))
+		},
+	}
+	count := func(n ItemID, what, text string, of *atomic.Uint64) Metric[uint64] {
+		return Metric[uint64]{
+			Name: name + what, ID: id(n), Units: pdu.UnitCount, Sem: pdu.SemCounter, Text: text,
+			Value: func(context.Context, *Request, pdu.Instance) (uint64, error) { return of.Load(), nil },
+		}
+	}
+	return cmp.Or(
+		Register(c.agent, age),
+		Register(c.agent, interval),
+		Register(c.agent, count(2, ".refreshes", "How often the values have been read", &c.refreshes)),
+		Register(c.agent, count(3, ".failures", "How often reading the values has failed", &c.failures)),
+	)
+}
+
+// check is the refresh of the Group, before each fetch: whether there is a T for clients.
+func (c *Cached[T]) check(context.Context, *Request) error {
+	last := c.last.Load()
+	if last == nil {
+		if !c.agent.isServed() {
+			return c.opError("use", errors.New("nothing has been read, since the Agent is not served: call Refresh, or give its wrapper a method Unwrap"))
+		}
+		return reported{pdu.ErrAgain}
+	}
+	if !c.OnDemand && c.MaxAge <= 0 {
+		return nil
+	}
+	age := time.Since(last.at)
+	if c.OnDemand && age >= c.Interval() {
+		notify(c.asked)
+	}
+	if c.MaxAge > 0 && age > c.MaxAge {
+		return reported{pdu.ErrAgain}
+	}
+	return nil
+}
+
+// notify wakes who waits for a channel with room for one.
+func notify(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// run reads until ctx ends.
+func (c *Cached[T]) run(ctx context.Context) {
+	next := time.NewTimer(0)
+	defer next.Stop()
+	for attempts := 0; ; attempts++ {
+		if !c.await(ctx, next, attempts > 0) {
+			return
+		}
+		c.refresh(ctx)
+		next.Reset(c.wait())
+	}
+}
+
+// await waits for the time of the next attempt, and for a client if it has to; false if
+// ctx has ended.
+func (c *Cached[T]) await(ctx context.Context, next *time.Timer, demand bool) bool {
+	for due := false; ; {
+		var asked chan struct{}
+		if due {
+			if !demand || !c.OnDemand || c.Load() == nil {
+				return true
+			}
+			asked = c.asked
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-next.C:
+			due = true
+		case <-c.wake:
+			due = false
+			next.Reset(c.wait())
+		case <-asked:
+			return true
+		}
+	}
+}
+
+// wait is how long to wait for the next attempt.
+func (c *Cached[T]) wait() time.Duration {
+	last := c.attempt.Load()
+	if last == nil {
+		return 0
+	}
+	delay := c.Interval()
+	for range c.inARow.Load() {
+		if delay = min(2*delay, max(maxBackoff, c.Interval())); delay >= maxBackoff {
+			break
+		}
+	}
+	return time.Until(last.Add(delay))
+}
+
+// refresh reads a T, and has clients get it.
+func (c *Cached[T]) refresh(ctx context.Context) error {
+	if err := c.turn.Lock(ctx); err != nil {
+		return err
+	}
+	defer c.turn.Unlock()
+	began := time.Now()
+	c.attempt.Store(&began)
+	err := c.replace(ctx, began)
+	select {
+	case <-c.asked: // for an older T
+	default:
+	}
+	switch {
+	case err == nil:
+		c.refreshes.Add(1)
+		c.inARow.Store(0)
+	case ctx.Err() != nil: // its end is no failure
+		return err
+	default:
+		c.failures.Add(1)
+		c.inARow.Add(1)
+	}
+	c.agent.refreshed(&c.log, err, "reading in the background failed", slog.String("of", c.typeName()))
+	return err
+}
+
+// replace reads a T and puts it in the place of the last one.
+func (c *Cached[T]) replace(ctx context.Context, began time.Time) (err error) {
+	defer func() {
+		if p := recover(); c.agent.logPanic(p, "Cached.Read") {
+			err = reported{fmt.Errorf("panic: %v", p)}
+		}
+	}()
+	v, err := c.Read(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.group.turn.Lock(ctx); err != nil {
+		return err
+	}
+	defer c.group.turn.Unlock()
+	if c.Apply != nil {
+		if err := c.Apply(&v); err != nil {
+			return err
+		}
+	}
+	c.last.Store(&cached[T]{v, began})
+	return nil
+}
