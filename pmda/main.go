@@ -26,8 +26,9 @@ import (
 //
 // What the agent prints to standard output goes to the log. If root starts the program, it
 // changes to the user that -U names, or pcp if there is one. The exit status is 0 after
-// the collector has closed the connection or a signal has come, and 1 for a wrong
-// command line or when the agent cannot serve. With --stay, an agent on a socket serves
+// the collector has closed the connection, and 1 for a wrong command line or when the
+// agent cannot serve. SIGTERM and SIGINT end the program as they end C agents, but it
+// finishes its log first. With --stay, an agent on a socket serves
 // the next collector when one has gone, until a signal comes. A second signal kills the program, even
 // if a function of the agent hangs.
 //
@@ -88,10 +89,8 @@ type Option struct {
 // Main runs the Daemon with the program's arguments and standard streams, and
 // ends the program.
 func (d *Daemon) Main() {
-	ctx, stop := untilSignal(context.Background())
-	status := d.run(ctx, process{os.Args, os.Stdin, os.Stdout, os.Stderr, true})
-	stop()
-	os.Exit(status)
+	ctx, exit := untilSignal(context.Background())
+	exit(d.run(ctx, process{os.Args, os.Stdin, os.Stdout, os.Stderr, true}))
 }
 
 // Run is Main inside a larger program: it returns the exit status, and ends with
@@ -133,7 +132,7 @@ func (d *Daemon) run(ctx context.Context, p process) int {
 	if set.Report(p.stderr, errs) {
 		return 1
 	}
-	log := pmlog.New(p.stderr, p.program(), c.level)
+	log := pmlog.New(p.stderr, p.program(), c.level())
 	if err := d.Agent.Err(); err != nil {
 		log.Log(ctx, pmlog.LevelCritical, err.Error())
 		return 1
@@ -149,9 +148,10 @@ func (d *Daemon) run(ctx context.Context, p process) int {
 		log.Log(ctx, pmlog.LevelCritical, "standard input is a terminal: an agent is started by a collector, or with -i, -u or -6; see --help")
 		return 1
 	}
-	out, finish := c.openLog(p)
+	file, finish := c.openLog(p)
 	defer finish()
-	log = pmlog.New(out, p.program(), c.level)
+	out := &lockedWriter{w: file}
+	log = pmlog.New(out, p.program(), c.level())
 	defer d.Agent.AddLogger(loglimit.New(log))()
 	if p.own {
 		slog.SetDefault(log)
@@ -162,9 +162,11 @@ func (d *Daemon) run(ctx context.Context, p process) int {
 	if c.helpFile != "" {
 		d.readHelp(c.helpFile, log)
 	}
+	trace := c.newTracer(p.program(), log, out)
+	trace.agent(d.Agent)
 	stop, err := d.start(ctx)
 	if err == nil {
-		err = d.serve(ctx, c, p, log)
+		err = d.serve(ctx, c, p, log, trace)
 		stop()
 	}
 	if err != nil {
@@ -224,7 +226,7 @@ func startLog(p process) (log io.Writer, finish func() error) {
 }
 
 // serve connects, gives up privileges, and serves.
-func (d *Daemon) serve(ctx context.Context, c *command, p process, log *slog.Logger) error {
+func (d *Daemon) serve(ctx context.Context, c *command, p process, log *slog.Logger, trace *tracer) error {
 	ln, err := c.listen(ctx, log)
 	if err != nil {
 		return err
@@ -242,7 +244,7 @@ func (d *Daemon) serve(ctx context.Context, c *command, p process, log *slog.Log
 	var rw io.ReadWriteCloser
 	switch {
 	case ln != nil && c.stay:
-		err = ServeListener(ctx, h, ln)
+		err = serveListener(ctx, h, ln, trace)
 	case ln != nil:
 		rw, err = accept(ctx, ln)
 	case p.own:
@@ -250,8 +252,8 @@ func (d *Daemon) serve(ctx context.Context, c *command, p process, log *slog.Log
 	default:
 		rw = duplex{p.stdin, p.stdout}
 	}
-	if err == nil {
-		err = Serve(ctx, h, rw)
+	if err == nil && rw != nil {
+		err = serve(ctx, h, rw, trace, func() {})
 		rw.Close()
 	}
 	if ctx.Err() != nil {
@@ -300,7 +302,7 @@ func (d duplex) Close() error {
 
 // A command is a command line that has been read.
 type command struct {
-	level     slog.Level
+	debug     map[string]bool
 	log       string
 	logGiven  bool
 	user      string
@@ -310,6 +312,14 @@ type command struct {
 	stay      bool   // serve the next collector on it when one has gone
 	print     string
 	install   string
+}
+
+// level is which lines the log has.
+func (c *command) level() slog.Level {
+	if len(c.debug) > 0 {
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
 }
 
 // command makes the option table, which fills what it returns with it.

@@ -10,8 +10,8 @@ import (
 
 // untilSignal leaves signals alone: a read of standard input could not be
 // interrupted.
-func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithCancel(ctx)
+func untilSignal(ctx context.Context) (_ context.Context, exit func(status int)) {
+	return ctx, os.Exit
 }
 
 func privateStdio() (io.ReadWriteCloser, error) {

@@ -9,7 +9,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/pcp-go/pcp/internal/rawconn"
 	"golang.org/x/sys/unix"
@@ -17,12 +19,33 @@ import (
 
 // untilSignal ends the context when a signal asks the program to end. The next
 // signal kills the program, if a function of the agent hangs. The end of a terminal
-// (SIGHUP) does not matter to a daemon.
-func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
+// (SIGHUP) does not matter to a daemon. exit ends the program by the signal that came, as
+// those end C agents, or else with a status.
+func untilSignal(ctx context.Context) (_ context.Context, exit func(status int)) {
 	signal.Ignore(syscall.SIGHUP)
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
-	context.AfterFunc(ctx, stop)
-	return ctx, stop
+	ctx, cancel := context.WithCancel(ctx)
+	signals := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		if !signal.Ignored(s) { // as a shell has background jobs ignore SIGINT
+			signal.Notify(signals, s)
+		}
+	}
+	var came atomic.Pointer[syscall.Signal]
+	go func() {
+		s := (<-signals).(syscall.Signal)
+		came.Store(&s)
+		signal.Stop(signals)
+		cancel()
+	}()
+	return ctx, func(status int) {
+		if s := came.Load(); s != nil {
+			signal.Reset(*s)
+			if syscall.Kill(os.Getpid(), *s) == nil {
+				time.Sleep(time.Second) // it comes at once
+			}
+		}
+		os.Exit(status)
+	}
 }
 
 // privateStdio returns standard input and output, and keeps the rest of the program

@@ -3,7 +3,7 @@ package pmda
 import (
 	"errors"
 	"fmt"
-	"log/slog"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -86,9 +86,10 @@ func (c *command) setDebug(spec string) error {
 	if !ok {
 		return fmt.Errorf("unrecognized debug options specification (%s)", spec)
 	}
-	if len(names) > 0 {
-		c.level = slog.LevelDebug
+	if c.debug == nil {
+		c.debug = map[string]bool{}
 	}
+	maps.Copy(c.debug, pmlog.DebugOn(names))
 	return nil
 }
 

@@ -39,11 +39,11 @@ import (
 // its check callback fails, to PDUs for which no reply is expected; Serve never
 // does.
 func Serve(ctx context.Context, h Handler, rw io.ReadWriter) error {
-	return serve(ctx, h, rw, func() {})
+	return serve(ctx, h, rw, nil, func() {})
 }
 
 // serve is Serve. It calls greeted after the exchange of versions.
-func serve(ctx context.Context, h Handler, rw io.ReadWriter, greeted func()) error {
+func serve(ctx context.Context, h Handler, rw io.ReadWriter, trace *tracer, greeted func()) error {
 	if h == nil {
 		return &OpError{Op: "serve", Err: errors.New("the Handler is nil")}
 	}
@@ -56,7 +56,8 @@ func serve(ctx context.Context, h Handler, rw io.ReadWriter, greeted func()) err
 		defer close(done)
 		interrupt(rw)
 	})
-	s := newSession(h, rw)
+	trace.connected(rw)
+	s := newSession(h, rw, trace)
 	err := s.run(ctx, rw, greeted)
 	s.ready.end()
 	s.endClients()
@@ -80,9 +81,10 @@ func interrupt(rw io.ReadWriter) {
 
 // A session is the agent's side of a connection.
 type session struct {
-	h    Handler
-	log  *slog.Logger
-	conn *pdu.Conn
+	h     Handler
+	log   *slog.Logger
+	trace *tracer // of a Daemon; nil otherwise
+	conn  *pdu.Conn
 
 	clients map[int32]*Client // by slot
 	seq     uint64            // of the latest client
@@ -99,10 +101,12 @@ type session struct {
 	ready      readyNotice
 }
 
-func newSession(h Handler, rw io.ReadWriter) *session {
-	s := &session{h: h, log: loglimit.New(loggerOf(h)), conn: pdu.NewConn(rawconn.New(rw)), clients: map[int32]*Client{}}
+func newSession(h Handler, rw io.ReadWriter, trace *tracer) *session {
+	s := &session{h: h, log: loglimit.New(loggerOf(h)), trace: trace, conn: pdu.NewConn(rawconn.New(rw)), clients: map[int32]*Client{}}
 	s.ready.of, _ = As[Readiness](h)
-	if s.log.Enabled(context.Background(), slog.LevelDebug) {
+	if trace != nil {
+		s.conn.Trace = trace.pdu
+	} else if s.log.Enabled(context.Background(), slog.LevelDebug) {
 		s.conn.Trace = func(out bool, h pdu.Header, _ []byte) {
 			s.log.Debug("PDU", slog.Bool("out", out), slog.String("type", h.Kind.String()), slog.Int("from", int(h.From)), slog.Int("len", h.Len))
 		}
@@ -216,6 +220,7 @@ func (s *session) serveNotice(h pdu.Header, body []byte) {
 		var p pdu.Status
 		if err = p.Decode(body); err == nil {
 			if p.Code == pdu.ErrNotConn {
+				s.trace.ended(h.From)
 				s.endClient(h.From)
 			} else {
 				err = fmt.Errorf("unexpected error: %w", p.Code)

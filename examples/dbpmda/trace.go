@@ -1,9 +1,6 @@
 package main
 
 import (
-	"encoding/binary"
-	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,31 +62,14 @@ func (t *trace) String() string {
 	return strings.Join(names, " ")
 }
 
-// maxTraced is how many words of a PDU are printed.
-const maxTraced = 256
-
-// pdu prints a PDU, if it is to be: the header, and the words of the body as the machine of PCP's tools would read them.
+// pdu prints a PDU, if it is to be.
 func (t *trace) pdu(a *agent, out bool, h pdu.Header, body []byte) {
 	if !t.on["pdu"] {
 		return
 	}
-	var b strings.Builder
+	fd := a.inFD
 	if out {
-		fmt.Fprintf(&b, "[%d]pmXmitPDU: %v fd=%d len=%d", os.Getpid(), h.Kind, a.outFD, h.Len)
-	} else {
-		fmt.Fprintf(&b, "[%d]pmGetPDU: %v fd=%d len=%d from=%d", os.Getpid(), h.Kind, a.inFD, h.Len, h.From)
+		fd = a.outFD
 	}
-	words := []uint32{uint32(h.Len), uint32(h.Kind), uint32(h.From)}
-	for rest := body; len(rest) > 0 && len(words) < maxTraced; {
-		var word [4]byte
-		rest = rest[copy(word[:], rest):]
-		words = append(words, binary.NativeEndian.Uint32(word[:]))
-	}
-	for i, w := range words {
-		if i%8 == 0 {
-			fmt.Fprintf(&b, "\n%03d: ", i)
-		}
-		fmt.Fprintf(&b, "%8x ", w)
-	}
-	t.print("%s\n", b.String())
+	t.print("%s", pmlog.DumpPDU(out, fd, h, body))
 }

@@ -104,6 +104,9 @@ type entry struct {
 // a FIFO would wait for its other end.
 func openEntry(path string) (entry, error) {
 	dir, name := filepath.Split(path)
+	if path == "" {
+		return entry{}, withPath(syscall.ENOENT, path)
+	}
 	if name == "" || name == "." || name == ".." {
 		return entry{}, withPath(errors.New("the path names no file"), path)
 	}

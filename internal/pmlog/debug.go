@@ -30,3 +30,18 @@ func ParseDebug(spec string) (names []string, ok bool) {
 	}
 	return names, true
 }
+
+// DebugOn is the options that the names of ParseDebug stand for: those of a number are the bits of older versions, "all" are
+// all.
+func DebugOn(names []string) map[string]bool {
+	on := map[string]bool{}
+	for _, name := range names {
+		bits, err := strconv.Atoi(name)
+		for i, option := range DebugNames {
+			if name == option || name == "all" || err == nil && i < 32 && bits&(1<<i) != 0 {
+				on[option] = true
+			}
+		}
+	}
+	return on
+}

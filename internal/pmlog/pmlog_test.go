@@ -1,6 +1,7 @@
 package pmlog_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/internal/pmlog"
+	"github.com/pcp-go/pcp/pdu"
 )
 
 func TestLines(t *testing.T) {
@@ -81,6 +83,45 @@ func TestParseDebug(t *testing.T) {
 		if ok != tt.ok || !cmp.Equal(names, tt.names) {
 			t.Errorf("ParseDebug(%q) = %q, %v; want %q, %v", tt.spec, names, ok, tt.names, tt.ok)
 		}
+	}
+}
+
+func TestDebugOn(t *testing.T) {
+	first := pmlog.DebugNames[:32] // those with bits
+	for spec, want := range map[string][]string{
+		"": nil, "0": nil, "pdu": {"pdu"}, "attr,pdu": {"attr", "pdu"}, "1": {"pdu"}, "32769": {"libpmda", "pdu"},
+		"-1": first, "-2147483648": first[31:], "all": pmlog.DebugNames,
+	} {
+		names, ok := pmlog.ParseDebug(spec)
+		on := map[string]bool{}
+		for _, name := range want {
+			on[name] = true
+		}
+		if diff := cmp.Diff(on, pmlog.DebugOn(names)); diff != "" || !ok {
+			t.Errorf("%q (-want +got):\n%s", spec, diff)
+		}
+	}
+}
+
+func TestDumpPDU(t *testing.T) {
+	h := pdu.Header{Len: 47, Kind: pdu.KindInstance, From: -1}
+	body := []byte("abcdefghijklmnopqrstuvwxyz012345678")
+	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
+		t.Skip("the words below are those of the other order of bytes")
+	}
+	want := fmt.Sprintf("[%d]pmXmitPDU: INSTANCE fd=3 len=47\n", os.Getpid()) +
+		"000:       2f     7007 ffffffff 64636261 68676665 6c6b6a69 706f6e6d 74737271 \n" +
+		"008: 78777675 31307a79 35343332 7e383736 \n"
+	if diff := cmp.Diff(want, pmlog.DumpPDU(true, 3, h, body)); diff != "" {
+		t.Errorf("sent (-want +got):\n%s", diff)
+	}
+	h.From = 7
+	if got := pmlog.DumpPDU(false, 4, h, body); !strings.HasSuffix(got, " 7e383736 \n") {
+		t.Errorf("received: %q", got)
+	}
+	if got := pmlog.DumpPDU(false, 4, h, make([]byte, 1<<20)); !strings.Contains(got, "]pmGetPDU: INSTANCE fd=4 len=47 from=7\n") ||
+		strings.Count(got, "\n") != 33 {
+		t.Errorf("received: %d lines in %q...", strings.Count(got, "\n"), got[:100])
 	}
 }
 
