@@ -163,15 +163,22 @@ func (a *Agent) helpSource() []byte {
 		if err1 != nil && err2 != nil {
 			return
 		}
-		fmt.Fprintf(&b, "@ %s %s\n", key, strings.ReplaceAll(line, "\n", " "))
+		line, rest := splitLine("@ "+key+" "+strings.ReplaceAll(line, "\n", " "), len("@ "+key))
+		b.WriteString(line + "\n")
+		if rest != "" {
+			help = strings.TrimSuffix(rest+"\n"+help, "\n")
+		}
 		if help == "" {
 			return
 		}
 		for l := range strings.SplitSeq(help, "\n") {
-			if strings.HasPrefix(l, "#") || strings.HasPrefix(l, "@") {
-				l = " " + l // it would be a comment, or an entry
+			for more := true; more; more = l != "" {
+				if strings.HasPrefix(l, "#") || strings.HasPrefix(l, "@") {
+					l = " " + l // it would be a comment, or an entry
+				}
+				line, l = splitLine(l, 0)
+				b.WriteString(line + "\n")
 			}
-			b.WriteString(l + "\n")
 		}
 	}
 	t := a.snapshot()
@@ -188,6 +195,29 @@ func (a *Agent) helpSource() []byte {
 	return b.Bytes()
 }
 
+// maxHelpLine is how long a line of a help source may be: newhelp(1) splits longer ones anywhere, and warns.
+const maxHelpLine = 126
+
+// splitLine splits what is too long for a line between words, after its beginning. A
+// word that is too long stays whole.
+func splitLine(s string, beginning int) (line, rest string) {
+	if len(s) <= maxHelpLine {
+		return s, ""
+	}
+	for beginning < len(s) && s[beginning] == ' ' {
+		beginning++
+	}
+	at := strings.LastIndexByte(s[:maxHelpLine+1], ' ')
+	if at <= beginning {
+		n := strings.IndexByte(s[beginning:], ' ')
+		if n < 0 {
+			return s, ""
+		}
+		at = beginning + n
+	}
+	return s[:at], strings.TrimLeft(s[at:], " ")
+}
+
 // script is a script of PCP's kind that does one thing.
 func (a *Agent) script(do string, roots []string) []byte {
 	s := "#!/bin/sh\n" +
@@ -200,7 +230,11 @@ func (a *Agent) script(do string, roots []string) []byte {
 	if a.StartsNotReady {
 		s += "ipc_prot=\"binary notready\"\n"
 	}
-	return []byte(s + "\npmdaSetup\n" + do + "\nexit\n")
+	s += "\npmdaSetup\n" + do + "\n"
+	if do == "pmdaRemove" {
+		s += "rm -f help.dir help.pag\n" // which pmdaInstall has made
+	}
+	return []byte(s + "exit\n")
 }
 
 // export prints or writes the files.
@@ -221,7 +255,7 @@ func (d *Daemon) export(c *command, p process) error {
 		_, err := p.stdout.Write(files[i].Data)
 		return err
 	}
-	if err := d.Agent.install(c.install, files); err != nil {
+	if err := d.install(c.install, files); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(p.stdout, "Installed in %s. Next, as root: cd %[1]s && ./Install\n", c.install)
@@ -229,16 +263,21 @@ func (d *Daemon) export(c *command, p process) error {
 }
 
 // install writes the files, and the program that runs, into a directory.
-func (a *Agent) install(dir string, files []InstallFile) error {
+func (d *Daemon) install(dir string, files []InstallFile) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
 	}
-	if filepath.Base(dir) != a.Name {
-		return fmt.Errorf("--install %s: PCP's scripts want the directory to be called %s", dir, a.Name)
+	if filepath.Base(dir) != d.Agent.Name {
+		return fmt.Errorf("--install %s: PCP's scripts want the directory to be called %s", dir, d.Agent.Name)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
+	}
+	for _, f := range d.Files {
+		if _, err := os.Lstat(filepath.Join(dir, f.Name)); err != nil {
+			files = append(files, f)
+		}
 	}
 	for _, f := range files {
 		mode := os.FileMode(0o644)
@@ -258,7 +297,7 @@ func (a *Agent) install(dir string, files []InstallFile) error {
 		return err
 	}
 	defer program.Close()
-	return replaceFile(filepath.Join(dir, "pmda"+a.Name), program, 0o755)
+	return replaceFile(filepath.Join(dir, "pmda"+d.Agent.Name), program, 0o755)
 }
 
 // replaceFile writes a file in one step: a program that runs cannot be written

@@ -2,6 +2,7 @@ package pmda_test
 
 import (
 	"context"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -87,7 +88,7 @@ Only
 long.
 `)},
 		{Name: "Install", Data: []byte(installScript), Script: true},
-		{Name: "Remove", Data: []byte(strings.Replace(installScript, "pmdaInstall", "pmdaRemove", 1)), Script: true},
+		{Name: "Remove", Data: []byte(strings.Replace(installScript, "pmdaInstall", "pmdaRemove\nrm -f help.dir help.pag", 1)), Script: true},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
@@ -128,6 +129,52 @@ func TestInstallFilesRefuses(t *testing.T) {
 	} {
 		if files, err := a.InstallFiles(); err == nil || !strings.Contains(err.Error(), want) || files != nil {
 			t.Errorf("error %v, want one with %q; %d files", err, want, len(files))
+		}
+	}
+}
+
+// TestInstallFilesLongTexts: no line of the help source is too long for newhelp(1), unless a single word is.
+func TestInstallFilesLongTexts(t *testing.T) {
+	words := strings.TrimSpace(strings.Repeat("words ", 30))
+	long := strings.Repeat("x", 150)
+	a := &pmda.Agent{Name: "a", Domain: 18}
+	pmda.Register(a, pmda.Metric[int32]{Name: "a.one", Text: words, Value: zero})
+	pmda.Register(a, pmda.Metric[int32]{Name: "a.two", Text: words, Help: words + "\n\n#" + words, Value: zero})
+	pmda.Register(a, pmda.Metric[int32]{Name: "a.word", Text: long, Help: long + " " + long, Value: zero})
+	files, err := a.InstallFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := func(n int) string { return strings.TrimSpace(strings.Repeat("words ", n)) }
+	want := "@ a.one " + n(19) + "\n" + n(11) + "\n" +
+		"@ a.two " + n(19) + "\n" + n(11) + "\n" + n(21) + "\n" + n(9) + "\n\n #" + n(20) + "\n" + n(10) + "\n" +
+		"@ a.word " + long + "\n" + long + "\n" + long + "\n"
+	for _, f := range files {
+		if diff := cmp.Diff(want, string(f.Data)); f.Name == "help" && diff != "" {
+			t.Errorf("help source (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// TestRunInstallFiles: --install adds the program's own files, but for those that there are.
+func TestRunInstallFiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "clock")
+	d := pmda.Daemon{Agent: clockAgent(), Files: []pmda.InstallFile{
+		{Name: "clock.conf", Data: []byte("default\n")}, {Name: "adjust", Data: []byte("#!/bin/sh\n"), Script: true}}}
+	for _, want := range []string{"default\n", "changed\n"} {
+		var errs strings.Builder
+		if status := d.Run(t.Context(), []string{"x", "--install", dir}, nil, io.Discard, &errs); status != 0 {
+			t.Fatalf("status %d, %s", status, &errs)
+		}
+		path := filepath.Join(dir, "clock.conf")
+		if b, err := os.ReadFile(path); err != nil || string(b) != want {
+			t.Errorf("%v, %q, want %q", err, b, want)
+		}
+		if st, err := os.Stat(filepath.Join(dir, "adjust")); err != nil || st.Mode().Perm()&0o111 == 0 && runtime.GOOS != "windows" {
+			t.Errorf("%v, mode %v", err, st.Mode())
+		}
+		if err := os.WriteFile(path, []byte("changed\n"), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -62,6 +62,9 @@ type Daemon struct {
 	// HelpOption says that there is an option -h, which names the file to use instead
 	// of HelpPath.
 	HelpOption bool
+	// Files are further files for --install, such as a configuration. One that exists
+	// in the directory stays as it is.
+	Files []InstallFile
 	// Options are further options. One with the letter of another that all agents have takes
 	// its place.
 	Options []Option

@@ -1,6 +1,7 @@
 package pmda
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -52,15 +53,16 @@ func (t *tracer) agent(a *Agent) {
 	if !t.is("libpmda") {
 		return
 	}
-	tables := a.snapshot()
-	indoms := 0
-	for range tables.indoms.all() {
-		indoms++
+	indoms := map[pdu.InDom]bool{}
+	for _, id := range a.Namespace().All() {
+		if d, err := a.Desc(context.Background(), &Request{Client: NewClient(0, 0)}, id); err == nil && d.InDom != pdu.NoInDom {
+			indoms[d.InDom] = true
+		}
 	}
 	for _, line := range []struct {
 		name  string
 		value any
-	}{{"name", t.program}, {"domain", a.Domain}, {"num metrics", tables.tree.Len()}, {"num indom", indoms}} {
+	}{{"name", t.program}, {"domain", a.Domain}, {"num metrics", a.Namespace().Len()}, {"num indom", len(indoms)}} {
 		t.log.Info(fmt.Sprintf("%-11s = %v", line.name, line.value))
 	}
 }

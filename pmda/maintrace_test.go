@@ -88,7 +88,6 @@ instance 253.0 1
 instance 253.0 "red"
 instance 253.9
 store simple.numfetch "42"
-store simple.time.user "1"
 name 253.0.0
 pmid simple.numfetch
 label context
@@ -98,6 +97,7 @@ label indom 253.0
 label instances 253.0
 attr "username" "me"
 attr "userid" "17"
+desc simple.color
 quit
 `
 

@@ -18,6 +18,7 @@ import (
 
 func main() {
 	dir := filepath.Join(cmp.Or(os.Getenv("PCP_PMDAS_DIR"), "/var/lib/pcp/pmdas"), "simple")
-	d := pmda.Daemon{Agent: simple.New(filepath.Join(dir, "simple.conf")), Log: "simple.log", HelpPath: filepath.Join(dir, "help")}
+	d := pmda.Daemon{Agent: simple.New(filepath.Join(dir, "simple.conf")), Log: "simple.log", HelpPath: filepath.Join(dir, "help"),
+		Files: []pmda.InstallFile{{Name: "simple.conf", Data: []byte("sec,min,hour\n")}}}
 	d.Main()
 }
