@@ -1,6 +1,9 @@
 package main
 
 import (
+	"encoding/binary"
+	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,14 +65,31 @@ func (t *trace) String() string {
 	return strings.Join(names, " ")
 }
 
-// pdu prints a PDU, if it is to be.
+// maxTraced is how many words of a PDU are printed.
+const maxTraced = 256
+
+// pdu prints a PDU, if it is to be: the header, and the words of the body as the machine of PCP's tools would read them.
 func (t *trace) pdu(a *agent, out bool, h pdu.Header, body []byte) {
 	if !t.on["pdu"] {
 		return
 	}
-	fd := a.inFD
+	var b strings.Builder
 	if out {
-		fd = a.outFD
+		fmt.Fprintf(&b, "[%d]pmXmitPDU: %v fd=%d len=%d", os.Getpid(), h.Kind, a.outFD, h.Len)
+	} else {
+		fmt.Fprintf(&b, "[%d]pmGetPDU: %v fd=%d len=%d from=%d", os.Getpid(), h.Kind, a.inFD, h.Len, h.From)
 	}
-	t.print("%s", pmlog.DumpPDU(out, fd, h, body))
+	words := []uint32{uint32(h.Len), uint32(h.Kind), uint32(h.From)}
+	for rest := body; len(rest) > 0 && len(words) < maxTraced; {
+		var word [4]byte
+		rest = rest[copy(word[:], rest):]
+		words = append(words, binary.NativeEndian.Uint32(word[:]))
+	}
+	for i, w := range words {
+		if i%8 == 0 {
+			fmt.Fprintf(&b, "\n%03d: ", i)
+		}
+		fmt.Fprintf(&b, "%8x ", w)
+	}
+	t.print("%s\n", b.String())
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// DebugNames are the debug options of PCP 6.0.3, in the order of pmdbg(1); the bits of the numbers of older versions are the first 32.
+// DebugNames are the debug options of PCP 6.0.3, in the order of pmdbg(1).
 var DebugNames = strings.Fields(`pdu fetch profile value context indom pdubuf log logmeta optfetch af appl0 appl1 appl2
 	pmns libpmda timecontrol pmc derive lock interp config pmapi fault auth discovery attr http desperate deprecated exec
 	labels series libweb alloc services appl3 appl4 appl5 access qa search query compress dev0 dev1 dev2 pmlc appl6 appl7
@@ -31,17 +31,35 @@ func ParseDebug(spec string) (names []string, ok bool) {
 	return names, true
 }
 
-// DebugOn is the options that the names of ParseDebug stand for: those of a number are the bits of older versions, "all" are
-// all.
+// DebugOn is the options that the names of ParseDebug stand for: "all" are all, and a number is the sum of the bits that those up
+// to http had in older versions, and desperate.
 func DebugOn(names []string) map[string]bool {
 	on := map[string]bool{}
+	set := func(options []string) {
+		for _, o := range options {
+			on[o] = true
+		}
+	}
 	for _, name := range names {
 		bits, err := strconv.Atoi(name)
-		for i, option := range DebugNames {
-			if name == option || name == "all" || err == nil && i < 32 && bits&(1<<i) != 0 {
-				on[option] = true
+		switch {
+		case name == "all":
+			set(DebugNames)
+		case err != nil:
+			set([]string{name})
+		default:
+			for i, o := range DebugNames[:slices.Index(DebugNames, "http")+1] {
+				if bits&(1<<i) != 0 {
+					set([]string{o})
+				}
+			}
+			if bits&desperateBit != 0 {
+				set([]string{"desperate"})
 			}
 		}
 	}
 	return on
 }
+
+// desperateBit is the bit of the option desperate.
+const desperateBit = 1 << 30
