@@ -66,7 +66,7 @@ type Daemon struct {
 	// in the directory stays as it is.
 	Files []InstallFile
 	// Options are further options. One with the letter of another that all agents have takes
-	// its place.
+	// its place; but D sets the debug options too.
 	Options []Option
 	// Operands, if not nil, is called with the arguments that are no options; else they
 	// are ignored, as by C agents.

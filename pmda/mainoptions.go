@@ -1,6 +1,7 @@
 package pmda
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -31,7 +32,11 @@ func (d *Daemon) generalOptions(c *command) []getopt.Option {
 		return slices.ContainsFunc(d.Options, func(own Option) bool { return own.Short == o.Short })
 	})
 	for _, o := range d.Options {
-		opts = append(opts, getopt.Option{Short: o.Short, Long: o.Long, Arg: o.Arg, Help: o.Help, Set: o.Set})
+		set := o.Set
+		if o.Short == 'D' { // which means the same to all that there is in a program
+			set = func(v string) error { return cmp.Or(c.setDebug(v), o.Set(v)) }
+		}
+		opts = append(opts, getopt.Option{Short: o.Short, Long: o.Long, Arg: o.Arg, Help: o.Help, Set: set})
 	}
 	slices.SortStableFunc(opts, func(a, b getopt.Option) int { return int(a.Short|0x20) - int(b.Short|0x20) })
 	opts = append(opts, getopt.Option{Short: '?', Long: "help", Help: "show this usage message and exit", Set: getopt.Usage})

@@ -73,6 +73,18 @@ pmdaLabel: InDom 251.0 instance labels request
 	}
 }
 
+// TestTraceBesides: a program's own option -D gets the options too.
+func TestTraceBesides(t *testing.T) {
+	got := ""
+	d := pmda.Daemon{Agent: clockAgent(), Options: []pmda.Option{{Short: 'D', Long: "debug", Arg: "SPEC", Help: "set debug options",
+		Set: func(v string) error { got = v; return nil }}}}
+	r := run(t, &d, strings.NewReader(""), io.Discard, "-D", "libpmda")
+	r.end(0)
+	if log := r.stderr.Take(); got != "libpmda" || !strings.Contains(log, "Info: name        = clock\n") {
+		t.Errorf("it gets %q; log:\n%s", got, log)
+	}
+}
+
 // traceScript has dbpmda ask an agent for all sorts of things.
 const traceScript = `open pipe ./pmdasimple -d 253 -l LOG -D OPTION
 getdesc off
