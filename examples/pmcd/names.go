@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/pcp-go/pcp/pmns"
 )
@@ -11,6 +13,7 @@ import (
 // A nameFile is a PMNS file.
 type nameFile struct {
 	path   string // empty for that of PCP
+	varDir string // PCP_VAR_DIR, which pcp.conf may say alone
 	loader pmns.Loader
 	info   os.FileInfo // of the file when it was read
 }
@@ -23,7 +26,7 @@ func (n *nameFile) load(wanted bool) (*pmns.Tree, error) {
 	if path := n.file(); path != "" {
 		n.info, _ = os.Stat(path)
 	}
-	tree, err := n.loader.Load(n.path)
+	tree, err := n.loader.Load(n.file())
 	if err != nil {
 		return nil, fmt.Errorf("cannot load the name space: %w\nmend it, or name another with -n", err)
 	}
@@ -34,7 +37,7 @@ func (n *nameFile) file() string {
 	if n.path != "" {
 		return n.path
 	}
-	return pmns.DefaultFile()
+	return cmp.Or(os.Getenv("PMNS_DEFAULT"), filepath.Join(n.varDir, "pmns", "root"))
 }
 
 // reload is load if the file has changed; else it returns nil.

@@ -21,7 +21,7 @@ func (d *daemon) serve(out io.Writer) error {
 	if d.config != "" && d.envPorts != "" {
 		fmt.Fprintf(out, "Warning: nports=%d from PMCD_PORT=%s in environment\n", len(d.ports), d.envPorts)
 	}
-	names := &nameFile{path: d.names, loader: pmns.Loader{Unique: d.unique}}
+	names := &nameFile{path: d.names, varDir: d.conf.Get("PCP_VAR_DIR"), loader: pmns.Loader{Unique: d.unique}}
 	tree, err := names.load(d.config != "")
 	if err != nil {
 		return err
