@@ -15,7 +15,7 @@ import (
 
 var installed = flag.String("installed", "simple", "the agents of examples that TestInteropInstall installs, separated by commas: simple,trivial,mmv,trace,linux")
 
-// TestInteropInstall lets PCP's scripts install agents and remove them, in a PCP of the test's own.
+// TestInteropInstall lets PCP's scripts install agents and remove them, in a PCP of the test's own whose pmcd is C's or ours.
 func TestInteropInstall(t *testing.T) {
 	for _, tt := range []struct {
 		agent, program string
@@ -31,7 +31,15 @@ func TestInteropInstall(t *testing.T) {
 		if !strings.Contains(","+*installed+",", ","+tt.agent+",") {
 			continue
 		}
-		t.Run(tt.agent, func(t *testing.T) { testInstall(t, tt.agent, tt.program, strings.Fields(tt.metrics), tt.want) })
+		for name, pmcd := range map[string]string{"C": "", "Go": "./examples/pmcd"} {
+			t.Run(tt.agent+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				if pmcd != "" {
+					pmcd = pcptest.Build(t, pmcd)
+				}
+				testInstall(t, pcptest.NewRoot(t, pmcd), tt.agent, tt.program, strings.Fields(tt.metrics), tt.want)
+			})
+		}
 	}
 }
 
@@ -45,8 +53,7 @@ simple.color
     inst [2 or "blue"] value 201
 `
 
-func testInstall(t *testing.T, agent, program string, metrics []string, want string) {
-	root := pcptest.NewRoot(t)
+func testInstall(t *testing.T, root *pcptest.Root, agent, program string, metrics []string, want string) {
 	before := root.Files()
 	dir := filepath.Join(root.Dir, "pmdas", agent)
 	program = pcptest.Build(t, "./examples/"+program)

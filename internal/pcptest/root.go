@@ -14,6 +14,7 @@ type Root struct {
 	*Process // the pmcd that runs
 	Dir      string
 	t        testing.TB
+	program  string
 	env      []string
 	port     int
 }
@@ -52,12 +53,16 @@ case $1 in
 esac
 `
 
-// NewRoot makes a Root and starts its pmcd. Both end with the test.
-func NewRoot(t testing.TB) *Root {
+// NewRoot makes a Root and starts its pmcd: a program that takes the options of PCP's, which it is if program is empty. Both end
+// with the test.
+func NewRoot(t testing.TB, program string) *Root {
 	t.Helper()
 	Need(t, "pmcd", "pmnsmerge", "pmnsadd", "pmprobe", "newhelp", "/etc/pcp.env", "/proc/self/stat")
 	dir := ShortDir(t)
-	r := &Root{Dir: dir, t: t, port: FreePort(t)}
+	if program == "" {
+		program = Tool(t, "pmcd")
+	}
+	r := &Root{Dir: dir, t: t, program: program, port: FreePort(t)}
 	for _, sub := range []string{"etc", "bin", "rc", "var/pmns", "var/config", "pmdas", "run", "log/pmcd", "tmp"} {
 		if err := os.MkdirAll(r.path(sub), 0o755); err != nil {
 			t.Fatal(err)
@@ -104,13 +109,13 @@ func (r *Root) Restart() {
 	if r.Process != nil {
 		r.Stop()
 	}
-	args := []string{"-f", "-A", "-q", timeoutSeconds, "-t", timeoutSeconds, "-s", r.path("run/pmcd.socket"), "-l", r.path("log/pmcd/pmcd.log")}
+	args := []string{"-f", "-A", "-q", timeoutSeconds, "-t", timeoutSeconds, "-s", r.path("run/pmcd.socket"), "-c", r.path("etc/pmcd.conf"), "-l", r.path("log/pmcd/pmcd.log")}
 	if u, other := otherThanRoot(); other {
 		args = append(args, "-U", u.Username)
 	} else {
 		args = append(args, "-U", "root")
 	}
-	r.Process = Start(r.t, Daemon{Path: Tool(r.t, "pmcd"), Args: args, Env: r.env, Dir: r.path("log/pmcd"), Addr: "localhost:" + strconv.Itoa(r.port), Greets: true})
+	r.Process = Start(r.t, Daemon{Path: r.program, Args: args, Env: r.env, Dir: r.path("log/pmcd"), Addr: "localhost:" + strconv.Itoa(r.port), Greets: true})
 	writeFile(r.t, r.path("run/pmcd.pid"), strconv.Itoa(r.PID())+"\n")
 }
 
