@@ -19,6 +19,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdatest"
 )
 
 // A source is what a Cached of the tests reads: each reading takes a while, and gives the next number or fails.
@@ -424,6 +425,18 @@ func TestCachedNotServed(t *testing.T) {
 	if got := log.String(); !strings.Contains(got, "the Agent is not served") {
 		t.Errorf("logged %q", got)
 	}
+}
+
+// TestCachedContract holds an agent with a Cached to what collectors expect of agents.
+func TestCachedContract(t *testing.T) {
+	var log pcptest.LogBuffer
+	c := &pmda.Cached[int]{Every: time.Millisecond, Read: func(context.Context) (int, error) { return 1, nil }}
+	a := cachedAgent(t, c, &log)
+	if err := c.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer a.BeginServing()()
+	pmdatest.Run(t, a)
 }
 
 // TestCachedStop: a Cached that is stopped reads no more, whoever serves its agent.
