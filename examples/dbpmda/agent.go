@@ -5,14 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/dso"
+	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/remote"
@@ -208,6 +212,7 @@ func servicePort(service string) (int, error) {
 
 // openDSO runs an agent of this program; or the daemon that stands beside a shared object, which Go cannot load.
 func (d *debugger) openDSO(file, entry string, domain pdu.Domain) {
+	embedded := dso.Agents(new(pcpconf.Conf))
 	if make := embedded[entry]; make != nil {
 		h, err := make(domain)
 		if err == nil {
@@ -242,7 +247,7 @@ func (d *debugger) openDSO(file, entry string, domain pdu.Domain) {
 		d.startAgent(&agent{name: file, dso: true, outFD: 4, inFD: 5}, daemon, args)
 	default:
 		d.printf("Error attaching DSO %q\nthis program loads no shared objects: run the agent as a daemon (open pipe), or open one of %s\n\n",
-			file, strings.Join(embeddedNames(), ", "))
+			file, strings.Join(slices.Sorted(maps.Keys(embedded)), ", "))
 	}
 }
 

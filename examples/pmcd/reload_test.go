@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pcp-go/pcp/examples/internal/dso"
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/pmda/collector"
 )
@@ -45,7 +46,7 @@ func TestReload(t *testing.T) {
 	}
 	write(names.path, "root {\n}\n")
 	var log bytes.Buffer
-	srv := &collector.Server{DSO: embedded(conf), Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	srv := &collector.Server{DSO: dso.Agents(conf), Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	defer srv.Close()
 	for _, test := range []struct {
 		name, text string

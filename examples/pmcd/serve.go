@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/pcp-go/pcp/examples/internal/dso"
 	"github.com/pcp-go/pcp/internal/loglimit"
 	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pmda/collector"
@@ -79,7 +80,7 @@ func (d *daemon) newServer(out io.Writer, names *pmns.Tree) *collector.Server {
 	}
 	srv := &collector.Server{
 		Logger: pmlog.New(out, "pmcd", level), Names: names, Hostname: d.hostname, Timeout: d.timeout,
-		AgentHelloTimeout: d.hello, MaxPDU: d.maxPDU, NoRestart: d.noRestart, Trace: d.trace, DSO: embedded(d.conf),
+		AgentHelloTimeout: d.hello, MaxPDU: d.maxPDU, NoRestart: d.noRestart, Trace: d.trace, DSO: dso.Agents(d.conf),
 	}
 	if d.cfg.conf != nil {
 		srv.TmpDir, srv.RunDir = d.conf.Get("PCP_TMP_DIR"), d.conf.Get("PCP_RUN_DIR")

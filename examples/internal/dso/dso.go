@@ -1,0 +1,56 @@
+// Package dso has the agents that the examples run in their own process where PCP loads a shared object.
+package dso
+
+import (
+	"path/filepath"
+
+	"github.com/pcp-go/pcp/examples/internal/simple"
+	"github.com/pcp-go/pcp/examples/internal/trivial"
+	"github.com/pcp-go/pcp/internal/pcpconf"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdago"
+	"github.com/pcp-go/pcp/pmda/pmdalinux"
+	"github.com/pcp-go/pcp/pmda/pmdammv"
+)
+
+// Agents are the agents by the names of the initialisation routines that PCP's have. The domain 0 is the agent's own.
+func Agents(conf *pcpconf.Conf) map[string]func(domain pdu.Domain) (pmda.Handler, error) {
+	return map[string]func(domain pdu.Domain) (pmda.Handler, error){
+		"simple_init": func(domain pdu.Domain) (pmda.Handler, error) {
+			return inDomain(simple.New(filepath.Join(conf.Get("PCP_PMDAS_DIR"), "simple", "simple.conf")), domain), nil
+		},
+		"trivial_init": func(domain pdu.Domain) (pmda.Handler, error) {
+			return inDomain(trivial.New(), domain), nil
+		},
+		"go_init": func(domain pdu.Domain) (pmda.Handler, error) {
+			return inDomain(pmdago.New(pmdago.Options{}), domain), nil
+		},
+		"linux_init": func(domain pdu.Domain) (pmda.Handler, error) {
+			a, err := pmdalinux.New(pmdalinux.Options{})
+			if err != nil {
+				return nil, err
+			}
+			return inDomain(a, domain), nil
+		},
+		"mmv_init":     mappedValues(conf, pmdammv.Name, pmdammv.Domain),
+		"pmproxy_init": mappedValues(conf, pmdammv.PMProxyName, pmdammv.PMProxyDomain),
+	}
+}
+
+func inDomain(a *pmda.Agent, domain pdu.Domain) *pmda.Agent {
+	if domain != 0 {
+		a.Domain = domain
+	}
+	return a
+}
+
+// mappedValues makes the agent of the MMV files in one of PCP's directories for such files.
+func mappedValues(conf *pcpconf.Conf, name string, own pdu.Domain) func(domain pdu.Domain) (pmda.Handler, error) {
+	return func(domain pdu.Domain) (pmda.Handler, error) {
+		if domain == 0 {
+			domain = own
+		}
+		return pmdammv.New(pmdammv.Options{Name: name, Domain: domain, Dir: filepath.Join(conf.Get("PCP_TMP_DIR"), name)}), nil
+	}
+}
