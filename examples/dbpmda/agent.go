@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -33,6 +34,7 @@ type agent struct {
 	conn     *pdu.Conn
 	stream   remote.Stream
 	broken   error  // why no further PDU can be read; nil if one can
+	selects  bool   // it has been told of a selection
 	wait     func() // until an embedded agent has ended; nil otherwise
 
 	outFD, inFD int // the descriptors that a program has for the agent, in messages
@@ -213,23 +215,15 @@ func servicePort(service string) (int, error) {
 // openDSO runs an agent of this program; or the daemon that stands beside a shared object, which Go cannot load.
 func (d *debugger) openDSO(file, entry string, domain pdu.Domain) {
 	embedded := dso.Agents(new(pcpconf.Conf))
-	if make := embedded[entry]; make != nil {
-		h, err := make(domain)
-		if err == nil {
-			err = h.Err()
-		}
-		if err != nil {
-			d.warn("Error attaching DSO %q\n%v\n", file, err)
-			return
-		}
-		d.closeAgent()
-		d.serveEmbedded(file, h)
+	if start := embedded[entry]; start != nil {
+		d.openEmbedded(file, entry, domain, start)
 		return
 	}
 	if _, err := os.Stat(file); err != nil {
 		d.warn("opendso: %s: %v\n", file, pdu.FromError(err))
 		return
 	}
+	d.closeAgent()
 	base, isAgent := strings.CutPrefix(strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)), "pmda_")
 	daemon := filepath.Join(filepath.Dir(file), "pmda"+base)
 	if !filepath.IsAbs(daemon) {
@@ -239,10 +233,9 @@ func (d *debugger) openDSO(file, entry string, domain pdu.Domain) {
 	case isAgent && entry != base+"_init":
 		d.printf("Error: couldn't find init function %q in DSO %q\n", entry, file)
 	case isAgent && err == nil:
-		d.closeAgent()
 		args := []string{"-d", strconv.Itoa(int(domain))}
-		if os.Geteuid() == 0 { // like a shared object, it is who this program is
-			args = append(args, "-U", "root")
+		if u, err := user.Current(); err == nil { // like a shared object, it is who this program is
+			args = append(args, "-U", u.Username)
 		}
 		d.startAgent(&agent{name: file, dso: true, outFD: 4, inFD: 5}, daemon, args)
 	default:
@@ -251,8 +244,26 @@ func (d *debugger) openDSO(file, entry string, domain pdu.Domain) {
 	}
 }
 
-// serveEmbedded opens an agent that runs within this program.
-func (d *debugger) serveEmbedded(name string, h pmda.Handler) {
+// dsoInterface is the version of the interface of shared objects that messages show.
+const dsoInterface = 7
+
+// openEmbedded opens an agent that runs within this program.
+func (d *debugger) openEmbedded(file, entry string, domain pdu.Domain, start func(pdu.Domain) (pmda.Handler, error)) {
+	h, err := start(domain)
+	if err == nil {
+		err = h.Err()
+	}
+	if err != nil {
+		d.warn("Error attaching DSO %q\n%v\n", file, err)
+		return
+	}
+	d.closeAgent()
+	domain = h.Info().Domain
+	if d.trace.on["pdu"] {
+		d.warn("DSO init %s->%p() domain=%d challenge: pmda_interface=0xff pmapi_version=%d\n", entry, start, d.dsoDomain, pdu.ProtocolVersion)
+		d.warn("DSO has domain=%d pmda_interface=%d pmapi_version=%d\n", domain, dsoInterface, pdu.ProtocolVersion)
+	}
+	d.dsoDomain = domain
 	ours, its := net.Pipe()
 	ended := make(chan error, 1)
 	go func() {
@@ -261,8 +272,8 @@ func (d *debugger) serveEmbedded(name string, h pmda.Handler) {
 	}()
 	wait := func() {
 		if err := <-ended; err != nil {
-			d.warn("%s: %v\n", name, err)
+			d.warn("%s: %v\n", file, err)
 		}
 	}
-	d.newAgent(&agent{name: name, dso: true, embedded: true, domain: h.Info().Domain, wait: wait}, ours)
+	d.newAgent(&agent{name: file, dso: true, embedded: true, domain: domain, wait: wait}, ours)
 }

@@ -27,6 +27,8 @@ type debugger struct {
 	selected  bool // selection has changed since the agent was told
 	timeout   int  // seconds that an agent has to send its version
 
+	dsoDomain pdu.Domain // of the shared object that was opened last
+
 	timer, getDesc, getNames bool
 	trace                    trace
 }
@@ -116,7 +118,7 @@ func (d *debugger) status() {
 		row("PMDA:", a.name)
 		if a.embedded {
 			row("Connection:", "dso")
-			row("DSO Interface Version:", 7)
+			row("DSO Interface Version:", dsoInterface)
 		} else {
 			row("Connection:", fmt.Sprintf("daemon (pid: %d)", a.pid))
 		}

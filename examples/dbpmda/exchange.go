@@ -126,11 +126,18 @@ func (d *debugger) sendProfile() outcome {
 		return answered
 	}
 	d.out.Flush()
+	o := d.writeProfile()
+	if o == answered {
+		d.selected, d.agent.selects = false, true
+	}
+	return o
+}
+
+func (d *debugger) writeProfile() outcome {
 	if err := d.agent.conn.Write(0, pdu.SetProfile{Profile: d.selection.profile()}); err != nil {
 		d.printf("Error: __pmSendProfile() failed: %v\n", pdu.FromError(err))
 		return failed
 	}
-	d.selected = false
 	return answered
 }
 

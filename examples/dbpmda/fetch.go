@@ -69,9 +69,13 @@ func (d *debugger) fetchValues(ids []pdu.PMID) outcome {
 			descs = append(descs, desc)
 		}
 	}
+	if d.selected {
+		d.trace.method(d.agent, "profile")
+	}
 	if o := d.sendProfile(); o != answered {
 		return o
 	}
+	d.trace.method(d.agent, "fetch")
 	var r rawResult
 	o := d.ask(fetchRequest, pdu.Fetch{PMIDs: ids}, &r)
 	if o == answered {
@@ -83,7 +87,7 @@ func (d *debugger) fetchValues(ids []pdu.PMID) outcome {
 
 // traceResult prints a result on standard error, if PDUs are traced.
 func (d *debugger) traceResult(r *rawResult) {
-	if !d.trace.on["pdu"] || d.agent.embedded {
+	if !d.trace.on["pdu"] || d.agent.dso {
 		return
 	}
 	out := d.out

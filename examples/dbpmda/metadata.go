@@ -18,12 +18,16 @@ func (d *debugger) desc(id pdu.PMID) {
 		desc, o := d.descriptor(id)
 		if o == answered {
 			d.printDesc(desc)
+			if d.agent.dso && d.trace.on["pdu"] {
+				d.printDesc(desc)
+			}
 		}
 		return o
 	})
 }
 
 func (d *debugger) descriptor(id pdu.PMID) (pdu.Desc, outcome) {
+	d.trace.method(d.agent, "desc")
 	var reply pdu.DescReply
 	o := d.ask(descRequest, pdu.DescReq{PMID: id}, &reply)
 	return reply.Desc, o
@@ -44,6 +48,7 @@ func (d *debugger) instance(r pdu.InstanceReq) {
 	}
 	d.printf("pmInDom: %v\n", r.InDom)
 	d.timed(func() outcome {
+		d.trace.method(d.agent, "instance")
 		var reply pdu.InstanceReply
 		o := d.ask(instanceRequest, r, &reply)
 		if o != answered {
@@ -100,8 +105,12 @@ func (d *debugger) label(header string, r pdu.LabelReq) {
 		d.printf("%s\n", header)
 	}
 	d.timed(func() outcome {
-		if r.Class == pdu.LabelInstances && !d.agent.dso {
+		switch a := d.agent; {
+		case r.Class != pdu.LabelInstances:
+		case !a.dso:
 			d.sendProfile() // a failure has been reported, and shows again
+		case a.selects:
+			d.writeProfile() // one in a shared object sees each change as soon as it has seen the selection
 		}
 		var reply pdu.LabelReply
 		o := d.ask(labelRequest, r, &reply)

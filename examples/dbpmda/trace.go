@@ -65,12 +65,19 @@ func (t *trace) String() string {
 	return strings.Join(names, " ")
 }
 
+// method prints a call of a method of a shared object, if PDUs are to be printed.
+func (t *trace) method(a *agent, name string) {
+	if t.on["pdu"] && a.dso {
+		t.print("DSO %s()\n", name) // it has no PDUs
+	}
+}
+
 // maxTraced is how many words of a PDU are printed.
 const maxTraced = 256
 
 // pdu prints a PDU, if it is to be: the header, and the words of the body as the machine of PCP's tools would read them.
 func (t *trace) pdu(a *agent, out bool, h pdu.Header, body []byte) {
-	if !t.on["pdu"] {
+	if !t.on["pdu"] || a.dso {
 		return
 	}
 	var b strings.Builder

@@ -2,6 +2,7 @@
 package dso
 
 import (
+	"os"
 	"path/filepath"
 
 	"github.com/pcp-go/pcp/examples/internal/simple"
@@ -9,6 +10,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/helptext"
 	"github.com/pcp-go/pcp/pmda/pmdago"
 	"github.com/pcp-go/pcp/pmda/pmdalinux"
 	"github.com/pcp-go/pcp/pmda/pmdammv"
@@ -18,7 +20,8 @@ import (
 func Agents(conf *pcpconf.Conf) map[string]func(domain pdu.Domain) (pmda.Handler, error) {
 	return map[string]func(domain pdu.Domain) (pmda.Handler, error){
 		"simple_init": func(domain pdu.Domain) (pmda.Handler, error) {
-			return inDomain(simple.New(filepath.Join(conf.Get("PCP_PMDAS_DIR"), "simple", "simple.conf")), domain), nil
+			dir := filepath.Join(conf.Get("PCP_PMDAS_DIR"), "simple")
+			return inDomain(withHelp(simple.New(filepath.Join(dir, "simple.conf")), dir), domain), nil
 		},
 		"trivial_init": func(domain pdu.Domain) (pmda.Handler, error) {
 			return inDomain(trivial.New(), domain), nil
@@ -36,6 +39,15 @@ func Agents(conf *pcpconf.Conf) map[string]func(domain pdu.Domain) (pmda.Handler
 		"mmv_init":     mappedValues(conf, pmdammv.Name, pmdammv.Domain),
 		"pmproxy_init": mappedValues(conf, pmdammv.PMProxyName, pmdammv.PMProxyDomain),
 	}
+}
+
+// withHelp gives an agent the compiled help texts in dir; it keeps its own if there are none that can be read.
+func withHelp(a *pmda.Agent, dir string) *pmda.Agent {
+	files := os.DirFS(dir)
+	if _, err := helptext.Read(files, "help"); err == nil {
+		_ = a.UseHelp(files, "help") // the agent reports the error, too
+	}
+	return a
 }
 
 func inDomain(a *pmda.Agent, domain pdu.Domain) *pmda.Agent {
