@@ -46,7 +46,7 @@ func (d *debugger) newAgent(a *agent, s remote.Stream) {
 	a.conn.MaxLen = remote.DefaultMaxReply
 	a.conn.Trace = func(out bool, h pdu.Header, body []byte) { d.trace.pdu(a, out, h, body) }
 	d.agent = a
-	d.out.Flush()
+	d.out.FlushLines()
 	s.SetReadDeadline(time.Now().Add(time.Duration(d.timeout) * time.Second))
 	d.exchangeVersions(a)
 	s.SetReadDeadline(time.Time{})
@@ -139,7 +139,7 @@ func (d *debugger) openPipe(file string, args []string) {
 
 // startAgent starts the program of an agent.
 func (d *debugger) startAgent(a *agent, file string, args []string) {
-	d.out.Flush()
+	d.out.FlushLines()
 	child, s, err := newPipes()
 	if err != nil {
 		d.warn("openpmda: pipe failed: %v\n", pdu.FromError(err))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -9,13 +8,14 @@ import (
 	"os/exec"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/tool"
 	"github.com/pcp-go/pcp/pmns"
 )
 
 // A debugger is what the commands work on.
 type debugger struct {
 	in     input
-	out    *bufio.Writer
+	out    *lineWriter
 	errors io.Writer
 
 	names     *pmns.Tree
@@ -34,8 +34,8 @@ type debugger struct {
 }
 
 func newDebugger(out, errors io.Writer) *debugger {
-	d := &debugger{out: bufio.NewWriter(out), errors: errors}
-	d.in.out = d.out
+	d := &debugger{out: newLineWriter(tool.NewEscapeWriter(out)), errors: errors}
+	d.in.out, d.in.echoed = d.out, out
 	d.trace = trace{print: d.warn, on: map[string]bool{}}
 	return d
 }

@@ -45,7 +45,7 @@ const (
 // ask makes a request of the agent, and decodes the reply. It reports what fails.
 func (d *debugger) ask(r request, p pdu.PDU, reply decoder) outcome {
 	a := d.agent
-	d.out.Flush()
+	d.out.FlushLines()
 	h, body, err := pdu.Header{}, []byte(nil), a.broken
 	if err == nil {
 		if err := a.conn.Write(0, p); err != nil {
@@ -125,7 +125,7 @@ func (d *debugger) sendProfile() outcome {
 	if !d.selected || d.agent.broken != nil {
 		return answered
 	}
-	d.out.Flush()
+	d.out.FlushLines()
 	o := d.writeProfile()
 	if o == answered {
 		d.selected, d.agent.selects = false, true

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/binary"
 	"time"
 
@@ -91,8 +90,8 @@ func (d *debugger) traceResult(r *rawResult) {
 		return
 	}
 	out := d.out
-	out.Flush()
-	d.out = bufio.NewWriter(d.errors)
+	out.FlushLines()
+	d.out = newLineWriter(tool.NewEscapeWriter(d.errors))
 	d.printResult(r, nil)
 	d.out.Flush()
 	d.out = out

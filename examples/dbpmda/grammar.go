@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -214,7 +215,10 @@ func (p *parser) label(t token) error {
 			return err
 		}
 		target = pdu.LabelReq{Ident: uint32(id), Class: pdu.LabelCluster}
-		header = fmt.Sprintf("Cluster: %d.%d", id.Domain(), id.Cluster())
+		header = "Cluster: " + id.String()
+		if dot := strings.LastIndexByte(header, '.'); dot > 0 {
+			header = header[:dot]
+		}
 	case "item":
 		id, err := p.metric(p.next())
 		if err != nil {
@@ -243,6 +247,22 @@ func (t token) cluster() (pdu.PMID, error) {
 	return 0, errSyntax
 }
 
+// attrAliases are further names of attributes in host specifications.
+var attrAliases = map[string]pdu.Attribute{
+	"authorise": pdu.AttrUserAuth, "authorize": pdu.AttrUserAuth, "user": pdu.AttrUsername, "pass": pdu.AttrPassword, "authmeth": pdu.AttrMethod,
+	"unix": pdu.AttrUnixSock, "uid": pdu.AttrUserID, "gid": pdu.AttrGroupID, "pid": pdu.AttrProcessID,
+}
+
+// attribute is the attribute with a name, AttrNone if there is none. The protocol and the authentication name have numbers alone.
+func attribute(name string) pdu.Attribute {
+	for key := pdu.AttrSecure; key <= pdu.AttrExclusive; key++ {
+		if key.String() == name && key != pdu.AttrAuthName {
+			return key
+		}
+	}
+	return attrAliases[name]
+}
+
 // attr NUMBER|STRING [STRING]
 func (p *parser) attr(t token) error {
 	var key pdu.Attribute
@@ -253,10 +273,8 @@ func (p *parser) attr(t token) error {
 			return complaint(fmt.Sprintf("Attribute (%d) is not recognised", key))
 		}
 	case text:
-		for key = pdu.AttrProtocol; key.String() != t.text; key++ {
-			if key == pdu.AttrExclusive {
-				return complaint(fmt.Sprintf("Attribute (%s) is not recognised", t.text))
-			}
+		if key = attribute(t.text); key == pdu.AttrNone {
+			return complaint(fmt.Sprintf("Attribute (%s) is not recognised", t.text))
 		}
 	default:
 		return errSyntax
@@ -313,7 +331,7 @@ func (p *parser) watch(t token) error {
 	return err
 }
 
-// debug all|none, debug [-]FLAG...
+// debug all|none, debug [-]FLAG [[,] [-]FLAG]...
 func (p *parser) debug(t token) error {
 	if t.is("all") || t.is("none") {
 		if err := p.end(); err != nil {
@@ -322,18 +340,25 @@ func (p *parser) debug(t token) error {
 		p.d.trace.setAll(t.text == "all")
 		return nil
 	}
-	for ; t.kind != endOfLine; t = p.next() {
+	for {
 		switch {
-		case t.kind == name, t.kind == minus, t.kind == number:
-		case t.is("attr"), t.is("context"), t.is("fetch"), t.is("indom"), t.is("profile"):
+		case t.kind == number:
+			p.d.trace.setBits(t.number())
+		case t.kind == name, t.kind == minus, t.is("attr"), t.is("context"), t.is("fetch"), t.is("indom"), t.is("profile"):
+			if !p.d.trace.set(t.text) {
+				return complaint("Bad debug flag (" + t.text + ")")
+			}
 		default:
 			return errSyntax
 		}
-		if !p.d.trace.set(t.text) {
-			return complaint("Bad debug flag (" + t.text + ")")
+		t = p.next()
+		if t.kind == endOfLine {
+			return nil
+		}
+		if t.kind == symbol && t.text == "," {
+			t = p.next()
 		}
 	}
-	return nil
 }
 
 // open dso PATH INIT [DOMAIN], open pipe PATH [ARGUMENT]..., open socket ...

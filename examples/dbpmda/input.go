@@ -20,7 +20,8 @@ type source struct {
 // An input reads its sources one after the other, byte by byte: a command is carried out as soon as it is known, so that
 // what it prints stands where it was given.
 type input struct {
-	out     *bufio.Writer
+	out     *lineWriter
+	echoed  io.Writer // what is echoed, as it is
 	sources []*source // the first is read now; none at the end
 	line    int       // of the first source, from 1
 	back    []byte    // bytes that were read too early; the last is the next
@@ -61,6 +62,9 @@ func (in *input) read() (c byte, ok bool) {
 		}
 		in.out.Flush()
 		c, err := s.r.ReadByte()
+		if c == '\r' {
+			continue
+		}
 		if err == nil {
 			in.note(s, c)
 			return c, true
@@ -80,14 +84,15 @@ func (in *input) startLine(s *source) {
 	in.newline = false
 	in.width = len(s.prompt)
 	if !s.silent {
-		in.out.WriteString(s.prompt)
+		io.WriteString(in.out, s.prompt)
 	}
 }
 
 // note keeps and echoes a byte that has been read.
 func (in *input) note(s *source, c byte) {
 	if s.echo {
-		in.out.WriteByte(c)
+		in.out.Flush()
+		in.echoed.Write([]byte{c})
 	}
 	switch in.newline = c == '\n'; {
 	case c == '\n':

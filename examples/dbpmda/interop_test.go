@@ -174,6 +174,9 @@ func TestInteropAgents(t *testing.T) {
 	} {
 		t.Run(strings.Join([]string{c.agent, c.program, c.connection}, " "), func(t *testing.T) {
 			text := regexp.MustCompile(`(?m)^(open .*|close|quit|help \w+)$`).ReplaceAllString(pcptest.Script(t, c.agent), "status")
+			if c.agent == "simple" {
+				text += script(t, "forms")
+			}
 			text += generated("profile -1 all")
 			// PCP's library goes round for ever when it is asked for all instances of no instance domain.
 			text = regexp.MustCompile(`(?m)^(instance|label instances) -1.*\n`).ReplaceAllString(text, "")

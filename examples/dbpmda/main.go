@@ -8,12 +8,15 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strconv"
 
 	"github.com/pcp-go/pcp/internal/account"
+	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
@@ -43,7 +46,15 @@ func main() {
 
 func (o *options) command() *tool.Command {
 	c := &tool.Command{Name: "dbpmda", Synopsis: "[options]"}
-	c.AddOptions("General options", append(c.Standard("debug"),
+	debug := c.Standard("debug")[0]
+	set := debug.Set
+	debug.Set = func(v string) error {
+		if set(v) != nil {
+			return fmt.Errorf("unrecognized debug flag specification (%s)", v)
+		}
+		return nil
+	}
+	c.AddOptions("General options", debug,
 		tool.Option{Short: 'n', Long: "namespace", Arg: "FILE", Help: "use an alternative PMNS",
 			Set: func(v string) error { o.names = v; return nil }},
 		tool.Option{Short: 'f', Long: "norc", Help: "skip .dbpmdarc processing", Set: tool.Flag(&o.noStartFile)},
@@ -53,7 +64,7 @@ func (o *options) command() *tool.Command {
 		// Agents within this program are never unloaded.
 		tool.Option{Short: 'v', Long: "valgrind", Help: "running under valgrind, don't dlclose() dso PMDAs",
 			Set: func(string) error { return nil }},
-		c.Standard("help")[0])...)
+		c.Standard("help")[0])
 	c.AddOptions("Input options",
 		tool.Option{Short: 'e', Long: "echo-input", Help: "echo input", Set: tool.Flag(&o.echo)},
 		tool.Option{Short: 'i', Long: "interactive", Help: "be interactive and prompt", Set: tool.Flag(&o.interactive)})
@@ -79,13 +90,16 @@ const startFile = ".dbpmdarc"
 func (o *options) run(c *tool.Command) error {
 	if o.user != "" {
 		if err := account.Become(o.user); err != nil {
-			return c.Errorf("%v", err)
+			pmlog.New(os.Stderr, c.Name, slog.LevelInfo).Log(context.Background(), pmlog.LevelCritical, err.Error())
+			return &tool.ExitError{Status: 1}
 		}
 	}
-	d := newDebugger(tool.NewEscapeWriter(os.Stdout), os.Stderr)
+	d := newDebugger(os.Stdout, os.Stderr)
 	d.timeout, d.given, d.namesFile = o.timeout, o.names, o.names
 	for _, spec := range c.Debug {
-		d.trace.set(spec)
+		if !d.trace.set(spec) {
+			d.trace.setBits(parseWord(spec, 10))
+		}
 	}
 	if messages := d.loadNames(o.names); messages != "" {
 		return &tool.ExitError{Status: 1, Message: messages}
@@ -115,7 +129,7 @@ func isTerminal(f *os.File) bool {
 
 // warn prints a message on standard error, after what has been printed before.
 func (d *debugger) warn(format string, args ...any) {
-	d.out.Flush()
+	d.out.FlushLines()
 	fmt.Fprintf(d.errors, format, args...)
 }
 

@@ -148,8 +148,12 @@ func (d *debugger) attr(key pdu.Attribute, value, shown string) {
 	}
 	d.printf("Attribute: %v=%s\n", key, shown)
 	d.timed(func() outcome {
-		d.out.Flush()
-		if err := d.agent.conn.Write(0, pdu.Attr{Key: key, Value: append([]byte(value), 0)}); err != nil {
+		d.out.FlushLines()
+		var text []byte
+		if value != "" {
+			text = append([]byte(value), 0)
+		}
+		if err := d.agent.conn.Write(0, pdu.Attr{Key: key, Value: text}); err != nil {
 			d.printf("Error: __pmSendAttr() failed: %v\n", pdu.FromError(err))
 			return failed
 		}

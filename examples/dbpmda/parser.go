@@ -174,7 +174,7 @@ func onOff(flag func(d *debugger) *bool) func(p *parser, t token) error {
 // number is the value of a number, of which the low 32 bits count.
 func (t token) number() uint32 {
 	base := 10
-	digits, hex := strings.CutPrefix(t.text, "0x")
+	digits, hex := cutHex(t.text)
 	if hex {
 		base = 16
 	}

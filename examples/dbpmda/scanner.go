@@ -18,6 +18,7 @@ const (
 	text     // in quotes
 	path
 	symbol
+	macro // $NAME, which is in no command
 
 	// What follows is no token.
 	blank
@@ -157,6 +158,8 @@ func classifyWord(w string) (k kind, open bool) {
 		return symbol, false
 	case c == '-':
 		return classifyMinus(w)
+	case c == '$':
+		return classifyMacro(w[1:])
 	case isLetter(c):
 		if nameLen(w) == len(w) {
 			return name, true
@@ -182,6 +185,16 @@ func classifyText(w string) (kind, bool) {
 	return text, false
 }
 
+func classifyMacro(name string) (kind, bool) {
+	switch {
+	case name == "":
+		return 0, true
+	case nameLen(name) == len(name) && !strings.ContainsAny(name, "./:-"):
+		return macro, true
+	}
+	return 0, false
+}
+
 func classifyMinus(w string) (kind, bool) {
 	switch rest := w[1:]; {
 	case rest == "":
@@ -194,8 +207,16 @@ func classifyMinus(w string) (kind, bool) {
 	return 0, false
 }
 
+// cutHex is a word without the prefix of hexadecimal numbers.
+func cutHex(w string) (digits string, ok bool) {
+	if len(w) >= 2 && w[0] == '0' && w[1]|0x20 == 'x' {
+		return w[2:], true
+	}
+	return w, false
+}
+
 func classifyNumber(w string) (kind, bool) {
-	if hex, ok := strings.CutPrefix(w, "0x"); ok {
+	if hex, ok := cutHex(w); ok {
 		switch {
 		case hex == "":
 			return 0, true

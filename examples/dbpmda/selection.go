@@ -65,7 +65,7 @@ func (s *selection) dump() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Dump Instance Profile state=%s, %d profiles\n", state[s.exclude], len(s.entries))
 	for i, e := range s.entries {
-		fmt.Fprintf(&b, "\tProfile [%d] indom=%d [%v] state=%s %d instances\n", i, uint32(e.InDom), e.InDom, state[e.Exclude], len(e.Insts))
+		fmt.Fprintf(&b, "\tProfile [%d] indom=%d [%v] state=%s %d instances\n", i, int32(e.InDom), e.InDom, state[e.Exclude], len(e.Insts))
 		if len(e.Insts) == 0 {
 			continue
 		}

@@ -36,12 +36,15 @@ func (d *debugger) storeValue(id pdu.PMID, value string) outcome {
 		return o
 	}
 	d.printf("Getting Result Structure...\n")
+	if o == noAnswer {
+		desc.PMID = id
+	}
 	var r rawResult
-	if o := d.ask(storedRequest, pdu.Fetch{PMIDs: []pdu.PMID{id}}, &r); o != answered {
+	if o := d.ask(storedRequest, pdu.Fetch{PMIDs: []pdu.PMID{desc.PMID}}, &r); o != answered {
 		return o
 	}
 	d.traceResult(&r)
-	w, err := d.replaceValues(&r, desc, value)
+	w, err := d.replaceValues(&r, id, desc, value)
 	if err != nil {
 		d.printf("Error: %v\n", err)
 		return failed
@@ -66,8 +69,9 @@ func (d *debugger) traceStore(w *pdu.ResultWriter) {
 	}
 }
 
-// replaceValues makes the request that stores a value in place of those in r, and prints both.
-func (d *debugger) replaceValues(r *rawResult, desc pdu.Desc, value string) (*pdu.ResultWriter, error) {
+// replaceValues makes the request that stores a value in place of those in r, and prints both. The metric is called id; that of desc
+// and r may be another one, if an agent does not look at the domain.
+func (d *debugger) replaceValues(r *rawResult, id pdu.PMID, desc pdu.Desc, value string) (*pdu.ResultWriter, error) {
 	if r.Len() != 1 {
 		return nil, pdu.ErrIPC
 	}
@@ -76,18 +80,19 @@ func (d *debugger) replaceValues(r *rawResult, desc pdu.Desc, value string) (*pd
 	case !storable(desc.Type):
 		return nil, fmt.Errorf("dbpmda does not support storing into %s metrics", typeName(desc.Type))
 	case s.Err() != nil:
-		return nil, fmt.Errorf("%v: %w", s.PMID, s.Err())
-	case s.Len() == 0:
-		return nil, complaint(fmt.Sprintf("%v not available!", s.PMID))
+		return nil, fmt.Errorf("%v: %w", id, s.Err())
 	}
 	atom, err := parseValue(value, desc.Type)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case s.Len() == 0:
+		return nil, complaint(fmt.Sprintf("%v not available!", id))
 	}
 	var w pdu.ResultWriter
 	w.Begin(s.PMID)
 	for i := range s.Len() {
-		d.printf("%v", s.PMID)
+		d.printf("%v", id)
 		if s.Len() > 1 {
 			d.printf(" [%d]", i)
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pcp-go/pcp/internal/pmlog"
@@ -18,20 +17,24 @@ type trace struct {
 	print func(format string, args ...any)
 }
 
-// set sets an option, or clears one that begins with "-". A number is the sum of the bits of old options. It returns false
-// for an option that there is none of.
+// setBits sets the options that the bits of a number stand for, which were all of older versions: up to http, and desperate.
+func (t *trace) setBits(bits uint32) {
+	const desperate = 30
+	for i := range slices.Index(pmlog.DebugNames, "http") + 1 {
+		if bits&(1<<i) != 0 {
+			t.on[pmlog.DebugNames[i]] = true
+		}
+	}
+	if bits&(1<<desperate) != 0 {
+		t.on["desperate"] = true
+	}
+}
+
+// set sets an option, or clears one that begins with "-". It returns false for an option that there is none of.
 func (t *trace) set(flag string) bool {
-	name, clear := strings.CutPrefix(flag, "-")
+	name, clear := strings.CutPrefix(strings.ToLower(flag), "-")
 	if name == "all" {
 		t.setAll(!clear)
-		return true
-	}
-	if bits, err := strconv.ParseUint(name, 0, 32); err == nil && !clear {
-		for i := range min(len(pmlog.DebugNames), 32) {
-			if bits&(1<<i) != 0 {
-				t.on[pmlog.DebugNames[i]] = true
-			}
-		}
 		return true
 	}
 	if !slices.Contains(pmlog.DebugNames, name) {

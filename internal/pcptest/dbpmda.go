@@ -35,7 +35,7 @@ type Session struct {
 	Script  string   // its commands
 	Env     []string // added to Env
 
-	// Mask names metrics whose values differ from run to run.
+	// Mask names metrics whose values differ from run to run. One that is also stored into by its number is here by that, too.
 	Mask []string
 }
 
@@ -80,9 +80,9 @@ var normalisers = []struct {
 // The lines that show values: in the dump of a result, a line for the metric and one for each value; for a store,
 // the command and one line for each value that it replaces.
 var (
-	metricLine = regexp.MustCompile(`^  [0-9.]+ \((\S+)\): `)
+	metricLine = regexp.MustCompile(`^  ([0-9.]+) \((.+)\): `)
 	valueLine  = regexp.MustCompile(`^( +(?:inst \[.*\] )?value ).*$`)
-	storeLine  = regexp.MustCompile(`^dbpmda> store (\S+) `)
+	storeLine  = regexp.MustCompile(`^(?:dbpmda> store|PMID:) (\S+)`)
 	oldLine    = regexp.MustCompile(`^([0-9.]+(?: \[\d+\])?: ).*( -> .*)$`)
 )
 
@@ -94,9 +94,9 @@ func (s Session) normalise(out string) string {
 	masked := false // the lines that follow are of a masked metric
 	for i, l := range lines {
 		if m := metricLine.FindStringSubmatch(l); m != nil {
-			masked = slices.Contains(s.Mask, m[1])
+			masked = s.masks(m[1], m[2])
 		} else if m := storeLine.FindStringSubmatch(l); m != nil {
-			masked = slices.Contains(s.Mask, m[1])
+			masked = masked && l[0] == 'P' || s.masks(m[1], "")
 		} else if strings.HasPrefix(l, "dbpmda> ") {
 			masked = false
 		} else if masked {
@@ -105,6 +105,13 @@ func (s Session) normalise(out string) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// masks reports whether the values of a metric are masked, by its number or one of its names.
+func (s Session) masks(id, names string) bool {
+	return slices.ContainsFunc(s.Mask, func(m string) bool {
+		return m == id || slices.Contains(strings.FieldsFunc(names, func(r rune) bool { return r == ' ' || r == ',' }), m)
+	})
 }
 
 // AgentDir makes a directory for a dbpmda session with the agent name (simple or trivial): program under the name

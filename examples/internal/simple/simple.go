@@ -110,6 +110,15 @@ func (h handler) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, in
 	return h.Handler.Instances(ctx, r, d, inst, name)
 }
 
+// Labels looks at the configuration file first, too.
+func (h handler) Labels(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
+	s := h.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conf.check(s.now, s.agent.Log())
+	return h.Handler.Labels(ctx, r, of)
+}
+
 // readCPU reads the processor times of this process, once a fetch. If a client has set the count of fetches back,
 // they are read again when it has caught up, as in PCP's agent.
 func (s *simple) readCPU() (err error) {

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// Which sessions are generated. Two hundred of each agent take some minutes.
+var (
+	sessionCount = flag.Int("sessions", 3, "generate `n` sessions for each agent")
+	firstSeed    = flag.Uint64("seed", 1, "begin with the session of this seed")
+	sessionLines = flag.Int("lines", 150, "let a session have `n` commands")
+	keepSessions = flag.String("keep", "", "keep sessions that differ, and their transcripts, in a `directory`")
+)
+
+// A subject is an agent that two programs are: PCP's and ours.
+type subject struct {
+	vocabulary
+	masks []string
+	// dir makes a directory with the agent, empty for PCP's, and the name space root.
+	dir func(t *testing.T, program string) (dir string, env []string)
+	// open is what starts the agent there.
+	open string
+}
+
+var simpleSubject = subject{
+	vocabulary: vocabulary{
+		agent: "simple", inDoms: []pdu.InDom{pdu.MakeInDom(253, 0), pdu.MakeInDom(253, 1)},
+		insts:  strings.Fields("red green blue 0 1 2 sec min hour 3 day re"),
+		values: strings.Fields("0 1 7 255 256 300 -1 -5 x 1.5 99999999999 4294967295 +3 0x10"),
+	},
+	masks: append([]string{"253.2.4", "253.1.2", "253.1.3", "0.2.4", "0.1.2", "0.1.3"}, pcptest.Masks...),
+	dir: func(t *testing.T, program string) (string, []string) {
+		t.Helper()
+		return pcptest.AgentDir(t, "simple", program)
+	},
+	open: "./pmdasimple -d 253 -l agent.log",
+}
+
+// TestInteropGeneratedSimple has generated sessions with PCP's agent simple and with ours.
+func TestInteropGeneratedSimple(t *testing.T) {
+	pcptest.Need(t, "dbpmda", "gcc", "make")
+	compareGenerated(t, simpleSubject, pcptest.Build(t, "./examples/simple"))
+}
+
+// compareGenerated compares the transcripts of generated sessions: both programs on PCP's agent and on ours, and PCP's program on
+// both agents. It skips the agent ours if that is empty.
+func compareGenerated(t *testing.T, s subject, ours string) {
+	dir, _ := s.dir(t, "")
+	s.vocabulary = vocabularyOf(t, s.vocabulary, filepath.Join(dir, "root"))
+	for seed := *firstSeed; seed < *firstSeed+uint64(*sessionCount); seed++ {
+		connection := []string{"pipe", "unix", "inet"}[seed%3]
+		t.Run(fmt.Sprintf("seed %d %s", seed, connection), func(t *testing.T) {
+			g := newGenerator(seed, s.vocabulary)
+			text := g.session(*sessionLines)
+			program := pcptest.Build(t, "./examples/dbpmda")
+			run := func(dbpmda, agent string) string { return s.run(t, dbpmda, agent, connection, text) }
+			s.differ(t, seed, text, "PCP's agent (-C +Go dbpmda)", run("", ""), run(program, ""))
+			if ours == "" {
+				return
+			}
+			s.differ(t, seed, text, "our agent (-C +Go dbpmda)", run("", ours), run(program, ours))
+			g.own = true
+			text = g.session(*sessionLines)
+			s.differ(t, seed, text, "dbpmda (-C +Go agent)", agentDiffers(run("", "")), agentDiffers(run("", ours)))
+		})
+	}
+}
+
+// run returns the transcript of a session with an agent.
+func (s subject) run(t *testing.T, dbpmda, agent, connection, text string) string {
+	t.Helper()
+	dir, env := s.dir(t, agent)
+	r := session(t, dir, env, s.open, connection, text)
+	r.Program, r.Mask = dbpmda, s.masks
+	out := pcptest.DBPMDA(t, r.Session)
+	if r.address != "" {
+		out = regexp.MustCompile(`( |port )`+regexp.QuoteMeta(r.address)+`\n`).ReplaceAllString(out, "${1}ADDRESS\n")
+	}
+	for _, d := range generatedDiffers {
+		out = d.re.ReplaceAllString(out, d.to)
+	}
+	return out
+}
+
+// generatedDiffers is as differs, for what generated sessions do.
+var generatedDiffers = append([]struct {
+	re *regexp.Regexp
+	to string
+}{
+	// The bodies of traced PDUs have the values that are masked, and process ids.
+	{regexp.MustCompile(`(?m)^\d{3}: [ 0-9a-f]+\n`), ""},
+	{regexp.MustCompile(`(?m)^(\[PID\]pm.* from=)\d+`), "${1}PID"},
+}, differs...)
+
+// agentDiffers replaces what is not the same in both agents on purpose: PCP's library has a set of no instance, without labels, for
+// the instances of a selection that has none. Its PDU is longer.
+func agentDiffers(out string) string {
+	return noInstances.ReplaceAllString(tracedPDU.ReplaceAllString(out, ""), "${1}No labels\n")
+}
+
+var (
+	tracedPDU   = regexp.MustCompile(`(?m)^\[PID\]pm.*\n`)
+	noInstances = regexp.MustCompile(`(?m)^(Instances of pmInDom: .*\n)(?:Labels:|Info: __pmDecodeLabel\(\) returns 0 label sets)\n`)
+)
+
+func (s subject) differ(t *testing.T, seed uint64, text, what, want, got string) {
+	t.Helper()
+	if want == got {
+		return
+	}
+	t.Errorf("%s:\n%.6000s", what, cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")))
+	if *keepSessions == "" {
+		return
+	}
+	base := filepath.Join(*keepSessions, fmt.Sprintf("%s-%d-%s", s.agent, seed, strings.Fields(what)[0]))
+	for suffix, b := range map[string]string{".dbpmda": text, "-want": want, "-got": got} {
+		if err := os.WriteFile(base+suffix, []byte(b), 0o666); err != nil {
+			t.Error(err)
+		}
+	}
+}
