@@ -247,7 +247,7 @@ func (g *generator) mutate(line string) string {
 // which PCP's library goes round for ever, and a cluster at which PCP's dbpmda dies.
 var (
 	asksHelp = regexp.MustCompile(`^\s*(help|\?)\s*\w`)
-	outside  = regexp.MustCompile(`\b(quit|exit|q)\b|\b(wait|watch)\s+[\w"'./]|\bopen\s+\S+\s+\S|\bdebug\s+\S`)
+	outside  = regexp.MustCompile(`\b(quit|exit|q)\b|\b(wait|watch)\s+[\w"'./]|\bopen\s+\S+\s+\S|\bdebug\s*\S`)
 	allowed  = []string{"wait 0", "debug pdu", "debug -pdu", "debug none"}
 	forever  = regexp.MustCompile(`\b(instances?|cluster)\s+(-0*1\b|4294967295|0x[fF]{8}|\d{19,})`)
 )

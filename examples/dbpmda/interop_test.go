@@ -192,6 +192,22 @@ func TestInteropAgents(t *testing.T) {
 	}
 }
 
+// sampleDir makes a directory with an agent sample, PCP's if program is empty, and the name space root.
+func sampleDir(t *testing.T, program string) (dir string, env []string) {
+	t.Helper()
+	if program == "" {
+		program = filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "sample", "pmdasample")
+	}
+	dir = t.TempDir()
+	if err := os.Symlink(program, filepath.Join(dir, "pmdasample")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "root"), []byte(pcptest.Names(t, "sample")), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return dir, nil
+}
+
 // TestInteropSample runs both programs on PCP's agent sample, which has values of all types, event records, names of its own, and
 // errors.
 func TestInteropSample(t *testing.T) {
@@ -200,15 +216,8 @@ func TestInteropSample(t *testing.T) {
 	for _, connection := range []string{"pipe", "unix", "inet"} {
 		t.Run(connection, func(t *testing.T) {
 			compare(t, func(t *testing.T) run {
-				dir := t.TempDir()
-				if err := os.Symlink(program, filepath.Join(dir, "pmdasample")); err != nil {
-					t.Fatal(err)
-				}
-				root := pcptest.Names(t, "sample")
-				if err := os.WriteFile(filepath.Join(dir, "root"), []byte(root), 0o666); err != nil {
-					t.Fatal(err)
-				}
-				return session(t, dir, nil, "./pmdasample -d 29 -l agent.log", connection, script(t, "sample"))
+				dir, env := sampleDir(t, "")
+				return session(t, dir, env, "./pmdasample -d 29 -l agent.log", connection, script(t, "sample"))
 			})
 		})
 	}

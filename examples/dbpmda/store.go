@@ -76,16 +76,15 @@ func (d *debugger) replaceValues(r *rawResult, id pdu.PMID, desc pdu.Desc, value
 		return nil, pdu.ErrIPC
 	}
 	s := r.At(0)
-	switch {
-	case !storable(desc.Type):
+	if !storable(desc.Type) {
 		return nil, fmt.Errorf("dbpmda does not support storing into %s metrics", typeName(desc.Type))
-	case s.Err() != nil:
-		return nil, fmt.Errorf("%v: %w", id, s.Err())
 	}
 	atom, err := parseValue(value, desc.Type)
 	switch {
 	case err != nil:
 		return nil, err
+	case s.Err() != nil:
+		return nil, fmt.Errorf("%v: %w", id, s.Err())
 	case s.Len() == 0:
 		return nil, complaint(fmt.Sprintf("%v not available!", id))
 	}

@@ -75,9 +75,6 @@ func (t *trace) method(a *agent, name string) {
 	}
 }
 
-// maxTraced is how many words of a PDU are printed.
-const maxTraced = 256
-
 // pdu prints a PDU, if it is to be: the header, and the words of the body as the machine of PCP's tools would read them.
 func (t *trace) pdu(a *agent, out bool, h pdu.Header, body []byte) {
 	if !t.on["pdu"] || a.dso {
@@ -90,7 +87,7 @@ func (t *trace) pdu(a *agent, out bool, h pdu.Header, body []byte) {
 		fmt.Fprintf(&b, "[%d]pmGetPDU: %v fd=%d len=%d from=%d", os.Getpid(), h.Kind, a.inFD, h.Len, h.From)
 	}
 	words := []uint32{uint32(h.Len), uint32(h.Kind), uint32(h.From)}
-	for rest := body; len(rest) > 0 && len(words) < maxTraced; {
+	for rest := body; len(rest) > 0; {
 		var word [4]byte
 		rest = rest[copy(word[:], rest):]
 		words = append(words, binary.NativeEndian.Uint32(word[:]))
