@@ -192,20 +192,33 @@ func TestInteropAgents(t *testing.T) {
 	}
 }
 
-// sampleDir makes a directory with an agent sample, PCP's if program is empty, and the name space root.
+// sampleDir makes a directory with an agent sample, PCP's if program is empty, its help texts and the name space root.
 func sampleDir(t *testing.T, program string) (dir string, env []string) {
 	t.Helper()
+	installed := filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "sample")
 	if program == "" {
-		program = filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "sample", "pmdasample")
+		program = filepath.Join(installed, "pmdasample")
 	}
-	dir = t.TempDir()
+	dir = filepath.Join(pcptest.ShortDir(t), "sample")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Symlink(program, filepath.Join(dir, "pmdasample")); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "root"), []byte(pcptest.Names(t, "sample")), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	return dir, nil
+	help, err := os.ReadFile(filepath.Join(installed, "help"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := strings.ReplaceAll(string(help), "\n@ SAMPLE.", "\n@ 29.")
+	newhelp := filepath.Join(pcptest.Conf("PCP_BINADM_DIR"), "newhelp")
+	if _, errs, status := pcptest.RunIn(t, dir, nil, source, newhelp, "-n", "root", "-o", "help"); status != 0 {
+		t.Fatalf("newhelp: exit status %d\n%s", status, errs)
+	}
+	return dir, []string{"PCP_PMDAS_DIR=" + filepath.Dir(dir)}
 }
 
 // TestInteropSample runs both programs on PCP's agent sample, which has values of all types, event records, names of its own, and
