@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pcp-go/pcp/examples/internal/dso"
+	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -53,6 +55,9 @@ func TestInteropGeneratedSimple(t *testing.T) {
 	compareGenerated(t, simpleSubject, pcptest.Build(t, "./examples/simple"))
 }
 
+// sampleItems are the metrics of the agent sample that change with time, or from run to run.
+var sampleItems = []int{1, 2, 3, 7, 8, 37, 38, 39, 46, 47, 62, 63, 72, 81, 82, 83, 84, 85, 91, 111, 112, 158}
+
 var sampleSubject = subject{
 	vocabulary: vocabulary{
 		agent: "sample", inDoms: inDoms(29, 12),
@@ -63,7 +68,7 @@ var sampleSubject = subject{
 		// The agent ends when told so, and is not ready for as long as it is told.
 		mute: regexp.MustCompile(`^\s*store\s+(sample\.(control|not_ready)|(29\.|0\.)?0\.(0|56)|0|56|121634816|121634872)\s`),
 	},
-	masks: items(29, 1, 2, 3, 7, 8, 37, 38, 39, 46, 47, 62, 63, 72, 81, 82, 83, 84, 85, 91, 111, 112, 158),
+	masks: items(29, sampleItems...),
 	dir:   sampleDir,
 	open:  "./pmdasample -d 29 -l agent.log",
 }
@@ -91,6 +96,56 @@ func TestInteropGeneratedSample(t *testing.T) {
 		ours = pcptest.Build(t, "./examples/sample")
 	}
 	compareGenerated(t, sampleSubject, ours)
+}
+
+// TestInteropGeneratedDSO has generated sessions with agents within the process: PCP's program loads shared objects, ours has agents
+// of the same initialisation routines.
+func TestInteropGeneratedDSO(t *testing.T) {
+	pcptest.Need(t, "dbpmda", "gcc", "make")
+	dir, _ := pcptest.BuildAgent(t, "simple")
+	if out, errs, status := pcptest.RunIn(t, dir, nil, "", "make", "pmda_simple.so"); status != 0 {
+		t.Fatalf("make: exit status %d\n%s%s", status, out, errs)
+	}
+	s := simpleSubject
+	s.dir = func(t *testing.T, _ string) (string, []string) {
+		t.Helper()
+		return pcptest.AgentDir(t, "simple", "")
+	}
+	s.open = filepath.Join(dir, "pmda_simple.so") + " simple_init 253"
+	// PCP's program dies some time after a store that fails, or that of a value that does not stand in the set itself.
+	// What an agent of ours logs of an attribute that is no number comes at any time.
+	s.mute = regexp.MustCompile(`^\s*(store|attr)\s+\S`)
+	compareEmbedded(t, s)
+	if dso.Agents(new(pcpconf.Conf))["sample_init"] == nil {
+		return
+	}
+	names := strings.NewReplacer("29:", "30:", "sample", "sampledso").Replace(pcptest.Names(t, "sample"))
+	s.insts, s.masks = sampleSubject.insts, items(30, sampleItems...)
+	s.agent, s.inDoms, s.inner = "sampledso", inDoms(30, 12), nil
+	for _, name := range sampleSubject.inner {
+		s.inner = append(s.inner, strings.Replace(name, "sample", "sampledso", 1))
+	}
+	s.dir = func(t *testing.T, _ string) (string, []string) {
+		t.Helper()
+		return sampleFiles(t, "", names, "dsohelp", "30")
+	}
+	s.open = filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "sample", "pmda_sample.so") + " sample_init 30"
+	compareEmbedded(t, s)
+}
+
+// compareEmbedded compares the transcripts of generated sessions with agents within the process.
+func compareEmbedded(t *testing.T, s subject) {
+	dir, _ := s.dir(t, "")
+	s.vocabulary = vocabularyOf(t, s.vocabulary, filepath.Join(dir, "root"))
+	for seed := *firstSeed; seed < *firstSeed+uint64(*sessionCount); seed++ {
+		t.Run(fmt.Sprintf("%s seed %d", s.agent, seed), func(t *testing.T) {
+			g := newGenerator(seed, s.vocabulary)
+			g.own = true
+			text := g.session(*sessionLines)
+			program := pcptest.Build(t, "./examples/dbpmda")
+			s.differ(t, seed, text, "dso (-C +Go dbpmda)", agentDiffers(s.run(t, "", "", "dso", text)), agentDiffers(s.run(t, program, "", "dso", text)))
+		})
+	}
 }
 
 // compareGenerated compares the transcripts of generated sessions: both programs on PCP's agent and on ours, and PCP's program on
@@ -145,14 +200,17 @@ var generatedDiffers = append([]struct {
 }, differs...)
 
 // agentDiffers replaces what is not the same in both agents on purpose: PCP's library has a set of no instance, without labels, for
-// the instances of a selection that has none. Its PDU is longer.
+// the instances of a selection that has none. Its PDU is longer. What agents
+// within the process log is their own.
 func agentDiffers(out string) string {
+	out = logLine.ReplaceAllString(out, "")
 	return noInstances.ReplaceAllString(tracedPDU.ReplaceAllString(out, ""), "${1}No labels\n")
 }
 
 var (
+	logLine     = regexp.MustCompile(`(?m)^(\[[A-Z][a-z]{2} [^]]*\] dbpmda\(\d+\)|\d{4}/\d\d/\d\d \d\d:\d\d:\d\d) .*\n`)
 	tracedPDU   = regexp.MustCompile(`(?m)^\[PID\]pm.*\n`)
-	noInstances = regexp.MustCompile(`(?m)^(Instances of pmInDom: .*\n)(?:Labels:|Info: __pmDecodeLabel\(\) returns 0 label sets)\n`)
+	noInstances = regexp.MustCompile(`(?m)^(Instances of pmInDom: .*\n)(?:Labels:|Info: \S+ label\(\) returns 0|Info: __pmDecodeLabel\(\) returns 0 label sets)\n`)
 )
 
 func (s subject) differ(t *testing.T, seed uint64, text, what, want, got string) {

@@ -121,8 +121,8 @@ func session(t *testing.T, dir string, env []string, open, connection, text stri
 	t.Helper()
 	r := run{Session: pcptest.Session{Dir: dir, Env: env, Mask: masks}}
 	switch args := strings.Fields(open); connection {
-	case "pipe":
-		r.Script = "open pipe " + open
+	case "pipe", "dso":
+		r.Script = "open " + connection + " " + open
 	case "unix":
 		r.address = filepath.Join(pcptest.ShortDir(t), "agent")
 		r.Script = "open socket unix " + r.address
@@ -195,6 +195,12 @@ func TestInteropAgents(t *testing.T) {
 // sampleDir makes a directory with an agent sample, PCP's if program is empty, its help texts and the name space root.
 func sampleDir(t *testing.T, program string) (dir string, env []string) {
 	t.Helper()
+	return sampleFiles(t, program, pcptest.Names(t, "sample"), "help", "29")
+}
+
+// sampleFiles is sampleDir for an agent with a name space, a help file and a domain.
+func sampleFiles(t *testing.T, program, names, helpFile, domain string) (dir string, env []string) {
+	t.Helper()
 	installed := filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "sample")
 	if program == "" {
 		program = filepath.Join(installed, "pmdasample")
@@ -206,16 +212,19 @@ func sampleDir(t *testing.T, program string) (dir string, env []string) {
 	if err := os.Symlink(program, filepath.Join(dir, "pmdasample")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "root"), []byte(pcptest.Names(t, "sample")), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "root"), []byte(names), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	help, err := os.ReadFile(filepath.Join(installed, "help"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	source := strings.ReplaceAll(string(help), "\n@ SAMPLE.", "\n@ 29.")
+	source := strings.ReplaceAll(string(help), "\n@ SAMPLE.", "\n@ "+domain+".")
+	if domain != "29" {
+		source = strings.ReplaceAll(source, "\n@ sample.", "\n@ sampledso.")
+	}
 	newhelp := filepath.Join(pcptest.Conf("PCP_BINADM_DIR"), "newhelp")
-	if _, errs, status := pcptest.RunIn(t, dir, nil, source, newhelp, "-n", "root", "-o", "help"); status != 0 {
+	if _, errs, status := pcptest.RunIn(t, dir, nil, source, newhelp, "-n", "root", "-o", helpFile); status != 0 {
 		t.Fatalf("newhelp: exit status %d\n%s", status, errs)
 	}
 	return dir, []string{"PCP_PMDAS_DIR=" + filepath.Dir(dir)}

@@ -88,9 +88,10 @@ const startFile = ".dbpmdarc"
 
 // run reads commands until quit or the end of the input.
 func (o *options) run(c *tool.Command) error {
+	slog.SetDefault(pmlog.New(os.Stderr, c.Name, slog.LevelInfo)) // what agents within this program log
 	if o.user != "" {
 		if err := account.Become(o.user); err != nil {
-			pmlog.New(os.Stderr, c.Name, slog.LevelInfo).Log(context.Background(), pmlog.LevelCritical, err.Error())
+			slog.Log(context.Background(), pmlog.LevelCritical, err.Error())
 			return &tool.ExitError{Status: 1}
 		}
 	}
