@@ -120,7 +120,7 @@ func TestInteropGeneratedDSO(t *testing.T) {
 		return
 	}
 	names := strings.NewReplacer("29:", "30:", "sample", "sampledso").Replace(pcptest.Names(t, "sample"))
-	s.insts, s.masks = sampleSubject.insts, items(30, sampleItems...)
+	s.insts, s.masks = sampleSubject.insts, items(30, append(sampleItems, 40, 41)...)
 	s.agent, s.inDoms, s.inner = "sampledso", inDoms(30, 12), nil
 	for _, name := range sampleSubject.inner {
 		s.inner = append(s.inner, strings.Replace(name, "sample", "sampledso", 1))

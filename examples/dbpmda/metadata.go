@@ -109,7 +109,7 @@ func (d *debugger) label(header string, r pdu.LabelReq) {
 		case r.Class != pdu.LabelInstances:
 		case !a.dso:
 			d.sendProfile() // a failure has been reported, and shows again
-		case a.selects:
+		case a.selects && d.selected:
 			d.writeProfile() // one in a shared object sees each change as soon as it has seen the selection
 		}
 		var reply pdu.LabelReply
@@ -212,6 +212,9 @@ func (d *debugger) traverse(name string) {
 }
 
 func (d *debugger) printChildren(l pdu.NameList) {
+	if len(l.Names) == 0 && d.agent.dso {
+		d.printf("Warning: DSO children() returns 0\n")
+	}
 	for i, n := range l.Names {
 		status := ""
 		if i < len(l.Statuses) {
