@@ -35,6 +35,7 @@ type agent struct {
 	stream   remote.Stream
 	broken   error  // why no further PDU can be read; nil if one can
 	selects  bool   // it has been told of a selection
+	untraced bool   // its PDUs are not to be printed
 	wait     func() // until an embedded agent has ended; nil otherwise
 
 	outFD, inFD int // the descriptors that a program has for the agent, in messages
@@ -72,7 +73,7 @@ func (d *debugger) exchangeVersions(a *agent) {
 			return
 		}
 		a.version = int(creds.Version)
-		reply := pdu.Creds{Version: pdu.ProtocolVersion, Features: creds.Features & pdu.FeatureAuth}
+		reply := pdu.Creds{Version: pdu.ProtocolVersion}
 		if err := a.conn.Write(int32(os.Getpid()), reply); err != nil {
 			d.warn("Warning: version exchange failed for PMDA %s: %v\n", a.name, pdu.FromError(err))
 		}
@@ -99,6 +100,14 @@ func (d *debugger) closeAgent() {
 	if a.wait != nil {
 		a.wait()
 	}
+}
+
+// replaceAgent closes the agent for one in a shared object: PCP's tool shows nothing of that.
+func (d *debugger) replaceAgent() {
+	if d.agent != nil {
+		d.agent.untraced = true
+	}
+	d.closeAgent()
 }
 
 // close is the command.
@@ -223,7 +232,7 @@ func (d *debugger) openDSO(file, entry string, domain pdu.Domain) {
 		d.warn("opendso: %s: %v\n", file, pdu.FromError(err))
 		return
 	}
-	d.closeAgent()
+	d.replaceAgent()
 	base, isAgent := strings.CutPrefix(strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)), "pmda_")
 	daemon := filepath.Join(filepath.Dir(file), "pmda"+base)
 	if !filepath.IsAbs(daemon) {
@@ -237,7 +246,7 @@ func (d *debugger) openDSO(file, entry string, domain pdu.Domain) {
 		if u, err := user.Current(); err == nil { // like a shared object, it is who this program is
 			args = append(args, "-U", u.Username)
 		}
-		d.startAgent(&agent{name: file, dso: true, outFD: 4, inFD: 5}, daemon, args)
+		d.startAgent(&agent{name: file, dso: true, untraced: true, outFD: 4, inFD: 5}, daemon, args)
 	default:
 		d.printf("Error attaching DSO %q\nthis program loads no shared objects: run the agent as a daemon (open pipe), or open one of %s\n\n",
 			file, strings.Join(slices.Sorted(maps.Keys(embedded)), ", "))
@@ -257,7 +266,7 @@ func (d *debugger) openEmbedded(file, entry string, domain pdu.Domain, start fun
 		d.warn("Error attaching DSO %q\n%v\n", file, err)
 		return
 	}
-	d.closeAgent()
+	d.replaceAgent()
 	domain = h.Info().Domain
 	if d.trace.on["pdu"] {
 		d.warn("DSO init %s->%p() domain=%d challenge: pmda_interface=0xff pmapi_version=%d\n", entry, start, d.dsoDomain, pdu.ProtocolVersion)
@@ -275,5 +284,5 @@ func (d *debugger) openEmbedded(file, entry string, domain pdu.Domain, start fun
 			d.warn("%s: %v\n", file, err)
 		}
 	}
-	d.newAgent(&agent{name: file, dso: true, embedded: true, domain: domain, wait: wait}, ours)
+	d.newAgent(&agent{name: file, dso: true, untraced: true, embedded: true, domain: domain, wait: wait}, ours)
 }

@@ -77,7 +77,7 @@ func (t *trace) method(a *agent, name string) {
 
 // pdu prints a PDU, if it is to be: the header, and the words of the body as the machine of PCP's tools would read them.
 func (t *trace) pdu(a *agent, out bool, h pdu.Header, body []byte) {
-	if !t.on["pdu"] || a.dso {
+	if !t.on["pdu"] || a.untraced {
 		return
 	}
 	var b strings.Builder
