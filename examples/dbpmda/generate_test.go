@@ -246,7 +246,7 @@ func (g *generator) mutate(line string) string {
 // What is not to be in generated lines: words of PCP's help texts, what ends or delays the session, and an instance domain for
 // which PCP's library goes round for ever, and a cluster at which PCP's dbpmda dies.
 var (
-	asksHelp = regexp.MustCompile(`^\s*(help|\?)\s*\w`)
+	asksHelp = regexp.MustCompile(`^\s*help\s*\S|\?\s*\S|\S\s*\?`)
 	outside  = regexp.MustCompile(`\b(quit|exit|q)\b|\b(wait|watch)\s+[\w"'./]|\bopen\s+\S+\s+\S|\bdebug\s*\S`)
 	allowed  = []string{"wait 0", "debug pdu", "debug -pdu", "debug none"}
 	forever  = regexp.MustCompile(`\b(instances?|cluster)\s+(-0*1\b|4294967295|0x[fF]{8}|\d{19,})`)
