@@ -230,17 +230,46 @@ func sampleFiles(t *testing.T, program, names, helpFile, domain string) (dir str
 	return dir, []string{"PCP_PMDAS_DIR=" + filepath.Dir(dir)}
 }
 
-// TestInteropSample runs both programs on PCP's agent sample, which has values of all types, event records, names of its own, and
-// errors.
+// TestInteropSample runs both programs on the agent sample, PCP's and ours, which has values of all types, event records, names of
+// its own, and errors.
 func TestInteropSample(t *testing.T) {
-	program := filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "sample", "pmdasample")
-	pcptest.Need(t, "dbpmda", program)
+	pcptest.Need(t, "dbpmda", filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "sample", "pmdasample"))
+	ours := goSample(t)
+	start := func(agent, connection string) func(t *testing.T) run {
+		return func(t *testing.T) run {
+			dir, env := sampleDir(t, agent)
+			return session(t, dir, env, sampleSubject.open, connection, script(t, "sample"))
+		}
+	}
 	for _, connection := range []string{"pipe", "unix", "inet"} {
 		t.Run(connection, func(t *testing.T) {
-			compare(t, func(t *testing.T) run {
-				dir, env := sampleDir(t, "")
-				return session(t, dir, env, "./pmdasample -d 29 -l agent.log", connection, script(t, "sample"))
-			})
+			compare(t, start("", connection))
+			if ours != "" {
+				compare(t, start(ours, connection))
+			}
 		})
 	}
+	if ours == "" {
+		return
+	}
+	t.Run("agents", func(t *testing.T) {
+		var out []string
+		for _, agent := range []string{"", ours} {
+			r := start(agent, "pipe")(t)
+			r.Mask = sampleSubject.masks
+			out = append(out, agentDiffers(pcptest.DBPMDA(t, r.Session)))
+		}
+		if diff := cmp.Diff(strings.Split(out[0], "\n"), strings.Split(out[1], "\n")); diff != "" {
+			t.Errorf("transcript (-C +Go agent):\n%s", diff)
+		}
+	})
+}
+
+// goSample builds our agent sample, if there is one.
+func goSample(t *testing.T) (program string) {
+	t.Helper()
+	if _, err := os.Stat("../sample"); err != nil {
+		return ""
+	}
+	return pcptest.Build(t, "./examples/sample")
 }
