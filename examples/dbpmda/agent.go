@@ -240,7 +240,7 @@ func (d *debugger) openDSO(file, entry string, domain pdu.Domain) {
 	}
 	switch _, err := os.Stat(daemon); {
 	case isAgent && entry != base+"_init":
-		d.printf("Error: couldn't find init function %q in DSO %q\n", entry, file)
+		d.printf("Error: couldn't find init function \"%s\" in DSO \"%s\"\n", entry, file)
 	case isAgent && err == nil:
 		args := []string{"-d", strconv.Itoa(int(domain))}
 		if u, err := user.Current(); err == nil { // like a shared object, it is who this program is
@@ -248,7 +248,7 @@ func (d *debugger) openDSO(file, entry string, domain pdu.Domain) {
 		}
 		d.startAgent(&agent{name: file, dso: true, untraced: true, outFD: 4, inFD: 5}, daemon, args)
 	default:
-		d.printf("Error attaching DSO %q\nthis program loads no shared objects: run the agent as a daemon (open pipe), or open one of %s\n\n",
+		d.printf("Error attaching DSO \"%s\"\nthis program loads no shared objects: run the agent as a daemon (open pipe), or open one of %s\n\n",
 			file, strings.Join(slices.Sorted(maps.Keys(embedded)), ", "))
 	}
 }
@@ -263,7 +263,7 @@ func (d *debugger) openEmbedded(file, entry string, domain pdu.Domain, start fun
 		err = h.Err()
 	}
 	if err != nil {
-		d.warn("Error attaching DSO %q\n%v\n", file, err)
+		d.warn("Error attaching DSO \"%s\"\n%v\n", file, err)
 		return
 	}
 	d.replaceAgent()

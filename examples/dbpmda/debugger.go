@@ -53,12 +53,12 @@ func (d *debugger) loadNames(file string) (messages string) {
 	}
 	cause := pdu.FromError(err)
 	if broken, ok := errors.AsType[*pmns.ParseError](err); ok {
-		return fmt.Sprintf("%v\ndbpmda: Cannot load namespace from %q: %v\n", broken, shown, cause)
+		return fmt.Sprintf("%v\ndbpmda: Cannot load namespace from \"%s\": %v\n", broken, shown, cause)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Sprintf("Error Parsing ASCII PMNS: Cannot open %q\ndbpmda: Cannot load namespace from %q: %v\n", shown, shown, cause)
+		return fmt.Sprintf("Error Parsing ASCII PMNS: Cannot open \"%s\"\ndbpmda: Cannot load namespace from \"%s\": %v\n", shown, shown, cause)
 	}
-	return fmt.Sprintf("dbpmda: Cannot load namespace from %q: %v\n", shown, err)
+	return fmt.Sprintf("dbpmda: Cannot load namespace from \"%s\": %v\n", shown, err)
 }
 
 // namespace replaces the name space; by that of the option -n if it fails, as PCP's tool does.
@@ -72,7 +72,7 @@ func (d *debugger) namespace(file string) {
 	if d.given == "" {
 		d.warn("dbpmda: Reload default namespace\n")
 	} else {
-		d.warn("dbpmda: Reload namespace from %q\n", d.given)
+		d.warn("dbpmda: Reload namespace from \"%s\"\n", d.given)
 	}
 	d.warn("%s", d.loadNames(d.given)) // if that fails, the names stay as they are
 }
