@@ -70,8 +70,9 @@ var sampleSubject = subject{
 		insts: append(strings.Fields("red green blue 0 1 2 100 500 900 bin-100 colleen d1 499 77 fungus bogus Obambo fat i-0 nobody"), "fat bald bastard", "fat bald"),
 		values: append(strings.Fields(`0 1 7 42 -1 -5 x 1.5 1e3 1e99 -0 nan inf 0x10 99999999999 4294967295 4294967296 -2147483649
 			18446744073709551615 18446744073709551616 9223372036854775808 +3 abc`), " 7", "7 ", " ", "hello there"),
-		// The agent ends when told so, is not ready for as long as it is told, and dies of a type that there is none of.
-		mute: regexp.MustCompile(mirages + `|^\s*store\s+(sample\.(control|not_ready|dynamic\.meta\.pmdesc\.type)|(29\.|0\.)?0\.(0|56|87)|0|56|87|121634816|121634872|121634903)\s`),
+		// The agent ends when told so, is not ready for as long as it is told, dies of a type that there is none of, and
+		// has any instance of an instance domain that it is told.
+		mute: regexp.MustCompile(mirages + `|^\s*store\s+(sample\.(control|not_ready|dynamic\.meta\.pmdesc\.(type|indom))|(29\.|0\.)?0\.(0|56|87|88)|0|56|87|88|121634816|121634872|12163490[34])\s`),
 	},
 	masks: items(29, sampleItems...),
 	dir:   sampleDir,
