@@ -143,7 +143,8 @@ func compareEmbedded(t *testing.T, s subject) {
 		t.Run(fmt.Sprintf("%s seed %d", s.agent, seed), func(t *testing.T) {
 			g := newGenerator(seed, s.vocabulary)
 			g.own = true
-			text := g.session(*sessionLines)
+			// PCP's agent simple, as a shared object, looks for its configuration when asked for instances or values, not for labels.
+			text := fmt.Sprintf("instance %v\n", s.inDoms[1]) + g.session(*sessionLines)
 			program := pcptest.Build(t, "./examples/dbpmda")
 			s.differ(t, seed, text, "dso (-C +Go dbpmda)", agentDiffers(s.run(t, "", "", "dso", text)), agentDiffers(s.run(t, program, "", "dso", text)))
 		})
