@@ -2,9 +2,11 @@
 package dso
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 
+	"github.com/pcp-go/pcp/examples/internal/sample"
 	"github.com/pcp-go/pcp/examples/internal/simple"
 	"github.com/pcp-go/pcp/examples/internal/trivial"
 	"github.com/pcp-go/pcp/internal/pcpconf"
@@ -22,6 +24,10 @@ func Agents(conf *pcpconf.Conf) map[string]func(domain pdu.Domain) (pmda.Handler
 		"simple_init": func(domain pdu.Domain) (pmda.Handler, error) {
 			dir := filepath.Join(conf.Get("PCP_PMDAS_DIR"), "simple")
 			return inDomain(withHelp(simple.New(filepath.Join(dir, "simple.conf")), dir), domain), nil
+		},
+		"sample_init": func(domain pdu.Domain) (pmda.Handler, error) {
+			dir := filepath.Join(conf.Get("PCP_PMDAS_DIR"), "sample")
+			return sample.New(sample.Options{Domain: cmp.Or(domain, sample.DSODomain), Dir: dir}), nil
 		},
 		"trivial_init": func(domain pdu.Domain) (pmda.Handler, error) {
 			return inDomain(trivial.New(), domain), nil

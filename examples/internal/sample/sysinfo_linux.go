@@ -1,0 +1,15 @@
+package sample
+
+import (
+	"encoding/binary"
+	"syscall"
+)
+
+// sysinfo is the structure that sysinfo(2) fills, in the order of bytes of the machine.
+func sysinfo() ([]byte, error) {
+	var info syscall.Sysinfo_t
+	if err := syscall.Sysinfo(&info); err != nil {
+		return nil, err
+	}
+	return binary.Append(nil, binary.NativeEndian, &info)
+}
