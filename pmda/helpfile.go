@@ -125,7 +125,7 @@ func (a *Agent) helpTarget(names *pmns.Tree, key string) (pdu.TextTarget, error)
 	id, err := names.Lookup(key)
 	if err == nil {
 		if _, ok := id.IsDynamicRoot(); ok {
-			return pdu.TextTarget{}, errors.New("a name at or below a dynamic root has its text from a wrapper")
+			return pdu.TextTarget{}, errors.New("a name at or below a dynamic root has its text from its Metric, or a wrapper")
 		}
 		return pdu.TextOfMetric(id), nil
 	}

@@ -82,7 +82,7 @@ later
 	}
 	want := `level=WARN msg="help texts left out" agent=clock file=texts/help err="[texts/help:5] clock.later: Unknown metric name, entry abandoned\n` +
 		`[texts/help:7] clock.nosuch: Unknown metric name, entry abandoned\n` +
-		`[texts/help:8] clock.dynamic.name: a name at or below a dynamic root has its text from a wrapper, entry abandoned"` + "\n"
+		`[texts/help:8] clock.dynamic.name: a name at or below a dynamic root has its text from its Metric, or a wrapper, entry abandoned"` + "\n"
 	want += strings.Replace(want, `[texts/help:5] clock.later: Unknown metric name, entry abandoned\n`, "", 1)
 	if diff := cmp.Diff(want, log.String()); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
