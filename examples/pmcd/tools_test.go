@@ -27,8 +27,8 @@ const (
 var views = []view{
 	{tool: "pmstat -h HOST -s 3 -t 0.5", same: []string{"loadavg", "1 min"}, near: []string{memory}},
 	{tool: "pmclient -h HOST -s 2 -t 0.5", same: []string{"^Host: ", words}, near: []string{`^ \S+ +\d+ +\S+ +(\d\S*) `}},
-	{tool: "pmrep -h HOST -s 3 -t 0.5 :vmstat", same: []string{words},
-		near: []string{`^ +\d+ +\d+ +(\d+) +(\d+) +(\d+) +(\d+)`}, full: []string{last5}},
+	{tool: "pmrep -h HOST -s 3 -t 0.5 :vmstat", same: []string{"swpd"},
+		near: []string{`^ +\d+ +\d+ +(\d+) +(\d+) +(\d+) +(?:\d+|xxx) `}, full: []string{last5}}, // a page cache of 10 GB does not fit
 	{tool: "pcp -h HOST free", same: []string{"total", `^Mem: +(\d+)`, `^Swap +(\d+)`},
 		near: []string{`^Mem: +\d+ +\d+ +(\d+) +\d+ +(\d+) +(\d+)$`}},
 	{tool: "pcp -h HOST uptime", same: []string{`(up .* users?),`}},
