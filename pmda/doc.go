@@ -225,7 +225,7 @@
 //	pmdaAttribute                          Handler.SetClient, Request.Client
 //	pmdaGetContext                         Request.Client
 //	pmdaSetFlags(PMDA_EXT_NAMES_CHANGE)    Agent.Notify
-//	a caching PMDA of the guide            Every, Cached
+//	a caching PMDA of the guide            Every, Polled
 //	pmdaEventNewArray, pmdaEventAddRecord  pdu.EventBuilder
 //	pmdaEventNewQueue,
 //	pmdaEventNewActiveQueue                Agent.NewEventQueue, EventQueue.KeepAll

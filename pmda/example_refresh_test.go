@@ -38,12 +38,12 @@ func ExampleEvery() {
 	// web.errors 3
 }
 
-// The settings of a Cached: here it is read when clients ask for it, and its instances
+// The settings of a Polled: here it is read when clients ask for it, and its instances
 // change.
-func ExampleCached() {
+func ExamplePolled() {
 	a := &pmda.Agent{Name: "queue", Domain: 401}
 	queues := a.AddInDom("queue")
-	lengths := &pmda.Cached[map[string]int64]{
+	lengths := &pmda.Polled[map[string]int64]{
 		Read: func(ctx context.Context) (map[string]int64, error) {
 			return map[string]int64{"mail": 17, "print": 2}, nil
 		},

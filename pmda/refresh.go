@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Cached is a T that is read in the background, since that takes too long for a fetch:
+// A Polled is a T that is read in the background, since that takes too long for a fetch:
 // from a server elsewhere, say, or with a command. Fetches get the T that was read last.
 // Metrics and instance domains of its Group see one T for the whole of a fetch; before the
 // first has been read they fail with pdu.ErrAgain. Every makes one without further
@@ -27,7 +27,7 @@ import (
 // methods may be called by several goroutines once it is attached.
 //
 // It is what PCP's programmer's guide calls a caching PMDA.
-type Cached[T any] struct {
+type Polled[T any] struct {
 	// Read reads a T. Its ctx ends when the Agent is no longer served.
 	Read func(ctx context.Context) (T, error)
 	// Every is the time from the beginning of one attempt to that of the next, a
@@ -49,7 +49,7 @@ type Cached[T any] struct {
 	group    *Group
 	name     atomic.Pointer[string] // of Register
 	interval atomic.Int64           // a time.Duration
-	last     atomic.Pointer[cached[T]]
+	last     atomic.Pointer[polled[T]]
 	asked    chan struct{} // has room for one: a client wants a newer T
 	wake     chan struct{} // has room for one: the time of the next attempt has changed
 	stop     func()        // of the Background function
@@ -62,8 +62,8 @@ type Cached[T any] struct {
 	log       logOnce
 }
 
-// A cached is a T that has been read.
-type cached[T any] struct {
+// A polled is a T that has been read.
+type polled[T any] struct {
 	v  T
 	at time.Time // when reading it began
 }
@@ -77,7 +77,7 @@ const (
 // maxBackoff is the longest wait after failures, unless the interval is longer.
 const maxBackoff = time.Minute
 
-// Every attaches a Cached whose Read is called every d in the background while the Agent
+// Every attaches a Polled whose Read is called every d in the background while the Agent
 // is served.
 //
 //	web := pmda.Every(a, 10*time.Second, readStatistics)
@@ -89,15 +89,15 @@ const maxBackoff = time.Minute
 //		},
 //	})
 //	web.Register("web.refresh", 0)
-func Every[T any](a *Agent, d time.Duration, read func(ctx context.Context) (T, error)) *Cached[T] {
-	c := &Cached[T]{Read: read, Every: d}
+func Every[T any](a *Agent, d time.Duration, read func(ctx context.Context) (T, error)) *Polled[T] {
+	c := &Polled[T]{Read: read, Every: d}
 	c.Attach(a)
 	return c
 }
 
 // Attach makes c a part of an Agent, which begins to read if the Agent is served already.
 // Errors, which Agent.Err has too: no Read, an Every out of range, a c that is attached.
-func (c *Cached[T]) Attach(a *Agent) error {
+func (c *Polled[T]) Attach(a *Agent) error {
 	if c.agent != nil {
 		err := c.opError("attach", errors.New("it is attached already"))
 		a.fail(err)
@@ -127,24 +127,24 @@ func errInterval(d time.Duration) error {
 
 func validInterval(d time.Duration) bool { return minInterval <= d && d <= maxInterval }
 
-// typeName tells of which Cached an error is that has no name.
-func (c *Cached[T]) typeName() string {
+// typeName tells of which Polled an error is that has no name.
+func (c *Polled[T]) typeName() string {
 	if name := c.name.Load(); name != nil {
 		return *name
 	}
 	return fmt.Sprintf("%T", *new(T))
 }
 
-func (c *Cached[T]) opError(op string, err error) error {
+func (c *Polled[T]) opError(op string, err error) error {
 	return &OpError{Op: op, Agent: c.agent.Name, Name: c.typeName(), Err: err}
 }
 
 // Group is the Group for the metrics and instance domains that use the T.
-func (c *Cached[T]) Group() *Group { return c.group }
+func (c *Polled[T]) Group() *Group { return c.group }
 
 // Load is the T that was read last, nil before the first; nobody changes it. In functions
 // of metrics of the Group it is not nil, and the same for a whole fetch.
-func (c *Cached[T]) Load() *T {
+func (c *Polled[T]) Load() *T {
 	if last := c.last.Load(); last != nil {
 		return &last.v
 	}
@@ -153,7 +153,7 @@ func (c *Cached[T]) Load() *T {
 
 // Age is how long ago the reading of the T began that Load returns; ok is false before the
 // first.
-func (c *Cached[T]) Age() (age time.Duration, ok bool) {
+func (c *Polled[T]) Age() (age time.Duration, ok bool) {
 	last := c.last.Load()
 	if last == nil {
 		return 0, false
@@ -162,11 +162,11 @@ func (c *Cached[T]) Age() (age time.Duration, ok bool) {
 }
 
 // Interval is the time from the beginning of one attempt to that of the next.
-func (c *Cached[T]) Interval() time.Duration { return time.Duration(c.interval.Load()) }
+func (c *Polled[T]) Interval() time.Duration { return time.Duration(c.interval.Load()) }
 
 // SetInterval changes the interval, which counts from the last attempt. It is a millisecond
 // to a year, or else pdu.ErrBadStore.
-func (c *Cached[T]) SetInterval(d time.Duration) error {
+func (c *Polled[T]) SetInterval(d time.Duration) error {
 	if !validInterval(d) {
 		return c.opError("set the interval of", fmt.Errorf("%w: %w", errInterval(d), pdu.ErrBadStore))
 	}
@@ -178,7 +178,7 @@ func (c *Cached[T]) SetInterval(d time.Duration) error {
 // Refresh reads a T now and waits for it, also while the Agent is not served: a program
 // that shall not serve without values calls it first, and so do tests. Functions of the
 // Group must not: they would wait for themselves.
-func (c *Cached[T]) Refresh(ctx context.Context) error {
+func (c *Polled[T]) Refresh(ctx context.Context) error {
 	if err := c.refresh(ctx); err != nil {
 		return c.opError("refresh", err)
 	}
@@ -187,20 +187,20 @@ func (c *Cached[T]) Refresh(ctx context.Context) error {
 }
 
 // Stop ends the reading in the background for good. The last T stays.
-func (c *Cached[T]) Stop() {
+func (c *Polled[T]) Stop() {
 	if c.stop != nil {
 		c.stop()
 	}
 }
 
-// Register adds metrics of the Cached itself below a name, with first as the ID of the
+// Register adds metrics of the Polled itself below a name, with first as the ID of the
 // first; zero means that the Agent chooses.
 //
 //	NAME.age        seconds since the reading of the values began
 //	NAME.interval   seconds from one attempt to the next, which clients can set
 //	NAME.refreshes  attempts that were successful
 //	NAME.failures   attempts that failed
-func (c *Cached[T]) Register(name string, first ItemID) error {
+func (c *Polled[T]) Register(name string, first ItemID) error {
 	c.name.Store(&name)
 	id := func(n ItemID) ItemID {
 		if first == 0 {
@@ -246,7 +246,7 @@ func (c *Cached[T]) Register(name string, first ItemID) error {
 }
 
 // check is the refresh of the Group, before each fetch: whether there is a T for clients.
-func (c *Cached[T]) check(context.Context, *Request) error {
+func (c *Polled[T]) check(context.Context, *Request) error {
 	last := c.last.Load()
 	if last == nil {
 		if !c.agent.isServed() {
@@ -276,7 +276,7 @@ func notify(c chan<- struct{}) {
 }
 
 // run reads until ctx ends.
-func (c *Cached[T]) run(ctx context.Context) {
+func (c *Polled[T]) run(ctx context.Context) {
 	next := time.NewTimer(0)
 	defer next.Stop()
 	for attempts := 0; ; attempts++ {
@@ -290,7 +290,7 @@ func (c *Cached[T]) run(ctx context.Context) {
 
 // await waits for the time of the next attempt, and for a client if it has to; false if
 // ctx has ended.
-func (c *Cached[T]) await(ctx context.Context, next *time.Timer, demand bool) bool {
+func (c *Polled[T]) await(ctx context.Context, next *time.Timer, demand bool) bool {
 	for due := false; ; {
 		var asked chan struct{}
 		if due {
@@ -314,7 +314,7 @@ func (c *Cached[T]) await(ctx context.Context, next *time.Timer, demand bool) bo
 }
 
 // wait is how long to wait for the next attempt.
-func (c *Cached[T]) wait() time.Duration {
+func (c *Polled[T]) wait() time.Duration {
 	last := c.attempt.Load()
 	if last == nil {
 		return 0
@@ -329,7 +329,7 @@ func (c *Cached[T]) wait() time.Duration {
 }
 
 // refresh reads a T, and has clients get it.
-func (c *Cached[T]) refresh(ctx context.Context) error {
+func (c *Polled[T]) refresh(ctx context.Context) error {
 	if err := c.turn.Lock(ctx); err != nil {
 		return err
 	}
@@ -356,9 +356,9 @@ func (c *Cached[T]) refresh(ctx context.Context) error {
 }
 
 // replace reads a T and puts it in the place of the last one.
-func (c *Cached[T]) replace(ctx context.Context, began time.Time) (err error) {
+func (c *Polled[T]) replace(ctx context.Context, began time.Time) (err error) {
 	defer func() {
-		if p := recover(); c.agent.logPanic(p, "Cached.Read") {
+		if p := recover(); c.agent.logPanic(p, "Polled.Read") {
 			err = reported{fmt.Errorf("panic: %v", p)}
 		}
 	}()
@@ -375,6 +375,6 @@ func (c *Cached[T]) replace(ctx context.Context, began time.Time) (err error) {
 			return err
 		}
 	}
-	c.last.Store(&cached[T]{v, began})
+	c.last.Store(&polled[T]{v, began})
 	return nil
 }

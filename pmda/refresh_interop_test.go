@@ -12,13 +12,13 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// asCached in the environment makes this test binary an agent with a Cached: it is the name of its log.
-const asCached = "GO_TEST_CACHED_AGENT"
+// asPolled in the environment makes this test binary an agent with a Polled: it is the name of its log.
+const asPolled = "GO_TEST_CACHED_AGENT"
 
-// TestCachedProcess is no test but the agent of TestInteropCached.
-func TestCachedProcess(t *testing.T) {
-	if os.Getenv(asCached) == "" {
-		t.Skip("the process that TestInteropCached starts")
+// TestPolledProcess is no test but the agent of TestInteropPolled.
+func TestPolledProcess(t *testing.T) {
+	if os.Getenv(asPolled) == "" {
+		t.Skip("the process that TestInteropPolled starts")
 	}
 	a := &pmda.Agent{Name: "web", Domain: 400}
 	reads := uint64(0)
@@ -26,25 +26,25 @@ func TestCachedProcess(t *testing.T) {
 	pmda.Register(a, pmda.Metric[uint64]{Name: "web.reads", Group: web.Group(),
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) { return *web.Load(), nil }})
 	web.Register("web.refresh", 0)
-	os.Args = []string{"pmdaweb", "-l", os.Getenv(asCached), "-U", currentUser(t)}
+	os.Args = []string{"pmdaweb", "-l", os.Getenv(asPolled), "-U", currentUser(t)}
 	pmda.Main(a)
 }
 
-const cachedNames = `root { web }
+const polledNames = `root { web }
 web { reads 400:0:0 refresh }
 web.refresh { age 400:0:1 interval 400:0:2 refreshes 400:0:3 failures 400:0:4 }
 `
 
-// TestInteropCached sets the interval with pmstore under PCP's pmcd, and sees the values change and get older.
-func TestInteropCached(t *testing.T) {
+// TestInteropPolled sets the interval with pmstore under PCP's pmcd, and sees the values change and get older.
+func TestInteropPolled(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmstore")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{
-		Agents: []string{"web 400 pipe binary " + self + " -test.run=^TestCachedProcess$"}, PMNS: cachedNames,
-		Env: []string{asCached + "=" + t.TempDir() + "/log"},
+		Agents: []string{"web 400 pipe binary " + self + " -test.run=^TestPolledProcess$"}, PMNS: polledNames,
+		Env: []string{asPolled + "=" + t.TempDir() + "/log"},
 	})
 	run := func(argv ...string) string {
 		out, errs, _ := pcptest.Run(t, nil, "", append([]string{argv[0], "-h", pmcd.Host()}, argv[1:]...)...)

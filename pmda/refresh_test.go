@@ -22,7 +22,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 )
 
-// A source is what a Cached of the tests reads: each reading takes a while, and gives the next number or fails.
+// A source is what a Polled of the tests reads: each reading takes a while, and gives the next number or fails.
 type source struct {
 	takes time.Duration
 	start time.Time
@@ -64,8 +64,8 @@ func (s *source) read(ctx context.Context) (int, error) {
 	return s.n, nil
 }
 
-// cachedAgent has two metrics of a Cached, 251.0.0 and 251.0.1, and those of the Cached itself from 251.1.0 on.
-func cachedAgent(t *testing.T, c *pmda.Cached[int], log *pcptest.LogBuffer) *pmda.Agent {
+// polledAgent has two metrics of a Polled, 251.0.0 and 251.0.1, and those of the Polled itself from 251.1.0 on.
+func polledAgent(t *testing.T, c *pmda.Polled[int], log *pcptest.LogBuffer) *pmda.Agent {
 	t.Helper()
 	a := &pmda.Agent{Name: "a", Domain: 251, Logger: logLines(log)}
 	if err := c.Attach(a); err != nil {
@@ -89,7 +89,7 @@ func both(t *testing.T, a *pmda.Agent) string {
 	return got
 }
 
-// statistics fetches the metrics of the Cached.
+// statistics fetches the metrics of the Polled.
 func statistics(t *testing.T, a *pmda.Agent) string {
 	t.Helper()
 	var all []string
@@ -103,7 +103,7 @@ func statistics(t *testing.T, a *pmda.Agent) string {
 }
 
 // inBubble runs a test in synthetic time. It fails if a goroutine stays.
-func inBubble(t *testing.T, c *pmda.Cached[int], s *source, test func(a *pmda.Agent, at func(d time.Duration), log *pcptest.LogBuffer)) {
+func inBubble(t *testing.T, c *pmda.Polled[int], s *source, test func(a *pmda.Agent, at func(d time.Duration), log *pcptest.LogBuffer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s.start = time.Now()
@@ -113,14 +113,14 @@ func inBubble(t *testing.T, c *pmda.Cached[int], s *source, test func(a *pmda.Ag
 			time.Sleep(d - time.Since(s.start))
 			synctest.Wait()
 		}
-		test(cachedAgent(t, c, &log), at, &log)
+		test(polledAgent(t, c, &log), at, &log)
 	})
 }
 
-// TestCached: a T is read at once and then in its interval, whatever a reading takes, and only while the agent is served.
-func TestCached(t *testing.T) {
+// TestPolled: a T is read at once and then in its interval, whatever a reading takes, and only while the agent is served.
+func TestPolled(t *testing.T) {
 	s := &source{takes: 3 * time.Second}
-	c := &pmda.Cached[int]{Every: 10 * time.Second}
+	c := &pmda.Polled[int]{Every: 10 * time.Second}
 	inBubble(t, c, s, func(a *pmda.Agent, at func(time.Duration), log *pcptest.LogBuffer) {
 		at(time.Hour)
 		if c.Load() != nil || len(s.attempts()) > 0 {
@@ -161,10 +161,10 @@ func TestCached(t *testing.T) {
 	})
 }
 
-// TestCachedSlow: a reading that takes longer than the interval is followed by the next at once, and never overlaps it.
-func TestCachedSlow(t *testing.T) {
+// TestPolledSlow: a reading that takes longer than the interval is followed by the next at once, and never overlaps it.
+func TestPolledSlow(t *testing.T) {
 	s := &source{takes: 25 * time.Second}
-	inBubble(t, &pmda.Cached[int]{Every: 10 * time.Second}, s, func(a *pmda.Agent, at func(time.Duration), _ *pcptest.LogBuffer) {
+	inBubble(t, &pmda.Polled[int]{Every: 10 * time.Second}, s, func(a *pmda.Agent, at func(time.Duration), _ *pcptest.LogBuffer) {
 		defer a.BeginServing()()
 		at(60 * time.Second)
 		if diff := cmp.Diff([]time.Duration{0, 25 * time.Second, 50 * time.Second}, s.attempts()); diff != "" {
@@ -173,10 +173,10 @@ func TestCachedSlow(t *testing.T) {
 	})
 }
 
-// TestCachedOnDemand: only a client that asks for an old T has another read, which the next client gets.
-func TestCachedOnDemand(t *testing.T) {
+// TestPolledOnDemand: only a client that asks for an old T has another read, which the next client gets.
+func TestPolledOnDemand(t *testing.T) {
 	s := &source{takes: time.Second}
-	c := &pmda.Cached[int]{Every: 10 * time.Second, OnDemand: true}
+	c := &pmda.Polled[int]{Every: 10 * time.Second, OnDemand: true}
 	inBubble(t, c, s, func(a *pmda.Agent, at func(time.Duration), _ *pcptest.LogBuffer) {
 		defer a.BeginServing()()
 		for _, step := range []struct {
@@ -202,10 +202,10 @@ func TestCachedOnDemand(t *testing.T) {
 	})
 }
 
-// TestCachedBackoff: after failures the attempts are rarer, up to a limit, and the last good T stays for a while.
-func TestCachedBackoff(t *testing.T) {
+// TestPolledBackoff: after failures the attempts are rarer, up to a limit, and the last good T stays for a while.
+func TestPolledBackoff(t *testing.T) {
 	s := &source{}
-	c := &pmda.Cached[int]{Every: 5 * time.Second, MaxAge: 100 * time.Second}
+	c := &pmda.Polled[int]{Every: 5 * time.Second, MaxAge: 100 * time.Second}
 	inBubble(t, c, s, func(a *pmda.Agent, at func(time.Duration), log *pcptest.LogBuffer) {
 		defer a.BeginServing()()
 		at(6 * time.Second)
@@ -247,10 +247,10 @@ func TestCachedBackoff(t *testing.T) {
 	})
 }
 
-// TestCachedLongInterval: the wait after a failure is never shorter than the interval.
-func TestCachedLongInterval(t *testing.T) {
+// TestPolledLongInterval: the wait after a failure is never shorter than the interval.
+func TestPolledLongInterval(t *testing.T) {
 	s := &source{err: errors.New("no")}
-	inBubble(t, &pmda.Cached[int]{Every: time.Hour}, s, func(a *pmda.Agent, at func(time.Duration), _ *pcptest.LogBuffer) {
+	inBubble(t, &pmda.Polled[int]{Every: time.Hour}, s, func(a *pmda.Agent, at func(time.Duration), _ *pcptest.LogBuffer) {
 		defer a.BeginServing()()
 		at(150 * time.Minute)
 		if diff := cmp.Diff([]time.Duration{0, time.Hour, 2 * time.Hour}, s.attempts()); diff != "" {
@@ -259,10 +259,10 @@ func TestCachedLongInterval(t *testing.T) {
 	})
 }
 
-// TestCachedInterval: clients set the interval, which counts from the last attempt.
-func TestCachedInterval(t *testing.T) {
+// TestPolledInterval: clients set the interval, which counts from the last attempt.
+func TestPolledInterval(t *testing.T) {
 	s := &source{}
-	c := &pmda.Cached[int]{Every: time.Hour}
+	c := &pmda.Polled[int]{Every: time.Hour}
 	inBubble(t, c, s, func(a *pmda.Agent, at func(time.Duration), _ *pcptest.LogBuffer) {
 		defer a.BeginServing()()
 		set := func(v float64) error {
@@ -300,8 +300,8 @@ func TestCachedInterval(t *testing.T) {
 	})
 }
 
-// TestCachedPanic: a panic is a failure, and the stack is logged.
-func TestCachedPanic(t *testing.T) {
+// TestPolledPanic: a panic is a failure, and the stack is logged.
+func TestPolledPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log pcptest.LogBuffer
 		a := &pmda.Agent{Name: "a", Domain: 251, Logger: log.Logger(slog.LevelInfo)}
@@ -327,13 +327,13 @@ func TestCachedPanic(t *testing.T) {
 	})
 }
 
-// TestCachedApply: the instances change with the T, and what Apply refuses does not get to clients.
-func TestCachedApply(t *testing.T) {
+// TestPolledApply: the instances change with the T, and what Apply refuses does not get to clients.
+func TestPolledApply(t *testing.T) {
 	var log pcptest.LogBuffer
 	a := &pmda.Agent{Name: "a", Domain: 251, Logger: logLines(&log)}
 	names := []string{"x", "y"}
 	d := a.AddInDom("name")
-	c := &pmda.Cached[[]string]{Every: time.Second,
+	c := &pmda.Polled[[]string]{Every: time.Second,
 		Read:  func(context.Context) ([]string, error) { return slices.Clone(names), nil },
 		Apply: func(v *[]string) error { _, err := d.SetNames(*v...); return err }}
 	if err := c.Attach(a); err != nil {
@@ -364,12 +364,12 @@ func TestCachedApply(t *testing.T) {
 	}
 }
 
-// TestCachedConsistent has clients that fetch while another T comes all the time: both values of a fetch are of one T.
-func TestCachedConsistent(t *testing.T) {
+// TestPolledConsistent has clients that fetch while another T comes all the time: both values of a fetch are of one T.
+func TestPolledConsistent(t *testing.T) {
 	var log pcptest.LogBuffer
 	n := 0
-	c := &pmda.Cached[int]{Every: time.Millisecond, Read: func(context.Context) (int, error) { n++; return n, nil }}
-	a := cachedAgent(t, c, &log)
+	c := &pmda.Polled[int]{Every: time.Millisecond, Read: func(context.Context) (int, error) { n++; return n, nil }}
+	a := polledAgent(t, c, &log)
 	if err := c.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -396,12 +396,12 @@ func TestCachedConsistent(t *testing.T) {
 	end()
 }
 
-// TestCachedRefuses has what keeps a Cached from being attached, and its agent from serving.
-func TestCachedRefuses(t *testing.T) {
+// TestPolledRefuses has what keeps a Polled from being attached, and its agent from serving.
+func TestPolledRefuses(t *testing.T) {
 	read := func(context.Context) (int, error) { return 0, nil }
-	attached := &pmda.Cached[int]{Every: time.Second, Read: read}
+	attached := &pmda.Polled[int]{Every: time.Second, Read: read}
 	attached.Attach(&pmda.Agent{Name: "other", Domain: 250})
-	for want, c := range map[string]*pmda.Cached[int]{
+	for want, c := range map[string]*pmda.Polled[int]{
 		`pmda: agent a: attach "int": its Read is nil`:                                            {Every: time.Second},
 		`pmda: agent a: attach "int": interval 0s out of range (1ms..8760h0m0s)`:                  {Read: read},
 		`pmda: agent a: attach "int": interval 8760h0m0.000000001s out of range (1ms..8760h0m0s)`: {Read: read, Every: 8760*time.Hour + 1},
@@ -415,10 +415,10 @@ func TestCachedRefuses(t *testing.T) {
 	}
 }
 
-// TestCachedNotServed: an agent that nothing has begun to serve says why it has no values.
-func TestCachedNotServed(t *testing.T) {
+// TestPolledNotServed: an agent that nothing has begun to serve says why it has no values.
+func TestPolledNotServed(t *testing.T) {
 	var log pcptest.LogBuffer
-	a := cachedAgent(t, &pmda.Cached[int]{Every: time.Second, Read: func(context.Context) (int, error) { return 0, nil }}, &log)
+	a := polledAgent(t, &pmda.Polled[int]{Every: time.Second, Read: func(context.Context) (int, error) { return 0, nil }}, &log)
 	if got := both(t, a); got != "error -12345 error -12345" {
 		t.Errorf("fetch: %q", got)
 	}
@@ -427,11 +427,11 @@ func TestCachedNotServed(t *testing.T) {
 	}
 }
 
-// TestCachedContract holds an agent with a Cached to what collectors expect of agents.
-func TestCachedContract(t *testing.T) {
+// TestPolledContract holds an agent with a Polled to what collectors expect of agents.
+func TestPolledContract(t *testing.T) {
 	var log pcptest.LogBuffer
-	c := &pmda.Cached[int]{Every: time.Millisecond, Read: func(context.Context) (int, error) { return 1, nil }}
-	a := cachedAgent(t, c, &log)
+	c := &pmda.Polled[int]{Every: time.Millisecond, Read: func(context.Context) (int, error) { return 1, nil }}
+	a := polledAgent(t, c, &log)
 	if err := c.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -439,10 +439,10 @@ func TestCachedContract(t *testing.T) {
 	pmdatest.Run(t, a)
 }
 
-// TestCachedStop: a Cached that is stopped reads no more, whoever serves its agent.
-func TestCachedStop(t *testing.T) {
+// TestPolledStop: a Polled that is stopped reads no more, whoever serves its agent.
+func TestPolledStop(t *testing.T) {
 	s := &source{}
-	c := &pmda.Cached[int]{Every: time.Second}
+	c := &pmda.Polled[int]{Every: time.Second}
 	inBubble(t, c, s, func(a *pmda.Agent, at func(time.Duration), _ *pcptest.LogBuffer) {
 		end := a.BeginServing()
 		at(2500 * time.Millisecond)
@@ -458,11 +458,11 @@ func TestCachedStop(t *testing.T) {
 	})
 }
 
-func BenchmarkCached(b *testing.B) {
+func BenchmarkPolled(b *testing.B) {
 	for _, onDemand := range []bool{false, true} {
 		b.Run(fmt.Sprintf("onDemand=%v", onDemand), func(b *testing.B) {
 			a := &pmda.Agent{Name: "a", Domain: 251}
-			c := &pmda.Cached[int]{Every: time.Hour, OnDemand: onDemand, MaxAge: time.Hour, Read: func(context.Context) (int, error) { return 1, nil }}
+			c := &pmda.Polled[int]{Every: time.Hour, OnDemand: onDemand, MaxAge: time.Hour, Read: func(context.Context) (int, error) { return 1, nil }}
 			if err := c.Attach(a); err != nil {
 				b.Fatal(err)
 			}
