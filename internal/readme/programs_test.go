@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -241,6 +242,16 @@ func runAnySource(t *testing.T, src string) {
 
 // runAgent runs an agent as pmcd does.
 func runAgent(t *testing.T, src string) {
+	event := func() {}
+	if strings.Contains(src, "NewEventQueue") { // one for each request
+		var addr string
+		src, addr = somewhere(t, src)
+		event = func() {
+			if r, err := http.Get("http://" + addr + "/"); err == nil {
+				r.Body.Close()
+			}
+		}
+	}
 	program := build(t, src)
 	s := &collector.Server{AgentHelloTimeout: time.Minute} // a busy machine starts processes slowly
 	t.Cleanup(func() { s.Close() })
@@ -267,7 +278,10 @@ func runAgent(t *testing.T, src string) {
 	var d pdu.Domain
 	fmt.Sscan(domain[1], &d)
 	// Names come from pmcd's own files here: pminfo gets the PMID.
-	within(t, "a value", func() error { return hasValue(t, c, pdu.MakePMID(d, 0, 0)) })
+	within(t, "a value", func() error {
+		event()
+		return hasValue(t, c, pdu.MakePMID(d, 0, 0))
+	})
 }
 
 // runCollector runs a program with a collector, and fetches all its metrics.
