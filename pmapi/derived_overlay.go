@@ -201,6 +201,9 @@ func (o *derivedOverlay) Traverse(ctx context.Context, name string) ([]string, e
 	if bindErr != nil {
 		return nil, bindErr
 	}
+	if archiveBelow(o.Source) != nil {
+		return insertNames(name, names, err, more)
+	}
 	return addNames(name, names, err, more)
 }
 

@@ -64,6 +64,31 @@ func addNames(name string, names []string, err error, more []string) ([]string, 
 	return names, err
 }
 
+// insertNames is addNames for names that are in the order of a tree, as those of archives: each goes behind what has most of its
+// components in common with it.
+func insertNames(name string, names []string, err error, more []string) ([]string, error) {
+	added, err := addNames(name, names, err, more)
+	for i := len(names); i < len(added); i++ {
+		at := placeOf(added[i], added[:i])
+		moved := added[i]
+		copy(added[at+1:i+1], added[at:i])
+		added[at] = moved
+	}
+	return added, err
+}
+
+// placeOf is where a name belongs among others.
+func placeOf(name string, others []string) int {
+	for prefix := name; prefix != ""; prefix = prefix[:max(strings.LastIndexByte(prefix, '.'), 0)] {
+		for i := len(others) - 1; i >= 0; i-- {
+			if rest, ok := strings.CutPrefix(others[i], prefix); ok && (rest == "" || rest[0] == '.') {
+				return i + 1
+			}
+		}
+	}
+	return len(others)
+}
+
 // addChildren adds what is directly below a name of more names to what the source has there.
 func addChildren(name string, children []pmns.Child, err error, more []string) ([]pmns.Child, error) {
 	names, err := addNames(name, nil, err, more)

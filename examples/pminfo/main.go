@@ -94,6 +94,12 @@ func newCommand(s *show) *tool.Command {
 		tool.Option{Short: 'T', Long: "helptext", Help: "get and display (verbose) help text", Set: flags(&s.help)})
 	derived := c.Standard("derived")[0]
 	derived.Short, derived.Help = 'c', "load derived metric definitions from FILE(s)"
+	derived.Set = func(path string) error {
+		if err := c.LoadDerived(path); err != nil {
+			fmt.Fprintf(os.Stderr, "pminfo: derived configuration(s) error: %v\n", pdu.FromError(err))
+		}
+		return nil
+	}
 	c.AddOptions("Metrics options", derived,
 		tool.Option{Short: 'x', Long: "events", Help: "unpack and report on any fetched event records", Set: flags(&s.values, &s.unpacked)},
 		tool.Option{Short: 'v', Long: "verify", Help: "verify mode, be quiet and only report errors", Set: flags(&s.verify)})

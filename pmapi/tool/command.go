@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmns"
 )
 
@@ -70,8 +71,9 @@ type given struct {
 	hosts, archives   []string
 	local             bool
 	names             *pmns.Tree // of -n or -N
-	namesLoaded       bool       // there was a name space file, perhaps a wrong one
-	zone              string     // of -Z
+	derived           *pmapi.Derived
+	namesLoaded       bool   // there was a name space file, perhaps a wrong one
+	zone              string // of -Z
 	zoneSet, hostZone bool
 	// Arguments of -S, -T, -A and -O; nil without.
 	start, finish, align, origin *string

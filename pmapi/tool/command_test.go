@@ -205,13 +205,11 @@ func TestUnsupported(t *testing.T) {
 		{tool: pmval, args: "-L m", want: "local contexts"},
 		{tool: pmval, args: "-h a -K clear m", want: "local contexts"},
 		{tool: pmval, args: "--container=x m", want: "containers"},
-		{tool: pmval, args: "--derived x m", want: "derived metrics"},
 		{tool: pmval, args: "-g -L m", want: "time controls"},
 		{tool: pmval, args: "m", env: []string{"PCP_ARCHIVE=x"}},
 		{tool: pmval, args: "m", env: []string{"PCP_ARCHIVE_LIST=x"}},
 		{tool: pmval, args: "m", env: []string{"PCP_LOCALMODE="}, want: "local contexts"},
 		{tool: pmval, args: "-z m"},
-		{tool: pminfo, args: "-c x", want: "derived metrics"},
 		{tool: pminfo, env: []string{"PCP_GUIMODE="}},
 	}
 	for _, tt := range tests {

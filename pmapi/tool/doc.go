@@ -38,7 +38,7 @@
 //
 // # What is not supported
 //
-// Local contexts, derived metrics, containers and time control are not supported. Their options are known,
+// Local contexts and containers are not supported. Their options are known,
 // since scripts and the environment may give them: Parse then fails with an error that wraps [errors.ErrUnsupported].
 // Of the time window, live sources have only -T; -S, -A and -O need an archive.
 //

@@ -16,7 +16,8 @@ func (c *Command) Open(ctx context.Context, change ...func(*pmapi.Dialer)) (*pma
 }
 
 // OpenSource opens a context on a source, as Source or MetricSpec has it, with what the environment sets, see
-// pmapi.DialerFromEnv and pmapi.ArchiveOptionsFromEnv, and the name space of -n or -N. The functions given may change the
+// pmapi.DialerFromEnv, pmapi.ArchiveOptionsFromEnv and pmapi.DerivedFromEnv, the name space of -n or -N, and the derived metrics
+// of --derived. The functions given may change the
 // Dialer of a host before it is used, for instance its AutoReconnect. With -D the Dialer logs to Stderr. A setting of the
 // environment that makes no sense is ignored and reported on Stderr.
 //
@@ -39,7 +40,7 @@ func (c *Command) openArchive(ctx context.Context, name string) (*pmapi.Context,
 	if err != nil {
 		fmt.Fprintf(c.stderr(), "%v\n", err)
 	}
-	o.Names = c.Names()
+	o.Names, o.Derived = c.Names(), c.derived()
 	c.opened = name
 	pc, err := o.Open(ctx, name)
 	if err != nil {
@@ -54,7 +55,7 @@ func (c *Command) dial(ctx context.Context, host string, change []func(*pmapi.Di
 	if err != nil {
 		fmt.Fprintf(c.stderr(), "%s: %v\n", c.Name, err)
 	}
-	d.Names = c.Names()
+	d.Names, d.Derived = c.Names(), c.derived()
 	if len(c.Debug) > 0 {
 		d.Logger = slog.New(slog.NewTextHandler(c.stderr(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}

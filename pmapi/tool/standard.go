@@ -104,11 +104,6 @@ func (c *Command) setContainer(string) error {
 	return nil
 }
 
-func (c *Command) setDerived(string) error {
-	c.addUnsupported("derived metrics")
-	return nil
-}
-
 func (c *Command) setGUIMode(string) error {
 	c.given.guiMode = true
 	return c.checkTimeControl('g')

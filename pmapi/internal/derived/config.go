@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,17 +38,34 @@ func (s *Set) Load(path string) (n int, err error) {
 	if !info.IsDir() {
 		return s.loadFile(path)
 	}
-	var errs []error
-	err = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			var more int
+	return s.loadDir(path, maxDirs)
+}
+
+// maxDirs is how deep directories may be below each other.
+const maxDirs = 100
+
+// loadDir reads all files of a directory, in the order of the directory as the C library does: the numbers of metrics depend on it.
+func (s *Set) loadDir(path string, depth int) (n int, err error) {
+	dir, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	names, err := dir.Readdirnames(-1)
+	dir.Close()
+	errs := []error{err}
+	for _, name := range names {
+		p := filepath.Join(path, name)
+		var more int
+		if info, err := os.Stat(p); err != nil || !info.IsDir() {
 			more, err = s.loadFile(p)
-			n += more
+			errs = append(errs, err)
+		} else if depth > 0 {
+			more, err = s.loadDir(p, depth-1)
+			errs = append(errs, err)
 		}
-		errs = append(errs, err)
-		return nil
-	})
-	return n, errors.Join(append(errs, err)...)
+		n += more
+	}
+	return n, errors.Join(errs...)
 }
 
 func (s *Set) loadFile(path string) (n int, err error) {

@@ -1,0 +1,66 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// setDerived loads definitions of derived metrics, from files and directories with colons between.
+func (c *Command) setDerived(paths string) error {
+	if err := c.LoadDerived(paths); err != nil {
+		return fmt.Errorf("pmLoadDerivedConfig failed: %w", pdu.FromError(err))
+	}
+	return nil
+}
+
+// LoadDerived adds the definitions of derived metrics in files and directories, with colons between, to those that the
+// environment names. What is wrong in a file is printed on Stderr; the error is that of a path which cannot be read. The
+// counterpart of pmLoadDerivedConfig(3).
+func (c *Command) LoadDerived(paths string) error {
+	d := c.derived()
+	var failed error
+	for path := range strings.SplitSeq(paths, ":") {
+		_, err := d.Load(path)
+		if failed = c.reportDerived(err); failed != nil {
+			return failed
+		}
+	}
+	return nil
+}
+
+// derived are the derived metrics of all contexts: those that the environment names, and those of LoadDerived.
+func (c *Command) derived() *pmapi.Derived {
+	if c.given.derived == nil {
+		var err error
+		c.given.derived, err = pmapi.DerivedFromEnv()
+		_ = c.reportDerived(err) // a path of the environment that cannot be read is none
+	}
+	return c.given.derived
+}
+
+// reportDerived prints what is wrong in files of definitions. It returns the error of a file that cannot be read, if there is one.
+func (c *Command) reportDerived(err error) (failed error) {
+	var each func(err error)
+	each = func(err error) {
+		if list, ok := err.(interface{ Unwrap() []error }); ok {
+			for _, err := range list.Unwrap() {
+				each(err)
+			}
+			return
+		}
+		if _, ok := errors.AsType[*fs.PathError](err); ok {
+			failed = err
+			return
+		}
+		fmt.Fprintln(c.stderr(), err)
+	}
+	if err != nil {
+		each(err)
+	}
+	return failed
+}
