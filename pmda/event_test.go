@@ -584,6 +584,37 @@ func TestEventRegistration(t *testing.T) {
 	}
 }
 
+// Into a metric of events a client stores a text, such as a filter. Other metrics of bytes take none.
+func TestEventStore(t *testing.T) {
+	for typ, want := range map[pdu.Type]error{pdu.TypeEvent: nil, pdu.TypeHighResEvent: nil, 0: pdu.ErrConv, pdu.TypeAggregateStatic: pdu.ErrConv} {
+		a := &pmda.Agent{Name: "x", Domain: 400, Logger: slog.New(slog.DiscardHandler)}
+		q := a.NewEventQueue()
+		var got string
+		register(t, a, pmda.Metric[[]byte]{Name: "x.events", Type: typ, Values: q.Values,
+			Store: func(_ context.Context, _ *pmda.Request, _ pdu.Instance, v []byte) error {
+				got = string(v)
+				return nil
+			}})
+		id, err := a.Namespace().Lookup("x.events")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var w pdu.ResultWriter
+		w.Begin(id)
+		w.String(pdu.NoInst, "^/index")
+		values, err := w.Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Store(t.Context(), request(), values); !errors.Is(err, want) {
+			t.Errorf("type %v: error %v, want %v", typ, err, want)
+		}
+		if stored := got == "^/index"; stored != (want == nil) {
+			t.Errorf("type %v: stored %q", typ, got)
+		}
+	}
+}
+
 // fetchAll fetches all metrics of an agent.
 func fetchAll(t *testing.T, a *pmda.Agent) *pdu.Result {
 	t.Helper()

@@ -62,6 +62,9 @@ func (q *EventQueue) SetAccess(c *Client, allow bool) {
 //		return nil
 //	}
 //
+// The metric of the events may have that Store itself, for a []byte: pmevent -x stores there. A
+// store with pmstore(1) has no effect on others, since it is a client of its own.
+//
 // The filter is called when the client fetches, also for events that came before it was set. It
 // must not keep the record. Records of missed events pass; events that were missed count
 // whether or not the filter would have kept them. The counterpart of pmdaEventSetFilter(3).

@@ -75,6 +75,9 @@ type Metric[T pdu.Scalar] struct {
 	// room for the text. Logged is what is no fault of the value: all errors but
 	// pdu.ErrBadStore, ErrConv, ErrTrunc, ErrSign, ErrType, ErrInst and those that Value
 	// may return without a log line, such as ErrPermission.
+	//
+	// Into a metric of events clients store a text, which v has the bytes of: the option -x
+	// of pmevent(1) does, for a filter. See EventQueue.SetFilter.
 	Store func(ctx context.Context, r *Request, i pdu.Instance, v T) error
 }
 
@@ -158,7 +161,7 @@ func newMetric[T pdu.Scalar](m Metric[T]) (*metric, error) {
 	}
 	if m.Store != nil {
 		e.store = func(ctx context.Context, r *Request, i pdu.Instance, at pdu.Atom) error {
-			v, err := pdu.As[T](at)
+			v, err := stored[T](at, e.typ)
 			if err != nil {
 				return fmt.Errorf("a value of type %s for a metric of type %s: %w", typename.Of(at.Type), typename.Of(e.typ), err)
 			}
@@ -174,6 +177,19 @@ func newMetric[T pdu.Scalar](m Metric[T]) (*metric, error) {
 		return nil, fmt.Errorf("no semantics have the number %d", e.sem)
 	}
 	return e, checkLabels("Labels", e.labels)
+}
+
+// stored is what a client stores into a metric of a type. Into event metrics clients store texts: see Metric.Store.
+func stored[T pdu.Scalar](at pdu.Atom, t pdu.Type) (T, error) {
+	if at.Type == pdu.TypeString && (t == pdu.TypeEvent || t == pdu.TypeHighResEvent) {
+		text, err := pdu.As[string](at)
+		if err != nil {
+			var none T
+			return none, err
+		}
+		at = pdu.Aggregate([]byte(text))
+	}
+	return pdu.As[T](at)
 }
 
 // checkType refuses a type that values of T cannot have.
