@@ -62,7 +62,7 @@ func (c *checker) checkRestart() {
 		}
 	}
 	h := c.restart()
-	if err := checkNil(h); err != nil {
+	if err := checkable(h); err != nil {
 		c.errorf("Restart: %v", err)
 		return
 	}

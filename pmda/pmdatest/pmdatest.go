@@ -23,6 +23,10 @@
 // Run it under the race detector, too: that also sees a Handler that keeps using its
 // arguments after returning.
 //
+// The Handler is not served, so that functions of Agent.Background do not run: what a
+// pmda.Polled has is read by its method Refresh before the test. An agent that starts not
+// ready is made ready by the test, too.
+//
 // It stores into every metric the value that a fetch has: an agent of which such a
 // store has an effect is given to it in a state that may change.
 package pmdatest
@@ -73,7 +77,7 @@ var rules = []rule{
 // Run checks h, each part of the contract in a subtest of its own.
 func Run(t *testing.T, h pmda.Handler, opts ...Option) {
 	t.Helper()
-	if err := checkNil(h); err != nil {
+	if err := checkable(h); err != nil {
 		t.Fatal(err)
 	}
 	c := newChecker(t.Context(), h, opts)
@@ -89,7 +93,7 @@ func Run(t *testing.T, h pmda.Handler, opts ...Option) {
 // Check checks h as Run does and returns what it found, joined; nil if h keeps
 // the contract.
 func Check(h pmda.Handler, opts ...Option) error {
-	if err := checkNil(h); err != nil {
+	if err := checkable(h); err != nil {
 		return err
 	}
 	c := newChecker(context.Background(), h, opts)
@@ -102,15 +106,26 @@ func Check(h pmda.Handler, opts ...Option) error {
 	return errors.Join(errs...)
 }
 
-// checkNil refuses what has no part of the contract, and would fail in all of them.
-func checkNil(h pmda.Handler) error {
+// checkable refuses what has no part of the contract, and would fail in all of them: no Handler, and one that does
+// not become ready.
+func checkable(h pmda.Handler) error {
 	if h == nil {
 		return errors.New("the Handler is nil")
 	}
 	if a, ok := h.(*pmda.Agent); ok && a == nil {
 		return errors.New("the *Agent is nil")
 	}
-	return nil
+	all, _ := unwrap(h) // its error is one of the rule info
+	i := slices.IndexFunc(all, func(h pmda.Handler) bool { _, ok := h.(pmda.Readiness); return ok })
+	if i < 0 {
+		return nil
+	}
+	select {
+	case <-all[i].(pmda.Readiness).WhenReady():
+		return nil
+	case <-time.After(replyLimit):
+		return fmt.Errorf("the Handler has not become ready within %v: call Agent.SetReady(true) before the test", replyLimit)
+	}
 }
 
 // A checker is one run of the rules.

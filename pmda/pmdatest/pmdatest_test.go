@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -719,4 +720,20 @@ func TestNil(t *testing.T) {
 			t.Errorf("%T: error %v, want %s", tt.h, err, tt.want)
 		}
 	}
+}
+
+// A Handler that starts not ready is checked when it is ready, and not at all if it never is.
+func TestNotReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAgent(t)
+		a.StartsNotReady = true
+		err := pmdatest.Check(a)
+		if want := "the Handler has not become ready within 5s: call Agent.SetReady(true) before the test"; err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		time.AfterFunc(time.Second, func() { a.SetReady(true) })
+		if err := pmdatest.Check(a); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -1,6 +1,8 @@
 package pmdatest
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -43,21 +45,28 @@ func (c *checker) checkInfo() {
 	}
 }
 
-// checkUnwrap follows Unwrap, as pmda.As does.
+// checkUnwrap follows Unwrap.
 func (c *checker) checkUnwrap() {
+	if _, err := unwrap(c.h.Handler); err != nil {
+		c.errorf("Unwrap: %v", err)
+	}
+}
+
+// unwrap returns a Handler and those that it wraps, in the order of pmda.As, which has no limit.
+func unwrap(h pmda.Handler) ([]pmda.Handler, error) {
 	const most = 100
-	h := c.h.Handler
+	var all []pmda.Handler
 	for range most {
+		all = append(all, h)
 		w, ok := h.(interface{ Unwrap() pmda.Handler })
 		if !ok {
-			return
+			return all, nil
 		}
 		if h = w.Unwrap(); h == nil {
-			c.errorf("Unwrap: nil, want the wrapped Handler")
-			return
+			return all, errors.New("nil, want the wrapped Handler")
 		}
 	}
-	c.errorf("Unwrap: more than %d Handlers: it must return the wrapped Handler, not the wrapper", most)
+	return all, fmt.Errorf("more than %d Handlers: it must return the wrapped Handler, not the wrapper", most)
 }
 
 // checkNames looks at the name space, which the other rules need.

@@ -306,7 +306,7 @@ func (c *checker) checkInst(m metric, id pdu.InstID, p *pdu.Profile) {
 	}
 	for _, d := range c.indoms {
 		if d.id == m.desc.InDom && !d.has(id) {
-			c.errorf("%s: Fetch: a value of instance %d, which Instances(%v) does not list", m.name, id, d.id)
+			c.errorf("%s: Fetch: a value of instance %d, which Instances(%v) does not list (if they come and go by themselves, say Changing)", m.name, id, d.id)
 		}
 	}
 }
