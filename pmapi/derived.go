@@ -24,7 +24,8 @@ import (
 // of the source hides a derived one of the same name. Where an expression names a metric that the source does not have, a
 // collector's context has no such derived metric in Traverse and Children, and its Desc is pdu.ErrBadDerive.
 //
-// An expression has numbers, names of metrics, and instances of them in brackets (kernel.all.load[1 minute]); the operators
+// An expression has numbers, names of metrics of the source, not of other derived ones, and instances of them in brackets
+// (kernel.all.load[1 minute]); the operators
 //
 //	guard ? a : b   && ||   !   < <= == >= > !=   + -   * /   -a
 //

@@ -47,7 +47,8 @@ type Agent struct {
 	// StartsNotReady says that the Agent is not ready for requests until SetReady(true) is
 	// called, for one that takes long to begin. Its line in pmcd.conf has to say notready, as
 	// in "big 400 pipe binary notready /usr/lib/pmdabig": InstallFiles sees to that. A socket
-	// agent needs no such word.
+	// agent needs no such word. dbpmda knows nothing of it, and takes each reply for that to
+	// the request before: leave it false there.
 	StartsNotReady bool
 	// Logger logs what goes wrong in functions of the agent, with a limit for lines that
 	// say the same: how many were left out is logged. Nil means the logs of what

@@ -273,7 +273,7 @@ func (a *Agent) checkReply(h pdu.Header, body []byte, want pdu.Kind) ([]byte, er
 		}
 		a.cfg.Logger.Info("agent is not ready", a.attrs()...)
 	case s.Code == pdu.ErrPMDAReady:
-		return nil, a.fail(errors.New("agent that is ready sent PM_ERR_PMDAREADY in place of a reply"))
+		return nil, a.fail(errors.New("agent that is ready sent PM_ERR_PMDAREADY in place of a reply: its line in pmcd.conf may lack the word notready"))
 	case s.Code == 0 && want == pdu.KindError:
 		return nil, nil
 	case s.Code >= 0:
