@@ -62,7 +62,10 @@ func newWebAgent(t *testing.T, highRes bool) *webAgent {
 	latest.KeepAll, latest.HighRes, latest.MaxBytes = true, highRes, 200
 	a.requests.HighRes, a.requests.MaxBytes = highRes, 64<<10
 	register(t, a.Agent, pmda.Metric[[]byte]{Name: "web.requests", ID: pmda.Item(0, 0), Type: typ, Values: a.requests.Values})
-	register(t, a.Agent, pmda.Metric[[]byte]{Name: "web.latest", ID: pmda.Item(0, 1), Type: typ, Values: latest.Values})
+	register(t, a.Agent, pmda.Metric[[]byte]{Name: "web.latest", ID: pmda.Item(0, 1), Type: typ, Values: latest.Values,
+		Store: func(_ context.Context, r *pmda.Request, _ pdu.Instance, text []byte) error {
+			return setFilter(latest, r.Client, string(text))
+		}})
 	register(t, a.Agent, pmda.Metric[string]{
 		Name: "web.filter", ID: pmda.Item(0, 2),
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (string, error) {
@@ -71,22 +74,15 @@ func newWebAgent(t *testing.T, highRes bool) *webAgent {
 			return strings.Join(a.filters, ","), nil
 		},
 		Store: func(_ context.Context, r *pmda.Request, _ pdu.Instance, text string) error {
-			re, err := regexp.Compile(text)
-			if err != nil {
-				return pdu.ErrBadStore
-			}
 			if text == "secret" {
 				return pdu.ErrPermission
 			}
+			if err := setFilter(a.requests, r.Client, text); err != nil {
+				return err
+			}
 			a.mu.Lock()
+			defer a.mu.Unlock()
 			a.filters = append(a.filters, text)
-			a.mu.Unlock()
-			a.requests.SetFilter(r.Client, func(e pdu.EventRecord) bool {
-				for _, v := range e.Params() {
-					return re.Match(v.Bytes())
-				}
-				return false
-			})
 			return nil
 		},
 	})
@@ -103,6 +99,21 @@ func newWebAgent(t *testing.T, highRes bool) *webAgent {
 		t.Fatal(err)
 	}
 	return a
+}
+
+// setFilter gives a client only the events whose first parameter matches.
+func setFilter(q *pmda.EventQueue, c *pmda.Client, text string) error {
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return pdu.ErrBadStore
+	}
+	q.SetFilter(c, func(e pdu.EventRecord) bool {
+		for _, v := range e.Params() {
+			return re.Match(v.Bytes())
+		}
+		return false
+	})
+	return nil
 }
 
 // underPMCD has the real pmcd serve an agent, and returns what tools take after -h.
@@ -178,6 +189,8 @@ func testEventsLatest(t *testing.T, hosts []string, highRes bool) {
 		{"pminfo", "-x", "web.latest"},
 		{"pminfo", "-df", "web.latest", "web.request"},
 		{"pmevent", "-s1", "web.latest"},
+		{"pmevent", "-s1", "-x", "^/index", "web.latest"},
+		{"pmevent", "-s1", "-x", "(", "web.latest"},
 		{"pmval", "-s1", "web.latest"},
 		{"pmprobe", "-v", "web"},
 	} {
