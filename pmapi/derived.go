@@ -116,7 +116,8 @@ func DerivedFromEnv() (*Derived, error) {
 	return d, errors.Join(errs...)
 }
 
-// Derive defines a derived metric for this context alone, and for those that Dup makes of it. Errors: a *DerivedError; not if the
+// Derive defines a derived metric for this context alone, and for those that Dup makes of it. What is refused is not defined, as it
+// is in C. Errors: a *DerivedError; not if the
 // source has no metric of a name in it, which may come: then the metric's Desc is pdu.ErrBadDerive. The counterpart of
 // pmAddDerivedMetric(3).
 func (c *Context) Derive(ctx context.Context, name, expr string) error {

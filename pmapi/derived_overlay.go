@@ -16,8 +16,8 @@ import (
 // again when names may stand for something else.
 type derivedOverlay struct {
 	source.Source
-	own    derived.Set // of Context.Derive
 	list   []*derivedMetric
+	own    int // so many of them are of Context.Derive
 	byName map[string]*derivedMetric
 	byID   map[pdu.PMID]*derivedMetric
 	epoch  source.Epoch // of what is bound
@@ -77,24 +77,26 @@ func (o *derivedOverlay) put(def *derived.Definition, id pdu.PMID) *derivedMetri
 
 // add adds a metric of this context alone.
 func (o *derivedOverlay) add(ctx context.Context, name, expr string) error {
-	own := o.own.All()
 	fail := func(offset int, message string) error { return &DerivedError{name, expr, offset, message} }
 	if o.byName[name] != nil {
 		return fail(0, "Duplicate per-context derived metric name")
 	}
-	if len(own) == maxOwnDerived {
+	if o.own == maxOwnDerived {
 		return fail(0, "Too many per-context derived metrics")
 	}
-	if err := o.own.Add(name, expr); err != nil {
+	var parsed derived.Set
+	if err := parsed.Add(name, expr); err != nil {
 		return derivedError(err)
 	}
-	m := o.put(o.own.All()[len(own)], pdu.MakePMID(derivedDomain, ownDerivedCluster, pdu.MaxItem-len(own)))
+	m := &derivedMetric{Definition: parsed.All()[0]}
 	if err := o.bind(ctx, []*derivedMetric{m}); err != nil {
 		return err
 	}
 	if e, ok := errors.AsType[*derived.SemanticError](m.err); ok {
 		return fail(0, e.Message)
 	}
+	o.put(m.Definition, pdu.MakePMID(derivedDomain, ownDerivedCluster, pdu.MaxItem-o.own))
+	o.own++
 	return nil
 }
 
@@ -318,11 +320,7 @@ func (o *derivedOverlay) Dup(ctx context.Context) (source.Source, error) {
 	for _, m := range o.list {
 		d.put(m.Definition, m.id)
 	}
-	for _, def := range o.own.All() {
-		if err := d.own.Add(def.Name, def.Expr.String()); err != nil {
-			return nil, err
-		}
-	}
+	d.own = o.own
 	return d, nil
 }
 

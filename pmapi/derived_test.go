@@ -54,6 +54,9 @@ func TestDerive(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
+	if err := c.Derive(ctx, "odd", "n + nosuch"); err != nil {
+		t.Errorf("what could not be defined cannot be defined otherwise: %v", err)
+	}
 	names, err := c.Traverse(ctx, "")
 	if slices.Sort(names); err != nil || !slices.Equal(names, []string{"disk.rate", "disk.reads", "event.flags", "event.missed", "n", "twice"}) {
 		t.Error(names, err)
