@@ -88,6 +88,8 @@ func TestRunRefuses(t *testing.T) {
 		{"pipe only", pmda.Daemon{PipeOnly: true}, "-?", clockUsage + installUsage},
 		{"pipe only, socket", pmda.Daemon{PipeOnly: true}, "-i 3", "clock: invalid option -- 'i'\n" + clockUsage + installUsage},
 		{"more options", pmda.Daemon{PipeOnly: true, HelpOption: true, Options: []pmda.Option{{Short: 'n', Long: "name", Arg: "NAME", Help: "call it so"}}}, "-?", more},
+		{"debug option of its own", pmda.Daemon{PipeOnly: true, Options: []pmda.Option{{Short: 'D', Long: "debug", Arg: "SPEC"}}}, "--d",
+			"clock: option '--d' is ambiguous; possibilities: '--debug' '--domain'\n" + clockUsage + installUsage},
 		{"option instead", pmda.Daemon{PipeOnly: true, Options: []pmda.Option{{Short: 'U', Arg: "UNITS", Help: "use other units"}}}, "-?", instead},
 		{"no help file", pmda.Daemon{}, "-h x", "clock: invalid option -- 'h'\n" + all},
 		{"bad domain", pmda.Daemon{}, "-d 12x", "clock: -d requires numeric domain number\n" + all},

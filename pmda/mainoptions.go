@@ -38,7 +38,9 @@ func (d *Daemon) generalOptions(c *command) []getopt.Option {
 		}
 		opts = append(opts, getopt.Option{Short: o.Short, Long: o.Long, Arg: o.Arg, Help: o.Help, Set: set})
 	}
-	slices.SortStableFunc(opts, func(a, b getopt.Option) int { return int(a.Short|0x20) - int(b.Short|0x20) })
+	slices.SortStableFunc(opts, func(a, b getopt.Option) int {
+		return cmp.Or(int(a.Short|0x20)-int(b.Short|0x20), int(a.Short)-int(b.Short)) // -D before -d
+	})
 	opts = append(opts, getopt.Option{Short: '?', Long: "help", Help: "show this usage message and exit", Set: getopt.Usage})
 	return append([]getopt.Option{{Heading: "Options"}}, opts...)
 }
