@@ -100,6 +100,12 @@ func runAgentProgram(behavior string) int {
 			return 2
 		}
 		return 0
+	case "noting": // its callbacks in a file
+		notes, err := os.OpenFile(arg, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil || pmda.Serve(context.Background(), noting(notes), stdio{}) != nil {
+			return 2
+		}
+		return 0
 	case "listens":
 		return listenAsAgent(arg)
 	case "goes into the background":

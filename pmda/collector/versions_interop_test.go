@@ -97,7 +97,7 @@ func normalNotes(text string) string {
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
 		switch f[0] {
-		case "check", "done":
+		case "check", "done", "profile":
 			continue
 		case "attr":
 			line = "attr " + f[2] + "\n"

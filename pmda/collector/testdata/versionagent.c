@@ -3,7 +3,7 @@
  *
  *	versionagent VERSION FLAGS FILE
  *
- * Lines of the file: check, done, result, fetch, end CLIENT, attr CLIENT KEY VALUE, label TYPE,
+ * Lines of the file: check, done, result, profile, fetch, end CLIENT, attr CLIENT KEY VALUE, label TYPE,
  * pmid NAME, name PMID, children NAME.
  */
 #include <pcp/pmapi.h>
@@ -28,6 +28,12 @@ static int check(void) { fprintf(notes, "check\n"); return 0; }
 static void done(void) { fprintf(notes, "done\n"); fflush(notes); }
 static void sent(pmResult *r) { fprintf(notes, "result\n"); }
 static void ended(int client) { fprintf(notes, "end %d\n", client); }
+
+static int profile(pmProfile *p, pmdaExt *e)
+{
+	fprintf(notes, "profile\n");
+	return pmdaProfile(p, e);
+}
 
 static int attribute(int client, int key, const char *v, int len, pmdaExt *e)
 {
@@ -78,6 +84,7 @@ int main(int argc, char **argv)
 	pmdaSetCheckCallBack(&d, check);
 	pmdaSetDoneCallBack(&d, done);
 	pmdaSetResultCallBack(&d, sent);
+	d.version.any.profile = profile;
 	if (version >= 4) {
 		d.version.four.pmid = pmid;
 		d.version.four.name = names;
