@@ -265,6 +265,39 @@ func TestInteropSample(t *testing.T) {
 	})
 }
 
+// TestInteropNotReady has an agent that is not ready for a second, and then says that it is: to dbpmda that is the reply to the next
+// request, so that each gets that of the one before from then on. Both programs show so of PCP's agent sample and of ours.
+func TestInteropNotReady(t *testing.T) {
+	pcptest.Need(t, "dbpmda", filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "sample", "pmdasample"))
+	ours, program := goSample(t), pcptest.Build(t, "./examples/dbpmda")
+	for _, connection := range []string{"pipe", "unix", "inet"} {
+		t.Run(connection, func(t *testing.T) {
+			t.Parallel()
+			transcript := func(program, agent string) string {
+				dir, env := sampleDir(t, agent)
+				r := session(t, dir, env, sampleSubject.open, connection, script(t, "notready"))
+				r.Program = program
+				out := pcptest.DBPMDA(t, r.Session)
+				if r.address != "" {
+					out = strings.ReplaceAll(out, r.address, "ADDRESS")
+				}
+				return agentDiffers(out)
+			}
+			want := transcript("", "")
+			for _, says := range []string{"PMDA is not yet ready to respond to requests", "PMDA is now responsive to requests", "wrong PDU"} {
+				if !strings.Contains(want, says) {
+					t.Errorf("PCP's agent and program do not say %q:\n%s", says, want)
+				}
+			}
+			for name, got := range map[string]string{"Go dbpmda": transcript(program, ""), "Go agent": transcript("", ours), "both Go": transcript(program, ours)} {
+				if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
+					t.Errorf("%s (-C +Go):\n%s", name, diff)
+				}
+			}
+		})
+	}
+}
+
 // goSample builds our agent sample, if there is one.
 func goSample(t *testing.T) (program string) {
 	t.Helper()
