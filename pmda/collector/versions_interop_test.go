@@ -123,20 +123,38 @@ func TestInteropVersions(t *testing.T) {
 	}
 	const auth = 4
 	for version := 2; version <= 7; version++ {
-		for _, flags := range []int{0, auth} {
-			t.Run(fmt.Sprintf("version %d, flags %d", version, flags), func(t *testing.T) {
+		for _, how := range []struct {
+			network string // of a socket; empty is a pipe
+			flags   int
+		}{{"", 0}, {"", auth}, {"unix", auth}, {"inet", auth}} {
+			t.Run(strings.TrimSpace(fmt.Sprintf("version %d, flags %d %s", version, how.flags, how.network)), func(t *testing.T) {
+				t.Parallel()
 				dir := pcptest.ShortDir(t)
-				argv := func(notes string) []string {
-					return []string{program, strconv.Itoa(version), strconv.Itoa(flags), filepath.Join(dir, notes)}
+				agent := func(notes string) (conf pmcdconf.Agent, line string) {
+					conf = pmcdconf.Agent{Name: "version", Domain: 30, Kind: pmcdconf.KindPipe,
+						Argv: []string{program, strconv.Itoa(version), strconv.Itoa(how.flags), filepath.Join(dir, notes)}}
+					line = "pipe binary"
+					if how.network != "" {
+						conf.Kind, conf.Network, conf.Address = pmcdconf.KindSocket, how.network, filepath.Join(dir, notes+".s")
+						if how.network == "inet" {
+							conf.Port = pcptest.FreePort(t)
+							conf.Address = strconv.Itoa(conf.Port)
+						}
+						conf.Argv = append(conf.Argv, how.network, conf.Address)
+						line = "socket " + how.network + " " + conf.Address
+					}
+					return conf, "version 30 " + line + " " + strings.Join(conf.Argv, " ")
 				}
-				c := pcptest.StartPMCD(t, pcptest.Config{PMNS: versionNames, Agents: []string{"version 30 pipe binary " + strings.Join(argv("c"), " ")}})
+				_, line := agent("c")
+				c := pcptest.StartPMCD(t, pcptest.Config{PMNS: versionNames, Agents: []string{line}})
 				names, err := pmns.Parse("names", strings.NewReader(versionNames))
 				if err != nil {
 					t.Fatal(err)
 				}
 				s := collectortest.CloseAtEnd(t, &collector.Server{Names: names})
 				_, unix := serveForTools(t, s)
-				if err := s.StartAgent(pmcdconf.Agent{Name: "version", Domain: 30, Kind: pmcdconf.KindPipe, Argv: argv("go")}); err != nil {
+				conf, _ := agent("go")
+				if err := s.StartAgent(conf); err != nil {
 					t.Fatal(err)
 				}
 				want := askAll(t, "unix://"+c.Socket(), filepath.Join(dir, "c"))

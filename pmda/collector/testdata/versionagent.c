@@ -1,7 +1,7 @@
 /*
  * An agent of an interface version, which notes in a file how libpcp_pmda calls it.
  *
- *	versionagent VERSION FLAGS FILE
+ *	versionagent VERSION FLAGS FILE [unix PATH | inet PORT]
  *
  * Lines of the file: check, done, result, profile, fetch, end CLIENT, attr CLIENT KEY VALUE, label TYPE,
  * pmid NAME, name PMID, children NAME.
@@ -10,6 +10,7 @@
 #include <pcp/pmda.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static FILE *notes;
 
@@ -70,7 +71,7 @@ int main(int argc, char **argv)
 	pmdaInterface d = { 0 };
 	int version, flags;
 
-	if (argc != 4)
+	if (argc != 4 && argc != 6)
 		return 2;
 	version = atoi(argv[1]);
 	flags = atoi(argv[2]);
@@ -78,6 +79,15 @@ int main(int argc, char **argv)
 		return 3;
 	pmSetProgname(argv[0]);
 	pmdaDaemon(&d, version, "versionagent", 30, NULL, NULL);
+	if (argc == 6) {
+		if (!strcmp(argv[4], "unix")) {
+			d.version.any.ext->e_io = pmdaUnix;
+			d.version.any.ext->e_sockname = argv[5];
+		} else {
+			d.version.any.ext->e_io = pmdaInet;
+			d.version.any.ext->e_port = atoi(argv[5]);
+		}
+	}
 	if (flags)
 		pmdaSetCommFlags(&d, flags);
 	pmdaSetFetchCallBack(&d, value);
