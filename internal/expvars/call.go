@@ -29,6 +29,7 @@ type Calls struct {
 // A call is one of the program's code.
 type call struct {
 	done chan struct{} // closed at the end
+	late time.Time     // when it is waited for no longer
 	text string
 	err  error
 }
@@ -53,37 +54,46 @@ func (c *Calls) text(ctx context.Context, path string, v expvar.Var) (string, er
 	if c.running == nil {
 		c.running = map[string]*call{}
 	}
-	if old := c.running[path]; old != nil {
-		select {
-		case <-old.done: // what it returned is old
-		default:
-			return "", ErrHangs
-		}
+	// That of a request that was given up may only just have begun. What it returns is old.
+	if old := c.running[path]; old != nil && !old.wait(ctx) {
+		return "", ErrHangs
 	}
 	if c.Stuck() >= MaxStuck {
 		return "", ErrHangs
 	}
-	k := &call{done: make(chan struct{})}
-	c.running[path] = k
-	go k.run(v)
 	timeout := c.Timeout
 	if timeout == 0 {
 		timeout = CallTimeout
 	}
-	late := time.NewTimer(timeout)
-	defer late.Stop()
-	select {
-	case <-k.done:
-		delete(c.running, path)
-	case <-late.C:
-		return "", ErrHangs
-	case <-ctx.Done():
+	k := &call{done: make(chan struct{}), late: time.Now().Add(timeout)}
+	c.running[path] = k
+	go k.run(v)
+	if !k.wait(ctx) {
 		return "", ErrHangs
 	}
+	delete(c.running, path)
 	if k.err == nil && len(k.text) > MaxText {
 		return "", ErrText
 	}
 	return k.text, k.err
+}
+
+// wait waits for the end of a call, false if that does not come in time.
+func (k *call) wait(ctx context.Context) bool {
+	select {
+	case <-k.done:
+		return true
+	default:
+	}
+	late := time.NewTimer(time.Until(k.late))
+	defer late.Stop()
+	select {
+	case <-k.done:
+		return true
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // Stuck is how many calls have not returned. It forgets the others.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"expvar"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -55,6 +56,23 @@ func TestCalls(t *testing.T) {
 		panics := expvar.Func(func() any { panic("no") })
 		if _, err := c.Value(context.Background(), "p", panics); err == nil || err.Error() != "expvar: panic: no" {
 			t.Errorf("error of a panic: %v", err)
+		}
+	})
+}
+
+// A request that is given up does not spoil the next one's, while what it has called returns in time.
+func TestCallsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c Calls
+		calls := 0
+		v := expvar.Func(func() any { time.Sleep(CallTimeout / 2); calls++; return calls })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if _, err := c.Value(ctx, "v", v); !errors.Is(err, pdu.ErrAgain) {
+			t.Errorf("error %v of the one that is given up", err)
+		}
+		if got, err := c.Value(t.Context(), "v", v); err != nil || fmt.Sprint(got) != "2" || c.Stuck() != 0 {
+			t.Errorf("value %v, %v; %d have not returned", got, err, c.Stuck())
 		}
 	})
 }
