@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
+	"os"
 	"os/exec"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -51,14 +51,14 @@ func (d *debugger) loadNames(file string) (messages string) {
 	if file == "" {
 		shown = pmns.DefaultFile()
 	}
-	cause := pdu.FromError(err)
+	cause, said := pdu.FromError(err), fmt.Sprintf("Error Parsing ASCII PMNS: Cannot open \"%s\"", shown)
 	if broken, ok := errors.AsType[*pmns.ParseError](err); ok {
-		return fmt.Sprintf("%v\ndbpmda: Cannot load namespace from \"%s\": %v\n", broken, shown, cause)
+		said = broken.Error()
+	} else if info, err := os.Stat(file); err == nil && info.IsDir() { // PCP's preprocessor finds that out
+		cause = pdu.ErrPMNS
+		said = fmt.Sprintf("pmcpp: %s:\npmcpp: Error: No such file or directory\nError Parsing ASCII PMNS: pmcpp returned non-zero exit status", shown)
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Sprintf("Error Parsing ASCII PMNS: Cannot open \"%s\"\ndbpmda: Cannot load namespace from \"%s\": %v\n", shown, shown, cause)
-	}
-	return fmt.Sprintf("dbpmda: Cannot load namespace from \"%s\": %v\n", shown, err)
+	return fmt.Sprintf("%s\ndbpmda: Cannot load namespace from \"%s\": %v\n", said, shown, cause)
 }
 
 // namespace replaces the name space; by that of the option -n if it fails, as PCP's tool does.
