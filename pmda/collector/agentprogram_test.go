@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -116,6 +117,25 @@ func runAgentProgram(behavior string) int {
 		}
 	}
 	return 1
+}
+
+// pausing is an agent that is not ready until there is a file begin in a directory, and, after a
+// store into pausing.value, until there is a file resume.
+func pausing(dir string) *pmda.Agent {
+	a := &pmda.Agent{Name: "pausing", Domain: programDomain, StartsNotReady: true}
+	readyWith := func(file string) {
+		awaitFile(filepath.Join(dir, file))
+		a.SetReady(true)
+	}
+	pmda.Register(a, pmda.Metric[int32]{Name: "pausing.value",
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) { return 7, nil },
+		Store: func(context.Context, *pmda.Request, pdu.Instance, int32) error {
+			a.SetReady(false)
+			go readyWith("resume")
+			return nil
+		}})
+	go readyWith("begin")
+	return a
 }
 
 // awaitFile waits until the test makes a file.

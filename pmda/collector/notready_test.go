@@ -1,7 +1,8 @@
+//go:build unix
+
 package collector
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,28 +13,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmns"
 )
-
-// pausing is an agent that is not ready until there is a file begin in a directory, and, after a
-// store into pausing.value, until there is a file resume.
-func pausing(dir string) *pmda.Agent {
-	a := &pmda.Agent{Name: "pausing", Domain: programDomain, StartsNotReady: true}
-	readyWith := func(file string) {
-		awaitFile(filepath.Join(dir, file))
-		a.SetReady(true)
-	}
-	pmda.Register(a, pmda.Metric[int32]{Name: "pausing.value",
-		Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) { return 7, nil },
-		Store: func(context.Context, *pmda.Request, pdu.Instance, int32) error {
-			a.SetReady(false)
-			go readyWith("resume")
-			return nil
-		}})
-	go readyWith("begin")
-	return a
-}
 
 const pausingNames = "root {\n\tpausing\n}\npausing {\n\tvalue\t30:0:0\n}\n"
 
