@@ -53,6 +53,22 @@ func (w *ResultWriter) Float64s(insts []InstID, vs []float64) {
 	}
 }
 
+// Numbers adds values of a number's type t: those of bits, as for Number. Another type
+// fails the set with ErrType. It panics if the slices differ in length.
+func (w *ResultWriter) Numbers(t Type, insts []InstID, bits []uint64) {
+	switch t {
+	case Type32, TypeU32:
+		addWords(w, insts, bits)
+	case Type64, TypeU64, TypeDouble:
+		addEights(w, t, insts, bits)
+	default:
+		mustPair(len(insts), len(bits))
+		for i, v := range bits {
+			w.addNumber(insts[i], t, v)
+		}
+	}
+}
+
 // mustPair panics unless there are as many instances as values.
 func mustPair(insts, values int) {
 	if insts != values {
@@ -61,7 +77,7 @@ func mustPair(insts, values int) {
 }
 
 // addWords adds values of 32 bits, which travel in place.
-func addWords[T int32 | uint32](w *ResultWriter, insts []InstID, vs []T) {
+func addWords[T int32 | uint32 | uint64](w *ResultWriter, insts []InstID, vs []T) {
 	mustPair(len(insts), len(vs))
 	sets, _, ok := w.room(valInsitu, len(vs), 0)
 	if !ok {

@@ -2,6 +2,8 @@ package pdu_test
 
 import (
 	"bytes"
+	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -17,6 +19,28 @@ func twoWays[T any](t *rapid.T, all, single *pdu.ResultWriter, value *rapid.Gene
 	many(all, insts, values)
 	for i, v := range values {
 		one(single, insts[i], v)
+	}
+}
+
+var numberTypes = []pdu.Type{pdu.Type32, pdu.TypeU32, pdu.Type64, pdu.TypeU64, pdu.TypeFloat, pdu.TypeDouble}
+
+// addBits adds a number that is given by its bits.
+func addBits(w *pdu.ResultWriter, t pdu.Type, inst pdu.InstID, bits uint64) {
+	switch t {
+	case pdu.Type32:
+		w.Int32(inst, int32(bits))
+	case pdu.TypeU32:
+		w.Uint32(inst, uint32(bits))
+	case pdu.Type64:
+		w.Int64(inst, int64(bits))
+	case pdu.TypeU64:
+		w.Uint64(inst, bits)
+	case pdu.TypeFloat:
+		w.Float32(inst, math.Float32frombits(uint32(bits)))
+	case pdu.TypeDouble:
+		w.Float64(inst, math.Float64frombits(bits))
+	default:
+		w.Fail(pdu.ErrType)
 	}
 }
 
@@ -39,6 +63,12 @@ func TestManyValues(t *testing.T) {
 		},
 		func(t *rapid.T, all, single writer) {
 			twoWays(t, all, single, rapid.Float64(), writer.Float64s, writer.Float64)
+		},
+		func(t *rapid.T, all, single writer) {
+			kind := rapid.SampledFrom(append(numberTypes, pdu.TypeString)).Draw(t, "type")
+			twoWays(t, all, single, rapid.Uint64(), func(w writer, insts []pdu.InstID, bits []uint64) {
+				w.Numbers(kind, insts, bits)
+			}, func(w writer, inst pdu.InstID, bits uint64) { addBits(w, kind, inst, bits) })
 		},
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -96,4 +126,78 @@ func TestManyValuesOfOtherLength(t *testing.T) {
 			}
 		}
 	}
+}
+
+// numberBits are the bits of a number.
+func numberBits(a pdu.Atom) (bits uint64, err error) {
+	switch a.Type {
+	case pdu.TypeFloat:
+		v, err := pdu.As[float32](a)
+		return uint64(math.Float32bits(v)), err
+	case pdu.TypeDouble:
+		v, err := pdu.As[float64](a)
+		return math.Float64bits(v), err
+	case pdu.Type32, pdu.TypeU32:
+		v, err := pdu.As[int64](a)
+		return uint64(uint32(v)), err
+	case pdu.Type64:
+		v, err := pdu.As[int64](a)
+		return uint64(v), err
+	}
+	return pdu.As[uint64](a)
+}
+
+// TestReadNumbers reads numbers at once, and one by one where that says that it cannot: also from sets that are damaged.
+func TestReadNumbers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var w pdu.ResultWriter
+		written := rapid.SampledFrom(append(numberTypes, pdu.TypeString)).Draw(t, "written")
+		w.Begin(1)
+		n := rapid.IntRange(0, 20).Draw(t, "values")
+		for i := range n {
+			if bits := rapid.Uint64().Draw(t, "value"); written == pdu.TypeString {
+				w.String(pdu.InstID(i), "text")
+			} else {
+				addBits(&w, written, pdu.InstID(i), bits)
+			}
+		}
+		if rapid.IntRange(0, 9).Draw(t, "fails") == 0 {
+			w.Fail(pdu.ErrValue)
+		}
+		body, err := w.Append(make([]byte, pdu.HeaderLen), pdu.FormatHighRes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body = body[pdu.HeaderLen:]
+		if rapid.Bool().Draw(t, "damaged") {
+			body[rapid.IntRange(0, len(body)-1).Draw(t, "at")] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
+		}
+		r := pdu.Result{Format: pdu.FormatHighRes}
+		if r.Decode(body) != nil || r.Len() == 0 {
+			return
+		}
+		set, want := r.At(0), rapid.SampledFrom(numberTypes).Draw(t, "type")
+		insts, bits, ok := set.Numbers(want, []pdu.InstID{7}, []uint64{8})
+		if !slices.Equal(insts[:1], []pdu.InstID{7}) || bits[0] != 8 || len(insts) != len(bits) {
+			t.Fatal(insts, bits)
+		}
+		if !ok {
+			if len(insts) != 1 {
+				t.Fatal("something is added of what is no number")
+			}
+			if set.Len() == 1 && want != pdu.TypeFloat && set.Atom(0, want).Type == want && r.Validate() == nil {
+				t.Fatalf("%v is not read", want)
+			}
+			return
+		}
+		if len(insts) != set.Len()+1 {
+			t.Fatalf("%d of %d values", len(insts)-1, set.Len())
+		}
+		for i := range set.Len() {
+			a := set.Atom(i, want)
+			if b, err := numberBits(a); err != nil || a.Type != want || b != bits[i+1] || set.Inst(i) != insts[i+1] {
+				t.Fatalf("value %d: %v %d, not %x of %d: %v", i, a, set.Inst(i), bits[i+1], insts[i+1], err)
+			}
+		}
+	})
 }

@@ -1,6 +1,9 @@
 package derived
 
 import (
+	"math"
+	"slices"
+
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -13,90 +16,149 @@ func (o *bound) combine() {
 	if o.out.err != 0 || len(l.insts) == 0 || len(r.insts) == 0 {
 		return
 	}
-	p := pairs{l: l, r: r, lt: o.left.desc.Type, rt: o.right.desc.Type}
-	p.lstep, p.rstep = 1, 1
-	if o.left.desc.InDom == pdu.NoInDom && o.desc.InDom != pdu.NoInDom {
-		p.lstep = 0
-	}
-	if o.right.desc.InDom == pdu.NoInDom && o.desc.InDom != pdu.NoInDom {
-		p.rstep = 0
-	}
-	switch {
-	case o.scales != [2]factor{}:
+	p := o.pair(l, r)
+	o.out.words = slices.Grow(o.out.words, len(o.out.insts))[:len(o.out.insts)]
+	if o.scales != [2]factor{} {
 		scaled(o, &p)
-	case o.op == tokSlash:
+		return
+	}
+	if o.op == tokSlash {
 		divide(o, &p)
+		return
+	}
+	switch max(p.lt, p.rt) {
+	case pdu.Type32:
+		arithmetic[int32](o, &p)
+	case pdu.TypeU32:
+		arithmetic[uint32](o, &p)
+	case pdu.Type64:
+		arithmetic[int64](o, &p)
+	case pdu.TypeU64:
+		arithmetic[uint64](o, &p)
+	case pdu.TypeFloat:
+		arithmetic[float32](o, &p)
 	default:
-		switch max(p.lt, p.rt) {
-		case pdu.Type32:
-			arithmetic[int32](o, &p)
-		case pdu.TypeU32:
-			arithmetic[uint32](o, &p)
-		case pdu.Type64:
-			arithmetic[int64](o, &p)
-		case pdu.TypeU64:
-			arithmetic[uint64](o, &p)
-		case pdu.TypeFloat:
-			arithmetic[float32](o, &p)
-		default:
-			arithmetic[float64](o, &p)
-		}
+		arithmetic[float64](o, &p)
 	}
 }
 
-// pairs are the pairs of values of two columns.
+// pairs are values of two columns: those with the same index, or a single one is that of all.
 type pairs struct {
-	l, r         *column
-	lt, rt       pdu.Type
-	lstep, rstep int // 0 if the one value is that of all instances
-	i            int
+	l, r   []uint64
+	lt, rt pdu.Type
 }
 
-// next finds the next pair, whose values are at the indexes lk and rk.
-func (p *pairs) next() (id pdu.InstID, lk, rk int, ok bool) {
-	lead := p.l
-	if p.lstep == 0 {
-		lead = p.r
+// pair finds the pairs of values of two columns, and makes their instances those of the result.
+func (o *bound) pair(l, r *column) pairs {
+	p := pairs{l.words, r.words, o.left.desc.Type, o.right.desc.Type}
+	switch hasInDom := o.desc.InDom != pdu.NoInDom; {
+	case hasInDom && o.left.desc.InDom == pdu.NoInDom:
+		p.l = l.words[:1]
+		o.out.insts = append(o.out.insts, r.insts...)
+	case hasInDom && o.right.desc.InDom == pdu.NoInDom:
+		p.r = r.words[:1]
+		o.out.insts = append(o.out.insts, l.insts...)
+	default:
+		p.l, p.r = o.out.match(l, r, &o.matched)
 	}
-	for ; p.i < len(lead.insts); p.i++ {
-		id = lead.insts[p.i]
-		switch {
-		case p.lstep == 0:
-			rk = p.i
-		case p.rstep == 0:
-			lk = p.i
-		default:
-			lk, rk = p.i, p.r.find(id, p.i)
-		}
-		if rk >= 0 {
-			p.i++
-			return id, lk, rk, true
-		}
-	}
-	return 0, 0, 0, false
+	return p
 }
+
+// match finds the values of the same instances in two columns, and makes these the instances of c. Where they are not all the
+// same it puts the values into buffers.
+func (c *column) match(l, r *column, buffers *[2][]uint64) (lw, rw []uint64) {
+	if slices.Equal(l.insts, r.insts) {
+		c.insts = append(c.insts, l.insts...)
+		return l.words, r.words
+	}
+	lw, rw = buffers[0][:0], buffers[1][:0]
+	likely := 0
+	for i, id := range l.insts {
+		if k := r.find(id, likely); k >= 0 {
+			c.insts, lw, rw = append(c.insts, id), append(lw, l.words[i]), append(rw, r.words[k])
+			likely = k + 1
+		}
+	}
+	*buffers = [2][]uint64{lw, rw}
+	return lw, rw
+}
+
+// chunk is how many pairs are computed with at once: few enough for the stack and the processor's cache.
+const chunk = 128
 
 // arithmetic computes in one type.
 func arithmetic[T number](o *bound, p *pairs) {
-	out := &o.out
-	relation := isRelation(o.op) || o.op == tokAnd || o.op == tokOr
-	for id, lk, rk, ok := p.next(); ok; id, lk, rk, ok = p.next() {
-		a, b := as[T](p.l.words[lk], p.lt), as[T](p.r.words[rk], p.rt)
-		out.insts = append(out.insts, id)
-		if relation {
-			out.words = append(out.words, truth(compare(o.op, a, b)))
-			continue
-		}
-		var v T
+	var a, b [chunk]T
+	for at := 0; at < len(o.out.words); at += chunk {
+		words := o.out.words[at:min(at+chunk, len(o.out.words))]
+		a, b := a[:len(words)], b[:len(words)]
+		load(a, p.l, at, p.lt)
+		load(b, p.r, at, p.rt)
 		switch o.op {
 		case tokPlus:
-			v = a + b
+			for i := range a {
+				a[i] += b[i]
+			}
 		case tokMinus:
-			v = a - b
+			for i := range a {
+				a[i] -= b[i]
+			}
+		case tokStar:
+			for i := range a {
+				a[i] *= b[i]
+			}
 		default:
-			v = a * b
+			for i := range a {
+				words[i] = truth(compare(o.op, a[i], b[i]))
+			}
+			continue
 		}
-		out.words = append(out.words, word(v))
+		store(words, a)
+	}
+}
+
+// load converts the words from an index on, or the single one for all.
+func load[T number](to []T, words []uint64, at int, from pdu.Type) {
+	if len(words) == 1 {
+		v := as[T](words[0], from)
+		for i := range to {
+			to[i] = v
+		}
+		return
+	}
+	words = words[at : at+len(to)]
+	switch from {
+	case pdu.Type32:
+		for i, w := range words {
+			to[i] = T(int32(w))
+		}
+	case pdu.TypeU32:
+		for i, w := range words {
+			to[i] = T(uint32(w))
+		}
+	case pdu.Type64:
+		for i, w := range words {
+			to[i] = T(int64(w))
+		}
+	case pdu.TypeU64:
+		for i, w := range words {
+			to[i] = T(w)
+		}
+	case pdu.TypeFloat:
+		for i, w := range words {
+			to[i] = T(math.Float32frombits(uint32(w)))
+		}
+	default:
+		for i, w := range words {
+			to[i] = T(math.Float64frombits(w))
+		}
+	}
+}
+
+// store makes words of numbers.
+func store[T number](words []uint64, from []T) {
+	for i, v := range from {
+		words[i] = word(v)
 	}
 }
 
@@ -120,26 +182,36 @@ func compare[T number](op token, a, b T) bool {
 	return a != 0 || b != 0
 }
 
-// divide computes quotients. Nothing divided by anything is nothing.
+// divide computes quotients.
 func divide(o *bound, p *pairs) {
-	for id, lk, rk, ok := p.next(); ok; id, lk, rk, ok = p.next() {
-		o.out.quotient(id, as[float64](p.l.words[lk], p.lt), as[float64](p.r.words[rk], p.rt))
+	var a, b [chunk]float64
+	for at := 0; at < len(o.out.words); at += chunk {
+		words := o.out.words[at:min(at+chunk, len(o.out.words))]
+		a, b := a[:len(words)], b[:len(words)]
+		load(a, p.l, at, p.lt)
+		load(b, p.r, at, p.rt)
+		for i := range words {
+			words[i] = quotient(a[i], b[i])
+		}
 	}
 }
 
-func (c *column) quotient(id pdu.InstID, a, b float64) {
+// quotient is the word of a quotient. Nothing divided by anything is nothing.
+func quotient(a, b float64) uint64 {
 	v := 0.0
 	if a != 0 {
 		v = a / b
 	}
-	c.insts = append(c.insts, id)
-	c.words = append(c.words, word(v))
+	return math.Float64bits(v)
 }
 
 // scaled computes with numbers of different scales.
 func scaled(o *bound, p *pairs) {
-	for id, lk, rk, ok := p.next(); ok; id, lk, rk, ok = p.next() {
-		a, b := o.scales[0].apply(as[float64](p.l.words[lk], p.lt)), o.scales[1].apply(as[float64](p.r.words[rk], p.rt))
+	var one, two [1]float64
+	for i := range o.out.words {
+		load(one[:], p.l, i, p.lt)
+		load(two[:], p.r, i, p.rt)
+		a, b := o.scales[0].apply(one[0]), o.scales[1].apply(two[0])
 		switch o.op {
 		case tokPlus:
 			a += b
@@ -148,10 +220,9 @@ func scaled(o *bound, p *pairs) {
 		case tokStar:
 			a *= b
 		default:
-			o.out.quotient(id, a, b)
+			o.out.words[i] = quotient(a, b)
 			continue
 		}
-		o.out.insts = append(o.out.insts, id)
-		o.out.words = append(o.out.words, word(a))
+		o.out.words[i] = math.Float64bits(a)
 	}
 }

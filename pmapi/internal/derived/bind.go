@@ -45,8 +45,9 @@ type bound struct {
 	input              int       // of a metric: its index in Operands
 	scales             [2]factor // of the values of left and right
 
-	out   column
-	state history // of delta and rate
+	out     column
+	state   history     // of delta and rate
+	matched [2][]uint64 // buffers of match
 }
 
 // Bind binds an expression to metrics. The error is a *SemanticError or an *UnknownError.

@@ -48,6 +48,10 @@ func (c *column) read(s pdu.ValueSet, t pdu.Type) {
 		c.err = pdu.FromError(err)
 		return
 	}
+	var ok bool
+	if c.insts, c.words, ok = s.Numbers(t, c.insts, c.words); ok {
+		return
+	}
 	for i := range s.Len() {
 		a := s.Atom(i, t)
 		c.insts = append(c.insts, s.Inst(i))

@@ -33,8 +33,12 @@ func (p *Program) Eval(id pdu.PMID, at time.Time, sets Sets, names Names, w *pdu
 		w.Fail(c.err)
 		return
 	}
+	if isNumber(p.Desc.Type) {
+		w.Numbers(p.Desc.Type, c.insts, c.words)
+		return
+	}
 	for i, inst := range c.insts {
-		w.Atom(inst, c.atom(i, p.Desc.Type))
+		w.Atom(inst, c.atoms[i])
 	}
 }
 

@@ -1,6 +1,8 @@
 package derived
 
 import (
+	"math"
+	"slices"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -126,63 +128,78 @@ func (o *bound) difference(at time.Time) {
 	in, was := &o.left.out, &o.state
 	o.out.reset(in.err)
 	if was.valid && in.err == 0 {
-		seconds := at.Sub(was.at).Seconds()
-		for i, id := range in.insts {
-			if k := was.find(id, i); k >= 0 {
-				w, ok := o.change(in.words[i], was.words[k], seconds)
-				if ok {
-					o.out.insts, o.out.words = append(o.out.insts, id), append(o.out.words, w)
-				}
-			}
-		}
+		n, w := o.out.match(in, &was.column, &o.matched)
+		o.changes(n, w, at.Sub(was.at).Seconds())
 	}
 	was.valid, was.at = true, at
 	was.reset(in.err)
 	was.insts, was.words = append(was.insts, in.insts...), append(was.words, in.words...)
 }
 
-// inSeconds is a time in the units of the operand, which has a dimension in time, in seconds.
-func (o *bound) inSeconds(v float64) float64 {
+// inSeconds is how many seconds the unit of the operand has, 1 if it has no dimension in time.
+func (o *bound) inSeconds() float64 {
 	u := o.left.desc.Units
 	if u.DimTime() == 0 {
-		return v
+		return 1
 	}
-	return v * (timeScales[u.ScaleTime()&15] / 1e9)
+	return timeScales[u.ScaleTime()&15] / 1e9
 }
 
-// change is the change of one value.
-func (o *bound) change(now, was uint64, seconds float64) (w uint64, ok bool) {
+// changes computes the changes of values, which are those of the instances of the result.
+func (o *bound) changes(now, was []uint64, seconds float64) {
+	out := &o.out
+	out.words = slices.Grow(out.words, len(now))[:len(now)]
 	t := o.left.desc.Type
 	if o.fn == fnDelta {
-		switch t {
-		case pdu.Type32:
-			return word(int32(now) - int32(was)), true
-		case pdu.TypeU32:
-			return word(int64(uint32(now)) - int64(uint32(was))), true
-		case pdu.Type64:
-			return word(int64(now) - int64(was)), true
-		case pdu.TypeU64:
-			return word(float64(now) - float64(was)), true
-		case pdu.TypeFloat:
-			return word(as[float32](now, t) - as[float32](was, t)), true
+		for i := range now {
+			out.words[i] = delta(t, now[i], was[i])
 		}
-		return word(as[float64](now, t) - as[float64](was, t)), true
+		return
 	}
-	var d float64
+	unit := o.inSeconds()
 	switch t {
 	case pdu.Type32:
-		d = float64(int32(now) - int32(was))
+		rates[int32](out.words, now, was, seconds, unit)
 	case pdu.TypeU32:
-		d = float64(uint32(now) - uint32(was))
+		rates[uint32](out.words, now, was, seconds, unit)
 	case pdu.Type64:
-		d = float64(int64(now) - int64(was))
+		rates[int64](out.words, now, was, seconds, unit)
 	case pdu.TypeU64:
-		d = float64(now - was)
+		rates[uint64](out.words, now, was, seconds, unit)
 	default:
-		d = as[float64](now, t) - as[float64](was, t)
-		if d < 0 && o.left.desc.Sem == pdu.SemCounter { // it does not wrap: it has begun anew
-			return 0, false
+		n := 0
+		for i := range now {
+			d := as[float64](now[i], t) - as[float64](was[i], t)
+			if d < 0 && o.left.desc.Sem == pdu.SemCounter { // it does not wrap: it has begun anew
+				continue
+			}
+			out.insts[n], out.words[n] = out.insts[i], word(d/seconds*unit)
+			n++
 		}
+		out.insts, out.words = out.insts[:n], out.words[:n]
 	}
-	return word(o.inSeconds(d / seconds)), true
+}
+
+// rates computes how fast integers have grown, which may have wrapped.
+func rates[T int32 | uint32 | int64 | uint64](out, now, was []uint64, seconds, unit float64) {
+	for i := range out {
+		out[i] = math.Float64bits(float64(T(now[i])-T(was[i])) / seconds * unit)
+	}
+}
+
+// delta is the change of one value of a type.
+func delta(t pdu.Type, now, was uint64) uint64 {
+	switch t {
+	case pdu.Type32:
+		return word(int32(now) - int32(was))
+	case pdu.TypeU32:
+		return word(int64(uint32(now)) - int64(uint32(was)))
+	case pdu.Type64:
+		return word(int64(now) - int64(was))
+	case pdu.TypeU64:
+		return word(float64(now) - float64(was))
+	case pdu.TypeFloat:
+		return word(as[float32](now, t) - as[float32](was, t))
+	}
+	return word(as[float64](now, t) - as[float64](was, t))
 }

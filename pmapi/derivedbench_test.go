@@ -1,0 +1,147 @@
+//go:build unix
+
+package pmapi_test
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// cpuTime is the time of processors that the program has used, which other programs on the machine change less than that of
+// clocks.
+func cpuTime(b *testing.B) time.Duration {
+	b.Helper()
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
+
+// A race is the times of the same work by the C library and by ours, in turn.
+type race struct{ theirs, ours, quotients []float64 }
+
+func (r *race) add(theirs, ours float64) {
+	r.theirs, r.ours = append(r.theirs, theirs), append(r.ours, ours)
+	r.quotients = append(r.quotients, theirs/ours)
+}
+
+// report reports the medians of the times, and of the quotients of the turns.
+func (r *race) report(b *testing.B, unit string) {
+	median := func(v []float64) float64 {
+		slices.Sort(v)
+		return v[len(v)/2]
+	}
+	b.ReportMetric(median(r.theirs), "C-"+unit)
+	b.ReportMetric(median(r.ours), "Go-"+unit)
+	b.ReportMetric(median(r.quotients), "C/Go")
+}
+
+// derivedBench builds testdata/derivedbench.c, and returns a function that runs it and returns the words of its answer.
+func derivedBench(b *testing.B) func(args ...string) []float64 {
+	b.Helper()
+	pcptest.Need(b, "gcc", "/usr/include/pcp/import.h")
+	program := filepath.Join(b.TempDir(), "derivedbench")
+	if _, errs, status := pcptest.Run(b, nil, "", "gcc", "-O2", "-Wall", "-o", program, filepath.Join("testdata", "derivedbench.c"), "-lpcp", "-lpcp_import"); status != 0 {
+		b.Fatal(errs)
+	}
+	return func(args ...string) (numbers []float64) {
+		out, errs, status := pcptest.Run(b, nil, "", append([]string{program}, args...)...)
+		if status != 0 {
+			b.Fatal(args, status, errs)
+		}
+		for word := range strings.FieldsSeq(out) {
+			v, err := strconv.ParseFloat(word, 64)
+			if err != nil {
+				b.Fatal(err)
+			}
+			numbers = append(numbers, v)
+		}
+		return numbers
+	}
+}
+
+// BenchmarkDerivedOfC fetches derived metrics of 1,000 instances from an archive, with the C library and with ours in turn: the time
+// of processors for a fetch. The first is of the operands themselves.
+func BenchmarkDerivedOfC(b *testing.B) {
+	run := derivedBench(b)
+	archive := filepath.Join(b.TempDir(), "archive")
+	run("write", archive)
+	const fetches = 1990
+	for _, expr := range []string{"-", "rate(bench.x)*100/bench.y", "bench.x*bench.y", "sum(bench.x)", "delta(bench.y)"} {
+		b.Run(strings.ReplaceAll(expr, " ", ""), func(b *testing.B) {
+			var r race
+			for b.Loop() {
+				r.add(run("fetch", archive, strconv.Itoa(fetches), expr)[0], fetchDerived(b, archive, expr, fetches))
+			}
+			r.report(b, "cpu-ns/fetch")
+		})
+	}
+}
+
+// fetchDerived is the time of processors for a fetch.
+func fetchDerived(b *testing.B, archive, expr string, fetches int) float64 {
+	ctx := b.Context()
+	c, err := pmapi.Open(ctx, archive)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	names := []string{"bench.x", "bench.y"}
+	if expr != "-" {
+		names = []string{"bench.derived"}
+		if err := c.Derive(ctx, names[0], expr); err != nil {
+			b.Fatal(err)
+		}
+	}
+	ids, err := c.Lookup(ctx, names)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := c.SetMode(ctx, pmapi.ModeForward, time.Unix(0, 0), 0); err != nil {
+		b.Fatal(err)
+	}
+	var r pdu.Result
+	begin := cpuTime(b)
+	for n := range fetches {
+		err := c.Fetch(ctx, ids, &r)
+		if errors.Is(err, pdu.ErrEOL) {
+			if err = c.SetMode(ctx, pmapi.ModeForward, time.Unix(0, 0), 0); err == nil {
+				err = c.Fetch(ctx, ids, &r)
+			}
+		}
+		if err != nil || n == fetches-1 && r.At(0).Len() == 0 {
+			b.Fatal(n, err, r.At(0).Err())
+		}
+	}
+	return float64((cpuTime(b) - begin).Nanoseconds()) / float64(fetches)
+}
+
+// BenchmarkDerivedLoad loads the definitions that PCP has, with the C library and with ours in turn: the time of processors.
+func BenchmarkDerivedLoad(b *testing.B) {
+	run := derivedBench(b)
+	path := filepath.Join(pcptest.Conf("PCP_VAR_DIR"), "config", "derived")
+	var r race
+	const loads = 20
+	for b.Loop() {
+		theirs := run("load", path)
+		begin := cpuTime(b)
+		for range loads {
+			if n, err := new(pmapi.Derived).Load(path); err != nil || n != int(theirs[0]) {
+				b.Fatal(n, err)
+			}
+		}
+		r.add(theirs[1], float64((cpuTime(b)-begin).Nanoseconds())/loads)
+	}
+	r.report(b, "cpu-ns/load")
+}
