@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -19,16 +20,17 @@ const maxLine = 255
 
 // A conf is the configuration file.
 type conf struct {
-	path   string
-	mtime  time.Time // of the version that the instances come from
-	failed pdu.Error // why stat failed the last time; 0 if it did not
+	path string
+
+	mu     sync.Mutex // guards what follows
+	mtime  time.Time  // of the version that the instances come from
+	failed pdu.Error  // why stat failed the last time; 0 if it did not
 }
 
 // check reads the file again if it has changed. Without a file there are no instances.
 func (c *conf) check(d *pmda.InDom, log *slog.Logger) {
-	if c.path == "" {
-		return
-	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	st, err := os.Stat(c.path)
 	if err != nil {
 		if code := pdu.FromError(err); code != c.failed { // log it once

@@ -18,7 +18,7 @@ type simple struct {
 	conf  conf
 	now   *pmda.InDom
 
-	mu       sync.Mutex // held for a whole request, so that each sees the state that it has made
+	mu       sync.Mutex // held for a whole fetch, so that each sees the state that it has made
 	numfetch uint32
 	colors   [3]int32  // by instance
 	clock    time.Time // of the fetch
@@ -47,6 +47,11 @@ func (s *simple) register() {
 	s.now = a.AddInDom("time")
 	if s.conf.path == "" {
 		s.now.SetNames("sec", "min", "hour")
+	} else {
+		s.now.Refresh = func(context.Context, *pmda.Request) error {
+			s.conf.check(s.now, a.Log())
+			return nil
+		}
 	}
 	s.now.Text, s.now.Help = timeInDomText, timeInDomHelp
 	s.now.Labels = `{"indom_name":"time","unitsystem":"SI"}`
@@ -90,33 +95,14 @@ type handler struct {
 	s *simple
 }
 
-// Fetch counts fetches, and reads what the values come from.
+// Fetch counts fetches, and reads the clock.
 func (h handler) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 	s := h.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.numfetch++
-	s.conf.check(s.now, s.agent.Log())
 	s.clock = time.Now()
 	return h.Handler.Fetch(ctx, r, ids, w)
-}
-
-// Instances looks at the configuration file first.
-func (h handler) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
-	s := h.s
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.conf.check(s.now, s.agent.Log())
-	return h.Handler.Instances(ctx, r, d, inst, name)
-}
-
-// Labels looks at the configuration file first, too.
-func (h handler) Labels(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
-	s := h.s
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.conf.check(s.now, s.agent.Log())
-	return h.Handler.Labels(ctx, r, of)
 }
 
 // readCPU reads the processor times of this process, once a fetch. If a client has set the count of fetches back,
