@@ -1,6 +1,7 @@
 package derived
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -74,14 +75,18 @@ func (s *Set) loadFile(path string) (n int, err error) {
 		return 0, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
-	if err == nil && len(b) > maxConfig {
+	var b bytes.Buffer
+	if info, err := f.Stat(); err == nil {
+		b.Grow(int(min(info.Size(), maxConfig)) + bytes.MinRead)
+	}
+	_, err = b.ReadFrom(io.LimitReader(f, maxConfig+1))
+	if err == nil && b.Len() > maxConfig {
 		err = &ConfigError{Path: path, Line: 1, Message: fmt.Sprintf("more than %d bytes", maxConfig)}
 	}
 	if err != nil {
 		return 0, err
 	}
-	c := config{set: s, path: path, text: string(b)}
+	c := config{set: s, path: path, text: b.String()}
 	for c.text != "" {
 		c.definition()
 	}
@@ -215,7 +220,11 @@ func (c *config) quoted(to *string, quote byte, rest string) {
 			}
 			return
 		case rest[i] != '\\':
-			b.WriteByte(rest[i])
+			from := i
+			for i+1 < len(rest) && rest[i+1] != quote && rest[i+1] != '\\' {
+				i++
+			}
+			b.WriteString(rest[from : i+1])
 		case i+1 < len(rest):
 			i++
 			b.WriteByte(rest[i])

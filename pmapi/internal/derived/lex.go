@@ -53,7 +53,7 @@ const (
 )
 
 // opNames are what messages call operators, and how they are written.
-var opNames = map[token]struct{ name, text string }{
+var opNames = [tokFunction + 1]struct{ name, text string }{
 	tokPlus: {"PLUS", "+"}, tokMinus: {"MINUS", "-"}, tokStar: {"STAR", "*"}, tokSlash: {"SLASH", "/"},
 	tokLess: {"LT", "<"}, tokLessEqual: {"LEQ", "<="}, tokEqual: {"EQ", "=="}, tokGreaterEqual: {"GEQ", ">="},
 	tokGreater: {"GT", ">"}, tokNotEqual: {"NEQ", "!="}, tokAnd: {"AND", "&&"}, tokOr: {"OR", "||"},

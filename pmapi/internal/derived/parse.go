@@ -65,6 +65,7 @@ func Parse(text string) (*Expr, error) {
 		return nil, &SyntaxError{maxExpr, fmt.Sprintf("expression of more than %d bytes", maxExpr)}
 	}
 	p := &parser{lexer: lexer{text: text}}
+	p.open = p.first[:0]
 	root, err := p.parse()
 	if err != nil {
 		return nil, err
@@ -76,9 +77,13 @@ func Parse(text string) (*Expr, error) {
 // innermost of the unfinished parts of the expression that say what should follow them.
 type parser struct {
 	lexer
-	open  []string // what those parts say
+	open  []expectation // what those parts say
+	first [8]expectation
 	depth int
 }
+
+// An expectation is what is said if something does not follow: two parts of a text, which is made only then.
+type expectation struct{ text, end string }
 
 // The precedence of operators. Those of one level go from left to right.
 const (
@@ -111,14 +116,13 @@ func (p *parser) parse() (*node, error) {
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
-	initial := "Unexpected initial '" + opNames[p.tok].text + "'"
 	switch p.tok {
 	case tokLParen: // an expression, but what is wrong with that is told in these words
-		p.open = append(p.open, initial)
+		p.open = append(p.open, expectation{"Unexpected initial '('", ""})
 	case tokMinus, tokNot:
 	default:
-		if _, ok := opNames[p.tok]; ok {
-			return nil, p.failAfter(initial)
+		if text := opNames[p.tok].text; text != "" {
+			return nil, p.failAfter("Unexpected initial '" + text + "'")
 		}
 	}
 	n, err := p.expression(0)
@@ -148,17 +152,22 @@ func (p *parser) unexpected() error {
 	if len(p.open) == 0 {
 		return p.fail("")
 	}
-	return p.fail(p.open[len(p.open)-1])
+	e := p.open[len(p.open)-1]
+	return p.fail(e.text + e.end)
 }
 
-// within calls f for what has to follow the present token, and what is said if that does not.
-func (p *parser) within(message string, f func() (*node, error)) (*node, error) {
+// within parses an expression of a level that has to follow the present token, and the token after that if it is not tokEnd.
+// message is what is said if they do not follow.
+func (p *parser) within(message expectation, level int, after token) (*node, error) {
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
 	p.open = append(p.open, message)
 	depth := len(p.open)
-	n, err := f()
+	n, err := p.expression(level)
+	if err == nil && after != tokEnd && p.tok != after {
+		err = p.unexpected()
+	}
 	if err == nil {
 		p.open = p.open[:depth-1]
 	}
@@ -182,12 +191,12 @@ func (p *parser) expression(min int) (*node, error) {
 			left, err = p.ternary(left)
 			continue
 		}
-		kind := "Arithmetic"
+		message := expectation{"Arithmetic expression expected to follow ", opNames[op].name}
 		if level == levelBoolean {
-			kind = "Boolean"
+			message.text = "Boolean expression expected to follow "
 		}
 		n := &node{op: op, left: left}
-		n.right, err = p.within(kind+" expression expected to follow "+opNames[op].name, func() (*node, error) { return p.expression(level + 1) })
+		n.right, err = p.within(message, level+1, tokEnd)
 		left = n
 	}
 	return nil, err
@@ -196,17 +205,11 @@ func (p *parser) expression(min int) (*node, error) {
 // ternary parses what follows a guard.
 func (p *parser) ternary(guard *node) (n *node, err error) {
 	n = &node{op: tokQuest, left: guard}
-	n.right, err = p.within("Arithmetic expression expected to follow QUEST", func() (*node, error) {
-		n, err := p.expression(levelTernary)
-		if err == nil && p.tok != tokColon {
-			err = p.unexpected()
-		}
-		return n, err
-	})
+	n.right, err = p.within(expectation{"Arithmetic expression expected to follow ", "QUEST"}, levelTernary, tokColon)
 	if err != nil {
 		return nil, err
 	}
-	n.other, err = p.within("Arithmetic expression expected to follow COLON", func() (*node, error) { return p.expression(levelTernary + 1) })
+	n.other, err = p.within(expectation{"Arithmetic expression expected to follow ", "COLON"}, levelTernary+1, tokEnd)
 	return n, err
 }
 
@@ -220,9 +223,9 @@ func (p *parser) operand() (*node, error) {
 		return p.metric(n)
 	case tokMinus:
 		n.negative = true
-		return p.unary(n, "Arithmetic expression expected to follow NEG", levelNegative)
+		return p.unary(n, expectation{"Arithmetic expression expected to follow ", "NEG"}, levelNegative)
 	case tokNot:
-		return p.unary(n, "Boolean expression expected to follow NOT", levelNot)
+		return p.unary(n, expectation{"Boolean expression expected to follow ", "NOT"}, levelNot)
 	case tokLParen:
 		return p.parenthesis()
 	case tokFunction:
@@ -232,8 +235,8 @@ func (p *parser) operand() (*node, error) {
 	return nil, p.unexpected()
 }
 
-func (p *parser) unary(n *node, message string, level int) (_ *node, err error) {
-	n.left, err = p.within(message, func() (*node, error) { return p.expression(level) })
+func (p *parser) unary(n *node, message expectation, level int) (_ *node, err error) {
+	n.left, err = p.within(message, level, tokEnd)
 	return n, err
 }
 
@@ -280,32 +283,31 @@ func (p *parser) parenthesis() (*node, error) {
 // function parses the arguments of a function. The parenthesis belongs to its token.
 func (p *parser) function(n *node) (*node, error) {
 	message := ""
-	var parse func(*node) error
+	parse := (*parser).name
 	switch n.fn {
 	case fnScalar:
-		message, parse = "<expr> expected to follow scalar(", p.argument
+		message, parse = "<expr> expected to follow scalar(", (*parser).argument
 	case fnRescale:
-		message, parse = "Arithmetic or relational or boolean operator expected to follow rescale(", p.rescale
+		message, parse = "Arithmetic or relational or boolean operator expected to follow rescale(", (*parser).rescale
 	case fnMatchInst:
 		p.pattern = true
-		message, parse = "<filter>, <expr>) expected to follow matchinst(", p.matchInst
+		message, parse = "<filter>, <expr>) expected to follow matchinst(", (*parser).matchInst
 	case fnDefined:
-		parse = p.name
 	case fnMkconst:
-		parse = p.mkconst
+		parse = (*parser).mkconst
 	case fnAnon:
-		message, parse = "Metric name expected to follow anon(", p.anon
+		message, parse = "Metric name expected to follow anon(", (*parser).anon
 	default:
-		message, parse = "Metric name expected to follow "+n.fn.String()+"(", p.name
+		message = "Metric name expected to follow " + n.fn.String() + "("
 	}
 	depth := len(p.open)
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
 	if message != "" {
-		p.open = append(p.open, message)
+		p.open = append(p.open, expectation{message, ""})
 	}
-	if err := parse(n); err != nil {
+	if err := parse(p, n); err != nil {
 		return nil, err
 	}
 	if p.tok != tokRParen {
@@ -316,7 +318,7 @@ func (p *parser) function(n *node) (*node, error) {
 }
 
 // say replaces what the function that is being parsed says about an error.
-func (p *parser) say(message string) { p.open[len(p.open)-1] = message }
+func (p *parser) say(message string) { p.open[len(p.open)-1] = expectation{message, ""} }
 
 // argument parses an expression as the argument of n.
 func (p *parser) argument(n *node) (err error) {
