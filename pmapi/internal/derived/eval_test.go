@@ -61,7 +61,7 @@ func (s *testSource) next(t testing.TB, ids []pdu.PMID) {
 		case 1:
 			for i := range 3 {
 				if i != 1 || s.fetch != 1 { // sdb is away for a while
-					w.Uint32(pdu.InstID(i), uint32(4294967200+100*i+60*s.fetch))
+					w.Uint32(pdu.InstID(i), 4294967200+uint32(100*i+60*s.fetch))
 				}
 			}
 		case 2:
