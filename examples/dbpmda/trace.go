@@ -1,9 +1,6 @@
 package main
 
 import (
-	"encoding/binary"
-	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -17,16 +14,10 @@ type trace struct {
 	print func(format string, args ...any)
 }
 
-// setBits sets the options that the bits of a number stand for, which were all of older versions: up to http, and desperate.
+// setBits sets the options that the bits of a number stand for.
 func (t *trace) setBits(bits uint32) {
-	const desperate = 30
-	for i := range slices.Index(pmlog.DebugNames, "http") + 1 {
-		if bits&(1<<i) != 0 {
-			t.on[pmlog.DebugNames[i]] = true
-		}
-	}
-	if bits&(1<<desperate) != 0 {
-		t.on["desperate"] = true
+	for _, name := range pmlog.DebugBits(bits) {
+		t.on[name] = true
 	}
 }
 
@@ -75,28 +66,14 @@ func (t *trace) method(a *agent, name string) {
 	}
 }
 
-// pdu prints a PDU, if it is to be: the header, and the words of the body as the machine of PCP's tools would read them.
+// pdu prints a PDU, if it is to be.
 func (t *trace) pdu(a *agent, out bool, h pdu.Header, body []byte) {
 	if !t.on["pdu"] || a.untraced {
 		return
 	}
-	var b strings.Builder
+	fd := a.inFD
 	if out {
-		fmt.Fprintf(&b, "[%d]pmXmitPDU: %v fd=%d len=%d", os.Getpid(), h.Kind, a.outFD, h.Len)
-	} else {
-		fmt.Fprintf(&b, "[%d]pmGetPDU: %v fd=%d len=%d from=%d", os.Getpid(), h.Kind, a.inFD, h.Len, h.From)
+		fd = a.outFD
 	}
-	words := []uint32{uint32(h.Len), uint32(h.Kind), uint32(h.From)}
-	for rest := body; len(rest) > 0; {
-		var word [4]byte
-		rest = rest[copy(word[:], rest):]
-		words = append(words, binary.NativeEndian.Uint32(word[:]))
-	}
-	for i, w := range words {
-		if i%8 == 0 {
-			fmt.Fprintf(&b, "\n%03d: ", i)
-		}
-		fmt.Fprintf(&b, "%8x ", w)
-	}
-	t.print("%s\n", b.String())
+	t.print("%s", pmlog.DumpPDU(out, fd, h, body))
 }

@@ -31,31 +31,18 @@ func ParseDebug(spec string) (names []string, ok bool) {
 	return names, true
 }
 
-// DebugOn is the options that the names of ParseDebug stand for: "all" are all, and a number is the sum of the bits that those up
-// to http had in older versions, and desperate.
+// DebugOn is the options that the names of ParseDebug stand for: "all" are all, and a number is what DebugBits makes of it.
 func DebugOn(names []string) map[string]bool {
 	on := map[string]bool{}
-	set := func(options []string) {
+	for _, name := range names {
+		options := []string{name}
+		if bits, err := strconv.Atoi(name); err == nil {
+			options = DebugBits(uint32(bits))
+		} else if name == "all" {
+			options = DebugNames
+		}
 		for _, o := range options {
 			on[o] = true
-		}
-	}
-	for _, name := range names {
-		bits, err := strconv.Atoi(name)
-		switch {
-		case name == "all":
-			set(DebugNames)
-		case err != nil:
-			set([]string{name})
-		default:
-			for i, o := range DebugNames[:slices.Index(DebugNames, "http")+1] {
-				if bits&(1<<i) != 0 {
-					set([]string{o})
-				}
-			}
-			if bits&desperateBit != 0 {
-				set([]string{"desperate"})
-			}
 		}
 	}
 	return on
@@ -63,3 +50,16 @@ func DebugOn(names []string) map[string]bool {
 
 // desperateBit is the bit of the option desperate.
 const desperateBit = 1 << 30
+
+// DebugBits is the options that the bits of a number stand for: those of older versions, which are all up to http, and desperate.
+func DebugBits(bits uint32) (names []string) {
+	for i, o := range DebugNames[:slices.Index(DebugNames, "http")+1] {
+		if bits&(1<<i) != 0 {
+			names = append(names, o)
+		}
+	}
+	if bits&desperateBit != 0 {
+		names = append(names, "desperate")
+	}
+	return names
+}
