@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -26,9 +25,8 @@ import (
 // An agent is the one that is open. It stays so while another cannot be opened.
 type agent struct {
 	name     string     // that status shows
-	dso      bool       // it was opened as a shared object: results and errors look like those of one
-	embedded bool       // it runs within this program
-	domain   pdu.Domain // of one that is embedded; else 0, which agents do not look at
+	dso      bool       // it was opened as a shared object, and runs within this program: results and errors look like those of one
+	domain   pdu.Domain // of a dso; else 0, which agents do not look at
 	pid      int        // of a process that was started
 	version  int        // of the protocol; 0 if it has not sent one
 	conn     *pdu.Conn
@@ -36,7 +34,7 @@ type agent struct {
 	broken   error  // why no further PDU can be read; nil if one can
 	selects  bool   // it has been told of a selection
 	untraced bool   // its PDUs are not to be printed
-	wait     func() // until an embedded agent has ended; nil otherwise
+	wait     func() // until the agent of a dso has ended; nil otherwise
 
 	outFD, inFD int // the descriptors that a program has for the agent, in messages
 }
@@ -143,17 +141,13 @@ func (d *debugger) openPipe(file string, args []string) {
 	}
 	d.closeAgent()
 	d.printf("Start %s PMDA: %s\n", filepath.Base(file), strings.Join(append([]string{file}, args...), " "))
-	d.startAgent(&agent{name: file, outFD: 4, inFD: 5}, file, args)
-}
-
-// startAgent starts the program of an agent.
-func (d *debugger) startAgent(a *agent, file string, args []string) {
 	d.out.FlushLines()
 	child, s, err := newPipes()
 	if err != nil {
 		d.warn("openpmda: pipe failed: %v\n", pdu.FromError(err))
 		return
 	}
+	a := &agent{name: file, outFD: 4, inFD: 5}
 	cmd := exec.Command(file, args...)
 	cmd.Path = file // as it was given, not looked for
 	cmd.Err = nil
@@ -221,7 +215,7 @@ func servicePort(service string) (int, error) {
 	return net.DefaultResolver.LookupPort(context.Background(), "tcp", service)
 }
 
-// openDSO runs an agent of this program; or the daemon that stands beside a shared object, which Go cannot load.
+// openDSO runs the agent of this program that has the entry point of a shared object, which Go cannot load.
 func (d *debugger) openDSO(file, entry string, domain pdu.Domain) {
 	embedded := dso.Agents(new(pcpconf.Conf))
 	if start := embedded[entry]; start != nil {
@@ -233,24 +227,12 @@ func (d *debugger) openDSO(file, entry string, domain pdu.Domain) {
 		return
 	}
 	d.replaceAgent()
-	base, isAgent := strings.CutPrefix(strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)), "pmda_")
-	daemon := filepath.Join(filepath.Dir(file), "pmda"+base)
-	if !filepath.IsAbs(daemon) {
-		daemon = "." + string(filepath.Separator) + daemon
-	}
-	switch _, err := os.Stat(daemon); {
-	case isAgent && entry != base+"_init":
+	if base, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)), "pmda_"); ok && entry != base+"_init" {
 		d.printf("Error: couldn't find init function \"%s\" in DSO \"%s\"\n", entry, file)
-	case isAgent && err == nil:
-		args := []string{"-d", strconv.Itoa(int(domain))}
-		if u, err := user.Current(); err == nil { // like a shared object, it is who this program is
-			args = append(args, "-U", u.Username)
-		}
-		d.startAgent(&agent{name: file, dso: true, untraced: true, outFD: 4, inFD: 5}, daemon, args)
-	default:
-		d.printf("Error attaching DSO \"%s\"\nthis program loads no shared objects: run the agent as a daemon (open pipe), or open one of %s\n\n",
-			file, strings.Join(slices.Sorted(maps.Keys(embedded)), ", "))
+		return
 	}
+	d.printf("Error attaching DSO \"%s\"\nthis program loads no shared objects: run the agent as a daemon (open pipe), or open one of %s\n\n",
+		file, strings.Join(slices.Sorted(maps.Keys(embedded)), ", "))
 }
 
 // dsoInterface is the version of the interface of shared objects that messages show.
@@ -284,5 +266,5 @@ func (d *debugger) openEmbedded(file, entry string, domain pdu.Domain, start fun
 			d.warn("%s: %v\n", file, err)
 		}
 	}
-	d.newAgent(&agent{name: file, dso: true, untraced: true, embedded: true, domain: domain, wait: wait}, ours)
+	d.newAgent(&agent{name: file, dso: true, untraced: true, domain: domain, wait: wait}, ours)
 }

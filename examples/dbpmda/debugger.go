@@ -116,7 +116,7 @@ func (d *debugger) status() {
 		row("PMDA:", "none")
 	} else {
 		row("PMDA:", a.name)
-		if a.embedded {
+		if a.dso {
 			row("Connection:", "dso")
 			row("DSO Interface Version:", dsoInterface)
 		} else {
