@@ -109,7 +109,7 @@ func (f *fetch) values(ctx context.Context, r *Request, a *Agent, domain pdu.Dom
 				w.Number(ids[at], m.typ, bits) // which takes half of the time that Begin and value take
 				m.valueLog.reset()
 			} else {
-				f.noNumber(a, m, ids[at], err, w)
+				f.noNumber(ctx, a, m, ids[at], err, w)
 			}
 			continue
 		}
@@ -124,7 +124,7 @@ func (f *fetch) values(ctx context.Context, r *Request, a *Agent, domain pdu.Dom
 }
 
 // noNumber writes the set of a singular metric whose Value has returned an error.
-func (f *fetch) noNumber(a *Agent, m *metric, id pdu.PMID, err error, w *pdu.ResultWriter) {
+func (f *fetch) noNumber(ctx context.Context, a *Agent, m *metric, id pdu.PMID, err error, w *pdu.ResultWriter) {
 	w.Begin(id)
 	s := &f.one.set
 	s.err = nil
@@ -133,7 +133,7 @@ func (f *fetch) noNumber(a *Agent, m *metric, id pdu.PMID, err error, w *pdu.Res
 		return
 	}
 	w.Fail(pdu.FromError(err))
-	a.logValue(m, s)
+	a.logValue(ctx, m, s)
 }
 
 // numberOf makes value return the bits of its number, as ResultWriter.Number takes them. It is
@@ -221,7 +221,7 @@ func (f *fetch) refresh(ctx context.Context, r *Request, a *Agent) error {
 	for i := range f.indoms {
 		s := &f.indoms[i]
 		s.err = s.d.Refresh(ctx, r)
-		a.refreshed(&s.d.refreshLog, s.err, "refresh of an instance domain failed", slog.String("indom", s.d.Name))
+		a.refreshed(ctx, &s.d.refreshLog, s.err, "refresh of an instance domain failed", slog.String("indom", s.d.Name))
 	}
 	for i := range f.groups {
 		s := &f.groups[i]
@@ -230,7 +230,7 @@ func (f *fetch) refresh(ctx context.Context, r *Request, a *Agent) error {
 		}
 		s.locked = true
 		if s.err = s.g.run(ctx, r); s.err != nil || s.g.log.last.Load() != nil {
-			a.refreshed(&s.g.log, s.err, "refresh of a group failed", slog.String("metric", f.nameOf(s.g)))
+			a.refreshed(ctx, &s.g.log, s.err, "refresh of a group failed", slog.String("metric", f.nameOf(s.g)))
 		}
 	}
 	return nil
@@ -295,7 +295,7 @@ func (f *fetch) value(ctx context.Context, r *Request, a *Agent, m *metric, doma
 		w.Fail(pdu.FromError(err))
 	}
 	if s.err != nil {
-		a.logValue(m, s)
+		a.logValue(ctx, m, s)
 	} else if !s.indom || s.rule.All() { // an instance that was left out may fail still
 		m.valueLog.reset()
 	}

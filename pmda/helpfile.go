@@ -113,7 +113,7 @@ func (h *helpFile) texts() map[pdu.TextTarget]helptext.Entry {
 		},
 	}
 	_ = p.Parse(h.name, bytes.NewReader(h.source)) // reading memory does not fail
-	h.agent.refreshed(&h.log, errors.Join(wrong...), "help texts left out", slog.String("file", h.name))
+	h.agent.refreshed(context.Background(), &h.log, errors.Join(wrong...), "help texts left out", slog.String("file", h.name))
 	r = &resolvedHelp{names, domain, helptext.Index(p.Entries)}
 	h.resolved.Store(r)
 	return r.texts

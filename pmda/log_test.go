@@ -233,6 +233,33 @@ func TestFailureLogging(t *testing.T) {
 	}
 }
 
+// TestGivenUpLogging: that a client has not waited for a reply is no failure. The same error without such an end is one.
+func TestGivenUpLogging(t *testing.T) {
+	var log pcptest.LogBuffer
+	a := &pmda.Agent{Name: "a", Domain: 251, Logger: logLines(&log)}
+	fail := func(context.Context, *pmda.Request) error { return fmt.Errorf("read: %w", context.Canceled) }
+	value := func(ctx context.Context, r *pmda.Request, _ pdu.Instance) (int32, error) { return 0, fail(ctx, r) }
+	store := func(ctx context.Context, r *pmda.Request, _ pdu.Instance, _ int32) error { return fail(ctx, r) }
+	d := a.AddInDom("shard", "red")
+	d.Refresh = fail
+	register(t, a, pmda.Metric[int32]{Name: "a.group", Group: a.Group(fail), Value: value})
+	register(t, a, pmda.Metric[int32]{Name: "a.shard", InDom: d, Value: value})
+	register(t, a, pmda.Metric[int32]{Name: "a.value", Value: value, Store: store})
+	requests := func(ctx context.Context) {
+		var w pdu.ResultWriter
+		_ = a.Fetch(ctx, request(), []pdu.PMID{pdu.MakePMID(251, 0, 0), pdu.MakePMID(251, 0, 1), pdu.MakePMID(251, 0, 2)}, &w)
+		_ = a.Store(ctx, request(), stored(t, pdu.MakePMID(251, 0, 2), func(w *pdu.ResultWriter) { w.Int32(-1, 1) }))
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if requests(ended); log.String() != "" {
+		t.Errorf("log of requests of a client that has gone:\n%s", log.String())
+	}
+	if requests(t.Context()); strings.Count(log.String(), "err=\"read: context canceled\"\n") != 4 {
+		t.Errorf("log of requests:\n%s", log.String())
+	}
+}
+
 // TestFlappingFailures: failures that come and go 1,000 times in 250 s, and a request
 // that always fails, are logged at first, and counted then.
 func TestFlappingFailures(t *testing.T) {

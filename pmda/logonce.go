@@ -66,14 +66,21 @@ func (a *Agent) limitedLog() *slog.Logger {
 // A limitedLog is a log with a limit for lines that say the same.
 type limitedLog struct{ of, log *slog.Logger }
 
+// gaveUp reports whether an error says no more than that nobody waits for the reply any longer.
+func gaveUp(ctx context.Context, err error) bool {
+	return errors.Is(err, context.Canceled) && ctx.Err() == context.Canceled
+}
+
 // refreshed logs the failure of a refresh.
-func (a *Agent) refreshed(t *logOnce, err error, msg string, of slog.Attr) {
-	if _, ok := errors.AsType[reported](err); ok {
-		return
-	}
+func (a *Agent) refreshed(ctx context.Context, t *logOnce, err error, msg string, of slog.Attr) {
 	if err == nil {
 		t.reset()
-	} else if t.isNew(a, err.Error()) {
+		return
+	}
+	if _, ok := errors.AsType[reported](err); ok || gaveUp(ctx, err) {
+		return
+	}
+	if t.isNew(a, err.Error()) {
 		a.warn(err, msg, of)
 	}
 }
@@ -98,8 +105,8 @@ func ordinary(err error) bool {
 
 // logValue logs an error that the function of a metric ought not to return, the
 // last if there are several.
-func (a *Agent) logValue(m *metric, s *set) {
-	if !ordinary(s.err) && m.valueLog.isNew(a, s.err.Error()) {
+func (a *Agent) logValue(ctx context.Context, m *metric, s *set) {
+	if !ordinary(s.err) && !gaveUp(ctx, s.err) && m.valueLog.isNew(a, s.err.Error()) {
 		a.warn(s.err, "no value", m.attrs(s.list, s.errInst)...)
 	}
 }
@@ -120,8 +127,8 @@ func (m *metric) attrs(list []pdu.Instance, id pdu.InstID) []slog.Attr {
 
 // logStore logs an error that a Store function ought not to return, and makes of
 // it one that is not logged again.
-func (a *Agent) logStore(m *metric, i pdu.Instance, err error) error {
-	if _, ok := errors.AsType[reported](err); ok || ordinary(err) {
+func (a *Agent) logStore(ctx context.Context, m *metric, i pdu.Instance, err error) error {
+	if _, ok := errors.AsType[reported](err); ok || ordinary(err) || gaveUp(ctx, err) {
 		return err
 	}
 	switch pdu.FromError(err) {

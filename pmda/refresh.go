@@ -351,7 +351,7 @@ func (c *Polled[T]) refresh(ctx context.Context) error {
 		c.failures.Add(1)
 		c.inARow.Add(1)
 	}
-	c.agent.refreshed(&c.log, err, "reading in the background failed", slog.String("of", c.typeName()))
+	c.agent.refreshed(ctx, &c.log, err, "reading in the background failed", slog.String("of", c.typeName()))
 	return err
 }
 

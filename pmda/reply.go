@@ -126,7 +126,7 @@ func (m *metric) storeSet(ctx context.Context, r *Request, a *Agent, s pdu.Value
 			return fmt.Errorf("the bytes of the value are malformed: %w", pdu.ErrBadStore)
 		}
 		if err := m.storeValue(ctx, r, a, i, v); err != nil {
-			return a.logStore(m, i, err)
+			return a.logStore(ctx, m, i, err)
 		}
 		m.storeLog.reset()
 	}
