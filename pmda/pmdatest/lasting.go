@@ -61,12 +61,15 @@ func (c *checker) checkRestart() {
 			lists[d.id] = now
 		}
 	}
+	c.end()
+	c.end = func() {}
 	h := c.restart()
 	if err := checkable(h); err != nil {
 		c.errorf("Restart: %v", err)
 		return
 	}
 	c.h.Handler = h
+	c.begin()
 	c.refreshTree()
 	after := c.pmids()
 	for name, id := range before {

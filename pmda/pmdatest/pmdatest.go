@@ -13,19 +13,19 @@
 //
 // Without options it checks what every Handler has to keep.
 //
-// It drives the Handler as a collector does: it goes through the name space,
-// describes and fetches every metric, lists and looks up instances, applies
-// profiles, requests texts and labels, reads events, stores values, ends requests
-// before they have a reply, lets clients come and go, and does
+// It drives the Handler as a collector does, from BeginServing on if it has that (see
+// pmda.Serving): it goes through the name space, describes and fetches every metric, lists
+// and looks up instances, applies profiles, requests texts and labels, reads events, stores
+// values, ends requests before they have a reply, lets clients come and go, and does
 // much of that from several goroutines. A request fails the test, with the name of the
 // metric, if it returns an error where there ought to be a value (MayFail names the
 // metrics that may have none), panics, or takes 5 seconds, after which a collector gives up.
 // Run it under the race detector, too: that also sees a Handler that keeps using its
 // arguments after returning.
 //
-// The Handler is not served, so that functions of Agent.Background do not run: what a
-// pmda.Polled has is read by its method Refresh before the test. An agent that starts not
-// ready is made ready by the test, too.
+// Functions of Agent.Background run meanwhile. What a pmda.Polled has is read before the test,
+// by its method Refresh, or else the first fetches fail. An agent that starts not ready is
+// made ready by the test, too.
 //
 // It stores into every metric the value that a fetch has: an agent of which such a
 // store has an effect is given to it in a state that may change.
@@ -81,6 +81,7 @@ func Run(t *testing.T, h pmda.Handler, opts ...Option) {
 		t.Fatal(err)
 	}
 	c := newChecker(t.Context(), h, opts)
+	defer func() { c.end() }() // of the Handler that Restart has started
 	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {
 			for _, err := range c.run(r) {
@@ -97,6 +98,7 @@ func Check(h pmda.Handler, opts ...Option) error {
 		return err
 	}
 	c := newChecker(context.Background(), h, opts)
+	defer func() { c.end() }()
 	var errs []error
 	for _, r := range rules {
 		for _, err := range c.run(r) {
@@ -134,6 +136,7 @@ type checker struct {
 	h    *watched
 	ctx  context.Context
 	info pmda.Info
+	end  func() // tells the Handler that it is no longer served
 
 	ownTree bool                // the tree is the Handler's
 	metrics []metric            // all that have a descriptor, without those whose fetch does not end
@@ -156,12 +159,22 @@ type checker struct {
 const maxErrors = 12
 
 func newChecker(ctx context.Context, h pmda.Handler, opts []Option) *checker {
-	c := &checker{ctx: ctx, nameOf: map[pdu.PMID]string{}, failed: map[string]bool{}, took: map[string]time.Duration{}, params: map[param]bool{}, reported: map[string]bool{}}
+	c := &checker{ctx: ctx, end: func() {}, nameOf: map[pdu.PMID]string{}, failed: map[string]bool{}, took: map[string]time.Duration{}, params: map[param]bool{}, reported: map[string]bool{}}
 	c.h = &watched{Handler: h, c: c}
 	for _, o := range opts {
 		o(&c.config)
 	}
 	return c
+}
+
+// begin tells the Handler that it is served, unless pmda.As would not come back.
+func (c *checker) begin() {
+	if !c.checkUnwrap() {
+		return
+	}
+	if s, ok := pmda.As[pmda.Serving](c.h.Handler); ok {
+		c.end = s.BeginServing()
+	}
 }
 
 // run applies a rule and returns what it found.

@@ -32,7 +32,7 @@ func (c *checker) checkInfo() {
 	if err := c.h.Err(); err != nil {
 		c.errorf("Err: %v", err)
 	}
-	c.checkUnwrap()
+	c.begin()
 	c.info = c.h.Info()
 	if c.info.Name == "" {
 		c.errorf("Info: no Name")
@@ -45,11 +45,13 @@ func (c *checker) checkInfo() {
 	}
 }
 
-// checkUnwrap follows Unwrap.
-func (c *checker) checkUnwrap() {
-	if _, err := unwrap(c.h.Handler); err != nil {
+// checkUnwrap follows Unwrap, and reports whether that is well.
+func (c *checker) checkUnwrap() bool {
+	_, err := unwrap(c.h.Handler)
+	if err != nil {
 		c.errorf("Unwrap: %v", err)
 	}
+	return err == nil
 }
 
 // unwrap returns a Handler and those that it wraps, in the order of pmda.As, which has no limit.
