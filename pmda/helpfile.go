@@ -28,7 +28,9 @@ import (
 // keep what Metric and InDom have. In a source, names are those that the agent has when
 // a text is wanted, so that metrics may be registered later, and SYMBOL.1 is the
 // instance domain 1 of the agent, SYMBOL being its name in capital letters, as in the
-// file help of InstallFiles. What a source has of other names is logged, and ignored. The
+// file help of InstallFiles. What a source has of other names is logged, and ignored, also
+// of those at and below dynamic roots: they come and go, and each change would have all of
+// the source looked up anew. Their texts are those of their Metric, or of a wrapper. The
 // numbers of a compiled pair are fixed: it is for an agent with the same Domain.
 //
 // Errors, which Err has too: there is no such file, or the pair is malformed, a
