@@ -43,8 +43,9 @@ import (
 //	mkconst(number, type=double, semantics=instant, units="Kbyte / sec")
 //	                                 a number with at least one of these attributes
 //
-// delta and rate have no value at the first fetch, and after a new connection; rate has none either where a counter of a floating
-// type has decreased, while that of an integer type has wrapped. Expressions that the C library of PCP 6.0.3 refuses are refused
+// delta and rate have no value at the first fetch, nor at that after a new connection or SetMode; across a mark of an archive they
+// go on, as in the C library. rate has none either where a counter of a floating type has decreased, while that of an integer type
+// has wrapped. Expressions that the C library of PCP 6.0.3 refuses are refused
 // here with the same text. The zero Derived is ready for use, by several goroutines. It is what pmRegisterDerived(3) fills.
 type Derived struct{ set derived.Set }
 

@@ -21,6 +21,8 @@ type derivedOverlay struct {
 	byName map[string]*derivedMetric
 	byID   map[pdu.PMID]*derivedMetric
 	epoch  source.Epoch // of what is bound
+	fetch  uint64       // counts fetches
+	last   source.Epoch // after the last fetch
 
 	plan    fetchPlan
 	raw     pdu.Result // of the source
@@ -32,9 +34,12 @@ type derivedOverlay struct {
 // A derivedMetric is a derived metric of one context.
 type derivedMetric struct {
 	*derived.Definition
-	id   pdu.PMID
-	prog *derived.Program // nil if it is not bound
-	err  error            // why it cannot be
+	id       pdu.PMID
+	prog     *derived.Program // nil if it is not bound
+	err      error            // why it cannot be
+	operands []pdu.Desc       // what it was bound to: of each name that it mentions, noDesc if there is no such metric
+	checked  source.Epoch     // when those were looked at; of the overlay's epochs
+	computed uint64           // the fetch of the values that prog has
 }
 
 // derivedDomain is the domain of PMIDs of derived metrics.
@@ -105,22 +110,18 @@ func isDerived(id pdu.PMID) bool { return id.Domain() == derivedDomain }
 
 func (o *derivedOverlay) mine(id pdu.PMID) bool { return isDerived(id) && o.byID[id] != nil }
 
-// bind binds those of metrics that are not bound. The error is that of the source.
+// bind binds those of metrics that are not bound, and looks again at the others if names may stand for something else. A metric
+// whose operands are still the same stays bound, since delta and rate remember values. The error is that of the source.
 func (o *derivedOverlay) bind(ctx context.Context, metrics []*derivedMetric) error {
-	if e := o.Source.Epoch(); e != o.epoch {
-		o.epoch = e
-		for _, m := range o.list {
-			m.prog, m.err = nil, nil
-		}
-	}
-	var unbound []*derivedMetric
+	o.epoch = o.Source.Epoch()
+	var unchecked []*derivedMetric
 	var names []string
 	seen := map[string]bool{}
 	for _, m := range metrics {
-		if m.prog != nil || m.err != nil {
+		if m.operands != nil && m.checked == o.epoch {
 			continue
 		}
-		unbound = append(unbound, m)
+		unchecked = append(unchecked, m)
 		for name := range m.Expr.Mentions() {
 			if !seen[name] {
 				seen[name] = true
@@ -128,22 +129,40 @@ func (o *derivedOverlay) bind(ctx context.Context, metrics []*derivedMetric) err
 			}
 		}
 	}
-	if len(unbound) == 0 {
+	if len(unchecked) == 0 {
 		return nil
 	}
 	descs, err := o.describe(ctx, names)
 	if err != nil {
 		return err
 	}
-	for _, m := range unbound {
-		m.prog, m.err = m.Expr.Bind(func(name string) (pdu.Desc, error) {
-			if d, ok := descs[name]; ok {
-				return d, nil
-			}
-			return pdu.Desc{}, pdu.ErrName
-		})
+	for _, m := range unchecked {
+		m.bind(descs)
+		m.checked = o.epoch
 	}
 	return nil
+}
+
+// bind binds a metric to those that there are, unless it is bound to them already.
+func (m *derivedMetric) bind(descs map[string]pdu.Desc) {
+	operands := []pdu.Desc{}
+	for name := range m.Expr.Mentions() {
+		d, ok := descs[name]
+		if !ok {
+			d = noDesc
+		}
+		operands = append(operands, d)
+	}
+	if m.operands != nil && slices.Equal(operands, m.operands) {
+		return
+	}
+	m.operands = operands
+	m.prog, m.err = m.Expr.Bind(func(name string) (pdu.Desc, error) {
+		if d, ok := descs[name]; ok {
+			return d, nil
+		}
+		return pdu.Desc{}, pdu.ErrName
+	})
 }
 
 // describe finds the descriptors of those names that the source has.
@@ -304,10 +323,7 @@ func (o *derivedOverlay) Labels(ctx context.Context, reqs []pdu.LabelReq, p *pdu
 
 func (o *derivedOverlay) Reconnect(ctx context.Context) error {
 	err := o.Source.Reconnect(ctx)
-	for _, m := range o.list {
-		m.prog, m.err = nil, nil
-	}
-	o.plan = fetchPlan{}
+	o.forget()
 	return err
 }
 
@@ -374,26 +390,33 @@ func (o *derivedOverlay) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu
 	if err := o.makePlan(ctx, ids); err != nil {
 		return err
 	}
+	if o.Source.Epoch().Connection != o.last.Connection {
+		o.forget()
+	}
 	if len(o.plan.asked) > 0 {
-		before := o.epoch.Connection
 		if err := o.Source.Fetch(ctx, o.plan.asked, profile, &o.raw); err != nil {
 			return err
-		}
-		if o.Source.Epoch().Connection != before {
-			for _, m := range o.list {
-				if m.prog != nil {
-					m.prog.Forget()
-				}
-			}
 		}
 	} else {
 		empty(&o.raw)
 		o.raw.Time = o.Source.Now()
 	}
+	// A mark of an archive, which changes the epoch too, is no reason to forget: as in the C library there are rates across it.
+	o.last = o.Source.Epoch()
+	o.fetch++
 	if err := o.compute(ctx); err != nil {
 		return err
 	}
 	return o.copyTo(r)
+}
+
+// forget makes the next values the first ones for delta and rate.
+func (o *derivedOverlay) forget() {
+	for _, m := range o.list {
+		if m.prog != nil {
+			m.prog.Forget()
+		}
+	}
 }
 
 // compute writes the sets of the plan's metrics.
@@ -412,7 +435,11 @@ func (o *derivedOverlay) compute(ctx context.Context) error {
 			w.Begin(id)
 			w.Fail(pdu.ErrBadDerive)
 		default:
-			m.prog.Eval(id, o.raw.Time, derived.Sets{Result: &o.raw, Places: places}, &o.names, w)
+			if m.computed != o.fetch { // it may be asked for twice
+				m.computed = o.fetch
+				m.prog.Eval(o.raw.Time, derived.Sets{Result: &o.raw, Places: places}, &o.names)
+			}
+			m.prog.Write(id, w)
 		}
 	}
 	return w.Err()

@@ -166,6 +166,55 @@ func TestDerivedGroup(t *testing.T) {
 	}
 }
 
+// TestDerivedStaysBound has names change: delta and rate go on, also of a metric that is asked for twice.
+func TestDerivedStaysBound(t *testing.T) {
+	ctx := t.Context()
+	src, c := derivedSource(t)
+	other := pmapitest.Add(src, pmapitest.Metric[int32]{Name: "other"})
+	if err := c.Derive(ctx, "disk.rate", "rate(disk.reads)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Derive(ctx, "step", "delta(other)"); err != nil {
+		t.Fatal(err)
+	}
+	ids, err := c.Lookup(ctx, []string{"disk.rate", "disk.rate", "step"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fetch := func() string {
+		src.Advance(time.Second)
+		var r pdu.Result
+		if err := c.Fetch(ctx, ids, &r); err != nil {
+			t.Fatal(err)
+		}
+		text := ""
+		for i, s := range r.All() {
+			typ := []pdu.Type{pdu.TypeDouble, pdu.TypeDouble, pdu.Type32}[i]
+			for _, v := range s.All(typ) {
+				f, err := pdu.As[float64](v)
+				text += fmt.Sprint(f, err, " ")
+			}
+			text += "| "
+		}
+		return text
+	}
+	other.Set(5)
+	first := fetch()
+	other.Set(7)
+	second := fetch()
+	other.Rename("another")
+	renamed := fetch()
+	other.Rename("other")
+	back := fetch()
+	const rates = "10 <nil> 20 <nil> "
+	for i, got := range []string{first, second, renamed, back} {
+		want := []string{"| | | ", rates + "| " + rates + "| 2 <nil> | ", rates + "| " + rates + "| 0 <nil> | ", rates + "| " + rates + "| 0 <nil> | "}[i]
+		if got != want {
+			t.Errorf("fetch %d: %q, want %q", i, got, want)
+		}
+	}
+}
+
 // TestDerivedAllocs fetches without an allocation.
 func TestDerivedAllocs(t *testing.T) {
 	if raceEnabled {

@@ -170,6 +170,61 @@ func TestInteropDerivedArchive(t *testing.T) {
 	t.Logf("%d expressions, %d of them refused", len(exprs), refused)
 }
 
+// TestInteropDerivedMarks compares delta and rate on archives of PCP's test-suite in which there are marks, instances come and go,
+// and fetches fail.
+func TestInteropDerivedMarks(t *testing.T) {
+	const dir, fetches = "/var/lib/pcp/testsuite/archives/", 60
+	pcptest.Need(t, dir)
+	for _, archive := range []string{"19970807.09.54", "20130706", "20180102", "20180127.08.40", "20180415.09.16", "changeinst", "gap2", "interpmark", "omnibus_v3"} {
+		exprs := changesIn(t, dir+archive)
+		for i, want := range derivedByC(t, "archive", dir+archive, fetches, exprs) {
+			c, err := pmapi.Open(t.Context(), dir+archive)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := derivedByGo(t, c, exprs[i], fetches); got != want {
+				t.Errorf("%s: %s\nC    %s\nours %s", archive, exprs[i], want, got)
+			}
+			c.Close()
+		}
+	}
+}
+
+// changesIn are expressions with delta and rate of some metrics of an archive.
+func changesIn(t *testing.T, archive string) (exprs []string) {
+	c, err := pmapi.Open(t.Context(), archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	names, err := c.Traverse(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := c.Lookup(t.Context(), names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	descs, err := c.Descs(t.Context(), ids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, d := range descs {
+		isNumber := d.Type >= pdu.Type32 && d.Type <= pdu.TypeDouble
+		if !isNumber || d.PMID.Domain() == 511 || d.Sem != pdu.SemCounter && i%5 != 0 {
+			continue
+		}
+		exprs = append(exprs, "delta("+names[i]+")")
+		if u := d.Units.DimTime(); u == 0 || u == 1 {
+			exprs = append(exprs, "rate("+names[i]+")")
+		}
+		if len(exprs) > 16 {
+			break
+		}
+	}
+	return exprs
+}
+
 // TestInteropDerivedHost compares what listed expressions are on a collector, and values where those stay the same.
 func TestInteropDerivedHost(t *testing.T) {
 	pcptest.Need(t, "pmcd")

@@ -57,13 +57,15 @@ func (s *Set) loadDir(path string, depth int) (n int, err error) {
 	for _, name := range names {
 		p := filepath.Join(path, name)
 		var more int
-		if info, err := os.Stat(p); err != nil || !info.IsDir() {
-			more, err = s.loadFile(p)
-			errs = append(errs, err)
-		} else if depth > 0 {
+		info, err := os.Stat(p)
+		switch {
+		case err != nil:
+		case info.IsDir() && depth > 0:
 			more, err = s.loadDir(p, depth-1)
-			errs = append(errs, err)
+		case info.Mode().IsRegular(): // a FIFO would be waited for
+			more, err = s.loadFile(p)
 		}
+		errs = append(errs, err)
 		n += more
 	}
 	return n, errors.Join(errs...)
@@ -173,52 +175,51 @@ func lineOf(message string) string {
 func (c *config) attribute(name, line, key, value string) {
 	key, _, closed := strings.Cut(key, ")")
 	key = strings.Trim(key, blanks)
-	d := c.set.named(name)
 	var to *string
-	if d != nil {
-		switch key {
-		case "oneline":
-			to = &d.OneLine
-		case "helptext":
-			to = &d.Help
-		}
+	d, ok := c.set.named(name) // a copy: contexts have those before
+	switch key {
+	case "oneline":
+		to = &d.OneLine
+	case "helptext":
+		to = &d.Help
 	}
 	switch {
 	case !closed:
 		c.fail("pmLoadDerivedConfig: missing ')' after attribute\n%s", line)
 	case key == "":
 		c.fail("pmLoadDerivedConfig: attribute name missing\n%s", line)
-	case d == nil:
+	case !ok:
 		c.fail("pmLoadDerivedConfig: cannot set attribute, derived metric (%s) not defined\n%s", name, line)
 	case to == nil:
 		c.fail("pmLoadDerivedConfig: attribute (%s) is unknown for metric (%s)\n%s", key, name, line)
 	case *to != "":
 		c.fail("pmLoadDerivedConfig: duplicate value for attribute (%s) of metric (%s)\n%s", key, name, line)
-	case value != "" && (value[0] == '"' || value[0] == '\''):
-		c.quoted(to, value[0], value[1:])
 	default:
+		if value != "" && (value[0] == '"' || value[0] == '\'') {
+			value = c.quoted(value[0], value[1:])
+		}
 		*to = value
+		c.set.replace(d)
 	}
 }
 
-// quoted reads a text between quotation marks, which may go on in the lines that follow.
-func (c *config) quoted(to *string, quote byte, rest string) {
+// quoted reads a text between quotation marks, which may go on in the lines that follow. That of one without an end is empty.
+func (c *config) quoted(quote byte, rest string) string {
 	var b strings.Builder
 	for i := 0; ; i++ {
 		switch {
 		case i == len(rest):
 			if c.text == "" {
 				c.fail("pmLoadDerivedConfig: missing termination (%c) for value", quote)
-				return
+				return ""
 			}
 			b.WriteByte('\n')
 			rest, i = c.next(), -1
 		case rest[i] == quote:
-			*to = b.String()
 			if extra := strings.Trim(rest[i+1:], blanks); extra != "" {
 				c.report(true, "pmLoadDerivedConfig: extra text ("+extra+") after attribute value will be ignored")
 			}
-			return
+			return b.String()
 		case rest[i] != '\\':
 			from := i
 			for i+1 < len(rest) && rest[i+1] != quote && rest[i+1] != '\\' {
@@ -234,12 +235,20 @@ func (c *config) quoted(to *string, quote byte, rest string) {
 	}
 }
 
-// named is the definition of a name, nil if there is none.
-func (s *Set) named(name string) *Definition {
+// named is a copy of the definition of a name.
+func (s *Set) named(name string) (d Definition, ok bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if i, ok := s.byName[name]; ok {
-		return s.list[i]
+	i, ok := s.byName[name]
+	if ok {
+		d = *s.list[i]
 	}
-	return nil
+	return d, ok
+}
+
+// replace puts a definition in the place of the one of its name.
+func (s *Set) replace(d Definition) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list[s.byName[d.Name]] = &d
 }

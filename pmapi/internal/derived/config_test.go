@@ -73,10 +73,10 @@ func TestLoad(t *testing.T) {
 	if got := strings.ReplaceAll(err.Error(), file, "FILE"); n != 4 || got != configErrors {
 		t.Errorf("%d metrics\n%s\nwant\n%s", n, got, configErrors)
 	}
-	if d := s.named("q.txt"); d.OneLine != "one line" || d.Help != "long\ntext \"quoted\" x on" {
+	if d, _ := s.named("q.txt"); d.OneLine != "one line" || d.Help != "long\ntext \"quoted\" x on" {
 		t.Errorf("%q, %q", d.OneLine, d.Help)
 	}
-	if d := s.named("q.plain"); d.OneLine != "without marks" {
+	if d, _ := s.named("q.plain"); d.OneLine != "without marks" {
 		t.Errorf("%q", d.OneLine)
 	}
 	var all Set
@@ -91,6 +91,20 @@ func TestLoad(t *testing.T) {
 	}
 	if _, err := all.Load(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
+	}
+}
+
+// TestTextOfAnother gives a definition a text, which those who have got it before do not see.
+func TestTextOfAnother(t *testing.T) {
+	var s Set
+	if err := s.Add("a", "1"); err != nil {
+		t.Fatal(err)
+	}
+	before := s.All()
+	c := config{set: &s, path: "f", text: "a(oneline) = text\n"}
+	c.definition()
+	if now := s.All(); before[0].OneLine != "" || now[0].OneLine != "text" || now[0].Expr != before[0].Expr {
+		t.Errorf("%q, %q", before[0].OneLine, now[0].OneLine)
 	}
 }
 

@@ -19,14 +19,17 @@ type Sets struct {
 	Places []int
 }
 
-// Eval computes the values of an expression from those of its operands, and writes them as one set of the metric id. In the long
-// run it allocates nothing.
-func (p *Program) Eval(id pdu.PMID, at time.Time, sets Sets, names Names, w *pdu.ResultWriter) {
+// Eval computes the values of an expression from those of its operands, once for each fetch. In the long run it allocates nothing.
+func (p *Program) Eval(at time.Time, sets Sets, names Names) {
 	for i := range p.inputs {
 		p.inputs[i].read(sets.Result.At(sets.Places[i]), p.types[i])
 	}
 	e := evaluation{p, at, names}
 	e.eval(p.root)
+}
+
+// Write writes the values that Eval has computed, as one set of the metric id.
+func (p *Program) Write(id pdu.PMID, w *pdu.ResultWriter) {
 	w.Begin(id)
 	c := &p.root.out
 	if c.err != 0 {

@@ -99,7 +99,8 @@ func (s *testSource) eval(t testing.TB, p *Program) string {
 	}
 	s.next(t, p.Operands)
 	s.w.Reset()
-	p.Eval(99, s.result.Time, Sets{&s.result, places}, s, &s.w)
+	p.Eval(s.result.Time, Sets{&s.result, places}, s)
+	p.Write(99, &s.w)
 	r, err := s.w.Result()
 	if err != nil {
 		t.Fatal(err)

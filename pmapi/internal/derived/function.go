@@ -127,9 +127,13 @@ type history struct {
 func (o *bound) difference(at time.Time) {
 	in, was := &o.left.out, &o.state
 	o.out.reset(in.err)
-	if was.valid && in.err == 0 {
+	switch {
+	case !was.valid || in.err != 0:
+	case was.err != 0: // there is nothing to compare with, for this reason
+		o.out.err = was.err
+	default:
 		n, w := o.out.match(in, &was.column, &o.matched)
-		o.changes(n, w, at.Sub(was.at).Seconds())
+		o.changes(n, w, float64(at.Sub(was.at))/1e9) // with one rounding, as C has it
 	}
 	was.valid, was.at = true, at
 	was.reset(in.err)

@@ -3,6 +3,7 @@ package derived
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -62,14 +63,14 @@ func (s *Set) Add(name, text string) error {
 	return nil
 }
 
-// All returns the definitions that there are now. The caller must not change them.
+// All returns the definitions that there are now. They do not change, nor does the slice.
 func (s *Set) All() []*Definition {
 	if s == nil {
 		return nil
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.list[:len(s.list):len(s.list)]
+	return slices.Clone(s.list) // a text of one that is added makes it another one
 }
 
 // isName reports whether a text is the name of a metric: words of letters, digits and underscores that begin with a letter, with
