@@ -1,31 +1,18 @@
 package daemonfile_test
 
 import (
-	"fmt"
 	"os"
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/pcp-go/pcp/internal/daemonfile"
+	"github.com/pcp-go/pcp/internal/pty"
 )
 
 // TestTerminal: a log may be a terminal, which stays where it is.
 func TestTerminal(t *testing.T) {
-	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skip(err)
-	}
-	defer keyboard.Close()
-	n, err := unix.IoctlGetInt(int(keyboard.Fd()), unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(int(keyboard.Fd()), unix.TIOCSPTLCK, 0)
-	}
-	if err != nil {
-		t.Skip(err)
-	}
-	path := fmt.Sprintf("/dev/pts/%d", n)
+	keyboard, terminal := pty.Open(t)
+	path := terminal.Name()
 	before, err := os.Lstat(path)
 	if err != nil {
 		t.Skip(err)

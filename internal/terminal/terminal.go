@@ -123,6 +123,9 @@ func (t *Terminal) Suspend() error {
 	return err
 }
 
+// Redraw makes the next Draw send everything again.
+func (t *Terminal) Redraw() { t.shown = nil }
+
 // Draw shows lines from the top of the screen on. What is already there is not sent again.
 func (t *Terminal) Draw(lines [][]byte) error {
 	width, height := t.Size()
