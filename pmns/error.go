@@ -1,10 +1,12 @@
 package pmns
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/pmcpp"
 	"github.com/pcp-go/pcp/internal/timeout"
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -85,5 +87,16 @@ func (e *ParseError) Error() string {
 
 // Unwrap returns pdu.ErrPMNS, PM_ERR_PMNS.
 func (e *ParseError) Unwrap() error { return pdu.ErrPMNS }
+
+// preprocessError is an error of package pmcpp as one of this package.
+func preprocessError(err error) error {
+	if wrong := (*pmcpp.Error)(nil); errors.As(err, &wrong) {
+		return &ParseError{File: wrong.File, Line: wrong.Number, Text: wrong.Text, Msg: wrong.Msg}
+	}
+	if read := (*pmcpp.ReadError)(nil); errors.As(err, &read) {
+		return &OpError{Op: "read", Name: read.File, Err: fmt.Errorf("line %d: %w", read.Line, read.Err)}
+	}
+	return err
+}
 
 func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }

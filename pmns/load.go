@@ -6,21 +6,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+
+	"github.com/pcp-go/pcp/internal/pmcpp"
 )
 
-// The limits of the C library.
-const (
-	maxLine         = 254 // bytes of a line after preprocessing, without its newline
-	maxIncludeDepth = 5   // files open at once: the main file and those that #include nests in it
-)
-
-// Limits of our own, far above any real name space, so that a hostile or endless
-// file cannot use all memory or time.
-const (
-	maxSourceLine = 1 << 20  // bytes of a line before preprocessing
-	maxSource     = 16 << 20 // bytes of a file with all that it includes
-	maxIncludes   = 4096     // files included, at any depth
-)
+// maxLine is the limit of the C library for a line after preprocessing, without its newline.
+const maxLine = 254
 
 // A Loader reads name space files. The zero Loader reads from the file system
 // and allows several names for one PMID, as a collector does by default.
@@ -83,8 +75,9 @@ func (l *Loader) Load(name string) (*Tree, error) {
 
 // Parse is [Parse] with the settings of l.
 func (l *Loader) Parse(name string, r io.Reader) (*Tree, error) {
-	src := newPreprocessor(l, name, r)
-	defer src.close()
+	c := pmcpp.Config{Open: l.open, Dirs: append(slices.Clone(l.Dirs), varDir()), Defines: l.Defines, MaxLine: maxLine}
+	src := c.NewReader(name, r)
+	defer src.Close()
 	defs, err := parse(src)
 	if err != nil {
 		return nil, err
@@ -113,32 +106,6 @@ func (l *Loader) open(name string) (io.ReadCloser, error) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
 	return os.Open(name)
-}
-
-// openInclude tries the places where an included file may be. It returns the
-// name under which it was found.
-func (l *Loader) openInclude(name, mainFile string) (string, io.ReadCloser, error) {
-	f, err := l.open(name)
-	if err == nil || filepath.IsAbs(name) || path.IsAbs(name) {
-		return name, f, err
-	}
-	try := func(dir string) (string, io.ReadCloser, bool) {
-		full := path.Join(dir, name)
-		f, err := l.open(full)
-		return full, f, err == nil
-	}
-	if full, f, ok := try(path.Dir(filepath.ToSlash(mainFile))); ok {
-		return full, f, nil
-	}
-	for _, dir := range l.Dirs {
-		if full, f, ok := try(dir); ok {
-			return full, f, nil
-		}
-	}
-	if full, f, ok := try(varDir()); ok {
-		return full, f, nil
-	}
-	return "", nil, err
 }
 
 // varDir is where name space files are installed.

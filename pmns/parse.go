@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/pmcpp"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -75,17 +76,17 @@ type parser struct {
 	line  []byte // the line being parsed, its white space reduced
 }
 
-func parse(src *preprocessor) ([]*def, error) {
+func parse(src *pmcpp.Reader) ([]*def, error) {
 	var p parser
 	for {
-		at, err := src.next()
+		at, err := src.Next()
 		if err == io.EOF {
 			return p.defs, nil
 		}
 		if err != nil {
-			return nil, err
+			return nil, preprocessError(err)
 		}
-		p.line = squeeze(p.line[:0], at.text)
+		p.line = squeeze(p.line[:0], at.Text)
 		if err := p.words(at); err != nil {
 			return nil, err
 		}
@@ -112,7 +113,7 @@ func squeeze(b []byte, s string) []byte {
 	return b
 }
 
-func (p *parser) words(at place) error {
+func (p *parser) words(at pmcpp.Line) error {
 	for i := 0; i < len(p.line); {
 		if isSpace(p.line[i]) {
 			i++
@@ -123,7 +124,7 @@ func (p *parser) words(at place) error {
 			i++
 		}
 		if msg := p.word(p.line[start:i]); msg != "" {
-			return &ParseError{File: at.file, Line: at.line, Text: string(p.line), Column: start + 1, Msg: msg}
+			return &ParseError{File: at.File, Line: at.Number, Text: string(p.line), Column: start + 1, Msg: msg}
 		}
 	}
 	return nil
@@ -261,3 +262,7 @@ func leadingInt(s string) (n int, rest string, ok bool) {
 	}
 	return n, s[i:], i > 0
 }
+
+func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+func isWord(c byte) bool   { return isLetter(c) || isDigit(c) || c == '_' }
