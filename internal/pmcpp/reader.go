@@ -51,6 +51,7 @@ type Reader struct {
 	cond     conditional
 	comment  *Line // the start of the comment that is open, or nil
 	read     int   // bytes of all files so far
+	end      Line  // behind the last line of the main file
 	includes int
 }
 
@@ -124,12 +125,16 @@ func (p *Reader) pop() {
 	if c := p.files[last].closer; c != nil {
 		c.Close() // it was only read
 	}
+	p.end = p.files[last].at
 	p.files = p.files[:last]
 	if last > 0 {
 		s := p.files[last-1]
 		s.at = Line{File: s.name, Number: s.line}
 	}
 }
+
+// End is the place of the end of the main file, once Next has returned io.EOF.
+func (p *Reader) End() Line { return p.end }
 
 // Close closes the files that are included.
 func (p *Reader) Close() {
