@@ -1,0 +1,87 @@
+package pmtop
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// A style is how a piece of text looks on a terminal.
+type style uint8
+
+const (
+	plain style = iota
+	bold
+	dim
+	inverse
+	good
+	warm
+	hot
+	cool
+)
+
+// sgr are the parameters of the control sequence that selects each style.
+var sgr = [...]string{plain: "", bold: "1", dim: "2", inverse: "7", good: "32", warm: "33", hot: "31", cool: "36"}
+
+// A span is a piece of text in one style.
+type span struct {
+	text  string
+	style style
+}
+
+// A line is a line of the view.
+type line []span
+
+func text(s string) line { return line{{text: s}} }
+
+// width is the number of characters.
+func (l line) width() int {
+	n := 0
+	for _, s := range l {
+		n += utf8.RuneCountInString(s.text)
+	}
+	return n
+}
+
+// appendTo appends what fits in width characters, 0 for all. Without styled there is only the text.
+func (l line) appendTo(b []byte, width int, styled bool) []byte {
+	for _, s := range l {
+		piece := s.text
+		if width > 0 {
+			piece = clip(piece, width)
+			width -= utf8.RuneCountInString(piece)
+		}
+		if styled && s.style != plain {
+			b = append(b, "\x1b["+sgr[s.style]+"m"...)
+			b = append(b, piece...)
+			b = append(b, "\x1b[0m"...)
+		} else {
+			b = append(b, piece...)
+		}
+		if width == 0 && piece != s.text {
+			break
+		}
+	}
+	return b
+}
+
+// clip is the beginning of s, at most width characters.
+func clip(s string, width int) string {
+	for i := range s {
+		if width == 0 {
+			return s[:i]
+		}
+		width--
+	}
+	return s
+}
+
+// padLeft puts blanks in front.
+func padLeft(s string, width int) string {
+	return strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s))) + s
+}
+
+// padRight puts blanks behind, and cuts what is longer.
+func padRight(s string, width int) string {
+	s = clip(s, width)
+	return s + strings.Repeat(" ", width-utf8.RuneCountInString(s))
+}

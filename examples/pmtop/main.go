@@ -1,0 +1,28 @@
+// Pmtop shows how busy a host is on a full screen: its processors, memory, disks and network interfaces, and any other metrics,
+// live or as an archive has recorded them.
+//
+//	pmtop -h web1                          # press h for help, q to quit
+//	pmtop -a 20261123 -S @09:00 -t 1min    # what was recorded; with the cursor keys back and forth
+//	pmtop disk.dm 'kernel.all.load[5]'     # with more metrics
+//	pmtop -b -s 3 | less                   # as text
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/pcp-go/pcp/examples/internal/pmtop"
+	"github.com/pcp-go/pcp/pmapi/tool"
+)
+
+func main() {
+	tool.LimitMemory()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	c := pmtop.New()
+	err := c.Run(ctx, os.Args[1:])
+	stop()
+	os.Exit(c.Report(err))
+}
