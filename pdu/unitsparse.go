@@ -214,6 +214,9 @@ func (p *unitsParser) tens() baseUnit {
 
 // extra splits the name of an extra unit off the rest.
 func (p *unitsParser) extra() (Units, bool) {
+	if strings.IndexByte(p.rest, '(') < 0 { // none is there
+		return 0, false
+	}
 	for kind, names := range extraNames {
 		for scale, name := range names {
 			if name == "" || len(p.rest) < len(name) || !strings.EqualFold(p.rest[:len(name)], name) {

@@ -157,6 +157,12 @@ func load[T number](to []T, words []uint64, at int, from pdu.Type) {
 
 // store makes words of numbers.
 func store[T number](words []uint64, from []T) {
+	if from, ok := any(from).([]float64); ok { // most values, without the choice that word makes of each
+		for i, v := range from {
+			words[i] = math.Float64bits(v)
+		}
+		return
+	}
 	for i, v := range from {
 		words[i] = word(v)
 	}

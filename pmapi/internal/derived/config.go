@@ -1,7 +1,6 @@
 package derived
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -37,7 +36,7 @@ func (s *Set) Load(path string) (n int, err error) {
 		return 0, err
 	}
 	if !info.IsDir() {
-		return s.loadFile(path)
+		return s.loadFile(path, info.Size())
 	}
 	return s.loadDir(path, maxDirs)
 }
@@ -63,7 +62,7 @@ func (s *Set) loadDir(path string, depth int) (n int, err error) {
 		case info.IsDir() && depth > 0:
 			more, err = s.loadDir(p, depth-1)
 		case info.Mode().IsRegular(): // a FIFO would be waited for
-			more, err = s.loadFile(p)
+			more, err = s.loadFile(p, info.Size())
 		}
 		errs = append(errs, err)
 		n += more
@@ -71,17 +70,16 @@ func (s *Set) loadDir(path string, depth int) (n int, err error) {
 	return n, errors.Join(errs...)
 }
 
-func (s *Set) loadFile(path string) (n int, err error) {
+// loadFile reads a file of a size that may have changed.
+func (s *Set) loadFile(path string, size int64) (n int, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
-	var b bytes.Buffer
-	if info, err := f.Stat(); err == nil {
-		b.Grow(int(min(info.Size(), maxConfig)) + bytes.MinRead)
-	}
-	_, err = b.ReadFrom(io.LimitReader(f, maxConfig+1))
+	var b strings.Builder
+	b.Grow(int(min(size, maxConfig)))
+	_, err = io.CopyBuffer(&b, io.LimitReader(f, maxConfig+1), make([]byte, max(1, min(size, 8<<10))))
 	if err == nil && b.Len() > maxConfig {
 		err = &ConfigError{Path: path, Line: 1, Message: fmt.Sprintf("more than %d bytes", maxConfig)}
 	}
@@ -124,18 +122,32 @@ func (c *config) next() string {
 	return line
 }
 
-const blanks = " \t\r"
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
+
+func trimLeft(s string) string {
+	for s != "" && isBlank(s[0]) {
+		s = s[1:]
+	}
+	return s
+}
+
+func trimRight(s string) string {
+	for s != "" && isBlank(s[len(s)-1]) {
+		s = s[:len(s)-1]
+	}
+	return s
+}
 
 // definition reads one definition.
 func (c *config) definition() {
 	line := c.next()
-	text := strings.TrimLeft(line, blanks)
+	text := trimLeft(line)
 	if text == "" || text[0] == '#' {
 		return
 	}
 	left, right, ok := strings.Cut(text, "=")
 	name, attribute, isAttribute := strings.Cut(left, "(")
-	name = strings.TrimRight(name, blanks)
+	name = trimRight(name)
 	switch {
 	case !ok:
 		c.fail("pmLoadDerivedConfig: missing ``='' after derived metric name\n%s", line)
@@ -144,8 +156,8 @@ func (c *config) definition() {
 	case !isName(name):
 		c.fail("pmLoadDerivedConfig: illegal derived metric name (%s)", name)
 	case isAttribute:
-		c.attribute(name, line, attribute, strings.TrimLeft(right, blanks))
-	case strings.Trim(right, blanks) == "":
+		c.attribute(name, line, attribute, trimLeft(right))
+	case trimLeft(right) == "":
 		c.fail("pmLoadDerivedConfig: expression missing\n%s", line)
 	default:
 		c.define(name, right)
@@ -174,9 +186,9 @@ func lineOf(message string) string {
 // attribute reads a help text of a metric, whose kind is between parentheses.
 func (c *config) attribute(name, line, key, value string) {
 	key, _, closed := strings.Cut(key, ")")
-	key = strings.Trim(key, blanks)
+	key = trimLeft(trimRight(key))
 	var to *string
-	d, ok := c.set.named(name) // a copy: contexts have those before
+	d, ok := c.set.named(name)
 	switch key {
 	case "oneline":
 		to = &d.OneLine
@@ -205,7 +217,12 @@ func (c *config) attribute(name, line, key, value string) {
 
 // quoted reads a text between quotation marks, which may go on in the lines that follow. That of one without an end is empty.
 func (c *config) quoted(quote byte, rest string) string {
+	if n := strings.IndexByte(rest, quote); n >= 0 && strings.IndexByte(rest[:n], '\\') < 0 {
+		c.afterQuote(rest[n+1:])
+		return rest[:n]
+	}
 	var b strings.Builder
+	b.Grow(2 * len(rest))
 	for i := 0; ; i++ {
 		switch {
 		case i == len(rest):
@@ -216,9 +233,7 @@ func (c *config) quoted(quote byte, rest string) string {
 			b.WriteByte('\n')
 			rest, i = c.next(), -1
 		case rest[i] == quote:
-			if extra := strings.Trim(rest[i+1:], blanks); extra != "" {
-				c.report(true, "pmLoadDerivedConfig: extra text ("+extra+") after attribute value will be ignored")
-			}
+			c.afterQuote(rest[i+1:])
 			return b.String()
 		case rest[i] != '\\':
 			from := i
@@ -235,20 +250,9 @@ func (c *config) quoted(quote byte, rest string) string {
 	}
 }
 
-// named is a copy of the definition of a name.
-func (s *Set) named(name string) (d Definition, ok bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	i, ok := s.byName[name]
-	if ok {
-		d = *s.list[i]
+// afterQuote warns of a text after a quoted one.
+func (c *config) afterQuote(rest string) {
+	if extra := trimLeft(trimRight(rest)); extra != "" {
+		c.report(true, "pmLoadDerivedConfig: extra text ("+extra+") after attribute value will be ignored")
 	}
-	return d, ok
-}
-
-// replace puts a definition in the place of the one of its name.
-func (s *Set) replace(d Definition) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.list[s.byName[d.Name]] = &d
 }

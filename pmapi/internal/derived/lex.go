@@ -81,17 +81,16 @@ const (
 	fnAnon
 )
 
-var functionNames = [...]string{
-	fnAvg: "avg", fnCount: "count", fnMax: "max", fnMin: "min", fnSum: "sum", fnDelta: "delta", fnRate: "rate",
-	fnInstant: "instant", fnScalar: "scalar", fnRescale: "rescale", fnDefined: "defined", fnMatchInst: "matchinst",
-	fnMkconst: "mkconst", fnAnon: "anon",
+// functionCalls are the names of functions, with the parenthesis that belongs to their tokens.
+var functionCalls = [...]string{
+	fnAvg: "avg(", fnCount: "count(", fnMax: "max(", fnMin: "min(", fnSum: "sum(", fnDelta: "delta(", fnRate: "rate(",
+	fnInstant: "instant(", fnScalar: "scalar(", fnRescale: "rescale(", fnDefined: "defined(", fnMatchInst: "matchinst(",
+	fnMkconst: "mkconst(", fnAnon: "anon(",
 }
 
-func (f function) String() string { return functionNames[f] }
-
-func functionOf(name string) function {
-	for f := fnAvg; int(f) < len(functionNames); f++ {
-		if functionNames[f] == name {
+func functionOf(call string) function {
+	for f := fnAvg; int(f) < len(functionCalls); f++ {
+		if functionCalls[f] == call {
 			return f
 		}
 	}
@@ -117,7 +116,7 @@ type lexer struct {
 
 // advance reads the next token.
 func (l *lexer) advance() error {
-	for l.next < len(l.text) && strings.IndexByte(" \t\r\n", l.text[l.next]) >= 0 {
+	for l.next < len(l.text) && (isBlank(l.text[l.next]) || l.text[l.next] == '\n') {
 		l.next++
 	}
 	l.start, l.word, l.fn = l.next, "", noFunction
@@ -158,7 +157,7 @@ func (l *lexer) name() {
 	}
 	l.tok, l.word = tokName, l.text[l.start:l.next]
 	if l.next < len(l.text) && l.text[l.next] == '(' {
-		if l.fn = functionOf(l.word); l.fn != noFunction {
+		if l.fn = functionOf(l.text[l.start : l.next+1]); l.fn != noFunction {
 			l.tok = tokFunction
 			l.next++
 		}
@@ -192,8 +191,16 @@ func (l *lexer) number() error {
 
 // delimited reads a token that ends with a byte. A backslash may take away the meaning of the byte after it.
 func (l *lexer) delimited(t token, end byte, escapes bool, unterminated string) error {
+	l.next++
+	if n := strings.IndexByte(l.text[l.next:], end); n >= 0 {
+		if word := l.text[l.next:][:n]; !escapes || strings.IndexByte(word, '\\') < 0 {
+			l.tok, l.word = t, word
+			l.next += n + 1
+			return nil
+		}
+	}
 	var b strings.Builder
-	for l.next++; ; l.next++ {
+	for ; ; l.next++ {
 		switch {
 		case l.next >= len(l.text):
 			return l.fail(unterminated)

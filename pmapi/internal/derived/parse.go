@@ -61,25 +61,32 @@ const (
 
 // Parse parses an expression. The error is a *SyntaxError.
 func Parse(text string) (*Expr, error) {
-	if len(text) > maxExpr {
-		return nil, &SyntaxError{maxExpr, fmt.Sprintf("expression of more than %d bytes", maxExpr)}
-	}
-	p := &parser{lexer: lexer{text: text}}
-	p.open = p.first[:0]
-	root, err := p.parse()
-	if err != nil {
-		return nil, err
-	}
-	return &Expr{text, root}, nil
+	return new(parser).parse(text)
 }
 
-// A parser parses one expression by the precedence of operators. What an error is called depends on where it is: on the
-// innermost of the unfinished parts of the expression that say what should follow them.
+// A parser parses expressions, one after the other, by the precedence of operators. What an error is called depends on where it
+// is: on the innermost of the unfinished parts of the expression that say what should follow them.
 type parser struct {
 	lexer
 	open  []expectation // what those parts say
-	first [8]expectation
 	depth int
+	spare []node // for nodes, which are allocated many at a time
+	slab  int    // how many at the last time
+}
+
+// maxSlab is how many nodes are allocated at a time at most.
+const maxSlab = 64
+
+// newNode returns a node for an expression.
+func (p *parser) newNode(n node) *node {
+	if len(p.spare) == 0 {
+		p.slab = min(2*p.slab+2, maxSlab)
+		p.spare = make([]node, p.slab)
+	}
+	to := &p.spare[0]
+	p.spare = p.spare[1:]
+	*to = n
+	return to
 }
 
 // An expectation is what is said if something does not follow: two parts of a text, which is made only then.
@@ -112,7 +119,21 @@ func levelOf(t token) int {
 	return 0
 }
 
-func (p *parser) parse() (*node, error) {
+// parse parses one expression.
+func (p *parser) parse(text string) (*Expr, error) {
+	if len(text) > maxExpr {
+		return nil, &SyntaxError{maxExpr, fmt.Sprintf("expression of more than %d bytes", maxExpr)}
+	}
+	p.lexer, p.open, p.depth = lexer{text: text}, p.open[:0], 0
+	root, err := p.all()
+	if err != nil {
+		return nil, err
+	}
+	return &Expr{text, root}, nil
+}
+
+// all parses the whole text.
+func (p *parser) all() (*node, error) {
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
@@ -179,12 +200,12 @@ func (p *parser) expression(min int) (*node, error) {
 	if p.depth++; p.depth > maxDepth {
 		return nil, p.fail(fmt.Sprintf("more than %d parts are nested", maxDepth))
 	}
-	defer func() { p.depth-- }()
 	left, err := p.operand()
 	for err == nil {
 		op := p.tok
 		level := levelOf(op)
 		if level == 0 || level < min {
+			p.depth--
 			return left, nil
 		}
 		if op == tokQuest {
@@ -195,7 +216,7 @@ func (p *parser) expression(min int) (*node, error) {
 		if level == levelBoolean {
 			message.text = "Boolean expression expected to follow "
 		}
-		n := &node{op: op, left: left}
+		n := p.newNode(node{op: op, left: left})
 		n.right, err = p.within(message, level+1, tokEnd)
 		left = n
 	}
@@ -204,7 +225,7 @@ func (p *parser) expression(min int) (*node, error) {
 
 // ternary parses what follows a guard.
 func (p *parser) ternary(guard *node) (n *node, err error) {
-	n = &node{op: tokQuest, left: guard}
+	n = p.newNode(node{op: tokQuest, left: guard})
 	n.right, err = p.within(expectation{"Arithmetic expression expected to follow ", "QUEST"}, levelTernary, tokColon)
 	if err != nil {
 		return nil, err
@@ -215,7 +236,7 @@ func (p *parser) ternary(guard *node) (n *node, err error) {
 
 // operand parses what is between operators.
 func (p *parser) operand() (*node, error) {
-	n := &node{op: p.tok, word: p.word, value: p.value}
+	n := p.newNode(node{op: p.tok, word: p.word, value: p.value})
 	switch p.tok {
 	case tokInteger, tokDouble:
 		return n, p.advance()
@@ -259,7 +280,7 @@ func (p *parser) metric(n *node) (*node, error) {
 
 // instance parses the instance of an operand.
 func (p *parser) instance(of *node) (*node, error) {
-	n := &node{op: tokInstance, left: of, word: p.word}
+	n := p.newNode(node{op: tokInstance, left: of, word: p.word})
 	return n, p.advance()
 }
 
@@ -282,30 +303,30 @@ func (p *parser) parenthesis() (*node, error) {
 
 // function parses the arguments of a function. The parenthesis belongs to its token.
 func (p *parser) function(n *node) (*node, error) {
-	message := ""
+	message := expectation{}
 	parse := (*parser).name
 	switch n.fn {
 	case fnScalar:
-		message, parse = "<expr> expected to follow scalar(", (*parser).argument
+		message.text, parse = "<expr> expected to follow scalar(", (*parser).argument
 	case fnRescale:
-		message, parse = "Arithmetic or relational or boolean operator expected to follow rescale(", (*parser).rescale
+		message.text, parse = "Arithmetic or relational or boolean operator expected to follow rescale(", (*parser).rescale
 	case fnMatchInst:
 		p.pattern = true
-		message, parse = "<filter>, <expr>) expected to follow matchinst(", (*parser).matchInst
+		message.text, parse = "<filter>, <expr>) expected to follow matchinst(", (*parser).matchInst
 	case fnDefined:
 	case fnMkconst:
 		parse = (*parser).mkconst
 	case fnAnon:
-		message, parse = "Metric name expected to follow anon(", (*parser).anon
+		message.text, parse = "Metric name expected to follow anon(", (*parser).anon
 	default:
-		message = "Metric name expected to follow " + n.fn.String() + "("
+		message = expectation{"Metric name expected to follow ", functionCalls[n.fn]}
 	}
 	depth := len(p.open)
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
-	if message != "" {
-		p.open = append(p.open, expectation{message, ""})
+	if message.text != "" {
+		p.open = append(p.open, message)
 	}
 	if err := parse(p, n); err != nil {
 		return nil, err
@@ -331,7 +352,7 @@ func (p *parser) name(n *node) error {
 	if p.tok != tokName {
 		return p.unexpected()
 	}
-	n.left = &node{op: tokName, word: p.word}
+	n.left = p.newNode(node{op: tokName, word: p.word})
 	return p.advance()
 }
 

@@ -18,9 +18,11 @@ type Definition struct {
 
 // A Set is definitions of derived metrics, in the order in which they were made. Several goroutines may use it.
 type Set struct {
-	mu     sync.RWMutex
+	mu     sync.Mutex
 	list   []*Definition
+	shared int // so many of them All has returned: they do not change
 	byName map[string]int
+	parser parser
 }
 
 // maxDefinitions is how many derived metrics a Set has: as many as there are PMIDs for them.
@@ -42,12 +44,12 @@ func (s *Set) Add(name, text string) error {
 	if !isName(name) {
 		return fail(SyntaxError{0, "illegal derived metric name (" + name + ")"})
 	}
-	expr, err := Parse(text)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	expr, err := s.parser.parse(text)
 	if e, ok := errors.AsType[*SyntaxError](err); ok {
 		return fail(*e)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	first := len(text) - len(strings.TrimLeft(text, " \t"))
 	if _, ok := s.byName[name]; ok {
 		return fail(SyntaxError{first, "Duplicate global derived metric name"})
@@ -68,9 +70,32 @@ func (s *Set) All() []*Definition {
 	if s == nil {
 		return nil
 	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return slices.Clone(s.list) // a text of one that is added makes it another one
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shared = len(s.list)
+	return slices.Clone(s.list)
+}
+
+// named returns the definition of a name as it is now.
+func (s *Set) named(name string) (d Definition, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, ok := s.byName[name]
+	if ok {
+		d = *s.list[i]
+	}
+	return d, ok
+}
+
+// replace makes the definition of a name another one. Those that All has returned stay.
+func (s *Set) replace(d Definition) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.byName[d.Name]
+	if i < s.shared {
+		s.list[i] = new(Definition)
+	}
+	*s.list[i] = d
 }
 
 // isName reports whether a text is the name of a metric: words of letters, digits and underscores that begin with a letter, with
