@@ -71,8 +71,8 @@ func Load(path string) (*Conf, error) {
 }
 
 // Parse reads the text of a file of settings. Lines that start with "#" are
-// comments, and those that do not start with PCP_ are ignored. Quotes around a
-// value are removed. The first line for a name counts.
+// comments. Quotes around a value are removed, blanks behind it are not. The
+// first line for a name counts.
 func Parse(r io.Reader) (*Conf, error) {
 	c := &Conf{file: map[string]string{}}
 	lines := bufio.NewScanner(r)
@@ -80,10 +80,9 @@ func Parse(r io.Reader) (*Conf, error) {
 	for lines.Scan() {
 		n++
 		name, value, ok := strings.Cut(lines.Text(), "=")
-		if !ok || !strings.HasPrefix(name, "PCP_") {
+		if !ok || strings.HasPrefix(name, "#") {
 			continue
 		}
-		value = strings.TrimRight(value, " \t\r")
 		if l := len(value); l >= 2 && (value[0] == '"' || value[0] == '\'') && value[l-1] == value[0] {
 			value = value[1 : l-1]
 		}
@@ -97,15 +96,12 @@ func Parse(r io.Reader) (*Conf, error) {
 	return c, nil
 }
 
-// Get returns a setting: that of the environment, even if it is empty, for a name
-// that starts with PCP_; else that of the file; else the default; else "". The
-// counterpart of pmGetOptionalConfig(3); pmGetConfig(3) ends the program if there
-// is no setting.
+// Get returns a setting: that of the environment, even if it is empty; else that
+// of the file; else the default; else "". The counterpart of pmGetConfig(3), which
+// ends the program if there is no file, and of pmGetOptionalConfig(3).
 func (c *Conf) Get(name string) string {
-	if strings.HasPrefix(name, "PCP_") {
-		if v, ok := os.LookupEnv(name); ok {
-			return v
-		}
+	if v, ok := os.LookupEnv(name); ok {
+		return v
 	}
 	if v, ok := c.file[name]; ok {
 		return v

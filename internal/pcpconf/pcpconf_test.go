@@ -12,14 +12,15 @@ import (
 )
 
 const sample = `# comment
-PCP_LOG_DIR=/logs` + "  \r\n" + `# PCP_TMP_DIR=/none
+PCP_LOG_DIR=/logs` + "\r\n" + `# PCP_TMP_DIR=/none
 
 PCP_AWK_PROG="/usr/bin/gawk --posix"
 PCP_CC_PROG='gcc '
 PCP_PS_ALL_FLAGS=-efw = all
 PCP_EMPTY=
-PCP_LOG_DIR=/later
+PCP_BLANK="x" ` + "\n" + `PCP_LOG_DIR=/later
 OTHER=1
+ANOTHER=2
  PCP_INDENTED=1
 nonsense
 `
@@ -38,10 +39,12 @@ func TestGet(t *testing.T) {
 		"PCP_CC_PROG":      "gcc ",
 		"PCP_PS_ALL_FLAGS": "-efw = all",
 		"PCP_EMPTY":        "",
+		"PCP_BLANK":        "\"x\" ",
 		"PCP_RUN_DIR":      "/mine",
 		"PCP_PMDAS_DIR":    "/var/lib/pcp/pmdas",
 		"PCP_INDENTED":     "",
-		"OTHER":            "",
+		"OTHER":            "env",
+		"ANOTHER":          "2",
 	} {
 		if got := c.Get(name); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)
