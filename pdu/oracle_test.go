@@ -85,8 +85,8 @@ func TestInteropNames(t *testing.T) {
 	for n := -5; n <= 300; n++ {
 		numbers = append(numbers, strconv.Itoa(n))
 	}
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 5000 {
+	r, n := pcptest.Inputs(t, 20_000)
+	for range n {
 		words = append(words, fmt.Sprintf("%08x", r.Uint32()))
 		words = append(words, fmt.Sprintf("%08x", 511<<22|r.Uint32()&(1<<20-1)&^(r.Uint32()&1*1023)))
 	}
@@ -101,9 +101,9 @@ func TestInteropNames(t *testing.T) {
 }
 
 func TestInteropUnitsString(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
+	r, n := pcptest.Inputs(t, 60_000)
 	q := []string{"00000000", "00000300", "00000f00"}
-	for range 40000 {
+	for range n {
 		w := r.Uint32() &^ 0xff // 6.0.3 has no extra units
 		for shift := 20; shift < 32; shift += 4 {
 			if r.IntN(3) == 0 {
@@ -139,6 +139,20 @@ func realBits(f float64) string {
 	return strconv.FormatUint(math.Float64bits(f), 16)
 }
 
+// mutated is a text with one character more, less or changed.
+func mutated(r *rand.Rand, text string) string {
+	i := r.IntN(len(text) + 1)
+	c := string("0123456789 ^/-.+exBsk\t(_"[r.IntN(24)])
+	switch end := min(i+1, len(text)); r.IntN(3) {
+	case 0:
+		return text[:i] + c + text[i:]
+	case 1:
+		return text[:i] + text[end:]
+	default:
+		return text[:i] + c + text[end:]
+	}
+}
+
 func TestInteropParseUnits(t *testing.T) {
 	numbers := []string{"1", "7", "0.1", "3.7e5", "-2", "0", ".5", "5.", "1e3", "1e", "0x10", "0x1.8p3", "0x", "1e400", "1e-400", "2.3e-308", "1e-310", "-inf",
 		"-nan", "-nan(1)", "-", "-.", "..", "1.2.3", "inf", "1e308", "1e-200", "017", "3-4", "+3", "0e-999", "0x0p-9999", "-0", "1_0"}
@@ -147,10 +161,10 @@ func TestInteropParseUnits(t *testing.T) {
 		"count", "counts", "count x 10", "COUNT X 10^3", "count x 10^-8", "count x 10^7", "count x 10^0", "count x 10^1", "count x 10^8", "count  x 10", "x 10", "K", "none", "counts x 10"}
 	powers := []string{"", "", "", "", "^2", "^3", "^-1", "^-2", "^0", "^7", "^8", "^-8", "^-9", "^15", "^16", "^x", "^", "^02", "^+1", " ^2", "^2^2", "2", "^ 2"}
 	blanks := []string{" ", " ", " ", "  ", "\t", "\n", "", ","}
-	r := rand.New(rand.NewPCG(5, 6))
+	r, n := pcptest.Inputs(t, 60_000)
 	pick := func(s []string) string { return s[r.IntN(len(s))] }
 	var q []string
-	for range 30000 {
+	for range n {
 		var b strings.Builder
 		for side := range 1 + r.IntN(2) {
 			if side > 0 {
@@ -168,7 +182,7 @@ func TestInteropParseUnits(t *testing.T) {
 		}
 		q = append(q, hexText(b.String()))
 	}
-	for range 30000 { // sound texts
+	for range n { // sound texts
 		var b strings.Builder
 		for side := range 2 {
 			if side > 0 {
@@ -181,7 +195,7 @@ func TestInteropParseUnits(t *testing.T) {
 				}
 			}
 		}
-		q = append(q, hexText(b.String()))
+		q = append(q, hexText(b.String()), hexText(mutated(r, b.String())))
 	}
 	q = append(q, "-", hexText("time-6"), hexText("TIME-15/count"), hexText("time-16"), hexText("time-07"), hexText("/"), hexText("//"), hexText("sec\xa0"))
 	answers := pcptest.Oracle(t, "parseunits", q)
@@ -209,27 +223,41 @@ type extractInput struct {
 	wire, machine []byte
 }
 
+// atom is the value, if it is of the metric's type, as pmExtractValue wants it.
 func (e extractInput) atom() (Atom, error) {
 	if e.insitu {
-		return insituAtom(e.itype, binary.BigEndian.Uint32(e.wire)), nil
+		a := insituAtom(e.itype, binary.BigEndian.Uint32(e.wire))
+		if a.Type == TypeUnknown { // for which As has ErrIPC
+			return a, ErrConv
+		}
+		return a, nil
 	}
-	return blockAtom(e.vtype, e.wire)
+	body := binary.BigEndian.AppendUint32(nil, uint32(e.vtype)<<24|uint32(blockHeadLen+len(e.wire)))
+	body = append(body, e.wire...)
+	for len(body)%4 != 0 {
+		body = append(body, 0)
+	}
+	a := atomAt(body, valDPtr, HeaderLen/4, e.itype)
+	if a.Type != e.itype {
+		return Atom{}, ErrConv
+	}
+	return a, nil
 }
 
 func TestInteropExtract(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, 8))
+	r, n := pcptest.Inputs(t, 200_000)
 	var in []extractInput
 	var out []Type
 	var q []string
 	add := func(e extractInput, otype Type) {
-		valfmt := 1
+		valfmt := 1 + r.IntN(2)
 		if e.insitu {
 			valfmt = 0
 		}
 		in, out = append(in, e), append(out, otype)
 		q = append(q, fmt.Sprintf("%d %d %d %d %s", valfmt, e.itype, otype, e.vtype, hexText(string(e.machine))))
 	}
-	for range 60000 {
+	for range n {
 		e := randomInput(r)
 		otype := Type(r.IntN(8))
 		if skipExtract(e, otype) {
@@ -237,7 +265,7 @@ func TestInteropExtract(t *testing.T) {
 		}
 		add(e, otype)
 	}
-	if len(q) < 40000 {
+	if len(q) < n/2 {
 		t.Fatalf("only %d questions", len(q))
 	}
 	wrong := 0
@@ -265,6 +293,9 @@ func skipExtract(e extractInput, otype Type) bool {
 func randomInput(r *rand.Rand) extractInput {
 	t := Type(r.IntN(8))
 	e := extractInput{itype: t, vtype: t}
+	if r.IntN(10) == 0 {
+		e.vtype = Type(r.IntN(11)) // another, or none
+	}
 	var n uint64
 	switch r.IntN(5) {
 	case 0:
@@ -292,9 +323,6 @@ func randomInput(r *rand.Rand) extractInput {
 	switch t {
 	case Type32, TypeU32:
 		e.insitu = true
-		if t == Type32 && r.IntN(4) == 0 {
-			e.itype = TypeUnknown
-		}
 		e.wire = binary.BigEndian.AppendUint32(nil, uint32(n))
 		e.machine = binary.NativeEndian.AppendUint32(nil, uint32(n))
 	case Type64, TypeU64:
@@ -315,6 +343,11 @@ func randomInput(r *rand.Rand) extractInput {
 			e.wire = append(e.wire, 0)
 		}
 		e.machine = e.wire
+	}
+	if r.IntN(20) == 0 { // in place, of a type that may not be
+		e.insitu, e.itype = true, []Type{TypeUnknown, TypeNoSupport, Type(r.IntN(11))}[r.IntN(3)]
+		e.wire = binary.BigEndian.AppendUint32(nil, uint32(n))
+		e.machine = binary.NativeEndian.AppendUint32(nil, uint32(n))
 	}
 	if !e.insitu && r.IntN(20) == 0 && len(e.wire) > 1 && t != TypeString && t != TypeAggregate {
 		cut := len(e.wire) - 1 - r.IntN(len(e.wire)-1)
@@ -369,9 +402,9 @@ func extractAnswer(e extractInput, otype Type) string {
 }
 
 func TestInteropSortInstances(t *testing.T) {
-	r := rand.New(rand.NewPCG(13, 14))
+	r, n := pcptest.Inputs(t, 10_000)
 	var q []string
-	for range 2000 {
+	for range n {
 		seen := map[int32]bool{}
 		var words []string
 		for range 1 + r.IntN(50) {

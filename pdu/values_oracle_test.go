@@ -108,15 +108,15 @@ func randomValue(r *rand.Rand) oracleValue {
 }
 
 func TestInteropAtomString(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 1))
+	r, n := pcptest.Inputs(t, 60_000)
 	var values []oracleValue
 	var q []string
-	for range 30000 {
+	for range n {
 		v := randomValue(r)
 		values = append(values, v)
 		q = append(q, fmt.Sprintf("%d %s", v.Type, hexText(v.machine)))
 	}
-	for range 2000 {
+	for range n / 10 {
 		v := randomEvents(r)
 		values = append(values, v.oracleValue)
 		q = append(q, fmt.Sprintf("%d %s", v.Type, hexText(v.machine)))
@@ -130,7 +130,7 @@ func randomWidth(r *rand.Rand) int { return []int{0, 1, 2, 3, 5, 12, 25, -1, -8,
 func inUTC(width int) ValueFormat { return ValueFormat{Width: width, Location: time.UTC} }
 
 func TestInteropValueFormat(t *testing.T) {
-	r := rand.New(rand.NewPCG(2, 2))
+	r, n := pcptest.Inputs(t, 120_000)
 	var values []oracleValue
 	var widths []int
 	var q []string
@@ -139,21 +139,21 @@ func TestInteropValueFormat(t *testing.T) {
 		values, widths = append(values, v), append(widths, width)
 		q = append(q, fmt.Sprintf("%d %d %d %d %s", valfmt, v.Type, v.Type, width, hexText(v.machine)))
 	}
-	for range 60000 {
+	for range n {
 		if v := randomValue(r); v.inPlace() {
 			add(v, 0)
 		} else {
 			add(v, 1)
 		}
 	}
-	for range 3000 {
+	for range n / 10 {
 		// C does not step over missed records: the second one on counts what the
 		// first does, and the last time is that of the first.
 		if v := randomEvents(r); v.missed == 0 {
 			add(v.oracleValue, 1)
 		}
 	}
-	if len(q) < 61000 {
+	if len(q) < n+n/50 {
 		t.Fatalf("only %d questions", len(q))
 	}
 	compareAnswers(t, "print", q, func(i int) string {
@@ -162,26 +162,49 @@ func TestInteropValueFormat(t *testing.T) {
 }
 
 func TestInteropUnknownType(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 3))
+	r, n := pcptest.Inputs(t, 20_000)
 	var words []uint32
 	var widths []int
 	var q []string
-	for range 5000 {
-		n, width := uint32(randomInteger(r)), randomWidth(r)
+	for range n {
+		word, width := uint32(randomInteger(r)), randomWidth(r)
 		if r.IntN(2) == 0 {
-			n = math.Float32bits(float32(randomFloat(r)))
+			word = math.Float32bits(float32(randomFloat(r)))
 		}
-		words, widths = append(words, n), append(widths, width)
-		q = append(q, fmt.Sprintf("0 %d 0 %d %s", TypeUnknown, width, hexText(binary.NativeEndian.AppendUint32(nil, n))))
+		words, widths = append(words, word), append(widths, width)
+		q = append(q, fmt.Sprintf("0 %d 0 %d %s", TypeUnknown, width, hexText(binary.NativeEndian.AppendUint32(nil, word))))
 	}
 	compareAnswers(t, "print", q, func(i int) string { return hexText(inUTC(widths[i]).appendWord(nil, words[i])) })
 }
 
+// TestInteropValueOfOtherType prints values as those of a metric of another type.
+func TestInteropValueOfOtherType(t *testing.T) {
+	r, n := pcptest.Inputs(t, 40_000)
+	var texts, q []string
+	for range n {
+		v, width, metric := randomValue(r), randomWidth(r), Type(r.IntN(int(TypeAggregate)+1))
+		var w ResultWriter
+		w.Begin(1)
+		w.Atom(NoInst, v.Atom)
+		result, err := w.Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(inUTC(width).AppendValue(nil, result.At(0), 0, metric)))
+		valfmt := 1
+		if v.inPlace() {
+			valfmt = 0
+		}
+		q = append(q, fmt.Sprintf("%d %d %d %d %s", valfmt, metric, v.Type, width, hexText(v.machine)))
+	}
+	compareAnswers(t, "print", q, func(i int) string { return hexText(texts[i]) })
+}
+
 func TestInteropFormatNumber(t *testing.T) {
-	r := rand.New(rand.NewPCG(4, 4))
+	r, n := pcptest.Inputs(t, 60_000)
 	var values []float64
 	var q []string
-	for range 50000 {
+	for range n {
 		v := randomFloat(r)
 		values = append(values, v)
 		q = append(q, strconv.FormatUint(math.Float64bits(v), 16))
@@ -317,10 +340,10 @@ func TestInteropConvertUnits(t *testing.T) {
 		a        Atom
 		from, to Units
 	}
-	r := rand.New(rand.NewPCG(6, 6))
+	r, n := pcptest.Inputs(t, 250_000)
 	var questions []question
 	var q []string
-	for range 100000 {
+	for range n {
 		v := randomValue(r)
 		from, to := randomUnits(r)
 		questions = append(questions, question{v.Atom, from, to})

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,7 +14,7 @@ import (
 )
 
 func TestInteropParseInterval(t *testing.T) {
-	r := rand.New(rand.NewPCG(5, 5))
+	r, n := pcptest.Inputs(t, 80_000)
 	pick := func(s ...string) string { return s[r.IntN(len(s))] }
 	number := func() string {
 		switch r.IntN(5) {
@@ -31,7 +30,7 @@ func TestInteropParseInterval(t *testing.T) {
 		return strconv.FormatFloat(r.Float64()*1000, 'f', r.IntN(12), 64)
 	}
 	var texts, q []string
-	for range 50000 {
+	for range n {
 		var b strings.Builder
 		for range r.IntN(5) {
 			b.WriteString(pick("", "", " ", "\t", "\n ", "\v\f\r"))

@@ -270,8 +270,7 @@ func hexText(s string) string {
 }
 
 // randomTexts makes texts of the characters of an alphabet.
-func randomTexts(n int, seed uint64, alphabet string) []string {
-	r := rand.New(rand.NewPCG(seed, 0))
+func randomTexts(r *rand.Rand, n int, alphabet string) []string {
 	texts := make([]string, n)
 	for i := range texts {
 		b := make([]byte, r.IntN(12))
@@ -291,7 +290,8 @@ func (f *fields) add(name, value string) { *f = append(*f, " "+name+"="+hexText(
 func (f *fields) number(name string, value int) { *f = append(*f, fmt.Sprintf(" %s=%d", name, value)) }
 
 func TestInteropMetricSpec(t *testing.T) {
-	texts := slices.Concat(randomTexts(20000, 1, `aab:/[]", \@`+"\t"), randomTexts(20000, 2, `a["], \`))
+	r, n := pcptest.Inputs(t, 30_000)
+	texts := slices.Concat(randomTexts(r, n, `aab:/[]", \@`+"\t"), randomTexts(r, n, `a["], \`))
 	for _, s := range metricSpecs {
 		texts = append(texts, s.text)
 	}
@@ -316,8 +316,9 @@ func TestInteropMetricSpec(t *testing.T) {
 // TestInteropHost leaves out what ParseHost refuses on purpose, and paths of one character before a question mark,
 // which the library ignores.
 func TestInteropHost(t *testing.T) {
-	texts := randomTexts(20000, 3, "aab:::1,@@[]/?=&")
-	for i, s := range randomTexts(20000, 4, "ab:1,@?/=&%4") {
+	r, n := pcptest.Inputs(t, 30_000)
+	texts := randomTexts(r, n, "aab:::1,@@[]/?=&")
+	for i, s := range randomTexts(r, n, "ab:1,@?/=&%4") {
 		texts = append(texts, []string{"pcp:", "unix://a", "local:", "a?", "a?user=", "a:1?container=", "pcps:a?secure&pass="}[i%7]+s)
 	}
 	for _, s := range hostSpecs {

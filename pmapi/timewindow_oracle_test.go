@@ -303,10 +303,11 @@ var updateWindows = flag.Bool("update-windows", false, "record questions and C's
 
 // TestInteropWindow compares windows with those of pmParseHighResTimeWindow(3).
 func TestInteropWindow(t *testing.T) {
-	w := windowTexts{rand.New(rand.NewPCG(13, 3))}
+	r, n := pcptest.Inputs(t, 30_000)
+	w := windowTexts{r}
 	var questions []windowQuestion
 	var texts []string
-	for range 30000 {
+	for range n {
 		q := w.question()
 		questions = append(questions, q)
 		texts = append(texts, q.text())

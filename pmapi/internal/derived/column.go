@@ -59,7 +59,7 @@ func (c *column) read(s pdu.ValueSet, t pdu.Type) {
 			c.atoms = append(c.atoms, a)
 			continue
 		}
-		w, err := wordOf(a, t)
+		w, err := numberTypes[t].word(a)
 		if err != nil {
 			c.reset(pdu.FromError(err))
 			return
@@ -68,46 +68,27 @@ func (c *column) read(s pdu.ValueSet, t pdu.Type) {
 	}
 }
 
-// wordOf is the bits of a number of type t.
-func wordOf(a pdu.Atom, t pdu.Type) (w uint64, err error) {
-	switch t {
-	case pdu.Type32:
-		v, e := pdu.As[int32](a)
-		return word(v), e
-	case pdu.TypeU32:
-		v, e := pdu.As[uint32](a)
-		return word(v), e
-	case pdu.Type64:
-		v, e := pdu.As[int64](a)
-		return word(v), e
-	case pdu.TypeU64:
-		v, e := pdu.As[uint64](a)
-		return word(v), e
-	case pdu.TypeFloat:
-		v, e := pdu.As[float32](a)
-		return word(v), e
-	}
-	v, e := pdu.As[float64](a)
-	return word(v), e
+// A numberType converts numbers of one type between words and atoms.
+type numberType struct {
+	word func(a pdu.Atom) (uint64, error) // of an atom of any type
+	atom func(w uint64) pdu.Atom
 }
 
-// atom is the value at an index as an Atom.
-func (c *column) atom(i int, t pdu.Type) pdu.Atom {
-	switch t {
-	case pdu.Type32:
-		return pdu.Int32(as[int32](c.words[i], t))
-	case pdu.TypeU32:
-		return pdu.Uint32(as[uint32](c.words[i], t))
-	case pdu.Type64:
-		return pdu.Int64(as[int64](c.words[i], t))
-	case pdu.TypeU64:
-		return pdu.Uint64(c.words[i])
-	case pdu.TypeFloat:
-		return pdu.Float32(as[float32](c.words[i], t))
-	case pdu.TypeDouble:
-		return pdu.Float64(as[float64](c.words[i], t))
+// numberTypes are the types of numbers; see isNumber.
+var numberTypes = [...]numberType{
+	pdu.Type32:     numberTypeOf[int32](pdu.Type32),
+	pdu.TypeU32:    numberTypeOf[uint32](pdu.TypeU32),
+	pdu.Type64:     numberTypeOf[int64](pdu.Type64),
+	pdu.TypeU64:    numberTypeOf[uint64](pdu.TypeU64),
+	pdu.TypeFloat:  numberTypeOf[float32](pdu.TypeFloat),
+	pdu.TypeDouble: numberTypeOf[float64](pdu.TypeDouble),
+}
+
+func numberTypeOf[T number](t pdu.Type) numberType {
+	return numberType{
+		func(a pdu.Atom) (uint64, error) { v, err := pdu.As[T](a); return word(v), err },
+		func(w uint64) pdu.Atom { return pdu.AtomOf(as[T](w, t)) },
 	}
-	return c.atoms[i]
 }
 
 type number interface {

@@ -42,10 +42,10 @@ func (o *bound) rescale() {
 	from, to := countIfPure(o.left.desc.Units), countIfPure(o.desc.Units)
 	o.out.reset(in.err)
 	for i, id := range in.insts {
-		a, err := in.atom(i, t).ConvertUnits(from, to)
+		a, err := numberTypes[t].atom(in.words[i]).ConvertUnits(from, to)
 		var w uint64
 		if err == nil {
-			w, err = wordOf(a, t)
+			w, err = numberTypes[t].word(a)
 		}
 		if err != nil {
 			o.out.reset(pdu.FromError(err))
