@@ -82,36 +82,105 @@
 //
 // # The C names
 //
-//	pmNewContext, pmDestroyContext         Dial, Dialer.Dial, Context.Close
-//	pmDupContext, pmReconnectContext       Context.Dup, Context.Reconnect
-//	pmGetContextHostName                   Context.HostName
-//	PM_CONTEXT_ARCHIVE                     Open, ArchiveOptions.Open
-//	pmSetMode, pmSetModeHighRes            Context.SetMode, Context.Mode
-//	pmFetchArchive                         Context.FetchArchive
-//	pmGetArchiveLabel, pmGetArchiveEnd     Context.ArchiveLabel, Context.ArchiveEnd
-//	pmGetInDomArchive, pm…InDomArchive     Context.InstancesEver, Context.InstIDEver, Context.InstNameEver
-//	pmLookupName                           Context.Lookup
-//	pmNameID, pmNameAll                    Context.Name, Context.Names
-//	pmGetChildren, pmGetChildrenStatus     Context.Children
-//	pmTraversePMNS                         Context.Traverse
-//	pmGetPMNSLocation, pmLoadNameSpace     Context.NamesLocation, Dialer.Names
-//	pmLookupDesc, pmLookupDescs            Context.Desc, Context.Descs
-//	pmGetInDom                             Context.Instances
-//	pmLookupInDom, pmNameInDom             Context.InstID, Context.InstName
-//	pmLookupText, pmLookupInDomText        Context.Text, Context.InDomText
-//	pmLookupLabels, pmGet…Labels           Context.Labels, …
-//	pmAddProfile, pmDelProfile             Context.AddProfile, Context.DelProfile
-//	pmFetch, pmFetchHighRes                Context.Fetch
-//	pmStore                                Context.StoreResult, Context.Store
-//	pmRegisterDerived, pmLoadDerivedConfig Derived.Define, Derived.Load, DerivedFromEnv
-//	pmAddDerived, pmAddDerivedMetric       Context.Derive
-//	event.flags, event.missed              pdu.EventFlagsPMID, pdu.EventMissedPMID: every context has them
-//	pmExtractValue, pmMergeLabelSets       pdu.As, pdu.MergeLabels
-//	pmConvScale, pmPrintValue, pmNumberStr pdu.Atom.ConvertUnits, pdu.ValueFormat, pdu.FormatNumber
-//	pmCreateFetchGroup, pmClearFetchGroup  Context.Group
-//	pmExtendFetchGroup_item, …_indom       Add, AddSet
-//	pmExtendFetchGroup_event               AddEvents
-//	pmFetchGroup, …_timestamp              Group.Fetch, Group.Every, Group.Columns
-//	pmParseMetricSpec, pmParseInterval     ParseMetricSpec, ParseInterval
-//	pmParseTimeWindow                      WindowSpec.Window
+// All functions of the C library libpcp of PCP 6.0.3 that programs may call, and what takes their place. Names without a package
+// are of this one; tool is package pmapi/tool. A name stands for its variants as well: pmFetch for pmFetchHighRes, pmIDStr for
+// pmIDStr_r.
+//
+//	Contexts
+//	pmNewContext                             Dial, Dialer.Dial, Dialer.OpenSource; Open, ArchiveOptions.Open
+//	pmDestroyContext                         Context.Close
+//	pmDupContext, pmReconnectContext         Context.Dup, Context.Reconnect
+//	pmUseContext, pmWhichContext             none: a Context is a value
+//	pmGetContextHostName, pmGetHostName      Context.HostName
+//	pmSetMode, pmSetModeHighRes              Context.SetMode, Context.Mode
+//	pmGetArchiveLabel, pmGetHighResArchiveLabel   Context.ArchiveLabel
+//	pmGetArchiveEnd, pmGetHighResArchiveEnd  Context.ArchiveEnd
+//	pmAddProfile, pmDelProfile               Context.AddProfile, Context.DelProfile, Context.SetProfile
+//	pmSpecLocalPMDA                          none: Local has an agent in this process
+//	pmDiscoverServices                       none
+//
+//	Names
+//	pmLookupName                             Context.Lookup
+//	pmNameID, pmNameAll                      Context.Name, Context.Names
+//	pmGetChildren, pmGetChildrenStatus       Context.Children
+//	pmTraversePMNS                           Context.Traverse
+//	pmGetPMNSLocation                        Context.NamesLocation
+//	pmLoadNameSpace, pmLoadASCIINameSpace    pmns.Loader.Load, for Dialer.Names
+//	pmUnloadNameSpace, pmTrimNameSpace       none: a pmns.Tree is a value
+//	pmIDStr, pmInDomStr                      String of pdu.PMID and pdu.InDom; pdu.ParsePMID, pdu.ParseInDom
+//	pmID_build, pmID_domain, pmID_cluster, pmID_item   pdu.MakePMID, methods of pdu.PMID
+//	pmInDom_build, pmInDom_domain, pmInDom_serial      pdu.MakeInDom, methods of pdu.InDom
+//
+//	Metadata
+//	pmLookupDesc, pmLookupDescs              Context.Desc, Context.Descs
+//	pmPrintDesc                              tool.TypeText, tool.SemanticsText
+//	pmTypeStr, pmSemStr                      String of pdu.Type and pdu.Sem
+//	pmLookupText, pmLookupInDomText          Context.Text, Context.InDomText
+//	pmGetInDom                               Context.Instances
+//	pmLookupInDom, pmNameInDom               Context.InstID, Context.InstName
+//	pmGetInDomArchive, pmLookupInDomArchive, pmNameInDomArchive   Context.InstancesEver, InstIDEver, InstNameEver
+//	pmLookupLabels, pmGetContextLabels, pmGetDomainLabels, pmGetInDomLabels, pmGetClusterLabels,
+//	pmGetItemLabels, pmGetInstancesLabels    Context.Labels and its companions
+//	pmMergeLabels, pmMergeLabelSets          pdu.MergeLabels
+//	pmPrintLabelSets                         none: it is the layout of a few tools
+//
+//	Values
+//	pmFetch, pmHighResFetch                  Context.Fetch
+//	pmFetchArchive, pmFetchHighResArchive    Context.FetchArchive
+//	pmStore                                  Context.StoreResult, Context.Store
+//	pmSortInstances, pmSortHighResInstances  pdu.Result.SortInstances
+//	pmExtractValue                           pdu.As; pdu.ValueSet.Atom
+//	pmAtomStr, pmPrintValue                  pdu.Atom.String, pdu.ValueFormat; tool.Column for those of pmval
+//	pmNumberStr                              pdu.FormatNumber
+//	pmConvScale                              pdu.Atom.ConvertUnits
+//	pmUnitsStr, pmParseUnitsStr              pdu.Units.String, pdu.ParseUnits
+//	pmUnpackEventRecords, pmUnpackHighResEventRecords   pdu.Atom.Events, pdu.EventRecord.Values
+//	pmEventFlagsStr                          String of pdu.EventFlags
+//	event.flags, event.missed                pdu.EventFlagsPMID, pdu.EventMissedPMID: every context has them
+//
+//	Fetch groups
+//	pmCreateFetchGroup, pmClearFetchGroup    Context.Group
+//	pmDestroyFetchGroup                      none: a Group holds nothing open
+//	pmGetFetchGroupContext                   none: the Context is the caller's
+//	pmExtendFetchGroup_item, pmExtendFetchGroup_indom   Add, AddSet
+//	pmExtendFetchGroup_event                 AddEvents
+//	pmExtendFetchGroup_timestamp, pmExtendFetchGroup_timeval, pmExtendFetchGroup_timespec   what Group.Fetch returns
+//	pmFetchGroup                             Group.Fetch, Group.Every, Group.Columns
+//
+//	Derived metrics
+//	pmRegisterDerived, pmLoadDerivedConfig   Derived.Define, Derived.Load, DerivedFromEnv
+//	pmAddDerived                             Context.Derive
+//	pmDerivedErrStr                          DerivedError
+//	pmGetDerivedControl, pmSetDerivedControl none
+//
+//	Time
+//	pmParseInterval, pmParseHighResInterval  ParseInterval
+//	pmParseTimeWindow, pmParseHighResTimeWindow   WindowSpec.Window
+//	pmNewZone, pmNewContextZone              tool.LoadZone, tool.Command.SetTimes
+//	pmUseZone, pmWhichZone, pmLocaltime      none: time.Time.In of a time.Location
+//	pmCtime, pmPrintStamp, pmPrintHighResStamp   time.Time.Format; tool.CtimeLayout and other layouts
+//	pmtimevalNow, pmtimevalAdd, pmtimevalSub, pmtimevalInc, pmtimevalDec, pmtimevalToReal, pmtimevalFromReal,
+//	pmtimespecNow, pmtimespecAdd, pmtimespecSub, pmtimespecInc, pmtimespecDec, pmtimespecToReal, pmtimespecFromReal
+//	                                         package time; tool.Elapsed
+//
+//	Configuration and command lines
+//	pmGetConfig, pmGetOptionalConfig         tool.Config
+//	pmGetAPIConfig, pmGetVersion             none: there is one build, whose module version debug.ReadBuildInfo has
+//	pmGetOptions, pmGetContextOptions        tool.Command.Parse, tool.Command.Open, tool.Command.SetTimes
+//	pmgetopt_r, pmFreeOptions, pmUsageMessage   tool.Option, tool.Command.Usage
+//	pmParseMetricSpec                        ParseMetricSpec
+//	pmSetDebug, pmClearDebug, pmDebug, pmDebugOptions   tool.Command.Debug
+//	pmSetProgname, pmGetProgname, pmProgname tool.Command.Name
+//	__pmParseHostSpec, __pmParseHostAttrs    ParseHost
+//
+//	Messages and the rest
+//	pmErrStr                                 Error of pdu.Error
+//	pmprintf, pmflush                        tool.Command.Report
+//	pmNotifyErr, pmSyslog, pmOpenLog         package log/slog; pmda.Main and examples/pmcd log in PCP's form
+//	pmGetUsername, pmSetProcessIdentity      package os/user; examples/pmcd has -U
+//	pmPathSeparator                          package path/filepath
+//	pmsprintf, pmstrncpy, pmstrncat, pmstrlen, pmfstring   packages fmt, strings, bufio
+//	pmNoMem                                  none
+//	pmFreeResult, pmFreeHighResResult, pmFreeEventResult, pmFreeHighResEventResult, pmFreeLabelSets,
+//	pmFreeMetricSpec                         none: memory is collected
 package pmapi

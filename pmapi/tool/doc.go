@@ -64,6 +64,7 @@
 //	LoadZone               pmNewZone(3), tzset(3)
 //	CtimeLayout, …         pmCtime(3), pmPrintStamp(3), pmPrintHighResStamp(3)
 //	Identify               pmSetClientIdArgv
+//	Config                 pmGetConfig(3)
 //
 // The package embeds the time zone database (time/tzdata), for systems without one.
 //

@@ -203,13 +203,13 @@ func configNames(t *testing.T) []suiteRun {
 
 func getConfig(t *testing.T, r suiteRun, _ string) string {
 	r.setEnv(t)
-	conf, err := pcpconf.Load("")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var b strings.Builder
 	for _, name := range r.args {
-		fmt.Fprintf(&b, "%s -> %s\n", name, conf.Get(name))
+		value, err := tool.Config(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%s -> %s\n", name, value)
 	}
 	return b.String()
 }

@@ -234,6 +234,24 @@ static void stamp(char *l)
 	putchar('\n');
 }
 
+/* desc: type semantics units → text */
+static void desc(char *l)
+{
+	pmDesc d = { .pmid = 1, .indom = PM_INDOM_NULL };
+	uint32_t units;
+	char *text;
+	size_t len;
+
+	if (sscanf(l, "%d %d %x", &d.type, &d.sem, &units) != 3)
+		exit(2);
+	memcpy(&d.units, &units, sizeof units);
+	FILE *f = open_memstream(&text, &len);
+	pmPrintDesc(f, &d);
+	fclose(f);
+	hex(text, len);
+	putchar('\n');
+}
+
 /* interval: text → status seconds nanoseconds [message] */
 static void interval(char *l)
 {
@@ -428,6 +446,8 @@ int main(int argc, char **argv)
 			print(line);
 		else if (!strcmp(what, "number"))
 			number(line);
+		else if (!strcmp(what, "desc"))
+			desc(line);
 		else if (!strcmp(what, "interval"))
 			interval(line);
 		else if (!strcmp(what, "window"))
