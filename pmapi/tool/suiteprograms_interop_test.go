@@ -37,7 +37,7 @@ type suiteRun struct {
 //	badUnitsStr_r      746            a buffer that is too short; AppendTo has a buffer that grows
 //	chk_metric_types   277            values of agents that are installed; type and value on the wire: pdu, TestInteropExtract
 //	chknumval, xxx     043 273        prints what pmcd's metrics are; stores and fetches: examples/pmstore
-//	ctx_derive         1252 1254 1260 handles of contexts; Context.Derive, Dup: pmapi, TestInteropDerive…
+//	ctx_derive         1252 1254 1260 needs a pmcd: TestInteropSuiteContexts
 //	debug              348 973 1359 … -D: examples/internal/toolcmp runs it with every tool
 //	endian             268            the order of bytes in C's unions; TestInteropExtract has both orders
 //	fetchrate          233            rates of a live pmcd; pmapi, groupinterop_test.go
@@ -90,20 +90,27 @@ func suitePrograms() []suiteProgram {
 
 // TestInteropSuitePrograms runs programs of PCP's own test-suite as its tests do, and compares what they print with what ours does.
 func TestInteropSuitePrograms(t *testing.T) {
-	src := filepath.Join(pcptest.Conf("PCP_VAR_DIR"), "testsuite", "src")
-	pcptest.Need(t, "gcc", filepath.Join(src, "libpcp.h"))
 	for _, p := range suitePrograms() {
 		t.Run(p.name, func(t *testing.T) {
-			program := filepath.Join(t.TempDir(), p.name)
-			build := append([]string{"gcc", "-w", "-I", src, "-o", program, filepath.Join(src, p.name+".c"), "-lpcp"}, p.libs...)
-			if _, errs, status := pcptest.Run(t, nil, "", build...); status != 0 {
-				t.Fatal(errs)
-			}
+			program := buildSuiteProgram(t, p.name, p.libs...)
 			for i, r := range p.runs(t) {
 				t.Run(strconv.Itoa(i), func(t *testing.T) { p.compare(t, program, r) })
 			}
 		})
 	}
+}
+
+// buildSuiteProgram builds a program of the test-suite.
+func buildSuiteProgram(t *testing.T, name string, libs ...string) string {
+	t.Helper()
+	src := filepath.Join(pcptest.Conf("PCP_VAR_DIR"), "testsuite", "src")
+	pcptest.Need(t, "gcc", filepath.Join(src, "libpcp.h"))
+	program := filepath.Join(t.TempDir(), name)
+	build := append([]string{"gcc", "-w", "-I", src, "-o", program, filepath.Join(src, name+".c"), "-lpcp"}, libs...)
+	if _, errs, status := pcptest.Run(t, nil, "", build...); status != 0 {
+		t.Fatal(errs)
+	}
+	return program
 }
 
 // compare compares one run.
