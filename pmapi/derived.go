@@ -13,7 +13,7 @@ import (
 )
 
 // Derived are definitions of derived metrics: metrics that are computed from others where they are fetched. They are for all
-// contexts of a Dialer or of ArchiveOptions; Context.Derive defines one for a single context.
+// contexts that a Dialer or ArchiveOptions open from then on; Context.Derive defines one for a single context, also later.
 //
 //	d := new(pmapi.Derived)
 //	err := d.Define("disk.util", "rate(disk.dev.avactive)")
