@@ -214,11 +214,27 @@ func getConfig(t *testing.T, r suiteRun, _ string) string {
 	return b.String()
 }
 
-func optionLines(*testing.T) []suiteRun {
+func optionLines(t *testing.T) []suiteRun {
 	var runs []suiteRun
+	for name, text := range map[string]string{
+		"folio":    "PCPFolio\nVersion: 1\nArchive:     smash\t20140624.10.52\n",
+		"multi":    "PCPFolio\nVersion: 1\nArchive:     smash\t20140624.10.52\nArchive:     verge\t20140624.00.10\n",
+		"badmagic": "PPCFolio\nVersion: 1\nArchive:     smash\t20140624.10.52\n",
+		"version2": "PCPFolio\nVersion: 2\nArchive:     smash\t20140624.10.52\n",
+		"nohost":   "PCPFolio\nVersion: 1\nArchive:     20140624.10.52\n",
+		"empty":    "PCPFolio\nVersion: 1\n",
+		"nothing":  "",
+	} {
+		file := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, runsOf("--archive-folio="+file, "--hostsfile="+file)...)
+	}
 	for _, line := range []string{"", "-?", "--help", "-x -X goodness", "--extra --eXtra goodness", "-y -Y not", "--fubar --foobar eek", "-h foo.bar.com -t 1sec -s 5",
 		"--host foo.bar.com --interval 1sec --samples 5", "-h a -h b", "-h a -a b", "-a b -h a", "-s foo", "-s -1", "-t foo", "--interval=1.5fortnights", "-Z UTC -z", "-z -Z UTC",
-		"-g -p 42", "-p 42 -g", "-q", "--nosuch", "-h", "--ho", "--host", "--h", "--fub", "--fo", "-a a -a b", "--samples=3 x y", "--host-list=foo,bar", "-n /no/such/names"} {
+		"-g -p 42", "-p 42 -g", "-q", "--nosuch", "-h", "--ho", "--host", "--h", "--fub", "--fo", "-a a -a b", "--samples=3 x y", "--host-list=foo,bar", "--host-list=foo",
+		"--archive-list=a,b", "--archive-list=a", "--archive-folio=/no/such", "-H /no/such", "-S @10:15", "-O today", "-z", "-a a -z -S @10:15", "-a a -S foo", "-n /no/such/names"} {
 		runs = append(runs, suiteRun{args: strings.Fields(line)})
 	}
 	for _, env := range []string{"PCP_HOST_LIST=foo.com,bar.org", "PCP_SAMPLES=x", "PCP_INTERVAL=2 seconds", "PCP_INTERVAL=x", "PCP_HOST=acme.com\nPCP_ARCHIVE=log"} {
