@@ -42,14 +42,14 @@ func (n *node) names(all bool, yield func(string) bool) bool {
 type node struct {
 	op          token    // tokFunction for fn; tokName, tokInteger and tokDouble for a leaf; tokInstance for one instance
 	fn          function // of tokFunction
-	left, right *node
-	other       *node    // of tokQuest: left ? right : other
-	word        string   // the name of a metric or of an instance
-	value       float64  // of a number
+	inverted    bool     // of pattern
+	negative    bool     // tokMinus with left alone
 	desc        pdu.Desc // of mkconst and anon: the type, semantics and units; Type of rescale's units is not set
+	left, right *node
+	other       *node   // of tokQuest: left ? right : other
+	word        string  // the name of a metric or of an instance
+	value       float64 // of a number
 	pattern     *regexp.Regexp
-	inverted    bool // of pattern
-	negative    bool // tokMinus with left alone
 }
 
 // maxExpr is the greatest length of an expression in bytes, and maxDepth how deeply its parts may be nested: expressions
