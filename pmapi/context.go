@@ -41,9 +41,12 @@ func newContext(name string, src source.Source) *Context {
 	return c
 }
 
-// The package pmapitest makes contexts, too.
+// The packages pmapitest and local make contexts, too.
 func init() {
-	source.NewContext = func(name string, src source.Source) any { return newContext(name, withOverlays(src, nil, nil)) }
+	source.NewContext = func(name string, src source.Source, derived any) any {
+		d, _ := derived.(*Derived)
+		return newContext(name, withOverlays(src, nil, d))
+	}
 }
 
 // Close closes the context. Requests in progress, and later ones, fail with an error that

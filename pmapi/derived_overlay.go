@@ -237,7 +237,7 @@ func (o *derivedOverlay) Children(ctx context.Context, name string) ([]pmns.Chil
 	return addChildren(name, children, err, more)
 }
 
-// visible are the names of the metrics that are shown: of a collector those that can be bound, of archives all.
+// visible are the names of the metrics that are shown: beside names at a collector those that can be bound, beside others all.
 func (o *derivedOverlay) visible(ctx context.Context) ([]string, error) {
 	if len(o.list) == 0 {
 		return nil, nil
@@ -245,10 +245,10 @@ func (o *derivedOverlay) visible(ctx context.Context) ([]string, error) {
 	if err := o.bind(ctx, o.list); err != nil {
 		return nil, err
 	}
-	archive := archiveBelow(o.Source) != nil
+	all := o.NamesLocation() != source.RemoteNames
 	var names []string
 	for _, m := range o.list {
-		if archive || m.err == nil {
+		if all || m.err == nil {
 			names = append(names, m.Name)
 		}
 	}

@@ -117,9 +117,8 @@ type ContextDialer interface {
 }
 
 // Local opens a context on a collector that runs in this process, such as a
-// collector.Server, without a socket, with the defaults of a Dialer. It is not the
-// PM_CONTEXT_LOCAL of the C library, which loads agents into the client and has no
-// collector.
+// collector.Server, without a socket, with the defaults of a Dialer. For the
+// PM_CONTEXT_LOCAL of the C library, agents without a collector, see package local.
 func Local(ctx context.Context, srv ContextDialer) (*Context, error) {
 	return new(Dialer).Local(ctx, srv)
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/pcp-go/pcp/examples/internal/dso"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -68,7 +69,8 @@ func run(ctx context.Context, c *tool.Command, s *show) (status int, err error) 
 }
 
 func newCommand(s *show) *tool.Command {
-	c := &tool.Command{Name: "pminfo", Synopsis: "[options] [metricname | pmid | indom]...", ZoneNote: true, OriginOnly: true}
+	c := &tool.Command{Name: "pminfo", Synopsis: "[options] [metricname | pmid | indom]...", ZoneNote: true, OriginOnly: true,
+		Local: dso.Local("pminfo")}
 	flags := func(variables ...*bool) func(string) error {
 		return func(string) error {
 			for _, v := range variables {
@@ -112,7 +114,7 @@ func (p *printer) printAll(args []string) (status int) {
 		names, err := p.pc.Traverse(p.ctx, "")
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "Error: %v\n", tool.Cause(err))
-			return 1
+			status = 1
 		}
 		p.addMetrics(names)
 	}
@@ -147,9 +149,6 @@ func (p *printer) addArgument(arg string) error {
 	}
 	// The first name of a PMID stands for it, as if it were the argument.
 	below, err := p.pc.Traverse(p.ctx, names[0])
-	if err != nil {
-		return err
-	}
 	p.addMetrics(below)
-	return nil
+	return err
 }

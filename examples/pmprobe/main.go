@@ -13,6 +13,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/pcp-go/pcp/examples/internal/dso"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -71,7 +72,8 @@ func (p *probe) run(ctx context.Context, c *tool.Command) error {
 }
 
 func (p *probe) newCommand() *tool.Command {
-	c := &tool.Command{Name: "pmprobe", Synopsis: "[options] [metricname ...]", ZoneNote: true, OriginOnly: true}
+	c := &tool.Command{Name: "pmprobe", Synopsis: "[options] [metricname ...]", ZoneNote: true, OriginOnly: true,
+		Local: dso.Local("pmprobe")}
 	// The usage message gives --version a letter that is none.
 	version := c.Standard("version")[0]
 	version.Short, version.Help = 0, ""

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/dso"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -31,7 +32,7 @@ type command struct {
 }
 
 func newCommand() *command {
-	c := &command{Command: tool.Command{Name: "pmstat", Synopsis: "[options]", Multi: true, ZoneNote: true, TimeControlled: true}}
+	c := &command{Command: tool.Command{Name: "pmstat", Synopsis: "[options]", Multi: true, ZoneNote: true, TimeControlled: true, Local: dso.Local("pmstat")}}
 	c.AddOptions("General options", c.Standard("align", "archive", "debug", "guimode", "host", "namespace", "origin", "guiport",
 		"start", "samples", "finish", "interval", "timezone", "hostzone", "version", "help")...)
 	c.AddOptions("Alternate sources", c.Standard("hostsfile", "local-PMDA")...)
@@ -107,24 +108,29 @@ func (c *command) parse() error {
 
 // open opens the sources that have any of the metrics, and sets the times with the first of them.
 func (c *command) open(ctx context.Context) (sources []*source, err error) {
-	kind, names := pmapi.SourceArchive, uniqueNames(c.Archives())
-	if len(names) == 0 {
-		kind, names = pmapi.SourceHost, c.Hosts()
-	}
-	if len(names) == 0 {
-		var local string
-		kind, local = c.Source()
-		names = []string{local}
-	}
+	kind, names := c.sourceNames()
 	for _, name := range names {
 		pc, err := c.OpenSource(ctx, kind, name)
-		if err != nil {
+		shown := []string{name}
+		if kind == pmapi.SourceLocal && len(c.Hosts()) == 0 { // pmstat(1) tries it by two names
+			shown = []string{"local:", noName}
+		}
+		if err != nil && kind == pmapi.SourceHost && len(c.Hosts()) == 0 { // the agents on this computer do without a collector
+			kind, shown = pmapi.SourceLocal, []string{noName}
+			pc, err = c.OpenSource(ctx, kind, name)
+		}
+		switch {
+		case err == nil:
+		case len(shown) > 1:
+			printNoMetrics(noName)
+			continue
+		default:
 			c.printOpenError(kind, name, err)
 			continue
 		}
 		s := &source{pc: pc, command: c, isArchive: kind == pmapi.SourceArchive}
 		if !s.find(ctx) {
-			fmt.Fprintf(os.Stderr, "pmstat: %s: Cannot resolve any metrics.\n", tool.Escape(name))
+			printNoMetrics(shown...)
 			pc.Close()
 			continue
 		}
@@ -140,6 +146,28 @@ func (c *command) open(ctx context.Context) (sources []*source, err error) {
 		return nil, c.Errorf("No place to get data from!")
 	}
 	return sources, nil
+}
+
+// noName is how pmstat(1) prints the name of a local context that stands in for a collector.
+const noName = "(null)"
+
+// sourceNames are the sources, all of one kind.
+func (c *command) sourceNames() (kind pmapi.SourceKind, names []string) {
+	kind, name := c.Source()
+	switch {
+	case kind == pmapi.SourceArchive:
+		return kind, uniqueNames(c.Archives())
+	case len(c.Hosts()) > 0:
+		return kind, c.Hosts()
+	}
+	return kind, []string{name}
+}
+
+// printNoMetrics prints that a source has none of the metrics.
+func printNoMetrics(names ...string) {
+	for _, name := range names {
+		fmt.Fprintf(os.Stderr, "pmstat: %s: Cannot resolve any metrics.\n", tool.Escape(name))
+	}
 }
 
 // setMode has all archives read at the interval, from the origin on.

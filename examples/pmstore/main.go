@@ -12,6 +12,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/pcp-go/pcp/examples/internal/dso"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
@@ -53,7 +54,8 @@ func run(ctx context.Context, c *tool.Command, j *job) error {
 }
 
 func (j *job) command() *tool.Command {
-	c := &tool.Command{Name: "pmstore", Synopsis: "[options] metricname value", InOrder: true}
+	c := &tool.Command{Name: "pmstore", Synopsis: "[options] metricname value", InOrder: true,
+		Local: dso.Local("pmstore"), LocalError: "Cannot make standalone local connection"}
 	c.AddOptions("General options", c.Standard("debug", "host", "local-PMDA", "spec-local", "namespace", "version", "help")...)
 	c.AddOptions("Value options",
 		tool.Option{Short: 'F', Long: "fetch", Help: "perform pmFetch after pmStore to confirm value", Set: tool.Flag(&j.fetch)},

@@ -78,7 +78,7 @@ const (
 func (s *Source) Context() *pmapi.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return source.NewContext(s.host(), s.connect()).(*pmapi.Context)
+	return source.NewContext(s.host(), s.connect(), nil).(*pmapi.Context)
 }
 
 func (s *Source) host() string {

@@ -45,6 +45,10 @@ type Command struct {
 	// TimeControlled says that the tool does what a time control server wants, with TimeControl. Without it, -g and -p are
 	// errors.
 	TimeControlled bool
+	// Local are the agents of local contexts, for tools with -L and -K or with operands "@:metric"; without, these are errors.
+	Local LocalAgents
+	// LocalError begins the message about a local context that cannot be opened; empty means that of pminfo.
+	LocalError string
 	// Stdout gets the note of SetTimes, and Stderr the messages of Report and Dial; nil means os.Stdout and os.Stderr.
 	Stdout, Stderr io.Writer
 
@@ -146,7 +150,7 @@ func (c *Command) addUnsupported(what string) {
 func (c *Command) checkCombinations() {
 	g := &c.given
 	source := len(g.hosts) > 0 || g.local || len(g.archives) > 0
-	if g.hostZone && len(g.hosts) == 0 && len(g.archives) == 0 && !c.OperandSource && g.origin == nil {
+	if g.hostZone && len(g.hosts) == 0 && len(g.archives) == 0 && (!c.OperandSource || g.local) && g.origin == nil {
 		c.addError(errors.New("use of timezone from metric source requires a source"))
 	}
 	switch {

@@ -15,7 +15,7 @@ import (
 
 // MetricSpec parses an operand that names a metric, and perhaps a source and instances: "web1:kernel.all.load[1,5]". An
 // operand without a source gets that of the options; one with a source of another kind is an error. The error is an *ExitError;
-// it wraps errors.ErrUnsupported for a local context. The counterpart of pmParseMetricSpec(3).
+// it wraps errors.ErrUnsupported for the local context of "@:metric" of a tool without Local. The counterpart of pmParseMetricSpec(3).
 func (c *Command) MetricSpec(operand string) (pmapi.MetricSpec, error) {
 	kind, name := c.Source()
 	spec, err := pmapi.ParseMetricSpec(operand, kind, name)
@@ -26,7 +26,9 @@ func (c *Command) MetricSpec(operand string) (pmapi.MetricSpec, error) {
 		return spec, c.UsageErrorf("%s: %v\n", c.Name, errSources)
 	case spec.Kind == pmapi.SourceHost && (c.given.start != nil || c.given.align != nil):
 		return spec, c.UsageErrorf("%s: %v\n", c.Name, errWindow)
-	case spec.Kind == pmapi.SourceLocal:
+	case kind == pmapi.SourceLocal: // which the operand's does not replace
+		spec.Kind, spec.Source = kind, name
+	case spec.Kind == pmapi.SourceLocal && c.Local == nil:
 		return spec, c.unsupportedError("local contexts")
 	}
 	return spec, nil

@@ -23,14 +23,15 @@ func (c *Command) Open(ctx context.Context, change ...func(*pmapi.Dialer)) (*pma
 //
 // The context on an archive is at its start, in ModeForward.
 //
-// The error is an *ExitError: "Cannot connect to PMCD on host …" or "Cannot open archive …". The counterpart of
+// The error is an *ExitError: "Cannot connect to PMCD on host …", "Cannot open archive …" or LocalError. For a local context, its names are
+// those of -n or -N, or of the default name space file. The counterpart of
 // pmNewContext(3).
 func (c *Command) OpenSource(ctx context.Context, kind pmapi.SourceKind, name string, change ...func(*pmapi.Dialer)) (*pmapi.Context, error) {
 	switch kind {
 	case pmapi.SourceArchive:
 		return c.openArchive(ctx, name)
 	case pmapi.SourceLocal:
-		return nil, c.unsupportedError("local contexts")
+		return c.openLocal()
 	}
 	return c.dial(ctx, name, change)
 }

@@ -17,10 +17,17 @@ import (
 // defaultHost is the source of tools that are not given one.
 const defaultHost = "local:"
 
-// Source is what the options name: an archive, which may be a list with commas, or the host specification of -h or, without,
-// "local:", the collector of this computer. With Multi it is the first.
+// localSource is the source of local contexts.
+const localSource = "@"
+
+// Source is what the options name: "@" for the local context of -L, whatever else there is; an archive, which may be a list with commas, or the host specification of -h or, without,
+// "local:", the collector of this computer, also where the environment asks for a local context and the tool has none. With Multi it is the first.
 func (c *Command) Source() (pmapi.SourceKind, string) {
 	switch {
+	case c.given.local && c.Local != nil:
+		return pmapi.SourceLocal, localSource
+	case c.given.local:
+		return pmapi.SourceHost, defaultHost
 	case len(c.given.archives) > 0:
 		return pmapi.SourceArchive, c.Archives()[0]
 	case len(c.given.hosts) > 0:

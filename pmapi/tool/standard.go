@@ -35,7 +35,7 @@ func standardOptions() []standardOption {
 		{'h', "host", "HOST", "metrics source is PMCD on host", (*Command).setHost, []string{"PCP_HOST"}},
 		{0, "host-list", "HOSTS", "comma-separated list of metric source hosts", (*Command).setHostList, []string{"PCP_HOST_LIST"}},
 		{'H', "hostsfile", "FILE", "read metric source hosts from a file", (*Command).setHostsFile, nil},
-		{'K', "spec-local", "SPEC", "optional additional PMDA spec for local connection", (*Command).setLocal, []string{"PCP_SPECLOCAL"}},
+		{'K', "spec-local", "SPEC", "optional additional PMDA spec for local connection", (*Command).setSpecLocal, []string{"PCP_SPECLOCAL"}},
 		{'L', "local-PMDA", "", "metrics source is local connection to a PMDA", (*Command).setLocal, []string{"PCP_LOCALMODE", "PCP_LOCALPMDA"}},
 		{'n', "namespace", "FILE", "use an alternative PMNS", (*Command).setNamespace, []string{"PCP_NAMESPACE"}},
 		{'N', "uniqnames", "FILE", "like -n but only one name allowed for each PMID", (*Command).setUniqnames, []string{"PCP_UNIQNAMES"}},
@@ -91,12 +91,6 @@ func (c *Command) parseEnvironment(getenv func(string) (string, bool)) {
 			c.addError(o.set(c, value))
 		}
 	}
-}
-
-func (c *Command) setLocal(string) error {
-	c.given.local = true
-	c.addUnsupported("local contexts")
-	return nil
 }
 
 func (c *Command) setContainer(string) error {
@@ -155,17 +149,26 @@ func (c *Command) loadNames(file string, unique bool) error {
 		c.given.namesLoaded = true
 		return nil
 	}
+	if err != error(pdu.ErrDupPMNS) {
+		report = namesReport(file, err)
+	}
 	if p, ok := errors.AsType[*pmns.ParseError](err); ok {
-		report = p.Error() + "\n"
 		c.given.namesLoaded = p.Line == 0 // the C library keeps what it could read
-		if strings.HasPrefix(p.Msg, "Duplicate metric id") {
-			report += "\n"
-		}
-	} else if !c.given.namesLoaded {
-		report = fmt.Sprintf("Error Parsing ASCII PMNS: Cannot open \"%s\"\n", file)
 	}
 	c.given.runtimeError = err
 	return plainMessage(fmt.Sprintf("%s%s: Cannot load namespace from \"%s\": %v\n", report, c.Name, file, pdu.FromError(err)))
+}
+
+// namesReport is what the C library prints of a name space file that cannot be loaded.
+func namesReport(file string, err error) string {
+	p, ok := errors.AsType[*pmns.ParseError](err)
+	switch {
+	case !ok:
+		return fmt.Sprintf("Error Parsing ASCII PMNS: Cannot open \"%s\"\n", file)
+	case strings.HasPrefix(p.Msg, "Duplicate metric id"):
+		return p.Error() + "\n\n"
+	}
+	return p.Error() + "\n"
 }
 
 func readNames(file string, unique bool) (*pmns.Tree, error) {

@@ -30,7 +30,7 @@ func Agents(conf *pcpconf.Conf) map[string]func(domain pdu.Domain) (pmda.Handler
 			return sample.New(sample.Options{Domain: cmp.Or(domain, sample.DSODomain), Dir: dir}), nil
 		},
 		"trivial_init": func(domain pdu.Domain) (pmda.Handler, error) {
-			return inDomain(trivial.New(), domain), nil
+			return inDomain(withHelp(trivial.New(), filepath.Join(conf.Get("PCP_PMDAS_DIR"), "trivial")), domain), nil
 		},
 		"go_init": func(domain pdu.Domain) (pmda.Handler, error) {
 			return inDomain(pmdago.New(pmdago.Options{}), domain), nil

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/dso"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -34,7 +35,7 @@ type command struct {
 func newCommand(name string) *command {
 	c := &command{column: tool.Column{Precision: -1}}
 	c.Command = tool.Command{Name: name, Synopsis: "[options] metricname", ZoneNote: true, OperandSource: true, HighRes: true,
-		TimeControlled: true}
+		TimeControlled: true, Local: dso.Local(name), LocalError: "Cannot establish local context"}
 	c.AddOptions("General options", c.Standard("align", "archive", "debug", "guimode", "host", "namespace", "origin", "guiport",
 		"start", "samples", "finish", "interval", "timezone", "hostzone", "version", "help", "spec-local", "local-PMDA",
 		"container", "derived")...)

@@ -1,8 +1,8 @@
 // Package source defines the interface through which a pmapi.Context reads metrics.
 //
 // Package pmapi exports no function that makes a Context on a Source, so that the interface
-// can change. Package pmapitest, which has a Source too, calls NewContext, a variable that
-// pmapi sets when it is initialized.
+// can change. Packages pmapitest and local, which have Sources too, call NewContext, a variable
+// that pmapi sets when it is initialized.
 package source
 
 import (
@@ -17,6 +17,7 @@ import (
 // each kind of origin:
 //
 //	host           a collector (pmapi, host.go)
+//	client         agents in this process (pmapi/local, client.go)
 //	pmapitest      metrics that a test makes up (pmapi/pmapitest, conn.go)
 //	archive set    archives (pmapi/internal/archivesource); see below
 //
@@ -69,7 +70,7 @@ type Source interface {
 	// Children returns what lies directly below a name, "" for the root.
 	Children(ctx context.Context, name string) ([]pmns.Child, error)
 
-	// Traverse returns the names of all metrics at and below a name.
+	// Traverse returns the names of all metrics at and below a name; with an error, those before it.
 	Traverse(ctx context.Context, name string) ([]string, error)
 
 	// NamesLocation is where names are looked up.
@@ -227,6 +228,6 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// NewContext makes a *pmapi.Context on a source; see the package comment. The name is that
-// of the host in errors. Package pmapi sets it.
-var NewContext func(name string, src Source) any
+// NewContext makes a *pmapi.Context on a source, with the derived metrics of a *pmapi.Derived, which may be nil; see the
+// package comment. The name is that of the host in errors. Package pmapi sets it.
+var NewContext func(name string, src Source, derived any) any

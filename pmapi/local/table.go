@@ -1,0 +1,221 @@
+package local
+
+import (
+	"bufio"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// A Table is the agents of a local context as the C library names them, by shared objects and their initialisation routines: those
+// of a configuration file of pmcd, and those of the option -K. The agents themselves are Go code: Make has them by the names of
+// the routines. It is for one goroutine at a time.
+type Table struct {
+	// Conf is the configuration file, usually /etc/pcp/pmcd/pmcd.conf. Of its lines those of type dso count, without that of
+	// pmcd itself, and one that begins with "linux", whatever its type, stands for the agent of linux_init. It is read when the
+	// Table is first used.
+	Conf string
+	// Dir is the directory of agents, usually /var/lib/pcp/pmdas, to which paths of shared objects are relative.
+	Dir string
+	// Make makes agents, by the initialisation routine; the domain is that of the table. An agent that it lacks is not
+	// there, as a shared object that cannot be loaded.
+	Make map[string]func(domain pdu.Domain) (pmda.Handler, error)
+	// Warnings gets a line for each shared object that does not exist or lacks its routine, with the words of the C library,
+	// and for an agent that cannot be made; nil means none.
+	Warnings io.Writer
+
+	entries []entry
+	loaded  bool
+}
+
+// An entry is a line of the table.
+type entry struct {
+	domain        pdu.Domain
+	path, routine string
+}
+
+// load reads the configuration file, once.
+func (t *Table) load() error {
+	if t.loaded {
+		return nil
+	}
+	f, err := os.Open(t.Conf)
+	if err != nil {
+		return fmt.Errorf("__pmLocalPMDA: %w", pdu.FromError(err))
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		if e, ok := t.parseLine(lines.Text()); ok {
+			t.entries = append(t.entries, e)
+		}
+	}
+	t.loaded = true
+	return lines.Err()
+}
+
+// parseLine is the entry of a line of the configuration file. It is less strict than pmcd is, as in the C library.
+func (t *Table) parseLine(line string) (e entry, ok bool) {
+	if strings.HasPrefix(line, "linux") {
+		return entry{60, filepath.Join(t.Dir, "linux", "pmda_linux.so"), "linux_init"}, true
+	}
+	words := strings.Fields(line)
+	if len(words) < 5 || strings.TrimLeft(line, "# \t") != line || words[0] == "pmcd" || words[2] != "dso" {
+		return e, false
+	}
+	d, err := strconv.ParseUint(words[1], 10, 16)
+	return entry{pdu.Domain(d), words[4], words[3]}, err == nil && d <= uint64(pdu.MaxDomain)
+}
+
+// A SpecError is the text of the C library about a specification that Table.Edit refuses.
+type SpecError string
+
+func (e SpecError) Error() string { return string(e) }
+
+// Edit changes the table by a specification, one of
+//
+//	add,DOMAIN,PATH,ROUTINE   adds an agent, which counts unless there is one of this domain
+//	del,DOMAIN[,PATH]         removes the agents of a domain
+//	del,,PATH                 removes those of a path
+//	clear                     removes all
+//
+// It has no effect on contexts that are open. Errors: a SpecError; that of opening the configuration file. The counterpart of
+// pmSpecLocalPMDA(3).
+func (t *Table) Edit(spec string) error {
+	switch {
+	case strings.HasPrefix(spec, "add"), strings.HasPrefix(spec, "del"):
+		rest, ok := strings.CutPrefix(spec[3:], ",")
+		if !ok {
+			return SpecError("expected , after op in spec")
+		}
+		return t.editDomain(spec[:3], rest)
+	case !strings.HasPrefix(spec, "clear"):
+		return SpecError("bad op in spec")
+	case spec != "clear":
+		return SpecError("unexpected text after clear op in spec")
+	}
+	t.entries, t.loaded = nil, true
+	return nil
+}
+
+// editDomain is for what follows "add," and "del,".
+func (t *Table) editDomain(op, rest string) error {
+	number, rest, more := strings.Cut(rest, ",")
+	domain, err := strconv.ParseInt(strings.TrimLeft(number, " \t"), 10, 32)
+	switch {
+	case number == "" && (op == "add" || !more):
+		return SpecError("missing domain in spec")
+	case number == "" && rest == "":
+		return SpecError("missing domain and dso-path in spec")
+	case number == "":
+		domain = -1
+	case err != nil || domain < 0 || domain > int64(pdu.MaxDomain):
+		return SpecError("bad domain in spec")
+	}
+	if op == "del" {
+		return t.remove(pdu.Domain(domain), rest)
+	}
+	path, routine, _ := strings.Cut(rest, ",")
+	switch {
+	case path == "":
+		return SpecError("missing dso-path in spec")
+	case routine == "":
+		return SpecError("missing init-routine in spec")
+	}
+	if err := t.load(); err != nil {
+		return err
+	}
+	t.entries = append(t.entries, entry{pdu.Domain(domain), path, routine})
+	return nil
+}
+
+// remove removes the entries of a domain or, if that is less than 0, of a path.
+func (t *Table) remove(domain pdu.Domain, path string) error {
+	if err := t.load(); err != nil {
+		return err
+	}
+	before := len(t.entries)
+	t.entries = slices.DeleteFunc(t.entries, func(e entry) bool { return e.domain == domain || domain < 0 && e.path == path })
+	if len(t.entries) == before {
+		return SpecError("__pmLocalPMDA: " + pdu.ErrInDom.Error())
+	}
+	return nil
+}
+
+// Handlers makes the agents of the table, those that Make has. The error is that of opening the configuration file.
+func (t *Table) Handlers() ([]pmda.Handler, error) {
+	if err := t.load(); err != nil {
+		return nil, err
+	}
+	var handlers []pmda.Handler
+	taken := map[pdu.Domain]bool{}
+	for _, e := range t.entries {
+		make := t.Make[e.routine]
+		if make == nil {
+			t.warn(t.fault(e))
+			continue
+		}
+		if taken[e.domain] {
+			continue
+		}
+		h, err := make(e.domain)
+		if err == nil {
+			err = h.Err()
+		}
+		if err != nil {
+			t.warn(fmt.Sprintf("cannot initialize %q of domain %d: %v", e.routine, e.domain, err))
+			continue
+		}
+		taken[e.domain] = true
+		handlers = append(handlers, h)
+	}
+	return handlers, nil
+}
+
+func (t *Table) warn(text string) {
+	if t.Warnings != nil && text != "" {
+		fmt.Fprintf(t.Warnings, "__pmConnectLocal: Warning: %s\n", text)
+	}
+}
+
+// fault is why the C library would not load a shared object, "" if it would: then it is an agent that Make lacks.
+func (t *Table) fault(e entry) string {
+	path := t.find(e.path)
+	if path == "" {
+		return fmt.Sprintf("cannot find DSO at \"%s.so\" or \"%s\"", e.path, e.path)
+	}
+	f, err := elf.Open(path)
+	if _, format := errors.AsType[*elf.FormatError](err); format || errors.Is(err, io.EOF) {
+		return fmt.Sprintf("error attaching DSO \"%s\"\n%s: invalid ELF header\n", path, path)
+	} else if err != nil {
+		return fmt.Sprintf("error attaching DSO \"%s\"\n%s: %v\n", path, path, pdu.FromError(err))
+	}
+	defer f.Close()
+	symbols, err := f.DynamicSymbols()
+	if err == nil && slices.ContainsFunc(symbols, func(s elf.Symbol) bool { return s.Name == e.routine && s.Section != elf.SHN_UNDEF }) {
+		return ""
+	}
+	return fmt.Sprintf("couldn't find init function \"%s\" in DSO \"%s\"", e.routine, path)
+}
+
+// find is the file of a shared object, whose path may lack the suffix, "" if there is none.
+func (t *Table) find(path string) string {
+	for _, p := range []string{path + ".so", path} {
+		if !filepath.IsAbs(p) {
+			p = filepath.Join(t.Dir, p)
+		}
+		if _, err := os.Stat(p); err == nil {
+			return p
+		}
+	}
+	return ""
+}
