@@ -122,7 +122,7 @@ func (c *client) Traverse(ctx context.Context, name string) ([]string, error) {
 			if err == nil {
 				names, err = c.appendBelow(ctx, h, names, n, maxDepth)
 			}
-			if err != nil {
+			if err != nil && err != error(pdu.ErrName) { // there is nothing below the root
 				return names, err
 			}
 		}
