@@ -141,7 +141,7 @@ func (c *command) metricSpec(operands []string) (spec pmapi.MetricSpec, err erro
 		err = c.UsageErrorf("%s: guiflag cannot be used with delay\n", c.Name)
 	case err != nil || spec.Kind == pmapi.SourceArchive:
 	case c.recorded:
-		err = c.UsageErrorf("%s: uninterpolated mode can only be used with archives\n", c.Name)
+		err = c.UsageErrorf("%s: uninterpolated mode can only be used with archives", c.Name)
 	case c.delay:
 		err = c.UsageErrorf("%s: delay can only be used with archives\n", c.Name)
 	}
