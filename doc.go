@@ -5,6 +5,7 @@
 //	pdu/pdutest              a scripted peer in memory, for tests
 //	pmns                     metric name spaces
 //	pmapi                    clients: contexts, fetch groups, rates, labels
+//	pmapi/local              contexts on agents in the same process, without a collector
 //	pmapi/pmapitest          made-up sources of metrics, for tests of clients
 //	pmapi/tool               standard options and printing, for command-line tools
 //	pmda                     agents: tables of metrics, handlers, Main

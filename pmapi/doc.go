@@ -42,7 +42,8 @@
 //
 // A context reads from a source. A host is the usual one: a collector that the context
 // is connected to by a socket (Dial) or in memory (Local). Open reads archives, and
-// Dialer.OpenSource opens one or the other. Package pmapitest makes
+// Dialer.OpenSource opens one or the other. Package local calls agents in this process, without a
+// collector: such a source is as a host, but for what its documentation says. Package pmapitest makes
 // sources of another kind, without a collector, for tests. A context and its groups work
 // alike on any source; these depend on it:
 //
@@ -96,7 +97,7 @@
 //	pmGetArchiveLabel, pmGetHighResArchiveLabel   Context.ArchiveLabel
 //	pmGetArchiveEnd, pmGetHighResArchiveEnd  Context.ArchiveEnd
 //	pmAddProfile, pmDelProfile               Context.AddProfile, Context.DelProfile, Context.SetProfile
-//	pmSpecLocalPMDA                          none: Local has an agent in this process
+//	PM_CONTEXT_LOCAL, pmSpecLocalPMDA        package local: Open, Table.Edit
 //	pmDiscoverServices                       none
 //
 //	Names

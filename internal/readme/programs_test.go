@@ -48,6 +48,8 @@ func TestPrograms(t *testing.T) {
 		case strings.Contains(src, "mmv.Registry"):
 			shows, _, _ := strings.Cut(text[p[1]:], "```go\n")
 			kind, run = "instrumented", func(t *testing.T, src string) { runInstrumented(t, src, shows) }
+		case strings.Contains(src, "local.Open("):
+			kind, run = "local", runLocal
 		case strings.Contains(src, "trace.Client"):
 			kind, run = "traced", runTraced
 		case strings.Contains(src, "pmdatrace.New"):
@@ -60,7 +62,7 @@ func TestPrograms(t *testing.T) {
 		seen[kind]++
 		t.Run(fmt.Sprint(i+1, " ", kind), func(t *testing.T) { run(t, src) })
 	}
-	for _, kind := range []string{"monitor", "any source", "archive", "agent", "collector", "instrumented", "traced", "trace agent", "test"} {
+	for _, kind := range []string{"monitor", "any source", "archive", "agent", "collector", "local", "instrumented", "traced", "trace agent", "test"} {
 		if seen[kind] == 0 {
 			t.Errorf("the README has programs for %v, and none of kind %s", seen, kind)
 		}
@@ -200,6 +202,18 @@ func runArchive(t *testing.T, src string) {
 	out, errs, status := pcptest.Run(t, nil, "", build(t, src))
 	if rows := strings.Count(out, want); status != 0 || errs != "" || rows < least {
 		t.Errorf("exit status %d, %d rows, %s\n%s", status, rows, errs, out)
+	}
+}
+
+// runLocal runs a program that has the agent of Linux.
+func runLocal(t *testing.T, src string) {
+	program := build(t, src)
+	if runtime.GOOS != "linux" {
+		return
+	}
+	out, errs, status := pcptest.Run(t, nil, "", program)
+	if !regexp.MustCompile(`^\d+(\.\d+)? <nil>\n$`).MatchString(out) || status != 0 || errs != "" {
+		t.Errorf("exit status %d, %s\n%s", status, errs, out)
 	}
 }
 

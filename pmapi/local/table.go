@@ -79,6 +79,7 @@ func (t *Table) parseLine(line string) (e entry, ok bool) {
 // A SpecError is the text of the C library about a specification that Table.Edit refuses.
 type SpecError string
 
+// Error returns the text.
 func (e SpecError) Error() string { return string(e) }
 
 // Edit changes the table by a specification, one of

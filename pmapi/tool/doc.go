@@ -38,8 +38,9 @@
 //
 // # What is not supported
 //
-// Local contexts and containers are not supported. Their options are known,
-// since scripts and the environment may give them: Parse then fails with an error that wraps [errors.ErrUnsupported].
+// Containers are not supported. Their options are known,
+// since scripts and the environment may give them: Parse then fails with an error that wraps [errors.ErrUnsupported]. So do
+// those of local contexts, unless the Command has agents for them: its field Local.
 // Of the time window, live sources have only -T; -S, -A and -O need an archive.
 //
 // # Archives
