@@ -85,8 +85,7 @@ func (e SpecError) Error() string { return string(e) }
 // Edit changes the table by a specification, one of
 //
 //	add,DOMAIN,PATH,ROUTINE   adds an agent, which counts unless there is one of this domain
-//	del,DOMAIN[,PATH]         removes the agents of a domain
-//	del,,PATH                 removes those of a path
+//	del,[DOMAIN][,PATH]       removes the agents of a domain, and those of a path
 //	clear                     removes all
 //
 // It has no effect on contexts that are open. Errors: a SpecError; that of opening the configuration file. The counterpart of
@@ -115,18 +114,17 @@ func (t *Table) editDomain(op, rest string) error {
 	switch {
 	case number == "" && (op == "add" || !more):
 		return SpecError("missing domain in spec")
-	case number == "" && rest == "":
+	case number == "" && strings.TrimLeft(rest, ",") != rest, number == "" && rest == "":
 		return SpecError("missing domain and dso-path in spec")
 	case number == "":
 		domain = -1
 	case err != nil || domain < 0 || domain > int64(pdu.MaxDomain):
 		return SpecError("bad domain in spec")
 	}
-	if op == "del" {
-		return t.remove(pdu.Domain(domain), rest)
-	}
 	path, routine, _ := strings.Cut(rest, ",")
 	switch {
+	case op == "del":
+		return t.remove(pdu.Domain(domain), path)
 	case path == "":
 		return SpecError("missing dso-path in spec")
 	case routine == "":
@@ -139,13 +137,13 @@ func (t *Table) editDomain(op, rest string) error {
 	return nil
 }
 
-// remove removes the entries of a domain or, if that is less than 0, of a path.
+// remove removes the entries of a domain and those of a path.
 func (t *Table) remove(domain pdu.Domain, path string) error {
 	if err := t.load(); err != nil {
 		return err
 	}
 	before := len(t.entries)
-	t.entries = slices.DeleteFunc(t.entries, func(e entry) bool { return e.domain == domain || domain < 0 && e.path == path })
+	t.entries = slices.DeleteFunc(t.entries, func(e entry) bool { return e.domain == domain || e.path == path })
 	if len(t.entries) == before {
 		return SpecError("__pmLocalPMDA: " + pdu.ErrInDom.Error())
 	}

@@ -36,7 +36,10 @@ func Agents(conf *pcpconf.Conf) map[string]func(domain pdu.Domain) (pmda.Handler
 			return inDomain(pmdago.New(pmdago.Options{}), domain), nil
 		},
 		"linux_init": func(domain pdu.Domain) (pmda.Handler, error) {
-			a, err := pmdalinux.New(pmdalinux.Options{})
+			a, err := pmdalinux.New(pmdalinux.Options{
+				Root:     os.Getenv("LINUX_STATSPATH"),
+				StateDir: filepath.Join(conf.Get("PCP_VAR_DIR"), "config", "pmda"),
+			})
 			if err != nil {
 				return nil, err
 			}
