@@ -48,13 +48,13 @@ func run(ctx context.Context, c *tool.Command, s *show) (status int, err error) 
 	if s.verify {
 		*s = show{batch: s.batch, verify: true}
 	}
+	out := bufio.NewWriter(tool.NewEscapeWriter(os.Stdout))
+	defer out.Flush() // after what -D prints of the context's end
 	pc, err := c.Open(ctx)
 	if err != nil {
 		return 1, err
 	}
 	defer pc.Close()
-	out := bufio.NewWriter(tool.NewEscapeWriter(os.Stdout))
-	defer out.Flush()
 	p := &printer{show: s, command: c, ctx: ctx, pc: pc, out: out}
 	// On collectors, -z and -Z have no effect, as in pminfo(1).
 	p.format.Location = tool.LocalZone()
