@@ -69,6 +69,9 @@ type Dialer struct {
 	AutoReconnect bool
 	// Counters, if not nil, count the PDUs of all connections.
 	Counters *pdu.Counters
+	// Trace, if not nil, is called with every PDU that has been received or, with out, is going to be sent. It must
+	// not keep or change body. Connections of several contexts call it at once.
+	Trace func(out bool, h pdu.Header, body []byte)
 	// Logger receives one record when a context with AutoReconnect loses its connection, or
 	// cannot make its first, and one when it has another; nil means slog.Default(). The
 	// attribute host is that of an OpError.

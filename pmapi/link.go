@@ -48,7 +48,7 @@ func newLink(ctx context.Context, conn net.Conn, d Dialer) (*link, error) {
 	l.pdus = pdu.NewConn(l.stream)
 	l.deadline.Set = conn.SetDeadline
 	l.pdus.MaxLen, l.pdus.Counters, l.pdus.Eager = maxGreeting, d.Counters, true
-	l.pdus.Growth = 8
+	l.pdus.Growth, l.pdus.Trace = 8, d.Trace
 	l.begin(ctx, 0)
 	defer l.deadline.Stop()
 	var err error

@@ -149,11 +149,13 @@ func (c *Command) addUnsupported(what string) {
 // checkCombinations looks for options that do not go together.
 func (c *Command) checkCombinations() {
 	g := &c.given
-	source := len(g.hosts) > 0 || g.local || len(g.archives) > 0
-	if g.hostZone && len(g.hosts) == 0 && len(g.archives) == 0 && (!c.OperandSource || g.local) && g.origin == nil {
+	source := len(g.hosts) > 0 || len(g.archives) > 0
+	if g.hostZone && (g.local || !source && !c.OperandSource && g.origin == nil) {
 		c.addError(errors.New("use of timezone from metric source requires a source"))
 	}
 	switch {
+	case g.local && !c.OperandArchive && (g.origin != nil || g.start != nil || g.align != nil):
+		c.addError(errWindow)
 	case len(g.archives) > 0, c.OperandArchive:
 	case g.origin != nil && !source:
 		c.addError(c.setLocalArchives())

@@ -24,7 +24,7 @@ func (c *Command) MetricSpec(operand string) (pmapi.MetricSpec, error) {
 		return spec, c.UsageErrorf("%v\n", err)
 	case spec.Kind == pmapi.SourceHost && len(c.given.archives) > 0, spec.Kind == pmapi.SourceArchive && len(c.given.hosts) > 0:
 		return spec, c.UsageErrorf("%s: %v\n", c.Name, errSources)
-	case spec.Kind == pmapi.SourceHost && (c.given.start != nil || c.given.align != nil):
+	case spec.Kind != pmapi.SourceArchive && (c.given.start != nil || c.given.align != nil):
 		return spec, c.UsageErrorf("%s: %v\n", c.Name, errWindow)
 	case kind == pmapi.SourceLocal: // which the operand's does not replace
 		spec.Kind, spec.Source = kind, name

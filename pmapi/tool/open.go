@@ -63,13 +63,15 @@ func (c *Command) dial(ctx context.Context, host string, change []func(*pmapi.Di
 	for _, f := range change {
 		f(d)
 	}
+	debug := c.newHostDebug(host, d)
 	pc, err := d.Dial(ctx, host)
+	debug.dialed(err)
 	if err == nil {
 		return pc, nil
 	}
 	e := &ExitError{Status: 1, Err: err}
 	if _, specErr := pmapi.ParseHost(host); specErr != nil {
-		e.Message = specErr.Error() + "\n"
+		e.Message = specErr.Error() + "\n" + debug.failed(err)
 	}
 	e.Message += fmt.Sprintf("%s: Cannot connect to PMCD on host \"%s\": %v\n", c.Name, host, pdu.FromError(err))
 	return nil, e
