@@ -19,6 +19,9 @@ type Labels struct {
 // Len is the number of records, of which adjacent ones differ.
 func (l *Labels) Len() int { return len(l.states.dated) }
 
+// Time is when record i is from.
+func (l *Labels) Time(i int) time.Time { return l.states.dated[i].from }
+
 // Record is record i, in the order of time. The texts must not be changed.
 func (l *Labels) Record(i int) LabelRecord {
 	d := &l.states.dated[i]

@@ -297,14 +297,10 @@ func (s LabelSet) members() map[int]labelMember {
 }
 
 // Lookup is the value of the label with a full name, as NamedLabel.Text gives it: a string has no
-// quotes. All yields values as JSON.
+// quotes. Get has the kind and the flags too.
 func (s LabelSet) Lookup(name string) (text string, ok bool) {
-	for l := range s.All() {
-		if l.Name == name {
-			return l.Text(), true
-		}
-	}
-	return "", false
+	l, ok := s.Get(name)
+	return l.Text(), ok
 }
 
 // MergeLabels merges sets, which stand in increasing precedence: of labels with

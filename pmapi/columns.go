@@ -232,7 +232,7 @@ func (s *Set[T]) initColumns(*memberColumns) {}
 
 func (s *Set[T]) addToColumns(m *memberColumns) {
 	for i := range s.Len() {
-		r := &s.rows[i]
+		r := s.row(i)
 		if r.code != 0 {
 			continue
 		}

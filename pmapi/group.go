@@ -144,6 +144,7 @@ type itemOptions struct {
 	hasScale     bool
 	counterWrap  bool
 	discreteOnce bool
+	where        *LabelFilter // nil for all
 }
 
 // Instance selects an instance by its name, or by its name up to the first space. An item of

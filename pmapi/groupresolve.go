@@ -171,6 +171,9 @@ func (m *groupMetric) findInstance() error {
 	if err := checkInstance(m.opts.hasInstance, m.domain != nil, "use Instance or AddSet"); err != nil {
 		return err
 	}
+	if m.opts.where != nil {
+		return fmt.Errorf("Where selects instances of a Set: use AddSet: %w", pdu.ErrArg)
+	}
 	switch {
 	case m.domain == nil:
 		m.inst = pdu.NoInst

@@ -20,6 +20,7 @@ type Set[T pdu.Scalar] struct {
 	gen     int       // of the list that names are from
 	rows    []row[T]
 	old     []row[T] // scratch
+	labels  labelSelection
 }
 
 // A row is one instance of a Set.
@@ -30,7 +31,7 @@ type row[T pdu.Scalar] struct {
 	value T
 }
 
-// AddSet adds all instances of a metric to a group: those that have a value at each Fetch. A
+// AddSet adds all instances of a metric to a group, or those that Where selects: those that have a value at each Fetch. A
 // singular metric has one, pdu.NoInst without a name. Values are converted as Add does it.
 // The counterpart of pmExtendFetchGroup_indom(3).
 func AddSet[T pdu.Scalar](g *Group, metric string, opts ...ItemOption) *Set[T] {
@@ -43,15 +44,15 @@ func AddSet[T pdu.Scalar](g *Group, metric string, opts ...ItemOption) *Set[T] {
 // if there are no instances at present. If all instances have values of which none becomes a T, it
 // is the error of the first, with both types.
 func (s *Set[T]) Err() error {
-	if err := s.err(); err != nil || len(s.rows) == 0 {
+	if err := s.err(); err != nil || s.Len() == 0 {
 		return err
 	}
-	for i := range s.rows {
-		if !isMisfit(s.rows[i].code) {
+	for i := range s.Len() {
+		if !isMisfit(s.row(i).code) {
 			return nil
 		}
 	}
-	return s.conversionFailure("", s.desc.Type, s.rows[0].code)
+	return s.conversionFailure("", s.desc.Type, s.row(0).code)
 }
 
 // Len is the number of instances of the latest Fetch, including those without a value after
@@ -60,13 +61,22 @@ func (s *Set[T]) Len() int {
 	if s.why != nil || s.code != 0 {
 		return 0
 	}
+	if s.labels.filter != nil {
+		return len(s.labels.shown)
+	}
 	return len(s.rows)
 }
+
+// row is that of an instance below Len.
+func (s *Set[T]) row(i int) *row[T] { return &s.rows[s.labels.index(i)] }
 
 // At is the instance at an index below Len, with its value or why there is none (see Group).
 // The name is empty if the collector has none for the instance.
 func (s *Set[T]) At(i int) (pdu.Instance, T, error) {
-	r := &s.rows[:s.Len()][i]
+	if i < 0 || i >= s.Len() {
+		panic(fmt.Sprintf("pmapi: index %d of a Set of %d instances", i, s.Len()))
+	}
+	r := s.row(i)
 	if r.code != 0 {
 		var none T
 		return r.inst, none, s.conversionFailure(r.inst.Name, s.desc.Type, r.code)
@@ -80,7 +90,7 @@ func (s *Set[T]) At(i int) (pdu.Instance, T, error) {
 func (s *Set[T]) Get(name string) (T, error) {
 	at := -1
 	for i := range s.Len() {
-		is := s.rows[i].inst.Name
+		is := s.row(i).inst.Name
 		if is == name {
 			at = i
 			break
@@ -106,7 +116,7 @@ func (s *Set[T]) Get(name string) (T, error) {
 func (s *Set[T]) All() iter.Seq2[pdu.Instance, T] {
 	return func(yield func(pdu.Instance, T) bool) {
 		for i := range s.Len() {
-			if r := &s.rows[i]; r.code == 0 && !yield(r.inst, r.value) {
+			if r := s.row(i); r.code == 0 && !yield(r.inst, r.value) {
 				return
 			}
 		}
@@ -117,12 +127,14 @@ func (s *Set[T]) setDesc(d, _ pdu.Desc) error {
 	if s.opts.hasInstance {
 		return fmt.Errorf("a Set has all instances: use Add with Instance: %w", pdu.ErrArg)
 	}
+	s.labels.reset(s.opts.where)
 	return s.conv.setDesc(d, &s.opts)
 }
 
-func (s *Set[T]) resetRates() {
-	s.rows = s.rows[:0]
-}
+func (s *Set[T]) resetRates() { s.dropRows() }
+
+// dropRows drops all instances.
+func (s *Set[T]) dropRows() { s.rows, s.labels.shown = s.rows[:0], s.labels.shown[:0] }
 
 func (s *Set[T]) setValues(ctx context.Context, v pdu.ValueSet) error {
 	if s.keepsValues(v) && len(s.rows) > 0 {
@@ -134,13 +146,22 @@ func (s *Set[T]) setValues(ctx context.Context, v pdu.ValueSet) error {
 			s.rows[i].last.ok = false
 		}
 		if v.Err() == nil { // there are none at present
-			s.rows, s.code = s.rows[:0], 0
+			s.dropRows()
+			s.code = 0
 		}
 		return nil
 	}
 	if !s.hasInstancesOf(v) {
 		if err := s.setInstances(ctx, v); err != nil {
 			return err
+		}
+		if err := s.labels.update(ctx, &s.groupMetric, v); err != nil {
+			if !isReply(err) {
+				return err
+			}
+			s.dropRows()
+			s.setCode(pdu.FromError(err))
+			return nil
 		}
 	}
 	now := s.g.result.Time
@@ -155,7 +176,7 @@ func (s *Set[T]) setValues(ctx context.Context, v pdu.ValueSet) error {
 
 // hasInstancesOf reports whether values are of the instances that there were before.
 func (s *Set[T]) hasInstancesOf(v pdu.ValueSet) bool {
-	if v.Len() != len(s.rows) || s.domain != nil && s.domain.gen != s.gen {
+	if v.Len() != len(s.rows) || s.domain != nil && s.domain.gen != s.gen || !s.labels.isCurrent(s.g) {
 		return false
 	}
 	for i := range s.rows {

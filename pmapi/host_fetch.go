@@ -24,12 +24,22 @@ func (h *host) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile, 
 		return h.end(ctx, l, gap)
 	}
 	err = l.fetchValues(ids, profile, r)
-	if err == nil && r.Changed&namesChanged != 0 {
-		h.mu.Lock()
-		h.epoch.Names++
-		h.mu.Unlock()
+	if err == nil && r.Changed != 0 {
+		h.noteChanges(r.Changed)
 	}
 	return h.end(ctx, l, err)
+}
+
+// noteChanges begins a new epoch if names or labels have changed in the collector.
+func (h *host) noteChanges(changed pdu.Change) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if changed&namesChanged != 0 {
+		h.epoch.Names++
+	}
+	if changed&(namesChanged|pdu.ChangeLabels) != 0 {
+		h.epoch.Labels++
+	}
 }
 
 // maxFetch is how many metrics fit into the 65536 bytes to which pmcd limits a

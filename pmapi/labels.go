@@ -56,7 +56,7 @@ func (c *Context) ItemLabelSets(ctx context.Context, ids []pdu.PMID) ([]pdu.Labe
 	for i, id := range ids {
 		reqs[i] = pdu.LabelReq{Ident: uint32(id), Class: pdu.LabelItem}
 	}
-	all, errs, err := c.labelSets(ctx, reqs)
+	all, errs, err := c.labelSets(ctx, reqs, c.Profile())
 	if err != nil {
 		return nil, c.fail("labels", ids[0].String(), err)
 	}
@@ -79,24 +79,38 @@ func (c *Context) InstanceLabels(ctx context.Context, d pdu.InDom) ([]pdu.LabelS
 
 // Labels are the labels that apply to a metric on all levels but that of instances: the
 // sets of the context, the domain, the instance domain, the cluster and the item, in this
-// order, as far as there are any. pdu.MergeLabels makes one set of them. The
+// order, as far as there are any. pdu.MergeLabels makes one set of them, and MetricLabels of those of instances too. The
 // counterpart of pmLookupLabels(3).
 func (c *Context) Labels(ctx context.Context, id pdu.PMID) ([]pdu.LabelSet, error) {
 	desc, err := c.Desc(ctx, id)
 	if err != nil {
 		return nil, err
 	}
+	all, err := c.allLabels(ctx, levelsOf(desc), c.Profile())
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(all...), nil
+}
+
+// levelsOf are the requests for the labels that apply to a metric, without those of instances.
+func levelsOf(desc pdu.Desc) []pdu.LabelReq {
 	reqs := []pdu.LabelReq{
 		{Ident: noIdent, Class: pdu.LabelContext},
-		{Ident: uint32(id.Domain()), Class: pdu.LabelDomain},
+		{Ident: uint32(desc.PMID.Domain()), Class: pdu.LabelDomain},
 		{Ident: uint32(desc.InDom), Class: pdu.LabelInDom},
-		{Ident: uint32(id), Class: pdu.LabelCluster},
-		{Ident: uint32(id), Class: pdu.LabelItem},
+		{Ident: uint32(desc.PMID), Class: pdu.LabelCluster},
+		{Ident: uint32(desc.PMID), Class: pdu.LabelItem},
 	}
 	if desc.InDom == pdu.NoInDom {
 		reqs = slices.Delete(reqs, 2, 3)
 	}
-	all, errs, err := c.labelSets(ctx, reqs)
+	return reqs
+}
+
+// allLabels makes requests of which none may fail.
+func (c *Context) allLabels(ctx context.Context, reqs []pdu.LabelReq, profile *pdu.Profile) ([][]pdu.LabelSet, error) {
+	all, errs, err := c.labelSets(ctx, reqs, profile)
 	if err != nil {
 		return nil, c.fail("labels", reqs[0].Class.String(), err)
 	}
@@ -105,7 +119,7 @@ func (c *Context) Labels(ctx context.Context, id pdu.PMID) ([]pdu.LabelSet, erro
 			return nil, c.fail("labels", reqs[i].Class.String(), err)
 		}
 	}
-	return slices.Concat(all...), nil
+	return all, nil
 }
 
 func (c *Context) labels(ctx context.Context, ident uint32, class pdu.LabelClass) (pdu.LabelSet, error) {
@@ -118,7 +132,7 @@ func (c *Context) labels(ctx context.Context, ident uint32, class pdu.LabelClass
 
 // labelsOf are the labels of a class that go with one identifier.
 func (c *Context) labelsOf(ctx context.Context, ident uint32, class pdu.LabelClass) ([]pdu.LabelSet, error) {
-	sets, errs, err := c.labelSets(ctx, []pdu.LabelReq{{Ident: ident, Class: class}})
+	sets, errs, err := c.labelSets(ctx, []pdu.LabelReq{{Ident: ident, Class: class}}, c.Profile())
 	if err == nil {
 		err = errs.At(0)
 	}
@@ -128,9 +142,9 @@ func (c *Context) labelsOf(ctx context.Context, ident uint32, class pdu.LabelCla
 	return sets[0], nil
 }
 
-func (c *Context) labelSets(ctx context.Context, reqs []pdu.LabelReq) (sets [][]pdu.LabelSet, errs source.Errors, err error) {
+func (c *Context) labelSets(ctx context.Context, reqs []pdu.LabelReq, profile *pdu.Profile) (sets [][]pdu.LabelSet, errs source.Errors, err error) {
 	err = c.inTurn(ctx, func() (err error) {
-		sets, errs, err = c.src.Labels(ctx, reqs, c.Profile())
+		sets, errs, err = c.src.Labels(ctx, reqs, profile)
 		return err
 	})
 	return sets, errs, err

@@ -439,6 +439,9 @@ func (c *conn) beginFetch(ctx context.Context, ids []pdu.PMID, now *time.Time) (
 	if changed&pdu.ChangeNames != 0 || changed&(pdu.ChangeAddAgent|pdu.ChangeRestartAgent|pdu.ChangeDropAgent) != 0 {
 		c.epoch.Names++
 	}
+	if changed&pdu.ChangeLabels != 0 {
+		c.epoch.Labels++
+	}
 	if s.failed != nil {
 		return nil, 0, s.failed
 	}

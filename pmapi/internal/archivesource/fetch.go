@@ -72,6 +72,7 @@ func (s *Source) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile
 	}
 	q := s.prepare(ids)
 	s.noteNames(q.domains)
+	s.noteLabels()
 	var err error
 	if s.mode == ModeInterp {
 		err = s.fetchInterpolated(ctx, q, profile, r)
@@ -79,6 +80,7 @@ func (s *Source) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile
 		err = s.fetchRecorded(ctx, q, profile, r)
 		if err == nil {
 			s.noteNames(q.domains)
+			s.noteLabels()
 		}
 	}
 	return s.failure(err)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"sort"
 	"strings"
+	"time"
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/pdu"
@@ -210,6 +212,35 @@ func (s *Source) hostLabels() []pdu.LabelSet {
 	}
 	set.Inst = pdu.NoInst
 	return []pdu.LabelSet{set}
+}
+
+// labelTimes are the times from which labels are others than before.
+type labelTimes struct {
+	listed bool
+	times  []time.Time // in order
+	at     int         // how many are not after the latest position
+}
+
+// noteLabels begins a new epoch of labels if the position has come to others. A position before all records has none, and so
+// the first change is that to the first ones.
+func (s *Source) noteLabels() {
+	l := &s.labelTimes
+	if !l.listed {
+		for labels := range s.meta.AllLabels() {
+			for i := range labels.Len() {
+				l.times = append(l.times, labels.Time(i))
+			}
+		}
+		slices.SortFunc(l.times, time.Time.Compare)
+		l.listed, l.at = true, -1
+	}
+	at := sort.Search(len(l.times), func(i int) bool { return l.times[i].After(s.position) })
+	if at != l.at && l.at >= 0 {
+		s.mu.Lock()
+		s.epoch.Labels++
+		s.mu.Unlock()
+	}
+	l.at = at
 }
 
 // noteNames begins a new epoch of names if an instance of one of the domains has another name at a

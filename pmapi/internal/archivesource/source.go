@@ -43,11 +43,12 @@ type Source struct {
 	seek   bool // the cursor is not at the position yet
 	closed atomic.Bool
 
-	req    request
-	states map[pdu.InDom]int // of the domains of values, at the latest fetch
-	interp *interpolator
-	w      pdu.ResultWriter
-	buf    []byte
+	req        request
+	states     map[pdu.InDom]int // of the domains of values, at the latest fetch
+	labelTimes labelTimes
+	interp     *interpolator
+	w          pdu.ResultWriter
+	buf        []byte
 
 	mu       sync.Mutex // guards what follows, for Epoch and Now
 	mode     Mode
@@ -90,6 +91,7 @@ func (s *Source) useMetadata() {
 	s.meta = s.shared.Metadata()
 	s.Tree = s.meta.Names()
 	s.req = request{}
+	s.labelTimes = labelTimes{}
 	s.interp = newInterpolator(s)
 }
 

@@ -127,7 +127,8 @@ type Source interface {
 	// Epoch returns the present epoch. A new one begins only in methods that have a ctx.
 	//
 	// Archive: Connection changes at a mark record, across which there are no rates,
-	// and when the position is set; Names changes when an instance has another name.
+	// and when the position is set; Names changes when an instance has another name, and Labels
+	// when the position comes to other labels.
 	Epoch() Epoch
 
 	// Now returns the time at the source: for a host that of this computer.
@@ -196,6 +197,8 @@ type Epoch struct {
 	Connection uint64
 	// Names changes when names, or instances, may stand for something else.
 	Names uint64
+	// Labels changes when labels may be others.
+	Labels uint64
 	// Gap is the latest gap that Fetch has reported, nil if there was none.
 	Gap error
 }

@@ -1,0 +1,113 @@
+package pmapi
+
+import (
+	"context"
+	"regexp"
+	"slices"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A LabelFilter reports whether labels, those of all levels merged, are those of an instance that is wanted. Any function may be one:
+//
+//	func(l pdu.LabelSet) bool { size, _ := l.Get("size"); v, _ := size.Number(); return v > 1e12 }
+type LabelFilter func(labels pdu.LabelSet) bool
+
+// LabelIs is true if there is a label with a name and, as LabelSet.Lookup has it, one of the values; without values, any.
+func LabelIs(name string, values ...string) LabelFilter {
+	return func(labels pdu.LabelSet) bool {
+		text, ok := labels.Lookup(name)
+		return ok && (len(values) == 0 || slices.Contains(values, text))
+	}
+}
+
+// LabelMatches is true if there is a label with a name whose value, as LabelSet.Lookup has it, matches an expression somewhere: use
+// ^ and $ for the whole value.
+func LabelMatches(name string, expr *regexp.Regexp) LabelFilter {
+	return func(labels pdu.LabelSet) bool {
+		text, ok := labels.Lookup(name)
+		return ok && expr.MatchString(text)
+	}
+}
+
+// Not is true where a filter is not.
+func (f LabelFilter) Not() LabelFilter {
+	return func(labels pdu.LabelSet) bool { return !f(labels) }
+}
+
+// Where selects, of the instances of a Set, those whose labels all filters are true for. A singular metric is in the Set if its own
+// labels are so.
+//
+//	nvme := pmapi.AddSet[float64](g, "disk.dev.read_bytes", pmapi.Where(pmapi.LabelIs("device_type", "nvme")))
+//
+// The labels are those of MetricLabels. They are requested when an instance comes, and again when the collector reports that labels
+// or agents have changed; on archives, when the position comes to others. A Set whose labels cannot be had has no values, but the error of that, such as
+// pdu.ErrNoLabels from a collector of a PCP before version 4. Where is for AddSet and AddTree; with others it is pdu.ErrArg.
+// pmFetchGroup(3) has no counterpart.
+func Where(filters ...LabelFilter) ItemOption {
+	f := LabelFilter(func(labels pdu.LabelSet) bool {
+		return !slices.ContainsFunc(filters, func(f LabelFilter) bool { return !f(labels) })
+	})
+	return func(o *itemOptions) { o.where = &f }
+}
+
+// A labelSelection is which instances of a metric a LabelFilter selects.
+type labelSelection struct {
+	filter   *LabelFilter // nil selects all
+	selected map[pdu.InstID]bool
+	gen      int    // of the list of instances
+	epoch    uint64 // of labels
+	shown    []int  // the rows of the Set that are selected
+}
+
+// isCurrent reports whether labels are as they were when they were requested.
+func (l *labelSelection) isCurrent(g *Group) bool {
+	return l.filter == nil || l.epoch == g.epoch.Labels
+}
+
+// reset forgets which instances are selected.
+func (l *labelSelection) reset(filter *LabelFilter) {
+	*l = labelSelection{filter: filter, shown: l.shown[:0]}
+}
+
+// index is that of the row of the selected instance i.
+func (l *labelSelection) index(i int) int {
+	if l.filter == nil {
+		return i
+	}
+	return l.shown[i]
+}
+
+// update finds which instances of a set of values are selected. It requests the labels if there may be others.
+func (l *labelSelection) update(ctx context.Context, m *groupMetric, v pdu.ValueSet) error {
+	if l.filter == nil {
+		return nil
+	}
+	l.shown = l.shown[:0]
+	gen := 0
+	if m.domain != nil {
+		gen = m.domain.gen
+	}
+	known := l.selected != nil && l.gen == gen && l.isCurrent(m.g)
+	for i := 0; i < v.Len() && known; i++ {
+		_, known = l.selected[v.Inst(i)]
+	}
+	if !known {
+		l.selected = nil
+		labels, err := m.g.c.metricLabels(ctx, m.desc, everything)
+		if err != nil {
+			return err
+		}
+		l.selected, l.gen, l.epoch = map[pdu.InstID]bool{}, gen, m.g.epoch.Labels
+		for i := range v.Len() {
+			id := v.Inst(i)
+			l.selected[id] = (*l.filter)(labels.Instance(id))
+		}
+	}
+	for i := range v.Len() {
+		if l.selected[v.Inst(i)] {
+			l.shown = append(l.shown, i)
+		}
+	}
+	return nil
+}
