@@ -98,14 +98,15 @@ func (g *Group) Columns(ctx context.Context, interval time.Duration, end time.Ti
 type columnReader struct {
 	group   *Group
 	times   []time.Time
-	members []memberColumns // of the group's members
-	rows    int             // how many are expected; 0 if that is not known
-	count   int             // of columns
+	members []*memberColumns // in the order of the group's members, then those that a Tree has lost
+	rows    int              // how many are expected; 0 if that is not known
+	count   int              // of columns
 }
 
 // memberColumns are the columns of one member of a group.
 type memberColumns struct {
 	reader     *columnReader
+	member     member
 	metric     string
 	columns    []Column
 	byInstance map[string]int
@@ -120,7 +121,7 @@ type columnSlot struct {
 }
 
 func newColumnReader(g *Group) *columnReader {
-	return &columnReader{group: g, members: make([]memberColumns, len(g.members))}
+	return &columnReader{group: g}
 }
 
 // presize sets how many rows there will be, and makes the columns of items.
@@ -137,18 +138,32 @@ func (r *columnReader) presize(ctx context.Context, begin, end time.Time, interv
 	if r.rows <= presizedValues {
 		r.times = make([]time.Time, 0, r.rows)
 	}
-	for i, m := range r.group.members {
-		b := m.base()
-		r.members[i] = memberColumns{reader: r, metric: b.name, byInstance: map[string]int{}}
-		m.initColumns(&r.members[i])
-	}
+	r.align()
 	return nil
+}
+
+// align puts the columns in the order of the group's members, which a Tree changes, and makes those of new ones.
+func (r *columnReader) align() {
+	for i, m := range r.group.members {
+		if i < len(r.members) && r.members[i].member == m {
+			continue
+		}
+		if at := slices.IndexFunc(r.members, func(c *memberColumns) bool { return c.member == m }); at >= 0 {
+			c := r.members[at]
+			r.members = slices.Insert(slices.Delete(r.members, at, at+1), i, c)
+			continue
+		}
+		c := &memberColumns{reader: r, member: m, metric: m.base().name, byInstance: map[string]int{}}
+		r.members = slices.Insert(r.members, i, c)
+		m.initColumns(c)
+	}
 }
 
 // addRow adds the values of the latest fetch. It reports whether there is room for more.
 func (r *columnReader) addRow(now time.Time) bool {
+	r.align()
 	for i, m := range r.group.members {
-		m.addToColumns(&r.members[i])
+		m.addToColumns(r.members[i])
 	}
 	r.times = append(r.times, now)
 	return r.count <= MaxColumnValues/(len(r.times)+1)

@@ -14,8 +14,8 @@ import (
 )
 
 // A Group is a set of metrics that are fetched together, by their names, again and again.
-// It converts their values: to rates, to other units, and to Go types. Add, AddSet and
-// AddEvents add a metric and return where its values are found after each Fetch, or in
+// It converts their values: to rates, to other units, and to Go types. Add, AddSet, AddEvents and, for all metrics below a
+// name, AddTree add metrics and return where its values are found after each Fetch, or in
 // each round of Every.
 //
 //	g := c.Group()
@@ -70,10 +70,11 @@ import (
 // Context.Fetch.
 //
 // It is pmFG of the C library, which has a context of its own for each. The
-// counterpart of pmClearFetchGroup(3) is another Group.
+// counterpart of pmClearFetchGroup(3) is another Group; Remove takes out single items.
 type Group struct {
 	c       *Context
 	members []member
+	trees   []treeMember
 	domains map[pdu.InDom]*groupDomain
 
 	ids     []pdu.PMID   // what is fetched
@@ -121,6 +122,7 @@ type groupMetric struct {
 
 	unresolved bool
 	why        error // it cannot be resolved, or nil
+	ofTree     bool  // the metric was not added by its own name
 	desc       pdu.Desc
 	fieldDesc  pdu.Desc
 	domain     *groupDomain // nil for singular metrics
@@ -186,11 +188,16 @@ func CounterWrap() ItemOption { return func(o *itemOptions) { o.counterWrap = tr
 // PCP_DISCRETE_ONCE is set.
 func DiscreteOnce() ItemOption { return func(o *itemOptions) { o.discreteOnce = true } }
 
-// add adds a member, whose values become a T.
-func add[T pdu.Scalar](g *Group, m member, name, field string, opts []ItemOption) {
+// checkGroup panics if what has a name is added to a nil Group.
+func checkGroup(g *Group, name string) {
 	if g == nil {
 		panic("pmapi: " + strconv.Quote(name) + " is added to a nil *Group: make one with Context.Group")
 	}
+}
+
+// add adds a member, whose values become a T.
+func add[T pdu.Scalar](g *Group, m member, name, field string, opts []ItemOption) {
+	checkGroup(g, name)
 	b := m.base()
 	*b = groupMetric{g: g, name: name, field: field, unresolved: true, code: pdu.ErrValue, inst: pdu.NoInst, to: reflect.TypeFor[T]()}
 	for _, o := range opts {
@@ -216,7 +223,7 @@ func (g *Group) Fetch(ctx context.Context) (time.Time, error) {
 }
 
 func (g *Group) fetch(ctx context.Context) error {
-	if len(g.members) == 0 {
+	if len(g.members)+len(g.trees) == 0 {
 		return g.c.fail("fetch", "", fmt.Errorf("the group has no metrics: %w", pdu.ErrTooSmall))
 	}
 	if err := g.requestMissing(ctx); err != nil {
@@ -247,7 +254,7 @@ func (g *Group) fetch(ctx context.Context) error {
 
 // Err is why items cannot have values, as far as the latest Fetch has found, joined: of
 // metrics that cannot be resolved, of instances that there are not, and of texts that are not
-// the numbers that an item wants. Nil means that all items have been found. After the first Fetch
+// the numbers that an item wants; not of single metrics of a Tree. Nil means that all items have been found. After the first Fetch
 // it tells of names that are misspelt:
 //
 //	if _, err := g.Fetch(ctx); err != nil {
@@ -258,8 +265,14 @@ func (g *Group) fetch(ctx context.Context) error {
 //	}
 func (g *Group) Err() error {
 	var errs []error
+	for _, t := range g.trees {
+		if err := t.Err(); err != nil {
+			errs = append(errs, err)
+		}
+	}
 	for _, m := range g.members {
 		switch b := m.base(); {
+		case b.ofTree:
 		case b.why != nil:
 			errs = append(errs, b.why)
 		case b.noInst:
@@ -339,6 +352,9 @@ func (g *Group) startAgain() {
 func (g *Group) resolveAgain() {
 	for _, m := range g.members {
 		m.base().unresolved = true
+	}
+	for _, t := range g.trees {
+		t.expire()
 	}
 	for _, d := range g.domains {
 		d.forgetNames()

@@ -27,6 +27,11 @@ func (g *Group) resolve(ctx context.Context) error {
 	if !g.unresolved {
 		return nil
 	}
+	for _, t := range g.trees {
+		if err := t.update(ctx); err != nil {
+			return err
+		}
+	}
 	resolved, err := g.requestNames(ctx)
 	if err != nil {
 		return err
@@ -37,15 +42,31 @@ func (g *Group) resolve(ctx context.Context) error {
 			b.setResolved(m, resolved)
 		}
 	}
+	for _, t := range g.trees {
+		g.unresolved = g.unresolved || t.expired()
+	}
 	g.planFetch()
 	if len(g.ids) > 0 {
 		return nil
 	}
+	return g.noneResolved()
+}
+
+// noneResolved is why no metric can be resolved. All are looked up again.
+func (g *Group) noneResolved() error {
+	err := g.Err()
 	for _, m := range g.members {
-		m.base().unresolved = true
+		b := m.base()
+		b.unresolved = true
+		if err == nil {
+			err = b.why // of a Tree: one is enough
+		}
+	}
+	for _, t := range g.trees {
+		t.expire()
 	}
 	g.unresolved = true
-	return g.Err()
+	return err
 }
 
 // requestNames requests PMIDs and descriptors of the names of all metrics that are not
@@ -66,6 +87,9 @@ func (g *Group) requestNames(ctx context.Context) (map[string]*resolvedName, err
 				add(b.field)
 			}
 		}
+	}
+	if len(names) == 0 {
+		return resolved, nil
 	}
 	if err := g.lookupNames(ctx, names, resolved); err != nil {
 		return nil, err

@@ -1,0 +1,130 @@
+package pmapi
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// Name is the name of the metric.
+func (m *groupMetric) Name() string { return m.name }
+
+// Desc is the descriptor of the metric, as of the latest Fetch. Its PMID is pdu.NoPMID before the first one, and for a metric that
+// cannot be described.
+func (m *groupMetric) Desc() pdu.Desc {
+	if m.desc == (pdu.Desc{}) {
+		return noDesc
+	}
+	return m.desc
+}
+
+// Text is the help text of the metric; see Context.Text.
+func (m *groupMetric) Text(ctx context.Context, kind pdu.TextKind) (string, error) {
+	if m.Desc().PMID == pdu.NoPMID {
+		return "", m.err()
+	}
+	return m.g.c.Text(ctx, m.desc.PMID, kind)
+}
+
+// Remove takes the metric out of its group: the next Fetch does not fetch it, and it has no value from now on, but pdu.ErrArg. It
+// may be called between fetches, in the loop over Every too. Other items are as they were, rates included.
+func (m *groupMetric) Remove() { m.g.remove(map[*groupMetric]bool{m: true}) }
+
+// remove takes metrics out of the group.
+func (g *Group) remove(gone map[*groupMetric]bool) {
+	before := len(g.members)
+	g.members = slices.DeleteFunc(g.members, func(m member) bool { return gone[m.base()] })
+	if len(g.members) == before {
+		return
+	}
+	for m := range gone {
+		m.why = g.removed(m.name)
+	}
+	g.unresolved = true // so that what is fetched is planned again
+}
+
+// removed is why what was removed has no values.
+func (g *Group) removed(name string) error {
+	return g.c.fail("fetch", name, fmt.Errorf("removed from its group: %w", pdu.ErrArg))
+}
+
+// units is what values are in.
+func (m *groupMetric) units(c conversion) string {
+	switch u := m.desc.Units; {
+	case m.Desc().PMID == pdu.NoPMID:
+		return ""
+	case c.nanos != 0 && c.rate:
+		return "nanosec / sec"
+	case c.nanos != 0:
+		return pdu.TimeNSec.String()
+	case m.opts.hasScale && m.opts.scale != "rate" && m.opts.scale != "instant":
+		return m.opts.scale
+	case !c.rate:
+		return u.String()
+	case u.DimTime() != 0: // of which pdu.Units would have another scale
+		return u.String() + " / sec"
+	default:
+		per, _, _ := perSecond(u) // which fails for units of time alone
+		return per.String()
+	}
+}
+
+// Units is what the values are in, for people: "Kbyte / sec" for the rate of a counter of Kbyte, or the text that Scale has. It is
+// empty for numbers without units, and before the first Fetch.
+func (i *Item[T]) Units() string { return i.units(i.conv.conversion) }
+
+// Units is what the values are in; see Item.Units.
+func (s *Set[T]) Units() string { return s.units(s.conv.conversion) }
+
+// Units is what the values of the field are in; see Item.Units.
+func (e *Events[T]) Units() string {
+	field := e.groupMetric
+	field.desc = e.fieldDesc
+	return field.units(e.conv.conversion)
+}
+
+// Time is when the value is from, by the collector's clock: that of the latest Fetch, but for the value of a discrete metric that
+// stays, that of the one that has brought it. It is zero if there is no value. How old the value is, is the difference to the time
+// that Fetch has returned.
+func (i *Item[T]) Time() time.Time {
+	if i.why != nil || i.code != 0 {
+		return time.Time{}
+	}
+	return i.at
+}
+
+// Time is when the values are from; see Item.Time.
+func (s *Set[T]) Time() time.Time {
+	if s.Len() == 0 {
+		return time.Time{}
+	}
+	return s.at
+}
+
+// Labels requests the labels of the instance, or of a metric without instances: those of all levels, merged. See MetricLabels.
+func (i *Item[T]) Labels(ctx context.Context) (pdu.LabelSet, error) {
+	none := pdu.LabelSet{Inst: pdu.NoInst}
+	switch {
+	case i.Desc().PMID == pdu.NoPMID:
+		return none, i.err()
+	case i.noInst:
+		return none, i.failure("", pdu.ErrInst)
+	}
+	all, err := i.g.c.metricLabels(ctx, i.desc, everything)
+	if err != nil {
+		return none, err
+	}
+	set := all.Instance(i.inst)
+	return set, i.failure("", set.Err)
+}
+
+// Labels requests the labels of the metric and of all its instances. See MetricLabels.
+func (s *Set[T]) Labels(ctx context.Context) (*MetricLabels, error) {
+	if s.Desc().PMID == pdu.NoPMID {
+		return nil, s.err()
+	}
+	return s.g.c.metricLabels(ctx, s.desc, everything)
+}
