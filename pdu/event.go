@@ -1,6 +1,7 @@
 package pdu
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"iter"
@@ -62,7 +63,7 @@ type EventArray struct {
 	records []byte
 }
 
-// An EventRecord is one record of an event array. It aliases the array.
+// An EventRecord is one record of an event array. It aliases the array; see Clone.
 type EventRecord struct {
 	Time   time.Time // zero if both parts are
 	Flags  EventFlags
@@ -192,7 +193,24 @@ func (e EventArray) next(b []byte) (EventRecord, []byte) {
 		_, size := blockHead(binary.BigEndian.Uint32(b[4:]))
 		b = b[8+wire.Pad4(size):]
 	}
+	r.params = r.params[:len(r.params)-len(b)]
 	return r, b
+}
+
+// Clone is a copy that does not alias the array.
+func (r EventRecord) Clone() EventRecord {
+	r.params = bytes.Clone(r.params)
+	return r
+}
+
+// Value is the first value of a metric in the record, among those that Values yields.
+func (r EventRecord) Value(id PMID) (a Atom, ok bool) {
+	for is, a := range r.Values() {
+		if is == id {
+			return a, true
+		}
+	}
+	return Atom{}, false
 }
 
 // NumParams is the number of parameters.

@@ -1,7 +1,9 @@
 package pdu
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -74,5 +76,49 @@ func TestEventRecordValuesBreak(t *testing.T) {
 func TestEventPMIDs(t *testing.T) {
 	if EventFlagsPMID.String() != "511.0.1" || EventMissedPMID.String() != "511.0.2" {
 		t.Errorf("%v, %v", EventFlagsPMID, EventMissedPMID)
+	}
+}
+
+func TestEventRecordClone(t *testing.T) {
+	var b EventBuilder
+	b.Begin(time.Unix(1, 0), EventPoint|EventStart)
+	b.Param(7, String("seven"))
+	b.Param(8, Uint32(8))
+	b.Param(7, String("again"))
+	b.Missed(time.Unix(2, 0), 3)
+	a, err := b.Atom()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := a.Events()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept []EventRecord
+	for r := range all.All() {
+		kept = append(kept, r.Clone())
+	}
+	clear(a.Bytes())
+	for _, tt := range []struct {
+		record int
+		id     PMID
+		want   string
+	}{
+		{0, 7, `STRING "seven"`}, {0, 8, "U32 8"}, {0, 9, ""}, {0, EventFlagsPMID, "U32 3"}, {0, EventMissedPMID, ""},
+		{1, 7, ""}, {1, EventFlagsPMID, "U32 2147483648"}, {1, EventMissedPMID, "U32 3"},
+	} {
+		got := ""
+		if v, ok := kept[tt.record].Value(tt.id); ok && v.Type == TypeString {
+			got = fmt.Sprintf("%v %q", v.Type, v.Bytes())
+		} else if ok {
+			n, err := As[uint32](v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = fmt.Sprintf("%v %d", v.Type, n)
+		}
+		if got != tt.want {
+			t.Errorf("record %d, %v: %q, want %q", tt.record, tt.id, got, tt.want)
+		}
 	}
 }

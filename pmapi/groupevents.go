@@ -6,7 +6,6 @@ import (
 	"iter"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/typename"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -86,8 +85,8 @@ func (e *Events[T]) setDesc(d, field pdu.Desc) error {
 	if err := e.findInstance(); err != nil {
 		return err
 	}
-	if d.Type != pdu.TypeEvent && d.Type != pdu.TypeHighResEvent {
-		return fmt.Errorf("type %s has no event records: %w", typename.Of(d.Type), pdu.ErrType)
+	if err := checkEvents(d); err != nil {
+		return err
 	}
 	if err := e.conv.setDesc(field, &e.opts); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 )
 
 // An EventParam is a parameter of event records: a metric that has values nowhere else.
-// RegisterParam makes it, and Of a value of it, for EventQueue.Append.
+// RegisterParam makes it, Of a value of it, for EventQueue.Append, and In reads that from a record.
 type EventParam[T pdu.Scalar] struct {
 	p  *eventParam
 	of func(*eventParam, T) EventValue
@@ -87,6 +87,17 @@ func (p EventParam[T]) Of(value T) EventValue {
 		return EventValue{}
 	}
 	return p.of(p.p, value)
+}
+
+// In is the value of the parameter in a record that a client has got, the first if there are several. It becomes a T as with pdu.As.
+// Errors: pdu.ErrValue if the record does not have the parameter; those of pdu.As.
+func (p EventParam[T]) In(record pdu.EventRecord) (T, error) {
+	a, ok := record.Value(p.PMID())
+	if !ok || p.p == nil {
+		var none T
+		return none, pdu.ErrValue
+	}
+	return pdu.As[T](a)
 }
 
 // paramOf makes the function of EventParam.Of. It is chosen here and not there, since events

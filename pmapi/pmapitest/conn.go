@@ -10,6 +10,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/internal/archivesource"
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 	"github.com/pcp-go/pcp/pmns"
 )
@@ -26,7 +27,9 @@ type conn struct {
 	changed pdu.Change // for the next fetch
 	epoch   source.Epoch
 	known   known
-	gap     *pmapi.Gap // not reported yet
+	gap     *pmapi.Gap            // not reported yet
+	seen    map[*eventQueue]int   // how many records have been sent, or were before the connection
+	replay  *archivesource.Source // of a source that Replay has made, or nil
 }
 
 // begin begins a request, which ends with unlocking the source.
@@ -121,6 +124,7 @@ func (c *conn) restore() {
 		c.gap = c.findGap()
 	}
 	c.lost, c.noticed, c.never = nil, false, false
+	c.skipEvents()
 }
 
 func (c *conn) Close() error {
@@ -130,6 +134,9 @@ func (c *conn) Close() error {
 		c.closed = true
 		close(c.closing)
 		c.s.conns = slices.DeleteFunc(c.s.conns, func(other *conn) bool { return other == c })
+		if c.replay != nil {
+			return c.replay.Close()
+		}
 	}
 	return nil
 }
@@ -137,7 +144,14 @@ func (c *conn) Close() error {
 func (c *conn) Epoch() source.Epoch {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
-	return c.epoch
+	e := c.epoch
+	if c.replay != nil {
+		r := c.replay.Epoch()
+		e.Connection += r.Connection
+		e.Names += r.Names
+		e.Labels += r.Labels
+	}
+	return e
 }
 
 func (c *conn) Now() time.Time { return c.s.Now() }
@@ -192,6 +206,9 @@ func (c *conn) Lookup(ctx context.Context, names []string) ([]pdu.PMID, source.E
 		return nil, nil, err
 	}
 	defer c.s.mu.Unlock()
+	if c.replay != nil {
+		return c.played().a.Lookup(ctx, names)
+	}
 	ids := make([]pdu.PMID, len(names))
 	var errs source.Errors
 	for i, name := range names {
@@ -227,6 +244,9 @@ func (c *conn) Names(ctx context.Context, id pdu.PMID) ([]string, error) {
 		return nil, err
 	}
 	defer c.s.mu.Unlock()
+	if c.replay != nil {
+		return c.played().a.Names(ctx, id)
+	}
 	m := c.s.byPMID(id)
 	if m == nil {
 		return nil, pdu.ErrPMID
@@ -240,6 +260,9 @@ func (c *conn) Children(ctx context.Context, name string) ([]pmns.Child, error) 
 		return nil, err
 	}
 	defer c.s.mu.Unlock()
+	if c.replay != nil {
+		return c.played().a.Children(ctx, name)
+	}
 	return c.s.tree().Children(name)
 }
 
@@ -248,6 +271,9 @@ func (c *conn) Traverse(ctx context.Context, name string) ([]string, error) {
 		return nil, err
 	}
 	defer c.s.mu.Unlock()
+	if c.replay != nil {
+		return c.played().a.Traverse(ctx, name)
+	}
 	all, err := c.s.tree().Traverse(name)
 	if err != nil {
 		return nil, err
@@ -264,6 +290,9 @@ func (c *conn) Descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc, source.Er
 		return nil, nil, err
 	}
 	defer c.s.mu.Unlock()
+	if c.replay != nil {
+		return c.played().descs(ctx, ids)
+	}
 	descs := make([]pdu.Desc, len(ids))
 	var errs source.Errors
 	for i, id := range ids {
@@ -295,6 +324,9 @@ func (c *conn) Instances(ctx context.Context, req pdu.InstanceReq) ([]pdu.Instan
 		return nil, err
 	}
 	defer c.s.mu.Unlock()
+	if c.replay != nil {
+		return c.played().instances(ctx, req)
+	}
 	d := c.s.indom(req.InDom)
 	switch {
 	case d == nil:
@@ -318,6 +350,9 @@ func (c *conn) Texts(ctx context.Context, reqs []pdu.TextReq) ([]string, source.
 		return nil, nil, err
 	}
 	defer c.s.mu.Unlock()
+	if c.replay != nil {
+		return c.played().texts(ctx, reqs)
+	}
 	texts := make([]string, len(reqs))
 	var errs source.Errors
 	for i, r := range reqs {
@@ -346,10 +381,13 @@ func (c *conn) Labels(ctx context.Context, reqs []pdu.LabelReq, profile *pdu.Pro
 		return nil, nil, err
 	}
 	defer c.s.mu.Unlock()
+	if c.replay != nil {
+		return c.played().a.Labels(ctx, reqs, profile)
+	}
 	all := make([][]pdu.LabelSet, len(reqs))
 	var errs source.Errors
 	for i, r := range reqs {
-		sets, err := c.s.labels(r, profile)
+		sets, err := c.s.labelSets(r, profile)
 		if err != nil {
 			errs.Set(i, len(reqs), pdu.FromError(err))
 		}
@@ -358,8 +396,8 @@ func (c *conn) Labels(ctx context.Context, reqs []pdu.LabelReq, profile *pdu.Pro
 	return all, errs, nil
 }
 
-// labels are the sets of labels that a request is for, none of which are empty.
-func (s *Source) labels(r pdu.LabelReq, profile *pdu.Profile) (sets []pdu.LabelSet, err error) {
+// labelSets are the sets of labels that a request is for, none of which are empty.
+func (s *Source) labelSets(r pdu.LabelReq, profile *pdu.Profile) (sets []pdu.LabelSet, err error) {
 	add := func(inst pdu.InstID, text string) {
 		if text == "" || err != nil {
 			return
@@ -373,6 +411,8 @@ func (s *Source) labels(r pdu.LabelReq, profile *pdu.Profile) (sets []pdu.LabelS
 	switch r.Class {
 	case pdu.LabelContext:
 		add(pdu.NoInst, s.Labels)
+	case pdu.LabelDomain, pdu.LabelCluster:
+		add(pdu.NoInst, s.labels[labelKey(r.Class, r.Ident)])
 	case pdu.LabelItem:
 		m := s.byPMID(pdu.PMID(r.Ident))
 		if m == nil {
@@ -401,6 +441,13 @@ func (c *conn) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile, 
 	w := pdu.ResultWriter{}
 	sets, changed, err := c.beginFetch(ctx, ids, &w.Time)
 	if err != nil {
+		return err
+	}
+	if c.replay != nil {
+		c.replay.PlayAt(w.Time)
+		if err = c.replay.Fetch(ctx, ids, profile, r); err == nil {
+			r.Changed = changed
+		}
 		return err
 	}
 	for i, s := range sets {
@@ -454,6 +501,10 @@ func (c *conn) beginFetch(ctx context.Context, ids []pdu.PMID, now *time.Time) (
 		}
 		sets[i] = set{metric: *m, now: *now, insts: []pdu.Instance{{ID: pdu.NoInst}}}
 		sets[i].values = slices.Clone(m.values)
+		if m.events != nil && m.err == nil {
+			a, err := c.takeEvents(m)
+			sets[i].values, sets[i].err = []value{{pdu.NoInst, a}}, err
+		}
 		if d := s.indom(m.desc.InDom); d != nil {
 			sets[i].insts = slices.Clone(d.list)
 		}
@@ -502,6 +553,9 @@ func (c *conn) Store(ctx context.Context, r *pdu.Result) error {
 		return err
 	}
 	defer c.s.mu.Unlock()
+	if c.replay != nil {
+		return pdu.ErrPermission
+	}
 	for _, s := range r.All() {
 		m := c.s.byPMID(s.PMID)
 		switch {

@@ -12,7 +12,14 @@
 // Add enters a metric, whose values are Go values of its type parameter: those that Set
 // has set, or those that a function returns at each fetch. Instance domains, texts and
 // labels are optional. Metrics and instances come, go, get other names and other PMIDs
-// at any time; the next fetch of each context reports it, as one from a collector does.
+// at any time; the next fetch of each context reports it, as one from a collector does. Labels are those of Source, Metric, InDom
+// and Source.SetLabels. Derived metrics are those of Source.Derived, or of Context.Derive.
+//
+// AddEvents enters a metric of event records, of which each context gets every record once.
+//
+// # Archives
+//
+// Replay makes a source that plays archives as if they were a live host, at once or at a speed of its own.
 //
 // # Faults
 //

@@ -45,8 +45,9 @@ type metric struct {
 	text, help, labels string
 	values             []value
 	value              func(now time.Time, i pdu.Instance) (pdu.Atom, error)
-	err                error // in place of values
-	descErr            error // in place of the descriptor
+	events             *eventQueue // of AddEvents
+	err                error       // in place of values
+	descErr            error       // in place of the descriptor
 }
 
 // A value is that of one instance.
@@ -60,6 +61,9 @@ type value struct {
 func Add[T Value](s *Source, d Metric[T]) *Metric[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.archives != nil {
+		panic(fmt.Sprintf("pmapitest: %s: a source of Replay has no metrics of its own", d.Name))
+	}
 	if s.byName(d.Name) != nil {
 		panic(fmt.Sprintf("pmapitest: %s: another metric has this name", d.Name))
 	}
@@ -151,6 +155,11 @@ func (m *Metric[T]) Desc() pdu.Desc {
 // started.
 func (m *Metric[T]) SetDesc(d pdu.Desc) {
 	m.change(pdu.ChangeNames, func(old *metric) { old.desc = d })
+}
+
+// SetLabels replaces the labels of the metric alone, a JSON object; empty means none.
+func (m *Metric[T]) SetLabels(labels string) {
+	m.change(pdu.ChangeLabels, func(d *metric) { d.labels = labels })
 }
 
 // Rename gives the metric another name.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/internal/archivesource"
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
 
@@ -22,6 +23,9 @@ type Source struct {
 	Labels string
 	// Start is when the source's own time begins; zero means the time of package time.
 	Start time.Time
+	// Speed is how many times faster than that of this computer the source's own time passes, from its first use on; 0 means that it
+	// passes only by Advance, delays and pauses. It is for a source with a Start.
+	Speed float64
 	// End is the last moment with values: later fetches and lookups of names fail with
 	// pdu.ErrEOL, which ends Group.Every, and so do other requests that a fault would make
 	// fail: End wins over Break, FailFetch and OnRequest. Zero means that there is no end.
@@ -29,17 +33,23 @@ type Source struct {
 	// AutoReconnect makes contexts that connect again by themselves, as pmapi.Dialer.AutoReconnect
 	// does.
 	AutoReconnect bool
+	// Derived are definitions of derived metrics for all contexts; nil for none.
+	Derived *pmapi.Derived
 	// OnRequest, if not nil, is called before each request is served, and may wait. An
 	// error is that of the request: a pdu.Error as one that the source has replied with.
 	// While connections are broken it is called too, but a Group starts with a Lookup then, whose
 	// failure ends its Fetch: no request of MethodFetch reaches OnRequest.
 	OnRequest func(ctx context.Context, r Request) error
 
+	archives *archivesource.Source // of Replay
+
 	mu      sync.Mutex
 	metrics []*metric
 	indoms  []*InDom
+	labels  map[pdu.LabelReq]string // of domains and clusters
 	conns   []*conn
-	passed  time.Duration // since Start
+	began   time.Time     // the first use, by this computer's clock, with a Speed
+	passed  time.Duration // since Start, without what Speed lets pass
 	delay   time.Duration
 	failed  error // of fetches
 	broken  error // of connections
@@ -78,7 +88,7 @@ const (
 func (s *Source) Context() *pmapi.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return source.NewContext(s.host(), s.connect(), nil).(*pmapi.Context)
+	return source.NewContext(s.host(), s.connect(), s.Derived).(*pmapi.Context)
 }
 
 func (s *Source) host() string {
@@ -91,7 +101,8 @@ func (s *Source) host() string {
 // connect makes a connection. The caller has the lock.
 func (s *Source) connect() *conn {
 	s.applyOutages()
-	c := &conn{s: s, closing: make(chan struct{}), known: newKnown()}
+	c := &conn{s: s, closing: make(chan struct{}), known: newKnown(), replay: s.replay()}
+	c.skipEvents()
 	if s.broken != nil {
 		c.lost, c.lostAt, c.noticed, c.never = s.broken, s.now(), true, true
 	}
@@ -110,6 +121,12 @@ func (s *Source) now() time.Time {
 	if s.Start.IsZero() {
 		return time.Now().Add(s.passed)
 	}
+	if s.Speed > 0 {
+		if s.began.IsZero() {
+			s.began = time.Now()
+		}
+		return s.Start.Add(s.passed + time.Duration(float64(time.Since(s.began))*s.Speed))
+	}
 	return s.Start.Add(s.passed)
 }
 
@@ -124,6 +141,9 @@ func (s *Source) Advance(d time.Duration) {
 func (s *Source) sleep(ctx context.Context, d time.Duration) error {
 	if s.Start.IsZero() {
 		return source.Sleep(ctx, d)
+	}
+	if s.Speed > 0 {
+		return source.Sleep(ctx, s.scaled(d))
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -232,6 +252,30 @@ func (s *Source) notify(changed pdu.Change) {
 			c.changed |= changed
 		}
 	}
+}
+
+// SetLabels replaces the labels, a JSON object, of a domain (class pdu.LabelDomain, and ident the pdu.Domain) or of a cluster
+// (pdu.LabelCluster, and the PMID of any of its metrics). It panics at other classes: Source, Metric and InDom have their labels.
+func (s *Source) SetLabels(class pdu.LabelClass, ident uint32, labels string) {
+	if class != pdu.LabelDomain && class != pdu.LabelCluster {
+		panic("pmapitest: SetLabels of class " + class.String())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.labels == nil {
+		s.labels = map[pdu.LabelReq]string{}
+	}
+	s.labels[labelKey(class, ident)] = labels
+	s.notify(pdu.ChangeLabels)
+}
+
+// labelKey stands for a domain, or for all metrics of a cluster.
+func labelKey(class pdu.LabelClass, ident uint32) pdu.LabelReq {
+	if class == pdu.LabelCluster {
+		id := pdu.PMID(ident)
+		ident = uint32(pdu.MakePMID(id.Domain(), id.Cluster(), 0))
+	}
+	return pdu.LabelReq{Ident: ident, Class: class}
 }
 
 // byName is the metric of a name, or nil.

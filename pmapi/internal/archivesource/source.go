@@ -192,6 +192,14 @@ func (s *Source) SetMode(mode Mode, position time.Time, step time.Duration) erro
 	return nil
 }
 
+// PlayAt sets the position for values between records, as SetMode with ModeInterp and without a step, but begins no new epoch: rates go
+// on.
+func (s *Source) PlayAt(position time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mode, s.position, s.step = ModeInterp, position, 0
+}
+
 // Every prepares for fetches at an interval of archive time: in ModeInterp, from the position on,
 // and backward if the mode was so. An interval of 0 or less leaves the mode as it is.
 func (s *Source) Every(interval time.Duration) {
