@@ -304,48 +304,31 @@ func (s LabelSet) Lookup(name string) (text string, ok bool) {
 }
 
 // MergeLabels merges sets, which stand in increasing precedence: of labels with
-// the same full name the last counts, and a label replaces one in an
-// earlier set that would enclose it ("a.b" that of "a"). The text of the result
+// the same full name the last counts. The text of the result
 // has the full names, sorted, and the labels keep their flags. If keep is not
 // nil, only labels for which it is true take part. Inst is the last set's.
 //
 // Errors wrap E2BIG for a result that exceeds a limit, and EINVAL for a label of
 // a peer's that is no JSON. The counterpart of
-// pmMergeLabelSets(3), which loses some names that are nested more than once
-// and labels whose name is a prefix of another's.
+// pmMergeLabelSets(3), which mixes names up that are nested, or whose name is a prefix of
+// another's: of {"a":1} and {"a":{"b":2}} it loses "a", but not "abc" of {"abc":1} and {"abc":{"b":2}}.
 func MergeLabels(keep func(NamedLabel) bool, sets ...LabelSet) (LabelSet, error) {
-	type ranked struct {
-		NamedLabel
-		rank int
-	}
-	var all []ranked
+	var all []NamedLabel
 	merged := LabelSet{Inst: NoInst}
-	for i, s := range sets {
+	for _, s := range sets {
 		merged.Inst = s.Inst
 		for l := range s.All() {
 			if keep == nil || keep(l) {
-				all = append(all, ranked{l, i})
+				all = append(all, l)
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b ranked) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.rank, b.rank))
-	})
+	slices.SortStableFunc(all, func(a, b NamedLabel) int { return cmp.Compare(a.Name, b.Name) })
 	for i, l := range all {
 		if i+1 < len(all) && all[i+1].Name == l.Name {
 			continue
 		}
-		enclosed := false
-		for _, m := range all[i+1:] {
-			if !strings.HasPrefix(m.Name, l.Name) {
-				break
-			}
-			enclosed = enclosed || m.rank > l.rank && m.Name[len(l.Name)] == '.'
-		}
-		if enclosed {
-			continue
-		}
-		if err := merged.add(l.NamedLabel); err != nil {
+		if err := merged.add(l); err != nil {
 			return LabelSet{}, err
 		}
 	}

@@ -129,19 +129,19 @@ func describe(t *testing.T, c *pmapi.Context, name string) string {
 		fmt.Fprintf(&b, "Help:\n%s\n", text)
 	}
 	if d.InDom != pdu.NoInDom {
-		describeInstances(t, c, &b, d.InDom, sets)
+		labels, err := c.MetricLabels(ctx, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		describeInstances(t, c, &b, d.InDom, labels)
 	}
 	return b.String()
 }
 
 // describeInstances adds the labels of instances.
-func describeInstances(t *testing.T, c *pmapi.Context, b *strings.Builder, d pdu.InDom, above []pdu.LabelSet) {
+func describeInstances(t *testing.T, c *pmapi.Context, b *strings.Builder, d pdu.InDom, labels *pmapi.MetricLabels) {
 	t.Helper()
 	insts, err := c.Instances(t.Context(), d)
-	if err != nil {
-		t.Error(err)
-	}
-	sets, err := c.InstanceLabels(t.Context(), d)
 	if err != nil {
 		t.Error(err)
 	}
@@ -153,13 +153,7 @@ func describeInstances(t *testing.T, c *pmapi.Context, b *strings.Builder, d pdu
 		}
 	}
 	for _, i := range insts {
-		labels := slices.Clone(above)
-		for _, s := range sets {
-			if s.Inst == i.ID {
-				labels = append(labels, s)
-			}
-		}
-		fmt.Fprintf(b, "    inst [%d or %q] labels %s\n", i.ID, i.Name, merged(t, labels...))
+		fmt.Fprintf(b, "    inst [%d or %q] labels %s\n", i.ID, i.Name, labels.Instance(i.ID))
 	}
 }
 
