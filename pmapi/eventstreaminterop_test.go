@@ -3,10 +3,15 @@ package pmapi_test
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
@@ -99,4 +104,51 @@ func ourEvents(t *testing.T, metric string, most int) map[string][]string {
 		}
 	}
 	return values
+}
+
+// TestInteropArchivedEvents compares the records of an archive with those that pmevent prints.
+func TestInteropArchivedEvents(t *testing.T) {
+	archive := filepath.Join(pcptest.Conf("PCP_VAR_DIR"), "testsuite", "archives", "eventrec")
+	pcptest.Need(t, "pmevent", archive+".index")
+	out, errs, status := pcptest.Run(t, nil, "", "pmevent", "-a", archive, "sample.event.records")
+	if status != 0 {
+		t.Fatal(errs)
+	}
+	var want []string
+	for line := range strings.Lines(out) {
+		if strings.HasPrefix(line, "    ") {
+			want = append(want, strings.TrimSpace(line))
+		}
+	}
+	c, err := pmapi.Open(t.Context(), archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var got []string
+	for e, err := range c.Events(t.Context(), "sample.event.records", time.Second) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Missed > 0 {
+			got = append(got, fmt.Sprintf("==> %d missed event records", e.Missed))
+		}
+		for name, a := range e.Params() {
+			switch a.Type {
+			case pdu.TypeString:
+				got = append(got, fmt.Sprintf("%s %q", name, a.Bytes()))
+			case pdu.TypeAggregate:
+				got = append(got, fmt.Sprintf("%s [%x]", name, a.Bytes()))
+			default:
+				v, err := pdu.As[float64](a)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, fmt.Sprintf("%s %.0f", name, v))
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(got) < 20 {
+		t.Errorf("(-C +Go)\n%s", diff)
+	}
 }

@@ -108,6 +108,29 @@ var loads = []load{
 			return sum, s.Err()
 		}
 	}},
+	{"where=1000", func(g *pmapi.Group) func() (float64, error) {
+		s := pmapi.AddSet[float64](g, "busy.counts", pmapi.Where(func(l pdu.LabelSet) bool { return l.Inst%2 == 0 }))
+		return func() (sum float64, err error) {
+			for _, v := range s.All() {
+				sum += v
+			}
+			if s.Len() != 500 {
+				return 0, fmt.Errorf("%d instances", s.Len())
+			}
+			return sum, s.Err()
+		}
+	}},
+	{"tree=102", func(g *pmapi.Group) func() (float64, error) {
+		tree := pmapi.AddTree[float64](g, "busy", pmapi.Scale("instant"))
+		return func() (sum float64, err error) {
+			for _, s := range tree.All() {
+				for _, v := range s.All() {
+					sum += v
+				}
+			}
+			return sum, tree.Err()
+		}
+	}},
 }
 
 func fetched(t testing.TB, c *pmapi.Context, l load) func() {
