@@ -24,6 +24,10 @@
 // wrong with one of them, a name that is misspelt, say, does not keep the others from their
 // values: it is the error of its item, and in Group.Err.
 //
+// Add adds one value, AddSet those of all instances, or of those that Where selects by their labels, AddTree all metrics below a
+// name, AddEvents a field of event records, and AddFields what the tags of a struct name. Context.Events yields event records as
+// they come.
+//
 // # Contexts
 //
 // A Context is access to one source of metrics. Each of its methods is one request, or a
@@ -121,7 +125,7 @@
 //	pmLookupInDom, pmNameInDom               Context.InstID, Context.InstName
 //	pmGetInDomArchive, pmLookupInDomArchive, pmNameInDomArchive   Context.InstancesEver, InstIDEver, InstNameEver
 //	pmLookupLabels, pmGetContextLabels, pmGetDomainLabels, pmGetInDomLabels, pmGetClusterLabels,
-//	pmGetItemLabels, pmGetInstancesLabels    Context.Labels and its companions
+//	pmGetItemLabels, pmGetInstancesLabels    Context.Labels and its companions, Context.MetricLabels
 //	pmMergeLabels, pmMergeLabelSets          pdu.MergeLabels
 //	pmPrintLabelSets                         none: it is the layout of a few tools
 //
@@ -135,7 +139,7 @@
 //	pmNumberStr                              pdu.FormatNumber
 //	pmConvScale                              pdu.Atom.ConvertUnits
 //	pmUnitsStr, pmParseUnitsStr              pdu.Units.String, pdu.ParseUnits
-//	pmUnpackEventRecords, pmUnpackHighResEventRecords   pdu.Atom.Events, pdu.EventRecord.Values
+//	pmUnpackEventRecords, pmUnpackHighResEventRecords   Context.Events, pdu.Atom.Events, pdu.EventRecord.Values
 //	pmEventFlagsStr                          String of pdu.EventFlags
 //	event.flags, event.missed                pdu.EventFlagsPMID, pdu.EventMissedPMID: every context has them
 //

@@ -1,0 +1,156 @@
+package pmapi_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/pmapitest"
+)
+
+// madeShop is a made-up source: disks with labels, and records of orders.
+func madeShop() *pmapitest.Source {
+	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	src := &pmapitest.Source{Start: noon, End: noon.Add(2 * time.Second), Labels: `{"hostname":"shop1"}`}
+	disks := src.InDom("sda", "nvme0n1", "nvme1n1")
+	disks.SetLabels(`{"indom_name":"per disk"}`, func(i pdu.Instance) string {
+		if i.ID == 0 {
+			return `{"device_type":"disk"}`
+		}
+		return fmt.Sprintf(`{"device_type":"nvme","slot":%d}`, i.ID)
+	})
+	for k, name := range []string{"disk.dev.read_bytes", "disk.dev.write_bytes"} {
+		pmapitest.Add(src, pmapitest.Metric[uint64]{
+			Name: name, Text: "bytes of a disk", Sem: pdu.SemCounter, Units: pdu.SpaceKByte, InDom: disks,
+			Value: func(now time.Time, i pdu.Instance) (uint64, error) {
+				return uint64(now.Sub(noon).Seconds()) * 1024 * uint64(1+int(i.ID)+k), nil
+			},
+		})
+	}
+	pmapitest.Add(src, pmapitest.Metric[float64]{Name: "kernel.all.load", InDom: src.InDom("1 minute", "5 minute")}).Set(0.5, 0.25)
+	item := pmapitest.Add(src, pmapitest.Metric[string]{Name: "order.item"})
+	orders := pmapitest.AddEvents(src, pmapitest.Metric[pdu.Atom]{Name: "order.records"})
+	src.OnRequest = func(_ context.Context, r pmapitest.Request) error {
+		if r.Method == pmapitest.MethodFetch && src.Now().Equal(noon.Add(time.Second)) {
+			orders.Record(pdu.EventPoint, item.Param("tea"))
+			orders.Missed(2)
+		}
+		return nil
+	}
+	return src
+}
+
+// The NVMe disks alone, chosen by a label.
+func ExampleWhere() {
+	ctx := context.Background()
+	g := madeShop().Context().Group()
+	read := pmapi.AddSet[float64](g, "disk.dev.read_bytes", pmapi.Scale("Mbyte/second"), pmapi.Where(pmapi.LabelIs("device_type", "nvme")))
+	for now, err := range g.Every(ctx, time.Second) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		for disk, v := range read.All() {
+			fmt.Println(now.Format(time.TimeOnly), disk.Name, v, read.Units())
+		}
+	}
+	// Output:
+	// 12:00:01 nvme0n1 2 Mbyte/second
+	// 12:00:01 nvme1n1 3 Mbyte/second
+	// 12:00:02 nvme0n1 2 Mbyte/second
+	// 12:00:02 nvme1n1 3 Mbyte/second
+}
+
+// All metrics below a name, with their units.
+func ExampleAddTree() {
+	ctx := context.Background()
+	src := madeShop()
+	g := src.Context().Group()
+	disk := pmapi.AddTree[float64](g, "disk")
+	for range 2 {
+		if _, err := g.Fetch(ctx); err != nil {
+			log.Fatal(err)
+		}
+		src.Advance(time.Second)
+	}
+	for metric, set := range disk.All() {
+		sum := 0.0
+		for _, v := range set.All() {
+			sum += v
+		}
+		fmt.Println(metric, sum, set.Units())
+	}
+	// Output:
+	// disk.dev.read_bytes 6144 Kbyte / sec
+	// disk.dev.write_bytes 9216 Kbyte / sec
+}
+
+// A group whose metrics stand in the tags of a struct.
+func ExampleAddFields() {
+	ctx := context.Background()
+	var host struct {
+		Load pmapi.Item[float64] `pcp:"kernel.all.load[1 minute]"`
+		Read pmapi.Set[float64]  `pcp:"disk.dev.read_bytes" scale:"Mbyte/second"`
+	}
+	src := madeShop()
+	g := src.Context().Group()
+	if err := pmapi.AddFields(g, &host); err != nil {
+		log.Fatal(err)
+	}
+	for range 2 {
+		if _, err := g.Fetch(ctx); err != nil {
+			log.Fatal(err)
+		}
+		src.Advance(time.Second)
+	}
+	load, err := host.Load.Value()
+	fmt.Println(load, err)
+	read, err := host.Read.Get("sda")
+	fmt.Println(read, err)
+	// Output:
+	// 0.5 <nil>
+	// 1 <nil>
+}
+
+// The labels of an item: those of the host, of the instance domain and of the instance.
+func ExampleItem_Labels() {
+	ctx := context.Background()
+	g := madeShop().Context().Group()
+	read := pmapi.Add[float64](g, "disk.dev.read_bytes", pmapi.Instance("nvme1n1"))
+	if _, err := g.Fetch(ctx); err != nil {
+		log.Fatal(err)
+	}
+	labels, err := read.Labels(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for l := range labels.All() {
+		fmt.Println(l.Name, l.Text(), "is a", l.Kind(), "of class", l.Flags.Class())
+	}
+	// Output:
+	// device_type nvme is a string of class instances
+	// hostname shop1 is a string of class context
+	// indom_name per disk is a string of class indom
+	// slot 2 is a number of class instances
+}
+
+// The records of a metric of events, as they come.
+func ExampleContext_Events() {
+	ctx := context.Background()
+	for e, err := range madeShop().Context().Events(ctx, "order.records", time.Second) {
+		switch {
+		case err != nil:
+			log.Print(err) // and go on
+		case e.Flags == pdu.EventMissed:
+			fmt.Println(e.Missed, "orders were missed")
+		default:
+			item, err := pmapi.EventValue[string](e, "order.item")
+			fmt.Println(e.Time.Format(time.TimeOnly), item, err)
+		}
+	}
+	// Output:
+	// 12:00:01 tea <nil>
+	// 2 orders were missed
+}
