@@ -306,7 +306,7 @@ func (s LabelSet) Lookup(name string) (text string, ok bool) {
 // MergeLabels merges sets, which stand in increasing precedence: of labels with
 // the same full name the last counts. The text of the result
 // has the full names, sorted, and the labels keep their flags. If keep is not
-// nil, only labels for which it is true take part. Inst is the last set's.
+// nil, the result has only labels for which it is true; others have hidden those of earlier sets all the same. Inst is the last set's.
 //
 // Errors wrap E2BIG for a result that exceeds a limit, and EINVAL for a label of
 // a peer's that is no JSON. The counterpart of
@@ -318,14 +318,12 @@ func MergeLabels(keep func(NamedLabel) bool, sets ...LabelSet) (LabelSet, error)
 	for _, s := range sets {
 		merged.Inst = s.Inst
 		for l := range s.All() {
-			if keep == nil || keep(l) {
-				all = append(all, l)
-			}
+			all = append(all, l)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b NamedLabel) int { return cmp.Compare(a.Name, b.Name) })
 	for i, l := range all {
-		if i+1 < len(all) && all[i+1].Name == l.Name {
+		if i+1 < len(all) && all[i+1].Name == l.Name || keep != nil && !keep(l) {
 			continue
 		}
 		if err := merged.add(l); err != nil {

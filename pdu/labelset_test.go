@@ -188,6 +188,10 @@ func TestMergeLabelsKeep(t *testing.T) {
 	if c := want[0].Flags.Class(); c != LabelContext {
 		t.Errorf("class %v", c)
 	}
+	low := parseLabels(t, LabelDomain, `{"userid":7,"a":1}`)
+	if m, err = MergeLabels(func(l NamedLabel) bool { return l.Flags&LabelOptional == 0 }, low, user); err != nil || m.String() != `{"a":1}` {
+		t.Errorf("a label that one hides which is left out: %v, %v", m, err)
+	}
 }
 
 func TestMergeLabelsErrors(t *testing.T) {

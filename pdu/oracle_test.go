@@ -583,6 +583,59 @@ func TestInteropMergeLabels(t *testing.T) {
 	}
 }
 
+// TestInteropMergeLabelSets merges sets of all classes, with optional labels and without.
+func TestInteropMergeLabelSets(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	classes := []LabelClass{LabelContext, LabelDomain, LabelInDom, LabelCluster, LabelItem, LabelInstances}
+	type merger struct {
+		sets []LabelSet
+		cull bool
+	}
+	var mergers []merger
+	var q []string
+	for range 5000 {
+		m := merger{cull: r.IntN(2) == 0}
+		words := "0"
+		if m.cull {
+			words = "1"
+		}
+		for range 1 + r.IntN(6) {
+			text := randomLabels(r, false)
+			class, optional := classes[r.IntN(len(classes))], r.IntN(3) == 0
+			set, err := ParseLabels(class, text, optional)
+			if err != nil {
+				t.Fatal(err)
+			}
+			flags := int(class)
+			if optional {
+				flags |= int(LabelOptional)
+			}
+			m.sets = append(m.sets, set)
+			words += fmt.Sprintf(" %d %s", flags, hexText(text))
+		}
+		mergers, q = append(mergers, m), append(q, words)
+	}
+	for i, want := range pcptest.Oracle(t, "mergelabelsets", q) {
+		var keep func(NamedLabel) bool
+		if mergers[i].cull {
+			keep = func(l NamedLabel) bool { return l.Flags&LabelOptional == 0 }
+		}
+		m, err := MergeLabels(keep, mergers[i].sets...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, text, _ := strings.Cut(want, " ")
+		got := m.String()
+		if len(m.Labels) == 0 {
+			got = ""
+		}
+		theirs := strings.TrimPrefix(unhexText(t, text), "}") // C closes an object that it has not opened if nothing is left
+		if theirs != got {
+			t.Fatalf("%v: %s, C has %s %q", mergers[i].sets, got, status, unhexText(t, text))
+		}
+	}
+}
+
 // losesLabels reports whether one name starts another that is nested: C compares
 // such names only up to the end of the shorter, and takes them for the same.
 func losesLabels(t *testing.T, text string) bool {

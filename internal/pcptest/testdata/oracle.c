@@ -103,6 +103,33 @@ static void mergelabels(char *l)
 	putchar('\n');
 }
 
+static int notoptional(const pmLabel *label, const char *json, void *arg)
+{
+	return (label->flags & PM_LABEL_OPTIONAL) == 0;
+}
+
+/* mergelabelsets: whether optional labels are left out, then flags and JSON of each set → status JSON */
+static void mergelabelsets(char *l)
+{
+	static char buf[1 << 17];
+	pmLabelSet *sets[16] = { NULL };
+	char *p, *json;
+	int cull, flags, n = 0, sts = 0;
+
+	cull = atoi(strtok(l, " "));
+	while ((p = strtok(NULL, " ")) != NULL && n < 16) {
+		flags = atoi(p);
+		json = strtok(NULL, " ");
+		if ((sts = __pmAddLabels(&sets[n++], unhex(json, NULL), flags)) < 0)
+			break;
+	}
+	if (sts >= 0)
+		sts = pmMergeLabelSets(sets, n, buf, sizeof buf, cull ? notoptional : NULL, NULL);
+	printf("%d ", sts);
+	hex(buf, sts > 0 ? sts : 0);
+	putchar('\n');
+}
+
 /* block makes a value block of machine bytes. */
 static pmValueBlock *block(int vtype, const char *b, int n)
 {
@@ -468,6 +495,8 @@ int main(int argc, char **argv)
 			addlabels(line);
 		else if (!strcmp(what, "mergelabels"))
 			mergelabels(line);
+		else if (!strcmp(what, "mergelabelsets"))
+			mergelabelsets(line);
 		else
 			return 2;
 		fflush(stdout);
