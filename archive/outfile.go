@@ -1,0 +1,106 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"os"
+)
+
+// maxFileLen is how long a file may be, of which a version has offsets in the index.
+func maxFileLen(version int) int64 {
+	if version == 2 {
+		return math.MaxInt32
+	}
+	return math.MaxInt64
+}
+
+// An outFile is a file that grows by whole records. The zero outFile is one that there is
+// not yet.
+type outFile struct {
+	path   string
+	f      *os.File
+	size   int64
+	broken error // why the end of the file is not known any longer
+}
+
+// createFile makes a file that has bytes from the moment at which others can see it. If there is such a file already, the
+// error is fs.ErrExist.
+func createFile(path string, b []byte) (*outFile, error) {
+	if _, err := os.Lstat(path); err == nil {
+		return nil, inFile(path, fs.ErrExist)
+	}
+	f, err := createTemp(path)
+	if err != nil {
+		return nil, inFile(path, withoutPath(err))
+	}
+	if _, err = f.Write(b); err == nil {
+		err = publish(f.Name(), path)
+	}
+	if err != nil {
+		f.Close()
+		os.Remove(f.Name())
+		return nil, inFile(path, withoutPath(err))
+	}
+	return &outFile{path: path, f: f, size: int64(len(b))}, nil
+}
+
+// createTemp makes a file beside path, with a name that is none of an archive, and the
+// permissions of other new files.
+func createTemp(path string) (*os.File, error) {
+	for try := 0; ; try++ {
+		name := fmt.Sprintf("%s.%08x.tmp", path, rand.Uint32())
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if err == nil || !errors.Is(err, fs.ErrExist) || try == 100 {
+			return f, err
+		}
+	}
+}
+
+// publish gives a file its name, which must not be taken.
+func publish(temp, path string) error {
+	err := os.Link(temp, path)
+	switch {
+	case err == nil:
+		os.Remove(temp) // at worst a file too many, which is none of an archive
+		return nil
+	case errors.Is(err, fs.ErrExist):
+		return fs.ErrExist
+	}
+	return os.Rename(temp, path) // where there are no hard links
+}
+
+// append adds bytes, all or none.
+func (o *outFile) append(b []byte) error {
+	if o.broken != nil {
+		return inFile(o.path, o.broken)
+	}
+	_, err := o.f.WriteAt(b, o.size)
+	if err == nil {
+		o.size += int64(len(b))
+		return nil
+	}
+	err = withoutPath(err)
+	if cut := o.f.Truncate(o.size); cut != nil {
+		o.broken = fmt.Errorf("a record that could not be written could not be removed: %w", withoutPath(cut))
+	}
+	return inRecord(o.path, o.size, -1, err)
+}
+
+func (o *outFile) close() error {
+	if o == nil || o.f == nil {
+		return nil
+	}
+	err := o.f.Close()
+	o.f = nil
+	return inFile(o.path, withoutPath(err))
+}
+
+func (o *outFile) sync() error {
+	if o == nil {
+		return nil
+	}
+	return inFile(o.path, withoutPath(o.f.Sync()))
+}

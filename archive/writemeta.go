@@ -1,0 +1,154 @@
+package archive
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// WriteMetric writes the descriptor and names of a metric. One that is known is written again if it has
+// other names; another descriptor is pdu.ErrLogChangeType and so on.
+func (w *Writer) WriteMetric(m Metric) error {
+	known := w.metrics[m.PMID]
+	if known != nil {
+		if err := sameDesc(known.Desc, m.Desc); err != nil {
+			return w.wrap(err)
+		}
+		if !slices.ContainsFunc(m.Names, func(name string) bool { return !slices.Contains(known.Names, name) }) {
+			return nil
+		}
+	}
+	b, err := appendMetric(w.pending, &m)
+	if err != nil {
+		return w.wrap(err)
+	}
+	w.pending, w.described = b, true
+	w.know(m)
+	return nil
+}
+
+// know remembers a metric that is in the metadata.
+func (w *Writer) know(m Metric) {
+	known := w.metrics[m.PMID]
+	if known == nil {
+		m.Names = slices.Clone(m.Names)
+		w.metrics[m.PMID] = &m
+		return
+	}
+	for _, name := range m.Names {
+		if !slices.Contains(known.Names, name) {
+			known.Names = append(known.Names, name)
+		}
+	}
+}
+
+// WriteInDom writes a record of an instance domain as it is. See also UpdateInDom. A delta in version 2 is pdu.ErrLogRec.
+func (w *Writer) WriteInDom(d InDomRecord) error {
+	b, err := appendInDom(w.pending, w.label.Version, &d)
+	if err != nil {
+		return w.wrap(err)
+	}
+	w.pending, w.described = b, true
+	w.remember(&d)
+	return nil
+}
+
+// remember makes the last instances of a domain those after a record.
+func (w *Writer) remember(d *InDomRecord) {
+	switch {
+	case d.Delta:
+		w.indoms[d.InDom] = afterDelta(w.indoms[d.InDom], d)
+	case len(d.Instances) > 0: // a record of none says nothing
+		all := slices.Clone(d.Instances)
+		sortInstances(all)
+		w.indoms[d.InDom] = all
+	}
+}
+
+// afterDelta is the instances that a delta makes of others.
+func afterDelta(before []pdu.Instance, d *InDomRecord) []pdu.Instance {
+	at := make(map[pdu.InstID]string, len(before)+len(d.Instances))
+	for _, i := range d.Instances {
+		at[i.ID] = i.Name
+	}
+	for _, i := range before {
+		at[i.ID] = i.Name
+	}
+	for _, id := range d.Deleted {
+		delete(at, id)
+	}
+	after := make([]pdu.Instance, 0, len(at))
+	for id, name := range at {
+		after = append(after, pdu.Instance{ID: id, Name: name})
+	}
+	sortInstances(after)
+	return after
+}
+
+// UpdateInDom records all instances of a domain, if they are not those that the last record left: in version 3 by a
+// delta, unless an instance has another name or more instances have changed than there are. It reports
+// whether there is a new record. No instances are not recorded, for readers take that for no change.
+func (w *Writer) UpdateInDom(t time.Time, id pdu.InDom, instances []pdu.Instance) (changed bool, err error) {
+	last, known := w.indoms[id]
+	if len(instances) == 0 || known && slices.Equal(last, instances) {
+		return false, nil
+	}
+	d := InDomRecord{Time: t, InDom: id, Instances: instances}
+	if !ascending(instances) {
+		d.Instances = slices.Clone(instances)
+		sortInstances(d.Instances)
+		if known && slices.Equal(last, d.Instances) {
+			return false, nil
+		}
+	}
+	if known && w.label.Version > 2 {
+		if delta, ok := deltaBetween(last, d.Instances); ok {
+			d.Delta, d.Instances, d.Deleted = true, delta.Instances, delta.Deleted
+		}
+	}
+	return true, w.WriteInDom(d)
+}
+
+func ascending(s []pdu.Instance) bool {
+	return slices.IsSortedFunc(s, func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// deltaBetween is what came and went between two states, both ascending, if a delta can tell and is short.
+func deltaBetween(before, after []pdu.Instance) (d InDomRecord, ok bool) {
+	all := len(after)
+	for len(before) > 0 || len(after) > 0 {
+		switch {
+		case len(before) == 0 || len(after) > 0 && after[0].ID < before[0].ID:
+			d.Instances, after = append(d.Instances, after[0]), after[1:]
+		case len(after) == 0 || before[0].ID < after[0].ID:
+			d.Deleted, before = append(d.Deleted, before[0].ID), before[1:]
+		case before[0].Name != after[0].Name:
+			return d, false
+		default:
+			before, after = before[1:], after[1:]
+		}
+	}
+	return d, len(d.Instances)+len(d.Deleted) <= all
+}
+
+// WriteLabels writes label sets, which replace those of the same class and identifier.
+func (w *Writer) WriteLabels(l LabelRecord) error {
+	b, err := appendLabels(w.pending, w.label.Version, &l)
+	if err != nil {
+		return w.wrap(err)
+	}
+	w.pending = b
+	return nil
+}
+
+// WriteText writes a help text. One of the same kind and identifier replaces it.
+func (w *Writer) WriteText(t TextRecord) error {
+	b, err := appendText(w.pending, &t)
+	if err != nil {
+		return w.wrap(err)
+	}
+	w.pending = b
+	return nil
+}

@@ -1,0 +1,449 @@
+package archive
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// IndexEvery is after how many bytes of a volume the index gets an entry, unless
+// WriterOptions say otherwise. It is that of PCP's writers.
+const IndexEvery = 100_000
+
+// WriterOptions say what a new archive is like, and when it goes on with another volume. The
+// zero value makes an archive of version 3, of this host and process, with one volume.
+type WriterOptions struct {
+	// Label is what the labels of the files have. A Version of 0 means 3, a PID of 0 this
+	// process, a zero Start the time of the first data record, Host "" the name of this host,
+	// TimeZone "" that of this process. Volume is the number of the first volume.
+	// Append ignores it: an archive keeps its label.
+	Label Label
+
+	// A volume has at most so many bytes, data records, or so long a time from its first data
+	// record to its last one; 0 means no limit. A record that is longer by itself has
+	// a volume of its own. A volume never exceeds the 2^31-1 bytes that version 2 can index.
+	VolumeSize    int64
+	VolumeRecords int
+	VolumeTime    time.Duration
+
+	// IndexEvery is after how many bytes of a volume the index gets another entry, beside those
+	// for the first record of a volume, for each that comes with new metrics or instances,
+	// and for the end. 0 means the constant of this name; less than 0 that there are
+	// none but those of Writer.WriteIndex.
+	IndexEvery int64
+}
+
+// A Writer writes an archive: the counterpart of the part of pmlogger(1) that knows files,
+// and the ground for programs that import, extract and rewrite.
+//
+//	w, err := archive.WriterOptions{Label: archive.Label{Host: "web1", TimeZone: "UTC"}}.Create("web1/20261123")
+//	…
+//	err = w.WriteMetric(archive.Metric{Desc: desc, Names: []string{"disk.dev.read"}})
+//	_, err = w.UpdateInDom(t, desc.InDom, instances) // a record if they are not those of the last one
+//	values.Time = t
+//	err = w.WriteSets(&values) // a pdu.ResultWriter
+//	…
+//	err = w.Close()
+//
+// Metadata belongs to the data record that comes after it: it is held back until that is written. Then
+// the metadata goes first, the data record second, an entry of the index last, each with one write to its file, without
+// a buffer. So at any time, also if the process is killed, what is in the files is an archive
+// from its start to some record. A file is there from its first record on: before the first
+// data record there is no archive, nor is there one if there never is any. The one thing that can be incomplete is the
+// last record of a file. Readers stop before one in a volume or the index; if it is in the metadata, which takes
+// a kill in the midst of the copying of a write, they need Options.Growing, and the C library fails to open the archive,
+// until WriterOptions.Append has cut it off.
+//
+// A call that fails, as on a full disk, has changed nothing and may be repeated; what was
+// written in part is cut off. Errors are *[Error]. What the index
+// could not get it gets with a later record; only Flush and Close fail of that.
+//
+// Times must not go back: an earlier data record is pdu.ErrLogRec. One goroutine at a time.
+type Writer struct {
+	base  string
+	opts  WriterOptions
+	label Label // Volume is that of data
+
+	meta, data, index *outFile // nil until there are
+
+	last    time.Time // of the last data record; zero if there is none
+	records int       // data records in the volume
+	first   time.Time // the first one
+	begin   bool      // the next one begins a volume
+
+	pending   []byte // metadata that was not written yet
+	described bool   // metrics or instances are in pending
+	metaMark  int64  // where the metadata of the next data record begins
+	indexAt   int64  // where in the volume the next entry of the index is due
+	entries   []byte // of the index, that were not written yet
+	ended     bool   // the index has its last entry
+	closed    bool
+	closing   error // of volumes that were closed
+
+	metrics map[pdu.PMID]*Metric
+	indoms  map[pdu.InDom][]pdu.Instance // the last ones, ascending
+	buf     []byte
+	copied  pdu.ResultWriter
+}
+
+// Create begins an archive. If there is a file of one of that name, the error is fs.ErrExist. Nothing is
+// created before the first data record.
+func (o WriterOptions) Create(base string) (*Writer, error) {
+	w := &Writer{base: base, opts: o, metrics: map[pdu.PMID]*Metric{}, indoms: map[pdu.InDom][]pdu.Instance{}}
+	var err error
+	if w.label, err = o.Label.withDefaults(); err != nil {
+		return nil, inFile(base, err)
+	}
+	w.metaMark = w.label.Len()
+	if w.opts.IndexEvery == 0 {
+		w.opts.IndexEvery = IndexEvery
+	}
+	for _, volume := range []int{VolumeMeta, VolumeIndex, w.label.Volume} {
+		path := w.path(volume)
+		if _, err := os.Lstat(path); err == nil {
+			return nil, inFile(path, fs.ErrExist)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return nil, inFile(path, withoutPath(err))
+		}
+	}
+	return w, nil
+}
+
+// withDefaults fills in what a label for a Writer leaves out, and checks it.
+func (l Label) withDefaults() (Label, error) {
+	if l.Version == 0 {
+		l.Version = 3
+	}
+	if l.PID == 0 {
+		l.PID = int32(os.Getpid())
+	}
+	if l.Host == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			return l, err
+		}
+		l.Host = host
+	}
+	if l.TimeZone == "" {
+		l.TimeZone = localTimeZone(time.Now())
+	}
+	if l.Volume < 0 {
+		return l, flawed(pdu.ErrLabel, "first volume %d", l.Volume)
+	}
+	check := l
+	if check.Start.IsZero() {
+		check.Start = time.Unix(0, 0)
+	}
+	_, err := check.Append(nil)
+	return l, err
+}
+
+// path is the path of a file of the archive.
+func (w *Writer) path(volume int) string {
+	switch volume {
+	case VolumeMeta:
+		return w.base + ".meta"
+	case VolumeIndex:
+		return w.base + ".index"
+	}
+	return fmt.Sprint(w.base, ".", volume)
+}
+
+// Label is the label of the present volume. Start is the zero time as long as it is not known.
+func (w *Writer) Label() Label { return w.label }
+
+// Base is the base name with its directory.
+func (w *Writer) Base() string { return w.base }
+
+// Last is the time of the last data record, the zero time if there is none.
+func (w *Writer) Last() time.Time { return w.last }
+
+// Metric is a metric as it was written, also before Append. The names must not be changed.
+func (w *Writer) Metric(id pdu.PMID) (Metric, bool) {
+	m, ok := w.metrics[id]
+	if !ok {
+		return Metric{}, false
+	}
+	return *m, true
+}
+
+// WriteSets writes a data record: what s has, at s.Time. Metrics without a descriptor are
+// pdu.ErrPMID; no metric at all is pdu.ErrNoData. s is not changed and may be used again.
+func (w *Writer) WriteSets(s *pdu.ResultWriter) error {
+	if s.Len() == 0 || s.Time.IsZero() || s.Changed != 0 {
+		return w.wrap(flawed(pdu.ErrNoData, "data record without a time or metrics"))
+	}
+	rec, err := w.encode(s)
+	if err == nil {
+		err = w.checkDescribed(rec)
+	}
+	if err != nil {
+		return w.wrap(err)
+	}
+	return w.put(rec, s.Time)
+}
+
+// encode makes a data record, in a buffer of w.
+func (w *Writer) encode(s *pdu.ResultWriter) ([]byte, error) {
+	var head [pdu.HeaderLen]byte
+	b, err := s.Append(append(w.buf[:0], head[:]...), dataFormat(w.label.Version))
+	if err != nil {
+		return nil, err
+	}
+	const at = pdu.HeaderLen - 4 // of the length, which indexes of blocks count from before
+	n := len(b) - at + 4
+	if n > MaxRecord {
+		return nil, flawed(pdu.ErrTooBig, "data record of %d bytes, limit %d", n, MaxRecord)
+	}
+	binary.BigEndian.PutUint32(b[at:], uint32(n))
+	w.buf = binary.BigEndian.AppendUint32(b, uint32(n))
+	return w.buf[at:], nil
+}
+
+// checkDescribed checks that all metrics of a data record have descriptors.
+func (w *Writer) checkDescribed(rec []byte) error {
+	at := 4 + timeLen(w.label.Version)
+	n, sets := binary.BigEndian.Uint32(rec[at:]), rec[at+4:]
+	for range n {
+		id, values := pdu.PMID(binary.BigEndian.Uint32(sets)), int32(binary.BigEndian.Uint32(sets[4:]))
+		if w.metrics[id] == nil {
+			return flawed(pdu.ErrPMID, "metric %v in a data record has no descriptor", id)
+		}
+		sets = sets[8:]
+		if values > 0 {
+			sets = sets[4+8*int(values):]
+		}
+	}
+	return nil
+}
+
+// WriteResult is WriteSets of a result that was fetched or read.
+func (w *Writer) WriteResult(r *pdu.Result) error {
+	s := &w.copied
+	s.Reset()
+	s.Time = r.Time
+	for _, set := range r.All() {
+		s.Copy(set)
+	}
+	return w.WriteSets(s)
+}
+
+// WriteMark writes a mark: values before and after it have nothing to do with each other. C
+// programs write one a millisecond after the last data record.
+func (w *Writer) WriteMark(t time.Time) error {
+	if t.IsZero() {
+		return w.wrap(flawed(pdu.ErrNoData, "mark without a time"))
+	}
+	rec, err := appendMark(w.buf[:0], w.label.Version, t)
+	if err != nil {
+		return w.wrap(err)
+	}
+	w.buf = rec
+	return w.put(rec, t)
+}
+
+// NewVolume makes the next data record the first one of another volume.
+func (w *Writer) NewVolume() { w.begin = w.data != nil }
+
+// put writes a data record after the one before it.
+func (w *Writer) put(rec []byte, t time.Time) error {
+	if t.Before(w.last) {
+		return w.wrap(flawed(pdu.ErrLogRec, "data record of %v after one of %v", t.UTC(), w.last.UTC()))
+	}
+	return w.putAny(rec, t)
+}
+
+// putAny writes a data record: metadata, the record, the index.
+func (w *Writer) putAny(rec []byte, t time.Time) error {
+	if w.closed {
+		return w.wrap(fs.ErrClosed)
+	}
+	start := w.label.Start
+	if start.IsZero() {
+		w.label.Start = t
+	}
+	if err := w.writeMeta(); err != nil {
+		w.forgetStart(start)
+		return err
+	}
+	begins := w.data == nil || w.begin || w.full(len(rec), t)
+	off := w.label.Len()
+	if begins {
+		if err := w.beginVolume(rec); err != nil {
+			w.forgetStart(start)
+			return err
+		}
+		w.records, w.first = 0, t
+	} else {
+		off = w.data.size
+		if err := w.data.append(rec); err != nil {
+			return err
+		}
+	}
+	w.records++
+	w.last, w.ended = t, false
+	if w.opts.IndexEvery > 0 && (begins || w.described || off >= w.indexAt) {
+		w.addEntry(IndexEntry{Time: t, Volume: w.label.Volume, Meta: w.metaMark, Data: off})
+		w.indexAt = off + w.opts.IndexEvery
+	}
+	w.described, w.metaMark = false, w.meta.size
+	_ = w.writeIndex() // the index gets it later
+	return nil
+}
+
+// forgetStart makes the start what it was before a first data record that failed, as long as no file has it.
+func (w *Writer) forgetStart(start time.Time) {
+	if w.meta == nil {
+		w.label.Start = start
+	}
+}
+
+// full reports whether a record of n bytes must go to another volume.
+func (w *Writer) full(n int, t time.Time) bool {
+	limit := maxFileLen(w.label.Version)
+	if w.opts.VolumeSize > 0 {
+		limit = min(limit, w.opts.VolumeSize)
+	}
+	o := &w.opts
+	return w.data.size > limit-int64(n) ||
+		o.VolumeRecords > 0 && w.records >= o.VolumeRecords ||
+		o.VolumeTime > 0 && w.records > 0 && t.Sub(w.first) > o.VolumeTime
+}
+
+// beginVolume makes a volume with its first record, and ends the one before it.
+func (w *Writer) beginVolume(rec []byte) error {
+	next := w.label
+	if w.data != nil {
+		next.Volume++
+	}
+	f, err := w.createFile(&next, rec)
+	if err != nil {
+		return err
+	}
+	w.closing = errors.Join(w.closing, w.data.close()) // the record is written all the same
+	w.data, w.label, w.begin = f, next, false
+	return nil
+}
+
+// createFile makes a file with a label and what comes after it.
+func (w *Writer) createFile(l *Label, b []byte) (*outFile, error) {
+	path := w.path(l.Volume)
+	head, err := l.Append(nil)
+	if err != nil {
+		return nil, inRecord(path, 0, 0, err)
+	}
+	return createFile(path, append(head, b...))
+}
+
+// writeMeta writes the metadata that is pending.
+func (w *Writer) writeMeta() error {
+	if w.meta == nil {
+		l := w.label
+		l.Volume = VolumeMeta
+		f, err := w.createFile(&l, w.pending)
+		if err != nil {
+			return err
+		}
+		w.meta, w.pending = f, w.pending[:0]
+		return nil
+	}
+	if len(w.pending) == 0 {
+		return nil
+	}
+	if limit := maxFileLen(w.label.Version); w.meta.size > limit-int64(len(w.pending)) {
+		return inRecord(w.meta.path, w.meta.size, -1, flawed(pdu.ErrTooBig, "metadata of more than %d bytes", limit))
+	}
+	if err := w.meta.append(w.pending); err != nil {
+		return err
+	}
+	w.pending = w.pending[:0]
+	return nil
+}
+
+// addEntry adds an entry to those that the index is to get.
+func (w *Writer) addEntry(e IndexEntry) {
+	if b, err := appendEntry(w.entries, w.label.Version, &e); err == nil {
+		w.entries = b // all else has been checked for the data record
+	}
+}
+
+// writeIndex writes the entries of the index that are pending.
+func (w *Writer) writeIndex() error {
+	if len(w.entries) == 0 {
+		return nil
+	}
+	if w.index == nil {
+		l := w.label
+		l.Volume = VolumeIndex
+		f, err := w.createFile(&l, w.entries)
+		if err != nil {
+			return err
+		}
+		w.index = f
+	} else if err := w.index.append(w.entries); err != nil {
+		return err
+	}
+	w.entries = w.entries[:0]
+	return nil
+}
+
+// WriteIndex writes an entry of the index, beside those that w makes.
+func (w *Writer) WriteIndex(e IndexEntry) error {
+	b, err := appendEntry(w.entries, w.label.Version, &e)
+	if err != nil {
+		return w.wrap(err)
+	}
+	w.entries = b
+	if w.data == nil { // the start is not known
+		return nil
+	}
+	return w.writeIndex()
+}
+
+// Flush writes metadata that is held back. It does not belong to the next data record then. Before the first data record
+// it does nothing.
+func (w *Writer) Flush() error {
+	if w.closed {
+		return w.wrap(fs.ErrClosed)
+	}
+	if w.data == nil {
+		return nil
+	}
+	if err := w.writeMeta(); err != nil {
+		return err
+	}
+	w.metaMark = w.meta.size
+	return w.writeIndex()
+}
+
+// Sync is Flush, and has the system write the files to the disk.
+func (w *Writer) Sync() error {
+	err := w.Flush()
+	for _, f := range []*outFile{w.meta, w.data, w.index} {
+		err = errors.Join(err, f.sync())
+	}
+	return err
+}
+
+// Close writes what is held back and the last entry of the index, which leads to the end, and closes the files.
+// Metadata without any data record is lost.
+func (w *Writer) Close() error {
+	if w.closed {
+		return nil
+	}
+	if w.data != nil && w.opts.IndexEvery > 0 && !w.ended {
+		w.addEntry(IndexEntry{Time: w.last, Volume: w.label.Volume, Meta: w.meta.size + int64(len(w.pending)), Data: w.data.size})
+		w.ended = true
+	}
+	err := w.Flush()
+	w.closed = true
+	return errors.Join(err, w.closing, w.data.close(), w.index.close(), w.meta.close())
+}
+
+// wrap says which archive an error is about.
+func (w *Writer) wrap(err error) error { return inFile(w.base, err) }
