@@ -1,4 +1,4 @@
-// Package archive reads the archives of Performance Co-Pilot (PCP), versions 2 and 3: what
+// Package archive reads and writes the archives of Performance Co-Pilot (PCP), versions 2 and 3: what
 // pmlogger(1) and programs like it record.
 //
 //	set, err := archive.Open(ctx, "/var/log/pcp/pmlogger/web1/20261123")
@@ -40,6 +40,12 @@
 // rewrite or check archives iterate over the records of files as they are: [Set.Records],
 // [File.Records].
 //
+// # Writing
+//
+// A [Writer] makes an archive, or goes on with one, record by record, so that what is in the
+// files is an archive at any time. Programs that have values of their own, such as lines of a log, use
+// archive/logimport, which is made of it.
+//
 // # Archives that are being written
 //
 // A Cursor at the end sees records that are appended later. [Set.Refresh] looks for new
@@ -64,4 +70,6 @@
 //	pmGetInDom, pmGetInDomArchive      Metadata.InDom: InDom.At, InDom.All
 //	pmLookupText, pmLookupLabels       Metadata.Text, Metadata.Labels
 //	pmaGetLog                          File.Records
+//	pmaPutLog                          Writer.WriteRecord
+//	pmaDeltaInDom                      Writer.UpdateInDom
 package archive

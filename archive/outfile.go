@@ -47,11 +47,14 @@ func createFile(path string, b []byte) (*outFile, error) {
 	return &outFile{path: path, f: f, size: int64(len(b))}, nil
 }
 
+// tempSuffix is at the end of the names of files that are not complete.
+const tempSuffix = ".tmp"
+
 // createTemp makes a file beside path, with a name that is none of an archive, and the
 // permissions of other new files.
 func createTemp(path string) (*os.File, error) {
 	for try := 0; ; try++ {
-		name := fmt.Sprintf("%s.%08x.tmp", path, rand.Uint32())
+		name := fmt.Sprintf("%s.%08x%s", path, rand.Uint32(), tempSuffix)
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 		if err == nil || !errors.Is(err, fs.ErrExist) || try == 100 {
 			return f, err

@@ -89,20 +89,18 @@ type Writer struct {
 	indoms  map[pdu.InDom][]pdu.Instance // the last ones, ascending
 	buf     []byte
 	copied  pdu.ResultWriter
+	other   pdu.Result // of another version
 }
 
 // Create begins an archive. If there is a file of one of that name, the error is fs.ErrExist. Nothing is
 // created before the first data record.
 func (o WriterOptions) Create(base string) (*Writer, error) {
-	w := &Writer{base: base, opts: o, metrics: map[pdu.PMID]*Metric{}, indoms: map[pdu.InDom][]pdu.Instance{}}
+	w := newWriter(base, o)
 	var err error
 	if w.label, err = o.Label.withDefaults(); err != nil {
 		return nil, inFile(base, err)
 	}
 	w.metaMark = w.label.Len()
-	if w.opts.IndexEvery == 0 {
-		w.opts.IndexEvery = IndexEvery
-	}
 	for _, volume := range []int{VolumeMeta, VolumeIndex, w.label.Volume} {
 		path := w.path(volume)
 		if _, err := os.Lstat(path); err == nil {
@@ -112,6 +110,14 @@ func (o WriterOptions) Create(base string) (*Writer, error) {
 		}
 	}
 	return w, nil
+}
+
+// newWriter is a Writer without files.
+func newWriter(base string, o WriterOptions) *Writer {
+	if o.IndexEvery == 0 {
+		o.IndexEvery = IndexEvery
+	}
+	return &Writer{base: base, opts: o, metrics: map[pdu.PMID]*Metric{}, indoms: map[pdu.InDom][]pdu.Instance{}}
 }
 
 // withDefaults fills in what a label for a Writer leaves out, and checks it.
@@ -224,13 +230,18 @@ func (w *Writer) checkDescribed(rec []byte) error {
 
 // WriteResult is WriteSets of a result that was fetched or read.
 func (w *Writer) WriteResult(r *pdu.Result) error {
+	return w.WriteSets(w.copySets(r))
+}
+
+// copySets are the sets of a result, in a buffer of w.
+func (w *Writer) copySets(r *pdu.Result) *pdu.ResultWriter {
 	s := &w.copied
 	s.Reset()
 	s.Time = r.Time
 	for _, set := range r.All() {
 		s.Copy(set)
 	}
-	return w.WriteSets(s)
+	return s
 }
 
 // WriteMark writes a mark: values before and after it have nothing to do with each other. C
@@ -399,7 +410,12 @@ func (w *Writer) WriteIndex(e IndexEntry) error {
 		return w.wrap(err)
 	}
 	w.entries = b
-	if w.data == nil { // the start is not known
+	return w.writeStarted()
+}
+
+// writeStarted is writeIndex, unless the label is not known yet.
+func (w *Writer) writeStarted() error {
+	if w.data == nil {
 		return nil
 	}
 	return w.writeIndex()

@@ -82,6 +82,17 @@ func instancesAt(n int) []pdu.Instance {
 // writeAll writes what an archive can have, with n data records.
 func writeAll(t testing.TB, w *archive.Writer, from, n int) {
 	t.Helper()
+	writeAllBy(t, w, from, n, func(write func() error) {
+		t.Helper()
+		if err := write(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// writeAllBy is writeAll where data records are written by a function.
+func writeAllBy(t testing.TB, w *archive.Writer, from, n int, put func(write func() error)) {
+	t.Helper()
 	ok := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -119,9 +130,9 @@ func writeAll(t testing.TB, w *archive.Writer, from, n int) {
 		if i%5 == 0 {
 			labels(now, pdu.LabelInstances, uint32(writtenInDom), []pdu.InstID{instancesAt(i)[0].ID, instancesAt(i)[1].ID}, `{"kind":"ssd"}`)
 		}
-		ok(w.WriteSets(setsAt(t, i)))
+		put(func() error { return w.WriteSets(setsAt(t, i)) })
 		if i%7 == 6 {
-			ok(w.WriteMark(now.Add(time.Millisecond)))
+			put(func() error { return w.WriteMark(now.Add(time.Millisecond)) })
 		}
 	}
 }

@@ -1,0 +1,85 @@
+package archive
+
+// WriteRecord writes a record of another archive, the counterpart of pmaPutLog. One of the same version is copied as it
+// is, also if its time goes back; with the records of [Set.Records] or [Archive.Records], and WriterOptions.IndexEvery below 0,
+// the copy is byte by byte what the original is, but for the label. A record of version 2 becomes one of version 3, and the other
+// way round where version 2 has such a record; an entry of the index, whose offsets are others then, is left out. A label
+// has the next data record begin a volume. Errors are those of the methods of Record and of the other methods of w.
+func (w *Writer) WriteRecord(r *Record) error {
+	same := r.version == w.label.Version
+	switch r.Kind {
+	case KindLabel:
+		if r.File.volume >= 0 {
+			w.NewVolume()
+		}
+		return nil
+	case KindResult, KindMark:
+		if same {
+			return w.putAny(r.Raw, r.Time)
+		}
+		if r.Kind == KindResult {
+			return w.putResult(r)
+		}
+		rec, err := appendMark(w.buf[:0], w.label.Version, r.Time)
+		if err != nil {
+			return w.wrap(err)
+		}
+		w.buf = rec
+		return w.putAny(rec, r.Time)
+	case KindIndex:
+		if !same {
+			return nil
+		}
+		w.entries = append(w.entries, r.Raw...)
+		return w.writeStarted()
+	}
+	if of := metaLayouts[r.Type].version; of == 0 || of == w.label.Version {
+		return w.copyMeta(r)
+	}
+	if r.Kind == KindLabels {
+		l, err := r.Labels()
+		if err != nil {
+			return err
+		}
+		return w.WriteLabels(l)
+	}
+	d, err := r.InDom()
+	if err != nil {
+		return err
+	}
+	return w.WriteInDom(d)
+}
+
+// putResult writes a data record of another version.
+func (w *Writer) putResult(r *Record) error {
+	if err := r.resultInPlace(&w.other); err != nil {
+		return err
+	}
+	rec, err := w.encode(w.copySets(&w.other))
+	if err != nil {
+		return w.wrap(err)
+	}
+	return w.putAny(rec, r.Time)
+}
+
+// copyMeta copies a metadata record as it is.
+func (w *Writer) copyMeta(r *Record) error {
+	switch r.Kind {
+	case KindDesc:
+		m, err := r.Metric()
+		if err != nil {
+			return err
+		}
+		w.know(m)
+		w.described = true
+	case KindInDom, KindInDomDelta:
+		d, err := r.InDom()
+		if err != nil {
+			return err
+		}
+		w.remember(&d)
+		w.described = true
+	}
+	w.pending = append(w.pending, r.Raw...)
+	return nil
+}
