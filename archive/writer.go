@@ -298,7 +298,7 @@ func (w *Writer) putAny(rec []byte, t time.Time) error {
 	}
 	w.records++
 	w.last, w.ended = t, false
-	if w.opts.IndexEvery > 0 && (begins || w.described || off >= w.indexAt) {
+	if w.opts.IndexEvery > 0 && (begins || w.described || w.data.size > w.indexAt) {
 		w.addEntry(IndexEntry{Time: t, Volume: w.label.Volume, Meta: w.metaMark, Data: off})
 		w.indexAt = off + w.opts.IndexEvery
 	}

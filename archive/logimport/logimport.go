@@ -1,0 +1,377 @@
+package logimport
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// Domain is the domain of metrics that have no identifier of their own.
+const Domain pdu.Domain = 245
+
+// An Importer writes an archive of values that it is given one by one. One goroutine at a time.
+type Importer struct {
+	w       *archive.Writer
+	metrics []*metric
+	byName  map[string]*metric
+	byPMID  map[pdu.PMID]*metric
+	indoms  map[pdu.InDom]*indom
+
+	round   uint64    // of values, from one Write to the next
+	touched []*metric // those with values, in the order of the first ones
+	sets    pdu.ResultWriter
+	last    time.Time // of values that were written
+	meta    metadata
+}
+
+// A metric is one with the values that are to be written.
+type metric struct {
+	archive.Metric
+	in     *indom // nil if it is singular
+	cells  map[pdu.InstID]*cell
+	round  uint64 // in which it got values last
+	values []value
+	bad    pdu.Error // why it has none
+	known  bool      // the archive has its descriptor
+}
+
+// A cell is an instance of a metric.
+type cell struct {
+	im    *Importer
+	m     *metric
+	inst  pdu.InstID
+	round uint64 // in which it got a value last
+}
+
+type value struct {
+	inst pdu.InstID
+	atom pdu.Atom
+}
+
+// An indom is the instances of a domain so far.
+type indom struct {
+	id     pdu.InDom
+	all    []pdu.Instance // ascending
+	byName map[string]pdu.InstID
+	known  int // how many of them the archive has
+}
+
+// New begins an archive. Errors are those of archive.WriterOptions.Create and ErrBadVersion. Nothing is created before the first Write.
+// The counterpart of pmiStart(3).
+func New(base string, o archive.WriterOptions) (*Importer, error) {
+	im := &Importer{round: 1, byName: map[string]*metric{}, byPMID: map[pdu.PMID]*metric{}, indoms: map[pdu.InDom]*indom{}}
+	return im, im.create(base, o)
+}
+
+func (im *Importer) create(base string, o archive.WriterOptions) error {
+	if v := o.Label.Version; v != 0 && v != 2 && v != 3 {
+		return ErrBadVersion
+	}
+	w, err := o.Create(base)
+	if err != nil {
+		return err
+	}
+	im.w, im.last = w, time.Time{}
+	return nil
+}
+
+// Next closes the archive and begins another one with the same metrics, instances, handles and help texts. If that fails, the old
+// one is the present one still, and may be closed.
+func (im *Importer) Next(base string, o archive.WriterOptions) error {
+	old := im.w
+	if err := im.create(base, o); err != nil {
+		return err
+	}
+	im.drop()
+	for _, m := range im.metrics {
+		m.known = false
+	}
+	for _, d := range im.indoms {
+		d.known = 0
+	}
+	im.meta.again()
+	return old.Close()
+}
+
+// Close ends the archive. Values that were not written are lost. The counterpart of pmiEnd(3).
+func (im *Importer) Close() error { return im.w.Close() }
+
+// Writer is the archive itself, for what there is to know about it. What is written past im is not in its checks.
+func (im *Importer) Writer() *archive.Writer { return im.w }
+
+// AddMetric adds a metric. A PMID of NoPMID, or 0, stands for one in Domain that is free. Errors are ErrBadMetricName, ErrDupMetricName, ErrDupMetricID,
+// ErrBadType and ErrBadSem. The counterpart of pmiAddMetric(3).
+func (im *Importer) AddMetric(name string, d pdu.Desc) (pdu.PMID, error) {
+	if d.PMID == pdu.NoPMID || d.PMID == 0 {
+		n := len(im.metrics) + 1
+		d.PMID = pdu.MakePMID(Domain, n>>10, n%1024)
+	}
+	switch {
+	case !validName(name):
+		return 0, ErrBadMetricName
+	case im.byName[name] != nil:
+		return 0, ErrDupMetricName
+	case im.byPMID[d.PMID] != nil:
+		return 0, ErrDupMetricID
+	case d.Type < pdu.Type32 || d.Type > pdu.TypeHighResEvent || d.Type == pdu.TypeAggregateStatic:
+		return 0, ErrBadType
+	case d.Sem != pdu.SemCounter && d.Sem != pdu.SemInstant && d.Sem != pdu.SemDiscrete:
+		return 0, ErrBadSem
+	}
+	m := &metric{Metric: archive.Metric{Desc: d, Names: []string{name}}, cells: map[pdu.InstID]*cell{}}
+	if d.InDom != pdu.NoInDom {
+		m.in = im.indom(d.InDom)
+	}
+	im.metrics = append(im.metrics, m)
+	im.byName[name], im.byPMID[d.PMID] = m, m
+	return d.PMID, nil
+}
+
+// validName reports whether a metric can have a name: components with dots between them, each a letter, then letters,
+// digits and "_".
+func validName(name string) bool {
+	first := true // of a component
+	for i := range len(name) {
+		c := name[i]
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
+		if !letter && (first || c != '.' && c != '_' && (c < '0' || c > '9')) {
+			return false
+		}
+		first = c == '.'
+	}
+	return !first
+}
+
+// indom is a domain, a new one if it is not known.
+func (im *Importer) indom(id pdu.InDom) *indom {
+	d := im.indoms[id]
+	if d == nil {
+		d = &indom{id: id, byName: map[string]pdu.InstID{}}
+		im.indoms[id] = d
+	}
+	return d
+}
+
+// AddInstance adds an instance to a domain. Errors are ErrDupInstName, ErrDupInstID; pdu.ErrInDom for NoInDom and
+// pdu.ErrInst for one below 0. Of a name that has blanks, the part before the first one must be no other one's. The counterpart of
+// pmiAddInstance(3).
+func (im *Importer) AddInstance(id pdu.InDom, name string, inst pdu.InstID) error {
+	switch {
+	case id == pdu.NoInDom:
+		return pdu.ErrInDom
+	case inst < 0 || strings.IndexByte(name, 0) >= 0:
+		return pdu.ErrInst
+	}
+	d := im.indom(id)
+	key := instanceKey(name)
+	if _, taken := d.byName[key]; taken {
+		return ErrDupInstName
+	}
+	at, taken := slices.BinarySearchFunc(d.all, inst, func(i pdu.Instance, id pdu.InstID) int { return cmp.Compare(i.ID, id) })
+	if taken {
+		return ErrDupInstID
+	}
+	d.byName[key] = inst
+	d.all = slices.Insert(d.all, at, pdu.Instance{ID: inst, Name: name})
+	return nil
+}
+
+// instanceKey is what names of instances are compared by: all, or what is before a blank with it.
+func instanceKey(name string) string {
+	if i := strings.IndexByte(name, ' '); i >= 0 {
+		return name[:i+1]
+	}
+	return name
+}
+
+// find finds an instance of a metric by names.
+func (im *Importer) find(name, instance string) (*cell, error) {
+	m := im.byName[name]
+	inst := pdu.NoInst
+	switch {
+	case m == nil:
+		return nil, pdu.ErrName
+	case m.in == nil && instance != "":
+		return nil, ErrInstNotNull
+	case m.in != nil && instance == "":
+		return nil, ErrInstNull
+	case m.in != nil && len(m.in.all) == 0:
+		return nil, pdu.ErrInDom
+	case m.in != nil:
+		var ok bool
+		if inst, ok = m.in.byName[instanceKey(instance)]; !ok {
+			return nil, pdu.ErrInst
+		}
+	}
+	c := m.cells[inst]
+	if c == nil {
+		c = &cell{im: im, m: m, inst: inst}
+		m.cells[inst] = c
+	}
+	return c, nil
+}
+
+// put enters a value, or bad as the reason why there is none.
+func (c *cell) put(a pdu.Atom, bad error) error {
+	im, m := c.im, c.m
+	if c.round == im.round {
+		return ErrDupValue
+	}
+	c.round = im.round
+	if m.round != im.round {
+		m.round, m.bad, m.values = im.round, 0, m.values[:0]
+		im.touched = append(im.touched, m)
+	}
+	if m.bad == 0 && bad != nil {
+		m.bad = pdu.FromError(bad)
+	}
+	if m.bad != 0 {
+		return m.bad
+	}
+	m.values = append(m.values, value{c.inst, a})
+	return nil
+}
+
+// drop forgets the values that were not written.
+func (im *Importer) drop() {
+	im.round++
+	clear(im.touched)
+	im.touched = im.touched[:0]
+}
+
+// Put enters a value of a metric at the time of the next Write; instance is "" for a singular metric. Bytes of an aggregate or of events must not
+// change before Write. Errors are pdu.ErrName, ErrInstNull, ErrInstNotNull, pdu.ErrInDom if the metric has no instances yet,
+// pdu.ErrInst, ErrDupValue, and pdu.ErrConv for a value of another type than the metric's, which then has this error in the
+// archive in place of all its values of the time.
+func (im *Importer) Put(name, instance string, a pdu.Atom) error {
+	c, err := im.find(name, instance)
+	if err != nil {
+		return err
+	}
+	return c.atom(a)
+}
+
+// PutText is Put of a value in a text: a decimal integer, or a number as strtod(3) reads it, in the range of the type, without anything after it.
+// The counterpart of pmiPutValue(3).
+func (im *Importer) PutText(name, instance, text string) error {
+	c, err := im.find(name, instance)
+	if err != nil {
+		return err
+	}
+	return c.text(text)
+}
+
+func (c *cell) atom(a pdu.Atom) error {
+	if a.Type != c.m.Type {
+		return c.put(a, pdu.ErrConv)
+	}
+	return c.put(a, nil)
+}
+
+func (c *cell) text(text string) error {
+	a, err := parse(text, c.m.Type)
+	return c.put(a, err)
+}
+
+// Write writes the values that were put since the last Write, with the metrics and instances that are new, and after them
+// help texts and labels. Errors are ErrNoData if there is nothing to write; ErrBadTimestamp for a time before that of the last record, and
+// those of archive.Writer: the values are kept then. The counterpart of pmiWrite(3).
+func (im *Importer) Write(t time.Time) error {
+	switch {
+	case len(im.touched) == 0 && im.meta.empty():
+		return ErrNoData
+	case t.Before(im.w.Last()):
+		return ErrBadTimestamp
+	case len(im.touched) == 0:
+		return cmp.Or(im.writeMeta(t), im.w.Flush())
+	}
+	s := &im.sets
+	s.Reset()
+	s.Time = t
+	for _, m := range im.touched {
+		if err := im.describe(m, t); err != nil {
+			return err
+		}
+		m.appendTo(s)
+	}
+	if err := im.w.WriteSets(s); err != nil {
+		return err
+	}
+	im.last = t
+	im.drop()
+	if im.meta.empty() {
+		return nil
+	}
+	err := im.writeMeta(t)
+	_ = im.w.Flush() // what fails goes with the next values
+	return err
+}
+
+// describe writes what the archive does not know yet of a metric.
+func (im *Importer) describe(m *metric, t time.Time) error {
+	if !m.known {
+		if err := im.w.WriteMetric(m.Metric); err != nil {
+			return err
+		}
+		m.known = true
+	}
+	if d := m.in; d != nil && d.known < len(d.all) {
+		if err := im.w.WriteInDom(archive.InDomRecord{Time: t, InDom: d.id, Instances: d.all}); err != nil {
+			return err
+		}
+		d.known = len(d.all)
+	}
+	return nil
+}
+
+// appendTo adds the values of a metric, by instance.
+func (m *metric) appendTo(s *pdu.ResultWriter) {
+	s.Begin(m.PMID)
+	if m.bad != 0 {
+		s.Fail(m.bad)
+		return
+	}
+	byInst := func(a, b value) int { return cmp.Compare(a.inst, b.inst) }
+	if !slices.IsSortedFunc(m.values, byInst) {
+		slices.SortFunc(m.values, byInst)
+	}
+	for _, v := range m.values {
+		s.Atom(v.inst, v.atom)
+	}
+}
+
+// PutResult writes a record of values of metrics that were added, at once. Errors are ErrBadTimestamp, pdu.ErrPMID for another metric, and those of archive.Writer.
+// The counterpart of pmiPutResult(3).
+func (im *Importer) PutResult(r *pdu.Result) error {
+	if r.Time.Before(im.w.Last()) {
+		return ErrBadTimestamp
+	}
+	for _, s := range r.All() {
+		if im.byPMID[s.PMID] == nil {
+			return pdu.ErrPMID
+		}
+	}
+	for _, s := range r.All() {
+		if err := im.describe(im.byPMID[s.PMID], r.Time); err != nil {
+			return err
+		}
+	}
+	if err := im.w.WriteResult(r); err != nil {
+		return err
+	}
+	im.last = r.Time
+	return nil
+}
+
+// PutMark writes a mark a millisecond after the last record of values: what comes next is no continuation. Before the first record it
+// does nothing. The counterpart of pmiPutMark(3).
+func (im *Importer) PutMark() error {
+	if im.last.IsZero() {
+		return nil
+	}
+	return im.w.WriteMark(im.last.Add(time.Millisecond))
+}

@@ -1,0 +1,137 @@
+package logimport
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// metadata is the help texts and labels of an Importer.
+type metadata struct {
+	texts   []archive.TextRecord // all of them
+	known   int                  // how many of them the archive has
+	seen    map[archive.TextRecord]bool
+	pending []*labels // that the archive does not have
+}
+
+// labels are those of one identifier, by name.
+type labels struct {
+	class  pdu.LabelClass
+	ident  uint32
+	inst   pdu.InstID
+	byName map[string]any
+}
+
+func (m *metadata) empty() bool { return m.known == len(m.texts) && len(m.pending) == 0 }
+
+// again has all help texts written to another archive.
+func (m *metadata) again() { m.known = 0 }
+
+// PutHelp enters a help text for the next Write: of kind one of pdu.TextOneLine and pdu.TextHelp with one of pdu.TextPMID and
+// pdu.TextInDom. Errors are ErrBadTextType, ErrBadTextClass, ErrBadTextID, ErrEmptyText, pdu.ErrText for one with a NUL, and ErrDupText
+// for the same text once more; another one of the same kind replaces it. The counterpart of pmiPutText(3).
+func (im *Importer) PutHelp(kind pdu.TextKind, ident uint32, text string) error {
+	of, class := kind&^(pdu.TextOneLine|pdu.TextHelp), kind&(pdu.TextOneLine|pdu.TextHelp)
+	t := archive.TextRecord{Kind: kind, Ident: ident, Text: text}
+	switch m := &im.meta; {
+	case of != pdu.TextPMID && of != pdu.TextInDom:
+		return ErrBadTextType
+	case class != pdu.TextOneLine && class != pdu.TextHelp:
+		return ErrBadTextClass
+	case ident == uint32(pdu.NoPMID):
+		return ErrBadTextID
+	case text == "":
+		return ErrEmptyText
+	case strings.IndexByte(text, 0) >= 0:
+		return pdu.ErrText
+	case m.seen[t]:
+		return ErrDupText
+	case m.seen == nil:
+		m.seen = map[archive.TextRecord]bool{}
+	}
+	im.meta.seen[t] = true
+	im.meta.texts = append(im.meta.texts, t)
+	return nil
+}
+
+// PutLabel enters a label for the next Write, in place of one of the same name: of the class, of ident as pdu.LabelClass says,
+// and of inst for pdu.LabelInstances. The value is what encoding/json makes of it. The labels of one identifier that are
+// written together replace those before them. Errors are ErrBadLabelType, ErrBadLabelID, ErrBadLabelInst, ErrEmptyLabelName, ErrEmptyLabelValue
+// for "" or nil, and ErrAddLabel for a name or value that cannot be one. The counterpart of pmiPutLabel(3), whose values are texts.
+func (im *Importer) PutLabel(class pdu.LabelClass, ident uint32, inst pdu.InstID, name string, value any) error {
+	switch class {
+	case pdu.LabelContext:
+		ident = uint32(pdu.NoPMID)
+	case pdu.LabelDomain, pdu.LabelInDom, pdu.LabelCluster, pdu.LabelItem, pdu.LabelInstances:
+		if ident == uint32(pdu.NoPMID) {
+			return ErrBadLabelID
+		}
+	default:
+		return ErrBadLabelType
+	}
+	if class != pdu.LabelInstances {
+		inst = pdu.NoInst
+	} else if inst < 0 {
+		return ErrBadLabelInst
+	}
+	switch {
+	case name == "":
+		return ErrEmptyLabelName
+	case value == nil || value == "":
+		return ErrEmptyLabelValue
+	}
+	l := im.meta.labels(class, ident, inst)
+	old, had := l.byName[name]
+	l.byName[name] = value
+	if _, err := pdu.MakeLabels(class, l.byName, false); err != nil {
+		if delete(l.byName, name); had {
+			l.byName[name] = old
+		}
+		return ErrAddLabel
+	}
+	if len(l.byName) == 1 && !slices.Contains(im.meta.pending, l) {
+		im.meta.pending = append(im.meta.pending, l)
+	}
+	return nil
+}
+
+// labels are those of an identifier that are pending, or new ones.
+func (m *metadata) labels(class pdu.LabelClass, ident uint32, inst pdu.InstID) *labels {
+	for _, l := range m.pending {
+		if l.class == class && l.ident == ident && l.inst == inst {
+			return l
+		}
+	}
+	return &labels{class, ident, inst, map[string]any{}}
+}
+
+// writeMeta writes the help texts and labels that the archive does not have, after the data record of a time. Before the
+// first one they wait.
+func (im *Importer) writeMeta(t time.Time) error {
+	m := &im.meta
+	if m.empty() || im.w.Last().IsZero() {
+		return nil
+	}
+	for _, text := range m.texts[m.known:] {
+		if err := im.w.WriteText(text); err != nil {
+			return err
+		}
+		m.known++
+	}
+	for len(m.pending) > 0 {
+		l := m.pending[0]
+		set, err := pdu.MakeLabels(l.class, l.byName, false)
+		if err != nil {
+			return err
+		}
+		set.Inst = l.inst
+		if err := im.w.WriteLabels(archive.LabelRecord{Time: t, Class: l.class, Ident: l.ident, Sets: []pdu.LabelSet{set}}); err != nil {
+			return err
+		}
+		m.pending = m.pending[1:]
+	}
+	return nil
+}

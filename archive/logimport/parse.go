@@ -1,0 +1,69 @@
+package logimport
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// parse makes a value of a type of a text. Another text, or a number out of range, is pdu.ErrConv.
+func parse(text string, t pdu.Type) (pdu.Atom, error) {
+	if t == pdu.TypeString {
+		return pdu.String(text), nil
+	}
+	number := strings.TrimLeft(text, " \t\n\v\f\r")
+	var a pdu.Atom
+	var err error
+	switch t {
+	case pdu.Type32, pdu.Type64:
+		var n int64
+		if n, err = strconv.ParseInt(number, 10, bits(t)); t == pdu.Type32 {
+			a = pdu.Int32(int32(n))
+		} else {
+			a = pdu.Int64(n)
+		}
+	case pdu.TypeU32, pdu.TypeU64:
+		if number = strings.TrimPrefix(number, "+"); strings.HasPrefix(number, "+") {
+			return a, pdu.ErrConv
+		}
+		var n uint64
+		if n, err = strconv.ParseUint(number, 10, bits(t)); t == pdu.TypeU32 {
+			a = pdu.Uint32(uint32(n))
+		} else {
+			a = pdu.Uint64(n)
+		}
+	case pdu.TypeFloat, pdu.TypeDouble:
+		var f float64
+		if f, err = parseFloat(number, bits(t)); t == pdu.TypeFloat {
+			a = pdu.Float32(float32(f))
+		} else {
+			a = pdu.Float64(f)
+		}
+	default:
+		return a, pdu.ErrConv
+	}
+	if err != nil {
+		return a, pdu.ErrConv
+	}
+	return a, nil
+}
+
+// bits is how many a number of a type has.
+func bits(t pdu.Type) int {
+	if t == pdu.Type32 || t == pdu.TypeU32 || t == pdu.TypeFloat {
+		return 32
+	}
+	return 64
+}
+
+// parseFloat reads a number as strtod(3) does, but for NaNs with a payload.
+func parseFloat(s string, bits int) (float64, error) {
+	if strings.IndexByte(s, '_') >= 0 { // which Go allows
+		return 0, strconv.ErrSyntax
+	}
+	if i := strings.IndexAny(s, "xX"); i >= 0 && !strings.ContainsAny(s, "pP") { // an exponent, which C does not ask for
+		s += "p0"
+	}
+	return strconv.ParseFloat(s, bits)
+}
