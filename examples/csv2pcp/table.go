@@ -1,0 +1,152 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/archive/logimport"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A table is comma-separated values that become an archive.
+type table struct {
+	zone     *time.Location
+	progress func(rows int, read int64) // called now and then; may be nil
+	columns  []logimport.Handle
+}
+
+// convert writes an archive of the rows.
+func (t *table) convert(in io.Reader, base string, o archive.WriterOptions) error {
+	r := csv.NewReader(in)
+	r.ReuseRecord = true
+	header, err := r.Read()
+	if err != nil {
+		return fmt.Errorf("no names of columns: %w", err)
+	}
+	im, err := logimport.New(base, o)
+	if err != nil {
+		return err
+	}
+	if err := t.define(im, header); err != nil {
+		return errors.Join(err, im.Close())
+	}
+	for rows := 1; ; rows++ {
+		fields, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return im.Close()
+		}
+		if err == nil {
+			err = t.row(im, fields)
+		}
+		if err != nil {
+			line, _ := r.FieldPos(0)
+			return errors.Join(fmt.Errorf("line %d: %w", line, err), im.Close())
+		}
+		if t.progress != nil && rows%1024 == 0 {
+			t.progress(rows, r.InputOffset())
+		}
+	}
+}
+
+// define adds the metrics and instances of the columns.
+func (t *table) define(im *logimport.Importer, header []string) error {
+	descs := map[string]pdu.Desc{}
+	instances := map[string]pdu.InstID{} // how many a metric has
+	for _, column := range header[1:] {
+		name, instance, desc, err := parseColumn(column)
+		if err != nil {
+			return fmt.Errorf("column %q: %w", column, err)
+		}
+		if _, known := descs[name]; !known || instance == "" {
+			if instance != "" {
+				desc.InDom = pdu.MakeInDom(logimport.Domain, len(descs)) // each metric has its own
+			}
+			descs[name] = desc
+			_, err = im.AddMetric(name, desc)
+		}
+		if err == nil && instance != "" && descs[name].InDom != pdu.NoInDom {
+			err = im.AddInstance(descs[name].InDom, instance, instances[name])
+			instances[name]++
+		}
+		var h logimport.Handle
+		if err == nil {
+			h, err = im.Handle(name, instance)
+		}
+		if err != nil {
+			return fmt.Errorf("column %q: %w", column, err)
+		}
+		t.columns = append(t.columns, h)
+	}
+	return nil
+}
+
+// parseColumn reads the name of a column: NAME[INSTANCE]:KIND.
+func parseColumn(s string) (name, instance string, d pdu.Desc, err error) {
+	d = pdu.Desc{Type: pdu.TypeDouble, InDom: pdu.NoInDom, Sem: pdu.SemInstant}
+	name, kind := strings.TrimSpace(s), ""
+	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, ']') {
+		name, kind = name[:i], name[i+1:]
+	}
+	switch kind {
+	case "":
+	case "counter":
+		d.Sem = pdu.SemCounter
+	case "discrete":
+		d.Sem = pdu.SemDiscrete
+	case "string":
+		d.Type, d.Sem = pdu.TypeString, pdu.SemDiscrete
+	default:
+		return "", "", d, fmt.Errorf("%q is none of counter, discrete, string", kind)
+	}
+	name, rest, found := strings.Cut(name, "[")
+	if instance = strings.TrimSuffix(rest, "]"); found && (instance == rest || instance == "") {
+		return "", "", d, errors.New("want an instance in brackets")
+	}
+	return name, instance, d, nil
+}
+
+// row writes the values of a row.
+func (t *table) row(im *logimport.Importer, fields []string) error {
+	at, err := parseTime(fields[0], t.zone)
+	if err != nil {
+		return err
+	}
+	some := false
+	for i, field := range fields[1:] {
+		if field == "" {
+			continue
+		}
+		if err := t.columns[i].PutText(field); err != nil {
+			return fmt.Errorf("column %d: %q: %w", i+2, field, err)
+		}
+		some = true
+	}
+	if !some {
+		return nil
+	}
+	return im.Write(at)
+}
+
+// parseTime reads seconds since 1970, or a date and time.
+func parseTime(s string, zone *time.Location) (time.Time, error) {
+	whole, fraction, _ := strings.Cut(s, ".")
+	if sec, err := strconv.ParseInt(whole, 10, 64); err == nil {
+		nsec, err := strconv.ParseUint((fraction + "000000000")[:9], 10, 32)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("%q is not a time", s)
+		}
+		return time.Unix(sec, int64(nsec)), nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", time.DateTime} {
+		if t, err := time.ParseInLocation(layout, s, zone); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is not a time", s)
+}
