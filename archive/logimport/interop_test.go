@@ -225,7 +225,10 @@ func TestInteropCalls(t *testing.T) {
 func TestInteropRandomImports(t *testing.T) {
 	pcptest.Need(t, "pmlogcheck", "gcc", "/usr/include/pcp/import.h")
 	for i := range *imports {
-		seed := rand.Uint64()
+		seed := *importSeed + uint64(i)
+		if *importSeed == 0 {
+			seed = rand.Uint64()
+		}
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			compare(t, randomCalls(rand.New(rand.NewPCG(seed, 0)), 2+i%2))
 			if t.Failed() {
@@ -238,7 +241,7 @@ func TestInteropRandomImports(t *testing.T) {
 // randomCalls are calls in an order in which they come from programs, and in others.
 func randomCalls(r *rand.Rand, version int) []string {
 	calls := append(begin(version), fmt.Sprintf("metric\tm.always\t%s\t0\t%s\t3\t0", none, none))
-	metrics, instances, now := 0, 0, 1000
+	metrics, instances, now, least := 0, 0, 1000, 0
 	for range 400 {
 		metric := fmt.Sprintf("m.n%d", r.IntN(metrics+2))
 		instance := ""
@@ -268,10 +271,11 @@ func randomCalls(r *rand.Rand, version int) []string {
 		case k < 84:
 			calls = append(calls, fmt.Sprintf("puthandle\t%d\t%d", r.IntN(9), n))
 		case k < 94:
-			now += r.IntN(3) - n%20/19
+			now = max(now+r.IntN(3)-n%20/19, least)
 			calls = append(calls, "put\tm.always\t\t1", fmt.Sprintf("write\t%d\t%d", now, n))
 		case k < 95:
-			now += 2 // C would let times go back behind the mark
+			now += 2
+			least = now // C would let times go back behind the mark
 			calls = append(calls, "mark")
 		case k < 98: // of what C has no metadata to write first
 			kind := r.IntN(2)

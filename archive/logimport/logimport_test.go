@@ -14,7 +14,10 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-var imports = flag.Int("imports", 10, "how many random imports to compare with libpcp_import")
+var (
+	imports    = flag.Int("imports", 10, "how many random imports to compare with libpcp_import")
+	importSeed = flag.Uint64("importseed", 0, "the seed of the first random import")
+)
 
 var disks = pdu.MakeInDom(logimport.Domain, 1)
 
