@@ -379,3 +379,70 @@ func TestWriterAllocs(t *testing.T) {
 		t.Errorf("%v allocations per record", n)
 	}
 }
+
+// What the index could not get it gets with the next record, or at the end.
+func TestWriterIndexLater(t *testing.T) {
+	w := created(t, archive.WriterOptions{IndexEvery: 1})
+	index := w.Base() + ".index"
+	if err := os.Mkdir(index, 0o755); err != nil { // where a file should be
+		t.Fatal(err)
+	}
+	writeAll(t, w, 0, 3)
+	if err := w.Flush(); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("flush: %v, want %v", err, fs.ErrExist)
+	}
+	if err := os.Remove(index); err != nil {
+		t.Fatal(err)
+	}
+	writeAll(t, w, 3, 1)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := opened(t, w)
+	if n := len(s.Archives()[0].Index()); n != 5 { // one for each record, and the end
+		t.Errorf("%d entries", n)
+	}
+	checkIndex(t, s)
+}
+
+// Volumes end by size, by time, and when they are told to; each but one of a long record keeps to the size.
+func TestWriterVolumes(t *testing.T) {
+	for _, test := range []struct {
+		o    archive.WriterOptions
+		by   func(w *archive.Writer, i int)
+		want int
+	}{
+		{archive.WriterOptions{VolumeTime: 4 * time.Second}, nil, 4}, // 0 to 4, 5 to 9 and so on
+		{archive.WriterOptions{VolumeSize: 1}, nil, 20},
+		{archive.WriterOptions{}, func(w *archive.Writer, i int) {
+			if i%10 == 9 { // twice is once, and the last one has no record
+				w.NewVolume()
+				w.NewVolume()
+			}
+		}, 2},
+	} {
+		w := created(t, test.o)
+		if err := w.WriteMetric(valueMetric); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 20 {
+			s := pdu.ResultWriter{Time: at(float64(i))}
+			s.Begin(valueMetric.PMID)
+			s.Uint64(pdu.NoInst, uint64(i))
+			if err := w.WriteSets(&s); err != nil {
+				t.Fatal(err)
+			}
+			if test.by != nil {
+				test.by(w, i)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s := opened(t, w)
+		if n := len(s.Archives()[0].Files().Volumes); n != test.want {
+			t.Errorf("%+v: %d volumes, want %d", test.o, n, test.want)
+		}
+		checkIndex(t, s)
+	}
+}

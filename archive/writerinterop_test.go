@@ -1,6 +1,7 @@
 package archive_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,7 +12,7 @@ import (
 
 // PCP finds no fault with what is written, and prints of it what pmdumplog of ours prints.
 func TestInteropWriter(t *testing.T) {
-	pcptest.Need(t, "pmlogcheck", "pmdumplog", "pmval", "pmlogextract")
+	pcptest.Need(t, "pmlogcheck", "pmdumplog", "pmval", "pmrep", "pmlogextract")
 	dumplog := pcptest.Build(t, "./examples/pmdumplog")
 	for _, version := range []int{2, 3} {
 		w := created(t, archive.WriterOptions{Label: archive.Label{Version: version}, VolumeRecords: 10})
@@ -28,9 +29,11 @@ func TestInteropWriter(t *testing.T) {
 		for _, argv := range [][]string{
 			{"pmval", "-r", "-z", "-t", "1", "-a", w.Base(), "disk.dev.read"},
 			{"pmval", "-z", "-t", "1", "-a", w.Base(), "types.string"},
+			{"pmrep", "-z", "-t", "1", "-a", w.Base(), "disk.dev.read"},
 			{"pmlogextract", w.Base(), w.Base() + "-extracted"},
 		} {
-			if out, stderr, status := pcptest.Run(t, nil, "", argv...); status != 0 || stderr != "" {
+			// pmrep needs the Python that has PCP's modules.
+			if out, stderr, status := pcptest.Run(t, []string{"PATH=/usr/bin:" + os.Getenv("PATH")}, "", argv...); status != 0 || stderr != "" {
 				t.Errorf("%v: %d %s%s", argv, status, out, stderr)
 			}
 		}
