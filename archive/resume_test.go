@@ -42,7 +42,7 @@ func left(t *testing.T, version, n int, suffix string, change func([]byte) []byt
 func TestAppendCutsTail(t *testing.T) {
 	for _, version := range []int{2, 3} {
 		for _, suffix := range []string{".meta", ".index", ".0", ""} {
-			for cut := 0; cut < 400; cut += 1 + cut/8 {
+			for cut := 0; cut < 400; cut += 1 + cut/3 {
 				for _, zeroes := range []bool{false, true} {
 					base := left(t, version, 8, suffix, func(b []byte) []byte {
 						b = b[:max(len(b)-cut, 0)]
