@@ -15,8 +15,11 @@ import (
 //
 // The options of d are for collectors alone, those of archives are the defaults; but Names and Derived are for both.
 func (d *Dialer) OpenSource(ctx context.Context, source string) (*Context, error) {
-	if filepath.IsAbs(source) || strings.HasPrefix(source, ".") {
+	if isPath(source) {
 		return ArchiveOptions{Names: d.Names, Derived: d.Derived}.Open(ctx, source)
 	}
 	return d.Dial(ctx, source)
 }
+
+// isPath reports whether OpenSource opens archives.
+func isPath(source string) bool { return filepath.IsAbs(source) || strings.HasPrefix(source, ".") }

@@ -1,0 +1,234 @@
+package pmapi
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/internal/source"
+)
+
+// Defaults of a Fleet whose fields are zero.
+const (
+	DefaultFleetHosts      = 10_000
+	DefaultFleetConnecting = 64
+	DefaultFleetRequests   = 256
+	DefaultFleetMaxReply   = 256 << 10
+	DefaultFleetWait       = 5 * time.Second // at most; see Fleet.Wait
+)
+
+// A Fleet fetches the same metrics from many hosts at the same time, again and again.
+//
+//	type host struct {
+//		load *pmapi.Item[float64]
+//		read *pmapi.Set[float64]
+//	}
+//	f := &pmapi.Fleet[host]{Items: func(g *pmapi.Group) host {
+//		return host{
+//			load: pmapi.Add[float64](g, "kernel.all.load", pmapi.Instance("1 minute")),
+//			read: pmapi.AddSet[float64](g, "disk.dev.read_bytes", pmapi.Scale("Mbyte/second")),
+//		}
+//	}}
+//	if err := f.Add("web1", "web2", "db1:44322"); err != nil {
+//		return err
+//	}
+//	for tick := range f.Every(ctx, time.Second) {
+//		for row := range tick.All() {
+//			if v, err := row.Items.load.Value(); err == nil {
+//				fmt.Println(tick.Time, row.Host, v)
+//			}
+//		}
+//	}
+//
+// # Hosts
+//
+// Each host has a Context and a Group of its own, of which T holds the items. A loop over Every connects to all hosts,
+// and again to those that it has lost: at once, and then as Dialer.Backoff says. What is wrong with a host is its
+// Status, and never holds up the others. Hosts come and go by Add and Remove, also while a loop runs.
+//
+// # Limits
+//
+//	MaxHosts       10000     hosts
+//	MaxConnecting  64        connections that are being made, those that take more than a second not counted
+//	MaxRequests    256       fetches in progress, those of hosts that stay silent not counted
+//	Dialer.MaxReply 256 KiB  a reply; a host needs about four times the longest of its replies in memory
+//
+// # Concurrency
+//
+// A Fleet is safe for concurrent use once its fields are set; they are not changed then. Each loop over Every has connections
+// of its own, and its ticks are for one goroutine at a time. Where no item is added, removed or without
+// its value, a tick allocates nothing for a host, as long as values are numbers.
+type Fleet[T any] struct {
+	// Items adds the metrics that are wanted to a group and returns what Add, AddSet and AddEvents have returned. It is called for
+	// each connection that is made; calls wait for each other.
+	Items func(g *Group) T
+	// Dialer has the options of connections to the hosts of Add; nil means the defaults. MaxReply is
+	// DefaultFleetMaxReply if it is 0, Backoff is that of AutoReconnect if it is nil, and AutoReconnect is not used.
+	Dialer *Dialer
+	// Wait is how long a tick waits for hosts that have replied in time before, and, when a loop begins, for connections.
+	// 0 means half of the interval, at most DefaultFleetWait. Hosts that were late get a tenth of it.
+	Wait time.Duration
+	// MaxHosts, MaxConnecting and MaxRequests are limits; 0 means the defaults.
+	MaxHosts, MaxConnecting, MaxRequests int
+
+	mu    sync.Mutex
+	hosts []fleetMember
+	loops map[*fleetLoop[T]]bool // that run
+	items sync.Mutex             // for calls of Items
+}
+
+// A fleetMember is a host of a fleet, and how to open a context on it.
+type fleetMember struct {
+	name string
+	open func(ctx context.Context) (*Context, error)
+}
+
+// Add adds hosts, each a host specification or archives as of Dialer.OpenSource. Its name is that specification. It makes no request: a host
+// that cannot be reached has a Status that says so. Errors, with none of the hosts added: those of a malformed
+// specification as of Dialer.Dial, pdu.ErrArg for a host that there is already, and pdu.ErrTooBig for more than MaxHosts.
+func (f *Fleet[T]) Add(specs ...string) error {
+	members := make([]fleetMember, len(specs))
+	for i, spec := range specs {
+		if !isPath(spec) {
+			if _, err := ParseHost(spec); err != nil {
+				return &OpError{Op: "add", Err: &badHostError{spec, err}}
+			}
+		}
+		members[i] = fleetMember{spec, func(ctx context.Context) (*Context, error) {
+			d := f.dialer()
+			return d.OpenSource(ctx, spec)
+		}}
+	}
+	return f.add(members)
+}
+
+// AddSource adds a host of any kind: open makes a context on it, which the fleet closes, at first and whenever the one before has lost its
+// connection. It is called by several goroutines and returns when ctx ends.
+//
+//	f.AddSource("here", func(ctx context.Context) (*pmapi.Context, error) { return pmapi.Local(ctx, srv) })
+//
+// A source that ends, such as an archive, has HostEnded after its last value; a loop ends when all hosts have. Errors are
+// those of Add.
+func (f *Fleet[T]) AddSource(name string, open func(ctx context.Context) (*Context, error)) error {
+	return f.add([]fleetMember{{name, open}})
+}
+
+// add adds hosts, to the loops that run, too.
+func (f *Fleet[T]) add(members []fleetMember) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	known := make(map[string]bool, len(f.hosts)+len(members))
+	for _, m := range f.hosts {
+		known[m.name] = true
+	}
+	for _, m := range members {
+		if known[m.name] {
+			return &OpError{Op: "add", Host: m.name, Err: fmt.Errorf("the fleet has this host already: %w", pdu.ErrArg)}
+		}
+		known[m.name] = true
+	}
+	if most := cmp.Or(f.MaxHosts, DefaultFleetHosts); len(f.hosts)+len(members) > most {
+		return &OpError{Op: "add", Err: fmt.Errorf("a fleet of more than %d hosts: %w", most, pdu.ErrTooBig)}
+	}
+	f.hosts = append(f.hosts, members...)
+	for l := range f.loops {
+		for _, m := range members {
+			l.add(m)
+		}
+	}
+	return nil
+}
+
+// Remove removes a host and reports whether there was one of this name. Rows that there are at present stay as they are.
+func (f *Fleet[T]) Remove(name string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	i := slices.IndexFunc(f.hosts, func(m fleetMember) bool { return m.name == name })
+	if i < 0 {
+		return false
+	}
+	f.hosts = slices.Delete(f.hosts, i, i+1)
+	for l := range f.loops {
+		l.remove(name)
+	}
+	return true
+}
+
+// Hosts are the names of all hosts, in the order in which they were added.
+func (f *Fleet[T]) Hosts() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	names := make([]string, len(f.hosts))
+	for i, m := range f.hosts {
+		names[i] = m.name
+	}
+	return names
+}
+
+// dialer has the options of connections.
+func (f *Fleet[T]) dialer() Dialer {
+	var d Dialer
+	if f.Dialer != nil {
+		d = *f.Dialer
+	}
+	d.MaxReply = cmp.Or(d.MaxReply, DefaultFleetMaxReply)
+	d.AutoReconnect = false
+	return d
+}
+
+// backoff is how long there is no connection tried after the first failure in a row, the second, and so on.
+func (f *Fleet[T]) backoff() []time.Duration {
+	if f.Dialer == nil || f.Dialer.Backoff == nil {
+		return autoBackoff
+	}
+	return f.Dialer.Backoff
+}
+
+// wait is how long a tick waits for hosts.
+func (f *Fleet[T]) wait(interval time.Duration) time.Duration {
+	switch {
+	case f.Wait > 0:
+		return f.Wait
+	case interval > 0:
+		return min(interval/2, DefaultFleetWait)
+	}
+	return DefaultFleetWait
+}
+
+// Every connects to all hosts, fetches from them at once and then at every multiple of an interval after that, and yields a
+// tick each time: as soon as all hosts have replied that did so before, or Wait is over. A reply that comes later than that is
+// dropped, and the host is fetched from again at the next tick after it. Multiples that have passed when the body of
+// the loop is done are left out. An interval of 0 or less means no pause.
+//
+// The loop ends when ctx ends. It may be left by break, after the first tick, say. Then all its connections are closed
+// and its goroutines have ended.
+//
+// Time is that of this computer. In tests, that of a bubble of testing/synctest passes at once.
+func (f *Fleet[T]) Every(ctx context.Context, interval time.Duration) iter.Seq[*FleetTick[T]] {
+	return func(yield func(*FleetTick[T]) bool) {
+		l := f.begin(ctx, f.wait(interval))
+		defer l.end()
+		began, due, pause := time.Now(), time.Duration(0), time.Duration(0)
+		for source.Sleep(ctx, pause) == nil {
+			at := began.Add(due)
+			if interval <= 0 {
+				at = time.Now()
+			}
+			if !l.collect(at) || !yield(&l.tick) {
+				return
+			}
+			passed := time.Since(began)
+			next := nextDue(due, passed, interval)
+			l.tick.Missed = 0
+			if interval > 0 {
+				l.tick.Missed = int((next-due)/interval) - 1
+			}
+			due, pause = next, next-passed
+		}
+	}
+}

@@ -1,0 +1,242 @@
+package pmapi
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/internal/source"
+)
+
+// A fleetHost is a host in a fleetLoop.
+type fleetHost[T any] struct {
+	fleetMember
+	l      *fleetLoop[T]
+	ctx    context.Context // ends with the loop, or when the host is removed
+	cancel context.CancelFunc
+	start  chan struct{} // has an element when the host is to fetch
+
+	// These are for the goroutine of the host.
+	c        *Context
+	group    *Group // Fleet.mu guards the pointer
+	failures int    // since there were values
+	used     bool   // there were values on this connection
+	first    bool   // there was no connection before
+
+	// Fleet.mu guards these.
+	phase   hostPhase
+	items   T
+	status  HostStatus
+	time    time.Time // of the values
+	fetched uint64    // the tick of the latest fetch
+	began   time.Time // when that began
+	values  uint64    // the latest tick that has values
+	waits   patience  // the tick's
+	counted bool      // in fleetLoop.requests
+	inTime  bool      // the latest reply was
+	removed bool
+}
+
+// A hostPhase is what the goroutine of a host does.
+type hostPhase uint8
+
+const (
+	hostConnects hostPhase = iota // or waits until it may
+	hostReady                     // waits for a tick
+	hostFetches
+	hostHasEnded
+)
+
+// slowConnection is how long a connection that is being made counts against Fleet.MaxConnecting, so that hosts that never reply
+// do not hold up those that do.
+const slowConnection = time.Second
+
+var errLate = errors.New("no reply in time")
+
+// run is the goroutine of a host.
+func (h *fleetHost[T]) run() {
+	defer h.cancel()
+	defer h.close()
+	for h.connect() {
+		for {
+			select {
+			case <-h.ctx.Done():
+				return
+			case <-h.start:
+			}
+			now, err := h.group.Fetch(h.ctx)
+			if h.ctx.Err() != nil {
+				return
+			}
+			if !h.reply(now, err) {
+				break
+			}
+		}
+		h.close()
+		if !h.used {
+			h.failures++
+		}
+	}
+}
+
+// close closes the context, if there is one.
+func (h *fleetHost[T]) close() {
+	if h.c != nil {
+		h.c.Close()
+		h.c = nil
+	}
+}
+
+// connect connects, trying until it succeeds. It reports false if the host has ended.
+func (h *fleetHost[T]) connect() bool {
+	for h.phase != hostHasEnded { // which no other goroutine sets
+		if source.Sleep(h.ctx, h.pause()) != nil {
+			return false
+		}
+		items, g, err := h.dial()
+		if h.ctx.Err() != nil {
+			return false
+		}
+		h.connected(items, g, err)
+		if err == nil {
+			return true
+		}
+		h.close()
+		h.failures++
+	}
+	return false
+}
+
+// pause is how long there is no connection tried.
+func (h *fleetHost[T]) pause() time.Duration {
+	delays := h.l.f.backoff()
+	if h.failures == 0 || len(delays) == 0 {
+		return 0
+	}
+	return delays[min(h.failures, len(delays))-1]
+}
+
+// dial opens a context and looks up the names of its group. Names that there are not are no error.
+func (h *fleetHost[T]) dial() (items T, g *Group, err error) {
+	select {
+	case h.l.connections <- struct{}{}:
+	case <-h.ctx.Done():
+		return items, nil, context.Cause(h.ctx)
+	}
+	release := sync.OnceFunc(func() { <-h.l.connections })
+	defer release()
+	defer time.AfterFunc(slowConnection, release).Stop()
+	if h.c, err = h.open(h.ctx); err != nil {
+		return items, nil, err
+	}
+	g = h.c.Group()
+	h.l.f.items.Lock()
+	items = h.l.f.Items(g)
+	h.l.f.items.Unlock()
+	if err := g.resolve(h.ctx); err != nil && isLost(err) || errors.Is(err, source.ErrEnd) {
+		return items, nil, err
+	}
+	return items, g, nil
+}
+
+// isLost reports whether an error of a group means that there is no use in further requests on the connection: it is
+// neither a reply nor an error of all items.
+func isLost(err error) bool {
+	op, ok := err.(*OpError)
+	if !ok || errors.Is(err, pdu.ErrTooSmall) {
+		return false
+	}
+	code, ok := op.Err.(pdu.Error)
+	return !ok || code == pdu.ErrTimeout || code == pdu.ErrIPC
+}
+
+// connected notes that there is a connection, or why not.
+func (h *fleetHost[T]) connected(items T, g *Group, err error) {
+	h.l.f.mu.Lock()
+	defer h.l.f.mu.Unlock()
+	switch {
+	case errors.Is(err, source.ErrEnd):
+		h.phase = hostHasEnded
+		h.setState(HostEnded, nil)
+	case err != nil:
+		h.setState(HostDown, err)
+	default:
+		if !h.first {
+			h.status.Reconnects++
+		}
+		h.used, h.first = false, false
+		h.items, h.group = items, g
+		h.phase, h.inTime = hostReady, true
+		h.setState(HostConnecting, h.status.Err)
+		if h.waits != noWait && h.l.open && !h.removed { // the first tick waits for the values
+			h.l.queue = append(h.l.queue, h)
+			h.l.startQueued()
+			return
+		}
+	}
+	h.l.settle(h)
+}
+
+// reply notes the outcome of a fetch. It reports whether the connection can be used further.
+func (h *fleetHost[T]) reply(now time.Time, err error) bool {
+	l := h.l
+	l.f.mu.Lock()
+	defer l.f.mu.Unlock()
+	current := h.fetched == l.number
+	h.inTime = current && time.Since(l.began) < l.wait
+	h.phase = hostReady
+	switch {
+	case err == nil:
+		h.failures, h.used = 0, true
+		if current && l.open {
+			h.values, h.time = l.number, now
+			h.status.Missing = h.group.missing()
+			h.setState(HostUp, nil)
+		}
+	case errors.Is(err, source.ErrEnd):
+		h.phase = hostHasEnded
+		h.setState(HostEnded, nil)
+	case isLost(err):
+		h.phase, h.group = hostConnects, nil
+		h.setState(HostDown, err)
+	default:
+		h.status.Missing = h.group.missing()
+		h.setState(HostFailing, err)
+	}
+	l.settle(h)
+	return h.phase == hostReady
+}
+
+// setState sets the state. The caller has the lock.
+func (h *fleetHost[T]) setState(s HostState, err error) {
+	if h.status.State != s {
+		h.status.State, h.status.Since = s, time.Now()
+	}
+	h.status.Err = err
+}
+
+// row is the host in a tick that is complete. The caller has the lock.
+func (h *fleetHost[T]) row() FleetRow[T] {
+	switch l := h.l; {
+	case h.values == l.number && h.phase == hostReady:
+		return FleetRow[T]{Host: h.name, Status: h.status, Time: h.time, Items: h.items, group: h.group}
+	case h.phase == hostFetches,
+		h.phase == hostReady && (h.status.State == HostUp || h.status.State == HostLate): // its turn has not come
+		h.status.Late++
+		h.setState(HostLate, errLate)
+	}
+	return FleetRow[T]{Host: h.name, Status: h.status}
+}
+
+// missing is how many items cannot have values, as far as the latest Fetch has found.
+func (g *Group) missing() int {
+	n := 0
+	for _, m := range g.members {
+		if b := m.base(); b.why != nil || b.noInst {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,240 @@
+package pmapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/pmapitest"
+)
+
+// newTestFleet is a fleet of n hosts.
+func newTestFleet(t *testing.T, n int) (*pmapitest.Fleet, *pmapi.Fleet[loadHost]) {
+	t.Helper()
+	hosts, f := pmapitest.NewFleet(n, loadSource), newLoadFleet()
+	if err := hosts.AddTo(f); err != nil {
+		t.Fatal(err)
+	}
+	return hosts, f
+}
+
+func TestFleetTop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hosts, f := newTestFleet(t, 8)
+		for i, v := range []float64{3, 9, math.NaN(), 3, -1} {
+			h := hosts.Hosts()[i]
+			h.Restart(func(src *pmapitest.Source) { pmapitest.Add(src, pmapitest.Metric[float64]{Name: "load"}).Set(v) })
+		}
+		hosts.Host("host6").Restart(func(src *pmapitest.Source) { pmapitest.Add(src, pmapitest.Metric[float64]{Name: "load"}) })
+		hosts.Host("host7").Stop(nil)
+		hosts.Host("host8").Hang()
+		for tick := range f.Every(t.Context(), time.Second) {
+			for _, tt := range []struct {
+				n    int
+				sign float64
+				want string
+			}{
+				{2, 1, "host2 9 host1 3"},
+				{-1, 1, "host2 9 host1 3 host4 3 host5 -1"},
+				{99, -1, "host5 1 host1 -3 host4 -3 host2 -9"},
+				{0, 1, ""},
+			} {
+				var got []string
+				for _, r := range tick.Top(tt.n, func(h loadHost) (float64, error) {
+					v, err := h.load.Value()
+					return tt.sign * v, err
+				}) {
+					got = append(got, fmt.Sprint(r.Host, " ", r.Value))
+				}
+				if is := strings.Join(got, " "); is != tt.want {
+					t.Errorf("Top(%d): %s, want %s", tt.n, is, tt.want)
+				}
+			}
+			break
+		}
+	})
+}
+
+// The end of the context.Context, and a break, end a loop at once, whatever hosts do.
+func TestFleetEndsAtOnce(t *testing.T) {
+	for _, wait := range []time.Duration{100 * time.Millisecond, 1700 * time.Millisecond, 3 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			hosts, f := newTestFleet(t, 6)
+			f.Wait = time.Minute
+			hosts.Host("host1").Stop(nil)
+			hosts.Host("host2").Hang()
+			time.AfterFunc(1200*time.Millisecond, hosts.Host("host3").Hang)
+			time.AfterFunc(1200*time.Millisecond, hosts.Host("host2").Resume)
+			hosts.Host("host4").SetDelay(200 * time.Millisecond)
+			ctx, cancel := context.WithCancel(t.Context())
+			began := time.Now()
+			time.AfterFunc(wait, cancel)
+			for range f.Every(ctx, time.Second) {
+			}
+			if d := time.Since(began); d != wait {
+				t.Errorf("a loop that is cancelled after %v ends after %v", wait, d)
+			}
+			f.Wait = 10 * time.Millisecond
+			began = time.Now()
+			for range f.Every(t.Context(), time.Second) {
+				time.Sleep(wait)
+				break
+			}
+			if d := time.Since(began); d != wait+10*time.Millisecond {
+				t.Errorf("a break after %v ends a loop after %v", wait, d)
+			}
+			ctx, cancel = context.WithCancel(t.Context())
+			cancel()
+			for range f.Every(ctx, time.Second) {
+				t.Error("there is a tick after the end of ctx")
+			}
+		})
+	}
+}
+
+// A body that is slower than the interval leaves ticks out.
+func TestFleetMissedTicks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, f := newTestFleet(t, 2)
+		began := time.Now()
+		var got []string
+		for tick := range f.Every(t.Context(), time.Second) {
+			got = append(got, fmt.Sprint(tick.Time.Sub(began), " ", tick.Missed))
+			switch len(got) {
+			case 2:
+				time.Sleep(2500 * time.Millisecond)
+			case 3:
+				time.Sleep(time.Second)
+			}
+			if len(got) == 5 {
+				break
+			}
+		}
+		if diff := cmp.Diff([]string{"0s 0", "1s 0", "4s 2", "5s 0", "6s 0"}, got); diff != "" {
+			t.Errorf("ticks (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Sources that end have the state of it; when all have, the loop ends.
+func TestFleetEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newLoadFleet()
+		for i, lasts := range []time.Duration{1500 * time.Millisecond, 2500 * time.Millisecond} {
+			src := &pmapitest.Source{End: time.Now().Add(lasts)}
+			loadSource(i, src)
+			f.AddSource(fmt.Sprint(i), func(context.Context) (*pmapi.Context, error) { return src.Context(), nil })
+		}
+		got := loop(t, f, 99, func(int) {})
+		if diff := cmp.Diff([]string{"0 up 0 true; 1 up 1 true", "0 up 0 true 1/s; 1 up 1 true 1/s", "0 ended; 1 up 1 true 1/s"}, got); diff != "" {
+			t.Errorf("ticks (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Archives are hosts too: with an interval of 0, each tick has the next row of each.
+func TestFleetOfArchives(t *testing.T) {
+	f := &pmapi.Fleet[*pmapi.Item[float64]]{Items: func(g *pmapi.Group) *pmapi.Item[float64] {
+		return pmapi.Add[float64](g, "sample.double.million")
+	}}
+	if err := f.Add("../archive/testdata/v3"); err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for tick := range f.Every(t.Context(), 0) {
+		for r := range tick.All() {
+			if _, err := r.Items.Value(); err == nil && r.Time.Year() < 2030 {
+				rows++
+			}
+		}
+	}
+	if rows < 2 {
+		t.Errorf("%d rows of the archive", rows)
+	}
+}
+
+// Several loops over one fleet, and changes of it, at the same time.
+func TestFleetSharing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, f := newTestFleet(t, 10)
+		more := pmapitest.NewFleet(20, loadSource)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				ticks := 0
+				for tick := range f.Every(ctx, 10*time.Millisecond) {
+					ticks++
+					if n := tick.Counts()[pmapi.HostUp]; ticks > 1 && n < 10 {
+						t.Errorf("tick %d: %d hosts are up", ticks, n)
+					}
+				}
+				if ticks < 290 {
+					t.Errorf("%d ticks", ticks)
+				}
+			})
+		}
+		for i := range 4 {
+			wg.Go(func() {
+				for n := 0; ctx.Err() == nil; n++ {
+					h := more.Hosts()[10+n%10]
+					if err := f.AddSource(h.Name(), h.Open); err != nil && !errors.Is(err, pdu.ErrArg) {
+						t.Error(err)
+					}
+					time.Sleep(time.Duration(i+1) * 3 * time.Millisecond)
+					f.Remove(h.Name())
+					if n := len(f.Hosts()); n < 10 || n > 20 {
+						t.Errorf("%d hosts", n)
+					}
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+// A tick allocates nothing for a host.
+func TestFleetAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("with the race detector other things are allocated")
+	}
+	c := busyCollector(t)
+	const hosts, ticks = 20, 50
+	f := &pmapi.Fleet[*pmapi.Set[float64]]{Wait: time.Minute, Items: func(g *pmapi.Group) *pmapi.Set[float64] {
+		pmapi.Add[float64](g, "busy.single1")
+		return pmapi.AddSet[float64](g, "busy.numbers")
+	}}
+	for i := range hosts {
+		f.AddSource(fmt.Sprint(i), func(ctx context.Context) (*pmapi.Context, error) { return c.Dup(ctx) })
+	}
+	next, stop := iter.Pull(f.Every(t.Context(), 0))
+	defer stop()
+	for range 5 {
+		next()
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range ticks {
+		if tick, ok := next(); !ok || tick.Rows[hosts-1].Status.State != pmapi.HostUp {
+			t.Fatal(ok, tick.Rows)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	// The collector is in this process.
+	if n := float64(after.Mallocs-before.Mallocs) / (hosts * ticks); n > 0.5 {
+		t.Errorf("%.2f allocations per host and tick", n)
+	}
+}

@@ -1,0 +1,169 @@
+package pmapitest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// A Fleet is a number of made-up hosts, for tests of programs that watch many by a pmapi.Fleet. Each has a collector, which a test
+// stops, starts, hangs, slows down and replaces.
+//
+//	hosts := pmapitest.NewFleet(500, func(i int, src *pmapitest.Source) {
+//		pmapitest.Add(src, pmapitest.Metric[float64]{Name: "kernel.all.load"}).Set(float64(i))
+//	})
+//	err := hosts.AddTo(fleet)
+//	hosts.Host("host7").Stop(errors.New("out of memory"))
+//
+// Sources without Start have the time of package time. In a bubble of testing/synctest that passes at once, so
+// that an hour of ticks, back-off included, takes no time.
+type Fleet struct{ hosts []*Host }
+
+// NewFleet makes n hosts with the names host1, host2 and so on. setup gives the Source of host i+1 its metrics.
+func NewFleet(n int, setup func(i int, src *Source)) *Fleet {
+	f := new(Fleet)
+	for i := range n {
+		h := &Host{name: fmt.Sprintf("host%d", i+1)}
+		h.Restart(func(src *Source) { setup(i, src) })
+		f.hosts = append(f.hosts, h)
+	}
+	return f
+}
+
+// Hosts are the hosts.
+func (f *Fleet) Hosts() []*Host { return slices.Clone(f.hosts) }
+
+// Host is the host with a name. It panics if there is none: that is a mistake in the test.
+func (f *Fleet) Host(name string) *Host {
+	for _, h := range f.hosts {
+		if h.name == name {
+			return h
+		}
+	}
+	panic("pmapitest: there is no host " + name)
+}
+
+// AddTo adds all hosts to a *pmapi.Fleet.
+func (f *Fleet) AddTo(fleet interface {
+	AddSource(name string, open func(ctx context.Context) (*pmapi.Context, error)) error
+}) error {
+	var errs []error
+	for _, h := range f.hosts {
+		errs = append(errs, fleet.AddSource(h.name, h.Open))
+	}
+	return errors.Join(errs...)
+}
+
+// A Host is a host of a Fleet. It is safe for concurrent use.
+type Host struct {
+	name string
+
+	mu     sync.Mutex
+	source *Source
+	down   error         // why there is no collector, or nil
+	hangs  chan struct{} // closed by Resume; nil if the collector does not hang
+}
+
+// Name is the name of the host.
+func (h *Host) Name() string { return h.name }
+
+// Source is what the collector of the host has at present. It is another one after Restart.
+func (h *Host) Source() *Source {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.source
+}
+
+// Open connects to the collector, for pmapi.Fleet.AddSource. It fails while the collector is stopped or hangs.
+func (h *Host) Open(ctx context.Context) (*pmapi.Context, error) {
+	if err := h.hang(ctx, pmapi.DefaultConnectTimeout); err != nil {
+		return nil, &pmapi.OpError{Op: "dial", Host: h.name, Err: err}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.down != nil {
+		return nil, &pmapi.OpError{Op: "dial", Host: h.name, Err: h.down}
+	}
+	return h.source.Context(), nil
+}
+
+// Stop stops the collector: connections break, and none can be made, for a cause, which may be nil.
+func (h *Host) Stop(cause error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.down = cmp.Or(cause, errStopped)
+	h.source.Break(h.down)
+}
+
+var errStopped = errors.New("the collector is stopped")
+
+// Start starts the collector again, with the metrics that it had.
+func (h *Host) Start() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.down = nil
+	h.source.Restore()
+}
+
+// Restart stops the collector, and starts another at once, with the metrics of setup and no others.
+func (h *Host) Restart(setup func(src *Source)) {
+	src := &Source{Host: h.name}
+	src.OnRequest = func(ctx context.Context, _ Request) error { return h.hang(ctx, pmapi.DefaultRequestTimeout) }
+	setup(src)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.source != nil {
+		h.source.Break(errStopped)
+	}
+	h.source, h.down = src, nil
+}
+
+// SetDelay lets every request take a duration; see Source.SetDelay.
+func (h *Host) SetDelay(d time.Duration) { h.Source().SetDelay(d) }
+
+// Hang makes the collector accept connections and requests, and never reply, until Resume. A request fails with
+// pdu.ErrTimeout then after pmapi.DefaultRequestTimeout, and a connection after pmapi.DefaultConnectTimeout.
+func (h *Host) Hang() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.hangs == nil {
+		h.hangs = make(chan struct{})
+	}
+}
+
+// Resume ends Hang: requests that wait are replied to.
+func (h *Host) Resume() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.hangs != nil {
+		close(h.hangs)
+		h.hangs = nil
+	}
+}
+
+// hang waits while the collector hangs, for a time at most.
+func (h *Host) hang(ctx context.Context, most time.Duration) error {
+	h.mu.Lock()
+	hangs := h.hangs
+	h.mu.Unlock()
+	if hangs == nil {
+		return nil
+	}
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-hangs:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return pdu.ErrTimeout
+	}
+}
