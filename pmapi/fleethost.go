@@ -35,7 +35,7 @@ type fleetHost[T any] struct {
 	values  uint64    // the latest tick that has values
 	waits   patience  // the tick's
 	counted bool      // in fleetLoop.requests
-	inTime  bool      // the latest reply was
+	inTime  bool      // the latest reply was; no tick waits for long for hosts of which it was not
 	removed bool
 }
 
@@ -166,9 +166,10 @@ func (h *fleetHost[T]) connected(items T, g *Group, err error) {
 		if !h.first {
 			h.status.Reconnects++
 		}
+		h.inTime = h.first || h.inTime && h.failures == 0
 		h.used, h.first = false, false
 		h.items, h.group = items, g
-		h.phase, h.inTime = hostReady, true
+		h.phase = hostReady
 		h.setState(HostConnecting, h.status.Err)
 		if h.waits != noWait && h.l.open && !h.removed { // the first tick waits for the values
 			h.l.queue = append(h.l.queue, h)
