@@ -4,7 +4,7 @@
 //	pdu                      data model and protocol: identifiers, values, labels, PDUs
 //	pdu/pdutest              a scripted peer in memory, for tests
 //	pmns                     metric name spaces
-//	pmapi                    clients: contexts, fetch groups, rates, labels
+//	pmapi                    clients: contexts, fetch groups, fleets, rates, labels
 //	pmapi/local              contexts on agents in the same process, without a collector
 //	pmapi/pmapitest          made-up sources of metrics, for tests of clients
 //	pmapi/tool               standard options and printing, for command-line tools

@@ -28,6 +28,11 @@
 // name, AddEvents a field of event records, and AddFields what the tags of a struct name. Context.Events yields event records as
 // they come.
 //
+// # Fleets
+//
+// A Fleet fetches the same metrics from many hosts at the same time. Its ticks have a row for each host, with the values or what
+// is wrong with the host, which never holds up the others.
+//
 // # Contexts
 //
 // A Context is access to one source of metrics. Each of its methods is one request, or a
@@ -82,7 +87,7 @@
 //
 // # Concurrency
 //
-// A Context, and a Dialer once it is filled in, are safe for concurrent use. A Group is for
+// A Context, and a Dialer or a Fleet once it is filled in, are safe for concurrent use. A Group is for
 // one goroutine at a time.
 //
 // # The C names

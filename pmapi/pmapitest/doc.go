@@ -38,6 +38,11 @@
 // at the end of an archive, which ends Group.Every, whatever faults there are: a test of a
 // loop over Every has an End.
 //
+// # Fleets
+//
+// NewFleet makes hosts with a Source each, for tests of programs that watch many by a pmapi.Fleet: they stop, start, hang, slow
+// down and come back with other metrics.
+//
 // # Concurrency
 //
 // All methods are safe for concurrent use. Functions that a test supplies are called
