@@ -212,7 +212,7 @@ func TestFleetAllocations(t *testing.T) {
 		t.Skip("with the race detector other things are allocated")
 	}
 	c := busyCollector(t)
-	const hosts, ticks = 20, 50
+	const hosts, ticks = 20, 10
 	f := &pmapi.Fleet[*pmapi.Set[float64]]{Wait: time.Minute, Items: func(g *pmapi.Group) *pmapi.Set[float64] {
 		pmapi.Add[float64](g, "busy.single1")
 		return pmapi.AddSet[float64](g, "busy.numbers")
@@ -222,19 +222,19 @@ func TestFleetAllocations(t *testing.T) {
 	}
 	next, stop := iter.Pull(f.Every(t.Context(), 0))
 	defer stop()
-	for range 5 {
-		next()
-	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for range ticks {
-		if tick, ok := next(); !ok || tick.Rows[hosts-1].Status.State != pmapi.HostUp {
-			t.Fatal(ok, tick.Rows)
+	least := math.Inf(1) // other goroutines allocate at times
+	for range 20 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range ticks {
+			if tick, ok := next(); !ok || tick.Rows[hosts-1].Status.State != pmapi.HostUp {
+				t.Fatal(ok, tick.Rows)
+			}
 		}
+		runtime.ReadMemStats(&after)
+		least = min(least, float64(after.Mallocs-before.Mallocs)/(hosts*ticks))
 	}
-	runtime.ReadMemStats(&after)
-	// The collector is in this process.
-	if n := float64(after.Mallocs-before.Mallocs) / (hosts * ticks); n > 0.5 {
-		t.Errorf("%.2f allocations per host and tick", n)
+	if least > 0.5 { // a tick as a whole has some
+		t.Errorf("%.2f allocations per host and tick", least)
 	}
 }

@@ -28,7 +28,7 @@ var sequences = map[string]Key{
 	"1~": KeyHome, "7~": KeyHome, "4~": KeyEnd, "8~": KeyEnd, "5~": KeyPageUp, "6~": KeyPageDown,
 }
 
-// longest sequence that is looked at; what is longer is none of a key.
+// longestSequence is the length of what is looked at; what is longer is no key.
 const longestSequence = 16
 
 // parseKey is the key at the start of what a terminal has sent, and the bytes it takes; 0 for one that is not known. A key is sent at
