@@ -112,7 +112,7 @@ func (f *Fleet[T]) Add(specs ...string) error {
 //
 //	f.AddSource("here", func(ctx context.Context) (*pmapi.Context, error) { return pmapi.Local(ctx, srv) })
 //
-// A source that ends, such as an archive, has HostEnded after its last value; a loop ends when all hosts have. Errors are
+// A source that ends, such as an archive, is HostEnded after its last value; a loop ends when all hosts are. Errors are
 // those of Add.
 func (f *Fleet[T]) AddSource(name string, open func(ctx context.Context) (*Context, error)) error {
 	return f.add([]fleetMember{{name, open}})
@@ -208,10 +208,11 @@ func (f *Fleet[T]) wait(interval time.Duration) time.Duration {
 // The loop ends when ctx ends. It may be left by break, after the first tick, say. Then all its connections are closed
 // and its goroutines have ended.
 //
-// Time is that of this computer. In tests, that of a bubble of testing/synctest passes at once.
+// Time is that of this computer. In tests, that of a bubble of testing/synctest passes at once. Archives are fetched from as
+// Group.Every does it, one row each tick.
 func (f *Fleet[T]) Every(ctx context.Context, interval time.Duration) iter.Seq[*FleetTick[T]] {
 	return func(yield func(*FleetTick[T]) bool) {
-		l := f.begin(ctx, f.wait(interval))
+		l := f.begin(ctx, interval)
 		defer l.end()
 		began, due, pause := time.Now(), time.Duration(0), time.Duration(0)
 		for source.Sleep(ctx, pause) == nil {

@@ -37,6 +37,7 @@ type fleetHost[T any] struct {
 	counted bool      // in fleetLoop.requests
 	inTime  bool      // the latest reply was; no tick waits for long for hosts of which it was not
 	removed bool
+	shown   bool // a row has said that the host has ended
 }
 
 // A hostPhase is what the goroutine of a host does.
@@ -66,11 +67,12 @@ func (h *fleetHost[T]) run() {
 				return
 			case <-h.start:
 			}
+			at := h.c.src.Now()
 			now, err := h.group.Fetch(h.ctx)
 			if h.ctx.Err() != nil {
 				return
 			}
-			if !h.reply(now, err) {
+			if !h.reply(now, err, h.next(at, err)) {
 				break
 			}
 		}
@@ -135,17 +137,36 @@ func (h *fleetHost[T]) dial() (items T, g *Group, err error) {
 	h.l.f.items.Lock()
 	items = h.l.f.Items(g)
 	h.l.f.items.Unlock()
+	if a := h.c.archive(); a != nil {
+		if err := h.c.inTurn(h.ctx, func() error { a.Every(h.l.interval); return nil }); err != nil {
+			return items, nil, err
+		}
+	}
 	if err := g.resolve(h.ctx); err != nil && isLost(err) || errors.Is(err, source.ErrEnd) {
 		return items, nil, err
 	}
 	return items, g, nil
 }
 
+// next is what the goroutine does after a fetch at a time with an error.
+func (h *fleetHost[T]) next(at time.Time, err error) hostPhase {
+	isArchive := h.c.archive() != nil
+	switch {
+	case err == nil:
+		return hostReady
+	case errors.Is(err, source.ErrEnd), isArchive && h.c.src.Now().Equal(at): // the next row of a malformed archive cannot be had
+		return hostHasEnded
+	case !isArchive && isLost(err):
+		return hostConnects
+	}
+	return hostReady
+}
+
 // isLost reports whether an error of a group means that there is no use in further requests on the connection: it is
 // neither a reply nor an error of all items.
 func isLost(err error) bool {
 	op, ok := err.(*OpError)
-	if !ok || errors.Is(err, pdu.ErrTooSmall) {
+	if !ok || errors.Is(err, pdu.ErrTooSmall) { // the latter is that of a group without items
 		return false
 	}
 	code, ok := op.Err.(pdu.Error)
@@ -180,14 +201,15 @@ func (h *fleetHost[T]) connected(items T, g *Group, err error) {
 	h.l.settle(h)
 }
 
-// reply notes the outcome of a fetch. It reports whether the connection can be used further.
-func (h *fleetHost[T]) reply(now time.Time, err error) bool {
+// reply notes the outcome of a fetch, after which the goroutine does what next says. It reports whether the connection can be used
+// further.
+func (h *fleetHost[T]) reply(now time.Time, err error, next hostPhase) bool {
 	l := h.l
 	l.f.mu.Lock()
 	defer l.f.mu.Unlock()
 	current := h.fetched == l.number
 	h.inTime = current && time.Since(l.began) < l.wait
-	h.phase = hostReady
+	h.phase = next
 	switch {
 	case err == nil:
 		h.failures, h.used = 0, true
@@ -196,18 +218,20 @@ func (h *fleetHost[T]) reply(now time.Time, err error) bool {
 			h.status.Missing = h.group.missing()
 			h.setState(HostUp, nil)
 		}
-	case errors.Is(err, source.ErrEnd):
-		h.phase = hostHasEnded
-		h.setState(HostEnded, nil)
-	case isLost(err):
-		h.phase, h.group = hostConnects, nil
+	case next == hostHasEnded:
+		if errors.Is(err, source.ErrEnd) {
+			err = nil
+		}
+		h.setState(HostEnded, err)
+	case next == hostConnects:
+		h.group, h.status.Missing = nil, 0
 		h.setState(HostDown, err)
 	default:
 		h.status.Missing = h.group.missing()
 		h.setState(HostFailing, err)
 	}
 	l.settle(h)
-	return h.phase == hostReady
+	return next == hostReady
 }
 
 // setState sets the state. The caller has the lock.

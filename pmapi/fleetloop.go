@@ -16,6 +16,7 @@ type fleetLoop[T any] struct {
 	wg          sync.WaitGroup
 	connections chan struct{} // one element for each that is being made
 	wake        chan struct{} // the tick may be complete
+	interval    time.Duration
 	wait        time.Duration // Fleet.Wait
 	tick        FleetTick[T]
 
@@ -43,11 +44,11 @@ const (
 const shortPart = 10
 
 // begin begins a loop.
-func (f *Fleet[T]) begin(ctx context.Context, wait time.Duration) *fleetLoop[T] {
+func (f *Fleet[T]) begin(ctx context.Context, interval time.Duration) *fleetLoop[T] {
 	if f.Items == nil {
 		panic("pmapi: the Fleet has no Items")
 	}
-	l := &fleetLoop[T]{f: f, wait: wait, wake: make(chan struct{}, 1),
+	l := &fleetLoop[T]{f: f, interval: interval, wait: f.wait(interval), wake: make(chan struct{}, 1),
 		connections: make(chan struct{}, cmp.Or(f.MaxConnecting, DefaultFleetConnecting))}
 	l.ctx, l.cancel = context.WithCancel(ctx)
 	f.mu.Lock()
@@ -231,7 +232,7 @@ func (l *fleetLoop[T]) settle(h *fleetHost[T]) {
 	}
 }
 
-// endTick makes the rows. It reports false if all hosts have ended.
+// endTick makes the rows. It reports false if all hosts have ended, and there is no reason that has not been in a row.
 func (l *fleetLoop[T]) endTick(at time.Time) bool {
 	l.f.mu.Lock()
 	defer l.f.mu.Unlock()
@@ -244,7 +245,10 @@ func (l *fleetLoop[T]) endTick(at time.Time) bool {
 	for _, h := range l.hosts {
 		t.Rows = append(t.Rows, h.row())
 		if h.status.State == HostEnded {
-			ended++
+			if h.status.Err == nil || h.shown {
+				ended++
+			}
+			h.shown = true
 		}
 	}
 	if len(t.Rows) < len(was) {

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -144,24 +145,64 @@ func TestFleetEnded(t *testing.T) {
 	})
 }
 
-// Archives are hosts too: with an interval of 0, each tick has the next row of each.
+// Archives are hosts too: with an interval of 0, each tick has the next record of each, malformed ones left out.
 func TestFleetOfArchives(t *testing.T) {
 	f := &pmapi.Fleet[*pmapi.Item[float64]]{Items: func(g *pmapi.Group) *pmapi.Item[float64] {
-		return pmapi.Add[float64](g, "sample.double.million")
+		return pmapi.Add[float64](g, malformedMetric)
+	}}
+	bad, before, _ := openMalformed(t, "0", "1", "2", "meta")
+	if err := errors.Join(f.Add("../archive/testdata/v3"),
+		f.AddSource("bad", func(context.Context) (*pmapi.Context, error) { return bad, nil })); err != nil {
+		t.Fatal(err)
+	}
+	times := map[string][]time.Time{}
+	var status pmapi.HostStatus
+	for tick := range f.Every(t.Context(), 0) {
+		for r := range tick.All() {
+			times[r.Host] = append(times[r.Host], r.Time)
+		}
+		status = tick.Rows[1].Status
+	}
+	good := times["../archive/testdata/v3"]
+	if len(good) < len(before)+2 || !slices.IsSortedFunc(good, time.Time.Compare) {
+		t.Errorf("%d records, want more than %d", len(good), len(before))
+	}
+	if diff := cmp.Diff(before, times["bad"]); diff != "" {
+		t.Errorf("before the malformed record (-want +got):\n%s", diff)
+	}
+	f.Remove("../archive/testdata/v3")
+	ticks := 0
+	bad, _, _ = openMalformed(t, "0", "1", "2", "meta")
+	for tick := range f.Every(t.Context(), 0) {
+		status = tick.Rows[0].Status // there is one with the reason, though it has no values
+		ticks++
+	}
+	if want := len(before) + 1; ticks != want {
+		t.Errorf("%d ticks, want %d", ticks, want)
+	}
+	if status.State != pmapi.HostEnded || pdu.FromError(status.Err) != pdu.ErrLogRec {
+		t.Errorf("the malformed archive is %v", status)
+	}
+}
+
+// With an interval, rows of archives are interpolated.
+func TestFleetOfArchivesInterpolated(t *testing.T) {
+	f := &pmapi.Fleet[*pmapi.Item[float64]]{Wait: time.Minute, Items: func(g *pmapi.Group) *pmapi.Item[float64] {
+		return pmapi.Add[float64](g, malformedMetric)
 	}}
 	if err := f.Add("../archive/testdata/v3"); err != nil {
 		t.Fatal(err)
 	}
-	rows := 0
-	for tick := range f.Every(t.Context(), 0) {
-		for r := range tick.All() {
-			if _, err := r.Items.Value(); err == nil && r.Time.Year() < 2030 {
-				rows++
-			}
+	var last time.Time
+	n := 0
+	for tick := range f.Every(t.Context(), 5*time.Millisecond) {
+		r := &tick.Rows[0]
+		if d := r.Time.Sub(last); n > 0 && d != 5*time.Millisecond {
+			t.Errorf("row %d is %v after the one before", n, d)
 		}
-	}
-	if rows < 2 {
-		t.Errorf("%d rows of the archive", rows)
+		if last, n = r.Time, n+1; n == 20 {
+			break
+		}
 	}
 }
 

@@ -96,7 +96,7 @@ const (
 	HostLate                        // the reply has not come in time
 	HostFailing                     // there is a connection, but no metric has a value
 	HostDown                        // there is no connection
-	HostEnded                       // the source has no more values
+	HostEnded                       // the source has no more values, or none that can be read
 )
 
 var hostStates = [...]string{"connecting", "up", "late", "failing", "down", "ended"}
@@ -114,7 +114,8 @@ type HostStatus struct {
 	State HostState
 	// Since is when the state began, by this computer's clock.
 	Since time.Time
-	// Err is why the host is HostFailing or HostDown, or was before it was HostConnecting; nil if it is HostUp.
+	// Err is why the host is HostLate, HostFailing or HostDown, or was before it was HostConnecting, or that it has not HostEnded as it should;
+	// nil if it is HostUp.
 	Err error
 	// Missing is how many items cannot have values, since this host has no such metric or instance; FleetRow.Missing says which.
 	Missing int
