@@ -192,7 +192,7 @@ func (h *fleetHost[T]) connected(items T, g *Group, err error) {
 		h.items, h.group = items, g
 		h.phase = hostReady
 		h.setState(HostConnecting, h.status.Err)
-		if h.waits != noWait && h.l.open && !h.removed { // the first tick waits for the values
+		if h.waits != noWait && h.l.collecting && !h.removed { // the first tick waits for the values
 			h.l.queue = append(h.l.queue, h)
 			h.l.startQueued()
 			return
@@ -213,7 +213,7 @@ func (h *fleetHost[T]) reply(now time.Time, err error, next hostPhase) bool {
 	switch {
 	case err == nil:
 		h.failures, h.used = 0, true
-		if current && l.open {
+		if current && l.collecting {
 			h.values, h.time = l.number, now
 			h.status.Missing = h.group.missing()
 			h.setState(HostUp, nil)

@@ -21,14 +21,14 @@ type fleetLoop[T any] struct {
 	tick        FleetTick[T]
 
 	// Fleet.mu guards these.
-	hosts    []*fleetHost[T]
-	number   uint64    // of the tick, from 1
-	began    time.Time // when it did
-	open     bool      // it waits for replies
-	queue    []*fleetHost[T]
-	queued   int // where the queue begins
-	requests int // that count against MaxRequests
-	waiting  [3]int
+	hosts      []*fleetHost[T]
+	number     uint64          // of the tick, from 1
+	began      time.Time       // when it did
+	collecting bool            // it waits for replies
+	queue      []*fleetHost[T] // that fetch in this tick
+	queued     int             // how many of them have begun to
+	requests   int             // that count against MaxRequests
+	waiting    [3]int          // for how many hosts the tick waits, by patience
 }
 
 // A patience is how long a tick waits for a host.
@@ -124,7 +124,7 @@ func (l *fleetLoop[T]) beginTick() {
 	l.f.mu.Lock()
 	defer l.f.mu.Unlock()
 	l.number++
-	l.began, l.open = time.Now(), true
+	l.began, l.collecting = time.Now(), true
 	clear(l.queue)
 	l.queue, l.queued, l.requests = l.queue[:0], 0, 0
 	l.waiting = [3]int{}
@@ -220,7 +220,7 @@ func (l *fleetLoop[T]) settle(h *fleetHost[T]) {
 		l.waiting[h.waits]--
 		h.waits = noWait
 	}
-	if !l.open {
+	if !l.collecting {
 		return
 	}
 	l.startQueued()
@@ -236,7 +236,7 @@ func (l *fleetLoop[T]) settle(h *fleetHost[T]) {
 func (l *fleetLoop[T]) endTick(at time.Time) bool {
 	l.f.mu.Lock()
 	defer l.f.mu.Unlock()
-	l.open = false
+	l.collecting = false
 	t := &l.tick
 	t.Time = at
 	was := t.Rows
