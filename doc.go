@@ -28,7 +28,7 @@
 // examples/embed is a web server with a collector inside, examples/httpmetrics one
 // that measures its requests, examples/acme and examples/tracedemo are PCP's demos of
 // instrumented programs, and examples/mmvdump, pmdammv and pmdatrace print and serve
-// what such programs have. examples/newhelp and chkhelp compile and print the help texts
+// what such programs have. examples/fleet watches many hosts. examples/newhelp and chkhelp compile and print the help texts
 // of agents, examples/pmgenmap makes code of a list of metrics.
 //
 // # Reading metrics

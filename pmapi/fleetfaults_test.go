@@ -2,10 +2,12 @@ package pmapi_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -160,11 +162,12 @@ var faults = []fault{
 // TestFleetOfCollectors: each of several faults is seen, while all other hosts have their values, and all come back.
 func TestFleetOfCollectors(t *testing.T) {
 	n, faulty, interval := 50, 10, 200*time.Millisecond
+	f := newLoadFleet()
+	f.Wait = time.Second // for a busy machine
 	if *fleetFull {
-		n, faulty, interval = 500, 50, time.Second
+		n, faulty, interval, f.Wait = 500, 50, time.Second, 0
 	}
 	hosts := map[string]*faultyHost{}
-	f := newLoadFleet()
 	f.Dialer = &pmapi.Dialer{
 		Backoff: []time.Duration{interval, 2 * interval},
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -264,4 +267,37 @@ func (w *fleetWatch) next(tick *pmapi.FleetTick[loadHost]) bool {
 		}
 	}
 	return w.phase == 3
+}
+
+// A host whose replies are too long is down, with the reason.
+func TestFleetLongReplies(t *testing.T) {
+	f := &pmapi.Fleet[*pmapi.Item[string]]{Wait: time.Minute, Items: func(g *pmapi.Group) *pmapi.Item[string] {
+		return pmapi.Add[string](g, "text")
+	}}
+	servers := map[string]*collector.Server{}
+	f.Dialer = &pmapi.Dialer{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		name, _, _ := net.SplitHostPort(addr)
+		return servers[name].DialContext(ctx, network, addr)
+	}}
+	for name, n := range map[string]int{"a": 1000, "b": pmapi.DefaultFleetMaxReply + 1000} {
+		a := &pmda.Agent{Name: "text", Domain: 401}
+		pmda.Register(a, pmda.Metric[string]{Name: "text", Value: func(context.Context, *pmda.Request, pdu.Instance) (string, error) {
+			return strings.Repeat("x", n), nil
+		}})
+		servers[name] = &collector.Server{Logger: slog.New(slog.DiscardHandler)}
+		defer servers[name].Close()
+		if err := servers[name].Add(a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Add("a", "b"); err != nil {
+		t.Fatal(err)
+	}
+	for tick := range f.Every(t.Context(), time.Hour) {
+		a, b := tick.Rows[0].Status, tick.Rows[1].Status
+		if _, ok := errors.AsType[*pmapi.LimitError](b.Err); !ok || b.State == pmapi.HostUp || a.State != pmapi.HostUp {
+			t.Errorf("the host with short replies is %v, that with long ones %v", a, b)
+		}
+		break
+	}
 }

@@ -3,6 +3,7 @@ package pmapi
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -88,9 +89,7 @@ func (l *fleetLoop[T]) remove(name string) {
 			h.cancel()
 			h.removed = true
 			l.settle(h)
-			copy(l.hosts[i:], l.hosts[i+1:])
-			l.hosts[len(l.hosts)-1] = nil
-			l.hosts = l.hosts[:len(l.hosts)-1]
+			l.hosts = slices.Delete(l.hosts, i, i+1)
 			return
 		}
 	}
@@ -178,6 +177,9 @@ func (l *fleetLoop[T]) startQueued() {
 // left is how long to wait until something has to be done about the tick, or that it is complete. The caller has the lock.
 func (l *fleetLoop[T]) left(passed time.Duration) (pause time.Duration, done bool) {
 	short := l.wait / shortPart
+	if l.interval <= 0 && len(l.queue) == 0 && l.connecting() { // or ticks without values would follow each other without a pause
+		return max(short-passed, 0), passed >= short
+	}
 	if passed >= l.wait || l.waiting[fullWait] == 0 && (l.waiting[shortWait] == 0 || passed >= short) {
 		return 0, true
 	}
@@ -189,6 +191,11 @@ func (l *fleetLoop[T]) left(passed time.Duration) (pause time.Duration, done boo
 		pause = min(pause, l.letGo(short))
 	}
 	return max(pause, time.Millisecond), false
+}
+
+// connecting reports whether some host may have values later. The caller has the lock.
+func (l *fleetLoop[T]) connecting() bool {
+	return slices.ContainsFunc(l.hosts, func(h *fleetHost[T]) bool { return h.phase == hostConnects })
 }
 
 // letGo stops counting requests that have been in progress for a time, and makes others in their place. It returns when

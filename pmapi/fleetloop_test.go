@@ -129,6 +129,28 @@ func TestFleetMissedTicks(t *testing.T) {
 	})
 }
 
+// Without an interval, ticks without values do not follow each other at once.
+func TestFleetWithoutInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hosts, f := newTestFleet(t, 2)
+		f.Wait = time.Second
+		hosts.Host("host1").Stop(nil)
+		hosts.Host("host2").Stop(nil)
+		began, ticks := time.Now(), 0
+		for tick := range f.Every(t.Context(), 0) {
+			if ticks++; tick.Counts()[pmapi.HostUp] > 0 {
+				break
+			}
+			if time.Since(began) > 10*time.Second {
+				hosts.Host("host2").Start()
+			}
+		}
+		if ticks < 100 || ticks > 300 || time.Since(began) > 30*time.Second {
+			t.Errorf("%d ticks in %v", ticks, time.Since(began))
+		}
+	})
+}
+
 // Sources that end have the state of it; when all have, the loop ends.
 func TestFleetEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -277,5 +299,30 @@ func TestFleetAllocations(t *testing.T) {
 	}
 	if least > 0.5 { // a tick as a whole has some
 		t.Errorf("%.2f allocations per host and tick", least)
+	}
+}
+
+// BenchmarkFleet is ticks of hosts whose collectors are in this process, too.
+func BenchmarkFleet(b *testing.B) {
+	c := busyCollector(b)
+	for _, hosts := range []int{10, 100, 1000} {
+		b.Run(fmt.Sprintf("hosts=%d", hosts), func(b *testing.B) {
+			f := &pmapi.Fleet[*pmapi.Item[float64]]{Wait: time.Minute, Items: func(g *pmapi.Group) *pmapi.Item[float64] {
+				return pmapi.Add[float64](g, "busy.single1")
+			}}
+			for i := range hosts {
+				f.AddSource(fmt.Sprint(i), func(ctx context.Context) (*pmapi.Context, error) { return c.Dup(ctx) })
+			}
+			next, stop := iter.Pull(f.Every(b.Context(), 0))
+			defer stop()
+			next()
+			b.ReportAllocs()
+			for b.Loop() {
+				if tick, ok := next(); !ok || tick.Counts()[pmapi.HostUp] != hosts {
+					b.Fatal(ok, tick.Counts())
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*hosts), "ns/row")
+		})
 	}
 }
