@@ -62,20 +62,20 @@ type Order struct {
 	Reverse bool
 }
 
-// top is the n hosts that come first.
+// top is the n hosts that come first, of those that are up. Those without a value come last.
 func (s *Snapshot) top(n int, o Order) []*host {
 	var ranked []*host
 	for i := range s.hosts {
-		if h := &s.hosts[i]; !math.IsNaN(h.values[o.Column]) {
+		if h := &s.hosts[i]; h.status.State == pmapi.HostUp {
 			ranked = append(ranked, h)
 		}
 	}
 	slices.SortStableFunc(ranked, func(a, b *host) int {
-		order := cmp.Compare(b.values[o.Column], a.values[o.Column])
-		if o.Reverse {
-			order = -order
+		v, w := a.values[o.Column], b.values[o.Column]
+		if o.Reverse && !math.IsNaN(v) && !math.IsNaN(w) {
+			v, w = w, v
 		}
-		return order
+		return cmp.Compare(w, v) // NaN is less than all else
 	})
 	return ranked[:min(n, len(ranked))]
 }

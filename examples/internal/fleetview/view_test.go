@@ -89,6 +89,20 @@ host3         late since 12:00:01: no reply in time
 host2         down since 12:00:00: no route\nto host
 host4         hinv.ncpu: Unknown metric name; mem.physmem: Unknown metric name
 `},
+			{"no value last", Layout{Hosts: 6, Height: 12}, Order{Column: 1, Reverse: true}, `
+12:00:01  8 hosts: 6 up, 1 late, 1 down
+
+host               load     *cpu %   memory %
+host1              0.00       2.00 1.0486e+06
+host5           1600.00       2.00 1.0486e+06
+host6           2000.00       2.00 1.0486e+06
+host7           2400.00       2.00 1.0486e+06
+host8           2800.00       2.00 1.0486e+06
+host4        1.2346e+06          ?          ?
+
+host3         late since 12:00:01: no reply in time
+and 2 more
+`},
 			{"reversed, two", Layout{Hosts: 2}, Order{Column: 0, Reverse: true}, `
 12:00:01  8 hosts: 6 up, 1 late, 1 down
 
