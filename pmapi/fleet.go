@@ -53,10 +53,12 @@ const (
 //
 // # Limits
 //
-//	MaxHosts       10000     hosts
-//	MaxConnecting  64        connections that are being made, those that take more than a second not counted
-//	MaxRequests    256       fetches in progress, those of hosts that stay silent not counted
-//	Dialer.MaxReply 256 KiB  a reply; a host needs about four times the longest of its replies in memory
+//	MaxHosts         10000    hosts
+//	MaxConnecting    64       connections that are being made, those that take more than a second not counted
+//	MaxRequests      256      fetches in progress, those of hosts that stay silent not counted
+//	Dialer.MaxReply  256 KiB  a reply; a longer one ends the connection
+//
+// These limit the memory, too: a host needs some 30 KiB, and up to ten times the longest of its replies, if it has many instances.
 //
 // # Concurrency
 //

@@ -114,8 +114,7 @@ type HostStatus struct {
 	State HostState
 	// Since is when the state began, by this computer's clock.
 	Since time.Time
-	// Err is why the host is HostLate, HostFailing or HostDown, or was before it was HostConnecting, or that it has not HostEnded as it should;
-	// nil if it is HostUp.
+	// Err is what is wrong, or was before the host was connected again; nil if it is HostUp, and if nothing has been wrong.
 	Err error
 	// Missing is how many items cannot have values, since this host has no such metric or instance; FleetRow.Missing says which.
 	Missing int
