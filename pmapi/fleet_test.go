@@ -137,8 +137,11 @@ func (s *script) run(t *testing.T) {
 	began, n, reconnects := time.Now(), 0, 0
 	for tick := range f.Every(t.Context(), time.Second) {
 		at := began.Add(time.Duration(n) * time.Second)
-		late := time.Since(at)
-		if !tick.Time.Equal(at) || tick.Missed != 0 || late > 500*time.Millisecond && s.wait == 0 {
+		late, most := time.Since(at), 500*time.Millisecond // half of the interval
+		if n > 0 && strings.HasPrefix(got[n-1], "late") {
+			most /= 10 // it waits less for a host that was late
+		}
+		if !tick.Time.Equal(at) || tick.Missed != 0 || late > most && s.wait == 0 {
 			t.Errorf("tick %d is that of %v, at %v, %d missed", n, tick.Time.Sub(began), time.Since(began), tick.Missed)
 		}
 		// After the loss, whether it is connected again before the tick is complete is a matter of luck.
