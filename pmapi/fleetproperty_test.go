@@ -97,7 +97,8 @@ func (r *randomFleet) check(n int, tick *pmapi.FleetTick[loadHost]) {
 				r.t.Errorf("tick %d: %s has %v, %v, want %v", n, row.Host, v, err, r.load[row.Host])
 			}
 		}
-		if r.healthy[row.Host]++; !isUp && (r.up[row.Host] || r.healthy[row.Host] > 50) {
+		r.healthy[row.Host]++
+		if n := r.healthy[row.Host]; !isUp && n > 0 && (r.up[row.Host] || n > 50) {
 			r.t.Errorf("tick %d: %s is %s after %d ticks without a fault", n, row.Host, rowText(row), r.healthy[row.Host])
 		}
 		r.up[row.Host] = isUp
