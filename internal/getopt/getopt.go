@@ -39,6 +39,8 @@ type Set struct {
 	// Letters takes what begins with two dashes for letters too, "--help" for -- -h -e -l -p, as getopt(3) does. Such a
 	// program has no long names.
 	Letters bool
+	// Fail gets each error when it is found, between the calls of Set, and Parse returns none; nil has Parse return all.
+	Fail func(err error)
 }
 
 // Parse calls Set of each option in args, in their order, and returns the operands: the other words. The name of the
@@ -74,8 +76,14 @@ type parser struct {
 	errs []error
 }
 
-func (p *parser) fail(format string, args ...any) {
-	p.errs = append(p.errs, fmt.Errorf(format, args...))
+func (p *parser) fail(format string, args ...any) { p.add(fmt.Errorf(format, args...)) }
+
+func (p *parser) add(err error) {
+	if p.opts.Fail != nil {
+		p.opts.Fail(err)
+		return
+	}
+	p.errs = append(p.errs, err)
 }
 
 // set calls the Set function of an option.
@@ -84,7 +92,7 @@ func (p *parser) set(o *Option, value string) {
 		return
 	}
 	if err := o.Set(value); err != nil {
-		p.errs = append(p.errs, err)
+		p.add(err)
 	}
 }
 

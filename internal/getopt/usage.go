@@ -34,15 +34,19 @@ func (s *Set) Usage() string {
 		case o.Heading != "":
 			fmt.Fprintf(&b, "\n%s:\n", o.Heading)
 		case o.Help != "":
-			forms := "  " + o.forms()
-			if len(forms) >= helpColumn {
-				fmt.Fprintf(&b, "%s\n%*s%s\n", forms, helpColumn, "", o.Help)
-			} else {
-				fmt.Fprintf(&b, "%-*s%s\n", helpColumn, forms, o.Help)
-			}
+			b.WriteString(UsageLine(*o))
 		}
 	}
 	return b.String()
+}
+
+// UsageLine is what the usage message says of an option.
+func UsageLine(o Option) string {
+	forms := "  " + o.forms()
+	if len(forms) >= helpColumn {
+		return fmt.Sprintf("%s\n%*s%s\n", forms, helpColumn, "", o.Help)
+	}
+	return fmt.Sprintf("%-*s%s\n", helpColumn, forms, o.Help)
 }
 
 // forms is how the option is written, such as "-d NUM, --domain=NUM".

@@ -15,7 +15,8 @@ var same = flag.Bool("same", false, "compare the tools of the real PCP with them
 const mostDiffering = 2
 
 func TestCommandLines(t *testing.T) {
-	pcptest.Need(t, "pmcd", "pminfo", "pmprobe", "pmval", "pmevent", "pmstore", "pmerr", "pmclient", "pmstat", "pmdumplog", "pmloglabel", "pmlogsize", "pmlogsummary", "pmlogcheck", testSuite+"/archives")
+	pcptest.Need(t, "pmcd", "pminfo", "pmprobe", "pmval", "pmevent", "pmstore", "pmerr", "pmclient", "pmstat", "pmdumplog", "pmloglabel", "pmlogsize", "pmlogsummary", "pmlogcheck",
+		"pmgetopt", "pcp", "pcp-free", "pcp-uptime", "pcp-vmstat", "pcp-iostat", "pmiostat", testSuite+"/archives")
 	vars := variables(t)
 	r := Runner{Program: func(tool string) string { return pcptest.Build(t, "./examples/"+tool) }}
 	if *same {
@@ -64,7 +65,7 @@ func variables(t *testing.T) map[string]string {
 	sample := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
 	linux := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "linux"}})
 	bare := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"sample"}})
-	names, err := filepath.Abs("testdata/names")
+	testdata, err := filepath.Abs("testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,6 +77,7 @@ func variables(t *testing.T) map[string]string {
 		"CLOSED": "localhost:1",               // nobody listens
 		"A":      testSuite + "/archives",     // PCP's test archives
 		"B":      testSuite + "/badarchives",  // damaged ones
-		"NAMES":  names,                       // directory of name spaces
+		"NAMES":  testdata + "/names",         // directory of name spaces
+		"USAGE":  testdata + "/usage",         // directory of usage messages, for pmgetopt
 	}
 }

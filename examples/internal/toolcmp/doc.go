@@ -26,6 +26,7 @@
 //
 //	%part NAME         starts a part, in which no directive from above holds
 //	%before COMMAND    is run with the real PCP before each of the two runs, after others like it; alone, clears them
+//	%env NAME=VALUE ... is in the environment, before what a line says; alone, clears it
 //	%mask NAME ...     masks what differs between two runs; alone, nothing is masked
 //	%differs REASON    the two differ on purpose; holds for one line
 //
@@ -35,6 +36,7 @@
 //	time       10:20:30 or 10:20:30.123
 //	minute     the same from the minutes on, so that a zone shows
 //	digits     each digit; the layout stays
+//	amounts    numbers with a scale after them, as pmstat's
 //	numbers    with the blanks around them
 //	bytes      the hexadecimal digits of an aggregate
 //

@@ -70,7 +70,7 @@ func (l Line) parseCommand(vars map[string]string) (Line, error) {
 		return l, err
 	}
 	for len(words) > 0 && isSetting(words[0]) {
-		l.Env, words = append(l.Env, words[0]), words[1:]
+		l.Env, words = append(slices.Clip(l.Env), words[0]), words[1:]
 	}
 	if len(words) == 0 {
 		return l, errors.New("no command")
@@ -102,6 +102,12 @@ func (l *Line) applyDirective(s string, vars map[string]string) error {
 		default:
 			l.Before = append(slices.Clip(l.Before), words)
 		}
+	case "env":
+		words, err := splitWords(rest, vars)
+		if err != nil {
+			return err
+		}
+		l.Env = words
 	case "mask":
 		l.Masks = strings.Fields(rest)
 		for _, m := range l.Masks {

@@ -1,0 +1,104 @@
+// Package pmcc is what those tools share that are Python programs in PCP: how they open their source, and how they report errors.
+package pmcc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/tool"
+)
+
+// An Error is an error of the client library, which these tools print on standard output, with its arguments. They end with status
+// 0 then.
+type Error struct {
+	Err  error
+	Args []string
+}
+
+func (e *Error) Error() string {
+	if e.Args == nil {
+		return tool.Cause(e.Err).Error()
+	}
+	return fmt.Sprintf("%v %s", tool.Cause(e.Err), List(e.Args))
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// List writes words as Python writes a list of them.
+func List(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quote := "'"
+		if strings.Contains(w, "'") && !strings.Contains(w, `"`) {
+			quote = `"`
+		}
+		quoted[i] = quote + strings.ReplaceAll(strings.ReplaceAll(w, `\`, `\\`), quote, `\`+quote) + quote
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+// Open opens the source that the command line names and sets the times. Archives are read at an interval from the origin on, or
+// record by record.
+func Open(ctx context.Context, c *tool.Command, mode pmapi.Mode, interval time.Duration) (*pmapi.Context, error) {
+	kind, name := c.Source()
+	pc, err := c.OpenSource(ctx, kind, name)
+	if err != nil {
+		if _, specErr := pmapi.ParseHost(name); kind == pmapi.SourceHost && specErr != nil {
+			fmt.Fprintln(os.Stderr, tool.Escape(specErr.Error()))
+		}
+		if errors.Is(err, errors.ErrUnsupported) {
+			return nil, err
+		}
+		return nil, &Error{err, []string{name}}
+	}
+	err = c.SetTimes(ctx, pc)
+	if err == nil && tool.IsArchive(pc) {
+		if err = pc.SetMode(ctx, mode, c.Origin, interval); err != nil {
+			err = &Error{Err: err}
+		}
+	}
+	if err != nil {
+		pc.Close()
+		return nil, err
+	}
+	return pc, nil
+}
+
+// Lookup looks up metrics, and their descriptors. The error has the names of those that the source does not know.
+func Lookup(ctx context.Context, pc *pmapi.Context, names []string) ([]pdu.PMID, []pdu.Desc, error) {
+	ids, err := pc.Lookup(ctx, names)
+	var unknown []string
+	for i, id := range ids {
+		if id == pdu.NoPMID {
+			unknown = append(unknown, names[i])
+		}
+	}
+	switch {
+	case unknown != nil:
+		return nil, nil, &Error{pdu.ErrName, unknown}
+	case err != nil:
+		return nil, nil, &Error{Err: err}
+	}
+	descs, err := pc.Descs(ctx, ids)
+	if err != nil {
+		return nil, nil, &Error{Err: err}
+	}
+	return ids, descs, nil
+}
+
+// Report prints an error of a tool and returns its exit status: 0 for one of the client library, as these tools end, and usage for
+// others.
+func Report(out io.Writer, c *tool.Command, err error, usage int) (status int) {
+	if e, ok := errors.AsType[*Error](err); ok {
+		fmt.Fprintf(out, "%s: %s\n", c.Name, tool.Escape(e.Error()))
+		return 0
+	}
+	return min(c.Report(err), usage)
+}

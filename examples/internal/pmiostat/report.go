@@ -1,0 +1,271 @@
+package pmiostat
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/examples/internal/pmcc"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/tool"
+)
+
+// The metrics of a report.
+const (
+	reads = iota
+	readBytes
+	writes
+	writeBytes
+	readMerges
+	writeMerges
+	readBlocks // not printed, but required
+	writeBlocks
+	readTime
+	writeTime
+	busyTime
+	metricCount
+)
+
+var metricNames = [metricCount]string{"read", "read_bytes", "write", "write_bytes", "read_merge", "write_merge", "blkread", "blkwrite",
+	"read_rawactive", "write_rawactive", "avactive"}
+
+// A report prints samples.
+type report struct {
+	*command
+	pc      *pmapi.Context
+	out     *bufio.Writer
+	devices *regexp.Regexp // nil for all
+	ids     []pdu.PMID
+	descs   []pdu.Desc
+	count   int // of samples printed
+
+	now, before sample
+	result      pdu.Result
+}
+
+// A sample is the values of the metrics of devices at a time.
+type sample struct {
+	time   time.Time
+	values [metricCount]map[string]float64
+}
+
+// find looks up the metrics.
+func (r *report) find(ctx context.Context) error {
+	family := "disk.dev."
+	if r.mappers {
+		family = "disk.dm."
+	}
+	names := make([]string, metricCount)
+	for m, name := range metricNames {
+		names[m] = family + name
+	}
+	ids, err := r.pc.Lookup(ctx, names)
+	var missing []string
+	for i, id := range ids {
+		if id == pdu.NoPMID {
+			missing = append(missing, names[i])
+		}
+	}
+	if missing != nil {
+		return &tool.ExitError{Status: 1, Err: err, Message: fmt.Sprintf("Error: not all required metrics are available\nMissing %s\n", pmcc.List(missing))}
+	}
+	if err == nil {
+		r.descs, err = r.pc.Descs(ctx, ids)
+	}
+	if err != nil {
+		return &pmcc.Error{Err: err}
+	}
+	r.ids = ids
+	_, err = r.instances(ctx, r.descs[reads].InDom) // which no heading comes before
+	if err != nil {
+		return &pmcc.Error{Err: err}
+	}
+	return nil
+}
+
+// instances are the devices of a domain.
+func (r *report) instances(ctx context.Context, d pdu.InDom) ([]pdu.Instance, error) {
+	if tool.IsArchive(r.pc) {
+		return r.pc.InstancesEver(ctx, d)
+	}
+	return r.pc.Instances(ctx, d)
+}
+
+// fetch fetches the next sample.
+func (r *report) fetch(ctx context.Context) error {
+	if err := r.pc.Fetch(ctx, r.ids, &r.result); err != nil {
+		return err
+	}
+	r.before, r.now = r.now, sample{time: r.result.Time}
+	names := map[pdu.InDom]tool.InstanceNames{}
+	for m, desc := range r.descs {
+		set := r.result.At(m)
+		r.now.values[m] = map[string]float64{}
+		for i := range set.Len() {
+			name, err := r.instanceName(ctx, names, desc.InDom, set.Inst(i))
+			if err != nil {
+				return err
+			}
+			if v, err := pdu.As[float64](set.Atom(i, desc.Type)); err == nil && name != "" {
+				r.now.values[m][name] = v
+			}
+		}
+	}
+	return nil
+}
+
+// instanceName is the name of a device, "" if it has none. The devices of a domain are asked for once a sample.
+func (r *report) instanceName(ctx context.Context, known map[pdu.InDom]tool.InstanceNames, d pdu.InDom, inst pdu.InstID) (string, error) {
+	names, ok := known[d]
+	if !ok {
+		insts, err := r.instances(ctx, d)
+		if err != nil {
+			return "", err
+		}
+		names = tool.NewInstanceNames(insts)
+		known[d] = names
+	}
+	name, _ := names.Name(inst)
+	return name, nil
+}
+
+// headingPeriod is how many samples there are below a heading.
+const headingPeriod = 23
+
+// printSample prints how the latest sample differs from the one before. As in PCP's tool a device that lacks a value ends it.
+func (r *report) printSample() {
+	if r.count%headingPeriod == 0 && !r.noHeadings {
+		r.printHeading()
+	}
+	r.count++
+	for _, values := range r.before.values {
+		if len(values) == 0 {
+			if r.timestamps {
+				r.printRow("NODATA", [columnCount]float64{}, false)
+			}
+			return
+		}
+	}
+	var total [columnCount]float64
+	matching := 0
+	for _, device := range slices.Sorted(maps.Keys(r.now.values[reads])) {
+		if r.devices != nil && !r.devices.MatchString(device) {
+			continue
+		}
+		row, ok := r.row(device)
+		if !ok {
+			return
+		}
+		matching++
+		if r.aggregate != "" {
+			r.add(&total, row)
+			continue
+		}
+		idle := row[0] == 0 && row[1] == 0 && row[2] == 0 && row[3] == 0
+		if !r.noIdle || !idle {
+			r.printRow(device, row, !slices.ContainsFunc(row[:], func(v float64) bool { return v < 0 }))
+		}
+	}
+	if r.aggregate == "" {
+		return
+	}
+	if r.aggregate == "avg" && matching > 0 {
+		for i := range total {
+			total[i] /= float64(matching)
+		}
+	}
+	r.printRow(fmt.Sprintf("%s(%s)", r.aggregate, r.pattern), total, true)
+}
+
+// add adds a device to what aggregates all. The least begins with 0, as in PCP's tool.
+func (r *report) add(total *[columnCount]float64, row [columnCount]float64) {
+	for i, v := range row {
+		switch r.aggregate {
+		case "min":
+			total[i] = min(total[i], v)
+		case "max":
+			total[i] = max(total[i], v)
+		default:
+			total[i] += v
+		}
+	}
+}
+
+// row is the columns of a device. ok is false if one of the samples lacks a value.
+func (r *report) row(device string) (row [columnCount]float64, ok bool) {
+	var change [metricCount]float64
+	for m := range change {
+		from, ok1 := r.before.values[m][device]
+		to, ok2 := r.now.values[m][device]
+		if !ok1 || !ok2 {
+			return row, false
+		}
+		change[m] = to - from
+	}
+	seconds := r.now.time.Sub(r.before.time).Seconds()
+	per := func(v, n float64) float64 {
+		if n == 0 {
+			return 0
+		}
+		return v / n
+	}
+	requests := change[reads] + change[writes]
+	busy := change[readTime] + change[writeTime]
+	return [columnCount]float64{
+		per(change[readMerges], seconds), per(change[writeMerges], seconds), per(change[reads], seconds), per(change[writes], seconds),
+		per(change[readBytes], seconds), per(change[writeBytes], seconds), per(change[readBytes]+change[writeBytes], requests),
+		per(busy, seconds) / 1000, per(busy, requests), per(change[readTime], change[reads]), per(change[writeTime], change[writes]),
+		per(change[busyTime]/1000*100, seconds),
+	}, true
+}
+
+const columnCount = 12
+
+// columns are the columns after the name: the width is that of the heading at least, and grows with the precision.
+var columns = [columnCount]struct {
+	heading         string
+	wider, decimals int // than the precision
+}{
+	{"rrqm/s", 5, 0}, {"wrqm/s", 5, 0}, {"r/s", 5, 0}, {"w/s", 4, 0}, {"rkB/s", 6, 0}, {"wkB/s", 6, 0},
+	{"avgrq-sz", 6, 1}, {"avgqu-sz", 6, 1}, {"await", 5, 0}, {"r_await", 5, 0}, {"w_await", 5, 0}, {"%util", 5, 0},
+}
+
+func (r *report) width(column int) int {
+	return max(len(columns[column].heading), r.precision+columns[column].wider)
+}
+
+const deviceWidth = 12
+
+func (r *report) printHeading() {
+	if r.timestamps {
+		fmt.Fprintf(r.out, "%-*s %-*s", len(tool.CtimeLayout), "# Timestamp", deviceWidth, "Device")
+	} else {
+		fmt.Fprintf(r.out, "%-*s", deviceWidth, "# Device")
+	}
+	for i, c := range columns {
+		fmt.Fprintf(r.out, " %*s", r.width(i), c.heading)
+	}
+	r.out.WriteByte('\n')
+}
+
+// printRow prints a row, with "?" for all values if they are not known.
+func (r *report) printRow(device string, row [columnCount]float64, known bool) {
+	if r.timestamps {
+		r.out.WriteString(r.now.time.In(r.Location).Format(tool.CtimeLayout) + " ")
+	}
+	fmt.Fprintf(r.out, "%-*s", deviceWidth, strings.ToValidUTF8(device, "?"))
+	for i, v := range row {
+		if known {
+			fmt.Fprintf(r.out, " %*.*f", r.width(i), r.precision+columns[i].decimals, v)
+		} else {
+			fmt.Fprintf(r.out, " %*s", r.width(i), "?")
+		}
+	}
+	r.out.WriteByte('\n')
+}
