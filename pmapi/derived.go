@@ -22,7 +22,8 @@ import (
 //
 // A context treats a derived metric like any other: it has a name, a descriptor, help texts and values, also in a Group. A metric
 // of the source hides a derived one of the same name. Where an expression names a metric that the source does not have, a
-// collector's context has no such derived metric in Traverse and Children, and its Desc is pdu.ErrBadDerive.
+// collector's context has no such derived metric in Traverse and Children, its Desc is pdu.ErrBadDerive, and in place of values it has
+// pdu.ErrNoAgent. In an archive's context it is there, without values.
 //
 // An expression has numbers, names of metrics of the source, not of other derived ones, and instances of them in brackets
 // (kernel.all.load[1 minute]); the operators
@@ -47,7 +48,14 @@ import (
 // go on, as in the C library. rate has none either where a counter of a floating type has decreased, while that of an integer type
 // has wrapped. Expressions that the C library of PCP 6.0.3 refuses are refused
 // here with the same text. The zero Derived is ready for use, by several goroutines. It is what pmRegisterDerived(3) fills.
-type Derived struct{ set derived.Set }
+type Derived struct {
+	// Refused is called when a context finds that a metric makes no sense with the metrics of its source; nil for nobody. Contexts
+	// call it while they look up names, once for each metric as long as names stand for the same, and must not be used by it. It is
+	// set before there are contexts.
+	Refused func(*DerivedError)
+
+	set derived.Set
+}
 
 // A DerivedError says why an expression cannot be used. It wraps pdu.ErrBadDerive.
 type DerivedError struct {
@@ -57,6 +65,9 @@ type DerivedError struct {
 	Offset int
 	// Message is the text of the C library; it may be empty.
 	Message string
+	// Part is the innermost operation of Expr that makes no sense with the metrics of the source, as the C library writes it;
+	// empty for other errors.
+	Part string
 }
 
 // Error names the metric, its expression, where in that the error is, and what.
@@ -73,7 +84,7 @@ func (d *Derived) Define(name, expr string) error { return derivedError(d.set.Ad
 
 func derivedError(err error) error {
 	if e, ok := errors.AsType[*derived.AddError](err); ok {
-		return &DerivedError{e.Name, e.Expr, e.Offset, e.Message}
+		return &DerivedError{Name: e.Name, Expr: e.Expr, Offset: e.Offset, Message: e.Message}
 	}
 	return err
 }

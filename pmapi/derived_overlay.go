@@ -16,13 +16,14 @@ import (
 // again when names may stand for something else.
 type derivedOverlay struct {
 	source.Source
-	list   []*derivedMetric
-	own    int // so many of them are of Context.Derive
-	byName map[string]*derivedMetric
-	byID   map[pdu.PMID]*derivedMetric
-	epoch  source.Epoch // of what is bound
-	fetch  uint64       // counts fetches
-	last   source.Epoch // after the last fetch
+	list    []*derivedMetric
+	own     int // so many of them are of Context.Derive
+	refused func(*DerivedError)
+	byName  map[string]*derivedMetric
+	byID    map[pdu.PMID]*derivedMetric
+	epoch   source.Epoch // of what is bound
+	fetch   uint64       // counts fetches
+	last    source.Epoch // after the last fetch
 
 	plan    fetchPlan
 	raw     pdu.Result // of the source
@@ -60,6 +61,7 @@ func newDerivedOverlay(src source.Source, d *Derived) *derivedOverlay {
 	if d == nil {
 		return o
 	}
+	o.refused = d.Refused
 	item, cluster := firstDerived, 0
 	for _, def := range d.set.All() {
 		o.put(def, pdu.MakePMID(derivedDomain, cluster, item))
@@ -82,7 +84,9 @@ func (o *derivedOverlay) put(def *derived.Definition, id pdu.PMID) *derivedMetri
 
 // add adds a metric of this context alone.
 func (o *derivedOverlay) add(ctx context.Context, name, expr string) error {
-	fail := func(offset int, message string) error { return &DerivedError{name, expr, offset, message} }
+	fail := func(offset int, message string) error {
+		return &DerivedError{Name: name, Expr: expr, Offset: offset, Message: message}
+	}
 	if o.byName[name] != nil {
 		return fail(0, "Duplicate per-context derived metric name")
 	}
@@ -97,8 +101,8 @@ func (o *derivedOverlay) add(ctx context.Context, name, expr string) error {
 	if err := o.bind(ctx, []*derivedMetric{m}); err != nil {
 		return err
 	}
-	if e, ok := errors.AsType[*derived.SemanticError](m.err); ok {
-		return fail(0, e.Message)
+	if _, ok := errors.AsType[*derived.SemanticError](m.err); ok {
+		return m.failure()
 	}
 	o.put(m.Definition, pdu.MakePMID(derivedDomain, ownDerivedCluster, pdu.MaxItem-o.own))
 	o.own++
@@ -137,14 +141,18 @@ func (o *derivedOverlay) bind(ctx context.Context, metrics []*derivedMetric) err
 		return err
 	}
 	for _, m := range unchecked {
-		m.bind(descs)
+		if m.bind(descs) && o.refused != nil {
+			if e := m.failure(); e.Part != "" {
+				o.refused(e)
+			}
+		}
 		m.checked = o.epoch
 	}
 	return nil
 }
 
-// bind binds a metric to those that there are, unless it is bound to them already.
-func (m *derivedMetric) bind(descs map[string]pdu.Desc) {
+// bind binds a metric to those that there are, unless it is bound to them already. failed is true if it has tried, and cannot.
+func (m *derivedMetric) bind(descs map[string]pdu.Desc) (failed bool) {
 	operands := []pdu.Desc{}
 	for name := range m.Expr.Mentions() {
 		d, ok := descs[name]
@@ -154,7 +162,7 @@ func (m *derivedMetric) bind(descs map[string]pdu.Desc) {
 		operands = append(operands, d)
 	}
 	if m.operands != nil && slices.Equal(operands, m.operands) {
-		return
+		return false
 	}
 	m.operands = operands
 	m.prog, m.err = m.Expr.Bind(func(name string) (pdu.Desc, error) {
@@ -163,6 +171,7 @@ func (m *derivedMetric) bind(descs map[string]pdu.Desc) {
 		}
 		return pdu.Desc{}, pdu.ErrName
 	})
+	return m.err != nil
 }
 
 // describe finds the descriptors of those names that the source has.
@@ -201,12 +210,14 @@ func (o *derivedOverlay) Lookup(ctx context.Context, names []string) ([]pdu.PMID
 	if err != nil || errs == nil || len(o.list) == 0 {
 		return ids, errs, err
 	}
+	var found []*derivedMetric
 	for i, name := range names {
 		if m := o.byName[name]; m != nil && ids[i] == pdu.NoPMID {
 			ids[i], errs[i] = m.id, nil
+			found = append(found, m)
 		}
 	}
-	return ids, errs, nil
+	return ids, errs, o.bind(ctx, found)
 }
 
 func (o *derivedOverlay) Names(ctx context.Context, id pdu.PMID) ([]string, error) {
@@ -218,7 +229,7 @@ func (o *derivedOverlay) Names(ctx context.Context, id pdu.PMID) ([]string, erro
 
 func (o *derivedOverlay) Traverse(ctx context.Context, name string) ([]string, error) {
 	names, err := o.Source.Traverse(ctx, name)
-	more, bindErr := o.visible(ctx)
+	more, bindErr := o.visible(ctx, name)
 	if bindErr != nil {
 		return nil, bindErr
 	}
@@ -230,24 +241,33 @@ func (o *derivedOverlay) Traverse(ctx context.Context, name string) ([]string, e
 
 func (o *derivedOverlay) Children(ctx context.Context, name string) ([]pmns.Child, error) {
 	children, err := o.Source.Children(ctx, name)
-	more, bindErr := o.visible(ctx)
+	more, bindErr := o.visible(ctx, name)
 	if bindErr != nil {
 		return nil, bindErr
 	}
 	return addChildren(name, children, err, more)
 }
 
-// visible are the names of the metrics that are shown: beside names at a collector those that can be bound, beside others all.
-func (o *derivedOverlay) visible(ctx context.Context) ([]string, error) {
-	if len(o.list) == 0 {
+// visible are the names at or below a name of the metrics that are shown: beside names at a collector those that can be bound, beside
+// others all.
+func (o *derivedOverlay) visible(ctx context.Context, name string) ([]string, error) {
+	var list []*derivedMetric
+	for _, m := range o.list {
+		if isBelow(m.Name, name) {
+			list = append(list, m)
+		}
+	}
+	if len(list) == 0 {
 		return nil, nil
 	}
-	if err := o.bind(ctx, o.list); err != nil {
-		return nil, err
-	}
 	all := o.NamesLocation() != source.RemoteNames
+	if !all {
+		if err := o.bind(ctx, list); err != nil {
+			return nil, err
+		}
+	}
 	var names []string
-	for _, m := range o.list {
+	for _, m := range list {
 		if all || m.err == nil {
 			names = append(names, m.Name)
 		}
@@ -271,8 +291,12 @@ func (o *derivedOverlay) Descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc,
 }
 
 // failure is why a metric is not bound.
-func (m *derivedMetric) failure() error {
-	return &DerivedError{m.Name, m.Expr.String(), 0, m.err.Error()}
+func (m *derivedMetric) failure() *DerivedError {
+	e := &DerivedError{Name: m.Name, Expr: m.Expr.String(), Message: m.err.Error()}
+	if cause, ok := errors.AsType[*derived.SemanticError](m.err); ok {
+		e.Part = cause.Part
+	}
+	return e
 }
 
 // bindAll binds those of metrics that are derived.
@@ -336,7 +360,7 @@ func (o *derivedOverlay) Dup(ctx context.Context) (source.Source, error) {
 	for _, m := range o.list {
 		d.put(m.Definition, m.id)
 	}
-	d.own = o.own
+	d.own, d.refused = o.own, o.refused
 	return d, nil
 }
 
@@ -425,6 +449,7 @@ func (o *derivedOverlay) compute(ctx context.Context) error {
 	w.Reset()
 	w.Time = o.raw.Time
 	o.names.begin(ctx)
+	archive := archiveBelow(o.Source) != nil
 	for i, id := range o.plan.ids {
 		places := o.plan.where[i]
 		m := o.byID[id]
@@ -433,7 +458,9 @@ func (o *derivedOverlay) compute(ctx context.Context) error {
 			w.Copy(o.raw.At(places[0]))
 		case m.prog == nil:
 			w.Begin(id)
-			w.Fail(pdu.ErrBadDerive)
+			if !archive { // the C library asks the collector, and finds no values in archives
+				w.Fail(pdu.ErrNoAgent)
+			}
 		default:
 			if m.computed != o.fetch { // it may be asked for twice
 				m.computed = o.fetch

@@ -85,7 +85,7 @@ func TestDerive(t *testing.T) {
 	if err := c.Fetch(ctx, ids, &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.At(0).Len() != 0 || r.At(1).Atom(0, pdu.Type32).String() != "3" || r.At(2).Atom(0, pdu.TypeU32).String() != "6" || !errors.Is(r.At(3).Err(), pdu.ErrBadDerive) {
+	if r.At(0).Len() != 0 || r.At(1).Atom(0, pdu.Type32).String() != "3" || r.At(2).Atom(0, pdu.TypeU32).String() != "6" || !errors.Is(r.At(3).Err(), pdu.ErrNoAgent) {
 		t.Error(r.At(0).Len(), r.At(1).Atom(0, pdu.Type32), r.At(2).Atom(0, pdu.TypeU32), r.At(3).Err())
 	}
 }
@@ -128,6 +128,46 @@ func TestDerivedOfDialer(t *testing.T) {
 	t.Setenv("PCP_DERIVED_CONFIG", file+":"+file+".none")
 	if d, err = pmapi.DerivedFromEnv(); !errors.Is(err, os.ErrNotExist) || d.Define("kernel.mine", "1") == nil {
 		t.Error(err)
+	}
+}
+
+// TestDerivedRefused hears of a metric that makes no sense when it is looked up, once for each context.
+func TestDerivedRefused(t *testing.T) {
+	ctx := t.Context()
+	var refused []pmapi.DerivedError
+	d := &pmapi.Derived{Refused: func(e *pmapi.DerivedError) { refused = append(refused, *e) }}
+	for name, expr := range map[string]string{"bad": "(sample.colour + kernel.all.load) * 2", "missing": "nosuch + 1", "good": "sample.colour * 2"} {
+		if err := d.Define(name, expr); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := pmapi.ArchiveOptions{Derived: d}.Open(ctx, "testdata/derive")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if names, err := c.Traverse(ctx, "bad"); len(names) != 1 || err != nil || refused != nil {
+		t.Error(names, err, refused)
+	}
+	want := pmapi.DerivedError{Name: "bad", Expr: "(sample.colour + kernel.all.load) * 2", Message: "Operands should have the same instance domain",
+		Part: "sample.colour + kernel.all.load"}
+	for n := 1; n <= 2; n++ {
+		for range 2 {
+			ids, err := c.Lookup(ctx, []string{"bad", "missing", "good"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Desc(ctx, ids[0]); !errors.Is(err, pdu.ErrBadDerive) {
+				t.Error(err)
+			}
+		}
+		if len(refused) != n || refused[n-1] != want {
+			t.Errorf("refused: %+v, want %+v, %d times", refused, want, n)
+		}
+		if c, err = c.Dup(ctx); err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
 	}
 }
 

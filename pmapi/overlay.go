@@ -50,6 +50,12 @@ func overlay[Q, A any](reqs []Q, mine func(Q) bool, answer func(Q) (A, error), b
 	return all, allErrs, nil
 }
 
+// isBelow reports whether a metric is at or below a name.
+func isBelow(metric, name string) bool {
+	rest, ok := strings.CutPrefix(metric, name)
+	return ok && (name == "" || rest == "" || rest[0] == '.')
+}
+
 // addNames adds those of more names that are at or below a name to those of the source, whose error is err. The error is nil if
 // there are any now.
 func addNames(name string, names []string, err error, more []string) ([]string, error) {
@@ -57,7 +63,7 @@ func addNames(name string, names []string, err error, more []string) ([]string, 
 		return names, err
 	}
 	for _, m := range more {
-		if (name == "" || m == name || strings.HasPrefix(m, name+".")) && !slices.Contains(names, m) {
+		if isBelow(m, name) && !slices.Contains(names, m) {
 			names, err = append(names, m), nil
 		}
 	}

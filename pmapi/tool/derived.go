@@ -39,6 +39,9 @@ func (c *Command) derived() *pmapi.Derived {
 		var err error
 		c.given.derived, err = pmapi.DerivedFromEnv()
 		_ = c.reportDerived(err) // a path of the environment that cannot be read is none
+		c.given.derived.Refused = func(e *pmapi.DerivedError) {
+			fmt.Fprintf(c.stderr(), "Semantic error: derived metric %s: %s: %s\n", EscapeName(e.Name), Escape(e.Part), e.Message)
+		}
 	}
 	return c.given.derived
 }

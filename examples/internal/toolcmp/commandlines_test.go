@@ -70,14 +70,15 @@ func variables(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	return map[string]string{
-		"H":      sample.Host(),               // agents pmcd and sample
-		"UNIX":   "unix://" + sample.Socket(), // the same
-		"LINUX":  linux.Host(),                // agents pmcd and linux
-		"BARE":   bare.Host(),                 // agent sample
-		"CLOSED": "localhost:1",               // nobody listens
-		"A":      testSuite + "/archives",     // PCP's test archives
-		"B":      testSuite + "/badarchives",  // damaged ones
-		"NAMES":  testdata + "/names",         // directory of name spaces
-		"USAGE":  testdata + "/usage",         // directory of usage messages, for pmgetopt
+		"H":       sample.Host(),               // agents pmcd and sample
+		"UNIX":    "unix://" + sample.Socket(), // the same
+		"LINUX":   linux.Host(),                // agents pmcd and linux
+		"BARE":    bare.Host(),                 // agent sample
+		"CLOSED":  "localhost:1",               // nobody listens
+		"A":       testSuite + "/archives",     // PCP's test archives
+		"B":       testSuite + "/badarchives",  // damaged ones
+		"NAMES":   testdata + "/names",         // directory of name spaces
+		"USAGE":   testdata + "/usage",         // directory of usage messages, for pmgetopt
+		"DERIVED": testdata + "/derived",       // directory of definitions of derived metrics
 	}
 }

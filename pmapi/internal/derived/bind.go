@@ -8,6 +8,7 @@ import (
 
 // A SemanticError says why an expression cannot be computed from the metrics that it names, in the words of the C library.
 type SemanticError struct {
+	Part    string // of the expression that it is about
 	Message string
 }
 
@@ -77,6 +78,14 @@ func (b *binder) bind(n *node) (*bound, error) {
 	if n == nil {
 		return nil, nil
 	}
+	o, err := b.bindNode(n)
+	if e, ok := err.(*SemanticError); ok && e.Part == "" {
+		e.Part = n.part()
+	}
+	return o, err
+}
+
+func (b *binder) bindNode(n *node) (*bound, error) {
 	o := &bound{node: n}
 	if n.op == tokFunction && n.fn == fnDefined {
 		_, err := b.describe(n.left.word)
@@ -151,7 +160,7 @@ func (b *binder) metric(o *bound) error {
 // isNumber reports whether values of a type are numbers.
 func isNumber(t pdu.Type) bool { return t >= pdu.Type32 && t <= pdu.TypeDouble }
 
-func semantic(message string) error { return &SemanticError{message} }
+func semantic(message string) error { return &SemanticError{Message: message} }
 
 // function finds the descriptor of a function.
 func (o *bound) function() error {
@@ -429,9 +438,6 @@ func (b *binder) bindTernary(o *bound) (_ *bound, err error) {
 	if o.left, err = b.bind(o.node.left); err != nil {
 		return nil, err
 	}
-	if !isNumber(o.left.desc.Type) {
-		return nil, semantic("Non-arithmetic operand for ternary guard")
-	}
 	if o.right, err = b.bind(o.node.right); err != nil {
 		return nil, err
 	}
@@ -445,22 +451,28 @@ func (b *binder) bindTernary(o *bound) (_ *bound, err error) {
 func (o *bound) ternary() error {
 	l, r := &o.right.desc, &o.other.desc
 	o.desc = *l
+	different := func(what string) error {
+		return &SemanticError{o.node.right.operand() + " : " + o.node.other.operand(), "Different " + what + " for ternary operands"}
+	}
 	switch {
 	case l.Type != r.Type:
-		return semantic("Different types for ternary operands")
+		return different("types")
 	case l.Sem != r.Sem:
-		return semantic("Different semantics for ternary operands")
+		return different("semantics")
 	case l.Units.DimSpace() != r.Units.DimSpace() || l.Units.ScaleSpace() != r.Units.ScaleSpace():
-		return semantic("Different units or scale (space) for ternary operands")
+		return different("units or scale (space)")
 	case l.Units.DimTime() != r.Units.DimTime() || l.Units.ScaleTime() != r.Units.ScaleTime():
-		return semantic("Different units or scale (time) for ternary operands")
+		return different("units or scale (time)")
 	case l.Units.DimCount() != r.Units.DimCount() || l.Units.ScaleCount() != r.Units.ScaleCount():
-		return semantic("Different units or scale (count) for ternary operands")
+		return different("units or scale (count)")
 	case l.InDom != pdu.NoInDom && r.InDom != pdu.NoInDom && l.InDom != r.InDom:
-		return semantic("Different instance domains for ternary operands")
+		return different("instance domains")
 	}
 	if o.desc.InDom == pdu.NoInDom {
 		o.desc.InDom = r.InDom
+	}
+	if !isNumber(o.left.desc.Type) {
+		return semantic("Non-arithmetic operand for ternary guard")
 	}
 	if g := o.left.desc.InDom; g != pdu.NoInDom && g != o.desc.InDom {
 		if o.desc.InDom == pdu.NoInDom {

@@ -172,7 +172,8 @@ func (c *config) define(name, expr string) {
 		c.n++
 		return
 	}
-	c.fail("pmRegisterDerived(%s, ...) syntax error\n%s\n%*s^%s", name, expr, max(e.Offset, 0), "", lineOf(e.Message))
+	caret := strings.Repeat(" ", max(e.Offset, 0)) + "^"
+	c.fail("pmRegisterDerived(%s, ...) syntax error\n%s\n%-*s%s", name, expr, len(expr), caret, lineOf(e.Message))
 }
 
 // lineOf is a message as a line of its own.
@@ -198,8 +199,14 @@ func (c *config) attribute(name, line, key, value string) {
 	switch {
 	case !closed:
 		c.fail("pmLoadDerivedConfig: missing ')' after attribute\n%s", line)
+		return
 	case key == "":
 		c.fail("pmLoadDerivedConfig: attribute name missing\n%s", line)
+		return
+	case value != "" && (value[0] == '"' || value[0] == '\''):
+		value = c.quoted(value[0], value[1:])
+	}
+	switch {
 	case !ok:
 		c.fail("pmLoadDerivedConfig: cannot set attribute, derived metric (%s) not defined\n%s", name, line)
 	case to == nil:
@@ -207,15 +214,13 @@ func (c *config) attribute(name, line, key, value string) {
 	case *to != "":
 		c.fail("pmLoadDerivedConfig: duplicate value for attribute (%s) of metric (%s)\n%s", key, name, line)
 	default:
-		if value != "" && (value[0] == '"' || value[0] == '\'') {
-			value = c.quoted(value[0], value[1:])
-		}
 		*to = value
 		c.set.replace(d)
 	}
 }
 
-// quoted reads a text between quotation marks, which may go on in the lines that follow. That of one without an end is empty.
+// quoted reads a text between quotation marks, which may go on in the lines that follow. That of one without an end is empty. The
+// C library counts one line less then.
 func (c *config) quoted(quote byte, rest string) string {
 	if n := strings.IndexByte(rest, quote); n >= 0 && strings.IndexByte(rest[:n], '\\') < 0 {
 		c.afterQuote(rest[n+1:])
@@ -223,6 +228,7 @@ func (c *config) quoted(quote byte, rest string) string {
 	}
 	var b strings.Builder
 	b.Grow(2 * len(rest))
+	uncounted := 1
 	for i := 0; ; i++ {
 		switch {
 		case i == len(rest):
@@ -232,6 +238,8 @@ func (c *config) quoted(quote byte, rest string) string {
 			}
 			b.WriteByte('\n')
 			rest, i = c.next(), -1
+			c.line -= uncounted
+			uncounted = 0
 		case rest[i] == quote:
 			c.afterQuote(rest[i+1:])
 			return b.String()
@@ -246,6 +254,8 @@ func (c *config) quoted(quote byte, rest string) string {
 			b.WriteByte(rest[i])
 		case c.text != "": // the end of the line is not meant
 			rest, i = c.next(), -1
+			c.line -= uncounted
+			uncounted = 0
 		}
 	}
 }

@@ -33,33 +33,33 @@ q.open = 5
 q.open(oneline) = 'x
 `
 
-const configErrors = `[FILE:7] Warning: pmLoadDerivedConfig: extra text (rest) after attribute value will be ignored
-[FILE:10] Error: pmRegisterDerived(q.syn, ...) syntax error
+const configErrors = `[FILE:6] Warning: pmLoadDerivedConfig: extra text (rest) after attribute value will be ignored
+[FILE:9] Error: pmRegisterDerived(q.syn, ...) syntax error
  n +
    ^
 Arithmetic expression expected to follow PLUS
-[FILE:11] Error: pmLoadDerivedConfig: illegal derived metric name (1bad)
-[FILE:12] Error: pmLoadDerivedConfig: derived metric name missing
+[FILE:10] Error: pmLoadDerivedConfig: illegal derived metric name (1bad)
+[FILE:11] Error: pmLoadDerivedConfig: derived metric name missing
 = 6
-[FILE:13] Error: pmLoadDerivedConfig: expression missing
+[FILE:12] Error: pmLoadDerivedConfig: expression missing
 q.noexpr =
-[FILE:14] Error: pmLoadDerivedConfig: missing ` + "``=''" + ` after derived metric name
+[FILE:13] Error: pmLoadDerivedConfig: missing ` + "``=''" + ` after derived metric name
 q.what 5
-[FILE:15] Error: pmLoadDerivedConfig: cannot set attribute, derived metric (q.undef) not defined
+[FILE:14] Error: pmLoadDerivedConfig: cannot set attribute, derived metric (q.undef) not defined
 q.undef(oneline) = "x"
-[FILE:16] Error: pmLoadDerivedConfig: duplicate value for attribute (oneline) of metric (q.txt)
+[FILE:15] Error: pmLoadDerivedConfig: duplicate value for attribute (oneline) of metric (q.txt)
 q.txt(oneline) = "again"
-[FILE:17] Error: pmLoadDerivedConfig: attribute (foo) is unknown for metric (q.txt)
+[FILE:16] Error: pmLoadDerivedConfig: attribute (foo) is unknown for metric (q.txt)
 q.txt(foo) = "x"
-[FILE:18] Error: pmLoadDerivedConfig: attribute name missing
+[FILE:17] Error: pmLoadDerivedConfig: attribute name missing
 q.txt() = "x"
-[FILE:19] Error: pmLoadDerivedConfig: missing ')' after attribute
+[FILE:18] Error: pmLoadDerivedConfig: missing ')' after attribute
 q.txt(oneline = "x"
-[FILE:20] Error: pmRegisterDerived(q.good, ...) syntax error
+[FILE:19] Error: pmRegisterDerived(q.good, ...) syntax error
  7
  ^
 Duplicate global derived metric name
-[FILE:22] Error: pmLoadDerivedConfig: missing termination (') for value`
+[FILE:21] Error: pmLoadDerivedConfig: missing termination (') for value`
 
 // TestLoad reads a file with one mistake of each kind, in the words of the C library.
 func TestLoad(t *testing.T) {

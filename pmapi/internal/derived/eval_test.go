@@ -187,6 +187,35 @@ func semName(s pdu.Sem) string {
 	return map[pdu.Sem]string{pdu.SemCounter: "counter", pdu.SemInstant: "instant", pdu.SemDiscrete: "discrete"}[s]
 }
 
+// TestSemanticParts checks of which part of an expression an error tells, as PCP's pminfo has printed it.
+func TestSemanticParts(t *testing.T) {
+	for expr, want := range map[string]string{
+		"(text + 1) * 2":                    "text + 1",
+		"3 * (1 + text)":                    "1 + text",
+		"007 + text":                        "007 + text",
+		"mkconst(2.50, type=double) + text": "2.50 + text",
+		"count(busy) + text":                "<expr> + text",
+		"rate(text) / 2":                    "RATE(text)",
+		"- text":                            "- text",
+		"n != text":                         "n != text",
+		"n && text":                         "n && text",
+		"text ? 1 : 2":                      "text ? 1 : 2",
+		"n ? text : n":                      "text : n",
+		"text ? (n + 1) : 2":                "<expr> : 2",
+		"rescale(size, \"Mbyte/sec\")":      "size RESCALE Mbyte / sec",
+		"rescale(size + size, \"sec\")":     "<expr> RESCALE sec",
+	} {
+		e, err := Parse(expr)
+		if err != nil {
+			t.Fatal(expr, err)
+		}
+		_, err = e.Bind(describe)
+		if s, ok := errors.AsType[*SemanticError](err); !ok || s.Part != want {
+			t.Errorf("%s: got %#v, want of %q", expr, err, want)
+		}
+	}
+}
+
 // TestSemanticErrors binds what makes no sense.
 func TestSemanticErrors(t *testing.T) {
 	for expr, want := range map[string]string{

@@ -47,9 +47,37 @@ type node struct {
 	desc        pdu.Desc // of mkconst and anon: the type, semantics and units; Type of rescale's units is not set
 	left, right *node
 	other       *node   // of tokQuest: left ? right : other
-	word        string  // the name of a metric or of an instance
+	word        string  // the name of a metric or of an instance, or a number as it is written
 	value       float64 // of a number
 	pattern     *regexp.Regexp
+}
+
+// operand is how messages write an operand.
+func (n *node) operand() string {
+	switch n.op {
+	case tokName, tokInteger, tokDouble:
+		return n.word
+	case tokFunction:
+		if n.fn == fnMkconst {
+			return n.word
+		}
+	}
+	return "<expr>"
+}
+
+// part is how messages write a node with operands.
+func (n *node) part() string {
+	switch {
+	case n.op == tokQuest:
+		return n.left.operand() + " ? " + n.right.operand() + " : " + n.other.operand()
+	case n.op == tokFunction && n.fn == fnRescale:
+		return n.left.operand() + " RESCALE " + n.desc.Units.String()
+	case n.op == tokFunction:
+		return strings.ToUpper(functionCalls[n.fn]) + n.left.operand() + ")"
+	case n.op == tokNot, n.negative:
+		return opNames[n.op].text + " " + n.left.operand()
+	}
+	return n.left.operand() + " " + opNames[n.op].text + " " + n.right.operand()
 }
 
 // maxExpr is the greatest length of an expression in bytes, and maxDepth how deeply its parts may be nested: expressions
@@ -438,7 +466,7 @@ func (p *parser) mkconst(n *node) error {
 		return p.unexpected()
 	}
 	double := p.tok == tokDouble
-	n.value = p.value
+	n.value, n.word = p.value, p.word
 	for first := true; ; first = false {
 		if err := p.advance(); err != nil {
 			return err
