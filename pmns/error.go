@@ -51,7 +51,8 @@ type ParseError struct {
 	Line int
 	// Text is the line with the error. An error of the preprocessor has it as
 	// written; an error of the parser without white space at its start and around
-	// colons, and with other white space reduced to one character.
+	// colons, and with other white space reduced to one character. For a
+	// directory it is what pmcpp says, in lines before the others.
 	Text string
 	// Column is the byte of Text, from 1, at which the wrong word starts; 0 if
 	// the line as a whole is wrong.
@@ -63,7 +64,11 @@ type ParseError struct {
 // Error is the text of the C library, without a newline at its end.
 func (e *ParseError) Error() string {
 	const title = "Error Parsing ASCII PMNS: "
-	if e.Line <= 0 {
+	switch {
+	case e.Line > 0:
+	case e.Text != "":
+		return e.Text + "\n" + title + e.Msg
+	default:
 		return title + e.Msg
 	}
 	var b strings.Builder

@@ -1,6 +1,7 @@
 package pmns
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -66,6 +67,9 @@ func (l *Loader) Load(name string) (*Tree, error) {
 		name = DefaultFile()
 	}
 	f, err := l.open(name)
+	if e, ok := errors.AsType[*ParseError](err); ok {
+		return nil, e
+	}
 	if err != nil {
 		return nil, &OpError{Op: "load", Name: name, Err: err}
 	}
@@ -101,6 +105,10 @@ func (l *Loader) open(name string) (io.ReadCloser, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, err
+	}
+	if info.IsDir() { // which pmcpp opens, and then reads nothing from
+		return nil, &ParseError{File: name, Text: "pmcpp: " + name + ":\npmcpp: Error: No such file or directory",
+			Msg: "pmcpp returned non-zero exit status"}
 	}
 	if m := info.Mode(); !m.IsRegular() && m&fs.ModeCharDevice == 0 {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}

@@ -145,7 +145,8 @@ func TestLoadFromDisk(t *testing.T) {
 	if _, err := Load(filepath.Join(dir, "nosuch")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("missing file: got %v", err)
 	}
-	if _, err := Load(dir); !errors.Is(err, fs.ErrInvalid) {
+	want := "pmcpp: " + dir + ":\npmcpp: Error: No such file or directory\nError Parsing ASCII PMNS: pmcpp returned non-zero exit status"
+	if _, err := Load(dir); !errors.Is(err, pdu.ErrPMNS) || err.Error() != want {
 		t.Errorf("directory: got %v", err)
 	}
 	if _, err := Load(onDir); !errors.Is(err, pdu.ErrPMNS) {

@@ -156,7 +156,7 @@ func (c *Command) loadNames(file string, unique bool) error {
 		report = namesReport(file, err)
 	}
 	if p, ok := errors.AsType[*pmns.ParseError](err); ok {
-		c.given.namesLoaded = p.Line == 0 // the C library keeps what it could read
+		c.given.namesLoaded = p.Line == 0 && p.Text == "" // the C library keeps what it could read
 	}
 	c.given.runtimeError = err
 	return plainMessage(fmt.Sprintf("%s%s: Cannot load namespace from \"%s\": %v\n", report, c.Name, file, pdu.FromError(err)))
