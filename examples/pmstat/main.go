@@ -170,11 +170,12 @@ func printNoMetrics(names ...string) {
 	}
 }
 
-// setMode has all archives read at the interval, from the origin on.
+// setMode has all archives read at the interval, from the origin on. Like PCP's pmstat it steps by whole milliseconds.
 func (c *command) setMode(ctx context.Context, sources []*source) error {
+	step := c.Interval.Truncate(time.Millisecond)
 	for _, s := range sources {
 		if s.isArchive {
-			if err := s.pc.SetMode(ctx, pmapi.ModeInterp, c.Origin, c.Interval); err != nil {
+			if err := s.pc.SetMode(ctx, pmapi.ModeInterp, c.Origin, step); err != nil {
 				return err
 			}
 		}

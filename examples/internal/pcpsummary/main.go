@@ -88,7 +88,7 @@ func open(ctx context.Context, c *tool.Command) (*summary, error) {
 	switch {
 	case err == nil:
 		s.archive = name
-		if !strings.Contains(name, ",") { // of which PCP's command knows no label
+		if hasLabel(name) {
 			s.host, s.zone = label.Host, label.TimeZone
 		}
 		if err := c.SetTimes(ctx, pc); err != nil {
@@ -99,6 +99,13 @@ func open(ctx context.Context, c *tool.Command) (*summary, error) {
 		s.host = name
 	}
 	return s, nil
+}
+
+// hasLabel reports whether PCP's command, which asks pmdumplog -z for it, knows the label of an archive.
+func hasLabel(name string) bool {
+	info, err := os.Stat(name)
+	_, zone := os.LookupEnv("PCP_TIMEZONE") // does not go with -z
+	return !zone && !strings.Contains(name, ",") && (err != nil || !info.IsDir())
 }
 
 // names are the metrics of a summary.

@@ -20,7 +20,8 @@ type generator struct {
 	known map[string]*subject // the archives that have been opened
 	tools []replayed
 	*rand.Rand
-	a *subject // the archive of the line
+	a       *subject // the archive of the line
+	derived string   // derivedFile
 }
 
 // A replayed is a tool that replays archives, and what follows its name.
@@ -36,7 +37,13 @@ var replayedTools = []replayed{
 	{"pmprobe", (*generator).pmprobe},
 	{"pmclient", (*generator).pmclient},
 	{"pmlogsummary", (*generator).pmlogsummary},
+	{"pmstat", (*generator).pmstat},
+	{"pmiostat", (*generator).pmiostat},
+	{"pcp", (*generator).pcp},
 }
+
+// derivedFile defines metrics that any archive may lack operands of.
+const derivedFile = "testdata/derived/good"
 
 // otherwiseRead are archives, most of them damaged, of which the C library reads something else. They are left out. See also
 // the test of package pmapi.
@@ -67,7 +74,11 @@ type subject struct {
 }
 
 func newGenerator(t *testing.T) *generator {
-	g := &generator{known: map[string]*subject{}}
+	file, err := filepath.Abs(derivedFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &generator{known: map[string]*subject{}, derived: file}
 	for _, name := range archiveNames(t, true) {
 		g.names = append(g.names, filepath.Join(testSuite, name))
 	}
@@ -101,6 +112,12 @@ func (g *generator) line(t *testing.T, seed uint64, n int) Line {
 	l := Line{Place: fmt.Sprintf("seed %d, line %d", seed, n), Args: append([]string{r.tool}, r.args(g)...)}
 	if g.IntN(12) == 0 {
 		l.Env = []string{pick(g, []string{"PCP_COUNTER_WRAP=", "TZ=EST5EDT", "TZ=Asia/Kolkata", "PCP_IGNORE_MARK_RECORDS="})}
+	}
+	switch python := slices.Contains([]string{"pcp", "pmiostat"}, r.tool); {
+	case python:
+		l.Env = append(l.Env, "PATH=/usr/bin:/bin")
+	case g.IntN(6) == 0:
+		l.Env = append(l.Env, "PCP_DERIVED_CONFIG="+pick(g, []string{g.derived, "/var/lib/pcp/config/derived"}))
 	}
 	l.Text = describe(append(slices.Clip(l.Env), l.Args...))
 	return l
@@ -327,5 +344,52 @@ func (g *generator) pmlogsummary() []string {
 // pmclient is a command line of pmclient.
 func (g *generator) pmclient() []string {
 	args := append([]string{"-a", g.a.name}, g.window()...)
+	return append(args, g.zone()...)
+}
+
+// pmstat is a command line of pmstat. There are always as many samples as -s says, since PCP's tool goes on for ever where an archive
+// has none of the metrics.
+func (g *generator) pmstat() []string {
+	args := []string{"-a", g.a.name, "-t", interval(g.step()), "-s", fmt.Sprint(1 + g.IntN(30))}
+	args = append(args, g.maybe(2, "-S", g.point())...)
+	args = append(args, g.maybe(3, "-x")...)
+	args = append(args, g.maybe(4, "-l")...)
+	args = append(args, g.maybe(6, "-A", pick(g, []string{"1sec", "10sec", "1min"}))...)
+	return append(args, g.zone()...)
+}
+
+// step is an interval with which an archive has some dozens of samples.
+func (g *generator) step() time.Duration {
+	return max(time.Millisecond, g.a.end.Sub(g.a.start)/time.Duration(10+g.IntN(60)))
+}
+
+// pmiostat is a command line of pmiostat.
+func (g *generator) pmiostat() []string {
+	args := []string{"-a", g.a.name}
+	if g.IntN(5) == 0 {
+		args = append(args, "-u")
+	} else {
+		args = append(args, "-t", interval(g.step()))
+	}
+	args = append(args, g.maybe(2, "-S", g.point())...)
+	args = append(args, g.maybe(2, "-s", fmt.Sprint(1+g.IntN(60)))...)
+	args = append(args, g.maybe(3, "-T", g.point())...)
+	args = append(args, g.maybe(4, "-P", fmt.Sprint(g.IntN(11)))...)
+	args = append(args, g.maybe(4, "-R", pick(g, []string{"sd", "a$", "[0-9]", "."}))...)
+	args = append(args, g.maybe(5, "-G", pick(g, []string{"sum", "avg", "min", "max"}))...)
+	args = append(args, g.maybe(2, "-x", pick(g, []string{"t", "t,h", "noidle", "dm", "dm,t", "t noidle"}))...)
+	return append(args, g.zone()...)
+}
+
+// lostInstances are archives of which PCP's pcp loses the instances of a metric.
+var lostInstances = []string{"20150105.17.57-00", "20190628.04.03", "540117-short", "all-irix-6.5.25", "naslog", "oview-short"}
+
+// pcp is a command line of pcp, of a summary.
+func (g *generator) pcp() []string {
+	if slices.ContainsFunc(lostInstances, func(name string) bool { return strings.HasSuffix(g.a.name, name) }) {
+		return []string{"-a", testSuite + "/archives/pcp-zeroconf"}
+	}
+	args := append([]string{"-a", g.a.name}, g.origin(2)...)
+	args = append(args, g.maybe(4, "-P")...)
 	return append(args, g.zone()...)
 }
