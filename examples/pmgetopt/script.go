@@ -63,6 +63,7 @@ func parseScript(c *tool.Command, text string) *script {
 func (s *script) direct(directive string, fail func(format string, args ...any)) (end bool) {
 	word, rest, _ := strings.Cut(strings.TrimLeft(directive, blanks), " ")
 	rest = strings.TrimLeft(rest, blanks)
+	word = strings.ToLower(word)
 	switch {
 	case strings.HasPrefix(word, "getopt"):
 		s.lettersGiven = true
@@ -99,6 +100,9 @@ func (s *script) add(c *tool.Command, l string) (message string) {
 	}
 	if strings.Trim(rest, blanks) == "" {
 		return s.addStandard(c, first)
+	}
+	if letter, long, ok := strings.Cut(first, ","); ok && first[1] != '-' { // with or without blanks between
+		first, rest = letter+",", long+rest
 	}
 	o, ok := parseOption(first, rest)
 	if !ok {

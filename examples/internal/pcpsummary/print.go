@@ -124,6 +124,7 @@ type program struct {
 // programs are the programs of which two metrics have values: the host, and a file. The primary one has two instances, of which
 // that with the number 0 is left out.
 func (s *summary) programs(hosts, files string) (list []program, primary string) {
+	primary = "0" // which PCP's command has for none
 	for _, f := range s.values[files] {
 		if f.inst == 0 {
 			primary = f.text

@@ -104,7 +104,7 @@ func runRecorded(t *testing.T, program func(tool string) string) string {
 			}
 		}
 		words[0] = program(words[0])
-		stdout, stderr, status := pcptest.RunIn(t, dir, nil, "", words...)
+		stdout, stderr, status := pcptest.RunIn(t, dir, []string{"PATH=/usr/bin:/bin"}, "", words...) // with PCP's own Python
 		fmt.Fprintf(&b, "$ %s\n", line)
 		for i, text := range []string{stdout, stderr} {
 			for l := range strings.Lines(text) {
