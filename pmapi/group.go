@@ -286,6 +286,9 @@ func (g *Group) Err() error {
 	return errors.Join(errs...)
 }
 
+// Changed is what has changed in the collector before the latest Fetch.
+func (g *Group) Changed() pdu.Change { return g.result.Changed }
+
 // fetchValues fetches with the group's own profile, unless there is a gap that it has not
 // reported. Then it compares epochs: fetches of others may have begun a new one, too.
 func (g *Group) fetchValues(ctx context.Context) error {
