@@ -28,6 +28,8 @@ type Command struct {
 	InOrder bool
 	// OperandSource allows -z, -S and -A without a source, since an operand may name that; see MetricSpec.
 	OperandSource bool
+	// AnyWindow allows -z, -S, -A and -O with any source, and without one, as pmrep does: a time window of a collector begins now.
+	AnyWindow bool
 	// OperandArchive is for tools that read archives without a context. Their source is an archive of the environment or of an
 	// operand, and SetArchiveTimes is their SetTimes.
 	OperandArchive bool
@@ -57,6 +59,7 @@ type Command struct {
 	Interval    time.Duration // of -t; 0 without
 	StartGiven  bool          // -S was given
 	FinishGiven bool          // -T was given
+	AlignGiven  bool          // -A was given
 	ZoneGiven   bool          // -z or -Z was given
 	Debug       []string      // names of debug options of -D, see pmdbg(1); of contexts, pdu, context and profile print what PCP prints, others nothing
 
@@ -99,7 +102,7 @@ func (c *Command) Parse(args []string) (operands []string, err error) {
 }
 
 func (c *Command) parse(args []string, getenv func(string) (string, bool)) (operands []string, err error) {
-	c.Samples, c.Interval, c.StartGiven, c.FinishGiven, c.ZoneGiven, c.Debug, c.given = -1, 0, false, false, false, nil, given{}
+	c.Samples, c.Interval, c.StartGiven, c.FinishGiven, c.AlignGiven, c.ZoneGiven, c.Debug, c.given = -1, 0, false, false, false, false, nil, given{}
 	if !c.NoEnvironment {
 		c.parseEnvironment(getenv)
 	}
@@ -150,16 +153,17 @@ func (c *Command) addUnsupported(what string) {
 func (c *Command) checkCombinations() {
 	g := &c.given
 	source := len(g.hosts) > 0 || len(g.archives) > 0
-	if g.hostZone && (g.local || !source && !c.OperandSource && g.origin == nil) {
+	if g.hostZone && !c.AnyWindow && (g.local || !source && !c.OperandSource && g.origin == nil) {
 		c.addError(errors.New("use of timezone from metric source requires a source"))
 	}
 	switch {
-	case g.local && !c.OperandArchive && (g.origin != nil || g.start != nil || g.align != nil):
+	case g.local && !c.OperandArchive && !c.AnyWindow && (g.origin != nil || g.start != nil || g.align != nil):
 		c.addError(errWindow)
 	case len(g.archives) > 0, c.OperandArchive:
 	case g.origin != nil && !source:
 		c.addError(c.setLocalArchives())
 	case c.OperandSource && !source: // MetricSpec checks it
+	case c.AnyWindow:
 	case g.origin != nil || g.start != nil || g.align != nil:
 		c.addError(errWindow)
 	}

@@ -22,7 +22,7 @@ func (c *Command) setDerived(paths string) error {
 // environment names. What is wrong in a file is printed on Stderr; the error is that of a path which cannot be read. The
 // counterpart of pmLoadDerivedConfig(3).
 func (c *Command) LoadDerived(paths string) error {
-	d := c.derived()
+	d := c.Derived()
 	var failed error
 	for path := range strings.SplitSeq(paths, ":") {
 		_, err := d.Load(path)
@@ -33,8 +33,9 @@ func (c *Command) LoadDerived(paths string) error {
 	return nil
 }
 
-// derived are the derived metrics of all contexts: those that the environment names, and those of LoadDerived.
-func (c *Command) derived() *pmapi.Derived {
+// Derived are the derived metrics of all contexts: those that the environment names, those of LoadDerived, and those that the
+// caller defines.
+func (c *Command) Derived() *pmapi.Derived {
 	if c.given.derived == nil {
 		var err error
 		c.given.derived, err = pmapi.DerivedFromEnv()

@@ -58,7 +58,7 @@ func (c *Command) openLocal() (*pmapi.Context, error) {
 	if t := c.Names(); t != nil {
 		names = func() (*pmns.Tree, error) { return t, nil }
 	}
-	pc, err := c.Local.Open(names, c.derived())
+	pc, err := c.Local.Open(names, c.Derived())
 	if err == nil {
 		return pc, nil
 	}

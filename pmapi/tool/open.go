@@ -41,7 +41,7 @@ func (c *Command) openArchive(ctx context.Context, name string) (*pmapi.Context,
 	if err != nil {
 		fmt.Fprintf(c.stderr(), "%v\n", err)
 	}
-	o.Names, o.Derived = c.Names(), c.derived()
+	o.Names, o.Derived = c.Names(), c.Derived()
 	c.opened = name
 	pc, err := o.Open(ctx, name)
 	if err != nil {
@@ -56,7 +56,7 @@ func (c *Command) dial(ctx context.Context, host string, change []func(*pmapi.Di
 	if err != nil {
 		fmt.Fprintf(c.stderr(), "%s: %v\n", c.Name, err)
 	}
-	d.Names, d.Derived = c.Names(), c.derived()
+	d.Names, d.Derived = c.Names(), c.Derived()
 	if len(c.Debug) > 0 {
 		d.Logger = slog.New(slog.NewTextHandler(c.stderr(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}

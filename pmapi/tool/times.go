@@ -34,7 +34,7 @@ func (c *Command) setFinish(value string) error {
 }
 
 func (c *Command) setAlign(value string) error {
-	c.given.align = &value
+	c.given.align, c.AlignGiven = &value, true
 	return nil
 }
 
