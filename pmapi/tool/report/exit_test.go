@@ -1,0 +1,20 @@
+package report
+
+import (
+	"errors"
+	"io/fs"
+	"syscall"
+	"testing"
+
+	"github.com/pcp-go/pcp/pmapi/tool"
+)
+
+// TestOutputError is about what pmrep says of an output that cannot be written.
+func TestOutputError(t *testing.T) {
+	c := &Command{}
+	err := c.Exit(&fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC})
+	exit, ok := errors.AsType[*tool.ExitError](err)
+	if !ok || exit.Message != "[Errno 28] No space left on device\n" || exit.Status != 1 {
+		t.Errorf("%#v", err)
+	}
+}
