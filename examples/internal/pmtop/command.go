@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/dso"
 	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
@@ -29,7 +30,7 @@ type Command struct {
 
 // New is the command line with its options.
 func New() *Command {
-	c := &Command{Command: tool.Command{Name: "pmtop", Synopsis: "[options] [metric ...]", ZoneNote: false}}
+	c := &Command{Command: tool.Command{Name: "pmtop", Synopsis: "[options] [metric ...]", Local: dso.Local("pmtop")}}
 	c.AddOptions("General options", c.Standard("align", "archive", "debug", "host", "namespace", "origin", "start", "samples", "finish", "interval",
 		"timezone", "hostzone", "version", "help", "derived")...)
 	c.AddOptions("Alternate sources", c.Standard("local-PMDA", "spec-local", "container")...)
