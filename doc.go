@@ -8,6 +8,7 @@
 //	pmapi/local              contexts on agents in the same process, without a collector
 //	pmapi/pmapitest          made-up sources of metrics, for tests of clients
 //	pmapi/tool               standard options and printing, for command-line tools
+//	pmapi/tool/report        reports of metrics in columns, as pmrep writes them
 //	pmda                     agents: tables of metrics, handlers, Main
 //	pmda/pmdatest            a conformance test for agents
 //	pmda/helptext            help texts in files, their source and compiled

@@ -1,0 +1,62 @@
+//go:build unix
+
+package main
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+
+	"github.com/pcp-go/pcp/pmapi/tool"
+)
+
+const (
+	// inDaemon is set, to the process that has started it, in the environment of the process that goes on in the background.
+	inDaemon = "PMREP_IN_DAEMON"
+
+	// startFile is the descriptor on which that process says that it has written the headers.
+	startFile = 3
+)
+
+// daemonize starts the program again in a session of its own, and returns parent in the process that was started first when the
+// other one has called started, or has ended, with its status as an error. In the other one it returns started.
+func daemonize() (parent bool, started func() error, err error) {
+	if os.Getenv(inDaemon) == strconv.Itoa(os.Getppid()) {
+		os.Unsetenv(inDaemon)
+		syscall.CloseOnExec(startFile)
+		w := os.NewFile(startFile, "start")
+		return false, func() error {
+			w.Write([]byte{0}) // nobody may wait any more
+			w.Close()
+			return nil
+		}, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return true, nil, err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return true, nil, err
+	}
+	defer r.Close()
+	cmd := exec.Command(self)
+	cmd.Args = os.Args
+	cmd.Env = append(os.Environ(), inDaemon+"="+strconv.Itoa(os.Getpid()))
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = os.Stdout, os.Stderr, []*os.File{w}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	err = cmd.Start()
+	w.Close()
+	if err != nil {
+		return true, nil, err
+	}
+	if _, err := r.Read([]byte{0}); err == io.EOF {
+		if cmd.Wait() != nil {
+			return true, nil, &tool.ExitError{Status: cmd.ProcessState.ExitCode()} // the message is printed
+		}
+		return true, nil, nil
+	}
+	return true, nil, cmd.Process.Release()
+}

@@ -1,0 +1,101 @@
+// Pmrep reports the values of metrics in columns, of a collector or of archives: as text, as CSV or as another archive. Options,
+// configuration files, output and exit status are those of pmrep(1) of PCP. By the name of pcp2csv it writes CSV.
+//
+//	pmrep -p -t 5 kernel.all.load disk.dev.read
+//	pmrep -a 20261123 -S @10:00 -T @11:00 :vmstat
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/pcp-go/pcp/examples/internal/dso"
+	"github.com/pcp-go/pcp/pmapi/tool"
+	"github.com/pcp-go/pcp/pmapi/tool/report"
+)
+
+func main() {
+	tool.LimitMemory()
+	name := filepath.Base(os.Args[0])
+	c := report.NewCommand(name)
+	c.Local = dso.Local(name)
+	os.Exit(c.Report(run(c, os.Args[1:])))
+}
+
+// run writes the report that the command line asks for. Signals end it like the end of its samples.
+func run(c *report.Command, args []string) error {
+	if err := c.Parse(args); err != nil {
+		return err
+	}
+	if c.Options.Daemonize && !c.Check {
+		parent, started, err := daemonize()
+		if parent || err != nil {
+			return err
+		}
+		return write(c, started)
+	}
+	return write(c, nil)
+}
+
+// write writes the report. After the headers it calls started, if there is such a function.
+func write(c *report.Command, started func() error) error {
+	ctx, stop := signalled()
+	defer stop()
+	pc, r, err := c.Open(ctx)
+	if err != nil {
+		return endOf(ctx, err)
+	}
+	defer pc.Close()
+	r.Started = started
+	p, err := c.Output(r)
+	if err != nil {
+		return err
+	}
+	if r.Options().RepeatHeader == report.RepeatAuto {
+		p.Resize(terminalRows())
+		r.Rows = resizes()
+	}
+	if c.Check {
+		return c.Exit(errors.Join(p.Start(r.Header()), p.Finish()))
+	}
+	return endOf(ctx, c.Exit(r.Run(ctx, p)))
+}
+
+// errSignal is the cause of the end by a signal.
+type errSignal struct{ os.Signal }
+
+func (e errSignal) Error() string { return e.String() }
+
+// signalled returns a context that ends with a signal, and what releases it.
+func signalled() (context.Context, func()) {
+	ctx, end := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP)
+	if !signal.Ignored(os.Interrupt) { // as in the background of a script
+		signal.Notify(signals, os.Interrupt)
+	}
+	signal.Ignore(syscall.SIGPIPE)
+	go func() { end(errSignal{<-signals}) }()
+	return ctx, func() { signal.Stop(signals) }
+}
+
+// endOf is the error with which the program ends. Signals, and a reader of its output that has gone, are none. After an interrupt
+// there is a newline, since terminals show ^C.
+func endOf(ctx context.Context, err error) error {
+	if s, ok := errors.AsType[errSignal](context.Cause(ctx)); ok {
+		if s.Signal == os.Interrupt {
+			fmt.Println()
+		}
+		return nil
+	}
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
+		return nil
+	}
+	return err
+}
