@@ -3,6 +3,11 @@
 //
 //	pcp -h web1            # the summary of a host
 //	pcp -a 20261123 free   # runs pcp-free on an archive
+//
+// The program of a command is looked for in ~/.pcp/bin, beside pcp itself, and where PCP has its own. So that those of this
+// module are run they are built into one directory with it:
+//
+//	go build -o DIR/ ./examples/pcp ./examples/pcp-free ./examples/pcp-iostat ./examples/pcp-uptime ./examples/pcp-vmstat
 package main
 
 import (
