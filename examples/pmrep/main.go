@@ -1,5 +1,5 @@
-// Pmrep reports the values of metrics in columns, of a collector or of archives: as text, as CSV or as another archive. Options,
-// configuration files, output and exit status are those of pmrep(1) of PCP. By the name of pcp2csv it writes CSV.
+// Pmrep reports the values of metrics in columns, of a collector or of archives: as text or as CSV. Options,
+// configuration files, output and exit status are those of pmrep(1) of PCP, which can also write archives. By the name of pcp2csv it writes CSV.
 //
 //	pmrep -p -t 5 kernel.all.load disk.dev.read
 //	pmrep -a 20261123 -S @10:00 -T @11:00 :vmstat
