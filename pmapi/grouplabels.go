@@ -38,7 +38,7 @@ func (f LabelFilter) Not() LabelFilter {
 // Where selects, of the instances of a Set, those whose labels all filters are true for. A singular metric is in the Set if its own
 // labels are so.
 //
-//	nvme := pmapi.AddSet[float64](g, "disk.dev.read_bytes", pmapi.Where(pmapi.LabelIs("device_type", "nvme")))
+//	eth := pmapi.AddSet[float64](g, "network.interface.in.bytes", pmapi.Where(pmapi.LabelIs("interface", "eth0", "eth1")))
 //
 // The labels are those of MetricLabels. They are requested when an instance comes, and again when the collector reports that labels
 // or agents have changed; on archives, when the position comes to others. A Set whose labels cannot be had has no values, but the error of that, such as
