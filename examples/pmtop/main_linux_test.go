@@ -59,8 +59,13 @@ func TestBatch(t *testing.T) {
 	if status != 0 || stderr != "" || strings.Count(stdout, "every 1s") != 3 || strings.Count(stdout, "mem.util.free ") != 3 {
 		t.Errorf("status %d, %s%s", status, stderr, stdout)
 	}
-	_, stderr, status = pcptest.Run(t, nil, "", pcptest.Build(t, "./examples/pmtop"), "-a", "/no/such")
-	if want := "pmtop: Cannot open archive \"/no/such\": No such file or directory\n"; status != 1 || stderr != want {
-		t.Errorf("status %d, %q, want %q", status, stderr, want)
+	for _, test := range []struct{ option, source, want string }{
+		{"-a", "/no/such", "pmtop: Cannot open archive \"/no/such\": No such file or directory\n"},
+		{"-h", "localhost:1", "pmtop: Cannot connect to PMCD on host \"localhost:1\": Connection refused\n"},
+	} {
+		_, stderr, status = pcptest.Run(t, nil, "", pcptest.Build(t, "./examples/pmtop"), test.option, test.source)
+		if status != 1 || stderr != test.want {
+			t.Errorf("status %d, %q, want %q", status, stderr, test.want)
+		}
 	}
 }

@@ -46,7 +46,7 @@ func (c *Command) Run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	pc, err := c.Open(ctx, func(d *pmapi.Dialer) { d.AutoReconnect = true })
+	pc, err := c.Open(ctx)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (c *Command) print(ctx context.Context, s *sampler, v *view) error {
 		if errors.Is(err, pdu.ErrEOL) || ctx.Err() != nil {
 			return nil
 		} else if err != nil {
-			if err = c.Errorf("%w", tool.Cause(err)); s.archive {
+			if err = c.Errorf("%w", err); s.archive {
 				return err
 			}
 			c.Report(err) // and the next time, there may be a connection again

@@ -17,6 +17,7 @@ type sampler struct {
 	pc       *pmapi.Context
 	group    *pmapi.Group
 	archive  bool
+	lost     bool          // there is no connection any longer
 	interval time.Duration // of an archive, between samples
 
 	host          string
@@ -129,10 +130,17 @@ func newSampler(ctx context.Context, pc *pmapi.Context, specs []pmapi.MetricSpec
 	return s, nil
 }
 
-// next reads the next sample.
+// next reads the next sample. After an error that has ended the connection, there is another one first.
 func (s *sampler) next(ctx context.Context) (*sample, error) {
+	if s.lost {
+		if err := s.pc.Reconnect(ctx); err != nil {
+			return nil, err
+		}
+		s.lost = false
+	}
 	at, err := s.group.Fetch(ctx)
 	if err != nil {
+		s.lost = !s.archive && pdu.FromError(err) == pdu.ErrIPC
 		return nil, err
 	}
 	return s.read(at), nil
