@@ -134,6 +134,12 @@ func (c *Command) open(ctx context.Context) (*pmapi.Context, error) {
 		}
 	}
 	kind, name := c.Source()
+	switch archives, hosts := c.Archives(), c.Hosts(); { // which have precedence over -L
+	case len(archives) > 0:
+		kind, name = pmapi.SourceArchive, archives[0]
+	case len(hosts) > 0:
+		kind, name = pmapi.SourceHost, hosts[0]
+	}
 	if !c.sourceGiven() && c.Options.Source != "" {
 		kind, name = sourceOf(c.Options.Source)
 	}
@@ -208,8 +214,6 @@ func (c *Command) report(ctx context.Context, pc *pmapi.Context) (*Report, error
 		if err := c.checkOutFile(); err != nil {
 			return nil, err
 		}
-		message := c.Name + ": archives as output are not supported by this version\n"
-		return nil, &tool.ExitError{Status: 1, Message: message, Err: errors.ErrUnsupported}
 	}
 	return New(ctx, pc, c.Options, c.specs, t)
 }
@@ -226,9 +230,13 @@ func (c *Command) checkOutFile() error {
 	return nil
 }
 
-// Output opens the output of a report: a writer on the file of -F or on Stdout, with a Printer that writes to it. Finish of the
-// Printer closes the file.
+// Output opens the output of a report: an archive, a writer on the file of -F or on Stdout, with a Printer that writes to it. Finish of
+// the Printer closes an archive.
 func (c *Command) Output(r *Report) (Printer, error) {
+	if c.Options.Output == OutputArchive {
+		p, err := NewArchive(c.stdout(), r, c.Options.OutFile)
+		return p, c.Exit(err)
+	}
 	if c.Options.OutFile == "" {
 		return NewPrinter(c.stdout(), r), nil
 	}
@@ -240,6 +248,18 @@ func (c *Command) Output(r *Report) (Printer, error) {
 		return nil, c.Exit(err)
 	}
 	return NewPrinter(f, r), nil
+}
+
+// NewArchive makes the Printer that writes the values of a report to an archive, and what it records to w. The report's Options have
+// OutputArchive: without, values are rates. The version is PCP_ARCHIVE_VERSION of the environment or of pcp.conf, or else 2. There are
+// no files before the first value. Errors are those of logimport.New.
+func NewArchive(w io.Writer, r *Report, base string) (Printer, error) {
+	b := bufio.NewWriter(w)
+	p, err := newArchiver(b, r, base)
+	if err != nil {
+		return nil, err
+	}
+	return &flushed{p, b, false}, nil
 }
 
 // NewPrinter makes the Printer of a report, of text in columns or of CSV as its options say. What it writes arrives with each sample, or

@@ -1,4 +1,5 @@
-// Package report reports the values of metrics in columns, as pmrep(1) does: of a collector or of archives, as text or as CSV.
+// Package report reports the values of metrics in columns, as pmrep(1) does: of a collector or of archives, as text, as CSV or as
+// another archive.
 //
 // # A report of a program's own
 //
@@ -26,5 +27,6 @@
 // Regular expressions are those of package regexp, without look-ahead and back references. An extended header of a live report without
 // an end has no error, but no end. Values of archives are not lost where instances come and go: pmrep omits an instance whose name is
 // not in the archive's domain at the time of the next sample, and the columns of one that a filter selects and that is not there at the
-// start or at the end. There is no output as an archive.
+// start or at the end. Labels in archives that it writes are under the identifiers by which they are looked up, and may be true or
+// false.
 package report

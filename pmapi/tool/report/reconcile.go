@@ -23,7 +23,7 @@ func (o *Options) reconcile() error {
 	}
 	if o.Output == OutputArchive {
 		o.DynamicHeader, o.FixedHeader = false, false
-		o.Raw, o.Interpol = true, false
+		o.Raw = true
 		o.CountScale, o.SpaceScale, o.TimeScale = "", "", ""
 		o.CountScaleForce, o.SpaceScaleForce, o.TimeScaleForce = "", "", ""
 	}

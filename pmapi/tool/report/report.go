@@ -41,6 +41,7 @@ type Report struct {
 	predicates []int // indexes of metrics
 	survivors  map[pdu.InDom]map[pdu.InstID]bool
 	group      *pmapi.Group
+	meta       metadata // for an archive
 }
 
 // New looks up the metrics of a report and checks the options against them. Formulas are defined as derived metrics of the context.
@@ -98,6 +99,7 @@ func (r *Report) prepare(ctx context.Context) error {
 		r.header.Columns += len(m.Instances)
 	}
 	r.group = r.pc.Group()
+	r.findMetadata(ctx)
 	for i, c := range r.series {
 		c.addTo(r.group, &r.header.Metrics[i], r.opts.CounterWrap)
 	}

@@ -62,10 +62,13 @@ func (r *Report) setSamples(end time.Time) error {
 	}
 	h.Samples, h.Interval = o.Samples, o.Interval
 	if o.Samples == 0 && !end.IsZero() && o.Interpol {
-		h.Samples = max(0, int(min(runtime.Seconds()/o.Interval.Seconds()+1, math.MaxInt32)))
+		h.Samples = samplesWithin(runtime, o.Interval)
 		if finish {
 			o.Samples = max(1, h.Samples)
 		}
+	}
+	if o.Samples == 0 && finish && o.Output == OutputArchive {
+		o.Samples = samplesWithin(runtime, o.Interval)
 	}
 	switch {
 	case finish || !o.Interpol:
@@ -78,6 +81,14 @@ func (r *Report) setSamples(end time.Time) error {
 	}
 	return nil
 }
+
+// samplesWithin is how many samples there are in some time.
+func samplesWithin(runtime, interval time.Duration) int {
+	return max(0, int(min(runtime.Seconds()/interval.Seconds()+1, math.MaxInt32)))
+}
+
+// interpolates reports whether values of archives are interpolated, which those that are recorded are not.
+func (r *Report) interpolates() bool { return r.opts.Interpol && r.opts.Output != OutputArchive }
 
 // Run writes the report: the headers, and samples until there are as many as the options want, the source has no more, or the
 // context ends, which is no error. The text of an error is PCP's.
@@ -121,7 +132,7 @@ func (r *Report) setMode(ctx context.Context) error {
 	switch {
 	case !tool.IsArchive(r.pc):
 		return nil
-	case r.opts.Interpol:
+	case r.interpolates():
 		return r.pc.SetMode(ctx, pmapi.ModeInterp, r.header.Start, r.header.Interval)
 	}
 	return r.pc.SetMode(ctx, pmapi.ModeForward, r.header.Start, 0)
@@ -157,7 +168,7 @@ func (r *Report) printSamples(ctx context.Context, p Printer) error {
 
 // isBeyond reports whether a record of an archive that is not interpolated is after the end.
 func (r *Report) isBeyond(t time.Time) bool {
-	return tool.IsArchive(r.pc) && !r.opts.Interpol && !r.times.Finish.IsZero() && t.Truncate(time.Second).After(r.times.Finish)
+	return tool.IsArchive(r.pc) && !r.interpolates() && !r.times.Finish.IsZero() && t.Truncate(time.Second).After(r.times.Finish)
 }
 
 // fetch fetches the values of a sample. A metric without any has an empty set of them.

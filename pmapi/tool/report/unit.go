@@ -48,6 +48,9 @@ const perSecond = " / s"
 
 // conversionOf is what is done to the values of a metric.
 func (o *Options) conversionOf(s Spec, d pdu.Desc) (conversion, error) {
+	if o.Output == OutputArchive {
+		return conversion{label: d.Units.String(), scale: "instant", typ: d.Type}, nil
+	}
 	text := o.unitOf(s, d)
 	counter := d.Sem == pdu.SemCounter && !o.isRaw(s) && d.Type != pdu.TypeString
 	if counter && !strings.Contains(text, "/") {
