@@ -94,8 +94,9 @@ func unpublished(base string) []string {
 	names, _ := disk{}.readDir(dir)
 	for _, name := range names {
 		of, temp := strings.CutSuffix(name, tempSuffix)
-		b, _, ok := splitName(strings.TrimSuffix(of, path.Ext(of)))
-		if temp && ok && b == last {
+		mark := path.Ext(of) // see createTemp
+		b, _, ok := splitName(strings.TrimSuffix(of, mark))
+		if temp && ok && b == last && len(mark) == 9 && strings.Trim(mark[1:], "0123456789abcdef") == "" {
 			paths = append(paths, filepath.Join(dir, name))
 		}
 	}

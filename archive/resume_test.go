@@ -121,7 +121,9 @@ func TestAppendRefuses(t *testing.T) {
 // An archive that a writer left before its first volume goes on, without what was not complete.
 func TestAppendWithoutVolume(t *testing.T) {
 	base := left(t, 3, 3, "", nil)
-	if err := os.Rename(base+".0", base+".0.00c0ffee.tmp"); err != nil {
+	foreign := base + ".0.copy.tmp" // nothing that a writer makes
+	err := errors.Join(os.Rename(base+".0", base+".0.00c0ffee.tmp"), os.WriteFile(foreign, nil, 0o600))
+	if err != nil {
 		t.Fatal(err)
 	}
 	w, next, err := resumeOrCreate(base, 3)
@@ -133,8 +135,8 @@ func TestAppendWithoutVolume(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkLeft(t, base)
-	if stray, _ := filepath.Glob(base + "*.tmp"); len(stray) > 0 {
-		t.Errorf("left over: %v", stray)
+	if stray, _ := filepath.Glob(base + "*.tmp"); len(stray) != 1 || stray[0] != foreign {
+		t.Errorf("left over: %v, want %v", stray, foreign)
 	}
 }
 
