@@ -48,6 +48,11 @@ func TestWriterFullChild(t *testing.T) {
 			allow(t, limit)
 		}
 	})
+	entry := archive.IndexEntry{Time: w.Last(), Volume: w.Label().Volume, Meta: 132, Data: 132}
+	allow(t, 0)
+	if err := w.WriteIndex(entry); err != nil {
+		t.Errorf("an entry that the index gets later: %v", err)
+	}
 	allow(t, 1<<30)
 	if err := w.Close(); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"runtime"
+	"syscall"
 )
 
 // maxFileLen is how long a file may be, of which a version has offsets in the index.
@@ -106,4 +108,17 @@ func (o *outFile) sync() error {
 		return nil
 	}
 	return inFile(o.path, withoutPath(o.f.Sync()))
+}
+
+// syncDir has the system write the names in a directory, where systems do that on request.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return inFile(dir, withoutPath(err))
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && runtime.GOOS != "windows" && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
+		return inFile(dir, withoutPath(err))
+	}
+	return nil
 }

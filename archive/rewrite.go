@@ -30,8 +30,7 @@ func (w *Writer) WriteRecord(r *Record) error {
 		if !same {
 			return nil
 		}
-		w.entries = append(w.entries, r.Raw...)
-		return w.writeStarted()
+		return w.putEntries(append(w.entries, r.Raw...))
 	}
 	if of := metaLayouts[r.Type].version; of == 0 || of == w.label.Version {
 		return w.copyMeta(r)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -83,7 +84,9 @@ type Writer struct {
 	entries   []byte // of the index, that were not written yet
 	ended     bool   // the index has its last entry
 	closed    bool
-	closing   error // of volumes that were closed
+	closing   error    // of volumes that were closed
+	unsynced  []string // volumes that were closed since the last Sync
+	newNames  bool     // files were made since then
 
 	metrics map[pdu.PMID]*Metric
 	indoms  map[pdu.InDom][]pdu.Instance // the last ones, ascending
@@ -336,6 +339,9 @@ func (w *Writer) beginVolume(rec []byte) error {
 	if err != nil {
 		return err
 	}
+	if w.data != nil {
+		w.unsynced = append(w.unsynced, w.data.path)
+	}
 	w.closing = errors.Join(w.closing, w.data.close()) // the record is written all the same
 	w.data, w.label, w.begin = f, next, false
 	return nil
@@ -348,7 +354,9 @@ func (w *Writer) createFile(l *Label, b []byte) (*outFile, error) {
 	if err != nil {
 		return nil, inRecord(path, 0, 0, err)
 	}
-	return createFile(path, append(head, b...))
+	f, err := createFile(path, append(head, b...))
+	w.newNames = w.newNames || err == nil
+	return f, err
 }
 
 // writeMeta writes the metadata that is pending.
@@ -409,16 +417,19 @@ func (w *Writer) WriteIndex(e IndexEntry) error {
 	if err != nil {
 		return w.wrap(err)
 	}
-	w.entries = b
-	return w.writeStarted()
+	return w.putEntries(b)
 }
 
-// writeStarted is writeIndex, unless the label is not known yet.
-func (w *Writer) writeStarted() error {
-	if w.data == nil {
-		return nil
+// putEntries makes entries those that are pending, and writes them unless the label is not known yet.
+func (w *Writer) putEntries(entries []byte) error {
+	if w.closed {
+		return w.wrap(fs.ErrClosed)
 	}
-	return w.writeIndex()
+	w.entries = entries
+	if w.data != nil {
+		_ = w.writeIndex() // the index gets them later
+	}
+	return nil
 }
 
 // Flush writes metadata that is held back. It does not belong to the next data record then. Before the first data record
@@ -437,13 +448,36 @@ func (w *Writer) Flush() error {
 	return w.writeIndex()
 }
 
-// Sync is Flush, and has the system write the files to the disk.
+// Sync is Flush, and has the system write the files to the disk, also volumes that have ended since the last Sync.
 func (w *Writer) Sync() error {
 	err := w.Flush()
+	if w.closed {
+		return err
+	}
 	for _, f := range []*outFile{w.meta, w.data, w.index} {
 		err = errors.Join(err, f.sync())
 	}
+	err = errors.Join(err, w.syncEnded())
+	if err == nil && w.newNames {
+		err = syncDir(filepath.Dir(w.base))
+		w.newNames = err != nil
+	}
 	return err
+}
+
+// syncEnded has the system write volumes that have ended.
+func (w *Writer) syncEnded() error {
+	for len(w.unsynced) > 0 {
+		f, err := openOut(w.unsynced[0])
+		if err == nil {
+			err = errors.Join(f.sync(), f.close())
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // somebody may have compressed it
+			return err
+		}
+		w.unsynced = w.unsynced[1:]
+	}
+	return nil
 }
 
 // Close writes what is held back and the last entry of the index, which leads to the end, and closes the files.

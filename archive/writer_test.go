@@ -381,6 +381,20 @@ func TestWriterAllocs(t *testing.T) {
 }
 
 // What the index could not get it gets with the next record, or at the end.
+func TestWriterIndexAfterClose(t *testing.T) {
+	w := created(t, archive.WriterOptions{IndexEvery: -1})
+	writeAll(t, w, 0, 2)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.WriteIndex(archive.IndexEntry{Time: at(1), Meta: 132, Data: 132}); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := os.Stat(w.Base() + ".index"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the index was made: %v", err)
+	}
+}
+
 func TestWriterIndexLater(t *testing.T) {
 	w := created(t, archive.WriterOptions{IndexEvery: 1})
 	index := w.Base() + ".index"
