@@ -134,12 +134,7 @@ func (c *command) show(ctx context.Context, f *pmapi.Fleet[fleetview.Items]) err
 	defer cancel()
 	running.Go(func() {
 		defer close(snapshots)
-		defer func() {
-			if p := recover(); p != nil {
-				t.Close() // so that the panic can be read
-				panic(p)
-			}
-		}()
+		defer t.CloseOnPanic()
 		c.each(ctx, f, func(s *fleetview.Snapshot) error {
 			select {
 			case snapshots <- s:

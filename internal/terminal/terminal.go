@@ -25,7 +25,8 @@ import (
 	"sync"
 )
 
-// A Terminal is a terminal that shows full screens. Its methods are for one goroutine, but for Close, which any may call.
+// A Terminal is a terminal that shows full screens. Its methods are for one goroutine, but for Close, which any may call. After it
+// nothing is written: Draw and Suspend return os.ErrClosed.
 type Terminal struct {
 	in, out *os.File
 	mode    *mode // to be restored
@@ -36,6 +37,8 @@ type Terminal struct {
 	width, height int      // of the screen when they were drawn
 	buf           []byte
 
+	writing   sync.Mutex // also for the mode
+	restored  bool       // by Close
 	closing   sync.Once
 	closed    chan struct{}
 	restoring error
@@ -49,6 +52,10 @@ const (
 
 // Is reports whether a file is a terminal.
 func Is(f *os.File) bool { return isTerminal(f) }
+
+// Size is the number of characters in a line of a terminal and the number of lines, also one that is not open; 0 where the terminal
+// does not know.
+func Size(f *os.File) (width, height int, err error) { return size(f) }
 
 // Open makes a terminal ready: keys come one by one, without an echo and without signals, and there is an empty screen. The error
 // wraps errors.ErrUnsupported where that is not possible.
@@ -75,9 +82,21 @@ func (t *Terminal) Close() error {
 		if readEnds {
 			t.reading.Wait()
 		}
+		t.writing.Lock()
+		defer t.writing.Unlock()
+		t.restored = true
 		t.restoring = t.restore()
 	})
 	return t.restoring
+}
+
+// CloseOnPanic, deferred in a goroutine that does not close the terminal otherwise, closes it if there is a panic, so that what is
+// printed of it can be read.
+func (t *Terminal) CloseOnPanic() {
+	if p := recover(); p != nil {
+		t.Close()
+		panic(p)
+	}
 }
 
 func (t *Terminal) restore() error {
@@ -96,7 +115,7 @@ func (t *Terminal) Resized() <-chan os.Signal { return t.resized }
 
 // Size is the number of characters in a line and the number of lines; 80 and 24 if that is not known.
 func (t *Terminal) Size() (width, height int) {
-	width, height, err := size(t.out)
+	width, height, err := Size(t.out)
 	if err != nil || width <= 0 || height <= 0 {
 		return 80, 24
 	}
@@ -108,6 +127,11 @@ func (t *Terminal) Size() (width, height int) {
 func (t *Terminal) Suspend() error {
 	if !canStop {
 		return nil
+	}
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	if t.restored {
+		return os.ErrClosed
 	}
 	if err := t.restore(); err != nil {
 		return err
@@ -128,6 +152,11 @@ func (t *Terminal) Redraw() { t.shown = nil }
 
 // Draw shows lines from the top of the screen on. What is already there is not sent again.
 func (t *Terminal) Draw(lines [][]byte) error {
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	if t.restored {
+		return os.ErrClosed
+	}
 	width, height := t.Size()
 	b := t.buf[:0]
 	if t.shown == nil || width != t.width || height != t.height {

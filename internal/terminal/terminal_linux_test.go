@@ -68,6 +68,34 @@ func TestTerminal(t *testing.T) {
 	if err := term.Close(); err != nil {
 		t.Error(err)
 	}
+	term.Redraw()
+	if draw, suspend := term.Draw(lines), term.Suspend(); draw != os.ErrClosed || suspend != os.ErrClosed {
+		t.Errorf("after Close Draw: %v, Suspend: %v", draw, suspend)
+	}
+	if after, err := unix.IoctlGetTermios(int(program.Fd()), getTermios); err != nil || *after != *before {
+		t.Errorf("after Suspend %v, want %v; %v", after, before, err)
+	}
+}
+
+// TestCloseOnPanic: a panic is in the end what it was, on a terminal that is as it was.
+func TestCloseOnPanic(t *testing.T) {
+	user, program := pty.Open(t)
+	term, err := Open(program, program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer term.Close()
+	func() {
+		defer func() {
+			if got := recover(); got != "broken" {
+				t.Errorf("panic %v", got)
+			}
+		}()
+		defer term.CloseOnPanic()
+		panic("broken")
+	}()
+	pty.Watch(t, user).Await(leave)
+	func() { defer term.CloseOnPanic() }()
 }
 
 // TestHangup: when the terminal goes, there are no more keys.

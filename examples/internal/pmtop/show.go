@@ -123,6 +123,7 @@ func (w *show) start(ctx context.Context, read func(context.Context) (*sample, e
 	}
 	w.reading, w.pending = true, nil
 	go func() {
+		defer w.term.CloseOnPanic()
 		s, err := read(ctx)
 		w.results <- reading{s, err}
 	}()
