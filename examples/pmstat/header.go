@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
@@ -11,6 +13,15 @@ const (
 	defaultRows = 21 // below a header, where there is no terminal
 	headerLines = 3
 )
+
+// headerRows is how many rows there are below a header: as many as fit on the terminal.
+func headerRows() int {
+	_, height, err := terminal.Size(os.Stdout)
+	if err != nil {
+		return defaultRows
+	}
+	return height - headerLines
+}
 
 // printHeader prints the time of the sample before the rows and the titles of the columns. The second line of titles for several
 // sources, whose rows have no column for buffers, is that of PCP's pmstat: their columns "buff" and "cache" are of free and
