@@ -195,6 +195,7 @@ func (h *fleetHost[T]) connected(items T, g *Group, err error) {
 		if h.waits != noWait && h.l.collecting && !h.removed { // the first tick waits for the values
 			h.l.queue = append(h.l.queue, h)
 			h.l.startQueued()
+			h.l.wakeUp() // the loop does not know yet that requests in progress may have to make room
 			return
 		}
 	}

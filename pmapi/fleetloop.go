@@ -232,10 +232,15 @@ func (l *fleetLoop[T]) settle(h *fleetHost[T]) {
 	}
 	l.startQueued()
 	if l.waiting[fullWait] == 0 {
-		select {
-		case l.wake <- struct{}{}:
-		default:
-		}
+		l.wakeUp()
+	}
+}
+
+// wakeUp has the loop look at the tick again.
+func (l *fleetLoop[T]) wakeUp() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
 	}
 }
 

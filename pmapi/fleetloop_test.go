@@ -129,6 +129,31 @@ func TestFleetMissedTicks(t *testing.T) {
 	})
 }
 
+// A host that connects in the first tick gets its turn though others, which connected before, are silent and as many as may be.
+func TestFleetFirstTickMakesRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hosts, f := newTestFleet(t, 2)
+		f.MaxRequests, f.Wait = 1, 10*time.Second
+		hosts.Host("host1").Restart(func(src *pmapitest.Source) {
+			loadSource(1, src)
+			src.OnRequest = func(ctx context.Context, r pmapitest.Request) error {
+				if r.Method == pmapitest.MethodFetch {
+					<-ctx.Done()
+				}
+				return nil
+			}
+		})
+		hosts.Host("host2").Hang()
+		time.AfterFunc(2*time.Second, hosts.Host("host2").Resume)
+		for tick := range f.Every(t.Context(), time.Minute) {
+			if got := rowText(&tick.Rows[1]); got != "up 1 true" {
+				t.Errorf("host2 is %s", got)
+			}
+			break
+		}
+	})
+}
+
 // Without an interval, ticks without values do not follow each other at once.
 func TestFleetWithoutInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
