@@ -1,12 +1,14 @@
 package pmda_test
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -113,6 +115,22 @@ desc simple.color
 quit
 `
 
+// finishedLog is the log of an agent that is about to end: dbpmda does not wait for it.
+func finishedLog(t *testing.T, path string) string {
+	t.Helper()
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+		b, err := os.ReadFile(path)
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case bytes.Contains(b, []byte("\nLog finished ")):
+			return string(b)
+		case time.Since(begin) > 30*time.Second:
+			t.Fatalf("the log has no end:\n%s", b)
+		}
+	}
+}
+
 // TestInteropTrace compares the lines of PCP's simple with those of ours.
 func TestInteropTrace(t *testing.T) {
 	pcptest.Need(t, "dbpmda")
@@ -120,11 +138,7 @@ func TestInteropTrace(t *testing.T) {
 		dir, env := pcptest.AgentDir(t, "simple", program)
 		path := filepath.Join(dir, "log")
 		pcptest.DBPMDA(t, pcptest.Session{Dir: dir, Env: env, Script: strings.NewReplacer("LOG", path, "OPTION", option).Replace(traceScript)})
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := processID.ReplaceAllString(string(b), "[PID]$1")
+		s := processID.ReplaceAllString(finishedLog(t, path), "[PID]$1")
 		s = regexp.MustCompile(`(?m)^\[.*\] pmdasimple\(\d+\)`).ReplaceAllString(s, "[DATE]")
 		s = regexp.MustCompile(`(?m)^(000: +14 +700c) +[0-9a-f]+`).ReplaceAllString(s, "$1 PID") // of a version exchange
 		s = regexp.MustCompile(`(pmGetPDU: CREDS .* from=)\d+`).ReplaceAllString(s, "${1}PID")
