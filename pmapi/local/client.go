@@ -40,6 +40,16 @@ func (c *client) begin(ctx context.Context, profile *pdu.Profile) error {
 	return nil
 }
 
+// unwind, deferred, ends a request that a panic of an agent has ended, so that Close gets through.
+func (c *client) unwind() {
+	c.mu.Lock()
+	busy := c.busy
+	c.mu.Unlock()
+	if busy {
+		_ = c.end(context.Background(), nil)
+	}
+}
+
 // end ends a request with an error, and what Close has waited with.
 func (c *client) end(ctx context.Context, err error) error {
 	c.mu.Lock()

@@ -475,3 +475,42 @@ func BenchmarkFetch(b *testing.B) {
 		})
 	}
 }
+
+// A panicking agent panics when it is asked for instances.
+type panicking struct{ *watched }
+
+func (panicking) Instances(context.Context, *pmda.Request, pdu.InDom, pdu.InstID, string) ([]pdu.Instance, error) {
+	panic("broken")
+}
+
+// A panic of an agent is the caller's. One who goes on can use the context, and the agents learn of its end.
+func TestPanic(t *testing.T) {
+	w := newAgent(t, "a", 400)
+	pc, err := local.Open(panicking{w})
+	if err != nil {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() {
+			if got := recover(); got != "broken" {
+				t.Errorf("panic %v", got)
+			}
+		}()
+		_, err := pc.Instances(t.Context(), pdu.MakeInDom(400, 0))
+		t.Errorf("no panic: %v", err)
+	}()
+	if _, err := pc.Lookup(t.Context(), []string{"a.one"}); err != nil {
+		t.Error(err)
+	}
+	w.take()
+	func() {
+		defer func() { _ = recover() }()
+		pc.Instances(t.Context(), pdu.MakeInDom(400, 0))
+	}()
+	if err := pc.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"end 1", "served"}, w.take()); diff != "" {
+		t.Errorf("the agent's end (-want +got):\n%s", diff)
+	}
+}

@@ -13,6 +13,7 @@ func (c *client) Descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc, source.
 	if err := c.begin(ctx, nil); err != nil {
 		return nil, nil, err
 	}
+	defer c.unwind()
 	descs, errs, err := each(ctx, c, len(ids), func(i int) pdu.Domain { return ids[i].Domain() },
 		func(h pmda.Handler, i int) (pdu.Desc, error) { return h.Desc(ctx, &c.request, ids[i]) })
 	for i := range descs {
@@ -27,6 +28,7 @@ func (c *client) Instances(ctx context.Context, req pdu.InstanceReq) ([]pdu.Inst
 	if err := c.begin(ctx, nil); err != nil {
 		return nil, err
 	}
+	defer c.unwind()
 	list, err := c.instances(ctx, req)
 	return list, c.end(ctx, err)
 }
@@ -52,6 +54,7 @@ func (c *client) Texts(ctx context.Context, reqs []pdu.TextReq) ([]string, sourc
 	if err := c.begin(ctx, nil); err != nil {
 		return nil, nil, err
 	}
+	defer c.unwind()
 	const what = pdu.TextPMID | pdu.TextInDom
 	texts, errs, err := each(ctx, c, len(reqs),
 		func(i int) pdu.Domain { return pdu.PMID(reqs[i].Ident).Domain() }, // at the same place in a pdu.InDom
@@ -65,6 +68,7 @@ func (c *client) Labels(ctx context.Context, reqs []pdu.LabelReq, profile *pdu.P
 	if err := c.begin(ctx, profile); err != nil {
 		return nil, nil, err
 	}
+	defer c.unwind()
 	sets := make([][]pdu.LabelSet, len(reqs))
 	var errs source.Errors
 	for i, r := range reqs {

@@ -14,6 +14,7 @@ func inNames[T any](ctx context.Context, c *client, get func(t *pmns.Tree) (T, e
 	if err := c.begin(ctx, nil); err != nil {
 		return result, err
 	}
+	defer c.unwind()
 	tree, err := c.agents.names()
 	if err == nil {
 		result, err = get(tree)

@@ -28,6 +28,7 @@ func (c *client) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile
 	if err := c.begin(ctx, profile); err != nil {
 		return err
 	}
+	defer c.unwind()
 	return c.end(ctx, c.fetchValues(ctx, ids, r))
 }
 
@@ -135,6 +136,7 @@ func (c *client) Store(ctx context.Context, r *pdu.Result) error {
 	if err := c.begin(ctx, nil); err != nil {
 		return err
 	}
+	defer c.unwind()
 	return c.end(ctx, c.store(ctx, r))
 }
 
