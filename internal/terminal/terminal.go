@@ -90,8 +90,8 @@ func (t *Terminal) Close() error {
 	return t.restoring
 }
 
-// CloseOnPanic, deferred in a goroutine that does not close the terminal otherwise, closes it if there is a panic, so that what is
-// printed of it can be read.
+// CloseOnPanic closes the terminal if there is a panic, so that what is printed of it can be read. It is deferred in goroutines
+// that do not close the terminal otherwise.
 func (t *Terminal) CloseOnPanic() {
 	if p := recover(); p != nil {
 		t.Close()
