@@ -52,3 +52,13 @@ func TestParseKeyEnds(t *testing.T) {
 		}
 	}
 }
+
+// TestIsBegun: what may go on waits, what is a key does not.
+func TestIsBegun(t *testing.T) {
+	for sent, want := range map[string]bool{"\x1b": true, "\x1b[": true, "\x1bO": true, "\x1b[1": true, "\x1b[15;": true, "\x1b[A": false, "\x1bq": false, "q": false,
+		"\x1b[5~": false, "\x1b[1111111111111111": false} {
+		if got := isBegun([]byte(sent)); got != want {
+			t.Errorf("%q: %v, want %v", sent, got, want)
+		}
+	}
+}

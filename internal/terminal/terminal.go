@@ -199,6 +199,9 @@ func (t *Terminal) read() {
 		}
 		rest = append(rest, buf[:n]...)
 		for len(rest) > 0 {
+			if n > 0 && isBegun(rest) { // the rest may come, or else it was the key ESC
+				break
+			}
 			key, size := parseKey(rest)
 			rest = rest[size:]
 			if key == 0 {

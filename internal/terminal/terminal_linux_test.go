@@ -48,7 +48,7 @@ func TestTerminal(t *testing.T) {
 	for _, k := range []struct {
 		sent string
 		want Key
-	}{{"q", 'q'}, {"\x1b[A", KeyUp}, {"\x03", KeyInterrupt}} {
+	}{{"q", 'q'}, {"\x1b[A", KeyUp}, {"\x1b", KeyEscape}, {"\x03", KeyInterrupt}} {
 		shown.Type(k.sent)
 		if got := <-term.Keys(); got != k.want {
 			t.Errorf("%q is key %d, want %d", k.sent, got, k.want)

@@ -29,7 +29,7 @@ func sampled(table string, lines []Line) (some []Line) {
 }
 
 // mostDiffering is how many of a hundred lines may differ on purpose.
-const mostDiffering = 2
+const mostDiffering = 1
 
 func TestCommandLines(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmprobe", "pmval", "pmevent", "pmstore", "pmerr", "pmclient", "pmstat", "pmdumplog", "pmloglabel", "pmlogsize", "pmlogsummary", "pmlogcheck",

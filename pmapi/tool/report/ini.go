@@ -18,6 +18,7 @@ const (
 	maxValue         = 1 << 20  // bytes of a value after interpolation
 	maxValues        = 16 << 20 // bytes of all values of a section
 	maxReferences    = 1 << 10  // values that are put into one, also into those within it
+	maxAllReferences = 1 << 20  // the same for all values of a section
 )
 
 const defaultSection = "DEFAULT"
@@ -26,11 +27,24 @@ const defaultSection = "DEFAULT"
 type iniSection struct {
 	name   string
 	keys   []string
-	values map[string][]string // the lines of each
+	values map[string]*iniValue
+}
+
+// An iniValue is the value of an entry before interpolation.
+type iniValue struct {
+	lines []string
+	text  string // of the lines, once there are no more
 }
 
 func newSection(name string) *iniSection {
-	return &iniSection{name: name, values: map[string][]string{}}
+	return &iniSection{name: name, values: map[string]*iniValue{}}
+}
+
+// finish makes the texts of the values.
+func (s *iniSection) finish() {
+	for _, v := range s.values {
+		v.text = strings.TrimRightFunc(strings.Join(v.lines, "\n"), isBlank)
+	}
 }
 
 // An entry is a key with its value.
@@ -40,17 +54,12 @@ type entry struct{ key, value string }
 type iniFile struct {
 	name     string
 	sections []*iniSection
+	byName   map[string]*iniSection
 	defaults *iniSection
 }
 
-func (f *iniFile) section(name string) *iniSection {
-	for _, s := range f.sections {
-		if s.name == name {
-			return s
-		}
-	}
-	return nil
-}
+// section is a section by its name, nil if there is none.
+func (f *iniFile) section(name string) *iniSection { return f.byName[name] }
 
 // An iniParser is in the middle of a file.
 type iniParser struct {
@@ -75,7 +84,7 @@ func parseINI(name string, data []byte) (*iniFile, error) {
 	}
 	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 	data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))
-	p := &iniParser{file: &iniFile{name: name, defaults: newSection(defaultSection)}}
+	p := &iniParser{file: &iniFile{name: name, byName: map[string]*iniSection{}, defaults: newSection(defaultSection)}}
 	for line := range strings.Lines(string(data)) {
 		p.line++
 		p.text = line
@@ -85,6 +94,9 @@ func parseINI(name string, data []byte) (*iniFile, error) {
 	}
 	if len(p.bad) > 0 {
 		return nil, p.errorAt(p.badLine, "Source contains parsing errors: '"+name+"'\n"+strings.Join(p.bad, "\n"))
+	}
+	for _, s := range append(p.file.sections, p.file.defaults) {
+		s.finish()
 	}
 	return p.file, nil
 }
@@ -130,7 +142,8 @@ func (p *iniParser) parseLine() error {
 
 // add adds a line to the value of the current key.
 func (p *iniParser) add(line string) {
-	p.current.values[p.key] = append(p.current.values[p.key], line)
+	v := p.current.values[p.key]
+	v.lines = append(v.lines, line)
 }
 
 func (p *iniParser) addBad() {
@@ -151,6 +164,7 @@ func (p *iniParser) startSection(name string) error {
 	}
 	p.current = newSection(name)
 	p.file.sections = append(p.file.sections, p.current)
+	p.file.byName[name] = p.current
 	return nil
 }
 
@@ -160,7 +174,7 @@ func (p *iniParser) startEntry(key, value string) error {
 			p.file.name, p.line, key, p.current.name))
 	}
 	p.current.keys = append(p.current.keys, key)
-	p.current.values[key] = []string{value}
+	p.current.values[key] = &iniValue{lines: []string{value}}
 	p.key, p.hasKey = key, true
 	return nil
 }
@@ -173,7 +187,7 @@ func (f *iniFile) entries(s *iniSection) ([]entry, error) {
 			keys = append(keys, key)
 		}
 	}
-	all, size := make([]entry, len(keys)), 0
+	all, size, references := make([]entry, len(keys)), 0, 0
 	for i, key := range keys {
 		v := interpolation{file: f, section: s, key: key}
 		if err := v.add(f.raw(s, key), 1); err != nil {
@@ -182,6 +196,9 @@ func (f *iniFile) entries(s *iniSection) ([]entry, error) {
 		if size += v.text.Len(); size > maxValues {
 			return nil, fmt.Errorf("Failed to read configuration file '%s':\nThe values of section '%s' are longer than %d bytes.", f.name, s.name, maxValues)
 		}
+		if references += v.references; references > maxAllReferences {
+			return nil, fmt.Errorf("Failed to read configuration file '%s':\nThe values of section '%s' have more than %d values in them.", f.name, s.name, maxAllReferences)
+		}
 		all[i] = entry{key, v.text.String()}
 	}
 	return all, nil
@@ -189,11 +206,11 @@ func (f *iniFile) entries(s *iniSection) ([]entry, error) {
 
 // raw is the value of a key in a section before interpolation.
 func (f *iniFile) raw(s *iniSection, key string) string {
-	lines, ok := s.values[key]
+	v, ok := s.values[key]
 	if !ok {
-		lines = f.defaults.values[key]
+		v = f.defaults.values[key]
 	}
-	return strings.TrimRightFunc(strings.Join(lines, "\n"), isBlank)
+	return v.text
 }
 
 // An interpolation is a value into which others are put.
