@@ -110,12 +110,28 @@ var derivedFaults = []struct {
 	why  string
 }{
 	{regexp.MustCompile(`^[^a-z]*$|^!1\.5$|^[-!0-9<?:. ]+$`), "an archive gives it no time for constants"},
-	{regexp.MustCompile(`\?`), "values of the alternatives go by their places, not by their instances"},
 	{regexp.MustCompile(`!`), "a truth value of 32 bits is written into a longer one; a string is taken for a number"},
-	{regexp.MustCompile(`bad\.novalues|bad\.fetch`), "it reads values that are not there"},
+	{regexp.MustCompile(`bad\.novalues|bad\.fetch|(max|min)\(`), "it reads values that are not there"},
 	{regexp.MustCompile(`q\.m`), "it follows itself"},
 	{regexp.MustCompile(`event\.`), "it is a derived metric itself, without an agent"},
 	{regexp.MustCompile(`rescale\(.*wrap\.`), "rounding overflows near the greatest integer"},
+}
+
+// beginAlike reports whether ours are C's values but for the last ones of fetches: a choice has more values than instances where its
+// first alternative is the shorter one, and C reads the other instances from memory that is not its own.
+func beginAlike(c, ours string) bool {
+	theirs, mine := strings.Split(c, " ["), strings.Split(ours, " [")
+	if len(theirs) != len(mine) {
+		return false
+	}
+	for i := range mine {
+		_, a, _ := strings.Cut(strings.TrimSuffix(theirs[i], "]"), " ")
+		_, b, _ := strings.Cut(strings.TrimSuffix(mine[i], "]"), " ")
+		if mine[i] != theirs[i] && (i == 0 || b == "" || !strings.HasPrefix(a, b+" ")) {
+			return false
+		}
+	}
+	return true
 }
 
 // sameDerived compares both answers to an expression.
@@ -126,6 +142,9 @@ func sameDerived(t *testing.T, expr, c, ours string) {
 	}
 	if strings.Contains(c, "crash") || strings.Contains(c, "[-12378]") && !strings.Contains(ours, "[-12378]") {
 		return // ours has an answer, and a constant has no position in an archive that the C library could read at
+	}
+	if strings.Contains(expr, "?") && beginAlike(c, ours) {
+		return
 	}
 	for _, f := range derivedFaults {
 		if f.expr.MatchString(expr) {
@@ -273,7 +292,7 @@ func (g exprMaker) expr(depth int) string {
 	}
 	a := func() string { return g.expr(depth - 1) }
 	m := g.pick(operands...)
-	switch g.IntN(14) {
+	switch g.IntN(16) {
 	case 0, 1, 2, 3:
 		return a() + " " + g.pick("+", "-", "*", "/", "*", "/") + " " + a()
 	case 4:
@@ -293,7 +312,20 @@ func (g exprMaker) expr(depth int) string {
 	case 12:
 		return "matchinst(" + g.pick("", "!") + "/" + g.pick("1", "red|blue", "^m-0", "bin-[1-5]", ".", "x") + "/, " + m + ")"
 	}
+	if g.IntN(3) > 0 {
+		return g.ternary(a())
+	}
 	return m + "[" + g.pick("red", "bin-300", "1 minute", "1", "m-00", "nosuch", "sda") + "]"
+}
+
+// ternary is a choice between values of one type: all of the same instances, or with some missing, or of none.
+func (g exprMaker) ternary(guard string) string {
+	list := []string{"sample.long.bin", "sample.bin", "sample.part_bin", "sample.long.one", "sample.long.ten", "matchinst(/bin-[1-5]/, sample.long.bin)",
+		"matchinst(!/bin-[14]/, sample.bin)", "sample.part_bin[bin-300]", "instant(sample.long.hundred)", "sample.colour"}
+	if g.IntN(2) == 0 {
+		guard = g.pick(list...) + " " + g.pick(">", "<=", "==") + " " + g.pick("100", "300", "1", "600")
+	}
+	return "(" + guard + ") ? " + g.pick(list...) + " : " + g.pick(list...)
 }
 
 func (g exprMaker) leaf() string {
@@ -314,7 +346,7 @@ func TestExprMaker(t *testing.T) {
 	for range 500 {
 		all = append(all, g.expr(3))
 	}
-	for _, part := range []string{"&&", "rate(", "rescale(", "matchinst(", "[red]", "mkconst(", "scalar(", "!="} {
+	for _, part := range []string{"&&", "rate(", "rescale(", "matchinst(", "[red]", "mkconst(", "scalar(", "!=", " ? "} {
 		if !slices.ContainsFunc(all, func(s string) bool { return strings.Contains(s, part) }) {
 			t.Errorf("no %s among 500 expressions", part)
 		}

@@ -457,6 +457,8 @@ func (o *bound) ternary() error {
 	switch {
 	case l.Type != r.Type:
 		return different("types")
+	case l.InDom != pdu.NoInDom && r.InDom != pdu.NoInDom && l.InDom != r.InDom:
+		return different("instance domains")
 	case l.Sem != r.Sem:
 		return different("semantics")
 	case l.Units.DimSpace() != r.Units.DimSpace() || l.Units.ScaleSpace() != r.Units.ScaleSpace():
@@ -465,8 +467,6 @@ func (o *bound) ternary() error {
 		return different("units or scale (time)")
 	case l.Units.DimCount() != r.Units.DimCount() || l.Units.ScaleCount() != r.Units.ScaleCount():
 		return different("units or scale (count)")
-	case l.InDom != pdu.NoInDom && r.InDom != pdu.NoInDom && l.InDom != r.InDom:
-		return different("instance domains")
 	}
 	if o.desc.InDom == pdu.NoInDom {
 		o.desc.InDom = r.InDom
@@ -474,11 +474,8 @@ func (o *bound) ternary() error {
 	if !isNumber(o.left.desc.Type) {
 		return semantic("Non-arithmetic operand for ternary guard")
 	}
-	if g := o.left.desc.InDom; g != pdu.NoInDom && g != o.desc.InDom {
-		if o.desc.InDom == pdu.NoInDom {
-			return semantic("Non-scalar ternary guard with scalar expressions")
-		}
-		return semantic("Different instance domains for ternary guard")
+	if o.left.desc.InDom != pdu.NoInDom && o.desc.InDom == pdu.NoInDom {
+		return semantic("Non-scalar ternary guard with scalar expressions")
 	}
 	return nil
 }

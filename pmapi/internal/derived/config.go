@@ -188,7 +188,7 @@ func lineOf(message string) string {
 func (c *config) attribute(name, line, key, value string) {
 	key, _, closed := strings.Cut(key, ")")
 	key = trimLeft(trimRight(key))
-	var to *string
+	var to **string
 	d, ok := c.set.named(name)
 	switch key {
 	case "oneline":
@@ -203,7 +203,10 @@ func (c *config) attribute(name, line, key, value string) {
 	case key == "":
 		c.fail("pmLoadDerivedConfig: attribute name missing\n%s", line)
 		return
-	case value != "" && (value[0] == '"' || value[0] == '\''):
+	case value == "":
+		c.fail("pmLoadDerivedConfig: attribute value missing\n%s", line)
+		return
+	case value[0] == '"' || value[0] == '\'':
 		value = c.quoted(value[0], value[1:])
 	}
 	switch {
@@ -211,10 +214,10 @@ func (c *config) attribute(name, line, key, value string) {
 		c.fail("pmLoadDerivedConfig: cannot set attribute, derived metric (%s) not defined\n%s", name, line)
 	case to == nil:
 		c.fail("pmLoadDerivedConfig: attribute (%s) is unknown for metric (%s)\n%s", key, name, line)
-	case *to != "":
+	case *to != nil: // even an empty one
 		c.fail("pmLoadDerivedConfig: duplicate value for attribute (%s) of metric (%s)\n%s", key, name, line)
 	default:
-		*to = value
+		*to = &value
 		c.set.replace(d)
 	}
 }

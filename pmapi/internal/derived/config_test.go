@@ -29,6 +29,9 @@ q.txt(foo) = "x"
 q.txt() = "x"
 q.txt(oneline = "x"
 q.good = 7
+q.plain(helptext) = ""
+q.plain(helptext) = "y"
+q.plain(foo) =
 q.open = 5
 q.open(oneline) = 'x
 `
@@ -59,7 +62,11 @@ q.txt(oneline = "x"
  7
  ^
 Duplicate global derived metric name
-[FILE:21] Error: pmLoadDerivedConfig: missing termination (') for value`
+[FILE:21] Error: pmLoadDerivedConfig: duplicate value for attribute (helptext) of metric (q.plain)
+q.plain(helptext) = "y"
+[FILE:22] Error: pmLoadDerivedConfig: attribute value missing
+q.plain(foo) =
+[FILE:24] Error: pmLoadDerivedConfig: missing termination (') for value`
 
 // TestLoad reads a file with one mistake of each kind, in the words of the C library.
 func TestLoad(t *testing.T) {
@@ -73,11 +80,11 @@ func TestLoad(t *testing.T) {
 	if got := strings.ReplaceAll(err.Error(), file, "FILE"); n != 4 || got != configErrors {
 		t.Errorf("%d metrics\n%s\nwant\n%s", n, got, configErrors)
 	}
-	if d, _ := s.named("q.txt"); d.OneLine != "one line" || d.Help != "long\ntext \"quoted\" x on" {
-		t.Errorf("%q, %q", d.OneLine, d.Help)
+	if d, _ := s.named("q.txt"); d.OneLine == nil || *d.OneLine != "one line" || d.Help == nil || *d.Help != "long\ntext \"quoted\" x on" {
+		t.Errorf("%+v", d)
 	}
-	if d, _ := s.named("q.plain"); d.OneLine != "without marks" {
-		t.Errorf("%q", d.OneLine)
+	if d, _ := s.named("q.plain"); d.OneLine == nil || *d.OneLine != "without marks" {
+		t.Errorf("%+v", d)
 	}
 	var all Set
 	if err := os.MkdirAll(filepath.Join(dir, "below"), 0o755); err != nil {
@@ -103,8 +110,8 @@ func TestTextOfAnother(t *testing.T) {
 	before := s.All()
 	c := config{set: &s, path: "f", text: "a(oneline) = text\n"}
 	c.definition()
-	if now := s.All(); before[0].OneLine != "" || now[0].OneLine != "text" || now[0].Expr != before[0].Expr {
-		t.Errorf("%q, %q", before[0].OneLine, now[0].OneLine)
+	if now := s.All(); before[0].OneLine != nil || now[0].OneLine == nil || *now[0].OneLine != "text" || now[0].Expr != before[0].Expr {
+		t.Errorf("%+v, %+v", before[0], now[0])
 	}
 }
 

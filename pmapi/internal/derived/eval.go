@@ -169,54 +169,38 @@ func convert(w uint64, from, to pdu.Type) uint64 {
 	return word(as[float64](w, from))
 }
 
-// choose takes each value from one of the alternatives, as the guard says.
+// choose takes each value from one of the alternatives, as the guard says. As in the C library they go together by their places, not
+// by their instances: the last value of the guard counts for the places that it has not, the first one of an alternative for those
+// that this has not. Instances are those of the first alternative that has any; where that is the shorter one the C library goes on
+// with instances of memory that is not its own, and there are no values here.
 func (o *bound) choose() {
 	guard, yes, no := &o.left.out, &o.right.out, &o.other.out
+	empty := false
 	for _, c := range []*column{guard, yes, no} {
 		if o.out.reset(c.err); c.err != 0 {
 			return
 		}
+		empty = empty || len(c.insts) == 0
 	}
-	if o.left.desc.InDom == pdu.NoInDom {
-		if len(guard.words) == 0 {
-			return
-		}
-		from, list := yes, yes
-		if as[float64](guard.words[0], o.left.desc.Type) == 0 {
-			from = no
-		}
-		if o.desc.InDom != pdu.NoInDom && o.right.desc.InDom == pdu.NoInDom {
-			list = no
-		}
-		o.out.takeAll(list, from, o.desc.InDom != pdu.NoInDom)
+	if empty {
 		return
 	}
-	for i, id := range guard.insts {
-		from, desc := yes, &o.right.desc
-		if as[float64](guard.words[i], o.left.desc.Type) == 0 {
-			from, desc = no, &o.other.desc
-		}
-		k := 0
-		if desc.InDom != pdu.NoInDom {
-			k = from.find(id, i)
-		}
-		if k >= 0 && k < len(from.insts) {
-			o.out.keep(from, k)
-			o.out.insts[len(o.out.insts)-1] = id
-		}
+	named := yes
+	if o.right.desc.InDom == pdu.NoInDom {
+		named = no
 	}
-}
-
-// takeAll takes the values of a column. A single one stands for all instances of list, if there are any.
-func (c *column) takeAll(list, from *column, instances bool) {
-	if !instances || from == list || len(from.insts) == 0 || from.insts[0] != pdu.NoInst {
-		for i := range from.insts {
-			c.keep(from, i)
+	from := no
+	for i, id := range named.insts {
+		if i < len(guard.words) {
+			if from = yes; as[float64](guard.words[i], o.left.desc.Type) == 0 {
+				from = no
+			}
 		}
-		return
-	}
-	for _, id := range list.insts {
-		c.keep(from, 0)
-		c.insts[len(c.insts)-1] = id
+		k := i
+		if k >= len(from.insts) {
+			k = 0
+		}
+		o.out.keep(from, k)
+		o.out.insts[i] = id
 	}
 }

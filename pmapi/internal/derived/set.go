@@ -12,8 +12,8 @@ import (
 type Definition struct {
 	Name    string
 	Expr    *Expr
-	OneLine string // help texts; empty if there are none
-	Help    string
+	OneLine *string // help texts; nil if there are none
+	Help    *string
 }
 
 // A Set is definitions of derived metrics, in the order in which they were made. Several goroutines may use it.
