@@ -111,11 +111,13 @@ var derivedFaults = []struct {
 }{
 	{regexp.MustCompile(`^[^a-z]*$|^!1\.5$|^[-!0-9<?:. ]+$`), "an archive gives it no time for constants"},
 	{regexp.MustCompile(`!`), "a truth value of 32 bits is written into a longer one; a string is taken for a number"},
-	{regexp.MustCompile(`bad\.novalues|bad\.fetch|(max|min)\(`), "it reads values that are not there"},
+	{regexp.MustCompile(`bad\.novalues|bad\.fetch`), "it reads values that are not there"},
 	{regexp.MustCompile(`q\.m`), "it follows itself"},
 	{regexp.MustCompile(`event\.`), "it is a derived metric itself, without an agent"},
 	{regexp.MustCompile(`rescale\(.*wrap\.`), "rounding overflows near the greatest integer"},
 }
+
+var extremes = regexp.MustCompile(`\b(max|min)\(`)
 
 // beginAlike reports whether ours are C's values but for the last ones of fetches: a choice has more values than instances where its
 // first alternative is the shorter one, and C reads the other instances from memory that is not its own.
@@ -134,6 +136,21 @@ func beginAlike(c, ours string) bool {
 	return true
 }
 
+// invented reports whether C's values are ours but for fetches at which ours has none: max and min of no values are whatever was in the
+// memory.
+func invented(c, ours string) bool {
+	theirs, mine := strings.Split(c, " ["), strings.Split(ours, " [")
+	if len(theirs) != len(mine) || theirs[0] != mine[0] {
+		return false
+	}
+	for i := range mine {
+		if mine[i] != theirs[i] && mine[i] != "n=0]" {
+			return false
+		}
+	}
+	return true
+}
+
 // sameDerived compares both answers to an expression.
 func sameDerived(t *testing.T, expr, c, ours string) {
 	t.Helper()
@@ -143,7 +160,7 @@ func sameDerived(t *testing.T, expr, c, ours string) {
 	if strings.Contains(c, "crash") || strings.Contains(c, "[-12378]") && !strings.Contains(ours, "[-12378]") {
 		return // ours has an answer, and a constant has no position in an archive that the C library could read at
 	}
-	if strings.Contains(expr, "?") && beginAlike(c, ours) {
+	if strings.Contains(expr, "?") && beginAlike(c, ours) || extremes.MatchString(expr) && invented(c, ours) {
 		return
 	}
 	for _, f := range derivedFaults {
