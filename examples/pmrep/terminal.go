@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 	"strconv"
+
+	"github.com/pcp-go/pcp/internal/terminal"
 )
 
 // defaultRows is the height where there is no terminal.
@@ -13,7 +15,7 @@ func terminalRows() int {
 	if n, err := strconv.Atoi(os.Getenv("LINES")); err == nil && n > 0 {
 		return n
 	}
-	if n := windowRows(); n > 0 {
+	if _, n, err := terminal.Size(os.Stdout); err == nil && n > 0 {
 		return n
 	}
 	return defaultRows
