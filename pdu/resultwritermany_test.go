@@ -169,7 +169,8 @@ func TestReadNumbers(t *testing.T) {
 			t.Fatal(err)
 		}
 		body = body[pdu.HeaderLen:]
-		if rapid.Bool().Draw(t, "damaged") {
+		damaged := rapid.Bool().Draw(t, "damaged")
+		if damaged {
 			body[rapid.IntRange(0, len(body)-1).Draw(t, "at")] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
 		}
 		r := pdu.Result{Format: pdu.FormatHighRes}
@@ -185,7 +186,8 @@ func TestReadNumbers(t *testing.T) {
 			if len(insts) != 1 {
 				t.Fatal("something is added of what is no number")
 			}
-			if set.Len() == 1 && want != pdu.TypeFloat && set.Atom(0, want).Type == want && r.Validate() == nil {
+			// What is damaged may be a number in a form that nobody writes, such as 32 bits in a block.
+			if !damaged && set.Len() == 1 && want != pdu.TypeFloat && set.Atom(0, want).Type == want && r.Validate() == nil {
 				t.Fatalf("%v is not read", want)
 			}
 			return
