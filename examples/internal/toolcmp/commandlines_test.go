@@ -15,7 +15,7 @@ var (
 )
 
 // oneIn is which part of the lines is run without -all, but for tables whose lines depend on those before them.
-const oneIn = 3
+const oneIn = 5
 
 // sampled are the lines that are run.
 func sampled(table string, lines []Line) (some []Line) {
