@@ -56,10 +56,19 @@ func LocalZone() *time.Location {
 	return time.Local
 }
 
-// posixZone makes a time zone of a POSIX description. In a file of the time zone database such a description stands at the
-// end and holds for all times after the last transition (RFC 9636). So this makes a file with one transition, long ago,
-// and the description.
+// posixZone makes a time zone of a POSIX description. Before 1970 the GNU C library has all year what there is on its first day:
+// standard time, or daylight saving time south of the equator.
 func posixZone(rule string) *time.Location {
+	loc := zoneFile(rule, 0xffff_0000<<32, "UTC", 0, false) // from a time on that is before all that are printed
+	epoch := time.Unix(0, 0).In(loc)
+	name, offset := epoch.Zone()
+	return zoneFile(rule, 0, name, offset, epoch.IsDST())
+}
+
+// zoneFile makes a time zone of a POSIX description that holds from a time on, and of what holds before. In a file of the time zone
+// database such a description stands at the end and holds for all times after the last transition (RFC 9636). So this makes a file
+// with one transition and the description.
+func zoneFile(rule string, from uint64, name string, offset int, dst bool) *time.Location {
 	const headerLen = 44
 	header := func(transitions, types, chars int) []byte {
 		b := make([]byte, headerLen)
@@ -69,11 +78,17 @@ func posixZone(rule string) *time.Location {
 		binary.BigEndian.PutUint32(b[40:], uint32(chars))
 		return b
 	}
-	data := header(0, 1, 4)                                     // the part of version 1, which is not read
-	data = append(data, 0, 0, 0, 0, 0, 0, 'U', 'T', 'C', 0)     // one type, UTC: offset 0, no daylight saving, name
-	data = append(data, header(1, 1, 4)...)                     // the header of version 2
-	data = binary.BigEndian.AppendUint64(data, 0xffff_0000<<32) // the transition, at a time before all that are printed,
-	data = append(data, 0, 0, 0, 0, 0, 0, 0, 'U', 'T', 'C', 0)  // to the first type, UTC
+	kind := binary.BigEndian.AppendUint32(nil, uint32(offset)) // the one type: offset, daylight saving, name
+	if dst {
+		kind = append(kind, 1, 0)
+	} else {
+		kind = append(kind, 0, 0)
+	}
+	kind = append(append(kind, name...), 0)
+	data := append(header(0, 1, len(name)+1), kind...) // the part of version 1, which is not read
+	data = append(data, header(1, 1, len(name)+1)...)  // the header of version 2
+	data = binary.BigEndian.AppendUint64(data, from)   // the transition,
+	data = append(append(data, 0), kind...)            // to the type that there was before, but with the description
 	data = append(data, "\n"+rule+"\n"...)
 	loc, err := time.LoadLocationFromTZData(rule, data)
 	if err != nil {

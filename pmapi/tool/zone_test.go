@@ -102,3 +102,26 @@ func TestInteropZone(t *testing.T) {
 		}
 	}
 }
+
+// TestZonesBefore1970: like the GNU C library, all year what there is at the beginning of 1970.
+func TestZonesBefore1970(t *testing.T) {
+	const north, south = "XST5XDT,M3.2.0,M11.1.0", "YDT-9:30YST,M11.1.0,M3.2.0"
+	for _, tt := range []struct {
+		tz   string
+		at   int64
+		want string
+	}{
+		{south, -300000000, "1960-06-30 05:10:00 YST"},
+		{south, -1, "1970-01-01 10:29:59 YST"},
+		{south, 15000000, "1970-06-24 00:10:00 YDT"},
+		{south, -50784080000, "0360-09-19 17:36:40 YST"},
+		{north, -300000000, "1960-06-29 13:40:00 XST"},
+		{north, 1, "1969-12-31 19:00:01 XST"},
+		{north, 15000000, "1970-06-23 10:40:00 XDT"},
+		{"EST5", -300000000, "1960-06-29 13:40:00 EST"},
+	} {
+		if got := time.Unix(tt.at, 0).In(LoadZone(tt.tz)).Format("2006-01-02 15:04:05 MST"); got != tt.want {
+			t.Errorf("%s, %d: %s, want %s", tt.tz, tt.at, got, tt.want)
+		}
+	}
+}
