@@ -4,6 +4,7 @@ package pmapi_test
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -51,18 +52,23 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// derivedBench builds testdata/derivedbench.c, and returns a function that runs it and returns the words of its answer.
-func derivedBench(b *testing.B) func(args ...string) []float64 {
+// cProgram builds a program of testdata, and returns a function that runs it and returns the numbers of its answer.
+func cProgram(b *testing.B, name string) func(args ...any) []float64 {
 	b.Helper()
 	pcptest.Need(b, "gcc", "/usr/include/pcp/import.h")
-	program := filepath.Join(b.TempDir(), "derivedbench")
-	if _, errs, status := pcptest.Run(b, nil, "", "gcc", "-O2", "-Wall", "-o", program, filepath.Join("testdata", "derivedbench.c"), "-lpcp", "-lpcp_import"); status != 0 {
+	program := filepath.Join(b.TempDir(), name)
+	if _, errs, status := pcptest.Run(b, nil, "", "gcc", "-O2", "-Wall", "-o", program, filepath.Join("testdata", name+".c"), "-lpcp", "-lpcp_import"); status != 0 {
 		b.Fatal(errs)
 	}
-	return func(args ...string) (numbers []float64) {
-		out, errs, status := pcptest.Run(b, nil, "", append([]string{program}, args...)...)
+	return func(args ...any) (numbers []float64) {
+		b.Helper()
+		words := []string{program}
+		for _, a := range args {
+			words = append(words, fmt.Sprint(a))
+		}
+		out, errs, status := pcptest.Run(b, nil, "", words...)
 		if status != 0 {
-			b.Fatal(args, status, errs)
+			b.Fatal(words, status, errs)
 		}
 		for word := range strings.FieldsSeq(out) {
 			v, err := strconv.ParseFloat(word, 64)
@@ -78,7 +84,7 @@ func derivedBench(b *testing.B) func(args ...string) []float64 {
 // BenchmarkDerivedOfC fetches derived metrics of 1,000 instances from an archive, with the C library and with ours in turn: the time
 // of processors for a fetch. The first is of the operands themselves.
 func BenchmarkDerivedOfC(b *testing.B) {
-	run := derivedBench(b)
+	run := cProgram(b, "derivedbench")
 	archive := filepath.Join(b.TempDir(), "archive")
 	run("write", archive)
 	const fetches = 1990
@@ -86,7 +92,7 @@ func BenchmarkDerivedOfC(b *testing.B) {
 		b.Run(strings.ReplaceAll(expr, " ", ""), func(b *testing.B) {
 			var r race
 			for b.Loop() {
-				r.add(run("fetch", archive, strconv.Itoa(fetches), expr)[0], fetchDerived(b, archive, expr, fetches))
+				r.add(run("fetch", archive, fetches, expr)[0], fetchDerived(b, archive, expr, fetches))
 			}
 			r.report(b, "cpu-ns/fetch")
 		})
@@ -133,7 +139,7 @@ func fetchDerived(b *testing.B, archive, expr string, fetches int) float64 {
 
 // BenchmarkDerivedLoad loads the definitions that PCP has, with the C library and with ours in turn: the time of processors.
 func BenchmarkDerivedLoad(b *testing.B) {
-	run := derivedBench(b)
+	run := cProgram(b, "derivedbench")
 	path := filepath.Join(pcptest.Conf("PCP_VAR_DIR"), "config", "derived")
 	var r race
 	const loads = 20

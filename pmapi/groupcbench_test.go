@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmda"
@@ -92,39 +91,10 @@ func startBenchServer(b *testing.B, n int) string {
 	return ""
 }
 
-// groupBench builds testdata/groupbench.c, and returns a function that runs it.
-func groupBench(b *testing.B) func(args ...any) []float64 {
-	b.Helper()
-	pcptest.Need(b, "gcc", "/usr/include/pcp/import.h")
-	program := filepath.Join(b.TempDir(), "groupbench")
-	if _, errs, status := pcptest.Run(b, nil, "", "gcc", "-O2", "-Wall", "-o", program, filepath.Join("testdata", "groupbench.c"), "-lpcp", "-lpcp_import"); status != 0 {
-		b.Fatal(errs)
-	}
-	return func(args ...any) (numbers []float64) {
-		b.Helper()
-		words := []string{program}
-		for _, a := range args {
-			words = append(words, fmt.Sprint(a))
-		}
-		out, errs, status := pcptest.Run(b, nil, "", words...)
-		if status != 0 {
-			b.Fatal(words, status, errs)
-		}
-		for word := range strings.FieldsSeq(out) {
-			v, err := strconv.ParseFloat(word, 64)
-			if err != nil {
-				b.Fatal(err)
-			}
-			numbers = append(numbers, v)
-		}
-		return numbers
-	}
-}
-
 // BenchmarkGroupOfC fetches a group of the rates of counters from an archive and from a collector, which is a process of its own, with
 // pmFetchGroup(3) and with ours in turn.
 func BenchmarkGroupOfC(b *testing.B) {
-	run := groupBench(b)
+	run := cProgram(b, "groupbench")
 	for _, size := range []struct{ items, fetches int }{{10, 20000}, {100, 5000}, {1000, 500}} {
 		archive := filepath.Join(b.TempDir(), "archive")
 		run("write", archive, size.items, size.fetches+5)

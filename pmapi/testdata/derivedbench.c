@@ -7,34 +7,10 @@
  *					of bench.x and bench.y: one line each
  *	derivedbench load PATH		for loading definitions from files: metrics, and all the time
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <pcp/pmapi.h>
-#include <pcp/import.h>
+#include "bench.h"
 
 #define INSTANCES 1000
 #define RECORDS 200
-
-static double
-now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return t.tv_sec * 1e9 + t.tv_nsec;
-}
-
-static int
-check(int sts)
-{
-	if (sts < 0) {
-		fprintf(stderr, "%s\n", pmErrStr(sts));
-		exit(1);
-	}
-	return sts;
-}
 
 static void
 write_archive(const char *path)
@@ -86,7 +62,7 @@ fetch(const char *path, const char *expr, int n)
 			exit(1);
 	}
 	check(pmLookupName(many, names, ids));
-	begin = now();
+	begin = now(CLOCK_PROCESS_CPUTIME_ID);
 	for (i = 0; i < n; i++) {
 		if ((sts = pmFetch(many, ids, &r)) == PM_ERR_EOL) {
 			check(pmSetMode(PM_MODE_FORW, &start, 0));
@@ -97,7 +73,7 @@ fetch(const char *path, const char *expr, int n)
 			exit(2);
 		pmFreeResult(r);
 	}
-	printf("%.0f\n", (now() - begin) / n);
+	printf("%.0f\n", (now(CLOCK_PROCESS_CPUTIME_ID) - begin) / n);
 	pmDestroyContext(context);
 }
 
@@ -115,9 +91,9 @@ main(int argc, char **argv)
 			fetch(argv[2], argv[i], atoi(argv[3]));
 	}
 	else if (argc == 3 && strcmp(argv[1], "load") == 0) {
-		begin = now();
+		begin = now(CLOCK_PROCESS_CPUTIME_ID);
 		i = check(pmLoadDerivedConfig(argv[2]));
-		printf("%d %.0f\n", i, now() - begin);
+		printf("%d %.0f\n", i, now(CLOCK_PROCESS_CPUTIME_ID) - begin);
 	}
 	else
 		return 1;

@@ -7,33 +7,9 @@
  *			fetches a group of their rates: answers the nanoseconds of the
  *			processor and of the clock for a fetch, and the sum of the last rates
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <pcp/pmapi.h>
-#include <pcp/import.h>
+#include "bench.h"
 
 #define MOST 4096
-
-static double
-now(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * 1e9 + t.tv_nsec;
-}
-
-static int
-check(int sts)
-{
-	if (sts < 0) {
-		fprintf(stderr, "%s\n", pmErrStr(sts));
-		exit(1);
-	}
-	return sts;
-}
 
 static void
 write_archive(const char *path, int n, int records)
