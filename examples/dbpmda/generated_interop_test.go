@@ -182,9 +182,7 @@ func (s subject) run(t *testing.T, dbpmda, agent, connection, text string) strin
 	r := session(t, dir, env, s.open, connection, text)
 	r.Program, r.Mask = dbpmda, s.masks
 	out := pcptest.DBPMDA(t, r.Session)
-	if r.address != "" {
-		out = regexp.MustCompile(`( |port )`+regexp.QuoteMeta(r.address)+`\n`).ReplaceAllString(out, "${1}ADDRESS\n")
-	}
+	out = r.withoutAddress(out)
 	for _, d := range generatedDiffers {
 		out = d.re.ReplaceAllString(out, d.to)
 	}
