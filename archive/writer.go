@@ -72,10 +72,11 @@ type Writer struct {
 
 	meta, data, index *outFile // nil until there are
 
-	last    time.Time // of the last data record; zero if there is none
-	records int       // data records in the volume
-	first   time.Time // the first one
-	begin   bool      // the next one begins a volume
+	last    time.Time  // of the last data record; zero if there is none
+	place   IndexEntry // of that
+	records int        // data records in the volume
+	first   time.Time  // the first one
+	begin   bool       // the next one begins a volume
 
 	pending   []byte // metadata that was not written yet
 	described bool   // metrics or instances are in pending
@@ -171,6 +172,16 @@ func (w *Writer) Base() string { return w.base }
 
 // Last is the time of the last data record, the zero time if there is none.
 func (w *Writer) Last() time.Time { return w.last }
+
+// Place is what entries of the index say, for WriteIndex: of the last data record, and of the end of the archive after it. Both are
+// the zero IndexEntry before the first data record.
+func (w *Writer) Place() (last, end IndexEntry) {
+	if w.data == nil || w.meta == nil {
+		return last, end
+	}
+	end = IndexEntry{Time: w.last, Volume: w.label.Volume, Meta: w.meta.size + int64(len(w.pending)), Data: w.data.size}
+	return w.place, end
+}
 
 // Metric is a metric as it was written, also before Append. The names must not be changed.
 func (w *Writer) Metric(id pdu.PMID) (Metric, bool) {
@@ -301,8 +312,9 @@ func (w *Writer) putAny(rec []byte, t time.Time) error {
 	}
 	w.records++
 	w.last, w.ended = t, false
+	w.place = IndexEntry{Time: t, Volume: w.label.Volume, Meta: w.metaMark, Data: off}
 	if w.opts.IndexEvery > 0 && (begins || w.described || w.data.size > w.indexAt) {
-		w.addEntry(IndexEntry{Time: t, Volume: w.label.Volume, Meta: w.metaMark, Data: off})
+		w.addEntry(w.place)
 		w.indexAt = off + w.opts.IndexEvery
 	}
 	w.described, w.metaMark = false, w.meta.size

@@ -1,0 +1,183 @@
+package logextract
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// MaxConfig is how many bytes a configuration may have.
+const MaxConfig = 16 << 20
+
+// A SyntaxError is that of a configuration.
+type SyntaxError struct {
+	Line int
+	Text string
+}
+
+func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Text) }
+
+// ParseConfig reads a configuration of pmlogextract(1): names of metrics, or of nodes of the name space above them, with blanks, newlines
+// or commas between. A name may have instances after it, in brackets:
+//
+//	disk.dev.read ["sda" "sdb"]   # by name
+//	sample.bin [100, 200], proc   # by number
+//
+// Of one metric that is there twice the first counts. If there is an error, which is *SyntaxError unless it is one of r, the metrics are
+// those before it.
+func ParseConfig(r io.Reader) ([]Metric, error) {
+	text, err := io.ReadAll(io.LimitReader(r, MaxConfig+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > MaxConfig {
+		return nil, fmt.Errorf("configuration of more than %d bytes", MaxConfig)
+	}
+	p := &parser{text: text, line: 1}
+	var metrics []Metric
+	t, err := p.next()
+	for err == nil && t.kind != atEnd {
+		if len(metrics) > 0 && t.kind == ',' {
+			if t, err = p.next(); err != nil {
+				break
+			}
+		}
+		if t.kind != name {
+			err = p.syntaxError()
+			break
+		}
+		m := Metric{Name: t.text}
+		if t, err = p.next(); err != nil {
+			break
+		}
+		m.Line = p.line
+		if t.kind == '[' {
+			if m.Instances, err = p.instances(); err != nil {
+				break
+			}
+			m.Line = p.line
+			metrics = append(metrics, m)
+			t, err = p.next()
+			continue
+		}
+		metrics = append(metrics, m)
+	}
+	return metrics, err
+}
+
+// instances reads what comes after a bracket.
+func (p *parser) instances() (list []Instance, err error) {
+	for {
+		t, err := p.next()
+		if err == nil && len(list) > 0 {
+			switch t.kind {
+			case ']':
+				return list, nil
+			case ',':
+				t, err = p.next()
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		switch t.kind {
+		case name, quoted:
+			list = append(list, Instance{Name: t.text})
+		case number:
+			n, err := strconv.ParseInt(t.text, 10, 64)
+			if errors.Is(err, strconv.ErrRange) {
+				n = math.MaxInt64
+			}
+			list = append(list, Instance{ID: pdu.InstID(int32(n))}) // cut off, as by atoi(3)
+		default:
+			return nil, p.syntaxError()
+		}
+	}
+}
+
+// A kind is the kind of a token. That of a single character is the character.
+type kind int
+
+const (
+	atEnd kind = -1 - iota
+	name
+	number
+	quoted
+)
+
+type token struct {
+	kind kind
+	text string
+}
+
+// A parser cuts a configuration into tokens.
+type parser struct {
+	text []byte
+	line int
+}
+
+func (p *parser) syntaxError() error { return &SyntaxError{p.line, "syntax error"} }
+
+// next is the next token.
+func (p *parser) next() (token, error) {
+	p.skip()
+	if len(p.text) == 0 {
+		return token{kind: atEnd}, nil
+	}
+	switch c := p.text[0]; {
+	case isLetter(c):
+		return p.take(name, func(c byte) bool { return isLetter(c) || isDigit(c) || c == '_' || c == '.' }), nil
+	case isDigit(c):
+		return p.take(number, isDigit), nil
+	case c == '[', c == ']', c == ',':
+		p.text = p.text[1:]
+		return token{kind: kind(c)}, nil
+	case c == '"', c == '\'':
+		for i := 1; i < len(p.text) && p.text[i] != '\n'; i++ {
+			if p.text[i] == c && i > 1 {
+				t := token{quoted, string(p.text[1:i])}
+				p.text = p.text[i+1:]
+				return t, nil
+			} else if p.text[i] == c {
+				break
+			}
+		}
+	}
+	return token{}, &SyntaxError{p.line, "Unexpected character '" + string(p.text[:1]) + "'"}
+}
+
+// skip skips blanks and comments.
+func (p *parser) skip() {
+	comment := false
+	for len(p.text) > 0 {
+		switch c := p.text[0]; {
+		case c == '\n':
+			p.line++
+			comment = false
+		case comment, c == ' ', c == '\t', c == '\r':
+		case c == '#':
+			comment = true
+		default:
+			return
+		}
+		p.text = p.text[1:]
+	}
+}
+
+// take takes a token of characters of a class.
+func (p *parser) take(k kind, in func(byte) bool) token {
+	n := 1
+	for n < len(p.text) && in(p.text[n]) {
+		n++
+	}
+	t := token{k, string(p.text[:n])}
+	p.text = p.text[n:]
+	return t
+}
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+func isDigit(c byte) bool  { return c >= '0' && c <= '9' }

@@ -1,0 +1,2 @@
+// Package logextract merges archives, and takes parts out of them.
+package logextract

@@ -1,0 +1,157 @@
+package logextract
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+var (
+	// ErrEmpty is the error of inputs of which none has data.
+	ErrEmpty = errors.New("all input archives are empty")
+	// ErrNoRecords is the error of a window or selection without any record.
+	ErrNoRecords = errors.New("no qualifying records found")
+)
+
+// An EmptyError warns of an input without data, which is skipped.
+type EmptyError struct{ Archive string }
+
+// Error says what is wrong.
+func (e *EmptyError) Error() string {
+	return fmt.Sprintf("empty archive %q will be skipped", e.Archive)
+}
+
+// An OpenError is that of an input that cannot be opened.
+type OpenError struct {
+	Archive string
+	Err     error
+}
+
+// Error says what is wrong.
+func (e *OpenError) Error() string {
+	return fmt.Sprintf("cannot open archive %q: %v", e.Archive, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *OpenError) Unwrap() error { return e.Err }
+
+// An EndError is that of an input of which no complete record is found. With Options.Desperate it is a warning.
+type EndError struct {
+	Archive string
+	Err     error
+}
+
+// Error says what is wrong.
+func (e *EndError) Error() string {
+	return fmt.Sprintf("cannot get end of archive (%s): %v", e.Archive, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *EndError) Unwrap() error { return e.Err }
+
+// A VersionError is that of an input of a higher version than the output may have.
+type VersionError struct {
+	Archive        string
+	Version, Limit int
+}
+
+// Error says what is wrong.
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("archive %s is of version %d, the output of %d", e.Archive, e.Version, e.Limit)
+}
+
+// A HostError is that of inputs of different hosts.
+type HostError struct{ First, FirstHost, Archive, Host string }
+
+// Error says what is wrong.
+func (e *HostError) Error() string {
+	return fmt.Sprintf("archive %s is of host %q, archive %s of host %q", e.First, e.FirstHost, e.Archive, e.Host)
+}
+
+// A ZoneError warns of inputs with different time zones.
+type ZoneError struct{ Used, UsedZone, Archive, Zone string }
+
+// Error says what is wrong.
+func (e *ZoneError) Error() string {
+	return fmt.Sprintf("time zone %q of archive %s is used, %q of archive %s is not", e.UsedZone, e.Used, e.Zone, e.Archive)
+}
+
+// A ConflictError is that of inputs that describe a metric differently. With Options.SkipConflicts it is a warning.
+type ConflictError struct {
+	ID       pdu.PMID
+	Names    []string // empty if What is "name"
+	What     string   // "PMID", "name", "type", "indom", "semantics" or "units"
+	Old, New string
+}
+
+// Error says what is wrong.
+func (e *ConflictError) Error() string {
+	who := strings.Join(e.Names, ", ")
+	if e.What == "name" {
+		who = "PMID " + e.ID.String()
+	}
+	return fmt.Sprintf("metric %s: %s changed from %s to %s!", who, e.What, e.Old, e.New)
+}
+
+// A SkippedError warns of the metrics that are left out after ConflictErrors, in their order.
+type SkippedError struct{ IDs []pdu.PMID }
+
+// Error says what is wrong.
+func (e *SkippedError) Error() string { return fmt.Sprintf("%d metrics are left out", len(e.IDs)) }
+
+// A TextError warns of a help text that differs between inputs. The new one counts.
+type TextError struct {
+	Kind     pdu.TextKind
+	Ident    uint32
+	Old, New string
+}
+
+// Error says what is wrong.
+func (e *TextError) Error() string {
+	ident, which := "metric PMID "+pdu.PMID(e.Ident).String(), "one line"
+	if e.Kind&pdu.TextInDom != 0 {
+		ident = "instance domain " + pdu.InDom(e.Ident).String()
+	}
+	if e.Kind&pdu.TextHelp != 0 {
+		which = "help"
+	}
+	return fmt.Sprintf("%s %s text changed from\n  \"%s\" to\n  \"%s\"!", ident, which, e.Old, e.New)
+}
+
+// A DamageError warns of a malformed record. What comes after it in the input is left out.
+type DamageError struct {
+	Archive string
+	Offset  int64 // in the volume
+	Size    int64 // of the volume
+	Err     error
+}
+
+// Error says what is wrong.
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("archive %s: at offset %d of %d: %v", e.Archive, e.Offset, e.Size, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *DamageError) Unwrap() error { return e.Err }
+
+// A MissingError is that of a metric in a data record that no input describes.
+type MissingError struct{ ID pdu.PMID }
+
+// Error says what is wrong.
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("meta data (TYPE_DESC) for pmid %v has not been found.", e.ID)
+}
+
+// A VolumeNotice tells of another volume of the output.
+type VolumeNotice struct {
+	Volume int
+	Time   time.Time // of its first record
+}
+
+// Error says what is wrong.
+func (n *VolumeNotice) Error() string {
+	return fmt.Sprintf("volume %d begins at %v", n.Volume, n.Time.UTC())
+}

@@ -1,0 +1,173 @@
+package logextract
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A Job is an extraction with its inputs open, for programs that look at them before it runs; others use Options.Run. The
+// methods come in the order Open, Select, Create, Run, Close. One goroutine at a time.
+type Job struct {
+	Options // may be changed until Run
+
+	inputs  []*input // that have data
+	first   time.Time
+	last    time.Time // zero if it is not known
+	picks   map[pdu.PMID]*pick
+	output  string
+	label   archive.Label
+	created []string // files of the output that Create has made
+}
+
+// An input is one of the archives that are read.
+type input struct {
+	name  string
+	set   *archive.Set
+	label archive.Label
+	cur   *archive.Cursor
+
+	state   inputState
+	rec     archive.Record // pending
+	time    time.Time      // of what is pending
+	read    time.Time      // of the last record that was read
+	session session
+
+	sets     []valueSet // of rec, those that the output gets
+	buf      []byte     // of rec, if it is not as it was read
+	pointers []int      // in buf, where offsets of blocks are
+}
+
+// Open opens the inputs. One without data is skipped with a warning; if all are, the error is ErrEmpty. Others are *OpenError and
+// *EndError.
+func (o Options) Open(ctx context.Context, names []string) (*Job, error) {
+	j := &Job{Options: o}
+	for _, name := range names {
+		if err := j.open(ctx, name); err != nil {
+			j.Close()
+			return nil, err
+		}
+	}
+	if len(j.inputs) == 0 {
+		return nil, ErrEmpty
+	}
+	return j, nil
+}
+
+func (j *Job) open(ctx context.Context, name string) error {
+	set, err := archive.Open(ctx, name)
+	switch {
+	case errors.Is(err, pdu.ErrNoData):
+		j.warn(&EmptyError{name})
+		return nil
+	case err != nil:
+		return &OpenError{name, err}
+	}
+	in := &input{name: name, set: set, label: set.Label(), cur: set.Cursor()}
+	j.inputs = append(j.inputs, in)
+	if j.first.IsZero() || in.label.Start.Before(j.first) {
+		j.first = in.label.Start
+	}
+	end, err := set.End()
+	if err != nil {
+		if !j.Desperate {
+			return &EndError{name, err}
+		}
+		j.warn(&EndError{name, err})
+		end = endless
+	}
+	if end.After(j.last) {
+		j.last = end
+	}
+	return nil
+}
+
+// endless is after the end of all archives.
+var endless = time.Unix(1<<40, 0)
+
+func (j *Job) warn(err error) {
+	if j.Warn != nil {
+		j.Warn(err)
+	}
+}
+
+// Close closes the inputs.
+func (j *Job) Close() error {
+	var errs []error
+	for _, in := range j.inputs {
+		errs = append(errs, in.set.Close())
+	}
+	j.inputs = nil
+	return errors.Join(errs...)
+}
+
+// Label is the label of an input whose host and time zone the output has: the first one, or the last one for the zone.
+func (j *Job) Label() archive.Label { return j.inputs[0].label }
+
+// Bounds are the earliest start and the latest end of the inputs.
+func (j *Job) Bounds() (first, last time.Time) { return j.first, j.last }
+
+// Create checks that the output can be written: that there is no such archive (fs.ErrExist), and that the labels of the inputs go
+// together (*VersionError, *HostError).
+func (j *Job) Create(output string) error {
+	for i, suffix := range []string{".index", ".meta", ".0"} {
+		path := output + suffix
+		if _, err := os.Lstat(path); err == nil {
+			return &archive.Error{File: path, Offset: -1, Record: -1, Err: fs.ErrExist}
+		}
+		if i > 0 {
+			continue
+		}
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+		if err == nil {
+			err = errors.Join(f.Close(), os.Remove(path))
+		}
+		if err != nil {
+			return &archive.Error{File: path, Offset: -1, Record: -1, Err: withoutPath(err)}
+		}
+	}
+	j.output = output
+	return j.makeLabel()
+}
+
+func withoutPath(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// makeLabel makes the label of the output, and compares those of the inputs with it.
+func (j *Job) makeLabel() error {
+	used := j.inputs[len(j.inputs)-1]
+	if j.FirstZone {
+		used = j.inputs[0]
+	}
+	version := j.Version
+	for _, in := range j.inputs {
+		if j.Version == 0 {
+			version = max(version, in.label.Version)
+		} else if in.label.Version > j.Version {
+			return &VersionError{in.name, in.label.Version, j.Version}
+		}
+	}
+	first := j.inputs[0]
+	j.label = archive.Label{Version: version, Host: first.label.Host, TimeZone: used.label.TimeZone, ZoneInfo: used.label.ZoneInfo}
+	if version == 2 {
+		j.label.ZoneInfo = ""
+	}
+	for _, in := range j.inputs {
+		if in.label.Host != first.label.Host {
+			return &HostError{first.name, first.label.Host, in.name, in.label.Host}
+		}
+		if in.label.TimeZone != used.label.TimeZone {
+			j.warn(&ZoneError{used.name, used.label.TimeZone, in.name, in.label.TimeZone})
+		}
+	}
+	return nil
+}

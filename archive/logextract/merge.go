@@ -1,0 +1,317 @@
+package logextract
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// An inputState is what an input has next.
+type inputState int
+
+const (
+	readNext inputState = iota // nothing is pending
+	hasRecord
+	hasMark // the mark after its end
+	ended
+)
+
+// markGap is the distance of a mark from the record before it.
+const markGap = time.Millisecond
+
+// indexEvery is after how many bytes of a volume the index gets another entry.
+const indexEvery = 100_000
+
+// A merger writes the output.
+type merger struct {
+	*Job
+	meta        *metadata
+	out         *archive.Writer
+	from, until time.Time
+	written     int       // records, marks included
+	time        time.Time // of the last one
+	buf         []byte
+
+	entry   archive.IndexEntry // the last one of the index
+	indexAt int64              // where in the volume the next one is due
+}
+
+// Run makes the output. Errors are *ConflictError, *MissingError, ErrNoRecords, those of ctx and of the file system. After an error the
+// files are removed, unless Desperate keeps them.
+func (j *Job) Run(ctx context.Context) error {
+	m := &merger{Job: j, from: j.From, until: j.Until}
+	if m.until.IsZero() {
+		m.until = j.last
+	}
+	err := m.make(ctx)
+	if err == nil && m.written == 0 {
+		err = ErrNoRecords
+	}
+	if m.out != nil {
+		err = errors.Join(err, m.out.Close())
+	}
+	if err != nil && !j.Desperate {
+		m.remove()
+	}
+	return err
+}
+
+func (m *merger) make(ctx context.Context) error {
+	var err error
+	if m.meta, err = m.loadMetadata(); err != nil {
+		return err
+	}
+	if m.out, err = (archive.WriterOptions{Label: m.label, IndexEvery: -1}).Create(m.output); err != nil {
+		return err
+	}
+	m.meta.out = m.out
+	for n := 0; m.Records == 0 || m.written < m.Records; n++ {
+		if n%64 == 0 {
+			if err := context.Cause(ctx); err != nil {
+				return err
+			}
+		}
+		more, err := m.step()
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+	}
+	return m.endIndex()
+}
+
+// remove removes what was written.
+func (m *merger) remove() {
+	if m.out == nil {
+		return
+	}
+	dir := filepath.Dir(m.output)
+	base := filepath.Base(m.output) + "."
+	names, _ := os.ReadDir(dir)
+	for _, e := range names {
+		suffix, of := strings.CutPrefix(e.Name(), base)
+		if of && (suffix == "meta" || suffix == "index" || strings.Trim(suffix, "0123456789") == "") {
+			os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
+// step writes what is earliest of all that is pending.
+func (m *merger) step() (more bool, err error) {
+	var next *input
+	for _, in := range m.inputs {
+		if in.state == readNext {
+			if err := m.read(in); err != nil {
+				return false, err
+			}
+		}
+		if in.state != ended && (next == nil || in.time.Before(next.time)) {
+			next = in
+		}
+	}
+	switch {
+	case next == nil || next.time.After(m.last):
+		return false, nil
+	case next.time.After(m.until):
+		return m.roll()
+	case next.state == hasMark:
+		next.state = ended
+		return true, m.markBetween(next)
+	}
+	next.state = readNext
+	return true, m.write(next)
+}
+
+// roll moves the window by a day.
+func (m *merger) roll() (more bool, err error) {
+	if !m.Daily {
+		return false, nil
+	}
+	m.from, m.until = m.from.Add(24*time.Hour), m.until.Add(24*time.Hour)
+	if m.from.After(m.last) {
+		return false, nil
+	}
+	if m.written > 0 {
+		if err := m.mark(); err != nil {
+			return false, err
+		}
+	}
+	for _, in := range m.inputs {
+		if in.state == hasRecord && in.time.Before(m.from) {
+			in.state = readNext
+		}
+	}
+	return true, nil
+}
+
+// mark writes a mark after the last record.
+func (m *merger) mark() error {
+	m.time = m.time.Add(markGap)
+	if err := m.out.WriteMark(m.time); err != nil {
+		return err
+	}
+	m.written++
+	return nil
+}
+
+// markBetween writes the mark after the end of an input, if it needs one.
+func (m *merger) markBetween(in *input) error {
+	var next *input
+	for _, other := range m.inputs {
+		if other.state != ended && (next == nil || other.time.Before(next.time)) {
+			next = other
+		}
+	}
+	if next == nil || !m.Marks && in.session.known() && in.session == next.session {
+		return nil
+	}
+	return m.mark()
+}
+
+// read reads the next record of an input that belongs to the output.
+func (m *merger) read(in *input) error {
+	for {
+		err := in.cur.Next()
+		if err != nil {
+			return m.endOf(in, err)
+		}
+		in.read = in.cur.Time()
+		in.session.see(in.cur.Record())
+		if in.read.Before(m.from) {
+			continue
+		}
+		in.rec = *in.cur.Record()
+		in.state, in.time = hasRecord, in.read
+		kept, err := m.pickFrom(in)
+		if err != nil {
+			return m.endOf(in, err)
+		}
+		if kept {
+			return nil
+		}
+	}
+}
+
+// endOf notes that there is nothing more in an input than perhaps a mark.
+func (m *merger) endOf(in *input, err error) error {
+	if err != pdu.ErrEOL {
+		e, ok := errors.AsType[*archive.Error](err)
+		if !ok || !errors.Is(err, pdu.ErrLogRec) {
+			return err
+		}
+		m.warn(&DamageError{in.name, e.Offset, fileSize(e.File), pdu.ErrLogRec})
+	}
+	in.state = ended
+	if m.written > 0 {
+		in.state, in.time = hasMark, in.read
+	}
+	return nil
+}
+
+func fileSize(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// write writes the pending record of an input, with the metadata that it needs.
+func (m *merger) write(in *input) error {
+	indom := false
+	if in.rec.Kind == archive.KindResult {
+		var err error
+		if indom, err = m.meta.describe(in); err != nil {
+			return err
+		}
+	}
+	if m.VolumeRecords > 0 && m.written > 0 && m.written%m.VolumeRecords == 0 {
+		m.out.NewVolume()
+	}
+	before, _ := m.out.Place()
+	if err := m.out.WriteRecord(&in.rec); err != nil {
+		return err
+	}
+	m.written++
+	m.time = in.time
+	place, end := m.out.Place()
+	begins := m.written == 1 || place.Volume != before.Volume
+	if begins && m.written > 1 {
+		m.warn(&VolumeNotice{place.Volume, place.Time})
+	}
+	if !begins && !indom && end.Data <= m.indexAt {
+		return nil
+	}
+	m.indexAt = end.Data + indexEvery
+	if place.Time.Unix() == 0 { // which to PCP's tool is no time
+		return nil
+	}
+	return m.index(place)
+}
+
+// index writes an entry of the index.
+func (m *merger) index(e archive.IndexEntry) error {
+	m.entry = e
+	return m.out.WriteIndex(e)
+}
+
+// endIndex writes the last entry of the index.
+func (m *merger) endIndex() error {
+	place, end := m.out.Place()
+	if m.written == 0 {
+		return nil
+	}
+	if m.entry == place {
+		return m.out.WriteIndex(end)
+	}
+	place.Meta = end.Meta
+	return m.out.WriteIndex(place)
+}
+
+// A session is what a logger says of its collector; see archive.Session.
+type session struct{ pmcd, seqnum uint64 }
+
+func (s session) known() bool { return s.pmcd != 0 && s.seqnum != 0 }
+
+// see takes note of a record of five metrics, as the prologue and the epilogue have.
+func (s *session) see(r *archive.Record) {
+	if r.Kind != archive.KindResult {
+		return
+	}
+	at := 20
+	if r.File == nil || r.Raw == nil {
+		return
+	}
+	if l, err := r.File.Label(); err != nil || l.Version == 2 {
+		at = 16
+	}
+	if len(r.Raw) < at+4 || binary.BigEndian.Uint32(r.Raw[at-4:]) != 5 {
+		return
+	}
+	var res pdu.Result
+	if r.Result(&res) != nil {
+		return
+	}
+	for _, set := range res.All() {
+		if set.Len() != 1 {
+			continue
+		}
+		switch set.PMID {
+		case pmcdPID:
+			s.pmcd, _ = pdu.As[uint64](set.Atom(0, pdu.TypeU64))
+		case pmcdSeqnum:
+			s.seqnum, _ = pdu.As[uint64](set.Atom(0, pdu.TypeU32))
+		}
+	}
+}
+
+var pmcdPID, pmcdSeqnum = pdu.MakePMID(2, 0, 23), pdu.MakePMID(2, 0, 24)

@@ -1,0 +1,518 @@
+package logextract
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A metadata is that of all inputs, and what of it the output has.
+type metadata struct {
+	out     *archive.Writer
+	head    metric // begins the list of metrics in the order of data records; see metric.next
+	metrics map[pdu.PMID]*metric
+	names   map[string]*metric
+	indoms  map[pdu.InDom]*indom
+	labels  map[labelKey]*labels
+	texts   map[textKey]*text
+	skipped []pdu.PMID
+
+	selected bool      // whether metrics are selected, so that others are dropped
+	due      time.Time // before that nothing changes for metrics that are settled
+	last     time.Time // of the record that was described last
+}
+
+// A metric is one that some input describes, or that a data record has.
+type metric struct {
+	id        pdu.PMID
+	desc      pdu.Desc
+	names     []string
+	rec       archive.Record // the descriptor
+	instances []pdu.InstID   // to keep; nil for all
+	dropped   bool           // not to keep
+	missing   bool           // has no descriptor
+	written   bool
+	settled   bool
+	indom     *indom
+	next      *metric // the one that came after it in a data record
+}
+
+// An indom is the records of an instance domain.
+type indom struct {
+	records []indomRecord
+	last    []pdu.Instance // of the output, ascending
+}
+
+type indomRecord struct {
+	time    time.Time
+	rec     archive.Record
+	history *archive.InDom // that of the input
+	written bool
+}
+
+type labelKey struct {
+	class pdu.LabelClass
+	ident uint32
+}
+
+type labels struct{ records []labelRecord }
+
+type labelRecord struct {
+	time    time.Time
+	rec     archive.Record
+	written bool
+}
+
+type textKey struct {
+	kind  pdu.TextKind
+	ident uint32
+}
+
+type text struct {
+	text    string
+	rec     archive.Record
+	written bool
+}
+
+// loadMetadata reads the metadata of all inputs, a record of each in turn.
+func (m *merger) loadMetadata() (*metadata, error) {
+	md := &metadata{metrics: map[pdu.PMID]*metric{}, names: map[string]*metric{}, indoms: map[pdu.InDom]*indom{},
+		labels: map[labelKey]*labels{}, texts: map[textKey]*text{}, due: endless, selected: m.picks != nil}
+	var sources []*metaSource
+	for _, in := range m.inputs {
+		for _, a := range in.set.Archives() {
+			s, err := newMetaSource(a)
+			if err != nil {
+				return nil, err
+			}
+			defer s.stop()
+			sources = append(sources, s)
+		}
+	}
+	for len(sources) > 0 {
+		left := sources[:0]
+		for _, s := range sources {
+			r, err, ok := s.next()
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				continue
+			}
+			left = append(left, s)
+			if err := md.add(m, s, r); err != nil {
+				return nil, err
+			}
+		}
+		sources = left
+	}
+	if len(md.skipped) > 0 {
+		m.warn(&SkippedError{md.skipped})
+	}
+	md.finish()
+	return md, nil
+}
+
+// A metaSource is the metadata of an input.
+type metaSource struct {
+	a    *archive.Archive
+	next func() (*archive.Record, error, bool)
+	stop func()
+}
+
+func newMetaSource(a *archive.Archive) (*metaSource, error) {
+	f, err := a.File(archive.VolumeMeta)
+	if err != nil {
+		return nil, err
+	}
+	next, stop := iter.Pull2(f.Records())
+	s := &metaSource{a, next, stop}
+	if _, err, _ := next(); err != nil { // the label
+		stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// add adds a record.
+func (md *metadata) add(m *merger, s *metaSource, r *archive.Record) error {
+	rec := *r
+	rec.Raw = bytes.Clone(r.Raw)
+	switch r.Kind {
+	case archive.KindDesc:
+		return md.addMetric(m, rec)
+	case archive.KindInDom, archive.KindInDomDelta:
+		d, err := rec.InDom()
+		if err != nil {
+			return err
+		}
+		if len(d.Instances) == 0 && len(d.Deleted) == 0 {
+			return nil
+		}
+		in := md.indoms[d.InDom]
+		if in == nil {
+			in = &indom{}
+			md.indoms[d.InDom] = in
+		}
+		in.records = append(in.records, indomRecord{time: rec.Time, rec: rec, history: s.a.Metadata().InDom(d.InDom)})
+	case archive.KindLabels:
+		l, err := rec.Labels()
+		if err != nil {
+			return err
+		}
+		key := labelKey{l.Class, l.Ident}
+		if md.labels[key] == nil {
+			md.labels[key] = &labels{}
+		}
+		md.labels[key].records = append(md.labels[key].records, labelRecord{time: rec.Time, rec: rec})
+	case archive.KindText:
+		return md.addText(m, rec)
+	}
+	return nil
+}
+
+// finish puts records in the order of time.
+func (md *metadata) finish() {
+	for _, d := range md.indoms {
+		slices.SortStableFunc(d.records, func(a, b indomRecord) int { return a.time.Compare(b.time) })
+	}
+	for _, mt := range md.metrics {
+		mt.indom = md.indoms[mt.desc.InDom]
+	}
+}
+
+// metric is a metric of a data record. One that is not known is dropped if metrics are selected.
+func (md *metadata) metric(id pdu.PMID) *metric {
+	mt := md.metrics[id]
+	if mt == nil {
+		mt = &metric{id: id, missing: true, dropped: md.selected}
+		md.metrics[id] = mt
+	}
+	return mt
+}
+
+// addMetric adds a descriptor, and compares it with the one before.
+func (md *metadata) addMetric(m *merger, rec archive.Record) error {
+	n, err := rec.Metric()
+	if err != nil {
+		return err
+	}
+	var instances []pdu.InstID
+	if m.picks != nil {
+		p := m.picks[n.PMID]
+		if p == nil {
+			if md.metrics[n.PMID] == nil {
+				md.metrics[n.PMID] = &metric{id: n.PMID, dropped: true}
+			}
+			return nil
+		}
+		instances = p.instances
+	}
+	known := md.metrics[n.PMID]
+	if known != nil && known.dropped {
+		return nil
+	}
+	conflict, skip := md.conflict(known, &n)
+	if conflict != nil {
+		if !m.SkipConflicts {
+			return conflict
+		}
+		m.warn(conflict)
+		skip.dropped = true
+		md.skipped = append(md.skipped, skip.id)
+	}
+	if known == nil {
+		known = &metric{id: n.PMID, desc: n.Desc, names: n.Names, rec: rec, instances: instances}
+		md.metrics[n.PMID] = known
+	}
+	for _, name := range n.Names {
+		if md.names[name] == nil {
+			md.names[name] = known
+		}
+	}
+	return nil
+}
+
+// conflict is how a descriptor contradicts those before it, and the metric that is to be left out.
+func (md *metadata) conflict(known *metric, n *archive.Metric) (*ConflictError, *metric) {
+	for _, name := range n.Names {
+		if other := md.names[name]; other != nil && other.id != n.PMID {
+			return &ConflictError{other.id, n.Names, "PMID", other.id.String(), n.PMID.String()}, other
+		}
+	}
+	if known == nil {
+		return nil, nil
+	}
+	c := &ConflictError{ID: n.PMID, Names: n.Names}
+	old := &known.desc
+	switch {
+	case !sameSet(known.names, n.Names):
+		c.What, c.Old, c.New = "name", strings.Join(known.names, ", "), strings.Join(n.Names, ", ")
+	case old.Type != n.Type:
+		c.What, c.Old, c.New = "type", old.Type.String(), n.Type.String()
+	case old.InDom != n.InDom:
+		c.What, c.Old, c.New = "indom", old.InDom.String(), n.InDom.String()
+	case old.Sem != n.Sem:
+		c.What, c.Old, c.New = "semantics", semText(old.Sem), semText(n.Sem)
+	case old.Units != n.Units:
+		c.What, c.Old, c.New = "units", old.Units.String(), n.Units.String()
+	default:
+		return nil, nil
+	}
+	return c, known
+}
+
+func semText(s pdu.Sem) string { return s.String() }
+
+func sameSet(a, b []string) bool {
+	in := func(list []string) func(string) bool {
+		return func(s string) bool { return !slices.Contains(list, s) }
+	}
+	return !slices.ContainsFunc(a, in(b)) && !slices.ContainsFunc(b, in(a))
+}
+
+// addText adds a help text.
+func (md *metadata) addText(m *merger, rec archive.Record) error {
+	t, err := rec.Text()
+	if err != nil {
+		return err
+	}
+	key := textKey{t.Kind, t.Ident}
+	known := md.texts[key]
+	if known == nil {
+		md.texts[key] = &text{text: t.Text, rec: rec}
+		return nil
+	}
+	if known.text != t.Text {
+		m.warn(&TextError{t.Kind, t.Ident, known.text, t.Text})
+		known.text, known.rec = t.Text, rec
+	}
+	return nil
+}
+
+// describe writes what the output does not have of the metadata of the pending record of an input. It reports whether that has an instance
+// domain.
+func (md *metadata) describe(in *input) (indom bool, err error) {
+	t := in.time
+	if t.Before(md.last) || !t.Before(md.due) {
+		for _, mt := range md.metrics {
+			mt.settled = false
+		}
+		md.due = endless
+	}
+	md.last = t
+	for i := range in.sets {
+		mt := in.sets[i].metric
+		if mt.settled {
+			continue
+		}
+		wrote, err := md.describeMetric(mt, t)
+		if err != nil {
+			return indom, err
+		}
+		indom = indom || wrote
+		mt.settled = true
+	}
+	return indom, nil
+}
+
+func (md *metadata) describeMetric(mt *metric, t time.Time) (indom bool, err error) {
+	if mt.missing {
+		return false, &MissingError{mt.id}
+	}
+	if err := md.writeLabels(contextLabels, t); err != nil {
+		return false, err
+	}
+	if !mt.written {
+		if err := md.out.WriteRecord(&mt.rec); err != nil {
+			return false, err
+		}
+		mt.written = true
+	}
+	id := uint32(mt.id)
+	for _, key := range [...]labelKey{
+		{pdu.LabelItem, id},
+		{pdu.LabelDomain, uint32(mt.id.Domain())},
+		{pdu.LabelCluster, id &^ 0x3ff},
+	} {
+		if err := md.writeLabels(key, t); err != nil {
+			return false, err
+		}
+	}
+	if err := md.writeTexts(pdu.TextPMID, id); err != nil {
+		return false, err
+	}
+	if mt.desc.InDom == pdu.NoInDom {
+		return false, nil
+	}
+	if mt.indom != nil {
+		if indom, err = md.writeInDom(mt.indom, t); err != nil || !indom {
+			return false, err
+		}
+	}
+	id = uint32(mt.desc.InDom)
+	for _, key := range [...]labelKey{
+		{pdu.LabelInDom, id},
+		{pdu.LabelInstances, id},
+	} {
+		if err := md.writeLabels(key, t); err != nil {
+			return false, err
+		}
+	}
+	return indom, md.writeTexts(pdu.TextInDom, id)
+}
+
+var contextLabels = labelKey{pdu.LabelContext, math.MaxUint32}
+
+func (md *metadata) writeTexts(of pdu.TextKind, ident uint32) error {
+	for _, kind := range [...]pdu.TextKind{pdu.TextOneLine, pdu.TextHelp} {
+		x := md.texts[textKey{kind | of, ident}]
+		if x == nil || x.written {
+			continue
+		}
+		x.written = true
+		if err := md.out.WriteRecord(&x.rec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (md *metadata) writeLabels(key labelKey, t time.Time) error {
+	l := md.labels[key]
+	if l == nil {
+		return nil
+	}
+	for i := range l.records {
+		r := &l.records[i]
+		if r.written {
+			continue
+		}
+		if r.time.After(t) {
+			md.dueAt(r.time)
+			continue
+		}
+		r.written = true
+		restamp(&r.rec, t)
+		if err := md.out.WriteRecord(&r.rec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (md *metadata) dueAt(t time.Time) {
+	if t.Before(md.due) {
+		md.due = t
+	}
+}
+
+// writeInDom writes the record of an instance domain that holds at a time.
+func (md *metadata) writeInDom(d *indom, t time.Time) (bool, error) {
+	i, next := d.find(t)
+	if next < len(d.records) {
+		md.dueAt(d.records[next].time)
+	}
+	if i < 0 || d.records[i].written {
+		return false, nil
+	}
+	r := &d.records[i]
+	r.written, r.time = true, t
+	return true, md.putInDom(d, r)
+}
+
+// find is the record of a time. Of several with this very time it is the one that a binary search, as PCP's tool does it, comes across;
+// else it is the last one before, or -1. The only one there is is that of all times. next is the first one after the time.
+func (d *indom) find(t time.Time) (at, next int) {
+	if len(d.records) == 1 {
+		return 0, 1
+	}
+	low, high := 0, len(d.records)-1
+	at = -1
+	for low <= high {
+		mid := (low + high) / 2
+		c := d.records[mid].time.Compare(t)
+		if c == 0 && at < 0 {
+			at = mid
+		}
+		if c <= 0 {
+			low = mid + 1
+		} else {
+			high = mid - 1
+		}
+	}
+	if at < 0 {
+		at = high
+	} else if high > at {
+		low = high // after this time the last one counts
+	}
+	return at, low
+}
+
+// putInDom writes a record of an instance domain, in version 3 as a delta if that is shorter.
+func (md *metadata) putInDom(d *indom, r *indomRecord) error {
+	rec, err := r.rec.InDom()
+	if err != nil {
+		return err
+	}
+	if rec.Delta {
+		rec = archive.InDomRecord{InDom: rec.InDom, Instances: r.history.At(r.rec.Time)}
+	}
+	rec.Time = r.time
+	if md.out.Label().Version > 2 {
+		before := d.last
+		d.last = slices.Clone(rec.Instances)
+		slices.SortStableFunc(d.last, func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
+		delta, short := deltaBetween(before, d.last)
+		switch {
+		case before != nil && short:
+			delta.Time, delta.InDom, delta.Delta = r.time, rec.InDom, true
+			return md.out.WriteInDom(delta)
+		case r.rec.Kind == archive.KindInDomDelta || r.rec.Type == archive.TypeInDomV2:
+			return md.out.WriteInDom(rec)
+		}
+	}
+	restamp(&r.rec, r.time)
+	return md.out.WriteRecord(&r.rec)
+}
+
+// restamp changes the time of a record of instances or labels.
+func restamp(r *archive.Record, t time.Time) {
+	r.Time = t
+	sec, b := t.Unix(), r.Raw[8:]
+	if r.Type == archive.TypeInDomV2 || r.Type == archive.TypeLabelsV2 {
+		binary.BigEndian.PutUint32(b, uint32(sec))
+		binary.BigEndian.PutUint32(b[4:], uint32(t.Nanosecond()/1000))
+		return
+	}
+	binary.BigEndian.PutUint32(b, uint32(sec))
+	binary.BigEndian.PutUint32(b[4:], uint32(sec>>32))
+	binary.BigEndian.PutUint32(b[8:], uint32(t.Nanosecond()))
+}
+
+// deltaBetween is what came and went between two states, both ascending, if a delta can tell and is short.
+func deltaBetween(before, after []pdu.Instance) (d archive.InDomRecord, ok bool) {
+	all := len(after)
+	for len(before) > 0 || len(after) > 0 {
+		switch {
+		case len(before) == 0 || len(after) > 0 && after[0].ID < before[0].ID:
+			d.Instances, after = append(d.Instances, after[0]), after[1:]
+		case len(after) == 0 || before[0].ID < after[0].ID:
+			d.Deleted, before = append(d.Deleted, before[0].ID), before[1:]
+		case before[0].Name != after[0].Name:
+			return d, false
+		default:
+			before, after = before[1:], after[1:]
+		}
+	}
+	changed := len(d.Instances) + len(d.Deleted)
+	return d, changed > 0 && changed <= all
+}

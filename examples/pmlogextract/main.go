@@ -1,0 +1,191 @@
+// Pmlogextract merges archives into one, and takes parts out of them: of a time window, of metrics and of instances.
+//
+//	pmlogextract 20261122 20261123 both                    # one archive of two
+//	pmlogextract -S @10:00 -T @11:00 20261123 hour         # an hour of one
+//	pmlogextract -c metrics.config -v 1000 20261123 part   # some metrics, 1000 records a volume
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/archive/logextract"
+	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/tool"
+)
+
+// An extract is the command line.
+type extract struct {
+	*tool.Command
+	job           logextract.Options
+	config        string // of -c
+	start, finish *string
+	daily         bool
+	output        string
+}
+
+func main() {
+	x := newExtract()
+	os.Exit(x.Report(x.run(context.Background())))
+}
+
+func newExtract() *extract {
+	x := &extract{Command: &tool.Command{Name: "pmlogextract", Synopsis: "[options] input-archive output-archive", NoEnvironment: true,
+		OperandSource: true, OperandArchive: true, ZoneNote: true}}
+	x.job.Warn = x.warn
+	text := func(p **string) func(string) error {
+		return func(s string) error { *p = &s; return nil }
+	}
+	x.AddOptions("Options",
+		tool.Option{Short: 'c', Long: "config", Arg: "FILE", Help: "file to load configuration from", Set: x.setConfig},
+		tool.Option{Short: 'd', Long: "desperate", Help: "desperate, save output after fatal error", Set: tool.Flag(&x.job.Desperate)},
+		tool.Option{Short: 'f', Long: "first", Help: "use timezone from first archive [default is last]", Set: tool.Flag(&x.job.FirstZone)},
+		tool.Option{Short: 'm', Long: "mark", Help: "ignore prologue/epilogue records and <mark> between archives", Set: tool.Flag(&x.job.Marks)},
+		tool.Option{Short: 'S', Long: "start", Arg: "TIME", Help: "start of the time window", Set: text(&x.start)},
+		tool.Option{Short: 's', Long: "samples", Arg: "NUM", Help: "terminate after NUM log records have been written", Set: x.setRecords},
+		tool.Option{Short: 'T', Long: "finish", Arg: "TIME", Help: "end of the time window", Set: text(&x.finish)},
+		tool.Option{Short: 'V', Long: "outputversion", Arg: "VERSION", Help: "output archive version", Set: x.setVersion},
+		tool.Option{Short: 'v', Arg: "SAMPLES", Help: "switch log volumes after this many samples", Set: x.setVolume},
+		tool.Option{Short: 'w', Help: "ignore day/month/year", Set: tool.Flag(&x.daily)},
+		tool.Option{Short: 'x', Help: "skip metrics with mismatched metadata", Set: tool.Flag(&x.job.SkipConflicts)})
+	x.Options = append(x.Options, x.Standard("timezone", "hostzone", "debug", "help")...)
+	return x
+}
+
+func (x *extract) setConfig(file string) error {
+	if _, err := os.Stat(file); err != nil {
+		return fmt.Errorf("%s - invalid file", file)
+	}
+	x.config = file
+	return nil
+}
+
+func (x *extract) setRecords(value string) error {
+	n, ok := parseNumber(value)
+	if !ok || n < 0 {
+		return errors.New("-s requires numeric argument")
+	}
+	if x.job.Records = n; n == 0 {
+		x.job.Records = -1
+	}
+	return nil
+}
+
+func (x *extract) setVolume(value string) error {
+	n, ok := parseNumber(value)
+	if !ok || n < 0 {
+		return errors.New("-v requires numeric argument")
+	}
+	x.job.VolumeRecords = n
+	return nil
+}
+
+func (x *extract) setVersion(value string) error {
+	n, ok := parseNumber(value)
+	var errs []error
+	if !ok {
+		errs = append(errs, errors.New("-V requires numeric argument"))
+	}
+	if n != 2 && n != 3 {
+		errs = append(errs, errors.New("-V value must be 2 or 3"))
+	}
+	x.job.Version = n
+	return errors.Join(errs...)
+}
+
+// parseNumber reads a number as strtol(3) does, and an int of C's takes it.
+func parseNumber(value string) (int, bool) {
+	if value == "" {
+		return 0, true
+	}
+	n, err := strconv.ParseInt(strings.TrimLeft(value, cnum.Blanks), 10, 64)
+	return int(int32(n)), err == nil || errors.Is(err, strconv.ErrRange)
+}
+
+func (x *extract) run(ctx context.Context) error {
+	args, err := x.Parse(os.Args[1:])
+	switch {
+	case err != nil:
+		return err
+	case len(args) < 2:
+		return x.UsageErrorf("%s: Error: insufficient arguments\n", x.Name)
+	}
+	x.output = args[len(args)-1]
+	j, err := x.job.Open(ctx, args[:len(args)-1])
+	if err != nil {
+		return x.openError(err)
+	}
+	defer j.Close()
+	if err := x.selectMetrics(j); err != nil {
+		return err
+	}
+	label := j.Label()
+	x.SetArchiveZone(label.Host, label.TimeZone)
+	if err := j.Create(x.output); err != nil {
+		return x.createError(err)
+	}
+	if err := x.setWindow(j); err != nil {
+		return err
+	}
+	if err := j.Run(ctx); err != nil {
+		return x.fatal(err)
+	}
+	return nil
+}
+
+// selectMetrics selects those of -c.
+func (x *extract) selectMetrics(j *logextract.Job) error {
+	if x.config == "" {
+		return nil
+	}
+	f, err := os.Open(x.config)
+	if err != nil {
+		return x.Errorf("Cannot open config file \"%s\": %w", x.config, tool.Cause(err))
+	}
+	defer f.Close()
+	metrics, err := logextract.ParseConfig(f)
+	j.Select(metrics)
+	return x.configError(err)
+}
+
+// setWindow sets the time window.
+func (x *extract) setWindow(j *logextract.Job) error {
+	first, last := j.Bounds()
+	spec := pmapi.WindowSpec{Location: x.Location}
+	for _, o := range []struct{ given, to *string }{{x.start, &spec.Start}, {x.finish, &spec.Finish}} {
+		if o.given != nil {
+			*o.to = *o.given
+			if *o.given == "" {
+				*o.to = "@today"
+			}
+		}
+	}
+	w, err := spec.Window(first, last)
+	if err != nil {
+		return x.notCreated(fmt.Sprintf("%s: Invalid time window specified: %v\n\n", x.Name, err))
+	}
+	if x.start != nil {
+		j.From = w.Start
+	}
+	if x.finish != nil {
+		j.Until = w.End
+	}
+	if !x.daily {
+		return nil
+	}
+	switch {
+	case x.start == nil || x.finish == nil:
+		fmt.Fprintf(os.Stderr, "%s: Warning: -w flag requires that both -S and -T are specified.\nIgnoring -w flag.\n", x.Name)
+	case w.End.Sub(w.Start) > 24*time.Hour:
+		fmt.Fprintf(os.Stderr, "%s: Warning: -S and -T must specify a time window within\nthe same day, for -w to be used.  Ignoring -w flag.\n", x.Name)
+	default:
+		j.Daily = true
+	}
+	return nil
+}

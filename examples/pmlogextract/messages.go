@@ -1,0 +1,125 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/archive/logextract"
+	"github.com/pcp-go/pcp/examples/internal/logtext"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/tool"
+)
+
+// warn prints a warning of the library as PCP's tool does.
+func (x *extract) warn(err error) {
+	text := ""
+	switch e := err.(type) {
+	case *logextract.EmptyError:
+		text = fmt.Sprintf("%s: Warning: %v\n", x.Name, e)
+	case *logextract.EndError:
+		text = x.endMessage(e)
+	case *logextract.LookupError:
+		text = fmt.Sprintf("Warning [%s, line %d]\nProblem with lookup for metric \"%s\" ... metric ignored\nReason: %v\n",
+			x.config, e.Metric.Line, e.Metric.Name, tool.Cause(e.Err))
+	case *logextract.InstanceError:
+		text = fmt.Sprintf("Warning [%s, line %d]\n", x.config, e.Metric.Line)
+		if e.All {
+			text += fmt.Sprintf("None of the instances for metric \"%s\" are valid, metric not extracted\n", e.Name)
+		} else {
+			text += fmt.Sprintf("Instance \"%s\" is not defined for the metric \"%s\"\n", e.Instance, e.Name)
+		}
+	case *logextract.ZoneError:
+		text = fmt.Sprintf("%s: Warning: timezone mismatch for input archives\narchive: %s timezone: %s [will be used]\narchive: %s timezone: %s [will be ignored]\n",
+			x.Name, e.Used, e.UsedZone, e.Archive, e.Zone)
+	case *logextract.SkippedError:
+		text = "Warning: the metrics below will be missing from the output archive\n"
+		for _, id := range e.IDs {
+			text += fmt.Sprintf("\tPMID: %v\n", id)
+		}
+	case *logextract.DamageError:
+		text = fmt.Sprintf("%s: Error: __pmLogRead[log %s]: %v\n%s: Error occurred at byte offset %d into a file of %d bytes.\n"+
+			"The last record, and the remainder of this file will not be extracted.\n", x.Name, e.Archive, tool.Cause(e.Err), x.Name, e.Offset, e.Size)
+	case *logextract.VolumeNotice:
+		clock := logtext.Clock{Location: x.Location, Digits: logtext.Nanos}
+		text = fmt.Sprintf("%s: New log volume %d, at %s\n", x.Name, e.Volume, clock.Append(nil, e.Time))
+	default:
+		text = fmt.Sprintf("%s: Warning: %v\n", x.Name, err)
+	}
+	fmt.Fprint(os.Stderr, tool.Escape(text))
+}
+
+func (x *extract) endMessage(e *logextract.EndError) string {
+	return fmt.Sprintf("%s: Error: cannot get end of archive (%s): %v\n", x.Name, e.Archive, tool.Cause(e.Err))
+}
+
+// openError is the error of inputs.
+func (x *extract) openError(err error) error {
+	if e, ok := errors.AsType[*logextract.OpenError](err); ok {
+		return x.Errorf("Error: cannot open archive \"%s\": %w", e.Archive, tool.Cause(e.Err))
+	}
+	if e, ok := errors.AsType[*logextract.EndError](err); ok {
+		return &tool.ExitError{Status: 1, Message: x.endMessage(e), Err: err}
+	}
+	if errors.Is(err, logextract.ErrEmpty) {
+		return x.Errorf("Warning: all input archive(s) are empty, no output archive created")
+	}
+	return x.Errorf("Error: %w", err)
+}
+
+// configError is the error of the file of -c.
+func (x *extract) configError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*logextract.SyntaxError](err); ok {
+		return &tool.ExitError{Status: 1, Err: err,
+			Message: fmt.Sprintf("Specification error in configuration file (%s)\n[line %d] %s\n", x.config, e.Line, e.Text)}
+	}
+	return &tool.ExitError{Status: 2, Message: "input in flex scanner failed\n", Err: err}
+}
+
+// createError is the error of an output that cannot be made of these inputs.
+func (x *extract) createError(err error) error {
+	if e, ok := errors.AsType[*archive.Error](err); ok {
+		text := fmt.Sprintf("__pmLogNewFile: \"%s\" already exists, not over-written\n", e.File)
+		if !errors.Is(err, fs.ErrExist) {
+			text = fmt.Sprintf("__pmLogNewFile: failed to create \"%s\": %v\n", e.File, tool.Cause(err))
+		}
+		text += fmt.Sprintf("%s: Error: __pmLogCreate: %v\n", x.Name, tool.Cause(err))
+		return &tool.ExitError{Status: 1, Message: text, Err: err}
+	}
+	return x.fatal(err)
+}
+
+// fatal is the error of an extraction that has begun.
+func (x *extract) fatal(err error) error {
+	text := ""
+	version, isVersion := errors.AsType[*logextract.VersionError](err)
+	host, isHost := errors.AsType[*logextract.HostError](err)
+	_, known := errors.AsType[pdu.Error](err)
+	switch {
+	case errors.Is(err, logextract.ErrNoRecords):
+		text = fmt.Sprintf("%s: Warning: no qualifying records found.\n", x.Name)
+	case isVersion:
+		text = fmt.Sprintf("%s: Error: input archive version must be no more than %d\narchive: %s version: %d\n", x.Name, version.Limit, version.Archive, version.Version)
+	case isHost:
+		text = fmt.Sprintf("%s: Error: host name mismatch for input archives\narchive: %s host: %s\narchive: %s host: %s\n",
+			x.Name, host.First, host.FirstHost, host.Archive, host.Host)
+	case known:
+		text = fmt.Sprintf("%s: Error: %v\n", x.Name, tool.Cause(err))
+	default:
+		text = fmt.Sprintf("%s: Error: %v\n", x.Name, err)
+	}
+	return x.notCreated(text)
+}
+
+// notCreated is how the tool ends after an error.
+func (x *extract) notCreated(text string) error {
+	if !x.job.Desperate {
+		text += fmt.Sprintf("Archive \"%s\" not created.\n", x.output)
+	}
+	return &tool.ExitError{Status: 1, Message: text}
+}
