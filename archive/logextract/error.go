@@ -118,7 +118,7 @@ func (e *TextError) Error() string {
 	if e.Kind&pdu.TextHelp != 0 {
 		which = "help"
 	}
-	return fmt.Sprintf("%s %s text changed from\n  \"%s\" to\n  \"%s\"!", ident, which, e.Old, e.New)
+	return fmt.Sprintf("%s %s text changed from %q to %q", ident, which, e.Old, e.New)
 }
 
 // A DamageError warns of a malformed record. What comes after it in the input is left out.

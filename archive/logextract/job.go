@@ -16,13 +16,13 @@ import (
 type Job struct {
 	Options // may be changed until Run
 
-	inputs  []*input // that have data
-	first   time.Time
-	last    time.Time // zero if it is not known
-	picks   map[pdu.PMID]*pick
-	output  string
-	label   archive.Label
-	created []string // files of the output that Create has made
+	inputs []*input // that have data
+	first  time.Time
+	last   time.Time // zero if it is not known
+	picks  map[pdu.PMID]*pick
+	output string
+	label  archive.Label
+	begun  bool // whether there are files of the output
 }
 
 // An input is one of the archives that are read.
@@ -59,7 +59,24 @@ func (o Options) Open(ctx context.Context, names []string) (*Job, error) {
 	return j, nil
 }
 
+// open opens the archives that a name stands for. Each is an input.
 func (j *Job) open(ctx context.Context, name string) error {
+	bases := []string{name}
+	if found, err := (archive.Options{}).Find(name); err == nil && len(found) > 1 {
+		bases = bases[:0]
+		for _, f := range found {
+			bases = append(bases, f.Base)
+		}
+	}
+	for _, base := range bases {
+		if err := j.openOne(ctx, base); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *Job) openOne(ctx context.Context, name string) error {
 	set, err := archive.Open(ctx, name)
 	switch {
 	case errors.Is(err, pdu.ErrNoData):
@@ -96,13 +113,30 @@ func (j *Job) warn(err error) {
 	}
 }
 
-// Close closes the inputs.
+// Close closes the inputs. With Desperate it leaves files for an output that has come to nothing.
 func (j *Job) Close() error {
 	var errs []error
 	for _, in := range j.inputs {
 		errs = append(errs, in.set.Close())
 	}
 	j.inputs = nil
+	if j.Desperate && j.output != "" && !j.begun {
+		errs = append(errs, j.leaveFiles())
+	}
+	return errors.Join(errs...)
+}
+
+// leaveFiles makes the files of an archive without records: labels, if there is one.
+func (j *Job) leaveFiles() error {
+	var errs []error
+	for volume, suffix := range map[int]string{archive.VolumeIndex: ".index", archive.VolumeMeta: ".meta", 0: ".0"} {
+		var b []byte
+		if j.label.Volume = volume; volume < 0 && j.label.Version != 0 {
+			j.label.PID = int32(os.Getpid())
+			b, _ = j.label.Append(nil)
+		}
+		errs = append(errs, os.WriteFile(j.output+suffix, b, 0o666))
+	}
 	return errors.Join(errs...)
 }
 
@@ -157,12 +191,13 @@ func (j *Job) makeLabel() error {
 		}
 	}
 	first := j.inputs[0]
-	j.label = archive.Label{Version: version, Host: first.label.Host, TimeZone: used.label.TimeZone, ZoneInfo: used.label.ZoneInfo}
+	j.label = archive.Label{Version: version, Start: first.label.Start, Host: first.label.Host, TimeZone: used.label.TimeZone, ZoneInfo: used.label.ZoneInfo}
 	if version == 2 {
 		j.label.ZoneInfo = ""
 	}
 	for _, in := range j.inputs {
 		if in.label.Host != first.label.Host {
+			j.label = archive.Label{}
 			return &HostError{first.name, first.label.Host, in.name, in.label.Host}
 		}
 		if in.label.TimeZone != used.label.TimeZone {

@@ -36,7 +36,7 @@ type merger struct {
 	out         *archive.Writer
 	from, until time.Time
 	written     int       // records, marks included
-	time        time.Time // of the last one
+	time        time.Time // of the last one, or of the last one of an input that has ended
 	buf         []byte
 
 	entry   archive.IndexEntry // the last one of the index
@@ -54,6 +54,7 @@ func (j *Job) Run(ctx context.Context) error {
 	if err == nil && m.written == 0 {
 		err = ErrNoRecords
 	}
+	m.begun = m.written > 0
 	if m.out != nil {
 		err = errors.Join(err, m.out.Close())
 	}
@@ -68,7 +69,9 @@ func (m *merger) make(ctx context.Context) error {
 	if m.meta, err = m.loadMetadata(); err != nil {
 		return err
 	}
-	if m.out, err = (archive.WriterOptions{Label: m.label, IndexEvery: -1}).Create(m.output); err != nil {
+	label := m.label
+	label.Start = time.Time{} // that of the first record
+	if m.out, err = (archive.WriterOptions{Label: label, IndexEvery: -1}).Create(m.output); err != nil {
 		return err
 	}
 	m.meta.out = m.out
@@ -165,6 +168,7 @@ func (m *merger) mark() error {
 
 // markBetween writes the mark after the end of an input, if it needs one.
 func (m *merger) markBetween(in *input) error {
+	m.time = in.read
 	var next *input
 	for _, other := range m.inputs {
 		if other.state != ended && (next == nil || other.time.Before(next.time)) {
@@ -208,7 +212,7 @@ func (m *merger) endOf(in *input, err error) error {
 		if !ok || !errors.Is(err, pdu.ErrLogRec) {
 			return err
 		}
-		m.warn(&DamageError{in.name, e.Offset, fileSize(e.File), pdu.ErrLogRec})
+		m.warn(&DamageError{in.name, e.Offset, fileSize(e.File), err})
 	}
 	in.state = ended
 	if m.written > 0 {
@@ -270,11 +274,11 @@ func (m *merger) endIndex() error {
 	if m.written == 0 {
 		return nil
 	}
-	if m.entry == place {
-		return m.out.WriteIndex(end)
+	if m.entry != place {
+		end.Data = place.Data
 	}
-	place.Meta = end.Meta
-	return m.out.WriteIndex(place)
+	end.Time = m.time
+	return m.out.WriteIndex(end)
 }
 
 // A session is what a logger says of its collector; see archive.Session.

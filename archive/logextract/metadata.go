@@ -21,7 +21,7 @@ type metadata struct {
 	metrics map[pdu.PMID]*metric
 	names   map[string]*metric
 	indoms  map[pdu.InDom]*indom
-	labels  map[labelKey]*labels
+	labels  map[subject][]labelRecord
 	texts   map[textKey]*text
 	skipped []pdu.PMID
 
@@ -58,12 +58,11 @@ type indomRecord struct {
 	written bool
 }
 
-type labelKey struct {
+// A subject is what label sets are about.
+type subject struct {
 	class pdu.LabelClass
 	ident uint32
 }
-
-type labels struct{ records []labelRecord }
 
 type labelRecord struct {
 	time    time.Time
@@ -85,7 +84,7 @@ type text struct {
 // loadMetadata reads the metadata of all inputs, a record of each in turn.
 func (m *merger) loadMetadata() (*metadata, error) {
 	md := &metadata{metrics: map[pdu.PMID]*metric{}, names: map[string]*metric{}, indoms: map[pdu.InDom]*indom{},
-		labels: map[labelKey]*labels{}, texts: map[textKey]*text{}, due: endless, selected: m.picks != nil}
+		labels: map[subject][]labelRecord{}, texts: map[textKey]*text{}, due: endless, selected: m.picks != nil}
 	var sources []*metaSource
 	for _, in := range m.inputs {
 		for _, a := range in.set.Archives() {
@@ -100,16 +99,12 @@ func (m *merger) loadMetadata() (*metadata, error) {
 	for len(sources) > 0 {
 		left := sources[:0]
 		for _, s := range sources {
-			r, err, ok := s.next()
+			more, err := md.addNext(m, s)
 			if err != nil {
 				return nil, err
 			}
-			if !ok {
-				continue
-			}
-			left = append(left, s)
-			if err := md.add(m, s, r); err != nil {
-				return nil, err
+			if more {
+				left = append(left, s)
 			}
 		}
 		sources = left
@@ -142,41 +137,62 @@ func newMetaSource(a *archive.Archive) (*metaSource, error) {
 	return s, nil
 }
 
-// add adds a record.
-func (md *metadata) add(m *merger, s *metaSource, r *archive.Record) error {
+// addNext adds the next record of an input that the output may get.
+func (md *metadata) addNext(m *merger, s *metaSource) (more bool, err error) {
+	for {
+		r, err, ok := s.next()
+		if err != nil || !ok {
+			return false, err
+		}
+		added, err := md.add(m, s, r)
+		if added || err != nil {
+			return true, err
+		}
+	}
+}
+
+// drops reports whether a metric is not selected, or was left out before.
+func (m *merger) drops(md *metadata, id pdu.PMID) bool {
+	known := md.metrics[id]
+	return m.picks != nil && m.picks[id] == nil || known != nil && known.dropped
+}
+
+// add adds a record, unless the output cannot get it.
+func (md *metadata) add(m *merger, s *metaSource, r *archive.Record) (added bool, err error) {
 	rec := *r
 	rec.Raw = bytes.Clone(r.Raw)
 	switch r.Kind {
 	case archive.KindDesc:
 		return md.addMetric(m, rec)
-	case archive.KindInDom, archive.KindInDomDelta:
-		d, err := rec.InDom()
-		if err != nil {
-			return err
-		}
-		if len(d.Instances) == 0 && len(d.Deleted) == 0 {
-			return nil
-		}
-		in := md.indoms[d.InDom]
-		if in == nil {
-			in = &indom{}
-			md.indoms[d.InDom] = in
-		}
-		in.records = append(in.records, indomRecord{time: rec.Time, rec: rec, history: s.a.Metadata().InDom(d.InDom)})
-	case archive.KindLabels:
-		l, err := rec.Labels()
-		if err != nil {
-			return err
-		}
-		key := labelKey{l.Class, l.Ident}
-		if md.labels[key] == nil {
-			md.labels[key] = &labels{}
-		}
-		md.labels[key].records = append(md.labels[key].records, labelRecord{time: rec.Time, rec: rec})
 	case archive.KindText:
 		return md.addText(m, rec)
+	case archive.KindLabels:
+		return md.addLabels(rec)
 	}
-	return nil
+	d, err := rec.InDom()
+	if err != nil || len(d.Instances)+len(d.Deleted) == 0 {
+		return false, err
+	}
+	in := md.indoms[d.InDom]
+	if in == nil {
+		in = &indom{}
+		md.indoms[d.InDom] = in
+	}
+	in.records = append(in.records, indomRecord{time: rec.Time, rec: rec, history: s.a.Metadata().InDom(d.InDom)})
+	return true, nil
+}
+
+func (md *metadata) addLabels(rec archive.Record) (added bool, err error) {
+	l, err := rec.Labels()
+	if err != nil {
+		return false, err
+	}
+	if l.Class == pdu.LabelDomain && md.selected {
+		return false, nil // PCP's tool takes them for those of other metrics
+	}
+	key := subject{l.Class, l.Ident}
+	md.labels[key] = append(md.labels[key], labelRecord{time: rec.Time, rec: rec})
+	return true, nil
 }
 
 // finish puts records in the order of time.
@@ -200,30 +216,20 @@ func (md *metadata) metric(id pdu.PMID) *metric {
 }
 
 // addMetric adds a descriptor, and compares it with the one before.
-func (md *metadata) addMetric(m *merger, rec archive.Record) error {
+func (md *metadata) addMetric(m *merger, rec archive.Record) (added bool, err error) {
 	n, err := rec.Metric()
-	if err != nil {
-		return err
+	if err != nil || m.drops(md, n.PMID) {
+		return false, err
 	}
 	var instances []pdu.InstID
 	if m.picks != nil {
-		p := m.picks[n.PMID]
-		if p == nil {
-			if md.metrics[n.PMID] == nil {
-				md.metrics[n.PMID] = &metric{id: n.PMID, dropped: true}
-			}
-			return nil
-		}
-		instances = p.instances
+		instances = m.picks[n.PMID].instances
 	}
 	known := md.metrics[n.PMID]
-	if known != nil && known.dropped {
-		return nil
-	}
 	conflict, skip := md.conflict(known, &n)
 	if conflict != nil {
 		if !m.SkipConflicts {
-			return conflict
+			return false, conflict
 		}
 		m.warn(conflict)
 		skip.dropped = true
@@ -238,7 +244,7 @@ func (md *metadata) addMetric(m *merger, rec archive.Record) error {
 			md.names[name] = known
 		}
 	}
-	return nil
+	return true, nil
 }
 
 // conflict is how a descriptor contradicts those before it, and the metric that is to be left out.
@@ -280,22 +286,22 @@ func sameSet(a, b []string) bool {
 }
 
 // addText adds a help text.
-func (md *metadata) addText(m *merger, rec archive.Record) error {
+func (md *metadata) addText(m *merger, rec archive.Record) (added bool, err error) {
 	t, err := rec.Text()
 	if err != nil {
-		return err
+		return false, err
 	}
 	key := textKey{t.Kind, t.Ident}
 	known := md.texts[key]
 	if known == nil {
 		md.texts[key] = &text{text: t.Text, rec: rec}
-		return nil
+		return true, nil
 	}
 	if known.text != t.Text {
 		m.warn(&TextError{t.Kind, t.Ident, known.text, t.Text})
 		known.text, known.rec = t.Text, rec
 	}
-	return nil
+	return true, nil
 }
 
 // describe writes what the output does not have of the metadata of the pending record of an input. It reports whether that has an instance
@@ -338,7 +344,7 @@ func (md *metadata) describeMetric(mt *metric, t time.Time) (indom bool, err err
 		mt.written = true
 	}
 	id := uint32(mt.id)
-	for _, key := range [...]labelKey{
+	for _, key := range [...]subject{
 		{pdu.LabelItem, id},
 		{pdu.LabelDomain, uint32(mt.id.Domain())},
 		{pdu.LabelCluster, id &^ 0x3ff},
@@ -359,7 +365,7 @@ func (md *metadata) describeMetric(mt *metric, t time.Time) (indom bool, err err
 		}
 	}
 	id = uint32(mt.desc.InDom)
-	for _, key := range [...]labelKey{
+	for _, key := range [...]subject{
 		{pdu.LabelInDom, id},
 		{pdu.LabelInstances, id},
 	} {
@@ -370,7 +376,7 @@ func (md *metadata) describeMetric(mt *metric, t time.Time) (indom bool, err err
 	return indom, md.writeTexts(pdu.TextInDom, id)
 }
 
-var contextLabels = labelKey{pdu.LabelContext, math.MaxUint32}
+var contextLabels = subject{pdu.LabelContext, math.MaxUint32}
 
 func (md *metadata) writeTexts(of pdu.TextKind, ident uint32) error {
 	for _, kind := range [...]pdu.TextKind{pdu.TextOneLine, pdu.TextHelp} {
@@ -386,13 +392,9 @@ func (md *metadata) writeTexts(of pdu.TextKind, ident uint32) error {
 	return nil
 }
 
-func (md *metadata) writeLabels(key labelKey, t time.Time) error {
-	l := md.labels[key]
-	if l == nil {
-		return nil
-	}
-	for i := range l.records {
-		r := &l.records[i]
+func (md *metadata) writeLabels(key subject, t time.Time) error {
+	for i := range md.labels[key] {
+		r := &md.labels[key][i]
 		if r.written {
 			continue
 		}

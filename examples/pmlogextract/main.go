@@ -174,7 +174,7 @@ func (x *extract) setWindow(j *logextract.Job) error {
 		j.From = w.Start
 	}
 	if x.finish != nil {
-		j.Until = w.End
+		j.Until = w.End.Add(time.Second) // PCP's tool takes what is in the last second
 	}
 	if !x.daily {
 		return nil

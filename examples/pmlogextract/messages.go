@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 
@@ -39,7 +40,12 @@ func (x *extract) warn(err error) {
 		for _, id := range e.IDs {
 			text += fmt.Sprintf("\tPMID: %v\n", id)
 		}
+	case *logextract.TextError:
+		text = fmt.Sprintf("%s: Warning: %s\n", x.Name, helpChange(e))
 	case *logextract.DamageError:
+		if !errors.Is(e.Err, io.ErrUnexpectedEOF) {
+			e.Offset = e.Size // to where PCP's tool has read
+		}
 		text = fmt.Sprintf("%s: Error: __pmLogRead[log %s]: %v\n%s: Error occurred at byte offset %d into a file of %d bytes.\n"+
 			"The last record, and the remainder of this file will not be extracted.\n", x.Name, e.Archive, tool.Cause(e.Err), x.Name, e.Offset, e.Size)
 	case *logextract.VolumeNotice:
@@ -49,6 +55,18 @@ func (x *extract) warn(err error) {
 		text = fmt.Sprintf("%s: Warning: %v\n", x.Name, err)
 	}
 	fmt.Fprint(os.Stderr, tool.Escape(text))
+}
+
+// helpChange says what help text has changed.
+func helpChange(e *logextract.TextError) string {
+	of := "metric PMID " + pdu.PMID(e.Ident).String()
+	if e.Kind&pdu.TextInDom != 0 {
+		of = "instance domain " + pdu.InDom(e.Ident).String()
+	}
+	if e.Kind&pdu.TextHelp != 0 {
+		return of + " help text changed!"
+	}
+	return fmt.Sprintf("%s one line text changed from\n  \"%s\" to\n  \"%s\"!", of, e.Old, e.New)
 }
 
 func (x *extract) endMessage(e *logextract.EndError) string {
