@@ -25,7 +25,8 @@ type outFile struct {
 	path   string
 	f      *os.File
 	size   int64
-	broken error // why the end of the file is not known any longer
+	broken error   // why the end of the file is not known any longer
+	behind *behind // what writes to it; nil if append does
 }
 
 // createFile makes a file that has bytes from the moment at which others can see it. If there is such a file already, the
@@ -77,8 +78,12 @@ func publish(temp, path string) error {
 	return os.Rename(temp, path) // where there are no hard links
 }
 
-// append adds bytes, all or none.
+// append adds bytes, all or none, unless they are written behind.
 func (o *outFile) append(b []byte) error {
+	if o.behind != nil {
+		o.size += int64(len(b))
+		return inFile(o.path, o.behind.append(b))
+	}
 	if o.broken != nil {
 		return inFile(o.path, o.broken)
 	}
@@ -98,9 +103,21 @@ func (o *outFile) close() error {
 	if o == nil || o.f == nil {
 		return nil
 	}
+	var behind error
+	if o.behind != nil {
+		behind = o.behind.close()
+	}
 	err := o.f.Close()
 	o.f = nil
-	return inFile(o.path, withoutPath(err))
+	return inFile(o.path, errors.Join(behind, withoutPath(err)))
+}
+
+// flush waits for what is written behind.
+func (o *outFile) flush() error {
+	if o == nil || o.behind == nil {
+		return nil
+	}
+	return inFile(o.path, o.behind.flush())
 }
 
 func (o *outFile) sync() error {

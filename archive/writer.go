@@ -37,6 +37,12 @@ type WriterOptions struct {
 	// and for the end. 0 means the constant of this name; less than 0 that there are
 	// none but those of Writer.WriteIndex.
 	IndexEvery int64
+
+	// Buffer is how many bytes of data records are gathered before they are written, by a goroutine, while others are made; 0 means that
+	// each is written at once. It is for programs that make an archive in one go: what is in the files is an archive only
+	// after Flush, Sync and Close, a call may fail of what was written for one before it, and a Writer that is not
+	// closed leaves the goroutine behind.
+	Buffer int
 }
 
 // A Writer writes an archive: the counterpart of the part of pmlogger(1) that knows files,
@@ -356,6 +362,9 @@ func (w *Writer) beginVolume(rec []byte) error {
 	}
 	w.closing = errors.Join(w.closing, w.data.close()) // the record is written all the same
 	w.data, w.label, w.begin = f, next, false
+	if w.opts.Buffer > 0 {
+		f.behind = newBehind(f.f, f.size, w.opts.Buffer)
+	}
 	return nil
 }
 
@@ -457,7 +466,7 @@ func (w *Writer) Flush() error {
 		return err
 	}
 	w.metaMark = w.meta.size
-	return w.writeIndex()
+	return errors.Join(w.data.flush(), w.writeIndex())
 }
 
 // Sync is Flush, and has the system write the files to the disk, also volumes that have ended since the last Sync.

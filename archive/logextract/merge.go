@@ -26,6 +26,9 @@ const (
 // markGap is the distance of a mark from the record before it.
 const markGap = time.Millisecond
 
+// buffer is how much is written at once.
+const buffer = 1 << 20
+
 // indexEvery is after how many bytes of a volume the index gets another entry.
 const indexEvery = 100_000
 
@@ -71,7 +74,7 @@ func (m *merger) make(ctx context.Context) error {
 	}
 	label := m.label
 	label.Start = time.Time{} // that of the first record
-	if m.out, err = (archive.WriterOptions{Label: label, IndexEvery: -1}).Create(m.output); err != nil {
+	if m.out, err = (archive.WriterOptions{Label: label, IndexEvery: -1, Buffer: buffer}).Create(m.output); err != nil {
 		return err
 	}
 	m.meta.out = m.out
