@@ -38,9 +38,9 @@ type input struct {
 	read    time.Time      // of the last record that was read
 	session session
 
-	sets     []valueSet // of rec, those that the output gets
-	buf      []byte     // of rec, if it is not as it was read
-	pointers []int      // in buf, where offsets of blocks are
+	shape    shape  // of rec
+	buf      []byte // of rec, if it is not as it was read
+	pointers []int  // in buf, where offsets of blocks are
 }
 
 // Open opens the inputs. One without data is skipped with a warning; if all are, the error is ErrEmpty. Others are *OpenError and

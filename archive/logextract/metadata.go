@@ -315,8 +315,8 @@ func (md *metadata) describe(in *input) (indom bool, err error) {
 		md.due = endless
 	}
 	md.last = t
-	for i := range in.sets {
-		mt := in.sets[i].metric
+	for i := range in.shape.sets {
+		mt := in.shape.sets[i].metric
 		if mt.settled {
 			continue
 		}

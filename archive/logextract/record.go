@@ -15,112 +15,149 @@ type valueSet struct {
 	n      int // the number of values, or an error
 }
 
+// A shape is what one data record has in common with the next one of the same metrics and instances, which then needs little work.
+type shape struct {
+	head   []byte // the value sets
+	size   int    // of the record
+	sets   []valueSet
+	all    bool // sets are all there are
+	blocks []block
+}
+
+// A block is a value block of a shape.
+type block struct {
+	at   int
+	head uint32 // type and length
+}
+
 // pickFrom leaves of the pending record of an input what the output gets, and notes its value sets. It reports whether there is anything.
 func (m *merger) pickFrom(in *input) (kept bool, err error) {
 	r := &in.rec
 	if r.Kind != archive.KindResult {
 		return true, nil
 	}
-	in.sets = in.sets[:0]
-	all, canonical, err := m.scan(in)
-	if err != nil {
-		return false, err
+	s := &in.shape
+	canonical := s.fits(r.Raw, in.sets0())
+	if !canonical {
+		if canonical, err = m.scan(in); err != nil {
+			return false, err
+		}
 	}
-	if len(in.sets) == 0 {
+	if len(s.sets) == 0 {
 		return false, nil
 	}
-	if !all || !canonical {
+	if !s.all || !canonical {
 		m.repack(in)
 	}
 	return true, nil
 }
 
-// scan finds the value sets that the output gets. all says that these are all there are, and canonical that the record is as the output
-// has it: value blocks follow each other in the order of the values, and are padded with tildes.
-func (m *merger) scan(in *input) (all, canonical bool, err error) {
-	raw := in.rec.Raw
-	all, canonical, ok := m.scanSets(in, raw)
-	if ok && canonical {
-		return all, true, nil
+// fits reports whether a record has a shape, and so is canonical.
+func (s *shape) fits(raw []byte, start int) bool {
+	if len(raw) != s.size || !bytes.Equal(raw[start-4:start-4+len(s.head)], s.head) {
+		return false
 	}
-	if _, err := in.cur.Result(); err != nil {
-		return false, false, err
-	}
-	in.sets = in.sets[:0]
-	all, _, _ = m.scanSets(in, raw)
-	return all, false, nil
-}
-
-// scanSets is scan of a record that may be malformed; then ok is false.
-func (m *merger) scanSets(in *input, raw []byte) (all, canonical, ok bool) {
-	end := len(raw) - 4
-	at := in.sets0()
-	count := int(binary.BigEndian.Uint32(raw[at-4:]))
-	all, canonical = true, true
-	last := &m.meta.head
-	firstBlock := -1 // of the first value that has one
-	block := 0       // where the next one should be
-	for range count {
-		if at+8 > end {
-			return all, false, false
-		}
-		id, n := pdu.PMID(binary.BigEndian.Uint32(raw[at:])), int(int32(binary.BigEndian.Uint32(raw[at+4:])))
-		set := valueSet{at: at, n: n}
-		if last.next == nil || last.next.id != id {
-			last.next = m.meta.metric(id)
-		}
-		last = last.next
-		set.metric = last
-		at += 8
-		if n > 0 {
-			if n > (end-at-4)/8 {
-				return all, false, false
-			}
-			if format := binary.BigEndian.Uint32(raw[at:]); format != 0 {
-				if format > 2 {
-					return all, false, false
-				}
-				for v := at + 8; v < at+4+8*n; v += 8 {
-					off := 4 * (int(binary.BigEndian.Uint32(raw[v:])) - 2)
-					if firstBlock < 0 {
-						firstBlock, block = off, off
-					}
-					if off != block || off < at || off+4 > end {
-						canonical = false
-						continue
-					}
-					length := int(binary.BigEndian.Uint32(raw[off:]) & 0xffffff)
-					block = off + (length+3)&^3
-					if length < 4 || block > end {
-						return all, false, false
-					}
-					if length&3 != 0 && !tildes(raw[off+length:block]) {
-						canonical = false
-					}
-				}
-			}
-			at += 4 + 8*n
-		}
-		if last.dropped {
-			all = false
-			continue
-		}
-		all = all && last.instances == nil
-		in.sets = append(in.sets, set)
-	}
-	if firstBlock < 0 {
-		return all, canonical && at == end, at == end
-	}
-	return all, canonical && firstBlock == at && block == end, true
-}
-
-func tildes(b []byte) bool {
-	for _, c := range b {
-		if c != '~' {
+	for _, b := range s.blocks {
+		head := binary.BigEndian.Uint32(raw[b.at:])
+		if head != b.head || head&3 != 0 && !padded(raw[b.at:], int(head&0xffffff)) {
 			return false
 		}
 	}
 	return true
+}
+
+// padded reports whether there are tildes after a block up to a multiple of four bytes.
+func padded(b []byte, length int) bool {
+	for ; length&3 != 0; length++ {
+		if b[length] != '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// scan finds the shape of the pending record of an input. canonical says that the record is as the output has it: value blocks follow each
+// other in the order of the values, and are padded with tildes.
+func (m *merger) scan(in *input) (canonical bool, err error) {
+	raw, start := in.rec.Raw, in.sets0()
+	end, canonical, ok := m.scanSets(in, raw, start)
+	if ok && canonical {
+		in.shape.head = append(in.shape.head[:0], raw[start-4:end]...)
+		in.shape.size = len(raw)
+		return true, nil
+	}
+	in.shape.size = 0 // fits no other record
+	if _, err := in.cur.Result(); err != nil {
+		return false, err
+	}
+	return false, nil
+}
+
+// scanSets finds the value sets that the output gets, and where those of the record end. ok is false if the record is malformed.
+func (m *merger) scanSets(in *input, raw []byte, at int) (_ int, canonical, ok bool) {
+	s := &in.shape
+	s.sets, s.blocks, s.all = s.sets[:0], s.blocks[:0], true
+	end := len(raw) - 4
+	last := &m.meta.head
+	canonical = true
+	for range binary.BigEndian.Uint32(raw[at-4:]) {
+		if at+8 > end {
+			return at, false, false
+		}
+		id, n := pdu.PMID(binary.BigEndian.Uint32(raw[at:])), int(int32(binary.BigEndian.Uint32(raw[at+4:])))
+		if last.next == nil || last.next.id != id {
+			last.next = m.meta.metric(id)
+		}
+		last = last.next
+		if last.dropped {
+			s.all = false
+		} else {
+			s.all = s.all && last.instances == nil
+			s.sets = append(s.sets, valueSet{metric: last, at: at, n: n})
+		}
+		at += 8
+		if n <= 0 {
+			continue
+		}
+		if n > (end-at-4)/8 {
+			return at, false, false
+		}
+		if format := binary.BigEndian.Uint32(raw[at:]); format != 0 {
+			canonical = format <= 2 && s.addBlocks(raw, at+8, n) && canonical
+		}
+		at += 4 + 8*n
+	}
+	return at, canonical && s.endsAt(raw, at, end), at <= end
+}
+
+// addBlocks adds the blocks of n values, of which the first word that says where its block is lies at an offset. It is false if one does not come
+// after the one before it.
+func (s *shape) addBlocks(raw []byte, at, n int) bool {
+	end := len(raw) - 4
+	for range n {
+		off := 4 * (int(binary.BigEndian.Uint32(raw[at:])) - 2)
+		if k := len(s.blocks); off < at || off+4 > end || k > 0 && off != s.blocks[k-1].end() {
+			return false
+		}
+		b := block{off, binary.BigEndian.Uint32(raw[off:])}
+		if b.head&0xffffff < 4 || b.end() > end || b.head&3 != 0 && !padded(raw[off:], int(b.head&0xffffff)) {
+			return false
+		}
+		s.blocks = append(s.blocks, b)
+		at += 8
+	}
+	return true
+}
+
+// end is where the block after it is.
+func (b block) end() int { return b.at + int(b.head&0xffffff+3)&^3 }
+
+// endsAt reports whether value sets end where the blocks begin, and these at the end of the record.
+func (s *shape) endsAt(raw []byte, sets, end int) bool {
+	if len(s.blocks) == 0 {
+		return sets == end
+	}
+	return s.blocks[0].at == sets && s.blocks[len(s.blocks)-1].end() == end
 }
 
 // sets0 is where the first value set of the pending record is.
@@ -136,11 +173,11 @@ func (m *merger) repack(in *input) {
 	raw := in.rec.Raw
 	head := in.sets0()
 	b := append(in.buf[:0], raw[:head]...)
-	binary.BigEndian.PutUint32(b[head-4:], uint32(len(in.sets)))
+	binary.BigEndian.PutUint32(b[head-4:], uint32(len(in.shape.sets)))
 	m.buf = m.buf[:0] // of the blocks
 	in.pointers = in.pointers[:0]
-	for i := range in.sets {
-		b = m.repackSet(in, b, raw, &in.sets[i])
+	for i := range in.shape.sets {
+		b = m.repackSet(in, b, raw, &in.shape.sets[i])
 	}
 	for _, at := range in.pointers {
 		off := binary.BigEndian.Uint32(b[at:])
@@ -193,7 +230,6 @@ func (m *merger) repackSet(in *input, b, raw []byte, s *valueSet) []byte {
 			}
 		}
 	}
-	s.n = n
 	binary.BigEndian.PutUint32(b[start+4:], uint32(n))
 	if n == 0 {
 		return b[:start+8]
