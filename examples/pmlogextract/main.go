@@ -54,7 +54,7 @@ func newExtract() *extract {
 		tool.Option{Short: 'v', Arg: "SAMPLES", Help: "switch log volumes after this many samples", Set: x.setVolume},
 		tool.Option{Short: 'w', Help: "ignore day/month/year", Set: tool.Flag(&x.daily)},
 		tool.Option{Short: 'x', Help: "skip metrics with mismatched metadata", Set: tool.Flag(&x.job.SkipConflicts)})
-	x.Options = append(x.Options, x.Standard("timezone", "hostzone", "debug", "help")...)
+	x.Options = append(x.Options, oneZone(x.Standard("timezone", "hostzone", "debug", "help"))...)
 	return x
 }
 
@@ -88,15 +88,33 @@ func (x *extract) setVolume(value string) error {
 
 func (x *extract) setVersion(value string) error {
 	n, ok := parseNumber(value)
-	var errs []error
-	if !ok {
-		errs = append(errs, errors.New("-V requires numeric argument"))
-	}
-	if n != 2 && n != 3 {
-		errs = append(errs, errors.New("-V value must be 2 or 3"))
-	}
 	x.job.Version = n
-	return errors.Join(errs...)
+	switch {
+	case !ok:
+		return fmt.Errorf("-V requires numeric argument\n%s: -V value must be 2 or 3", x.Name)
+	case n != 2 && n != 3:
+		return errors.New("-V value must be 2 or 3")
+	}
+	return nil
+}
+
+// oneZone makes -z and -Z together the error that PCP's tool makes of it.
+func oneZone(options []tool.Option) []tool.Option {
+	given := map[byte]bool{}
+	for i := range options {
+		letter, set := options[i].Short, options[i].Set
+		if letter != 'z' && letter != 'Z' {
+			continue
+		}
+		options[i].Set = func(value string) error {
+			given[letter] = true
+			if given['z'] && given['Z'] {
+				return errors.New("at most one of -Z and/or -z allowed")
+			}
+			return set(value)
+		}
+	}
+	return options
 }
 
 // parseNumber reads a number as strtol(3) does, and an int of C's takes it.
