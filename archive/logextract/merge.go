@@ -59,7 +59,9 @@ func (j *Job) Run(ctx context.Context) error {
 	}
 	m.begun = m.written > 0
 	if m.out != nil {
-		err = errors.Join(err, m.out.Close())
+		if closing := m.out.Close(); err == nil {
+			err = closing
+		}
 	}
 	if err != nil && !j.Desperate {
 		m.remove()

@@ -192,7 +192,7 @@ func (x *extract) setWindow(j *logextract.Job) error {
 		j.From = w.Start
 	}
 	if x.finish != nil {
-		j.Until = w.End.Add(time.Second) // PCP's tool takes what is in the last second
+		j.Until = w.End.Truncate(time.Microsecond).Add(time.Second) // as PCP's tool does
 	}
 	if !x.daily {
 		return nil

@@ -1,0 +1,344 @@
+package logextract_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/archive/logextract"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// run runs an extraction into another archive of the directory of the first input, and returns its base name.
+func run(t testing.TB, o logextract.Options, inputs ...string) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "out")
+	if err := o.Run(t.Context(), inputs, out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestCopy(t *testing.T) {
+	in := names(t, "in")[0]
+	b := build(t, in, 2)
+	b.labels(at(0), "one")
+	b.instances(at(0), 6, 5) // not ascending
+	b.values(at(0), 1, 6, 5)
+	b.values(at(1), 2, 5)
+	b.labels(at(2), "two")
+	b.instances(at(2), 5, 7)
+	b.check(b.WriteText(archive.TextRecord{Kind: pdu.TextOneLine | pdu.TextPMID, Ident: uint32(manyID), Text: "many things"}))
+	b.values(at(2), 3, 5, 7)
+	b.check(b.WriteMark(at(2.001)))
+	b.values(at(3), 4)
+	b.check(b.Close())
+	want := dump(t, in)
+	for _, version := range []int{2, 3} {
+		out := run(t, logextract.Options{Version: version}, in)
+		if d := cmp.Diff(want, dump(t, out)); d != "" {
+			t.Errorf("version %d (-want +got):\n%s", version, d)
+		}
+		set, err := archive.Open(t.Context(), out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := set.Label()
+		if l.Version != version || l.Host != "web1" || l.TimeZone != "UTC" || !l.Start.Equal(at(0)) || l.PID != int32(os.Getpid()) {
+			t.Errorf("label %+v", l)
+		}
+		if text, _ := set.Metadata().Text(pdu.TextOneLine|pdu.TextPMID, uint32(manyID)); text != "many things" {
+			t.Errorf("help text %q", text)
+		}
+		set.Close()
+	}
+}
+
+func TestMerge(t *testing.T) {
+	n := names(t, "a", "b")
+	simple(t, n[0], 0, 3)
+	simple(t, n[1], 10, 3)
+	want := slices.Concat(dump(t, n[0]), []string{"2.001 mark"}, dump(t, n[1]))
+	for _, inputs := range [][]string{n, {n[1], n[0]}, {n[0] + "," + n[1]}, {filepath.Dir(n[0])}} {
+		if d := cmp.Diff(want, dump(t, run(t, logextract.Options{}, inputs...))); d != "" {
+			t.Errorf("%v (-want +got):\n%s", inputs, d)
+		}
+	}
+}
+
+// TestSessions has archives of a logger whose collector went on, or did not.
+func TestSessions(t *testing.T) {
+	n := names(t, "a", "b", "c")
+	for i, s := range []archive.Session{{PMCD: 7, Seqnum: 1}, {PMCD: 7, Seqnum: 1}, {PMCD: 8, Seqnum: 1}} {
+		b := build(t, n[i], 3)
+		from := float64(10 * i)
+		b.check(b.WritePrologue(at(from), s))
+		b.values(at(from+1), 1)
+		b.check(b.WriteEpilogue(at(from+2), s))
+		b.check(b.Close())
+	}
+	for _, test := range []struct {
+		always bool
+		want   []string
+	}{{false, []string{"12.001 mark"}}, {true, []string{"2.001 mark", "12.001 mark"}}} {
+		out := dump(t, run(t, logextract.Options{Marks: test.always}, n...))
+		marks := slices.DeleteFunc(out, func(s string) bool { return !strings.HasSuffix(s, "mark") })
+		if d := cmp.Diff(test.want, marks); d != "" {
+			t.Errorf("Marks: %v (-want +got):\n%s", test.always, d)
+		}
+	}
+}
+
+func TestWindow(t *testing.T) {
+	in := names(t, "in")[0]
+	simple(t, in, 0, 10)
+	all := dump(t, in)
+	for _, test := range []struct {
+		o    logextract.Options
+		want []string
+	}{
+		{logextract.Options{From: at(3)}, all[3:]},
+		{logextract.Options{Until: at(3)}, all[:4]},
+		{logextract.Options{From: at(2.5), Until: at(6.5)}, all[3:7]},
+		{logextract.Options{From: at(4), Records: 2}, all[4:6]},
+	} {
+		if d := cmp.Diff(test.want, dump(t, run(t, test.o, in))); d != "" {
+			t.Errorf("%+v (-want +got):\n%s", test.o, d)
+		}
+	}
+}
+
+func TestDaily(t *testing.T) {
+	const day = 86400
+	in := names(t, "in")[0]
+	b := build(t, in, 3)
+	for d := range 3 {
+		for i := range 5 {
+			b.values(at(float64(d*day+i)), uint32(i))
+		}
+	}
+	b.check(b.Close())
+	all := dump(t, in)
+	want := slices.Concat(all[1:3], []string{"2.001 mark"}, all[6:8], []string{"86402.001 mark"}, all[11:13])
+	out := run(t, logextract.Options{From: at(1), Until: at(2), Daily: true}, in)
+	if d := cmp.Diff(want, dump(t, out)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func TestVolumes(t *testing.T) {
+	in := names(t, "in")[0]
+	simple(t, in, 0, 7)
+	var volumes []int
+	warn := func(err error) {
+		if n, ok := errors.AsType[*logextract.VolumeNotice](err); ok {
+			volumes = append(volumes, n.Volume)
+		}
+	}
+	out := run(t, logextract.Options{VolumeRecords: 3, Warn: warn}, in)
+	if d := cmp.Diff([]int{1, 2}, volumes); d != "" {
+		t.Errorf("notices (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(dump(t, in), dump(t, out)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	set, err := archive.Open(t.Context(), out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	var index []int
+	for _, e := range set.Archives()[0].Index() {
+		index = append(index, e.Volume)
+	}
+	if d := cmp.Diff([]int{0, 1, 2, 2}, index); d != "" {
+		t.Errorf("volumes in the index (-want +got):\n%s", d)
+	}
+}
+
+func TestSelect(t *testing.T) {
+	in := names(t, "in")[0]
+	simple(t, in, 0, 1)
+	for _, test := range []struct {
+		metrics string
+		want    string
+		warns   int
+	}{
+		{"a.many[6 5]", "0 60.0.2 6=6 5=5", 0},
+		{"a.many['inst-6' 9]", "0 60.0.2 6=6", 1},
+		{"b", "0 60.1.3 -1=text 0", 0},
+		{"c.text a.single", "0 60.0.1 -1=0 60.1.3 -1=text 0", 0},
+		{"a.many[9] b", "0 60.1.3 -1=text 0", 2},
+		{"x", "0 60.0.1 -1=0 60.0.2 5=5 6=6 60.1.3 -1=text 0", 1},
+	} {
+		metrics, err := logextract.ParseConfig(strings.NewReader(test.metrics))
+		if err != nil {
+			t.Fatal(err)
+		}
+		warns := 0
+		out := run(t, logextract.Options{Metrics: metrics, Warn: func(error) { warns++ }}, in)
+		got, _, _ := strings.Cut(dump(t, out)[0], " instances")
+		if strings.ReplaceAll(got, `"`, "") != test.want || warns != test.warns {
+			t.Errorf("%s: %s, %d warnings, want %s, %d", test.metrics, got, warns, test.want, test.warns)
+		}
+	}
+}
+
+// TestErrors has what ends an extraction, after which there must be no output.
+func TestErrors(t *testing.T) {
+	n := names(t, "a", "b", "host", "zone", "units", "empty")
+	simple(t, n[0], 0, 2)
+	simple(t, n[1], 5, 2)
+	other := func(base string, l archive.Label, m archive.Metric) {
+		w, err := archive.WriterOptions{Label: l}.Create(base)
+		if err == nil {
+			err = errors.Join(w.WriteMetric(m), w.WriteMark(at(20)), w.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	other(n[2], archive.Label{Host: "web2", TimeZone: "UTC"}, single)
+	other(n[3], archive.Label{Host: "web1", TimeZone: "EST-10"}, single)
+	changed := single
+	changed.Units = pdu.Units(1 << 28)
+	other(n[4], archive.Label{Host: "web1", TimeZone: "UTC"}, changed)
+	for _, suffix := range []string{".0", ".meta"} {
+		l := archive.Label{Version: 3, Host: "web1", Start: at(0), Volume: map[string]int{".meta": archive.VolumeMeta}[suffix]}
+		b, err := l.Append(nil)
+		if err == nil {
+			err = os.WriteFile(n[5]+suffix, b, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, test := range []struct {
+		name   string
+		ctx    context.Context
+		o      logextract.Options
+		inputs []string
+		want   func(error) bool
+	}{
+		{"missing", nil, logextract.Options{}, []string{n[0] + "x"}, is[*logextract.OpenError]},
+		{"hosts", nil, logextract.Options{}, []string{n[0], n[2]}, is[*logextract.HostError]},
+		{"version", nil, logextract.Options{Version: 2}, n[:2], is[*logextract.VersionError]},
+		{"conflict", nil, logextract.Options{}, []string{n[0], n[4]}, is[*logextract.ConflictError]},
+		{"window", nil, logextract.Options{From: at(100)}, n[:2], func(err error) bool { return errors.Is(err, logextract.ErrNoRecords) }},
+		{"no records", nil, logextract.Options{Records: -1}, n[:2], func(err error) bool { return errors.Is(err, logextract.ErrNoRecords) }},
+		{"empty", nil, logextract.Options{}, n[5:], func(err error) bool { return errors.Is(err, logextract.ErrEmpty) }},
+		{"canceled", canceled, logextract.Options{}, n[:2], func(err error) bool { return errors.Is(err, context.Canceled) }},
+	} {
+		dir := t.TempDir()
+		ctx := test.ctx
+		if ctx == nil {
+			ctx = t.Context()
+		}
+		if err := test.o.Run(ctx, test.inputs, filepath.Join(dir, "out")); !test.want(err) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
+			t.Errorf("%s: left behind %v, %v", test.name, files, err)
+		}
+	}
+	if err := (logextract.Options{}).Run(t.Context(), n[:1], n[1]); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("an output that exists: %v", err)
+	}
+	var warns []error
+	o := logextract.Options{SkipConflicts: true, Warn: func(err error) { warns = append(warns, err) }}
+	out := dump(t, run(t, o, n[0], n[3], n[4], n[5]))
+	if strings.Contains(out[0], singleID.String()) || len(out) != 6 { // with two marks of the inputs and two between them
+		t.Errorf("with SkipConflicts: %q", out)
+	}
+	kinds := []func(error) bool{is[*logextract.EmptyError], is[*logextract.ZoneError], is[*logextract.ConflictError], is[*logextract.SkippedError]}
+	for i, is := range kinds {
+		if len(warns) != len(kinds) || !is(warns[i]) {
+			t.Fatalf("warnings %v", warns)
+		}
+	}
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+// TestDamage has an input of which a record is malformed, or the end missing.
+func TestDamage(t *testing.T) {
+	in := names(t, "in")[0]
+	simple(t, in, 0, 4)
+	all := dump(t, in)
+	b, err := os.ReadFile(in + ".0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := (len(b) - 808) / 4
+	last := slices.Clone(b)
+	last[len(last)-size+23] += 100 // of the PMID
+	for name, damaged := range map[string][]byte{
+		"cut":       b[:len(b)-size-5],
+		"number":    slices.Concat(b[:808+2*size+19], []byte{99}, b[808+2*size+20:]),
+		"unknown":   last,
+		"only some": b[:808+2*size],
+	} {
+		if err := os.WriteFile(in+".0", damaged, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		var warned error
+		out := filepath.Join(t.TempDir(), "out")
+		err := logextract.Options{Warn: func(err error) { warned = err }}.Run(t.Context(), []string{in}, out)
+		switch name {
+		case "unknown":
+			if e, ok := errors.AsType[*logextract.MissingError](err); !ok || e.ID == singleID {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		case "only some":
+			if warned != nil {
+				t.Errorf("%s: warned of %v", name, warned)
+			}
+		default:
+			if e, ok := errors.AsType[*logextract.DamageError](warned); !ok || e.Offset != int64(808+2*size) || e.Size != int64(len(damaged)) {
+				t.Errorf("%s: warned of %#v", name, warned)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(all[:2], dump(t, out)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+	}
+}
+
+// TestDesperate has errors after which files are left.
+func TestDesperate(t *testing.T) {
+	n := names(t, "a", "b")
+	simple(t, n[0], 0, 2)
+	out := filepath.Join(t.TempDir(), "out")
+	o := logextract.Options{Desperate: true, From: at(time.Hour.Seconds())}
+	if err := o.Run(t.Context(), n[:1], out); !errors.Is(err, logextract.ErrNoRecords) {
+		t.Fatal(err)
+	}
+	for _, suffix := range []string{".meta", ".index"} {
+		f, err := archive.Options{}.OpenFile(t.Context(), out+suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l, err := f.Label(); err != nil || l.Host != "web1" {
+			t.Errorf("%s: %+v, %v", suffix, l, err)
+		}
+		f.Close()
+	}
+}
