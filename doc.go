@@ -18,6 +18,7 @@
 //	mmv                      instrumentation: registries, handles, MMV files
 //	mmv/mmvexpvar            variables of package expvar in a registry
 //	archive                  archives: records, metadata, cursors over what was recorded
+//	archive/logextract       one archive of several: merged, cut by time, metrics selected
 //	trace                    trace data: transactions, points, observations
 //	pmda/pmdammv             an agent: metrics of MMV files and of registries
 //	pmda/pmdatrace           an agent: metrics of trace data
