@@ -40,7 +40,9 @@ type merger struct {
 	from, until time.Time
 	written     int       // records, marks included
 	time        time.Time // of the last one, or of the last one of an input that has ended
-	buf         []byte
+
+	blocks   []byte // of the record that is repacked
+	pointers []int  // in that, where offsets of blocks are
 
 	entry   archive.IndexEntry // the last one of the index
 	indexAt int64              // where in the volume the next one is due
@@ -247,7 +249,13 @@ func (m *merger) write(in *input) error {
 		m.out.NewVolume()
 	}
 	before, _ := m.out.Place()
-	if err := m.out.WriteRecord(&in.rec); err != nil {
+	var err error
+	if in.rec.Kind == archive.KindResult {
+		err = m.out.WriteRaw(in.rec.Raw, in.time)
+	} else {
+		err = m.out.WriteRecord(&in.rec)
+	}
+	if err != nil {
 		return err
 	}
 	m.written++

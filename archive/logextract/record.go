@@ -46,8 +46,8 @@ func (m *merger) pickFrom(in *input) (kept bool, err error) {
 	if len(s.sets) == 0 {
 		return false, nil
 	}
-	if !s.all || !canonical {
-		m.repack(in)
+	if !s.all || !canonical || in.label.Version != m.label.Version {
+		m.repack(in, canonical)
 	}
 	return true, nil
 }
@@ -168,59 +168,86 @@ func (in *input) sets0() int {
 	return 20
 }
 
-// repack makes a record of the value sets that the output gets, in a buffer of the input.
-func (m *merger) repack(in *input) {
-	raw := in.rec.Raw
-	head := in.sets0()
-	b := append(in.buf[:0], raw[:head]...)
-	binary.BigEndian.PutUint32(b[head-4:], uint32(len(in.shape.sets)))
-	m.buf = m.buf[:0] // of the blocks
-	in.pointers = in.pointers[:0]
+// repack makes a record of the value sets that the output gets, in the layout of its version and in a buffer of the input.
+func (m *merger) repack(in *input, canonical bool) {
+	raw, start := in.rec.Raw, in.sets0()
+	b := append(in.buf[:0], raw[:start-4]...)
+	if in.label.Version != m.label.Version { // from version 2 to version 3
+		sec := in.time.Unix()
+		b = binary.BigEndian.AppendUint32(b[:4], uint32(sec))
+		b = binary.BigEndian.AppendUint32(b, uint32(sec>>32))
+		b = binary.BigEndian.AppendUint32(b, uint32(in.time.Nanosecond()))
+	}
+	b = binary.BigEndian.AppendUint32(b, uint32(len(in.shape.sets)))
+	m.blocks, m.pointers = m.blocks[:0], m.pointers[:0]
 	for i := range in.shape.sets {
-		b = m.repackSet(in, b, raw, &in.shape.sets[i])
+		s := &in.shape.sets[i]
+		switch {
+		case s.n <= 0:
+			b = append(b, raw[s.at:s.at+8]...)
+		case canonical && s.metric.instances == nil:
+			b = m.copySet(b, raw, s)
+		default:
+			b = m.selectValues(b, raw, s)
+		}
 	}
-	for _, at := range in.pointers {
-		off := binary.BigEndian.Uint32(b[at:])
-		binary.BigEndian.PutUint32(b[at:], off/4+uint32(len(b)/4)+2)
+	first := uint32(len(b)/4 + 2) // as places of blocks are counted
+	for _, at := range m.pointers {
+		binary.BigEndian.PutUint32(b[at:], binary.BigEndian.Uint32(b[at:])/4+first)
 	}
-	b = append(b, m.buf...)
+	b = append(b, m.blocks...)
 	n := uint32(len(b) + 4)
 	binary.BigEndian.PutUint32(b, n)
 	in.buf = binary.BigEndian.AppendUint32(b, n)
 	in.rec.Raw = in.buf
 }
 
-// repackSet adds a value set to b, and its blocks to m.buf.
-func (m *merger) repackSet(in *input, b, raw []byte, s *valueSet) []byte {
-	start := len(b)
-	b = append(b, raw[s.at:s.at+8]...)
-	if s.n <= 0 {
+// blockAt is the offset of the block of a value in a record.
+func blockAt(value []byte) int { return 4 * (int(binary.BigEndian.Uint32(value[4:])) - 2) }
+
+// copySet adds a value set to b and its blocks, which follow each other, to m.blocks.
+func (m *merger) copySet(b, raw []byte, s *valueSet) []byte {
+	from, to := s.at+12, s.at+12+8*s.n
+	at := len(b) + 12
+	b = append(b, raw[s.at:to]...)
+	if bytes.Equal(raw[s.at+8:from], inSitu[:]) {
 		return b
 	}
+	first, last := blockAt(raw[from:]), blockAt(raw[to-8:])
+	end := block{last, binary.BigEndian.Uint32(raw[last:])}.end()
+	shift := len(m.blocks) - first
+	m.blocks = append(m.blocks, raw[first:end]...)
+	for ; at < len(b); at += 8 {
+		binary.BigEndian.PutUint32(b[at+4:], uint32(blockAt(b[at:])+shift))
+		m.pointers = append(m.pointers, at+4)
+	}
+	return b
+}
+
+// selectValues adds the values of a set that the output gets to b, in the order in which they were asked for, and their blocks to m.blocks.
+func (m *merger) selectValues(b, raw []byte, s *valueSet) []byte {
+	start := len(b)
+	b = append(b, raw[s.at:s.at+12]...)
 	values := raw[s.at+12 : s.at+12+8*s.n]
-	format := raw[s.at+8 : s.at+12]
-	b = append(b, format...)
-	blocks := !bytes.Equal(format, inSitu[:])
-	n := 0
+	direct := bytes.Equal(raw[s.at+8:s.at+12], inSitu[:])
+	n := uint32(0)
 	add := func(v []byte) {
 		n++
 		b = append(b, v[:8]...)
-		if !blocks {
+		if direct {
 			return
 		}
-		at := len(b) - 4
-		off := 4 * (int(binary.BigEndian.Uint32(v[4:])) - 2)
+		off := blockAt(v)
 		length := int(binary.BigEndian.Uint32(raw[off:]) & 0xffffff)
-		binary.BigEndian.PutUint32(b[at:], uint32(len(m.buf)))
-		in.pointers = append(in.pointers, at)
-		m.buf = append(m.buf, raw[off:off+length]...)
-		m.buf = append(m.buf, "~~~"[:-length&3]...)
+		binary.BigEndian.PutUint32(b[len(b)-4:], uint32(len(m.blocks)))
+		m.pointers = append(m.pointers, len(b)-4)
+		m.blocks = append(m.blocks, raw[off:off+length]...)
+		m.blocks = append(m.blocks, "~~~"[:-length&3]...)
 	}
 	if s.metric.instances == nil {
 		for v := 0; v < len(values); v += 8 {
 			add(values[v:])
 		}
-		return b
 	}
 	for _, inst := range s.metric.instances {
 		for v := 0; v < len(values); v += 8 {
@@ -230,7 +257,7 @@ func (m *merger) repackSet(in *input, b, raw []byte, s *valueSet) []byte {
 			}
 		}
 	}
-	binary.BigEndian.PutUint32(b[start+4:], uint32(n))
+	binary.BigEndian.PutUint32(b[start+4:], n)
 	if n == 0 {
 		return b[:start+8]
 	}
