@@ -342,3 +342,67 @@ func TestDesperate(t *testing.T) {
 		f.Close()
 	}
 }
+
+// TestDamagedBytes changes bytes of an input one by one: whatever comes of it, it ends, and what it leaves is an archive.
+func TestDamagedBytes(t *testing.T) {
+	n := names(t, "a", "b")
+	b := build(t, n[0], 2)
+	b.labels(at(0), "one")
+	b.instances(at(0), 5, 6)
+	b.values(at(0), 1, 5, 6)
+	b.values(at(1), 2, 5, 6)
+	b.check(b.Close())
+	simple(t, n[1], 5, 2)
+	damaged := 0
+	for _, suffix := range []string{".meta", ".0"} {
+		whole, err := os.ReadFile(n[0] + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 132; i < len(whole); i += 13 {
+			for _, bit := range []byte{1, 0x80} {
+				changed := slices.Clone(whole)
+				changed[i] ^= bit
+				if err := os.WriteFile(n[0]+suffix, changed, 0o666); err != nil {
+					t.Fatal(err)
+				}
+				dir := t.TempDir()
+				o := logextract.Options{Version: 3, SkipConflicts: i%2 == 0, Warn: func(error) { damaged++ }}
+				if err := o.Run(t.Context(), n, filepath.Join(dir, "out")); err != nil {
+					damaged++
+					if files, _ := os.ReadDir(dir); len(files) > 0 {
+						t.Errorf("byte %d of %s: left behind %v", i, suffix, files)
+					}
+				} else if err := openAll(t, filepath.Join(dir, "out")); err != nil {
+					t.Errorf("byte %d of %s: %v", i, suffix, err)
+				}
+			}
+		}
+		if err := os.WriteFile(n[0]+suffix, whole, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if damaged < 20 {
+		t.Errorf("%d errors and warnings", damaged)
+	}
+}
+
+// openAll opens an archive and reads all of it.
+func openAll(t *testing.T, base string) error {
+	set, err := archive.Open(t.Context(), base)
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	for r, err := range set.Records() {
+		if err != nil {
+			return err
+		}
+		if r.Kind == archive.KindResult {
+			if err := r.Result(new(pdu.Result)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
