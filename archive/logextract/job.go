@@ -38,9 +38,8 @@ type input struct {
 	read    time.Time      // of the last record that was read
 	session session
 
-	shape    shape  // of rec
-	buf      []byte // of rec, if it is not as it was read
-	pointers []int  // in buf, where offsets of blocks are
+	shape shape  // of rec
+	buf   []byte // of rec, if it is not as it was read
 }
 
 // Open opens the inputs. One without data is skipped with a warning; if all are, the error is ErrEmpty. Others are *OpenError and

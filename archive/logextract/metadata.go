@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -276,7 +277,13 @@ func (md *metadata) conflict(known *metric, n *archive.Metric) (*ConflictError, 
 	return c, known
 }
 
-func semText(s pdu.Sem) string { return s.String() }
+func semText(s pdu.Sem) string {
+	switch s {
+	case pdu.SemCounter, pdu.SemInstant, pdu.SemDiscrete:
+		return s.String()
+	}
+	return fmt.Sprintf("unknown (%d)", s)
+}
 
 func sameSet(a, b []string) bool {
 	in := func(list []string) func(string) bool {

@@ -32,7 +32,13 @@ type extract struct {
 
 func main() {
 	x := newExtract()
-	os.Exit(x.Report(x.run(context.Background())))
+	var notes strings.Builder
+	if info, err := os.Stdout.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 { // where PCP's tool, too, prints notes at its end
+		x.Stdout = &notes
+	}
+	status := x.Report(x.run(context.Background()))
+	os.Stdout.WriteString(notes.String())
+	os.Exit(status)
 }
 
 func newExtract() *extract {
