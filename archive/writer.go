@@ -469,6 +469,16 @@ func (w *Writer) Flush() error {
 	return errors.Join(w.data.flush(), w.writeIndex())
 }
 
+// FlushIndex is Flush with an entry of the index for a time, which leads to what comes next. Metrics and domains that are flushed so
+// have no entry with the next data record.
+func (w *Writer) FlushIndex(t time.Time) error {
+	if err := w.Flush(); err != nil || w.data == nil {
+		return err
+	}
+	w.described = false
+	return w.WriteIndex(IndexEntry{Time: t, Volume: w.label.Volume, Meta: w.meta.size, Data: w.data.size})
+}
+
 // Sync is Flush, and has the system write the files to the disk, also volumes that have ended since the last Sync.
 func (w *Writer) Sync() error {
 	err := w.Flush()

@@ -277,12 +277,13 @@ func randomCalls(r *rand.Rand, version int) []string {
 			now += 2
 			least = now // C would let times go back behind the mark
 			calls = append(calls, "mark")
-		case k < 98: // of what C has no metadata to write first
+		case k < 98:
 			kind := r.IntN(2)
-			calls = append(calls, fmt.Sprintf("text\t%d\t%d\t%s\tText %d", []int{4, 8}[kind], 1+r.IntN(3), []string{"0x3d400001", "0x3d400077"}[kind], n%7))
+			ident := []string{fmt.Sprintf("0x3d4000%02x", 1+r.IntN(9)), []string{indom, "0x3d400077"}[n%2]}[kind]
+			calls = append(calls, fmt.Sprintf("text\t%d\t%d\t%s\tText %d", []int{4, 8}[kind], 1+r.IntN(3), ident, n%7))
 		default:
 			class := r.IntN(7)
-			ident := []string{none, "245", "0x3d400077", "0x3d400000", "0x3d400001", "0x3d400077", "1"}[class]
+			ident := []string{none, "245", indom, "0x3d400000", fmt.Sprintf("0x3d4000%02x", 1+r.IntN(9)), indom, "1"}[class]
 			calls = append(calls, fmt.Sprintf("label\t%d\t%s\t%d\tl%d\tvalue %d", 1<<class, ident, instances, n%5, n))
 		}
 	}

@@ -319,12 +319,21 @@ func (im *Importer) describe(m *metric, t time.Time) error {
 		}
 		m.known = true
 	}
-	if d := m.in; d != nil && d.known < len(d.all) {
-		if err := im.w.WriteInDom(archive.InDomRecord{Time: t, InDom: d.id, Instances: d.all}); err != nil {
-			return err
-		}
-		d.known = len(d.all)
+	return im.describeInDom(m.in, t)
+}
+
+// isNew reports whether there are instances that the archive does not have, in a domain that may be nil.
+func (d *indom) isNew() bool { return d != nil && d.known < len(d.all) }
+
+// describeInDom writes the instances of a domain, if the archive does not know them all.
+func (im *Importer) describeInDom(d *indom, t time.Time) error {
+	if !d.isNew() {
+		return nil
 	}
+	if err := im.w.WriteInDom(archive.InDomRecord{Time: t, InDom: d.id, Instances: d.all}); err != nil {
+		return err
+	}
+	d.known = len(d.all)
 	return nil
 }
 

@@ -108,21 +108,35 @@ func (m *metadata) labels(class pdu.LabelClass, ident uint32, inst pdu.InstID) *
 	return &labels{class, ident, inst, map[string]any{}}
 }
 
-// writeMeta writes the help texts and labels that the archive does not have, after the data record of a time. Before the
-// first one they wait.
+// writeMeta writes the help texts and labels that the archive does not have, after the data record of a time, each after the metric or
+// domain that it is of. Before the first record they wait.
 func (im *Importer) writeMeta(t time.Time) error {
 	m := &im.meta
 	if m.empty() || im.w.Last().IsZero() {
 		return nil
 	}
+	described := false
 	for _, text := range m.texts[m.known:] {
+		wrote, err := im.describeIdent(text.Kind&pdu.TextPMID != 0, text.Kind&pdu.TextInDom != 0, text.Ident, t)
+		if err != nil {
+			return err
+		}
 		if err := im.w.WriteText(text); err != nil {
 			return err
 		}
+		described = described || wrote
 		m.known++
 	}
+	if err := im.indexIf(described, t); err != nil {
+		return err
+	}
+	described = false
 	for len(m.pending) > 0 {
 		l := m.pending[0]
+		wrote, err := im.describeIdent(l.class == pdu.LabelItem, l.class == pdu.LabelInDom || l.class == pdu.LabelInstances, l.ident, t)
+		if err != nil {
+			return err
+		}
 		set, err := pdu.MakeLabels(l.class, l.byName, false)
 		if err != nil {
 			return err
@@ -131,7 +145,31 @@ func (im *Importer) writeMeta(t time.Time) error {
 		if err := im.w.WriteLabels(archive.LabelRecord{Time: t, Class: l.class, Ident: l.ident, Sets: []pdu.LabelSet{set}}); err != nil {
 			return err
 		}
+		described = described || wrote
 		m.pending = m.pending[1:]
 	}
-	return nil
+	return im.indexIf(described, t)
+}
+
+// indexIf writes an entry of the index after metrics or domains that came with texts or labels, and not with values.
+func (im *Importer) indexIf(described bool, t time.Time) error {
+	if !described {
+		return nil
+	}
+	return im.w.FlushIndex(t)
+}
+
+// describeIdent writes what the archive does not know yet of a metric or domain that gets texts or labels, and reports whether there
+// was anything.
+func (im *Importer) describeIdent(isMetric, isInDom bool, ident uint32, t time.Time) (wrote bool, err error) {
+	switch {
+	case isMetric:
+		if m := im.byPMID[pdu.PMID(ident)]; m != nil {
+			return !m.known || m.in.isNew(), im.describe(m, t)
+		}
+	case isInDom:
+		d := im.indoms[pdu.InDom(ident)]
+		return d.isNew(), im.describeInDom(d, t)
+	}
+	return false, nil
 }

@@ -26,7 +26,6 @@ type archiver struct {
 	h       *Header
 	metrics map[pdu.PMID]*recorded
 	names   map[instKey]string // as the archive has them
-	labeled bool
 }
 
 // instKey is an instance of a domain.
@@ -148,14 +147,12 @@ func (p *archiver) Print(s *Sample) error {
 			}
 		}
 	}
-	err := p.im.Write(s.Time)
-	switch {
-	case errors.Is(err, logimport.ErrNoData):
-		return nil
-	case err != nil || p.labeled:
+	if err := p.im.Write(s.Time); err != nil {
+		if errors.Is(err, logimport.ErrNoData) {
+			return nil
+		}
 		return err
 	}
-	p.labeled = true
 	return p.meta.writeLabels(p.im.Writer(), s.Time)
 }
 

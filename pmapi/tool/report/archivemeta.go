@@ -13,28 +13,48 @@ import (
 
 // metadata are the help texts and labels that an archive gets.
 type metadata struct {
-	texts  []archive.TextRecord
-	labels []archive.LabelRecord // without times
+	texts   []archive.TextRecord
+	labels  []archive.LabelRecord // without times
+	metrics map[pdu.PMID]bool     // whose labels have been asked for
+	labeled map[labelKey]bool     // what has some
 }
 
-// findMetadata finds the help texts and labels that the options want of the metrics. What there is not, or what fails, is left out.
-func (r *Report) findMetadata(ctx context.Context) {
-	r.meta = metadata{}
-	if r.opts.Output != OutputArchive {
+// labelKey is what labels are of.
+type labelKey struct {
+	pdu.LabelClass
+	ident uint32
+}
+
+// findTexts finds the help texts that the options want. What there is not, or what fails, is left out.
+func (r *Report) findTexts(ctx context.Context) {
+	r.meta.texts = nil
+	if r.opts.Output != OutputArchive || !r.opts.IncludeTexts {
 		return
 	}
 	for i := range r.header.Metrics {
+		r.findTextsOf(ctx, &r.header.Metrics[i].Desc)
+	}
+}
+
+// findLabels finds the labels that the options want of metrics which have values for the first time: a source that is an archive may not
+// know of any before.
+func (r *Report) findLabels(ctx context.Context, s *Sample) {
+	if r.opts.Output != OutputArchive || !r.opts.IncludeLabels {
+		return
+	}
+	if r.meta.metrics == nil {
+		r.meta.metrics, r.meta.labeled = map[pdu.PMID]bool{}, map[labelKey]bool{}
+	}
+	for i, values := range s.Values {
 		desc := &r.header.Metrics[i].Desc
-		if r.opts.IncludeTexts {
-			r.findTexts(ctx, desc)
-		}
-		if r.opts.IncludeLabels {
-			r.findLabels(ctx, desc)
+		if len(values) > 0 && !r.meta.metrics[desc.PMID] {
+			r.meta.metrics[desc.PMID] = true
+			r.findLabelsOf(ctx, desc)
 		}
 	}
 }
 
-func (r *Report) findTexts(ctx context.Context, d *pdu.Desc) {
+func (r *Report) findTextsOf(ctx context.Context, d *pdu.Desc) {
 	add := func(of pdu.TextKind, ident uint32, text func(pdu.TextKind) (string, error)) {
 		for _, kind := range []pdu.TextKind{pdu.TextOneLine, pdu.TextHelp} {
 			if s, err := text(kind); err == nil && s != "" {
@@ -48,7 +68,7 @@ func (r *Report) findTexts(ctx context.Context, d *pdu.Desc) {
 	}
 }
 
-func (r *Report) findLabels(ctx context.Context, d *pdu.Desc) {
+func (r *Report) findLabelsOf(ctx context.Context, d *pdu.Desc) {
 	one := func(set pdu.LabelSet, err error) ([]pdu.LabelSet, error) { return []pdu.LabelSet{set}, err }
 	r.addLabelRecord(pdu.LabelContext, uint32(pdu.NoPMID), func() ([]pdu.LabelSet, error) { return one(r.pc.ContextLabels(ctx)) })
 	domain := d.PMID.Domain()
@@ -66,7 +86,8 @@ func (r *Report) findLabels(ctx context.Context, d *pdu.Desc) {
 
 // addLabelRecord adds the labels of an identifier that has some, once.
 func (r *Report) addLabelRecord(class pdu.LabelClass, ident uint32, get func() ([]pdu.LabelSet, error)) {
-	if slices.ContainsFunc(r.meta.labels, func(l archive.LabelRecord) bool { return l.Class == class && l.Ident == ident }) {
+	key := labelKey{class, ident}
+	if r.meta.labeled[key] {
 		return
 	}
 	sets, err := get()
@@ -75,6 +96,7 @@ func (r *Report) addLabelRecord(class pdu.LabelClass, ident uint32, get func() (
 	}
 	sets = slices.DeleteFunc(sets, func(s pdu.LabelSet) bool { return len(s.Labels) == 0 })
 	if len(sets) > 0 {
+		r.meta.labeled[key] = true
 		r.meta.labels = append(r.meta.labels, archive.LabelRecord{Class: class, Ident: ident, Sets: sets})
 	}
 }

@@ -99,7 +99,7 @@ func (r *Report) prepare(ctx context.Context) error {
 		r.header.Columns += len(m.Instances)
 	}
 	r.group = r.pc.Group()
-	r.findMetadata(ctx)
+	r.findTexts(ctx)
 	for i, c := range r.series {
 		c.addTo(r.group, &r.header.Metrics[i], r.opts.CounterWrap)
 	}

@@ -67,7 +67,7 @@ func (r *Report) setSamples(end time.Time) error {
 			o.Samples = max(1, h.Samples)
 		}
 	}
-	if o.Samples == 0 && finish && o.Output == OutputArchive {
+	if o.Samples == 0 && finish {
 		o.Samples = samplesWithin(runtime, o.Interval)
 	}
 	switch {
@@ -159,6 +159,7 @@ func (r *Report) printSamples(ctx context.Context, p Printer) error {
 			return nil
 		}
 		r.takeSize(p)
+		r.findLabels(ctx, &s)
 		if err := r.printSample(&s, p); err != nil {
 			return err
 		}
@@ -166,9 +167,10 @@ func (r *Report) printSamples(ctx context.Context, p Printer) error {
 	return nil
 }
 
-// isBeyond reports whether a record of an archive that is not interpolated is after the end.
+// isBeyond reports whether a record of an archive that is not interpolated is after the end. Where values are recorded without an
+// option that asks for records, as many of those are as there would be samples.
 func (r *Report) isBeyond(t time.Time) bool {
-	return tool.IsArchive(r.pc) && !r.interpolates() && !r.times.Finish.IsZero() && t.Truncate(time.Second).After(r.times.Finish)
+	return tool.IsArchive(r.pc) && !r.opts.Interpol && !r.times.Finish.IsZero() && t.Truncate(time.Second).After(r.times.Finish)
 }
 
 // fetch fetches the values of a sample. A metric without any has an empty set of them.
