@@ -14,10 +14,11 @@ const (
 	headerLines = 3
 )
 
-// headerRows is how many rows there are below a header: as many as fit on the terminal.
+// headerRows is how many rows there are below a header: as many as fit on the terminal. PCP's pmstat counts on where there is not even
+// room for the header, too.
 func headerRows() int {
 	_, height, err := terminal.Size(os.Stdout)
-	if err != nil {
+	if err != nil || height == 0 {
 		return defaultRows
 	}
 	return height - headerLines

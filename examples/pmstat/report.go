@@ -32,7 +32,7 @@ func (r *report) print(ctx context.Context) error {
 	}
 	again := false
 	for n := 0; r.samples == 0 || n < r.samples; n++ {
-		if again || r.rows <= 0 || n*len(r.sources)%r.rows < len(r.sources) {
+		if again || r.rows == 0 || n*len(r.sources)%r.rows < len(r.sources) {
 			r.printHeader()
 		}
 		r.out.Flush()
@@ -95,6 +95,7 @@ func (r *report) printSample(ctx context.Context, s *source) error {
 		s.printed = true
 	case code == pdu.ErrIPC || code == pdu.ErrTimeout:
 		fmt.Fprintf(r.out, " Fetch failed. Reconnecting ...\n")
+		r.out.Flush()
 		_ = s.pc.Reconnect(ctx) // the next fetch says whether it has succeeded
 	case code == pdu.ErrEOL && r.control != nil:
 		return r.atEnd()

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"regexp"
 	"slices"
 	"strconv"
@@ -91,10 +92,29 @@ func Main(name string) {
 	tool.LimitMemory()
 	c := newCommand(name)
 	out := bufio.NewWriter(tool.NewEscapeWriter(os.Stdout))
-	err := c.run(context.Background(), out)
+	ctx, stop := context.WithCancel(context.Background())
+	if !signal.Ignored(os.Interrupt) { // as in the background of a script
+		ctx, stop = signal.NotifyContext(ctx, os.Interrupt)
+	}
+	defer stop()
+	err := c.run(ctx, out)
 	out.Flush()
+	if ctx.Err() != nil {
+		return // an interrupt ends it like the end of its samples
+	}
+	if failed, ok := errors.AsType[*fetchError](err); ok {
+		fmt.Fprintf(os.Stderr, "%s: %v", name, failed)
+		os.Exit(1)
+	}
 	os.Exit(pmcc.Report(os.Stderr, &c.Command, err, 1))
 }
+
+// A fetchError is the error of a fetch. Unlike others it has no end of line, and the status is 1.
+type fetchError struct{ err error }
+
+func (e *fetchError) Error() string { return "pmFetch: " + tool.Escape(tool.Cause(e.err).Error()) }
+
+func (e *fetchError) Unwrap() error { return e.err }
 
 // run prints the report that the command line asks for.
 func (c *command) run(ctx context.Context, out *bufio.Writer) error {
@@ -149,7 +169,7 @@ func (r *report) print(ctx context.Context, interval time.Duration) error {
 			if errors.Is(err, pdu.ErrEOL) {
 				return nil
 			}
-			return &pmcc.Error{Err: err}
+			return &fetchError{err}
 		}
 		if r.Samples <= 0 && r.FinishGiven && !r.now.time.Before(r.End) {
 			return nil
@@ -164,7 +184,11 @@ func (r *report) print(ctx context.Context, interval time.Duration) error {
 			return nil
 		}
 		if !tool.IsArchive(r.pc) {
-			time.Sleep(interval)
+			select {
+			case <-time.After(interval):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
 	}
 }
