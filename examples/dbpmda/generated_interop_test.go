@@ -51,6 +51,7 @@ var simpleSubject = subject{
 
 // TestInteropGeneratedSimple has generated sessions with PCP's agent simple and with ours.
 func TestInteropGeneratedSimple(t *testing.T) {
+	t.Parallel()
 	pcptest.Need(t, "dbpmda", "gcc", "make")
 	compareGenerated(t, simpleSubject, pcptest.Build(t, "./examples/simple"))
 }
@@ -96,6 +97,7 @@ func inDoms(domain pdu.Domain, last int) (list []pdu.InDom) {
 
 // TestInteropGeneratedSample has generated sessions with PCP's agent sample and with ours, where that is built.
 func TestInteropGeneratedSample(t *testing.T) {
+	t.Parallel()
 	pcptest.Need(t, "dbpmda", filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "sample", "pmdasample"))
 	compareGenerated(t, sampleSubject, goSample(t))
 }
@@ -103,6 +105,7 @@ func TestInteropGeneratedSample(t *testing.T) {
 // TestInteropGeneratedDSO has generated sessions with agents within the process: PCP's program loads shared objects, ours has agents
 // of the same initialisation routines.
 func TestInteropGeneratedDSO(t *testing.T) {
+	t.Parallel()
 	pcptest.Need(t, "dbpmda", "gcc", "make")
 	dir, _ := pcptest.BuildAgent(t, "simple")
 	if out, errs, status := pcptest.RunIn(t, dir, nil, "", "make", "pmda_simple.so"); status != 0 {

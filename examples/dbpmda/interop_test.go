@@ -110,6 +110,7 @@ func generated(then string) string {
 
 // TestInteropGrammar has commands without an agent, many of them wrong.
 func TestInteropGrammar(t *testing.T) {
+	t.Parallel()
 	pcptest.Need(t, "dbpmda", "gcc", "make")
 	for name, text := range map[string]string{"recorded": script(t, "grammar"), "generated": generated("open")} {
 		t.Run(name, func(t *testing.T) {
@@ -172,6 +173,7 @@ var masks = append([]string{"sample.dodgey.value"}, pcptest.Masks...)
 
 // TestInteropAgents runs both programs on the agents simple and trivial, PCP's and ours.
 func TestInteropAgents(t *testing.T) {
+	t.Parallel()
 	pcptest.Need(t, "dbpmda", "gcc", "make")
 	for _, c := range []struct{ agent, program, connection string }{
 		{"simple", "", "pipe"}, {"simple", "", "unix"}, {"simple", "", "inet"},
@@ -179,6 +181,7 @@ func TestInteropAgents(t *testing.T) {
 		{"trivial", "", "pipe"}, {"trivial", "./examples/trivial", "pipe"},
 	} {
 		t.Run(strings.Join([]string{c.agent, c.program, c.connection}, " "), func(t *testing.T) {
+			t.Parallel()
 			text := regexp.MustCompile(`(?m)^(open .*|close|quit|help \w+)$`).ReplaceAllString(pcptest.Script(t, c.agent), "status")
 			if c.agent == "simple" {
 				text += script(t, "forms")
@@ -239,6 +242,7 @@ func sampleFiles(t *testing.T, program, names, helpFile, domain string) (dir str
 // TestInteropSample runs both programs on the agent sample, PCP's and ours, which has values of all types, event records, names of
 // its own, and errors.
 func TestInteropSample(t *testing.T) {
+	t.Parallel()
 	pcptest.Need(t, "dbpmda", filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "sample", "pmdasample"))
 	ours := goSample(t)
 	start := func(agent, connection string) func(t *testing.T) run {
@@ -274,6 +278,7 @@ func TestInteropSample(t *testing.T) {
 // TestInteropNotReady has an agent that is not ready for a second, and then says that it is: to dbpmda that is the reply to the next
 // request, so that each gets that of the one before from then on. Both programs show so of PCP's agent sample and of ours.
 func TestInteropNotReady(t *testing.T) {
+	t.Parallel()
 	pcptest.Need(t, "dbpmda", filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "sample", "pmdasample"))
 	ours, program := goSample(t), pcptest.Build(t, "./examples/dbpmda")
 	for _, connection := range []string{"pipe", "unix", "inet"} {

@@ -228,6 +228,7 @@ func TestHostile(t *testing.T) {
 
 // TestSilent has an agent that does not send its version, and one that ends.
 func TestSilent(t *testing.T) {
+	t.Parallel()
 	got := transcript(t, "status\n", func(d *debugger) {
 		ours, its := net.Pipe()
 		t.Cleanup(func() { its.Close() })

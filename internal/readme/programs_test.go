@@ -40,7 +40,8 @@ func TestPrograms(t *testing.T) {
 			before := text[:p[0]]
 			chapter, _, _ := strings.Cut(before[strings.LastIndex(before, "\n## ")+1:], "\n")
 			tests[chapter] = append(tests[chapter], src)
-			kind, run = "test", func(t *testing.T, _ string) { runTests(t, tests[chapter]) }
+			seen["test"]++
+			continue
 		case strings.Contains(src, "pmapi.Open("):
 			kind, run = "archive", runArchive
 		case strings.Contains(src, ".OpenSource("):
@@ -61,6 +62,9 @@ func TestPrograms(t *testing.T) {
 		}
 		seen[kind]++
 		t.Run(fmt.Sprint(i+1, " ", kind), func(t *testing.T) { run(t, src) })
+	}
+	for chapter, sources := range tests {
+		t.Run(strings.TrimPrefix(chapter, "## "), func(t *testing.T) { runTests(t, sources) })
 	}
 	for _, kind := range []string{"monitor", "any source", "archive", "agent", "collector", "local", "instrumented", "traced", "trace agent", "test"} {
 		if seen[kind] == 0 {

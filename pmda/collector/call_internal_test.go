@@ -86,6 +86,7 @@ func TestRemoteBesideOverdue(t *testing.T) {
 // TestReturnAtDeadline has agents return about when their calls are abandoned: each
 // request gets the reply that is its own, and all slots are free in the end.
 func TestReturnAtDeadline(t *testing.T) {
+	t.Parallel()
 	const timeout, clients = 2 * time.Millisecond, 8
 	s := &Server{Timeout: timeout, AgentCalls: 4 * clients, Logger: slog.New(slog.DiscardHandler)}
 	for d := range pdu.Domain(3) {

@@ -204,6 +204,7 @@ func TestOutOfDescriptors(t *testing.T) {
 // TestTerm ends a collector with a signal while clients send requests and one of its
 // agents is stopped: it ends in time, and leaves neither agents nor a socket.
 func TestTerm(t *testing.T) {
+	t.Parallel()
 	p := startChaosServer(t, 1024)
 	var load sync.WaitGroup
 	var replies atomic.Int64

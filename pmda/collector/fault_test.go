@@ -165,6 +165,7 @@ func suspend(t *testing.T, p *os.Process) {
 // of 3 s: a busy machine may keep a healthy one from replying for 1 s.
 // PCP_CHAOS of at least 10 s makes that while 20 s.
 func TestStoppedAgent(t *testing.T) {
+	t.Parallel()
 	const timeout = 3 * time.Second
 	pause := 4500 * time.Millisecond
 	if d, err := time.ParseDuration(os.Getenv("PCP_CHAOS")); err == nil && d >= 10*time.Second {

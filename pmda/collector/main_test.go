@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
 // TestMain fails the package if a test leaves a goroutine of the collector, or a
@@ -21,6 +23,7 @@ func TestMain(m *testing.M) {
 	// Agents made of this program shall not take the second that the race detector
 	// waits before a process exits.
 	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
+	pcptest.Crowd()
 	status := m.Run()
 	if left := leftGoroutines(); left != "" && status == 0 {
 		fmt.Fprintf(os.Stderr, "goroutines left behind:\n%s\n", left)

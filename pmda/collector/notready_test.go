@@ -87,6 +87,7 @@ func pauses(t *testing.T, dir string, c *pmapi.Context) {
 // TestNotReady: clients of an agent that is not ready get pdu.ErrAgain, in this process and in
 // another.
 func TestNotReady(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		add  func(s *Server, dir string) error

@@ -93,6 +93,7 @@ func agentStatus(s *Server) int { return int(s.agents.Load().get(programDomain).
 // Agents that cannot be started: an error, a line in the log, a status, and
 // nothing left of the process.
 func TestAgentNotStarted(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name string
 		conf pmcdconf.Agent
@@ -179,6 +180,7 @@ func notStarted(t *testing.T, conf pmcdconf.Agent, want string) (wrong string) {
 // Agents that fail in a request: what the client gets then and later, the
 // status and the lines in the log.
 func TestAgentFails(t *testing.T) {
+	t.Parallel()
 	for _, test := range []programEnd{
 		{"exits", errorOf(pdu.ErrIPC), statusExited | 7<<8, `process="exit status 7"`},
 		{"exits well", errorOf(pdu.ErrIPC), statusExited, `process="exit status 0" err="it ended without an error, as agents do on SIGTERM"`},
@@ -263,6 +265,7 @@ func TestAgentLate(t *testing.T) {
 // An agent that has died is started again at once, and then not before the delay is
 // over; clients are told each time.
 func TestAgentRestarts(t *testing.T) {
+	t.Parallel()
 	j, log := newLogLines()
 	s := withTime(t, &Server{Logger: log, restartDelay: 700 * time.Millisecond})
 	if err := s.StartAgent(programLine("exits")); err != nil {
@@ -344,6 +347,7 @@ func TestRestartAgents(t *testing.T) {
 // An agent that ignores the end of its input and SIGTERM is killed; its end is
 // waited for.
 func TestStubbornAgent(t *testing.T) {
+	t.Parallel()
 	s := withTime(t, &Server{Grace: 1500 * time.Millisecond})
 	pcptest.Retry(t, func() string {
 		if err := s.StartAgent(programLine("ignores signals")); err != nil {
@@ -641,6 +645,7 @@ func TestConfigure(t *testing.T) {
 // All that changes agents, at once, while clients send requests: nothing is lost,
 // deadlocks or stays.
 func TestChangesAtOnce(t *testing.T) {
+	t.Parallel()
 	s := &Server{restartDelay: 10 * time.Millisecond, Grace: 20 * time.Second}
 	s.init() // the test looks at fields
 	good := programLine("good")

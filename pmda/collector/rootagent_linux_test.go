@@ -202,6 +202,7 @@ func TestStartByRoot(t *testing.T) {
 
 // An agent that does not end gets its signals from pmdaroot.
 func TestEndByRoot(t *testing.T) {
+	t.Parallel()
 	f := newFakeRoot(t)
 	s, _ := serverUnderRoot(t, f)
 	line := programLine("good")
@@ -219,6 +220,7 @@ func TestEndByRoot(t *testing.T) {
 
 // Nobody waits any more for an agent that pmdaroot does not end.
 func TestNotEndedByRoot(t *testing.T) {
+	t.Parallel()
 	f := newFakeRoot(t)
 	s, _ := serverUnderRoot(t, f)
 	f.mu.Lock()
