@@ -1,0 +1,210 @@
+package retention
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/pcp-go/pcp/archive"
+)
+
+// A Compressor compresses files.
+type Compressor struct {
+	// Suffix is what the names of compressed files have: one of those that package archive and PCP can read, such as ".gz".
+	Suffix string
+	// Compress writes what it has read, compressed.
+	Compress func(ctx context.Context, w io.Writer, r io.Reader) error
+}
+
+// Gzip compresses with this program, at a level of compress/gzip.
+func Gzip(level int) *Compressor {
+	return &Compressor{".gz", func(ctx context.Context, w io.Writer, r io.Reader) error {
+		z, err := gzip.NewWriterLevel(w, level)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(z, readerOf(ctx, r))
+		return errors.Join(err, z.Close())
+	}}
+}
+
+// Command compresses with a command that reads standard input and writes standard output, such as zstd with the suffix ".zst".
+func Command(suffix string, argv ...string) *Compressor {
+	return &Compressor{suffix, func(ctx context.Context, w io.Writer, r io.Reader) error {
+		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+		var errs bytes.Buffer
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = r, w, &errs
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("%s: %w: %s", argv[0], err, strings.TrimSpace(errs.String()))
+		}
+		return nil
+	}}
+}
+
+// XZ compresses with the command that is PCP's default.
+func XZ() *Compressor { return Command(".xz", "xz", "-0", "--block-size=10MiB", "-c") }
+
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+// readerOf is a reader that fails when a context has ended.
+func readerOf(ctx context.Context, r io.Reader) io.Reader { return contextReader{ctx, r} }
+
+func (r contextReader) Read(p []byte) (int, error) {
+	if err := context.Cause(r.ctx); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}
+
+// compress compresses the files of archives of past days.
+func (m *maintainer) compress(ctx context.Context, groups []*group) error {
+	if m.Compress == nil {
+		return nil
+	}
+	var errs []error
+	for _, g := range groups {
+		if m.writing(groups, g) || g.day >= m.today() || m.Now.Sub(g.mtime) < m.CompressAfter {
+			continue
+		}
+		for _, f := range g.files {
+			if f.suffix != "" || f.part == "index" {
+				continue
+			}
+			if err := m.compressFile(ctx, f); err != nil {
+				errs = append(errs, failed("compress", f.name, err))
+			}
+			if ctx.Err() != nil {
+				return errors.Join(errs...)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// compressFile puts a compressed file in the place of one.
+func (m *maintainer) compressFile(ctx context.Context, f file) error {
+	name := f.name + m.Compress.Suffix
+	if m.DryRun {
+		m.did(Compressed, name, f.name)
+		return nil
+	}
+	path, packed, temp := filepath.Join(m.dir, f.name), filepath.Join(m.dir, name), filepath.Join(m.work, name)
+	if _, err := os.Lstat(packed); err == nil {
+		return &fs.PathError{Op: "create", Path: packed, Err: fs.ErrExist}
+	}
+	m.at("compress " + f.name)
+	if err := m.pack(ctx, path, temp); err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	m.at("publish " + name)
+	if err := errors.Join(os.Rename(temp, packed), syncDir(m.dir)); err != nil {
+		return err
+	}
+	m.at("remove " + f.name)
+	if err := os.Remove(path); err != nil {
+		return err
+	}
+	m.lock.touch()
+	m.did(Compressed, name, f.name)
+	return nil
+}
+
+// pack makes a compressed copy of a file, on the disk, with its mode and time.
+func (m *maintainer) pack(ctx context.Context, path, temp string) error {
+	in, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	out, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, info.Mode().Perm())
+	if err != nil {
+		return err
+	}
+	err = m.Compress.Compress(ctx, out, in)
+	if err == nil {
+		err = out.Sync()
+	}
+	return errors.Join(err, out.Close(), os.Chtimes(temp, info.ModTime(), info.ModTime()))
+}
+
+// recoverCompressed removes files of which there are compressed ones, too, after a look into these.
+func (m *maintainer) recoverCompressed(ctx context.Context) error {
+	groups, err := scan(m.dir)
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		plain := map[string]bool{}
+		for _, f := range g.files {
+			plain[f.name] = f.suffix == ""
+		}
+		for _, f := range g.files {
+			if f.suffix == "" || !plain[f.plain] || m.writing(groups, g) {
+				continue
+			}
+			path := filepath.Join(m.dir, f.plain)
+			if err := sameContent(ctx, path, filepath.Join(m.dir, f.name)); err != nil {
+				return failed("complete", f.name, err)
+			}
+			m.at("remove " + f.plain)
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+			m.did(Recovered, "", f.plain)
+		}
+	}
+	return nil
+}
+
+// errOther is the error if a compressed file is not that beside it.
+var errOther = errors.New("it is not the compressed file beside it")
+
+// sameContent compares a file with a compressed one.
+func sameContent(ctx context.Context, plain, packed string) error {
+	p, err := archive.Options{}.OpenFile(ctx, packed)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	f, err := os.Open(plain)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	size, err := p.Size()
+	if err != nil {
+		return err
+	}
+	if info, err := f.Stat(); err != nil || info.Size() != size {
+		return errors.Join(err, errOther)
+	}
+	a, b := make([]byte, 1<<16), make([]byte, 1<<16)
+	for off := int64(0); off < size && ctx.Err() == nil; off += int64(len(a)) {
+		n := min(int64(len(a)), size-off)
+		if _, err := p.ReadAt(a[:n], off); err != nil && err != io.EOF {
+			return err
+		}
+		if _, err := f.ReadAt(b[:n], off); err != nil && err != io.EOF {
+			return err
+		}
+		if !bytes.Equal(a[:n], b[:n]) {
+			return errOther
+		}
+	}
+	return context.Cause(ctx)
+}

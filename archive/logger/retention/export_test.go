@@ -1,0 +1,4 @@
+package retention
+
+// Step sets what is called before each change.
+func (o *Options) Step(step func(what string)) { o.step = step }

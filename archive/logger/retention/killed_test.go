@@ -1,0 +1,103 @@
+package retention_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/archive/logger/retention"
+)
+
+var all = flag.Bool("all", false, "kill at every step, and not only at a part of them")
+
+// oneKillOf is how many steps there are for each at which the usual test kills.
+const oneKillOf = 7
+
+const (
+	childEnv = "RETENTION_TEST_CHILD" // "STEP DIRECTORY" for the process that TestChild is then
+	killed   = 7                      // its status if there was the step
+)
+
+// TestChild maintains a directory, and ends before a step.
+func TestChild(t *testing.T) {
+	var step int
+	var dir string
+	if _, err := fmt.Sscan(os.Getenv(childEnv), &step, &dir); err != nil {
+		t.Skip("runs as a process of TestKilled")
+	}
+	o := allOptions
+	o.Step(func(string) {
+		if step--; step == 0 {
+			os.Exit(killed)
+		}
+	})
+	if err := retention.Maintain(t.Context(), dir, o); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// maintainUntil maintains a directory in another process until a step, and reports whether there was one.
+func maintainUntil(t *testing.T, dir string, step int) bool {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestChild$")
+	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"), fmt.Sprintf("%s=%d %s", childEnv, step, dir))
+	out, err := cmd.CombinedOutput()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == killed {
+		return true
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return false
+}
+
+// TestKilled kills a maintainer at each step, and the one that comes after it, too: no record is missing, and the end is the same.
+func TestKilled(t *testing.T) {
+	prepared := func() string {
+		dir := t.TempDir()
+		for _, base := range recorded[1:] {
+			record(t, dir, base)
+		}
+		return dir
+	}
+	if strings.ContainsAny(t.TempDir(), " \t\n") {
+		t.Skip("a directory with blanks")
+	}
+	dir := prepared()
+	complete := times(t, dir)
+	if maintainUntil(t, dir, -1) {
+		t.Fatal("not to its end")
+	}
+	want := list(t, dir)
+	steps := 1
+	for ; ; steps++ {
+		if !*all && steps%oneKillOf != 0 {
+			continue
+		}
+		dir := prepared()
+		if !maintainUntil(t, dir, steps) {
+			break
+		}
+		for _, again := range []int{2, -1} {
+			if got := times(t, dir); !cmp.Equal(complete, got) {
+				t.Errorf("killed at step %d: %d records, want %d; there is %q", steps, len(got), len(complete), list(t, dir))
+			}
+			maintainUntil(t, dir, again)
+		}
+		if diff := cmp.Diff(want, list(t, dir)); diff != "" {
+			t.Errorf("killed at step %d, and completed (-want +got):\n%s", steps, diff)
+		}
+		if got := times(t, dir); !cmp.Equal(complete, got) {
+			t.Errorf("killed at step %d, and completed: %d records, want %d", steps, len(got), len(complete))
+		}
+	}
+	if steps < 40 {
+		t.Errorf("there were only %d steps", steps)
+	}
+}

@@ -1,0 +1,147 @@
+package retention
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// A maintainer is a Maintain.
+type maintainer struct {
+	*Options
+	dir  string
+	work string // directory for what is not complete
+	lock *lock
+}
+
+// workName is the name of the directory in the directory in which archives are made.
+const workName = ".retention"
+
+// Maintain does once what the options say, in this order: it completes what a Maintain that crashed has left undone, removes archives
+// by age, merges those of each past day, compresses, and removes archives for MaxBytes. What fails for an archive is an error in the
+// end, and others go on, unless the context ends. If somebody else is at it, the error is [ErrLocked].
+func Maintain(ctx context.Context, dir string, o Options) (err error) {
+	o.complete()
+	m := &maintainer{Options: &o, dir: dir, work: filepath.Join(dir, workName)}
+	if !o.DryRun {
+		if m.lock, err = acquire(dir, m.work); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, m.lock.release()) }()
+		if err := m.recover(ctx); err != nil {
+			return err
+		}
+	}
+	var errs []error
+	for _, step := range []func(context.Context, []*group) error{m.cull, m.merge, m.compress, m.purge} {
+		if err := context.Cause(ctx); err != nil {
+			errs = append(errs, err)
+			break
+		}
+		groups, err := scan(dir)
+		if err != nil {
+			return errors.Join(append(errs, err)...)
+		}
+		if err := step(ctx, groups); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// writing reports whether one of the archives is being written.
+func (m *maintainer) writing(groups []*group, g *group) bool {
+	if m.Writing != nil {
+		return m.Writing(g.base)
+	}
+	return g == groups[len(groups)-1]
+}
+
+// cull removes archives by their age.
+func (m *maintainer) cull(_ context.Context, groups []*group) error {
+	if m.Keep <= 0 {
+		return nil
+	}
+	var errs []error
+	for _, g := range groups {
+		if m.writing(groups, g) || m.Now.Sub(g.mtime) <= m.Keep {
+			continue
+		}
+		if err := m.remove(g); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		m.did(Culled, "", g.base)
+	}
+	return errors.Join(errs...)
+}
+
+// purge removes the oldest archives as long as all have more bytes than they may have.
+func (m *maintainer) purge(_ context.Context, groups []*group) error {
+	total := int64(0)
+	for _, g := range groups {
+		total += g.size
+	}
+	var errs []error
+	for _, g := range groups {
+		if m.MaxBytes <= 0 || total <= m.MaxBytes {
+			break
+		}
+		if m.writing(groups, g) {
+			continue
+		}
+		if err := m.remove(g); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		total -= g.size
+		m.did(Purged, "", g.base)
+	}
+	return errors.Join(errs...)
+}
+
+// remove removes an archive, its metadata first.
+func (m *maintainer) remove(g *group) error {
+	if m.DryRun {
+		return nil
+	}
+	for _, f := range g.files {
+		m.at("remove " + f.name)
+		if err := os.Remove(filepath.Join(m.dir, f.name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	m.lock.touch()
+	return nil
+}
+
+// afterMidnight is how long after midnight Run maintains, as PCP does: the logger has begun another archive by then.
+const afterMidnight = 10 * time.Minute
+
+// Run maintains a directory at once, and then each day ten minutes after midnight, until the context ends, whose cause it returns.
+// Errors of Maintain are logged. Options.Now is not used.
+func Run(ctx context.Context, dir string, o Options) error {
+	o.complete()
+	for {
+		o.Now = time.Now()
+		if err := Maintain(ctx, dir, o); err != nil && ctx.Err() == nil {
+			o.Logger.Error("maintaining archives", "dir", dir, "err", err)
+		}
+		next := NextDay(time.Now().Add(-afterMidnight).In(o.Location)).Add(afterMidnight)
+		timer := time.NewTimer(time.Until(next))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// failed says of what an error is.
+func failed(what, name string, err error) error {
+	return fmt.Errorf("retention: %s %s: %w", what, name, err)
+}

@@ -1,0 +1,284 @@
+package retention
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// What the archives of a day become is made in a directory DAY.new, with the names of the files that it replaces in the file
+// "inputs". When all of it is on the disk, the directory becomes DAY.done with one rename: from then on
+// the exchange is completed, by the next Maintain if need be, and can be repeated.
+const (
+	newSuffix  = ".new"
+	doneSuffix = ".done"
+	inputsName = "inputs"
+)
+
+// merge makes the archives of each past day one.
+func (m *maintainer) merge(ctx context.Context, groups []*group) error {
+	if m.Merge == nil {
+		return nil
+	}
+	byDay := map[string][]*group{}
+	var days []string
+	taken := map[string]bool{}
+	for _, g := range groups {
+		taken[g.base] = true
+		if !toMerge.MatchString(g.base) || g.day >= m.today() {
+			continue
+		}
+		if byDay[g.day] == nil {
+			days = append(days, g.day)
+		}
+		byDay[g.day] = append(byDay[g.day], g)
+	}
+	var errs []error
+	for _, day := range days {
+		inputs := byDay[day]
+		if slices.ContainsFunc(inputs, func(g *group) bool { return m.writing(groups, g) }) {
+			continue
+		}
+		err := fs.ErrExist
+		if !taken[day] {
+			err = m.mergeDay(ctx, day, inputs)
+		}
+		if err != nil {
+			errs = append(errs, failed("merge archives of", day, err))
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// mergeDay makes the archives of a day one.
+func (m *maintainer) mergeDay(ctx context.Context, day string, inputs []*group) error {
+	var names []string
+	for _, g := range inputs {
+		names = append(names, g.base)
+	}
+	if m.DryRun {
+		m.did(Merged, day, names...)
+		return nil
+	}
+	if m.Rewrite != nil {
+		for _, g := range inputs {
+			if err := m.Rewrite(ctx, filepath.Join(m.dir, g.base)); err != nil {
+				return err
+			}
+		}
+		if again, err := m.again(inputs); err != nil {
+			return err
+		} else {
+			inputs = again
+		}
+	}
+	stage := filepath.Join(m.work, day+newSuffix)
+	if err := m.stage(ctx, stage, day, inputs); err != nil {
+		return errors.Join(err, os.RemoveAll(stage))
+	}
+	done := filepath.Join(m.work, day+doneSuffix)
+	m.at("commit " + day)
+	if err := os.Rename(stage, done); err != nil {
+		return err
+	}
+	if err := errors.Join(syncDir(m.work), m.exchange(done)); err != nil {
+		return err
+	}
+	m.lock.touch()
+	m.did(Merged, day, names...)
+	return nil
+}
+
+// again looks for the files of archives once more, after they have been rewritten.
+func (m *maintainer) again(of []*group) (found []*group, err error) {
+	groups, err := scan(m.dir)
+	for _, g := range groups {
+		if slices.ContainsFunc(of, func(old *group) bool { return old.base == g.base }) {
+			found = append(found, g)
+		}
+	}
+	return found, err
+}
+
+// stage makes what archives become in a new directory, complete and on the disk.
+func (m *maintainer) stage(ctx context.Context, stage, day string, inputs []*group) error {
+	m.at("begin " + day)
+	if err := os.Mkdir(stage, 0o777); err != nil {
+		return err
+	}
+	err := m.fill(ctx, stage, day, inputs)
+	if err != nil {
+		return err
+	}
+	var replaced strings.Builder
+	for _, g := range inputs {
+		for _, f := range g.files {
+			replaced.WriteString(f.name + "\n")
+		}
+	}
+	m.at("list " + day)
+	if err := os.WriteFile(filepath.Join(stage, inputsName), []byte(replaced.String()), 0o666); err != nil {
+		return err
+	}
+	return syncAll(stage)
+}
+
+// fill makes the files of an archive: a single input gets other names, several are merged.
+func (m *maintainer) fill(ctx context.Context, stage, day string, inputs []*group) error {
+	if len(inputs) == 1 {
+		for _, f := range inputs[0].files {
+			m.at("link " + f.name)
+			if err := link(filepath.Join(m.dir, f.name), filepath.Join(stage, day+f.name[len(inputs[0].base):])); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var paths []string
+	newest := time.Time{}
+	for _, g := range inputs {
+		paths = append(paths, filepath.Join(m.dir, g.base))
+		if g.mtime.After(newest) {
+			newest = g.mtime
+		}
+	}
+	m.at("merge " + day)
+	if err := m.Merge(ctx, paths, filepath.Join(stage, day)); err != nil {
+		return err
+	}
+	made, err := os.ReadDir(stage)
+	for _, e := range made {
+		err = errors.Join(err, os.Chtimes(filepath.Join(stage, e.Name()), newest, newest)) // its age is that of the values
+	}
+	return err
+}
+
+// exchange puts the files of a directory in the place of those that its list names, and removes it. The metadata, without which there
+// is no archive, comes last and goes first.
+func (m *maintainer) exchange(done string) error {
+	list, err := os.ReadFile(filepath.Join(done, inputsName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return os.RemoveAll(done) // all but this was done
+	}
+	entries, err2 := os.ReadDir(done)
+	if err := errors.Join(err, err2); err != nil {
+		return err
+	}
+	var files []file
+	for _, e := range entries {
+		if f, _, ok := splitName(e.Name()); ok {
+			files = append(files, f)
+		}
+	}
+	slices.SortStableFunc(files, func(a, b file) int { return strings.Compare(order(a), order(b)) })
+	for _, f := range files {
+		m.at("publish " + f.name)
+		if err := os.Rename(filepath.Join(done, f.name), filepath.Join(m.dir, f.name)); err != nil {
+			return err
+		}
+	}
+	if err := syncDir(m.dir); err != nil {
+		return err
+	}
+	for name := range strings.Lines(string(list)) {
+		name = strings.TrimSuffix(name, "\n")
+		if _, _, ok := splitName(name); !ok || filepath.Base(name) != name {
+			continue // not written by us
+		}
+		m.at("remove " + name)
+		if err := os.Remove(filepath.Join(m.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	m.at("forget " + filepath.Base(done))
+	return os.RemoveAll(done)
+}
+
+// order puts volumes first and the metadata last.
+func order(f file) string {
+	switch f.part {
+	case "meta":
+		return "2"
+	case "index":
+		return "1"
+	}
+	return "0"
+}
+
+// recover completes what an earlier Maintain has left.
+func (m *maintainer) recover(ctx context.Context) error {
+	entries, err := os.ReadDir(m.work)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		path := filepath.Join(m.work, e.Name())
+		day, done := strings.CutSuffix(e.Name(), doneSuffix)
+		switch {
+		case e.Name() == lockName:
+		case done:
+			if err := m.exchange(path); err != nil {
+				return err
+			}
+			m.did(Recovered, "", day)
+		default:
+			m.at("clean " + e.Name())
+			if err := os.RemoveAll(path); err != nil {
+				return err
+			}
+		}
+	}
+	return m.recoverCompressed(ctx)
+}
+
+// link gives a file another name, or copies it where there is no such thing.
+func link(from, to string) error {
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close(), os.Chtimes(to, info.ModTime(), info.ModTime()))
+}
+
+// syncAll has the system write a directory and its files.
+func syncAll(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		f, err := os.OpenFile(filepath.Join(dir, e.Name()), os.O_RDWR, 0)
+		if errors.Is(err, fs.ErrPermission) { // to write, of a link to a file that nobody writes
+			continue
+		}
+		if err == nil {
+			err = errors.Join(f.Sync(), f.Close())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return syncDir(dir)
+}

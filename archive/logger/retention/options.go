@@ -1,0 +1,96 @@
+package retention
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+)
+
+// Options say what to do in a directory. The zero Options merge, compress and remove nothing.
+type Options struct {
+	// Merge makes the archives with the base names inputs, in the order of time, into one with the base name output: see
+	// archive/logextract. It leaves the inputs alone, and no output behind if it fails. With nil, archives of a day stay as they are.
+	Merge func(ctx context.Context, inputs []string, output string) error
+	// Rewrite is called for each archive before it is merged, which may change it: see archive/logrewrite. If it fails, the
+	// archives of the day stay as they are. Nil does nothing.
+	Rewrite func(ctx context.Context, base string) error
+
+	// Compress compresses volumes and metadata of the archives of past days, and not their indexes, which are small and
+	// sought in. Nil does not.
+	Compress *Compressor
+	// CompressAfter is how long ago an archive must have been changed last to be compressed.
+	CompressAfter time.Duration
+
+	// Keep is how long archives are kept after they have been changed last. 0 means for ever.
+	Keep time.Duration
+	// MaxBytes is how many bytes all archives together may have: the oldest ones that exceed it are removed. 0 means no limit.
+	MaxBytes int64
+
+	// Writing reports whether an archive, by its base name in the directory, is being written: it is not touched. Nil means that
+	// the latest archive is, by its name.
+	Writing func(base string) bool
+	// Location is where days begin at midnight; nil means time.Local. It should be the logger's.
+	Location *time.Location
+	// Now is the time of today; the zero time means the present.
+	Now time.Time
+	// DryRun changes nothing: Did is told of what would be done, as far as one can know.
+	DryRun bool
+	// Did, if not nil, is called after each action.
+	Did func(Action)
+	// Logger is for the errors of Run. Nil means slog.Default().
+	Logger *slog.Logger
+
+	step func(what string) // for tests: called before each change
+}
+
+// ErrLocked is the error if somebody else maintains the directory.
+var ErrLocked = errors.New("retention: the directory is being maintained by somebody else")
+
+// A Kind says what was done.
+type Kind string
+
+// The kinds of actions.
+const (
+	Recovered  Kind = "recovered"  // completed what an earlier Maintain had not: From is the archive
+	Culled     Kind = "culled"     // removed the archive From by its age
+	Purged     Kind = "purged"     // removed the archive From for MaxBytes
+	Merged     Kind = "merged"     // made the archives From, or a single one, the archive To
+	Compressed Kind = "compressed" // made the file From the file To
+)
+
+// An Action is what was done to archives or files, by their names in the directory.
+type Action struct {
+	Kind Kind
+	From []string
+	To   string
+}
+
+func (o *Options) did(kind Kind, to string, from ...string) {
+	if o.Did != nil {
+		o.Did(Action{kind, from, to})
+	}
+}
+
+// at is called before each change.
+func (o *Options) at(what string) {
+	if o.step != nil {
+		o.step(what)
+	}
+}
+
+// complete fills in what has a default.
+func (o *Options) complete() {
+	if o.Location == nil {
+		o.Location = time.Local
+	}
+	if o.Now.IsZero() {
+		o.Now = time.Now()
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+}
+
+// today is the name of the day.
+func (o *Options) today() string { return o.Now.In(o.Location).Format(dayLayout) }
