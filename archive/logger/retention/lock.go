@@ -29,6 +29,9 @@ func acquire(dir, work string) (*lock, error) {
 	if err := os.Mkdir(work, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
+	if info, err := os.Lstat(work); err != nil || !info.IsDir() { // a link would lead elsewhere, where files would be removed
+		return nil, errors.Join(err, &fs.PathError{Op: "mkdir", Path: work, Err: fs.ErrExist})
+	}
 	f, err := os.OpenFile(filepath.Join(work, lockName), os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, err
@@ -56,12 +59,15 @@ func (l *lock) exclude() error {
 		if !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		text, err := os.ReadFile(l.pcp)
-		info, err2 := os.Lstat(l.pcp)
-		if errors.Is(errors.Join(err, err2), fs.ErrNotExist) {
+		info, err := os.Lstat(l.pcp)
+		var text []byte
+		if err == nil && info.Mode().IsRegular() {
+			text, err = os.ReadFile(l.pcp)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
 			continue // it has just gone
 		}
-		if err := errors.Join(err, err2); err != nil {
+		if err != nil {
 			return err
 		}
 		// Ours is of a process that has ended: it would hold the other lock.

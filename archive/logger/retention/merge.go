@@ -223,14 +223,14 @@ func (m *maintainer) recover(ctx context.Context) error {
 	for _, e := range entries {
 		path := filepath.Join(m.work, e.Name())
 		day, done := strings.CutSuffix(e.Name(), doneSuffix)
+		_, _, packed := splitName(e.Name())
 		switch {
-		case e.Name() == lockName:
 		case done:
 			if err := m.exchange(path); err != nil {
 				return err
 			}
 			m.did(Recovered, "", day)
-		default:
+		case packed || strings.HasSuffix(e.Name(), newSuffix):
 			m.at("clean " + e.Name())
 			if err := os.RemoveAll(path); err != nil {
 				return err

@@ -321,6 +321,60 @@ func TestLocked(t *testing.T) {
 	}
 }
 
+// What others have put where archives are made is neither followed nor removed.
+func TestWorkDirectory(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	record(t, elsewhere, "20261121.00.10")
+	before := list(t, elsewhere)
+	if err := os.Symlink(elsewhere, filepath.Join(dir, ".retention")); err != nil {
+		t.Skip(err)
+	}
+	if err := retention.Maintain(t.Context(), dir, allOptions); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a link: error %v", err)
+	}
+	if diff := cmp.Diff(before, list(t, elsewhere)); diff != "" {
+		t.Errorf("a link (-want +got):\n%s", diff)
+	}
+	work := filepath.Join(elsewhere, ".retention")
+	if err := errors.Join(os.Mkdir(work, 0o777), os.WriteFile(filepath.Join(work, "notes"), nil, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	if err := retention.Maintain(t.Context(), elsewhere, retention.Options{Now: now}); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(append([]string{".retention/notes"}, before...), list(t, elsewhere)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A logger that was killed leaves a record without its end.
+func TestTruncated(t *testing.T) {
+	dir := t.TempDir()
+	for _, base := range recorded[5:] {
+		record(t, dir, base)
+	}
+	complete := times(t, dir)
+	delete(complete, time.Date(2026, 11, 22, 0, 10, recordsEach-1, 0, time.UTC))
+	volume := filepath.Join(dir, recorded[5]+".0")
+	info, err := os.Stat(volume)
+	if err == nil {
+		err = os.Truncate(volume, info.Size()-5)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := retention.Options{Merge: logextract.Options{}.Run, Location: time.UTC, Now: now}
+	if err := retention.Maintain(t.Context(), dir, o); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(archiveNames("20261122", "20261123.00.10", "20261123.08.00"), list(t, dir)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(complete, times(t, dir)); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+}
+
 func TestEnded(t *testing.T) {
 	dir := t.TempDir()
 	for _, base := range recorded {
