@@ -1,0 +1,215 @@
+package archive
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// Paths are the paths of all files, in the order in which programs that move archives handle them: the volumes, the index
+// and the metadata, without which there is no archive.
+func (f *Files) Paths() []string {
+	paths := make([]string, 0, len(f.Volumes)+2)
+	for _, v := range f.Volumes {
+		paths = append(paths, v.Path)
+	}
+	for _, path := range []string{f.Index, f.Meta} {
+		if path != "" {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// A MoveAction is what is done to a file.
+type MoveAction string
+
+// The actions.
+const (
+	ActionLink   MoveAction = "link"   // From gets another name, To
+	ActionCopy   MoveAction = "copy"   // To becomes a copy of From
+	ActionRemove MoveAction = "remove" // of From
+	ActionUndo   MoveAction = "undo"   // removes From, which an earlier action made
+)
+
+// A MoveStep is one action.
+type MoveStep struct {
+	Action   MoveAction
+	From, To string // paths
+	// Sums are MD5 checksums of both files, in hexadecimal digits, if they were compared.
+	Sums [2]string
+	// Err is why a file could not be removed. Other failures end the work.
+	Err error
+}
+
+// MoveOptions say how to move, copy and remove the files of archives, as Options.Find finds them. The files keep what follows
+// the base name, compressed ones also the suffix of the compression.
+type MoveOptions struct {
+	// Verify compares checksums of what was copied and of the copy, which it reads again.
+	Verify bool
+	// DryRun changes nothing. Step tells what would be done, with ActionLink for what may become a copy.
+	DryRun bool
+	// Step is called after each action, if not nil.
+	Step func(MoveStep)
+}
+
+// Move gives an archive another base name, which may be in another directory. Each file gets its new name, as a link or, in
+// another file system, as a copy; the old names are removed after that. If something fails before, or the context ends, what
+// was made is removed again, so that there is one archive at any time but no
+// half of one. A file that is there already is fs.ErrExist. Errors are *os.LinkError, of files that could
+// not be removed *fs.PathError: the archive has its new name then, and the others are gone.
+func (o MoveOptions) Move(ctx context.Context, files Files, base string) error {
+	if err := o.makeAll(ctx, files, base, true); err != nil {
+		return err
+	}
+	return o.Remove(files)
+}
+
+// Copy copies an archive, as Move does.
+func (o MoveOptions) Copy(ctx context.Context, files Files, base string) error {
+	return o.makeAll(ctx, files, base, false)
+}
+
+// Remove removes the files of an archive. It goes on after those that cannot be removed.
+func (o MoveOptions) Remove(files Files) error {
+	var errs []error
+	for _, path := range files.Paths() {
+		s := MoveStep{Action: ActionRemove, From: path}
+		if !o.DryRun {
+			s.Err = os.Remove(path)
+			errs = append(errs, s.Err)
+		}
+		o.report(s)
+	}
+	return errors.Join(errs...)
+}
+
+func (o *MoveOptions) report(s MoveStep) {
+	if o.Step != nil {
+		o.Step(s)
+	}
+}
+
+// makeAll makes all files under the new name, or none.
+func (o *MoveOptions) makeAll(ctx context.Context, files Files, base string, link bool) error {
+	var made []string
+	for _, path := range files.Paths() {
+		_, name := filepath.Split(path)
+		of, _, ok := splitName(name)
+		if !ok {
+			return inFile(path, flawed(pdu.ErrLogFile, "not the name of a file of an archive"))
+		}
+		s := MoveStep{Action: ActionCopy, From: path, To: base + name[len(of):]}
+		if link {
+			s.Action = ActionLink
+		}
+		err := context.Cause(ctx)
+		if err == nil {
+			err = o.make(ctx, &s)
+		}
+		if err != nil {
+			return errors.Join(&os.LinkError{Op: string(s.Action), Old: s.From, New: s.To, Err: withoutPath(err)}, o.undo(made))
+		}
+		made = append(made, s.To)
+		o.report(s)
+	}
+	return nil
+}
+
+// make makes one file under its new name.
+func (o *MoveOptions) make(ctx context.Context, s *MoveStep) error {
+	if _, err := os.Lstat(s.To); err == nil {
+		return fs.ErrExist
+	}
+	if o.DryRun {
+		return nil
+	}
+	if s.Action == ActionLink {
+		err := os.Link(s.From, s.To)
+		if e, ok := errors.AsType[*os.LinkError](err); ok {
+			err = e.Err
+		}
+		if !errors.Is(err, syscall.EXDEV) {
+			return err
+		}
+		s.Action = ActionCopy
+	}
+	err := copyFile(ctx, s.From, s.To)
+	if err != nil || !o.Verify {
+		return err
+	}
+	for i, path := range []string{s.From, s.To} {
+		if s.Sums[i], err = checksum(ctx, path); err != nil {
+			break
+		}
+	}
+	if err == nil && s.Sums[0] != s.Sums[1] {
+		err = fmt.Errorf("checksums %s and %s differ", s.Sums[0], s.Sums[1])
+	}
+	if err != nil {
+		os.Remove(s.To)
+	}
+	return err
+}
+
+// undo removes what was made.
+func (o *MoveOptions) undo(made []string) error {
+	if o.DryRun {
+		return nil
+	}
+	var errs []error
+	for _, path := range slices.Backward(made) {
+		err := os.Remove(path)
+		errs = append(errs, err)
+		o.report(MoveStep{Action: ActionUndo, From: path, Err: err})
+	}
+	return errors.Join(errs...)
+}
+
+// copyFile copies a file, with its permissions, and has the system write the copy: the original may be removed then.
+func copyFile(ctx context.Context, from, to string) error {
+	in, err := (disk{}).open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, contextReader{ctx, in})
+	if err == nil {
+		err = out.Sync()
+	}
+	err = errors.Join(err, out.Close())
+	if err != nil {
+		os.Remove(to)
+	}
+	return err
+}
+
+// checksum is the checksum of a file.
+func checksum(ctx context.Context, path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := md5.New()
+	_, err = io.Copy(h, contextReader{ctx, f})
+	return hex.EncodeToString(h.Sum(nil)), err
+}
