@@ -111,7 +111,7 @@ func (o WriterOptions) Create(base string) (*Writer, error) {
 		return nil, inFile(base, err)
 	}
 	w.metaMark = w.label.Len()
-	for _, volume := range []int{VolumeMeta, VolumeIndex, w.label.Volume} {
+	for _, volume := range []int{VolumeIndex, VolumeMeta, w.label.Volume} {
 		path := w.path(volume)
 		if _, err := os.Lstat(path); err == nil {
 			return nil, inFile(path, fs.ErrExist)
@@ -278,6 +278,34 @@ func (w *Writer) WriteMark(t time.Time) error {
 	return w.put(rec, t)
 }
 
+// Begin makes the files, with their labels and the metadata so far, before there is a data record; the label must have its Start. So there is
+// an archive even if there never is any. It does nothing if there are files already.
+func (w *Writer) Begin() error {
+	switch {
+	case w.closed:
+		return w.wrap(fs.ErrClosed)
+	case w.data != nil:
+		return nil
+	case w.label.Start.IsZero():
+		return w.wrap(flawed(pdu.ErrLabel, "label without a start"))
+	}
+	index := w.label
+	index.Volume = VolumeIndex
+	f, err := w.createFile(&index, w.entries)
+	if err != nil {
+		return err
+	}
+	w.index, w.entries = f, w.entries[:0]
+	if err := w.writeMeta(); err != nil {
+		return err
+	}
+	if w.data, err = w.createFile(&w.label, nil); err != nil {
+		return err
+	}
+	w.metaMark = w.meta.size
+	return nil
+}
+
 // NewVolume makes the next data record the first one of another volume.
 func (w *Writer) NewVolume() { w.begin = w.data != nil }
 
@@ -314,6 +342,9 @@ func (w *Writer) putAny(rec []byte, t time.Time) error {
 		off = w.data.size
 		if err := w.data.append(rec); err != nil {
 			return err
+		}
+		if w.records == 0 { // after Begin
+			w.first = t
 		}
 	}
 	w.records++

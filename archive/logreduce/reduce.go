@@ -1,0 +1,199 @@
+package logreduce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// DefaultInterval is the time between records, unless Options say otherwise.
+const DefaultInterval = 10 * time.Minute
+
+// Options say what the records of the new archive are.
+type Options struct {
+	// Start and End are the times of the first record and of the last one at the latest. Zero means those of the archive.
+	Start, End time.Time
+	// Interval is the time between records. 0 means DefaultInterval.
+	Interval time.Duration
+	// Samples is how many times there are at most, if not 0; less than 0 means none.
+	Samples int
+	// VolumeRecords is how many records a volume has at most, if not 0.
+	VolumeRecords int
+
+	// Skipped is called for each metric that is left out because of its type, if not nil.
+	Skipped func(name string, t pdu.Type)
+	// NewVolume is called when a volume begins beside the first one, with the time of its first record, if not nil.
+	NewVolume func(number int, t time.Time)
+}
+
+// A reducer is the work on one archive.
+type reducer struct {
+	Options
+	interp *pmapi.Context // for the values
+	scan   *pmapi.Context // for the records between two of the new archive
+	out    *archive.Writer
+
+	metrics []*metric // those of ids
+	ids     []pdu.PMID
+	byID    map[pdu.PMID]*metric
+	inDoms  map[pdu.InDom][]pdu.Instance // as they were written last
+
+	sets    pdu.ResultWriter
+	record  pdu.Result // of scan
+	ahead   bool       // record is later than what was wanted
+	scanned error      // the end of scan
+	now     int        // how many times there were
+	volume  int
+	written int   // records in the volume
+	indexAt int64 // how long a volume is when the index gets its next entry
+	changed bool  // there are new records of instance domains
+}
+
+// Reduce writes an archive with the values of the archive that pc is on, of which it uses copies. Times are cut to
+// microseconds, as by PCP 6.0.3. What is at a time is a metric that had a value since the time before, and one that has none, with
+// its error if it has one. Marks are copied.
+//
+// Errors of reading are *pmapi.OpError, and of writing *archive.Error, with
+// fs.ErrExist if there is such an archive already. What was written before an error is an archive.
+func (o Options) Reduce(ctx context.Context, pc *pmapi.Context, output string) error {
+	r, err := newReducer(ctx, &o, pc)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	label, err := pc.ArchiveLabel()
+	if err != nil {
+		return err
+	}
+	label.PID, label.Volume, label.Features, label.Start, label.ZoneInfo = 0, 0, 0, r.Start, ""
+	if r.out, err = (archive.WriterOptions{Label: label, IndexEvery: -1}).Create(output); err != nil {
+		return err
+	}
+	err = r.run(ctx)
+	if _, end := r.out.Place(); end.Data > 0 {
+		if end.Time.IsZero() {
+			end.Time = r.Start
+		}
+		err = errors.Join(err, r.out.WriteIndex(end))
+	}
+	return errors.Join(err, r.out.Close())
+}
+
+// newReducer opens the contexts and fills in the options.
+func newReducer(ctx context.Context, o *Options, pc *pmapi.Context) (r *reducer, err error) {
+	r = &reducer{Options: *o, byID: map[pdu.PMID]*metric{}, inDoms: map[pdu.InDom][]pdu.Instance{}}
+	if r.Start.IsZero() {
+		label, err := pc.ArchiveLabel()
+		if err != nil {
+			return nil, err
+		}
+		r.Start = label.Start
+	}
+	if r.End.IsZero() {
+		if r.End, err = pc.ArchiveEnd(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if r.Interval == 0 {
+		r.Interval = DefaultInterval
+	}
+	if r.Interval < time.Microsecond {
+		return nil, fmt.Errorf("logreduce: interval of %v, at least 1µs is needed", r.Interval)
+	}
+	r.Start, r.Interval = r.Start.Truncate(time.Microsecond), r.Interval.Truncate(time.Microsecond)
+	for _, c := range []**pmapi.Context{&r.interp, &r.scan} {
+		if *c, err = pc.Dup(ctx); err != nil {
+			r.close()
+			return nil, err
+		}
+		(*c).SetProfile(nil)
+	}
+	return r, nil
+}
+
+func (r *reducer) close() {
+	for _, c := range []*pmapi.Context{r.interp, r.scan} {
+		if c != nil {
+			c.Close()
+		}
+	}
+}
+
+// run writes the archive.
+func (r *reducer) run(ctx context.Context) error {
+	if err := r.describe(ctx); err != nil {
+		return err
+	}
+	if err := r.out.Begin(); err != nil {
+		return err
+	}
+	err := r.interp.SetMode(ctx, pmapi.ModeInterp, r.Start, r.Interval)
+	if err == nil {
+		err = r.scan.SetMode(ctx, pmapi.ModeForward, r.Start, 0)
+	}
+	var values pdu.Result
+	for err == nil && (r.Samples == 0 || r.now < r.Samples) {
+		if err = r.interp.Fetch(ctx, r.ids, &values); errors.Is(err, pdu.ErrEOL) || err == nil && values.Time.After(r.End) {
+			return nil
+		}
+		if err == nil {
+			r.now++
+			if err = r.scanTo(ctx, values.Time); err == nil {
+				err = r.write(ctx, &values)
+			}
+		}
+	}
+	return err
+}
+
+// write writes a record.
+func (r *reducer) write(ctx context.Context, values *pdu.Result) error {
+	r.sets.Reset()
+	r.sets.Time = values.Time
+	for i, set := range values.All() {
+		m := r.metrics[i]
+		if !m.copy(&r.sets, set, r.now) || m.out.InDom == pdu.NoInDom || set.Len() == 0 {
+			continue
+		}
+		if err := r.updateInDom(ctx, m.out.InDom, values.Time); err != nil {
+			return err
+		}
+	}
+	if r.sets.Len() == 0 {
+		return nil
+	}
+	begins := r.written == 0
+	if r.VolumeRecords > 0 && r.written >= r.VolumeRecords {
+		r.out.NewVolume()
+		r.written, r.indexAt, begins = 0, 0, true
+		r.volume++
+		if r.NewVolume != nil {
+			r.NewVolume(r.volume, values.Time)
+		}
+	}
+	if err := r.out.WriteSets(&r.sets); err != nil {
+		return err
+	}
+	r.written++
+	return r.index(begins)
+}
+
+// index writes an entry of the index for the last record, if it begins a volume, comes with other instances, or
+// is the one with which a volume has grown by archive.IndexEvery.
+func (r *reducer) index(begins bool) error {
+	last, end := r.out.Place()
+	grown := end.Data > max(r.indexAt, archive.IndexEvery)
+	if grown {
+		r.indexAt = end.Data + archive.IndexEvery
+	}
+	if !begins && !grown && !r.changed {
+		return nil
+	}
+	r.changed = false
+	return r.out.WriteIndex(last)
+}

@@ -1,0 +1,38 @@
+package logreduce
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// scanTo goes over the records of the archive up to a time, and notes what they have. Marks go to the new archive.
+func (r *reducer) scanTo(ctx context.Context, t time.Time) error {
+	for r.scanned == nil {
+		if !r.ahead {
+			if r.scanned = r.scan.FetchArchive(ctx, &r.record); r.scanned != nil {
+				break
+			}
+		}
+		if r.ahead = r.record.Time.After(t); r.ahead {
+			return nil
+		}
+		if r.record.Len() == 0 {
+			if err := r.out.WriteMark(r.record.Time); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, set := range r.record.All() {
+			if m := r.byID[set.PMID]; m != nil {
+				m.see(set, r.now)
+			}
+		}
+	}
+	if errors.Is(r.scanned, pdu.ErrEOL) {
+		return nil
+	}
+	return r.scanned
+}
