@@ -3,6 +3,7 @@
 //
 //	pmlogcheck 20261123      # all checks
 //	pmlogcheck -w 20261123   # all but those for counters that have decreased
+//	pmlogcheck -R 20261123   # and mend what is damaged; -r asks before that
 //	pmlogcheck -mv 20261123  # those of the files' structure, index and metadata, and what is done
 package main
 
@@ -21,6 +22,8 @@ type options struct {
 	metaOnly bool
 	verbose  int
 	noWraps  bool
+	repair   bool // what is damaged
+	ask      bool // before that
 }
 
 func main() {
@@ -52,6 +55,9 @@ func newCommand(o *options) *tool.Command {
 	c.Options = append(c.Options,
 		tool.Option{Short: 'v', Long: "verbose", Help: "verbose output", Set: func(string) error { o.verbose++; return nil }},
 		tool.Option{Short: 'w', Long: "nowrap", Help: "suppress counter wrap warnings", Set: tool.Flag(&o.noWraps)})
+	c.Options = append(c.Options, // of later versions, whose usage message PCP 6.0.3 does not have
+		tool.Option{Short: 'r', Set: func(string) error { o.repair, o.ask = true, true; return nil }},
+		tool.Option{Short: 'R', Set: tool.Flag(&o.repair)})
 	c.Options = append(c.Options, c.Standard("timezone", "hostzone", "debug", "help")...)
 	return c
 }
@@ -72,7 +78,15 @@ func run(ctx context.Context, c *tool.Command, o *options, errs *bufio.Writer) e
 	if err := k.findFiles(args[0]); err != nil {
 		return err
 	}
-	if fatal := k.checkFiles(ctx); fatal {
+	fatal := k.checkFiles(ctx)
+	if o.repair {
+		mended, err := k.mend(ctx)
+		if err != nil {
+			return err
+		}
+		fatal = fatal && !mended
+	}
+	if fatal {
 		if k.verbose > 0 {
 			k.printf("Due to earlier errors, cannot continue ... bye\n")
 		}

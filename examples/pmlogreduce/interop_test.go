@@ -93,6 +93,7 @@ var differs = map[string]string{
 	"* reduce-1":                            beyond,
 	"* reduce-2":                            beyond,
 	"* procpid-encode2":                     early,
+	"-A 1min -t 30sec -v 2 omnibus_v3":      before,
 	"-A 1min -t 30sec -v 2 gap2":            before,
 	"-A 1min -t 30sec -v 2 19970807.09.54":  before,
 	"-t 7sec all-irix-6.5.25":               noInstance,

@@ -1,0 +1,336 @@
+package archive
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// RepairOptions say how Repair works. The zero value keeps damaged files beside the mended ones.
+type RepairOptions struct {
+	// Discard does not keep damaged files. Otherwise they get names such as web1.0.damaged, which are none of an archive.
+	Discard bool
+	// DryRun changes nothing: it tells what would be done.
+	DryRun bool
+	// Choose is asked whether to mend a file, if not nil. The report has those that are mended. Of several files all should be
+	// mended or none: they fit together.
+	Choose func(RepairedFile) bool
+}
+
+// A RepairReport says what was damaged, and what is gone. It is empty if the archive is sound.
+type RepairReport struct {
+	Files   []RepairedFile
+	Missing []MissingVolumes // nothing can be done about them, but that the index does not lead there
+}
+
+// A RepairedFile is a file that was damaged.
+type RepairedFile struct {
+	Path    string
+	Volume  int
+	Problem error // the first thing that was wrong, an *Error with the place
+
+	Size    int64 // before; 0 if there was no such file
+	NewSize int64 // after; 0 if nothing was left that could be in it, so that it is no more
+	Kept    string
+	// Records is how many records could be found and are gone or have lost values, of metrics without a descriptor. Those
+	// that are not to be recognized any more are in Bytes alone: the bytes that are gone.
+	Records int
+	Bytes   int64
+	// From and To are the times of the last record before the first damage, and of the first one after the last. They are the
+	// zero time if there is none, and of metadata without a time.
+	From, To time.Time
+}
+
+// MissingVolumes are the volumes from First to Last. From is when they began, as far as the index knows, or the zero time.
+type MissingVolumes struct {
+	First, Last int
+	From        time.Time
+}
+
+// Repair mends an archive that has lost the end of a file, parts of it, its index, a volume or some of its labels: as far
+// as the bytes allow, it is an archive again that all programs can read, and that WriterOptions.Append can go on with. All records that can be recognized
+// stay, also after the damage. Values of metrics whose descriptors are gone
+// are left out, for nobody can tell what they are. An index that is missing, or does not lead to records, is made anew.
+//
+// Sound files are left alone. A damaged one is written beside and then takes the name, so that at any time there is
+// either of the two, and Repair may be repeated whenever it was interrupted. Nobody else may be writing the archive.
+//
+// Errors: fs.ErrNotExist if there is no such archive; pdu.ErrLogFile without metadata or a volume, or if
+// a compressed file is damaged; pdu.ErrLabel if no file has a label, or two have those of different archives; pdu.ErrLogRec if no metric or no data record is
+// left. Then nothing is changed. After an error of the file system the report has the files that were mended before it.
+func (o RepairOptions) Repair(ctx context.Context, base string) (*RepairReport, error) {
+	files, err := disk{}.rescan(base)
+	if err == nil && files.Meta == "" && files.Index == "" && len(files.Volumes) == 0 {
+		err = fmt.Errorf("no such archive: %w", fs.ErrNotExist)
+	}
+	if err == nil {
+		err = files.complete()
+	}
+	if err != nil {
+		return nil, inFile(base, err)
+	}
+	r := &repair{RepairOptions: o, ctx: ctx, base: base, files: files, known: map[pdu.PMID]bool{}}
+	defer r.close()
+	if err := r.examine(); err != nil {
+		return nil, err
+	}
+	for _, w := range r.work {
+		if o.Choose != nil && !o.Choose(w.RepairedFile) {
+			continue
+		}
+		if !o.DryRun {
+			if err := r.apply(w); err != nil {
+				return &r.report, err
+			}
+		}
+		r.report.Files = append(r.report.Files, w.RepairedFile)
+	}
+	return &r.report, nil
+}
+
+// A repair is the work on one archive.
+type repair struct {
+	RepairOptions
+	ctx    context.Context
+	base   string
+	files  Files
+	opened []*File
+	label  Label // of a good file
+	known  map[pdu.PMID]bool
+	timed  []timedOffset // of the metadata
+	meta   int64         // its length, mended
+	first  bool          // the first volume has been
+	scan   indexScan
+	report RepairReport
+	work   []*mending
+}
+
+// A mending is what is to be done with a file.
+type mending struct {
+	RepairedFile
+	write func(w *bufio.Writer) error // the whole new file
+}
+
+// A timedOffset is where a metadata record of a time begins.
+type timedOffset struct {
+	time time.Time
+	off  int64
+}
+
+func (r *repair) close() {
+	for _, f := range r.opened {
+		f.Close()
+	}
+}
+
+// open opens a file.
+func (r *repair) open(path string) (*File, error) {
+	f, err := Options{AnyFeature: true}.OpenFile(r.ctx, path)
+	if err == nil {
+		r.opened = append(r.opened, f)
+	}
+	return f, err
+}
+
+// examine finds out what is to be done.
+func (r *repair) examine() error {
+	meta, err := r.open(r.files.Meta)
+	if err != nil {
+		return err
+	}
+	volumes := make([]*File, len(r.files.Volumes))
+	for i, v := range r.files.Volumes {
+		if volumes[i], err = r.open(v.Path); err != nil {
+			return err
+		}
+	}
+	var index *File
+	if r.files.Index != "" {
+		if index, err = r.open(r.files.Index); err != nil {
+			return err
+		}
+	}
+	if err := r.findLabel(meta, volumes, index); err != nil {
+		return err
+	}
+	if err := r.examineMeta(meta); err != nil {
+		return err
+	}
+	if err := r.readIndex(index); err != nil {
+		return err
+	}
+	for _, f := range volumes {
+		if err := r.ctx.Err(); err != nil {
+			return context.Cause(r.ctx)
+		}
+		if err := r.examineVolume(f); err != nil {
+			return err
+		}
+	}
+	if !r.first {
+		return inFile(r.base, flawed(pdu.ErrLogRec, "no data record is left"))
+	}
+	r.findMissing()
+	return r.examineIndex(index)
+}
+
+// findLabel finds a label that is good, and checks that the others are of the same archive.
+func (r *repair) findLabel(meta *File, volumes []*File, index *File) error {
+	for i, f := range append(append([]*File{}, volumes...), meta, index) {
+		if f == nil {
+			continue
+		}
+		l, err := f.Label()
+		switch {
+		case err != nil:
+			if !errors.Is(err, pdu.ErrLabel) && !errors.Is(err, pdu.ErrNoData) {
+				return err
+			}
+		case r.label.Version == 0:
+			r.label = l
+		case i <= len(volumes): // another archive's index is made anew
+			if err := l.sameArchive(&r.label); err != nil {
+				return inRecord(f.path, 0, 0, err)
+			}
+		}
+	}
+	if r.label.Version == 0 {
+		return inFile(r.base, flawed(pdu.ErrLabel, "no file has a label"))
+	}
+	return nil
+}
+
+// examineFile goes over a file with f, and makes work of it if it is damaged. first is what f wants to be done with
+// the work, and may be nil.
+func (r *repair) examineFile(f *File, good func(*Record) ([]byte, bool), each func(at int64, rec *Record)) (size int64, err error) {
+	s, err := newSalvager(f, r.label.Version, good)
+	if err != nil {
+		return 0, err
+	}
+	_, labelErr := f.Label()
+	if labelErr != nil {
+		if err := s.findStart(); err != nil {
+			return 0, inFile(f.path, err)
+		}
+	}
+	size = r.label.Len()
+	err = s.all(func(raw []byte) error {
+		each(size, &s.rec)
+		size += int64(len(raw))
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	if labelErr == nil && s.loss.Problem == nil {
+		return size, nil
+	}
+	w := &mending{RepairedFile: s.loss}
+	w.Path, w.Volume, w.Size, w.NewSize = f.path, f.volume, s.size, size
+	if labelErr != nil {
+		w.Problem = labelErr
+	}
+	if _, packed := trimCompression(f.path); packed != 0 {
+		return 0, inFile(f.path, flawed(pdu.ErrLogFile, "compressed file is damaged: %v", w.Problem))
+	}
+	w.write = func(out *bufio.Writer) error {
+		if err := r.writeLabel(out, f.volume); err != nil {
+			return err
+		}
+		return s.all(func(raw []byte) error {
+			_, err := out.Write(raw)
+			return err
+		})
+	}
+	r.work = append(r.work, w)
+	return size, nil
+}
+
+func (r *repair) writeLabel(out *bufio.Writer, volume int) error {
+	l := r.label
+	l.Volume = volume
+	b, err := l.Append(nil)
+	if err == nil {
+		_, err = out.Write(b)
+	}
+	return err
+}
+
+// apply mends a file.
+func (r *repair) apply(w *mending) error {
+	var temp string
+	if w.NewSize > 0 {
+		var err error
+		if temp, err = writeBeside(w.Path, w.write); err != nil {
+			return inFile(w.Path, withoutPath(err))
+		}
+		defer os.Remove(temp) // fails if all went well
+	}
+	if w.Size > 0 && !r.Discard {
+		kept, err := keep(w.Path)
+		if err != nil {
+			return inFile(w.Path, withoutPath(err))
+		}
+		w.Kept = kept
+	}
+	var err error
+	if temp != "" {
+		err = os.Rename(temp, w.Path)
+	} else {
+		err = os.Remove(w.Path)
+	}
+	if err != nil {
+		return inFile(w.Path, withoutPath(err))
+	}
+	return syncDir(filepath.Dir(w.Path))
+}
+
+// writeBeside writes a file beside another one, with its permissions if there is such a one, and returns its path.
+func writeBeside(path string, write func(*bufio.Writer) error) (temp string, err error) {
+	f, err := createTemp(path)
+	if err != nil {
+		return "", err
+	}
+	out := bufio.NewWriterSize(f, 1<<16)
+	err = write(out)
+	if err == nil {
+		err = out.Flush()
+	}
+	if info, statErr := os.Stat(path); statErr == nil && err == nil {
+		err = f.Chmod(info.Mode().Perm())
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(f.Name())
+		return "", err
+	}
+	return f.Name(), nil
+}
+
+// keep gives a damaged file another name beside its own.
+func keep(path string) (kept string, err error) {
+	for n := 1; ; n++ {
+		kept = path + ".damaged"
+		if n > 1 {
+			kept += fmt.Sprint(n)
+		}
+		err = os.Link(path, kept)
+		switch {
+		case err == nil:
+			return kept, nil
+		case errors.Is(err, fs.ErrExist) && n < 1000:
+			continue
+		}
+		// Without hard links the file is away until the mended one has its name.
+		return kept, os.Rename(path, kept)
+	}
+}

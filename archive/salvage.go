@@ -1,0 +1,202 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A salvager goes over the good records of a file that may be damaged. What is between them is passed over.
+type salvager struct {
+	file  *File
+	win   window
+	size  int64
+	start int64 // where the first record begins
+	rec   Record
+	// good reports whether a record may stay, and returns it as it is to be. The bytes are valid until the next call.
+	good func(r *Record) (raw []byte, ok bool)
+
+	off   int64
+	tries int
+	loss  RepairedFile // Records, Bytes, From, To and Problem
+	last  time.Time    // of the last good record
+	open  bool         // whether To of loss is not known yet
+}
+
+// maxSalvageTries is how many places may look like the start of a record without being one, per file. After that
+// the rest of the file counts as lost, so that a file made to look so does not take forever.
+const maxSalvageTries = 1 << 16
+
+// salvageChunk is how many bytes are searched at once.
+const salvageChunk = 1 << 20
+
+func newSalvager(f *File, version int, good func(*Record) ([]byte, bool)) (*salvager, error) {
+	src, err := f.open(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	s := &salvager{file: f, rec: Record{File: f, version: version}, good: good, start: labelLen(version)}
+	s.win.open(src)
+	if s.size, err = f.Size(); err != nil {
+		return nil, err
+	}
+	s.rewind()
+	return s, nil
+}
+
+func (s *salvager) rewind() {
+	s.off, s.tries, s.last, s.open, s.loss = s.start, 0, time.Time{}, false, RepairedFile{}
+}
+
+// next is the next good record, nil at the end. raw is that as it is to be.
+func (s *salvager) next() (raw []byte, err error) {
+	for s.off < s.size {
+		at, err := s.read(s.off)
+		if err != nil && !isDamage(err) {
+			return nil, inFile(s.file.path, err)
+		}
+		if err != nil {
+			s.lose(0, err)
+			next, err := s.search(s.off + 1)
+			if err != nil {
+				return nil, inFile(s.file.path, err)
+			}
+			s.loss.Bytes += next - s.off
+			s.off = next
+			continue
+		}
+		s.off += int64(len(at))
+		ok := s.rec.classify() == nil
+		if ok {
+			raw, ok = s.good(&s.rec)
+		}
+		if !ok {
+			s.lose(1, flawed(pdu.ErrLogRec, "record that cannot be read"))
+			s.loss.Bytes += int64(len(at))
+			continue
+		}
+		if !s.rec.Time.IsZero() {
+			s.last = s.rec.Time
+			if s.open {
+				s.loss.To, s.open = s.last, false
+			}
+		}
+		if len(raw) != len(at) {
+			s.lose(1, flawed(pdu.ErrPMID, "values of a metric without a descriptor"))
+			s.loss.Bytes += int64(len(at) - len(raw))
+		}
+		return raw, nil
+	}
+	return nil, nil
+}
+
+// isDamage reports whether an error is about what is in a file, and not about reading it.
+func isDamage(err error) bool {
+	_, ok := errors.AsType[*flaw](err)
+	return ok
+}
+
+// read reads the record at an offset to rec, without what is in it.
+func (s *salvager) read(off int64) ([]byte, error) {
+	s.rec.Offset, s.rec.Number = off, -1
+	raw, err := s.win.next(off, leastLen(s.file.volume, s.rec.version))
+	if err == nil && raw == nil {
+		err = cutShort(pdu.ErrLogRec, "no record")
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.rec.Raw = raw
+	s.rec.Type, s.rec.Time = 0, time.Time{}
+	return raw, nil
+}
+
+// isGood reads the record at an offset, and reports whether it is good.
+func (s *salvager) isGood(off int64) (bool, error) {
+	_, err := s.read(off)
+	if err != nil && !isDamage(err) {
+		return false, err
+	}
+	if err != nil || s.rec.classify() != nil {
+		return false, nil
+	}
+	_, ok := s.good(&s.rec)
+	return ok, nil
+}
+
+// lose notes that something is lost after the last good record.
+func (s *salvager) lose(records int, why error) {
+	if s.loss.Problem == nil {
+		s.loss.Problem = inRecord(s.file.path, s.rec.Offset, -1, why)
+		s.loss.From = s.last
+	}
+	s.loss.Records += records
+	s.loss.To, s.open = time.Time{}, true
+}
+
+// search looks for the next good record from an offset on; it is the end of the file if there is none.
+func (s *salvager) search(off int64) (int64, error) {
+	least := int64(leastLen(s.file.volume, s.rec.version))
+	buf := make([]byte, min(salvageChunk, max(0, s.size-off)))
+	for s.size-off >= least {
+		n, err := s.win.r.ReadAt(buf[:min(int64(len(buf)), s.size-off)], off)
+		if n < 4 {
+			return s.size, withoutPath(err)
+		}
+		for i := 0; i+4 <= n; i++ {
+			length := int64(int32(binary.BigEndian.Uint32(buf[i:])))
+			if length < least || length > MaxRecord || off+int64(i)+length > s.size {
+				continue
+			}
+			if tail := int64(i) + length; tail <= int64(n) && !bytes.Equal(buf[i:i+4], buf[tail-4:tail]) {
+				continue
+			}
+			if s.tries++; s.tries > maxSalvageTries {
+				return s.size, nil
+			}
+			at := off + int64(i)
+			ok, err := s.isGood(at)
+			if err != nil {
+				return 0, err
+			}
+			if ok && (s.file.volume < 0 || !s.rec.Time.Before(s.last)) {
+				return at, nil
+			}
+		}
+		off += int64(n) - 3
+	}
+	return s.size, nil
+}
+
+// all goes over all good records.
+func (s *salvager) all(f func(raw []byte) error) error {
+	s.rewind()
+	for {
+		raw, err := s.next()
+		if raw == nil || err != nil {
+			return err
+		}
+		if err := f(raw); err != nil {
+			return err
+		}
+	}
+}
+
+// findStart finds where the records begin in a file without a good label: after its place, or at once, or anywhere.
+func (s *salvager) findStart() error {
+	for _, start := range []int64{labelLen(s.rec.version), 0} {
+		if ok, err := s.isGood(start); ok || err != nil {
+			s.start = start
+			return err
+		}
+	}
+	found, err := s.search(0)
+	if found < s.size {
+		s.start = found
+	}
+	return err
+}
