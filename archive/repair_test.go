@@ -25,7 +25,7 @@ var repairAll = flag.Bool("repairs", false, "damage archives at every byte, and 
 // damaged makes an archive of two volumes, with what a change leaves of one file; nil removes it.
 func damaged(t *testing.T, version int, suffix string, change func([]byte) []byte) (base string) {
 	t.Helper()
-	dir := t.TempDir()
+	dir := fastDir(t)
 	base = filepath.Join(dir, "a")
 	for name, b := range sound(t, version) {
 		if name == suffix {
@@ -310,11 +310,10 @@ func TestInteropRepair(t *testing.T) {
 	for range n {
 		version, suffix := 2+r.IntN(2), []string{".0", ".1", ".meta", ".index"}[r.IntN(4)]
 		size := len(sound(t, version)[suffix])
-		cut, flip := r.IntN(size), r.IntN(2) == 0
+		cut, hole := r.IntN(size), r.IntN(2)*r.IntN(300)
 		base := damaged(t, version, suffix, func(b []byte) []byte {
-			if flip {
-				copy(b[cut:], make([]byte, 8))
-				return b
+			if hole > 0 {
+				return slices.Delete(b, cut, min(cut+hole, size))
 			}
 			return b[:cut]
 		})
@@ -322,11 +321,14 @@ func TestInteropRepair(t *testing.T) {
 			continue // TestRepairTruncated looks at that
 		}
 		out, stderr, status := pcptest.Run(t, nil, "", "pmlogcheck", "-w", base)
-		if status != 0 || out+stderr != "" && !flip {
-			t.Errorf("pmlogcheck, version %d, %s damaged at %d (zeroes: %v): %d %s%s", version, suffix, cut, flip, status, out, stderr)
+		if status != 0 || out+stderr != "" {
+			t.Errorf("pmlogcheck, version %d, %s without %d bytes at %d: %d %s%s", version, suffix, hole, cut, status, out, stderr)
 		}
 	}
 }
+
+// unsound are archives without an index, or with one that does not lead to records.
+var unsound = []string{"binning", "ok-noti-interp", "pcp-mpstat3"}
 
 // Sound archives of PCP's test-suite stay as they are.
 func TestInteropRepairSound(t *testing.T) {
@@ -340,9 +342,22 @@ func TestInteropRepairSound(t *testing.T) {
 			continue
 		}
 		for _, f := range report.Files {
-			t.Logf("%s: %v", base, f.Problem)
+			if !slices.Contains(unsound, filepath.Base(base)) {
+				t.Errorf("%s: %v", base, f.Problem)
+			}
 		}
 	}
+}
+
+// fastDir is a directory in memory if the system has such: Repair waits for the disk.
+func fastDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "pcp-repair")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }
 
 func FuzzRepair(f *testing.F) {
@@ -356,7 +371,7 @@ func FuzzRepair(f *testing.F) {
 		f.Add(byte(i), b[:len(b)-5])
 	}
 	f.Fuzz(func(t *testing.T, which byte, b []byte) {
-		base := filepath.Join(t.TempDir(), "a")
+		base := filepath.Join(fastDir(t), "a")
 		for i, suffix := range suffixes {
 			data := b
 			if i != int(which)%len(suffixes) {
