@@ -20,6 +20,7 @@
 //	archive                  archives: records, metadata, cursors over what was recorded
 //	archive/logextract       one archive of several: merged, cut by time, metrics selected
 //	archive/logger/retention directories of archives: days merged, compressed, removed
+//	archive/logreduce        archives with fewer records: values at regular times
 //	trace                    trace data: transactions, points, observations
 //	pmda/pmdammv             an agent: metrics of MMV files and of registries
 //	pmda/pmdatrace           an agent: metrics of trace data

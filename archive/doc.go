@@ -46,6 +46,9 @@
 // files is an archive at any time. Programs that have values of their own, such as lines of a log, use
 // archive/logimport, which is made of it.
 //
+// [MoveOptions] moves, copies and removes archives, all files of one or none. [RepairOptions] mends those that have lost the end of a file, their
+// index or a label.
+//
 // # Archives that are being written
 //
 // A Cursor at the end sees records that are appended later. [Set.Refresh] looks for new

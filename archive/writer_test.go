@@ -460,3 +460,42 @@ func TestWriterVolumes(t *testing.T) {
 		checkIndex(t, s)
 	}
 }
+
+// Begin makes the files before there is a record, with which the index begins then.
+func TestWriterBegin(t *testing.T) {
+	for _, version := range []int{2, 3} {
+		l := archive.Label{Version: version, Host: "web1", TimeZone: "UTC", Start: at(0)}
+		w := created(t, archive.WriterOptions{Label: l, VolumeTime: 5 * time.Second})
+		if err := w.WriteMetric(instMetric); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := w.Begin(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		info, err := os.Stat(w.Base() + ".meta")
+		if err != nil || info.Size() <= l.Len() {
+			t.Fatalf("metadata: %v %v", info, err)
+		}
+		for _, suffix := range []string{".0", ".index"} {
+			if info, err := os.Stat(w.Base() + suffix); err != nil || info.Size() != l.Len() {
+				t.Errorf("%s: %v %v", suffix, info, err)
+			}
+		}
+		writeAll(t, w, 0, 12)
+		last, end := w.Place()
+		if !last.Time.Equal(end.Time) || last.Data >= end.Data || end.Volume != 1 {
+			t.Errorf("places %+v, %+v", last, end)
+		}
+		s := opened(t, w)
+		checkIndex(t, s)
+		if e := s.Archives()[0].Index()[0]; e.Meta != info.Size() || e.Data != l.Len() || !e.Time.Equal(at(0)) {
+			t.Errorf("first entry %+v, of metadata of %d bytes", e, info.Size())
+		}
+	}
+	w := created(t, archive.WriterOptions{})
+	if err := w.Begin(); !errors.Is(err, pdu.ErrLabel) {
+		t.Errorf("without a start: %v", err)
+	}
+}
