@@ -20,16 +20,21 @@ type salvager struct {
 	// good reports whether a record may stay, and returns it as it is to be. The bytes are valid until the next call.
 	good func(r *Record) (raw []byte, ok bool)
 
-	off   int64
-	tries int
-	loss  RepairedFile // Records, Bytes, From, To and Problem
-	last  time.Time    // of the last good record
-	open  bool         // whether To of loss is not known yet
+	off    int64
+	tries  int
+	budget int64        // of bytes
+	loss   RepairedFile // Records, Bytes, From, To and Problem
+	last   time.Time    // of the last good record
+	open   bool         // whether To of loss is not known yet
 }
 
-// maxSalvageTries is how many places may look like the start of a record without being one, per file. After that
-// the rest of the file counts as lost, so that a file made to look so does not take forever.
-const maxSalvageTries = 1 << 16
+// maxSalvageTries is how many places may look like the start of a record without being one, per file, and salvageTimes how often
+// its length they may have in all, beside salvageBytes. After that the rest of the file counts as lost, so that a file made to look so does not take forever.
+const (
+	maxSalvageTries = 1 << 16
+	salvageTimes    = 4
+	salvageBytes    = 64 << 20
+)
 
 // salvageChunk is how many bytes are searched at once.
 const salvageChunk = 1 << 20
@@ -50,6 +55,7 @@ func newSalvager(f *File, version int, good func(*Record) ([]byte, bool)) (*salv
 
 func (s *salvager) rewind() {
 	s.off, s.tries, s.last, s.open, s.loss = s.start, 0, time.Time{}, false, RepairedFile{}
+	s.budget = salvageTimes*s.size + salvageBytes
 }
 
 // next is the next good record, nil at the end. raw is that as it is to be.
@@ -75,7 +81,7 @@ func (s *salvager) next() (raw []byte, err error) {
 			raw, ok = s.good(&s.rec)
 		}
 		if !ok {
-			s.lose(1, flawed(pdu.ErrLogRec, "record that cannot be read"))
+			s.lose(1, errUnreadable)
 			s.loss.Bytes += int64(len(at))
 			continue
 		}
@@ -86,13 +92,18 @@ func (s *salvager) next() (raw []byte, err error) {
 			}
 		}
 		if len(raw) != len(at) {
-			s.lose(1, flawed(pdu.ErrPMID, "values of a metric without a descriptor"))
+			s.lose(1, errUndescribed)
 			s.loss.Bytes += int64(len(at) - len(raw))
 		}
 		return raw, nil
 	}
 	return nil, nil
 }
+
+var (
+	errUnreadable  = flawed(pdu.ErrLogRec, "record that cannot be read")
+	errUndescribed = flawed(pdu.ErrPMID, "values of a metric without a descriptor")
+)
 
 // isDamage reports whether an error is about what is in a file, and not about reading it.
 func isDamage(err error) bool {
@@ -142,6 +153,7 @@ func (s *salvager) lose(records int, why error) {
 func (s *salvager) search(off int64) (int64, error) {
 	least := int64(leastLen(s.file.volume, s.rec.version))
 	buf := make([]byte, min(salvageChunk, max(0, s.size-off)))
+	var tailBytes [4]byte
 	for s.size-off >= least {
 		n, err := s.win.r.ReadAt(buf[:min(int64(len(buf)), s.size-off)], off)
 		if n < 4 {
@@ -152,13 +164,22 @@ func (s *salvager) search(off int64) (int64, error) {
 			if length < least || length > MaxRecord || off+int64(i)+length > s.size {
 				continue
 			}
-			if tail := int64(i) + length; tail <= int64(n) && !bytes.Equal(buf[i:i+4], buf[tail-4:tail]) {
+			at := off + int64(i)
+			tail := tailBytes[:]
+			if end := int64(i) + length; end <= int64(n) {
+				tail = buf[end-4 : end]
+			} else if s.tries++; s.tries > maxSalvageTries {
+				return s.size, nil
+			} else if _, err := s.win.r.ReadAt(tail, at+length-4); err != nil {
+				return 0, withoutPath(err)
+			}
+			if !bytes.Equal(buf[i:i+4], tail) {
 				continue
 			}
-			if s.tries++; s.tries > maxSalvageTries {
+			s.tries++
+			if s.budget -= length; s.tries > maxSalvageTries || s.budget < 0 {
 				return s.size, nil
 			}
-			at := off + int64(i)
 			ok, err := s.isGood(at)
 			if err != nil {
 				return 0, err
