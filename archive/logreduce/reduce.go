@@ -20,7 +20,7 @@ type Options struct {
 	Start, End time.Time
 	// Interval is the time between records. 0 means DefaultInterval.
 	Interval time.Duration
-	// Samples is how many times there are at most, if not 0; less than 0 means none.
+	// Samples is how many records there are at most, if not 0, marks aside; less than 0 means none.
 	Samples int
 	// VolumeRecords is how many records a volume has at most, if not 0.
 	VolumeRecords int
@@ -48,6 +48,7 @@ type reducer struct {
 	ahead   bool       // record is later than what was wanted
 	scanned error      // the end of scan
 	now     int        // how many times there were
+	total   int        // records
 	volume  int
 	written int   // records in the volume
 	indexAt int64 // how long a volume is when the index gets its next entry
@@ -134,10 +135,10 @@ func (r *reducer) run(ctx context.Context) error {
 	}
 	err := r.interp.SetMode(ctx, pmapi.ModeInterp, r.Start, r.Interval)
 	if err == nil {
-		err = r.scan.SetMode(ctx, pmapi.ModeForward, r.Start, 0)
+		err = r.scan.SetMode(ctx, pmapi.ModeForward, r.scanStart(), 0)
 	}
 	var values pdu.Result
-	for err == nil && (r.Samples == 0 || r.now < r.Samples) {
+	for err == nil && (r.Samples == 0 || r.total < r.Samples) {
 		if err = r.interp.Fetch(ctx, r.ids, &values); errors.Is(err, pdu.ErrEOL) || err == nil && values.Time.After(r.End) {
 			return nil
 		}
@@ -149,6 +150,17 @@ func (r *reducer) run(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// scanStart is where to begin looking at records: to find out how very old archives have floats, at their start.
+func (r *reducer) scanStart() time.Time {
+	label, err := r.scan.ArchiveLabel()
+	for _, m := range r.metrics {
+		if err == nil && label.Version == 2 && m.in.Type == pdu.TypeFloat && label.Start.Before(r.Start) {
+			return label.Start
+		}
+	}
+	return r.Start
 }
 
 // write writes a record.
@@ -180,6 +192,7 @@ func (r *reducer) write(ctx context.Context, values *pdu.Result) error {
 		return err
 	}
 	r.written++
+	r.total++
 	return r.index(begins)
 }
 

@@ -19,6 +19,9 @@ func (r *reducer) scanTo(ctx context.Context, t time.Time) error {
 		if r.ahead = r.record.Time.After(t); r.ahead {
 			return nil
 		}
+		if r.record.Len() == 0 && r.record.Time.Before(r.Start) {
+			continue
+		}
 		if r.record.Len() == 0 {
 			if err := r.out.WriteMark(r.record.Time); err != nil {
 				return err

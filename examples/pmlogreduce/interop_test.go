@@ -162,7 +162,7 @@ func TestInteropOptions(t *testing.T) {
 	ours := pcptest.Build(t, "./examples/pmlogreduce")
 	for i, line := range []string{
 		"", "A/ok-foo", "A/ok-foo X", "nosuch X", "'' X", "A/ok-foo nosuch/X", "A/ok-foo Y X", "A/ok-foo X.0", "A/ok-foo.meta X", "A/multi X",
-		"-s 3 -t 1sec A/ok-foo X", "-s 0 A/ok-foo X", "-s '' A/ok-foo X", "-s x A/ok-foo X", "-s -1 A/ok-foo X", "-s 1x A/ok-foo X", "-s ' 2' -t 1 A/ok-foo X",
+		"-s 3 -t 1sec A/ok-foo X", "-s 0 A/ok-foo X", "-s '' A/ok-foo X", "-s x A/ok-foo X", "-s -1 A/ok-foo X", "-s 1x A/ok-foo X", "-t 500msec -s 60 A/20071023-08-06-36 X", "-S 10sec -t 1.3sec -T 40sec A/ace_v2 X", "-s ' 2' -t 1 A/ok-foo X",
 		"-v 2 -t 1sec A/ok-foo X", "-v 0 -t 1sec A/ok-foo X", "-v x A/ok-foo X", "-v 1 -t 100msec A/ok-foo X", "-Z UTC+3 -v 2 -t 1sec A/ok-foo X", "-z -v 3 -t 1sec A/ok-foo X",
 		"-t x A/ok-foo X", "-t 0.3 A/ok-foo X", "-t 1.7sec A/ok-foo X", "--interval=2sec A/ok-foo X", "-t 1us -s 5 A/ok-foo X",
 		"-S 3sec -t 1sec A/ok-foo X", "-S 20sec -t 1sec A/ok-foo X", "-S @23:00 A/ok-foo X", "-S 3sec -T 5sec -t 500msec A/ok-foo X", "-T -3sec -t 2sec A/ok-foo X",
