@@ -24,7 +24,7 @@ func (w *Writer) WriteMetric(m Metric) error {
 	if err != nil {
 		return w.wrap(err)
 	}
-	w.pending, w.described = b, true
+	w.pending, w.described = b, w.described || !w.opts.IndexInstances
 	w.know(m)
 	return nil
 }

@@ -43,6 +43,9 @@ type WriterOptions struct {
 	// after Flush, Sync and Close, a call may fail of what was written for one before it, and a Writer that is not
 	// closed leaves the goroutine behind.
 	Buffer int
+	// IndexInstances says that new metrics alone are no reason for an entry of the index, but new instances are, as
+	// in the archives of pmlogger(1).
+	IndexInstances bool
 }
 
 // A Writer writes an archive: the counterpart of the part of pmlogger(1) that knows files,
@@ -175,6 +178,14 @@ func (w *Writer) Label() Label { return w.label }
 
 // Base is the base name with its directory.
 func (w *Writer) Base() string { return w.base }
+
+// Size is how many bytes the present volume has; 0 if there is none yet.
+func (w *Writer) Size() int64 {
+	if w.data == nil {
+		return 0
+	}
+	return w.data.size
+}
 
 // Last is the time of the last data record, the zero time if there is none.
 func (w *Writer) Last() time.Time { return w.last }

@@ -19,14 +19,21 @@ import (
 // Errors: pdu.ErrTooSmall without metrics; a *Gap, with Dialer.AutoReconnect. The
 // counterpart of pmFetch(3) and pmFetchHighRes(3).
 func (c *Context) Fetch(ctx context.Context, ids []pdu.PMID, r *pdu.Result) error {
-	err := c.fetch(ctx, ids, r)
+	return c.FetchProfile(ctx, nil, ids, r)
+}
+
+// FetchProfile is Fetch with another profile than that of the context, which may be nil for that of the context. It must
+// not change any more: as long as it is the same one, collectors are not told it again. Programs that fetch
+// several selections in turn use it, such as loggers.
+func (c *Context) FetchProfile(ctx context.Context, p *pdu.Profile, ids []pdu.PMID, r *pdu.Result) error {
+	err := c.fetch(ctx, p, ids, r)
 	if err != nil {
 		empty(r)
 	}
 	return c.fail("fetch", "", err)
 }
 
-func (c *Context) fetch(ctx context.Context, ids []pdu.PMID, r *pdu.Result) error {
+func (c *Context) fetch(ctx context.Context, p *pdu.Profile, ids []pdu.PMID, r *pdu.Result) error {
 	if len(ids) == 0 {
 		return pdu.ErrTooSmall
 	}
@@ -34,7 +41,10 @@ func (c *Context) fetch(ctx context.Context, ids []pdu.PMID, r *pdu.Result) erro
 		return err
 	}
 	defer c.endTurn()
-	return c.src.Fetch(ctx, ids, c.Profile(), r)
+	if p == nil {
+		p = c.Profile()
+	}
+	return c.src.Fetch(ctx, ids, p, r)
 }
 
 // empty leaves a Result its memory alone.

@@ -1,0 +1,160 @@
+package logger
+
+import (
+	"context"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A Target is a metric that a request of pmlc(1) is about, and its instances; none means all.
+type Target struct {
+	PMID      pdu.PMID
+	Instances []pdu.InstID
+}
+
+// A MetricState is how a metric is recorded.
+type MetricState struct {
+	PMID      pdu.PMID
+	Err       error // why there are no instances, or nil
+	Instances []InstanceState
+}
+
+// An InstanceState is how an instance of a metric is recorded.
+type InstanceState struct {
+	Inst      pdu.InstID // pdu.NoInst for a singular metric
+	On        bool
+	Mandatory bool
+	Available bool          // there was a value at the latest fetch
+	InLog     bool          // there is a value in the archive
+	Interval  time.Duration // 0 for once
+}
+
+// Control changes how metrics are recorded, and returns how they are then: what has not changed shows there. Requests are as those of a
+// configuration, but one for some instances of a metric that is recorded with all changes nothing. Errors: os.ErrClosed if the logger does
+// not run; pdu.ErrArg for a combination that there is not.
+func (l *Logger) Control(ctx context.Context, control logconf.Control, state logconf.State, interval time.Duration, targets []Target) ([]MetricState, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.running {
+		return nil, os.ErrClosed
+	}
+	if interval < 0 || interval > logconf.MaxInterval || state == logconf.Maybe && control != logconf.Mandatory {
+		return nil, pdu.ErrArg
+	}
+	s := Setting{Control: control, State: state, Interval: interval}
+	if state != logconf.On {
+		s.Interval = 0
+	}
+	states := make([]MetricState, len(targets))
+	for i, t := range targets {
+		m, err := l.target(ctx, t.PMID)
+		if err != nil {
+			states[i] = MetricState{PMID: t.PMID, Err: err}
+			continue
+		}
+		m.control(s, t.Instances)
+	}
+	l.plan()
+	for i, t := range targets {
+		if states[i].Err == nil {
+			states[i] = l.state(ctx, t)
+		}
+	}
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+	return states, nil
+}
+
+// target is the metric of a request, which may be new.
+func (l *Logger) target(ctx context.Context, id pdu.PMID) (*metric, error) {
+	if m := l.metrics[id]; m != nil {
+		return m, nil
+	}
+	desc, err := l.src.Desc(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	name, err := l.src.Name(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return l.metric(name, desc), nil
+}
+
+// Enquire returns how metrics are recorded, for all instances that they have or ever had in the archive if the target names none.
+func (l *Logger) Enquire(ctx context.Context, targets []Target) ([]MetricState, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.running {
+		return nil, os.ErrClosed
+	}
+	states := make([]MetricState, len(targets))
+	for i, t := range targets {
+		states[i] = l.state(ctx, t)
+	}
+	return states, nil
+}
+
+// state is how a metric is recorded.
+func (l *Logger) state(ctx context.Context, t Target) MetricState {
+	s := MetricState{PMID: t.PMID}
+	m := l.metrics[t.PMID]
+	var desc pdu.Desc
+	if m != nil {
+		desc = m.desc
+	} else if desc, s.Err = l.src.Desc(ctx, t.PMID); s.Err != nil {
+		return s
+	}
+	if desc.InDom == pdu.NoInDom {
+		s.Instances = []InstanceState{m.state(pdu.NoInst)}
+		return s
+	}
+	insts := slices.Clone(t.Instances)
+	if len(insts) == 0 {
+		list, err := l.src.Instances(ctx, desc.InDom)
+		if err != nil && (m == nil || len(m.logged) == 0) {
+			s.Err = err
+			return s
+		}
+		for _, i := range list {
+			insts = append(insts, i.ID)
+		}
+		if m != nil {
+			for i := range m.logged {
+				insts = append(insts, i)
+			}
+			for _, r := range m.requests {
+				insts = append(insts, r.insts...)
+			}
+		}
+		slices.Sort(insts)
+		insts = slices.Compact(insts)
+	}
+	for _, i := range insts {
+		s.Instances = append(s.Instances, m.state(i))
+	}
+	return s
+}
+
+// state is how an instance is recorded. m may be nil.
+func (m *metric) state(inst pdu.InstID) InstanceState {
+	s := InstanceState{Inst: inst}
+	if m == nil {
+		return s
+	}
+	if w := m.setting(inst); w != nil {
+		s.On, s.Mandatory, s.Interval = w.State == logconf.On, w.Control == logconf.Mandatory, w.Interval
+	}
+	if inst == pdu.NoInst {
+		s.Available, s.InLog = m.valued, m.ever
+		return s
+	}
+	s.Available, s.InLog = m.valued && slices.Contains(m.last, inst), m.logged[inst]
+	return s
+}

@@ -1,0 +1,96 @@
+package logger
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// An indom is what the archive has of an instance domain.
+type indom struct {
+	ids   map[pdu.InstID]bool // the instances of its last record
+	stamp time.Time           // of that
+	asked time.Time           // of the latest result for which the collector was asked
+}
+
+// updateInstances writes the instances of a metric's domain if the values have others than before.
+func (l *Logger) updateInstances(ctx context.Context, g *group, m *metric, s pdu.ValueSet, t time.Time) error {
+	m.valued = s.Len() > 0
+	m.ever = m.ever || m.valued
+	if m.desc.InDom == pdu.NoInDom || !m.valued {
+		return nil
+	}
+	same := len(m.last) == s.Len()
+	for i := 0; same && i < len(m.last); i++ {
+		same = m.last[i] == s.Inst(i)
+	}
+	if same {
+		return nil
+	}
+	d := l.meta.indoms[m.desc.InDom]
+	need := d == nil || m.last != nil && !l.sameInstances(m, s)
+	m.last = slices.Grow(m.last[:0], s.Len())
+	for i := range s.Len() {
+		inst := s.Inst(i)
+		m.last = append(m.last, inst)
+		m.logged[inst] = true
+		need = need || !d.ids[inst]
+	}
+	if !need {
+		return nil
+	}
+	if d == nil {
+		d = &indom{}
+		l.meta.indoms[m.desc.InDom] = d
+	}
+	if d.asked.Equal(t) || !d.stamp.Before(t) {
+		return nil
+	}
+	return l.recordInstances(ctx, g, m, d, t)
+}
+
+// sameInstances reports whether values are those of the same instances as before, in any order.
+func (l *Logger) sameInstances(m *metric, s pdu.ValueSet) bool {
+	if len(m.last) != s.Len() {
+		return false
+	}
+	last := slices.Clone(m.last)
+	now := make([]pdu.InstID, s.Len())
+	for i := range now {
+		now[i] = s.Inst(i)
+	}
+	slices.Sort(last)
+	slices.Sort(now)
+	return slices.Equal(last, now)
+}
+
+// recordInstances requests all instances of a domain and writes them if they have changed.
+func (l *Logger) recordInstances(ctx context.Context, g *group, m *metric, d *indom, t time.Time) error {
+	list, err := l.src.Instances(ctx, m.desc.InDom)
+	switch {
+	case isLost(err):
+		m.last = nil
+		return &sourceError{err}
+	case err != nil:
+		m.last = nil // at the next fetch again
+		l.report(MetadataMissing{m.name, err})
+		return nil
+	}
+	first := d.ids == nil
+	d.asked = t
+	changed, err := l.w.UpdateInDom(t, m.desc.InDom, list)
+	if err != nil || !changed {
+		return err
+	}
+	d.stamp = t
+	d.ids = make(map[pdu.InstID]bool, len(list))
+	for _, i := range list {
+		d.ids[i.ID] = true
+	}
+	if first {
+		return nil
+	}
+	return l.instanceLabels(ctx, g, m.desc.InDom, t)
+}

@@ -1,0 +1,345 @@
+package logger
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// A Logger records metrics into an archive. See the package.
+type Logger struct {
+	src  *pmapi.Context
+	opts Options
+	host string
+	wake chan struct{} // the tasks have changed
+
+	mu       sync.Mutex // held while a task is recorded, or anything is changed
+	w        *archive.Writer
+	metrics  map[pdu.PMID]*metric
+	order    []*metric // in the order of the requests
+	subtrees []subtree
+	tasks    []*task
+	meta     described
+	running  bool
+	ended    bool
+	lost     bool      // there is no connection
+	behind   bool      // the clock of the collector was set back
+	recheck  bool      // metrics may have changed
+	begun    time.Time // of Run
+	records  int
+	volume   volumeState
+
+	public sync.Mutex // protects what follows
+	status Status
+	list   []Task
+}
+
+// New resolves a configuration and prepares an archive, of which no file is made before the first record. Warnings about
+// the configuration are reported. Errors: ErrNothing, fs.ErrExist if there is such an archive, those of the source.
+func (o Options) New(ctx context.Context, src *pmapi.Context) (*Logger, error) {
+	if o.Interval <= 0 {
+		o.Interval = DefaultInterval
+	}
+	if o.Report == nil {
+		o.Report = logEvent
+	}
+	l := &Logger{src: src, opts: o, wake: make(chan struct{}, 1), metrics: map[pdu.PMID]*metric{}}
+	l.meta.init()
+	if o.Config != nil {
+		if err := l.configure(ctx, o.Config.Requests); err != nil {
+			return nil, err
+		}
+	}
+	l.plan()
+	if len(l.tasks) == 0 && !o.Linger {
+		return nil, ErrNothing
+	}
+	return l, l.create(ctx)
+}
+
+// create prepares the archive with the label of the source.
+func (l *Logger) create(ctx context.Context) error {
+	o := l.opts.Writer
+	l.host = l.src.HostName(ctx)
+	if o.Label.Host == "" {
+		o.Label.Host = l.host
+	}
+	zone, info, err := l.zone(ctx)
+	if err != nil {
+		return err
+	}
+	if o.Label.TimeZone == "" {
+		o.Label.TimeZone = zone
+	}
+	if o.Label.ZoneInfo == "" && o.Label.Version != 2 {
+		o.Label.ZoneInfo = info
+	}
+	l.volume = volumeState{bytes: o.VolumeSize, records: o.VolumeRecords, time: o.VolumeTime}
+	o.VolumeSize, o.VolumeRecords, o.VolumeTime = 0, 0, 0
+	o.IndexInstances = true
+	l.w, err = o.Create(l.opts.Base)
+	if err != nil {
+		return err
+	}
+	l.opts.Writer.Label = l.w.Label()
+	l.status = Status{Host: o.Label.Host, TimeZone: zone, ZoneInfo: info}
+	return nil
+}
+
+// zone is the time zone of the collector, "" if it does not tell.
+func (l *Logger) zone(ctx context.Context) (zone, info string, err error) {
+	var values [2]string
+	ids, err := l.src.Lookup(ctx, []string{"pmcd.timezone", "pmcd.zoneinfo"})
+	if ids == nil {
+		return "", "", err
+	}
+	for i, id := range ids {
+		if id == pdu.NoPMID {
+			continue
+		}
+		var r pdu.Result
+		if err := l.fetch(ctx, nil, []pdu.PMID{id}, &r); err != nil {
+			return "", "", err
+		}
+		if s := r.At(0); s.Len() > 0 {
+			values[i], _ = pdu.As[string](s.Atom(0, pdu.TypeString))
+		}
+	}
+	return values[0], values[1], nil
+}
+
+// everything is a profile of all instances.
+var everything = new(pdu.Profile)
+
+// fetch fetches once more after a gap, which is not its business.
+func (l *Logger) fetch(ctx context.Context, p *pdu.Profile, ids []pdu.PMID, r *pdu.Result) error {
+	if p == nil {
+		p = everything
+	}
+	err := l.src.FetchProfile(ctx, p, ids, r)
+	if _, ok := errors.AsType[*pmapi.Gap](err); ok {
+		l.recheck = true
+		err = l.src.FetchProfile(ctx, p, ids, r)
+	}
+	return err
+}
+
+// report reports an event.
+func (l *Logger) report(e Event) { l.opts.Report(e) }
+
+// Run records until ctx ends, an end of the options is reached, or the source is unusable, and completes the archive. It
+// may be called once. The error is nil if ctx has ended or an end was reached; ErrMetricsChanged, ErrHostnameChanged, or why the archive cannot
+// be written.
+func (l *Logger) Run(ctx context.Context) error {
+	if err := l.start(ctx); err != nil {
+		return err
+	}
+	err := l.loop(ctx)
+	return errors.Join(err, l.finish(ctx))
+}
+
+// start writes the first record.
+func (l *Logger) start(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.running || l.ended {
+		return os.ErrClosed
+	}
+	l.begun = time.Now()
+	if l.opts.EndAfter > 0 {
+		end := l.begun.Add(l.opts.EndAfter)
+		if l.opts.EndTime.IsZero() || end.Before(l.opts.EndTime) {
+			l.opts.EndTime = end
+		}
+	}
+	if l.opts.Host == "" {
+		l.opts.Host, _ = os.Hostname()
+	}
+	t, s := l.session(ctx)
+	if err := l.w.WritePrologue(t, s); err != nil {
+		l.ended = true
+		return errors.Join(err, l.w.Close())
+	}
+	l.meta.session(l.w)
+	l.plan() // from now on
+	l.running = true
+	l.volume.begin = time.Now()
+	l.publish()
+	return nil
+}
+
+// finish writes the last record.
+func (l *Logger) finish(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.running, l.ended = false, true
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWait)
+	defer cancel()
+	t, s := l.session(ctx)
+	if !t.After(l.w.Last()) {
+		t = l.w.Last().Add(time.Millisecond)
+	}
+	err := l.w.WriteEpilogue(t, s)
+	l.publish()
+	return errors.Join(err, l.w.Close())
+}
+
+// lastWait is how long a logger that ends waits for its collector.
+const lastWait = 5 * time.Second
+
+// session is what the first and the last record say, and when.
+func (l *Logger) session(ctx context.Context) (time.Time, archive.Session) {
+	s := archive.Session{Host: l.opts.Host, Port: l.opts.Port, Archive: absolute(l.opts.Base)}
+	if l.lost {
+		return l.w.Last().Add(time.Millisecond), s
+	}
+	ids := []pdu.PMID{pdu.MakePMID(2, 0, 23), pdu.MakePMID(2, 0, 24)}
+	var r pdu.Result
+	if err := l.fetch(ctx, nil, ids, &r); err != nil || r.Time.IsZero() {
+		if last := l.w.Last(); !last.IsZero() {
+			return last.Add(time.Millisecond), s
+		}
+		return time.Now(), s
+	}
+	if v := r.At(0); v.Len() > 0 {
+		s.PMCD, _ = pdu.As[uint64](v.Atom(0, pdu.TypeU64))
+	}
+	if v := r.At(1); v.Len() > 0 {
+		s.Seqnum, _ = pdu.As[uint32](v.Atom(0, pdu.TypeU32))
+	}
+	return r.Time, s
+}
+
+// loop records tasks when they are due.
+func (l *Logger) loop(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		wait, err := l.runDue(ctx)
+		if err != nil {
+			return l.endOf(err)
+		}
+		if wait < 0 { // nothing is due ever
+			wait = time.Hour
+		}
+		timer.Reset(wait)
+		select {
+		case <-ctx.Done():
+			l.report(Ended{EndContext})
+			return nil
+		case <-timer.C:
+		case <-l.wake:
+		}
+	}
+}
+
+// endOf reports why the loop ends, and is the error of Run.
+func (l *Logger) endOf(err error) error {
+	switch e, ok := errors.AsType[endError](err); {
+	case ok:
+		l.report(Ended{EndReason(e)})
+		return nil
+	case errors.Is(err, ErrHostnameChanged):
+		l.report(Ended{EndHostname})
+	case errors.Is(err, ErrMetricsChanged):
+		l.report(Ended{EndChanged})
+	}
+	return err
+}
+
+// An endError is an end that was asked for.
+type endError EndReason
+
+func (e endError) Error() string { return EndReason(e).String() }
+
+// runDue records what is due, and returns how long it is until something is due again; less than 0 for never.
+func (l *Logger) runDue(ctx context.Context) (time.Duration, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.endReached(); err != nil {
+		return 0, err
+	}
+	for t := l.dueTask(); t != nil && ctx.Err() == nil; t = l.dueTask() {
+		done, err := l.runTask(ctx, t)
+		if err != nil {
+			return 0, err
+		}
+		switch now := time.Now(); {
+		case t.setting.Interval > 0:
+			t.next(now)
+		case done:
+			t.finishOnce()
+		default:
+			t.due = now.Add(retryOnce)
+		}
+		l.publish()
+	}
+	if err := l.endReached(); err != nil {
+		return 0, err
+	}
+	return l.untilDue(), nil
+}
+
+// dueTask is the first task that is due, nil if there is none.
+func (l *Logger) dueTask() *task {
+	for _, t := range l.tasks {
+		if !t.once && time.Until(t.due) <= 0 {
+			return t
+		}
+	}
+	return nil
+}
+
+// retryOnce is when a task is tried again that is to be recorded once, and failed.
+const retryOnce = time.Second
+
+// finishOnce notes that what is to be recorded once has been.
+func (t *task) finishOnce() {
+	t.once = true
+	for _, m := range t.members {
+		m.done = true
+	}
+}
+
+// untilDue is the time until something happens.
+func (l *Logger) untilDue() time.Duration {
+	var due time.Time
+	consider := func(t time.Time) {
+		if !t.IsZero() && (due.IsZero() || t.Before(due)) {
+			due = t
+		}
+	}
+	for _, t := range l.tasks {
+		if !t.once {
+			consider(t.due)
+		}
+	}
+	consider(l.opts.EndTime)
+	consider(l.volume.due())
+	if due.IsZero() {
+		return -1
+	}
+	return max(time.Until(due), 0)
+}
+
+// endReached is an endError if an end of the options is reached. It begins another volume if it is time.
+func (l *Logger) endReached() error {
+	switch {
+	case !l.opts.EndTime.IsZero() && time.Until(l.opts.EndTime) <= 0:
+		return endError(EndTime)
+	case l.opts.EndRecords > 0 && l.records >= l.opts.EndRecords:
+		return endError(EndRecords)
+	case l.opts.EndBytes > 0 && l.volume.before+l.w.Size() >= l.opts.EndBytes:
+		return endError(EndBytes)
+	}
+	if due := l.volume.due(); !due.IsZero() && time.Until(due) <= 0 {
+		l.newVolume(VolumeTime)
+	}
+	return nil
+}

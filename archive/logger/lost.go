@@ -1,0 +1,135 @@
+package logger
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// Changes in a collector after which metrics may be others, and after which names may be.
+const (
+	agentsChanged = pdu.ChangeAddAgent | pdu.ChangeRestartAgent
+	namesChanged  = agentsChanged | pdu.ChangeDropAgent | pdu.ChangeNames
+)
+
+// lose notes that the connection was lost.
+func (l *Logger) lose(err error) {
+	if !l.lost {
+		l.lost = true
+		l.report(Lost{l.host, time.Now(), err})
+		l.publish()
+	}
+}
+
+// reconnect tries to connect again. ok is false if there is no connection yet; an error ends the logger.
+func (l *Logger) reconnect(ctx context.Context) (ok bool, err error) {
+	if err := l.src.Reconnect(ctx); err != nil {
+		return false, nil // too early, or there is no collector: the next task tries again
+	}
+	l.lost, l.recheck = false, false
+	l.report(Restored{l.host, time.Now()})
+	l.publish()
+	if err := l.resume(ctx); err != nil {
+		return false, l.failedOrEnds(ctx, err)
+	}
+	return !l.lost, nil
+}
+
+// resume goes on after values that may have nothing to do with those before: metrics are checked, and there is a mark.
+func (l *Logger) resume(ctx context.Context) error {
+	l.report(Validating{time.Now()})
+	if err := l.validate(ctx); err != nil {
+		return err
+	}
+	if err := l.expand(ctx); err != nil {
+		return &sourceError{err}
+	}
+	return l.w.WriteMark(l.w.Last().Add(time.Millisecond))
+}
+
+// changed takes notice of changes in the collector.
+func (l *Logger) changed(ctx context.Context, c pdu.Change) error {
+	recheck := l.recheck
+	l.recheck = false
+	if c&pdu.ChangeHostname != 0 {
+		if host := l.src.HostName(ctx); host != l.host {
+			return ErrHostnameChanged
+		}
+	}
+	if recheck || c&agentsChanged != 0 {
+		if err := l.resume(ctx); err != nil {
+			return err
+		}
+	} else if c&namesChanged != 0 {
+		if err := l.expand(ctx); err != nil {
+			return &sourceError{err}
+		}
+	}
+	if c&pdu.ChangeLabels != 0 {
+		return l.labelsChanged(ctx, time.Now())
+	}
+	return nil
+}
+
+// validate checks that metrics are what they were. Those that there are not now may come again.
+func (l *Logger) validate(ctx context.Context) error {
+	if len(l.order) == 0 {
+		return nil
+	}
+	list := make([]string, len(l.order))
+	for i, m := range l.order {
+		list[i] = m.name
+	}
+	ids, err := l.src.Lookup(ctx, list)
+	if ids == nil {
+		return &sourceError{err}
+	}
+	changed := false
+	var found []*metric
+	var known []pdu.PMID
+	for i, m := range l.order {
+		switch {
+		case ids[i] == pdu.NoPMID:
+		case ids[i] != m.desc.PMID:
+			changed = true
+			l.report(MetricChanged{m.name, PartPMID, m.desc.PMID.String(), ids[i].String()})
+		default:
+			found, known = append(found, m), append(known, ids[i])
+		}
+	}
+	if len(known) > 0 {
+		descs, err := l.src.Descs(ctx, known)
+		if descs == nil {
+			return &sourceError{err}
+		}
+		for i, m := range found {
+			if pmapi.ErrorAt(err, i) == nil {
+				changed = l.compare(m, descs[i]) || changed
+			}
+		}
+	}
+	if changed {
+		return ErrMetricsChanged
+	}
+	return nil
+}
+
+// compare reports what of a metric has changed.
+func (l *Logger) compare(m *metric, is pdu.Desc) (changed bool) {
+	was := m.desc
+	for _, p := range []struct {
+		part     MetricPart
+		was, now fmt.Stringer
+	}{
+		{PartType, was.Type, is.Type}, {PartSem, was.Sem, is.Sem}, {PartInDom, was.InDom, is.InDom}, {PartUnits, was.Units, is.Units},
+	} {
+		if p.was != p.now {
+			changed = true
+			l.report(MetricChanged{m.name, p.part, p.was.String(), p.now.String()})
+		}
+	}
+	return changed
+}

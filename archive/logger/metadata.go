@@ -1,0 +1,297 @@
+package logger
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// described is what of the metadata the archive has.
+type described struct {
+	metrics map[pdu.PMID]bool
+	texts   map[textKey]bool
+	labels  map[labelKey][]pdu.LabelSet // as they were written last
+	indoms  map[pdu.InDom]*indom
+}
+
+type textKey struct {
+	kind  pdu.TextKind
+	ident uint32
+}
+
+type labelKey struct {
+	class pdu.LabelClass
+	ident uint32
+}
+
+func (d *described) init() {
+	d.metrics, d.texts = map[pdu.PMID]bool{}, map[textKey]bool{}
+	d.labels, d.indoms = map[labelKey][]pdu.LabelSet{}, map[pdu.InDom]*indom{}
+}
+
+// session notes the metrics of the first record.
+func (d *described) session(w *archive.Writer) {
+	for _, id := range []pdu.PMID{pdu.MakePMID(2, 3, 3), pdu.MakePMID(2, 3, 0), pdu.MakePMID(2, 3, 2), pdu.MakePMID(2, 0, 23), pdu.MakePMID(2, 0, 24)} {
+		_, d.metrics[id] = w.Metric(id)
+	}
+}
+
+// A metricText is the help texts of a metric and their errors.
+type metricText struct {
+	line, help       string
+	lineErr, helpErr error
+	labels           pdu.LabelSet
+}
+
+// groupTexts are those of metrics.
+type groupTexts struct {
+	index  map[pdu.PMID]int
+	lines  []string
+	helps  []string
+	labels []pdu.LabelSet
+
+	lineErr, helpErr error
+}
+
+// requestTexts requests the texts and labels of metrics together.
+func (l *Logger) requestTexts(ctx context.Context, ids []pdu.PMID) (*groupTexts, error) {
+	t := &groupTexts{index: map[pdu.PMID]int{}}
+	var want []pdu.PMID
+	for _, id := range ids {
+		if !l.meta.metrics[id] {
+			t.index[id] = len(want)
+			want = append(want, id)
+		}
+	}
+	if t.lines, t.lineErr = l.src.Texts(ctx, want, pdu.TextOneLine); isLost(t.lineErr) {
+		return nil, &sourceError{t.lineErr}
+	}
+	if t.helps, t.helpErr = l.src.Texts(ctx, want, pdu.TextHelp|pdu.TextDirect); isLost(t.helpErr) {
+		return nil, &sourceError{t.helpErr}
+	}
+	var err error
+	if t.labels, err = l.src.ItemLabelSets(ctx, want); isLost(err) {
+		return nil, &sourceError{err}
+	}
+	return t, nil
+}
+
+func (t *groupTexts) of(id pdu.PMID) (m metricText) {
+	i := t.index[id]
+	m.lineErr, m.helpErr = pmapi.ErrorAt(t.lineErr, i), pmapi.ErrorAt(t.helpErr, i)
+	if t.lines != nil {
+		m.line = t.lines[i]
+	}
+	if t.helps != nil {
+		m.help = t.helps[i]
+	}
+	m.labels = pdu.LabelSet{Inst: pdu.NoInst}
+	if t.labels != nil {
+		m.labels = t.labels[i]
+	}
+	return m
+}
+
+// describeMetric writes the descriptor, the labels and the help texts of a metric.
+func (l *Logger) describeMetric(ctx context.Context, g *group, m *metric, t time.Time, texts metricText) error {
+	if err := l.writeDesc(ctx, m.desc, m.name); err != nil {
+		return err
+	}
+	id := m.desc.PMID
+	if err := l.describeLabels(ctx, g, m, t, texts.labels); err != nil {
+		return err
+	}
+	if texts.lineErr == nil {
+		if err := l.writeText(pdu.TextOneLine|pdu.TextPMID, uint32(id), texts.line); err != nil {
+			return err
+		}
+	}
+	if err := l.indomText(ctx, m.desc.InDom, pdu.TextOneLine); err != nil {
+		return err
+	}
+	if texts.helpErr == nil {
+		if err := l.writeText(pdu.TextHelp|pdu.TextPMID, uint32(id), texts.help); err != nil {
+			return err
+		}
+	}
+	return l.indomText(ctx, m.desc.InDom, pdu.TextHelp)
+}
+
+// writeDesc writes a descriptor with all names of the metric.
+func (l *Logger) writeDesc(ctx context.Context, desc pdu.Desc, name string) error {
+	names, err := l.src.Names(ctx, desc.PMID)
+	if isLost(err) {
+		return &sourceError{err}
+	}
+	if len(names) == 0 {
+		names = []string{name}
+	}
+	if err := l.w.WriteMetric(archive.Metric{Desc: desc, Names: names}); err != nil {
+		return err
+	}
+	l.meta.metrics[desc.PMID] = true
+	return nil
+}
+
+func (l *Logger) writeText(kind pdu.TextKind, ident uint32, text string) error {
+	key := textKey{kind, ident}
+	if l.meta.texts[key] {
+		return nil
+	}
+	l.meta.texts[key] = true
+	return l.w.WriteText(archive.TextRecord{Kind: kind, Ident: ident, Text: text})
+}
+
+// indomText writes a help text of an instance domain.
+func (l *Logger) indomText(ctx context.Context, d pdu.InDom, kind pdu.TextKind) error {
+	if d == pdu.NoInDom || l.meta.texts[textKey{kind | pdu.TextInDom, uint32(d)}] {
+		return nil
+	}
+	text, err := l.src.InDomText(ctx, d, kind|pdu.TextDirect)
+	switch {
+	case isLost(err):
+		return &sourceError{err}
+	case err != nil:
+		l.meta.texts[textKey{kind | pdu.TextInDom, uint32(d)}] = true
+		return nil
+	}
+	return l.writeText(kind|pdu.TextInDom, uint32(d), text)
+}
+
+// describeLabels writes the labels that apply to a metric, as far as the archive does not have them.
+func (l *Logger) describeLabels(ctx context.Context, g *group, m *metric, t time.Time, item pdu.LabelSet) error {
+	id, d := m.desc.PMID, m.desc.InDom
+	cluster := uint32(id) &^ (1<<10 - 1)
+	steps := []struct {
+		key labelKey
+		get func() (pdu.LabelSet, error)
+	}{
+		{labelKey{pdu.LabelContext, ^uint32(0)}, func() (pdu.LabelSet, error) { return l.src.ContextLabels(ctx) }},
+		{labelKey{pdu.LabelDomain, uint32(id.Domain())}, func() (pdu.LabelSet, error) { return l.src.DomainLabels(ctx, id.Domain()) }},
+		{labelKey{pdu.LabelInDom, uint32(d)}, func() (pdu.LabelSet, error) { return l.src.InDomLabels(ctx, d) }},
+		{labelKey{pdu.LabelCluster, cluster}, func() (pdu.LabelSet, error) { return l.src.ClusterLabels(ctx, id) }},
+		{labelKey{pdu.LabelItem, uint32(id)}, func() (pdu.LabelSet, error) { return item, nil }},
+	}
+	for _, s := range steps {
+		if _, known := l.meta.labels[s.key]; known || s.key.class == pdu.LabelInDom && d == pdu.NoInDom {
+			continue
+		}
+		set, err := s.get()
+		if isLost(err) {
+			return &sourceError{err}
+		}
+		var sets []pdu.LabelSet
+		if err == nil && len(set.JSON) > 0 {
+			sets = []pdu.LabelSet{set}
+		}
+		if err := l.writeLabels(s.key, t, sets); err != nil {
+			return err
+		}
+	}
+	if d == pdu.NoInDom {
+		return nil
+	}
+	if _, known := l.meta.labels[labelKey{pdu.LabelInstances, uint32(d)}]; known {
+		return nil
+	}
+	return l.instanceLabels(ctx, g, d, t)
+}
+
+// instanceLabels writes the labels of the instances that a group selects.
+func (l *Logger) instanceLabels(ctx context.Context, g *group, d pdu.InDom, t time.Time) error {
+	all, err := l.src.InstanceLabels(ctx, d)
+	if isLost(err) {
+		return &sourceError{err}
+	}
+	var sets []pdu.LabelSet
+	for _, s := range all {
+		if s.Err == 0 && g.profile.Includes(d, s.Inst) {
+			sets = append(sets, s)
+		}
+	}
+	return l.writeLabels(labelKey{pdu.LabelInstances, uint32(d)}, t, sets)
+}
+
+// writeLabels writes label sets if they are not those that were written last.
+func (l *Logger) writeLabels(key labelKey, t time.Time, sets []pdu.LabelSet) error {
+	last, known := l.meta.labels[key]
+	if known && hasSets(last, sets) {
+		return nil
+	}
+	l.meta.labels[key] = cloneSets(sets)
+	if len(sets) == 0 {
+		return nil
+	}
+	return l.w.WriteLabels(archive.LabelRecord{Time: t, Class: key.class, Ident: key.ident, Sets: sets})
+}
+
+// hasSets reports whether all of some label sets are among others.
+func hasSets(all, some []pdu.LabelSet) bool {
+	return !slices.ContainsFunc(some, func(s pdu.LabelSet) bool {
+		return !slices.ContainsFunc(all, func(a pdu.LabelSet) bool { return a.Inst == s.Inst && bytes.Equal(a.JSON, s.JSON) })
+	})
+}
+
+func cloneSets(sets []pdu.LabelSet) []pdu.LabelSet {
+	c := make([]pdu.LabelSet, len(sets))
+	for i, s := range sets {
+		c[i] = pdu.LabelSet{Inst: s.Inst, JSON: bytes.Clone(s.JSON)}
+	}
+	return c
+}
+
+// labelsChanged writes labels that have changed.
+func (l *Logger) labelsChanged(ctx context.Context, t time.Time) error {
+	set, err := l.src.ContextLabels(ctx)
+	if isLost(err) {
+		return &sourceError{err}
+	}
+	for key := range l.meta.labels {
+		if key.class != pdu.LabelContext {
+			continue
+		}
+		if err == nil && len(set.JSON) > 0 {
+			return l.writeLabels(key, t, []pdu.LabelSet{set})
+		}
+	}
+	return nil
+}
+
+// describeParams writes the descriptors of the parameters of event records.
+func (l *Logger) describeParams(ctx context.Context, m *metric, s pdu.ValueSet) error {
+	for _, a := range s.All(m.desc.Type) {
+		events, err := a.Events()
+		if err != nil {
+			continue // the values are recorded as they are
+		}
+		for r := range events.All() {
+			for id, v := range r.Params() {
+				if l.meta.metrics[id] {
+					continue
+				}
+				if err := l.describeParam(ctx, id, v); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// describeParam writes the descriptor of one parameter.
+func (l *Logger) describeParam(ctx context.Context, id pdu.PMID, v pdu.Atom) error {
+	desc, err := l.src.Desc(ctx, id)
+	if isLost(err) {
+		return &sourceError{err}
+	}
+	if err != nil {
+		desc = pdu.Desc{PMID: id, Type: pdu.TypeAggregate, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
+	}
+	return l.writeDesc(ctx, desc, fmt.Sprintf("event_param.D%d.C%d.I%d", id.Domain(), id.Cluster(), id.Item()))
+}

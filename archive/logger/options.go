@@ -1,0 +1,64 @@
+package logger
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// DefaultInterval is the interval of "default" in a configuration, unless Options say otherwise.
+const DefaultInterval = time.Minute
+
+// Options say what a Logger records, where to, and when it ends.
+type Options struct {
+	// Config is what is recorded. Its rules are for a server of pmlc(1) and mean nothing here. Nil means nothing, see Linger.
+	Config *logconf.Config
+	// Base is the base name of the archive with its directory. There must be no such archive.
+	Base string
+	// Writer is what the archive is like. In the label, an empty Host, TimeZone and ZoneInfo mean those of the
+	// source. The limits of volumes take effect after the record that reaches them, as in pmlogger(1).
+	Writer archive.WriterOptions
+	// Interval is that of "default"; 0 means DefaultInterval.
+	Interval time.Duration
+
+	// Host is the host on which the logger runs, "" the name of this one, and Port where pmlc(1) reaches it: what
+	// the first and the last record of the archive say.
+	Host string
+	Port uint32
+
+	// The logger ends when the volumes have EndBytes bytes in all, after EndRecords records of values, at EndTime, or after EndAfter;
+	// zero means never.
+	EndBytes   int64
+	EndRecords int
+	EndTime    time.Time
+	EndAfter   time.Duration
+
+	// Linger lets a logger run that has nothing to record: others may change that.
+	Linger bool
+
+	// Report is called with what happens. It must not call the Logger's methods. Nil logs warnings with slog.Default().
+	Report func(Event)
+}
+
+// Errors of New and Run.
+var (
+	// ErrNothing says that a configuration has nothing to record.
+	ErrNothing = errors.New("nothing to log")
+	// ErrMetricsChanged says that a metric is no longer what the archive says that it is; see MetricChanged.
+	ErrMetricsChanged = errors.New("one or more configured metrics have changed after pmcd state change")
+	// ErrHostnameChanged says that the collector has another host name than the label.
+	ErrHostnameChanged = errors.New("PMCD hostname changed")
+)
+
+// Run records src until ctx ends or an end of the options is reached: New and Logger.Run.
+func Run(ctx context.Context, src *pmapi.Context, o Options) error {
+	l, err := o.New(ctx, src)
+	if err != nil {
+		return err
+	}
+	return l.Run(ctx)
+}

@@ -1,0 +1,147 @@
+package logger
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// runTask records a task, and reports whether all of it was. An error ends the logger.
+func (l *Logger) runTask(ctx context.Context, t *task) (done bool, err error) {
+	if l.lost {
+		if ok, err := l.reconnect(ctx); !ok {
+			return false, err
+		}
+	}
+	done = true
+	size := int64(0)
+	for _, g := range t.groups {
+		before, volume := l.w.Size(), l.w.Label().Volume
+		ok, err := l.record(ctx, g)
+		if err != nil {
+			return false, err
+		}
+		if done = done && ok; !ok && l.lost {
+			return false, nil
+		}
+		if ok {
+			if l.w.Label().Volume != volume {
+				before = 0
+			}
+			size += l.w.Size() - before
+		}
+	}
+	if done && !t.told {
+		t.told = true
+		l.report(Recorded{t.public(), size})
+	}
+	return done, nil
+}
+
+// record fetches a group and writes the values. ok is false if there is no record.
+func (l *Logger) record(ctx context.Context, g *group) (ok bool, err error) {
+	r := &g.result
+	if err := l.fetch(ctx, g.profile, g.ids, r); err != nil {
+		return false, l.failed(ctx, g, err)
+	}
+	if r.Changed != 0 || l.recheck {
+		if err := l.changed(ctx, r.Changed); err != nil {
+			return false, l.failedOrEnds(ctx, err)
+		}
+		if l.lost {
+			return false, nil
+		}
+	}
+	if r.Time.Before(l.w.Last()) {
+		if !l.behind {
+			l.behind = true
+			l.report(ClockBack{l.w.Last(), r.Time})
+		}
+		return false, nil
+	}
+	if l.behind {
+		l.behind = false
+		l.report(ClockCaughtUp{l.w.Last(), r.Time})
+		if err := l.mark(r.Time); err != nil {
+			return false, err
+		}
+	}
+	if err := l.writeMetadata(ctx, g, r); err != nil {
+		return false, l.failedOrEnds(ctx, err)
+	}
+	if err := l.w.WriteResult(r); err != nil {
+		return false, err
+	}
+	l.recorded()
+	return true, nil
+}
+
+// mark writes a mark a millisecond after the last record, or at a time if that is earlier.
+func (l *Logger) mark(before time.Time) error {
+	t := l.w.Last().Add(time.Millisecond)
+	if before.Before(t) {
+		t = before
+	}
+	return l.w.WriteMark(t)
+}
+
+// failed notes that a fetch has failed. An error ends the logger.
+func (l *Logger) failed(ctx context.Context, g *group, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case isLost(err):
+		l.lose(err)
+		return nil
+	}
+	l.report(GroupFailed{g.task.public(), time.Now(), err})
+	return nil
+}
+
+// failedOrEnds notes a loss of the connection; any other error ends the logger.
+func (l *Logger) failedOrEnds(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*sourceError](err); ok {
+		l.lose(e.err)
+		return nil
+	}
+	return err
+}
+
+// A sourceError is an error of the connection, which ends nothing.
+type sourceError struct{ err error }
+
+func (e *sourceError) Error() string { return e.err.Error() }
+func (e *sourceError) Unwrap() error { return e.err }
+
+// writeMetadata writes what a reader of a result needs to know, and has not been written.
+func (l *Logger) writeMetadata(ctx context.Context, g *group, r *pdu.Result) error {
+	var texts *groupTexts // of metrics that are new
+	for i, m := range g.metrics {
+		if !l.meta.metrics[m.desc.PMID] {
+			if texts == nil {
+				var err error
+				if texts, err = l.requestTexts(ctx, g.ids[i:]); err != nil {
+					return err
+				}
+			}
+			if err := l.describeMetric(ctx, g, m, r.Time, texts.of(m.desc.PMID)); err != nil {
+				return err
+			}
+		}
+		s := r.At(i)
+		if err := l.updateInstances(ctx, g, m, s, r.Time); err != nil {
+			return err
+		}
+		if m.event && s.Len() > 0 {
+			if err := l.describeParams(ctx, m, s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,283 @@
+package logger
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// names is what the collector says about the names of a configuration, requested together.
+type names struct {
+	ids    map[string]pdu.PMID
+	errs   map[string]error
+	leaves map[string][]string // of names that are no metrics
+	descs  map[pdu.PMID]pdu.Desc
+	noDesc map[pdu.PMID]error
+}
+
+// resolve looks up all names of requests, what is below them, and the descriptors. An error is that of the connection.
+func (l *Logger) resolve(ctx context.Context, requests []logconf.Request) (*names, error) {
+	n := &names{ids: map[string]pdu.PMID{}, errs: map[string]error{}, leaves: map[string][]string{},
+		descs: map[pdu.PMID]pdu.Desc{}, noDesc: map[pdu.PMID]error{}}
+	var all []string
+	for i := range requests {
+		for _, m := range requests[i].Metrics {
+			all = append(all, m.Name)
+		}
+	}
+	if err := l.lookup(ctx, n, all); err != nil {
+		return nil, err
+	}
+	var below []string
+	for name, err := range n.errs {
+		if pdu.FromError(err) != pdu.ErrNonLeaf {
+			continue
+		}
+		leaves, err := l.src.Traverse(ctx, name)
+		switch {
+		case isLost(err):
+			return nil, err
+		case err != nil:
+			n.errs[name] = err
+		}
+		n.leaves[name] = leaves
+		below = append(below, leaves...)
+	}
+	if err := l.lookup(ctx, n, below); err != nil {
+		return nil, err
+	}
+	return n, l.describe(ctx, n)
+}
+
+// lookup looks up names.
+func (l *Logger) lookup(ctx context.Context, n *names, list []string) error {
+	slices.Sort(list)
+	list = slices.Compact(list)
+	if len(list) == 0 {
+		return nil
+	}
+	ids, err := l.src.Lookup(ctx, list)
+	if ids == nil {
+		return err
+	}
+	for i, name := range list {
+		if e := pmapi.ErrorAt(err, i); e != nil {
+			n.errs[name] = e
+		} else {
+			n.ids[name] = ids[i]
+		}
+	}
+	return nil
+}
+
+// describe gets the descriptors of all metrics that were found.
+func (l *Logger) describe(ctx context.Context, n *names) error {
+	var ids []pdu.PMID
+	for _, id := range n.ids {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	if len(ids) == 0 {
+		return nil
+	}
+	descs, err := l.src.Descs(ctx, ids)
+	if descs == nil {
+		return err
+	}
+	for i, id := range ids {
+		if e := pmapi.ErrorAt(err, i); e != nil {
+			n.noDesc[id] = e
+		} else {
+			n.descs[id] = descs[i]
+		}
+	}
+	return nil
+}
+
+// isLost reports whether an error is that of the connection, or of a collector that does not reply, in place of an answer.
+func isLost(err error) bool {
+	if err == nil {
+		return false
+	}
+	if _, ok := errors.AsType[*pmapi.BulkError](err); ok {
+		return false
+	}
+	e := pdu.FromError(err)
+	return errors.Is(err, pdu.ErrIPC) || e == pdu.ErrTimeout || errors.Is(err, context.Canceled)
+}
+
+// configure takes over the requests of the configuration. Reports are left out for requests that are made again.
+func (l *Logger) configure(ctx context.Context, requests []logconf.Request) error {
+	n, err := l.resolve(ctx, requests)
+	if err != nil {
+		return err
+	}
+	for i := range requests {
+		r := &requests[i]
+		s := Setting{Control: r.Control, State: r.State, Interval: r.Interval}
+		if r.Default {
+			s.Interval = l.opts.Interval
+		}
+		for j := range r.Metrics {
+			m := &r.Metrics[j]
+			if _, ok := n.ids[m.Name]; ok {
+				if err := l.want(ctx, n, s, m, m.Name); err != nil {
+					return err
+				}
+				continue
+			}
+			leaves := n.leaves[m.Name]
+			if len(leaves) == 0 {
+				l.report(MetricSkipped{m.Place, m.Name, StepLookup, n.errs[m.Name]})
+			}
+			l.subtrees = append(l.subtrees, subtree{s, m, slices.Clone(leaves)})
+			for _, leaf := range leaves {
+				if err := l.want(ctx, n, s, m, leaf); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// A subtree is a request for a name that is no metric, or not yet.
+type subtree struct {
+	setting Setting
+	request *logconf.Metric
+	leaves  []string // that are known
+}
+
+// want takes over a request for one metric.
+func (l *Logger) want(ctx context.Context, n *names, s Setting, r *logconf.Metric, name string) error {
+	id, ok := n.ids[name]
+	if !ok {
+		l.report(MetricSkipped{r.Place, name, StepLookup, n.errs[name]})
+		return nil
+	}
+	desc, ok := n.descs[id]
+	if !ok {
+		l.report(MetricSkipped{r.Place, name, StepDesc, n.noDesc[id]})
+		return nil
+	}
+	insts, some, err := l.instances(ctx, r, name, desc)
+	if err != nil || !some {
+		return err
+	}
+	l.metric(name, desc).configure(s, insts, func(inst pdu.InstID, before Setting) {
+		c := Conflict{Place: r.Place, Metric: name, Inst: inst, Requested: s, Before: before}
+		if inst != pdu.NoInst {
+			c.Instance = l.instanceName(ctx, desc.InDom, inst)
+		}
+		l.report(c)
+	})
+	return nil
+}
+
+// metric is the metric with a descriptor, a new one if need be.
+func (l *Logger) metric(name string, desc pdu.Desc) *metric {
+	m := l.metrics[desc.PMID]
+	if m == nil {
+		m = &metric{name: name, desc: desc, logged: map[pdu.InstID]bool{},
+			event: desc.Type == pdu.TypeEvent || desc.Type == pdu.TypeHighResEvent}
+		l.metrics[desc.PMID] = m
+		l.order = append(l.order, m)
+	}
+	return m
+}
+
+// instances are those that a request names; some is false if it names some but there are none of them.
+func (l *Logger) instances(ctx context.Context, r *logconf.Metric, name string, desc pdu.Desc) (insts []pdu.InstID, some bool, err error) {
+	if len(r.Instances) == 0 {
+		return nil, true, nil
+	}
+	if desc.InDom == pdu.NoInDom {
+		for _, i := range r.Instances {
+			l.report(InstanceSkipped{r.Place, name, i, pdu.ErrInDom})
+		}
+		return nil, false, nil
+	}
+	list, err := l.src.Instances(ctx, desc.InDom)
+	if isLost(err) {
+		return nil, false, err
+	}
+	for _, i := range r.Instances {
+		id, ok := findInstance(list, i)
+		if !ok {
+			l.report(InstanceSkipped{r.Place, name, i, pdu.ErrInst})
+			continue
+		}
+		if !slices.Contains(insts, id) {
+			insts = append(insts, id)
+		}
+	}
+	return insts, len(insts) > 0, nil
+}
+
+// findInstance finds an instance by its number or its name, or the name up to its first space.
+func findInstance(list []pdu.Instance, i logconf.Instance) (pdu.InstID, bool) {
+	for _, have := range list {
+		if i.Name == "" && have.ID == pdu.InstID(i.ID) || i.Name != "" && have.Name == i.Name {
+			return have.ID, true
+		}
+	}
+	for _, have := range list {
+		if i.Name != "" && firstWord(have.Name) == i.Name {
+			return have.ID, true
+		}
+	}
+	return 0, false
+}
+
+func firstWord(s string) string {
+	for i := range len(s) {
+		if s[i] == ' ' {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// instanceName is the name of an instance, "" if it cannot be had.
+func (l *Logger) instanceName(ctx context.Context, d pdu.InDom, inst pdu.InstID) string {
+	name, _ := l.src.InstName(ctx, d, inst)
+	return name
+}
+
+// expand looks up again what is below the names of the configuration that are no metrics.
+func (l *Logger) expand(ctx context.Context) error {
+	if len(l.subtrees) == 0 {
+		return nil
+	}
+	var requests []logconf.Request
+	for _, t := range l.subtrees {
+		requests = append(requests, logconf.Request{Metrics: []logconf.Metric{*t.request}})
+	}
+	n, err := l.resolve(ctx, requests)
+	if err != nil {
+		return err
+	}
+	for i := range l.subtrees {
+		t := &l.subtrees[i]
+		leaves := n.leaves[t.request.Name]
+		if _, ok := n.ids[t.request.Name]; ok {
+			leaves = []string{t.request.Name}
+		}
+		for _, leaf := range leaves {
+			if slices.Contains(t.leaves, leaf) {
+				continue
+			}
+			t.leaves = append(t.leaves, leaf)
+			if err := l.want(ctx, n, t.setting, t.request, leaf); err != nil {
+				return err
+			}
+		}
+	}
+	l.plan()
+	return nil
+}

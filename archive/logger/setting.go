@@ -1,0 +1,172 @@
+package logger
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A Setting is whether something is recorded, how often, and how firm that is.
+type Setting struct {
+	Control  logconf.Control
+	State    logconf.State
+	Interval time.Duration // of State On; 0 for once
+}
+
+// String is the setting in the words of a configuration.
+func (s Setting) String() string {
+	switch {
+	case s.State != logconf.On:
+		return fmt.Sprint(s.Control, " ", s.State)
+	case s.Interval == 0:
+		return fmt.Sprint(s.Control, " on once")
+	}
+	return fmt.Sprint(s.Control, " on ", s.Interval)
+}
+
+// A request is what is wanted of a metric with one setting.
+type request struct {
+	Setting
+	insts []pdu.InstID // nil for all
+	done  bool         // it was to be recorded once, and was
+}
+
+// covers reports whether a request is about an instance; that of pdu.NoInst is about all.
+func (r *request) covers(inst pdu.InstID) bool {
+	return r.insts == nil || slices.Contains(r.insts, inst)
+}
+
+// A metric is what a Logger knows about a metric that was requested.
+type metric struct {
+	name     string
+	desc     pdu.Desc
+	requests []*request // each with another setting
+
+	// Of the instances in the last result with values, and of the archive.
+	last   []pdu.InstID
+	logged map[pdu.InstID]bool
+	valued bool // the last result had values
+	ever   bool // a record has
+	event  bool // values are event records
+}
+
+// setting is what holds for an instance, or for all, the firmest first; nil if there is none.
+func (m *metric) setting(inst pdu.InstID) (best *request) {
+	for _, r := range m.requests {
+		if r.covers(inst) && (best == nil || r.Control > best.Control || r.Control == best.Control && best.insts == nil) {
+			best = r
+		}
+	}
+	return best
+}
+
+// refusal is what stands against a request for an instance, or for all: nothing is advisory where something else is
+// mandatory, but "maybe".
+func (m *metric) refusal(s Setting, inst pdu.InstID) *request {
+	if s.Control == logconf.Mandatory {
+		return nil
+	}
+	for _, r := range m.requests {
+		if r.Control == logconf.Mandatory && r.State != logconf.Maybe && (inst == pdu.NoInst || r.covers(inst)) {
+			return r
+		}
+	}
+	return nil
+}
+
+// add adds instances, or all for nil, to the request with a setting.
+func (m *metric) add(s Setting, insts []pdu.InstID) {
+	i := slices.IndexFunc(m.requests, func(r *request) bool { return r.Setting == s })
+	if i < 0 {
+		m.requests = append(m.requests, &request{Setting: s, insts: slices.Clone(insts)})
+		return
+	}
+	r := m.requests[i]
+	r.done = false
+	if insts == nil {
+		r.insts = nil
+	} else if r.insts != nil {
+		for _, inst := range insts {
+			if !slices.Contains(r.insts, inst) {
+				r.insts = append(r.insts, inst)
+			}
+		}
+	}
+}
+
+// drop removes instances from the requests that name them and of which a function says so.
+func (m *metric) drop(insts []pdu.InstID, from func(*request) bool) {
+	m.requests = slices.DeleteFunc(m.requests, func(r *request) bool {
+		if r.insts == nil || !from(r) {
+			return false
+		}
+		r.insts = slices.DeleteFunc(r.insts, func(i pdu.InstID) bool { return slices.Contains(insts, i) })
+		return len(r.insts) == 0
+	})
+}
+
+// configure takes over a request of a configuration, for some instances or, if there are none, for all. As in pmlogger(1), requests
+// add up: a metric with two of them, of different intervals, is recorded twice; what is off after it was on stays on. An
+// advisory request is refused where there is a mandatory one; a mandatory one for some instances takes them from
+// advisory ones that name them.
+func (m *metric) configure(s Setting, insts []pdu.InstID, refused func(inst pdu.InstID, before Setting)) {
+	if len(insts) == 0 {
+		if r := m.refusal(s, pdu.NoInst); r != nil {
+			refused(pdu.NoInst, r.Setting)
+			return
+		}
+		m.add(s, nil)
+		return
+	}
+	var allowed []pdu.InstID
+	for _, i := range insts {
+		if r := m.refusal(s, i); r != nil {
+			refused(i, r.Setting)
+			continue
+		}
+		allowed = append(allowed, i)
+	}
+	if len(allowed) == 0 {
+		return
+	}
+	if s.Control == logconf.Mandatory {
+		m.drop(allowed, func(r *request) bool { return r.Control == logconf.Advisory })
+	}
+	m.add(s, allowed)
+}
+
+// control takes over a request of pmlc(1), which replaces what was before, or changes nothing if it is refused.
+func (m *metric) control(s Setting, insts []pdu.InstID) {
+	if len(insts) == 0 {
+		m.controlAll(s)
+		return
+	}
+	for _, i := range insts {
+		before := m.setting(i)
+		switch {
+		case m.refusal(s, i) != nil, before != nil && before.insts == nil && before.State == logconf.On:
+			continue // it is recorded with all instances
+		case s.State == logconf.Maybe && (before == nil || before.Control == logconf.Advisory):
+			continue
+		}
+		one := []pdu.InstID{i}
+		m.drop(one, func(*request) bool { return true })
+		if s.State != logconf.Maybe {
+			m.add(s, one)
+		}
+	}
+}
+
+// controlAll is control for all instances.
+func (m *metric) controlAll(s Setting) {
+	switch {
+	case m.refusal(s, pdu.NoInst) != nil:
+	case s.State == logconf.Maybe:
+		m.requests = slices.DeleteFunc(m.requests, func(r *request) bool { return r.Control == logconf.Mandatory })
+	default:
+		m.requests = []*request{{Setting: s}}
+	}
+}

@@ -1,0 +1,94 @@
+package logger
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// A Status is how a Logger is doing: what pmlc(1) shows.
+type Status struct {
+	Start time.Time // of the archive, the zero time before its first record
+	Last  time.Time // of the last record
+	Now   time.Time // by the clock of this computer
+
+	Volume  int   // the present one
+	Size    int64 // its bytes
+	Records int   // of values, in all volumes
+
+	Connected bool
+	Host      string // that of the label
+	TimeZone  string // of the collector
+	ZoneInfo  string
+}
+
+// Status is how the logger is doing. It does not wait for anything.
+func (l *Logger) Status() Status {
+	l.public.Lock()
+	defer l.public.Unlock()
+	s := l.status
+	s.Now = time.Now()
+	return s
+}
+
+// Tasks are what is recorded, those that are recorded once first. It does not wait for anything.
+func (l *Logger) Tasks() []Task {
+	l.public.Lock()
+	defer l.public.Unlock()
+	return l.list
+}
+
+// Base is the base name of the archive.
+func (l *Logger) Base() string { return l.opts.Base }
+
+// publish brings the status up to date.
+func (l *Logger) publish() {
+	label := l.w.Label()
+	l.public.Lock()
+	defer l.public.Unlock()
+	s := &l.status
+	s.Start, s.Last = label.Start, l.w.Last()
+	s.Volume, s.Size = label.Volume, l.w.Size()
+	s.Records, s.Connected = l.records, !l.lost
+}
+
+// publishTasks brings the list of tasks up to date.
+func (l *Logger) publishTasks() {
+	list := make([]Task, len(l.tasks))
+	for i, t := range l.tasks {
+		list[i] = t.public()
+	}
+	l.public.Lock()
+	defer l.public.Unlock()
+	l.list = list
+}
+
+// NewVolume makes the next record begin another volume, and returns its number. Errors: os.ErrClosed if the logger does not run.
+func (l *Logger) NewVolume() (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.running {
+		return 0, os.ErrClosed
+	}
+	n := l.newVolume(VolumeRequest)
+	l.publish()
+	return n, nil
+}
+
+// Sync has the system write the archive to the disk. Records are in the files without that, as soon as they were made.
+func (l *Logger) Sync() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.running {
+		return os.ErrClosed
+	}
+	return l.w.Sync()
+}
+
+// absolute is the absolute path of an archive, as far as it can be known.
+func absolute(base string) string {
+	if abs, err := filepath.Abs(base); err == nil {
+		return abs
+	}
+	return base
+}

@@ -1,0 +1,150 @@
+package logger
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A Task is metrics that are recorded together.
+type Task struct {
+	Setting
+	Metrics []TaskMetric
+}
+
+// A TaskMetric is a metric of a Task.
+type TaskMetric struct {
+	Name      string
+	PMID      pdu.PMID
+	Instances []pdu.InstID // nil for all
+}
+
+// A task is metrics with the same setting, and when it is due.
+type task struct {
+	setting Setting
+	members []member
+	groups  []*group
+	base    time.Time // from which multiples of the interval count
+	due     time.Time
+	once    bool // has been recorded, and is done
+	told    bool // its first record was reported
+}
+
+// A member is a metric of a task.
+type member struct {
+	*metric
+	*request
+}
+
+// A group is metrics of a task that are fetched together.
+type group struct {
+	task    *task
+	metrics []*metric
+	ids     []pdu.PMID
+	profile *pdu.Profile
+	result  pdu.Result
+}
+
+// startDelay is by how much later tasks begin that record more than once, so that metrics that are recorded once come first.
+const startDelay = 20 * time.Millisecond
+
+// plan makes tasks of the settings of all metrics. Tasks that there were keep their times.
+func (l *Logger) plan() {
+	now := time.Now()
+	old := l.tasks
+	l.tasks = nil
+	for _, m := range l.order {
+		for _, r := range m.requests {
+			if r.State == logconf.On && !r.done {
+				t := l.taskFor(r.Setting, old, now)
+				t.members = append(t.members, member{m, r})
+			}
+		}
+	}
+	slices.SortStableFunc(l.tasks, func(a, b *task) int {
+		return cmp.Compare(min(a.setting.Interval, 1), min(b.setting.Interval, 1))
+	})
+	for _, t := range l.tasks {
+		t.makeGroups()
+	}
+	l.publishTasks()
+}
+
+// taskFor is the task with a setting.
+func (l *Logger) taskFor(s Setting, old []*task, now time.Time) *task {
+	has := func(t *task) bool { return t.setting == s }
+	if i := slices.IndexFunc(l.tasks, has); i >= 0 {
+		return l.tasks[i]
+	}
+	var t *task
+	if i := slices.IndexFunc(old, has); i >= 0 && l.running && s.Interval > 0 {
+		t = old[i]
+		t.members = nil
+	} else {
+		t = &task{setting: s, base: now, due: now}
+		if s.Interval > 0 && !l.running {
+			t.base = now.Add(startDelay)
+			t.due = t.base
+		}
+	}
+	l.tasks = append(l.tasks, t)
+	return t
+}
+
+// makeGroups puts each metric into the newest group that fits, or into another one. The newest comes first, as in pmlogger(1).
+func (t *task) makeGroups() {
+	t.groups = nil
+	for _, m := range t.members {
+		i := slices.IndexFunc(t.groups, func(g *group) bool { return g.fits(m) })
+		if i < 0 {
+			i = 0
+			t.groups = slices.Insert(t.groups, 0, &group{task: t, profile: new(pdu.Profile)})
+		}
+		t.groups[i].add(m)
+	}
+	for _, g := range t.groups {
+		slices.SortStableFunc(g.metrics, func(a, b *metric) int { return cmp.Compare(b.desc.PMID, a.desc.PMID) })
+		for _, m := range g.metrics {
+			g.ids = append(g.ids, m.desc.PMID)
+		}
+	}
+}
+
+// fits reports whether a group is the place for a metric: if it has the domain with all instances, or with some, as the metric wants them.
+func (g *group) fits(m member) bool {
+	d := m.desc.InDom
+	if d == pdu.NoInDom || !slices.ContainsFunc(g.metrics, func(have *metric) bool { return have.desc.InDom == d }) {
+		return true
+	}
+	return g.profile.For(d).All() == (m.insts == nil)
+}
+
+// add adds a metric. The profile selects the instances that any of the metrics wants.
+func (g *group) add(m member) {
+	d := m.desc.InDom
+	if m.insts != nil {
+		if g.profile.For(d).All() {
+			_ = g.profile.Delete(d) // it cannot fail for a domain
+		}
+		_ = g.profile.Add(d, m.insts...)
+	}
+	g.metrics = append(g.metrics, m.metric)
+}
+
+// next is the next time of a task, after now.
+func (t *task) next(now time.Time) {
+	n := now.Sub(t.base)/t.setting.Interval + 1
+	t.due = t.base.Add(n * t.setting.Interval)
+}
+
+// public is a task as others may see it.
+func (t *task) public() Task {
+	p := Task{Setting: t.setting, Metrics: make([]TaskMetric, len(t.members))}
+	for i, m := range t.members {
+		p.Metrics[i] = TaskMetric{m.name, m.desc.PMID, slices.Clone(m.insts)}
+	}
+	return p
+}

@@ -1,0 +1,54 @@
+package logger
+
+import "time"
+
+// A volumeState is when the next volume begins.
+type volumeState struct {
+	bytes   int64 // limits, 0 for none
+	records int
+	time    time.Duration
+
+	begin  time.Time // of the present volume
+	count  int       // its records of values
+	before int64     // bytes in the volumes before it
+	number int
+	size   int64 // of the volume that ends, while the next one has no record
+}
+
+// due is when the present volume ends, the zero time for never.
+func (v *volumeState) due() time.Time {
+	if v.time <= 0 || v.begin.IsZero() {
+		return time.Time{}
+	}
+	return v.begin.Add(v.time)
+}
+
+// newVolume makes the next record begin a volume.
+func (l *Logger) newVolume(reason VolumeReason) int {
+	v := &l.volume
+	l.w.NewVolume()
+	v.begin, v.count = time.Now(), 0
+	if v.time > 0 && reason == VolumeTime { // no drift
+		v.begin = v.begin.Truncate(0)
+	}
+	l.report(NewVolume{Volume: l.w.Label().Volume + 1, Reason: reason, Time: time.Now()})
+	return l.w.Label().Volume + 1
+}
+
+// recorded notes a record of values in the present volume, and ends the volume if it is full.
+func (l *Logger) recorded() {
+	v := &l.volume
+	l.records++
+	v.count++
+	if n := l.w.Label().Volume; n != v.number {
+		v.before += v.size
+		v.number = n
+	}
+	v.size = l.w.Size()
+	switch {
+	case v.records > 0 && v.count >= v.records:
+		l.newVolume(VolumeRecords)
+	case v.bytes > 0 && v.size >= v.bytes:
+		l.newVolume(VolumeBytes)
+	}
+}
