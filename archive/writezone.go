@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// localTimeZone is the time zone of this process as in $TZ, as C programs put it into labels: the variable, or else the
+// LocalTimeZone is the time zone of this process as in $TZ, as C programs put it into labels: the variable, or else the
 // name and the offset of the present zone.
-func localTimeZone(now time.Time) string {
+func LocalTimeZone(now time.Time) string {
 	if tz := os.Getenv("TZ"); tz != "" {
 		return tz
 	}

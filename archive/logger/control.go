@@ -2,6 +2,7 @@ package logger
 
 import (
 	"context"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -10,27 +11,28 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Target is a metric that a request of pmlc(1) is about, and its instances; none means all.
+// A Target is a metric that a request of pmlc(1) is about.
 type Target struct {
-	PMID      pdu.PMID
-	Instances []pdu.InstID
+	PMID pdu.PMID
+	// Insts are its instances; none means all. Those of a singular metric do not matter.
+	Insts []pdu.InstID
 }
 
 // A MetricState is how a metric is recorded.
 type MetricState struct {
-	PMID      pdu.PMID
-	Err       error // why there are no instances, or nil
-	Instances []InstanceState
+	PMID   pdu.PMID
+	Err    error // why there are no values, or nil
+	Values []ValueState
 }
 
-// An InstanceState is how an instance of a metric is recorded.
-type InstanceState struct {
-	Inst      pdu.InstID // pdu.NoInst for a singular metric
+// A ValueState is how an instance of a metric is recorded, or a singular metric.
+type ValueState struct {
+	Inst      pdu.InstID // pdu.NoInst of a singular metric
 	On        bool
 	Mandatory bool
 	Available bool          // there was a value at the latest fetch
 	InLog     bool          // there is a value in the archive
-	Interval  time.Duration // 0 for once
+	Interval  time.Duration // 0 for once, and if not On
 }
 
 // Control changes how metrics are recorded, and returns how they are then: what has not changed shows there. Requests are as those of a
@@ -56,7 +58,11 @@ func (l *Logger) Control(ctx context.Context, control logconf.Control, state log
 			states[i] = MetricState{PMID: t.PMID, Err: err}
 			continue
 		}
-		m.control(s, t.Instances)
+		insts := t.Insts
+		if m.desc.InDom == pdu.NoInDom {
+			insts = nil
+		}
+		m.control(s, insts)
 	}
 	l.plan()
 	for i, t := range targets {
@@ -112,10 +118,10 @@ func (l *Logger) state(ctx context.Context, t Target) MetricState {
 		return s
 	}
 	if desc.InDom == pdu.NoInDom {
-		s.Instances = []InstanceState{m.state(pdu.NoInst)}
+		s.Values = []ValueState{m.state(pdu.NoInst)}
 		return s
 	}
-	insts := slices.Clone(t.Instances)
+	insts := slices.Clone(t.Insts)
 	if len(insts) == 0 {
 		list, err := l.src.Instances(ctx, desc.InDom)
 		if err != nil && (m == nil || len(m.logged) == 0) {
@@ -126,25 +132,32 @@ func (l *Logger) state(ctx context.Context, t Target) MetricState {
 			insts = append(insts, i.ID)
 		}
 		if m != nil {
-			for i := range m.logged {
-				insts = append(insts, i)
-			}
+			insts = append(insts, slices.Sorted(maps.Keys(m.logged))...)
 			for _, r := range m.requests {
 				insts = append(insts, r.insts...)
 			}
 		}
-		slices.Sort(insts)
-		insts = slices.Compact(insts)
+		insts = unique(insts)
 	}
 	for _, i := range insts {
-		s.Instances = append(s.Instances, m.state(i))
+		s.Values = append(s.Values, m.state(i))
 	}
 	return s
 }
 
+// unique removes instances that come again.
+func unique(insts []pdu.InstID) []pdu.InstID {
+	seen := make(map[pdu.InstID]bool, len(insts))
+	return slices.DeleteFunc(insts, func(i pdu.InstID) bool {
+		again := seen[i]
+		seen[i] = true
+		return again
+	})
+}
+
 // state is how an instance is recorded. m may be nil.
-func (m *metric) state(inst pdu.InstID) InstanceState {
-	s := InstanceState{Inst: inst}
+func (m *metric) state(inst pdu.InstID) ValueState {
+	s := ValueState{Inst: inst}
 	if m == nil {
 		return s
 	}

@@ -66,11 +66,12 @@ const (
 	VolumeBytes
 	VolumeTime
 	VolumeFull
+	VolumeSignal // SIGHUP, which programs handle
 )
 
 // String is what the log of pmlogger(1) calls it.
 func (r VolumeReason) String() string {
-	return [...]string{"pmlc request", "sample counter", "sample byte size", "sample time", "max data volume size"}[r]
+	return [...]string{"pmlc request", "sample counter", "sample byte size", "sample time", "max data volume size", "SIGHUP"}[r]
 }
 
 // Lost is that the collector cannot be reached any longer.

@@ -43,6 +43,27 @@ type Logger struct {
 // New resolves a configuration and prepares an archive, of which no file is made before the first record. Warnings about
 // the configuration are reported. Errors: ErrNothing, fs.ErrExist if there is such an archive, those of the source.
 func (o Options) New(ctx context.Context, src *pmapi.Context) (*Logger, error) {
+	l, err := o.resolved(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	if len(l.tasks) == 0 && !o.Linger {
+		return nil, ErrNothing
+	}
+	return l, l.create(ctx)
+}
+
+// Check resolves the configuration and reports warnings as New does, and that is all: it returns the tasks that there would be.
+func (o Options) Check(ctx context.Context, src *pmapi.Context) ([]Task, error) {
+	l, err := o.resolved(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	return l.list, nil
+}
+
+// resolved is a Logger without an archive.
+func (o Options) resolved(ctx context.Context, src *pmapi.Context) (*Logger, error) {
 	if o.Interval <= 0 {
 		o.Interval = DefaultInterval
 	}
@@ -57,10 +78,7 @@ func (o Options) New(ctx context.Context, src *pmapi.Context) (*Logger, error) {
 		}
 	}
 	l.plan()
-	if len(l.tasks) == 0 && !o.Linger {
-		return nil, ErrNothing
-	}
-	return l, l.create(ctx)
+	return l, nil
 }
 
 // create prepares the archive with the label of the source.
@@ -88,7 +106,7 @@ func (l *Logger) create(ctx context.Context) error {
 		return err
 	}
 	l.opts.Writer.Label = l.w.Label()
-	l.status = Status{Host: o.Label.Host, TimeZone: zone, ZoneInfo: info}
+	l.status = Status{Host: o.Label.Host, Source: l.opts.Source, TimeZone: zone, ZoneInfo: info, LocalZone: archive.LocalTimeZone(time.Now())}
 	return nil
 }
 
@@ -335,7 +353,7 @@ func (l *Logger) endReached() error {
 		return endError(EndTime)
 	case l.opts.EndRecords > 0 && l.records >= l.opts.EndRecords:
 		return endError(EndRecords)
-	case l.opts.EndBytes > 0 && l.volume.before+l.w.Size() >= l.opts.EndBytes:
+	case l.opts.EndBytes > 0 && l.volume.total(l.w) >= l.opts.EndBytes:
 		return endError(EndBytes)
 	}
 	if due := l.volume.due(); !due.IsZero() && time.Until(due) <= 0 {

@@ -29,6 +29,8 @@ type Options struct {
 	// the first and the last record of the archive say.
 	Host string
 	Port uint32
+	// Source is what the context was opened with, for Status.
+	Source string
 
 	// The logger ends when the volumes have EndBytes bytes in all, after EndRecords records of values, at EndTime, or after EndAfter;
 	// zero means never.

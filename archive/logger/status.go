@@ -14,12 +14,15 @@ type Status struct {
 
 	Volume  int   // the present one
 	Size    int64 // its bytes
+	Bytes   int64 // those of all volumes
 	Records int   // of values, in all volumes
 
 	Connected bool
 	Host      string // that of the label
+	Source    string // that of Options.Source
 	TimeZone  string // of the collector
-	ZoneInfo  string
+	ZoneInfo  string // of the collector
+	LocalZone string // the time zone of this process, as in $TZ
 }
 
 // Status is how the logger is doing. It does not wait for anything.
@@ -48,7 +51,7 @@ func (l *Logger) publish() {
 	defer l.public.Unlock()
 	s := &l.status
 	s.Start, s.Last = label.Start, l.w.Last()
-	s.Volume, s.Size = label.Volume, l.w.Size()
+	s.Volume, s.Size, s.Bytes = label.Volume, l.w.Size(), l.volume.total(l.w)
 	s.Records, s.Connected = l.records, !l.lost
 }
 
@@ -63,14 +66,15 @@ func (l *Logger) publishTasks() {
 	l.list = list
 }
 
-// NewVolume makes the next record begin another volume, and returns its number. Errors: os.ErrClosed if the logger does not run.
-func (l *Logger) NewVolume() (int, error) {
+// NewVolume makes the next record begin another volume, and returns its number. The reason is for the event: VolumeRequest or
+// VolumeSignal. Errors: os.ErrClosed if the logger does not run.
+func (l *Logger) NewVolume(reason VolumeReason) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.running {
 		return 0, os.ErrClosed
 	}
-	n := l.newVolume(VolumeRequest)
+	n := l.newVolume(reason)
 	l.publish()
 	return n, nil
 }

@@ -1,6 +1,10 @@
 package logger
 
-import "time"
+import (
+	"time"
+
+	"github.com/pcp-go/pcp/archive"
+)
 
 // A volumeState is when the next volume begins.
 type volumeState struct {
@@ -21,6 +25,14 @@ func (v *volumeState) due() time.Time {
 		return time.Time{}
 	}
 	return v.begin.Add(v.time)
+}
+
+// total is the bytes of all volumes.
+func (v *volumeState) total(w *archive.Writer) int64 {
+	if w.Label().Volume != v.number {
+		return v.before + v.size + w.Size()
+	}
+	return v.before + w.Size()
 }
 
 // newVolume makes the next record begin a volume.
