@@ -100,6 +100,7 @@ type Writer struct {
 
 	metrics map[pdu.PMID]*Metric
 	indoms  map[pdu.InDom][]pdu.Instance // the last ones, ascending
+	checked map[pdu.PMID][]pdu.PMID      // see checkDescribed
 	buf     []byte
 	copied  pdu.ResultWriter
 	other   pdu.Result // of another version
@@ -130,7 +131,7 @@ func newWriter(base string, o WriterOptions) *Writer {
 	if o.IndexEvery == 0 {
 		o.IndexEvery = IndexEvery
 	}
-	return &Writer{base: base, opts: o, metrics: map[pdu.PMID]*Metric{}, indoms: map[pdu.InDom][]pdu.Instance{}}
+	return &Writer{base: base, opts: o, metrics: map[pdu.PMID]*Metric{}, indoms: map[pdu.InDom][]pdu.Instance{}, checked: map[pdu.PMID][]pdu.PMID{}}
 }
 
 // withDefaults fills in what a label for a Writer leaves out, and checks it.
@@ -227,8 +228,17 @@ func (w *Writer) WriteSets(s *pdu.ResultWriter) error {
 
 // encode makes a data record, in a buffer of w.
 func (w *Writer) encode(s *pdu.ResultWriter) ([]byte, error) {
+	return w.frame(s.Append(w.beginRecord(), dataFormat(w.label.Version)))
+}
+
+// beginRecord is a place for the length of a data record, in a buffer of w.
+func (w *Writer) beginRecord() []byte {
 	var head [pdu.HeaderLen]byte
-	b, err := s.Append(append(w.buf[:0], head[:]...), dataFormat(w.label.Version))
+	return append(w.buf[:0], head[:]...)
+}
+
+// frame completes a data record with its lengths.
+func (w *Writer) frame(b []byte, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -242,26 +252,52 @@ func (w *Writer) encode(s *pdu.ResultWriter) ([]byte, error) {
 	return w.buf[at:], nil
 }
 
-// checkDescribed checks that all metrics of a data record have descriptors.
+// checkDescribed checks that all metrics of a data record have descriptors. Most records have the metrics of one before that began
+// with the same one: so it remembers these lists.
 func (w *Writer) checkDescribed(rec []byte) error {
 	at := 4 + timeLen(w.label.Version)
-	n, sets := binary.BigEndian.Uint32(rec[at:]), rec[at+4:]
-	for range n {
+	n, sets := int(binary.BigEndian.Uint32(rec[at:])), rec[at+4:]
+	first := pdu.PMID(binary.BigEndian.Uint32(sets))
+	known := w.checked[first]
+	list := known
+	for i := range n {
 		id, values := pdu.PMID(binary.BigEndian.Uint32(sets)), int32(binary.BigEndian.Uint32(sets[4:]))
-		if w.metrics[id] == nil {
-			return flawed(pdu.ErrPMID, "metric %v in a data record has no descriptor", id)
+		if i >= len(list) || list[i] != id {
+			if w.metrics[id] == nil {
+				return flawed(pdu.ErrPMID, "metric %v in a data record has no descriptor", id)
+			}
+			list = append(list[:i], id)
 		}
 		sets = sets[8:]
 		if values > 0 {
 			sets = sets[4+8*int(values):]
 		}
 	}
+	if len(list) != len(known) {
+		if len(w.checked) >= maxChecked {
+			clear(w.checked)
+		}
+		w.checked[first] = list
+	}
 	return nil
 }
 
+// maxChecked is how many lists of metrics a Writer remembers.
+const maxChecked = 64
+
 // WriteResult is WriteSets of a result that was fetched or read.
 func (w *Writer) WriteResult(r *pdu.Result) error {
-	return w.WriteSets(w.copySets(r))
+	if r.Len() == 0 || r.Time.IsZero() {
+		return w.wrap(flawed(pdu.ErrNoData, "data record without a time or metrics"))
+	}
+	rec, err := w.frame(r.AppendFormat(w.beginRecord(), dataFormat(w.label.Version)))
+	if err == nil {
+		err = w.checkDescribed(rec)
+	}
+	if err != nil {
+		return w.wrap(err)
+	}
+	return w.put(rec, r.Time)
 }
 
 // copySets are the sets of a result, in a buffer of w.

@@ -165,9 +165,22 @@ func (m *metric) state(inst pdu.InstID) ValueState {
 		s.On, s.Mandatory, s.Interval = w.State == logconf.On, w.Control == logconf.Mandatory, w.Interval
 	}
 	if inst == pdu.NoInst {
-		s.Available, s.InLog = m.valued, m.ever
+		s.Available = m.lastValues().Len() > 0
+		s.InLog = s.Available || m.group != nil && m.group.described
 		return s
 	}
-	s.Available, s.InLog = m.valued && slices.Contains(m.last, inst), m.logged[inst]
+	s.InLog = m.logged[inst]
+	values := m.lastValues()
+	for i := range values.Len() {
+		s.Available = s.Available || values.Inst(i) == inst
+	}
 	return s
+}
+
+// lastValues are the values of the latest fetch.
+func (m *metric) lastValues() pdu.ValueSet {
+	if m.group == nil || m.index >= m.group.result.Len() {
+		return pdu.ValueSet{}
+	}
+	return m.group.result.At(m.index)
 }

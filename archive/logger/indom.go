@@ -17,9 +17,7 @@ type indom struct {
 
 // updateInstances writes the instances of a metric's domain if the values have others than before.
 func (l *Logger) updateInstances(ctx context.Context, g *group, m *metric, s pdu.ValueSet, t time.Time) error {
-	m.valued = s.Len() > 0
-	m.ever = m.ever || m.valued
-	if m.desc.InDom == pdu.NoInDom || !m.valued {
+	if m.desc.InDom == pdu.NoInDom || s.Len() == 0 {
 		return nil
 	}
 	same := len(m.last) == s.Len()

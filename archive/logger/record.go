@@ -120,6 +120,14 @@ func (e *sourceError) Unwrap() error { return e.err }
 
 // writeMetadata writes what a reader of a result needs to know, and has not been written.
 func (l *Logger) writeMetadata(ctx context.Context, g *group, r *pdu.Result) error {
+	if g.described {
+		for _, i := range g.several {
+			if err := l.valuesOf(ctx, g, i, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	var texts *groupTexts // of metrics that are new
 	for i, m := range g.metrics {
 		if !l.meta.metrics[m.desc.PMID] {
@@ -133,15 +141,22 @@ func (l *Logger) writeMetadata(ctx context.Context, g *group, r *pdu.Result) err
 				return err
 			}
 		}
-		s := r.At(i)
-		if err := l.updateInstances(ctx, g, m, s, r.Time); err != nil {
+		if err := l.valuesOf(ctx, g, i, r); err != nil {
 			return err
 		}
-		if m.event && s.Len() > 0 {
-			if err := l.describeParams(ctx, m, s); err != nil {
-				return err
-			}
-		}
+	}
+	g.described = true
+	return nil
+}
+
+// valuesOf writes what the values of the metric at index i need: instances, and parameters of events.
+func (l *Logger) valuesOf(ctx context.Context, g *group, i int, r *pdu.Result) error {
+	m, s := g.metrics[i], r.At(i)
+	if err := l.updateInstances(ctx, g, m, s, r.Time); err != nil {
+		return err
+	}
+	if m.event && s.Len() > 0 {
+		return l.describeParams(ctx, m, s)
 	}
 	return nil
 }

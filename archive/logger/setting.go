@@ -48,9 +48,10 @@ type metric struct {
 	// Of the instances in the last result with values, and of the archive.
 	last   []pdu.InstID
 	logged map[pdu.InstID]bool
-	valued bool // the last result had values
-	ever   bool // a record has
 	event  bool // values are event records
+
+	group *group // the last one of those that it is in, and its index there
+	index int
 }
 
 // setting is what holds for an instance, or for all, the firmest first; nil if there is none.

@@ -44,8 +44,11 @@ type group struct {
 	task    *task
 	metrics []*metric
 	ids     []pdu.PMID
+	several []int // the indexes of metrics that have instances, or events
 	profile *pdu.Profile
 	result  pdu.Result
+
+	described bool // the archive has all metadata that does not change
 }
 
 // startDelay is by how much later tasks begin that record more than once, so that metrics that are recorded once come first.
@@ -107,8 +110,12 @@ func (t *task) makeGroups() {
 	}
 	for _, g := range t.groups {
 		slices.SortStableFunc(g.metrics, func(a, b *metric) int { return cmp.Compare(b.desc.PMID, a.desc.PMID) })
-		for _, m := range g.metrics {
+		for i, m := range g.metrics {
 			g.ids = append(g.ids, m.desc.PMID)
+			if m.desc.InDom != pdu.NoInDom || m.event {
+				g.several = append(g.several, i)
+			}
+			m.group, m.index = g, i
 		}
 	}
 }
