@@ -165,8 +165,7 @@ func (m *metric) state(inst pdu.InstID) ValueState {
 		s.On, s.Mandatory, s.Interval = w.State == logconf.On, w.Control == logconf.Mandatory, w.Interval
 	}
 	if inst == pdu.NoInst {
-		s.Available = m.lastValues().Len() > 0
-		s.InLog = s.Available || m.group != nil && m.group.described
+		s.Available, s.InLog = m.lastValues().Len() > 0, m.group != nil
 		return s
 	}
 	s.InLog = m.logged[inst]

@@ -98,6 +98,12 @@ type MetricChanged struct {
 	To     string
 }
 
+// MetricGone is a metric that there is no longer.
+type MetricGone struct {
+	Metric string
+	Err    error
+}
+
 // A MetricPart is what of a metric can change.
 type MetricPart uint8
 
@@ -201,6 +207,9 @@ func (e Validating) String() string { return "validating metrics after PMCD stat
 func (e MetricChanged) String() string {
 	return fmt.Sprintf("%v of metric %q: was %s, is %s", e.What, e.Metric, e.From, e.To)
 }
+
+// String is a line for a log.
+func (e MetricGone) String() string { return fmt.Sprintf("metric %q is gone: %v", e.Metric, e.Err) }
 
 // String is a line for a log.
 func (e GroupFailed) String() string {

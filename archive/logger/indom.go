@@ -90,5 +90,5 @@ func (l *Logger) recordInstances(ctx context.Context, g *group, m *metric, d *in
 	if first {
 		return nil
 	}
-	return l.instanceLabels(ctx, g, m.desc.InDom, t)
+	return l.instanceLabels(ctx, m.desc.InDom, t, g.profile)
 }

@@ -29,6 +29,7 @@ type Logger struct {
 	running  bool
 	ended    bool
 	lost     bool      // there is no connection
+	retry    time.Time // when to try one, if lost
 	behind   bool      // the clock of the collector was set back
 	recheck  bool      // metrics may have changed
 	begun    time.Time // of Run
@@ -152,14 +153,14 @@ func (l *Logger) fetch(ctx context.Context, p *pdu.Profile, ids []pdu.PMID, r *p
 func (l *Logger) report(e Event) { l.opts.Report(e) }
 
 // Run records until ctx ends, an end of the options is reached, or the source is unusable, and completes the archive. It
-// may be called once. The error is nil if ctx has ended or an end was reached; ErrMetricsChanged, ErrHostnameChanged, or why the archive cannot
-// be written.
+// may be called once. The error is nil if ctx has ended, an end was reached, or the collector has another host name now;
+// otherwise it is ErrMetricsChanged, or why the archive cannot be written.
 func (l *Logger) Run(ctx context.Context) error {
 	if err := l.start(ctx); err != nil {
 		return err
 	}
 	err := l.loop(ctx)
-	return errors.Join(err, l.finish(ctx))
+	return errors.Join(err, l.finish(ctx, !errors.Is(err, ErrMetricsChanged)))
 }
 
 // start writes the first record.
@@ -192,11 +193,14 @@ func (l *Logger) start(ctx context.Context) error {
 	return nil
 }
 
-// finish writes the last record.
-func (l *Logger) finish(ctx context.Context) error {
+// finish completes the archive, with the last record.
+func (l *Logger) finish(ctx context.Context, epilogue bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.running, l.ended = false, true
+	if !epilogue {
+		return l.w.Close()
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWait)
 	defer cancel()
 	t, s := l.session(ctx)
@@ -263,8 +267,6 @@ func (l *Logger) endOf(err error) error {
 	case ok:
 		l.report(Ended{EndReason(e)})
 		return nil
-	case errors.Is(err, ErrHostnameChanged):
-		l.report(Ended{EndHostname})
 	case errors.Is(err, ErrMetricsChanged):
 		l.report(Ended{EndChanged})
 	}
@@ -282,6 +284,11 @@ func (l *Logger) runDue(ctx context.Context) (time.Duration, error) {
 	defer l.mu.Unlock()
 	if err := l.endReached(); err != nil {
 		return 0, err
+	}
+	if l.lost && time.Until(l.retry) <= 0 {
+		if _, err := l.reconnect(ctx); err != nil {
+			return 0, err
+		}
 	}
 	for t := l.dueTask(); t != nil && ctx.Err() == nil; t = l.dueTask() {
 		done, err := l.runTask(ctx, t)
@@ -340,6 +347,9 @@ func (l *Logger) untilDue() time.Duration {
 	}
 	consider(l.opts.EndTime)
 	consider(l.volume.due())
+	if l.lost {
+		consider(l.retry)
+	}
 	if due.IsZero() {
 		return -1
 	}

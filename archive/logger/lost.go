@@ -2,6 +2,7 @@ package logger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,10 +16,13 @@ const (
 	namesChanged  = agentsChanged | pdu.ChangeDropAgent | pdu.ChangeNames
 )
 
+// retryLost is how often a connection is tried, unless the context's Dialer.Backoff forbids it.
+const retryLost = time.Second
+
 // lose notes that the connection was lost.
 func (l *Logger) lose(err error) {
 	if !l.lost {
-		l.lost = true
+		l.lost, l.retry = true, time.Now().Add(retryLost)
 		l.report(Lost{l.host, time.Now(), err})
 		l.publish()
 	}
@@ -26,8 +30,9 @@ func (l *Logger) lose(err error) {
 
 // reconnect tries to connect again. ok is false if there is no connection yet; an error ends the logger.
 func (l *Logger) reconnect(ctx context.Context) (ok bool, err error) {
-	if err := l.src.Reconnect(ctx); err != nil {
-		return false, nil // too early, or there is no collector: the next task tries again
+	if err := l.src.Reconnect(ctx); err != nil { // too early, or there is no collector
+		l.retry = time.Now().Add(retryLost)
+		return false, nil
 	}
 	l.lost, l.recheck = false, false
 	l.report(Restored{l.host, time.Now()})
@@ -51,12 +56,12 @@ func (l *Logger) resume(ctx context.Context) error {
 }
 
 // changed takes notice of changes in the collector.
-func (l *Logger) changed(ctx context.Context, c pdu.Change) error {
+func (l *Logger) changed(ctx context.Context, c pdu.Change, t time.Time) error {
 	recheck := l.recheck
 	l.recheck = false
 	if c&pdu.ChangeHostname != 0 {
 		if host := l.src.HostName(ctx); host != l.host {
-			return ErrHostnameChanged
+			return endError(EndHostname)
 		}
 	}
 	if recheck || c&agentsChanged != 0 {
@@ -69,12 +74,12 @@ func (l *Logger) changed(ctx context.Context, c pdu.Change) error {
 		}
 	}
 	if c&pdu.ChangeLabels != 0 {
-		return l.labelsChanged(ctx, time.Now())
+		return l.labelsChanged(ctx, t)
 	}
 	return nil
 }
 
-// validate checks that metrics are what they were. Those that there are not now may come again.
+// validate checks that metrics are what they were.
 func (l *Logger) validate(ctx context.Context) error {
 	if len(l.order) == 0 {
 		return nil
@@ -87,18 +92,18 @@ func (l *Logger) validate(ctx context.Context) error {
 	if ids == nil {
 		return &sourceError{err}
 	}
-	changed := false
+	gone := false
 	var found []*metric
 	var known []pdu.PMID
 	for i, m := range l.order {
-		switch {
-		case ids[i] == pdu.NoPMID:
-		case ids[i] != m.desc.PMID:
-			changed = true
-			l.report(MetricChanged{m.name, PartPMID, m.desc.PMID.String(), ids[i].String()})
-		default:
-			found, known = append(found, m), append(known, ids[i])
+		if ids[i] == pdu.NoPMID {
+			if e := pmapi.ErrorAt(err, i); errors.Is(e, pdu.ErrName) || errors.Is(e, pdu.ErrNonLeaf) {
+				gone = true
+				l.report(MetricGone{m.name, e})
+			}
+			continue // an agent that is not ready yet has the others
 		}
+		found, known = append(found, m), append(known, ids[i])
 	}
 	if len(known) > 0 {
 		descs, err := l.src.Descs(ctx, known)
@@ -106,12 +111,11 @@ func (l *Logger) validate(ctx context.Context) error {
 			return &sourceError{err}
 		}
 		for i, m := range found {
-			if pmapi.ErrorAt(err, i) == nil {
-				changed = l.compare(m, descs[i]) || changed
-			}
+			changed := pmapi.ErrorAt(err, i) == nil && l.compare(m, descs[i])
+			gone = gone || changed
 		}
 	}
-	if changed {
+	if gone {
 		return ErrMetricsChanged
 	}
 	return nil
@@ -124,7 +128,7 @@ func (l *Logger) compare(m *metric, is pdu.Desc) (changed bool) {
 		part     MetricPart
 		was, now fmt.Stringer
 	}{
-		{PartType, was.Type, is.Type}, {PartSem, was.Sem, is.Sem}, {PartInDom, was.InDom, is.InDom}, {PartUnits, was.Units, is.Units},
+		{PartPMID, was.PMID, is.PMID}, {PartType, was.Type, is.Type}, {PartSem, was.Sem, is.Sem}, {PartInDom, was.InDom, is.InDom}, {PartUnits, was.Units, is.Units},
 	} {
 		if p.was != p.now {
 			changed = true

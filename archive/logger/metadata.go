@@ -2,8 +2,10 @@ package logger
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -200,22 +202,25 @@ func (l *Logger) describeLabels(ctx context.Context, g *group, m *metric, t time
 	if _, known := l.meta.labels[labelKey{pdu.LabelInstances, uint32(d)}]; known {
 		return nil
 	}
-	return l.instanceLabels(ctx, g, d, t)
+	return l.instanceLabels(ctx, d, t, g.profile)
 }
 
-// instanceLabels writes the labels of the instances that a group selects.
-func (l *Logger) instanceLabels(ctx context.Context, g *group, d pdu.InDom, t time.Time) error {
+// instanceLabels writes the labels of the instances that a profile selects, which is nil for those that were written before.
+func (l *Logger) instanceLabels(ctx context.Context, d pdu.InDom, t time.Time, p *pdu.Profile) error {
 	all, err := l.src.InstanceLabels(ctx, d)
 	if isLost(err) {
 		return &sourceError{err}
 	}
+	key := labelKey{pdu.LabelInstances, uint32(d)}
+	before := l.meta.labels[key]
 	var sets []pdu.LabelSet
 	for _, s := range all {
-		if s.Err == 0 && g.profile.Includes(d, s.Inst) {
+		had := slices.ContainsFunc(before, func(b pdu.LabelSet) bool { return b.Inst == s.Inst })
+		if s.Err == 0 && (had || p != nil && p.Includes(d, s.Inst)) {
 			sets = append(sets, s)
 		}
 	}
-	return l.writeLabels(labelKey{pdu.LabelInstances, uint32(d)}, t, sets)
+	return l.writeLabels(key, t, sets)
 }
 
 // writeLabels writes label sets if they are not those that were written last.
@@ -246,21 +251,62 @@ func cloneSets(sets []pdu.LabelSet) []pdu.LabelSet {
 	return c
 }
 
-// labelsChanged writes labels that have changed.
+// labelsChanged writes labels that have changed, of all that the archive has or asked for in vain.
 func (l *Logger) labelsChanged(ctx context.Context, t time.Time) error {
-	set, err := l.src.ContextLabels(ctx)
+	var items []pdu.PMID
+	for _, key := range slices.SortedFunc(maps.Keys(l.meta.labels), compareKeys) {
+		var set pdu.LabelSet
+		var err error
+		switch key.class {
+		case pdu.LabelContext:
+			set, err = l.src.ContextLabels(ctx)
+		case pdu.LabelDomain:
+			set, err = l.src.DomainLabels(ctx, pdu.Domain(key.ident))
+		case pdu.LabelInDom:
+			set, err = l.src.InDomLabels(ctx, pdu.InDom(key.ident))
+		case pdu.LabelCluster:
+			set, err = l.src.ClusterLabels(ctx, pdu.PMID(key.ident))
+		case pdu.LabelItem:
+			items = append(items, pdu.PMID(key.ident))
+			continue
+		default:
+			if err := l.instanceLabels(ctx, pdu.InDom(key.ident), t, nil); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := l.rewriteLabels(key, t, set, err); err != nil {
+			return err
+		}
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	sets, err := l.src.ItemLabelSets(ctx, items)
 	if isLost(err) {
 		return &sourceError{err}
 	}
-	for key := range l.meta.labels {
-		if key.class != pdu.LabelContext {
-			continue
-		}
-		if err == nil && len(set.JSON) > 0 {
-			return l.writeLabels(key, t, []pdu.LabelSet{set})
+	for i, set := range sets {
+		if err := l.rewriteLabels(labelKey{pdu.LabelItem, uint32(items[i])}, t, set, nil); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func compareKeys(a, b labelKey) int {
+	return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.ident, b.ident))
+}
+
+// rewriteLabels writes a label set if it has labels and is not the one that was written last.
+func (l *Logger) rewriteLabels(key labelKey, t time.Time, set pdu.LabelSet, err error) error {
+	switch {
+	case isLost(err):
+		return &sourceError{err}
+	case err != nil || len(set.JSON) == 0:
+		return nil
+	}
+	return l.writeLabels(key, t, []pdu.LabelSet{set})
 }
 
 // describeParams writes the descriptors of the parameters of event records.

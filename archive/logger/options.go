@@ -50,10 +50,9 @@ type Options struct {
 var (
 	// ErrNothing says that a configuration has nothing to record.
 	ErrNothing = errors.New("nothing to log")
-	// ErrMetricsChanged says that a metric is no longer what the archive says that it is; see MetricChanged.
+	// ErrMetricsChanged says that a metric is no longer what the archive says that it is; see MetricChanged and MetricGone. The
+	// archive has no last record of the logger then, since what comes after it has nothing to do with it.
 	ErrMetricsChanged = errors.New("one or more configured metrics have changed after pmcd state change")
-	// ErrHostnameChanged says that the collector has another host name than the label.
-	ErrHostnameChanged = errors.New("PMCD hostname changed")
 )
 
 // Run records src until ctx ends or an end of the options is reached: New and Logger.Run.

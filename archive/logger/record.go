@@ -47,7 +47,7 @@ func (l *Logger) record(ctx context.Context, g *group) (ok bool, err error) {
 		return false, l.failed(ctx, g, err)
 	}
 	if r.Changed != 0 || l.recheck {
-		if err := l.changed(ctx, r.Changed); err != nil {
+		if err := l.changed(ctx, r.Changed, r.Time); err != nil {
 			return false, l.failedOrEnds(ctx, err)
 		}
 		if l.lost {
@@ -73,6 +73,12 @@ func (l *Logger) record(ctx context.Context, g *group) (ok bool, err error) {
 	}
 	if err := l.w.WriteResult(r); err != nil {
 		return false, err
+	}
+	if !g.recorded {
+		g.recorded = true
+		for i, m := range g.metrics {
+			m.group, m.index = g, i
+		}
 	}
 	l.recorded()
 	return true, nil

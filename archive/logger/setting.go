@@ -50,7 +50,7 @@ type metric struct {
 	logged map[pdu.InstID]bool
 	event  bool // values are event records
 
-	group *group // the last one of those that it is in, and its index there
+	group *group // the last one of those that it is in and that were recorded, and its index there
 	index int
 }
 

@@ -49,6 +49,7 @@ type group struct {
 	result  pdu.Result
 
 	described bool // the archive has all metadata that does not change
+	recorded  bool
 }
 
 // startDelay is by how much later tasks begin that record more than once, so that metrics that are recorded once come first.
@@ -115,7 +116,6 @@ func (t *task) makeGroups() {
 			if m.desc.InDom != pdu.NoInDom || m.event {
 				g.several = append(g.several, i)
 			}
-			m.group, m.index = g, i
 		}
 	}
 }

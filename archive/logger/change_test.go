@@ -1,0 +1,355 @@
+package logger_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/archive/logger"
+	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/pmapitest"
+)
+
+// While a collector is lost nothing is recorded; then a mark comes first.
+func TestLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, _ := sourceOf("a")
+		r := record(t, src, "log mandatory on 1 sec a", logger.Options{})
+		r.wait(1500 * time.Millisecond)
+		src.Break(nil)
+		r.wait(3 * time.Second)
+		if r.l.Status().Connected {
+			t.Error("connected")
+		}
+		src.Restore()
+		if err := r.stop(2 * time.Second); err != nil {
+			t.Error(err)
+		}
+		want(t, "records", r.records(), "20ms a=1", "1.02s a=1", "1.021s mark", "5.02s a=1", "6.02s a=1")
+		want(t, "events", r.kinds(), "Lost", "Restored", "Validating", "Ended")
+	})
+}
+
+// A logger that ends while its collector is lost completes the archive.
+func TestLostAtEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, _ := sourceOf("a")
+		r := record(t, src, "log mandatory on 1 sec a", logger.Options{})
+		r.wait(1500 * time.Millisecond)
+		src.Break(nil)
+		if err := r.stop(3 * time.Second); err != nil {
+			t.Error(err)
+		}
+		want(t, "records", r.records(), "20ms a=1", "1.02s a=1")
+		var last time.Time
+		r.each(func(rec *archive.Record, set *archive.Set) {
+			if rec.Kind == archive.KindResult {
+				last = rec.Time
+			}
+		})
+		if got := r.l.Status(); !got.Last.Equal(last) || last.Sub(got.Start) != 1021*time.Millisecond {
+			t.Errorf("the last record is of %v, status %+v", last, got)
+		}
+	})
+}
+
+// A metric that is another one on the new connection ends the logger.
+func TestMetricsChange(t *testing.T) {
+	for name, c := range map[string]struct {
+		is   func(src *pmapitest.Source)
+		what string
+	}{
+		"type": {func(s *pmapitest.Source) { pmapitest.Add(s, pmapitest.Metric[string]{Name: "a", PMID: 7}) }, "Type"},
+		"units": {func(s *pmapitest.Source) {
+			pmapitest.Add(s, pmapitest.Metric[int32]{Name: "a", PMID: 7, Units: pdu.UnitCount})
+		}, "Units"},
+		"semantics": {func(s *pmapitest.Source) {
+			pmapitest.Add(s, pmapitest.Metric[int32]{Name: "a", PMID: 7, Sem: pdu.SemCounter})
+		}, "Semantics"},
+		"domain": {func(s *pmapitest.Source) {
+			pmapitest.Add(s, pmapitest.Metric[int32]{Name: "a", PMID: 7, InDom: s.InDom("x")})
+		}, "Instance domain"},
+		"pmid": {func(s *pmapitest.Source) { pmapitest.Add(s, pmapitest.Metric[int32]{Name: "a", PMID: 8}) }, "PMID"},
+		"gone": {func(s *pmapitest.Source) {}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src := &pmapitest.Source{}
+				m := pmapitest.Add(src, pmapitest.Metric[int32]{Name: "a", PMID: 7})
+				m.Set(1)
+				r := record(t, src, "log mandatory on 1 sec a", logger.Options{})
+				r.wait(1500 * time.Millisecond)
+				src.Break(nil)
+				r.wait(time.Second)
+				m.Remove()
+				c.is(src)
+				src.Restore()
+				r.wait(3 * time.Second)
+				if err := <-r.done; !errors.Is(err, logger.ErrMetricsChanged) {
+					t.Errorf("error %v", err)
+				}
+				r.cancel()
+				var parts []string
+				for _, e := range reported[logger.MetricChanged](r) {
+					parts = append(parts, e.What.String())
+				}
+				if got := strings.Join(parts, " "); got != c.what {
+					t.Errorf("changed: %s, want %s", got, c.what)
+				}
+				if c.what == "" && len(reported[logger.MetricGone](r)) != 1 {
+					t.Error("not reported")
+				}
+				want(t, "records", r.records(), "20ms a=1", "1.02s a=1")
+			})
+		})
+	}
+}
+
+// A new agent means a mark, new names below a name of the configuration new metrics.
+func TestNamesChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &pmapitest.Source{}
+		pmapitest.Add(src, pmapitest.Metric[int32]{Name: "x.a", PMID: 1}).Set(1)
+		r := record(t, src, "log mandatory on 1 sec { x y }", logger.Options{})
+		r.wait(1500 * time.Millisecond)
+		pmapitest.Add(src, pmapitest.Metric[int32]{Name: "x.b", PMID: 2}).Set(2)
+		r.wait(2 * time.Second)
+		pmapitest.Add(src, pmapitest.Metric[int32]{Name: "y.z", PMID: 3}).Set(3)
+		src.Notify(pdu.ChangeAddAgent)
+		if err := r.stop(2 * time.Second); err != nil {
+			t.Error(err)
+		}
+		want(t, "records", r.records(), "20ms x.a=1", "1.02s x.a=1", "2.02s x.a=1", "3.02s x.b=2 x.a=1", "3.021s mark",
+			"4.02s x.b=2 x.a=1", "5.02s y.z=3 x.b=2 x.a=1")
+	})
+}
+
+// Instances that come and go are recorded with the values, in whole in version 2 and by what changes in version 3.
+func TestInstancesChange(t *testing.T) {
+	for version, indoms := range map[int][]string{
+		2: {"indom +3 -0", "indom +4 -0", "indom +2 -0"},
+		3: {"indom +3 -0", "indom delta +1 -0", "indom delta +0 -2"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			src := &pmapitest.Source{}
+			d := src.InDom("red", "green", "blue")
+			value := func(time.Time, pdu.Instance) (int32, error) { return 1, nil }
+			pmapitest.Add(src, pmapitest.Metric[int32]{Name: "a", PMID: 1, InDom: d, Value: value})
+			pmapitest.Add(src, pmapitest.Metric[int32]{Name: "b", PMID: 2, InDom: d, Value: value})
+			r := record(t, src, "log mandatory on 1 sec { a b }", logger.Options{Writer: archive.WriterOptions{Label: archive.Label{Version: version}}})
+			r.wait(1500 * time.Millisecond)
+			d.SetNames("red", "green", "blue", "pink")
+			r.wait(time.Second)
+			d.SetNames("pink", "blue")
+			if err := r.stop(time.Second); err != nil {
+				t.Error(err)
+			}
+			got := slices.DeleteFunc(r.metadata(), func(s string) bool { return !strings.HasPrefix(s, "indom") })
+			want(t, "instance domains", got, indoms...)
+			records := r.records()
+			if len(records) != 4 || !strings.HasSuffix(records[3], "a=3:1,2:1") {
+				t.Errorf("records %q", records)
+			}
+		})
+	}
+}
+
+// Only the instances that are asked for are recorded, with a profile of the group's own.
+func TestInstanceLists(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &pmapitest.Source{}
+		d := src.InDom("red", "green", "blue")
+		value := func(time.Time, pdu.Instance) (int32, error) { return 1, nil }
+		for i, name := range []string{"a", "b", "c"} {
+			pmapitest.Add(src, pmapitest.Metric[int32]{Name: name, PMID: pdu.PMID(i + 1), InDom: d, Value: value})
+		}
+		r := record(t, src, `log mandatory on 1 sec { a["red"] b c["blue"] }`, logger.Options{})
+		if err := r.stop(500 * time.Millisecond); err != nil {
+			t.Error(err)
+		}
+		// a and c share a group, and get each other's instances, as in pmlogger
+		want(t, "records", r.records(), "20ms b=0:1,1:1,2:1", "20ms c=0:1,2:1 a=0:1,2:1")
+	})
+}
+
+// Metadata comes with the first values of a metric, in the order of pmlogger; labels that change are recorded.
+func TestMetadata(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &pmapitest.Source{Labels: `{"site":"here"}`}
+		d := src.InDom("red", "green")
+		d.SetLabels(`{"model":"RGB"}`, func(i pdu.Instance) string { return `{"name":"` + i.Name + `"}` })
+		value := func(time.Time, pdu.Instance) (int32, error) { return 1, nil }
+		pmapitest.Add(src, pmapitest.Metric[int32]{Name: "a", PMID: pdu.MakePMID(60, 0, 1), InDom: d, Value: value, Text: "line", Help: "help", Labels: `{"own":1}`})
+		pmapitest.Add(src, pmapitest.Metric[int32]{Name: "b", PMID: pdu.MakePMID(60, 0, 0), Text: "other", Help: "more"})
+		src.SetLabels(pdu.LabelDomain, 60, `{"agent":"linux"}`)
+		r := record(t, src, "log mandatory on 1 sec { a b }", logger.Options{})
+		r.wait(1500 * time.Millisecond)
+		src.SetLabels(pdu.LabelDomain, 60, `{"agent":"other"}`)
+		d.SetNames("red", "green", "blue")
+		if err := r.stop(time.Second); err != nil {
+			t.Error(err)
+		}
+		want(t, "metadata", r.metadata(), "desc a", `labels context {"site":"here"}`, `labels domain {"agent":"linux"}`, `labels indom {"model":"RGB"}`,
+			`labels pmid {"own":1}`, `labels instances {"name":"red"} {"name":"green"}`, "text 5 line", "text 6 help", "indom +2 -0",
+			"desc b", "text 5 other", "text 6 more",
+			`labels domain {"agent":"other"}`, "indom delta +1 -0", `labels instances {"name":"red"} {"name":"green"} {"name":"blue"}`)
+	})
+}
+
+// A clock that is set back stops recording until it has caught up.
+func TestClockBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, _ := sourceOf("a")
+		r := record(t, src, "log mandatory on 1 sec a", logger.Options{})
+		r.wait(2500 * time.Millisecond)
+		src.Advance(-3 * time.Second)
+		if err := r.stop(5 * time.Second); err != nil {
+			t.Error(err)
+		}
+		want(t, "records", r.records(), "20ms a=1", "1.02s a=1", "2.02s a=1", "2.02s mark", "2.02s a=1", "3.02s a=1", "4.02s a=1")
+		want(t, "events", r.kinds(), "ClockBack", "ClockCaughtUp", "Ended")
+	})
+}
+
+// A metric that fails has its error in the record; a fetch that fails makes no record.
+func TestFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, m := sourceOf("a", "b")
+		r := record(t, src, "log mandatory on 1 sec { a b }", logger.Options{})
+		r.wait(500 * time.Millisecond)
+		m[0].Fail(pdu.ErrAgain)
+		r.wait(time.Second)
+		src.FailFetch(pdu.ErrPermission)
+		r.wait(time.Second)
+		src.FailFetch(nil)
+		m[0].Fail(nil)
+		m[0].Set(9)
+		if err := r.stop(time.Second); err != nil {
+			t.Error(err)
+		}
+		want(t, "records", r.records(), "20ms b=2 a=1", "1.02s b=2 a!", "3.02s b=2 a=9")
+		want(t, "events", r.kinds(), "GroupFailed", "Ended")
+	})
+}
+
+// What was to be recorded once is tried again until it is.
+func TestOnceFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, _ := sourceOf("a")
+		r := record(t, src, "log mandatory on once a", logger.Options{})
+		r.wait(10 * time.Millisecond)
+		src.FailFetch(nil)
+		if err := r.stop(5 * time.Second); err != nil {
+			t.Error(err)
+		}
+		want(t, "records", r.records(), "0s a=1")
+	})
+}
+
+// The parameters of event records are described, too.
+func TestEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &pmapitest.Source{}
+		user := pmapitest.Add(src, pmapitest.Metric[string]{Name: "login.user"})
+		logins := pmapitest.AddEvents(src, pmapitest.Metric[pdu.Atom]{Name: "login.records"})
+		r := record(t, src, "log mandatory on 1 sec login.records", logger.Options{})
+		r.wait(500 * time.Millisecond)
+		logins.Record(pdu.EventPoint, user.Param("ann"))
+		if err := r.stop(time.Second); err != nil {
+			t.Error(err)
+		}
+		want(t, "metadata", r.metadata(), "desc login.records", "desc login.user")
+		if n := len(r.records()); n != 2 {
+			t.Errorf("%d records", n)
+		}
+	})
+}
+
+// Requests of pmlc: what holds afterwards, and what is recorded.
+func TestControl(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &pmapitest.Source{}
+		d := src.InDom("red", "green")
+		value := func(time.Time, pdu.Instance) (int32, error) { return 1, nil }
+		pmapitest.Add(src, pmapitest.Metric[int32]{Name: "a", PMID: 1, Value: value})
+		pmapitest.Add(src, pmapitest.Metric[int32]{Name: "b", PMID: 2, Value: value})
+		pmapitest.Add(src, pmapitest.Metric[int32]{Name: "c", PMID: 3, InDom: d, Value: value})
+		r := record(t, src, "log mandatory on 1 sec a log advisory on 2 sec b", logger.Options{})
+		r.wait(1500 * time.Millisecond)
+		control := func(c logconf.Control, s logconf.State, interval time.Duration, id pdu.PMID, insts ...pdu.InstID) string {
+			states, err := r.l.Control(t.Context(), c, s, interval, []logger.Target{{PMID: id, Insts: insts}})
+			if err != nil {
+				return err.Error()
+			}
+			return states1(states[0])
+		}
+		for _, c := range []struct{ what, got, want string }{
+			{"advisory on mandatory", control(logconf.Advisory, logconf.Off, 0, 1), "-1: mandatory on 1s, available, logged"},
+			{"mandatory off", control(logconf.Mandatory, logconf.Off, 0, 1), "-1: mandatory off, available, logged"},
+			{"maybe", control(logconf.Mandatory, logconf.Maybe, 0, 1), "-1: advisory off, available, logged"},
+			{"maybe of an advisory one", control(logconf.Mandatory, logconf.Maybe, 0, 2), "-1: advisory on 2s, available, logged"},
+			{"a new metric's instance", control(logconf.Mandatory, logconf.On, time.Second, 3, 1), "1: mandatory on 1s"},
+			{"unknown metric", control(logconf.Mandatory, logconf.On, time.Second, 99), "Unknown or illegal metric identifier"},
+			{"advisory maybe", control(logconf.Advisory, logconf.Maybe, 0, 1), pdu.ErrArg.Error()},
+		} {
+			if !strings.HasSuffix(c.got, c.want) {
+				t.Errorf("%s: %s, want %s", c.what, c.got, c.want)
+			}
+		}
+		r.wait(time.Second)
+		states, err := r.l.Enquire(t.Context(), []logger.Target{{PMID: 3}})
+		if err != nil || states1(states[0]) != "0: advisory off; 1: mandatory on 1s, available, logged" {
+			t.Errorf("%v %v", states, err)
+		}
+		if got := control(logconf.Advisory, logconf.On, time.Second, 3, 0); got != "0: advisory on 1s" {
+			t.Error(got)
+		}
+		if got := control(logconf.Mandatory, logconf.On, 2*time.Second, 3); got != "0: mandatory on 2s; 1: mandatory on 2s, available, logged" {
+			t.Error(got)
+		}
+		if got := control(logconf.Mandatory, logconf.On, time.Second, 3, 0); got != "0: mandatory on 2s" {
+			t.Error("an instance of a metric that is recorded with all:", got)
+		}
+		if err := r.stop(time.Second); err != nil {
+			t.Error(err)
+		}
+		want(t, "records", r.records(), "20ms a=1", "20ms b=1", "1.02s a=1", "1.5s c=1:1", "2.02s b=1", "2.5s c=1:1", "2.5s c=0:1,1:1")
+	})
+}
+
+// While a logger runs, others may use it.
+func TestConcurrentUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, _ := sourceOf("a", "b")
+		r := record(t, src, "log mandatory on 10 msec { a b }", logger.Options{})
+		done := make(chan bool)
+		for range 4 {
+			go func() {
+				defer func() { done <- true }()
+				for range 50 {
+					r.l.Status()
+					r.l.Tasks()
+					_, _ = r.l.NewVolume(logger.VolumeRequest)
+					_, _ = r.l.Enquire(t.Context(), []logger.Target{{PMID: pdu.MakePMID(60, 0, 0)}})
+					_, _ = r.l.Control(t.Context(), logconf.Mandatory, logconf.On, 20*time.Millisecond, []logger.Target{{PMID: pdu.MakePMID(60, 0, 1)}})
+					_ = r.l.Sync()
+					time.Sleep(7 * time.Millisecond)
+				}
+			}()
+		}
+		for range 4 {
+			<-done
+		}
+		if err := r.stop(0); err != nil {
+			t.Error(err)
+		}
+		if n := len(r.records()); n < 30 {
+			t.Errorf("%d records", n)
+		}
+	})
+}
