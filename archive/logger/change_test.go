@@ -286,6 +286,7 @@ func TestControl(t *testing.T) {
 			if err != nil {
 				return err.Error()
 			}
+			synctest.Wait()
 			return states1(states[0])
 		}
 		for _, c := range []struct{ what, got, want string }{
@@ -309,16 +310,16 @@ func TestControl(t *testing.T) {
 		if got := control(logconf.Advisory, logconf.On, time.Second, 3, 0); got != "0: advisory on 1s" {
 			t.Error(got)
 		}
-		if got := control(logconf.Mandatory, logconf.On, 2*time.Second, 3); got != "0: mandatory on 2s; 1: mandatory on 2s, available, logged" {
+		if got := control(logconf.Mandatory, logconf.On, 2*time.Second, 3); got != "0: mandatory on 2s, available, logged; 1: mandatory on 2s, available, logged" {
 			t.Error(got)
 		}
-		if got := control(logconf.Mandatory, logconf.On, time.Second, 3, 0); got != "0: mandatory on 2s" {
+		if got := control(logconf.Mandatory, logconf.On, time.Second, 3, 0); got != "0: mandatory on 2s, available, logged" {
 			t.Error("an instance of a metric that is recorded with all:", got)
 		}
 		if err := r.stop(time.Second); err != nil {
 			t.Error(err)
 		}
-		want(t, "records", r.records(), "20ms a=1", "20ms b=1", "1.02s a=1", "1.5s c=1:1", "2.02s b=1", "2.5s c=1:1", "2.5s c=0:1,1:1")
+		want(t, "records", r.records(), "20ms a=1", "20ms b=1", "1.02s a=1", "1.5s c=1:1", "2.02s b=1", "2.5s c=1:1", "2.5s c=0:1", "2.5s c=0:1,1:1")
 	})
 }
 

@@ -164,22 +164,23 @@ func (m *metric) state(inst pdu.InstID) ValueState {
 	if w := m.setting(inst); w != nil {
 		s.On, s.Mandatory, s.Interval = w.State == logconf.On, w.Control == logconf.Mandatory, w.Interval
 	}
-	if inst == pdu.NoInst {
-		s.Available, s.InLog = m.lastValues().Len() > 0, m.group != nil
-		return s
-	}
-	s.InLog = m.logged[inst]
-	values := m.lastValues()
-	for i := range values.Len() {
-		s.Available = s.Available || values.Inst(i) == inst
+	s.InLog = m.logged[inst] || inst == pdu.NoInst && len(m.places) > 0
+	for _, p := range m.places {
+		s.Available = s.Available || p.has(inst)
 	}
 	return s
 }
 
-// lastValues are the values of the latest fetch.
-func (m *metric) lastValues() pdu.ValueSet {
-	if m.group == nil || m.index >= m.group.result.Len() {
-		return pdu.ValueSet{}
+// has reports whether the latest fetch had a value for an instance.
+func (p place) has(inst pdu.InstID) bool {
+	if p.index >= p.group.result.Len() { // the fetch has failed
+		return false
 	}
-	return m.group.result.At(m.index)
+	values := p.group.result.At(p.index)
+	for i := range values.Len() {
+		if values.Inst(i) == inst {
+			return true
+		}
+	}
+	return false
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,8 +41,8 @@ func TestTasks(t *testing.T) {
 		if err := r.stop(3500 * time.Millisecond); err != nil {
 			t.Error(err)
 		}
-		want(t, "records", r.records(), "0s c=3", "20ms b=2 a=1", "20ms a=1", "20ms c=3", "1.02s b=2 a=1",
-			"1.02s d=4", "2.02s b=2 a=1", "2.02s d=4", "2.52s c=3", "3.02s b=2 a=1", "3.02s a=1", "3.02s d=4")
+		want(t, "records", r.records(), "0s c=3", "20ms b=2 a=1", "20ms a=1", "20ms c=3", "20ms d=4", "1.02s b=2 a=1", "1.02s d=4",
+			"2.02s b=2 a=1", "2.02s d=4", "2.52s c=3", "3.02s b=2 a=1", "3.02s a=1", "3.02s d=4")
 	})
 }
 
@@ -49,18 +50,18 @@ func TestTasks(t *testing.T) {
 func TestMissedTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, _ := sourceOf("a")
-		slow := false
+		var slow atomic.Bool
 		src.OnRequest = func(_ context.Context, q pmapitest.Request) error {
-			if slow && q.Method == pmapitest.MethodFetch {
+			if slow.Load() && q.Method == pmapitest.MethodFetch {
 				time.Sleep(2300 * time.Millisecond)
 			}
 			return nil
 		}
 		r := record(t, src, "log mandatory on 1 sec a", logger.Options{})
 		r.wait(1500 * time.Millisecond)
-		slow = true
+		slow.Store(true)
 		r.wait(2 * time.Second) // a fetch from 2.02 to 4.32
-		slow = false
+		slow.Store(false)
 		if err := r.stop(3 * time.Second); err != nil {
 			t.Error(err)
 		}

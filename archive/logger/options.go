@@ -32,8 +32,8 @@ type Options struct {
 	// Source is what the context was opened with, for Status.
 	Source string
 
-	// The logger ends when the volumes have EndBytes bytes in all, after EndRecords records of values, at EndTime, or after EndAfter;
-	// zero means never.
+	// The logger ends when the volumes have EndBytes bytes in all, when tasks have been recorded EndRecords times, at EndTime, or after
+	// EndAfter; zero means never. Records count in this way for the limits of volumes, too.
 	EndBytes   int64
 	EndRecords int
 	EndTime    time.Time

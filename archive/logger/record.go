@@ -3,6 +3,7 @@ package logger
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -32,6 +33,9 @@ func (l *Logger) runTask(ctx context.Context, t *task) (done bool, err error) {
 			}
 			size += l.w.Size() - before
 		}
+	}
+	if size > 0 {
+		l.recorded()
 	}
 	if done && !t.told {
 		t.told = true
@@ -77,10 +81,10 @@ func (l *Logger) record(ctx context.Context, g *group) (ok bool, err error) {
 	if !g.recorded {
 		g.recorded = true
 		for i, m := range g.metrics {
-			m.group, m.index = g, i
+			m.places = append(slices.DeleteFunc(m.places, func(p place) bool { return p.group.stale && p.group.task == g.task }), place{g, i})
 		}
 	}
-	l.recorded()
+	l.noteVolume()
 	return true, nil
 }
 

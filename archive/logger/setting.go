@@ -50,7 +50,12 @@ type metric struct {
 	logged map[pdu.InstID]bool
 	event  bool // values are event records
 
-	group *group // the last one of those that it is in and that were recorded, and its index there
+	places []place // where the values of its latest fetches are
+}
+
+// A place is a group that was recorded, and the index of a metric in it.
+type place struct {
+	group *group
 	index int
 }
 

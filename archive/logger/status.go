@@ -15,7 +15,7 @@ type Status struct {
 	Volume  int   // the present one
 	Size    int64 // its bytes
 	Bytes   int64 // those of all volumes
-	Records int   // of values, in all volumes
+	Records int   // how often tasks were recorded
 
 	Connected bool
 	Host      string // that of the label

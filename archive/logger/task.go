@@ -50,6 +50,7 @@ type group struct {
 
 	described bool // the archive has all metadata that does not change
 	recorded  bool
+	stale     bool // another plan has other groups
 }
 
 // startDelay is by how much later tasks begin that record more than once, so that metrics that are recorded once come first.
@@ -59,6 +60,11 @@ const startDelay = 20 * time.Millisecond
 func (l *Logger) plan() {
 	now := time.Now()
 	old := l.tasks
+	for _, t := range old {
+		for _, g := range t.groups {
+			g.stale = true
+		}
+	}
 	l.tasks = nil
 	for _, m := range l.order {
 		for _, r := range m.requests {

@@ -47,16 +47,21 @@ func (l *Logger) newVolume(reason VolumeReason) int {
 	return l.w.Label().Volume + 1
 }
 
-// recorded notes a record of values in the present volume, and ends the volume if it is full.
-func (l *Logger) recorded() {
+// noteVolume takes notice of the volume of a record that was written.
+func (l *Logger) noteVolume() {
 	v := &l.volume
-	l.records++
-	v.count++
 	if n := l.w.Label().Volume; n != v.number {
 		v.before += v.size
 		v.number = n
 	}
 	v.size = l.w.Size()
+}
+
+// recorded notes that a task was recorded, with one or more records, and ends the volume if it is full.
+func (l *Logger) recorded() {
+	v := &l.volume
+	l.records++
+	v.count++
 	switch {
 	case v.records > 0 && v.count >= v.records:
 		l.newVolume(VolumeRecords)
