@@ -62,7 +62,8 @@ func (l *Logger) Control(ctx context.Context, control logconf.Control, state log
 		if m.desc.InDom == pdu.NoInDom {
 			insts = nil
 		}
-		m.control(s, insts)
+		l.requests++
+		m.control(s, insts, l.requests)
 	}
 	l.plan()
 	for i, t := range targets {

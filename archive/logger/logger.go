@@ -24,6 +24,7 @@ type Logger struct {
 	metrics  map[pdu.PMID]*metric
 	order    []*metric // in the order of the requests
 	subtrees []subtree
+	requests int // so far
 	tasks    []*task
 	meta     described
 	running  bool

@@ -205,9 +205,11 @@ func (l *Logger) describeLabels(ctx context.Context, g *group, m *metric, t time
 	return l.instanceLabels(ctx, d, t, g.profile)
 }
 
-// instanceLabels writes the labels of the instances that a profile selects, which is nil for those that were written before.
+// instanceLabels writes the labels of the instances that a profile selects, or for nil of those that were written before.
 func (l *Logger) instanceLabels(ctx context.Context, d pdu.InDom, t time.Time, p *pdu.Profile) error {
+	l.src.SetProfile(p) // agents leave out labels of other instances, or do not, which pmlogger leaves to them
 	all, err := l.src.InstanceLabels(ctx, d)
+	l.src.SetProfile(nil)
 	if isLost(err) {
 		return &sourceError{err}
 	}
@@ -216,7 +218,7 @@ func (l *Logger) instanceLabels(ctx context.Context, d pdu.InDom, t time.Time, p
 	var sets []pdu.LabelSet
 	for _, s := range all {
 		had := slices.ContainsFunc(before, func(b pdu.LabelSet) bool { return b.Inst == s.Inst })
-		if s.Err == 0 && (had || p != nil && p.Includes(d, s.Inst)) {
+		if s.Err == 0 && (had || p != nil) {
 			sets = append(sets, s)
 		}
 	}

@@ -169,7 +169,8 @@ func (l *Logger) want(ctx context.Context, n *names, s Setting, r *logconf.Metri
 	if err != nil || !some {
 		return err
 	}
-	l.metric(name, desc).configure(s, insts, func(inst pdu.InstID, before Setting) {
+	l.requests++
+	l.metric(name, desc).configure(s, insts, l.requests, func(inst pdu.InstID, before Setting) {
 		c := Conflict{Place: r.Place, Metric: name, Inst: inst, Requested: s, Before: before}
 		if inst != pdu.NoInst {
 			c.Instance = l.instanceName(ctx, desc.InDom, inst)

@@ -32,6 +32,7 @@ type request struct {
 	Setting
 	insts []pdu.InstID // nil for all
 	done  bool         // it was to be recorded once, and was
+	order int          // of all requests
 }
 
 // covers reports whether a request is about an instance; that of pdu.NoInst is about all.
@@ -83,11 +84,11 @@ func (m *metric) refusal(s Setting, inst pdu.InstID) *request {
 	return nil
 }
 
-// add adds instances, or all for nil, to the request with a setting.
-func (m *metric) add(s Setting, insts []pdu.InstID) {
+// add adds instances, or all for nil, to the request with a setting, which if it is new has a place in the order of all requests.
+func (m *metric) add(s Setting, insts []pdu.InstID, order int) {
 	i := slices.IndexFunc(m.requests, func(r *request) bool { return r.Setting == s })
 	if i < 0 {
-		m.requests = append(m.requests, &request{Setting: s, insts: slices.Clone(insts)})
+		m.requests = append(m.requests, &request{Setting: s, insts: slices.Clone(insts), order: order})
 		return
 	}
 	r := m.requests[i]
@@ -118,13 +119,13 @@ func (m *metric) drop(insts []pdu.InstID, from func(*request) bool) {
 // add up: a metric with two of them, of different intervals, is recorded twice; what is off after it was on stays on. An
 // advisory request is refused where there is a mandatory one; a mandatory one for some instances takes them from
 // advisory ones that name them.
-func (m *metric) configure(s Setting, insts []pdu.InstID, refused func(inst pdu.InstID, before Setting)) {
+func (m *metric) configure(s Setting, insts []pdu.InstID, order int, refused func(inst pdu.InstID, before Setting)) {
 	if len(insts) == 0 {
 		if r := m.refusal(s, pdu.NoInst); r != nil {
 			refused(pdu.NoInst, r.Setting)
 			return
 		}
-		m.add(s, nil)
+		m.add(s, nil, order)
 		return
 	}
 	var allowed []pdu.InstID
@@ -141,13 +142,13 @@ func (m *metric) configure(s Setting, insts []pdu.InstID, refused func(inst pdu.
 	if s.Control == logconf.Mandatory {
 		m.drop(allowed, func(r *request) bool { return r.Control == logconf.Advisory })
 	}
-	m.add(s, allowed)
+	m.add(s, allowed, order)
 }
 
 // control takes over a request of pmlc(1), which replaces what was before, or changes nothing if it is refused.
-func (m *metric) control(s Setting, insts []pdu.InstID) {
+func (m *metric) control(s Setting, insts []pdu.InstID, order int) {
 	if len(insts) == 0 {
-		m.controlAll(s)
+		m.controlAll(s, order)
 		return
 	}
 	for _, i := range insts {
@@ -161,18 +162,18 @@ func (m *metric) control(s Setting, insts []pdu.InstID) {
 		one := []pdu.InstID{i}
 		m.drop(one, func(*request) bool { return true })
 		if s.State != logconf.Maybe {
-			m.add(s, one)
+			m.add(s, one, order)
 		}
 	}
 }
 
 // controlAll is control for all instances.
-func (m *metric) controlAll(s Setting) {
+func (m *metric) controlAll(s Setting, order int) {
 	switch {
 	case m.refusal(s, pdu.NoInst) != nil:
 	case s.State == logconf.Maybe:
 		m.requests = slices.DeleteFunc(m.requests, func(r *request) bool { return r.Control == logconf.Mandatory })
 	default:
-		m.requests = []*request{{Setting: s}}
+		m.requests = []*request{{Setting: s, order: order}}
 	}
 }

@@ -104,16 +104,18 @@ func (l *Logger) taskFor(s Setting, old []*task, now time.Time) *task {
 	return t
 }
 
-// makeGroups puts each metric into the newest group that fits, or into another one. The newest comes first, as in pmlogger(1).
+// makeGroups puts each metric into the group that fits best, or into another one. The newest comes first. As far as that can be
+// observed it is what pmlogger(1) does.
 func (t *task) makeGroups() {
 	t.groups = nil
+	slices.SortStableFunc(t.members, func(a, b member) int { return cmp.Compare(a.order, b.order) })
 	for _, m := range t.members {
-		i := slices.IndexFunc(t.groups, func(g *group) bool { return g.fits(m) })
-		if i < 0 {
-			i = 0
-			t.groups = slices.Insert(t.groups, 0, &group{task: t, profile: new(pdu.Profile)})
+		g := t.groupFor(m)
+		if g == nil {
+			g = &group{task: t, profile: new(pdu.Profile)}
+			t.groups = slices.Insert(t.groups, 0, g)
 		}
-		t.groups[i].add(m)
+		g.add(m)
 	}
 	for _, g := range t.groups {
 		slices.SortStableFunc(g.metrics, func(a, b *metric) int { return cmp.Compare(b.desc.PMID, a.desc.PMID) })
@@ -126,13 +128,20 @@ func (t *task) makeGroups() {
 	}
 }
 
-// fits reports whether a group is the place for a metric: if it has the domain with all instances, or with some, as the metric wants them.
-func (g *group) fits(m member) bool {
+// groupFor is the group for a metric: one that has its domain already, with all instances or with some, as the metric wants them,
+// or else the smallest one without the domain, the newest of several; nil if there is none.
+func (t *task) groupFor(m member) (best *group) {
 	d := m.desc.InDom
-	if d == pdu.NoInDom || !slices.ContainsFunc(g.metrics, func(have *metric) bool { return have.desc.InDom == d }) {
-		return true
+	for _, g := range t.groups {
+		has := d != pdu.NoInDom && slices.ContainsFunc(g.metrics, func(have *metric) bool { return have.desc.InDom == d })
+		switch {
+		case has && g.profile.For(d).All() == (m.insts == nil):
+			return g
+		case !has && (best == nil || len(g.metrics) < len(best.metrics)):
+			best = g
+		}
 	}
-	return g.profile.For(d).All() == (m.insts == nil)
+	return best
 }
 
 // add adds a metric. The profile selects the instances that any of the metrics wants.
