@@ -12,6 +12,7 @@ import (
 	"github.com/pcp-go/pcp/archive/logger"
 	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
@@ -267,6 +268,30 @@ func TestEvents(t *testing.T) {
 		if n := len(r.records()); n != 2 {
 			t.Errorf("%d records", n)
 		}
+	})
+}
+
+// Derived metrics are recorded as metrics with the PMIDs that they have in archives, also if a name has nothing else below it.
+func TestDerived(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &pmapitest.Source{Derived: new(pmapi.Derived)}
+		if err := src.Derived.Define("my.sum", "a + a"); err != nil {
+			t.Fatal(err)
+		}
+		pmapitest.Add(src, pmapitest.Metric[uint64]{Name: "a", PMID: 1}).Set(4)
+		r := record(t, src, "log mandatory on 1 sec { a my }", logger.Options{})
+		if err := r.stop(500 * time.Millisecond); err != nil {
+			t.Error(err)
+		}
+		want(t, "records", r.records(), "20ms my.sum=8 a=4")
+		r.each(func(rec *archive.Record, set *archive.Set) {
+			if rec.Kind != archive.KindDesc {
+				return
+			}
+			if m, err := rec.Metric(); err != nil || m.Names[0] == "my.sum" && !m.PMID.IsLoggedDerived() {
+				t.Errorf("%+v, %v", m, err)
+			}
+		})
 	})
 }
 

@@ -35,6 +35,7 @@ type Logger struct {
 	recheck  bool      // metrics may have changed
 	begun    time.Time // of Run
 	records  int
+	renamed  pdu.ResultWriter
 	volume   volumeState
 
 	public sync.Mutex // protects what follows

@@ -134,10 +134,11 @@ func (l *Logger) writeDesc(ctx context.Context, desc pdu.Desc, name string) erro
 	if len(names) == 0 {
 		names = []string{name}
 	}
+	l.meta.metrics[desc.PMID] = true
+	desc.PMID = logged(desc.PMID)
 	if err := l.w.WriteMetric(archive.Metric{Desc: desc, Names: names}); err != nil {
 		return err
 	}
-	l.meta.metrics[desc.PMID] = true
 	return nil
 }
 
@@ -147,6 +148,9 @@ func (l *Logger) writeText(kind pdu.TextKind, ident uint32, text string) error {
 		return nil
 	}
 	l.meta.texts[key] = true
+	if kind&pdu.TextPMID != 0 {
+		ident = uint32(logged(pdu.PMID(ident)))
+	}
 	return l.w.WriteText(archive.TextRecord{Kind: kind, Ident: ident, Text: text})
 }
 
@@ -235,7 +239,11 @@ func (l *Logger) writeLabels(key labelKey, t time.Time, sets []pdu.LabelSet) err
 	if len(sets) == 0 {
 		return nil
 	}
-	return l.w.WriteLabels(archive.LabelRecord{Time: t, Class: key.class, Ident: key.ident, Sets: sets})
+	ident := key.ident
+	if key.class == pdu.LabelItem {
+		ident = uint32(logged(pdu.PMID(ident)))
+	}
+	return l.w.WriteLabels(archive.LabelRecord{Time: t, Class: key.class, Ident: ident, Sets: sets})
 }
 
 // hasSets reports whether all of some label sets are among others.

@@ -75,7 +75,7 @@ func (l *Logger) record(ctx context.Context, g *group) (ok bool, err error) {
 	if err := l.writeMetadata(ctx, g, r); err != nil {
 		return false, l.failedOrEnds(ctx, err)
 	}
-	if err := l.w.WriteResult(r); err != nil {
+	if err := l.write(g, r); err != nil {
 		return false, err
 	}
 	if !g.recorded {
@@ -87,6 +87,32 @@ func (l *Logger) record(ctx context.Context, g *group) (ok bool, err error) {
 	l.noteVolume()
 	return true, nil
 }
+
+// write writes the values of a group.
+func (l *Logger) write(g *group, r *pdu.Result) error {
+	if !g.derived {
+		return l.w.WriteResult(r)
+	}
+	w := &l.renamed
+	w.Reset()
+	w.Time = r.Time
+	for _, s := range r.All() {
+		s.PMID = logged(s.PMID)
+		w.Copy(s)
+	}
+	return l.w.WriteSets(w)
+}
+
+// logged is the PMID that a metric has in an archive: derived metrics have others there.
+func logged(id pdu.PMID) pdu.PMID {
+	if !id.IsDerived() || id.IsLoggedDerived() {
+		return id
+	}
+	return pdu.MakePMID(id.Domain(), id.Cluster()|derivedCluster, id.Item())
+}
+
+// derivedCluster is the bit of the cluster that derived metrics have in archives.
+const derivedCluster = 2048
 
 // mark writes a mark a millisecond after the last record, or at a time if that is earlier.
 func (l *Logger) mark(before time.Time) error {

@@ -34,7 +34,7 @@ func (l *Logger) resolve(ctx context.Context, requests []logconf.Request) (*name
 	}
 	var below []string
 	for name, err := range n.errs {
-		if pdu.FromError(err) != pdu.ErrNonLeaf {
+		if e := pdu.FromError(err); e != pdu.ErrNonLeaf && e != pdu.ErrName { // derived metrics alone may be below a name
 			continue
 		}
 		leaves, err := l.src.Traverse(ctx, name)
@@ -42,7 +42,7 @@ func (l *Logger) resolve(ctx context.Context, requests []logconf.Request) (*name
 		case isLost(err):
 			return nil, err
 		case err != nil:
-			n.errs[name] = err
+			continue
 		}
 		n.leaves[name] = leaves
 		below = append(below, leaves...)

@@ -48,6 +48,7 @@ type group struct {
 	profile *pdu.Profile
 	result  pdu.Result
 
+	derived   bool // some are derived metrics
 	described bool // the archive has all metadata that does not change
 	recorded  bool
 	stale     bool // another plan has other groups
@@ -121,6 +122,7 @@ func (t *task) makeGroups() {
 		slices.SortStableFunc(g.metrics, func(a, b *metric) int { return cmp.Compare(b.desc.PMID, a.desc.PMID) })
 		for i, m := range g.metrics {
 			g.ids = append(g.ids, m.desc.PMID)
+			g.derived = g.derived || m.desc.PMID.IsDerived()
 			if m.desc.InDom != pdu.NoInDom || m.event {
 				g.several = append(g.several, i)
 			}
