@@ -306,9 +306,9 @@ func (l *Logger) runDue(ctx context.Context) (time.Duration, error) {
 			t.due = now.Add(retryOnce)
 		}
 		l.publish()
-	}
-	if err := l.endReached(); err != nil {
-		return 0, err
+		if err := l.endReached(); err != nil {
+			return 0, err
+		}
 	}
 	return l.untilDue(), nil
 }
@@ -360,16 +360,25 @@ func (l *Logger) untilDue() time.Duration {
 
 // endReached is an endError if an end of the options is reached. It begins another volume if it is time.
 func (l *Logger) endReached() error {
-	switch {
-	case !l.opts.EndTime.IsZero() && time.Until(l.opts.EndTime) <= 0:
+	if !l.opts.EndTime.IsZero() && time.Until(l.opts.EndTime) <= 0 {
 		return endError(EndTime)
+	}
+	if err := l.fullEnd(); err != nil {
+		return err
+	}
+	if due := l.volume.due(); !due.IsZero() && time.Until(due) <= 0 {
+		l.newVolume(VolumeTime)
+	}
+	return nil
+}
+
+// fullEnd is an endError if the archive has as many records or bytes as it may.
+func (l *Logger) fullEnd() error {
+	switch {
 	case l.opts.EndRecords > 0 && l.records >= l.opts.EndRecords:
 		return endError(EndRecords)
 	case l.opts.EndBytes > 0 && l.volume.total(l.w) >= l.opts.EndBytes:
 		return endError(EndBytes)
-	}
-	if due := l.volume.due(); !due.IsZero() && time.Until(due) <= 0 {
-		l.newVolume(VolumeTime)
 	}
 	return nil
 }

@@ -63,6 +63,7 @@ func (l *Logger) recorded() {
 	l.records++
 	v.count++
 	switch {
+	case l.fullEnd() != nil: // there is no record for another volume
 	case v.records > 0 && v.count >= v.records:
 		l.newVolume(VolumeRecords)
 	case v.bytes > 0 && v.size >= v.bytes:

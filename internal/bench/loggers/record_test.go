@@ -1,0 +1,23 @@
+//go:build linux
+
+package main
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Many loggers record a minute, of which none misses a second. Time passes at once.
+func TestRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options{loggers: 50, metrics: 10, interval: time.Second, lasts: time.Minute, dir: t.TempDir()}
+		f, err := o.record(t.Context())
+		if err == nil {
+			err = f.read(o)
+		}
+		if err != nil || f.records != 50*60 || f.missed != 0 {
+			t.Errorf("%d records, %d missed, %v", f.records, f.missed, err)
+		}
+	})
+}
