@@ -21,6 +21,7 @@
 //	archive/logextract       one archive of several: merged, cut by time, metrics selected
 //	archive/logger/retention directories of archives: days merged, compressed, removed
 //	archive/logreduce        archives with fewer records: values at regular times
+//	archive/logger           the recording engine of pmlogger
 //	trace                    trace data: transactions, points, observations
 //	pmda/pmdammv             an agent: metrics of MMV files and of registries
 //	pmda/pmdatrace           an agent: metrics of trace data

@@ -49,6 +49,8 @@ func TestPrograms(t *testing.T) {
 		case strings.Contains(src, "mmv.Registry"):
 			shows, _, _ := strings.Cut(text[p[1]:], "```go\n")
 			kind, run = "instrumented", func(t *testing.T, src string) { runInstrumented(t, src, shows) }
+		case strings.Contains(src, "logger.Run("):
+			kind, run = "recorder", runRecorder
 		case strings.Contains(src, "local.Open("):
 			kind, run = "local", runLocal
 		case strings.Contains(src, "trace.Client"):
@@ -66,7 +68,7 @@ func TestPrograms(t *testing.T) {
 	for chapter, sources := range tests {
 		t.Run(strings.TrimPrefix(chapter, "## "), func(t *testing.T) { runTests(t, sources) })
 	}
-	for _, kind := range []string{"monitor", "any source", "archive", "agent", "collector", "local", "instrumented", "traced", "trace agent", "test"} {
+	for _, kind := range []string{"monitor", "any source", "archive", "agent", "collector", "local", "recorder", "instrumented", "traced", "trace agent", "test"} {
 		if seen[kind] == 0 {
 			t.Errorf("the README has programs for %v, and none of kind %s", seen, kind)
 		}
