@@ -1,6 +1,7 @@
 package logger_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -33,6 +34,47 @@ func TestLost(t *testing.T) {
 		}
 		want(t, "records", r.records(), "20ms a=1", "1.02s a=1", "1.021s mark", "5.02s a=1", "6.02s a=1")
 		want(t, "events", r.kinds(), "Lost", "Restored", "Validating", "Ended")
+	})
+}
+
+// A context that connects again by itself is no different: there is one mark.
+func TestAutoReconnect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, _ := sourceOf("a")
+		src.AutoReconnect = true
+		r := record(t, src, "log mandatory on 1 sec a", logger.Options{})
+		r.wait(1500 * time.Millisecond)
+		src.Break(nil)
+		r.wait(2 * time.Second)
+		src.Restore()
+		if err := r.stop(15 * time.Second); err != nil {
+			t.Error(err)
+		}
+		records := strings.Join(r.records(), "; ")
+		if strings.Count(records, "mark") != 1 || !strings.HasPrefix(records, "20ms a=1; 1.02s a=1; 1.021s mark; ") || !strings.HasSuffix(records, "; 18.02s a=1") {
+			t.Errorf("records %s", records)
+		}
+		want(t, "events", r.kinds(), "Lost", "Restored", "Validating", "Ended")
+	})
+}
+
+// An agent that does not tell about its metrics costs their texts and labels, and nothing else.
+func TestAgentFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, _ := sourceOf("a", "b")
+		src.OnRequest = func(_ context.Context, q pmapitest.Request) error {
+			switch q.Method {
+			case pmapitest.MethodTexts, pmapitest.MethodLabels, pmapitest.MethodNames:
+				return pdu.ErrTimeout
+			}
+			return nil
+		}
+		r := record(t, src, "log mandatory on 1 sec { a b }", logger.Options{})
+		if err := r.stop(1500 * time.Millisecond); err != nil {
+			t.Error(err)
+		}
+		want(t, "records", r.records(), "20ms b=2 a=1", "1.02s b=2 a=1")
+		want(t, "metadata", r.metadata(), "desc b", "desc a")
 	})
 }
 

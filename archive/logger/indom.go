@@ -68,7 +68,7 @@ func (l *Logger) sameInstances(m *metric, s pdu.ValueSet) bool {
 func (l *Logger) recordInstances(ctx context.Context, g *group, m *metric, d *indom, t time.Time) error {
 	list, err := l.src.Instances(ctx, m.desc.InDom)
 	switch {
-	case isLost(err):
+	case l.isLost(ctx, err):
 		m.last = nil
 		return &sourceError{err}
 	case err != nil:

@@ -33,6 +33,8 @@ type Logger struct {
 	retry    time.Time // when to try one, if lost
 	behind   bool      // the clock of the collector was set back
 	recheck  bool      // metrics may have changed
+	gap      bool      // the next record has nothing to do with the last one
+	resumed  bool      // there is a new connection, and no record yet
 	begun    time.Time // of Run
 	records  int
 	renamed  pdu.ResultWriter
@@ -145,7 +147,7 @@ func (l *Logger) fetch(ctx context.Context, p *pdu.Profile, ids []pdu.PMID, r *p
 	}
 	err := l.src.FetchProfile(ctx, p, ids, r)
 	if _, ok := errors.AsType[*pmapi.Gap](err); ok {
-		l.recheck = true
+		l.recheck = !l.resumed
 		err = l.src.FetchProfile(ctx, p, ids, r)
 	}
 	return err
@@ -206,10 +208,10 @@ func (l *Logger) finish(ctx context.Context, epilogue bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWait)
 	defer cancel()
 	t, s := l.session(ctx)
-	if !t.After(l.w.Last()) {
+	if t.Before(l.w.Last()) {
 		t = l.w.Last().Add(time.Millisecond)
 	}
-	err := l.w.WriteEpilogue(t, s)
+	err := errors.Join(l.mark(t), l.w.WriteEpilogue(t, s))
 	l.publish()
 	return errors.Join(err, l.w.Close())
 }

@@ -19,6 +19,20 @@ const (
 // retryLost is how often a connection is tried, unless the context's Dialer.Backoff forbids it.
 const retryLost = time.Second
 
+// isLost reports whether an error of a request for metadata is one of the connection. The code of an agent that does not reply looks the
+// same: so it asks the collector for something else.
+func (l *Logger) isLost(ctx context.Context, err error) bool {
+	if _, bulk := errors.AsType[*pmapi.BulkError](err); bulk || !endsConnection(err) {
+		return false
+	}
+	return ctx.Err() != nil || l.fetch(ctx, nil, []pdu.PMID{pdu.MakePMID(2, 0, 23)}, new(pdu.Result)) != nil
+}
+
+// endsConnection reports whether an error of a fetch is one of the connection, or of a collector that does not reply.
+func endsConnection(err error) bool {
+	return errors.Is(err, pdu.ErrIPC) || errors.Is(err, context.Canceled) || err != nil && pdu.FromError(err) == pdu.ErrTimeout
+}
+
 // lose notes that the connection was lost.
 func (l *Logger) lose(err error) {
 	if !l.lost {
@@ -34,7 +48,7 @@ func (l *Logger) reconnect(ctx context.Context) (ok bool, err error) {
 		l.retry = time.Now().Add(retryLost)
 		return false, nil
 	}
-	l.lost, l.recheck = false, false
+	l.lost, l.recheck, l.resumed = false, false, true
 	l.report(Restored{l.host, time.Now()})
 	l.publish()
 	if err := l.resume(ctx); err != nil {
@@ -43,7 +57,7 @@ func (l *Logger) reconnect(ctx context.Context) (ok bool, err error) {
 	return !l.lost, nil
 }
 
-// resume goes on after values that may have nothing to do with those before: metrics are checked, and there is a mark.
+// resume goes on after values that may have nothing to do with those before: metrics are checked, and there will be a mark.
 func (l *Logger) resume(ctx context.Context) error {
 	l.report(Validating{time.Now()})
 	if err := l.validate(ctx); err != nil {
@@ -52,7 +66,16 @@ func (l *Logger) resume(ctx context.Context) error {
 	if err := l.expand(ctx); err != nil {
 		return &sourceError{err}
 	}
-	return l.w.WriteMark(l.w.Last().Add(time.Millisecond))
+	l.gap = true
+	return nil
+}
+
+// latest is the later one of two times.
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // changed takes notice of changes in the collector.

@@ -71,14 +71,14 @@ func (l *Logger) requestTexts(ctx context.Context, ids []pdu.PMID) (*groupTexts,
 			want = append(want, id)
 		}
 	}
-	if t.lines, t.lineErr = l.src.Texts(ctx, want, pdu.TextOneLine); isLost(t.lineErr) {
+	if t.lines, t.lineErr = l.src.Texts(ctx, want, pdu.TextOneLine); l.isLost(ctx, t.lineErr) {
 		return nil, &sourceError{t.lineErr}
 	}
-	if t.helps, t.helpErr = l.src.Texts(ctx, want, pdu.TextHelp|pdu.TextDirect); isLost(t.helpErr) {
+	if t.helps, t.helpErr = l.src.Texts(ctx, want, pdu.TextHelp|pdu.TextDirect); l.isLost(ctx, t.helpErr) {
 		return nil, &sourceError{t.helpErr}
 	}
 	var err error
-	if t.labels, err = l.src.ItemLabelSets(ctx, want); isLost(err) {
+	if t.labels, err = l.src.ItemLabelSets(ctx, want); l.isLost(ctx, err) {
 		return nil, &sourceError{err}
 	}
 	return t, nil
@@ -128,7 +128,7 @@ func (l *Logger) describeMetric(ctx context.Context, g *group, m *metric, t time
 // writeDesc writes a descriptor with all names of the metric.
 func (l *Logger) writeDesc(ctx context.Context, desc pdu.Desc, name string) error {
 	names, err := l.src.Names(ctx, desc.PMID)
-	if isLost(err) {
+	if l.isLost(ctx, err) {
 		return &sourceError{err}
 	}
 	if len(names) == 0 {
@@ -161,7 +161,7 @@ func (l *Logger) indomText(ctx context.Context, d pdu.InDom, kind pdu.TextKind) 
 	}
 	text, err := l.src.InDomText(ctx, d, kind|pdu.TextDirect)
 	switch {
-	case isLost(err):
+	case l.isLost(ctx, err):
 		return &sourceError{err}
 	case err != nil:
 		l.meta.texts[textKey{kind | pdu.TextInDom, uint32(d)}] = true
@@ -189,7 +189,7 @@ func (l *Logger) describeLabels(ctx context.Context, g *group, m *metric, t time
 			continue
 		}
 		set, err := s.get()
-		if isLost(err) {
+		if l.isLost(ctx, err) {
 			return &sourceError{err}
 		}
 		var sets []pdu.LabelSet
@@ -214,7 +214,7 @@ func (l *Logger) instanceLabels(ctx context.Context, d pdu.InDom, t time.Time, p
 	l.src.SetProfile(p) // agents leave out labels of other instances, or do not, which pmlogger leaves to them
 	all, err := l.src.InstanceLabels(ctx, d)
 	l.src.SetProfile(nil)
-	if isLost(err) {
+	if l.isLost(ctx, err) {
 		return &sourceError{err}
 	}
 	key := labelKey{pdu.LabelInstances, uint32(d)}
@@ -285,7 +285,7 @@ func (l *Logger) labelsChanged(ctx context.Context, t time.Time) error {
 			}
 			continue
 		}
-		if err := l.rewriteLabels(key, t, set, err); err != nil {
+		if err := l.rewriteLabels(ctx, key, t, set, err); err != nil {
 			return err
 		}
 	}
@@ -293,11 +293,11 @@ func (l *Logger) labelsChanged(ctx context.Context, t time.Time) error {
 		return nil
 	}
 	sets, err := l.src.ItemLabelSets(ctx, items)
-	if isLost(err) {
+	if l.isLost(ctx, err) {
 		return &sourceError{err}
 	}
 	for i, set := range sets {
-		if err := l.rewriteLabels(labelKey{pdu.LabelItem, uint32(items[i])}, t, set, nil); err != nil {
+		if err := l.rewriteLabels(ctx, labelKey{pdu.LabelItem, uint32(items[i])}, t, set, nil); err != nil {
 			return err
 		}
 	}
@@ -309,9 +309,9 @@ func compareKeys(a, b labelKey) int {
 }
 
 // rewriteLabels writes a label set if it has labels and is not the one that was written last.
-func (l *Logger) rewriteLabels(key labelKey, t time.Time, set pdu.LabelSet, err error) error {
+func (l *Logger) rewriteLabels(ctx context.Context, key labelKey, t time.Time, set pdu.LabelSet, err error) error {
 	switch {
-	case isLost(err):
+	case l.isLost(ctx, err):
 		return &sourceError{err}
 	case err != nil || len(set.JSON) == 0:
 		return nil
@@ -343,7 +343,7 @@ func (l *Logger) describeParams(ctx context.Context, m *metric, s pdu.ValueSet) 
 // describeParam writes the descriptor of one parameter.
 func (l *Logger) describeParam(ctx context.Context, id pdu.PMID, v pdu.Atom) error {
 	desc, err := l.src.Desc(ctx, id)
-	if isLost(err) {
+	if l.isLost(ctx, err) {
 		return &sourceError{err}
 	}
 	if err != nil {

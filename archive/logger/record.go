@@ -51,7 +51,7 @@ func (l *Logger) record(ctx context.Context, g *group) (ok bool, err error) {
 		return false, l.failed(ctx, g, err)
 	}
 	if r.Changed != 0 || l.recheck {
-		if err := l.changed(ctx, r.Changed, r.Time); err != nil {
+		if err := l.changed(ctx, r.Changed, latest(r.Time, l.w.Last())); err != nil {
 			return false, l.failedOrEnds(ctx, err)
 		}
 		if l.lost {
@@ -66,11 +66,11 @@ func (l *Logger) record(ctx context.Context, g *group) (ok bool, err error) {
 		return false, nil
 	}
 	if l.behind {
-		l.behind = false
+		l.behind, l.gap = false, true
 		l.report(ClockCaughtUp{l.w.Last(), r.Time})
-		if err := l.mark(r.Time); err != nil {
-			return false, err
-		}
+	}
+	if err := l.mark(r.Time); err != nil {
+		return false, err
 	}
 	if err := l.writeMetadata(ctx, g, r); err != nil {
 		return false, l.failedOrEnds(ctx, err)
@@ -85,6 +85,7 @@ func (l *Logger) record(ctx context.Context, g *group) (ok bool, err error) {
 		}
 	}
 	l.noteVolume()
+	l.resumed = false
 	return true, nil
 }
 
@@ -114,8 +115,13 @@ func logged(id pdu.PMID) pdu.PMID {
 // derivedCluster is the bit of the cluster that derived metrics have in archives.
 const derivedCluster = 2048
 
-// mark writes a mark a millisecond after the last record, or at a time if that is earlier.
+// mark writes a mark a millisecond after the last record, or at a time if that is earlier, if the next record has nothing to do with
+// the last one.
 func (l *Logger) mark(before time.Time) error {
+	if !l.gap {
+		return nil
+	}
+	l.gap = false
 	t := l.w.Last().Add(time.Millisecond)
 	if before.Before(t) {
 		t = before
@@ -128,7 +134,7 @@ func (l *Logger) failed(ctx context.Context, g *group, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return nil
-	case isLost(err):
+	case endsConnection(err):
 		l.lose(err)
 		return nil
 	}

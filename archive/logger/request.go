@@ -2,7 +2,6 @@ package logger
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/pcp-go/pcp/archive/logger/logconf"
@@ -39,7 +38,7 @@ func (l *Logger) resolve(ctx context.Context, requests []logconf.Request) (*name
 		}
 		leaves, err := l.src.Traverse(ctx, name)
 		switch {
-		case isLost(err):
+		case l.isLost(ctx, err):
 			return nil, err
 		case err != nil:
 			continue
@@ -97,18 +96,6 @@ func (l *Logger) describe(ctx context.Context, n *names) error {
 		}
 	}
 	return nil
-}
-
-// isLost reports whether an error is that of the connection, or of a collector that does not reply, in place of an answer.
-func isLost(err error) bool {
-	if err == nil {
-		return false
-	}
-	if _, ok := errors.AsType[*pmapi.BulkError](err); ok {
-		return false
-	}
-	e := pdu.FromError(err)
-	return errors.Is(err, pdu.ErrIPC) || e == pdu.ErrTimeout || errors.Is(err, context.Canceled)
 }
 
 // configure takes over the requests of the configuration. Reports are left out for requests that are made again.
@@ -204,7 +191,7 @@ func (l *Logger) instances(ctx context.Context, r *logconf.Metric, name string, 
 		return nil, false, nil
 	}
 	list, err := l.src.Instances(ctx, desc.InDom)
-	if isLost(err) {
+	if l.isLost(ctx, err) {
 		return nil, false, err
 	}
 	for _, i := range r.Instances {
