@@ -135,10 +135,10 @@ func TestInteropArchives(t *testing.T) {
 	pcptest.Need(t, "pmlogreduce", "pmdumplog", archives)
 	ours := pcptest.Build(t, "./examples/pmlogreduce")
 	names := shortArchives(t)
-	const oneIn = 30
+	const oneIn = 60
 	for i, name := range names {
 		for j, o := range options {
-			if !*all && (i+j*7)%oneIn != 0 {
+			if !*all && (i+j*17)%oneIn != 0 {
 				continue
 			}
 			args := append(strings.Fields(o), name, "X")
@@ -171,7 +171,7 @@ func TestInteropOptions(t *testing.T) {
 		"-O 1sec A/ok-foo X", "-V", "-?", "-D foo A/ok-foo X", "-X A/ok-foo X", "-a A/ok-foo X",
 		"B/badlog-1 X", "-t 1sec B/badlog-1 X", "-t 1sec B/badlen-1 X", "B/badlabel-2 X", "B/badlen-11 X", "B/badmeta-3 X", "B/empty X", "-t 1sec B/ok-truncbin X",
 	} {
-		if i%6 != 0 && !*all {
+		if i%8 != 0 && !*all {
 			continue
 		}
 		var args []string
