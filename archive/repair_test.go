@@ -282,7 +282,7 @@ func TestRepairRefuses(t *testing.T) {
 	}
 }
 
-// DryRun changes nothing, Discard keeps nothing.
+// Nothing changes with DryRun, and nothing is kept with Discard.
 func TestRepairOptions(t *testing.T) {
 	base := damaged(t, 2, ".0", func(b []byte) []byte { return b[:len(b)-1] })
 	before := contents(t, filepath.Dir(base))
