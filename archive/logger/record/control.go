@@ -1,0 +1,111 @@
+package record
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// maxMessage is how long a message on a control pipe may be, without its end of line, as pmlogger(1) has it.
+const maxMessage = 4095
+
+// A Command is what the launcher of a recording session asks of a logger.
+type Command byte
+
+// The commands.
+const (
+	CommandStatus Command = '?' // show what has been recorded
+	CommandDetach Command = 'D' // go on without the launcher, which will send nothing more
+	CommandStop   Command = 'Q' // end
+)
+
+// String is what the command looks like on the pipe.
+func (c Command) String() string { return string(rune(c)) }
+
+// unknown is what C's pmlogger has for a name that it was not told.
+const unknown = "<unknown>"
+
+// A Control is a logger's end of the control pipe (option -x of pmlogger(1)), on which the launcher of a recording session
+// sends lines: those that describe the session, and commands.
+//
+//	V0         the version of this protocol
+//	FFOLIO     the folio
+//	PCREATOR   the launcher
+//	R          the launcher can replay the folio
+//	? D Q      a Command
+//
+// It is for one goroutine at a time.
+type Control struct {
+	Folio   string // its name as the launcher has it, "<unknown>" until it is told
+	Creator string // the launcher's name, "<unknown>" until it is told
+	Replay  bool   // pmafm(1) can have the launcher replay the folio
+
+	lines *bufio.Reader
+	err   error
+}
+
+// ReadControl returns a Control that reads from a pipe.
+func ReadControl(pipe io.Reader) *Control {
+	return &Control{Folio: unknown, Creator: unknown, lines: bufio.NewReaderSize(pipe, maxMessage+1)}
+}
+
+// Next waits for a command. What came before it about the session is in c. The error is io.EOF when the launcher has gone, which
+// C's pmlogger takes for CommandStop unless its user says otherwise, or a *ControlError, which it takes in the same way. All
+// later calls return the same error.
+func (c *Control) Next() (Command, error) {
+	for c.err == nil {
+		var line string
+		if line, c.err = c.readLine(); c.err != nil {
+			break
+		}
+		switch {
+		case line == "?" || line == "D" || line == "Q":
+			return Command(line[0]), nil
+		case line == "R":
+			c.Replay = true
+		case strings.HasPrefix(line, "F"):
+			c.Folio = line[1:]
+		case strings.HasPrefix(line, "P"):
+			c.Creator = line[1:]
+		case isVersion0(line):
+		default:
+			c.err = &ControlError{"illegal", line}
+		}
+	}
+	return 0, c.err
+}
+
+// isVersion0 reports whether a message is that of the only version there is.
+func isVersion0(line string) bool {
+	digits, ok := strings.CutPrefix(line, "V")
+	n, err := strconv.ParseUint(digits, 10, 64)
+	return ok && err == nil && n == 0
+}
+
+// readLine reads a message without its end of line.
+func (c *Control) readLine() (string, error) {
+	line, err := c.lines.ReadSlice('\n')
+	switch {
+	case err == nil:
+		return string(line[:len(line)-1]), nil
+	case errors.Is(err, bufio.ErrBufferFull):
+		return "", &ControlError{"absurd", string(line[:100])}
+	case errors.Is(err, io.EOF) && len(line) > 0:
+		return "", &ControlError{"incomplete", string(line)}
+	}
+	return "", err
+}
+
+// A ControlError is about a message that is none of a launcher's. Its text is that of C's pmlogger.
+type ControlError struct {
+	Reason  string // "illegal"; "incomplete", if the pipe ends in it; "absurd", if it is too long
+	Message string // an absurd one is cut
+}
+
+// Error says what is wrong with which message.
+func (e *ControlError) Error() string {
+	return fmt.Sprintf("%s recording session control message: %q", e.Reason, e.Message)
+}
