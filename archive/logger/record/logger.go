@@ -1,0 +1,238 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A Logger records a host of a Session. It is safe for concurrent use.
+type Logger struct {
+	s    *Session
+	host Host
+	base string // of its files, without the directory
+	r    recorder
+	done chan struct{}
+
+	mu      sync.Mutex
+	phase   phase
+	since   time.Time
+	err     error           // how it ended
+	ctx     context.Context // of Session.Start
+	release func() bool     // stops waiting for the end of ctx
+}
+
+// phase is what a logger has been told to do. It may have ended in any phase but the first.
+type phase uint8
+
+const (
+	phaseIdle phase = iota
+	phaseOn
+	phaseStopped
+	phaseDetached
+)
+
+// A recorder is what a Logger runs: a goroutine or a process.
+type recorder interface {
+	// start starts it, for the files of l. It calls l.end when it has ended.
+	start(ctx context.Context, l *Logger) error
+	// send tells it what to do. CommandDetach and CommandStop are the last ones.
+	send(c Command) error
+	pid() int
+}
+
+// Host is the name of the host, as it was added.
+func (l *Logger) Host() string { return l.host.Name }
+
+// Archive is the absolute base name of the archive.
+func (l *Logger) Archive() string { return l.path("") }
+
+// LogFile is the absolute path of the log.
+func (l *Logger) LogFile() string { return l.path(".log") }
+
+// ConfigFile is the absolute path of the configuration.
+func (l *Logger) ConfigFile() string { return l.path(".config") }
+
+func (l *Logger) path(suffix string) string { return filepath.Join(l.s.dir, l.base+suffix) }
+
+// PID is the process identifier of Options.Program, 0 before the start. That of a logger of this process is this one's.
+func (l *Logger) PID() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.phase == phaseIdle {
+		return 0
+	}
+	return l.r.pid()
+}
+
+// Done is closed when the logger has ended: stopped, at an end that its arguments have set, or with an error.
+func (l *Logger) Done() <-chan struct{} { return l.done }
+
+// Err is why a logger has ended: nil while it runs and after a proper end; of a program that has failed or was killed, an
+// *exec.ExitError.
+func (l *Logger) Err() error {
+	select {
+	case <-l.done:
+		return l.err
+	default:
+		return nil
+	}
+}
+
+// An EndedError is about a logger that should run but has ended. It wraps pdu.ErrIPC, as which the C library has it, and why it
+// has ended.
+type EndedError struct {
+	Host string
+	Err  error // Logger.Err
+}
+
+// Error says which logger has ended, and why.
+func (e *EndedError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("record: the logger of %s has ended", e.Host)
+	}
+	return fmt.Sprintf("record: the logger of %s has ended: %v", e.Host, e.Err)
+}
+
+// Unwrap is pdu.ErrIPC and why the logger has ended.
+func (e *EndedError) Unwrap() []error {
+	if e.Err == nil {
+		return []error{pdu.ErrIPC}
+	}
+	return []error{pdu.ErrIPC, e.Err}
+}
+
+// A Status is how far a recording has come.
+type Status struct {
+	Host    string
+	Elapsed time.Duration // since the start
+	Size    int64         // bytes in all files of the archive
+}
+
+// Status returns how much has been recorded; a program shows that to the user, too, or writes it to its log. The counterpart of
+// pmRecordControl with PM_REC_STATUS. Errors: ErrNotStarted, ErrNotRunning of a logger that has been stopped or detached, and an
+// *EndedError of one that has ended by itself.
+func (l *Logger) Status() (Status, error) {
+	if err := l.command(CommandStatus); err != nil {
+		return Status{}, err
+	}
+	st := Status{Host: l.host.Name, Elapsed: time.Since(l.since)}
+	for _, suffix := range []string{".index", ".meta"} {
+		st.Size += fileSize(l.path(suffix))
+	}
+	for volume := 0; ; volume++ {
+		size := fileSize(l.path("." + strconv.Itoa(volume)))
+		if size == 0 {
+			return st, nil
+		}
+		st.Size += size
+	}
+}
+
+// fileSize is how many bytes a file has, 0 if there is none.
+func fileSize(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// Stop ends the logger and waits until it has, or ctx ends. The archive is complete then. The counterpart of pmRecordControl with
+// PM_REC_OFF, which does not wait. Errors: those of Status, and of a program that does not end well.
+func (l *Logger) Stop(ctx context.Context) error {
+	if err := l.command(CommandStop); err != nil {
+		return err
+	}
+	return l.wait(ctx)
+}
+
+// Detach has the logger go on without the session, until it comes to an end that its arguments have set: Session.Stop and
+// Session.Close leave it alone. A program may outlive this process; a logger of this process runs until the context of
+// Session.Start ends. Done and Err go on to be of use. The counterpart of pmRecordControl with PM_REC_DETACH. Errors are those
+// of Status.
+func (l *Logger) Detach() error { return l.command(CommandDetach) }
+
+// start starts the recorder.
+func (l *Logger) start(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.since, l.ctx = time.Now(), ctx
+	if err := l.r.start(ctx, l); err != nil {
+		return err
+	}
+	l.phase = phaseOn
+	l.release = context.AfterFunc(ctx, l.abort)
+	return nil
+}
+
+// command sends a command to a recorder that runs.
+func (l *Logger) command(c Command) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch l.phase {
+	case phaseOn:
+	case phaseIdle:
+		return ErrNotStarted
+	default:
+		return ErrNotRunning
+	}
+	switch c {
+	case CommandStop:
+		l.phase = phaseStopped
+	case CommandDetach:
+		l.phase = phaseDetached
+		l.release()
+	}
+	select {
+	case <-l.done:
+		return &EndedError{l.host.Name, l.err}
+	default:
+	}
+	err := l.r.send(c)
+	if errors.Is(err, pdu.ErrIPC) {
+		return &EndedError{Host: l.host.Name}
+	}
+	return err
+}
+
+// abort has the logger end, if it is on.
+func (l *Logger) abort() { l.command(CommandStop) }
+
+// end is called by the recorder when it has ended.
+func (l *Logger) end(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.release != nil {
+		l.release()
+	}
+	if l.phase == phaseOn && l.ctx.Err() != nil {
+		l.phase = phaseStopped
+	}
+	l.err = err
+	close(l.done)
+}
+
+// wait waits until the logger has ended.
+func (l *Logger) wait(ctx context.Context) error {
+	select {
+	case <-l.done:
+		return l.err
+	case <-ctx.Done():
+		return fmt.Errorf("record: the logger of %s has not ended: %w", l.host.Name, context.Cause(ctx))
+	}
+}
+
+// isOn reports whether the logger has been started and is neither stopped nor detached. It may have ended by itself.
+func (l *Logger) isOn() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.phase == phaseOn
+}
