@@ -117,16 +117,26 @@ func await(t *testing.T, l *record.Logger, line string) {
 	t.Fatalf("%q is not in the log:\n%s", line, log)
 }
 
-// awaitArchive waits until a logger has recorded a value.
+// awaitArchive waits until a logger has recorded a value of test.load.
 func awaitArchive(t *testing.T, l *record.Logger) {
+	t.Helper()
+	awaitValues(t, l, "test.load", 1)
+}
+
+// awaitValues waits until a logger has recorded so many values of a metric.
+func awaitValues(t *testing.T, l *record.Logger, metric string, values int) {
 	t.Helper()
 	var err error
 	for range 3000 {
 		var n int
-		if n, err = countRecords(t.Context(), l.Archive()); err == nil && n > 0 {
+		if n, err = countRecords(t.Context(), l.Archive(), metric); err == nil && n >= values {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
+		select {
+		case <-l.Done():
+			t.Fatalf("the logger of %s has ended: %v", l.Host(), l.Err())
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
 	t.Fatalf("nothing was recorded in %s: %v", l.Archive(), err)
 }

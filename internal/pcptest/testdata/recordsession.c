@@ -9,6 +9,7 @@
  *   show N                        whether there is a process, and its exit status
  *   log N                         the path of the log
  *   seen N TEXT                   waits until the text is in the log of host N
+ *   recorded N BYTES              waits until the archive of host N has a volume of that size
  *   ended N                       waits until the logger of host N has ended
  *   kill N SIGNAL                 sends a signal to the logger of host N
  */
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -58,6 +60,22 @@ static int seen(const char *path, const char *text)
 	    if (strstr(log, text) != NULL)
 		return 1;
 	}
+	usleep(10000);
+    }
+    return 0;
+}
+
+static int recorded(const char *logfile, int bytes)
+{
+    char path[4096];
+    struct stat st;
+    int i;
+
+    /* BASE.HOST.log stands beside BASE.HOST.0 */
+    snprintf(path, sizeof path, "%.*s.0", (int)strlen(logfile) - 4, logfile);
+    for (i = 0; i < 6000; i++) {
+	if (stat(path, &st) == 0 && st.st_size >= bytes)
+	    return 1;
 	usleep(10000);
     }
     return 0;
@@ -118,6 +136,10 @@ int main(void)
 	else if (strcmp(command, "seen") == 0) {
 	    a = strtok_r(NULL, " ", &rest);
 	    printf("%s\n", seen(host(a)->logfile, rest) ? "ok" : "never");
+	}
+	else if (strcmp(command, "recorded") == 0) {
+	    a = strtok_r(NULL, " ", &rest);
+	    printf("%s\n", recorded(host(a)->logfile, atoi(rest)) ? "ok" : "never");
 	}
 	else if (strcmp(command, "ended") == 0) {
 	    siginfo_t info;
