@@ -9,10 +9,14 @@ import (
 	"time"
 )
 
-// TestMain is a logger if the environment says so, and else fails the package if a test leaves a goroutine of this module.
+// TestMain is a logger or a launcher if the environment says so, and else fails the package if a test leaves a goroutine of this
+// module.
 func TestMain(m *testing.M) {
-	if os.Getenv(asLogger) != "" {
+	switch {
+	case os.Getenv(asLogger) != "":
 		os.Exit(runLogger(os.Args[1:]))
+	case os.Getenv(asLauncher) != "":
+		os.Exit(runLauncher(os.Args[1:]))
 	}
 	status := m.Run()
 	if left := leftGoroutines(); left != "" && status == 0 {

@@ -103,18 +103,27 @@ func createProgram(t *testing.T, o record.Options, hosts ...record.Host) (*recor
 	return create(t, o, hosts...)
 }
 
+// until waits until a check finds nothing wrong.
+func until(t *testing.T, check func() (wrong string)) {
+	t.Helper()
+	wrong := check()
+	for end := time.Now().Add(time.Minute); wrong != "" && time.Now().Before(end); wrong = check() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if wrong != "" {
+		t.Fatal(wrong)
+	}
+}
+
 // await waits until the log of a logger has a line.
 func await(t *testing.T, l *record.Logger, line string) {
 	t.Helper()
-	var log []byte
-	for range 3000 {
-		log, _ = os.ReadFile(l.LogFile())
-		if strings.Contains(string(log), line+"\n") {
-			return
+	until(t, func() string {
+		if log, _ := os.ReadFile(l.LogFile()); !strings.Contains(string(log), line+"\n") {
+			return fmt.Sprintf("%q is not in the log:\n%s", line, log)
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatalf("%q is not in the log:\n%s", line, log)
+		return ""
+	})
 }
 
 // awaitArchive waits until a logger has recorded a value of test.load.
@@ -126,19 +135,17 @@ func awaitArchive(t *testing.T, l *record.Logger) {
 // awaitValues waits until a logger has recorded so many values of a metric.
 func awaitValues(t *testing.T, l *record.Logger, metric string, values int) {
 	t.Helper()
-	var err error
-	for range 3000 {
-		var n int
-		if n, err = countRecords(t.Context(), l.Archive(), metric); err == nil && n >= values {
-			return
-		}
+	until(t, func() string {
 		select {
 		case <-l.Done():
 			t.Fatalf("the logger of %s has ended: %v", l.Host(), l.Err())
-		case <-time.After(10 * time.Millisecond):
+		default:
 		}
-	}
-	t.Fatalf("nothing was recorded in %s: %v", l.Archive(), err)
+		if n, err := countRecords(t.Context(), l.Archive(), metric); n < values {
+			return fmt.Sprintf("%d values of %s in %s, %v", n, metric, l.Archive(), err)
+		}
+		return ""
+	})
 }
 
 // TestProgram records two hosts by programs.

@@ -1,12 +1,17 @@
 package record_test
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,6 +21,7 @@ import (
 
 	"github.com/pcp-go/pcp/archive/logger/record"
 	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pdu"
 )
 
 // A scenario is a way to record the same hosts: the scenario of the Programmer's Guide for record mode.
@@ -39,6 +45,16 @@ func newScenario(t *testing.T, pmcd *pcptest.PMCD) scenario {
 	return sc
 }
 
+// setenv has programs that this one runs see what PCP's need to.
+func (sc scenario) setenv(t *testing.T) {
+	t.Helper()
+	for _, kv := range append(pcptest.Env(), sc.env...) {
+		if k, v, _ := strings.Cut(kv, "="); os.Getenv(k) != v {
+			t.Setenv(k, v)
+		}
+	}
+}
+
 // hostsRecorded is how many hosts are recorded.
 const hostsRecorded = 3
 
@@ -56,12 +72,7 @@ func (sc scenario) hosts() []record.Host {
 func (sc scenario) record(t *testing.T, program string) {
 	t.Helper()
 	if program != "" {
-		// What else PCP's programs are to see, and what not.
-		for _, kv := range append(pcptest.Env(), sc.env...) {
-			if k, v, _ := strings.Cut(kv, "="); os.Getenv(k) != v {
-				t.Setenv(k, v)
-			}
-		}
+		sc.setenv(t)
 	}
 	folio := filepath.Join(sc.dir, "folio")
 	s, err := record.Create(folio, record.Options{Creator: "pmreplay", Replay: true, Program: program})
@@ -216,6 +227,103 @@ func (sc scenario) replay(t *testing.T, part int) {
 	}
 }
 
+// asLauncher in the environment makes the test program a launcher.
+const asLauncher = "RECORD_TEST_LAUNCHER"
+
+// runLauncher records a host until it is killed. Its arguments are the folio, the program, the host and the configuration.
+func runLauncher(args []string) int {
+	s, err := record.Create(args[0], record.Options{Program: args[1]})
+	if err == nil {
+		_, err = s.Add(record.Host{Name: args[2], Config: args[3]})
+	}
+	if err == nil {
+		err = s.Start(context.Background())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Println(s.Loggers()[0].Archive())
+	io.Copy(io.Discard, os.Stdin)
+	return 0
+}
+
+// testLauncherDies has loggers lose their launcher, which they take for the end of the session.
+func testLauncherDies(t *testing.T, sc scenario, program string) {
+	h := sc.hosts()[0]
+	launcher := exec.Command(os.Args[0], filepath.Join(sc.dir, "folio"), program, h.Name, h.Config)
+	launcher.Env = slices.Concat(pcptest.Env(), sc.env, []string{asLauncher + "=1"})
+	launcher.Stderr = os.Stderr
+	in, err := launcher.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := launcher.StdoutPipe()
+	if err == nil {
+		err = launcher.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer launcher.Wait()
+	defer launcher.Process.Kill()
+	base, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	base = strings.TrimSuffix(base, "\n")
+	until(t, func() string {
+		n, err := countRecords(t.Context(), base, "sample.bin")
+		if n == 0 {
+			return fmt.Sprint("nothing recorded: ", err)
+		}
+		return ""
+	})
+	if err := launcher.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, func() string {
+		log, _ := os.ReadFile(base + ".log")
+		if !strings.Contains(string(log), "The application that launched pmlogger has exited") || !strings.Contains(string(log), "\nLog finished") ||
+			!strings.Contains(string(log), "Recording session terminated, exiting") {
+			return "the log has\n" + string(log)
+		}
+		return ""
+	})
+	if out, errs, status := pcptest.Run(t, nil, "", "pmlogcheck", base); out != "" || errs != "" || status != 0 {
+		t.Errorf("pmlogcheck: exit status %d\n%s%s", status, out, errs)
+	}
+}
+
+// testUnreachable has a program that cannot reach its host end, which the session sees.
+func testUnreachable(t *testing.T, sc scenario, program string) {
+	sc.setenv(t)
+	s, err := record.Create(filepath.Join(sc.dir, "folio"), record.Options{Program: program})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	l, err := s.Add(record.Host{Name: "localhost:" + strconv.Itoa(pcptest.FreePort(t)), Config: "log mandatory on 1 sec pmcd.pid"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	<-l.Done()
+	exit, ok := errors.AsType[*exec.ExitError](l.Err())
+	if !ok || exit.ExitCode() != 1 {
+		t.Errorf("the logger ended with %v", l.Err())
+	}
+	if _, err := s.Status(); !errors.Is(err, pdu.ErrIPC) {
+		t.Errorf("status: %v", err)
+	}
+	if log, err := os.ReadFile(l.LogFile()); err != nil || !strings.Contains(string(log), "Cannot connect to PMCD on host") {
+		t.Errorf("log: %s, %v", log, err)
+	}
+}
+
 // TestInteropScenario records three hosts in each way, and replays the recordings by pmafm.
 func TestInteropScenario(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pmlogger", "pmafm", "pmval", "pmlogcheck")
@@ -237,5 +345,9 @@ func TestInteropScenario(t *testing.T) {
 			tt.record(t, sc)
 			sc.replay(t, i%every)
 		})
+	}
+	for name, program := range map[string]string{"PCP's pmlogger": c} {
+		t.Run(name+" without its launcher", func(t *testing.T) { testLauncherDies(t, newScenario(t, pmcd), program) })
+		t.Run(name+" without its host", func(t *testing.T) { testUnreachable(t, newScenario(t, pmcd), program) })
 	}
 }
