@@ -22,6 +22,7 @@
 //	archive/logger/retention directories of archives: days merged, compressed, removed
 //	archive/logreduce        archives with fewer records: values at regular times
 //	archive/logger           the recording engine of pmlogger
+//	archive/logger/record    record mode: sessions that record hosts on the fly, with a folio
 //	trace                    trace data: transactions, points, observations
 //	pmda/pmdammv             an agent: metrics of MMV files and of registries
 //	pmda/pmdatrace           an agent: metrics of trace data

@@ -42,6 +42,9 @@ func TestPrograms(t *testing.T) {
 			tests[chapter] = append(tests[chapter], src)
 			seen["test"]++
 			continue
+		case strings.Contains(src, "record.Create("):
+			shows, _, _ := strings.Cut(text[p[1]:], "\n## ")
+			kind, run = "record mode", func(t *testing.T, src string) { runRecordMode(t, src, shows) }
 		case strings.Contains(src, "pmapi.Open("):
 			kind, run = "archive", runArchive
 		case strings.Contains(src, ".OpenSource("):
@@ -68,7 +71,7 @@ func TestPrograms(t *testing.T) {
 	for chapter, sources := range tests {
 		t.Run(strings.TrimPrefix(chapter, "## "), func(t *testing.T) { runTests(t, sources) })
 	}
-	for _, kind := range []string{"monitor", "any source", "archive", "agent", "collector", "local", "recorder", "instrumented", "traced", "trace agent", "test"} {
+	for _, kind := range []string{"monitor", "any source", "archive", "agent", "collector", "local", "recorder", "record mode", "instrumented", "traced", "trace agent", "test"} {
 		if seen[kind] == 0 {
 			t.Errorf("the README has programs for %v, and none of kind %s", seen, kind)
 		}
