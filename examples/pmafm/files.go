@@ -62,16 +62,14 @@ var compressions = []string{".xz", ".lzma", ".bz2", ".bz", ".gz", ".Z", ".z", ".
 func (m *manager) remove([]string) int {
 	var b strings.Builder
 	fmt.Fprintf(&b, "rm -f %s", m.name)
-	if m.Config != "" && m.exists(m.Config) {
+	if m.Config != "" { // whether it exists or not
 		b.WriteString(" " + m.Config)
 	}
 	for _, a := range m.Archives {
 		for _, suffix := range []string{".log", ".config", ".meta", ".index"} {
-			switch name := a.Base + suffix; {
-			case a.Base != "" && m.exists(name):
-				b.WriteString(" " + name)
-			case suffix == ".log" || suffix == ".config":
-				b.WriteString(" ")
+			b.WriteByte(' ') // even for a file that there is not
+			if name := a.Base + suffix; a.Base != "" && m.exists(name) {
+				b.WriteString(name)
 			}
 		}
 		for _, name := range m.volumes(a.Base) {

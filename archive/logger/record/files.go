@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -32,8 +33,8 @@ func createBase(dir string) (base string, f *os.File, err error) {
 // letters in theirs.
 func createConfig(dir, session string, h Host) (base string, err error) {
 	host := strings.Map(func(r rune) rune {
-		if r == '/' || r == filepath.Separator {
-			return '_' // of the path of a socket
+		if r == '/' || r == filepath.Separator || r == ':' && runtime.GOOS == "windows" {
+			return '_' // of the path of a socket; of a port, where files cannot have it
 		}
 		return r
 	}, h.Name)
