@@ -14,7 +14,7 @@
 //		return err
 //	}
 //	…
-//	st, err := web.Status(ctx) // how much there is so far; an error when the logger has ended
+//	st, err := web.Status() // how much there is so far; an error when the logger has ended
 //	…
 //	err = s.Stop(ctx) // the archives are complete
 //
@@ -43,12 +43,12 @@
 //
 // # Names in the C library
 //
-//	pmRecordSetup                Create; Session.Replay for the stream
-//	pmRecordAddHost              Session.Add
+//	pmRecordSetup                   Create, with Session.Replay for the stream
+//	pmRecordAddHost                 Session.Add
 //	pmRecordControl PM_REC_SETARG   Options.Args, Host.Args
-//	pmRecordControl PM_REC_ON    Session.Start
+//	pmRecordControl PM_REC_ON       Session.Start
 //	pmRecordControl PM_REC_STATUS   Logger.Status, Session.Status
-//	pmRecordControl PM_REC_OFF   Logger.Stop, Session.Stop
+//	pmRecordControl PM_REC_OFF      Logger.Stop, Session.Stop
 //	pmRecordControl PM_REC_DETACH   Logger.Detach, Session.Detach
-//	pmRecordHost                 Logger: Done, Err and PID are its fields fd_ipc, status and pid
+//	pmRecordHost                    Logger, with Done, Err, LogFile and PID for fd_ipc, status, logfile and pid
 package record

@@ -145,7 +145,8 @@ func fileSize(path string) int64 {
 	return info.Size()
 }
 
-// Stop ends the logger and waits until it has, or ctx ends. The archive is complete then. The counterpart of pmRecordControl with
+// Stop ends the logger and waits until it has, when the archive is complete, or until ctx ends: the logger may still be about to
+// end then, see Done. The counterpart of pmRecordControl with
 // PM_REC_OFF, which does not wait. Errors: those of Status, and of a program that does not end well.
 func (l *Logger) Stop(ctx context.Context) error {
 	if err := l.command(CommandStop); err != nil {

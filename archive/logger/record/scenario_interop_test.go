@@ -179,7 +179,7 @@ var pmafmCommands = []string{
 var all = flag.Bool("all", false, "use all commands of pmafm on each recording")
 
 // every is how many recordings share the commands of pmafm.
-const every = 3
+const every = 5
 
 // replay checks the archives, and compares what PCP's pmafm and ours say of the folio.
 func (sc scenario) replay(t *testing.T, part int) {
