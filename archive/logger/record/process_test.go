@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -90,6 +91,27 @@ func control(c *record.Control, stop func(), say func(string, ...any)) {
 			return
 		}
 	}
+}
+
+// asLauncher in the environment makes the test program a launcher.
+const asLauncher = "RECORD_TEST_LAUNCHER"
+
+// runLauncher records a host until it is killed. Its arguments are the folio, the program, the host and the configuration.
+func runLauncher(args []string) int {
+	s, err := record.Create(args[0], record.Options{Program: args[1]})
+	if err == nil {
+		_, err = s.Add(record.Host{Name: args[2], Config: args[3]})
+	}
+	if err == nil {
+		err = s.Start(context.Background())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Println(s.Loggers()[0].Archive())
+	io.Copy(io.Discard, os.Stdin)
+	return 0
 }
 
 // createProgram is create with this program as the logger.

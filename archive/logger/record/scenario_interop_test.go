@@ -1,3 +1,5 @@
+//go:build unix
+
 package record_test
 
 import (
@@ -225,27 +227,6 @@ func (sc scenario) replay(t *testing.T, part int) {
 			t.Errorf("replay does not replay:\n%s%s", want.Stdout, want.Stderr)
 		}
 	}
-}
-
-// asLauncher in the environment makes the test program a launcher.
-const asLauncher = "RECORD_TEST_LAUNCHER"
-
-// runLauncher records a host until it is killed. Its arguments are the folio, the program, the host and the configuration.
-func runLauncher(args []string) int {
-	s, err := record.Create(args[0], record.Options{Program: args[1]})
-	if err == nil {
-		_, err = s.Add(record.Host{Name: args[2], Config: args[3]})
-	}
-	if err == nil {
-		err = s.Start(context.Background())
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	fmt.Println(s.Loggers()[0].Archive())
-	io.Copy(io.Discard, os.Stdin)
-	return 0
 }
 
 // testLauncherDies has loggers lose their launcher, which they take for the end of the session.
