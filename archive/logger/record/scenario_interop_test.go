@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -123,7 +124,7 @@ func (sc scenario) record(t *testing.T, program string) {
 	}
 }
 
-// recordC records them with the C library and a pmlogger.
+// recordC records them with the C library and the pmlogger of a directory.
 func (sc scenario) recordC(t *testing.T, binDir string) {
 	t.Helper()
 	folio := filepath.Join(sc.dir, "folio")
@@ -145,11 +146,7 @@ func (sc scenario) recordC(t *testing.T, binDir string) {
 	calls = append(calls, "control -1 "+recStatus, "seen 0   $ pmafm "+folio+" replay", "control 2 "+recDetach, "seen 2   $ pmsignal -s TERM", "control -1 "+recOff,
 		"kill 2 15")
 	calls = append(calls, ended...)
-	env := sc.env
-	if binDir != "" {
-		env = append(env, "PCP_BINADM_DIR="+binDir)
-	}
-	for i, answer := range pcptest.RecordSession(t, sc.dir, env, calls) {
+	for i, answer := range pcptest.RecordSession(t, sc.dir, append(sc.env, "PCP_BINADM_DIR="+binDir), calls) {
 		if answer != "ok" && answer != "0" {
 			t.Errorf("%s: %s", calls[i], answer)
 		}
@@ -305,29 +302,30 @@ func testUnreachable(t *testing.T, sc scenario, program string) {
 	}
 }
 
-// TestInteropScenario records three hosts in each way, and replays the recordings by pmafm.
+// TestInteropScenario records three hosts in each way, and replays the recordings by pmafm. Then launchers and hosts go away.
 func TestInteropScenario(t *testing.T) {
-	pcptest.Need(t, "pmcd", "pmlogger", "pmafm", "pmval", "pmlogcheck")
+	pcptest.Need(t, "pmcd", "pmlogger", "pmafm", "pmdumplog", "pmval", "pmlogcheck")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
-	c := pcptest.Tool(t, "pmlogger")
-	for i, tt := range []struct {
-		name   string
-		record func(t *testing.T, sc scenario)
-	}{
-		{"in this process", func(t *testing.T, sc scenario) { sc.record(t, "") }},
-		{"with PCP's pmlogger", func(t *testing.T, sc scenario) { sc.record(t, c) }},
-		{"the C library with PCP's pmlogger", func(t *testing.T, sc scenario) {
-			sc.recordC(t, "")
+	ways := map[string]func(*testing.T, scenario){"in this process": func(t *testing.T, sc scenario) { sc.record(t, "") }}
+	programs := map[string]string{"PCP's pmlogger": pcptest.Tool(t, "pmlogger")}
+	if _, err := os.Stat(filepath.FromSlash("../../../examples/pmlogger")); err == nil {
+		programs["our pmlogger"] = pcptest.Build(t, "./examples/pmlogger")
+	}
+	for name, program := range programs {
+		ways["with "+name] = func(t *testing.T, sc scenario) { sc.record(t, program) }
+		ways["the C library with "+name] = func(t *testing.T, sc scenario) {
+			sc.recordC(t, filepath.Dir(program))
 			sc.replayConfig(t)
-		}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+		}
+	}
+	for i, name := range slices.Sorted(maps.Keys(ways)) {
+		t.Run(name, func(t *testing.T) {
 			sc := newScenario(t, pmcd)
-			tt.record(t, sc)
+			ways[name](t, sc)
 			sc.replay(t, i%every)
 		})
 	}
-	for name, program := range map[string]string{"PCP's pmlogger": c} {
+	for name, program := range programs {
 		t.Run(name+" without its launcher", func(t *testing.T) { testLauncherDies(t, newScenario(t, pmcd), program) })
 		t.Run(name+" without its host", func(t *testing.T) { testUnreachable(t, newScenario(t, pmcd), program) })
 	}
