@@ -3,6 +3,8 @@ package pmcdconf
 import (
 	"net/netip"
 	"slices"
+
+	"github.com/pcp-go/pcp/internal/hostpattern"
 )
 
 // Ops is a set of the operations that access rules are about.
@@ -74,19 +76,7 @@ type HostRule struct {
 // Matches reports whether the rule is about a peer, whose address is not valid if
 // it has none.
 func (r *HostRule) Matches(peer netip.Addr) bool {
-	if !r.Addr.IsValid() || !peer.IsValid() {
-		return r.Addr.IsValid() == peer.IsValid()
-	}
-	if r.Addr.BitLen() != peer.BitLen() {
-		return false
-	}
-	addr, mask, p := r.Addr.As16(), r.Mask.As16(), peer.As16()
-	for i := range p {
-		if p[i]&mask[i] != addr[i] {
-			return false
-		}
-	}
-	return true
+	return hostpattern.Pattern{Addr: r.Addr, Mask: r.Mask}.Matches(peer)
 }
 
 // AccountRules are the rules for users, or those for groups. The zero value has

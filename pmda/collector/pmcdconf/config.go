@@ -161,12 +161,6 @@ func (l *Loader) newParser(name string) *parser {
 	if p.LookupPort == nil {
 		p.LookupPort = net.LookupPort
 	}
-	if p.LookupHost == nil {
-		p.LookupHost = lookupHost
-	}
-	if p.Hostname == nil {
-		p.Hostname = os.Hostname
-	}
 	if p.Accounts == nil {
 		p.Accounts = os.DirFS("/etc")
 	}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/pcp-go/pcp/internal/hostpattern"
 )
 
 // parseAccessHeader reads "[access]", which may have blanks and newlines in it.
@@ -27,7 +29,7 @@ func (p *parser) parseAccessHeader() bool {
 //	(allow | disallow) [hosts | users | groups] SPEC {, SPEC} : ITEM {, ITEM} ;
 func (p *parser) parseAccessSection() {
 	if p.names.loader == nil {
-		p.names = ruleNames{loader: &p.Loader}
+		p.names = ruleNames{loader: &p.Loader, hosts: hostpattern.Resolver{LookupHost: p.LookupHost, Hostname: p.Hostname}}
 	}
 	before, effective := len(p.errs), false
 	tok := p.scan.next()
@@ -242,7 +244,7 @@ func (p *parser) addRules(s statement) (effective bool) {
 		for _, w := range warnings {
 			p.conf.Warnings = append(p.conf.Warnings, &Error{File: p.name, Line: s.line, Extra: p.extra, Warning: true, Msg: w})
 		}
-		switch _, unresolved := err.(*unresolvedError); {
+		switch _, unresolved := err.(*hostpattern.UnresolvedError); {
 		case err == nil:
 			effective = true
 		case unresolved:

@@ -7,9 +7,9 @@ import (
 	"net"
 	"net/netip"
 	"slices"
-	"strings"
 	"sync"
 
+	"github.com/pcp-go/pcp/internal/hostpattern"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
@@ -63,7 +63,7 @@ func (a *Control) CheckHost(addr net.Addr) (denied pmcdconf.Ops, release func(),
 	if a == nil || len(a.rules.Hosts) == 0 {
 		return 0, releaseNothing, nil
 	}
-	peers := []netip.Addr{peerIP(addr)}
+	peers := []netip.Addr{hostpattern.PeerAddr(addr)}
 	if peers[0].IsLoopback() && len(a.rules.Local) > 0 {
 		peers = a.rules.Local
 	}
@@ -114,21 +114,6 @@ func (a *Control) count(rules []*pmcdconf.Rule) (release func()) {
 			a.conns[r]--
 		}
 	})
-}
-
-// peerIP is the IP address of a peer, not valid if it has none.
-func peerIP(addr net.Addr) netip.Addr {
-	var ip netip.Addr
-	switch a := addr.(type) {
-	case *net.TCPAddr:
-		ip = a.AddrPort().Addr()
-	case nil, *net.UnixAddr: // whose name, the peer's choice, may look like an IP address
-	default:
-		if ap, err := netip.ParseAddrPort(a.String()); err == nil && strings.HasPrefix(a.Network(), "tcp") {
-			ip = ap.Addr()
-		}
-	}
-	return ip.Unmap().WithZone("")
 }
 
 // CheckAccount returns the operations that are denied to a client of a user and a
