@@ -1,0 +1,76 @@
+package pmlc
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+)
+
+func closeAll(t *testing.T, listeners []net.Listener) {
+	t.Helper()
+	for _, ln := range listeners {
+		if err := ln.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Two loggers that try the same port first have different ones, and sockets of their own.
+func TestListen(t *testing.T) {
+	dir := pcptest.ShortDir(t)
+	first := pcptest.FreePort(t)
+	a, portA, err := Listen(t.Context(), ListenOptions{Port: first, Local: true, Dir: dir, Primary: true, PID: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, portB, err := Listen(t.Context(), ListenOptions{Port: portA, Local: true, Dir: dir, PID: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if portA < first || portB <= portA {
+		t.Errorf("ports %d and %d from %d", portA, portB, first)
+	}
+	for _, path := range []string{SocketPath(dir, 4), SocketPath(dir, 5), PrimarySocketPath(dir)} {
+		if info, err := os.Stat(path); err != nil || info.Mode() != os.ModeSocket|0o666 {
+			t.Errorf("%s: %v, %v", path, info, err)
+		}
+	}
+	closeAll(t, a)
+	closeAll(t, b)
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+func TestListenSocket(t *testing.T) {
+	dir := pcptest.ShortDir(t)
+	port := pcptest.FreePort(t)
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: SocketPath(dir, 4), Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln.SetUnlinkOnClose(false)
+	ln.Close() // as of a process that was killed
+	if err := os.WriteFile(filepath.Join(dir, "pmlogger.5.socket"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	l, _, err := Listen(t.Context(), ListenOptions{Port: port, Local: true, Dir: dir, PID: 4})
+	if err != nil {
+		t.Errorf("a socket is left: %v", err)
+	}
+	closeAll(t, l)
+	l, port, err = Listen(t.Context(), ListenOptions{Port: port, Local: true, Dir: dir, PID: 5})
+	if !errors.Is(err, os.ErrExist) || len(l) == 0 || port == 0 {
+		t.Errorf("a file is in the way: %d listeners, %v", len(l), err)
+	}
+	closeAll(t, l)
+	l, _, err = Listen(t.Context(), ListenOptions{Port: port, Local: true, Dir: filepath.Join(dir, "none")})
+	if !errors.Is(err, os.ErrNotExist) || len(l) == 0 {
+		t.Errorf("no directory: %d listeners, %v", len(l), err)
+	}
+	closeAll(t, l)
+}

@@ -1,0 +1,15 @@
+//go:build unix
+
+package pmlc
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
+
+// running reports whether there is a process.
+func running(pid int) bool {
+	err := unix.Kill(pid, 0)
+	return err == nil || errors.Is(err, unix.EPERM)
+}

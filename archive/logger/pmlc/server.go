@@ -1,0 +1,179 @@
+package pmlc
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/pcp-go/pcp/archive/logger"
+	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A Logger is what a Server serves, a *logger.Logger. One method at a time is called, but for Status.
+type Logger interface {
+	Status() logger.Status
+	NewVolume(reason logger.VolumeReason) (int, error)
+	Sync() error
+	Control(ctx context.Context, c logconf.Control, s logconf.State, interval time.Duration, targets []logger.Target) ([]logger.MetricState, error)
+	Enquire(ctx context.Context, targets []logger.Target) ([]logger.MetricState, error)
+}
+
+// A Server answers the clients of a Logger. Its fields are set before Serve is called.
+type Server struct {
+	Logger Logger
+	// Access says who may do what; nil lets everybody do everything. Whatever it says, on a unix socket only root and
+	// the user of this process are served.
+	Access *Access
+	// Timeout is how long a client may take to send its version, or the rest of a request of which there is a part, or to
+	// take a reply; 0 means Timeout. A client that has no request is not disconnected.
+	Timeout time.Duration
+	// Version is the highest version that is offered; 0 means Version3.
+	Version int
+	// Controlled, if not nil, is called after each request that changes what is recorded, with the error of the Logger.
+	Controlled func(peer net.Addr, request *ControlReq, states []logger.MetricState, err error)
+	// Log gets what goes wrong; nil means slog.Default().
+	Log *slog.Logger
+}
+
+// Timeout is how long a client may take, unless a Server says otherwise.
+const Timeout = 10 * time.Second
+
+// MaxRequest is the length of the longest request that a Server reads. It is that of PCP, and
+// has room for 8000 metrics.
+const MaxRequest = 1 << 16
+
+const (
+	// busyGrace is how long a client that comes while there is another waits for that to go. One that has just gone may
+	// not have been noticed yet.
+	busyGrace = 100 * time.Millisecond
+	// maxWaiting is the number of clients that wait so; further ones are refused at once.
+	maxWaiting = 5
+)
+
+// errBusy is what a client gets while there is another: EADDRINUSE of Linux.
+const errBusy pdu.Error = -98
+
+// Serve answers clients that connect to listeners until ctx ends, closes the listeners, and returns when all clients are
+// gone. The error is nil then, or why connections cannot be accepted.
+func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	busy, waiting := make(chan struct{}, 1), make(chan struct{}, maxWaiting)
+	errs := make([]error, len(listeners))
+	var wg sync.WaitGroup
+	for i, ln := range listeners {
+		defer context.AfterFunc(ctx, func() { ln.Close() })()
+		wg.Go(func() {
+			defer cancel()
+			defer ln.Close()
+			errs[i] = accept(ctx, ln, func(conn net.Conn) {
+				select {
+				case waiting <- struct{}{}:
+				default:
+					s.refuse(conn, errBusy)
+					return
+				}
+				wg.Go(func() { s.admit(ctx, conn, busy, waiting) })
+			})
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// accept calls f with each connection until ctx ends.
+func accept(ctx context.Context, ln net.Listener, f func(net.Conn)) error {
+	const minDelay, maxDelay = 5 * time.Millisecond, time.Second
+	delay := time.Duration(0)
+	for {
+		conn, err := ln.Accept()
+		switch {
+		case err == nil:
+			delay = 0
+			f(conn)
+		case ctx.Err() != nil:
+			return nil
+		case !temporary(err):
+			return err
+		default:
+			delay = min(max(2*delay, minDelay), maxDelay)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(delay):
+		}
+	}
+}
+
+// temporary reports whether a failure to accept may pass, as that there are no descriptors left.
+func temporary(err error) bool {
+	t, ok := errors.AsType[net.Error](err)
+	//lint:ignore SA1019 Accept has no other way to tell.
+	return ok && t.Temporary()
+}
+
+// admit serves a client if there is no other, and it has access.
+func (s *Server) admit(ctx context.Context, conn net.Conn, busy, waiting chan struct{}) {
+	var admitted bool
+	select {
+	case busy <- struct{}{}:
+		admitted = true
+	case <-time.After(busyGrace):
+	case <-ctx.Done():
+	}
+	<-waiting
+	if !admitted {
+		s.refuse(conn, errBusy)
+		return
+	}
+	defer func() { <-busy }()
+	denied, err := s.check(conn)
+	if err != nil {
+		s.refuse(conn, pdu.FromError(err))
+		return
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	c := &session{Server: s, ctx: ctx, conn: conn, pdus: pdu.NewConn(conn), denied: denied}
+	if err := c.serve(); err != nil && ctx.Err() == nil && !errors.Is(err, net.ErrClosed) {
+		s.log().Warn("pmlc: client disconnected", slog.String("client", conn.RemoteAddr().String()), slog.Any("err", err))
+	}
+}
+
+// check is what a client may not do. The error is why it may do nothing.
+func (s *Server) check(conn net.Conn) (denied logconf.Ops, err error) {
+	if u, ok := conn.(*net.UnixConn); ok {
+		if uid, ok := peerUID(u); ok && uid != 0 && uid != os.Getuid() {
+			return logconf.OpAll, pdu.ErrPermission
+		}
+	}
+	denied = s.Access.denied(conn.RemoteAddr())
+	if denied == logconf.OpAll {
+		return denied, pdu.ErrPermission
+	}
+	return denied, nil
+}
+
+// refuse tells a client why it is not served.
+func (s *Server) refuse(conn net.Conn, e pdu.Error) {
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(s.timeout()))
+	pdu.NewConn(conn).Write(0, pdu.Status{Code: e}) // it fits the buffer of a new connection
+}
+
+func (s *Server) timeout() time.Duration { return cmp.Or(s.Timeout, Timeout) }
+
+func (s *Server) log() *slog.Logger { return cmp.Or(s.Log, slog.Default()) }
+
+// gone reports whether an error of a connection is that the client has closed it.
+func gone(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}

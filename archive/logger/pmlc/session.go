@@ -1,0 +1,189 @@
+package pmlc
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"github.com/pcp-go/pcp/archive/logger"
+	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A session is a client of a Server.
+type session struct {
+	*Server
+	ctx     context.Context // of Serve
+	conn    net.Conn
+	pdus    *pdu.Conn
+	denied  logconf.Ops
+	version int // 0 until the client has sent it
+}
+
+// serve answers requests until the client goes, which is no error, or is disconnected.
+func (c *session) serve() error {
+	c.pdus.MaxLen = MaxRequest
+	c.pdus.Partial = func(waiting bool) {
+		if waiting && c.version != 0 {
+			c.conn.SetReadDeadline(time.Now().Add(c.timeout()))
+		}
+	}
+	c.conn.SetReadDeadline(time.Now().Add(c.timeout()))
+	if err := c.write(int32(os.Getpid()), pdu.Status{Code: pdu.Error(cmp.Or(c.Version, Version3))}); err != nil {
+		return err
+	}
+	for {
+		if c.version != 0 {
+			c.conn.SetReadDeadline(time.Time{})
+		}
+		h, body, err := c.pdus.Read()
+		switch {
+		case errors.Is(err, io.EOF), gone(err):
+			return nil
+		case err != nil:
+			return err
+		}
+		if err := c.handle(h.Kind, body); err != nil {
+			return err
+		}
+	}
+}
+
+// write sends a PDU within the time that a client has to take it.
+func (c *session) write(from int32, p pdu.PDU) error {
+	c.conn.SetWriteDeadline(time.Now().Add(c.timeout()))
+	return c.pdus.Write(from, p)
+}
+
+// handle answers a request. An error ends the session.
+func (c *session) handle(k pdu.Kind, body []byte) error {
+	if k == pdu.KindCreds {
+		return c.creds(body)
+	}
+	var reply pdu.PDU
+	var err error
+	switch {
+	case c.version == 0:
+		return c.hangUp(errors.New("a request before the version"))
+	case k == KindRequest:
+		var r Request
+		if err := r.Decode(body); err != nil {
+			return c.hangUp(err)
+		}
+		switch r {
+		case RequestStatus:
+			reply = c.status()
+		case RequestNewVolume:
+			reply, err = c.newVolume()
+		case RequestSync:
+			reply, err = c.sync()
+		case RequestQA:
+			reply = pdu.Status{}
+		default:
+			return c.hangUp(fmt.Errorf("unknown request %d", r))
+		}
+	case k == KindControl:
+		reply, err = c.control(body)
+	default:
+		return c.hangUp(fmt.Errorf("unexpected %s", kindName(k)))
+	}
+	c.conn.SetWriteDeadline(time.Now().Add(c.timeout()))
+	if err == nil {
+		err = c.pdus.Queue(0, reply)
+	}
+	if err != nil {
+		return c.write(0, pdu.Status{Code: pdu.FromError(err)})
+	}
+	return c.pdus.Flush()
+}
+
+// hangUp tells the client that it has broken the protocol, and ends the session.
+func (c *session) hangUp(err error) error {
+	if e := c.write(0, pdu.Status{Code: pdu.ErrIPC}); e != nil {
+		return e
+	}
+	return err
+}
+
+// creds is the version of the client. Without one, nothing changes.
+func (c *session) creds(body []byte) error {
+	var p pdu.Creds
+	if err := p.Decode(body); err != nil {
+		return c.hangUp(err)
+	}
+	switch v := int(p.Version); {
+	case v == 0:
+	case v < Version2 || v > cmp.Or(c.Version, Version3):
+		return c.hangUp(fmt.Errorf("version %d", v))
+	default:
+		c.version = v
+	}
+	return nil
+}
+
+// allow is pdu.ErrPermission if the client may not do something.
+func (c *session) allow(op logconf.Ops) error {
+	if c.denied&op != 0 {
+		return pdu.ErrPermission
+	}
+	return nil
+}
+
+func (c *session) status() pdu.PDU {
+	s := c.Logger.Status()
+	return &Status{Version: c.version, Start: s.Start, Last: s.Last, Now: s.Now, Active: !s.Start.IsZero(), Volume: s.Volume, Size: s.Size,
+		Host: s.Host, Source: s.Source, Zone: s.TimeZone, ZoneInfo: s.ZoneInfo, LoggerZone: s.LocalZone}
+}
+
+func (c *session) newVolume() (pdu.PDU, error) {
+	if err := c.allow(logconf.OpMandatory); err != nil {
+		return nil, err
+	}
+	n, err := c.Logger.NewVolume(logger.VolumeRequest)
+	return pdu.Status{Code: pdu.Error(n)}, err
+}
+
+func (c *session) sync() (pdu.PDU, error) {
+	return pdu.Status{}, c.Logger.Sync()
+}
+
+func (c *session) control(body []byte) (pdu.PDU, error) {
+	var p ControlReq
+	if err := p.Decode(body); err != nil {
+		return nil, err
+	}
+	op := logconf.OpAdvisory
+	switch {
+	case p.Enquire:
+		op = logconf.OpEnquire
+	case p.Control == logconf.Mandatory:
+		op = logconf.OpMandatory
+	}
+	if err := c.allow(op); err != nil {
+		return nil, err
+	}
+	for i, t := range p.Targets {
+		if len(t.Insts) == 1 && t.Insts[0] == pdu.NoInst { // of a metric without instances
+			p.Targets[i].Insts = nil
+		}
+	}
+	var states []logger.MetricState
+	var err error
+	if p.Enquire {
+		states, err = c.Logger.Enquire(c.ctx, p.Targets)
+	} else {
+		states, err = c.Logger.Control(c.ctx, p.Control, p.State, p.Interval, p.Targets)
+		if c.Controlled != nil {
+			c.Controlled(c.conn.RemoteAddr(), &p, states, err)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return statesPDU(states), nil
+}
