@@ -1,0 +1,199 @@
+package pmlcshell
+
+import (
+	"bufio"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// A token is a word of a command.
+type token struct {
+	kind tokenKind
+	text string // without quotes
+	num  int32  // of a tokenNumber
+}
+
+type tokenKind uint8
+
+const (
+	tokenEOF    tokenKind = iota
+	tokenEOL              // the end of a command
+	tokenWord             // a keyword, a name, or, with "-" in it, a host
+	tokenNumber           // decimal
+	tokenString           // in double quotes
+	tokenURL              // of a unix socket: unix:PATH or local:PATH
+	tokenPunct            // one of @ { } [ ] , ?
+)
+
+// is reports whether a token is a keyword or a punctuation character.
+func (t token) is(text string) bool {
+	return (t.kind == tokenWord || t.kind == tokenPunct) && t.text == text
+}
+
+// isName reports whether a word can be the name of a metric or an instance. With a "-" it is that of a host.
+func (t token) isName() bool { return t.kind == tokenWord && !strings.Contains(t.text, "-") }
+
+// A lexer splits the input into tokens, as the scanner of pmlc(1) does, which shows in the echo of the input, in
+// where errors are reported, and in what is read after them: to find the end of a token it reads ahead of it.
+type lexer struct {
+	in         *bufio.Reader
+	echo       io.Writer    // nil for none
+	prompt     func()       // called before a line is read
+	unexpected func(c byte) // called for a character that begins no token
+	ahead      []byte       // read, but not part of a token yet
+	last       byte         // the character that was read last
+	atEOF      bool
+	begun      bool // a character of this line has been read
+	line       int
+	braces     bool // between { and }, where newlines are blanks
+	refused    bool // a character of this command begins no token: keywords are no names any more
+}
+
+// read reads a character of the input.
+func (l *lexer) read() (byte, bool) {
+	if l.atEOF {
+		return 0, false
+	}
+	if !l.begun {
+		l.prompt()
+	}
+	c, err := l.in.ReadByte()
+	if err != nil {
+		l.atEOF = true
+		return 0, false
+	}
+	l.begun = c != '\n'
+	l.last = c
+	if l.echo != nil {
+		l.echo.Write([]byte{c})
+	}
+	return c, true
+}
+
+// at is the character after n others that are not part of a token yet; ok is false at the end of the input.
+func (l *lexer) at(n int) (c byte, ok bool) {
+	for len(l.ahead) <= n {
+		c, ok := l.read()
+		if !ok {
+			return 0, false
+		}
+		l.ahead = append(l.ahead, c)
+	}
+	return l.ahead[n], true
+}
+
+// span is how many characters from n on fulfil a condition.
+func (l *lexer) span(n int, f func(c byte) bool) int {
+	for {
+		c, ok := l.at(n)
+		if !ok || !f(c) {
+			return n
+		}
+		n++
+	}
+}
+
+// take takes the next n characters.
+func (l *lexer) take(n int) string {
+	s := string(l.ahead[:n])
+	l.ahead = append(l.ahead[:0], l.ahead[n:]...)
+	return s
+}
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
+func isWord(c byte) bool   { return isLetter(c) || isDigit(c) || c == '_' || c == '.' || c == '-' }
+func isBlank(c byte) bool  { return c == ' ' || c == '\t' || c == '\r' }
+
+// next reads a token.
+func (l *lexer) next() token {
+	for {
+		c, ok := l.at(0)
+		switch {
+		case !ok:
+			return token{kind: tokenEOF}
+		case isBlank(c):
+			l.take(l.span(0, isBlank))
+		case c == '#':
+			l.take(l.span(0, func(c byte) bool { return c != '\n' }))
+		case c == '\n':
+			l.take(1)
+			l.line++
+			if !l.braces {
+				return token{kind: tokenEOL}
+			}
+		case isLetter(c):
+			return l.word()
+		case isDigit(c):
+			return number(l.take(l.span(0, isDigit)))
+		case c == '"':
+			n := l.span(1, func(c byte) bool { return c != '"' && c != '\n' })
+			if end, ok := l.at(n); ok && end == '"' && n > 1 {
+				s := l.take(n + 1)
+				return token{kind: tokenString, text: s[1:n]}
+			}
+			l.refuse()
+		case strings.IndexByte("@{}[],?", c) >= 0:
+			switch c {
+			case '{':
+				l.braces = true
+			case '}':
+				l.braces = false
+			}
+			return token{kind: tokenPunct, text: l.take(1)}
+		default:
+			l.refuse()
+		}
+	}
+}
+
+// word reads a word, or a URL.
+func (l *lexer) word() token {
+	n := l.span(0, isWord)
+	if word := string(l.ahead[:n]); word == "unix" || word == "local" {
+		if c, ok := l.at(n); ok && c == ':' {
+			n = l.span(n+1, func(c byte) bool { return !isBlank(c) && c != '\n' })
+			return token{kind: tokenURL, text: l.take(n)}
+		}
+	}
+	return token{kind: tokenWord, text: l.take(n)}
+}
+
+// number is a token of digits. As with strtol(3), one that is too long for 64 bits is the greatest, of which the low half is -1.
+func number(digits string) token {
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		n = math.MaxInt64
+	}
+	return token{kind: tokenNumber, text: digits, num: int32(n)}
+}
+
+// refuse reports a character that begins no token, and skips the rest of the line unless that has been read already.
+func (l *lexer) refuse() {
+	l.unexpected(l.take(1)[0])
+	l.refused = true
+	l.skipLine()
+}
+
+// skipLine reads up to the end of the line, and in braces up to the closing one before. What has been read ahead is not skipped.
+func (l *lexer) skipLine() {
+	for l.braces && l.last != '}' {
+		if c, ok := l.read(); !ok {
+			break
+		} else if c == '\n' {
+			l.line++
+		}
+	}
+	l.braces = false
+	for l.last != '\n' {
+		c, ok := l.read()
+		if !ok {
+			return
+		}
+		if c == '\n' {
+			l.line++
+		}
+	}
+}
