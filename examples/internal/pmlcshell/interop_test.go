@@ -187,8 +187,14 @@ func TestInteropTranscripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	type pair struct {
+		name   string
+		client string
+		start  func(*testing.T, string) running
+	}
+	pairs := []pair{{"our client, our logger", ours, startOurs}, {"our client, C's logger", ours, startC}, {"C's client, our logger", theirs, startOurs}}
 	if !*all {
-		scripts = []string{"testdata/requests.pmlc"}
+		scripts, pairs = []string{"testdata/requests.pmlc"}, pairs[:1]
 	}
 	for _, file := range scripts {
 		text, err := os.ReadFile(file)
@@ -203,11 +209,7 @@ func TestInteropTranscripts(t *testing.T) {
 			}
 			pcptest.Retry(t, func() string {
 				want := run(theirs, startC)
-				for _, tt := range []struct {
-					name   string
-					client string
-					start  func(*testing.T, string) running
-				}{{"our client, C's logger", ours, startC}, {"C's client, our logger", theirs, startOurs}, {"our client, our logger", ours, startOurs}} {
+				for _, tt := range pairs {
 					if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(run(tt.client, tt.start), "\n")); diff != "" {
 						return fmt.Sprintf("%s (-C +ours):\n%s", tt.name, diff)
 					}

@@ -136,10 +136,7 @@ func (l *lexer) next() token {
 			}
 			l.refuse()
 		case strings.IndexByte("@{}[],?", c) >= 0:
-			switch c {
-			case '{':
-				l.braces = true
-			case '}':
+			if c == '}' {
 				l.braces = false
 			}
 			return token{kind: tokenPunct, text: l.take(1)}

@@ -436,6 +436,7 @@ func (p *parser) list(ctx context.Context, l *metricList) error {
 	if !p.accept("{") {
 		return p.spec(ctx, l)
 	}
+	p.lex.braces = true
 	for {
 		if err := p.spec(ctx, l); err != nil {
 			return err
