@@ -23,6 +23,7 @@
 //	archive/logreduce        archives with fewer records: values at regular times
 //	archive/logger           the recording engine of pmlogger
 //	archive/logger/record    record mode: sessions that record hosts on the fly, with a folio
+//	archive/logger/pmlc      the protocol of pmlc: ask a running logger what it records, change it
 //	trace                    trace data: transactions, points, observations
 //	pmda/pmdammv             an agent: metrics of MMV files and of registries
 //	pmda/pmdatrace           an agent: metrics of trace data
