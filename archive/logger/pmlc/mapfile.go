@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -52,7 +51,8 @@ func mapPath(dir string, pid int) string {
 	return filepath.Join(dir, strconv.Itoa(pid))
 }
 
-// Processes are the loggers that have map files in a directory and run, in the order of PID. There may be some besides an
+// Processes are the loggers that have map files in a directory and run, in the order
+// of the files' names: 100 comes before 20. There may be some besides an
 // error, which has a *MapFileError for each that is wrong. A directory that does not exist has none.
 func Processes(dir string) ([]Process, error) {
 	entries, err := os.ReadDir(dir)
@@ -63,7 +63,7 @@ func Processes(dir string) ([]Process, error) {
 		return nil, err
 	}
 	var pids []int
-	for _, e := range entries {
+	for _, e := range entries { // in the order of their names
 		pid, err := strconv.Atoi(e.Name())
 		switch {
 		case e.Name() == primaryName:
@@ -72,7 +72,6 @@ func Processes(dir string) ([]Process, error) {
 			pids = append(pids, pid)
 		}
 	}
-	slices.Sort(pids)
 	var list []Process
 	var errs []error
 	for _, pid := range pids {

@@ -33,7 +33,7 @@ func TestMapFiles(t *testing.T) {
 	primary := want
 	primary.PID = Primary
 	list, err := Processes(dir)
-	if diff := cmp.Diff([]Process{primary, want}, list); err != nil || diff != "" {
+	if diff := cmp.Diff([]Process{want, primary}, list); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	for _, p := range list {

@@ -29,7 +29,8 @@ type Logger interface {
 type Server struct {
 	Logger Logger
 	// Access says who may do what; nil lets everybody do everything. Whatever it says, on a unix socket only root and
-	// the user of this process are served.
+	// the user of this process are served. PCP's pmlogger lets everybody enquire who may do anything; here a rule about
+	// that holds, too.
 	Access *Access
 	// Timeout is how long a client may take to send its version, or the rest of a request of which there is a part, or to
 	// take a reply; 0 means Timeout. A client that has no request is not disconnected.

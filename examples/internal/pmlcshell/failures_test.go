@@ -147,6 +147,7 @@ func unhex(s string) []byte {
 
 // TestInteropFailures compares what C's pmlc and ours print of loggers that fail.
 func TestInteropFailures(t *testing.T) {
+	t.Parallel()
 	pcptest.Need(t, "pmcd", "pmlc")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"sample"}})
 	ours, theirs := pcptest.Build(t, "./examples/pmlc"), pcptest.Tool(t, "pmlc")
@@ -164,6 +165,7 @@ func TestInteropFailures(t *testing.T) {
 
 // TestInteropRemote compares what C's pmlc and ours find out about the loggers of another host: 0.0.0.0, for which they ask its collector.
 func TestInteropRemote(t *testing.T) {
+	t.Parallel()
 	pcptest.Need(t, "pmcd", "pmlc", "pmlogger")
 	r := newDir(t)
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}, Env: r.env})

@@ -180,6 +180,7 @@ func (r running) transcript(t *testing.T, client, script string, args ...string)
 
 // TestInteropTranscripts compares what C's pmlc and ours print of scripts, with C's pmlogger and ours.
 func TestInteropTranscripts(t *testing.T) {
+	t.Parallel()
 	pcptest.Need(t, "pmcd", "pmlogger", "pmlc")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
 	ours, theirs := pcptest.Build(t, "./examples/pmlc"), pcptest.Tool(t, "pmlc")

@@ -72,8 +72,8 @@ func (p *parser) expect(text string) error {
 
 // end takes the end of the command.
 func (p *parser) end() error {
-	if t := p.peek(); t.kind != tokenEOL && t.kind != tokenEOF {
-		return errSyntax
+	if p.peek().kind != tokenEOL {
+		return errSyntax // also at the end of the input
 	}
 	p.next()
 	return nil

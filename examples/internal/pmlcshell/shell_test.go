@@ -37,6 +37,7 @@ func TestOffline(t *testing.T) {
 }
 
 func TestInteropOffline(t *testing.T) {
+	t.Parallel()
 	pcptest.Need(t, "pmlc")
 	r := newDir(t)
 	got, _, _ := pcptest.Run(t, r.env, readFile(t, "testdata/offline.pmlc"), "sh", "-c", `exec "$0" -e 2>&1`, pcptest.Tool(t, "pmlc"))
@@ -55,7 +56,7 @@ func readFile(t *testing.T, name string) string {
 }
 
 func TestInteractive(t *testing.T) {
-	s, out := offline(t.TempDir(), "\nstatus\nlog mandatory on once {\nx }\nhelp")
+	s, out := offline(t.TempDir(), "\nstatus\nlog mandatory on once {\nx }\nhelp\nstatus")
 	s.Interactive = true
 	s.Banner()
 	menu := out.String()
@@ -68,8 +69,9 @@ Not connected to any pmlogger instance
 pmlc> Error [<stdin>, line 4]
 syntax error
 pmlc> `
+	const end = "pmlc> Error [<stdin>, line 6]\nsyntax error\n\n"
 	_, list, _ := strings.Cut(menu, "\n\n")
-	if diff := cmp.Diff(want+list+"\n", out.String()); diff != "" {
+	if diff := cmp.Diff(want+list+end, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
