@@ -210,6 +210,19 @@ func (w *Writer) Metric(id pdu.PMID) (Metric, bool) {
 	return *m, true
 }
 
+// Offsets are where metadata and data records begin that are written next: in the metadata file and in the present volume, for
+// entries of the index that are written by WriteIndex. After NewVolume data is that of the next volume.
+func (w *Writer) Offsets() (meta, data int64) {
+	meta, data = w.label.Len(), w.label.Len()
+	if w.meta != nil {
+		meta = w.meta.size
+	}
+	if w.data != nil && !w.begin {
+		data = w.data.size
+	}
+	return meta + int64(len(w.pending)), data
+}
+
 // WriteSets writes a data record: what s has, at s.Time. Metrics without a descriptor are
 // pdu.ErrPMID; no metric at all is pdu.ErrNoData. s is not changed and may be used again.
 func (w *Writer) WriteSets(s *pdu.ResultWriter) error {

@@ -1,0 +1,424 @@
+package logrewrite
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// arrow takes the arrow of a clause of a rule whose errors are named.
+func (p *parser) arrow(clause string) { p.want("Expecting -> in "+clause+" clause", kArrow) }
+
+// globalClause parses a clause of a global rule after its first word.
+func (p *parser) globalClause(t token) {
+	switch t.text {
+	case "hostname":
+		p.arrow("hostname")
+		p.lex.host = true
+		t := p.want("Expecting hostname in hostname clause", kHost)
+		p.lex.host = false
+		p.do(SetHost{t.text})
+	case "tz", "timezone":
+		p.arrow("timezone")
+		p.do(SetTimeZone{p.want("Expecting timezone string in timezone clause", kString).text})
+	case "zoneinfo":
+		p.arrow("zoneinfo")
+		p.do(SetZoneInfo{p.want("Expecting zoneinfo string in zoneinfo clause", kString).text})
+	case "features":
+		p.arrow("features")
+		if p.word("bits") {
+			p.do(SetFeatures{p.bits()})
+			return
+		}
+		p.do(SetFeatures{uint32(number(p.want("Expecting features value in features clause", kNumber).text))})
+	case "time":
+		p.arrow("time")
+		p.do(Shift{p.delta()})
+	default:
+		p.syntax()
+	}
+}
+
+// bits parses numbers of bits.
+func (p *parser) bits() (set uint32) {
+	p.want(`Expecting ( after "bits" in features clause`, '(')
+	wrong := `Expecting list of bit numbers after "bits(" in features clause`
+	for {
+		t := p.want(wrong, kNumber)
+		n := number(t.text)
+		if n < 0 || n > 31 {
+			p.fail(`Bit "` + t.text + `" not in the range 0..31`)
+		}
+		set |= 1 << n
+		wrong = "syntax error"
+		if !p.accept(',') {
+			p.want(`Expecting ) after "bits(" in features clause`, ')')
+			return set
+		}
+	}
+}
+
+// delta parses [+-][[HH:]MM:]SS[.frac].
+func (p *parser) delta() time.Duration {
+	wrong := "Expecting delta of the form [+-][HH:[MM:]]SS[.d...] in time clause"
+	negative := p.peek().kind == '-'
+	if negative || p.peek().kind == '+' {
+		p.take()
+		wrong = "syntax error"
+	}
+	var whole []int // what stands before a colon
+	for {
+		t := p.want(wrong, kNumber, kFloat)
+		wrong = "syntax error"
+		if t.kind == kNumber && len(whole) < 2 && p.accept(':') {
+			whole = append(whole, number(t.text))
+			continue
+		}
+		return p.sum(whole, t, negative)
+	}
+}
+
+// sum is the duration of hours and minutes, or minutes, and seconds.
+func (p *parser) sum(whole []int, t token, negative bool) time.Duration {
+	var total int32
+	if n := len(whole); n > 0 {
+		if whole[n-1] > 59 {
+			p.note("Minutes (" + itoa(whole[n-1]) + ") in time clause more than 59")
+		}
+		total = int32(whole[n-1]) * 60
+		if n > 1 {
+			total += int32(whole[0]) * 3600
+		}
+	}
+	var fraction time.Duration
+	if t.kind == kFloat {
+		seconds, _ := strconv.ParseFloat(t.text, 64)
+		if seconds > 59 {
+			p.note("Seconds (" + string(cnum.AppendF(nil, seconds, 6)) + ") in time clause more than 59")
+		}
+		total += int32(int64(seconds))
+		fraction = time.Duration((seconds - float64(int64(seconds))) * 1e9)
+	} else {
+		seconds := number(t.text)
+		if seconds > 59 {
+			p.note("Seconds (" + itoa(seconds) + ") in time clause more than 59")
+		}
+		total += int32(seconds)
+	}
+	d := time.Duration(total)*time.Second + fraction
+	if negative {
+		return -d
+	}
+	return d
+}
+
+// indomClause parses a clause of an instance domain's rule after its first word.
+func (p *parser) indomClause(t token) {
+	switch t.text {
+	case "iname":
+		old := p.want("Expecting old external instance name string in iname clause", kString).text
+		p.arrow("iname")
+		if p.word("delete") {
+			p.do(RenameInstance{Old: old, Delete: true})
+			return
+		}
+		p.do(RenameInstance{Old: old, New: p.want("Expecting new external instance name string or DELETE in iname clause", kString).text})
+	case "inst":
+		old := p.inst("Expecting old internal instance identifier in inst clause")
+		p.arrow("inst")
+		if p.word("delete") {
+			p.do(RenumberInstance{Old: old, Delete: true})
+			return
+		}
+		p.do(RenumberInstance{Old: old, New: p.inst("Expecting new internal instance identifier or DELETE in inst clause")})
+	case "indom":
+		p.arrow("indom")
+		duplicate, wrong := p.word("duplicate"), "Expecting <domain>.<serial> or <domain>.* in indom clause"
+		if duplicate {
+			wrong = "syntax error"
+		}
+		p.do(MoveInDom{To: p.indomID(wrong), Duplicate: duplicate})
+	default:
+		p.syntax()
+	}
+}
+
+func (p *parser) inst(text string) pdu.InstID { return pdu.InstID(number(p.want(text, kNumber).text)) }
+
+// metricClause parses a clause of a metric's rule after its first word.
+func (p *parser) metricClause(t token) {
+	if t.is("delete") {
+		p.do(Delete{})
+		return
+	}
+	if t.is("type") && p.word("if") {
+		from := p.typeName("Expecting XXX (from PM_TYPE_XXX) after if in type clause")
+		p.want("syntax error", kArrow)
+		p.do(SetType{If: &from, To: p.typeName("Expecting XXX (from PM_TYPE_XXX) in type clause")})
+		return
+	}
+	switch t.text {
+	case "pmid", "name", "type", "sem", "units", "indom":
+		p.want("syntax error", kArrow)
+	}
+	switch t.text {
+	case "pmid":
+		p.do(p.newPMID("Expecting <domain>.<cluster>.<item> or <domain>.<cluster>.* or <domain>.*.* in pmid clause"))
+	case "name":
+		p.do(SetName{p.metricName().text})
+	case "type":
+		p.do(SetType{To: p.typeName("Expecting XXX (from PM_TYPE_XXX) in type clause")})
+	case "sem":
+		t := p.peek()
+		sem, ok := semNames[strings.ToUpper(t.text)]
+		if t.kind != kName || !ok {
+			p.fail("Expecting XXX (from PM_SEM_XXX) in sem clause")
+		}
+		p.take()
+		p.do(SetSem{sem})
+	case "units":
+		p.do(p.units())
+	case "indom":
+		p.do(p.metricInDom())
+	default:
+		p.syntax()
+	}
+}
+
+// metricName parses the new name of a metric, which may be the one keyword that matters elsewhere only.
+func (p *parser) metricName() token {
+	if t := p.peek(); t.is("if") {
+		p.take()
+		t.text = t.raw
+		return t
+	}
+	return p.want("Expecting metric name in iname clause", kName)
+}
+
+func (p *parser) newPMID(text string) Change {
+	return SetPMID{p.pmidPattern(p.want(text, kPMID, kPMIDStar))}
+}
+
+var semNames = map[string]pdu.Sem{"COUNTER": pdu.SemCounter, "INSTANT": pdu.SemInstant, "DISCRETE": pdu.SemDiscrete}
+
+var typeNames = map[string]pdu.Type{
+	"32": pdu.Type32, "U32": pdu.TypeU32, "64": pdu.Type64, "U64": pdu.TypeU64, "FLOAT": pdu.TypeFloat, "DOUBLE": pdu.TypeDouble,
+}
+
+func (p *parser) typeName(text string) pdu.Type {
+	t := p.peek()
+	typ, ok := typeNames[strings.ToUpper(t.text)]
+	if t.kind != kName && t.kind != kNumber || !ok {
+		p.fail(text)
+	}
+	p.take()
+	return typ
+}
+
+var (
+	spaceNames = []string{"BYTE", "KBYTE", "MBYTE", "GBYTE", "TBYTE", "PBYTE", "EBYTE"}
+	timeNames  = []string{"NSEC", "USEC", "MSEC", "SEC", "MIN", "HOUR"}
+)
+
+// units parses the six numbers of units.
+func (p *parser) units() Change {
+	var dim [3]int
+	for i := range dim {
+		wrong := "Expecting 3 numeric values for dim* fields of units"
+		if i > 0 {
+			wrong = "syntax error"
+		}
+		switch k := p.peek().kind; k {
+		case '+', '-':
+			p.take()
+			dim[i] = number(p.want("syntax error", kNumber).text)
+			if k == '-' {
+				dim[i] = -dim[i]
+			}
+		default:
+			dim[i] = number(p.want(wrong, kNumber).text)
+		}
+		p.want("syntax error", ',')
+	}
+	space := p.scale(spaceNames, "Expecting 0 or XXX (from PM_SPACE_XXX) for scaleSpace field of units")
+	p.want("syntax error", ',')
+	time := p.scale(timeNames, "Expecting 0 or XXX (from PM_TIME_XXX) for scaleTime field of units")
+	p.want("syntax error", ',')
+	const wrong = "Expecting 0 or ONE for scaleCount field of units"
+	count := 0
+	if t := p.want(wrong, kNumber, kName); t.kind == kNumber {
+		count = number(t.text)
+	} else if !strings.EqualFold(t.text, "ONE") {
+		p.fail(wrong)
+	}
+	rescale := p.word("rescale")
+	return SetUnits{packUnits(dim, space, time, count), rescale}
+}
+
+// packUnits makes units of numbers, of which those that are too large lose bits, as in C.
+func packUnits(dim [3]int, space, time, count int) pdu.Units {
+	return pdu.Units(dim[0]&15<<28 | dim[1]&15<<24 | dim[2]&15<<20 | space&15<<16 | time&15<<12 | count&15<<8)
+}
+
+// scale parses 0 or the name of a scale.
+func (p *parser) scale(names []string, wrong string) int {
+	t := p.want(wrong, kNumber, kName)
+	if t.kind == kNumber && number(t.text) == 0 {
+		return 0
+	}
+	for i, name := range names {
+		if t.kind == kName && strings.EqualFold(t.text, name) {
+			return i
+		}
+	}
+	p.fail(wrong)
+	return 0
+}
+
+// metricInDom parses the new instance domain of a metric.
+func (p *parser) metricInDom() Change {
+	c := MoveInDom{}
+	if p.word("null") {
+		c.None = true
+	} else {
+		c.To = p.indomID("Expecting <domain>.<serial> or NULL in indom clause")
+	}
+	if !p.word("output") {
+		return c
+	}
+	const wrong = "Expecting FIRST or LAST or INST or INAME or MIN or MAX or AVG for OUTPUT instance option"
+	t := p.want(wrong, kName)
+	switch strings.ToUpper(t.text) {
+	case "FIRST":
+		c.Output.Pick = PickFirst
+	case "LAST":
+		c.Output.Pick = PickLast
+	case "MIN":
+		c.Output.Pick = PickMin
+	case "MAX":
+		c.Output.Pick = PickMax
+	case "SUM":
+		c.Output.Pick = PickSum
+	case "AVG":
+		c.Output.Pick = PickAvg
+	case "INST":
+		c.Output = Output{PickInstance, Instance{By: ByID, ID: p.inst("syntax error")}}
+	case "INAME":
+		c.Output = Output{PickInstance, Instance{By: ByName, Name: p.want("syntax error", kString).text}}
+	default:
+		p.fail(wrong)
+	}
+	return c
+}
+
+// textClause parses a clause of a text's rule after its first word.
+func (p *parser) textClause(t token) {
+	of := p.rule.Of.(Text)
+	if t.is("delete") {
+		p.do(Delete{})
+		return
+	}
+	const wrong = "syntax error"
+	switch {
+	case t.is("text"):
+		p.want(wrong, kArrow)
+		t := p.want(wrong, kString, kText)
+		if t.text == "" {
+			p.syntax()
+		}
+		p.do(SetText{t.text})
+	case t.is("metric") && of.Metric != nil:
+		p.want(wrong, kArrow)
+		p.do(p.newPMID(wrong))
+	case t.is("indom") && of.InDom != nil:
+		p.want(wrong, kArrow)
+		p.do(MoveInDom{To: p.indomID(wrong)})
+	default:
+		p.syntax()
+	}
+}
+
+// labelClause parses a clause of a label's rule after its first word.
+func (p *parser) labelClause(t token) {
+	const wrong = "syntax error"
+	class := p.rule.Of.(Label).Class
+	switch t.text {
+	case "delete":
+		p.do(Delete{})
+		return
+	case "new":
+		name := p.labelText()
+		p.do(NewLabel{name, p.labelValue()})
+		return
+	}
+	for _, c := range [...]struct {
+		word  string
+		class pdu.LabelClass
+	}{
+		{"domain", pdu.LabelDomain}, {"cluster", pdu.LabelCluster}, {"item", pdu.LabelItem},
+		{"indom", pdu.LabelInDom}, {"instances", pdu.LabelInstances}, {"instance", pdu.LabelInstances},
+		{"label", class}, {"value", class},
+	} {
+		if t.is(c.word) && c.class == class {
+			p.want(wrong, kArrow)
+			p.do(p.labelMove(t.text))
+			return
+		}
+	}
+	p.syntax()
+}
+
+// labelMove parses what comes after the arrow of a label's clause.
+func (p *parser) labelMove(word string) Change {
+	const wrong = "syntax error"
+	switch word {
+	case "domain":
+		return SetPMID{PMIDPattern{number(p.want(wrong, kNumber).text), Any, Any}}
+	case "cluster":
+		return SetPMID{p.pmidPattern(p.want(wrong, kFloat, kInDomStar))}
+	case "item":
+		return p.newPMID(wrong)
+	case "indom", "instances":
+		return MoveInDom{To: p.indomID(wrong)}
+	case "instance":
+		return MoveInstance{p.inst(wrong)}
+	case "label":
+		return RenameLabel{p.labelText()}
+	}
+	return SetLabelValue{p.labelValue()}
+}
+
+func (p *parser) labelText() string {
+	if !isText(p.peek()) {
+		p.syntax()
+	}
+	return p.take().text
+}
+
+func (p *parser) labelValue() string {
+	if !isValue(p.peek()) {
+		p.syntax()
+	}
+	return p.take().raw
+}
+
+// String is the identifier as it stands in rules.
+func (p PMIDPattern) String() string {
+	return fmt.Sprintf("%d.%s.%s", p.Domain, star(p.Cluster), star(p.Item))
+}
+
+// String is the identifier as it stands in rules.
+func (p InDomPattern) String() string { return fmt.Sprintf("%d.%s", p.Domain, star(p.Serial)) }
+
+func star(n int) string {
+	if n == Any {
+		return "*"
+	}
+	return itoa(n)
+}

@@ -1,0 +1,179 @@
+package logrewrite
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// An indomSpec is what changes of an instance domain.
+type indomSpec struct {
+	old, new  pdu.InDom
+	moved     bool
+	duplicate bool
+	insts     []instSpec // all that the domain ever had
+	active    bool       // the present rule is about it
+	byID      map[pdu.InstID]*instSpec
+}
+
+// An instSpec is what changes of an instance.
+type instSpec struct {
+	old, new         pdu.Instance
+	renamed, renumed bool
+	deleted          bool
+}
+
+func (s *instSpec) changes() bool { return s.renamed || s.renumed || s.deleted }
+
+func (s *indomSpec) changes() bool { return s.moved || s.changesInsts() }
+
+func (s *indomSpec) changesInsts() bool {
+	return slices.ContainsFunc(s.insts, func(i instSpec) bool { return i.changes() })
+}
+
+// beginInDoms begins a rule of instance domains.
+func (p *Plan) beginInDoms(of InDom) func(Change) error {
+	for _, s := range p.indoms {
+		s.active = false
+	}
+	if of.ID.Serial != Any {
+		if id := of.ID.of(0); p.meta.InDom(id) == nil {
+			p.warn("Instance domain %v: %v", id, pdu.ErrInDomLog)
+		} else {
+			p.indomSpec(id).active = true
+		}
+		return p.changeInDoms
+	}
+	for _, d := range p.indomOrder {
+		if of.ID.matches(d.ID) {
+			p.indomSpec(d.ID).active = true
+		}
+	}
+	return p.changeInDoms
+}
+
+// indomSpec is the spec of an instance domain of the archive.
+func (p *Plan) indomSpec(id pdu.InDom) *indomSpec {
+	if s := p.byInDom[id]; s != nil {
+		return s
+	}
+	s := &indomSpec{old: id, new: id}
+	for _, i := range allInstances(p.meta.InDom(id)) {
+		s.insts = append(s.insts, instSpec{old: i, new: i})
+	}
+	p.indoms = append(p.indoms, s)
+	p.byInDom[id] = s
+	return s
+}
+
+// allInstances are the instances that a domain ever had, those of the last record first, as pmGetInDomArchive(3) has them.
+func allInstances(d *archive.InDom) (all []pdu.Instance) {
+	seen := map[pdu.InstID]bool{}
+	for i := d.Len() - 1; i >= 0; i-- {
+		for _, inst := range d.State(i) {
+			if !seen[inst.ID] {
+				seen[inst.ID] = true
+				all = append(all, inst)
+			}
+		}
+	}
+	return all
+}
+
+// sameInstance reports whether two external names are of one instance: they are the same up to the first blank.
+func sameInstance(a, b string) bool { return firstWord(a) == firstWord(b) }
+
+func firstWord(name string) string {
+	word, _, _ := strings.Cut(name, " ")
+	return word
+}
+
+// changeInDoms applies a change to the instance domains of the present rule.
+func (p *Plan) changeInDoms(c Change) error {
+	for _, s := range slices.Backward(p.indoms) {
+		if !s.active {
+			continue
+		}
+		var err error
+		switch c := c.(type) {
+		case RenameInstance:
+			err = p.renameInstance(s, c)
+		case RenumberInstance:
+			err = p.renumberInstance(s, c)
+		case MoveInDom:
+			err = p.moveInDom(s, c)
+		default:
+			err = p.wrong(c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Plan) moveInDom(s *indomSpec, c MoveInDom) error {
+	if s.moved {
+		return p.errorf("Duplicate indom clause for indom %v", s.old)
+	}
+	to := c.To.of(s.old)
+	if to == s.old {
+		p.warn("Instance domain %v: indom: No change", s.old)
+		return nil
+	}
+	s.new, s.moved, s.duplicate = to, true, c.Duplicate
+	return nil
+}
+
+func (p *Plan) renameInstance(s *indomSpec, c RenameInstance) error {
+	found := false
+	for i := range s.insts {
+		inst := &s.insts[i]
+		if !sameInstance(inst.old.Name, c.Old) {
+			continue
+		}
+		found = true
+		switch {
+		case inst.renamed || inst.deleted || c.Delete && inst.renumed:
+			return p.conflicting(s, inst)
+		case c.Delete:
+			inst.deleted = true
+		case inst.old.Name == c.New:
+			p.warn("Instance domain %v: Instance: \"%s\": No change", s.old, c.New)
+		default:
+			inst.renamed, inst.new.Name = true, c.New
+		}
+	}
+	if !found {
+		p.warn("Unknown instance \"%s\" in iname clause for indom %v", c.Old, s.old)
+	}
+	return nil
+}
+
+func (p *Plan) renumberInstance(s *indomSpec, c RenumberInstance) error {
+	for i := range s.insts {
+		inst := &s.insts[i]
+		if inst.old.ID != c.Old {
+			continue
+		}
+		switch {
+		case inst.renumed || inst.deleted || c.Delete && inst.renamed:
+			return p.conflicting(s, inst)
+		case c.Delete:
+			inst.deleted = true
+		case c.Old == c.New:
+			p.warn("Instance domain %v: Instance: %d: No change", s.old, c.New)
+		default:
+			inst.renumed, inst.new.ID = true, c.New
+		}
+		return nil
+	}
+	p.warn("Unknown instance %d in inst clause for indom %v", c.Old, s.old)
+	return nil
+}
+
+func (p *Plan) conflicting(s *indomSpec, inst *instSpec) error {
+	return p.errorf("Duplicate or conflicting clauses for instance [%d] \"%s\" of indom %v", inst.old.ID, inst.old.Name, s.old)
+}

@@ -1,0 +1,382 @@
+package logrewrite
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A labelSpec is what changes of labels.
+type labelSpec struct {
+	key      labelKey
+	inst     pdu.InstID // pdu.NoInst means all
+	label    *string    // nil means all
+	value    string     // empty means all
+	ident    uint32     // that they get
+	newInst  pdu.InstID
+	newLabel string
+	newValue string
+	added    pdu.LabelSet // what is new
+
+	moved, instMoved, renamed, revalued, extended bool
+	deleted                                       bool
+	active                                        bool
+}
+
+func (s *labelSpec) changes() bool {
+	return s.moved || s.instMoved || s.renamed || s.revalued || s.extended || s.deleted
+}
+
+// of is what labels are of, in messages.
+func (s *labelSpec) of() string {
+	switch id := s.key.ident; s.key.class {
+	case pdu.LabelContext:
+		return "context label"
+	case pdu.LabelDomain:
+		return "label for domain 0" // as the C program has it
+	case pdu.LabelCluster:
+		return "label for cluster " + clusterText(id)
+	case pdu.LabelItem:
+		return "label for metric " + pdu.PMID(id).String()
+	case pdu.LabelInDom:
+		return "label for indom " + pdu.InDom(id).String()
+	}
+	return "label for the instances of indom " + pdu.InDom(s.key.ident).String()
+}
+
+func clusterText(ident uint32) string {
+	id := pdu.PMID(ident)
+	return fmt.Sprintf("%d.%d", ident>>22&511, id.Cluster())
+}
+
+// place is what labels are of, in the warnings of clauses that change a label's name, or with value its value, for which the
+// C program has the words of clusters in two more cases.
+func (s *labelSpec) place(value bool) string {
+	switch id := s.key.ident; {
+	case s.key.class == pdu.LabelContext && !value:
+		return "context"
+	case s.key.class == pdu.LabelDomain && !value:
+		return fmt.Sprintf("domain %d", id)
+	case s.key.class == pdu.LabelItem:
+		return "metric " + pdu.PMID(id).String()
+	case s.key.class == pdu.LabelInDom:
+		return "instance domain " + pdu.InDom(id).String()
+	case s.key.class == pdu.LabelInstances:
+		return "instances of instance domain " + pdu.InDom(id).String()
+	}
+	return "cluster " + clusterText(s.key.ident)
+}
+
+// beginLabels begins a rule of labels.
+func (p *Plan) beginLabels(of Label) func(Change) error {
+	p.deactivateLabels()
+	keys := p.labelKeys(of)
+	for _, key := range keys {
+		inst := pdu.NoInst
+		switch of.Instance.By {
+		case ByID:
+			inst = of.Instance.ID
+		case ByName:
+			var ok bool
+			if inst, ok = p.instanceNamed(pdu.InDom(key.ident), of.Instance.Name); !ok {
+				p.warn("Instance domain %v: no instance \"%s\" found", pdu.InDom(key.ident), of.Instance.Name)
+				continue
+			}
+		}
+		var label *string
+		if of.named || of.Name != "" {
+			label = &of.Name
+		}
+		p.labelSpec(key, inst, label, of.Value).active = true
+	}
+	return func(c Change) error {
+		if n, ok := c.(NewLabel); ok {
+			return p.newLabels(of, n)
+		}
+		return p.changeLabels(c)
+	}
+}
+
+func (p *Plan) deactivateLabels() {
+	for _, s := range p.labels {
+		s.active = false
+	}
+}
+
+// labelKeys are the labels of the archive that a rule is of.
+func (p *Plan) labelKeys(of Label) (keys []labelKey) {
+	var ids []pdu.PMID
+	byID := of.Metric.Name != "" || of.Metric.ID.one()
+	if of.Class == pdu.LabelItem && byID {
+		ids = p.find(of.Metric)
+	}
+	for _, key := range p.labelOrder {
+		if key.class != of.Class {
+			continue
+		}
+		match := false
+		switch of.Class {
+		case pdu.LabelContext:
+			match = true
+		case pdu.LabelDomain:
+			match = int(key.ident) == of.Metric.ID.Domain
+		case pdu.LabelCluster:
+			match = PMIDPattern{of.Metric.ID.Domain, of.Metric.ID.Cluster, Any}.matches(pdu.PMID(key.ident))
+		case pdu.LabelItem:
+			match = byID && slices.Contains(ids, pdu.PMID(key.ident)) || !byID && of.Metric.ID.matches(pdu.PMID(key.ident))
+		default:
+			match = of.InDom.ID.matches(pdu.InDom(key.ident))
+		}
+		if match {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// instanceNamed is the instance of a domain with a name.
+func (p *Plan) instanceNamed(id pdu.InDom, name string) (pdu.InstID, bool) {
+	if d := p.meta.InDom(id); d != nil {
+		for _, i := range allInstances(d) {
+			if sameInstance(i.Name, name) {
+				return i.ID, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// labelSpec is the spec of labels. It is an earlier one if that is the same as far as the arguments say, be it about less: the
+// rules of pmlogrewrite depend on their order here.
+func (p *Plan) labelSpec(key labelKey, inst pdu.InstID, label *string, value string) *labelSpec {
+	for _, s := range slices.Backward(p.labels) {
+		if s.key == key && (inst == pdu.NoInst || s.inst == inst) &&
+			(label == nil || s.label != nil && *s.label == *label) && (value == "" || s.value == value) {
+			return s
+		}
+	}
+	return p.appendLabelSpec(&labelSpec{key: key, inst: inst, label: label, value: value})
+}
+
+func (p *Plan) appendLabelSpec(s *labelSpec) *labelSpec {
+	s.ident, s.newInst = s.key.ident, s.inst
+	p.labels = append(p.labels, s)
+	return s
+}
+
+// newLabelSpec is the spec of labels, all of them, that get another one.
+func (p *Plan) newLabelSpec(key labelKey, inst pdu.InstID) *labelSpec {
+	for _, s := range slices.Backward(p.labels) {
+		if s.key == key && s.inst == inst && s.label == nil && s.value == "" {
+			return s
+		}
+	}
+	return p.appendLabelSpec(&labelSpec{key: key, inst: inst})
+}
+
+// changeLabels applies a change to the labels of the present rule.
+func (p *Plan) changeLabels(c Change) error {
+	for _, s := range slices.Backward(p.labels) {
+		if s.active {
+			if err := p.changeLabel(s, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *Plan) changeLabel(s *labelSpec, c Change) error {
+	switch c := c.(type) {
+	case Delete:
+		if s.deleted {
+			return p.errorf("Duplicate delete clause for %s", s.of())
+		}
+		if s.changes() {
+			return p.errorf("Conflicting delete and other clauses for %s", s.of())
+		}
+		s.deleted = true
+	case RenameLabel:
+		if err := p.onceFor(s.renamed, s.deleted, "label", s.of()); err != nil {
+			return err
+		}
+		if s.label != nil && *s.label == c.Name {
+			p.warn("Label for %s: label: No change", s.place(false))
+			return nil
+		}
+		s.newLabel, s.renamed = c.Name, true
+	case SetLabelValue:
+		if err := p.onceFor(s.revalued, s.deleted, "value", s.of()); err != nil {
+			return err
+		}
+		if s.value == c.Value {
+			p.warn("Label for %s: value: No change", s.place(true))
+			return nil
+		}
+		s.newValue, s.revalued = c.Value, true
+	default:
+		return p.moveLabel(s, c)
+	}
+	return nil
+}
+
+// moveLabel applies a change of what labels are of.
+func (p *Plan) moveLabel(s *labelSpec, c Change) error {
+	if err := p.onceFor(s.moved, s.deleted, "id", s.of()); err != nil {
+		return err
+	}
+	id := s.key.ident
+	same := ""
+	switch c := c.(type) {
+	case MoveInstance:
+		if s.key.class != pdu.LabelInstances {
+			return p.wrong(c)
+		}
+		if s.inst == c.To {
+			p.warn("Label for instance domain %v instance %d: instance: No change", pdu.InDom(id), c.To)
+			return nil
+		}
+		s.newInst, s.instMoved = c.To, true
+		return nil
+	case MoveInDom:
+		if s.key.class != pdu.LabelInDom && s.key.class != pdu.LabelInstances {
+			return p.wrong(c)
+		}
+		id, same = uint32(c.To.of(pdu.InDom(id))), fmt.Sprintf("Label for instance domain %v: indom: No change", pdu.InDom(id))
+	case SetPMID:
+		switch s.key.class {
+		case pdu.LabelDomain:
+			id, same = uint32(c.To.Domain), fmt.Sprintf("Label for metric domain: %d: No change", id)
+		case pdu.LabelCluster:
+			to := PMIDPattern{c.To.Domain, c.To.Cluster, 0}
+			id, same = uint32(to.of(pdu.PMID(id))), fmt.Sprintf("Label for cluster: %s: No change", clusterText(id))
+		case pdu.LabelItem:
+			id, same = uint32(c.To.of(pdu.PMID(id))), fmt.Sprintf("Label for metric: %v: item: No change", pdu.PMID(id))
+		default:
+			return p.wrong(c)
+		}
+	default:
+		return p.wrong(c)
+	}
+	if id == s.key.ident && s.key.class != pdu.LabelCluster {
+		p.warn("%s", same)
+		return nil
+	}
+	s.ident, s.moved = id, true
+	return nil
+}
+
+// newLabels applies a change that adds a label.
+func (p *Plan) newLabels(of Label, c NewLabel) error {
+	if of.named || of.Name != "" || of.Value != "" {
+		p.always("The target label name and value must both not be specified for a NEW label and will be ignored")
+	}
+	text := fmt.Sprintf("{\"%s\":%s}", c.Name, c.Value)
+	specs := p.newTargets(of)
+	if len(specs) == 0 && of.Class != pdu.LabelContext {
+		p.always("No matching %s for new label %s", newTargetText(of.Class), text)
+	}
+	for _, s := range slices.Backward(p.labels) {
+		if s.active && s.deleted {
+			return p.errorf("Conflicting active clause for deleted %s", s.of())
+		}
+	}
+	for _, s := range specs {
+		set, err := pdu.ParseLabels(of.Class, text, false)
+		if err == nil {
+			inst := s.inst
+			s.added, err = pdu.MergeLabels(nil, s.added, set)
+			s.added.Inst = inst
+		}
+		if err != nil {
+			return p.errorf("Unable to add new %s label %s: %v", newErrorText(of.Class), text, causeText(err))
+		}
+		s.extended = true
+	}
+	return nil
+}
+
+// causeText is the system's text of an error of label sets.
+func causeText(err error) string {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		return pdu.FromError(errno).Error()
+	}
+	return err.Error()
+}
+
+func newTargetText(c pdu.LabelClass) string {
+	switch c {
+	case pdu.LabelDomain:
+		return "domain"
+	case pdu.LabelCluster:
+		return "cluster"
+	case pdu.LabelItem:
+		return "metric"
+	case pdu.LabelInDom:
+		return "indom"
+	}
+	return "indom instance"
+}
+
+func newErrorText(c pdu.LabelClass) string {
+	switch c {
+	case pdu.LabelContext:
+		return "context"
+	case pdu.LabelItem:
+		return "metric item"
+	}
+	return newTargetText(c)
+}
+
+// newTargets are the specs of what gets a new label: of metrics and instances, whether or not they have labels.
+func (p *Plan) newTargets(of Label) (specs []*labelSpec) {
+	add := func(ident uint32, inst pdu.InstID) {
+		if s := p.newLabelSpec(labelKey{of.Class, ident}, inst); !slices.Contains(specs, s) {
+			specs = append(specs, s)
+		}
+	}
+	switch of.Class {
+	case pdu.LabelContext:
+		add(uint32(pdu.NoPMID), pdu.NoInst)
+	case pdu.LabelInDom, pdu.LabelInstances:
+		for _, d := range p.indomOrder {
+			if !of.InDom.ID.matches(d.ID) {
+				continue
+			}
+			if of.Class == pdu.LabelInDom {
+				add(uint32(d.ID), pdu.NoInst)
+				continue
+			}
+			for _, i := range allInstances(d) {
+				if of.Instance.By == ByNothing || of.Instance.By == ByID && of.Instance.ID == i.ID ||
+					of.Instance.By == ByName && sameInstance(of.Instance.Name, i.Name) {
+					add(uint32(d.ID), i.ID)
+				}
+			}
+		}
+	default:
+		p.newMetricTargets(of, add)
+	}
+	return specs
+}
+
+// newMetricTargets adds what metrics stand for.
+func (p *Plan) newMetricTargets(of Label, add func(ident uint32, inst pdu.InstID)) {
+	named, _ := p.names.Lookup(of.Metric.Name)
+	for _, m := range p.metricOrder {
+		if of.Metric.Name != "" && m.PMID != named || of.Metric.Name == "" && !of.Metric.ID.matches(m.PMID) {
+			continue
+		}
+		switch of.Class {
+		case pdu.LabelDomain:
+			add(uint32(of.Metric.ID.Domain), pdu.NoInst)
+		case pdu.LabelCluster:
+			add(uint32(m.PMID)&^1023, pdu.NoInst)
+		default:
+			add(uint32(m.PMID), pdu.NoInst)
+		}
+	}
+}

@@ -1,0 +1,253 @@
+package logrewrite
+
+import (
+	"slices"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A metricSpec is what changes of a metric.
+type metricSpec struct {
+	old, new         pdu.Desc
+	oldName, newName string
+
+	pmid, name, typ, indom, sem, units bool // what changes
+	deleted                            bool
+	deletedBy                          int // the number of the rule
+	rescale                            bool
+	output                             Output
+	insts                              *indomSpec // of the old instance domain, if its instances change
+	active                             bool
+}
+
+func (s *metricSpec) changes() bool {
+	return s.pmid || s.name || s.typ || s.indom || s.sem || s.units || s.deleted || s.insts != nil
+}
+
+// beginMetrics begins a rule of metrics.
+func (p *Plan) beginMetrics(of Metric) func(Change) error {
+	for _, s := range p.metrics {
+		s.active = false
+	}
+	for _, id := range p.find(of) {
+		if s := p.metricSpec(id); s != nil {
+			s.active = true
+		}
+	}
+	return p.changeMetrics
+}
+
+// find is the metrics that a rule is of, with a warning if there is no such name.
+func (p *Plan) find(of Metric) []pdu.PMID {
+	if of.Name != "" {
+		id, err := p.names.Lookup(of.Name)
+		if err != nil {
+			p.warn("Metric: %s: %v", of.Name, pdu.FromError(err))
+			return nil
+		}
+		return []pdu.PMID{id}
+	}
+	if of.ID.one() {
+		return []pdu.PMID{of.ID.of(0)}
+	}
+	var all []pdu.PMID
+	for _, m := range p.metricOrder {
+		if of.ID.matches(m.PMID) {
+			all = append(all, m.PMID)
+		}
+	}
+	return all
+}
+
+// metricSpec is the spec of a metric, nil if the archive has no such metric.
+func (p *Plan) metricSpec(id pdu.PMID) *metricSpec {
+	if s := p.byMetric[id]; s != nil {
+		return s
+	}
+	names := p.names.Names(id)
+	desc, ok := p.meta.Desc(id)
+	if len(names) == 0 || !ok {
+		p.warn("Metric %v pmNameID: %v", id, pdu.ErrPMID)
+		return nil
+	}
+	s := &metricSpec{old: desc, new: desc, oldName: names[0]}
+	p.metrics = append(p.metrics, s)
+	p.byMetric[id] = s
+	return s
+}
+
+// changeMetrics applies a change to the metrics of the present rule.
+func (p *Plan) changeMetrics(c Change) error {
+	for _, s := range slices.Backward(p.metrics) {
+		if s.active {
+			if err := p.changeMetric(s, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *Plan) changeMetric(s *metricSpec, c Change) error {
+	switch c := c.(type) {
+	case Delete:
+		if s.deleted && s.deletedBy == p.rules {
+			return nil // twice in one rule
+		}
+		if s.deleted {
+			return p.errorf("Duplicate delete clause for metric %s", s.oldName)
+		}
+		if s.pmid || s.name || s.typ || s.indom || s.sem || s.units {
+			return p.errorf("Conflicting delete and other clauses for metric %s", s.oldName)
+		}
+		s.deleted, s.deletedBy = true, p.rules
+		return nil
+	case SetPMID:
+		return p.setPMID(s, c)
+	case SetName:
+		return p.setName(s, c)
+	case SetType:
+		return p.setType(s, c)
+	case SetSem:
+		if err := p.once(s, s.sem, "sem"); err != nil {
+			return err
+		}
+		if c.Sem == s.old.Sem {
+			p.warn("Metric: %s (%v): sem: %s: No change", s.oldName, s.old.PMID, semText(c.Sem))
+			return nil
+		}
+		s.new.Sem, s.sem = c.Sem, true
+		return nil
+	case SetUnits:
+		return p.setUnits(s, c)
+	case MoveInDom:
+		return p.setInDom(s, c)
+	}
+	return p.wrong(c)
+}
+
+// once checks that a metric has a change once, and that it is not deleted.
+func (p *Plan) once(s *metricSpec, changed bool, what string) error {
+	if changed {
+		return p.errorf("Duplicate %s clause for metric %s", what, s.oldName)
+	}
+	if s.deleted {
+		return p.errorf("Conflicting %s clause for deleted metric %s", what, s.oldName)
+	}
+	return nil
+}
+
+func (p *Plan) setPMID(s *metricSpec, c SetPMID) error {
+	if err := p.once(s, s.pmid, "pmid"); err != nil {
+		return err
+	}
+	to := c.To.of(s.old.PMID)
+	if to == s.old.PMID {
+		p.warn("Metric: %s (%v): pmid: No change", s.oldName, s.old.PMID)
+		return nil
+	}
+	s.new.PMID, s.pmid = to, true
+	return nil
+}
+
+func (p *Plan) setName(s *metricSpec, c SetName) error {
+	if err := p.once(s, s.name, "name"); err != nil {
+		return err
+	}
+	if c.Name == s.oldName {
+		p.warn("Metric: %s (%v): name: No change", s.oldName, s.old.PMID)
+		return nil
+	}
+	if id, err := p.names.Lookup(c.Name); err == nil {
+		return p.errorf("Metric name %s already assigned for PMID %v", c.Name, id)
+	}
+	s.newName, s.name = c.Name, true
+	return nil
+}
+
+func (p *Plan) setType(s *metricSpec, c SetType) error {
+	if err := p.once(s, s.typ && c.If == nil, "type"); err != nil {
+		return err
+	}
+	switch {
+	case c.If != nil && s.old.Type != *c.If:
+		p.warn("Metric: %s (%v): type: PM_TYPE_%s: No conditional change to PM_TYPE_%s", s.oldName, s.old.PMID, s.old.Type, c.To)
+	case c.If == nil && s.old.Type == c.To:
+		p.warn("Metric: %s (%v): type: PM_TYPE_%s: No change", s.oldName, s.old.PMID, c.To)
+	case !numeric(s.old.Type):
+		return p.errorf("Old type (PM_TYPE_%s) must be numeric", s.old.Type)
+	default:
+		s.new.Type, s.typ = c.To, true
+	}
+	return nil
+}
+
+func numeric(t pdu.Type) bool { return t >= pdu.Type32 && t <= pdu.TypeDouble }
+
+func (p *Plan) setUnits(s *metricSpec, c SetUnits) error {
+	if err := p.once(s, s.units, "units"); err != nil {
+		return err
+	}
+	if c.Units == s.old.Units {
+		p.warn("Metric: %s (%v): units: %s: No change", s.oldName, s.old.PMID, c.Units)
+		return nil
+	}
+	s.new.Units, s.units = c.Units, true
+	o := s.old.Units
+	same := o.DimSpace() == c.Units.DimSpace() && o.DimTime() == c.Units.DimTime() && o.DimCount() == c.Units.DimCount()
+	switch {
+	case c.Rescale && !same:
+		p.warn("Metric: %s (%v): Dimension changed, cannot rescale", s.oldName, s.old.PMID)
+	case same:
+		s.rescale = c.Rescale || p.opts.Rescale
+	}
+	return nil
+}
+
+// setInDom moves a metric to another instance domain.
+func (p *Plan) setInDom(s *metricSpec, c MoveInDom) error {
+	if err := p.once(s, s.indom, "indom"); err != nil {
+		return err
+	}
+	to := pdu.NoInDom
+	if !c.None {
+		to = c.To.of(s.old.InDom)
+	}
+	if to == s.old.InDom {
+		p.warn("Metric: %s (%v): indom: %s: No change", s.oldName, s.old.PMID, indomText(to))
+		return nil
+	}
+	switch c.Output.Pick {
+	case PickMin, PickMax, PickSum, PickAvg:
+		if !numeric(s.old.Type) {
+			return p.errorf("OUTPUT option MIN, MAX, AVG or SUM requires type to be numeric, not PM_TYPE_%s", s.old.Type)
+		}
+	case PickAll:
+		if c.None || s.old.InDom == pdu.NoInDom {
+			c.Output.Pick = PickFirst
+		}
+	}
+	s.new.InDom, s.indom, s.output = to, true, c.Output
+	return nil
+}
+
+// indomText is how the tool writes an instance domain.
+func indomText(d pdu.InDom) string {
+	if d == pdu.NoInDom {
+		return "PM_INDOM_NULL"
+	}
+	return d.String()
+}
+
+// semText is how the tool writes semantics.
+func semText(s pdu.Sem) string {
+	switch s {
+	case pdu.SemCounter:
+		return "counter"
+	case pdu.SemInstant:
+		return "instant"
+	case pdu.SemDiscrete:
+		return "discrete"
+	}
+	return "unknown"
+}

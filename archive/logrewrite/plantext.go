@@ -1,0 +1,154 @@
+package logrewrite
+
+import (
+	"slices"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A textSpec is what changes of a help text.
+type textSpec struct {
+	old     archive.TextRecord
+	ident   uint32 // that it gets
+	text    string // that it gets
+	moved   bool
+	changed bool
+	deleted bool
+	active  bool
+}
+
+func (s *textSpec) changes() bool { return s.moved || s.changed || s.deleted }
+
+// of is what a text is of, in messages. That it is unknown of what kind is what the C program prints.
+func (s *textSpec) of() string {
+	if s.old.Kind&pdu.TextInDom != 0 {
+		return "unknown text for indom " + pdu.InDom(s.old.Ident).String()
+	}
+	return "unknown text for metric " + pdu.PMID(s.old.Ident).String()
+}
+
+// beginTexts begins a rule of help texts.
+func (p *Plan) beginTexts(of Text) func(Change) error {
+	for _, s := range p.texts {
+		s.active = false
+	}
+	if !of.Help {
+		of.OneLine = true
+	}
+	var ids []pdu.PMID
+	if of.Metric != nil {
+		if of.Metric.Name != "" || of.Metric.ID.one() {
+			ids = p.find(*of.Metric)
+		}
+	}
+	for _, t := range p.textOrder {
+		if t.Kind&pdu.TextOneLine != 0 && !of.OneLine || t.Kind&pdu.TextHelp != 0 && !of.Help {
+			continue
+		}
+		match := false
+		switch {
+		case of.Metric == nil:
+			match = of.InDom != nil && t.Kind&pdu.TextInDom != 0 && of.InDom.ID.matches(pdu.InDom(t.Ident))
+		case t.Kind&pdu.TextPMID == 0:
+		case of.Metric.Name != "" || of.Metric.ID.one():
+			match = slices.Contains(ids, pdu.PMID(t.Ident))
+		default:
+			match = of.Metric.ID.matches(pdu.PMID(t.Ident))
+		}
+		if match {
+			p.textSpec(t, of.Content).active = true
+		}
+	}
+	return p.changeTexts
+}
+
+// textSpec is the spec of a help text, of a certain content if that is not empty.
+func (p *Plan) textSpec(t archive.TextRecord, content string) *textSpec {
+	key := textKey{t.Kind, t.Ident}
+	specs := p.byText[key]
+	for _, s := range slices.Backward(specs) {
+		if content == "" || s.old.Text == content {
+			return s
+		}
+	}
+	if t.Text == "" { // as pmLookupText(3) does
+		t.Text, _ = p.meta.Text(t.Kind&^pdu.TextHelp|pdu.TextOneLine, t.Ident)
+	}
+	if content != "" {
+		t.Text = content
+	}
+	s := &textSpec{old: t, ident: t.Ident, text: t.Text}
+	p.texts = append(p.texts, s)
+	p.byText[key] = append(specs, s)
+	return s
+}
+
+// changeTexts applies a change to the help texts of the present rule.
+func (p *Plan) changeTexts(c Change) error {
+	for _, s := range slices.Backward(p.texts) {
+		if s.active {
+			if err := p.changeText(s, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *Plan) changeText(s *textSpec, c Change) error {
+	switch c := c.(type) {
+	case Delete:
+		if s.deleted {
+			return p.errorf("Duplicate delete clause for %s", s.of())
+		}
+		if s.moved || s.changed {
+			return p.errorf("Conflicting delete and other clauses for %s", s.of())
+		}
+		s.deleted = true
+		return nil
+	case SetText:
+		if err := p.onceFor(s.changed, s.deleted, "text", s.of()); err != nil {
+			return err
+		}
+		if c.Text == s.old.Text {
+			p.warn("Help text: No change")
+			return nil
+		}
+		s.text, s.changed = c.Text, true
+		return nil
+	case SetPMID:
+		if s.old.Kind&pdu.TextPMID != 0 {
+			return p.moveText(s, uint32(c.To.of(pdu.PMID(s.old.Ident))), "Text for metric: "+pdu.PMID(s.old.Ident).String()+": metric: No change")
+		}
+	case MoveInDom:
+		if s.old.Kind&pdu.TextInDom != 0 {
+			id := pdu.InDom(s.old.Ident)
+			return p.moveText(s, uint32(c.To.of(id)), "Text for instance domain "+id.String()+": indom: No change")
+		}
+	}
+	return p.wrong(c)
+}
+
+func (p *Plan) moveText(s *textSpec, to uint32, same string) error {
+	if err := p.onceFor(s.moved, s.deleted, "id", s.of()); err != nil {
+		return err
+	}
+	if to == s.old.Ident {
+		p.warn("%s", same)
+		return nil
+	}
+	s.ident, s.moved = to, true
+	return nil
+}
+
+// onceFor checks that there is a change once, and no deletion.
+func (p *Plan) onceFor(changed, deleted bool, what, of string) error {
+	if changed {
+		return p.errorf("Duplicate %s clause for %s", what, of)
+	}
+	if deleted {
+		return p.errorf("Conflicting %s clause for deleted %s", what, of)
+	}
+	return nil
+}

@@ -1,0 +1,279 @@
+package logrewrite
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A value is that of an instance.
+type value struct {
+	inst pdu.InstID
+	atom pdu.Atom
+}
+
+// A ConvertError is about a value that another type or scale cannot hold.
+type ConvertError struct {
+	Name     string
+	Old, New pdu.Desc
+	Rescale  bool // it is about the scale
+	Err      error
+}
+
+// Error is the text of pmlogrewrite.
+func (e *ConvertError) Error() string {
+	switch {
+	case !e.Rescale:
+		return fmt.Sprintf("Error: %s (%v): extracting value from type %s to %s: %v", e.Name, e.Old.PMID, e.Old.Type, e.New.Type, e.Err)
+	case !numeric(e.Old.Type) && e.Old.Type != pdu.TypeString:
+		return fmt.Sprintf("Botch: %s (%v): extracting value: %v", e.Name, e.Old.PMID, e.Err)
+	}
+	return fmt.Sprintf("Botch: %s (%v): scale conversion from %s to %s failed: %v", e.Name, e.Old.PMID, e.Old.Units, e.New.Units, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *ConvertError) Unwrap() error { return e.Err }
+
+// changesValues reports whether a metric's part of a data record changes.
+func (s *metricSpec) changesValues() bool {
+	return s.deleted || s.pmid || s.typ || s.rescale || s.indom && s.output.Pick != PickAll || s.insts != nil
+}
+
+// copyValues copies a data record. Nothing is written if no metric is left.
+func (c *copier) copyValues(r *archive.Record) error {
+	changed := false
+	for _, set := range c.in.All() {
+		if s := c.byMetric[set.PMID]; s != nil && s.changesValues() {
+			changed = true
+			break
+		}
+	}
+	if !changed && c.shift == 0 {
+		return c.w.WriteRecord(r)
+	}
+	c.out.Reset()
+	c.out.Time = c.at(r.Time)
+	for _, set := range c.in.All() {
+		s := c.byMetric[set.PMID]
+		switch {
+		case s == nil || !s.changesValues():
+			c.out.Copy(set)
+		case s.deleted:
+		default:
+			if err := c.rewriteSet(s, set); err != nil {
+				return err
+			}
+		}
+	}
+	if c.out.Len() == 0 {
+		return nil
+	}
+	return c.w.WriteSets(&c.out)
+}
+
+// rewriteSet adds the values of a metric, changed.
+func (c *copier) rewriteSet(s *metricSpec, set pdu.ValueSet) error {
+	if set.Err() != nil || set.Len() == 0 || !(s.typ || s.rescale || s.indom && s.output.Pick != PickAll || s.insts != nil) {
+		set.PMID = s.new.PMID
+		c.out.Copy(set)
+		return nil
+	}
+	c.values = c.values[:0]
+	for inst, atom := range set.All(s.old.Type) {
+		c.values = append(c.values, value{inst, atom})
+	}
+	if s.indom {
+		c.values = s.pick(c.values)
+	}
+	if s.insts != nil {
+		c.values = s.renumber(c.values)
+	}
+	c.out.Begin(s.new.PMID)
+	for _, v := range c.values {
+		atom, err := s.convert(v.atom)
+		if err != nil {
+			return err
+		}
+		c.out.Atom(v.inst, atom)
+	}
+	return nil
+}
+
+// renumber renumbers and deletes instances.
+func (s *metricSpec) renumber(values []value) []value {
+	kept := values[:0]
+	for _, v := range values {
+		if i := s.insts.inst(v.inst); i != nil {
+			if i.deleted {
+				continue
+			}
+			v.inst = i.new.ID
+		}
+		kept = append(kept, v)
+	}
+	return kept
+}
+
+// convert converts a value to the new scale and type.
+func (s *metricSpec) convert(a pdu.Atom) (pdu.Atom, error) {
+	if s.rescale {
+		b, err := a.ConvertUnits(s.old.Units, s.new.Units)
+		if err != nil {
+			return a, &ConvertError{Name: s.oldName, Old: s.old, New: s.new, Rescale: true, Err: err}
+		}
+		a = b
+	}
+	if !s.typ || s.new.Type == s.old.Type {
+		return a, nil
+	}
+	b, err := retype(a, s.new.Type)
+	if err != nil {
+		return a, &ConvertError{Name: s.oldName, Old: s.old, New: s.new, Err: err}
+	}
+	return b, nil
+}
+
+// retype is pmExtractValue(3).
+func retype(a pdu.Atom, to pdu.Type) (pdu.Atom, error) {
+	switch to {
+	case pdu.Type32:
+		v, err := pdu.As[int32](a)
+		return pdu.Int32(v), err
+	case pdu.TypeU32:
+		v, err := pdu.As[uint32](a)
+		return pdu.Uint32(v), err
+	case pdu.Type64:
+		v, err := pdu.As[int64](a)
+		return pdu.Int64(v), err
+	case pdu.TypeU64:
+		v, err := pdu.As[uint64](a)
+		return pdu.Uint64(v), err
+	case pdu.TypeFloat:
+		v, err := pdu.As[float32](a)
+		return pdu.Float32(v), err
+	case pdu.TypeDouble:
+		v, err := pdu.As[float64](a)
+		return pdu.Float64(v), err
+	}
+	return a, pdu.ErrType
+}
+
+// pick leaves the values that OUTPUT is about.
+func (s *metricSpec) pick(values []value) []value {
+	if s.output.Pick == PickAll || len(values) == 0 {
+		return values
+	}
+	single := s.old.InDom == pdu.NoInDom
+	best := 0
+	switch s.output.Pick {
+	case PickLast:
+		best = len(values) - 1
+	case PickInstance:
+		if single {
+			break
+		}
+		if s.output.Instance.By == ByName {
+			return values[:0]
+		}
+		for best < len(values) && values[best].inst != s.output.Instance.ID {
+			best++
+		}
+		if best == len(values) {
+			return values[:0]
+		}
+	case PickMin, PickMax:
+		for i := range values {
+			if less(values[i].atom, values[best].atom) == (s.output.Pick == PickMin) && !values[i].atom.Equal(values[best].atom) {
+				best = i
+			}
+		}
+	case PickSum, PickAvg:
+		values[0].atom = total(values, s.output.Pick == PickAvg)
+	}
+	v := values[best]
+	switch {
+	case s.new.InDom == pdu.NoInDom:
+		v.inst = pdu.NoInst
+	case single:
+		v.inst = 0
+		if s.output.Pick == PickInstance {
+			v.inst = s.output.Instance.ID
+		}
+	}
+	values[0] = v
+	return values[:1]
+}
+
+// less compares numbers of one type.
+func less(a, b pdu.Atom) bool {
+	switch a.Type {
+	case pdu.Type32, pdu.Type64:
+		x, _ := pdu.As[int64](a)
+		y, _ := pdu.As[int64](b)
+		return x < y
+	case pdu.TypeU32, pdu.TypeU64:
+		x, _ := pdu.As[uint64](a)
+		y, _ := pdu.As[uint64](b)
+		return x < y
+	}
+	x, _ := pdu.As[float64](a)
+	y, _ := pdu.As[float64](b)
+	return x < y
+}
+
+// total is the sum of numbers in their type, or their average.
+func total(values []value, average bool) pdu.Atom {
+	n := len(values)
+	switch t := values[0].atom.Type; t {
+	case pdu.TypeFloat:
+		var sum float32
+		for _, v := range values {
+			x, _ := pdu.As[float32](v.atom)
+			sum += x
+		}
+		if average {
+			sum /= float32(n)
+		}
+		return pdu.Float32(sum)
+	case pdu.TypeDouble:
+		var sum float64
+		for _, v := range values {
+			x, _ := pdu.As[float64](v.atom)
+			sum += x
+		}
+		if average {
+			sum /= float64(n)
+		}
+		return pdu.Float64(sum)
+	case pdu.TypeU32, pdu.TypeU64:
+		var sum uint64
+		for _, v := range values {
+			x, _ := pdu.As[uint64](v.atom)
+			sum += x
+		}
+		if t == pdu.TypeU32 {
+			return pdu.Uint32(uint32(round(float64(uint32(sum)), uint64(uint32(sum)), n, average)))
+		}
+		return pdu.Uint64(round(float64(sum), sum, n, average))
+	default:
+		var sum int64
+		for _, v := range values {
+			x, _ := pdu.As[int64](v.atom)
+			sum += x
+		}
+		if t == pdu.Type32 {
+			return pdu.Int32(int32(round(float64(int32(sum)), int64(int32(sum)), n, average)))
+		}
+		return pdu.Int64(round(float64(sum), sum, n, average))
+	}
+}
+
+// round is a sum of integers, or its n-th part plus a half, without the fraction.
+func round[T int64 | uint64](sum float64, exact T, n int, average bool) T {
+	if !average {
+		return exact
+	}
+	return T(math.Trunc(sum/float64(n) + 0.5))
+}

@@ -1,0 +1,349 @@
+package logrewrite
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"os"
+	"time"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// Rewrite writes the archive in, a name for archive.Open, to a new one with the base name out, changed by rules. It is Plan,
+// Add, Check and Write.
+func (o Options) Rewrite(ctx context.Context, in, out string, rules ...Rules) error {
+	set, err := archive.Open(ctx, in)
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	p, err := o.Plan(set)
+	if err != nil {
+		return err
+	}
+	for _, r := range rules {
+		if err := p.Add(r); err != nil {
+			return err
+		}
+	}
+	if err := p.Check(); err != nil {
+		return err
+	}
+	return p.Write(ctx, out)
+}
+
+// A ReadError is about a record of the input. It wraps an *archive.Error.
+type ReadError struct {
+	Meta bool // of the metadata
+	Err  error
+}
+
+// Error is that of the cause.
+func (e *ReadError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *ReadError) Unwrap() error { return e.Err }
+
+// Write writes the archive, changed, with the base name out. If there is one, the error is fs.ErrExist. After another error
+// what was written is there; see Remove. An error about the input is a *ReadError. Memory does not depend on the length of the volumes.
+func (p *Plan) Write(ctx context.Context, out string) error { return p.write(ctx, out, false) }
+
+// write is Write, with sync to the disk.
+func (p *Plan) write(ctx context.Context, out string, sync bool) (err error) {
+	if len(p.set.Archives()) != 1 {
+		return errors.ErrUnsupported
+	}
+	a := p.set.Archives()[0]
+	var shift time.Duration
+	if p.delta != nil && (*p.delta >= time.Second || *p.delta <= -time.Second) {
+		shift = *p.delta
+	}
+	label := p.newLabel(a)
+	label.Start = firstTime(a, label.Start).Add(shift)
+	w, err := archive.WriterOptions{Label: label, IndexEvery: -1}.Create(out)
+	if err != nil {
+		return err
+	}
+	c := &copier{Plan: p, w: w, archive: a, volume: -1, shift: shift, lists: map[pdu.InDom][]pdu.Instance{}}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	c.countUses()
+	if err := c.copy(ctx); err != nil || !sync {
+		return err
+	}
+	return w.Sync()
+}
+
+// newLabel is the label of what is written.
+func (p *Plan) newLabel(a *archive.Archive) archive.Label {
+	l := p.label
+	l.Version = p.version
+	l.Volume = a.Files().Volumes[0].Number
+	for _, c := range [...]struct {
+		to   *string
+		text *string
+	}{{&l.Host, p.host}, {&l.TimeZone, p.zone}, {&l.ZoneInfo, p.zoneinfo}} {
+		if c.text != nil {
+			*c.to = *c.text
+		}
+	}
+	if p.features != nil {
+		l.Features = *p.features
+	}
+	return l
+}
+
+// firstTime is the time of the first data record, which may be one that is not written.
+func firstTime(a *archive.Archive, otherwise time.Time) time.Time {
+	for _, v := range a.Files().Volumes {
+		f, err := a.File(v.Number)
+		if err != nil {
+			break
+		}
+		for r, err := range f.Records() {
+			if err == nil && r.Kind != archive.KindLabel {
+				return r.Time
+			}
+		}
+	}
+	return otherwise
+}
+
+// Remove removes the files of an archive that Write has not finished.
+func Remove(base string) error {
+	found, err := archive.Options{}.Find(base)
+	if err != nil {
+		return nil // there is none
+	}
+	for _, f := range found {
+		for _, path := range components(f) {
+			if path != "" {
+				err = errors.Join(err, os.Remove(path))
+			}
+		}
+	}
+	return err
+}
+
+// A copier copies an archive with the changes of a plan.
+type copier struct {
+	*Plan
+	w       *archive.Writer
+	archive *archive.Archive
+	shift   time.Duration
+
+	uses map[pdu.InDom]int // how many metrics have an instance domain in the end
+
+	next    func() (*archive.Record, error, bool)
+	held    *archive.Record // the next one of the metadata, nil at the end
+	anyDesc bool            // descriptors go before any data record
+
+	begun     bool
+	lists     map[pdu.InDom][]pdu.Instance // of the last records of domains that become deltas
+	volume    int
+	needEntry bool // the index gets an entry for this record
+	index     []archive.IndexEntry
+	last      archive.IndexEntry
+	indexed   bool // the last record has one
+
+	in     pdu.Result
+	out    pdu.ResultWriter
+	values []value
+	buf    []byte
+}
+
+// countUses counts the metrics of instance domains.
+func (c *copier) countUses() {
+	c.uses = map[pdu.InDom]int{}
+	for m := range c.meta.Metrics() {
+		s := c.byMetric[m.PMID]
+		switch {
+		case s == nil:
+			c.uses[m.InDom]++
+		case !s.deleted:
+			c.uses[s.new.InDom]++
+		}
+	}
+}
+
+// copy copies everything.
+func (c *copier) copy(ctx context.Context) error {
+	file, err := c.archive.File(archive.VolumeMeta)
+	if err != nil {
+		return &ReadError{true, err}
+	}
+	var stop func()
+	c.next, stop = iter.Pull2(file.Records())
+	defer stop()
+	c.index = c.archive.Index()
+	for range 2 { // the label, and the record after it
+		if err := c.nextMeta(); err != nil {
+			return err
+		}
+	}
+	volumes := c.archive.Files().Volumes
+	c.anyDesc = volumes[0].Number > 0
+	for _, v := range volumes {
+		if err := c.copyVolume(ctx, v.Number); err != nil {
+			return err
+		}
+	}
+	if !c.indexed && !c.w.Last().IsZero() {
+		meta, _ := c.w.Offsets()
+		c.last.Meta = meta
+		return c.w.WriteIndex(c.last)
+	}
+	return nil
+}
+
+// nextMeta reads the next record of the metadata.
+func (c *copier) nextMeta() error {
+	r, err, ok := c.next()
+	if err != nil {
+		return &ReadError{true, err}
+	}
+	c.held = r
+	if !ok {
+		c.held = nil
+	}
+	return nil
+}
+
+func (c *copier) copyVolume(ctx context.Context, number int) error {
+	file, err := c.archive.File(number)
+	if err != nil {
+		return &ReadError{false, err}
+	}
+	for r, err := range file.Records() {
+		if err != nil {
+			return &ReadError{false, err}
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if r.Kind == archive.KindLabel {
+			continue
+		}
+		if number != c.volume {
+			c.w.NewVolume()
+			c.volume, c.needEntry = number, true
+		}
+		if err := c.copyRecord(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// at is a time in what is written.
+func (c *copier) at(t time.Time) time.Time { return t.Add(c.shift) }
+
+// copyRecord copies a data record after the metadata that belongs to it.
+func (c *copier) copyRecord(r *archive.Record) error {
+	c.last.Meta, c.last.Data = c.w.Offsets()
+	if r.Kind == archive.KindMark {
+		if err := c.copyMark(r); err != nil {
+			return err
+		}
+		return c.entry(r)
+	}
+	if err := r.Result(&c.in); err != nil {
+		return &ReadError{false, err}
+	}
+	if c.w.Last().IsZero() && !c.begun {
+		c.begun = true
+		if err := c.writeNewLabels(r.Time); err != nil {
+			return err
+		}
+	}
+	if err := c.copyMeta(r.Time); err != nil {
+		return err
+	}
+	if err := c.copyValues(r); err != nil {
+		return err
+	}
+	return c.entry(r) // as in PCP also if there is no metric left
+}
+
+func (c *copier) copyMark(r *archive.Record) error {
+	if c.shift == 0 {
+		return c.w.WriteRecord(r)
+	}
+	return c.w.WriteMark(c.at(r.Time))
+}
+
+// entry writes the entry of the index that a data record needs.
+func (c *copier) entry(r *archive.Record) error {
+	c.last.Time = c.at(r.Time)
+	if v := c.w.Label().Volume; v != c.last.Volume {
+		l := c.w.Label()
+		c.last.Volume, c.last.Data = v, l.Len()
+	}
+	found := len(c.index) > 0 && c.index[0].Time.Equal(r.Time)
+	if found {
+		c.index = c.index[1:]
+	}
+	c.indexed = c.needEntry || found
+	c.needEntry = r.Kind == archive.KindMark
+	if !c.indexed {
+		return nil
+	}
+	return c.w.WriteIndex(c.last)
+}
+
+// copyMeta copies the metadata up to a time.
+func (c *copier) copyMeta(until time.Time) error {
+	for c.held != nil {
+		r := c.held
+		switch r.Kind {
+		case archive.KindDesc:
+			m, err := r.Metric()
+			if err != nil {
+				return &ReadError{true, err}
+			}
+			if m.Type == pdu.TypeEvent || m.Type == pdu.TypeHighResEvent {
+				c.anyDesc = true // others may be of parameters
+			}
+			if !c.anyDesc && !c.has(m.PMID) {
+				return nil
+			}
+			if err := c.copyMetric(r, m); err != nil {
+				return err
+			}
+		default:
+			if r.Kind != archive.KindText && r.Time.After(until) {
+				return nil
+			}
+			if err := c.copyOther(r); err != nil {
+				return err
+			}
+		}
+		if err := c.nextMeta(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// has reports whether the present data record has a metric.
+func (c *copier) has(id pdu.PMID) bool {
+	for _, s := range c.in.All() {
+		if s.PMID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// copyOther copies metadata that is no descriptor.
+func (c *copier) copyOther(r *archive.Record) error {
+	c.needEntry = true
+	switch r.Kind {
+	case archive.KindText:
+		return c.copyText(r)
+	case archive.KindLabels:
+		return c.copyLabels(r)
+	}
+	return c.copyInDom(r)
+}
