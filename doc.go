@@ -24,6 +24,7 @@
 //	archive/logger           the recording engine of pmlogger
 //	archive/logger/record    record mode: sessions that record hosts on the fly, with a folio
 //	archive/logger/pmlc      the protocol of pmlc: ask a running logger what it records, change it
+//	archive/logrewrite       rules that change what an archive says of its metrics
 //	trace                    trace data: transactions, points, observations
 //	pmda/pmdammv             an agent: metrics of MMV files and of registries
 //	pmda/pmdatrace           an agent: metrics of trace data
