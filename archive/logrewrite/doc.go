@@ -31,6 +31,10 @@
 //   - What would make an archive that cannot be read, such as two different metrics with one identifier, is an error.
 //   - Labels of clusters that move get an identifier that can be found, and those with a new name are where the index of
 //     their set says.
+//   - Where two instances change places, each gets the other's identifier; the C program gives both the same.
+//   - Strings and old floats stay as they are, but a float that lies in the place of an integer gets a block if the metric
+//     changes.
+//   - If nothing could be read there is no archive, even if what is incomplete is to be kept.
 //   - Of values that cannot be converted there is a message, without a dump of the data record.
 //
 // # Memory and concurrency

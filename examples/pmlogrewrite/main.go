@@ -38,7 +38,11 @@ type rewriter struct {
 func main() {
 	r := new(rewriter)
 	c := newCommand(r)
-	os.Exit(c.Report(r.run(context.Background(), c)))
+	err := r.run(context.Background(), c)
+	if e, ok := errors.AsType[*tool.ExitError](err); ok && errors.Is(e, tool.ErrUsage) {
+		e.Message += "\noutput-archive is required unless -i is specified\n"
+	}
+	os.Exit(c.Report(err))
 }
 
 func newCommand(r *rewriter) *tool.Command {

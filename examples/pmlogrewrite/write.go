@@ -86,7 +86,8 @@ func (r *rewriter) report(c *tool.Command, err error) error {
 	return &tool.ExitError{Status: 1, Message: message, Err: err}
 }
 
-// place is where in which file an error is. Of a record that the file ends in, it is the end.
+// place is where in which file an error is: before a record that is not there as a whole. Of one that is wrong PCP's tool says
+// the end.
 func (r *rewriter) place(c *tool.Command, e *archive.Error) string {
 	f, err := archive.Options{}.OpenFile(context.Background(), e.File)
 	if err != nil {
@@ -98,7 +99,7 @@ func (r *rewriter) place(c *tool.Command, e *archive.Error) string {
 		return ""
 	}
 	at := e.Offset
-	if errors.Is(e, io.ErrUnexpectedEOF) {
+	if !errors.Is(e, io.ErrUnexpectedEOF) {
 		at = size
 	}
 	text := fmt.Sprintf("%s: Error occurred at byte offset %d into a file of %d bytes.\n", c.Name, at, size)
