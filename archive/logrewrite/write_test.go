@@ -1,0 +1,287 @@
+package logrewrite
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+var (
+	disks = pdu.MakeInDom(60, 1)
+	reads = pdu.Desc{PMID: pdu.MakePMID(60, 0, 4), Type: pdu.TypeU32, InDom: disks, Sem: pdu.SemCounter, Units: pdu.UnitCount}
+	boot  = pdu.Desc{PMID: pdu.MakePMID(60, 26, 0), Type: pdu.Type64, InDom: pdu.NoInDom, Sem: pdu.SemInstant, Units: pdu.MakeUnits(0, 1, 0, 0, 3, 0)}
+)
+
+// input makes an archive of two metrics and four data records, of which the third is a mark, in two volumes.
+func input(t *testing.T, version int) string {
+	t.Helper()
+	base := filepath.Join(t.TempDir(), "in")
+	o := archive.WriterOptions{Label: archive.Label{Version: version, Host: "web1", TimeZone: "UTC", PID: 7}, VolumeRecords: 3}
+	w, err := o.Create(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Unix(1_800_000_000, 250_000_000)
+	labels, err := pdu.ParseLabels(pdu.LabelDomain, `{"agent":"linux","os":"x"}`, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, inDom := w.UpdateInDom(at, disks, []pdu.Instance{{ID: 1, Name: "sda"}, {ID: 2, Name: "sdb ssd"}, {ID: 3, Name: "sdc"}})
+	err = errors.Join(inDom,
+		w.WriteMetric(archive.Metric{Desc: reads, Names: []string{"disk.dev.read"}}),
+		w.WriteMetric(archive.Metric{Desc: boot, Names: []string{"boot.time"}}),
+		w.WriteText(archive.TextRecord{Kind: pdu.TextOneLine | pdu.TextPMID, Ident: uint32(reads.PMID), Text: "reads"}),
+		w.WriteLabels(archive.LabelRecord{Time: at, Class: pdu.LabelDomain, Ident: 60, Sets: []pdu.LabelSet{labels}}))
+	for i := range 4 {
+		at = at.Add(time.Second)
+		if i == 2 {
+			err = errors.Join(err, w.WriteMark(at))
+			continue
+		}
+		s := pdu.ResultWriter{Time: at}
+		s.Begin(reads.PMID)
+		for inst := range 3 {
+			s.Uint32(pdu.InstID(inst+1), uint32(1000*(inst+1)+i))
+		}
+		s.Begin(boot.PMID)
+		s.Int64(pdu.NoInst, 7200)
+		err = errors.Join(err, w.WriteSets(&s))
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return base
+}
+
+// dump is what an archive says: all of its metadata, and its values.
+func dump(t *testing.T, base string) string {
+	t.Helper()
+	set, err := archive.Open(context.Background(), base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	var b strings.Builder
+	l, meta := set.Label(), set.Metadata()
+	fmt.Fprintf(&b, "%d %s %s %d\n", l.Version, l.Host, l.TimeZone, l.Start.UnixMilli()-1_800_000_000_000)
+	for m := range meta.Metrics() {
+		fmt.Fprintf(&b, "%v %v %v %v %v %q\n", m.Names, m.PMID, m.Type, m.InDom, m.Sem, m.Units)
+	}
+	for d := range meta.InDoms() {
+		fmt.Fprintf(&b, "%v %d %v\n", d.ID, d.Time(0).UnixMilli()-1_800_000_000_000, d.State(0))
+	}
+	for text := range meta.Texts() {
+		fmt.Fprintf(&b, "text %v %s\n", pdu.PMID(text.Ident), text.Text)
+	}
+	for labels := range meta.AllLabels() {
+		for i := range labels.Len() {
+			fmt.Fprintf(&b, "label %d %s\n", labels.Ident, labels.Record(i).Sets[0].JSON)
+		}
+	}
+	for r, err := range set.Records() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Kind == archive.KindMark {
+			fmt.Fprintf(&b, "%d mark\n", r.Time.UnixMilli()-1_800_000_000_000)
+		}
+		if r.Kind != archive.KindResult {
+			continue
+		}
+		var values pdu.Result
+		if err := r.Result(&values); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%d.%d", r.File.Volume(), r.Time.UnixMilli()-1_800_000_000_000)
+		for _, s := range values.All() {
+			desc, _ := meta.Desc(s.PMID)
+			fmt.Fprintf(&b, " %v", s.PMID)
+			for inst, v := range s.All(desc.Type) {
+				fmt.Fprintf(&b, " %d=%v", inst, v)
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+const unchanged = `web1 UTC 1250
+[disk.dev.read] 60.0.4 U32 60.1 counter "count"
+[boot.time] 60.26.0 64 PM_INDOM_NULL instant "sec"
+60.1 250 [{1 sda} {2 sdb ssd} {3 sdc}]
+text 60.0.4 reads
+label 60 {"agent":"linux","os":"x"}
+0.1250 60.0.4 1=1000 2=2000 3=3000 60.26.0 -1=7200
+0.2250 60.0.4 1=1001 2=2001 3=3001 60.26.0 -1=7200
+3250 mark
+1.4250 60.0.4 1=1003 2=2003 3=3003 60.26.0 -1=7200
+`
+
+// TestRewrite has lines of the archive that change.
+func TestRewrite(t *testing.T) {
+	for _, test := range []struct {
+		name, rules string
+		change      []string // old and new texts
+	}{
+		{"nothing", "metric nosuch { delete }", nil},
+		{"global", `global { hostname -> b tz -> "EST5" time -> -1 }`, []string{"web1 UTC 1250", "b EST5 250", "60.1 250", "60.1 -750",
+			"0.1250", "0.250", "0.2250", "0.1250", "3250", "2250", "1.4250", "1.3250"}},
+		{"type", "metric disk.dev.read { type -> 64 name -> d.r sem -> instant }", []string{"[disk.dev.read] 60.0.4 U32 60.1 counter", "[d.r] 60.0.4 64 60.1 instant"}},
+		{"pmid", "metric 60.0.* { pmid -> 61.*.* }", []string{"60.0.4", "61.0.4", "label 60", "label 61"}},
+		{"rescale", "metric boot.time { units -> 0,1,0,0,HOUR,0 rescale }", []string{`"sec"`, `"hour"`, "7200", "2"}},
+		{"relabel", `metric boot.time { units -> 0,1,0,0,HOUR,0 }`, []string{`"sec"`, `"hour"`}},
+		{"instances", `indom 60.1 { inst 1 -> 9 iname "sdb" -> "x y" iname "sdc" -> delete }`, []string{"1 sda} {2 sdb ssd} {3 sdc}", "2 x y} {9 sda}",
+			" 1=", " 9=", " 3=3000", "", " 3=3001", "", " 3=3003", ""}},
+		{"indom", "indom 60.1 { indom -> 60.7 }", []string{"60.1", "60.7"}},
+		{"sum", "metric disk.dev.read { indom -> NULL output sum }", []string{"U32 60.1", "U32 PM_INDOM_NULL", "60.1 250 [{1 sda} {2 sdb ssd} {3 sdc}]\n", "",
+			"1=1000 2=2000 3=3000", "-1=6000", "1=1001 2=2001 3=3001", "-1=6003", "1=1003 2=2003 3=3003", "-1=6009"}},
+		{"average", "metric disk.dev.read { indom -> NULL output avg }", []string{"U32 60.1", "U32 PM_INDOM_NULL", "60.1 250 [{1 sda} {2 sdb ssd} {3 sdc}]\n", "",
+			"1=1000 2=2000 3=3000", "-1=2000", "1=1001 2=2001 3=3001", "-1=2001", "1=1003 2=2003 3=3003", "-1=2003"}},
+		{"instance", `metric disk.dev.read { indom -> NULL output iname "sdb" }`, []string{"U32 60.1", "U32 PM_INDOM_NULL", "60.1 250 [{1 sda} {2 sdb ssd} {3 sdc}]\n", "",
+			"1=1000 2=2000 3=3000", "-1=2000", "1=1001 2=2001 3=3001", "-1=2001", "1=1003 2=2003 3=3003", "-1=2003"}},
+		{"onto instances", `metric boot.time { indom -> 60.1 output inst 3 }`, []string{"64 PM_INDOM_NULL", "64 60.1", " -1=7200", " 3=7200"}},
+		{"delete", "metric boot.time { delete } text metric 60.*.* { delete } label domain 60 { delete }", []string{
+			"[boot.time] 60.26.0 64 PM_INDOM_NULL instant \"sec\"\n", "", " 60.26.0 -1=7200", "", "text 60.0.4 reads\n", "",
+			"label 60 {\"agent\":\"linux\",\"os\":\"x\"}\n", ""}},
+		{"text and labels", `text metric 60.0.4 "reads" { text -> "say \"reads\"" } label domain 60 "os" { value -> 7 }`, []string{
+			"reads\nlabel 60 {\"agent\":\"linux\",\"os\":\"x\"}\n", "say \"reads\"\nlabel 60 {\"os\":7}\nlabel 60 {\"agent\":\"linux\"}\n"}},
+		{"two clauses", `text metric 60.0.4 { text -> "b" metric -> 60.26.0 } label domain 60 "os" { label -> "o" value -> 7 }`, []string{
+			"text 60.0.4 reads\nlabel 60 {\"agent\":\"linux\",\"os\":\"x\"}\n", "text 60.26.0 b\nlabel 60 {\"o\":7}\nlabel 60 {\"agent\":\"linux\"}\n"}},
+		{"new label", `label item disk.dev.read { new "a" "b" }`, []string{"label 60", fmt.Sprintf("label %d {\"a\":\"b\"}\nlabel 60", uint32(reads.PMID))}},
+	} {
+		for _, version := range []int{2, 3} {
+			t.Run(fmt.Sprint(test.name, version), func(t *testing.T) {
+				in := input(t, version)
+				rules, err := Parse("rules", strings.NewReader(test.rules))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := (Options{}).Rewrite(t.Context(), in, in+".out", rules); err != nil {
+					t.Fatal(err)
+				}
+				want := strings.NewReplacer(test.change...).Replace(fmt.Sprint(version, " ", unchanged))
+				if diff := cmp.Diff(want, dump(t, in+".out")); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// TestCopy copies all files byte by byte but for the index, and makes version 3 of version 2.
+func TestCopy(t *testing.T) {
+	in := input(t, 2)
+	rules := Rules{}
+	for _, version := range []int{2, 3} {
+		out := fmt.Sprint(in, version)
+		if err := (Options{Version: version}).Rewrite(t.Context(), in, out, rules); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(fmt.Sprint(version, " ", unchanged), dump(t, out)); diff != "" {
+			t.Errorf("version %d (-want +got):\n%s", version, diff)
+		}
+	}
+	for _, suffix := range []string{".meta", ".0", ".1"} {
+		want, err := os.ReadFile(in + suffix)
+		got, err2 := os.ReadFile(in + "2" + suffix)
+		if err != nil || err2 != nil || !bytes.Equal(want, got) {
+			t.Errorf("%s is not the same (%v, %v)", suffix, err, err2)
+		}
+	}
+	if err := (Options{}).Rewrite(t.Context(), in, in+"2", rules); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("over an archive: %v", err)
+	}
+	if err := (Options{Version: 2}).Rewrite(t.Context(), in+"3", in+"4", rules); !errors.Is(err, pdu.ErrLabel) {
+		t.Errorf("version 2 of version 3: %v", err)
+	}
+}
+
+// TestFailures checks that what cannot be converted is an error that says so.
+func TestFailures(t *testing.T) {
+	in := input(t, 3)
+	for _, test := range []struct{ rules, want string }{
+		{"metric boot.time { type -> 32 } metric disk.dev.read { units -> 0,1,0,0,SEC,0 }", ""},
+		{"metric boot.time { units -> 0,1,0,0,NSEC,0 rescale type -> u32 }", "Error: boot.time (60.26.0): extracting value from type 64 to U32: Truncation in value conversion"},
+		{"metric boot.time { pmid -> 60.0.4 }", "metric 60.0.4: type was U32, is 64"},
+	} {
+		rules, err := Parse("rules", strings.NewReader(test.rules))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = (Options{}).Rewrite(t.Context(), in, in+".out", rules)
+		if got := fmt.Sprint(err); test.want == "" && err != nil || !strings.Contains(got, test.want) {
+			t.Errorf("%s: %s, want %s", test.rules, got, test.want)
+		}
+		if err := Remove(in + ".out"); err != nil {
+			t.Fatal(err)
+		}
+		if left, _ := filepath.Glob(in + ".out*"); left != nil {
+			t.Errorf("left after Remove: %v", left)
+		}
+	}
+}
+
+// TestWriteInPlace replaces an archive, and leaves it alone after an error.
+func TestWriteInPlace(t *testing.T) {
+	in := input(t, 3)
+	write := func(rules string, spoil func(p *Plan)) error {
+		set, err := archive.Open(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer set.Close()
+		p, err := Options{}.Plan(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Parse("rules", strings.NewReader(rules))
+		if err := errors.Join(err, p.Add(r), p.Check()); err != nil {
+			t.Fatal(err)
+		}
+		if spoil != nil {
+			spoil(p)
+		}
+		return p.WriteInPlace(t.Context())
+	}
+	check := func(want string) {
+		t.Helper()
+		if diff := cmp.Diff(want, dump(t, in)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if all, _ := filepath.Glob(filepath.Join(filepath.Dir(in), "*")); len(all) != 4 {
+			t.Errorf("files: %v", all)
+		}
+	}
+	if err := write("metric boot.time { units -> 0,1,0,0,NSEC,0 rescale type -> u32 }", nil); err == nil {
+		t.Error("no error of a value that is too large")
+	}
+	check("3 " + unchanged)
+	// The index goes while the archive is written, so that it cannot be renamed after others were.
+	index, err := os.ReadFile(in + ".index")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := write("metric nosuch { delete }", func(*Plan) { os.Remove(in + ".index") }); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without an index: %v", err)
+	}
+	if err := os.WriteFile(in+".index", index, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	check("3 " + unchanged)
+	if err := write("global { hostname -> other }", nil); err != nil {
+		t.Fatal(err)
+	}
+	check("3 " + strings.Replace(unchanged, "web1", "other", 1))
+}
