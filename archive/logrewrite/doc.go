@@ -34,6 +34,7 @@
 //   - Where two instances change places, each gets the other's identifier; the C program gives both the same.
 //   - Strings and old floats stay as they are, but a float that lies in the place of an integer gets a block if the metric
 //     changes.
+//   - Of several archives all have their metadata copied, not the first one alone.
 //   - If nothing could be read there is no archive, even if what is incomplete is to be kept.
 //   - Of values that cannot be converted there is a message, without a dump of the data record.
 //

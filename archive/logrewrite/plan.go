@@ -65,13 +65,15 @@ type labelKey struct {
 	ident uint32
 }
 
-// Plan makes a plan that changes nothing. The set must have one archive, and stay open. A Version that is less than that of the
+// Plan makes a plan that changes nothing. The set must stay open. Several archives become one. A Version that is less than that of the
 // archive, or not known, is pdu.ErrLabel.
 func (o Options) Plan(set *archive.Set) (*Plan, error) {
 	p := &Plan{opts: o, set: set, meta: set.Metadata(), label: set.Label(),
 		byInDom: map[pdu.InDom]*indomSpec{}, byMetric: map[pdu.PMID]*metricSpec{}, byText: map[textKey][]*textSpec{}}
 	p.names = p.meta.Names()
-	p.version = max(o.Version, p.label.Version)
+	for _, a := range set.Archives() {
+		p.version = max(p.version, o.Version, a.Label().Version)
+	}
 	if o.Version != 0 && o.Version != p.version || p.version > 3 {
 		return nil, fmt.Errorf("logrewrite: version %d of an archive of version %d: %w", o.Version, p.label.Version, pdu.ErrLabel)
 	}

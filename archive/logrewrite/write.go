@@ -52,9 +52,6 @@ func (p *Plan) Write(ctx context.Context, out string) error { return p.write(ctx
 
 // write is Write, with sync to the disk.
 func (p *Plan) write(ctx context.Context, out string, sync bool) (err error) {
-	if len(p.set.Archives()) != 1 {
-		return errors.ErrUnsupported
-	}
 	a := p.set.Archives()[0]
 	var shift time.Duration
 	if p.delta != nil && (*p.delta >= time.Second || *p.delta <= -time.Second) {
@@ -66,10 +63,19 @@ func (p *Plan) write(ctx context.Context, out string, sync bool) (err error) {
 	if err != nil {
 		return err
 	}
-	c := &copier{Plan: p, w: w, archive: a, volume: -1, shift: shift, lists: map[pdu.InDom][]pdu.Instance{}}
+	c := &copier{Plan: p, w: w, volume: -1, shift: shift, lists: map[pdu.InDom][]pdu.Instance{}}
 	defer func() { err = errors.Join(err, w.Close()) }()
 	c.countUses()
-	if err := c.copy(ctx); err != nil || !sync {
+	for i, a := range p.set.Archives() {
+		c.archive = a
+		if err := c.begin(i > 0); err != nil {
+			return err
+		}
+		if err := c.copy(ctx); err != nil {
+			return err
+		}
+	}
+	if err := c.end(); err != nil || !sync {
 		return err
 	}
 	return w.Sync()
@@ -167,7 +173,28 @@ func (c *copier) countUses() {
 	}
 }
 
-// copy copies everything.
+// begin begins with an archive. One after another comes after a mark, a millisecond after the last record, as if they were one.
+func (c *copier) begin(later bool) error {
+	c.index = c.archive.Index()
+	if !later || c.w.Last().IsZero() {
+		return nil
+	}
+	c.last.Meta, c.last.Data = c.w.Offsets()
+	c.last.Time = c.w.Last().Add(time.Millisecond)
+	c.indexed, c.needEntry = false, true
+	return c.w.WriteMark(c.last.Time)
+}
+
+// end writes the entry of the index for the last record, if it has none.
+func (c *copier) end() error {
+	if c.indexed || c.w.Last().IsZero() {
+		return nil
+	}
+	c.last.Meta, _ = c.w.Offsets()
+	return c.w.WriteIndex(c.last)
+}
+
+// copy copies an archive.
 func (c *copier) copy(ctx context.Context) error {
 	file, err := c.archive.File(archive.VolumeMeta)
 	if err != nil {
@@ -176,23 +203,17 @@ func (c *copier) copy(ctx context.Context) error {
 	var stop func()
 	c.next, stop = iter.Pull2(file.Records())
 	defer stop()
-	c.index = c.archive.Index()
 	for range 2 { // the label, and the record after it
 		if err := c.nextMeta(); err != nil {
 			return err
 		}
 	}
 	volumes := c.archive.Files().Volumes
-	c.anyDesc = volumes[0].Number > 0
+	c.anyDesc = c.anyDesc || volumes[0].Number > 0
 	for _, v := range volumes {
 		if err := c.copyVolume(ctx, v.Number); err != nil {
 			return err
 		}
-	}
-	if !c.indexed && !c.w.Last().IsZero() {
-		meta, _ := c.w.Offsets()
-		c.last.Meta = meta
-		return c.w.WriteIndex(c.last)
 	}
 	return nil
 }

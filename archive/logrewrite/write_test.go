@@ -285,3 +285,32 @@ func TestWriteInPlace(t *testing.T) {
 	}
 	check("3 " + strings.Replace(unchanged, "web1", "other", 1))
 }
+
+// TestSeveral makes one archive of two, with a mark between them.
+func TestSeveral(t *testing.T) {
+	one := input(t, 2)
+	rules, err := Parse("rules", strings.NewReader("global { time -> 10 } metric boot.time { delete }"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, out := one+"two", one+"out"
+	if err := (Options{Version: 3}).Rewrite(t.Context(), one, two, rules); err != nil {
+		t.Fatal(err)
+	}
+	rules, err = Parse("rules", strings.NewReader("metric disk.dev.read { name -> d.r }"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (Options{}).Rewrite(t.Context(), one+","+two, out, rules); err != nil {
+		t.Fatal(err)
+	}
+	want := "3 " + strings.Replace(unchanged, "disk.dev.read", "d.r", 1) + `4251 mark
+2.11250 60.0.4 1=1000 2=2000 3=3000
+2.12250 60.0.4 1=1001 2=2001 3=3001
+13250 mark
+3.14250 60.0.4 1=1003 2=2003 3=3003
+`
+	if diff := cmp.Diff(want, dump(t, out)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

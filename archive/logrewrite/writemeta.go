@@ -42,8 +42,8 @@ func (c *copier) copyMetric(r *archive.Record, m archive.Metric) error {
 			}
 		}
 	}
-	if known, ok := c.w.Metric(m.PMID); ok && known.Desc != m.Desc {
-		return c.w.WriteMetric(m) // which is an error
+	if known, ok := c.w.Metric(m.PMID); ok && (known.Desc != m.Desc || c.archive != c.set.Archives()[0]) {
+		return c.w.WriteMetric(m) // an error, or what another archive has written before
 	}
 	if b := appendMetric(c.buf[:0], m); !plain || len(b) < len(r.Raw) && len(m.Names) > 0 { // names may have NULs
 		c.buf, r.Raw = b, b
