@@ -35,7 +35,7 @@
 //   - Strings and old floats stay as they are, but a float that lies in the place of an integer gets a block if the metric
 //     changes.
 //   - Of several archives all have their metadata copied, not the first one alone.
-//   - If nothing could be read there is no archive, even if what is incomplete is to be kept.
+//   - If no data record could be read, or none is left, there is no archive, where the C program leaves one that cannot be opened.
 //   - Of values that cannot be converted there is a message, without a dump of the data record.
 //
 // # Memory and concurrency

@@ -16,6 +16,7 @@ type indomSpec struct {
 	insts     []instSpec // all that the domain ever had
 	active    bool       // the present rule is about it
 	byID      map[pdu.InstID]*instSpec
+	deletes   bool // instances
 }
 
 // An instSpec is what changes of an instance.
@@ -139,7 +140,7 @@ func (p *Plan) renameInstance(s *indomSpec, c RenameInstance) error {
 		case inst.renamed || inst.deleted || c.Delete && inst.renumed:
 			return p.conflicting(s, inst)
 		case c.Delete:
-			inst.deleted = true
+			inst.deleted, s.deletes = true, true
 		case inst.old.Name == c.New:
 			p.warn("Instance domain %v: Instance: \"%s\": No change", s.old, c.New)
 		default:
@@ -162,7 +163,7 @@ func (p *Plan) renumberInstance(s *indomSpec, c RenumberInstance) error {
 		case inst.renumed || inst.deleted || c.Delete && inst.renamed:
 			return p.conflicting(s, inst)
 		case c.Delete:
-			inst.deleted = true
+			inst.deleted, s.deletes = true, true
 		case c.Old == c.New:
 			p.warn("Instance domain %v: Instance: %d: No change", s.old, c.New)
 		default:

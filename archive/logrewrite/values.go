@@ -1,6 +1,7 @@
 package logrewrite
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 
@@ -50,7 +51,7 @@ func (c *copier) copyValues(r *archive.Record) error {
 			break
 		}
 	}
-	if !changed && c.shift == 0 {
+	if !changed && c.shift == 0 || c.patch(r) {
 		return c.w.WriteRecord(r)
 	}
 	c.out.Reset()
@@ -73,9 +74,56 @@ func (c *copier) copyValues(r *archive.Record) error {
 	return c.w.WriteSets(&c.out)
 }
 
+// patch changes identifiers in a data record, if nothing else changes, so that values keep their form, such as old floats that
+// stand in the place of an integer. It reports whether that is all.
+func (c *copier) patch(r *archive.Record) bool {
+	l := c.archive.Label()
+	if c.shift != 0 || l.Version != c.version {
+		return false
+	}
+	for _, set := range c.in.All() {
+		if s := c.byMetric[set.PMID]; s != nil && s.changesValues() && (s.deleted || set.Err() == nil && s.changesForm()) {
+			return false
+		}
+	}
+	at := 4 + 8 // after the length and the time
+	if l.Version > 2 {
+		at += 4
+	}
+	c.buf = append(c.buf[:0], r.Raw...)
+	n, sets := binary.BigEndian.Uint32(c.buf[at:]), c.buf[at+4:]
+	for range n {
+		s := c.byMetric[pdu.PMID(binary.BigEndian.Uint32(sets))]
+		values := int(int32(binary.BigEndian.Uint32(sets[4:])))
+		if s != nil {
+			binary.BigEndian.PutUint32(sets, uint32(s.new.PMID))
+		}
+		sets = sets[8:]
+		if values <= 0 {
+			continue
+		}
+		sets = sets[4:]
+		for range values {
+			if s != nil && s.insts != nil {
+				if i := s.insts.inst(pdu.InstID(binary.BigEndian.Uint32(sets))); i != nil {
+					binary.BigEndian.PutUint32(sets, uint32(i.new.ID))
+				}
+			}
+			sets = sets[8:]
+		}
+	}
+	r.Raw = c.buf
+	return true
+}
+
+// changesForm reports whether more changes of a metric's values than identifiers.
+func (s *metricSpec) changesForm() bool {
+	return s.typ || s.rescale || s.indom && s.output.Pick != PickAll || s.insts != nil && s.insts.deletes
+}
+
 // rewriteSet adds the values of a metric, changed.
 func (c *copier) rewriteSet(s *metricSpec, set pdu.ValueSet) error {
-	if set.Err() != nil || set.Len() == 0 || !(s.typ || s.rescale || s.indom && s.output.Pick != PickAll || s.insts != nil) {
+	if set.Err() != nil || set.Len() == 0 || !s.changesForm() && s.insts == nil {
 		set.PMID = s.new.PMID
 		c.out.Copy(set)
 		return nil

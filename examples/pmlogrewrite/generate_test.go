@@ -113,7 +113,7 @@ func (g *generator) indomRule() {
 	g.wordf("indom %v {", d.ID)
 	all := d.All()
 	for range 1 + g.IntN(3) {
-		if len(all) < 2 { // PCP's tool loses metadata that comes after a domain without instances
+		if len(all) < 4 { // PCP's tool loses metadata that comes after a domain of which all instances are deleted
 			continue
 		}
 		i := pick(g, all...)
@@ -129,10 +129,10 @@ func (g *generator) indomRule() {
 			g.word(pick(g, "\"new name\"", "delete", "\"renamed\"", "DELETE", "\"x\""))
 		case 4:
 			g.star = true
-			g.wordf("indom -> %d.%s", 1+g.IntN(400), pick(g, "*", "17"))
+			g.wordf("indom -> %d.%s", 300+g.IntN(100), pick(g, "*", "17"))
 		case 5:
 			g.star = true
-			g.wordf("indom -> duplicate %d.%s", 1+g.IntN(400), pick(g, "*", "17"))
+			g.wordf("indom -> duplicate %d.%s", 300+g.IntN(100), pick(g, "*", "17"))
 		default:
 			g.wordf("inst %d -> %d", g.IntN(5), g.IntN(9))
 		}
@@ -272,10 +272,13 @@ func (g *generator) labelRule() {
 		to = "instances -> " + pick(g, g.indoms...).ID.String()
 	}
 	if g.one(2) {
-		name, value := "nosuch", "5"
+		name, value := "nosuch", "false" // of a number PCP's tool has freed the text
 		for label := range set.All() {
 			if g.one(2) {
-				name, value = label.Name, label.Value
+				name = label.Name
+				if label.Value[0] == '"' {
+					value = label.Value
+				}
 			}
 		}
 		g.word(pick(g, "*", strconv.Quote(name), strconv.Quote(name)))
@@ -287,7 +290,11 @@ func (g *generator) labelRule() {
 	if to == "" || g.one(2) {
 		to = "delete"
 	}
-	g.words(pick(g, to, "delete", "label -> \"fresh\"", "value -> \"fresh\"", "value -> 5", "value -> true", "value -> -1.5e3", "new \"added\" \"yes\"", "new \"added\" 5"))
+	clauses := []string{to, "delete", "label -> \"fresh\"", "value -> \"fresh\"", "value -> 5", "value -> true", "value -> -1.5e3"}
+	if l.Class != pdu.LabelInstances || !g.v3 { // the order of instances that deltas have brought is another
+		clauses = append(clauses, "new \"added\" \"yes\"", "new \"added\" 5")
+	}
+	g.words(pick(g, clauses...))
 	g.words("}")
 }
 
