@@ -189,6 +189,9 @@ func (p *Plan) changeLabels(c Change) error {
 	return nil
 }
 
+// maxLabelName is the length of a label's name that a label set can hold.
+const maxLabelName = 255
+
 func (p *Plan) changeLabel(s *labelSpec, c Change) error {
 	switch c := c.(type) {
 	case Delete:
@@ -202,6 +205,9 @@ func (p *Plan) changeLabel(s *labelSpec, c Change) error {
 	case RenameLabel:
 		if err := p.onceFor(s.renamed, s.deleted, "label", s.of()); err != nil {
 			return err
+		}
+		if len(c.Name) > maxLabelName {
+			return p.errorf("Label name of %d characters, limit %d", len(c.Name), maxLabelName)
 		}
 		if s.label != nil && *s.label == c.Name {
 			p.warn("Label for %s: label: No change", s.place(false))

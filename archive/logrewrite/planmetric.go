@@ -76,6 +76,9 @@ func (p *Plan) metricSpec(id pdu.PMID) *metricSpec {
 	return s
 }
 
+// maxName is the length of a metric's name that readers of archives accept.
+const maxName = 4096
+
 // changeMetrics applies a change to the metrics of the present rule.
 func (p *Plan) changeMetrics(c Change) error {
 	for _, s := range slices.Backward(p.metrics) {
@@ -157,6 +160,9 @@ func (p *Plan) setName(s *metricSpec, c SetName) error {
 	if c.Name == s.oldName {
 		p.warn("Metric: %s (%v): name: No change", s.oldName, s.old.PMID)
 		return nil
+	}
+	if c.Name == "" || len(c.Name) > maxName {
+		return p.errorf("Metric name of %d characters, limit %d", len(c.Name), maxName)
 	}
 	if id, err := p.names.Lookup(c.Name); err == nil {
 		return p.errorf("Metric name %s already assigned for PMID %v", c.Name, id)

@@ -233,6 +233,28 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// TestLimits checks that what an archive cannot hold is refused.
+func TestLimits(t *testing.T) {
+	in := input(t, 2)
+	for _, test := range []struct{ rules, want string }{
+		{"metric boot.time { name -> " + strings.Repeat("a", 5000) + " }", "Metric name of 5000 characters, limit 4096"},
+		{"label domain 60 { label -> \"" + strings.Repeat("a", 300) + "\" }", "Label name of 300 characters, limit 255"},
+		{"label domain 60 { value -> \"" + strings.Repeat("a", 70000) + "\" }", "limits 255 and 65535"},
+		{"global { hostname -> " + strings.Repeat("a", 70) + " }", "of which version 2 has 63 bytes"},
+	} {
+		rules, err := Parse("rules", strings.NewReader(test.rules))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := (Options{}).Rewrite(t.Context(), in, in+".out", rules); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%.40s: %v, want %s", test.rules, err, test.want)
+		}
+		if err := Remove(in + ".out"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestWriteInPlace replaces an archive, and leaves it alone after an error.
 func TestWriteInPlace(t *testing.T) {
 	in := input(t, 3)
