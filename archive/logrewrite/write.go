@@ -86,12 +86,17 @@ func (p *Plan) newLabel(a *archive.Archive) archive.Label {
 	l := p.label
 	l.Version = p.version
 	l.Volume = a.Files().Volumes[0].Number
+	hostLen, zoneLen := 63, 39 // of version 2
+	if p.version > 2 {
+		hostLen, zoneLen = 255, 255
+	}
 	for _, c := range [...]struct {
 		to   *string
 		text *string
-	}{{&l.Host, p.host}, {&l.TimeZone, p.zone}, {&l.ZoneInfo, p.zoneinfo}} {
+		most int
+	}{{&l.Host, p.host, hostLen}, {&l.TimeZone, p.zone, zoneLen}, {&l.ZoneInfo, p.zoneinfo, zoneLen}} {
 		if c.text != nil {
-			*c.to = *c.text
+			*c.to = (*c.text)[:min(len(*c.text), c.most)] // as PCP cuts them off
 		}
 	}
 	if p.features != nil {
