@@ -59,7 +59,7 @@ var randomArchives = []string{"sample-labels", "omnibus_v3", "omnibus_v2", "ok-f
 func TestInteropRandomRules(t *testing.T) {
 	c, ours := pcptest.Tool(t, "pmlogrewrite"), pcptest.Build(t, "./examples/pmlogrewrite")
 	metas, versions := map[string]*archive.Metadata{}, map[string]int{}
-	crashed, failed, refused, strict := 0, 0, 0, 0
+	crashed, failed, refused, strict, unreadable := 0, 0, 0, 0, 0
 	for seed := *rulesAt; seed < *rulesAt+uint64(*rules); seed++ {
 		name := randomArchives[seed%uint64(len(randomArchives))]
 		if metas[name] == nil {
@@ -93,6 +93,9 @@ func TestInteropRandomRules(t *testing.T) {
 		case strings.Contains(want.Stdout, "Value: \x02"): // memory that it has freed
 			crashed++
 			continue
+		case strings.Contains(got.Stderr, "has changed in an archive"): // as nobody could read the one that PCP's tool writes
+			unreadable++
+			continue
 		case want.Status != 0 && refusesGood(want.Stderr), strings.Contains(got.Stderr, "Duplicate indom clause for indom"):
 			strict++
 			continue
@@ -111,7 +114,7 @@ func TestInteropRandomRules(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d files of rules, %d refused, %d refused by PCP's tool alone, %d crashed it", *rules, refused, strict, crashed)
+	t.Logf("%d files of rules, %d refused, %d refused by PCP's tool alone, %d by ours, %d crashed PCP's", *rules, refused, strict, unreadable, crashed)
 }
 
 // refusesGood reports whether PCP's tool refuses rules that its manual allows: it moves only one instance domain of a pattern, and
