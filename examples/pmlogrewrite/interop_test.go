@@ -21,7 +21,7 @@ import (
 
 var (
 	all      = flag.Bool("all", false, "run all cases, and not only a part of them")
-	rules    = flag.Int("rules", 25, "how many random files of rules are run")
+	rules    = flag.Int("rules", 12, "how many random files of rules are run")
 	rulesAt  = flag.Uint64("rules.seed", 1, "the first seed of random rules")
 	failures = flag.Int("failures", 10, "after how many differences a test ends")
 )
@@ -207,4 +207,4 @@ func TestInteropCases(t *testing.T) {
 }
 
 // sampled is which part of the cases runs without -all.
-const sampled = 9
+const sampled = 15
