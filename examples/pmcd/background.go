@@ -1,9 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -28,11 +26,11 @@ func (o *options) becomeService(conf *pcpconf.Conf, log *slog.Logger) (undo func
 	if err != nil {
 		log.Warn("process id not noted", slog.Any("err", err))
 	}
-	if err := notify("READY=1\nMAINPID=" + strconv.Itoa(os.Getpid())); err != nil {
+	if err := daemonfile.Notify("READY=1\nMAINPID=" + strconv.Itoa(os.Getpid())); err != nil {
 		log.Warn("service manager not told", slog.Any("err", err))
 	}
 	undo = func() {
-		notify("STOPPING=1") // an error would change nothing now
+		daemonfile.Notify("STOPPING=1") // an error would change nothing now
 		if pidFile != nil {
 			pidFile.Remove() // one that is left does no harm
 			pidFile.Close()
@@ -59,21 +57,4 @@ func writePID(path string) (*daemonfile.File, error) {
 		return nil, err
 	}
 	return f, nil
-}
-
-// notify sends the service manager, if there is one, a state as sd_notify(3) does.
-func notify(state string) error {
-	path := os.Getenv("NOTIFY_SOCKET")
-	if path == "" {
-		return nil
-	}
-	c, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: path, Net: "unixgram"})
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	if _, err := c.Write([]byte(state)); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
 }

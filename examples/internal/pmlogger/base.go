@@ -1,0 +1,49 @@
+package pmlogger
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/strftime"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// maxBases is how many base names are tried of one with conversions of strftime(3), with -00, -01, … at the end.
+const maxBases = 100
+
+// chooseBase chooses the base name of the archive. The notes are about those that cannot be had; err is about the last one.
+func chooseBase(format string, now time.Time) (base, notes string, err error) {
+	if !strings.Contains(format, "%") {
+		notes, err = tryBase(format)
+		return format, notes, err
+	}
+	base = string(strftime.Append(nil, format, now.Local()))
+	first := base
+	for n := range maxBases {
+		note, err := tryBase(base)
+		notes += note
+		if err == nil || n == maxBases-1 {
+			return base, notes, err
+		}
+		base = fmt.Sprintf("%s-%02d", first, n)
+	}
+	panic("unreachable")
+}
+
+// tryBase finds out whether there can be an archive of a name.
+func tryBase(base string) (note string, err error) {
+	for _, suffix := range []string{".index", ".meta", ".0"} {
+		if _, err := os.Lstat(base + suffix); err == nil {
+			return fmt.Sprintf("__pmLogNewFile: \"%s%s\" already exists, not over-written\n", base, suffix), pdu.FromError(fs.ErrExist)
+		}
+	}
+	f, err := os.OpenFile(base+".index", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return fmt.Sprintf("__pmLogNewFile: failed to create \"%s.index\": %v\n", base, pdu.FromError(err)), pdu.FromError(err)
+	}
+	return "", errors.Join(f.Close(), os.Remove(base+".index"))
+}

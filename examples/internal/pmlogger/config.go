@@ -1,0 +1,111 @@
+package pmlogger
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/internal/pmcpp"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A config is a configuration that has been read.
+type config struct {
+	*logconf.Config
+	name string // in messages
+	err  error  // what is wrong with its syntax; what comes before that is in the Config
+}
+
+// findConfig is the path of a configuration: that of the option, or a file of the directory of PCP's configurations.
+func (p *program) findConfig() (path string, err error) {
+	name := p.opts.config
+	if name == "" {
+		return "", nil
+	}
+	if _, err = os.Stat(name); err == nil {
+		return name, nil
+	}
+	inDir := filepath.Join(p.configDir(), name)
+	if _, err := os.Stat(inDir); err == nil {
+		return inDir, nil
+	}
+	return "", fmt.Errorf("%s: Cannot open config file \"%s\": %w", programName, name, pdu.FromError(err))
+}
+
+func (p *program) configDir() string {
+	return filepath.Join(p.conf.Get("PCP_VAR_DIR"), "config", "pmlogger")
+}
+
+// readConfig reads the configuration. An error of the preprocessor ends it there, as with pmcpp(1), and is printed.
+func (p *program) readConfig(path string) (*config, error) {
+	fmt.Fprintf(p.w, "preprocessor cmd: %s -rs -I %s %s\n", filepath.Join(p.conf.Get("PCP_BINADM_DIR"), "pmcpp"), p.configDir(), path)
+	c := &config{Config: new(logconf.Config), name: path}
+	source := io.Reader(os.Stdin)
+	if path == "" {
+		c.name = stdin
+	} else {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: Cannot open config file \"%s\": %w", programName, path, pdu.FromError(err))
+		}
+		defer f.Close()
+		source = f
+	}
+	text := p.preprocess(c.name, source)
+	c.Config, c.err = logconf.Options{}.Parse(c.name, strings.NewReader(text))
+	return c, nil
+}
+
+// preprocess is the configuration without directives, up to the first that is wrong. What logconf sees is the same text that pmlogger(1) gets
+// from pmcpp(1).
+func (p *program) preprocess(name string, source io.Reader) string {
+	pp := pmcpp.Config{Open: openRegular, Dirs: []string{p.configDir()}, Shell: true, Restrict: true}.NewReader(name, source)
+	defer pp.Close()
+	var b strings.Builder
+	for {
+		line, err := pp.Next()
+		if err == nil {
+			fmt.Fprintf(&b, "# %d \"%s\"\n%s\n", line.Number, line.File, line.Text)
+			continue
+		}
+		end := pp.End()
+		if wrong, ok := errors.AsType[*pmcpp.Error](err); ok {
+			end = wrong.Line
+			at := fmt.Sprintf("%s[%d]: %s", end.File, end.Number, end.Text)
+			if strings.Contains(wrong.Msg, " at line ") { // which says where
+				at = end.File + ":"
+			}
+			fmt.Fprintf(p.w, "pmcpp: %s\npmcpp: Error: %s\n", at, wrong.Msg)
+		} else if err != io.EOF {
+			fmt.Fprintf(p.w, "pmcpp: %s:\npmcpp: Error: %v\n", name, pdu.FromError(err))
+		}
+		fmt.Fprintf(&b, "# %d \"%s\"\n", end.Number, end.File)
+		return b.String()
+	}
+}
+
+// openRegular opens an included file, but no device or FIFO.
+func openRegular(name string) (io.ReadCloser, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, &os.PathError{Op: "open", Path: name, Err: os.ErrInvalid}
+	}
+	return os.Open(name)
+}
+
+// printError prints what is wrong with the syntax.
+func (c *config) printError(w io.Writer) {
+	wrong, ok := errors.AsType[*logconf.SyntaxError](c.err)
+	if !ok {
+		fmt.Fprintf(w, "Specification error in configuration file (%s)\n%v\n", c.name, c.err)
+		return
+	}
+	fmt.Fprintf(w, "Specification error in configuration file (%s)\n[line %d] %s\n", wrong.File, wrong.Line, wrong.Msg)
+}

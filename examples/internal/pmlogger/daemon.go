@@ -1,0 +1,98 @@
+package pmlogger
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/pcp-go/pcp/internal/account"
+	"github.com/pcp-go/pcp/internal/daemonfile"
+	"github.com/pcp-go/pcp/internal/pmlog"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// reexecEnv is set in the environment of a logger that has started itself again. Its log goes on.
+const reexecEnv = "PMLOGGER_REEXEC"
+
+// again reports whether the program has started itself again.
+func (p *program) again() bool { return os.Getenv(reexecEnv) != "" }
+
+// becomeDaemon becomes the user of services. A logger that has started itself again notes its process.
+func (p *program) becomeDaemon() error {
+	if err := account.Become(cmp.Or(p.opts.user, p.conf.Get("PCP_USER"))); err != nil {
+		p.log.Log(context.Background(), pmlog.LevelCritical, err.Error())
+		return err
+	}
+	if p.opts.note != reexecNote {
+		return nil
+	}
+	if f, err := daemonfile.Create(filepath.Join(p.conf.Get("PCP_RUN_DIR"), "pmlogger.pid")); err == nil {
+		fmt.Fprintf(f, "%d", os.Getpid())
+		_ = f.Chmod(0o444)
+		f.Close()
+	}
+	return nil
+}
+
+// openLog makes the log of standard output and standard error, and writes its first lines.
+func (p *program) openLog() {
+	name := cmp.Or(p.opts.log, "pmlogger.log")
+	if name == "-" {
+		p.startLog("")
+		return
+	}
+	f, err := daemonfile.Create(name)
+	if err != nil {
+		fmt.Fprintf(p.w, "%s: cannot open log \"%s\" for writing : %v\n", programName, name, pdu.FromError(err))
+		p.startLog(name)
+		return
+	}
+	defer f.Close()
+	if err := (&daemonfile.Log{File: f.File}).Redirect(); err != nil {
+		fmt.Fprintf(p.w, "%s: %v\n", programName, err)
+	}
+	p.startLog("")
+}
+
+// startLog writes the first lines of the log, and that it could not be opened.
+func (p *program) startLog(failed string) {
+	_ = daemonfile.StartLog(p.w, programName)
+	if failed != "" {
+		fmt.Fprintf(p.w, "%s: Warning: log file (%s) creation failed\n", programName, failed)
+	}
+}
+
+// notify tells the service manager something, with -N.
+func (p *program) notify(state string) {
+	if p.opts.notify {
+		if err := daemonfile.Notify(state); err != nil {
+			fmt.Fprintf(p.w, "%s: Warning: %v\n", programName, err)
+		}
+	}
+}
+
+// execute starts the program again with the same arguments, in this process.
+func (p *program) execute() error {
+	args := p.args
+	if !p.again() {
+		args = nil
+		for i, a := range p.args {
+			if i == len(p.args)-1 {
+				args = append(args, "-m"+reexecNote)
+			}
+			args = append(args, a)
+		}
+	}
+	fmt.Fprint(p.w, "\n=== pmlogger: reexec cmdlne:")
+	for _, a := range args {
+		fmt.Fprintf(p.w, " %s", a)
+	}
+	fmt.Fprintln(p.w)
+	if err := execSelf(args, append(os.Environ(), reexecEnv+"=1")); err != nil {
+		fmt.Fprintf(p.w, "Error: execvp returned unexpectedly: %v\n", err)
+		return errFailed
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package pmlogger
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/archive/logger"
+	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// stdin is the name of a configuration on standard input.
+const stdin = "<stdin>"
+
+// events writes what happens to a logger to its log.
+type events struct {
+	w      io.Writer
+	report bool                // of the sizes of records: -r
+	ending func(reason string) // is told why the logger ends
+}
+
+// print is logger.Options.Report.
+func (p *events) print(e logger.Event) {
+	switch e := e.(type) {
+	case logger.MetricSkipped:
+		p.warn(e.Place, skippedText(e))
+		fmt.Fprintf(p.w, "Reason: %v\n", pdu.FromError(e.Err))
+	case logger.InstanceSkipped:
+		p.warn(e.Place, fmt.Sprintf("Instance \"%v\" is not defined for the metric \"%s\"", e.Instance, e.Metric))
+	case logger.Conflict:
+		p.conflict(e)
+	case logger.Recorded:
+		if p.report {
+			io.WriteString(p.w, recordedText(e))
+		}
+	case logger.NewVolume:
+		fmt.Fprintf(p.w, "New log volume %d, via %v at %s\n", e.Volume, e.Reason, ctime(e.Time))
+	case logger.Lost:
+		fmt.Fprintf(p.w, "%s: Lost connection to PMCD on \"%s\" at %s\n", programName, e.Host, ctime(e.Time))
+	case logger.Restored:
+		fmt.Fprintf(p.w, "%s: re-established connection to PMCD on \"%s\" at %s\n", programName, e.Host, ctime(e.Time))
+	case logger.Validating:
+		fmt.Fprintf(p.w, "%s: Validating metrics after PMCD state changed at %s\n", programName, ctime(e.Time))
+	case logger.MetricChanged:
+		has := "has"
+		if e.What == logger.PartSem {
+			has = "have"
+		}
+		fmt.Fprintf(p.w, "%v of metric \"%s\" %s changed from %s to %s\n", e.What, e.Metric, has, e.From, e.To)
+	case logger.MetricGone:
+		fmt.Fprintf(p.w, "Description unavailable for metric \"%s\": %v\n", e.Metric, pdu.FromError(e.Err))
+	case logger.Ended:
+		switch e.Reason {
+		case logger.EndContext: // by this program, which knows why
+		case logger.EndChanged:
+			fmt.Fprintf(p.w, "%v. Exiting\n", e.Reason)
+		default:
+			p.ending(e.Reason.String())
+		}
+	case logger.MetadataMissing:
+		p.fault(e, e.Err)
+	case logger.GroupFailed:
+		p.fault(e, e.Err)
+	default:
+		p.fault(e, nil)
+	}
+}
+
+// fault writes of an event of which C's program says nothing. What fails because this program ends is none.
+func (p *events) fault(e logger.Event, err error) {
+	if _, ended := errors.AsType[endReason](err); !ended {
+		fmt.Fprintf(p.w, "%s: Warning: %v\n", programName, e)
+	}
+}
+
+// warn writes a warning about a line of the configuration.
+func (p *events) warn(at logconf.Place, text string) {
+	fmt.Fprintf(p.w, "Warning [%s, line %d]\n%s\n", at.File, at.Line, text)
+}
+
+func skippedText(e logger.MetricSkipped) string {
+	if e.Step == logger.StepDesc {
+		return fmt.Sprintf("Description unavailable for metric \"%s\" ... not logged", e.Metric)
+	}
+	return fmt.Sprintf("Problem with lookup for metric \"%s\" ... logging not activated", e.Metric)
+}
+
+func (p *events) conflict(e logger.Conflict) {
+	text := fmt.Sprintf("Incompatible request for metric \"%s\"", e.Metric)
+	if e.Inst == pdu.NoInst {
+		p.warn(e.Place, text)
+		return
+	}
+	p.warn(e.Place, fmt.Sprintf("%s and instance \"%s\"", text, e.Instance))
+	fmt.Fprintf(p.w, "Request for %s conflicts with current %s state\n", settingText(e.Requested), settingText(e.Before))
+}
+
+func settingText(s logger.Setting) string {
+	return fmt.Sprintf("(%v) %s", s.Control, strings.ToUpper(s.State.String()))
+}
+
+// recordedText is what -r says of a task.
+func recordedText(e logger.Recorded) string {
+	metrics := slices.Clone(e.Task.Metrics)
+	slices.SortStableFunc(metrics, func(a, b logger.TaskMetric) int { return cmp.Compare(b.PMID, a.PMID) })
+	var b strings.Builder
+	if len(metrics) == 1 {
+		fmt.Fprintf(&b, "\nMetric %s logged ", metrics[0].Name)
+	} else {
+		derived := 0
+		for _, m := range metrics {
+			if m.PMID.Domain() == derivedDomain {
+				derived++
+			}
+		}
+		fmt.Fprintf(&b, "\nGroup [%d metrics", len(metrics))
+		if derived > 0 {
+			fmt.Fprintf(&b, ", %d derived", derived)
+		}
+		b.WriteString("] {\n")
+		for _, m := range metrics {
+			fmt.Fprintf(&b, "\t%s\n", m.Name)
+		}
+		b.WriteString("} logged ")
+	}
+	interval := e.Task.Interval
+	if interval == 0 {
+		fmt.Fprintf(&b, "once: %d bytes\n", e.Bytes)
+		return b.String()
+	}
+	every := fmt.Sprintf("%d", interval/time.Second)
+	if interval%time.Second != 0 {
+		every = fmt.Sprintf("%.3f", interval.Seconds())
+	}
+	const megabyte, day = 1 << 20, 86400
+	fmt.Fprintf(&b, "every %s sec: %d bytes or %.2f Mbytes/day\n", every, e.Bytes, float64(e.Bytes)*day/interval.Seconds()/megabyte)
+	return b.String()
+}
+
+// derivedDomain is the domain of derived metrics.
+const derivedDomain = 511
+
+func ctime(t time.Time) string { return t.Local().Format(time.ANSIC) }

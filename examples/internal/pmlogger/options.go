@@ -1,0 +1,188 @@
+package pmlogger
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/examples/internal/dso"
+	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/pmlog"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/tool"
+)
+
+// options is what the command line says.
+type options struct {
+	cmd       *tool.Command
+	namespace func(string) error // reads the file of -n, when there is a log for errors
+
+	config, host, labelHost, log, note, names, finish, user string
+	check, linger, notify, primary, report, local, zone     bool
+
+	pid         int // of -p, 0 without
+	protocol    int // of -I, 0 without
+	version     int // of -V, 0 without
+	control     int // the descriptor of -x, -1 without
+	interval    time.Duration
+	end, volume size
+
+	base string // of the archive
+}
+
+// programName is the name in messages.
+const programName = "pmlogger"
+
+// parseOptions parses the command line. The error is a *tool.ExitError.
+func parseOptions(args []string) (*options, error) {
+	o := &options{control: -1}
+	c := &tool.Command{Name: programName, Synopsis: "[options] archive", NoEnvironment: true, Local: dso.Local(programName),
+		LocalError: `Cannot connect to PMCD on host "local context"`}
+	o.cmd = c
+	o.namespace = c.Standard("namespace")[0].Set
+	o.setTable()
+	operands, err := c.Parse(args)
+	if err != nil {
+		return o, err
+	}
+	wrong := ""
+	if o.primary && o.host != "" {
+		wrong = fmt.Sprintf("%[1]s: -P and -h are mutually exclusive; use -P only when running\n%[1]s on the same (local) host as the PMCD to which it connects.\n", c.Name)
+	}
+	if o.local && o.host != "" {
+		wrong += fmt.Sprintf("%[1]s: -o and -h are mutually exclusive; use -o only when running\n%[1]s on the same (local) host as the DSO PMDA(s) being used.\n", c.Name)
+	}
+	switch {
+	case wrong != "":
+	case len(operands) == 0 && !o.check:
+		wrong = fmt.Sprintf("%s: insufficient arguments\n", c.Name)
+	case len(operands) > 1:
+		wrong = fmt.Sprintf("%s: too many arguments\n", c.Name)
+	}
+	if wrong != "" {
+		return o, c.UsageErrorf("%s", wrong)
+	}
+	if len(operands) == 1 {
+		o.base = operands[0]
+	}
+	return o, nil
+}
+
+// setTable sets the table of options, which is that of the usage message.
+func (o *options) setTable() {
+	c := o.cmd
+	text := func(v *string) func(string) error {
+		return func(s string) error { *v = s; return nil }
+	}
+	standard := func(name, help string) tool.Option {
+		s := c.Standard(name)[0]
+		s.Help = help
+		return s
+	}
+	c.AddOptions("Options",
+		tool.Option{Short: 'c', Long: "config", Arg: "FILE", Help: "file to load configuration from", Set: text(&o.config)},
+		tool.Option{Short: 'C', Long: "check", Help: "parse configuration and exit", Set: tool.Flag(&o.check)},
+		tool.Option{Short: 'h', Long: "host", Arg: "HOST", Help: "metrics source is PMCD on host", Set: text(&o.host)},
+		tool.Option{Short: 'H', Long: "labelhost", Arg: "LABELHOST", Help: "override the hostname written into the label", Set: text(&o.labelHost)},
+		tool.Option{Short: 'I', Long: "pmlc-ipc-version", Arg: "VERSION", Help: "set IPC version for pmlc port [defaily LOG_PDU_VERSION]", Set: o.setProtocol},
+		tool.Option{Short: 'l', Long: "log", Arg: "FILE", Help: "redirect diagnostics and trace output", Set: text(&o.log)},
+		tool.Option{Short: 'L', Long: "linger", Help: "run even if not primary logger instance and nothing to log", Set: tool.Flag(&o.linger)},
+		tool.Option{Short: 'm', Long: "note", Arg: "MSG", Help: "descriptive note to be added to the port map file", Set: text(&o.note)},
+		standard("spec-local", "optional additional PMDA spec for local connection"),
+		tool.Option{Short: 'o', Long: "local-PMDA", Help: "metrics sourced without connecting to pmcd", Set: tool.Flag(&o.local)},
+		tool.Option{Short: 'n', Long: "namespace", Arg: "FILE", Help: "use an alternative PMNS", Set: text(&o.names)},
+		tool.Option{Short: 'N', Long: "notify", Help: "notify service manager (if any) when started and ready", Set: tool.Flag(&o.notify)},
+		tool.Option{Short: 'p', Long: "PID", Arg: "PID", Help: "Log specified metric for the lifetime of the pid", Set: o.setPID},
+		tool.Option{Short: 'P', Long: "primary", Help: "execute as primary logger instance", Set: tool.Flag(&o.primary)},
+		tool.Option{Short: 'r', Long: "report", Help: "report record sizes and archive growth rate", Set: tool.Flag(&o.report)},
+		tool.Option{Short: 's', Long: "size", Arg: "SIZE", Help: "terminate after endsize has been accumulated", Set: o.end.set("exit size")},
+		tool.Option{Short: 't', Long: "interval", Arg: "DELTA", Help: "default logging interval [default 60.0 seconds]", Set: o.setInterval},
+		tool.Option{Short: 'T', Long: "finish", Arg: "TIME", Help: "end of the time window", Set: text(&o.finish)},
+		tool.Option{Short: 'u', Help: "output is unbuffered [default now, so -u is a no-op]"},
+		tool.Option{Short: 'U', Long: "username", Arg: "USER", Help: "in daemon mode, run as named user [default pcp]", Set: text(&o.user)},
+		tool.Option{Short: 'v', Long: "volsize", Arg: "SIZE", Help: "switch log volumes after size has been accumulated", Set: o.volume.set("volume size")},
+		tool.Option{Short: 'V', Long: "version", Arg: "NUM", Help: "version for archive (default and only version is 2)", Set: o.setVersion},
+		tool.Option{Short: 'x', Arg: "FD", Help: "control file descriptor for running from pmRecordControl(3)", Set: o.setControl},
+		tool.Option{Short: 'y', Help: "set timezone for times to local time rather than from PMCD host", Set: tool.Flag(&o.zone)},
+		standard("help", "show this usage message and exit"),
+		tool.Option{Short: 'D', Long: "debug", Arg: "DBG", Set: o.setDebug},
+	)
+	c.Options = c.Options[:len(c.Options):len(c.Options)]
+}
+
+// number reads a decimal number as strtol(3) does; an empty text is 0.
+func number(text string) (n int64, ok bool) {
+	n, rest, digits := cnum.ScanInt(text)
+	return n, rest == "" && (digits || text == "")
+}
+
+func (o *options) setProtocol(text string) error {
+	n, ok := number(text)
+	switch {
+	case !ok:
+		return fmt.Errorf("non-numeric pmlc IPC version (%s)", text)
+	case n != 2 && n != 3:
+		return fmt.Errorf("unsupported pmlc IPC version (%s)", text)
+	}
+	o.protocol = int(n)
+	return nil
+}
+
+func (o *options) setPID(text string) error {
+	n, ok := number(text)
+	switch {
+	case !ok:
+		return fmt.Errorf("invalid process identifier (%s)", text)
+	case n <= 0 || n > 1<<31-1 || !exists(int(n)):
+		return fmt.Errorf("PID error - no such process (%d)", n)
+	}
+	o.pid = int(n)
+	return nil
+}
+
+func (o *options) setInterval(text string) (err error) {
+	if o.interval, err = pmapi.ParseInterval(text); err != nil {
+		return fmt.Errorf("illegal -t argument\n%w", err)
+	}
+	return nil
+}
+
+func (o *options) setVersion(text string) error {
+	n, ok := number(text)
+	if !ok || n != 2 && n != 3 {
+		return errors.New("-V requires a version number of 2 or 3")
+	}
+	o.version = int(n)
+	return nil
+}
+
+func (o *options) setControl(text string) error {
+	n, ok := number(text)
+	if !ok || n < 0 || n > 1<<31-1 {
+		return errors.New("-x requires a non-negative numeric argument")
+	}
+	o.control = int(n)
+	return nil
+}
+
+func (o *options) setDebug(text string) error {
+	names, ok := pmlog.ParseDebug(text)
+	if !ok {
+		return fmt.Errorf("unrecognized debug flag specification (%s)", text)
+	}
+	o.cmd.Debug = append(o.cmd.Debug, names...)
+	return nil
+}
+
+// isDaemon reports whether the program runs as a service, which becomes another user: the primary logger, one that pmlogger_check has started,
+// and one that has started itself again.
+func (o *options) isDaemon() bool {
+	return o.primary || o.user != "" || o.note == checkNote || strings.HasPrefix(o.note, reexecNote)
+}
+
+// Notes of -m that mean something.
+const (
+	checkNote  = "pmlogger_check"
+	reexecNote = "reexec"
+)

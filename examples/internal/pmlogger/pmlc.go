@@ -1,0 +1,140 @@
+package pmlogger
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/archive/logger"
+	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/archive/logger/pmlc"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// listen opens the ports on which pmlc(1) reaches the logger, and returns the number of that of TCP. Without any, the logger
+// records all the same.
+func (p *program) listen(ctx context.Context) uint32 {
+	o := pmlc.ListenOptions{Dir: p.conf.Get("PCP_RUN_DIR"), Primary: p.opts.primary}
+	if text := os.Getenv("PMLOGGER_PORT"); text != "" {
+		n, ok := number(text)
+		if !ok || n < 0 || n > 65535 {
+			fmt.Fprintf(p.w, "GetPorts: ignored bad PMLOGGER_PORT = '%s'\n", text)
+			n = 0
+		}
+		o.Port = int(n)
+	}
+	if n, ok := number(os.Getenv("PMLOGGER_LOCAL")); ok && n != 0 {
+		o.Local = true
+	}
+	var err error
+	p.serving, p.port, err = pmlc.Listen(ctx, o)
+	if err != nil {
+		fmt.Fprintf(p.w, "%s: Warning: %v\n", programName, err)
+	}
+	return uint32(p.port)
+}
+
+func (p *program) closeListeners() {
+	for _, l := range p.serving {
+		l.Close() // again, when they have served
+	}
+}
+
+// serve answers pmlc(1).
+func (p *program) serve(ctx context.Context) {
+	if len(p.serving) == 0 {
+		return
+	}
+	s := pmlc.Server{Logger: p.logger, Access: p.access, Version: p.opts.protocol,
+		Controlled: func(peer net.Addr, request *pmlc.ControlReq, states []logger.MetricState, err error) {
+			p.logRequest(ctx, peer, request, states, err)
+		}, Log: p.log}
+	if err := s.Serve(ctx, p.serving...); err != nil {
+		fmt.Fprintf(p.w, "%s: Warning: %v\n", programName, err)
+	}
+}
+
+// logRequest writes a request of pmlc(1) to the log.
+func (p *program) logRequest(ctx context.Context, peer net.Addr, r *pmlc.ControlReq, states []logger.MetricState, failed error) {
+	host := "socket"
+	if a, ok := peer.(*net.TCPAddr); ok {
+		host = hostOf(ctx, a)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s\npmlc request from %s: %v %v", ctime(time.Now()), host, r.Control, r.State)
+	if r.State == logconf.On {
+		if r.Interval == 0 {
+			b.WriteString(" once")
+		} else {
+			fmt.Fprintf(&b, " %.1f sec", r.Interval.Seconds())
+		}
+	}
+	b.WriteByte('\n')
+	for i, t := range r.Targets {
+		var state logger.MetricState
+		if failed != nil || i >= len(states) {
+			state.Err = pdu.ErrGeneric
+		} else {
+			state = states[i]
+		}
+		p.describeTarget(ctx, &b, r, t, state)
+	}
+	io.WriteString(p.w, b.String())
+}
+
+// describeTarget writes what a request says of a metric.
+func (p *program) describeTarget(ctx context.Context, b *strings.Builder, r *pmlc.ControlReq, t logger.Target, state logger.MetricState) {
+	note := func(failed bool) string {
+		if failed {
+			return " [request failed]"
+		}
+		return ""
+	}
+	names, err := p.src.Names(ctx, t.PMID)
+	if err != nil || len(names) == 0 {
+		names = []string{t.PMID.String()}
+	}
+	some := len(t.Insts) > 0 && t.Insts[0] != pdu.NoInst
+	granted := map[pdu.InstID]bool{}
+	all := state.Err == nil
+	for _, i := range state.Values {
+		granted[i.Inst] = grants(i, r)
+		all = all && granted[i.Inst]
+	}
+	fmt.Fprintf(b, "  metric: %s%s\n", strings.Join(names, " or "), note(!some && !all))
+	if !some {
+		return
+	}
+	desc, err := p.src.Desc(ctx, t.PMID)
+	for _, i := range t.Insts {
+		name := fmt.Sprintf("#%d", i)
+		if err == nil {
+			if n, err := p.src.InstName(ctx, desc.InDom, i); err == nil {
+				name = n
+			}
+		}
+		fmt.Fprintf(b, "    instance: %s%s\n", name, note(!granted[i]))
+	}
+}
+
+// grants reports whether an instance is as a request wants it.
+func grants(i logger.ValueState, r *pmlc.ControlReq) bool {
+	switch r.State {
+	case logconf.Maybe:
+		return !i.Mandatory
+	case logconf.Off:
+		return !i.On && i.Mandatory == (r.Control == logconf.Mandatory)
+	}
+	return i.On && i.Interval == r.Interval && i.Mandatory == (r.Control == logconf.Mandatory)
+}
+
+// hostOf is the name of a client's host, or its address.
+func hostOf(ctx context.Context, a *net.TCPAddr) string {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	return addressName(ctx, a.IP.String(), a.IP.String())
+}

@@ -1,0 +1,321 @@
+package pmlogger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/archive/logger"
+	"github.com/pcp-go/pcp/archive/logger/pmlc"
+	"github.com/pcp-go/pcp/internal/pcpconf"
+	"github.com/pcp-go/pcp/internal/pmlog"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/tool"
+)
+
+// A program is one run of pmlogger.
+type program struct {
+	opts   *options
+	args   []string // of the process, with its name
+	conf   *pcpconf.Conf
+	w      io.Writer // the log
+	log    *slog.Logger
+	events events
+
+	src       *pmapi.Context
+	hostName  string // of the collector
+	localHost string
+	logger    *logger.Logger
+	base      string // of the archive
+	begun     time.Time
+
+	stop    func(cause error) // ends the logger
+	reexec  bool              // the program starts itself again then
+	access  *pmlc.Access
+	serving []net.Listener
+	port    int // of TCP, 0 without
+}
+
+// errFailed is the error of what has been reported already.
+var errFailed = errors.New("reported")
+
+// Main runs pmlogger and returns its exit status. The first argument is the name of the program.
+func Main(args []string) (status int) {
+	o, err := parseOptions(args[1:])
+	if err != nil {
+		return o.cmd.Report(err)
+	}
+	conf, err := pcpconf.Load("")
+	if err != nil {
+		return o.cmd.Report(err)
+	}
+	p := &program{opts: o, args: args, conf: conf, w: os.Stderr, log: pmlog.New(os.Stderr, programName, slog.LevelInfo)}
+	p.localHost, _ = os.Hostname() // none is none
+	p.events = events{w: p.w, report: o.report, ending: p.ending}
+	if o.isDaemon() {
+		if err := p.becomeDaemon(); err != nil {
+			return 1
+		}
+	}
+	if !o.check && !p.again() {
+		p.openLog()
+	}
+	err = p.run()
+	if err != nil && err != errFailed {
+		p.complain(err)
+	}
+	if p.reexec && err == nil {
+		err = p.execute()
+	}
+	if !o.check && !p.again() {
+		fmt.Fprintf(p.w, "\nLog finished %s\n", ctime(time.Now()))
+	}
+	if err != nil {
+		return 1
+	}
+	return 0
+}
+
+// complain writes an error to the log.
+func (p *program) complain(err error) {
+	if exit, ok := errors.AsType[*tool.ExitError](err); ok {
+		io.WriteString(p.w, exit.Message)
+		return
+	}
+	fmt.Fprintf(p.w, "%v\n", err)
+}
+
+// ending writes why the logger ends.
+func (p *program) ending(reason string) {
+	what := "exiting"
+	if p.reexec {
+		what = "reexec"
+	}
+	p.log.Info(fmt.Sprintf("%s: %s, %s", programName, reason, what))
+}
+
+// run does it all, from the first line in the log on.
+func (p *program) run() error {
+	ctx, stop := context.WithCancelCause(context.Background())
+	defer stop(nil)
+	p.stop = stop
+	p.log.Info("Start")
+	if err := p.connect(ctx); err != nil {
+		return err
+	}
+	defer p.src.Close()
+	path, err := p.findConfig()
+	if err != nil {
+		return err
+	}
+	c, err := p.readConfig(path)
+	if err != nil {
+		return err
+	}
+	if p.opts.check {
+		if err := p.resolve(ctx, c); !errors.Is(err, logger.ErrNothing) {
+			return err
+		}
+		return nil
+	}
+	defer p.closeListeners()
+	if err := p.prepare(ctx, c); err != nil {
+		return err
+	}
+	return p.record(ctx)
+}
+
+// connect opens the source.
+func (p *program) connect(ctx context.Context) error {
+	o := p.opts
+	if o.names != "" {
+		if err := o.namespace(o.names); err != nil {
+			fmt.Fprint(p.w, err)
+			return errFailed
+		}
+	}
+	kind, name := pmapi.SourceHost, cmp.Or(o.host, "local:")
+	if o.local {
+		kind, name = pmapi.SourceLocal, "@"
+	}
+	var err error
+	if p.src, err = o.cmd.OpenSource(ctx, kind, name); err != nil {
+		return err
+	}
+	if o.control < 0 && !o.local {
+		tool.Identify(ctx, p.src, p.args)
+	}
+	p.hostName = p.src.HostName(ctx)
+	return nil
+}
+
+// source is what the log calls the source.
+func (p *program) source() string {
+	if p.opts.local {
+		return "local context"
+	}
+	return cmp.Or(p.opts.host, "local:")
+}
+
+// loggerOptions are the options of the logger as far as the command line has them.
+func (p *program) loggerOptions(c *config) (logger.Options, error) {
+	o := p.opts
+	lo := logger.Options{
+		Config: c.Config, Source: p.source(), Linger: o.linger || o.primary || len(c.Requests) > 0, Report: p.events.print,
+		EndBytes: o.end.bytes, EndRecords: o.end.records, EndAfter: o.end.after,
+		Interval: o.interval,
+		Writer: archive.WriterOptions{
+			Label:      archive.Label{Version: o.version, Host: o.labelHost},
+			VolumeSize: o.volume.bytes, VolumeRecords: o.volume.records, VolumeTime: o.volume.after,
+		},
+	}
+	if lo.Writer.Label.Version == 0 {
+		lo.Writer.Label.Version = 2
+		if p.conf.Get("PCP_ARCHIVE_VERSION") == "3" {
+			lo.Writer.Label.Version = 3
+		}
+	}
+	if lo.Interval == 0 {
+		if sec, err := strconv.ParseFloat(os.Getenv("PMLOGGER_INTERVAL"), 64); err == nil && sec > 0 && sec < 1e9 {
+			lo.Interval = time.Duration(sec * float64(time.Second))
+		}
+	}
+	if o.zone {
+		lo.Writer.Label.TimeZone = archive.LocalTimeZone(time.Now())
+	}
+	if o.finish == "" {
+		return lo, nil
+	}
+	w, err := pmapi.WindowSpec{Finish: o.finish, Location: tool.LocalZone()}.Window(time.Now(), time.Time{})
+	if err != nil {
+		return lo, fmt.Errorf("%s: illegal -T argument\n%w", programName, err)
+	}
+	lo.EndTime = w.End
+	return lo, nil
+}
+
+// resolve looks up what is in the configuration, and reports what is wrong with it.
+func (p *program) resolve(ctx context.Context, c *config) error {
+	lo, _ := p.loggerOptions(c)
+	tasks, err := lo.Check(ctx, p.src)
+	if err == nil {
+		err = p.parsed(c)
+	}
+	if err == nil && len(tasks) == 0 && !lo.Linger {
+		err = logger.ErrNothing
+	}
+	return err
+}
+
+// parsed says that the configuration is good, or what is wrong with it otherwise.
+func (p *program) parsed(c *config) error {
+	if c.err != nil {
+		c.printError(p.w)
+		return errFailed
+	}
+	var err error
+	if p.access, err = pmlc.NewAccess(c.Rules); err != nil {
+		p.printAccessErrors(err)
+		return errFailed
+	}
+	fmt.Fprintln(p.w, "Config parsed")
+	return nil
+}
+
+// prepare makes the logger, and the ports on which pmlc(1) reaches it.
+func (p *program) prepare(ctx context.Context, c *config) error {
+	lo, endErr := p.loggerOptions(c)
+	base, notes, baseErr := chooseBase(p.opts.base, time.Now())
+	p.base, lo.Base = base, base
+	var err error
+	if c.err != nil || endErr != nil || baseErr != nil {
+		err = p.resolve(ctx, c)
+	} else {
+		lo.Host, lo.Port = fullName(ctx, p.localHost), p.listen(ctx)
+		p.logger, err = lo.New(ctx, p.src)
+		if err == nil || errors.Is(err, logger.ErrNothing) {
+			err = cmp.Or(p.parsed(c), err)
+		}
+	}
+	if err != nil && !errors.Is(err, logger.ErrNothing) {
+		return err
+	}
+	kind := ""
+	if p.opts.primary {
+		kind = "primary "
+	}
+	fmt.Fprintf(p.w, "Starting %slogger for host \"%s\" via \"%s\"\n", kind, p.hostName, p.source())
+	if err != nil {
+		fmt.Fprintln(p.w, "Nothing to log, and not the primary logger instance ... good-bye")
+		return errFailed
+	}
+	io.WriteString(p.w, notes)
+	if baseErr != nil {
+		fmt.Fprintf(p.w, "__pmLogCreate(%s, %s, ...): %v\n", p.hostName, base, baseErr)
+		return errFailed
+	}
+	if endErr != nil {
+		return endErr
+	}
+	fmt.Fprintf(p.w, "Archive basename: %s\n", base)
+	return nil
+}
+
+// lookupTimeout is how long the name server may delay the start.
+const lookupTimeout = time.Second
+
+// fullName is the name of a host that its address has, or else the name as it is.
+func fullName(ctx context.Context, host string) string {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	addrs, err := net.DefaultResolver.LookupHost(ctx, host)
+	if err != nil || len(addrs) == 0 {
+		return host
+	}
+	return addressName(ctx, addrs[0], host)
+}
+
+// addressName is the first name of an address, or what there is without.
+func addressName(ctx context.Context, addr, without string) string {
+	if names, err := net.DefaultResolver.LookupAddr(ctx, addr); err == nil && len(names) > 0 {
+		return strings.TrimSuffix(names[0], ".")
+	}
+	return without
+}
+
+// printAccessErrors prints what is wrong with the access section.
+func (p *program) printAccessErrors(err error) {
+	for _, err := range joined(err) {
+		rule, ok := errors.AsType[*pmlc.RuleError](err)
+		if !ok {
+			fmt.Fprintf(p.w, "%v\n", err)
+			continue
+		}
+		message := fmt.Sprintf("%s: %v", rule.Host, rule.Err)
+		if rule.Warning {
+			message = fmt.Sprintf("__pmGetAddrInfo(%s), Unknown host", rule.Host)
+		} else if other, ok := strings.CutPrefix(rule.Err.Error(), "contradicts an earlier rule for "); ok {
+			message = fmt.Sprintf("Permission clash for %s with earlier statement for %s", other, other)
+		}
+		p.log.Error(message)
+		fmt.Fprintf(p.w, "error was on line %d\n", rule.Line)
+		return
+	}
+}
+
+// joined are the errors in one of errors.Join.
+func joined(err error) []error {
+	if j, ok := err.(interface{ Unwrap() []error }); ok {
+		return j.Unwrap()
+	}
+	return []error{err}
+}

@@ -1,0 +1,158 @@
+package pmlogger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/pcp-go/pcp/archive/logger"
+	"github.com/pcp-go/pcp/archive/logger/pmlc"
+	"github.com/pcp-go/pcp/archive/logger/record"
+)
+
+// pidPoll is how often the process of -p is looked for.
+const pidPoll = time.Second
+
+// An endReason is why this program ends the logger.
+type endReason string
+
+func (r endReason) Error() string { return string(r) }
+
+// record records until there is a reason to end.
+func (p *program) record(ctx context.Context) error {
+	p.begun = time.Now()
+	remove, err := p.announce()
+	if err != nil {
+		return err
+	}
+	defer remove()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	p.stop = cancel
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel(nil) // before that
+	wg.Go(func() { p.serve(ctx) })
+	wg.Go(func() { p.followSignals(ctx) })
+	if p.opts.pid != 0 {
+		wg.Go(func() { p.watchProcess(ctx) })
+	}
+	if p.opts.control >= 0 {
+		go p.followLauncher(ctx) // it may never end: the pipe can be a file
+	}
+	err = p.logger.Run(ctx)
+	if reason, ok := errors.AsType[endReason](context.Cause(ctx)); ok && err == nil {
+		p.ending(string(reason))
+	}
+	if errors.Is(err, logger.ErrMetricsChanged) {
+		return errFailed
+	}
+	return err
+}
+
+// announce tells others that the logger runs: in its map file, and the service manager. Remove takes it back.
+func (p *program) announce() (remove func(), err error) {
+	dir := pmlc.MapDir(p.conf.Get("PCP_TMP_DIR"))
+	if p.opts.primary {
+		if err := p.alonePrimary(dir); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(dir, 0o775); err != nil {
+		fmt.Fprintf(p.w, "%s: error creating port file dir %s: %v\n", programName, dir, err)
+	}
+	note := p.opts.note
+	if note == "" && p.opts.control >= 0 {
+		note = fmt.Sprintf("-x %d", p.opts.control)
+	}
+	abs, err := filepath.Abs(p.base)
+	if err != nil {
+		abs = p.base
+	}
+	process := pmlc.Process{PID: os.Getpid(), Port: p.port, Host: p.hostName, Archive: abs, Note: note}
+	if err := pmlc.WriteMap(dir, process, p.opts.primary); err != nil {
+		fmt.Fprintf(p.w, "%s: error creating %v\n", programName, err)
+	}
+	if p.opts.note == checkNote || p.opts.note == reexecNote {
+		p.writeFolio()
+	}
+	p.notify(fmt.Sprintf("READY=1\nMAINPID=%d", os.Getpid()))
+	return func() {
+		if !p.reexec {
+			p.notify("STOPPING=1")
+		}
+		_ = pmlc.RemoveMap(dir, os.Getpid()) // one that is left does no harm
+	}, nil
+}
+
+// alonePrimary fails if there is a primary logger.
+func (p *program) alonePrimary(dir string) error {
+	link := filepath.Join(dir, "primary")
+	to, err := os.Readlink(link)
+	if err != nil {
+		return nil
+	}
+	var pid int
+	if _, err := fmt.Sscan(filepath.Base(to), &pid); err != nil || pid == os.Getpid() || pid <= 0 || !exists(pid) {
+		return nil
+	}
+	fmt.Fprintf(p.w, "%s: ERROR: there is already a primary pmlogger running, pid %d linkfile=%s\n", programName, pid, link)
+	return errFailed
+}
+
+// followSignals ends the logger, or its volume, when a signal says so.
+func (p *program) followSignals(ctx context.Context) {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, caught...)
+	defer signal.Stop(signals)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case s := <-signals:
+			switch number, action := actionOf(s); action {
+			case actVolume:
+				_, _ = p.logger.NewVolume(logger.VolumeSignal) // it may have ended
+			case actReexec:
+				p.reexec = true
+				fallthrough
+			case actEnd:
+				p.stop(endReason(fmt.Sprintf("Caught signal %d", number)))
+				return
+			}
+		}
+	}
+}
+
+// watchProcess ends the logger when the process of -p has ended.
+func (p *program) watchProcess(ctx context.Context) {
+	tick := time.NewTicker(pidPoll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if !exists(p.opts.pid) {
+				p.stop(endReason("process from -p has vanished"))
+				return
+			}
+		}
+	}
+}
+
+// followLauncher ends the logger when the program that has started it says so.
+func (p *program) followLauncher(ctx context.Context) {
+	pipe := os.NewFile(uintptr(p.opts.control), "control pipe")
+	defer pipe.Close()
+	s := &session{w: p.w, control: record.ReadControl(pipe), logger: p.logger, host: p.hostName,
+		confirm: p.conf.Get("PCP_XCONFIRM_PROG"), tmp: p.conf.Get("PCP_TMPFILE_DIR"), begun: p.begun}
+	if s.run(ctx) {
+		p.stop(endReason("Recording session terminated"))
+	}
+}

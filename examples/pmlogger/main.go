@@ -1,0 +1,16 @@
+// Pmlogger records metrics of a collector into an archive, as pmlogger(1) of PCP does.
+//
+//	pmlogger -c config 20261123                                     # what a configuration says, until it is ended
+//	echo 'log on 1 sec kernel.all.load' | pmlogger -h web1 -T 1hour web1
+//	pmlogger -C -c config                                           # is the configuration right?
+//
+// While it runs, pmlc(1) can change what it records.
+package main
+
+import (
+	"os"
+
+	"github.com/pcp-go/pcp/examples/internal/pmlogger"
+)
+
+func main() { os.Exit(pmlogger.Main(os.Args)) }
