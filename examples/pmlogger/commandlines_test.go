@@ -118,7 +118,7 @@ func TestInteropCommandLines(t *testing.T) {
 		lines = append(lines, "-C -h H -c "+name)
 	}
 	if !*all {
-		lines = sample(lines, 20)
+		lines = sample(lines, 12)
 	}
 	limit := make(chan struct{}, 4)
 	var wg sync.WaitGroup

@@ -45,7 +45,7 @@ func TestInteropStories(t *testing.T) {
 	l := newLab(t)
 	chosen := stories
 	if !*all {
-		chosen = sample(stories, 3)
+		chosen = sample(stories, 2)
 	}
 	var wg sync.WaitGroup
 	for _, s := range chosen {

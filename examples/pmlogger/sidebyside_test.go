@@ -62,7 +62,7 @@ func TestInteropSideBySide(t *testing.T) {
 	chosen := recordings
 	if !*all {
 		short := slices.DeleteFunc(slices.Clone(recordings), func(r recording) bool { return r.config == "pmlogconf" || r.store != nil })
-		chosen = sample(short, 4)
+		chosen = sample(short, 3)
 	}
 	var changing sync.Mutex // two that change a domain disturb each other
 	limit := make(chan struct{}, 3)

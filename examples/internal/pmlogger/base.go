@@ -21,17 +21,17 @@ func chooseBase(format string, now time.Time) (base, notes string, err error) {
 		notes, err = tryBase(format)
 		return format, notes, err
 	}
-	base = string(strftime.Append(nil, format, now.Local()))
-	first := base
-	for n := range maxBases {
-		note, err := tryBase(base)
+	first := string(strftime.Append(nil, format, now.Local()))
+	base = first
+	for n := 0; ; n++ {
+		var note string
+		note, err = tryBase(base)
 		notes += note
 		if err == nil || n == maxBases-1 {
 			return base, notes, err
 		}
 		base = fmt.Sprintf("%s-%02d", first, n)
 	}
-	panic("unreachable")
 }
 
 // tryBase finds out whether there can be an archive of a name.

@@ -108,7 +108,6 @@ func (o *options) setTable() {
 		standard("help", "show this usage message and exit"),
 		tool.Option{Short: 'D', Long: "debug", Arg: "DBG", Set: o.setDebug},
 	)
-	c.Options = c.Options[:len(c.Options):len(c.Options)]
 }
 
 // number reads a decimal number as strtol(3) does; an empty text is 0.

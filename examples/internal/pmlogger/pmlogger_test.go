@@ -1,0 +1,103 @@
+package pmlogger
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pcp-go/pcp/archive/logger"
+	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/internal/pcpconf"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+func TestSizes(t *testing.T) {
+	for text, want := range map[string]size{
+		"3": {records: 3}, "2s": {records: 2}, "4294967297": {records: 1}, "99999999999999999999": {},
+		"7b": {bytes: 7}, "1Kib": {bytes: 1024}, "2kbytes": {bytes: 2048}, "3MB": {bytes: 3 << 20}, "1g": {bytes: 1 << 30}, "9999999999999g": {},
+		"1sec": {after: time.Second}, "1.5": {after: 1500 * time.Millisecond}, "2hours": {after: 2 * time.Hour}, "5days": {after: 120 * time.Hour},
+	} {
+		var got size
+		if err := got.set("exit size")(text); err != nil || got != want {
+			t.Errorf("%q: %+v, %v, want %+v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "0", "-1", "foo", "0.2sec", "3samples", "0x10", "1.5k", "1 k", "10%", "s"} {
+		var got size
+		if err := got.set("exit size")(text); err == nil || !strings.HasPrefix(err.Error(), "illegal size argument '") {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+	}
+}
+
+func TestChooseBase(t *testing.T) {
+	t.Chdir(t.TempDir())
+	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.Local)
+	for n, want := range []string{"X-20261123", "X-20261123-00", "X-20261123-01"} {
+		base, notes, err := chooseBase("X-%Y%m%d", now)
+		if err != nil || base != want || strings.Count(notes, "already exists, not over-written\n") != n {
+			t.Errorf("%s, %q, %v, want %s", base, notes, err, want)
+		}
+		if err := os.WriteFile(base+".meta", nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, notes, err := chooseBase("nosuch/X", now); err == nil || notes != "__pmLogNewFile: failed to create \"nosuch/X.index\": No such file or directory\n" {
+		t.Errorf("%q, %v", notes, err)
+	}
+}
+
+func TestEvents(t *testing.T) {
+	at := logconf.Place{File: "f", Line: 3}
+	when := time.Date(2026, 11, 3, 9, 5, 6, 0, time.Local)
+	task := logger.Task{Setting: logger.Setting{State: logconf.On, Interval: 500 * time.Millisecond},
+		Metrics: []logger.TaskMetric{{Name: "a.b", PMID: pdu.MakePMID(29, 0, 1)}, {Name: "a.c", PMID: pdu.MakePMID(29, 0, 2)}, {Name: "d", PMID: pdu.MakePMID(511, 0, 1)}}}
+	single := logger.Task{Setting: logger.Setting{State: logconf.On}, Metrics: task.Metrics[:1]}
+	for want, e := range map[string]logger.Event{
+		"Warning [f, line 3]\nProblem with lookup for metric \"m\" ... logging not activated\nReason: Unknown metric name\n": logger.MetricSkipped{Place: at, Metric: "m", Step: logger.StepLookup, Err: pdu.ErrName},
+		"Warning [f, line 3]\nInstance \"7\" is not defined for the metric \"m\"\n":                                          logger.InstanceSkipped{Place: at, Metric: "m", Instance: logconf.Instance{ID: 7}},
+		"New log volume 4, via SIGHUP at Tue Nov  3 09:05:06 2026\n":                                                         logger.NewVolume{Volume: 4, Reason: logger.VolumeSignal, Time: when},
+		"pmlogger: Lost connection to PMCD on \"vm\" at Tue Nov  3 09:05:06 2026\n":                                          logger.Lost{Host: "vm", Time: when},
+		"Semantics of metric \"m\" have changed from a to b\n":                                                               logger.MetricChanged{Metric: "m", What: logger.PartSem, From: "a", To: "b"},
+		"Units of metric \"m\" has changed from a to b\n":                                                                    logger.MetricChanged{Metric: "m", What: logger.PartUnits, From: "a", To: "b"},
+		"\nGroup [3 metrics, 1 derived] {\n\td\n\ta.c\n\ta.b\n} logged every 0.500 sec: 144 bytes or 23.73 Mbytes/day\n":     logger.Recorded{Task: task, Bytes: 144},
+		"\nMetric a.b logged once: 60 bytes\n":                                                                               logger.Recorded{Task: single, Bytes: 60},
+		"":                                                                                                                   logger.MetadataMissing{Metric: "m", Err: endReason("Caught signal 15")},
+	} {
+		var b strings.Builder
+		(&events{w: &b, report: true}).print(e)
+		if b.String() != want {
+			t.Errorf("%T: %q, want %q", e, b.String(), want)
+		}
+	}
+}
+
+// What comes after the first wrong directive is not there, as with pmcpp.
+func TestPreprocess(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "c")
+	for text, want := range map[string]string{
+		"log on once a\n":                                      "",
+		"%define x 1\nlog on %x sec {\n":                       "Specification error in configuration file (F)\n[line 3] syntax error\n",
+		"log on once a\n%include \"nosuch\"\nlog on twice b\n": "pmcpp: F[2]: %include \"nosuch\"\npmcpp: Error: Cannot open file for %include\n",
+		"%ifdef x\nlog on once a\n":                            "pmcpp: F:\npmcpp: Error: End of input and no matching %endif for %ifdef or %ifndef at line 1\n",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		p := &program{opts: &options{}, conf: new(pcpconf.Conf), w: &b}
+		c, err := p.readConfig(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.err != nil {
+			c.printError(&b)
+		}
+		_, got, _ := strings.Cut(b.String(), "\n") // after the command line of pmcpp
+		if got = strings.ReplaceAll(got, file, "F"); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
