@@ -37,6 +37,7 @@ var stories = []story{
 	{name: "gone and silent", args: "-x 3 X", control: []string{"V0\n"}},
 	{name: "status and end", args: "-x 3 X", control: []string{"V0\nFmyf\nPmyp\nR\n", "?\n", "Q\n"}, answer: "Close"},
 	{name: "detached", args: "-x 3 X", control: []string{"V0\nFmyf\nPmyp\n", "D\n"}, answer: "Close", signals: []syscall.Signal{syscall.SIGTERM}},
+	{name: "gone on", args: "-x 3 X", control: []string{"V0\n"}, answer: "No", signals: []syscall.Signal{syscall.SIGTERM}},
 	{name: "illegal", args: "-x 3 -m note X", control: []string{"V0\n", "Dx\n"}},
 }
 
@@ -73,7 +74,7 @@ func (l *lab) tell(t *testing.T, program string, s story) string {
 			t.Error(err)
 		}
 	}
-	confirm := "#!/bin/sh\nfor a; do case $a in */msg*) cat $a;; *) echo \"[$a]\";; esac; done >>dialogs\necho $ANSWER\n"
+	confirm := "#!/bin/sh\nfor a; do case $a in */msg*) cat $a;; *) echo \"[$a]\";; esac; done >>dialogs\nif [ \"$ANSWER\" ]; then echo $ANSWER; fi\n"
 	for name, text := range map[string]string{"config": configFiles["good"], "confirm": confirm} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
 			t.Error(err)

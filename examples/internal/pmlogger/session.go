@@ -109,7 +109,7 @@ func (s *session) dialog(ctx context.Context, severity, text string, args ...str
 	args = append([]string{"-c", "-header", "PCP Archive Recording Session - " + s.control.Creator, "-file", f.Name()}, args...)
 	out, err := exec.CommandContext(ctx, s.confirm, args...).Output()
 	answer = strings.TrimSpace(string(out))
-	if err == nil && answer == "" {
+	if err == nil && len(out) == 0 {
 		err = errors.New("no answer")
 	}
 	if err != nil {
