@@ -9,8 +9,14 @@ package main
 
 import (
 	"os"
+	"runtime"
 
 	"github.com/pcp-go/pcp/examples/internal/pmlogger"
 )
 
-func main() { os.Exit(pmlogger.Main(os.Args)) }
+func main() {
+	if os.Getenv("GOMAXPROCS") == "" { // one goroutine does all the work, and others would only be woken for it
+		runtime.GOMAXPROCS(1)
+	}
+	os.Exit(pmlogger.Main(os.Args))
+}
