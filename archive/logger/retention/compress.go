@@ -74,7 +74,7 @@ func (m *maintainer) compress(ctx context.Context, groups []*group) error {
 	}
 	var errs []error
 	for _, g := range groups {
-		if m.writing(groups, g) || g.day >= m.today() || m.Now.Sub(g.mtime) < m.CompressAfter {
+		if m.writing(groups, g) || g.day >= m.today() || m.CompressAfter > 0 && m.Now.Sub(g.mtime) < m.CompressAfter {
 			continue
 		}
 		for _, f := range g.files {

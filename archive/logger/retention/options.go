@@ -19,7 +19,7 @@ type Options struct {
 	// Compress compresses volumes and metadata of the archives of past days, and not their indexes, which are small and
 	// sought in. Nil does not.
 	Compress *Compressor
-	// CompressAfter is how long ago an archive must have been changed last to be compressed.
+	// CompressAfter is how long ago an archive must have been changed last to be compressed; 0 means at any time.
 	CompressAfter time.Duration
 
 	// Keep is how long archives are kept after they have been changed last. 0 means for ever.

@@ -1,0 +1,77 @@
+package retention_test
+
+import (
+	"compress/gzip"
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/archive/logextract"
+	"github.com/pcp-go/pcp/archive/logger/retention"
+	"github.com/pcp-go/pcp/archive/logimport"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A logger that has begun two archives on a day finds them merged and compressed on the next one.
+func ExampleMaintain() {
+	dir, err := os.MkdirTemp("", "archives")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	start := time.Date(2026, 11, 23, 9, 30, 0, 0, time.UTC)
+	for _, begin := range []time.Time{start, start.Add(3 * time.Hour), start.Add(24 * time.Hour)} {
+		base, err := retention.Base(dir, begin)
+		if err == nil {
+			err = writeOne(base, begin)
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	o := retention.Options{
+		Merge:    logextract.Options{}.Run,
+		Compress: retention.Gzip(gzip.DefaultCompression),
+		Location: time.UTC,
+		Now:      start.Add(25 * time.Hour),
+		Did:      func(a retention.Action) { fmt.Println(a.Kind, a.From, a.To) },
+	}
+	if err := retention.Maintain(context.Background(), dir, o); err != nil {
+		log.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "*.meta*"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, path := range left {
+		fmt.Println(filepath.Base(path))
+	}
+	// Output:
+	// merged [20261123.09.30 20261123.12.30] 20261123
+	// compressed [20261123.meta] 20261123.meta.gz
+	// compressed [20261123.0] 20261123.0.gz
+	// 20261123.meta.gz
+	// 20261124.09.30.meta
+}
+
+// writeOne writes an archive of one record.
+func writeOne(base string, t time.Time) error {
+	im, err := logimport.New(base, archive.WriterOptions{Label: archive.Label{Host: "web1", TimeZone: "UTC"}})
+	if err != nil {
+		return err
+	}
+	if _, err := im.AddMetric("web.requests", pdu.Desc{Type: pdu.TypeU64, InDom: pdu.NoInDom, Sem: pdu.SemCounter}); err != nil {
+		return err
+	}
+	if err := im.Put("web.requests", "", pdu.AtomOf(uint64(17))); err != nil {
+		return err
+	}
+	if err := im.Write(t); err != nil {
+		return err
+	}
+	return im.Close()
+}
