@@ -191,14 +191,21 @@ func (w *Writer) Size() int64 {
 // Last is the time of the last data record, the zero time if there is none.
 func (w *Writer) Last() time.Time { return w.last }
 
-// Place is what entries of the index say, for WriteIndex: of the last data record, and of the end of the archive after it. Both are
-// the zero IndexEntry before the first data record.
-func (w *Writer) Place() (last, end IndexEntry) {
-	if w.data == nil || w.meta == nil {
-		return last, end
+// Place is what entries of the index say, for WriteIndex: of the last data record, which is the zero IndexEntry if there is none, and of
+// the next one, but for its metadata and its time, which is the last one's.
+func (w *Writer) Place() (last, next IndexEntry) {
+	next = IndexEntry{Time: w.last, Volume: w.label.Volume, Meta: w.label.Len(), Data: w.label.Len()}
+	if w.meta != nil {
+		next.Meta = w.meta.size
 	}
-	end = IndexEntry{Time: w.last, Volume: w.label.Volume, Meta: w.meta.size + int64(len(w.pending)), Data: w.data.size}
-	return w.place, end
+	next.Meta += int64(len(w.pending))
+	switch {
+	case w.begin:
+		next.Volume++
+	case w.data != nil:
+		next.Data = w.data.size
+	}
+	return w.place, next
 }
 
 // Metric is a metric as it was written, also before Append. The names must not be changed.
@@ -208,19 +215,6 @@ func (w *Writer) Metric(id pdu.PMID) (Metric, bool) {
 		return Metric{}, false
 	}
 	return *m, true
-}
-
-// Offsets are where metadata and data records begin that are written next: in the metadata file and in the present volume, for
-// entries of the index that are written by WriteIndex. After NewVolume data is that of the next volume.
-func (w *Writer) Offsets() (meta, data int64) {
-	meta, data = w.label.Len(), w.label.Len()
-	if w.meta != nil {
-		meta = w.meta.size
-	}
-	if w.data != nil && !w.begin {
-		data = w.data.size
-	}
-	return meta + int64(len(w.pending)), data
 }
 
 // WriteSets writes a data record: what s has, at s.Time. Metrics without a descriptor are

@@ -76,7 +76,8 @@ func (o Options) Reduce(ctx context.Context, pc *pmapi.Context, output string) e
 		return err
 	}
 	err = r.run(ctx)
-	if _, end := r.out.Place(); end.Data > 0 {
+	if r.out.Size() > 0 {
+		_, end := r.out.Place()
 		if end.Time.IsZero() {
 			end.Time = r.Start
 		}

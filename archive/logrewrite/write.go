@@ -184,7 +184,7 @@ func (c *copier) begin(later bool) error {
 	if !later || c.w.Last().IsZero() {
 		return nil
 	}
-	c.last.Meta, c.last.Data = c.w.Offsets()
+	_, c.last = c.w.Place()
 	c.last.Time = c.w.Last().Add(time.Millisecond)
 	c.indexed, c.needEntry = false, true
 	return c.w.WriteMark(c.last.Time)
@@ -195,7 +195,8 @@ func (c *copier) end() error {
 	if c.indexed || c.w.Last().IsZero() {
 		return nil
 	}
-	c.last.Meta, _ = c.w.Offsets()
+	_, next := c.w.Place()
+	c.last.Meta = next.Meta
 	return c.w.WriteIndex(c.last)
 }
 
@@ -267,7 +268,7 @@ func (c *copier) at(t time.Time) time.Time { return t.Add(c.shift) }
 
 // copyRecord copies a data record after the metadata that belongs to it.
 func (c *copier) copyRecord(r *archive.Record) error {
-	c.last.Meta, c.last.Data = c.w.Offsets()
+	_, c.last = c.w.Place()
 	if r.Kind == archive.KindMark {
 		if err := c.copyMark(r); err != nil {
 			return err
