@@ -18,13 +18,15 @@
 //	mmv                      instrumentation: registries, handles, MMV files
 //	mmv/mmvexpvar            variables of package expvar in a registry
 //	archive                  archives: records, metadata, cursors over what was recorded
+//	archive/logimport        archives of values that a program has
 //	archive/logextract       one archive of several: merged, cut by time, metrics selected
-//	archive/logger/retention directories of archives: days merged, compressed, removed
 //	archive/logreduce        archives with fewer records: values at regular times
-//	archive/logger           the recording engine of pmlogger
-//	archive/logger/record    record mode: sessions that record hosts on the fly, with a folio
-//	archive/logger/pmlc      the protocol of pmlc: ask a running logger what it records, change it
 //	archive/logrewrite       rules that change what an archive says of its metrics
+//	archive/logger           the recording engine of pmlogger
+//	archive/logger/logconf   its configuration language
+//	archive/logger/pmlc      the protocol of pmlc: ask a running logger what it records, change it
+//	archive/logger/record    record mode: sessions that record hosts on the fly, with a folio
+//	archive/logger/retention directories of archives: days merged, compressed, removed
 //	trace                    trace data: transactions, points, observations
 //	pmda/pmdammv             an agent: metrics of MMV files and of registries
 //	pmda/pmdatrace           an agent: metrics of trace data
