@@ -30,6 +30,7 @@ type input struct {
 	name  string
 	set   *archive.Set
 	label archive.Label
+	end   time.Time
 	cur   *archive.Cursor
 
 	state   inputState
@@ -86,9 +87,6 @@ func (j *Job) openOne(ctx context.Context, name string) error {
 	}
 	in := &input{name: name, set: set, label: set.Label(), cur: set.Cursor()}
 	j.inputs = append(j.inputs, in)
-	if j.first.IsZero() || in.label.Start.Before(j.first) {
-		j.first = in.label.Start
-	}
 	end, err := set.End()
 	if err != nil {
 		if !j.Desperate {
@@ -97,6 +95,7 @@ func (j *Job) openOne(ctx context.Context, name string) error {
 		j.warn(&EndError{name, err})
 		end = endless
 	}
+	in.end = end
 	if end.After(j.last) {
 		j.last = end
 	}
@@ -142,8 +141,8 @@ func (j *Job) leaveFiles() error {
 // Label is the label of an input whose host and time zone the output has: the first one, or the last one for the zone.
 func (j *Job) Label() archive.Label { return j.inputs[0].label }
 
-// Bounds are the earliest start and the latest end of the inputs.
-func (j *Job) Bounds() (first, last time.Time) { return j.first, j.last }
+// Bounds are the start and the end of the first input, to which pmlogextract(1) relates times of its options.
+func (j *Job) Bounds() (start, end time.Time) { return j.inputs[0].label.Start, j.inputs[0].end }
 
 // Create checks that the output can be written: that there is no such archive (fs.ErrExist), and that the labels of the inputs go
 // together (*VersionError, *HostError).

@@ -11,8 +11,7 @@ import (
 type Options struct {
 	// Metrics are the metrics and instances to keep; none means all. See [ParseConfig].
 	Metrics []Metric
-	// From and Until are the time window, its bounds included. A zero From is the earliest start of the inputs, a zero Until their
-	// latest end.
+	// From and Until are the time window, its bounds included; a zero time is no bound.
 	From, Until time.Time
 	// Daily repeats the window, of at most 24 hours, on each following day, with a mark before each day's records.
 	Daily bool
