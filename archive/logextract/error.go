@@ -121,7 +121,8 @@ func (e *TextError) Error() string {
 	return fmt.Sprintf("%s %s text changed from %q to %q", ident, which, e.Old, e.New)
 }
 
-// A DamageError warns of a malformed record. What comes after it in the input is left out.
+// A DamageError warns of a malformed record, or of a volume of another archive, which is pdu.ErrLabel. What comes after it in the input is left
+// out.
 type DamageError struct {
 	Archive string
 	Offset  int64 // in the volume

@@ -406,3 +406,30 @@ func openAll(t *testing.T, base string) error {
 	}
 	return nil
 }
+
+// TestVolumesMissing has an input without one of its volumes, and one with a volume of another archive.
+func TestVolumesMissing(t *testing.T) {
+	n := names(t, "a", "other")
+	simple(t, n[0], 0, 6)
+	in := run(t, logextract.Options{VolumeRecords: 2}, n[0])
+	all := dump(t, in)
+	simple(t, n[1], 20, 1)
+	other, err := os.ReadFile(n[1] + ".0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(in + ".1"); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(slices.Concat(all[:2], all[4:]), dump(t, run(t, logextract.Options{}, in))); d != "" {
+		t.Errorf("without volume 1 (-want +got):\n%s", d)
+	}
+	if err := os.WriteFile(in+".1", other, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var warned error
+	out := run(t, logextract.Options{Warn: func(err error) { warned = err }}, in)
+	if d := cmp.Diff(all[:2], dump(t, out)); d != "" || !errors.Is(warned, pdu.ErrLabel) {
+		t.Errorf("with another volume 1: warned of %v (-want +got):\n%s", warned, d)
+	}
+}

@@ -192,6 +192,9 @@ func (m *merger) markBetween(in *input) error {
 func (m *merger) read(in *input) error {
 	for {
 		err := in.cur.Next()
+		if errors.Is(err, pdu.ErrLogFile) { // a volume is missing before the next one
+			continue
+		}
 		if err != nil {
 			return m.endOf(in, err)
 		}
@@ -216,7 +219,7 @@ func (m *merger) read(in *input) error {
 func (m *merger) endOf(in *input, err error) error {
 	if err != pdu.ErrEOL {
 		e, ok := errors.AsType[*archive.Error](err)
-		if !ok || !errors.Is(err, pdu.ErrLogRec) {
+		if !ok || !errors.Is(err, pdu.ErrLogRec) && !errors.Is(err, pdu.ErrLabel) { // of a volume of another archive
 			return err
 		}
 		m.warn(&DamageError{in.name, e.Offset, fileSize(e.File), err})

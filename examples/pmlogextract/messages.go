@@ -43,6 +43,9 @@ func (x *extract) warn(err error) {
 	case *logextract.TextError:
 		text = fmt.Sprintf("%s: Warning: %s\n", x.Name, helpChange(e))
 	case *logextract.DamageError:
+		if errors.Is(e.Err, pdu.ErrLabel) { // to PCP's tool such a volume is the end
+			return
+		}
 		if !errors.Is(e.Err, io.ErrUnexpectedEOF) {
 			e.Offset = e.Size // to where PCP's tool has read
 		}
