@@ -16,8 +16,7 @@ import (
 type Job struct {
 	Options // may be changed until Run
 
-	inputs []*input // that have data
-	first  time.Time
+	inputs []*input  // that have data
 	last   time.Time // zero if it is not known
 	picks  map[pdu.PMID]*pick
 	output string
