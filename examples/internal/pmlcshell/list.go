@@ -37,17 +37,19 @@ func (l *metricList) add(ctx context.Context, name string) {
 	if l.err == nil {
 		l.err = l.lookup(ctx, name)
 	}
-	if l.err == nil && len(l.spec) > 0 {
+	if l.err == nil && len(l.metrics) > 0 { // as in C, a name without metrics is passed over if it is not the first
 		return
 	}
 	l.bad = true
 	l.errorf("Warning", l.line(), "Problem with lookup for metric \"%s\" ...", name)
 	if l.err != nil {
 		l.warnf("Reason: %v\n", pdu.FromError(l.err))
+		return
 	}
+	l.err = pdu.ErrPMID
 }
 
-// lookup finds the metrics of a name. Those without descriptor are left out.
+// lookup finds the metrics of a name. Those that the agent does not know, or not here, are left out.
 func (l *metricList) lookup(ctx context.Context, name string) error {
 	pc := l.Shell.metrics
 	names, err := pc.Traverse(ctx, name)
@@ -70,7 +72,10 @@ func (l *metricList) lookup(ctx context.Context, name string) error {
 			continue
 		}
 		desc, err := pc.Desc(ctx, id)
-		if err != nil || desc.Type == pdu.TypeNoSupport {
+		switch {
+		case err != nil && pdu.FromError(err) != pdu.ErrPMID:
+			return err
+		case err != nil || desc.Type == pdu.TypeNoSupport:
 			continue
 		}
 		m := &metric{name: names[i], desc: desc}
