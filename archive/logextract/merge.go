@@ -27,7 +27,7 @@ const (
 const markGap = time.Millisecond
 
 // buffer is how much is written at once.
-const buffer = 256 << 10
+const buffer = 512 << 10
 
 // indexEvery is after how many bytes of a volume the index gets another entry.
 const indexEvery = 100_000
