@@ -106,13 +106,19 @@ func (p *program) describeTarget(ctx context.Context, b *strings.Builder, r *pml
 		all = all && granted[i.Inst]
 	}
 	fmt.Fprintf(b, "  metric: %s%s\n", strings.Join(names, " or "), note(!some && !all))
-	if !some {
-		return
+	insts := t.Insts
+	if !some { // all that there are
+		insts = nil
+		for _, v := range state.Values {
+			if v.Inst != pdu.NoInst {
+				insts = append(insts, v.Inst)
+			}
+		}
 	}
 	desc, err := p.src.Desc(ctx, t.PMID)
-	for _, i := range t.Insts {
+	for _, i := range insts {
 		name := fmt.Sprintf("#%d", i)
-		if err == nil {
+		if err == nil && r.State != logconf.Maybe { // of which C's program knows no names
 			if n, err := p.src.InstName(ctx, desc.InDom, i); err == nil {
 				name = n
 			}
