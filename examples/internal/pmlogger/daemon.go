@@ -19,21 +19,31 @@ const reexecEnv = "PMLOGGER_REEXEC"
 // again reports whether the program has started itself again.
 func (p *program) again() bool { return os.Getenv(reexecEnv) != "" }
 
-// becomeDaemon becomes the user of services. A logger that has started itself again notes its process.
+// becomeDaemon becomes the user of services, and notes the process.
 func (p *program) becomeDaemon() error {
 	if err := account.Become(cmp.Or(p.opts.user, p.conf.Get("PCP_USER"))); err != nil {
 		p.log.Log(context.Background(), pmlog.LevelCritical, err.Error())
 		return err
 	}
-	if p.opts.note != reexecNote {
-		return nil
+	f, err := daemonfile.Create(filepath.Join(p.conf.Get("PCP_RUN_DIR"), "pmlogger.pid"))
+	if err != nil {
+		return nil // who needs it will say so
 	}
-	if f, err := daemonfile.Create(filepath.Join(p.conf.Get("PCP_RUN_DIR"), "pmlogger.pid")); err == nil {
-		fmt.Fprintf(f, "%d", os.Getpid())
-		_ = f.Chmod(0o444)
-		f.Close()
-	}
+	fmt.Fprintf(f, "%d", os.Getpid())
+	_ = f.Chmod(0o444)
+	p.pidFile = f
 	return nil
+}
+
+// removePID removes the note of the process, but not that of one that has started itself again: so does C's program.
+func (p *program) removePID() {
+	if p.pidFile == nil {
+		return
+	}
+	if !p.again() {
+		_ = p.pidFile.Remove()
+	}
+	p.pidFile.Close()
 }
 
 // openLog makes the log of standard output and standard error, and writes its first lines.

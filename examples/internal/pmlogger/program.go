@@ -16,6 +16,7 @@ import (
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logger"
 	"github.com/pcp-go/pcp/archive/logger/pmlc"
+	"github.com/pcp-go/pcp/internal/daemonfile"
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pmapi"
@@ -40,6 +41,7 @@ type program struct {
 
 	stop    func(cause error) // ends the logger
 	reexec  bool              // the program starts itself again then
+	pidFile *daemonfile.File
 	access  *pmlc.Access
 	serving []net.Listener
 	port    int // of TCP, 0 without
@@ -76,6 +78,7 @@ func Main(args []string) (status int) {
 	if p.reexec && err == nil {
 		err = p.execute()
 	}
+	p.removePID()
 	if !o.check && !p.again() {
 		fmt.Fprintf(p.w, "\nLog finished %s\n", ctime(time.Now()))
 	}
