@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/pdu"
 )
 
 // What the archives of a day become is made in a directory DAY.new, with the names of the files that it replaces in the file
@@ -151,15 +154,58 @@ func (m *maintainer) fill(ctx context.Context, stage, day string, inputs []*grou
 			newest = g.mtime
 		}
 	}
+	for _, path := range paths {
+		if err := readable(ctx, path); err != nil {
+			return err
+		}
+	}
 	m.at("merge " + day)
 	if err := m.Merge(ctx, paths, filepath.Join(stage, day)); err != nil {
 		return err
 	}
 	made, err := os.ReadDir(stage)
+	parts := map[string]bool{}
 	for _, e := range made {
+		if f, base, ok := splitName(e.Name()); ok && base == day {
+			parts[f.part] = true
+		}
 		err = errors.Join(err, os.Chtimes(filepath.Join(stage, e.Name()), newest, newest)) // its age is that of the values
 	}
+	delete(parts, "index") // can be done without
+	if err == nil && (!parts["meta"] || len(parts) < 2) {
+		err = errNotMerged
+	}
 	return err
+}
+
+// errNotMerged is the error if Options.Merge has made nothing without saying so.
+var errNotMerged = errors.New("there is no archive of them")
+
+// readable checks that the records of an archive can be read to the end. Programs that merge stop before damage and go on with the next
+// archive: what comes after it would be gone. Only the last record may be incomplete, as a logger that was killed leaves it.
+func readable(ctx context.Context, base string) error {
+	set, err := archive.Open(ctx, base)
+	if errors.Is(err, pdu.ErrNoData) {
+		return nil // there is nothing that could be lost
+	}
+	if err != nil {
+		return err
+	}
+	volumes := set.Archives()[0].Files().Volumes
+	if err := set.Close(); err != nil {
+		return err
+	}
+	found, err := archive.RepairOptions{DryRun: true}.Repair(ctx, base)
+	if err != nil {
+		return err
+	}
+	for _, f := range found.Files {
+		torn := f.Volume == volumes[len(volumes)-1].Number && f.To.IsZero()
+		if !torn && f.Volume != archive.VolumeIndex {
+			return f.Problem
+		}
+	}
+	return nil
 }
 
 // exchange puts the files of a directory in the place of those that its list names, and removes it. The metadata, without which there

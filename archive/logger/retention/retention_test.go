@@ -240,6 +240,22 @@ func TestMaintainFails(t *testing.T) {
 		{"damage", func(dir string, _ *retention.Options) error {
 			return os.WriteFile(filepath.Join(dir, "20261121.13.00.meta"), []byte("xxxxxxxxxxxxxxxx"), 0o666)
 		}, pdu.ErrLabel, "20261122"},
+		{"damage in a volume", func(dir string, _ *retention.Options) error {
+			return overwrite(filepath.Join(dir, "20261121.13.00.0"), -2*56) // the length of the last record but one
+		}, pdu.ErrLogRec, "20261122"},
+		{"a length that is too great", func(dir string, _ *retention.Options) error {
+			return overwrite(filepath.Join(dir, "20261121.00.10.0"), (&archive.Label{Version: 3}).Len())
+		}, pdu.ErrLogRec, "20261122"},
+		{"no output", func(_ string, o *retention.Options) error {
+			merge := o.Merge
+			o.Merge = func(ctx context.Context, inputs []string, output string) error {
+				if strings.Contains(output, "20261121") {
+					return os.WriteFile(output+".index", nil, 0o666)
+				}
+				return merge(ctx, inputs, output)
+			}
+			return nil
+		}, retention.ErrNotMerged, "20261122"},
 		{"there is one", func(dir string, _ *retention.Options) error {
 			return os.WriteFile(filepath.Join(dir, "20261121.0.xz"), nil, 0o666)
 		}, fs.ErrExist, "20261122"},
@@ -264,6 +280,22 @@ func TestMaintainFails(t *testing.T) {
 			}
 		})
 	}
+}
+
+// overwrite damages four bytes of a file, at an offset from its start, or from its end if it is negative.
+func overwrite(path string, off int64) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil {
+		return err
+	} else if off < 0 {
+		off += info.Size()
+	}
+	_, err = f.WriteAt([]byte{0x01, 0x02, 0x03, 0x04}, off)
+	return err
 }
 
 // A file that is not the compressed one beside it is kept.
