@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/archive"
 )
 
-// A Compressor compresses files.
+// A Compressor compresses files. What it has made is unpacked and compared with the file before that is removed.
 type Compressor struct {
 	// Suffix is what the names of compressed files have: one of those that package archive and PCP can read, such as ".gz".
 	Suffix string
@@ -104,7 +104,11 @@ func (m *maintainer) compressFile(ctx context.Context, f file) error {
 		return &fs.PathError{Op: "create", Path: packed, Err: fs.ErrExist}
 	}
 	m.at("compress " + f.name)
-	if err := m.pack(ctx, path, temp); err != nil {
+	err := m.pack(ctx, path, temp)
+	if err == nil {
+		err = sameContent(ctx, m.work, path, temp)
+	}
+	if err != nil {
 		return errors.Join(err, os.Remove(temp))
 	}
 	m.at("publish " + name)
@@ -142,13 +146,17 @@ func (m *maintainer) pack(ctx context.Context, path, temp string) error {
 	return errors.Join(err, out.Close(), os.Chtimes(temp, info.ModTime(), info.ModTime()))
 }
 
-// recoverCompressed removes files of which there are compressed ones, too, after a look into these.
+// recoverCompressed removes files of which there are compressed ones, too, after a look into these. It goes on after those that differ.
 func (m *maintainer) recoverCompressed(ctx context.Context) error {
 	groups, err := scan(m.dir)
 	if err != nil {
 		return err
 	}
+	var errs []error
 	for _, g := range groups {
+		if err := context.Cause(ctx); err != nil {
+			return errors.Join(append(errs, err)...)
+		}
 		plain := map[string]bool{}
 		for _, f := range g.files {
 			plain[f.name] = f.suffix == ""
@@ -158,40 +166,46 @@ func (m *maintainer) recoverCompressed(ctx context.Context) error {
 				continue
 			}
 			path := filepath.Join(m.dir, f.plain)
-			if err := sameContent(ctx, path, filepath.Join(m.dir, f.name)); err != nil {
-				return failed("complete", f.name, err)
+			if err := sameContent(ctx, m.work, path, filepath.Join(m.dir, f.name)); err != nil {
+				errs = append(errs, failed("complete", f.name, err))
+				continue
 			}
 			m.at("remove " + f.plain)
 			if err := os.Remove(path); err != nil {
-				return err
+				errs = append(errs, err)
+				continue
 			}
 			m.did(Recovered, "", f.plain)
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // errOther is the error if a compressed file is not that beside it.
 var errOther = errors.New("it is not the compressed file beside it")
 
-// sameContent compares a file with a compressed one.
-func sameContent(ctx context.Context, plain, packed string) error {
-	p, err := archive.Options{}.OpenFile(ctx, packed)
-	if err != nil {
-		return err
-	}
-	defer p.Close()
+// sameContent compares a file with a compressed one, which is unpacked to a temporary file.
+func sameContent(ctx context.Context, tempDir, plain, packed string) error {
 	f, err := os.Open(plain)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	p, err := archive.Options{TempDir: tempDir, MaxUnpacked: max(1, info.Size())}.OpenFile(ctx, packed)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
 	size, err := p.Size()
 	if err != nil {
 		return err
 	}
-	if info, err := f.Stat(); err != nil || info.Size() != size {
-		return errors.Join(err, errOther)
+	if info.Size() != size {
+		return errOther
 	}
 	a, b := make([]byte, 1<<16), make([]byte, 1<<16)
 	for off := int64(0); off < size && ctx.Err() == nil; off += int64(len(a)) {

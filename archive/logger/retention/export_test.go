@@ -3,5 +3,8 @@ package retention
 // Step sets what is called before each change.
 func (o *Options) Step(step func(what string)) { o.step = step }
 
-// ErrNotMerged is the error if Merge has made nothing.
-var ErrNotMerged = errNotMerged
+// Errors that tests look for.
+var (
+	ErrNotMerged = errNotMerged
+	ErrOther     = errOther
+)

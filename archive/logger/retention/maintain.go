@@ -25,17 +25,20 @@ const workName = ".retention"
 // end, and others go on, unless the context ends. If somebody else is at it, the error is [ErrLocked].
 func Maintain(ctx context.Context, dir string, o Options) (err error) {
 	o.complete()
+	var errs []error
 	m := &maintainer{Options: &o, dir: dir, work: filepath.Join(dir, workName)}
 	if !o.DryRun {
 		if m.lock, err = acquire(dir, m.work); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, m.lock.release()) }()
-		if err := m.recover(ctx); err != nil {
+		if err := m.recover(); err != nil {
 			return err
 		}
+		if err := m.recoverCompressed(ctx); err != nil {
+			errs = append(errs, err)
+		}
 	}
-	var errs []error
 	for _, step := range []func(context.Context, []*group) error{m.cull, m.merge, m.compress, m.purge} {
 		if err := context.Cause(ctx); err != nil {
 			errs = append(errs, err)

@@ -3,6 +3,7 @@ package retention
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -67,6 +68,9 @@ func (m *maintainer) mergeDay(ctx context.Context, day string, inputs []*group) 
 	var names []string
 	for _, g := range inputs {
 		names = append(names, g.base)
+		if name := g.twice(); name != "" {
+			return fmt.Errorf("%s is there twice, compressed and not: %w", name, fs.ErrExist)
+		}
 	}
 	if m.DryRun {
 		m.did(Merged, day, names...)
@@ -260,8 +264,8 @@ func order(f file) string {
 	return "0"
 }
 
-// recover completes what an earlier Maintain has left.
-func (m *maintainer) recover(ctx context.Context) error {
+// recover completes what an earlier Maintain has left of merging.
+func (m *maintainer) recover() error {
 	entries, err := os.ReadDir(m.work)
 	if err != nil {
 		return err
@@ -283,7 +287,7 @@ func (m *maintainer) recover(ctx context.Context) error {
 			}
 		}
 	}
-	return m.recoverCompressed(ctx)
+	return nil
 }
 
 // link gives a file another name, or copies it where there is no such thing.

@@ -133,3 +133,15 @@ func (g *group) add(f file) {
 		g.mtime = f.mtime
 	}
 }
+
+// twice is the name of a file of which there are several, with and without a suffix of compression; "" if there is none.
+func (g *group) twice() string {
+	seen := map[string]bool{}
+	for _, f := range g.files {
+		if seen[f.plain] {
+			return f.plain
+		}
+		seen[f.plain] = true
+	}
+	return ""
+}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -298,11 +299,11 @@ func overwrite(path string, off int64) error {
 	return err
 }
 
-// A file that is not the compressed one beside it is kept.
+// A file that is not the compressed one beside it is kept, and so is its day; others go on.
 func TestOtherCompressed(t *testing.T) {
 	dir := t.TempDir()
 	record(t, dir, "20261121.00.10")
-	record(t, dir, "20261123.08.00")
+	record(t, dir, "20261121.10.00")
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	fmt.Fprint(z, "something else")
@@ -311,11 +312,37 @@ func TestOtherCompressed(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := list(t, dir)
-	if err := retention.Maintain(t.Context(), dir, allOptions); err == nil {
-		t.Error("no error")
+	record(t, dir, "20261122.00.10")
+	record(t, dir, "20261123.08.00")
+	o := allOptions
+	o.Compress = nil
+	if err := retention.Maintain(t.Context(), dir, o); !errors.Is(err, retention.ErrOther) || !errors.Is(err, fs.ErrExist) {
+		t.Errorf("error %v", err)
 	}
-	if diff := cmp.Diff(before, list(t, dir)); diff != "" {
+	want := slices.Concat(before, archiveNames("20261122", "20261123.08.00"))
+	if diff := cmp.Diff(want, list(t, dir)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A compressor that fails without saying so does no harm.
+func TestCompressorLies(t *testing.T) {
+	half := func(ctx context.Context, w io.Writer, r io.Reader) error {
+		return retention.Gzip(gzip.BestSpeed).Compress(ctx, w, io.LimitReader(r, 100))
+	}
+	nothing := func(context.Context, io.Writer, io.Reader) error { return nil }
+	for name, compress := range map[string]func(context.Context, io.Writer, io.Reader) error{"half": half, "nothing": nothing} {
+		dir := t.TempDir()
+		record(t, dir, "20261121.00.10")
+		record(t, dir, "20261123.08.00")
+		before := list(t, dir)
+		o := retention.Options{Location: time.UTC, Now: now, Compress: &retention.Compressor{Suffix: ".gz", Compress: compress}}
+		if err := retention.Maintain(t.Context(), dir, o); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if diff := cmp.Diff(before, list(t, dir)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 
