@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -60,7 +61,11 @@ func (m *maintainer) writing(groups []*group, g *group) bool {
 	if m.Writing != nil {
 		return m.Writing(g.base)
 	}
-	return g == groups[len(groups)-1]
+	end := slices.IndexFunc(groups, func(g *group) bool { return g.day > m.today() }) // the clock may have been wrong
+	if end < 0 {
+		end = len(groups)
+	}
+	return g.day > m.today() || end > 0 && g == groups[end-1]
 }
 
 // cull removes archives by their age.

@@ -112,6 +112,9 @@ func scan(dir string) ([]*group, error) {
 				century = "20"
 			}
 			g = &group{base: base, day: century + day[2]}
+			if _, err := time.Parse(dayLayout, g.day); err != nil {
+				continue // some other number
+			}
 			byBase[base], groups = g, append(groups, g)
 		}
 		g.add(f)

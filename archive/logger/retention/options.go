@@ -28,7 +28,7 @@ type Options struct {
 	MaxBytes int64
 
 	// Writing reports whether an archive, by its base name in the directory, is being written: it is not touched. Nil means that
-	// the latest archive is, by its name.
+	// the latest archive up to today is, by its name, and those of days to come are left alone, too.
 	Writing func(base string) bool
 	// Location is where days begin at midnight; nil means time.Local. It should be the logger's.
 	Location *time.Location

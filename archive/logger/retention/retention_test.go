@@ -462,6 +462,31 @@ func TestEnded(t *testing.T) {
 	}
 }
 
+// A file with a name for the future is not taken for what the logger writes, and what has another number for its name is left alone.
+func TestOtherNames(t *testing.T) {
+	dir := t.TempDir()
+	record(t, dir, "20261122.00.10")
+	record(t, dir, "20261123.00.10")
+	var others []string
+	for _, name := range []string{"20991231.0", "123456.0", "20261301.00.10.meta", "99999999.meta", "20261101", "20261101.tar.gz", "x20261101.0"} {
+		path := filepath.Join(dir, name)
+		old := now.Add(-1000 * time.Hour)
+		if err := errors.Join(os.WriteFile(path, nil, 0o666), os.Chtimes(path, old, old)); err != nil {
+			t.Fatal(err)
+		}
+		others = append(others, name)
+	}
+	o := retention.Options{Location: time.UTC, Now: now, Keep: time.Second, MaxBytes: 1}
+	if err := retention.Maintain(t.Context(), dir, o); err != nil {
+		t.Error(err)
+	}
+	want := append(archiveNames("20261123.00.10"), others...)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, list(t, dir)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestBase(t *testing.T) {
 	dir := t.TempDir()
 	at := time.Date(2026, 11, 23, 0, 10, 59, 0, time.FixedZone("", 3600))
