@@ -119,7 +119,6 @@ func (m *maintainer) compressFile(ctx context.Context, f file) error {
 	if err := os.Remove(path); err != nil {
 		return err
 	}
-	m.lock.touch()
 	m.did(Compressed, name, f.name)
 	return nil
 }

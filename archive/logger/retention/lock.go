@@ -7,14 +7,17 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 )
 
 // A lock excludes others from a directory: maintainers of this package by a file that the system unlocks when they end in whatever
 // way, and PCP's scripts by the file "lock".
 type lock struct {
-	f   *os.File
-	pcp string // path of the file "lock"
+	f     *os.File
+	pcp   string // path of the file "lock"
+	stop  chan struct{}
+	alive sync.WaitGroup
 }
 
 const (
@@ -22,6 +25,8 @@ const (
 	lockMark = "retention, pid " // what ours begins with
 	// lockAge is after what time PCP's scripts take a lock for one that a crash has left.
 	lockAge = 30 * time.Minute
+	// lockTouch is how often a lock shows that it is not such a one.
+	lockTouch = lockAge / 10
 )
 
 // acquire makes a directory for work, and locks it and the directory. The error is ErrLocked if somebody else has.
@@ -36,7 +41,7 @@ func acquire(dir, work string) (*lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lock{f: f, pcp: filepath.Join(dir, lockName)}
+	l := &lock{f: f, pcp: filepath.Join(dir, lockName), stop: make(chan struct{})}
 	if err := lockFile(f); err != nil {
 		f.Close()
 		return nil, err
@@ -45,6 +50,7 @@ func acquire(dir, work string) (*lock, error) {
 		f.Close()
 		return nil, err
 	}
+	l.alive.Go(l.touch)
 	return l, nil
 }
 
@@ -53,8 +59,10 @@ func (l *lock) exclude() error {
 	for range 2 {
 		f, err := os.OpenFile(l.pcp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if err == nil {
-			_, err = fmt.Fprintf(f, "%s%d\n", lockMark, os.Getpid())
-			return errors.Join(err, f.Close())
+			// Without the mark, as on a full disk that is to be tidied up, it is a lock all the same.
+			_, _ = fmt.Fprintf(f, "%s%d\n", lockMark, os.Getpid())
+			_ = f.Close()
+			return nil
 		}
 		if !errors.Is(err, fs.ErrExist) {
 			return err
@@ -81,12 +89,22 @@ func (l *lock) exclude() error {
 	return ErrLocked
 }
 
-// touch shows that the lock is not one that a crash has left.
+// touch shows others that the lock is not one that a crash has left, as long as it is held.
 func (l *lock) touch() {
-	if l != nil {
-		now := time.Now()
-		_ = os.Chtimes(l.pcp, now, now)
+	tick := time.NewTicker(lockTouch)
+	defer tick.Stop()
+	for {
+		select {
+		case now := <-tick.C:
+			_ = os.Chtimes(l.pcp, now, now)
+		case <-l.stop:
+			return
+		}
 	}
 }
 
-func (l *lock) release() error { return errors.Join(os.Remove(l.pcp), l.f.Close()) }
+func (l *lock) release() error {
+	close(l.stop)
+	l.alive.Wait()
+	return errors.Join(os.Remove(l.pcp), l.f.Close())
+}

@@ -122,7 +122,6 @@ func (m *maintainer) remove(g *group) error {
 			return err
 		}
 	}
-	m.lock.touch()
 	return nil
 }
 

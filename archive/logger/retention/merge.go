@@ -100,7 +100,6 @@ func (m *maintainer) mergeDay(ctx context.Context, day string, inputs []*group) 
 	if err := errors.Join(syncDir(m.work), m.exchange(done)); err != nil {
 		return err
 	}
-	m.lock.touch()
 	m.did(Merged, day, names...)
 	return nil
 }

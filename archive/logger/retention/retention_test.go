@@ -380,6 +380,30 @@ func TestLocked(t *testing.T) {
 	}
 }
 
+// A lock stays that of a maintainer that is long at work.
+func TestLockedLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(now))
+		dir := t.TempDir()
+		record(t, dir, "20261121.00.10")
+		record(t, dir, "20261121.10.10")
+		record(t, dir, "20261123.08.00")
+		o := retention.Options{Location: time.UTC}
+		o.Merge = func(ctx context.Context, inputs []string, output string) error {
+			time.Sleep(2 * time.Hour)
+			synctest.Wait()
+			info, err := os.Stat(filepath.Join(dir, "lock"))
+			if err != nil || time.Since(info.ModTime()).Abs() > 10*time.Minute {
+				t.Errorf("after two hours the lock is taken for one that a crash has left: %v", err)
+			}
+			return logextract.Options{}.Run(ctx, inputs, output)
+		}
+		if err := retention.Maintain(t.Context(), dir, o); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // What others have put where archives are made is neither followed nor removed.
 func TestWorkDirectory(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
