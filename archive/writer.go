@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -97,6 +98,7 @@ type Writer struct {
 	closing   error    // of volumes that were closed
 	unsynced  []string // volumes that were closed since the last Sync
 	newNames  bool     // files were made since then
+	made      []string // files
 
 	metrics map[pdu.PMID]*Metric
 	indoms  map[pdu.InDom][]pdu.Instance // the last ones, ascending
@@ -461,7 +463,9 @@ func (w *Writer) createFile(l *Label, b []byte) (*outFile, error) {
 		return nil, inRecord(path, 0, 0, err)
 	}
 	f, err := createFile(path, append(head, b...))
-	w.newNames = w.newNames || err == nil
+	if err == nil {
+		w.newNames, w.made = true, append(w.made, path)
+	}
 	return f, err
 }
 
@@ -609,6 +613,25 @@ func (w *Writer) Close() error {
 	err := w.Flush()
 	w.closed = true
 	return errors.Join(err, w.closing, w.data.close(), w.index.close(), w.meta.close())
+}
+
+// Paths are those of the files that w has made, in the order in which it did.
+func (w *Writer) Paths() []string { return slices.Clone(w.made) }
+
+// Discard closes w, unless that was done, and removes the files that it has made, and no others: for programs that leave no half an archive
+// behind. Errors are those of the file system. It is not for after Append.
+func (w *Writer) Discard() error {
+	if !w.closed {
+		w.abandon()
+	}
+	var errs []error
+	for _, path := range w.made {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, inFile(path, withoutPath(err)))
+		}
+	}
+	w.made = nil
+	return errors.Join(errs...)
 }
 
 // wrap says which archive an error is about.

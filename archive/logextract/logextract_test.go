@@ -75,6 +75,27 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// What is not of the output stays, whatever its name is.
+func TestFailureKeepsOthers(t *testing.T) {
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in"), filepath.Join(dir, "out")
+	simple(t, in, 0, 3)
+	for _, o := range []logextract.Options{{From: at(100)}, {VolumeRecords: 1}} {
+		for _, name := range []string{"out.2", "out.20261123"} {
+			if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := o.Run(t.Context(), []string{in}, out); err == nil {
+			t.Fatalf("%+v: no error", o)
+		}
+		left, err := filepath.Glob(out + ".*")
+		if diff := cmp.Diff([]string{out + ".2", out + ".20261123"}, left); err != nil || diff != "" {
+			t.Errorf("%+v: %v (-want +got):\n%s", o, err, diff)
+		}
+	}
+}
+
 // TestSessions has archives of a logger whose collector went on, or did not.
 func TestSessions(t *testing.T) {
 	n := names(t, "a", "b", "c")

@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
@@ -65,8 +63,10 @@ func (j *Job) Run(ctx context.Context) error {
 			err = closing
 		}
 	}
-	if err != nil && !j.Desperate {
-		m.remove()
+	if err != nil && !j.Desperate && m.out != nil {
+		if left := m.out.Discard(); left != nil {
+			err = errors.Join(err, left)
+		}
 	}
 	return err
 }
@@ -97,22 +97,6 @@ func (m *merger) make(ctx context.Context) error {
 		}
 	}
 	return m.endIndex()
-}
-
-// remove removes what was written.
-func (m *merger) remove() {
-	if m.out == nil {
-		return
-	}
-	dir := filepath.Dir(m.output)
-	base := filepath.Base(m.output) + "."
-	names, _ := os.ReadDir(dir)
-	for _, e := range names {
-		suffix, of := strings.CutPrefix(e.Name(), base)
-		if of && (suffix == "meta" || suffix == "index" || strings.Trim(suffix, "0123456789") == "") {
-			os.Remove(filepath.Join(dir, e.Name()))
-		}
-	}
 }
 
 // step writes what is earliest of all that is pending.

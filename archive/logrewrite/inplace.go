@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/pcp-go/pcp/archive"
 )
 
 // WriteInPlace writes the archive, changed, in the place of the one that was read. The new one is on the disk before the old
@@ -21,13 +19,21 @@ func (p *Plan) WriteInPlace(ctx context.Context) error {
 	files := p.set.Archives()[0].Files()
 	dir := filepath.Dir(files.Base)
 	fresh, old := tempBase(dir), tempBase(dir)
-	if err := p.write(ctx, fresh, true); err != nil {
-		return errors.Join(err, Remove(fresh))
+	w, err := p.write(ctx, fresh, true)
+	if err == nil {
+		err = swap(files.Paths(), files.Base, old, w.Paths(), fresh)
 	}
-	if err := p.swap(files, fresh, old); err != nil {
-		return errors.Join(err, Remove(fresh))
+	if err != nil {
+		if w != nil {
+			err = errors.Join(err, w.Discard())
+		}
+		return err
 	}
-	return Remove(old)
+	var errs []error
+	for _, path := range files.Paths() {
+		errs = append(errs, os.Remove(old+strings.TrimPrefix(path, files.Base)))
+	}
+	return errors.Join(errs...)
 }
 
 // tempBase is the base name of an archive in a directory that there is not.
@@ -38,21 +44,14 @@ func tempBase(dir string) string {
 // A move is the renaming of a file.
 type move struct{ from, to string }
 
-// swap renames the old archive and gives its name to the new one. What has been renamed before an error goes back.
-func (p *Plan) swap(files archive.Files, fresh, old string) (err error) {
-	found, err := archive.Options{}.Find(fresh)
-	if err != nil {
-		return err
-	}
-	if len(found) != 1 {
-		return errors.ErrUnsupported
-	}
+// swap renames the old archive, and gives its base name to the new one. What has been renamed before an error goes back.
+func swap(olds []string, base, old string, news []string, fresh string) (err error) {
 	var moves []move
-	for _, f := range components(files) {
-		moves = append(moves, move{f, old + strings.TrimPrefix(f, files.Base)})
+	for _, path := range olds {
+		moves = append(moves, move{path, old + strings.TrimPrefix(path, base)})
 	}
-	for _, f := range components(found[0]) {
-		moves = append(moves, move{f, files.Base + strings.TrimPrefix(f, found[0].Base)})
+	for _, path := range news {
+		moves = append(moves, move{path, base + strings.TrimPrefix(path, fresh)})
 	}
 	for i, m := range moves {
 		if err = os.Rename(m.from, m.to); err == nil {
@@ -72,15 +71,4 @@ func (p *Plan) swap(files archive.Files, fresh, old string) (err error) {
 		return err
 	}
 	return nil
-}
-
-// components are the paths of an archive's files.
-func components(f archive.Files) (all []string) {
-	for _, v := range f.Volumes {
-		all = append(all, v.Path)
-	}
-	if f.Index != "" {
-		all = append(all, f.Index)
-	}
-	return append(all, f.Meta)
 }

@@ -16,6 +16,8 @@ type Options struct {
 	Version int           // of the archive that is written; 0 means that of the one that is read, which is the least
 	Rescale bool          // convert the values of all metrics whose units change but not their dimension
 	Warn    func(Warning) // gets what is odd about rules; nil drops it
+	// Desperate has Plan.Write leave what it has written before an error.
+	Desperate bool
 }
 
 // A Plan is what rules change of one archive. One goroutine at a time.

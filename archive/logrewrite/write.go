@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"os"
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
@@ -46,12 +45,18 @@ func (e *ReadError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *ReadError) Unwrap() error { return e.Err }
 
-// Write writes the archive, changed, with the base name out. If there is one, the error is fs.ErrExist. After another error
-// what was written is there; see Remove. An error about the input is a *ReadError. Memory does not depend on the length of the volumes.
-func (p *Plan) Write(ctx context.Context, out string) error { return p.write(ctx, out, false) }
+// Write writes the archive, changed, with the base name out. If there is one, the error is fs.ErrExist. After an error nothing of it is
+// left, unless Options.Desperate keeps it. An error about the input is a *ReadError. Memory does not depend on the length of the volumes.
+func (p *Plan) Write(ctx context.Context, out string) error {
+	w, err := p.write(ctx, out, false)
+	if err != nil && w != nil && !p.opts.Desperate {
+		err = errors.Join(err, w.Discard())
+	}
+	return err
+}
 
-// write is Write, with sync to the disk.
-func (p *Plan) write(ctx context.Context, out string, sync bool) (err error) {
+// write writes the archive, which may have been synced to the disk. It returns a Writer that is closed, nil if there are no files.
+func (p *Plan) write(ctx context.Context, out string, sync bool) (w *archive.Writer, err error) {
 	a := p.set.Archives()[0]
 	var shift time.Duration
 	if p.delta != nil && (*p.delta >= time.Second || *p.delta <= -time.Second) {
@@ -59,9 +64,8 @@ func (p *Plan) write(ctx context.Context, out string, sync bool) (err error) {
 	}
 	label := p.newLabel(a)
 	label.Start = firstTime(a, label.Start).Add(shift)
-	w, err := archive.WriterOptions{Label: label, IndexEvery: -1}.Create(out)
-	if err != nil {
-		return err
+	if w, err = (archive.WriterOptions{Label: label, IndexEvery: -1}).Create(out); err != nil {
+		return nil, err
 	}
 	c := &copier{Plan: p, w: w, volume: -1, shift: shift, lists: map[pdu.InDom][]pdu.Instance{}}
 	defer func() { err = errors.Join(err, w.Close()) }()
@@ -69,16 +73,16 @@ func (p *Plan) write(ctx context.Context, out string, sync bool) (err error) {
 	for i, a := range p.set.Archives() {
 		c.archive = a
 		if err := c.begin(i > 0); err != nil {
-			return err
+			return w, err
 		}
 		if err := c.copy(ctx); err != nil {
-			return err
+			return w, err
 		}
 	}
 	if err := c.end(); err != nil || !sync {
-		return err
+		return w, err
 	}
-	return w.Sync()
+	return w, w.Sync()
 }
 
 // newLabel is the label of what is written.
@@ -119,22 +123,6 @@ func firstTime(a *archive.Archive, otherwise time.Time) time.Time {
 		}
 	}
 	return otherwise
-}
-
-// Remove removes the files of an archive that Write has not finished.
-func Remove(base string) error {
-	found, err := archive.Options{}.Find(base)
-	if err != nil {
-		return nil // there is none
-	}
-	for _, f := range found {
-		for _, path := range components(f) {
-			if path != "" {
-				err = errors.Join(err, os.Remove(path))
-			}
-		}
-	}
-	return err
 }
 
 // A copier copies an archive with the changes of a plan.

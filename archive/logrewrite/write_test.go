@@ -224,11 +224,32 @@ func TestFailures(t *testing.T) {
 		if got := fmt.Sprint(err); test.want == "" && err != nil || !strings.Contains(got, test.want) {
 			t.Errorf("%s: %s, want %s", test.rules, got, test.want)
 		}
-		if err := Remove(in + ".out"); err != nil {
-			t.Fatal(err)
+		left, _ := filepath.Glob(in + ".out*")
+		if err != nil && left != nil {
+			t.Errorf("%s: left after an error: %v", test.rules, left)
 		}
-		if left, _ := filepath.Glob(in + ".out*"); left != nil {
-			t.Errorf("left after Remove: %v", left)
+		for _, path := range left {
+			os.Remove(path)
+		}
+	}
+}
+
+// TestFailureKeepsOthers has outputs whose names also stand for other archives.
+func TestFailureKeepsOthers(t *testing.T) {
+	in := input(t, 3)
+	dir := filepath.Dir(in)
+	rules, err := Parse("rules", strings.NewReader("metric boot.time { units -> 0,1,0,0,NSEC,0 rescale type -> u32 }"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	before, _ := filepath.Glob(filepath.Join(dir, "*"))
+	for _, out := range []string{dir, "x," + filepath.Base(in)} {
+		if err := (Options{}).Rewrite(t.Context(), in, out, rules); err == nil {
+			t.Errorf("%s: no error", out)
+		}
+		if after, _ := filepath.Glob(filepath.Join(dir, "*")); !cmp.Equal(before, after) {
+			t.Fatalf("%s: files %v, before %v", out, after, before)
 		}
 	}
 }
@@ -247,9 +268,6 @@ func TestLimits(t *testing.T) {
 		}
 		if err := (Options{}).Rewrite(t.Context(), in, in+".out", rules); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%.40s: %v, want %s", test.rules, err, test.want)
-		}
-		if err := Remove(in + ".out"); err != nil {
-			t.Fatal(err)
 		}
 	}
 }

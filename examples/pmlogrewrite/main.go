@@ -24,13 +24,12 @@ import (
 // A rewriter is the options of the command line.
 type rewriter struct {
 	logrewrite.Options
-	configs   []string // files of rules
-	check     bool
-	desperate bool
-	inPlace   bool
-	quick     bool
-	verbose   int
-	warnings  bool
+	configs  []string // files of rules
+	check    bool
+	inPlace  bool
+	quick    bool
+	verbose  int
+	warnings bool
 
 	in, out string
 }
@@ -51,7 +50,7 @@ func newCommand(r *rewriter) *tool.Command {
 		tool.Option{Short: 'c', Long: "config", Arg: "PATH", Help: "file or directory to load rules from", Set: r.addConfig},
 		tool.Option{Short: 'C', Long: "check", Help: "parse config file(s) and quit (verbose warnings also)",
 			Set: func(string) error { r.check, r.warnings, r.verbose = true, true, r.verbose+1; return nil }},
-		tool.Option{Short: 'd', Long: "desperate", Help: "desperate, save output archive even after error", Set: tool.Flag(&r.desperate)},
+		tool.Option{Short: 'd', Long: "desperate", Help: "desperate, save output archive even after error", Set: tool.Flag(&r.Desperate)},
 		tool.Option{Short: 'i', Help: "rewrite in place, input-archive will be over-written", Set: tool.Flag(&r.inPlace)},
 		tool.Option{Short: 'q', Long: "quick", Help: "quick mode, no output if no change", Set: tool.Flag(&r.quick)},
 		tool.Option{Short: 's', Long: "scale", Help: "do scale conversion", Set: tool.Flag(&r.Rescale)},

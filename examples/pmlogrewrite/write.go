@@ -25,9 +25,6 @@ func (r *rewriter) write(ctx context.Context, c *tool.Command, set *archive.Set,
 	if err == nil {
 		return nil
 	}
-	if !r.desperate {
-		err = errors.Join(err, logrewrite.Remove(r.out))
-	}
 	return r.report(c, err)
 }
 
@@ -78,7 +75,7 @@ func (r *rewriter) report(c *tool.Command, err error) error {
 	}
 	if !r.inPlace {
 		outcome := "not created"
-		if r.desperate {
+		if r.Desperate {
 			outcome = "creation truncated"
 		}
 		message += fmt.Sprintf("Archive \"%s\" %s.\n", r.out, outcome)
@@ -103,7 +100,7 @@ func (r *rewriter) place(c *tool.Command, e *archive.Error) string {
 		at = size
 	}
 	text := fmt.Sprintf("%s: Error occurred at byte offset %d into a file of %d bytes.\n", c.Name, at, size)
-	if r.desperate {
+	if r.Desperate {
 		text += "The last record, and the remainder of this file will not be processed.\n"
 	}
 	return text
