@@ -72,6 +72,12 @@ func (o MoveOptions) Move(ctx context.Context, files Files, base string) error {
 	if err := o.makeAll(ctx, files, base, true); err != nil {
 		return err
 	}
+	if !o.DryRun {
+		// The new names must outlast a crash that the old ones do not.
+		if err := syncDir(filepath.Dir(base)); err != nil {
+			return err
+		}
+	}
 	return o.Remove(files)
 }
 

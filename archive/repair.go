@@ -316,21 +316,24 @@ func writeBeside(path string, write func(*bufio.Writer) error) (temp string, err
 	return f.Name(), nil
 }
 
-// keep gives a damaged file another name beside its own.
+// maxKept is how many damaged files of one name are kept.
+const maxKept = 1000
+
+// keep gives a damaged file another name beside its own, one that is not taken.
 func keep(path string) (kept string, err error) {
-	for n := 1; ; n++ {
+	for n := 1; n <= maxKept; n++ {
 		kept = path + ".damaged"
 		if n > 1 {
 			kept += fmt.Sprint(n)
 		}
-		err = os.Link(path, kept)
-		switch {
-		case err == nil:
-			return kept, nil
-		case errors.Is(err, fs.ErrExist) && n < 1000:
+		if _, err := os.Lstat(kept); err == nil {
 			continue
+		}
+		if err := os.Link(path, kept); err == nil || errors.Is(err, fs.ErrExist) {
+			return kept, err
 		}
 		// Without hard links the file is away until the mended one has its name.
 		return kept, os.Rename(path, kept)
 	}
+	return "", fmt.Errorf("%d damaged files are kept already: %w", maxKept, fs.ErrExist)
 }

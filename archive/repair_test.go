@@ -300,6 +300,28 @@ func TestRepairOptions(t *testing.T) {
 }
 
 // PCP's pmlogcheck has nothing to say of what was mended.
+// A file that was kept earlier is not replaced, however many there are.
+func TestRepairKeepsAll(t *testing.T) {
+	base := damaged(t, 2, ".0", func(b []byte) []byte { return b[:len(b)-1] })
+	names := []string{base + ".0.damaged"}
+	for n := 2; n <= 1000; n++ {
+		names = append(names, fmt.Sprintf("%s.0.damaged%d", base, n))
+	}
+	for _, name := range names {
+		if err := os.WriteFile(name, []byte("kept"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := (archive.RepairOptions{}).Repair(t.Context(), base); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("error %v", err)
+	}
+	for _, name := range names {
+		if b, err := os.ReadFile(name); err != nil || string(b) != "kept" {
+			t.Errorf("%s: %.10q, %v", name, b, err)
+		}
+	}
+}
+
 func TestInteropRepair(t *testing.T) {
 	pcptest.Need(t, "pmlogcheck")
 	r := rand.New(rand.NewPCG(3, 4))
