@@ -2,6 +2,7 @@ package pmlc
 
 import (
 	"bufio"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -150,7 +151,7 @@ func WriteMap(dir string, p Process, primary bool) error {
 	if p.Note != "" {
 		text += oneLine(p.Note) + "\n"
 	}
-	if err := replaceFile(path, func(tmp string) error { return os.WriteFile(tmp, []byte(text), 0o644) }); err != nil {
+	if err := replaceFile(path, func(tmp string) error { return createFile(tmp, text) }); err != nil {
 		return err
 	}
 	if !primary {
@@ -159,11 +160,14 @@ func WriteMap(dir string, p Process, primary bool) error {
 	return replaceFile(mapPath(dir, Primary), func(tmp string) error { return os.Symlink(path, tmp) })
 }
 
-// replaceFile makes a file under a name of its own, and gives it the right name then.
+// replaceFile makes a file under a temporary name, and renames it. Everybody may be able to write into the directory: so nobody can
+// tell the temporary name before, and create must not use a file that exists, which may be a link to another one.
 func replaceFile(path string, create func(tmp string) error) error {
-	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+strconv.Itoa(os.Getpid()))
-	os.Remove(tmp)
+	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text())
 	err := create(tmp)
+	if errors.Is(err, os.ErrExist) {
+		return err // it is not ours
+	}
 	if err == nil {
 		err = os.Rename(tmp, path)
 	}
@@ -171,6 +175,16 @@ func replaceFile(path string, create func(tmp string) error) error {
 		os.Remove(tmp)
 	}
 	return err
+}
+
+// createFile makes a file that does not exist.
+func createFile(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
 }
 
 // oneLine is a text without what would end the line.

@@ -102,3 +102,33 @@ func TestMapFileStrange(t *testing.T) {
 		t.Errorf("%v, %v", list, err)
 	}
 }
+
+// Nobody can put something in the way of a map file that is being written, or have another file written.
+func TestWriteMapTemporary(t *testing.T) {
+	dir := t.TempDir()
+	pid := strconv.Itoa(os.Getpid())
+	if err := os.MkdirAll(filepath.Join(dir, "."+pid+"."+pid, "x"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	want := Process{PID: os.Getpid(), Port: 1, Host: "h", Archive: "/a"}
+	if err := WriteMap(dir, want, true); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Find(dir, Primary); err != nil || got.Port != want.Port {
+		t.Errorf("%+v, %v", got, err)
+	}
+	victim := filepath.Join(dir, "victim")
+	if err := os.Symlink(victim, filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := createFile(filepath.Join(dir, "link"), "text"); !errors.Is(err, os.ErrExist) {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(victim); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file was made through a link: %v", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 4 { // the map file, the link, and what the test has made
+		t.Errorf("%v, %v", entries, err)
+	}
+}
