@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/pcp-go/pcp/internal/cnum"
 )
@@ -99,10 +100,10 @@ func Find(dir string, pid int) (Process, error) {
 // maxMapFile is how much of a map file is read.
 const maxMapFile = 16 << 10
 
-// readMap reads a map file.
+// readMap reads a map file. O_NONBLOCK is for a FIFO, which anybody may have put there: to open it would wait for a writer.
 func readMap(dir string, pid int) (Process, error) {
 	path := mapPath(dir, pid)
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return Process{}, err
 	}
