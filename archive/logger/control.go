@@ -37,9 +37,11 @@ type ValueState struct {
 
 // Control changes how metrics are recorded, and returns how they are then: what has not changed shows there. Requests are as those of a
 // configuration, but one for some instances of a metric that is recorded with all changes nothing. Errors: os.ErrClosed if the logger does
-// not run; pdu.ErrArg for a combination that there is not.
+// not run; pdu.ErrArg for a combination that there is not; that of ctx, if it ends while a fetch is going on, and nothing has changed.
 func (l *Logger) Control(ctx context.Context, control logconf.Control, state logconf.State, interval time.Duration, targets []Target) ([]MetricState, error) {
-	l.mu.Lock()
+	if err := l.mu.Lock(ctx); err != nil {
+		return nil, err
+	}
 	defer l.mu.Unlock()
 	if !l.running {
 		return nil, os.ErrClosed
@@ -95,8 +97,11 @@ func (l *Logger) target(ctx context.Context, id pdu.PMID) (*metric, error) {
 }
 
 // Enquire returns how metrics are recorded, for all instances that they have or ever had in the archive if the target names none.
+// Errors: os.ErrClosed if the logger does not run; that of ctx, if it ends while a fetch is going on.
 func (l *Logger) Enquire(ctx context.Context, targets []Target) ([]MetricState, error) {
-	l.mu.Lock()
+	if err := l.mu.Lock(ctx); err != nil {
+		return nil, err
+	}
 	defer l.mu.Unlock()
 	if !l.running {
 		return nil, os.ErrClosed

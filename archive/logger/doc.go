@@ -30,6 +30,6 @@
 // # Concurrency
 //
 // A Logger is safe for concurrent use: while Run is running, others may ask for its Status and
-// change what it does, as pmlc(1) does. Methods other than Status and Tasks wait for a fetch that is going on. The context
-// belongs to the logger, which changes its profile.
+// change what it does, as pmlc(1) does. Methods other than Status and Tasks wait for a fetch that is going on, Control and
+// Enquire until their contexts end. The source belongs to the logger, which changes its profile.
 package logger

@@ -1,6 +1,8 @@
 package logger_test
 
 import (
+	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -8,8 +10,68 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive/logger"
+	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
+
+// A task that is always due, since the collector is slower than its interval, holds up neither other tasks nor those who change them.
+func TestSlowCollector(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := new(pmapitest.Source)
+		pmapitest.Add(src, pmapitest.Metric[int32]{Name: "a", PMID: 1}).Set(1)
+		pmapitest.Add(src, pmapitest.Metric[int32]{Name: "b", PMID: 2}).Set(2)
+		src.SetDelay(30 * time.Millisecond)
+		r := record(t, src, "log mandatory on 10 msec a log mandatory on 1 sec b", logger.Options{})
+		r.wait(2500 * time.Millisecond)
+		began := time.Now()
+		if _, err := r.l.Control(t.Context(), logconf.Mandatory, logconf.Off, 0, []logger.Target{{PMID: 1}}); err != nil {
+			t.Error(err)
+		}
+		if d := time.Since(began); d > 200*time.Millisecond {
+			t.Errorf("a request was held up for %v", d)
+		}
+		if err := r.stop(time.Second); err != nil {
+			t.Error(err)
+		}
+		if n := strings.Count(strings.Join(r.records(), "\n"), "b=2"); n < 3 {
+			t.Errorf("%d records of b", n)
+		}
+	})
+}
+
+// A request waits for a fetch that is going on no longer than its context lasts; the status does not wait.
+func TestControlOfHungLogger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := new(pmapitest.Source)
+		pmapitest.Add(src, pmapitest.Metric[int32]{Name: "a", PMID: 1}).Set(1)
+		r := record(t, src, "log mandatory on 1 sec a", logger.Options{})
+		r.wait(1500 * time.Millisecond)
+		src.SetDelay(time.Hour)
+		r.wait(time.Second)
+		targets := []logger.Target{{PMID: 1}}
+		for name, f := range map[string]func(ctx context.Context) error{
+			"Control": func(ctx context.Context) error {
+				_, err := r.l.Control(ctx, logconf.Mandatory, logconf.Off, 0, targets)
+				return err
+			},
+			"Enquire": func(ctx context.Context) error { _, err := r.l.Enquire(ctx, targets); return err },
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			began := time.Now()
+			if err := f(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
+				t.Errorf("%s: %v after %v", name, err, time.Since(began))
+			}
+			cancel()
+		}
+		if s := r.l.Status(); s.Records == 0 {
+			t.Errorf("%+v", s)
+		}
+		src.SetDelay(0)
+		if err := r.stop(0); err != nil {
+			t.Error(err)
+		}
+	})
+}
 
 // A collector that hangs counts as lost when its reply is overdue, and is back when it replies again and so is one that was stopped.
 func TestHang(t *testing.T) {

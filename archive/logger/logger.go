@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/internal/ctxlock"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
@@ -19,7 +20,7 @@ type Logger struct {
 	host string
 	wake chan struct{} // the tasks have changed
 
-	mu       sync.Mutex // held while a task is recorded, or anything is changed
+	mu       ctxlock.Mutex // held while a task is recorded, or anything is changed
 	w        *archive.Writer
 	metrics  map[pdu.PMID]*metric
 	order    []*metric // in the order of the requests
@@ -75,7 +76,7 @@ func (o Options) resolved(ctx context.Context, src *pmapi.Context) (*Logger, err
 	if o.Report == nil {
 		o.Report = logEvent
 	}
-	l := &Logger{src: src, opts: o, wake: make(chan struct{}, 1), metrics: map[pdu.PMID]*metric{}}
+	l := &Logger{src: src, opts: o, mu: ctxlock.New(), wake: make(chan struct{}, 1), metrics: map[pdu.PMID]*metric{}}
 	l.meta.init()
 	if o.Config != nil {
 		if err := l.configure(ctx, o.Config.Requests); err != nil {
@@ -153,6 +154,9 @@ func (l *Logger) fetch(ctx context.Context, p *pdu.Profile, ids []pdu.PMID, r *p
 	return err
 }
 
+// lock waits for a fetch that is going on, however long that takes.
+func (l *Logger) lock() { _ = l.mu.Lock(context.Background()) }
+
 // report reports an event.
 func (l *Logger) report(e Event) { l.opts.Report(e) }
 
@@ -169,7 +173,7 @@ func (l *Logger) Run(ctx context.Context) error {
 
 // start writes the first record.
 func (l *Logger) start(ctx context.Context) error {
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
 	if l.running || l.ended {
 		return os.ErrClosed
@@ -199,7 +203,7 @@ func (l *Logger) start(ctx context.Context) error {
 
 // finish completes the archive, with the last record.
 func (l *Logger) finish(ctx context.Context, epilogue bool) error {
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
 	l.running, l.ended = false, true
 	if !epilogue {
@@ -282,9 +286,10 @@ type endError EndReason
 
 func (e endError) Error() string { return EndReason(e).String() }
 
-// runDue records what is due, and returns how long it is until something is due again; less than 0 for never.
+// runDue records one task if it is due, and returns how long it is until something is due again; less than 0 for never. Between two
+// tasks others who wait have their turn: with short intervals and a slow collector, something may be due at any time.
 func (l *Logger) runDue(ctx context.Context) (time.Duration, error) {
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
 	if err := l.endReached(); err != nil {
 		return 0, err
@@ -294,7 +299,7 @@ func (l *Logger) runDue(ctx context.Context) (time.Duration, error) {
 			return 0, err
 		}
 	}
-	for t := l.dueTask(); t != nil && ctx.Err() == nil; t = l.dueTask() {
+	if t := l.dueTask(); t != nil && ctx.Err() == nil {
 		done, err := l.runTask(ctx, t)
 		if err != nil {
 			return 0, err
@@ -315,14 +320,15 @@ func (l *Logger) runDue(ctx context.Context) (time.Duration, error) {
 	return l.untilDue(), nil
 }
 
-// dueTask is the first task that is due, nil if there is none.
-func (l *Logger) dueTask() *task {
+// dueTask is the task that has been due for longest, the first of several; nil if none is.
+func (l *Logger) dueTask() (first *task) {
+	now := time.Now()
 	for _, t := range l.tasks {
-		if !t.once && time.Until(t.due) <= 0 {
-			return t
+		if !t.once && !t.due.After(now) && (first == nil || t.due.Before(first.due)) {
+			first = t
 		}
 	}
-	return nil
+	return first
 }
 
 // retryOnce is when a task is tried again that is to be recorded once, and failed.

@@ -69,7 +69,7 @@ func (l *Logger) publishTasks() {
 // NewVolume makes the next record begin another volume, and returns its number. The reason is for the event: VolumeRequest or
 // VolumeSignal. Errors: os.ErrClosed if the logger does not run.
 func (l *Logger) NewVolume(reason VolumeReason) (int, error) {
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
 	if !l.running {
 		return 0, os.ErrClosed
@@ -81,7 +81,7 @@ func (l *Logger) NewVolume(reason VolumeReason) (int, error) {
 
 // Sync has the system write the archive to the disk. Records are in the files without that, as soon as they were made.
 func (l *Logger) Sync() error {
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
 	if !l.running {
 		return os.ErrClosed
