@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -418,6 +419,56 @@ func TestConcurrentUse(t *testing.T) {
 		}
 		if n := len(r.records()); n < 30 {
 			t.Errorf("%d records", n)
+		}
+	})
+}
+
+// Clients cannot have a logger keep or send any number of instances.
+func TestControlLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const insts, targets, most, named = 1 << 12, 300, 1 << 20, 1 << 13
+		src := new(pmapitest.Source)
+		names := make([]string, insts)
+		for i := range names {
+			names[i] = strconv.Itoa(i)
+		}
+		pmapitest.Add(src, pmapitest.Metric[int32]{Name: "a", PMID: 1, InDom: src.InDom(names...)})
+		r := record(t, src, "", logger.Options{Linger: true})
+		r.wait(time.Second)
+		states, err := r.l.Enquire(t.Context(), slices.Repeat([]logger.Target{{PMID: 1}}, targets))
+		if err != nil {
+			t.Fatal(err)
+		}
+		values, big := 0, 0
+		for _, s := range states {
+			values += len(s.Values)
+			if errors.Is(s.Err, pdu.ErrTooBig) {
+				big++
+			}
+		}
+		if values != most || big != targets-most/insts {
+			t.Errorf("%d values, %d metrics too many", values, big)
+		}
+		for _, tt := range []struct {
+			from, to int
+			interval time.Duration
+			err      error
+		}{
+			{0, named, time.Minute, nil},
+			{named, named + 1, time.Minute, pdu.ErrTooBig},
+			{0, named, time.Hour, nil},
+		} {
+			target := logger.Target{PMID: 1}
+			for i := tt.from; i < tt.to; i++ {
+				target.Insts = append(target.Insts, pdu.InstID(i))
+			}
+			states, err := r.l.Control(t.Context(), logconf.Advisory, logconf.On, tt.interval, []logger.Target{target})
+			if err != nil || !errors.Is(states[0].Err, tt.err) {
+				t.Errorf("%d..%d: %v, %v", tt.from, tt.to, states[0].Err, err)
+			}
+		}
+		if err := r.stop(time.Second); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -35,8 +35,18 @@ type ValueState struct {
 	Interval  time.Duration // 0 for once, and if not On
 }
 
+// Limits of requests, which come from clients that nobody may know.
+const (
+	// maxValues is the number of values in all states that a request gets.
+	maxValues = 1 << 20
+	// maxNamed is the number of instances that metrics are recorded with by number. Requests can have any numbers, each
+	// of which is in a profile of which pmcd reads 64 KB.
+	maxNamed = 1 << 13
+)
+
 // Control changes how metrics are recorded, and returns how they are then: what has not changed shows there. Requests are as those of a
-// configuration, but one for some instances of a metric that is recorded with all changes nothing. Errors: os.ErrClosed if the logger does
+// configuration, but one for some instances of a metric that is recorded with all changes nothing. A metric with more
+// instances than there is room for has the error pdu.ErrTooBig. Errors: os.ErrClosed if the logger does
 // not run; pdu.ErrArg for a combination that there is not; that of ctx, if it ends while a fetch is going on, and nothing has changed.
 func (l *Logger) Control(ctx context.Context, control logconf.Control, state logconf.State, interval time.Duration, targets []Target) ([]MetricState, error) {
 	if err := l.mu.Lock(ctx); err != nil {
@@ -64,13 +74,18 @@ func (l *Logger) Control(ctx context.Context, control logconf.Control, state log
 		if m.desc.InDom == pdu.NoInDom {
 			insts = nil
 		}
+		if state != logconf.Maybe && !l.hasRoom(m, insts) {
+			states[i] = MetricState{PMID: t.PMID, Err: pdu.ErrTooBig}
+			continue
+		}
 		l.requests++
 		m.control(s, insts, l.requests)
 	}
 	l.plan()
+	e := enquiry{l: l, room: maxValues}
 	for i, t := range targets {
 		if states[i].Err == nil {
-			states[i] = l.state(ctx, t)
+			states[i] = e.state(ctx, t)
 		}
 	}
 	select {
@@ -96,7 +111,29 @@ func (l *Logger) target(ctx context.Context, id pdu.PMID) (*metric, error) {
 	return l.metric(name, desc), nil
 }
 
+// hasRoom reports whether a metric can be recorded with further instances that are named.
+func (l *Logger) hasRoom(m *metric, insts []pdu.InstID) bool {
+	total, added := 0, 0
+	named := map[pdu.InstID]bool{}
+	for _, other := range l.order {
+		for _, r := range other.requests {
+			total += len(r.insts)
+			for _, i := range r.insts {
+				named[i] = named[i] || other == m
+			}
+		}
+	}
+	for _, i := range insts {
+		if !named[i] {
+			named[i] = true
+			added++
+		}
+	}
+	return added == 0 || total+added <= maxNamed
+}
+
 // Enquire returns how metrics are recorded, for all instances that they have or ever had in the archive if the target names none.
+// The limits are those of Control.
 // Errors: os.ErrClosed if the logger does not run; that of ctx, if it ends while a fetch is going on.
 func (l *Logger) Enquire(ctx context.Context, targets []Target) ([]MetricState, error) {
 	if err := l.mu.Lock(ctx); err != nil {
@@ -107,29 +144,54 @@ func (l *Logger) Enquire(ctx context.Context, targets []Target) ([]MetricState, 
 		return nil, os.ErrClosed
 	}
 	states := make([]MetricState, len(targets))
+	e := enquiry{l: l, room: maxValues}
 	for i, t := range targets {
-		states[i] = l.state(ctx, t)
+		states[i] = e.state(ctx, t)
 	}
 	return states, nil
 }
 
+// An enquiry is a request for the state of metrics.
+type enquiry struct {
+	l         *Logger
+	room      int                          // how many further values there may be
+	instances map[pdu.InDom]instancesReply // of the collector
+}
+
+type instancesReply struct {
+	list []pdu.Instance
+	err  error
+}
+
+// instancesOf are the instances of a domain, for which the collector is asked once.
+func (e *enquiry) instancesOf(ctx context.Context, d pdu.InDom) ([]pdu.Instance, error) {
+	r, ok := e.instances[d]
+	if !ok {
+		r.list, r.err = e.l.src.Instances(ctx, d)
+		if e.instances == nil {
+			e.instances = map[pdu.InDom]instancesReply{}
+		}
+		e.instances[d] = r
+	}
+	return r.list, r.err
+}
+
 // state is how a metric is recorded.
-func (l *Logger) state(ctx context.Context, t Target) MetricState {
+func (e *enquiry) state(ctx context.Context, t Target) MetricState {
 	s := MetricState{PMID: t.PMID}
-	m := l.metrics[t.PMID]
+	m := e.l.metrics[t.PMID]
 	var desc pdu.Desc
 	if m != nil {
 		desc = m.desc
-	} else if desc, s.Err = l.src.Desc(ctx, t.PMID); s.Err != nil {
-		return s
-	}
-	if desc.InDom == pdu.NoInDom {
-		s.Values = []ValueState{m.state(pdu.NoInst)}
+	} else if desc, s.Err = e.l.src.Desc(ctx, t.PMID); s.Err != nil {
 		return s
 	}
 	insts := slices.Clone(t.Insts)
+	if desc.InDom == pdu.NoInDom {
+		insts = []pdu.InstID{pdu.NoInst}
+	}
 	if len(insts) == 0 {
-		list, err := l.src.Instances(ctx, desc.InDom)
+		list, err := e.instancesOf(ctx, desc.InDom)
 		if err != nil && (m == nil || len(m.logged) == 0) {
 			s.Err = err
 			return s
@@ -145,8 +207,16 @@ func (l *Logger) state(ctx context.Context, t Target) MetricState {
 		}
 		insts = unique(insts)
 	}
+	if len(insts) > e.room {
+		s.Err = pdu.ErrTooBig
+		return s
+	}
+	e.room -= len(insts)
+	available := m.available()
 	for _, i := range insts {
-		s.Values = append(s.Values, m.state(i))
+		v := m.state(i)
+		v.Available = available[i]
+		s.Values = append(s.Values, v)
 	}
 	return s
 }
@@ -161,7 +231,7 @@ func unique(insts []pdu.InstID) []pdu.InstID {
 	})
 }
 
-// state is how an instance is recorded. m may be nil.
+// state is how an instance is recorded, but for Available. m may be nil.
 func (m *metric) state(inst pdu.InstID) ValueState {
 	s := ValueState{Inst: inst}
 	if m == nil {
@@ -171,22 +241,23 @@ func (m *metric) state(inst pdu.InstID) ValueState {
 		s.On, s.Mandatory, s.Interval = w.State == logconf.On, w.Control == logconf.Mandatory, w.Interval
 	}
 	s.InLog = m.logged[inst] || inst == pdu.NoInst && len(m.places) > 0
-	for _, p := range m.places {
-		s.Available = s.Available || p.has(inst)
-	}
 	return s
 }
 
-// has reports whether the latest fetch had a value for an instance.
-func (p place) has(inst pdu.InstID) bool {
-	if p.index >= p.group.result.Len() { // the fetch has failed
-		return false
+// available are the instances of which the latest fetches had a value. m may be nil.
+func (m *metric) available() map[pdu.InstID]bool {
+	if m == nil {
+		return nil
 	}
-	values := p.group.result.At(p.index)
-	for i := range values.Len() {
-		if values.Inst(i) == inst {
-			return true
+	insts := map[pdu.InstID]bool{}
+	for _, p := range m.places {
+		if p.index >= p.group.result.Len() { // the fetch has failed
+			continue
+		}
+		values := p.group.result.At(p.index)
+		for i := range values.Len() {
+			insts[values.Inst(i)] = true
 		}
 	}
-	return false
+	return insts
 }

@@ -151,6 +151,7 @@ func (m *metric) control(s Setting, insts []pdu.InstID, order int) {
 		m.controlAll(s, order)
 		return
 	}
+	var allowed []pdu.InstID
 	for _, i := range insts {
 		before := m.setting(i)
 		switch {
@@ -159,11 +160,15 @@ func (m *metric) control(s Setting, insts []pdu.InstID, order int) {
 		case s.State == logconf.Maybe && (before == nil || before.Control == logconf.Advisory):
 			continue
 		}
-		one := []pdu.InstID{i}
-		m.drop(one, func(*request) bool { return true })
-		if s.State != logconf.Maybe {
-			m.add(s, one, order)
-		}
+		allowed = append(allowed, i)
+	}
+	if len(allowed) == 0 {
+		return
+	}
+	allowed = unique(allowed)
+	m.drop(allowed, func(*request) bool { return true })
+	if s.State != logconf.Maybe {
+		m.add(s, allowed, order)
 	}
 }
 
