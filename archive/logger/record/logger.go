@@ -231,9 +231,9 @@ func (l *Logger) wait(ctx context.Context) error {
 	}
 }
 
-// isOn reports whether the logger has been started and is neither stopped nor detached. It may have ended by itself.
-func (l *Logger) isOn() bool {
+// isIn reports whether the logger is in a phase. In phaseOn it may have ended by itself.
+func (l *Logger) isIn(p phase) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.phase == phaseOn
+	return l.phase == p
 }

@@ -313,7 +313,7 @@ func (s *Session) on() (on []*Logger, err error) {
 		return nil, ErrNotStarted
 	}
 	for _, l := range s.loggers {
-		if l.isOn() {
+		if l.isIn(phaseOn) {
 			on = append(on, l)
 		}
 	}
@@ -323,14 +323,16 @@ func (s *Session) on() (on []*Logger, err error) {
 	return on, nil
 }
 
-// Close ends the session: loggers that are not detached are stopped and waited for, however long that takes. Its error is how
-// those have failed that it has stopped. Of a session that has not been started, all files are removed.
+// Close ends the session: loggers that are not detached are stopped and waited for, however long that takes, those too that were
+// stopped before and have not ended yet. Its error is how those have failed that it has stopped. Of a session that has not been
+// started, all files are removed.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	if s.state == stateSetUp {
 		s.state = stateClosed
 		s.discard()
 	}
+	loggers := s.loggers
 	s.mu.Unlock()
 	on, _ := s.on()
 	for _, l := range on {
@@ -339,6 +341,11 @@ func (s *Session) Close() error {
 	var errs []error
 	for _, l := range on {
 		errs = append(errs, l.wait(context.Background()))
+	}
+	for _, l := range loggers {
+		if l.isIn(phaseStopped) {
+			<-l.done
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -404,3 +404,29 @@ func TestContext(t *testing.T) {
 		}
 	})
 }
+
+// Close waits for a logger that takes its time to end, and for which Stop did not wait.
+func TestCloseWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, loggers := create(t, record.Options{Report: func(_ string, e logger.Event) {
+			if _, ok := e.(logger.Ended); ok {
+				time.Sleep(time.Second)
+			}
+		}}, record.Host{Name: "web1"})
+		start(t, s)
+		time.Sleep(2 * time.Second)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := loggers[0].Stop(ctx); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		select {
+		case <-loggers[0].Done():
+		default:
+			t.Error("Close has left a logger")
+		}
+	})
+}
