@@ -232,8 +232,8 @@ func (e ClockCaughtUp) String() string {
 // String is a line for a log.
 func (e Ended) String() string { return e.Reason.String() }
 
-// logEvent is Options.Report by default.
-func logEvent(e Event) {
+// LogEvent logs warnings with slog.Default(), as Options.Report does by default.
+func LogEvent(e Event) {
 	switch e := e.(type) {
 	case Recorded, NewVolume, Validating:
 		return

@@ -74,7 +74,7 @@ func (o Options) resolved(ctx context.Context, src *pmapi.Context) (*Logger, err
 		o.Interval = DefaultInterval
 	}
 	if o.Report == nil {
-		o.Report = logEvent
+		o.Report = LogEvent
 	}
 	l := &Logger{src: src, opts: o, mu: ctxlock.New(), wake: make(chan struct{}, 1), metrics: map[pdu.PMID]*metric{}}
 	l.meta.init()

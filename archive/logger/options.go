@@ -42,7 +42,7 @@ type Options struct {
 	// Linger lets a logger run that has nothing to record: others may change that.
 	Linger bool
 
-	// Report is called with what happens. It must not call the Logger's methods. Nil logs warnings with slog.Default().
+	// Report is called with what happens. It must not call the Logger's methods. Nil means LogEvent.
 	Report func(Event)
 }
 

@@ -1,6 +1,6 @@
 // Package retention keeps a directory of archives in order, as pmlogger_daily(1) of Performance Co-Pilot does: the archives of a past
 // day become one, old ones are compressed and at last removed. It is a library, without a script or a daemon of its own: a logger, or
-// a program that embeds one, calls [Maintain], or has [Run] do that each day.
+// a program that embeds one, calls [Maintain], has [Run] do that each day, or [Record] do it all: begin an archive each midnight, too.
 //
 //	o := retention.Options{
 //		Merge:         logextract.Options{}.Run,
@@ -18,6 +18,8 @@
 // with a day, YYYYMMDD or YYMMDD, and then end, or go on with "-" or "."; it merges only those that a logger began. Other files
 // are left alone, and so are links. [Base] makes such a name, and [NextDay] is when a logger
 // should begin another archive.
+// YYYYMMDD what the archives of that day become; other files are left alone. [Base] makes such a name, and [NextDay] is when a logger
+// other than Record's should begin another archive.
 //
 // # Crashes
 //
@@ -31,7 +33,7 @@
 //
 // # Names in PCP
 //
-//	pmlogger_daily                    Maintain
+//	pmlogger_daily                    Maintain; with its loggers, Record
 //	pmlogger_daily -k, PCP_CULLAFTER  Options.Keep
 //	pmlogger_daily -x, -X, -Y         Options.CompressAfter, Compress
 //	pmlogger_daily -M, -r             Options.Merge, Rewrite of nil

@@ -6,14 +6,19 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logextract"
+	"github.com/pcp-go/pcp/archive/logger"
+	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/archive/logger/retention"
 	"github.com/pcp-go/pcp/archive/logimport"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
 // A logger that has begun two archives on a day finds them merged and compressed on the next one.
@@ -56,6 +61,38 @@ func ExampleMaintain() {
 	// compressed [20261123.0] 20261123.0.gz
 	// 20261123.meta.gz
 	// 20261124.09.30.meta
+}
+
+// A program records itself, an archive for each day, until it is interrupted.
+func ExampleRecord() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	src := &pmapitest.Source{} // in place of pmapi.Dial, or pmapi.Local with a collector of this process
+	pmapitest.Add(src, pmapitest.Metric[float64]{Name: "oven.temperature"}).Set(180)
+	c := src.Context()
+	defer c.Close()
+	dir, err := os.MkdirTemp("", "archives")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+
+	config, err := logconf.Options{}.Parse("config", strings.NewReader("log mandatory on 10 milliseconds { oven }"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	lo := logger.Options{Config: config, EndRecords: 3} // which is for this example
+	o := retention.Options{
+		Merge:    logextract.Options{}.Run,
+		Compress: retention.Gzip(gzip.DefaultCompression),
+		Keep:     14 * 24 * time.Hour,
+	}
+	if err := retention.Record(ctx, c, dir, lo, o); err != nil {
+		log.Fatal(err)
+	}
+	made, err := filepath.Glob(filepath.Join(dir, "*.meta"))
+	fmt.Println(len(made) > 0, err)
+	// Output: true <nil>
 }
 
 // writeOne writes an archive of one record.

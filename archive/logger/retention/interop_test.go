@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/archive/logextract"
+	"github.com/pcp-go/pcp/archive/logger"
 	"github.com/pcp-go/pcp/archive/logger/retention"
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
@@ -69,6 +71,35 @@ func TestInteropDaily(t *testing.T) {
 		if out, errs, status := pcptest.Run(t, nil, "", "pmlogcheck", filepath.Join(dirs[1], base)); status != 0 || out+errs != "" {
 			t.Errorf("pmlogcheck %s: status %d\n%s%s", base, status, out, errs)
 		}
+	}
+}
+
+// TestInteropRecord checks the archives of days with C's tools: pmlogextract needs no mark between them.
+func TestInteropRecord(t *testing.T) {
+	pcptest.Need(t, "pmlogcheck", "pmlogextract", "pmdumplog")
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		d := newRecording(t, dir, "22 20:00:30")
+		d.record(dailyOptions, logger.Options{})
+		d.until("24 12:00:00")
+		d.stop()
+	})
+	bases := []string{"20261122", "20261123", "20261124.00.00"}
+	args := []string{"pmlogextract"}
+	for i, base := range bases {
+		bases[i] = filepath.Join(dir, base)
+		args = append(args, bases[i])
+		if out, errs, status := pcptest.Run(t, nil, "", "pmlogcheck", "-w", bases[i]); status != 0 || out+errs != "" {
+			t.Errorf("pmlogcheck %s: status %d\n%s%s", base, status, out, errs)
+		}
+	}
+	all := filepath.Join(t.TempDir(), "all")
+	if out, errs, status := pcptest.Run(t, nil, "", append(args, all)...); status != 0 || out+errs != "" {
+		t.Errorf("pmlogextract: status %d\n%s%s", status, out, errs)
+	}
+	out, _, _ := pcptest.Run(t, nil, "", "pmdumplog", all)
+	if strings.Contains(out, "<mark>") || strings.Count(out, "(x.once)") != 3 {
+		t.Errorf("pmdumplog: %d of once\n%.2000s", strings.Count(out, "(x.once)"), out)
 	}
 }
 

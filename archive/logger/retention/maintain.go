@@ -138,11 +138,7 @@ func Run(ctx context.Context, dir string, o Options) error {
 			o.Logger.Error("maintaining archives", "dir", dir, "err", err)
 		}
 		next := NextDay(time.Now().Add(-afterMidnight).In(o.Location)).Add(afterMidnight)
-		timer := time.NewTimer(time.Until(next))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !wait(ctx, time.Until(next)) {
 			return context.Cause(ctx)
 		}
 	}

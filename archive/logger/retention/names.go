@@ -14,10 +14,16 @@ import (
 
 const dayLayout = "20060102"
 
-// NextDay is the next midnight after a time, where it is: when a logger begins another archive.
+// NextDay is the next midnight after a time, where it is, or what comes in the place of one that is skipped: when a logger begins another archive.
 func NextDay(t time.Time) time.Time {
 	y, m, d := t.Date()
-	return time.Date(y, m, d+1, 0, 0, 0, 0, t.Location())
+	next := time.Date(y, m, d+1, 0, 0, 0, 0, t.Location())
+	if next.Day() == d { // there is no midnight then: clocks are put forward
+		_, before := next.Zone()
+		_, after := next.AddDate(0, 0, 2).Zone()
+		next = next.Add(time.Duration(after-before) * time.Second)
+	}
+	return next
 }
 
 // mostNumbers is how many archives can begin in the same minute.

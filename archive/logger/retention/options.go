@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"time"
+
+	"github.com/pcp-go/pcp/archive/logger"
 )
 
 // Options say what to do in a directory. The zero Options merge, compress and remove nothing.
@@ -38,6 +40,8 @@ type Options struct {
 	DryRun bool
 	// Did, if not nil, is called after each action.
 	Did func(Action)
+	// Begun, if not nil, is called by Record with the logger of each archive before it runs: for its Status, or a server of pmlc(1).
+	Begun func(*logger.Logger)
 	// Logger is for the errors of Run. Nil means slog.Default().
 	Logger *slog.Logger
 

@@ -541,6 +541,25 @@ func TestNextDay(t *testing.T) {
 	}
 }
 
+// Where clocks are put forward at midnight, a day begins later.
+func TestNextDaySkipped(t *testing.T) {
+	for zone, want := range map[string]string{"America/Sao_Paulo": "2018-11-04 01:00", "America/Havana": "2018-03-11 01:00", "Asia/Beirut": "2018-03-25 01:00", "Pacific/Apia": "2011-12-31 00:00"} {
+		location, err := time.LoadLocation(zone)
+		if err != nil {
+			t.Skip(err)
+		}
+		day, err := time.ParseInLocation("2006-01-02 15:04", want, location)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, before := range []time.Duration{time.Minute, 10 * time.Hour} {
+			if got := retention.NextDay(day.Add(-before)); !got.Equal(day) {
+				t.Errorf("%v before %v: %v", before, day, got)
+			}
+		}
+	}
+}
+
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,0 +1,171 @@
+package retention
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pcp-go/pcp/archive/logger"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// A recorder is a Record.
+type recorder struct {
+	Options
+	src     *pmapi.Context
+	dir     string
+	logger  logger.Options
+	writing atomic.Pointer[string] // the base name of the archive in the directory, "" between two
+	ended   logger.EndReason       // of the last logger
+}
+
+// Record records src into archives of a directory, a new one from each midnight on, and maintains the directory beside, as [Run] does.
+// Where one archive ends the next one begins at once, and with all that the configuration says, so that they become one without a mark
+// in between, unless something has happened to the collector. While that is lost another archive waits until it is there again. When
+// metrics have changed, or the collector's host has another name, which end a logger, another archive begins, too.
+//
+// It ends as [logger.Run] does: with ctx, at the ends of lo, of which EndBytes and EndRecords count for each archive, or with an error of
+// the first archive's New, or of a file. lo.Base is not used. After the first archive, one that has nothing to record lingers. What
+// pmlc(1) has changed is lost at midnight. The counterpart of pmlogger(1) with pmlogger_daily(1) and pmlogger_check(1).
+func Record(ctx context.Context, src *pmapi.Context, dir string, lo logger.Options, o Options) error {
+	o.complete()
+	r := &recorder{Options: o, src: src, dir: dir, logger: lo}
+	r.setOptions()
+	l, err := r.next(ctx)
+	if err != nil {
+		return err
+	}
+	r.logger.Linger = true
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	wg.Go(func() { _ = Run(ctx, dir, r.Options) }) // it ends with the context alone
+	for l != nil {
+		if r.Begun != nil {
+			r.Begun(l)
+		}
+		again, err := r.run(ctx, l)
+		if err != nil || !again {
+			return err
+		}
+		if l, err = r.another(ctx, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setOptions completes the options of the loggers, and of Maintain.
+func (r *recorder) setOptions() {
+	r.writing.Store(new(string))
+	others := r.Writing
+	r.Writing = func(base string) bool { return base == *r.writing.Load() || others != nil && others(base) }
+	lo := &r.logger
+	if lo.EndAfter > 0 {
+		if end := time.Now().Add(lo.EndAfter); lo.EndTime.IsZero() || end.Before(lo.EndTime) {
+			lo.EndTime = end
+		}
+		lo.EndAfter = 0
+	}
+	report := lo.Report
+	if report == nil {
+		report = logger.LogEvent
+	}
+	lo.Report = func(e logger.Event) {
+		if ended, ok := e.(logger.Ended); ok {
+			if r.ended = ended.Reason; r.ended == logger.EndTime && !r.over() {
+				return
+			}
+		}
+		report(e)
+	}
+}
+
+// over reports whether the time of all archives is over.
+func (r *recorder) over() bool {
+	return !r.logger.EndTime.IsZero() && time.Until(r.logger.EndTime) <= 0
+}
+
+// next prepares an archive that ends with the day.
+func (r *recorder) next(ctx context.Context) (*logger.Logger, error) {
+	now := time.Now().In(r.Location)
+	base, err := Base(r.dir, now)
+	if err != nil {
+		return nil, err
+	}
+	name := filepath.Base(base)
+	r.writing.Store(&name)
+	lo := r.logger
+	lo.Base = base
+	if end := NextDay(now); lo.EndTime.IsZero() || end.Before(lo.EndTime) {
+		lo.EndTime = end
+	}
+	l, err := lo.New(ctx, r.src)
+	if err != nil {
+		r.writing.Store(new(string))
+	}
+	return l, err
+}
+
+// retry is how long it takes until another archive is tried that could not begin, or one that is not due by the time of day begins.
+const retry = time.Second
+
+// run runs a logger, and reports whether another one comes after it.
+func (r *recorder) run(ctx context.Context, l *logger.Logger) (again bool, err error) {
+	err = l.Run(ctx)
+	r.writing.Store(new(string))
+	switch {
+	case errors.Is(err, logger.ErrMetricsChanged):
+	case err != nil || ctx.Err() != nil:
+		return false, err
+	case r.ended == logger.EndTime:
+		return !r.over(), nil
+	case r.ended != logger.EndHostname:
+		return false, nil
+	}
+	return wait(ctx, retry), nil // so that a collector that changes all the time does not make archives all the time
+}
+
+// another prepares the archive after that of a logger, when there is a collector. It is nil if the time is over before that.
+func (r *recorder) another(ctx context.Context, last *logger.Logger) (*logger.Logger, error) {
+	status := last.Status()
+	for lost := !status.Connected; ; {
+		l, err := r.next(ctx)
+		_, isFile := errors.AsType[*fs.PathError](err)
+		switch {
+		case err == nil:
+			if lost {
+				r.logger.Report(logger.Restored{Host: status.Host, Time: time.Now()})
+			}
+			return l, nil
+		case ctx.Err() != nil:
+			return nil, nil
+		case isFile || errors.Is(err, fs.ErrExist):
+			return nil, err
+		case !lost:
+			lost = true
+			r.logger.Report(logger.Lost{Host: status.Host, Time: time.Now(), Err: err})
+		}
+		if !wait(ctx, retry) || r.over() {
+			return nil, nil
+		}
+		_ = r.src.Reconnect(ctx) // or the next archive cannot begin, either
+	}
+}
+
+// wait waits, and reports whether the context has not ended.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
