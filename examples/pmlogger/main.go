@@ -5,6 +5,12 @@
 //	pmlogger -C -c config                                           # is the configuration right?
 //
 // While it runs, pmlc(1) can change what it records.
+//
+// With --daily the operand is a directory, in which each day has an archive. The logger begins another one at midnight, and does what
+// pmlogger_daily(1) would do: it merges those of a past day, compresses them (--compress=gzip, xz, zstd or none; gzip without), removes them
+// after a time (--keep, 14days without), or the oldest if there are too many bytes (--max-size, such as 10g).
+//
+//	pmlogger --daily --keep=30days --compress=zstd -h web1 -c config /var/log/pcp/pmlogger/web1
 package main
 
 import (

@@ -22,6 +22,7 @@ type events struct {
 	w      io.Writer
 	report bool                // of the sizes of records: -r
 	ending func(reason string) // is told why the logger ends
+	daily  bool                // there is another logger after some ends
 }
 
 // print is logger.Options.Report.
@@ -55,9 +56,11 @@ func (p *events) print(e logger.Event) {
 	case logger.MetricGone:
 		fmt.Fprintf(p.w, "Description unavailable for metric \"%s\": %v\n", e.Metric, pdu.FromError(e.Err))
 	case logger.Ended:
-		switch e.Reason {
-		case logger.EndContext: // by this program, which knows why
-		case logger.EndChanged:
+		switch {
+		case e.Reason == logger.EndContext: // by this program, which knows why
+		case p.daily && e.Reason >= logger.EndHostname:
+			fmt.Fprintf(p.w, "%v. Another archive\n", e.Reason)
+		case e.Reason == logger.EndChanged:
 			fmt.Fprintf(p.w, "%v. Exiting\n", e.Reason)
 		default:
 			p.ending(e.Reason.String())

@@ -27,8 +27,9 @@ type options struct {
 	control     int // the descriptor of -x, -1 without
 	interval    time.Duration
 	end, volume size
+	daily       daily
 
-	base string // of the archive
+	base string // of the archive, or the directory of archives
 }
 
 // programName is the name in messages.
@@ -55,6 +56,8 @@ func parseOptions(args []string) (*options, error) {
 	}
 	switch {
 	case wrong != "":
+	case o.daily.given != "" && !o.daily.on:
+		wrong = fmt.Sprintf("%s: --%s is for --daily\n", c.Name, o.daily.given)
 	case len(operands) == 0 && !o.check:
 		wrong = fmt.Sprintf("%s: insufficient arguments\n", c.Name)
 	case len(operands) > 1:
@@ -108,6 +111,7 @@ func (o *options) setTable() {
 		standard("help", "show this usage message and exit"),
 		tool.Option{Short: 'D', Long: "debug", Arg: "DBG", Set: o.setDebug},
 	)
+	c.Options = append(c.Options, o.daily.options()...)
 }
 
 // number reads a decimal number as strtol(3) does; an empty text is 0.

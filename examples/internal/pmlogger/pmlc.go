@@ -49,7 +49,7 @@ func (p *program) serve(ctx context.Context) {
 	if len(p.serving) == 0 {
 		return
 	}
-	s := pmlc.Server{Logger: p.logger, Access: p.access, Version: p.opts.protocol,
+	s := pmlc.Server{Logger: present{p}, Access: p.access, Version: p.opts.protocol,
 		Controlled: func(peer net.Addr, request *pmlc.ControlReq, states []logger.MetricState, err error) {
 			p.logRequest(ctx, peer, request, states, err)
 		}, Log: p.log}

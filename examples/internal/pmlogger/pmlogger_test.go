@@ -1,6 +1,7 @@
 package pmlogger
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 func TestSizes(t *testing.T) {
@@ -98,6 +100,46 @@ func TestPreprocess(t *testing.T) {
 		_, got, _ := strings.Cut(b.String(), "\n") // after the command line of pmcpp
 		if got = strings.ReplaceAll(got, file, "F"); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// The options of --daily.
+func TestDailyOptions(t *testing.T) {
+	for args, want := range map[string]struct {
+		keep     time.Duration
+		maxBytes int64
+		suffix   string
+		err      string // a part of it
+	}{
+		"--daily D":                                        {keep: 14 * 24 * time.Hour, suffix: ".gz"},
+		"--daily --keep=30days D":                          {keep: 30 * 24 * time.Hour, suffix: ".gz"},
+		"--daily --max-size 10gbytes D":                    {keep: 14 * 24 * time.Hour, maxBytes: 10 << 30, suffix: ".gz"},
+		"--daily --keep 0 --compress none --compress=xz D": {suffix: ".xz"},
+		"--daily --compress=zstd --compress none D":        {keep: 14 * 24 * time.Hour},
+		"--keep=3days X":                                   {err: "pmlogger: --keep is for --daily\n"},
+		"--compress=xz X":                                  {err: "pmlogger: --compress is for --daily\n"},
+		"--daily --max-size=7 D":                           {err: "pmlogger: illegal size argument '7' for archives\n"},
+		"--daily --max-size=2hours D":                      {err: "illegal size argument"},
+		"--daily --keep=-3days D":                          {err: "illegal --keep argument"},
+		"--daily --keep=x D":                               {err: "illegal --keep argument"},
+		"--daily --compress=lz4 D":                         {err: "pmlogger: illegal --compress argument 'lz4': not gzip, xz, zstd or none\n"},
+		"--dail D":                                         {err: "option '--dail'"},
+		"--daily":                                          {err: "pmlogger: insufficient arguments\n"},
+	} {
+		o, err := parseOptions(strings.Fields(args))
+		if err != nil || want.err != "" {
+			if exit, ok := errors.AsType[*tool.ExitError](err); !ok || want.err == "" || !strings.Contains(exit.Message, want.err) || strings.Contains(exit.Message, "  --daily") {
+				t.Errorf("%s: error %v, want %q", args, err, want.err)
+			}
+			continue
+		}
+		suffix := ""
+		if o.daily.compress != nil {
+			suffix = o.daily.compress.Suffix
+		}
+		if o.base != "D" || !o.daily.on || o.daily.keep != want.keep || o.daily.maxBytes != want.maxBytes || suffix != want.suffix {
+			t.Errorf("%s: %q, %+v, suffix %q", args, o.base, o.daily, suffix)
 		}
 	}
 }

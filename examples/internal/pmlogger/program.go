@@ -11,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
@@ -35,8 +36,9 @@ type program struct {
 	src       *pmapi.Context
 	hostName  string // of the collector
 	localHost string
-	logger    *logger.Logger
-	base      string // of the archive
+	logger    atomic.Pointer[logger.Logger]
+	loggers   func(ctx context.Context, begin func(*logger.Logger) error) error // runs them, and calls begin before each
+	base      string                                                            // of the archive
 	begun     time.Time
 
 	stop    func(cause error) // ends the logger
@@ -131,7 +133,11 @@ func (p *program) run() error {
 		return nil
 	}
 	defer p.closeListeners()
-	if err := p.prepare(ctx, c); err != nil {
+	prepare := p.prepare
+	if p.opts.daily.on {
+		prepare = p.prepareDaily
+	}
+	if err := prepare(ctx, c); err != nil {
 		return err
 	}
 	return p.record(ctx)
@@ -240,11 +246,12 @@ func (p *program) prepare(ctx context.Context, c *config) error {
 	base, notes, baseErr := chooseBase(p.opts.base, time.Now())
 	p.base, lo.Base = base, base
 	var err error
+	var l *logger.Logger
 	if c.err != nil || endErr != nil || baseErr != nil {
 		err = p.resolve(ctx, c)
 	} else {
 		lo.Host, lo.Port = fullName(ctx, p.localHost), p.listen(ctx)
-		p.logger, err = lo.New(ctx, p.src)
+		l, err = lo.New(ctx, p.src)
 		if err == nil || errors.Is(err, logger.ErrNothing) {
 			err = cmp.Or(p.parsed(c), err)
 		}
@@ -252,14 +259,9 @@ func (p *program) prepare(ctx context.Context, c *config) error {
 	if err != nil && !errors.Is(err, logger.ErrNothing) {
 		return err
 	}
-	kind := ""
-	if p.opts.primary {
-		kind = "primary "
-	}
-	fmt.Fprintf(p.w, "Starting %slogger for host \"%s\" via \"%s\"\n", kind, p.hostName, p.source())
+	p.printStarting()
 	if err != nil {
-		fmt.Fprintln(p.w, "Nothing to log, and not the primary logger instance ... good-bye")
-		return errFailed
+		return p.nothing()
 	}
 	io.WriteString(p.w, notes)
 	if baseErr != nil {
@@ -270,7 +272,28 @@ func (p *program) prepare(ctx context.Context, c *config) error {
 		return endErr
 	}
 	fmt.Fprintf(p.w, "Archive basename: %s\n", base)
+	p.loggers = func(ctx context.Context, begin func(*logger.Logger) error) error {
+		if err := begin(l); err != nil {
+			return err
+		}
+		return l.Run(ctx)
+	}
 	return nil
+}
+
+// printStarting says what is recorded.
+func (p *program) printStarting() {
+	kind := ""
+	if p.opts.primary {
+		kind = "primary "
+	}
+	fmt.Fprintf(p.w, "Starting %slogger for host \"%s\" via \"%s\"\n", kind, p.hostName, p.source())
+}
+
+// nothing says that there is nothing to record.
+func (p *program) nothing() error {
+	fmt.Fprintln(p.w, "Nothing to log, and not the primary logger instance ... good-bye")
+	return errFailed
 }
 
 // lookupTimeout is how long the name server may delay the start.

@@ -26,17 +26,38 @@ func (r endReason) Error() string { return string(r) }
 // record records until there is a reason to end.
 func (p *program) record(ctx context.Context) error {
 	p.begun = time.Now()
-	remove, err := p.announce()
-	if err != nil {
-		return err
-	}
-	defer remove()
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	p.stop = cancel
 	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer cancel(nil) // before that
+	remove := func() {}
+	defer func() {
+		cancel(nil)
+		wg.Wait()
+		remove()
+	}()
+	err := p.loggers(ctx, func(l *logger.Logger) (err error) {
+		first := p.logger.Swap(l) == nil
+		p.base = l.Base()
+		announced, err := p.announce()
+		if err != nil {
+			return err
+		}
+		if remove = announced; first {
+			p.follow(ctx, &wg)
+		}
+		return nil
+	})
+	if reason, ok := errors.AsType[endReason](context.Cause(ctx)); ok && err == nil {
+		p.ending(string(reason))
+	}
+	if errors.Is(err, logger.ErrMetricsChanged) {
+		return errFailed
+	}
+	return err
+}
+
+// follow starts those who tell the logger what to do.
+func (p *program) follow(ctx context.Context, wg *sync.WaitGroup) {
 	wg.Go(func() { p.serve(ctx) })
 	wg.Go(func() { p.followSignals(ctx) })
 	if p.opts.pid != 0 {
@@ -45,14 +66,6 @@ func (p *program) record(ctx context.Context) error {
 	if p.opts.control >= 0 {
 		go p.followLauncher(ctx) // it may never end: the pipe can be a file
 	}
-	err = p.logger.Run(ctx)
-	if reason, ok := errors.AsType[endReason](context.Cause(ctx)); ok && err == nil {
-		p.ending(string(reason))
-	}
-	if errors.Is(err, logger.ErrMetricsChanged) {
-		return errFailed
-	}
-	return err
 }
 
 // announce tells others that the logger runs: in its map file, and the service manager. Remove takes it back.
@@ -117,7 +130,7 @@ func (p *program) followSignals(ctx context.Context) {
 		case s := <-signals:
 			switch number, action := actionOf(s); action {
 			case actVolume:
-				_, _ = p.logger.NewVolume(logger.VolumeSignal) // it may have ended
+				_, _ = present{p}.NewVolume(logger.VolumeSignal) // it may have ended
 			case actReexec:
 				p.reexec = true
 				fallthrough
@@ -150,7 +163,7 @@ func (p *program) watchProcess(ctx context.Context) {
 func (p *program) followLauncher(ctx context.Context) {
 	pipe := os.NewFile(uintptr(p.opts.control), "control pipe")
 	defer pipe.Close()
-	s := &session{w: p.w, control: record.ReadControl(pipe), logger: p.logger, host: p.hostName,
+	s := &session{w: p.w, control: record.ReadControl(pipe), logger: present{p}, host: p.hostName,
 		confirm: p.conf.Get("PCP_XCONFIRM_PROG"), tmp: p.conf.Get("PCP_TMPFILE_DIR"), begun: p.begun}
 	if s.run(ctx) {
 		p.stop(endReason("Recording session terminated"))

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pcp-go/pcp/archive/logger"
+	"github.com/pcp-go/pcp/archive/logger/pmlc"
 	"github.com/pcp-go/pcp/archive/logger/record"
 )
 
@@ -18,7 +18,7 @@ import (
 type session struct {
 	w       io.Writer
 	control *record.Control
-	logger  *logger.Logger
+	logger  pmlc.Logger
 	host    string // that is recorded
 	confirm string // the program that shows dialogs
 	tmp     string // a directory for their texts

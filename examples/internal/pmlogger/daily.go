@@ -1,0 +1,131 @@
+package pmlogger
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/archive/logextract"
+	"github.com/pcp-go/pcp/archive/logger"
+	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/archive/logger/pmlc"
+	"github.com/pcp-go/pcp/archive/logger/retention"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/tool"
+)
+
+// daily is what the options say that C's program does not have: an archive for each day in a directory, which is kept in order.
+type daily struct {
+	on       bool
+	given    string // the first option that means nothing without the others
+	keep     time.Duration
+	maxBytes int64
+	compress *retention.Compressor
+}
+
+// defaultKeep is how long archives are kept, as by pmlogger_daily(1).
+const defaultKeep = 14 * 24 * time.Hour
+
+// options are long ones that cannot be abbreviated and are not in the usage message, which is that of C's program.
+func (d *daily) options() []tool.Option {
+	d.keep, d.compress = defaultKeep, retention.Gzip(gzip.DefaultCompression)
+	return []tool.Option{
+		{Long: "daily", Exact: true, Set: tool.Flag(&d.on)},
+		{Long: "keep", Arg: "TIME", Exact: true, Set: func(text string) (err error) {
+			d.given = "keep"
+			if d.keep, err = pmapi.ParseInterval(text); err == nil && d.keep < 0 {
+				err = errors.New("a time below 0")
+			}
+			if err != nil {
+				return fmt.Errorf("illegal --keep argument\n%w", err)
+			}
+			return nil
+		}},
+		{Long: "max-size", Arg: "SIZE", Exact: true, Set: func(text string) error {
+			d.given = "max-size"
+			var s size
+			err := s.set("archives")(text)
+			if err == nil && s.bytes == 0 {
+				err = fmt.Errorf("illegal size argument '%s' for archives", text)
+			}
+			d.maxBytes = s.bytes
+			return err
+		}},
+		{Long: "compress", Arg: "PROGRAM", Exact: true, Set: d.setCompress},
+	}
+}
+
+func (d *daily) setCompress(text string) error {
+	d.given = "compress"
+	switch text {
+	case "none":
+		d.compress = nil
+	case "gzip": // without the program
+		d.compress = retention.Gzip(gzip.DefaultCompression)
+	case "xz":
+		d.compress = retention.XZ()
+	case "zstd":
+		d.compress = retention.Command(".zst", "zstd", "-q", "-c")
+	default:
+		return fmt.Errorf("illegal --compress argument '%s': not gzip, xz, zstd or none", text)
+	}
+	return nil
+}
+
+// prepareDaily prepares what record runs: loggers, one after the other.
+func (p *program) prepareDaily(ctx context.Context, c *config) error {
+	lo, err := p.loggerOptions(c)
+	if err == nil {
+		err = p.parsed(c)
+	}
+	if err != nil {
+		return err
+	}
+	p.printStarting()
+	p.events.daily = true
+	lo.Host, lo.Port = fullName(ctx, p.localHost), p.listen(ctx)
+	d := &p.opts.daily
+	o := retention.Options{Merge: logextract.Options{}.Run, Compress: d.compress, Keep: d.keep, MaxBytes: d.maxBytes, Logger: p.log,
+		Did: func(a retention.Action) {
+			p.log.Info(strings.TrimSpace(fmt.Sprintf("%s: %s %s %s", programName, a.Kind, strings.Join(a.From, " "), a.To)))
+		}}
+	p.loggers = func(ctx context.Context, begin func(*logger.Logger) error) error {
+		var failed error
+		o.Begun = func(l *logger.Logger) {
+			fmt.Fprintf(p.w, "Archive basename: %s\n", l.Base())
+			if failed = begin(l); failed != nil {
+				p.stop(failed)
+			}
+		}
+		err := retention.Record(ctx, p.src, p.opts.base, lo, o)
+		if errors.Is(err, logger.ErrNothing) {
+			return p.nothing()
+		}
+		return errors.Join(failed, err)
+	}
+	return nil
+}
+
+// present is the logger of the present archive, for those who outlive it.
+type present struct{ p *program }
+
+var _ pmlc.Logger = present{}
+
+func (l present) Status() logger.Status { return l.p.logger.Load().Status() }
+
+func (l present) NewVolume(reason logger.VolumeReason) (int, error) {
+	return l.p.logger.Load().NewVolume(reason)
+}
+
+func (l present) Sync() error { return l.p.logger.Load().Sync() }
+
+func (l present) Control(ctx context.Context, c logconf.Control, s logconf.State, interval time.Duration, targets []logger.Target) ([]logger.MetricState, error) {
+	return l.p.logger.Load().Control(ctx, c, s, interval, targets)
+}
+
+func (l present) Enquire(ctx context.Context, targets []logger.Target) ([]logger.MetricState, error) {
+	return l.p.logger.Load().Enquire(ctx, targets)
+}
