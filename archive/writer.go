@@ -44,8 +44,8 @@ type WriterOptions struct {
 	// after Flush, Sync and Close, a call may fail of what was written for one before it, and a Writer that is not
 	// closed leaves the goroutine behind.
 	Buffer int
-	// IndexInstances says that new metrics alone are no reason for an entry of the index, but new instances are, as
-	// in the archives of pmlogger(1).
+	// IndexInstances says that new metrics alone are no reason for an entry of the index, but new instances are, and that
+	// IndexEvery counts from the end of the record of an entry, not from its start, as in the archives of pmlogger(1).
 	IndexInstances bool
 }
 
@@ -409,6 +409,9 @@ func (w *Writer) putAny(rec []byte, t time.Time) error {
 	if w.opts.IndexEvery > 0 && (begins || w.described || w.data.size > w.indexAt) {
 		w.addEntry(w.place)
 		w.indexAt = off + w.opts.IndexEvery
+		if w.opts.IndexInstances {
+			w.indexAt = w.data.size + w.opts.IndexEvery
+		}
 	}
 	w.described, w.metaMark = false, w.meta.size
 	_ = w.writeIndex() // the index gets it later

@@ -419,6 +419,32 @@ func TestWriterIndexLater(t *testing.T) {
 	checkIndex(t, s)
 }
 
+// The bytes after which the index gets another entry count from the start of the record of the last one, or for pmlogger from its end.
+func TestWriterIndexEvery(t *testing.T) {
+	const mark = 32 // bytes of a record
+	for instances, want := range map[bool][]float64{false: {0, 2, 4, 6, 8, 8}, true: {0, 3, 6, 8}} {
+		w := created(t, archive.WriterOptions{IndexEvery: 2 * mark, IndexInstances: instances})
+		if err := w.WriteMetric(instMetric); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 9 {
+			if err := w.WriteMark(at(float64(i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var got []float64
+		for _, e := range opened(t, w).Archives()[0].Index() {
+			got = append(got, e.Time.Sub(at(0)).Seconds())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("IndexInstances %v: entries for records %v, want %v", instances, got, want)
+		}
+	}
+}
+
 // Volumes end by size, by time, and when they are told to; each but one of a long record keeps to the size.
 func TestWriterVolumes(t *testing.T) {
 	for _, test := range []struct {
