@@ -76,7 +76,6 @@ func (l *Logger) recordInstances(ctx context.Context, g *group, m *metric, d *in
 		l.report(MetadataMissing{m.name, err})
 		return nil
 	}
-	first := d.ids == nil
 	d.asked = t
 	changed, err := l.w.UpdateInDom(t, m.desc.InDom, list)
 	if err != nil || !changed {
@@ -87,8 +86,5 @@ func (l *Logger) recordInstances(ctx context.Context, g *group, m *metric, d *in
 	for _, i := range list {
 		d.ids[i.ID] = true
 	}
-	if first {
-		return nil
-	}
-	return l.instanceLabels(ctx, m.desc.InDom, t, g.profile)
+	return nil
 }
