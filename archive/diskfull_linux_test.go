@@ -2,7 +2,10 @@ package archive_test
 
 import (
 	"errors"
+	"flag"
 	"fmt"
+	"io/fs"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -12,7 +15,10 @@ import (
 	"testing"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/internal/pcptest"
 )
+
+var fulls = flag.Int("sizes", 6, "for how many sizes of files to have a full disk")
 
 // fullEnv has the base name for the process that TestWriterFullChild is then.
 const fullEnv = "ARCHIVE_TEST_FULL"
@@ -91,5 +97,75 @@ func TestWriterFull(t *testing.T) {
 		if strings.HasSuffix(f.Name(), ".tmp") {
 			t.Errorf("left over: %v", f)
 		}
+	}
+}
+
+// fullEndEnv has the size, version and base name for the process that TestWriterFullEndChild is then.
+const fullEndEnv = "ARCHIVE_TEST_FULL_END"
+
+// TestWriterFullEndChild writes an archive until a file has some size, and gives up.
+func TestWriterFullEndChild(t *testing.T) {
+	var size uint64
+	var version int
+	var base string
+	if n, _ := fmt.Sscan(os.Getenv(fullEndEnv), &size, &version, &base); n != 3 {
+		t.Skip("runs as a process of TestWriterFullEnds")
+	}
+	signal.Ignore(syscall.SIGXFSZ)
+	w, next, err := resumeOrCreate(base, version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	allow(t, size)
+	for err == nil {
+		writeAllBy(t, w, next, 1, func(write func() error) {
+			if err == nil {
+				err = write()
+			}
+		})
+		next++
+	}
+	if !errors.Is(err, syscall.EFBIG) {
+		t.Fatal(err)
+	}
+	_ = w.Close() // it may fail, or not
+	allow(t, 1<<30)
+	fmt.Println("full")
+}
+
+// What a writer leaves that has given up is an archive from the start to some record, and another one goes on with it.
+func TestWriterFullEnds(t *testing.T) {
+	fullEnds(t, func(string) {})
+}
+
+// So it is for C programs.
+func TestInteropWriterFullEnds(t *testing.T) {
+	pcptest.Need(t, "pmlogcheck")
+	fullEnds(t, func(base string) { checkWithC(t, base) })
+}
+
+func fullEnds(t *testing.T, check func(base string)) {
+	for n := range *fulls {
+		version, base, size := 2+n%2, filepath.Join(t.TempDir(), "a"), rand.IntN(30_000)
+		cmd := exec.Command(os.Args[0], "-test.run=^TestWriterFullEndChild$")
+		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d %s", fullEndEnv, size, version, base))
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "full\n") {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if _, err := os.Stat(base + ".0"); errors.Is(err, fs.ErrNotExist) {
+			continue // before the first data record
+		}
+		checkLeft(t, base)
+		check(base)
+		w, next, err := resumeOrCreate(base, version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeAll(t, w, next, 3)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		checkLeft(t, base)
+		check(base)
 	}
 }
