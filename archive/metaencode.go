@@ -1,9 +1,7 @@
 package archive
 
 import (
-	"cmp"
 	"encoding/binary"
-	"slices"
 	"strings"
 	"time"
 
@@ -41,8 +39,7 @@ func appendMetric(b []byte, m *Metric) ([]byte, error) {
 	return endMeta(b, start)
 }
 
-// appendInDom adds an INDOM record of a version. See InDomRecord. The entries of a delta
-// ascend, as C writers have them.
+// appendInDom adds an INDOM record of a version. See InDomRecord.
 func appendInDom(b []byte, version int, d *InDomRecord) ([]byte, error) {
 	start := len(b)
 	typ := int32(TypeInDom)
@@ -95,13 +92,18 @@ func appendInDom(b []byte, version int, d *InDomRecord) ([]byte, error) {
 // deletedName stands for the name of an instance that a delta deletes. No name has a NUL.
 const deletedName = "\x00"
 
-// deltaEntries are the instances that a delta adds and deletes, ascending.
+// deltaEntries merges the instances that a delta adds and deletes as C writers do: of the next one of each the lower
+// comes first. So they ascend if both lists do.
 func deltaEntries(d *InDomRecord) []pdu.Instance {
-	entries := slices.Clone(d.Instances)
-	for _, id := range d.Deleted {
-		entries = append(entries, pdu.Instance{ID: id, Name: deletedName})
+	added, deleted := d.Instances, d.Deleted
+	entries := make([]pdu.Instance, 0, len(added)+len(deleted))
+	for len(added) > 0 || len(deleted) > 0 {
+		if len(deleted) == 0 || len(added) > 0 && added[0].ID <= deleted[0] {
+			entries, added = append(entries, added[0]), added[1:]
+			continue
+		}
+		entries, deleted = append(entries, pdu.Instance{ID: deleted[0], Name: deletedName}), deleted[1:]
 	}
-	slices.SortStableFunc(entries, func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
 	return entries
 }
 

@@ -51,7 +51,7 @@ func (c *copier) copyValues(r *archive.Record) error {
 			break
 		}
 	}
-	if !changed && c.shift == 0 || c.patch(r) {
+	if c.patch(r) || !changed && c.shift == 0 {
 		return c.w.WriteRecord(r)
 	}
 	c.out.Reset()
@@ -75,7 +75,7 @@ func (c *copier) copyValues(r *archive.Record) error {
 }
 
 // patch changes identifiers in a data record, if nothing else changes, so that values keep their form, such as old floats that
-// stand in the place of an integer. It reports whether that is all.
+// stand in the place of an integer. As in PCP the padding of blocks is ~. It reports whether that is all.
 func (c *copier) patch(r *archive.Record) bool {
 	l := c.archive.Label()
 	if c.shift != 0 || l.Version != c.version {
@@ -112,8 +112,22 @@ func (c *copier) patch(r *archive.Record) bool {
 			sets = sets[8:]
 		}
 	}
+	padBlocks(sets[:len(sets)-4])
 	r.Raw = c.buf
 	return true
+}
+
+// padBlocks overwrites what stands between the blocks of a data record.
+func padBlocks(blocks []byte) {
+	for len(blocks) >= 4 {
+		n := int(binary.BigEndian.Uint32(blocks) & 0xffffff)
+		padded := (n + 3) &^ 3
+		if n < 4 || padded > len(blocks) {
+			return
+		}
+		copy(blocks[n:padded], "~~~")
+		blocks = blocks[padded:]
+	}
 }
 
 // changesForm reports whether more changes of a metric's values than identifiers.

@@ -353,3 +353,18 @@ func TestSeveral(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestPadBlocks checks that the padding of blocks is that of PCP, and that nothing else changes.
+func TestPadBlocks(t *testing.T) {
+	for _, test := range []struct{ blocks, want string }{
+		{"", ""},
+		{"\x03\x00\x00\x05a\x00\x01,\x03\x00\x00\x08abcd\x03\x00\x00\x06ab\x00\x00", "\x03\x00\x00\x05a~~~\x03\x00\x00\x08abcd\x03\x00\x00\x06ab~~"},
+		{"\x03\x00\x00\x03\x00\x00\x00\x05a\x00\x00\x00", "\x03\x00\x00\x03\x00\x00\x00\x05a\x00\x00\x00"}, // no block
+		{"\x03\x00\x00\x09abcd", "\x03\x00\x00\x09abcd"},                                                   // a longer one
+	} {
+		b := []byte(test.blocks)
+		if padBlocks(b); string(b) != test.want {
+			t.Errorf("%q: %q, want %q", test.blocks, b, test.want)
+		}
+	}
+}

@@ -208,3 +208,59 @@ func TestInteropCases(t *testing.T) {
 
 // sampled is which part of the cases runs without -all.
 const sampled = 15
+
+// TestInteropCopies compares copies without rules byte by byte: what is written of data in other layouts, and of instance domains
+// that become deltas.
+func TestInteropCopies(t *testing.T) {
+	c, ours := pcptest.Tool(t, "pmlogrewrite"), pcptest.Build(t, "./examples/pmlogrewrite")
+	names := []string{"arch_a", "mirage-3"} // with padding that is not PCP's, and instances that do not ascend
+	if *all {
+		names = nil
+		metas, err := filepath.Glob(archives + "*.meta*")
+		if err != nil || len(metas) < 100 {
+			t.Fatalf("%d archives, %v", len(metas), err)
+		}
+		for _, path := range metas {
+			name, _, _ := strings.Cut(filepath.Base(path), ".meta")
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		for _, version := range []string{"", "-V3"} {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "rules"), nil, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			args := append(strings.Fields(version), archives+name, "out")
+			want, got := runBoth(t, dir, c, ours, args)
+			diff := cmp.Diff(want, got)
+			if diff == "" && want.Status == 0 {
+				diff = cmp.Diff(files(t, filepath.Join(dir, "c")), files(t, filepath.Join(dir, "o")))
+			}
+			if diff != "" {
+				t.Errorf("%s %s (-PCP +ours)\n%.2000s", version, name, diff)
+			}
+		}
+	}
+}
+
+// files are the files in a directory, without the identifiers of processes in their labels.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, e := range entries {
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(b) >= 12 {
+			copy(b[8:12], "pid ")
+		}
+		found[e.Name()] = string(b)
+	}
+	return found
+}
