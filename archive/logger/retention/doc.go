@@ -16,10 +16,8 @@
 // A directory has the archives of one host. Their base names are those of PCP: YYYYMMDD.HH.MM is when a logger began an archive, and
 // YYYYMMDD what the archives of that day become. As PCP's scripts do, Maintain compresses and removes all archives with names that begin
 // with a day, YYYYMMDD or YYMMDD, and then end, or go on with "-" or "."; it merges only those that a logger began. Other files
-// are left alone, and so are links. [Base] makes such a name, and [NextDay] is when a logger
-// should begin another archive.
-// YYYYMMDD what the archives of that day become; other files are left alone. [Base] makes such a name, and [NextDay] is when a logger
-// other than Record's should begin another archive.
+// are left alone, and so are links. [Base] makes such a name, and [NextDay] is when a logger other than Record's should begin
+// another archive.
 //
 // # Crashes
 //
