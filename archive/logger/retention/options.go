@@ -12,10 +12,12 @@ import (
 // Options say what to do in a directory. The zero Options merge, compress and remove nothing.
 type Options struct {
 	// Merge makes the archives with the base names inputs, in the order of time, into one with the base name output: see
-	// archive/logextract. It leaves the inputs alone, and no output behind if it fails. With nil, archives of a day stay as they are.
+	// archive/logextract. It leaves the inputs alone, and no output behind if it fails. With nil, archives of a day stay as they are; so
+	// they do if one of them has damage, other than that the end of its last record is missing, as Merge could lose what comes after it.
 	Merge func(ctx context.Context, inputs []string, output string) error
-	// Rewrite is called for each archive before it is merged, which may change it: see archive/logrewrite. If it fails, the
-	// archives of the day stay as they are. Nil does nothing.
+	// Rewrite is called for each archive before it is merged, which it may mend or change: see archive.RepairOptions and
+	// archive/logrewrite. It may be called again for an archive if the merge was not completed. If it fails, the archives of the day
+	// stay as they are. Nil does nothing.
 	Rewrite func(ctx context.Context, base string) error
 
 	// Compress compresses volumes and metadata of the archives of past days, and not their indexes, which are small and

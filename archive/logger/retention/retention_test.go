@@ -458,6 +458,30 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
+// What Rewrite mends is merged, with all that is left of it.
+func TestMended(t *testing.T) {
+	dir := t.TempDir()
+	for _, base := range recorded[5:] {
+		record(t, dir, base)
+	}
+	complete := times(t, dir)
+	delete(complete, time.Date(2026, 11, 22, 0, 10, recordsEach-2, 0, time.UTC))
+	if err := overwrite(filepath.Join(dir, recorded[5]+".0"), -2*56); err != nil {
+		t.Fatal(err)
+	}
+	o := retention.Options{Merge: logextract.Options{}.Run, Location: time.UTC, Now: now}
+	o.Rewrite = func(ctx context.Context, base string) error {
+		_, err := archive.RepairOptions{Discard: true}.Repair(ctx, base)
+		return err
+	}
+	if err := retention.Maintain(t.Context(), dir, o); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(complete, times(t, dir)); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+}
+
 func TestEnded(t *testing.T) {
 	dir := t.TempDir()
 	for _, base := range recorded {
