@@ -7,15 +7,21 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A metric is one in the list of a request.
 type metric struct {
-	name  string
+	name  string // for printing
 	desc  pdu.Desc
 	all   bool // instances
 	insts []pdu.InstID
 	names []pdu.Instance // of its instance domain, when they are needed
+}
+
+// newMetric is a metric of a request. A name from a collector must not control the terminal.
+func newMetric(name string, desc pdu.Desc) *metric {
+	return &metric{name: tool.EscapeName(name), desc: desc}
 }
 
 func (m *metric) singular() bool { return m.desc.InDom == pdu.NoInDom }
@@ -78,7 +84,7 @@ func (l *metricList) lookup(ctx context.Context, name string) error {
 		case err != nil || desc.Type == pdu.TypeNoSupport:
 			continue
 		}
-		m := &metric{name: names[i], desc: desc}
+		m := newMetric(names[i], desc)
 		l.metrics, l.spec = append(l.metrics, m), append(l.spec, m)
 	}
 	return nil

@@ -63,7 +63,7 @@ func (s *Shell) request(ctx context.Context, r request, metrics []*metric) {
 // stateOf is the state of a metric, the one at index i of the list, in a reply.
 func (s *Shell) stateOf(m *metric, i int, states []logger.MetricState) (logger.MetricState, bool) {
 	if i >= len(states) || states[i].PMID != m.desc.PMID {
-		s.warnf("GAK! %s not found in returned result\n", tool.EscapeName(m.name))
+		s.warnf("GAK! %s not found in returned result\n", m.name)
 		return logger.MetricState{}, false
 	}
 	state := states[i]
@@ -96,7 +96,7 @@ func (s *Shell) printStates(ctx context.Context, metrics []*metric, states []log
 		if !ok {
 			continue
 		}
-		s.printf("%s\n", tool.EscapeName(m.name))
+		s.printf("%s\n", m.name)
 		s.instances(ctx, m) // without, they have no names
 		switch {
 		case state.Err != nil:
@@ -185,17 +185,17 @@ func (s *Shell) printUnchanged(ctx context.Context, r request, metrics []*metric
 		}
 		if state.Err != nil {
 			tell()
-			s.printf("%s:%v\n", tool.EscapeName(m.name), state.Err)
+			s.printf("%s:%v\n", m.name, state.Err)
 			continue
 		}
 		wrong, missing := slices.DeleteFunc(slices.Clone(state.Values), r.done), m.missing(state)
 		switch {
 		case m.singular() && (len(wrong) > 0 || len(state.Values) == 0):
 			tell()
-			s.printf("%s\n\n", tool.EscapeName(m.name))
+			s.printf("%s\n\n", m.name)
 		case len(wrong) > 0 || len(missing) > 0:
 			tell()
-			s.printf("%s instance(s):\n", tool.EscapeName(m.name))
+			s.printf("%s instance(s):\n", m.name)
 			s.instances(ctx, m)
 			for _, v := range wrong {
 				s.printf("    %s\n", m.instanceText(v.Inst))

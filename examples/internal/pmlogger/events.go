@@ -12,6 +12,7 @@ import (
 	"github.com/pcp-go/pcp/archive/logger"
 	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // stdin is the name of a configuration on standard input.
@@ -25,65 +26,72 @@ type events struct {
 	daily  bool                // there is another logger after some ends
 }
 
-// print is logger.Options.Report.
+// print is logger.Options.Report. Names may be those of any collector.
 func (p *events) print(e logger.Event) {
+	var b strings.Builder
+	p.describe(&b, e)
+	io.WriteString(p.w, tool.Escape(b.String()))
+}
+
+// describe writes the lines of an event.
+func (p *events) describe(w io.Writer, e logger.Event) {
 	switch e := e.(type) {
 	case logger.MetricSkipped:
-		p.warn(e.Place, skippedText(e))
-		fmt.Fprintf(p.w, "Reason: %v\n", pdu.FromError(e.Err))
+		warn(w, e.Place, skippedText(e))
+		fmt.Fprintf(w, "Reason: %v\n", pdu.FromError(e.Err))
 	case logger.InstanceSkipped:
-		p.warn(e.Place, fmt.Sprintf("Instance \"%v\" is not defined for the metric \"%s\"", e.Instance, e.Metric))
+		warn(w, e.Place, fmt.Sprintf("Instance \"%v\" is not defined for the metric \"%s\"", e.Instance, e.Metric))
 	case logger.Conflict:
-		p.conflict(e)
+		conflict(w, e)
 	case logger.Recorded:
 		if p.report {
-			io.WriteString(p.w, recordedText(e))
+			io.WriteString(w, recordedText(e))
 		}
 	case logger.NewVolume:
-		fmt.Fprintf(p.w, "New log volume %d, via %v at %s\n", e.Volume, e.Reason, ctime(e.Time))
+		fmt.Fprintf(w, "New log volume %d, via %v at %s\n", e.Volume, e.Reason, ctime(e.Time))
 	case logger.Lost:
-		fmt.Fprintf(p.w, "%s: Lost connection to PMCD on \"%s\" at %s\n", programName, e.Host, ctime(e.Time))
+		fmt.Fprintf(w, "%s: Lost connection to PMCD on \"%s\" at %s\n", programName, e.Host, ctime(e.Time))
 	case logger.Restored:
-		fmt.Fprintf(p.w, "%s: re-established connection to PMCD on \"%s\" at %s\n", programName, e.Host, ctime(e.Time))
+		fmt.Fprintf(w, "%s: re-established connection to PMCD on \"%s\" at %s\n", programName, e.Host, ctime(e.Time))
 	case logger.Validating:
-		fmt.Fprintf(p.w, "%s: Validating metrics after PMCD state changed at %s\n", programName, ctime(e.Time))
+		fmt.Fprintf(w, "%s: Validating metrics after PMCD state changed at %s\n", programName, ctime(e.Time))
 	case logger.MetricChanged:
 		has := "has"
 		if e.What == logger.PartSem {
 			has = "have"
 		}
-		fmt.Fprintf(p.w, "%v of metric \"%s\" %s changed from %s to %s\n", e.What, e.Metric, has, e.From, e.To)
+		fmt.Fprintf(w, "%v of metric \"%s\" %s changed from %s to %s\n", e.What, e.Metric, has, e.From, e.To)
 	case logger.MetricGone:
-		fmt.Fprintf(p.w, "Description unavailable for metric \"%s\": %v\n", e.Metric, pdu.FromError(e.Err))
+		fmt.Fprintf(w, "Description unavailable for metric \"%s\": %v\n", e.Metric, pdu.FromError(e.Err))
 	case logger.Ended:
 		switch {
 		case e.Reason == logger.EndContext: // by this program, which knows why
 		case p.daily && e.Reason >= logger.EndHostname:
-			fmt.Fprintf(p.w, "%v. Another archive\n", e.Reason)
+			fmt.Fprintf(w, "%v. Another archive\n", e.Reason)
 		case e.Reason == logger.EndChanged:
-			fmt.Fprintf(p.w, "%v. Exiting\n", e.Reason)
+			fmt.Fprintf(w, "%v. Exiting\n", e.Reason)
 		default:
 			p.ending(e.Reason.String())
 		}
 	case logger.MetadataMissing:
-		p.fault(e, e.Err)
+		fault(w, e, e.Err)
 	case logger.GroupFailed:
-		p.fault(e, e.Err)
+		fault(w, e, e.Err)
 	default:
-		p.fault(e, nil)
+		fault(w, e, nil)
 	}
 }
 
 // fault writes of an event of which C's program says nothing. What fails because this program ends is none.
-func (p *events) fault(e logger.Event, err error) {
+func fault(w io.Writer, e logger.Event, err error) {
 	if _, ended := errors.AsType[endReason](err); !ended {
-		fmt.Fprintf(p.w, "%s: Warning: %v\n", programName, e)
+		fmt.Fprintf(w, "%s: Warning: %v\n", programName, e)
 	}
 }
 
 // warn writes a warning about a line of the configuration.
-func (p *events) warn(at logconf.Place, text string) {
-	fmt.Fprintf(p.w, "Warning [%s, line %d]\n%s\n", at.File, at.Line, text)
+func warn(w io.Writer, at logconf.Place, text string) {
+	fmt.Fprintf(w, "Warning [%s, line %d]\n%s\n", at.File, at.Line, text)
 }
 
 func skippedText(e logger.MetricSkipped) string {
@@ -93,14 +101,14 @@ func skippedText(e logger.MetricSkipped) string {
 	return fmt.Sprintf("Problem with lookup for metric \"%s\" ... logging not activated", e.Metric)
 }
 
-func (p *events) conflict(e logger.Conflict) {
+func conflict(w io.Writer, e logger.Conflict) {
 	text := fmt.Sprintf("Incompatible request for metric \"%s\"", e.Metric)
 	if e.Inst == pdu.NoInst {
-		p.warn(e.Place, text)
+		warn(w, e.Place, text)
 		return
 	}
-	p.warn(e.Place, fmt.Sprintf("%s and instance \"%s\"", text, e.Instance))
-	fmt.Fprintf(p.w, "Request for %s conflicts with current %s state\n", settingText(e.Requested), settingText(e.Before))
+	warn(w, e.Place, fmt.Sprintf("%s and instance \"%s\"", text, e.Instance))
+	fmt.Fprintf(w, "Request for %s conflicts with current %s state\n", settingText(e.Requested), settingText(e.Before))
 }
 
 func settingText(s logger.Setting) string {

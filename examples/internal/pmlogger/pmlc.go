@@ -13,6 +13,7 @@ import (
 	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/archive/logger/pmlc"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // listen opens the ports on which pmlc(1) reaches the logger, and returns the number of that of TCP. Without any, the logger
@@ -83,7 +84,7 @@ func (p *program) logRequest(ctx context.Context, peer net.Addr, r *pmlc.Control
 		}
 		p.describeTarget(ctx, &b, r, t, state)
 	}
-	io.WriteString(p.w, b.String())
+	io.WriteString(p.w, tool.Escape(b.String()))
 }
 
 // describeTarget writes what a request says of a metric.

@@ -59,6 +59,7 @@ func TestEvents(t *testing.T) {
 	single := logger.Task{Setting: logger.Setting{State: logconf.On}, Metrics: task.Metrics[:1]}
 	for want, e := range map[string]logger.Event{
 		"Warning [f, line 3]\nProblem with lookup for metric \"m\" ... logging not activated\nReason: Unknown metric name\n": logger.MetricSkipped{Place: at, Metric: "m", Step: logger.StepLookup, Err: pdu.ErrName},
+		"Description unavailable for metric \"m\\x1b[2J\": Unknown metric name\n":                                            logger.MetricGone{Metric: "m\x1b[2J", Err: pdu.ErrName},
 		"Warning [f, line 3]\nInstance \"7\" is not defined for the metric \"m\"\n":                                          logger.InstanceSkipped{Place: at, Metric: "m", Instance: logconf.Instance{ID: 7}},
 		"New log volume 4, via SIGHUP at Tue Nov  3 09:05:06 2026\n":                                                         logger.NewVolume{Volume: 4, Reason: logger.VolumeSignal, Time: when},
 		"pmlogger: Lost connection to PMCD on \"vm\" at Tue Nov  3 09:05:06 2026\n":                                          logger.Lost{Host: "vm", Time: when},

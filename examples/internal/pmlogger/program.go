@@ -163,7 +163,7 @@ func (p *program) connect(ctx context.Context) error {
 	if o.control < 0 && !o.local {
 		tool.Identify(ctx, p.src, p.args)
 	}
-	p.hostName = p.src.HostName(ctx)
+	p.hostName = tool.EscapeName(p.src.HostName(ctx))
 	return nil
 }
 
