@@ -67,7 +67,7 @@ func TestEvents(t *testing.T) {
 		"Units of metric \"m\" has changed from a to b\n":                                                                    logger.MetricChanged{Metric: "m", What: logger.PartUnits, From: "a", To: "b"},
 		"\nGroup [3 metrics, 1 derived] {\n\td\n\ta.c\n\ta.b\n} logged every 0.500 sec: 144 bytes or 23.73 Mbytes/day\n":     logger.Recorded{Task: task, Bytes: 144},
 		"\nMetric a.b logged once: 60 bytes\n":                                                                               logger.Recorded{Task: single, Bytes: 60},
-		"":                                                                                                                   logger.MetadataMissing{Metric: "m", Err: endReason("Caught signal 15")},
+		"":                                                                                                                   logger.MetadataMissing{Metric: "m", Err: endReason{text: "Caught signal 15"}},
 	} {
 		var b strings.Builder
 		(&events{w: &b, report: true}).print(e)

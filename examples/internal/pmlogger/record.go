@@ -19,9 +19,12 @@ import (
 const pidPoll = time.Second
 
 // An endReason is why this program ends the logger.
-type endReason string
+type endReason struct {
+	text   string
+	reexec bool // the program starts itself again then
+}
 
-func (r endReason) Error() string { return string(r) }
+func (r endReason) Error() string { return r.text }
 
 // record records until there is a reason to end.
 func (p *program) record(ctx context.Context) error {
@@ -48,7 +51,8 @@ func (p *program) record(ctx context.Context) error {
 		return nil
 	})
 	if reason, ok := errors.AsType[endReason](context.Cause(ctx)); ok && err == nil {
-		p.ending(string(reason))
+		p.reexec = reason.reexec
+		p.ending(reason.text)
 	}
 	if errors.Is(err, logger.ErrMetricsChanged) {
 		return errFailed
@@ -131,11 +135,8 @@ func (p *program) followSignals(ctx context.Context) {
 			switch number, action := actionOf(s); action {
 			case actVolume:
 				_, _ = present{p}.NewVolume(logger.VolumeSignal) // it may have ended
-			case actReexec:
-				p.reexec = true
-				fallthrough
-			case actEnd:
-				p.stop(endReason(fmt.Sprintf("Caught signal %d", number)))
+			case actEnd, actReexec:
+				p.stop(endReason{fmt.Sprintf("Caught signal %d", number), action == actReexec})
 				return
 			}
 		}
@@ -152,7 +153,7 @@ func (p *program) watchProcess(ctx context.Context) {
 			return
 		case <-tick.C:
 			if !exists(p.opts.pid) {
-				p.stop(endReason("process from -p has vanished"))
+				p.stop(endReason{text: "process from -p has vanished"})
 				return
 			}
 		}
@@ -166,6 +167,6 @@ func (p *program) followLauncher(ctx context.Context) {
 	s := &session{w: p.w, control: record.ReadControl(pipe), logger: present{p}, host: p.hostName,
 		confirm: p.conf.Get("PCP_XCONFIRM_PROG"), tmp: p.conf.Get("PCP_TMPFILE_DIR"), begun: p.begun}
 	if s.run(ctx) {
-		p.stop(endReason("Recording session terminated"))
+		p.stop(endReason{text: "Recording session terminated"})
 	}
 }
