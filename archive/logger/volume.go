@@ -40,9 +40,6 @@ func (l *Logger) newVolume(reason VolumeReason) int {
 	v := &l.volume
 	l.w.NewVolume()
 	v.begin, v.count = time.Now(), 0
-	if v.time > 0 && reason == VolumeTime { // no drift
-		v.begin = v.begin.Truncate(0)
-	}
 	l.report(NewVolume{Volume: l.w.Label().Volume + 1, Reason: reason, Time: time.Now()})
 	return l.w.Label().Volume + 1
 }
