@@ -34,7 +34,7 @@ func (l *Logger) Status() Status {
 	return s
 }
 
-// Tasks are what is recorded, those that are recorded once first. It does not wait for anything.
+// Tasks are what is recorded, those that are recorded once first. It does not wait for anything. The caller must not change them.
 func (l *Logger) Tasks() []Task {
 	l.public.Lock()
 	defer l.public.Unlock()
