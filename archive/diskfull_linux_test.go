@@ -23,6 +23,9 @@ var fulls = flag.Int("sizes", 6, "for how many sizes of files to have a full dis
 // fullEnv has the base name for the process that TestWriterFullChild is then.
 const fullEnv = "ARCHIVE_TEST_FULL"
 
+// directEnv is set if that process writes with WriterOptions.Direct.
+const directEnv = "ARCHIVE_TEST_DIRECT"
+
 // TestWriterFullChild writes an archive while files may not grow beyond a limit, and writes again what
 // did not fit when they may.
 func TestWriterFullChild(t *testing.T) {
@@ -31,7 +34,7 @@ func TestWriterFullChild(t *testing.T) {
 		t.Skip("runs as a process of TestWriterFull")
 	}
 	signal.Ignore(syscall.SIGXFSZ) // so that writing fails
-	w, err := archive.WriterOptions{Label: archive.Label{Host: "web1", TimeZone: "UTC"}, IndexEvery: 300}.Create(base)
+	w, err := archive.WriterOptions{Label: archive.Label{Host: "web1", TimeZone: "UTC"}, IndexEvery: 300, Direct: os.Getenv(directEnv) != ""}.Create(base)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,9 +83,15 @@ func allow(t *testing.T, limit uint64) {
 
 // A disk that is full leaves an archive, and nothing is lost if there is room again.
 func TestWriterFull(t *testing.T) {
+	for _, direct := range []string{"", "yes"} {
+		t.Run("direct="+direct, func(t *testing.T) { testWriterFull(t, direct) })
+	}
+}
+
+func testWriterFull(t *testing.T, direct string) {
 	base := filepath.Join(t.TempDir(), "a")
 	cmd := exec.Command(os.Args[0], "-test.run=^TestWriterFullChild$")
-	cmd.Env = append(os.Environ(), fullEnv+"="+base)
+	cmd.Env = append(os.Environ(), fullEnv+"="+base, directEnv+"="+direct)
 	out, err := cmd.CombinedOutput()
 	var failed int
 	if n, _ := fmt.Sscanf(string(out), "failed %d\n", &failed); n != 1 || failed < 50 || err != nil {

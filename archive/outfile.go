@@ -3,12 +3,15 @@ package archive
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
 	"runtime"
 	"syscall"
+
+	"github.com/pcp-go/pcp/internal/rawconn"
 )
 
 // maxFileLen is how long a file may be, of which a version has offsets in the index.
@@ -25,8 +28,9 @@ type outFile struct {
 	path   string
 	f      *os.File
 	size   int64
-	broken error   // why the end of the file is not known any longer
-	behind *behind // what writes to it; nil if append does
+	broken error       // why the end of the file is not known any longer
+	behind *behind     // what writes to it; nil if append does
+	direct io.WriterAt // what append writes to in place of f; nil if that is f
 }
 
 // createFile makes a file that has bytes from the moment at which others can see it. If there is such a file already, the
@@ -87,7 +91,11 @@ func (o *outFile) append(b []byte) error {
 	if o.broken != nil {
 		return inFile(o.path, o.broken)
 	}
-	_, err := o.f.WriteAt(b, o.size)
+	to := o.direct
+	if to == nil {
+		to = o.f
+	}
+	_, err := to.WriteAt(b, o.size)
 	if err == nil {
 		o.size += int64(len(b))
 		return nil
@@ -97,6 +105,13 @@ func (o *outFile) append(b []byte) error {
 		o.broken = fmt.Errorf("a record that could not be written could not be removed: %w", withoutPath(cut))
 	}
 	return inRecord(o.path, o.size, -1, err)
+}
+
+// writeDirectly has the Go run time not see the writes; see WriterOptions.Direct.
+func (o *outFile) writeDirectly() {
+	if o != nil && o.f != nil {
+		o.direct = rawconn.NewWriterAt(o.f)
+	}
 }
 
 func (o *outFile) close() error {

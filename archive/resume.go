@@ -77,6 +77,9 @@ func (w *Writer) resume(files Files) error {
 		if err := f.cut(); err != nil {
 			return err
 		}
+		if w.opts.Direct {
+			f.writeDirectly()
+		}
 	}
 	for _, path := range append(stray, unpublished(w.base)...) {
 		if err := os.Remove(path); err != nil {

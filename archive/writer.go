@@ -44,6 +44,10 @@ type WriterOptions struct {
 	// after Flush, Sync and Close, a call may fail of what was written for one before it, and a Writer that is not
 	// closed leaves the goroutine behind.
 	Buffer int
+	// Direct has the Go run time not see the system calls that write, on Linux. It saves the waking of a thread for each, most of what they cost a
+	// program that is idle between records. But all goroutines of the program may have to wait while the system makes one of them
+	// wait, as for a slow disk: it is for programs that do nothing but record.
+	Direct bool
 	// IndexInstances says that new metrics alone are no reason for an entry of the index, but new instances are, and that
 	// IndexEvery counts from the end of the record of an entry, not from its start, as in the archives of pmlogger(1).
 	IndexInstances bool
@@ -466,10 +470,14 @@ func (w *Writer) createFile(l *Label, b []byte) (*outFile, error) {
 		return nil, inRecord(path, 0, 0, err)
 	}
 	f, err := createFile(path, append(head, b...))
-	if err == nil {
-		w.newNames, w.made = true, append(w.made, path)
+	if err != nil {
+		return f, err
 	}
-	return f, err
+	w.newNames, w.made = true, append(w.made, path)
+	if w.opts.Direct {
+		f.writeDirectly()
+	}
+	return f, nil
 }
 
 // writeMeta writes the metadata that is pending.

@@ -7,7 +7,10 @@
 // once, so that the scheduler need not know of them.
 package rawconn
 
-import "io"
+import (
+	"io"
+	"os"
+)
 
 // New returns a faster stream over the same file if rw is, on Linux, a
 // *net.TCPConn, a *net.UnixConn or a non-blocking *os.File; else it returns rw.
@@ -15,3 +18,8 @@ import "io"
 // goroutine at a time may read, and one at the same time may write. If rw is an
 // io.Closer, so is the result.
 func New(rw io.ReadWriter) io.ReadWriter { return newStream(rw) }
+
+// NewWriterAt returns a faster writer of f on Linux, where addresses have 64 bits; else it returns f. Unlike the calls that New makes these may
+// block, while the disk is slow: all goroutines wait then which the thread would run, so it is for programs that have nothing else to
+// do. Errors are those of f. One goroutine at a time.
+func NewWriterAt(f *os.File) io.WriterAt { return newWriterAt(f) }

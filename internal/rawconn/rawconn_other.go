@@ -2,6 +2,11 @@
 
 package rawconn
 
-import "io"
+import (
+	"io"
+	"os"
+)
 
 func newStream(rw io.ReadWriter) io.ReadWriter { return rw }
+
+func newWriterAt(f *os.File) io.WriterAt { return f }

@@ -185,6 +185,7 @@ func (p *program) loggerOptions(c *config) (logger.Options, error) {
 		Writer: archive.WriterOptions{
 			Label:      archive.Label{Version: o.version, Host: o.labelHost},
 			VolumeSize: o.volume.bytes, VolumeRecords: o.volume.records, VolumeTime: o.volume.after,
+			Direct: true, // recording is all that the program does
 		},
 	}
 	if lo.Writer.Label.Version == 0 {

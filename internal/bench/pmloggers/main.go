@@ -93,7 +93,7 @@ func (o options) run(programs []string) (err error) {
 		}
 		defer end(l.cmd)
 		loggers[i] = l
-		time.Sleep(o.interval * 37 / 100) // not all at the same moment
+		time.Sleep(o.interval / time.Duration(len(programs))) // not all at the same moment
 	}
 	return o.measure(loggers)
 }
