@@ -179,12 +179,6 @@ func (l *Logger) start(ctx context.Context) error {
 		return os.ErrClosed
 	}
 	l.begun = time.Now()
-	if l.opts.EndAfter > 0 {
-		end := l.begun.Add(l.opts.EndAfter)
-		if l.opts.EndTime.IsZero() || end.Before(l.opts.EndTime) {
-			l.opts.EndTime = end
-		}
-	}
 	if l.opts.Host == "" {
 		l.opts.Host, _ = os.Hostname()
 	}
@@ -192,6 +186,12 @@ func (l *Logger) start(ctx context.Context) error {
 	if err := l.w.WritePrologue(t, s); err != nil {
 		l.ended = true
 		return errors.Join(err, l.w.Close())
+	}
+	if l.opts.EndAfter > 0 {
+		end := time.Now().Add(l.opts.EndAfter)
+		if l.opts.EndTime.IsZero() || end.Before(l.opts.EndTime) {
+			l.opts.EndTime = end
+		}
 	}
 	l.meta.session(l.w)
 	l.plan() // from now on

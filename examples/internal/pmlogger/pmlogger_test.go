@@ -34,6 +34,32 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// How long a logger runs counts from its first record; a time is a time.
+func TestSetEnd(t *testing.T) {
+	for _, test := range []struct {
+		finish string
+		before time.Duration // by -s
+		after  time.Duration // 0 for a time
+	}{
+		{"10min", 0, 10 * time.Minute},
+		{"10min", time.Second, time.Second},
+		{"1sec", time.Minute, time.Second},
+		{"@23:59", 0, 0},
+		{"-5sec", 0, 0},
+	} {
+		lo := logger.Options{EndAfter: test.before}
+		if err := (&options{finish: test.finish}).setEnd(&lo); err != nil {
+			t.Error(err)
+		}
+		if lo.EndAfter != test.after || lo.EndTime.IsZero() != (test.after > 0) {
+			t.Errorf("-T %s with -s %v: after %v, at %v", test.finish, test.before, lo.EndAfter, lo.EndTime)
+		}
+	}
+	if err := (&options{finish: "foo"}).setEnd(&logger.Options{}); err == nil || !strings.Contains(err.Error(), "illegal -T argument") {
+		t.Errorf("-T foo: %v", err)
+	}
+}
+
 func TestChooseBase(t *testing.T) {
 	t.Chdir(t.TempDir())
 	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.Local)

@@ -202,15 +202,27 @@ func (p *program) loggerOptions(c *config) (logger.Options, error) {
 	if o.zone {
 		lo.Writer.Label.TimeZone = archive.LocalTimeZone(time.Now())
 	}
+	return lo, o.setEnd(&lo)
+}
+
+// setEnd sets when the logger ends by -T: a time, or how long after the first record.
+func (o *options) setEnd(lo *logger.Options) error {
 	if o.finish == "" {
-		return lo, nil
+		return nil
 	}
-	w, err := pmapi.WindowSpec{Finish: o.finish, Location: tool.LocalZone()}.Window(time.Now(), time.Time{})
+	now := time.Now()
+	w, err := pmapi.WindowSpec{Finish: o.finish, Location: tool.LocalZone()}.Window(now, time.Time{})
 	if err != nil {
-		return lo, fmt.Errorf("%s: illegal -T argument\n%w", programName, err)
+		return fmt.Errorf("%s: illegal -T argument\n%w", programName, err)
 	}
-	lo.EndTime = w.End
-	return lo, nil
+	after := w.End.Sub(now)
+	switch {
+	case strings.HasPrefix(o.finish, "@") || after <= 0:
+		lo.EndTime = w.End
+	case lo.EndAfter == 0 || after < lo.EndAfter:
+		lo.EndAfter = after
+	}
+	return nil
 }
 
 // resolve looks up what is in the configuration, and reports what is wrong with it.
