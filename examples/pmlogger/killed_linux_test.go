@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ import (
 
 var (
 	kills = flag.Int("kills", 3, "how often to kill a logger")
-	fulls = flag.Int("sizes", 2, "for how many sizes of files to have a full disk")
+	fulls = flag.Int("sizes", 3, "for how many sizes of files to have a full disk")
 )
 
 // TestInteropLeftBehind looks at what loggers leave behind that end at a random moment.
@@ -55,13 +56,20 @@ func (l *lab) testKilled(t *testing.T) {
 	t.Logf("%+v", sum)
 }
 
-// testFull lets files of loggers not grow beyond some size, as a disk does that is full.
+// testFull lets files of loggers not grow beyond some size, or gives them a small disk where this process may make one.
 func (l *lab) testFull(t *testing.T) {
 	var sum leftBehind
 	for n := range *fulls {
 		dir := pcptest.ShortDir(t)
-		size := 1 + rand.IntN(20_000)
-		cmd := l.fast(t, dir, 2+n%2, 1000, "prlimit", fmt.Sprintf("--fsize=%d", size))
+		size, limit := 1+rand.IntN(20_000), []string(nil)
+		grow, small := func() {}, false
+		if n/2%2 == 0 {
+			grow, small = smallDisk(t, dir, 16<<10+3*size)
+		}
+		if !small {
+			limit = []string{"prlimit", fmt.Sprintf("--fsize=%d", size)}
+		}
+		cmd := l.fast(t, dir, 2+n%2, 1000, limit...)
 		base := filepath.Join(dir, "X")
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
@@ -77,12 +85,30 @@ func (l *lab) testFull(t *testing.T) {
 				seen = readAll(t, base)
 			}
 		}
-		if log := logOf(dir); size > 1000 && !strings.Contains(log, "file too large") { // the log is a file, too
+		if log := logOf(dir); !small && size > 1000 && !strings.Contains(log, "file too large") { // the log is a file, too
 			t.Errorf("the log says of size %d\n%s", size, log)
 		}
+		grow()
 		sum.check(t, base, seen)
 	}
 	t.Logf("%+v", sum)
+}
+
+// smallDisk has a directory be a disk of some size, until the end of the test. Grow gives it room.
+func smallDisk(t *testing.T, dir string, size int) (grow func(), ok bool) {
+	if syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", size)) != nil {
+		return func() {}, false
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	return func() {
+		if err := syscall.Mount("", dir, "tmpfs", syscall.MS_REMOUNT, "size=1m"); err != nil {
+			t.Error(err)
+		}
+	}, true
 }
 
 // A running logger.
