@@ -21,7 +21,7 @@ func (p *parser) globalClause(t token) {
 	case "hostname":
 		p.arrow("hostname")
 		p.lex.host = true
-		t := p.want("Expecting hostname in hostname clause", kHost)
+		t := p.want("Expecting hostname in hostname clause", kHost, kString)
 		p.lex.host = false
 		p.do(SetHost{t.text})
 	case "tz", "timezone":
@@ -122,6 +122,15 @@ func (p *parser) sum(whole []int, t token, negative bool) time.Duration {
 func (p *parser) indomClause(t token) {
 	switch t.text {
 	case "iname":
+		if p.name("redact") {
+			p.do(RedactInstances{})
+			return
+		}
+		if p.name("replace") {
+			find, with := p.replacement("iname")
+			p.do(ReplaceInstances{find, with})
+			return
+		}
 		old := p.want("Expecting old external instance name string in iname clause", kString).text
 		p.arrow("iname")
 		if p.word("delete") {
@@ -164,14 +173,17 @@ func (p *parser) metricClause(t token) {
 		return
 	}
 	switch t.text {
-	case "pmid", "name", "type", "sem", "units", "indom":
+	case "pmid", "name", "type", "sem", "units", "extraunits", "indom":
 		p.want("syntax error", kArrow)
 	}
 	switch t.text {
 	case "pmid":
 		p.do(p.newPMID("Expecting <domain>.<cluster>.<item> or <domain>.<cluster>.* or <domain>.*.* in pmid clause"))
 	case "name":
-		p.do(SetName{p.metricName().text})
+		p.do(SetName{Name: p.metricName().text})
+		if last := len(p.rule.Do) - 1; p.name("dupok") {
+			p.rule.Do[last] = SetName{p.rule.Do[last].(SetName).Name, true}
+		}
 	case "type":
 		p.do(SetType{To: p.typeName("Expecting XXX (from PM_TYPE_XXX) in type clause")})
 	case "sem":
@@ -182,8 +194,13 @@ func (p *parser) metricClause(t token) {
 		}
 		p.take()
 		p.do(SetSem{sem})
-	case "units":
-		p.do(p.units())
+	case "units", "extraunits":
+		p.do(p.units(t.text == "extraunits"))
+	case "value":
+		p.lex.patterns = true
+		p.name("replace")
+		find, with := p.replacement("metric value")
+		p.do(ReplaceValues{find, with})
 	case "indom":
 		p.do(p.metricInDom())
 	default:
@@ -209,6 +226,7 @@ var semNames = map[string]pdu.Sem{"COUNTER": pdu.SemCounter, "INSTANT": pdu.SemI
 
 var typeNames = map[string]pdu.Type{
 	"32": pdu.Type32, "U32": pdu.TypeU32, "64": pdu.Type64, "U64": pdu.TypeU64, "FLOAT": pdu.TypeFloat, "DOUBLE": pdu.TypeDouble,
+	"STRING": pdu.TypeString,
 }
 
 func (p *parser) typeName(text string) pdu.Type {
@@ -226,8 +244,43 @@ var (
 	timeNames  = []string{"NSEC", "USEC", "MSEC", "SEC", "MIN", "HOUR"}
 )
 
-// units parses the six numbers of units.
-func (p *parser) units() Change {
+// replacement parses a regular expression, and what replaces its first match.
+func (p *parser) replacement(clause string) (find, with string) {
+	p.lex.patterns = true
+	find = p.want("Expecting <regular expression> in "+clause+" clause", kString, kPattern).text
+	p.arrow(clause)
+	with = p.want("Expecting <replacement> in "+clause+" clause", kString, kPattern).text
+	p.lex.patterns = false
+	return find, with
+}
+
+// extraUnits are the extra units of PCP 7 by their names.
+var extraUnits = map[string]map[string]pdu.Units{
+	"TEMPERATURE": {"C": pdu.TempCelsius, "F": pdu.TempFahrenheit, "K": pdu.TempKelvin},
+	"VOLTAGE":     {"V": pdu.Volt, "MV": pdu.MilliVolt, "UV": pdu.MicroVolt},
+	"CURRENT":     {"A": pdu.Amp, "MA": pdu.MilliAmp, "UA": pdu.MicroAmp},
+	"POWER":       {"KW": pdu.KiloWatt, "W": pdu.Watt, "MW": pdu.MilliWatt, "UW": pdu.MicroWatt},
+}
+
+// extraUnit parses the kind and the scale of an extra unit, after a comma.
+func (p *parser) extraUnit() pdu.Units {
+	p.want("syntax error", ',')
+	kind := p.want("syntax error", kName).text
+	scales := extraUnits[strings.ToUpper(kind)]
+	if scales == nil {
+		p.fail("Unknown extra unit type \"" + kind + "\"")
+	}
+	p.want("syntax error", ',')
+	scale := p.want("syntax error", kName).text
+	u, ok := scales[strings.ToUpper(scale)]
+	if !ok {
+		p.fail("Unknown extra unit scale \"" + scale + "\" for type \"" + kind + "\"")
+	}
+	return u
+}
+
+// units parses the six numbers of units, and what EXTRAUNITS has beside them.
+func (p *parser) units(extra bool) Change {
 	var dim [3]int
 	for i := range dim {
 		wrong := "Expecting 3 numeric values for dim* fields of units"
@@ -257,8 +310,11 @@ func (p *parser) units() Change {
 	} else if !strings.EqualFold(t.text, "ONE") {
 		p.fail(wrong)
 	}
-	rescale := p.word("rescale")
-	return SetUnits{packUnits(dim, space, time, count), rescale}
+	u := packUnits(dim, space, time, count)
+	if extra {
+		u |= p.extraUnit()
+	}
+	return SetUnits{u, p.word("rescale")}
 }
 
 // packUnits makes units of numbers, of which those that are too large lose bits, as in C.

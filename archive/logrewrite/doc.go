@@ -7,7 +7,7 @@
 //
 // # Rules
 //
-// The language is that of PCP 6.0.3, with its errors and warnings, which have their line:
+// The language is that of PCP 6.0.3, with its errors and warnings, which have their line, and with the clauses of PCP 7:
 //
 //	global { hostname -> web2 tz -> "UTC" time -> -1:30:00 }
 //	indom 60.2 { inst 1 -> 60 iname "1 minute" -> "60 second" iname "5 minute" -> delete indom -> duplicate 61.* }
@@ -16,6 +16,8 @@
 //	metric kernel.all.load { indom -> NULL output inst 15 }
 //	text metric 60.0.4 help { text -> "reads" }
 //	label domain 60 "agent" { value -> "linux" }
+//	indom 3.9 { iname replace /^([0-9]+ [^ ]+) .*/ -> "\1 ..." }
+//	metric kernel.uname.nodename { value /^[^.]*/ -> "host" }
 //
 // What follows from a rule changes, too: with an instance domain its metrics, texts and labels, with a metric its texts
 // and labels.

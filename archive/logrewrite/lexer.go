@@ -22,6 +22,7 @@ const (
 	kText           // "any \"text\""
 	kJSON           // an empty string, a JSON number that is no kNumber, true, false and null
 	kKeyword        // its text is in lower case
+	kPattern        // /a.*b/
 )
 
 // A token is a word of a rule.
@@ -61,6 +62,8 @@ type lexer struct {
 	stars bool            // a star by itself is a token
 	json  bool            // so are JSON's
 	host  bool            // the next token is the name of a host
+
+	patterns bool // so are regular expressions
 }
 
 // next is the next token. A character that begins none is an error.
@@ -112,6 +115,11 @@ func (l *lexer) match(s string) (token, int) {
 		}
 	}
 	switch c := s[0]; {
+	case c == '/' && l.patterns:
+		n := 1 + span(s, 1, func(c byte) bool { return c != '/' && c != '\n' })
+		if n < len(s) && s[n] == '/' {
+			return token{kind: kPattern, text: s[1:n]}, n + 1
+		}
 	case strings.HasPrefix(s, "->"):
 		return token{kind: kArrow}, 2
 	case c == '"':

@@ -74,6 +74,15 @@ func (p *parser) take() token {
 	return t
 }
 
+// name takes a name if it is the next token. The words of later versions of the language are names elsewhere, as they were before.
+func (p *parser) name(w string) bool {
+	if t := p.peek(); t.kind != kName || !strings.EqualFold(t.text, w) {
+		return false
+	}
+	p.take()
+	return true
+}
+
 // want takes a token of one of kinds. If the next one is another, text is the error.
 func (p *parser) want(text string, kinds ...kind) token {
 	if !slices.Contains(kinds, p.peek().kind) {
@@ -182,6 +191,9 @@ func (p *parser) parseRule(word string) {
 	p.want("syntax error", '{')
 	for p.peek().kind != '}' {
 		t := p.take()
+		if _, ok := p.rule.Of.(Metric); ok && t.kind == kName {
+			t = token{kind: kKeyword, text: strings.ToLower(t.text)}
+		}
 		if t.kind != kKeyword {
 			p.syntax()
 		}
@@ -275,7 +287,7 @@ func (p *parser) textTarget() {
 			of.OneLine = true
 		case t.is("help"):
 			of.Help = true
-		case t.kind == '*':
+		case t.kind == '*', t.kind == kName && strings.EqualFold(t.text, "all"):
 			of.OneLine, of.Help = true, true
 		default:
 			if t.kind == kString || t.kind == kText && t.text != "" {

@@ -28,7 +28,7 @@ label instances 29.2 5 "n" -1.5e3 { value -> "v" new "" true }`))
 		{Of: InDom{InDomPattern{29, Any}}, Do: []Change{RenameInstance{Old: "a b", Delete: true}, RenumberInstance{Old: 5, New: 6},
 			MoveInDom{To: InDomPattern{5, Any}, Duplicate: true}}},
 		{Of: Metric{ID: PMIDPattern{29, 0, Any}}, Do: []Change{SetType{If: &u64, To: pdu.Type32}, SetUnits{pdu.MakeUnits(1, -1, 0, 0, 3, 0), true},
-			MoveInDom{None: true, Output: Output{PickInstance, Instance{By: ByName, Name: "x"}}}, SetName{"if"}}},
+			MoveInDom{None: true, Output: Output{PickInstance, Instance{By: ByName, Name: "x"}}}, SetName{Name: "if"}}},
 		{Of: Text{Metric: &Metric{Name: "a.b-c"}, Help: true, Content: `say "it"`}, Do: []Change{Delete{}}},
 		{Of: Label{Class: pdu.LabelInstances, InDom: InDom{InDomPattern{29, 2}}, Instance: Instance{By: ByID, ID: 5}, Name: "n", Value: "-1.5e3"},
 			Do: []Change{SetLabelValue{`"v"`}, NewLabel{"", "true"}}},
@@ -69,8 +69,8 @@ func TestErrors(t *testing.T) {
 		{"metric a { name -> type }", "Expecting metric name in iname clause", 1},
 		{"metric a { name -> a--b }", "syntax error", 1},
 		{"metric a { name -> _a }", "Unexpected character '_'", 1},
-		{"metric a { type -> string }", "Expecting XXX (from PM_TYPE_XXX) in type clause", 1},
-		{"metric a { type if string -> 32 }", "Expecting XXX (from PM_TYPE_XXX) after if in type clause", 1},
+		{"metric a { type -> event }", "Expecting XXX (from PM_TYPE_XXX) in type clause", 1},
+		{"metric a { type if aggregate -> 32 }", "Expecting XXX (from PM_TYPE_XXX) after if in type clause", 1},
 		{"metric a { sem -> null }", "Expecting XXX (from PM_SEM_XXX) in sem clause", 1},
 		{"metric a { units -> a }", "Expecting 3 numeric values for dim* fields of units", 1},
 		{"metric a { units -> 1,2 }", "syntax error", 1},
@@ -91,7 +91,7 @@ func TestErrors(t *testing.T) {
 		{"indom 1.2 { inst 1 -> }", "Expecting new internal instance identifier or DELETE in inst clause", 1},
 		{"indom 1.2 { indom -> duplicate }", "syntax error", 1},
 		{"global { hostname abc }", "Expecting -> in hostname clause", 1},
-		{"global { hostname -> \"abc\" }", "Expecting hostname in hostname clause", 1},
+		{"global { hostname -> { }", "Expecting hostname in hostname clause", 1},
 		{"global { tz -> abc }", "Expecting timezone string in timezone clause", 1},
 		{"global { features -> bits(5,\n32) }", "Bit \"32\" not in the range 0..31", 2},
 		{"global { features -> bits 5 }", "Expecting ( after \"bits\" in features clause", 1},
@@ -100,7 +100,20 @@ func TestErrors(t *testing.T) {
 		{"global { time -> :5 }", "Expecting delta of the form [+-][HH:[MM:]]SS[.d...] in time clause", 1},
 		{"global { time -> 1:2:3:4 }", "syntax error", 1},
 		{"text metric 1.2.3 { indom -> 1.2 }", "syntax error", 1},
-		{"text metric 1.2.3 all { delete }", "syntax error", 1},
+		{"text metric 1.2.3 any { delete }", "syntax error", 1},
+		{"metric a { / }", "Unexpected character '/'", 1},
+		{"metric a { value 5 }", "Expecting <regular expression> in metric value clause", 1},
+		{"metric a { value replace /a\n/ -> \"b\" }", "Unexpected character '/'", 1},
+		{"metric a { value /a/ \"b\" }", "Expecting -> in metric value clause", 1},
+		{"metric a { value /a/ -> b }", "Expecting <replacement> in metric value clause", 1},
+		{"metric a { value /a/ -> /b/ / }", "Unexpected character '/'", 1},
+		{"indom 1.2 { iname replace a }", "Expecting <regular expression> in iname clause", 1},
+		{"indom 1.2 { iname replace \"a\" 5 }", "Expecting -> in iname clause", 1},
+		{"indom 1.2 { iname replace \"a\" ->\n5 }", "Expecting <replacement> in iname clause", 2},
+		{"metric a { extraunits -> 0,0,0,0,0,0 }", "syntax error", 1},
+		{"metric a { extraunits -> 0,0,0,0,0,0,force,N }", "Unknown extra unit type \"force\"", 1},
+		{"metric a { extraunits -> 0,0,0,0,0,0,Power,V }", "Unknown extra unit scale \"V\" for type \"Power\"", 1},
+		{"metric a { units -> 0,0,0,0,0,0,power,W }", "syntax error", 1},
 		{"label context { value -> 5.25 }", "syntax error", 1},
 		{"label domain 29 { cluster -> 5.1 }", "syntax error", 1},
 		{"label instances 29.1 \"a\nb\" { delete }", "syntax error", 1},
@@ -113,6 +126,36 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestParseLater has the clauses that came after PCP 6.0.3.
+func TestParseLater(t *testing.T) {
+	rules, err := Parse("f", strings.NewReader(`global { hostname -> "a b" tz -> "UTC" }
+indom 1.2 { iname redact iname REPLACE /a(b*)/ -> "\1" }
+metric value { name -> replace Name -> dupok DUPOK value "x" -> // value replace /"/ -> /y/ type -> string type if STRING -> 32
+	extraunits -> 0,0,0,0,0,0,power,mw extraunits -> 1,0,0,KBYTE,0,0,Temperature,K rescale }
+text metric 1.2.3 All { delete }`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	str := pdu.TypeString
+	want := [][]Change{
+		{SetHost{"a b"}, SetTimeZone{"UTC"}},
+		{RedactInstances{}, ReplaceInstances{"a(b*)", `\1`}},
+		{SetName{Name: "replace"}, SetName{"dupok", true}, ReplaceValues{"x", ""}, ReplaceValues{`"`, "y"}, SetType{To: pdu.TypeString}, SetType{&str, pdu.Type32},
+			SetUnits{pdu.MilliWatt, false}, SetUnits{pdu.MakeUnits(1, 0, 0, 1, 0, 0) | pdu.TempKelvin, true}},
+		{Delete{}},
+	}
+	var got [][]Change
+	for _, r := range rules.Rules {
+		got = append(got, r.Do)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if of := rules.Rules[3].Of.(Text); !of.OneLine || !of.Help {
+		t.Errorf("ALL is %+v", of)
+	}
+}
+
 // FuzzParse checks that what is accepted is whole, and that errors have a line of the text.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
@@ -122,6 +165,7 @@ func FuzzParse(f *testing.F) {
 		"text metric a.b-c help \"say \\\"it\\\"\" { delete } text indom 1.2 * { text -> \"a\nb\" }",
 		"label instances 29.2 5 \"n\" -1.5e3 { value -> \"v\" new \"\" true }",
 		"metric a { delete # b\n} @",
+		"metric a { value /b/ -> // name -> c dupok extraunits -> 0,0,0,0,0,0,power,W } indom 1.2 { iname replace \"a\" -> /b/ iname redact }",
 	} {
 		f.Add(s)
 	}

@@ -1,6 +1,8 @@
 package logrewrite
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -93,6 +95,13 @@ func firstWord(name string) string {
 
 // changeInDoms applies a change to the instance domains of the present rule.
 func (p *Plan) changeInDoms(c Change) error {
+	var replace *pattern
+	if c, ok := c.(ReplaceInstances); ok {
+		var err error
+		if replace, err = p.pattern(c.Find, c.With); err != nil {
+			return err
+		}
+	}
 	for _, s := range slices.Backward(p.indoms) {
 		if !s.active {
 			continue
@@ -101,6 +110,13 @@ func (p *Plan) changeInDoms(c Change) error {
 		switch c := c.(type) {
 		case RenameInstance:
 			err = p.renameInstance(s, c)
+		case RedactInstances:
+			err = p.renameInstances(s, func(i pdu.Instance) (string, error) { return fmt.Sprintf("%d [redacted]", i.ID), nil })
+		case ReplaceInstances:
+			err = p.renameInstances(s, func(i pdu.Instance) (string, error) {
+				name, _, err := replace.replace(i.Name)
+				return name, err
+			})
 		case RenumberInstance:
 			err = p.renumberInstance(s, c)
 		case MoveInDom:
@@ -149,6 +165,24 @@ func (p *Plan) renameInstance(s *indomSpec, c RenameInstance) error {
 	}
 	if !found {
 		p.warn("Unknown instance \"%s\" in iname clause for indom %v", c.Old, s.old)
+	}
+	return nil
+}
+
+// renameInstances gives all instances of a domain another name.
+func (p *Plan) renameInstances(s *indomSpec, rename func(pdu.Instance) (string, error)) error {
+	for i := range s.insts {
+		inst := &s.insts[i]
+		name, err := rename(inst.old)
+		switch {
+		case err != nil || name == "":
+			return p.errorf("Instance [%d] \"%s\" of indom %v: no name: %v", inst.old.ID, inst.old.Name, s.old, errors.Join(err, pdu.ErrInst))
+		case name == inst.old.Name:
+			continue
+		case inst.renamed || inst.deleted:
+			return p.conflicting(s, inst)
+		}
+		inst.renamed, inst.new.Name = true, name
 	}
 	return nil
 }

@@ -16,12 +16,13 @@ type metricSpec struct {
 	deletedBy                          int // the number of the rule
 	rescale                            bool
 	output                             Output
+	value                              *pattern
 	insts                              *indomSpec // of the old instance domain, if its instances change
 	active                             bool
 }
 
 func (s *metricSpec) changes() bool {
-	return s.pmid || s.name || s.typ || s.indom || s.sem || s.units || s.deleted || s.insts != nil
+	return s.pmid || s.name || s.typ || s.indom || s.sem || s.units || s.value != nil || s.deleted || s.insts != nil
 }
 
 // beginMetrics begins a rule of metrics.
@@ -81,9 +82,16 @@ const maxName = 4096
 
 // changeMetrics applies a change to the metrics of the present rule.
 func (p *Plan) changeMetrics(c Change) error {
+	var replace *pattern
+	if c, ok := c.(ReplaceValues); ok {
+		var err error
+		if replace, err = p.pattern(c.Find, c.With); err != nil {
+			return err
+		}
+	}
 	for _, s := range slices.Backward(p.metrics) {
 		if s.active {
-			if err := p.changeMetric(s, c); err != nil {
+			if err := p.changeMetric(s, c, replace); err != nil {
 				return err
 			}
 		}
@@ -91,7 +99,8 @@ func (p *Plan) changeMetrics(c Change) error {
 	return nil
 }
 
-func (p *Plan) changeMetric(s *metricSpec, c Change) error {
+// changeMetric applies a change to a metric, which is that of replace if it is a ReplaceValues.
+func (p *Plan) changeMetric(s *metricSpec, c Change, replace *pattern) error {
 	switch c := c.(type) {
 	case Delete:
 		if s.deleted && s.deletedBy == p.rules {
@@ -100,7 +109,7 @@ func (p *Plan) changeMetric(s *metricSpec, c Change) error {
 		if s.deleted {
 			return p.errorf("Duplicate delete clause for metric %s", s.oldName)
 		}
-		if s.pmid || s.name || s.typ || s.indom || s.sem || s.units {
+		if s.pmid || s.name || s.typ || s.indom || s.sem || s.units || s.value != nil {
 			return p.errorf("Conflicting delete and other clauses for metric %s", s.oldName)
 		}
 		s.deleted, s.deletedBy = true, p.rules
@@ -123,6 +132,16 @@ func (p *Plan) changeMetric(s *metricSpec, c Change) error {
 		return nil
 	case SetUnits:
 		return p.setUnits(s, c)
+	case ReplaceValues:
+		if err := p.once(s, s.value != nil, "value"); err != nil {
+			return err
+		}
+		if s.old.Type != pdu.TypeString {
+			p.always("Metric: %s (%v): Type %s not STRING, cannot change value", s.oldName, s.old.PMID, s.old.Type)
+			return nil
+		}
+		s.value = replace
+		return nil
 	case MoveInDom:
 		return p.setInDom(s, c)
 	}
@@ -164,7 +183,7 @@ func (p *Plan) setName(s *metricSpec, c SetName) error {
 	if c.Name == "" || len(c.Name) > maxName {
 		return p.errorf("Metric name of %d characters, limit %d", len(c.Name), maxName)
 	}
-	if id, err := p.names.Lookup(c.Name); err == nil {
+	if id, err := p.names.Lookup(c.Name); err == nil && !c.DupOK {
 		return p.errorf("Metric name %s already assigned for PMID %v", c.Name, id)
 	}
 	s.newName, s.name = c.Name, true
@@ -200,7 +219,8 @@ func (p *Plan) setUnits(s *metricSpec, c SetUnits) error {
 	}
 	s.new.Units, s.units = c.Units, true
 	o := s.old.Units
-	same := o.DimSpace() == c.Units.DimSpace() && o.DimTime() == c.Units.DimTime() && o.DimCount() == c.Units.DimCount()
+	same := o.DimSpace() == c.Units.DimSpace() && o.DimTime() == c.Units.DimTime() && o.DimCount() == c.Units.DimCount() &&
+		(c.Units.Extra() == 0 || o.Extra() == c.Units.Extra())
 	switch {
 	case c.Rescale && !same:
 		p.warn("Metric: %s (%v): Dimension changed, cannot rescale", s.oldName, s.old.PMID)

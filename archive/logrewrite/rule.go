@@ -10,14 +10,14 @@ import (
 //
 //	logrewrite.Rule{
 //		Of: logrewrite.Metric{Name: "disk.dev.read"},
-//		Do: []logrewrite.Change{logrewrite.SetType{To: pdu.TypeU64}, logrewrite.SetName{"disk.dev.reads"}},
+//		Do: []logrewrite.Change{logrewrite.SetType{To: pdu.TypeU64}, logrewrite.SetName{Name: "disk.dev.reads"}},
 //	}
 //
 // What is not in an archive is not changed. The changes that a rule may have depend on what it is of:
 //
 //	Global       SetHost SetTimeZone SetZoneInfo SetFeatures Shift
-//	InDom        RenameInstance RenumberInstance MoveInDom
-//	Metric       Delete SetPMID SetName SetType SetSem SetUnits MoveInDom
+//	InDom        RenameInstance RedactInstances ReplaceInstances RenumberInstance MoveInDom
+//	Metric       Delete SetPMID SetName SetType SetSem SetUnits ReplaceValues MoveInDom
 //	Text         Delete SetText, SetPMID of a metric's, MoveInDom of an instance domain's
 //	Label        Delete NewLabel RenameLabel SetLabelValue, SetPMID of domains, clusters and metrics,
 //	             MoveInDom of instance domains and instances, MoveInstance of instances
@@ -175,6 +175,11 @@ type (
 		Old, New string
 		Delete   bool
 	}
+	// RedactInstances hides the external names of all instances: of each only the identifier remains in it.
+	RedactInstances struct{}
+	// ReplaceInstances replaces the first match of a POSIX extended regular expression in the external names of all instances. In what
+	// replaces it & is the match, \1 to \9 are its parts, and a backslash takes the meaning of another character away.
+	ReplaceInstances struct{ Find, With string }
 	// RenumberInstance gives an instance another identifier, or with Delete removes it.
 	RenumberInstance struct {
 		Old, New pdu.InstID
@@ -194,9 +199,12 @@ type (
 	// SetPMID gives a metric, a text or labels another identifier. Of labels of domains only the domain counts, of those of
 	// clusters the cluster, too.
 	SetPMID struct{ To PMIDPattern }
-	// SetName gives a metric another name.
-	SetName struct{ Name string }
-	// SetType converts a metric's values. If If is not 0, it does so for metrics of that type alone: see OldType.
+	// SetName gives a metric another name. With DupOK another metric may have it before.
+	SetName struct {
+		Name  string
+		DupOK bool
+	}
+	// SetType converts a metric's numbers, also to strings. If If is not 0, it does so for metrics of that type alone: see OldType.
 	SetType struct {
 		If *pdu.Type
 		To pdu.Type
@@ -208,6 +216,9 @@ type (
 		Units   pdu.Units
 		Rescale bool
 	}
+
+	// ReplaceValues replaces in the values of a metric of strings, as ReplaceInstances does in names.
+	ReplaceValues struct{ Find, With string }
 
 	// SetText changes a help text.
 	SetText struct{ Text string }
@@ -228,6 +239,9 @@ func (SetZoneInfo) change()      {}
 func (SetFeatures) change()      {}
 func (Shift) change()            {}
 func (RenameInstance) change()   {}
+func (RedactInstances) change()  {}
+func (ReplaceInstances) change() {}
+func (ReplaceValues) change()    {}
 func (RenumberInstance) change() {}
 func (MoveInDom) change()        {}
 func (Delete) change()           {}

@@ -121,6 +121,9 @@ func (s *metricSpec) summarize(b *bytes.Buffer) {
 		}
 		b.WriteByte('\n')
 	}
+	if s.value != nil {
+		fmt.Fprintf(b, "Value:\t\t/%s/ -> \"%s\"\n", s.value.text, s.value.with)
+	}
 	if s.deleted {
 		b.WriteString("DELETE\n")
 	}

@@ -1,6 +1,7 @@
 package logrewrite
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -39,7 +40,7 @@ func (e *ConvertError) Unwrap() error { return e.Err }
 
 // changesValues reports whether a metric's part of a data record changes.
 func (s *metricSpec) changesValues() bool {
-	return s.deleted || s.pmid || s.typ || s.rescale || s.indom && s.output.Pick != PickAll || s.insts != nil
+	return s.deleted || s.pmid || s.typ || s.rescale || s.value != nil || s.indom && s.output.Pick != PickAll || s.insts != nil
 }
 
 // copyValues copies a data record. Nothing is written if no metric is left.
@@ -132,7 +133,7 @@ func padBlocks(blocks []byte) {
 
 // changesForm reports whether more changes of a metric's values than identifiers.
 func (s *metricSpec) changesForm() bool {
-	return s.typ || s.rescale || s.indom && s.output.Pick != PickAll || s.insts != nil && s.insts.deletes
+	return s.typ || s.rescale || s.value != nil || s.indom && s.output.Pick != PickAll || s.insts != nil && s.insts.deletes
 }
 
 // rewriteSet adds the values of a metric, changed.
@@ -178,8 +179,15 @@ func (s *metricSpec) renumber(values []value) []value {
 	return kept
 }
 
-// convert converts a value to the new scale and type.
+// convert replaces in a value, and converts it to the new scale and type.
 func (s *metricSpec) convert(a pdu.Atom) (pdu.Atom, error) {
+	if s.value != nil && a.Type == pdu.TypeString {
+		text, _, err := s.value.replace(string(bytes.TrimRight(a.Bytes(), "\x00")))
+		if err != nil {
+			return a, &ConvertError{Name: s.oldName, Old: s.old, New: s.new, Err: err}
+		}
+		a = pdu.String(text)
+	}
 	if s.rescale {
 		b, err := a.ConvertUnits(s.old.Units, s.new.Units)
 		if err != nil {
@@ -218,6 +226,8 @@ func retype(a pdu.Atom, to pdu.Type) (pdu.Atom, error) {
 	case pdu.TypeDouble:
 		v, err := pdu.As[float64](a)
 		return pdu.Float64(v), err
+	case pdu.TypeString:
+		return pdu.String(a.String()), nil
 	}
 	return a, pdu.ErrType
 }
