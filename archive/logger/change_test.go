@@ -347,6 +347,7 @@ func TestControl(t *testing.T) {
 		pmapitest.Add(src, pmapitest.Metric[int32]{Name: "a", PMID: 1, Value: value})
 		pmapitest.Add(src, pmapitest.Metric[int32]{Name: "b", PMID: 2, Value: value})
 		pmapitest.Add(src, pmapitest.Metric[int32]{Name: "c", PMID: 3, InDom: d, Value: value})
+		pmapitest.Add(src, pmapitest.Metric[int32]{Name: "d", PMID: 4, InDom: d, Value: value})
 		r := record(t, src, "log mandatory on 1 sec a log advisory on 2 sec b", logger.Options{})
 		r.wait(1500 * time.Millisecond)
 		control := func(c logconf.Control, s logconf.State, interval time.Duration, id pdu.PMID, insts ...pdu.InstID) string {
@@ -361,7 +362,7 @@ func TestControl(t *testing.T) {
 			{"advisory on mandatory", control(logconf.Advisory, logconf.Off, 0, 1), "-1: mandatory on 1s, available, logged"},
 			{"mandatory off", control(logconf.Mandatory, logconf.Off, 0, 1), "-1: mandatory off, available, logged"},
 			{"maybe", control(logconf.Mandatory, logconf.Maybe, 0, 1), "-1: advisory off, available, logged"},
-			{"maybe of an advisory one", control(logconf.Mandatory, logconf.Maybe, 0, 2), "-1: advisory on 2s, available, logged"},
+			{"maybe of an advisory one", control(logconf.Mandatory, logconf.Maybe, 0, 2), "-1: advisory off, available, logged"},
 			{"a new metric's instance", control(logconf.Mandatory, logconf.On, time.Second, 3, 1), "1: mandatory on 1s"},
 			{"unknown metric", control(logconf.Mandatory, logconf.On, time.Second, 99), "Unknown or illegal metric identifier"},
 			{"advisory maybe", control(logconf.Advisory, logconf.Maybe, 0, 1), pdu.ErrArg.Error()},
@@ -384,10 +385,14 @@ func TestControl(t *testing.T) {
 		if got := control(logconf.Mandatory, logconf.On, time.Second, 3, 0); got != "0: mandatory on 2s, available, logged" {
 			t.Error("an instance of a metric that is recorded with all:", got)
 		}
+		control(logconf.Mandatory, logconf.Off, 0, 4)
+		if got := control(logconf.Mandatory, logconf.On, time.Second, 4, 0); got != "0: mandatory off" {
+			t.Error("an instance of a metric that is off with all:", got)
+		}
 		if err := r.stop(time.Second); err != nil {
 			t.Error(err)
 		}
-		want(t, "records", r.records(), "20ms a=1", "20ms b=1", "1.02s a=1", "1.5s c=1:1", "2.02s b=1", "2.5s c=1:1", "2.5s c=0:1", "2.5s c=0:1,1:1")
+		want(t, "records", r.records(), "20ms a=1", "20ms b=1", "1.02s a=1", "1.5s c=1:1", "2.5s c=1:1", "2.5s c=0:1", "2.5s c=0:1,1:1")
 	})
 }
 

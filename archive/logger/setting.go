@@ -145,7 +145,8 @@ func (m *metric) configure(s Setting, insts []pdu.InstID, order int, refused fun
 	m.add(s, allowed, order)
 }
 
-// control takes over a request of pmlc(1), which replaces what was before, or changes nothing if it is refused.
+// control takes over a request of pmlc(1), which replaces what was before, or changes nothing if it is refused. "maybe" forgets also
+// what was advisory, unless it is about all instances of a metric that has some and nothing of it is mandatory.
 func (m *metric) control(s Setting, insts []pdu.InstID, order int) {
 	if len(insts) == 0 {
 		m.controlAll(s, order)
@@ -155,10 +156,8 @@ func (m *metric) control(s Setting, insts []pdu.InstID, order int) {
 	for _, i := range insts {
 		before := m.setting(i)
 		switch {
-		case m.refusal(s, i) != nil, before != nil && before.insts == nil && before.State == logconf.On:
-			continue // it is recorded with all instances
-		case s.State == logconf.Maybe && (before == nil || before.Control == logconf.Advisory):
-			continue
+		case m.refusal(s, i) != nil, before != nil && before.insts == nil && (before.State == logconf.On || before.Control == logconf.Mandatory):
+			continue // a request for all instances stands
 		}
 		allowed = append(allowed, i)
 	}
@@ -177,7 +176,9 @@ func (m *metric) controlAll(s Setting, order int) {
 	switch {
 	case m.refusal(s, pdu.NoInst) != nil:
 	case s.State == logconf.Maybe:
-		m.requests = slices.DeleteFunc(m.requests, func(r *request) bool { return r.Control == logconf.Mandatory })
+		if m.desc.InDom == pdu.NoInDom || slices.ContainsFunc(m.requests, func(r *request) bool { return r.Control == logconf.Mandatory }) {
+			m.requests = nil
+		}
 	default:
 		m.requests = []*request{{Setting: s, order: order}}
 	}
