@@ -99,32 +99,21 @@ func (p *program) describeTarget(ctx context.Context, b *strings.Builder, r *pml
 	if err != nil || len(names) == 0 {
 		names = []string{t.PMID.String()}
 	}
-	some := len(t.Insts) > 0 && t.Insts[0] != pdu.NoInst
-	granted := map[pdu.InstID]bool{}
-	all := state.Err == nil
-	for _, i := range state.Values {
-		granted[i.Inst] = grants(i, r)
-		all = all && granted[i.Inst]
+	states := state.Values
+	if len(states) == 1 && states[0].Inst == pdu.NoInst { // of a singular metric
+		fmt.Fprintf(b, "  metric: %s%s\n", strings.Join(names, " or "), note(!grants(states[0], r)))
+		return
 	}
-	fmt.Fprintf(b, "  metric: %s%s\n", strings.Join(names, " or "), note(!some && !all))
-	insts := t.Insts
-	if !some { // all that there are
-		insts = nil
-		for _, v := range state.Values {
-			if v.Inst != pdu.NoInst {
-				insts = append(insts, v.Inst)
-			}
-		}
-	}
+	fmt.Fprintf(b, "  metric: %s%s\n", strings.Join(names, " or "), note(state.Err != nil))
 	desc, err := p.src.Desc(ctx, t.PMID)
-	for _, i := range insts {
-		name := fmt.Sprintf("#%d", i)
-		if err == nil && r.State != logconf.Maybe { // of which C's program knows no names
-			if n, err := p.src.InstName(ctx, desc.InDom, i); err == nil {
+	for _, i := range states {
+		name := fmt.Sprintf("#%d", i.Inst)
+		if err == nil && (i.On || i.Mandatory) { // C's program knows the names of what it has requests for
+			if n, err := p.src.InstName(ctx, desc.InDom, i.Inst); err == nil {
 				name = n
 			}
 		}
-		fmt.Fprintf(b, "    instance: %s%s\n", name, note(!granted[i]))
+		fmt.Fprintf(b, "    instance: %s%s\n", name, note(!grants(i, r)))
 	}
 }
 
@@ -132,7 +121,7 @@ func (p *program) describeTarget(ctx context.Context, b *strings.Builder, r *pml
 func grants(i logger.ValueState, r *pmlc.ControlReq) bool {
 	switch r.State {
 	case logconf.Maybe:
-		return !i.Mandatory
+		return !i.Mandatory && i.Interval == 0
 	case logconf.Off:
 		return !i.On && i.Mandatory == (r.Control == logconf.Mandatory)
 	}
