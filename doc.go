@@ -26,7 +26,7 @@
 //	archive/logger/logconf   its configuration language
 //	archive/logger/pmlc      the protocol of pmlc: ask a running logger what it records, change it
 //	archive/logger/record    record mode: sessions that record hosts on the fly, with a folio
-//	archive/logger/retention directories of archives: days merged, compressed, removed
+//	archive/logger/retention archives of days: begun at midnight, merged, compressed, removed
 //	trace                    trace data: transactions, points, observations
 //	pmda/pmdammv             an agent: metrics of MMV files and of registries
 //	pmda/pmdatrace           an agent: metrics of trace data

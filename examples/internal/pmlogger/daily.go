@@ -90,7 +90,11 @@ func (p *program) prepareDaily(ctx context.Context, c *config) error {
 	d := &p.opts.daily
 	o := retention.Options{Merge: logextract.Options{}.Run, Compress: d.compress, Keep: d.keep, MaxBytes: d.maxBytes, Logger: p.log,
 		Did: func(a retention.Action) {
-			p.log.Info(strings.TrimSpace(fmt.Sprintf("%s: %s %s %s", programName, a.Kind, strings.Join(a.From, " "), a.To)))
+			text := fmt.Sprintf("%s: %s %s", programName, a.Kind, strings.Join(a.From, " "))
+			if a.To != "" {
+				text += " -> " + a.To
+			}
+			p.log.Info(text)
 		}}
 	p.loggers = func(ctx context.Context, begin func(*logger.Logger) error) error {
 		var failed error
