@@ -269,6 +269,33 @@ func TestRecordChanged(t *testing.T) {
 	})
 }
 
+// A host that has another name begins another archive.
+func TestRecordHostname(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		d := newRecording(t, dir, "22 20:00:30")
+		d.src.Host = "a"
+		d.record(retention.Options{}, logger.Options{})
+		d.until("22 21:00:00")
+		d.src.Host = "b"
+		d.src.Notify(pdu.ChangeHostname)
+		d.until("22 22:00:00")
+		d.stop()
+		var hosts []string
+		for _, base := range d.begun {
+			set, err := archive.Open(t.Context(), filepath.Join(dir, base))
+			if err != nil {
+				t.Fatal(err)
+			}
+			hosts = append(hosts, base+" "+set.Label().Host)
+			set.Close()
+		}
+		if diff := cmp.Diff([]string{"20261122.20.00 a", "20261122.21.00 b"}, hosts); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
 // After a crash of everything but the collector, what was recorded is put in order, and the day goes on.
 func TestRecordAfterCrash(t *testing.T) {
 	dir := t.TempDir()
