@@ -134,13 +134,14 @@ func TestMasks(t *testing.T) {
 		"digits":  {"  12.5E+07", "  00.0E+00"},
 		"numbers": {"value   -12.5e+07   3.,", "value N  N ,"},
 		"amounts": {"    1.95      0 23502m   17K    ? 9K9", " N N N N    ? 9K9"},
+		"clients": {"6.0.3-1, 2 agents, 1 client\n 12 clients", "6.0.3-1, 2 agents, N clients\n N clients"},
 		"bytes":   {"value [00ff00ff00ff00ff0a] x", "value [BYTES] x"},
 	} {
 		if got := masks[name].pattern.ReplaceAllString(tt[0], masks[name].with); got != tt[1] {
 			t.Errorf("%s of %q: got %q, want %q", name, tt[0], got, tt[1])
 		}
 	}
-	if len(masks) != 7 {
-		t.Errorf("%d masks, 7 of them tested", len(masks))
+	if len(masks) != 8 {
+		t.Errorf("%d masks, 8 of them tested", len(masks))
 	}
 }
