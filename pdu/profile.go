@@ -107,6 +107,13 @@ func (p *Profile) change(d InDom, exclude bool, insts []InstID) error {
 	return nil
 }
 
+// Equal reports whether two profiles have the same entries.
+func (p *Profile) Equal(q *Profile) bool {
+	return p.Exclude == q.Exclude && slices.EqualFunc(p.InDoms, q.InDoms, func(a, b InDomProfile) bool {
+		return a.InDom == b.InDom && a.Exclude == b.Exclude && slices.Equal(a.Insts, b.Insts)
+	})
+}
+
 // Clone returns a copy that shares nothing with p.
 func (p *Profile) Clone() *Profile {
 	q := &Profile{Exclude: p.Exclude, InDoms: slices.Clone(p.InDoms)}

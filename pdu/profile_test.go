@@ -117,6 +117,27 @@ func TestProfileIncludes(t *testing.T) {
 	}
 }
 
+// Each change of a profile makes another one.
+func TestProfileEqual(t *testing.T) {
+	p := &pdu.Profile{Exclude: true, InDoms: []pdu.InDomProfile{entry(cpuDom, false, 0, 3), entry(loadDom, true, 1, 5)}}
+	if !p.Equal(p.Clone()) || !new(pdu.Profile).Equal(&pdu.Profile{InDoms: []pdu.InDomProfile{}}) {
+		t.Error("equal profiles are not")
+	}
+	for i, change := range []func(q *pdu.Profile){
+		func(q *pdu.Profile) { q.Exclude = false },
+		func(q *pdu.Profile) { q.InDoms = q.InDoms[:1] },
+		func(q *pdu.Profile) { q.InDoms[0].InDom++ },
+		func(q *pdu.Profile) { q.InDoms[0].Exclude = true },
+		func(q *pdu.Profile) { q.InDoms[1].Insts[1]++ },
+		func(q *pdu.Profile) { q.InDoms[1].Insts = q.InDoms[1].Insts[:1] },
+	} {
+		q := p.Clone()
+		if change(q); p.Equal(q) || q.Equal(p) {
+			t.Errorf("change %d: equal", i)
+		}
+	}
+}
+
 // Two entries with the same list and opposite rules complement each other.
 func TestProfileComplement(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -70,6 +70,10 @@ func TestGroupOnTheWire(t *testing.T) {
 	is(t, sda, 0.5, 0)
 	s.fetch(g)
 	requests("HIGHRES_FETCH")
+	same := c.Group() // its profile is another value with the same entries
+	pmapi.Add[float64](same, "disk.temp", pmapi.Instance("sda"))
+	s.fetch(same)
+	requests("PMNS_NAMES DESC_REQ INSTANCE_REQ HIGHRES_FETCH")
 	reads := pmapi.AddSet[uint32](g, "disk.reads", pmapi.Scale("instant"))
 	s.fetch(g)
 	requests("PMNS_NAMES DESC_REQ PROFILE HIGHRES_FETCH")

@@ -279,9 +279,11 @@ func (l *link) roundTrip(p pdu.PDU, want pdu.Kind) ([]byte, error) {
 	return l.readReply(want)
 }
 
-// queueProfile queues the profile, unless it is the one that the collector has.
+// queueProfile queues the profile, unless it is the one that the collector has. PCP's pmcd gives its agents in shared objects a profile
+// with a fetch, frees that when another one comes, and uses what was freed for the labels of instances: so an equal one is not sent.
 func (l *link) queueProfile(p *pdu.Profile) error {
-	if l.profile == p {
+	if l.profile == p || l.profile != nil && l.profile.Equal(p) {
+		l.profile = p
 		return nil
 	}
 	if err := l.pdus.Queue(l.pid, pdu.SetProfile{Profile: *p}); err != nil {

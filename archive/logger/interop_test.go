@@ -163,3 +163,28 @@ func TestInteropLost(t *testing.T) {
 		t.Errorf("%d marks", marks)
 	}
 }
+
+// TestInteropSharedObject records metrics of an agent in a shared object, for whose instance labels pmcd uses the profile of the last
+// fetch, even if another one has come since then.
+func TestInteropSharedObject(t *testing.T) {
+	linux := filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "linux", "pmda_linux.so")
+	pcptest.Need(t, "pmcd", "pmlogcheck", linux)
+	pmcd := pcptest.StartPMCD(t, pcptest.Config{Agents: []string{"linux 60 dso linux_init " + linux}, PMNS: pcptest.Names(t, "linux")})
+	for _, metrics := range []string{"kernel.all.load kernel.percpu.cpu.user", `kernel.all.load["1 minute"] kernel.percpu.cpu.user["cpu0"]`} {
+		c, err := pmapi.Dial(t.Context(), pmcd.Host())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		base := filepath.Join(t.TempDir(), "a")
+		o := logger.Options{Config: parse(t, "log mandatory on 10 msec { "+metrics+" }"), Base: base, EndRecords: 3, Report: func(e logger.Event) {
+			if lost, ok := e.(logger.Lost); ok {
+				t.Fatalf("%s: %v", metrics, lost)
+			}
+		}}
+		if err := logger.Run(t.Context(), c, o); err != nil {
+			t.Fatalf("%s: %v", metrics, err)
+		}
+		checkWithC(t, base)
+	}
+}
