@@ -2,11 +2,8 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -22,22 +19,8 @@ var agents = []string{"pmcd", "proc", "linux", "mmv", "sample", "simple", "trivi
 func startCollectors(t *testing.T) map[string]string {
 	pcptest.Need(t, "pmcd", "pminfo")
 	c := pcptest.StartPMCD(t, pcptest.Config{Shipped: agents})
-	set := pcptest.Agents(t, agents...)
-	dir, port := t.TempDir(), pcptest.FreePort(t)
-	conf, names := filepath.Join(dir, "pmcd.conf"), filepath.Join(dir, "pmns")
-	for path, text := range map[string]string{conf: set.Conf, names: set.PMNS} {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	host := "localhost:" + strconv.Itoa(port)
-	pcptest.Start(t, pcptest.Daemon{
-		Path: pcptest.Build(t, "./examples/pmcd"),
-		Args: []string{"-f", "-l", "-", "-i", "INADDR_LOOPBACK", "-p", strconv.Itoa(port), "-s", filepath.Join(pcptest.ShortDir(t), "s"),
-			"-c", conf, "-n", names, "-q", "60", "-t", "60"},
-		Env: set.Env, Dir: dir, Addr: host, Greets: true,
-	})
-	return map[string]string{"C pmcd": c.Host(), "Go pmcd": host}
+	ours := pcptest.StartPMCD(t, pcptest.Config{Program: pcptest.Build(t, "./examples/pmcd"), Shipped: agents})
+	return map[string]string{"C pmcd": c.Host(), "Go pmcd": ours.Host()}
 }
 
 // runBoth runs PCP's pminfo and ours and returns what they print; difference says whether their exit status or standard

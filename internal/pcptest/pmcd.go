@@ -12,6 +12,7 @@ import (
 
 // Config says what a PMCD serves. The zero value is a collector without agents and names.
 type Config struct {
+	Program string   // runs in place of the real pmcd, whose options and files it takes
 	Shipped []string // names of shipped agents (see Agents), with their name space
 	Agents  []string // further lines of pmcd.conf
 	PMNS    string   // further name space: its source (with a root), or the path of a file
@@ -20,7 +21,7 @@ type Config struct {
 	Env     []string // further environment, seen by the agents too
 }
 
-// PMCD is a running C pmcd of the test's own.
+// PMCD is a running pmcd of the test's own: the real one, or Config.Program.
 type PMCD struct {
 	*Process
 	port   int
@@ -32,7 +33,7 @@ type PMCD struct {
 // which an agent may exceed at its start on a busy machine; Args may override it.
 const timeoutSeconds = "60"
 
-// StartPMCD runs the real pmcd as a private collector: on a free port of the loopback interface and on a unix
+// StartPMCD runs pmcd as a private collector: on a free port of the loopback interface and on a unix
 // socket, with directories of its own for everything that PCP writes, in the foreground. It returns when the
 // agents have started, and ends pmcd and its agents with the test.
 func StartPMCD(t testing.TB, c Config) *PMCD {
@@ -47,7 +48,11 @@ func StartPMCD(t testing.TB, c Config) *PMCD {
 	if u, err := user.Current(); err == nil {
 		args = append(args, "-U", u.Username) // no switch: the directories are ours
 	}
-	d := Daemon{Path: Tool(t, "pmcd"), Args: append(args, c.Args...), Env: env, Dir: dir, Addr: p.Addr(), Greets: true}
+	program := c.Program
+	if program == "" {
+		program = Tool(t, "pmcd")
+	}
+	d := Daemon{Path: program, Args: append(args, c.Args...), Env: env, Dir: dir, Addr: p.Addr(), Greets: true}
 	var err error
 	if p.Process, err = start(t, d); err != nil {
 		t.Fatalf("pcptest: pmcd %s: %v\n%s", strings.Join(d.Args, " "), err, tail(p.Log()))
