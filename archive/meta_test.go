@@ -238,3 +238,25 @@ func TestMergedMetadata(t *testing.T) {
 		t.Errorf("text %q", text)
 	}
 }
+
+// TestDeltaInDom checks when a delta takes the place of all instances.
+func TestDeltaInDom(t *testing.T) {
+	for _, tt := range []struct {
+		before, after string
+		want          archive.InDomRecord
+		ok            bool
+	}{
+		{"1 a,2 b", "1 a,2 b", archive.InDomRecord{}, false},
+		{"1 a,2 b", "2 b,3 c", archive.InDomRecord{Instances: inst("3 c"), Deleted: []pdu.InstID{1}}, true},
+		{"2 b", "1 a,2 b", archive.InDomRecord{Instances: inst("1 a")}, true},
+		{"1 a,2 b,3 c", "1 a", archive.InDomRecord{Deleted: []pdu.InstID{2, 3}}, false}, // more than there are
+		{"1 a,2 b", "1 a,2 c", archive.InDomRecord{}, false},                            // another name
+		{"5 e", "6 f", archive.InDomRecord{Instances: inst("6 f"), Deleted: []pdu.InstID{5}}, false},
+	} {
+		tt.want.Delta = true
+		got, ok := archive.DeltaInDom(inst(tt.before), inst(tt.after))
+		if diff := cmp.Diff(tt.want, got); ok != tt.ok || diff != "" {
+			t.Errorf("%q to %q: %v, want %v (-want +got):\n%s", tt.before, tt.after, ok, tt.ok, diff)
+		}
+	}
+}

@@ -104,8 +104,9 @@ func (w *Writer) UpdateInDom(t time.Time, id pdu.InDom, instances []pdu.Instance
 		}
 	}
 	if known && w.label.Version > 2 {
-		if delta, ok := deltaBetween(last, d.Instances); ok {
-			d.Delta, d.Instances, d.Deleted = true, delta.Instances, delta.Deleted
+		if delta, ok := DeltaInDom(last, d.Instances); ok {
+			delta.Time, delta.InDom = t, id
+			d = delta
 		}
 	}
 	return true, w.WriteInDom(d)
@@ -115,8 +116,11 @@ func ascending(s []pdu.Instance) bool {
 	return slices.IsSortedFunc(s, func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// deltaBetween is what came and went between two states, both ascending, if a delta can tell and is short.
-func deltaBetween(before, after []pdu.Instance) (d InDomRecord, ok bool) {
+// DeltaInDom is the record that makes of the instances before those after, both ascending, and whether it may be
+// written in place of all of these: something has changed, no instance has another name, and no more instances have changed than
+// there are. Time and InDom are not set.
+func DeltaInDom(before, after []pdu.Instance) (d InDomRecord, ok bool) {
+	d.Delta = true
 	all := len(after)
 	for len(before) > 0 || len(after) > 0 {
 		switch {
@@ -130,7 +134,8 @@ func deltaBetween(before, after []pdu.Instance) (d InDomRecord, ok bool) {
 			before, after = before[1:], after[1:]
 		}
 	}
-	return d, len(d.Instances)+len(d.Deleted) <= all
+	changed := len(d.Instances) + len(d.Deleted)
+	return d, changed > 0 && changed <= all
 }
 
 // WriteLabels writes label sets, which replace those of the same class and identifier.

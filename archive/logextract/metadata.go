@@ -480,10 +480,10 @@ func (md *metadata) putInDom(d *indom, r *indomRecord) error {
 		before := d.last
 		d.last = slices.Clone(rec.Instances)
 		slices.SortStableFunc(d.last, func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
-		delta, short := deltaBetween(before, d.last)
+		delta, short := archive.DeltaInDom(before, d.last)
 		switch {
 		case before != nil && short:
-			delta.Time, delta.InDom, delta.Delta = r.time, rec.InDom, true
+			delta.Time, delta.InDom = r.time, rec.InDom
 			return md.out.WriteInDom(delta)
 		case r.rec.Kind == archive.KindInDomDelta || r.rec.Type == archive.TypeInDomV2:
 			return md.out.WriteInDom(rec)
@@ -505,23 +505,4 @@ func restamp(r *archive.Record, t time.Time) {
 	binary.BigEndian.PutUint32(b, uint32(sec))
 	binary.BigEndian.PutUint32(b[4:], uint32(sec>>32))
 	binary.BigEndian.PutUint32(b[8:], uint32(t.Nanosecond()))
-}
-
-// deltaBetween is what came and went between two states, both ascending, if a delta can tell and is short.
-func deltaBetween(before, after []pdu.Instance) (d archive.InDomRecord, ok bool) {
-	all := len(after)
-	for len(before) > 0 || len(after) > 0 {
-		switch {
-		case len(before) == 0 || len(after) > 0 && after[0].ID < before[0].ID:
-			d.Instances, after = append(d.Instances, after[0]), after[1:]
-		case len(after) == 0 || before[0].ID < after[0].ID:
-			d.Deleted, before = append(d.Deleted, before[0].ID), before[1:]
-		case before[0].Name != after[0].Name:
-			return d, false
-		default:
-			before, after = before[1:], after[1:]
-		}
-	}
-	changed := len(d.Instances) + len(d.Deleted)
-	return d, changed > 0 && changed <= all
 }
