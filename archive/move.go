@@ -13,6 +13,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/pcp-go/pcp/internal/filesys"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -189,23 +190,7 @@ func copyFile(ctx context.Context, from, to string) error {
 		return err
 	}
 	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return err
-	}
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, contextReader{ctx, in})
-	if err == nil {
-		err = out.Sync()
-	}
-	err = errors.Join(err, out.Close())
-	if err != nil {
-		os.Remove(to)
-	}
-	return err
+	return filesys.Copy(ctx, to, in, nil)
 }
 
 // checksum is the checksum of a file.
@@ -216,6 +201,6 @@ func checksum(ctx context.Context, path string) (string, error) {
 	}
 	defer f.Close()
 	h := md5.New()
-	_, err = io.Copy(h, contextReader{ctx, f})
+	_, err = io.Copy(h, filesys.Reader(ctx, f))
 	return hex.EncodeToString(h.Sum(nil)), err
 }

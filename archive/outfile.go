@@ -8,9 +8,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"runtime"
-	"syscall"
 
+	"github.com/pcp-go/pcp/internal/filesys"
 	"github.com/pcp-go/pcp/internal/rawconn"
 )
 
@@ -142,15 +141,5 @@ func (o *outFile) sync() error {
 	return inFile(o.path, withoutPath(o.f.Sync()))
 }
 
-// syncDir has the system write the names in a directory, where systems do that on request.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return inFile(dir, withoutPath(err))
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && runtime.GOOS != "windows" && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
-		return inFile(dir, withoutPath(err))
-	}
-	return nil
-}
+// syncDir has the system write the names in a directory.
+func syncDir(dir string) error { return inFile(dir, withoutPath(filesys.SyncDir(dir))) }

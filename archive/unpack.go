@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/filesys"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -204,7 +205,7 @@ func (c compression) unpackTo(ctx context.Context, w io.Writer, r io.Reader) err
 	}
 	z, err := c.reader(r)
 	if err == nil {
-		_, err = io.Copy(w, contextReader{ctx, z})
+		_, err = io.Copy(w, filesys.Reader(ctx, z))
 	}
 	switch {
 	case err == nil:
@@ -213,19 +214,6 @@ func (c compression) unpackTo(ctx context.Context, w io.Writer, r io.Reader) err
 		return context.Cause(ctx)
 	}
 	return flawed(pdu.ErrLogRec, "cannot be unpacked: %v", err)
-}
-
-// A contextReader fails when ctx ends.
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (r contextReader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.r.Read(p)
 }
 
 // runCommand unpacks with the command.
@@ -269,7 +257,7 @@ func (o *Options) openSource(ctx context.Context, name string) (source, error) {
 	defer f.Close()
 	fill := func(w io.Writer) error {
 		if packed == 0 {
-			_, err := io.Copy(w, contextReader{ctx, f})
+			_, err := io.Copy(w, filesys.Reader(ctx, f))
 			return err
 		}
 		return compressions[packed-1].unpackTo(ctx, w, f)

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/internal/filesys"
 )
 
 // A Compressor compresses files. What it has made is unpacked and compared with the file before that is removed.
@@ -31,7 +32,7 @@ func Gzip(level int) *Compressor {
 		if err != nil {
 			return err
 		}
-		_, err = io.Copy(z, readerOf(ctx, r))
+		_, err = io.Copy(z, filesys.Reader(ctx, r))
 		return errors.Join(err, z.Close())
 	}}
 }
@@ -51,21 +52,6 @@ func Command(suffix string, argv ...string) *Compressor {
 
 // XZ compresses with the command that is PCP's default.
 func XZ() *Compressor { return Command(".xz", "xz", "-0", "--block-size=10MiB", "-c") }
-
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-// readerOf is a reader that fails when a context has ended.
-func readerOf(ctx context.Context, r io.Reader) io.Reader { return contextReader{ctx, r} }
-
-func (r contextReader) Read(p []byte) (int, error) {
-	if err := context.Cause(r.ctx); err != nil {
-		return 0, err
-	}
-	return r.r.Read(p)
-}
 
 // compress compresses the files of archives of past days.
 func (m *maintainer) compress(ctx context.Context, groups []*group) error {
@@ -104,15 +90,15 @@ func (m *maintainer) compressFile(ctx context.Context, f file) error {
 		return &fs.PathError{Op: "create", Path: packed, Err: fs.ErrExist}
 	}
 	m.at("compress " + f.name)
-	err := m.pack(ctx, path, temp)
+	err := copyFile(ctx, path, temp, func(w io.Writer, r io.Reader) error { return m.Compress.Compress(ctx, w, r) })
 	if err == nil {
 		err = sameContent(ctx, m.work, path, temp)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(temp))
+		return errors.Join(err, os.RemoveAll(temp))
 	}
 	m.at("publish " + name)
-	if err := errors.Join(os.Rename(temp, packed), syncDir(m.dir)); err != nil {
+	if err := errors.Join(os.Rename(temp, packed), filesys.SyncDir(m.dir)); err != nil {
 		return err
 	}
 	m.at("remove " + f.name)
@@ -121,28 +107,6 @@ func (m *maintainer) compressFile(ctx context.Context, f file) error {
 	}
 	m.did(Compressed, name, f.name)
 	return nil
-}
-
-// pack makes a compressed copy of a file, on the disk, with its mode and time.
-func (m *maintainer) pack(ctx context.Context, path, temp string) error {
-	in, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return err
-	}
-	out, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, info.Mode().Perm())
-	if err != nil {
-		return err
-	}
-	err = m.Compress.Compress(ctx, out, in)
-	if err == nil {
-		err = out.Sync()
-	}
-	return errors.Join(err, out.Close(), os.Chtimes(temp, info.ModTime(), info.ModTime()))
 }
 
 // recoverCompressed removes files of which there are compressed ones, too, after a look into these. It goes on after those that differ.

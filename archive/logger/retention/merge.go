@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/internal/filesys"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -97,7 +98,7 @@ func (m *maintainer) mergeDay(ctx context.Context, day string, inputs []*group) 
 	if err := os.Rename(stage, done); err != nil {
 		return err
 	}
-	if err := errors.Join(syncDir(m.work), m.exchange(done)); err != nil {
+	if err := errors.Join(filesys.SyncDir(m.work), m.exchange(done)); err != nil {
 		return err
 	}
 	m.did(Merged, day, names...)
@@ -143,7 +144,7 @@ func (m *maintainer) fill(ctx context.Context, stage, day string, inputs []*grou
 	if len(inputs) == 1 {
 		for _, f := range inputs[0].files {
 			m.at("link " + f.name)
-			if err := link(filepath.Join(m.dir, f.name), filepath.Join(stage, day+f.name[len(inputs[0].base):])); err != nil {
+			if err := link(ctx, filepath.Join(m.dir, f.name), filepath.Join(stage, day+f.name[len(inputs[0].base):])); err != nil {
 				return err
 			}
 		}
@@ -235,7 +236,7 @@ func (m *maintainer) exchange(done string) error {
 			return err
 		}
 	}
-	if err := syncDir(m.dir); err != nil {
+	if err := filesys.SyncDir(m.dir); err != nil {
 		return err
 	}
 	for name := range strings.Lines(string(list)) {
@@ -290,25 +291,28 @@ func (m *maintainer) recover() error {
 }
 
 // link gives a file another name, or copies it where there is no such thing.
-func link(from, to string) error {
+func link(ctx context.Context, from, to string) error {
 	if os.Link(from, to) == nil {
 		return nil
 	}
+	return copyFile(ctx, from, to, nil)
+}
+
+// copyFile is filesys.Copy, and gives the copy the time of the file.
+func copyFile(ctx context.Context, from, to string, convert func(io.Writer, io.Reader) error) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
+	if err := filesys.Copy(ctx, to, in, convert); err != nil {
+		return err
+	}
 	info, err := in.Stat()
 	if err != nil {
 		return err
 	}
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close(), os.Chtimes(to, info.ModTime(), info.ModTime()))
+	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }
 
 // syncAll has the system write a directory and its files.
@@ -329,5 +333,5 @@ func syncAll(dir string) error {
 			return err
 		}
 	}
-	return syncDir(dir)
+	return filesys.SyncDir(dir)
 }

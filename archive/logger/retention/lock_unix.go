@@ -17,16 +17,3 @@ func lockFile(f *os.File) error {
 	}
 	return err
 }
-
-// syncDir has the system write the names of a directory.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	if errors.Is(err, unix.EINVAL) { // a file system without
-		err = nil
-	}
-	return errors.Join(err, d.Close())
-}
