@@ -1,43 +1,16 @@
 package pmapi_test
 
 import (
-	"bytes"
-	"fmt"
 	"log/slog"
 	"os"
-	"runtime"
 	"testing"
-	"time"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
 // TestMain fails the package if a test leaves a goroutine of this module. Contexts that
 // lose their connections log nothing.
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	status := m.Run()
-	if left := leftGoroutines(); left != "" && status == 0 {
-		fmt.Fprintf(os.Stderr, "goroutines left behind:\n%s\n", left)
-		status = 1
-	}
-	os.Exit(status)
-}
-
-// leftGoroutines gives the stacks of those that run code of this module, but for
-// the caller, when they had time to end.
-func leftGoroutines() string {
-	var left []byte
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		buf := make([]byte, 1<<20)
-		buf = buf[:runtime.Stack(buf, true)]
-		left = nil
-		for i, g := range bytes.Split(buf, []byte("\n\n")) {
-			if i > 0 && bytes.Contains(g, []byte("pcp-go/pcp/")) {
-				left = append(append(left, g...), "\n\n"...)
-			}
-		}
-		if left == nil {
-			break
-		}
-	}
-	return string(left)
+	os.Exit(pcptest.RunTests(m, "pcp-go/pcp/"))
 }

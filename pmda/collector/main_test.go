@@ -1,11 +1,9 @@
 package collector
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -24,12 +22,8 @@ func TestMain(m *testing.M) {
 	// waits before a process exits.
 	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	pcptest.Crowd()
-	status := m.Run()
-	if left := leftGoroutines(); left != "" && status == 0 {
-		fmt.Fprintf(os.Stderr, "goroutines left behind:\n%s\n", left)
-		status = 1
-	}
-	for end := time.Now().Add(leftLimit); leftChildren() != "" && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	status := pcptest.RunTests(m, "pcp-go/pcp/pmda")
+	for end := time.Now().Add(pcptest.LeftLimit); leftChildren() != "" && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 	}
 	if left := leftChildren(); left != "" && status == 0 {
 		fmt.Fprintf(os.Stderr, "processes left behind: %s\n", left)
@@ -37,9 +31,6 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(status)
 }
-
-// leftLimit is how long what a test leaves may take to end.
-const leftLimit = 30 * time.Second
 
 // leftChildren are the children of this process, where the system lists them.
 func leftChildren() string {
@@ -50,24 +41,4 @@ func leftChildren() string {
 		left = append(left, strings.Fields(string(b))...)
 	}
 	return strings.Join(left, " ")
-}
-
-// leftGoroutines gives the stacks of those that run code of this module, but for
-// the caller, when they had time to end.
-func leftGoroutines() string {
-	var left []byte
-	for end := time.Now().Add(leftLimit); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		buf := make([]byte, 1<<20)
-		buf = buf[:runtime.Stack(buf, true)]
-		left = nil
-		for i, g := range bytes.Split(buf, []byte("\n\n")) {
-			if i > 0 && bytes.Contains(g, []byte("pcp-go/pcp/pmda")) {
-				left = append(append(left, g...), "\n\n"...)
-			}
-		}
-		if left == nil {
-			break
-		}
-	}
-	return string(left)
 }
