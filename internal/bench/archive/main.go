@@ -31,10 +31,10 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/internal/bench/process"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -48,16 +48,7 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if *profile != "" {
-		f, err := os.Create(*profile)
-		if err == nil {
-			err = pprof.StartCPUProfile(f)
-		}
-		if err != nil {
-			log.Fatal(err)
-		}
-		defer pprof.StopCPUProfile()
-	}
+	defer process.Profile(*profile)()
 	if *mutexes != "" {
 		runtime.SetMutexProfileFraction(1)
 		defer writeMutexes(*mutexes)
@@ -186,7 +177,7 @@ func read(name, mode string, args []string, contexts int, limit time.Duration) e
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	cpu := cpuTime()
+	cpu := process.CPU()
 	begin := time.Now()
 	errs := make([]error, contexts)
 	var wg sync.WaitGroup
@@ -195,7 +186,7 @@ func read(name, mode string, args []string, contexts int, limit time.Duration) e
 	}
 	wg.Wait()
 	took := time.Since(begin).Seconds()
-	cpu = cpuTime() - cpu
+	cpu = process.CPU() - cpu
 	runtime.ReadMemStats(&after)
 	var all reader
 	for _, r := range readers {
@@ -206,7 +197,7 @@ func read(name, mode string, args []string, contexts int, limit time.Duration) e
 	n := float64(max(all.results, 1))
 	fmt.Printf("bench=archive label=%s mode=%s arg=%v contexts=%d results=%d rps=%.0f us_per_result=%.2f cpu_us_per_result=%.2f Mvalps=%.2f MBps=%.1f el_s=%.3f allocs=%d hwm_kb=%d\n",
 		filepath.Base(name), mode, args, contexts, all.results, n/took, took*1e6/n, cpu.Seconds()*1e6/n,
-		float64(all.values)/took/1e6, float64(all.bytes)/took/1e6, took, after.Mallocs-before.Mallocs, maxRSS())
+		float64(all.values)/took/1e6, float64(all.bytes)/took/1e6, took, after.Mallocs-before.Mallocs, process.PeakRSS()>>10)
 	return errors.Join(errs...)
 }
 
@@ -222,17 +213,3 @@ func (r *reader) run(end time.Time) error {
 	}
 	return nil
 }
-
-func usage() (u syscall.Rusage) {
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // cannot fail
-	return u
-}
-
-// cpuTime is what the process has used, of user and system.
-func cpuTime() time.Duration {
-	u := usage()
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// maxRSS is the greatest resident memory of the process, in kilobytes.
-func maxRSS() int64 { return int64(usage().Maxrss) }

@@ -14,8 +14,6 @@ import (
 	"flag"
 	"fmt"
 	"log"
-	"os"
-	"runtime/pprof"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +22,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/pcp-go/pcp/internal/bench/process"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
@@ -38,17 +37,7 @@ func main() {
 	label := flag.String("l", "-", "label")
 	profile := flag.String("cpuprofile", "", "file for a profile")
 	flag.Parse()
-	if *profile != "" {
-		f, err := os.Create(*profile)
-		if err != nil {
-			log.Fatal(err)
-		}
-		defer f.Close()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			log.Fatal(err)
-		}
-		defer pprof.StopCPUProfile()
-	}
+	defer process.Profile(*profile)()
 	l := load{host: *host, label: *label, pid: *pid, lasts: time.Duration(*secs * 1e9)}
 	if err := l.run(context.Background(), *list, *prefix, *n); err != nil {
 		log.Fatal(err)
@@ -99,7 +88,7 @@ func (l *load) run(ctx context.Context, list, prefix string, n int) error {
 	stop.Store(true)
 	elapsed, server := time.Since(start), serverCPU(l.pid)-before
 	done.Wait()
-	own := ownCPU() // what follows is not the client's
+	own := process.CPU() // what follows is not the client's
 	l.print(workers, int(failed.Load()), elapsed, own, server)
 	return nil
 }
@@ -160,15 +149,6 @@ func (l *load) print(workers []worker, failed int, elapsed, own, server time.Dur
 		fmt.Printf(" srv_us=%.1f", us(server)/fetches)
 	}
 	fmt.Println()
-}
-
-// ownCPU is the CPU time of this process.
-func ownCPU() time.Duration {
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		log.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // serverCPU is the CPU time of a process, 0 for none.

@@ -21,11 +21,9 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"slices"
-	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/pcp-go/pcp/internal/bench/process"
 	"github.com/pcp-go/pcp/pmapi"
 )
 
@@ -49,17 +47,7 @@ func main() {
 		log.Fatal(err)
 	}
 	defer stop()
-	if *profile != "" {
-		f, err := os.Create(*profile)
-		if err != nil {
-			log.Fatal(err)
-		}
-		defer f.Close()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			log.Fatal(err)
-		}
-		defer pprof.StopCPUProfile()
-	}
+	defer process.Profile(*profile)()
 	if err := watch(ctx, addrs, *interval, *lasts, *memory); err != nil {
 		log.Print(err)
 	}
@@ -123,7 +111,7 @@ func watch(ctx context.Context, addrs []string, interval, lasts time.Duration, m
 	var m figures
 	var before, after runtime.MemStats
 	m.took = make([]time.Duration, 0, 1<<16)
-	start, cpu := time.Now(), ownCPU()
+	start, cpu := time.Now(), process.CPU()
 	for tick := range f.Every(ctx, interval) {
 		took := time.Since(tick.Time)
 		if m.ticks++; m.ticks == 5 {
@@ -135,8 +123,8 @@ func watch(ctx context.Context, addrs []string, interval, lasts time.Duration, m
 			break
 		}
 	}
-	m.elapsed, m.cpu = time.Since(start), ownCPU()-cpu
-	m.mallocs, m.rss = after.Mallocs-before.Mallocs, peakRSS()
+	m.elapsed, m.cpu = time.Since(start), process.CPU()-cpu
+	m.mallocs, m.rss = after.Mallocs-before.Mallocs, process.PeakRSS()
 	m.print(len(addrs))
 	if memory != "" {
 		out, err := os.Create(memory)
@@ -180,26 +168,4 @@ func (m *figures) print(hosts int) {
 		hosts, m.ticks, m.missed, m.rows, m.late, m.none, ms(m.took[len(m.took)/2]), ms(m.took[len(m.took)*99/100]), ms(m.took[len(m.took)-1]),
 		100*m.cpu.Seconds()/m.elapsed.Seconds(), float64(m.rss)/(1<<20), float64(m.cpu)/1e3/float64(m.rows),
 		float64(m.mallocs)/float64(hosts*max(m.ticks-5, 1)))
-}
-
-// ownCPU is the CPU time of this process.
-func ownCPU() time.Duration {
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		log.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// peakRSS is the most memory that this process had, in bytes.
-func peakRSS() int64 {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		log.Fatal(err)
-	}
-	var kib int64
-	if _, rest, ok := strings.Cut(string(status), "VmHWM:"); ok {
-		fmt.Sscan(rest, &kib)
-	}
-	return kib << 10
 }

@@ -16,12 +16,10 @@ import (
 	"log"
 	"os"
 	"runtime"
-	"runtime/pprof"
 	"slices"
-	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/pcp-go/pcp/internal/bench/process"
 )
 
 func main() {
@@ -41,28 +39,18 @@ func main() {
 		defer os.RemoveAll(dir)
 		o.dir = dir
 	}
-	if *profile != "" {
-		f, err := os.Create(*profile)
-		if err != nil {
-			log.Fatal(err)
-		}
-		defer f.Close()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			log.Fatal(err)
-		}
-		defer pprof.StopCPUProfile()
-	}
+	defer process.Profile(*profile)()
 	var before, after runtime.MemStats
-	start, cpu := time.Now(), ownCPU()
+	start, cpu := time.Now(), process.CPU()
 	runtime.ReadMemStats(&before)
 	run, err := o.record(context.Background())
 	if err != nil {
 		log.Print(err)
 		return
 	}
-	elapsed, used := time.Since(start), ownCPU()-cpu
+	elapsed, used := time.Since(start), process.CPU()-cpu
 	runtime.ReadMemStats(&after)
-	rss := peakRSS()
+	rss := process.PeakRSS()
 	if err := run.read(o); err != nil {
 		log.Print(err)
 		return
@@ -72,26 +60,4 @@ func main() {
 	fmt.Printf("bench=loggers loggers=%d metrics=%d records=%d missed=%d late_p99_ms=%.1f late_max_ms=%.1f cpu=%.2f%% rss_mib=%.1f cpu_us_per_record=%.1f allocs_per_record=%.2f\n",
 		o.loggers, o.metrics, run.records, run.missed, ms(run.late[len(run.late)*99/100]), ms(run.late[len(run.late)-1]),
 		100*used.Seconds()/elapsed.Seconds(), float64(rss)/(1<<20), float64(used)/1e3/float64(run.records), float64(after.Mallocs-before.Mallocs)/float64(run.records))
-}
-
-// ownCPU is the CPU time of this process.
-func ownCPU() time.Duration {
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		log.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// peakRSS is the most memory that this process had, in bytes.
-func peakRSS() int64 {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		log.Fatal(err)
-	}
-	var kib int64
-	if _, rest, ok := strings.Cut(string(status), "VmHWM:"); ok {
-		fmt.Sscan(rest, &kib)
-	}
-	return kib << 10
 }
