@@ -33,6 +33,7 @@ type Plan struct {
 	names   *pmns.Tree
 	label   archive.Label // as it was
 	version int           // of what is written
+	step    func(string)  // for tests of WriteInPlace
 
 	rules int    // how many there were
 	file  string // of the rule that is being added

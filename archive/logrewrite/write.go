@@ -48,15 +48,15 @@ func (e *ReadError) Unwrap() error { return e.Err }
 // Write writes the archive, changed, with the base name out. If there is one, the error is fs.ErrExist. After an error nothing of it is
 // left, unless Options.Desperate keeps it. An error about the input is a *ReadError. Memory does not depend on the length of the volumes.
 func (p *Plan) Write(ctx context.Context, out string) error {
-	w, err := p.write(ctx, out, false)
+	w, err := p.write(ctx, out, nil)
 	if err != nil && w != nil && !p.opts.Desperate {
 		err = errors.Join(err, w.Discard())
 	}
 	return err
 }
 
-// write writes the archive, which may have been synced to the disk. It returns a Writer that is closed, nil if there are no files.
-func (p *Plan) write(ctx context.Context, out string, sync bool) (w *archive.Writer, err error) {
+// write writes the archive, and calls finish, if not nil, before it closes that. It returns a Writer that is closed, nil if there are no files.
+func (p *Plan) write(ctx context.Context, out string, finish func(*archive.Writer) error) (w *archive.Writer, err error) {
 	a := p.set.Archives()[0]
 	var shift time.Duration
 	if p.delta != nil && (*p.delta >= time.Second || *p.delta <= -time.Second) {
@@ -79,10 +79,10 @@ func (p *Plan) write(ctx context.Context, out string, sync bool) (w *archive.Wri
 			return w, err
 		}
 	}
-	if err := c.end(); err != nil || !sync {
+	if err := c.end(); err != nil || finish == nil {
 		return w, err
 	}
-	return w, w.Sync()
+	return w, finish(w)
 }
 
 // newLabel is the label of what is written.

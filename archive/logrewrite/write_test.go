@@ -272,59 +272,6 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestWriteInPlace replaces an archive, and leaves it alone after an error.
-func TestWriteInPlace(t *testing.T) {
-	in := input(t, 3)
-	write := func(rules string, spoil func(p *Plan)) error {
-		set, err := archive.Open(t.Context(), in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer set.Close()
-		p, err := Options{}.Plan(set)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := Parse("rules", strings.NewReader(rules))
-		if err := errors.Join(err, p.Add(r), p.Check()); err != nil {
-			t.Fatal(err)
-		}
-		if spoil != nil {
-			spoil(p)
-		}
-		return p.WriteInPlace(t.Context())
-	}
-	check := func(want string) {
-		t.Helper()
-		if diff := cmp.Diff(want, dump(t, in)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-		if all, _ := filepath.Glob(filepath.Join(filepath.Dir(in), "*")); len(all) != 4 {
-			t.Errorf("files: %v", all)
-		}
-	}
-	if err := write("metric boot.time { units -> 0,1,0,0,NSEC,0 rescale type -> u32 }", nil); err == nil {
-		t.Error("no error of a value that is too large")
-	}
-	check("3 " + unchanged)
-	// The index goes while the archive is written, so that it cannot be renamed after others were.
-	index, err := os.ReadFile(in + ".index")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := write("metric nosuch { delete }", func(*Plan) { os.Remove(in + ".index") }); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("without an index: %v", err)
-	}
-	if err := os.WriteFile(in+".index", index, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	check("3 " + unchanged)
-	if err := write("global { hostname -> other }", nil); err != nil {
-		t.Fatal(err)
-	}
-	check("3 " + strings.Replace(unchanged, "web1", "other", 1))
-}
-
 // TestSeveral makes one archive of two, with a mark between them.
 func TestSeveral(t *testing.T) {
 	one := input(t, 2)

@@ -24,6 +24,10 @@
 // At any moment, each record is in an archive that can be read by its name: the files that replace others are complete, and on the
 // disk, before the first of those is removed. What a crash has left undone, the next Maintain completes.
 //
+// Options.Rewrite has to see to that itself. After a crash in logrewrite.Plan.WriteInPlace, an archive may have no metadata: the old one
+// is there then, complete, with a name that goes on with ".old". It is kept, compressed and removed as others of its day are, and
+// the merging of that day is an error until somebody gives it back its name.
+//
 // # Concurrency
 //
 // Two maintainers of a directory exclude each other, whether they are in one process or not, and whether the other is this package or
