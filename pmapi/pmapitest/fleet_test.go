@@ -61,6 +61,20 @@ func ExampleFleet() {
 	// host8 pmapi: lookup "kernel.all.load" on host8: Unknown metric name
 }
 
+// fleetSeen is the value that a context has after each step of TestFleet, and the error of the step.
+var fleetSeen = []string{
+	"0 <nil>", "1 <nil>",
+	"0 pmapi: fetch on host2: IPC protocol failure: the collector is stopped",
+	"0 pmapi: dial on host2: the collector is stopped",
+	"0 pmapi: lookup \"n\" on host2: IPC protocol failure: the collector is stopped",
+	"0 <nil>", "1 <nil>",
+	"0 pmapi: fetch on host2: IPC protocol failure: the collector is stopped",
+	"0 <nil>", "9 <nil>",
+	"0 pmapi: fetch on host2: Timeout waiting for a response from PMCD",
+	"0 pmapi: dial on host2: Timeout waiting for a response from PMCD",
+	"9 <nil>", "9 <nil>",
+}
+
 // TestFleet: what a test does to a host, its contexts see.
 func TestFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -123,18 +137,7 @@ func TestFleet(t *testing.T) {
 		if d := time.Since(began); d != 3*time.Second {
 			t.Errorf("two slow requests have taken %v", d)
 		}
-		if diff := cmp.Diff([]string{
-			"0 <nil>", "1 <nil>",
-			"0 pmapi: fetch on host2: IPC protocol failure: the collector is stopped",
-			"0 pmapi: dial on host2: the collector is stopped",
-			"0 pmapi: lookup \"n\" on host2: IPC protocol failure: the collector is stopped",
-			"0 <nil>", "1 <nil>",
-			"0 pmapi: fetch on host2: IPC protocol failure: the collector is stopped",
-			"0 <nil>", "9 <nil>",
-			"0 pmapi: fetch on host2: Timeout waiting for a response from PMCD",
-			"0 pmapi: dial on host2: Timeout waiting for a response from PMCD",
-			"9 <nil>", "9 <nil>",
-		}, got); diff != "" {
+		if diff := cmp.Diff(fleetSeen, got); diff != "" {
 			t.Errorf("what the contexts see (-want +got):\n%s", diff)
 		}
 		defer func() {

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -214,12 +213,11 @@ func comparable(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// TestInteropSession makes a session with the C library and with this package. Calls return the same, files are the same, and so is what the
-// loggers are told. All loggers are this program: the C library drives ReadControl.
-func TestInteropSession(t *testing.T) {
-	const config = "log mandatory on every 50 msec { test.load }"
-	template := strings.Split(strings.TrimSpace(`
-host web1 0
+// sessionConfig is the configuration of loggers of a session.
+const sessionConfig = "log mandatory on every 50 msec { test.load }"
+
+// sessionCalls are the calls of TestInteropSession.
+const sessionCalls = `host web1 0
 control -1 40
 control -1 44
 setup none/folio tool 1
@@ -232,11 +230,11 @@ host web2:44321 0
 host 127.0.0.1 0
 control -1 41
 control 0 43
-config 0 `+config+`
+config 0 ` + sessionConfig + `
 config 1 # the default host
-config 1 `+config+`
-config 2 `+config+`
-config 3 `+config+`
+config 1 ` + sessionConfig + `
+config 2 ` + sessionConfig + `
+config 3 ` + sessionConfig + `
 control -1 45 -V3
 control 1 45 -s
 control 1 45 10 MB
@@ -275,50 +273,69 @@ control 0 43
 show 1
 kill 1 15
 ended 1
-log 0`), "\n")
-	for replay, word := range []string{"false", "true"} {
-		calls := slices.Clone(template)
-		for i, call := range calls {
-			call = strings.ReplaceAll(call, "REPLAY", strconv.Itoa(replay))
-			if n, ok := strings.CutSuffix(call, " replay"); ok && strings.HasPrefix(call, "seen") {
-				call = n + " status of DIR/sub/folio of tool, replay " + word
-			}
-			calls[i] = call
+log 0`
+
+// replayCalls are sessionCalls with or without a replay.
+func replayCalls(replay bool) []string {
+	number := "0"
+	if replay {
+		number = "1"
+	}
+	calls := strings.Split(sessionCalls, "\n")
+	for i, call := range calls {
+		call = strings.ReplaceAll(call, "REPLAY", number)
+		if n, ok := strings.CutSuffix(call, " replay"); ok && strings.HasPrefix(call, "seen") {
+			call = fmt.Sprintf("%s status of DIR/sub/folio of tool, replay %v", n, replay)
 		}
-		dirs := [2]string{t.TempDir(), t.TempDir()}
-		bin := t.TempDir()
-		if err := os.Symlink(must(filepath.Abs(os.Args[0])), filepath.Join(bin, "pmlogger")); err != nil {
+		calls[i] = call
+	}
+	return calls
+}
+
+// playInBoth makes the calls with the C library, and with this package, each in its directory.
+func playInBoth(t *testing.T, dirs [2]string, calls []string) (answers [2][]string) {
+	t.Helper()
+	bin := t.TempDir()
+	if err := os.Symlink(must(filepath.Abs(os.Args[0])), filepath.Join(bin, "pmlogger")); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{asLogger + "=1", "PCP_BINADM_DIR=" + bin}
+	t.Setenv(asLogger, "1")
+	for i, dir := range dirs {
+		if err := os.Mkdir(filepath.Join(dir, "sub"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		env := []string{asLogger + "=1", "PCP_BINADM_DIR=" + bin}
-		t.Setenv(asLogger, "1")
-		var answers [2][]string
-		for i, dir := range dirs {
-			if err := os.Mkdir(filepath.Join(dir, "sub"), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			own := make([]string, len(calls))
-			for j, call := range calls {
-				own[j] = strings.ReplaceAll(strings.ReplaceAll(call, "setup ", "setup "+dir+"/"), "DIR", dir)
-			}
-			if i == 0 {
-				answers[i] = pcptest.RecordSession(t, dir, env, own)
-			} else {
-				answers[i] = (&player{t: t, dir: "/", program: filepath.Join(bin, "pmlogger"), calls: own}).play()
-			}
+		own := make([]string, len(calls))
+		for j, call := range calls {
+			own[j] = strings.ReplaceAll(strings.ReplaceAll(call, "setup ", "setup "+dir+"/"), "DIR", dir)
 		}
+		if i == 0 {
+			answers[i] = pcptest.RecordSession(t, dir, env, own)
+		} else {
+			answers[i] = (&player{t: t, dir: "/", program: filepath.Join(bin, "pmlogger"), calls: own}).play()
+		}
+	}
+	return answers
+}
+
+// TestInteropSession makes a session with the C library and with this package. Calls return the same, files are the same, and so is what the
+// loggers are told. All loggers are this program: the C library drives ReadControl.
+func TestInteropSession(t *testing.T) {
+	for _, replay := range []bool{false, true} {
+		calls, dirs := replayCalls(replay), [2]string{t.TempDir(), t.TempDir()}
+		answers := playInBoth(t, dirs, calls)
 		for i, call := range calls {
 			if c, ours := answers[0][i], answers[1][i]; c != ours && !strings.HasPrefix(call, "log ") {
-				t.Errorf("replay %s: line %d, %s: %s, the C library has %s", word, i+1, call, ours, c)
+				t.Errorf("replay %v: line %d, %s: %s, the C library has %s", replay, i+1, call, ours, c)
 			}
 		}
 		c, ours := comparable(t, filepath.Join(dirs[0], "sub")), comparable(t, filepath.Join(dirs[1], "sub"))
-		if text, kept := ours["BASE"]; kept != (replay == 1) || kept && text != "view load\n" {
-			t.Errorf("replay %s: the configuration is %q", word, text)
+		if text, kept := ours["BASE"]; kept != replay || kept && text != "view load\n" {
+			t.Errorf("replay %v: the configuration is %q", replay, text)
 		}
 		delete(ours, "BASE") // the C library removes it
 		if diff := cmp.Diff(c, ours); diff != "" {
-			t.Errorf("replay %s: files (-the C library's +ours):\n%s", word, diff)
+			t.Errorf("replay %v: files (-the C library's +ours):\n%s", replay, diff)
 		}
 	}
 }

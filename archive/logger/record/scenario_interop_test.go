@@ -307,10 +307,7 @@ func TestInteropScenario(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pmlogger", "pmafm", "pmdumplog", "pmval", "pmlogcheck")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
 	ways := map[string]func(*testing.T, scenario){"in this process": func(t *testing.T, sc scenario) { sc.record(t, "") }}
-	programs := map[string]string{"PCP's pmlogger": pcptest.Tool(t, "pmlogger")}
-	if _, err := os.Stat(filepath.FromSlash("../../../examples/pmlogger")); err == nil {
-		programs["our pmlogger"] = pcptest.Build(t, "./examples/pmlogger")
-	}
+	programs := map[string]string{"PCP's pmlogger": pcptest.Tool(t, "pmlogger"), "our pmlogger": pcptest.Build(t, "./examples/pmlogger")}
 	for name, program := range programs {
 		ways["with "+name] = func(t *testing.T, sc scenario) { sc.record(t, program) }
 		ways["the C library with "+name] = func(t *testing.T, sc scenario) {

@@ -134,16 +134,9 @@ func TestMaintain(t *testing.T) {
 		change(&o)
 		return o
 	}
-	all := archiveNames(recorded...)
-	slices.Sort(all)
 	kept := archiveNames("20261123.00.10", "20261123.08.00")
-	for _, tt := range []struct {
-		name string
-		o    retention.Options
-		want []string
-		did  []string
-	}{
-		{"nothing", only(func(*retention.Options) {}), all, nil},
+	for _, tt := range []maintainTest{
+		{"nothing", only(func(*retention.Options) {}), allRecorded(), nil},
 		{"cull", only(func(o *retention.Options) { o.Keep = 40 * time.Hour }), archiveNames(recorded[5:]...),
 			[]string{"culled [20261101.00.10] ", "culled [20261120.00.10] ", "culled [20261121.00.10] ", "culled [20261121.00.10-00] ", "culled [20261121.13.00] "}},
 		{"merge", only(func(o *retention.Options) { o.Merge = logextract.Options{}.Run }),
@@ -165,48 +158,65 @@ func TestMaintain(t *testing.T) {
 			o.Merge, o.Now, o.Location = logextract.Options{}.Run, time.Date(2026, 11, 23, 3, 0, 0, 0, time.UTC), time.FixedZone("", -5*3600)
 		}), slices.Concat(archiveNames("20261101", "20261120", "20261121"), archiveNames(recorded[5:]...)), nil},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			dir := t.TempDir()
-			for _, base := range recorded {
-				record(t, dir, base)
-			}
-			other := filepath.Join(dir, "pmlogger.log")
-			if err := os.WriteFile(other, nil, 0o666); err != nil {
-				t.Fatal(err)
-			}
-			before := times(t, dir)
-			var did []string
-			tt.o.Did = func(a retention.Action) { did = append(did, fmt.Sprint(a.Kind, " ", a.From, " ", a.To)) }
-			dry := tt.o
-			dry.DryRun = true
-			if err := retention.Maintain(t.Context(), dir, dry); err != nil {
-				t.Error(err)
-			}
-			if diff := cmp.Diff(append(all, "pmlogger.log"), list(t, dir)); diff != "" {
-				t.Errorf("after a dry run (-want +got):\n%s", diff)
-			}
-			if tt.did != nil {
-				if diff := cmp.Diff(tt.did, did); diff != "" {
-					t.Errorf("it would do (-want +got):\n%s", diff)
-				}
-			}
-			did = nil
-			for range 2 { // the second one finds nothing to do
-				if err := retention.Maintain(t.Context(), dir, tt.o); err != nil {
-					t.Error(err)
-				}
-			}
-			slices.Sort(tt.want)
-			if diff := cmp.Diff(append(tt.want, "pmlogger.log"), list(t, dir)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(tt.did, did); tt.did != nil && diff != "" {
-				t.Errorf("it did (-want +got):\n%s", diff)
-			}
-			if after := times(t, dir); tt.o.Keep == 0 && tt.o.MaxBytes == 0 && !cmp.Equal(before, after) {
-				t.Errorf("%d records, %d before", len(after), len(before))
-			}
-		})
+		t.Run(tt.name, tt.run)
+	}
+}
+
+// allRecorded are the files of all archives that are recorded.
+func allRecorded() []string {
+	all := archiveNames(recorded...)
+	slices.Sort(all)
+	return all
+}
+
+// A maintainTest is a directory of all archives that are recorded, maintained.
+type maintainTest struct {
+	name string
+	o    retention.Options
+	want []string // files
+	did  []string // actions, if not nil
+}
+
+func (tt *maintainTest) run(t *testing.T) {
+	dir := t.TempDir()
+	for _, base := range recorded {
+		record(t, dir, base)
+	}
+	other := filepath.Join(dir, "pmlogger.log")
+	if err := os.WriteFile(other, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	before := times(t, dir)
+	var did []string
+	tt.o.Did = func(a retention.Action) { did = append(did, fmt.Sprint(a.Kind, " ", a.From, " ", a.To)) }
+	dry := tt.o
+	dry.DryRun = true
+	if err := retention.Maintain(t.Context(), dir, dry); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(append(allRecorded(), "pmlogger.log"), list(t, dir)); diff != "" {
+		t.Errorf("after a dry run (-want +got):\n%s", diff)
+	}
+	if tt.did != nil {
+		if diff := cmp.Diff(tt.did, did); diff != "" {
+			t.Errorf("it would do (-want +got):\n%s", diff)
+		}
+	}
+	did = nil
+	for range 2 { // the second one finds nothing to do
+		if err := retention.Maintain(t.Context(), dir, tt.o); err != nil {
+			t.Error(err)
+		}
+	}
+	slices.Sort(tt.want)
+	if diff := cmp.Diff(append(tt.want, "pmlogger.log"), list(t, dir)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(tt.did, did); tt.did != nil && diff != "" {
+		t.Errorf("it did (-want +got):\n%s", diff)
+	}
+	if after := times(t, dir); tt.o.Keep == 0 && tt.o.MaxBytes == 0 && !cmp.Equal(before, after) {
+		t.Errorf("%d records, %d before", len(after), len(before))
 	}
 }
 
