@@ -29,6 +29,15 @@ func (s ValueSet) count() int32 {
 // form says where the values are: valInsitu and so on. There is at least one.
 func (s ValueSet) form() uint32 { return binary.BigEndian.Uint32(s.buf[s.off+setHeadLen:]) }
 
+// Form is how the values travel, one of PM_VAL_* of the C library: 0 in place, 1 in blocks, 2 in blocks that the sender has in
+// memory of its own. It is 0 if there are no values.
+func (s ValueSet) Form() int {
+	if s.Len() == 0 {
+		return 0
+	}
+	return int(s.form())
+}
+
 // value is where in buf the instance and word of a value are.
 func (s ValueSet) value(i int) int { return int(s.off) + setHeadLen + 4 + i*valueLen }
 

@@ -3,6 +3,7 @@ package logrewrite
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 
@@ -22,14 +23,19 @@ type ConvertError struct {
 	Old, New pdu.Desc
 	Rescale  bool // it is about the scale
 	Err      error
+
+	// Record is the data record as far as it was changed: the metrics before this one are, of this one there are the values
+	// that could be converted, and the others are as they were read.
+	Record *pdu.Result
 }
 
 // Error is the text of pmlogrewrite.
 func (e *ConvertError) Error() string {
+	noScalar := e.Old.Type == pdu.TypeAggregateStatic || e.Old.Type == pdu.TypeEvent || e.Old.Type == pdu.TypeHighResEvent
 	switch {
 	case !e.Rescale:
 		return fmt.Sprintf("Error: %s (%v): extracting value from type %s to %s: %v", e.Name, e.Old.PMID, e.Old.Type, e.New.Type, e.Err)
-	case !numeric(e.Old.Type) && e.Old.Type != pdu.TypeString:
+	case noScalar:
 		return fmt.Sprintf("Botch: %s (%v): extracting value: %v", e.Name, e.Old.PMID, e.Err)
 	}
 	return fmt.Sprintf("Botch: %s (%v): scale conversion from %s to %s failed: %v", e.Name, e.Old.PMID, e.Old.Units, e.New.Units, e.Err)
@@ -57,7 +63,7 @@ func (c *copier) copyValues(r *archive.Record) error {
 	}
 	c.out.Reset()
 	c.out.Time = c.at(r.Time)
-	for _, set := range c.in.All() {
+	for i, set := range c.in.All() {
 		s := c.byMetric[set.PMID]
 		switch {
 		case s == nil || !s.changesValues():
@@ -65,14 +71,54 @@ func (c *copier) copyValues(r *archive.Record) error {
 		case s.deleted:
 		default:
 			if err := c.rewriteSet(s, set); err != nil {
-				return err
+				return c.withRecord(err, i+1)
 			}
 		}
 	}
 	if c.out.Len() == 0 {
 		return nil
 	}
-	return c.w.WriteSets(&c.out)
+	return c.writeSets()
+}
+
+// writeSets writes the data record that has changed. Its metrics may have descriptors that come later in the metadata, as they may
+// in what is read.
+func (c *copier) writeSets() error {
+	const (
+		start = pdu.HeaderLen - 4 // of the length, which is in the place of the end of a PDU's header
+		end   = 4                 // the length again
+	)
+	format := pdu.FormatArchive
+	if c.version == 2 {
+		format = pdu.FormatLowRes
+	}
+	b, err := c.out.Append(append(c.buf[:0], make([]byte, pdu.HeaderLen)...), format)
+	if err != nil {
+		return err
+	}
+	n := len(b) - start + end
+	if n > archive.MaxRecord {
+		return fmt.Errorf("data record of %d bytes, limit %d: %w", n, archive.MaxRecord, pdu.ErrTooBig)
+	}
+	binary.BigEndian.PutUint32(b[start:], uint32(n))
+	c.buf = binary.BigEndian.AppendUint32(b, uint32(n))
+	return c.w.WriteRaw(c.buf[start:], c.out.Time)
+}
+
+// withRecord adds to an error the data record, of which the sets from next on are still to come.
+func (c *copier) withRecord(err error, next int) error {
+	e, ok := errors.AsType[*ConvertError](err)
+	if !ok {
+		return err
+	}
+	for i := next; i < c.in.Len(); i++ {
+		c.out.Copy(c.in.At(i))
+	}
+	var failed error
+	if e.Record, failed = c.out.Result(); failed != nil {
+		e.Record = nil // it would be too long
+	}
+	return err
 }
 
 // patch changes identifiers in a data record, if nothing else changes, so that values keep their form, such as old floats that

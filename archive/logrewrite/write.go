@@ -320,7 +320,7 @@ func (c *copier) copyMeta(until time.Time) error {
 			if m.Type == pdu.TypeEvent || m.Type == pdu.TypeHighResEvent {
 				c.anyDesc = true // others may be of parameters
 			}
-			if !c.anyDesc && !c.has(m.PMID) {
+			if !c.anyDesc && !c.has(m.PMID) && c.described() {
 				return nil
 			}
 			if err := c.copyMetric(r, m); err != nil {
@@ -349,6 +349,26 @@ func (c *copier) has(id pdu.PMID) bool {
 		}
 	}
 	return false
+}
+
+// described reports whether all metrics of the present data record that have a descriptor have it in what is written. PCP's tool
+// loses those that come after one that no later record has.
+func (c *copier) described() bool {
+	for _, set := range c.in.All() {
+		id := set.PMID
+		if s := c.byMetric[id]; s != nil {
+			if s.deleted {
+				continue
+			}
+			id = s.new.PMID
+		}
+		if _, ok := c.w.Metric(id); !ok {
+			if _, known := c.meta.Desc(set.PMID); known {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // copyOther copies metadata that is no descriptor.

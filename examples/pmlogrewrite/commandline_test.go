@@ -37,7 +37,7 @@ func TestInteropCommandLines(t *testing.T) {
 			dir := t.TempDir()
 			prepare(t, dir)
 			r := runTool(t, dir, program, args...)
-			r.Stderr = resultDump.ReplaceAllString(r.Stderr, "")
+			r.Stderr = withoutAddress(r.Stderr)
 			return r, left(t, dir)
 		}
 		want, wantFiles := run(c)

@@ -15,7 +15,7 @@ import (
 // write writes the archive that a plan makes.
 func (r *rewriter) write(ctx context.Context, c *tool.Command, set *archive.Set, plan *logrewrite.Plan) error {
 	if r.inPlace {
-		return r.report(c, plan.WriteInPlace(ctx))
+		return r.report(c, set, plan.WriteInPlace(ctx))
 	}
 	version := max(r.Version, set.Label().Version)
 	if err := r.checkOutput(c, set, version); err != nil {
@@ -25,7 +25,7 @@ func (r *rewriter) write(ctx context.Context, c *tool.Command, set *archive.Set,
 	if err == nil {
 		return nil
 	}
-	return r.report(c, err)
+	return r.report(c, set, err)
 }
 
 // checkOutput looks for files of the output and whether they can be made, in the order in which PCP's tool makes them.
@@ -53,7 +53,7 @@ func (r *rewriter) checkOutput(c *tool.Command, set *archive.Set, version int) e
 }
 
 // report is the error of an archive that was not written.
-func (r *rewriter) report(c *tool.Command, err error) error {
+func (r *rewriter) report(c *tool.Command, set *archive.Set, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (r *rewriter) report(c *tool.Command, err error) error {
 	case ok:
 		message = fmt.Sprintf("%s: Error: __pmLogRead[log %s]: %v\n", c.Name, r.in, tool.Cause(read.Err))
 	case isConvert:
-		message = fmt.Sprintf("%s: %v\n", c.Name, convert)
+		message = fmt.Sprintf("%s: %v\n", c.Name, convert) + tool.Escape(dumpRecord(set, convert.Record))
 	default:
 		message = fmt.Sprintf("%s: Error: %v\n", c.Name, err)
 	}
