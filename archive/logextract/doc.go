@@ -20,6 +20,7 @@
 //
 // All label sets of an identifier are kept, where PCP 6.0.3 keeps one of them. All archives of a directory or of a list with commas are read,
 // each as an input of its own. Instances of version 2 that are not in ascending order are right in version 3, too.
+// With Options.Daily there are marks for at most 1000 days in a row that have no records, in whatever year the next one is.
 //
 // # Memory and files
 //

@@ -156,6 +156,33 @@ func TestDaily(t *testing.T) {
 	}
 }
 
+// TestDailyFarFuture has records between which there are more days than anybody could go through.
+func TestDailyFarFuture(t *testing.T) {
+	in := names(t, "in")[0]
+	b := build(t, in, 3)
+	const day = 86400
+	midnight := at(0).Unix() / day * day
+	days := []int64{0, 87_000 /* in the year 2262 */, 1 << 40, 1 << 45}
+	for _, d := range days {
+		for i := range int64(2) {
+			b.values(time.Unix(midnight+d*day+7200+3600*i, 0), uint32(i)) // the first one within the window
+		}
+	}
+	b.check(b.Close())
+	o := logextract.Options{From: time.Unix(midnight+3600, 0), Until: time.Unix(midnight+2*3600, 0), Daily: true}
+	records, marks := 0, 0
+	for _, line := range dump(t, run(t, o, in)) {
+		if strings.HasSuffix(line, " mark") {
+			marks++
+		} else {
+			records++
+		}
+	}
+	if records != len(days) || marks < len(days) || marks > 3100 {
+		t.Errorf("%d records and %d marks of %d days", records, marks, len(days))
+	}
+}
+
 func TestVolumes(t *testing.T) {
 	in := names(t, "in")[0]
 	simple(t, in, 0, 7)

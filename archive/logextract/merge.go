@@ -38,6 +38,7 @@ type merger struct {
 	from, until time.Time
 	written     int       // records, marks included
 	time        time.Time // of the last one, or of the last one of an input that has ended
+	empty       int       // days since a record
 
 	blocks   []byte // of the record that is repacked
 	pointers []int  // in that, where offsets of blocks are
@@ -116,7 +117,7 @@ func (m *merger) step() (more bool, err error) {
 	case next == nil || next.time.After(m.last):
 		return false, nil
 	case next.time.After(m.until):
-		return m.roll()
+		return m.roll(next.time)
 	case next.state == hasMark:
 		next.state = ended
 		return true, m.markBetween(next)
@@ -125,12 +126,24 @@ func (m *merger) step() (more bool, err error) {
 	return true, m.write(next)
 }
 
-// roll moves the window by a day.
-func (m *merger) roll() (more bool, err error) {
+// maxEmptyDays is how many days in a row have a mark without a record. It bounds the work by the number of records, in
+// whatever year they are.
+const maxEmptyDays = 1000
+
+// roll moves the window by a day, and after many that were empty to the day of the next record.
+func (m *merger) roll(next time.Time) (more bool, err error) {
 	if !m.Daily {
 		return false, nil
 	}
-	m.from, m.until = m.from.Add(24*time.Hour), m.until.Add(24*time.Hour)
+	days := int64(1)
+	if m.empty++; m.empty > maxEmptyDays {
+		days = max(days, (next.Unix()-m.until.Unix())/secondsPerDay)
+	}
+	until := addDays(m.until, days)
+	if !until.After(m.until) { // at the end of all times
+		return false, nil
+	}
+	m.from, m.until = addDays(m.from, days), until
 	if m.from.After(m.last) {
 		return false, nil
 	}
@@ -145,6 +158,14 @@ func (m *merger) roll() (more bool, err error) {
 		}
 	}
 	return true, nil
+}
+
+// secondsPerDay leaves leap seconds and changes of the clock out, as PCP's tool does.
+const secondsPerDay = 24 * 60 * 60
+
+// addDays adds more days to a time than a time.Duration may have.
+func addDays(t time.Time, days int64) time.Time {
+	return time.Unix(t.Unix()+days*secondsPerDay, int64(t.Nanosecond()))
 }
 
 // mark writes a mark after the last record.
@@ -246,7 +267,7 @@ func (m *merger) write(in *input) error {
 		return err
 	}
 	m.written++
-	m.time = in.time
+	m.time, m.empty = in.time, 0
 	place, end := m.out.Place()
 	begins := m.written == 1 || place.Volume != before.Volume
 	if begins && m.written > 1 {

@@ -50,6 +50,9 @@ type reducer struct {
 	now     int        // how many times there were
 	total   int        // records
 	volume  int
+	seen    int   // records of the input
+	idle    int   // intervals since then
+	allIdle int   // and in all
 	written int   // records in the volume
 	indexAt int64 // how long a volume is when the index gets its next entry
 	changed bool  // there are new records of instance domains
@@ -143,11 +146,16 @@ func (r *reducer) run(ctx context.Context) error {
 		if err = r.interp.Fetch(ctx, r.ids, &values); errors.Is(err, pdu.ErrEOL) || err == nil && values.Time.After(r.End) {
 			return nil
 		}
-		if err == nil {
-			r.now++
-			if err = r.scanTo(ctx, values.Time); err == nil {
-				err = r.write(ctx, &values)
-			}
+		if err != nil {
+			break
+		}
+		r.now++
+		seen, written := r.seen, r.total
+		if err = r.scanTo(ctx, values.Time); err != nil {
+			break
+		}
+		if err = r.write(ctx, &values); err == nil && r.seen == seen {
+			err = r.skip(ctx, values.Time, r.total > written)
 		}
 	}
 	return err

@@ -19,6 +19,7 @@ func (r *reducer) scanTo(ctx context.Context, t time.Time) error {
 		if r.ahead = r.record.Time.After(t); r.ahead {
 			return nil
 		}
+		r.seen, r.idle = r.seen+1, 0
 		if r.record.Len() == 0 && r.record.Time.Before(r.Start) {
 			continue
 		}

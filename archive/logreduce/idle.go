@@ -1,0 +1,44 @@
+package logreduce
+
+import (
+	"context"
+	"math/bits"
+	"time"
+
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// What bounds the work by the number of records of the input, in whatever year they are.
+const (
+	maxSilent     = 1000    // intervals without a record and without anything to write, of those that follow each other
+	maxIdle       = 250_000 // intervals without a record
+	idlePerRecord = 100     // and as many more for each record
+)
+
+// skip is called after an interval without a record of the input. If there have been many it goes on with the one in which the next
+// record is. Those in between would be like this one, of which written says whether there was anything to write: metrics without
+// values.
+func (r *reducer) skip(ctx context.Context, t time.Time, written bool) error {
+	r.idle++
+	r.allIdle++
+	if !r.ahead || r.idle < maxSilent || written && r.allIdle < maxIdle+idlePerRecord*r.seen {
+		return nil
+	}
+	r.idle = 0
+	return r.interp.SetMode(ctx, pmapi.ModeInterp, onGrid(t, r.record.Time, r.Interval), r.Interval)
+}
+
+// onGrid is the first of the times t, t+interval, … that is not before next, which is after t, by more than a time.Duration may
+// have.
+func onGrid(t, next time.Time, interval time.Duration) time.Time {
+	seconds, ns := next.Unix()-t.Unix(), next.Nanosecond()-t.Nanosecond()
+	if ns < 0 {
+		seconds, ns = seconds-1, ns+int(time.Second)
+	}
+	hi, lo := bits.Mul64(uint64(seconds), uint64(time.Second))
+	lo, carry := bits.Add64(lo, uint64(ns), 0)
+	if over := bits.Rem64(hi+carry, lo, uint64(interval)); over > 0 {
+		next = next.Add(interval - time.Duration(over))
+	}
+	return next
+}
