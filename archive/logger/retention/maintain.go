@@ -128,17 +128,24 @@ func (m *maintainer) remove(g *group) error {
 // afterMidnight is how long after midnight Run maintains, as PCP does: the logger has begun another archive by then.
 const afterMidnight = 10 * time.Minute
 
-// Run maintains a directory at once, and then each day ten minutes after midnight, until the context ends, whose cause it returns.
-// Errors of Maintain are logged. Options.Now is not used.
+// retryLocked is how long Run waits for somebody else who maintains the directory.
+const retryLocked = 10 * time.Minute
+
+// Run maintains a directory at once, and then each day ten minutes after midnight, until the context ends, whose cause it returns. If
+// somebody else is at it, it tries again ten minutes later. Errors of Maintain are logged. Options.Now is not used.
 func Run(ctx context.Context, dir string, o Options) error {
 	o.complete()
 	for {
 		o.Now = time.Now()
-		if err := Maintain(ctx, dir, o); err != nil && ctx.Err() == nil {
+		err := Maintain(ctx, dir, o)
+		if err != nil && ctx.Err() == nil {
 			o.Logger.Error("maintaining archives", "dir", dir, "err", err)
 		}
-		next := NextDay(time.Now().Add(-afterMidnight).In(o.Location)).Add(afterMidnight)
-		if !wait(ctx, time.Until(next)) {
+		pause := time.Until(NextDay(time.Now().Add(-afterMidnight).In(o.Location)).Add(afterMidnight))
+		if errors.Is(err, ErrLocked) {
+			pause = min(pause, retryLocked)
+		}
+		if !wait(ctx, pause) {
 			return context.Cause(ctx)
 		}
 	}
