@@ -369,6 +369,22 @@ func (w *Writer) Begin() error {
 // NewVolume makes the next data record the first one of another volume.
 func (w *Writer) NewVolume() { w.begin = w.data != nil }
 
+// BeginVolume begins another volume at once: a file that has a label and nothing else until the next data record. It does nothing before the first
+// volume. If it fails, the present volume goes on.
+func (w *Writer) BeginVolume() error {
+	if w.closed {
+		return w.wrap(fs.ErrClosed)
+	}
+	if w.data == nil {
+		return nil
+	}
+	if err := w.beginVolume(nil); err != nil {
+		return err
+	}
+	w.records, w.indexAt = 0, 0 // the index gets an entry for the first record
+	return nil
+}
+
 // put writes a data record after the one before it.
 func (w *Writer) put(rec []byte, t time.Time) error {
 	if t.Before(w.last) {
@@ -403,7 +419,7 @@ func (w *Writer) putAny(rec []byte, t time.Time) error {
 		if err := w.data.append(rec); err != nil {
 			return err
 		}
-		if w.records == 0 { // after Begin
+		if w.records == 0 { // after Begin or BeginVolume
 			w.first = t
 		}
 	}
@@ -441,7 +457,7 @@ func (w *Writer) full(n int, t time.Time) bool {
 		o.VolumeTime > 0 && w.records > 0 && t.Sub(w.first) > o.VolumeTime
 }
 
-// beginVolume makes a volume with its first record, and ends the one before it.
+// beginVolume makes a volume with its first record, or none, and ends the one before it.
 func (w *Writer) beginVolume(rec []byte) error {
 	next := w.label
 	if w.data != nil {

@@ -460,6 +460,14 @@ func TestWriterVolumes(t *testing.T) {
 				w.NewVolume()
 			}
 		}, 2},
+		{archive.WriterOptions{}, func(w *archive.Writer, i int) {
+			if i%10 == 9 { // the last one is there without a record
+				err := w.BeginVolume()
+				if l := w.Label(); err != nil || l.Volume != i/10+1 || w.Size() != l.Len() {
+					t.Errorf("%v: volume %d of %d bytes", err, l.Volume, w.Size())
+				}
+			}
+		}, 3},
 	} {
 		w := created(t, test.o)
 		if err := w.WriteMetric(valueMetric); err != nil {

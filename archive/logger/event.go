@@ -49,7 +49,7 @@ type Recorded struct {
 	Bytes int64
 }
 
-// NewVolume is that another volume begins, with the next data record unless Reason is VolumeFull.
+// NewVolume is that another volume begins.
 type NewVolume struct {
 	Volume int
 	Reason VolumeReason

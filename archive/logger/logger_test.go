@@ -207,6 +207,9 @@ func TestVolumes(t *testing.T) {
 					if n, err := r.l.NewVolume(logger.VolumeRequest); n != 1 || err != nil {
 						t.Error(n, err)
 					}
+					if s, want := r.l.Status(), (archive.Label{Version: 3}); s.Volume != 1 || s.Size != want.Len() {
+						t.Errorf("at once it is volume %d of %d bytes", s.Volume, s.Size)
+					}
 				}
 				if err := r.stop(5 * time.Second); err != nil {
 					t.Error(err)

@@ -66,7 +66,7 @@ func (l *Logger) publishTasks() {
 	l.list = list
 }
 
-// NewVolume makes the next record begin another volume, and returns its number. The reason is for the event: VolumeRequest or
+// NewVolume begins another volume, and returns its number. The reason is for the event: VolumeRequest or
 // VolumeSignal. Errors: os.ErrClosed if the logger does not run.
 func (l *Logger) NewVolume(reason VolumeReason) (int, error) {
 	l.lock()

@@ -35,16 +35,20 @@ func (v *volumeState) total(w *archive.Writer) int64 {
 	return v.before + w.Size()
 }
 
-// newVolume makes the next record begin a volume.
+// newVolume begins a volume, or makes the next record try that again, whose error counts.
 func (l *Logger) newVolume(reason VolumeReason) int {
 	v := &l.volume
-	l.w.NewVolume()
+	number := l.w.Label().Volume + 1
+	if err := l.w.BeginVolume(); err != nil {
+		l.w.NewVolume()
+	}
+	l.noteVolume()
 	v.begin, v.count = time.Now(), 0
-	l.report(NewVolume{Volume: l.w.Label().Volume + 1, Reason: reason, Time: time.Now()})
-	return l.w.Label().Volume + 1
+	l.report(NewVolume{Volume: number, Reason: reason, Time: time.Now()})
+	return number
 }
 
-// noteVolume takes notice of the volume of a record that was written.
+// noteVolume takes notice of the present volume.
 func (l *Logger) noteVolume() {
 	v := &l.volume
 	if n := l.w.Label().Volume; n != v.number {
