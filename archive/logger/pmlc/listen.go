@@ -58,21 +58,21 @@ func Listen(ctx context.Context, o ListenOptions) (listeners []net.Listener, por
 // listenTCP listens on the first free port.
 func listenTCP(ctx context.Context, o ListenOptions) ([]net.Listener, int, error) {
 	first := cmp.Or(o.Port, DefaultPort)
-	hosts := []string{""}
+	hosts := [...]struct{ network, host string }{{"tcp4", "0.0.0.0"}, {"tcp6", "::"}}
 	if o.Local {
-		hosts = []string{"127.0.0.1", "::1"}
+		hosts[0].host, hosts[1].host = "127.0.0.1", "::1"
 	}
 	for port := first; port < first+maxPorts && port <= 65535; port++ {
 		var listeners []net.Listener
 		var err error
-		for _, host := range hosts {
+		for _, h := range hosts {
 			var ln net.Listener
-			ln, err = new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+			ln, err = new(net.ListenConfig).Listen(ctx, h.network, net.JoinHostPort(h.host, strconv.Itoa(port)))
 			if err == nil {
 				listeners = append(listeners, ln)
-			} else if errors.Is(err, syscall.EADDRINUSE) || len(listeners) == 0 && host != "::1" {
+			} else if errors.Is(err, syscall.EADDRINUSE) {
 				break
-			} // a host without IPv6 has one listener
+			} // a host without one of the two has one listener
 		}
 		if err == nil || len(listeners) > 0 && !errors.Is(err, syscall.EADDRINUSE) {
 			return listeners, port, nil

@@ -74,3 +74,23 @@ func TestListenSocket(t *testing.T) {
 	}
 	closeAll(t, l)
 }
+
+// As PCP's pmlogger, one listens on IPv4 and IPv6 apart.
+func TestListenTCP(t *testing.T) {
+	port := pcptest.FreePort(t)
+	for _, o := range []ListenOptions{{Port: port}, {Port: port, Local: true}} {
+		listeners, _, err := Listen(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, ln := range listeners {
+			if ip := ln.Addr().(*net.TCPAddr).IP; (ip.To4() != nil) != (i == 0) || ip.IsLoopback() != o.Local || ip.IsUnspecified() == o.Local {
+				t.Errorf("%+v: listener %d on %v", o, i, ip)
+			}
+		}
+		if len(listeners) != 2 {
+			t.Logf("%d listeners: this host has no IPv6", len(listeners))
+		}
+		closeAll(t, listeners)
+	}
+}
