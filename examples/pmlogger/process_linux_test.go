@@ -36,6 +36,7 @@ var stories = []story{
 	{name: "gone", args: "-x 3 X", control: []string{"V0\nFmyf\nPmyp\nR\n"}, answer: "Yes"},
 	{name: "gone and silent", args: "-x 3 X", control: []string{"V0\n"}},
 	{name: "status and end", args: "-x 3 X", control: []string{"V0\nFmyf\nPmyp\nR\n", "?\n", "Q\n"}, answer: "Close"},
+	{name: "shown", args: "-D appl2 -x 3 X", control: []string{"V0\nFmyf\nPmyp\nR\n", "Q\n"}, answer: "Close"},
 	{name: "detached", args: "-x 3 X", control: []string{"V0\nFmyf\nPmyp\n", "D\n"}, answer: "Close", signals: []syscall.Signal{syscall.SIGTERM}},
 	{name: "gone on", args: "-x 3 X", control: []string{"V0\n"}, answer: "No", signals: []syscall.Signal{syscall.SIGTERM}},
 	{name: "illegal", args: "-x 3 -m note X", control: []string{"V0\n", "Dx\n"}},

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -164,7 +166,11 @@ func (p *program) watchProcess(ctx context.Context) {
 func (p *program) followLauncher(ctx context.Context) {
 	pipe := os.NewFile(uintptr(p.opts.control), "control pipe")
 	defer pipe.Close()
-	s := &session{w: p.w, control: record.ReadControl(pipe), logger: present{p}, host: p.hostName,
+	commands := io.Reader(pipe)
+	if slices.Contains(p.opts.cmd.Debug, "appl2") {
+		commands = &shownPipe{r: pipe, w: p.w}
+	}
+	s := &session{w: p.w, control: record.ReadControl(commands), logger: present{p}, host: p.hostName,
 		confirm: p.conf.Get("PCP_XCONFIRM_PROG"), tmp: p.conf.Get("PCP_TMPFILE_DIR"), begun: p.begun}
 	if s.run(ctx) {
 		p.stop(endReason{text: "Recording session terminated"})

@@ -1,6 +1,7 @@
 package pmlogger
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,30 @@ type session struct {
 	confirm string // the program that shows dialogs
 	tmp     string // a directory for their texts
 	begun   time.Time
+}
+
+// A shownPipe is a pipe with commands that prints them, for the debug option appl2. Who reads it stops in a line that is too long.
+type shownPipe struct {
+	r    io.Reader
+	w    io.Writer
+	line []byte
+}
+
+func (p *shownPipe) Read(b []byte) (int, error) {
+	n, err := p.r.Read(b)
+	p.line = append(p.line, b[:n]...)
+	for {
+		line, rest, ok := bytes.Cut(p.line, []byte("\n"))
+		if !ok {
+			break
+		}
+		fmt.Fprintf(p.w, "recording session control: \"%s\"\n", line)
+		p.line = rest
+	}
+	if errors.Is(err, io.EOF) {
+		fmt.Fprintln(p.w, "recording session control: eof")
+	}
+	return n, err
 }
 
 // run follows the commands until the launcher is gone. It reports whether that ends the logger.
