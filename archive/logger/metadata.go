@@ -102,7 +102,7 @@ func (t *groupTexts) of(id pdu.PMID) (m metricText) {
 
 // describeMetric writes the descriptor, the labels and the help texts of a metric.
 func (l *Logger) describeMetric(ctx context.Context, g *group, m *metric, t time.Time, texts metricText) error {
-	if err := l.writeDesc(ctx, m.desc, m.name); err != nil {
+	if err := l.writeDesc(ctx, m.desc, m.requested); err != nil {
 		return err
 	}
 	id := m.desc.PMID
@@ -125,14 +125,20 @@ func (l *Logger) describeMetric(ctx context.Context, g *group, m *metric, t time
 	return l.indomText(ctx, m.desc.InDom, pdu.TextHelp)
 }
 
-// writeDesc writes a descriptor with all names of the metric.
-func (l *Logger) writeDesc(ctx context.Context, desc pdu.Desc, name string) error {
+// writeDesc writes a descriptor with all names of the metric. A collector may not know all that were requested: an agent can have a name for a
+// metric of another one.
+func (l *Logger) writeDesc(ctx context.Context, desc pdu.Desc, requested []string) error {
 	names, err := l.src.Names(ctx, desc.PMID)
 	if l.isLost(ctx, err) {
 		return &sourceError{err}
 	}
-	if len(names) == 0 {
-		names = []string{name}
+	for _, name := range requested {
+		if !slices.Contains(names, name) {
+			names = append(slices.Clip(names), name)
+		}
+	}
+	if id := desc.PMID; len(names) == 0 { // of a parameter of events
+		names = []string{fmt.Sprintf("event_param.D%d.C%d.I%d", id.Domain(), id.Cluster(), id.Item())}
 	}
 	l.meta.metrics[desc.PMID] = true
 	desc.PMID = logged(desc.PMID)
@@ -349,5 +355,5 @@ func (l *Logger) describeParam(ctx context.Context, id pdu.PMID, v pdu.Atom) err
 	if err != nil {
 		desc = pdu.Desc{PMID: id, Type: pdu.TypeAggregate, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
 	}
-	return l.writeDesc(ctx, desc, fmt.Sprintf("event_param.D%d.C%d.I%d", id.Domain(), id.Cluster(), id.Item()))
+	return l.writeDesc(ctx, desc, nil)
 }

@@ -171,10 +171,12 @@ func (l *Logger) want(ctx context.Context, n *names, s Setting, r *logconf.Metri
 func (l *Logger) metric(name string, desc pdu.Desc) *metric {
 	m := l.metrics[desc.PMID]
 	if m == nil {
-		m = &metric{name: name, desc: desc, logged: map[pdu.InstID]bool{},
+		m = &metric{name: name, requested: []string{name}, desc: desc, logged: map[pdu.InstID]bool{},
 			event: desc.Type == pdu.TypeEvent || desc.Type == pdu.TypeHighResEvent}
 		l.metrics[desc.PMID] = m
 		l.order = append(l.order, m)
+	} else if !slices.Contains(m.requested, name) {
+		m.requested = append(m.requested, name)
 	}
 	return m
 }

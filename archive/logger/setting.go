@@ -42,9 +42,10 @@ func (r *request) covers(inst pdu.InstID) bool {
 
 // A metric is what a Logger knows about a metric that was requested.
 type metric struct {
-	name     string
-	desc     pdu.Desc
-	requests []*request // each with another setting
+	name      string
+	requested []string // all names that requests had for it
+	desc      pdu.Desc
+	requests  []*request // each with another setting
 
 	// Of the instances in the last result with values, and of the archive.
 	last   []pdu.InstID

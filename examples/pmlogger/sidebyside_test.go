@@ -41,6 +41,7 @@ var recordings = []recording{
 	{name: "events 3", config: "log on 100 msec { sample.event.records sample.event.highres_records sample.bin }", args: "-s 16 -V 3"},
 	{name: "errors", config: "log on 200 msec { sample.bad sample.error_code sample.not_ready sample.dodgey sample.nosupport sample.step sample.noinst }", args: "-s 3"},
 	{name: "names", config: "log on once sample.dupnames\nlog on 150 msec { sample.dupnames.two sample.bin sample.long.one }", args: "-s 4 -V 3"},
+	{name: "name of another agent", config: "log on 200 msec sample.secret.foo.bar.max.redirect\nlog on 300 msec pmcd.agent.status", args: "-s 4"},
 	{name: "volumes of records", config: "log on 100 msec { sample.bin sample.long }", args: "-v 2 -s 7"},
 	{name: "volumes of bytes", config: "log on 100 msec { sample.bin sample.long }", args: "-V 3 -v 600b -s 5"},
 	{name: "end by bytes", config: "log on 100 msec { sample.bin sample.long.one }", args: "-s 2kb"},
