@@ -49,7 +49,7 @@ type MoveStep struct {
 	From, To string // paths
 	// Sums are MD5 checksums of both files, in hexadecimal digits, if they were compared.
 	Sums [2]string
-	// Err is why a file could not be removed. Other failures end the work.
+	// Err is why it failed. That ends the work, unless a file could not be removed.
 	Err error
 }
 
@@ -60,7 +60,7 @@ type MoveOptions struct {
 	Verify bool
 	// DryRun changes nothing. Step tells what would be done, with ActionLink for what may become a copy.
 	DryRun bool
-	// Step is called after each action, if not nil.
+	// Step is called after each action, also one that failed, if not nil.
 	Step func(MoveStep)
 }
 
@@ -125,7 +125,9 @@ func (o *MoveOptions) makeAll(ctx context.Context, files Files, base string, lin
 			err = o.make(ctx, &s)
 		}
 		if err != nil {
-			return errors.Join(&os.LinkError{Op: string(s.Action), Old: s.From, New: s.To, Err: withoutPath(err)}, o.undo(made))
+			s.Err = &os.LinkError{Op: string(s.Action), Old: s.From, New: s.To, Err: withoutPath(err)}
+			o.report(s)
+			return errors.Join(s.Err, o.undo(made))
 		}
 		made = append(made, s.To)
 		o.report(s)

@@ -69,14 +69,14 @@ func TestMove(t *testing.T) {
 		{"move nothing", func(o archive.MoveOptions, f archive.Files, base string) error { return o.Move(t.Context(), f, base) },
 			archive.MoveOptions{DryRun: true}, "", nil, old, "[link link link link remove remove remove remove]"},
 		{"taken", func(o archive.MoveOptions, f archive.Files, base string) error { return o.Move(t.Context(), f, base) },
-			archive.MoveOptions{}, "b.index", fs.ErrExist, append(slices.Clone(old), "b.index="), "[link link undo undo]"},
+			archive.MoveOptions{}, "b.index", fs.ErrExist, append(slices.Clone(old), "b.index="), "[link link link! undo undo]"},
 		{"copy to taken", func(o archive.MoveOptions, f archive.Files, base string) error { return o.Copy(t.Context(), f, base) },
-			archive.MoveOptions{}, "b.meta.gz", fs.ErrExist, append(slices.Clone(old), "b.meta.gz="), "[copy copy copy undo undo undo]"},
+			archive.MoveOptions{}, "b.meta.gz", fs.ErrExist, append(slices.Clone(old), "b.meta.gz="), "[copy copy copy copy! undo undo undo]"},
 		{"no directory", func(o archive.MoveOptions, f archive.Files, base string) error {
 			return o.Move(t.Context(), f, filepath.Join(base, "c"))
-		}, archive.MoveOptions{}, "", fs.ErrNotExist, old, "[]"},
+		}, archive.MoveOptions{}, "", fs.ErrNotExist, old, "[link!]"},
 		{"ended", func(o archive.MoveOptions, f archive.Files, base string) error { return o.Move(ended, f, base) },
-			archive.MoveOptions{}, "", context.Canceled, old, "[]"},
+			archive.MoveOptions{}, "", context.Canceled, old, "[link!]"},
 	} {
 		dir := t.TempDir()
 		files := movable(t, dir)
@@ -85,9 +85,13 @@ func TestMove(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		var steps []archive.MoveAction
+		var steps []string
 		test.o.Step = func(s archive.MoveStep) {
-			steps = append(steps, s.Action)
+			step := string(s.Action)
+			if s.Err != nil {
+				step += "!"
+			}
+			steps = append(steps, step)
 			if test.o.Verify && (s.Sums[0] != s.Sums[1] || len(s.Sums[0]) != 32) {
 				t.Errorf("%s: checksums %q", test.name, s.Sums)
 			}

@@ -109,8 +109,9 @@ func TestInteropOptions(t *testing.T) {
 				word = strings.NewReplacer("\x00", " ", "'", "", "DIR", dir, "OTHER", other).Replace(word)
 				args = append(args, word)
 			}
-			stdout, stderr, status := pcptest.RunIn(t, dir, nil, "", args...)
-			text := fmt.Sprintf("%sstandard error:\n%sexit status: %d\nfiles:\n%s", stdout, stderr, status, list(t, dir, other))
+			args = append([]string{"/bin/sh", "-c", `exec "$0" "$@" 2>&1`}, args...) // the order matters
+			output, _, status := pcptest.RunIn(t, dir, nil, "", args...)
+			text := fmt.Sprintf("%sexit status: %d\nfiles:\n%s", output, status, list(t, dir, other))
 			return strings.NewReplacer(dir, "DIR", other, "OTHER").Replace(text)
 		}
 		if diff := cmp.Diff(run("pmlogmv"), run(ours)); diff != "" {

@@ -24,7 +24,8 @@ type mover struct {
 	*tool.Command
 	checksum, force, dryRun bool
 	verbose                 int
-	summed                  bool // that there are checksums has been printed
+	summed                  bool                // that there are checksums has been printed
+	missing                 map[string][]string // paths of files that there are not, by the path of the next one
 }
 
 func main() {
@@ -108,7 +109,7 @@ func (m *mover) run(ctx context.Context) error {
 	if err := m.checkNames(args[0], to); err != nil {
 		return err
 	}
-	m.warnMissing(&files)
+	m.findMissing(&files)
 	o := archive.MoveOptions{Verify: m.checksum, DryRun: m.dryRun, Step: m.report}
 	if m.Name == "pmlogmv" {
 		return m.failed(o.Move(ctx, files, to))

@@ -33,33 +33,36 @@ func (m *mover) checkName(what, name, unsafe string) error {
 	return nil
 }
 
-// warnMissing prints which files there are not.
-func (m *mover) warnMissing(files *archive.Files) {
-	if m.verbose == 0 {
+// findMissing finds which files there are not, which are told before the next one.
+func (m *mover) findMissing(files *archive.Files) {
+	if m.verbose < 2 {
 		return
 	}
-	missing := func(suffix string) {
-		fmt.Fprintf(os.Stderr, "%s: Warning: source file %s%s not found\n", m.Name, tool.EscapeName(files.Base), suffix)
-	}
+	m.missing = map[string][]string{}
 	last := files.Volumes[0].Number
 	for _, v := range files.Volumes {
-		for n := last + 1; n < v.Number && m.verbose > 1; n++ {
-			missing(fmt.Sprint(".", n))
+		for n := last + 1; n < v.Number; n++ {
+			m.missing[v.Path] = append(m.missing[v.Path], fmt.Sprint(files.Base, ".", n))
 		}
 		last = v.Number
 	}
-	if files.Index == "" && m.verbose > 1 {
-		missing(".index")
+	if files.Index == "" {
+		m.missing[files.Meta] = []string{files.Base + ".index"}
 	}
 }
 
 // report prints what was done, or would be done.
 func (m *mover) report(s archive.MoveStep) {
-	from, to := tool.EscapeName(s.From), tool.EscapeName(s.To)
-	if s.Err != nil {
-		fmt.Fprintf(os.Stderr, "%s: unlink %s failed: %v\n", m.Name, from, tool.Cause(s.Err))
+	for _, path := range m.missing[s.From] {
+		fmt.Fprintf(os.Stderr, "%s: Warning: source file %s not found\n", m.Name, tool.EscapeName(path))
 	}
+	delete(m.missing, s.From)
+	from, to := tool.EscapeName(s.From), tool.EscapeName(s.To)
+	_, signaled := errors.AsType[caught](s.Err)
 	switch {
+	case signaled: // that is said at the end
+	case s.Err != nil && s.To != "":
+		m.Report(m.made(s.Err))
 	case m.dryRun && s.Action == archive.ActionRemove:
 		fmt.Printf("+ rm %s\n", from)
 	case m.dryRun && s.Action == archive.ActionLink:
@@ -75,6 +78,21 @@ func (m *mover) report(s archive.MoveStep) {
 		m.reportSums(s.Sums)
 		fmt.Printf("%s %s -> %s\n", s.Action, from, to)
 	}
+	if s.Err != nil && s.To == "" {
+		fmt.Fprintf(os.Stderr, "%s: unlink %s failed: %v\n", m.Name, from, tool.Cause(s.Err))
+	}
+}
+
+// made is why a file could not be linked or copied.
+func (m *mover) made(err error) error {
+	link, ok := errors.AsType[*os.LinkError](err)
+	switch {
+	case !ok:
+		return err
+	case errors.Is(link.Err, fs.ErrExist):
+		return m.Errorf("%s: already exists", tool.EscapeName(link.New))
+	}
+	return m.Errorf("%s %s -> %s failed: %w", link.Op, tool.EscapeName(link.Old), tool.EscapeName(link.New), tool.Cause(link.Err))
 }
 
 // reportSums prints the checksums of a file and its copy. PCP's tool has them from a command.
@@ -89,20 +107,18 @@ func (m *mover) reportSums(sums [2]string) {
 	fmt.Printf("source checksum: %s\ndestination checksum: %s\n", sums[0], sums[1])
 }
 
-// failed is how the program ends after an error. Files that could not be removed have been reported, and are none to PCP's tool.
+// failed is how the program ends after an error that was reported. Files that could not be removed are none to PCP's tool.
 func (m *mover) failed(err error) error {
-	link, ok := errors.AsType[*os.LinkError](err)
+	_, made := errors.AsType[*os.LinkError](err)
 	end, signaled := errors.AsType[caught](err)
+	_, kept := errors.AsType[*fs.PathError](err)
 	switch {
 	case signaled:
 		return &tool.ExitError{Status: 1, Message: end.Error() + "\n", Err: err}
-	case !ok:
-		if _, kept := errors.AsType[*fs.PathError](err); kept {
-			return nil
-		}
-		return err
-	case errors.Is(link.Err, fs.ErrExist):
-		return m.Errorf("%s: already exists", tool.EscapeName(link.New))
+	case made:
+		return &tool.ExitError{Status: 1, Err: err}
+	case kept:
+		return nil
 	}
-	return m.Errorf("%s %s -> %s failed: %w", link.Op, tool.EscapeName(link.Old), tool.EscapeName(link.New), tool.Cause(link.Err))
+	return err
 }
