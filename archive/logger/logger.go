@@ -258,7 +258,7 @@ func (l *Logger) loop(ctx context.Context) error {
 		if wait < 0 { // nothing is due ever
 			wait = time.Hour
 		}
-		timer.Reset(wait)
+		timer.Reset(wakeAfter(wait))
 		select {
 		case <-ctx.Done():
 			l.report(Ended{EndContext})
@@ -267,6 +267,18 @@ func (l *Logger) loop(ctx context.Context) error {
 		case <-l.wake:
 		}
 	}
+}
+
+// wakeAfter is how long a timer runs that a logger waits for. Where the Go run time waits for whole milliseconds, as with epoll_wait(2), it
+// wakes twice for any other time: before its last millisecond, and at its end. So a long wait is one of whole ones, and a little more,
+// since some of it has passed when the system begins to count.
+func wakeAfter(wait time.Duration) time.Duration {
+	const least, passed = 10 * time.Millisecond, 50 * time.Microsecond
+	part := wait % time.Millisecond
+	if part == 0 || wait < least {
+		return wait
+	}
+	return wait - part + time.Millisecond + passed
 }
 
 // endOf reports why the loop ends, and is the error of Run.
