@@ -16,13 +16,16 @@ package main
 import (
 	"os"
 	"runtime"
+	"time"
 
 	"github.com/pcp-go/pcp/examples/internal/pmlogger"
+	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 func main() {
 	if os.Getenv("GOMAXPROCS") == "" { // one goroutine does all the work, and others would only be woken for it
 		runtime.GOMAXPROCS(1)
 	}
+	time.Local = tool.LocalZone() // the time package alone takes only names of files for a TZ
 	os.Exit(pmlogger.Main(os.Args))
 }

@@ -188,6 +188,15 @@ func (c *Command) printZoneNote(zone string) {
 	}
 }
 
+// HostZone is the time zone of a collector, as with -z. If it does not tell, the error is pdu.ErrValue. The counterpart of pmNewContextZone(3).
+func HostZone(ctx context.Context, pc *pmapi.Context) (*time.Location, error) {
+	tz, err := fetchZone(ctx, pc)
+	if err != nil {
+		return nil, err
+	}
+	return newZone(tz), nil
+}
+
 // fetchZone fetches the zone of the collector, in the form of TZ. As in pmNewContextZone(3) the error is always
 // pdu.ErrValue.
 func fetchZone(ctx context.Context, pc *pmapi.Context) (string, error) {

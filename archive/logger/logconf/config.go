@@ -30,7 +30,7 @@ type Request struct {
 	State   State
 	// Interval is the time between two records of a metric with State On; 0 for once.
 	Interval time.Duration
-	// Default says that the interval is that of the logger, and Interval is 0.
+	// Default says that the interval is that of the logger, and Interval is 0. It is false with Options.Default.
 	Default bool
 	Metrics []Metric
 }
@@ -132,6 +132,9 @@ type Options struct {
 	Open func(name string) (io.ReadCloser, error)
 	// Dirs are searched for included files after the directory of the configuration.
 	Dirs []string
+	// Default is the interval of "default", of which whole milliseconds count; 0 is for once. With nil, it is that of the logger: see
+	// Request.Default.
+	Default *time.Duration
 }
 
 // Parse reads a configuration. The name stands in errors. With an error, the Config has what comes before it. The error is a
@@ -140,7 +143,7 @@ func (o Options) Parse(name string, r io.Reader) (*Config, error) {
 	if o.Open == nil {
 		o.Open = openFile
 	}
-	p := parser{lexer: newLexer(o, name, r)}
+	p := parser{lexer: newLexer(o, name, r), every: o.Default}
 	defer p.lexer.close()
 	err := p.parse()
 	return &p.config, err

@@ -60,6 +60,32 @@ allow unix:/a*:all except mandatory;
 	}
 }
 
+// TestDefault: the interval of "default" is that of the options, in whole milliseconds and within limits.
+func TestDefault(t *testing.T) {
+	for _, tt := range []struct {
+		every time.Duration
+		want  time.Duration
+		err   string
+	}{
+		{0, 0, ""},
+		{1600 * time.Microsecond, time.Millisecond, ""},
+		{MaxInterval, MaxInterval, ""},
+		{-time.Second, 0, "f:2: Logging delta (-1000 msec) must be positive"},
+		{MaxInterval + time.Millisecond, 0, "f:2: Logging delta (268435456 msec) cannot be bigger than 268435455 msec"},
+	} {
+		c, err := Options{Default: &tt.every}.Parse("f", strings.NewReader("log on\ndefault\n\na"))
+		if tt.err != "" {
+			if err == nil || err.Error() != tt.err {
+				t.Errorf("%v: error %v, want %s", tt.every, err, tt.err)
+			}
+			continue
+		}
+		if err != nil || len(c.Requests) != 1 || c.Requests[0].Interval != tt.want || c.Requests[0].Default || c.Requests[0].State != On {
+			t.Errorf("%v: %+v, %v", tt.every, c, err)
+		}
+	}
+}
+
 // TestErrors: what pmlogger says of wrong configurations, and the line.
 func TestErrors(t *testing.T) {
 	tests := map[string]string{

@@ -10,8 +10,9 @@ import (
 // A parser makes a Config of tokens.
 type parser struct {
 	lexer  *lexer
-	token  token // that is looked at
-	names  bool  // within braces: the words of the language are names
+	token  token          // that is looked at
+	names  bool           // within braces: the words of the language are names
+	every  *time.Duration // of "default", nil if the logger knows it
 	config Config
 }
 
@@ -128,7 +129,17 @@ func (p *parser) frequency(r *Request) error {
 	case every:
 		return p.syntaxError()
 	case p.is("default"):
-		r.Default = true
+		if r.Default = p.every == nil; r.Default {
+			return p.next()
+		}
+		msec := p.every.Milliseconds()
+		switch at := p.token.at; {
+		case msec < 0:
+			return &SyntaxError{at, fmt.Sprintf("Logging delta (%d msec) must be positive", msec)}
+		case msec > MaxInterval.Milliseconds():
+			return tooLong(at, uint64(msec))
+		}
+		r.Interval = time.Duration(msec) * time.Millisecond
 		return p.next()
 	case p.is("once"):
 		return p.next()
@@ -150,14 +161,19 @@ func (p *parser) interval(r *Request) error {
 		return p.syntaxError()
 	}
 	high, msec := bits.Mul64(n, uint64(unit/time.Millisecond))
-	if high != 0 || msec > uint64(MaxInterval/time.Millisecond) {
+	if high != 0 || msec > uint64(MaxInterval.Milliseconds()) {
 		if high != 0 {
 			msec = 1<<64 - 1
 		}
-		return &SyntaxError{p.token.at, fmt.Sprintf("Logging delta (%d msec) cannot be bigger than %d msec", msec, MaxInterval/time.Millisecond)}
+		return tooLong(p.token.at, msec)
 	}
 	r.Interval = time.Duration(msec) * time.Millisecond
 	return p.next()
+}
+
+// tooLong is the error of an interval.
+func tooLong(at Place, msec uint64) error {
+	return &SyntaxError{at, fmt.Sprintf("Logging delta (%d msec) cannot be bigger than %d msec", msec, MaxInterval.Milliseconds())}
 }
 
 // metrics reads one metric, or some in braces. When the braces begin and end, the next token is not read yet.

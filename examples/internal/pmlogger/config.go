@@ -56,7 +56,7 @@ func (p *program) readConfig(path string) (*config, error) {
 		source = f
 	}
 	text := p.preprocess(c.name, source)
-	c.Config, c.err = logconf.Options{}.Parse(c.name, strings.NewReader(text))
+	c.Config, c.err = logconf.Options{Default: p.opts.defaultInterval()}.Parse(c.name, strings.NewReader(text))
 	return c, nil
 }
 

@@ -3,6 +3,7 @@ package pmlogger
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -21,11 +22,11 @@ type options struct {
 	config, host, labelHost, log, note, names, finish, user string
 	check, linger, notify, primary, report, local, zone     bool
 
-	pid         int // of -p, 0 without
-	protocol    int // of -I, 0 without
-	version     int // of -V, 0 without
-	control     int // the descriptor of -x, -1 without
-	interval    time.Duration
+	pid         int            // of -p, 0 without
+	protocol    int            // of -I, 0 without
+	version     int            // of -V, 0 without
+	control     int            // the descriptor of -x, -1 without
+	interval    *time.Duration // of -t
 	end, volume size
 	daily       daily
 
@@ -144,11 +145,25 @@ func (o *options) setPID(text string) error {
 	return nil
 }
 
-func (o *options) setInterval(text string) (err error) {
-	if o.interval, err = pmapi.ParseInterval(text); err != nil {
+func (o *options) setInterval(text string) error {
+	d, err := pmapi.ParseInterval(text)
+	if err != nil {
 		return fmt.Errorf("illegal -t argument\n%w", err)
 	}
+	o.interval = &d
 	return nil
+}
+
+// defaultInterval is the interval of "default" in the configuration: that of -t, or the whole seconds of an environment variable, for which a text without
+// a number is 0, as for C's program. Nil leaves it to the logger.
+func (o *options) defaultInterval() *time.Duration {
+	text, ok := os.LookupEnv("PMLOGGER_INTERVAL")
+	if o.interval != nil || !ok {
+		return o.interval
+	}
+	sec, _, _ := cnum.ScanInt(text)
+	d := time.Duration(int32(sec)) * time.Second
+	return &d
 }
 
 func (o *options) setVersion(text string) error {

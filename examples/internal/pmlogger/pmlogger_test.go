@@ -34,7 +34,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// How long a logger runs counts from its first record; a time is a time.
+// How long a logger runs counts from its first record; a time is a time, of a zone.
 func TestSetEnd(t *testing.T) {
 	for _, test := range []struct {
 		finish string
@@ -48,14 +48,25 @@ func TestSetEnd(t *testing.T) {
 		{"-5sec", 0, 0},
 	} {
 		lo := logger.Options{EndAfter: test.before}
-		if err := (&options{finish: test.finish}).setEnd(&lo); err != nil {
+		if err := (&options{finish: test.finish}).setEnd(&lo, time.UTC); err != nil {
 			t.Error(err)
 		}
 		if lo.EndAfter != test.after || lo.EndTime.IsZero() != (test.after > 0) {
 			t.Errorf("-T %s with -s %v: after %v, at %v", test.finish, test.before, lo.EndAfter, lo.EndTime)
 		}
 	}
-	if err := (&options{finish: "foo"}).setEnd(&logger.Options{}); err == nil || !strings.Contains(err.Error(), "illegal -T argument") {
+	var ends [2]time.Time
+	for i, zone := range []*time.Location{time.UTC, time.FixedZone("", -5*3600)} {
+		var lo logger.Options
+		if err := (&options{finish: "@2000-01-02 12:00"}).setEnd(&lo, zone); err != nil {
+			t.Error(err)
+		}
+		ends[i] = lo.EndTime
+	}
+	if d := ends[1].Sub(ends[0]); d != 5*time.Hour {
+		t.Errorf("a time is %v later in a zone 5 hours west", d)
+	}
+	if err := (&options{finish: "foo"}).setEnd(&logger.Options{}, time.UTC); err == nil || !strings.Contains(err.Error(), "illegal -T argument") {
 		t.Errorf("-T foo: %v", err)
 	}
 }

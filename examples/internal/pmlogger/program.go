@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -34,7 +33,8 @@ type program struct {
 	events events
 
 	src       *pmapi.Context
-	hostName  string // of the collector
+	hostName  string         // of the collector
+	zone      *time.Location // of -T
 	localHost string
 	logger    atomic.Pointer[logger.Logger]
 	loggers   func(ctx context.Context, begin func(*logger.Logger) error) error // runs them, and calls begin before each
@@ -164,6 +164,12 @@ func (p *program) connect(ctx context.Context) error {
 		tool.Identify(ctx, p.src, p.args)
 	}
 	p.hostName = tool.EscapeName(p.src.HostName(ctx))
+	p.zone = time.Local
+	if o.finish != "" && !o.zone {
+		if zone, err := tool.HostZone(ctx, p.src); err == nil {
+			p.zone = zone
+		}
+	}
 	return nil
 }
 
@@ -181,7 +187,6 @@ func (p *program) loggerOptions(c *config) (logger.Options, error) {
 	lo := logger.Options{
 		Config: c.Config, Source: p.source(), Linger: o.linger || o.primary || len(c.Requests) > 0, Report: p.events.print,
 		EndBytes: o.end.bytes, EndRecords: o.end.records, EndAfter: o.end.after,
-		Interval: o.interval,
 		Writer: archive.WriterOptions{
 			Label:      archive.Label{Version: o.version, Host: o.labelHost},
 			VolumeSize: o.volume.bytes, VolumeRecords: o.volume.records, VolumeTime: o.volume.after,
@@ -194,24 +199,16 @@ func (p *program) loggerOptions(c *config) (logger.Options, error) {
 			lo.Writer.Label.Version = 3
 		}
 	}
-	if lo.Interval == 0 {
-		if sec, err := strconv.ParseFloat(os.Getenv("PMLOGGER_INTERVAL"), 64); err == nil && sec > 0 && sec < 1e9 {
-			lo.Interval = time.Duration(sec * float64(time.Second))
-		}
-	}
-	if o.zone {
-		lo.Writer.Label.TimeZone = archive.LocalTimeZone(time.Now())
-	}
-	return lo, o.setEnd(&lo)
+	return lo, o.setEnd(&lo, p.zone)
 }
 
 // setEnd sets when the logger ends by -T: a time, or how long after the first record.
-func (o *options) setEnd(lo *logger.Options) error {
+func (o *options) setEnd(lo *logger.Options, zone *time.Location) error {
 	if o.finish == "" {
 		return nil
 	}
 	now := time.Now()
-	w, err := pmapi.WindowSpec{Finish: o.finish, Location: tool.LocalZone()}.Window(now, time.Time{})
+	w, err := pmapi.WindowSpec{Finish: o.finish, Location: zone}.Window(now, time.Time{})
 	if err != nil {
 		return fmt.Errorf("%s: illegal -T argument\n%w", programName, err)
 	}
