@@ -81,3 +81,45 @@ func TestLateDescriptors(t *testing.T) {
 		}
 	}
 }
+
+// TestTrace reads what is told of an archive in two volumes.
+func TestTrace(t *testing.T) {
+	in := input(t, 2)
+	rules, err := Parse("rules", strings.NewReader("metric boot.time { delete } global { time -> 3 }"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	o := Options{Trace: func(line string) {
+		if strings.HasPrefix(line, "Log: write ") { // the time of day is that of some zone
+			_, place, _ := strings.Cut(line, " numpmid")
+			line = "Log: write numpmid" + place
+		}
+		if !strings.HasPrefix(line, "Log: read ") || strings.Contains(line, "EOF") {
+			lines = append(lines, line)
+		}
+	}}
+	if err := o.Rewrite(t.Context(), in, in+".out", rules); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"Metadata: read V2 InDom 60.1 @ offset=132",
+		"Metadata: write V2 InDom 60.1 @ offset=132",
+		"Metadata: read PMID 60.0.4 @ offset=200",
+		"Metadata: write PMID 60.0.4 @ offset=200",
+		"Metadata: read PMID 60.26.0 @ offset=253",
+		"Metadata: read Text @ offset=302",
+		"Metadata: write help text 5 251658244 @ offset=253",
+		"Metadata: read V2 LabelSet @ offset=328",
+		"Metadata: write V2 LabelSet Domain 60 @ offset=279",
+		"Metadata: read EOF @ offset=414",
+		"Log: write numpmid=1 @ offset=132",
+		"Log: write numpmid=1 @ offset=188",
+		"Log: write numpmid=0 @ offset=244",
+		"Log: write numpmid=1 @ offset=132",
+		"Log: read EOF @ offset=220",
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

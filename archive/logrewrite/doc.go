@@ -38,6 +38,8 @@
 //     changes.
 //   - Of several archives all have their metadata copied, not the first one alone.
 //   - If no data record could be read, or none is left, there is no archive, where the C program leaves one that cannot be opened.
+//   - Options.Trace tells the place of the first data record of a volume in that volume; the C program tells the end of the
+//     one before.
 //   - No descriptor gets lost that stands after one of a metric that no later data record has.
 //   - Where a value cannot be converted after others of its metric that moved into or out of blocks, ConvertError.Record has
 //     those; the C program crashes when it prints them.

@@ -16,6 +16,8 @@ type Options struct {
 	Version int           // of the archive that is written; 0 means that of the one that is read, which is the least
 	Rescale bool          // convert the values of all metrics whose units change but not their dimension
 	Warn    func(Warning) // gets what is odd about rules; nil drops it
+	// Trace gets a line for each record that is read or written, as pmlogrewrite -D appl0 prints it; nil drops it.
+	Trace func(line string)
 	// Desperate has Plan.Write leave what it has written before an error.
 	Desperate bool
 }

@@ -59,6 +59,7 @@ func (c *copier) copyValues(r *archive.Record) error {
 		}
 	}
 	if c.patch(r) || !changed && c.shift == 0 {
+		c.traceWrite(r.Time, c.in.Len())
 		return c.w.WriteRecord(r)
 	}
 	c.out.Reset()
@@ -78,6 +79,7 @@ func (c *copier) copyValues(r *archive.Record) error {
 	if c.out.Len() == 0 {
 		return nil
 	}
+	c.traceWrite(c.out.Time, c.out.Len())
 	return c.writeSets()
 }
 

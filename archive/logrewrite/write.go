@@ -134,9 +134,12 @@ type copier struct {
 
 	uses map[pdu.InDom]int // how many metrics have an instance domain in the end
 
-	next    func() (*archive.Record, error, bool)
-	held    *archive.Record // the next one of the metadata, nil at the end
-	anyDesc bool            // descriptors go before any data record
+	next   func() (*archive.Record, error, bool)
+	held   *archive.Record // the next one of the metadata, nil at the end
+	traced bool            // held, or the end
+
+	metaFile *archive.File
+	anyDesc  bool // descriptors go before any data record
 
 	begun     bool
 	lists     map[pdu.InDom][]pdu.Instance // of the last records of domains that become deltas
@@ -194,6 +197,7 @@ func (c *copier) copy(ctx context.Context) error {
 	if err != nil {
 		return &ReadError{true, err}
 	}
+	c.metaFile = file
 	var stop func()
 	c.next, stop = iter.Pull2(file.Records())
 	defer stop()
@@ -209,6 +213,11 @@ func (c *copier) copy(ctx context.Context) error {
 			return err
 		}
 	}
+	last, err := c.archive.File(volumes[len(volumes)-1].Number)
+	if err != nil {
+		return &ReadError{false, err}
+	}
+	c.traceEnd("Log", last)
 	return nil
 }
 
@@ -218,7 +227,7 @@ func (c *copier) nextMeta() error {
 	if err != nil {
 		return &ReadError{true, err}
 	}
-	c.held = r
+	c.held, c.traced = r, false
 	if !ok {
 		c.held = nil
 	}
@@ -258,6 +267,8 @@ func (c *copier) at(t time.Time) time.Time { return t.Add(c.shift) }
 func (c *copier) copyRecord(r *archive.Record) error {
 	_, c.last = c.w.Place()
 	if r.Kind == archive.KindMark {
+		c.traceLog("read", r.Time, "15:04:05.000000000", 0, r.Offset)
+		c.traceWrite(c.at(r.Time), 0)
 		if err := c.copyMark(r); err != nil {
 			return err
 		}
@@ -266,6 +277,7 @@ func (c *copier) copyRecord(r *archive.Record) error {
 	if err := r.Result(&c.in); err != nil {
 		return &ReadError{false, err}
 	}
+	c.traceRead(r)
 	if c.w.Last().IsZero() && !c.begun {
 		c.begun = true
 		if err := c.writeNewLabels(r.Time); err != nil {
@@ -311,6 +323,7 @@ func (c *copier) entry(r *archive.Record) error {
 func (c *copier) copyMeta(until time.Time) error {
 	for c.held != nil {
 		r := c.held
+		c.traceHeld(r)
 		switch r.Kind {
 		case archive.KindDesc:
 			m, err := r.Metric()
@@ -337,6 +350,10 @@ func (c *copier) copyMeta(until time.Time) error {
 		if err := c.nextMeta(); err != nil {
 			return err
 		}
+	}
+	if !c.traced {
+		c.traced = true
+		c.traceEnd("Metadata", c.metaFile)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func (c *copier) writeNewLabels(t time.Time) error {
 		set := s.added
 		set.Inst = s.newInst
 		l := archive.LabelRecord{Time: c.at(t), Class: s.key.class, Ident: s.ident, Sets: []pdu.LabelSet{set}}
-		if err := c.w.WriteLabels(l); err != nil {
+		if err := c.putLabels(l); err != nil {
 			return err
 		}
 		c.needEntry = true
@@ -46,10 +46,11 @@ func (c *copier) copyLabels(r *archive.Record) error {
 	case len(l.Sets) == 0 && changed:
 		return nil
 	case !changed && c.shift == 0 && (c.version == 3) == (r.Type == archive.TypeLabels):
+		c.traceLabels(l)
 		return c.w.WriteRecord(r)
 	}
 	l.Time = c.at(l.Time)
-	return c.w.WriteLabels(l)
+	return c.putLabels(l)
 }
 
 // changesOld reports whether a spec changes labels that there are.
@@ -91,7 +92,7 @@ func (c *copier) rewriteLabels(l *archive.LabelRecord, s *labelSpec) error {
 
 // writeLabels writes one set of a record to a record of its own.
 func (c *copier) writeLabels(l *archive.LabelRecord, s *labelSpec, set pdu.LabelSet) error {
-	return c.w.WriteLabels(archive.LabelRecord{Time: c.at(l.Time), Class: l.Class, Ident: s.ident, Sets: []pdu.LabelSet{set}})
+	return c.putLabels(archive.LabelRecord{Time: c.at(l.Time), Class: l.Class, Ident: s.ident, Sets: []pdu.LabelSet{set}})
 }
 
 // change gives all labels of a set another name or value.

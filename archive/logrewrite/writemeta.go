@@ -22,8 +22,10 @@ func (c *copier) copyText(r *archive.Record) error {
 			return nil
 		}
 		t.Ident, t.Text = s.ident, s.text
+		c.traceMeta("help text %d %d", t.Kind, t.Ident)
 		return c.w.WriteText(t)
 	}
+	c.traceMeta("help text %d %d", t.Kind, t.Ident)
 	return c.w.WriteRecord(r)
 }
 
@@ -42,6 +44,7 @@ func (c *copier) copyMetric(r *archive.Record, m archive.Metric) error {
 			}
 		}
 	}
+	c.traceMeta("PMID %v", m.PMID)
 	if known, ok := c.w.Metric(m.PMID); ok && (known.Desc != m.Desc || c.archive != c.set.Archives()[0]) {
 		return c.w.WriteMetric(m) // an error, or what another archive has written before
 	}
@@ -75,7 +78,7 @@ func (c *copier) copyInDom(r *archive.Record) error {
 	s := c.byInDom[d.InDom]
 	if s != nil && s.moved {
 		if s.duplicate && c.uses[d.InDom]+c.uses[s.new] > 0 {
-			if err := c.writeInDom(r, d, nil); err != nil {
+			if err := c.writeInDom(r, d, nil, "pre-duplicate "); err != nil {
 				return err
 			}
 		}
@@ -84,12 +87,13 @@ func (c *copier) copyInDom(r *archive.Record) error {
 	if c.uses[d.InDom] == 0 {
 		return nil
 	}
-	return c.writeInDom(r, d, s)
+	return c.writeInDom(r, d, s, "")
 }
 
 // writeInDom writes a record of an instance domain, in version 3 as a delta where PCP does.
-func (c *copier) writeInDom(r *archive.Record, d archive.InDomRecord, s *indomSpec) error {
+func (c *copier) writeInDom(r *archive.Record, d archive.InDomRecord, s *indomSpec, note string) error {
 	if (s == nil || !s.changes()) && c.shift == 0 && (c.version == 2 || r.Type == archive.TypeInDom || r.Type == archive.TypeInDomDelta) {
+		c.traceInDom(d, note)
 		return c.w.WriteRecord(r)
 	}
 	d.Time = c.at(d.Time)
@@ -107,6 +111,7 @@ func (c *copier) writeInDom(r *archive.Record, d archive.InDomRecord, s *indomSp
 	if c.version > 2 && (changes || r.Type == archive.TypeInDomV2) {
 		c.makeDelta(&d)
 	}
+	c.traceInDom(d, note)
 	return c.w.WriteInDom(d)
 }
 

@@ -3,6 +3,8 @@
 //	pmlogextract 20261122 20261123 both                    # one archive of two
 //	pmlogextract -S @10:00 -T @11:00 20261123 hour         # an hour of one
 //	pmlogextract -c metrics.config -v 1000 20261123 part   # some metrics, 1000 records a volume
+//
+// Debug options are taken as by PCP's tool, and show nothing.
 package main
 
 import (

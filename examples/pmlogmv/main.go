@@ -4,6 +4,8 @@
 //	pmlogmv 20261123 /archives/web1-20261123     # to another file system, too
 //	pmlogmv -N 20261123 web1                     # what would be done
 //	ln -s pmlogmv pmlogcp && ./pmlogcp -Vc 20261123 /backup
+//
+// Debug options are taken as by PCP's tool, and show nothing.
 package main
 
 import (

@@ -2,6 +2,8 @@
 //
 //	pmlogreduce 20261123 reduced                # every ten minutes
 //	pmlogreduce -t 1hour -A 1hour 20261123 reduced
+//
+// Debug options are taken as by PCP's tool, and show nothing.
 package main
 
 import (

@@ -1,5 +1,6 @@
 // Pmlogrewrite changes what an archive says: names, types, units and identifiers of metrics, instances, help texts, labels, the
-// host and the times. Rules say how; see pmlogrewrite(1) and package archive/logrewrite.
+// host and the times. Rules say how; see pmlogrewrite(1) and package archive/logrewrite. The debug option appl0 shows the records that are read
+// and written; others show nothing.
 //
 //	pmlogrewrite -c rules 20261123 20261123.new   # another archive, changed
 //	pmlogrewrite -c rules -i 20261123             # the archive itself
@@ -17,6 +18,7 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logrewrite"
+	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -144,6 +146,9 @@ func (r *rewriter) plan(c *tool.Command, set *archive.Set) (*logrewrite.Plan, er
 		if w.Always || r.warnings {
 			fmt.Fprintln(os.Stderr, w)
 		}
+	}
+	if pmlog.DebugOn(c.Debug)["appl0"] {
+		r.Trace = func(line string) { fmt.Fprintln(os.Stderr, line) }
 	}
 	plan, err := r.Plan(set)
 	if err != nil {
