@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -144,6 +147,7 @@ var (
 	logFinished = regexp.MustCompile(`\nLog finished DATE\n`)
 	amounts     = regexp.MustCompile(`[0-9.]+ (Kbytes|Mbytes|bytes|seconds)`)
 	firstPort   = regexp.MustCompile(`(?m)^\d+$`)
+	shownTasks  = regexp.MustCompile(`(?m)^\[DATE\] pmlogger\(PID\) Info: (main|callback): .*\n`) // of debug options, of our program it is the commands alone
 )
 
 // remains is what is left of a process in a directory, without what differs from run to run. C's program writes that its log is finished for each
@@ -166,6 +170,60 @@ func (l *lab) remains(t *testing.T, dir, text string, pid int) string {
 	}
 	text = strings.ReplaceAll(mask(text), dir, "DIR")
 	text = regexp.MustCompile(fmt.Sprintf(`\b%d\b`, pid)).ReplaceAllString(text, "PID")
-	text = logFinished.ReplaceAllString(text, "")
+	text = shownTasks.ReplaceAllString(logFinished.ReplaceAllString(text, ""), "")
 	return firstPort.ReplaceAllString(amounts.ReplaceAllString(text, "N $1"), "PORT")
+}
+
+// TestInteropSecondPrimary starts a primary logger beside another one, whose links stay.
+func TestInteropSecondPrimary(t *testing.T) {
+	l := newLab(t)
+	first := exec.CommandContext(t.Context(), "sleep", "100")
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer first.Wait()
+	defer first.Process.Kill()
+	run := func(program string) string {
+		dir := pcptest.ShortDir(t)
+		link := func(name, to string) string {
+			path := filepath.Join(dir, name)
+			if err := os.Symlink(filepath.Join(dir, to), path); err != nil {
+				t.Fatal(err)
+			}
+			return path
+		}
+		if err := os.Mkdir(filepath.Join(dir, "pmlogger"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		pid := strconv.Itoa(first.Process.Pid)
+		if err := os.WriteFile(filepath.Join(dir, "pmlogger", pid), []byte("4330\nhost\n/archive\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		links := []string{link("pmlogger/primary", "pmlogger/"+pid), link("pmlogger.primary.socket", "pmlogger."+pid+".socket")}
+		lab := &lab{pmcd: l.pmcd, env: append(slices.Clone(l.env), "PCP_RUN_DIR="+dir, "PCP_TMP_DIR="+dir)}
+		_, stderr, status := lab.run(t, program, dir, "", "-P", "-D", "pmlc", "-U", currentUser(t), "-L", "-c", "/dev/null", "-l", "log", "X")
+		log, err := os.ReadFile(filepath.Join(dir, "log"))
+		if err != nil {
+			t.Error(err)
+		}
+		text := fmt.Sprintf("%s%s\n%s", stderr, status, regexp.MustCompile(`(?m)^pmlogger: (ERROR|info: found).*`).FindAllString(string(log), -1))
+		for _, path := range links {
+			to, _ := os.Readlink(path)
+			text += fmt.Sprintf("\n%s -> %s", path, to)
+		}
+		return strings.ReplaceAll(text, dir, "DIR")
+	}
+	if diff := cmp.Diff(strings.Split(run(pcptest.Tool(t, "pmlogger")), "\n"), strings.Split(run(l.ours), "\n")); diff != "" {
+		t.Errorf("(-C +ours):\n%s", diff)
+	}
+}
+
+// currentUser is the name of the user of this process.
+func currentUser(t *testing.T) string {
+	t.Helper()
+	u, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Username
 }

@@ -19,7 +19,8 @@ import (
 // listen opens the ports on which pmlc(1) reaches the logger, and returns the number of that of TCP. Without any, the logger
 // records all the same.
 func (p *program) listen(ctx context.Context) uint32 {
-	o := pmlc.ListenOptions{Dir: p.conf.Get("PCP_RUN_DIR"), Primary: p.opts.primary}
+	other, _ := p.otherPrimary() // whose socket stays that of the primary logger
+	o := pmlc.ListenOptions{Dir: p.conf.Get("PCP_RUN_DIR"), Primary: p.opts.primary && other == 0}
 	if text := os.Getenv("PMLOGGER_PORT"); text != "" {
 		n, ok := number(text)
 		if !ok || n < 0 || n > 65535 {

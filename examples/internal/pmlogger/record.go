@@ -78,7 +78,7 @@ func (p *program) follow(ctx context.Context, wg *sync.WaitGroup) {
 func (p *program) announce() (remove func(), err error) {
 	dir := pmlc.MapDir(p.conf.Get("PCP_TMP_DIR"))
 	if p.opts.primary {
-		if err := p.alonePrimary(dir); err != nil {
+		if err := p.alonePrimary(); err != nil {
 			return nil, err
 		}
 	}
@@ -110,18 +110,29 @@ func (p *program) announce() (remove func(), err error) {
 }
 
 // alonePrimary fails if there is a primary logger.
-func (p *program) alonePrimary(dir string) error {
-	link := filepath.Join(dir, "primary")
-	to, err := os.Readlink(link)
-	if err != nil {
+func (p *program) alonePrimary() error {
+	pid, link := p.otherPrimary()
+	if pid == 0 {
 		return nil
 	}
-	var pid int
-	if _, err := fmt.Sscan(filepath.Base(to), &pid); err != nil || pid == os.Getpid() || pid <= 0 || !exists(pid) {
-		return nil
+	if slices.Contains(p.opts.cmd.Debug, "pmlc") {
+		fmt.Fprintf(p.w, "%s: info: found primary symlink -> pid %d\n", programName, pid)
 	}
 	fmt.Fprintf(p.w, "%s: ERROR: there is already a primary pmlogger running, pid %d linkfile=%s\n", programName, pid, link)
 	return errFailed
+}
+
+// otherPrimary is the process that runs as the primary logger, 0 if there is none, and the link that says so.
+func (p *program) otherPrimary() (pid int, link string) {
+	link = filepath.Join(pmlc.MapDir(p.conf.Get("PCP_TMP_DIR")), "primary")
+	to, err := os.Readlink(link)
+	if err != nil {
+		return 0, link
+	}
+	if _, err := fmt.Sscan(filepath.Base(to), &pid); err != nil || pid == os.Getpid() || pid <= 0 || !exists(pid) {
+		return 0, link
+	}
+	return pid, link
 }
 
 // followSignals ends the logger, or its volume, when a signal says so.
