@@ -38,6 +38,25 @@ func TestLost(t *testing.T) {
 	})
 }
 
+// What is not recorded while a collector is lost counts as recorded for the end.
+func TestLostCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, _ := sourceOf("a")
+		r := record(t, src, "log mandatory on 1 sec a", logger.Options{EndRecords: 6})
+		start := time.Now()
+		r.wait(1500 * time.Millisecond)
+		src.Break(nil)
+		if err := <-r.done; err != nil {
+			t.Error(err)
+		}
+		if after := time.Since(start); after != 5020*time.Millisecond {
+			t.Errorf("it ended after %v", after)
+		}
+		want(t, "records", r.records(), "20ms a=1", "1.02s a=1")
+		want(t, "events", r.kinds(), "Lost", "Ended")
+	})
+}
+
 // A context that connects again by itself is no different: there is one mark.
 func TestAutoReconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package logger_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -132,22 +133,28 @@ func TestInteropLost(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "a")
 	happened := make(chan logger.Event, 100)
 	o := logger.Options{Config: parse(t, "log mandatory on 50 msec { sample.bin sample.milliseconds sample.scramble }"), Base: base,
-		EndRecords: 40, Report: func(e logger.Event) { happened <- e }}
+		Report: func(e logger.Event) { happened <- e }}
+	l, err := o.New(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- logger.Run(t.Context(), c, o) }()
-	for e := range happened {
-		if _, ok := e.(logger.Recorded); ok {
-			break
+	go func() { done <- l.Run(ctx) }()
+	await := func(is func(logger.Event) bool) {
+		for !is(<-happened) {
 		}
 	}
+	await(func(e logger.Event) bool { _, ok := e.(logger.Recorded); return ok })
 	pmcd.Stop()
-	for e := range happened {
-		if _, ok := e.(logger.Lost); ok {
-			break
-		}
-	}
+	await(func(e logger.Event) bool { _, ok := e.(logger.Lost); return ok })
 	config.Args = []string{"-p", strconv.Itoa(pmcd.Port())}
 	pcptest.StartPMCD(t, config)
+	await(func(e logger.Event) bool { _, ok := e.(logger.Restored); return ok })
+	for records := l.Status().Records; l.Status().Records < records+10; time.Sleep(10 * time.Millisecond) {
+	}
+	cancel()
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}

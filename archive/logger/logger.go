@@ -38,6 +38,7 @@ type Logger struct {
 	resumed  bool      // there is a new connection, and no record yet
 	begun    time.Time // of Run
 	records  int
+	missed   int // tasks for want of a collector
 	renamed  pdu.ResultWriter
 	volume   volumeState
 
@@ -395,7 +396,7 @@ func (l *Logger) endReached() error {
 // fullEnd is an endError if the archive has as many records or bytes as it may.
 func (l *Logger) fullEnd() error {
 	switch {
-	case l.opts.EndRecords > 0 && l.records >= l.opts.EndRecords:
+	case l.opts.EndRecords > 0 && l.records+l.missed >= l.opts.EndRecords:
 		return endError(EndRecords)
 	case l.opts.EndBytes > 0 && l.volume.total(l.w) >= l.opts.EndBytes:
 		return endError(EndBytes)

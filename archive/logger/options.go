@@ -33,7 +33,8 @@ type Options struct {
 	Source string
 
 	// The logger ends when the volumes have EndBytes bytes in all, when tasks have been recorded EndRecords times, at EndTime, or after
-	// EndAfter; zero means never. Records count in this way for the limits of volumes, too.
+	// EndAfter; zero means never. Records count in this way for the limits of volumes, too. For EndRecords a task also counts when there is
+	// no collector; in pmlogger(1) it does so for volumes as well, of which some are empty then.
 	EndBytes   int64
 	EndRecords int
 	EndTime    time.Time

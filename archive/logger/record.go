@@ -13,6 +13,7 @@ import (
 func (l *Logger) runTask(ctx context.Context, t *task) (done bool, err error) {
 	if l.lost {
 		if ok, err := l.reconnect(ctx); !ok {
+			l.countMissed(t)
 			return false, err
 		}
 	}
@@ -25,6 +26,7 @@ func (l *Logger) runTask(ctx context.Context, t *task) (done bool, err error) {
 			return false, err
 		}
 		if done = done && ok; !ok && l.lost {
+			l.countMissed(t)
 			return false, nil
 		}
 		if ok {
@@ -42,6 +44,13 @@ func (l *Logger) runTask(ctx context.Context, t *task) (done bool, err error) {
 		l.report(Recorded{t.public(), size})
 	}
 	return done, nil
+}
+
+// countMissed counts a task that could not be recorded for want of a collector.
+func (l *Logger) countMissed(t *task) {
+	if t.setting.Interval > 0 {
+		l.missed++
+	}
 }
 
 // record fetches a group and writes the values. ok is false if there is no record.
