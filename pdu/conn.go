@@ -300,7 +300,7 @@ func (c *Conn) fill(need int, waited *bool) error {
 		need = max(need, min(c.last+inlineLen, keepLen)) // and a small one before it
 	}
 	c.makeRoom(need)
-	n, err := io.ReadAtLeast(c.rw, c.in()[c.n:], 1)
+	n, err := c.readSome(c.in()[c.n:])
 	if (c.n+n)/keepLen > c.n/keepLen { // a long PDU keeps others waiting
 		runtime.Gosched()
 	}
@@ -312,6 +312,14 @@ func (c *Conn) fill(need int, waited *bool) error {
 		err = io.ErrUnexpectedEOF
 	}
 	return err
+}
+
+// readSome reads at least a byte, or fails.
+func (c *Conn) readSome(b []byte) (n int, err error) {
+	for n == 0 && err == nil {
+		n, err = c.rw.Read(b)
+	}
+	return n, err
 }
 
 // makeRoom makes room for a PDU, in a buffer that grows as bytes arrive.
@@ -386,12 +394,12 @@ func (c *Conn) notePartial(waited *bool) {
 // readSkipped reads bytes that are to be discarded.
 func (c *Conn) readSkipped() (int, error) {
 	if c.skip <= skipLen {
-		return io.ReadAtLeast(c.rw, c.small[:min(c.skip, inlineLen)], 1)
+		return c.readSome(c.small[:min(c.skip, inlineLen)])
 	}
 	b := buffers.Get().(*[]byte)
 	defer putBuffer(b)
 	*b = slices.Grow((*b)[:0], skipLen)[:skipLen]
-	return io.ReadAtLeast(c.rw, *b, 1)
+	return c.readSome(*b)
 }
 
 // Release gives back the memory of the PDU that was read last, whose body is not

@@ -66,7 +66,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	n, err := s.in.run(p, s.raw.Read)
 	switch {
 	case err != nil:
-		return n, s.wrap("read", err)
+		return n, wrap(s.rw, "read", err)
 	case n == 0:
 		return 0, io.EOF
 	}
@@ -76,7 +76,7 @@ func (s *stream) Read(p []byte) (int, error) {
 // Write writes all of p.
 func (s *stream) Write(p []byte) (int, error) {
 	n, err := s.out.run(p, s.raw.Write)
-	return n, s.wrap("write", err)
+	return n, wrap(s.rw, "write", err)
 }
 
 // Close closes the stream that New was given.
@@ -137,31 +137,29 @@ func (h *half) call(fd uintptr) (again bool) {
 	}
 }
 
-// wrap makes the error that the stream that New was given would have returned.
-func (s *stream) wrap(op string, err error) error {
+// wrap makes the error that what New was given would have returned.
+func wrap(of io.ReadWriter, op string, err error) error {
+	if err == nil {
+		return nil
+	}
 	e, failed := err.(syscall.Errno)
-	switch rw := s.rw.(type) {
+	switch rw := of.(type) {
 	case *os.File:
 		switch {
-		case err == nil || failed:
+		case failed:
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			err = os.ErrDeadlineExceeded
 		case err.Error() == "use of closed file": // the run time's own
 			err = os.ErrClosed
 		}
-		if err != nil {
-			return &fs.PathError{Op: op, Path: rw.Name(), Err: err}
-		}
+		return &fs.PathError{Op: op, Path: rw.Name(), Err: err}
 	case net.Conn:
 		if failed {
 			err = os.NewSyscallError(op, e)
 		} else if o, ok := errors.AsType[*net.OpError](err); ok { // the Op is raw-read
 			err = o.Err
 		}
-		if err != nil {
-			c := rw
-			return &net.OpError{Op: op, Net: c.LocalAddr().Network(), Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
-		}
+		return &net.OpError{Op: op, Net: rw.LocalAddr().Network(), Source: rw.LocalAddr(), Addr: rw.RemoteAddr(), Err: err}
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func (w *writerAt) WriteAt(p []byte, off int64) (int, error) {
 	if err == nil {
 		err = w.fail
 	}
-	return w.n, (&stream{rw: w.f}).wrap("write", err)
+	return w.n, wrap(w.f, "write", err)
 }
 
 func (w *writerAt) write(fd uintptr) {
