@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/pcp-go/pcp/internal/account"
 	"github.com/pcp-go/pcp/internal/daemonfile"
@@ -35,15 +37,12 @@ func (p *program) becomeDaemon() error {
 	return nil
 }
 
-// removePID removes the note of the process, but not that of one that has started itself again: so does C's program.
+// removePID removes the note of the process.
 func (p *program) removePID() {
-	if p.pidFile == nil {
-		return
-	}
-	if !p.again() {
+	if p.pidFile != nil {
 		_ = p.pidFile.Remove()
+		p.pidFile.Close()
 	}
-	p.pidFile.Close()
 }
 
 // openLog makes the log of standard output and standard error, and writes its first lines.
@@ -83,18 +82,9 @@ func (p *program) notify(state string) {
 	}
 }
 
-// execute starts the program again with the same arguments, in this process.
+// execute starts the program again, in this process.
 func (p *program) execute() error {
-	args := p.args
-	if !p.again() {
-		args = nil
-		for i, a := range p.args {
-			if i == len(p.args)-1 {
-				args = append(args, "-m"+reexecNote)
-			}
-			args = append(args, a)
-		}
-	}
+	args := reexecArgs(p.args, p.opts.base)
 	fmt.Fprint(p.w, "\n=== pmlogger: reexec cmdlne:")
 	for _, a := range args {
 		fmt.Fprintf(p.w, " %s", a)
@@ -105,4 +95,23 @@ func (p *program) execute() error {
 		return errFailed
 	}
 	return nil
+}
+
+// reexecArgs are the arguments of a logger that starts itself again: another note in the place of that of -m, before the last argument as with C's
+// program, unless that is the value of an option, where it would be lost.
+func reexecArgs(args []string, operand string) []string {
+	again := args[:1:1]
+	for i := 1; i < len(args); i++ {
+		switch {
+		case args[i] == "-m":
+			i++ // and the note
+		case !strings.HasPrefix(args[i], "-m"):
+			again = append(again, args[i])
+		}
+	}
+	at := len(again) - 1
+	if last := again[at]; at == 0 || last != operand && !strings.HasPrefix(last, "-") {
+		at = 1
+	}
+	return slices.Insert(again, at, "-m"+reexecNote)
 }

@@ -181,3 +181,26 @@ func TestDailyOptions(t *testing.T) {
 		}
 	}
 }
+
+// TestReexecArgs has command lines, and those with which a logger starts itself again: at a second time they stay as they are.
+func TestReexecArgs(t *testing.T) {
+	for line, want := range map[string]string{
+		"pmlogger X":                  "pmlogger -mreexec X",
+		"pmlogger -c a -h b X":        "pmlogger -c a -h b -mreexec X",
+		"pmlogger -c a -m note X":     "pmlogger -c a -mreexec X",
+		"pmlogger -mnote -c a X":      "pmlogger -c a -mreexec X",
+		"pmlogger --note=note X":      "pmlogger --note=note -mreexec X",
+		"pmlogger -c a X -r":          "pmlogger -c a X -mreexec -r",
+		"pmlogger X -c a -h b":        "pmlogger -mreexec X -c a -h b",
+		"pmlogger X -h b -m note":     "pmlogger -mreexec X -h b",
+		"pmlogger -h b -l log X -m n": "pmlogger -h b -l log -mreexec X",
+	} {
+		args := strings.Fields(line)
+		for range 2 {
+			args = reexecArgs(args, "X")
+			if got := strings.Join(args, " "); got != want {
+				t.Errorf("%s: %s, want %s", line, got, want)
+			}
+		}
+	}
+}
