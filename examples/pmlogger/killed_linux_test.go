@@ -180,7 +180,7 @@ type leftBehind struct{ archives, empty, torn, repaired, records int }
 var cutTail = regexp.MustCompile(`truncat|corrupted record|warning temporal index is missing`)
 
 // check checks that an archive has all that was seen before, that PCP finds no fault but the cut end of a file, and that
-// one can go on with it.
+// one can go on with it, mended before or not.
 func (s *leftBehind) check(t *testing.T, base string, seen []uint64) {
 	t.Helper()
 	left := readAll(t, base)
@@ -200,13 +200,15 @@ func (s *leftBehind) check(t *testing.T, base string, seen []uint64) {
 			t.Errorf("pmlogcheck: %d %s%s", status, out, stderr)
 		}
 	}
-	report, err := archive.RepairOptions{Discard: true}.Repair(t.Context(), base)
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	if len(report.Files) > 0 {
-		s.repaired++
+	if s.archives%2 == 0 { // the others go on as they are
+		report, err := archive.RepairOptions{Discard: true}.Repair(t.Context(), base)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if len(report.Files) > 0 {
+			s.repaired++
+		}
 	}
 	w, err := archive.WriterOptions{}.Append(base)
 	if err != nil {
