@@ -70,6 +70,28 @@ func TestInteropStories(t *testing.T) {
 	wg.Wait()
 }
 
+// TestInteropWatched compares loggers for the lifetime of a process, which ends.
+func TestInteropWatched(t *testing.T) {
+	l := newLab(t)
+	run := func(program string) string {
+		watched := exec.CommandContext(t.Context(), "sleep", "0.7")
+		if err := watched.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- watched.Wait() }()
+		text := l.runLine(t, program, fmt.Sprintf("-c good -h H -p %d X", watched.Process.Pid))
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		return text
+	}
+	want, got := run(pcptest.Tool(t, "pmlogger")), run(l.ours)
+	if diff := cmp.Diff(want, got); diff != "" || !strings.Contains(got, "process from -p has vanished, exiting") {
+		t.Errorf("(-C +ours):\n%s\n%s", diff, got)
+	}
+}
+
 // tell has a story happen, and returns all that comes of it.
 func (l *lab) tell(t *testing.T, program string, s story) string {
 	dir := pcptest.ShortDir(t)
