@@ -10,10 +10,12 @@ import (
 
 // What bounds the work by the number of records of the input, in whatever year they are.
 const (
-	maxSilent     = 1000    // intervals without a record and without anything to write, of those that follow each other
-	maxIdle       = 250_000 // intervals without a record
-	idlePerRecord = 100     // and as many more for each record
+	maxSilent     = 1000 // intervals without a record and without anything to write, of those that follow each other
+	idlePerRecord = 100  // intervals without a record, for each record, beside maxIdle
 )
+
+// maxIdle is how many intervals without a record there are in any case. Tests have fewer.
+var maxIdle = 250_000
 
 // skip is called after an interval without a record of the input. If there have been many it goes on with the one in which the next
 // record is. Those in between would be like this one, of which written says whether there was anything to write: metrics without

@@ -1,0 +1,8 @@
+package logreduce
+
+// SetMaxIdle has fewer intervals without a record.
+func SetMaxIdle(n int) (restore func()) {
+	before := maxIdle
+	maxIdle = n
+	return func() { maxIdle = before }
+}
