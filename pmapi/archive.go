@@ -249,7 +249,8 @@ func (c *Context) instancesEver(ctx context.Context, req pdu.InstanceReq) (list 
 }
 
 // knownInstances are those that a name in a Group may stand for: the present ones, on archives with those of
-// other times after them.
+// other times after them. PCP's groups know those of the record up to which libpcp has read ahead, whenever a result has one that they do
+// not know: values of instances that have gone, which libpcp keeps, come and go there with the interval.
 func (c *Context) knownInstances(ctx context.Context, d pdu.InDom) (list []pdu.Instance, err error) {
 	if c.archive() == nil {
 		return c.Instances(ctx, d)

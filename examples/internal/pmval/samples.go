@@ -68,11 +68,12 @@ func (p *printer) printGauge(ctx context.Context) error {
 
 // printCounter prints how a counter changes. A sample that comes first, or after one without values, has no rate; it does
 // not count as a sample of -s. After one without values where there would have been a rate, the next is fetched at once, and
-// is as the first one of all unless there was a rate before.
+// is as the first one of all unless there has been a rate.
 func (p *printer) printCounter(ctx context.Context) error {
 	before, now := new(pdu.Result), new(pdu.Result)
-	hadValues, hadRate := false, false // of the sample before
-	printed := false                   // whether there has been a row or a gap
+	hadValues := false // of the sample before
+	hadRate := false   // of any sample
+	printed := false   // whether there has been a row or a gap
 	for {
 		if more, err := p.fetch(ctx, now); err != nil || !more {
 			return err
@@ -104,7 +105,7 @@ func (p *printer) printCounter(ctx context.Context) error {
 			printed = hadRate && !p.mark
 		}
 		wait := hasValues || !hadValues
-		before, now, hadValues, hadRate = now, before, hasValues, hadValues && hasValues
+		before, now, hadRate, hadValues = now, before, hadRate || hadValues && hasValues, hasValues
 		if wait {
 			p.wait()
 		}

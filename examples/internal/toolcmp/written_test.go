@@ -73,7 +73,7 @@ func writtenLines(t *testing.T, base string) (lines [][]string) {
 		}
 		all = append(all, m.Names[0])
 		if in := set.Metadata().InDom(m.InDom); in != nil && len(in.All()) > len(in.State(in.Len()-1)) {
-			continue // for PCP's pmrep instances that go are gone depending on how far it has read ahead
+			continue // see knownInstances of pmapi: what PCP's pmrep has of instances that go depends on how far it has read ahead
 		}
 		reported = append(reported, m.Names[0])
 		if m.Type != pdu.TypeString {
@@ -92,7 +92,7 @@ func writtenLines(t *testing.T, base string) (lines [][]string) {
 	line("pmlogsummary", "-albBfFiImMNsvxy", "-B", "3", base)
 	line("pmdumplog", "-mxrz", base)
 	line("pmlogcheck", base)
-	// With -u there are no marks for PCP's pmrep, so that samples end before the first one.
+	// With -u there are no marks for PCP's pmrep, which has rates from values before them, so that samples end before the first one.
 	line(append([]string{"pmrep", "-z", "-p", "-u", "-s", "10", "-o", "csv", "-a", base}, counted...)...)
 	line(append([]string{"pmrep", "-z", "-p", "-r", "-t", "1sec", "-a", base}, reported...)...)
 	for _, m := range all {
