@@ -25,7 +25,8 @@ type MetricState struct {
 	Values []ValueState
 }
 
-// A ValueState is how an instance of a metric is recorded, or a singular metric.
+// A ValueState is how an instance of a metric is recorded, or a singular metric. PCP's pmlogger takes notice of one further metric of a fetch
+// with each record: until then it says of the others that they are neither available nor in the archive, in which they are.
 type ValueState struct {
 	Inst      pdu.InstID // pdu.NoInst of a singular metric
 	On        bool

@@ -16,6 +16,7 @@ import (
 
 	"github.com/pcp-go/pcp/archive/logger/pmlc"
 	"github.com/pcp-go/pcp/examples/internal/pmlcshell"
+	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pmapi"
@@ -153,15 +154,15 @@ func run(ctx context.Context, c *tool.Command, v *invocation) error {
 
 // timeout is that of the environment.
 func timeout() time.Duration {
-	value, ok := os.LookupEnv("PMLOGGER_REQUEST_TIMEOUT")
-	if !ok {
+	value := os.Getenv("PMLOGGER_REQUEST_TIMEOUT")
+	if value == "" {
 		return 0
 	}
-	n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	n, err := strconv.ParseInt(strings.TrimLeft(value, cnum.Blanks), 10, 32)
 	if err != nil || n < 0 {
 		fmt.Fprintf(os.Stderr, "[%s] pmlc(%d) Warning: ignored bad PMLOGGER_REQUEST_TIMEOUT = '%s'\n",
-			time.Now().In(tool.LocalZone()).Format(time.ANSIC), os.Getpid(), tool.Escape(value))
+			time.Now().In(tool.LocalZone()).Format("Mon Jan _2 15:04:05"), os.Getpid(), tool.Escape(value))
 		return 0
 	}
-	return time.Duration(n * float64(time.Second))
+	return time.Duration(n) * time.Second
 }

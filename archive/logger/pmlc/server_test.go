@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -165,6 +166,42 @@ func TestServer(t *testing.T) {
 }
 
 // An error of the logger does not end the session.
+// After QA 1 one reply is late.
+func TestServerQA(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		done := make(chan error, 1)
+		s := &session{Server: &Server{Logger: &scripted{}}, ctx: t.Context(), conn: there, pdus: pdu.NewConn(there)}
+		go func() { done <- s.serve() }()
+		c := &Client{conn: here, pdus: pdu.NewConn(here)}
+		c.deadline.Set, c.pdus.MaxLen = here.SetDeadline, MaxReply
+		if err := c.wait(t.Context(), c.hello); err != nil {
+			t.Fatal(err)
+		}
+		var took []time.Duration
+		for _, qa := range []int{0, 1, -1, -1, 1, 1, 0, -1} {
+			start := time.Now()
+			var err error
+			if qa < 0 {
+				err = c.Sync(t.Context())
+			} else {
+				err = c.QA(t.Context(), qa)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			took = append(took, time.Since(start))
+		}
+		if diff := cmp.Diff([]time.Duration{0, 0, qaDelay, 0, 0, qaDelay, qaDelay, 0}, took); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		c.Close()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestServerErrors(t *testing.T) {
 	l := &scripted{err: pdu.ErrNoData}
 	port, _ := serve(t, &Server{Logger: l, Version: Version2})
@@ -254,7 +291,7 @@ func TestServerProtocol(t *testing.T) {
 		{"version 2 of two credentials", "00000018 0000700c 00000000 00000002 02030000 01020000" + sync16, done16},
 		{"version twice", creds3 + creds3 + sync16, done16},
 		{"unknown request", creds3 + "00000010 00008002 00000000 00000004" + sync16, ipc16},
-		{"qa", creds3 + "00000010 00008002 00000000 00000064" + "00000010 00008002 00000000 00000065", done16 + ipc16},
+		{"qa", creds3 + "00000010 00008002 00000000 00000064" + "00000010 00008002 00000000 00000066", done16 + ipc16},
 		{"short request", creds3 + "0000000c 00008002 00000000", ipc16},
 		{"unknown kind", creds3 + "00000010 00008005 00000000 00000001", ipc16},
 		{"fetch", creds3 + "00000020 00007003 00000000 00000001 00000000 00000000 00000001 00000002", ipc16},

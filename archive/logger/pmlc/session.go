@@ -22,8 +22,12 @@ type session struct {
 	conn    net.Conn
 	pdus    *pdu.Conn
 	denied  logconf.Ops
-	version int // 0 until the client has sent it
+	version int  // 0 until the client has sent it
+	late    bool // the reply to the next request
 }
+
+// qaDelay is by how much a reply is late after QA 1.
+const qaDelay = 5 * time.Second
 
 // serve answers requests until the client goes, which is no error, or is disconnected.
 func (c *session) serve() error {
@@ -65,6 +69,13 @@ func (c *session) handle(k pdu.Kind, body []byte) error {
 	if k == pdu.KindCreds {
 		return c.creds(body)
 	}
+	if c.late {
+		c.late = false
+		select {
+		case <-c.ctx.Done():
+		case <-time.After(qaDelay):
+		}
+	}
 	var reply pdu.PDU
 	var err error
 	switch {
@@ -82,7 +93,8 @@ func (c *session) handle(k pdu.Kind, body []byte) error {
 			reply, err = c.newVolume()
 		case RequestSync:
 			reply, err = c.sync()
-		case RequestQA:
+		case RequestQA, RequestQA + 1:
+			c.late = r != RequestQA
 			reply = pdu.Status{}
 		default:
 			return c.hangUp(fmt.Errorf("unknown request %d", r))

@@ -227,7 +227,7 @@ func (d *dialing) dial(ctx context.Context) (*pmlc.Client, error) {
 	if d.id.kind == byPID {
 		d.id.port = port
 	}
-	if _, ok := errors.AsType[*net.DNSError](err); err != nil && !ok {
+	if _, ok := errors.AsType[*net.DNSError](err); err != nil && !ok && pdu.FromError(err) != pdu.ErrTimeout {
 		return nil, errRefused
 	}
 	return c, err
