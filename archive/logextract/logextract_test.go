@@ -63,6 +63,45 @@ func TestCopy(t *testing.T) {
 	}
 }
 
+// Records in a row that differ in their value blocks and times alone are copied, converted and cut, between others and beside those
+// of another archive.
+func TestSameShape(t *testing.T) {
+	n := names(t, "a", "b")
+	var want []string
+	for i, base := range n {
+		b := build(t, base, 2)
+		b.instances(at(0), 5, 6)
+		for k := range 12 {
+			w := pdu.ResultWriter{Time: at(float64(2*k + i))}
+			w.Begin(singleID)
+			w.Uint32(pdu.NoInst, uint32(k/4)) // in place, so every fourth record has another shape
+			w.Begin(manyID)
+			for inst := range pdu.InstID(2) {
+				w.Uint64(5+inst, uint64(100*i+k)<<33+uint64(inst))
+			}
+			w.Begin(textID)
+			w.String(pdu.NoInst, "archive "+string(rune('a'+i))+strings.Repeat("!", k/6)+string(rune('a'+k)))
+			b.check(b.WriteSets(&w))
+		}
+		b.check(b.Close())
+		for k, line := range dump(t, base) {
+			want = slices.Insert(want, k*(i+1)+i, line)
+		}
+	}
+	want = slices.Insert(want, len(want)-1, "22.001 mark") // where the first one ends
+	for _, version := range []int{2, 3} {
+		if d := cmp.Diff(want, dump(t, run(t, logextract.Options{Version: version}, n...))); d != "" {
+			t.Errorf("version %d (-want +got):\n%s", version, d)
+		}
+	}
+	some := func(version int) []string {
+		return dump(t, run(t, logextract.Options{Version: version, Metrics: []logextract.Metric{{Name: text.Names[0]}}}, n...))
+	}
+	if two, three := some(2), some(3); len(two) != len(want) || !slices.Equal(two, three) {
+		t.Errorf("one metric in version 2:\n%q\nand 3:\n%q", two, three)
+	}
+}
+
 func TestMerge(t *testing.T) {
 	n := names(t, "a", "b")
 	simple(t, n[0], 0, 3)

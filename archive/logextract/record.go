@@ -22,6 +22,7 @@ type shape struct {
 	sets   []valueSet
 	all    bool // sets are all there are
 	blocks []block
+	packed int // how many bytes of input.buf are before the blocks, if those of the next such record go behind them as they are; else 0
 }
 
 // A block is a value block of a shape.
@@ -79,6 +80,7 @@ func padded(b []byte, length int) bool {
 // scan finds the shape of the pending record of an input. canonical says that the record is as the output has it: value blocks follow each
 // other in the order of the values, and are padded with tildes.
 func (m *merger) scan(in *input) (canonical bool, err error) {
+	in.shape.packed = 0
 	raw, start := in.rec.Raw, in.sets0()
 	end, canonical, ok := m.scanSets(in, raw, start)
 	if ok && canonical {
@@ -171,12 +173,15 @@ func (in *input) sets0() int {
 // repack makes a record of the value sets that the output gets, in the layout of its version and in a buffer of the input.
 func (m *merger) repack(in *input, canonical bool) {
 	raw, start := in.rec.Raw, in.sets0()
+	if n := in.shape.packed; n > 0 {
+		in.appendTime(in.buf[:4])
+		copy(in.buf[n:], raw[start-4+len(in.shape.head):len(raw)-4])
+		in.rec.Raw = in.buf
+		return
+	}
 	b := append(in.buf[:0], raw[:start-4]...)
-	if in.label.Version != m.label.Version { // from version 2 to version 3
-		sec := in.time.Unix()
-		b = binary.BigEndian.AppendUint32(b[:4], uint32(sec))
-		b = binary.BigEndian.AppendUint32(b, uint32(sec>>32))
-		b = binary.BigEndian.AppendUint32(b, uint32(in.time.Nanosecond()))
+	if in.label.Version != m.label.Version {
+		b = in.appendTime(b[:4])
 	}
 	b = binary.BigEndian.AppendUint32(b, uint32(len(in.shape.sets)))
 	m.blocks, m.pointers = m.blocks[:0], m.pointers[:0]
@@ -195,11 +200,22 @@ func (m *merger) repack(in *input, canonical bool) {
 	for _, at := range m.pointers {
 		binary.BigEndian.PutUint32(b[at:], binary.BigEndian.Uint32(b[at:])/4+first)
 	}
+	if canonical && in.shape.all {
+		in.shape.packed = len(b)
+	}
 	b = append(b, m.blocks...)
 	n := uint32(len(b) + 4)
 	binary.BigEndian.PutUint32(b, n)
 	in.buf = binary.BigEndian.AppendUint32(b, n)
 	in.rec.Raw = in.buf
+}
+
+// appendTime appends the time of the pending record in the layout of version 3, the only one into which another one is changed.
+func (in *input) appendTime(b []byte) []byte {
+	sec := in.time.Unix()
+	b = binary.BigEndian.AppendUint32(b, uint32(sec))
+	b = binary.BigEndian.AppendUint32(b, uint32(sec>>32))
+	return binary.BigEndian.AppendUint32(b, uint32(in.time.Nanosecond()))
 }
 
 // blockAt is the offset of the block of a value in a record.
