@@ -62,7 +62,7 @@ func (p *program) serve(ctx context.Context) {
 
 // logRequest writes a request of pmlc(1) to the log.
 func (p *program) logRequest(ctx context.Context, peer net.Addr, r *pmlc.ControlReq, states []logger.MetricState, failed error) {
-	host := "socket"
+	host := pmlc.SocketPath(p.conf.Get("PCP_RUN_DIR"), os.Getpid())
 	if a, ok := peer.(*net.TCPAddr); ok {
 		host = hostOf(ctx, a)
 	}

@@ -2,6 +2,7 @@ package pmlogger
 
 import (
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/pcp-go/pcp/archive/logger"
 	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/archive/logger/pmlc"
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -202,5 +204,19 @@ func TestReexecArgs(t *testing.T) {
 				t.Errorf("%s: %s, want %s", line, got, want)
 			}
 		}
+	}
+}
+
+// A request that comes through the socket is logged with its path.
+func TestLogRequest(t *testing.T) {
+	conf, err := pcpconf.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	p := &program{w: &b, conf: conf}
+	p.logRequest(t.Context(), &net.UnixAddr{Net: "unix"}, &pmlc.ControlReq{Control: logconf.Advisory, State: logconf.Off}, nil, nil)
+	if want := "\npmlc request from " + pmlc.SocketPath(conf.Get("PCP_RUN_DIR"), os.Getpid()) + ": advisory off\n"; !strings.HasSuffix(b.String(), want) {
+		t.Errorf("%q, want %q at its end", b.String(), want)
 	}
 }
