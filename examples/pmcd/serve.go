@@ -84,6 +84,7 @@ func (d *daemon) newServer(out io.Writer, names *pmns.Tree) *collector.Server {
 	}
 	if d.cfg.conf != nil {
 		srv.TmpDir, srv.RunDir = d.conf.Get("PCP_TMP_DIR"), d.conf.Get("PCP_RUN_DIR")
+		srv.HelpDir = filepath.Join(d.conf.Get("PCP_PMDAS_DIR"), "pmcd")
 		srv.Labels = collector.SystemLabels(d.conf.Get("PCP_SYSCONF_DIR"))
 		srv.Access = d.cfg.conf.Access
 		if os.Getenv("PMCD_ROOT_AGENT") != "0" {

@@ -145,7 +145,8 @@ func (r *request) planLabels(body []byte) error {
 	}
 	r.agentRequest.Profile = r.client.profiles[0].Profile // LABEL_REQ has no context number: context 0 is used
 	planned := planCall(r, d, unknown, "labels", func(k *call) ([]pdu.LabelSet, error) {
-		return k.handler.Labels(k.ctx, &k.agentRequest, p.Target())
+		sets, err := k.handler.Labels(k.ctx, &k.agentRequest, p.Target())
+		return k.agent.labelsOfDSO(p.Class, sets, err)
 	})
 	switch p.Class {
 	case pdu.LabelItem:

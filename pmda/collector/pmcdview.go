@@ -1,20 +1,33 @@
 package collector
 
 import (
+	"errors"
+	"io/fs"
+	"log/slog"
 	"os"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
+	"github.com/pcp-go/pcp/pmda/helptext"
 )
 
 // newPMCDAgent makes the agent that the Server has for itself.
 func newPMCDAgent(s *Server) *pmda.Agent {
-	return pmcdagent.New(pmcdagent.Config{
+	a := pmcdagent.New(pmcdagent.Config{
 		Collector: pmcdView{s}, Logger: s.log, Counters: &s.counters, Trace: &s.trace,
 		TmpDir: s.TmpDir, RunDir: s.RunDir,
 	})
+	if s.HelpDir == "" {
+		return a
+	}
+	if _, err := helptext.Read(os.DirFS(s.HelpDir), "help"); err == nil {
+		_ = a.UseHelp(os.DirFS(s.HelpDir), "help") // its error would be the same
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		s.log.Warn("help texts of pmcd not used", slog.Any("err", err))
+	}
+	return a
 }
 
 // A pmcdView is the Server as its own agent sees it, a pmcdagent.Collector.

@@ -6,14 +6,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -100,34 +95,6 @@ func (s *Server) startAgent(conf pmcdconf.Agent) error {
 	}
 	_, err := s.launch(a)
 	return err
-}
-
-func (s *Server) startDSO(conf pmcdconf.Agent) error {
-	h, err := s.DSO[conf.Entry](conf.Domain)
-	if err == nil {
-		err = s.addHandler(h, conf)
-	}
-	if err != nil && err != errClosed {
-		s.log.Error("agent not started", slog.String("agent", conf.Name), slog.Int("domain", int(conf.Domain)), slog.Any("err", err))
-	}
-	return err
-}
-
-// programOfDSO is the command of the program beside a shared object that is the same
-// agent, nil if there is none. Of an object with several entry points, as pmda_mmv.so
-// is, the program is that of one of them. Its log is named for the line, since the
-// program may run for another line as well.
-func programOfDSO(conf pmcdconf.Agent) []string {
-	name, ok := strings.CutSuffix(conf.Entry, "_init")
-	dir, object := filepath.Split(conf.Path)
-	if !ok || object != "pmda_"+name+".so" {
-		return nil
-	}
-	program := dir + "pmda" + name
-	if info, err := os.Stat(program); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
-		return nil
-	}
-	return []string{program, "-d", strconv.Itoa(int(conf.Domain)), "-l", conf.Name + ".log"}
 }
 
 func (a *agent) attrs(more ...any) []any {
@@ -247,7 +214,7 @@ func (s *Server) connect(p *process, a *agent) (remote.Stream, error) {
 		return p.pipe(a.argv)
 	}
 	if a.kind == pmcdconf.KindDSO {
-		return nil, s.unknownEntry(a.conf.Entry)
+		return nil, s.unknownEntry(a.conf)
 	}
 	if len(a.argv) > 0 {
 		if err := p.start(a.argv, nil, os.Stderr); err != nil {
@@ -258,16 +225,6 @@ func (s *Server) connect(p *process, a *agent) (remote.Stream, error) {
 		}
 	}
 	return p.dial(a.ctx, a.conf)
-}
-
-// unknownEntry is why the agent of a "dso" line cannot be started: neither this program
-// has it nor is there a program beside the shared object.
-func (s *Server) unknownEntry(entry string) error {
-	known := "none"
-	if len(s.DSO) > 0 {
-		known = strings.Join(slices.Sorted(maps.Keys(s.DSO)), ", ")
-	}
-	return fmt.Errorf("no agent in this program has the entry point %q (it knows: %s); an agent's program needs a \"pipe binary\" line", entry, known)
 }
 
 // pipe runs a command whose standard input and output are the connection.

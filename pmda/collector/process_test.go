@@ -532,12 +532,20 @@ func TestProgramOfDSO(t *testing.T) {
 	line := func(entry, object string) pmcdconf.Agent {
 		return pmcdconf.Agent{Name: "program", Domain: programDomain, Kind: pmcdconf.KindDSO, Entry: entry, Path: filepath.Join(dir, object)}
 	}
-	for i, bad := range []pmcdconf.Agent{
-		line("program_init", "pmda_other.so"), line("program", "pmda_program.so"), line("program_init", "pmda_program"),
-		line("text_init", "pmda_text.so"), line("dir_init", "pmda_dir.so"), line("none_init", "pmda_none.so"),
+	for i, tt := range []struct {
+		pmcdconf.Agent
+		program string // that is no program
+	}{
+		{line("program_init", "pmda_other.so"), ""}, {line("program", "pmda_program.so"), ""}, {line("program_init", "pmda_program"), ""},
+		{line("text_init", "pmda_text.so"), "pmdatext"}, {line("dir_init", "pmda_dir.so"), "pmdadir"}, {line("none_init", "pmda_none.so"), "pmdanone"},
 	} {
+		bad := tt.Agent
 		bad.Domain += pdu.Domain(i + 1)
-		want := fmt.Sprintf(`collector: start agent "program": no agent in this program has the entry point %q (it knows: first_init, second_init); an agent's program needs a "pipe binary" line`, bad.Entry)
+		want := fmt.Sprintf(`collector: start agent "program": no agent in this program has the entry point %q (it knows: first_init, second_init)`, bad.Entry)
+		if tt.program != "" {
+			want += fmt.Sprintf(", and %s is no program that can run", filepath.Join(dir, tt.program))
+		}
+		want += fmt.Sprintf(`; a program of the agent needs the line "program %d pipe binary PROGRAM"`, bad.Domain)
 		if err := s.StartAgent(bad); err == nil || err.Error() != want {
 			t.Errorf("%v: error %v\nwant %s", bad, err, want)
 		}
@@ -603,7 +611,7 @@ func TestConfigure(t *testing.T) {
 	err := s.Configure(&pmcdconf.Config{Agents: []pmcdconf.Agent{line("renamed", 30, "good"), line("changes", 31, "late"), line("dies", 33, "good"),
 		line("new", 34, "good"), line("clashes", 40, "good"), {Name: "unknown", Domain: 41, Kind: pmcdconf.KindDSO, Entry: "nobody_init"}}})
 	const want = `collector: start agent "clashes": domain 40 is that of agent "added"` + "\n" +
-		`collector: start agent "unknown": no agent in this program has the entry point "nobody_init" (it knows: inner_init); an agent's program needs a "pipe binary" line`
+		`collector: start agent "unknown": no agent in this program has the entry point "nobody_init" (it knows: inner_init); a program of the agent needs the line "unknown 41 pipe binary PROGRAM"`
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v\nwant  %v", err, want)
 	}

@@ -60,6 +60,10 @@ type Server struct {
 	// pmproxy runs. A directory that is empty is not looked into.
 	TmpDir, RunDir string
 
+	// HelpDir is a directory with PCP's help texts of the metrics pmcd.*, in the files help.dir and
+	// help.pag: /var/lib/pcp/pmdas/pmcd. Empty, or without them, the metrics have texts of their own.
+	HelpDir string
+
 	// OnReset, if not nil, is what Reset calls in place of RestartAgents.
 	OnReset func()
 

@@ -58,7 +58,7 @@ func TestOpError(t *testing.T) {
 		{s.Add(pmda.Unimplemented{Name: "second", Domain: 10}), `collector: add agent "second": domain 10 is that of agent "first"`},
 		{s.Add(pmda.Unimplemented{Name: "second", Domain: 600}), `collector: add agent "second": domain 600 out of range (0..510)`},
 		{s.Remove(11), `collector: remove: no agent of domain 11`},
-		{start, `collector: start agent "none": no agent in this program has the entry point "none_init" (it knows: none); an agent's program needs a "pipe binary" line`},
+		{start, `collector: start agent "none": no agent in this program has the entry point "none_init" (it knows: none); a program of the agent needs the line "none 12 pipe binary PROGRAM"`},
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)

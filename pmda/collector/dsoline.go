@@ -1,0 +1,78 @@
+package collector
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
+)
+
+// startDSO hosts the agent in this process that a "dso" line names.
+func (s *Server) startDSO(conf pmcdconf.Agent) error {
+	h, err := s.DSO[conf.Entry](conf.Domain)
+	if err == nil {
+		err = s.addHandler(h, conf)
+	}
+	if err != nil && err != errClosed {
+		s.log.Error("agent not started", slog.String("agent", conf.Name), slog.Int("domain", int(conf.Domain)), slog.Any("err", err))
+	}
+	return err
+}
+
+// daemonOfDSO is the path that the program has which is the same agent as a shared object: pmdaNAME
+// beside the pmda_NAME.so of NAME_init. It is empty for other entry points; of an object with several,
+// as pmda_mmv.so is, the program is that of one of them.
+func daemonOfDSO(conf pmcdconf.Agent) string {
+	name, ok := strings.CutSuffix(conf.Entry, "_init")
+	dir, object := filepath.Split(conf.Path)
+	if !ok || object != "pmda_"+name+".so" {
+		return ""
+	}
+	return dir + "pmda" + name
+}
+
+// programOfDSO is the command of that program, nil if there is none. Its log is named for the line,
+// since the program may run for another line as well.
+func programOfDSO(conf pmcdconf.Agent) []string {
+	program := daemonOfDSO(conf)
+	if info, err := os.Stat(program); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+		return nil
+	}
+	return []string{program, "-d", strconv.Itoa(int(conf.Domain)), "-l", conf.Name + ".log"}
+}
+
+// unknownEntry is why the agent of a "dso" line cannot be started, and what to do: neither this
+// program has it nor is there a program beside the shared object.
+func (s *Server) unknownEntry(conf pmcdconf.Agent) error {
+	known := "none"
+	if len(s.DSO) > 0 {
+		known = strings.Join(slices.Sorted(maps.Keys(s.DSO)), ", ")
+	}
+	reason := fmt.Sprintf("no agent in this program has the entry point %q (it knows: %s)", conf.Entry, known)
+	if program := daemonOfDSO(conf); program != "" {
+		reason += fmt.Sprintf(", and %s is no program that can run", program)
+	}
+	return fmt.Errorf("%s; a program of the agent needs the line %q", reason, fmt.Sprintf("%s %d pipe binary PROGRAM", conf.Name, conf.Domain))
+}
+
+// labelsOfDSO completes what the program of a "dso" line says of its labels. As a shared object an
+// agent may know no labels; pmcd then has one for its domain, "agent", and no error for the others.
+func (a *agent) labelsOfDSO(class pdu.LabelClass, sets []pdu.LabelSet, err error) ([]pdu.LabelSet, error) {
+	if a.conf.Kind != pmcdconf.KindDSO || a.local != nil || !errors.Is(err, pdu.ErrNoLabels) && (err != nil || len(sets) > 0) {
+		return sets, err
+	}
+	if class != pdu.LabelDomain {
+		return nil, nil
+	}
+	name := strings.TrimSuffix(strings.TrimPrefix(a.name(), "pmda"), " DSO")
+	set, err := pdu.MakeLabels(class, map[string]string{"agent": name}, false)
+	return []pdu.LabelSet{set}, err
+}
