@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+)
+
+// textsOfOurs are the metrics of agents that are shared objects with help texts in their program, which ours has in words of its own.
+var textsOfOurs = []string{
+	"mmv.control.debug", "mmv.control.files", "mmv.control.reload",
+	"pmproxy.control.debug", "pmproxy.control.files", "pmproxy.control.reload",
+}
+
+// withoutLabels are names of metrics whose labels are not compared: they are those of processes and clients, which come and go.
+var withoutLabels = regexp.MustCompile(`^(proc|hotproc|cgroup|pmcd\.client)\.`)
+
+// shippedConf is the pmcd.conf that PCP has installed, without its access section. Its root agent has a socket in dir.
+func shippedConf(t *testing.T, dir string) string {
+	t.Helper()
+	b, err := os.ReadFile(pcptest.Conf("PCP_PMCDCONF_PATH"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, _, _ := strings.Cut(string(b), "[access]")
+	program := filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "root", "pmdaroot")
+	return strings.Replace(lines, program, program+" -s "+filepath.Join(dir, "root.socket"), 1)
+}
+
+// runShippedConf runs C pmcd and ours with that configuration and PCP's whole name space. The agents that they start are the same
+// programs, but for the shared objects.
+func runShippedConf(t *testing.T) (c, ours string) {
+	t.Helper()
+	pcptest.Need(t, "pmcd", "pminfo", pcptest.Conf("PCP_PMCDCONF_PATH"), filepath.Join(pcptest.Conf("PCP_VAR_DIR"), "pmns", "root"))
+	if os.Geteuid() != 0 {
+		t.Skip("the agents of PCP's pmcd.conf need root")
+	}
+	names := filepath.Join(pcptest.Conf("PCP_VAR_DIR"), "pmns", "root")
+	theirs := pcptest.StartPMCD(t, pcptest.Config{Agents: []string{shippedConf(t, pcptest.ShortDir(t))}, PMNS: names})
+	dir := pcptest.ShortDir(t)
+	conf := filepath.Join(dir, "pmcd.conf")
+	for _, sub := range []string{"run", "log/pmcd", "tmp/mmv"} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(conf, []byte(shippedConf(t, dir)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"PCP_RUN_DIR=" + filepath.Join(dir, "run"), "PCP_LOG_DIR=" + filepath.Join(dir, "log"),
+		"PCP_TMP_DIR=" + filepath.Join(dir, "tmp"), "PMCD_ROOT_AGENT=0"}
+	_, ours, _ = start(t, env, "-f", "-l", "-", "-i", "INADDR_LOOPBACK", "-c", conf, "-n", names)
+	return theirs.Host(), ours
+}
+
+// ofMetrics is what pminfo prints with options, by metric.
+func ofMetrics(t *testing.T, host, options string, names []string) map[string]string {
+	t.Helper()
+	out, errs, status := pcptest.Run(t, nil, "", append([]string{"pminfo", "-h", host, options}, names...)...)
+	if errs != "" || status > 1 {
+		t.Fatalf("pminfo %s: exit status %d\n%s", options, status, errs)
+	}
+	known := map[string]bool{}
+	for _, n := range names {
+		known[n] = true
+	}
+	all, at := map[string]string{}, ""
+	for line := range strings.Lines(out) {
+		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if known[name] && line[0] != ' ' && (rest == "" || strings.HasPrefix(rest, "PMID: ")) {
+			at = name
+		}
+		if at != "" {
+			all[at] += line
+		}
+	}
+	return all
+}
+
+// TestInteropShippedConf runs PCP's own configuration: what there is to know of each metric is the same as from C pmcd, and each
+// answers, with values where that one has some.
+func TestInteropShippedConf(t *testing.T) {
+	c, ours := runShippedConf(t)
+	namesAt := func(host string) []string {
+		names := strings.Fields(tool(t, "pminfo", "-h", host))
+		slices.Sort(names)
+		return names
+	}
+	var names []string
+	pcptest.Retry(t, func() string { // the kernel may name another interrupt
+		names = namesAt(c)
+		if len(names) < 2000 {
+			return fmt.Sprintf("only %d metrics", len(names))
+		}
+		return cmp.Diff(names, namesAt(ours))
+	})
+	t.Run("descriptors", func(t *testing.T) { compareMetrics(t, c, ours, "-dm", names, nil) })
+	t.Run("texts", func(t *testing.T) {
+		compareMetrics(t, c, ours, "-mtT", slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(textsOfOurs, n) }), nil)
+		for name, text := range ofMetrics(t, ours, "-mtT", textsOfOurs) {
+			if !strings.Contains(text, "Help:\n") {
+				t.Errorf("%s has no help text:\n%s", name, text)
+			}
+		}
+	})
+	t.Run("labels", func(t *testing.T) {
+		compareMetrics(t, c, ours, "-l", slices.DeleteFunc(slices.Clone(names), withoutLabels.MatchString), sortedLines)
+	})
+	t.Run("values", func(t *testing.T) {
+		compareMetrics(t, c, ours, "-f", names, answer)
+	})
+}
+
+// sortedLines are lines in order: instances are not, of which C pmcd has its agents as its configuration has them.
+func sortedLines(text string) string {
+	lines := strings.Split(text, "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// answer is whether there are values, or why there are none.
+func answer(text string) string {
+	if regexp.MustCompile(`(?m)^    (inst \[.*\] )?value `).MatchString(text) {
+		return "values"
+	}
+	return text
+}
+
+// compareMetrics runs pminfo against both collectors, and compares what it prints of each metric, or a view of that. What is there
+// may come and go between the two.
+func compareMetrics(t *testing.T, c, ours, options string, names []string, view func(string) string) {
+	t.Helper()
+	left := names
+	pcptest.Retry(t, func() string {
+		want, got := ofMetrics(t, c, options, left), ofMetrics(t, ours, options, left)
+		var differ []string
+		for _, n := range left {
+			w, g := want[n], got[n]
+			if view != nil {
+				w, g = view(w), view(g)
+			}
+			if w != g || w == "" {
+				differ = append(differ, n)
+			}
+		}
+		if left = differ; len(left) > 0 {
+			n := left[0]
+			return fmt.Sprintf("pminfo %s of %q, such as (-C +Go):\n%s", options, left, cmp.Diff(want[n], got[n]))
+		}
+		return ""
+	})
+}
