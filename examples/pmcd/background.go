@@ -12,14 +12,18 @@ import (
 )
 
 // inBackground reports whether the program leaves the terminal, as a service does.
-func (o *options) inBackground() bool { return o.config != "" && !o.foreground }
+func (o *options) inBackground() bool { return o.isService() && !o.managed }
 
-// becomeService is what a collector in the background does when its agents have
+// isService reports whether the program does what a service does: it has a file with its process identifier,
+// tells the service manager of its states, and becomes another user.
+func (o *options) isService() bool { return o.config != "" && (o.managed || !o.foreground) }
+
+// becomeService is what a service does when its agents have
 // started, with the privileges that it was started with: it writes its process
 // identifier to pmcd.pid, tells the service manager that it is ready, and becomes the
 // user of -U. Undo removes the file and tells the service manager of the end.
 func (o *options) becomeService(conf *pcpconf.Conf, log *slog.Logger) (undo func(), err error) {
-	if !o.inBackground() {
+	if !o.isService() {
 		return func() {}, nil
 	}
 	pidFile, err := writePID(filepath.Join(conf.Get("PCP_RUN_DIR"), "pmcd.pid"))

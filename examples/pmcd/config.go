@@ -45,7 +45,10 @@ func (o *options) configError(err error) error {
 	if err == nil || !o.installed {
 		return err
 	}
-	return errors.New(pmcdconf.PMCDText(err))
+	if open, ok := errors.AsType[*fs.PathError](err); ok && open.Op == "open" {
+		return plainError(fmt.Sprintf("ParseInitAgents: open %s: %v", open.Path, pdu.FromError(open.Err)))
+	}
+	return plainError(pmcdconf.PMCDText(err))
 }
 
 // readConfig reads the configuration file. It returns no Config without agents.
@@ -53,7 +56,11 @@ func (o *options) readConfig() (*pmcdconf.Config, error) {
 	path := o.config
 	conf, err := pmcdconf.Load(path)
 	if conf != nil && len(conf.Agents) == 0 {
-		if err == nil {
+		switch {
+		case err != nil:
+		case o.installed:
+			return nil, plainError(fmt.Sprintf("Error: No PMDAs found in the configuration file %q", path))
+		default:
 			err = fmt.Errorf("no PMDAs found in the configuration file %q: add lines of agents, or run without -c", path)
 		}
 		return nil, o.configError(err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 )
 
@@ -16,6 +17,9 @@ func daemonize() (parent bool, listening func(), err error) {
 
 // setUmask does nothing: there is none.
 func setUmask() {}
+
+// setBacklog does nothing: the system chooses.
+func setBacklog(net.Listener, int) {}
 
 // keepStderr returns standard error; its Close does nothing.
 func keepStderr() io.WriteCloser { return noCloser{os.Stderr} }

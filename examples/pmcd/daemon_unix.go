@@ -4,6 +4,7 @@ package main
 
 import (
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"strconv"
@@ -85,6 +86,15 @@ func programPath() (string, error) {
 
 // setUmask lets nobody else write to files that agents create, whatever the umask of who starts the program.
 func setUmask() { syscall.Umask(0o022) }
+
+// setBacklog sets how many connections wait to be accepted; a system that refuses that goes on as before.
+func setBacklog(l net.Listener, n int) {
+	if c, ok := l.(syscall.Conn); ok {
+		if raw, err := c.SyscallConn(); err == nil {
+			_ = raw.Control(func(fd uintptr) { _ = syscall.Listen(int(fd), n) })
+		}
+	}
+}
 
 // keepStderr returns standard error as it is now, before a log replaces it.
 func keepStderr() io.WriteCloser {

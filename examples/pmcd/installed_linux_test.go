@@ -195,13 +195,14 @@ func TestInstalledFails(t *testing.T) {
 	if out != "" || errs != "" || status != 1 {
 		t.Errorf("exit status %d, printed %q, %q", status, out, errs)
 	}
-	if log := in.log(); !strings.Contains(log, "cannot load the name space") || !strings.Contains(log, "pmcd not started due to errors!") {
+	if log := in.log(); !strings.Contains(log, "\nError: pmLoadASCIINameSpace(DEFAULT, 1): ") || !strings.Contains(log, "pmcd not started due to errors!") {
 		t.Errorf("log:\n%s", log)
 	}
 	bad := filepath.Join(in.dir, "etc/pcp/pmcd.conf")
 	in.write(t, "etc/pcp/pmcd.conf", "# nothing\n")
-	if _, errs, status := pcptest.RunIn(t, in.dir, in.env, "", in.pmcd, "-A"); status != 1 || !strings.Contains(errs, bad) {
-		t.Errorf("without agents: exit status %d, %q", status, errs)
+	_, errs, status = pcptest.RunIn(t, filepath.Join(in.dir, "log/pmcd"), in.env, "", in.pmcd, "-A")
+	if want := fmt.Sprintf("\nError: No PMDAs found in the configuration file %q\n", bad); status != 1 || errs != "" || !strings.Contains(in.log(), want) {
+		t.Errorf("without agents: exit status %d, %q, log:\n%s", status, errs, in.log())
 	}
 }
 

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -12,6 +15,8 @@ import (
 
 	"github.com/pcp-go/pcp/internal/daemonfile"
 	"github.com/pcp-go/pcp/internal/pcpconf"
+	"github.com/pcp-go/pcp/internal/pmlog"
+	"github.com/pcp-go/pcp/pdu"
 )
 
 // A requestPort is a place where the collector was to listen.
@@ -28,6 +33,9 @@ type requestPort struct {
 func (o *options) listen(conf *pcpconf.Conf) (ports []requestPort, errs []error) {
 	for _, p := range o.requestPorts() {
 		l, err := net.Listen(p.network, p.address())
+		if n := o.backlog(); err == nil && n > 0 {
+			setBacklog(l, n)
+		}
 		p.Listener = l
 		ports = append(ports, p)
 		switch {
@@ -37,10 +45,18 @@ func (o *options) listen(conf *pcpconf.Conf) (ports []requestPort, errs []error)
 		case p.network == "tcp6" && len(errs) > 0:
 			// The error for IPv4 is the same.
 		default:
-			errs = append(errs, explain(err, p.address()))
+			if !o.installed {
+				err = explain(err, p.address())
+			} else {
+				err = &portError{p, err}
+			}
+			errs = append(errs, err)
 		}
 	}
 	p, err := o.listenUnix(conf)
+	if err != nil && o.installed {
+		err = &portError{p, err}
+	}
 	if err != nil {
 		errs = append(errs, err)
 	}
@@ -48,6 +64,60 @@ func (o *options) listen(conf *pcpconf.Conf) (ports []requestPort, errs []error)
 		ports = append(ports, p)
 	}
 	return ports, errs
+}
+
+// openPorts is listen for the start. With a configuration file it prints the errors of ports when
+// others are open, else they are the error.
+func (d *daemon) openPorts() ([]requestPort, error) {
+	d.dropDuplicates(d.stderr)
+	ports, errs := d.listen(d.conf)
+	open := listeners(ports)
+	log := pmlog.New(d.stderr, "pmcd", slog.LevelInfo)
+	if d.config != "" && (d.installed || len(open) > 0) {
+		for _, err := range errs {
+			log.Error(err.Error())
+			if d.installed && errors.Is(err, syscall.EADDRINUSE) {
+				log.Error("pmcd may already be running")
+			}
+		}
+	}
+	if len(errs) == 0 || d.config != "" && len(open) > 0 {
+		return ports, nil
+	}
+	closeAll(open)
+	if d.installed {
+		log.Error("pmcd: can't open any request ports, exiting")
+		return nil, plainError("")
+	}
+	return nil, errors.Join(errs...)
+}
+
+// dropDuplicates keeps each port number once.
+func (o *options) dropDuplicates(stderr io.Writer) {
+	var ports []string
+	for _, p := range o.ports {
+		if slices.Contains(ports, p) && p != "0" {
+			pmlog.New(stderr, "pmcd", slog.LevelInfo).Warn(fmt.Sprintf("pmcd: duplicate client request port (%s) will be ignored", p))
+			continue
+		}
+		ports = append(ports, p)
+	}
+	o.ports = ports
+}
+
+// A portError is the error of a port in pmcd's words.
+type portError struct {
+	port requestPort
+	err  error
+}
+
+func (e *portError) Unwrap() error { return e.err }
+
+func (e *portError) Error() string {
+	if _, unknown := errors.AsType[*net.DNSError](e.err); unknown {
+		return fmt.Sprintf("OpenRequestSocket(%s, %s) invalid address", e.port.port, e.port.name)
+	}
+	return fmt.Sprintf("OpenRequestSocket(%s, %s, %s) __pmBind: %v", cmp.Or(e.port.port, "0"), e.port.name, e.port.family(), pdu.FromError(e.err))
 }
 
 // listeners are those of the ports that are open.
@@ -153,13 +223,22 @@ func (o *options) listenUnix(conf *pcpconf.Conf) (requestPort, error) {
 	return p, err
 }
 
+// An inUseError is that another collector serves a unix socket.
+type inUseError struct{ path string }
+
+func (e *inUseError) Error() string {
+	return fmt.Sprintf("cannot listen on %s: another pmcd serves it: end that or choose a path with -s", e.path)
+}
+
+func (e *inUseError) Unwrap() error { return syscall.EADDRINUSE }
+
 // listenAt listens on a unix socket. It replaces a socket that a collector has left
 // behind, but not that of one that still serves, nor anything else.
 func listenAt(path string) (net.Listener, error) {
 	l, _, err := daemonfile.Socket{Path: path, Mode: 0o666}.Listen()
 	switch {
 	case errors.Is(err, daemonfile.ErrInUse):
-		return nil, fmt.Errorf("cannot listen on %s: another pmcd serves it: end that or choose a path with -s", path)
+		return nil, &inUseError{path}
 	case errors.Is(err, daemonfile.ErrNotSocket):
 		return nil, fmt.Errorf("cannot listen on %s: %w: remove it or choose a path with -s", path, err)
 	case err != nil:

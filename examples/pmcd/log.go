@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"log/slog"
 
 	"github.com/pcp-go/pcp/internal/daemonfile"
 	"github.com/pcp-go/pcp/internal/pmlog"
+	"github.com/pcp-go/pcp/pdu"
 )
 
 // logPath is the file of the log, empty for standard error.
@@ -31,6 +33,10 @@ func (d *daemon) openLog() (out io.Writer, finish func() error, err error) {
 		return d.stderr, func() error { return daemonfile.FinishLog(d.stderr) }, daemonfile.StartLog(d.stderr, "pmcd")
 	}
 	f, err := daemonfile.OpenLog(path, "pmcd")
+	if err != nil && d.config != "" { // as for pmcd, standard error takes its place
+		fmt.Fprintf(d.stderr, "pmcd: cannot open log %q for writing : %v\n", path, pdu.FromError(err))
+		return d.stderr, func() error { return daemonfile.FinishLog(d.stderr) }, daemonfile.StartLog(d.stderr, "pmcd")
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot write the log: %w: choose another place with -l", err)
 	}
@@ -62,7 +68,7 @@ func (d *daemon) reportFailure(log io.Writer) {
 		return
 	}
 	if d.logFile == nil {
-		fmt.Fprintf(w, "NOTE: pmcd not started due to errors!  Log file %q has vanished!\n", d.log)
+		fmt.Fprintf(w, "NOTE: pmcd not started due to errors!  Log file %q has vanished!\n", cmp.Or(d.log, "pmcd.log"))
 		return
 	}
 	text, err := d.logFile.Text()

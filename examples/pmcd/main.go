@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/pcp-go/pcp/internal/account"
@@ -37,12 +38,20 @@ func run(args []string, stderr io.Writer) int {
 	if len(operands) > 0 {
 		errs = append(errs, fmt.Errorf("unexpected argument %q", operands[0]))
 	}
+	usage := slices.ContainsFunc(errs, func(err error) bool { return errors.Is(err, getopt.ErrUsage) })
 	if err := o.fromEnv(); err != nil {
 		errs = append(errs, err)
 	}
+	if usage {
+		errs = []error{getopt.ErrUsage} // as soon as pmcd sees the option, it does what that says
+	}
 	if set.Report(stderr, errs) {
-		if len(errs) == 1 && errors.Is(errs[0], getopt.ErrUsage) {
+		if usage {
 			return 0
+		}
+		if o.installed {
+			o.beInstalled(conf)
+			(&daemon{options: o, stderr: stderr, startStderr: noCloser{stderr}}).reportFailure(stderr)
 		}
 		return 1
 	}
@@ -73,17 +82,20 @@ type daemon struct {
 }
 
 func (d *daemon) run() int {
-	// Faults of the configuration are printed before the program leaves the terminal.
-	if err := d.cfg.load(d.options); err != nil {
-		return fail(d.stderr, err)
+	// Faults of the configuration are printed before the program leaves the terminal. In the place of PCP's pmcd
+	// they are in the log and where that one reports them.
+	if !d.installed {
+		if err := d.cfg.load(d.options); err != nil {
+			return fail(d.stderr, err)
+		}
 	}
 	if d.config != "" {
 		setUmask()
 	}
+	if d.isService() && d.user != "" && !account.Exists(d.user) {
+		return fail(d.stderr, fmt.Errorf("cannot find the %s user to switch to: name another with -U", d.user))
+	}
 	if d.inBackground() {
-		if d.user != "" && !account.Exists(d.user) {
-			return fail(d.stderr, fmt.Errorf("cannot find the %s user to switch to: name another with -U", d.user))
-		}
 		parent, listening, err := daemonize()
 		if err != nil || parent {
 			return fail(d.stderr, err)
@@ -91,17 +103,30 @@ func (d *daemon) run() int {
 		d.listening = listening
 	}
 	d.startStderr = keepStderr()
+	// A collector that runs already keeps its ports, and then its log, too.
+	ports, err := d.openPorts()
+	if err != nil {
+		status := fail(d.stderr, err)
+		d.reportFailure(d.stderr)
+		return status
+	}
 	out, finish, err := d.openLog()
 	if err != nil {
+		closeAll(listeners(ports))
 		return fail(d.stderr, err)
 	}
 	defer finish() // after the reason why the collector did not start
-	status := fail(out, d.serve(out))
+	status := fail(out, d.serve(out, ports))
 	if status != 0 && !d.started {
 		d.reportFailure(out)
 	}
 	return status
 }
+
+// A plainError is one whose text is printed as it is, without the name of the program.
+type plainError string
+
+func (e plainError) Error() string { return string(e) }
 
 // errReported is the error of a process whose child has said already what is wrong.
 var errReported = errors.New("reported by another process")
@@ -112,6 +137,12 @@ func fail(w io.Writer, err error) int {
 	case nil:
 		return 0
 	case errReported:
+		return 1
+	}
+	if text, ok := errors.AsType[plainError](err); ok {
+		if text != "" {
+			fmt.Fprintln(w, text)
+		}
 		return 1
 	}
 	for line := range strings.SplitSeq(err.Error(), "\n") {

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmns"
 )
 
@@ -31,6 +34,20 @@ func (n *nameFile) load(wanted bool) (*pmns.Tree, error) {
 		return nil, fmt.Errorf("cannot load the name space: %w\nmend it, or name another with -n", err)
 	}
 	return tree, nil
+}
+
+// pmcdError is an error of load as pmcd has it.
+func (n *nameFile) pmcdError(err error) error {
+	reason := error(pdu.ErrPMNS)
+	text := strings.TrimRight(cmp.Or(errors.Unwrap(err), err).Error(), "\n")
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		reason, text = pdu.FromError(path.Err), fmt.Sprintf("Error Parsing ASCII PMNS: Cannot open %q", n.file())
+	}
+	duplicates := 1
+	if n.loader.Unique {
+		duplicates = 0
+	}
+	return plainError(fmt.Sprintf("%s\nError: pmLoadASCIINameSpace(%s, %d): %v", text, cmp.Or(n.path, "DEFAULT"), duplicates, reason))
 }
 
 func (n *nameFile) file() string {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -16,17 +15,20 @@ const defaultPort = "44321"
 
 // options are the command line and the environment.
 type options struct {
+	environment
 	installed  bool   // as a PCP's pmcd, whose defaults hold
 	config     string // -c; empty for the embedded agents alone
 	foreground bool
+	managed    bool // in the foreground, but else as in the background
 	hostname   string
 	interfaces []string
 	log        string
 	maxPDU     int
+	maxContext int
+	maxMetrics int
 	names      string
 	unique     bool
 	ports      []string
-	envPorts   string // PMCD_PORT
 	hello      time.Duration
 	socket     string
 	timeout    time.Duration
@@ -81,13 +83,18 @@ func (o *options) set() *getopt.Set {
 		{Short: 'D', Long: "debug", Arg: "DBG", Set: o.setDebug},
 		{Short: '?', Long: "help", Help: "show this usage message and exit", Set: getopt.Usage},
 		{Heading: "Service options"},
-		{Short: 'A', Help: "disable service advertisement (there is none)", Set: func(string) error { return nil }},
+		{Short: 'A', Help: "disable service advertisement" + byDefault("", " (there is none)"), Set: func(string) error { return nil }},
 		{Short: 'f', Long: "foreground", Help: "run in the foreground" + byDefault("", ", as always without -c"), Set: yes(&o.foreground)},
+		{Short: 'F', Long: "managed", Help: "run in the foreground, with service notification", Set: yes(&o.managed)},
 		{Short: 'H', Long: "hostname", Arg: "HOST", Help: "set the hostname to be used for pmcd.hostname metric", Set: text(&o.hostname)},
 		{Short: 'U', Long: "username", Arg: "USER", Help: "in daemon mode, run as named user" + byDefault(" [default pcp]", " [default: no change]"), Set: text(&o.user)},
 		{Heading: "Configuration options"},
 		{Short: 'c', Long: "config", Arg: "PATH", Help: "path to configuration file" + byDefault("", " [default: embedded agents]"), Set: text(&o.config)},
+		{Short: 'C', Long: "maxctx", Arg: "NCTX", Help: "maximum number of contexts of a client [default 64]",
+			Set: func(v string) (err error) { o.maxContext, err = positive(v, "-C"); return err }},
 		{Short: 'L', Long: "maxbytes", Arg: "BYTES", Help: "maximum size for PDUs from clients [default 65536]", Set: o.setMaxPDU},
+		{Short: 'M', Long: "maxmetric", Arg: "N", Help: "maximum number of metrics of a fetch [default 32768]",
+			Set: func(v string) (err error) { o.maxMetrics, err = positive(v, "-M"); return err }},
 		{Short: 'q', Arg: "TIME", Help: "PMDA initial negotiation timeout (seconds) [default 3]", Set: o.setHello},
 		{Short: 't', Arg: "TIME", Help: "PMDA response timeout (seconds) [default 5]", Set: o.setTimeout},
 		{Short: 'v', Long: "verify", Help: "check validity of pmcd configuration, then exit", Set: yes(&o.verify)},
@@ -95,11 +102,11 @@ func (o *options) set() *getopt.Set {
 		{Short: 'i', Long: "interface", Arg: "ADDR", Help: "accept connections on this IP address",
 			Set: func(v string) error { o.interfaces = append(o.interfaces, v); return nil }},
 		{Short: 'p', Long: "port", Arg: "N", Help: "accept connections on this port", Set: func(v string) error { return o.addPorts(v, "-p") }},
-		{Short: 's', Long: "socket", Arg: "PATH", Help: "Unix socket file [default $PCP_RUN_DIR/pmcd.socket]", Set: text(&o.socket)},
+		{Short: 's', Long: "socket", Arg: "PATH", Help: byDefault("Unix domain socket file", "Unix socket file") + " [default $PCP_RUN_DIR/pmcd.socket]", Set: text(&o.socket)},
 		{Heading: "Diagnostic options"},
 		{Short: 'T', Long: "trace", Arg: "FLAG", Help: "Event trace control", Set: o.setTrace},
 		{Short: 'l', Long: "log", Arg: "PATH", Help: "redirect diagnostics and trace output", Set: text(&o.log)},
-		{Short: 'x', Arg: "PATH", Help: "fatal messages at start sent to file" + byDefault(" [default /dev/tty]", " [default stderr]"), Set: text(&o.report)},
+		{Short: 'x', Arg: "PATH", Help: "fatal messages at " + byDefault("startup sent to file [default /dev/tty]", "start sent to file [default stderr]"), Set: text(&o.report)},
 	}}
 }
 
@@ -118,6 +125,15 @@ func (o *options) setMaxPDU(v string) error {
 	}
 	o.maxPDU = int(n)
 	return nil
+}
+
+// positive is the value of an option that takes a number in any base of C.
+func positive(v, option string) (int, error) {
+	n, err := strconv.ParseInt(v, 0, 32)
+	if err != nil || n <= 0 {
+		return 0, fmt.Errorf("%s requires a positive value", option)
+	}
+	return int(n), nil
 }
 
 func (o *options) setHello(v string) (err error) {
@@ -141,28 +157,5 @@ func (o *options) setTrace(v string) error {
 		return fmt.Errorf("-T requires a positive numeric argument")
 	}
 	o.trace = collector.Trace(n)
-	return nil
-}
-
-// fromEnv adds what the environment says.
-func (o *options) fromEnv() error {
-	if o.envPorts = os.Getenv("PMCD_PORT"); o.envPorts != "" {
-		given := o.ports
-		o.ports = nil // those of the environment are the first
-		if err := o.addPorts(o.envPorts, "PMCD_PORT"); err != nil {
-			return err
-		}
-		o.ports = append(o.ports, given...)
-	}
-	if n, _ := strconv.Atoi(os.Getenv("PMCD_LOCAL")); n != 0 {
-		o.interfaces = append(o.interfaces, "INADDR_LOOPBACK")
-	}
-	o.noRestart = os.Getenv("PMCD_RESTART_AGENTS") == "0"
-	if o.socket == "" {
-		o.socket = os.Getenv("PMCD_SOCKET")
-	}
-	if len(o.ports) == 0 {
-		o.ports = []string{defaultPort}
-	}
 	return nil
 }

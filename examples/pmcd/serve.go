@@ -18,33 +18,35 @@ import (
 )
 
 // serve runs the collector until a signal ends it.
-func (d *daemon) serve(out io.Writer) error {
-	if d.config != "" && d.envPorts != "" {
-		fmt.Fprintf(out, "Warning: nports=%d from PMCD_PORT=%s in environment\n", len(d.ports), d.envPorts)
+func (d *daemon) serve(out io.Writer, ports []requestPort) error {
+	listeners := listeners(ports)
+	if d.config != "" {
+		d.writeEnv(out)
 	}
 	names := &nameFile{path: d.names, varDir: d.conf.Get("PCP_VAR_DIR"), loader: pmns.Loader{Unique: d.unique}}
 	tree, err := names.load(d.config != "")
+	if err == nil && d.installed {
+		err = d.cfg.load(d.options)
+	} else if d.installed {
+		err = names.pmcdError(err)
+	}
 	if err != nil {
+		closeAll(listeners)
 		return err
 	}
 	srv := d.newServer(out, tree)
 	log := loglimit.New(srv.Logger) // a client may reset the collector as often as it likes
 	defer loglimit.Flush(log)
 	srv.OnReset = func() { d.reload(srv, names, log) }
-	ports, errs := d.listen(d.conf)
-	listeners := listeners(ports)
-	if len(errs) > 0 && (d.config == "" || len(listeners) == 0) {
-		closeAll(listeners)
-		return errors.Join(errs...)
-	}
 	if d.listening != nil {
 		d.listening()
 	}
-	for _, err := range errs {
-		srv.Logger.Error(err.Error())
-	}
 	for _, p := range d.cfg.problems {
-		srv.Logger.Error(p.Error())
+		if d.installed {
+			fmt.Fprintln(out, p)
+		} else {
+			srv.Logger.Error(p.Error())
+		}
 	}
 	if err := d.cfg.addAgents(srv); err != nil {
 		closeAll(listeners)
@@ -80,7 +82,7 @@ func (d *daemon) newServer(out io.Writer, names *pmns.Tree) *collector.Server {
 	}
 	srv := &collector.Server{
 		Logger: pmlog.New(out, "pmcd", level), Names: names, Hostname: d.hostname, Timeout: d.timeout,
-		AgentHelloTimeout: d.hello, MaxPDU: d.maxPDU, NoRestart: d.noRestart, Trace: d.trace, DSO: dso.Agents(d.conf),
+		AgentHelloTimeout: d.hello, MaxPDU: d.maxPDU, MaxContexts: d.maxContext, MaxMetrics: d.maxMetrics, NoRestart: d.noRestart, Trace: d.trace, DSO: dso.Agents(d.conf),
 	}
 	if d.cfg.conf != nil {
 		srv.TmpDir, srv.RunDir = d.conf.Get("PCP_TMP_DIR"), d.conf.Get("PCP_RUN_DIR")
