@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
+	"os"
 
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmda/collector"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
@@ -17,6 +16,7 @@ import (
 type configFile struct {
 	conf     *pmcdconf.Config // nil without -c
 	problems []error          // to be logged: bad lines and warnings
+	read     [2]fileVersion   // the file, and that of further access rules, when they were read
 }
 
 // load reads the file, if there is one. As for pmcd, a bad line does not keep the
@@ -25,7 +25,11 @@ func (f *configFile) load(o *options) error {
 	if o.config == "" {
 		return nil
 	}
+	f.read = o.configVersions()
 	conf, err := o.readConfig()
+	if errors.Is(err, errNoAgents) && o.installed {
+		return plainError(fmt.Sprintf("Error: No PMDAs found in the configuration file %q", o.config))
+	}
 	if conf == nil {
 		return err
 	}
@@ -37,6 +41,27 @@ func (f *configFile) load(o *options) error {
 		f.problems = append(f.problems, o.configError(w))
 	}
 	return nil
+}
+
+// configVersions are the versions of the files that the configuration is in.
+func (o *options) configVersions() [2]fileVersion {
+	return [2]fileVersion{versionOf(o.config), versionOf(o.config + ".access")}
+}
+
+// A fileVersion tells whether a file is still the one that it was.
+type fileVersion struct{ os.FileInfo }
+
+// versionOf is that of a file now; the zero fileVersion if there is none.
+func versionOf(path string) fileVersion {
+	info, _ := os.Stat(path)
+	return fileVersion{info}
+}
+
+func (v fileVersion) same(w fileVersion) bool {
+	if v.FileInfo == nil || w.FileInfo == nil {
+		return v.FileInfo == nil && w.FileInfo == nil
+	}
+	return os.SameFile(v.FileInfo, w.FileInfo) && v.Size() == w.Size() && v.ModTime().Equal(w.ModTime())
 }
 
 // configError is an error of the configuration file. In the place of PCP's pmcd it has
@@ -51,17 +76,16 @@ func (o *options) configError(err error) error {
 	return plainError(pmcdconf.PMCDText(err))
 }
 
+// errNoAgents is why a configuration file without a fault cannot be used.
+var errNoAgents = errors.New("no PMDAs found in the configuration file")
+
 // readConfig reads the configuration file. It returns no Config without agents.
 func (o *options) readConfig() (*pmcdconf.Config, error) {
 	path := o.config
 	conf, err := pmcdconf.Load(path)
 	if conf != nil && len(conf.Agents) == 0 {
-		switch {
-		case err != nil:
-		case o.installed:
-			return nil, plainError(fmt.Sprintf("Error: No PMDAs found in the configuration file %q", path))
-		default:
-			err = fmt.Errorf("no PMDAs found in the configuration file %q: add lines of agents, or run without -c", path)
+		if err == nil {
+			return nil, fmt.Errorf("%w %q: add lines of agents, or run without -c", errNoAgents, path)
 		}
 		return nil, o.configError(err)
 	}
@@ -90,26 +114,4 @@ func (o *options) verifyConfig(conf *pcpconf.Conf, stderr io.Writer) int {
 	}
 	fmt.Fprintln(stderr, pmcdconf.PMCDText(err))
 	return 1
-}
-
-// reload reads the configuration and the name space anew, as pmcd does on SIGHUP.
-func (d *daemon) reload(srv *collector.Server, names *nameFile, log *slog.Logger) {
-	log.Info("pmcd RESTARTED")
-	if d.config == "" {
-		srv.RestartAgents()
-	} else if conf, err := d.readConfig(); err != nil {
-		log.Error("Configuration left unchanged", slog.Any("err", err))
-	} else {
-		for _, w := range conf.Warnings {
-			log.Error(d.configError(w).Error())
-		}
-		if err := srv.Configure(conf); err != nil {
-			log.Error("reconfigured in part", slog.Any("err", err))
-		}
-	}
-	if tree, err := names.reload(d.config != ""); err != nil {
-		log.Error("the name space is left unchanged", slog.Any("err", err))
-	} else if tree != nil {
-		srv.SetNames(tree)
-	}
 }

@@ -200,6 +200,7 @@ func TestInstalledFails(t *testing.T) {
 	}
 	bad := filepath.Join(in.dir, "etc/pcp/pmcd.conf")
 	in.write(t, "etc/pcp/pmcd.conf", "# nothing\n")
+	in.write(t, "var/pmns/root", "root {\n}\n")
 	_, errs, status = pcptest.RunIn(t, filepath.Join(in.dir, "log/pmcd"), in.env, "", in.pmcd, "-A")
 	if want := fmt.Sprintf("\nError: No PMDAs found in the configuration file %q\n", bad); status != 1 || errs != "" || !strings.Contains(in.log(), want) {
 		t.Errorf("without agents: exit status %d, %q, log:\n%s", status, errs, in.log())

@@ -75,6 +75,7 @@ type daemon struct {
 	stderr io.Writer
 
 	cfg         configFile
+	out         io.Writer       // the log
 	logFile     *daemonfile.Log // nil for standard error
 	startStderr io.WriteCloser  // standard error until the collector has started, for errors
 	listening   func()          // says so to the process that started this one; nil in the foreground

@@ -18,7 +18,7 @@ type nameFile struct {
 	path   string // empty for that of PCP
 	varDir string // PCP_VAR_DIR, which pcp.conf may say alone
 	loader pmns.Loader
-	info   os.FileInfo // of the file when it was read
+	read   fileVersion // the file when it was read
 }
 
 // load reads the file, that of PCP only if wanted.
@@ -26,9 +26,7 @@ func (n *nameFile) load(wanted bool) (*pmns.Tree, error) {
 	if n.path == "" && !wanted {
 		return nil, nil
 	}
-	if path := n.file(); path != "" {
-		n.info, _ = os.Stat(path)
-	}
+	n.read = versionOf(n.file())
 	tree, err := n.loader.Load(n.file())
 	if err != nil {
 		return nil, fmt.Errorf("cannot load the name space: %w\nmend it, or name another with -n", err)
@@ -59,14 +57,13 @@ func (n *nameFile) file() string {
 
 // reload is load if the file has changed; else it returns nil.
 func (n *nameFile) reload(wanted bool) (*pmns.Tree, error) {
-	info, err := os.Stat(n.file())
 	if n.path == "" && !wanted {
 		return nil, nil
 	}
-	if err != nil {
+	if _, err := os.Stat(n.file()); err != nil {
 		return nil, errors.Join(errors.New("cannot load the name space"), err)
 	}
-	if n.info != nil && os.SameFile(n.info, info) && n.info.Size() == info.Size() && n.info.ModTime().Equal(info.ModTime()) {
+	if n.read.FileInfo != nil && n.read.same(versionOf(n.file())) {
 		return nil, nil
 	}
 	return n.load(wanted)

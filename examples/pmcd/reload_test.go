@@ -46,6 +46,7 @@ func TestReload(t *testing.T) {
 	}
 	write(names.path, "root {\n}\n")
 	var log bytes.Buffer
+	d.out = &log
 	srv := &collector.Server{DSO: dso.Agents(conf), Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	defer srv.Close()
 	for _, test := range []struct {

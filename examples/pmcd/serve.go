@@ -12,13 +12,13 @@ import (
 
 	"github.com/pcp-go/pcp/examples/internal/dso"
 	"github.com/pcp-go/pcp/internal/loglimit"
-	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pmda/collector"
 	"github.com/pcp-go/pcp/pmns"
 )
 
 // serve runs the collector until a signal ends it.
 func (d *daemon) serve(out io.Writer, ports []requestPort) error {
+	d.out = out
 	listeners := listeners(ports)
 	if d.config != "" {
 		d.writeEnv(out)
@@ -81,7 +81,7 @@ func (d *daemon) newServer(out io.Writer, names *pmns.Tree) *collector.Server {
 		level = slog.LevelDebug
 	}
 	srv := &collector.Server{
-		Logger: pmlog.New(out, "pmcd", level), Names: names, Hostname: d.hostname, Timeout: d.timeout,
+		Logger: d.logger(out, level), Names: names, Hostname: d.hostname, Timeout: d.timeout,
 		AgentHelloTimeout: d.hello, MaxPDU: d.maxPDU, MaxContexts: d.maxContext, MaxMetrics: d.maxMetrics, NoRestart: d.noRestart, Trace: d.trace, DSO: dso.Agents(d.conf),
 	}
 	if d.cfg.conf != nil {

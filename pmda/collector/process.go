@@ -443,7 +443,7 @@ func (s *Server) cleanUp(a *agent, p *process) {
 	s.traceFailure(p.stream, why)
 	s.traceAgent(a, p, false)
 	err := p.end(exitTimeout)
-	attrs := a.attrs()
+	attrs := a.attrs(slog.Int("fd", p.in))
 	status := statusProtocol
 	switch {
 	case p.cmd == nil || err != nil:
@@ -465,7 +465,8 @@ func (s *Server) cleanUp(a *agent, p *process) {
 		attrs = append(attrs, slog.Any("err", err))
 	}
 	a.status.Store(int32(status))
-	s.log.Error("agent died", attrs...) // before anybody can log its next start
+	attrs = append(attrs, slog.Int("status", status)) // pmcd.agent.status
+	s.log.Error("agent died", attrs...)               // before anybody can log its next start
 	a.remote.Store(nil)
 	a.fenced.Store(false)
 	s.changes.note(pdu.ChangeDropAgent)

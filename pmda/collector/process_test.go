@@ -45,7 +45,7 @@ type logLines struct{ pcptest.LogBuffer }
 
 func newLogLines() (*logLines, *slog.Logger) {
 	j := new(logLines)
-	return j, j.Logger(slog.LevelInfo)
+	return j, j.Logger(slog.LevelInfo, "fd", "status")
 }
 
 // lines are the lines about agents.

@@ -12,8 +12,8 @@ type resetting struct {
 }
 
 // Reset does what pmcd does on SIGHUP: it counts the reset
-// (pmcd.sighups), lists the clients in the log, looks at the label files, and
-// calls OnReset or, without one, RestartAgents. A program calls it when it gets that
+// (pmcd.sighups), looks at the label files, and calls OnReset or, without one, lists
+// the clients in the log and calls RestartAgents. A program calls it when it gets that
 // signal; a client does by storing pmcd.control.sighup. Resets run one at a time;
 // one that is called while another waits is merged with that.
 func (s *Server) Reset() {
@@ -29,11 +29,11 @@ func (s *Server) reset() {
 	defer s.resetting.mu.Unlock()
 	s.resetting.waiting.Store(false)
 	s.sighups.Add(1)
-	s.logClients()
 	s.noteLabelChanges()
 	if s.OnReset != nil {
 		s.OnReset()
 	} else {
+		s.logClients()
 		s.RestartAgents()
 	}
 }

@@ -64,7 +64,8 @@ type Server struct {
 	// help.pag: /var/lib/pcp/pmdas/pmcd. Empty, or without them, the metrics have texts of their own.
 	HelpDir string
 
-	// OnReset, if not nil, is what Reset calls in place of RestartAgents.
+	// OnReset, if not nil, is what Reset calls in place of listing the clients in the log and
+	// of RestartAgents.
 	OnReset func()
 
 	// Trace is what the event trace keeps from the start on.

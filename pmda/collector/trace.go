@@ -166,13 +166,22 @@ func countMetrics(p pdu.PDU) (int, bool) {
 func (s *Server) logClients() {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n->Current PMCD clients at %s\n", time.Now().Format(time.ANSIC))
+	_ = s.WriteClients(&b) // a Builder takes all
+	s.log.Info(b.String())
+}
+
+// WriteClients writes a table of the clients, in the layout of pmcd's log.
+func (s *Server) WriteClients(w io.Writer) error {
+	s.init()
+	var b strings.Builder
 	b.WriteString("     fd  client connection from                    ipc ver  operations denied\n" +
 		"     ==  ========================================  =======  =================\n")
 	for _, c := range s.clientList() {
 		line := fmt.Sprintf("%7d  %-40s  %7d  %s", rawconn.Descriptor(c.conn), peerName(c.conn), pdu.ProtocolVersion, deniedNames(c))
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
-	s.log.Info(b.String())
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // peerName is where a client is.

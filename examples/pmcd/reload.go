@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/pcp-go/pcp/pmda/collector"
+)
+
+// reload reads the configuration and the name space anew, as pmcd does on SIGHUP, and logs it in its words.
+func (d *daemon) reload(srv *collector.Server, names *nameFile, log *slog.Logger) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "\n\npmcd RESTARTED at %s\n\n\nCurrent PMCD clients ...\n", time.Now().Format(time.ANSIC))
+	_ = srv.WriteClients(&b) // a Buffer takes all
+	log.Info(b.String())
+	if d.config == "" {
+		srv.RestartAgents()
+	} else {
+		b.Reset()
+		d.reconfigure(&b, srv, log)
+		d.out.Write(b.Bytes()) // a log that takes no more cannot say so
+		srv.WriteAgents(d.out)
+		srv.WriteAccess(d.out)
+	}
+	file := cmp.Or(names.path, "DEFAULT")
+	switch tree, err := names.reload(d.config != ""); {
+	case err != nil:
+		log.Error("the name space is left unchanged", slog.Any("err", err))
+	case tree != nil:
+		log.Info(fmt.Sprintf("Reloading PMNS %q", file))
+		srv.SetNames(tree)
+	case d.config != "":
+		log.Info(fmt.Sprintf("PMNS file %q is unchanged", file))
+	}
+}
+
+// reconfigure reads the configuration file if it is another one, and restarts agents that have died.
+func (d *daemon) reconfigure(w io.Writer, srv *collector.Server, log *slog.Logger) {
+	versions := d.configVersions()
+	if d.cfg.read[0].same(versions[0]) && d.cfg.read[1].same(versions[1]) && versions[0].FileInfo != nil {
+		fmt.Fprintf(w, "Configuration file '%s' unchanged\nRestarting any deceased agents:\n", d.config)
+		names := srv.RestartAgents()
+		for _, name := range names {
+			fmt.Fprintf(w, "    \"%s\" agent\n", name)
+		}
+		if len(names) == 0 {
+			fmt.Fprintln(w, "    (no agents required restarting)")
+		}
+		return
+	}
+	conf, err := d.readConfig()
+	if err != nil {
+		switch {
+		case errors.Is(err, errNoAgents):
+			fmt.Fprintf(w, "Configuration file '%s' has no valid agents\n", d.config)
+		case versions[0].FileInfo == nil:
+			fmt.Fprintln(w, err)
+		default:
+			fmt.Fprintf(w, "%v\nConfiguration file '%s' has errors\n", err, d.config)
+		}
+		fmt.Fprintln(w, "Configuration left unchanged")
+		return
+	}
+	d.cfg.read = versions
+	for _, warning := range conf.Warnings {
+		fmt.Fprintln(w, d.configError(warning))
+	}
+	if err := srv.Configure(conf); err != nil {
+		log.Error("reconfigured in part", slog.Any("err", err))
+	}
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+)
+
+// TestPMCDLines: what scripts look for in pmcd's log stands before what the collector says.
+func TestPMCDLines(t *testing.T) {
+	var b bytes.Buffer
+	log := (&daemon{options: &options{config: "x"}}).logger(&b, slog.LevelInfo).With().WithGroup("")
+	agent := func(more ...any) []any {
+		return append([]any{slog.String("agent", "x"), slog.Int("domain", 7)}, more...)
+	}
+	died := func(status int, more ...any) []any {
+		return append(agent(slog.Int("fd", 9), slog.Int("status", status)), more...)
+	}
+	for _, tt := range []struct {
+		message string
+		attrs   []any
+		want    string
+	}{
+		{"agent started", agent(), ""},
+		{"agent died", died(8), "Info: CleanupAgent ...\nCleanup \"x\" agent (dom 7): protocol failure for fd=9\n"},
+		{"agent died", died(2|3<<8, slog.String("process", "exit status 3")), "Info: CleanupAgent ...\nCleanup \"x\" agent (dom 7): protocol failure for fd=9, exit(3)\n"},
+		{"agent died", died(2|9<<16, slog.String("process", "signal: killed")), "Info: CleanupAgent ...\nCleanup \"x\" agent (dom 7): protocol failure for fd=9, signal(9)\n"},
+		{"agent started", agent(), "Info: Auto-restarting agents.\n"},
+		{"agent started", agent(), ""},
+		{"agent unconfigured", agent(), "Info: CleanupAgent ...\nCleanup \"x\" agent (dom 7): unconfigured\n"},
+		{"agent not started", agent(slog.Any("err", fmt.Errorf("a: %w", io.EOF))), "pmcd: unexpected end-of-file at initial exchange with x PMDA\n"},
+		{"agent not started", agent(slog.Any("err", fmt.Errorf("a: %w", os.ErrDeadlineExceeded))),
+			"pmcd: error at initial PDU exchange with x PMDA: Timeout waiting for a response from PMCD\n"},
+		{"agent not started", agent(slog.Any("err", errors.New("other"))), ""},
+		{"agent removed", agent(), ""},
+	} {
+		b.Reset()
+		log.Info(tt.message, tt.attrs...)
+		got := regexp.MustCompile(`(?m)^\[.*?\] pmcd\(\d+\) `).ReplaceAllString(b.String(), "")
+		if want := tt.want + "Info: " + tt.message + " agent=x"; !strings.HasPrefix(got, want) {
+			t.Errorf("%s %v: logged\n%swant\n%s", tt.message, tt.attrs, got, want)
+		}
+	}
+}
+
+// TestInteropRestartLog compares what C pmcd and ours, in its place, log of SIGHUP: with the same configuration, with a faulty one,
+// and with one that has an agent less.
+func TestInteropRestartLog(t *testing.T) {
+	pcptest.Need(t, "pmcd")
+	program, env := asInstalled(t)
+	set := pcptest.Agents(t, "sample")
+	mask := regexp.MustCompile(`\[[A-Z].*?\] pmcd\(\d+\)|sample +29.*`)
+	run := func(program string, env []string) []string {
+		dir := pcptest.ShortDir(t)
+		write := func(name, text string) {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write("conf", set.Conf)
+		write("names", set.PMNS)
+		socket := filepath.Join(dir, "socket")
+		env = append(env, append(set.Env, "PCP_RUN_DIR="+dir, "PCP_LOG_DIR="+dir, "PCP_TMP_DIR="+dir, "PMCD_ROOT_AGENT=0")...)
+		p := pcptest.Start(t, pcptest.Daemon{Path: program, Dir: dir, Env: env, Addr: socket, Greets: true,
+			Args: append([]string{"-f", "-A", "-i", "127.0.0.1", "-p", fmt.Sprint(pcptest.FreePort(t)), "-s", socket, "-c", "conf", "-n", "names", "-l", "log"}, giveTime...)})
+		log := func() string {
+			b, _ := os.ReadFile(filepath.Join(dir, "log"))
+			return string(b)
+		}
+		var logs []string
+		for _, conf := range []string{set.Conf, "x 250 nonsense\n", "", set.Conf + "[access]\nallow * : all;\n"} {
+			if conf != set.Conf {
+				write("conf", conf)
+			}
+			before := log()
+			if err := syscall.Kill(p.PID(), syscall.SIGHUP); err != nil {
+				t.Fatal(err)
+			}
+			pcptest.Retry(t, func() string {
+				if after := log(); strings.HasPrefix(after, before) && strings.HasSuffix(after, "is unchanged\n") && after != before {
+					return ""
+				}
+				return "no end of the reset:\n" + log()
+			})
+			text := mask.ReplaceAllString(stamp.ReplaceAllString(log()[len(before):], "TIME"), "MASK")
+			text = regexp.MustCompile(`(?m)^pmcd .*\n|^ +\d+  \S+ +[02]\n`).ReplaceAllString(text, "") // our own agent is not of the configuration
+			logs = append(logs, text)
+		}
+		return logs
+	}
+	if diff := cmp.Diff(run(pcptest.Tool(t, "pmcd"), nil), run(program, env)); diff != "" {
+		t.Errorf("(-C +Go):\n%s", diff)
+	}
+}
