@@ -69,6 +69,13 @@ func (o *options) listen(conf *pcpconf.Conf) (ports []requestPort, errs []error)
 // openPorts is listen for the start. With a configuration file it prints the errors of ports when
 // others are open, else they are the error.
 func (d *daemon) openPorts() ([]requestPort, error) {
+	if len(d.activated) > 0 {
+		var ports []requestPort
+		for _, l := range d.activated {
+			ports = append(ports, activatedPort(l))
+		}
+		return ports, nil
+	}
 	d.dropDuplicates(d.stderr)
 	ports, errs := d.listen(d.conf)
 	open := listeners(ports)
@@ -90,6 +97,22 @@ func (d *daemon) openPorts() ([]requestPort, error) {
 		return nil, plainError("")
 	}
 	return nil, errors.Join(errs...)
+}
+
+// activatedPort is the port of a socket of the service manager.
+func activatedPort(l net.Listener) requestPort {
+	a, ok := l.Addr().(*net.TCPAddr)
+	if !ok {
+		return requestPort{network: "unix", name: l.Addr().String(), Listener: l}
+	}
+	p := requestPort{network: "tcp4", name: a.IP.String(), port: strconv.Itoa(a.Port), Listener: l}
+	if a.IP.To4() == nil {
+		p.network = "tcp6"
+	}
+	if a.IP.IsUnspecified() {
+		p.name = anyInterface
+	}
+	return p
 }
 
 // dropDuplicates keeps each port number once.

@@ -9,6 +9,9 @@
 // them, then starts others as root; without it they are restarted without root's
 // privileges.
 //
+// Sockets that a service manager passes (LISTEN_FDS) take the place of the ports of -p and the socket of -s, and
+// the program then stays in the process that has got them, as with -F.
+//
 // Installed as a PCP's pmcd, that is standing in PCP_BINADM_DIR, it is pmcd(1) without options too: it runs the
 // configuration file of PCP in the background, as PCP's user.
 package main
@@ -17,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -74,6 +78,8 @@ type daemon struct {
 	conf   *pcpconf.Conf
 	stderr io.Writer
 
+	activated []net.Listener // on which the service manager listens for this process, in place of the ports of options
+
 	cfg         configFile
 	out         io.Writer       // the log
 	logFile     *daemonfile.Log // nil for standard error
@@ -92,6 +98,14 @@ func (d *daemon) run() int {
 	}
 	if d.config != "" {
 		setUmask()
+	}
+	// A process to which the service manager has passed sockets is the one that it watches.
+	var err error
+	if d.activated, err = daemonfile.Activated(); err != nil {
+		return fail(d.stderr, err)
+	}
+	if len(d.activated) > 0 && !d.foreground {
+		d.managed = true
 	}
 	if d.isService() && d.user != "" && !account.Exists(d.user) {
 		return fail(d.stderr, fmt.Errorf("cannot find the %s user to switch to: name another with -U", d.user))
