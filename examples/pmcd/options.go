@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -34,7 +35,7 @@ type options struct {
 	timeout    time.Duration
 	verify     bool
 	noRestart  bool
-	debug      bool
+	debug      map[string]bool // options of -D
 	trace      collector.Trace
 	report     string // -x
 	user       string
@@ -111,10 +112,14 @@ func (o *options) set() *getopt.Set {
 }
 
 func (o *options) setDebug(v string) error {
-	if _, ok := pmlog.ParseDebug(v); !ok {
+	names, ok := pmlog.ParseDebug(v)
+	if !ok {
 		return fmt.Errorf("unrecognized debug options specification (%s)", v)
 	}
-	o.debug = true
+	if o.debug == nil {
+		o.debug = map[string]bool{}
+	}
+	maps.Copy(o.debug, pmlog.DebugOn(names))
 	return nil
 }
 

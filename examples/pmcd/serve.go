@@ -77,12 +77,12 @@ func (d *daemon) serve(out io.Writer, ports []requestPort) error {
 // newServer makes the collector that the options and the configuration ask for.
 func (d *daemon) newServer(out io.Writer, names *pmns.Tree) *collector.Server {
 	level := slog.LevelInfo
-	if d.debug {
+	if len(d.debug) > 0 {
 		level = slog.LevelDebug
 	}
 	srv := &collector.Server{
 		Logger: d.logger(out, level), Names: names, Hostname: d.hostname, Timeout: d.timeout,
-		AgentHelloTimeout: d.hello, MaxPDU: d.maxPDU, MaxContexts: d.maxContext, MaxMetrics: d.maxMetrics, NoRestart: d.noRestart, Trace: d.trace, DSO: dso.Agents(d.conf),
+		AgentHelloTimeout: d.hello, MaxPDU: d.maxPDU, MaxContexts: d.maxContext, MaxMetrics: d.maxMetrics, NoRestart: d.noRestart, Trace: d.trace, Debug: d.debug, DebugWriter: out, DSO: dso.Agents(d.conf),
 	}
 	if d.cfg.conf != nil {
 		srv.TmpDir, srv.RunDir = d.conf.Get("PCP_TMP_DIR"), d.conf.Get("PCP_RUN_DIR")

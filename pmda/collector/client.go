@@ -204,6 +204,7 @@ func (c *client) limitWrite(now time.Time) {
 // may not return, see call.
 func (c *client) serve() {
 	c.s.traceClient(c, true, nil)
+	c.s.debugAccept(c)
 	err := c.admit()
 	switch err {
 	case nil:
@@ -219,6 +220,7 @@ func (c *client) closeConn(err error) {
 	wanted := c.sendCloseCode()
 	c.s.traceFailure(c.conn, err)
 	c.s.traceClient(c, false, err)
+	c.s.debugEnd(c, err)
 	c.conn.Close()
 	c.cancelCalls()
 	c.releaseMemory()
@@ -240,6 +242,7 @@ func (c *client) serveRequests() error {
 			runtime.Gosched()
 		}
 		h, body, err := c.pdus.Read()
+		c.s.debugData(c, err != nil)
 		if short, ok := errors.AsType[*shortage](err); ok { // only the request has failed
 			if !c.requestStarts() {
 				return errClosed

@@ -202,6 +202,7 @@ func (r *request) complete() error {
 // error that it returns ends the connection.
 func (r *request) end(err error) error {
 	if err != nil && err != errNoCreds {
+		r.client.s.debugFailure(r.client, r.kind, err)
 		// What is not sent is not held while the client is told so.
 		r.releaseMemory()
 		r.fetch.drop()

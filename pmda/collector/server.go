@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -70,6 +71,15 @@ type Server struct {
 
 	// Trace is what the event trace keeps from the start on.
 	Trace Trace
+
+	// Debug has the debug options that are on, by the names that C pmcd's option -D takes; others than these
+	// two are without effect. DebugWriter, nil for standard error, gets a text at a time of what C pmcd
+	// writes with them, which costs time with each PDU.
+	//
+	//	pdu     the PDUs that are sent and received, in words; the bit 1 of pmcd.control.debug changes it
+	//	appl0   clients, their requests that fail, and agents that start
+	Debug       map[string]bool
+	DebugWriter io.Writer
 
 	// Labels are the context labels. The zero value has the names of the host and of its
 	// NIS domain, "localdomain" if there is none, and the machine's id "localmachine", since
@@ -171,6 +181,7 @@ type Server struct {
 
 	counters  pdu.Counters // PDUs of clients and agents
 	trace     eventtrace.Trace
+	debug     debugOutput
 	resetting resetting
 
 	isRoot    func() bool               // whether the process has root's privileges; tests have their own
@@ -238,6 +249,7 @@ func (s *Server) init() {
 		s.ledger = newLedger("memory", s.limits.memory, s.limits.clientMem, clientAllowance)
 		s.profiles = newLedger("profiles", s.limits.memory/profileShare, min(s.limits.clientMem, clientProfiles), profileAllowance)
 		s.startTrace(s.Trace)
+		s.startDebug()
 		s.noteLabelChanges()
 		s.add(&agent{local: newPMCDAgent(s), kind: pmcdconf.KindDSO})
 	})

@@ -40,7 +40,7 @@ func TestFieldsStayZero(t *testing.T) {
 	}
 	defer conn.Close()
 	for name, v := range exportedFields(s) {
-		if !reflect.ValueOf(v).IsZero() {
+		if v != nil && !reflect.ValueOf(v).IsZero() {
 			t.Errorf("%s is %v", name, v)
 		}
 	}

@@ -102,6 +102,9 @@ func (s *Server) tracePDU(in, out any) func(out bool, h pdu.Header, body []byte)
 		if sent {
 			way, stream = "Xmit", out
 		}
+		if s.debugPDU(sent, rawconn.Descriptor(stream), h, body) && !s.trace.Any(eventtrace.PDUs) {
+			return
+		}
 		text := fmt.Sprintf("%s: %s PDU, fd=%d%s", way, h.Kind, rawconn.Descriptor(stream), pduDetail(h.Kind, body))
 		s.trace.Add(s.traceLog, eventtrace.PDUs, text)
 	}

@@ -1,0 +1,123 @@
+package collector
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+
+	"github.com/pcp-go/pcp/internal/pmlog"
+	"github.com/pcp-go/pcp/internal/rawconn"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/collector/internal/eventtrace"
+)
+
+// A debugOutput is where the Server writes what C pmcd does with its debug options.
+type debugOutput struct {
+	mu    sync.Mutex
+	w     io.Writer // nil for none
+	appl0 bool
+}
+
+// startDebug turns on the debug options of the fields. The option pdu is a flag of the trace, since a
+// store into pmcd.control.debug changes it.
+func (s *Server) startDebug() {
+	if len(s.Debug) == 0 && s.DebugWriter == nil {
+		return
+	}
+	s.debug.w = s.DebugWriter
+	if s.debug.w == nil {
+		s.debug.w = os.Stderr
+	}
+	s.debug.appl0 = s.Debug["appl0"]
+	s.trace.Set(eventtrace.Debug, s.Debug["pdu"])
+}
+
+func (d *debugOutput) write(text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	io.WriteString(d.w, text) // nobody could be told of an error
+}
+
+// debugPDU writes a PDU, if that is wanted at all; false if only the log may want to know of it.
+func (s *Server) debugPDU(out bool, fd int, h pdu.Header, body []byte) bool {
+	if s.debug.w == nil || !s.trace.Any(eventtrace.Debug) {
+		return false
+	}
+	s.debug.write(pmlog.DumpPDU(out, fd, h, body))
+	return true
+}
+
+// debugAgent writes that an agent has started; p is nil if it is in this process.
+func (s *Server) debugAgent(a *agent, p *process) {
+	switch {
+	case !s.debug.appl0:
+	case p == nil:
+		s.debug.write(fmt.Sprintf("pmcd: started DSO PMDA %s (%d) in this process, PDU version=%d\n", a.name(), a.domain(), pdu.ProtocolVersion))
+	default:
+		s.debug.write(fmt.Sprintf("pmcd: started PMDA %s (%d), pid=%d\n", a.name(), a.domain(), p.childPID()))
+	}
+}
+
+// debugAccept writes that a client has come.
+func (s *Server) debugAccept(c *client) {
+	if info := c.info.Load(); s.debug.appl0 && info != nil {
+		s.debug.write(fmt.Sprintf("AcceptNewClient(%d): client[%d] (fd %d)\n", s.listenerOf(c.conn), info.ID, rawconn.Descriptor(c.conn)))
+	}
+}
+
+// listenerOf is the descriptor of the listener that has accepted a connection, -1 if there is none.
+func (s *Server) listenerOf(conn net.Conn) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	local := conn.LocalAddr()
+	for _, l := range s.listeners {
+		a, b := l.Addr(), local
+		if t, ok := a.(*net.TCPAddr); ok {
+			if c, ok := b.(*net.TCPAddr); !ok || t.Port != c.Port || !t.IP.IsUnspecified() && !t.IP.Equal(c.IP) {
+				continue
+			}
+		} else if a.Network() != b.Network() || a.String() != b.String() {
+			continue
+		}
+		return rawconn.Descriptor(l)
+	}
+	return -1
+}
+
+// debugData writes that something has come from a client, and the table of clients unless that is the end.
+func (s *Server) debugData(c *client, end bool) {
+	if !s.debug.appl0 {
+		return
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "DATA: from client[%d] input socket (fd %d)\n", c.info.Load().ID, rawconn.Descriptor(c.conn))
+	if !end {
+		_ = s.WriteClients(&b) // a Buffer takes all
+		b.WriteByte('\n')
+	}
+	s.debug.write(b.String())
+}
+
+// debugFailure writes that a client gets an error.
+func (s *Server) debugFailure(c *client, k pdu.Kind, err error) {
+	if s.debug.appl0 {
+		s.debug.write(fmt.Sprintf("PDU:  %v client[%d]: %v\n", k, c.info.Load().ID, failure(err)))
+	}
+}
+
+// debugEnd writes that a client has gone, nil if it just closed the connection.
+func (s *Server) debugEnd(c *client, err error) {
+	info := c.info.Load()
+	if !s.debug.appl0 || info == nil {
+		return
+	}
+	text, code := "No error", pdu.Error(0)
+	if err != nil {
+		code = pdu.FromError(err)
+		text = code.Error()
+	}
+	s.debug.write(fmt.Sprintf("endclient client[%d]: (fd %d) %s (%d)\n", info.ID, rawconn.Descriptor(c.conn), text, int32(code)))
+}
