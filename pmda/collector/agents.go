@@ -28,6 +28,8 @@ type agent struct {
 	fenced  atomic.Bool
 	removed atomic.Bool // it is not in the table any more
 	calls   agentCalls  // of an agent in this process
+
+	latencies pmcdagent.Latencies // of its calls
 	// removeLogger takes the Server's log from an agent in this process; nil if it does
 	// not have it.
 	removeLogger func()

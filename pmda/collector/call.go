@@ -206,6 +206,7 @@ func (k *call) run(s *Server, running int64, start time.Time) (end time.Time, do
 	}
 	k.err = k.invoke(s)
 	end = time.Now()
+	k.agent.latencies.Add(end.Sub(start))
 	if w := k.writer; w != nil {
 		// This holds also if the call was abandoned, since the agent reports it once.
 		s.noteAgentChanges(w.Changed)

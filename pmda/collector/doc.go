@@ -88,6 +88,11 @@
 // fenced, replying again, not ready and ready, restarted, removed. Clients that
 // connect and close the connection, and requests, are not logged.
 //
+// # Latencies
+//
+// pmcd.agent.latency.count, total, max, p50, p90 and p99 show, for each agent, how many
+// calls it has had and how long they have taken, which C pmcd does not.
+//
 // # Clients in this process
 //
 // DialContext gives a client in this process a connection without a socket.

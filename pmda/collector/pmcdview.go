@@ -73,7 +73,7 @@ func (v pmcdView) Agent(d pdu.Domain) (pmcdagent.Agent, bool) {
 func (a *agent) view() pmcdagent.Agent {
 	return pmcdagent.Agent{
 		Domain: a.domain(), Name: a.name(), Kind: a.kind, Status: a.state(), Fenced: a.fenced.Load(),
-		Containers: a.knowsContainers(),
+		Containers: a.knowsContainers(), Latencies: &a.latencies,
 	}
 }
 

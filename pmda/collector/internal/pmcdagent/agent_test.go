@@ -110,7 +110,7 @@ type fixture struct {
 func newFixture(t *testing.T, c Config) *fixture {
 	t.Helper()
 	b := &fixture{t: t}
-	b.fakeCollector = &fakeCollector{seqnum: 2, timeout: 5 * time.Second, agents: []Agent{{Domain: Domain, Name: "pmcd"}}}
+	b.fakeCollector = &fakeCollector{seqnum: 2, timeout: 5 * time.Second, agents: []Agent{{Domain: Domain, Name: "pmcd", Latencies: new(Latencies)}}}
 	c.Collector, c.Counters, c.Trace, c.Logger = b.fakeCollector, &b.counters, &b.trace, slog.New(slog.DiscardHandler)
 	b.agent = New(c)
 	b.PMCDAgent = collectortest.NewPMCDAgent(t, b.agent)
@@ -144,8 +144,8 @@ func TestTables(t *testing.T) {
 			t.Errorf("%s has the values %q", name, got)
 		}
 	}
-	if n != 108 {
-		t.Errorf("%d metrics, want 108", n)
+	if n != 114 {
+		t.Errorf("%d metrics, want 114", n)
 	}
 	for serial := 1; serial <= 6; serial++ {
 		d := pdu.MakeInDom(Domain, serial)

@@ -48,6 +48,7 @@ store passes it by.`,
 	agentMetric(p, "pmcd.agent.name", 3, pdu.SemDiscrete, "Names of agents",
 		"The name that the agent has in the configuration.",
 		func(a Agent) string { return a.Name })
+	p.addLatencies()
 	register(p, pmda.Metric[uint32]{
 		Name: "pmcd.numclients", ID: pmda.Item(0, 3),
 		Text:  "Clients that are connected",
@@ -60,14 +61,22 @@ store passes it by.`,
 func agentMetric[T pdu.Scalar](p *pmcd, name string, item int, sem pdu.Sem, text, help string, value func(Agent) T) {
 	register(p, pmda.Metric[T]{
 		Name: name, ID: pmda.Item(4, item), Sem: sem, InDom: p.agents, Text: text, Help: help,
-		Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (v T, err error) {
-			a, ok := p.Collector.Agent(pdu.Domain(i.ID))
-			if !ok {
-				return v, pmda.NoValue
-			}
-			return value(a), nil
-		},
+		Value: ofAgent(p, func(a Agent) (T, bool) { return value(a), true }),
 	})
+}
+
+// ofAgent makes the Value function of a metric of the agents. There is no value of one that has gone, or without ok.
+func ofAgent[T pdu.Scalar](p *pmcd, value func(Agent) (v T, ok bool)) func(context.Context, *pmda.Request, pdu.Instance) (T, error) {
+	return func(_ context.Context, _ *pmda.Request, i pdu.Instance) (v T, err error) {
+		a, ok := p.Collector.Agent(pdu.Domain(i.ID))
+		if ok {
+			v, ok = value(a)
+		}
+		if !ok {
+			return v, pmda.NoValue
+		}
+		return v, nil
+	}
 }
 
 // setFence raises or lowers the fence of one agent or of all.

@@ -68,6 +68,8 @@ type Agent struct {
 	Fenced bool
 
 	Containers bool // it runs, and looks at the containers of its clients
+
+	Latencies *Latencies // of its calls
 }
 
 // A Client is one that the collector serves.

@@ -1,0 +1,130 @@
+package pmcdagent
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+const (
+	// latencySteps is how many buckets there are between a time and twice that.
+	latencySteps = 4
+	// latencyBuckets reach from a microsecond to more than an hour.
+	latencyBuckets = 32*latencySteps + 1
+)
+
+// Latencies are how long the calls of an agent have taken. The zero value has none. Safe for concurrent use.
+type Latencies struct {
+	total   atomic.Int64 // nanoseconds
+	max     atomic.Int64
+	buckets [latencyBuckets]atomic.Uint64
+}
+
+// Add adds that of a call.
+func (l *Latencies) Add(d time.Duration) {
+	d = max(d, 0)
+	l.total.Add(int64(d))
+	for {
+		most := l.max.Load()
+		if int64(d) <= most || l.max.CompareAndSwap(most, int64(d)) {
+			break
+		}
+	}
+	l.buckets[latencyBucket(d)].Add(1)
+}
+
+// latencyBucket is the bucket of a time: less than a microsecond, or the steps between powers of two.
+func latencyBucket(d time.Duration) int {
+	steps := uint64(d / (time.Microsecond / latencySteps))
+	if steps < latencySteps {
+		return 0
+	}
+	exp := bits.Len64(steps/latencySteps) - 1
+	return min(exp*latencySteps+int(steps>>exp)-latencySteps+1, latencyBuckets-1)
+}
+
+// latencyBound is the end of a bucket: less than that is in it.
+func latencyBound(bucket int) time.Duration {
+	exp, step := bucket/latencySteps, bucket%latencySteps
+	return time.Duration((latencySteps+uint64(step))<<exp) * time.Microsecond / latencySteps
+}
+
+// Count is how many there are.
+func (l *Latencies) Count() (n uint64) {
+	for i := range l.buckets {
+		n += l.buckets[i].Load()
+	}
+	return n
+}
+
+// Total is the sum of all.
+func (l *Latencies) Total() time.Duration { return time.Duration(l.total.Load()) }
+
+// Max is the greatest one, 0 if there is none.
+func (l *Latencies) Max() time.Duration { return time.Duration(l.max.Load()) }
+
+// Quantile is the time that a part of them, 0.99 for example, does not exceed: up to a quarter more than it is, but
+// no more than Max. It is 0 if there is none.
+func (l *Latencies) Quantile(part float64) time.Duration {
+	var counts [latencyBuckets]uint64
+	var n uint64
+	for i := range counts {
+		counts[i] = l.buckets[i].Load()
+		n += counts[i]
+	}
+	left := uint64(part * float64(n))
+	for i, c := range counts {
+		if c > left {
+			return min(latencyBound(i), l.Max())
+		}
+		left -= c
+	}
+	return l.Max()
+}
+
+// latencyItem is the first item of the metrics of latencies, which PCP has not: it leaves room for those that PCP may get.
+const latencyItem = 100
+
+// latencyHelp is the end of their help texts.
+const latencyHelp = `A call is what a request of a client takes of an agent, and its time is
+that until the answer. It includes the wait for other calls of an agent in
+another process.`
+
+// addLatencies registers pmcd.agent.latency.
+func (p *pmcd) addLatencies() {
+	const micros = pdu.TimeUSec
+	p.latency("pmcd.agent.latency.count", 0, pdu.SemCounter, pdu.UnitCount, "Calls of agents", latencyHelp, (*Latencies).Count)
+	p.latency("pmcd.agent.latency.total", 1, pdu.SemCounter, micros, "Time that agents have taken for all calls",
+		"Its rate by that of pmcd.agent.latency.count is the mean time of a call.\n"+latencyHelp,
+		func(l *Latencies) uint64 { return microseconds(l.Total()) })
+	p.latency("pmcd.agent.latency.max", 2, pdu.SemInstant, micros, "Longest time that agents have taken for a call", latencyHelp,
+		func(l *Latencies) uint64 { return microseconds(l.Max()) })
+	for i, q := range []struct {
+		name, words string
+		part        float64
+	}{
+		{"pmcd.agent.latency.p50", "half", 0.5}, {"pmcd.agent.latency.p90", "90 %", 0.9}, {"pmcd.agent.latency.p99", "99 %", 0.99},
+	} {
+		p.latency(q.name, 3+i, pdu.SemInstant, micros, "Time that "+q.words+" of the calls of agents do not exceed",
+			"It is of all calls since the collector began, and up to a quarter too long.\n"+latencyHelp,
+			func(l *Latencies) uint64 { return microseconds(l.Quantile(q.part)) })
+	}
+}
+
+func microseconds(d time.Duration) uint64 { return uint64(d / time.Microsecond) }
+
+// latency registers a metric of latencies.
+func (p *pmcd) latency(name string, item int, sem pdu.Sem, units pdu.Units, text, help string, value func(*Latencies) uint64) {
+	register(p, pmda.Metric[uint64]{
+		Name: name, ID: pmda.Item(4, latencyItem+item), Sem: sem, Units: units, InDom: p.agents, Text: text, Help: help,
+		Value: ofAgent(p, func(a Agent) (uint64, bool) {
+			if a.Latencies == nil {
+				return 0, false
+			}
+			return value(a.Latencies), true
+		}),
+	})
+}
