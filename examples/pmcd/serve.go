@@ -88,7 +88,7 @@ func (d *daemon) newServer(out io.Writer, names *pmns.Tree) *collector.Server {
 		srv.TmpDir, srv.RunDir = d.conf.Get("PCP_TMP_DIR"), d.conf.Get("PCP_RUN_DIR")
 		srv.HelpDir = filepath.Join(d.conf.Get("PCP_PMDAS_DIR"), "pmcd")
 		srv.Labels = collector.SystemLabels(d.conf.Get("PCP_SYSCONF_DIR"))
-		srv.Access = d.cfg.conf.Access
+		srv.Access, srv.Limits = d.cfg.conf.Access, d.cfg.conf.Limits
 		if os.Getenv("PMCD_ROOT_AGENT") != "0" {
 			srv.RootSocket = filepath.Join(d.conf.Get("PCP_VAR_DIR"), "pmcd", "root.socket")
 		}

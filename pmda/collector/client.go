@@ -38,6 +38,7 @@ type client struct {
 	requestMemory int  // what the request in progress was charged for when it came
 	wide          bool // the last result was long
 	seen          seenChanges
+	rates         rates
 	ctx           *callContext // of calls of agents; after one is abandoned there is another
 
 	memory        account
@@ -66,7 +67,13 @@ func newClient(s *Server, conn net.Conn) *client {
 	c.pdus.MaxLen = s.limits.pdu
 	c.pdus.Counters = &s.counters
 	c.pdus.Partial = c.partial
-	c.pdus.Trace = s.tracePDU(conn, conn)
+	trace := s.tracePDU(conn, conn)
+	c.pdus.Trace = func(out bool, h pdu.Header, body []byte) {
+		if out {
+			c.rates.moved += h.Len
+		}
+		trace(out, h, body)
+	}
 	s.changes.since(&c.seen) // a client is not told of what changed before it connected
 	return c
 }
@@ -261,7 +268,13 @@ func (c *client) serveRequests() error {
 		if !c.requestStarts() {
 			return errClosed
 		}
-		if err := c.newRequest(h.Kind).run(body); err != nil {
+		refused := c.charge(h)
+		if r := c.newRequest(h.Kind); refused != nil {
+			err = r.fail(refused)
+		} else {
+			err = r.run(body)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -25,7 +25,8 @@ func (s *Server) RestartAgents() []string {
 
 // Configure makes the Server host the agents of a new configuration under its
 // access rules, as pmcd does on SIGHUP. It replaces the rules as SetAccess does: a
-// configuration without an access section lets everybody do everything. An agent
+// configuration without an access section lets everybody do everything; and the limits
+// as SetLimits does. An agent
 // whose line says the same goes on, under the name that it has there, one whose
 // line has gone or changed ends, new ones and those that have died are started.
 // Agents that Add has brought stay. The error joins those of agents that did not
@@ -35,6 +36,7 @@ func (s *Server) Configure(cfg *pmcdconf.Config) error {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
 	s.SetAccess(cfg.Access)
+	s.SetLimits(cfg.Limits)
 	keep := map[*agent]bool{}
 	var fresh []pmcdconf.Agent
 	for _, conf := range cfg.Agents {

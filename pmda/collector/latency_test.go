@@ -9,7 +9,7 @@ import (
 
 // Each call of an agent counts, one that fails too.
 func TestAgentLatencies(t *testing.T) {
-	s := withTime(t, &Server{})
+	s := collectortest.CloseAtEnd(t, &Server{})
 	collectortest.Add(t, s, collectortest.EmptyAgent("one", 7))
 	collectortest.Add(t, s, collectortest.EmptyAgent("other", 8))
 	g := collectortest.Connect(t, s)

@@ -406,7 +406,7 @@ func (r *request) setProfile(body []byte) error {
 	if err := p.Decode(body); err != nil {
 		return err
 	}
-	if _, known := c.profiles[p.Context]; !known && len(c.profiles) >= c.s.limits.contexts {
+	if _, known := c.profiles[p.Context]; !known && c.tooManyContexts() {
 		return errTryAgain
 	}
 	if c.profiles == nil {

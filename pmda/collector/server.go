@@ -101,6 +101,12 @@ type Server struct {
 	// unix sockets and those in this process.
 	Access *pmcdconf.Access
 
+	// Limits are what each client may do, but for those in this process; the zero value lets them do as
+	// much as they like. A request beyond them fails with pdu.ErrAgain, a context
+	// with EAGAIN, and the first of each client is logged. A client may at once do what
+	// it may in a second. SetLimits and Configure replace them while the Server runs.
+	Limits pmcdconf.Limits
+
 	// DSO makes the in-process agents that "dso" lines of a configuration name, by
 	// their entry point, such as "simple_init". The domain is that of the line. For
 	// entry points that it lacks see StartAgent.
@@ -167,15 +173,16 @@ type Server struct {
 	accessAtInit *pmcdconf.Access
 
 	// What may change while the Server runs.
-	agents  atomic.Pointer[agentTable]
-	names   atomic.Pointer[nameSpace]
-	files   atomic.Pointer[pmns.Tree] // the names from files
-	access  atomic.Pointer[access.Control]
-	timeout atomic.Int64           // of agents, in nanoseconds: pmcd.control.timeout
-	labels  atomic.Pointer[string] // those of files, when they were read last
-	changes changes
-	seqnum  atomic.Uint32 // pmcd.seqnum
-	sighups atomic.Uint32 // pmcd.sighups
+	agents       atomic.Pointer[agentTable]
+	names        atomic.Pointer[nameSpace]
+	files        atomic.Pointer[pmns.Tree] // the names from files
+	access       atomic.Pointer[access.Control]
+	clientLimits atomic.Pointer[pmcdconf.Limits]
+	timeout      atomic.Int64           // of agents, in nanoseconds: pmcd.control.timeout
+	labels       atomic.Pointer[string] // those of files, when they were read last
+	changes      changes
+	seqnum       atomic.Uint32 // pmcd.seqnum
+	sighups      atomic.Uint32 // pmcd.sighups
 
 	remotely atomic.Bool // a listener of Serve can be reached from other hosts
 
@@ -240,6 +247,8 @@ func (s *Server) init() {
 		s.files.Store(s.Names)
 		s.access.Store(access.New(s.Access))
 		s.accessAtInit = s.Access
+		limits := s.Limits
+		s.clientLimits.Store(&limits)
 		s.agents.Store(&agentTable{})
 		s.ended, s.closed = make(chan struct{}), make(chan struct{})
 		s.watchdogEnded, s.endWatchdog = make(chan struct{}), make(chan struct{})

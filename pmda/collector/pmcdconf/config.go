@@ -19,6 +19,9 @@ type Config struct {
 	// Access is the rules of the access section, nil if there is none.
 	Access *Access
 
+	// Limits are those of the section of that name; zero without one.
+	Limits Limits
+
 	// Warnings are faults that did not keep the rest from being used: access rules for
 	// hosts that have no address, for example, which are not in Access.
 	Warnings []*Error

@@ -1,5 +1,5 @@
 // Package pmcdconf reads pmcd.conf, the configuration file of a PCP collector: the
-// lines of agents and the access section.
+// lines of agents and the sections of limits and of access.
 //
 //	cfg, err := pmcdconf.Load("/etc/pcp/pmcd/pmcd.conf")
 //	if cfg == nil {
@@ -33,6 +33,16 @@
 //
 // Names of hosts and accounts are looked up while the file is read. Access has
 // the resulting rules as plain data, which a program may also make itself.
+//
+// # Limits
+//
+// Before an access section there may be one with limits for each client, which C pmcd has
+// not:
+//
+//	[limits]
+//	requests : 1000;     # a second
+//	bytes    : 10000000; # of requests and replies, a second
+//	contexts : 16;
 //
 // # Errors
 //

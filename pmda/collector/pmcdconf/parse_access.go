@@ -9,10 +9,17 @@ import (
 	"github.com/pcp-go/pcp/internal/hostpattern"
 )
 
-// parseAccessHeader reads "[access]", which may have blanks and newlines in it.
+// parseAccessHeader reads "[access]", which may have blanks and newlines in it, and before it a section of limits. It is
+// false without an access section.
 func (p *parser) parseAccessHeader() bool {
 	p.scan.next() // the bracket
 	tok := p.scan.next()
+	if tok.is("limits") {
+		var more bool
+		if tok, more = p.parseLimits(); !more {
+			return false
+		}
+	}
 	if !tok.is("access") {
 		p.accessError(tok, `"access" keyword expected`)
 		return false

@@ -1,0 +1,110 @@
+package collector
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
+)
+
+// SetLimits replaces the limits of each client, also of those that are connected. It does not change the field Limits, which
+// holds those at the start.
+func (s *Server) SetLimits(l pmcdconf.Limits) {
+	s.init()
+	s.clientLimits.Store(&l)
+}
+
+// A limitError is that a client has reached one of its limits. Clients get pdu.ErrAgain.
+type limitError struct{ limit string }
+
+func (e *limitError) Error() string { return "the client has reached its limit of " + e.limit }
+
+func (e *limitError) Unwrap() error { return pdu.ErrAgain }
+
+// A rate is how much a client may do at once of what is limited to so much a second. It starts with that of a second.
+type rate struct {
+	left float64
+	at   time.Time // when left was computed; zero at the start
+}
+
+// refill computes left for now; false if nothing is left.
+func (r *rate) refill(limit int, now time.Time) bool {
+	if limit <= 0 {
+		r.at = time.Time{}
+		return true
+	}
+	if r.at.IsZero() {
+		r.left = float64(limit)
+	} else {
+		r.left = min(r.left+float64(limit)*now.Sub(r.at).Seconds(), float64(limit))
+	}
+	r.at = now
+	return r.left > 0
+}
+
+// rates are those of a client, with the bytes that count since the last request. They belong to the goroutine that serves it.
+type rates struct {
+	requests, bytes rate
+	moved           int  // bytes of PDUs since the last request
+	logged          bool // a limit was reached
+}
+
+// charge counts a request that has arrived against the limits of the client. The error is that it has reached one. A PDU without a
+// reply counts and is never refused, since the client would take the error for the reply to the next one. A client in this process
+// has no limits.
+func (c *client) charge(h pdu.Header) error {
+	l := c.s.clientLimits.Load()
+	if l.Requests == 0 && l.Bytes == 0 {
+		c.rates.moved = 0
+		return nil
+	}
+	if _, local := c.conn.(inProcess); local {
+		return nil
+	}
+	now := time.Now()
+	r := &c.rates
+	limit := ""
+	r.bytes.left -= float64(r.moved) // less than nothing after a long reply: the next request waits for more
+	r.moved = 0
+	if !r.bytes.refill(l.Bytes, now) {
+		limit = "bytes"
+	}
+	if !r.requests.refill(l.Requests, now) {
+		limit = "requests"
+	}
+	r.bytes.left -= float64(h.Len)
+	switch h.Kind {
+	case pdu.KindCreds, pdu.KindAttr, pdu.KindProfile:
+		limit = ""
+	}
+	if limit == "" {
+		r.requests.left--
+		return nil
+	}
+	c.logLimit(limit)
+	return &limitError{limit}
+}
+
+// tooManyContexts reports whether the client may not have another context.
+func (c *client) tooManyContexts() bool {
+	n := len(c.profiles)
+	if n >= c.s.limits.contexts {
+		return true
+	}
+	l := c.s.clientLimits.Load()
+	if _, local := c.conn.(inProcess); local || l.Contexts == 0 || n < l.Contexts {
+		return false
+	}
+	c.logLimit("contexts")
+	return true
+}
+
+// logLimit logs once of a client that it has reached a limit.
+func (c *client) logLimit(limit string) {
+	if c.rates.logged {
+		return
+	}
+	c.rates.logged = true
+	c.s.log.Warn("client has reached a limit", slog.Any("addr", c.conn.RemoteAddr()), slog.Uint64("client", c.info.Load().Seq), slog.String("limit", limit))
+}
