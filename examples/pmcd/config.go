@@ -15,7 +15,7 @@ import (
 // A configFile is the configuration file of -c.
 type configFile struct {
 	conf     *pmcdconf.Config // nil without -c
-	problems []error          // to be logged: bad lines and warnings
+	problems []error          // to be logged: bad lines, warnings, and ports that could not be opened
 	read     [2]fileVersion   // the file, and that of further access rules, when they were read
 }
 

@@ -66,8 +66,8 @@ func (o *options) listen(conf *pcpconf.Conf) (ports []requestPort, errs []error)
 	return ports, errs
 }
 
-// openPorts is listen for the start. With a configuration file it prints the errors of ports when
-// others are open, else they are the error.
+// openPorts is listen for the start. With a configuration file the errors of ports are not fatal when others are open: they are
+// logged when there is a log, or in the place of PCP's pmcd printed, as that one does.
 func (d *daemon) openPorts() ([]requestPort, error) {
 	if len(d.activated) > 0 {
 		var ports []requestPort
@@ -80,13 +80,15 @@ func (d *daemon) openPorts() ([]requestPort, error) {
 	ports, errs := d.listen(d.conf)
 	open := listeners(ports)
 	log := pmlog.New(d.stderr, "pmcd", slog.LevelInfo)
-	if d.config != "" && (d.installed || len(open) > 0) {
+	if d.installed {
 		for _, err := range errs {
 			log.Error(err.Error())
-			if d.installed && errors.Is(err, syscall.EADDRINUSE) {
+			if errors.Is(err, syscall.EADDRINUSE) {
 				log.Error("pmcd may already be running")
 			}
 		}
+	} else if d.config != "" && len(open) > 0 {
+		d.cfg.problems = append(d.cfg.problems, errs...)
 	}
 	if len(errs) == 0 || d.config != "" && len(open) > 0 {
 		return ports, nil

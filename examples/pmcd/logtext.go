@@ -19,7 +19,11 @@ func (d *daemon) logger(w io.Writer, level slog.Level) *slog.Logger {
 	if d.config == "" {
 		return l
 	}
-	return slog.New(&pmcdLines{Handler: l.Handler(), w: w, died: new(sync.Map)})
+	h := &pmcdLines{l.Handler(), w, new(sync.Map), new(sync.Once)}
+	if !d.noRestart {
+		h.noRestart.Do(func() {})
+	}
+	return slog.New(h)
 }
 
 // pmcdLines adds the lines of pmcd.
@@ -27,14 +31,16 @@ type pmcdLines struct {
 	slog.Handler
 	w    io.Writer
 	died *sync.Map // domains of agents that have died and were not restarted
+
+	noRestart *sync.Once // says at the first death that PMCD_RESTART_AGENTS disables restarts; done if it does not
 }
 
 func (h *pmcdLines) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &pmcdLines{h.Handler.WithAttrs(attrs), h.w, h.died}
+	return &pmcdLines{h.Handler.WithAttrs(attrs), h.w, h.died, h.noRestart}
 }
 
 func (h *pmcdLines) WithGroup(name string) slog.Handler {
-	return &pmcdLines{h.Handler.WithGroup(name), h.w, h.died}
+	return &pmcdLines{h.Handler.WithGroup(name), h.w, h.died, h.noRestart}
 }
 
 func (h *pmcdLines) Handle(ctx context.Context, r slog.Record) error {
@@ -51,6 +57,9 @@ func (h *pmcdLines) Handle(ctx context.Context, r slog.Record) error {
 	case "agent died":
 		h.died.Store(attrs["domain"].Int64(), true)
 		err = info(cleanup(attrs, fmt.Sprintf("protocol failure for fd=%v", attrs["fd"])))
+		h.noRestart.Do(func() {
+			fmt.Fprintln(h.w, "Warning: restartAgents=0 from PMCD_RESTART_AGENTS=0 in environment")
+		})
 	case "agent unconfigured":
 		err = info(cleanup(attrs, "unconfigured"))
 	case "agent started":

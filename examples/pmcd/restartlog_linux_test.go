@@ -55,6 +55,18 @@ func TestPMCDLines(t *testing.T) {
 	}
 }
 
+// TestNoRestartLine: the first death of an agent is followed by why it is not restarted.
+func TestNoRestartLine(t *testing.T) {
+	var b bytes.Buffer
+	log := (&daemon{options: &options{config: "x", noRestart: true}}).logger(&b, slog.LevelInfo)
+	for range 2 {
+		log.Error("agent died", "agent", "x", "domain", 7, "fd", 1, "status", 8)
+	}
+	if n := strings.Count(b.String(), "\nWarning: restartAgents=0 from PMCD_RESTART_AGENTS=0 in environment\n"); n != 1 {
+		t.Errorf("said %d times:\n%s", n, &b)
+	}
+}
+
 // TestInteropRestartLog compares what C pmcd and ours, in its place, log of SIGHUP: with the same configuration, with a faulty one,
 // and with one that has an agent less.
 func TestInteropRestartLog(t *testing.T) {
