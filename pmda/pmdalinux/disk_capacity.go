@@ -3,7 +3,7 @@ package pmdalinux
 import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
-	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
+	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
 // capacities are the sizes of block devices in /proc/partitions, in kilobytes, by the

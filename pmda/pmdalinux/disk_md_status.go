@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/pmda"
-	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
+	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
 // The exit codes of mdadm --detail --test, according to its manual.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"math"
 
-	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
+	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
 // The fields of a line of /proc/diskstats behind the name. A sector has 512 bytes.

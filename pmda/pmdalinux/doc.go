@@ -169,7 +169,7 @@
 // device_files.go reads the small files that each device has, device_directory.go lists
 // the devices of a directory below /sys, disk_stats.go parses /proc/diskstats, number.go
 // and number_files.go are for metrics of single numbers. The parsers that several files
-// need are in internal/procfile, what counts sockets through netlink in internal/sockdiag.
+// need are in the package pmda/internal/procfile, what counts sockets through netlink in internal/sockdiag.
 //
 // # How to add a metric
 //

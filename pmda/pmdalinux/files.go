@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
+	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
 // reopened are the files and directories of files that do not stay open. There may

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
+	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
 // TestRecords: the files of this machine end where their Record tells, and have no

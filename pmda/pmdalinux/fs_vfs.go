@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/pcp-go/pcp/pmda"
-	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
+	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
 // addVFS adds the metrics of what all file systems share: open files, inodes, locks.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
-	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
+	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
 // frequencies are the files of processors that change their frequency. Some drivers have

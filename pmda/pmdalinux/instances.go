@@ -8,7 +8,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
-	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
+	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
 // instances are the rows of a file that are the instances of a domain, such as disks.

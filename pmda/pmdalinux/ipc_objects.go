@@ -10,7 +10,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
-	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
+	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
 // An ipcObject is a shared memory segment, a queue of messages or a set of semaphores: a

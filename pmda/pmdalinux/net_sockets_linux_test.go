@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
+	"github.com/pcp-go/pcp/pmda/internal/procfile"
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/sockdiag"
 )
 

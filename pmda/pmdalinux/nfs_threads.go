@@ -8,7 +8,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
-	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
+	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
 // poolColumns are those of /proc/fs/nfsd/pool_stats that metrics show.

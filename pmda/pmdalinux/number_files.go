@@ -5,7 +5,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
-	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/procfile"
+	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
 // A numberMetric is a metric of a number in a file that is one line of numbers.
