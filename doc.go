@@ -31,6 +31,7 @@
 //	pmda/pmdammv             an agent: metrics of MMV files and of registries
 //	pmda/pmdatrace           an agent: metrics of trace data
 //	pmda/pmdalinux           an agent: metrics of the Linux kernel
+//	pmda/pmdaproc            an agent: metrics of processes
 //	pmda/pmdago              an agent: metrics of Go's run time in this program
 //	pmda/pmdago/goexpvar     metrics made of the variables of package expvar
 //

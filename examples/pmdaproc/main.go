@@ -1,0 +1,58 @@
+// Pmdaproc exports the statistics of processes and control groups, as PCP's agent of that
+// name does and in its place: under pmcd, over a pipe. The package pmda/pmdaproc is the agent.
+//
+//	go build ./examples/pmdaproc
+//	install -b pmdaproc /var/lib/pcp/pmdas/proc/    # then restart pmcd
+//
+// A client sees of processes what the kernel shows to its user, for which the agent has to run as
+// the root user; others serve their own user. Clients of whom the user is not known, such as those
+// on other hosts, see sums alone. With the option -A all see what the agent sees.
+//
+// The environment:
+//
+//	PROC_STATSPATH  a directory to look into instead of "/", for /proc of another machine
+//	PROC_HERTZ      clock ticks in a second there, 100 if it is not set
+//	PROC_PAGESIZE   bytes in a page of memory there
+//	PROC_THREADS    1 is -L
+//	PROC_ACCESS     a number other than 0 is -A
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/pmdaproc"
+)
+
+func main() {
+	o := &pmdaproc.Options{
+		Root:           os.Getenv("PROC_STATSPATH"),
+		Hertz:          number("PROC_HERTZ"),
+		PageSize:       number("PROC_PAGESIZE"),
+		Threads:        number("PROC_THREADS") != 0,
+		NoAccessChecks: number("PROC_ACCESS") != 0,
+	}
+	a, err := pmdaproc.New(o)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "pmdaproc:", err)
+		os.Exit(1)
+	}
+	// The root user may see all, and what each client may see besides.
+	d := pmda.Daemon{Agent: a, Log: "proc.log", User: "root", PipeOnly: true, Options: []pmda.Option{
+		{Short: 'A', Long: "no-access-checks", Help: "show all clients what the agent sees",
+			Set: func(string) error { o.NoAccessChecks = true; return nil }},
+		{Short: 'L', Long: "with-threads", Help: "list threads among the processes",
+			Set: func(string) error { o.Threads = true; return nil }},
+		{Short: 'r', Long: "from-cgroup", Arg: "NAME", Help: "list only the processes of a control group, by its directory",
+			Set: func(dir string) error { o.Cgroup = dir; return nil }},
+	}}
+	d.Main()
+}
+
+// number is a number in the environment, 0 for what is none.
+func number(name string) int {
+	n, _ := strconv.Atoi(os.Getenv(name))
+	return n
+}

@@ -1,0 +1,48 @@
+package pmdaproc
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// clients are the settings of clients, which stores into proc.control have made.
+type clients struct {
+	threads atomic.Pointer[bool] // what was stored into proc.control.all.threads; nil for nothing
+
+	mu    sync.Mutex
+	bySeq map[uint64]settings
+}
+
+// settings are those of a client.
+type settings struct {
+	threads *bool  // nil if it has not said
+	cgroup  string // the directory of a control group, empty if it has not said
+}
+
+// of returns the settings of a client.
+func (c *clients) of(client *pmda.Client) settings {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.bySeq[client.Seq]
+}
+
+// change changes the settings of a client.
+func (c *clients) change(client *pmda.Client, change func(*settings)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.bySeq == nil {
+		c.bySeq = map[uint64]settings{}
+	}
+	s := c.bySeq[client.Seq]
+	change(&s)
+	c.bySeq[client.Seq] = s
+}
+
+// end forgets the settings of a client that has gone.
+func (c *clients) end(client *pmda.Client) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.bySeq, client.Seq)
+}

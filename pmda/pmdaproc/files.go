@@ -1,0 +1,202 @@
+package pmdaproc
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/internal/procfile"
+)
+
+var pageSize = os.Getpagesize()
+
+// A reader reads the files of processes, all into the same memory.
+type reader struct {
+	dir     directory // /proc
+	threads bool      // a file is that of the thread first, and then that of its process
+	path    []byte
+	buf     []byte
+	hiding  struct { // whether users may not see the processes of others
+		yes  bool
+		next time.Time // when to look again
+	}
+}
+
+// maxFile is how much of a file of a process is read: no value may be longer.
+const maxFile = 16 << 20
+
+const (
+	firstBuffer = 8 << 10
+	keptBuffer  = 1 << 20 // a longer buffer is given up again
+)
+
+// trim gives up the memory for a long file.
+func (r *reader) trim() {
+	if len(r.buf) > keptBuffer {
+		r.buf = nil
+	}
+}
+
+// setPath sets path to that of a file of a process, relative to the directory, with a NUL.
+func (r *reader) setPath(id pid, task bool, name string) {
+	r.path = strconv.AppendInt(r.path[:0], int64(id), 10)
+	if task {
+		r.path = append(r.path, "/task/"...)
+		r.path = strconv.AppendInt(r.path, int64(id), 10)
+	}
+	r.path = append(append(append(r.path, '/'), name...), 0)
+}
+
+// open opens a file of a process.
+func (r *reader) open(id pid, name string) (file, error) {
+	if r.threads {
+		r.setPath(id, true, name)
+		if f, err := r.dir.open(r.path); err == nil || !isAbsent(err) {
+			return f, err
+		}
+	}
+	r.setPath(id, false, name)
+	return r.dir.open(r.path)
+}
+
+// isAbsent reports whether a file is not there.
+func isAbsent(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// readOnce reads a file that the kernel writes at once, so that a read that leaves room in the
+// buffer has all of it.
+func (r *reader) readOnce(id pid, name string) ([]byte, error) { return r.read(id, name, true) }
+
+// readAll reads a file of many records, of which the kernel writes as many as fit into a page
+// for a read.
+func (r *reader) readAll(id pid, name string) ([]byte, error) { return r.read(id, name, false) }
+
+// read reads a file. The text is valid until the next.
+func (r *reader) read(id pid, name string, once bool) ([]byte, error) {
+	f, err := r.open(id, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.close()
+	if r.buf == nil {
+		r.buf = make([]byte, firstBuffer)
+	}
+	for n := 0; ; {
+		m, err := f.read(r.buf[n:])
+		if err != nil {
+			return nil, err
+		}
+		n += m
+		switch {
+		case m == 0, once && n < len(r.buf), n >= maxFile:
+			return r.buf[:min(n, maxFile)], nil
+		case len(r.buf)-n < firstBuffer/2:
+			r.buf = append(r.buf, make([]byte, len(r.buf))...)
+		}
+	}
+}
+
+// readHead reads the beginning of a file, in a single read.
+func (r *reader) readHead(id pid, name string, n int) ([]byte, error) {
+	f, err := r.open(id, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.close()
+	if r.buf == nil {
+		r.buf = make([]byte, firstBuffer)
+	}
+	n, err = f.read(r.buf[:n])
+	return r.buf[:n], err
+}
+
+// link returns the target of a link of a process.
+func (r *reader) link(id pid, name string) ([]byte, error) {
+	if r.buf == nil {
+		r.buf = make([]byte, firstBuffer)
+	}
+	r.setPath(id, false, name)
+	n, err := r.dir.readlink(r.path, r.buf)
+	return r.buf[:n], err
+}
+
+// countEntries counts the entries of a directory of a process.
+func (r *reader) countEntries(id pid, name string) (n int, err error) {
+	if r.threads {
+		r.setPath(id, true, name)
+		if n, err = r.dir.count(r.path); err == nil || !isAbsent(err) {
+			return n, err
+		}
+	}
+	r.setPath(id, false, name)
+	return r.dir.count(r.path)
+}
+
+// processes adds all processes.
+func (r *reader) processes(to []entry) ([]entry, error) { return r.dir.list(to) }
+
+// threadsOf adds the threads of a process; none if it has gone.
+func (r *reader) threadsOf(to []entry, id pid) []entry {
+	r.setPath(id, false, "task")
+	return r.dir.listAt(to, r.path)
+}
+
+// hidesCheck is how often the options of /proc are looked at.
+const hidesCheck = 10 * time.Second
+
+// hides reports whether the kernel hides the files of a process from other users, by the mount
+// option hidepid: what one of them has read is not for another then.
+func (r *reader) hides() bool {
+	now := time.Now()
+	if now.Before(r.hiding.next) {
+		return r.hiding.yes
+	}
+	r.hiding.next = now.Add(hidesCheck)
+	r.hiding.yes = true // unless it is known not to
+	if text, err := readLimited(r.dir.path+"/self/mounts", maxFile); err == nil {
+		r.hiding.yes = hidesProcesses(text)
+	}
+	return r.hiding.yes
+}
+
+// hidesProcesses reports whether a list of mounts has a /proc that does not show all.
+func hidesProcesses(mounts []byte) bool {
+	for line := range procfile.Lines(mounts) {
+		_, line := procfile.CutField(line)
+		_, line = procfile.CutField(line)
+		kind, line := procfile.CutField(line)
+		options, _ := procfile.CutField(line)
+		if string(kind) != "proc" {
+			continue
+		}
+		for option := range bytes.SplitSeq(options, []byte(",")) {
+			if how, ok := strings.CutPrefix(string(option), "hidepid="); ok && how != "0" && how != "off" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// valueError converts the error of a file of a process to that of its values. What a client may
+// not see it has no value of, and no error.
+func valueError(err error) error {
+	var code syscall.Errno
+	switch {
+	case err == nil || !errors.As(err, &code):
+		return err
+	case code == syscall.EACCES, code == syscall.EINVAL:
+		return pmda.NoValue
+	case code == syscall.ENOENT:
+		return pdu.ErrAppVersion
+	case code == syscall.ENODATA:
+		return pdu.ErrValue
+	}
+	return pdu.Error(-int32(code))
+}

@@ -1,0 +1,88 @@
+package pmdaproc
+
+import (
+	"runtime"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// An identity switches to the rights of other users. They are those of a single thread,
+// on which nothing else runs meanwhile: the functions of package syscall change all threads.
+type identity struct{}
+
+// allows reports whether the agent can have the rights of a user and group, and whether it
+// has to switch for them. Without the capabilities to switch it serves its own user alone.
+func (identity) allows(uid, gid int) (allowed, switches bool) {
+	if uid == unix.Geteuid() && gid == unix.Getegid() {
+		return true, false
+	}
+	return uint64(uid) < noID && uint64(gid) < noID, true
+}
+
+// noID stands for an ID that is not to be changed.
+const noID = 1<<32 - 1
+
+// as calls f with the rights of a user and group. It is false if it could not, and has not
+// called f.
+func (identity) as(uid, gid int, f func()) (called bool) {
+	var failure any
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { failure = recover() }()
+		runtime.LockOSThread()
+		back := false
+		if called, back = switched(uid, gid, f); back {
+			runtime.UnlockOSThread()
+		}
+		// Else the thread ends with the goroutine, whatever rights it has.
+	}()
+	<-done
+	if failure != nil {
+		panic(failure)
+	}
+	return called
+}
+
+// switched calls f on this thread, with the rights of a user and group, if it can. Back is
+// whether the thread has its own rights then.
+func switched(uid, gid int, f func()) (called, back bool) {
+	groups, err := unix.Getgroups()
+	ruid, euid, _ := unix.Getresuid()
+	rgid, egid, _ := unix.Getresgid()
+	if err != nil || setgroups(nil) != 0 {
+		return false, true
+	}
+	if setresgid(gid, gid) != 0 || setresuid(uid, uid) != 0 {
+		return false, false
+	}
+	f()
+	return true, setresuid(ruid, euid) == 0 && setresgid(rgid, egid) == 0 && setgroups(groups) == 0
+}
+
+// setgroups sets the further groups of this thread.
+func setgroups(groups []int) syscall.Errno {
+	list := make([]uint32, len(groups)+1) // never empty, for its address
+	for i, g := range groups {
+		list[i] = uint32(g)
+	}
+	_, _, err := syscall.RawSyscall(sysSetgroups, uintptr(len(groups)), uintptr(unsafe.Pointer(&list[0])), 0)
+	return err
+}
+
+// setresuid sets the user of this thread. The saved user stays, to which it can return.
+func setresuid(real, effective int) syscall.Errno {
+	_, _, err := syscall.RawSyscall(sysSetresuid, uintptr(uint32(real)), uintptr(uint32(effective)), uintptr(uint32(noID)))
+	return err
+}
+
+// setresgid sets the group of this thread.
+func setresgid(real, effective int) syscall.Errno {
+	_, _, err := syscall.RawSyscall(sysSetresgid, uintptr(uint32(real)), uintptr(uint32(effective)), uintptr(uint32(noID)))
+	return err
+}
+
+// isOwn reports whether a user is the agent's.
+func (identity) isOwn(uid int) bool { return uid == unix.Geteuid() }

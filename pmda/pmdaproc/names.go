@@ -1,0 +1,58 @@
+package pmdaproc
+
+import (
+	"os/user"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// A nameCache knows the names of users and groups.
+type nameCache struct {
+	mu     sync.Mutex
+	until  time.Time
+	users  map[uint32]string
+	groups map[uint32]string
+}
+
+const (
+	keptNames = 5 * time.Minute // so long names are known
+	maxNames  = 10000           // so many
+)
+
+// user is the name of a user, empty if there is none.
+func (c *nameCache) user(id uint32) string {
+	return c.name(&c.users, id, func(id string) string {
+		u, err := user.LookupId(id)
+		if err != nil {
+			return ""
+		}
+		return u.Username
+	})
+}
+
+// group is the name of a group, empty if there is none.
+func (c *nameCache) group(id uint32) string {
+	return c.name(&c.groups, id, func(id string) string {
+		g, err := user.LookupGroupId(id)
+		if err != nil {
+			return ""
+		}
+		return g.Name
+	})
+}
+
+func (c *nameCache) name(known *map[uint32]string, id uint32, find func(id string) string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := time.Now(); now.After(c.until) || len(*known) >= maxNames {
+		c.until = now.Add(keptNames)
+		c.users, c.groups = map[uint32]string{}, map[uint32]string{}
+	}
+	name, ok := (*known)[id]
+	if !ok {
+		name = find(strconv.FormatUint(uint64(id), 10))
+		(*known)[id] = name
+	}
+	return name
+}

@@ -1,0 +1,221 @@
+package pmdaproc
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// A process is what is known of one, or of a thread in a list with threads.
+type process struct {
+	id     pdu.InstID
+	inode  uint64 // of its directory, another one when the ID is used again; 0 if not known
+	listed uint32 // the reading of the table that it was in last
+	label  label
+	files  [fileKinds]content
+}
+
+// A content is what a file of a process has, as it was read for the present reading of the
+// table, or before: its memory is used again.
+type content struct {
+	reading uint32
+	err     error
+	value   any // a *T of the file's kind
+}
+
+// A table is a list of processes with what has been read of them. A reading is what a
+// request sees: the list is that of its client, and files are read again.
+type table struct {
+	p          *proc
+	group      *pmda.Group
+	indom      *pmda.InDom
+	prefix     string         // of the metrics
+	keep       func(pid) bool // which processes are in the list; nil for all
+	isHot      bool           // the clusters are those of hotproc
+	known      map[pid]*process
+	list       []*process // of the reading, by ascending ID
+	n          uint32     // the number of the reading
+	view       *view      // of the reading
+	files      reader
+	found      []entry // by the last listing, used again
+	tids       []entry
+	runq       runQueue
+	autogroups struct {
+		reading uint32
+		on      bool
+	}
+}
+
+// A pid is the ID of a process or thread.
+type pid = pdu.InstID
+
+// An entry is a directory named by a process.
+type entry struct {
+	id    pid
+	inode uint64
+}
+
+const (
+	hotPrefix = "hotproc."
+	allPrefix = "proc."
+)
+
+// addTables makes the two tables.
+func (p *proc) addTables() {
+	p.processes = p.newTable(allPrefix, 9, "process", "Processes, by their IDs and names",
+		"The ID of an instance is that of the process, or of the thread where those are\nlisted too: see proc.control.perclient.threads. Its name is the ID in at least\nsix digits, and the name that the process was started with.")
+	p.hot = p.newTable(hotPrefix, 39, "hot process", "Processes that meet the condition of hotproc.control.config",
+		"IDs and names are those of the instance domain of all processes.")
+	p.hot.isHot = true
+	p.hot.keep = func(pid) bool { return false }
+}
+
+// newTable makes a table with its instance domain.
+func (p *proc) newTable(prefix string, serial int, name, text, help string) *table {
+	t := &table{p: p, prefix: prefix, known: map[pid]*process{}}
+	t.files.dir.path = p.path("proc")
+	t.group = p.Group(t.refresh)
+	t.indom = &pmda.InDom{Serial: pmda.InDomSerial(serial), Name: name, Text: text, Help: help, Group: t.group, InstanceLabels: processLabels}
+	p.Attach(t.indom)
+	t.indom.SetInstances(placeholder)
+	return t
+}
+
+// placeholder is in an instance domain that no client has asked for, so that values are asked for.
+// Clients do not see it: they have a list of their own.
+var placeholder = pdu.Instance{ID: 0, Name: "placeholder"}
+
+// processLabels are the labels of a process.
+func processLabels(i pdu.Instance) string {
+	return `{"pid":` + strconv.Itoa(int(i.ID)) + "}"
+}
+
+// refresh begins a reading: it lists the processes that the client may see.
+func (t *table) refresh(ctx context.Context, _ *pmda.Request) error {
+	v := viewOf(ctx)
+	if v.instances && !v.access {
+		return pdu.ErrPermission
+	}
+	t.n++
+	t.view = v
+	t.files.threads = v.threads
+	t.files.trim()
+	if err := t.find(v); err != nil {
+		t.list = t.list[:0]
+		return err
+	}
+	t.setList()
+	if v.instances {
+		return t.setInstances()
+	}
+	if len(t.indom.Instances()) == 0 {
+		_, err := t.indom.SetInstances(placeholder)
+		return err
+	}
+	return nil
+}
+
+// find sets found to the processes that the client of a view may see.
+func (t *table) find(v *view) error {
+	t.found = t.found[:0]
+	var err error
+	switch {
+	case t.isHot:
+		t.found, err = t.files.processes(t.found)
+		t.found = slices.DeleteFunc(t.found, func(e entry) bool { return !t.keep(e.id) })
+	case v.container != "":
+		t.found = t.p.containerProcesses(t.found, v)
+		return nil
+	case v.cgroup != "":
+		t.found = cgroupProcesses(t.found, t.p.path(v.cgroup), v.threads)
+		return nil
+	default:
+		t.found, err = t.files.processes(t.found)
+	}
+	if err == nil && v.threads {
+		t.addThreads()
+	}
+	return err
+}
+
+// addThreads adds the threads of the processes found.
+func (t *table) addThreads() {
+	for _, e := range t.found[:len(t.found):len(t.found)] {
+		t.tids = t.files.threadsOf(t.tids[:0], e.id)
+		for _, tid := range t.tids {
+			if tid.id != e.id {
+				t.found = append(t.found, tid)
+			}
+		}
+	}
+}
+
+// setList makes the list of what was found.
+func (t *table) setList() {
+	if !slices.IsSortedFunc(t.found, byID) {
+		slices.SortFunc(t.found, byID)
+	}
+	t.list = t.list[:0]
+	for _, e := range t.found {
+		p := t.known[e.id]
+		if p == nil || e.inode != p.inode && e.inode != 0 && p.inode != 0 {
+			p = &process{id: e.id, inode: e.inode}
+			t.known[e.id] = p
+		}
+		if p.listed != t.n { // or a file lists it twice
+			p.listed = t.n
+			t.list = append(t.list, p)
+		}
+	}
+	t.forget()
+}
+
+func byID(a, b entry) int { return cmp.Compare(a.id, b.id) }
+
+// keptReadings is for how many readings a process is known that is not listed any more. It
+// may be listed for another client.
+const keptReadings = 64
+
+// forget forgets processes that have not been listed for long, whenever there are many.
+func (t *table) forget() {
+	if len(t.known) <= len(t.list)+len(t.list)/8+1024 && t.n%keptReadings != 0 {
+		return
+	}
+	for id, p := range t.known {
+		if t.n-p.listed >= keptReadings {
+			delete(t.known, id)
+		}
+	}
+}
+
+// setInstances makes the list that of the instance domain.
+func (t *table) setInstances() error {
+	list := make([]pdu.Instance, len(t.list))
+	for i, p := range t.list {
+		list[i] = pdu.Instance{ID: p.id, Name: t.names(p).name}
+	}
+	if slices.Equal(list, t.indom.Instances()) {
+		return nil
+	}
+	_, err := t.indom.SetInstances(list...)
+	return err
+}
+
+// parsePID parses the ID of a process.
+func parsePID(name []byte) (id pid, ok bool) {
+	if len(name) == 0 || len(name) > 10 || name[0] == '0' {
+		return 0, false
+	}
+	var v uint64
+	for _, c := range name {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		v = v*10 + uint64(c-'0')
+	}
+	return pid(v), v <= 1<<31-1
+}
