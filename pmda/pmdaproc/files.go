@@ -21,6 +21,7 @@ var pageSize = os.Getpagesize()
 type reader struct {
 	dir     directory // /proc
 	threads bool      // a file is that of the thread first, and then that of its process
+	foreign bool      // the client is another user than the agent's
 	path    []byte
 	buf     []byte
 	hiding  struct { // whether users may not see the processes of others
@@ -56,6 +57,9 @@ func (r *reader) setPath(id pid, task bool, name string) {
 
 // open opens a file of a process.
 func (r *reader) open(id pid, name string) (file, error) {
+	if r.foreign && !public[name] && r.isOwn(id) {
+		return none, syscall.EACCES
+	}
 	if r.threads {
 		r.setPath(id, true, name)
 		if f, err := r.dir.open(r.path); err == nil || !isAbsent(err) {
@@ -64,6 +68,23 @@ func (r *reader) open(id pid, name string) (file, error) {
 	}
 	r.setPath(id, false, name)
 	return r.dir.open(r.path)
+}
+
+// public are the files that all users may read.
+var public = map[string]bool{"stat": true, "status": true, "statm": true, "schedstat": true, "cgroup": true,
+	"oom_score": true, "autogroup": true, "cmdline": true, "attr/current": true}
+
+// isOwn reports whether a process or thread is that of the agent. The kernel lets a process
+// see all of itself, whatever its rights: what other users may see of it the agent decides.
+func (r *reader) isOwn(id pid) bool {
+	if int(id) == os.Getpid() {
+		return true
+	}
+	if !r.threads {
+		return false
+	}
+	_, err := os.Stat("/proc/self/task/" + strconv.Itoa(int(id)))
+	return err == nil
 }
 
 // isAbsent reports whether a file is not there.
@@ -118,6 +139,9 @@ func (r *reader) readHead(id pid, name string, n int) ([]byte, error) {
 
 // link returns the target of a link of a process.
 func (r *reader) link(id pid, name string) ([]byte, error) {
+	if r.foreign && r.isOwn(id) {
+		return nil, syscall.EACCES
+	}
 	if r.buf == nil {
 		r.buf = make([]byte, firstBuffer)
 	}
@@ -128,6 +152,9 @@ func (r *reader) link(id pid, name string) ([]byte, error) {
 
 // countEntries counts the entries of a directory of a process.
 func (r *reader) countEntries(id pid, name string) (n int, err error) {
+	if r.foreign && r.isOwn(id) {
+		return 0, syscall.EACCES
+	}
 	if r.threads {
 		r.setPath(id, true, name)
 		if n, err = r.dir.count(r.path); err == nil || !isAbsent(err) {

@@ -26,6 +26,8 @@ type handle struct{ fd file }
 // A file is an open file.
 type file int
 
+const none file = -1
+
 const openFlags = unix.O_RDONLY | unix.O_CLOEXEC | unix.O_LARGEFILE | unix.O_NONBLOCK
 
 // fd opens the directory if it is not open.

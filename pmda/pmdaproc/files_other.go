@@ -13,6 +13,8 @@ type directory struct{ path string }
 // A file is an open file.
 type file struct{ f *os.File }
 
+var none file
+
 func (d *directory) name(path []byte) string {
 	return filepath.Join(d.path, filepath.FromSlash(string(path[:len(path)-1])))
 }

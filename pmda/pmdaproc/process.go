@@ -102,7 +102,7 @@ func (t *table) refresh(ctx context.Context, _ *pmda.Request) error {
 	}
 	t.n++
 	t.view = v
-	t.files.threads = v.threads
+	t.files.threads, t.files.foreign = v.threads, v.switches
 	t.files.trim()
 	if err := t.find(v); err != nil {
 		t.list = t.list[:0]

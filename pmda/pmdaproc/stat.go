@@ -38,6 +38,9 @@ var statKind = &kind[stat]{statFile, clusters{8, 52}, func(t *table, p *process,
 	if !to.parse(text) {
 		return pdu.ErrValue
 	}
+	if t.files.foreign && t.files.isOwn(p.id) {
+		to.hideAddresses()
+	}
 	p.label.noteComm(to.comm, to.n[statStart])
 	return nil
 }}
@@ -66,6 +69,14 @@ func (s *stat) parse(text []byte) bool {
 		s.n[i] = parseSigned(field)
 	}
 	return true
+}
+
+// hideAddresses makes those fields 0 that the kernel shows to the user of a process alone.
+func (s *stat) hideAddresses() {
+	for i := 26; i <= 30; i++ {
+		s.n[i] = 0
+	}
+	s.n[35] = 0
 }
 
 // parseSigned parses a decimal number, a negative one as its two's complement. It is 0 for
@@ -134,10 +145,11 @@ func (t *table) environ(p *process) string {
 
 var wchanKind = &kind[string]{wchanFile, statKind.clusters, func(t *table, p *process, to *string) error {
 	text, err := t.files.readOnce(p.id, "wchan")
-	if err == nil {
-		setString(to, text)
+	if err != nil {
+		return err
 	}
-	return err
+	setString(to, text)
+	return nil
 }}
 
 // policyName is the name of a scheduling policy.
