@@ -8,6 +8,8 @@
 // the root user; others serve their own user. Clients of whom the user is not known, such as those
 // on other hosts, see sums alone. With the option -A all see what the agent sees.
 //
+// The condition for hotproc is in the file hotproc.conf in PCP's directory for the agent.
+//
 // The environment:
 //
 //	PROC_STATSPATH  a directory to look into instead of "/", for /proc of another machine
@@ -20,19 +22,27 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 
+	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/pmdaproc"
 )
 
 func main() {
+	conf, err := pcpconf.Load("")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "pmdaproc:", err)
+		os.Exit(1)
+	}
 	o := &pmdaproc.Options{
 		Root:           os.Getenv("PROC_STATSPATH"),
 		Hertz:          number("PROC_HERTZ"),
 		PageSize:       number("PROC_PAGESIZE"),
 		Threads:        number("PROC_THREADS") != 0,
 		NoAccessChecks: number("PROC_ACCESS") != 0,
+		HotprocConfig:  filepath.Join(conf.Get("PCP_PMDAS_DIR"), "proc", "hotproc.conf"),
 	}
 	a, err := pmdaproc.New(o)
 	if err != nil {

@@ -33,6 +33,9 @@ type Options struct {
 	// see what the kernel shows to their user and group, and those of whom these are not
 	// known see sums alone.
 	NoAccessChecks bool
+	// HotprocConfig is the file with the condition for hotproc, such as
+	// /var/lib/pcp/pmdas/proc/hotproc.conf. There need not be such a file. Empty means none.
+	HotprocConfig string
 	// ContainerCgroup returns the name of the control group of a container, for clients that
 	// ask for one. If it is nil no container is known.
 	ContainerCgroup func(ctx context.Context, name string) (string, error)
@@ -70,6 +73,7 @@ func (p *proc) add() {
 		p.addProcesses,
 		p.addRunQueue,
 		p.addControl,
+		p.addHotproc,
 	} {
 		add()
 	}
@@ -85,7 +89,8 @@ type proc struct {
 	ttys     ttyNames
 
 	processes *table // of all processes
-	hot       *table // of those that hotproc is interested in
+	hot       *table // of those that hotList has
+	hotList   *hotList
 }
 
 // path is the path of a file that is at "/"+name if the root is "/".

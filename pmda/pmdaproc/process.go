@@ -31,11 +31,11 @@ type content struct {
 // request sees: the list is that of its client, and files are read again.
 type table struct {
 	p          *proc
+	hot        map[pid]*hotProcess // of a table of hot processes: which there are
 	group      *pmda.Group
 	indom      *pmda.InDom
-	prefix     string         // of the metrics
-	keep       func(pid) bool // which processes are in the list; nil for all
-	isHot      bool           // the clusters are those of hotproc
+	prefix     string // of the metrics
+	isHot      bool   // the clusters are those of hotproc
 	known      map[pid]*process
 	list       []*process // of the reading, by ascending ID
 	n          uint32     // the number of the reading
@@ -71,7 +71,6 @@ func (p *proc) addTables() {
 	p.hot = p.newTable(hotPrefix, 39, "hot process", "Processes that meet the condition of hotproc.control.config",
 		"IDs and names are those of the instance domain of all processes.")
 	p.hot.isHot = true
-	p.hot.keep = func(pid) bool { return false }
 }
 
 // newTable makes a table with its instance domain.
@@ -100,10 +99,10 @@ func (t *table) refresh(ctx context.Context, _ *pmda.Request) error {
 	if v.instances && !v.access {
 		return pdu.ErrPermission
 	}
-	t.n++
-	t.view = v
-	t.files.threads, t.files.foreign = v.threads, v.switches
-	t.files.trim()
+	t.begin(v)
+	if t.isHot {
+		t.hot = t.p.hotList.evaluated().hot
+	}
 	if err := t.find(v); err != nil {
 		t.list = t.list[:0]
 		return err
@@ -119,6 +118,14 @@ func (t *table) refresh(ctx context.Context, _ *pmda.Request) error {
 	return nil
 }
 
+// begin begins a reading for a view.
+func (t *table) begin(v *view) {
+	t.n++
+	t.view = v
+	t.files.threads, t.files.foreign = v.threads, v.switches
+	t.files.trim()
+}
+
 // find sets found to the processes that the client of a view may see.
 func (t *table) find(v *view) error {
 	t.found = t.found[:0]
@@ -126,7 +133,7 @@ func (t *table) find(v *view) error {
 	switch {
 	case t.isHot:
 		t.found, err = t.files.processes(t.found)
-		t.found = slices.DeleteFunc(t.found, func(e entry) bool { return !t.keep(e.id) })
+		t.found = slices.DeleteFunc(t.found, func(e entry) bool { return t.hot[e.id] == nil })
 	case v.container != "":
 		t.found = t.p.containerProcesses(t.found, v)
 		return nil
