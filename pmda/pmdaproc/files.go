@@ -15,13 +15,14 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-var pageSize = os.Getpagesize()
+var pageSize, ownPID = os.Getpagesize(), os.Getpid()
 
 // A reader reads the files of processes, all into the same memory.
 type reader struct {
 	dir     directory // /proc
 	threads bool      // a file is that of the thread first, and then that of its process
 	foreign bool      // the client is another user than the agent's
+	kept    keptFiles
 	path    []byte
 	buf     []byte
 	hiding  struct { // whether users may not see the processes of others
@@ -77,7 +78,7 @@ var public = map[string]bool{"stat": true, "status": true, "statm": true, "sched
 // isOwn reports whether a process or thread is that of the agent. The kernel lets a process
 // see all of itself, whatever its rights: what other users may see of it the agent decides.
 func (r *reader) isOwn(id pid) bool {
-	if int(id) == os.Getpid() {
+	if int(id) == ownPID {
 		return true
 	}
 	if !r.threads {
@@ -94,6 +95,36 @@ func isAbsent(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 // buffer has all of it.
 func (r *reader) readOnce(id pid, name string) ([]byte, error) { return r.read(id, name, true) }
 
+// readKept is readOnce for a file that may be kept open.
+func (r *reader) readKept(id pid, kind int, name string) ([]byte, error) {
+	if r.kept.limit == 0 || r.threads || r.hides() || r.foreign && r.isOwn(id) {
+		return r.readOnce(id, name)
+	}
+	r.makeBuffer()
+	if n, ok := r.kept.readAgain(id, kind, r.buf); ok {
+		return r.buf[:n], nil
+	}
+	f, err := r.open(id, name)
+	if err != nil {
+		return nil, err
+	}
+	n, err := f.read(r.buf)
+	if err != nil || n == len(r.buf) || !r.kept.keep(id, kind, f) {
+		f.close()
+	}
+	if n == len(r.buf) { // it is long
+		return r.readOnce(id, name)
+	}
+	return r.buf[:n], err
+}
+
+// makeBuffer makes the buffer, of which there is none at first.
+func (r *reader) makeBuffer() {
+	if r.buf == nil {
+		r.buf = make([]byte, firstBuffer)
+	}
+}
+
 // readAll reads a file of many records, of which the kernel writes as many as fit into a page
 // for a read.
 func (r *reader) readAll(id pid, name string) ([]byte, error) { return r.read(id, name, false) }
@@ -105,9 +136,7 @@ func (r *reader) read(id pid, name string, once bool) ([]byte, error) {
 		return nil, err
 	}
 	defer f.close()
-	if r.buf == nil {
-		r.buf = make([]byte, firstBuffer)
-	}
+	r.makeBuffer()
 	for n := 0; ; {
 		m, err := f.read(r.buf[n:])
 		if err != nil {
@@ -130,9 +159,7 @@ func (r *reader) readHead(id pid, name string, n int) ([]byte, error) {
 		return nil, err
 	}
 	defer f.close()
-	if r.buf == nil {
-		r.buf = make([]byte, firstBuffer)
-	}
+	r.makeBuffer()
 	n, err = f.read(r.buf[:n])
 	return r.buf[:n], err
 }
@@ -142,9 +169,7 @@ func (r *reader) link(id pid, name string) ([]byte, error) {
 	if r.foreign && r.isOwn(id) {
 		return nil, syscall.EACCES
 	}
-	if r.buf == nil {
-		r.buf = make([]byte, firstBuffer)
-	}
+	r.makeBuffer()
 	r.setPath(id, false, name)
 	n, err := r.dir.readlink(r.path, r.buf)
 	return r.buf[:n], err
@@ -180,7 +205,7 @@ const hidesCheck = 10 * time.Second
 // hides reports whether the kernel hides the files of a process from other users, by the mount
 // option hidepid: what one of them has read is not for another then.
 func (r *reader) hides() bool {
-	now := time.Now()
+	now := r.kept.now
 	if now.Before(r.hiding.next) {
 		return r.hiding.yes
 	}

@@ -44,6 +44,21 @@ func (d *directory) fd() (file, error) {
 	return file(fd), nil
 }
 
+// mostKept is how many files of processes may stay open. It is 0 if they are not the kernel's, or if
+// the program may not have many.
+func (d *directory) mostKept() int {
+	fd, err := d.fd()
+	if err != nil {
+		return 0
+	}
+	var s unix.Statfs_t
+	var limit unix.Rlimit
+	if unix.Fstatfs(int(fd), &s) != nil || s.Type != unix.PROC_SUPER_MAGIC || unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
+		return 0
+	}
+	return int(min(mostKept, limit.Cur/4))
+}
+
 // open opens a file below the directory.
 func (d *directory) open(path []byte) (file, error) { return d.openAt(path, openFlags) }
 
@@ -72,6 +87,12 @@ func (f file) read(b []byte) (int, error) {
 			return max(n, 0), err
 		}
 	}
+}
+
+// readAt reads from the beginning.
+func (f file) readAt(b []byte) (int, error) {
+	n, err := syscall.Pread(int(f), b, 0)
+	return max(n, 0), err
 }
 
 func (f file) close() { syscall.Close(int(f)) }

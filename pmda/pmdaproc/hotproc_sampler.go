@@ -25,9 +25,7 @@ type sample struct {
 }
 
 func newSampler(p *proc) *sampler {
-	t := &table{p: p, known: map[pid]*process{}}
-	t.files.dir.path = p.path("proc")
-	return &sampler{p: p, table: t, samples: map[pid]sample{}, next: map[pid]sample{}}
+	return &sampler{p: p, table: p.bareTable(), samples: map[pid]sample{}, next: map[pid]sample{}}
 }
 
 // evaluate evaluates a condition for all processes.

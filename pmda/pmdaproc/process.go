@@ -43,6 +43,7 @@ type table struct {
 	files      reader
 	found      []entry // by the last listing, used again
 	tids       []entry
+	unlabelled uint32 // the number of the reading in which there were no labels of security modules
 	runq       runQueue
 	autogroups struct {
 		reading uint32
@@ -73,10 +74,17 @@ func (p *proc) addTables() {
 	p.hot.isHot = true
 }
 
+// bareTable makes a table without an instance domain.
+func (p *proc) bareTable() *table {
+	t := &table{p: p, known: map[pid]*process{}}
+	t.files.dir.path = p.path("proc")
+	return t
+}
+
 // newTable makes a table with its instance domain.
 func (p *proc) newTable(prefix string, serial int, name, text, help string) *table {
-	t := &table{p: p, prefix: prefix, known: map[pid]*process{}}
-	t.files.dir.path = p.path("proc")
+	t := p.bareTable()
+	t.prefix = prefix
 	t.group = p.Group(t.refresh)
 	t.indom = &pmda.InDom{Serial: pmda.InDomSerial(serial), Name: name, Text: text, Help: help, Group: t.group, InstanceLabels: processLabels}
 	p.Attach(t.indom)
@@ -124,6 +132,10 @@ func (t *table) begin(v *view) {
 	t.view = v
 	t.files.threads, t.files.foreign = v.threads, v.switches
 	t.files.trim()
+	if t.n == 1 {
+		t.files.kept.limit = t.files.dir.mostKept()
+	}
+	t.files.kept.begin()
 }
 
 // find sets found to the processes that the client of a view may see.
@@ -170,6 +182,7 @@ func (t *table) setList() {
 	for _, e := range t.found {
 		p := t.known[e.id]
 		if p == nil || e.inode != p.inode && e.inode != 0 && p.inode != 0 {
+			t.files.kept.drop(e.id)
 			p = &process{id: e.id, inode: e.inode}
 			t.known[e.id] = p
 		}
@@ -194,6 +207,7 @@ func (t *table) forget() {
 	}
 	for id, p := range t.known {
 		if t.n-p.listed >= keptReadings {
+			t.files.kept.drop(id)
 			delete(t.known, id)
 		}
 	}

@@ -15,7 +15,7 @@ type membership struct {
 }
 
 var membershipKind = &kind[membership]{cgroupFile, clusters{11, 54}, func(t *table, p *process, to *membership) error {
-	text, err := t.files.readOnce(p.id, "cgroup")
+	text, err := t.files.readKept(p.id, cgroupFile, "cgroup")
 	if err != nil {
 		return err
 	}

@@ -71,9 +71,9 @@ func (t *table) commandLine(p *process, most int) (args []byte, known bool) {
 	if err != nil {
 		return []byte("<exiting>"), false
 	}
-	line, _, _ := procfile.CutLine(text)
+	line, _, whole := procfile.CutLine(text)
 	name, ok := bytes.CutPrefix(line, []byte("Name:"))
-	if !ok {
+	if !ok || !whole {
 		return []byte("<exiting>"), false
 	}
 	name = bytes.TrimLeft(name, "\t ")

@@ -3,6 +3,8 @@ package pmdaproc
 import (
 	"bytes"
 	"context"
+	"errors"
+	"syscall"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
@@ -37,7 +39,13 @@ func (p *proc) addLinks() {
 func (p *proc) addSecurityLabel() {
 	addProcessMetric(p, clusters{12, 55}, 0, pmda.Metric[string]{Name: "psinfo.labels", Text: "Label of a security module such as SELinux"},
 		func(t *table, p *process) (string, error) {
+			if t.unlabelled == t.n {
+				return "", pmda.NoValue
+			}
 			text, err := t.files.readOnce(p.id, "attr/current")
+			if errors.Is(err, syscall.EINVAL) { // the kernel has no security module that labels processes
+				t.unlabelled = t.n
+			}
 			if err != nil {
 				return "", valueError(err)
 			}

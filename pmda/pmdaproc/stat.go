@@ -28,7 +28,7 @@ const (
 )
 
 var statKind = &kind[stat]{statFile, clusters{8, 52}, func(t *table, p *process, to *stat) error {
-	text, err := t.files.readOnce(p.id, "stat")
+	text, err := t.files.readKept(p.id, statFile, "stat")
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (p *proc) addStatTexts() {
 
 // environ is the environment of a process, empty if it cannot be read.
 func (t *table) environ(p *process) string {
-	text, err := t.files.readAll(p.id, "environ")
+	text, err := t.files.readOnce(p.id, "environ") // which fills the buffer if it can
 	if err != nil || len(text) == 0 {
 		return ""
 	}
@@ -144,7 +144,7 @@ func (t *table) environ(p *process) string {
 }
 
 var wchanKind = &kind[string]{wchanFile, statKind.clusters, func(t *table, p *process, to *string) error {
-	text, err := t.files.readOnce(p.id, "wchan")
+	text, err := t.files.readKept(p.id, wchanFile, "wchan")
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ type numberLine [7]uint64
 // numberFile makes the kind of such a file.
 func numberFile(index int, c clusters, name string) *kind[numberLine] {
 	return &kind[numberLine]{index, c, func(t *table, p *process, to *numberLine) error {
-		text, err := t.files.readOnce(p.id, name)
+		text, err := t.files.readKept(p.id, index, name)
 		if err != nil {
 			return err
 		}

@@ -63,7 +63,7 @@ var statusIndex = map[string]int{
 }
 
 var statusKind = &kind[status]{statusFile, clusters{24, 56}, func(t *table, p *process, to *status) error {
-	text, err := t.files.readOnce(p.id, "status")
+	text, err := t.files.readKept(p.id, statusFile, "status")
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,114 @@
+package pmdaproc
+
+import (
+	"sync"
+	"time"
+)
+
+// keptFiles are the files of processes that stay open, for clients that read them again and again: to
+// open and close such a file takes the kernel as long as to read it. Only files are kept that all users
+// may open, and of which the kernel looks at who reads when it is read.
+type keptFiles struct {
+	limit int // so many are open at most
+
+	mu    sync.Mutex
+	files map[keptFile]file
+	idle  *time.Timer // closes them
+
+	now  time.Time             // of the reading
+	read [fileKinds]readingsOf // of the files of a kind
+}
+
+// A keptFile says which file it is.
+type keptFile struct {
+	id   pid
+	kind int
+}
+
+// readingsOf are the times of the last reading in which files of a kind were read, and of the one
+// before it.
+type readingsOf struct{ last, before time.Time }
+
+const (
+	keptTime = time.Minute // so long files are kept that nobody reads
+	mostKept = 16 << 10    // each takes the kernel 5 KB
+)
+
+// begin begins a reading.
+func (k *keptFiles) begin() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.now = time.Now()
+	if len(k.files) > 0 {
+		k.idle.Reset(keptTime)
+	}
+}
+
+// readAgain reads a file that is kept. It is not ok if that is not so, or if the process has gone: then
+// there may be another one by now.
+func (k *keptFiles) readAgain(id pid, kind int, buf []byte) (n int, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if r := &k.read[kind]; r.last != k.now {
+		r.last, r.before = k.now, r.last
+	}
+	f, ok := k.files[keptFile{id, kind}]
+	if !ok {
+		return 0, false
+	}
+	n, err := f.readAt(buf)
+	if err != nil || n == len(buf) {
+		f.close()
+		delete(k.files, keptFile{id, kind})
+		return 0, false
+	}
+	return n, true
+}
+
+// keep keeps a file that has been read, if such files were read before not long ago.
+func (k *keptFiles) keep(id pid, kind int, f file) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r := &k.read[kind]
+	if len(k.files) >= k.limit || r.before.IsZero() || r.last.Sub(r.before) > keptTime {
+		return false
+	}
+	if k.files == nil {
+		k.files = map[keptFile]file{}
+		if k.idle == nil {
+			k.idle = time.AfterFunc(keptTime, k.closeAll)
+		} else {
+			k.idle.Reset(keptTime)
+		}
+	}
+	k.files[keptFile{id, kind}] = f
+	return true
+}
+
+// drop closes the files of a process that has gone.
+func (k *keptFiles) drop(id pid) {
+	if k.limit == 0 {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.files) == 0 {
+		return
+	}
+	for kind := range fileKinds {
+		if f, ok := k.files[keptFile{id, kind}]; ok {
+			f.close()
+			delete(k.files, keptFile{id, kind})
+		}
+	}
+}
+
+// closeAll closes all files.
+func (k *keptFiles) closeAll() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, f := range k.files {
+		f.close()
+	}
+	k.files = nil
+}
