@@ -298,7 +298,7 @@ func TestStores(t *testing.T) {
 		{name: all, r: self(), value: pdu.Uint32(1)},
 		{name: all, r: self(), value: pdu.Uint32(2), err: pdu.ErrBadStore},
 		{name: all, r: as(-1, -1), value: pdu.Uint32(1), err: pdu.ErrPermission},
-		{name: all, r: as(nobody, nobody), value: pdu.Uint32(1), err: pdu.ErrPermission},
+		{name: all, r: as(nobody-1, nobody), value: pdu.Uint32(1), err: pdu.ErrPermission},
 		{name: all, r: as(-1, -1), value: pdu.Uint32(1), open: true},
 		{name: all, r: self(), value: pdu.String("x"), err: pdu.ErrConv},
 		{name: threads, r: as(nobody, nobody), value: pdu.Uint32(1)},

@@ -28,22 +28,32 @@ const noID = 1<<32 - 1
 // called f.
 func (identity) as(uid, gid int, f func()) (called bool) {
 	var failure any
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	onOtherThread(func() (back bool) {
 		defer func() { failure = recover() }()
-		runtime.LockOSThread()
-		back := false
-		if called, back = switched(uid, gid, f); back {
-			runtime.UnlockOSThread()
-		}
-		// Else the thread ends with the goroutine, whatever rights it has.
-	}()
-	<-done
+		called, back = switched(uid, gid, f)
+		return back
+	})
 	if failure != nil {
 		panic(failure)
 	}
 	return called
+}
+
+// onOtherThread calls f on a thread that nothing else runs on, and that is not the first one of the
+// program: whose rights that has the program seems to have. Unless f returns true the thread ends.
+func onOtherThread(f func() bool) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		if unix.Gettid() == ownPID {
+			onOtherThread(f)
+			runtime.UnlockOSThread()
+		} else if f() {
+			runtime.UnlockOSThread()
+		}
+	}()
+	<-done
 }
 
 // switched calls f on this thread, with the rights of a user and group, if it can. Back is
