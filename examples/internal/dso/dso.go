@@ -16,6 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdago"
 	"github.com/pcp-go/pcp/pmda/pmdalinux"
 	"github.com/pcp-go/pcp/pmda/pmdammv"
+	"github.com/pcp-go/pcp/pmda/pmdaproc"
 )
 
 // Agents are the agents by the names of the initialisation routines that PCP's have. The domain 0 is the agent's own.
@@ -39,6 +40,16 @@ func Agents(conf *pcpconf.Conf) map[string]func(domain pdu.Domain) (pmda.Handler
 			a, err := pmdalinux.New(pmdalinux.Options{
 				Root:     os.Getenv("LINUX_STATSPATH"),
 				StateDir: filepath.Join(conf.Get("PCP_VAR_DIR"), "config", "pmda"),
+			})
+			if err != nil {
+				return nil, err
+			}
+			return inDomain(a, domain), nil
+		},
+		"proc_init": func(domain pdu.Domain) (pmda.Handler, error) {
+			a, err := pmdaproc.New(&pmdaproc.Options{
+				Root:          os.Getenv("PROC_STATSPATH"),
+				HotprocConfig: filepath.Join(conf.Get("PCP_PMDAS_DIR"), "proc", "hotproc.conf"),
 			})
 			if err != nil {
 				return nil, err
