@@ -16,6 +16,7 @@ type admission struct {
 	host    verdict
 	account verdict
 	known   bool // the CREDS have come: the rules for accounts apply
+	failed  bool // the latest CREDS have failed: everything is denied
 	gone    bool // the client does not count any more
 }
 
@@ -72,7 +73,11 @@ func (c *client) checkAccountLocked() error {
 }
 
 func (c *client) updateDenied() {
-	c.denied.Store(uint32(c.admission.host.denied | c.admission.account.denied))
+	denied := c.admission.host.denied | c.admission.account.denied
+	if c.admission.failed {
+		denied = pmcdconf.OpAll
+	}
+	c.denied.Store(uint32(denied))
 }
 
 // recheck applies new access rules; a client that they refuse gets an error and

@@ -2,6 +2,7 @@ package collector
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -40,6 +41,8 @@ type client struct {
 	seen          seenChanges
 	rates         rates
 	ctx           *callContext // of calls of agents; after one is abandoned there is another
+	secured       *tls.Conn    // nil without TLS
+	tlsMemory     int          // what the client was charged for that
 
 	memory        account
 	profileMemory account      // of its profiles alone
@@ -228,6 +231,7 @@ func (c *client) closeConn(err error) {
 	c.s.traceFailure(c.conn, err)
 	c.s.traceClient(c, false, err)
 	c.s.debugEnd(c, err)
+	c.closeTLS()
 	c.conn.Close()
 	c.cancelCalls()
 	c.releaseMemory()
@@ -310,6 +314,7 @@ func (c *client) releaseRequest() {
 // calls hold.
 func (c *client) releaseMemory() {
 	c.releaseRequest()
+	c.memory.release(int64(c.tlsMemory))
 	for id := range c.profiles {
 		c.dropProfile(id)
 	}
@@ -324,7 +329,7 @@ var errGone = errors.New("client gone before the challenge")
 func (c *client) admit() error {
 	refused := c.checkHost()
 	c.limitWrite(time.Now())
-	p := pdu.Challenge{Version: pdu.ProtocolVersion, Features: offered}
+	p := pdu.Challenge{Version: pdu.ProtocolVersion, Features: offered | c.s.secure.Load().features()}
 	if refused != nil {
 		p = pdu.Challenge{Code: pdu.FromError(refused)}
 	}

@@ -28,13 +28,15 @@ import (
 // helloPDU is the reply of a client without special features to the challenge.
 var helloPDU = pdu.Creds{Version: pdu.ProtocolVersion}
 
-// CREDS in every form, and what a request after it gets: as from C pmcd.
+// CREDS in every form, and what a request after it gets: as from C pmcd, but that C pmcd serves a client whose CREDS
+// have failed.
 func TestCreds(t *testing.T) {
 	s := collectortest.CloseAtEnd(t, &collector.Server{})
 	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
 	desc := pdu.DescReq{PMID: pdu.MakePMID(10, 0, 1)}
 	const described = "{Desc:{PMID:10.0.1 Type:U32 InDom:PM_INDOM_NULL Sem:instant Units:}}"
 	fail := func(e pdu.Error) string { return "error: " + e.Error() + "\n" }
+	denied := fail(pdu.ErrPermission) + "error: " + pdu.ErrPermission.Error() // of what comes after the request, too
 	creds := func(f pdu.Features) pdu.PDU { return pdu.Creds{Version: 2, Features: f} }
 	for _, test := range []struct {
 		name string
@@ -47,13 +49,15 @@ func TestCreds(t *testing.T) {
 		{"no version, then one", []pdu.PDU{pdu.Creds{Others: []uint32{5 << 24}}, helloPDU}, described},
 		{"nothing", nil, ""},
 		{"twice", []pdu.PDU{helloPDU, helloPDU}, described},
-		{"unknown feature", []pdu.PDU{creds(0x20)}, fail(pdu.ErrIPC) + described},
-		{"a feature of the collector alone", []pdu.PDU{creds(pdu.FeatureLabels)}, fail(pdu.ErrIPC) + described},
-		{"TLS", []pdu.PDU{creds(pdu.FeatureSecure)}, fail(pdu.ErrNotConn) + described},
+		{"unknown feature", []pdu.PDU{creds(0x20)}, fail(pdu.ErrIPC) + denied},
+		{"a feature of the collector alone", []pdu.PDU{creds(pdu.FeatureLabels)}, fail(pdu.ErrIPC) + denied},
+		{"TLS", []pdu.PDU{creds(pdu.FeatureSecure)}, fail(pdu.ErrNotConn) + denied},
 		{"TLS acknowledgement", []pdu.PDU{creds(pdu.FeatureSecureAck)}, described},
-		{"compression", []pdu.PDU{creds(pdu.FeatureCompress)}, fail(collector.ErrNotSupported) + described},
-		{"SASL", []pdu.PDU{creds(pdu.FeatureAuth)}, fail(collector.ErrNotSupported) + described},
-		{"container", []pdu.PDU{creds(pdu.FeatureContainer)}, fail(collector.ErrNotSupported) + described},
+		{"TLS with an acknowledgement", []pdu.PDU{creds(pdu.FeatureSecure | pdu.FeatureSecureAck)}, fail(pdu.ErrNotConn) + fail(pdu.ErrNotConn) + denied},
+		{"TLS, then not", []pdu.PDU{creds(pdu.FeatureSecure), helloPDU}, fail(pdu.ErrNotConn) + described},
+		{"compression", []pdu.PDU{creds(pdu.FeatureCompress)}, fail(collector.ErrNotSupported) + denied},
+		{"SASL", []pdu.PDU{creds(pdu.FeatureAuth)}, fail(collector.ErrNotSupported) + denied},
+		{"container", []pdu.PDU{creds(pdu.FeatureContainer)}, fail(collector.ErrNotSupported) + denied},
 		{"credentials of a known user", []pdu.PDU{creds(pdu.FeatureCredsRequired)}, described},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -111,6 +111,7 @@ func (m malformed) run(t *testing.T) {
 				if kind != pdu.KindError || s.Decode(body) != nil || s.Code != pdu.ErrIPC {
 					t.Errorf("replied to with %v %x", kind, body)
 				}
+				g.Send(helloPDU) // without which credentials that are malformed deny everything
 				if diff := cmp.Diff([]pdu.Error{0}, g.FetchExact(pdu.MakePMID(10, 0, 0))); diff != "" {
 					t.Errorf("afterwards (-want +got):\n%s", diff)
 				}

@@ -12,6 +12,7 @@ const (
 	defaultTimeout      = remote.DefaultTimeout
 	defaultAgentHello   = remote.DefaultHelloTimeout
 	defaultHelloTimeout = 60 * time.Second
+	defaultHandshake    = 10 * time.Second
 	defaultWriteTimeout = 30 * time.Second
 	defaultGrace        = 5 * time.Second
 	defaultMaxPDU       = 64 << 10
@@ -37,6 +38,7 @@ type limits struct {
 	timeout    time.Duration // of a client's PDU; that of agents may change, see Server.timeout
 	agentHello time.Duration
 	hello      time.Duration
+	handshake  time.Duration
 	write      time.Duration
 	grace      time.Duration
 
@@ -55,6 +57,7 @@ func (s *Server) makeLimits() limits {
 		timeout:    cmp.Or(s.Timeout, defaultTimeout),
 		agentHello: cmp.Or(s.AgentHelloTimeout, defaultAgentHello),
 		hello:      cmp.Or(s.HelloTimeout, defaultHelloTimeout),
+		handshake:  cmp.Or(s.HandshakeTimeout, defaultHandshake),
 		write:      cmp.Or(s.WriteTimeout, defaultWriteTimeout),
 		grace:      cmp.Or(s.Grace, defaultGrace),
 		pdu:        cmp.Or(s.MaxPDU, defaultMaxPDU),

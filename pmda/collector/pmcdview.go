@@ -89,6 +89,10 @@ func (a *agent) knowsContainers() bool {
 
 func (v pmcdView) LocalOnly() bool { return !v.s.remotely.Load() }
 
+func (v pmcdView) Secure() bool { return v.s.secure.Load().config != nil }
+
+func (v pmcdView) CertRequired() bool { return v.s.secure.Load().require }
+
 func (v pmcdView) NumAgents() int { return v.s.NumAgents() }
 
 func (v pmcdView) SetFence(d pdu.Domain, fenced bool) {

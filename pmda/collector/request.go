@@ -201,7 +201,8 @@ func (r *request) complete() error {
 // end ends a request: one that failed is replied to with the error's code. The
 // error that it returns ends the connection.
 func (r *request) end(err error) error {
-	if err != nil && err != errNoCreds {
+	_, broken := errors.AsType[*handshakeError](err)
+	if err != nil && err != errNoCreds && !broken {
 		r.client.s.debugFailure(r.client, r.kind, err)
 		// What is not sent is not held while the client is told so.
 		r.releaseMemory()
@@ -367,6 +368,12 @@ const (
 
 // setCreds takes the client's reply to the challenge, or a later change of it.
 func (r *request) setCreds(body []byte) error {
+	err := r.takeCreds(body)
+	r.client.noteCreds(err != nil)
+	return err
+}
+
+func (r *request) takeCreds(body []byte) error {
 	c := r.client
 	var p pdu.Creds
 	if err := p.Decode(body); err != nil {
@@ -385,8 +392,11 @@ func (r *request) setCreds(body []byte) error {
 	switch {
 	case p.Features&^requestable != 0:
 		return pdu.ErrIPC
-	case p.Features&pdu.FeatureSecure != 0:
-		return pdu.ErrNotConn
+	}
+	if err := r.secure(p.Features); err != nil {
+		return err
+	}
+	switch {
 	case p.Features&(pdu.FeatureCompress|pdu.FeatureAuth|pdu.FeatureContainer) != 0,
 		p.Features&pdu.FeatureCredsRequired != 0 && info.UID < 0:
 		return errNotSupported

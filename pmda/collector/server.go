@@ -3,6 +3,7 @@ package collector
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -119,6 +120,14 @@ type Server struct {
 	// privileges that the process has when they start.
 	RootSocket string
 
+	// TLS, if not nil, lets clients encrypt their connections: those of "pcps:" and PCP_SECURE_SOCKETS. It is for TLS servers, and
+	// needs Certificates or GetCertificate, which may return another certificate at any time. A certificate of a
+	// client is asked for if ClientAuth says so: C pmcd's is tls.VerifyClientCertIfGiven. SetTLS replaces it.
+	TLS *tls.Config
+	// RequireClientCert serves no clients of other hosts that do not use TLS, and none that use TLS, also of
+	// this host, without a certificate that ClientCAs of TLS vouch for. pmcd's option -Q.
+	RequireClientCert bool
+
 	// Timeout limits how long an agent may take for a reply, and a client for the rest
 	// of a PDU of which a part has arrived. 0 means 5 s, less than 0 no limit.
 	Timeout time.Duration
@@ -128,6 +137,8 @@ type Server struct {
 	// HelloTimeout limits the wait for a client's first PDU. 0 means 60 s, less than 0
 	// no limit.
 	HelloTimeout time.Duration
+	// HandshakeTimeout limits how long a client may take to start TLS. 0 means 10 s, less than 0 no limit.
+	HandshakeTimeout time.Duration
 	// WriteTimeout limits the wait for a client to read a reply. 0 means 30 s, less
 	// than 0 no limit.
 	WriteTimeout time.Duration
@@ -177,6 +188,7 @@ type Server struct {
 	names        atomic.Pointer[nameSpace]
 	files        atomic.Pointer[pmns.Tree] // the names from files
 	access       atomic.Pointer[access.Control]
+	secure       atomic.Pointer[tlsSetup]
 	clientLimits atomic.Pointer[pmcdconf.Limits]
 	timeout      atomic.Int64           // of agents, in nanoseconds: pmcd.control.timeout
 	labels       atomic.Pointer[string] // those of files, when they were read last
@@ -249,6 +261,7 @@ func (s *Server) init() {
 		s.accessAtInit = s.Access
 		limits := s.Limits
 		s.clientLimits.Store(&limits)
+		s.secure.Store(s.newTLSSetup(s.TLS))
 		s.agents.Store(&agentTable{})
 		s.ended, s.closed = make(chan struct{}), make(chan struct{})
 		s.watchdogEnded, s.endWatchdog = make(chan struct{}), make(chan struct{})

@@ -28,6 +28,7 @@ type fakeCollector struct {
 	timeout time.Duration
 	seqnum  uint32
 	local   bool
+	tls     bool     // encrypted, with certificates
 	calls   []string // that change something else
 }
 
@@ -39,6 +40,8 @@ func (c *fakeCollector) called(format string, args ...any) {
 
 func (c *fakeCollector) Hostname() string              { return "here.example" }
 func (c *fakeCollector) LocalOnly() bool               { return c.local }
+func (c *fakeCollector) Secure() bool                  { return c.tls }
+func (c *fakeCollector) CertRequired() bool            { return c.tls }
 func (c *fakeCollector) Labels() (string, error)       { return `{"role":"test"}`, nil }
 func (c *fakeCollector) Agents() []Agent               { return c.agents }
 func (c *fakeCollector) NumAgents() int                { return len(c.agents) }
@@ -178,8 +181,10 @@ func TestIdentity(t *testing.T) {
 	} {
 		b.Want("feature."+name, "0")
 	}
-	b.local = true
-	b.Want("feature.local", "1")
+	b.local, b.tls = true, true
+	for _, name := range []string{"local", "secure", "client_cert_required"} {
+		b.Want("feature."+name, "1")
+	}
 	b.agents = []Agent{{Domain: 3, Name: "plain"}, {Domain: 4, Name: "knows", Containers: true}}
 	b.Want("feature.containers", "1")
 }

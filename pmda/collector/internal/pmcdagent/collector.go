@@ -24,6 +24,10 @@ type Collector interface {
 	// LocalOnly reports whether clients of other hosts cannot connect.
 	LocalOnly() bool
 
+	// Secure reports whether connections can be encrypted, CertRequired whether clients have to have a certificate.
+	Secure() bool
+	CertRequired() bool
+
 	// Agents are all configured agents by domain, also those that are not connected.
 	Agents() []Agent
 	// Agent is one of them, false if there is none of the domain.

@@ -91,7 +91,7 @@ func (p *pmcd) addFeatures() {
 		name, text string
 		has        func() bool
 	}{
-		{"pmcd.feature.secure", "Whether connections can be encrypted", no},
+		{"pmcd.feature.secure", "Whether connections can be encrypted", p.Collector.Secure},
 		{"pmcd.feature.compress", "Whether connections can be compressed", no},
 		{"pmcd.feature.ipv6", "Whether IPv6 is supported", yes},
 		{"pmcd.feature.authentication", "Whether clients can authenticate themselves", no},
@@ -100,7 +100,7 @@ func (p *pmcd) addFeatures() {
 		{"pmcd.feature.service_discovery", "Whether the collector advertises itself", no},
 		{"pmcd.feature.containers", "Whether an agent knows the containers of its clients", p.containers},
 		{"pmcd.feature.local", "Whether clients of the same host alone are served", p.Collector.LocalOnly},
-		{"pmcd.feature.client_cert_required", "Whether clients have to have a certificate", no},
+		{"pmcd.feature.client_cert_required", "Whether clients have to have a certificate", p.Collector.CertRequired},
 	} {
 		register(p, pmda.Metric[uint32]{
 			Name: f.name, ID: pmda.Item(8, item), Text: f.text,

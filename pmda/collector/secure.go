@@ -1,0 +1,200 @@
+package collector
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+const (
+	// handshakeFree is how many bytes a client may send in a handshake before they are charged for: more than the
+	// certificate of a client has, and less than the allowance of a client.
+	handshakeFree = 16 << 10
+
+	// handshakeCost is how many bytes a byte of a longer handshake takes: it is read, joined to a message, and parsed.
+	handshakeCost = 4
+
+	// handshakeMost is the greatest length of what a client sends in a handshake: crypto/tls takes certificates of 256 KiB.
+	handshakeMost = 320 << 10
+
+	// tlsMemory is about what a connection with TLS holds beyond one without: keys, certificates, and the buffer of a
+	// record of 16 KiB.
+	tlsMemory = 32 << 10
+
+	// closeNotifyTime limits how long the end of a connection may wait to tell the client that it ends.
+	closeNotifyTime = 100 * time.Millisecond
+)
+
+// tlsSetup is what a Server does for TLS; it does not change.
+type tlsSetup struct {
+	config  *tls.Config // nil for no TLS
+	require bool        // Server.RequireClientCert
+}
+
+// SetTLS replaces the configuration of TLS for clients that connect from now on; nil is none. The field TLS is not changed, which
+// holds the configuration of the start. The Server makes a copy of config. Clients that are connected keep what they have.
+func (s *Server) SetTLS(config *tls.Config) {
+	s.init()
+	s.secure.Store(s.newTLSSetup(config))
+}
+
+// newTLSSetup completes a configuration. A client that gives no certificate is told so in its handshake if it needs one.
+func (s *Server) newTLSSetup(config *tls.Config) *tlsSetup {
+	t := &tlsSetup{require: s.RequireClientCert}
+	if config == nil {
+		return t
+	}
+	complete := func(c *tls.Config) *tls.Config {
+		c = c.Clone()
+		c.DynamicRecordSizingDisabled = true // or a long reply is many short writes
+		if t.require {
+			c.ClientAuth = tls.RequireAndVerifyClientCert
+		}
+		return c
+	}
+	t.config = complete(config)
+	if choose := config.GetConfigForClient; choose != nil && t.require {
+		t.config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			c, err := choose(hello)
+			if c == nil || err != nil {
+				return nil, err
+			}
+			return complete(c), nil
+		}
+	}
+	return t
+}
+
+// features are those that the challenge offers because of TLS.
+func (t *tlsSetup) features() pdu.Features {
+	var f pdu.Features
+	if t.config != nil {
+		f |= pdu.FeatureSecure | pdu.FeatureSecureAck
+	}
+	if t.require {
+		f |= pdu.FeatureCertRequired
+	}
+	return f
+}
+
+// secure does what the CREDS of a client ask for in respect of TLS, and what they have to ask for.
+func (r *request) secure(wanted pdu.Features) error {
+	c := r.client
+	setup := c.s.secure.Load()
+	switch {
+	case wanted&pdu.FeatureSecure == 0:
+		if setup.require && c.secured == nil && !localAddr(c.conn.RemoteAddr()) {
+			return pdu.ErrNeedClientCert
+		}
+		return nil
+	case c.secured != nil:
+		return fmt.Errorf("%w: TLS was started before", pdu.ErrIPC)
+	case setup.config == nil:
+		if wanted&pdu.FeatureSecureAck != 0 { // as C pmcd: in place of the acknowledgement, and of the CREDS
+			if err := r.write(pdu.Status{Code: pdu.ErrNotConn}, 0); err != nil {
+				return err
+			}
+		}
+		return pdu.ErrNotConn
+	}
+	if err := c.reserve("TLS", tlsMemory); err != nil {
+		return err
+	}
+	c.tlsMemory = tlsMemory
+	if wanted&pdu.FeatureSecureAck != 0 {
+		if err := r.write(pdu.Status{}, 0); err != nil {
+			return err
+		}
+	}
+	return c.startTLS(setup.config)
+}
+
+// A handshakeError is why a handshake failed, after which the connection cannot be used.
+type handshakeError struct{ cause error }
+
+func (e *handshakeError) Error() string { return "TLS handshake: " + e.cause.Error() }
+func (e *handshakeError) Unwrap() error { return e.cause }
+
+// startTLS waits for the client's handshake, for a limited time: it belongs to no agent and no other client.
+func (c *client) startTLS(config *tls.Config) error {
+	c.limitWrite(time.Now())
+	stream := &tlsStream{Conn: c.conn, client: c}
+	c.pdus.Upgrade(func(raw io.ReadWriter) io.ReadWriter {
+		stream.raw = raw
+		c.secured = tls.Server(stream, config)
+		return c.secured
+	})
+	c.requestEnded() // so that the end of the Server need not wait for this client
+	var limit time.Time
+	if t := c.s.limits.handshake; t > 0 {
+		limit = time.Now().Add(t)
+	}
+	c.readBy(limit)
+	err := c.secured.Handshake()
+	c.release(stream.charged)
+	stream.client = nil
+	if err != nil {
+		return &handshakeError{err}
+	}
+	c.readBy(time.Time{})
+	if !c.requestStarts() {
+		return &handshakeError{errClosed}
+	}
+	return nil
+}
+
+// A tlsStream is the stream below TLS. During the handshake the client is charged for what it sends.
+type tlsStream struct {
+	net.Conn
+	raw     io.ReadWriter
+	client  *client // nil after the handshake
+	n       int
+	charged int
+}
+
+var errLongHandshake = errors.New("the handshake is too long")
+
+func (s *tlsStream) Read(p []byte) (int, error) {
+	n, err := s.raw.Read(p)
+	if s.client == nil {
+		return n, err
+	}
+	if s.n += n; s.n > handshakeMost {
+		return n, errLongHandshake
+	}
+	if more := s.n*handshakeCost - s.charged; s.n > handshakeFree && more > 0 {
+		if err := s.client.reserve("TLS handshake", more); err != nil {
+			return n, err
+		}
+		s.charged += more
+	}
+	return n, err
+}
+
+func (s *tlsStream) Write(p []byte) (int, error) { return s.raw.Write(p) }
+
+// SetWriteDeadline is what the end of TLS calls, alone, before its last message: the client need not wait for it, nor anybody for the client.
+func (s *tlsStream) SetWriteDeadline(time.Time) error {
+	return s.Conn.SetWriteDeadline(time.Now().Add(closeNotifyTime))
+}
+
+// closeTLS tells the client that the connection ends, as TLS has it, and closes it.
+func (c *client) closeTLS() {
+	if c.secured != nil && c.secured.ConnectionState().HandshakeComplete {
+		c.secured.Close()
+	}
+}
+
+// noteCreds has all operations of a client denied if its CREDS have failed, until others succeed: it would be served without what
+// it asked for, or what the Server asks for.
+func (c *client) noteCreds(failed bool) {
+	c.admission.mu.Lock()
+	defer c.admission.mu.Unlock()
+	c.admission.failed = failed
+	c.updateDenied()
+}
