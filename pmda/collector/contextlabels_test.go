@@ -201,7 +201,7 @@ func contextLabels(t *testing.T, addr string) pdu.LabelReply {
 	}
 	defer nc.Close()
 	c := pdu.NewConn(nc)
-	if _, err := pdu.ClientHello(c, int32(os.Getpid()), pdu.FeatureLabels); err != nil {
+	if _, err := pdu.ClientHello(c, int32(os.Getpid()), 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Write(0, pdu.LabelsOfContext().Request()); err != nil {
