@@ -96,7 +96,7 @@ func make1(t testing.TB, dir, name string, l Leaf, by *Cert, isCA bool) *Cert {
 	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
 	must(t, err)
 	out := &Cert{TLS: tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: made}, X509: made,
-		CertFile: filepath.Join(dir, name+".crt"), KeyFile: filepath.Join(dir, name+".key")}
+		CertFile: filepath.Join(dir, serial.Text(16)+".crt"), KeyFile: filepath.Join(dir, serial.Text(16)+".key")}
 	write(t, out.CertFile, "CERTIFICATE", der)
 	write(t, out.KeyFile, "PRIVATE KEY", pkcs8)
 	return out

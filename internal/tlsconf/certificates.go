@@ -1,0 +1,98 @@
+package tlsconf
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+var errNoCertificate = errors.New("no certificate is in it")
+
+// loadPair loads a certificate, with those between it and its authority, and its key.
+func loadPair(certFile, keyFile, certName, keyName string) (tls.Certificate, error) {
+	chain, err := readFile(certFile)
+	if err == nil {
+		err = checkChain(chain)
+	}
+	if err != nil {
+		return tls.Certificate{}, &Error{"Cannot load " + certName + " from " + certFile, err}
+	}
+	var cert tls.Certificate
+	key, err := readFile(keyFile)
+	if err == nil {
+		cert, err = tls.X509KeyPair(chain, key)
+	}
+	if err != nil {
+		return tls.Certificate{}, &Error{"Cannot load " + keyName + " from " + keyFile, err}
+	}
+	return cert, nil
+}
+
+// checkChain is why a text has no certificate first.
+func checkChain(text []byte) error {
+	for {
+		var block *pem.Block
+		if block, text = pem.Decode(text); block == nil {
+			return errNoCertificate
+		}
+		if block.Type == "CERTIFICATE" {
+			_, err := x509.ParseCertificate(block.Bytes)
+			return err
+		}
+	}
+}
+
+// maxAuthorities is how many files of a directory of authorities are read.
+const maxAuthorities = 4096
+
+// authorities are those of the file and of the directory, nil if neither is given.
+func (c Conf) authorities(name string) (*x509.CertPool, error) {
+	if c.CAFile == "" && c.CADir == "" {
+		return nil, nil
+	}
+	pool := x509.NewCertPool()
+	if c.CAFile != "" {
+		text, err := readFile(c.CAFile)
+		if err == nil && !pool.AppendCertsFromPEM(text) {
+			err = errNoCertificate
+		}
+		if err != nil {
+			return nil, &Error{"Cannot load the " + name + " from " + c.CAFile, err}
+		}
+	}
+	if c.CADir == "" {
+		return pool, nil
+	}
+	entries, err := os.ReadDir(c.CADir)
+	if err != nil {
+		return nil, &Error{"Cannot load the " + name + " from " + c.CADir, err}
+	}
+	for _, e := range entries[:min(len(entries), maxAuthorities)] {
+		path := filepath.Join(c.CADir, e.Name())
+		if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
+			continue // it may be a pipe, of which a read does not return
+		}
+		if text, err := readFile(path); err == nil {
+			pool.AppendCertsFromPEM(text) // what is none is of no use
+		}
+	}
+	return pool, nil
+}
+
+// verifyChain checks that authorities vouch for a server, whatever its name; nil are those of the system.
+func verifyChain(roots *x509.CertPool) func(tls.ConnectionState) error {
+	return func(s tls.ConnectionState) error {
+		if len(s.PeerCertificates) == 0 {
+			return errNoCertificate
+		}
+		opts := x509.VerifyOptions{Roots: roots, Intermediates: x509.NewCertPool()}
+		for _, c := range s.PeerCertificates[1:] {
+			opts.Intermediates.AddCert(c)
+		}
+		_, err := s.PeerCertificates[0].Verify(opts)
+		return err
+	}
+}
