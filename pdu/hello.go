@@ -12,6 +12,15 @@ import (
 // result is what the collector offers. A refusal is an *OpError around the
 // collector's code, such as ErrPermission or ErrConnLimit.
 func ClientHello(c *Conn, pid int32, want Features) (offered Features, err error) {
+	if offered, err = ReadChallenge(c); err != nil {
+		return 0, err
+	}
+	return offered, c.Write(pid, Creds{Version: ProtocolVersion, Features: want})
+}
+
+// ReadChallenge is the first half of ClientHello, for a client that has to know what the collector offers before it
+// replies with Creds.
+func ReadChallenge(c *Conn) (offered Features, err error) {
 	h, body, err := c.Read()
 	if err != nil {
 		return 0, hello(closedEarly(err))
@@ -29,7 +38,7 @@ func ClientHello(c *Conn, pid int32, want Features) (offered Features, err error
 	case ch.Version != ProtocolVersion:
 		return 0, hello(problem{ErrIPC, "the collector speaks another version of the protocol"})
 	}
-	return ch.Features, c.Write(pid, Creds{Version: ProtocolVersion, Features: want})
+	return ch.Features, nil
 }
 
 // AgentHello performs the version handshake of an agent with its collector, in

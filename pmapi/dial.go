@@ -28,11 +28,14 @@ const errNotSupported pdu.Error = -95
 // until one can. It fails for a bad specification, and when ctx has ended.
 //
 // Errors: pdu.ErrNotHost for an empty specification; pdu.ErrGeneric or EINVAL for a malformed
-// one, as of ParseHost but in one line; errors.ErrUnsupported for encryption, authentication, compression and containers;
+// one, as of ParseHost but in one line; errors.ErrUnsupported for authentication, compression and containers, and
+// for TLS that the collector does not have;
 // EHOSTUNREACH (syscall.EHOSTUNREACH) for a host without an address; pdu.ErrTimeout for no
 // connection within ConnectTimeout or no handshake within HandshakeTimeout; pdu.ErrPermission
 // or pdu.ErrConnLimit if the collector refuses the client; pdu.ErrIPC for a peer that closes the
-// connection in the handshake, or is no collector; or what the network reports. Their texts
+// connection in the handshake, or is no collector; pdu.ErrTLS for a handshake of TLS that fails, as for a certificate that is not trusted,
+// pdu.ErrNotConn for a tls.conf that cannot be used, and pdu.ErrNeedClientCert for a collector that
+// wants a certificate; or what the network reports. A certificate of the client that the collector refuses is seen at the first request. Their texts
 // name the host and the port, or the path of the socket.
 func (d *Dialer) Dial(ctx context.Context, spec string) (*Context, error) {
 	n := d.complete()
@@ -63,7 +66,7 @@ func (d *Dialer) Dial(ctx context.Context, spec string) (*Context, error) {
 
 // unsupportedAttrs are attributes of a specification that this package does not support.
 var unsupportedAttrs = map[string]string{
-	"secure": "encryption", "compress": "compression", "container": "containers",
+	"compress": "compression", "container": "containers",
 	"userauth": "authentication", "username": "authentication", "password": "authentication",
 	"realm": "authentication", "method": "authentication",
 }
@@ -76,12 +79,10 @@ func (n Dialer) opener(h HostSpec) (opener, error) {
 			missing = what
 		}
 	}
-	if h.Protocol == ProtocolPCPS {
-		missing = "encryption"
-	}
 	if missing != "" {
 		return nil, fmt.Errorf("%w: there is no %s yet", errNotSupported, missing)
 	}
+	n.secureFor(h)
 	path := h.Path
 	if path == "" {
 		path = n.Socket

@@ -134,8 +134,9 @@ func TestDial(t *testing.T) {
 		{"127.0.0.1:" + closed + "@127.0.0.1:" + via, d, pdu.ErrIPC, ""},
 		{"", d, pdu.ErrNotHost, ""},
 		{"127.0.0.1:x", d, pdu.ErrGeneric, "non-numeric port"},
-		{"pcps://127.0.0.1", d, errors.ErrUnsupported, "no encryption"},
-		{"127.0.0.1?secure=relaxed", d, errors.ErrUnsupported, "no encryption"},
+		{"pcps://127.0.0.1", d, errors.ErrUnsupported, "the collector has no TLS"},
+		{"pcps://127.0.0.1?secure=relaxed", d, nil, ""},
+		{"127.0.0.1?secure=enforce", d, nil, ""}, // it says nothing without "pcps:"
 		{"127.0.0.1?compress", d, errors.ErrUnsupported, "no compression"},
 		{"127.0.0.1?container=web", d, errors.ErrUnsupported, "no containers"},
 		{"127.0.0.1?user=me&pass=it", d, errors.ErrUnsupported, "no authentication"},

@@ -3,6 +3,7 @@ package pmapi
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/tlsconf"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmns"
 )
@@ -56,6 +58,13 @@ type Dialer struct {
 	Proxy HostPort
 	// Socket is the unix socket of "unix:" and "local:"; empty means DefaultSocket.
 	Socket string
+	// Secure says whether connections are encrypted whose specification does not say so. "pcps://web1" enforces it, and
+	// "pcps://web1?secure=relaxed" has it if the collector can. Those of Local are never encrypted.
+	Secure Secure
+	// TLS is the configuration of encrypted connections, for TLS clients; its ServerName, if empty, is the name of the host.
+	// Nil is that of DialerFromEnv, which is PCP's, or else an empty one: the collector needs a certificate for its name
+	// that the system trusts. Collectors may ask for Certificates.
+	TLS *tls.Config
 	// Names, if not nil, are the names of metrics, instead of the collector's.
 	Names *pmns.Tree
 	// Derived are definitions of derived metrics, as of the moment when a context is opened; nil for none.
@@ -79,7 +88,9 @@ type Dialer struct {
 	// DialContext makes connections; nil means that of a net.Dialer.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	unsupported string // what the environment requires and this package does not have
+	unsupported string        // what the environment requires and this package does not have
+	tlsFile     *tlsconf.File // where the configuration of TLS is, if there is no other; or nil
+	peer        peer          // set by secureFor
 }
 
 // An opener makes a connection to a host.
@@ -134,7 +145,8 @@ func (d *Dialer) Local(ctx context.Context, srv ContextDialer) (*Context, error)
 		return nil, &OpError{Op: "dial", Host: "local", Err: fmt.Errorf("the ContextDialer is nil, want a collector.Server: %w", pdu.ErrArg)}
 	}
 	n := d.complete()
-	n.DialContext = srv.DialContext
+	n.DialContext, n.Secure = srv.DialContext, SecureOff
+	n.peer = peer{local: true}
 	return n.openHost(ctx, "local", "local", func(ctx context.Context) (*link, error) {
 		return n.connect(ctx, "pipe", "local")
 	})

@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/internal/pcpconf"
+	"github.com/pcp-go/pcp/internal/tlsconf"
 	"github.com/pcp-go/pcp/pdu"
 )
 
 // DialerFromEnv makes a Dialer from the environment variables that the C library reads, and one more, and
-// from /etc/pcp.conf for the path of the socket:
+// from /etc/pcp.conf for the paths of the socket and of tls.conf:
 //
 //	PMCD_CONNECT_TIMEOUT     ConnectTimeout, in seconds; 0 means no limit; see below
 //	PMCD_REQUEST_TIMEOUT     RequestTimeout, likewise
@@ -25,8 +26,13 @@ import (
 //	PMCD_SOCKET              Socket
 //	PMPROXY_HOST             Proxy
 //	PMPROXY_PORT             its port, for the first of several
-//	PCP_SECURE_SOCKETS       contexts fail with errors.ErrUnsupported, unless it is "relaxed"
-//	PCP_CONTAINER            likewise, always
+//	PCP_SECURE_SOCKETS       Secure: "", "1" and "enforce" enforce, "relaxed" relaxes; others do nothing
+//	PCP_TLSCONF_PATH         where the certificates of TLS are, if TLS is nil; see below
+//	PCP_CONTAINER            contexts fail with errors.ErrUnsupported
+//
+// In tls.conf, /etc/pcp/tls.conf by default, clients find certificates, those of authorities, and whether to look at a
+// collector's at all: as in the C library they do so only with tls-verify-clients, and then not at the name of the host,
+// unless there is "tls-verify-host = true", which the C library ignores.
 //
 // HandshakeTimeout is 10 seconds: as with the tools of PCP, neither PMCD_CONNECT_TIMEOUT nor
 // PMCD_REQUEST_TIMEOUT changes how long a collector is waited for that accepts connections but
@@ -77,15 +83,20 @@ func DialerFromEnv() (*Dialer, error) {
 			ignored("PMPROXY_PORT", v)
 		}
 	}
-	var err error
-	if d.Socket, err = socketPath(); err != nil {
+	conf, err := pcpconf.Load("")
+	if err != nil {
 		errs = append(errs, err)
+		conf = new(pcpconf.Conf)
 	}
+	if d.Socket = os.Getenv("PMCD_SOCKET"); d.Socket == "" && err == nil {
+		d.Socket = filepath.Join(conf.Get("PCP_RUN_DIR"), "pmcd.socket")
+	}
+	d.tlsFile = tlsconf.NewClient(conf.Get("PCP_TLSCONF_PATH"))
 	switch v, set := os.LookupEnv("PCP_SECURE_SOCKETS"); {
 	case set && (v == "" || v == "1" || v == "enforce"):
-		d.unsupported = "encryption (PCP_SECURE_SOCKETS)"
-	case set && v != "relaxed":
-		ignored("PCP_SECURE_SOCKETS", v)
+		d.Secure = SecureEnforce
+	case v == "relaxed":
+		d.Secure = SecureRelaxed
 	}
 	if os.Getenv("PCP_CONTAINER") != "" {
 		d.unsupported = "containers (PCP_CONTAINER)"
@@ -120,16 +131,4 @@ func parsePositive(text string, most int) []int {
 		list = append(list, n)
 	}
 	return list
-}
-
-// socketPath is where the collector of this computer listens.
-func socketPath() (string, error) {
-	if v := os.Getenv("PMCD_SOCKET"); v != "" {
-		return v, nil
-	}
-	conf, err := pcpconf.Load("")
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(conf.Get("PCP_RUN_DIR"), "pmcd.socket"), nil
 }

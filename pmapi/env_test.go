@@ -51,6 +51,7 @@ func TestDialerFromEnv(t *testing.T) {
 	backoff := func(list ...time.Duration) pmapi.Dialer {
 		return with(func(d *pmapi.Dialer) { d.Backoff = list })
 	}
+	secure := func(s pmapi.Secure) pmapi.Dialer { return with(func(d *pmapi.Dialer) { d.Secure = s }) }
 	maxReply := func(n int) pmapi.Dialer { return with(func(d *pmapi.Dialer) { d.MaxReply = n }) }
 	ports := func(list ...int) pmapi.Dialer { return with(func(d *pmapi.Dialer) { d.Ports = list }) }
 	ignored := func(name, value string) string { return fmt.Sprintf("ignored bad %s = '%s'", name, value) }
@@ -96,11 +97,11 @@ func TestDialerFromEnv(t *testing.T) {
 		{env: "PMPROXY_HOST=gate", want: with(func(d *pmapi.Dialer) { d.Proxy.Name = "gate" })},
 		{env: "PMPROXY_PORT=80", want: with(func(d *pmapi.Dialer) { d.Proxy.Ports = []int{80} })},
 		{env: "PMPROXY_PORT=x", want: with(nil), err: ignored("PMPROXY_PORT", "x")},
-		{env: "PCP_SECURE_SOCKETS=", want: with(nil), dial: errors.ErrUnsupported},
-		{env: "PCP_SECURE_SOCKETS=1", want: with(nil), dial: errors.ErrUnsupported},
-		{env: "PCP_SECURE_SOCKETS=enforce", want: with(nil), dial: errors.ErrUnsupported},
-		{env: "PCP_SECURE_SOCKETS=relaxed", want: with(nil)},
-		{env: "PCP_SECURE_SOCKETS=maybe", want: with(nil), err: ignored("PCP_SECURE_SOCKETS", "maybe")},
+		{env: "PCP_SECURE_SOCKETS=", want: secure(pmapi.SecureEnforce)},
+		{env: "PCP_SECURE_SOCKETS=1", want: secure(pmapi.SecureEnforce)},
+		{env: "PCP_SECURE_SOCKETS=enforce", want: secure(pmapi.SecureEnforce)},
+		{env: "PCP_SECURE_SOCKETS=relaxed", want: secure(pmapi.SecureRelaxed)},
+		{env: "PCP_SECURE_SOCKETS=yes", want: with(nil)},
 		{env: "PCP_CONTAINER=box", want: with(nil), dial: errors.ErrUnsupported},
 		{env: "PCP_CONTAINER=", want: with(nil)},
 		{env: "PMCD_PORT=x PMCD_CONNECT_TIMEOUT=y PMCD_REQUEST_TIMEOUT=3", want: request(3 * s),

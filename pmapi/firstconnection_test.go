@@ -87,7 +87,7 @@ func TestFirstConnectionCalls(t *testing.T) {
 		if _, err := d.Local(ended, h); !errors.Is(err, errTired) {
 			t.Errorf("a ctx that has ended: %v", err)
 		}
-		if _, err := d.Dial(t.Context(), "pcps://web1"); !errors.Is(err, errors.ErrUnsupported) {
+		if _, err := d.Dial(t.Context(), "web1?compress"); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("what is not supported: %v", err)
 		}
 		open := func() *pmapi.Context {

@@ -2,6 +2,7 @@ package pmapi
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -31,6 +32,7 @@ type link struct {
 	limit    time.Time       // when it ends; zero for never
 	features pdu.Features
 	pid      int32
+	secured  *tls.Conn // nil without TLS
 
 	pending int          // replies that have not been read
 	changes pdu.Change   // in the collector, which no fetch has reported yet
@@ -51,10 +53,9 @@ func newLink(ctx context.Context, conn net.Conn, d Dialer) (*link, error) {
 	l.pdus.Growth, l.pdus.Trace = 8, d.Trace
 	l.begin(ctx, 0)
 	defer l.deadline.Stop()
-	var err error
-	if l.features, err = pdu.ClientHello(l.pdus, l.pid, 0); err != nil {
+	if err := l.greet(&d); err != nil {
 		l.close()
-		return nil, greetingError(err)
+		return nil, err
 	}
 	l.pdus.MaxLen = d.MaxReply
 	return l, nil
@@ -62,6 +63,10 @@ func newLink(ctx context.Context, conn net.Conn, d Dialer) (*link, error) {
 
 func (l *link) close() {
 	l.deadline.Close()
+	if l.secured != nil {
+		l.secured.Close() // which says so to the collector first
+		return
+	}
 	l.conn.Close()
 }
 

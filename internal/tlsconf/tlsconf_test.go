@@ -52,7 +52,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// OpenSSL's names are those of suites that crypto/tls has, each once.
+// TestCiphers: the names of OpenSSL are those of suites that crypto/tls has, each once.
 func TestCiphers(t *testing.T) {
 	known := map[uint16]string{}
 	for _, s := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {

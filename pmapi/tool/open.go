@@ -2,9 +2,13 @@ package tool
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 
+	"github.com/pcp-go/pcp/internal/pmlog"
+	"github.com/pcp-go/pcp/internal/tlsconf"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
@@ -72,6 +76,11 @@ func (c *Command) dial(ctx context.Context, host string, change []func(*pmapi.Di
 	e := &ExitError{Status: 1, Err: err}
 	if _, specErr := pmapi.ParseHost(host); specErr != nil {
 		e.Message = specErr.Error() + "\n" + debug.failed(err)
+	}
+	if bad, ok := errors.AsType[*tlsconf.Error](err); ok {
+		var text strings.Builder
+		pmlog.New(&text, c.Name, slog.LevelInfo).Error(bad.Error())
+		e.Message += text.String()
 	}
 	e.Message += fmt.Sprintf("%s: Cannot connect to PMCD on host \"%s\": %v\n", c.Name, host, pdu.FromError(err))
 	return nil, e

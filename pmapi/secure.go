@@ -1,0 +1,162 @@
+package pmapi
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A Secure says whether connections are encrypted.
+type Secure int
+
+// Whether connections are encrypted.
+const (
+	SecureOff     Secure = iota // no
+	SecureRelaxed               // if the collector can
+	SecureEnforce               // yes, or there is no connection
+)
+
+// errNotConnected is ENOTCONN.
+const errNotConnected pdu.Error = -107
+
+// closeNotifyTime limits how long a connection with TLS waits, when it is closed, for its last message to be sent.
+const closeNotifyTime = 100 * time.Millisecond
+
+// A peer is what TLS has to know of the collector.
+type peer struct {
+	name  string // that its certificate ought to have
+	unix  bool   // a unix socket
+	local bool   // of this computer, as far as the specification says
+}
+
+// secureFor has the connections of a specification encrypted as it says. That of another protocol than "pcps:" says nothing, as in
+// the C library, whatever its attribute "secure". One that is neither word is enforced, where the C library has no TLS.
+func (d *Dialer) secureFor(h HostSpec) {
+	if h.Protocol == ProtocolPCPS {
+		d.Secure = SecureEnforce
+		if v, _ := h.Attr("secure"); v == "relaxed" {
+			d.Secure = SecureRelaxed
+		}
+	}
+	d.peer = peer{name: h.Host.Name, unix: h.Protocol == ProtocolUnix || h.Protocol == ProtocolLocal}
+	d.peer.local = d.peer.unix || strings.Contains(h.Host.Name, "localhost")
+	if d.peer.unix {
+		d.peer.name, _ = os.Hostname()
+	}
+}
+
+// greet exchanges versions with the collector, and starts TLS if that is wanted.
+func (l *link) greet(d *Dialer) error {
+	var err error
+	if l.features, err = pdu.ReadChallenge(l.pdus); err != nil {
+		return greetingError(err)
+	}
+	want, err := d.secureFeatures(l.features)
+	if err != nil {
+		return err
+	}
+	var config *tls.Config
+	if want != 0 {
+		if config, err = d.tlsConfig(); err != nil {
+			return fmt.Errorf("%w: %w", pdu.ErrNotConn, err)
+		}
+	}
+	if err := l.pdus.Write(l.pid, pdu.Creds{Version: pdu.ProtocolVersion, Features: want}); err != nil {
+		return greetingError(err)
+	}
+	if want == 0 {
+		return nil
+	}
+	return l.startTLS(config)
+}
+
+// secureFeatures are the features of TLS that a collector is asked for which offers some, 0 for no TLS.
+func (d *Dialer) secureFeatures(offered pdu.Features) (pdu.Features, error) {
+	has := offered&pdu.FeatureSecure != 0
+	switch {
+	case d.Secure == SecureEnforce && !has:
+		return 0, fmt.Errorf("%w: the collector has no TLS", errNotSupported)
+	case d.Secure != SecureEnforce && offered&pdu.FeatureCertRequired != 0 && !d.peer.local:
+		return 0, fmt.Errorf("%w: it is used with TLS enforced, as by pcps://", pdu.ErrNeedClientCert)
+	case d.Secure == SecureOff || !has:
+		return 0, nil
+	case d.peer.unix && offered&pdu.FeatureCredsRequired != 0:
+		return 0, nil // PCP's pmcd would never acknowledge it there
+	}
+	return pdu.FeatureSecure | pdu.FeatureSecureAck | offered&pdu.FeatureCertRequired, nil
+}
+
+// tlsConfig is the configuration of a connection.
+func (d *Dialer) tlsConfig() (*tls.Config, error) {
+	config := d.TLS
+	if config == nil && d.tlsFile != nil {
+		var err error
+		if config, err = d.tlsFile.Config(); err != nil {
+			return nil, err
+		}
+	}
+	if config == nil {
+		return &tls.Config{ServerName: d.peer.name}, nil
+	}
+	if config.ServerName == "" {
+		config = config.Clone()
+		config.ServerName = d.peer.name
+	}
+	return config, nil
+}
+
+// startTLS waits for the collector's acknowledgement, and does the handshake.
+func (l *link) startTLS(config *tls.Config) error {
+	h, body, err := l.pdus.Read()
+	if err != nil {
+		return greetingError(err)
+	}
+	var ack pdu.Status
+	switch {
+	case h.Kind != pdu.KindError:
+		return greetingError(&pdu.UnexpectedError{Want: pdu.KindError, Got: h.Kind})
+	case ack.Decode(body) != nil:
+		return greetingError(pdu.ErrIPC)
+	case ack.Code < 0:
+		return fmt.Errorf("the collector refuses TLS: %w", ack.Code)
+	}
+	l.pdus.Upgrade(func(raw io.ReadWriter) io.ReadWriter {
+		l.secured = tls.Client(&tlsStream{l.conn, raw}, config)
+		return l.secured
+	})
+	switch err := l.secured.Handshake(); {
+	case err == nil || errors.Is(err, os.ErrDeadlineExceeded):
+		return err
+	case err == io.EOF:
+		return fmt.Errorf("the collector has closed the connection in the handshake of TLS: %w", errNotConnected)
+	default:
+		return tlsError{err}
+	}
+}
+
+// A tlsError is why a handshake of TLS has failed. Its code is pdu.ErrTLS, whatever it wraps.
+type tlsError struct{ cause error }
+
+func (e tlsError) Error() string   { return pdu.ErrTLS.Error() + ": " + e.cause.Error() }
+func (e tlsError) Unwrap() []error { return []error{pdu.ErrTLS, e.cause} }
+
+// A tlsStream is the stream below TLS.
+type tlsStream struct {
+	net.Conn
+	raw io.ReadWriter
+}
+
+func (s *tlsStream) Read(p []byte) (int, error)  { return s.raw.Read(p) }
+func (s *tlsStream) Write(p []byte) (int, error) { return s.raw.Write(p) }
+
+// SetWriteDeadline is what Close of a tls.Conn calls, alone, before its last message.
+func (s *tlsStream) SetWriteDeadline(time.Time) error {
+	return s.Conn.SetWriteDeadline(time.Now().Add(closeNotifyTime))
+}
