@@ -27,6 +27,7 @@
 //	archive/logger/pmlc      the protocol of pmlc: ask a running logger what it records, change it
 //	archive/logger/record    record mode: sessions that record hosts on the fly, with a folio
 //	archive/logger/retention archives of days: begun at midnight, merged, compressed, removed
+//	sasl                     how clients log in: SCRAM-SHA-256, PLAIN, files of users
 //	trace                    trace data: transactions, points, observations
 //	pmda/pmdammv             an agent: metrics of MMV files and of registries
 //	pmda/pmdatrace           an agent: metrics of trace data

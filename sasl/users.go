@@ -1,0 +1,104 @@
+package sasl
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Users are who may log in. Safe for concurrent use.
+type Users interface {
+	// Verifier returns that of a user. Its error, sent to the client by its code, is ErrNoUser if there is no such user; an
+	// error that is no *Error is a failure of the server.
+	Verifier(user string) (Verifier, error)
+}
+
+// verifierOf is the verifier of a user, or an *Error.
+func verifierOf(u Users, user string) (Verifier, error) {
+	v, err := u.Verifier(user)
+	if err == nil {
+		return v, nil
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return Verifier{}, e
+	}
+	if errors.Is(err, ErrNoUser) {
+		return Verifier{}, fail(ErrNoUser, err.Error())
+	}
+	return Verifier{}, fail(ErrFail, err.Error())
+}
+
+// A Map is users by their names.
+type Map map[string]Verifier
+
+// Verifier returns that of a user, or ErrNoUser.
+func (m Map) Verifier(user string) (Verifier, error) {
+	v, ok := m[user]
+	if !ok {
+		return Verifier{}, errUnknown
+	}
+	return v, nil
+}
+
+var errUnknown = fail(ErrNoUser, "unable to canonify user and get auxprops")
+
+// A File is a file of users, one on each line: the name, a colon and a Verifier in the form of its method String. Lines that are
+// empty or begin with "#" say nothing.
+//
+//	# collector's users
+//	ann:SCRAM-SHA-256$4096:W22Z…Q==$WG5d…Uo=:wfPL…8k=
+//
+// The file is read at each login, so that what is changed there holds at once. It must be kept from being read by others.
+type File struct {
+	Path string
+}
+
+// maxFile is how much of a file of users is read.
+const maxFile = 16 << 20
+
+// Verifier returns that of a user, or ErrNoUser, also if the file cannot be read.
+func (f File) Verifier(user string) (Verifier, error) {
+	b, err := readUsers(f.Path)
+	if err != nil {
+		return Verifier{}, fail(ErrNoUser, err.Error())
+	}
+	return findLine(f.Path, b, user)
+}
+
+func readUsers(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(b) > maxFile {
+		err = fmt.Errorf("%s: longer than %d bytes", path, maxFile)
+	}
+	return b, err
+}
+
+// findLine finds the verifier of a user in a file of lines.
+func findLine(path string, b []byte, user string) (Verifier, error) {
+	lines := bufio.NewScanner(bytes.NewReader(b))
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		name, text, ok := strings.Cut(line, ":")
+		if strings.HasPrefix(line, "#") || !ok || name != user {
+			continue
+		}
+		v, err := ParseVerifier(text)
+		if err != nil {
+			return Verifier{}, fail(ErrFail, fmt.Sprintf("%s:%d: %v", path, n, err))
+		}
+		return v, nil
+	}
+	if err := lines.Err(); err != nil && !errors.Is(err, io.EOF) {
+		return Verifier{}, fail(ErrFail, fmt.Sprintf("%s: %v", path, err))
+	}
+	return Verifier{}, errUnknown
+}
