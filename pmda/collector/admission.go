@@ -69,7 +69,9 @@ func (c *client) checkAccount() error {
 func (c *client) checkAccountLocked() error {
 	info := c.info.Load()
 	defer c.updateDenied()
-	return c.admission.account.check(func() (pmcdconf.Ops, func(), error) { return c.s.access.Load().CheckAccount(info.UID, info.GID) })
+	return c.admission.account.check(func() (pmcdconf.Ops, func(), error) {
+		return c.s.access.Load().CheckAccount(info.UID, info.GID, c.s.CredsRequired)
+	})
 }
 
 func (c *client) updateDenied() {
@@ -89,7 +91,7 @@ func (c *client) recheck() {
 		return
 	}
 	err := c.checkHostLocked()
-	if err == nil && c.admission.known {
+	if err == nil && c.admission.known && !c.admission.failed {
 		err = c.checkAccountLocked()
 	}
 	if err != nil {

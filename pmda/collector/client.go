@@ -329,7 +329,7 @@ var errGone = errors.New("client gone before the challenge")
 func (c *client) admit() error {
 	refused := c.checkHost()
 	c.limitWrite(time.Now())
-	p := pdu.Challenge{Version: pdu.ProtocolVersion, Features: offered | c.s.secure.Load().features()}
+	p := pdu.Challenge{Version: pdu.ProtocolVersion, Features: offered | c.s.secure.Load().features() | c.s.authFeatures()}
 	if refused != nil {
 		p = pdu.Challenge{Code: pdu.FromError(refused)}
 	}

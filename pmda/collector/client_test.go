@@ -28,6 +28,11 @@ import (
 // helloPDU is the reply of a client without special features to the challenge.
 var helloPDU = pdu.Creds{Version: pdu.ProtocolVersion}
 
+// container is what a client sends after CREDS that announce a container.
+func container(name string) pdu.Attr {
+	return pdu.Attr{Key: pdu.AttrContainer, Value: []byte(name)}
+}
+
 // CREDS in every form, and what a request after it gets: as from C pmcd, but that C pmcd serves a client whose CREDS
 // have failed.
 func TestCreds(t *testing.T) {
@@ -57,12 +62,19 @@ func TestCreds(t *testing.T) {
 		{"TLS, then not", []pdu.PDU{creds(pdu.FeatureSecure), helloPDU}, fail(pdu.ErrNotConn) + described},
 		{"compression", []pdu.PDU{creds(pdu.FeatureCompress)}, fail(collector.ErrNotSupported) + denied},
 		{"SASL", []pdu.PDU{creds(pdu.FeatureAuth)}, fail(collector.ErrNotSupported) + denied},
-		{"container", []pdu.PDU{creds(pdu.FeatureContainer)}, fail(collector.ErrNotSupported) + denied},
+		{"no container", []pdu.PDU{creds(pdu.FeatureContainer), helloPDU}, fail(pdu.ErrIPC) + denied},
+		{"container", []pdu.PDU{creds(pdu.FeatureContainer), container("web.1_a-b")}, described},
+		{"container of another name", []pdu.PDU{creds(pdu.FeatureContainer), container("web/1")}, fail(-22) + denied},
+		{"container without a name", []pdu.PDU{creds(pdu.FeatureContainer), container("")}, fail(-22) + denied},
+		{"container with a NUL", []pdu.PDU{creds(pdu.FeatureContainer), container("web\x00")}, fail(-22) + denied},
+		{"container with a long name", []pdu.PDU{creds(pdu.FeatureContainer), container(strings.Repeat("x", 256))}, fail(-22) + denied},
+		{"container with the longest name", []pdu.PDU{creds(pdu.FeatureContainer), container(strings.Repeat("x", 255))}, described},
+		{"another attribute", []pdu.PDU{creds(pdu.FeatureContainer), pdu.Attr{Key: pdu.AttrUserID, Value: []byte("0")}}, fail(pdu.ErrIPC) + denied},
 		{"credentials of a known user", []pdu.PDU{creds(pdu.FeatureCredsRequired)}, described},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := collectortest.Dial(t, s)
-			if got, want := g.Receive(), "challenge 0xe00"; got != want {
+			if got, want := g.Receive(), "challenge 0xe40"; got != want {
 				t.Errorf("%s, want %s", got, want)
 			}
 			done := make(chan string)

@@ -73,7 +73,7 @@ func (s *Server) removeClient(c *client) {
 
 // hasAttributes reports whether anything is known of a client that agents may need.
 func hasAttributes(info *pmda.Client) bool {
-	return info.UID >= 0 || info.GID >= 0 || info.Container != ""
+	return info.UID >= 0 || info.GID >= 0 || info.User != "" || info.Container != ""
 }
 
 // sendAttributes tells all agents about a client's attributes.

@@ -93,6 +93,10 @@ func (v pmcdView) Secure() bool { return v.s.secure.Load().config != nil }
 
 func (v pmcdView) CertRequired() bool { return v.s.secure.Load().require }
 
+func (v pmcdView) Authentication() bool { return v.s.Users != nil }
+
+func (v pmcdView) CredsRequired() bool { return v.s.needsCreds() }
+
 func (v pmcdView) NumAgents() int { return v.s.NumAgents() }
 
 func (v pmcdView) SetFence(d pdu.Domain, fenced bool) {
@@ -117,12 +121,7 @@ func (v pmcdView) SetContainer(of *pmda.Client, name string) {
 	if c == nil {
 		return
 	}
-	info := *c.info.Load()
-	info.Container = name
-	v.s.mu.Lock() // or an agent that is being added might be told the old one after the new
-	defer v.s.mu.Unlock()
-	c.info.Store(&info)
-	v.s.sendAttributes(&info)
+	c.changeInfo(func(info *pmda.Client) { info.Container = name })
 }
 
 func (v pmcdView) Timeout() time.Duration     { return time.Duration(v.s.timeout.Load()) }

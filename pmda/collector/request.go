@@ -388,25 +388,16 @@ func (r *request) takeCreds(body []byte) error {
 	}
 	// This comes first, so that a client with wrong features does not evade the rules.
 	err := c.checkAccount()
-	info := c.info.Load()
-	switch {
-	case p.Features&^requestable != 0:
+	if p.Features&^requestable != 0 {
 		return pdu.ErrIPC
 	}
 	if err := r.secure(p.Features); err != nil {
 		return err
 	}
-	switch {
-	case p.Features&(pdu.FeatureCompress|pdu.FeatureAuth|pdu.FeatureContainer) != 0,
-		p.Features&pdu.FeatureCredsRequired != 0 && info.UID < 0:
+	if p.Features&pdu.FeatureCompress != 0 {
 		return errNotSupported
-	case err != nil:
-		return err
 	}
-	if hasAttributes(info) {
-		c.s.sendAttributes(info)
-	}
-	return nil
+	return r.identify(p.Features, err)
 }
 
 // setProfile replaces the profile of a context.

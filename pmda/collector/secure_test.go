@@ -85,7 +85,7 @@ var aDesc = pdu.DescReq{PMID: pdu.MakePMID(10, 0, 1)}
 
 const aDescribed = "{Desc:{PMID:10.0.1 Type:U32 InDom:PM_INDOM_NULL Sem:instant Units:}}"
 
-// The challenge has what C pmcd's has, but for authentication and containers.
+// The challenge has what C pmcd's has, but that it offers a login only where there are users.
 func TestSecureChallenge(t *testing.T) {
 	server := tlstest.SelfSigned(t, "server", tlstest.Leaf{})
 	config := &tls.Config{Certificates: []tls.Certificate{server.TLS}}
@@ -94,10 +94,10 @@ func TestSecureChallenge(t *testing.T) {
 		s    *collector.Server
 		want string
 	}{
-		{"neither", &collector.Server{}, "challenge 0xe00"},
-		{"TLS", &collector.Server{TLS: config}, "challenge 0xe11"},
-		{"certificates without TLS", &collector.Server{RequireClientCert: true}, "challenge 0xe80"},
-		{"both", &collector.Server{TLS: config, RequireClientCert: true}, "challenge 0xe91"},
+		{"neither", &collector.Server{}, "challenge 0xe40"},
+		{"TLS", &collector.Server{TLS: config}, "challenge 0xe51"},
+		{"certificates without TLS", &collector.Server{RequireClientCert: true}, "challenge 0xec0"},
+		{"both", &collector.Server{TLS: config, RequireClientCert: true}, "challenge 0xed1"},
 	} {
 		collectortest.CloseAtEnd(t, test.s)
 		if got := collectortest.Dial(t, test.s).Receive(); got != test.want {
@@ -393,7 +393,7 @@ func TestSetTLS(t *testing.T) {
 		t.Errorf("after: %s", got)
 	}
 	s.SetTLS(nil)
-	if got, want := collectortest.DialTCP(t, s.addr).Receive(), "challenge 0xe00"; got != want {
+	if got, want := collectortest.DialTCP(t, s.addr).Receive(), "challenge 0xe40"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmda/internal/access"
 	"github.com/pcp-go/pcp/pmns"
+	"github.com/pcp-go/pcp/sasl"
 )
 
 // Trace is a set of kinds of events that are kept for the event trace, in the bits of
@@ -107,6 +108,19 @@ type Server struct {
 	// with EAGAIN, and the first of each client is logged. A client may at once do what
 	// it may in a second. SetLimits and Configure replace them while the Server runs.
 	Limits pmcdconf.Limits
+	// Users, if not nil, may log in, by the mechanisms of package sasl. Those of them with a password in the clear are for
+	// encrypted connections, unix sockets and clients in this process. A client that has failed to log in may do
+	// nothing until it succeeds.
+	Users sasl.Users
+	// Mechanisms are the names of the mechanisms that clients may log in with; nil for all of package sasl.
+	Mechanisms []string
+	// LookupAccount finds the number of a user who has logged in, and of the user's main group, for Access and for
+	// agents; nil means those of the system. A user for whom it fails is known to agents by the name alone, and to
+	// Access, where it has rules for users or groups, as nobody.
+	LookupAccount func(user string) (uid, gid int, err error)
+	// CredsRequired serves only clients of whom the user is known: those on unix sockets, and users who have logged in and for whom
+	// LookupAccount does not fail. Rules for users and groups in Access do so too. pmcd's option -S.
+	CredsRequired bool
 
 	// DSO makes the in-process agents that "dso" lines of a configuration name, by
 	// their entry point, such as "simple_init". The domain is that of the line. For

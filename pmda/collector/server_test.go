@@ -40,7 +40,7 @@ func TestFieldsStayZero(t *testing.T) {
 	}
 	defer conn.Close()
 	for name, v := range exportedFields(s) {
-		if v != nil && !reflect.ValueOf(v).IsZero() {
+		if f := reflect.ValueOf(v); f.IsValid() && !f.IsZero() {
 			t.Errorf("%s is %v", name, v)
 		}
 	}

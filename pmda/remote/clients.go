@@ -120,9 +120,9 @@ type clientTable struct {
 
 // A slot is a place for clients in the collector.
 type slot struct {
-	seq       uint64 // of the client that has it, or had it last
-	ended     bool   // that client has gone
-	container bool   // the agent was told of a container of that client
+	seq   uint64       // of the client that has it, or had it last
+	ended bool         // that client has gone
+	told  attributeSet // what the agent was told of that client
 }
 
 // A notice is what the agent is to be told about a slot before the next request:
@@ -166,16 +166,28 @@ func (t *clientTable) enter(c *pmda.Client) bool {
 
 // setAttributes notes the attributes of a client.
 func (t *clientTable) setAttributes(c *pmda.Client) {
-	s := t.slots[c.ID]
-	attrs := attributes(c, s.container && s.seq == c.Seq)
-	if len(attrs) == 0 || !t.enter(c) {
+	var told attributeSet
+	if s := t.slots[c.ID]; s.seq == c.Seq {
+		told = s.told
+	}
+	attrs := attributes(c, told.has(pdu.AttrContainer))
+	if len(attrs) == 0 && told == 0 || !t.enter(c) {
 		return
 	}
-	s = t.slots[c.ID]
-	s.container = s.container || c.Container != ""
+	s := t.slots[c.ID]
+	s.told = 0
+	for _, a := range attrs {
+		s.told |= 1 << a.Key
+	}
 	t.slots[c.ID] = s
-	t.notices[c.ID] = notice{ended: t.notices[c.ID].ended, attrs: attrs}
+	// An agent cannot be told that the user is not known any more, but that another client has come.
+	t.notices[c.ID] = notice{ended: t.notices[c.ID].ended || told&^s.told != 0, attrs: attrs}
 }
+
+// An attributeSet is a set of attributes, a bit for each.
+type attributeSet uint32
+
+func (s attributeSet) has(a pdu.Attribute) bool { return s&(1<<a) != 0 }
 
 // removeNotices removes and returns the notices, nil if there are none.
 func (t *clientTable) removeNotices() map[uint32]notice {

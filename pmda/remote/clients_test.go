@@ -61,8 +61,17 @@ func TestAttributes(t *testing.T) {
 			c.Container = ""
 			agent.SetClient(&c)
 			far.expect(withContainer("")...)
+			// The user is not known any more: what the agent knows is of another client.
+			c = pmda.Client{ID: 3, Seq: 1, PID: 10, UID: -1, GID: -1, User: "joe"}
+			agent.SetClient(&c)
+			far.expect(ended(3), processID(3, 10), attribute(3, pdu.AttrUsername, "joe"), attribute(3, pdu.AttrContainer, ""))
+			c.PID, c.User = -1, ""
+			agent.SetClient(&c)
+			far.expect(ended(3), attribute(3, pdu.AttrContainer, ""))
+			c = *full
+			agent.SetClient(&c)
+			far.expect(withContainer("box")...)
 			// Others in the slot never had one.
-			c.Container = "box"
 			agent.SetClient(&c)
 			far.expect(withContainer("box")...)
 			agent.SetClient(person(3, 4))

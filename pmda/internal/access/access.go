@@ -31,6 +31,9 @@ func New(rules *pmcdconf.Access) *Control {
 	return &Control{rules: rules, conns: map[*pmcdconf.Rule]int{}}
 }
 
+// NeedsAccount reports whether there are rules for users or groups.
+func (a *Control) NeedsAccount() bool { return a != nil && a.rules.NeedsAccount() }
+
 // WriteTables writes the rules with the number of connections that count against each, in
 // the layout of pmcd's log.
 func (a *Control) WriteTables(w io.Writer) error {
@@ -121,15 +124,16 @@ func (a *Control) count(rules []*pmcdconf.Rule) (release func()) {
 // connection until release is called, which may be done more than once.
 //
 // Errors: pdu.ErrPermission if the client may do nothing, which holds for one
-// that is not known where there are rules; pdu.ErrConnLimit. All operations are
+// that is not known where there are rules, or with needed; pdu.ErrConnLimit. All operations are
 // denied then: pmcd, which forgets to, goes on serving the client what its
 // host may. Nor does pmcd take a client that has gone from the count.
-func (a *Control) CheckAccount(uid, gid int) (denied pmcdconf.Ops, release func(), err error) {
+func (a *Control) CheckAccount(uid, gid int, needed bool) (denied pmcdconf.Ops, release func(), err error) {
+	rules := a.NeedsAccount()
 	switch {
-	case a == nil || !a.rules.NeedsAccount():
-		return 0, releaseNothing, nil
-	case uid < 0 || gid < 0:
+	case (rules || needed) && (uid < 0 || gid < 0):
 		return pmcdconf.OpAll, releaseNothing, pdu.ErrPermission
+	case !rules:
+		return 0, releaseNothing, nil
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -134,7 +134,7 @@ func TestAccessConcurrently(t *testing.T) {
 		wg.Go(func() {
 			for range 100 {
 				_, hostDone, _ := a.CheckHost(tcp("1.2.3.4"))
-				_, userDone, _ := a.CheckAccount(0, 0)
+				_, userDone, _ := a.CheckAccount(0, 0, false)
 				a.WriteTables(new(bytes.Buffer))
 				hostDone()
 				userDone()
@@ -169,7 +169,7 @@ func TestCheckAccount(t *testing.T) {
 	}
 	for _, tt := range tests {
 		a := parseAccess(t, tt.statements)
-		denied, release, err := a.CheckAccount(tt.uid, tt.gid)
+		denied, release, err := a.CheckAccount(tt.uid, tt.gid, false)
 		if denied != tt.denied || !errors.Is(err, tt.err) {
 			t.Errorf("%s: got %v, %v, want %v, %v", tt.name, denied, err, tt.denied, tt.err)
 		}
@@ -179,19 +179,19 @@ func TestCheckAccount(t *testing.T) {
 		}
 	}
 	var none *Control
-	if _, _, err := none.CheckAccount(-1, -1); err != nil {
+	if _, _, err := none.CheckAccount(-1, -1, false); err != nil {
 		t.Errorf("without rules: %v", err)
 	}
 	a := parseAccess(t, "allow group wheel : maximum 1 connections;")
-	_, release, err := a.CheckAccount(999, 995)
+	_, release, err := a.CheckAccount(999, 995, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if denied, _, err := a.CheckAccount(1000, 1000); denied != pmcdconf.OpAll || err != pdu.ErrConnLimit {
+	if denied, _, err := a.CheckAccount(1000, 1000, false); denied != pmcdconf.OpAll || err != pdu.ErrConnLimit {
 		t.Errorf("second of a group: got %v, %v, want a limit", denied, err)
 	}
 	release()
-	if _, _, err := a.CheckAccount(1000, 1000); err != nil {
+	if _, _, err := a.CheckAccount(1000, 1000, false); err != nil {
 		t.Errorf("when the first has gone: %v", err)
 	}
 }
@@ -219,7 +219,7 @@ func FuzzAccess(f *testing.F) {
 			denied, release, err := a.CheckHost(peer)
 			check("a peer", denied, release, err)
 		}
-		denied, release, err := a.CheckAccount(999, 995)
+		denied, release, err := a.CheckAccount(999, 995, false)
 		check("an account", denied, release, err)
 		var tables strings.Builder
 		if err := a.WriteTables(&tables); err != nil || tables.Len() == 0 {

@@ -82,7 +82,7 @@ func tryAccess(t *testing.T, a *Control, host, network, addr string, id int) {
 		if err == nil {
 			var more pmcdconf.Ops
 			var done func()
-			more, done, err = a.CheckAccount(id, id)
+			more, done, err = a.CheckAccount(id, id, false)
 			defer done()
 			denied |= more
 		}

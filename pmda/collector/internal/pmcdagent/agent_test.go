@@ -29,6 +29,7 @@ type fakeCollector struct {
 	seqnum  uint32
 	local   bool
 	tls     bool     // encrypted, with certificates
+	logins  bool     // there are, and have to be
 	calls   []string // that change something else
 }
 
@@ -42,6 +43,8 @@ func (c *fakeCollector) Hostname() string              { return "here.example" }
 func (c *fakeCollector) LocalOnly() bool               { return c.local }
 func (c *fakeCollector) Secure() bool                  { return c.tls }
 func (c *fakeCollector) CertRequired() bool            { return c.tls }
+func (c *fakeCollector) Authentication() bool          { return c.logins }
+func (c *fakeCollector) CredsRequired() bool           { return c.logins }
 func (c *fakeCollector) Labels() (string, error)       { return `{"role":"test"}`, nil }
 func (c *fakeCollector) Agents() []Agent               { return c.agents }
 func (c *fakeCollector) NumAgents() int                { return len(c.agents) }
@@ -181,8 +184,8 @@ func TestIdentity(t *testing.T) {
 	} {
 		b.Want("feature."+name, "0")
 	}
-	b.local, b.tls = true, true
-	for _, name := range []string{"local", "secure", "client_cert_required"} {
+	b.local, b.tls, b.logins = true, true, true
+	for _, name := range []string{"local", "secure", "client_cert_required", "authentication", "creds_required"} {
 		b.Want("feature."+name, "1")
 	}
 	b.agents = []Agent{{Domain: 3, Name: "plain"}, {Domain: 4, Name: "knows", Containers: true}}

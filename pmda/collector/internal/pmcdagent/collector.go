@@ -28,6 +28,10 @@ type Collector interface {
 	Secure() bool
 	CertRequired() bool
 
+	// Authentication reports whether clients can log in, CredsRequired whether they have to.
+	Authentication() bool
+	CredsRequired() bool
+
 	// Agents are all configured agents by domain, also those that are not connected.
 	Agents() []Agent
 	// Agent is one of them, false if there is none of the domain.

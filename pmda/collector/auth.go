@@ -1,0 +1,271 @@
+package collector
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	system "github.com/pcp-go/pcp/internal/account"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/sasl"
+)
+
+const (
+	// loginTimeout is how long a client may take for each message of a login.
+	loginTimeout = 10 * time.Second
+
+	// mostLogin is the length of the longest message of a login.
+	mostLogin = 2047
+
+	// mostContainer is the length of the longest name of a container that a client may ask for.
+	mostContainer = 255
+)
+
+// errInvalid is EINVAL in the numbers of Linux.
+const errInvalid pdu.Error = -22
+
+// authFeatures are those of the challenge that are about who a client is.
+func (s *Server) authFeatures() pdu.Features {
+	f := pdu.FeatureContainer
+	if s.Users != nil {
+		f |= pdu.FeatureAuth
+	}
+	if s.needsCreds() {
+		f |= pdu.FeatureCredsRequired
+	}
+	return f
+}
+
+// needsCreds reports whether only clients are served of whom the user is known.
+func (s *Server) needsCreds() bool { return s.CredsRequired || s.access.Load().NeedsAccount() }
+
+// identify does what the CREDS of a client ask for in respect of who it is, and what it wants to see. The error of the access
+// rules for who it was before is given; it does not matter to one that logs in.
+func (r *request) identify(wanted pdu.Features, refused error) error {
+	c := r.client
+	logsIn := wanted&pdu.FeatureAuth != 0 || wanted&pdu.FeatureCredsRequired != 0 && c.info.Load().UID < 0
+	switch {
+	case logsIn && c.s.Users == nil:
+		return errNotSupported
+	case logsIn:
+		if err := c.logIn(); err != nil {
+			return err
+		}
+	case refused != nil:
+		return refused
+	}
+	if wanted&pdu.FeatureContainer != 0 {
+		name, err := c.readContainer()
+		if err != nil {
+			return err
+		}
+		c.changeInfo(func(info *pmda.Client) { info.Container = name })
+	} else if info := c.info.Load(); !logsIn && hasAttributes(info) {
+		c.s.sendAttributes(info)
+	}
+	return nil
+}
+
+// logIn has a client log in. It then is the new user everywhere, and the former one nowhere; if that fails it is again
+// who it was when it connected.
+func (c *client) logIn() error {
+	c.noteCreds(true) // meanwhile it can be no other either
+	user, err := c.exchange()
+	if err != nil {
+		c.forgetAccount()
+		c.setIdentity("")
+		c.logFailure(err)
+		return err
+	}
+	c.s.log.Info(fmt.Sprintf("Successful authentication for user %q", user), slog.Any("addr", c.conn.RemoteAddr()))
+	c.setIdentity(user)
+	return c.checkAccount()
+}
+
+// setIdentity makes a client a user who has logged in, or who it was when it connected if the name is empty.
+func (c *client) setIdentity(user string) {
+	pid, uid, gid := peer(c.conn)
+	if user != "" {
+		var err error
+		lookup := c.s.LookupAccount
+		if lookup == nil {
+			lookup = system.IDs
+		}
+		if uid, gid, err = lookup(user); err != nil {
+			uid, gid = -1, -1
+		}
+	}
+	c.changeInfo(func(info *pmda.Client) { info.PID, info.UID, info.GID, info.User = pid, uid, gid, user })
+}
+
+// changeInfo changes what agents know of a client, and tells them.
+func (c *client) changeInfo(change func(*pmda.Client)) {
+	c.s.mu.Lock() // or an agent that is being added might be told the old one after the new
+	defer c.s.mu.Unlock()
+	info := *c.info.Load()
+	old := info
+	change(&info)
+	if info == old {
+		return
+	}
+	c.info.Store(&info)
+	c.s.sendAttributes(&info)
+}
+
+// logFailure logs why a login has failed: for reasons of the mechanism in the words of C pmcd.
+func (c *client) logFailure(err error) {
+	attrs := []slog.Attr{slog.Any("addr", c.conn.RemoteAddr()), slog.Uint64("client", c.info.Load().Seq)}
+	message := "login failed"
+	if e, ok := errors.AsType[*sasl.Error](err); ok {
+		message = e.Reason
+	} else {
+		attrs = append(attrs, slog.Any("err", err))
+	}
+	c.s.log.LogAttrs(context.Background(), slog.LevelError, message, attrs...)
+}
+
+// mechanisms are those that a client may log in with: with a password in the clear only where nobody else can read it.
+func (c *client) mechanisms() []sasl.Mechanism {
+	secure := c.secure()
+	return slices.DeleteFunc(sasl.Mechanisms(), func(m sasl.Mechanism) bool {
+		return m.Clear && !secure || c.s.Mechanisms != nil &&
+			!slices.ContainsFunc(c.s.Mechanisms, func(name string) bool { return strings.EqualFold(name, m.Name) })
+	})
+}
+
+// secure reports whether nobody else can read the connection.
+func (c *client) secure() bool {
+	if c.secured != nil {
+		return true
+	}
+	switch c.conn.(type) {
+	case *net.UnixConn, inProcess:
+		return true
+	}
+	return false
+}
+
+// exchange exchanges the messages of a login with a client, and returns the user.
+func (c *client) exchange() (user string, err error) {
+	offered := c.mechanisms()
+	if len(offered) == 0 {
+		return "", &sasl.Error{Code: sasl.ErrNoMechanism, Reason: "Generating client mechanism list: no mechanism available"}
+	}
+	var names []string
+	for _, m := range offered {
+		names = append(names, m.Name)
+	}
+	message, err := c.ask([]byte(strings.Join(names, " ")))
+	if err != nil {
+		return "", err
+	}
+	if len(message) == 0 {
+		return "", &sasl.Error{Code: sasl.ErrParam, Reason: "no mechanism from the client"}
+	}
+	name, response, initial := bytes.Cut(message, []byte{0})
+	i := slices.IndexFunc(offered, func(m sasl.Mechanism) bool { return strings.EqualFold(m.Name, string(name)) })
+	if i < 0 {
+		return "", &sasl.Error{Code: sasl.ErrNoMechanism, Reason: fmt.Sprintf("Couldn't find mech %.20q", name)}
+	}
+	if !initial {
+		response = nil
+	}
+	server := offered[i].NewServer(c.s.Users)
+	for {
+		challenge, done, err := server.Next(response)
+		switch {
+		case err != nil:
+			return "", err
+		case done:
+			return server.User(), nil
+		}
+		if response, err = c.ask(challenge); err != nil {
+			return "", err
+		}
+	}
+}
+
+// ask sends a client a message of a login, and waits for its answer, which is valid until the next read.
+func (c *client) ask(message []byte) ([]byte, error) {
+	c.limitWrite(time.Now())
+	if err := c.pdus.Write(0, pdu.Attr{Value: message}); err != nil {
+		return nil, err
+	}
+	p, err := c.readAttr(loginTimeout)
+	if err == nil && len(p.Value) > mostLogin {
+		err = fmt.Errorf("%w: a message of %d bytes", pdu.ErrIPC, len(p.Value))
+	}
+	return p.Value, err // whatever the attribute: C pmcd does not look
+}
+
+// readContainer waits for the name of the container that a client has announced.
+func (c *client) readContainer() (string, error) {
+	limit := c.s.limits.timeout
+	if limit <= 0 {
+		limit = defaultTimeout
+	}
+	p, err := c.readAttr(limit)
+	switch {
+	case err != nil:
+		return "", err
+	case p.Key != pdu.AttrContainer:
+		return "", fmt.Errorf("%w: %v in place of the container", pdu.ErrIPC, p.Key)
+	case !isContainer(p.Value):
+		return "", errInvalid
+	}
+	return string(p.Value), nil
+}
+
+// isContainer reports whether a text can be the name of a container.
+func isContainer(name []byte) bool {
+	for _, b := range name {
+		if (b < '0' || b > '9') && (b < 'A' || b > 'Z') && (b < 'a' || b > 'z') && b != '.' && b != '_' && b != '-' {
+			return false
+		}
+	}
+	return len(name) > 0 && len(name) <= mostContainer
+}
+
+// readAttr waits for an ATTR that belongs to the CREDS in progress. A client that does not send it in time, or something else,
+// may go on with other CREDS. The attribute is valid until the next read.
+func (c *client) readAttr(limit time.Duration) (p pdu.Attr, err error) {
+	c.releaseRequest() // what was read before, for which the PDU that comes is charged in turn
+	c.requestEnded()   // so that the end of the Server need not wait for this client
+	c.readBy(time.Now().Add(limit))
+	h, body, err := c.pdus.Read()
+	c.readBy(time.Time{})
+	if !c.requestStarts() {
+		return p, errClosed
+	}
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return p, pdu.ErrTimeout
+	case err != nil:
+		return p, err
+	case h.Kind == pdu.KindError:
+		var s pdu.Status
+		if s.Decode(body) == nil && s.Code < 0 {
+			return p, s.Code // the client gives up; C pmcd sends back its reason
+		}
+	}
+	if h.Kind != pdu.KindAttr {
+		return p, &pdu.UnexpectedError{Want: pdu.KindAttr, Got: h.Kind}
+	}
+	return p, p.Decode(body)
+}
+
+// forgetAccount makes a client count no more for the user that it was.
+func (c *client) forgetAccount() {
+	c.admission.mu.Lock()
+	defer c.admission.mu.Unlock()
+	c.admission.known = false
+	c.admission.account.clear()
+}
