@@ -28,8 +28,8 @@ const errNotSupported pdu.Error = -95
 // until one can. It fails for a bad specification, and when ctx has ended.
 //
 // Errors: pdu.ErrNotHost for an empty specification; pdu.ErrGeneric or EINVAL for a malformed
-// one, as of ParseHost but in one line; errors.ErrUnsupported for authentication, compression and containers, and
-// for TLS that the collector does not have;
+// one, as of ParseHost but in one line; errors.ErrUnsupported for compression, and for TLS, a login or a container where
+// the collector has no such thing; why a login failed, as package sasl has it;
 // EHOSTUNREACH (syscall.EHOSTUNREACH) for a host without an address; pdu.ErrTimeout for no
 // connection within ConnectTimeout or no handshake within HandshakeTimeout; pdu.ErrPermission
 // or pdu.ErrConnLimit if the collector refuses the client; pdu.ErrIPC for a peer that closes the
@@ -43,6 +43,7 @@ func (d *Dialer) Dial(ctx context.Context, spec string) (*Context, error) {
 	if err != nil {
 		return nil, &OpError{Op: "dial", Err: &badHostError{spec, err}}
 	}
+	n.identity = n.newIdentity(h)
 	open, err := n.opener(h)
 	if err == error(pdu.ErrNotHost) {
 		return nil, &OpError{Op: "dial", Err: &badHostError{spec, err}}
@@ -64,23 +65,10 @@ func (d *Dialer) Dial(ctx context.Context, spec string) (*Context, error) {
 	return n.openHost(ctx, name, name, open)
 }
 
-// unsupportedAttrs are attributes of a specification that this package does not support.
-var unsupportedAttrs = map[string]string{
-	"compress": "compression", "container": "containers",
-	"userauth": "authentication", "username": "authentication", "password": "authentication",
-	"realm": "authentication", "method": "authentication",
-}
-
 // opener is how to connect to what a specification names.
 func (n Dialer) opener(h HostSpec) (opener, error) {
-	missing := n.unsupported
-	for _, a := range h.Attrs {
-		if what := unsupportedAttrs[a.Name]; what != "" {
-			missing = what
-		}
-	}
-	if missing != "" {
-		return nil, fmt.Errorf("%w: there is no %s yet", errNotSupported, missing)
+	if _, compress := h.Attr("compress"); compress {
+		return nil, fmt.Errorf("%w: there is no compression yet", errNotSupported)
 	}
 	n.secureFor(h)
 	path := h.Path
@@ -136,8 +124,8 @@ func (n Dialer) tcp(host HostPort, proxies []HostPort) opener {
 	}
 }
 
-// connect makes one connection and greets the collector.
-func (n Dialer) connect(ctx context.Context, network, addr string) (*link, error) {
+// connectOnce makes one connection and greets the collector.
+func (n Dialer) connectOnce(ctx context.Context, network, addr string) (*link, error) {
 	dialing, cancel := limited(ctx, n.ConnectTimeout)
 	defer cancel()
 	conn, err := n.DialContext(dialing, network, addr)
@@ -149,7 +137,7 @@ func (n Dialer) connect(ctx context.Context, network, addr string) (*link, error
 		dialing, cancel = limited(ctx, n.HandshakeTimeout)
 		defer cancel()
 	}
-	l, err := newLink(dialing, conn, n)
+	l, err := newLink(dialing, network, conn, n)
 	if err != nil {
 		return nil, dialError(ctx, dialing, addr, "no greeting in time", err)
 	}

@@ -138,8 +138,11 @@ func TestDial(t *testing.T) {
 		{"pcps://127.0.0.1?secure=relaxed", d, nil, ""},
 		{"127.0.0.1?secure=enforce", d, nil, ""}, // it says nothing without "pcps:"
 		{"127.0.0.1?compress", d, errors.ErrUnsupported, "no compression"},
-		{"127.0.0.1?container=web", d, errors.ErrUnsupported, "no containers"},
-		{"127.0.0.1?user=me&pass=it", d, errors.ErrUnsupported, "no authentication"},
+		{"127.0.0.1:" + port + "?container=web", d, nil, ""},
+		{"127.0.0.1:" + port + "?container=web%2F1", d, pdu.Error(-22), ""},
+		{"127.0.0.1:" + port + "?container", d, pdu.Error(-3), ""},
+		{"127.0.0.1:" + port + "?container=" + strings.Repeat("x", 256), d, pdu.Error(-22), ""},
+		{"127.0.0.1:" + port + "?user=me&pass=it", d, errors.ErrUnsupported, ""},
 	} {
 		c, err := tt.dialer.Dial(t.Context(), tt.spec)
 		if c != nil {

@@ -88,9 +88,16 @@ type Dialer struct {
 	// DialContext makes connections; nil means that of a net.Dialer.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	unsupported string        // what the environment requires and this package does not have
-	tlsFile     *tlsconf.File // where the configuration of TLS is, if there is no other; or nil
-	peer        peer          // set by secureFor
+	// Container is the container whose metrics are wanted where a host is named without one; empty means none.
+	Container string
+	// AskLogin, if not nil, is called where a collector wants the user to log in, or the host specification says so, and that has not the user
+	// and the password. It sets those that are empty. What it returns in place of nil is the error of Dial. They hold for
+	// further connections of the context too, unless the login fails.
+	AskLogin func(ctx context.Context, l *Login) error
+
+	identity *identity     // of the context that is opened
+	tlsFile  *tlsconf.File // where the configuration of TLS is, if there is no other; or nil
+	peer     peer          // set by secureFor
 }
 
 // An opener makes a connection to a host.
@@ -119,6 +126,7 @@ func (d *Dialer) complete() Dialer {
 	if n.DialContext == nil {
 		n.DialContext = new(net.Dialer).DialContext
 	}
+	n.identity = n.newIdentity(HostSpec{})
 	return n
 }
 

@@ -28,7 +28,7 @@ import (
 //	PMPROXY_PORT             its port, for the first of several
 //	PCP_SECURE_SOCKETS       Secure: "", "1" and "enforce" enforce, "relaxed" relaxes; others do nothing
 //	PCP_TLSCONF_PATH         where the certificates of TLS are, if TLS is nil; see below
-//	PCP_CONTAINER            contexts fail with errors.ErrUnsupported
+//	PCP_CONTAINER            Container
 //
 // In tls.conf, /etc/pcp/tls.conf by default, clients find certificates, those of authorities, and whether to look at a
 // collector's at all: as in the C library they do so only with tls-verify-clients, and then not at the name of the host,
@@ -98,9 +98,7 @@ func DialerFromEnv() (*Dialer, error) {
 	case v == "relaxed":
 		d.Secure = SecureRelaxed
 	}
-	if os.Getenv("PCP_CONTAINER") != "" {
-		d.unsupported = "containers (PCP_CONTAINER)"
-	}
+	d.Container = os.Getenv("PCP_CONTAINER")
 	return d, errors.Join(errs...)
 }
 

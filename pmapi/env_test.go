@@ -102,7 +102,7 @@ func TestDialerFromEnv(t *testing.T) {
 		{env: "PCP_SECURE_SOCKETS=enforce", want: secure(pmapi.SecureEnforce)},
 		{env: "PCP_SECURE_SOCKETS=relaxed", want: secure(pmapi.SecureRelaxed)},
 		{env: "PCP_SECURE_SOCKETS=yes", want: with(nil)},
-		{env: "PCP_CONTAINER=box", want: with(nil), dial: errors.ErrUnsupported},
+		{env: "PCP_CONTAINER=box", want: with(func(d *pmapi.Dialer) { d.Container = "box" })},
 		{env: "PCP_CONTAINER=", want: with(nil)},
 		{env: "PMCD_PORT=x PMCD_CONNECT_TIMEOUT=y PMCD_REQUEST_TIMEOUT=3", want: request(3 * s),
 			err: ignored("PMCD_CONNECT_TIMEOUT", "y") + "\n" + ignored("PMCD_PORT", "x")},

@@ -23,6 +23,7 @@ import (
 type link struct {
 	conn     net.Conn
 	addr     string // for errors
+	local    bool   // the collector is on this computer and knows the user of the process
 	pdus     *pdu.Conn
 	deadline ctxdeadline.Deadline
 	stream   *watchedStream
@@ -40,13 +41,13 @@ type link struct {
 	fetch   pdu.Fetch    // the latest
 }
 
-// maxGreeting is the greatest length of a collector's greeting. Those of PCP have 20 bytes.
-const maxGreeting = 1024
+// maxGreeting is the greatest length of what a collector sends in the handshake: messages of a login have less than 2048 bytes, all else 20.
+const maxGreeting = 2048 + 16
 
 // newLink does the handshake with the collector at the other end of a connection, which
 // it closes if that fails. d is complete.
-func newLink(ctx context.Context, conn net.Conn, d Dialer) (*link, error) {
-	l := &link{conn: conn, stream: &watchedStream{ReadWriter: rawconn.New(conn)}, pid: int32(os.Getpid())}
+func newLink(ctx context.Context, network string, conn net.Conn, d Dialer) (*link, error) {
+	l := &link{conn: conn, local: network != "tcp", stream: &watchedStream{ReadWriter: rawconn.New(conn)}, pid: int32(os.Getpid())}
 	l.pdus = pdu.NewConn(l.stream)
 	l.deadline.Set = conn.SetDeadline
 	l.pdus.MaxLen, l.pdus.Counters, l.pdus.Eager = maxGreeting, d.Counters, true
@@ -55,7 +56,7 @@ func newLink(ctx context.Context, conn net.Conn, d Dialer) (*link, error) {
 	defer l.deadline.Stop()
 	if err := l.greet(&d); err != nil {
 		l.close()
-		return nil, err
+		return nil, greetingError(err)
 	}
 	l.pdus.MaxLen = d.MaxReply
 	return l, nil

@@ -52,31 +52,6 @@ func (d *Dialer) secureFor(h HostSpec) {
 	}
 }
 
-// greet exchanges versions with the collector, and starts TLS if that is wanted.
-func (l *link) greet(d *Dialer) error {
-	var err error
-	if l.features, err = pdu.ReadChallenge(l.pdus); err != nil {
-		return greetingError(err)
-	}
-	want, err := d.secureFeatures(l.features)
-	if err != nil {
-		return err
-	}
-	var config *tls.Config
-	if want != 0 {
-		if config, err = d.tlsConfig(); err != nil {
-			return fmt.Errorf("%w: %w", pdu.ErrNotConn, err)
-		}
-	}
-	if err := l.pdus.Write(l.pid, pdu.Creds{Version: pdu.ProtocolVersion, Features: want}); err != nil {
-		return greetingError(err)
-	}
-	if want == 0 {
-		return nil
-	}
-	return l.startTLS(config)
-}
-
 // secureFeatures are the features of TLS that a collector is asked for which offers some, 0 for no TLS.
 func (d *Dialer) secureFeatures(offered pdu.Features) (pdu.Features, error) {
 	has := offered&pdu.FeatureSecure != 0
@@ -116,14 +91,14 @@ func (d *Dialer) tlsConfig() (*tls.Config, error) {
 func (l *link) startTLS(config *tls.Config) error {
 	h, body, err := l.pdus.Read()
 	if err != nil {
-		return greetingError(err)
+		return err
 	}
 	var ack pdu.Status
 	switch {
 	case h.Kind != pdu.KindError:
-		return greetingError(&pdu.UnexpectedError{Want: pdu.KindError, Got: h.Kind})
+		return &pdu.UnexpectedError{Want: pdu.KindError, Got: h.Kind}
 	case ack.Decode(body) != nil:
-		return greetingError(pdu.ErrIPC)
+		return pdu.ErrIPC
 	case ack.Code < 0:
 		return fmt.Errorf("the collector refuses TLS: %w", ack.Code)
 	}

@@ -331,7 +331,7 @@ func TestFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := File{filepath.Join(t.TempDir(), "users")}
+	f := File{Path: filepath.Join(t.TempDir(), "users")}
 	if _, err := f.Verifier("ann"); !errors.Is(err, ErrNoUser) {
 		t.Errorf("without the file: %v", err)
 	}

@@ -3,6 +3,8 @@ package sasl
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -52,9 +54,13 @@ var errUnknown = fail(ErrNoUser, "unable to canonify user and get auxprops")
 //	# collector's users
 //	ann:SCRAM-SHA-256$4096:W22Z…Q==$WG5d…Uo=:wfPL…8k=
 //
+// Or it is a database of the Cyrus library, as saslpasswd2 writes it, which has the passwords themselves: a user without "@REALM" is one
+// of Realm.
+//
 // The file is read at each login, so that what is changed there holds at once. It must be kept from being read by others.
 type File struct {
-	Path string
+	Path  string
+	Realm string // empty means the name of the host
 }
 
 // maxFile is how much of a file of users is read.
@@ -66,7 +72,26 @@ func (f File) Verifier(user string) (Verifier, error) {
 	if err != nil {
 		return Verifier{}, fail(ErrNoUser, err.Error())
 	}
+	if order, ok := isDB(b); ok {
+		return f.findUser(b, order, user)
+	}
 	return findLine(f.Path, b, user)
+}
+
+// findUser finds a user in a database of the Cyrus library, and makes a verifier of the password.
+func (f File) findUser(b []byte, order binary.ByteOrder, user string) (Verifier, error) {
+	name, realm, ok := strings.Cut(user, "@")
+	if realm = cmp.Or(realm, f.Realm); realm == "" && !ok {
+		realm, _ = os.Hostname()
+	}
+	password, found, err := findDB(b, order, name+"\x00"+realm+"\x00userPassword")
+	if err != nil {
+		return Verifier{}, fail(ErrNoUser, fmt.Sprintf("%s: %v", f.Path, err))
+	}
+	if !found || strings.IndexByte(user, 0) >= 0 {
+		return Verifier{}, errUnknown
+	}
+	return NewVerifier(string(password))
 }
 
 func readUsers(path string) ([]byte, error) {

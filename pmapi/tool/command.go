@@ -77,6 +77,7 @@ type Command struct {
 type given struct {
 	hosts, archives   []string
 	local             bool
+	container         string
 	names             *pmns.Tree // of -n or -N
 	derived           *pmapi.Derived
 	namesLoaded       bool   // there was a name space file, perhaps a wrong one

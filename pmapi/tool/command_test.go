@@ -204,7 +204,7 @@ func TestUnsupported(t *testing.T) {
 		{tool: pmval, args: "-O 3 -z m"},
 		{tool: pmval, args: "-L m", want: "local contexts"},
 		{tool: pmval, args: "-h a -K clear m", want: "local contexts"},
-		{tool: pmval, args: "--container=x m", want: "containers"},
+		{tool: pmval, args: "--container=x m"},
 		{tool: pmval, args: "-g -L m", want: "time controls"},
 		{tool: pmval, args: "m", env: []string{"PCP_ARCHIVE=x"}},
 		{tool: pmval, args: "m", env: []string{"PCP_ARCHIVE_LIST=x"}},

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,6 +62,8 @@ func (c *Command) dial(ctx context.Context, host string, change []func(*pmapi.Di
 		fmt.Fprintf(c.stderr(), "%s: %v\n", c.Name, err)
 	}
 	d.Names, d.Derived = c.Names(), c.Derived()
+	d.Container = cmp.Or(c.given.container, d.Container)
+	d.AskLogin = askLogin
 	if len(c.Debug) > 0 {
 		d.Logger = slog.New(slog.NewTextHandler(c.stderr(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}

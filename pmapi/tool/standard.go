@@ -93,8 +93,8 @@ func (c *Command) parseEnvironment(getenv func(string) (string, bool)) {
 	}
 }
 
-func (c *Command) setContainer(string) error {
-	c.addUnsupported("containers")
+func (c *Command) setContainer(name string) error {
+	c.given.container = name
 	return nil
 }
 

@@ -1,0 +1,206 @@
+package pmapi
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/sasl"
+)
+
+// A Login is what a client logs in to a collector with. What is empty is not known.
+type Login struct {
+	Host           string // and port of the collector, or its socket; not to be changed
+	User, Password string
+}
+
+// An identity is what a context tells collectors of itself: who to log in as, and the container whose metrics it wants.
+type identity struct {
+	wanted                    bool // the specification asks for a login, which a collector may require too
+	user, password, method    string
+	hasPassword, hasContainer bool
+	container                 string
+
+	mu     sync.Mutex
+	answer *Login // of the user who was asked, unless they were wrong
+}
+
+// newIdentity is the identity that a host specification gives.
+func (n Dialer) newIdentity(h HostSpec) *identity {
+	i := &identity{container: n.Container, hasContainer: n.Container != ""}
+	for _, a := range h.Attrs {
+		switch a.Name {
+		case "username":
+			i.user, i.wanted = a.Value, true
+		case "password":
+			i.password, i.hasPassword, i.wanted = a.Value, true, true
+		case "method":
+			i.method, i.wanted = a.Value, true
+		case "realm", "userauth":
+			i.wanted = true
+		case "container":
+			i.container, i.hasContainer = a.Value, true
+		}
+	}
+	return i
+}
+
+const (
+	errNoProcess pdu.Error = -3 // ESRCH, as of the C library for a container without a name
+
+	maxContainer = 255 // that of a collector.Server
+)
+
+// features are what the client wants of a collector that offers features, and whether it has to log in. local says that
+// the collector knows the user of the process.
+func (i *identity) features(offered pdu.Features, local bool) (want pdu.Features, logIn bool, err error) {
+	switch {
+	case i.hasContainer && i.container == "":
+		return 0, false, errNoProcess
+	case len(i.container) > maxContainer || strings.IndexByte(i.container, 0) >= 0:
+		return 0, false, errInvalid
+	}
+	if i.wanted {
+		want |= pdu.FeatureAuth
+	}
+	if i.hasContainer {
+		want |= pdu.FeatureContainer
+	}
+	if want&^offered != 0 {
+		return 0, false, errNotSupported
+	}
+	if offered&pdu.FeatureCredsRequired != 0 {
+		want |= pdu.FeatureCredsRequired
+	}
+	return want, i.wanted || want&pdu.FeatureCredsRequired != 0 && !local, nil
+}
+
+// errAsk ends a connection on which a login is wanted that takes to ask the user: that may take longer than the collector waits.
+var errAsk = errors.New("the user is to be asked who to log in as")
+
+// credentials are what to log in with. The error is errAsk if the user is to be asked first.
+func (i *identity) credentials(canAsk bool) (sasl.Credentials, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	switch {
+	case i.answer != nil:
+		return sasl.Credentials{User: i.answer.User, Password: i.answer.Password}, nil
+	case canAsk && (i.user == "" || !i.hasPassword):
+		return sasl.Credentials{}, errAsk
+	}
+	return sasl.Credentials{User: i.user, Password: i.password}, nil
+}
+
+// ask asks the user for what is not known.
+func (i *identity) ask(ctx context.Context, addr string, ask func(context.Context, *Login) error) error {
+	l := Login{Host: addr, User: i.user, Password: i.password}
+	if err := ask(ctx, &l); err != nil {
+		return err
+	}
+	i.setAnswer(&l)
+	return nil
+}
+
+func (i *identity) setAnswer(l *Login) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.answer = l
+}
+
+// connect makes a connection to an address. If that takes to ask the user, it does, and makes another: the collector need not wait.
+func (n Dialer) connect(ctx context.Context, network, addr string) (*link, error) {
+	l, err := n.connectOnce(ctx, network, addr)
+	if errors.Is(err, errAsk) {
+		if err := n.identity.ask(ctx, addr, n.AskLogin); err != nil {
+			return nil, err
+		}
+		l, err = n.connectOnce(ctx, network, addr)
+	}
+	if errors.Is(err, sasl.ErrAuth) || errors.Is(err, sasl.ErrNoUser) {
+		n.identity.setAnswer(nil)
+	}
+	return l, err
+}
+
+// logIn logs in by a mechanism that the collector offers, or by method. A password crosses a connection that others can read only
+// if method says so.
+func (l *link) logIn(method string, c sasl.Credentials, secure bool) error {
+	challenge, err := l.readLogin()
+	if err != nil {
+		return err
+	}
+	offered := string(challenge)
+	if method != "" {
+		offered, secure = method, true
+	}
+	m, err := sasl.Choose(offered, secure)
+	if err != nil {
+		return err
+	}
+	client := m.NewClient(c)
+	response, err := client.Next(nil)
+	response = append([]byte(m.Name+"\x00"), response...)
+	for {
+		if err != nil {
+			return err
+		}
+		if err := l.pdus.Write(l.pid, pdu.Attr{Value: response}); err != nil || client.Done() {
+			return err
+		}
+		if challenge, err = l.readLogin(); err == nil {
+			response, err = client.Next(challenge)
+		}
+	}
+}
+
+// readLogin reads the collector's next message of a login.
+func (l *link) readLogin() ([]byte, error) {
+	h, body, err := l.pdus.Read()
+	if err != nil {
+		return nil, err
+	}
+	if h.Kind == pdu.KindError {
+		return nil, statusError(body)
+	}
+	var p pdu.Attr
+	if h.Kind != pdu.KindAttr {
+		return nil, &pdu.UnexpectedError{Want: pdu.KindAttr, Got: h.Kind}
+	}
+	if err := p.Decode(body); err != nil {
+		return nil, err
+	}
+	return p.Value, nil
+}
+
+// statusError is the code of an ERROR.
+func statusError(body []byte) error {
+	var s pdu.Status
+	if err := s.Decode(body); err != nil {
+		return err
+	}
+	if s.Code < 0 {
+		return s.Code
+	}
+	return pdu.ErrIPC
+}
+
+// confirm waits until the collector has accepted the CREDS and what belongs to them, to which it replies only if it has not: that would
+// be taken for the reply to the first request, and each further one for that to the next. So there is one of which the reply is known.
+func (l *link) confirm() error {
+	if err := l.pdus.Write(l.pid, pdu.DescReq{PMID: pdu.NoPMID}); err != nil {
+		return err
+	}
+	h, body, err := l.pdus.Read()
+	if err != nil {
+		return err
+	}
+	if h.Kind != pdu.KindError {
+		return &pdu.UnexpectedError{Want: pdu.KindError, Got: h.Kind}
+	}
+	if err := statusError(body); err != error(pdu.ErrNoAgent) && err != error(pdu.ErrPMID) {
+		return err
+	}
+	return nil
+}
