@@ -71,10 +71,10 @@ func (i *identity) features(offered pdu.Features, local bool) (want pdu.Features
 	if want&^offered != 0 {
 		return 0, false, errNotSupported
 	}
-	if offered&pdu.FeatureCredsRequired != 0 {
+	if offered&pdu.FeatureCredsRequired != 0 && !local { // C pmcd, if it knows the user, would ignore all else that is wanted
 		want |= pdu.FeatureCredsRequired
 	}
-	return want, i.wanted || want&pdu.FeatureCredsRequired != 0 && !local, nil
+	return want, want&(pdu.FeatureAuth|pdu.FeatureCredsRequired) != 0, nil
 }
 
 // errAsk ends a connection on which a login is wanted that takes to ask the user: that may take longer than the collector waits.

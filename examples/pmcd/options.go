@@ -35,6 +35,7 @@ type options struct {
 	timeout    time.Duration
 	verify     bool
 	noRestart  bool
+	reqAuth    bool
 	debug      map[string]bool // options of -D
 	trace      collector.Trace
 	report     string // -x
@@ -104,6 +105,7 @@ func (o *options) set() *getopt.Set {
 			Set: func(v string) error { o.interfaces = append(o.interfaces, v); return nil }},
 		{Short: 'p', Long: "port", Arg: "N", Help: "accept connections on this port", Set: func(v string) error { return o.addPorts(v, "-p") }},
 		{Short: 's', Long: "socket", Arg: "PATH", Help: byDefault("Unix domain socket file", "Unix socket file") + " [default $PCP_RUN_DIR/pmcd.socket]", Set: text(&o.socket)},
+		{Short: 'S', Long: "reqauth", Help: "require all clients to authenticate", Set: yes(&o.reqAuth)},
 		{Heading: "Diagnostic options"},
 		{Short: 'T', Long: "trace", Arg: "FLAG", Help: "Event trace control", Set: o.setTrace},
 		{Short: 'l', Long: "log", Arg: "PATH", Help: "redirect diagnostics and trace output", Set: text(&o.log)},

@@ -84,11 +84,13 @@ func (d *daemon) newServer(out io.Writer, names *pmns.Tree) *collector.Server {
 		Logger: d.logger(out, level), Names: names, Hostname: d.hostname, Timeout: d.timeout,
 		AgentHelloTimeout: d.hello, MaxPDU: d.maxPDU, MaxContexts: d.maxContext, MaxMetrics: d.maxMetrics, NoRestart: d.noRestart, Trace: d.trace, Debug: d.debug, DebugWriter: out, DSO: dso.Agents(d.conf),
 	}
+	srv.CredsRequired = d.reqAuth
 	if d.cfg.conf != nil {
 		srv.TmpDir, srv.RunDir = d.conf.Get("PCP_TMP_DIR"), d.conf.Get("PCP_RUN_DIR")
 		srv.HelpDir = filepath.Join(d.conf.Get("PCP_PMDAS_DIR"), "pmcd")
 		srv.Labels = collector.SystemLabels(d.conf.Get("PCP_SYSCONF_DIR"))
 		srv.Access, srv.Limits = d.cfg.conf.Access, d.cfg.conf.Limits
+		setUsers(srv, d.conf)
 		if os.Getenv("PMCD_ROOT_AGENT") != "0" {
 			srv.RootSocket = filepath.Join(d.conf.Get("PCP_VAR_DIR"), "pmcd", "root.socket")
 		}
