@@ -53,11 +53,18 @@
 //     framing is disconnected; a request that is malformed, unknown or not allowed
 //     gets an error.
 //
+// # Who clients are
+//
+// Clients on unix sockets and in this process are the users that they run as. Others are nobody, until they log in as one of
+// Server.Users. That is who Access has rules for, and who agents are told of: the latest login replaces what was
+// known. When a login fails, or else what a client asks for in its CREDS, it may do nothing until other CREDS succeed.
+//
 // # Limits
 //
 //	Timeout            5 s      an agent's reply; the rest of a client's PDU
 //	HelloTimeout       60 s     a client's first PDU
 //	AgentHelloTimeout  3 s      an agent's first PDU
+//	                   10 s     each message of a login
 //	WriteTimeout       30 s     for a client to read a reply
 //	Grace              5 s      for requests in progress at the end, then for agents
 //	MaxPDU             64 KiB   a client's PDU
@@ -102,6 +109,8 @@
 //	pmcd                        Server, examples/pmcd
 //	pmcd.conf                   pmcdconf.Load, Configure
 //	[access]                    pmcdconf.Access, SetAccess
+//	-S                          Server.CredsRequired
+//	/etc/sasl2/pmcd.conf        Server.Users, Server.Mechanisms, sasl.LoadConfig
 //	PMCD_ADD_AGENT, …           pdu.ChangeAddAgent, …, sent ahead of the next fetch
 //	SIGHUP                      Configure, RestartAgents, SetNames
 package collector
