@@ -51,7 +51,11 @@ func (s *Server) needsCreds() bool { return s.CredsRequired || s.access.Load().N
 // rules for who it was before is given; it does not matter to one that logs in.
 func (r *request) identify(wanted pdu.Features, refused error) error {
 	c := r.client
-	logsIn := wanted&pdu.FeatureAuth != 0 || wanted&pdu.FeatureCredsRequired != 0 && c.info.Load().UID < 0
+	logsIn := wanted&pdu.FeatureAuth != 0
+	if wanted&pdu.FeatureCredsRequired != 0 { // the C library does not log in where the user is known, whatever it asks for
+		_, uid, _ := peer(c.conn)
+		logsIn = uid < 0
+	}
 	switch {
 	case logsIn && c.s.Users == nil:
 		return errNotSupported

@@ -44,6 +44,7 @@ func TestInteropLogin(t *testing.T) {
 		{fetch, closed + "?user=pcp&pass=secret", "value", false},
 		{fetch, closed + "?user=joe&pass=secret", "No permission to perform requested operation", true},
 		{fetch, closedSocket, "value", false},
+		{fetch, closedSocket + "?user=pcp&pass=unused&container=web", "value", false},
 		{fetch, users, "Authentication - invalid parameter supplied", true},
 		{fetch, users + "?user=pcp&pass=secret", "value", false},
 		{store, users + "?user=pcp&pass=secret", "No permission to perform requested operation", true},

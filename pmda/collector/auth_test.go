@@ -150,6 +150,7 @@ func TestLoginCaptures(t *testing.T) {
 		"A": {"> " + auth, "< " + offer,
 			"> 00000026 00007011 00000000 00000000 504c41494e00 726f6f7400 726f6f7400 736563726574" + desc, "< " + reply},
 		"A by CREDS_REQD": {"> 00000014 0000700c 00002d51 00000001 " + featureRequired + desc, "< " + reply}, // the user is known already
+		"A by both, as libpcp where credentials are required": {"> 00000014 0000700c 00002d51 00000001 0102000c" + desc, "< " + reply},
 		"A in small letters, with another attribute": {"> " + auth, "< " + offer,
 			"> 00000026 00007011 00000000 00000063 706c61696e00 726f6f7400 726f6f7400 736563726574" + desc, "< " + reply},
 		"A without an initial response": {"> " + auth, "< " + offer, "> 00000015 00007011 00000000 00000000 504c41494e",
