@@ -43,6 +43,9 @@ type Conn struct {
 	// it, as long as it is not whole; 0 means 2. With more, less is copied, and less
 	// memory is left behind for the garbage collector: a Growth-1st part of a long PDU.
 	Growth int
+	// Separate makes Flush write each PDU by itself. It is for TLS, where what is written at once is one record: PCP's pmcd waits for
+	// the socket, though there are further PDUs in the record of which it has read the first.
+	Separate bool
 	// Counters, if not nil, count the PDUs that are read and written.
 	Counters *Counters
 	// Trace, if not nil, is called with every PDU that has been read or, with out,
@@ -450,8 +453,16 @@ func (c *Conn) Flush() error {
 	}
 	b, n := *c.out, 0
 	var err error
-	if len(b) > 0 { // it is empty if all calls of Queue failed
-		n, err = c.rw.Write(b)
+	for n < len(b) && err == nil { // it is empty if all calls of Queue failed
+		end := len(b)
+		if c.Separate && end-n > HeaderLen {
+			if size := int(int32(binary.BigEndian.Uint32(b[n:]))); size > 0 && size < end-n {
+				end = n + size
+			}
+		}
+		var wrote int
+		wrote, err = c.rw.Write(b[n:end])
+		n += wrote
 	}
 	if timeout.Is(err) {
 		*c.out = append(b[:0], b[n:]...)

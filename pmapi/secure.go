@@ -102,6 +102,7 @@ func (l *link) startTLS(config *tls.Config) error {
 	case ack.Code < 0:
 		return fmt.Errorf("the collector refuses TLS: %w", ack.Code)
 	}
+	l.pdus.Separate = true
 	l.pdus.Upgrade(func(raw io.ReadWriter) io.ReadWriter {
 		l.secured = tls.Client(&tlsStream{l.conn, raw}, config)
 		return l.secured

@@ -29,6 +29,7 @@ import (
 	"github.com/pcp-go/pcp/internal/daemonfile"
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/internal/pcpconf"
+	"github.com/pcp-go/pcp/internal/tlsconf"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
@@ -81,7 +82,8 @@ type daemon struct {
 	activated []net.Listener // on which the service manager listens for this process, in place of the ports of options
 
 	cfg         configFile
-	out         io.Writer       // the log
+	out         io.Writer // the log
+	tls         *tlsconf.File
 	logFile     *daemonfile.Log // nil for standard error
 	startStderr io.WriteCloser  // standard error until the collector has started, for errors
 	listening   func()          // says so to the process that started this one; nil in the foreground

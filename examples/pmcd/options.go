@@ -39,6 +39,7 @@ type options struct {
 	debug      map[string]bool // options of -D
 	trace      collector.Trace
 	report     string // -x
+	remoteCert bool
 	user       string
 }
 
@@ -105,6 +106,7 @@ func (o *options) set() *getopt.Set {
 			Set: func(v string) error { o.interfaces = append(o.interfaces, v); return nil }},
 		{Short: 'p', Long: "port", Arg: "N", Help: "accept connections on this port", Set: func(v string) error { return o.addPorts(v, "-p") }},
 		{Short: 's', Long: "socket", Arg: "PATH", Help: byDefault("Unix domain socket file", "Unix socket file") + " [default $PCP_RUN_DIR/pmcd.socket]", Set: text(&o.socket)},
+		{Short: 'Q', Long: "remotecert", Help: "require remote clients to provide a certificate", Set: yes(&o.remoteCert)},
 		{Short: 'S', Long: "reqauth", Help: "require all clients to authenticate", Set: yes(&o.reqAuth)},
 		{Heading: "Diagnostic options"},
 		{Short: 'T', Long: "trace", Arg: "FLAG", Help: "Event trace control", Set: o.setTrace},

@@ -27,6 +27,7 @@ func (d *daemon) reload(srv *collector.Server, names *nameFile, log *slog.Logger
 		srv.WriteAgents(d.out)
 		srv.WriteAccess(d.out)
 	}
+	d.reloadTLS(srv, log)
 	file := cmp.Or(names.path, "DEFAULT")
 	switch tree, err := names.reload(d.config != ""); {
 	case err != nil:

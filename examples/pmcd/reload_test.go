@@ -10,6 +10,7 @@ import (
 
 	"github.com/pcp-go/pcp/examples/internal/dso"
 	"github.com/pcp-go/pcp/internal/pcpconf"
+	"github.com/pcp-go/pcp/internal/tlsconf"
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
@@ -36,7 +37,7 @@ func TestReload(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	d := &daemon{options: &options{config: filepath.Join(dir, "pmcd.conf")}, conf: conf}
+	d := &daemon{options: &options{config: filepath.Join(dir, "pmcd.conf")}, conf: conf, tls: tlsconf.NewServer("", nil)}
 	names := &nameFile{path: filepath.Join(dir, "names")}
 	write := func(file, text string) {
 		t.Helper()

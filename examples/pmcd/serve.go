@@ -35,6 +35,10 @@ func (d *daemon) serve(out io.Writer, ports []requestPort) error {
 		return err
 	}
 	srv := d.newServer(out, tree)
+	if err := d.loadTLS(out, srv.Logger); err != nil {
+		return err
+	}
+	srv.TLS = d.tls.Serving()
 	log := loglimit.New(srv.Logger) // a client may reset the collector as often as it likes
 	defer loglimit.Flush(log)
 	srv.OnReset = func() { d.reload(srv, names, log) }
@@ -84,7 +88,7 @@ func (d *daemon) newServer(out io.Writer, names *pmns.Tree) *collector.Server {
 		Logger: d.logger(out, level), Names: names, Hostname: d.hostname, Timeout: d.timeout,
 		AgentHelloTimeout: d.hello, MaxPDU: d.maxPDU, MaxContexts: d.maxContext, MaxMetrics: d.maxMetrics, NoRestart: d.noRestart, Trace: d.trace, Debug: d.debug, DebugWriter: out, DSO: dso.Agents(d.conf),
 	}
-	srv.CredsRequired = d.reqAuth
+	srv.CredsRequired, srv.RequireClientCert = d.reqAuth, d.remoteCert
 	if d.cfg.conf != nil {
 		srv.TmpDir, srv.RunDir = d.conf.Get("PCP_TMP_DIR"), d.conf.Get("PCP_RUN_DIR")
 		srv.HelpDir = filepath.Join(d.conf.Get("PCP_PMDAS_DIR"), "pmcd")

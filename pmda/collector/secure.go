@@ -124,6 +124,7 @@ func (e *handshakeError) Unwrap() error { return e.cause }
 func (c *client) startTLS(config *tls.Config) error {
 	c.limitWrite(time.Now())
 	stream := &tlsStream{Conn: c.conn, client: c}
+	c.pdus.Separate = true
 	c.pdus.Upgrade(func(raw io.ReadWriter) io.ReadWriter {
 		stream.raw = raw
 		c.secured = tls.Server(stream, config)

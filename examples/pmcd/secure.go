@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime"
+
+	"github.com/pcp-go/pcp/internal/tlsconf"
+	"github.com/pcp-go/pcp/pmda/collector"
+)
+
+// loadTLS reads tls.conf, which is PCP's or that of PCP_TLSCONF_PATH, before anything is started that faults of it would end.
+func (d *daemon) loadTLS(out io.Writer, log *slog.Logger) error {
+	path := d.conf.Get("PCP_TLSCONF_PATH")
+	if d.config == "" { // nothing of PCP's is read that nobody has named
+		path = os.Getenv("PCP_TLSCONF_PATH")
+	}
+	d.tls = tlsconf.NewServer(path, func(err error) {
+		if err != nil {
+			log.Error("TLS goes on as it was", slog.Any("err", err))
+		} else {
+			log.Info("TLS: files have changed and are in use now")
+		}
+	})
+	if err := d.tls.Reload(); err != nil {
+		return err
+	}
+	d.announceTLS(out, log)
+	return nil
+}
+
+// announceTLS logs that there is TLS, if there is, in the line that scripts know, which has OpenSSL's name.
+func (d *daemon) announceTLS(out io.Writer, log *slog.Logger) {
+	if d.tls.Serving() == nil {
+		return
+	}
+	log.Info("OpenSSL (crypto/tls of " + runtime.Version() + ") setup")
+	conf := d.tls.Settings()
+	switch {
+	case conf.CipherSuites != "":
+		fmt.Fprintf(out, "Using cipher suites: %s\n", conf.CipherSuites)
+	case conf.Ciphers != "":
+		fmt.Fprintf(out, "Using cipher list: %s\n", conf.Ciphers)
+	}
+	for _, w := range conf.Warnings() {
+		log.Warn(w)
+	}
+}
+
+// reloadTLS has clients that connect from now on served as tls.conf says now: also with TLS where there was none, and the reverse.
+func (d *daemon) reloadTLS(srv *collector.Server, log *slog.Logger) {
+	if err := d.tls.Reload(); err != nil {
+		log.Error("TLS is left unchanged", slog.Any("err", err))
+		return
+	}
+	srv.SetTLS(d.tls.Serving())
+}
