@@ -27,7 +27,7 @@ var debugMasks = []struct {
 	{regexp.MustCompile(`(?m)^(000: +\w+ +7000 +0 +0 ).*`), "${1}FEATURES"},
 	{regexp.MustCompile(`(?m)^(000: +\w+ +700c ).*`), "${1}CREDS"},
 	{regexp.MustCompile(`(?m)^(000: +\w+ +(?:7001|7015) +\w+ ).*`), "${1}RESULT"},
-	{regexp.MustCompile(`(?m)^ +\d+  \S+ +\d$`), "CLIENT"},
+	{regexp.MustCompile(`(?m)^ +-?\d+  \S+ +\d$`), "CLIENT"},
 	{regexp.MustCompile(`pmXmitPDU: ERROR FD len=16\n000: +10 +7000 +0 99cfffff \n`), ""}, // the end of a client, which ours tells agents that know it
 }
 

@@ -43,6 +43,9 @@ func (h *pmcdLines) WithGroup(name string) slog.Handler {
 	return &pmcdLines{h.Handler.WithGroup(name), h.w, h.died, h.noRestart}
 }
 
+// Enabled lets everything come, since pmcd says more than the collector does at this level.
+func (h *pmcdLines) Enabled(context.Context, slog.Level) bool { return true }
+
 func (h *pmcdLines) Handle(ctx context.Context, r slog.Record) error {
 	attrs := map[string]slog.Value{}
 	r.Attrs(func(a slog.Attr) bool {
@@ -60,8 +63,12 @@ func (h *pmcdLines) Handle(ctx context.Context, r slog.Record) error {
 		h.noRestart.Do(func() {
 			fmt.Fprintln(h.w, "Warning: restartAgents=0 from PMCD_RESTART_AGENTS=0 in environment")
 		})
-	case "agent unconfigured":
-		err = info(cleanup(attrs, "unconfigured"))
+	case "agent ended":
+		why := "unconfigured"
+		if attrs["shutdown"].Bool() {
+			why = "terminated"
+		}
+		err = info(cleanup(attrs, why))
 	case "agent started":
 		if _, died := h.died.LoadAndDelete(attrs["domain"].Int64()); died {
 			err = info("Auto-restarting agents.")
@@ -69,7 +76,10 @@ func (h *pmcdLines) Handle(ctx context.Context, r slog.Record) error {
 	case "agent not started":
 		err = h.notStarted(attrs)
 	}
-	return errors.Join(err, h.Handler.Handle(ctx, r))
+	if h.Handler.Enabled(ctx, r.Level) {
+		err = errors.Join(err, h.Handler.Handle(ctx, r))
+	}
+	return err
 }
 
 // cleanup says that an agent has ended, why, and with which status of its process, if that is known.

@@ -39,7 +39,7 @@ func TestPMCDLines(t *testing.T) {
 		{"agent died", died(2|9<<16, slog.String("process", "signal: killed")), "Info: CleanupAgent ...\nCleanup \"x\" agent (dom 7): protocol failure for fd=9, signal(9)\n"},
 		{"agent started", agent(), "Info: Auto-restarting agents.\n"},
 		{"agent started", agent(), ""},
-		{"agent unconfigured", agent(), "Info: CleanupAgent ...\nCleanup \"x\" agent (dom 7): unconfigured\n"},
+		{"agent unconfigured", agent(), ""},
 		{"agent not started", agent(slog.Any("err", fmt.Errorf("a: %w", io.EOF))), "pmcd: unexpected end-of-file at initial exchange with x PMDA\n"},
 		{"agent not started", agent(slog.Any("err", fmt.Errorf("a: %w", os.ErrDeadlineExceeded))),
 			"pmcd: error at initial PDU exchange with x PMDA: Timeout waiting for a response from PMCD\n"},
@@ -52,6 +52,20 @@ func TestPMCDLines(t *testing.T) {
 		if want := tt.want + "Info: " + tt.message + " agent=x"; !strings.HasPrefix(got, want) {
 			t.Errorf("%s %v: logged\n%swant\n%s", tt.message, tt.attrs, got, want)
 		}
+	}
+}
+
+// TestEndLines: what the collector says of an agent that it has ended is in pmcd's words alone.
+func TestEndLines(t *testing.T) {
+	var b bytes.Buffer
+	log := (&daemon{options: &options{config: "x"}}).logger(&b, slog.LevelInfo)
+	log.Debug("agent ended", "agent", "x", "domain", 7, "shutdown", false)
+	log.Debug("agent ended", "agent", "x", "domain", 7, "shutdown", true, "status", 2<<8, "process", "exit status 2")
+	log.Debug("other")
+	got := regexp.MustCompile(`(?m)^\[.*?\] pmcd\(\d+\) `).ReplaceAllString(b.String(), "")
+	const want = "Info: CleanupAgent ...\nCleanup \"x\" agent (dom 7): unconfigured\nInfo: CleanupAgent ...\nCleanup \"x\" agent (dom 7): terminated, exit(2)\n"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
@@ -107,10 +121,13 @@ func TestInteropRestartLog(t *testing.T) {
 				return "no end of the reset:\n" + log()
 			})
 			text := mask.ReplaceAllString(stamp.ReplaceAllString(log()[len(before):], "TIME"), "MASK")
-			text = regexp.MustCompile(`(?m)^pmcd .*\n|^ +\d+  \S+ +[02]\n`).ReplaceAllString(text, "") // our own agent is not of the configuration
+			text = regexp.MustCompile(`(?m)^pmcd .*\n|^ +-?\d+  \S+ +[02]\n`).ReplaceAllString(text, "") // our own agent is not of the configuration
 			logs = append(logs, text)
 		}
-		return logs
+		before := log()
+		p.Stop()
+		end := mask.ReplaceAllString(stamp.ReplaceAllString(log()[len(before):], "TIME"), "MASK")
+		return append(logs, regexp.MustCompile(`from .*`).ReplaceAllString(end, "from WHOM")) // a Go program is not told
 	}
 	if diff := cmp.Diff(run(pcptest.Tool(t, "pmcd"), nil), run(program, env)); diff != "" {
 		t.Errorf("(-C +Go):\n%s", diff)

@@ -487,7 +487,13 @@ func (s *Server) endProcess(a *agent) error {
 	if p == nil {
 		return nil
 	}
-	return p.end(s.limits.grace / 3)
+	err := p.end(s.limits.grace / 3)
+	attrs := a.attrs(slog.Bool("shutdown", s.hasEnded()))
+	if err == nil && p.cmd != nil {
+		attrs = append(attrs, slog.Int("status", exitStatus(p.state())), slog.String("process", p.state().String()))
+	}
+	s.log.Debug("agent ended", attrs...)
+	return err
 }
 
 // stop ends an agent in another process, and waits for that. The error is that the
