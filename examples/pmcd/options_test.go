@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,5 +62,61 @@ func TestVerify(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestNumbers: -C and -M take numbers as C has them.
+func TestNumbers(t *testing.T) {
+	for _, tt := range []struct{ args, want string }{
+		{"-C 0x10 -M 010", "16 8"},
+		{"--maxctx 3 --maxmetric=4", "3 4"},
+		{"-C 0", "-C requires a positive value"},
+		{"-M -1", "-M requires a positive value"},
+		{"-M many", "-M requires a positive value"},
+	} {
+		o := new(options)
+		_, errs := o.set().Parse(strings.Fields(tt.args))
+		got := fmt.Sprint(o.maxContext, o.maxMetrics)
+		if errs != nil {
+			got = errs[0].Error()
+		}
+		if got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.args, got, tt.want)
+		}
+	}
+}
+
+// TestEnvironment: what the environment says goes before the defaults and after options, and is logged.
+func TestEnvironment(t *testing.T) {
+	for _, name := range []string{"PMCD_PORT", "PMCD_LOCAL", "PMCD_MAXPENDING", "PMCD_CREDS_TIMEOUT", "PMCD_SOCKET", "PMCD_RESTART_AGENTS"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("PMCD_PORT", "1,2")
+	t.Setenv("PMCD_LOCAL", "1")
+	t.Setenv("PMCD_MAXPENDING", "9")
+	t.Setenv("PMCD_CREDS_TIMEOUT", "7")
+	o := &options{ports: []string{"3"}}
+	if err := o.fromEnv(); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	o.writeEnv(&log)
+	const want = "Warning: nports=3 from PMCD_PORT=1,2 in environment\nWarning: localhost only from PMCD_LOCAL=1 in environment\n" +
+		"Warning: maxpending=9 from PMCD_MAXPENDING=9 in environment\n"
+	if diff := cmp.Diff(want, log.String()); diff != "" || strings.Join(o.ports, " ") != "1 2 3" || o.backlog() != 9 || o.hello.Seconds() != 7 {
+		t.Errorf("ports %v, backlog %d, timeout %v (-want +got):\n%s", o.ports, o.backlog(), o.hello, diff)
+	}
+	o = &options{hello: 2}
+	if err := o.fromEnv(); err != nil || o.hello != 2 {
+		t.Errorf("timeout %v, %v: that of the environment in place of that of -q", o.hello, err)
+	}
+	t.Setenv("PMCD_CREDS_TIMEOUT", "-1")
+	o = new(options)
+	log.Reset()
+	if err := o.fromEnv(); err != nil || o.hello != 0 {
+		t.Errorf("timeout %v, %v, of a bad one", o.hello, err)
+	}
+	if o.writeEnv(&log); !strings.Contains(log.String(), "Warning: ignored bad value from PMCD_CREDS_TIMEOUT=-1 in environment\n") {
+		t.Errorf("log:\n%s", &log)
 	}
 }
