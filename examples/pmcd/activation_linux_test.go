@@ -33,7 +33,6 @@ func TestSocketActivation(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer manager.Close()
-	manager.SetReadDeadline(time.Now().Add(time.Minute))
 	var files []*os.File
 	for _, l := range []net.Listener{tcp, unix} {
 		f, err := l.(interface{ File() (*os.File, error) }).File()
@@ -58,6 +57,7 @@ func TestSocketActivation(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cmd.Process.Kill()
+	manager.SetReadDeadline(time.Now().Add(time.Minute))
 	b := make([]byte, 100)
 	n, err := manager.Read(b)
 	if want := fmt.Sprintf("READY=1\nMAINPID=%d", cmd.Process.Pid); string(b[:n]) != want {
