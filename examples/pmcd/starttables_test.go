@@ -22,8 +22,8 @@ func startTables(log, socket string, port, envPort int) string {
 	var out []string
 	for line := range strings.SplitSeq(log, "\n") {
 		switch {
-		case strings.HasPrefix(line, "["), strings.HasPrefix(line, "Log for"), strings.HasPrefix(line, "pmcd  "):
-			continue // our own agent is not of the configuration
+		case strings.HasPrefix(line, "["), strings.HasPrefix(line, "Log for"), strings.HasPrefix(line, "pmcd  "), strings.HasPrefix(line, `Cleanup "`):
+			continue // our own agent is not of the configuration, and the end is not of the start
 		case strings.HasPrefix(line, "pmcd: PID"):
 			line = regexp.MustCompile(`PID = \d+`).ReplaceAllString(line, "PID = N")
 		case strings.HasPrefix(line, "sample "):
