@@ -20,8 +20,8 @@
 // another one does not get, but for names, and not these either where /proc is mounted with the
 // option hidepid.
 //
-// Files that all users may read stay open for a minute if clients read them more often than
-// that: it takes the kernel as long to open and close one as to read it. They are a quarter of
+// Small files stay open for a minute if clients read them more often than
+// that: it takes the kernel as long to open and close one as to read it. They are half of
 // those that the program may have open at most, and no more than 16,384.
 //
 // One fetch reads processes at a time, and another one waits for it. A file of a process that

@@ -95,9 +95,12 @@ func isAbsent(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 // buffer has all of it.
 func (r *reader) readOnce(id pid, name string) ([]byte, error) { return r.read(id, name, true) }
 
+// readNew is readOnce.
+func (r *reader) readNew(id pid, _ int, name string) ([]byte, error) { return r.readOnce(id, name) }
+
 // readKept is readOnce for a file that may be kept open.
 func (r *reader) readKept(id pid, kind int, name string) ([]byte, error) {
-	if r.kept.limit == 0 || r.threads || r.hides() || r.foreign && r.isOwn(id) {
+	if r.kept.limit == 0 || r.threads || r.hides() || r.foreign && !public[name] {
 		return r.readOnce(id, name)
 	}
 	r.makeBuffer()
@@ -239,9 +242,12 @@ func hidesProcesses(mounts []byte) bool {
 // valueError converts the error of a file of a process to that of its values. What a client may
 // not see it has no value of, and no error.
 func valueError(err error) error {
-	var code syscall.Errno
+	if err == nil {
+		return nil
+	}
+	code, ok := errors.AsType[syscall.Errno](err)
 	switch {
-	case err == nil || !errors.As(err, &code):
+	case !ok:
 		return err
 	case code == syscall.EACCES, code == syscall.EINVAL:
 		return pmda.NoValue

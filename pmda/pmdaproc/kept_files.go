@@ -6,8 +6,8 @@ import (
 )
 
 // keptFiles are the files of processes that stay open, for clients that read them again and again: to
-// open and close such a file takes the kernel as long as to read it. Only files are kept that all users
-// may open, and of which the kernel looks at who reads when it is read.
+// open and close such a file takes the kernel as long as to read it. Of what is kept the kernel looks at who
+// reads when it is read. What not all users may open is kept for the agent's own user alone.
 type keptFiles struct {
 	limit int // so many are open at most
 
@@ -19,11 +19,10 @@ type keptFiles struct {
 	read [fileKinds]readingsOf // of the files of a kind
 }
 
-// A keptFile says which file it is.
-type keptFile struct {
-	id   pid
-	kind int
-}
+// A keptFile says which file it is: the ID of the process and the kind.
+type keptFile uint64
+
+func keptFileOf(id pid, kind int) keptFile { return keptFile(id)<<8 | keptFile(kind) }
 
 // readingsOf are the times of the last reading in which files of a kind were read, and of the one
 // before it.
@@ -52,14 +51,14 @@ func (k *keptFiles) readAgain(id pid, kind int, buf []byte) (n int, ok bool) {
 	if r := &k.read[kind]; r.last != k.now {
 		r.last, r.before = k.now, r.last
 	}
-	f, ok := k.files[keptFile{id, kind}]
+	f, ok := k.files[keptFileOf(id, kind)]
 	if !ok {
 		return 0, false
 	}
 	n, err := f.readAt(buf)
 	if err != nil || n == len(buf) {
 		f.close()
-		delete(k.files, keptFile{id, kind})
+		delete(k.files, keptFileOf(id, kind))
 		return 0, false
 	}
 	return n, true
@@ -81,7 +80,7 @@ func (k *keptFiles) keep(id pid, kind int, f file) bool {
 			k.idle.Reset(keptTime)
 		}
 	}
-	k.files[keptFile{id, kind}] = f
+	k.files[keptFileOf(id, kind)] = f
 	return true
 }
 
@@ -96,9 +95,9 @@ func (k *keptFiles) drop(id pid) {
 		return
 	}
 	for kind := range fileKinds {
-		if f, ok := k.files[keptFile{id, kind}]; ok {
+		if f, ok := k.files[keptFileOf(id, kind)]; ok {
 			f.close()
-			delete(k.files, keptFile{id, kind})
+			delete(k.files, keptFileOf(id, kind))
 		}
 	}
 }

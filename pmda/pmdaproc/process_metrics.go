@@ -20,6 +20,8 @@ const (
 	oomFile
 	autogroupFile
 	wchanFile
+	exeLink
+	cwdLink
 	fileKinds
 )
 

@@ -24,15 +24,20 @@ func (p *proc) addDescriptors() {
 
 // addLinks adds the targets of links, which are empty if the client may not see them.
 func (p *proc) addLinks() {
-	link := func(c clusters, name, file, text string) {
+	link := func(index int, c clusters, name, file, text string) {
+		k := &kind[string]{index, c, func(t *table, p *process, to *string) error {
+			target, _ := t.files.link(p.id, file)
+			setString(to, target)
+			return nil
+		}}
 		addProcessMetric(p, c, 0, pmda.Metric[string]{Name: name, Sem: pdu.SemDiscrete, Text: text, Help: "It is empty if the client may not see it."},
 			func(t *table, p *process) (string, error) {
-				target, _ := t.files.link(p.id, file)
-				return string(target), nil
+				target, err := k.of(t, p)
+				return *target, err
 			})
 	}
-	link(clusters{69, 71}, "psinfo.exe", "exe", "Path of the program that the process executes")
-	link(clusters{72, 73}, "psinfo.cwd", "cwd", "Current directory of the process")
+	link(exeLink, clusters{69, 71}, "psinfo.exe", "exe", "Path of the program that the process executes")
+	link(cwdLink, clusters{72, 73}, "psinfo.cwd", "cwd", "Current directory of the process")
 }
 
 // addSecurityLabel adds the label that a security module has for a process.

@@ -14,9 +14,9 @@ import (
 type keyed [20]uint64
 
 // keyedFile makes the kind of such a file, with the names that count.
-func keyedFile(index int, c clusters, name string, keys map[string]int) *kind[keyed] {
+func keyedFile(index int, c clusters, name string, keys map[string]int, read func(r *reader, id pid, kind int, name string) ([]byte, error)) *kind[keyed] {
 	return &kind[keyed]{index, c, func(t *table, p *process, to *keyed) error {
-		text, err := t.files.readOnce(p.id, name)
+		text, err := read(&t.files, p.id, index, name)
 		if err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ var smapsRows = []keyedRow{
 // addSmaps adds the metrics of the file smaps_rollup. Processes without memory of their own have
 // none of them.
 func (p *proc) addSmaps() {
-	k := keyedFile(smapsFile, clusters{33, 34}, "smaps_rollup", keysOf(smapsRows))
+	k := keyedFile(smapsFile, clusters{33, 34}, "smaps_rollup", keysOf(smapsRows), (*reader).readNew)
 	read := k.read
 	k.read = func(t *table, p *process, to *keyed) error {
 		if err := read(t, p, to); err != nil {
@@ -114,7 +114,7 @@ var ioRows = []keyedRow{
 	{"cancelled_write_bytes", "io.cancelled_write_bytes", "Bytes that will not be written to disks, since the process has truncated their files", pdu.SpaceByte},
 }
 
-var ioKind = keyedFile(ioFile, clusters{32, 58}, "io", keysOf(ioRows))
+var ioKind = keyedFile(ioFile, clusters{32, 58}, "io", keysOf(ioRows), (*reader).readKept)
 
 // addIO adds the metrics of the file io.
 func (p *proc) addIO() { p.addKeyed(ioKind, pdu.SemCounter, ioRows) }

@@ -61,14 +61,31 @@ func (s *stat) parse(text []byte) bool {
 	}
 	clear(s.n[:])
 	rest, _, _ = procfile.CutLine(rest)
-	var field []byte
-	for i := 4; i <= statFields; i++ {
-		if field, rest = procfile.CutField(rest); len(field) == 0 {
-			break
-		}
-		s.n[i] = parseSigned(field)
+	for i := 4; i <= statFields && len(rest) > 0; i++ {
+		s.n[i], rest = cutSigned(rest)
 	}
 	return true
+}
+
+// cutSigned returns the number that a line begins with after blanks, and what follows it. A negative one
+// is its two's complement; it is 0 for what is none.
+func cutSigned(line []byte) (v uint64, rest []byte) {
+	at := 0
+	for at < len(line) && line[at] == ' ' {
+		at++
+	}
+	from := at
+	for at < len(line) && line[at]-'0' <= 9 {
+		v = v*10 + uint64(line[at]-'0')
+		at++
+	}
+	if at-from < 19 && (at == len(line) || line[at] == ' ') {
+		return v, line[at:] // as are most
+	}
+	for at < len(line) && line[at] != ' ' {
+		at++
+	}
+	return parseSigned(line[from:at]), line[at:]
 }
 
 // hideAddresses makes those fields 0 that the kernel shows to the user of a process alone.
