@@ -10,7 +10,7 @@ import (
 // A nameCache knows the names of users and groups.
 type nameCache struct {
 	mu     sync.Mutex
-	until  time.Time
+	until  time.Time // they are forgotten then
 	users  map[uint32]string
 	groups map[uint32]string
 }
@@ -42,15 +42,24 @@ func (c *nameCache) group(id uint32) string {
 	})
 }
 
+// expire forgets the names when they have been known for long.
+func (c *nameCache) expire(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now.After(c.until) {
+		c.until = now.Add(keptNames)
+		c.users, c.groups = nil, nil
+	}
+}
+
 func (c *nameCache) name(known *map[uint32]string, id uint32, find func(id string) string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now := time.Now(); now.After(c.until) || len(*known) >= maxNames {
-		c.until = now.Add(keptNames)
-		c.users, c.groups = map[uint32]string{}, map[uint32]string{}
-	}
 	name, ok := (*known)[id]
 	if !ok {
+		if *known == nil || len(*known) >= maxNames {
+			*known = map[uint32]string{}
+		}
 		name = find(strconv.FormatUint(uint64(id), 10))
 		(*known)[id] = name
 	}

@@ -136,6 +136,7 @@ func (t *table) begin(v *view) {
 		t.files.kept.limit = t.files.dir.mostKept()
 	}
 	t.files.kept.begin()
+	t.p.users.expire(t.files.kept.now)
 }
 
 // find sets found to the processes that the client of a view may see.
