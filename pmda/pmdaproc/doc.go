@@ -20,9 +20,10 @@
 // another one does not get, but for names, and not these either where /proc is mounted with the
 // option hidepid.
 //
-// Small files stay open for a minute if clients read them more often than
-// that: it takes the kernel as long to open and close one as to read it. They are half of
-// those that the program may have open at most, and no more than 16,384.
+// Small files stay open for a minute if clients read them more often than that: it takes the
+// kernel as long to open and close one as to read it. They are half of those that the program
+// may have open at most, and no more than 16,384 for each of proc, hotproc and the evaluation of
+// hotproc's condition. The kernel needs about 5 KB for each.
 //
 // One fetch reads processes at a time, and another one waits for it. A file of a process that
 // the kernel does not let read at once, such as the maps of one that waits for a dead file server,
@@ -87,8 +88,9 @@
 //	only root, or the agent's own user, changes proc.control.all.threads; it lets every local user
 //	instances' labels and hotproc.predicate are for clients with credentials
 //	the rights of a client have no groups of the agent's
-//	names of users and groups are looked up again after five minutes; strings are not kept longer
-//	than the process that they belong to
+//	names of users and groups are looked up again after five minutes, and by /etc/passwd and
+//	/etc/group alone if the program is built without cgo; it keeps the first
+//	strings are not kept longer than the process that they belong to; it keeps them for ever
 //
 // What it does too, since rules and archives rely on it: proc.runq.kernel is 0, and threads of the
 // kernel count as swapped.
