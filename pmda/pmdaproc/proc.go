@@ -74,6 +74,7 @@ func (p *proc) add() {
 		p.addRunQueue,
 		p.addControl,
 		p.addHotproc,
+		p.addCgroups,
 	} {
 		add()
 	}
