@@ -1,0 +1,94 @@
+package pmdaproc
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// FuzzCgroupParsers: no parser of a file of control groups fails on any text, or keeps anything of the text before.
+func FuzzCgroupParsers(f *testing.F) {
+	f.Add([]byte("usage_usec 12\nuser_usec x\nsystem_usec 1 2\nuser 5\nsystem 6\nnr_periods 1\nnr_throttled 2\nthrottled_time 3\n"))
+	f.Add([]byte("some avg10=0.00 avg60=0.12 avg300=1.00 total=12\nfull avg10=nan avg60=-1 avg300=1e9 total=99999999999999999999\n"))
+	f.Add([]byte("8:0 Read 1\n8:0 Total 5\n8:0 7\nTotal 5\n99:9 Read 1\n8:1 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6 x=1\n"))
+	f.Add([]byte("cache 12\ntotal_cache 5 6\nrecent_rotated_anon -1\nworkingset_refault\n"))
+	f.Add([]byte("c /cg\\040x cgroup2 rw 0 0\ncgroup /x cgroup rw,cpu,,memory\n   8       0 sda 1 2\n 8 0 sdb\n 8 1 \n#name\ncpu\t1\t2\t3\ncpu 1 2 3\n"))
+	f.Add([]byte("max\n"))
+	f.Add([]byte("-1\n"))
+	var cpu cpuStat
+	var acct cpuacctStat
+	var throttle throttling
+	var stall pressure
+	var memory memoryStat
+	var number cgroupNumber
+	var overview cgroupOverview
+	devices := new(blockDevices)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		sameParse(t, "cpu.stat", text, &cpu, (*cpuStat).parse)
+		sameParse(t, "cpuacct.stat", text, &acct, (*cpuacctStat).parse)
+		sameParse(t, "throttling", text, &throttle, (*throttling).parse)
+		sameParse(t, "pressure", text, &stall, (*pressure).parse)
+		sameParse(t, "memory.stat", text, &memory, (*memoryStat).parse)
+		sameParse(t, "number", text, &number, (*cgroupNumber).parse)
+		for _, m := range parseCgroupMounts(text) {
+			if strings.ContainsRune(m.dir, 0) && !bytes.ContainsRune(text, 0) || !pmda.ValidInstanceName(m.name) {
+				t.Errorf("mount %+v", m)
+			}
+		}
+		overview.parseSubsystems(text)
+		checkNames(t, overview.rows.Names)
+		devices.parse(text)
+		for _, name := range devices.rows.Names {
+			if !pmda.ValidInstanceName(name) || strings.Contains(name, ":") {
+				t.Errorf("device %q", name)
+			}
+		}
+		devices.parse([]byte("8 0 sda\n8 1 sda1\n"))
+		for i := range blkioFiles {
+			blkioFiles[i].parse(text, devices, func(device int, _ [5]uint64) {
+				if device < 0 || device > 1 {
+					t.Error(device)
+				}
+			})
+		}
+		var io ioStat
+		io.parse(text)
+	})
+}
+
+// sameParse: a value that was filled before and a new one are the same.
+func sameParse[T comparable](t *testing.T, name string, text []byte, used *T, parse func(*T, []byte)) {
+	t.Helper()
+	var fresh T
+	parse(used, text)
+	if parse(&fresh, text); *used != fresh {
+		t.Errorf("%s: %+v, want %+v", name, *used, fresh)
+	}
+}
+
+func checkNames(t *testing.T, names []string) {
+	t.Helper()
+	known := map[string]bool{}
+	for _, name := range names {
+		if known[name] || !pmda.ValidInstanceName(name) {
+			t.Errorf("name %q", name)
+		}
+		known[name] = true
+	}
+}
+
+// FuzzCgroupName: each path has a name that an instance may have, in one word.
+func FuzzCgroupName(f *testing.F) {
+	f.Add([]byte(`/a\x2db\xzz\x`))
+	f.Add([]byte(`/\xc2\x9b \x20\x00`))
+	var w cgroupWalk
+	f.Fuzz(func(t *testing.T, path []byte) {
+		name := string(w.cgroupName(append([]byte("/"), path...)))
+		if !pmda.ValidInstanceName(name) || strings.Contains(name, " ") || name[0] != '/' {
+			t.Errorf("%q is %q", path, name)
+		}
+		isOfContainer([]byte(name), "docker-")
+	})
+}
