@@ -43,6 +43,9 @@ func main() {
 		Threads:        number("PROC_THREADS") != 0,
 		NoAccessChecks: number("PROC_ACCESS") != 0,
 		HotprocConfig:  filepath.Join(conf.Get("PCP_PMDAS_DIR"), "proc", "hotproc.conf"),
+
+		AccountingFile:    conf.Get("PCP_PACCT_SYSTEM_PATH"),
+		PrivateAccounting: filepath.Join(conf.Get("PCP_VAR_DIR"), "pmcd", "pacct"),
 	}
 	a, err := pmdaproc.New(o)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // tops are the names below which all metrics are the agent's.
-var tops = []string{"proc", "hotproc"}
+var tops = []string{"proc", "hotproc", "cgroup", "acct"}
 
 // agents are the two agents: PCP's, and ours in its place, with further arguments.
 func agents(t *testing.T, args ...string) map[string]pcptest.Config {

@@ -31,7 +31,13 @@ var patientDialer = pmapi.Dialer{ConnectTimeout: time.Minute, RequestTimeout: ti
 // panic of the agent fails the test, also if the agent has recovered from it.
 func ourAgent(t testing.TB, root string) agentClient {
 	t.Helper()
-	a, err := pmdaproc.New(&pmdaproc.Options{Root: root, NoAccessChecks: true})
+	return serveAgent(t, &pmdaproc.Options{Root: root, NoAccessChecks: true})
+}
+
+// serveAgent is ourAgent with options.
+func serveAgent(t testing.TB, o *pmdaproc.Options) agentClient {
+	t.Helper()
+	a, err := pmdaproc.New(o)
 	if err != nil {
 		t.Skip(err)
 	}

@@ -36,6 +36,13 @@ type Options struct {
 	// HotprocConfig is the file with the condition for hotproc, such as
 	// /var/lib/pcp/pmdas/proc/hotproc.conf. There need not be such a file. Empty means none.
 	HotprocConfig string
+	// AccountingFile is where the kernel writes records of processes that have ended, if it is none
+	// of the usual places, /var/log/account/pacct and /var/account/pacct.
+	AccountingFile string
+	// PrivateAccounting is a file for such records of the agent's own, such as
+	// /var/lib/pcp/pmcd/pacct, for when the root user stores 1 into acct.control.enable_acct and
+	// the kernel writes none. Empty means that the agent never switches process accounting on.
+	PrivateAccounting string
 	// ContainerCgroup returns the name of the control group of a container, for clients that
 	// ask for one. If it is nil no container is known.
 	ContainerCgroup func(ctx context.Context, name string) (string, error)
@@ -75,6 +82,7 @@ func (p *proc) add() {
 		p.addControl,
 		p.addHotproc,
 		p.addCgroups,
+		p.addAccounting,
 	} {
 		add()
 	}

@@ -50,6 +50,9 @@ func Agents(conf *pcpconf.Conf) map[string]func(domain pdu.Domain) (pmda.Handler
 			a, err := pmdaproc.New(&pmdaproc.Options{
 				Root:          os.Getenv("PROC_STATSPATH"),
 				HotprocConfig: filepath.Join(conf.Get("PCP_PMDAS_DIR"), "proc", "hotproc.conf"),
+
+				AccountingFile:    conf.Get("PCP_PACCT_SYSTEM_PATH"),
+				PrivateAccounting: filepath.Join(conf.Get("PCP_VAR_DIR"), "pmcd", "pacct"),
 			})
 			if err != nil {
 				return nil, err

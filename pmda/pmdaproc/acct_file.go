@@ -1,0 +1,196 @@
+package pmdaproc
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// An acctFile is the file of the kernel's records of processes, from which those are read that are
+// written after it was opened.
+type acctFile struct {
+	paths   []string // where it may be
+	private string   // the agent's own, empty for none
+
+	f      *os.File // nil if none is open
+	path   string
+	offset int64
+	kernel bool // the kernel writes the private file
+	buf    []byte
+	next   time.Time // when to look for another file
+}
+
+// errNoAccounting is the error for a file that is none of the kernel's records.
+var errNoAccounting = errors.New("no file of process accounting")
+
+// read calls each for the new records, but not for more than the last of a great many. If the file is
+// another one now, as after it was rotated, it goes on with that.
+func (a *acctFile) read(most int, each func(record []byte)) error {
+	if a.f == nil {
+		return errNoAccounting
+	}
+	if err := a.readOn(most, each); err != nil {
+		return err
+	}
+	now, err := os.Stat(a.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it is being rotated
+	}
+	open, err2 := a.f.Stat()
+	if err = errors.Join(err, err2); err != nil || os.SameFile(now, open) {
+		return err
+	}
+	a.f.Close()
+	if a.f, err = openAcct(a.path); err != nil {
+		a.f = nil
+		return err
+	}
+	a.offset = 0
+	return a.readOn(most, each)
+}
+
+// readOn reads the file on. One that is shorter than it was has been emptied.
+func (a *acctFile) readOn(most int, each func(record []byte)) error {
+	at, err := a.f.Stat()
+	if err != nil {
+		return err
+	}
+	size := at.Size() / acctRecordLength * acctRecordLength
+	if size < a.offset {
+		a.offset = 0
+	}
+	a.offset = max(a.offset, size-int64(most)*acctRecordLength)
+	if a.buf == nil {
+		a.buf = make([]byte, 64*acctRecordLength)
+	}
+	for a.offset < size {
+		b := a.buf[:min(int64(len(a.buf)), size-a.offset)]
+		n, err := a.f.ReadAt(b, a.offset)
+		n = n / acctRecordLength * acctRecordLength
+		for b := b[:n]; len(b) > 0; b = b[acctRecordLength:] {
+			if !isAcctRecord(b) {
+				return errNoAccounting
+			}
+			each(b[:acctRecordLength])
+		}
+		a.offset += int64(n)
+		if n == 0 {
+			if err == io.EOF {
+				err = nil // it has just been emptied
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// openAcct opens a file whose first record, if it has one, is of the version that is known.
+func openAcct(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	first := make([]byte, acctRecordLength)
+	at, err := f.Stat()
+	if err == nil && at.Mode().IsRegular() {
+		if n, _ := f.ReadAt(first, 0); n < acctRecordLength || isAcctRecord(first) {
+			return f, nil
+		}
+	}
+	f.Close()
+	return nil, errNoAccounting
+}
+
+// open opens the first of the files that there is, at its end. If the agent may switch accounting on,
+// and the kernel does not write that file, it has the kernel write a private one.
+func (a *acctFile) open(mayEnable bool) error {
+	a.close()
+	err := errNoAccounting
+	for _, path := range a.paths {
+		if _, err2 := os.Stat(path); err2 != nil {
+			continue
+		}
+		var at fs.FileInfo
+		if a.f, err = openAcct(path); err == nil {
+			a.path = path
+			at, err = a.f.Stat()
+		}
+		if err != nil {
+			break
+		}
+		if a.offset = at.Size() / acctRecordLength * acctRecordLength; !mayEnable || a.grows() {
+			return nil
+		}
+		break
+	}
+	a.close()
+	if mayEnable && a.private != "" {
+		return a.enable()
+	}
+	return err
+}
+
+// grows reports whether the kernel writes to the file, when a process ends.
+func (a *acctFile) grows() bool {
+	before, err := a.f.Stat()
+	if err != nil {
+		return false
+	}
+	endProcess()
+	after, err := a.f.Stat()
+	return err == nil && after.Size() > before.Size()
+}
+
+// endProcess has a process begin and end at once: one that is to execute what is no program.
+func endProcess() {
+	if p, err := os.StartProcess(os.DevNull, []string{os.DevNull}, &os.ProcAttr{}); err == nil {
+		p.Wait()
+	}
+}
+
+// enable has the kernel write the private file.
+func (a *acctFile) enable() error {
+	if err := os.MkdirAll(filepath.Dir(a.private), 0o755); err != nil {
+		return err
+	}
+	if err := os.Remove(a.private); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(a.private, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := setAccounting(a.private); err != nil {
+		f.Close()
+		os.Remove(a.private)
+		return &fs.PathError{Op: "acct", Path: a.private, Err: err}
+	}
+	a.f, a.path, a.offset, a.kernel = f, a.private, 0, true
+	return nil
+}
+
+// shorten empties the private file if it is long.
+func (a *acctFile) shorten(most uint64) error {
+	at, err := a.f.Stat()
+	if err != nil || !a.kernel || uint64(at.Size()) <= most {
+		return err
+	}
+	a.offset = 0
+	return a.f.Truncate(0)
+}
+
+// close closes the file. If it is the private one, the kernel writes no more.
+func (a *acctFile) close() {
+	if a.kernel {
+		setAccounting("")
+		os.Remove(a.private)
+	}
+	if a.f != nil {
+		a.f.Close()
+	}
+	a.f, a.kernel = nil, false
+}

@@ -1,0 +1,18 @@
+package pmdaproc
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// setAccounting has the kernel write to a file when a process ends, to none if path is empty.
+func setAccounting(path string) error {
+	if path != "" {
+		return unix.Acct(path)
+	}
+	if _, _, err := syscall.Syscall(unix.SYS_ACCT, 0, 0, 0); err != 0 {
+		return err
+	}
+	return nil
+}
