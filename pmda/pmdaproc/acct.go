@@ -82,13 +82,26 @@ func (a *accounting) refresh(ctx context.Context, _ *pmda.Request) error {
 		}
 		return nil
 	}
+	if v.switches {
+		a.updateAsAgent()
+	} else {
+		a.update(time.Now())
+	}
+	return a.setInstances()
+}
+
+// updateAsAgent is update with the rights of the agent, for a thread that has those of a client.
+func (a *accounting) updateAsAgent() {
+	var failure any
 	done := make(chan struct{})
-	go func() { // which has the rights of the agent
+	go func() {
 		defer close(done)
+		defer func() { failure = recover() }()
 		a.update(time.Now())
 	}()
-	<-done
-	return a.setInstances()
+	if <-done; failure != nil {
+		panic(failure)
+	}
 }
 
 // update opens the file if that is due, reads it on, and forgets what is old.

@@ -284,3 +284,21 @@ func TestPrivateAccounting(t *testing.T) {
 		t.Errorf("the file is there still: %v", err)
 	}
 }
+
+// TestAccountingOfOthers: a client of another user sees processes too, of a file that only the agent may read.
+func TestAccountingOfOthers(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only the root user can have the rights of others")
+	}
+	root := files{"var/account/pacct": ""}.write(t)
+	path := filepath.Join(root, "var/account/pacct")
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := newAgent(t, &pmdaproc.Options{Root: root})
+	a.ended(as(nobody, nobody))
+	appendFile(t, path, endedProcess(5, "x", 0))
+	if got := a.ended(as(nobody, nobody)); len(got) != 1 {
+		t.Errorf("%v", got)
+	}
+}

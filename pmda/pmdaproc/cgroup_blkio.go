@@ -43,7 +43,7 @@ type blkioNumbers struct {
 	ok bool
 }
 
-// parseBlkio parses a file, and calls each for the devices that are known. Numbers of a device count when
+// parse parses a file, and calls each for the devices that are known. Numbers of a device count when
 // their total follows.
 func (f *blkioFile) parse(text []byte, b *blockDevices, each func(device int, n [len(blkioOps)]uint64)) {
 	var n [len(blkioOps)]uint64

@@ -1,5 +1,5 @@
 // Package pmdaproc is an agent that exports what a Linux kernel tells of its processes, below
-// /proc. Its metrics have the names, PMIDs, types, semantics, units and instances of PCP's
+// /proc, of its control groups, and of processes that have ended. Its metrics have the names, PMIDs, types, semantics, units and instances of PCP's
 // own agent of processes, so that tools that know those work with either.
 //
 //	processes, err := pmdaproc.New(nil)
@@ -52,6 +52,24 @@
 // While the Agent is served it is evaluated every hotproc.control.refresh seconds, 10 at first, for
 // all processes and with the rights of the agent.
 //
+// # Control groups
+//
+// A fetch of cgroup walks through the hierarchies that its metrics come from, as /proc/mounts has
+// them: that of a controller in version 1, or that of version 2, or both side by side. Then it
+// reads the files of the groups that the client wants, each once. The metrics of devices and of
+// processors read those of all groups. A client that has asked for a container gets the groups of
+// that alone. Links are not followed; there may be 65,536 groups in a hierarchy, 256 levels of them,
+// 262,144 pairs of a group and a device, and 4 MiB in a file. All clients get these metrics.
+//
+// # Processes that have ended
+//
+// The metrics of acct come from the file of the kernel's process accounting, if that is switched on,
+// in version 3 of its format. It is read for clients that may see processes, from where it ended when
+// the first of them came, with the rights of the agent, and goes on when it is rotated or emptied.
+// The last 5,000 processes are kept, each for acct.control.lifetime seconds. The agent itself switches
+// accounting on if the root user stores 1 into acct.control.enable_acct, [Options].PrivateAccounting
+// is set and the kernel is not seen to write already. It switches that off when it is no longer served.
+//
 // # Differences from the C agent
 //
 // Metrics that have other values than those of PCP's agent 6.0.3, which has the wrong ones:
@@ -70,6 +88,15 @@
 //	hotproc.predicate.iodemand                      it has bytes, here it is KB as its units say; other
 //	                                                users than the process's have no value
 //	hotproc.predicate, those that are rates         it takes whole seconds for the time
+//	cgroup.pressure, averages                       it has numbers that are none
+//	cgroup, hierarchies of both versions            it loses the groups of version 1
+//	cgroup.cpuset.cpus mems, version 2              it has empty texts
+//	cgroup.cpuacct, version 2                       it has groups with 0; the kernel has no such file, and
+//	                                                here there are none
+//	cgroup.cpusched.cfs_quota without the file      it has -2
+//	cgroup.netclass                                 it looks for netcls where the kernel has net_cls
+//	cgroup.cpuacct.stat                             it has clock ticks, here it is ms as the units say
+//	cgroup.blkio.all.time dev.time                  it takes the kernel's ms for clock ticks
 //
 // What it does otherwise:
 //
@@ -92,6 +119,18 @@
 //	/etc/group alone if the program is built without cgo; it keeps the first
 //	strings are not kept longer than the process that they belong to; it keeps them for ever
 //
+//	groups of version 2 are listed for clients that have not fetched before; it lists none
+//	cgroup.pressure.irq has values also if nothing else of version 2 is fetched
+//	cgroup.subsys and cgroup.mounts are read each time; it keeps the first with version 2 alone
+//	\x20 in the name of a group, and what else does not stand for a visible character, stays as it is,
+//	and spaces and control characters of names become such: tools cut names at spaces
+//	names of groups and devices in labels are JSON, whatever characters they have
+//	of a controller, or of version 2, the first mount counts; it walks through all
+//	acct is for clients with credentials, but for its settings
+//	acct reads a file that nobody writes to, and goes on in the new one when it is rotated; it takes
+//	only files that grow when it ends a process, and looks at that every check_acct_interval seconds.
+//	Here that is for switching accounting on alone
+//
 // What it does too, since rules and archives rely on it: proc.runq.kernel is 0, and threads of the
 // kernel count as swapped.
 //
@@ -103,6 +142,10 @@
 // small_files.go (fd, autogroup, psinfo.exe, psinfo.cwd, psinfo.labels). A row makes a metric of proc
 // and its twin of hotproc. runq.go has proc.runq, control.go proc.control, hotproc.go what else
 // is below hotproc: hotproc_predicate.go parses conditions and hotproc_sampler.go evaluates them.
+// The files cgroup_*.go have the metrics of control groups by subject: overview (in cgroup_mounts.go),
+// unified (version 2), io, cpu, memory, blkio. cgroup.go lists groups and reads their files,
+// cgroup_walk.go finds and names them, cgroup_devices.go names block devices. acct.go has acct,
+// acct_file.go reads the records of the kernel, and acct_record.go parses them.
 //
 // The other files: proc.go makes the agent, access.go serves requests with the rights of clients,
 // identity_linux.go switches to those, clients.go has their settings, process.go lists processes,
