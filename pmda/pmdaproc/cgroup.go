@@ -159,11 +159,8 @@ func (l *cgroupList) read(g *cgroup, name string) (text []byte, ok bool) {
 		if err != nil {
 			return nil, false
 		}
-		if m == 0 {
+		if n += m; m == 0 || n < len(l.buf) { // the kernel writes it at once, so that there is no more
 			return l.buf[:n], true
-		}
-		if n += m; n < len(l.buf) {
-			continue
 		}
 		if n >= maxCgroupFile {
 			return nil, false

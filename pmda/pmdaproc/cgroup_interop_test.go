@@ -254,3 +254,18 @@ func (c agentClient) valuesByName(metrics []string) map[string]map[string]string
 	}
 	return maps.Clone(all)
 }
+
+// BenchmarkCgroups fetches from the agent in this process, with many groups of version 2.
+func BenchmarkCgroups(b *testing.B) {
+	tree := cgroupsTwo()
+	for i := range 300 {
+		for _, file := range []string{"cpu.stat", "memory.stat", "memory.current", "io.stat", "cpu.pressure"} {
+			tree[fmt.Sprintf("sys/fs/cgroup/system.slice/unit%d.service/%s", i, file)] = tree["sys/fs/cgroup/user.slice/"+file]
+		}
+	}
+	root := tree.write(b)
+	our := ourAgent(b, root)
+	for name, metrics := range map[string][]string{"cpu": {"cgroup.cpu.stat.usage"}, "memory": {"cgroup.memory.current"}, "io": {"cgroup.io.stat.rbytes"}, "all": our.names("cgroup")} {
+		b.Run(name, func(b *testing.B) { our.bench(b, metrics) })
+	}
+}
