@@ -4,6 +4,7 @@ package collector
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -22,6 +23,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/tlstest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
@@ -39,6 +41,7 @@ type chaos struct {
 	timeout  time.Duration
 	think    time.Duration // of a client between requests, on average
 	dial     func(network string) (net.Conn, error)
+	ca       *tlstest.CA // of the collector's certificate
 	log      *chaosLog
 	faultLog faultLog
 	panics   atomic.Int64 // of agents in this process
@@ -352,7 +355,10 @@ func (c *chaos) run(good, bad int, listeners ...net.Listener) {
 
 // serve starts the collector with its agents.
 func (c *chaos) serve(ctx context.Context, listeners []net.Listener) <-chan error {
+	c.ca = tlstest.NewCA(c.t, "ca")
 	c.srv = &Server{
+		// A pipe in memory holds nothing: a ticket would wait for a client that waits to send its request.
+		TLS:    &tls.Config{Certificates: []tls.Certificate{c.ca.Issue(c.t, "server", tlstest.Leaf{}).TLS}, SessionTicketsDisabled: true},
 		Logger: slog.New(c.log), Timeout: c.timeout, WriteTimeout: 2 * c.timeout, Names: remoteNames(append(c.remotes, c.goodRemote)...),
 		AgentHelloTimeout: collectortest.ReplyLimit, // a machine under load starts processes slowly
 	}

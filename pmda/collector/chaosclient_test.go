@@ -3,6 +3,7 @@
 package collector
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +23,7 @@ import (
 type chaosClient struct {
 	*chaos
 	rng      *rand.Rand
-	network  string // "tcp", "unix" or "memory"
+	network  string // "tcp", "unix", "memory", or "tls" over TCP
 	conn     net.Conn
 	pdus     *pdu.Conn
 	profiles [3]pdu.Profile // by context, as the collector knows them
@@ -34,13 +35,17 @@ type chaosClient struct {
 }
 
 func newChaosClient(c *chaos, n int) *chaosClient {
-	return &chaosClient{chaos: c, rng: rand.New(rand.NewPCG(c.seed, uint64(n))), network: []string{"tcp", "unix", "memory"}[n%3]}
+	return &chaosClient{chaos: c, rng: rand.New(rand.NewPCG(c.seed, uint64(n))), network: []string{"tcp", "unix", "memory", "tls"}[n%4]}
 }
 
 // connect makes a new connection, and sends nothing yet.
 func (k *chaosClient) connect() bool {
 	var err error
-	if k.conn, err = k.dial(k.network); err != nil {
+	network := k.network
+	if network == "tls" {
+		network = "tcp"
+	}
+	if k.conn, err = k.dial(network); err != nil {
 		k.failf("%s: cannot connect: %v", k.network, err)
 		return false
 	}
@@ -54,13 +59,35 @@ func (k *chaosClient) hello() bool {
 	if !k.connect() {
 		return false
 	}
-	if _, err := pdu.ClientHello(k.pdus, 1, 0); err != nil {
+	if err := k.greet(); err != nil {
 		k.failf("%s: hello: %v", k.network, err)
 		k.conn.Close()
 		return false
 	}
 	k.profiles = [3]pdu.Profile{}
 	return k.profile(0)
+}
+
+// greet exchanges versions, and starts TLS.
+func (k *chaosClient) greet() error {
+	if k.network != "tls" {
+		_, err := pdu.ClientHello(k.pdus, 1, 0)
+		return err
+	}
+	if _, err := pdu.ClientHello(k.pdus, 1, pdu.FeatureSecure|pdu.FeatureSecureAck); err != nil {
+		return err
+	}
+	h, body, err := k.pdus.Read()
+	var ack pdu.Status
+	if err == nil {
+		err = ack.Decode(body)
+	}
+	if err != nil || h.Kind != pdu.KindError || ack.Code != 0 {
+		return fmt.Errorf("no acknowledgement: %v %v, %w", h.Kind, ack.Code, err)
+	}
+	c := tls.Client(k.conn, &tls.Config{RootCAs: k.ca.Pool(), ServerName: "localhost"})
+	k.conn, k.pdus = c, pdu.NewConn(c)
+	return c.Handshake()
 }
 
 // pause waits a little; false if the run is over.
