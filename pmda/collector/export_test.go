@@ -78,3 +78,6 @@ func (s *Server) MemoryHeld() int { return int(s.ledger.held.Load()) }
 
 // MemoryPeak is the most that they have held.
 func (s *Server) MemoryPeak() int { return int(s.ledger.peak.Load()) }
+
+// NumHeld is how many bytes clients hold that are counted.
+func (s *Server) NumHeld() int64 { return s.ledger.held.Load() }
