@@ -317,6 +317,7 @@ func TestFailedHandshake(t *testing.T) {
 		if got := test.do(g); !strings.Contains(got, test.want) {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
+		g.Net.SetReadDeadline(time.Now().Add(collectortest.ReplyLimit))
 		if _, err := io.Copy(io.Discard, g.Net); err != nil && !strings.Contains(err.Error(), "reset") {
 			t.Errorf("%s: not closed: %v", test.name, err)
 		}
