@@ -26,6 +26,9 @@ func (o *options) logPath() string {
 // is stderr; with -l - it has the first and last lines of a log nevertheless.
 func (d *daemon) openLog() (out io.Writer, finish func() error, err error) {
 	path := d.logPath()
+	if d.predecessor != nil {
+		path = "" // its log is standard error
+	}
 	switch {
 	case path == "" && d.config == "":
 		return d.stderr, func() error { return nil }, nil

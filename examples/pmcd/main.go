@@ -12,6 +12,9 @@
 // Sockets that a service manager passes (LISTEN_FDS) take the place of the ports of -p and the socket of -s, and
 // the program then stays in the process that has got them, as with -F.
 //
+// On SIGUSR2, which ends PCP's pmcd, the program has another process take its place without a gap, such as one of a newer
+// version of the program: see handover_unix.go.
+//
 // Installed as a PCP's pmcd, that is standing in PCP_BINADM_DIR, it is pmcd(1) without options too: it runs the
 // configuration file of PCP in the background, as PCP's user.
 package main
@@ -81,6 +84,10 @@ type daemon struct {
 
 	activated []net.Listener // on which the service manager listens for this process, in place of the ports of options
 
+	wasRoot     bool         // the process was started with root's privileges
+	predecessor *predecessor // the process whose place this one takes, nil if there is none
+	successor   *successor   // the process that has taken this one's place
+
 	cfg         configFile
 	out         io.Writer // the log
 	tls         *tlsconf.File
@@ -103,9 +110,12 @@ func (d *daemon) run() int {
 	}
 	// A process to which the service manager has passed sockets is the one that it watches.
 	var err error
+	d.wasRoot = os.Geteuid() == 0
+	d.predecessor = findPredecessor()
 	if d.activated, err = daemonfile.Activated(); err != nil {
 		return fail(d.stderr, err)
 	}
+	d.predecessor.inherit(d.activated)
 	if len(d.activated) > 0 && !d.foreground {
 		d.managed = true
 	}
@@ -134,7 +144,7 @@ func (d *daemon) run() int {
 	}
 	defer finish() // after the reason why the collector did not start
 	status := fail(out, d.serve(out, ports))
-	if status != 0 && !d.started {
+	if status != 0 && !d.started && d.predecessor == nil {
 		d.reportFailure(out)
 	}
 	return status

@@ -67,7 +67,11 @@ func (d *daemon) serve(out io.Writer, ports []requestPort) error {
 		closeAll(listeners)
 		return errors.Join(err, srv.Close())
 	}
-	defer undo()
+	defer func() {
+		if d.successor == nil { // or the files and the service are that one's
+			undo()
+		}
+	}()
 	if d.cfg.conf != nil {
 		writePorts(out, ports)
 	} else {
@@ -75,7 +79,8 @@ func (d *daemon) serve(out io.Writer, ports []requestPort) error {
 	}
 	d.started = true
 	d.startStderr.Close() // a script that reads it waits for its end
-	return caught.serve(srv, listeners, srv.Logger)
+	d.predecessor.relieve(caught.end, srv)
+	return caught.serve(srv, listeners, func() bool { return d.handOver(caught.end, listeners, srv.Logger) })
 }
 
 // newServer makes the collector that the options and the configuration ask for.

@@ -7,15 +7,21 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
+	"time"
 
 	"github.com/pcp-go/pcp/pmda/collector"
 )
+
+// drainTime is how long clients may go on with what they are doing when another process has taken the place of this one.
+const drainTime = 5 * time.Second
 
 // signals are the signals that the program handles.
 type signals struct {
 	end  context.Context // ends with SIGTERM or SIGINT
 	hup  chan os.Signal
+	hand chan os.Signal // asks for another process in the place of this one
 	stop func()
 }
 
@@ -23,17 +29,21 @@ func catchSignals() *signals {
 	end, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
-	return &signals{end, hup, func() {
+	hand := make(chan os.Signal, 1)
+	notifyHandover(hand)
+	return &signals{end, hup, hand, func() {
 		signal.Stop(hup)
+		signal.Stop(hand)
 		stop()
 	}}
 }
 
-// serve serves until a signal ends the program; SIGHUP resets the collector. It logs the end as pmcd does.
-func (s *signals) serve(srv *collector.Server, listeners []net.Listener, log *slog.Logger) error {
-	reloading := make(chan struct{})
-	go func() {
-		defer close(reloading)
+// serve serves until a signal ends the program, or handOver has found another process for its place; SIGHUP resets the
+// collector. It logs the end as pmcd does.
+func (s *signals) serve(srv *collector.Server, listeners []net.Listener, handOver func() bool) error {
+	log := srv.Logger
+	var handling sync.WaitGroup
+	handling.Go(func() {
 		for {
 			select {
 			case <-s.hup:
@@ -43,12 +53,31 @@ func (s *signals) serve(srv *collector.Server, listeners []net.Listener, log *sl
 				return
 			}
 		}
-	}()
+	})
+	handling.Go(func() { s.awaitHandover(srv, handOver) })
 	err := srv.Serve(s.end, listeners...)
 	s.stop()
-	<-reloading
+	handling.Wait()
 	log.Info("pmcd Shutdown")
 	return err
+}
+
+// awaitHandover calls handOver when that is asked for, and ends the collector once it has succeeded.
+func (s *signals) awaitHandover(srv *collector.Server, handOver func() bool) {
+	for {
+		select {
+		case <-s.hand:
+			if !handOver() {
+				continue
+			}
+			ctx, cancel := context.WithTimeout(s.end, drainTime)
+			defer cancel()
+			_ = srv.Shutdown(ctx) // Serve returns the error
+			return
+		case <-s.end.Done():
+			return
+		}
+	}
 }
 
 // logEnd logs the signal that ends the program, if one does. A Go program is not told who has sent it.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -88,6 +89,7 @@ type listener struct {
 	once  sync.Once
 	entry entry
 	keep  bool
+	left  atomic.Bool
 }
 
 // SyscallConn is that of the listener that it wraps.
@@ -101,7 +103,7 @@ func (l *listener) SyscallConn() (syscall.RawConn, error) {
 // Close removes the socket before it is dead and another process may replace it.
 func (l *listener) Close() error {
 	l.once.Do(func() {
-		if !l.keep {
+		if !l.keep && !l.left.Load() {
 			l.entry.removeOwn() // if it cannot, the next process to listen here does it
 		}
 		l.entry.close()

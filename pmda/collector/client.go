@@ -56,6 +56,7 @@ type client struct {
 	endCalls  context.CancelFunc // ends ctx
 	noCalls   bool               // no further call of an agent is wanted
 	busy      bool               // a request is in progress
+	requests  uint64             // that have arrived
 	closing   bool               // no further request is wanted
 	closeCode pdu.Error          // what the client is told in the end, if it is not 0
 
@@ -159,6 +160,7 @@ func (c *client) requestStarts() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.busy = !c.closing
+	c.requests++
 	return c.busy
 }
 

@@ -238,6 +238,7 @@ type Server struct {
 	trim         trimmer
 
 	listeners []net.Listener // of the first Serve, set with serving
+	accepted  chan struct{}  // closed when that accepts no more
 	spare     spareFile
 
 	startWatchdog sync.Once
@@ -245,6 +246,7 @@ type Server struct {
 	endWatchdog   chan struct{} // closed to end it
 	wake          chan struct{} // has room for one, to make it look at once
 
+	draining chan struct{}  // closed when Shutdown is called
 	ended    chan struct{}  // closed when the Server ends
 	wg       sync.WaitGroup // clients and side calls
 	agentWG  sync.WaitGroup // supervisors and starts of agents
@@ -277,7 +279,8 @@ func (s *Server) init() {
 		s.clientLimits.Store(&limits)
 		s.secure.Store(s.newTLSSetup(s.TLS))
 		s.agents.Store(&agentTable{})
-		s.ended, s.closed = make(chan struct{}), make(chan struct{})
+		s.accepted = make(chan struct{})
+		s.draining, s.ended, s.closed = make(chan struct{}), make(chan struct{}), make(chan struct{})
 		s.watchdogEnded, s.endWatchdog = make(chan struct{}), make(chan struct{})
 		s.wake = make(chan struct{}, 1)
 		s.requests.New = func() any { return new(request) }
@@ -370,7 +373,7 @@ func (s *Server) SetNames(t *pmns.Tree) {
 }
 
 // Serve accepts clients on the listeners, each a stream listener such as TCP or
-// unix, until ctx ends, Close is called, or all of them fail. Then it closes them,
+// unix, until ctx ends, Close or Shutdown is called, or all of them fail. Then it closes them,
 // and the Server as Close does. The error is nil if ctx or Close has ended it and
 // nothing is left running.
 //
@@ -394,11 +397,14 @@ func (s *Server) Serve(ctx context.Context, ln ...net.Listener) error {
 		closeListeners(ln, nil)
 		return errors.Join(opError("serve", "", err), s.Close())
 	}
+	end := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var closed sync.WaitGroup
 	closed.Go(func() {
 		select {
+		case <-s.draining:
+			cancel()
 		case <-s.ended:
 			cancel()
 		case <-ctx.Done():
@@ -416,11 +422,13 @@ func (s *Server) Serve(ctx context.Context, ln ...net.Listener) error {
 			err = errors.Join(err, e)
 		}
 	}
+	close(s.accepted)
 	if len(ln) == 0 {
 		<-ctx.Done()
 	}
 	cancel()
 	closed.Wait()
+	s.awaitDrain(end)
 	return errors.Join(err, s.Close())
 }
 

@@ -1,0 +1,387 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+var handovers = flag.Int("handovers", 3, "how often TestHandover has another process take the place of the collector")
+
+// A relay is a collector whose place other processes take.
+type relay struct {
+	t             *testing.T
+	dir, log      string
+	tcp, socket   string
+	manager       *net.UnixConn
+	first         *exec.Cmd
+	configuration string
+	started       []*os.Process // that took the place of the first
+}
+
+// newRelay starts the collector as a service with an agent, a pid file and a service manager.
+func newRelay(t *testing.T, args ...string) *relay {
+	t.Helper()
+	dir := pcptest.ShortDir(t)
+	r := &relay{t: t, dir: dir, log: filepath.Join(dir, "log"), socket: filepath.Join(dir, "s"), configuration: filepath.Join(dir, "conf")}
+	r.tcp = "localhost:" + strconv.Itoa(pcptest.FreePort(t))
+	r.write("conf", "simple 253 pipe binary "+pcptest.Build(t, "./examples/simple")+" -d 253 -l "+filepath.Join(dir, "simple.log")+"\n")
+	r.write("names", "root {\n simple\n}\nsimple {\n color 253:0:1\n}\n")
+	var err error
+	if r.manager, err = net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "n"), Net: "unixgram"}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.manager.Close() })
+	_, port, _ := net.SplitHostPort(r.tcp)
+	r.first = exec.Command(pcptest.Build(t, "./examples/pmcd"), append([]string{"-F", "-c", "conf", "-n", "names", "-l", "log", "-i", "127.0.0.1",
+		"-p", port, "-s", r.socket, "-H", "thehost", "-q", "60", "-t", "60"}, args...)...)
+	r.first.Dir = dir
+	r.first.Env = append(pcptest.Env(), "NOTIFY_SOCKET="+r.manager.LocalAddr().String(), "PCP_RUN_DIR="+dir, "PCP_TMP_DIR="+dir, "PMCD_ROOT_AGENT=0")
+	if err := r.first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, p := range r.started {
+			p.Kill() // not one that has ended already
+		}
+		r.first.Process.Kill()
+		r.first.Wait()
+	})
+	r.notified(fmt.Sprintf("READY=1\nMAINPID=%d", r.first.Process.Pid))
+	return r
+}
+
+func (r *relay) write(name, text string) {
+	r.t.Helper()
+	if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o644); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// pid is the process identifier in the pid file, which is replaced at some time.
+func (r *relay) pid() (pid int) {
+	wait(r.t, func() string {
+		b, err := os.ReadFile(filepath.Join(r.dir, "pmcd.pid"))
+		if err == nil {
+			pid, err = strconv.Atoi(string(b))
+		}
+		if err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+	return pid
+}
+
+// notified awaits a message to the service manager.
+func (r *relay) notified(want string) {
+	r.t.Helper()
+	r.manager.SetReadDeadline(time.Now().Add(time.Minute))
+	b := make([]byte, 100)
+	n, err := r.manager.Read(b)
+	if err != nil || string(b[:n]) != want {
+		r.t.Fatalf("notified %q, %v; want %q\n%s", b[:n], err, want, r.text())
+	}
+}
+
+func (r *relay) text() string {
+	b, _ := os.ReadFile(r.log)
+	return string(b)
+}
+
+// handOver has another process take the place of the one that serves, and returns both.
+func (r *relay) handOver() (before, after int) {
+	r.t.Helper()
+	before = r.pid()
+	if err := syscall.Kill(before, syscall.SIGUSR2); err != nil {
+		r.t.Fatal(err)
+	}
+	r.manager.SetReadDeadline(time.Now().Add(time.Minute))
+	b := make([]byte, 100)
+	n, err := r.manager.Read(b)
+	if err != nil {
+		r.t.Fatalf("no successor: %v\n%s", err, r.text())
+	}
+	if after = r.pid(); string(b[:n]) != fmt.Sprintf("READY=1\nMAINPID=%d", after) || after == before {
+		r.t.Fatalf("notified %q, the pid file has %d, before %d", b[:n], after, before)
+	}
+	p, err := os.FindProcess(after)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.started = append(r.started, p)
+	r.notified(fmt.Sprintf("MAINPID=%d", after))
+	return before, after
+}
+
+// end ends the collector, which leaves nothing.
+func (r *relay) end() {
+	r.t.Helper()
+	pid := r.pid()
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+		r.t.Fatal(err)
+	}
+	r.notified("STOPPING=1")
+	r.ended(pid)
+	for _, name := range []string{"pmcd.pid", "s"} {
+		if _, err := os.Stat(filepath.Join(r.dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			r.t.Errorf("%s is left: %v", name, err)
+		}
+	}
+	if s := r.text(); strings.Contains(s, "panic") || strings.Contains(s, "WARNING: DATA RACE") {
+		r.t.Errorf("log:\n%s", s)
+	}
+}
+
+// ended awaits the end of a process; that of the first one is this one's to see.
+func (r *relay) ended(pid int) {
+	r.t.Helper()
+	if pid == r.first.Process.Pid {
+		if err := r.first.Wait(); err != nil {
+			r.t.Errorf("the first process: %v", err)
+		}
+		return
+	}
+	wait(r.t, func() string {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil || strings.Contains(string(b), ") Z ") { // whoever inherits it may not wait for it
+			return ""
+		}
+		return fmt.Sprintf("process %d does not end\n%s", pid, r.text())
+	})
+}
+
+// wait calls check until nothing is wrong.
+func wait(t *testing.T, check func() (wrong string)) {
+	t.Helper()
+	limit := time.Now().Add(time.Minute)
+	wrong := check()
+	for ; wrong != "" && time.Now().Before(limit); wrong = check() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if wrong != "" {
+		t.Fatal(wrong)
+	}
+}
+
+// use fetches until ctx ends, but once at least, and counts how often the client had to connect again.
+func (r *relay) use(ctx context.Context, host string, pause time.Duration) (reconnects int, err error) {
+	d := &pmapi.Dialer{Backoff: []time.Duration{time.Nanosecond}}
+	c, err := d.Dial(context.Background(), host)
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	ids, err := c.Lookup(context.Background(), []string{"simple.color", "pmcd.hostname"})
+	if err != nil {
+		return 0, err
+	}
+	var res pdu.Result
+	for {
+		switch err := c.Fetch(context.Background(), ids, &res); {
+		case errors.Is(err, pdu.ErrIPC):
+			reconnects++
+			if err := c.Reconnect(context.Background()); err != nil {
+				return reconnects, fmt.Errorf("after %d: %w", reconnects, err)
+			}
+			continue // at once: the next fetch has to succeed
+		case err != nil:
+			return reconnects, err
+		default:
+			if err := checkColors(&res); err != nil {
+				return reconnects, err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return reconnects, nil
+		case <-time.After(pause):
+		}
+	}
+}
+
+// once is a context that has ended.
+func once() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+// checkColors checks what the agents of any process say.
+func checkColors(res *pdu.Result) error {
+	colors, host := res.At(0), res.At(1)
+	if colors.Len() != 3 || host.Len() != 1 {
+		return fmt.Errorf("fetched %d colours and %d names of hosts: %v, %v", colors.Len(), host.Len(), colors.Err(), host.Err())
+	}
+	first, err := strconv.Atoi(colors.Atom(0, pdu.Type32).String())
+	for i := range 3 {
+		if text := colors.Atom(i, pdu.Type32).String(); err != nil || text != strconv.Itoa((first+i*100)%256) {
+			return fmt.Errorf("color %d is %s, the first one %d: %v", i, text, first, err)
+		}
+	}
+	if s := host.Atom(0, pdu.TypeString).String(); s != `"thehost"` {
+		return fmt.Errorf("pmcd.hostname is %s", s)
+	}
+	return nil
+}
+
+// TestHandover has processes take the place of the collector while clients fetch: some all the time, some that have been idle, and
+// others that connect and go. No value is wrong, no client has to connect more than once, and nothing is left over.
+func TestHandover(t *testing.T) {
+	r := newRelay(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var using sync.WaitGroup
+	check := func(what string, most int, err error) {
+		if most > *handovers || err != nil {
+			t.Errorf("%s: connected again %d times: %v", what, most, err)
+		}
+	}
+	for _, host := range []string{r.tcp, "unix://" + r.socket} {
+		for _, pause := range []time.Duration{time.Millisecond, 700 * time.Millisecond} {
+			using.Go(func() {
+				n, err := r.use(ctx, host, pause)
+				check(host, n, err)
+			})
+		}
+		using.Go(func() {
+			for ctx.Err() == nil {
+				if n, err := r.use(once(), host, 0); n > 0 || err != nil {
+					t.Errorf("a short client of %s: %d, %v", host, n, err)
+					return
+				}
+			}
+		})
+	}
+	var gone []int
+	open := 0
+	for i := range *handovers {
+		before, after := r.handOver()
+		gone = append(gone, before)
+		if i == 0 {
+			open = r.descriptors(after)
+		}
+	}
+	cancel()
+	using.Wait()
+	for _, pid := range gone {
+		r.ended(pid)
+	}
+	wait(t, func() string {
+		if n := r.descriptors(r.pid()); n > open {
+			return fmt.Sprintf("%d descriptors after %d processes, %d after one", n, *handovers, open)
+		}
+		return ""
+	})
+	r.end()
+}
+
+func (r *relay) descriptors(pid int) int {
+	r.t.Helper()
+	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return len(list)
+}
+
+// TestInteropHandover has PCP's tool connect while processes take the place of the collector.
+func TestInteropHandover(t *testing.T) {
+	pcptest.Need(t, "pminfo")
+	r := newRelay(t)
+	done := make(chan struct{})
+	var using sync.WaitGroup
+	for _, host := range []string{r.tcp, "unix://" + r.socket} {
+		using.Go(func() {
+			for {
+				out, errs, status := pcptest.Run(t, nil, "", "pminfo", "-h", host, "-f", "simple.color", "pmcd.hostname")
+				if status != 0 || errs != "" || !strings.Contains(out, `"thehost"`) || strings.Count(out, "inst [") != 3 {
+					t.Errorf("pminfo -h %s: %d\n%s%s", host, status, out, errs)
+				}
+				select {
+				case <-done:
+					return
+				default:
+				}
+			}
+		})
+	}
+	for range 2 {
+		r.handOver()
+	}
+	close(done)
+	using.Wait()
+	r.end()
+}
+
+// TestHandoverFails: a collector whose successor does not start serves on, says why, and can try again.
+func TestHandoverFails(t *testing.T) {
+	t.Parallel()
+	r := newRelay(t)
+	good, err := os.ReadFile(r.configuration)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.write("conf", "simple 253 nonsense\n")
+	pid := r.pid()
+	for i := range 2 {
+		if err := syscall.Kill(pid, syscall.SIGUSR2); err != nil {
+			t.Fatal(err)
+		}
+		wait(t, func() string {
+			s := r.text()
+			if strings.Count(s, "no process takes the place of this one, which serves on err=\"it has not started: exit status 1\"") == i+1 && strings.Contains(s, "pmcd: conf:1: expected ") {
+				return ""
+			}
+			return "log:\n" + s
+		})
+	}
+	if n, err := r.use(once(), r.tcp, 0); n != 0 || err != nil {
+		t.Errorf("a client after that: %d, %v", n, err)
+	}
+	if r.pid() != pid {
+		t.Error("the pid file is another process's")
+	}
+	r.write("conf", string(good))
+	before, _ := r.handOver()
+	r.ended(before)
+	r.end()
+}
+
+// TestNoHandoverWithoutRoot: a collector that has given up root's privileges does not let agents have fewer.
+func TestNoHandoverWithoutRoot(t *testing.T) {
+	if _, err := user.Lookup("nobody"); err != nil || os.Getuid() != 0 {
+		t.Skip("needs root and the user nobody")
+	}
+	t.Parallel()
+	r := newRelay(t, "-U", "nobody")
+	if err := syscall.Kill(r.pid(), syscall.SIGUSR2); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, func() string {
+		if s := r.text(); !strings.Contains(s, "it has given up root's privileges") {
+			return "log:\n" + s
+		}
+		return ""
+	})
+	if n, err := r.use(once(), r.tcp, 0); n != 0 || err != nil {
+		t.Errorf("a client after that: %d, %v", n, err)
+	}
+}

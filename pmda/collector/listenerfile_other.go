@@ -1,0 +1,14 @@
+//go:build !unix
+
+package collector
+
+import (
+	"errors"
+	"net"
+	"os"
+)
+
+// ListenerFile returns errors.ErrUnsupported: listeners cannot be passed on here.
+func ListenerFile(net.Listener) (*os.File, error) {
+	return nil, opError("copy listener", "", errors.ErrUnsupported)
+}
