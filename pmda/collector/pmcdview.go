@@ -33,6 +33,16 @@ func newPMCDAgent(s *Server) *pmda.Agent {
 // A pmcdView is the Server as its own agent sees it, a pmcdagent.Collector.
 type pmcdView struct{ s *Server }
 
+// HostnameFor asks pmdaroot for the name of a client's container. One that it does not know has that of the host, as with PCP's pmcd.
+func (v pmcdView) HostnameFor(c *pmda.Client) string {
+	if r := v.s.rootAgent.Load(); r != nil && c != nil && c.Container != "" {
+		if name, err := r.hostname(c.Container); err == nil && name != "" {
+			return name
+		}
+	}
+	return v.Hostname()
+}
+
 func (v pmcdView) Hostname() string {
 	if v.s.Hostname != "" {
 		return v.s.Hostname

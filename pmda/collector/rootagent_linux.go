@@ -288,3 +288,18 @@ func lookForProcess(ctx context.Context, pid int) bool {
 	}
 	return false
 }
+
+// hostname is the name of the host that a container is to itself.
+func (r *rootAgent) hostname(container string) (string, error) {
+	body, err := rootContainerBody(container)
+	if err != nil {
+		return "", err
+	}
+	reply, files, err := r.exchange(rootHostname, body, rootHostnameReply, rootHeaderLen+rootContainerLen)
+	closeFiles(files)
+	if err != nil {
+		return "", err
+	}
+	_, name, err := parseRootContainer(reply[rootHeaderLen:])
+	return name, err
+}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
@@ -84,6 +85,8 @@ func (f *fakeRoot) serve(c *net.UnixConn) {
 		switch binary.NativeEndian.Uint32(b) {
 		case 0x9007:
 			reply, fds = f.start(string(b[40:40+word(4)]), strings.Fields(string(b[104:n])))
+		case 0x9001:
+			reply = hostnameReply(string(b[24:n]))
 		case 0x9009:
 			f.signal(word(0), word(2) != 0)
 			reply = rootPDU(0x900a, 0, uint32(word(0)), 0, uint32(word(2)), 0)
@@ -104,6 +107,20 @@ func (f *fakeRoot) serve(c *net.UnixConn) {
 			syscall.Close(fd)
 		}
 	}
+}
+
+// hostnameReply is what pmdaroot says of the host of a container, whose name comes with a NUL.
+func hostnameReply(container string) []byte {
+	const notFound = 0xffffcf91
+	reply := rootPDU(0x9002, 0, 15, 9)
+	switch container {
+	case "web\x00":
+	case "short\x00":
+		return rootPDU(0x9002, 0, 15, 99)
+	default:
+		return rootPDU(0x9002, notFound, 0, 0)
+	}
+	return append(reply, "conthost1"...)
 }
 
 func (f *fakeRoot) start(label string, argv []string) (reply []byte, fds []int) {
@@ -197,6 +214,21 @@ func TestStartByRoot(t *testing.T) {
 	}
 	if _, signals := f.seen(); signals != nil {
 		t.Errorf("agents that end at the end of their input got %v", signals)
+	}
+}
+
+// pmcd.hostname is that of the container of a client, or else of the host.
+func TestContainerHostname(t *testing.T) {
+	t.Parallel()
+	s, _ := serverUnderRoot(t, newFakeRoot(t))
+	v := pmcdView{s: s}
+	for name, want := range map[string]string{"web": "conthost1", "": v.Hostname(), "none": v.Hostname(), "short": v.Hostname(), strings.Repeat("n", 4000): v.Hostname()} {
+		if got := v.HostnameFor(&pmda.Client{Container: name}); got != want {
+			t.Errorf("%.10q: %q, want %q", name, got, want)
+		}
+	}
+	if got := v.HostnameFor(nil); got != v.Hostname() {
+		t.Errorf("no client: %q", got)
 	}
 }
 

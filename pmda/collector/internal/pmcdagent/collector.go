@@ -16,8 +16,9 @@ const Domain pdu.Domain = 2
 // A Collector is what the agent sees of the collector that hosts it. Safe for
 // concurrent use.
 type Collector interface {
-	// Hostname is the value of pmcd.hostname.
+	// Hostname is the value of pmcd.hostname for clients that want no container; HostnameFor is that for any.
 	Hostname() string
+	HostnameFor(c *pmda.Client) string
 	// Labels is the value of pmcd.labels.
 	Labels() (string, error)
 

@@ -1,6 +1,7 @@
 package pmcdagent
 
 import (
+	"context"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -49,8 +50,14 @@ to have open.`,
 	})
 	p.identity("pmcd.build", 20, pdu.SemDiscrete, "Build of the collector",
 		"The version of the Go module\n"+modulePath+" that the collector was built from.", build)
-	p.identity("pmcd.hostname", 21, pdu.SemDiscrete, "Name of the collector's host",
-		"The name that the collector was told to use, or that of the host.", p.Collector.Hostname)
+	register(p, pmda.Metric[string]{
+		Name: "pmcd.hostname", ID: pmda.Item(0, 21), Sem: pdu.SemDiscrete, Text: "Name of the collector's host",
+		Help: `The name that the collector was told to use, or that of the host; for a client
+that wants the metrics of a container its name as a host, if pmdaroot knows it.`,
+		Value: func(_ context.Context, r *pmda.Request, _ pdu.Instance) (string, error) {
+			return p.Collector.HostnameFor(r.Client), nil
+		},
+	})
 }
 
 // abi is the architecture in the words of PCP, which are those of uname(1).
