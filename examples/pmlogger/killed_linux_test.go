@@ -176,8 +176,9 @@ func readAll(t *testing.T, base string) (hashes []uint64) {
 // leftBehind counts what loggers leave that were killed.
 type leftBehind struct{ archives, empty, torn, repaired, records int }
 
-// cutTail is what PCP's pmlogcheck says of an archive that ends in the middle of a record, or before its first entry of the index.
-var cutTail = regexp.MustCompile(`truncat|corrupted record|warning temporal index is missing`)
+// cutTail is what PCP's pmlogcheck says of an archive that ends in the middle of a record, before its first entry of the index, or with a
+// volume that has just begun.
+var cutTail = regexp.MustCompile(`truncat|corrupted record|warning temporal index is missing|X\.[1-9]\d*: contains no PCP data`)
 
 // check checks that an archive has all that was seen before, that PCP finds no fault but the cut end of a file, and that
 // one can go on with it, mended before or not.

@@ -4,11 +4,13 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -144,11 +146,17 @@ func recordReplayed(t *testing.T, socket, config string) (theirs, ours string) {
 	if *all {
 		commands = append(commands, command(pcptest.Tool(t, "pmlogger"), theirs))
 	}
-	for _, o := range pcptest.RunAll(t, env, commands...) {
-		if o.Status != 0 || o.Stderr != "" {
-			t.Errorf("pmlogger: exit status %d\n%s", o.Status, o.Stderr)
-		}
+	var wg sync.WaitGroup
+	for _, argv := range commands {
+		wg.Go(func() { // a recording may be longer than what the kit runs
+			cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+			cmd.Env = append(pcptest.Env(), env...)
+			if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+				t.Errorf("%s: %v\n%s", argv[0], err, out)
+			}
+		})
 	}
+	wg.Wait()
 	return theirs, ours
 }
 
