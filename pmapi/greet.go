@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/sasl"
+	"github.com/pcp-go/pcp/pdu/sasl"
 )
 
 // greet reads the challenge of the collector and replies with what the client wants of it: TLS first, then a login and a

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/sasl"
+	"github.com/pcp-go/pcp/pdu/sasl"
 )
 
 // A Login is what a client logs in to a collector with. What is empty is not known.

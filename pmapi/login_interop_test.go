@@ -7,8 +7,8 @@ import (
 
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pdu/sasl"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/sasl"
 )
 
 // Logins to C pmcd with the Cyrus library's database: those that succeed for the C library do for us, and others fail with the same

@@ -16,9 +16,9 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pdu/pdutest"
+	"github.com/pcp-go/pcp/pdu/sasl"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmda/collector"
-	"github.com/pcp-go/pcp/sasl"
 )
 
 // loginServer serves the users root and joe with the password secret, of whom root has an account, over TCP and a unix socket.

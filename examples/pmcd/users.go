@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/internal/pcpconf"
+	"github.com/pcp-go/pcp/pdu/sasl"
 	"github.com/pcp-go/pcp/pmda/collector"
-	"github.com/pcp-go/pcp/sasl"
 )
 
 // saslDir is where the Cyrus library keeps configurations.

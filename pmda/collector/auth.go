@@ -14,8 +14,8 @@ import (
 
 	system "github.com/pcp-go/pcp/internal/account"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pdu/sasl"
 	"github.com/pcp-go/pcp/pmda"
-	"github.com/pcp-go/pcp/sasl"
 )
 
 const (

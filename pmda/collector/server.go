@@ -18,13 +18,13 @@ import (
 
 	"github.com/pcp-go/pcp/internal/loglimit"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pdu/sasl"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/collector/internal/eventtrace"
 	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmda/internal/access"
 	"github.com/pcp-go/pcp/pmns"
-	"github.com/pcp-go/pcp/sasl"
 )
 
 // Trace is a set of kinds of events that are kept for the event trace, in the bits of

@@ -3,7 +3,7 @@ package sasl_test
 import (
 	"fmt"
 
-	"github.com/pcp-go/pcp/sasl"
+	"github.com/pcp-go/pcp/pdu/sasl"
 )
 
 func ExampleNewVerifier() {
