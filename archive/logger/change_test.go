@@ -98,6 +98,29 @@ func TestAgentFails(t *testing.T) {
 	})
 }
 
+// A logger that is ended while it asks for metadata writes none that is not whole, whatever the cause of the end.
+func TestEndWithoutMetadata(t *testing.T) {
+	for _, method := range []pmapitest.Method{pmapitest.MethodTexts, pmapitest.MethodLabels, pmapitest.MethodNames} {
+		synctest.Test(t, func(t *testing.T) {
+			src, _ := sourceOf("a")
+			var r *recording
+			src.OnRequest = func(_ context.Context, q pmapitest.Request) error {
+				if q.Method == method {
+					r.cancel()
+					return errors.New("Caught signal 15")
+				}
+				return nil
+			}
+			r = record(t, src, "log mandatory on 1 sec a", logger.Options{})
+			if err := r.stop(1500 * time.Millisecond); err != nil {
+				t.Error(err)
+			}
+			want(t, "records", r.records())
+			want(t, "metadata", r.metadata())
+		})
+	}
+}
+
 // A logger that ends while its collector is lost completes the archive.
 func TestLostAtEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

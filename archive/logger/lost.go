@@ -19,13 +19,16 @@ const (
 // retryLost is how often a connection is tried, unless the context's Dialer.Backoff forbids it.
 const retryLost = time.Second
 
-// isLost reports whether an error of a request for metadata is one of the connection. The code of an agent that does not reply looks the
-// same: so it asks the collector for something else.
+// isLost reports whether an error of a request for metadata is one of the connection, or the end of the context, whatever its cause. The
+// code of an agent that does not reply looks the same: so it asks the collector for something else.
 func (l *Logger) isLost(ctx context.Context, err error) bool {
+	if err != nil && ctx.Err() != nil {
+		return true
+	}
 	if _, bulk := errors.AsType[*pmapi.BulkError](err); bulk || !endsConnection(err) {
 		return false
 	}
-	return ctx.Err() != nil || l.fetch(ctx, nil, []pdu.PMID{pdu.MakePMID(2, 0, 23)}, new(pdu.Result)) != nil
+	return l.fetch(ctx, nil, []pdu.PMID{pdu.MakePMID(2, 0, 23)}, new(pdu.Result)) != nil
 }
 
 // endsConnection reports whether an error of a fetch is one of the connection, or of a collector that does not reply.
