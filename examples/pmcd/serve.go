@@ -36,7 +36,8 @@ func (d *daemon) serve(out io.Writer, ports []requestPort) error {
 	}
 	srv := d.newServer(out, tree)
 	if err := d.loadTLS(out, srv.Logger); err != nil {
-		return err
+		closeAll(listeners)
+		return errors.Join(err, srv.Close())
 	}
 	srv.TLS = d.tls.Serving()
 	log := loglimit.New(srv.Logger) // a client may reset the collector as often as it likes

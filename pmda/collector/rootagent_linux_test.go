@@ -217,7 +217,7 @@ func TestStartByRoot(t *testing.T) {
 	}
 }
 
-// pmcd.hostname is that of the container of a client, or else of the host.
+// The metric pmcd.hostname is that of the container of a client, or else of the host.
 func TestContainerHostname(t *testing.T) {
 	t.Parallel()
 	s, _ := serverUnderRoot(t, newFakeRoot(t))
