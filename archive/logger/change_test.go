@@ -103,16 +103,18 @@ func TestEndWithoutMetadata(t *testing.T) {
 	for _, method := range []pmapitest.Method{pmapitest.MethodTexts, pmapitest.MethodLabels, pmapitest.MethodNames} {
 		synctest.Test(t, func(t *testing.T) {
 			src, _ := sourceOf("a")
-			var r *recording
-			src.OnRequest = func(_ context.Context, q pmapitest.Request) error {
+			asked := make(chan struct{}, 1)
+			src.OnRequest = func(ctx context.Context, q pmapitest.Request) error {
 				if q.Method == method {
-					r.cancel()
+					asked <- struct{}{}
+					<-ctx.Done()
 					return errors.New("Caught signal 15")
 				}
 				return nil
 			}
-			r = record(t, src, "log mandatory on 1 sec a", logger.Options{})
-			if err := r.stop(1500 * time.Millisecond); err != nil {
+			r := record(t, src, "log mandatory on 1 sec a", logger.Options{})
+			<-asked
+			if err := r.stop(0); err != nil {
 				t.Error(err)
 			}
 			want(t, "records", r.records())
