@@ -3,6 +3,7 @@
 //
 //	pdu                      data model and protocol: identifiers, values, labels, PDUs
 //	pdu/pdutest              a scripted peer in memory, for tests
+//	pdu/sasl                 how clients log in: SCRAM-SHA-256, PLAIN, LOGIN, files of users
 //	pmns                     metric name spaces
 //	pmapi                    clients: contexts, fetch groups, fleets, rates, labels
 //	pmapi/local              contexts on agents in the same process, without a collector
@@ -27,12 +28,11 @@
 //	archive/logger/pmlc      the protocol of pmlc: ask a running logger what it records, change it
 //	archive/logger/record    record mode: sessions that record hosts on the fly, with a folio
 //	archive/logger/retention archives of days: begun at midnight, merged, compressed, removed
-//	sasl                     how clients log in: SCRAM-SHA-256, PLAIN, files of users
 //	trace                    trace data: transactions, points, observations
 //	pmda/pmdammv             an agent: metrics of MMV files and of registries
 //	pmda/pmdatrace           an agent: metrics of trace data
 //	pmda/pmdalinux           an agent: metrics of the Linux kernel
-//	pmda/pmdaproc            an agent: metrics of processes
+//	pmda/pmdaproc            an agent: metrics of processes, control groups and processes that have ended
 //	pmda/pmdago              an agent: metrics of Go's run time in this program
 //	pmda/pmdago/goexpvar     metrics made of the variables of package expvar
 //

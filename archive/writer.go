@@ -370,7 +370,7 @@ func (w *Writer) Begin() error {
 func (w *Writer) NewVolume() { w.begin = w.data != nil }
 
 // BeginVolume begins another volume at once: a file that has a label and nothing else until the next data record. It does nothing before the first
-// volume. If it fails, the present volume goes on.
+// volume. If it fails, the present volume goes on. After Close the error wraps fs.ErrClosed.
 func (w *Writer) BeginVolume() error {
 	if w.closed {
 		return w.wrap(fs.ErrClosed)

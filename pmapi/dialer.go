@@ -90,9 +90,9 @@ type Dialer struct {
 
 	// Container is the container whose metrics are wanted where a host is named without one; empty means none.
 	Container string
-	// AskLogin, if not nil, is called where a collector wants the user to log in, or the host specification says so, and that has not the user
-	// and the password. It sets those that are empty. What it returns in place of nil is the error of Dial. They hold for
-	// further connections of the context too, unless the login fails.
+	// AskLogin, if not nil, is called where the collector or the host specification wants a login and the specification
+	// lacks the user or the password. It sets what is empty. An error that it returns is that of Dial. The answers hold for
+	// further connections of the context, unless the login fails.
 	AskLogin func(ctx context.Context, l *Login) error
 
 	identity *identity     // of the context that is opened

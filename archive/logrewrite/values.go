@@ -25,7 +25,7 @@ type ConvertError struct {
 	Err      error
 
 	// Record is the data record as far as it was changed: the metrics before this one are, of this one there are the values
-	// that could be converted, and the others are as they were read.
+	// that could be converted, and the others are as they were read; nil if it would be too long.
 	Record *pdu.Result
 }
 

@@ -13,7 +13,9 @@
 // the program then stays in the process that has got them, as with -F.
 //
 // On SIGUSR2, which ends PCP's pmcd, the program has another process take its place without a gap, such as one of a newer
-// version of the program: see handover_unix.go.
+// version of the program: it starts itself anew, by its path and with its arguments. Clients that are connected are disconnected between
+// two requests and connect again. If the new process does not start, its log says why and this one goes on. Who watches the program has
+// to follow pmcd.pid or MAINPID (NotifyAccess=all of systemd). A pmcd that has given up root's rights refuses.
 //
 // Installed as a PCP's pmcd, that is standing in PCP_BINADM_DIR, it is pmcd(1) without options too: it runs the
 // configuration file of PCP in the background, as PCP's user.

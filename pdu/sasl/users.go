@@ -14,8 +14,8 @@ import (
 
 // Users are who may log in. Safe for concurrent use.
 type Users interface {
-	// Verifier returns that of a user. Its error, sent to the client by its code, is ErrNoUser if there is no such user; an
-	// error that is no *Error is a failure of the server.
+	// Verifier returns that of a user. Its error, sent to the client by its code, is an *Error, or wraps ErrNoUser if there is
+	// no such user; any other is sent as ErrFail.
 	Verifier(user string) (Verifier, error)
 }
 
@@ -66,7 +66,7 @@ type File struct {
 // maxFile is how much of a file of users is read.
 const maxFile = 16 << 20
 
-// Verifier returns that of a user, or ErrNoUser, also if the file cannot be read.
+// Verifier returns that of a user, or ErrNoUser, also if the file cannot be read, or ErrFail for a line that is no Verifier.
 func (f File) Verifier(user string) (Verifier, error) {
 	b, err := readUsers(f.Path)
 	if err != nil {

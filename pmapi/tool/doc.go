@@ -38,9 +38,8 @@
 //
 // # What is not supported
 //
-// Containers are not supported. Their options are known,
-// since scripts and the environment may give them: Parse then fails with an error that wraps [errors.ErrUnsupported]. So do
-// those of local contexts, unless the Command has agents for them: its field Local.
+// Local contexts are not supported unless the Command has agents for them, its field Local: Parse then fails with an error that
+// wraps [errors.ErrUnsupported].
 // Of the time window, live sources have only -T; -S, -A and -O need an archive.
 //
 // # Archives

@@ -59,11 +59,18 @@
 // Server.Users. That is who Access has rules for, and who agents are told of: the latest login replaces what was
 // known. When a login fails, or else what a client asks for in its CREDS, it may do nothing until other CREDS succeed.
 //
+// # Encryption
+//
+// With TLS, clients can ask for it, on any listener; SetTLS changes it for those that connect from then on. With
+// RequireClientCert, clients of other hosts have to, and all that do have to show a certificate. A client whose start of TLS
+// fails is disconnected.
+//
 // # Limits
 //
 //	Timeout            5 s      an agent's reply; the rest of a client's PDU
 //	HelloTimeout       60 s     a client's first PDU
 //	AgentHelloTimeout  3 s      an agent's first PDU
+//	HandshakeTimeout   10 s     a client's start of TLS
 //	                   10 s     each message of a login
 //	WriteTimeout       30 s     for a client to read a reply
 //	Grace              5 s      for requests in progress at the end, then for agents
@@ -109,7 +116,11 @@
 //	pmcd                        Server, examples/pmcd
 //	pmcd.conf                   pmcdconf.Load, Configure
 //	[access]                    pmcdconf.Access, SetAccess
+//	[limits]                    Server.Limits, SetLimits; C pmcd has none
 //	-S                          Server.CredsRequired
+//	-Q, tls.conf                Server.RequireClientCert; Server.TLS, SetTLS
+//	-D                          Server.Debug, Server.DebugWriter
+//	SIGUSR2                     Shutdown, ListenerFile; C pmcd has no such thing
 //	/etc/sasl2/pmcd.conf        Server.Users, Server.Mechanisms, sasl.LoadConfig
 //	PMCD_ADD_AGENT, …           pdu.ChangeAddAgent, …, sent ahead of the next fetch
 //	SIGHUP                      Configure, RestartAgents, SetNames

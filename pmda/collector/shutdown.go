@@ -11,7 +11,7 @@ const idleTime = 500 * time.Millisecond
 
 // Shutdown ends the Server as Close does, but lets clients finish what they are doing: it closes the listeners of
 // Serve, disconnects each client as soon as that has sent nothing for half a second, and when there are none, or ctx
-// has ended, it does what is left of Close. Serve returns then.
+// has ended, it does what is left of Close. Serve returns then. The error is that of Close; the end of ctx is none.
 //
 // It is for a program whose place another process takes without a gap, as examples/pmcd has itself replaced on SIGUSR2:
 // clients that connect meanwhile wait at the listener for the other process, which listens there too. That gets what

@@ -173,7 +173,7 @@ func (s *Server) logClients() {
 	s.log.Info(b.String())
 }
 
-// WriteClients writes a table of the clients, in the layout of pmcd's log.
+// WriteClients writes a table of the clients, in the layout of pmcd's log. The error is that of w.
 func (s *Server) WriteClients(w io.Writer) error {
 	s.init()
 	var b strings.Builder

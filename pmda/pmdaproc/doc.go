@@ -58,7 +58,7 @@
 // them: that of a controller in version 1, or that of version 2, or both side by side. Then it
 // reads the files of the groups that the client wants, each once. The metrics of devices and of
 // processors read those of all groups. A client that has asked for a container gets the groups of
-// that alone. Links are not followed; there may be 65,536 groups in a hierarchy, 256 levels of them,
+// that alone, if [Options].ContainerCgroup finds it; otherwise the error is pdu.ErrNoContainer. Links are not followed; there may be 65,536 groups in a hierarchy, 256 levels of them,
 // 262,144 pairs of a group and a device, and 4 MiB in a file. All clients get these metrics.
 //
 // # Processes that have ended

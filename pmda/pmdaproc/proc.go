@@ -24,7 +24,8 @@ type Options struct {
 	// PageSize is the length of a page of memory in bytes, 0 for that of this machine.
 	PageSize int
 	// Threads has the threads of processes listed too, for clients that have not said
-	// otherwise. A client changes it by a store into proc.control.all.threads.
+	// otherwise. A client changes it for itself by a store into proc.control.perclient.threads; the root user, or the
+	// agent's own, for all by one into proc.control.all.threads.
 	Threads bool
 	// Cgroup limits the list of processes to those of a control group, whose directory it
 	// is, for clients that have not named another one. Empty means no limit.
