@@ -91,8 +91,10 @@ func (c *client) recheck() {
 		return
 	}
 	err := c.checkHostLocked()
-	if err == nil && c.admission.known && !c.admission.failed {
-		err = c.checkAccountLocked()
+	if err == nil && c.admission.known {
+		if e := c.checkAccountLocked(); !c.admission.failed { // CREDS in progress may lift that
+			err = e
+		}
 	}
 	if err != nil {
 		c.s.log.Warn("client refused", slog.Any("addr", c.conn.RemoteAddr()), slog.Any("err", err))

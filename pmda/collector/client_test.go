@@ -60,6 +60,7 @@ func TestCreds(t *testing.T) {
 		{"TLS acknowledgement", []pdu.PDU{creds(pdu.FeatureSecureAck)}, described},
 		{"TLS with an acknowledgement", []pdu.PDU{creds(pdu.FeatureSecure | pdu.FeatureSecureAck)}, fail(pdu.ErrNotConn) + fail(pdu.ErrNotConn) + denied},
 		{"TLS, then not", []pdu.PDU{creds(pdu.FeatureSecure), helloPDU}, fail(pdu.ErrNotConn) + described},
+		{"TLS, then CREDS without a version", []pdu.PDU{creds(pdu.FeatureSecure), pdu.Creds{Others: []uint32{0}}}, fail(pdu.ErrNotConn) + denied},
 		{"compression", []pdu.PDU{creds(pdu.FeatureCompress)}, fail(collector.ErrNotSupported) + denied},
 		{"SASL", []pdu.PDU{creds(pdu.FeatureAuth)}, fail(collector.ErrNotSupported) + denied},
 		{"no container", []pdu.PDU{creds(pdu.FeatureContainer), helloPDU}, fail(pdu.ErrIPC) + denied},

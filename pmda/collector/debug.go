@@ -46,6 +46,9 @@ func (s *Server) debugPDU(out bool, fd int, h pdu.Header, body []byte) bool {
 	if s.debug.w == nil || !s.trace.Any(eventtrace.Debug) {
 		return false
 	}
+	if h.Kind == pdu.KindAttr {
+		body = nil // it may have a password
+	}
 	s.debug.write(pmlog.DumpPDU(out, fd, h, body))
 	return true
 }

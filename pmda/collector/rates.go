@@ -75,8 +75,12 @@ func (c *client) charge(h pdu.Header) error {
 	}
 	r.bytes.left -= float64(h.Len)
 	switch h.Kind {
-	case pdu.KindCreds, pdu.KindAttr, pdu.KindProfile:
+	case pdu.KindAttr, pdu.KindProfile:
 		limit = ""
+	case pdu.KindCreds: // those of the start; later ones are logins and containers, with a reply if they fail
+		if !c.hasCreds {
+			limit = ""
+		}
 	}
 	if limit == "" {
 		r.requests.left--

@@ -368,20 +368,20 @@ const (
 
 // setCreds takes the client's reply to the challenge, or a later change of it.
 func (r *request) setCreds(body []byte) error {
-	err := r.takeCreds(body)
+	var p pdu.Creds
+	err := p.Decode(body)
+	if err == nil && p.Version == 0 {
+		return nil // the first: the next PDU, if not other credentials, ends the connection; later: what has failed has failed
+	}
+	if err == nil {
+		err = r.takeCreds(&p)
+	}
 	r.client.noteCreds(err != nil)
 	return err
 }
 
-func (r *request) takeCreds(body []byte) error {
+func (r *request) takeCreds(p *pdu.Creds) error {
 	c := r.client
-	var p pdu.Creds
-	if err := p.Decode(body); err != nil {
-		return err
-	}
-	if p.Version == 0 {
-		return nil // the next PDU, if not other credentials, ends the connection
-	}
 	if !c.hasCreds {
 		c.hasCreds = true
 		c.readBy(time.Time{})

@@ -2,6 +2,7 @@ package collector
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -54,6 +55,9 @@ func (s *Server) newTLSSetup(config *tls.Config) *tlsSetup {
 		c.DynamicRecordSizingDisabled = true // or a long reply is many short writes
 		if t.require {
 			c.ClientAuth = tls.RequireAndVerifyClientCert
+			if c.ClientCAs == nil {
+				c.ClientCAs = x509.NewCertPool() // or the authorities of the system would vouch for clients
+			}
 		}
 		return c
 	}
@@ -88,7 +92,7 @@ func (r *request) secure(wanted pdu.Features) error {
 	setup := c.s.secure.Load()
 	switch {
 	case wanted&pdu.FeatureSecure == 0:
-		if setup.require && c.secured == nil && !localAddr(c.conn.RemoteAddr()) {
+		if _, local := c.conn.(inProcess); setup.require && c.secured == nil && !local && !localAddr(c.conn.RemoteAddr()) {
 			return pdu.ErrNeedClientCert
 		}
 		return nil

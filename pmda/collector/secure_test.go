@@ -416,3 +416,13 @@ func TestSecureLong(t *testing.T) {
 		}
 	}
 }
+
+// A client in this process needs no certificate.
+func TestRequireClientCertInProcess(t *testing.T) {
+	s := &collector.Server{RequireClientCert: true}
+	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
+	collectortest.CloseAtEnd(t, s)
+	if got := collectortest.Dial(t, s).Hello().Request(aDesc); got != aDescribed {
+		t.Errorf("%s, want %s", got, aDescribed)
+	}
+}
