@@ -49,7 +49,7 @@ func (d *Dialer) Dial(ctx context.Context, spec string) (*Context, error) {
 		return nil, &OpError{Op: "dial", Err: &badHostError{spec, err}}
 	}
 	if err != nil {
-		return nil, &OpError{Op: "dial", Host: spec, Err: err}
+		return nil, &OpError{Op: "dial", Host: withoutPassword(spec), Err: err}
 	}
 	name := h.Host.Name
 	switch {

@@ -14,7 +14,7 @@ func (l *link) greet(d *Dialer) (err error) {
 	if l.features, err = pdu.ReadChallenge(l.pdus); err != nil {
 		return err
 	}
-	secure, err := d.secureFeatures(l.features)
+	secure, err := d.secureFeatures(l.features, l.local)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (l *link) greet(d *Dialer) (err error) {
 		}
 	}
 	if logsIn {
-		if err := l.logIn(d.identity.method, c, l.local || l.secured != nil); err != nil {
+		if err := l.logIn(d.identity.method, c, l.local || l.secured != nil && verifies(config)); err != nil {
 			return err
 		}
 	}
@@ -57,3 +57,6 @@ func (l *link) greet(d *Dialer) (err error) {
 	}
 	return l.confirm()
 }
+
+// verifies reports whether a connection with TLS is one with the collector that is meant, and with nobody between.
+func verifies(c *tls.Config) bool { return !c.InsecureSkipVerify || c.VerifyConnection != nil }

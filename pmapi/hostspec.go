@@ -301,21 +301,35 @@ type badHostError struct {
 
 func (e *badHostError) Error() string {
 	var what string
+	spec := withoutPassword(e.spec)
 	switch cause := e.cause.(type) {
 	case *specError:
-		what = cause.msg + " at the end"
-		if rest := e.spec[cause.pos:]; rest != "" {
+		what = cause.msg
+		if rest := e.spec[cause.pos:]; rest == "" {
+			what += " at the end"
+		} else if spec == e.spec {
 			what = fmt.Sprintf("%s at %q", cause.msg, rest)
 		}
 	case *hostAttrError:
 		what = fmt.Sprintf("bad encoding in %q", cause.name+"="+cause.value)
+		if spec != e.spec {
+			what = "bad encoding of " + cause.name
+		}
 	default:
 		if e.spec == "" {
 			return "empty host specification"
 		}
 		what = "it names no host"
 	}
-	return fmt.Sprintf("bad host specification %q: %s", e.spec, what)
+	return fmt.Sprintf("bad host specification %q: %s", spec, what)
+}
+
+// withoutPassword is a specification for errors, which programs log: without its attributes if there may be a password among them.
+func withoutPassword(spec string) string {
+	if i := strings.IndexByte(spec, '?'); i >= 0 && strings.Contains(spec[i:], "pass") {
+		return spec[:i]
+	}
+	return spec
 }
 
 func (e *badHostError) Unwrap() error { return e.cause }

@@ -2,6 +2,7 @@ package pmapi_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/internal/tlstest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pdu/pdutest"
 	"github.com/pcp-go/pcp/pdu/sasl"
@@ -281,4 +283,41 @@ func TestLoginConcurrently(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// Errors, which programs log, have no passwords.
+func TestNoPasswordInErrors(t *testing.T) {
+	for _, spec := range []string{"pcp://h?username=u&password=secret&compress", "pcp://h:bad?username=u&pass=secret",
+		"pcp://h?password=secret%zz", "pcp://?user=u&pass=secret", "pcp://h@p:x?password=secret"} {
+		_, err := pmapi.Dial(t.Context(), spec)
+		if err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", spec, err)
+		}
+	}
+}
+
+// A password goes only to a collector that has shown who it is, unless the method says so.
+func TestNoClearPasswordToStrangers(t *testing.T) {
+	v, err := sasl.NewVerifier("secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	self := tlstest.SelfSigned(t, "mallory", tlstest.Leaf{})
+	addr, _ := securely(t, func(s *collector.Server) {
+		s.TLS = &tls.Config{Certificates: []tls.Certificate{self.TLS}}
+		s.Users, s.Mechanisms = sasl.Map{"root": v}, []string{"PLAIN"}
+	})
+	d := &pmapi.Dialer{TLS: &tls.Config{InsecureSkipVerify: true}}
+	c, err := d.Dial(t.Context(), "pcps://"+addr+"?username=root&password=secret")
+	if !errors.Is(err, sasl.ErrNoMechanism) {
+		t.Errorf("error %v", err)
+	}
+	if err == nil {
+		c.Close()
+	}
+	if c, err = d.Dial(t.Context(), "pcps://"+addr+"?username=root&password=secret&method=plain"); err != nil {
+		t.Error(err)
+	} else {
+		c.Close()
+	}
 }

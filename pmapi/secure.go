@@ -53,7 +53,7 @@ func (d *Dialer) secureFor(h HostSpec) {
 }
 
 // secureFeatures are the features of TLS that a collector is asked for which offers some, 0 for no TLS.
-func (d *Dialer) secureFeatures(offered pdu.Features) (pdu.Features, error) {
+func (d *Dialer) secureFeatures(offered pdu.Features, local bool) (pdu.Features, error) {
 	has := offered&pdu.FeatureSecure != 0
 	switch {
 	case d.Secure == SecureEnforce && !has:
@@ -62,7 +62,7 @@ func (d *Dialer) secureFeatures(offered pdu.Features) (pdu.Features, error) {
 		return 0, fmt.Errorf("%w: it is used with TLS enforced, as by pcps://", pdu.ErrNeedClientCert)
 	case d.Secure == SecureOff || !has:
 		return 0, nil
-	case d.peer.unix && offered&pdu.FeatureCredsRequired != 0:
+	case local && offered&pdu.FeatureCredsRequired != 0:
 		return 0, nil // PCP's pmcd would never acknowledge it there
 	}
 	return pdu.FeatureSecure | pdu.FeatureSecureAck | offered&pdu.FeatureCertRequired, nil
