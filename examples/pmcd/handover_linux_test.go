@@ -360,6 +360,25 @@ func TestHandoverFails(t *testing.T) {
 		t.Error("the pid file is another process's")
 	}
 	r.write("conf", string(good))
+	names, err := os.ReadFile(filepath.Join(r.dir, "names"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.write("names", "root {\n simple\n") // which is read later, when the new process has the sockets
+	if err := syscall.Kill(pid, syscall.SIGUSR2); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, func() string {
+		s := r.text()
+		if strings.Count(s, "no process takes the place of this one") == 3 {
+			return ""
+		}
+		return "log:\n" + s
+	})
+	if _, err := os.Stat(r.socket); err != nil {
+		t.Error(err)
+	}
+	r.write("names", string(names))
 	before, _ := r.handOver()
 	r.ended(before)
 	r.end()

@@ -117,7 +117,6 @@ func (d *daemon) run() int {
 	if d.activated, err = daemonfile.Activated(); err != nil {
 		return fail(d.stderr, err)
 	}
-	d.predecessor.inherit(d.activated)
 	if len(d.activated) > 0 && !d.foreground {
 		d.managed = true
 	}

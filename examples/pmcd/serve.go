@@ -79,7 +79,8 @@ func (d *daemon) serve(out io.Writer, ports []requestPort) error {
 		printHint(out, srv, listeners)
 	}
 	d.started = true
-	d.startStderr.Close() // a script that reads it waits for its end
+	d.startStderr.Close()            // a script that reads it waits for its end
+	d.predecessor.inherit(listeners) // not before: one that fails to start leaves the sockets alone
 	d.predecessor.relieve(caught.end, srv)
 	return caught.serve(srv, listeners, func() bool { return d.handOver(caught.end, listeners, srv.Logger) })
 }
