@@ -57,15 +57,29 @@ func (p *proc) addAccounting() {
 // closeAtEnd switches off what the agent has switched on, when it ends.
 func (a *accounting) closeAtEnd(ctx context.Context) {
 	a.setServed(true)
-	<-ctx.Done()
-	a.setServed(false)
+	defer a.setServed(false)
+	tick := time.NewTicker(time.Minute)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C: // nobody may ask for values
+			a.mu.Lock()
+			a.file.shorten(a.settings.threshold)
+			a.mu.Unlock()
+		}
+	}
 }
 
 func (a *accounting) setServed(served bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.served = served; !served {
+	switch a.served = served; {
+	case !served:
 		a.file.close()
+	case a.p.PrivateAccounting != "":
+		endAccounting(a.p.PrivateAccounting)
 	}
 	a.file.next = time.Time{}
 }
@@ -117,7 +131,7 @@ func (a *accounting) update(now time.Time) {
 	each := func(b []byte) { a.add(b, oldest) }
 	err := f.read(maxEnded, each)
 	if !now.Before(f.next) || f.f != nil && err != nil {
-		if f.f == nil || err != nil || a.mayEnable() && !f.kernel && !f.grows() {
+		if f.f == nil || err != nil || a.mayEnable() && !f.grows() {
 			err = f.open(a.mayEnable())
 		}
 		wait := a.settings.check
@@ -306,10 +320,10 @@ func addAcctSetting[V uint32 | uint64](a *accounting, item int, name string, uni
 			if r.Client == nil || r.Client.UID != 0 || name == "refresh" && v == 0 {
 				return pdu.ErrPermission
 			}
+			a.mu.Lock()
+			defer a.mu.Unlock()
 			*setting = v
 			if name == "enable_acct" {
-				a.mu.Lock()
-				defer a.mu.Unlock()
 				a.file.next = time.Time{}
 				if v == 0 && a.file.kernel {
 					a.file.close()

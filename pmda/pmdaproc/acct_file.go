@@ -145,6 +145,19 @@ func (a *acctFile) grows() bool {
 	return err == nil && after.Size() > before.Size()
 }
 
+// endAccounting ends what an agent that was killed has left: accounting in its private file.
+func endAccounting(private string) {
+	f, err := os.Open(private)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if (&acctFile{f: f}).grows() {
+		setAccounting("")
+	}
+	os.Remove(private)
+}
+
 // endProcess has a process begin and end at once: one that is to execute what is no program.
 func endProcess() {
 	if p, err := os.StartProcess(os.DevNull, []string{os.DevNull}, &os.ProcAttr{}); err == nil {
@@ -186,7 +199,9 @@ func (a *acctFile) shorten(most uint64) error {
 // close closes the file. If it is the private one, the kernel writes no more.
 func (a *acctFile) close() {
 	if a.kernel {
-		setAccounting("")
+		if a.f != nil && a.grows() { // or somebody has the kernel write to another file
+			setAccounting("")
+		}
 		os.Remove(a.private)
 	}
 	if a.f != nil {

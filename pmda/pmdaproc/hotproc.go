@@ -39,6 +39,7 @@ type evaluation struct {
 // A hotProcess is a process that the condition held for.
 type hotProcess struct {
 	uid    int
+	inode  uint64 // of its directory, which another process with its PID has not
 	values variables
 }
 

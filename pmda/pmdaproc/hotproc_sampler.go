@@ -52,7 +52,7 @@ func (s *sampler) evaluate(c condition, now time.Time) (evaluation, error) {
 			s.rates(&v, old, now, dt)
 		}
 		if c.holds(&v) {
-			e.hot[p.id] = &hotProcess{int(v.numbers[varUID]), v}
+			e.hot[p.id] = &hotProcess{int(v.numbers[varUID]), p.inode, v}
 			hot += v.numbers[varCPUBurn]
 		} else {
 			others += v.numbers[varCPUBurn]

@@ -18,7 +18,7 @@ func (identity) allows(uid, gid int) (allowed, switches bool) {
 	if uid == unix.Geteuid() && gid == unix.Getegid() {
 		return true, false
 	}
-	return uint64(uid) < noID && uint64(gid) < noID, true
+	return unix.Geteuid() == 0 && uint64(uid) < noID && uint64(gid) < noID, true
 }
 
 // noID stands for an ID that is not to be changed.
@@ -60,16 +60,15 @@ func onOtherThread(f func() bool) {
 // whether the thread has its own rights then.
 func switched(uid, gid int, f func()) (called, back bool) {
 	groups, err := unix.Getgroups()
-	ruid, euid, _ := unix.Getresuid()
-	rgid, egid, _ := unix.Getresgid()
+	euid, egid := unix.Geteuid(), unix.Getegid()
 	if err != nil || setgroups(nil) != 0 {
 		return false, true
 	}
-	if setresgid(gid, gid) != 0 || setresuid(uid, uid) != 0 {
+	if setresgid(-1, gid) != 0 || setresuid(-1, uid) != 0 {
 		return false, false
 	}
 	f()
-	return true, setresuid(ruid, euid) == 0 && setresgid(rgid, egid) == 0 && setgroups(groups) == 0
+	return true, setresuid(-1, euid) == 0 && setresgid(-1, egid) == 0 && setgroups(groups) == 0
 }
 
 // setgroups sets the further groups of this thread.

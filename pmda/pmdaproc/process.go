@@ -146,20 +146,36 @@ func (t *table) find(v *view) error {
 	switch {
 	case t.isHot:
 		t.found, err = t.files.processes(t.found)
-		t.found = slices.DeleteFunc(t.found, func(e entry) bool { return t.hot[e.id] == nil })
-	case v.container != "":
-		t.found = t.p.containerProcesses(t.found, v)
-		return nil
-	case v.cgroup != "":
-		t.found = cgroupProcesses(t.found, t.p.path(v.cgroup), v.threads)
-		return nil
+		t.found = slices.DeleteFunc(t.found, func(e entry) bool {
+			h := t.hot[e.id]
+			return h == nil || h.inode != 0 && h.inode != e.inode
+		})
 	default:
 		t.found, err = t.files.processes(t.found)
 	}
 	if err == nil && v.threads {
 		t.addThreads()
 	}
+	if err == nil && !t.isHot && (v.container != "" || v.cgroup != "") {
+		t.keepGroup(v)
+	}
 	return err
+}
+
+// keepGroup leaves of what was found the processes of the control group of a view: what a file says that a client has named
+// need not be so.
+func (t *table) keepGroup(v *view) {
+	var members []entry
+	if v.container != "" {
+		members = t.p.containerProcesses(nil, v)
+	} else {
+		members = cgroupProcesses(nil, t.p.path(v.cgroup), v.threads)
+	}
+	slices.SortFunc(members, byID)
+	t.found = slices.DeleteFunc(t.found, func(e entry) bool {
+		_, is := slices.BinarySearchFunc(members, e, byID)
+		return !is
+	})
 }
 
 // addThreads adds the threads of the processes found.

@@ -46,9 +46,7 @@ func (l *label) noteComm(comm string, start uint64) {
 	if l.start == start && l.comm == comm {
 		return
 	}
-	if l.start != 0 { // or this is the first that is seen of it
-		l.known = false
-	}
+	l.known = false
 	l.comm, l.start = comm, start
 }
 

@@ -1,0 +1,41 @@
+package pmdaproc
+
+import (
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// The real user of a thread stays the same while it has the rights of a client: or that client might send it signals, and end the agent.
+func TestSwitchedKeepsRealUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root may switch")
+	}
+	const nobody = 65534
+	onOtherThread(func() bool {
+		called, back := switched(nobody, nobody, func() {
+			if r, e, s := unix.Getresuid(); r != 0 || e != nobody || s != 0 {
+				t.Errorf("users %d, %d, %d", r, e, s)
+			}
+			if r, e, s := unix.Getresgid(); r != 0 || e != nobody || s != 0 {
+				t.Errorf("groups %d, %d, %d", r, e, s)
+			}
+			if f, err := os.Open("/proc/1/environ"); err == nil {
+				f.Close()
+				t.Error("it may read what is root's")
+			}
+		})
+		if !called || !back {
+			t.Errorf("called %t, back %t", called, back)
+		}
+		return back
+	})
+}
+
+// An agent that is not root has no other rights to give than its own, whatever capabilities it has.
+func TestAllowsOnlyRoot(t *testing.T) {
+	if allowed, _ := (identity{}).allows(4242, 4242); allowed != (os.Geteuid() == 0) {
+		t.Errorf("allowed: %t", allowed)
+	}
+}
