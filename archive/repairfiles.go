@@ -72,7 +72,7 @@ func (r *repair) examineVolume(f *File) error {
 		return nil
 	}
 	if r.first { // a volume that has just been made
-		r.scan.ends[f.volume] = size
+		r.scan.end(f.volume, size)
 		return nil
 	}
 	r.work = append(r.work, &mending{RepairedFile: RepairedFile{Path: f.path, Volume: f.volume, Size: size,

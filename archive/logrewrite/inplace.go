@@ -13,6 +13,7 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/internal/filesys"
+	"github.com/pcp-go/pcp/pdu"
 )
 
 // WriteInPlace writes the archive, changed, in the place of the one that was read. Its files get the permissions of the old
@@ -33,6 +34,9 @@ func (p *Plan) WriteInPlace(ctx context.Context) error {
 	e := &exchange{step: p.step, base: files.Base, olds: files.Paths(), meta: files.Meta,
 		old: fmt.Sprintf("%s.old%08x", files.Base, number), fresh: fmt.Sprintf("%s.new%08x", files.Base, number)}
 	w, err := p.write(ctx, e.fresh, e.prepare)
+	if err == nil && len(w.Paths()) == 0 {
+		err = pdu.ErrNoData // an archive without a record has no files: then the old one is not to go
+	}
 	if err == nil {
 		err = e.run(ctx, w.Paths())
 	}

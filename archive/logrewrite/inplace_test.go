@@ -7,12 +7,15 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/pdu"
 )
 
 // writeInPlace changes an archive.
@@ -218,4 +221,42 @@ func TestInPlaceModes(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", suffix, info, err, mode)
 		}
 	}
+}
+
+// An archive of which rules leave no record stays as it is, since there would be none.
+func TestInPlaceNothingLeft(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "a")
+	w, err := archive.WriterOptions{Label: archive.Label{Version: 3, PID: 1, Host: "web1", TimeZone: "UTC"}}.Create(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b pdu.ResultWriter
+	b.Begin(123)
+	b.Uint32(pdu.NoInst, 7)
+	r, err := b.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Time = time.Unix(1_800_000_000, 0)
+	desc := pdu.Desc{PMID: 123, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemInstant}
+	if err := errors.Join(w.WriteMetric(archive.Metric{Desc: desc, Names: []string{"a.b"}}), w.WriteResult(r), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	before := paths(t, base)
+	if err := writeInPlace(t, base, "metric a.b { delete }", nil); !errors.Is(err, pdu.ErrNoData) {
+		t.Errorf("error %v", err)
+	}
+	if after := paths(t, base); len(before) != 3 || !slices.Equal(before, after) {
+		t.Errorf("files %q were there, and there are %q", before, after)
+	}
+}
+
+// paths are the files of an archive.
+func paths(t *testing.T, base string) []string {
+	t.Helper()
+	found, err := filepath.Glob(base + "*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }
