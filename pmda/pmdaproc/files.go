@@ -239,6 +239,9 @@ func hidesProcesses(mounts []byte) bool {
 	return false
 }
 
+// errNoData is ENODATA of Linux, which not all systems have.
+const errNoData syscall.Errno = 61
+
 // valueError converts the error of a file of a process to that of its values. What a client may
 // not see it has no value of, and no error.
 func valueError(err error) error {
@@ -253,7 +256,7 @@ func valueError(err error) error {
 		return pmda.NoValue
 	case code == syscall.ENOENT:
 		return pdu.ErrAppVersion
-	case code == syscall.ENODATA:
+	case code == errNoData:
 		return pdu.ErrValue
 	}
 	return pdu.Error(-int32(code))
