@@ -22,8 +22,7 @@
 //
 // Small files stay open for a minute if clients read them more often than that: it takes the
 // kernel as long to open and close one as to read it. They are half of those that the program
-// may have open at most, and no more than 16,384 for each of proc, hotproc and the evaluation of
-// hotproc's condition. The kernel needs about 5 KB for each.
+// may have open at most, and no more than 16,384. The kernel needs about 5 KB for each.
 //
 // One fetch reads processes at a time, and another one waits for it. A file of a process that
 // the kernel does not let read at once, such as the maps of one that waits for a dead file server,

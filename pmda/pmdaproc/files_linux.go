@@ -56,7 +56,7 @@ func (d *directory) mostKept() int {
 	if unix.Fstatfs(int(fd), &s) != nil || s.Type != unix.PROC_SUPER_MAGIC || unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
 		return 0
 	}
-	return int(min(mostKept, limit.Cur/8))
+	return int(min(mostKept, limit.Cur/2))
 }
 
 // open opens a file below the directory.

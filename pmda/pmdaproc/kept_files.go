@@ -2,14 +2,18 @@ package pmdaproc
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // keptFiles are the files of processes that stay open, for clients that read them again and again: to
 // open and close such a file takes the kernel as long as to read it. Of what is kept the kernel looks at who
-// reads when it is read. What not all users may open is kept for the agent's own user alone.
+// reads when it is read. What not all users may open is kept for the agent's own user alone. Files that
+// stay those of the memory which the process had when they were opened, such as environ, are not kept: it
+// may execute another program.
 type keptFiles struct {
-	limit int // so many are open at most
+	limit int           // so many are open at most
+	open  *atomic.Int64 // so many are, of all tables
 
 	mu    sync.Mutex
 	files map[keptFile]file
@@ -57,7 +61,7 @@ func (k *keptFiles) readAgain(id pid, kind int, buf []byte) (n int, ok bool) {
 	}
 	n, err := f.readAt(buf)
 	if err != nil || n == len(buf) {
-		f.close()
+		k.close(f)
 		delete(k.files, keptFileOf(id, kind))
 		return 0, false
 	}
@@ -69,7 +73,7 @@ func (k *keptFiles) keep(id pid, kind int, f file) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	r := &k.read[kind]
-	if len(k.files) >= k.limit || r.before.IsZero() || r.last.Sub(r.before) > keptTime {
+	if int(k.open.Load()) >= k.limit || r.before.IsZero() || r.last.Sub(r.before) > keptTime {
 		return false
 	}
 	if k.files == nil {
@@ -81,7 +85,14 @@ func (k *keptFiles) keep(id pid, kind int, f file) bool {
 		}
 	}
 	k.files[keptFileOf(id, kind)] = f
+	k.open.Add(1)
 	return true
+}
+
+// close closes a file that was kept.
+func (k *keptFiles) close(f file) {
+	f.close()
+	k.open.Add(-1)
 }
 
 // drop closes the files of a process that has gone.
@@ -96,7 +107,7 @@ func (k *keptFiles) drop(id pid) {
 	}
 	for kind := range fileKinds {
 		if f, ok := k.files[keptFileOf(id, kind)]; ok {
-			f.close()
+			k.close(f)
 			delete(k.files, keptFileOf(id, kind))
 		}
 	}
@@ -107,7 +118,7 @@ func (k *keptFiles) closeAll() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, f := range k.files {
-		f.close()
+		k.close(f)
 	}
 	k.files = nil
 }

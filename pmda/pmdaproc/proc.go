@@ -6,6 +6,7 @@ import (
 	"errors"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
@@ -97,6 +98,7 @@ type proc struct {
 	identity identity
 	users    nameCache // of users and groups
 	ttys     ttyNames
+	keptOpen atomic.Int64 // files of processes that stay open
 
 	processes *table // of all processes
 	hot       *table // of those that hotList has

@@ -78,6 +78,7 @@ func (p *proc) addTables() {
 func (p *proc) bareTable() *table {
 	t := &table{p: p, known: map[pid]*process{}}
 	t.files.dir.path = p.path("proc")
+	t.files.kept.open = &p.keptOpen
 	return t
 }
 

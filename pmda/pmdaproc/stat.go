@@ -2,6 +2,7 @@ package pmdaproc
 
 import (
 	"bytes"
+	"unsafe"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
@@ -145,7 +146,7 @@ func (p *proc) addStatTexts() {
 		})
 }
 
-// environ is the environment of a process, empty if it cannot be read.
+// environ is the environment of a process, empty if it cannot be read. It is valid until the next file is read.
 func (t *table) environ(p *process) string {
 	text, err := t.files.readOnce(p.id, "environ") // which fills the buffer if it can
 	if err != nil || len(text) == 0 {
@@ -157,8 +158,12 @@ func (t *table) environ(p *process) string {
 			text[i] = ' '
 		}
 	}
-	return string(text)
+	return borrowed(text)
 }
+
+// borrowed is a text as a string that is valid until the next file is read. It is copied into the reply
+// before that, and garbage of its length would be made otherwise.
+func borrowed(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
 
 var wchanKind = &kind[string]{wchanFile, statKind.clusters, func(t *table, p *process, to *string) error {
 	text, err := t.files.readKept(p.id, wchanFile, "wchan")

@@ -59,7 +59,7 @@ func (p *proc) addStatm() {
 			if err != nil || len(text) == 0 {
 				return "", nil
 			}
-			return string(text[:len(text)-1]), nil
+			return borrowed(text[:len(text)-1]), nil
 		})
 }
 
