@@ -17,6 +17,8 @@ type view struct {
 	cgroup    string // the directory of the only control group, or empty
 	container string // the name of the only control group, of the container that it asks for
 	instances bool   // the request is for instances or their labels
+
+	trees []*cgroupTree // the hierarchies of control groups that the request has read
 }
 
 type viewKey struct{}
@@ -77,6 +79,7 @@ func (h handler) as(ctx context.Context, r *pmda.Request, instances bool, f func
 	if err != nil {
 		return err
 	}
+	defer v.release()
 	v.instances = instances
 	ctx = context.WithValue(ctx, viewKey{}, v)
 	if !v.switches {

@@ -1,6 +1,7 @@
 package pmdaproc
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -62,7 +63,7 @@ type cgroupList struct {
 	known   map[string]*cgroup // by name
 	list    []*cgroup          // of the reading
 	names   []string
-	walk    cgroupWalk
+	dir     []byte
 	path    []byte
 	buf     []byte
 }
@@ -86,19 +87,25 @@ func (l *cgroupList) refresh(ctx context.Context) error {
 	}
 	if at >= 0 {
 		l.unified = mounts[at].unified
-		container := viewOf(ctx).container
-		root := l.c.p.path(mounts[at].dir)
-		l.walk.run(root, func() { l.add(l.walk.path[len(root):], container) })
+		v := viewOf(ctx)
+		tree := v.cgroupTree(l.c.p.path(mounts[at].dir))
+		for rest := tree.paths; len(rest) > 0; {
+			var path []byte
+			path, rest, _ = bytes.Cut(rest, nul)
+			l.add(tree, path, v.container)
+		}
 	}
 	l.forget()
 	return nil
 }
 
-// add adds the group where the walk is, by its path below the mount point. Of groups with the same
-// name the first counts.
-func (l *cgroupList) add(path []byte, container string) {
-	name := l.walk.cgroupName(path)
-	if container != "" && !isOfContainer(name, container) || l.unified && l.needs != "" && !l.has(l.walk.path, l.needs) {
+var nul = []byte{0}
+
+// add adds a group by its path below the mount point. Of groups with the same name the first counts.
+func (l *cgroupList) add(tree *cgroupTree, path []byte, container string) {
+	name := tree.walk.cgroupName(path)
+	l.dir = append(append(l.dir[:0], tree.root...), path...)
+	if container != "" && !isOfContainer(name, container) || l.unified && l.needs != "" && !l.has(l.dir, l.needs) {
 		return
 	}
 	g := l.known[string(name)]
@@ -109,8 +116,8 @@ func (l *cgroupList) add(path []byte, container string) {
 	if g.listed == l.n {
 		return
 	}
-	if g.listed = l.n; g.dir != string(l.walk.path) {
-		g.dir = string(l.walk.path)
+	if g.listed = l.n; g.dir != string(l.dir) {
+		g.dir = string(l.dir)
 	}
 	l.list, l.names = append(l.list, g), append(l.names, g.name)
 }

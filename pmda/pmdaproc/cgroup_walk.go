@@ -3,6 +3,7 @@ package pmdaproc
 import (
 	"bytes"
 	"strings"
+	"sync"
 
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
@@ -24,6 +25,40 @@ const (
 	maxCgroups     = 1 << 16
 	maxCgroupDepth = 256
 )
+
+// A cgroupTree is the directories of a hierarchy, as a request has found them: all instance domains that it
+// needs have the same groups, and the hierarchy is read once.
+type cgroupTree struct {
+	root  string
+	walk  cgroupWalk
+	paths []byte // below the root, each with a NUL; that of the root is empty
+}
+
+var cgroupTrees = sync.Pool{New: func() any { return new(cgroupTree) }}
+
+// cgroupTree is the hierarchy below a directory. There are no groups if that cannot be read.
+func (v *view) cgroupTree(root string) *cgroupTree {
+	for _, t := range v.trees {
+		if t.root == root {
+			return t
+		}
+	}
+	t := cgroupTrees.Get().(*cgroupTree)
+	t.root, t.paths = root, t.paths[:0]
+	t.walk.run(root, func() { t.paths = append(append(t.paths, t.walk.path[len(root):]...), 0) })
+	v.trees = append(v.trees, t)
+	return t
+}
+
+// release gives back what the request has found.
+func (v *view) release() {
+	for _, t := range v.trees {
+		if cap(t.paths) <= keptBuffer {
+			cgroupTrees.Put(t)
+		}
+	}
+	v.trees = nil
+}
 
 // run calls visit for a directory and those below it, whose path it finds in w.path. Links are not
 // followed; a directory that goes meanwhile is left out. It is false if the first cannot be read.

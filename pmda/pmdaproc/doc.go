@@ -53,7 +53,7 @@
 //
 // # Control groups
 //
-// A fetch of cgroup walks through the hierarchies that its metrics come from, as /proc/mounts has
+// A fetch of cgroup walks once through each of the hierarchies that its metrics come from, as /proc/mounts has
 // them: that of a controller in version 1, or that of version 2, or both side by side. Then it
 // reads the files of the groups that the client wants, each once. The metrics of devices and of
 // processors read those of all groups. A client that has asked for a container gets the groups of

@@ -1,0 +1,38 @@
+package pmdaproc
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestCgroupTree: a request reads a hierarchy once, and the next one anew.
+func TestCgroupTree(t *testing.T) {
+	root := t.TempDir()
+	mkdir := func(name string) {
+		t.Helper()
+		if err := os.Mkdir(filepath.Join(root, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mkdir("a")
+	first, second := new(view), new(view)
+	for range 2 {
+		if got := string(first.cgroupTree(root).paths); got != "\x00/a\x00" {
+			t.Errorf("%q", got)
+		}
+		if _, err := os.Stat(filepath.Join(root, "a", "b")); err != nil {
+			mkdir("a/b")
+		}
+	}
+	if got := string(second.cgroupTree(root).paths); got != "\x00/a\x00/a/b\x00" {
+		t.Errorf("%q", got)
+	}
+	if got := second.cgroupTree(filepath.Join(root, "none")).paths; len(got) != 0 || len(second.trees) != 2 {
+		t.Errorf("%q", got)
+	}
+	first.release()
+	if second.release(); len(first.trees)+len(second.trees) != 0 {
+		t.Error("trees are kept")
+	}
+}
